@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * tcpx-p2p: move memory between processes and machines over plain TCP, over all NICs
+ * at once. The whole public interface.
+ *
+ *	tcpx_engine *e;   tcpx_open(NULL, &e);
+ *	tcpx_peer *p;     tcpx_peer_connect(e, "10.0.0.2:28515", &p);
+ *	uint64_t mine;    tcpx_mem_register(e, buf, len, TCPX_MEM_LOCAL, &mine);
+ *	uint64_t theirs;  tcpx_mem_import(e, blob, blob_len, &theirs);
+ *	struct tcpx_desc l = { mine, 0, len }, r = { theirs, 0, len };
+ *	tcpx_xfer *x;     tcpx_write(p, &l, 1, &r, 1, "done", 4, &x);
+ *	tcpx_wait(x, -1); tcpx_free(x);
+ *
+ * Conventions. Every call may be made from any thread. Results are 0 or a negative
+ * code of tcpx/err.h; out parameters come last and are written only on success.
+ * Handles are made by the library and given back by the call named for it. Nothing
+ * given to a call is kept after it returns, except registered memory. Nothing blocks
+ * unless its name says wait or stop. Lengths and offsets are bytes. After fork() the
+ * child may not use an engine of its parent.
+ */
+#ifndef TCPX_H
+#define TCPX_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "tcpx/err.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(__GNUC__)
+#define TCPX_API      __attribute__((visibility("default")))
+#define TCPX_MUST_USE __attribute__((warn_unused_result))
+#else
+#define TCPX_API
+#define TCPX_MUST_USE
+#endif
+
+typedef struct tcpx_engine tcpx_engine; /* a process's endpoint: threads, NICs, memory   */
+typedef struct tcpx_peer tcpx_peer;     /* one incarnation of another engine             */
+typedef struct tcpx_xfer tcpx_xfer;     /* one transfer                                  */
+typedef struct tcpx_list tcpx_list;     /* a prepared descriptor list                    */
+typedef struct tcpx_note tcpx_note;     /* bytes that a peer sent                        */
+
+/* "0.1.0"; static. */
+TCPX_API const char *tcpx_version(void);
+/* Name ("TCPX_ESTALLED") and one sentence of a code; static, never NULL. */
+TCPX_API const char *tcpx_strerror_name(int code);
+TCPX_API const char *tcpx_strerror(int code);
+
+/* ---- engine ---------------------------------------------------------------------- */
+
+/* One whole log line without newline; may come from any thread. Levels: 1 error,
+ * 2 warning, 3 info, 4 debug, 5 trace. */
+typedef void (*tcpx_log_sink_fn)(void *arg, int level, const char *line);
+
+/* Begin with TCPX_ENGINE_OPTS_INIT. Fields are only ever appended. */
+struct tcpx_engine_opts {
+	size_t struct_size;
+	const char *name;              /* how peers see this engine; NULL: host:pid      */
+	const char *listen;            /* "PORT" or "ADDR:PORT" for the control listener;
+	                                * NULL: every selected NIC, TCPX_PORT            */
+	const char *const *settings;   /* "TCPX_CHUNK=1M", ..., NULL; beat environment
+	                                * and files. `tcpx info --config` lists all      */
+	tcpx_log_sink_fn log;          /* NULL: leave the process's sink as it is        */
+	void *log_arg;
+};
+#define TCPX_ENGINE_OPTS_INIT { sizeof(struct tcpx_engine_opts), NULL, NULL, NULL, NULL, NULL }
+
+/*
+ * tcpx_open - start an engine: read settings, bind listeners, start its threads
+ * @opts: NULL for all defaults
+ * Return: 0; TCPX_ECONFIG (a setting, named in the log); -ENODEV (no such NIC);
+ * -EADDRINUSE (listener port taken); -ENOMEM.
+ */
+TCPX_API TCPX_MUST_USE int tcpx_open(const struct tcpx_engine_opts *opts, tcpx_engine **engine);
+
+/* Ends every transfer with TCPX_ECLOSED, closes all, frees all. Never waits for the
+ * network. Handles of this engine (peers, transfers, lists, notes) must not be used
+ * afterwards; they are freed with it. NULL is allowed. */
+TCPX_API void tcpx_close(tcpx_engine *engine);
+
+/* Refuses new transfers, lets open ones finish until @timeout_ms (-1: no limit), then
+ * as tcpx_close(). Return: 0, or TCPX_ETIMEDOUT if something had to be ended. */
+TCPX_API int tcpx_stop(tcpx_engine *engine, int timeout_ms);
+
+/* The blob that tcpx_peer_add() takes elsewhere: name, incarnation, addresses.
+ * @len in: room in @buf, out: bytes needed. -ENOBUFS if it does not fit (buf may be
+ * NULL to ask). At most 4 KiB. */
+TCPX_API int tcpx_metadata(tcpx_engine *engine, void *buf, size_t *len);
+
+/* Port of the control listener, host byte order. */
+TCPX_API uint16_t tcpx_port(tcpx_engine *engine);
+
+/* A level-triggered descriptor: readable while there are notes not taken or ended
+ * transfers not yet tested. Borrowed; closed with the engine. */
+TCPX_API int tcpx_event_fd(tcpx_engine *engine);
+
+/* Text of the last failure anywhere in the engine, for people; "" if none. */
+TCPX_API void tcpx_last_error(tcpx_engine *engine, char *buf, size_t cap);
+
+/* ---- memory ---------------------------------------------------------------------- */
+
+enum tcpx_mem_access {
+	TCPX_MEM_LOCAL = 0,        /* only this process names it in lists                */
+	TCPX_MEM_REMOTE_READ = 1,  /* peers that hold the blob may READ it               */
+	TCPX_MEM_REMOTE_WRITE = 2  /* ... may WRITE it                                   */
+};
+
+/*
+ * tcpx_mem_register - make memory usable in descriptor lists
+ * @addr, @len: host memory that stays valid until deregistered; len >= 1
+ * @access:     enum tcpx_mem_access, or-ed
+ * @id:         out: local region id, never reused within an engine
+ */
+TCPX_API TCPX_MUST_USE int tcpx_mem_register(tcpx_engine *engine, void *addr, size_t len,
+				      unsigned access, uint64_t *id);
+
+/* Ends every transfer that uses it with TCPX_EREGION, here and at the peers. When it
+ * returns no byte of it is read or written any more. Waits for at most one socket
+ * call or copy in progress, never for the network. TCPX_ESTALE: id not live. */
+TCPX_API int tcpx_mem_deregister(tcpx_engine *engine, uint64_t id);
+
+/* The blob that lets a peer name the region: id, 128-bit key, length, address, access;
+ * 64 bytes at most. Whoever has it may use it. @len as in tcpx_metadata(). */
+TCPX_API int tcpx_mem_export(tcpx_engine *engine, uint64_t id, void *buf, size_t *len);
+
+/* Reads a blob; @id then names the peer's region in remote lists. TCPX_EBLOB. */
+TCPX_API TCPX_MUST_USE int tcpx_mem_import(tcpx_engine *engine, const void *blob, size_t len,
+				    uint64_t *id);
+/* Length and owner's address of an imported or local region; either may be NULL. */
+TCPX_API int tcpx_mem_query(tcpx_engine *engine, uint64_t id, uint64_t *addr, uint64_t *len);
+/* Gives an imported id back. */
+TCPX_API int tcpx_mem_forget(tcpx_engine *engine, uint64_t id);
+
+/* ---- peers ----------------------------------------------------------------------- */
+
+/* Names a peer by its metadata blob and starts connecting in the background. Adding
+ * the same incarnation again gives the same peer, its connections still warm within
+ * TCPX_LINGER_MS of a drop. A peer not up yet is retried until TCPX_CONNECT_MS. */
+TCPX_API TCPX_MUST_USE int tcpx_peer_add(tcpx_engine *engine, const void *blob, size_t len,
+				  tcpx_peer **peer);
+/* The same by "HOST:PORT" or "[v6]:PORT"; name and incarnation are learnt. */
+TCPX_API TCPX_MUST_USE int tcpx_peer_connect(tcpx_engine *engine, const char *host_port,
+				      tcpx_peer **peer);
+/* A peer that has connected to us or that we added, by name (newest incarnation).
+ * -ENOENT. Pair with tcpx_peer_drop(). */
+TCPX_API TCPX_MUST_USE int tcpx_peer_find(tcpx_engine *engine, const char *name, tcpx_peer **peer);
+/* Waits until its session is open. 0; -EAGAIN (timeout_ms passed; -1: no limit); or
+ * the first cause of its failure. */
+TCPX_API int tcpx_peer_wait(tcpx_peer *peer, int timeout_ms);
+/* Gives the handle back; its transfers go on. */
+TCPX_API void tcpx_peer_drop(tcpx_peer *peer);
+
+struct tcpx_peer_info {
+	size_t struct_size;
+	char name[64];
+	uint64_t incarnation;
+	int status;               /* 0 open, -EAGAIN connecting, or the first cause      */
+	uint32_t channels_tx;     /* open now, from us to the peer                       */
+	uint32_t channels_rx;     /* open now, from the peer to us (READ)                */
+	uint32_t channels_wanted; /* each way, as negotiated                             */
+	uint32_t chunk_bytes;     /* largest chunk of this session                       */
+	uint32_t window_slots;    /* per channel                                         */
+	uint64_t setup_ns;        /* connect call to session open                        */
+	char provider[16];
+};
+TCPX_API int tcpx_peer_query(tcpx_peer *peer, struct tcpx_peer_info *info);
+
+/* ---- transfers ------------------------------------------------------------------- */
+
+/* One piece of a transfer: @len bytes at @offset of a region. Byte k of the transfer
+ * is byte k of the local list and byte k of the remote list, laid end to end. The
+ * lists may be cut differently; their totals must be equal. len 0 is allowed. */
+struct tcpx_desc {
+	uint64_t region;
+	uint64_t offset;
+	uint64_t len;
+};
+
+/*
+ * tcpx_write / tcpx_read - move bytes from / to local memory to / from the peer's
+ * @note: delivered to the peer once, after the last byte is in place (write) or has
+ *        arrived here (read): at most 8 KiB; NULL for none
+ * @xfer: out: ends by itself, give back with tcpx_free()
+ *
+ * Between post and end the local memory must not be written (write) or used (read).
+ * Return: 0; -EINVAL; TCPX_ERANGE (outside the region); TCPX_ESTALE; TCPX_EPEERGONE or
+ * what ended the session; -ENOMEM.
+ */
+TCPX_API TCPX_MUST_USE int tcpx_write(tcpx_peer *peer, const struct tcpx_desc *local, size_t nlocal,
+			       const struct tcpx_desc *remote, size_t nremote, const void *note,
+			       size_t note_len, tcpx_xfer **xfer);
+TCPX_API TCPX_MUST_USE int tcpx_read(tcpx_peer *peer, const struct tcpx_desc *local, size_t nlocal,
+			      const struct tcpx_desc *remote, size_t nremote, const void *note,
+			      size_t note_len, tcpx_xfer **xfer);
+
+/* Two-sided. A send is matched by the first posted receive of its tag from that peer.
+ * Longer than the receive: both end with TCPX_ELENGTH. Shorter: the receive's info
+ * tells the length. */
+TCPX_API TCPX_MUST_USE int tcpx_send(tcpx_peer *peer, const struct tcpx_desc *local, size_t nlocal,
+			      uint64_t tag, tcpx_xfer **xfer);
+TCPX_API TCPX_MUST_USE int tcpx_recv(tcpx_peer *peer, const struct tcpx_desc *local, size_t nlocal,
+			      uint64_t tag, tcpx_xfer **xfer);
+
+/* A list checked and packed once, to be named by many transfers. All regions must be
+ * local, or all imported. */
+TCPX_API TCPX_MUST_USE int tcpx_list_prepare(tcpx_engine *engine, const struct tcpx_desc *desc,
+				      size_t count, tcpx_list **list);
+TCPX_API void tcpx_list_free(tcpx_list *list);
+
+enum tcpx_op { TCPX_OP_WRITE = 1, TCPX_OP_READ = 2, TCPX_OP_SEND = 3, TCPX_OP_RECV = 4 };
+
+/* A transfer over prepared lists that can be posted again after each end. */
+TCPX_API TCPX_MUST_USE int tcpx_xfer_prepare(tcpx_peer *peer, enum tcpx_op op, tcpx_list *local,
+				      tcpx_list *remote, tcpx_xfer **xfer);
+/* TCPX_ESTATE while in progress. */
+TCPX_API TCPX_MUST_USE int tcpx_xfer_post(tcpx_xfer *xfer, const void *note, size_t note_len);
+
+/* -EAGAIN in progress, 0 done, else the first cause. One atomic load, mostly. */
+TCPX_API int tcpx_test(tcpx_xfer *xfer);
+/* Waits; -EAGAIN after timeout_ms (-1: no limit). The caller's thread does the I/O
+ * meanwhile where it can. */
+TCPX_API int tcpx_wait(tcpx_xfer *xfer, int timeout_ms);
+/* Ends it with TCPX_ECANCELED if in progress. When it returns no byte moves from or to
+ * local memory; the peer may hold a part; no note is delivered. */
+TCPX_API void tcpx_cancel(tcpx_xfer *xfer);
+/* Cancels if in progress, gives the handle back. Cannot fail. NULL is allowed. */
+TCPX_API void tcpx_free(tcpx_xfer *xfer);
+
+struct tcpx_xfer_info {
+	size_t struct_size;
+	int status;            /* as tcpx_test()                                         */
+	uint64_t id;           /* its number in the session                              */
+	uint64_t bytes_total;  /* for a receive: of the matched send                     */
+	uint64_t bytes_done;   /* applied so far                                         */
+	uint64_t chunk_bytes;
+	uint64_t post_ns;      /* CLOCK_MONOTONIC                                        */
+	uint64_t done_ns;      /* 0 while in progress                                    */
+	char cause[192];       /* why it failed, for people; "" if it did not            */
+};
+TCPX_API int tcpx_xfer_query(tcpx_xfer *xfer, struct tcpx_xfer_info *info);
+
+/* ---- notes ----------------------------------------------------------------------- */
+
+/* Sends a note that is ordered with nothing. At most 8 KiB; 0 bytes is a note too. */
+TCPX_API TCPX_MUST_USE int tcpx_notify(tcpx_peer *peer, const void *data, size_t len);
+/* Takes the oldest note; -EAGAIN if there is none (one atomic load). */
+TCPX_API int tcpx_note_get(tcpx_engine *engine, tcpx_note **note);
+/* The same, waiting; -EAGAIN after timeout_ms. */
+TCPX_API int tcpx_note_wait(tcpx_engine *engine, int timeout_ms, tcpx_note **note);
+/* Valid until tcpx_note_free(). The sender's name comes from its handshake. */
+TCPX_API const void *tcpx_note_data(const tcpx_note *note, size_t *len);
+TCPX_API const char *tcpx_note_sender(const tcpx_note *note);
+TCPX_API void tcpx_note_free(tcpx_note *note);
+
+/* ---- what is going on ------------------------------------------------------------ */
+
+/* Totals since open. Times are sums over chunks: divide by chunks_tx (or _rx). */
+struct tcpx_counters {
+	size_t struct_size;
+	uint64_t bytes_tx, bytes_rx;      /* payload applied                              */
+	uint64_t chunks_tx, chunks_rx;
+	uint64_t xfers_posted, xfers_done, xfers_failed;
+	uint64_t notes_tx, notes_rx, notes_dropped;
+	uint64_t ctrl_frames_tx, ctrl_frames_rx, ctrl_resumes;
+	uint64_t channels_lost, chunks_resent, stalls;
+	uint64_t refused;                 /* connections and operations turned away       */
+	uint64_t queue_ns;                /* tx: ready until a channel took it            */
+	uint64_t wire_ns;                 /* tx: taken until the kernel had all of it     */
+	uint64_t ack_ns;                  /* tx: from then until acknowledged             */
+	uint64_t unpack_ns;               /* rx: landed until applied                     */
+	uint64_t lease_borrows;           /* times a waiting thread did the I/O           */
+	uint32_t sessions, regions;       /* now                                          */
+	uint64_t memory_bytes;            /* the engine's own allocations for sessions    */
+};
+TCPX_API int tcpx_query(tcpx_engine *engine, struct tcpx_counters *counters);
+
+struct tcpx_channel_info {
+	uint64_t session;
+	char peer[64];
+	char nic[32], peer_nic[32];
+	uint32_t index, generation;
+	int sending;               /* 1: from us to the peer                             */
+	int up;                    /* 1 open, 0 down                                     */
+	uint64_t bytes, chunks;
+	uint64_t stalls;           /* times it had work but the peer or the wire refused */
+	uint32_t in_flight;        /* messages not yet acknowledged                      */
+	uint32_t in_flight_max;
+	uint64_t in_flight_sum;    /* over chunks, at the moment each was taken          */
+	uint64_t rate_Bps;         /* smoothed, from acknowledgements                    */
+	uint64_t retransmits;      /* of the connection, from the kernel                 */
+	uint64_t rtt_us;
+	uint32_t loop;             /* the I/O thread that owns it                        */
+};
+/* Fills at most *count entries, sets *count to how many there are. */
+TCPX_API int tcpx_query_channels(tcpx_engine *engine, struct tcpx_channel_info *out, size_t *count);
+
+struct tcpx_thread_info {
+	char name[16];
+	int tid;
+	char requested[64];        /* CPU list asked for; "" none                        */
+	char granted[64];          /* read back from the kernel                          */
+};
+TCPX_API int tcpx_query_threads(tcpx_engine *engine, struct tcpx_thread_info *out, size_t *count);
+
+struct tcpx_nic_info {
+	char name[32];
+	char addr[64];
+	int numa;                  /* -1 unknown                                         */
+	uint32_t gbps;             /* 0 unknown                                          */
+};
+/* The NICs this engine uses. */
+TCPX_API int tcpx_query_nics(tcpx_engine *engine, struct tcpx_nic_info *out, size_t *count);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,112 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Builds and runs every test there is for this machine: all suites under ASan and UBSan,
+# the threaded ones under TSan, the fuzz harnesses, a long simulation. Ends with one line
+# of counts; exits 1 if anything failed. A build directory is made once and kept.
+set -u
+cd "$(dirname "$0")/.." || exit
+
+fuzz_seconds=3
+sim_seeds=10000
+sim_seconds=90
+
+sh scripts/setup.sh check || exit
+
+steps=$(mktemp)
+trap 'rm -f "$steps"' EXIT
+began=$(date +%s)
+
+# What is not a meson test is told in TAP, a failure followed by the file that tells more.
+pass() {
+	echo "ok - $1" >>"$steps"
+}
+fail() {
+	printf 'not ok - %s\n# see %s\n' "$1" "$2" >>"$steps"
+}
+skip() {
+	echo "ok - $1 # SKIP $2" >>"$steps"
+}
+
+say() {
+	printf '\n== %s (%d s)\n' "$1" $(($(date +%s) - began))
+}
+
+# The sanitizers' shadows collide with what a kernel with very random addresses maps.
+fixed=
+setarch -R true 2>/dev/null && fixed="setarch -R"
+export TSAN_OPTIONS="halt_on_error=1 second_deadlock_stack=1 ${TSAN_OPTIONS-}"
+
+# built NAME DIR TARGETS... -- SETUP ARGS...: true if it is now up to date.
+built() {
+	name=$1
+	dir=$2
+	shift 2
+	targets=
+	while [ "$1" != -- ]; do
+		targets="$targets $1"
+		shift
+	done
+	shift
+	say "build $name"
+	if [ ! -e "$dir/build.ninja" ]; then
+		rm -rf "$dir"
+		mkdir -p "$dir"
+		if ! meson setup "$dir" "$@" >"$dir.log" 2>&1; then
+			tail -20 "$dir.log"
+			mv "$dir.log" "$dir/check.log"
+			fail "build $name" "$dir/check.log"
+			return 1
+		fi
+		mv "$dir.log" "$dir/check.log"
+	fi
+	# shellcheck disable=SC2086 # a list of names
+	if ! ninja -C "$dir" $targets >"$dir/check.log" 2>&1; then
+		grep -A20 -m1 '^FAILED' "$dir/check.log" || tail -20 "$dir/check.log"
+		fail "build $name" "$dir/check.log"
+		return 1
+	fi
+}
+
+# suites NAME DIR ARGS...: meson's own tests; what they did is in DIR/meson-logs/NAME.json.
+suites() {
+	name=$1
+	dir=$2
+	shift 2
+	say "test $name"
+	rm -f "$dir/meson-logs/$name.json"
+	$fixed meson test -C "$dir" --logbase "$name" --no-stdsplit "$@"
+	[ -s "$dir/meson-logs/$name.json" ] ||
+		fail "test $name ran nothing" "$dir/meson-logs/$name.txt"
+}
+
+if built asan build-asan -- -Db_sanitize=address,undefined -Db_lundef=false -Doptimization=1; then
+	suites asan build-asan
+fi
+
+if built tsan build-tsan -- -Db_sanitize=thread -Db_lundef=false -Doptimization=1; then
+	suites tsan build-tsan --suite tsan
+fi
+
+if ! command -v clang >/dev/null; then
+	skip fuzz "no clang here"
+elif CC=clang built fuzz build-fuzz -- -Dfuzz=true -Dtool=disabled -Doptimization=1 \
+	-Db_sanitize=address,undefined -Db_lundef=false; then
+	say fuzz
+	$fixed sh tests/fuzz/run.sh build-fuzz "$fuzz_seconds" >build-fuzz/fuzz.tap 2>&1 ||
+		fail "fuzz" build-fuzz/fuzz.tap
+	cat build-fuzz/fuzz.tap
+	grep -E '^(not )?ok' build-fuzz/fuzz.tap >>"$steps"
+fi
+
+if built plain build --; then
+	say "simulate $sim_seeds seeds"
+	if timeout "$sim_seconds" build/tests/sim/sim --seeds "1..$sim_seeds" >build/sim.log 2>&1; then
+		pass "sim, $sim_seeds seeds"
+	else
+		fail "sim, $sim_seeds seeds in $sim_seconds s" build/sim.log
+	fi
+	tail -3 build/sim.log
+fi
+
+say result
+python3 scripts/tally.py "$steps" build-asan/meson-logs/asan.json build-tsan/meson-logs/tsan.json

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The byte cursor. Every access goes through claim(): either all its bytes fit, or the
+ * cursor turns bad and nothing is touched.
+ */
+#include "base/buf.h"
+
+#include <string.h>
+
+#define VAR_BYTES_MAX 10 /* 64 bits, 7 a byte */
+
+void
+tcpx_buf_init(struct tcpx_buf *b, void *data, size_t cap)
+{
+	*b = (struct tcpx_buf){ .data = data, .cap = cap };
+}
+
+void
+tcpx_buf_init_const(struct tcpx_buf *b, const void *data, size_t cap)
+{
+	tcpx_buf_init(b, (void *)(uintptr_t)data, cap);
+}
+
+/* A bad cursor has nothing left, so a loop "while bytes are left" ends. */
+size_t
+tcpx_buf_left(const struct tcpx_buf *b)
+{
+	return b->bad ? 0 : b->cap - b->pos;
+}
+
+/* Moves past the next @len bytes and gives them, or marks the cursor bad: NULL. */
+static uint8_t *
+claim(struct tcpx_buf *b, size_t len)
+{
+	uint8_t *at;
+
+	if (b->bad || len > b->cap - b->pos) {
+		b->bad = true;
+		return NULL;
+	}
+	at = b->data ? b->data + b->pos : NULL;
+	b->pos += len;
+	return at;
+}
+
+static void
+put_int(struct tcpx_buf *b, uint64_t v, size_t len)
+{
+	uint8_t *at = claim(b, len);
+
+	for (size_t i = 0; at && i < len; i++)
+		at[i] = (uint8_t)(v >> (8 * (len - 1 - i)));
+}
+
+static uint64_t
+get_int(struct tcpx_buf *b, size_t len)
+{
+	const uint8_t *at = claim(b, len);
+	uint64_t v = 0;
+
+	for (size_t i = 0; at && i < len; i++)
+		v = v << 8 | at[i];
+	return v;
+}
+
+void
+tcpx_buf_put_u8(struct tcpx_buf *b, uint8_t v)
+{
+	put_int(b, v, 1);
+}
+
+void
+tcpx_buf_put_u16(struct tcpx_buf *b, uint16_t v)
+{
+	put_int(b, v, 2);
+}
+
+void
+tcpx_buf_put_u32(struct tcpx_buf *b, uint32_t v)
+{
+	put_int(b, v, 4);
+}
+
+void
+tcpx_buf_put_u64(struct tcpx_buf *b, uint64_t v)
+{
+	put_int(b, v, 8);
+}
+
+void
+tcpx_buf_put_bytes(struct tcpx_buf *b, const void *src, size_t len)
+{
+	uint8_t *at = claim(b, len);
+
+	if (at && len)
+		memcpy(at, src, len);
+}
+
+void
+tcpx_buf_put_var(struct tcpx_buf *b, uint64_t v)
+{
+	uint8_t bytes[VAR_BYTES_MAX];
+	size_t n = 0;
+
+	for (; v >= 0x80; v >>= 7)
+		bytes[n++] = (uint8_t)(v | 0x80);
+	bytes[n++] = (uint8_t)v;
+	tcpx_buf_put_bytes(b, bytes, n);
+}
+
+void
+tcpx_buf_put_str(struct tcpx_buf *b, const char *s, size_t len)
+{
+	/* both or neither: half a string must not be left behind */
+	if (len > UINT16_MAX || tcpx_buf_left(b) < 2 + len) {
+		b->bad = true;
+		return;
+	}
+	tcpx_buf_put_u16(b, (uint16_t)len);
+	tcpx_buf_put_bytes(b, s, len);
+}
+
+uint8_t
+tcpx_buf_get_u8(struct tcpx_buf *b)
+{
+	return (uint8_t)get_int(b, 1);
+}
+
+uint16_t
+tcpx_buf_get_u16(struct tcpx_buf *b)
+{
+	return (uint16_t)get_int(b, 2);
+}
+
+uint32_t
+tcpx_buf_get_u32(struct tcpx_buf *b)
+{
+	return (uint32_t)get_int(b, 4);
+}
+
+uint64_t
+tcpx_buf_get_u64(struct tcpx_buf *b)
+{
+	return get_int(b, 8);
+}
+
+void
+tcpx_buf_get_bytes(struct tcpx_buf *b, void *dst, size_t len)
+{
+	const uint8_t *at = claim(b, len);
+
+	if (!len)
+		return;
+	if (at)
+		memcpy(dst, at, len);
+	else
+		memset(dst, 0, len);
+}
+
+uint64_t
+tcpx_buf_get_var(struct tcpx_buf *b)
+{
+	uint64_t v = 0;
+
+	for (unsigned i = 0; i < VAR_BYTES_MAX; i++) {
+		uint8_t byte = tcpx_buf_get_u8(b);
+		bool last = !(byte & 0x80);
+
+		if (b->bad)
+			return 0;
+		if ((i == VAR_BYTES_MAX - 1 && byte > 1) || (last && !byte && i > 0))
+			break; /* beyond 64 bits; padded */
+		v |= (uint64_t)(byte & 0x7f) << (7 * i);
+		if (last)
+			return v;
+	}
+	b->bad = true;
+	return 0;
+}
+
+size_t
+tcpx_buf_get_str(struct tcpx_buf *b, char *dst, size_t cap)
+{
+	size_t len = tcpx_buf_get_u16(b);
+	const char *at = (const char *)claim(b, len);
+
+	if (cap)
+		dst[0] = '\0';
+	if (b->bad || len >= cap || memchr(at, '\0', len)) {
+		b->bad = true;
+		return 0;
+	}
+	memcpy(dst, at, len);
+	dst[len] = '\0';
+	return len;
+}
+
+const void *
+tcpx_buf_borrow(struct tcpx_buf *b, size_t len)
+{
+	return claim(b, len);
+}

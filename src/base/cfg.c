@@ -1,0 +1,421 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Loading settings. Sources are applied from the weakest to the strongest; each value
+ * goes through value_put(), the only place that checks and replaces one.
+ */
+#include "base/cfg.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cfg_file.h"
+#include "base/parse.h"
+
+#define ETC_FILE     "/etc/tcpx.conf"
+#define HOME_FILE    ".tcpx.conf"
+#define NAME_BYTES   128
+#define SOURCE_BYTES 512
+#define NOTED_MAX    64 /* unknown names reported one by one */
+
+struct tcpx_cfg {
+	struct {
+		char *text;
+		char *source; /* NULL: default */
+		struct tcpx_setting_value value;
+	} at[TCPX_SETTING_COUNT];
+};
+
+/* One load in progress. */
+struct loader {
+	struct tcpx_cfg *cfg;
+	char noted[NOTED_MAX][NAME_BYTES]; /* unknown names already reported */
+	unsigned noted_count;
+};
+
+/* ---- one value ----------------------------------------------------------------- */
+
+static int
+value_fail(const struct tcpx_setting_def *def, const char *text, const char *source)
+{
+	char allowed[256];
+
+	tcpx_setting_allowed(def, allowed, sizeof(allowed));
+	return tcpx_fail(TCPX_SUB_INIT, TCPX_ECONFIG, "%s \"%.80s\" (%s): allowed: %s",
+			 def->name, text, source, allowed);
+}
+
+/* @source NULL: it is the default. */
+static int
+value_put(struct tcpx_cfg *cfg, enum tcpx_setting setting, const char *text,
+	  const char *source)
+{
+	const struct tcpx_setting_def *def = tcpx_setting_at(setting);
+	struct tcpx_setting_value value;
+	char *new_text;
+	char *new_source;
+
+	if (!*text)
+		text = def->value;
+	if (tcpx_setting_parse(def, text, &value))
+		return value_fail(def, text, source);
+	if (def->type == TCPX_TYPE_WORD)
+		text = def->words[value.num];
+
+	new_text = strdup(text);
+	new_source = source ? strdup(source) : NULL;
+	if (!new_text || (source && !new_source)) {
+		free(new_text);
+		free(new_source);
+		return tcpx_fail(TCPX_SUB_INIT, -ENOMEM, "value of %s", def->name);
+	}
+	free(cfg->at[setting].text);
+	free(cfg->at[setting].source);
+	cfg->at[setting].text = new_text;
+	cfg->at[setting].source = new_source;
+	cfg->at[setting].value = value;
+	return 0;
+}
+
+/* The old variable knew numbers only: 1 is "tell me more". */
+static const char *
+debug_word(const char *text)
+{
+	if (!strcmp(text, "0"))
+		return "WARN";
+	return !strcmp(text, "1") ? "INFO" : text;
+}
+
+/* The same under the @name that the source used, which may be an alias. */
+static int
+named_put(struct tcpx_cfg *cfg, enum tcpx_setting setting, const char *name,
+	  const char *text, const char *source)
+{
+	char with_alias[SOURCE_BYTES];
+
+	if (strcmp(name, tcpx_setting_at(setting)->name)) {
+		snprintf(with_alias, sizeof(with_alias), "%s (%s)", source, name);
+		source = with_alias;
+		if (setting == TCPX_SET_DEBUG)
+			text = debug_word(text);
+	}
+	return value_put(cfg, setting, text, source);
+}
+
+/* The name of "NAME=value"; one too long for a setting is cut. */
+static void
+name_copy(const char *assignment, char name[NAME_BYTES])
+{
+	size_t len = strcspn(assignment, "=");
+
+	if (len > NAME_BYTES - 1)
+		len = NAME_BYTES - 1;
+	memcpy(name, assignment, len);
+	name[len] = '\0';
+}
+
+/* "; did you mean TCPX_CHUNK?", or nothing. */
+static const char *
+advice(const char *name, char buf[NAME_BYTES])
+{
+	const struct tcpx_setting_def *nearest = tcpx_setting_nearest(name);
+
+	buf[0] = '\0';
+	if (nearest)
+		snprintf(buf, NAME_BYTES, "; did you mean %s?", nearest->name);
+	return buf;
+}
+
+int
+tcpx_cfg_set(struct tcpx_cfg *cfg, const char *assignment, const char *source)
+{
+	const char *equals = strchr(assignment, '=');
+	char name[NAME_BYTES];
+	char hint[NAME_BYTES];
+	int setting;
+
+	if (!equals)
+		return tcpx_fail(TCPX_SUB_INIT, TCPX_ECONFIG,
+				 "\"%.80s\" (%s) is not of the form NAME=value", assignment,
+				 source);
+	name_copy(assignment, name);
+	setting = tcpx_setting_find(name);
+	if (setting < 0)
+		return tcpx_fail(TCPX_SUB_INIT, TCPX_ECONFIG, "%s (%s) is not a setting%s",
+				 name, source, advice(name, hint));
+	return named_put(cfg, (enum tcpx_setting)setting, name, equals + 1, source);
+}
+
+/* ---- names that nobody knows --------------------------------------------------- */
+
+static void
+unknown_note(struct loader *l, const char *name, const char *source)
+{
+	char hint[NAME_BYTES];
+
+	if (tcpx_setting_known_elsewhere(name))
+		return;
+	for (unsigned i = 0; i < l->noted_count; i++)
+		if (!strncmp(l->noted[i], name, NAME_BYTES - 1))
+			return;
+	if (l->noted_count == NOTED_MAX)
+		return;
+	snprintf(l->noted[l->noted_count++], NAME_BYTES, "%s", name);
+	tcpx_warn(TCPX_SUB_INIT, "%.*s (%s) is not a setting and has no effect%s",
+		  NAME_BYTES, name, source, advice(name, hint));
+}
+
+/* ---- environment --------------------------------------------------------------- */
+
+static const char *
+env_find(char *const *env, const char *name)
+{
+	size_t len = strlen(name);
+
+	for (; env && *env; env++)
+		if (!strncmp(*env, name, len) && (*env)[len] == '=')
+			return *env + len + 1;
+	return NULL;
+}
+
+/* The canonical name beats its aliases. */
+static int
+env_setting_load(struct tcpx_cfg *cfg, enum tcpx_setting setting, char *const *env)
+{
+	const struct tcpx_setting_def *def = tcpx_setting_at(setting);
+	const char *const *alias = def->aliases;
+
+	for (const char *name = def->name; name; name = *alias++) {
+		const char *text = env_find(env, name);
+
+		if (text)
+			return named_put(cfg, setting, name, text, "environment");
+	}
+	return 0;
+}
+
+static int
+env_load(struct loader *l, char *const *env)
+{
+	int rc = 0;
+
+	for (int i = 0; !rc && i < TCPX_SETTING_COUNT; i++)
+		rc = env_setting_load(l->cfg, (enum tcpx_setting)i, env);
+	for (; !rc && env && *env; env++) {
+		char name[NAME_BYTES];
+
+		if (strncmp(*env, "TCPX_", 5) && strncmp(*env, "UCCL_TCPX_", 10))
+			continue;
+		name_copy(*env, name);
+		if (tcpx_setting_find(name) < 0)
+			unknown_note(l, name, "environment");
+	}
+	return rc;
+}
+
+/* ---- variables of NCCL --------------------------------------------------------- */
+
+/* They were set for another program: one we cannot use costs a warning, not the start. */
+static int
+hint_put(struct tcpx_cfg *cfg, enum tcpx_setting setting, const char *text, const char *name)
+{
+	const struct tcpx_setting_def *def = tcpx_setting_at(setting);
+	struct tcpx_setting_value value;
+	char allowed[256];
+
+	if (*text && tcpx_setting_parse(def, text, &value)) {
+		tcpx_setting_allowed(def, allowed, sizeof(allowed));
+		tcpx_warn(TCPX_SUB_INIT, "%s \"%.80s\" is not used for %s: allowed: %s",
+			  name, text, def->name, allowed);
+		return 0;
+	}
+	return *text ? value_put(cfg, setting, text, name) : 0;
+}
+
+/* Sockets of a NIC are threads times sockets of each; either may be left to NCCL. */
+static int
+hint_channels(struct tcpx_cfg *cfg, char *const *env)
+{
+	static const char *const names[] = { "NCCL_NSOCKS_PERTHREAD",
+					     "NCCL_SOCKET_NTHREADS" };
+	uint64_t product = 0;
+	char text[32];
+
+	for (size_t i = 0; i < 2; i++) {
+		const char *value = env_find(env, names[i]);
+		uint64_t n;
+
+		if (!value || tcpx_parse_count(value, &n) || n < 1 || n > UINT32_MAX)
+			continue;
+		product = product ? product * n : n;
+	}
+	if (!product)
+		return 0;
+	snprintf(text, sizeof(text), "%llu/nic", (unsigned long long)product);
+	return hint_put(cfg, TCPX_SET_CHANNELS, text,
+			"NCCL_NSOCKS_PERTHREAD x NCCL_SOCKET_NTHREADS");
+}
+
+static int
+hints_load(struct tcpx_cfg *cfg, char *const *env)
+{
+	int rc = hint_channels(cfg, env);
+
+	for (int i = 0; !rc && i < TCPX_SETTING_COUNT; i++) {
+		const char *const *hint = tcpx_setting_at((unsigned)i)->hints;
+
+		while (*hint && !env_find(env, *hint))
+			hint++;
+		if (*hint)
+			rc = hint_put(cfg, (enum tcpx_setting)i, env_find(env, *hint),
+				      *hint);
+	}
+	return rc;
+}
+
+/* ---- files and the whole ------------------------------------------------------- */
+
+static int
+line_put(void *arg, const char *name, const char *text, const char *source)
+{
+	struct loader *l = arg;
+	int setting = tcpx_setting_find(name);
+
+	if (setting >= 0)
+		return named_put(l->cfg, (enum tcpx_setting)setting, name, text, source);
+	unknown_note(l, name, source);
+	return 0;
+}
+
+static int
+files_load(struct loader *l, const struct tcpx_cfg_sources *src)
+{
+	const char *named = env_find(src->env, "TCPX_CONF_FILE");
+	const char *home = named ? named : src->home_file;
+	int rc = 0;
+
+	if (src->etc_file)
+		rc = tcpx_cfg_file_read(src->etc_file, false, line_put, l);
+	if (!rc && home && *home)
+		rc = tcpx_cfg_file_read(home, named != NULL, line_put, l);
+	return rc;
+}
+
+static int
+all_load(struct loader *l, const struct tcpx_cfg_sources *src)
+{
+	int rc = 0;
+
+	for (int i = 0; !rc && i < TCPX_SETTING_COUNT; i++)
+		rc = value_put(l->cfg, (enum tcpx_setting)i, "", NULL);
+	if (!rc)
+		rc = hints_load(l->cfg, src->env);
+	if (!rc)
+		rc = files_load(l, src);
+	if (!rc)
+		rc = env_load(l, src->env);
+	for (const char *const *set = src->caller; !rc && set && *set; set++)
+		rc = tcpx_cfg_set(l->cfg, *set, "caller");
+	return rc;
+}
+
+int
+tcpx_cfg_load(const struct tcpx_cfg_sources *src, struct tcpx_cfg **out)
+{
+	struct loader *l;
+	int rc;
+
+	if (!src)
+		return tcpx_cfg_load_system(NULL, out);
+	l = calloc(1, sizeof(*l));
+	if (!l)
+		return tcpx_fail(TCPX_SUB_INIT, -ENOMEM, "reading the settings");
+	l->cfg = calloc(1, sizeof(*l->cfg));
+	if (l->cfg)
+		rc = all_load(l, src);
+	else
+		rc = tcpx_fail(TCPX_SUB_INIT, -ENOMEM, "the settings");
+	if (rc)
+		tcpx_cfg_free(l->cfg);
+	else
+		*out = l->cfg;
+	free(l);
+	return rc;
+}
+
+int
+tcpx_cfg_load_system(const char *const *caller, struct tcpx_cfg **out)
+{
+	struct tcpx_cfg_sources src = {
+		.env = environ,
+		.etc_file = ETC_FILE,
+		.caller = caller,
+	};
+	const char *home = env_find(environ, "HOME");
+	char path[PATH_MAX];
+
+	if (home && *home) {
+		int n = snprintf(path, sizeof(path), "%s/" HOME_FILE, home);
+
+		src.home_file = n < PATH_MAX ? path : NULL;
+	}
+	return tcpx_cfg_load(&src, out);
+}
+
+void
+tcpx_cfg_free(struct tcpx_cfg *cfg)
+{
+	if (!cfg)
+		return;
+	for (int i = 0; i < TCPX_SETTING_COUNT; i++) {
+		free(cfg->at[i].text);
+		free(cfg->at[i].source);
+	}
+	free(cfg);
+}
+
+/* ---- asking -------------------------------------------------------------------- */
+
+uint64_t
+tcpx_cfg_num(const struct tcpx_cfg *cfg, enum tcpx_setting setting)
+{
+	return cfg->at[setting].value.num;
+}
+
+const char *
+tcpx_cfg_str(const struct tcpx_cfg *cfg, enum tcpx_setting setting)
+{
+	return cfg->at[setting].text;
+}
+
+const char *
+tcpx_cfg_source(const struct tcpx_cfg *cfg, enum tcpx_setting setting)
+{
+	return cfg->at[setting].source ? cfg->at[setting].source : "default";
+}
+
+bool
+tcpx_cfg_is_default(const struct tcpx_cfg *cfg, enum tcpx_setting setting)
+{
+	return !cfg->at[setting].source;
+}
+
+int
+tcpx_cfg_channels(const struct tcpx_cfg *cfg, unsigned nics, unsigned *total)
+{
+	const struct tcpx_setting_def *def = tcpx_setting_at(TCPX_SET_CHANNELS);
+	const struct tcpx_setting_value *v = &cfg->at[TCPX_SET_CHANNELS].value;
+	unsigned long long n = v->per_nic ? v->num * nics : v->num;
+	unsigned long long max = def->max;
+
+	if (n > max)
+		return tcpx_fail(TCPX_SUB_INIT, TCPX_ECONFIG,
+				 "%s \"%s\" (%s): %llu channels over %u NICs; at most %llu",
+				 def->name, tcpx_cfg_str(cfg, TCPX_SET_CHANNELS),
+				 tcpx_cfg_source(cfg, TCPX_SET_CHANNELS), n, nics, max);
+	*total = (unsigned)n;
+	return 0;
+}

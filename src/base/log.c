@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The log sink, the only mutable global of the library. Whether a line is wanted is
+ * two relaxed loads; who gets it is guarded by sink.lock, which is held for reading
+ * while the line is delivered, so that a sink replaced is a sink not called any more.
+ */
+#include "base/log.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/err.h"
+
+#define LINE_MAX_BYTES 1024
+#define HOST_BYTES     65
+#define SUBSYS_ALL     ((1u << TCPX_SUBSYS_COUNT) - 1)
+
+static const struct {
+	const char *name;
+	enum tcpx_level level;
+} levels[] = {
+	{ "NONE", TCPX_LOG_NONE },   { "VERSION", TCPX_LOG_NONE },
+	{ "ERROR", TCPX_LOG_ERROR }, { "WARN", TCPX_LOG_WARN },
+	{ "INFO", TCPX_LOG_INFO },   { "DEBUG", TCPX_LOG_DEBUG },
+	{ "TRACE", TCPX_LOG_TRACE },
+};
+
+static const char *const level_name[] = {
+	[TCPX_LOG_NONE] = "NONE", [TCPX_LOG_ERROR] = "ERROR", [TCPX_LOG_WARN] = "WARN",
+	[TCPX_LOG_INFO] = "INFO", [TCPX_LOG_DEBUG] = "DEBUG", [TCPX_LOG_TRACE] = "TRACE",
+};
+
+static const char *const subsys_name[TCPX_SUBSYS_COUNT] = {
+	[TCPX_SUB_INIT] = "INIT", [TCPX_SUB_NET] = "NET",   [TCPX_SUB_BOOT] = "BOOT",
+	[TCPX_SUB_CHAN] = "CHAN", [TCPX_SUB_XFER] = "XFER", [TCPX_SUB_DEV] = "DEV",
+	[TCPX_SUB_HOST] = "HOST", [TCPX_SUB_TOOL] = "TOOL",
+};
+
+static struct {
+	atomic_uint level;
+	atomic_uint subsys; /* bit per subsystem whose INFO and below is wanted */
+	pthread_rwlock_t lock;
+	/* guarded by lock */
+	tcpx_log_fn fn; /* NULL: fd                    */
+	void *arg;
+	int fd; /* stderr, or a file of our own */
+} sink = {
+	.level = TCPX_LOG_WARN,
+	.subsys = SUBSYS_ALL,
+	.lock = PTHREAD_RWLOCK_INITIALIZER,
+	.fd = STDERR_FILENO,
+};
+
+static void
+sink_replace(tcpx_log_fn fn, void *arg, int fd)
+{
+	int old;
+
+	pthread_rwlock_wrlock(&sink.lock);
+	old = sink.fd;
+	sink.fn = fn;
+	sink.arg = arg;
+	sink.fd = fd;
+	pthread_rwlock_unlock(&sink.lock);
+	if (old != STDERR_FILENO)
+		close(old);
+}
+
+void
+tcpx_log_sink(tcpx_log_fn fn, void *arg)
+{
+	sink_replace(fn, arg, STDERR_FILENO);
+}
+
+bool
+tcpx_log_on(enum tcpx_level level, enum tcpx_subsys subsys)
+{
+	if (level > atomic_load_explicit(&sink.level, memory_order_relaxed))
+		return false;
+	if (level <= TCPX_LOG_WARN)
+		return true;
+	return atomic_load_explicit(&sink.subsys, memory_order_relaxed) >> subsys & 1;
+}
+
+/* The host's short name, as it stands in front of every line. */
+static void
+host_read(char host[HOST_BYTES])
+{
+	if (gethostname(host, HOST_BYTES) < 0)
+		host[0] = '\0';
+	host[HOST_BYTES - 1] = '\0';
+	host[strcspn(host, ".")] = '\0';
+}
+
+/* One line stays one line, whatever a name or a value in it holds. */
+static void
+line_clean(char *line)
+{
+	for (; *line; line++)
+		if (iscntrl((unsigned char)*line))
+			*line = '?';
+}
+
+/* One write() a line, so that lines of several processes do not mix. */
+static void
+line_deliver(enum tcpx_level level, char *line, size_t len)
+{
+	ssize_t rc;
+
+	pthread_rwlock_rdlock(&sink.lock);
+	if (sink.fn) {
+		sink.fn(sink.arg, level, line);
+	} else {
+		line[len++] = '\n';
+		do
+			rc = write(sink.fd, line, len);
+		while (rc < 0 && errno == EINTR);
+	}
+	pthread_rwlock_unlock(&sink.lock);
+}
+
+void
+tcpx_log_write(enum tcpx_level level, enum tcpx_subsys subsys, const char *fmt, ...)
+{
+	char line[LINE_MAX_BYTES + 1]; /* room for the newline */
+	char host[HOST_BYTES];
+	int saved = errno;
+	va_list args;
+	size_t len;
+
+	host_read(host);
+	snprintf(line, LINE_MAX_BYTES, "%s:%d:%ld TCPX %s %s ", host, (int)getpid(),
+		 syscall(SYS_gettid), level_name[level], subsys_name[subsys]);
+	len = strlen(line);
+	va_start(args, fmt);
+	vsnprintf(line + len, LINE_MAX_BYTES - len, fmt, args);
+	va_end(args);
+	line_clean(line);
+	line_deliver(level, line, strlen(line));
+	errno = saved;
+}
+
+/* @level: index into levels */
+static int
+level_parse(const char *text, size_t *level)
+{
+	for (size_t i = 0; i < sizeof(levels) / sizeof(levels[0]); i++)
+		if (!strcasecmp(text, levels[i].name)) {
+			*level = i;
+			return 0;
+		}
+	return tcpx_fail(TCPX_SUB_INIT, TCPX_ECONFIG,
+			 "TCPX_DEBUG \"%.80s\": allowed are NONE, VERSION, ERROR, WARN, "
+			 "INFO, DEBUG, TRACE", text);
+}
+
+static unsigned
+subsys_find(const char *word, size_t len)
+{
+	if (len == 3 && !strncasecmp(word, "ALL", len))
+		return SUBSYS_ALL;
+	for (unsigned i = 0; i < TCPX_SUBSYS_COUNT; i++)
+		if (strlen(subsys_name[i]) == len && !strncasecmp(word, subsys_name[i], len))
+			return 1u << i;
+	return 0;
+}
+
+/* "NET,BOOT", "ALL", or "^XFER,DEV": all but these. */
+static int
+subsys_parse(const char *text, unsigned *mask)
+{
+	bool exclude = *text == '^';
+	const char *word = text + exclude;
+	unsigned named = 0;
+
+	for (;;) {
+		size_t len = strcspn(word, ",");
+		unsigned bits = subsys_find(word, len);
+
+		if (!bits)
+			return tcpx_fail(TCPX_SUB_INIT, TCPX_ECONFIG,
+					 "TCPX_DEBUG_SUBSYS: no subsystem \"%.*s\"; allowed "
+					 "are INIT, NET, BOOT, CHAN, XFER, DEV, HOST, TOOL, "
+					 "ALL, and ^ in front for all but these",
+					 (int)(len < 64 ? len : 64), word);
+		named |= bits;
+		if (!word[len])
+			break;
+		word += len + 1;
+	}
+	*mask = exclude ? SUBSYS_ALL & ~named : named;
+	return 0;
+}
+
+/* Fills in %h host, %p pid, %% percent; anything else stands for itself. */
+static bool
+path_expand(const char *text, char path[PATH_MAX])
+{
+	char host[HOST_BYTES];
+	char pid[16];
+	size_t n = 0;
+
+	host_read(host);
+	snprintf(pid, sizeof(pid), "%d", (int)getpid());
+	for (; *text; text++) {
+		char one[2] = { *text, '\0' };
+		const char *piece = one;
+
+		if (text[0] == '%' && text[1] && strchr("hp%", text[1])) {
+			text++;
+			piece = *text == 'h' ? host : *text == 'p' ? pid : "%";
+		}
+		if (strlen(piece) >= PATH_MAX - n)
+			return false;
+		strcpy(path + n, piece);
+		n += strlen(piece);
+	}
+	return true;
+}
+
+static int
+file_open(const char *text, int *fd)
+{
+	char path[PATH_MAX];
+
+	if (!path_expand(text, path))
+		return tcpx_fail(TCPX_SUB_INIT, TCPX_ECONFIG,
+				 "TCPX_DEBUG_FILE: path is longer than %d bytes",
+				 PATH_MAX - 1);
+	*fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+	if (*fd < 0)
+		return tcpx_fail(TCPX_SUB_INIT, TCPX_ECONFIG, "TCPX_DEBUG_FILE: open %s: %s",
+				 path, tcpx_err_text(-errno));
+	return 0;
+}
+
+int
+tcpx_log_setup(const char *level, const char *subsys, const char *file)
+{
+	unsigned mask = atomic_load(&sink.subsys);
+	size_t at = SIZE_MAX;
+	int fd = -1;
+	int rc;
+
+	if (level && *level && (rc = level_parse(level, &at)) != 0)
+		return rc;
+	if (subsys && *subsys && (rc = subsys_parse(subsys, &mask)) != 0)
+		return rc;
+	if (file && *file && (rc = file_open(file, &fd)) != 0)
+		return rc;
+
+	if (fd >= 0)
+		sink_replace(NULL, NULL, fd);
+	atomic_store(&sink.subsys, mask);
+	if (at == SIZE_MAX)
+		return 0;
+	atomic_store(&sink.level, levels[at].level);
+	if (!strcmp(levels[at].name, "VERSION")) /* as NCCL: this line and no other */
+		tcpx_log_write(TCPX_LOG_INFO, TCPX_SUB_INIT,
+			       "tcpx-p2p version " TCPX_VERSION);
+	return 0;
+}

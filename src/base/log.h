@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Log lines in NCCL's manner. One sink a process (the only mutable global of the
+ * library): stderr by default, a file (TCPX_DEBUG_FILE, with %h host and %p pid), or
+ * the caller's function. Levels by what the reader does: ERROR act now, WARN look
+ * soon, INFO once per object, DEBUG per set-up event, TRACE per chunk.
+ */
+#ifndef BASE_LOG_H
+#define BASE_LOG_H
+
+#include <stdbool.h>
+
+enum tcpx_level {
+	TCPX_LOG_NONE,
+	TCPX_LOG_ERROR,
+	TCPX_LOG_WARN,
+	TCPX_LOG_INFO,
+	TCPX_LOG_DEBUG,
+	TCPX_LOG_TRACE
+};
+
+enum tcpx_subsys {
+	TCPX_SUB_INIT,  /* start, settings               */
+	TCPX_SUB_NET,   /* providers, sockets            */
+	TCPX_SUB_BOOT,  /* handshake, control stream     */
+	TCPX_SUB_CHAN,  /* channels, windows, fences     */
+	TCPX_SUB_XFER,  /* transfers, regions, notes     */
+	TCPX_SUB_DEV,   /* device memory                 */
+	TCPX_SUB_HOST,  /* the machine                   */
+	TCPX_SUB_TOOL,  /* the command line tool         */
+	TCPX_SUBSYS_COUNT
+};
+
+/* A caller's sink: one whole line without newline. Called from any thread. */
+typedef void (*tcpx_log_fn)(void *arg, int level, const char *line);
+
+/* Sets levels from the texts of TCPX_DEBUG, TCPX_DEBUG_SUBSYS, TCPX_DEBUG_FILE. One that
+ * is NULL or "" leaves its part as it is: WARN, ALL and stderr at first. Returns 0, or
+ * TCPX_ECONFIG naming the bad word, and then nothing has changed. */
+int tcpx_log_setup(const char *level, const char *subsys, const char *file);
+/* Replaces the sink; fn NULL goes back to stderr. When it returns the old sink is not
+ * called any more, so it may not be called from within a sink. */
+void tcpx_log_sink(tcpx_log_fn fn, void *arg);
+bool tcpx_log_on(enum tcpx_level level, enum tcpx_subsys subsys);
+void tcpx_log_write(enum tcpx_level level, enum tcpx_subsys subsys, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+
+#define tcpx_log(level, subsys, ...)                                                   \
+	do {                                                                           \
+		if (tcpx_log_on(level, subsys))                                        \
+			tcpx_log_write(level, subsys, __VA_ARGS__);                    \
+	} while (0)
+#define tcpx_warn(subsys, ...)  tcpx_log(TCPX_LOG_WARN, subsys, __VA_ARGS__)
+#define tcpx_info(subsys, ...)  tcpx_log(TCPX_LOG_INFO, subsys, __VA_ARGS__)
+#define tcpx_debug(subsys, ...) tcpx_log(TCPX_LOG_DEBUG, subsys, __VA_ARGS__)
+#define tcpx_trace(subsys, ...) tcpx_log(TCPX_LOG_TRACE, subsys, __VA_ARGS__)
+
+#endif

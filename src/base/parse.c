@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Numbers as people write them; see parse.h for what is refused. */
+#include "base/parse.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#define FRACTION_DIGITS_MAX 6 /* so that fraction x 2^40 stays within 64 bits */
+
+static const char suffixes[] = "KMGT";
+
+/* Reads digits (at least one) and moves *text behind them. ASCII only, by intent:
+ * isdigit() may ask the locale. */
+static int
+digits_parse(const char **text, uint64_t *out)
+{
+	const char *p = *text;
+	uint64_t v = 0;
+
+	if (*p < '0' || *p > '9')
+		return -EINVAL;
+	for (; *p >= '0' && *p <= '9'; p++)
+		if (__builtin_mul_overflow(v, 10, &v) ||
+		    __builtin_add_overflow(v, (uint64_t)(*p - '0'), &v))
+			return -ERANGE;
+	*text = p;
+	*out = v;
+	return 0;
+}
+
+int
+tcpx_parse_count(const char *text, uint64_t *count)
+{
+	uint64_t v;
+	int rc = digits_parse(&text, &v);
+
+	if (rc)
+		return rc;
+	if (*text)
+		return -EINVAL;
+	*count = v;
+	return 0;
+}
+
+/* ".25" as a numerator over *scale; no point, no fraction. */
+static int
+fraction_parse(const char **text, uint64_t *fraction, uint64_t *scale)
+{
+	const char *p = *text;
+	uint64_t f = 0;
+	uint64_t s = 1;
+
+	if (*p == '.') {
+		const char *from = ++p;
+
+		if (digits_parse(&p, &f) || p - from > FRACTION_DIGITS_MAX)
+			return -EINVAL;
+		for (; from < p; from++)
+			s *= 10;
+	}
+	*text = p;
+	*fraction = f;
+	*scale = s;
+	return 0;
+}
+
+/* The power of 1024 named by a whole suffix, as a shift. */
+static int
+suffix_parse(const char *text, unsigned *shift)
+{
+	char letter = *text & ~0x20; /* upper case */
+	const char *at;
+
+	if (!*text) {
+		*shift = 0;
+		return 0;
+	}
+	at = letter ? strchr(suffixes, letter) : NULL;
+	if (!at || (text[1] && strcasecmp(text + 1, "i") && strcasecmp(text + 1, "iB")))
+		return -EINVAL;
+	*shift = 10 * (unsigned)(at - suffixes + 1);
+	return 0;
+}
+
+int
+tcpx_parse_size(const char *text, uint64_t *bytes)
+{
+	uint64_t whole, fraction, scale;
+	unsigned shift;
+	int rc;
+
+	if ((rc = digits_parse(&text, &whole)) != 0 ||
+	    (rc = fraction_parse(&text, &fraction, &scale)) != 0 ||
+	    (rc = suffix_parse(text, &shift)) != 0)
+		return rc;
+	if (scale > 1 && !shift)
+		return -EINVAL; /* half a byte */
+	if (whole > UINT64_MAX >> shift)
+		return -ERANGE;
+	*bytes = (whole << shift) + (fraction << shift) / scale;
+	return 0;
+}
+
+int
+tcpx_parse_ms(const char *text, uint64_t *ms)
+{
+	uint64_t v;
+	int rc = digits_parse(&text, &v);
+
+	if (rc)
+		return rc;
+	if (!strcmp(text, "s")) {
+		if (__builtin_mul_overflow(v, 1000, &v))
+			return -ERANGE;
+	} else if (*text && strcmp(text, "ms")) {
+		return -EINVAL;
+	}
+	*ms = v;
+	return 0;
+}
+
+const char *
+tcpx_format_size(uint64_t bytes, char *buf, size_t cap)
+{
+	size_t n = 0;
+
+	while (bytes && bytes % 1024 == 0 && suffixes[n]) {
+		bytes /= 1024;
+		n++;
+	}
+	snprintf(buf, cap, "%llu%.*s", (unsigned long long)bytes, n ? 1 : 0,
+		 n ? suffixes + n - 1 : "");
+	return buf;
+}

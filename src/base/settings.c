@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The table of settings, and finding a row by a name that may be old or mistyped. */
+#include "base/settings.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <string.h>
+
+#define KIB 1024ull
+#define MIB (1024 * KIB)
+#define GIB (1024 * MIB)
+#define DAY_MS 86400000ull
+
+static const struct tcpx_setting_def settings[] = {
+	[TCPX_SET_NICS] = {
+		.name = "TCPX_NICS", .type = TCPX_TYPE_STRING, .value = "", .since = "0.1.0",
+		.hints = { "NCCL_GPUDIRECTTCPX_SOCKET_IFNAME", "NCCL_SOCKET_IFNAME" },
+		.help = "NICs to use, between commas; empty: all that fit.",
+	},
+	[TCPX_SET_PROVIDER] = {
+		.name = "TCPX_PROVIDER", .type = TCPX_TYPE_WORD, .value = "sock",
+		.words = { "sock", "loop" }, .since = "0.1.0",
+		.help = "How bytes move: sock is TCP, loop is within the process.",
+	},
+	[TCPX_SET_CHANNELS] = {
+		.name = "TCPX_CHANNELS", .type = TCPX_TYPE_CHANNELS, .value = "auto",
+		.automatic = true, .min = 1, .max = 256, .since = "0.1.0",
+		.aliases = { "UCCL_TCPX_NUM_CHANNELS" },
+		.help = "Connections to a peer each way, in all (16) or for each NIC (4/nic).",
+	},
+	[TCPX_SET_CHUNK] = {
+		.name = "TCPX_CHUNK", .type = TCPX_TYPE_SIZE, .value = "auto",
+		.automatic = true, .unit = "bytes", .min = 64 * KIB, .max = 16 * MIB,
+		.since = "0.1.0", .aliases = { "UCCL_TCPX_CHUNK_BYTES" },
+		.hints = { "NCCL_P2P_NET_CHUNKSIZE" },
+		.help = "Largest part of a transfer that travels as one message.",
+	},
+	[TCPX_SET_WINDOW] = {
+		.name = "TCPX_WINDOW", .type = TCPX_TYPE_COUNT, .value = "16",
+		.unit = "slots", .min = 1, .max = 256, .since = "0.1.0",
+		.aliases = { "UCCL_TCPX_WINDOW_SIZE" },
+		.help = "Messages that a channel may have outstanding.",
+	},
+	[TCPX_SET_THREADS] = {
+		.name = "TCPX_THREADS", .type = TCPX_TYPE_COUNT, .value = "auto",
+		.automatic = true, .min = 1, .max = 64, .since = "0.1.0",
+		.help = "I/O threads of an engine.",
+	},
+	[TCPX_SET_CPUS] = {
+		.name = "TCPX_CPUS", .type = TCPX_TYPE_CPUS, .value = "", .since = "0.1.0",
+		.help = "CPUs the I/O threads may run on; empty: as the kernel likes.",
+	},
+	[TCPX_SET_DIST] = {
+		.name = "TCPX_DIST", .type = TCPX_TYPE_WORD, .value = "pull",
+		.words = { "pull", "rr" }, .since = "0.1.0",
+		.help = "Who gets the next chunk: the channel done first, or each in turn.",
+	},
+	[TCPX_SET_PORT] = {
+		.name = "TCPX_PORT", .type = TCPX_TYPE_COUNT, .value = "28515",
+		.max = 65535, .since = "0.1.0", .aliases = { "UCCL_TCPX_BOOTSTRAP_PORT" },
+		.help = "TCP port of the control listener; 0: any free one.",
+	},
+	[TCPX_SET_CONNECT_MS] = {
+		.name = "TCPX_CONNECT_MS", .type = TCPX_TYPE_MS, .value = "10000",
+		.unit = "ms", .min = 1, .max = DAY_MS, .since = "0.1.0",
+		.help = "How long a peer that is not up yet is tried.",
+	},
+	[TCPX_SET_HANDSHAKE_MS] = {
+		.name = "TCPX_HANDSHAKE_MS", .type = TCPX_TYPE_MS, .value = "5000",
+		.unit = "ms", .min = 1, .max = DAY_MS, .since = "0.1.0",
+		.help = "How long a connection may take to say who it is.",
+	},
+	[TCPX_SET_STALL_MS] = {
+		.name = "TCPX_STALL_MS", .type = TCPX_TYPE_MS, .value = "10000",
+		.unit = "ms", .min = 1, .max = DAY_MS, .since = "0.1.0",
+		.help = "A session without progress for this long has failed.",
+	},
+	[TCPX_SET_KEEPALIVE_MS] = {
+		.name = "TCPX_KEEPALIVE_MS", .type = TCPX_TYPE_MS, .value = "5000",
+		.unit = "ms", .min = 1, .max = DAY_MS, .since = "0.1.0",
+		.help = "How often a silent session says that it is alive.",
+	},
+	[TCPX_SET_DRAIN_MS] = {
+		.name = "TCPX_DRAIN_MS", .type = TCPX_TYPE_MS, .value = "5000",
+		.unit = "ms", .max = DAY_MS, .since = "0.1.0",
+		.help = "How long a session that ends may send what it still holds.",
+	},
+	[TCPX_SET_LINGER_MS] = {
+		.name = "TCPX_LINGER_MS", .type = TCPX_TYPE_MS, .value = "30000",
+		.unit = "ms", .max = DAY_MS, .since = "0.1.0",
+		.help = "How long the connections of a dropped peer are kept warm.",
+	},
+	[TCPX_SET_STRICT_NICS] = {
+		.name = "TCPX_STRICT_NICS", .type = TCPX_TYPE_BOOL, .value = "0",
+		.max = 1, .since = "0.1.0",
+		.help = "Refuse a session one of whose NICs cannot connect.",
+	},
+	[TCPX_SET_SECRET_FILE] = {
+		.name = "TCPX_SECRET_FILE", .type = TCPX_TYPE_STRING, .value = "",
+		.since = "0.1.0",
+		.help = "File with the secret that peers must share; empty: none.",
+	},
+	[TCPX_SET_SPIN_US] = {
+		.name = "TCPX_SPIN_US", .type = TCPX_TYPE_COUNT, .value = "auto",
+		.automatic = true, .unit = "us", .min = 1, .max = 1000000, .since = "0.1.0",
+		.help = "How long a thread looks for work before it sleeps.",
+	},
+	[TCPX_SET_INLINE] = {
+		.name = "TCPX_INLINE", .type = TCPX_TYPE_SIZE, .value = "8K",
+		.unit = "bytes", .max = 8 * KIB, .since = "0.1.0",
+		.help = "Up to this length a payload rides in its control message.",
+	},
+	[TCPX_SET_NOTE_LIMIT] = {
+		.name = "TCPX_NOTE_LIMIT", .type = TCPX_TYPE_COUNT, .value = "65536",
+		.unit = "notes", .min = 1, .max = 16 * MIB, .since = "0.1.0",
+		.help = "Notes kept until they are taken; more are dropped.",
+	},
+	[TCPX_SET_CREDIT_XFERS] = {
+		.name = "TCPX_CREDIT_XFERS", .type = TCPX_TYPE_COUNT, .value = "64",
+		.unit = "transfers", .min = 1, .max = 65536, .since = "0.1.0",
+		.help = "Open transfers that a peer may have in a session.",
+	},
+	[TCPX_SET_CREDIT_LIST_BYTES] = {
+		.name = "TCPX_CREDIT_LIST_BYTES", .type = TCPX_TYPE_SIZE, .value = "16M",
+		.unit = "bytes", .min = 64 * KIB, .max = GIB, .since = "0.1.0",
+		.help = "Memory that a peer's descriptor lists may take in a session.",
+	},
+	[TCPX_SET_ROOT] = {
+		.name = "TCPX_ROOT", .type = TCPX_TYPE_STRING, .value = "/", .since = "0.1.0",
+		.help = "Directory below which the machine's proc and sys are read.",
+	},
+	[TCPX_SET_DEBUG] = {
+		.name = "TCPX_DEBUG", .type = TCPX_TYPE_WORD, .value = "WARN",
+		.words = { "NONE", "VERSION", "ERROR", "WARN", "INFO", "DEBUG", "TRACE" },
+		.since = "0.1.0", .aliases = { "UCCL_TCPX_DEBUG" },
+		.help = "How much is logged.",
+	},
+	[TCPX_SET_DEBUG_SUBSYS] = {
+		.name = "TCPX_DEBUG_SUBSYS", .type = TCPX_TYPE_STRING, .value = "ALL",
+		.since = "0.1.0",
+		.help = "Subsystems that log INFO and below; ^ in front: all but these.",
+	},
+	[TCPX_SET_DEBUG_FILE] = {
+		.name = "TCPX_DEBUG_FILE", .type = TCPX_TYPE_STRING, .value = "",
+		.since = "0.1.0",
+		.help = "File to log to, %h host, %p process; empty: standard error.",
+	},
+};
+
+_Static_assert(sizeof(settings) / sizeof(settings[0]) == TCPX_SETTING_COUNT,
+	       "every setting has its row");
+
+/* Not settings of this library, but not mistyped either. */
+static const char *const elsewhere[] = {
+	"TCPX_CONF_FILE",
+	"TCPX_COLOR",
+	"TCPX_PERF",
+	"TCPX_RUNTIME_LIBDIR",
+	"TCPX_SRC_LIBDIR",
+	"UCCL_TCPX_PLUGIN_PATH",
+	"UCCL_TCPX_PERF_SIZE",
+	"UCCL_TCPX_PERF_ITERS",
+	"UCCL_TCPX_MAX_SEND_INFLIGHT",
+	"UCCL_TCPX_MAX_RECV_INFLIGHT",
+	"UCCL_TCPX_UNPACK_IMPL",
+	"UCCL_TCPX_BOOTSTRAP_PORT_BASE",
+	"UCCL_TCPX_PORT_BASE",
+	"UCCL_TCPX_OOB_PORT",
+	"UCCL_TCPX_CTRL_PORT",
+	"UCCL_TCPX_CTRL_IP",
+	"UCCL_TCPX_PORT_RETRIES",
+	"UCCL_TCPX_LOCAL_DEVICE",
+	"UCCL_TCPX_DEVICE_IDX",
+	"UCCL_TCPX_PAYLOAD_BYTES",
+	"UCCL_TCPX_HOST_RECV_DEBUG",
+	"UCCL_TCPX_PROBE_BYTE",
+	"UCCL_TCPX_USE_STAGING",
+	"UCCL_TCPX_VERBOSE",
+	"UCCL_TCPX_LAUNCH_DEBUG",
+	"UCCL_TCPX_KERNEL_DEBUG",
+	"UCCL_TCPX_DO_ASYNC",
+	"UCCL_TCPX_ASYNC_POLL_US",
+	"UCCL_TCPX_ASYNC_INFLIGHT",
+};
+
+const struct tcpx_setting_def *
+tcpx_setting_at(unsigned i)
+{
+	return i < TCPX_SETTING_COUNT ? &settings[i] : NULL;
+}
+
+int
+tcpx_setting_find(const char *name)
+{
+	for (int i = 0; i < TCPX_SETTING_COUNT; i++) {
+		if (!strcmp(name, settings[i].name))
+			return i;
+		for (const char *const *alias = settings[i].aliases; *alias; alias++)
+			if (!strcmp(name, *alias))
+				return i;
+	}
+	return -ENOENT;
+}
+
+bool
+tcpx_setting_known_elsewhere(const char *name)
+{
+	for (size_t i = 0; i < sizeof(elsewhere) / sizeof(elsewhere[0]); i++)
+		if (!strcmp(name, elsewhere[i]))
+			return true;
+	return false;
+}
+
+#define NAME_MAX_BYTES 63 /* of what is compared; none of ours is longer */
+
+static unsigned
+least(unsigned a, unsigned b, unsigned c)
+{
+	unsigned ab = a < b ? a : b;
+
+	return ab < c ? ab : c;
+}
+
+/* Insertions, deletions and replacements between two names (Levenshtein's, one row). */
+static unsigned
+distance(const char *a, const char *b)
+{
+	unsigned row[NAME_MAX_BYTES + 1];
+	unsigned len = (unsigned)strlen(b);
+
+	for (unsigned j = 0; j <= len; j++)
+		row[j] = j;
+	for (unsigned i = 1; a[i - 1]; i++) {
+		unsigned diagonal = row[0];
+
+		row[0] = i;
+		for (unsigned j = 1; j <= len; j++) {
+			unsigned above = row[j];
+
+			row[j] = least(above + 1, row[j - 1] + 1,
+				       diagonal + (a[i - 1] != b[j - 1]));
+			diagonal = above;
+		}
+	}
+	return row[len];
+}
+
+const struct tcpx_setting_def *
+tcpx_setting_nearest(const char *name)
+{
+	const struct tcpx_setting_def *nearest = NULL;
+	size_t len = strlen(name);
+	unsigned best;
+
+	if (len > NAME_MAX_BYTES)
+		return NULL;
+	/* the prefix is shared by all; of the rest half must be right */
+	best = len > 5 ? (unsigned)(len - 5) / 2 + 1 : 1;
+	for (unsigned i = 0; i < TCPX_SETTING_COUNT; i++) {
+		const char *const *alias = settings[i].aliases;
+
+		for (const char *known = settings[i].name; known; known = *alias++) {
+			unsigned d = distance(name, known);
+
+			if (d >= best)
+				continue;
+			best = d;
+			nearest = &settings[i];
+		}
+	}
+	return nearest;
+}

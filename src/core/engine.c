@@ -1,0 +1,471 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The engine: settings, NICs, provider, loops and listeners put together and taken apart.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/random.h"
+#include "core/sim.h"
+#include "host/host.h"
+
+/* ---- opening ---- */
+
+static void
+read_limits(struct tcpx_engine *e)
+{
+	const struct tcpx_cfg *c = e->cfg;
+	struct limits *l = &e->limit;
+
+	l->chunk = (uint32_t)tcpx_cfg_num(c, TCPX_SET_CHUNK);
+	if (l->chunk > e->ops->chunk_max) {
+		tcpx_warn(TCPX_SUB_INIT, "chunk %u is above the %u of provider %s; using that",
+			  l->chunk, e->ops->chunk_max, e->ops->name);
+		l->chunk = e->ops->chunk_max;
+	}
+	l->chunk_max = l->chunk ? l->chunk : CHUNK_AUTO;
+	if (l->chunk_max > e->ops->chunk_max)
+		l->chunk_max = e->ops->chunk_max;
+	l->window = (uint32_t)tcpx_cfg_num(c, TCPX_SET_WINDOW);
+	l->inline_bytes = (uint32_t)tcpx_cfg_num(c, TCPX_SET_INLINE);
+	l->credit_xfers = (uint32_t)tcpx_cfg_num(c, TCPX_SET_CREDIT_XFERS);
+	l->credit_list = tcpx_cfg_num(c, TCPX_SET_CREDIT_LIST_BYTES);
+	l->connect_ns = tcpx_cfg_num(c, TCPX_SET_CONNECT_MS) * TCPX_MS;
+	l->handshake_ns = tcpx_cfg_num(c, TCPX_SET_HANDSHAKE_MS) * TCPX_MS;
+	l->stall_ns = tcpx_cfg_num(c, TCPX_SET_STALL_MS) * TCPX_MS;
+	l->keepalive_ns = tcpx_cfg_num(c, TCPX_SET_KEEPALIVE_MS) * TCPX_MS;
+	l->linger_ns = tcpx_cfg_num(c, TCPX_SET_LINGER_MS) * TCPX_MS;
+	l->strict_nics = tcpx_cfg_num(c, TCPX_SET_STRICT_NICS) != 0;
+	l->round_robin = strcmp(tcpx_cfg_str(c, TCPX_SET_DIST), "rr") == 0;
+	e->notes.limit = (uint32_t)tcpx_cfg_num(c, TCPX_SET_NOTE_LIMIT);
+}
+
+static void
+copy_nic(struct tcpx_nic *to, const struct tcpx_host_nic *from)
+{
+	memset(to, 0, sizeof(*to));
+	snprintf(to->name, sizeof(to->name), "%s", from->name);
+	to->addr.family = from->addr.family;
+	to->addr.prefix = from->addr.prefix;
+	to->addr.scope = from->addr.scope;
+	memcpy(to->addr.ip, from->addr.ip, sizeof(to->addr.ip));
+	to->bind_device = !from->loopback && strcmp(from->name, from->ifname) == 0;
+	to->numa = from->place.numa;
+	to->gbps = from->speed_mbps / 1000;
+}
+
+/* NICs by the setting, or as a test gives them; then threads and channels by the plan. */
+static int
+find_nics(struct tcpx_engine *e, const struct engine_env *env)
+{
+	struct tcpx_host_nic *nics;
+	struct tcpx_host_plan plan = { .threads = 1, .channels = env ? env->nic_count : 1 };
+	struct tcpx_host_cpus *cpus;
+	unsigned i, total;
+	int rc = 0;
+
+	if (env && env->nics) {
+		e->nic_count = env->nic_count;
+		memcpy(e->nic, env->nics, env->nic_count * sizeof(e->nic[0]));
+	} else {
+		nics = calloc(TCPX_NET_NICS, sizeof(*nics));
+		cpus = calloc(1, sizeof(*cpus));
+		rc = nics && cpus ? tcpx_host_nics(tcpx_cfg_str(e->cfg, TCPX_SET_ROOT),
+						   tcpx_cfg_str(e->cfg, TCPX_SET_NICS), nics,
+						   TCPX_NET_NICS, &e->nic_count) : -ENOMEM;
+		if (rc == 0)
+			rc = tcpx_host_cpus(tcpx_cfg_str(e->cfg, TCPX_SET_ROOT), cpus);
+		if (rc == 0)
+			tcpx_host_defaults(nics, e->nic_count, cpus, &plan);
+		for (i = 0; rc == 0 && i < e->nic_count; i++)
+			copy_nic(&e->nic[i], &nics[i]);
+		free(nics);
+		free(cpus);
+		if (rc)
+			return rc;
+	}
+	e->loop_count = (uint32_t)tcpx_cfg_num(e->cfg, TCPX_SET_THREADS);
+	if (e->loop_count == 0)
+		e->loop_count = plan.threads;
+	rc = tcpx_cfg_channels(e->cfg, e->nic_count, &total);
+	if (rc)
+		return rc;
+	e->limit.channels = total ? total : plan.channels;
+	e->limit.spin_ns = tcpx_cfg_num(e->cfg, TCPX_SET_SPIN_US) * 1000;
+	if (e->limit.spin_ns == 0)
+		e->limit.spin_ns = (uint64_t)plan.spin_us * 1000;
+	if (e->limit.channels > TCPX_CHANNELS_MAX)
+		return tcpx_fail(TCPX_SUB_INIT, TCPX_ECONFIG,
+				 "%u channels on %u NICs, at most %u allowed", e->limit.channels,
+				 e->nic_count, TCPX_CHANNELS_MAX);
+	return 0;
+}
+
+static int
+name_engine(struct tcpx_engine *e, const char *name)
+{
+	char host[40] = "host";
+	uint64_t r;
+	int rc;
+
+	rc = tcpx_random_bytes(&r, sizeof(r));
+	if (rc)
+		return rc;
+	e->incarnation = r ? r : 1;
+	if (name && strlen(name) >= sizeof(e->name))
+		return tcpx_fail(TCPX_SUB_INIT, -EINVAL, "name \"%s\" is longer than %zu bytes", name,
+				 sizeof(e->name) - 1);
+	if (name) {
+		snprintf(e->name, sizeof(e->name), "%s", name);
+		return 0;
+	}
+	gethostname(host, sizeof(host) - 1);
+	snprintf(e->name, sizeof(e->name), "%s:%d:%04x", host, (int)getpid(),
+		 (unsigned)(r & 0xffff));
+	return 0;
+}
+
+static int
+open_loops(struct tcpx_engine *e)
+{
+	uint32_t i;
+	int rc = 0;
+
+	e->loop = calloc(e->loop_count, sizeof(*e->loop));
+	if (!e->loop)
+		return -ENOMEM;
+	for (i = 0; i < e->loop_count && rc == 0; i++)
+		rc = tcpx_loop_init(&e->loop[i], e, i);
+	return rc;
+}
+
+/* Threads are born with every signal blocked: the application's handlers are its own. */
+static int
+start_threads(struct tcpx_engine *e)
+{
+	sigset_t all, old;
+	uint32_t i;
+	int rc = 0;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	for (i = 0; i < e->loop_count && rc == 0; i++)
+		rc = tcpx_loop_start(&e->loop[i]);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	return rc;
+}
+
+static int
+assemble(struct tcpx_engine *e, const struct tcpx_engine_opts *o, const struct engine_env *env)
+{
+	const char *secret;
+	int rc;
+
+	rc = tcpx_cfg_load_system(o->settings, &e->cfg);
+	if (rc)
+		return rc;
+	rc = tcpx_log_setup(tcpx_cfg_str(e->cfg, TCPX_SET_DEBUG),
+			    tcpx_cfg_str(e->cfg, TCPX_SET_DEBUG_SUBSYS),
+			    tcpx_cfg_str(e->cfg, TCPX_SET_DEBUG_FILE));
+	if (rc)
+		return rc;
+	if (o->log) /* a caller's sink beats TCPX_DEBUG_FILE */
+		tcpx_log_sink(o->log, o->log_arg);
+	e->clock = env ? env->clock : tcpx_clock_system;
+	e->ops = env ? env->net : tcpx_net_find(tcpx_cfg_str(e->cfg, TCPX_SET_PROVIDER));
+	if (!e->ops)
+		return tcpx_fail(TCPX_SUB_INIT, TCPX_ECONFIG, "no provider named %s",
+				 tcpx_cfg_str(e->cfg, TCPX_SET_PROVIDER));
+	read_limits(e);
+	rc = name_engine(e, o->name);
+	if (rc == 0)
+		rc = find_nics(e, env);
+	secret = tcpx_cfg_str(e->cfg, TCPX_SET_SECRET_FILE);
+	if (rc == 0 && secret[0])
+		rc = tcpx_auth_open(secret, &e->auth);
+	if (rc == 0) {
+		e->dev_ops = env && env->device ? env->device : &tcpx_device_host;
+		rc = e->dev_ops->open(0, env ? env->device_arg : NULL, &e->dev);
+	}
+	if (rc == 0) {
+		struct tcpx_net_params params = { .nics = e->nic, .nic_count = e->nic_count,
+						  .clock = &e->clock,
+						  .fabric = env ? env->fabric : NULL };
+		rc = e->ops->open(&params, &e->net);
+	}
+	if (rc == 0)
+		rc = open_loops(e);
+	if (rc == 0)
+		rc = tcpx_guest_listen(e, o->listen);
+	if (rc == 0 && !e->manual)
+		rc = start_threads(e);
+	return rc;
+}
+
+int
+tcpx_engine_open(const struct tcpx_engine_opts *opts, const struct engine_env *env,
+		 struct tcpx_engine **out)
+{
+	struct tcpx_engine_opts o = TCPX_ENGINE_OPTS_INIT;
+	struct tcpx_engine *e;
+	int rc;
+
+	if (opts && (opts->struct_size < sizeof(size_t) || opts->struct_size > sizeof(o)))
+		return tcpx_fail(TCPX_SUB_INIT, -EINVAL,
+				 "tcpx_engine_opts of %zu bytes, this library knows %zu",
+				 opts->struct_size, sizeof(o));
+	if (opts)
+		memcpy(&o, opts, opts->struct_size);
+	e = calloc(1, sizeof(*e));
+	if (!e)
+		return -ENOMEM;
+	e->event_fd = -1;
+	e->manual = env && env->manual;
+	pthread_mutex_init(&e->lock, NULL);
+	pthread_mutex_init(&e->event_lock, NULL);
+	pthread_mutex_init(&e->notes.lock, NULL);
+	tcpx_node_init(&e->peers);
+	tcpx_node_init(&e->sessions);
+	tcpx_node_init(&e->notes.queue);
+	rc = tcpx_regions_init(&e->regions);
+	if (rc == 0)
+		rc = assemble(e, &o, env);
+	if (rc) {
+		tcpx_close(e);
+		return rc;
+	}
+	tcpx_info(TCPX_SUB_INIT, "engine %s: provider %s, %u NICs, %u channels, %u I/O threads",
+		  e->name, e->ops->name, e->nic_count, e->limit.channels, e->loop_count);
+	*out = e;
+	return 0;
+}
+
+int
+tcpx_open(const struct tcpx_engine_opts *opts, tcpx_engine **engine)
+{
+	return tcpx_engine_open(opts, NULL, engine);
+}
+
+/* ---- running without threads ---- */
+
+static void
+hold(struct loop *l)
+{
+	pthread_mutex_lock(&l->lease);
+	atomic_store_explicit(&l->stepper, pthread_self(), memory_order_relaxed);
+	atomic_store_explicit(&l->stepping, true, memory_order_release);
+}
+
+static void
+let_go(struct loop *l)
+{
+	atomic_store_explicit(&l->stepping, false, memory_order_release);
+	pthread_mutex_unlock(&l->lease);
+}
+
+void
+tcpx_engine_step(struct tcpx_engine *e)
+{
+	uint32_t i;
+
+	for (i = 0; i < e->loop_count; i++) {
+		hold(&e->loop[i]);
+		tcpx_loop_step(&e->loop[i], 0);
+		let_go(&e->loop[i]);
+	}
+}
+
+uint64_t
+tcpx_engine_timer(struct tcpx_engine *e)
+{
+	uint64_t at_ns = UINT64_MAX;
+	uint32_t i;
+
+	for (i = 0; i < e->loop_count; i++) {
+		if (!tcpx_chain_empty(&e->loop[i].work))
+			return 0;
+		if (e->loop[i].timer_ns < at_ns)
+			at_ns = e->loop[i].timer_ns;
+	}
+	return at_ns;
+}
+
+/* ---- closing ---- */
+
+struct session **
+tcpx_engine_sessions(struct tcpx_engine *e, uint32_t *count)
+{
+	struct session **all;
+	uint32_t n = 0;
+
+	pthread_mutex_lock(&e->lock);
+	all = e->session_count ? malloc(e->session_count * sizeof(*all)) : NULL;
+	if (all)
+		tcpx_chain_each(node, after, &e->sessions) {
+			all[n] = tcpx_container(node, struct session, in_engine);
+			tcpx_session_get(all[n++]);
+		}
+	pthread_mutex_unlock(&e->lock);
+	*count = n;
+	return all;
+}
+
+static void
+fail_sessions(struct tcpx_engine *e)
+{
+	struct session **all;
+	uint32_t i, count;
+
+	all = tcpx_engine_sessions(e, &count);
+	for (i = 0; i < count; i++) {
+		pthread_mutex_lock(&all[i]->lock);
+		tcpx_session_fail(all[i], TCPX_ECLOSED, "closed by %s", e->name);
+		pthread_mutex_unlock(&all[i]->lock);
+		tcpx_session_put(all[i]);
+	}
+	free(all);
+}
+
+static bool
+quiet(struct tcpx_engine *e)
+{
+	bool empty;
+
+	pthread_mutex_lock(&e->lock);
+	empty = tcpx_chain_empty(&e->sessions);
+	pthread_mutex_unlock(&e->lock);
+	return empty;
+}
+
+/* The threads are gone: this thread runs the loops until every session has been let go.
+ * Only connections are closed, so a few turns are enough. */
+static void
+drain(struct tcpx_engine *e)
+{
+	uint32_t i, turn;
+
+	for (turn = 0; turn < 64 && !quiet(e); turn++)
+		for (i = 0; i < e->loop_count; i++) {
+			if (!e->loop[i].poller)
+				continue;
+			hold(&e->loop[i]);
+			tcpx_loop_step(&e->loop[i], 0);
+			let_go(&e->loop[i]);
+		}
+	for (i = 0; i < e->loop_count; i++)
+		if (e->loop[i].poller)
+			tcpx_guest_close_all(&e->loop[i]);
+}
+
+static void
+end_receives(struct tcpx_engine *e)
+{
+	struct tcpx_node *n;
+	struct tcpx_peer *p;
+
+	for (;;) {
+		pthread_mutex_lock(&e->lock);
+		p = NULL;
+		for (n = e->peers.next; n != &e->peers && !p; n = n->next) {
+			p = tcpx_container(n, struct tcpx_peer, in_engine);
+			if (tcpx_chain_empty(&p->recvs))
+				p = NULL;
+			else
+				tcpx_peer_get(p);
+		}
+		pthread_mutex_unlock(&e->lock);
+		if (!p)
+			return;
+		tcpx_match_fail(p, TCPX_ECLOSED, "closed by this engine");
+		tcpx_peer_put(p);
+	}
+}
+
+void
+tcpx_close(tcpx_engine *e)
+{
+	struct tcpx_note *note;
+	uint32_t i;
+
+	if (!e)
+		return;
+	atomic_store(&e->closing, true);
+	if (e->loop) {
+		fail_sessions(e);
+		for (i = 0; i < e->loop_count; i++)
+			tcpx_loop_stop(&e->loop[i]);
+		end_receives(e);
+		fail_sessions(e); /* accepted meanwhile */
+		drain(e);
+	}
+	for (i = 0; i < e->listening_count; i++)
+		e->ops->listener_close(e->listening[i].listener);
+	for (i = 0; e->loop && i < e->loop_count; i++)
+		tcpx_loop_fini(&e->loop[i]);
+	free(e->loop);
+	if (e->net)
+		e->ops->close(e->net);
+	if (e->dev)
+		e->dev_ops->close(e->dev);
+	while (tcpx_note_get(e, &note) == 0)
+		tcpx_note_free(note);
+	/* handles the application never gave back */
+	tcpx_chain_each(n, after, &e->peers) {
+		tcpx_chain_remove(n);
+		free(tcpx_container(n, struct tcpx_peer, in_engine));
+	}
+	if (e->event_fd >= 0)
+		close(e->event_fd);
+	tcpx_regions_fini(&e->regions);
+	tcpx_auth_close(e->auth);
+	tcpx_cfg_free(e->cfg);
+	pthread_mutex_destroy(&e->lock);
+	pthread_mutex_destroy(&e->event_lock);
+	pthread_mutex_destroy(&e->notes.lock);
+	free(e);
+}
+
+static bool
+nothing_open(void *arg)
+{
+	struct tcpx_engine *e = arg;
+	struct session **all;
+	uint32_t i, count, busy = 0;
+
+	all = tcpx_engine_sessions(e, &count);
+	for (i = 0; i < count; i++) {
+		pthread_mutex_lock(&all[i]->lock);
+		busy += all[i]->live + !tcpx_chain_empty(&all[i]->waiting);
+		pthread_mutex_unlock(&all[i]->lock);
+		tcpx_session_put(all[i]);
+	}
+	free(all);
+	return busy == 0;
+}
+
+int
+tcpx_stop(tcpx_engine *e, int timeout_ms)
+{
+	int rc = 0;
+
+	if (!e)
+		return 0;
+	atomic_store(&e->closing, true);
+	if (tcpx_lease_wait(&e->loop[0], nothing_open, e, &e->bell, atomic_load(&e->bell),
+			    &e->bell_sleepers, timeout_ms) != 0)
+		rc = TCPX_ETIMEDOUT;
+	tcpx_close(e);
+	return rc;
+}
+
+void
+tcpx_engine_bell(struct tcpx_engine *e)
+{
+	atomic_fetch_add(&e->bell, 1);
+	if (atomic_load(&e->bell_sleepers) > 0)
+		tcpx_futex_wake(&e->bell, 1 << 30);
+}

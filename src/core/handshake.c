@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * HELLO, AUTH, HANDLES, READY: what two engines agree on before the first byte. Nothing a
+ * peer says is believed before its HELLO and, with a secret, its AUTH have been checked.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/random.h"
+#include "core/core.h"
+
+static void
+our_hello(const struct session *s, struct tcpx_hello *h)
+{
+	const struct tcpx_engine *e = s->engine;
+	uint32_t i;
+
+	memset(h, 0, sizeof(*h));
+	h->version_min = h->version_max = TCPX_PROTO_VERSION;
+	h->session = s->id;
+	h->incarnation = e->incarnation;
+	h->expect = s->opener ? s->peer->incarnation : 0;
+	memcpy(h->nonce, s->nonce, sizeof(h->nonce));
+	h->wants_auth = e->auth != NULL;
+	memcpy(h->name, e->name, sizeof(h->name));
+	snprintf(h->provider, sizeof(h->provider), "%s", e->ops->name);
+	h->channels = (uint16_t)s->channels;
+	h->window = (uint16_t)s->window;
+	h->chunk_max = s->chunk_max;
+	h->credit_xfers = e->limit.credit_xfers;
+	h->credit_list_bytes = e->limit.credit_list;
+	h->nic_count = (uint16_t)e->nic_count;
+	for (i = 0; i < e->nic_count; i++) {
+		memcpy(h->nic[i].name, e->nic[i].name, sizeof(h->nic[i].name));
+		h->nic[i].addr.family = e->nic[i].addr.family;
+		h->nic[i].addr.prefix = e->nic[i].addr.prefix;
+		h->nic[i].scope = e->nic[i].addr.scope;
+		memcpy(h->nic[i].addr.ip, e->nic[i].addr.ip, 16);
+		if (i < e->listening_count)
+			h->nic[i].port = e->listening[i].bound.port;
+	}
+}
+
+static int
+put_hello(struct session *s)
+{
+	uint8_t room[TCPX_FRAME_MAX - TCPX_FRAME_HEAD];
+	struct tcpx_hello h;
+	struct tcpx_buf b;
+
+	our_hello(s, &h);
+	tcpx_buf_init(&b, room, sizeof(room));
+	tcpx_hello_write(&b, &h);
+	return tcpx_control_put_raw(s, TCPX_FR_HELLO, &b);
+}
+
+/* Keyed hash over both nonces; the role keeps one side's from serving as the other's. */
+static void
+auth_mac(const struct session *s, char role, uint8_t mac[32])
+{
+	uint8_t room[64];
+	struct tcpx_buf b;
+
+	tcpx_buf_init(&b, room, sizeof(room));
+	tcpx_buf_put_u8(&b, (uint8_t)role);
+	tcpx_buf_put_u64(&b, s->id);
+	tcpx_buf_put_bytes(&b, s->opener ? s->nonce : s->peer_nonce, 16);
+	tcpx_buf_put_bytes(&b, s->opener ? s->peer_nonce : s->nonce, 16);
+	tcpx_auth_mac(s->engine->auth, room, b.pos, mac);
+}
+
+static int
+put_auth(struct session *s)
+{
+	uint8_t mac[32];
+	struct tcpx_buf b;
+
+	auth_mac(s, s->opener ? 'O' : 'A', mac);
+	tcpx_buf_init(&b, mac, sizeof(mac));
+	b.pos = sizeof(mac);
+	return tcpx_control_put_raw(s, TCPX_FR_AUTH, &b);
+}
+
+static uint32_t
+smaller(uint32_t a, uint32_t b)
+{
+	return a < b ? a : b;
+}
+
+/* What both sides' wishes come to; symmetric, so both compute the same. */
+static void
+settle(struct session *s, const struct tcpx_hello *h)
+{
+	s->channels = smaller(s->channels, h->channels);
+	s->window = smaller(s->window, h->window);
+	s->chunk_max = smaller(s->chunk_max, h->chunk_max);
+	s->credit_xfers = smaller(s->engine->limit.credit_xfers, h->credit_xfers);
+	s->credit_list = h->credit_list_bytes;
+	memcpy(s->peer_nonce, h->nonce, sizeof(s->peer_nonce));
+	s->peer_hello = *h;
+}
+
+static int
+check_hello(const struct session *s, const struct tcpx_hello *h, char *why, size_t cap)
+{
+	const struct tcpx_engine *e = s->engine;
+
+	if (h->version_min > TCPX_PROTO_VERSION || h->version_max < TCPX_PROTO_VERSION) {
+		snprintf(why, cap, "peer speaks protocol versions %u to %u, this side %u",
+			 h->version_min, h->version_max, TCPX_PROTO_VERSION);
+		return TCPX_EVERSION;
+	}
+	if (strcmp(h->provider, e->ops->name) != 0) {
+		snprintf(why, cap, "peer uses provider %.15s, this side %s", h->provider,
+			 e->ops->name);
+		return TCPX_EVERSION;
+	}
+	if (h->wants_auth != (e->auth != NULL)) {
+		snprintf(why, cap, "%s side has a secret (TCPX_SECRET_FILE), the other has not",
+			 h->wants_auth ? "the peer's" : "this");
+		return TCPX_EAUTH;
+	}
+	if (h->channels == 0 || h->channels > TCPX_CHANNELS_MAX || h->window == 0 ||
+	    h->chunk_max < 4096 || h->credit_xfers == 0 || h->nic_count == 0) {
+		snprintf(why, cap, "peer offers %u channels, window %u, chunk %u, %u NICs",
+			 h->channels, h->window, h->chunk_max, h->nic_count);
+		return TCPX_EPROTO;
+	}
+	return 0;
+}
+
+/* The opener has learnt who answered. */
+static int
+recognise(struct session *s, const struct tcpx_hello *h)
+{
+	struct tcpx_peer *p = s->peer;
+	int rc = 0;
+
+	pthread_mutex_lock(&p->lock);
+	if (p->incarnation && p->incarnation != h->incarnation) {
+		rc = TCPX_EPEERGONE;
+	} else {
+		p->incarnation = h->incarnation;
+		memcpy(p->name, h->name, sizeof(p->name));
+	}
+	pthread_mutex_unlock(&p->lock);
+	return rc;
+}
+
+static int
+on_hello(struct session *s, const uint8_t *payload, size_t len, uint64_t now_ns)
+{
+	struct tcpx_hello h;
+	struct tcpx_buf b;
+	char why[128];
+	int rc;
+
+	tcpx_buf_init_const(&b, payload, len);
+	if (!s->opener || s->state != SESS_HELLO || tcpx_hello_read(&b, &h) != 0 ||
+	    h.session != s->id)
+		return TCPX_EPROTO;
+	rc = check_hello(s, &h, why, sizeof(why));
+	if (rc) {
+		tcpx_session_fail(s, rc, "%s", why);
+		return 0;
+	}
+	rc = recognise(s, &h);
+	if (rc) {
+		tcpx_session_fail(s, rc, "%s has restarted: another incarnation answers", h.name);
+		return 0;
+	}
+	settle(s, &h);
+	s->deadline_ns = now_ns + s->engine->limit.handshake_ns;
+	if (!s->engine->auth) {
+		s->state = SESS_HANDLES;
+		return 0;
+	}
+	s->state = SESS_AUTH;
+	return put_auth(s);
+}
+
+static int
+on_auth(struct session *s, const uint8_t *payload, size_t len)
+{
+	uint8_t mac[32];
+
+	if (s->state != SESS_AUTH || len != sizeof(mac))
+		return TCPX_EPROTO;
+	auth_mac(s, s->opener ? 'A' : 'O', mac);
+	if (!tcpx_bytes_equal(mac, payload, sizeof(mac))) {
+		tcpx_session_fail(s, TCPX_EAUTH, "%s", "peer has another secret");
+		return 0;
+	}
+	if (s->opener) {
+		s->state = SESS_HANDLES;
+		return 0;
+	}
+	if (put_auth(s) != 0)
+		return TCPX_ELIMIT;
+	return tcpx_wiring_listen(s);
+}
+
+static int
+on_handles(struct session *s, const uint8_t *payload, size_t len)
+{
+	struct tcpx_handles h;
+	struct tcpx_buf b;
+
+	tcpx_buf_init_const(&b, payload, len);
+	if (!s->opener || s->state != SESS_HANDLES || tcpx_handles_read(&b, &h) != 0 ||
+	    h.count != 2 * s->channels)
+		return TCPX_EPROTO;
+	return tcpx_wiring_connect(s, &h);
+}
+
+static int
+on_ready(struct session *s, const uint8_t *payload, size_t len, uint64_t now_ns)
+{
+	struct tcpx_buf b;
+
+	tcpx_buf_init_const(&b, payload, len);
+	if ((s->state != SESS_WIRING && s->state != SESS_READY) || s->accepted_ready ||
+	    (s->opener && s->state != SESS_READY) || tcpx_ready_read(&b, &s->ready) != 0)
+		return TCPX_EPROTO;
+	s->accepted_ready = true;
+	tcpx_wiring_step(s, now_ns);
+	return 0;
+}
+
+int
+tcpx_handshake_start(struct session *s)
+{
+	const struct limits *l = &s->engine->limit;
+
+	s->channels = l->channels;
+	s->window = l->window;
+	s->chunk_max = l->chunk_max;
+	s->state = SESS_HELLO;
+	s->deadline_ns = engine_now(s->engine) + l->handshake_ns;
+	tcpx_session_add_timer(s, s->deadline_ns);
+	return put_hello(s);
+}
+
+int
+tcpx_handshake_accept(struct session *s, const struct tcpx_hello *h, uint64_t now_ns)
+{
+	const struct limits *l = &s->engine->limit;
+	char why[128];
+	int rc;
+
+	s->id = h->session;
+	s->channels = l->channels;
+	s->window = l->window;
+	s->chunk_max = l->chunk_max;
+	s->deadline_ns = now_ns + l->handshake_ns;
+	tcpx_session_add_timer(s, s->deadline_ns);
+	s->state = SESS_HELLO;
+	rc = check_hello(s, h, why, sizeof(why));
+	if (rc == 0 && h->expect && h->expect != s->engine->incarnation) {
+		snprintf(why, sizeof(why), "%s is another incarnation now", s->engine->name);
+		rc = TCPX_EPEERGONE;
+	}
+	if (rc) {
+		tcpx_session_fail(s, rc, "%s", why);
+		return 0;
+	}
+	settle(s, h);
+	rc = tcpx_random_bytes(s->token, sizeof(s->token));
+	if (rc == 0)
+		rc = put_hello(s);
+	if (rc)
+		return rc;
+	if (s->engine->auth) {
+		s->state = SESS_AUTH;
+		return 0;
+	}
+	return tcpx_wiring_listen(s);
+}
+
+int
+tcpx_handshake_frame(struct session *s, const struct tcpx_frame_head *h, const uint8_t *payload,
+		     uint64_t now_ns)
+{
+	size_t len = h->len - TCPX_FRAME_HEAD;
+
+	switch (h->type) {
+	case TCPX_FR_HELLO:
+		return on_hello(s, payload, len, now_ns);
+	case TCPX_FR_AUTH:
+		return on_auth(s, payload, len);
+	case TCPX_FR_HANDLES:
+		return on_handles(s, payload, len);
+	case TCPX_FR_READY:
+		return on_ready(s, payload, len, now_ns);
+	default:
+		return TCPX_EPROTO;
+	}
+}

@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Who runs a loop. Its I/O thread does, unless an application thread that waits for
+ * something borrows it: then nothing is handed between threads. A loop just returned
+ * stays lent for LEASE_NS, because its borrower is likely to come back.
+ */
+#include <errno.h>
+#include <linux/futex.h>
+#include <sched.h>
+#include <stdio.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/cpuset.h"
+#include "core/core.h"
+
+int
+tcpx_futex_wait(void *word, uint32_t value, int64_t timeout_ns)
+{
+	struct timespec ts = { timeout_ns / 1000000000, timeout_ns % 1000000000 };
+
+	return (int)syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, value,
+			    timeout_ns < 0 ? NULL : &ts, NULL, 0);
+}
+
+void
+tcpx_futex_wake(void *word, int count)
+{
+	syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, count, NULL, NULL, 0);
+}
+
+static void
+take(struct loop *l, enum lease_holder holder)
+{
+	atomic_store(&l->holder, holder);
+	atomic_store_explicit(&l->stepper, pthread_self(), memory_order_relaxed);
+	atomic_store_explicit(&l->stepping, true, memory_order_release);
+}
+
+static void
+give(struct loop *l)
+{
+	atomic_store_explicit(&l->stepping, false, memory_order_release);
+	atomic_store(&l->holder, LEASE_NONE);
+	pthread_mutex_unlock(&l->lease);
+}
+
+bool
+tcpx_lease_borrow(struct loop *l)
+{
+	if (l->engine->manual || tcpx_loop_is_mine(l))
+		return false;
+	atomic_fetch_add(&l->borrowers, 1);
+	if (pthread_mutex_trylock(&l->lease) != 0) {
+		if (atomic_load(&l->holder) == LEASE_APP) {
+			atomic_fetch_sub(&l->borrowers, 1);
+			return false;
+		}
+		/* the I/O thread gives way as soon as it sees a borrower */
+		l->engine->ops->poller_wake(l->poller);
+		pthread_mutex_lock(&l->lease);
+	}
+	take(l, LEASE_APP);
+	count_add(&l->engine->count.lease_borrows, 1);
+	return true;
+}
+
+void
+tcpx_lease_return(struct loop *l)
+{
+	atomic_store(&l->lent_ns, engine_now(l->engine));
+	give(l);
+	atomic_fetch_sub(&l->borrowers, 1);
+	/* an I/O thread that sleeps without a limit must start watching the lease again */
+	if (atomic_load(&l->park) == 1) {
+		atomic_store(&l->park, 0);
+		tcpx_futex_wake(&l->park, 1);
+	}
+}
+
+static uint64_t
+deadline_of(struct loop *l, int timeout_ms)
+{
+	return timeout_ms < 0 ? UINT64_MAX :
+				engine_now(l->engine) + (uint64_t)timeout_ms * TCPX_MS;
+}
+
+static int64_t
+left(uint64_t deadline_ns, uint64_t now_ns)
+{
+	if (deadline_ns == UINT64_MAX)
+		return -1;
+	return deadline_ns > now_ns ? (int64_t)(deadline_ns - now_ns) : 0;
+}
+
+/* With the lease: spins for the budget of this machine, then sleeps in the poller. */
+static void
+run_until(struct loop *l, bool (*done)(void *), void *arg, uint64_t deadline_ns,
+	  uint64_t now_ns)
+{
+	uint64_t spin_end_ns = now_ns + l->engine->limit.spin_ns;
+	bool timed = deadline_ns != UINT64_MAX || l->engine->limit.spin_ns;
+
+	while (!done(arg) && now_ns < deadline_ns) {
+		tcpx_loop_step(l, now_ns < spin_end_ns ? 0 : left(deadline_ns, now_ns));
+		if (timed)
+			now_ns = engine_now(l->engine);
+	}
+}
+
+int
+tcpx_lease_wait(struct loop *l, bool (*done)(void *), void *arg, _Atomic uint32_t *word,
+		uint32_t value, _Atomic int *sleepers, int timeout_ms)
+{
+	uint64_t deadline_ns = deadline_of(l, timeout_ms);
+	uint64_t now_ns;
+	int64_t ns;
+
+	while (!done(arg)) {
+		now_ns = engine_now(l->engine);
+		if (now_ns >= deadline_ns)
+			return -EAGAIN;
+		if (tcpx_lease_borrow(l)) {
+			run_until(l, done, arg, deadline_ns, now_ns);
+			tcpx_lease_return(l);
+			continue;
+		}
+		/* somebody else does the I/O; look again now and then in case it leaves */
+		ns = left(deadline_ns, now_ns);
+		if (ns < 0 || ns > (int64_t)LEASE_NS)
+			ns = LEASE_NS;
+		atomic_fetch_add(sleepers, 1);
+		if (!done(arg))
+			tcpx_futex_wait(word, value, ns);
+		atomic_fetch_sub(sleepers, 1);
+	}
+	return 0;
+}
+
+/* Sleeps while applications run the loop. A borrow older than LEASE_NS is somebody who
+ * really waits: then there is nothing to look at until it returns. */
+static void
+park(struct loop *l, uint64_t *seen_ns)
+{
+	uint64_t lent_ns = atomic_load(&l->lent_ns);
+
+	if (atomic_load(&l->holder) == LEASE_APP && *seen_ns == lent_ns) {
+		atomic_store(&l->park, 1);
+		if (atomic_load(&l->holder) == LEASE_APP && !atomic_load(&l->stop))
+			tcpx_futex_wait(&l->park, 1, -1);
+		atomic_store(&l->park, 0);
+	} else {
+		*seen_ns = lent_ns;
+		tcpx_futex_wait(&l->park, 0, LEASE_NS);
+	}
+}
+
+static bool
+lent(const struct loop *l, uint64_t now_ns)
+{
+	return atomic_load(&l->borrowers) > 0 || now_ns - atomic_load(&l->lent_ns) < LEASE_NS;
+}
+
+static void *
+io_thread(void *arg)
+{
+	struct loop *l = arg;
+	uint64_t seen_ns = 0;
+
+	atomic_store(&l->tid, (int)syscall(SYS_gettid));
+	while (!atomic_load(&l->stop)) {
+		if (lent(l, engine_now(l->engine))) {
+			park(l, &seen_ns);
+			continue;
+		}
+		pthread_mutex_lock(&l->lease);
+		take(l, LEASE_IO);
+		while (!atomic_load(&l->stop) && atomic_load(&l->borrowers) == 0)
+			tcpx_loop_step(l, -1);
+		give(l);
+	}
+	return NULL;
+}
+
+/* Pins the thread to one CPU list for all loops, and reads back what was granted. */
+static void
+pin(struct loop *l)
+{
+	const char *wanted = tcpx_cfg_str(l->engine->cfg, TCPX_SET_CPUS);
+	struct tcpx_cpuset set;
+	cpu_set_t mask;
+	int cpu;
+
+	if (wanted[0] && tcpx_cpuset_parse(wanted, &set) == 0) {
+		CPU_ZERO(&mask);
+		for (cpu = 0; cpu < CPU_SETSIZE; cpu++)
+			if (tcpx_cpuset_has(&set, cpu))
+				CPU_SET(cpu, &mask);
+		if (pthread_setaffinity_np(l->thread, sizeof(mask), &mask) != 0)
+			tcpx_warn(TCPX_SUB_INIT, "I/O thread %u cannot run on CPUs %s; left free",
+				  l->index, wanted);
+	}
+	if (pthread_getaffinity_np(l->thread, sizeof(mask), &mask) != 0)
+		return;
+	tcpx_cpuset_init(&set);
+	for (cpu = 0; cpu < CPU_SETSIZE; cpu++)
+		if (CPU_ISSET(cpu, &mask))
+			tcpx_cpuset_add(&set, cpu);
+	tcpx_cpuset_format(&set, l->granted, sizeof(l->granted));
+}
+
+int
+tcpx_loop_start(struct loop *l)
+{
+	char name[16];
+	int rc;
+
+	rc = pthread_create(&l->thread, NULL, io_thread, l);
+	if (rc)
+		return tcpx_fail(TCPX_SUB_INIT, -rc, "I/O thread %u", l->index);
+	l->threaded = true;
+	snprintf(name, sizeof(name), "tcpx-io-%u", l->index);
+	pthread_setname_np(l->thread, name);
+	pin(l);
+	return 0;
+}
+
+void
+tcpx_loop_stop(struct loop *l)
+{
+	if (!l->threaded)
+		return;
+	atomic_store(&l->stop, true);
+	l->engine->ops->poller_wake(l->poller);
+	atomic_store(&l->park, 2);
+	tcpx_futex_wake(&l->park, 1);
+	pthread_join(l->thread, NULL);
+	l->threaded = false;
+}

@@ -1,0 +1,372 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Descriptor lists: checked against regions once, then only numbers. A local list is
+ * fragments with prefix sums; an imported one is kept as it will travel.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/core.h"
+
+/* Looks regions up once per run of equal ids and collects the distinct ones. */
+struct lookup {
+	struct tcpx_engine *engine;
+	struct region last; /* id 0: none */
+	uint32_t last_index;
+	struct region *all;
+	uint32_t count, cap;
+};
+
+static int
+lookup_find(struct lookup *k, uint64_t id, bool imported)
+{
+	struct region *grown;
+	uint32_t i;
+
+	if (k->last.id == id && id != 0)
+		return 0;
+	for (i = 0; i < k->count; i++)
+		if (k->all[i].id == id)
+			goto found;
+	if (k->count == k->cap) {
+		k->cap = k->cap ? 2 * k->cap : 4;
+		grown = realloc(k->all, k->cap * sizeof(*grown));
+		if (!grown)
+			return -ENOMEM;
+		k->all = grown;
+	}
+	if (tcpx_region_get(&k->engine->regions, id, &k->all[i]) != 0 ||
+	    k->all[i].imported != imported)
+		return tcpx_fail(TCPX_SUB_XFER, TCPX_ESTALE, "no live %s region has id %#llx",
+				 imported ? "imported" : "local", (unsigned long long)id);
+	k->count++;
+found:
+	k->last = k->all[i];
+	k->last_index = i;
+	return 0;
+}
+
+static int
+check_desc(struct lookup *k, const struct tcpx_desc *d, size_t i, bool imported)
+{
+	int rc = lookup_find(k, d->region, imported);
+
+	if (rc)
+		return rc;
+	if (d->offset > k->last.len || d->len > k->last.len - d->offset)
+		return tcpx_fail(TCPX_SUB_XFER, TCPX_ERANGE,
+				 "descriptor %zu: offset %llu length %llu, region %#llx has %llu bytes",
+				 i, (unsigned long long)d->offset, (unsigned long long)d->len,
+				 (unsigned long long)d->region, (unsigned long long)k->last.len);
+	return 0;
+}
+
+static int
+fill_local(struct tcpx_list *l, struct lookup *k, const struct tcpx_desc *desc, size_t count)
+{
+	size_t i;
+	int rc;
+
+	l->frag = malloc((count + 1) * sizeof(*l->frag));
+	l->start = malloc((count + 1) * sizeof(*l->start));
+	if (!l->frag || !l->start)
+		return -ENOMEM;
+	for (i = 0; i < count; i++) {
+		rc = check_desc(k, &desc[i], i, false);
+		if (rc)
+			return rc;
+		l->frag[i].addr = (uintptr_t)k->last.addr + desc[i].offset;
+		l->frag[i].len = desc[i].len;
+	}
+	l->frag_count = tcpx_frag_merge(l->frag, count);
+	l->total = tcpx_frag_sums(l->frag, l->frag_count, l->start);
+	return l->total == UINT64_MAX ? TCPX_ERANGE : 0;
+}
+
+static int
+fill_imported(struct tcpx_list *l, struct lookup *k, const struct tcpx_desc *desc, size_t count)
+{
+	size_t i;
+	uint32_t r;
+	int rc;
+
+	l->entry = malloc((count + 1) * sizeof(*l->entry));
+	if (!l->entry)
+		return -ENOMEM;
+	for (i = 0; i < count; i++) {
+		rc = check_desc(k, &desc[i], i, true);
+		if (rc)
+			return rc;
+		if (desc[i].len == 0)
+			continue;
+		if (l->total + desc[i].len < l->total)
+			return TCPX_ERANGE;
+		l->entry[l->entry_count++] = (struct tcpx_run_entry){
+			.region = k->last_index, .offset = desc[i].offset, .len = desc[i].len };
+		l->total += desc[i].len;
+	}
+	l->ref = malloc((k->count + 1) * sizeof(*l->ref));
+	if (!l->ref)
+		return -ENOMEM;
+	for (r = 0; r < k->count; r++)
+		l->ref[r] = k->all[r].ref;
+	return 0;
+}
+
+static int
+keep_regions(struct tcpx_list *l, const struct lookup *k)
+{
+	uint32_t i;
+
+	l->region_id = malloc((k->count + 1) * sizeof(*l->region_id));
+	if (!l->region_id)
+		return -ENOMEM;
+	for (i = 0; i < k->count; i++)
+		l->region_id[i] = k->all[i].id;
+	l->region_count = k->count;
+	return 0;
+}
+
+int
+tcpx_list_new(struct tcpx_engine *e, const struct tcpx_desc *desc, size_t count, bool imported,
+	      struct tcpx_list **out)
+{
+	struct lookup k = { .engine = e };
+	struct tcpx_list *l;
+	int rc;
+
+	if ((count && !desc) || count > UINT32_MAX)
+		return tcpx_fail(TCPX_SUB_XFER, -EINVAL, "descriptor list of %zu entries at %p",
+				 count, (const void *)desc);
+	l = calloc(1, sizeof(*l));
+	if (!l)
+		return -ENOMEM;
+	l->refs = 1;
+	l->engine = e;
+	l->imported = imported;
+	rc = imported ? fill_imported(l, &k, desc, count) : fill_local(l, &k, desc, count);
+	if (rc == 0)
+		rc = keep_regions(l, &k);
+	free(k.all);
+	if (rc) {
+		tcpx_list_put(l);
+		return rc;
+	}
+	*out = l;
+	return 0;
+}
+
+void
+tcpx_list_put(struct tcpx_list *l)
+{
+	if (!l || atomic_fetch_sub(&l->refs, 1) != 1)
+		return;
+	free(l->frag);
+	free(l->start);
+	free(l->ref);
+	free(l->entry);
+	free(l->region_id);
+	free(l);
+}
+
+bool
+tcpx_list_names(const struct tcpx_list *l, uint64_t region_id)
+{
+	uint32_t i;
+
+	for (i = 0; i < l->region_count; i++)
+		if (l->region_id[i] == region_id)
+			return true;
+	return false;
+}
+
+int
+tcpx_list_check(const struct tcpx_list *l)
+{
+	struct region g;
+	uint32_t i;
+
+	for (i = 0; i < l->region_count; i++)
+		if (tcpx_region_get(&l->engine->regions, l->region_id[i], &g) != 0)
+			return tcpx_fail(TCPX_SUB_XFER, TCPX_ESTALE,
+					 "region %#llx of the list has been given back",
+					 (unsigned long long)l->region_id[i]);
+	return 0;
+}
+
+void
+tcpx_list_copy_in(const struct tcpx_list *l, const uint8_t *src, uint64_t len)
+{
+	size_t i;
+	uint64_t n;
+
+	for (i = 0; i < l->frag_count && len > 0; i++, src += n, len -= n) {
+		n = l->frag[i].len < len ? l->frag[i].len : len;
+		memcpy((void *)(uintptr_t)l->frag[i].addr, src, n);
+	}
+}
+
+void
+tcpx_list_copy_out(const struct tcpx_list *l, uint8_t *dst, uint64_t len)
+{
+	size_t i;
+	uint64_t n;
+
+	for (i = 0; i < l->frag_count && len > 0; i++, dst += n, len -= n) {
+		n = l->frag[i].len < len ? l->frag[i].len : len;
+		memcpy(dst, (const void *)(uintptr_t)l->frag[i].addr, n);
+	}
+}
+
+/* ---- a target's list, checked while it arrives ---- */
+
+struct list_builder {
+	struct lookup lookup;
+	struct tcpx_runs_reader reader;
+	struct tcpx_list *list;
+	uint64_t *region; /* local id per introduced region; its key was right */
+	uint32_t region_count, region_cap;
+	uint32_t entries; /* announced */
+	size_t count;
+	uint64_t total;
+	unsigned need;
+};
+
+int
+tcpx_builder_new(struct tcpx_engine *e, unsigned need, uint32_t entries, uint64_t total,
+		 struct list_builder **out)
+{
+	struct list_builder *b = calloc(1, sizeof(*b));
+
+	if (!b)
+		return -ENOMEM;
+	b->lookup.engine = e;
+	b->need = need;
+	b->entries = entries;
+	b->total = total;
+	b->list = calloc(1, sizeof(*b->list));
+	if (b->list) {
+		b->list->refs = 1;
+		b->list->engine = e;
+		b->list->frag = malloc(((size_t)entries + 1) * sizeof(struct tcpx_frag));
+		b->list->start = malloc(((size_t)entries + 1) * sizeof(uint64_t));
+	}
+	if (!b->list || !b->list->frag || !b->list->start) {
+		tcpx_builder_free(b);
+		return -ENOMEM;
+	}
+	tcpx_runs_read_init(&b->reader, entries + 1);
+	*out = b;
+	return 0;
+}
+
+void
+tcpx_builder_free(struct list_builder *b)
+{
+	if (!b)
+		return;
+	tcpx_list_put(b->list);
+	free(b->lookup.all);
+	free(b->region);
+	free(b);
+}
+
+static int
+introduce(struct list_builder *b, const struct tcpx_region_ref *ref)
+{
+	struct region g;
+	uint64_t *grown;
+
+	if (tcpx_region_get(&b->lookup.engine->regions, ref->id, &g) != 0 || g.imported)
+		return tcpx_fail(TCPX_SUB_XFER, TCPX_EREGION,
+				 "peer names region %#llx, which is not registered here",
+				 (unsigned long long)ref->id);
+	if (!tcpx_bytes_equal(g.ref.key, ref->key, TCPX_KEY_BYTES))
+		return tcpx_fail(TCPX_SUB_XFER, TCPX_EKEY, "peer has a wrong key for region %#llx",
+				 (unsigned long long)ref->id);
+	if ((g.access & b->need) != b->need)
+		return tcpx_fail(TCPX_SUB_XFER, TCPX_EKEY,
+				 "peer may not %s region %#llx: access is %u",
+				 b->need == TCPX_MEM_REMOTE_READ ? "read" : "write",
+				 (unsigned long long)ref->id, g.access);
+	if (b->region_count == b->region_cap) {
+		b->region_cap = b->region_cap ? 2 * b->region_cap : 4;
+		grown = realloc(b->region, b->region_cap * sizeof(*grown));
+		if (!grown)
+			return -ENOMEM;
+		b->region = grown;
+	}
+	b->region[b->region_count++] = ref->id;
+	return 0;
+}
+
+int
+tcpx_builder_feed(struct list_builder *b, const uint8_t *ops, size_t len)
+{
+	struct tcpx_run_entry e;
+	struct tcpx_region_ref ref;
+	struct tcpx_desc d;
+	struct tcpx_buf buf;
+	int rc;
+
+	tcpx_buf_init_const(&buf, ops, len);
+	for (;;) {
+		rc = tcpx_runs_read(&b->reader, &buf, &e, &ref);
+		if (rc <= 0)
+			return rc;
+		if (rc == 2) {
+			rc = introduce(b, &ref);
+			if (rc)
+				return rc;
+			continue;
+		}
+		if (b->count >= b->entries || e.region >= b->region_count)
+			return TCPX_EPROTO;
+		d = (struct tcpx_desc){ b->region[e.region], e.offset, e.len };
+		rc = check_desc(&b->lookup, &d, b->count, false);
+		if (rc)
+			return rc == TCPX_ESTALE ? TCPX_EREGION : rc;
+		b->list->frag[b->count].addr = (uintptr_t)b->lookup.last.addr + e.offset;
+		b->list->frag[b->count++].len = e.len;
+	}
+}
+
+int
+tcpx_builder_finish(struct list_builder *b, struct tcpx_list **out)
+{
+	struct tcpx_list *l = b->list;
+	int rc;
+
+	if (b->count != b->entries)
+		return TCPX_EPROTO;
+	l->frag_count = tcpx_frag_merge(l->frag, b->count);
+	l->total = tcpx_frag_sums(l->frag, l->frag_count, l->start);
+	if (l->total != b->total)
+		return TCPX_EPROTO;
+	rc = keep_regions(l, &b->lookup);
+	if (rc)
+		return rc;
+	b->list = NULL;
+	*out = l;
+	return 0;
+}
+
+/* ---- public ---- */
+
+int
+tcpx_list_prepare(tcpx_engine *e, const struct tcpx_desc *desc, size_t count, tcpx_list **list)
+{
+	struct region g;
+	bool imported = false;
+
+	if (count && desc && tcpx_region_get(&e->regions, desc[0].region, &g) == 0)
+		imported = g.imported;
+	return tcpx_list_new(e, desc, count, imported, list);
+}
+
+void
+tcpx_list_free(tcpx_list *list)
+{
+	tcpx_list_put(list);
+}

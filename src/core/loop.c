@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One turn of an I/O loop: work asked for by other threads, what the poller reports, and
+ * deadlines. Whoever holds the lease runs it; a source closed during a turn stays in
+ * memory until the turn's events are through.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/core.h"
+
+int
+tcpx_loop_init(struct loop *l, struct tcpx_engine *e, uint32_t index)
+{
+	int rc;
+
+	l->engine = e;
+	l->index = index;
+	l->timer_ns = UINT64_MAX;
+	tcpx_node_init(&l->work);
+	tcpx_node_init(&l->sessions);
+	tcpx_node_init(&l->guests);
+	tcpx_node_init(&l->graves);
+	tcpx_node_init(&l->batches);
+	pthread_mutex_init(&l->lease, NULL);
+	pthread_mutex_init(&l->work_lock, NULL);
+	rc = e->ops->poller_open(e->net, &l->poller);
+	if (rc) {
+		pthread_mutex_destroy(&l->lease);
+		pthread_mutex_destroy(&l->work_lock);
+	}
+	return rc;
+}
+
+static void
+bury_all(struct loop *l)
+{
+	tcpx_chain_each(n, after, &l->graves) {
+		struct grave *g = tcpx_container(n, struct grave, node);
+
+		tcpx_chain_remove(n);
+		g->bury(g);
+	}
+}
+
+void
+tcpx_loop_bury(struct loop *l, struct grave *g, void (*bury)(struct grave *g))
+{
+	g->bury = bury;
+	tcpx_chain_add(&l->graves, &g->node);
+}
+
+void
+tcpx_loop_fini(struct loop *l)
+{
+	if (!l->poller)
+		return;
+	tcpx_unpack_fini(l);
+	bury_all(l);
+	l->engine->ops->poller_close(l->poller);
+	l->poller = NULL;
+	pthread_mutex_destroy(&l->lease);
+	pthread_mutex_destroy(&l->work_lock);
+}
+
+bool
+tcpx_loop_is_mine(const struct loop *l)
+{
+	return atomic_load_explicit(&l->stepping, memory_order_acquire) &&
+	       pthread_equal(atomic_load_explicit(&l->stepper, memory_order_relaxed),
+			     pthread_self());
+}
+
+void
+tcpx_loop_wake(struct loop *l)
+{
+	if (!tcpx_loop_is_mine(l))
+		l->engine->ops->poller_wake(l->poller);
+}
+
+void
+tcpx_loop_post(struct loop *l, struct work *w)
+{
+	bool wake = false;
+
+	pthread_mutex_lock(&l->work_lock);
+	if (!w->queued) {
+		w->queued = true;
+		wake = true;
+		tcpx_chain_add(&l->work, &w->node);
+	}
+	pthread_mutex_unlock(&l->work_lock);
+	if (wake)
+		tcpx_loop_wake(l);
+}
+
+void
+tcpx_loop_cancel(struct loop *l, struct work *w)
+{
+	pthread_mutex_lock(&l->work_lock);
+	if (w->queued) {
+		w->queued = false;
+		tcpx_chain_remove(&w->node);
+	}
+	pthread_mutex_unlock(&l->work_lock);
+}
+
+void
+tcpx_loop_timer(struct loop *l, uint64_t at_ns)
+{
+	if (at_ns < l->timer_ns)
+		l->timer_ns = at_ns;
+}
+
+static struct work *
+next_work(struct loop *l)
+{
+	struct tcpx_node *n;
+	struct work *w = NULL;
+
+	pthread_mutex_lock(&l->work_lock);
+	n = tcpx_chain_first(&l->work);
+	if (n) {
+		w = tcpx_container(n, struct work, node);
+		tcpx_chain_remove(n);
+		w->queued = false;
+	}
+	pthread_mutex_unlock(&l->work_lock);
+	return w;
+}
+
+/* Runs what was queued when the turn began; work that asks for itself again (a channel
+ * with more chunks) waits for the next turn, so that every source gets its share. */
+static void
+run_work(struct loop *l, uint64_t now_ns)
+{
+	struct tcpx_node *last, *n;
+	struct work *w;
+
+	pthread_mutex_lock(&l->work_lock);
+	last = tcpx_chain_empty(&l->work) ? NULL : l->work.prev;
+	pthread_mutex_unlock(&l->work_lock);
+	while (last && (w = next_work(l))) {
+		n = &w->node;
+		w->run(w, now_ns);
+		if (n == last)
+			break;
+	}
+}
+
+static bool
+has_work(struct loop *l)
+{
+	bool any;
+
+	pthread_mutex_lock(&l->work_lock);
+	any = !tcpx_chain_empty(&l->work);
+	pthread_mutex_unlock(&l->work_lock);
+	return any;
+}
+
+static void
+run_timers(struct loop *l, uint64_t now_ns)
+{
+	if (now_ns < l->timer_ns)
+		return;
+	l->timer_ns = UINT64_MAX;
+	tcpx_guest_timer(l, now_ns);
+	tcpx_chain_each(n, after, &l->sessions) {
+		struct session *s = tcpx_container(n, struct session, in_loop);
+
+		pthread_mutex_lock(&s->lock);
+		tcpx_session_timer(s, now_ns);
+		pthread_mutex_unlock(&s->lock);
+		if (atomic_load(&s->state) == SESS_FAILED)
+			tcpx_session_reap(s);
+	}
+	if (l->index == 0)
+		tcpx_peer_linger(l->engine, now_ns);
+}
+
+/* Device copies are polled at most this long apart while any is outstanding. */
+#define DEVICE_POLL_NS 20000
+
+void
+tcpx_loop_step(struct loop *l, int64_t timeout_ns)
+{
+	const struct tcpx_net_ops *ops = l->engine->ops;
+	struct tcpx_event ev[CORE_EVENTS];
+	uint64_t now_ns = engine_now(l->engine);
+	int i, n;
+
+	run_work(l, now_ns);
+	run_timers(l, now_ns);
+	if (has_work(l))
+		timeout_ns = 0;
+	else if (l->timer_ns != UINT64_MAX &&
+		 (timeout_ns < 0 || l->timer_ns < now_ns + (uint64_t)timeout_ns))
+		timeout_ns = l->timer_ns > now_ns ? (int64_t)(l->timer_ns - now_ns) : 0;
+	if (!tcpx_chain_empty(&l->batches) && (timeout_ns < 0 || timeout_ns > DEVICE_POLL_NS))
+		timeout_ns = DEVICE_POLL_NS;
+
+	n = ops->poller_wait(l->poller, ev, CORE_EVENTS, timeout_ns);
+	now_ns = engine_now(l->engine);
+	for (i = 0; i < n; i++) {
+		struct source *src = ev[i].owner;
+
+		if (src->on_ready)
+			src->on_ready(src, ev[i].ready, now_ns);
+	}
+	tcpx_unpack_launch(l);
+	tcpx_unpack_poll(l, now_ns);
+	if (!tcpx_chain_empty(&l->graves))
+		bury_all(l);
+}

@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Two-sided matching: a SEND meets the first posted receive of its tag from that peer.
+ * Both queues belong to the peer, not to a session, because a receive is posted without
+ * knowing on which session the send will come.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/core.h"
+
+static struct tcpx_xfer *
+take_recv(struct tcpx_peer *p, uint64_t tag)
+{
+	tcpx_chain_each(n, after, &p->recvs) {
+		struct tcpx_xfer *x = tcpx_container(n, struct tcpx_xfer, queue);
+
+		if (x->tag == tag) {
+			tcpx_chain_remove(n);
+			return x;
+		}
+	}
+	return NULL;
+}
+
+static struct unexpected *
+take_unexpected(struct tcpx_peer *p, uint64_t tag)
+{
+	tcpx_chain_each(n, after, &p->unexpected) {
+		struct unexpected *u = tcpx_container(n, struct unexpected, node);
+
+		if (u->tag == tag) {
+			tcpx_chain_remove(n);
+			return u;
+		}
+	}
+	return NULL;
+}
+
+static void
+drop_unexpected(struct unexpected *u)
+{
+	tcpx_session_put(u->session);
+	free(u);
+}
+
+static struct unexpected *
+keep(struct session *s, const struct tcpx_open *o)
+{
+	bool inlined = o->flags & TCPX_OPEN_INLINE;
+	struct unexpected *u = malloc(sizeof(*u) + (inlined ? o->total : 0));
+
+	if (!u)
+		return NULL;
+	u->session = s;
+	u->id = o->id;
+	u->total = o->total;
+	u->tag = o->tag;
+	u->chunk = o->chunk;
+	u->inlined = inlined;
+	if (inlined && o->total)
+		memcpy(u->payload, o->payload, o->total);
+	return u;
+}
+
+int
+tcpx_match_send(struct session *s, const struct tcpx_open *o)
+{
+	struct tcpx_peer *p = s->peer;
+	struct unexpected *u = keep(s, o);
+	struct tcpx_xfer *x;
+	int rc;
+
+	if (!u)
+		return -ENOMEM;
+	tcpx_session_get(s);
+	pthread_mutex_lock(&p->lock);
+	x = take_recv(p, o->tag);
+	if (x)
+		x->session = s;
+	else
+		tcpx_chain_add(&p->unexpected, &u->node);
+	pthread_mutex_unlock(&p->lock);
+	if (!x)
+		return 0;
+	/* the reference taken above is the transfer's now */
+	rc = tcpx_serve_bind(s, x, o->id, o->total, o->chunk,
+			     u->inlined ? u->payload : NULL);
+	free(u);
+	tcpx_xfer_put(x);
+	return rc;
+}
+
+int
+tcpx_match_recv(struct tcpx_peer *p, struct tcpx_xfer *x)
+{
+	struct unexpected *u = NULL;
+	struct session *s;
+	int rc;
+
+	x->post_ns = engine_now(x->engine);
+	atomic_store(&x->status, -EAGAIN);
+	pthread_mutex_lock(&p->lock);
+	rc = p->gone;
+	if (rc == 0)
+		u = take_unexpected(p, x->tag);
+	if (rc == 0 && !u) {
+		tcpx_xfer_get(x);
+		tcpx_chain_add(&p->recvs, &x->queue);
+	}
+	if (u) {
+		tcpx_session_get(u->session);
+		x->session = u->session;
+	}
+	pthread_mutex_unlock(&p->lock);
+	if (rc)
+		return rc;
+	count_add(&x->engine->count.xfers_posted, 1);
+	if (!u)
+		return 0;
+	s = u->session;
+	pthread_mutex_lock(&s->lock);
+	if (s->state == SESS_FAILED)
+		tcpx_xfer_end(x, s->cause, s->cause_text);
+	else
+		rc = tcpx_serve_bind(s, x, u->id, u->total, u->chunk,
+				     u->inlined ? u->payload : NULL);
+	tcpx_control_flush(s);
+	pthread_mutex_unlock(&s->lock);
+	drop_unexpected(u);
+	return rc;
+}
+
+void
+tcpx_match_forget(struct tcpx_peer *p, struct session *s, uint64_t id)
+{
+	struct tcpx_node gone;
+
+	tcpx_node_init(&gone);
+	pthread_mutex_lock(&p->lock);
+	tcpx_chain_each(n, after, &p->unexpected) {
+		struct unexpected *u = tcpx_container(n, struct unexpected, node);
+
+		if (u->session == s && (id == 0 || u->id == id)) {
+			tcpx_chain_remove(n);
+			tcpx_chain_add(&gone, n);
+		}
+	}
+	pthread_mutex_unlock(&p->lock);
+	tcpx_chain_each(m, after2, &gone)
+		drop_unexpected(tcpx_container(m, struct unexpected, node));
+}
+
+/* Moves the receives that pick chooses to a chain of their own, then ends them. */
+static void
+end_recvs(struct tcpx_peer *p, uint64_t region_id, int code, const char *text)
+{
+	struct tcpx_node gone;
+
+	tcpx_node_init(&gone);
+	pthread_mutex_lock(&p->lock);
+	tcpx_chain_each(n, after, &p->recvs) {
+		struct tcpx_xfer *x = tcpx_container(n, struct tcpx_xfer, queue);
+
+		if (region_id == 0 || tcpx_list_names(x->list, region_id)) {
+			tcpx_chain_remove(n);
+			tcpx_chain_add(&gone, n);
+		}
+	}
+	pthread_mutex_unlock(&p->lock);
+	tcpx_chain_each(m, after2, &gone) {
+		struct tcpx_xfer *x = tcpx_container(m, struct tcpx_xfer, queue);
+
+		tcpx_chain_remove(m);
+		tcpx_xfer_end(x, code, text);
+		tcpx_xfer_put(x);
+	}
+}
+
+void
+tcpx_match_fail(struct tcpx_peer *p, int code, const char *text)
+{
+	end_recvs(p, 0, code, text);
+}
+
+void
+tcpx_match_region_gone(struct tcpx_engine *e, uint64_t region_id)
+{
+	struct tcpx_peer *all[64];
+	uint32_t count;
+	struct tcpx_node *last = &e->peers;
+
+	/* peers are few; take them in handfuls so that no lock is held while ending */
+	do {
+		count = 0;
+		pthread_mutex_lock(&e->lock);
+		for (last = e->peers.next; last != &e->peers && count < 64; last = last->next) {
+			struct tcpx_peer *p = tcpx_container(last, struct tcpx_peer, in_engine);
+
+			if (tcpx_chain_empty(&p->recvs))
+				continue;
+			tcpx_peer_get(p);
+			all[count++] = p;
+		}
+		pthread_mutex_unlock(&e->lock);
+		for (uint32_t i = 0; i < count; i++) {
+			end_recvs(all[i], region_id, TCPX_EREGION, "region deregistered");
+			tcpx_peer_put(all[i]);
+		}
+	} while (count == 64);
+}

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Notes that have arrived and wait to be taken. Bounded: beyond the limit new ones are
+ * dropped and counted, because a consumer that never looks must not eat the memory.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/core.h"
+
+static void
+wake_waiters(struct tcpx_engine *e)
+{
+	uint32_t i;
+
+	if (atomic_load(&e->notes.sleepers) > 0)
+		tcpx_futex_wake(&e->notes.count, 1 << 30);
+	for (i = 0; i < e->loop_count; i++)
+		if (atomic_load(&e->loop[i].holder) == LEASE_APP)
+			tcpx_loop_wake(&e->loop[i]);
+}
+
+static struct tcpx_note *
+make(const char *sender, const void *data, size_t len)
+{
+	struct tcpx_note *n = malloc(sizeof(*n) + len);
+
+	if (!n)
+		return NULL;
+	snprintf(n->sender, sizeof(n->sender), "%s", sender);
+	n->len = len;
+	if (len)
+		memcpy(n->data, data, len);
+	return n;
+}
+
+int
+tcpx_note_keep(struct tcpx_node *chain, const char *sender, const void *data, size_t len)
+{
+	struct tcpx_note *n = make(sender, data, len);
+
+	if (!n)
+		return -ENOMEM;
+	tcpx_chain_add(chain, &n->node);
+	return 0;
+}
+
+void
+tcpx_note_push(struct tcpx_engine *e, const char *sender, const void *data, size_t len)
+{
+	struct notes *q = &e->notes;
+	struct tcpx_note *n = NULL;
+
+	if (atomic_load(&q->count) < q->limit)
+		n = make(sender, data, len);
+	if (!n) {
+		if (atomic_fetch_add(&e->count.notes_dropped, 1) == 0)
+			tcpx_warn(TCPX_SUB_XFER,
+				  "%u notes wait untaken, the limit; newer ones are dropped (once)",
+				  q->limit);
+		return;
+	}
+	pthread_mutex_lock(&q->lock);
+	tcpx_chain_add(&q->queue, &n->node);
+	atomic_fetch_add(&q->count, 1);
+	pthread_mutex_unlock(&q->lock);
+	count_add(&e->count.notes_rx, 1);
+	tcpx_event_add(e);
+	wake_waiters(e);
+}
+
+int
+tcpx_note_get(tcpx_engine *e, tcpx_note **note)
+{
+	struct notes *q = &e->notes;
+	struct tcpx_node *n;
+
+	if (atomic_load_explicit(&q->count, memory_order_acquire) == 0)
+		return -EAGAIN;
+	pthread_mutex_lock(&q->lock);
+	n = tcpx_chain_first(&q->queue);
+	if (n) {
+		tcpx_chain_remove(n);
+		atomic_fetch_sub(&q->count, 1);
+	}
+	pthread_mutex_unlock(&q->lock);
+	if (!n)
+		return -EAGAIN;
+	tcpx_event_drop(e);
+	*note = tcpx_container(n, struct tcpx_note, node);
+	return 0;
+}
+
+static bool
+have_note(void *arg)
+{
+	struct tcpx_engine *e = arg;
+
+	return atomic_load_explicit(&e->notes.count, memory_order_acquire) > 0;
+}
+
+int
+tcpx_note_wait(tcpx_engine *e, int timeout_ms, tcpx_note **note)
+{
+	int rc;
+
+	do {
+		rc = tcpx_lease_wait(&e->loop[0], have_note, e, &e->notes.count, 0,
+				     &e->notes.sleepers, timeout_ms);
+		if (rc)
+			return rc;
+		rc = tcpx_note_get(e, note);
+	} while (rc == -EAGAIN && timeout_ms < 0);
+	return rc;
+}
+
+const void *
+tcpx_note_data(const tcpx_note *note, size_t *len)
+{
+	if (len)
+		*len = note->len;
+	return note->data;
+}
+
+const char *
+tcpx_note_sender(const tcpx_note *note)
+{
+	return note->sender;
+}
+
+void
+tcpx_note_free(tcpx_note *note)
+{
+	free(note);
+}

@@ -1,0 +1,430 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Peers: one object an incarnation, found by name and incarnation. It outlives its
+ * sessions; once it is gone it stays gone, and the same name may be added anew.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/core.h"
+
+int
+tcpx_peer_new(struct tcpx_engine *e, const char *name, uint64_t incarnation,
+	      struct tcpx_peer **out)
+{
+	struct tcpx_peer *p = calloc(1, sizeof(*p));
+
+	if (!p)
+		return -ENOMEM;
+	p->refs = 1;
+	p->engine = e;
+	p->incarnation = incarnation;
+	snprintf(p->name, sizeof(p->name), "%s", name);
+	pthread_mutex_init(&p->lock, NULL);
+	tcpx_node_init(&p->inbound);
+	tcpx_node_init(&p->recvs);
+	tcpx_node_init(&p->unexpected);
+	pthread_mutex_lock(&e->lock);
+	tcpx_chain_add(&e->peers, &p->in_engine);
+	pthread_mutex_unlock(&e->lock);
+	*out = p;
+	return 0;
+}
+
+void
+tcpx_peer_get(struct tcpx_peer *p)
+{
+	atomic_fetch_add_explicit(&p->refs, 1, memory_order_relaxed);
+}
+
+/* For lookups: a peer whose last reference is being given back is not found. */
+static bool
+get_unless_zero(struct tcpx_peer *p)
+{
+	int refs = atomic_load(&p->refs);
+
+	while (refs > 0)
+		if (atomic_compare_exchange_weak(&p->refs, &refs, refs + 1))
+			return true;
+	return false;
+}
+
+void
+tcpx_peer_put(struct tcpx_peer *p)
+{
+	struct tcpx_engine *e = p->engine;
+
+	if (atomic_fetch_sub(&p->refs, 1) != 1)
+		return;
+	pthread_mutex_lock(&e->lock);
+	tcpx_chain_remove(&p->in_engine);
+	pthread_mutex_unlock(&e->lock);
+	pthread_mutex_destroy(&p->lock);
+	free(p);
+}
+
+/* The newest living peer of that name; incarnation 0 means any. A reference. */
+static struct tcpx_peer *
+find(struct tcpx_engine *e, const char *name, uint64_t incarnation)
+{
+	struct tcpx_node *n;
+	struct tcpx_peer *found = NULL;
+
+	pthread_mutex_lock(&e->lock);
+	for (n = e->peers.prev; n != &e->peers && !found; n = n->prev) {
+		struct tcpx_peer *p = tcpx_container(n, struct tcpx_peer, in_engine);
+
+		if (p->gone || p->incarnation == 0 || strcmp(p->name, name) != 0 ||
+		    (incarnation && p->incarnation != incarnation))
+			continue;
+		if (get_unless_zero(p))
+			found = p;
+	}
+	pthread_mutex_unlock(&e->lock);
+	return found;
+}
+
+int
+tcpx_peer_meet(struct tcpx_engine *e, const char *name, uint64_t incarnation,
+	       struct tcpx_peer **out)
+{
+	struct tcpx_peer *p = find(e, name, incarnation);
+
+	if (p) {
+		*out = p;
+		return 0;
+	}
+	return tcpx_peer_new(e, name, incarnation, out);
+}
+
+int
+tcpx_peer_session(struct tcpx_peer *p, struct session **out)
+{
+	struct session *s = NULL, *made = NULL;
+	int rc;
+
+	pthread_mutex_lock(&p->lock);
+	rc = p->gone;
+	s = p->out;
+	if (s)
+		tcpx_session_get(s);
+	pthread_mutex_unlock(&p->lock);
+	if (rc == 0 && !s)
+		rc = tcpx_session_new(p->engine, true, &made);
+	if (rc) {
+		if (s)
+			tcpx_session_put(s);
+		return rc;
+	}
+	if (made) {
+		tcpx_peer_get(p);
+		made->peer = p;
+		pthread_mutex_lock(&p->lock);
+		s = p->out;
+		if (!s) {
+			s = p->out = made;
+			tcpx_session_get(made); /* the peer's */
+		}
+		tcpx_session_get(s);
+		pthread_mutex_unlock(&p->lock);
+		if (s == made)
+			tcpx_session_kick_loop(made);
+		tcpx_session_put(made);
+	}
+	*out = s;
+	return 0;
+}
+
+int
+tcpx_peer_any_session(struct tcpx_peer *p, struct session **out)
+{
+	struct session *s = NULL;
+	struct tcpx_node *n;
+
+	pthread_mutex_lock(&p->lock);
+	n = tcpx_chain_first(&p->inbound);
+	if (!p->out && n)
+		s = tcpx_container(n, struct session, in_peer);
+	if (s)
+		tcpx_session_get(s);
+	pthread_mutex_unlock(&p->lock);
+	if (s) {
+		*out = s;
+		return 0;
+	}
+	return tcpx_peer_session(p, out);
+}
+
+void
+tcpx_peer_session_lost(struct tcpx_peer *p, struct session *s, int code, const char *text)
+{
+	bool ours = false, last;
+
+	pthread_mutex_lock(&p->lock);
+	if (p->out == s) {
+		p->out = NULL;
+		ours = true;
+	}
+	tcpx_chain_remove(&s->in_peer);
+	last = !p->out && tcpx_chain_empty(&p->inbound);
+	/* our own close leaves the peer as it was: the next post connects anew */
+	if ((ours || last) && code != TCPX_ECLOSED && !p->gone)
+		p->gone = code;
+	pthread_mutex_unlock(&p->lock);
+	tcpx_match_forget(p, s, 0);
+	if (last)
+		tcpx_match_fail(p, code, text);
+	if (ours)
+		tcpx_session_put(s);
+	tcpx_engine_bell(p->engine);
+}
+
+/* Our idle session to a peer dropped long enough ago, with a reference; else NULL. */
+static struct session *
+lingered(struct tcpx_peer *p, uint64_t now_ns)
+{
+	struct tcpx_engine *e = p->engine;
+	struct session *s = NULL;
+	uint64_t at_ns;
+
+	pthread_mutex_lock(&p->lock);
+	if (p->dropped_ns && p->out && atomic_load(&p->handles) == 0) {
+		at_ns = p->dropped_ns + e->limit.linger_ns;
+		if (now_ns >= at_ns && p->out->live == 0) {
+			s = p->out;
+			tcpx_session_get(s);
+		} else {
+			tcpx_loop_timer(&e->loop[0], now_ns < at_ns ? at_ns : now_ns + TCPX_SEC);
+		}
+	}
+	pthread_mutex_unlock(&p->lock);
+	return s;
+}
+
+void
+tcpx_peer_linger(struct tcpx_engine *e, uint64_t now_ns)
+{
+	struct tcpx_peer *all[16];
+	struct session *s;
+	uint32_t i, count = 0;
+
+	pthread_mutex_lock(&e->lock);
+	tcpx_chain_each(n, after, &e->peers) {
+		struct tcpx_peer *p = tcpx_container(n, struct tcpx_peer, in_engine);
+
+		if (p->dropped_ns && count < 16 && get_unless_zero(p))
+			all[count++] = p;
+	}
+	pthread_mutex_unlock(&e->lock);
+	for (i = 0; i < count; i++) {
+		s = lingered(all[i], now_ns);
+		if (s) {
+			pthread_mutex_lock(&s->lock);
+			tcpx_session_fail(s, TCPX_ECLOSED, "no longer used");
+			pthread_mutex_unlock(&s->lock);
+			tcpx_session_put(s);
+		}
+		tcpx_peer_put(all[i]);
+	}
+}
+
+/* ---- public ---- */
+
+/* A peer that the application holds; its session starts. Takes over the reference. */
+static int
+hand_out(struct tcpx_peer *p, tcpx_peer **peer)
+{
+	struct session *s;
+	int rc;
+
+	atomic_fetch_add(&p->handles, 1);
+	p->dropped_ns = 0;
+	rc = tcpx_peer_session(p, &s);
+	if (rc) {
+		atomic_fetch_sub(&p->handles, 1);
+		tcpx_peer_put(p);
+		return rc;
+	}
+	tcpx_session_put(s);
+	*peer = p;
+	return 0;
+}
+
+int
+tcpx_peer_add(tcpx_engine *e, const void *blob, size_t len, tcpx_peer **peer)
+{
+	struct tcpx_endpoint_blob ep;
+	struct tcpx_peer *p;
+	struct tcpx_buf b;
+	uint32_t i;
+	int rc;
+
+	tcpx_buf_init_const(&b, blob, len);
+	if (!blob || tcpx_endpoint_blob_read(&b, &ep) != 0)
+		return tcpx_fail(TCPX_SUB_BOOT, TCPX_EBLOB, "engine blob of %zu bytes", len);
+	rc = tcpx_peer_meet(e, ep.name, ep.incarnation, &p);
+	if (rc)
+		return rc;
+	pthread_mutex_lock(&p->lock);
+	for (i = 0; i < ep.nic_count; i++) {
+		p->addr[i] = (struct tcpx_addr){ .family = ep.nic[i].addr.family,
+						 .prefix = ep.nic[i].addr.prefix,
+						 .port = ep.nic[i].port, .scope = ep.nic[i].scope };
+		memcpy(p->addr[i].ip, ep.nic[i].addr.ip, sizeof(p->addr[i].ip));
+	}
+	p->addr_count = ep.nic_count;
+	pthread_mutex_unlock(&p->lock);
+	return hand_out(p, peer);
+}
+
+int
+tcpx_peer_connect(tcpx_engine *e, const char *host_port, tcpx_peer **peer)
+{
+	struct tcpx_addr addr[8];
+	struct tcpx_peer *p;
+	uint32_t count;
+	int rc;
+
+	if (!host_port)
+		return tcpx_fail(TCPX_SUB_BOOT, -EINVAL, "no HOST:PORT given");
+	rc = tcpx_addr_resolve(host_port, addr, 8, &count);
+	if (rc == 0)
+		rc = tcpx_peer_new(e, host_port, 0, &p);
+	if (rc)
+		return rc;
+	memcpy(p->addr, addr, count * sizeof(addr[0]));
+	p->addr_count = count;
+	return hand_out(p, peer);
+}
+
+int
+tcpx_peer_find(tcpx_engine *e, const char *name, tcpx_peer **peer)
+{
+	struct tcpx_peer *p = find(e, name, 0);
+
+	if (!p)
+		return -ENOENT;
+	atomic_fetch_add(&p->handles, 1);
+	p->dropped_ns = 0;
+	*peer = p;
+	return 0;
+}
+
+void
+tcpx_peer_drop(tcpx_peer *p)
+{
+	if (!p)
+		return;
+	if (atomic_fetch_sub(&p->handles, 1) == 1) {
+		p->dropped_ns = engine_now(p->engine);
+		pthread_mutex_lock(&p->lock);
+		if (p->out)
+			tcpx_session_kick_loop(p->out);
+		pthread_mutex_unlock(&p->lock);
+	}
+	tcpx_peer_put(p);
+}
+
+/* 0 open, -EAGAIN not yet, or why not. */
+static int
+status_of(struct tcpx_peer *p)
+{
+	struct session *s;
+	int rc;
+
+	pthread_mutex_lock(&p->lock);
+	rc = p->gone;
+	s = p->out;
+	if (!s && !tcpx_chain_empty(&p->inbound))
+		s = tcpx_container(p->inbound.next, struct session, in_peer);
+	if (rc == 0)
+		rc = s && atomic_load(&s->state) == SESS_OPEN ? 0 : -EAGAIN;
+	pthread_mutex_unlock(&p->lock);
+	return rc;
+}
+
+static bool
+decided(void *arg)
+{
+	return status_of(arg) != -EAGAIN;
+}
+
+int
+tcpx_peer_wait(tcpx_peer *p, int timeout_ms)
+{
+	struct tcpx_engine *e = p->engine;
+	uint32_t bell = atomic_load(&e->bell);
+
+	if (tcpx_lease_wait(&e->loop[0], decided, p, &e->bell, bell, &e->bell_sleepers,
+			    timeout_ms) != 0)
+		return -EAGAIN;
+	return status_of(p);
+}
+
+int
+tcpx_peer_query(tcpx_peer *p, struct tcpx_peer_info *info)
+{
+	struct tcpx_peer_info full = { .struct_size = info->struct_size };
+	struct session *s;
+
+	if (info->struct_size < sizeof(full.struct_size) || info->struct_size > sizeof(full))
+		return tcpx_fail(TCPX_SUB_XFER, -EINVAL,
+				 "tcpx_peer_info of %zu bytes, this library knows %zu",
+				 info->struct_size, sizeof(full));
+	full.status = status_of(p);
+	snprintf(full.provider, sizeof(full.provider), "%s", p->engine->ops->name);
+	pthread_mutex_lock(&p->lock);
+	memcpy(full.name, p->name, sizeof(full.name));
+	full.incarnation = p->incarnation;
+	s = p->out;
+	if (!s && !tcpx_chain_empty(&p->inbound))
+		s = tcpx_container(p->inbound.next, struct session, in_peer);
+	if (s)
+		tcpx_session_get(s);
+	pthread_mutex_unlock(&p->lock);
+	if (s) {
+		pthread_mutex_lock(&s->lock);
+		full.channels_tx = s->tx_up;
+		full.channels_rx = s->rx_up;
+		full.channels_wanted = s->channels;
+		full.chunk_bytes = s->chunk_max;
+		full.window_slots = s->window;
+		full.setup_ns = s->open_ns ? s->open_ns - s->start_ns : 0;
+		pthread_mutex_unlock(&s->lock);
+		tcpx_session_put(s);
+	}
+	memcpy(info, &full, info->struct_size);
+	return 0;
+}
+
+int
+tcpx_notify(tcpx_peer *p, const void *data, size_t len)
+{
+	struct session *s;
+	struct tcpx_buf b;
+	int rc;
+
+	if (len > TCPX_NOTE_MAX || (len && !data))
+		return tcpx_fail(TCPX_SUB_XFER, -EINVAL, "note of %zu bytes, at most %u allowed",
+				 len, TCPX_NOTE_MAX);
+	rc = tcpx_peer_any_session(p, &s);
+	if (rc)
+		return rc;
+	pthread_mutex_lock(&s->lock);
+	if (s->state == SESS_FAILED) {
+		rc = s->cause;
+	} else if (s->state == SESS_OPEN) {
+		tcpx_buf_init_const(&b, data, len);
+		b.pos = len;
+		rc = tcpx_control_put_bulk(s, TCPX_FR_NOTE, &b, NULL);
+		tcpx_control_flush(s);
+	} else {
+		rc = tcpx_note_keep(&s->early, "", data, len);
+	}
+	count_add(&p->engine->count.notes_tx, rc == 0);
+	pthread_mutex_unlock(&s->lock);
+	tcpx_session_put(s);
+	return rc;
+}

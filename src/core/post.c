@@ -1,0 +1,368 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The initiator's side of a transfer: from the call to an OPEN on the control stream and
+ * chunks in the ring. A post above the peer's credit, or before the session stands, waits
+ * here, in order.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/core.h"
+
+#define FRAME_ROOM (TCPX_FRAME_MAX - TCPX_FRAME_HEAD)
+
+/* Memory that a list entry costs at the target: its fragment and prefix sum. */
+#define ENTRY_BYTES (sizeof(struct tcpx_frag) + sizeof(uint64_t))
+
+static uint8_t
+wire_op(enum tcpx_op op)
+{
+	return op == TCPX_OP_READ ? TCPX_WIRE_READ :
+	       op == TCPX_OP_SEND ? TCPX_WIRE_SEND : TCPX_WIRE_WRITE;
+}
+
+/* Small payload travels in the OPEN when it fits behind note and list. */
+static bool
+fits_inline(const struct tcpx_xfer *x, const struct tcpx_buf *b, bool list_done)
+{
+	return x->sends && list_done && x->total <= x->engine->limit.inline_bytes &&
+	       x->total + 64 <= tcpx_buf_left(b);
+}
+
+static int
+put_list(struct session *s, struct tcpx_xfer *x, struct tcpx_runs_writer *w)
+{
+	uint8_t room[FRAME_ROOM];
+	struct tcpx_buf b;
+	bool done;
+	int rc;
+
+	do {
+		tcpx_buf_init(&b, room, sizeof(room));
+		tcpx_listframe_write(&b, x->id);
+		done = tcpx_runs_write(w, &b);
+		tcpx_listframe_finish(&b, !done);
+		rc = tcpx_control_put_bulk(s, TCPX_FR_LIST, &b, &x->open_ticket);
+		if (rc)
+			return rc;
+	} while (!done);
+	return 0;
+}
+
+static int
+put_open(struct session *s, struct tcpx_xfer *x)
+{
+	uint8_t room[FRAME_ROOM], payload[TCPX_NOTE_MAX];
+	struct tcpx_runs_writer w;
+	struct tcpx_buf b;
+	bool done = true, carries = x->has_note && x->op == TCPX_OP_WRITE;
+	struct tcpx_open o = {
+		.id = x->id, .op = wire_op(x->op), .total = x->total, .chunk = x->chunk,
+		.tag = x->tag, .entry_count = x->remote ? (uint32_t)x->remote->entry_count : 0,
+		.flags = carries ? TCPX_OPEN_NOTE : 0,
+		.note = x->note, .note_len = carries ? (uint16_t)x->note_len : 0,
+	};
+	int rc;
+
+	tcpx_buf_init(&b, room, sizeof(room));
+	tcpx_open_write(&b, &o);
+	if (x->remote) {
+		tcpx_runs_write_init(&w, x->remote->ref, x->remote->region_count,
+				     x->remote->entry, x->remote->entry_count);
+		done = tcpx_runs_write(&w, &b);
+	}
+	x->inlined = fits_inline(x, &b, done);
+	if (x->inlined) {
+		tcpx_list_copy_out(x->list, payload, x->total);
+		o.flags |= TCPX_OPEN_INLINE;
+	}
+	if (!done)
+		o.flags |= TCPX_OPEN_MORE;
+	tcpx_open_finish(&b, o.flags, x->inlined ? payload : NULL,
+			 x->inlined ? (uint16_t)x->total : 0);
+	rc = tcpx_control_put_bulk(s, TCPX_FR_OPEN, &b, &x->open_ticket);
+	return rc || done ? rc : put_list(s, x, &w);
+}
+
+static void
+launch(struct session *s, struct tcpx_xfer *x)
+{
+	uint32_t channels = s->tx_up > s->rx_up ? s->tx_up : s->rx_up;
+	int rc;
+
+	x->id = ++s->next_id;
+	tcpx_xfer_shape(x, x->list->total,
+			tcpx_chunk_size(x->list->total, channels ? channels : 1, s->chunk_max,
+					s->engine->limit.chunk));
+	s->used_xfers++;
+	s->used_list += x->list_bytes;
+	tcpx_xfer_insert(s, x);
+	if (x->chunks == UINT32_MAX) {
+		tcpx_xfer_end(x, TCPX_ELIMIT, "too many chunks; raise TCPX_CHUNK");
+		return;
+	}
+	rc = x->sends ? 0 : tcpx_xfer_map(x);
+	atomic_store(&x->live, x->id);
+	if (rc == 0)
+		rc = put_open(s, x);
+	if (rc)
+		tcpx_xfer_end(x, rc, "the control stream cannot take the operation");
+	else if (x->op == TCPX_OP_WRITE && !x->inlined)
+		tcpx_post_ready(s, x);
+}
+
+void
+tcpx_post_ready(struct session *s, struct tcpx_xfer *x)
+{
+	uint32_t i, k, want = x->chunks;
+
+	x->ready_ns = engine_now(s->engine);
+	s->queued_bytes += x->total;
+	tcpx_drr_add(&s->drr, &x->drr);
+	/* a single chunk needs one channel: the first that has nothing to do */
+	for (i = 0; i < s->channels && want > 0; i++) {
+		k = (s->next_kick + i) % s->channels;
+		if (!s->tx[k] || s->tx[k]->state != CHAN_UP ||
+		    (x->chunks == 1 && s->tx[k]->outstanding > 0))
+			continue;
+		tcpx_loop_post(s->tx[k]->loop, &s->tx[k]->work);
+		want--;
+	}
+	if (s->channels)
+		s->next_kick = (s->next_kick + (x->chunks == 1)) % s->channels;
+}
+
+static bool
+may_launch(const struct session *s, const struct tcpx_xfer *x)
+{
+	return s->state == SESS_OPEN && s->used_xfers < s->credit_xfers &&
+	       (s->used_list + x->list_bytes <= s->credit_list || s->used_list == 0);
+}
+
+void
+tcpx_post_waiting(struct session *s)
+{
+	struct tcpx_node *n;
+
+	if (s->pumping)
+		return;
+	s->pumping = true;
+	while ((n = tcpx_chain_first(&s->waiting))) {
+		struct tcpx_xfer *x = tcpx_container(n, struct tcpx_xfer, queue);
+
+		if (!may_launch(s, x))
+			break;
+		tcpx_chain_remove(n);
+		launch(s, x);
+		tcpx_xfer_put(x);
+	}
+	s->pumping = false;
+	tcpx_control_flush(s);
+}
+
+static int
+keep_note(struct tcpx_xfer *x, const void *note, size_t len)
+{
+	uint8_t *copy = NULL;
+
+	if (len > TCPX_NOTE_MAX || (len && !note))
+		return tcpx_fail(TCPX_SUB_XFER, -EINVAL, "note of %zu bytes, at most %u allowed",
+				 len, TCPX_NOTE_MAX);
+	if (note) {
+		copy = malloc(len + 1);
+		if (!copy)
+			return -ENOMEM;
+		memcpy(copy, note, len);
+	}
+	free(x->note);
+	x->note = copy;
+	x->note_len = (uint32_t)len;
+	x->has_note = note != NULL;
+	return 0;
+}
+
+static int
+enqueue(struct session *s, struct tcpx_xfer *x)
+{
+	int rc = s->state == SESS_FAILED ? s->cause : tcpx_list_check(x->list);
+
+	if (rc == 0 && x->remote)
+		rc = tcpx_list_check(x->remote);
+	if (rc == 0 && x->list_bytes > s->engine->limit.credit_list)
+		rc = tcpx_fail(TCPX_SUB_XFER, TCPX_ELIMIT,
+			       "a remote list of %zu entries needs %llu bytes, "
+			       "TCPX_CREDIT_LIST_BYTES allows %llu", x->remote->entry_count,
+			       (unsigned long long)x->list_bytes,
+			       (unsigned long long)s->engine->limit.credit_list);
+	if (rc)
+		return rc;
+	if (x->session)
+		tcpx_session_put(x->session);
+	tcpx_session_get(s);
+	x->session = s;
+	x->post_ns = engine_now(s->engine);
+	x->ready_ns = 0;
+	atomic_store(&x->bytes_done, 0);
+	atomic_store(&x->tests, 0);
+	atomic_store(&x->observed, true);
+	atomic_store(&x->status, -EAGAIN);
+	count_add(&s->engine->count.xfers_posted, 1);
+	tcpx_xfer_get(x);
+	tcpx_chain_add(&s->waiting, &x->queue);
+	tcpx_post_waiting(s);
+	return 0;
+}
+
+int
+tcpx_post_xfer(struct tcpx_xfer *x, const void *note, size_t note_len)
+{
+	struct session *s;
+	int rc;
+
+	if (atomic_load(&x->status) == -EAGAIN)
+		return tcpx_fail(TCPX_SUB_XFER, TCPX_ESTATE, "post of a transfer in progress");
+	if (atomic_load(&x->engine->closing))
+		return TCPX_ECLOSED;
+	rc = keep_note(x, note, note_len);
+	if (rc)
+		return rc;
+	rc = tcpx_peer_session(x->peer, &s);
+	if (rc)
+		return rc;
+	pthread_mutex_lock(&s->lock);
+	rc = enqueue(s, x);
+	pthread_mutex_unlock(&s->lock);
+	tcpx_session_put(s);
+	return rc;
+}
+
+/* ---- public ---- */
+
+/* A transfer of two lists, neither posted nor owned by a session yet. Takes over both
+ * list references, also on failure. */
+static int
+make(struct tcpx_peer *peer, enum tcpx_op op, struct tcpx_list *local, struct tcpx_list *remote,
+     struct tcpx_xfer **out)
+{
+	struct tcpx_xfer *x;
+	int rc = 0;
+
+	if (remote && remote->total != local->total)
+		rc = tcpx_fail(TCPX_SUB_XFER, -EINVAL,
+			       "local list has %llu bytes, remote list %llu: must be equal",
+			       (unsigned long long)local->total, (unsigned long long)remote->total);
+	if (rc == 0)
+		rc = tcpx_xfer_new(peer->engine, &x);
+	if (rc) {
+		tcpx_list_put(local);
+		tcpx_list_put(remote);
+		return rc;
+	}
+	x->op = op;
+	x->sends = op == TCPX_OP_WRITE || op == TCPX_OP_SEND;
+	x->list = local;
+	x->remote = remote;
+	x->list_bytes = 0;
+	x->user = true;
+	tcpx_peer_get(peer);
+	x->peer = peer;
+	*out = x;
+	return 0;
+}
+
+static int
+post_new(struct tcpx_peer *peer, enum tcpx_op op, const struct tcpx_desc *local, size_t nlocal,
+	 const struct tcpx_desc *remote, size_t nremote, const void *note, size_t note_len,
+	 uint64_t tag, struct tcpx_xfer **out)
+{
+	struct tcpx_list *l, *r = NULL;
+	struct tcpx_xfer *x;
+	bool two_sided = op == TCPX_OP_SEND || op == TCPX_OP_RECV;
+	int rc;
+
+	rc = tcpx_list_new(peer->engine, local, nlocal, false, &l);
+	if (rc)
+		return rc;
+	if (!two_sided) {
+		rc = tcpx_list_new(peer->engine, remote, nremote, true, &r);
+		if (rc) {
+			tcpx_list_put(l);
+			return rc;
+		}
+	}
+	rc = make(peer, op, l, r, &x);
+	if (rc)
+		return rc;
+	x->tag = tag;
+	x->list_bytes = r ? r->entry_count * ENTRY_BYTES : 0;
+	rc = op == TCPX_OP_RECV ? tcpx_match_recv(peer, x) : tcpx_post_xfer(x, note, note_len);
+	if (rc) {
+		tcpx_xfer_put(x);
+		return rc;
+	}
+	*out = x;
+	return 0;
+}
+
+int
+tcpx_write(tcpx_peer *peer, const struct tcpx_desc *local, size_t nlocal,
+	   const struct tcpx_desc *remote, size_t nremote, const void *note, size_t note_len,
+	   tcpx_xfer **xfer)
+{
+	return post_new(peer, TCPX_OP_WRITE, local, nlocal, remote, nremote, note, note_len, 0,
+			xfer);
+}
+
+int
+tcpx_read(tcpx_peer *peer, const struct tcpx_desc *local, size_t nlocal,
+	  const struct tcpx_desc *remote, size_t nremote, const void *note, size_t note_len,
+	  tcpx_xfer **xfer)
+{
+	return post_new(peer, TCPX_OP_READ, local, nlocal, remote, nremote, note, note_len, 0,
+			xfer);
+}
+
+int
+tcpx_send(tcpx_peer *peer, const struct tcpx_desc *local, size_t nlocal, uint64_t tag,
+	  tcpx_xfer **xfer)
+{
+	return post_new(peer, TCPX_OP_SEND, local, nlocal, NULL, 0, NULL, 0, tag, xfer);
+}
+
+int
+tcpx_recv(tcpx_peer *peer, const struct tcpx_desc *local, size_t nlocal, uint64_t tag,
+	  tcpx_xfer **xfer)
+{
+	return post_new(peer, TCPX_OP_RECV, local, nlocal, NULL, 0, NULL, 0, tag, xfer);
+}
+
+int
+tcpx_xfer_prepare(tcpx_peer *peer, enum tcpx_op op, tcpx_list *local, tcpx_list *remote,
+		  tcpx_xfer **xfer)
+{
+	bool one_sided = op == TCPX_OP_WRITE || op == TCPX_OP_READ;
+	int rc;
+
+	if (!one_sided || !local || !remote || local->imported || !remote->imported)
+		return tcpx_fail(TCPX_SUB_XFER, -EINVAL,
+				 "prepare: op %d must be write or read, with a local list and a list "
+				 "of imported regions", op);
+	atomic_fetch_add(&local->refs, 1);
+	atomic_fetch_add(&remote->refs, 1);
+	rc = make(peer, op, local, remote, xfer);
+	if (rc == 0)
+		atomic_store(&(*xfer)->status, TCPX_ESTATE); /* not posted yet */
+	return rc;
+}
+
+int
+tcpx_xfer_post(tcpx_xfer *x, const void *note, size_t note_len)
+{
+	if (atomic_load(&x->status) == -EAGAIN)
+		return tcpx_fail(TCPX_SUB_XFER, TCPX_ESTATE, "post of a transfer in progress");
+	if (x->op == TCPX_OP_RECV || x->op == TCPX_OP_SEND)
+		return tcpx_fail(TCPX_SUB_XFER, -EINVAL, "only prepared transfers are posted again");
+	x->list_bytes = x->remote->entry_count * ENTRY_BYTES;
+	return tcpx_post_xfer(x, note, note_len);
+}

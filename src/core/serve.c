@@ -1,0 +1,393 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the peer's frames do to transfers. Everything the peer says is checked here before
+ * it touches a table or memory; what breaks the protocol ends the session.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/core.h"
+
+void
+tcpx_serve_done(struct session *s, uint64_t id, int code, uint64_t bytes, const char *text,
+		const void *payload, uint16_t payload_len)
+{
+	uint8_t room[TCPX_FRAME_MAX];
+	struct tcpx_done d = { .id = id, .code = code, .bytes = bytes, .payload = payload,
+			       .payload_len = payload_len };
+	struct tcpx_buf b;
+
+	snprintf(d.text, sizeof(d.text), "%s", text ? text : "");
+	tcpx_buf_init(&b, room, sizeof(room) - TCPX_FRAME_HEAD);
+	tcpx_done_write(&b, &d);
+	if (tcpx_control_put(s, TCPX_FR_DONE, &b) != 0)
+		tcpx_session_fail(s, TCPX_ELIMIT, "peer does not read its control stream");
+}
+
+/* An id is known from here on: chunks of it that come later and find no transfer go to a
+ * sink, and channels that waited for it look again. */
+static void
+opened(struct session *s, uint64_t id)
+{
+	uint32_t i;
+
+	s->highest = id;
+	for (i = 0; i < s->channels; i++)
+		if (s->rx[i] && s->rx[i]->parked)
+			tcpx_loop_post(s->rx[i]->loop, &s->rx[i]->work);
+}
+
+static void
+refuse(struct session *s, uint64_t id, int code, const char *text)
+{
+	count_add(&s->engine->count.refused, 1);
+	opened(s, id);
+	tcpx_serve_done(s, id, code, 0, text, NULL, 0);
+}
+
+static void
+take_note(struct session *s, const struct tcpx_xfer *x)
+{
+	if (x->has_note)
+		tcpx_note_push(s->engine, s->peer->name, x->note, x->note_len);
+}
+
+/* The list is whole: the transfer begins, or is over at once. */
+static void
+begin(struct session *s, struct tcpx_xfer *x, const uint8_t *payload)
+{
+	uint8_t small[TCPX_NOTE_MAX];
+	int rc = 0;
+
+	if (x->op == TCPX_OP_WRITE && payload) {
+		tcpx_list_copy_in(x->list, payload, x->total);
+		count_add(&s->engine->count.bytes_rx, x->total);
+		opened(s, x->id);
+		take_note(s, x);
+		tcpx_serve_done(s, x->id, 0, x->total, NULL, NULL, 0);
+		return;
+	}
+	if (x->op == TCPX_OP_READ && x->total <= s->engine->limit.inline_bytes) {
+		tcpx_list_copy_out(x->list, small, x->total);
+		count_add(&s->engine->count.bytes_tx, x->total);
+		opened(s, x->id);
+		tcpx_serve_done(s, x->id, 0, x->total, NULL, small, (uint16_t)x->total);
+		return;
+	}
+	if (x->op == TCPX_OP_WRITE)
+		rc = tcpx_xfer_map(x);
+	if (rc) {
+		refuse(s, x->id, rc, "target is out of memory");
+		return;
+	}
+	atomic_store(&x->status, -EAGAIN);
+	tcpx_xfer_insert(s, x);
+	atomic_store(&x->live, x->id);
+	opened(s, x->id);
+	if (x->op == TCPX_OP_READ)
+		tcpx_post_ready(s, x);
+}
+
+/* Feeds list operations; begins the transfer when no more follow. The session's reference
+ * in s->opening is given up unless more follow. */
+static int
+feed(struct session *s, struct tcpx_xfer *x, const uint8_t *ops, size_t len, bool more,
+     const uint8_t *payload)
+{
+	char text[TCPX_TEXT_MAX];
+	int rc;
+
+	rc = tcpx_builder_feed(x->builder, ops, len);
+	if (rc == 0 && more) {
+		s->opening = x;
+		return 0;
+	}
+	s->opening = NULL;
+	if (rc == 0)
+		rc = tcpx_builder_finish(x->builder, &x->list);
+	if (rc == 0 && tcpx_list_check(x->list) != 0)
+		rc = TCPX_EREGION; /* given back while the list arrived */
+	if (rc == TCPX_EPROTO) {
+		tcpx_xfer_put(x);
+		return rc;
+	}
+	if (rc) {
+		snprintf(text, sizeof(text), "refused by the target: %s", tcpx_err_text(rc));
+		s->skipping = more ? x->id : 0;
+		refuse(s, x->id, rc, text);
+	} else {
+		begin(s, x, payload);
+	}
+	tcpx_builder_free(x->builder);
+	x->builder = NULL;
+	tcpx_xfer_put(x);
+	return 0;
+}
+
+static int
+open_one_sided(struct session *s, const struct tcpx_open *o)
+{
+	struct tcpx_engine *e = s->engine;
+	unsigned need = o->op == TCPX_WIRE_READ ? TCPX_MEM_REMOTE_READ : TCPX_MEM_REMOTE_WRITE;
+	struct tcpx_xfer *x;
+	int rc;
+
+	if ((uint64_t)o->entry_count * 24 > 2 * e->limit.credit_list)
+		return TCPX_EPROTO;
+	rc = tcpx_xfer_new(e, &x);
+	if (rc)
+		return rc;
+	x->target = true;
+	x->op = o->op == TCPX_WIRE_READ ? TCPX_OP_READ : TCPX_OP_WRITE;
+	x->sends = x->op == TCPX_OP_READ;
+	x->id = o->id;
+	x->status = TCPX_ESTATE;
+	tcpx_session_get(s);
+	x->session = s;
+	tcpx_xfer_shape(x, o->total, o->chunk);
+	if (o->flags & TCPX_OPEN_NOTE) {
+		x->note = malloc(o->note_len + 1u);
+		if (x->note)
+			memcpy(x->note, o->note, o->note_len);
+		x->note_len = o->note_len;
+		x->has_note = x->note != NULL;
+	}
+	rc = tcpx_builder_new(e, need, o->entry_count, o->total, &x->builder);
+	if (rc) {
+		s->skipping = o->flags & TCPX_OPEN_MORE ? o->id : 0;
+		refuse(s, o->id, rc, "target is out of memory");
+		tcpx_xfer_put(x);
+		return 0;
+	}
+	return feed(s, x, o->list, o->list_len, o->flags & TCPX_OPEN_MORE, o->payload);
+}
+
+static bool
+open_is_sane(const struct session *s, const struct tcpx_open *o)
+{
+	return !s->opener && !s->opening && !s->skipping && o->id == s->highest + 1 &&
+	       s->live <= 2 * s->engine->limit.credit_xfers &&
+	       ((o->flags & TCPX_OPEN_INLINE) ||
+		(o->chunk >= 4096 && o->chunk <= s->chunk_max &&
+		 tcpx_chunk_count(o->total, o->chunk) != UINT32_MAX));
+}
+
+static int
+on_open(struct session *s, struct tcpx_buf *b)
+{
+	struct tcpx_open o;
+	int rc = tcpx_open_read(b, &o);
+
+	if (rc)
+		return rc;
+	if (!open_is_sane(s, &o))
+		return TCPX_EPROTO;
+	if (o.op != TCPX_WIRE_SEND)
+		return open_one_sided(s, &o);
+	opened(s, o.id);
+	return tcpx_match_send(s, &o);
+}
+
+static int
+on_list(struct session *s, struct tcpx_buf *b)
+{
+	struct tcpx_listframe l;
+	int rc = tcpx_listframe_read(b, &l);
+
+	if (rc)
+		return rc;
+	if (s->skipping && l.id == s->skipping) {
+		if (!l.more)
+			s->skipping = 0;
+		return 0;
+	}
+	if (!s->opening || s->opening->id != l.id)
+		return TCPX_EPROTO;
+	return feed(s, s->opening, l.list, l.list_len, l.more, NULL);
+}
+
+int
+tcpx_serve_bind(struct session *s, struct tcpx_xfer *x, uint64_t id, uint64_t total,
+		uint32_t chunk, const uint8_t *payload)
+{
+	char text[TCPX_TEXT_MAX];
+	int rc = 0;
+
+	x->id = id;
+	x->target = true;
+	if (total > x->list->total) {
+		snprintf(text, sizeof(text), "send of %llu bytes met a receive of %llu",
+			 (unsigned long long)total, (unsigned long long)x->list->total);
+		tcpx_serve_done(s, id, TCPX_ELENGTH, 0, text, NULL, 0);
+		tcpx_xfer_end(x, TCPX_ELENGTH, text);
+		return 0;
+	}
+	if (tcpx_list_check(x->list) != 0) {
+		tcpx_serve_done(s, id, TCPX_EREGION, 0, "receiver gave its region back", NULL, 0);
+		tcpx_xfer_end(x, TCPX_EREGION, "region deregistered");
+		return 0;
+	}
+	tcpx_xfer_shape(x, total, chunk);
+	if (payload || total == 0) {
+		tcpx_list_copy_in(x->list, payload, total);
+		count_add(&s->engine->count.bytes_rx, total);
+		tcpx_serve_done(s, id, 0, total, NULL, NULL, 0);
+		tcpx_xfer_end(x, 0, NULL);
+		return 0;
+	}
+	rc = tcpx_xfer_map(x);
+	if (rc) {
+		tcpx_serve_done(s, id, rc, 0, "receiver is out of memory", NULL, 0);
+		tcpx_xfer_end(x, rc, "out of memory");
+		return 0;
+	}
+	tcpx_xfer_insert(s, x);
+	atomic_store(&x->live, id);
+	return tcpx_control_put_u64(s, TCPX_FR_MATCHED, id);
+}
+
+void
+tcpx_serve_filled(struct session *s, struct tcpx_xfer *x)
+{
+	struct tcpx_buf b;
+
+	if (x->target) {
+		take_note(s, x);
+	} else if (x->has_note) {
+		tcpx_buf_init(&b, x->note, x->note_len);
+		b.pos = x->note_len;
+		tcpx_control_put_bulk(s, TCPX_FR_NOTE, &b, NULL);
+		count_add(&s->engine->count.notes_tx, 1);
+	}
+	tcpx_xfer_end(x, 0, NULL);
+}
+
+static int
+on_done(struct session *s, struct tcpx_buf *b)
+{
+	struct tcpx_done d;
+	struct tcpx_xfer *x;
+	int rc = tcpx_done_read(b, &d);
+
+	if (rc)
+		return rc;
+	x = tcpx_xfer_find(s, d.id);
+	if (!x || x->target)
+		return d.id <= s->next_id ? 0 : TCPX_EPROTO; /* cancelled meanwhile */
+	if (d.code) {
+		tcpx_xfer_end(x, d.code, d.text);
+		return 0;
+	}
+	if (x->op == TCPX_OP_READ) {
+		if (d.payload_len != x->total || d.bytes != x->total)
+			return TCPX_EPROTO;
+		tcpx_list_copy_in(x->list, d.payload, x->total);
+		count_add(&s->engine->count.bytes_rx, x->total);
+		tcpx_serve_filled(s, x);
+		return 0;
+	}
+	if (!x->inlined)
+		return TCPX_EPROTO;
+	count_add(&s->engine->count.bytes_tx, x->total);
+	count_add(&s->engine->count.notes_tx, x->has_note);
+	tcpx_xfer_end(x, 0, NULL);
+	return 0;
+}
+
+static int
+on_cancel(struct session *s, uint64_t id)
+{
+	struct tcpx_xfer *x;
+
+	if (s->opener)
+		return TCPX_EPROTO;
+	if (s->opening && s->opening->id == id) {
+		x = s->opening;
+		s->opening = NULL;
+		s->skipping = id;
+		opened(s, id);
+		tcpx_xfer_put(x);
+		return 0;
+	}
+	x = tcpx_xfer_find(s, id);
+	if (x && x->target)
+		tcpx_xfer_end(x, TCPX_ECANCELED, "cancelled by the sender");
+	else
+		tcpx_match_forget(s->peer, s, id);
+	return id <= s->highest ? 0 : TCPX_EPROTO;
+}
+
+static int
+on_matched(struct session *s, uint64_t id)
+{
+	struct tcpx_xfer *x = tcpx_xfer_find(s, id);
+
+	if (!x)
+		return s->opener && id <= s->next_id ? 0 : TCPX_EPROTO;
+	if (x->op != TCPX_OP_SEND || x->target || x->drr.next || x->inlined || x->ready_ns)
+		return TCPX_EPROTO;
+	tcpx_post_ready(s, x);
+	return 0;
+}
+
+static int
+on_channel(struct session *s, uint8_t type, struct tcpx_buf *b)
+{
+	struct tcpx_chan_event ev;
+	int rc = tcpx_chan_event_read(b, &ev);
+
+	if (rc)
+		return rc;
+	if (ev.channel >= s->channels)
+		return TCPX_EPROTO;
+	tcpx_channel_event(s, type, &ev);
+	return 0;
+}
+
+static int
+on_bye(struct session *s, struct tcpx_buf *b)
+{
+	char text[TCPX_TEXT_MAX];
+	int32_t code;
+
+	if (tcpx_refuse_read(b, &code, text) != 0)
+		return TCPX_EPROTO;
+	tcpx_session_fail(s, TCPX_EPEERGONE, "peer %s ended the session: %s", s->peer->name, text);
+	return 0;
+}
+
+int
+tcpx_serve_frame(struct session *s, const struct tcpx_frame_head *h, const uint8_t *payload)
+{
+	size_t len = h->len - TCPX_FRAME_HEAD;
+	struct tcpx_buf b;
+
+	tcpx_buf_init_const(&b, payload, len);
+	switch (h->type) {
+	case TCPX_FR_OPEN:
+		return on_open(s, &b);
+	case TCPX_FR_LIST:
+		return on_list(s, &b);
+	case TCPX_FR_DONE:
+		return on_done(s, &b);
+	case TCPX_FR_NOTE:
+		if (len > TCPX_NOTE_MAX)
+			return TCPX_EPROTO;
+		tcpx_note_push(s->engine, s->peer->name, payload, len);
+		return 0;
+	case TCPX_FR_CANCEL:
+		return len == 8 ? on_cancel(s, tcpx_buf_get_u64(&b)) : TCPX_EPROTO;
+	case TCPX_FR_MATCHED:
+		return len == 8 ? on_matched(s, tcpx_buf_get_u64(&b)) : TCPX_EPROTO;
+	case TCPX_FR_CHANNEL_DOWN:
+	case TCPX_FR_FENCED:
+	case TCPX_FR_CHANNEL_ACK:
+		return on_channel(s, h->type, &b);
+	case TCPX_FR_BYE:
+		return on_bye(s, &b);
+	default:
+		return TCPX_EPROTO;
+	}
+}

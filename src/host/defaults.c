@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What an engine does unless told otherwise. Pure, and the whole rule in one place:
+ *
+ *	threads   one; with more than 2 CPUs: one a NIC, at most half the CPUs, at most 8
+ *	channels  4 a NIC; 1 on a loopback with at most 2 CPUs; at most 64 in all
+ *	spin      20 us; none with fewer than 2 CPUs a thread and 2 to spare
+ */
+#include <stdio.h>
+
+#include "host/host.h"
+
+#define THREADS_MAX 8
+#define FEW_CPUS 2 /* as many as a sender and a receiver need */
+#define CHANNELS_PER_NIC 4
+#define SPIN_US 20
+
+static unsigned
+min(unsigned a, unsigned b)
+{
+	return a < b ? a : b;
+}
+
+static void
+plan_threads(unsigned nics, unsigned cpus, struct tcpx_host_plan *plan)
+{
+	const size_t cap = sizeof(plan->threads_why);
+	unsigned n = min(nics, cpus / 2);
+
+	plan->threads = 1;
+	if (cpus <= FEW_CPUS) {
+		snprintf(plan->threads_why, cap, "%u CPU%s leave no room for more", cpus,
+			 cpus == 1 ? "" : "s");
+		return;
+	}
+	if (n > 1)
+		plan->threads = min(n, THREADS_MAX);
+	if (n > THREADS_MAX)
+		snprintf(plan->threads_why, cap, "%u NICs and %u CPUs; more than %d do not help",
+			 nics, cpus, THREADS_MAX);
+	else if (n < nics)
+		snprintf(plan->threads_why, cap, "half of %u CPUs, for %u NICs", cpus, nics);
+	else
+		snprintf(plan->threads_why, cap, "one for each of %u NICs", nics);
+}
+
+static void
+plan_channels(const struct tcpx_host_nic *nics, unsigned nic_count, unsigned cpus,
+	      struct tcpx_host_plan *plan)
+{
+	const size_t cap = sizeof(plan->channels_why);
+	unsigned total = 0, singles = 0;
+
+	plan->channels_per_nic = 0;
+	for (unsigned i = 0; i < nic_count; i++) {
+		bool single = cpus <= FEW_CPUS && nics[i].loopback;
+		unsigned n = single ? 1 : CHANNELS_PER_NIC;
+
+		total += n;
+		singles += single;
+		if (n > plan->channels_per_nic)
+			plan->channels_per_nic = n;
+	}
+	plan->channels = min(total, TCPX_HOST_CHANNELS);
+	if (total > TCPX_HOST_CHANNELS) {
+		plan->channels_per_nic = (TCPX_HOST_CHANNELS + nic_count - 1) / nic_count;
+		snprintf(plan->channels_why, cap, "%u NICs share the %d that are allowed",
+			 nic_count, TCPX_HOST_CHANNELS);
+	} else if (singles) {
+		snprintf(plan->channels_why, cap, "1 a loopback NIC: with %u CPU%s more cost time",
+			 cpus, cpus == 1 ? "" : "s");
+	} else {
+		snprintf(plan->channels_why, cap, "%d for each of %u NIC%s", CHANNELS_PER_NIC,
+			 nic_count, nic_count == 1 ? "" : "s");
+	}
+}
+
+static void
+plan_spin(unsigned cpus, struct tcpx_host_plan *plan)
+{
+	unsigned needed = 2 * plan->threads + 2;
+
+	plan->spin_us = cpus < needed ? 0 : SPIN_US;
+	snprintf(plan->spin_why, sizeof(plan->spin_why),
+		 cpus < needed ? "%u CPUs are fewer than the %u that %u I/O threads need to spin" :
+				 "%u CPUs are at least the %u that %u I/O threads need to spin",
+		 cpus, needed, plan->threads);
+}
+
+void
+tcpx_host_defaults(const struct tcpx_host_nic *nics, unsigned nic_count,
+		   const struct tcpx_host_cpus *cpus, struct tcpx_host_plan *out)
+{
+	plan_threads(nic_count, cpus->allowed_count, out);
+	plan_channels(nics, nic_count, cpus->allowed_count, out);
+	plan_spin(cpus->allowed_count, out);
+}

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The machine we stand on: its CPUs, NICs and GPUs as plain facts, and what follows from
+ * them. The door of host/. Readers take a root directory, so that a directory tree is a
+ * machine too; NULL, "" or "/" is this one. Nothing here changes anything.
+ *
+ * Below another root, addresses come from the file "addresses", one "NIC ADDRESS/PREFIX"
+ * a line, and the CPUs this process may use from proc/self/status.
+ * Threads: any; no state is kept. Blocks: for local files only.
+ */
+#ifndef HOST_HOST_H
+#define HOST_HOST_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/cpuset.h"
+#include "base/err.h"
+
+#define TCPX_HOST_NICS 32       /* most NICs that a selection gives       */
+#define TCPX_HOST_NODES 64      /* NUMA nodes; more are left out          */
+#define TCPX_HOST_ADDRESSES 8   /* addresses kept of one NIC              */
+#define TCPX_HOST_ADDR_TEXT 80  /* room that tcpx_host_addr_format() needs */
+#define TCPX_HOST_CHANNELS 64   /* most channels that the defaults give   */
+
+struct tcpx_host_addr {
+	uint8_t family; /* 4, 6, or 0 for none           */
+	uint8_t prefix; /* subnet bits; 0 unknown        */
+	uint32_t scope; /* IPv6 scope id                 */
+	uint8_t ip[16]; /* network order; IPv4 in first four */
+};
+
+enum tcpx_numa_source {
+	TCPX_NUMA_UNKNOWN,  /* the node is -1                                    */
+	TCPX_NUMA_FILE,     /* the device says so                                */
+	TCPX_NUMA_CPULIST,  /* its local CPUs are all of one node                */
+	TCPX_NUMA_ONLY,     /* the machine has one node                          */
+	TCPX_NUMA_SOURCES
+};
+
+/* Where a device of the PCI bus sits; all zero but numa -1 if it is not on one. */
+struct tcpx_host_place {
+	char pci[16];       /* "0000:06:00.0"; "" none                           */
+	char path[256];     /* from the host bridge: "pci0000:00/0000:00:01.0/..." */
+	int numa;           /* -1 unknown                                        */
+	enum tcpx_numa_source numa_source;
+	struct tcpx_cpuset local_cpus; /* empty: unknown                         */
+};
+
+struct tcpx_host_nic {
+	char name[48];      /* interface, or the address as it was asked for     */
+	char ifname[16];    /* the interface                                     */
+	char driver[32];    /* of the interface; "" if it has none               */
+	struct tcpx_host_place place;
+	bool up;
+	bool hardware;      /* a device stands behind it                         */
+	bool loopback;
+	bool bridge_port;   /* belongs to a bridge, as containers' ends do       */
+	uint32_t speed_mbps; /* 0 unknown                                        */
+	uint32_t mtu;       /* 0 unknown                                         */
+	uint32_t queues_rx, queues_tx;
+	struct tcpx_host_addr addr; /* the one to use: IPv4 before IPv6 before
+	                             * link-local ones; family 0 for none        */
+	struct tcpx_host_addr addrs[TCPX_HOST_ADDRESSES];
+	unsigned addr_count;
+	char why[64];       /* of a selected NIC: why                            */
+};
+
+struct tcpx_host_node {
+	int id;
+	struct tcpx_cpuset cpus; /* empty: memory only */
+};
+
+struct tcpx_host_cpus {
+	unsigned count;             /* online                                    */
+	unsigned allowed_count;     /* this process may use                      */
+	struct tcpx_cpuset online;
+	struct tcpx_cpuset allowed; /* its affinity mask, online CPUs only       */
+	unsigned node_count;        /* 0: a kernel without NUMA                  */
+	struct tcpx_host_node node[TCPX_HOST_NODES];
+};
+
+struct tcpx_host_gpu {
+	uint32_t device;    /* PCI device id */
+	struct tcpx_host_place place;
+};
+
+/* Smaller is nearer. */
+enum tcpx_distance {
+	TCPX_SAME_SWITCH,
+	TCPX_SAME_ROOT_PORT,
+	TCPX_SAME_NODE,
+	TCPX_CROSS_NODE,
+	TCPX_DISTANCE_UNKNOWN,
+	TCPX_DISTANCES
+};
+
+/* What an engine does unless told otherwise, each with its reason for people. */
+struct tcpx_host_plan {
+	unsigned threads;
+	unsigned channels;         /* a session, each way          */
+	unsigned channels_per_nic; /* the most that one NIC gets   */
+	uint32_t spin_us;          /* 0: sleep at once             */
+	char threads_why[96], channels_why[96], spin_why[96];
+};
+
+/*
+ * tcpx_host_nics - the NICs to use, by name as NCCL names them
+ * @selection: comma list; NULL or "" for the default. An entry is the beginning of
+ *             interface names, or the whole name if the list begins with "=". "^" in
+ *             front of the list (before any "=") takes the default but for those. A
+ *             literal address makes a NIC of its own, named by its text; any address
+ *             that the machine has, all of 127.0.0.0/8 included, will do.
+ * @out:       room for @cap; at most TCPX_HOST_NICS are given, in the list's order
+ *
+ * The default: up, an address that reaches beyond the link, not loopback, not of
+ * containers; if none is left, the loopback. A NIC that is named but down or without address is left out with a warning.
+ * Return: 0 and at least one NIC; -ENODEV (the log lists what there is); -EINVAL (an
+ * empty entry); -ENOMEM; or -errno of reading.
+ */
+TCPX_MUST_CHECK int tcpx_host_nics(const char *root, const char *selection,
+				   struct tcpx_host_nic *out, unsigned cap, unsigned *count);
+
+/* All interfaces, eth2 before eth10. @out is the caller's: free(). */
+TCPX_MUST_CHECK int tcpx_host_nics_read(const char *root, struct tcpx_host_nic **out,
+					unsigned *count);
+/* The choice of tcpx_host_nics() among @all. Pure. */
+TCPX_MUST_CHECK int tcpx_host_nics_select(const struct tcpx_host_nic *all, unsigned all_count,
+					  const char *selection, struct tcpx_host_nic *out,
+					  unsigned cap, unsigned *count);
+/* Why a NIC cannot be used; NULL if it can. Static. */
+const char *tcpx_host_nic_unfit(const struct tcpx_host_nic *nic);
+/* Why the default leaves it out; NULL if it does not. Static. */
+const char *tcpx_host_nic_left_out(const struct tcpx_host_nic *nic);
+
+/* -ENOENT without a list of online CPUs, -EINVAL if it is malformed. */
+TCPX_MUST_CHECK int tcpx_host_cpus(const char *root, struct tcpx_host_cpus *out);
+
+/* NVIDIA GPUs by PCI class, driver or not, in the order of their addresses. No PCI bus
+ * is no GPU. @count is what is in @out. */
+TCPX_MUST_CHECK int tcpx_host_gpus(const char *root, struct tcpx_host_gpu *out, unsigned cap,
+				   unsigned *count);
+
+enum tcpx_distance tcpx_host_distance(const struct tcpx_host_nic *nic,
+				      const struct tcpx_host_gpu *gpu);
+
+/* Pure; the rule stands in defaults.c. */
+void tcpx_host_defaults(const struct tcpx_host_nic *nics, unsigned nic_count,
+			const struct tcpx_host_cpus *cpus, struct tcpx_host_plan *out);
+
+/* "same switch", "cross node"; static. */
+const char *tcpx_host_distance_name(enum tcpx_distance distance);
+/* "device", "local CPUs"; static. */
+const char *tcpx_host_numa_source_name(enum tcpx_numa_source source);
+
+/* A literal address, perhaps with "/PREFIX"; no names, no scope. -EINVAL; not logged. */
+TCPX_MUST_CHECK int tcpx_host_addr_parse(const char *text, struct tcpx_host_addr *addr);
+/* "10.0.0.2/24", "fe80::1%3/64"; the prefix only if known. */
+void tcpx_host_addr_format(const struct tcpx_host_addr *addr, char *buf, size_t cap);
+bool tcpx_host_addr_equal(const struct tcpx_host_addr *a, const struct tcpx_host_addr *b);
+/* Both of one family, with known prefixes, in one subnet. */
+bool tcpx_host_addr_same_subnet(const struct tcpx_host_addr *a, const struct tcpx_host_addr *b);
+
+/* Other small files of the machine, for diagnosis: the whole text without white space at
+ * its end, or the names in a directory in their bytes' order, each ended by a NUL and
+ * the last by two. Returns the length, -EFBIG if it does not fit, or -errno. Not logged. */
+TCPX_MUST_CHECK int tcpx_host_text_read(const char *root, const char *path, char *buf,
+					size_t cap);
+TCPX_MUST_CHECK int tcpx_host_names_read(const char *root, const char *dir, char *buf,
+					 size_t cap);
+
+#endif

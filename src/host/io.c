@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Rooted files. Links are resolved here and not by the kernel, one component at a time,
+ * because a link in a fixture must be read as if the fixture were the machine. What is
+ * opened in the end is a path without links.
+ */
+#include "host/io.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+bool
+tcpx_io_is_machine(const char *root)
+{
+	return !root || !*root || strcmp(root, "/") == 0;
+}
+
+bool
+tcpx_io_join(char *buf, size_t cap, const char *fmt, ...)
+{
+	va_list ap;
+	int n;
+
+	va_start(ap, fmt);
+	n = vsnprintf(buf, cap, fmt, ap);
+	va_end(ap);
+	return n >= 0 && (size_t)n < cap;
+}
+
+/* Where the kernel finds the path @inside, which begins with "/". */
+static bool
+outside_path(const char *root, const char *inside, char *buf)
+{
+	return tcpx_io_join(buf, TCPX_IO_PATH, "%s%s", tcpx_io_is_machine(root) ? "" : root,
+			    inside);
+}
+
+/* Puts the target of a link before what is left of the path. */
+static int
+push_link(const char *target, char *rest)
+{
+	char joined[TCPX_IO_PATH];
+
+	if (!tcpx_io_join(joined, sizeof(joined), "%s/%s", target, rest))
+		return -ENAMETOOLONG;
+	strcpy(rest, joined);
+	return 0;
+}
+
+static void
+drop_last(char *path)
+{
+	char *slash = strrchr(path, '/');
+
+	if (slash)
+		*slash = '\0';
+}
+
+/* Adds @name to the resolved path @done, or, if it is a link, its target to @rest. */
+static int
+step_into(const char *root, const char *name, char *done, char *rest, int *links)
+{
+	char outside[TCPX_IO_PATH], target[TCPX_IO_PATH];
+	size_t len = strlen(done);
+	ssize_t n;
+
+	if (!tcpx_io_join(done + len, TCPX_IO_PATH - len, "/%s", name) ||
+	    !outside_path(root, done, outside))
+		return -ENAMETOOLONG;
+
+	n = readlink(outside, target, sizeof(target) - 1);
+	if (n < 0)
+		return errno == EINVAL ? 0 : -errno; /* EINVAL: there, and not a link */
+	if (++*links > TCPX_IO_LINKS)
+		return -ELOOP;
+	target[n] = '\0';
+	done[target[0] == '/' ? 0 : len] = '\0';
+	return push_link(target, rest);
+}
+
+int
+tcpx_io_realpath(const char *root, const char *path, char *out)
+{
+	char done[TCPX_IO_PATH] = "", rest[TCPX_IO_PATH], name[NAME_MAX + 1];
+	int links = 0;
+	int rc;
+
+	if (!tcpx_io_join(rest, sizeof(rest), "%s", path))
+		return -ENAMETOOLONG;
+
+	for (;;) {
+		char *from = rest + strspn(rest, "/");
+		size_t len = strcspn(from, "/");
+
+		if (len == 0)
+			break;
+		if (len > NAME_MAX)
+			return -ENAMETOOLONG;
+		memcpy(name, from, len);
+		name[len] = '\0';
+		memmove(rest, from + len, strlen(from + len) + 1);
+
+		if (strcmp(name, ".") == 0)
+			continue;
+		if (strcmp(name, "..") == 0) {
+			drop_last(done);
+			continue;
+		}
+		rc = step_into(root, name, done, rest, &links);
+		if (rc < 0)
+			return rc;
+	}
+	strcpy(out, *done ? done : "/");
+	return 0;
+}
+
+static int
+resolve(const char *root, const char *path, char *outside)
+{
+	char inside[TCPX_IO_PATH];
+	int rc = tcpx_io_realpath(root, path, inside);
+
+	if (rc < 0)
+		return rc;
+	return outside_path(root, inside, outside) ? 0 : -ENAMETOOLONG;
+}
+
+/* Takes all bytes up to the end of the file; one byte of room is kept to see more. */
+static int
+read_all(int fd, char *buf, size_t cap)
+{
+	size_t len = 0;
+
+	while (len < cap) {
+		ssize_t n = read(fd, buf + len, cap - len);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		if (n == 0) {
+			while (len > 0 && isspace((unsigned char)buf[len - 1]))
+				len--;
+			buf[len] = '\0';
+			return (int)strlen(buf);
+		}
+		len += (size_t)n;
+	}
+	return -EFBIG;
+}
+
+int
+tcpx_io_read(const char *root, const char *path, char *buf, size_t cap)
+{
+	char outside[TCPX_IO_PATH];
+	struct stat st;
+	int fd, rc;
+
+	rc = resolve(root, path, outside);
+	if (rc < 0)
+		return rc;
+	/* Non-blocking: a FIFO in a fixture must not hang us before we see what it is. */
+	fd = open(outside, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | O_NOFOLLOW);
+	if (fd < 0)
+		return -errno;
+	if (fstat(fd, &st) < 0)
+		rc = -errno;
+	else
+		rc = S_ISREG(st.st_mode) ? read_all(fd, buf, cap) : -EINVAL;
+	close(fd);
+	return rc;
+}
+
+int
+tcpx_io_read_number(const char *root, const char *path, long long *value)
+{
+	char text[64], *end;
+	long long v;
+	int rc;
+
+	rc = tcpx_io_read(root, path, text, sizeof(text));
+	if (rc < 0)
+		return rc;
+	errno = 0;
+	v = strtoll(text, &end, strncmp(text, "0x", 2) == 0 ? 16 : 10);
+	if (end == text || *end || errno)
+		return -EINVAL;
+	*value = v;
+	return 0;
+}
+
+int
+tcpx_io_read_link(const char *root, const char *path, char *buf, size_t cap)
+{
+	char inside[TCPX_IO_PATH];
+	int rc;
+
+	rc = tcpx_io_realpath(root, path, inside);
+	if (rc < 0)
+		return rc;
+	return tcpx_io_join(buf, cap, "%s", strrchr(inside, '/') + 1) ? 0 : -ENAMETOOLONG;
+}
+
+bool
+tcpx_io_exists(const char *root, const char *path)
+{
+	char inside[TCPX_IO_PATH];
+
+	return tcpx_io_realpath(root, path, inside) == 0;
+}
+
+bool
+tcpx_io_is_dir(const char *root, const char *path)
+{
+	char outside[TCPX_IO_PATH];
+	struct stat st;
+
+	return resolve(root, path, outside) == 0 && lstat(outside, &st) == 0 &&
+	       S_ISDIR(st.st_mode);
+}
+
+static int
+not_dots(const struct dirent *entry)
+{
+	return strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0;
+}
+
+/* Not alphasort(), which asks the locale. */
+static int
+by_bytes(const struct dirent **a, const struct dirent **b)
+{
+	return strcmp((*a)->d_name, (*b)->d_name);
+}
+
+int
+tcpx_io_list(const char *root, const char *dir, struct tcpx_io_names *names)
+{
+	char outside[TCPX_IO_PATH];
+	struct dirent **entry;
+	int rc;
+
+	rc = resolve(root, dir, outside);
+	if (rc < 0)
+		return rc;
+	rc = scandir(outside, &entry, not_dots, by_bytes);
+	if (rc < 0)
+		return -errno;
+	*names = (struct tcpx_io_names){ entry, (unsigned)rc };
+	return 0;
+}
+
+void
+tcpx_io_names_free(struct tcpx_io_names *names)
+{
+	for (unsigned i = 0; i < names->count; i++)
+		free(names->entry[i]);
+	free(names->entry);
+	*names = (struct tcpx_io_names){ NULL, 0 };
+}

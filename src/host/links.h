@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The network interfaces of this process's network and their addresses. On the machine
+ * the kernel is asked: a mounted /sys may belong to another network namespace.
+ */
+#ifndef HOST_LINKS_H
+#define HOST_LINKS_H
+
+#include "host/host.h"
+
+struct tcpx_link {
+	char name[16];
+	bool up, loopback;
+	unsigned index; /* 0 unknown */
+	struct tcpx_host_addr addrs[TCPX_HOST_ADDRESSES]; /* best first */
+	unsigned addr_count;
+};
+
+struct tcpx_links {
+	struct tcpx_link *link; /* heap; eth2 before eth10 */
+	unsigned count;
+};
+
+TCPX_MUST_CHECK int tcpx_links_read(const char *root, struct tcpx_links *links);
+void tcpx_links_free(struct tcpx_links *links);
+
+#endif

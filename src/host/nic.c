@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Facts of each NIC. What a file does not tell is unknown, never guessed; a NIC that
+ * goes away while it is read leaves unknown facts.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "host/cpu.h"
+#include "host/io.h"
+#include "host/links.h"
+#include "host/place.h"
+
+static uint32_t
+read_u32(const char *root, const char *dir, const char *file)
+{
+	char path[128];
+	long long v;
+
+	snprintf(path, sizeof(path), "%s/%s", dir, file);
+	/* speed is -1, or cannot be read, when the link is down or has none */
+	if (tcpx_io_read_number(root, path, &v) < 0 || v < 0 || v > UINT32_MAX)
+		return 0;
+	return (uint32_t)v;
+}
+
+static void
+count_queues(const char *root, const char *dir, struct tcpx_host_nic *nic)
+{
+	struct tcpx_io_names names;
+	char path[128];
+
+	snprintf(path, sizeof(path), "%s/queues", dir);
+	if (tcpx_io_list(root, path, &names) < 0)
+		return;
+	for (unsigned i = 0; i < names.count; i++) {
+		nic->queues_rx += strncmp(names.entry[i]->d_name, "rx-", 3) == 0;
+		nic->queues_tx += strncmp(names.entry[i]->d_name, "tx-", 3) == 0;
+	}
+	tcpx_io_names_free(&names);
+}
+
+static void
+read_sysfs(const char *root, const struct tcpx_link *link, const struct tcpx_host_cpus *cpus,
+	   struct tcpx_host_nic *nic)
+{
+	char dir[64], path[128];
+	uint32_t index;
+
+	snprintf(dir, sizeof(dir), "/sys/class/net/%s", link->name);
+	index = read_u32(root, dir, "ifindex");
+	if (link->index && index != link->index)
+		return; /* /sys shows another network namespace */
+
+	snprintf(path, sizeof(path), "%s/device", dir);
+	nic->hardware = tcpx_io_exists(root, path);
+	tcpx_place_read(root, path, cpus, &nic->place);
+	snprintf(path, sizeof(path), "%s/device/driver", dir);
+	if (tcpx_io_read_link(root, path, nic->driver, sizeof(nic->driver)) < 0)
+		nic->driver[0] = '\0';
+	snprintf(path, sizeof(path), "%s/brport", dir);
+	nic->bridge_port = tcpx_io_exists(root, path);
+	nic->speed_mbps = read_u32(root, dir, "speed");
+	nic->mtu = read_u32(root, dir, "mtu");
+	count_queues(root, dir, nic);
+}
+
+static void
+read_nic(const char *root, const struct tcpx_link *link, const struct tcpx_host_cpus *cpus,
+	 struct tcpx_host_nic *nic)
+{
+	*nic = (struct tcpx_host_nic){
+		.place.numa = -1,
+		.up = link->up,
+		.loopback = link->loopback,
+		.addr_count = link->addr_count,
+	};
+	snprintf(nic->name, sizeof(nic->name), "%s", link->name);
+	snprintf(nic->ifname, sizeof(nic->ifname), "%s", link->name);
+	memcpy(nic->addrs, link->addrs, sizeof(nic->addrs));
+	nic->addr = link->addrs[0];
+	read_sysfs(root, link, cpus, nic);
+}
+
+int
+tcpx_host_nics_read(const char *root, struct tcpx_host_nic **out, unsigned *count)
+{
+	struct tcpx_host_cpus *cpus;
+	struct tcpx_host_nic *nics;
+	struct tcpx_links links;
+	int rc;
+
+	rc = tcpx_links_read(root, &links);
+	if (rc < 0)
+		return rc;
+	cpus = calloc(1, sizeof(*cpus));
+	nics = calloc(links.count ? links.count : 1, sizeof(*nics));
+	if (!cpus || !nics) {
+		rc = tcpx_fail(TCPX_SUB_HOST, -ENOMEM, "facts of %u NICs", links.count);
+		free(nics);
+		goto free_links;
+	}
+	tcpx_cpu_nodes_read(root, cpus);
+	for (unsigned i = 0; i < links.count; i++)
+		read_nic(root, &links.link[i], cpus, &nics[i]);
+	*out = nics;
+	*count = links.count;
+
+free_links:
+	free(cpus);
+	tcpx_links_free(&links);
+	return rc;
+}
+
+int
+tcpx_host_nics(const char *root, const char *selection, struct tcpx_host_nic *out, unsigned cap,
+	       unsigned *count)
+{
+	struct tcpx_host_nic *all;
+	unsigned all_count;
+	int rc;
+
+	rc = tcpx_host_nics_read(root, &all, &all_count);
+	if (rc < 0)
+		return rc;
+	rc = tcpx_host_nics_select(all, all_count, selection, out, cap, count);
+	free(all);
+	return rc;
+}

@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Which NICs to use, from facts and a selection text. Pure. NCCL's syntax; where it is
+ * silent the user's order and the user's spelling of addresses are kept.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "host/addr.h"
+
+#define ENTRIES_MAX 64 /* of a selection */
+#define INVENTORY 384  /* bytes of the list of what there is */
+
+struct selection {
+	bool exclude, exact;
+	unsigned count;
+	char entry[ENTRIES_MAX][48];
+};
+
+/* What containers and virtual machines put beside the real ones. */
+static const char *const container_prefixes[] = {
+	"docker", "virbr", "lxcbr", "lxdbr", "podman", "br-", "veth", "cni", "cali", "flannel",
+	"gke",
+};
+
+/* The result being filled. */
+struct chosen {
+	struct tcpx_host_nic *nic;
+	unsigned count, cap;
+	unsigned left_out; /* fitting ones beyond the cap */
+};
+
+static bool
+starts_with(const char *text, const char *prefix)
+{
+	return strncmp(text, prefix, strlen(prefix)) == 0;
+}
+
+static bool
+is_container_name(const char *name)
+{
+	for (size_t i = 0; i < sizeof(container_prefixes) / sizeof(container_prefixes[0]); i++)
+		if (starts_with(name, container_prefixes[i]))
+			return true;
+	return false;
+}
+
+const char *
+tcpx_host_nic_unfit(const struct tcpx_host_nic *nic)
+{
+	if (!nic->up)
+		return "down";
+	return nic->addr.family == 0 ? "no address" : NULL;
+}
+
+const char *
+tcpx_host_nic_left_out(const struct tcpx_host_nic *nic)
+{
+	if (nic->loopback)
+		return "loopback";
+	if (nic->bridge_port)
+		return "port of a bridge";
+	if (is_container_name(nic->ifname))
+		return "name of a container's or virtual machine's network";
+	if (tcpx_host_nic_unfit(nic))
+		return tcpx_host_nic_unfit(nic);
+	return tcpx_host_addr_link_local(&nic->addr) ? "only a link-local address" : NULL;
+}
+
+static int
+parse_selection(const char *text, struct selection *sel)
+{
+	const char *at = text;
+
+	memset(sel, 0, sizeof(*sel));
+	sel->exclude = *at == '^';
+	at += sel->exclude;
+	sel->exact = *at == '=';
+	at += sel->exact;
+
+	for (;;) {
+		size_t len = strcspn(at, ",");
+
+		if (len == 0 || len >= sizeof(sel->entry[0]) || sel->count == ENTRIES_MAX)
+			return tcpx_fail(TCPX_SUB_HOST, -EINVAL,
+					 "NIC selection \"%.128s\": 1 to %d entries of 1 to %zu "
+					 "bytes between commas are allowed", text, ENTRIES_MAX,
+					 sizeof(sel->entry[0]) - 1);
+		memcpy(sel->entry[sel->count++], at, len);
+		if (at[len] == '\0')
+			return 0;
+		at += len + 1;
+	}
+}
+
+/* "eth0 10.0.0.2/24, eth1 down, ..." for the message that nothing was found. */
+static void
+describe_all(const struct tcpx_host_nic *all, unsigned count, char *buf, size_t cap)
+{
+	size_t len = 0;
+
+	snprintf(buf, cap, "none");
+	for (unsigned i = 0; i < count && len < cap; i++) {
+		char addr[TCPX_HOST_ADDR_TEXT];
+		const char *unfit = tcpx_host_nic_unfit(&all[i]);
+
+		tcpx_host_addr_format(&all[i].addr, addr, sizeof(addr));
+		len += (size_t)snprintf(buf + len, cap - len, "%s%s %s", i ? ", " : "",
+					all[i].ifname, unfit ? unfit : addr);
+	}
+}
+
+static bool
+is_chosen(const struct chosen *c, const struct tcpx_host_nic *nic)
+{
+	for (unsigned i = 0; i < c->count; i++)
+		if (!strcmp(c->nic[i].ifname, nic->ifname) &&
+		    tcpx_host_addr_equal(&c->nic[i].addr, &nic->addr))
+			return true;
+	return false;
+}
+
+static void
+choose(struct chosen *c, const struct tcpx_host_nic *nic, const char *why)
+{
+	if (is_chosen(c, nic))
+		return;
+	if (c->count == c->cap) {
+		c->left_out++;
+		return;
+	}
+	c->nic[c->count] = *nic;
+	snprintf(c->nic[c->count].why, sizeof(c->nic[c->count].why), "%s", why);
+	c->count++;
+}
+
+static bool
+has_address(const struct tcpx_host_nic *nic, const struct tcpx_host_addr *addr,
+	    struct tcpx_host_addr *own)
+{
+	for (unsigned i = 0; i < nic->addr_count; i++) {
+		const struct tcpx_host_addr *a = &nic->addrs[i];
+
+		*own = *a;
+		if (tcpx_host_addr_equal(a, addr))
+			return true;
+		/* Every address of the loopback's subnet is this machine's. */
+		if (nic->loopback && a->family == 4 && addr->family == 4 &&
+		    memcmp(a->ip, addr->ip, 1) == 0 && a->prefix == 8) {
+			memcpy(own->ip, addr->ip, sizeof(own->ip));
+			return true;
+		}
+	}
+	return false;
+}
+
+static bool
+name_matches(const char *name, const char *entry, bool exact)
+{
+	return exact ? strcmp(name, entry) == 0 : starts_with(name, entry);
+}
+
+/* A NIC of its own: the interface's facts under the address's text. */
+static void
+choose_address(struct chosen *c, const struct tcpx_host_nic *all, unsigned count,
+	       const char *text, const struct tcpx_host_addr *addr)
+{
+	for (unsigned i = 0; i < count; i++) {
+		struct tcpx_host_nic nic = all[i];
+		struct tcpx_host_addr own;
+
+		if (!nic.up || !has_address(&all[i], addr, &own))
+			continue;
+		snprintf(nic.name, sizeof(nic.name), "%s", text);
+		nic.addr = nic.addrs[0] = own;
+		nic.addr_count = 1;
+		choose(c, &nic, "its address is named");
+		return;
+	}
+	tcpx_warn(TCPX_SUB_HOST, "NIC selection: address %s is not one of this machine's that "
+		  "are up; left out", text);
+}
+
+static void
+choose_names(struct chosen *c, const struct tcpx_host_nic *all, unsigned count,
+	     const char *entry, bool exact)
+{
+	bool matched = false;
+	char why[64];
+
+	snprintf(why, sizeof(why), exact ? "is named" : "begins with \"%s\"", entry);
+	for (unsigned i = 0; i < count; i++) {
+		const char *unfit = tcpx_host_nic_unfit(&all[i]);
+
+		if (!name_matches(all[i].ifname, entry, exact))
+			continue;
+		matched = true;
+		if (unfit)
+			tcpx_warn(TCPX_SUB_HOST, "NIC selection: %s matches \"%s\" but: %s; left "
+				  "out", all[i].ifname, entry, unfit);
+		else
+			choose(c, &all[i], why);
+	}
+	if (!matched)
+		tcpx_warn(TCPX_SUB_HOST, "NIC selection: no interface matches \"%s\"%s", entry,
+			  exact ? "" : " at the beginning of its name");
+}
+
+static void
+choose_listed(struct chosen *c, const struct tcpx_host_nic *all, unsigned count,
+	      const struct selection *sel)
+{
+	for (unsigned i = 0; i < sel->count; i++) {
+		struct tcpx_host_addr addr;
+
+		if (tcpx_host_addr_parse(sel->entry[i], &addr) == 0 && addr.prefix == 0)
+			choose_address(c, all, count, sel->entry[i], &addr);
+		else
+			choose_names(c, all, count, sel->entry[i], sel->exact);
+	}
+}
+
+static bool
+is_excluded(const struct tcpx_host_nic *nic, const struct selection *sel)
+{
+	for (unsigned i = 0; i < sel->count; i++) {
+		struct tcpx_host_addr addr, own;
+
+		if (name_matches(nic->ifname, sel->entry[i], sel->exact))
+			return true;
+		if (tcpx_host_addr_parse(sel->entry[i], &addr) == 0 &&
+		    has_address(nic, &addr, &own))
+			return true;
+	}
+	return false;
+}
+
+/* The default, without what a "^" list names. */
+static void
+choose_default(struct chosen *c, const struct tcpx_host_nic *all, unsigned count,
+	       const struct selection *sel)
+{
+	for (unsigned i = 0; i < count; i++)
+		if (!tcpx_host_nic_left_out(&all[i]) && !is_excluded(&all[i], sel))
+			choose(c, &all[i], sel->count ? "up, has an address, is not excluded" :
+							"up, has an address");
+	if (c->count)
+		return;
+	for (unsigned i = 0; i < count; i++)
+		if (all[i].loopback && !tcpx_host_nic_unfit(&all[i]) && !is_excluded(&all[i], sel))
+			choose(c, &all[i], "only the loopback is left");
+}
+
+int
+tcpx_host_nics_select(const struct tcpx_host_nic *all, unsigned all_count, const char *selection,
+		      struct tcpx_host_nic *out, unsigned cap, unsigned *count)
+{
+	struct chosen c = { out, 0, cap < TCPX_HOST_NICS ? cap : TCPX_HOST_NICS, 0 };
+	struct selection sel = { .count = 0 };
+	char inventory[INVENTORY];
+	int rc;
+
+	if (selection && *selection) {
+		rc = parse_selection(selection, &sel);
+		if (rc < 0)
+			return rc;
+	}
+	if (sel.count && !sel.exclude)
+		choose_listed(&c, all, all_count, &sel);
+	else
+		choose_default(&c, all, all_count, &sel);
+
+	if (c.count == 0) {
+		describe_all(all, all_count, inventory, sizeof(inventory));
+		return tcpx_fail(TCPX_SUB_HOST, -ENODEV, "NIC selection \"%.128s\" leaves none; "
+				 "there is: %s", selection ? selection : "", inventory);
+	}
+	if (c.left_out)
+		tcpx_warn(TCPX_SUB_HOST, "using %u NICs, the most that is allowed; %u more left "
+			  "out", c.count, c.left_out);
+	*count = c.count;
+	return 0;
+}

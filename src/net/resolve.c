@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Names to addresses, by the system's resolver. The only call in net/ that may block. */
+#include <errno.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "net/net.h"
+
+static int
+from_sockaddr(const struct sockaddr *sa, struct tcpx_addr *out)
+{
+	const struct sockaddr_in *in4 = (const void *)sa;
+	const struct sockaddr_in6 *in6 = (const void *)sa;
+
+	memset(out, 0, sizeof(*out));
+	if (sa->sa_family == AF_INET) {
+		out->family = 4;
+		out->port = ntohs(in4->sin_port);
+		memcpy(out->ip, &in4->sin_addr, 4);
+	} else if (sa->sa_family == AF_INET6) {
+		out->family = 6;
+		out->port = ntohs(in6->sin6_port);
+		out->scope = in6->sin6_scope_id;
+		memcpy(out->ip, &in6->sin6_addr, 16);
+	} else {
+		return -EINVAL;
+	}
+	return 0;
+}
+
+int
+tcpx_addr_resolve(const char *host_port, struct tcpx_addr *out, uint32_t cap, uint32_t *count)
+{
+	struct addrinfo hints = { .ai_socktype = SOCK_STREAM }, *all, *a;
+	char host[256], *colon;
+	uint32_t n = 0;
+	int rc;
+
+	if (tcpx_addr_parse(host_port, &out[0]) == 0 && out[0].port) {
+		*count = 1;
+		return 0;
+	}
+	snprintf(host, sizeof(host), "%s", host_port);
+	colon = strrchr(host, ':');
+	if (!colon || !colon[1] || strlen(host_port) >= sizeof(host))
+		return tcpx_fail(TCPX_SUB_BOOT, -EINVAL, "\"%s\" is not HOST:PORT", host_port);
+	*colon = '\0';
+	rc = getaddrinfo(host, colon + 1, &hints, &all);
+	if (rc)
+		return tcpx_fail(TCPX_SUB_BOOT, -EHOSTUNREACH, "look up %s: %s", host_port,
+				 gai_strerror(rc));
+	for (a = all; a && n < cap; a = a->ai_next)
+		if (from_sockaddr(a->ai_addr, &out[n]) == 0)
+			n++;
+	freeaddrinfo(all);
+	if (n == 0)
+		return tcpx_fail(TCPX_SUB_BOOT, -EHOSTUNREACH, "%s has no IP address", host_port);
+	*count = n;
+	return 0;
+}

@@ -1,0 +1,351 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Plain TCP: the provider's table, and the making of sockets. Every socket leaves here
+ * non-blocking, close-on-exec, without Nagle, and bound to the address of its NIC.
+ */
+#include "net/sock.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#ifndef IP_BIND_ADDRESS_NO_PORT
+#define IP_BIND_ADDRESS_NO_PORT 24
+#endif
+
+#define ADDR_TEXT 64
+
+union sockaddr_any {
+	struct sockaddr sa;
+	struct sockaddr_in in;
+	struct sockaddr_in6 in6;
+};
+
+static socklen_t
+sockaddr_from(const struct tcpx_addr *a, union sockaddr_any *sa)
+{
+	memset(sa, 0, sizeof(*sa));
+	if (a->family == 4) {
+		sa->in.sin_family = AF_INET;
+		sa->in.sin_port = htons(a->port);
+		memcpy(&sa->in.sin_addr, a->ip, 4);
+		return sizeof(sa->in);
+	}
+	sa->in6.sin6_family = AF_INET6;
+	sa->in6.sin6_port = htons(a->port);
+	sa->in6.sin6_scope_id = a->scope;
+	memcpy(&sa->in6.sin6_addr, a->ip, 16);
+	return sizeof(sa->in6);
+}
+
+/* IPv4 peers of an IPv6 listener come as mapped addresses; the rest of us sees IPv4. */
+static void
+sockaddr_to(const union sockaddr_any *sa, struct tcpx_addr *a)
+{
+	*a = (struct tcpx_addr){ 0 };
+	if (sa->sa.sa_family == AF_INET) {
+		a->family = 4;
+		a->port = ntohs(sa->in.sin_port);
+		memcpy(a->ip, &sa->in.sin_addr, 4);
+		return;
+	}
+	a->port = ntohs(sa->in6.sin6_port);
+	if (IN6_IS_ADDR_V4MAPPED(&sa->in6.sin6_addr)) {
+		a->family = 4;
+		memcpy(a->ip, &sa->in6.sin6_addr.s6_addr[12], 4);
+		return;
+	}
+	a->family = 6;
+	a->scope = sa->in6.sin6_scope_id;
+	memcpy(a->ip, &sa->in6.sin6_addr, 16);
+}
+
+static int
+set_int(int fd, int level, int option, int value)
+{
+	return setsockopt(fd, level, option, &value, sizeof(value));
+}
+
+bool
+tcpx_sock_later(int err)
+{
+	return err == EAGAIN || err == EWOULDBLOCK || err == EINTR;
+}
+
+const struct tcpx_nic *
+tcpx_sock_nic(const struct tcpx_net *net, int nic)
+{
+	if (nic >= 0 && (uint32_t)nic < net->nic_count)
+		return &net->nics[nic];
+	tcpx_fail(TCPX_SUB_NET, -EINVAL, "NIC %d: there are %u", nic, net->nic_count);
+	return NULL;
+}
+
+static int
+socket_open(const struct tcpx_nic *nic, const struct tcpx_addr *addr, int *out)
+{
+	int rc, fd;
+
+	if (addr->family != 4 && addr->family != 6)
+		return tcpx_fail(TCPX_SUB_NET, -EAFNOSUPPORT,
+				 "address of family %u: 4 or 6 wanted", addr->family);
+	fd = socket(addr->family == 4 ? AF_INET : AF_INET6,
+		    SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, IPPROTO_TCP);
+	if (fd < 0)
+		return tcpx_fail_errno(TCPX_SUB_NET, "IPv%u socket", addr->family);
+	if (set_int(fd, IPPROTO_TCP, TCP_NODELAY, 1) < 0) {
+		rc = tcpx_fail_errno(TCPX_SUB_NET, "TCP_NODELAY");
+		goto close_fd;
+	}
+	if (nic && nic->bind_device &&
+	    setsockopt(fd, SOL_SOCKET, SO_BINDTODEVICE, nic->name,
+		       (socklen_t)strnlen(nic->name, sizeof(nic->name))) < 0) {
+		if (errno != EPERM) {
+			rc = tcpx_fail_errno(TCPX_SUB_NET, "bind to device %s", nic->name);
+			goto close_fd;
+		}
+		tcpx_debug(TCPX_SUB_NET, "%s: not allowed to bind to the device, "
+			   "the source address must do", nic->name);
+	}
+	*out = fd;
+	return 0;
+
+close_fd:
+	close(fd);
+	return rc;
+}
+
+int
+tcpx_sock_listen_fd(const struct tcpx_nic *nic, const struct tcpx_addr *addr,
+		    struct tcpx_addr *bound, int *out)
+{
+	char text[ADDR_TEXT];
+	union sockaddr_any sa;
+	socklen_t len;
+	int rc, fd;
+
+	rc = socket_open(nic, addr, &fd);
+	if (rc)
+		return rc;
+	tcpx_addr_format(addr, text, sizeof(text));
+	len = sockaddr_from(addr, &sa);
+	if (set_int(fd, SOL_SOCKET, SO_REUSEADDR, 1) < 0 || bind(fd, &sa.sa, len) < 0) {
+		rc = tcpx_fail_errno(TCPX_SUB_NET, "bind to %s", text);
+		goto close_fd;
+	}
+	if (listen(fd, SOMAXCONN) < 0) {
+		rc = tcpx_fail_errno(TCPX_SUB_NET, "listen on %s", text);
+		goto close_fd;
+	}
+	len = sizeof(sa);
+	if (getsockname(fd, &sa.sa, &len) < 0) {
+		rc = tcpx_fail_errno(TCPX_SUB_NET, "address of the listener on %s", text);
+		goto close_fd;
+	}
+	sockaddr_to(&sa, bound);
+	*out = fd;
+	return 0;
+
+close_fd:
+	close(fd);
+	return rc;
+}
+
+int
+tcpx_sock_connect_fd(const struct tcpx_nic *nic, const struct tcpx_addr *to, int *out)
+{
+	char text[ADDR_TEXT];
+	union sockaddr_any sa;
+	socklen_t len;
+	int rc, fd;
+
+	tcpx_addr_format(to, text, sizeof(text));
+	if (nic && nic->addr.family != to->family)
+		return tcpx_fail(TCPX_SUB_NET, -EAFNOSUPPORT,
+				 "connect from %s (IPv%u) to %s: families differ", nic->name,
+				 nic->addr.family, text);
+	rc = socket_open(nic, to, &fd);
+	if (rc)
+		return rc;
+	if (nic) {
+		len = sockaddr_from(&nic->addr, &sa);
+		/* else bind takes one of the few ports that no other connection uses */
+		set_int(fd, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, 1);
+		if (bind(fd, &sa.sa, len) < 0) {
+			rc = tcpx_fail_errno(TCPX_SUB_NET, "bind to the address of %s",
+					     nic->name);
+			goto close_fd;
+		}
+	}
+	len = sockaddr_from(to, &sa);
+	/* a scope id means nothing on another host: a link-local peer is on the NIC's link */
+	if (nic && to->family == 6 && IN6_IS_ADDR_LINKLOCAL(&sa.in6.sin6_addr))
+		sa.in6.sin6_scope_id = nic->addr.scope;
+	if (connect(fd, &sa.sa, len) < 0 && errno != EINPROGRESS) {
+		rc = -errno;
+		tcpx_debug(TCPX_SUB_NET, "connect to %s: %s", text, tcpx_err_name(rc));
+		goto close_fd;
+	}
+	*out = fd;
+	return 0;
+
+close_fd:
+	close(fd);
+	return rc;
+}
+
+/* Two ephemeral ports that happen to be the same one make a connection to nobody. */
+static bool
+connected_to_itself(int fd)
+{
+	union sockaddr_any local, peer;
+	socklen_t local_len = sizeof(local), peer_len = sizeof(peer);
+	struct tcpx_addr a, b;
+
+	if (getsockname(fd, &local.sa, &local_len) < 0 ||
+	    getpeername(fd, &peer.sa, &peer_len) < 0)
+		return false;
+	sockaddr_to(&local, &a);
+	sockaddr_to(&peer, &b);
+	return a.port == b.port && !memcmp(a.ip, b.ip, sizeof(a.ip));
+}
+
+int
+tcpx_sock_connected(int fd)
+{
+	struct pollfd p = { .fd = fd, .events = POLLOUT };
+	int err = 0;
+	socklen_t len = sizeof(err);
+
+	if (poll(&p, 1, 0) <= 0)
+		return -EAGAIN;
+	if (getsockopt(fd, SOL_SOCKET, SO_ERROR, &err, &len) < 0)
+		err = errno;
+	else if (!err && connected_to_itself(fd))
+		err = ECONNREFUSED;
+	if (err)
+		tcpx_debug(TCPX_SUB_NET, "connect: %s", tcpx_err_name(-err));
+	return -err;
+}
+
+/* Without this, a level-triggered listener would spin for as long as fds are short. */
+static void
+accept_shed(int listen_fd, int *spare)
+{
+	int fd;
+
+	close(*spare);
+	fd = accept4(listen_fd, NULL, NULL, SOCK_CLOEXEC);
+	if (fd >= 0)
+		close(fd);
+	*spare = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	tcpx_warn(TCPX_SUB_NET, "no file descriptor left: a connection was refused");
+}
+
+int
+tcpx_sock_accept_fd(int listen_fd, int *spare, struct tcpx_addr *from, int *out)
+{
+	union sockaddr_any sa;
+	socklen_t len = sizeof(sa);
+	int fd;
+
+	fd = accept4(listen_fd, &sa.sa, &len, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	if (fd < 0 && (errno == EMFILE || errno == ENFILE))
+		accept_shed(listen_fd, spare);
+	if (fd < 0) /* also one that has gone again: accept passes on its errors */
+		return -EAGAIN;
+	set_int(fd, IPPROTO_TCP, TCP_NODELAY, 1);
+	sockaddr_to(&sa, from);
+	*out = fd;
+	return 0;
+}
+
+int
+tcpx_sock_tune(const struct tcpx_net *net, int fd)
+{
+	if (set_int(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, (int)net->notsent_lowat) < 0)
+		return tcpx_fail_errno(TCPX_SUB_NET, "TCP_NOTSENT_LOWAT %u",
+				       net->notsent_lowat);
+	return 0;
+}
+
+static int
+sock_open(const struct tcpx_net_params *params, struct tcpx_net **out)
+{
+	struct tcpx_net *net;
+	int rc;
+
+	if (params->nic_count > TCPX_NET_NICS || params->notsent_lowat > INT32_MAX)
+		return tcpx_fail(TCPX_SUB_NET, -EINVAL,
+				 "%u NICs, at most %d; low-water mark %u, at most %d",
+				 params->nic_count, TCPX_NET_NICS, params->notsent_lowat,
+				 INT32_MAX);
+	net = calloc(1, sizeof(*net));
+	if (!net)
+		return tcpx_fail(TCPX_SUB_NET, -ENOMEM, "sock provider");
+	net->nics = params->nics;
+	net->nic_count = params->nic_count;
+	net->clock = params->clock ? params->clock : &tcpx_clock_system;
+	net->notsent_lowat =
+		params->notsent_lowat ? params->notsent_lowat : TCPX_SOCK_NOTSENT_LOWAT;
+	rc = tcpx_sock_ports_open(net);
+	if (rc) {
+		free(net);
+		return rc;
+	}
+	*out = net;
+	return 0;
+}
+
+static void
+sock_close(struct tcpx_net *net)
+{
+	if (!net)
+		return;
+	tcpx_sock_ports_close(net);
+	free(net);
+}
+
+const struct tcpx_net_ops tcpx_net_sock = {
+	.name = "sock",
+	.caps = TCPX_NET_DIRECT_RX | TCPX_NET_DIRECT_TX | TCPX_NET_INLINE_ACK,
+	.chunk_max = TCPX_SOCK_CHUNK_MAX,
+	.slots_max = 0,
+	.open = sock_open,
+	.close = sock_close,
+	.poller_open = tcpx_sock_poller_open,
+	.poller_close = tcpx_sock_poller_close,
+	.poller_wait = tcpx_sock_poller_wait,
+	.poller_wake = tcpx_sock_poller_wake,
+	.listen = tcpx_sock_listen,
+	.listener_watch = tcpx_sock_listener_watch,
+	.accept = tcpx_sock_accept,
+	.listener_close = tcpx_sock_listener_close,
+	.connect = tcpx_sock_connect,
+	.stream_watch = tcpx_sock_stream_watch,
+	.stream_send = tcpx_sock_stream_send,
+	.stream_recv = tcpx_sock_stream_recv,
+	.stream_up = tcpx_sock_stream_up,
+	.stream_close = tcpx_sock_stream_close,
+	.chan_listen = tcpx_sock_chan_listen,
+	.chan_accept = tcpx_sock_chan_accept,
+	.chan_listener_close = tcpx_sock_chan_listener_close,
+	.chan_connect = tcpx_sock_chan_connect,
+	.chan_connect_cancel = tcpx_sock_chan_connect_cancel,
+	.chan_watch = tcpx_sock_chan_watch,
+	.chan_send = tcpx_sock_chan_send,
+	.chan_acked = tcpx_sock_chan_acked,
+	.chan_recv_head = tcpx_sock_chan_recv_head,
+	.chan_recv_body = tcpx_sock_chan_recv_body,
+	.chan_recv_end = tcpx_sock_chan_recv_end,
+	.chan_ack = tcpx_sock_chan_ack,
+	.chan_close = tcpx_sock_chan_close,
+	.chan_stats = tcpx_sock_chan_stats,
+};

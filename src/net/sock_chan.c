@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A data connection: what its sending and its receiving side share. Once a call has
+ * found it dead, every later one gives the same code.
+ */
+#include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "net/sock.h"
+
+int
+tcpx_sock_chan_new(const struct tcpx_net *net, const struct tcpx_chan_id *id, int fd,
+		   bool sending, struct tcpx_chan **out)
+{
+	struct tcpx_chan *c;
+	int rc;
+
+	rc = tcpx_sock_tune(net, fd);
+	if (rc)
+		goto close_fd;
+	c = calloc(1, sizeof(*c));
+	if (!c) {
+		rc = tcpx_fail(TCPX_SUB_NET, -ENOMEM, "channel %u", id->channel);
+		goto close_fd;
+	}
+	c->fd = fd;
+	c->sending = sending;
+	c->session = id->session;
+	c->channel = id->channel;
+	c->generation = id->generation;
+	c->rx.seam_got = TCPX_SOCK_TAIL_BYTES; /* no message before the first has a trailer */
+	*out = c;
+	return 0;
+
+close_fd:
+	close(fd);
+	return rc;
+}
+
+int
+tcpx_sock_chan_check(struct tcpx_chan *c, bool sending)
+{
+	if (c->dead)
+		return c->dead;
+	if (c->sending == sending)
+		return 0;
+	return tcpx_fail(TCPX_SUB_NET, TCPX_ESTATE, "channel %u is for %s here", c->channel,
+			 c->sending ? "sending" : "receiving");
+}
+
+int
+tcpx_sock_chan_io(struct tcpx_chan *c, ssize_t n)
+{
+	if (n < 0 && tcpx_sock_later(errno))
+		return -EAGAIN;
+	tcpx_debug(TCPX_SUB_NET, "session %016llx channel %u generation %u: %s",
+		   (unsigned long long)c->session, c->channel, c->generation,
+		   n ? tcpx_err_name(-errno) : "closed by the peer");
+	c->dead = TCPX_ECHANNEL;
+	return c->dead;
+}
+
+int
+tcpx_sock_chan_watch(struct tcpx_chan *c, struct tcpx_poller *p, void *owner,
+		     unsigned interest)
+{
+	return tcpx_sock_watch_set(&c->watch, c->fd, p, owner, interest);
+}
+
+void
+tcpx_sock_chan_close(struct tcpx_chan *c)
+{
+	if (!c)
+		return;
+	tcpx_sock_watch_drop(&c->watch, c->fd);
+	close(c->fd);
+	free(c);
+}
+
+int
+tcpx_sock_chan_stats(struct tcpx_chan *c, struct tcpx_chan_stats *stats)
+{
+	struct tcp_info info = { 0 };
+	socklen_t len = sizeof(info);
+
+	if (getsockopt(c->fd, IPPROTO_TCP, TCP_INFO, &info, &len) < 0)
+		return tcpx_fail_errno(TCPX_SUB_NET, "TCP_INFO of channel %u", c->channel);
+	stats->retransmits = info.tcpi_total_retrans;
+	stats->rtt_us = info.tcpi_rtt;
+	return 0;
+}

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a loop sleeps in: level-triggered epoll, and an eventfd to be woken by. Events
+ * come straight from the kernel and are kept nowhere, so that an fd dropped from the
+ * set cannot be heard of again.
+ */
+#include <errno.h>
+#include <limits.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "net/sock.h"
+
+#define BATCH 64
+
+/* The C library may be older than the kernel. */
+#ifndef SYS_epoll_pwait2
+#define SYS_epoll_pwait2 441
+#endif
+
+struct tcpx_poller {
+	int epoll_fd;
+	int wake_fd;
+	bool coarse;       /* the kernel has no epoll_pwait2() */
+	atomic_bool woken; /* wake_fd has been written and not yet read */
+};
+
+int
+tcpx_sock_poller_open(struct tcpx_net *net, struct tcpx_poller **poller)
+{
+	struct tcpx_poller *p = calloc(1, sizeof(*p));
+	struct epoll_event ev = { .events = EPOLLIN, .data.ptr = p };
+	int rc;
+
+	if (!p)
+		return tcpx_fail(TCPX_SUB_NET, -ENOMEM, "poller");
+	p->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	if (p->epoll_fd < 0) {
+		rc = tcpx_fail_errno(TCPX_SUB_NET, "epoll set for a poller");
+		goto free_poller;
+	}
+	p->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (p->wake_fd < 0) {
+		rc = tcpx_fail_errno(TCPX_SUB_NET, "eventfd for a poller");
+		goto close_epoll;
+	}
+	if (epoll_ctl(p->epoll_fd, EPOLL_CTL_ADD, p->wake_fd, &ev) < 0) {
+		rc = tcpx_fail_errno(TCPX_SUB_NET, "eventfd into the epoll set");
+		goto close_wake;
+	}
+	*poller = p;
+	return 0;
+
+close_wake:
+	close(p->wake_fd);
+close_epoll:
+	close(p->epoll_fd);
+free_poller:
+	free(p);
+	return rc;
+}
+
+void
+tcpx_sock_poller_close(struct tcpx_poller *p)
+{
+	if (!p)
+		return;
+	close(p->wake_fd);
+	close(p->epoll_fd);
+	free(p);
+}
+
+/* Milliseconds, rounded up: sleeping short would turn the end of a wait into a spin. */
+static int
+timeout_ms(int64_t timeout_ns)
+{
+	int64_t ms;
+
+	if (timeout_ns < 0)
+		return -1;
+	ms = timeout_ns / (int64_t)TCPX_MS + (timeout_ns % (int64_t)TCPX_MS != 0);
+	return ms < INT_MAX ? (int)ms : INT_MAX;
+}
+
+static int
+wait_events(struct tcpx_poller *p, struct epoll_event *ready, int max, int64_t timeout_ns)
+{
+	if (!p->coarse && timeout_ns > 0) {
+		int64_t ts[2] = { timeout_ns / (int64_t)TCPX_SEC,
+				  timeout_ns % (int64_t)TCPX_SEC }; /* a kernel timespec */
+		long n = syscall(SYS_epoll_pwait2, p->epoll_fd, ready, max, ts, NULL, 0);
+
+		/* older sandboxes answer EPERM to calls they have not heard of */
+		if (n >= 0 || (errno != ENOSYS && errno != EPERM))
+			return (int)n;
+		p->coarse = true;
+		tcpx_debug(TCPX_SUB_NET, "no epoll_pwait2 here: timeouts in milliseconds");
+	}
+	return epoll_wait(p->epoll_fd, ready, max, timeout_ms(timeout_ns));
+}
+
+/*
+ * Read first, then clear the flag: a wake in between finds it set and writes nothing,
+ * but belongs to this wait, which is about to return. The exchange makes what the waker
+ * did before visible here. The other order could leave the flag set over an empty
+ * eventfd, and nobody would ever be woken again.
+ */
+static void
+wake_absorb(struct tcpx_poller *p)
+{
+	uint64_t count;
+
+	while (read(p->wake_fd, &count, sizeof(count)) < 0 && errno == EINTR)
+		;
+	atomic_exchange(&p->woken, false);
+}
+
+void
+tcpx_sock_poller_wake(struct tcpx_poller *p)
+{
+	uint64_t one = 1;
+
+	if (atomic_exchange(&p->woken, true))
+		return;
+	while (write(p->wake_fd, &one, sizeof(one)) < 0 && errno == EINTR)
+		;
+}
+
+static unsigned
+ready_of(uint32_t events)
+{
+	return (events & EPOLLIN ? TCPX_READABLE : 0) | (events & EPOLLOUT ? TCPX_WRITABLE : 0) |
+	       (events & (EPOLLERR | EPOLLHUP) ? TCPX_BROKEN : 0);
+}
+
+int
+tcpx_sock_poller_wait(struct tcpx_poller *p, struct tcpx_event *events, int max,
+		      int64_t timeout_ns)
+{
+	struct epoll_event ready[BATCH];
+	int count = 0;
+	int n;
+
+	n = wait_events(p, ready, max < BATCH ? max : BATCH, timeout_ns);
+	if (n < 0)
+		return errno == EINTR ? 0 : tcpx_fail_errno(TCPX_SUB_NET, "wait of a poller "
+							    "for %d events", max);
+	for (int i = 0; i < n; i++) {
+		if (ready[i].data.ptr == p)
+			wake_absorb(p);
+		else
+			events[count++] = (struct tcpx_event){
+				.owner = ready[i].data.ptr,
+				.ready = ready_of(ready[i].events),
+			};
+	}
+	return count;
+}
+
+int
+tcpx_sock_watch_set(struct tcpx_sock_watch *w, int fd, struct tcpx_poller *p, void *owner,
+		    unsigned interest)
+{
+	struct epoll_event ev = {
+		.events = (interest & TCPX_READABLE ? EPOLLIN : 0) |
+			  (interest & TCPX_WRITABLE ? EPOLLOUT : 0),
+		.data.ptr = owner,
+	};
+
+	if (w->poller && w->poller != p)
+		return tcpx_fail(TCPX_SUB_NET, TCPX_ESTATE,
+				 "watch of fd %d in a second poller: one for its life", fd);
+	if (w->poller && w->owner == owner && w->interest == interest)
+		return 0;
+	if (epoll_ctl(p->epoll_fd, w->poller ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, fd, &ev) < 0)
+		return tcpx_fail_errno(TCPX_SUB_NET, "watch of fd %d", fd);
+	*w = (struct tcpx_sock_watch){ .poller = p, .owner = owner, .interest = interest };
+	return 0;
+}
+
+void
+tcpx_sock_watch_drop(struct tcpx_sock_watch *w, int fd)
+{
+	if (w->poller)
+		epoll_ctl(w->poller->epoll_fd, EPOLL_CTL_DEL, fd, NULL);
+	w->poller = NULL;
+}

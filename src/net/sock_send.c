@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The sending side of a channel: header, payload and trailer leave in one system call
+ * where the kernel takes them, and go on exactly where it stopped. Acknowledgements come
+ * back the other way; the newest whole record counts.
+ */
+#include <errno.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "net/sock.h"
+
+/* What an abandoned message is filled up with. */
+static const uint8_t zero_page[4096];
+
+static int
+msg_begin(struct tcpx_chan *c, struct tcpx_tx_msg *m)
+{
+	const struct tcpx_head *h = &m->head;
+	struct tcpx_sock_tx *tx = &c->tx;
+
+	if (tx->open || h->seq != tx->last + 1 || h->channel != c->channel ||
+	    h->generation != c->generation)
+		return tcpx_fail(TCPX_SUB_NET, TCPX_ESTATE,
+				 "message seq %llu of channel %u generation %u: %s seq %llu of "
+				 "channel %u generation %u", (unsigned long long)h->seq,
+				 h->channel, h->generation, tx->open ? "still in" : "next is",
+				 (unsigned long long)tx->last + 1, c->channel, c->generation);
+	if (h->len > TCPX_SOCK_CHUNK_MAX)
+		return tcpx_fail(TCPX_SUB_NET, TCPX_ELIMIT, "message of %u bytes, at most %u",
+				 h->len, TCPX_SOCK_CHUNK_MAX);
+	tcpx_sock_head_format(h, tx->head);
+	tcpx_sock_tail_format(h->seq, false, tx->tail);
+	tx->pos = 0;
+	tx->open = true;
+	m->sent = 0;
+	m->phase = 1;
+	return 0;
+}
+
+/* Pieces of the next call, *bytes long together; 0 when the core owes payload. */
+static int
+msg_gather(const struct tcpx_sock_tx *tx, const struct tcpx_tx_msg *m,
+	   struct iovec v[TCPX_SOCK_IOV], size_t *bytes, bool *whole)
+{
+	size_t payload_end = TCPX_SOCK_HEAD_BYTES + m->head.len;
+	size_t left = m->head.len - m->sent;
+	size_t tail_pos = tx->pos > payload_end ? tx->pos - payload_end : 0;
+	int n = 0;
+
+	*bytes = 0;
+	if (tx->pos < TCPX_SOCK_HEAD_BYTES)
+		v[n++] = (struct iovec){ (void *)(tx->head + tx->pos),
+					 TCPX_SOCK_HEAD_BYTES - tx->pos };
+	for (int i = 0; left && n < TCPX_SOCK_IOV - 1 && (m->abandon || i < m->iov_count); i++) {
+		struct iovec piece = { (void *)zero_page, sizeof(zero_page) };
+
+		if (!m->abandon)
+			piece = m->iov[i];
+		if (!piece.iov_len)
+			continue;
+		if (piece.iov_len > left)
+			piece.iov_len = left;
+		left -= piece.iov_len;
+		v[n++] = piece;
+	}
+	*whole = !left;
+	if (!left)
+		v[n++] = (struct iovec){ (void *)(tx->tail + tail_pos),
+					 TCPX_SOCK_TAIL_BYTES - tail_pos };
+	for (int i = 0; i < n; i++)
+		*bytes += v[i].iov_len;
+	return n;
+}
+
+/* The given pieces shrink as they are used; the array itself stays where it is, for a
+ * core that fills it again. */
+static void
+iov_use(struct tcpx_tx_msg *m, size_t bytes)
+{
+	int used = 0;
+
+	while (used < m->iov_count && m->iov[used].iov_len <= bytes)
+		bytes -= m->iov[used++].iov_len;
+	m->iov_count -= used;
+	memmove(m->iov, m->iov + used, (size_t)m->iov_count * sizeof(*m->iov));
+	if (bytes) {
+		m->iov->iov_base = (uint8_t *)m->iov->iov_base + bytes;
+		m->iov->iov_len -= bytes;
+	}
+}
+
+static void
+msg_advance(struct tcpx_sock_tx *tx, struct tcpx_tx_msg *m, size_t bytes)
+{
+	size_t before = m->sent;
+
+	tx->pos += bytes;
+	if (tx->pos > TCPX_SOCK_HEAD_BYTES)
+		m->sent = tx->pos - TCPX_SOCK_HEAD_BYTES;
+	if (m->sent > m->head.len)
+		m->sent = m->head.len;
+	if (!m->abandon && m->sent > before)
+		iov_use(m, m->sent - before);
+}
+
+int
+tcpx_sock_chan_send(struct tcpx_chan *c, struct tcpx_tx_msg *m)
+{
+	struct iovec v[TCPX_SOCK_IOV];
+	struct tcpx_sock_tx *tx = &c->tx;
+	struct msghdr msg = { .msg_iov = v };
+	size_t bytes;
+	ssize_t n;
+	bool whole;
+	int rc;
+
+	rc = tcpx_sock_chan_check(c, true);
+	if (!rc && !m->phase)
+		rc = msg_begin(c, m);
+	if (rc)
+		return rc;
+	/* too late once a part of the good trailer has left: then the payload has, too */
+	if (m->abandon && tx->pos <= TCPX_SOCK_HEAD_BYTES + m->head.len)
+		tcpx_sock_tail_format(m->head.seq, true, tx->tail);
+
+	do {
+		msg.msg_iovlen = (size_t)msg_gather(tx, m, v, &bytes, &whole);
+		if (!bytes)
+			return -EAGAIN;
+		n = sendmsg(c->fd, &msg, MSG_NOSIGNAL | (whole ? 0 : MSG_MORE));
+		if (n <= 0)
+			return tcpx_sock_chan_io(c, n);
+		msg_advance(tx, m, (size_t)n);
+		if ((size_t)n < bytes)
+			return -EAGAIN;
+	} while (!whole);
+
+	tx->open = false;
+	tx->last = m->head.seq;
+	return 0;
+}
+
+/* Moves *newest on to the last whole record that has come in; a part stays for later. */
+static int
+acked_parse(struct tcpx_chan *c, struct tcpx_ack *newest)
+{
+	struct tcpx_sock_tx *tx = &c->tx;
+	size_t whole = tx->in_got - tx->in_got % TCPX_SOCK_ACK_BYTES;
+	struct tcpx_ack ack;
+
+	tcpx_sock_ack_parse(tx->in + whole - TCPX_SOCK_ACK_BYTES, &ack);
+	if (ack.applied > ack.received || ack.received > tx->last ||
+	    ack.received < newest->received || ack.applied < newest->applied) {
+		c->dead = tcpx_fail(TCPX_SUB_NET, TCPX_EFRAME,
+				    "channel %u: acknowledged %llu received, %llu applied; was "
+				    "%llu, %llu, and %llu are sent", c->channel,
+				    (unsigned long long)ack.received,
+				    (unsigned long long)ack.applied,
+				    (unsigned long long)newest->received,
+				    (unsigned long long)newest->applied,
+				    (unsigned long long)tx->last);
+		return c->dead;
+	}
+	*newest = ack;
+	tx->in_got -= whole;
+	memmove(tx->in, tx->in + whole, tx->in_got);
+	return 0;
+}
+
+int
+tcpx_sock_chan_acked(struct tcpx_chan *c, struct tcpx_ack *ack)
+{
+	struct tcpx_sock_tx *tx = &c->tx;
+	struct tcpx_ack newest = tx->acked;
+	size_t room;
+	ssize_t n;
+	int rc;
+
+	rc = tcpx_sock_chan_check(c, true);
+	if (rc)
+		return rc;
+	do {
+		room = sizeof(tx->in) - tx->in_got;
+		n = recv(c->fd, tx->in + tx->in_got, room, 0);
+		if (n <= 0)
+			break;
+		tx->in_got += (size_t)n;
+		if (tx->in_got >= TCPX_SOCK_ACK_BYTES)
+			rc = acked_parse(c, &newest);
+		if (rc)
+			return rc;
+	} while ((size_t)n == room);
+
+	if (newest.received == tx->acked.received && newest.applied == tx->acked.applied)
+		return n > 0 ? -EAGAIN : tcpx_sock_chan_io(c, n);
+	/* what ended the loop, if it was an end, is met again by the next call */
+	tx->acked = newest;
+	*ack = newest;
+	return 0;
+}

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The byte queue under the control stream. At least half of the memory is free after
+ * every move, so a byte is moved a constant number of times on average.
+ */
+#include "proto/byteq.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CAP_MIN  4096u
+#define CAP_KEEP (64u << 10) /* kept when empty */
+
+static bool
+is_lent(const struct tcpx_byteq *s, const struct tcpx_loan *loan)
+{
+	return s->data && s->data == loan->data;
+}
+
+static void
+leave_memory(struct tcpx_byteq *s, struct tcpx_loan *loan)
+{
+	if (is_lent(s, loan)) {
+		loan->retired = s->data;
+		loan->retired_cap = s->cap;
+	} else {
+		free(s->data);
+	}
+}
+
+int
+tcpx_byteq_reserve(struct tcpx_byteq *s, size_t len, struct tcpx_loan *loan)
+{
+	size_t live = tcpx_byteq_len(s);
+	size_t cap = s->cap ? s->cap : CAP_MIN;
+	uint8_t *data;
+
+	if (s->data && s->end - s->origin + len <= s->cap)
+		return 0;
+	while (live + len > cap / 2)
+		cap *= 2;
+	if (cap == s->cap && !is_lent(s, loan)) {
+		memmove(s->data, tcpx_byteq_at(s, s->begin), live);
+		s->origin = s->begin;
+		return 0;
+	}
+	data = malloc(cap);
+	if (!data)
+		return -ENOMEM;
+	if (live)
+		memcpy(data, tcpx_byteq_at(s, s->begin), live);
+	leave_memory(s, loan);
+	s->data = data;
+	s->cap = cap;
+	s->origin = s->begin;
+	return 0;
+}
+
+void
+tcpx_byteq_drop(struct tcpx_byteq *s, uint64_t off, const struct tcpx_loan *loan)
+{
+	s->begin = off;
+	if (tcpx_byteq_len(s) || is_lent(s, loan))
+		return;
+	s->origin = s->begin;
+	if (s->cap > CAP_KEEP)
+		tcpx_byteq_fini(s);
+}
+
+void
+tcpx_byteq_fini(struct tcpx_byteq *s)
+{
+	free(s->data);
+	s->data = NULL;
+	s->cap = 0;
+	s->origin = s->begin;
+}
+
+void
+tcpx_loan_end(struct tcpx_loan *loan)
+{
+	free(loan->retired);
+	*loan = (struct tcpx_loan){ .data = NULL };
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A growing byte queue whose bytes are named by their offset since the beginning, so
+ * cursors into it stay right when memory moves. Private to proto/ctrl.
+ */
+#ifndef PROTO_BYTEQ_H
+#define PROTO_BYTEQ_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct tcpx_byteq {
+	uint8_t *data;       /* data[0] has offset origin    */
+	size_t cap;
+	uint64_t origin;
+	uint64_t begin, end; /* live: [begin, end)           */
+};
+
+/* Memory lent to a writer: it is neither moved nor freed before the loan ends. */
+struct tcpx_loan {
+	const uint8_t *data; /* the lent stream's memory; NULL: nothing is lent     */
+	uint8_t *retired;    /* that memory, when the stream has left it meanwhile  */
+	size_t retired_cap;
+};
+
+static inline size_t
+tcpx_byteq_len(const struct tcpx_byteq *s)
+{
+	return (size_t)(s->end - s->begin);
+}
+
+static inline uint8_t *
+tcpx_byteq_at(const struct tcpx_byteq *s, uint64_t off)
+{
+	return s->data + (off - s->origin);
+}
+
+/* Makes room for len bytes behind the end. 0 or -ENOMEM (not logged). */
+int tcpx_byteq_reserve(struct tcpx_byteq *s, size_t len, struct tcpx_loan *loan);
+/* Drops everything before off. */
+void tcpx_byteq_drop(struct tcpx_byteq *s, uint64_t off, const struct tcpx_loan *loan);
+void tcpx_byteq_fini(struct tcpx_byteq *s);
+void tcpx_loan_end(struct tcpx_loan *loan);
+
+#endif

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Cutting a transfer into chunks: chunk k is always [k*c, (k+1)*c) of the stream, also
+ * when it is sent again. And the record of which chunks have been applied.
+ */
+#ifndef PROTO_CHUNK_H
+#define PROTO_CHUNK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define TCPX_CHUNK_MIN (64u << 10)
+
+/* clamp(total / (2 * channels), TCPX_CHUNK_MIN, max), rounded up to 4 KiB (never above
+ * max). forced != 0: that value, clamped to [4 KiB, max]. */
+uint32_t tcpx_chunk_size(uint64_t total, uint32_t channels, uint32_t max, uint32_t forced);
+/* 0 for total 0. UINT32_MAX if there would be more. */
+uint32_t tcpx_chunk_count(uint64_t total, uint32_t chunk);
+/* Length of chunk k; 0 when k is outside. */
+uint32_t tcpx_chunk_len(uint64_t total, uint32_t chunk, uint32_t k);
+
+/* One bit a chunk. words is (count + 63) / 64 zeroed words, owned by the caller. */
+struct tcpx_chunkmap {
+	uint64_t *words;
+	uint32_t count, set;
+};
+/* True if it was not set before. k must be < count (false otherwise). */
+bool tcpx_chunkmap_set(struct tcpx_chunkmap *m, uint32_t k);
+bool tcpx_chunkmap_get(const struct tcpx_chunkmap *m, uint32_t k);
+static inline bool
+tcpx_chunkmap_full(const struct tcpx_chunkmap *m)
+{
+	return m->set == m->count;
+}
+
+#endif

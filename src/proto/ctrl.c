@@ -1,0 +1,476 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The control stream as two cursors. Outgoing: a log of whole numbered frames of which
+ * [begin, sent) has gone and [begin, mark) has gone as whole frames. Incoming: one
+ * buffer and the highest number in order. Frames enter the log once and leave it by ack.
+ */
+#include "proto/ctrl.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "proto/byteq.h"
+
+#define ACK_BYTES  (32u << 10) /* received since the peer was told */
+#define ACK_FRAMES 64u
+#define NO_ACK     UINT64_MAX
+
+enum lent { LENT_NOTHING, LENT_LOG, LENT_RAW };
+
+struct tcpx_ctrl {
+	/* out */
+	struct tcpx_byteq log;    /* numbered frames from acked + 1 on          */
+	struct tcpx_byteq queue;  /* bulk frames without a number yet           */
+	struct tcpx_byteq raw;    /* unnumbered frames, dropped as written      */
+	struct tcpx_byteq bulk;   /* u64 numbers of bulk frames not yet written */
+	uint64_t next;             /* number of the next frame to enter the log  */
+	uint64_t acked;            /* all up to here are received by the peer    */
+	uint64_t sent;             /* log offset: next byte to write             */
+	uint64_t mark;             /* log offset <= sent: end of whole frames    */
+	uint64_t mark_number;      /* number of the last frame before mark       */
+	uint64_t written;          /* highest mark_number ever                   */
+	uint64_t bulk_put, bulk_written;
+	uint64_t raw_ack;          /* raw offset of the newest ACK, NO_ACK none  */
+	bool held;                 /* cut and not resumed                        */
+	struct tcpx_loan loan;
+	enum lent lent;
+	uint64_t lent_at;          /* log offset                                 */
+	/* in */
+	uint64_t received;
+	uint64_t told;             /* of received, what the peer knows           */
+	uint64_t untold_bytes;
+	size_t in_begin, in_end;
+	uint8_t in[2 * TCPX_FRAME_MAX];
+};
+
+int
+tcpx_ctrl_new(struct tcpx_ctrl **out)
+{
+	struct tcpx_ctrl *c = calloc(1, sizeof(*c));
+
+	if (!c)
+		return tcpx_fail(TCPX_SUB_BOOT, -ENOMEM, "a control stream");
+	c->next = 1;
+	c->raw_ack = NO_ACK;
+	*out = c;
+	return 0;
+}
+
+void
+tcpx_ctrl_free(struct tcpx_ctrl *c)
+{
+	if (!c)
+		return;
+	tcpx_byteq_fini(&c->log);
+	tcpx_byteq_fini(&c->queue);
+	tcpx_byteq_fini(&c->raw);
+	tcpx_byteq_fini(&c->bulk);
+	tcpx_loan_end(&c->loan);
+	free(c);
+}
+
+size_t
+tcpx_ctrl_memory(const struct tcpx_ctrl *c)
+{
+	return sizeof(*c) + c->log.cap + c->queue.cap + c->raw.cap + c->bulk.cap +
+	       c->loan.retired_cap;
+}
+
+/* ---- out: putting ------------------------------------------------------------------ */
+
+static void
+append_frame(struct tcpx_byteq *s, uint8_t type, uint64_t number, const void *payload,
+	     size_t len)
+{
+	uint8_t *at = tcpx_byteq_at(s, s->end);
+
+	tcpx_frame_head_write(at, type, number, (uint32_t)len);
+	if (len)
+		memcpy(at + TCPX_FRAME_HEAD, payload, len);
+	s->end += TCPX_FRAME_HEAD + len;
+}
+
+/* Makes room for a frame in @s, which may hold @limit bytes. */
+static int
+room_for(struct tcpx_ctrl *c, struct tcpx_byteq *s, size_t limit, uint8_t type, size_t len)
+{
+	if (len > TCPX_FRAME_MAX - TCPX_FRAME_HEAD)
+		return tcpx_fail(TCPX_SUB_BOOT, TCPX_ELIMIT,
+				 "%s frame with %zu bytes; at most %u are allowed",
+				 tcpx_frame_name(type), len, TCPX_FRAME_MAX - TCPX_FRAME_HEAD);
+	if (tcpx_byteq_len(s) + TCPX_FRAME_HEAD + len > limit)
+		return tcpx_fail(TCPX_SUB_BOOT, TCPX_ELIMIT,
+				 "%s frame: %zu bytes of control frames wait already; "
+				 "at most %zu are allowed",
+				 tcpx_frame_name(type), tcpx_byteq_len(s), limit);
+	if (tcpx_byteq_reserve(s, TCPX_FRAME_HEAD + len, &c->loan))
+		return tcpx_fail(TCPX_SUB_BOOT, -ENOMEM, "%s frame with %zu bytes",
+				 tcpx_frame_name(type), len);
+	return 0;
+}
+
+static int
+refuse_type(uint8_t type, const char *kind)
+{
+	return tcpx_fail(TCPX_SUB_BOOT, -EINVAL, "%s frame (type %u) put as %s",
+			 tcpx_frame_name(type), type, kind);
+}
+
+int
+tcpx_ctrl_put(struct tcpx_ctrl *c, uint8_t type, const void *payload, size_t len)
+{
+	int rc;
+
+	if (!tcpx_frame_numbered(type))
+		return refuse_type(type, "a numbered one");
+	rc = room_for(c, &c->log, TCPX_CTRL_MAX, type, len);
+	if (rc)
+		return rc;
+	append_frame(&c->log, type, c->next++, payload, len);
+	return 0;
+}
+
+int
+tcpx_ctrl_put_bulk(struct tcpx_ctrl *c, uint8_t type, const void *payload, size_t len,
+		   uint64_t *ticket)
+{
+	int rc;
+
+	if (!tcpx_frame_numbered(type))
+		return refuse_type(type, "a numbered one");
+	rc = room_for(c, &c->queue, TCPX_CTRL_QUEUE, type, len);
+	if (rc)
+		return rc;
+	append_frame(&c->queue, type, 0, payload, len);
+	c->bulk_put++;
+	if (ticket)
+		*ticket = c->bulk_put;
+	return 0;
+}
+
+int
+tcpx_ctrl_put_raw(struct tcpx_ctrl *c, uint8_t type, const void *payload, size_t len)
+{
+	int rc;
+
+	if (tcpx_frame_numbered(type))
+		return refuse_type(type, "one without a number");
+	rc = room_for(c, &c->raw, TCPX_CTRL_RAW, type, len);
+	if (rc)
+		return rc;
+	append_frame(&c->raw, type, 0, payload, len);
+	return 0;
+}
+
+uint64_t
+tcpx_ctrl_bulk_written(const struct tcpx_ctrl *c)
+{
+	return c->bulk_written;
+}
+
+/* ---- out: writing ------------------------------------------------------------------ */
+
+static struct tcpx_frame_head
+head_at(const struct tcpx_byteq *s, uint64_t off)
+{
+	struct tcpx_frame_head h;
+	struct tcpx_buf b;
+
+	tcpx_buf_init_const(&b, tcpx_byteq_at(s, off), TCPX_FRAME_HEAD);
+	h.len = tcpx_buf_get_u32(&b);
+	h.type = tcpx_buf_get_u8(&b);
+	h.flags = tcpx_buf_get_u8(&b);
+	tcpx_buf_get_u16(&b);
+	h.number = tcpx_buf_get_u64(&b);
+	return h;
+}
+
+/* Moves one bulk frame into the log; false when memory for it is lacking. */
+static bool
+admit_one(struct tcpx_ctrl *c)
+{
+	struct tcpx_frame_head h = head_at(&c->queue, c->queue.begin);
+	const uint8_t *frame;
+
+	if (tcpx_byteq_reserve(&c->log, h.len, &c->loan) ||
+	    tcpx_byteq_reserve(&c->bulk, sizeof(c->next), &c->loan))
+		return false;
+	memcpy(tcpx_byteq_at(&c->bulk, c->bulk.end), &c->next, sizeof(c->next));
+	c->bulk.end += sizeof(c->next);
+	frame = tcpx_byteq_at(&c->queue, c->queue.begin);
+	append_frame(&c->log, h.type, c->next++, frame + TCPX_FRAME_HEAD,
+		     h.len - TCPX_FRAME_HEAD);
+	tcpx_byteq_drop(&c->queue, c->queue.begin + h.len, &c->loan);
+	return true;
+}
+
+static void
+admit_bulk(struct tcpx_ctrl *c)
+{
+	while (tcpx_byteq_len(&c->queue) && c->log.end - c->sent < TCPX_CTRL_AHEAD &&
+	       tcpx_byteq_len(&c->log) < TCPX_CTRL_LOG) {
+		if (!admit_one(c))
+			return; /* the next pending() tries again */
+	}
+}
+
+static size_t
+lend(struct tcpx_ctrl *c, enum lent lent, const struct tcpx_byteq *s, uint64_t from, uint64_t to,
+     const uint8_t **data)
+{
+	c->lent = lent;
+	c->lent_at = from;
+	c->loan.data = s->data;
+	*data = tcpx_byteq_at(s, from);
+	return (size_t)(to - from);
+}
+
+static void
+end_loan(struct tcpx_ctrl *c)
+{
+	tcpx_loan_end(&c->loan);
+	c->lent = LENT_NOTHING;
+}
+
+size_t
+tcpx_ctrl_pending(struct tcpx_ctrl *c, const uint8_t **data)
+{
+	end_loan(c);
+	if (!c->held)
+		admit_bulk(c);
+	/* a frame that was begun comes first, so raw frames stand between frames */
+	if (!c->held && c->sent > c->mark && tcpx_byteq_len(&c->raw))
+		return lend(c, LENT_LOG, &c->log, c->sent,
+			    c->mark + head_at(&c->log, c->mark).len, data);
+	if (tcpx_byteq_len(&c->raw))
+		return lend(c, LENT_RAW, &c->raw, c->raw.begin, c->raw.end, data);
+	if (!c->held && c->log.end > c->sent)
+		return lend(c, LENT_LOG, &c->log, c->sent, c->log.end, data);
+	return 0;
+}
+
+/* Moves mark over the frames that are wholly written by now. */
+static void
+advance_mark(struct tcpx_ctrl *c)
+{
+	while (c->mark < c->sent) {
+		struct tcpx_frame_head h = head_at(&c->log, c->mark);
+
+		if (c->sent - c->mark < h.len)
+			break;
+		c->mark += h.len;
+		c->mark_number = h.number;
+	}
+	if (c->mark_number > c->written)
+		c->written = c->mark_number;
+	while (tcpx_byteq_len(&c->bulk)) {
+		uint64_t number;
+
+		memcpy(&number, tcpx_byteq_at(&c->bulk, c->bulk.begin), sizeof(number));
+		if (number > c->written)
+			break;
+		tcpx_byteq_drop(&c->bulk, c->bulk.begin + sizeof(number), &c->loan);
+		c->bulk_written++;
+	}
+}
+
+void
+tcpx_ctrl_written(struct tcpx_ctrl *c, size_t len)
+{
+	enum lent lent = c->lent;
+
+	end_loan(c);
+	if (lent == LENT_RAW) {
+		tcpx_byteq_drop(&c->raw, c->raw.begin + len, &c->loan);
+	} else if (lent == LENT_LOG && c->lent_at + len > c->sent) {
+		c->sent = c->lent_at + len;
+		advance_mark(c);
+	}
+}
+
+/* The peer has everything up to @number: forget it. */
+static int
+acknowledge(struct tcpx_ctrl *c, uint64_t number)
+{
+	/* what is being written right now may be answered before written() says so */
+	uint64_t limit = c->lent == LENT_LOG ? c->next - 1 : c->written;
+	uint64_t off = c->log.begin;
+
+	if (number > limit)
+		return tcpx_fail(TCPX_SUB_BOOT, TCPX_EPROTO,
+				 "the peer acknowledges control frame %" PRIu64
+				 "; %" PRIu64 " is the last one sent",
+				 number, limit);
+	for (; c->acked < number; c->acked++)
+		off += head_at(&c->log, off).len;
+	if (c->mark < off) {
+		c->mark = off;
+		c->mark_number = number;
+		if (c->sent < off)
+			c->sent = off;
+	}
+	advance_mark(c);
+	tcpx_byteq_drop(&c->log, off, &c->loan);
+	return 0;
+}
+
+/* ---- in ---------------------------------------------------------------------------- */
+
+size_t
+tcpx_ctrl_room(struct tcpx_ctrl *c, uint8_t **data)
+{
+	if (c->in_begin == c->in_end)
+		c->in_begin = c->in_end = 0;
+	if (c->in_begin && sizeof(c->in) - c->in_end < TCPX_FRAME_MAX) {
+		memmove(c->in, c->in + c->in_begin, c->in_end - c->in_begin);
+		c->in_end -= c->in_begin;
+		c->in_begin = 0;
+	}
+	*data = c->in + c->in_end;
+	return sizeof(c->in) - c->in_end;
+}
+
+void
+tcpx_ctrl_arrived(struct tcpx_ctrl *c, size_t len)
+{
+	c->in_end += len;
+}
+
+static int
+take_ack(struct tcpx_ctrl *c, const uint8_t *payload, size_t len)
+{
+	struct tcpx_buf b;
+	uint64_t number;
+
+	tcpx_buf_init_const(&b, payload, len);
+	number = tcpx_buf_get_u64(&b);
+	if (b.bad || tcpx_buf_left(&b))
+		return tcpx_fail(TCPX_SUB_BOOT, TCPX_EPROTO,
+				 "ACK frame with %zu bytes instead of 8", len);
+	return acknowledge(c, number);
+}
+
+/* Counts a numbered frame. 1: new; 0: seen before; TCPX_EPROTO: a gap. */
+static int
+take_number(struct tcpx_ctrl *c, const struct tcpx_frame_head *h)
+{
+	if (h->number <= c->received)
+		return 0;
+	if (h->number != c->received + 1)
+		return tcpx_fail(TCPX_SUB_BOOT, TCPX_EPROTO,
+				 "control frame %" PRIu64 " (%s) after %" PRIu64, h->number,
+				 tcpx_frame_name(h->type), c->received);
+	c->received = h->number;
+	c->untold_bytes += h->len;
+	return 1;
+}
+
+int
+tcpx_ctrl_take(struct tcpx_ctrl *c, struct tcpx_frame_head *head, const uint8_t **payload)
+{
+	for (;;) {
+		const uint8_t *at = c->in + c->in_begin;
+		size_t have = c->in_end - c->in_begin;
+		struct tcpx_frame_head h;
+		int rc = tcpx_frame_head_read(at, have, &h);
+
+		if (rc == -EAGAIN || (!rc && h.len > have))
+			return 0;
+		if (rc)
+			return tcpx_fail(TCPX_SUB_BOOT, rc,
+					 "bytes on the control stream after frame %" PRIu64
+					 " that are not a frame",
+					 c->received);
+		if (h.type == TCPX_FR_ACK)
+			rc = take_ack(c, at + TCPX_FRAME_HEAD, h.len - TCPX_FRAME_HEAD);
+		else
+			rc = tcpx_frame_numbered(h.type) ? take_number(c, &h) : 1;
+		if (rc < 0)
+			return rc;
+		c->in_begin += h.len;
+		if (rc) {
+			*head = h;
+			*payload = at + TCPX_FRAME_HEAD;
+			return 1;
+		}
+	}
+}
+
+uint64_t
+tcpx_ctrl_received(const struct tcpx_ctrl *c)
+{
+	return c->received;
+}
+
+bool
+tcpx_ctrl_ack_due(const struct tcpx_ctrl *c)
+{
+	return c->untold_bytes >= ACK_BYTES || c->received - c->told >= ACK_FRAMES;
+}
+
+bool
+tcpx_ctrl_ack_owed(const struct tcpx_ctrl *c)
+{
+	return c->received > c->told;
+}
+
+int
+tcpx_ctrl_put_ack(struct tcpx_ctrl *c)
+{
+	uint8_t payload[8];
+	struct tcpx_buf b;
+	uint64_t at = c->raw.end;
+	int rc;
+
+	tcpx_buf_init(&b, payload, sizeof(payload));
+	tcpx_buf_put_u64(&b, c->received);
+	if (c->raw_ack != NO_ACK && c->raw_ack >= c->raw.begin && c->lent != LENT_RAW) {
+		/* one that nobody has begun to write: make it newer */
+		memcpy(tcpx_byteq_at(&c->raw, c->raw_ack) + TCPX_FRAME_HEAD, payload,
+		       sizeof(payload));
+	} else {
+		rc = tcpx_ctrl_put_raw(c, TCPX_FR_ACK, payload, sizeof(payload));
+		if (rc)
+			return rc;
+		c->raw_ack = at;
+	}
+	c->told = c->received;
+	c->untold_bytes = 0;
+	return 0;
+}
+
+/* ---- connections ------------------------------------------------------------------- */
+
+void
+tcpx_ctrl_cut(struct tcpx_ctrl *c)
+{
+	end_loan(c);
+	tcpx_byteq_drop(&c->raw, c->raw.end, &c->loan);
+	c->raw_ack = NO_ACK;
+	c->in_begin = c->in_end = 0;
+	c->sent = c->mark;
+	c->held = c->written || c->received;
+}
+
+int
+tcpx_ctrl_resume(struct tcpx_ctrl *c, uint64_t peer_received)
+{
+	int rc;
+
+	if (c->lent == LENT_LOG)
+		end_loan(c);
+	if (peer_received < c->acked)
+		return tcpx_fail(TCPX_SUB_BOOT, TCPX_EPROTO,
+				 "the peer resumes after control frame %" PRIu64
+				 "; it had acknowledged %" PRIu64,
+				 peer_received, c->acked);
+	rc = acknowledge(c, peer_received);
+	if (rc)
+		return rc;
+	c->sent = c->mark = c->log.begin;
+	c->mark_number = c->acked;
+	c->held = false;
+	return 0;
+}

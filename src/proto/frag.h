@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Fragment lists: a byte stream laid over pieces of memory. Byte k of the stream has one
+ * place. Slicing, merging and composing are arithmetic on numbers; nothing is touched.
+ */
+#ifndef PROTO_FRAG_H
+#define PROTO_FRAG_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct tcpx_frag {
+	uint64_t addr; /* of the memory's own space */
+	uint64_t len;  /* bytes, > 0 once merged    */
+};
+
+/* A list with prefix sums. start[i] is the stream offset of frag[i]; start[count] is the
+ * total. Both arrays are borrowed. */
+struct tcpx_fraglist {
+	const struct tcpx_frag *frag;
+	const uint64_t *start;
+	size_t count;
+};
+
+/* Where a walk through a list stands. */
+struct tcpx_fragpos {
+	size_t index;
+	uint64_t within; /* bytes of frag[index] already passed */
+};
+
+/* Drops empty fragments and joins neighbours that touch, in place; the new count. */
+size_t tcpx_frag_merge(struct tcpx_frag *frag, size_t count);
+/* Writes count + 1 prefix sums; returns the total, or UINT64_MAX on overflow. */
+uint64_t tcpx_frag_sums(const struct tcpx_frag *frag, size_t count, uint64_t *start);
+uint64_t tcpx_frag_total(const struct tcpx_fraglist *l);
+/* Position of stream offset off (<= total), by bisection. */
+struct tcpx_fragpos tcpx_frag_seek(const struct tcpx_fraglist *l, uint64_t off);
+/* Up to cap pieces covering at most len bytes from *pos on, in stream order; advances
+ * *pos behind them, sets *covered to their bytes; returns how many. */
+size_t tcpx_frag_take(const struct tcpx_fraglist *l, struct tcpx_fragpos *pos, uint64_t len,
+		      struct tcpx_frag *out, size_t cap, uint64_t *covered);
+
+/* A piece of a copy between two lists. */
+struct tcpx_span {
+	uint64_t src, dst, len;
+};
+/* Composes two walks of the same stream: up to cap spans covering at most len bytes.
+ * Advances both, sets *covered; returns how many spans. Neighbours that touch on both
+ * sides are one span. */
+size_t tcpx_frag_compose(const struct tcpx_fraglist *src, struct tcpx_fragpos *spos,
+			 const struct tcpx_fraglist *dst, struct tcpx_fragpos *dpos, uint64_t len,
+			 struct tcpx_span *out, size_t cap, uint64_t *covered);
+
+#endif

@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The frame head and the frames with few fields. A parser fills its result only when
+ * every byte was in order.
+ */
+#include "proto/frame.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "proto/wire.h"
+
+static const char *const frame_name[] = {
+	[TCPX_FR_HELLO] = "HELLO",
+	[TCPX_FR_AUTH] = "AUTH",
+	[TCPX_FR_RESUME] = "RESUME",
+	[TCPX_FR_RESUMED] = "RESUMED",
+	[TCPX_FR_REFUSE] = "REFUSE",
+	[TCPX_FR_ACK] = "ACK",
+	[TCPX_FR_PING] = "PING",
+	[TCPX_FR_PONG] = "PONG",
+	[TCPX_FR_HANDLES] = "HANDLES",
+	[TCPX_FR_READY] = "READY",
+	[TCPX_FR_OPEN] = "OPEN",
+	[TCPX_FR_LIST] = "LIST",
+	[TCPX_FR_MATCHED] = "MATCHED",
+	[TCPX_FR_DONE] = "DONE",
+	[TCPX_FR_CANCEL] = "CANCEL",
+	[TCPX_FR_NOTE] = "NOTE",
+	[TCPX_FR_CHANNEL_DOWN] = "CHANNEL_DOWN",
+	[TCPX_FR_FENCED] = "FENCED",
+	[TCPX_FR_CHANNEL_ACK] = "CHANNEL_ACK",
+	[TCPX_FR_BYE] = "BYE",
+};
+
+#define FRAME_NAMES (sizeof(frame_name) / sizeof(frame_name[0]))
+_Static_assert(FRAME_NAMES == TCPX_FR_BYE + 1, "name every frame");
+
+static bool
+frame_known(uint8_t type)
+{
+	return type < FRAME_NAMES && frame_name[type];
+}
+
+const char *
+tcpx_frame_name(uint8_t type)
+{
+	return frame_known(type) ? frame_name[type] : "?";
+}
+
+static uint32_t
+head_check(uint32_t len, uint8_t type, uint64_t number)
+{
+	return (uint32_t)number ^ len ^ type;
+}
+
+void
+tcpx_frame_head_write(uint8_t *dst, uint8_t type, uint64_t number, uint32_t payload_len)
+{
+	uint32_t len = TCPX_FRAME_HEAD + payload_len;
+	struct tcpx_buf b;
+
+	tcpx_buf_init(&b, dst, TCPX_FRAME_HEAD);
+	tcpx_buf_put_u32(&b, len);
+	tcpx_buf_put_u8(&b, type);
+	tcpx_buf_put_u8(&b, 0);
+	tcpx_buf_put_u16(&b, 0);
+	tcpx_buf_put_u64(&b, number);
+	tcpx_buf_put_u32(&b, head_check(len, type, number));
+}
+
+int
+tcpx_frame_head_read(const uint8_t *src, size_t have, struct tcpx_frame_head *out)
+{
+	struct tcpx_frame_head h;
+	struct tcpx_buf b;
+	uint16_t zero;
+
+	if (have < TCPX_FRAME_HEAD)
+		return -EAGAIN;
+	tcpx_buf_init_const(&b, src, TCPX_FRAME_HEAD);
+	h.len = tcpx_buf_get_u32(&b);
+	h.type = tcpx_buf_get_u8(&b);
+	h.flags = tcpx_buf_get_u8(&b);
+	zero = tcpx_buf_get_u16(&b);
+	h.number = tcpx_buf_get_u64(&b);
+	if (tcpx_buf_get_u32(&b) != head_check(h.len, h.type, h.number) || zero || h.flags)
+		return TCPX_EPROTO;
+	if (h.len < TCPX_FRAME_HEAD || h.len > TCPX_FRAME_MAX || !frame_known(h.type))
+		return TCPX_EPROTO;
+	if (tcpx_frame_numbered(h.type) != (h.number != 0))
+		return TCPX_EPROTO;
+	*out = h;
+	return 0;
+}
+
+void
+tcpx_resume_write(struct tcpx_buf *b, const struct tcpx_resume *r)
+{
+	tcpx_buf_put_u64(b, r->session);
+	tcpx_buf_put_u64(b, r->incarnation);
+	tcpx_buf_put_u32(b, r->epoch);
+	tcpx_buf_put_u64(b, r->received);
+	tcpx_buf_put_bytes(b, r->mac, sizeof(r->mac));
+}
+
+int
+tcpx_resume_read(struct tcpx_buf *b, struct tcpx_resume *r)
+{
+	struct tcpx_resume v;
+
+	v.session = tcpx_buf_get_u64(b);
+	v.incarnation = tcpx_buf_get_u64(b);
+	v.epoch = tcpx_buf_get_u32(b);
+	v.received = tcpx_buf_get_u64(b);
+	tcpx_buf_get_bytes(b, v.mac, sizeof(v.mac));
+	if (tcpx_wire_end(b))
+		return TCPX_EPROTO;
+	*r = v;
+	return 0;
+}
+
+void
+tcpx_ready_write(struct tcpx_buf *b, const struct tcpx_readiness *r)
+{
+	tcpx_buf_put_u64(b, r->forward_up);
+	tcpx_buf_put_u64(b, r->backward_up);
+}
+
+int
+tcpx_ready_read(struct tcpx_buf *b, struct tcpx_readiness *r)
+{
+	struct tcpx_readiness v;
+
+	v.forward_up = tcpx_buf_get_u64(b);
+	v.backward_up = tcpx_buf_get_u64(b);
+	if (tcpx_wire_end(b))
+		return TCPX_EPROTO;
+	*r = v;
+	return 0;
+}
+
+void
+tcpx_done_write(struct tcpx_buf *b, const struct tcpx_done *d)
+{
+	tcpx_buf_put_u64(b, d->id);
+	tcpx_buf_put_u32(b, (uint32_t)d->code);
+	tcpx_buf_put_u64(b, d->bytes);
+	tcpx_wire_put_text(b, d->text, sizeof(d->text));
+	tcpx_buf_put_u8(b, d->payload != NULL); /* an answer of 0 bytes is one too */
+	tcpx_buf_put_str(b, (const char *)d->payload, d->payload ? d->payload_len : 0);
+}
+
+int
+tcpx_done_read(struct tcpx_buf *b, struct tcpx_done *d)
+{
+	struct tcpx_done v = { .payload = NULL };
+	bool answers;
+
+	v.id = tcpx_buf_get_u64(b);
+	v.code = (int32_t)tcpx_buf_get_u32(b);
+	v.bytes = tcpx_buf_get_u64(b);
+	tcpx_wire_get_text(b, v.text, sizeof(v.text));
+	answers = tcpx_wire_get_bool(b);
+	v.payload_len = tcpx_buf_get_u16(b);
+	v.payload = tcpx_buf_borrow(b, v.payload_len);
+	if (tcpx_wire_end(b) || v.code > 0 || (v.payload_len && !answers))
+		return TCPX_EPROTO;
+	if (!answers)
+		v.payload = NULL;
+	*d = v;
+	return 0;
+}
+
+void
+tcpx_chan_event_write(struct tcpx_buf *b, const struct tcpx_chan_event *e)
+{
+	tcpx_buf_put_u8(b, e->backward);
+	tcpx_buf_put_u16(b, e->channel);
+	tcpx_buf_put_u16(b, e->generation);
+	tcpx_buf_put_u64(b, e->seq);
+	tcpx_buf_put_u64(b, e->applied);
+	tcpx_wire_put_text(b, e->text, sizeof(e->text));
+}
+
+int
+tcpx_chan_event_read(struct tcpx_buf *b, struct tcpx_chan_event *e)
+{
+	struct tcpx_chan_event v = { .backward = tcpx_wire_get_bool(b) };
+
+	v.channel = tcpx_buf_get_u16(b);
+	v.generation = tcpx_buf_get_u16(b);
+	v.seq = tcpx_buf_get_u64(b);
+	v.applied = tcpx_buf_get_u64(b);
+	tcpx_wire_get_text(b, v.text, sizeof(v.text));
+	if (tcpx_wire_end(b) || v.channel >= TCPX_CHANNELS_MAX)
+		return TCPX_EPROTO;
+	*e = v;
+	return 0;
+}
+
+void
+tcpx_refuse_write(struct tcpx_buf *b, int32_t code, const char *text)
+{
+	tcpx_buf_put_u32(b, (uint32_t)code);
+	tcpx_wire_put_text(b, text, TCPX_TEXT_MAX);
+}
+
+int
+tcpx_refuse_read(struct tcpx_buf *b, int32_t *code, char text[TCPX_TEXT_MAX])
+{
+	int32_t v = (int32_t)tcpx_buf_get_u32(b);
+	char t[TCPX_TEXT_MAX] = "";
+
+	tcpx_wire_get_text(b, t, sizeof(t));
+	if (tcpx_wire_end(b) || v > 0)
+		return TCPX_EPROTO;
+	*code = v;
+	memcpy(text, t, sizeof(t));
+	return 0;
+}

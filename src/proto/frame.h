@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Frames of the control stream: their bytes and nothing else. Every frame is
+ *
+ *	u32 length of all of it (20 .. TCPX_FRAME_MAX)   u8 type   u8 flags   u16 zero
+ *	u64 number (0: not numbered)   u32 check: low half of number xor length xor type,
+ *	then the payload
+ *
+ * Parsing checks every length, enum and count; what a parser accepts its formatter can
+ * write. Version 1 of the protocol.
+ */
+#ifndef PROTO_FRAME_H
+#define PROTO_FRAME_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "proto/pair.h"
+
+#define TCPX_PROTO_VERSION 1
+#define TCPX_FRAME_MAX     16384u
+#define TCPX_FRAME_HEAD    20u
+#define TCPX_NAME_MAX      64  /* bytes with the NUL */
+#define TCPX_NICS_MAX      32
+#define TCPX_CHANNELS_MAX  64  /* each way */
+#define TCPX_NOTE_MAX      8192u
+#define TCPX_TEXT_MAX      160
+#define TCPX_HANDLE_MAX    128
+
+enum tcpx_frame_type {
+	/* of one connection: never numbered */
+	TCPX_FR_HELLO = 1, /* first frame of each side of a new session            */
+	TCPX_FR_AUTH,      /* when a secret is set: keyed hash over both nonces    */
+	TCPX_FR_RESUME,    /* first frame of a connection that resumes a session   */
+	TCPX_FR_RESUMED,
+	TCPX_FR_REFUSE,    /* code and text; the connection ends                   */
+	TCPX_FR_ACK,       /* cumulative: numbers up to here received              */
+	TCPX_FR_PING,
+	TCPX_FR_PONG,
+	/* of the session: numbered, repeated after a resume */
+	TCPX_FR_HANDLES = 32,
+	TCPX_FR_READY,
+	TCPX_FR_OPEN,
+	TCPX_FR_LIST,
+	TCPX_FR_MATCHED,
+	TCPX_FR_DONE,
+	TCPX_FR_CANCEL,
+	TCPX_FR_NOTE,
+	TCPX_FR_CHANNEL_DOWN,
+	TCPX_FR_FENCED,
+	TCPX_FR_CHANNEL_ACK, /* for providers whose channels have no way back      */
+	TCPX_FR_BYE
+};
+
+struct tcpx_frame_head {
+	uint32_t len; /* of the whole frame */
+	uint8_t type, flags;
+	uint64_t number;
+};
+
+static inline bool
+tcpx_frame_numbered(uint8_t type)
+{
+	return type >= TCPX_FR_HANDLES;
+}
+/* "OPEN"; static; "?" for unknown. */
+const char *tcpx_frame_name(uint8_t type);
+
+/* Writes the head of a frame whose payload is len bytes, at dst (TCPX_FRAME_HEAD). */
+void tcpx_frame_head_write(uint8_t *dst, uint8_t type, uint64_t number, uint32_t payload_len);
+/* Reads one. 0; -EAGAIN: fewer than TCPX_FRAME_HEAD bytes; TCPX_EPROTO: not a frame. */
+int tcpx_frame_head_read(const uint8_t *src, size_t have, struct tcpx_frame_head *out);
+
+struct tcpx_hello_nic {
+	char name[32];
+	struct tcpx_pair_nic addr;
+	uint32_t scope;
+	uint16_t port; /* of its control listener; 0 none */
+};
+
+struct tcpx_hello {
+	uint16_t version_min, version_max;
+	uint64_t session;     /* chosen by the opener; the acceptor repeats it      */
+	uint64_t incarnation;
+	uint64_t expect;      /* incarnation the opener means; 0: whoever answers   */
+	uint8_t nonce[16];
+	uint8_t wants_auth;   /* 1: a secret is set on this side                    */
+	char name[TCPX_NAME_MAX];
+	char provider[16];
+	uint16_t channels;    /* each way: wanted by the opener, granted by the acceptor */
+	uint16_t window;
+	uint32_t chunk_max;   /* bytes                                              */
+	uint32_t credit_xfers;      /* that the sender of this frame grants         */
+	uint64_t credit_list_bytes;
+	uint16_t nic_count;
+	struct tcpx_hello_nic nic[TCPX_NICS_MAX];
+};
+
+struct tcpx_resume {
+	uint64_t session, incarnation; /* incarnation of the frame's sender         */
+	uint32_t epoch;                /* rises with each resume                    */
+	uint64_t received;             /* highest number received                   */
+	uint8_t mac[32];               /* keyed hash when a secret is set, else the session
+					* token from HANDLES in the first 16            */
+};
+
+/* Zeros at the end of a handle do not travel: 2 * 62 handles without any fill a frame. */
+struct tcpx_handles {
+	uint8_t token[16];   /* of the session, for RESUME                          */
+	uint16_t count;      /* forward channels first, then as many backward       */
+	uint8_t handle[2 * TCPX_CHANNELS_MAX][TCPX_HANDLE_MAX];
+	uint16_t far_nic[2 * TCPX_CHANNELS_MAX]; /* acceptor's NIC index            */
+	bool usable[2 * TCPX_CHANNELS_MAX];      /* false: the acceptor could not listen */
+};
+
+struct tcpx_readiness {
+	uint64_t forward_up, backward_up; /* bit k: channel k stands               */
+};
+
+enum tcpx_wire_op { TCPX_WIRE_WRITE = 1, TCPX_WIRE_READ = 2, TCPX_WIRE_SEND = 3 };
+enum tcpx_open_flags {
+	TCPX_OPEN_INLINE = 1, /* the payload is in this frame                       */
+	TCPX_OPEN_NOTE = 2,   /* a note is in this frame                            */
+	TCPX_OPEN_MORE = 4    /* LIST frames follow                                 */
+};
+
+/* OPEN; note, list and payload point into the frame. The frame starts with fixed fields,
+ * then note, list operations (proto/runs.h), inline payload. */
+struct tcpx_open {
+	uint64_t id;
+	uint8_t op, flags;
+	uint64_t total;
+	uint32_t chunk;
+	uint64_t tag;          /* SEND */
+	uint32_t entry_count;  /* of the whole list; 0 for SEND */
+	const uint8_t *note;
+	uint16_t note_len;
+	const uint8_t *list;
+	uint16_t list_len;
+	const uint8_t *payload; /* total bytes when INLINE */
+};
+
+struct tcpx_listframe {
+	uint64_t id;
+	bool more;
+	const uint8_t *list;
+	uint16_t list_len;
+};
+
+struct tcpx_done {
+	uint64_t id;
+	int32_t code;            /* 0 or negative                                   */
+	uint64_t bytes;
+	char text[TCPX_TEXT_MAX];
+	const uint8_t *payload;  /* answer of a small READ, else NULL               */
+	uint16_t payload_len;
+};
+
+struct tcpx_chan_event {
+	uint8_t backward;        /* 0: opener sends on it                           */
+	uint16_t channel, generation;
+	uint64_t seq;            /* FENCED: last message taken over; ACK: received  */
+	uint64_t applied;        /* ACK                                             */
+	char text[TCPX_TEXT_MAX];/* CHANNEL_DOWN: why                               */
+};
+
+/* Formatters append the payload (without the head) to b; b goes bad if it does not fit.
+ * Parsers take the payload; 0 or TCPX_EPROTO (logged nowhere: the caller knows more). */
+void tcpx_hello_write(struct tcpx_buf *b, const struct tcpx_hello *h);
+int tcpx_hello_read(struct tcpx_buf *b, struct tcpx_hello *h);
+void tcpx_resume_write(struct tcpx_buf *b, const struct tcpx_resume *r);
+int tcpx_resume_read(struct tcpx_buf *b, struct tcpx_resume *r);
+void tcpx_handles_write(struct tcpx_buf *b, const struct tcpx_handles *h);
+int tcpx_handles_read(struct tcpx_buf *b, struct tcpx_handles *h);
+void tcpx_ready_write(struct tcpx_buf *b, const struct tcpx_readiness *r);
+int tcpx_ready_read(struct tcpx_buf *b, struct tcpx_readiness *r);
+/* Fixed part and, with TCPX_OPEN_NOTE, the note; then the caller appends list operations;
+ * open_finish() adds flags, patches the list length and appends the payload. b must start
+ * at the payload's first byte. */
+void tcpx_open_write(struct tcpx_buf *b, const struct tcpx_open *o);
+void tcpx_open_finish(struct tcpx_buf *b, uint8_t flags, const void *payload, uint16_t payload_len);
+int tcpx_open_read(struct tcpx_buf *b, struct tcpx_open *o);
+void tcpx_listframe_write(struct tcpx_buf *b, uint64_t id); /* then operations, then: */
+void tcpx_listframe_finish(struct tcpx_buf *b, bool more);
+int tcpx_listframe_read(struct tcpx_buf *b, struct tcpx_listframe *l);
+void tcpx_done_write(struct tcpx_buf *b, const struct tcpx_done *d);
+int tcpx_done_read(struct tcpx_buf *b, struct tcpx_done *d);
+void tcpx_chan_event_write(struct tcpx_buf *b, const struct tcpx_chan_event *e);
+int tcpx_chan_event_read(struct tcpx_buf *b, struct tcpx_chan_event *e);
+/* ACK, CANCEL, MATCHED carry one u64; AUTH 32 bytes; NOTE is bytes; PING, PONG nothing;
+ * REFUSE and BYE are code and text: */
+void tcpx_refuse_write(struct tcpx_buf *b, int32_t code, const char *text);
+int tcpx_refuse_read(struct tcpx_buf *b, int32_t *code, char text[TCPX_TEXT_MAX]);
+
+#endif

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * HELLO and HANDLES: what two engines tell each other while a session opens. Versions
+ * stand first and later ones only append to HELLO, so every version can read enough of
+ * every other to say that they have none in common.
+ */
+
+#include "proto/wire.h"
+
+void
+tcpx_hello_write(struct tcpx_buf *b, const struct tcpx_hello *h)
+{
+	tcpx_buf_put_u16(b, h->version_min);
+	tcpx_buf_put_u16(b, h->version_max);
+	tcpx_buf_put_u64(b, h->session);
+	tcpx_buf_put_u64(b, h->incarnation);
+	tcpx_buf_put_u64(b, h->expect);
+	tcpx_buf_put_bytes(b, h->nonce, sizeof(h->nonce));
+	tcpx_buf_put_u8(b, h->wants_auth);
+	tcpx_wire_put_text(b, h->name, sizeof(h->name));
+	tcpx_wire_put_text(b, h->provider, sizeof(h->provider));
+	tcpx_buf_put_u16(b, h->channels);
+	tcpx_buf_put_u16(b, h->window);
+	tcpx_buf_put_u32(b, h->chunk_max);
+	tcpx_buf_put_u32(b, h->credit_xfers);
+	tcpx_buf_put_u64(b, h->credit_list_bytes);
+	tcpx_buf_put_u16(b, h->nic_count);
+	b->bad |= h->nic_count > TCPX_NICS_MAX;
+	for (uint16_t i = 0; !b->bad && i < h->nic_count; i++)
+		tcpx_wire_put_nic(b, &h->nic[i]);
+}
+
+int
+tcpx_hello_read(struct tcpx_buf *b, struct tcpx_hello *h)
+{
+	struct tcpx_hello v = { .version_min = tcpx_buf_get_u16(b) };
+
+	v.version_max = tcpx_buf_get_u16(b);
+	v.session = tcpx_buf_get_u64(b);
+	v.incarnation = tcpx_buf_get_u64(b);
+	v.expect = tcpx_buf_get_u64(b);
+	tcpx_buf_get_bytes(b, v.nonce, sizeof(v.nonce));
+	v.wants_auth = tcpx_wire_get_bool(b);
+	tcpx_wire_get_name(b, v.name, sizeof(v.name));
+	tcpx_wire_get_name(b, v.provider, sizeof(v.provider));
+	v.channels = tcpx_buf_get_u16(b);
+	v.window = tcpx_buf_get_u16(b);
+	v.chunk_max = tcpx_buf_get_u32(b);
+	v.credit_xfers = tcpx_buf_get_u32(b);
+	v.credit_list_bytes = tcpx_buf_get_u64(b);
+	v.nic_count = tcpx_buf_get_u16(b);
+	b->bad |= v.nic_count > TCPX_NICS_MAX;
+	for (uint16_t i = 0; !b->bad && i < v.nic_count; i++)
+		tcpx_wire_get_nic(b, &v.nic[i]);
+
+	if (b->bad || !v.version_min || v.version_min > v.version_max)
+		return TCPX_EPROTO;
+	if (!v.channels || v.channels > TCPX_CHANNELS_MAX || !v.window || !v.chunk_max)
+		return TCPX_EPROTO;
+	*h = v;
+	return 0;
+}
+
+/*
+ * A handle is mostly zeros at its end (providers fill a fixed array), so it travels
+ * without them. HANDLE_NONE in place of its length: the channel is not usable.
+ */
+#define HANDLE_NONE 0xff
+_Static_assert(TCPX_HANDLE_MAX < HANDLE_NONE, "a handle's length is one byte");
+
+static uint8_t
+handle_len(const uint8_t *handle)
+{
+	uint8_t len = TCPX_HANDLE_MAX;
+
+	while (len && !handle[len - 1])
+		len--;
+	return len;
+}
+
+void
+tcpx_handles_write(struct tcpx_buf *b, const struct tcpx_handles *h)
+{
+	tcpx_buf_put_bytes(b, h->token, sizeof(h->token));
+	tcpx_buf_put_u16(b, h->count);
+	b->bad |= h->count > 2 * TCPX_CHANNELS_MAX;
+	for (uint16_t i = 0; !b->bad && i < h->count; i++) {
+		uint8_t len = handle_len(h->handle[i]);
+
+		tcpx_buf_put_u16(b, h->far_nic[i]);
+		tcpx_buf_put_u8(b, h->usable[i] ? len : HANDLE_NONE);
+		if (h->usable[i])
+			tcpx_buf_put_bytes(b, h->handle[i], len);
+	}
+}
+
+int
+tcpx_handles_read(struct tcpx_buf *b, struct tcpx_handles *h)
+{
+	struct tcpx_handles v = { .count = 0 };
+
+	tcpx_buf_get_bytes(b, v.token, sizeof(v.token));
+	v.count = tcpx_buf_get_u16(b);
+	b->bad |= v.count > 2 * TCPX_CHANNELS_MAX || v.count % 2;
+	for (uint16_t i = 0; !b->bad && i < v.count; i++) {
+		uint8_t len;
+
+		v.far_nic[i] = tcpx_buf_get_u16(b);
+		b->bad |= v.far_nic[i] >= TCPX_NICS_MAX;
+		len = tcpx_buf_get_u8(b);
+		v.usable[i] = len != HANDLE_NONE;
+		if (!v.usable[i])
+			continue;
+		b->bad |= len > TCPX_HANDLE_MAX;
+		if (!b->bad)
+			tcpx_buf_get_bytes(b, v.handle[i], len);
+		b->bad |= len != handle_len(v.handle[i]);
+	}
+	if (tcpx_wire_end(b))
+		return TCPX_EPROTO;
+	*h = v;
+	return 0;
+}

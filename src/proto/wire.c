@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The common parts of frames and blobs: texts, names, NICs. Whatever a peer may not say
+ * marks the cursor bad, so a parser asks once, at its end.
+ */
+#include "proto/wire.h"
+
+#include <string.h>
+
+int
+tcpx_wire_end(const struct tcpx_buf *b)
+{
+	return b->bad || b->pos != b->cap ? TCPX_EPROTO : 0;
+}
+
+void
+tcpx_wire_put_text(struct tcpx_buf *b, const char *s, size_t cap)
+{
+	tcpx_buf_put_str(b, s, strnlen(s, cap - 1));
+}
+
+static bool
+is_control(char c)
+{
+	return (unsigned char)c < 0x20 || c == 0x7f;
+}
+
+void
+tcpx_wire_get_text(struct tcpx_buf *b, char *dst, size_t cap)
+{
+	tcpx_buf_get_str(b, dst, cap);
+	for (; *dst; dst++) {
+		if (is_control(*dst))
+			*dst = '?';
+	}
+}
+
+void
+tcpx_wire_get_name(struct tcpx_buf *b, char *dst, size_t cap)
+{
+	tcpx_buf_get_str(b, dst, cap);
+	for (; *dst; dst++)
+		b->bad |= is_control(*dst);
+}
+
+bool
+tcpx_wire_get_bool(struct tcpx_buf *b)
+{
+	uint8_t v = tcpx_buf_get_u8(b);
+
+	b->bad |= v > 1;
+	return v == 1;
+}
+
+static size_t
+ip_bytes(uint8_t family)
+{
+	return family == 4 ? 4 : 16;
+}
+
+void
+tcpx_wire_put_nic(struct tcpx_buf *b, const struct tcpx_hello_nic *n)
+{
+	tcpx_wire_put_text(b, n->name, sizeof(n->name));
+	tcpx_buf_put_u8(b, n->addr.family);
+	tcpx_buf_put_u8(b, n->addr.prefix);
+	tcpx_buf_put_bytes(b, n->addr.ip, ip_bytes(n->addr.family));
+	tcpx_buf_put_u32(b, n->scope);
+	tcpx_buf_put_u16(b, n->port);
+}
+
+void
+tcpx_wire_get_nic(struct tcpx_buf *b, struct tcpx_hello_nic *n)
+{
+	*n = (struct tcpx_hello_nic){ .scope = 0 };
+	tcpx_wire_get_name(b, n->name, sizeof(n->name));
+	n->addr.family = tcpx_buf_get_u8(b);
+	n->addr.prefix = tcpx_buf_get_u8(b);
+	if (n->addr.family != 4 && n->addr.family != 6)
+		b->bad = true;
+	if (n->addr.prefix > 8 * ip_bytes(n->addr.family))
+		b->bad = true;
+	tcpx_buf_get_bytes(b, n->addr.ip, ip_bytes(n->addr.family));
+	n->scope = tcpx_buf_get_u32(b);
+	n->port = tcpx_buf_get_u16(b);
+}

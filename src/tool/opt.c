@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Option tables over getopt_long. A long option's code is LONG_CODE + its index, so that
+ * one switch tells a value from an error; getopt's own messages are never shown.
+ */
+#include "tool/opt.h"
+
+#include <assert.h>
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tool/tool.h"
+
+enum {
+	LONG_CODE = 256,
+	LINE_WIDTH = 80,
+	NAME_WIDTH = 26, /* the first column of --help */
+};
+
+static const struct opt help_opt = { 'h', "help", NULL, "this text" };
+
+void
+opt_init(struct opt_parser *p, const struct opt_command *cmd, int argc, char **argv)
+{
+	char *s = p->shorts;
+
+	assert(cmd->count + 2 <= ARRAY_LEN(p->longs));
+	*p = (struct opt_parser){ .cmd = cmd, .argc = argc, .argv = argv };
+	if (cmd->stop_at_word)
+		*s++ = '+';
+	*s++ = ':'; /* tells a missing value from an unknown option */
+	for (size_t i = 0; i <= cmd->count; i++) {
+		const struct opt *o = i < cmd->count ? &cmd->opts[i] : &help_opt;
+
+		p->longs[i] = (struct option){ o->long_name,
+					       o->arg ? required_argument : no_argument, NULL,
+					       LONG_CODE + (int)i };
+		if (o->short_name) {
+			*s++ = o->short_name;
+			if (o->arg)
+				*s++ = ':';
+		}
+	}
+	optind = 0; /* GNU: forget everything */
+	opterr = 0;
+}
+
+static int
+short_index(const struct opt_command *cmd, int c)
+{
+	for (size_t i = 0; i < cmd->count; i++)
+		if (cmd->opts[i].short_name == c)
+			return (int)i;
+	return (int)cmd->count; /* -h */
+}
+
+/* getopt_long() tells only the code; what was typed stands in argv. */
+static int
+refuse_unknown(const struct opt_parser *p)
+{
+	const struct opt_command *cmd = p->cmd;
+	const char *word = p->argv[optind - 1], *near;
+	char name[64];
+
+	if (optopt >= LONG_CODE) {
+		tool_usage(cmd->name, "--%s takes no value", p->longs[optopt - LONG_CODE].name);
+		return OPT_BAD;
+	}
+	if (optopt) {
+		tool_usage(cmd->name, "unknown option -%c", optopt);
+		return OPT_BAD;
+	}
+	snprintf(name, sizeof(name), "%.*s", (int)strcspn(word, "="), word);
+	near = strlen(name) < 2 ? NULL :
+		tool_nearest(name + 2, &p->longs[0].name, cmd->count + 1, sizeof(p->longs[0]));
+	if (near)
+		tool_usage(cmd->name, "unknown option %s; did you mean --%s?", name, near);
+	else
+		tool_usage(cmd->name, "unknown option %s", name);
+	return OPT_BAD;
+}
+
+int
+opt_next(struct opt_parser *p)
+{
+	int c = getopt_long(p->argc, p->argv, p->shorts, p->longs, NULL);
+	int index;
+
+	if (c == -1) {
+		p->first_word = optind;
+		return OPT_END;
+	}
+	if (c == '?')
+		return refuse_unknown(p);
+	if (c == ':') {
+		index = optopt >= LONG_CODE ? optopt - LONG_CODE : short_index(p->cmd, optopt);
+		tool_usage(p->cmd->name, "--%s needs a value: %s", p->cmd->opts[index].long_name,
+			   p->cmd->opts[index].arg);
+		return OPT_BAD;
+	}
+	index = c >= LONG_CODE ? c - LONG_CODE : short_index(p->cmd, c);
+	if (index == (int)p->cmd->count) {
+		opt_help(p->cmd, stdout);
+		return OPT_HELP;
+	}
+	p->value = optarg;
+	return index;
+}
+
+/* Prints @text from column @indent on, breaking between words. */
+static void
+print_wrapped(FILE *f, const char *text, int indent)
+{
+	int column = indent;
+
+	while (*text) {
+		int len = (int)strcspn(text, " ");
+
+		if (column > indent && column + 1 + len > LINE_WIDTH) {
+			fprintf(f, "\n%*s", indent, "");
+			column = indent;
+		} else if (column > indent) {
+			column += fprintf(f, " ");
+		}
+		column += fprintf(f, "%.*s", len, text);
+		text += len;
+		text += strspn(text, " ");
+	}
+	fputc('\n', f);
+}
+
+static void
+print_option(FILE *f, const struct opt *o)
+{
+	int len = o->short_name ? fprintf(f, "  -%c, --%s", o->short_name, o->long_name)
+				: fprintf(f, "      --%s", o->long_name);
+
+	if (o->arg)
+		len += fprintf(f, " %s", o->arg);
+	if (len > NAME_WIDTH - 2) {
+		fputc('\n', f);
+		len = 0;
+	}
+	fprintf(f, "%*s", NAME_WIDTH - len, "");
+	print_wrapped(f, o->help, NAME_WIDTH);
+}
+
+void
+opt_help(const struct opt_command *cmd, FILE *f)
+{
+	const char *bold = tool_paint(f, TOOL_BOLD), *plain = tool_paint(f, TOOL_PLAIN);
+
+	fprintf(f, "%susage:%s %s %s\n\n", bold, plain, cmd->name, cmd->words);
+	print_wrapped(f, cmd->about, 0);
+	fprintf(f, "\n%soptions%s\n", bold, plain);
+	for (size_t i = 0; i < cmd->count; i++)
+		print_option(f, &cmd->opts[i]);
+	print_option(f, &help_opt);
+	if (cmd->examples)
+		fprintf(f, "\n%sexamples%s\n%s", bold, plain, cmd->examples);
+}
+
+int
+opt_refuse(const struct opt_parser *p, int id, const char *allowed)
+{
+	return tool_usage(p->cmd->name, "--%s %s: %s", p->cmd->opts[id].long_name, p->value,
+			  allowed);
+}
+
+static int
+number_in_range(const struct opt_parser *p, int id, unsigned base, uint64_t min, uint64_t max,
+		uint64_t *out)
+{
+	char lo[32], hi[32], allowed[128];
+	uint64_t v;
+	int rc;
+
+	if (base) {
+		rc = opt_parse_scaled(p->value, base, &v);
+		opt_format_size(min, lo, sizeof(lo));
+		opt_format_size(max, hi, sizeof(hi));
+	} else {
+		rc = strpbrk(p->value, "KMGTkmgt.") ? -EINVAL
+						    : opt_parse_scaled(p->value, 1000, &v);
+		snprintf(lo, sizeof(lo), "%" PRIu64, min);
+		snprintf(hi, sizeof(hi), "%" PRIu64, max);
+	}
+	if (rc || v < min || v > max) {
+		snprintf(allowed, sizeof(allowed), "allowed is %s from %s to %s",
+			 base ? "a size (8K, 1.5M, 1G)" : "a whole number", lo, hi);
+		return opt_refuse(p, id, allowed);
+	}
+	*out = v;
+	return TOOL_OK;
+}
+
+int
+opt_number(const struct opt_parser *p, int id, uint64_t min, uint64_t max, uint64_t *out)
+{
+	return number_in_range(p, id, 0, min, max, out);
+}
+
+int
+opt_size(const struct opt_parser *p, int id, uint64_t min, uint64_t max, uint64_t *out)
+{
+	return number_in_range(p, id, 1024, min, max, out);
+}
+
+int
+opt_choice(const struct opt_parser *p, int id, const char *const *words, int *out)
+{
+	char allowed[256] = "allowed are";
+
+	for (int i = 0; words[i]; i++) {
+		size_t len = strlen(allowed);
+
+		if (!strcmp(p->value, words[i])) {
+			*out = i;
+			return TOOL_OK;
+		}
+		snprintf(allowed + len, sizeof(allowed) - len, "%s %s", i ? "," : "", words[i]);
+	}
+	return opt_refuse(p, id, allowed);
+}
+
+int
+opt_parse_scaled(const char *text, unsigned base, uint64_t *out)
+{
+	static const char suffixes[] = "KMGT";
+	uint64_t scale = 1, v;
+	char *end;
+
+	if (!isdigit((unsigned char)*text)) /* strtoull would take "-1" and " 1" */
+		return -EINVAL;
+	errno = 0;
+	v = strtoull(text, &end, 10);
+	if (errno)
+		return -ERANGE;
+
+	const char *fraction = NULL;
+
+	if (*end == '.') {
+		fraction = end + 1;
+		end += 1 + strspn(end + 1, "0123456789");
+		if (end == fraction || end - fraction > 3)
+			return -EINVAL;
+	}
+	if (*end) {
+		const char *s = strchr(suffixes, toupper((unsigned char)*end));
+
+		if (!s || end[1])
+			return -EINVAL;
+		for (const char *t = suffixes; t <= s; t++)
+			scale *= base;
+	} else if (fraction) {
+		return -EINVAL; /* half a byte */
+	}
+	if (__builtin_mul_overflow(v, scale, &v))
+		return -ERANGE;
+	if (fraction) {
+		uint64_t part = strtoull(fraction, NULL, 10) * scale;
+
+		for (const char *d = fraction; isdigit((unsigned char)*d); d++)
+			part /= 10;
+		if (__builtin_add_overflow(v, part, &v))
+			return -ERANGE;
+	}
+	*out = v;
+	return 0;
+}
+
+const char *
+opt_format_size(uint64_t bytes, char *buf, size_t cap)
+{
+	static const char suffixes[] = "\0KMGT";
+	int i = 0;
+
+	while (bytes && bytes % 1024 == 0 && i < 4) {
+		bytes /= 1024;
+		i++;
+	}
+	if (suffixes[i])
+		snprintf(buf, cap, "%" PRIu64 "%c", bytes, suffixes[i]);
+	else
+		snprintf(buf, cap, "%" PRIu64, bytes);
+	return buf;
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Text and numbers for people: escapes, and quantities with a fitting unit. Texts from
+ * outside may hold any bytes; what leaves here is UTF-8 and harmless in its place.
+ */
+#ifndef TOOL_OUT_TEXT_H
+#define TOOL_OUT_TEXT_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#define OUT_QUANTITY 32 /* room that any of the texts below needs */
+
+/* Bytes of the UTF-8 character at @s; 0 if there is none (or at the end). */
+size_t out_utf8_len(const char *s);
+/* A copy with U+FFFD for what is not UTF-8; the caller frees it. NULL: out of memory. */
+char *out_utf8_clean(const char *s);
+
+/* @s for a terminal: control characters, which could command it, and what is not UTF-8
+ * become '?'. */
+void out_plain(FILE *f, const char *s);
+/* @s as text or attribute value of HTML or SVG: & < > " ' escaped, control characters
+ * (which XML forbids) replaced. */
+void out_escape(FILE *f, const char *s);
+/* @json inside <script>: no "<" is left in it. */
+void out_script_json(FILE *f, const char *json);
+/* @s as a CSV field: quoted when it holds a quote, comma or line end. */
+void out_csv_text(FILE *f, const char *s);
+
+/* Each writes at most OUT_QUANTITY bytes into @buf and returns it. */
+
+/* "64 MiB", "1.5 KiB", "100 B": sizes that people type are powers of 1024. */
+const char *out_size(uint64_t bytes, char *buf);
+/* "67.1 MB", "1.07 GB": amounts that were moved are powers of 1000. */
+const char *out_amount(uint64_t bytes, char *buf);
+/* "8.40 µs", "12.3 ms", "1.20 s"; three digits. */
+const char *out_time(double us, char *buf);
+/* Three significant digits, plain notation: "0.123", "12.3", "1230". */
+const char *out_digits(double v, char *buf);
+
+#endif

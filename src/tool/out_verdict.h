@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the figures say, in sentences. Plain text; the printers escape and place it.
+ */
+#ifndef TOOL_OUT_VERDICT_H
+#define TOOL_OUT_VERDICT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "tool/row.h"
+
+/* "1 GiB write at 5.21 GB/s over 4 NICs, 97 % of what raw sockets carry." */
+void out_verdict_speed(const struct row *row, char *buf, size_t cap);
+/* "All 24.2 GB arrived as sent.", "3 bytes were wrong.", "Not checked." Over all rows. */
+void out_verdict_check(const struct result *r, char *buf, size_t cap);
+/* What bounds the speed, as far as the record can tell. */
+void out_verdict_limit(const struct result *r, const struct row *row, char *buf, size_t cap);
+
+/* --lat: the row measured half round trips. */
+bool row_is_latency(const struct row *row);
+bool row_has_baseline(const struct row *row);
+/* No row has a wrong byte. */
+bool result_is_right(const struct result *r);
+
+#endif

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What stands above the rows: the session, its NICs, the settings and their sources, and
+ * where NICs, GPUs and nodes sit in this machine.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cfg.h"
+#include "base/parse.h"
+#include "host/host.h"
+#include "tool/perf_row.h"
+#include "tool/tool.h"
+
+enum { NICS = 64, GPUS = 64 };
+
+static void
+fill_nics(struct perf *p, struct result *r)
+{
+	struct tcpx_nic_info nic[NICS];
+	size_t n = NICS;
+
+	if (tcpx_query_nics(p->engine, nic, &n))
+		return;
+	for (size_t i = 0; i < n && i < NICS; i++) {
+		struct result_nic *to = LIST_ADD(&r->nics);
+
+		snprintf(to->name, sizeof(to->name), "%s", nic[i].name);
+		snprintf(to->addr, sizeof(to->addr), "%s", nic[i].addr);
+		to->numa = nic[i].numa;
+		to->gbps = nic[i].gbps;
+	}
+}
+
+static void
+fill_settings(const struct perf_args *a, struct result *r)
+{
+	const char *caller[PERF_SETTINGS + 2];
+	char nics[4096];
+	struct tcpx_cfg *cfg;
+	size_t n = 0;
+
+	for (; n < a->setting_count; n++)
+		caller[n] = a->settings[n];
+	if (a->nics) {
+		snprintf(nics, sizeof(nics), "TCPX_NICS=%s", a->nics);
+		caller[n++] = nics;
+	}
+	caller[n] = NULL;
+	if (tcpx_cfg_load_system(caller, &cfg))
+		return;
+	for (unsigned i = 0; tcpx_setting_at(i); i++) {
+		const char *source = tcpx_cfg_source(cfg, (enum tcpx_setting)i);
+
+		result_add_setting(r, tcpx_setting_at(i)->name,
+				   tcpx_cfg_str(cfg, (enum tcpx_setting)i),
+				   strcmp(source, "caller") ? source : "flag");
+	}
+	tcpx_cfg_free(cfg);
+}
+
+static void
+add_place(struct result *r, const char *kind, const char *name, const char *pci, int numa,
+	  const struct tcpx_cpuset *cpus)
+{
+	struct result_place *to = LIST_ADD(&r->topology);
+
+	snprintf(to->kind, sizeof(to->kind), "%s", kind);
+	snprintf(to->name, sizeof(to->name), "%s", name);
+	snprintf(to->pci, sizeof(to->pci), "%s", pci);
+	to->numa = numa;
+	tcpx_cpuset_format(cpus, to->cpus, sizeof(to->cpus));
+}
+
+/* A machine that cannot be read leaves the list shorter; nothing depends on it. */
+static void
+fill_topology(struct result *r)
+{
+	struct tcpx_host_cpus *cpus = calloc(1, sizeof(*cpus));
+	struct tcpx_host_gpu *gpu = calloc(GPUS, sizeof(*gpu));
+	struct tcpx_host_nic *nic = NULL;
+	unsigned n = 0;
+	char name[64];
+
+	if (cpus && !tcpx_host_cpus(NULL, cpus))
+		for (unsigned i = 0; i < cpus->node_count; i++) {
+			snprintf(name, sizeof(name), "node%d", cpus->node[i].id);
+			add_place(r, "node", name, "", cpus->node[i].id, &cpus->node[i].cpus);
+		}
+	if (!tcpx_host_nics_read(NULL, &nic, &n))
+		for (unsigned i = 0; i < n; i++)
+			if (nic[i].hardware)
+				add_place(r, "nic", nic[i].name, nic[i].place.pci,
+					  nic[i].place.numa, &nic[i].place.local_cpus);
+	n = 0;
+	if (gpu && !tcpx_host_gpus(NULL, gpu, GPUS, &n))
+		for (unsigned i = 0; i < n; i++) {
+			snprintf(name, sizeof(name), "gpu%u", i);
+			add_place(r, "gpu", name, gpu[i].place.pci, gpu[i].place.numa,
+				  &gpu[i].place.local_cpus);
+		}
+	free(nic);
+	free(gpu);
+	free(cpus);
+}
+
+void
+perf_fill_result(struct perf *p, struct result *r)
+{
+	struct tcpx_peer_info info = { .struct_size = sizeof(info) };
+
+	snprintf(r->role, sizeof(r->role), "%s", p->args->self ? "self" : "client");
+	snprintf(r->peer, sizeof(r->peer), "%s", p->peer_name);
+	if (!tcpx_peer_query(p->peer, &info)) {
+		snprintf(r->provider, sizeof(r->provider), "%s", info.provider);
+		r->setup_ms = (double)info.setup_ns / 1e6;
+	}
+	fill_nics(p, r);
+	fill_settings(p->args, r);
+	fill_topology(r);
+}
+
+/* How many sending channels each NIC has; 0 for one that has none. */
+static uint32_t
+channels_of(const struct usage *u, const char *nic)
+{
+	uint32_t n = 0;
+
+	for (size_t i = 0; i < u->channels; i++)
+		n += u->channel[i].sending && u->channel[i].up && !strcmp(u->channel[i].nic, nic);
+	return n;
+}
+
+void
+perf_print_session(struct perf *p, FILE *f)
+{
+	struct tcpx_peer_info info = { .struct_size = sizeof(info) };
+	struct usage *u = calloc(1, sizeof(*u));
+	struct tcpx_nic_info nic[NICS];
+	size_t n = NICS;
+	uint32_t low = UINT32_MAX, high = 0;
+	char chunk[24];
+
+	if (!u || tcpx_peer_query(p->peer, &info) || tcpx_query_nics(p->engine, nic, &n)) {
+		free(u);
+		return;
+	}
+	n = n < NICS ? n : NICS;
+	usage_read(p->engine, p->peer_name, u);
+	for (size_t i = 0; i < n; i++) {
+		uint32_t count = channels_of(u, nic[i].name);
+
+		low = count < low ? count : low;
+		high = count > high ? count : high;
+	}
+	fprintf(f, "# %" PRIu32 " channel%s: ", info.channels_tx, info.channels_tx == 1 ? "" : "s");
+	if (low == high)
+		fprintf(f, "%" PRIu32 " per NIC (", high);
+	else
+		fprintf(f, "%" PRIu32 " to %" PRIu32 " per NIC (", low, high);
+	for (size_t i = 0; i < n; i++)
+		fprintf(f, "%s%s", i ? " " : "", nic[i].name);
+	fprintf(f, "), provider %s, chunk at most %s, window %" PRIu32 ", %zu I/O thread%s, set up in"
+		" %.1f ms\n", info.provider, tcpx_format_size(info.chunk_bytes, chunk, sizeof(chunk)),
+		info.window_slots, u->threads, u->threads == 1 ? "" : "s",
+		(double)info.setup_ns / 1e6);
+	for (size_t i = 0; i < n; i++)
+		if (!channels_of(u, nic[i].name) && info.channels_wanted >= n)
+			fprintf(stderr, "%swarning:%s NIC %s (%s) has no channel: the session is"
+				" degraded\n", tool_paint(stderr, TOOL_YELLOW),
+				tool_paint(stderr, TOOL_PLAIN), nic[i].name, nic[i].addr);
+	if (info.channels_tx < info.channels_wanted)
+		fprintf(stderr, "%swarning:%s %" PRIu32 " of %" PRIu32 " channels are open: the"
+			" session is degraded\n", tool_paint(stderr, TOOL_YELLOW),
+			tool_paint(stderr, TOOL_PLAIN), info.channels_tx, info.channels_wanted);
+	free(u);
+}

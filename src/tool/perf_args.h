@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The command line of `tcpx perf` and `tcpx serve` as one struct, checked. Also the
+ * engine settings that both make of it.
+ */
+#ifndef TOOL_PERF_ARGS_H
+#define TOOL_PERF_ARGS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "tool/job.h"
+#include "tool/opt.h"
+#include "tool/out.h"
+
+enum { PERF_PORT = 28515, PERF_SETTINGS = 16, PERF_SIZES = 256 };
+
+struct perf_args {
+	/* perf */
+	const char *host;          /* "HOST[:PORT]"; NULL with --self              */
+	bool self, lat, spin, baseline;
+	enum job_op op;
+	bool bi;
+	uint64_t begin, end, factor, step;
+	uint64_t iters;            /* 0: as many as fill PERF_RUN_NS               */
+	uint64_t warmup, depth, descs, duration_s, pairs;
+	bool check;
+	const char *peer_nics;     /* for --self's server; NULL: as --nics         */
+	enum out_format format;
+	const char *json, *report; /* files; NULL none                             */
+	/* serve */
+	bool once;
+	int ready_fd;              /* the metadata blob is written there; -1 none  */
+	const char *port;
+	/* both */
+	uint64_t timeout_s;
+	const char *nics, *dist;
+	char settings[PERF_SETTINGS][128]; /* "TCPX_CHUNK=1048576"                 */
+	size_t setting_count;
+};
+
+/* TOOL_OK, or an exit code after a message. -1: help was printed, exit with 0. */
+int perf_args_parse(struct perf_args *a, int argc, char **argv);
+int serve_args_parse(struct perf_args *a, int argc, char **argv);
+
+/* The sizes of the sweep, at most PERF_SIZES. Returns how many. */
+size_t perf_args_sizes(const struct perf_args *a, uint64_t sizes[PERF_SIZES]);
+
+/* Opens an engine that listens on @listen with these settings and @nics. Returns a code
+ * of tcpx_open(). */
+int perf_open_engine(const struct perf_args *a, const char *listen, const char *nics,
+		     tcpx_engine **engine);
+
+#endif

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The measuring side: its engine, its session with the server, its memory. Made once a
+ * run; load, latency and baseline measure with it.
+ */
+#ifndef TOOL_PERF_CLIENT_H
+#define TOOL_PERF_CLIENT_H
+
+#include <sys/types.h>
+
+#include "tool/job.h"
+#include "tool/perf_args.h"
+#include "tool/perf_layout.h"
+
+struct perf {
+	const struct perf_args *args;
+	tcpx_engine *engine;
+	tcpx_peer *peer;
+	pid_t child;             /* the server of --self; 0 none                   */
+	char peer_name[64];
+	struct job job;
+	struct job_case at;      /* the size being measured                        */
+	struct layouts lay;      /* of it                                          */
+	struct layout_mem out, in;
+	uint64_t far_out, far_in; /* the server's memory for either way            */
+	struct job_inbox inbox;
+	json_t *server;          /* its job_ok: NICs, threads                      */
+};
+
+/* Opens engine and session (with --self also the server). TOOL_OK, or an exit code after
+ * a message; then nothing is left open. */
+int perf_open(struct perf *p, const struct perf_args *args);
+void perf_close(struct perf *p);
+
+/* Tells the server the job; both sides allocate for sizes up to @size_max. */
+int perf_begin_job(struct perf *p, uint64_t size_max);
+/* Both sides make the layouts of @size. */
+int perf_begin_case(struct perf *p, uint64_t size);
+
+/* Sends @msg (its reference is taken; NULL for none) as @type and waits for the answer
+ * @want, a new reference. Codes of the session; TCPX_ESTATE after an error message of
+ * the server (printed); TCPX_ETIMEDOUT. */
+TCPX_MUST_CHECK int perf_ask(struct perf *p, const char *type, json_t *msg, const char *want,
+			     json_t **reply);
+/* The same for an answer that says only that it is done. */
+TCPX_MUST_CHECK int perf_tell(struct perf *p, const char *type, json_t *msg, const char *want);
+/* Waits for a message that the server sends by itself. */
+TCPX_MUST_CHECK int perf_await(struct perf *p, const char *want, uint64_t timeout_ms,
+			       json_t **reply);
+
+#endif

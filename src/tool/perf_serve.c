@@ -1,0 +1,379 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Guests and their messages. What a client says is checked in job.c; what it makes the
+ * server allocate is bounded by the machine's memory.
+ */
+#include "tool/perf_serve.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "tool/tool.h"
+
+#define LEAVE_NS (2 * TCPX_SEC) /* a guest that said goodbye closes first, within this */
+
+static const char name[] = "tcpx serve";
+
+void
+serve_init(struct serve *s, tcpx_engine *engine)
+{
+	*s = (struct serve){ .engine = engine };
+	tcpx_node_init(&s->guests);
+}
+
+static void
+end_job(struct serve *s, struct guest *g)
+{
+	guest_end_case(s, g);
+	layout_mem_close(s->engine, &g->out);
+	layout_mem_close(s->engine, &g->in);
+	if (g->client_in)
+		(void)tcpx_mem_forget(s->engine, g->client_in);
+	g->client_in = 0;
+	if (g->back)
+		tcpx_peer_drop(g->back);
+	g->back = NULL;
+	g->has_job = false;
+}
+
+static void
+drop_guest(struct serve *s, struct guest *g, const char *why)
+{
+	if (!s->quiet)
+		printf("client %s %s after %" PRIu64 " runs\n", g->name, why, g->runs);
+	fflush(stdout);
+	s->served++;
+	s->wrong += g->wrong;
+	end_job(s, g);
+	tcpx_peer_drop(g->peer);
+	job_inbox_fini(&g->inbox);
+	tcpx_chain_remove(&g->node);
+	free(g);
+}
+
+void
+serve_fini(struct serve *s)
+{
+	tcpx_chain_each(node, after, &s->guests)
+		drop_guest(s, tcpx_container(node, struct guest, node), "was here");
+}
+
+/* The client is told once, and its run is over. */
+void
+guest_fail(struct guest *g, const char *what, int rc)
+{
+	char text[256];
+
+	snprintf(text, sizeof(text), "%s: %s (%s)", what, tcpx_strerror(rc),
+		 tcpx_strerror_name(rc));
+	tool_fail(TOOL_FINDING, name, "client %s: %s", g->name, text);
+	g->run.on = false;
+	if (job_send(g->peer, "error", json_pack("{s:s}", "text", text)))
+		return; /* it is gone: the sweep will see that */
+}
+
+static struct guest *
+find_guest(struct serve *s, const char *sender)
+{
+	struct guest *g;
+
+	tcpx_chain_each(node, after, &s->guests) {
+		g = tcpx_container(node, struct guest, node);
+		if (!strcmp(g->name, sender))
+			return g;
+	}
+	g = calloc(1, sizeof(*g));
+	if (!g || tcpx_peer_find(s->engine, sender, &g->peer)) {
+		free(g);
+		return NULL;
+	}
+	snprintf(g->name, sizeof(g->name), "%s", sender);
+	tcpx_chain_add(&s->guests, &g->node);
+	return g;
+}
+
+/* NICs with their addresses, for the baseline's connections and for the client's print. */
+static json_t *
+format_nics(tcpx_engine *engine)
+{
+	struct tcpx_nic_info nic[64];
+	size_t n = ARRAY_LEN(nic);
+	json_t *list = json_array();
+
+	if (tcpx_query_nics(engine, nic, &n))
+		n = 0;
+	for (size_t i = 0; i < n && i < ARRAY_LEN(nic); i++)
+		json_array_append_new(list, json_pack("{s:s, s:s}", "name", nic[i].name, "addr",
+						      nic[i].addr));
+	return list;
+}
+
+static int
+add_blob(struct serve *s, json_t *reply, const char *member, uint64_t region)
+{
+	uint8_t blob[256];
+	size_t len = sizeof(blob);
+	int rc = tcpx_mem_export(s->engine, region, blob, &len);
+
+	if (!rc)
+		json_object_set_new(reply, member, job_hex(blob, len));
+	return rc;
+}
+
+static int
+take_job(struct serve *s, struct guest *g, const json_t *msg)
+{
+	uint8_t blob[256];
+	size_t len = 0;
+	json_t *reply;
+	int rc;
+
+	end_job(s, g);
+	rc = job_parse(msg, &g->job);
+	if (!rc)
+		rc = job_bytes(msg, "client_in", blob, sizeof(blob), &len);
+	if (!rc && len)
+		rc = tcpx_mem_import(s->engine, blob, len, &g->client_in);
+	if (!rc && job_has_out(&g->job))
+		rc = layout_mem_open(s->engine, g->job.depth * g->job.span_bytes,
+				     TCPX_MEM_REMOTE_WRITE, &g->out);
+	if (!rc && job_has_in(&g->job))
+		rc = layout_mem_open(s->engine, g->job.depth * g->job.span_bytes,
+				     TCPX_MEM_REMOTE_READ, &g->in);
+	if (rc)
+		return rc;
+	reply = json_pack("{s:s, s:o}", "version", tcpx_version(), "nics", format_nics(s->engine));
+	if (g->out.addr)
+		rc = add_blob(s, reply, "server_out", g->out.region);
+	if (!rc && g->in.addr)
+		rc = add_blob(s, reply, "server_in", g->in.region);
+	if (rc) {
+		json_decref(reply);
+		return rc;
+	}
+	g->has_job = true;
+	if (!s->quiet)
+		printf("client %s: %s %s, %" PRIu64 " MiB\n", g->name, job_op_names[g->job.op],
+		       g->job.lat ? "latency" : g->job.bi ? "bi" : "uni",
+		       (g->out.len + g->in.len) >> 20);
+	fflush(stdout);
+	return job_send(g->peer, "job_ok", reply);
+}
+
+static int
+take_case(struct serve *s, struct guest *g, const json_t *msg)
+{
+	int rc = job_case_parse(msg, &g->job, &g->at);
+
+	if (rc)
+		return rc;
+	if (layout_span(g->at.size, g->at.descs) > g->job.span_bytes)
+		return tcpx_fail(TCPX_SUB_TOOL, TCPX_ERANGE, "a case of %" PRIu64 " bytes in %" PRIu64
+				 " pieces needs more than the job's %" PRIu64 " bytes", g->at.size,
+				 g->at.descs, g->job.span_bytes);
+	guest_end_case(s, g);
+	rc = layouts_init(&g->lay, g->at.size, g->at.descs, g->at.seed);
+	return rc ? rc : job_send(g->peer, "case_ok", NULL);
+}
+
+static int
+take_arm(struct guest *g, const json_t *msg)
+{
+	int rc = job_number(msg, "seed", 0, INT64_MAX, &g->check_seed);
+
+	for (uint64_t d = 0; !rc && d < g->job.depth; d++) {
+		if (g->out.addr)
+			layout_poison(&g->lay.server_out, g->out.addr + d * g->lay.span,
+				      g->check_seed + 2);
+		if (g->in.addr)
+			layout_fill(&g->lay.server_in, g->in.addr + d * g->lay.span,
+				    pattern_of(g->check_seed + 1, d));
+	}
+	return rc ? rc : job_send(g->peer, "armed", NULL);
+}
+
+static int
+take_verify(struct guest *g, const json_t *msg)
+{
+	struct layout_verdict total = { 0 };
+	uint64_t chunk;
+	int rc = job_number(msg, "chunk", 0, INT64_MAX, &chunk);
+
+	for (uint64_t d = 0; !rc && g->out.addr && d < g->job.depth; d++) {
+		struct layout_verdict v;
+
+		layout_verify(&g->lay.server_out, g->out.addr + d * g->lay.span, g->check_seed, d,
+			      g->job.depth, g->check_seed + 2, chunk, &v);
+		if (v.wrong && !total.wrong)
+			total = v;
+		else
+			total.wrong += v.wrong;
+	}
+	if (rc)
+		return rc;
+	g->wrong += total.wrong;
+	return job_send(g->peer, "verdict", json_pack("{s:I, s:s}", "wrong",
+						      (json_int_t)total.wrong, "text", total.text));
+}
+
+static int
+take_raw(struct guest *g, const json_t *msg)
+{
+	const json_t *conns = json_object_get(msg, "conns");
+	struct baseline_plan *plan = calloc(1, sizeof(*plan));
+	uint64_t threads = 1;
+	uint16_t port;
+	int rc;
+
+	if (!plan)
+		return -ENOMEM;
+	*plan = (struct baseline_plan){
+		.echo = json_is_true(json_object_get(msg, "echo")), .out = &g->lay.server_out,
+		.in = &g->lay.server_in, .out_mem = g->out.addr, .in_mem = g->in.addr,
+		.span = g->lay.span, .depth = g->job.depth, .conns = json_array_size(conns) };
+	rc = job_number(msg, "threads", 1, BASELINE_THREADS, &threads);
+	if (!rc)
+		rc = job_number(msg, "token", 0, INT64_MAX, &plan->token);
+	if (!rc && (!plan->conns || plan->conns > BASELINE_CONNS))
+		rc = tcpx_fail(TCPX_SUB_TOOL, TCPX_EBLOB, "message raw: %zu connections, allowed"
+			       " are 1 to %d", plan->conns, BASELINE_CONNS);
+	for (size_t i = 0; !rc && i < plan->conns; i++) {
+		plan->conn[i].out = json_integer_value(json_array_get(conns, i)) != 0;
+		if (!(plan->conn[i].out ? g->out.addr : g->in.addr))
+			rc = tcpx_fail(TCPX_SUB_TOOL, TCPX_EBLOB, "message raw: connection %zu has"
+				       " a direction that the job has not", i);
+	}
+	plan->threads = (unsigned)threads;
+	baseline_close(g->raw);
+	g->raw = NULL;
+	if (!rc)
+		rc = baseline_serve(plan, &port, &g->raw);
+	free(plan);
+	return rc ? rc : job_send(g->peer, "raw_ok", json_pack("{s:i}", "port", (int)port));
+}
+
+static int
+take_raw_call(struct guest *g, const json_t *msg)
+{
+	uint64_t bytes;
+	int rc = job_number(msg, "bytes", 1, 1 << 30, &bytes);
+
+	if (!rc && g->raw)
+		baseline_set_call(g->raw, bytes);
+	return rc ? rc : job_send(g->peer, "raw_called", NULL);
+}
+
+static int
+take_mark(struct guest *g)
+{
+	struct usage *u = calloc(1, sizeof(*u));
+	int rc = -ENOMEM;
+
+	if (u) {
+		usage_read_process(u);
+		rc = job_send(g->peer, "marked", usage_format(u));
+	}
+	free(u);
+	return rc;
+}
+
+static int
+take_look(struct serve *s, struct guest *g)
+{
+	struct usage *u = calloc(1, sizeof(*u));
+	int rc = -ENOMEM;
+
+	if (u) {
+		usage_read(s->engine, g->name, u);
+		rc = job_send(g->peer, "view", usage_format(u));
+	}
+	free(u);
+	return rc;
+}
+
+static void
+take_message(struct serve *s, struct guest *g, const json_t *msg)
+{
+	const char *t = job_text(msg, "t");
+	int rc;
+
+	if (!strcmp(t, "bye")) {
+		end_job(s, g);
+		g->leaving = true;
+		g->left_ns = tcpx_clock_now(&tcpx_clock_system);
+		return;
+	}
+	if (!strcmp(t, "job"))
+		rc = take_job(s, g, msg);
+	else if (!strcmp(t, "mark"))
+		rc = take_mark(g);
+	else if (!strcmp(t, "look"))
+		rc = take_look(s, g);
+	else if (!g->has_job)
+		rc = tcpx_fail(TCPX_SUB_TOOL, TCPX_ESTATE, "message '%.32s' before any job", t);
+	else if (!strcmp(t, "case"))
+		rc = take_case(s, g, msg);
+	else if (!g->lay.span)
+		rc = tcpx_fail(TCPX_SUB_TOOL, TCPX_ESTATE, "message '%.32s' before any case", t);
+	else if (!strcmp(t, "arm"))
+		rc = take_arm(g, msg);
+	else if (!strcmp(t, "run"))
+		rc = guest_begin_run(s, g, msg);
+	else if (!strcmp(t, "verify"))
+		rc = take_verify(g, msg);
+	else if (!strcmp(t, "raw"))
+		rc = take_raw(g, msg);
+	else if (!strcmp(t, "raw_call"))
+		rc = take_raw_call(g, msg);
+	else
+		rc = tcpx_fail(TCPX_SUB_TOOL, TCPX_EBLOB, "message '%.32s' is not known", t);
+	if (rc)
+		guest_fail(g, t, rc);
+}
+
+void
+serve_note(struct serve *s, tcpx_note *note)
+{
+	struct guest *g = find_guest(s, tcpx_note_sender(note));
+	size_t len;
+	const char *data = tcpx_note_data(note, &len);
+	json_t *msg;
+
+	if (g && len == 1)
+		guest_note_of_run(s, g, data[0]);
+	else if (g && !job_inbox_feed(&g->inbox, data, len, &msg)) {
+		take_message(s, g, msg);
+		json_decref(msg);
+	}
+	tcpx_note_free(note);
+}
+
+void
+serve_sweep(struct serve *s)
+{
+	uint64_t now = tcpx_clock_now(&tcpx_clock_system);
+
+	tcpx_chain_each(node, after, &s->guests) {
+		struct guest *g = tcpx_container(node, struct guest, node);
+		struct tcpx_peer_info info = { .struct_size = sizeof(info) };
+
+		if (!tcpx_peer_query(g->peer, &info) && info.status && info.status != -EAGAIN)
+			drop_guest(s, g, g->leaving ? "is done" : "has gone");
+		else if (g->leaving && now - g->left_ns > LEAVE_NS)
+			drop_guest(s, g, "is done");
+	}
+}
+
+bool
+serve_pump(struct serve *s, tcpx_xfer **oldest)
+{
+	bool spin = false;
+
+	*oldest = NULL;
+	tcpx_chain_each(node, after, &s->guests)
+		spin |= guest_pump(s, tcpx_container(node, struct guest, node), oldest);
+	return spin;
+}

@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The server's part in a run: for WRITE and READ it only hears the notes that end it; for
+ * SEND/RECV it posts the other halves; with --lat it sends each ping back.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tool/perf_serve.h"
+#include "tool/tool.h"
+
+static uint64_t
+min_u64(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+/* Tells the client our side of the run. */
+static void
+end_run(struct serve *s, struct guest *g)
+{
+	struct usage *u = calloc(2, sizeof(*u));
+	int rc = -ENOMEM;
+
+	g->run.on = false;
+	g->runs++;
+	if (u) {
+		usage_read(s->engine, g->name, &u[0]);
+		usage_add_difference(&u[1], &g->run.before, &u[0]);
+		rc = job_send(g->peer, "ran", usage_format(&u[1]));
+	}
+	free(u);
+	if (rc)
+		guest_fail(g, "the result of a run", rc);
+}
+
+/* A handle by which we can post to the client: its engine may not be reachable through
+ * the session that it opened. */
+static int
+find_back(struct serve *s, struct guest *g)
+{
+	if (g->back)
+		return 0;
+	return tcpx_peer_add(s->engine, g->job.meta, g->job.meta_len, &g->back);
+}
+
+static int
+prepare_pongs(struct serve *s, struct guest *g)
+{
+	struct tcpx_desc d;
+	int rc = find_back(s, g);
+
+	if (!rc)
+		rc = tcpx_peer_wait(g->back, 5000);
+	if (rc || g->pong[0])
+		return rc;
+	layout_descs(&g->lay.server_in, g->in.region, 0, &d);
+	rc = tcpx_list_prepare(s->engine, &d, 1, &g->pong_list[0]);
+	if (rc)
+		return rc;
+	layout_descs(&g->lay.client_in, g->client_in, 0, &d);
+	rc = tcpx_list_prepare(s->engine, &d, 1, &g->pong_list[1]);
+	for (int i = 0; !rc && i < PONG_SLOTS; i++)
+		rc = tcpx_xfer_prepare(g->back, TCPX_OP_WRITE, g->pong_list[0], g->pong_list[1],
+				       &g->pong[i]);
+	return rc;
+}
+
+static int
+post_half(struct guest *g, enum tcpx_op op, uint64_t n, tcpx_xfer **xfer)
+{
+	bool recv = op == TCPX_OP_RECV;
+	const struct layout *l = recv ? &g->lay.server_out : &g->lay.server_in;
+	uint64_t d = n % g->job.depth, region = recv ? g->out.region : g->in.region;
+	struct tcpx_desc *desc = calloc(l->count, sizeof(*desc));
+	int rc;
+
+	if (!desc)
+		return -ENOMEM;
+	layout_descs(l, region, d * g->lay.span, desc);
+	rc = recv ? tcpx_recv(g->peer, desc, l->count, d, xfer)
+		  : tcpx_send(g->back, desc, l->count, d, xfer);
+	free(desc);
+	return rc;
+}
+
+/* Keeps up to depth receives and sends posted; a pong is sent when its ping is here. */
+static int
+post_halves(struct guest *g)
+{
+	struct guest_run *r = &g->run;
+	uint64_t depth = g->job.depth, may_send = 0;
+	int rc = 0;
+
+	while (!rc && r->recv_posted < min_u64(r->iters, r->received + depth)) {
+		rc = post_half(g, TCPX_OP_RECV, r->recv_posted, &g->recv[r->recv_posted % depth]);
+		r->recv_posted += !rc;
+	}
+	if (g->job.lat)
+		may_send = min_u64(r->received, r->sent + 1);
+	else if (g->job.bi)
+		may_send = min_u64(r->iters, r->sent + depth);
+	while (!rc && r->send_posted < may_send) {
+		rc = post_half(g, TCPX_OP_SEND, r->send_posted, &g->send[r->send_posted % depth]);
+		r->send_posted += !rc;
+	}
+	return rc;
+}
+
+int
+guest_begin_run(struct serve *s, struct guest *g, const json_t *msg)
+{
+	struct guest_run *r = &g->run;
+	uint64_t iters;
+	int rc = job_number(msg, "iters", 1, INT64_MAX, &iters);
+
+	if (rc)
+		return rc;
+	memset(r, 0, sizeof(*r));
+	r->iters = iters;
+	if (g->job.op == JOB_SENDRECV) {
+		rc = job_has_in(&g->job) ? find_back(s, g) : 0;
+		if (!rc)
+			rc = post_halves(g);
+	} else if (g->job.lat) {
+		r->notes_left = iters;
+		rc = g->job.op == JOB_WRITE ? prepare_pongs(s, g) : 0;
+	} else {
+		r->notes_left = min_u64(iters, g->job.depth) * (g->job.bi ? 2 : 1);
+	}
+	if (rc)
+		return rc;
+	usage_read(s->engine, g->name, &r->before);
+	rc = job_send(g->peer, "ready", NULL);
+	usage_read_process(&r->before); /* as near to the client's start as can be */
+	r->on = !rc;
+	return rc;
+}
+
+/* One ping: the same bytes back, with a note. */
+static int
+send_pong(struct guest *g)
+{
+	tcpx_xfer *x = g->pong[g->run.sent++ % PONG_SLOTS];
+	const char note = JOB_NOTE_PING;
+	int rc = tcpx_xfer_post(x, &note, 1);
+
+	if (rc != TCPX_ESTATE)
+		return rc;
+	(void)tcpx_wait(x, 1000); /* four pongs ago: only its acknowledgement is missing */
+	return tcpx_xfer_post(x, &note, 1);
+}
+
+void
+guest_note_of_run(struct serve *s, struct guest *g, char kind)
+{
+	struct guest_run *r = &g->run;
+	int rc = 0;
+
+	if (!r->on || !r->notes_left || (kind == JOB_NOTE_PING) != g->job.lat)
+		return;
+	if (g->job.lat && g->job.op == JOB_WRITE)
+		rc = send_pong(g);
+	if (rc) {
+		r->on = false;
+		guest_fail(g, "a pong", rc);
+	} else if (--r->notes_left == 0) {
+		end_run(s, g);
+	}
+}
+
+/* The oldest of a ring: gives it back when it has ended. */
+static int
+reap(tcpx_xfer **ring, uint64_t depth, uint64_t *done, uint64_t posted)
+{
+	int rc = 0;
+
+	while (*done < posted) {
+		rc = tcpx_test(ring[*done % depth]);
+		if (rc)
+			break;
+		tcpx_free(ring[*done % depth]);
+		ring[*done % depth] = NULL;
+		++*done;
+	}
+	return rc;
+}
+
+bool
+guest_pump(struct serve *s, struct guest *g, tcpx_xfer **oldest)
+{
+	struct guest_run *r = &g->run;
+	uint64_t depth = g->job.depth, sends;
+	int rc;
+
+	if (!r->on || g->job.op != JOB_SENDRECV)
+		return r->on && g->job.spin;
+	rc = reap(g->recv, depth, &r->received, r->recv_posted);
+	if (!rc || rc == -EAGAIN)
+		rc = reap(g->send, depth, &r->sent, r->send_posted);
+	if (!rc || rc == -EAGAIN)
+		rc = post_halves(g);
+	if (rc) {
+		r->on = false;
+		guest_fail(g, "send and receive", rc);
+		return false;
+	}
+	sends = job_has_in(&g->job) ? r->iters : 0;
+	if (r->received == r->iters && r->sent == sends) {
+		end_run(s, g);
+		return false;
+	}
+	if (r->received < r->recv_posted)
+		*oldest = g->recv[r->received % depth];
+	else if (r->sent < r->send_posted)
+		*oldest = g->send[r->sent % depth];
+	return g->job.spin;
+}
+
+void
+guest_end_case(struct serve *s, struct guest *g)
+{
+	baseline_close(g->raw);
+	g->raw = NULL;
+	g->run.on = false;
+	for (uint64_t i = 0; i < JOB_DEPTH_MAX; i++) {
+		tcpx_free(g->recv[i]);
+		tcpx_free(g->send[i]);
+		g->recv[i] = g->send[i] = NULL;
+	}
+	for (int i = 0; i < PONG_SLOTS; i++) {
+		tcpx_free(g->pong[i]);
+		g->pong[i] = NULL;
+	}
+	for (int i = 0; i < 2; i++) {
+		if (g->pong_list[i])
+			tcpx_list_free(g->pong_list[i]);
+		g->pong_list[i] = NULL;
+	}
+	layouts_fini(&g->lay);
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Drawing in SVG text: axes, ticks and a few shapes. Classes are styled by the page.
+ * Texts are escaped; a value that is no number lands on the axis's beginning.
+ */
+#ifndef TOOL_SVG_H
+#define TOOL_SVG_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+/* Values lo..hi lie at pixels from..to; on a log axis both are positive. */
+struct svg_axis {
+	double lo, hi;
+	double from, to;
+	bool log;
+};
+
+double svg_at(const struct svg_axis *axis, double value);
+
+#define SVG_TICKS_MAX 16
+struct svg_ticks {
+	double at[SVG_TICKS_MAX];
+	size_t n;
+	int decimals; /* that tell them apart */
+};
+
+/* 0, step, 2 step, ... the last at or above @hi (> 0); step is 1, 2 or 5 times a power of
+ * ten, and there are at most @most + 1 of them, @most in 2..15. */
+void svg_ticks_linear(double hi, size_t most, struct svg_ticks *ticks);
+/* Powers of 2 within lo..hi (positive), 1, 2, 5, 10, ... powers apart, at most @most. */
+void svg_ticks_binary(double lo, double hi, size_t most, struct svg_ticks *ticks);
+/* 1, 2, 5 times powers of ten within lo..hi, or the powers alone if those are too many. */
+void svg_ticks_decimal(double lo, double hi, size_t most, struct svg_ticks *ticks);
+
+/* @label: what the picture shows, for those who cannot see it. */
+void svg_open(FILE *f, double width, double height, const char *label);
+void svg_close(FILE *f);
+void svg_line(FILE *f, const char *css, double x1, double y1, double x2, double y2);
+/* With @fmt, a tooltip. */
+void svg_rect(FILE *f, const char *css, double x, double y, double width, double height,
+	      const char *fmt, ...) __attribute__((format(printf, 7, 8)));
+void svg_dot(FILE *f, const char *css, double x, double y, double radius, const char *fmt, ...)
+	__attribute__((format(printf, 6, 7)));
+void svg_text(FILE *f, const char *css, double x, double y, const char *fmt, ...)
+	__attribute__((format(printf, 5, 6)));
+
+#endif

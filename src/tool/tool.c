@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Messages, terminal manners and JSON files of the tool. Colour and progress only ever
+ * reach a terminal, so that pipes and logs stay clean.
+ */
+#include "tool/tool.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+int
+tool_fail(int code, const char *command, const char *fmt, ...)
+{
+	va_list ap;
+
+	tool_progress_clear();
+	fprintf(stderr, "%s%s%s: ", tool_paint(stderr, TOOL_RED), command,
+		tool_paint(stderr, TOOL_PLAIN));
+	va_start(ap, fmt);
+	vfprintf(stderr, fmt, ap);
+	va_end(ap);
+	fputc('\n', stderr);
+	return code;
+}
+
+int
+tool_usage(const char *command, const char *fmt, ...)
+{
+	char text[512];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	return tool_fail(TOOL_USAGE, command, "%s\nsee %s --help", text, command);
+}
+
+const char *
+tool_paint(FILE *f, enum tool_colour colour)
+{
+	static const char *const sequence[] = {
+		[TOOL_PLAIN] = "\033[0m", [TOOL_BOLD] = "\033[1m",   [TOOL_DIM] = "\033[2m",
+		[TOOL_RED] = "\033[31m",  [TOOL_GREEN] = "\033[32m", [TOOL_YELLOW] = "\033[33m",
+	};
+	const char *no_color = getenv("NO_COLOR");
+
+	if ((no_color && *no_color) || !isatty(fileno(f)))
+		return "";
+	return sequence[colour];
+}
+
+void
+tool_progress(const char *fmt, ...)
+{
+	va_list ap;
+
+	if (!isatty(STDERR_FILENO))
+		return;
+	fputs("\r\033[K", stderr);
+	va_start(ap, fmt);
+	vfprintf(stderr, fmt, ap);
+	va_end(ap);
+	fflush(stderr);
+}
+
+void
+tool_progress_clear(void)
+{
+	if (isatty(STDERR_FILENO))
+		fputs("\r\033[K", stderr);
+}
+
+int
+tool_json_write(const json_t *root, const char *path)
+{
+	bool to_stdout = !strcmp(path, "-");
+	FILE *f = to_stdout ? stdout : fopen(path, "we");
+	bool failed;
+
+	if (!f)
+		return tool_fail(TOOL_USAGE, "tcpx", "cannot write %s: %s", path, strerror(errno));
+
+	failed = json_dumpf(root, f, JSON_INDENT(2) | JSON_REAL_PRECISION(12)) < 0;
+	failed |= fputc('\n', f) == EOF;
+	failed |= (to_stdout ? fflush(f) : fclose(f)) != 0;
+	if (failed)
+		return tool_fail(TOOL_USAGE, "tcpx", "cannot write %s: %s", path, strerror(errno));
+	return TOOL_OK;
+}
+
+static size_t
+smaller(size_t a, size_t b)
+{
+	return a < b ? a : b;
+}
+
+/* Edit distance (insert, delete, replace, swap of neighbours), words of up to 31 bytes. */
+static size_t
+word_distance(const char *a, const char *b)
+{
+	size_t d[32][32], la = strlen(a), lb = strlen(b);
+
+	if (la > 31 || lb > 31)
+		return SIZE_MAX;
+	for (size_t i = 0; i <= la; i++)
+		d[i][0] = i;
+	for (size_t j = 0; j <= lb; j++)
+		d[0][j] = j;
+	for (size_t i = 1; i <= la; i++) {
+		for (size_t j = 1; j <= lb; j++) {
+			d[i][j] = d[i - 1][j - 1] + (a[i - 1] != b[j - 1]);
+			d[i][j] = smaller(d[i][j], smaller(d[i - 1][j], d[i][j - 1]) + 1);
+			if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+				d[i][j] = smaller(d[i][j], d[i - 2][j - 2] + 1);
+		}
+	}
+	return d[la][lb];
+}
+
+const char *
+tool_nearest(const char *word, const void *names, size_t count, size_t stride)
+{
+	size_t best_distance = strlen(word) / 2 + 1; /* further than that is no typo */
+	const char *best = NULL;
+
+	for (size_t i = 0; i < count; i++) {
+		const char *name = *(const char *const *)((const char *)names + i * stride);
+		size_t distance = word_distance(word, name);
+
+		if (distance < best_distance) {
+			best_distance = distance;
+			best = name;
+		}
+	}
+	return best;
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the commands of tcpx share: exit codes, messages, terminal manners, JSON files.
+ * Results go to stdout; diagnostics and progress go to stderr.
+ */
+#ifndef TOOL_TOOL_H
+#define TOOL_TOOL_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#define ARRAY_LEN(a) (sizeof(a) / sizeof((a)[0]))
+
+enum tool_exit {
+	TOOL_OK = 0,
+	TOOL_FINDING = 1,     /* a check failed, a difference was found        */
+	TOOL_USAGE = 2,       /* bad command line or bad input                 */
+	TOOL_DENIED = 3,      /* not permitted or not supported here           */
+	TOOL_ROLLED_BACK = 4, /* failed; everything is as it was before        */
+	TOOL_HALF = 5         /* failed; some of it could not be undone        */
+};
+
+/* The commands: argv[0] is the command's name. Each returns an exit code. */
+int cmd_perf(int argc, char **argv);
+int cmd_serve(int argc, char **argv);
+int cmd_info(int argc, char **argv);
+int cmd_doctor(int argc, char **argv);
+int cmd_lab(int argc, char **argv);
+int cmd_report(int argc, char **argv);
+
+/* "tcpx lab: <text>" on stderr; returns @code. */
+int tool_fail(int code, const char *command, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+/* The same with TOOL_USAGE and a pointer to --help. */
+int tool_usage(const char *command, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+
+enum tool_colour { TOOL_PLAIN, TOOL_BOLD, TOOL_DIM, TOOL_RED, TOOL_GREEN, TOOL_YELLOW };
+
+/* The sequence that switches to @colour: "" unless @f is a terminal and NO_COLOR unset. */
+const char *tool_paint(FILE *f, enum tool_colour colour);
+
+/* Replaces the one progress line on stderr; nothing unless stderr is a terminal. */
+void tool_progress(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+/* Removes it; call before printing anything else. */
+void tool_progress_clear(void);
+
+/* Writes @root, indented, to @path ("-": stdout). TOOL_OK, or TOOL_USAGE with a message. */
+int tool_json_write(const json_t *root, const char *path);
+
+/* The name nearest to @word by spelling, or NULL when none is near. names[] entries are
+ * @stride bytes apart, each beginning with a const char *. */
+const char *tool_nearest(const char *word, const void *names, size_t count, size_t stride);
+
+#endif

@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a seed means: how the network behaves, how the engines are set, and who moves
+ * what to whom and when. Nothing here looks at an engine.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "sim/sim.h"
+
+#define START_NS   TCPX_SEC /* the fabric's first moment */
+#define WORK_NS    (20 * TCPX_MS)
+#define BYTES_MAX  (500u << 10) /* that one world moves */
+
+void
+sim_plan_network(struct sim_world *w)
+{
+	/* A tenth of the worlds is nearly as fast as memory, the others are not. */
+	uint64_t delay = sim_one_in(w, 10) ? 1000 : sim_between(w, 20000, 2 * TCPX_MS);
+	struct tcpx_fabric_script s = {
+		.delay_min_ns = { sim_between(w, 0, delay), sim_between(w, 0, delay) },
+		.segment_max = (uint32_t)sim_between(w, 2000, 40000),
+		.buffer_bytes = (uint32_t)sim_between(w, 4000, 300000),
+		.short_ppm = sim_one_in(w, 3) ? 0 : (uint32_t)sim_between(w, 0, 400000),
+		.fragment_max = (uint32_t)sim_between(w, 500, 4096),
+		.nic_Bps = sim_one_in(w, 2) ? 0 : sim_between(w, 20, 2000) * 1000000,
+	};
+
+	for (int k = 0; k < TCPX_FABRIC_KINDS; k++)
+		s.delay_max_ns[k] = s.delay_min_ns[k] + sim_between(w, 0, delay);
+	w->faulty = sim_one_in(w, 2);
+	if (w->faulty) {
+		s.cut_ppm = sim_one_in(w, 2) ? (uint32_t)sim_between(w, 0, 30000) : 0;
+		s.break_ppm = sim_one_in(w, 2) ? (uint32_t)sim_between(w, 0, 30000) : 0;
+		s.refuse_ppm = sim_one_in(w, 4) ? (uint32_t)sim_between(w, 0, 100000) : 0;
+	}
+	if (sim_one_in(w, 3)) {
+		s.hold_ppm = (uint32_t)sim_between(w, 0, 5000);
+		s.hold_max_ns = 10 * TCPX_MS;
+	}
+	w->ops = sim_one_in(w, 2) ? &tcpx_net_loop : &tcpx_net_loop_slots;
+	w->fabric = tcpx_fabric_new(tcpx_rng_next(&w->rng), &s);
+	w->calm_ns = START_NS + 200 * TCPX_MS;
+}
+
+static void
+setting(struct sim_world *w, const char *name, uint64_t value)
+{
+	uint32_t n = 0;
+
+	while (w->settings[n])
+		n++;
+	snprintf(w->setting[n], sizeof(w->setting[n]), "%s=%llu", name,
+		 (unsigned long long)value);
+	w->settings[n] = w->setting[n];
+}
+
+void
+sim_plan_settings(struct sim_world *w)
+{
+	setting(w, "TCPX_CHANNELS", sim_between(w, 1, 6));
+	setting(w, "TCPX_CHUNK", sim_one_in(w, 2) ? 64 << 10 : 512 << 10);
+	setting(w, "TCPX_WINDOW", sim_between(w, 1, 16));
+	setting(w, "TCPX_THREADS", sim_between(w, 1, 2));
+	setting(w, "TCPX_INLINE", sim_one_in(w, 3) ? 0 : sim_between(w, 0, 8192));
+	setting(w, "TCPX_CREDIT_XFERS", sim_one_in(w, 2) ? 64 : sim_between(w, 1, 4));
+	setting(w, "TCPX_STALL_MS", 10000);
+	setting(w, "TCPX_KEEPALIVE_MS", sim_one_in(w, 2) ? 5000 : 50);
+	if (sim_one_in(w, 4))
+		setting(w, "TCPX_DIST", 0);
+	for (uint32_t i = 0; i < SIM_SETTINGS && w->settings[i]; i++)
+		if (!strcmp(w->settings[i], "TCPX_DIST=0"))
+			w->settings[i] = "TCPX_DIST=rr";
+}
+
+/* ---- lists ----------------------------------------------------------------------- */
+
+static uint64_t
+plan_total(struct sim_world *w, uint64_t left)
+{
+	uint64_t total = 0;
+
+	switch (sim_between(w, 0, 19)) {
+	case 0:
+		break;
+	case 1:
+		total = 1;
+		break;
+	case 2 ... 6:
+		total = sim_between(w, 2, 200);
+		break;
+	case 7 ... 11:
+		total = sim_between(w, 200, 8300);
+		break;
+	case 12 ... 13: /* about where chunks end */
+		total = (64 << 10) * sim_between(w, 1, 2) + sim_between(w, 0, 4) - 2;
+		break;
+	default:
+		total = sim_between(w, 8000, 200 << 10);
+	}
+	return total < left ? total : left;
+}
+
+/* Cuts total into pieces; some are empty. */
+static void
+plan_cuts(struct sim_world *w, struct sim_list *l, uint64_t total)
+{
+	uint32_t most = sim_one_in(w, 3) ? SIM_PIECES : sim_one_in(w, 2) ? 12 : 1;
+	uint32_t count = (uint32_t)sim_between(w, 1, most);
+	uint64_t left = total;
+
+	l->count = count;
+	l->total = total;
+	for (uint32_t i = 0; i < count; i++) {
+		uint64_t mean = left / (count - i);
+		uint64_t n = i + 1 == count ? left : sim_between(w, 0, 2 * mean);
+
+		if (n > left)
+			n = left;
+		l->piece[i].len = (uint32_t)n;
+		left -= n;
+	}
+}
+
+/* Source pieces lie anywhere, also over each other, unless the transfer wants bytes of
+ * its own: those come from the upper half, once. */
+static bool
+plan_src(struct sim_world *w, struct sim_list *l, bool own)
+{
+	struct sim_engine *e = &w->engine[l->engine];
+
+	for (uint32_t i = 0; i < l->count; i++) {
+		struct sim_piece *p = &l->piece[i];
+		struct sim_region *r;
+
+		p->region = (uint8_t)sim_between(w, 0, 1);
+		r = &e->region[p->region];
+		if (!own) {
+			if (p->len > r->len / 2)
+				return false;
+			p->offset = (uint32_t)sim_between(w, 0, r->len / 2 - p->len);
+			continue;
+		}
+		if (r->len / 2 + r->used + p->len > r->len)
+			return false;
+		p->offset = r->len / 2 + r->used;
+		r->used += p->len;
+	}
+	return true;
+}
+
+/* Destination pieces are apart from everything else, with gaps, in any order. */
+static bool
+plan_dst(struct sim_world *w, struct sim_list *l)
+{
+	struct sim_engine *e = &w->engine[l->engine];
+	uint32_t order[SIM_PIECES];
+
+	for (uint32_t i = 0; i < l->count; i++) {
+		uint32_t j = (uint32_t)sim_between(w, 0, i);
+
+		order[i] = order[j];
+		order[j] = i;
+	}
+	for (uint32_t i = 0; i < l->count; i++) {
+		struct sim_piece *p = &l->piece[order[i]];
+		struct sim_region *r;
+		uint32_t gap = sim_one_in(w, 2) ? 0 : (uint32_t)sim_between(w, 1, 40);
+
+		p->region = (uint8_t)sim_between(w, 2, 3);
+		r = &e->region[p->region];
+		if (r->used + gap + p->len > r->len)
+			return false;
+		p->offset = r->used + gap;
+		r->used += gap + p->len;
+	}
+	return true;
+}
+
+/* ---- work ------------------------------------------------------------------------ */
+
+static void
+plan_kill(struct sim_world *w, struct sim_handle *h)
+{
+	h->kill = sim_one_in(w, 2) ? SIM_CANCEL : SIM_FREE;
+	h->kill_ns = h->post_ns + sim_between(w, 0, 8 * TCPX_MS);
+}
+
+static bool
+plan_xfer(struct sim_world *w, struct sim_xfer *x, uint64_t *left)
+{
+	uint64_t total = plan_total(w, *left), room = total;
+	int a = (int)sim_between(w, 0, w->engine_count - 1);
+	int b = (int)sim_between(w, 0, w->engine_count - 1);
+	bool kill = sim_one_in(w, 8), kill_recv = false;
+
+	x->op = sim_one_in(w, 4) ? TCPX_OP_SEND : sim_one_in(w, 2) ? TCPX_OP_READ : TCPX_OP_WRITE;
+	x->tag = x->number; /* one receive for one send */
+	x->src.engine = x->op == TCPX_OP_READ ? b : a;
+	x->dst.engine = x->op == TCPX_OP_READ ? a : b;
+	x->handle[0].post_ns = START_NS + sim_between(w, 0, WORK_NS);
+	if (x->op == TCPX_OP_SEND) {
+		x->handle[1].post_ns = START_NS + sim_between(w, 0, WORK_NS);
+		kill_recv = sim_one_in(w, 8);
+		if (sim_one_in(w, 4))
+			room = total + sim_between(w, 1, 5000); /* a longer receive */
+		else if (total > 0 && sim_one_in(w, 8))
+			room = sim_between(w, 0, total - 1);
+	} else {
+		x->has_note = sim_one_in(w, 2);
+		x->note_len = (uint32_t)(sim_one_in(w, 8) ? sim_between(w, 8, 8192)
+							  : sim_between(w, 8, 60));
+	}
+	if (kill)
+		plan_kill(w, &x->handle[0]);
+	if (kill_recv)
+		plan_kill(w, &x->handle[1]);
+	plan_cuts(w, &x->src, total);
+	plan_cuts(w, &x->dst, room);
+	x->moved = total;
+	x->own_src = kill && x->op != TCPX_OP_READ;
+	if (!plan_src(w, &x->src, x->own_src) || !plan_dst(w, &x->dst))
+		return false;
+	*left -= total;
+	return true;
+}
+
+void
+sim_plan_work(struct sim_world *w)
+{
+	uint32_t wanted = (uint32_t)sim_between(w, 1, SIM_XFERS);
+	uint64_t left = BYTES_MAX;
+
+	for (uint32_t i = 0; i < wanted; i++) {
+		struct sim_xfer *x = &w->xfer[w->xfer_count];
+
+		memset(x, 0, sizeof(*x));
+		x->number = w->xfer_count;
+		if (plan_xfer(w, x, &left))
+			w->xfer_count++;
+	}
+	w->note_count = sim_one_in(w, 2) ? 0 : (uint32_t)sim_between(w, 1, SIM_NOTES);
+	for (uint32_t i = 0; i < w->note_count; i++)
+		w->note[i] = (struct sim_note){
+			.from = (int)sim_between(w, 0, w->engine_count - 1),
+			.to = (int)sim_between(w, 0, w->engine_count - 1),
+			.len = (uint32_t)(sim_one_in(w, 6) ? sim_between(w, 8, 8192)
+							   : sim_between(w, 8, 60)),
+			.post_ns = START_NS + sim_between(w, 0, WORK_NS),
+		};
+	w->deregister_ns = w->close_ns = SIM_NEVER;
+	if (sim_one_in(w, 5)) {
+		w->deregister_ns = START_NS + sim_between(w, 0, 2 * WORK_NS);
+		w->deregister_engine = (int)sim_between(w, 0, w->engine_count - 1);
+		w->deregister_region = (int)sim_between(w, 0, SIM_REGIONS - 1);
+	}
+	if (sim_one_in(w, 10)) {
+		w->close_ns = START_NS + sim_between(w, 0, 2 * WORK_NS);
+		w->close_engine = (int)sim_between(w, 0, w->engine_count - 1);
+	}
+}

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The property simulation: a world is a few engines on one scripted network, their
+ * memory and what they are asked to do, all drawn from one seed. What must hold whatever
+ * the network does is checked while it runs and at its end.
+ */
+#ifndef SIM_SIM_H
+#define SIM_SIM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/rng.h"
+#include "core/sim.h"
+#include "fake/slow_device.h"
+#include "net/loop.h"
+#include "tcpx/tcpx.h"
+
+#define SIM_ENGINES   3
+#define SIM_NICS      3
+#define SIM_REGIONS   4 /* an engine's: two it sends from, two it receives into */
+#define SIM_SRC_BYTES (160u << 10)
+#define SIM_DST_BYTES (320u << 10)
+#define SIM_XFERS     24
+#define SIM_NOTES     16
+#define SIM_PIECES    200
+#define SIM_SETTINGS  12
+#define SIM_NEVER     UINT64_MAX
+
+/* A registered range. Source bytes never change while it is in use; every byte of a
+ * destination belongs to at most one transfer. */
+struct sim_region {
+	bool dst;
+	uint8_t *mem;
+	uint8_t *orig;   /* what it held at first */
+	uint8_t *frozen; /* what it must hold for ever; NULL while in use */
+	uint32_t len, used;
+	uint64_t id, imported[SIM_ENGINES];
+};
+
+struct sim_engine {
+	tcpx_engine *engine;
+	struct tcpx_nic nic[SIM_NICS];
+	uint32_t nic_count;
+	tcpx_peer *peer[SIM_ENGINES];
+	struct sim_region region[SIM_REGIONS];
+	struct tcpx_slow_device slow;
+	bool closed;
+};
+
+struct sim_piece {
+	uint8_t region;
+	uint32_t offset, len;
+};
+
+/* One side's list. */
+struct sim_list {
+	int engine;
+	uint32_t count;
+	uint64_t total;
+	struct sim_piece piece[SIM_PIECES];
+};
+
+enum sim_kill { SIM_LIVE, SIM_CANCEL, SIM_FREE };
+
+/* A handle: what an application holds of a transfer. */
+struct sim_handle {
+	tcpx_xfer *xfer; /* NULL: not posted, or given back */
+	uint64_t post_ns, kill_ns;
+	enum sim_kill kill;
+	bool posted, killed, ended;
+	int status;
+};
+
+/* A transfer from src to dst. Handle 0 is the initiator's, 1 a receive. */
+struct sim_xfer {
+	uint32_t number;
+	enum tcpx_op op;
+	struct sim_list src, dst; /* a receive's list may be longer than what is sent */
+	uint64_t moved;           /* bytes that travel */
+	uint64_t tag;
+	struct sim_handle handle[2];
+	bool own_src; /* nobody else sends these bytes */
+	bool has_note;
+	uint32_t note_len, notes_seen;
+	uint8_t *frozen; /* destination bytes after a kill: they must stay */
+};
+
+/* A note of its own. */
+struct sim_note {
+	int from, to;
+	uint32_t len;
+	uint64_t post_ns;
+	int rc;
+	bool posted;
+	uint32_t seen;
+};
+
+struct sim_totals {
+	uint64_t worlds, xfers, done, cancelled, failed, failed_unasked, notes, bytes;
+	uint64_t resumes, channels_lost, resent, virtual_ns;
+};
+
+struct sim_world {
+	uint64_t seed;
+	struct tcpx_rng rng;
+	bool verbose, failed, faulty;
+	struct tcpx_fabric *fabric;
+	const struct tcpx_net_ops *ops;
+	uint32_t engine_count;
+	struct sim_engine engine[SIM_ENGINES];
+	uint32_t xfer_count, note_count;
+	struct sim_xfer xfer[SIM_XFERS];
+	struct sim_note note[SIM_NOTES];
+	/* once, at most: a region is deregistered; an engine closes */
+	uint64_t deregister_ns, close_ns;
+	int deregister_engine, deregister_region, close_engine;
+	uint64_t calm_ns; /* no new faults from then on */
+	uint64_t end_ns;
+	char setting[SIM_SETTINGS][48];
+	const char *settings[SIM_SETTINGS + 1];
+	struct sim_totals *totals;
+};
+
+/* A property does not hold: says so once a world. */
+void sim_fail(struct sim_world *w, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* True once in n. */
+bool sim_one_in(struct sim_world *w, uint32_t n);
+uint64_t sim_between(struct sim_world *w, uint64_t low, uint64_t high);
+
+/* ---- plan.c: what will be done, drawn from the seed ---- */
+void sim_plan_network(struct sim_world *w);
+void sim_plan_settings(struct sim_world *w);
+void sim_plan_work(struct sim_world *w);
+
+/* ---- memory.c ---- */
+int sim_memory_open(struct sim_world *w, int engine);
+void sim_memory_close(struct sim_engine *e);
+/* From now on no byte of it may change: overwrites it and remembers. */
+void sim_memory_freeze(struct sim_region *r);
+/* Every byte of a finished transfer is right, as far as its memory is in use. */
+bool sim_memory_arrived(struct sim_world *w, const struct sim_xfer *x);
+/* After a kill on the source's side: changes the source; on the destination's: changes
+ * it and remembers. */
+void sim_memory_scramble_src(struct sim_world *w, const struct sim_xfer *x);
+void sim_memory_scramble_dst(struct sim_world *w, struct sim_xfer *x);
+/* All of it, at the end. */
+void sim_memory_check(struct sim_world *w);
+
+/* ---- work.c: doing it ---- */
+/* Whatever is due now. */
+void sim_work_do(struct sim_world *w);
+/* Looks at transfers and notes. */
+void sim_work_look(struct sim_world *w);
+bool sim_work_ended(const struct sim_world *w);
+uint64_t sim_work_next_ns(const struct sim_world *w);
+/* Counts and judges at the end; frees handles. */
+void sim_work_judge(struct sim_world *w);
+void sim_work_close_engine(struct sim_world *w, int engine);
+
+/* ---- world.c ---- */
+/* Runs one seed. True when everything held. */
+bool sim_world_run(uint64_t seed, bool verbose, struct sim_totals *totals);
+
+#endif

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * sim [--seeds A..B] [--verbose]: runs a world for each seed. Prints every seed in which
+ * a property did not hold; exit status 1 if there is one.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim/sim.h"
+
+int
+main(int argc, char **argv)
+{
+	uint64_t first = 1, last = 300, bad = 0;
+	struct sim_totals t = { 0 };
+	bool verbose = false;
+
+	for (int i = 1; i < argc; i++) {
+		if (!strcmp(argv[i], "--verbose")) {
+			verbose = true;
+		} else if (!strcmp(argv[i], "--seeds") && i + 1 < argc &&
+			   sscanf(argv[i + 1], "%" SCNu64 "..%" SCNu64, &first, &last) >= 1) {
+			if (!strstr(argv[++i], ".."))
+				last = first;
+		} else {
+			fprintf(stderr, "usage: sim [--seeds A..B] [--verbose]\n");
+			return 2;
+		}
+	}
+	for (uint64_t seed = first; seed <= last; seed++) {
+		bad += !sim_world_run(seed, verbose, &t);
+		fflush(stdout);
+	}
+	printf("%" PRIu64 " worlds, %" PRIu64 " bad; %" PRIu64 " ends: %" PRIu64 " done, %" PRIu64
+	       " cancelled, %" PRIu64 " failed as asked, %" PRIu64 " failed by the network\n",
+	       t.worlds, bad, t.xfers, t.done, t.cancelled, t.failed, t.failed_unasked);
+	printf("%" PRIu64 " notes, %.1f MB, %" PRIu64 " control resumes, %" PRIu64
+	       " channels lost, %" PRIu64 " chunks sent again, %.1f virtual seconds\n",
+	       t.notes, (double)t.bytes / 1e6, t.resumes, t.channels_lost, t.resent,
+	       (double)t.virtual_ns / 1e9);
+	return bad ? 1 : 0;
+}

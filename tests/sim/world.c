@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One world: made, run under virtual time until every transfer has ended, and taken
+ * apart. Engines step in random order; time moves only when none of them has anything
+ * left to do.
+ */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim/sim.h"
+
+#define QUIET_TURNS 3
+#define TURNS_MAX   400000u
+#define LIMIT_NS    (200 * TCPX_SEC)
+#define SETTLE_NS   (500 * TCPX_MS)
+
+void
+sim_fail(struct sim_world *w, const char *fmt, ...)
+{
+	va_list args;
+
+	if (w->failed)
+		return;
+	w->failed = true;
+	printf("seed %llu, %s, at %.3f ms: ", (unsigned long long)w->seed, w->ops->name,
+	       (double)(tcpx_fabric_now(w->fabric) - TCPX_SEC) / TCPX_MS);
+	va_start(args, fmt);
+	vprintf(fmt, args);
+	va_end(args);
+	printf("\n");
+}
+
+bool
+sim_one_in(struct sim_world *w, uint32_t n)
+{
+	return tcpx_rng_below(&w->rng, n) == 0;
+}
+
+uint64_t
+sim_between(struct sim_world *w, uint64_t low, uint64_t high)
+{
+	return tcpx_rng_between(&w->rng, low, high);
+}
+
+static void
+log_line(void *arg, int level, const char *line)
+{
+	(void)level;
+	if (*(const bool *)arg)
+		printf("  %s\n", line);
+}
+
+/* ---- making ---------------------------------------------------------------------- */
+
+static int
+open_engine(struct sim_world *w, int i)
+{
+	struct sim_engine *e = &w->engine[i];
+	struct engine_env env = { .clock = *tcpx_fabric_clock(w->fabric), .net = w->ops,
+				  .fabric = w->fabric, .device = &tcpx_device_host,
+				  .manual = true, .nics = e->nic };
+	char name[16];
+	struct tcpx_engine_opts opts = { .struct_size = sizeof(opts), .name = name,
+					 .settings = w->settings, .log = log_line,
+					 .log_arg = &w->verbose };
+
+	snprintf(name, sizeof(name), "e%d", i);
+	e->nic_count = (uint32_t)sim_between(w, 1, SIM_NICS);
+	for (uint32_t n = 0; n < e->nic_count; n++) {
+		e->nic[n] = (struct tcpx_nic){ .numa = -1,
+					       .addr = { .family = 4, .prefix = 24,
+							 .ip = { 10, (uint8_t)n, 0,
+								 (uint8_t)(i + 1) } } };
+		snprintf(e->nic[n].name, sizeof(e->nic[n].name), "eth%u", n);
+	}
+	env.nic_count = e->nic_count;
+	e->slow = (struct tcpx_slow_device){ .clock = tcpx_fabric_clock(w->fabric),
+					     .seed = tcpx_rng_next(&w->rng),
+					     .delay_max_ns = sim_between(w, 0, TCPX_MS),
+					     .full_ppm = 50000,
+					     .next_ns = SIM_NEVER };
+	if (!sim_one_in(w, 4)) {
+		env.device = &tcpx_device_slow;
+		env.device_arg = &e->slow;
+	}
+	return tcpx_engine_open(&opts, &env, &e->engine);
+}
+
+static int
+introduce(struct sim_world *w, int me, int other)
+{
+	struct sim_engine *e = &w->engine[me], *o = &w->engine[other];
+	uint8_t blob[4096];
+	size_t len = sizeof(blob);
+	int rc;
+
+	rc = tcpx_metadata(o->engine, blob, &len);
+	if (rc == 0)
+		rc = tcpx_peer_add(e->engine, blob, len, &e->peer[other]);
+	for (int i = 0; i < SIM_REGIONS && rc == 0; i++) {
+		len = sizeof(blob);
+		rc = tcpx_mem_export(o->engine, o->region[i].id, blob, &len);
+		if (rc == 0)
+			rc = tcpx_mem_import(e->engine, blob, len,
+					     &o->region[i].imported[me]);
+	}
+	return rc;
+}
+
+static int
+make(struct sim_world *w)
+{
+	int n = (int)w->engine_count, rc = 0;
+
+	for (int i = 0; i < n && rc == 0; i++) {
+		rc = open_engine(w, i);
+		if (rc)
+			w->engine[i].closed = true;
+		else
+			rc = sim_memory_open(w, i);
+	}
+	for (int i = 0; i < n * n && rc == 0; i++)
+		rc = introduce(w, i / n, i % n);
+	return rc;
+}
+
+/* ---- running --------------------------------------------------------------------- */
+
+/* Every engine once, in random order. */
+static void
+turn(struct sim_world *w)
+{
+	uint32_t first = (uint32_t)sim_between(w, 0, w->engine_count - 1);
+	uint32_t step = sim_one_in(w, 2) ? 1 : w->engine_count - 1;
+
+	for (uint32_t i = 0; i < w->engine_count; i++) {
+		struct sim_engine *e = &w->engine[(first + i * step) % w->engine_count];
+
+		if (!e->closed)
+			tcpx_engine_step(e->engine);
+	}
+}
+
+static uint64_t
+next_ns(struct sim_world *w)
+{
+	uint64_t now = tcpx_fabric_now(w->fabric), next = tcpx_fabric_next_ns(w->fabric);
+
+	for (uint32_t i = 0; i < w->engine_count; i++) {
+		struct sim_engine *e = &w->engine[i];
+		uint64_t t;
+
+		if (e->closed)
+			continue;
+		t = tcpx_engine_timer(e->engine);
+		if (t < next)
+			next = t;
+		if (e->slow.next_ns < next)
+			next = e->slow.next_ns;
+	}
+	if (sim_work_next_ns(w) < next)
+		next = sim_work_next_ns(w);
+	/* A deadline that has passed is served a moment later, not never. */
+	return next > now ? next : now + 1000;
+}
+
+static void
+run(struct sim_world *w)
+{
+	uint64_t quiet_ns = 0; /* all has ended, and late bytes may still come until then */
+	uint64_t seen;
+	uint32_t turns = 0, quiet;
+
+	while (!w->failed) {
+		uint64_t next;
+
+		for (quiet = 0; quiet < QUIET_TURNS && !w->failed; quiet++) {
+			seen = tcpx_fabric_activity(w->fabric);
+			sim_work_do(w);
+			turn(w);
+			sim_work_look(w);
+			if (tcpx_fabric_activity(w->fabric) != seen)
+				quiet = 0;
+			if (++turns > TURNS_MAX)
+				sim_fail(w, "no rest after %u turns", turns);
+		}
+		next = next_ns(w);
+		if (sim_work_ended(w) && !quiet_ns)
+			quiet_ns = tcpx_fabric_now(w->fabric) + SETTLE_NS;
+		if (quiet_ns && (next > quiet_ns || next == SIM_NEVER))
+			return;
+		if (next == SIM_NEVER || next > LIMIT_NS) {
+			for (uint32_t i = 0; i < w->xfer_count; i++)
+				for (int h = 0; h < 2; h++)
+					if (w->xfer[i].handle[h].posted &&
+					    !w->xfer[i].handle[h].ended)
+						sim_fail(w, "transfer %u (%d) never ended", i,
+							 h);
+			return;
+		}
+		tcpx_fabric_advance(w->fabric, next);
+		if (next >= w->calm_ns)
+			tcpx_fabric_calm(w->fabric);
+	}
+}
+
+static void
+take_apart(struct sim_world *w, bool made)
+{
+	uint32_t first = (uint32_t)sim_between(w, 0, w->engine_count - 1);
+
+	w->totals->virtual_ns += tcpx_fabric_now(w->fabric) - TCPX_SEC;
+	if (made && !w->failed)
+		sim_work_judge(w);
+	for (uint32_t i = 0; i < w->engine_count; i++) {
+		int e = (int)((first + i) % w->engine_count);
+
+		if (!w->engine[e].engine)
+			continue;
+		if (made && !w->failed && i == 0)
+			sim_memory_check(w);
+		sim_work_close_engine(w, e);
+		if (w->engine[e].slow.live)
+			sim_fail(w, "engine %d left %llu batches", e,
+				 (unsigned long long)w->engine[e].slow.live);
+	}
+	if (tcpx_fabric_violations(w->fabric))
+		sim_fail(w, "%u rules broken, first: %s", tcpx_fabric_violations(w->fabric),
+			 tcpx_fabric_violation(w->fabric));
+	for (uint32_t i = 0; i < w->engine_count; i++) {
+		for (int r = 0; r < SIM_REGIONS && made && !w->failed; r++) {
+			const struct sim_region *region = &w->engine[i].region[r];
+
+			if (region->frozen && memcmp(region->mem, region->frozen, region->len))
+				sim_fail(w, "engine %u region %d changed after close", i, r);
+		}
+		sim_memory_close(&w->engine[i]);
+	}
+	for (uint32_t i = 0; i < w->xfer_count; i++)
+		free(w->xfer[i].frozen);
+	tcpx_fabric_free(w->fabric);
+}
+
+static void
+print_plan(const struct sim_world *w)
+{
+	printf("seed %llu: %u engines, %s%s", (unsigned long long)w->seed, w->engine_count,
+	       w->ops->name, w->faulty ? ", faults" : "");
+	for (int i = 0; w->settings[i]; i++)
+		printf(", %s", w->settings[i] + strlen("TCPX_"));
+	printf("\n");
+}
+
+bool
+sim_world_run(uint64_t seed, bool verbose, struct sim_totals *totals)
+{
+	struct sim_world *w = calloc(1, sizeof(*w));
+	bool ok;
+	int rc;
+
+	if (!w)
+		return false;
+	w->seed = seed;
+	w->rng = tcpx_rng_seed(seed);
+	w->verbose = verbose;
+	w->totals = totals;
+	w->engine_count = (uint32_t)sim_between(w, 2, SIM_ENGINES);
+	sim_plan_network(w);
+	sim_plan_settings(w);
+	if (!w->fabric) {
+		free(w);
+		return false;
+	}
+	if (verbose)
+		print_plan(w);
+	rc = make(w);
+	if (rc) {
+		sim_fail(w, "cannot open: %s", tcpx_strerror_name(rc));
+	} else {
+		sim_plan_work(w);
+		run(w);
+	}
+	take_apart(w, rc == 0);
+	totals->worlds++;
+	ok = !w->failed;
+	free(w);
+	return ok;
+}

@@ -1,0 +1,53 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# tcpx perf --self: every operation moves every byte, over all NICs, at every size, and
+# the result says so.
+. "$(dirname "$0")/tap.sh"
+
+nics=127.0.0.1,127.0.1.1,127.0.2.1,127.0.3.1
+json=$scratch/result.json
+
+# self ARG...: a run with the result in $json.
+self() {
+	rm -f "$json"
+	timeout 60 "$tool" perf --self --nics "$nics" -w 1 -n 2 --json "$json" "$@"
+}
+# right SIZES: these rows, nothing wrong, all bytes accounted for by the NICs.
+right() {
+	result "$json" "[x['size'] for x in rows] == $1 and all(x['wrong'] == 0 for x in rows)"
+}
+run_right() {
+	sizes=$1
+	shift
+	self "$@" && right "$sizes"
+}
+
+ok "a sweep of writes" run_right "[1 << 20, 1 << 22, 1 << 24]" -b 1M -e 16M -c 1
+ok "all four NICs carried some of it" result "$json" \
+	"len([n for n in rows[-1]['per_nic'] if n['bytes'] > 0]) == 4"
+ok "shares are of the whole" result "$json" \
+	"all(abs(sum(n['share'] for n in x['per_nic']) - 1) < 0.01 for x in rows)"
+ok "reads" run_right "[1 << 24]" -b 16M --op read
+ok "sends and receives" run_right "[1 << 24]" -b 16M --op sendrecv
+ok "both ways at once" run_right "[1 << 24]" -b 16M --dir bi
+ok "several in flight" run_right "[1 << 20]" -b 1M --depth 8 -n 16
+ok "nothing, and one byte" run_right "[0, 1]" -b 0 -e 1
+ok "lengths that divide by nothing" run_right "[1000003, 1000020]" -b 1000003 -e 1000020 -i 17
+ok "scattered pages, written" run_right "[8192000]" --kv 1000x8K
+ok "scattered pages, read" run_right "[8192000]" --kv 1000x8K --op read
+ok "more channels than NICs" run_right "[1 << 24]" -b 16M --channels 7
+ok "one channel" run_right "[1 << 24]" -b 16M --channels 1
+ok "round robin" run_right "[1 << 24]" -b 16M --dist rr
+ok "small messages, there and back" self --lat -b 64 -n 200
+ok "a half round trip is a time" result "$json" "0 < rows[0]['time_us']['p50'] < 100000"
+ok "NICs of the two sides may differ in number" run_right "[1 << 22]" -b 4M \
+	--peer-nics 127.0.0.2,127.0.1.2
+
+json_on_stdout() {
+	timeout 60 "$tool" perf --self --nics "$nics" -b 1M -n 1 -w 0 --json - >"$json" && right "[1 << 20]"
+}
+ok "stdout is clean JSON" json_on_stdout
+ok "a bad size is refused" exits 2 "$tool" perf --self -b 1X
+ok "neither a host nor --self is refused" exits 2 "$tool" perf
+ok "too many channels are refused" exits 2 "$tool" perf --self --channels 100000
+done_testing

@@ -1,0 +1,26 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# The listener's port belongs to somebody else: an error that names it, at once.
+. "$(dirname "$0")/tap.sh"
+
+start "$scratch/port" python3 -u -c '
+import socket, time
+s = socket.create_server(("127.0.0.1", 0))
+print(s.getsockname()[1])
+time.sleep(60)'
+ok "a port is taken" within 10 test -s "$scratch/port"
+port=$(cat "$scratch/port")
+
+serve() {
+	timeout 10 "$tool" serve --nics 127.0.0.1 -p "127.0.0.1:$port"
+}
+fails() {
+	serve
+	got=$?
+	echo "exit code $got"
+	[ "$got" != 0 ] && [ "$got" -lt 124 ]
+}
+ok "serve ends with an error" fails
+ok "that names the port" says "$port" serve
+ok "and says why" says "in use" serve
+done_testing

@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: Apache-2.0
+# What the shell tests share: TAP output, a scratch directory, a lab of their own that is
+# removed on every way out. Sourced with the path of the tool as $1.
+
+tool=$1
+count=0
+failed=0
+scratch=$(mktemp -d)
+lab=t$$
+jobs_started=
+
+finish() {
+	for pid in $jobs_started; do
+		kill -9 "$pid" 2>/dev/null
+	done
+	if [ -e "/run/tcpx-lab/$lab.json" ]; then
+		for pid in $(lab_pids); do
+			kill -9 "$pid" 2>/dev/null
+		done
+		"$tool" lab down --name "$lab"
+	fi
+	rm -rf "$scratch"
+}
+trap finish EXIT
+trap 'exit 1' INT TERM HUP
+
+lab_pids() {
+	"$tool" lab status --name "$lab" --json - | python3 -c "
+import json, sys
+print(*[p for h in json.load(sys.stdin)['labs'][0]['hosts'] for p in h['pids']])"
+}
+
+skip_all() {
+	echo "1..0 # SKIP $1"
+	exit 77
+}
+
+need_root() {
+	[ "$(id -u)" = 0 ] || skip_all "needs root, for network namespaces"
+}
+
+# A lab for this test, or the reason why not. Arguments go to lab up.
+lab_up() {
+	need_root
+	"$tool" lab up --name "$lab" "$@" >"$scratch/up" 2>&1 && return
+	[ $? != 3 ] || skip_all "no network namespaces here: $(head -1 "$scratch/up")"
+	cat "$scratch/up"
+	exit 1
+}
+
+# ok NAME COMMAND...: one test point; what the command printed shows when it fails.
+ok() {
+	name=$1
+	shift
+	count=$((count + 1))
+	if "$@" >"$scratch/out" 2>&1; then
+		echo "ok $count - $name"
+	else
+		echo "not ok $count - $name"
+		sed 's/^/# /' "$scratch/out"
+		failed=$((failed + 1))
+	fi
+}
+
+# exits CODE COMMAND...
+exits() {
+	want=$1
+	shift
+	"$@"
+	got=$?
+	[ "$got" = "$want" ] || { echo "exit code $got, want $want"; return 1; }
+}
+
+# says TEXT COMMAND...: its output, stdout and stderr, has TEXT in it.
+says() {
+	text=$1
+	shift
+	"$@" >"$scratch/said" 2>&1
+	cat "$scratch/said"
+	grep -qF -- "$text" "$scratch/said"
+}
+
+# start LOG COMMAND...: in the background, ended with the test; its id in $started.
+start() {
+	log=$1
+	shift
+	"$@" >"$log" 2>&1 &
+	started=$!
+	jobs_started="$jobs_started $started"
+}
+
+# within SECONDS COMMAND...: asks again until it is true.
+within() {
+	until=$(($(date +%s) + $1))
+	shift
+	while ! "$@" >/dev/null 2>&1; do
+		[ "$(date +%s)" -lt "$until" ] || return 1
+		sleep 0.02
+	done
+}
+
+# result FILE EXPRESSION: true of a result file, as python sees it (r, and its rows).
+result() {
+	python3 -c "
+import json, sys
+r = json.load(open(sys.argv[1]))
+rows = r['rows']
+if not ($2):
+    sys.exit(json.dumps(rows, indent=1)[:4000])" "$1"
+}
+
+# on HOST COMMAND...: a command of this test's lab.
+on() {
+	host=$1
+	shift
+	"$tool" lab exec --name "$lab" "$host" "$@"
+}
+
+# serve_on HOST: its process id in $server, what it says in $scratch/serve.
+serve_on() {
+	start "$scratch/serve" "$tool" lab exec --name "$lab" "$1" "$tool" serve
+	server=$started
+	within 10 listens "$1" || {
+		cat "$scratch/serve"
+		exit 1
+	}
+}
+
+# The server's control port is open on HOST (28515 is 6F63).
+listens() {
+	on "$1" grep -q ':6F63 .* 0A ' /proc/net/tcp /proc/net/tcp6
+}
+
+# moved BYTES: the NICs of h0 have sent that much.
+moved() {
+	"$tool" lab status --name "$lab" --json - | python3 -c "
+import json, sys
+h0 = json.load(sys.stdin)['labs'][0]['hosts'][0]
+sys.exit(sum(n['tx_bytes'] for n in h0['nics']) < $1)"
+}
+
+done_testing() {
+	echo "1..$count"
+	[ "$failed" = 0 ]
+	exit
+}

@@ -1,0 +1,494 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Loading settings: who beats whom, what is reported and what refused. */
+#include "base_test.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+#include "base/cfg.h"
+
+#define test_fresh(name) cmocka_unit_test_setup(name, fresh)
+#define ENV(...)  ((char *const *)(const char *[]){ __VA_ARGS__, NULL })
+#define LIST(...) ((const char *[]){ __VA_ARGS__, NULL })
+
+/* ---- files ---------------------------------------------------------------------- */
+
+static char etc_path[] = "/tmp/tcpx-etc-XXXXXX";
+static char home_path[] = "/tmp/tcpx-home-XXXXXX";
+
+static void
+file_write(const char *path, const char *text)
+{
+	FILE *file = fopen(path, "w");
+
+	assert_non_null(file);
+	fputs(text, file);
+	assert_int_equal(fclose(file), 0);
+}
+
+static int
+files_make(void **state)
+{
+	int a = mkstemp(etc_path), b = mkstemp(home_path);
+
+	return close(a) || close(b);
+}
+
+static int
+files_remove(void **state)
+{
+	return unlink(etc_path) || unlink(home_path);
+}
+
+static int
+fresh(void **state)
+{
+	file_write(etc_path, "");
+	file_write(home_path, "");
+	capture_start();
+	return 0;
+}
+
+static struct tcpx_cfg *
+load(struct tcpx_cfg_sources src)
+{
+	struct tcpx_cfg *cfg = NULL;
+
+	assert_int_equal(tcpx_cfg_load(&src, &cfg), 0);
+	assert_non_null(cfg);
+	return cfg;
+}
+
+static void
+check_setting(const struct tcpx_cfg *cfg, enum tcpx_setting setting, const char *text,
+	      const char *source)
+{
+	const char *name = tcpx_setting_at(setting)->name;
+
+	check_text(name, tcpx_cfg_str(cfg, setting), text);
+	check_text(name, tcpx_cfg_source(cfg, setting), source);
+	check(name, "is default", tcpx_cfg_is_default(cfg, setting),
+	      !strcmp(source, "default"));
+}
+
+/* ---- tests ---------------------------------------------------------------------- */
+
+static void
+without_sources_all_is_default(void **state)
+{
+	struct tcpx_cfg *cfg = load((struct tcpx_cfg_sources){ 0 });
+
+	for (unsigned i = 0; i < TCPX_SETTING_COUNT; i++)
+		check_setting(cfg, (enum tcpx_setting)i, tcpx_setting_at(i)->value,
+			      "default");
+	assert_int_equal(tcpx_cfg_num(cfg, TCPX_SET_WINDOW), 16);
+	assert_int_equal(tcpx_cfg_num(cfg, TCPX_SET_PORT), 28515);
+	assert_int_equal(tcpx_cfg_num(cfg, TCPX_SET_INLINE), 8192);
+	assert_int_equal(tcpx_cfg_num(cfg, TCPX_SET_CREDIT_LIST_BYTES), 16 << 20);
+	assert_int_equal(tcpx_cfg_num(cfg, TCPX_SET_CHUNK), 0);
+	assert_string_equal(captured, "");
+	tcpx_cfg_free(cfg);
+	tcpx_cfg_free(NULL);
+}
+
+static void
+later_sources_beat_earlier_ones(void **state)
+{
+	static const struct {
+		const char *text, *source;
+	} want[] = {
+		{ "auto", "default" },
+		{ "1048576", "NCCL_P2P_NET_CHUNKSIZE" },
+		{ "2M", "etc" },
+		{ "3M", "home" },
+		{ "4M", "environment" },
+		{ "5M", "caller" },
+	};
+	char etc_source[64], home_source[64];
+
+	snprintf(etc_source, sizeof(etc_source), "%s line 2", etc_path);
+	snprintf(home_source, sizeof(home_source), "%s line 1", home_path);
+	file_write(etc_path, "# ours\nTCPX_CHUNK=2M\n");
+	file_write(home_path, "TCPX_CHUNK=3M");
+	for (size_t i = 0; i < ARRAY_LEN(want); i++) {
+		const char *source = !strcmp(want[i].source, "etc")  ? etc_source :
+				     !strcmp(want[i].source, "home") ? home_source :
+								       want[i].source;
+		struct tcpx_cfg *cfg = load((struct tcpx_cfg_sources){
+			.env = i < 1 ? NULL :
+			       i < 4 ? ENV("NCCL_P2P_NET_CHUNKSIZE=1048576") :
+				       ENV("TCPX_CHUNK=4M",
+					   "NCCL_P2P_NET_CHUNKSIZE=1048576"),
+			.etc_file = i < 2 ? NULL : etc_path,
+			.home_file = i < 3 ? NULL : home_path,
+			.caller = i < 5 ? NULL : LIST("TCPX_CHUNK=5M"),
+		});
+
+		check_setting(cfg, TCPX_SET_CHUNK, want[i].text, source);
+		tcpx_cfg_free(cfg);
+	}
+}
+
+static void
+alias_sets_and_is_named(void **state)
+{
+	struct tcpx_cfg *cfg;
+
+	file_write(etc_path, "UCCL_TCPX_WINDOW_SIZE=12\n");
+	cfg = load((struct tcpx_cfg_sources){
+		.etc_file = etc_path,
+		.env = ENV("UCCL_TCPX_CHUNK_BYTES=524288",
+			   "UCCL_TCPX_BOOTSTRAP_PORT=20000",
+			   "TCPX_PORT=20001"),
+		.caller = LIST("UCCL_TCPX_NUM_CHANNELS=8"),
+	});
+	check_setting(cfg, TCPX_SET_CHUNK, "524288", "environment (UCCL_TCPX_CHUNK_BYTES)");
+	check_setting(cfg, TCPX_SET_PORT, "20001", "environment"); /* its own name wins */
+	check_setting(cfg, TCPX_SET_CHANNELS, "8", "caller (UCCL_TCPX_NUM_CHANNELS)");
+	check_has(tcpx_cfg_source(cfg, TCPX_SET_WINDOW), "line 1 (UCCL_TCPX_WINDOW_SIZE)");
+	assert_int_equal(tcpx_cfg_num(cfg, TCPX_SET_WINDOW), 12);
+	assert_string_equal(captured, "");
+	tcpx_cfg_free(cfg);
+}
+
+static void
+old_debug_variable_speaks_numbers(void **state)
+{
+	static const struct {
+		const char *set;
+		const char *word;
+	} rows[] = {
+		{ "UCCL_TCPX_DEBUG=1", "INFO" },
+		{ "UCCL_TCPX_DEBUG=0", "WARN" },
+		{ "UCCL_TCPX_DEBUG=trace", "TRACE" },
+		{ "TCPX_DEBUG=debug", "DEBUG" },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct tcpx_cfg_sources src = { .env = ENV(rows[i].set) };
+		struct tcpx_cfg *cfg = load(src);
+
+		check_text(rows[i].set, tcpx_cfg_str(cfg, TCPX_SET_DEBUG), rows[i].word);
+		tcpx_cfg_free(cfg);
+	}
+}
+
+static const struct {
+	const char *name;
+	const char *env[3];
+	enum tcpx_setting setting;
+	const char *text, *source;
+} hints[] = {
+	{ "product", { "NCCL_NSOCKS_PERTHREAD=4", "NCCL_SOCKET_NTHREADS=2" },
+	  TCPX_SET_CHANNELS, "8/nic", "NCCL_NSOCKS_PERTHREAD x NCCL_SOCKET_NTHREADS" },
+	{ "one of two", { "NCCL_NSOCKS_PERTHREAD=4" },
+	  TCPX_SET_CHANNELS, "4/nic", "NCCL_NSOCKS_PERTHREAD x NCCL_SOCKET_NTHREADS" },
+	{ "left to NCCL", { "NCCL_SOCKET_NTHREADS=-1" },
+	  TCPX_SET_CHANNELS, "auto", "default" },
+	{ "NICs", { "NCCL_SOCKET_IFNAME=eth1,eth2" },
+	  TCPX_SET_NICS, "eth1,eth2", "NCCL_SOCKET_IFNAME" },
+	{ "NICs for data", { "NCCL_SOCKET_IFNAME=eth0", "NCCL_GPUDIRECTTCPX_SOCKET_IFNAME=eth1" },
+	  TCPX_SET_NICS, "eth1", "NCCL_GPUDIRECTTCPX_SOCKET_IFNAME" },
+	{ "empty", { "NCCL_P2P_NET_CHUNKSIZE=" },
+	  TCPX_SET_CHUNK, "auto", "default" },
+};
+
+static void
+variables_of_nccl_give_defaults(void **state)
+{
+	for (size_t i = 0; i < ARRAY_LEN(hints); i++) {
+		struct tcpx_cfg_sources src = { .env = (char *const *)hints[i].env };
+		struct tcpx_cfg *cfg = load(src);
+
+		check_text(hints[i].name, tcpx_cfg_str(cfg, hints[i].setting),
+			   hints[i].text);
+		check_text(hints[i].name, tcpx_cfg_source(cfg, hints[i].setting),
+			   hints[i].source);
+		check_text(hints[i].name, captured, "");
+		tcpx_cfg_free(cfg);
+	}
+}
+
+static void
+variable_of_nccl_that_does_not_fit_costs_a_warning(void **state)
+{
+	struct tcpx_cfg *cfg = load((struct tcpx_cfg_sources){
+		.env = ENV("NCCL_P2P_NET_CHUNKSIZE=32768",
+			   "NCCL_NSOCKS_PERTHREAD=16", "NCCL_SOCKET_NTHREADS=16"),
+	});
+
+	check_setting(cfg, TCPX_SET_CHUNK, "auto", "default");
+	check_setting(cfg, TCPX_SET_CHANNELS, "auto", "default");
+	check_has(captured, "NCCL_P2P_NET_CHUNKSIZE \"32768\" is not used for TCPX_CHUNK");
+	check_has(captured, "\"256/nic\" is not used for TCPX_CHANNELS");
+	assert_int_equal(captured_count("\n"), 2);
+	tcpx_cfg_free(cfg);
+}
+
+static void
+unknown_name_is_reported_once_with_the_nearest(void **state)
+{
+	struct tcpx_cfg *cfg;
+
+	file_write(etc_path, "TCPX_CHUNKS=1M\nTCPX_CHUNKS=2M\nCOLOUR=red\n");
+	cfg = load((struct tcpx_cfg_sources){
+		.etc_file = etc_path,
+		.env = ENV("TCPX_CHUNKS=3M", "UCCL_TCPX_NUM_CHANELS=4",
+			   "UCCL_TCPX_UNPACK_IMPL=kernel", "TCPX_COLOR=never",
+			   "UCCL_HOME=/x", "PATH=/bin", "TCPX_NOVALUE"),
+	});
+	assert_int_equal(captured_count("TCPX_CHUNKS"), 1);
+	check_has(captured, "line 1) is not a setting and has no effect; did you mean "
+			    "TCPX_CHUNK?");
+	check_has(captured,
+		  "WARN INIT UCCL_TCPX_NUM_CHANELS (environment) is not a setting and "
+		  "has no effect; did you mean TCPX_CHANNELS?");
+	check_has(captured, "COLOUR (");
+	check_has(captured, "TCPX_NOVALUE (environment)");
+	assert_int_equal(captured_count("\n"), 4);
+	tcpx_cfg_free(cfg);
+}
+
+static const struct {
+	const char *name;
+	const char *etc;
+	const char *env;
+	const char *caller;
+	const char *said;
+} refused[] = {
+	{ "value of the environment", NULL, "TCPX_WINDOW=0", NULL,
+	  "TCPX_WINDOW \"0\" (environment): allowed: 1 to 256 (TCPX_ECONFIG)" },
+	{ "value under an alias", NULL, "UCCL_TCPX_WINDOW_SIZE=x", NULL,
+	  "TCPX_WINDOW \"x\" (environment (UCCL_TCPX_WINDOW_SIZE)): allowed: 1 to 256" },
+	{ "value of a file", "\n\nTCPX_DIST = fair\n", NULL, NULL,
+	  " line 3): allowed: pull, rr (TCPX_ECONFIG)" },
+	{ "line of a file", "TCPX_DIST\n", NULL, NULL,
+	  "line 1: \"TCPX_DIST\" is not of the form" },
+	{ "value of the caller", NULL, NULL, "TCPX_PORT=-1",
+	  "TCPX_PORT \"-1\" (caller): allowed: 0 to 65535" },
+	{ "name of the caller", NULL, NULL, "TCPX_PROT=1",
+	  "TCPX_PROT (caller) is not a setting; did you mean TCPX_PORT? (TCPX_ECONFIG)" },
+	{ "name of another part from the caller", NULL, NULL, "TCPX_COLOR=1",
+	  "TCPX_COLOR (caller)" },
+	{ "no assignment", NULL, NULL, "TCPX_PORT",
+	  "\"TCPX_PORT\" (caller) is not of the form" },
+	{ "empty name", NULL, NULL, "=5", " (caller) is not a setting" },
+	{ "empty text", NULL, NULL, "", "\"\" (caller) is not of the form" },
+	{ "file of the environment", NULL, "TCPX_CONF_FILE=/nonexistent/f", NULL,
+	  "open /nonexistent/f: no such file" },
+	{ "directory", NULL, "TCPX_CONF_FILE=/tmp", NULL, "read /tmp: is a directory" },
+};
+
+static void
+refusals_name_value_source_and_what_is_allowed(void **state)
+{
+	for (size_t i = 0; i < ARRAY_LEN(refused); i++) {
+		struct tcpx_cfg *cfg = (void *)&refused;
+		struct tcpx_cfg_sources src = {
+			.etc_file = etc_path,
+			.env = ENV(refused[i].env),
+			.caller = LIST(refused[i].caller),
+		};
+		int rc;
+
+		capture_start();
+		file_write(etc_path, refused[i].etc ? refused[i].etc : "");
+		rc = tcpx_cfg_load(&src, &cfg);
+		check(refused[i].name, "rc", rc, TCPX_ECONFIG);
+		assert_ptr_equal(cfg, &refused); /* written only on success */
+		check_has(captured, refused[i].said);
+		check(refused[i].name, "lines logged", captured_count("\n"), 1);
+	}
+}
+
+static void
+very_long_name_is_refused_not_cut_to_fit(void **state)
+{
+	char assignment[600] = "TCPX_PORT";
+	struct tcpx_cfg *cfg = load((struct tcpx_cfg_sources){ 0 });
+
+	memset(assignment + 9, 'T', 500);
+	strcat(assignment, "=1");
+	assert_int_equal(tcpx_cfg_set(cfg, assignment, "flag"), TCPX_ECONFIG);
+	tcpx_cfg_free(cfg);
+}
+
+static void
+file_of_the_environment_replaces_the_home_file(void **state)
+{
+	char set[64];
+	struct tcpx_cfg *cfg;
+
+	file_write(etc_path, "TCPX_PORT=1\n");
+	file_write(home_path, "TCPX_PORT=2\nTCPX_WINDOW=3\n");
+	snprintf(set, sizeof(set), "TCPX_CONF_FILE=%s", etc_path);
+	cfg = load((struct tcpx_cfg_sources){ .env = ENV(set), .home_file = home_path });
+	assert_int_equal(tcpx_cfg_num(cfg, TCPX_SET_PORT), 1);
+	assert_int_equal(tcpx_cfg_num(cfg, TCPX_SET_WINDOW), 16);
+	tcpx_cfg_free(cfg);
+
+	cfg = load((struct tcpx_cfg_sources){ .env = ENV("TCPX_CONF_FILE="),
+					      .home_file = home_path });
+	assert_true(tcpx_cfg_is_default(cfg, TCPX_SET_PORT));
+	tcpx_cfg_free(cfg);
+}
+
+static void
+files_need_not_exist(void **state)
+{
+	struct tcpx_cfg *cfg = load((struct tcpx_cfg_sources){
+		.etc_file = "/nonexistent/etc", .home_file = "/dev/null/home" });
+
+	assert_string_equal(captured, "");
+	tcpx_cfg_free(cfg);
+}
+
+static void
+empty_value_is_the_default(void **state)
+{
+	struct tcpx_cfg *cfg;
+
+	file_write(etc_path, "TCPX_CHUNK=1M\nTCPX_NICS=eth1\nTCPX_ROOT=/x\n");
+	cfg = load((struct tcpx_cfg_sources){
+		.etc_file = etc_path,
+		.env = ENV("TCPX_CHUNK=", "TCPX_NICS=", "TCPX_ROOT="),
+	});
+	check_setting(cfg, TCPX_SET_CHUNK, "auto", "environment");
+	check_setting(cfg, TCPX_SET_NICS, "", "environment");
+	check_setting(cfg, TCPX_SET_ROOT, "/", "environment");
+	tcpx_cfg_free(cfg);
+}
+
+static void
+set_replaces_or_leaves_alone(void **state)
+{
+	struct tcpx_cfg *cfg = load((struct tcpx_cfg_sources){ 0 });
+	char source[] = "flag --chunk";
+
+	assert_int_equal(tcpx_cfg_set(cfg, "TCPX_CHUNK=1M", source), 0);
+	source[0] = '?'; /* was copied */
+	check_setting(cfg, TCPX_SET_CHUNK, "1M", "flag --chunk");
+	assert_int_equal(tcpx_cfg_set(cfg, "TCPX_CHUNK=1", "flag --chunk"), TCPX_ECONFIG);
+	check_has(captured, "TCPX_CHUNK \"1\" (flag --chunk): allowed: auto, or 64K to 16M");
+	assert_int_equal(tcpx_cfg_set(cfg, "TCPX_CHUNKY=1", "flag"), TCPX_ECONFIG);
+	check_setting(cfg, TCPX_SET_CHUNK, "1M", "flag --chunk");
+	assert_int_equal(tcpx_cfg_num(cfg, TCPX_SET_CHUNK), 1048576);
+	tcpx_cfg_free(cfg);
+}
+
+static void
+channels_are_counted_over_nics(void **state)
+{
+	static const struct {
+		const char *set;
+		unsigned nics;
+		int rc;
+		unsigned total;
+	} rows[] = {
+		{ "TCPX_CHANNELS=auto", 4, 0, 0 },   { "TCPX_CHANNELS=6", 4, 0, 6 },
+		{ "TCPX_CHANNELS=4/nic", 4, 0, 16 }, { "TCPX_CHANNELS=64/nic", 4, 0, 256 },
+		{ "TCPX_CHANNELS=64/nic", 5, TCPX_ECONFIG, 99 },
+	};
+	struct tcpx_cfg *cfg = load((struct tcpx_cfg_sources){ 0 });
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		unsigned total = 99;
+
+		assert_int_equal(tcpx_cfg_set(cfg, rows[i].set, "test"), 0);
+		check(rows[i].set, "rc", tcpx_cfg_channels(cfg, rows[i].nics, &total),
+		      rows[i].rc);
+		check(rows[i].set, "total", total, rows[i].total);
+	}
+	check_has(captured, "\"64/nic\" (test): 320 channels over 5 NICs; at most 256");
+	tcpx_cfg_free(cfg);
+}
+
+static void
+settings_of_this_process_are_found(void **state)
+{
+	char *home = getenv("HOME") ? strdup(getenv("HOME")) : NULL;
+	char dir[] = "/tmp/tcpx-home-XXXXXX";
+	char path[64], source[80];
+	struct tcpx_cfg *cfg;
+
+	assert_non_null(mkdtemp(dir));
+	snprintf(path, sizeof(path), "%s/.tcpx.conf", dir);
+	snprintf(source, sizeof(source), "%s line 1", path);
+	file_write(path, "TCPX_LINGER_MS=7s\n");
+	setenv("HOME", dir, 1);
+	setenv("TCPX_DRAIN_MS", "70", 1);
+	assert_int_equal(tcpx_cfg_load_system(LIST("TCPX_PORT=7"), &cfg), 0);
+	check_setting(cfg, TCPX_SET_LINGER_MS, "7s", source);
+	check_setting(cfg, TCPX_SET_DRAIN_MS, "70", "environment");
+	check_setting(cfg, TCPX_SET_PORT, "7", "caller");
+	tcpx_cfg_free(cfg);
+	assert_int_equal(tcpx_cfg_load(NULL, &cfg), 0);
+	check_setting(cfg, TCPX_SET_DRAIN_MS, "70", "environment");
+	tcpx_cfg_free(cfg);
+
+	unsetenv("TCPX_DRAIN_MS");
+	if (home)
+		setenv("HOME", home, 1);
+	free(home);
+	unlink(path);
+	rmdir(dir);
+}
+
+/* Random assignments in random sources: the strongest that names a setting has it. */
+static void
+strongest_source_wins(void **state)
+{
+	uint64_t seed = test_seed();
+	struct tcpx_rng rng = tcpx_rng_seed(seed);
+
+	for (int round = 0; round < 50; round++) {
+		char text[4][32] = { "", "", "", "" };
+		uint64_t want = 28515;
+		struct tcpx_cfg *cfg;
+
+		for (int i = 0; i < 4; i++) {
+			uint64_t port = tcpx_rng_below(&rng, 65536);
+
+			if (tcpx_rng_below(&rng, 2)) {
+				snprintf(text[i], sizeof(text[i]), "TCPX_PORT=%u",
+					 (unsigned)port);
+				want = port;
+			}
+		}
+		file_write(etc_path, text[0]);
+		file_write(home_path, text[1]);
+		cfg = load((struct tcpx_cfg_sources){
+			.etc_file = etc_path,
+			.home_file = home_path,
+			.env = ENV(text[2]),
+			.caller = LIST(*text[3] ? text[3] : NULL),
+		});
+		check_random(seed, tcpx_cfg_num(cfg, TCPX_SET_PORT) == want);
+		tcpx_cfg_free(cfg);
+	}
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		test_fresh(without_sources_all_is_default),
+		test_fresh(later_sources_beat_earlier_ones),
+		test_fresh(alias_sets_and_is_named),
+		test_fresh(old_debug_variable_speaks_numbers),
+		test_fresh(variables_of_nccl_give_defaults),
+		test_fresh(variable_of_nccl_that_does_not_fit_costs_a_warning),
+		test_fresh(unknown_name_is_reported_once_with_the_nearest),
+		test_fresh(refusals_name_value_source_and_what_is_allowed),
+		test_fresh(very_long_name_is_refused_not_cut_to_fit),
+		test_fresh(file_of_the_environment_replaces_the_home_file),
+		test_fresh(files_need_not_exist),
+		test_fresh(empty_value_is_the_default),
+		test_fresh(set_replaces_or_leaves_alone),
+		test_fresh(channels_are_counted_over_nics),
+		test_fresh(settings_of_this_process_are_found),
+		test_fresh(strongest_source_wins),
+	};
+
+	return cmocka_run_group_tests(tests, files_make, files_remove);
+}

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The defaults, machine by machine. */
+#include "fixture.h"
+
+#include "host/host.h"
+
+static void
+defaults_follow_nics_and_cpus(void **state)
+{
+	static const struct {
+		const char *name;
+		unsigned nics, cpus;
+		bool loopback;
+		unsigned threads, channels, per_nic;
+		bool spins;
+	} rows[] = {
+		{ "one CPU", 1, 1, false, 1, 4, 4, false },
+		{ "2 CPUs, loopback", 1, 2, true, 1, 1, 1, false },
+		{ "2 CPUs, 4 loopback addresses", 4, 2, true, 1, 4, 1, false },
+		{ "2 CPUs, a NIC", 1, 2, false, 1, 4, 4, false },
+		{ "2 CPUs, 4 NICs", 4, 2, false, 1, 16, 4, false },
+		{ "3 CPUs", 1, 3, false, 1, 4, 4, false },
+		{ "4 CPUs", 1, 4, true, 1, 4, 4, true },
+		{ "4 CPUs, 4 NICs", 4, 4, false, 2, 16, 4, false },
+		{ "8 CPUs, 4 NICs", 4, 8, false, 4, 16, 4, false },
+		{ "10 CPUs, 4 NICs", 4, 10, false, 4, 16, 4, true },
+		{ "208 CPUs, 5 NICs", 5, 208, false, 5, 20, 4, true },
+		{ "16 NICs", 16, 208, false, 8, 64, 4, true },
+		{ "32 NICs", 32, 208, false, 8, 64, 2, true },
+		{ "no NIC", 0, 8, false, 1, 0, 0, true },
+	};
+	static struct tcpx_host_nic nics[TCPX_HOST_NICS];
+	static struct tcpx_host_cpus cpus;
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct tcpx_host_plan plan;
+
+		for (unsigned n = 0; n < TCPX_HOST_NICS; n++)
+			nics[n].loopback = rows[i].loopback;
+		cpus.allowed_count = rows[i].cpus;
+		tcpx_host_defaults(nics, rows[i].nics, &cpus, &plan);
+		check(rows[i].name, "threads", plan.threads, rows[i].threads);
+		check(rows[i].name, "channels", plan.channels, rows[i].channels);
+		check(rows[i].name, "channels a NIC", plan.channels_per_nic, rows[i].per_nic);
+		check(rows[i].name, "spins", plan.spin_us > 0, rows[i].spins);
+		assert_true(plan.threads_why[0] && plan.channels_why[0] && plan.spin_why[0]);
+	}
+}
+
+static void
+reasons_are_whole_sentences_about_numbers(void **state)
+{
+	static struct tcpx_host_nic nics[4];
+	static struct tcpx_host_cpus cpus = { .allowed_count = 4 };
+	struct tcpx_host_plan plan;
+
+	tcpx_host_defaults(nics, 4, &cpus, &plan);
+	check_text("threads", plan.threads_why, "half of 4 CPUs, for 4 NICs");
+	check_text("channels", plan.channels_why, "4 for each of 4 NICs");
+	check_text("spin", plan.spin_why,
+		   "4 CPUs are fewer than the 6 that 2 I/O threads need to spin");
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(defaults_follow_nics_and_cpus),
+		cmocka_unit_test(reasons_are_whole_sentences_about_numbers),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

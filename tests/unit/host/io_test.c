@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Rooted files: links, the root as a wall, small texts and numbers, lists. */
+#include "fixture.h"
+
+#include <errno.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "host/io.h"
+
+static struct fixture machine;
+
+static int
+make_machine(void **state)
+{
+	fixture_init(&machine);
+	fixture_write(&machine, "a/b/file", "text");
+	fixture_write(&machine, "a/other", "other");
+	fixture_link(&machine, "relative", "a/b/file");
+	fixture_link(&machine, "absolute", "/a/b/file");
+	fixture_link(&machine, "a/up", "../a/b/../b/file");
+	fixture_link(&machine, "a/out", "../../../../../../a/other");
+	fixture_link(&machine, "a/passwd", "/../../../../../../../etc/passwd");
+	fixture_link(&machine, "dir", "a/b");
+	fixture_link(&machine, "chain", "chain2");
+	fixture_link(&machine, "chain2", "dir/../b/./file");
+	fixture_link(&machine, "self", "self");
+	fixture_link(&machine, "ping", "pong");
+	fixture_link(&machine, "pong", "ping");
+	fixture_link(&machine, "grow", "grow/x");
+	fixture_link(&machine, "broken", "nowhere");
+	return 0;
+}
+
+static int
+remove_machine(void **state)
+{
+	fixture_fini(&machine);
+	return 0;
+}
+
+static void
+paths_resolve_inside_the_root(void **state)
+{
+	static const struct {
+		const char *path;
+		int rc;
+		const char *real;
+	} rows[] = {
+		{ "/a/b/file", 0, "/a/b/file" },
+		{ "a//b/./file", 0, "/a/b/file" },
+		{ "/", 0, "/" },
+		{ "", 0, "/" },
+		{ "/..", 0, "/" },
+		{ "../../a/other", 0, "/a/other" },
+		{ "relative", 0, "/a/b/file" },
+		{ "absolute", 0, "/a/b/file" },
+		{ "a/up", 0, "/a/b/file" },
+		{ "a/out", 0, "/a/other" },
+		{ "dir/file", 0, "/a/b/file" },
+		{ "dir/..", 0, "/a" },
+		{ "chain", 0, "/a/b/file" },
+		{ "a/passwd", -ENOENT, NULL },
+		{ "self", -ELOOP, NULL },
+		{ "ping", -ELOOP, NULL },
+		{ "grow", -ELOOP, NULL },
+		{ "broken", -ENOENT, NULL },
+		{ "a/none", -ENOENT, NULL },
+		{ "a/other/below", -ENOTDIR, NULL },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		char real[TCPX_IO_PATH] = "untouched";
+
+		check(rows[i].path, "rc", tcpx_io_realpath(machine.root, rows[i].path, real),
+		      rows[i].rc);
+		check_text(rows[i].path, real, rows[i].rc ? "untouched" : rows[i].real);
+	}
+}
+
+static void
+too_long_paths_are_refused(void **state)
+{
+	char path[2 * TCPX_IO_PATH], real[TCPX_IO_PATH];
+
+	memset(path, 'x', sizeof(path));
+	path[300] = '\0';
+	check("long name", "rc", tcpx_io_realpath(machine.root, path, real), -ENAMETOOLONG);
+	memset(path, '/', sizeof(path) - 1);
+	path[sizeof(path) - 1] = '\0';
+	check("long path", "rc", tcpx_io_realpath(machine.root, path, real), -ENAMETOOLONG);
+}
+
+static void
+small_files_are_read_whole_or_not_at_all(void **state)
+{
+	char buf[8], path[128];
+
+	fixture_write(&machine, "six", "123456");
+	check("fits", "rc", tcpx_io_read(machine.root, "six", buf, 8), 6);
+	check_text("fits", buf, "123456");
+	check("no room to see the end", "rc", tcpx_io_read(machine.root, "six", buf, 7), -EFBIG);
+	fixture_write(&machine, "blanks", " 1\t \n\n");
+	check("blanks", "rc", tcpx_io_read(machine.root, "blanks", buf, sizeof(buf)), 2);
+	check_text("white space at the end is cut", buf, " 1");
+	fixture_write(&machine, "empty", "");
+	check("empty", "rc", tcpx_io_read(machine.root, "empty", buf, sizeof(buf)), 0);
+	check("directory", "rc", tcpx_io_read(machine.root, "a", buf, sizeof(buf)), -EINVAL);
+	check("nothing", "rc", tcpx_io_read(machine.root, "none", buf, sizeof(buf)), -ENOENT);
+
+	snprintf(path, sizeof(path), "%s/fifo", machine.root);
+	assert_int_equal(mkfifo(path, 0600), 0);
+	check("fifo does not hang", "rc", tcpx_io_read(machine.root, "fifo", buf, 8), -EINVAL);
+}
+
+static void
+numbers_are_strict(void **state)
+{
+	static const struct {
+		const char *text;
+		int rc;
+		long long value;
+	} rows[] = {
+		{ "0", 0, 0 },		 { "-1", 0, -1 },	 { "0x10de", 0, 0x10de },
+		{ "65536", 0, 65536 },	 { "", -EINVAL, 0 },	 { "x", -EINVAL, 0 },
+		{ "12x", -EINVAL, 0 },	 { "1 2", -EINVAL, 0 },	 { "0x", -EINVAL, 0 },
+		{ "99999999999999999999", -EINVAL, 0 },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		long long v = 77;
+
+		fixture_write(&machine, "number", rows[i].text);
+		check(rows[i].text, "rc", tcpx_io_read_number(machine.root, "number", &v),
+		      rows[i].rc);
+		check(rows[i].text, "value", v, rows[i].rc ? 77 : rows[i].value);
+	}
+}
+
+static void
+lists_are_in_the_order_of_their_bytes(void **state)
+{
+	struct tcpx_io_names names;
+
+	fixture_write(&machine, "list/0000:0a", "");
+	fixture_write(&machine, "list/0000:9b", "");
+	fixture_write(&machine, "list/0000:10", "");
+	assert_int_equal(tcpx_io_list(machine.root, "list", &names), 0);
+	assert_int_equal(names.count, 3);
+	check_text("first", names.entry[0]->d_name, "0000:0a");
+	check_text("second", names.entry[1]->d_name, "0000:10");
+	check_text("third", names.entry[2]->d_name, "0000:9b");
+	tcpx_io_names_free(&names);
+	check("nothing", "rc", tcpx_io_list(machine.root, "none", &names), -ENOENT);
+	check("file", "rc", tcpx_io_list(machine.root, "a/other", &names), -ENOTDIR);
+}
+
+static void
+links_are_read_by_their_last_word(void **state)
+{
+	char word[8];
+
+	assert_int_equal(tcpx_io_read_link(machine.root, "relative", word, sizeof(word)), 0);
+	check_text("relative", word, "file");
+	check("too long", "rc", tcpx_io_read_link(machine.root, "relative", word, 4),
+	      -ENAMETOOLONG);
+	assert_true(tcpx_io_exists(machine.root, "dir"));
+	assert_false(tcpx_io_exists(machine.root, "broken"));
+	assert_true(tcpx_io_is_dir(machine.root, "dir"));
+	assert_false(tcpx_io_is_dir(machine.root, "relative"));
+}
+
+static void
+the_machine_itself_has_many_names(void **state)
+{
+	char real[TCPX_IO_PATH];
+
+	assert_true(tcpx_io_is_machine(NULL));
+	assert_true(tcpx_io_is_machine(""));
+	assert_true(tcpx_io_is_machine("/"));
+	assert_false(tcpx_io_is_machine(machine.root));
+	assert_int_equal(tcpx_io_realpath("/", "/proc/./../proc", real), 0);
+	check_text("proc", real, "/proc");
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(paths_resolve_inside_the_root),
+		cmocka_unit_test(too_long_paths_are_refused),
+		cmocka_unit_test(small_files_are_read_whole_or_not_at_all),
+		cmocka_unit_test(numbers_are_strict),
+		cmocka_unit_test(lists_are_in_the_order_of_their_bytes),
+		cmocka_unit_test(links_are_read_by_their_last_word),
+		cmocka_unit_test(the_machine_itself_has_many_names),
+	};
+
+	return cmocka_run_group_tests(tests, make_machine, remove_machine);
+}

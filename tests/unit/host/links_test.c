@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Interfaces and addresses of fixtures and of this machine. */
+#include "fixture.h"
+
+#include <errno.h>
+#include <net/if.h>
+
+#include "host/links.h"
+
+static struct tcpx_links links;
+
+static int
+read_links(const char *machine, const char *more)
+{
+	struct fixture f;
+	int rc;
+
+	fixture_init(&f);
+	fixture_add_machine(&f, machine);
+	if (more)
+		fixture_write(&f, "addresses", more);
+	rc = tcpx_links_read(f.root, &links);
+	fixture_fini(&f);
+	return rc;
+}
+
+static const struct tcpx_link *
+find(const char *name)
+{
+	for (unsigned i = 0; i < links.count; i++)
+		if (strcmp(links.link[i].name, name) == 0)
+			return &links.link[i];
+	return NULL;
+}
+
+static void
+interfaces_are_in_natural_order(void **state)
+{
+	struct fixture f;
+
+	fixture_init(&f);
+	fixture_add(&f, "nic name=eth10\nnic name=eth2\nnic name=eth1");
+	assert_int_equal(tcpx_links_read(f.root, &links), 0);
+	fixture_fini(&f);
+	assert_int_equal(links.count, 3);
+	check_text("second", links.link[1].name, "eth2");
+	check_text("third", links.link[2].name, "eth10");
+	tcpx_links_free(&links);
+}
+
+static void
+what_is_no_interface_is_left_out(void **state)
+{
+	assert_int_equal(read_links("weird", NULL), 0);
+	assert_null(find("bonding_masters"));
+	assert_null(find("looping"));
+	assert_null(find("gone"));
+	assert_non_null(find("abcdefghijklmno"));
+	assert_non_null(find("semi;colon"));
+	tcpx_links_free(&links);
+}
+
+static void
+state_and_flags_make_up(void **state)
+{
+	static const struct {
+		const char *flags, *state;
+		bool up, loopback;
+	} rows[] = {
+		{ "0x1003", "up", true, false },       { "0x1002", "up", false, false },
+		{ "0x1003", "down", false, false },    { "0x1003", "dormant", false, false },
+		{ "0x1003", "unknown", true, false },  { "0x9", "unknown", true, true },
+		{ "junk", "up", false, false },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct fixture f;
+		char text[128];
+
+		snprintf(text, sizeof(text), "nic name=n flags=%s state=%s", rows[i].flags,
+			 rows[i].state);
+		fixture_init(&f);
+		fixture_add(&f, text);
+		assert_int_equal(tcpx_links_read(f.root, &links), 0);
+		fixture_fini(&f);
+		check(text, "up", links.link[0].up, rows[i].up);
+		check(text, "loopback", links.link[0].loopback, rows[i].loopback);
+		tcpx_links_free(&links);
+	}
+}
+
+static void
+the_best_addresses_are_kept_best_first(void **state)
+{
+	const struct tcpx_link *many;
+
+	assert_int_equal(read_links("weird", NULL), 0);
+	many = find("many");
+	assert_non_null(many);
+	assert_int_equal(many->addr_count, TCPX_HOST_ADDRESSES);
+	for (unsigned i = 0; i < many->addr_count; i++)
+		check("many", "last byte", many->addrs[i].ip[3], i + 1);
+	tcpx_links_free(&links);
+
+	assert_int_equal(read_links("virtio-2cpu", NULL), 0);
+	assert_int_equal(find("eth0")->addr_count, 3);
+	assert_int_equal(find("eth0")->addrs[0].family, 4);
+	assert_int_equal(find("eth0")->addrs[1].ip[0], 0xfd);
+	assert_int_equal(find("eth0")->addrs[2].ip[0], 0xfe);
+	tcpx_links_free(&links);
+}
+
+static void
+bad_lines_of_addresses_are_left_out_with_a_warning(void **state)
+{
+	capture_start();
+	assert_int_equal(read_links("virtio-2cpu", "# a comment\neth0 10.0.0.1/24\neth9 10.0.0.2/24\n"
+				    "eth0 10.0.0.300\neth0\n\n"), 0);
+	assert_int_equal(find("eth0")->addr_count, 1);
+	assert_int_equal(captured_count("left out"), 2);
+	tcpx_links_free(&links);
+}
+
+static void
+a_machine_of_nothing_has_no_interfaces(void **state)
+{
+	assert_int_equal(read_links("empty", NULL), 0);
+	assert_int_equal(links.count, 0);
+	tcpx_links_free(&links);
+}
+
+static void
+this_machine_has_its_interfaces(void **state)
+{
+	struct if_nameindex *names = if_nameindex();
+
+	assert_int_equal(tcpx_links_read("/", &links), 0);
+	for (unsigned i = 0; names && names[i].if_index; i++) {
+		const struct tcpx_link *link = find(names[i].if_name);
+
+		if (!link)
+			fail_msg("%s is missing", names[i].if_name);
+		check(names[i].if_name, "index", link->index, names[i].if_index);
+	}
+	if_freenameindex(names);
+	tcpx_links_free(&links);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(interfaces_are_in_natural_order),
+		cmocka_unit_test(what_is_no_interface_is_left_out),
+		cmocka_unit_test(state_and_flags_make_up),
+		cmocka_unit_test(the_best_addresses_are_kept_best_first),
+		cmocka_unit_test(bad_lines_of_addresses_are_left_out_with_a_warning),
+		cmocka_unit_test(a_machine_of_nothing_has_no_interfaces),
+		cmocka_unit_test(this_machine_has_its_interfaces),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

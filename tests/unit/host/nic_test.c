@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* NIC facts of whole machines, and the way from a root to the chosen NICs. */
+#include "fixture.h"
+
+#include <errno.h>
+
+#include "host/host.h"
+
+static struct tcpx_host_nic *nics;
+static unsigned nic_count;
+
+static void
+read_machine(const char *machine)
+{
+	struct fixture f;
+
+	fixture_init(&f);
+	fixture_add_machine(&f, machine);
+	assert_int_equal(tcpx_host_nics_read(f.root, &nics, &nic_count), 0);
+	fixture_fini(&f);
+}
+
+static const struct tcpx_host_nic *
+find(const char *name)
+{
+	for (unsigned i = 0; i < nic_count; i++)
+		if (strcmp(nics[i].name, name) == 0)
+			return &nics[i];
+	fail_msg("%s is missing", name);
+	return NULL;
+}
+
+static void
+a3_high_data_nic_is_known_in_full(void **state)
+{
+	const struct tcpx_host_nic *nic;
+	char list[64], addr[TCPX_HOST_ADDR_TEXT];
+
+	read_machine("a3-high");
+	assert_int_equal(nic_count, 7);
+	nic = find("eth3");
+	check_text("driver", nic->driver, "gve");
+	check_text("pci", nic->place.pci, "0000:86:00.0");
+	check_text("path", nic->place.path,
+		   "pci0000:80/0000:80:01.0/0000:81:00.0/0000:82:02.0/0000:86:00.0");
+	tcpx_cpuset_format(&nic->place.local_cpus, list, sizeof(list));
+	check_text("local CPUs", list, "52-103,156-207");
+	tcpx_host_addr_format(&nic->addr, addr, sizeof(addr));
+	check_text("address", addr, "10.0.3.7/32");
+	assert_int_equal(nic->place.numa, 1);
+	assert_int_equal(nic->place.numa_source, TCPX_NUMA_FILE);
+	assert_int_equal(nic->speed_mbps, 200000);
+	assert_int_equal(nic->mtu, 8244);
+	assert_int_equal(nic->queues_rx, 16);
+	assert_int_equal(nic->queues_tx, 16);
+	assert_true(nic->up && nic->hardware && !nic->loopback && !nic->bridge_port);
+	free(nics);
+}
+
+static void
+virtio_nic_is_placed_by_its_pci_parent(void **state)
+{
+	const struct tcpx_host_nic *nic;
+
+	read_machine("virtio-2cpu");
+	nic = find("eth0");
+	check_text("driver", nic->driver, "virtio_net");
+	check_text("pci", nic->place.pci, "0000:00:03.0");
+	check_text("path", nic->place.path, "pci0000:00/0000:00:03.0");
+	assert_int_equal(nic->speed_mbps, 0);
+	assert_int_equal(nic->place.numa, 0);
+	assert_int_equal(nic->place.numa_source, TCPX_NUMA_ONLY);
+	assert_false(find("ifb0")->up);
+	assert_true(find("lo")->loopback);
+	assert_false(find("lo")->hardware);
+	assert_int_equal(find("lo")->place.numa, -1);
+	free(nics);
+}
+
+static void
+files_that_make_no_sense_are_unknown_facts(void **state)
+{
+	const struct tcpx_host_nic *nic;
+
+	read_machine("weird");
+	nic = find("emptynode");
+	assert_int_equal(nic->place.numa, -1);
+	assert_int_equal(nic->speed_mbps, 0);
+	assert_int_equal(nic->mtu, 0);
+	assert_true(tcpx_cpuset_empty(&nic->place.local_cpus));
+	assert_true(find("port0")->bridge_port);
+	assert_int_equal(find("abcdefghijklmno")->place.numa, 8);
+	free(nics);
+}
+
+static void
+a_machine_of_nothing_has_no_nics(void **state)
+{
+	struct tcpx_host_nic out[4];
+	struct fixture f;
+	unsigned count = 99;
+
+	read_machine("empty");
+	assert_int_equal(nic_count, 0);
+	free(nics);
+
+	capture_start();
+	fixture_init(&f);
+	assert_int_equal(tcpx_host_nics(f.root, NULL, out, 4, &count), -ENODEV);
+	fixture_fini(&f);
+	assert_int_equal(count, 99);
+	assert_int_equal(captured_count("there is: none"), 1);
+}
+
+static void
+a_root_and_a_selection_give_nics(void **state)
+{
+	struct tcpx_host_nic out[8];
+	struct fixture f;
+	unsigned count = 0;
+
+	fixture_init(&f);
+	fixture_add_machine(&f, "a3-high");
+	assert_int_equal(tcpx_host_nics(f.root, "=eth4,eth1", out, 8, &count), 0);
+	fixture_fini(&f);
+	assert_int_equal(count, 2);
+	check_text("first as listed", out[0].name, "eth4");
+	check_text("second", out[1].name, "eth1");
+}
+
+static void
+this_machine_has_a_usable_nic(void **state)
+{
+	struct tcpx_host_nic out[TCPX_HOST_NICS];
+	unsigned count = 0;
+	int rc = tcpx_host_nics("/", "", out, TCPX_HOST_NICS, &count);
+
+	if (rc == -ENODEV)
+		skip(); /* a network namespace whose loopback is down */
+	assert_int_equal(rc, 0);
+	assert_true(count >= 1 && out[0].up && out[0].addr.family);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a3_high_data_nic_is_known_in_full),
+		cmocka_unit_test(virtio_nic_is_placed_by_its_pci_parent),
+		cmocka_unit_test(files_that_make_no_sense_are_unknown_facts),
+		cmocka_unit_test(a_machine_of_nothing_has_no_nics),
+		cmocka_unit_test(a_root_and_a_selection_give_nics),
+		cmocka_unit_test(this_machine_has_a_usable_nic),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

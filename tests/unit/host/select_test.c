@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The choice of NICs, over a machine that has one of each kind. */
+#include "fixture.h"
+
+#include <errno.h>
+
+#include "host/host.h"
+
+static const struct {
+	const char *name;
+	const char *addr; /* NULL: none */
+	bool up, loopback, bridge_port;
+} kinds[] = {
+	{ "docker0", "172.17.0.1/16", true, false, false },
+	{ "eth0", "10.0.0.1/24", true, false, false },
+	{ "eth1", "10.0.1.1/24", true, false, false },
+	{ "eth2", "10.0.2.1/24", false, false, false },
+	{ "eth3", NULL, true, false, false },
+	{ "eth10", "10.0.10.1/24", true, false, false },
+	{ "lo", "127.0.0.1/8", true, true, false },
+	{ "six", "fd00::6/64", true, false, false },
+	{ "tap", "10.0.20.1/24", true, false, true },
+	{ "vethab12", "10.0.21.1/24", true, false, false },
+	{ "zlocal", "fe80::1/64", true, false, false },
+};
+
+static struct tcpx_host_nic all[ARRAY_LEN(kinds)];
+static struct tcpx_host_nic out[TCPX_HOST_NICS];
+
+static int
+make_all(void **state)
+{
+	for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {
+		struct tcpx_host_nic *nic = &all[i];
+
+		strcpy(nic->name, kinds[i].name);
+		strcpy(nic->ifname, kinds[i].name);
+		nic->up = kinds[i].up;
+		nic->loopback = kinds[i].loopback;
+		nic->bridge_port = kinds[i].bridge_port;
+		if (!kinds[i].addr)
+			continue;
+		assert_int_equal(tcpx_host_addr_parse(kinds[i].addr, &nic->addr), 0);
+		nic->addrs[0] = nic->addr;
+		nic->addr_count = 1;
+	}
+	return 0;
+}
+
+/* The chosen names between blanks, or the code. */
+static const char *
+choose(const char *selection, unsigned cap)
+{
+	static char text[1024];
+	unsigned count = 99;
+	int rc = tcpx_host_nics_select(all, ARRAY_LEN(all), selection, out, cap, &count);
+	size_t len = 0;
+
+	if (rc < 0) {
+		assert_int_equal(count, 99);
+		snprintf(text, sizeof(text), "%d", rc);
+		return text;
+	}
+	text[0] = '\0';
+	for (unsigned i = 0; i < count; i++)
+		len += (size_t)snprintf(text + len, sizeof(text) - len, "%s%s", i ? " " : "",
+					out[i].name);
+	return text;
+}
+
+static void
+selections_choose_as_nccl_does(void **state)
+{
+	static const struct {
+		const char *selection, *names;
+	} rows[] = {
+		{ NULL, "eth0 eth1 eth10 six" },
+		{ "", "eth0 eth1 eth10 six" },
+		{ "eth", "eth0 eth1 eth10" },
+		{ "eth1", "eth1 eth10" },
+		{ "=eth1", "eth1" },
+		{ "=eth1,eth0", "eth1 eth0" },
+		{ "=eth", "-19" },
+		{ "eth10,eth1", "eth10 eth1" },
+		{ "eth0,eth0,eth", "eth0 eth1 eth10" },
+		{ "^eth", "six" },
+		{ "^eth0", "eth1 eth10 six" },
+		{ "^=eth1", "eth0 eth10 six" },
+		{ "^lo,docker", "eth0 eth1 eth10 six" },
+		{ "^eth,six", "lo" },
+		{ "^eth,six,lo", "-19" },
+		{ "docker", "docker0" },
+		{ "lo", "lo" },
+		{ "tap,veth", "tap vethab12" },
+		{ "zlocal", "zlocal" },
+		{ "eth2", "-19" },
+		{ "eth3", "-19" },
+		{ "eth2,eth0", "eth0" },
+		{ "ib0,eth0", "eth0" },
+		{ "nothing", "-19" },
+		{ "127.0.1.1,127.0.2.1", "127.0.1.1 127.0.2.1" },
+		{ "127.0.2.1,eth0,127.0.1.1", "127.0.2.1 eth0 127.0.1.1" },
+		{ "127.0.1.1,127.0.1.1", "127.0.1.1" },
+		{ "10.0.1.1", "10.0.1.1" },
+		{ "eth1,10.0.1.1", "eth1 eth10" },
+		{ "fd00::6", "fd00::6" },
+		{ "fd00::7", "-19" },
+		{ "10.0.1.2", "-19" },
+		{ "10.0.2.1", "-19" },
+		{ "^10.0.1.1", "eth0 eth10 six" },
+		{ "^", "-22" },
+		{ "=", "-22" },
+		{ ",", "-22" },
+		{ "eth0,", "-22" },
+		{ "eth0,,eth1", "-22" },
+		{ "123456789012345678901234567890123456789012345678", "-22" },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+		check_text(rows[i].selection ? rows[i].selection : "NULL",
+			   choose(rows[i].selection, TCPX_HOST_NICS), rows[i].names);
+}
+
+static void
+an_address_nic_has_the_facts_of_its_interface(void **state)
+{
+	char text[TCPX_HOST_ADDR_TEXT];
+
+	check_text("names", choose("127.0.3.9", 4), "127.0.3.9");
+	check_text("interface", out[0].ifname, "lo");
+	tcpx_host_addr_format(&out[0].addr, text, sizeof(text));
+	check_text("address", text, "127.0.3.9/8");
+	assert_int_equal(out[0].addr_count, 1);
+	assert_true(out[0].loopback);
+}
+
+static void
+nothing_found_tells_what_there_is(void **state)
+{
+	capture_start();
+	choose("nothing", 4);
+	assert_int_equal(captured_count("\"nothing\""), 2); /* no match; none left */
+	assert_int_equal(captured_count("eth0 10.0.0.1/24"), 1);
+	assert_int_equal(captured_count("eth2 down"), 1);
+	assert_int_equal(captured_count("eth3 no address"), 1);
+}
+
+static void
+a_named_nic_that_does_not_fit_is_warned_of(void **state)
+{
+	capture_start();
+	choose("=eth2,eth3,eth0,eth9,10.9.9.9", 4);
+	assert_int_equal(captured_count("eth2 matches \"eth2\" but: down"), 1);
+	assert_int_equal(captured_count("eth3 matches \"eth3\" but: no address"), 1);
+	assert_int_equal(captured_count("no interface matches \"eth9\""), 1);
+	assert_int_equal(captured_count("10.9.9.9"), 1);
+	capture_start();
+	choose("", 4);
+	assert_int_equal(captured_count(""), 0);
+}
+
+static void
+every_nic_says_why(void **state)
+{
+	choose("", 4);
+	check_text("default", out[0].why, "up, has an address");
+	choose("^eth0", 4);
+	check_text("exclude", out[0].why, "up, has an address, is not excluded");
+	choose("^eth,six", 4);
+	check_text("loopback", out[0].why, "only the loopback is left");
+	choose("eth1", 4);
+	check_text("prefix", out[0].why, "begins with \"eth1\"");
+	choose("=eth1", 4);
+	check_text("exact", out[0].why, "is named");
+	choose("127.0.0.1", 4);
+	check_text("address", out[0].why, "its address is named");
+}
+
+static void
+more_than_the_room_is_left_out_with_a_warning(void **state)
+{
+	static struct tcpx_host_nic many[33];
+	unsigned count = 0;
+
+	for (unsigned i = 0; i < ARRAY_LEN(many); i++) {
+		many[i] = all[1];
+		snprintf(many[i].ifname, sizeof(many[i].ifname), "eth%u", i);
+		strcpy(many[i].name, many[i].ifname);
+	}
+	capture_start();
+	assert_int_equal(tcpx_host_nics_select(many, 33, "", out, 99, &count), 0);
+	assert_int_equal(count, TCPX_HOST_NICS);
+	assert_int_equal(captured_count("using 32 NICs, the most that is allowed; 1 more"), 1);
+	check_text("room for one", choose("eth", 1), "eth0");
+}
+
+static void
+every_reason_to_leave_out_has_a_text(void **state)
+{
+	for (size_t i = 0; i < ARRAY_LEN(all); i++) {
+		const char *name = all[i].name;
+		bool by_default = strstr(" eth0 eth1 eth10 six ", name) != NULL;
+
+		check(name, "chosen by default", tcpx_host_nic_left_out(&all[i]) == NULL,
+		      by_default);
+	}
+	check_text("eth2", tcpx_host_nic_unfit(&all[3]), "down");
+	check_text("tap", tcpx_host_nic_left_out(&all[8]), "port of a bridge");
+	check_text("zlocal", tcpx_host_nic_left_out(&all[10]), "only a link-local address");
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(selections_choose_as_nccl_does),
+		cmocka_unit_test(an_address_nic_has_the_facts_of_its_interface),
+		cmocka_unit_test(nothing_found_tells_what_there_is),
+		cmocka_unit_test(a_named_nic_that_does_not_fit_is_warned_of),
+		cmocka_unit_test(every_nic_says_why),
+		cmocka_unit_test(more_than_the_room_is_left_out_with_a_warning),
+		cmocka_unit_test(every_reason_to_leave_out_has_a_text),
+	};
+
+	return cmocka_run_group_tests(tests, make_all, NULL);
+}

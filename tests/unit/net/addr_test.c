@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Addresses as text, both ways, and the names of providers.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <errno.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "net/net.h"
+
+static const struct {
+	const char *name;
+	const char *text;
+	int rc;
+	uint8_t family;
+	uint16_t port;
+	const char *back; /* NULL: as it was */
+} cases[] = {
+	{ "IPv4", "10.0.0.1", 0, 4, 0, NULL },
+	{ "IPv4 with port", "10.0.0.1:80", 0, 4, 80, NULL },
+	{ "highest port", "255.255.255.255:65535", 0, 4, 65535, NULL },
+	{ "port 0 is any port", "0.0.0.0:0", 0, 4, 0, "0.0.0.0" },
+	{ "IPv6", "::1", 0, 6, 0, NULL },
+	{ "IPv6 in brackets", "[::1]", 0, 6, 0, "::1" },
+	{ "IPv6 with port", "[2001:db8::2]:443", 0, 6, 443, NULL },
+	{ "IPv6 with a scope", "fe80::1%7", 0, 6, 0, NULL },
+	{ "IPv6 with scope and port", "[fe80::1%4294967295]:65535", 0, 6, 65535, NULL },
+	{ "scope by name", "fe80::1%lo", 0, 6, 0, "fe80::1%1" },
+	{ "full IPv6", "2001:db8:1111:2222:3333:4444:5555:6666", 0, 6, 0, NULL },
+	{ "empty", "", -EINVAL, 0, 0, NULL },
+	{ "a name", "localhost", -EINVAL, 0, 0, NULL },
+	{ "a name with port", "node1:80", -EINVAL, 0, 0, NULL },
+	{ "three numbers", "10.0.0", -EINVAL, 0, 0, NULL },
+	{ "number above 255", "10.0.0.256", -EINVAL, 0, 0, NULL },
+	{ "no port after the colon", "10.0.0.1:", -EINVAL, 0, 0, NULL },
+	{ "port too high", "10.0.0.1:65536", -EINVAL, 0, 0, NULL },
+	{ "port far too high", "10.0.0.1:99999999999999999999999", -EINVAL, 0, 0, NULL },
+	{ "negative port", "10.0.0.1:-1", -EINVAL, 0, 0, NULL },
+	{ "port in hex", "10.0.0.1:0x50", -EINVAL, 0, 0, NULL },
+	{ "blank in front", " 10.0.0.1", -EINVAL, 0, 0, NULL },
+	{ "bracket left open", "[::1", -EINVAL, 0, 0, NULL },
+	{ "text after the bracket", "[::1]80", -EINVAL, 0, 0, NULL },
+	{ "IPv4 in brackets", "[10.0.0.1]:80", -EINVAL, 0, 0, NULL },
+	{ "empty scope", "fe80::1%", -EINVAL, 0, 0, NULL },
+	{ "scope 0", "fe80::1%0", -EINVAL, 0, 0, NULL },
+	{ "too long",
+	  "[1111:1111:1111:1111:1111:1111:1111:1111%1111111111111111111111111111111111111"
+	  "11111111111111111111111111111111111111]:1", -EINVAL, 0, 0, NULL },
+};
+
+static void
+parse_and_format_agree(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct tcpx_addr a = { .family = 99 };
+		const char *want = cases[i].back ? cases[i].back : cases[i].text;
+		char text[64];
+		int rc = tcpx_addr_parse(cases[i].text, &a);
+
+		if (rc != cases[i].rc)
+			fail_msg("%s: rc is %d, want %d", cases[i].name, rc, cases[i].rc);
+		if (rc && a.family != 99)
+			fail_msg("%s: a refused text was written out", cases[i].name);
+		if (rc)
+			continue;
+		tcpx_addr_format(&a, text, sizeof(text));
+		if (a.family != cases[i].family || a.port != cases[i].port || strcmp(text, want))
+			fail_msg("%s: IPv%u port %u, '%s', want '%s'", cases[i].name, a.family,
+				 a.port, text, want);
+	}
+}
+
+static void
+no_address_has_a_text(void **state)
+{
+	struct tcpx_addr a = { 0 };
+	char text[64], small[4];
+
+	(void)state;
+	tcpx_addr_format(&a, text, sizeof(text));
+	assert_string_equal(text, "none");
+	tcpx_addr_format(&a, small, sizeof(small));
+	assert_string_equal(small, "non");
+}
+
+static void
+providers_are_found_by_name(void **state)
+{
+	(void)state;
+	assert_ptr_equal(tcpx_net_find("sock"), &tcpx_net_sock);
+	assert_ptr_equal(tcpx_net_find("loop"), &tcpx_net_loop);
+	assert_null(tcpx_net_find("socks"));
+	assert_null(tcpx_net_find(""));
+}
+
+static void
+log_drop(void *arg, int level, const char *line)
+{
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(parse_and_format_agree),
+		cmocka_unit_test(no_address_has_a_text),
+		cmocka_unit_test(providers_are_found_by_name),
+	};
+
+	tcpx_log_sink(log_drop, NULL);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

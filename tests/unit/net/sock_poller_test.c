@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The poller: waking before, during and between waits; timeouts; closing what has
+ * events pending.
+ */
+#include "sock_rig.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+static uint64_t
+now(void)
+{
+	return tcpx_clock_now(&tcpx_clock_system);
+}
+
+static void
+wake_before_a_wait_ends_it_at_once(void **state)
+{
+	struct rig *r = *state;
+	struct tcpx_event ev[1];
+	uint64_t start = now();
+
+	for (int round = 0; round < 3; round++) {
+		for (int i = 0; i < 1000; i++)
+			r->ops->poller_wake(r->poller);
+		assert_int_equal(r->ops->poller_wait(r->poller, ev, 1, RIG_WAIT_NS), 0);
+	}
+	assert_true(now() - start < RIG_WAIT_NS);
+	/* all of them together were one: the next wait sleeps its time */
+	start = now();
+	assert_int_equal(r->ops->poller_wait(r->poller, ev, 1, 3000000), 0);
+	assert_true(now() - start >= 3000000);
+}
+
+static void
+timeouts_are_never_cut_short(void **state)
+{
+	static const int64_t timeouts[] = { 0, 1, 20000, 999999, 1000001, 2500000 };
+	struct rig *r = *state;
+	struct tcpx_event ev[1];
+
+	for (size_t i = 0; i < COUNT(timeouts); i++) {
+		uint64_t start = now();
+
+		assert_int_equal(r->ops->poller_wait(r->poller, ev, 1, timeouts[i]), 0);
+		assert_true(now() - start >= (uint64_t)timeouts[i]);
+		assert_true(now() - start < RIG_WAIT_NS);
+	}
+}
+
+struct waker {
+	struct rig *r;
+	bool always;      /* wakes without end, or once for every round */
+	atomic_int round; /* of the sleeper */
+	atomic_bool stop;
+};
+
+static void *
+waker_run(void *arg)
+{
+	struct waker *w = arg;
+	int seen = 0;
+
+	while (!atomic_load(&w->stop)) {
+		int round = atomic_load(&w->round);
+
+		if (w->always || round != seen)
+			w->r->ops->poller_wake(w->r->poller);
+		seen = round;
+	}
+	return NULL;
+}
+
+static void
+sleep_and_be_woken(struct rig *r, bool always, int rounds)
+{
+	struct waker w = { .r = r, .always = always };
+	struct tcpx_event ev[4];
+	pthread_t thread;
+
+	assert_int_equal(pthread_create(&thread, NULL, waker_run, &w), 0);
+	for (int i = 0; i < rounds; i++) {
+		uint64_t start = now();
+
+		atomic_fetch_add(&w.round, 1);
+		assert_int_equal(r->ops->poller_wait(r->poller, ev, 4, RIG_WAIT_NS), 0);
+		assert_true(now() - start < RIG_WAIT_NS);
+	}
+	atomic_store(&w.stop, true);
+	pthread_join(thread, NULL);
+}
+
+static void
+wake_during_a_wait_ends_it(void **state)
+{
+	sleep_and_be_woken(*state, false, 2000);
+}
+
+static void
+no_wake_is_lost_while_another_is_taken_in(void **state)
+{
+	sleep_and_be_woken(*state, true, 20000);
+}
+
+static void
+what_is_closed_with_events_pending_is_not_heard_of(void **state)
+{
+	struct rig *r = *state;
+	struct tcpx_sock_watch watch[8] = { { 0 } };
+	struct tcpx_event ev[8];
+	int near[8], far[8];
+
+	for (int i = 0; i < 8; i++) {
+		int pair[2];
+
+		assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
+		near[i] = pair[0];
+		far[i] = pair[1];
+		assert_int_equal(tcpx_sock_watch_set(&watch[i], near[i], r->poller, &near[i],
+						     TCPX_READABLE), 0);
+		assert_int_equal(write(far[i], "x", 1), 1);
+	}
+	assert_int_equal(r->ops->poller_wait(r->poller, ev, 8, RIG_WAIT_NS), 8);
+	for (int i = 0; i < 8; i += 2) {
+		int copy = dup(near[i]); /* as a forked child has it */
+
+		tcpx_sock_watch_drop(&watch[i], near[i]);
+		close(near[i]);
+		near[i] = copy;
+	}
+	for (int round = 0; round < 4; round++) {
+		assert_int_equal(r->ops->poller_wait(r->poller, ev, 8, 0), 4);
+		for (int i = 0; i < 4; i++)
+			assert_int_equal(((int *)ev[i].owner - near) % 2, 1);
+	}
+	for (int i = 0; i < 8; i++) {
+		tcpx_sock_watch_drop(&watch[i], near[i]);
+		close(near[i]);
+		close(far[i]);
+	}
+}
+
+static void
+hang_up_is_told_without_interest(void **state)
+{
+	struct rig *r = *state;
+	struct tcpx_sock_watch watch = { 0 };
+	struct tcpx_event ev[2];
+	int pair[2];
+
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
+	assert_int_equal(tcpx_sock_watch_set(&watch, pair[0], r->poller, pair, 0), 0);
+	assert_int_equal(r->ops->poller_wait(r->poller, ev, 2, 0), 0);
+	close(pair[1]);
+	assert_int_equal(r->ops->poller_wait(r->poller, ev, 2, RIG_WAIT_NS), 1);
+	assert_int_equal(ev[0].ready, TCPX_BROKEN);
+	tcpx_sock_watch_drop(&watch, pair[0]);
+	close(pair[0]);
+}
+
+static void
+a_small_batch_still_hears_everybody(void **state)
+{
+	struct rig *r = *state;
+	struct tcpx_sock_watch watch[3] = { { 0 } };
+	struct tcpx_event ev[1];
+	unsigned heard = 0;
+	int pair[3][2];
+
+	for (int i = 0; i < 3; i++) {
+		assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, pair[i]), 0);
+		assert_int_equal(tcpx_sock_watch_set(&watch[i], pair[i][0], r->poller, pair[i],
+						     TCPX_WRITABLE), 0);
+	}
+	for (int i = 0; i < 12; i++) {
+		r->ops->poller_wake(r->poller);
+		if (r->ops->poller_wait(r->poller, ev, 1, RIG_WAIT_NS) == 1)
+			heard |= 1u << ((int(*)[2])ev[0].owner - pair);
+	}
+	assert_int_equal(heard, 7);
+	for (int i = 0; i < 3; i++) {
+		tcpx_sock_watch_drop(&watch[i], pair[i][0]);
+		close(pair[i][0]);
+		close(pair[i][1]);
+	}
+}
+
+#define FACT(f) cmocka_unit_test_setup_teardown(f, rig_open, rig_close)
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		FACT(wake_before_a_wait_ends_it_at_once),
+		FACT(timeouts_are_never_cut_short),
+		FACT(wake_during_a_wait_ends_it),
+		FACT(no_wake_is_lost_while_another_is_taken_in),
+		FACT(what_is_closed_with_events_pending_is_not_heard_of),
+		FACT(hang_up_is_told_without_interest),
+		FACT(a_small_batch_still_hears_everybody),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Control streams over 127.0.0.1: standing, echo, end, refusal, addresses in use.
+ */
+#include "sock_rig.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+static struct tcpx_listener *
+listen_any(struct rig *r, struct tcpx_addr *bound)
+{
+	struct tcpx_listener *l;
+	struct tcpx_addr any;
+
+	assert_int_equal(tcpx_addr_parse("127.0.0.1:0", &any), 0);
+	assert_int_equal(r->ops->listen(r->net, &any, bound, &l), 0);
+	assert_int_not_equal(bound->port, 0);
+	return l;
+}
+
+/* A connected pair, by way of the poller. */
+static void
+stream_pair(struct rig *r, struct tcpx_stream **near, struct tcpx_stream **far)
+{
+	uint64_t deadline = rig_deadline();
+	struct tcpx_addr to, from;
+	struct tcpx_listener *l = listen_any(r, &to);
+	int rc;
+
+	assert_int_equal(r->ops->listener_watch(l, r->poller, l), 0);
+	assert_int_equal(r->ops->connect(r->net, 0, &to, near), 0);
+	while ((rc = r->ops->accept(l, far, &from)) == -EAGAIN)
+		rig_pause(r, deadline);
+	assert_int_equal(rc, 0);
+	assert_int_equal(from.family, 4);
+	assert_memory_equal(from.ip, r->nic.addr.ip, 4);
+	while ((rc = r->ops->stream_up(*near)) == -EAGAIN)
+		rig_pause(r, deadline);
+	assert_int_equal(rc, 0);
+	assert_int_equal(r->ops->stream_up(*far), 0);
+	assert_int_equal(r->ops->accept(l, far, &from), -EAGAIN);
+	r->ops->listener_close(l);
+}
+
+static ssize_t
+recv_some(struct rig *r, struct tcpx_stream *s, void *data, size_t len)
+{
+	uint64_t deadline = rig_deadline();
+	ssize_t n;
+
+	while ((n = r->ops->stream_recv(s, data, len)) == -EAGAIN)
+		rig_pause(r, deadline);
+	return n;
+}
+
+static void
+stream_echoes_and_ends(void **state)
+{
+	struct rig *r = *state;
+	struct tcpx_stream *near, *far;
+	char text[16];
+
+	stream_pair(r, &near, &far);
+	assert_int_equal(r->ops->stream_recv(far, text, sizeof(text)), -EAGAIN);
+	assert_int_equal(r->ops->stream_send(near, "hello", 5), 5);
+	assert_int_equal(recv_some(r, far, text, sizeof(text)), 5);
+	assert_memory_equal(text, "hello", 5);
+	assert_int_equal(r->ops->stream_send(far, text, 5), 5);
+	assert_int_equal(recv_some(r, near, text, sizeof(text)), 5);
+	r->ops->stream_close(near);
+	assert_int_equal(recv_some(r, far, text, sizeof(text)), 0);
+	r->ops->stream_close(far);
+	assert_int_equal(r->warnings, 0);
+}
+
+static void
+stream_tells_when_it_is_ready(void **state)
+{
+	struct rig *r = *state;
+	struct tcpx_stream *near, *far;
+	struct tcpx_event ev[4];
+	char text[4];
+
+	stream_pair(r, &near, &far);
+	assert_int_equal(r->ops->stream_watch(far, r->poller, &far, TCPX_READABLE), 0);
+	assert_int_equal(r->ops->poller_wait(r->poller, ev, 4, 0), 0);
+	assert_int_equal(r->ops->stream_send(near, "x", 1), 1);
+	for (int i = 0; i < 2; i++) { /* level-triggered: again, as long as it lies there */
+		assert_int_equal(r->ops->poller_wait(r->poller, ev, 4, RIG_WAIT_NS), 1);
+		assert_ptr_equal(ev[0].owner, &far);
+		assert_int_equal(ev[0].ready, TCPX_READABLE);
+	}
+	assert_int_equal(r->ops->stream_recv(far, text, 4), 1);
+	assert_int_equal(r->ops->poller_wait(r->poller, ev, 4, 0), 0);
+	assert_int_equal(r->ops->stream_watch(far, r->poller, &near, TCPX_WRITABLE), 0);
+	assert_int_equal(r->ops->poller_wait(r->poller, ev, 4, RIG_WAIT_NS), 1);
+	assert_ptr_equal(ev[0].owner, &near);
+	assert_int_equal(ev[0].ready, TCPX_WRITABLE);
+	r->ops->stream_close(near);
+	r->ops->stream_close(far);
+}
+
+static void
+stream_belongs_to_one_poller(void **state)
+{
+	struct rig *r = *state;
+	struct tcpx_stream *near, *far;
+	struct tcpx_poller *other;
+
+	stream_pair(r, &near, &far);
+	assert_int_equal(r->ops->poller_open(r->net, &other), 0);
+	assert_int_equal(r->ops->stream_watch(near, r->poller, &near, TCPX_READABLE), 0);
+	assert_int_equal(r->ops->stream_watch(near, other, &near, TCPX_READABLE), TCPX_ESTATE);
+	r->ops->stream_close(near);
+	r->ops->stream_close(far);
+	r->ops->poller_close(other);
+}
+
+static void
+send_to_a_closed_stream_gives_a_code(void **state)
+{
+	struct rig *r = *state;
+	uint64_t deadline = rig_deadline();
+	struct tcpx_stream *near, *far;
+	ssize_t n;
+
+	stream_pair(r, &near, &far);
+	r->ops->stream_close(far);
+	while ((n = r->ops->stream_send(near, "x", 1)) >= 0)
+		rig_pause(r, deadline);
+	assert_true(n == -EPIPE || n == -ECONNRESET);
+	r->ops->stream_close(near);
+}
+
+static void
+refused_connect_says_so(void **state)
+{
+	struct rig *r = *state;
+	uint64_t deadline = rig_deadline();
+	struct tcpx_stream *s;
+	struct tcpx_addr to;
+	int rc;
+
+	r->ops->listener_close(listen_any(r, &to)); /* a port where nobody is any more */
+	assert_int_equal(r->ops->connect(r->net, -1, &to, &s), 0);
+	while ((rc = r->ops->stream_up(s)) == -EAGAIN)
+		rig_pause(r, deadline);
+	assert_int_equal(rc, -ECONNREFUSED);
+	assert_int_equal(r->ops->stream_up(s), -ECONNREFUSED);
+	assert_int_equal(r->ops->stream_send(s, "x", 1), -ECONNREFUSED);
+	r->ops->stream_close(s);
+	assert_int_equal(r->warnings, 0); /* the caller may try again: not worth a line yet */
+}
+
+static void
+address_in_use_and_foreign_address_are_told(void **state)
+{
+	struct rig *r = *state;
+	struct tcpx_listener *first, *second = NULL;
+	struct tcpx_addr to, foreign, bound = { 0 };
+
+	first = listen_any(r, &to);
+	assert_int_equal(r->ops->listen(r->net, &to, &bound, &second), -EADDRINUSE);
+	assert_int_equal(tcpx_addr_parse("203.0.113.1:0", &foreign), 0);
+	assert_int_equal(r->ops->listen(r->net, &foreign, &bound, &second), -EADDRNOTAVAIL);
+	assert_null(second);
+	assert_int_equal(bound.family, 0);
+	assert_int_equal(r->warnings, 2);
+	r->ops->listener_close(first);
+}
+
+static void
+bad_targets_are_refused(void **state)
+{
+	struct rig *r = *state;
+	struct tcpx_stream *s = NULL;
+	struct tcpx_addr to, none = { 0 };
+
+	assert_int_equal(tcpx_addr_parse("[::1]:9", &to), 0);
+	assert_int_equal(r->ops->connect(r->net, 0, &to, &s), -EAFNOSUPPORT);
+	assert_int_equal(r->ops->connect(r->net, 1, &to, &s), -EINVAL);
+	assert_int_equal(r->ops->connect(r->net, -2, &to, &s), -EINVAL);
+	assert_int_equal(r->ops->connect(r->net, -1, &none, &s), -EAFNOSUPPORT);
+	assert_null(s);
+}
+
+/* A listener whose queue cannot be taken would keep its loop awake for ever. */
+static void
+no_descriptor_left_sheds_the_connection(void **state)
+{
+	struct rig *r = *state;
+	uint64_t deadline = rig_deadline();
+	struct tcpx_stream *near, *far = NULL;
+	struct tcpx_listener *l;
+	struct rlimit old, tight;
+	struct tcpx_addr to, from;
+	struct tcpx_event ev[4];
+	char byte;
+	ssize_t n;
+	int fd;
+
+	l = listen_any(r, &to);
+	assert_int_equal(r->ops->listener_watch(l, r->poller, l), 0);
+	assert_int_equal(r->ops->connect(r->net, 0, &to, &near), 0);
+	assert_int_equal(r->ops->poller_wait(r->poller, ev, 4, RIG_WAIT_NS), 1);
+
+	fd = open("/dev/null", O_RDONLY | O_CLOEXEC); /* the lowest free one */
+	assert_true(fd >= 0);
+	close(fd);
+	getrlimit(RLIMIT_NOFILE, &old);
+	tight = (struct rlimit){ (rlim_t)fd, old.rlim_max };
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &tight), 0);
+	assert_int_equal(r->ops->accept(l, &far, &from), -EAGAIN);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &old), 0);
+
+	assert_null(far);
+	assert_int_equal(r->ops->poller_wait(r->poller, ev, 4, 0), 0);
+	while ((n = r->ops->stream_recv(near, &byte, 1)) == -EAGAIN)
+		rig_pause(r, deadline);
+	assert_true(n == 0 || n == -ECONNRESET);
+	r->ops->stream_close(near);
+	r->ops->listener_close(l);
+}
+
+#define FACT(f) cmocka_unit_test_setup_teardown(f, rig_open, rig_close)
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		FACT(stream_echoes_and_ends),
+		FACT(stream_tells_when_it_is_ready),
+		FACT(stream_belongs_to_one_poller),
+		FACT(send_to_a_closed_stream_gives_a_code),
+		FACT(refused_connect_says_so),
+		FACT(address_in_use_and_foreign_address_are_told),
+		FACT(bad_targets_are_refused),
+		FACT(no_descriptor_left_sheds_the_connection),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

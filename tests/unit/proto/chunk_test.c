@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Cutting a transfer: sizes by table, and chunks that lie end to end. */
+#include "base_test.h"
+#include "proto/chunk.h"
+
+#define KIB 1024ull
+#define MIB (1024 * KIB)
+#define GIB (1024 * MIB)
+
+static const struct {
+	const char *name;
+	uint64_t total;
+	uint32_t channels, max, forced;
+	uint32_t size;
+} size_cases[] = {
+	{ "small: the least", 1, 8, 1 * MIB, 0, 64 * KIB },
+	{ "empty: the least", 0, 8, 1 * MIB, 0, 64 * KIB },
+	{ "large: the most", 4 * GIB, 8, 1 * MIB, 0, 1 * MIB },
+	{ "between: two chunks a channel", 8 * MIB, 8, 1 * MIB, 0, 512 * KIB },
+	{ "rounded up to a page", 8 * MIB + 16, 8, 1 * MIB, 0, 516 * KIB },
+	{ "never above an odd most", 4 * GIB, 8, 100001, 0, 100001 },
+	{ "rounding stops at the most", 8 * MIB, 40, 104860, 0, 104860 },
+	{ "the most is below the least", 4 * GIB, 8, 16 * KIB, 0, 16 * KIB },
+	{ "no channel counts as one", 256 * KIB, 0, 1 * MIB, 0, 128 * KIB },
+	{ "forced", 4 * GIB, 8, 1 * MIB, 200000, 200000 },
+	{ "forced too small", 4 * GIB, 8, 1 * MIB, 1, 4 * KIB },
+	{ "forced too large", 4 * GIB, 8, 1 * MIB, 2 * MIB, 1 * MIB },
+	{ "more channels than 32 bits allow twice", UINT64_MAX, UINT32_MAX, 1 * MIB, 0, 1 * MIB },
+};
+
+static void
+size_follows_the_table(void **state)
+{
+	for (size_t i = 0; i < ARRAY_LEN(size_cases); i++)
+		check(size_cases[i].name, "size",
+		      tcpx_chunk_size(size_cases[i].total, size_cases[i].channels,
+				      size_cases[i].max, size_cases[i].forced),
+		      size_cases[i].size);
+}
+
+static const struct {
+	const char *name;
+	uint64_t total;
+	uint32_t chunk, count, last;
+} count_cases[] = {
+	{ "empty", 0, 65536, 0, 0 },
+	{ "one byte", 1, 65536, 1, 1 },
+	{ "exactly one", 65536, 65536, 1, 65536 },
+	{ "one and a byte", 65537, 65536, 2, 1 },
+	{ "no chunk size", 1, 0, UINT32_MAX, 0 },
+	{ "nothing without a chunk size", 0, 0, 0, 0 },
+	{ "as many as a u32 holds", UINT32_MAX - 1ull, 1, UINT32_MAX - 1, 1 },
+	{ "too many", UINT32_MAX + 5ull, 1, UINT32_MAX, 1 },
+	{ "far too many", UINT64_MAX, 4096, UINT32_MAX, 4096 },
+};
+
+static void
+count_and_last_length_follow_the_table(void **state)
+{
+	for (size_t i = 0; i < ARRAY_LEN(count_cases); i++) {
+		uint64_t total = count_cases[i].total;
+		uint32_t chunk = count_cases[i].chunk, count = tcpx_chunk_count(total, chunk);
+
+		check(count_cases[i].name, "count", count, count_cases[i].count);
+		check(count_cases[i].name, "last",
+		      count ? tcpx_chunk_len(total, chunk, count - 1) : 0, count_cases[i].last);
+	}
+}
+
+static void
+chunks_lie_end_to_end(void **state)
+{
+	uint64_t seed = test_seed();
+	struct tcpx_rng rng = tcpx_rng_seed(seed);
+
+	for (int round = 0; round < 200; round++) {
+		uint64_t total = tcpx_rng_below(&rng, 1 << 20), sum = 0;
+		uint32_t chunk = (uint32_t)tcpx_rng_between(&rng, 500, 100000);
+		uint32_t count = tcpx_chunk_count(total, chunk);
+
+		for (uint32_t k = 0; k < count; k++) {
+			check_random(seed, sum == (uint64_t)k * chunk);
+			check_random(seed, tcpx_chunk_len(total, chunk, k) > 0);
+			sum += tcpx_chunk_len(total, chunk, k);
+		}
+		check_random(seed, sum == total);
+		check_random(seed, tcpx_chunk_len(total, chunk, count) == 0);
+	}
+}
+
+static void
+map_counts_every_chunk_once(void **state)
+{
+	uint64_t words[2] = { 0 };
+	struct tcpx_chunkmap m = { .words = words, .count = 70 };
+
+	for (uint32_t k = 70; k-- > 0;) {
+		assert_false(tcpx_chunkmap_get(&m, k));
+		assert_false(tcpx_chunkmap_full(&m));
+		assert_true(tcpx_chunkmap_set(&m, k));
+		assert_false(tcpx_chunkmap_set(&m, k));
+		assert_true(tcpx_chunkmap_get(&m, k));
+	}
+	assert_true(tcpx_chunkmap_full(&m));
+	assert_int_equal(m.set, 70);
+}
+
+static void
+map_refuses_chunks_outside(void **state)
+{
+	uint64_t words[1] = { 0 };
+	struct tcpx_chunkmap m = { .words = words, .count = 3 };
+
+	assert_false(tcpx_chunkmap_set(&m, 3));
+	assert_false(tcpx_chunkmap_set(&m, UINT32_MAX));
+	assert_false(tcpx_chunkmap_get(&m, UINT32_MAX));
+	assert_int_equal(words[0], 0);
+	assert_true(tcpx_chunkmap_full(&(struct tcpx_chunkmap){ .count = 0 }));
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(size_follows_the_table),
+		cmocka_unit_test(count_and_last_length_follow_the_table),
+		cmocka_unit_test(chunks_lie_end_to_end),
+		cmocka_unit_test(map_counts_every_chunk_once),
+		cmocka_unit_test(map_refuses_chunks_outside),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

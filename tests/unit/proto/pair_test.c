@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* NIC pairs by table: what a human would draw between two machines. */
+#include <arpa/inet.h>
+#include <errno.h>
+
+#include "base_test.h"
+#include "base/err.h"
+#include "proto/pair.h"
+
+/* NICs as "10.0.0.1/24 10.0.1.1/24"; pairs as "0-0 1-1", in order. */
+static const struct {
+	const char *name;
+	const char *near, *far;
+	const char *pairs; /* NULL: -ENONET */
+} cases[] = {
+	{ "same subnets, same order", "10.0.0.1/24 10.0.1.1/24", "10.0.0.2/24 10.0.1.2/24",
+	  "0-0 1-1" },
+	{ "same subnets, other order", "10.0.0.1/24 10.0.1.1/24 10.0.2.1/24",
+	  "10.0.2.2/24 10.0.0.2/24 10.0.1.2/24", "0-1 1-2 2-0" },
+	{ "one subnet for all, by order", "10.0.0.1/24 10.0.0.2/24", "10.0.0.8/24 10.0.0.9/24",
+	  "0-0 1-1" },
+	{ "odd prefix", "10.0.0.1/23 10.0.2.1/23", "10.0.3.2/23 10.0.1.2/23", "0-1 1-0" },
+	{ "prefix unknown: by order", "10.0.1.1/0 10.0.0.1/0", "10.0.0.2/0 10.0.1.2/0",
+	  "0-0 1-1" },
+	{ "one address a subnet: by order", "10.0.0.1/32 10.0.1.1/32", "10.9.0.2/32 10.9.1.2/32",
+	  "0-0 1-1" },
+	{ "a subnet first, the rest by order", "10.0.0.1/24 10.0.1.1/24 10.0.2.1/24",
+	  "10.8.0.2/24 10.0.0.2/24 10.9.0.2/24", "0-1 1-0 2-2" },
+	{ "4 to 1: all share it", "10.0.0.1/24 10.0.1.1/24 10.0.2.1/24 10.0.3.1/24",
+	  "10.0.2.9/24", "2-0 0-0 1-0 3-0" },
+	{ "1 to 4: it is shared", "10.0.2.9/24", "10.0.0.1/24 10.0.1.1/24 10.0.2.1/24 10.0.3.1/24",
+	  "0-2 0-0 0-1 0-3" },
+	{ "3 to 2: the least loaded is shared", "10.0.0.1/24 10.0.1.1/24 10.0.2.1/24",
+	  "10.0.1.2/24 10.0.0.2/24", "0-1 1-0 2-0" },
+	{ "3 to 2: its own subnet is shared first",
+	  "10.0.0.1/24 10.0.1.1/24 10.0.1.7/24", "10.0.0.2/24 10.0.1.2/24", "0-0 1-1 2-1" },
+	{ "5 to 2: sharing is even", "10.0.0.1/0 10.0.0.2/0 10.0.0.3/0 10.0.0.4/0 10.0.0.5/0",
+	  "10.9.0.1/0 10.9.0.2/0", "0-0 1-1 2-0 3-1 4-0" },
+	{ "loopback to itself", "127.0.0.1/8", "127.0.0.1/8", "0-0" },
+	{ "loopback to nothing else", "127.0.0.1/8", "10.0.0.1/24", NULL },
+	{ "v6 loopback to nothing else", "::1/128", "fd00::1/64", NULL },
+	{ "loopback besides others", "127.0.0.1/8 10.0.0.1/24", "10.0.0.2/24 127.0.0.1/8",
+	  "0-1 1-0" },
+	{ "mixed families", "10.0.0.1/24 fd00::1/64 10.0.1.1/24",
+	  "fd00::2/64 10.0.1.2/24 10.0.0.2/24", "0-2 1-0 2-1" },
+	{ "a family on one side only is left out", "10.0.0.1/24 fd00::1/64", "10.0.0.2/24",
+	  "0-0" },
+	{ "no family in common", "10.0.0.1/24", "fd00::1/64", NULL },
+	{ "v6 subnets, other order", "fd00:0:0:1::1/64 fd00:0:0:2::1/64",
+	  "fd00:0:0:2::2/64 fd00:0:0:1::2/64", "0-1 1-0" },
+	{ "nothing here", "", "10.0.0.1/24", NULL },
+	{ "nothing there", "10.0.0.1/24", "", NULL },
+};
+
+static uint32_t
+nics_parse(const char *text, struct tcpx_pair_nic *nic)
+{
+	uint32_t count = 0;
+	char addr[64];
+	unsigned prefix;
+	int used;
+
+	for (; sscanf(text, " %63[^/]/%u%n", addr, &prefix, &used) == 2; text += used) {
+		struct tcpx_pair_nic *n = &nic[count++];
+
+		*n = (struct tcpx_pair_nic){ .family = strchr(addr, ':') ? 6 : 4,
+					     .prefix = (uint8_t)prefix };
+		assert_int_equal(inet_pton(n->family == 4 ? AF_INET : AF_INET6, addr, n->ip), 1);
+	}
+	return count;
+}
+
+static void
+pairs_follow_the_table(void **state)
+{
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		struct tcpx_pair_nic near[8], far[8];
+		uint32_t nears = nics_parse(cases[i].near, near);
+		uint32_t fars = nics_parse(cases[i].far, far);
+		struct tcpx_pair out[16];
+		char text[128] = "";
+		int n = tcpx_pair_plan(near, nears, far, fars, out, ARRAY_LEN(out));
+
+		check(cases[i].name, "code", n < 0 ? n : 0, cases[i].pairs ? 0 : -ENONET);
+		for (int k = 0; k < n; k++)
+			snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s%u-%u",
+				 k ? " " : "", out[k].near, out[k].far);
+		if (n > 0)
+			check_text(text, text, cases[i].pairs);
+	}
+}
+
+static void
+channels_go_round_the_pairs(void **state)
+{
+	struct tcpx_pair_nic near[3], far[3];
+	struct tcpx_pair out[11];
+	uint32_t n = nics_parse("10.0.0.1/24 10.0.1.1/24 10.0.2.1/24", near);
+
+	nics_parse("10.0.1.2/24 10.0.2.2/24 10.0.0.2/24", far);
+	assert_int_equal(tcpx_pair_plan(near, n, far, n, out, 11), 3);
+	for (uint32_t k = 0; k < 11; k++) {
+		assert_int_equal(out[k].near, k % 3);
+		assert_int_equal(out[k].far, (k + 2) % 3);
+	}
+}
+
+static void
+fewer_channels_than_pairs_still_count_pairs(void **state)
+{
+	struct tcpx_pair_nic near[4], far[4];
+	struct tcpx_pair out[1] = { { 9, 9 } };
+
+	nics_parse("10.0.0.1/24 10.0.1.1/24 10.0.2.1/24 10.0.3.1/24", near);
+	nics_parse("10.0.0.2/24 10.0.1.2/24 10.0.2.2/24 10.0.3.2/24", far);
+	assert_int_equal(tcpx_pair_plan(near, 4, far, 4, out, 1), 4);
+	assert_int_equal(out[0].near, 0);
+	assert_int_equal(tcpx_pair_plan(near, 4, far, 4, NULL, 0), 4);
+}
+
+/* Random lists: every NIC that could talk to something has a pair, and no pair is odd. */
+static void
+every_nic_that_can_talk_is_used(void **state)
+{
+	uint64_t seed = test_seed();
+	struct tcpx_rng rng = tcpx_rng_seed(seed);
+
+	for (int round = 0; round < 500; round++) {
+		struct tcpx_pair_nic nic[2][70];
+		uint32_t count[2];
+		struct tcpx_pair out[140];
+		int n;
+
+		for (int side = 0; side < 2; side++) {
+			count[side] = (uint32_t)tcpx_rng_below(&rng, round % 50 ? 9 : 70);
+			for (uint32_t i = 0; i < count[side]; i++)
+				nic[side][i] = (struct tcpx_pair_nic){
+					.family = tcpx_rng_below(&rng, 4) ? 4 : 6,
+					.prefix = tcpx_rng_below(&rng, 4) ? 24 : 0,
+					.ip = { 10, 0, tcpx_rng_below(&rng, 4), i } };
+		}
+		n = tcpx_pair_plan(nic[0], count[0], nic[1], count[1], out, ARRAY_LEN(out));
+		for (uint32_t i = 0; i < count[0] && i < 64; i++) {
+			bool could = false, has = false;
+
+			for (uint32_t j = 0; j < count[1] && j < 64; j++)
+				could |= nic[0][i].family == nic[1][j].family;
+			for (int k = 0; k < n; k++)
+				has |= out[k].near == i;
+			check_random(seed, could == has);
+		}
+		for (int k = 0; k < n; k++) {
+			check_random(seed, out[k].near < count[0] && out[k].far < count[1]);
+			check_random(seed, nic[0][out[k].near].family == nic[1][out[k].far].family);
+			for (int m = 0; m < k; m++)
+				check_random(seed, out[m].near != out[k].near ||
+							   out[m].far != out[k].far);
+		}
+	}
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(pairs_follow_the_table),
+		cmocka_unit_test(channels_go_round_the_pairs),
+		cmocka_unit_test(fewer_channels_than_pairs_still_count_pairs),
+		cmocka_unit_test(every_nic_that_can_talk_is_used),
+	};
+
+	tcpx_log_setup("NONE", NULL, NULL); /* refusals are what is tested */
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Descriptor lists through the wire: what is written is read, in frames of any size; and
+ * bytes that no writer made are refused or read as entries that are in order.
+ */
+#include "base_test.h"
+#include "base/err.h"
+#include "proto/runs.h"
+
+#define ENTRIES_MAX 4000
+#define FRAME       2048
+
+struct lists {
+	struct tcpx_region_ref region[4];
+	struct tcpx_run_entry entry[ENTRIES_MAX];
+	size_t count;
+	/* what has been read */
+	struct tcpx_region_ref got_region[4];
+	struct tcpx_run_entry got[ENTRIES_MAX];
+	size_t got_count;
+};
+
+static void
+lists_init(struct lists *l)
+{
+	memset(l, 0, sizeof(*l));
+	for (int i = 0; i < 4; i++) {
+		l->region[i].id = 0x1111111111111111ull * (unsigned)(i + 1);
+		memset(l->region[i].key, 'a' + i, TCPX_KEY_BYTES);
+	}
+}
+
+static void
+add(struct lists *l, uint32_t region, uint64_t offset, uint64_t len)
+{
+	if (l->count < ENTRIES_MAX)
+		l->entry[l->count++] = (struct tcpx_run_entry){ region, offset, len };
+}
+
+/* Regular runs, equal ones, extremes and noise, in any order. */
+static void
+fill_random(struct lists *l, struct tcpx_rng *rng)
+{
+	size_t want = tcpx_rng_below(rng, 300);
+
+	while (l->count < want) {
+		uint32_t region = (uint32_t)tcpx_rng_below(rng, 4);
+		uint64_t len = tcpx_rng_next(rng) >> tcpx_rng_between(rng, 8, 63);
+		uint64_t offset = tcpx_rng_next(rng) >> tcpx_rng_between(rng, 8, 63);
+		uint64_t stride = tcpx_rng_below(rng, 2) ? len : tcpx_rng_next(rng) >> 40;
+		uint64_t n = tcpx_rng_between(rng, 1, 8);
+
+		switch (tcpx_rng_below(rng, 4)) {
+		case 0: /* forward */
+			for (uint64_t i = 0; i < n; i++)
+				add(l, region, offset + i * stride, len);
+			break;
+		case 1: /* backward */
+			for (uint64_t i = n; i-- > 0;)
+				add(l, region, offset + i * stride, len);
+			break;
+		case 2: /* at the upper edge of what a region can be */
+			add(l, region, UINT64_MAX - len, len);
+			break;
+		default:
+			add(l, region, offset, len);
+		}
+	}
+}
+
+/* Reads one frame's operations behind what is read already. 0 or TCPX_EPROTO. */
+static int
+read_frame(struct lists *l, struct tcpx_runs_reader *r, const uint8_t *data, size_t len)
+{
+	struct tcpx_region_ref intro;
+	struct tcpx_run_entry e;
+	struct tcpx_buf b;
+	int rc;
+
+	tcpx_buf_init_const(&b, data, len);
+	while ((rc = tcpx_runs_read(r, &b, &e, &intro)) > 0) {
+		if (rc == 2)
+			l->got_region[r->introduced - 1] = intro;
+		else if (l->got_count < ENTRIES_MAX)
+			l->got[l->got_count++] = e;
+		else
+			return 0; /* hostile: the caller has a limit */
+	}
+	return rc;
+}
+
+/* Writes the list in frames of 51 to @most bytes (all @most without @rng) and reads it; returns the bytes. */
+static size_t
+through_the_wire(struct lists *l, struct tcpx_rng *rng, size_t most)
+{
+	struct tcpx_runs_writer w;
+	struct tcpx_runs_reader r;
+	uint8_t frame[FRAME];
+	size_t bytes = 0;
+	int done;
+
+	tcpx_runs_write_init(&w, l->region, 4, l->entry, l->count);
+	tcpx_runs_read_init(&r, 4);
+	do {
+		struct tcpx_buf b;
+
+		tcpx_buf_init(&b, frame, rng ? tcpx_rng_between(rng, 51, most) : most);
+		done = tcpx_runs_write(&w, &b);
+		assert_false(b.bad);
+		bytes += b.pos;
+		assert_int_equal(read_frame(l, &r, frame, b.pos), 0);
+	} while (!done);
+	return bytes;
+}
+
+static bool
+same(const struct lists *l)
+{
+	uint32_t used = 0;
+
+	if (l->got_count != l->count)
+		return false;
+	for (size_t i = 0; i < l->count; i++) {
+		const struct tcpx_run_entry *a = &l->entry[i], *b = &l->got[i];
+
+		if (a->region != b->region || a->offset != b->offset || a->len != b->len)
+			return false;
+		used = a->region + 1 > used ? a->region + 1 : used;
+	}
+	return !memcmp(l->region, l->got_region, used * sizeof(l->region[0]));
+}
+
+static void
+what_is_written_is_read(void **state)
+{
+	uint64_t seed = test_seed();
+	struct tcpx_rng rng = tcpx_rng_seed(seed);
+	struct lists *l = malloc(sizeof(*l));
+
+	for (int round = 0; round < 300; round++) {
+		lists_init(l);
+		fill_random(l, &rng);
+		through_the_wire(l, &rng, tcpx_rng_between(&rng, 51, 400));
+		check_random(seed, same(l));
+	}
+	free(l);
+}
+
+static void
+shuffled_blocks_cost_at_most_5_bytes(void **state)
+{
+	uint64_t seed = test_seed();
+	struct tcpx_rng rng = tcpx_rng_seed(seed);
+	struct lists *l = malloc(sizeof(*l));
+	size_t bytes;
+
+	lists_init(l);
+	for (size_t i = 0; i < ENTRIES_MAX; i++) /* of a region of 320 MB */
+		add(l, 0, tcpx_rng_below(&rng, 40000) * 8192, 8192);
+	bytes = through_the_wire(l, &rng, FRAME);
+	check_random(seed, same(l));
+	check_random(seed, bytes <= 5 * ENTRIES_MAX + 64);
+	free(l);
+}
+
+static const struct {
+	const char *name;
+	uint64_t first, stride, len;
+	size_t most_bytes;
+} regular_cases[] = {
+	{ "one block after the other", 0, 8192, 8192, 40 },
+	{ "rows with gaps", 12345, 1 << 20, 4097, 48 },
+	{ "backward", 1ull << 40, -(uint64_t)8192, 8192, 48 },
+	{ "always the same", 77, 0, 1, 40 },
+};
+
+static void
+regular_lists_cost_a_few_bytes(void **state)
+{
+	struct lists *l = malloc(sizeof(*l));
+
+	for (size_t i = 0; i < ARRAY_LEN(regular_cases); i++) {
+		size_t bytes;
+
+		lists_init(l);
+		for (uint64_t k = 0; k < ENTRIES_MAX; k++)
+			add(l, 0, regular_cases[i].first + k * regular_cases[i].stride,
+			    regular_cases[i].len);
+		bytes = through_the_wire(l, NULL, FRAME);
+		check(regular_cases[i].name, "same", same(l), true);
+		check(regular_cases[i].name, "short", bytes <= regular_cases[i].most_bytes, true);
+	}
+	free(l);
+}
+
+static void
+full_buffer_is_left_untouched(void **state)
+{
+	struct lists *l = malloc(sizeof(*l));
+	struct tcpx_runs_writer w;
+	uint8_t room[24]; /* a region takes 25 */
+	struct tcpx_buf b;
+
+	lists_init(l);
+	add(l, 0, 0, 1);
+	tcpx_runs_write_init(&w, l->region, 4, l->entry, l->count);
+	tcpx_buf_init(&b, room, sizeof(room));
+	assert_int_equal(tcpx_runs_write(&w, &b), 0);
+	assert_int_equal(b.pos, 0);
+	assert_false(b.bad);
+	free(l);
+}
+
+#define REGION 0x00, 1, 2, 3, 4, 5, 6, 7, 8, 'k', 'k', 'k', 'k', 'k', 'k', 'k', 'k', 'k', 'k', \
+	       'k', 'k', 'k', 'k', 'k', 'k'
+#define VAR_MAX 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01 /* 2^64 - 1 */
+
+static const struct {
+	const char *name;
+	uint8_t bytes[80];
+	size_t len;
+	int rc;
+	size_t entries;
+} hostile_cases[] = {
+	{ "nothing", { 0 }, 0, 0, 0 },
+	{ "a run", { REGION, 1, 0, 0, 5 }, 29, 0, 1 },
+	{ "a run of length 0", { REGION, 1, 0, 0, 0 }, 29, 0, 1 },
+	{ "and again", { REGION, 1, 0, 0, 5, 2, 0 }, 31, 0, 2 },
+	{ "three repeated", { REGION, 3, 10, 5, 3, 0, 0 }, 31, 0, 3 },
+	{ "index not introduced", { 1, 0, 0, 5 }, 4, TCPX_EPROTO, 0 },
+	{ "again before a region", { 2, 0 }, 2, TCPX_EPROTO, 0 },
+	{ "index above the last", { REGION, 1, 1, 0, 5 }, 29, TCPX_EPROTO, 0 },
+	{ "index of 2^64 - 1", { REGION, 1, VAR_MAX, 0, 5 }, 38, TCPX_EPROTO, 0 },
+	{ "region with a shift", { 4, 1, 2, 3, 4, 5, 6, 7, 8 }, 25, TCPX_EPROTO, 0 },
+	{ "second region above the limit", { REGION, REGION }, 50, TCPX_EPROTO, 0 },
+	{ "cut in a region", { REGION }, 24, TCPX_EPROTO, 0 },
+	{ "cut in a run", { REGION, 1, 0, 0 }, 28, TCPX_EPROTO, 0 },
+	{ "cut in a repeat", { REGION, 3, 10, 5, 3, 0 }, 30, TCPX_EPROTO, 0 },
+	{ "repeated 0 times", { REGION, 3, 10, 5, 0, 0, 0 }, 31, TCPX_EPROTO, 0 },
+	{ "ends at 2^64", { REGION, 1, 0, 0x01, VAR_MAX }, 38, TCPX_EPROTO, 0 },
+	{ "the second one ends at 2^64", { REGION, 1, 0, 0, VAR_MAX, 2, 0 }, 40, TCPX_EPROTO, 1 },
+	{ "repeat runs over the top", { REGION, 3, 0x02, VAR_MAX, 2, 0, 0 }, 40, TCPX_EPROTO, 1 },
+	{ "shift loses bits", { REGION, 0xfd, 0, 4, 5 }, 29, TCPX_EPROTO, 0 },
+	{ "padded number", { REGION, 1, 0x80, 0, 0, 5 }, 30, TCPX_EPROTO, 0 },
+};
+
+static void
+hostile_operations_follow_the_table(void **state)
+{
+	struct lists *l = malloc(sizeof(*l));
+
+	for (size_t i = 0; i < ARRAY_LEN(hostile_cases); i++) {
+		struct tcpx_runs_reader r;
+		uint8_t *exact = malloc(hostile_cases[i].len + 1); /* so ASan sees the end */
+
+		memcpy(exact, hostile_cases[i].bytes, hostile_cases[i].len);
+		lists_init(l);
+		tcpx_runs_read_init(&r, 1);
+		check(hostile_cases[i].name, "rc",
+		      read_frame(l, &r, exact, hostile_cases[i].len), hostile_cases[i].rc);
+		check(hostile_cases[i].name, "entries", l->got_count, hostile_cases[i].entries);
+		free(exact);
+	}
+	free(l);
+}
+
+static void
+flipped_bits_never_give_entries_out_of_order(void **state)
+{
+	uint64_t seed = test_seed();
+	struct tcpx_rng rng = tcpx_rng_seed(seed);
+	struct lists *l = malloc(sizeof(*l));
+
+	for (int round = 0; round < 500; round++) {
+		struct tcpx_runs_writer w;
+		struct tcpx_runs_reader r;
+		uint8_t frame[FRAME];
+		struct tcpx_buf b;
+		size_t len;
+
+		lists_init(l);
+		fill_random(l, &rng);
+		tcpx_runs_write_init(&w, l->region, 4, l->entry, l->count);
+		tcpx_buf_init(&b, frame, sizeof(frame));
+		tcpx_runs_write(&w, &b);
+		len = b.pos;
+		for (int flips = 0; len && flips < 4; flips++)
+			frame[tcpx_rng_below(&rng, len)] ^= 1u << tcpx_rng_below(&rng, 8);
+		tcpx_runs_read_init(&r, 4);
+		read_frame(l, &r, frame, len);
+		for (size_t i = 0; i < l->got_count; i++) {
+			check_random(seed, l->got[i].region < r.introduced);
+			check_random(seed, l->got[i].offset + l->got[i].len >= l->got[i].offset);
+		}
+	}
+	free(l);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_is_written_is_read),
+		cmocka_unit_test(shuffled_blocks_cost_at_most_5_bytes),
+		cmocka_unit_test(regular_lists_cost_a_few_bytes),
+		cmocka_unit_test(full_buffer_is_left_untouched),
+		cmocka_unit_test(hostile_operations_follow_the_table),
+		cmocka_unit_test(flipped_bits_never_give_entries_out_of_order),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

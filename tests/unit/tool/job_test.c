@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Messages survive being cut and joined, and nothing that a client makes up gets in.
+ */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "tool/job.h"
+#include "tool/tool.h"
+
+static void
+quiet(void *arg, int level, const char *line)
+{
+}
+
+static void
+jobs_come_back_as_they_were(void **state)
+{
+	const struct job job = { .op = JOB_SENDRECV, .bi = true, .spin = true, .depth = 7,
+				 .span_bytes = 1ull << 33, .meta = { 0, 255, 16 }, .meta_len = 3 };
+	struct job got;
+	json_t *msg = job_format(&job);
+
+	(void)state;
+	assert_int_equal(job_parse(msg, &got), 0);
+	json_decref(msg);
+	assert_memory_equal(&got, &job, sizeof(job));
+}
+
+static const struct {
+	const char *name, *text;
+	int rc;
+} jobs[] = {
+	{ "good", "{'op':'read','depth':1,'span':4096,'meta':''}", 0 },
+	{ "unknown operation", "{'op':'erase','depth':1,'span':4096,'meta':''}", TCPX_EBLOB },
+	{ "no operation", "{'depth':1,'span':4096,'meta':''}", TCPX_EBLOB },
+	{ "depth 0", "{'op':'read','depth':0,'span':4096,'meta':''}", TCPX_EBLOB },
+	{ "depth too large", "{'op':'read','depth':257,'span':4096,'meta':''}", TCPX_EBLOB },
+	{ "depth as text", "{'op':'read','depth':'1','span':4096,'meta':''}", TCPX_EBLOB },
+	{ "negative span", "{'op':'read','depth':1,'span':-1,'meta':''}", TCPX_EBLOB },
+	{ "depth x span overflows", "{'op':'read','depth':256,'span':9223372036854775807,"
+				    "'meta':''}", TCPX_EBLOB },
+	{ "odd hex", "{'op':'read','depth':1,'span':4096,'meta':'abc'}", TCPX_EBLOB },
+	{ "no hex", "{'op':'read','depth':1,'span':4096,'meta':'zz'}", TCPX_EBLOB },
+};
+
+static json_t *
+load_quoted(const char *text)
+{
+	char json[256];
+
+	snprintf(json, sizeof(json), "%s", text);
+	for (char *c = json; *c; c++)
+		*c = *c == '\'' ? '"' : *c;
+	return json_loads(json, 0, NULL);
+}
+
+static void
+job_table(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(jobs); i++) {
+		json_t *msg = load_quoted(jobs[i].text);
+		struct job job;
+		int rc = job_parse(msg, &job);
+
+		if (rc != jobs[i].rc)
+			fail_msg("%s: rc is %d, want %d", jobs[i].name, rc, jobs[i].rc);
+		json_decref(msg);
+	}
+}
+
+static void
+a_case_must_fit_its_job(void **state)
+{
+	const struct job job = { .span_bytes = 1000 };
+	const struct job_case good = { 1000, 1000, 5 }, large = { 1001, 1, 5 }, fine = { 10, 11, 5 };
+	struct job_case got;
+	json_t *msg = job_case_format(&good);
+
+	(void)state;
+	assert_int_equal(job_case_parse(msg, &job, &got), 0);
+	assert_memory_equal(&got, &good, sizeof(got));
+	json_decref(msg);
+	msg = job_case_format(&large);
+	assert_int_equal(job_case_parse(msg, &job, &got), TCPX_EBLOB);
+	json_decref(msg);
+	msg = job_case_format(&fine);
+	assert_int_equal(job_case_parse(msg, &job, &got), TCPX_EBLOB);
+	json_decref(msg);
+}
+
+/* {"text":"xxx..."} of @len bytes in all. */
+static char *
+long_text(size_t len)
+{
+	char *text = malloc(len + 1);
+
+	memset(text, 'x', len);
+	memcpy(text, "{\"text\":\"", 9);
+	memcpy(text + len - 2, "\"}", 3);
+	return text;
+}
+
+static void
+long_messages_are_cut_and_joined(void **state)
+{
+	static const size_t lens[] = { 20, JOB_PART_BYTES - 1, JOB_PART_BYTES, JOB_PART_BYTES + 1,
+				       5 * JOB_PART_BYTES + 17 };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(lens); i++) {
+		struct job_inbox in = { 0 };
+		char part[JOB_PART_BYTES + 32], *text = long_text(lens[i]);
+		json_t *msg = NULL;
+		uint32_t n = 0;
+		size_t len;
+		int rc = -EAGAIN;
+
+		while ((len = job_part(text, lens[i], 42, n, part))) {
+			assert_int_equal(rc, -EAGAIN);
+			assert_true(len <= 8192);
+			rc = job_inbox_feed(&in, part, len, &msg);
+			n++;
+		}
+		assert_int_equal(rc, 0);
+		assert_int_equal(n, (lens[i] + JOB_PART_BYTES - 1) / JOB_PART_BYTES);
+		assert_int_equal(strlen(job_text(msg, "text")), lens[i] - 11);
+		json_decref(msg);
+		free(text);
+		job_inbox_fini(&in);
+	}
+}
+
+static const char *const bad_parts[] = {
+	"", "J", "K1.0.1 {}", "J1.0.1{}", "J1.0 {}", "J1.0.0 {}", "J1.1.1 {}", "J-1.0.1 {}",
+	"J99999999999.0.1 {}", "J1.0.1 []", "J1.0.1 {", "J1.1.2 {}", "J1.0.1000000 {}",
+	"J1.0.1 {\"a\":1,\"a\":2}",
+};
+
+static void
+what_is_no_part_is_refused(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(bad_parts); i++) {
+		struct job_inbox in = { 0 };
+		json_t *msg;
+
+		if (job_inbox_feed(&in, bad_parts[i], strlen(bad_parts[i]), &msg) != TCPX_EBLOB)
+			fail_msg("\"%s\" was taken", bad_parts[i]);
+		job_inbox_fini(&in);
+	}
+}
+
+static void
+a_new_message_replaces_half_of_an_old_one(void **state)
+{
+	struct job_inbox in = { 0 };
+	json_t *msg;
+
+	(void)state;
+	assert_int_equal(job_inbox_feed(&in, "J1.0.2 {", 8, &msg), -EAGAIN);
+	assert_int_equal(job_inbox_feed(&in, "J2.0.1 {}", 9, &msg), 0);
+	json_decref(msg);
+	job_inbox_fini(&in);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(jobs_come_back_as_they_were),
+		cmocka_unit_test(job_table),
+		cmocka_unit_test(a_case_must_fit_its_job),
+		cmocka_unit_test(long_messages_are_cut_and_joined),
+		cmocka_unit_test(what_is_no_part_is_refused),
+		cmocka_unit_test(a_new_message_replaces_half_of_an_old_one),
+	};
+
+	tcpx_log_sink(quiet, NULL);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

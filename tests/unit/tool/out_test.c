@@ -1,0 +1,341 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One record in every format, as whole texts: columns are an interface.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <cmocka.h>
+
+#include "base/log.h"
+#include "result_sample.h"
+#include "tcpx/err.h"
+#include "tool/out.h"
+#include "tool/out_text.h"
+#include "tool/out_verdict.h"
+#include "tool/result.h"
+#include "tool/tool.h"
+
+static const char table[] =
+	"# tcpx 0.1.0, provider sock, alpha to beta:28515, 2025-01-31T12:00:00Z\n"
+	"# 8 x A CPU, Linux 6.1.0 x86_64\n"
+	"# NIC eth0 10.0.0.1, 100 Gbit/s, NUMA node 0\n"
+	"# NIC eth1 10.1.0.1\n"
+	"# note: made up\n"
+	"#\n"
+	"#       size   descs      time   algbw   busbw  #wrong       p50       p99     p99.9      CPU     raw  ratio  (95 %)\n"
+	"#        (B)              (us)  (GB/s)  (GB/s)              (us)      (us)      (us)   (s/GB)  (GB/s)\n"
+	"    67108864       1  12782.64    5.25    5.25       0  12750.00  14000.00  14500.00    0.350    5.50  0.970  0.940..1.000\n"
+	"#\n"
+	"# 2 NICs, 2 channels of 16 slots, chunk 512 KiB, pull\n"
+	"#   eth0 -> ens1   1.01 GB   75.0 %  ###############.....  0 retransmits\n"
+	"#   eth1 -> ens2    336 MB   25.0 %  #####...............  1 retransmit\n"
+	"#   where a chunk's time went: queue 300 µs (60 %), wire 90 µs (18 %), unpack 40 µs (8 %), ack 70 µs (14 %)\n"
+	"#   cost: 0.350 CPU s/GB (raw sockets 0.300), 1234 context switches; in flight 7.50 a channel, at most 16\n"
+	"#   thread tcpx-io0: asked any, granted 0-7, ran on 1,5\n"
+	"#   thread tcpx-io1: asked 2-3, granted 2-3, ran on 2\n"
+	"#\n"
+	"# 64 MiB write at 5.25 GB/s over 2 NICs, 97 % of what raw sockets carry.\n"
+	"# Once a channel has a chunk, 45 % of its time is handing chunks to the sender's sockets.\n"
+	"# Verified: all 1.34 GB arrived as sent.\n";
+
+static const char table_latency[] =
+	"# half a round trip (us)\n"
+	"#       size     iters      min      p50      p99    p99.9      max  #wrong   raw p50  ratio  (95 %)\n"
+	"          64     10000    14.20    18.60    44.10    97.00   412.00       0     14.90  0.970  0.940..1.000\n";
+
+static const char nccl[] =
+	"# tcpx 0.1.0 on alpha: tcpx perf -b 64M --baseline beta\n"
+	"# in-place repeats out-of-place: a transfer has one form only\n"
+	"#\n"
+	"#                                                              out-of-place                       in-place          \n"
+	"#       size         count      type   redop    root     time   algbw   busbw  #wrong     time   algbw   busbw  #wrong\n"
+	"#        (B)    (elements)                               (us)  (GB/s)  (GB/s)             (us)  (GB/s)  (GB/s)        \n"
+	"    67108864      67108864     uint8    none      -1  12782.6    5.25    5.25       0  12782.6    5.25    5.25       0\n"
+	"# Out of bounds values : 0 OK\n"
+	"# Avg bus bandwidth    : 5.25 \n"
+	"#\n";
+
+static const char perftest[] =
+	"---------------------------------------------------------------------------------------\n"
+	" #bytes     #iterations    BW peak[MB/sec]    BW average[MB/sec]   MsgRate[Mpps]\n"
+	" 67108864    20               5592.40            5250.00\t\t   0.000078\n"
+	"---------------------------------------------------------------------------------------\n";
+
+static const char perftest_latency[] =
+	"---------------------------------------------------------------------------------------\n"
+	" #bytes #iterations    t_min[usec]    t_max[usec]  t_typical[usec]    t_avg[usec]    t_stdev[usec]   99%[usec]   99.9%[usec] \n"
+	" 64      10000          14.20          412.00       18.60    \t       20.10      \t6.60   \t\t44.10   \t97.00  \n"
+	"---------------------------------------------------------------------------------------\n";
+
+static const char csv[] =
+	"size,op,dir,mem,descs,iters,warmup,nics,channels,chunk_bytes,window,"
+	"dist,time_us.min,time_us.p50,time_us.p99,time_us.p999,time_us.max,"
+	"time_us.mean,time_us.stdev,algbw_GBps,busbw_GBps,peer_algbw_GBps,"
+	"checked,wrong,cpu_s_per_GB,baseline_GBps,baseline_cpu_s_per_GB,ratio,"
+	"ratio_ci.lo,ratio_ci.hi,degraded,in_flight.mean,in_flight.max,"
+	"ctxt_switches,stage_us.queue,stage_us.wire,stage_us.unpack,stage_us.ack,"
+	"half_rtt_us.min,half_rtt_us.p50,half_rtt_us.p99,half_rtt_us.p999,"
+	"half_rtt_us.max,half_rtt_us.mean,half_rtt_us.stdev,"
+	"baseline_half_rtt_us.p50,baseline_half_rtt_us.p99,"
+	"baseline_half_rtt_us.p999\n"
+	"67108864,write,uni,host,1,20,5,2,2,524288,16,pull,12000,12750,14000,"
+	"14500,15000,12782.64,250,5.25,5.25,5.2,true,0,0.35,5.5,0.3,0.97,0.94,1,"
+	"false,7.5,16,1234,300,90,40,70,,,,,,,,,,\n";
+
+/* The record printed in @format, to be freed. */
+static char *
+print(const struct result *r, enum out_format format)
+{
+	char *text;
+	size_t len;
+	FILE *f = open_memstream(&text, &len);
+
+	assert_non_null(f);
+	out_all(f, format, r);
+	fclose(f);
+	return text;
+}
+
+static void
+every_format_prints_its_columns(void **state)
+{
+	static const struct {
+		const char *name;
+		enum out_format format;
+		bool latency;
+		const char *text; /* the whole, or with latency in the table a part */
+	} cases[] = {
+		{ "table", OUT_TABLE, false, table },
+		{ "table --lat", OUT_TABLE, true, table_latency },
+		{ "nccl", OUT_NCCL, false, nccl },
+		{ "perftest", OUT_PERFTEST, false, perftest },
+		{ "perftest --lat", OUT_PERFTEST, true, perftest_latency },
+		{ "csv", OUT_CSV, false, csv },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		struct result r;
+		char *text;
+
+		sample_result(&r);
+		if (cases[i].latency)
+			sample_latency_row(&r);
+		else
+			sample_row(&r, 1 << 26);
+		text = print(&r, cases[i].format);
+		if (!strstr(text, cases[i].text) ||
+		    (cases[i].text != table_latency && strcmp(text, cases[i].text)))
+			fail_msg("%s prints:\n%s", cases[i].name, text);
+		free(text);
+		result_fini(&r);
+	}
+}
+
+static void
+json_is_the_record(void **state)
+{
+	struct result r;
+	char *text, *json;
+
+	sample_result(&r);
+	sample_row(&r, 1 << 26);
+	text = print(&r, OUT_JSON);
+	json = result_text(&r);
+	assert_memory_equal(text, json, strlen(json));
+	assert_string_equal(text + strlen(json), "\n");
+	free(text);
+	free(json);
+	result_fini(&r);
+}
+
+static void
+what_was_not_checked_or_measured_does_not_look_so(void **state)
+{
+	struct result r;
+	struct row *row;
+	char *text;
+
+	sample_result(&r);
+	row = sample_row(&r, 1 << 20);
+	row->checked = false;
+	row->ratio = row->baseline_GBps = row->ratio_ci.lo = NAN;
+	text = print(&r, OUT_NCCL);
+	assert_non_null(strstr(text, "N/A"));
+	free(text);
+	text = print(&r, OUT_TABLE);
+	assert_non_null(strstr(text, "    N/A"));
+	assert_non_null(strstr(text, "   0.350       -      -\n"));
+	assert_non_null(strstr(text, "The bytes were not checked."));
+	free(text);
+	result_fini(&r);
+}
+
+static void
+wrong_bytes_and_a_degraded_session_are_told(void **state)
+{
+	struct result r;
+	struct row *row;
+	char *text;
+
+	sample_result(&r);
+	row = sample_row(&r, 1 << 20);
+	row->wrong = 3;
+	row->degraded = true;
+	text = print(&r, OUT_TABLE);
+	assert_non_null(strstr(text, "# 3 bytes were wrong.\n"));
+	assert_non_null(strstr(text, "  degraded\n"));
+	assert_non_null(strstr(text, "The session was degraded"));
+	free(text);
+	text = print(&r, OUT_NCCL);
+	assert_non_null(strstr(text, "# Out of bounds values : 3 FAILED\n"));
+	free(text);
+	result_fini(&r);
+}
+
+static void
+a_record_without_rows_prints(void **state)
+{
+	for (int format = OUT_TABLE; format <= OUT_JSON; format++) {
+		struct result r;
+
+		sample_result(&r);
+		free(print(&r, (enum out_format)format));
+		result_fini(&r);
+	}
+}
+
+static void
+a_hostile_name_cannot_command_the_terminal(void **state)
+{
+	struct result r;
+	char *text;
+
+	sample_result(&r);
+	sample_row(&r, 1 << 20);
+	SET(r.machine.host, "a\033[2Jb\n# fake");
+	SET(r.rows.at[0].per_nic.at[0].peer_nic, "\xc2\x9b" "1m\xff");
+	for (int format = OUT_TABLE; format <= OUT_PERFTEST; format++) {
+		text = print(&r, (enum out_format)format);
+		assert_null(strchr(text, '\033'));
+		assert_null(strstr(text, "\n# fake"));
+		assert_null(strstr(text, "\xc2\x9b"));
+		assert_null(strchr(text, '\xff'));
+		free(text);
+	}
+	result_fini(&r);
+}
+
+static void
+csv_quotes_what_needs_it(void **state)
+{
+	char *text;
+	size_t len;
+	FILE *f = open_memstream(&text, &len);
+
+	out_csv_text(f, "plain");
+	out_csv_text(f, ",\"\n");
+	fclose(f);
+	assert_string_equal(text, "plain\",\"\"\n\"");
+	free(text);
+}
+
+static void
+quantities_have_three_digits_and_a_fitting_unit(void **state)
+{
+	char buf[OUT_QUANTITY];
+
+	assert_string_equal(out_size(0, buf), "0 B");
+	assert_string_equal(out_size(1023, buf), "1023 B");
+	assert_string_equal(out_size(1536, buf), "1.50 KiB");
+	assert_string_equal(out_size(1ull << 30, buf), "1 GiB");
+	assert_string_equal(out_size(UINT64_MAX, buf), "16384 PiB");
+	assert_string_equal(out_amount(999999, buf), "1.00 MB");
+	assert_string_equal(out_amount(67108864, buf), "67.1 MB");
+	assert_string_equal(out_time(0.25, buf), "250 ns");
+	assert_string_equal(out_time(12.34, buf), "12.3 \u00b5s");
+	assert_string_equal(out_time(1500, buf), "1.50 ms");
+	assert_string_equal(out_time(3e9, buf), "3000 s");
+	assert_string_equal(out_digits(NAN, buf), "-");
+	assert_string_equal(out_digits(9.999, buf), "10.0");
+	assert_string_equal(out_digits(1e300, buf), "1.00e+300");
+}
+
+static void
+utf8_is_what_the_standard_allows(void **state)
+{
+	static const struct { const char *text; size_t len; } cases[] = {
+		{ "a", 1 }, { "", 0 }, { "\xc2\xb5", 2 }, { "\xe2\x82\xac", 3 },
+		{ "\xf0\x9f\x98\x80", 4 }, { "\x80", 0 }, { "\xc0\x80", 0 }, { "\xe2\x82", 0 },
+		{ "\xe0\x80\x80", 0 }, { "\xed\xa0\x80", 0 }, { "\xf4\x90\x80\x80", 0 },
+		{ "\xff", 0 },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++)
+		assert_int_equal(out_utf8_len(cases[i].text), cases[i].len);
+}
+
+static void
+a_limit_is_named_only_when_something_is_nearly_full(void **state)
+{
+	struct result r;
+	struct row *row;
+	char text[256];
+
+	sample_result(&r);
+	row = sample_row(&r, 1 << 26);
+	out_verdict_limit(&r, row, text, sizeof(text)); /* speed of one NIC is not known */
+	assert_non_null(strstr(text, "45 % of its time"));
+	r.nics.at[0].gbps = r.nics.at[1].gbps = 25;
+	row->algbw_GBps = 5.5;
+	out_verdict_limit(&r, row, text, sizeof(text));
+	assert_string_equal(text, "The NICs limit it: 44.0 of their 50.0 Gbit/s carried payload.");
+	SET(r.role, "self");
+	r.machine.cpus = 2;
+	out_verdict_limit(&r, row, text, sizeof(text));
+	assert_string_equal(text, "The CPUs limit it: 1.84 of 2 were busy.");
+	result_fini(&r);
+}
+
+static void
+quiet(void *arg, int level, const char *line)
+{
+	snprintf(arg, 256, "%s", line);
+}
+
+static void
+formats_are_known_by_name(void **state)
+{
+	enum out_format format = OUT_TABLE;
+	char line[256] = "";
+
+	assert_int_equal(out_format_parse("perftest", &format), 0);
+	assert_int_equal(format, OUT_PERFTEST);
+	tcpx_log_sink(quiet, line);
+	assert_int_equal(out_format_parse("xml", &format), TCPX_ECONFIG);
+	tcpx_log_sink(NULL, NULL);
+	assert_non_null(strstr(line, "\"xml\""));
+	assert_int_equal(format, OUT_PERFTEST);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_format_prints_its_columns),
+		cmocka_unit_test(json_is_the_record),
+		cmocka_unit_test(what_was_not_checked_or_measured_does_not_look_so),
+		cmocka_unit_test(wrong_bytes_and_a_degraded_session_are_told),
+		cmocka_unit_test(a_record_without_rows_prints),
+		cmocka_unit_test(a_hostile_name_cannot_command_the_terminal),
+		cmocka_unit_test(csv_quotes_what_needs_it),
+		cmocka_unit_test(quantities_have_three_digits_and_a_fitting_unit),
+		cmocka_unit_test(utf8_is_what_the_standard_allows),
+		cmocka_unit_test(a_limit_is_named_only_when_something_is_nearly_full),
+		cmocka_unit_test(formats_are_known_by_name),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A made-up record in which every field is set, for the tests of what prints and reads
+ * records. Nothing in it depends on the machine.
+ */
+#ifndef RESULT_SAMPLE_H
+#define RESULT_SAMPLE_H
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tool/row.h"
+
+#define SET(array, text) snprintf(array, sizeof(array), "%s", text)
+
+static inline void
+sample_lists(struct row *row)
+{
+	for (unsigned i = 0; i < 2; i++) {
+		struct row_nic *nic = LIST_ADD(&row->per_nic);
+		struct row_channel *channel = LIST_ADD(&row->per_channel);
+		struct row_thread *thread = LIST_ADD(&row->threads);
+
+		SET(nic->nic, i ? "eth1" : "eth0");
+		SET(nic->peer_nic, i ? "ens2" : "ens1");
+		nic->bytes = i ? 335544320 : 1006632960;
+		nic->share = i ? 0.25 : 0.75;
+		nic->retransmits = i;
+		channel->channel = i;
+		SET(channel->nic, nic->nic);
+		channel->bytes = nic->bytes;
+		channel->chunks = nic->bytes >> 19;
+		channel->stalls = 3 * i;
+		SET(thread->name, i ? "tcpx-io1" : "tcpx-io0");
+		SET(thread->requested, i ? "2-3" : "");
+		SET(thread->granted, i ? "2-3" : "0-7");
+		SET(thread->ran_on, i ? "2" : "1,5");
+	}
+	for (unsigned i = 0; i < 7; i++) {
+		struct row_pair *pair = LIST_ADD(&row->pairs);
+
+		pair->ours_us = 1000;
+		pair->baseline_us = 940 + 10 * (double)i;
+		pair->ratio = pair->baseline_us / pair->ours_us;
+	}
+	row_sum_up_pairs(row);
+}
+
+/* 64 MiB at 5.25 GB/s. */
+static inline struct row *
+sample_row(struct result *r, uint64_t size)
+{
+	struct row *row = result_add_row(r);
+
+	row->size = size;
+	SET(row->op, "write");
+	SET(row->dir, "uni");
+	SET(row->dist, "pull");
+	row->iters = 20;
+	row->warmup = 5;
+	row->nics = 2;
+	row->channels = 2;
+	row->chunk_bytes = 524288;
+	row->window = 16;
+	row->time_us = (struct row_time){ 12000, 12750, 14000, 14500, 15000, 12782.64, 250 };
+	row->algbw_GBps = row->busbw_GBps = 5.25;
+	row->peer_algbw_GBps = 5.2;
+	row->checked = true;
+	row->cpu_s_per_GB = 0.35;
+	row->baseline_GBps = 5.5;
+	row->baseline_cpu_s_per_GB = 0.3;
+	row->in_flight = (struct row_in_flight){ 7.5, 16 };
+	row->ctxt_switches = 1234;
+	row->stage_us = (struct row_stage){ 300, 90, 40, 70 };
+	sample_lists(row);
+	return row;
+}
+
+/* Half round trips of 64 bytes. */
+static inline struct row *
+sample_latency_row(struct result *r)
+{
+	struct row *row = sample_row(r, 64);
+
+	row->iters = 10000;
+	row->half_rtt_us = (struct row_time){ 14.2, 18.6, 44.1, 97, 412, 20.1, 6.6 };
+	row->baseline_half_rtt_us = (struct row_percentiles){ 14.9, 33, 71 };
+	for (unsigned i = 0; i < 20; i++) {
+		struct row_bucket *bucket = LIST_ADD(&row->histogram);
+
+		bucket->us = 12 * pow(1.2, i);
+		bucket->count = 1000 / (i + 1);
+	}
+	return row;
+}
+
+static inline void
+sample_result(struct result *r)
+{
+	static const char *const words[] = { "tcpx", "perf", "-b", "64M", "--baseline", "beta" };
+	struct result_nic *nic;
+	struct result_place *place;
+	struct result_env *env;
+
+	*r = (struct result){ .schema = RESULT_SCHEMA, .setup_ms = 12.5 };
+	SET(r->started, "2025-01-31T12:00:00Z");
+	SET(r->version, "0.1.0");
+	result_set_command(r, 6, (char *const *)words);
+	SET(r->role, "client");
+	SET(r->peer, "beta:28515");
+	r->machine = (struct result_machine){ "alpha", "6.1.0 x86_64", "A CPU", 8, 1ull << 34 };
+	SET(r->provider, "sock");
+	r->note = strdup("made up");
+	nic = LIST_ADD(&r->nics);
+	*nic = (struct result_nic){ "eth0", "10.0.0.1", 0, 100 };
+	nic = LIST_ADD(&r->nics);
+	*nic = (struct result_nic){ "eth1", "10.1.0.1", -1, 0 };
+	place = LIST_ADD(&r->topology);
+	*place = (struct result_place){ "nic", "eth0", "0000:06:00.0", 0, "0-3" };
+	env = LIST_ADD(&r->env);
+	env->name = strdup("NCCL_DEBUG");
+	env->value = strdup("INFO");
+	result_add_setting(r, "TCPX_CHUNK", "512K", "default");
+}
+
+#endif

@@ -1,0 +1,391 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Ticks, places on axes, and whole reports: every picture is well-formed, and no text of
+ * a record can become markup or script.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "base/log.h"
+#include "result_sample.h"
+#include "tool/html.h"
+#include "tool/out_text.h"
+#include "tool/result.h"
+#include "tool/svg.h"
+#include "tool/svg_plot.h"
+#include "tool/tool.h"
+
+/* ---- axes ------------------------------------------------------------------------ */
+
+static void
+linear_ticks_are_round_and_cover_the_top(void **state)
+{
+	static const struct { double hi; size_t n; double last; int decimals; } cases[] = {
+		{ 11.1, 7, 12, 0 }, { 10, 6, 10, 0 }, { 0.97, 6, 1, 1 }, { 1, 6, 1.0, 1 },
+		{ 43, 6, 50, 0 },   { 120, 7, 120, 0 }, { 3e-5, 7, 3e-5, 6 }, { 1e12, 6, 1e12, 0 },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		struct svg_ticks ticks;
+
+		svg_ticks_linear(cases[i].hi, 6, &ticks);
+		assert_int_equal(ticks.n, cases[i].n);
+		assert_float_equal(ticks.at[ticks.n - 1] / cases[i].last, 1, 1e-9);
+		assert_int_equal(ticks.decimals, cases[i].decimals);
+	}
+}
+
+static void
+linear_ticks_never_run_out_of_room(void **state)
+{
+	for (double hi = 1e-300; hi < 1e300; hi *= 7.3) {
+		struct svg_ticks ticks;
+
+		svg_ticks_linear(hi, 6, &ticks);
+		assert_in_range(ticks.n, 2, 7);
+		assert_true(ticks.at[ticks.n - 1] >= hi * (1 - 1e-6));
+	}
+}
+
+static void
+binary_ticks_are_powers_of_two_within(void **state)
+{
+	struct svg_ticks ticks;
+
+	svg_ticks_binary(1 << 20, 1 << 30, 9, &ticks);
+	assert_int_equal(ticks.n, 6);
+	assert_float_equal(ticks.at[0], 0x1p20, 0);
+	assert_float_equal(ticks.at[1], 0x1p22, 0);
+	assert_float_equal(ticks.at[5], 0x1p30, 0);
+	svg_ticks_binary(3, 5, 9, &ticks);
+	assert_int_equal(ticks.n, 1);
+	svg_ticks_binary(1, 0x1p63, 9, &ticks);
+	assert_in_range(ticks.n, 2, 9);
+}
+
+static void
+decimal_ticks_thin_out_over_many_decades(void **state)
+{
+	struct svg_ticks ticks;
+
+	svg_ticks_decimal(12, 430, 10, &ticks);
+	assert_int_equal(ticks.n, 4);
+	assert_float_equal(ticks.at[0], 20, 1e-9);
+	assert_float_equal(ticks.at[3], 200, 1e-9);
+	svg_ticks_decimal(1, 1e6, 10, &ticks);
+	assert_int_equal(ticks.n, 7);
+	assert_float_equal(ticks.at[1], 10, 1e-9);
+}
+
+static void
+values_land_where_they_belong(void **state)
+{
+	const struct svg_axis linear = { 0, 10, 100, 0, false }, log = { 1, 1024, 0, 100, true };
+	const struct svg_axis empty = { 5, 5, 7, 9, false };
+
+	assert_float_equal(svg_at(&linear, 2.5), 75, 1e-9);
+	assert_float_equal(svg_at(&log, 32), 50, 1e-9);
+	assert_float_equal(svg_at(&log, 0), 0, 0);
+	assert_float_equal(svg_at(&linear, NAN), 100, 0);
+	assert_float_equal(svg_at(&empty, 5), 7, 0);
+}
+
+/* ---- well-formed ----------------------------------------------------------------- */
+
+/* Behind the tag at @s; with its name in @name. NULL: no end, or a bare < & inside. */
+static const char *
+read_tag(const char *s, char *name, size_t cap)
+{
+	size_t slash = s[1] == '/', len = slash + strcspn(s + 1 + slash, " \n/>");
+	char quote = '\0';
+
+	if (len == 0 || len >= cap)
+		return NULL;
+	memcpy(name, s + 1, len);
+	name[len] = '\0';
+	for (s += 1 + len; *s; s++) {
+		if (quote && *s == quote)
+			quote = '\0';
+		else if (!quote && (*s == '"' || *s == '\''))
+			quote = *s;
+		else if (!quote && *s == '>')
+			return s + 1;
+		else if (*s == '<')
+			return NULL;
+	}
+	return NULL;
+}
+
+/* Elements are closed in order, and & begins an entity. Enough of XML for our pictures. */
+static bool
+is_well_formed(const char *s, const char *end)
+{
+	char open[32][16], name[16];
+	size_t depth = 0;
+
+	while (s < end) {
+		const char *tag = s;
+
+		if (*s == '&' && !memchr(s, ';', strlen(s) < 7 ? strlen(s) : 7))
+			return false;
+		if (*s != '<') {
+			s++;
+			continue;
+		}
+		s = read_tag(s, name, sizeof(name));
+		if (!s)
+			return false;
+		if (name[0] == '/') {
+			if (!depth || strcmp(open[--depth], name + 1))
+				return false;
+		} else if (s[-2] != '/') {
+			if (depth == ARRAY_LEN(open) || tag >= end)
+				return false;
+			strcpy(open[depth++], name);
+		}
+	}
+	return depth == 0;
+}
+
+static void
+the_check_itself_sees_what_is_not_well_formed(void **state)
+{
+	static const struct { const char *text; bool good; } cases[] = {
+		{ "<a><b x=\"1\"/>t &lt; </a>", true }, { "<a>", false }, { "<a></b>", false },
+		{ "<a><b></a></b>", false }, { "<a>& </a>", false }, { "<a x=\"<\"/>", false },
+		{ "<a x=\"1>", false }, { "</a>", false },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++)
+		assert_int_equal(is_well_formed(cases[i].text, cases[i].text + strlen(cases[i].text)),
+				 cases[i].good);
+}
+
+/* The report about @n records as text, to be freed. */
+static char *
+report_text(const struct result *results, size_t n)
+{
+	char path[] = "/tmp/tcpx-report-XXXXXX", *text = NULL;
+	int fd = mkstemp(path);
+	size_t room = 0;
+	FILE *f;
+
+	assert_true(fd >= 0);
+	close(fd);
+	assert_int_equal(report_write(results, n, path), 0);
+	f = fopen(path, "r");
+	assert_non_null(f);
+	assert_true(getdelim(&text, &room, '\0', f) > 0);
+	fclose(f);
+	unlink(path);
+	return text;
+}
+
+/* How many pictures @html has, all of them well-formed and without nonsense numbers. */
+static size_t
+count_pictures(const char *html)
+{
+	size_t count = 0;
+
+	for (const char *s = html; (s = strstr(s, "<svg ")); count++) {
+		const char *end = strstr(s, "</svg>");
+
+		assert_non_null(end);
+		end += strlen("</svg>");
+		if (!is_well_formed(s, end))
+			fail_msg("not well-formed: %.*s", (int)(end - s), s);
+		assert_null(memmem(s, (size_t)(end - s), "\"nan\"", 5));
+		assert_null(memmem(s, (size_t)(end - s), "\"inf\"", 5));
+		assert_null(memmem(s, (size_t)(end - s), "\"-nan\"", 6));
+		s = end;
+	}
+	return count;
+}
+
+static void
+a_report_has_its_pictures_and_its_data(void **state)
+{
+	struct result r, back;
+	char *html, *json, *from;
+
+	sample_result(&r);
+	sample_row(&r, 1 << 20);
+	sample_row(&r, 1 << 26);
+	html = report_text(&r, 1);
+	assert_int_equal(count_pictures(html), 4); /* curve, pairs, shares, stages */
+	assert_non_null(strstr(html, "64 MiB write at 5.25 GB/s over 2 NICs"));
+	assert_null(strstr(html, "http://") ? strstr(html, "src=") : NULL);
+
+	from = strstr(html, "id=\"result-0\">");
+	assert_non_null(from);
+	from += strlen("id=\"result-0\">");
+	assert_int_equal(result_parse(from, (size_t)(strstr(from, "</script>") - from), "html", &back), 0);
+	json = result_text(&back);
+	free(html);
+	html = result_text(&r);
+	assert_string_equal(json, html);
+	free(json);
+	free(html);
+	result_fini(&back);
+	result_fini(&r);
+}
+
+static void
+a_latency_report_has_a_histogram(void **state)
+{
+	struct result r;
+	char *html;
+
+	sample_result(&r);
+	sample_latency_row(&r);
+	html = report_text(&r, 1);
+	assert_int_equal(count_pictures(html), 4); /* histogram instead of the curve */
+	assert_non_null(strstr(html, "Histogram of half round trips"));
+	free(html);
+	result_fini(&r);
+}
+
+static void
+several_records_are_compared_in_one_plot(void **state)
+{
+	struct result r[2];
+	char *html;
+
+	for (size_t i = 0; i < 2; i++) {
+		sample_result(&r[i]);
+		sample_row(&r[i], 1 << 20)->busbw_GBps = 2;
+		sample_row(&r[i], 1 << 26);
+	}
+	SET(r[1].machine.host, "gamma");
+	html = report_text(r, 2);
+	count_pictures(html);
+	assert_non_null(strstr(html, "line s0"));
+	assert_non_null(strstr(html, "line s1"));
+	assert_non_null(strstr(html, "<td>gamma</td>"));
+	assert_non_null(strstr(html, "id=\"result-1\""));
+	free(html);
+	for (size_t i = 0; i < 2; i++)
+		result_fini(&r[i]);
+}
+
+#define SHORT "</script><b>\"'&<script>"
+#define HOSTILE "</script><script>alert(1)</script>\"'&<!--"
+
+static void
+no_text_of_a_record_becomes_markup(void **state)
+{
+	struct result r;
+	struct row *row;
+	char *html;
+	size_t scripts = 0;
+
+	sample_result(&r);
+	row = sample_row(&r, 1 << 26);
+	SET(r.version, SHORT);
+	SET(r.machine.host, HOSTILE);
+	SET(r.machine.kernel, HOSTILE "\x01\xff");
+	SET(r.peer, HOSTILE);
+	SET(r.nics.at[0].name, SHORT);
+	SET(r.topology.at[0].cpus, HOSTILE);
+	SET(row->per_nic.at[0].nic, SHORT);
+	SET(row->per_channel.at[0].nic, SHORT);
+	SET(row->threads.at[0].name, SHORT);
+	free(r.command);
+	r.command = strdup(HOSTILE);
+	free(r.env.at[0].value);
+	r.env.at[0].value = strdup(HOSTILE);
+	free(r.note);
+	r.note = strdup(HOSTILE);
+	result_add_setting(&r, HOSTILE, HOSTILE, HOSTILE);
+
+	html = report_text(&r, 1);
+	count_pictures(html);
+	assert_null(strstr(html, "<script>"));
+	assert_null(strstr(html, "<!--"));
+	assert_null(strstr(html, "<b>"));
+	assert_null(strchr(html, '\x01'));
+	assert_null(strchr(html, '\xff'));
+	for (const char *s = html; (s = strstr(s, "</script")); s++)
+		scripts++;
+	assert_int_equal(scripts, 1); /* the end of the data */
+	free(html);
+	result_fini(&r);
+}
+
+static void
+extreme_figures_still_draw(void **state)
+{
+	static const double extremes[] = { 0, 1e-300, 1e-3, 1, 1e300 };
+	struct result r;
+
+	sample_result(&r);
+	for (size_t i = 0; i < ARRAY_LEN(extremes); i++) {
+		double v = extremes[i];
+		struct row *row = sample_latency_row(&r);
+		char *html;
+
+		row->size = i ? UINT64_MAX >> i : 0;
+		row->busbw_GBps = row->baseline_GBps = row->ratio = v;
+		row->time_us = row->half_rtt_us = (struct row_time){ v, v, v, v, v, v, v };
+		row->stage_us = (struct row_stage){ v, v, v, v };
+		row->per_nic.at[0].share = v;
+		row->pairs.at[0].ratio = v;
+		row->histogram.at[0] = (struct row_bucket){ v, UINT64_MAX };
+		html = report_text(&r, 1);
+		count_pictures(html);
+		free(html);
+		for (size_t k = 0; k < r.rows.n; k++) /* the same without latency */
+			r.rows.at[k].half_rtt_us.p50 = NAN;
+		html = report_text(&r, 1);
+		count_pictures(html);
+		free(html);
+	}
+	result_fini(&r);
+}
+
+static void
+quiet(void *arg, int level, const char *line)
+{
+}
+
+static void
+a_report_about_nothing_or_to_nowhere_is_refused(void **state)
+{
+	struct result r;
+
+	sample_result(&r);
+	tcpx_log_sink(quiet, NULL);
+	assert_int_not_equal(report_write(&r, 1, "/dev/null"), 0);
+	assert_int_not_equal(report_write(&r, 0, "/dev/null"), 0);
+	sample_row(&r, 1 << 20);
+	assert_int_not_equal(report_write(&r, 1, "/nonexistent/report.html"), 0);
+	assert_int_not_equal(report_write(&r, 1, "/dev/full"), 0);
+	tcpx_log_sink(NULL, NULL);
+	result_fini(&r);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(linear_ticks_are_round_and_cover_the_top),
+		cmocka_unit_test(linear_ticks_never_run_out_of_room),
+		cmocka_unit_test(binary_ticks_are_powers_of_two_within),
+		cmocka_unit_test(decimal_ticks_thin_out_over_many_decades),
+		cmocka_unit_test(values_land_where_they_belong),
+		cmocka_unit_test(the_check_itself_sees_what_is_not_well_formed),
+		cmocka_unit_test(a_report_has_its_pictures_and_its_data),
+		cmocka_unit_test(a_latency_report_has_a_histogram),
+		cmocka_unit_test(several_records_are_compared_in_one_plot),
+		cmocka_unit_test(no_text_of_a_record_becomes_markup),
+		cmocka_unit_test(extreme_figures_still_draw),
+		cmocka_unit_test(a_report_about_nothing_or_to_nowhere_is_refused),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
