@@ -286,7 +286,10 @@ tcpx_control_ready(struct source *src, unsigned ready, uint64_t now_ns)
 	if (s->stream && s->state != SESS_FAILED) {
 		if (tcpx_ctrl_ack_due(s->ctrl))
 			tcpx_ctrl_put_ack(s->ctrl);
-		tcpx_control_flush(s);
+		if (s->state == SESS_OPEN && !tcpx_node_linked(&s->unsaid))
+			tcpx_chain_add(&s->loop->unsaid, &s->unsaid);
+		else
+			tcpx_control_flush(s);
 	}
 	pthread_mutex_unlock(&s->lock);
 }

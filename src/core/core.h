@@ -35,7 +35,7 @@
 #define CORE_IOV      256          /* pieces a socket call                          */
 #define CORE_CALL_MAX (1u << 20)   /* bytes a socket call: bounds the gate          */
 #define CORE_EVENTS   64           /* poller events a step                          */
-#define LEASE_NS      (1 * TCPX_MS) /* a borrowed loop goes back after this idle    */
+#define LEASE_NS      (TCPX_MS / 4) /* a borrowed loop goes back after this idle    */
 #define CHUNK_AUTO    (1u << 20)   /* largest chunk unless TCPX_CHUNK says another  */
 #define FRUITLESS     64           /* tests before test() does the I/O itself       */
 
@@ -81,6 +81,7 @@ struct loop {
 	struct tcpx_node sessions;    /* whose control stream this loop serves        */
 	struct tcpx_node guests;      /* accepted, not yet introduced                 */
 	struct tcpx_node graves;      /* sources closed in this step                  */
+	struct tcpx_node unsaid;      /* sessions with answers not yet written        */
 	struct tcpx_node batches;     /* device batches in flight, oldest first       */
 	struct unpack_batch *filling; /* messages landed in this step                 */
 	uint32_t guest_count;
@@ -274,7 +275,8 @@ enum session_state {
 
 #define SESS_BUCKETS 64
 
-/* One conversation; serves the operations of the side that opened it. */
+/* One conversation. Both sides may start transfers on it; the top bit of a transfer's id
+ * says which side did. */
 struct session {
 	struct source source; /* its control connection */
 	struct work work;
@@ -283,6 +285,7 @@ struct session {
 	struct tcpx_engine *engine;
 	struct loop *loop;
 	struct tcpx_node in_loop, in_engine, in_peer;
+	struct tcpx_node unsaid; /* loop's chain; lease */
 	pthread_mutex_t lock;
 	/* everything below: lock */
 	_Atomic int state; /* enum session_state */
@@ -313,10 +316,10 @@ struct session {
 	uint32_t live;          /* in the table                                       */
 	struct tcpx_node waiting; /* posted, not yet opened                           */
 	struct tcpx_node early;   /* notes sent before the session is open            */
-	uint64_t next_id;       /* opener                                             */
-	uint64_t highest;       /* acceptor: highest OPEN wholly seen                 */
-	struct tcpx_xfer *opening; /* acceptor: its list is still arriving (reference) */
-	uint64_t skipping;      /* acceptor: refused, but its list still arrives      */
+	uint64_t opened_here;   /* number of the newest transfer this side opened     */
+	uint64_t opened_there;  /* ... of the newest that the peer has wholly opened  */
+	struct tcpx_xfer *opening; /* the peer's; its list is still arriving (reference) */
+	uint64_t skipping;      /* the peer's; refused, but its list still arrives    */
 	bool pumping;           /* tcpx_post_waiting() is at work                     */
 	bool chunks_wait;       /* a channel found an OPEN not yet written            */
 	uint32_t rr_next;       /* TCPX_DIST=rr: channel whose turn it is             */
@@ -355,6 +358,21 @@ struct tcpx_peer {
 	uint64_t dropped_ns;         /* 0: in use                                    */
 	int gone;                    /* why it is gone for ever, 0 if it is not      */
 };
+
+#define ID_OF_ACCEPTOR (1ull << 63)
+
+static inline bool
+id_is_ours(const struct session *s, uint64_t id)
+{
+	return ((id & ID_OF_ACCEPTOR) == 0) == s->opener;
+}
+
+/* Numbered by the side it says, and opened already. */
+static inline bool
+id_is_known(const struct session *s, uint64_t id)
+{
+	return (id & ~ID_OF_ACCEPTOR) <= (id_is_ours(s, id) ? s->opened_here : s->opened_there);
+}
 
 struct counters {
 	_Atomic uint64_t bytes_tx, bytes_rx, chunks_tx, chunks_rx, xfers_posted, xfers_done,
@@ -618,8 +636,6 @@ void tcpx_unpack_fini(struct loop *l);
 /* ---- peer.c ---- */
 /* The session that carries our operations, opened if need be; a reference. */
 int tcpx_peer_session(struct tcpx_peer *p, struct session **out);
-/* Any live session with it, for notes; a reference. */
-int tcpx_peer_any_session(struct tcpx_peer *p, struct session **out);
 int tcpx_peer_new(struct tcpx_engine *e, const char *name, uint64_t incarnation,
 		  struct tcpx_peer **out);
 void tcpx_peer_get(struct tcpx_peer *p);

@@ -323,7 +323,7 @@ fail_sessions(struct tcpx_engine *e)
 	all = tcpx_engine_sessions(e, &count);
 	for (i = 0; i < count; i++) {
 		pthread_mutex_lock(&all[i]->lock);
-		tcpx_session_fail(all[i], TCPX_ECLOSED, "closed by %s", e->name);
+		tcpx_session_fail(all[i], TCPX_ECLOSED, "engine %s closed", e->name);
 		pthread_mutex_unlock(&all[i]->lock);
 		tcpx_session_put(all[i]);
 	}

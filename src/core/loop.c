@@ -21,6 +21,7 @@ tcpx_loop_init(struct loop *l, struct tcpx_engine *e, uint32_t index)
 	tcpx_node_init(&l->sessions);
 	tcpx_node_init(&l->guests);
 	tcpx_node_init(&l->graves);
+	tcpx_node_init(&l->unsaid);
 	tcpx_node_init(&l->batches);
 	pthread_mutex_init(&l->lease, NULL);
 	pthread_mutex_init(&l->work_lock, NULL);
@@ -179,6 +180,21 @@ run_timers(struct loop *l, uint64_t now_ns)
 		tcpx_peer_linger(l->engine, now_ns);
 }
 
+/* Answers to frames wait until here: what the application sends on the news (a reply to a
+ * note, say) goes out first, and takes the answers along. */
+static void
+say(struct loop *l)
+{
+	tcpx_chain_each(n, after, &l->unsaid) {
+		struct session *s = tcpx_container(n, struct session, unsaid);
+
+		tcpx_chain_remove(n);
+		pthread_mutex_lock(&s->lock);
+		tcpx_control_flush(s);
+		pthread_mutex_unlock(&s->lock);
+	}
+}
+
 /* Device copies are polled at most this long apart while any is outstanding. */
 #define DEVICE_POLL_NS 20000
 
@@ -192,6 +208,7 @@ tcpx_loop_step(struct loop *l, int64_t timeout_ns)
 
 	run_work(l, now_ns);
 	run_timers(l, now_ns);
+	say(l);
 	if (has_work(l))
 		timeout_ns = 0;
 	else if (l->timer_ns != UINT64_MAX &&

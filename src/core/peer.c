@@ -99,6 +99,19 @@ tcpx_peer_meet(struct tcpx_engine *e, const char *name, uint64_t incarnation,
 	return tcpx_peer_new(e, name, incarnation, out);
 }
 
+/* A session that the peer opened carries our operations too. p->lock held. */
+static struct session *
+open_inbound(struct tcpx_peer *p)
+{
+	tcpx_chain_each(n, after, &p->inbound) {
+		struct session *s = tcpx_container(n, struct session, in_peer);
+
+		if (atomic_load(&s->state) == SESS_OPEN)
+			return s;
+	}
+	return NULL;
+}
+
 int
 tcpx_peer_session(struct tcpx_peer *p, struct session **out)
 {
@@ -107,7 +120,7 @@ tcpx_peer_session(struct tcpx_peer *p, struct session **out)
 
 	pthread_mutex_lock(&p->lock);
 	rc = p->gone;
-	s = p->out;
+	s = p->out ? p->out : open_inbound(p);
 	if (s)
 		tcpx_session_get(s);
 	pthread_mutex_unlock(&p->lock);
@@ -135,26 +148,6 @@ tcpx_peer_session(struct tcpx_peer *p, struct session **out)
 	}
 	*out = s;
 	return 0;
-}
-
-int
-tcpx_peer_any_session(struct tcpx_peer *p, struct session **out)
-{
-	struct session *s = NULL;
-	struct tcpx_node *n;
-
-	pthread_mutex_lock(&p->lock);
-	n = tcpx_chain_first(&p->inbound);
-	if (!p->out && n)
-		s = tcpx_container(n, struct session, in_peer);
-	if (s)
-		tcpx_session_get(s);
-	pthread_mutex_unlock(&p->lock);
-	if (s) {
-		*out = s;
-		return 0;
-	}
-	return tcpx_peer_session(p, out);
 }
 
 void
@@ -409,7 +402,7 @@ tcpx_notify(tcpx_peer *p, const void *data, size_t len)
 	if (len > TCPX_NOTE_MAX || (len && !data))
 		return tcpx_fail(TCPX_SUB_XFER, -EINVAL, "note of %zu bytes, at most %u allowed",
 				 len, TCPX_NOTE_MAX);
-	rc = tcpx_peer_any_session(p, &s);
+	rc = tcpx_peer_session(p, &s);
 	if (rc)
 		return rc;
 	pthread_mutex_lock(&s->lock);

@@ -91,7 +91,7 @@ launch(struct session *s, struct tcpx_xfer *x)
 	uint32_t channels = s->tx_up > s->rx_up ? s->tx_up : s->rx_up;
 	int rc;
 
-	x->id = ++s->next_id;
+	x->id = ++s->opened_here | (s->opener ? 0 : ID_OF_ACCEPTOR);
 	tcpx_xfer_shape(x, x->list->total,
 			tcpx_chunk_size(x->list->total, channels ? channels : 1, s->chunk_max,
 					s->engine->limit.chunk));

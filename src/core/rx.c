@@ -27,10 +27,10 @@ find_place(struct channel *c, const struct tcpx_head *h, struct rx_record *r, en
 	x = tcpx_xfer_find(s, h->xfer);
 	if (!x) {
 		*how = SINK;
-		if (h->xfer > (s->opener ? s->next_id : s->highest)) {
+		if (!id_is_known(s, h->xfer)) {
 			*how = PARK;
 			c->parked = true;
-			rc = s->opener ? TCPX_EFRAME : 0;
+			rc = id_is_ours(s, h->xfer) ? TCPX_EFRAME : 0;
 		}
 	} else if (x->sends || !x->map.words || h->chunk >= x->chunks ||
 		   h->len != tcpx_chunk_len(x->total, x->chunk, h->chunk) ||

@@ -33,7 +33,7 @@ opened(struct session *s, uint64_t id)
 {
 	uint32_t i;
 
-	s->highest = id;
+	s->opened_there = id & ~ID_OF_ACCEPTOR;
 	for (i = 0; i < s->channels; i++)
 		if (s->rx[i] && s->rx[i]->parked)
 			tcpx_loop_post(s->rx[i]->loop, &s->rx[i]->work);
@@ -167,7 +167,8 @@ open_one_sided(struct session *s, const struct tcpx_open *o)
 static bool
 open_is_sane(const struct session *s, const struct tcpx_open *o)
 {
-	return !s->opener && !s->opening && !s->skipping && o->id == s->highest + 1 &&
+	return !s->opening && !s->skipping && !id_is_ours(s, o->id) &&
+	       (o->id & ~ID_OF_ACCEPTOR) == s->opened_there + 1 &&
 	       s->live <= 2 * s->engine->limit.credit_xfers &&
 	       ((o->flags & TCPX_OPEN_INLINE) ||
 		(o->chunk >= 4096 && o->chunk <= s->chunk_max &&
@@ -275,7 +276,7 @@ on_done(struct session *s, struct tcpx_buf *b)
 		return rc;
 	x = tcpx_xfer_find(s, d.id);
 	if (!x || x->target)
-		return d.id <= s->next_id ? 0 : TCPX_EPROTO; /* cancelled meanwhile */
+		return id_is_ours(s, d.id) && id_is_known(s, d.id) ? 0 : TCPX_EPROTO; /* cancelled */
 	if (d.code) {
 		tcpx_xfer_end(x, d.code, d.text);
 		return 0;
@@ -301,7 +302,7 @@ on_cancel(struct session *s, uint64_t id)
 {
 	struct tcpx_xfer *x;
 
-	if (s->opener)
+	if (id_is_ours(s, id))
 		return TCPX_EPROTO;
 	if (s->opening && s->opening->id == id) {
 		x = s->opening;
@@ -316,7 +317,7 @@ on_cancel(struct session *s, uint64_t id)
 		tcpx_xfer_end(x, TCPX_ECANCELED, "cancelled by the sender");
 	else
 		tcpx_match_forget(s->peer, s, id);
-	return id <= s->highest ? 0 : TCPX_EPROTO;
+	return id_is_known(s, id) ? 0 : TCPX_EPROTO;
 }
 
 static int
@@ -325,7 +326,7 @@ on_matched(struct session *s, uint64_t id)
 	struct tcpx_xfer *x = tcpx_xfer_find(s, id);
 
 	if (!x)
-		return s->opener && id <= s->next_id ? 0 : TCPX_EPROTO;
+		return id_is_ours(s, id) && id_is_known(s, id) ? 0 : TCPX_EPROTO;
 	if (x->op != TCPX_OP_SEND || x->target || x->drr.next || x->inlined || x->ready_ns)
 		return TCPX_EPROTO;
 	tcpx_post_ready(s, x);
@@ -354,7 +355,9 @@ on_bye(struct session *s, struct tcpx_buf *b)
 
 	if (tcpx_refuse_read(b, &code, text) != 0)
 		return TCPX_EPROTO;
-	tcpx_session_fail(s, TCPX_EPEERGONE, "peer %s ended the session: %s", s->peer->name, text);
+	/* a session that the peer no longer uses may be opened again; a closed engine not */
+	tcpx_session_fail(s, code == TCPX_ECLOSED ? TCPX_ECLOSED : TCPX_EPEERGONE,
+			  "peer %s ended the session: %s", s->peer->name, text);
 	return 0;
 }
 

@@ -36,6 +36,7 @@ tcpx_session_new(struct tcpx_engine *e, bool opener, struct session **out)
 	tcpx_node_init(&s->in_loop);
 	tcpx_node_init(&s->in_engine);
 	tcpx_node_init(&s->in_peer);
+	tcpx_node_init(&s->unsaid);
 	tcpx_node_init(&s->waiting);
 	tcpx_node_init(&s->early);
 	for (i = 0; i < SESS_BUCKETS; i++)
@@ -166,6 +167,20 @@ end_all(struct session *s)
 	}
 }
 
+/* A session that ends with nothing open on it is no reason to warn anybody. */
+static void
+log_end(const struct session *s)
+{
+	bool lost = s->live > 0 || !tcpx_chain_empty(&s->waiting) || s->state != SESS_OPEN;
+
+	if (s->cause == TCPX_ECLOSED || (s->cause == TCPX_EPEERGONE && !lost))
+		tcpx_info(TCPX_SUB_BOOT, "session with %s: %s", s->peer ? s->peer->name : "?",
+			  s->cause_text);
+	else
+		(void)tcpx_fail(TCPX_SUB_BOOT, s->cause, "session with %s: %s",
+				s->peer ? s->peer->name : "?", s->cause_text);
+}
+
 void
 tcpx_session_fail(struct session *s, int code, const char *fmt, ...)
 {
@@ -182,14 +197,11 @@ tcpx_session_fail(struct session *s, int code, const char *fmt, ...)
 	va_end(ap);
 	memcpy(s->cause_text, text, sizeof(text));
 	s->cause = code;
-	if (code == TCPX_ECLOSED)
-		tcpx_debug(TCPX_SUB_BOOT, "session %016llx: %s", (unsigned long long)s->id,
-			   s->cause_text);
-	else
-		(void)tcpx_fail(TCPX_SUB_BOOT, code, "session with %s: %s",
-				s->peer ? s->peer->name : "?", s->cause_text);
+	log_end(s);
 	tcpx_buf_init(&b, room, sizeof(room));
-	tcpx_refuse_write(&b, code, s->cause_text);
+	/* to the peer a closing engine is gone; one that merely hangs up is not */
+	tcpx_refuse_write(&b, atomic_load(&s->engine->closing) ? TCPX_EPEERGONE : code,
+			  s->cause_text);
 	if (s->state == SESS_OPEN)
 		tcpx_control_put(s, TCPX_FR_BYE, &b);
 	else if (!s->opener)
@@ -229,6 +241,7 @@ tcpx_session_reap(struct session *s)
 	if (!done)
 		return;
 	tcpx_chain_remove(&s->in_loop);
+	tcpx_chain_remove(&s->unsaid);
 	pthread_mutex_lock(&e->lock);
 	tcpx_chain_remove(&s->in_engine);
 	e->session_count--;

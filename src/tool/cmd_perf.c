@@ -5,7 +5,9 @@
  */
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/parse.h"
 #include "tool/html.h"
@@ -47,7 +49,7 @@ warm_up(struct load *l, uint64_t *iters)
 		rc = load_run(l, n, NULL, &ns);
 	}
 	least = a->lat ? LAT_ITERS_MIN : a->baseline ? 1 : ITERS_MIN;
-	*iters = clamp((uint64_t)((double)n * (double)target_ns / (double)(ns ? ns : 1)),
+	*iters = clamp((uint64_t)ceil((double)n * (double)target_ns / (double)(ns ? ns : 1)),
 		       a->duration_s ? 1 : least, ITERS_MAX);
 	return rc;
 }
@@ -148,6 +150,20 @@ any_wrong(const struct result *r)
 	return false;
 }
 
+/* "tcpx perf --self ...", though main() gives us "perf --self ...". */
+static void
+set_command(struct result *r, int argc, char **argv)
+{
+	char **words = calloc((size_t)argc + 1, sizeof(*words));
+
+	if (!words)
+		return;
+	words[0] = (char *)"tcpx";
+	memcpy(words + 1, argv, (size_t)argc * sizeof(*words));
+	result_set_command(r, argc + 1, words);
+	free(words);
+}
+
 int
 cmd_perf(int argc, char **argv)
 {
@@ -165,7 +181,7 @@ cmd_perf(int argc, char **argv)
 	if (rc)
 		return rc;
 	result_init(&r);
-	result_set_command(&r, argc, argv);
+	set_command(&r, argc, argv);
 	perf_fill_result(&p, &r);
 
 	code = perf_begin_job(&p, sizes[count - 1]) ? TOOL_FINDING : TOOL_OK;

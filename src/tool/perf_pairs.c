@@ -5,14 +5,12 @@
  * sockets run, and the other way round.
  */
 #include <errno.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
 #include "tool/baseline.h"
 #include "tool/perf_row.h"
-#include "tool/stats.h"
 #include "tool/tool.h"
 
 enum { CALIBRATE_NS = 60 * 1000 * 1000, CALIBRATE_TURNS = 2, LAT_ROUNDS_MAX = 1 << 20 };
@@ -138,9 +136,7 @@ set_call(struct pairs *s, uint64_t bytes)
 static uint64_t
 rounds_for(uint64_t ns, uint64_t one_ns)
 {
-	uint64_t rounds = ns / (one_ns ? one_ns : 1);
-
-	return rounds ? rounds : 1;
+	return one_ns && one_ns < ns ? (ns + one_ns - 1) / one_ns : 1;
 }
 
 /* Chooses the call size, and how many rounds a run has. */
@@ -295,7 +291,7 @@ run_pairs(struct pairs *s, struct row *row)
 static void
 fill_baseline(struct pairs *s, struct row *row)
 {
-	double *us = malloc(row->pairs.n * sizeof(*us));
+	double us = 0;
 
 	row_sum_up_pairs(row);
 	if (s->raw_bytes > 0)
@@ -305,13 +301,11 @@ fill_baseline(struct pairs *s, struct row *row)
 			(double)tcpx_hist_percentile(&s->raw_hist, 50) / 1000,
 			(double)tcpx_hist_percentile(&s->raw_hist, 99) / 1000,
 			(double)tcpx_hist_percentile(&s->raw_hist, 99.9) / 1000 };
-	} else if (us) {
+	} else if (row->pairs.n) { /* over all pairs, as algbw is */
 		for (size_t i = 0; i < row->pairs.n; i++)
-			us[i] = row->pairs.at[i].baseline_us;
-		row->baseline_GBps = (double)s->load->perf->at.size / 1000 /
-				     stats_median(us, row->pairs.n);
+			us += row->pairs.at[i].baseline_us;
+		row->baseline_GBps = (double)s->load->perf->at.size / 1000 * (double)row->pairs.n / us;
 	}
-	free(us);
 }
 
 int

@@ -14,6 +14,7 @@
 #include "tool/tool.h"
 
 #define LEAVE_NS (2 * TCPX_SEC) /* a guest that said goodbye closes first, within this */
+#define GONE_NS  (15 * TCPX_SEC) /* without an open session */
 
 static const char name[] = "tcpx serve";
 
@@ -360,7 +361,14 @@ serve_sweep(struct serve *s)
 		struct guest *g = tcpx_container(node, struct guest, node);
 		struct tcpx_peer_info info = { .struct_size = sizeof(info) };
 
-		if (!tcpx_peer_query(g->peer, &info) && info.status && info.status != -EAGAIN)
+		if (tcpx_peer_query(g->peer, &info))
+			continue;
+		if (!info.status)
+			g->closed_ns = 0;
+		else if (!g->closed_ns)
+			g->closed_ns = now;
+		if ((info.status && info.status != -EAGAIN) ||
+		    (g->closed_ns && now - g->closed_ns > GONE_NS))
 			drop_guest(s, g, g->leaving ? "is done" : "has gone");
 		else if (g->leaving && now - g->left_ns > LEAVE_NS)
 			drop_guest(s, g, "is done");

@@ -33,6 +33,7 @@ struct guest {
 	bool has_job;
 	bool leaving;            /* it has said goodbye and will close the session    */
 	uint64_t left_ns;        /* when it did                                       */
+	uint64_t closed_ns;      /* since when its session is not open; 0 it is       */
 	struct job job;
 	struct job_case at;
 	struct layouts lay;

@@ -10,6 +10,13 @@
 #include "tool/perf_serve.h"
 #include "tool/tool.h"
 
+/* Sends in flight: a pong must not wait for the acknowledgement of the one before. */
+static uint64_t
+send_depth(const struct guest *g)
+{
+	return g->job.lat ? PONG_SLOTS : g->job.depth;
+}
+
 static uint64_t
 min_u64(uint64_t a, uint64_t b)
 {
@@ -98,11 +105,12 @@ post_halves(struct guest *g)
 		r->recv_posted += !rc;
 	}
 	if (g->job.lat)
-		may_send = min_u64(r->received, r->sent + 1);
+		may_send = min_u64(r->received, r->sent + send_depth(g));
 	else if (g->job.bi)
-		may_send = min_u64(r->iters, r->sent + depth);
+		may_send = min_u64(r->iters, r->sent + send_depth(g));
 	while (!rc && r->send_posted < may_send) {
-		rc = post_half(g, TCPX_OP_SEND, r->send_posted, &g->send[r->send_posted % depth]);
+		rc = post_half(g, TCPX_OP_SEND, r->send_posted,
+			       &g->send[r->send_posted % send_depth(g)]);
 		r->send_posted += !rc;
 	}
 	return rc;
@@ -198,7 +206,7 @@ guest_pump(struct serve *s, struct guest *g, tcpx_xfer **oldest)
 		return r->on && g->job.spin;
 	rc = reap(g->recv, depth, &r->received, r->recv_posted);
 	if (!rc || rc == -EAGAIN)
-		rc = reap(g->send, depth, &r->sent, r->send_posted);
+		rc = reap(g->send, send_depth(g), &r->sent, r->send_posted);
 	if (!rc || rc == -EAGAIN)
 		rc = post_halves(g);
 	if (rc) {
@@ -214,7 +222,7 @@ guest_pump(struct serve *s, struct guest *g, tcpx_xfer **oldest)
 	if (r->received < r->recv_posted)
 		*oldest = g->recv[r->received % depth];
 	else if (r->sent < r->send_posted)
-		*oldest = g->send[r->sent % depth];
+		*oldest = g->send[r->sent % send_depth(g)];
 	return g->job.spin;
 }
 

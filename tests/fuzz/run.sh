@@ -30,7 +30,7 @@ for harness in "$@"; do
 		-artifact_prefix="$out/$name/" -print_final_stats=1 "$out/$name/corpus" \
 		>"$out/$name/log" 2>&1; then
 		runs=$(sed -n 's/^stat::number_of_executed_units: *//p' "$out/$name/log")
-		echo "ok $n - $name # $runs inputs"
+		echo "ok $n - $name: $runs inputs"
 	else
 		failed=$((failed + 1))
 		echo "not ok $n - $name"

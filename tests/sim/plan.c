@@ -28,8 +28,8 @@ sim_plan_network(struct sim_world *w)
 
 	for (int k = 0; k < TCPX_FABRIC_KINDS; k++)
 		s.delay_max_ns[k] = s.delay_min_ns[k] + sim_between(w, 0, delay);
-	w->faulty = sim_one_in(w, 2);
-	if (w->faulty) {
+	w->weather = (enum sim_weather)sim_between(w, SIM_SOUND, SIM_WILD);
+	if (w->weather == SIM_WILD) {
 		s.cut_ppm = sim_one_in(w, 2) ? (uint32_t)sim_between(w, 0, 30000) : 0;
 		s.break_ppm = sim_one_in(w, 2) ? (uint32_t)sim_between(w, 0, 30000) : 0;
 		s.refuse_ppm = sim_one_in(w, 4) ? (uint32_t)sim_between(w, 0, 100000) : 0;
@@ -41,6 +41,28 @@ sim_plan_network(struct sim_world *w)
 	w->ops = sim_one_in(w, 2) ? &tcpx_net_loop : &tcpx_net_loop_slots;
 	w->fabric = tcpx_fabric_new(tcpx_rng_next(&w->rng), &s);
 	w->calm_ns = START_NS + 200 * TCPX_MS;
+}
+
+/* Faults with a time of their own; breaks are fewer than the channels of a session. */
+static void
+plan_faults(struct sim_world *w, uint64_t channels)
+{
+	uint64_t cuts = 0, breaks = 0;
+
+	if (w->weather != SIM_SOUND) {
+		cuts = sim_between(w, 0, SIM_CUTS);
+		breaks = sim_between(w, 0, channels - 1 < SIM_BREAKS ? channels - 1 : SIM_BREAKS);
+	}
+	for (uint64_t i = 0; i < SIM_CUTS; i++)
+		w->cut_ns[i] = i < cuts ? START_NS + sim_between(w, 0, 2 * WORK_NS) : SIM_NEVER;
+	for (uint64_t i = 0; i < SIM_BREAKS; i++)
+		w->break_ns[i] = i < breaks ? START_NS + sim_between(w, 0, 2 * WORK_NS)
+					    : SIM_NEVER;
+	w->nic_ns[0] = w->nic_ns[1] = SIM_NEVER;
+	if (w->weather == SIM_WILD && sim_one_in(w, 4)) {
+		w->nic_ns[0] = START_NS + sim_between(w, 0, WORK_NS);
+		w->nic_ns[1] = w->nic_ns[0] + sim_between(w, 0, 100 * TCPX_MS);
+	}
 }
 
 static void
@@ -58,7 +80,10 @@ setting(struct sim_world *w, const char *name, uint64_t value)
 void
 sim_plan_settings(struct sim_world *w)
 {
-	setting(w, "TCPX_CHANNELS", sim_between(w, 1, 6));
+	uint64_t channels = sim_between(w, 1, 6);
+
+	plan_faults(w, channels);
+	setting(w, "TCPX_CHANNELS", channels);
 	setting(w, "TCPX_CHUNK", sim_one_in(w, 2) ? 64 << 10 : 512 << 10);
 	setting(w, "TCPX_WINDOW", sim_between(w, 1, 16));
 	setting(w, "TCPX_THREADS", sim_between(w, 1, 2));

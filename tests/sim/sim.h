@@ -25,6 +25,8 @@
 #define SIM_XFERS     24
 #define SIM_NOTES     16
 #define SIM_PIECES    200
+#define SIM_CUTS      6
+#define SIM_BREAKS    4
 #define SIM_SETTINGS  12
 #define SIM_NEVER     UINT64_MAX
 
@@ -102,10 +104,18 @@ struct sim_totals {
 	uint64_t resumes, channels_lost, resent, virtual_ns;
 };
 
+/* What the network does besides delaying. */
+enum sim_weather {
+	SIM_SOUND,
+	SIM_SURVIVABLE, /* cuts and breaks that leave every session a channel each way */
+	SIM_WILD        /* anything at any time: transfers may fail                    */
+};
+
 struct sim_world {
 	uint64_t seed;
 	struct tcpx_rng rng;
-	bool verbose, failed, faulty;
+	bool verbose, failed;
+	enum sim_weather weather;
 	struct tcpx_fabric *fabric;
 	const struct tcpx_net_ops *ops;
 	uint32_t engine_count;
@@ -116,6 +126,7 @@ struct sim_world {
 	/* once, at most: a region is deregistered; an engine closes */
 	uint64_t deregister_ns, close_ns;
 	int deregister_engine, deregister_region, close_engine;
+	uint64_t cut_ns[SIM_CUTS], break_ns[SIM_BREAKS], nic_ns[2]; /* SIM_NEVER: done */
 	uint64_t calm_ns; /* no new faults from then on */
 	uint64_t end_ns;
 	char setting[SIM_SETTINGS][48];
@@ -133,6 +144,10 @@ uint64_t sim_between(struct sim_world *w, uint64_t low, uint64_t high);
 void sim_plan_network(struct sim_world *w);
 void sim_plan_settings(struct sim_world *w);
 void sim_plan_work(struct sim_world *w);
+
+/* ---- faults.c: what happens to the network at its time ---- */
+void sim_faults_do(struct sim_world *w);
+uint64_t sim_faults_next_ns(const struct sim_world *w);
 
 /* ---- memory.c ---- */
 int sim_memory_open(struct sim_world *w, int engine);

@@ -388,13 +388,13 @@ judge_xfer(struct sim_world *w, struct sim_xfer *x)
 			w->totals->failed++;
 		} else {
 			w->totals->failed_unasked++;
-			if (!w->faulty)
-				sim_fail(w, "transfer %u%s failed with %s on a sound network",
+			if (w->weather != SIM_WILD)
+				sim_fail(w, "transfer %u%s failed with %s for no reason",
 					 x->number, h ? " (recv)" : "",
 					 tcpx_strerror_name(handle->status));
 		}
 	}
-	if (x->has_note && x->handle[0].status == 0 && !x->notes_seen && !w->faulty &&
+	if (x->has_note && x->handle[0].status == 0 && !x->notes_seen && w->weather != SIM_WILD &&
 	    !w->engine[initiator(x)].closed && !w->engine[target(x)].closed)
 		sim_fail(w, "transfer %u succeeded, its note did not come", x->number);
 }
@@ -409,7 +409,7 @@ sim_work_judge(struct sim_world *w)
 
 		if (n->rc && n->seen)
 			sim_fail(w, "note %u was refused and came", i);
-		if (!n->rc && !n->seen && !w->faulty && !w->engine[n->from].closed &&
+		if (!n->rc && !n->seen && w->weather != SIM_WILD && !w->engine[n->from].closed &&
 		    !w->engine[n->to].closed)
 			sim_fail(w, "note %u did not come", i);
 	}

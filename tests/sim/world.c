@@ -162,6 +162,9 @@ next_ns(struct sim_world *w)
 	}
 	if (sim_work_next_ns(w) < next)
 		next = sim_work_next_ns(w);
+	/* faults that wait for the sessions to stand are no reason to hurry */
+	if (sim_faults_next_ns(w) > now && sim_faults_next_ns(w) < next)
+		next = sim_faults_next_ns(w);
 	/* A deadline that has passed is served a moment later, not never. */
 	return next > now ? next : now + 1000;
 }
@@ -178,6 +181,7 @@ run(struct sim_world *w)
 
 		for (quiet = 0; quiet < QUIET_TURNS && !w->failed; quiet++) {
 			seen = tcpx_fabric_activity(w->fabric);
+			sim_faults_do(w);
 			sim_work_do(w);
 			turn(w);
 			sim_work_look(w);
@@ -246,8 +250,10 @@ take_apart(struct sim_world *w, bool made)
 static void
 print_plan(const struct sim_world *w)
 {
+	static const char *const weather[] = { "", ", survivable faults", ", wild" };
+
 	printf("seed %llu: %u engines, %s%s", (unsigned long long)w->seed, w->engine_count,
-	       w->ops->name, w->faulty ? ", faults" : "");
+	       w->ops->name, weather[w->weather]);
 	for (int i = 0; w->settings[i]; i++)
 		printf(", %s", w->settings[i] + strlen("TCPX_"));
 	printf("\n");

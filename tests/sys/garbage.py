@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Bytes that no version of us writes.
 
-garbage.py ports                     the listening TCP ports of the present namespace
-garbage.py throw ADDR SEED PORT...   at each of these ports
+garbage.py ports                       ADDR:PORT of all that listens in this namespace
+garbage.py throw SEED ADDR:PORT...     at each of these, until ended; a line a round
 """
+import itertools
 import random
 import socket
 import struct
@@ -11,14 +12,14 @@ import sys
 
 
 def listening_ports():
-    ports = set()
-    for path in ("/proc/net/tcp", "/proc/net/tcp6"):
-        with open(path) as f:
-            for line in f.readlines()[1:]:
-                field = line.split()
-                if field[3] == "0A":
-                    ports.add(int(field[1].rsplit(":", 1)[1], 16))
-    return sorted(ports)
+    """Those on every address are reached by the first NIC's."""
+    with open("/proc/net/tcp") as f:
+        for line in f.readlines()[1:]:
+            local, state = line.split()[1], line.split()[3]
+            if state == "0A":
+                addr, port = (int(x, 16) for x in local.split(":"))
+                text = socket.inet_ntoa(struct.pack("=I", addr))
+                yield "%s:%d" % ("10.77.0.2" if addr == 0 else text, port)
 
 
 def letters(rng):
@@ -34,27 +35,30 @@ def letters(rng):
     yield rng.randbytes(1 << 20)
 
 
-def throw(addr, seed, ports):
-    rng = random.Random(int(seed))
+def throw(seed, ports):
+    rng = random.Random(seed)
     silent = []
-    for port in map(int, ports):
-        for _ in range(20):  # those that never say a word stay until the end
-            silent.append(socket.create_connection((addr, port), timeout=5))
+    for port in ports:
+        addr, number = port.split(":")
+        to = (addr, int(number))
+        for _ in range(20):  # those that never say a word stay until the round ends
+            silent.append(socket.create_connection(to, timeout=5))
         for letter in letters(rng):
-            with socket.create_connection((addr, port), timeout=5) as s:
+            with socket.create_connection(to, timeout=5) as s:
+                s.settimeout(0.02)
                 try:
                     s.sendall(letter)
                     if rng.random() < 0.5:
                         s.shutdown(socket.SHUT_WR)
-                    s.settimeout(0.05)
                     s.recv(4096)
                 except OSError:
                     pass  # being thrown out is what is wanted
-    print("threw at", len(ports), "ports, seed", seed)
+    print("threw at", len(ports), "ports, seed", seed, flush=True)
 
 
 if __name__ == "__main__":
     if sys.argv[1] == "ports":
         print(*listening_ports())
     else:
-        throw(sys.argv[2], sys.argv[3], sys.argv[4:])
+        for round_seed in itertools.count(int(sys.argv[2])):
+            throw(round_seed, sys.argv[3:])

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reading it all once. A part that fails leaves the other parts worth showing. */
+#include "tool/machine.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/log.h"
+#include "tool/out_text.h"
+#include "tool/tool.h"
+
+static void
+read_settings(struct machine *m)
+{
+	if (tcpx_cfg_load_system(NULL, &m->cfg) < 0)
+		return;
+	if (tcpx_log_setup(tcpx_cfg_str(m->cfg, TCPX_SET_DEBUG),
+			   tcpx_cfg_str(m->cfg, TCPX_SET_DEBUG_SUBSYS),
+			   tcpx_cfg_str(m->cfg, TCPX_SET_DEBUG_FILE)) < 0) {
+		tcpx_cfg_free(m->cfg);
+		m->cfg = NULL;
+	}
+}
+
+static void
+read_facts(struct machine *m)
+{
+	m->nics_rc = tcpx_host_nics_read(m->root, &m->all, &m->all_count);
+	if (m->nics_rc == 0)
+		m->nics_rc = tcpx_host_nics_select(m->all, m->all_count, m->selection, m->nics,
+						   TCPX_HOST_NICS, &m->nic_count);
+	if (tcpx_host_gpus(m->root, m->gpus, MACHINE_GPUS, &m->gpu_count) < 0)
+		m->gpu_count = 0;
+	if (tcpx_host_cpus(m->root, &m->cpus) == 0)
+		tcpx_host_defaults(m->nics, m->nic_count, &m->cpus, &m->plan);
+}
+
+static bool
+is_dir(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+struct machine *
+machine_new(const char *command, const char *root, const char *selection)
+{
+	struct machine *m = calloc(1, sizeof(*m));
+
+	if (!m) {
+		tool_fail(TOOL_DENIED, command, "no memory for the facts of the machine");
+		return NULL;
+	}
+	read_settings(m);
+	m->root = root ? root : m->cfg ? tcpx_cfg_str(m->cfg, TCPX_SET_ROOT) : "/";
+	m->selection = selection ? selection : m->cfg ? tcpx_cfg_str(m->cfg, TCPX_SET_NICS) : "";
+	if (!*m->root)
+		m->root = "/";
+	m->here = !strcmp(m->root, "/");
+	if (!is_dir(m->root)) {
+		tool_fail(TOOL_USAGE, command, "%s is not a directory that holds a machine's /sys "
+			  "and /proc", m->root);
+		machine_free(m);
+		return NULL;
+	}
+	read_facts(m);
+	return m;
+}
+
+void
+machine_free(struct machine *m)
+{
+	tcpx_cfg_free(m->cfg);
+	free(m->all);
+	free(m);
+}
+
+const struct tcpx_host_nic *
+machine_nearest(const struct machine *m, const struct tcpx_host_gpu *gpu,
+		enum tcpx_distance *distance)
+{
+	const struct tcpx_host_nic *best = NULL;
+
+	for (unsigned i = 0; i < m->nic_count; i++) {
+		enum tcpx_distance d = tcpx_host_distance(&m->nics[i], gpu);
+
+		if (best && d >= *distance)
+			continue;
+		best = &m->nics[i];
+		*distance = d;
+	}
+	return best;
+}
+
+const struct tcpx_host_nic *
+machine_chosen(const struct machine *m, const char *ifname)
+{
+	for (unsigned i = 0; i < m->nic_count; i++)
+		if (!strcmp(m->nics[i].ifname, ifname))
+			return &m->nics[i];
+	return NULL;
+}
+
+unsigned
+machine_threads(const struct machine *m)
+{
+	uint64_t set = m->cfg ? tcpx_cfg_num(m->cfg, TCPX_SET_THREADS) : 0;
+
+	return set ? (unsigned)set : m->plan.threads;
+}
+
+json_t *
+machine_json_text(const char *text)
+{
+	char *clean = out_utf8_clean(text);
+	json_t *json = json_string(clean ? clean : "");
+
+	free(clean);
+	return json;
+}
