@@ -63,12 +63,17 @@ take_note(tcpx_engine *engine, const unsigned char *buf)
 	must(i == LEN ? 0 : TCPX_EDATA, "data");
 }
 
+/* By another name first: whoever finds the file finds all of it. */
 static void
 write_file(const char *path, const struct invitation *inv)
 {
-	FILE *f = fopen(path, "w");
+	char part[4096];
+	FILE *f;
 
-	if (!f || fwrite(inv, sizeof(*inv), 1, f) != 1 || fclose(f) != 0) {
+	snprintf(part, sizeof(part), "%s.part", path);
+	f = fopen(part, "w");
+	if (!f || fwrite(inv, sizeof(*inv), 1, f) != 1 || fclose(f) != 0 ||
+	    rename(part, path) != 0) {
 		perror(path);
 		exit(1);
 	}

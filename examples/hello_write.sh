@@ -4,14 +4,13 @@
 dir=$(mktemp -d) || exit
 trap 'rm -rf "$dir"' EXIT
 
-"$1" receive "$dir/part" >"$dir/said" 2>&1 &
+"$1" receive "$dir/invitation" >"$dir/said" 2>&1 &
 receiver=$!
-# the file is whole when it has got its size: the sender is told of no part of it
-while [ ! -s "$dir/part" ] && kill -0 "$receiver" 2>/dev/null; do
+while [ ! -e "$dir/invitation" ] && kill -0 "$receiver" 2>/dev/null; do
 	sleep 0.02
 done
 
 echo "1..2"
-if "$1" send "$dir/part"; then echo "ok 1 - sent"; else echo "not ok 1 - sent"; fi
+if "$1" send "$dir/invitation"; then echo "ok 1 - sent"; else echo "not ok 1 - sent"; fi
 if wait "$receiver"; then echo "ok 2 - received"; else echo "not ok 2 - received"; fi
 sed 's/^/# /' "$dir/said"

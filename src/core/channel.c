@@ -38,6 +38,7 @@ tcpx_channel_new(struct session *s, uint16_t index, bool sending, bool backward,
 	if (rc) {
 		tcpx_window_fini(&c->window);
 		free(c->tx);
+		free(c->pack);
 		free(c);
 		return rc;
 	}
@@ -88,14 +89,20 @@ tcpx_channel_up(struct channel *c, struct tcpx_chan *chan)
 static void
 hang_up(struct channel *c)
 {
+	struct tcpx_chan *chan;
+
 	if (!c->sending) {
 		/* no copy out of its slots may be running when they go */
 		tcpx_unpack_finish(c->loop);
 		tcpx_unpack_poll(c->loop, engine_now(c->session->engine));
 	}
-	if (c->chan)
-		c->session->engine->ops->chan_close(c->chan);
+	/* a query looks at the connection with only session.lock held */
+	pthread_mutex_lock(&c->session->lock);
+	chan = c->chan;
 	c->chan = NULL;
+	pthread_mutex_unlock(&c->session->lock);
+	if (chan)
+		c->session->engine->ops->chan_close(chan);
 	c->interest = 0;
 	c->parked = false;
 	if (c->rx.xfer)
@@ -118,15 +125,16 @@ tcpx_channel_close(struct channel *c)
 
 	if (c->closed)
 		return;
+	tcpx_session_get(s); /* the last channel closed lets another loop give the session up */
 	hang_up(c);
 	for (seq = c->window.released + 1; c->tx && seq < c->window.next; seq++)
 		tcpx_xfer_put(c->tx[seq & (c->window.size - 1)].xfer);
+	pthread_mutex_lock(&s->lock);
 	tcpx_window_fini(&c->window);
 	free(c->tx);
 	free(c->pack);
 	c->tx = NULL;
 	c->pack = NULL;
-	pthread_mutex_lock(&s->lock);
 	if (c->listener)
 		ops->chan_listener_close(c->listener);
 	c->listener = NULL;
@@ -139,7 +147,6 @@ tcpx_channel_close(struct channel *c)
 		tcpx_session_kick_loop(s);
 	pthread_mutex_unlock(&s->lock);
 	tcpx_loop_cancel(c->loop, &c->work);
-	tcpx_session_get(s);
 	tcpx_loop_bury(c->loop, &c->grave, bury_channel);
 }
 

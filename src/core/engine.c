@@ -366,16 +366,20 @@ end_receives(struct tcpx_engine *e)
 {
 	struct tcpx_node *n;
 	struct tcpx_peer *p;
+	bool waiting;
 
 	for (;;) {
 		pthread_mutex_lock(&e->lock);
 		p = NULL;
 		for (n = e->peers.next; n != &e->peers && !p; n = n->next) {
 			p = tcpx_container(n, struct tcpx_peer, in_engine);
-			if (tcpx_chain_empty(&p->recvs))
-				p = NULL;
-			else
+			pthread_mutex_lock(&p->lock);
+			waiting = !tcpx_chain_empty(&p->recvs);
+			if (waiting)
 				tcpx_peer_get(p);
+			pthread_mutex_unlock(&p->lock);
+			if (!waiting)
+				p = NULL;
 		}
 		pthread_mutex_unlock(&e->lock);
 		if (!p)
@@ -455,8 +459,8 @@ tcpx_stop(tcpx_engine *e, int timeout_ms)
 	if (!e)
 		return 0;
 	atomic_store(&e->closing, true);
-	if (tcpx_lease_wait(&e->loop[0], nothing_open, e, &e->bell, atomic_load(&e->bell),
-			    &e->bell_sleepers, timeout_ms) != 0)
+	if (tcpx_lease_wait(&e->loop[0], nothing_open, e, &e->bell, &e->bell_sleepers,
+			    timeout_ms) != 0)
 		rc = TCPX_ETIMEDOUT;
 	tcpx_close(e);
 	return rc;

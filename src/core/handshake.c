@@ -140,7 +140,7 @@ recognise(struct session *s, const struct tcpx_hello *h)
 	pthread_mutex_lock(&p->lock);
 	if (p->incarnation && p->incarnation != h->incarnation) {
 		rc = TCPX_EPEERGONE;
-	} else {
+	} else if (p->incarnation == 0) { /* others read these unlocked once they are known */
 		p->incarnation = h->incarnation;
 		memcpy(p->name, h->name, sizeof(p->name));
 	}
@@ -189,6 +189,7 @@ on_auth(struct session *s, const uint8_t *payload, size_t len)
 		return TCPX_EPROTO;
 	auth_mac(s, s->opener ? 'A' : 'O', mac);
 	if (!tcpx_bytes_equal(mac, payload, sizeof(mac))) {
+		count_add(&s->engine->count.refused, !s->opener);
 		tcpx_session_fail(s, TCPX_EAUTH, "%s", "peer has another secret");
 		return 0;
 	}
@@ -262,6 +263,7 @@ tcpx_handshake_accept(struct session *s, const struct tcpx_hello *h, uint64_t no
 		rc = TCPX_EPEERGONE;
 	}
 	if (rc) {
+		count_add(&s->engine->count.refused, 1);
 		tcpx_session_fail(s, rc, "%s", why);
 		return 0;
 	}

@@ -49,17 +49,22 @@ give(struct loop *l)
 bool
 tcpx_lease_borrow(struct loop *l)
 {
+	bool woken = false;
+
 	if (l->engine->manual || tcpx_loop_is_mine(l))
 		return false;
 	atomic_fetch_add(&l->borrowers, 1);
-	if (pthread_mutex_trylock(&l->lease) != 0) {
+	while (pthread_mutex_trylock(&l->lease) != 0) {
 		if (atomic_load(&l->holder) == LEASE_APP) {
 			atomic_fetch_sub(&l->borrowers, 1);
 			return false;
 		}
-		/* the I/O thread gives way as soon as it sees a borrower */
-		l->engine->ops->poller_wake(l->poller);
-		pthread_mutex_lock(&l->lease);
+		/* The I/O thread gives way as soon as it sees a borrower. Another borrower may
+		 * be quicker and stay for long: no sleeping on the mutex. */
+		if (!woken)
+			l->engine->ops->poller_wake(l->poller);
+		woken = true;
+		sched_yield();
 	}
 	take(l, LEASE_APP);
 	count_add(&l->engine->count.lease_borrows, 1);
@@ -111,10 +116,11 @@ run_until(struct loop *l, bool (*done)(void *), void *arg, uint64_t deadline_ns,
 
 int
 tcpx_lease_wait(struct loop *l, bool (*done)(void *), void *arg, _Atomic uint32_t *word,
-		uint32_t value, _Atomic int *sleepers, int timeout_ms)
+		_Atomic int *sleepers, int timeout_ms)
 {
 	uint64_t deadline_ns = deadline_of(l, timeout_ms);
 	uint64_t now_ns;
+	uint32_t value;
 	int64_t ns;
 
 	while (!done(arg)) {
@@ -130,7 +136,9 @@ tcpx_lease_wait(struct loop *l, bool (*done)(void *), void *arg, _Atomic uint32_
 		ns = left(deadline_ns, now_ns);
 		if (ns < 0 || ns > (int64_t)LEASE_NS)
 			ns = LEASE_NS;
+		value = atomic_load(word);
 		atomic_fetch_add(sleepers, 1);
+		value = atomic_load(word);
 		if (!done(arg))
 			tcpx_futex_wait(word, value, ns);
 		atomic_fetch_sub(sleepers, 1);

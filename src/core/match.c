@@ -152,30 +152,36 @@ tcpx_match_forget(struct tcpx_peer *p, struct session *s, uint64_t id)
 		drop_unexpected(tcpx_container(m, struct unexpected, node));
 }
 
-/* Moves the receives that pick chooses to a chain of their own, then ends them. */
-static void
-end_recvs(struct tcpx_peer *p, uint64_t region_id, int code, const char *text)
+/* A waiting receive that uses the region (0: any), or NULL. p->lock held. */
+static struct tcpx_xfer *
+first_naming(struct tcpx_peer *p, uint64_t region_id)
 {
-	struct tcpx_node gone;
-
-	tcpx_node_init(&gone);
-	pthread_mutex_lock(&p->lock);
 	tcpx_chain_each(n, after, &p->recvs) {
 		struct tcpx_xfer *x = tcpx_container(n, struct tcpx_xfer, queue);
 
-		if (region_id == 0 || tcpx_list_names(x->list, region_id)) {
-			tcpx_chain_remove(n);
-			tcpx_chain_add(&gone, n);
-		}
+		if (region_id == 0 || tcpx_list_names(x->list, region_id))
+			return x;
 	}
-	pthread_mutex_unlock(&p->lock);
-	tcpx_chain_each(m, after2, &gone) {
-		struct tcpx_xfer *x = tcpx_container(m, struct tcpx_xfer, queue);
+	return NULL;
+}
 
-		tcpx_chain_remove(m);
-		tcpx_xfer_end(x, code, text);
-		tcpx_xfer_put(x);
-	}
+/* Whoever takes a receive out of the queue ends it: a cancel may run beside. */
+static void
+end_recvs(struct tcpx_peer *p, uint64_t region_id, int code, const char *text)
+{
+	struct tcpx_xfer *x;
+
+	do {
+		pthread_mutex_lock(&p->lock);
+		x = first_naming(p, region_id);
+		if (x)
+			tcpx_chain_remove(&x->queue);
+		pthread_mutex_unlock(&p->lock);
+		if (x) {
+			tcpx_xfer_end(x, code, text);
+			tcpx_xfer_put(x);
+		}
+	} while (x);
 }
 
 void
@@ -198,10 +204,14 @@ tcpx_match_region_gone(struct tcpx_engine *e, uint64_t region_id)
 		for (last = e->peers.next; last != &e->peers && count < 64; last = last->next) {
 			struct tcpx_peer *p = tcpx_container(last, struct tcpx_peer, in_engine);
 
-			if (tcpx_chain_empty(&p->recvs))
-				continue;
-			tcpx_peer_get(p);
-			all[count++] = p;
+			/* a waiting receive holds its peer, so this cannot be the last moment
+			 * of one; those without any of the region's are passed over */
+			pthread_mutex_lock(&p->lock);
+			if (first_naming(p, region_id)) {
+				tcpx_peer_get(p);
+				all[count++] = p;
+			}
+			pthread_mutex_unlock(&p->lock);
 		}
 		pthread_mutex_unlock(&e->lock);
 		for (uint32_t i = 0; i < count; i++) {

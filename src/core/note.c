@@ -93,26 +93,29 @@ tcpx_note_get(tcpx_engine *e, tcpx_note **note)
 	return 0;
 }
 
-static bool
-have_note(void *arg)
-{
-	struct tcpx_engine *e = arg;
+struct taking {
+	struct tcpx_engine *engine;
+	struct tcpx_note *note;
+};
 
-	return atomic_load_explicit(&e->notes.count, memory_order_acquire) > 0;
+static bool
+taken(void *arg)
+{
+	struct taking *t = arg;
+
+	return t->note || tcpx_note_get(t->engine, &t->note) == 0;
 }
 
 int
 tcpx_note_wait(tcpx_engine *e, int timeout_ms, tcpx_note **note)
 {
+	struct taking t = { .engine = e };
 	int rc;
 
-	do {
-		rc = tcpx_lease_wait(&e->loop[0], have_note, e, &e->notes.count, 0,
-				     &e->notes.sleepers, timeout_ms);
-		if (rc)
-			return rc;
-		rc = tcpx_note_get(e, note);
-	} while (rc == -EAGAIN && timeout_ms < 0);
+	rc = tcpx_lease_wait(&e->loop[0], taken, &t, &e->notes.count, &e->notes.sleepers,
+			     timeout_ms);
+	if (rc == 0)
+		*note = t.note;
 	return rc;
 }
 

@@ -76,11 +76,11 @@ find(struct tcpx_engine *e, const char *name, uint64_t incarnation)
 	for (n = e->peers.prev; n != &e->peers && !found; n = n->prev) {
 		struct tcpx_peer *p = tcpx_container(n, struct tcpx_peer, in_engine);
 
-		if (p->gone || p->incarnation == 0 || strcmp(p->name, name) != 0 ||
-		    (incarnation && p->incarnation != incarnation))
-			continue;
-		if (get_unless_zero(p))
+		pthread_mutex_lock(&p->lock);
+		if (!p->gone && p->incarnation != 0 && strcmp(p->name, name) == 0 &&
+		    (!incarnation || p->incarnation == incarnation) && get_unless_zero(p))
 			found = p;
+		pthread_mutex_unlock(&p->lock);
 	}
 	pthread_mutex_unlock(&e->lock);
 	return found;
@@ -185,7 +185,7 @@ lingered(struct tcpx_peer *p, uint64_t now_ns)
 	pthread_mutex_lock(&p->lock);
 	if (p->dropped_ns && p->out && atomic_load(&p->handles) == 0) {
 		at_ns = p->dropped_ns + e->limit.linger_ns;
-		if (now_ns >= at_ns && p->out->live == 0) {
+		if (now_ns >= at_ns && tcpx_chain_empty(&p->recvs)) {
 			s = p->out;
 			tcpx_session_get(s);
 		} else {
@@ -215,7 +215,10 @@ tcpx_peer_linger(struct tcpx_engine *e, uint64_t now_ns)
 		s = lingered(all[i], now_ns);
 		if (s) {
 			pthread_mutex_lock(&s->lock);
-			tcpx_session_fail(s, TCPX_ECLOSED, "no longer used");
+			if (s->live == 0 && tcpx_chain_empty(&s->waiting))
+				tcpx_session_fail(s, TCPX_ECLOSED, "no longer used");
+			else /* its transfers go on */
+				tcpx_loop_timer(&e->loop[0], now_ns + TCPX_SEC);
 			pthread_mutex_unlock(&s->lock);
 			tcpx_session_put(s);
 		}
@@ -348,9 +351,8 @@ int
 tcpx_peer_wait(tcpx_peer *p, int timeout_ms)
 {
 	struct tcpx_engine *e = p->engine;
-	uint32_t bell = atomic_load(&e->bell);
 
-	if (tcpx_lease_wait(&e->loop[0], decided, p, &e->bell, bell, &e->bell_sleepers,
+	if (tcpx_lease_wait(&e->loop[0], decided, p, &e->bell, &e->bell_sleepers,
 			    timeout_ms) != 0)
 		return -EAGAIN;
 	return status_of(p);

@@ -205,7 +205,8 @@ enqueue(struct session *s, struct tcpx_xfer *x)
 	x->ready_ns = 0;
 	atomic_store(&x->bytes_done, 0);
 	atomic_store(&x->tests, 0);
-	atomic_store(&x->observed, true);
+	if (!atomic_exchange(&x->observed, true))
+		tcpx_event_drop(s->engine); /* its last end was never looked at */
 	atomic_store(&x->status, -EAGAIN);
 	count_add(&s->engine->count.xfers_posted, 1);
 	tcpx_xfer_get(x);

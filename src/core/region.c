@@ -225,7 +225,10 @@ end_users(struct session *s, uint64_t id)
 	char text[64];
 	int i;
 
+	if (s->state == SESS_FAILED)
+		return;
 	snprintf(text, sizeof(text), "region %#llx deregistered", (unsigned long long)id);
+	s->pumping = true; /* else what waits moves to the table under these walks */
 	for (i = 0; i < SESS_BUCKETS; i++)
 		tcpx_chain_each(n, after, &s->table[i]) {
 			struct tcpx_xfer *x = tcpx_container(n, struct tcpx_xfer, table);
@@ -236,6 +239,8 @@ end_users(struct session *s, uint64_t id)
 				tcpx_serve_done(s, x->id, TCPX_EREGION, 0, text, NULL, 0);
 			else
 				tcpx_control_put_u64(s, TCPX_FR_CANCEL, x->id);
+			if (s->state == SESS_FAILED)
+				return; /* which has ended all of them */
 			tcpx_xfer_end(x, TCPX_EREGION, text);
 		}
 	tcpx_chain_each(m, after2, &s->waiting) {
@@ -244,7 +249,8 @@ end_users(struct session *s, uint64_t id)
 		if (x->list && tcpx_list_names(x->list, id))
 			tcpx_xfer_end(x, TCPX_EREGION, text);
 	}
-	tcpx_control_flush(s);
+	s->pumping = false;
+	tcpx_post_waiting(s); /* flushes, too */
 }
 
 int

@@ -62,7 +62,7 @@ tcpx_rx_applied(struct channel *c, const struct rx_record *r, uint64_t now_ns)
 		return 0;
 	pthread_mutex_lock(&s->lock);
 	if (x->id == r->id && atomic_load(&x->status) == -EAGAIN) {
-		s->progress_ns = x->progress_ns = now_ns;
+		s->rx_progress_ns = x->progress_ns = now_ns;
 		if (!tcpx_chunkmap_set(&x->map, r->chunk))
 			rc = TCPX_EFRAME; /* the fence forbids it: no chunk is applied twice */
 		count_add(&x->bytes_done, r->len);

@@ -125,7 +125,7 @@ tcpx_session_opened(struct session *s, uint64_t now_ns)
 	struct tcpx_buf b;
 
 	s->state = SESS_OPEN;
-	s->open_ns = s->heard_ns = s->progress_ns = now_ns;
+	s->open_ns = s->heard_ns = now_ns;
 	s->drr.quantum = s->chunk_max;
 	warn_missing(s, s->tx, "sending");
 	warn_missing(s, s->rx, "receiving");
@@ -187,6 +187,7 @@ tcpx_session_fail(struct session *s, int code, const char *fmt, ...)
 	uint8_t room[TCPX_TEXT_MAX + 16];
 	char text[sizeof(s->cause_text)]; /* an argument may be s->cause_text */
 	struct tcpx_buf b;
+	bool was_open;
 	va_list ap;
 	uint32_t i;
 
@@ -202,17 +203,19 @@ tcpx_session_fail(struct session *s, int code, const char *fmt, ...)
 	/* to the peer a closing engine is gone; one that merely hangs up is not */
 	tcpx_refuse_write(&b, atomic_load(&s->engine->closing) ? TCPX_EPEERGONE : code,
 			  s->cause_text);
-	if (s->state == SESS_OPEN)
+	was_open = s->state == SESS_OPEN;
+	s->state = SESS_FAILED; /* first: a cut while saying goodbye is no other cause */
+	if (was_open)
 		tcpx_control_put(s, TCPX_FR_BYE, &b);
 	else if (!s->opener)
 		tcpx_control_put_raw(s, TCPX_FR_REFUSE, &b);
 	tcpx_control_flush(s);
-	s->state = SESS_FAILED;
 	end_all(s);
 	for (i = 0; i < TCPX_CHANNELS_MAX; i++) {
-		if (s->tx[i])
+		/* a closed one may be freed with the session before its loop looks */
+		if (s->tx[i] && !s->tx[i]->closed)
 			tcpx_loop_post(s->tx[i]->loop, &s->tx[i]->work);
-		if (s->rx[i])
+		if (s->rx[i] && !s->rx[i]->closed)
 			tcpx_loop_post(s->rx[i]->loop, &s->rx[i]->work);
 	}
 	tcpx_session_kick_loop(s);
@@ -246,9 +249,9 @@ tcpx_session_reap(struct session *s)
 	tcpx_chain_remove(&s->in_engine);
 	e->session_count--;
 	pthread_mutex_unlock(&e->lock);
-	tcpx_loop_cancel(s->loop, &s->work);
 	if (s->peer)
 		tcpx_peer_session_lost(s->peer, s, s->cause, s->cause_text);
+	tcpx_loop_cancel(s->loop, &s->work); /* last: a drop of the peer kicks what it finds */
 	tcpx_loop_bury(s->loop, &s->grave, bury_session); /* the engine's reference */
 }
 
@@ -269,11 +272,12 @@ tcpx_session_check_alive(struct session *s, uint64_t now_ns)
 	}
 }
 
-/* The oldest transfer without progress names the stall. */
+/* A transfer without progress, while nothing else moved its way either: one of many on a
+ * slow wire may well wait longer for its turn. */
 static void
 check_stall(struct session *s, uint64_t now_ns)
 {
-	uint64_t limit_ns = s->engine->limit.stall_ns;
+	uint64_t limit_ns = s->engine->limit.stall_ns, moved_ns;
 	struct tcpx_xfer *x;
 	int i;
 
@@ -283,8 +287,11 @@ check_stall(struct session *s, uint64_t now_ns)
 			/* a send waits for its receive as long as the application likes */
 			if (x->op == TCPX_OP_SEND && x->ready_ns == 0)
 				continue;
-			if (now_ns < x->progress_ns + limit_ns) {
-				tcpx_session_add_timer(s, x->progress_ns + limit_ns);
+			moved_ns = x->sends ? s->tx_progress_ns : s->rx_progress_ns;
+			if (moved_ns < x->progress_ns)
+				moved_ns = x->progress_ns;
+			if (now_ns < moved_ns + limit_ns) {
+				tcpx_session_add_timer(s, moved_ns + limit_ns);
 				continue;
 			}
 			count_add(&s->engine->count.stalls, 1);

@@ -115,6 +115,7 @@ assign(struct session *s, struct channel *c, struct tcpx_xfer *x, uint32_t len, 
 		tcpx_drr_remove(&s->drr, &x->drr);
 	if (s->engine->limit.round_robin) {
 		s->rr_next = (s->rr_next + 1) % s->channels;
+		(void)my_turn(s, c); /* moves on to one that is up: c is, at least */
 		tcpx_loop_post(s->tx[s->rr_next]->loop, &s->tx[s->rr_next]->work);
 	}
 	c->msg = (struct tcpx_tx_msg){ .head = { .xfer = x->id, .chunk = r->chunk, .len = len,
@@ -324,7 +325,7 @@ retire(struct channel *c, uint64_t seq, uint64_t now_ns)
 	count_add(&s->engine->count.chunks_tx, 1);
 	c->bytes += r->len;
 	c->chunks++;
-	s->progress_ns = now_ns;
+	s->tx_progress_ns = now_ns;
 	if (x->id == r->id && atomic_load(&x->status) == -EAGAIN) {
 		x->in_flight--;
 		x->applied++;

@@ -61,6 +61,7 @@ tcpx_xfer_shape(struct tcpx_xfer *x, uint64_t total, uint32_t chunk)
 	x->next_chunk = 0;
 	x->again_count = 0;
 	x->applied = 0;
+	x->in_flight = 0;
 }
 
 int
@@ -178,6 +179,10 @@ tcpx_xfer_end(struct tcpx_xfer *x, int code, const char *text)
 	snprintf(x->cause, sizeof(x->cause), "%s", code && text ? text : "");
 	count_add(code ? &e->count.xfers_failed : &e->count.xfers_done, x->user);
 	announce(x, code);
+	if (atomic_load(&e->closing)) { /* tcpx_stop() waits for the last one */
+		tcpx_engine_bell(e);
+		tcpx_loop_wake(&e->loop[0]);
+	}
 	tcpx_xfer_put(x);
 	if (s && !tcpx_chain_empty(&s->waiting))
 		tcpx_post_waiting(s);
@@ -195,7 +200,7 @@ observe(struct tcpx_xfer *x)
 static struct loop *
 loop_of(struct tcpx_xfer *x)
 {
-	return x->session ? x->session->loop : &x->engine->loop[0];
+	return &x->engine->loop[0]; /* of every control stream */
 }
 
 /* An application that spins takes the I/O upon itself: one thread then does the work of
@@ -244,8 +249,8 @@ tcpx_wait(tcpx_xfer *x, int timeout_ms)
 
 	if (!ended(x)) {
 		atomic_store(&x->wait_loop, l);
-		if (tcpx_lease_wait(l, ended, x, (_Atomic uint32_t *)&x->status,
-				    (uint32_t)-EAGAIN, &x->sleepers, timeout_ms) != 0)
+		if (tcpx_lease_wait(l, ended, x, (_Atomic uint32_t *)&x->status, &x->sleepers,
+				    timeout_ms) != 0)
 			return -EAGAIN;
 		atomic_store(&x->wait_loop, NULL);
 	}
@@ -278,6 +283,8 @@ hold_session(struct tcpx_xfer *x)
 		tcpx_xfer_end(x, TCPX_ECANCELED, "cancelled");
 		tcpx_xfer_put(x);
 	}
+	while (!s && !ended(x))
+		sched_yield(); /* another thread took it out to end it */
 	return s;
 }
 
@@ -320,17 +327,29 @@ int
 tcpx_xfer_query(tcpx_xfer *x, struct tcpx_xfer_info *info)
 {
 	struct tcpx_xfer_info full = { .struct_size = info->struct_size };
+	struct session *s;
 
 	if (info->struct_size < sizeof(full.struct_size) || info->struct_size > sizeof(full))
 		return tcpx_fail(TCPX_SUB_XFER, -EINVAL,
 				 "tcpx_xfer_info of %zu bytes, this library knows %zu",
 				 info->struct_size, sizeof(full));
 	full.status = atomic_load_explicit(&x->status, memory_order_acquire);
+	pthread_mutex_lock(&x->peer->lock);
+	s = full.status == -EAGAIN ? x->session : NULL;
+	if (s)
+		tcpx_session_get(s);
+	pthread_mutex_unlock(&x->peer->lock);
+	if (s)
+		pthread_mutex_lock(&s->lock);
 	full.id = x->id;
 	full.bytes_total = x->total;
 	full.bytes_done = full.status == 0 ? x->total : atomic_load(&x->bytes_done);
 	full.chunk_bytes = x->chunk;
 	full.post_ns = x->post_ns;
+	if (s) {
+		pthread_mutex_unlock(&s->lock);
+		tcpx_session_put(s);
+	}
 	full.done_ns = full.status == -EAGAIN ? 0 : x->done_ns;
 	if (full.status != -EAGAIN)
 		memcpy(full.cause, x->cause, sizeof(full.cause));

@@ -55,19 +55,21 @@ blob_open(struct tcpx_buf *b, uint32_t magic, enum tcpx_subsys sub, const char *
 	uint16_t version;
 
 	if (!data || len < BLOB_FRAME)
-		return tcpx_fail(sub, TCPX_EBLOB, "%s blob has %zu bytes; at least %u are needed",
-				 what, len, BLOB_FRAME);
+		return tcpx_fail(sub, TCPX_EBLOB,
+				 "%s blob has %zu bytes; at least %u are needed", what, len,
+				 BLOB_FRAME);
 	tcpx_buf_init_const(&head, data, len - 4);
 	tcpx_buf_init_const(&tail, data + len - 4, 4);
 	if (tcpx_buf_get_u32(&head) != magic)
 		return tcpx_fail(sub, TCPX_EBLOB, "these %zu bytes are no %s blob", len, what);
 	version = tcpx_buf_get_u16(&head);
 	if (version != BLOB_VERSION)
-		return tcpx_fail(sub, TCPX_EBLOB, "%s blob is of version %u; this is version %u",
-				 what, version, BLOB_VERSION);
+		return tcpx_fail(sub, TCPX_EBLOB,
+				 "%s blob is of version %u; this is version %u", what, version,
+				 BLOB_VERSION);
 	if (tcpx_buf_get_u32(&tail) != crc32(data, len - 4))
-		return tcpx_fail(sub, TCPX_EBLOB, "%s blob of %zu bytes was changed or cut on its way",
-				 what, len);
+		return tcpx_fail(sub, TCPX_EBLOB,
+				 "%s blob of %zu bytes was changed or cut on its way", what, len);
 	*fields = head;
 	return 0;
 }
@@ -102,8 +104,8 @@ tcpx_endpoint_blob_read(struct tcpx_buf *b, struct tcpx_endpoint_blob *e)
 	for (uint16_t i = 0; !f.bad && i < v.nic_count; i++)
 		tcpx_wire_get_nic(&f, &v.nic[i]);
 	if (tcpx_wire_end(&f))
-		return tcpx_fail(TCPX_SUB_BOOT, TCPX_EBLOB, "endpoint blob of %zu bytes is malformed",
-				 b->cap);
+		return tcpx_fail(TCPX_SUB_BOOT, TCPX_EBLOB,
+				 "endpoint blob of %zu bytes is malformed", b->cap);
 	*e = v;
 	return 0;
 }
@@ -138,8 +140,8 @@ tcpx_region_blob_read(struct tcpx_buf *b, struct tcpx_region_blob *r)
 	v.access = tcpx_buf_get_u8(&f);
 	v.kind = tcpx_buf_get_u8(&f);
 	if (tcpx_wire_end(&f) || !v.len || v.addr + v.len < v.addr || v.access > 3)
-		return tcpx_fail(TCPX_SUB_XFER, TCPX_EBLOB, "region blob of %zu bytes is malformed",
-				 b->cap);
+		return tcpx_fail(TCPX_SUB_XFER, TCPX_EBLOB,
+				 "region blob of %zu bytes is malformed", b->cap);
 	*r = v;
 	return 0;
 }

@@ -118,7 +118,7 @@ tcpx_frag_compose(const struct tcpx_fraglist *src, struct tcpx_fragpos *spos,
 		if (last && last->src + last->len == s.addr && last->dst + last->len == d.addr)
 			last->len += d.len;
 		else if (n < cap)
-			out[n++] = (struct tcpx_span){ .src = s.addr, .dst = d.addr, .len = d.len };
+			out[n++] = (struct tcpx_span){ s.addr, d.addr, d.len };
 		else
 			break;
 		pass(src, spos, d.len);

@@ -95,10 +95,8 @@ tcpx_open_read(struct tcpx_buf *b, struct tcpx_open *o)
 	v.note = v.flags & TCPX_OPEN_NOTE ? note : NULL;
 	v.list_len = tcpx_buf_get_u16(b);
 	v.list = tcpx_buf_borrow(b, v.list_len);
-	if (v.flags & TCPX_OPEN_INLINE) {
-		b->bad |= v.total != tcpx_buf_left(b);
+	if (v.flags & TCPX_OPEN_INLINE)
 		v.payload = tcpx_buf_borrow(b, v.total);
-	}
 	if (tcpx_wire_end(b) || !open_sane(&v))
 		return TCPX_EPROTO;
 	*o = v;

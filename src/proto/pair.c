@@ -42,13 +42,14 @@ same_kind(const struct tcpx_pair_nic *a, const struct tcpx_pair_nic *b)
 	return a->family == b->family && is_loopback(a) == is_loopback(b);
 }
 
+/* By the longer prefix; one that is known will do. */
 static bool
 same_subnet(const struct tcpx_pair_nic *a, const struct tcpx_pair_nic *b)
 {
 	unsigned bits = a->prefix > b->prefix ? a->prefix : b->prefix;
 	unsigned rest = bits % 8;
 
-	if (!same_kind(a, b) || !a->prefix || !b->prefix || bits > 128)
+	if (!same_kind(a, b) || !bits || bits > 128)
 		return false;
 	if (memcmp(a->ip, b->ip, bits / 8))
 		return false;

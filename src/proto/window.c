@@ -68,8 +68,8 @@ tcpx_window_init(struct tcpx_window *w, uint32_t limit)
 	uint32_t size = 1;
 
 	if (!limit || limit > LIMIT_MAX)
-		return tcpx_fail(TCPX_SUB_CHAN, -EINVAL, "a window of %u slots; 1 to %u are allowed",
-				 limit, LIMIT_MAX);
+		return tcpx_fail(TCPX_SUB_CHAN, -EINVAL,
+				 "a window of %u slots; 1 to %u are allowed", limit, LIMIT_MAX);
 	while (size < limit)
 		size *= 2;
 	slot = calloc(size, sizeof(*slot));
@@ -109,8 +109,9 @@ slot_of(const struct tcpx_window *w, uint64_t seq)
 static int
 refuse(uint64_t seq, enum tcpx_slot_event ev, enum tcpx_slot_state s, const char *why)
 {
-	return tcpx_fail(TCPX_SUB_CHAN, TCPX_ESTATE, "slot of message %" PRIu64 ": %s while %s%s",
-			 seq, tcpx_slot_event_name(ev), tcpx_slot_state_name(s), why);
+	return tcpx_fail(TCPX_SUB_CHAN, TCPX_ESTATE,
+			 "slot of message %" PRIu64 ": %s while %s%s", seq,
+			 tcpx_slot_event_name(ev), tcpx_slot_state_name(s), why);
 }
 
 int

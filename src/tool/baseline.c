@@ -305,13 +305,16 @@ server_host(void *arg)
 }
 
 static int
-baseline_new(const struct baseline_plan *plan, struct baseline **out)
+baseline_new(const struct baseline_plan *asked, bool client, struct baseline **out)
 {
 	struct baseline *b = calloc(1, sizeof(*b));
+	const struct baseline_plan *plan;
 
 	if (!b)
 		return -ENOMEM;
-	b->plan = *plan;
+	b->plan = *asked;
+	b->plan.client = client;
+	plan = &b->plan;
 	b->listener = -1;
 	b->call = 1 << 20;
 	for (unsigned i = 0; i < BASELINE_THREADS; i++)
@@ -345,7 +348,7 @@ int
 baseline_serve(const struct baseline_plan *plan, uint16_t *port, struct baseline **out)
 {
 	struct baseline *b;
-	int rc = baseline_new(plan, &b);
+	int rc = baseline_new(plan, false, &b);
 
 	if (rc)
 		return rc;
@@ -365,7 +368,7 @@ int
 baseline_connect(const struct baseline_plan *plan, uint16_t port, struct baseline **out)
 {
 	struct baseline *b;
-	int rc = baseline_new(plan, &b);
+	int rc = baseline_new(plan, true, &b);
 
 	if (rc)
 		return rc;

@@ -22,7 +22,7 @@ struct baseline_conn {
 
 /* What both sides agree on. Everything pointed to is borrowed until close. */
 struct baseline_plan {
-	bool client;
+	bool client;            /* set by the call that takes the plan          */
 	bool echo;              /* one connection, whose bytes come back        */
 	const struct layout *out, *in; /* this side's                            */
 	uint8_t *out_mem, *in_mem;

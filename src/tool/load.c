@@ -149,7 +149,7 @@ wait_one(struct load *l, tcpx_xfer *xfer)
 	}
 	if (rc)
 		perf_explain(l->perf, xfer, rc);
-	return rc;
+	return rc == -EAGAIN ? TCPX_ETIMEDOUT : rc;
 }
 
 int
@@ -162,7 +162,7 @@ load_wait(struct load *l, struct load_slot *slot)
 	rc = wait_one(l, slot->out);
 	if (!rc)
 		rc = wait_one(l, slot->in);
-	slot->busy = rc == -EAGAIN;
+	slot->busy = rc == TCPX_ETIMEDOUT;
 	if (l->perf->job.op == JOB_SENDRECV) {
 		tcpx_free(slot->out);
 		tcpx_free(slot->in);

@@ -7,7 +7,6 @@
 #include <sys/stat.h>
 
 #include "base/log.h"
-#include "tool/out_text.h"
 #include "tool/tool.h"
 
 static void
@@ -111,12 +110,51 @@ machine_threads(const struct machine *m)
 	return set ? (unsigned)set : m->plan.threads;
 }
 
-json_t *
-machine_json_text(const char *text)
+const char *
+machine_nic_why(const struct machine *m, const struct tcpx_host_nic *nic, bool *used)
 {
-	char *clean = out_utf8_clean(text);
-	json_t *json = json_string(clean ? clean : "");
+	const struct tcpx_host_nic *chosen = machine_chosen(m, nic->ifname);
+	const char *unfit = tcpx_host_nic_unfit(nic);
+	const char *left_out = tcpx_host_nic_left_out(nic);
 
-	free(clean);
-	return json;
+	*used = chosen != NULL;
+	if (chosen)
+		return chosen->why;
+	if (unfit)
+		return unfit;
+	if (left_out && (!*m->selection || *m->selection == '^'))
+		return left_out;
+	return *m->selection ? "not in the selection" : "more than are allowed";
+}
+
+void
+machine_defaults(const struct machine *m, struct machine_default out[MACHINE_DEFAULTS])
+{
+	const struct tcpx_host_plan *p = &m->plan;
+	const struct machine_default table[MACHINE_DEFAULTS] = {
+		{ "threads", p->threads_why, p->threads, TCPX_SET_THREADS, false },
+		{ "channels", p->channels_why, p->channels, TCPX_SET_CHANNELS, false },
+		{ "spin_us", p->spin_why, p->spin_us, TCPX_SET_SPIN_US, false },
+	};
+
+	for (unsigned i = 0; i < MACHINE_DEFAULTS; i++) {
+		out[i] = table[i];
+		out[i].overridden = m->cfg && tcpx_cfg_num(m->cfg, out[i].setting) != 0;
+	}
+}
+
+const char *
+machine_kernel(const struct machine *m, char *buf, size_t cap)
+{
+	if (tcpx_host_text_read(m->root, "/proc/sys/kernel/osrelease", buf, cap) <= 0)
+		snprintf(buf, cap, "unknown");
+	return buf;
+}
+
+const char *
+machine_cpu_list(const struct tcpx_cpuset *set, char buf[MACHINE_CPU_LIST])
+{
+	if (tcpx_cpuset_format(set, buf, MACHINE_CPU_LIST) >= MACHINE_CPU_LIST)
+		strcpy(buf + MACHINE_CPU_LIST - 4, "...");
+	return *buf ? buf : "none";
 }

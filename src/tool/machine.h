@@ -12,6 +12,8 @@
 #include "host/host.h"
 
 #define MACHINE_GPUS 64
+#define MACHINE_DEFAULTS 3
+#define MACHINE_CPU_LIST 160 /* bytes of a list of CPUs; a longer one ends in "..." */
 
 struct machine {
 	const char *root;           /* borrowed; "/" for this machine               */
@@ -48,6 +50,26 @@ const struct tcpx_host_nic *machine_chosen(const struct machine *m, const char *
 /* I/O threads an engine would start: TCPX_THREADS or the default. */
 unsigned machine_threads(const struct machine *m);
 
+/* Why a NIC is used or not. */
+const char *machine_nic_why(const struct machine *m, const struct tcpx_host_nic *nic,
+			    bool *used);
+
+/* A default of the engine, and whether its setting beats it. */
+struct machine_default {
+	const char *name, *why;
+	unsigned value;
+	enum tcpx_setting setting;
+	bool overridden;
+};
+
+void machine_defaults(const struct machine *m, struct machine_default out[MACHINE_DEFAULTS]);
+
+/* These write into buf and return it, or a static text. */
+const char *machine_kernel(const struct machine *m, char *buf, size_t cap);
+const char *machine_cpu_list(const struct tcpx_cpuset *set, char buf[MACHINE_CPU_LIST]);
+
+/* All of it; NULL: no memory. */
+json_t *machine_json(const struct machine *m);
 /* A JSON string of any bytes. */
 json_t *machine_json_text(const char *text);
 

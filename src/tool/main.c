@@ -15,6 +15,8 @@ static const struct command {
 } commands[] = {
 	{ "perf",   cmd_perf,   "bandwidth and latency between hosts or processes" },
 	{ "serve",  cmd_serve,  "the other side of perf, for many clients" },
+	{ "info",   cmd_info,   "version, NICs, devices, settings and where they come from" },
+	{ "doctor", cmd_doctor, "checks of this machine, with evidence and remedy" },
 	{ "lab",    cmd_lab,    "emulated hosts and NICs on this machine" },
 	{ "report", cmd_report, "results to one HTML file with plots" },
 };

@@ -157,7 +157,9 @@ open_session(struct perf *p)
 		rc = tcpx_peer_connect(p->engine, address, &p->peer);
 	}
 	if (!rc)
-		rc = tcpx_peer_wait(p->peer, -1);
+		rc = tcpx_peer_wait(p->peer, (int)a->timeout_s * 1000);
+	if (rc == -EAGAIN)
+		rc = TCPX_ETIMEDOUT;
 	if (!rc)
 		rc = tcpx_peer_query(p->peer, &info);
 	if (rc) {

@@ -65,6 +65,8 @@ lat_run(struct load *l, uint64_t iters, struct load_stats *stats)
 			rc = wait_pong(p);
 			if (rc)
 				perf_explain(p, slot->out, rc);
+			if (rc == -EAGAIN)
+				rc = TCPX_ETIMEDOUT;
 		} else if (!rc) {
 			rc = load_wait(l, slot);
 		}

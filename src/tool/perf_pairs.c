@@ -89,7 +89,7 @@ open_raw(struct pairs *s)
 	if (!plan || !u)
 		goto free_all;
 	*plan = (struct baseline_plan){
-		.client = true, .echo = p->job.lat, .out = &p->lay.client_out,
+		.echo = p->job.lat, .out = &p->lay.client_out,
 		.in = &p->lay.client_in, .out_mem = p->out.addr, .in_mem = p->in.addr,
 		.span = p->lay.span, .depth = p->job.depth,
 		.token = tcpx_clock_now(&tcpx_clock_system) & INT64_MAX };

@@ -211,6 +211,7 @@ usage_add(struct usage *sum, const struct usage *difference)
 	free(zero);
 }
 
+/* The session loses its lowest bit: JSON numbers are signed, and it only tells apart. */
 static json_t *
 format_channel(const struct usage_channel *c)
 {

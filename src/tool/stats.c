@@ -94,7 +94,7 @@ stats_median_rank(size_t n)
 	term = ldexp(1, -(int)n);
 	while (rank < n / 2) {
 		below += term;
-		if (2 * below > 0.10)
+		if (2 * below > 0.05)
 			break;
 		term *= (double)(n - rank) / (double)(rank + 1);
 		rank++;

@@ -19,7 +19,7 @@ def run(tests):
             print("ok %d - %s" % (number, name))
         except Skip as why:
             print("ok %d - %s # SKIP %s" % (number, name, why))
-        except AssertionError as why:
+        except (AssertionError, OSError, ValueError, KeyError) as why:
             failed += 1
             print("not ok %d - %s" % (number, name))
             print("\n".join("# " + line for line in str(why).splitlines()))

@@ -14,7 +14,8 @@ static const struct tcpx_region_blob region = {
 static struct tcpx_endpoint_blob
 endpoint_of(uint16_t nics)
 {
-	struct tcpx_endpoint_blob e = { .name = "node-7:1234", .incarnation = 99, .nic_count = nics };
+	struct tcpx_endpoint_blob e = { .name = "node-7:1234", .incarnation = 99,
+					.nic_count = nics };
 
 	for (uint16_t i = 0; i < nics && i < TCPX_NICS_MAX; i++) {
 		struct tcpx_hello_nic *n = &e.nic[i];

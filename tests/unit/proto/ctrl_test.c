@@ -1,43 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The control stream without a connection. The main test joins two of them by a wire
- * that delivers pieces, breaks and is resumed: every numbered frame comes once, in order.
+ * The control stream without a connection: order, acks, refusals, memory. What breaking
+ * and resuming does to it is in ctrl_wire_test.c.
  */
 #include <errno.h>
 
-#include "base_test.h"
-#include "proto/ctrl.h"
-
-#define PAYLOAD_MAX (TCPX_FRAME_MAX - TCPX_FRAME_HEAD)
+#include "ctrl_pipe.h"
 
 static const uint8_t zeros[TCPX_FRAME_MAX];
-
-static struct tcpx_ctrl *
-ctrl_new(void)
-{
-	struct tcpx_ctrl *c = NULL;
-
-	assert_int_equal(tcpx_ctrl_new(&c), 0);
-	return c;
-}
-
-/* Moves at most @len bytes from one to the other; returns how many. */
-static size_t
-move(struct tcpx_ctrl *from, struct tcpx_ctrl *to, size_t len)
-{
-	const uint8_t *data;
-	size_t have = tcpx_ctrl_pending(from, &data);
-	uint8_t *room;
-	size_t cap = tcpx_ctrl_room(to, &room);
-
-	len = len < have ? len : have;
-	len = len < cap ? len : cap;
-	if (have)
-		memcpy(room, data, len);
-	tcpx_ctrl_arrived(to, len);
-	tcpx_ctrl_written(from, len);
-	return len;
-}
 
 /* Types of all frames that @to takes, moved whole, one digit or letter each. */
 static void
@@ -64,168 +34,6 @@ static void
 bulk_ok(struct tcpx_ctrl *c, uint8_t type, size_t len)
 {
 	assert_int_equal(tcpx_ctrl_put_bulk(c, type, zeros, len, NULL), 0);
-}
-
-/* ---- the wire that breaks ---------------------------------------------------------- */
-
-struct end {
-	struct tcpx_ctrl *ctrl;
-	uint64_t put, put_bulk; /* frames put so far, each kind with its own count */
-	uint64_t got, got_bulk; /* frames taken, likewise                          */
-	uint64_t ticket;
-	size_t most_memory;
-};
-
-/* A frame tells its count and fills the rest with what follows from it. */
-static void
-frame_fill(uint8_t *payload, uint64_t count, size_t len)
-{
-	memcpy(payload, &count, sizeof(count));
-	memset(payload + sizeof(count), (int)(count & 0xff), len - sizeof(count));
-}
-
-static bool
-frame_is(const uint8_t *payload, uint64_t count, size_t len)
-{
-	uint8_t want[TCPX_FRAME_MAX];
-
-	frame_fill(want, count, len);
-	return len >= sizeof(count) && !memcmp(payload, want, len);
-}
-
-static void
-end_put(struct end *e, struct tcpx_rng *rng)
-{
-	uint8_t payload[TCPX_FRAME_MAX];
-	bool bulk = tcpx_rng_below(rng, 2), large = tcpx_rng_below(rng, 20) == 0;
-	size_t len = tcpx_rng_between(rng, 8, bulk ? PAYLOAD_MAX : large ? 2000 : 60);
-	uint64_t ticket;
-
-	switch (tcpx_rng_below(rng, 8)) {
-	case 0:
-		assert_int_equal(tcpx_ctrl_put_raw(e->ctrl, TCPX_FR_PING, NULL, 0), 0);
-		break;
-	case 1:
-		assert_int_equal(tcpx_ctrl_put_ack(e->ctrl), 0);
-		break;
-	default:
-		frame_fill(payload, bulk ? e->put_bulk : e->put, len);
-		if (!bulk) {
-			assert_int_equal(tcpx_ctrl_put(e->ctrl, TCPX_FR_DONE, payload, len), 0);
-			e->put++;
-			break;
-		}
-		assert_int_equal(
-			tcpx_ctrl_put_bulk(e->ctrl, TCPX_FR_LIST, payload, len, &ticket), 0);
-		assert_int_equal(ticket, ++e->put_bulk);
-	}
-}
-
-static bool
-end_take(struct end *e)
-{
-	struct tcpx_frame_head h;
-	const uint8_t *payload;
-	int rc;
-
-	while ((rc = tcpx_ctrl_take(e->ctrl, &h, &payload)) == 1) {
-		size_t len = h.len - TCPX_FRAME_HEAD;
-
-		if (h.type == TCPX_FR_LIST && !frame_is(payload, e->got_bulk++, len))
-			return false;
-		if (h.type == TCPX_FR_DONE && !frame_is(payload, e->got++, len))
-			return false;
-		if (tcpx_ctrl_ack_due(e->ctrl))
-			assert_int_equal(tcpx_ctrl_put_ack(e->ctrl), 0);
-	}
-	return rc == 0;
-}
-
-/* A writer that was lent bytes sends them although more frames are put meanwhile, and
- * although what it sends is answered before it says so. */
-static bool
-move_slowly(struct end *from, struct end *to, struct tcpx_rng *rng)
-{
-	const uint8_t *data;
-	size_t len = tcpx_ctrl_pending(from->ctrl, &data);
-	uint8_t *room, copy[4096];
-
-	if (!len)
-		return true;
-	len = len < sizeof(copy) ? len : sizeof(copy);
-	memcpy(copy, data, len);
-	for (int i = 0; i < 5; i++)
-		end_put(from, rng);
-	if (memcmp(copy, data, len))
-		return false;
-	len = tcpx_ctrl_room(to->ctrl, &room) < len ? 0 : len;
-	memcpy(room, copy, len);
-	tcpx_ctrl_arrived(to->ctrl, len);
-	if (!end_take(to) || tcpx_ctrl_put_ack(to->ctrl))
-		return false;
-	move(to->ctrl, from->ctrl, SIZE_MAX);
-	if (!end_take(from))
-		return false;
-	tcpx_ctrl_written(from->ctrl, len);
-	return true;
-}
-
-static void
-cut_and_resume(struct end *a, struct end *b, struct tcpx_rng *rng)
-{
-	tcpx_ctrl_cut(a->ctrl);
-	for (uint64_t i = tcpx_rng_below(rng, 3); i > 0; i--)
-		end_put(a, rng);
-	tcpx_ctrl_cut(b->ctrl);
-	if (tcpx_rng_below(rng, 4) == 0)
-		return; /* it breaks again before it is resumed */
-	assert_int_equal(tcpx_ctrl_resume(a->ctrl, tcpx_ctrl_received(b->ctrl)), 0);
-	assert_int_equal(tcpx_ctrl_resume(b->ctrl, tcpx_ctrl_received(a->ctrl)), 0);
-}
-
-static void
-every_frame_arrives_once_in_order(void **state)
-{
-	uint64_t seed = test_seed();
-	struct tcpx_rng rng = tcpx_rng_seed(seed);
-
-	for (int round = 0; round < 12; round++) {
-		struct end end[2] = { { .ctrl = ctrl_new() }, { .ctrl = ctrl_new() } };
-
-		for (int i = 0; i < 1500; i++) {
-			struct end *from = &end[tcpx_rng_below(&rng, 2)];
-			struct end *to = from == end ? end + 1 : end;
-			uint64_t dice = tcpx_rng_below(&rng, 100);
-
-			if (dice < 30)
-				end_put(from, &rng);
-			else if (dice < 92)
-				move(from->ctrl, to->ctrl, tcpx_rng_below(&rng, 20000));
-			else if (dice < 97)
-				check_random(seed, move_slowly(from, to, &rng));
-			else if (round % 3)
-				cut_and_resume(from, to, &rng);
-			check_random(seed, end_take(to));
-			check_random(seed, tcpx_ctrl_bulk_written(from->ctrl) >= to->got_bulk);
-		}
-		tcpx_ctrl_cut(end[0].ctrl);
-		tcpx_ctrl_cut(end[1].ctrl);
-		assert_int_equal(
-			tcpx_ctrl_resume(end[0].ctrl, tcpx_ctrl_received(end[1].ctrl)), 0);
-		assert_int_equal(
-			tcpx_ctrl_resume(end[1].ctrl, tcpx_ctrl_received(end[0].ctrl)), 0);
-		while (move(end[0].ctrl, end[1].ctrl, SIZE_MAX) +
-		       move(end[1].ctrl, end[0].ctrl, SIZE_MAX)) {
-			check_random(seed, end_take(&end[0]));
-			check_random(seed, end_take(&end[1]));
-		}
-		for (int i = 0; i < 2; i++) {
-			check_random(seed, end[i].got == end[1 - i].put);
-			check_random(seed, end[i].got_bulk == end[1 - i].put_bulk);
-			check_random(seed, tcpx_ctrl_bulk_written(end[i].ctrl) == end[i].put_bulk);
-			tcpx_ctrl_free(end[i].ctrl);
-		}
-	}
 }
 
 /* ---- order ------------------------------------------------------------------------- */
@@ -300,17 +108,18 @@ raw_frames_come_first_and_die_with_their_connection(void **state)
 }
 
 static void
-cut_before_the_first_byte_holds_nothing_back(void **state)
+cut_before_the_first_frame_holds_nothing_back(void **state)
 {
 	struct tcpx_ctrl *a = ctrl_new(), *b = ctrl_new();
 	char types[16];
 
+	put_ok(a, TCPX_FR_READY, 16);
 	assert_int_equal(tcpx_ctrl_put_raw(a, TCPX_FR_HELLO, zeros, 100), 0);
-	move(a, b, 50);
+	move(a, b, 120);
+	move(a, b, 10);
 	tcpx_ctrl_cut(a);
 	tcpx_ctrl_cut(b);
 	assert_int_equal(tcpx_ctrl_put_raw(a, TCPX_FR_HELLO, zeros, 100), 0);
-	put_ok(a, TCPX_FR_READY, 16);
 	take_types(a, b, types, sizeof(types));
 	assert_string_equal(types, "HR");
 	tcpx_ctrl_free(a);
@@ -430,6 +239,26 @@ incoming_frames_follow_the_table(void **state)
 }
 
 static void
+ack_ahead_of_the_writer_is_no_harm(void **state)
+{
+	struct tcpx_ctrl *c = ctrl_new();
+	const uint8_t *data;
+	char ack[8] = { 0 };
+
+	for (int i = 0; i < 3; i++)
+		put_ok(c, TCPX_FR_NOTE, 100);
+	assert_int_equal(tcpx_ctrl_pending(c, &data), 360);
+	ack[7] = 3;
+	assert_int_equal(feed(c, TCPX_FR_ACK, 0, ack, 8), 0);
+	tcpx_ctrl_written(c, 1);
+	assert_int_equal(tcpx_ctrl_pending(c, &data), 0);
+	put_ok(c, TCPX_FR_NOTE, 100);
+	assert_int_equal(tcpx_ctrl_pending(c, &data), 120);
+	assert_int_equal(data[15], 4);
+	tcpx_ctrl_free(c);
+}
+
+static void
 wrong_frames_are_not_put(void **state)
 {
 	struct tcpx_ctrl *c = ctrl_new();
@@ -526,6 +355,41 @@ memory_goes_back_when_all_is_acknowledged(void **state)
 	tcpx_ctrl_free(b);
 }
 
+/* Loans between random puts and acks: what was lent stays where and what it was. */
+static void
+bytes_lent_do_not_move(void **state)
+{
+	uint64_t seed = test_seed();
+	struct tcpx_rng rng = tcpx_rng_seed(seed);
+	struct tcpx_ctrl *a = ctrl_new(), *b = ctrl_new();
+	static uint8_t copy[TCPX_CTRL_MAX];
+	char types[4096];
+
+	for (int i = 0; i < 20; i++)
+		put_ok(a, TCPX_FR_NOTE, 1000);
+	for (int round = 0; round < 500; round++) {
+		const uint8_t *data;
+		size_t len = tcpx_ctrl_pending(a, &data), put = 0;
+
+		memcpy(copy, data, len);
+		for (uint64_t i = tcpx_rng_below(&rng, 6); i > 0; i--) {
+			size_t bytes = tcpx_rng_below(&rng, 1500);
+
+			put_ok(a, TCPX_FR_NOTE, bytes);
+			put += TCPX_FRAME_HEAD + bytes;
+		}
+		check_random(seed, !memcmp(copy, data, len));
+		tcpx_ctrl_written(a, 0);
+		move(a, b, put); /* so that as much waits as before */
+		while (tcpx_ctrl_take(b, &(struct tcpx_frame_head){ 0 }, &data) == 1)
+			;
+		tcpx_ctrl_put_ack(b);
+		take_types(b, a, types, sizeof(types));
+	}
+	tcpx_ctrl_free(a);
+	tcpx_ctrl_free(b);
+}
+
 static void
 freeing_with_bytes_lent_leaks_nothing(void **state)
 {
@@ -545,18 +409,19 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_frame_arrives_once_in_order),
 		cmocka_unit_test(urgent_frames_overtake_waiting_bulk),
 		cmocka_unit_test(tickets_tell_when_bulk_is_written),
 		cmocka_unit_test(raw_frames_come_first_and_die_with_their_connection),
-		cmocka_unit_test(cut_before_the_first_byte_holds_nothing_back),
+		cmocka_unit_test(cut_before_the_first_frame_holds_nothing_back),
 		cmocka_unit_test(acks_are_due_after_64_frames_or_32_kib),
 		cmocka_unit_test(ack_that_waits_is_made_newer),
 		cmocka_unit_test(incoming_frames_follow_the_table),
+		cmocka_unit_test(ack_ahead_of_the_writer_is_no_harm),
 		cmocka_unit_test(wrong_frames_are_not_put),
 		cmocka_unit_test(random_bytes_are_refused_or_wait),
 		cmocka_unit_test(peer_that_never_acknowledges_meets_the_limits),
 		cmocka_unit_test(memory_goes_back_when_all_is_acknowledged),
+		cmocka_unit_test(bytes_lent_do_not_move),
 		cmocka_unit_test(freeing_with_bytes_lent_leaks_nothing),
 	};
 

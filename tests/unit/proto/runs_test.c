@@ -89,7 +89,8 @@ read_frame(struct lists *l, struct tcpx_runs_reader *r, const uint8_t *data, siz
 	return rc;
 }
 
-/* Writes the list in frames of 51 to @most bytes (all @most without @rng) and reads it; returns the bytes. */
+/* Writes the list in frames of 51 to @most bytes (all of @most without @rng) and reads it;
+ * returns the bytes. */
 static size_t
 through_the_wire(struct lists *l, struct tcpx_rng *rng, size_t most)
 {

@@ -64,7 +64,7 @@ every_byte_arrives(void **state)
 			layout_fill(&lay.server_in, mem[3] + d * lay.span, pattern_of(2, d));
 		}
 		*client = (struct baseline_plan){
-			.client = true, .out = &lay.client_out, .in = &lay.client_in,
+			.out = &lay.client_out, .in = &lay.client_in,
 			.out_mem = mem[0], .in_mem = mem[2], .span = lay.span,
 			.depth = cases[i].depth, .threads = cases[i].threads, .token = 7,
 			.conns = cases[i].out + cases[i].in };
@@ -74,7 +74,6 @@ every_byte_arrives(void **state)
 			strcpy(client->conn[k].to, "127.0.0.1");
 		}
 		*server = *client;
-		server->client = false;
 		server->out = &lay.server_out;
 		server->in = &lay.server_in;
 		server->out_mem = mem[1];
@@ -103,7 +102,7 @@ every_byte_arrives(void **state)
 static void
 an_echo_comes_back(void **state)
 {
-	struct baseline_plan plan = { .client = true, .echo = true, .threads = 1, .token = 3,
+	struct baseline_plan plan = { .echo = true, .threads = 1, .token = 3,
 				      .conns = 1 };
 	struct baseline *c, *s;
 	uint8_t there[64], back[64] = { 0 };

@@ -1,0 +1,180 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Runs a named set of measurements with build/tcpx and writes docs/results/NAME.{md,json}.
+
+    bench/bench.py loopback      ratios to raw sockets on this machine
+    bench/bench.py nics          emulated NICs of unequal rate (root)
+    bench/bench.py scaling       channels x NICs of equal rate (root)
+    bench/bench.py idle          what an engine with open sessions costs at rest
+
+Each figure is a ratio taken in one run, with the command that made it beside it.
+"""
+import datetime
+import json
+import os
+import platform
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+TCPX = os.environ.get("TCPX", os.path.join(ROOT, "build", "tcpx"))
+
+
+def run(args, prefix=(), timeout=600):
+    """One `tcpx perf`; the result as a dictionary."""
+    with tempfile.NamedTemporaryFile(suffix=".json") as out:
+        cmd = list(prefix) + [TCPX, "perf"] + args + ["--json", out.name]
+        print("+ tcpx perf " + " ".join(args), file=sys.stderr, flush=True)
+        done = subprocess.run(cmd, timeout=timeout, stdout=subprocess.DEVNULL,
+                              stderr=subprocess.PIPE, text=True)
+        if done.returncode:
+            sys.exit("failed: %s\n%s" % (" ".join(cmd), done.stderr))
+        return json.load(open(out.name))
+
+
+class Lab:
+    """Two emulated hosts; the server runs on the second."""
+
+    def __init__(self, rates, serve=()):
+        self.name = "bench%d" % os.getpid()
+        self.rates, self.serve = rates, list(serve)
+
+    def __enter__(self):
+        subprocess.run([TCPX, "lab", "up", "--name", self.name, "--nics", str(len(self.rates)),
+                        "--rate", ",".join(self.rates)], check=True, stdout=subprocess.DEVNULL)
+        self.server = subprocess.Popen(
+            [TCPX, "lab", "exec", "--name", self.name, "h1", TCPX, "serve"] + self.serve,
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        time.sleep(0.5)
+        self.prefix = [TCPX, "lab", "exec", "--name", self.name, "h0"]
+        return self
+
+    def __exit__(self, *_):
+        self.server.send_signal(signal.SIGTERM)
+        self.server.wait(timeout=20)
+        subprocess.run([TCPX, "lab", "down", "--name", self.name], check=True,
+                       stdout=subprocess.DEVNULL)
+
+
+def loopback():
+    rows = []
+
+    def one(name, want, args, op="ratio"):
+        r = run(["--self", "--baseline"] + args)["rows"][-1]
+        cpu = (r["cpu_s_per_GB"] / r["baseline_cpu_s_per_GB"]
+               if r.get("baseline_cpu_s_per_GB") else 0)
+        rows.append([name, "%.2f" % r["algbw_GBps"], "%.2f" % r["baseline_GBps"],
+                     "%.3f" % r["ratio"], "%.3f .. %.3f" % tuple(r["ratio_ci"].values())
+                     if isinstance(r["ratio_ci"], dict) else "%.3f .. %.3f" % tuple(r["ratio_ci"]),
+                     "%.2f" % cpu, want, str(r["wrong"])])
+
+    one("WRITE 64 MiB", ">= 0.90", ["-b", "64M", "-e", "64M"])
+    one("WRITE 1 GiB", ">= 0.90", ["-b", "1G", "-e", "1G", "-n", "1", "-w", "1"])
+    one("READ 64 MiB", "", ["-b", "64M", "-e", "64M", "--op", "read"])
+    one("SEND/RECV 64 MiB", "", ["-b", "64M", "-e", "64M", "--op", "sendrecv"])
+    one("both ways 64 MiB", ">= 0.85", ["-b", "64M", "-e", "64M", "--dir", "bi"])
+    one("both ways 1 GiB", ">= 0.85", ["-b", "1G", "-e", "1G", "-n", "1", "-w", "1", "--dir", "bi"])
+    one("WRITE 40000 x 8 KiB", ">= 0.85", ["--kv", "40000x8K"])
+    one("READ 40000 x 8 KiB", ">= 0.85", ["--kv", "40000x8K", "--op", "read"])
+    tables = [(["what", "ours GB/s", "raw GB/s", "ratio", "95 %", "CPU ratio", "wanted", "wrong"],
+               rows)]
+    lat = run(["--self", "--lat", "--baseline", "-n", "20000"])["rows"][-1]
+    l, b = lat["time_us"], lat["baseline_time_us"]
+    tables.append((["64 B, half a round trip (us)", "ours", "raw", "ratio", "wanted"],
+                   [["p50", "%.2f" % l["p50"], "%.2f" % b["p50"], "%.2f" % (l["p50"] / b["p50"]),
+                     "<= 1.5"],
+                    ["p99", "%.2f" % l["p99"], "%.2f" % b["p99"], "%.2f" % (l["p99"] / b["p99"]),
+                     "<= 3"]]))
+    spin = []
+    for _ in range(5):
+        plain = run(["--self", "-b", "64M", "-e", "64M", "-n", "20"])["rows"][-1]["algbw_GBps"]
+        spun = run(["--self", "-b", "64M", "-e", "64M", "-n", "20",
+                    "--spin"])["rows"][-1]["algbw_GBps"]
+        spin.append(spun / plain)
+    spin.sort()
+    tables.append((["both applications spin", "median of 5 pairs", "min .. max", "wanted"],
+                   [["WRITE 64 MiB, spinning / waiting", "%.2f" % spin[2],
+                     "%.2f .. %.2f" % (spin[0], spin[-1]), ">= 0.8"]]))
+    return tables
+
+
+def goodput(prefix, size, dist, channels, iters="1"):
+    r = run(["10.77.0.2", "-b", size, "-e", size, "-n", iters, "-w", "1", "--channels", channels,
+             "--dist", dist], prefix)["rows"][-1]
+    share = ", ".join("%s %.1f %%" % (n["nic"], 100 * n["share"]) for n in r["per_nic"])
+    return r["algbw_GBps"] * 8, share, r["wrong"]
+
+
+def nics():
+    rows = []
+    total = 3.25
+    for dist in ("pull", "rr"):
+        with Lab(["1G", "1G", "1G", "250M"], ["--dist", dist]) as lab:
+            for size in ("1G", "128M"):
+                got = sorted(goodput(lab.prefix, size, dist, "4/nic") for _ in range(3))
+                gbps, share, wrong = got[1]
+                rows.append([dist, size, "%.3f" % gbps, "%.3f" % (gbps / total), share,
+                             {"1G": ">= 0.92", "128M": ">= 0.88"}[size] if dist == "pull" else "",
+                             str(wrong)])
+    return [(["rule", "size", "goodput Gbit/s", "of 3.25", "share of each NIC", "wanted", "wrong"],
+             rows)]
+
+
+def scaling():
+    rows = []
+    one = {}
+    for n in (1, 2, 4):
+        with Lab(["1G"] * n) as lab:
+            for c in (1, 2, 4, 8):
+                got = sorted(goodput(lab.prefix, "256M", "pull", "%d/nic" % c) for _ in range(3))
+                gbps = got[1][0]
+                if n == 1:
+                    one[c] = gbps
+                rows.append([str(n), str(c), "%.3f" % gbps, "%.3f" % (gbps / (n * one[c])),
+                             "%.3f" % (gbps / (n * one[1]))])
+    return [(["NICs of 1 Gbit/s", "channels a NIC", "goodput Gbit/s", "of NICs x one NIC's",
+              "of NICs x (one NIC, one channel)"], rows)]
+
+
+def idle():
+    rows = []
+    probe = os.path.join(os.path.dirname(TCPX), "bench", "idle")
+    for sessions in ("1", "200"):
+        out = json.loads(subprocess.run([probe, sessions, "10"], check=True, capture_output=True,
+                                        text=True).stdout)
+        rows.append([sessions, "%.4f %%" % out["cpu_percent"], str(out["threads"]),
+                     "%.1f" % (out["memory_bytes"] / 1024 / out["sessions"])])
+    return [(["sessions in one process", "CPU while idle", "threads", "engine memory a session KiB"],
+             rows)]
+
+
+def machine():
+    model = next((l.split(":")[1].strip() for l in open("/proc/cpuinfo") if "model name" in l), "?")
+    mem = next(int(l.split()[1]) for l in open("/proc/meminfo") if l.startswith("MemTotal"))
+    return "%d x %s, %.0f GiB, Linux %s" % (os.cpu_count(), model, mem / 2**20,
+                                            platform.release())
+
+
+def main():
+    sets = {f.__name__: f for f in (loopback, nics, scaling, idle)}
+    if len(sys.argv) != 2 or sys.argv[1] not in sets:
+        sys.exit(__doc__)
+    name = sys.argv[1]
+    tables = sets[name]()
+    lines = ["# %s" % name, "", "Machine: %s. Date: %s. Command: `bench/bench.py %s`."
+             % (machine(), datetime.date.today(), name),
+             "Both ends share this machine: read the ratios, not the GB/s.", ""]
+    for head, rows in tables:
+        lines += ["| " + " | ".join(head) + " |", "|" + " --- |" * len(head)]
+        lines += ["| " + " | ".join(r) + " |" for r in rows] + [""]
+    os.makedirs(os.path.join(ROOT, "docs", "results"), exist_ok=True)
+    with open(os.path.join(ROOT, "docs", "results", name + ".md"), "w") as f:
+        f.write("\n".join(lines))
+    print("\n".join(lines))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A channel: one simplex data connection on one NIC, its window and its fence.
+ */
+#ifndef CORE_CHANNEL_H
+#define CORE_CHANNEL_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/loop.h"
+#include "core/xfer.h"
+#include "proto/window.h"
+
+struct session;
+
+#define CORE_IOV      256          /* pieces a socket call                          */
+#define CORE_CALL_MAX (1u << 20)   /* bytes a socket call: bounds the gate          */
+
+/* What is remembered about a message in a channel's window. */
+struct tx_record {
+	struct tcpx_xfer *xfer; /* owned reference */
+	uint64_t id;            /* of the post it belongs to */
+	uint32_t chunk, len;
+	struct tcpx_rate_mark mark;
+	uint64_t ready_ns, taken_ns, sent_ns;
+};
+
+/* Where a received message's payload goes. */
+struct rx_record {
+	struct tcpx_xfer *xfer; /* owned reference; NULL: sink */
+	uint64_t id;            /* of the post it belongs to   */
+	uint32_t chunk, len;
+	uint64_t landed_ns;
+};
+
+enum channel_state { CHAN_WIRING, CHAN_UP, CHAN_FENCING, CHAN_DOWN };
+
+/* One simplex data connection of a session. */
+struct channel {
+	struct source source;
+	struct work work;
+	struct grave grave;
+	struct session *session; /* the session outlives it */
+	struct loop *loop;
+	uint16_t index, generation;
+	bool sending, backward;
+	int near_nic;
+	char near_name[32], far_name[32];
+	_Atomic int state;      /* enum channel_state; written under session.lock     */
+	bool closed;            /* connection and records are gone; session.lock      */
+	struct tcpx_chan *chan;
+	struct tcpx_chan_listener *listener;
+	void *connect_state;
+	uint8_t handle[TCPX_HANDLE_BYTES];
+	struct tcpx_chan_id id;
+	bool usable;
+	unsigned interest;
+	struct tcpx_window window;
+	/* sending, lease holder */
+	struct tx_record *tx;   /* window.size of them                                */
+	struct tcpx_tx_msg msg;
+	bool msg_open;          /* msg is partly sent                                 */
+	uint64_t msg_seq;
+	uint8_t *pack;          /* without DIRECT_TX: window.size slots of chunk_max  */
+	struct tcpx_ack acked;  /* as told by the peer                                */
+	/* sending, session.lock */
+	uint64_t outstanding_bytes;
+	uint32_t outstanding;
+	struct tcpx_rate rate;
+	uint64_t fenced_last;   /* with fenced: last message the peer took over       */
+	bool fenced;            /* sending: FENCED has come                           */
+	bool down_asked;        /* receiving: CHANNEL_DOWN has come                   */
+	struct tcpx_ack told;   /* CHANNEL_ACK, not yet looked at                     */
+	bool told_new;
+	uint64_t down_ns;
+	/* receiving, lease holder */
+	struct tcpx_head head;  /* with DIRECT_RX: the open message                   */
+	struct rx_record rx;    /* where its payload goes                             */
+	struct tcpx_landed landed; /* without: parked in its slot                     */
+	bool head_open;
+	_Atomic bool parked;    /* waits for an OPEN                                  */
+	uint32_t got;           /* payload bytes of the open message                  */
+	struct tcpx_ack ack;    /* to be told                                         */
+	uint64_t told_applied;
+	uint32_t untold_bytes;
+	/* counters, session.lock or lease holder alone */
+	uint64_t bytes, chunks, stalls, in_flight_sum;
+	uint32_t in_flight_max;
+};
+
+/* ---- channel.c ---- */
+int tcpx_channel_new(struct session *s, uint16_t index, bool sending, bool backward,
+		     struct channel **out);
+int tcpx_channel_up(struct channel *c, struct tcpx_chan *chan); /* lock held */
+void tcpx_channel_watch(struct channel *c, unsigned interest);
+/* Lease held, lock not: the connection is of no more use. */
+void tcpx_channel_down(struct channel *c, int code, const char *why);
+/* lock held: a fence frame or an acknowledgement about it has come. */
+void tcpx_channel_event(struct session *s, uint8_t type, const struct tcpx_chan_event *ev);
+/* Lease of its loop held, lock not: closes and forgets everything. Once. */
+void tcpx_channel_close(struct channel *c);
+
+/* ---- tx.c: lease held, lock not ---- */
+void tcpx_tx_step(struct channel *c, bool readable, uint64_t now_ns);
+int tcpx_tx_acked(struct channel *c, const struct tcpx_ack *ack, uint64_t now_ns);
+/* The connection is closed; what the peer did not take over goes to other channels. */
+void tcpx_tx_give_back(struct channel *c);
+void tcpx_tx_kick_all(struct session *s); /* lock held */
+/* Payload of x that no channel has taken. */
+uint64_t tcpx_tx_queued(const struct tcpx_xfer *x);
+
+/* ---- rx.c: lease held, lock not ---- */
+void tcpx_rx_step(struct channel *c, uint64_t now_ns);
+int tcpx_rx_applied(struct channel *c, const struct rx_record *r, uint64_t now_ns);
+void tcpx_rx_tell(struct channel *c, bool force);
+
+/* ---- unpack.c: lease held, lock not ---- */
+int tcpx_unpack_add(struct channel *c, const struct tcpx_landed *msg, struct rx_record *r);
+void tcpx_unpack_launch(struct loop *l);
+void tcpx_unpack_poll(struct loop *l, uint64_t now_ns);
+/* All batches are done on the device; bookkeeping is left to poll. Any lock may be held. */
+void tcpx_unpack_finish(struct loop *l);
+void tcpx_unpack_fini(struct loop *l);
+
+#endif

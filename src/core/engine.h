@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The engine: everything of one endpoint, and the values of its settings. */
+#ifndef CORE_ENGINE_H
+#define CORE_ENGINE_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/cfg.h"
+#include "base/clock.h"
+#include "core/list.h"
+#include "core/loop.h"
+#include "core/note.h"
+#include "device/device.h"
+#include "net/net.h"
+#include "tcpx/tcpx.h"
+
+struct auth;
+struct session;
+
+#define CHUNK_AUTO    (1u << 20)   /* largest chunk unless TCPX_CHUNK says another  */
+
+struct counters {
+	_Atomic uint64_t bytes_tx, bytes_rx, chunks_tx, chunks_rx, xfers_posted, xfers_done,
+		xfers_failed, notes_tx, notes_rx, notes_dropped, ctrl_frames_tx, ctrl_frames_rx,
+		ctrl_resumes, channels_lost, chunks_resent, stalls, refused, queue_ns, wire_ns,
+		ack_ns, unpack_ns, lease_borrows;
+};
+
+/* Values of settings that the data path needs. */
+struct limits {
+	uint32_t channels, window, inline_bytes, credit_xfers;
+	uint32_t chunk;     /* as set; 0: by the size of each transfer               */
+	uint32_t chunk_max; /* offered to peers                                      */
+	uint64_t credit_list;
+	uint64_t connect_ns, handshake_ns, stall_ns, keepalive_ns, linger_ns;
+	bool strict_nics, round_robin;
+	uint64_t spin_ns;
+};
+
+/* What engine_open is given beyond the public options; see sim.h. */
+struct engine_env {
+	struct tcpx_clock clock;
+	const struct tcpx_net_ops *net;
+	void *fabric;
+	const struct tcpx_device_ops *device;
+	void *device_arg;
+	bool manual; /* no threads: tcpx_engine_step() drives */
+	const struct tcpx_nic *nics;
+	uint32_t nic_count;
+};
+
+struct listening {
+	struct source source;
+	struct tcpx_engine *engine;
+	struct tcpx_listener *listener;
+	struct tcpx_addr bound;
+};
+
+struct tcpx_engine {
+	struct tcpx_cfg *cfg;
+	struct tcpx_clock clock;
+	const struct tcpx_net_ops *ops;
+	struct tcpx_net *net;
+	const struct tcpx_device_ops *dev_ops;
+	struct tcpx_device *dev;
+	struct auth *auth; /* NULL: no secret */
+	struct limits limit;
+	char name[TCPX_NAME_MAX];
+	uint64_t incarnation;
+	struct tcpx_nic nic[TCPX_NET_NICS];
+	uint32_t nic_count;
+	struct listening listening[TCPX_NET_NICS];
+	uint32_t listening_count;
+	struct loop *loop;
+	uint32_t loop_count;
+	bool manual;
+	_Atomic bool closing;
+	pthread_mutex_t lock; /* peers, sessions */
+	struct tcpx_node peers, sessions;
+	uint32_t session_count;
+	struct regions regions;
+	struct notes notes;
+	struct counters count;
+	_Atomic uint32_t bell;    /* futex: some session changed state */
+	_Atomic int bell_sleepers;
+	pthread_mutex_t event_lock; /* event_fd, unobserved */
+	int event_fd;             /* -1 until asked for */
+	uint64_t unobserved;
+};
+
+static inline void
+count_add(_Atomic uint64_t *c, uint64_t v)
+{
+	atomic_fetch_add_explicit(c, v, memory_order_relaxed);
+}
+
+static inline uint64_t
+engine_now(const struct tcpx_engine *e)
+{
+	return tcpx_clock_now(&e->clock);
+}
+
+/* ---- guest.c ---- */
+int tcpx_guest_listen(struct tcpx_engine *e, const char *listen_text);
+void tcpx_guest_timer(struct loop *l, uint64_t now_ns);
+void tcpx_guest_close_all(struct loop *l);
+
+/* ---- auth.c ---- */
+int tcpx_auth_open(const char *secret_file, struct auth **out);
+void tcpx_auth_close(struct auth *a);
+void tcpx_auth_mac(const struct auth *a, const void *data, size_t len, uint8_t mac[32]);
+bool tcpx_bytes_equal(const void *a, const void *b, size_t len); /* constant time */
+
+/* ---- engine.c ---- */
+int tcpx_engine_open(const struct tcpx_engine_opts *opts, const struct engine_env *env,
+		     struct tcpx_engine **out);
+void tcpx_engine_bell(struct tcpx_engine *e);
+/* A snapshot of the sessions, each with a reference; free() the array. NULL when there
+ * are none (or no memory). */
+struct session **tcpx_engine_sessions(struct tcpx_engine *e, uint32_t *count);
+
+#endif

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Memory by name: registered regions, imported names of peers' regions, and descriptor
+ * lists over them.
+ */
+#ifndef CORE_LIST_H
+#define CORE_LIST_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "proto/blob.h"
+#include "proto/frag.h"
+#include "proto/runs.h"
+#include "tcpx/tcpx.h"
+
+struct list_builder;
+
+/* A registered range, or an imported name of a peer's. */
+struct region {
+	uint64_t id;           /* 0: free slot                                        */
+	uint32_t generation;   /* of the slot's present or last user                  */
+	uint8_t *addr;
+	uint64_t peer_addr, len;
+	unsigned access;
+	bool imported;
+	struct tcpx_region_ref ref;
+};
+
+/* Chunks of paged slots: entries never move. */
+struct regions {
+	pthread_mutex_t lock;
+	struct region **page;
+	uint32_t pages, used;
+	uint32_t live;
+};
+
+/* A checked descriptor list, refcounted; shared by the transfers that use it. */
+struct tcpx_list {
+	_Atomic int refs;
+	struct tcpx_engine *engine;
+	bool imported;
+	uint64_t total;
+	uint64_t *region_id; /* distinct, as named by the user          */
+	uint32_t region_count;
+	/* local */
+	struct tcpx_frag *frag;
+	uint64_t *start;
+	size_t frag_count;
+	/* imported: as it travels */
+	struct tcpx_region_ref *ref;
+	struct tcpx_run_entry *entry;
+	size_t entry_count;
+};
+
+/* ---- region.c ---- */
+int tcpx_regions_init(struct regions *r);
+void tcpx_regions_fini(struct regions *r);
+/* Copies the live entry; TCPX_ESTALE. */
+int tcpx_region_get(struct regions *r, uint64_t id, struct region *out);
+
+/* ---- list.c ---- */
+int tcpx_list_new(struct tcpx_engine *e, const struct tcpx_desc *desc, size_t count,
+		  bool imported, struct tcpx_list **out);
+void tcpx_list_put(struct tcpx_list *l);
+bool tcpx_list_names(const struct tcpx_list *l, uint64_t region_id);
+/* 0, or TCPX_ESTALE when one of its regions is gone. */
+int tcpx_list_check(const struct tcpx_list *l);
+static inline struct tcpx_fraglist
+list_frags(const struct tcpx_list *l)
+{
+	return (struct tcpx_fraglist){ l->frag, l->start, l->frag_count };
+}
+void tcpx_list_copy_in(const struct tcpx_list *l, const uint8_t *src, uint64_t len);
+void tcpx_list_copy_out(const struct tcpx_list *l, uint8_t *dst, uint64_t len);
+/* A target's list, checked as it arrives; need: enum tcpx_mem_access. */
+int tcpx_builder_new(struct tcpx_engine *e, unsigned need, uint32_t entries, uint64_t total,
+		     struct list_builder **out);
+int tcpx_builder_feed(struct list_builder *b, const uint8_t *ops, size_t len);
+int tcpx_builder_finish(struct list_builder *b, struct tcpx_list **out);
+void tcpx_builder_free(struct list_builder *b);
+
+#endif

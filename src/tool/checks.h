@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The checks of tcpx doctor: const tables of questions that "yes" is good for. A probe
+ * looks and judges; it changes nothing and prints nothing.
+ */
+#ifndef TOOL_CHECKS_H
+#define TOOL_CHECKS_H
+
+#include "tool/machine.h"
+
+enum check_status { CHECK_OK, CHECK_FINDING, CHECK_SKIPPED, CHECK_STATUSES };
+
+struct check_result {
+	enum check_status status;
+	char evidence[512]; /* what was seen; why it was skipped */
+};
+
+struct check {
+	const char *id;       /* first: tool_nearest() reads it */
+	const char *question;
+	void (*probe)(const struct machine *m, struct check_result *r);
+	const char *remedy;   /* what to do about a finding */
+};
+
+extern const struct check checks_nic[];    /* NICs and their network stack */
+extern const size_t checks_nic_count;
+extern const struct check checks_system[]; /* process, kernel, settings    */
+extern const size_t checks_system_count;
+
+/* Of all tables, in order; NULL behind the last. */
+const struct check *check_at(size_t i);
+const struct check *check_find(const char *id);
+/* "ok", "finding", "skipped"; static. */
+const char *check_status_name(enum check_status status);
+
+/* For the probes: sets the status and the evidence. */
+void check_ok(struct check_result *r, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+void check_finding(struct check_result *r, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+void check_skip(struct check_result *r, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+/* Adds an item, ", " between; what does not fit is left out. For lists that are built
+ * before it is known what they mean. */
+void check_add(struct check_result *r, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+/* After the list: a finding if it has items, else ok with that text. */
+void check_judge(struct check_result *r, const char *ok_fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/* A file below the machine's root that holds one number or begins with one; or -1. */
+long long check_number(const struct machine *m, const char *path);
+
+#endif

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The byte queue: offsets stay right when memory moves, and lent memory does not move. */
+#include "base_test.h"
+#include "proto/byteq.h"
+
+static void
+append(struct tcpx_byteq *q, size_t len, struct tcpx_loan *loan)
+{
+	assert_int_equal(tcpx_byteq_reserve(q, len, loan), 0);
+	for (size_t i = 0; i < len; i++, q->end++)
+		*tcpx_byteq_at(q, q->end) = (uint8_t)(q->end * 31);
+}
+
+static bool
+intact(const struct tcpx_byteq *q)
+{
+	for (uint64_t off = q->begin; off < q->end; off++) {
+		if (*tcpx_byteq_at(q, off) != (uint8_t)(off * 31))
+			return false;
+	}
+	return true;
+}
+
+static void
+bytes_keep_their_offsets(void **state)
+{
+	uint64_t seed = test_seed();
+	struct tcpx_rng rng = tcpx_rng_seed(seed);
+	struct tcpx_byteq q = { 0 };
+	struct tcpx_loan loan = { 0 };
+
+	for (int round = 0; round < 3000; round++) {
+		append(&q, tcpx_rng_below(&rng, 3000), &loan);
+		tcpx_byteq_drop(&q, q.begin + tcpx_rng_below(&rng, tcpx_byteq_len(&q) + 1), &loan);
+		check_random(seed, intact(&q));
+	}
+	tcpx_byteq_fini(&q);
+	assert_int_equal(q.cap, 0);
+}
+
+static void
+lent_memory_is_left_not_moved(void **state)
+{
+	struct tcpx_byteq q = { 0 };
+	struct tcpx_loan loan = { 0 };
+	const uint8_t *lent;
+
+	append(&q, 2000, &loan);
+	tcpx_byteq_drop(&q, 1900, &loan);
+	append(&q, 2000, &loan);
+	tcpx_byteq_drop(&q, 3900, &loan);
+	assert_int_equal(q.cap, 4096); /* room enough for 1000, once the rest is moved down */
+	lent = loan.data = q.data;
+	append(&q, 1000, &loan);
+	assert_ptr_equal(loan.retired, lent);
+	assert_ptr_not_equal(q.data, lent);
+	append(&q, 100000, &loan); /* only what is lent is kept */
+	assert_int_equal(loan.retired_cap, 4096);
+	for (int i = 0; i < 4000; i++) /* as it was */
+		assert_int_equal(lent[i], (uint8_t)(i * 31));
+	assert_true(intact(&q));
+	tcpx_loan_end(&loan);
+	assert_null(loan.retired);
+	tcpx_byteq_fini(&q);
+}
+
+static void
+lent_memory_is_not_freed_when_all_is_dropped(void **state)
+{
+	struct tcpx_byteq q = { 0 };
+	struct tcpx_loan loan = { 0 };
+	const uint8_t *lent;
+
+	append(&q, 200000, &loan);
+	lent = loan.data = q.data;
+	tcpx_byteq_drop(&q, q.end, &loan);
+	append(&q, 10, &loan);
+	assert_int_equal(lent[0], 0);
+	assert_int_equal(lent[199999], (uint8_t)(199999 * 31));
+	tcpx_loan_end(&loan);
+	tcpx_byteq_drop(&q, q.end, &loan);
+	assert_int_equal(q.cap, 0); /* now it goes back */
+	append(&q, 10, &loan);
+	assert_true(intact(&q));
+	tcpx_byteq_fini(&q);
+}
+
+static void
+memory_is_moved_down_instead_of_grown(void **state)
+{
+	struct tcpx_byteq q = { 0 };
+	struct tcpx_loan loan = { 0 };
+
+	for (int i = 0; i < 1000; i++) {
+		append(&q, 1000, &loan);
+		tcpx_byteq_drop(&q, q.end - 500, &loan);
+		assert_true(intact(&q));
+	}
+	assert_int_equal(q.cap, 4096);
+	tcpx_byteq_fini(&q);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(bytes_keep_their_offsets),
+		cmocka_unit_test(lent_memory_is_left_not_moved),
+		cmocka_unit_test(lent_memory_is_not_freed_when_all_is_dropped),
+		cmocka_unit_test(memory_is_moved_down_instead_of_grown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Frames with random but sound values. */
+#include "frame_codec.h"
+
+#include <string.h>
+
+const uint8_t filler[PAYLOAD_MAX] = { 7, 7, 7 };
+
+static void
+fill_bytes(struct tcpx_rng *rng, void *dst, size_t len)
+{
+	for (size_t i = 0; i < len; i++)
+		((uint8_t *)dst)[i] = (uint8_t)tcpx_rng_next(rng);
+}
+
+static void
+fill_text(struct tcpx_rng *rng, char *dst, size_t cap)
+{
+	size_t len = tcpx_rng_below(rng, cap);
+
+	memset(dst, 0, cap);
+	for (size_t i = 0; i < len; i++)
+		dst[i] = (char)tcpx_rng_between(rng, 0x20, 0x7e);
+}
+
+static void
+hello_fill(union any *a, struct tcpx_rng *rng)
+{
+	struct tcpx_hello *h = &a->hello;
+
+	fill_bytes(rng, &h->session, offsetof(struct tcpx_hello, wants_auth) -
+					     offsetof(struct tcpx_hello, session));
+	h->version_min = 1;
+	h->version_max = (uint16_t)tcpx_rng_between(rng, 1, 9);
+	h->wants_auth = (uint8_t)tcpx_rng_below(rng, 2);
+	fill_text(rng, h->name, sizeof(h->name));
+	fill_text(rng, h->provider, sizeof(h->provider));
+	h->channels = (uint16_t)tcpx_rng_between(rng, 1, TCPX_CHANNELS_MAX);
+	h->window = (uint16_t)tcpx_rng_between(rng, 1, UINT16_MAX);
+	h->chunk_max = (uint32_t)tcpx_rng_between(rng, 1, UINT32_MAX);
+	h->credit_xfers = (uint32_t)tcpx_rng_next(rng);
+	h->credit_list_bytes = tcpx_rng_next(rng);
+	h->nic_count = (uint16_t)tcpx_rng_below(rng, TCPX_NICS_MAX + 1);
+	for (uint16_t i = 0; i < h->nic_count; i++) {
+		struct tcpx_hello_nic *n = &h->nic[i];
+
+		fill_text(rng, n->name, sizeof(n->name));
+		n->addr.family = tcpx_rng_below(rng, 2) ? 4 : 6;
+		n->addr.prefix = (uint8_t)tcpx_rng_below(rng, n->addr.family == 4 ? 33 : 129);
+		fill_bytes(rng, n->addr.ip, n->addr.family == 4 ? 4 : 16);
+		n->scope = (uint32_t)tcpx_rng_next(rng);
+		n->port = (uint16_t)tcpx_rng_next(rng);
+	}
+}
+
+static void
+resume_fill(union any *a, struct tcpx_rng *rng)
+{
+	fill_bytes(rng, &a->resume, sizeof(a->resume));
+}
+
+static void
+ready_fill(union any *a, struct tcpx_rng *rng)
+{
+	fill_bytes(rng, &a->ready, sizeof(a->ready));
+}
+
+static void
+handles_fill(union any *a, struct tcpx_rng *rng)
+{
+	struct tcpx_handles *h = &a->handles;
+
+	fill_bytes(rng, h->token, sizeof(h->token));
+	h->count = (uint16_t)(2 * tcpx_rng_below(rng, TCPX_CHANNELS_MAX + 1));
+	for (uint16_t i = 0; i < h->count; i++) {
+		h->usable[i] = tcpx_rng_below(rng, 4) > 0;
+		h->far_nic[i] = (uint16_t)tcpx_rng_below(rng, TCPX_NICS_MAX);
+		if (h->usable[i])
+			fill_bytes(rng, h->handle[i], tcpx_rng_below(rng, TCPX_HANDLE_MAX - 8));
+	}
+}
+
+static void
+open_fill(union any *a, struct tcpx_rng *rng)
+{
+	struct tcpx_open *o = &a->open;
+
+	o->id = tcpx_rng_next(rng);
+	o->op = (uint8_t)tcpx_rng_between(rng, TCPX_WIRE_WRITE, TCPX_WIRE_SEND);
+	o->flags = (uint8_t)tcpx_rng_below(rng, 8);
+	if (o->op == TCPX_WIRE_READ)
+		o->flags &= ~TCPX_OPEN_INLINE;
+	if (o->op == TCPX_WIRE_SEND)
+		o->flags &= ~TCPX_OPEN_MORE;
+	o->total = tcpx_rng_below(rng, 3000);
+	o->chunk = (uint32_t)tcpx_rng_between(rng, 1, UINT32_MAX);
+	o->tag = tcpx_rng_next(rng);
+	if (o->flags & TCPX_OPEN_NOTE) {
+		o->note = filler;
+		o->note_len = (uint16_t)tcpx_rng_below(rng, TCPX_NOTE_MAX + 1);
+	}
+	if (o->op != TCPX_WIRE_SEND) {
+		o->entry_count = (uint32_t)tcpx_rng_next(rng);
+		o->list = filler;
+		o->list_len = (uint16_t)tcpx_rng_below(rng, 4000);
+	}
+	if (o->flags & TCPX_OPEN_INLINE)
+		o->payload = filler;
+}
+
+static void
+list_fill(union any *a, struct tcpx_rng *rng)
+{
+	a->list.id = tcpx_rng_next(rng);
+	a->list.more = tcpx_rng_below(rng, 2);
+	a->list.list = filler;
+	a->list.list_len = (uint16_t)tcpx_rng_below(rng, 16000);
+}
+
+static void
+done_fill(union any *a, struct tcpx_rng *rng)
+{
+	a->done.id = tcpx_rng_next(rng);
+	a->done.code = -(int32_t)tcpx_rng_below(rng, 2000);
+	a->done.bytes = tcpx_rng_next(rng);
+	fill_text(rng, a->done.text, sizeof(a->done.text));
+	if (tcpx_rng_below(rng, 2)) {
+		a->done.payload = filler;
+		a->done.payload_len = (uint16_t)tcpx_rng_below(rng, 16000);
+	}
+}
+
+static void
+event_fill(union any *a, struct tcpx_rng *rng)
+{
+	a->event.backward = (uint8_t)tcpx_rng_below(rng, 2);
+	a->event.channel = (uint16_t)tcpx_rng_below(rng, TCPX_CHANNELS_MAX);
+	a->event.generation = (uint16_t)tcpx_rng_next(rng);
+	a->event.seq = tcpx_rng_next(rng);
+	a->event.applied = tcpx_rng_next(rng);
+	fill_text(rng, a->event.text, sizeof(a->event.text));
+}
+
+static void
+refuse_fill(union any *a, struct tcpx_rng *rng)
+{
+	a->refuse.code = -(int32_t)tcpx_rng_below(rng, INT32_MAX);
+	fill_text(rng, a->refuse.text, sizeof(a->refuse.text));
+}
+
+/* The type's own pair of functions behind one shape. */
+#define CODEC(noun)                                                                        \
+	static void noun##_put(struct tcpx_buf *b, const union any *a)                     \
+	{                                                                                  \
+		tcpx_##noun##_write(b, &a->noun);                                          \
+	}                                                                                  \
+	static int noun##_get(struct tcpx_buf *b, union any *a)                            \
+	{                                                                                  \
+		return tcpx_##noun##_read(b, &a->noun);                                    \
+	}
+#define tcpx_event_write tcpx_chan_event_write
+#define tcpx_event_read  tcpx_chan_event_read
+CODEC(hello)
+CODEC(resume)
+CODEC(handles)
+CODEC(ready)
+CODEC(done)
+CODEC(event)
+
+static void
+open_put(struct tcpx_buf *b, const union any *a)
+{
+	const struct tcpx_open *o = &a->open;
+
+	tcpx_open_write(b, o);
+	tcpx_buf_put_bytes(b, o->list, o->list_len);
+	tcpx_open_finish(b, o->flags, o->payload, o->payload ? (uint16_t)o->total : 0);
+}
+
+static int
+open_get(struct tcpx_buf *b, union any *a)
+{
+	return tcpx_open_read(b, &a->open);
+}
+
+static void
+list_put(struct tcpx_buf *b, const union any *a)
+{
+	tcpx_listframe_write(b, a->list.id);
+	tcpx_buf_put_bytes(b, a->list.list, a->list.list_len);
+	tcpx_listframe_finish(b, a->list.more);
+}
+
+static int
+list_get(struct tcpx_buf *b, union any *a)
+{
+	return tcpx_listframe_read(b, &a->list);
+}
+
+static void
+refuse_put(struct tcpx_buf *b, const union any *a)
+{
+	tcpx_refuse_write(b, a->refuse.code, a->refuse.text);
+}
+
+static int
+refuse_get(struct tcpx_buf *b, union any *a)
+{
+	return tcpx_refuse_read(b, &a->refuse.code, a->refuse.text);
+}
+
+const struct codec codecs[CODECS] = {
+	[HELLO] = { "HELLO", hello_fill, hello_put, hello_get, true },
+	[RESUME] = { "RESUME", resume_fill, resume_put, resume_get, false },
+	[HANDLES] = { "HANDLES", handles_fill, handles_put, handles_get, false },
+	[READY] = { "READY", ready_fill, ready_put, ready_get, false },
+	[OPEN] = { "OPEN", open_fill, open_put, open_get, false },
+	[LIST] = { "LIST", list_fill, list_put, list_get, false },
+	[DONE] = { "DONE", done_fill, done_put, done_get, false },
+	[CHANNEL_DOWN] = { "CHANNEL_DOWN", event_fill, event_put, event_get, false },
+	[REFUSE] = { "REFUSE", refuse_fill, refuse_put, refuse_get, false },
+};

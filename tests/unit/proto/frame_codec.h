@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Every frame type behind one shape, with random values: for tests that take them all. */
+#ifndef FRAME_CODEC_H
+#define FRAME_CODEC_H
+
+#include "base/rng.h"
+#include "proto/frame.h"
+
+#define PAYLOAD_MAX (TCPX_FRAME_MAX - TCPX_FRAME_HEAD)
+
+struct refusal {
+	int32_t code;
+	char text[TCPX_TEXT_MAX];
+};
+
+union any {
+	struct tcpx_hello hello;
+	struct tcpx_resume resume;
+	struct tcpx_handles handles;
+	struct tcpx_readiness ready;
+	struct tcpx_open open;
+	struct tcpx_listframe list;
+	struct tcpx_done done;
+	struct tcpx_chan_event event;
+	struct refusal refuse;
+};
+
+struct codec {
+	const char *name;
+	void (*fill)(union any *a, struct tcpx_rng *rng); /* a is zeroed */
+	void (*put)(struct tcpx_buf *b, const union any *a);
+	int (*get)(struct tcpx_buf *b, union any *a);
+	bool grows; /* later versions may append */
+};
+
+enum { HELLO, RESUME, HANDLES, READY, OPEN, LIST, DONE, CHANNEL_DOWN, REFUSE, CODECS };
+extern const struct codec codecs[CODECS];
+
+/* What notes, lists and payloads of these frames are made of. */
+extern const uint8_t filler[PAYLOAD_MAX];
+
+#endif

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Command lines become sizes and settings, or are refused with the exit code for usage.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "tool/perf_args.h"
+#include "tool/tool.h"
+
+/* Parses words between blanks; what is said on stderr goes nowhere. */
+static int
+parse(struct perf_args *a, const char *line)
+{
+	static char text[256];
+	char *argv[32] = { (char *)"perf" };
+	int argc = 1, old = dup(STDERR_FILENO), rc;
+	FILE *nowhere = tmpfile();
+
+	snprintf(text, sizeof(text), "%s", line);
+	for (char *w = strtok(text, " "); w && argc < 31; w = strtok(NULL, " "))
+		argv[argc++] = w;
+	dup2(fileno(nowhere), STDERR_FILENO);
+	rc = perf_args_parse(a, argc, argv);
+	dup2(old, STDERR_FILENO);
+	close(old);
+	fclose(nowhere);
+	return rc;
+}
+
+static const struct {
+	const char *line;
+	size_t count;
+	uint64_t first, last, descs;
+} good[] = {
+	{ "--self", 7, 64 << 10, 256 << 20, 1 },
+	{ "host", 7, 64 << 10, 256 << 20, 1 },
+	{ "--self --lat", 1, 64, 64, 1 },
+	{ "--self -b 1M", 1, 1 << 20, 1 << 20, 1 },
+	{ "--self -e 4K", 1, 4096, 4096, 1 },
+	{ "--self -b 1K -e 8K -f 2", 4, 1024, 8192, 1 },
+	{ "--self -b 1K -e 8K -i 3K", 3, 1024, 7168, 1 },
+	{ "--self -b 0 -e 16 -f 4", 4, 0, 16, 1 },
+	{ "--self --kv 40000x8K", 1, 327680000, 327680000, 40000 },
+	{ "--self --descs 1024 -b 1K", 1, 1024, 1024, 1024 },
+};
+
+static void
+sizes_follow_from_the_options(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(good); i++) {
+		uint64_t sizes[PERF_SIZES];
+		struct perf_args a;
+		size_t n;
+
+		if (parse(&a, good[i].line) != TOOL_OK)
+			fail_msg("\"%s\" was refused", good[i].line);
+		n = perf_args_sizes(&a, sizes);
+		if (n != good[i].count || sizes[0] != good[i].first ||
+		    sizes[n - 1] != good[i].last || a.descs != good[i].descs)
+			fail_msg("\"%s\": %zu sizes, %llu to %llu, %llu pieces", good[i].line, n,
+				 (unsigned long long)sizes[0], (unsigned long long)sizes[n - 1],
+				 (unsigned long long)a.descs);
+	}
+}
+
+static const char *const bad[] = {
+	"",
+	"--self host",
+	"host other",
+	"--peer-nics eth0 host",
+	"--self --op erase",
+	"--self --dir both",
+	"--self -b 2M -e 1M",
+	"--self -b -1",
+	"--self -f 1",
+	"--self -n 0",
+	"--self -c 2",
+	"--self --depth 0",
+	"--self --depth 257",
+	"--self --descs 10 -b 4",
+	"--self --kv 10",
+	"--self --kv x8K",
+	"--self --kv 0x8K",
+	"--self --kv 10x0",
+	"--self --chunk 1",
+	"--self --channels none",
+	"--self --window 0",
+	"--self --dist fair",
+	"--self --format xml",
+	"--self --lat --dir bi",
+	"--self --lat --descs 2",
+	"--self --lat -b 0",
+	"--self --baseline -b 0",
+	"--self -b 1 -e 1000 -i 1",
+	"--self --bogus",
+};
+
+static void
+what_makes_no_sense_is_refused(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
+		struct perf_args a;
+		int rc = parse(&a, bad[i]);
+
+		if (rc != TOOL_USAGE)
+			fail_msg("\"%s\": code %d, want %d", bad[i], rc, TOOL_USAGE);
+	}
+}
+
+static void
+engine_options_become_settings(void **state)
+{
+	struct perf_args a;
+
+	(void)state;
+	assert_int_equal(parse(&a, "--self --channels 4/nic --chunk 256K --dist rr"), TOOL_OK);
+	assert_int_equal(a.setting_count, 3);
+	assert_string_equal(a.settings[0], "TCPX_CHANNELS=4/nic");
+	assert_string_equal(a.settings[1], "TCPX_CHUNK=256K");
+	assert_string_equal(a.settings[2], "TCPX_DIST=rr");
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(sizes_follow_from_the_options),
+		cmocka_unit_test(what_makes_no_sense_is_refused),
+		cmocka_unit_test(engine_options_become_settings),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
