@@ -43,7 +43,8 @@ claim(struct tcpx_buf *b, size_t len)
 	return at;
 }
 
-static void
+/* Inlined so that a constant length becomes one store. */
+static inline __attribute__((always_inline)) void
 put_int(struct tcpx_buf *b, uint64_t v, size_t len)
 {
 	uint8_t *at = claim(b, len);
@@ -52,7 +53,7 @@ put_int(struct tcpx_buf *b, uint64_t v, size_t len)
 		at[i] = (uint8_t)(v >> (8 * (len - 1 - i)));
 }
 
-static uint64_t
+static inline __attribute__((always_inline)) uint64_t
 get_int(struct tcpx_buf *b, size_t len)
 {
 	const uint8_t *at = claim(b, len);

@@ -82,9 +82,10 @@ plan_spin(unsigned cpus, struct tcpx_host_plan *plan)
 
 	plan->spin_us = cpus < needed ? 0 : SPIN_US;
 	snprintf(plan->spin_why, sizeof(plan->spin_why),
-		 cpus < needed ? "%u CPUs are fewer than the %u that %u I/O threads need to spin" :
-				 "%u CPUs are at least the %u that %u I/O threads need to spin",
-		 cpus, needed, plan->threads);
+		 "%u CPU%s %s the %u that %u I/O thread%s %s to spin", cpus,
+		 cpus == 1 ? " is" : "s are", cpus < needed ? "fewer than" : "at least", needed,
+		 plan->threads, plan->threads == 1 ? "" : "s",
+		 plan->threads == 1 ? "needs" : "need");
 }
 
 void

@@ -49,7 +49,8 @@ struct tcpx_host_place {
 };
 
 struct tcpx_host_nic {
-	char name[48];      /* interface, or the address as it was asked for     */
+	char name[32];      /* interface, or the address as it was asked for (the
+	                     * end of it, if longer)                             */
 	char ifname[16];    /* the interface                                     */
 	char driver[32];    /* of the interface; "" if it has none               */
 	struct tcpx_host_place place;
@@ -115,7 +116,8 @@ struct tcpx_host_plan {
  * @out:       room for @cap; at most TCPX_HOST_NICS are given, in the list's order
  *
  * The default: up, an address that reaches beyond the link, not loopback, not of
- * containers; if none is left, the loopback. A NIC that is named but down or without address is left out with a warning.
+ * containers; if none is left, the loopback. A NIC that is named but down or without
+ * address is left out with a warning.
  * Return: 0 and at least one NIC; -ENODEV (the log lists what there is); -EINVAL (an
  * empty entry); -ENOMEM; or -errno of reading.
  */

@@ -169,10 +169,12 @@ choose_address(struct chosen *c, const struct tcpx_host_nic *all, unsigned count
 	for (unsigned i = 0; i < count; i++) {
 		struct tcpx_host_nic nic = all[i];
 		struct tcpx_host_addr own;
+		size_t cut;
 
 		if (!nic.up || !has_address(&all[i], addr, &own))
 			continue;
-		snprintf(nic.name, sizeof(nic.name), "%s", text);
+		cut = strlen(text) < sizeof(nic.name) ? 0 : strlen(text) - sizeof(nic.name) + 1;
+		snprintf(nic.name, sizeof(nic.name), "%s", text + cut);
 		nic.addr = nic.addrs[0] = own;
 		nic.addr_count = 1;
 		choose(c, &nic, "its address is named");

@@ -41,7 +41,7 @@ tcpx_byteq_reserve(struct tcpx_byteq *s, size_t len, struct tcpx_loan *loan)
 		return 0;
 	while (live + len > cap / 2)
 		cap *= 2;
-	if (cap == s->cap && !is_lent(s, loan)) {
+	if (s->data && cap == s->cap && !is_lent(s, loan)) {
 		memmove(s->data, tcpx_byteq_at(s, s->begin), live);
 		s->origin = s->begin;
 		return 0;

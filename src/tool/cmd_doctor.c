@@ -121,7 +121,8 @@ cmd_doctor(int argc, char **argv)
 			   "them" },
 		[ONLY] = { 'o', "only", "ID", "make only this check" },
 		[NICS] = { 'n', "nics", "LIST", "choose NICs by this list instead of TCPX_NICS" },
-		[ROOT] = { 0, "root", "DIR", "look at the machine whose /sys and /proc lie in DIR" },
+		[ROOT] = { 0, "root", "DIR", "look at the machine whose /sys and /proc lie in "
+			   "DIR" },
 		[JSON] = { 'j', "json", "FILE", "the results as JSON; - is stdout" },
 	};
 	static const struct opt_command cmd = {

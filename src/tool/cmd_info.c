@@ -54,18 +54,21 @@ node_text(const struct tcpx_host_place *place, char *buf, size_t cap)
 static void
 print_nic(const struct machine *m, const struct tcpx_host_nic *nic)
 {
-	char addr[TCPX_HOST_ADDR_TEXT], speed[32], node[16], queues[32];
+	char addr[TCPX_HOST_ADDR_TEXT], speed[32], node[16], queues[32] = "-", mtu[16] = "-";
 	bool used;
 	const char *why = machine_nic_why(m, nic, &used);
 
 	tcpx_host_addr_format(&nic->addr, addr, sizeof(addr));
-	snprintf(queues, sizeof(queues), "%u/%u", nic->queues_rx, nic->queues_tx);
+	if (nic->queues_rx || nic->queues_tx)
+		snprintf(queues, sizeof(queues), "%u/%u", nic->queues_rx, nic->queues_tx);
+	if (nic->mtu)
+		snprintf(mtu, sizeof(mtu), "%u", nic->mtu);
 	printf("  %s%-4s%s ", tool_paint(stdout, used ? TOOL_GREEN : TOOL_DIM), used ? "yes" : "no",
 	       tool_paint(stdout, TOOL_PLAIN));
 	out_plain(stdout, nic->ifname);
-	printf("%*s %-20s %9s %6u %7s %-12s %-13s %4s  ", 15 - (int)strlen(nic->ifname), "",
+	printf("%*s %-20s %9s %6s %7s %-12s %-13s %4s  ", 15 - (int)strlen(nic->ifname), "",
 	       nic->addr.family ? addr : "-", speed_text(nic->speed_mbps, speed, sizeof(speed)),
-	       nic->mtu, queues, *nic->driver ? nic->driver : "-",
+	       mtu, queues, *nic->driver ? nic->driver : "-",
 	       *nic->place.pci ? nic->place.pci : "-", node_text(&nic->place, node, sizeof(node)));
 	out_plain(stdout, why);
 	putchar('\n');
@@ -101,7 +104,8 @@ print_cpus(const struct machine *m)
 		printf("  unknown\n");
 		return;
 	}
-	printf("  %-10s %4u  %s\n", "online", m->cpus.count, machine_cpu_list(&m->cpus.online, list));
+	printf("  %-10s %4u  %s\n", "online", m->cpus.count,
+	       machine_cpu_list(&m->cpus.online, list));
 	printf("  %-10s %4u  %s\n", "allowed", m->cpus.allowed_count,
 	       machine_cpu_list(&m->cpus.allowed, list));
 	for (unsigned i = 0; i < m->cpus.node_count; i++)

@@ -359,6 +359,7 @@ cmd_lab(int argc, char **argv)
 		if (!strcmp(word, verbs[i].name))
 			return verbs[i].run(argc - 1, argv + 1);
 	near = tool_nearest(word, verbs, ARRAY_LEN(verbs), sizeof(verbs[0]));
-	return tool_usage("tcpx lab", "unknown verb '%s'%s%s%s", word, near ? "; did you mean '" : "",
-			  near ? near : "", near ? "'?" : "");
+	if (near)
+		return tool_usage("tcpx lab", "unknown verb '%s'; did you mean '%s'?", word, near);
+	return tool_usage("tcpx lab", "unknown verb '%s'", word);
 }

@@ -108,7 +108,7 @@ journal_create(const struct lab *lab)
 {
 	json_t *rates = json_array(), *root;
 	char path[256];
-	int fd, rc;
+	int fd = -1, rc;
 
 	for (unsigned k = 0; k < lab->nics; k++)
 		json_array_append_new(rates, json_integer((json_int_t)lab->rate_bps[k]));
@@ -118,10 +118,13 @@ journal_create(const struct lab *lab)
 		return -ENOMEM;
 
 	journal_path(lab->name, path, sizeof(path));
-	do { /* a `down` of another lab may take the empty directory away in between */
+	/* a `down` of another lab may take the empty directory away in between */
+	for (int tries = 0; tries < 3; tries++) {
 		mkdir(LAB_DIR, 0755);
 		fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
-	} while (fd < 0 && errno == ENOENT && !access("/run", W_OK));
+		if (fd >= 0 || errno != ENOENT)
+			break;
+	}
 	if (fd < 0) {
 		rc = -errno;
 		goto free_root;

@@ -233,7 +233,8 @@ load_run(struct load *l, uint64_t iters, struct load_stats *stats, uint64_t *ns)
 
 	if (!before)
 		return -ENOMEM;
-	rc = perf_tell(p, "run", json_pack("{s:I}", "iters", (json_int_t)iters), "ready");
+	rc = perf_tell(p, "run", json_pack("{s:I, s:b}", "iters", (json_int_t)iters, "timed",
+					   stats != NULL), "ready");
 	if (rc)
 		goto free_usage;
 	if (stats)

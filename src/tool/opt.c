@@ -135,8 +135,8 @@ print_wrapped(FILE *f, const char *text, int indent)
 static void
 print_option(FILE *f, const struct opt *o)
 {
-	int len = o->short_name ? fprintf(f, "  -%c, --%s", o->short_name, o->long_name)
-				: fprintf(f, "      --%s", o->long_name);
+	int len = o->short_name ? fprintf(f, "  -%c, --%s", o->short_name, o->long_name) :
+				  fprintf(f, "      --%s", o->long_name);
 
 	if (o->arg)
 		len += fprintf(f, " %s", o->arg);
@@ -183,8 +183,8 @@ number_in_range(const struct opt_parser *p, int id, unsigned base, uint64_t min,
 		opt_format_size(min, lo, sizeof(lo));
 		opt_format_size(max, hi, sizeof(hi));
 	} else {
-		rc = strpbrk(p->value, "KMGTkmgt.") ? -EINVAL
-						    : opt_parse_scaled(p->value, 1000, &v);
+		rc = strpbrk(p->value, "KMGTkmgt.") ? -EINVAL :
+						      opt_parse_scaled(p->value, 1000, &v);
 		snprintf(lo, sizeof(lo), "%" PRIu64, min);
 		snprintf(hi, sizeof(hi), "%" PRIu64, max);
 	}

@@ -16,7 +16,7 @@ enum { PONG_SLOTS = 4 };
 
 /* A run in progress. */
 struct guest_run {
-	bool on;
+	bool on, timed;          /* timed: its figures count                          */
 	uint64_t iters;
 	uint64_t notes_left;     /* until it is over; 0 with SEND/RECV                */
 	uint64_t received, sent; /* SEND/RECV and pongs: ended                        */
@@ -46,7 +46,8 @@ struct guest {
 	tcpx_list *pong_list[2];
 	tcpx_xfer *pong[PONG_SLOTS];
 	struct baseline *raw;
-	/* for the summary */
+	/* for what is printed */
+	uint64_t timed_iters, timed_ns; /* of this size                              */
 	uint64_t runs, wrong;
 };
 

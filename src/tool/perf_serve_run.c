@@ -4,9 +4,11 @@
  * SEND/RECV it posts the other halves; with --lat it sends each ping back.
  */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/parse.h"
 #include "tool/perf_serve.h"
 #include "tool/tool.h"
 
@@ -35,6 +37,8 @@ end_run(struct serve *s, struct guest *g)
 	if (u) {
 		usage_read(s->engine, g->name, &u[0]);
 		usage_add_difference(&u[1], &g->run.before, &u[0]);
+		g->timed_ns += g->run.timed ? u[1].now_ns : 0;
+		g->timed_iters += g->run.timed ? g->run.iters : 0;
 		rc = job_send(g->peer, "ran", usage_format(&u[1]));
 	}
 	free(u);
@@ -127,6 +131,7 @@ guest_begin_run(struct serve *s, struct guest *g, const json_t *msg)
 		return rc;
 	memset(r, 0, sizeof(*r));
 	r->iters = iters;
+	r->timed = json_is_true(json_object_get(msg, "timed"));
 	if (g->job.op == JOB_SENDRECV) {
 		rc = job_has_in(&g->job) ? find_back(s, g) : 0;
 		if (!rc)
@@ -226,9 +231,25 @@ guest_pump(struct serve *s, struct guest *g, tcpx_xfer **oldest)
 	return g->job.spin;
 }
 
+/* Our own figures of the size that is over, to be held against the client's. */
+static void
+print_case(struct serve *s, struct guest *g)
+{
+	char size[24];
+
+	if (s->quiet || !g->timed_ns)
+		return;
+	printf("client %s: %s %s x %" PRIu64 ": %.2f GB/s\n", g->name, job_op_names[g->job.op],
+	       tcpx_format_size(g->at.size, size, sizeof(size)), g->timed_iters,
+	       (double)g->at.size * (double)g->timed_iters / (double)g->timed_ns);
+	fflush(stdout);
+}
+
 void
 guest_end_case(struct serve *s, struct guest *g)
 {
+	print_case(s, g);
+	g->timed_ns = g->timed_iters = 0;
 	baseline_close(g->raw);
 	g->raw = NULL;
 	g->run.on = false;

@@ -211,9 +211,11 @@ svg_histogram(FILE *f, const struct row *row)
 			h.x.hi = fmax(h.x.hi, b->us);
 		}
 	}
-	if (!(h.y.hi > 0) || !(h.x.hi > 0))
+	if (!(h.x.hi > 0))
 		return;
-	h.x.lo = fmin(h.x.lo, fmin(row->half_rtt_us.p50, row->baseline_half_rtt_us.p50)) / 1.2;
+	if (row->baseline_half_rtt_us.p50 > 0) /* its mark is to be seen, too */
+		h.x.lo = fmin(h.x.lo, row->baseline_half_rtt_us.p50);
+	h.x.lo /= 1.2;
 	h.x.hi *= 1.1;
 
 	svg_open(f, WIDTH, HIST_BOTTOM + 50, "Histogram of half round trips");

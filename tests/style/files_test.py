@@ -55,7 +55,7 @@ def every_option_is_in_the_manual():
                         ("lab exec", "tcpx-lab.1"), ("lab status", "tcpx-lab.1")):
         usage = tap.succeeds(*tool, *words.split(), "--help")
         manual = read("man/" + page).replace("\\-", "-")
-        options = set(re.findall(r"^ .*?(--[a-z][a-z-]*)", usage, re.M)) - {"--help"}
+        options = set(re.findall(r"^ +(?:-\w, +)?(--[a-z][a-z-]*)", usage, re.M)) - {"--help"}
         assert options, "tcpx %s --help names no option" % words
         missing += ["%s: tcpx %s %s" % (page, words, o) for o in sorted(options)
                     if not re.search(r"\\fB%s\\fR" % o, manual)]

@@ -16,7 +16,8 @@ client() {
 }
 # The client under `timeout`.
 kill_client() {
-	kill -9 $(cat "/proc/$started/task/$started/children")
+	read -r pid _ <"/proc/$started/task/$started/children"
+	kill -9 "$pid"
 }
 # fails_in SECONDS PID: a process ends by itself, with a code of its own that is not 0.
 fails_in() {

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=sh disable=SC2034
 # What the shell tests share: TAP output, a scratch directory, a lab of their own that is
 # removed on every way out. Sourced with the path of the tool as $1.
 

@@ -114,8 +114,8 @@ static void
 bad_lines_of_addresses_are_left_out_with_a_warning(void **state)
 {
 	capture_start();
-	assert_int_equal(read_links("virtio-2cpu", "# a comment\neth0 10.0.0.1/24\neth9 10.0.0.2/24\n"
-				    "eth0 10.0.0.300\neth0\n\n"), 0);
+	assert_int_equal(read_links("virtio-2cpu", "# a comment\neth0 10.0.0.1/24\n"
+				    "eth9 10.0.0.2/24\neth0 10.0.0.300\neth0\n\n"), 0);
 	assert_int_equal(find("eth0")->addr_count, 1);
 	assert_int_equal(captured_count("left out"), 2);
 	tcpx_links_free(&links);

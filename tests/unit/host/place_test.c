@@ -14,7 +14,8 @@ numa_node_is_believed_only_if_it_exists(void **state)
 		int numa;
 		enum tcpx_numa_source source;
 	} rows[] = {
-		{ "told", "node id=0 cpus=0-3\nnode id=1 cpus=4-7\n", "1", "4-7", 1, TCPX_NUMA_FILE },
+		{ "told", "node id=0 cpus=0-3\nnode id=1 cpus=4-7\n", "1", "4-7", 1,
+		  TCPX_NUMA_FILE },
 		{ "told wins over CPUs", "node id=0 cpus=0-3\nnode id=1 cpus=4-7\n", "0", "4-7", 0,
 		  TCPX_NUMA_FILE },
 		{ "-1, all CPUs", "node id=0 cpus=0-3\nnode id=1 cpus=4-7\n", "-1", "0-7", -1,

@@ -171,7 +171,7 @@ help_fits_eighty_columns_and_has_every_option(void **state)
 		assert_non_null(strstr(text, opts[i].long_name));
 	assert_non_null(strstr(text, "--help"));
 	assert_non_null(strstr(text, "tcpx test x"));
-	for (const char *line = text; line; line = strchr(line, '\n') ? strchr(line, '\n') + 1 : NULL)
+	for (const char *line = text; *line; line += strcspn(line, "\n") + 1)
 		assert_true(strcspn(line, "\n") <= 80);
 }
 

@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Regions as their owner and their users see them: ids, blobs, keys, rights, ends. */
+#include "rig.h"
+
+#include <errno.h>
+#include <string.h>
+
+static void
+a_registered_region_is_known_until_given_back(void **state)
+{
+	struct rig *r = *state;
+	uint8_t block[100];
+	uint64_t id, again, addr, len;
+
+	assert_ok(tcpx_mem_register(r->a, block, sizeof(block), TCPX_MEM_LOCAL, &id));
+	assert_ok(tcpx_mem_query(r->a, id, &addr, &len));
+	assert_int_equal(addr, (uintptr_t)block);
+	assert_int_equal(len, sizeof(block));
+	assert_ok(tcpx_mem_deregister(r->a, id));
+	assert_code(tcpx_mem_deregister(r->a, id), TCPX_ESTALE);
+	assert_code(tcpx_mem_query(r->a, id, &addr, &len), TCPX_ESTALE);
+	assert_ok(tcpx_mem_register(r->a, block, sizeof(block), TCPX_MEM_LOCAL, &again));
+	assert_int_not_equal(id, again);
+	assert_int_equal(counters_of(r->a).regions, 1);
+}
+
+static void
+impossible_memory_is_refused(void **state)
+{
+	static const struct { uintptr_t addr; size_t len; unsigned access; } bad[] = {
+		{ 0, 10, 0 }, { 4096, 0, 0 }, { 4096, 10, 4 }, { UINTPTR_MAX - 5, 10, 0 },
+	};
+	struct rig *r = *state;
+	uint64_t id = 7;
+
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		assert_code(tcpx_mem_register(r->a, (void *)bad[i].addr, bad[i].len,
+					      bad[i].access, &id), -EINVAL);
+	assert_int_equal(id, 7);
+}
+
+static void
+a_blob_says_what_it_needs_and_survives_no_flipped_bit(void **state)
+{
+	struct rig *r = *state;
+	uint8_t blob[64];
+	size_t len = 0, need;
+	uint64_t id;
+
+	rig_memory(r, 10, 1000);
+	assert_code(tcpx_mem_export(r->b, r->far.id, NULL, &len), -ENOBUFS);
+	need = len;
+	assert_in_range(need, 1, sizeof(blob));
+	len = need - 1;
+	assert_code(tcpx_mem_export(r->b, r->far.id, blob, &len), -ENOBUFS);
+	assert_int_equal(len, need);
+	assert_ok(tcpx_mem_export(r->b, r->far.id, blob, &len));
+	for (size_t bit = 0; bit < 8 * need; bit++) {
+		blob[bit / 8] ^= (uint8_t)(1 << bit % 8);
+		assert_code(tcpx_mem_import(r->a, blob, need, &id), TCPX_EBLOB);
+		blob[bit / 8] ^= (uint8_t)(1 << bit % 8);
+	}
+	assert_code(tcpx_mem_import(r->a, blob, need - 1, &id), TCPX_EBLOB);
+	assert_code(tcpx_mem_import(r->a, NULL, 0, &id), TCPX_EBLOB);
+	assert_code(tcpx_mem_export(r->a, r->far.far, blob, &len), TCPX_ESTALE);
+	assert_code(tcpx_mem_export(r->a, 0, blob, &len), TCPX_ESTALE);
+}
+
+static void
+an_imported_name_can_be_given_back(void **state)
+{
+	struct rig *r = *state;
+	uint64_t addr, len;
+
+	rig_memory(r, 100, 100);
+	assert_ok(tcpx_mem_query(r->a, r->far.far, &addr, &len));
+	assert_int_equal(addr, (uintptr_t)r->far.at);
+	assert_int_equal(len, 100);
+	assert_code(tcpx_mem_deregister(r->a, r->far.far), TCPX_ESTALE);
+	assert_code(tcpx_mem_forget(r->a, r->near.id), TCPX_ESTALE);
+	assert_ok(tcpx_mem_forget(r->a, r->far.far));
+	assert_code(tcpx_mem_forget(r->a, r->far.far), TCPX_ESTALE);
+	assert_code(rig_move(r, TCPX_OP_WRITE, 0, 0, 10), TCPX_ESTALE);
+}
+
+static void
+lists_outside_their_region_are_refused(void **state)
+{
+	static const struct { uint64_t off, len; } bad[] = {
+		{ 100, 1 }, { 0, 101 }, { 101, 0 }, { 50, 51 }, { UINT64_MAX, 2 }, { 2, UINT64_MAX },
+	};
+	struct rig *r = *state;
+	struct tcpx_desc in, out;
+	tcpx_xfer *x;
+
+	rig_memory(r, 100, 100);
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		in = (struct tcpx_desc){ r->near.id, 0, 10 };
+		out = (struct tcpx_desc){ r->far.far, bad[i].off, bad[i].len };
+		assert_code(tcpx_write(r->to_b, &in, 1, &out, 1, NULL, 0, &x), TCPX_ERANGE);
+		in = (struct tcpx_desc){ r->near.id, bad[i].off, bad[i].len };
+		out = (struct tcpx_desc){ r->far.far, 0, 10 };
+		assert_code(tcpx_read(r->to_b, &in, 1, &out, 1, NULL, 0, &x), TCPX_ERANGE);
+	}
+	in = (struct tcpx_desc){ r->far.far, 0, 10 }; /* local and remote exchanged */
+	assert_code(tcpx_write(r->to_b, &in, 1, &out, 1, NULL, 0, &x), TCPX_ESTALE);
+	assert_ok(rig_move(r, TCPX_OP_WRITE, 100, 100, 0));
+}
+
+static void
+totals_must_be_equal(void **state)
+{
+	struct rig *r = *state;
+	struct tcpx_desc in, out;
+	tcpx_xfer *x;
+
+	rig_memory(r, 100, 100);
+	in = (struct tcpx_desc){ r->near.id, 0, 11 };
+	out = (struct tcpx_desc){ r->far.far, 0, 10 };
+	assert_code(tcpx_write(r->to_b, &in, 1, &out, 1, NULL, 0, &x), -EINVAL);
+	assert_code(tcpx_read(r->to_b, &in, 1, NULL, 1, NULL, 0, &x), -EINVAL);
+}
+
+/* A session of a third engine, which must not notice what the first two do. */
+struct witness {
+	tcpx_engine *e;
+	tcpx_peer *to_b;
+	struct mem mem;
+	uint64_t far;
+};
+
+static void
+witness_open(struct witness *w, struct rig *r)
+{
+	w->e = rig_open("cleo", NULL);
+	w->to_b = rig_add(w->e, r->b);
+	mem_open(&w->mem, w->e, 100000, TCPX_MEM_LOCAL);
+	w->far = mem_tell(&r->far, r->b, w->e);
+	assert_ok(tcpx_peer_wait(w->to_b, WAIT_MS));
+}
+
+static void
+witness_close(struct witness *w)
+{
+	struct tcpx_desc l = { w->mem.id, 0, 100000 }, f = { w->far, 0, 100000 };
+	tcpx_xfer *x;
+
+	assert_ok(tcpx_read(w->to_b, &l, 1, &f, 1, NULL, 0, &x));
+	assert_ok(finish(x));
+	tcpx_peer_drop(w->to_b);
+	tcpx_close(w->e);
+	mem_close(&w->mem);
+}
+
+static void
+a_right_not_given_is_refused_and_nobody_else_suffers(void **state)
+{
+	static const struct { unsigned access; enum tcpx_op op; int code; } tries[] = {
+		{ TCPX_MEM_LOCAL, TCPX_OP_WRITE, TCPX_EKEY },
+		{ TCPX_MEM_LOCAL, TCPX_OP_READ, TCPX_EKEY },
+		{ TCPX_MEM_REMOTE_READ, TCPX_OP_WRITE, TCPX_EKEY },
+		{ TCPX_MEM_REMOTE_READ, TCPX_OP_READ, 0 },
+		{ TCPX_MEM_REMOTE_WRITE, TCPX_OP_READ, TCPX_EKEY },
+		{ TCPX_MEM_REMOTE_WRITE, TCPX_OP_WRITE, 0 },
+	};
+	static const size_t lens[] = { 10, 200000 };
+	struct rig *r = *state;
+	struct witness w;
+	struct mem far;
+
+	rig_memory(r, 200000, 200000);
+	witness_open(&w, r);
+	for (size_t i = 0; i < sizeof(tries) / sizeof(tries[0]); i++)
+		for (size_t k = 0; k < 2; k++) {
+			uint64_t all = r->far.far;
+
+			mem_open(&far, r->b, 200000, tries[i].access);
+			fill(far.at, 200000, 5);
+			r->far.far = mem_tell(&far, r->b, r->a);
+			assert_code(rig_move(r, tries[i].op, 0, 0, lens[k]), tries[i].code);
+			if (tries[i].code)
+				assert_filled(far.at, 200000, 5);
+			assert_ok(tcpx_mem_deregister(r->b, far.id));
+			mem_close(&far);
+			r->far.far = all;
+		}
+	assert_int_equal(counters_of(r->b).refused, 8);
+	assert_ok(rig_move(r, TCPX_OP_WRITE, 0, 0, 200000));
+	witness_close(&w);
+}
+
+/* The blob of another region of the same id at another engine has another key. */
+static void
+a_key_of_another_region_opens_nothing(void **state)
+{
+	struct rig *r = *state;
+	struct witness w;
+	struct mem forged;
+	uint64_t mine = 0;
+
+	rig_memory(r, 100000, 100000);
+	witness_open(&w, r);
+	/* cleo's first id equals bert's: both tables are fresh */
+	assert_int_equal(w.mem.id, r->far.id);
+	forged = w.mem;
+	mine = r->far.far;
+	r->far.far = mem_tell(&forged, w.e, r->a);
+	assert_code(rig_move(r, TCPX_OP_WRITE, 0, 0, 100), TCPX_EKEY);
+	assert_code(rig_move(r, TCPX_OP_READ, 0, 0, 100000), TCPX_EKEY);
+	assert_filled(r->far.at, 100000, 2);
+	r->far.far = mine;
+	assert_ok(rig_move(r, TCPX_OP_WRITE, 0, 0, 100000));
+	witness_close(&w);
+}
+
+static void
+a_region_the_peer_gave_back_is_gone(void **state)
+{
+	struct rig *r = *state;
+
+	rig_memory(r, 1000, 1000);
+	assert_ok(tcpx_mem_deregister(r->b, r->far.id));
+	assert_code(rig_move(r, TCPX_OP_WRITE, 0, 0, 1000), TCPX_EREGION);
+	assert_code(rig_move(r, TCPX_OP_READ, 0, 0, 1000), TCPX_EREGION);
+}
+
+int
+main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, rig_setup, rig_teardown)
+	const struct CMUnitTest tests[] = {
+		TEST(a_registered_region_is_known_until_given_back),
+		TEST(impossible_memory_is_refused),
+		TEST(a_blob_says_what_it_needs_and_survives_no_flipped_bit),
+		TEST(an_imported_name_can_be_given_back),
+		TEST(lists_outside_their_region_are_refused),
+		TEST(totals_must_be_equal),
+		TEST(a_right_not_given_is_refused_and_nobody_else_suffers),
+		TEST(a_key_of_another_region_opens_nothing),
+		TEST(a_region_the_peer_gave_back_is_gone),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
