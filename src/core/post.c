@@ -85,16 +85,33 @@ put_open(struct session *s, struct tcpx_xfer *x)
 	return rc || done ? rc : put_list(s, x, &w);
 }
 
+/* Of the channels whose rate is known; 0 if none is. */
+static uint64_t
+slowest_Bps(const struct session *s)
+{
+	uint64_t slowest = 0;
+	uint32_t k;
+
+	for (k = 0; k < s->channels; k++) {
+		const struct channel *c = s->tx[k];
+
+		if (c && c->state == CHAN_UP && c->rate.Bps &&
+		    (slowest == 0 || c->rate.Bps < slowest))
+			slowest = c->rate.Bps;
+	}
+	return slowest;
+}
+
 static void
 launch(struct session *s, struct tcpx_xfer *x)
 {
-	uint32_t channels = s->tx_up > s->rx_up ? s->tx_up : s->rx_up;
+	uint32_t channels = x->sends ? s->tx_up : s->rx_up;
 	int rc;
 
 	x->id = ++s->opened_here | (s->opener ? 0 : ID_OF_ACCEPTOR);
 	tcpx_xfer_shape(x, x->list->total,
-			tcpx_chunk_size(x->list->total, channels ? channels : 1, s->chunk_max,
-					s->engine->limit.chunk));
+			tcpx_chunk_size(x->list->total, channels, s->chunk_max,
+					s->engine->limit.chunk, x->sends ? slowest_Bps(s) : 0));
 	s->used_xfers++;
 	s->used_list += x->list_bytes;
 	tcpx_xfer_insert(s, x);

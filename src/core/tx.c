@@ -9,6 +9,9 @@
 
 #include "core/core.h"
 
+/* A rate older than this is taken as unknown, so that a channel once slow is tried again. */
+#define RATE_AGE_NS (30 * TCPX_SEC)
+
 static struct tx_record *
 record(struct channel *c, uint64_t seq)
 {
@@ -63,11 +66,13 @@ my_turn(struct session *s, const struct channel *c)
 }
 
 static bool
-allowed(struct session *s, struct channel *c, uint32_t len)
+allowed(struct session *s, struct channel *c, uint32_t len, uint64_t now_ns)
 {
+	bool fresh = now_ns < c->rate.last_ns + RATE_AGE_NS;
 	struct tcpx_pull_channel pc = { .outstanding_bytes = c->outstanding_bytes,
 					.outstanding = c->outstanding,
-					.window = c->window.limit, .Bps = c->rate.Bps };
+					.window = c->window.limit,
+					.Bps = fresh ? c->rate.Bps : 0 };
 	struct tcpx_pull_session ps = { .queued_bytes = s->queued_bytes,
 					.outstanding_bytes = s->outstanding_bytes };
 	uint32_t k;
@@ -142,7 +147,7 @@ take(struct channel *c, uint64_t now_ns)
 		len = next_len(n);
 		if (x->open_ticket > tcpx_ctrl_bulk_written(s->ctrl))
 			s->chunks_wait = true; /* no chunk before its OPEN is in the kernel */
-		else if (allowed(s, c, len))
+		else if (allowed(s, c, len, now_ns))
 			(void)assign(s, c, x, len, now_ns);
 	}
 	pthread_mutex_unlock(&s->lock);

@@ -25,7 +25,7 @@ tcpx_host_names_read(const char *root, const char *dir, char *buf, size_t cap)
 	for (unsigned i = 0; i < names.count && rc == 0; i++) {
 		size_t n = strlen(names.entry[i]->d_name) + 1;
 
-		if (n > cap - len || cap - len - n < 1) {
+		if (n > cap - len) {
 			rc = -EFBIG;
 			break;
 		}

@@ -11,9 +11,14 @@
 
 #define TCPX_CHUNK_MIN (64u << 10)
 
+#define TCPX_CHUNK_NS  30000000ull /* most time one chunk should take on any channel */
+
 /* clamp(total / (2 * channels), TCPX_CHUNK_MIN, max), rounded up to 4 KiB (never above
- * max). forced != 0: that value, clamped to [4 KiB, max]. */
-uint32_t tcpx_chunk_size(uint64_t total, uint32_t channels, uint32_t max, uint32_t forced);
+ * max), and no more than the slowest channel carries in TCPX_CHUNK_NS (slowest_Bps 0: not
+ * known): a transfer cannot end before the last chunk of its slowest channel. forced != 0:
+ * that value, clamped to [4 KiB, max]. */
+uint32_t tcpx_chunk_size(uint64_t total, uint32_t channels, uint32_t max, uint32_t forced,
+			 uint64_t slowest_Bps);
 /* 0 for total 0. UINT32_MAX if there would be more. */
 uint32_t tcpx_chunk_count(uint64_t total, uint32_t chunk);
 /* Length of chunk k; 0 when k is outside. */

@@ -57,8 +57,8 @@ tcpx_pull_allowed(const struct tcpx_pull_channel *c, const struct tcpx_pull_sess
 
 	if (c->outstanding >= c->window)
 		return false;
-	if (!c->outstanding)
-		return true;
+	if (!s->outstanding_bytes)
+		return true; /* nobody else is at it */
 	if (!c->Bps)
 		return c->outstanding < UNKNOWN_MAX;
 	if (mul_div(c->outstanding_bytes, NS_PER_SEC, c->Bps) > TCPX_PULL_DRAIN_NS)

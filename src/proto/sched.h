@@ -46,9 +46,11 @@ struct tcpx_pull_session {
 
 /*
  * tcpx_pull_allowed - may this channel take one chunk of len bytes now?
- * Never above its window. With none outstanding: yes. Rate unknown: up to two. Else when
- * (its outstanding + len) / its rate <= (queued + all outstanding) / total rate + 20 ms,
- * and its own outstanding drains within 80 ms.
+ * Never above its window. With nothing outstanding anywhere: yes. Rate unknown: up to two.
+ * Else when (its outstanding + len) / its rate <= (queued + all outstanding) / total rate
+ * + 20 ms, and its own outstanding drains within 80 ms. So an idle slow channel leaves
+ * the last chunks to faster ones that will be done sooner; these ask again at their next
+ * acknowledgement.
  */
 bool tcpx_pull_allowed(const struct tcpx_pull_channel *c, const struct tcpx_pull_session *s,
 		       uint32_t len);

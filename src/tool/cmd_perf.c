@@ -18,6 +18,7 @@
 
 enum {
 	SETTLE_NS = 10 * 1000 * 1000, /* a run long enough to guess from           */
+	ALONE_NS = 250 * 1000 * 1000, /* of a run that is not one of many           */
 	ITERS_MIN = 5,
 	LAT_ITERS_MIN = 1000,
 	ITERS_MAX = 100 * 1000 * 1000
@@ -34,7 +35,7 @@ static int
 warm_up(struct load *l, uint64_t *iters)
 {
 	const struct perf_args *a = l->perf->args;
-	uint64_t target_ns = PERF_RUN_NS, n = a->warmup ? a->warmup : 1, ns = 0, least;
+	uint64_t target_ns = a->baseline ? PERF_RUN_NS : ALONE_NS, n = a->warmup ? a->warmup : 1, ns = 0, least;
 	int rc = 0;
 
 	if (a->warmup || !a->iters)
@@ -202,8 +203,11 @@ cmd_perf(int argc, char **argv)
 	set_command(&r, argc, argv);
 	perf_fill_result(&p, &r);
 
-	code = perf_begin_job(&p, sizes[count - 1]) ? TOOL_FINDING : TOOL_OK;
-	if (code == TOOL_OK) {
+	code = TOOL_OK;
+	rc = perf_begin_job(&p, sizes[count - 1]);
+	if (rc) {
+		code = tool_fail(TOOL_FINDING, "tcpx perf", "cannot begin: %s", tcpx_strerror(rc));
+	} else {
 		if (args.format == OUT_TABLE || args.format == OUT_NCCL)
 			perf_print_session(&p, stdout);
 		out_head(stdout, args.format, &r, args.lat);

@@ -55,12 +55,14 @@ speed_card(FILE *f, const struct row *row)
 	char figure[OUT_QUANTITY], time[OUT_QUANTITY], p99[OUT_QUANTITY], under[96];
 
 	if (row_is_latency(row)) {
-		snprintf(under, sizeof(under), "median; p99 %s", out_time(row->half_rtt_us.p99, time));
-		card(f, "", "half a round trip", out_digits(row->half_rtt_us.p50, figure), "\u00b5s", under);
+		snprintf(under, sizeof(under), "median; p99 %s",
+			 out_time(row->half_rtt_us.p99, time));
+		card(f, "", "half a round trip", out_digits(row->half_rtt_us.p50, figure),
+		     "\u00b5s", under);
 		return;
 	}
-	snprintf(under, sizeof(under), "a transfer takes %s; p99 %s", out_time(row->time_us.p50, time),
-		 out_time(row->time_us.p99, p99));
+	snprintf(under, sizeof(under), "a transfer takes %s; p99 %s",
+		 out_time(row->time_us.p50, time), out_time(row->time_us.p99, p99));
 	card(f, "", "bandwidth", out_digits(row->busbw_GBps, figure), "GB/s", under);
 }
 
@@ -75,7 +77,7 @@ ratio_card(FILE *f, const struct row *row)
 	if (isfinite(row->ratio_ci.lo))
 		snprintf(under, sizeof(under), "%.3f to %.3f, %zu pairs", row->ratio_ci.lo,
 			 row->ratio_ci.hi, row->pairs.n);
-	card(f, "", "of raw sockets", figure, "", under);
+	card(f, "", "speed, raw sockets = 1", figure, "", under);
 }
 
 static void
@@ -100,7 +102,7 @@ cpu_card(FILE *f, const struct row *row)
 {
 	char figure[OUT_QUANTITY], base[OUT_QUANTITY], under[96] = "both ends together";
 
-	if (!isfinite(row->cpu_s_per_GB))
+	if (!isfinite(row->cpu_s_per_GB) || row_is_latency(row))
 		return;
 	if (isfinite(row->baseline_cpu_s_per_GB))
 		snprintf(under, sizeof(under), "raw sockets %s",
@@ -180,11 +182,12 @@ pictures(FILE *f, const struct result *r, const struct row *row)
 		section_end(f);
 	}
 	if (row->histogram.n) {
-		section(f, "Every round trip", "Half round trips of the largest size, on a logarithmic scale.");
+		section(f, "Every round trip",
+			"Half round trips of the largest size, on a logarithmic scale.");
 		svg_histogram(f, row);
 		section_end(f);
 	}
-	if (row->per_nic.n) {
+	if (row_has_shares(row)) {
 		section(f, "Share per NIC", "Payload of the largest size in its timed part.");
 		svg_shares(f, row);
 		section_end(f);
@@ -201,8 +204,9 @@ pictures(FILE *f, const struct result *r, const struct row *row)
 static void
 tables(FILE *f, const struct result *results, size_t n, const struct row *row)
 {
-	section(f, "Figures", "GB is 10^9 bytes; sizes are powers of two. The ratio is the median of paired "
-			      "runs, with the interval that holds it at 95 %.");
+	section(f, "Figures",
+		"GB is 10^9 bytes; sizes are powers of two. The ratio is the median of paired "
+		"runs, with the interval that holds it at 95 %.");
 	for (size_t i = 0; i < n; i++) {
 		if (n > 1 && i < SVG_SERIES_MAX)
 			html_key(f, i);
@@ -211,14 +215,16 @@ tables(FILE *f, const struct result *results, size_t n, const struct row *row)
 		html_rows(f, &results[i]);
 	}
 	section_end(f);
-	if (row->per_channel.n) {
-		section(f, "Channels", "Of the largest size. A stall is a moment when a channel had work "
-				       "but the wire or the peer would not take it.");
+	if (row->per_channel.n && row_has_shares(row)) {
+		section(f, "Channels",
+			"Of the largest size. A stall is a moment when a channel had work "
+			"but the wire or the peer would not take it.");
 		html_channels(f, row);
 		section_end(f);
 	}
 	if (row->threads.n) {
-		section(f, "Threads", "CPUs asked for, what the kernel granted, and where they were seen.");
+		section(f, "Threads",
+			"CPUs asked for, what the kernel granted, and where they were seen.");
 		html_threads(f, row);
 		section_end(f);
 	}
@@ -227,15 +233,18 @@ tables(FILE *f, const struct result *results, size_t n, const struct row *row)
 static void
 page_foot(FILE *f, const struct result *results, size_t n)
 {
-	section(f, "Machine", "Where this was measured, and with which settings; those not at their "
-			      "default are bold.");
+	section(f, "Machine",
+		"Where this was measured, and with which settings; those not at their "
+		"default are bold.");
 	html_machine(f, &results[0]);
 	section_end(f);
 	section(f, "Again", "The command that made this record.");
 	html_el(f, "pre", NULL, "%s", results[0].command);
 	section_end(f);
-	html_el(f, "footer", NULL, "Made by tcpx %s. This file needs nothing else; the records are in it "
-				   "as JSON.", TCPX_VERSION);
+	html_el(f, "footer", NULL,
+		"Made by tcpx %s. This file needs nothing else; the records are in it "
+		"as JSON.",
+		TCPX_VERSION);
 	fputs("\n</main>\n", f);
 	for (size_t i = 0; i < n; i++) {
 		char *json = result_text(&results[i]);
@@ -272,7 +281,8 @@ report_write(const struct result *results, size_t n, const char *path)
 	FILE *f;
 
 	if (!row)
-		return tcpx_fail(TCPX_SUB_TOOL, -EINVAL, "report %s: the first record has no rows", path);
+		return tcpx_fail(TCPX_SUB_TOOL, -EINVAL, "report %s: the first record has no rows",
+				 path);
 	f = to_stdout ? stdout : fopen(path, "we");
 	if (!f)
 		return tcpx_fail_errno(TCPX_SUB_TOOL, "write report %s", path);

@@ -190,7 +190,10 @@ void
 html_threads(FILE *f, const struct row *row)
 {
 	static const struct column columns[] = {
-		{ NULL, "thread" }, { NULL, "CPUs asked for" }, { NULL, "granted" }, { NULL, "ran on" },
+		{ NULL, "thread" },
+		{ NULL, "CPUs asked for" },
+		{ NULL, "granted" },
+		{ NULL, "ran on" },
 	};
 
 	open_table(f, columns, ARRAY_LEN(columns));
@@ -311,7 +314,8 @@ settings_table(FILE *f, const struct result *r)
 
 		fputs("<tr>", f);
 		html_el(f, "td", "mono", "%s", s->name);
-		html_el(f, "td", strcmp(s->source, "default") ? "mono w b" : "mono w", "%s", s->value);
+		html_el(f, "td", strcmp(s->source, "default") ? "mono w b" : "mono w", "%s",
+			s->value);
 		html_el(f, "td", "q", "%s", s->source);
 		fputs("</tr>\n", f);
 	}

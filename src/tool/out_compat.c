@@ -20,8 +20,8 @@ out_nccl_head(FILE *f, const struct result *r, bool lat)
 	fprintf(f, "# %10s  %12s  %8s  %6s  %6s           out-of-place                       "
 		   "in-place          \n", "", "", "", "", "");
 	fprintf(f, "# %10s  %12s  %8s  %6s  %6s  %7s  %6s  %6s  %6s  %7s  %6s  %6s  %6s\n", "size",
-		"count", "type", "redop", "root", "time", "algbw", "busbw", "#wrong", "time", "algbw",
-		"busbw", "#wrong");
+		"count", "type", "redop", "root", "time", "algbw", "busbw", "#wrong", "time",
+		"algbw", "busbw", "#wrong");
 	fprintf(f, "# %10s  %12s  %8s  %6s  %6s  %7s  %6s  %6s  %6s  %7s  %6s  %6s  %6s\n", "(B)",
 		"(elements)", "", "", "", "(us)", "(GB/s)", "(GB/s)", "", "(us)", "(GB/s)",
 		"(GB/s)", "");

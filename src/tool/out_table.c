@@ -39,10 +39,12 @@ print_nics(FILE *f, const struct result *r)
 void
 out_table_head(FILE *f, const struct result *r, bool lat)
 {
-	print_texts(f, (const char *const[]){ "# tcpx ", r->version, ", provider ", r->provider, ", ",
-					      r->machine.host, " to ", r->peer, ", ", r->started, NULL });
+	print_texts(f, (const char *const[]){ "# tcpx ", r->version, ", provider ", r->provider,
+					      ", ", r->machine.host, " to ", r->peer, ", ",
+					      r->started, NULL });
 	fprintf(f, "\n# %llu x ", (unsigned long long)r->machine.cpus);
-	print_texts(f, (const char *const[]){ r->machine.cpu_model, ", Linux ", r->machine.kernel, NULL });
+	print_texts(f, (const char *const[]){ r->machine.cpu_model, ", Linux ", r->machine.kernel,
+					      NULL });
 	fputc('\n', f);
 	print_nics(f, r);
 	if (r->note)
@@ -50,8 +52,9 @@ out_table_head(FILE *f, const struct result *r, bool lat)
 	fputs(r->note ? "\n#\n" : "#\n", f);
 	if (lat) {
 		fprintf(f, "# half a round trip (us)\n");
-		fprintf(f, "#%11s %9s %8s %8s %8s %8s %8s %7s %9s %6s  %s\n", "size", "iters", "min",
-			"p50", "p99", "p99.9", "max", "#wrong", "raw p50", "ratio", "(95 %)");
+		fprintf(f, "#%11s %9s %8s %8s %8s %8s %8s %7s %9s %6s  %s\n", "size", "iters",
+			"min", "p50", "p99", "p99.9", "max", "#wrong", "raw p50", "ratio",
+			"(95 %)");
 		return;
 	}
 	fprintf(f, "#%11s %7s %9s %7s %7s %7s %9s %9s %9s %8s %7s %6s  %s\n", "size", "descs",
@@ -83,7 +86,8 @@ cell_wrong(FILE *f, const struct row *row)
 {
 	if (row->checked)
 		fprintf(f, " %s%7llu%s", row->wrong ? tool_paint(f, TOOL_RED) : "",
-			(unsigned long long)row->wrong, row->wrong ? tool_paint(f, TOOL_PLAIN) : "");
+			(unsigned long long)row->wrong,
+			row->wrong ? tool_paint(f, TOOL_PLAIN) : "");
 	else
 		fprintf(f, " %7s", "N/A");
 }
@@ -159,7 +163,8 @@ print_shares(FILE *f, const struct row *row)
 		char amount[OUT_QUANTITY];
 		int pad = (int)(widest - strlen(nic->nic) - strlen(nic->peer_nic));
 
-		print_texts(f, (const char *const[]){ "#   ", nic->nic, " -> ", nic->peer_nic, NULL });
+		print_texts(f,
+			    (const char *const[]){ "#   ", nic->nic, " -> ", nic->peer_nic, NULL });
 		fprintf(f, "%*s %9s  %5.1f %%  ", pad, "", out_amount(nic->bytes, amount),
 			100 * nic->share);
 		print_bar(f, nic->share);
@@ -171,8 +176,12 @@ print_shares(FILE *f, const struct row *row)
 static void
 print_stages(FILE *f, const struct row_stage *s)
 {
-	const struct { const char *name; double us; } stages[] = {
-		{ "queue", s->queue }, { "wire", s->wire }, { "unpack", s->unpack }, { "ack", s->ack },
+	const struct { const char *name; double us;
+	} stages[] = {
+		{ "queue", s->queue },
+		{ "wire", s->wire },
+		{ "unpack", s->unpack },
+		{ "ack", s->ack },
 	};
 	double total = s->queue + s->wire + s->unpack + s->ack;
 
@@ -193,14 +202,16 @@ print_cost(FILE *f, const struct row *row)
 {
 	char digits[OUT_QUANTITY];
 
-	fputs("#   cost:", f);
+	fprintf(f, "#   cost: %llu context switches", (unsigned long long)row->ctxt_switches);
 	if (isfinite(row->cpu_s_per_GB))
-		fprintf(f, " %s CPU s/GB", out_digits(row->cpu_s_per_GB, digits));
+		fprintf(f, ", %s CPU s/GB", out_digits(row->cpu_s_per_GB, digits));
 	if (isfinite(row->baseline_cpu_s_per_GB))
 		fprintf(f, " (raw sockets %s)", out_digits(row->baseline_cpu_s_per_GB, digits));
-	fprintf(f, "%s %llu context switches; in flight %s a channel, at most %llu\n",
-		isfinite(row->cpu_s_per_GB) ? "," : "", (unsigned long long)row->ctxt_switches,
-		out_digits(row->in_flight.mean, digits), (unsigned long long)row->in_flight.max);
+	fputc('\n', f);
+	if (row->in_flight.max)
+		fprintf(f, "#   in flight: %s messages a channel, at most %llu\n",
+			out_digits(row->in_flight.mean, digits),
+			(unsigned long long)row->in_flight.max);
 }
 
 void
@@ -211,10 +222,12 @@ out_table_foot(FILE *f, const struct result *r, bool lat)
 
 	if (!row)
 		return;
-	fprintf(f, "#\n# %llu NICs, %llu channels of %llu slots, chunk %s, %s\n",
-		(unsigned long long)row->nics, (unsigned long long)row->channels,
+	fprintf(f, "#\n# %llu NIC%s, %llu channel%s of %llu slots, chunk %s, %s\n",
+		(unsigned long long)row->nics, row->nics == 1 ? "" : "s",
+		(unsigned long long)row->channels, row->channels == 1 ? "" : "s",
 		(unsigned long long)row->window, out_size(row->chunk_bytes, chunk), row->dist);
-	print_shares(f, row);
+	if (row_has_shares(row))
+		print_shares(f, row);
 	print_stages(f, &row->stage_us);
 	print_cost(f, row);
 	for (size_t i = 0; i < row->threads.n; i++) {
@@ -222,8 +235,8 @@ out_table_foot(FILE *f, const struct result *r, bool lat)
 
 		print_texts(f, (const char *const[]){ "#   thread ", t->name, ": asked ",
 						      t->requested[0] ? t->requested : "any",
-						      ", granted ", t->granted, ", ran on ", t->ran_on,
-						      NULL });
+						      ", granted ", t->granted, ", ran on ",
+						      t->ran_on, NULL });
 		fputc('\n', f);
 	}
 

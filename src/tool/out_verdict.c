@@ -32,10 +32,12 @@ row_is_latency(const struct row *row)
 }
 
 bool
-row_has_baseline(const struct row *row)
+row_has_shares(const struct row *row)
 {
-	return isfinite(row->ratio) || isfinite(row->baseline_GBps) ||
-	       isfinite(row->baseline_half_rtt_us.p50);
+	for (size_t i = 0; i < row->per_nic.n; i++)
+		if (row->per_nic.at[i].bytes)
+			return true;
+	return false;
 }
 
 bool
@@ -63,7 +65,8 @@ out_verdict_speed(const struct row *row, char *buf, size_t cap)
 	append(buf, cap, " over %llu NIC%s", (unsigned long long)row->nics,
 	       row->nics == 1 ? "" : "s");
 	if (row_is_latency(row) && row->ratio > 0)
-		append(buf, cap, ", %s times that of raw sockets", out_digits(1 / row->ratio, ratio));
+		append(buf, cap, ", %s times that of raw sockets",
+		       out_digits(1 / row->ratio, ratio));
 	else if (isfinite(row->ratio))
 		append(buf, cap, ", %.3g %% of what raw sockets carry", 100 * row->ratio);
 	append(buf, cap, ".");

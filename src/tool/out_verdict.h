@@ -19,7 +19,8 @@ void out_verdict_limit(const struct result *r, const struct row *row, char *buf,
 
 /* --lat: the row measured half round trips. */
 bool row_is_latency(const struct row *row);
-bool row_has_baseline(const struct row *row);
+/* Some NIC carried something that could be counted. */
+bool row_has_shares(const struct row *row);
 /* No row has a wrong byte. */
 bool result_is_right(const struct result *r);
 

@@ -22,7 +22,7 @@ struct perf_args {
 	enum job_op op;
 	bool bi;
 	uint64_t begin, end, factor, step;
-	uint64_t iters;            /* 0: as many as fill PERF_RUN_NS               */
+	uint64_t iters;            /* 0: as many as fill a run                     */
 	uint64_t warmup, depth, descs, duration_s, pairs;
 	bool check;
 	const char *peer_nics;     /* for --self's server; NULL: as --nics         */

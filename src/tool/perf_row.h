@@ -27,7 +27,7 @@ void perf_print_session(struct perf *p, FILE *f);
 TCPX_MUST_CHECK int perf_pairs(struct load *l, uint64_t iters, struct load_stats *stats,
 			       struct row *row);
 
-/* Target of one run when -n does not say: 0.1 s. */
+/* Length of a run of a pair when -n does not say: 0.1 s. */
 enum { PERF_RUN_NS = 100 * 1000 * 1000 };
 
 #endif

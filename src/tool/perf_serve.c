@@ -167,15 +167,17 @@ take_job(struct serve *s, struct guest *g, const json_t *msg)
 static int
 take_case(struct serve *s, struct guest *g, const json_t *msg)
 {
-	int rc = job_case_parse(msg, &g->job, &g->at);
+	struct job_case at;
+	int rc = job_case_parse(msg, &g->job, &at);
 
 	if (rc)
 		return rc;
-	if (layout_span(g->at.size, g->at.descs) > g->job.span_bytes)
+	if (layout_span(at.size, at.descs) > g->job.span_bytes)
 		return tcpx_fail(TCPX_SUB_TOOL, TCPX_ERANGE, "a case of %" PRIu64 " bytes in %" PRIu64
-				 " pieces needs more than the job's %" PRIu64 " bytes", g->at.size,
-				 g->at.descs, g->job.span_bytes);
+				 " pieces needs more than the job's %" PRIu64 " bytes", at.size,
+				 at.descs, g->job.span_bytes);
 	guest_end_case(s, g);
+	g->at = at;
 	rc = layouts_init(&g->lay, g->at.size, g->at.descs, g->at.seed);
 	return rc ? rc : job_send(g->peer, "case_ok", NULL);
 }

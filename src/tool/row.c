@@ -157,7 +157,8 @@ result_set_command(struct result *r, int argc, char *const *argv)
 
 	for (int i = 0; i < argc; i++) {
 		const char *word = argv[i], *equals = strchr(word, '=');
-		bool secret = envlist_is_secret(word, equals ? (size_t)(equals - word) : strlen(word));
+		bool secret =
+			envlist_is_secret(word, equals ? (size_t)(equals - word) : strlen(word));
 
 		if (i)
 			fputc(' ', f);

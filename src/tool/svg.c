@@ -96,8 +96,10 @@ print_escaped(FILE *f, const char *fmt, va_list ap)
 void
 svg_open(FILE *f, double width, double height, const char *label)
 {
-	fprintf(f, "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %.0f %.0f\" role=\"img\" "
-		   "aria-label=\"", width, height);
+	fprintf(f,
+		"<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %.0f %.0f\" role=\"img\" "
+		"aria-label=\"",
+		width, height);
 	out_escape(f, label);
 	fputs("\">\n", f);
 }
@@ -111,8 +113,8 @@ svg_close(FILE *f)
 void
 svg_line(FILE *f, const char *css, double x1, double y1, double x2, double y2)
 {
-	fprintf(f, "<line class=\"%s\" x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\"/>\n", css, x1,
-		y1, x2, y2);
+	fprintf(f, "<line class=\"%s\" x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\"/>\n", css,
+		x1, y1, x2, y2);
 }
 
 void
@@ -121,8 +123,8 @@ svg_rect(FILE *f, const char *css, double x, double y, double width, double heig
 {
 	va_list ap;
 
-	fprintf(f, "<rect class=\"%s\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\">", css, x,
-		y, fmax(width, 0), fmax(height, 0));
+	fprintf(f, "<rect class=\"%s\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\">", css,
+		x, y, fmax(width, 0), fmax(height, 0));
 	if (fmt) {
 		fputs("<title>", f);
 		va_start(ap, fmt);

@@ -119,7 +119,8 @@ svg_stages(FILE *f, const struct result *r)
 	if (!(any > 0))
 		return;
 
-	svg_open(f, WIDTH, 28 + BAR_STEP * 0.85 * (double)shown, "Where a chunk's time went, per size");
+	svg_open(f, WIDTH, 28 + BAR_STEP * 0.85 * (double)shown,
+		 "Where a chunk's time went, per size");
 	draw_stage_legend(f);
 	for (size_t i = 0; i < shown; i++) {
 		size_t k = shown > 1 ? i * (r->rows.n - 1) / (shown - 1) : 0;
@@ -134,9 +135,11 @@ svg_stages(FILE *f, const struct result *r)
 #define HIST_TOP 62.0
 #define HIST_BOTTOM 290.0
 
+#define BINS 88
+
 struct histogram {
 	struct svg_axis x, y;
-	double step; /* ratio of two neighbouring edges */
+	double bin[BINS]; /* counts, over equal parts of the x axis */
 };
 
 static void
@@ -154,21 +157,54 @@ draw_mark(FILE *f, const struct histogram *h, double us, const char *name, const
 		 out_time(us, text));
 }
 
+/*
+ * A recorder's buckets are as narrow as a clock tick or as wide as a bar: each is spread
+ * evenly over the bins that it covers. It begins where the one before ended, or, where
+ * empty ones were left out, as far down as the narrowest bucket reaches.
+ */
 static void
-draw_buckets(FILE *f, const struct histogram *h, const struct row *row)
+fill_bins(struct histogram *h, const struct row *row)
 {
-	double before = 0;
+	const struct svg_axis to_bin = { h->x.lo, h->x.hi, 0, BINS, true };
+	double step = 2, before = 0;
 
+	for (size_t i = 1; i < row->histogram.n; i++) {
+		double ratio = row->histogram.at[i].us / row->histogram.at[i - 1].us;
+
+		if (ratio > 1) /* not if one is 0 */
+			step = fmin(step, ratio);
+	}
 	for (size_t i = 0; i < row->histogram.n; i++) {
 		const struct row_bucket *b = &row->histogram.at[i];
-		double left = svg_at(&h->x, fmax(before, b->us / h->step));
-		double right = svg_at(&h->x, b->us), y = svg_at(&h->y, (double)b->count);
+		double left = clamp(svg_at(&to_bin, fmax(before, b->us / step)), 0, BINS - 1);
+		double right = clamp(svg_at(&to_bin, b->us), left + 1e-6, BINS);
 
 		before = b->us;
-		if (b->count)
-			svg_rect(f, "bar f0", left, fmin(y, HIST_BOTTOM - 1), fmax(right - left - 0.6, 1),
-				 fmax(HIST_BOTTOM - y, 1), "up to %.4g \u00b5s: %llu", b->us,
-				 (unsigned long long)b->count);
+		for (size_t k = (size_t)left; k < BINS && (double)k < right; k++) {
+			double part = fmin(right, (double)k + 1) - fmax(left, (double)k);
+
+			h->bin[k] += (double)b->count * part / (right - left);
+		}
+	}
+	for (size_t k = 0; k < BINS; k++)
+		h->y.hi = fmax(h->y.hi, h->bin[k]);
+}
+
+static void
+draw_bins(FILE *f, const struct histogram *h)
+{
+	double width = (h->x.to - h->x.from) / BINS;
+
+	for (size_t k = 0; k < BINS; k++) {
+		double y = fmin(svg_at(&h->y, h->bin[k]), HIST_BOTTOM - 1);
+		char from[OUT_QUANTITY], to[OUT_QUANTITY];
+
+		if (h->bin[k] < 0.5)
+			continue;
+		out_time(h->x.lo * pow(h->x.hi / h->x.lo, (double)k / BINS), from);
+		out_time(h->x.lo * pow(h->x.hi / h->x.lo, (double)(k + 1) / BINS), to);
+		svg_rect(f, "bar f0", h->x.from + width * (double)k, y, width - 1, HIST_BOTTOM - y,
+			 "%s to %s: %.0f", from, to, h->bin[k]);
 	}
 }
 
@@ -195,17 +231,11 @@ svg_histogram(FILE *f, const struct row *row)
 	struct histogram h = {
 		.x = { .lo = INFINITY, .from = 8, .to = WIDTH - 8, .log = true },
 		.y = { .from = HIST_BOTTOM, .to = HIST_TOP },
-		.step = 2,
 	};
-	double before = 0;
 
 	for (size_t i = 0; i < row->histogram.n; i++) {
 		const struct row_bucket *b = &row->histogram.at[i];
 
-		if (before > 0 && b->us > before)
-			h.step = fmin(h.step, b->us / before);
-		before = b->us;
-		h.y.hi = fmax(h.y.hi, (double)b->count);
 		if (b->count && b->us > 0) {
 			h.x.lo = fmin(h.x.lo, b->us);
 			h.x.hi = fmax(h.x.hi, b->us);
@@ -215,11 +245,12 @@ svg_histogram(FILE *f, const struct row *row)
 		return;
 	if (row->baseline_half_rtt_us.p50 > 0) /* its mark is to be seen, too */
 		h.x.lo = fmin(h.x.lo, row->baseline_half_rtt_us.p50);
-	h.x.lo /= 1.2;
+	h.x.lo /= 1.1;
 	h.x.hi *= 1.1;
+	fill_bins(&h, row);
 
 	svg_open(f, WIDTH, HIST_BOTTOM + 50, "Histogram of half round trips");
-	draw_buckets(f, &h, row);
+	draw_bins(f, &h);
 	draw_time_axis(f, &h);
 	draw_mark(f, &h, row->baseline_half_rtt_us.p50, "raw sockets p50", "mark base", 14);
 	draw_mark(f, &h, row->half_rtt_us.p50, "p50", "mark", 34);

@@ -92,7 +92,8 @@ draw_axes(FILE *f, struct plot *p)
 		double x = svg_at(&p->x, ticks.at[i]);
 
 		svg_line(f, "axis", x, BOTTOM, x, BOTTOM + 5);
-		svg_text(f, "tick middle", x, BOTTOM + 21, "%s", out_size((uint64_t)ticks.at[i], text));
+		svg_text(f, "tick middle", x, BOTTOM + 21, "%s",
+			 out_size((uint64_t)ticks.at[i], text));
 	}
 	svg_text(f, "unit end", RIGHT, HEIGHT - 4, "size of one transfer");
 }

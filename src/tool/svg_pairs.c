@@ -62,8 +62,9 @@ svg_pairs(FILE *f, const struct row *row)
 	draw_axis(f, &x, bottom);
 	if (isfinite(row->ratio_ci.lo) && isfinite(row->ratio_ci.hi))
 		svg_rect(f, "ci", svg_at(&x, row->ratio_ci.lo), TOP - 6,
-			 svg_at(&x, row->ratio_ci.hi) - svg_at(&x, row->ratio_ci.lo), bottom - TOP + 6,
-			 "median %.3f, %.3f to %.3f", row->ratio, row->ratio_ci.lo, row->ratio_ci.hi);
+			 svg_at(&x, row->ratio_ci.hi) - svg_at(&x, row->ratio_ci.lo),
+			 bottom - TOP + 6, "median %.3f, %.3f to %.3f", row->ratio,
+			 row->ratio_ci.lo, row->ratio_ci.hi);
 	svg_line(f, "line s0", svg_at(&x, row->ratio), TOP - 6, svg_at(&x, row->ratio), bottom);
 	svg_text(f, "tick", 0, TOP + 8, "first pair");
 	svg_text(f, "tick", 0, TOP + PAIR_STEP * (double)(n - 1) + 8, n > 1 ? "last pair" : "");

@@ -18,6 +18,7 @@ make_machine(void **state)
 	fixture_write(&machine, "a/other", "other");
 	fixture_link(&machine, "relative", "a/b/file");
 	fixture_link(&machine, "absolute", "/a/b/file");
+	fixture_link(&machine, "a/b/deep", "/a/other");
 	fixture_link(&machine, "a/up", "../a/b/../b/file");
 	fixture_link(&machine, "a/out", "../../../../../../a/other");
 	fixture_link(&machine, "a/passwd", "/../../../../../../../etc/passwd");
@@ -55,6 +56,7 @@ paths_resolve_inside_the_root(void **state)
 		{ "../../a/other", 0, "/a/other" },
 		{ "relative", 0, "/a/b/file" },
 		{ "absolute", 0, "/a/b/file" },
+		{ "a/b/deep", 0, "/a/other" },
 		{ "a/up", 0, "/a/b/file" },
 		{ "a/out", 0, "/a/other" },
 		{ "dir/file", 0, "/a/b/file" },

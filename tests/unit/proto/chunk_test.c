@@ -12,20 +12,25 @@ static const struct {
 	uint64_t total;
 	uint32_t channels, max, forced;
 	uint32_t size;
+	uint64_t slowest_Bps;
 } size_cases[] = {
-	{ "small: the least", 1, 8, 1 * MIB, 0, 64 * KIB },
-	{ "empty: the least", 0, 8, 1 * MIB, 0, 64 * KIB },
-	{ "large: the most", 4 * GIB, 8, 1 * MIB, 0, 1 * MIB },
-	{ "between: two chunks a channel", 8 * MIB, 8, 1 * MIB, 0, 512 * KIB },
-	{ "rounded up to a page", 8 * MIB + 16, 8, 1 * MIB, 0, 516 * KIB },
-	{ "never above an odd most", 4 * GIB, 8, 100001, 0, 100001 },
-	{ "rounding stops at the most", 8 * MIB, 40, 104860, 0, 104860 },
-	{ "the most is below the least", 4 * GIB, 8, 16 * KIB, 0, 16 * KIB },
-	{ "no channel counts as one", 256 * KIB, 0, 1 * MIB, 0, 128 * KIB },
-	{ "forced", 4 * GIB, 8, 1 * MIB, 200000, 200000 },
-	{ "forced too small", 4 * GIB, 8, 1 * MIB, 1, 4 * KIB },
-	{ "forced too large", 4 * GIB, 8, 1 * MIB, 2 * MIB, 1 * MIB },
-	{ "more channels than 32 bits allow twice", UINT64_MAX, UINT32_MAX, 1 * MIB, 0, 1 * MIB },
+	{ "small: the least", 1, 8, 1 * MIB, 0, 64 * KIB, 0 },
+	{ "empty: the least", 0, 8, 1 * MIB, 0, 64 * KIB, 0 },
+	{ "large: the most", 4 * GIB, 8, 1 * MIB, 0, 1 * MIB, 0 },
+	{ "between: two chunks a channel", 8 * MIB, 8, 1 * MIB, 0, 512 * KIB, 0 },
+	{ "rounded up to a page", 8 * MIB + 16, 8, 1 * MIB, 0, 516 * KIB, 0 },
+	{ "never above an odd most", 4 * GIB, 8, 100001, 0, 100001, 0 },
+	{ "rounding stops at the most", 8 * MIB, 40, 104860, 0, 104860, 0 },
+	{ "the most is below the least", 4 * GIB, 8, 16 * KIB, 0, 16 * KIB, 0 },
+	{ "no channel counts as one", 256 * KIB, 0, 1 * MIB, 0, 128 * KIB, 0 },
+	{ "forced", 4 * GIB, 8, 1 * MIB, 200000, 200000, 0 },
+	{ "forced too small", 4 * GIB, 8, 1 * MIB, 1, 4 * KIB, 0 },
+	{ "forced too large", 4 * GIB, 8, 1 * MIB, 2 * MIB, 1 * MIB, 0 },
+	{ "30 ms of the slowest", 4 * GIB, 8, 1 * MIB, 0, 220 * KIB, 7500000 },
+	{ "a fast slowest changes nothing", 4 * GIB, 8, 1 * MIB, 0, 1 * MIB, 1 * GIB },
+	{ "the slowest of all: the least", 4 * GIB, 8, 1 * MIB, 0, 64 * KIB, 1 },
+	{ "forced, however slow", 4 * GIB, 8, 1 * MIB, 200000, 200000, 1 },
+	{ "more channels than 32 bits allow twice", UINT64_MAX, UINT32_MAX, 1 * MIB, 0, 1 * MIB, 0 },
 };
 
 static void
@@ -34,7 +39,8 @@ size_follows_the_table(void **state)
 	for (size_t i = 0; i < ARRAY_LEN(size_cases); i++)
 		check(size_cases[i].name, "size",
 		      tcpx_chunk_size(size_cases[i].total, size_cases[i].channels,
-				      size_cases[i].max, size_cases[i].forced),
+				      size_cases[i].max, size_cases[i].forced,
+				      size_cases[i].slowest_Bps),
 		      size_cases[i].size);
 }
 

@@ -78,8 +78,12 @@ static const struct {
 	struct tcpx_pull_session s;
 	bool allowed;
 } pull_cases[] = {
-	{ "none outstanding", { 0, 0, 16, 1000 }, { 0, 0, 4000 }, true },
-	{ "none outstanding, however slow", { 0, 0, 16, 1 }, { 0, 0, 1 << 30 }, true },
+	{ "nothing outstanding anywhere", { 0, 0, 16, 1000 }, { 0, 0, 4000 }, true },
+	{ "nothing outstanding, however slow", { 0, 0, 16, 1 }, { 0, 0, 1 << 30 }, true },
+	{ "idle and slow, long queue", { 0, 0, 16, 8 * MIB }, { 100 * MIB, 16 * MIB, 400 * MIB },
+	  true },
+	{ "idle and slow, the others end sooner", { 0, 0, 16, 8 * MIB },
+	  { 4 * MIB, 16 * MIB, 400 * MIB }, false },
 	{ "unknown rate: first", { 0, 0, 16, 0 }, { 100 * MIB, 0, 0 }, true },
 	{ "unknown rate: second", { MIB, 1, 16, 0 }, { 100 * MIB, MIB, 0 }, true },
 	{ "unknown rate: no third", { 2 * MIB, 2, 16, 0 }, { 100 * MIB, 2 * MIB, 0 }, false },

@@ -172,6 +172,19 @@ a_new_message_replaces_half_of_an_old_one(void **state)
 	job_inbox_fini(&in);
 }
 
+static void
+a_part_out_of_turn_is_refused(void **state)
+{
+	struct job_inbox in = { 0 };
+	json_t *msg;
+
+	(void)state;
+	assert_int_equal(job_inbox_feed(&in, "J1.0.3 {", 8, &msg), -EAGAIN);
+	assert_int_equal(job_inbox_feed(&in, "J1.2.3 }", 8, &msg), TCPX_EBLOB);
+	assert_int_equal(job_inbox_feed(&in, "J1.1.3 }", 8, &msg), TCPX_EBLOB);
+	job_inbox_fini(&in);
+}
+
 int
 main(void)
 {
@@ -182,6 +195,7 @@ main(void)
 		cmocka_unit_test(long_messages_are_cut_and_joined),
 		cmocka_unit_test(what_is_no_part_is_refused),
 		cmocka_unit_test(a_new_message_replaces_half_of_an_old_one),
+		cmocka_unit_test(a_part_out_of_turn_is_refused),
 	};
 
 	tcpx_log_sink(quiet, NULL);

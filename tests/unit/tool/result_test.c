@@ -93,8 +93,8 @@ the_schema_in_docs_accepts_every_field(void **state)
 
 	SET(r.rows.at[0].op, "steal");
 	assert_int_equal(result_save(&r, path), 0);
-	snprintf(command, sizeof(command), "python3 '%s/scripts/check-result.py' %s 2>/dev/null", root,
-		 path);
+	snprintf(command, sizeof(command), "python3 '%s/scripts/check-result.py' %s 2>/dev/null",
+		 root, path);
 	assert_int_not_equal(system(command), 0);
 	unlink(path);
 	result_fini(&r);
@@ -119,7 +119,8 @@ a_wrong_field_is_named(void **state)
 		  "started: is" },
 		{ "\"numa\": -1", "\"numa\": -2", "nics[1].numa: is -2" },
 		{ "\"env\": [", "\"env\": 7, \"was\": [", "env: is a whole number" },
-		{ "\"role\": \"client\",", "\"role\": \"client\", \"role\": \"self\",", "not JSON" },
+		{ "\"role\": \"client\",", "\"role\": \"client\", \"role\": \"self\",",
+		  "not JSON" },
 		{ "{\n", "[\n", "not JSON" },
 	};
 	struct result r, out;
@@ -222,9 +223,15 @@ static void
 only_known_variables_are_listed(void **state)
 {
 	static char *const environment[] = {
-		(char *)"PATH=/bin", (char *)"TCPX_PORT=1", (char *)"AWS_KEY=x", (char *)"NCCL_DEBUG=a=b",
-		(char *)"MY_TCPX_PORT=2", (char *)"UCCL_TCPX_AuthToken=x", (char *)"TCPX_BROKEN",
-		(char *)"NCCL_PASSWORD_FILE=x", NULL,
+		(char *)"PATH=/bin",
+		(char *)"TCPX_PORT=1",
+		(char *)"AWS_KEY=x",
+		(char *)"NCCL_DEBUG=a=b",
+		(char *)"MY_TCPX_PORT=2",
+		(char *)"UCCL_TCPX_AuthToken=x",
+		(char *)"TCPX_BROKEN",
+		(char *)"NCCL_PASSWORD_FILE=x",
+		NULL,
 	};
 	char text[256] = "";
 

@@ -162,8 +162,9 @@ the_check_itself_sees_what_is_not_well_formed(void **state)
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++)
-		assert_int_equal(is_well_formed(cases[i].text, cases[i].text + strlen(cases[i].text)),
-				 cases[i].good);
+		assert_int_equal(
+			is_well_formed(cases[i].text, cases[i].text + strlen(cases[i].text)),
+			cases[i].good);
 }
 
 /* The report about @n records as text, to be freed. */
@@ -224,7 +225,8 @@ a_report_has_its_pictures_and_its_data(void **state)
 	from = strstr(html, "id=\"result-0\">");
 	assert_non_null(from);
 	from += strlen("id=\"result-0\">");
-	assert_int_equal(result_parse(from, (size_t)(strstr(from, "</script>") - from), "html", &back), 0);
+	assert_int_equal(
+		result_parse(from, (size_t)(strstr(from, "</script>") - from), "html", &back), 0);
 	json = result_text(&back);
 	free(html);
 	html = result_text(&r);

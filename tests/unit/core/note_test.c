@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Notes: with data and on their own, both ways, in order, once; and the event fd. */
+#include "rig.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MIB (1u << 20)
+#define NOTE_MAX_BYTES 8192
+
+static int
+move_with(struct rig *r, enum tcpx_op op, size_t len, const void *note, size_t note_len)
+{
+	struct tcpx_desc l = { r->near.id, 0, len }, f = { r->far.far, 0, len };
+	tcpx_xfer *x;
+	int rc;
+
+	rc = op == TCPX_OP_WRITE ? tcpx_write(r->to_b, &l, 1, &f, 1, note, note_len, &x) :
+				   tcpx_read(r->to_b, &l, 1, &f, 1, note, note_len, &x);
+	return rc ? rc : finish(x);
+}
+
+static void
+the_note_of_a_write_comes_after_its_data(void **state)
+{
+	static const size_t lens[] = { 0, 10, 8192, 8193, 9 * MIB + 7 };
+	struct rig *r = *state;
+
+	rig_memory(r, 10 * MIB, 10 * MIB);
+	for (uint32_t i = 0; i < 5; i++) {
+		struct tcpx_desc l = { r->near.id, 0, lens[i] }, f = { r->far.far, 0, lens[i] };
+		tcpx_xfer *x;
+
+		fill(r->near.at, lens[i], 20 + i);
+		assert_ok(tcpx_write(r->to_b, &l, 1, &f, 1, "here", 4, &x));
+		assert_note(r->b, "anna", "here");
+		assert_filled(r->far.at, lens[i], 20 + i);
+		assert_ok(finish(x));
+	}
+	assert_no_note(r->b);
+	assert_no_note(r->a);
+}
+
+static void
+the_note_of_a_read_tells_the_peer_that_it_was_read(void **state)
+{
+	static const size_t lens[] = { 0, 10, 8193, 9 * MIB + 7 };
+	struct rig *r = *state;
+
+	rig_memory(r, 10 * MIB, 10 * MIB);
+	for (int i = 0; i < 4; i++) {
+		assert_ok(move_with(r, TCPX_OP_READ, lens[i], "read", 4));
+		assert_note(r->b, "anna", "read");
+		assert_filled(r->near.at, lens[i], 2);
+	}
+	assert_no_note(r->b);
+}
+
+static void
+notes_may_be_empty_and_no_longer_than_8_kib(void **state)
+{
+	struct rig *r = *state;
+	char *big = malloc(NOTE_MAX_BYTES + 2);
+	tcpx_note *n;
+	size_t len;
+
+	rig_memory(r, 20000, 20000);
+	memset(big, 'x', NOTE_MAX_BYTES + 1);
+	big[NOTE_MAX_BYTES + 1] = 0;
+	assert_ok(tcpx_notify(r->to_b, NULL, 0));
+	assert_note(r->b, "anna", "");
+	assert_ok(move_with(r, TCPX_OP_WRITE, 20000, "", 0));
+	assert_note(r->b, "anna", "");
+	assert_ok(move_with(r, TCPX_OP_WRITE, 20000, NULL, 0));
+	assert_code(tcpx_notify(r->to_b, big, NOTE_MAX_BYTES + 1), -EINVAL);
+	assert_code(tcpx_notify(r->to_b, NULL, 1), -EINVAL);
+	assert_code(move_with(r, TCPX_OP_WRITE, 10, big, NOTE_MAX_BYTES + 1), -EINVAL);
+	assert_code(move_with(r, TCPX_OP_READ, 10, big, NOTE_MAX_BYTES + 1), -EINVAL);
+	assert_no_note(r->b);
+	big[NOTE_MAX_BYTES] = 0;
+	assert_ok(tcpx_notify(r->to_b, big, NOTE_MAX_BYTES));
+	assert_note(r->b, "anna", big);
+	assert_ok(move_with(r, TCPX_OP_WRITE, 8192, big, NOTE_MAX_BYTES));
+	assert_ok(tcpx_note_wait(r->b, WAIT_MS, &n));
+	assert_memory_equal(tcpx_note_data(n, &len), big, NOTE_MAX_BYTES);
+	tcpx_note_free(n);
+	assert_filled(r->far.at, 8192, 1);
+	free(big);
+}
+
+static void
+both_sides_may_notify_over_one_session(void **state)
+{
+	struct rig *r = *state;
+	tcpx_peer *back;
+
+	assert_ok(tcpx_notify(r->to_b, "ping", 4));
+	assert_note(r->b, "anna", "ping");
+	assert_code(tcpx_peer_find(r->b, "nobody", &back), -ENOENT);
+	assert_ok(tcpx_peer_find(r->b, "anna", &back));
+	assert_ok(tcpx_notify(back, "pong", 4));
+	assert_note(r->a, "bert", "pong");
+	assert_int_equal(counters_of(r->b).sessions, 1);
+	tcpx_peer_drop(back);
+}
+
+static void
+notes_keep_their_order(void **state)
+{
+	struct rig *r = *state;
+	char text[16];
+
+	for (int i = 0; i < 2000; i++) {
+		snprintf(text, sizeof(text), "%d", i);
+		assert_ok(tcpx_notify(r->to_b, text, strlen(text)));
+	}
+	for (int i = 0; i < 2000; i++) {
+		snprintf(text, sizeof(text), "%d", i);
+		assert_note(r->b, "anna", text);
+	}
+}
+
+static void
+a_note_before_the_session_is_open_is_not_lost(void **state)
+{
+	struct rig *r = *state;
+	tcpx_engine *c = rig_open("cleo", NULL);
+	tcpx_peer *p = rig_connect(c, r->b);
+
+	assert_ok(tcpx_notify(p, "early", 5));
+	assert_note(r->b, "cleo", "early");
+	assert_ok(tcpx_peer_wait(p, WAIT_MS));
+	assert_ok(tcpx_notify(p, "late", 4));
+	assert_note(r->b, "cleo", "late");
+	tcpx_peer_drop(p);
+	tcpx_close(c);
+}
+
+static void
+waiting_for_a_note_ends_in_time(void **state)
+{
+	struct rig *r = *state;
+	tcpx_note *n = NULL;
+
+	assert_code(tcpx_note_wait(r->a, 0, &n), -EAGAIN);
+	assert_code(tcpx_note_wait(r->a, 20, &n), -EAGAIN);
+	assert_null(n);
+}
+
+static void
+notes_above_the_limit_are_dropped_and_counted(void **state)
+{
+	static const char *const few[] = { "TCPX_NOTE_LIMIT=3", NULL };
+	struct rig r;
+
+	rig_begin(&r, NULL, few);
+	rig_memory(&r, 10, 10);
+	for (int i = 0; i < 5; i++)
+		assert_ok(tcpx_notify(r.to_b, "n", 1));
+	assert_ok(rig_move(&r, TCPX_OP_WRITE, 0, 0, 10)); /* is behind them */
+	for (int i = 0; i < 3; i++)
+		assert_note(r.b, "anna", "n");
+	assert_no_note(r.b);
+	assert_int_equal(counters_of(r.b).notes_dropped, 2);
+	rig_end(&r);
+}
+
+/* ---- the event fd ---- */
+
+static bool
+readable(int fd, int timeout_ms)
+{
+	struct pollfd p = { fd, POLLIN, 0 };
+
+	return poll(&p, 1, timeout_ms) == 1;
+}
+
+static void
+the_event_fd_is_readable_while_something_is_unseen(void **state)
+{
+	struct rig *r = *state;
+	struct tcpx_desc l, f;
+	tcpx_xfer *x, *y;
+	int fd;
+
+	rig_memory(r, MIB, MIB);
+	l = (struct tcpx_desc){ r->near.id, 0, MIB };
+	f = (struct tcpx_desc){ r->far.far, 0, MIB };
+	assert_ok(tcpx_write(r->to_b, &l, 1, &f, 1, NULL, 0, &x));
+	assert_ok(tcpx_write(r->to_b, &l, 1, &f, 1, "n", 1, &y));
+	assert_note(r->b, "anna", "n");
+	fd = tcpx_event_fd(r->a);
+	assert_in_range(fd, 0, 1 << 20);
+	assert_int_equal(tcpx_event_fd(r->a), fd);
+	assert_true(readable(fd, WAIT_MS));
+	assert_true(readable(fd, 0));
+	assert_ok(tcpx_wait(x, WAIT_MS));
+	assert_ok(tcpx_test(x));
+	assert_true(readable(fd, WAIT_MS)); /* y has not been looked at */
+	tcpx_free(y);
+	assert_false(readable(fd, 0));
+	tcpx_free(x);
+	assert_false(readable(fd, 0));
+}
+
+static void
+a_note_makes_the_event_fd_readable_until_taken(void **state)
+{
+	struct rig *r = *state;
+	int fd = tcpx_event_fd(r->b);
+
+	assert_false(readable(fd, 0));
+	assert_ok(tcpx_notify(r->to_b, "1", 1));
+	assert_ok(tcpx_notify(r->to_b, "2", 1));
+	assert_true(readable(fd, WAIT_MS));
+	assert_note(r->b, "anna", "1");
+	assert_true(readable(fd, WAIT_MS));
+	assert_note(r->b, "anna", "2");
+	assert_false(readable(fd, 0));
+}
+
+static void
+an_end_nobody_looked_at_is_forgotten_by_the_next_post(void **state)
+{
+	struct rig *r = *state;
+	struct tcpx_desc l, f;
+	tcpx_list *ll, *fl;
+	tcpx_xfer *x;
+	int fd = tcpx_event_fd(r->a);
+
+	rig_memory(r, MIB, MIB);
+	l = (struct tcpx_desc){ r->near.id, 0, MIB };
+	f = (struct tcpx_desc){ r->far.far, 0, MIB };
+	assert_ok(tcpx_list_prepare(r->a, &l, 1, &ll));
+	assert_ok(tcpx_list_prepare(r->a, &f, 1, &fl));
+	assert_ok(tcpx_xfer_prepare(r->to_b, TCPX_OP_WRITE, ll, fl, &x));
+	for (int i = 0; i < 5; i++) {
+		assert_ok(tcpx_xfer_post(x, NULL, 0));
+		assert_true(readable(fd, WAIT_MS)); /* ended; not tested */
+	}
+	assert_ok(tcpx_test(x));
+	assert_false(readable(fd, 0));
+	tcpx_free(x);
+	tcpx_list_free(ll);
+	tcpx_list_free(fl);
+}
+
+int
+main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, rig_setup, rig_teardown)
+	const struct CMUnitTest tests[] = {
+		TEST(the_note_of_a_write_comes_after_its_data),
+		TEST(the_note_of_a_read_tells_the_peer_that_it_was_read),
+		TEST(notes_may_be_empty_and_no_longer_than_8_kib),
+		TEST(both_sides_may_notify_over_one_session),
+		TEST(notes_keep_their_order),
+		TEST(a_note_before_the_session_is_open_is_not_lost),
+		TEST(waiting_for_a_note_ends_in_time),
+		cmocka_unit_test(notes_above_the_limit_are_dropped_and_counted),
+		TEST(the_event_fd_is_readable_while_something_is_unseen),
+		TEST(a_note_makes_the_event_fd_readable_until_taken),
+		TEST(an_end_nobody_looked_at_is_forgotten_by_the_next_post),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

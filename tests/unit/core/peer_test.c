@@ -1,0 +1,372 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Peers that come late, go, come back under the same name, or never were there. */
+#include "rig.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+
+#define MIB (1u << 20)
+
+static struct tcpx_peer_info
+info_of(tcpx_peer *p)
+{
+	struct tcpx_peer_info info = { .struct_size = sizeof(info) };
+
+	assert_ok(tcpx_peer_query(p, &info));
+	return info;
+}
+
+/* A port of 127.0.1.1 that nobody listens on for now. */
+static uint16_t
+free_port(void)
+{
+	struct sockaddr_in at = { .sin_family = AF_INET, .sin_addr = { htonl(0x7f000101) } };
+	socklen_t len = sizeof(at);
+	int fd = socket(AF_INET, SOCK_STREAM, 0);
+
+	assert_int_equal(bind(fd, (struct sockaddr *)&at, len), 0);
+	assert_int_equal(getsockname(fd, (struct sockaddr *)&at, &len), 0);
+	close(fd);
+	return ntohs(at.sin_port);
+}
+
+static void
+a_connected_peer_tells_its_name_and_shape(void **state)
+{
+	struct rig *r = *state;
+	tcpx_peer *p = rig_connect(r->b, r->a);
+	struct tcpx_peer_info info;
+
+	assert_ok(tcpx_peer_wait(p, WAIT_MS));
+	info = info_of(p);
+	assert_string_equal(info.name, "anna");
+	assert_string_equal(info.provider, "sock");
+	assert_ok(info.status);
+	assert_int_equal(info.channels_tx, 2);
+	assert_int_equal(info.channels_rx, 2);
+	assert_int_equal(info.channels_wanted, 2);
+	assert_true(info.setup_ns > 0);
+	assert_int_not_equal(info.incarnation, info_of(r->to_b).incarnation);
+	tcpx_peer_drop(p);
+}
+
+static void
+the_smaller_channel_count_is_taken(void **state)
+{
+	static const char *const three[] = { "TCPX_CHANNELS=3", "TCPX_WINDOW=4", NULL };
+	static const char *const five[] = { "TCPX_CHANNELS=5", "TCPX_CHUNK=128K", NULL };
+
+	for (int turn = 0; turn < 2; turn++) {
+		struct tcpx_peer_info info;
+		struct rig r;
+
+		rig_begin(&r, turn ? three : five, turn ? five : three);
+		info = info_of(r.to_b);
+		assert_int_equal(info.channels_wanted, 3);
+		assert_int_equal(info.channels_tx, 3);
+		assert_int_equal(info.channels_rx, 3);
+		assert_int_equal(info.window_slots, 4);
+		assert_int_equal(info.chunk_bytes, 128 << 10);
+		rig_memory(&r, 5 * MIB, 5 * MIB);
+		assert_ok(rig_move(&r, TCPX_OP_WRITE, 0, 0, 5 * MIB));
+		assert_filled(r.far.at, 5 * MIB, 1);
+		rig_end(&r);
+	}
+}
+
+static void
+a_closed_peer_is_gone_promptly_and_for_ever(void **state)
+{
+	struct rig *r = *state;
+	struct tcpx_desc l, f;
+	uint64_t start, first = info_of(r->to_b).incarnation;
+	tcpx_peer *anew;
+	tcpx_xfer *x, *small;
+
+	rig_memory(r, 32 * MIB, 32 * MIB);
+	l = (struct tcpx_desc){ r->near.id, 0, 32 * MIB };
+	f = (struct tcpx_desc){ r->far.far, 0, 32 * MIB };
+	assert_ok(tcpx_write(r->to_b, &l, 1, &f, 1, NULL, 0, &x));
+	assert_ok(tcpx_send(r->to_b, &l, 1, 1, &small)); /* nobody receives */
+	start = tcpx_clock_now(&tcpx_clock_system);
+	tcpx_close(r->b);
+	assert_code(finish(small), TCPX_EPEERGONE);
+	assert_true(tcpx_clock_now(&tcpx_clock_system) - start < TCPX_SEC);
+	assert_true(tcpx_test(x) == 0 || tcpx_test(x) == TCPX_EPEERGONE);
+	tcpx_free(x);
+	assert_code(tcpx_peer_wait(r->to_b, WAIT_MS), TCPX_EPEERGONE);
+
+	r->b = rig_open("bert", NULL); /* the same name again */
+	anew = rig_add(r->a, r->b);
+	assert_ok(tcpx_peer_wait(anew, WAIT_MS));
+	assert_int_not_equal(info_of(anew).incarnation, first);
+	for (int i = 0; i < 3; i++) {
+		assert_code(tcpx_write(r->to_b, &l, 1, &f, 1, NULL, 0, &x), TCPX_EPEERGONE);
+		assert_code(tcpx_notify(r->to_b, "n", 1), TCPX_EPEERGONE);
+		assert_code(tcpx_peer_wait(r->to_b, 0), TCPX_EPEERGONE);
+	}
+	assert_ok(tcpx_notify(anew, "hello", 5));
+	assert_note(r->b, "anna", "hello");
+	tcpx_peer_drop(r->to_b);
+	r->to_b = anew;
+}
+
+/* Two ports that are the same: the blob names the old incarnation, another answers. */
+static void
+another_incarnation_on_the_same_port_is_not_mistaken(void **state)
+{
+	struct rig *r = *state;
+	char port[32];
+	const char *const same[] = { port, NULL };
+	uint8_t blob[4096];
+	size_t len = sizeof(blob);
+	tcpx_engine *c;
+	tcpx_peer *p;
+
+	assert_ok(tcpx_metadata(r->b, blob, &len));
+	snprintf(port, sizeof(port), "TCPX_PORT=%u", tcpx_port(r->b));
+	tcpx_close(r->b);
+	r->b = rig_open("bert", same);
+	c = rig_open("cleo", NULL);
+	assert_ok(tcpx_peer_add(c, blob, len, &p));
+	assert_code(tcpx_peer_wait(p, WAIT_MS), TCPX_EPEERGONE);
+	tcpx_peer_drop(p);
+	tcpx_close(c);
+}
+
+static void
+a_peer_may_be_added_before_it_is_up(void **state)
+{
+	char port[32], at[32];
+	const char *const known[] = { port, NULL };
+	uint16_t number = free_port();
+	struct rig *r = *state;
+	tcpx_engine *late;
+	struct tcpx_desc l;
+	tcpx_peer *p;
+	tcpx_xfer *x;
+
+	rig_memory(r, 100, 100);
+	snprintf(port, sizeof(port), "TCPX_PORT=%u", number);
+	snprintf(at, sizeof(at), "127.0.1.1:%u", number);
+	assert_ok(tcpx_peer_connect(r->a, at, &p));
+	l = (struct tcpx_desc){ r->near.id, 0, 100 };
+	assert_ok(tcpx_send(p, &l, 1, 9, &x)); /* in progress meanwhile */
+	assert_code(tcpx_peer_wait(p, 50), -EAGAIN);
+	assert_code(tcpx_test(x), -EAGAIN);
+	late = rig_open("late", known);
+	assert_ok(tcpx_peer_wait(p, WAIT_MS));
+	assert_string_equal(info_of(p).name, "late");
+	assert_ok(tcpx_notify(p, "up", 2));
+	assert_note(late, "anna", "up");
+	tcpx_free(x);
+	tcpx_peer_drop(p);
+	tcpx_close(late);
+}
+
+static void
+nobody_there_ends_in_time(void **state)
+{
+	static const char *const soon[] = { "TCPX_CONNECT_MS=150", NULL };
+	tcpx_engine *e = rig_open("alone", soon);
+	uint64_t start = tcpx_clock_now(&tcpx_clock_system), took;
+	struct mem m;
+	struct tcpx_desc l;
+	tcpx_peer *p;
+	tcpx_xfer *x;
+	char at[32];
+
+	mem_open(&m, e, 100, TCPX_MEM_LOCAL);
+	l = (struct tcpx_desc){ m.id, 0, 100 };
+	snprintf(at, sizeof(at), "127.0.1.1:%u", free_port());
+	assert_ok(tcpx_peer_connect(e, at, &p));
+	assert_ok(tcpx_send(p, &l, 1, 9, &x));
+	assert_code(tcpx_peer_wait(p, WAIT_MS), TCPX_ETIMEDOUT);
+	took = tcpx_clock_now(&tcpx_clock_system) - start;
+	assert_in_range(took, 150 * TCPX_MS, 2 * TCPX_SEC);
+	assert_code(finish(x), TCPX_ETIMEDOUT);
+	assert_code(tcpx_send(p, &l, 1, 9, &x), TCPX_ETIMEDOUT);
+	tcpx_peer_drop(p);
+	tcpx_close(e);
+	mem_close(&m);
+}
+
+static void
+bad_addresses_and_blobs_are_refused(void **state)
+{
+	static const char *const bad[] = { "", ":", "127.0.0.1", "127.0.0.1:", "127.0.0.1:70000",
+					   "127.0.0.1:x", "[::1:5" };
+	struct rig *r = *state;
+	uint8_t blob[4096];
+	size_t len = 0, need;
+	tcpx_peer *p;
+
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		if (tcpx_peer_connect(r->a, bad[i], &p) == 0)
+			fail_msg("\"%s\" is taken for an address", bad[i]);
+	assert_code(tcpx_peer_connect(r->a, NULL, &p), -EINVAL);
+	assert_code(tcpx_metadata(r->b, NULL, &len), -ENOBUFS);
+	need = len;
+	len = sizeof(blob);
+	assert_ok(tcpx_metadata(r->b, blob, &len));
+	assert_int_equal(len, need);
+	assert_code(tcpx_peer_add(r->a, NULL, 0, &p), TCPX_EBLOB);
+	for (size_t i = 0; i < need; i++) {
+		assert_code(tcpx_peer_add(r->a, blob, i, &p), TCPX_EBLOB);
+		blob[i] ^= 0x10;
+		assert_code(tcpx_peer_add(r->a, blob, need, &p), TCPX_EBLOB);
+		blob[i] ^= 0x10;
+	}
+}
+
+static void
+drop_and_add_keep_the_session(void **state)
+{
+	struct rig *r = *state;
+	struct tcpx_channel_info before[4], after[4];
+	size_t n = 4, m = 4;
+
+	assert_ok(tcpx_query_channels(r->a, before, &n));
+	for (int i = 0; i < 20; i++) {
+		tcpx_peer_drop(r->to_b);
+		r->to_b = rig_add(r->a, r->b);
+		assert_ok(tcpx_peer_wait(r->to_b, 0));
+	}
+	assert_ok(tcpx_query_channels(r->a, after, &m));
+	assert_int_equal(n, 4);
+	assert_int_equal(m, 4);
+	assert_true(before[0].session == after[0].session);
+	assert_int_equal(counters_of(r->a).sessions, 1);
+}
+
+static void
+a_dropped_peer_finishes_its_transfers_and_then_lingers_out(void **state)
+{
+	static const char *const brief[] = { "TCPX_LINGER_MS=1", NULL };
+	struct rig r;
+	struct tcpx_desc l, f;
+	tcpx_xfer *x, *never;
+	uint64_t limit;
+
+	rig_begin(&r, brief, NULL);
+	rig_memory(&r, 16 * MIB, 16 * MIB);
+	l = (struct tcpx_desc){ r.near.id, 0, 16 * MIB };
+	f = (struct tcpx_desc){ r.far.far, 0, 16 * MIB };
+	assert_ok(tcpx_write(r.to_b, &l, 1, &f, 1, NULL, 0, &x));
+	tcpx_peer_drop(r.to_b);
+	assert_ok(finish(x));
+	assert_filled(r.far.at, 16 * MIB, 1);
+	limit = tcpx_clock_now(&tcpx_clock_system) + WAIT_MS * TCPX_MS;
+	while (counters_of(r.a).sessions > 0 && tcpx_clock_now(&tcpx_clock_system) < limit)
+		usleep(1000);
+	assert_int_equal(counters_of(r.a).sessions, 0);
+	r.to_b = rig_add(r.a, r.b); /* and may be used again */
+	assert_ok(tcpx_peer_wait(r.to_b, WAIT_MS));
+	f.len = l.len = 100;
+	assert_ok(tcpx_write(r.to_b, &l, 1, &f, 1, NULL, 0, &never));
+	assert_ok(finish(never));
+	rig_end(&r);
+}
+
+static void
+an_engine_closes_with_everything_open(void **state)
+{
+	struct rig *r = *state;
+	struct tcpx_desc l, f;
+	tcpx_xfer *x[6];
+	tcpx_peer *nobody;
+	char at[32];
+	int rc;
+
+	rig_memory(r, 32 * MIB, 32 * MIB);
+	l = (struct tcpx_desc){ r->near.id, 0, 32 * MIB };
+	f = (struct tcpx_desc){ r->far.far, 0, 32 * MIB };
+	snprintf(at, sizeof(at), "127.0.1.1:%u", free_port());
+	assert_ok(tcpx_peer_connect(r->a, at, &nobody));
+	assert_ok(tcpx_write(r->to_b, &l, 1, &f, 1, "note", 4, &x[0]));
+	assert_ok(tcpx_read(r->to_b, &l, 1, &f, 1, NULL, 0, &x[1]));
+	assert_ok(tcpx_send(r->to_b, &l, 1, 1, &x[2]));
+	assert_ok(tcpx_recv(r->to_b, &l, 1, 1, &x[3]));
+	assert_ok(tcpx_send(nobody, &l, 1, 1, &x[4]));
+	rc = tcpx_stop(r->a, 20);
+	assert_true(rc == TCPX_ETIMEDOUT);
+	r->a = NULL;
+}
+
+static void
+stop_waits_for_what_is_open(void **state)
+{
+	static const char *const three[] = { "TCPX_THREADS=3", "TCPX_CHANNELS=6", NULL };
+
+	for (int i = 0; i < 10; i++) {
+		struct rig r;
+		struct tcpx_desc l, f;
+		tcpx_xfer *x;
+
+		rig_begin(&r, three, three);
+		rig_memory(&r, 16 * MIB, 16 * MIB);
+		l = (struct tcpx_desc){ r.near.id, 0, 16 * MIB };
+		f = (struct tcpx_desc){ r.far.far, 0, 16 * MIB };
+		assert_ok(tcpx_write(r.to_b, &l, 1, &f, 1, NULL, 0, &x));
+		tcpx_peer_drop(r.to_b);
+		assert_ok(tcpx_stop(r.a, 2000));
+		r.a = NULL;
+		assert_filled(r.far.at, 16 * MIB, 1);
+		rig_end(&r);
+	}
+	assert_ok(tcpx_stop(NULL, 0));
+	tcpx_close(NULL);
+}
+
+static void
+options_that_cannot_be_are_refused(void **state)
+{
+	static const char *const nic[] = { "TCPX_NICS=127.0.77.77x", NULL };
+	static const char *const word[] = { "TCPX_DIST=never", NULL };
+	static const char *const many[] = { "TCPX_CHANNELS=65", NULL };
+	struct tcpx_engine_opts opts = TCPX_ENGINE_OPTS_INIT;
+	int fds = fd_count();
+	tcpx_engine *e = NULL;
+	char name[80];
+
+	assert_int_not_equal(rig_try_open("x", nic, &e), 0);
+	assert_code(rig_try_open("x", word, &e), TCPX_ECONFIG);
+	assert_code(rig_try_open("x", many, &e), TCPX_ECONFIG);
+	memset(name, 'n', sizeof(name));
+	name[sizeof(name) - 1] = 0;
+	assert_code(rig_try_open(name, NULL, &e), -EINVAL);
+	opts.struct_size = 3;
+	assert_code(tcpx_open(&opts, &e), -EINVAL);
+	opts.struct_size = sizeof(opts) + 8;
+	assert_code(tcpx_open(&opts, &e), -EINVAL);
+	assert_null(e);
+	assert_int_equal(fd_count(), fds);
+}
+
+int
+main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, rig_setup, rig_teardown)
+	const struct CMUnitTest tests[] = {
+		TEST(a_connected_peer_tells_its_name_and_shape),
+		cmocka_unit_test(the_smaller_channel_count_is_taken),
+		TEST(a_closed_peer_is_gone_promptly_and_for_ever),
+		TEST(another_incarnation_on_the_same_port_is_not_mistaken),
+		TEST(a_peer_may_be_added_before_it_is_up),
+		cmocka_unit_test(nobody_there_ends_in_time),
+		TEST(bad_addresses_and_blobs_are_refused),
+		TEST(drop_and_add_keep_the_session),
+		cmocka_unit_test(a_dropped_peer_finishes_its_transfers_and_then_lingers_out),
+		TEST(an_engine_closes_with_everything_open),
+		cmocka_unit_test(stop_waits_for_what_is_open),
+		cmocka_unit_test(options_that_cannot_be_are_refused),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
