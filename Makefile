@@ -12,7 +12,7 @@ all: $(BUILD)/build.ninja
 # build.ninja tells that a set-up went well; ninja itself sees to changed meson files.
 $(BUILD)/build.ninja:
 	@sh scripts/setup.sh build
-	@meson setup $(BUILD) $(MESON_ARGS)
+	@meson setup --libdir lib $(MESON_ARGS) $(BUILD)
 
 demo: all
 	@sh scripts/demo.sh $(BUILD)/tcpx
@@ -21,7 +21,8 @@ check:
 	@sh scripts/check.sh
 
 install: all
-	@DESTDIR=$(DESTDIR) meson install -C $(BUILD) --no-rebuild
+	@DESTDIR=$(DESTDIR) meson install -C $(BUILD) --no-rebuild --quiet
+	@[ -n "$(DESTDIR)" ] || ldconfig || true
 
 clean:
 	@rm -rf $(BUILD) build-asan build-tsan build-fuzz

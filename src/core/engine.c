@@ -230,6 +230,8 @@ tcpx_engine_open(const struct tcpx_engine_opts *opts, const struct engine_env *e
 	pthread_mutex_init(&e->notes.lock, NULL);
 	tcpx_node_init(&e->peers);
 	tcpx_node_init(&e->sessions);
+	tcpx_node_init(&e->xfers);
+	tcpx_node_init(&e->lists);
 	tcpx_node_init(&e->notes.queue);
 	rc = tcpx_regions_init(&e->regions);
 	if (rc == 0)
@@ -392,7 +394,6 @@ end_receives(struct tcpx_engine *e)
 void
 tcpx_close(tcpx_engine *e)
 {
-	struct tcpx_note *note;
 	uint32_t i;
 
 	if (!e)
@@ -415,9 +416,17 @@ tcpx_close(tcpx_engine *e)
 		e->ops->close(e->net);
 	if (e->dev)
 		e->dev_ops->close(e->dev);
-	while (tcpx_note_get(e, &note) == 0)
-		tcpx_note_free(note);
+	tcpx_chain_each(untaken, next, &e->notes.queue)
+		free(tcpx_container(untaken, struct tcpx_note, node));
 	/* handles the application never gave back */
+	tcpx_chain_each(m, after2, &e->xfers) {
+		tcpx_chain_remove(m);
+		tcpx_xfer_put(tcpx_container(m, struct tcpx_xfer, handle));
+	}
+	tcpx_chain_each(k, after3, &e->lists) {
+		tcpx_chain_remove(k);
+		tcpx_list_put(tcpx_container(k, struct tcpx_list, handle));
+	}
 	tcpx_chain_each(n, after, &e->peers) {
 		tcpx_chain_remove(n);
 		free(tcpx_container(n, struct tcpx_peer, in_engine));

@@ -80,6 +80,7 @@ struct tcpx_engine {
 	_Atomic bool closing;
 	pthread_mutex_t lock; /* peers, sessions */
 	struct tcpx_node peers, sessions;
+	struct tcpx_node xfers, lists; /* handles that the application holds */
 	uint32_t session_count;
 	struct regions regions;
 	struct notes notes;

@@ -84,6 +84,17 @@ tcpx_lease_return(struct loop *l)
 	}
 }
 
+void
+tcpx_lease_help(struct loop *l)
+{
+	if (tcpx_lease_borrow(l)) {
+		tcpx_loop_step(l, 0);
+		tcpx_lease_return(l);
+	} else {
+		sched_yield();
+	}
+}
+
 static uint64_t
 deadline_of(struct loop *l, int timeout_ms)
 {

@@ -359,14 +359,26 @@ tcpx_list_prepare(tcpx_engine *e, const struct tcpx_desc *desc, size_t count, tc
 {
 	struct region g;
 	bool imported = false;
+	int rc;
 
 	if (count && desc && tcpx_region_get(&e->regions, desc[0].region, &g) == 0)
 		imported = g.imported;
-	return tcpx_list_new(e, desc, count, imported, list);
+	rc = tcpx_list_new(e, desc, count, imported, list);
+	if (rc)
+		return rc;
+	pthread_mutex_lock(&e->lock);
+	tcpx_chain_add(&e->lists, &(*list)->handle);
+	pthread_mutex_unlock(&e->lock);
+	return 0;
 }
 
 void
 tcpx_list_free(tcpx_list *list)
 {
+	if (!list)
+		return;
+	pthread_mutex_lock(&list->engine->lock);
+	tcpx_chain_remove(&list->handle);
+	pthread_mutex_unlock(&list->engine->lock);
 	tcpx_list_put(list);
 }

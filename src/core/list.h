@@ -40,6 +40,7 @@ struct regions {
 /* A checked descriptor list, refcounted; shared by the transfers that use it. */
 struct tcpx_list {
 	_Atomic int refs;
+	struct tcpx_node handle; /* engine's chain while prepared; engine.lock */
 	struct tcpx_engine *engine;
 	bool imported;
 	uint64_t total;

@@ -132,21 +132,24 @@ next_work(struct loop *l)
 
 /* Runs what was queued when the turn began; work that asks for itself again (a channel
  * with more chunks) waits for the next turn, so that every source gets its share. */
-static void
+static bool
 run_work(struct loop *l, uint64_t now_ns)
 {
 	struct tcpx_node *last, *n;
 	struct work *w;
+	bool any = false;
 
 	pthread_mutex_lock(&l->work_lock);
 	last = tcpx_chain_empty(&l->work) ? NULL : l->work.prev;
 	pthread_mutex_unlock(&l->work_lock);
 	while (last && (w = next_work(l))) {
 		n = &w->node;
+		any = true;
 		w->run(w, now_ns);
 		if (n == last)
 			break;
 	}
+	return any;
 }
 
 static bool
@@ -160,11 +163,11 @@ has_work(struct loop *l)
 	return any;
 }
 
-static void
+static bool
 run_timers(struct loop *l, uint64_t now_ns)
 {
 	if (now_ns < l->timer_ns)
-		return;
+		return false;
 	l->timer_ns = UINT64_MAX;
 	tcpx_guest_timer(l, now_ns);
 	tcpx_chain_each(n, after, &l->sessions) {
@@ -178,6 +181,7 @@ run_timers(struct loop *l, uint64_t now_ns)
 	}
 	if (l->index == 0)
 		tcpx_peer_linger(l->engine, now_ns);
+	return true;
 }
 
 /* Answers to frames wait until here: what the application sends on the news (a reply to a
@@ -204,12 +208,14 @@ tcpx_loop_step(struct loop *l, int64_t timeout_ns)
 	const struct tcpx_net_ops *ops = l->engine->ops;
 	struct tcpx_event ev[CORE_EVENTS];
 	uint64_t now_ns = engine_now(l->engine);
+	bool ran;
 	int i, n;
 
-	run_work(l, now_ns);
-	run_timers(l, now_ns);
+	ran = run_work(l, now_ns);
+	ran |= run_timers(l, now_ns);
 	say(l);
-	if (has_work(l))
+	/* a borrower looks whether that was what it waits for before it sleeps */
+	if (has_work(l) || (ran && atomic_load(&l->holder) == LEASE_APP))
 		timeout_ns = 0;
 	else if (l->timer_ns != UINT64_MAX &&
 		 (timeout_ns < 0 || l->timer_ns < now_ns + (uint64_t)timeout_ns))

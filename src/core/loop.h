@@ -19,6 +19,7 @@ struct tcpx_xfer;
 struct unpack_batch;
 
 #define CORE_EVENTS   64           /* poller events a step                          */
+#define FRUITLESS     64 /* looks in a row after which an application does the I/O itself */
 #define LEASE_NS      (TCPX_MS / 4) /* a borrowed loop goes back after this idle    */
 
 /* Something a poller reports on. on_ready runs with the loop's lease held. */
@@ -89,6 +90,8 @@ void tcpx_loop_timer(struct loop *l, uint64_t at_ns); /* lease held, or under wo
 void tcpx_loop_bury(struct loop *l, struct grave *g, void (*bury)(struct grave *g));
 
 /* ---- lease.c ---- */
+/* One turn of the loop on this thread, or a yield if somebody else is at it. */
+void tcpx_lease_help(struct loop *l);
 bool tcpx_lease_borrow(struct loop *l);
 void tcpx_lease_return(struct loop *l);
 /* Waits until done(arg), doing the loop's I/O on this thread where it can; word: a futex

@@ -71,8 +71,8 @@ tcpx_note_push(struct tcpx_engine *e, const char *sender, const void *data, size
 	wake_waiters(e);
 }
 
-int
-tcpx_note_get(tcpx_engine *e, tcpx_note **note)
+static int
+take(struct tcpx_engine *e, struct tcpx_note **note)
 {
 	struct notes *q = &e->notes;
 	struct tcpx_node *n;
@@ -93,6 +93,29 @@ tcpx_note_get(tcpx_engine *e, tcpx_note **note)
 	return 0;
 }
 
+/* An application that looks and looks does the I/O itself after a while. */
+static bool
+still_empty(struct tcpx_engine *e)
+{
+	struct notes *q = &e->notes;
+
+	if (atomic_load_explicit(&q->count, memory_order_acquire) > 0)
+		return false;
+	if (atomic_fetch_add_explicit(&q->looks, 1, memory_order_relaxed) < FRUITLESS)
+		return true;
+	tcpx_lease_help(&e->loop[0]);
+	return atomic_load_explicit(&q->count, memory_order_acquire) == 0;
+}
+
+int
+tcpx_note_get(tcpx_engine *e, tcpx_note **note)
+{
+	if (still_empty(e))
+		return -EAGAIN;
+	atomic_store_explicit(&e->notes.looks, 0, memory_order_relaxed);
+	return take(e, note);
+}
+
 struct taking {
 	struct tcpx_engine *engine;
 	struct tcpx_note *note;
@@ -103,7 +126,7 @@ taken(void *arg)
 {
 	struct taking *t = arg;
 
-	return t->note || tcpx_note_get(t->engine, &t->note) == 0;
+	return t->note || take(t->engine, &t->note) == 0;
 }
 
 int

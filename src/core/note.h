@@ -24,6 +24,7 @@ struct notes {
 	struct tcpx_node queue;
 	_Atomic uint32_t count; /* futex of waiters that could not borrow */
 	_Atomic int sleepers;
+	_Atomic uint32_t looks; /* fruitless, in a row */
 	uint32_t limit;
 };
 

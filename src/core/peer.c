@@ -351,7 +351,13 @@ int
 tcpx_peer_wait(tcpx_peer *p, int timeout_ms)
 {
 	struct tcpx_engine *e = p->engine;
+	struct session *s;
+	int rc;
 
+	rc = tcpx_peer_session(p, &s); /* one that was closed meanwhile is opened again */
+	if (rc)
+		return rc;
+	tcpx_session_put(s);
 	if (tcpx_lease_wait(&e->loop[0], decided, p, &e->bell, &e->bell_sleepers,
 			    timeout_ms) != 0)
 		return -EAGAIN;

@@ -289,6 +289,16 @@ make(struct tcpx_peer *peer, enum tcpx_op op, struct tcpx_list *local, struct tc
 	return 0;
 }
 
+/* The application holds it from now on: closing the engine frees what it keeps. */
+static void
+hand_out(struct tcpx_xfer *x, struct tcpx_xfer **out)
+{
+	pthread_mutex_lock(&x->engine->lock);
+	tcpx_chain_add(&x->engine->xfers, &x->handle);
+	pthread_mutex_unlock(&x->engine->lock);
+	*out = x;
+}
+
 static int
 post_new(struct tcpx_peer *peer, enum tcpx_op op, const struct tcpx_desc *local, size_t nlocal,
 	 const struct tcpx_desc *remote, size_t nremote, const void *note, size_t note_len,
@@ -319,7 +329,7 @@ post_new(struct tcpx_peer *peer, enum tcpx_op op, const struct tcpx_desc *local,
 		tcpx_xfer_put(x);
 		return rc;
 	}
-	*out = x;
+	hand_out(x, out);
 	return 0;
 }
 
@@ -360,6 +370,7 @@ tcpx_xfer_prepare(tcpx_peer *peer, enum tcpx_op op, tcpx_list *local, tcpx_list 
 		  tcpx_xfer **xfer)
 {
 	bool one_sided = op == TCPX_OP_WRITE || op == TCPX_OP_READ;
+	struct tcpx_xfer *x;
 	int rc;
 
 	if (!one_sided || !local || !remote || local->imported || !remote->imported)
@@ -368,10 +379,12 @@ tcpx_xfer_prepare(tcpx_peer *peer, enum tcpx_op op, tcpx_list *local, tcpx_list 
 				 "of imported regions", op);
 	atomic_fetch_add(&local->refs, 1);
 	atomic_fetch_add(&remote->refs, 1);
-	rc = make(peer, op, local, remote, xfer);
-	if (rc == 0)
-		atomic_store(&(*xfer)->status, TCPX_ESTATE); /* not posted yet */
-	return rc;
+	rc = make(peer, op, local, remote, &x);
+	if (rc)
+		return rc;
+	atomic_store(&x->status, TCPX_ESTATE); /* not posted yet */
+	hand_out(x, xfer);
+	return 0;
 }
 
 int

@@ -256,6 +256,7 @@ tcpx_serve_filled(struct session *s, struct tcpx_xfer *x)
 
 	if (x->target) {
 		take_note(s, x);
+		tcpx_serve_done(s, x->id, 0, x->total, NULL, NULL, 0);
 	} else if (x->has_note) {
 		tcpx_buf_init(&b, x->note, x->note_len);
 		b.pos = x->note_len;
@@ -289,9 +290,9 @@ on_done(struct session *s, struct tcpx_buf *b)
 		tcpx_serve_filled(s, x);
 		return 0;
 	}
-	if (!x->inlined)
-		return TCPX_EPROTO;
-	count_add(&s->engine->count.bytes_tx, x->total);
+	if (x->inlined)
+		count_add(&s->engine->count.bytes_tx, x->total);
+	atomic_store(&x->bytes_done, x->total);
 	count_add(&s->engine->count.notes_tx, x->has_note);
 	tcpx_xfer_end(x, 0, NULL);
 	return 0;

@@ -54,15 +54,23 @@ tcpx_tx_kick_all(struct session *s)
 			tcpx_loop_post(s->tx[k]->loop, &s->tx[k]->work);
 }
 
-/* TCPX_DIST=rr: strictly by turn, for comparison with the pull rule. */
+/* TCPX_DIST=rr: strictly by turn, for comparison with the pull rule. Whose turn it is
+ * must know, whoever asks. */
 static bool
 my_turn(struct session *s, const struct channel *c)
 {
+	struct channel *turn = NULL;
 	uint32_t i;
 
-	for (i = 0; i < s->channels && s->tx[s->rr_next]->state != CHAN_UP; i++)
+	for (i = 0; i < s->channels; i++) {
+		turn = s->tx[s->rr_next];
+		if (turn && turn->state == CHAN_UP)
+			break;
 		s->rr_next = (s->rr_next + 1) % s->channels;
-	return s->tx[s->rr_next] == c;
+	}
+	if (i < s->channels && turn != c)
+		tcpx_loop_post(turn->loop, &turn->work);
+	return turn == c;
 }
 
 static bool
@@ -238,10 +246,13 @@ push_packed(struct channel *c, struct tx_record *r)
 	struct iovec iov = { slot + c->msg.sent, c->msg.head.len - c->msg.sent };
 	int rc = 0;
 
-	if (tcpx_window_state(&c->window, c->msg_seq) == TCPX_SLOT_TAKEN)
+	if (tcpx_window_state(&c->window, c->msg_seq) == TCPX_SLOT_TAKEN) {
 		rc = pack(c, r, slot);
-	if (rc)
-		return rc;
+		if (rc == 0)
+			rc = tcpx_window_step(&c->window, c->msg_seq, TCPX_EV_SEND);
+		if (rc)
+			return rc;
+	}
 	c->msg.iov = &iov;
 	c->msg.iov_count = 1;
 	rc = c->session->engine->ops->chan_send(c->chan, &c->msg);
@@ -261,7 +272,7 @@ push(struct channel *c)
 		before = c->msg.sent;
 		offered = c->msg.head.len - before;
 		rc = direct ? push_direct(c, r, &offered) : push_packed(c, r);
-		if (tcpx_window_state(&c->window, c->msg_seq) == TCPX_SLOT_TAKEN &&
+		if (direct && tcpx_window_state(&c->window, c->msg_seq) == TCPX_SLOT_TAKEN &&
 		    (rc == 0 || rc == -EAGAIN))
 			(void)tcpx_window_step(&c->window, c->msg_seq, TCPX_EV_SEND);
 	} while (rc == -EAGAIN && offered > 0 && c->msg.sent == before + offered &&
@@ -336,10 +347,9 @@ retire(struct channel *c, uint64_t seq, uint64_t now_ns)
 		x->applied++;
 		x->progress_ns = now_ns;
 		count_add(&x->bytes_done, r->len);
-		if (x->applied == x->chunks) {
-			count_add(&s->engine->count.notes_tx, !x->target && x->has_note);
+		/* an initiator waits for DONE: what went to a sink is acknowledged too */
+		if (x->applied == x->chunks && x->target)
 			tcpx_xfer_end(x, 0, NULL);
-		}
 	}
 	r->xfer = NULL;
 	tcpx_xfer_put(x);

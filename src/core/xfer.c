@@ -24,6 +24,7 @@ tcpx_xfer_new(struct tcpx_engine *e, struct tcpx_xfer **out)
 	x->observed = true;
 	tcpx_node_init(&x->table);
 	tcpx_node_init(&x->queue);
+	tcpx_node_init(&x->handle);
 	*out = x;
 	return 0;
 }
@@ -208,16 +209,8 @@ loop_of(struct tcpx_xfer *x)
 static void
 help(struct tcpx_xfer *x)
 {
-	struct loop *l = loop_of(x);
-
-	if (atomic_fetch_add_explicit(&x->tests, 1, memory_order_relaxed) < FRUITLESS)
-		return;
-	if (tcpx_lease_borrow(l)) {
-		tcpx_loop_step(l, 0);
-		tcpx_lease_return(l);
-	} else {
-		sched_yield();
-	}
+	if (atomic_fetch_add_explicit(&x->tests, 1, memory_order_relaxed) >= FRUITLESS)
+		tcpx_lease_help(loop_of(x));
 }
 
 int
@@ -319,6 +312,9 @@ tcpx_free(tcpx_xfer *x)
 		return;
 	tcpx_cancel(x);
 	observe(x);
+	pthread_mutex_lock(&x->engine->lock);
+	tcpx_chain_remove(&x->handle);
+	pthread_mutex_unlock(&x->engine->lock);
 	x->user = false;
 	tcpx_xfer_put(x);
 }

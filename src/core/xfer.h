@@ -17,8 +17,6 @@
 
 struct session;
 
-#define FRUITLESS     64           /* tests before test() does the I/O itself       */
-
 /* Sticky state of a transfer's half on this side. */
 struct tcpx_xfer {
 	_Atomic int refs;
@@ -34,6 +32,7 @@ struct tcpx_xfer {
 	struct session *session; /* owned reference while in progress                 */
 	enum tcpx_op op;        /* RECV also for a target of SEND                     */
 	bool target;            /* made by the peer's OPEN                            */
+	struct tcpx_node handle; /* in engine.xfers while the application holds it    */
 	bool user;              /* a handle of the application exists                 */
 	_Atomic bool observed;  /* the application has seen its end                   */
 	bool sends;             /* payload leaves from here                           */

@@ -162,9 +162,9 @@ curve_section(FILE *f, const struct result *results, size_t n, bool lat)
 			"One line a record; dashed, the raw sockets of the same run.");
 	else
 		section(f, lat ? "Latency over size" : "Bandwidth over size",
-			"The band reaches from the fastest iteration to the 99th percentile; dashed, "
-			"raw sockets on the same pages, with as many connections and threads, without "
-			"protocol or check.");
+			"The band reaches from the fastest iteration to the 99th percentile; "
+			"dashed, raw sockets on the same pages, with as many connections and "
+			"threads, without protocol or check.");
 	svg_curve(f, results, n);
 	if (n > 1)
 		html_legend(f, results, n);
@@ -176,8 +176,8 @@ pictures(FILE *f, const struct result *r, const struct row *row)
 {
 	if (row->pairs.n > 1) {
 		section(f, "Against raw sockets",
-			"Each pair ran both back to back, in turn; a dot is the speed of ours over that "
-			"of raw sockets. The band holds the median at 95 %.");
+			"Each pair ran both back to back, in turn; a dot is the speed of ours "
+			"over that of raw sockets. The band holds the median at 95 %.");
 		svg_pairs(f, row);
 		section_end(f);
 	}
@@ -194,8 +194,9 @@ pictures(FILE *f, const struct result *r, const struct row *row)
 	}
 	if (row->stage_us.wire + row->stage_us.ack > 0) {
 		section(f, "Where the time went",
-			"Of the mean chunk. Queue: ready until a channel took it. Wire: until the kernel "
-			"had all of it. Unpack: landed until in place. Ack: the rest until acknowledged.");
+			"Of the mean chunk. Queue: ready until a channel took it. Wire: until the "
+			"kernel had all of it. Unpack: landed until in place. Ack: the rest until "
+			"acknowledged.");
 		svg_stages(f, r);
 		section_end(f);
 	}

@@ -186,11 +186,11 @@ add_nic_device(struct fixture *f, const struct line *l, char *dir)
 static void
 add_queues(struct fixture *f, const char *dir, const char *kind, unsigned count)
 {
-	char path[3 * PATH_BYTES];
+	char path[3 * PATH_BYTES], made[PATH_BYTES];
 
 	for (unsigned i = 0; i < count; i++) {
-		snprintf(path, sizeof(path), "%s/queues/%s-%u/uevent", dir, kind, i);
-		fixture_write(f, path, "");
+		snprintf(path, sizeof(path), "%s/queues/%s-%u/", dir, kind, i);
+		place(f, path, made); /* the directory alone: nobody reads what is in it */
 	}
 }
 
