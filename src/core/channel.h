@@ -86,7 +86,8 @@ struct channel {
 	uint64_t told_applied;
 	uint32_t untold_bytes;
 	/* counters, session.lock or lease holder alone */
-	uint64_t bytes, chunks, stalls, in_flight_sum;
+	uint64_t bytes, chunks, in_flight_sum;
+	_Atomic uint64_t stalls;
 	uint32_t in_flight_max;
 };
 

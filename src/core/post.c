@@ -123,8 +123,8 @@ launch(struct session *s, struct tcpx_xfer *x)
 	atomic_store(&x->live, x->id);
 	if (rc == 0)
 		rc = put_open(s, x);
-	if (rc)
-		tcpx_xfer_end(x, rc, "the control stream cannot take the operation");
+	if (rc) /* the peer may have half a list: no later operation could be told apart */
+		tcpx_session_fail(s, rc, "%s", "control stream cannot take an operation");
 	else if (x->op == TCPX_OP_WRITE && !x->inlined)
 		tcpx_post_ready(s, x);
 }

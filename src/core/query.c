@@ -126,7 +126,9 @@ tcpx_query(tcpx_engine *e, struct tcpx_counters *out)
 	COPY(unpack_ns);
 	COPY(lease_borrows);
 #undef COPY
+	pthread_mutex_lock(&e->regions.lock);
 	full.regions = e->regions.live;
+	pthread_mutex_unlock(&e->regions.lock);
 	full.memory_bytes = sizeof(*e) + e->loop_count * sizeof(struct loop);
 	all = tcpx_engine_sessions(e, &count);
 	full.sessions = count;

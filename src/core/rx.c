@@ -56,12 +56,10 @@ tcpx_rx_applied(struct channel *c, const struct rx_record *r, uint64_t now_ns)
 
 	count_add(&s->engine->count.bytes_rx, r->len);
 	count_add(&s->engine->count.chunks_rx, 1);
+	pthread_mutex_lock(&s->lock);
 	c->bytes += r->len;
 	c->chunks++;
-	if (!x)
-		return 0;
-	pthread_mutex_lock(&s->lock);
-	if (x->id == r->id && atomic_load(&x->status) == -EAGAIN) {
+	if (x && x->id == r->id && atomic_load(&x->status) == -EAGAIN) {
 		s->rx_progress_ns = x->progress_ns = now_ns;
 		if (!tcpx_chunkmap_set(&x->map, r->chunk))
 			rc = TCPX_EFRAME; /* the fence forbids it: no chunk is applied twice */

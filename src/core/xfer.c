@@ -169,7 +169,8 @@ tcpx_xfer_end(struct tcpx_xfer *x, int code, const char *text)
 
 	if (atomic_load(&x->status) != -EAGAIN)
 		return;
-	if (code == 0)
+	/* the peer may say DONE before the call that sent the last byte has returned here */
+	if (code == 0 && !x->sends)
 		atomic_store(&x->live, 0);
 	else
 		tcpx_xfer_quiesce(x);

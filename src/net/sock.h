@@ -13,6 +13,7 @@
 
 #define TCPX_SOCK_CHUNK_MAX      (16u << 20)
 #define TCPX_SOCK_NOTSENT_LOWAT  (512u << 10)
+#define TCPX_SOCK_RCVLOWAT       (256u << 10) /* payload bytes worth waking up for */
 #define TCPX_SOCK_HEAD_BYTES     40
 #define TCPX_SOCK_TAIL_BYTES     8
 #define TCPX_SOCK_ACK_BYTES      16
@@ -100,6 +101,7 @@ struct tcpx_chan {
 	int fd;
 	bool sending;
 	int dead; /* the code that ended it, then given to every call */
+	int lowat; /* SO_RCVLOWAT as set; 0: never */
 	uint64_t session;
 	uint16_t channel, generation;
 	struct tcpx_sock_watch watch;
@@ -132,6 +134,8 @@ void tcpx_sock_poller_close(struct tcpx_poller *p);
 int tcpx_sock_poller_wait(struct tcpx_poller *p, struct tcpx_event *events, int max,
 			  int64_t timeout_ns);
 void tcpx_sock_poller_wake(struct tcpx_poller *p);
+/* This watched fd has just spoken and is likely to again. Only by who waits in p. */
+void tcpx_sock_poller_hot(struct tcpx_poller *p, int fd, const struct tcpx_sock_watch *w);
 int tcpx_sock_watch_set(struct tcpx_sock_watch *w, int fd, struct tcpx_poller *p,
 			void *owner, unsigned interest);
 /* No later wait returns the owner. Before close(fd): a forked child may hold it too. */

@@ -9,6 +9,22 @@
 
 #include "net/sock.h"
 
+/*
+ * Nothing more is there: sleep until want bytes are, or a good part of them. Without this
+ * every packet of a slowly filling socket wakes the receiver, at the sender's expense
+ * (15 % of its time on loopback). Set only when it changes, and only before a sleep.
+ */
+static void
+expect(struct tcpx_chan *c, size_t want)
+{
+	int lowat = want < TCPX_SOCK_RCVLOWAT ? (int)want : (int)TCPX_SOCK_RCVLOWAT;
+
+	if (lowat == c->lowat || (lowat == 1 && c->lowat == 0))
+		return;
+	if (setsockopt(c->fd, SOL_SOCKET, SO_RCVLOWAT, &lowat, sizeof(lowat)) == 0)
+		c->lowat = lowat;
+}
+
 /* Has the first want bytes of the seam; reads on as far as it goes. */
 static int
 seam_fill(struct tcpx_chan *c, size_t want)
@@ -19,10 +35,12 @@ seam_fill(struct tcpx_chan *c, size_t want)
 	if (rx->seam_got >= want)
 		return 0;
 	n = recv(c->fd, rx->seam + rx->seam_got, sizeof(rx->seam) - rx->seam_got, 0);
-	if (n <= 0)
-		return tcpx_sock_chan_io(c, n);
-	rx->seam_got += (size_t)n;
-	return rx->seam_got >= want ? 0 : -EAGAIN;
+	if (n > 0)
+		rx->seam_got += (size_t)n;
+	if (rx->seam_got >= want)
+		return 0;
+	expect(c, 1);
+	return n > 0 ? -EAGAIN : tcpx_sock_chan_io(c, n);
 }
 
 int
@@ -92,8 +110,10 @@ tcpx_sock_chan_recv_body(struct tcpx_chan *c, struct iovec *iov, int iov_count)
 	if (want == left)
 		v[msg.msg_iovlen++] = (struct iovec){ rx->seam, sizeof(rx->seam) };
 	n = recvmsg(c->fd, &msg, 0);
-	if (n <= 0)
+	if (n <= 0) {
+		expect(c, left + TCPX_SOCK_TAIL_BYTES);
 		return tcpx_sock_chan_io(c, n);
+	}
 	if ((size_t)n > want) {
 		rx->seam_got = (size_t)n - want;
 		n = (ssize_t)want;

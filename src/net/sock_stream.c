@@ -143,8 +143,14 @@ ssize_t
 tcpx_sock_stream_recv(struct tcpx_stream *s, void *data, size_t len)
 {
 	int rc = tcpx_sock_stream_up(s);
+	ssize_t n;
 
-	return rc ? rc : stream_result(recv(s->fd, data, len, 0));
+	if (rc)
+		return rc;
+	n = recv(s->fd, data, len, 0);
+	if (n > 0 && s->watch.poller)
+		tcpx_sock_poller_hot(s->watch.poller, s->fd, &s->watch);
+	return stream_result(n);
 }
 
 void

@@ -244,7 +244,7 @@ server_echo(struct baseline *b)
 
 	while (n > 0) {
 		n = recv(b->conn[0].fd, buf, 1 << 20, 0);
-		if (n < 0 && errno == EAGAIN)
+		if (n < 0 && (errno == EAGAIN || errno == EINTR))
 			n = 1;
 		else if (n > 0)
 			n = send(b->conn[0].fd, buf, (size_t)n, MSG_NOSIGNAL);
@@ -436,6 +436,11 @@ baseline_echo(struct baseline *b, uint64_t len)
 				       (size_t)len);
 	while (got < len) {
 		n = recv(c->fd, b->plan.in_mem + got, len - got, 0);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0 && errno == EAGAIN)
+			return tcpx_fail(TCPX_SUB_TOOL, -ETIMEDOUT, "baseline round trip: nothing"
+					 " came back");
 		if (n <= 0)
 			return n < 0 ? tcpx_fail_errno(TCPX_SUB_TOOL, "baseline round trip")
 				     : tcpx_fail(TCPX_SUB_TOOL, -EPIPE, "baseline round trip");

@@ -8,7 +8,9 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "base/clock.h"
 #include "base/parse.h"
 #include "tool/html.h"
 #include "tool/perf_row.h"
@@ -30,29 +32,34 @@ clamp(uint64_t v, uint64_t low, uint64_t high)
 	return v < low ? low : v > high ? high : v;
 }
 
-/* Warms up, and finds how many iterations a timed run takes. */
+/* Warms up, and finds what a transfer takes unless -n says how many are wanted. */
 static int
-warm_up(struct load *l, uint64_t *iters)
+warm_up(struct load *l, uint64_t *one_ns)
 {
 	const struct perf_args *a = l->perf->args;
-	uint64_t target_ns = a->baseline ? PERF_RUN_NS : ALONE_NS, n = a->warmup ? a->warmup : 1, ns = 0, least;
+	bool guess = a->duration_s || !a->iters;
+	uint64_t n = a->warmup ? a->warmup : 1, ns = 0;
 	int rc = 0;
 
-	if (a->warmup || !a->iters)
+	if (a->warmup || guess)
 		rc = load_run(l, n, NULL, &ns);
-	*iters = a->iters;
-	if (rc || (a->iters && !a->duration_s))
-		return rc;
-	if (a->duration_s)
-		target_ns = a->duration_s * 1000000000 / (a->baseline ? 2 * a->pairs : 1);
-	if (ns < SETTLE_NS) {
+	if (!rc && guess && ns < SETTLE_NS) {
 		n = clamp(n * SETTLE_NS / (ns ? ns : 1), 1, 10000);
 		rc = load_run(l, n, NULL, &ns);
 	}
-	least = a->lat ? LAT_ITERS_MIN : a->baseline ? 1 : ITERS_MIN;
-	*iters = clamp((uint64_t)ceil((double)n * (double)target_ns / (double)(ns ? ns : 1)),
-		       a->duration_s ? 1 : least, ITERS_MAX);
+	*one_ns = ns / n;
 	return rc;
+}
+
+/* The transfers of one timed run. */
+static uint64_t
+iters_of_run(const struct perf_args *a, uint64_t one_ns)
+{
+	uint64_t least = a->lat ? LAT_ITERS_MIN : a->baseline ? 1 : ITERS_MIN;
+
+	return a->iters ? a->iters
+			: clamp(load_iters_for(a->baseline ? PERF_RUN_NS : ALONE_NS, one_ns), least,
+				ITERS_MAX);
 }
 
 static int
@@ -60,13 +67,17 @@ measure(struct load *l, struct row *row)
 {
 	const struct perf_args *a = l->perf->args;
 	struct load_stats *stats = calloc(1, sizeof(*stats));
-	uint64_t iters;
-	int rc = stats ? warm_up(l, &iters) : -ENOMEM;
+	uint64_t one_ns;
+	int rc = stats ? warm_up(l, &one_ns) : -ENOMEM;
 
 	if (!rc) {
 		tcpx_hist_init(&stats->hist);
-		rc = a->baseline ? perf_pairs(l, iters, stats, row)
-				 : load_run(l, iters, stats, NULL);
+		if (a->baseline)
+			rc = perf_pairs(l, iters_of_run(a, one_ns), stats, row);
+		else if (a->duration_s)
+			rc = load_run_for(l, a->duration_s * TCPX_SEC, one_ns, stats);
+		else
+			rc = load_run(l, iters_of_run(a, one_ns), stats, NULL);
 	}
 	if (!rc)
 		perf_fill_row(l, stats, row);
@@ -102,7 +113,7 @@ drop_last_row(struct result *r)
 
 /* All sizes. The rows before a failure stay in the record. */
 static int
-sweep(struct perf *p, const uint64_t *sizes, size_t count, struct result *r)
+sweep(struct perf *p, const uint64_t *sizes, size_t count, FILE *table, struct result *r)
 {
 	const struct perf_args *a = p->args;
 	char text[24];
@@ -122,8 +133,7 @@ sweep(struct perf *p, const uint64_t *sizes, size_t count, struct result *r)
 			drop_last_row(r);
 			break;
 		}
-		out_row(stdout, a->format, row, a->lat);
-		fflush(stdout);
+		out_row(table, a->format, row, a->lat);
 	}
 	return rc;
 }
@@ -144,7 +154,7 @@ write_files(const struct perf_args *a, const struct result *r)
 
 /* How far the other end's figures are from ours. */
 static void
-print_agreement(const struct result *r)
+print_agreement(FILE *f, const struct result *r)
 {
 	double widest = 0, here, there;
 
@@ -156,8 +166,8 @@ print_agreement(const struct result *r)
 		if (here > 0 && fabs(there / here - 1) > widest)
 			widest = fabs(there / here - 1);
 	}
-	printf("# the server's clock: %.2f GB/s in the last row; %.1f %% from ours at most\n",
-	       r->rows.at[r->rows.n - 1].peer_algbw_GBps, 100 * widest);
+	fprintf(f, "# the server's clock: %.2f GB/s in the last row; %.1f %% from ours at most\n",
+		r->rows.at[r->rows.n - 1].peer_algbw_GBps, 100 * widest);
 }
 
 static bool
@@ -167,6 +177,22 @@ any_wrong(const struct result *r)
 		if (r->rows.at[i].wrong)
 			return true;
 	return false;
+}
+
+/* Where rows go: JSON on stdout has it for itself, and only people want a table then. */
+static FILE *
+open_table(const struct perf_args *a)
+{
+	if (!a->json || strcmp(a->json, "-"))
+		return stdout;
+	return isatty(STDERR_FILENO) ? stderr : fopen("/dev/null", "we");
+}
+
+static void
+close_table(FILE *f)
+{
+	if (f != stdout && f != stderr)
+		fclose(f);
 }
 
 /* "tcpx perf --self ...", though main() gives us "perf --self ...". */
@@ -190,15 +216,23 @@ cmd_perf(int argc, char **argv)
 	struct perf_args args;
 	struct result r;
 	struct perf p;
+	FILE *table;
+	bool warned;
 	size_t count;
 	int rc = perf_args_parse(&args, argc, argv), code;
 
 	if (rc)
 		return rc < 0 ? TOOL_OK : rc;
 	count = perf_args_sizes(&args, sizes);
+	table = open_table(&args);
+	if (!table)
+		return tool_fail(TOOL_FINDING, "tcpx perf", "cannot open /dev/null: %s",
+				 strerror(errno));
 	rc = perf_open(&p, &args);
-	if (rc)
+	if (rc) {
+		close_table(table);
 		return rc;
+	}
 	result_init(&r);
 	set_command(&r, argc, argv);
 	perf_fill_result(&p, &r);
@@ -209,15 +243,19 @@ cmd_perf(int argc, char **argv)
 		code = tool_fail(TOOL_FINDING, "tcpx perf", "cannot begin: %s", tcpx_strerror(rc));
 	} else {
 		if (args.format == OUT_TABLE || args.format == OUT_NCCL)
-			perf_print_session(&p, stdout);
-		out_head(stdout, args.format, &r, args.lat);
-		if (sweep(&p, sizes, count, &r))
+			perf_print_session(&p, table);
+		warned = perf_warn_degraded(&p);
+		out_head(table, args.format, &r, args.lat);
+		if (sweep(&p, sizes, count, table, &r))
 			code = TOOL_FINDING;
 		if (args.format == OUT_TABLE && !args.lat)
-			print_agreement(&r);
-		out_foot(stdout, args.format, &r, args.lat);
+			print_agreement(table, &r);
+		out_foot(table, args.format, &r, args.lat);
+		if (!warned) /* it may have happened meanwhile */
+			perf_warn_degraded(&p);
 	}
 	perf_close(&p);
+	close_table(table);
 	rc = write_files(&args, &r);
 	if (rc != TOOL_OK)
 		code = rc;

@@ -13,7 +13,11 @@
 #include "base/clock.h"
 #include "tool/tool.h"
 
-enum { LAT_SLOTS = 4, SPIN_LOOK = 4096 };
+enum {
+	LAT_SLOTS = 4,
+	SPIN_LOOK = 4096,
+	RUN_NS = 500 * 1000 * 1000 /* of one of many: a rate that changes is seen soon */
+};
 
 static uint64_t
 now_ns(void)
@@ -228,33 +232,58 @@ load_run(struct load *l, uint64_t iters, struct load_stats *stats, uint64_t *ns)
 {
 	struct perf *p = l->perf;
 	struct usage *before = calloc(2, sizeof(*before)), *after = before + 1;
-	uint64_t start;
+	uint64_t took_ns;
 	int rc;
 
 	if (!before)
 		return -ENOMEM;
+	if (stats) /* takes its time: not between "ready" and the first transfer */
+		usage_read(p->engine, p->peer_name, before);
 	rc = perf_tell(p, "run", json_pack("{s:I, s:b}", "iters", (json_int_t)iters, "timed",
 					   stats != NULL), "ready");
 	if (rc)
 		goto free_usage;
-	if (stats)
-		usage_read(p->engine, p->peer_name, before);
-	start = now_ns();
+	usage_read_process(before);
 	rc = p->job.lat ? lat_run(l, iters, stats) : run_window(l, iters, stats);
-	start = now_ns() - start;
+	usage_read_process(after);
+	took_ns = after->now_ns - before->now_ns;
 	if (rc)
 		goto free_usage;
 	if (stats) {
 		usage_read(p->engine, p->peer_name, after);
 		usage_add_difference(&stats->near, before, after);
-		stats->ns += start;
+		stats->ns += took_ns;
 		stats->iters += iters;
 	}
 	if (ns)
-		*ns = start;
+		*ns = took_ns;
 	rc = take_ran(l, stats);
 free_usage:
 	free(before);
+	return rc;
+}
+
+uint64_t
+load_iters_for(uint64_t ns, uint64_t one_ns)
+{
+	uint64_t n = ns / (one_ns ? one_ns : 1);
+
+	return n ? n : 1;
+}
+
+int
+load_run_for(struct load *l, uint64_t ns, uint64_t one_ns, struct load_stats *stats)
+{
+	uint64_t until = now_ns() + ns, now, left, took_ns, iters;
+	int rc = 0;
+
+	while (!rc && (now = now_ns()) + one_ns / 2 < until) {
+		left = until - now;
+		iters = load_iters_for(left < RUN_NS ? left : RUN_NS, one_ns);
+		rc = load_run(l, iters, stats, &took_ns);
+		if (!rc)
+			one_ns = took_ns / iters;
+	}
 	return rc;
 }
 

@@ -41,6 +41,12 @@ void load_close(struct load *l);
  * been explained on stderr. */
 TCPX_MUST_CHECK int load_run(struct load *l, uint64_t iters, struct load_stats *stats,
 			     uint64_t *ns);
+/* Runs one after the other, each of a number of transfers that both sides know, until @ns
+ * have passed; @one_ns: about what a transfer takes. */
+TCPX_MUST_CHECK int load_run_for(struct load *l, uint64_t ns, uint64_t one_ns,
+				 struct load_stats *stats);
+/* How many transfers of @one_ns fill @ns: at least 1. */
+uint64_t load_iters_for(uint64_t ns, uint64_t one_ns);
 /* Fills and poisons the memory of both sides, moves each transfer once, compares. */
 TCPX_MUST_CHECK int load_check(struct load *l, uint64_t *wrong);
 

@@ -26,8 +26,8 @@ fill_nics(struct perf *p, struct result *r)
 	for (size_t i = 0; i < n && i < NICS; i++) {
 		struct result_nic *to = LIST_ADD(&r->nics);
 
-		snprintf(to->name, sizeof(to->name), "%s", nic[i].name);
-		snprintf(to->addr, sizeof(to->addr), "%s", nic[i].addr);
+		snprintf(to->name, sizeof(to->name), "%.31s", nic[i].name);
+		snprintf(to->addr, sizeof(to->addr), "%.63s", nic[i].addr);
 		to->numa = nic[i].numa;
 		to->gbps = nic[i].gbps;
 	}
@@ -132,47 +132,79 @@ channels_of(const struct usage *u, const char *nic)
 	return n;
 }
 
+/* The session as it is now. */
+struct view {
+	struct tcpx_peer_info info;
+	struct tcpx_nic_info nic[NICS];
+	size_t nics;
+	struct usage usage;
+};
+
+static struct view *
+view_session(struct perf *p)
+{
+	struct view *v = calloc(1, sizeof(*v));
+
+	if (!v)
+		return NULL;
+	v->info.struct_size = sizeof(v->info);
+	v->nics = NICS;
+	if (tcpx_peer_query(p->peer, &v->info) || tcpx_query_nics(p->engine, v->nic, &v->nics)) {
+		free(v);
+		return NULL;
+	}
+	v->nics = v->nics < NICS ? v->nics : NICS;
+	usage_read(p->engine, p->peer_name, &v->usage);
+	return v;
+}
+
 void
 perf_print_session(struct perf *p, FILE *f)
 {
-	struct tcpx_peer_info info = { .struct_size = sizeof(info) };
-	struct usage *u = calloc(1, sizeof(*u));
-	struct tcpx_nic_info nic[NICS];
-	size_t n = NICS;
+	struct view *v = view_session(p);
 	uint32_t low = UINT32_MAX, high = 0;
 	char chunk[24];
 
-	if (!u || tcpx_peer_query(p->peer, &info) || tcpx_query_nics(p->engine, nic, &n)) {
-		free(u);
+	if (!v)
 		return;
-	}
-	n = n < NICS ? n : NICS;
-	usage_read(p->engine, p->peer_name, u);
-	for (size_t i = 0; i < n; i++) {
-		uint32_t count = channels_of(u, nic[i].name);
+	for (size_t i = 0; i < v->nics; i++) {
+		uint32_t count = channels_of(&v->usage, v->nic[i].name);
 
 		low = count < low ? count : low;
 		high = count > high ? count : high;
 	}
-	fprintf(f, "# %" PRIu32 " channel%s: ", info.channels_tx, info.channels_tx == 1 ? "" : "s");
+	fprintf(f, "# %" PRIu32 " channel%s: ", v->info.channels_tx, v->info.channels_tx == 1 ? "" : "s");
 	if (low == high)
 		fprintf(f, "%" PRIu32 " per NIC (", high);
 	else
 		fprintf(f, "%" PRIu32 " to %" PRIu32 " per NIC (", low, high);
-	for (size_t i = 0; i < n; i++)
-		fprintf(f, "%s%s", i ? " " : "", nic[i].name);
+	for (size_t i = 0; i < v->nics; i++)
+		fprintf(f, "%s%s", i ? " " : "", v->nic[i].name);
 	fprintf(f, "), provider %s, chunk at most %s, window %" PRIu32 ", %zu I/O thread%s, set up in"
-		" %.1f ms\n", info.provider, tcpx_format_size(info.chunk_bytes, chunk, sizeof(chunk)),
-		info.window_slots, u->threads, u->threads == 1 ? "" : "s",
-		(double)info.setup_ns / 1e6);
-	for (size_t i = 0; i < n; i++)
-		if (!channels_of(u, nic[i].name) && info.channels_wanted >= n)
+		" %.1f ms\n", v->info.provider, tcpx_format_size(v->info.chunk_bytes, chunk, sizeof(chunk)),
+		v->info.window_slots, v->usage.threads, v->usage.threads == 1 ? "" : "s",
+		(double)v->info.setup_ns / 1e6);
+	free(v);
+}
+
+bool
+perf_warn_degraded(struct perf *p)
+{
+	const char *on = tool_paint(stderr, TOOL_YELLOW), *off = tool_paint(stderr, TOOL_PLAIN);
+	struct view *v = view_session(p);
+	bool whole;
+
+	if (!v)
+		return false;
+	whole = v->info.status || v->info.channels_tx >= v->info.channels_wanted;
+	for (size_t i = 0; !whole && i < v->nics; i++)
+		if (!channels_of(&v->usage, v->nic[i].name) && v->info.channels_wanted >= v->nics)
 			fprintf(stderr, "%swarning:%s NIC %s (%s) has no channel: the session is"
-				" degraded\n", tool_paint(stderr, TOOL_YELLOW),
-				tool_paint(stderr, TOOL_PLAIN), nic[i].name, nic[i].addr);
-	if (info.channels_tx < info.channels_wanted)
+				" degraded\n", on, off, v->nic[i].name, v->nic[i].addr);
+	if (!whole)
 		fprintf(stderr, "%swarning:%s %" PRIu32 " of %" PRIu32 " channels are open: the"
-			" session is degraded\n", tool_paint(stderr, TOOL_YELLOW),
-			tool_paint(stderr, TOOL_PLAIN), info.channels_tx, info.channels_wanted);
-	free(u);
+			" session is degraded\n", on, off, v->info.channels_tx,
+			v->info.channels_wanted);
+	free(v);
+	return !whole;
 }

@@ -6,6 +6,7 @@
 #include "tool/perf_args.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/settings.h"
@@ -24,7 +25,7 @@ static const struct opt perf_opts[] = {
 	[OPT_FACTOR] = { 'f', "factor", "N", "each size is N times the one before (4)" },
 	[OPT_STEP] = { 'i', "step", "SIZE", "each size is SIZE more than the one before" },
 	[OPT_ITERS] = { 'n', "iters", "N", "timed transfers of each size (what takes 0.25 s; with --baseline 0.1 s a run)" },
-	[OPT_WARMUP] = { 'w', "warmup", "N", "transfers before, not in any figure (5)" },
+	[OPT_WARMUP] = { 'w', "warmup", "N", "transfers before, not in any figure (5; with --duration 1)" },
 	[OPT_CHECK] = { 'c', "check", "0|1", "compare every byte once a size, untimed (1)" },
 	[OPT_SELF] = { 0, "self", NULL, "both sides from this command, as two processes" },
 	[OPT_OP] = { 0, "op", "OP", "write, read or sendrecv (write)" },
@@ -46,7 +47,7 @@ static const struct opt perf_opts[] = {
 	[OPT_BASELINE] = { 0, "baseline", NULL, "compare with plain sockets, pair by pair" },
 	[OPT_PAIRS] = { 0, "pairs", "N", "pairs of that comparison (9)" },
 	[OPT_FORMAT] = { 0, "format", "F", "table, nccl, perftest, csv or json (table)" },
-	[OPT_JSON] = { 0, "json", "FILE", "also write the result as JSON; - is stdout" },
+	[OPT_JSON] = { 0, "json", "FILE", "also write the result as JSON; -: to stdout, and nothing else there" },
 	[OPT_REPORT] = { 0, "report", "FILE", "also write a report as HTML" },
 	[OPT_TIMEOUT] = { 0, "timeout", "S", "a transfer that takes longer is stuck (30)" },
 };
@@ -189,13 +190,20 @@ check_perf_args(struct perf_args *a)
 
 	if (a->self == (a->host != NULL))
 		return tool_usage(name, a->self ? "--self has no HOST" : "HOST or --self is missing");
+	if (a->self && !a->nics && !getenv("TCPX_NICS"))
+		a->nics = "lo"; /* both ends are here: the plainest path between them */
 	if (a->peer_nics && !a->self)
 		return tool_usage(name, "--peer-nics is for --self; `tcpx serve` has --nics");
+	if (a->json && !strcmp(a->json, "-") && (a->format == OUT_CSV || a->format == OUT_JSON))
+		return tool_usage(name, "--json - and --format %s both want stdout; leave one out",
+				  a->format == OUT_CSV ? "csv" : "json");
 	if (a->lat && a->bi)
 		return tool_usage(name, "--lat goes there and back already; leave out --dir bi");
 	if (a->lat && (a->depth > 1 || a->descs > 1))
 		return tool_usage(name, "--lat measures one piece at a time, without --depth,"
 				  " --descs and --kv");
+	if (a->warmup == UINT64_MAX)
+		a->warmup = a->duration_s ? 1 : 5;
 	if (a->begin == UINT64_MAX && a->end == UINT64_MAX)
 		a->end = a->lat ? 64 : 256ull << 20;
 	if (a->begin == UINT64_MAX) {
@@ -225,7 +233,7 @@ perf_args_parse(struct perf_args *a, int argc, char **argv)
 	struct opt_parser p;
 	int id, rc = TOOL_OK;
 
-	*a = (struct perf_args){ .begin = UINT64_MAX, .end = UINT64_MAX, .factor = 4, .warmup = 5,
+	*a = (struct perf_args){ .begin = UINT64_MAX, .end = UINT64_MAX, .factor = 4, .warmup = UINT64_MAX,
 				 .check = true, .depth = 1, .descs = 1, .pairs = 9,
 				 .timeout_s = 30, .ready_fd = -1, .dist = "pull" };
 	opt_init(&p, &perf_command, argc, argv);

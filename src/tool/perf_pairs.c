@@ -24,6 +24,7 @@ struct pairs {
 	struct load_stats *total;  /* of all                                       */
 	struct tcpx_hist raw_hist; /* --lat: half round trips, all runs            */
 	double raw_us;             /* of one transfer, last run                    */
+	uint64_t ours_ns, raw_ns;  /* of one round, last run                       */
 	double raw_cpu_s, raw_bytes;
 };
 
@@ -212,17 +213,19 @@ run_raw(struct pairs *s)
 	struct perf *p = s->load->perf;
 	struct tcpx_hist *hist = NULL;
 	double before = 0, after = 0, ways = p->job.bi || p->job.lat ? 2 : 1;
-	uint64_t ns = 0;
+	uint64_t ns = 0, start;
 	int rc = both_cpu_s(p, &before);
 
 	if (rc)
 		return rc;
+	start = tcpx_clock_now(&tcpx_clock_system);
 	if (p->job.lat) {
 		hist = malloc(sizeof(*hist));
 		rc = hist ? run_echo(s, hist) : -ENOMEM;
 	} else {
 		rc = baseline_run(s->raw, s->rounds, &ns);
 	}
+	s->raw_ns = (tcpx_clock_now(&tcpx_clock_system) - start) / s->rounds;
 	if (!rc)
 		rc = both_cpu_s(p, &after);
 	if (!rc && hist) {
@@ -248,6 +251,7 @@ run_ours(struct pairs *s, double *us)
 	rc = load_run(s->load, s->iters, o, NULL);
 	if (rc)
 		return rc;
+	s->ours_ns = o->ns / o->iters;
 	*us = s->load->perf->job.lat ? (double)tcpx_hist_percentile(&o->hist, 50) / 1000
 				     : (double)o->ns / 1000 / (double)o->iters;
 	t->ns += o->ns;
@@ -261,8 +265,21 @@ run_ours(struct pairs *s, double *us)
 	return 0;
 }
 
+/* Shares what is left of --duration among the runs to come. */
+static void
+share_out(struct pairs *s, uint64_t until, uint64_t pairs_left)
+{
+	uint64_t now = tcpx_clock_now(&tcpx_clock_system);
+	uint64_t run_ns = now < until ? (until - now) / (2 * pairs_left) : 0;
+
+	if (s->ours_ns)
+		s->iters = load_iters_for(run_ns, s->ours_ns);
+	if (s->raw_ns)
+		s->rounds = load_iters_for(run_ns, s->raw_ns);
+}
+
 static int
-run_pairs(struct pairs *s, struct row *row)
+run_pairs(struct pairs *s, uint64_t until, struct row *row)
 {
 	const struct perf_args *a = s->load->perf->args;
 	int rc = 0;
@@ -270,6 +287,9 @@ run_pairs(struct pairs *s, struct row *row)
 	for (uint64_t i = 0; !rc && i < a->pairs; i++) {
 		double ours = 0;
 		struct row_pair *pair;
+
+		if (until)
+			share_out(s, until, a->pairs - i);
 
 		tool_progress("%s: pair %llu of %llu", "baseline", (unsigned long long)i + 1,
 			      (unsigned long long)a->pairs);
@@ -312,10 +332,13 @@ int
 perf_pairs(struct load *l, uint64_t iters, struct load_stats *stats, struct row *row)
 {
 	struct pairs *s = calloc(1, sizeof(*s));
+	uint64_t until = 0;
 	int rc = -ENOMEM;
 
 	if (!s)
 		return rc;
+	if (l->perf->args->duration_s)
+		until = tcpx_clock_now(&tcpx_clock_system) + l->perf->args->duration_s * TCPX_SEC;
 	*s = (struct pairs){ .load = l, .iters = iters, .rounds = iters, .total = stats,
 			     .ours = malloc(sizeof(*s->ours)) };
 	tcpx_hist_init(&s->raw_hist);
@@ -325,7 +348,7 @@ perf_pairs(struct load *l, uint64_t iters, struct load_stats *stats, struct row 
 	if (!rc && s->rounds > LAT_ROUNDS_MAX)
 		s->rounds = LAT_ROUNDS_MAX;
 	if (!rc)
-		rc = run_pairs(s, row);
+		rc = run_pairs(s, until, row);
 	if (!rc)
 		fill_baseline(s, row);
 	baseline_close(s->raw);

@@ -86,6 +86,22 @@ add_threads(struct row *row, const char *side, const struct usage *u)
 	}
 }
 
+static void
+add_nic_counters(struct row *row, const char *side, const struct usage_nics *nics)
+{
+	for (size_t i = 0; i < nics->n; i++) {
+		const uint64_t *n = nics->at[i].count; /* as nic_counter_names */
+		struct row_nic_counters *to = LIST_ADD(&row->nic_counters);
+
+		*to = (struct row_nic_counters){
+			.rx_bytes = n[0], .rx_packets = n[1], .rx_dropped = n[2],
+			.rx_errors = n[3], .tx_bytes = n[4], .tx_packets = n[5],
+			.tx_dropped = n[6], .tx_errors = n[7] };
+		snprintf(to->side, sizeof(to->side), "%s", side);
+		snprintf(to->nic, sizeof(to->nic), "%s", nics->at[i].nic);
+	}
+}
+
 static double
 mean_us(uint64_t sum_ns, uint64_t count)
 {
@@ -176,6 +192,8 @@ perf_fill_row(struct load *l, const struct load_stats *s, struct row *row)
 		row->per_nic.at[i].share = (double)row->per_nic.at[i].bytes / (double)sent;
 	add_threads(row, "client", &s->near);
 	add_threads(row, "server", &s->far);
+	add_nic_counters(row, "client", &s->near.nics);
+	add_nic_counters(row, "server", &s->far.nics);
 	fill_stages(row, &s->near, &s->far);
 	if (p->job.lat)
 		fill_latency(row, s);

@@ -18,9 +18,11 @@ struct row_time perf_time_of(const struct tcpx_hist *hist, double sum_us, double
 
 /* Name of the peer, provider, NICs, settings, topology. */
 void perf_fill_result(struct perf *p, struct result *r);
-/* "# 16 channels: 4 per NIC (eth0 eth1 eth2 eth3), chunk ..., window ..., threads ...",
- * and a warning for what is missing. */
+/* "# 16 channels: 4 per NIC (eth0 eth1 eth2 eth3), chunk ..., window ...,
+ * threads ...". */
 void perf_print_session(struct perf *p, FILE *f);
+/* Says on stderr which NICs and channels are missing. False if none is. */
+bool perf_warn_degraded(struct perf *p);
 
 /* Compares with plain sockets, pair by pair, and fills the baseline's part of @row; our
  * runs are added to @stats. @iters: of one run. */

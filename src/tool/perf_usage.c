@@ -104,6 +104,7 @@ usage_read(tcpx_engine *engine, const char *peer, struct usage *u)
 	struct tcpx_counters c = { .struct_size = sizeof(c) };
 
 	memset(u, 0, sizeof(*u));
+	usage_read_process(u); /* first: the rest takes its time */
 	if (!tcpx_query(engine, &c)) {
 		u->chunks_tx = c.chunks_tx;
 		u->chunks_rx = c.chunks_rx;
@@ -115,7 +116,7 @@ usage_read(tcpx_engine *engine, const char *peer, struct usage *u)
 	}
 	read_channels(engine, peer, u);
 	read_threads(engine, u);
-	usage_read_process(u);
+	usage_nics_read(engine, &u->nics);
 }
 
 /* The entry of @u for the same channel, or NULL. */
@@ -199,6 +200,7 @@ usage_add_difference(struct usage *sum, const struct usage *before, const struct
 		add_channel(sum, &after->channel[i], find_channel(before, &after->channel[i]));
 	add_threads(sum, before);
 	add_threads(sum, after);
+	usage_nics_add_difference(&sum->nics, &before->nics, &after->nics);
 }
 
 void
@@ -241,13 +243,14 @@ usage_format(const struct usage *u)
 						"requested", t->requested, "granted", t->granted,
 						"ran_on", ran_on, "tid", t->tid));
 	}
-	return json_pack("{s:I, s:f, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o, s:o}",
+	return json_pack("{s:I, s:f, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o, s:o, s:o}",
 			 "ns", (json_int_t)u->now_ns, "cpu_s", u->cpu_s, "ctxt",
 			 (json_int_t)u->ctxt_switches, "chunks_tx", (json_int_t)u->chunks_tx,
 			 "chunks_rx", (json_int_t)u->chunks_rx, "queue_ns",
 			 (json_int_t)u->queue_ns, "wire_ns", (json_int_t)u->wire_ns, "ack_ns",
 			 (json_int_t)u->ack_ns, "unpack_ns", (json_int_t)u->unpack_ns, "lost",
-			 (json_int_t)u->channels_lost, "channels", channels, "threads", threads);
+			 (json_int_t)u->channels_lost, "channels", channels, "threads", threads, "nics",
+			 usage_nics_format(&u->nics));
 }
 
 static uint64_t
@@ -304,4 +307,5 @@ usage_parse(const json_t *msg, struct usage *u)
 		parse_channel(json_array_get(channels, i), &u->channel[u->channels++]);
 	for (size_t i = 0; i < json_array_size(threads) && i < USAGE_THREADS; i++)
 		parse_thread(json_array_get(threads, i), &u->thread[u->threads++]);
+	usage_nics_parse(json_object_get(msg, "nics"), &u->nics);
 }

@@ -11,6 +11,7 @@
 
 #include "base/cpuset.h"
 #include "tcpx/tcpx.h"
+#include "tool/perf_nics.h"
 
 enum { USAGE_CHANNELS = 256, USAGE_THREADS = 64 };
 
@@ -37,12 +38,13 @@ struct usage {
 	size_t channels, threads;
 	struct usage_channel channel[USAGE_CHANNELS];
 	struct usage_thread thread[USAGE_THREADS];
+	struct usage_nics nics;
 };
 
 /* CPU time and switches only. */
 void usage_read_process(struct usage *u);
-/* All of it; channels only of sessions with @peer ("" all). About 100 KiB, not for a stack
- * of a signal handler. */
+/* All of it, as of now: whoever wants an interval to begin only after the look calls
+ * usage_read_process() once more. Channels only of sessions with @peer ("" all). */
 void usage_read(tcpx_engine *engine, const char *peer, struct usage *u);
 /* Adds after - before to @sum. Channels are matched by session, index, generation and
  * direction; one that was not there before counts from 0. */

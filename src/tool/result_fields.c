@@ -29,11 +29,13 @@
 #define OBJECT(member, s)       { AT(member), .type = FIELD_OBJECT, .shape = &s }
 #define MAYBE_OBJECT(member, s) { AT(member), .type = FIELD_OBJECT, .shape = &s, .optional = true }
 #define LIST(member, s)         { AT(member), .type = FIELD_LIST, .shape = &s }
+#define MAYBE_LIST(member, s)   { AT(member), .type = FIELD_LIST, .shape = &s, .optional = true }
 #define SHAPE(fields) { sizeof(S), fields, ARRAY_LEN(fields) }
 
 static const char *const ops[] = { "write", "read", "sendrecv", NULL };
 static const char *const dirs[] = { "uni", "bi", NULL };
 static const char *const dists[] = { "pull", "rr", NULL };
+static const char *const sides[] = { "client", "server", NULL };
 static const char *const roles[] = { "self", "client", "server", NULL };
 
 #define S struct row_time
@@ -78,6 +80,15 @@ static const struct field nic_fields[] = {
 static const struct shape nic_shape = SHAPE(nic_fields);
 #undef S
 
+#define S struct row_nic_counters
+static const struct field nic_counters_fields[] = {
+	ONE_OF(side, sides), STRING(nic), COUNT(rx_bytes), COUNT(rx_packets),
+	COUNT(rx_dropped), COUNT(rx_errors), COUNT(tx_bytes), COUNT(tx_packets),
+	COUNT(tx_dropped), COUNT(tx_errors),
+};
+static const struct shape nic_counters_shape = SHAPE(nic_counters_fields);
+#undef S
+
 #define S struct row_channel
 static const struct field channel_fields[] = {
 	INDEX(channel), STRING(nic), COUNT(bytes), COUNT(chunks), COUNT(stalls),
@@ -114,7 +125,8 @@ static const struct field row_fields[] = {
 	MAYBE(baseline_GBps), MAYBE(baseline_cpu_s_per_GB), MAYBE(ratio),
 	MAYBE_OBJECT(ratio_ci, interval_shape), LIST(pairs, pair_shape),
 	BOOL(degraded), OBJECT(in_flight, in_flight_shape), LIST(per_nic, nic_shape),
-	LIST(per_channel, channel_shape), LIST(threads, thread_shape),
+	MAYBE_LIST(nic_counters, nic_counters_shape), LIST(per_channel, channel_shape),
+	LIST(threads, thread_shape),
 	COUNT(ctxt_switches), OBJECT(stage_us, stage_shape),
 	MAYBE_OBJECT(half_rtt_us, maybe_time_shape),
 	MAYBE_OBJECT(baseline_half_rtt_us, percentile_shape), LIST(histogram, bucket_shape),
@@ -222,6 +234,8 @@ result_field_is_absent(const struct field *field, const void *object)
 		return false;
 	if (field->type == FIELD_TEXT)
 		return !text_of(field, object);
+	if (field->type == FIELD_LIST)
+		return !field_list_of(field, object).n;
 	if (field->type == FIELD_NUMBER) {
 		memcpy(&number, (const char *)object + field->offset, sizeof(number));
 		return !isfinite(number);

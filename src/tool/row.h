@@ -51,6 +51,14 @@ struct row_nic {
 	uint64_t retransmits; /* TCP segments, of its connections, in the timed part */
 };
 
+/* What the kernel's counters of a NIC grew by in the timed part, whoever caused it. */
+struct row_nic_counters {
+	char side[8]; /* "client", "server"                                          */
+	char nic[32];
+	uint64_t rx_bytes, rx_packets, rx_dropped, rx_errors;
+	uint64_t tx_bytes, tx_packets, tx_dropped, tx_errors;
+};
+
 struct row_channel {
 	unsigned channel;
 	char nic[32];
@@ -117,6 +125,7 @@ struct row {
 	bool degraded; /* a NIC or channel was lost or never came up                 */
 	struct row_in_flight in_flight;
 	LIST_OF(struct row_nic) per_nic;
+	LIST_OF(struct row_nic_counters) nic_counters; /* optional: both sides       */
 	LIST_OF(struct row_channel) per_channel;
 	LIST_OF(struct row_thread) threads;
 	uint64_t ctxt_switches; /* both ends, voluntary and not, timed part          */

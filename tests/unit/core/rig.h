@@ -75,5 +75,6 @@ struct tcpx_counters counters_of(tcpx_engine *e);
 
 int fd_count(void);
 int thread_count(void);
+void assert_threads(int expected);
 
 #endif

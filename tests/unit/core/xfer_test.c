@@ -66,6 +66,8 @@ a_transfer_in_progress_is_not_posted_again(void **state)
 		assert_ok(tcpx_xfer_post(x, NULL, 0));
 		tcpx_cancel(x);
 	}
+	assert_ok(tcpx_notify(r->to_b, "cancelled", 9)); /* comes after the cancels */
+	assert_note(r->b, "anna", "cancelled");
 	fill(r->far.at, 40 * MIB, 2);
 	assert_ok(tcpx_xfer_post(x, NULL, 0));
 	assert_ok(tcpx_wait(x, WAIT_MS));

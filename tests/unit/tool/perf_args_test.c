@@ -96,6 +96,7 @@ static const char *const bad[] = {
 	"--self --window 0",
 	"--self --dist fair",
 	"--self --format xml",
+	"--self --json - --format csv",
 	"--self --lat --dir bi",
 	"--self --lat --descs 2",
 	"--self --lat -b 0",

@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,7 +26,9 @@ make(void **state)
 	u[BEFORE].channel[0] = (struct usage_channel){
 		.session = 8, .nic = "eth0", .peer_nic = "eth1", .index = 1, .sending = 1,
 		.bytes = 1000, .chunks = 10, .retransmits = 3, .in_flight_max = 2 };
+	u[BEFORE].nics = (struct usage_nics){ 1, { { "eth0", { 50, 5, 0, 0, 10 } } } };
 	u[AFTER] = u[BEFORE];
+	u[AFTER].nics.at[0].count[4] = 1010;
 	u[AFTER].now_ns = 350;
 	u[AFTER].cpu_s = 1.5;
 	u[AFTER].ctxt_switches = 9;
@@ -63,6 +66,40 @@ a_difference_counts_only_what_happened_between(void **state)
 	assert_int_equal(u[SUM].now_ns, 500);
 	assert_int_equal(u[SUM].channels, 1);
 	assert_int_equal(u[SUM].channel[0].bytes, 1200);
+}
+
+static void
+a_nic_shows_what_it_carried_between(void **state)
+{
+	struct usage *u = *state;
+
+	u[AFTER].nics.at[1] = (struct usage_nic){ "eth1", { 7 } };
+	u[AFTER].nics.n = 2;
+	usage_add_difference(&u[SUM], &u[BEFORE], &u[AFTER]);
+	usage_add_difference(&u[SUM], &u[BEFORE], &u[AFTER]);
+	assert_int_equal(u[SUM].nics.n, 2);
+	assert_string_equal(u[SUM].nics.at[0].nic, "eth0");
+	assert_int_equal(u[SUM].nics.at[0].count[0], 0);
+	assert_string_equal(nic_counter_names[4], "tx_bytes");
+	assert_int_equal(u[SUM].nics.at[0].count[4], 2000);
+	assert_int_equal(u[SUM].nics.at[1].count[0], 14);
+}
+
+static void
+more_nics_than_fit_are_left_out(void **state)
+{
+	struct usage *u = *state;
+	json_t *list = json_array();
+
+	for (int i = 0; i < USAGE_NICS + 9; i++) {
+		char name[16];
+
+		snprintf(name, sizeof(name), "eth%d", i);
+		json_array_append_new(list, json_pack("{s:s, s:i}", "nic", name, "rx_bytes", i));
+	}
+	usage_nics_parse(list, &u[COPY].nics);
+	json_decref(list);
+	assert_int_equal(u[COPY].nics.n, USAGE_NICS);
 }
 
 static void
@@ -115,6 +152,8 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(a_difference_counts_only_what_happened_between,
 						make, drop),
+		cmocka_unit_test_setup_teardown(a_nic_shows_what_it_carried_between, make, drop),
+		cmocka_unit_test_setup_teardown(more_nics_than_fit_are_left_out, make, drop),
 		cmocka_unit_test_setup_teardown(a_new_generation_counts_from_zero, make, drop),
 		cmocka_unit_test_setup_teardown(differences_travel, make, drop),
 		cmocka_unit_test_setup_teardown(what_is_missing_is_zero, make, drop),

@@ -19,6 +19,7 @@ sample_lists(struct row *row)
 {
 	for (unsigned i = 0; i < 2; i++) {
 		struct row_nic *nic = LIST_ADD(&row->per_nic);
+		struct row_nic_counters *counters;
 		struct row_channel *channel = LIST_ADD(&row->per_channel);
 		struct row_thread *thread = LIST_ADD(&row->threads);
 
@@ -27,6 +28,15 @@ sample_lists(struct row *row)
 		nic->bytes = i ? 335544320 : 1006632960;
 		nic->share = i ? 0.25 : 0.75;
 		nic->retransmits = i;
+		counters = LIST_ADD(&row->nic_counters);
+		SET(counters->side, i ? "server" : "client");
+		SET(counters->nic, i ? "ens1" : "eth0");
+		counters->rx_bytes = 10000 + i;
+		counters->rx_packets = 100;
+		counters->tx_bytes = 1020000000;
+		counters->tx_packets = 15000;
+		counters->rx_dropped = counters->rx_errors = i;
+		counters->tx_dropped = counters->tx_errors = 2 * i;
 		channel->channel = i;
 		SET(channel->nic, nic->nic);
 		channel->bytes = nic->bytes;
