@@ -10,11 +10,18 @@ import os
 import re
 import sys
 
-TAIL = 25  # lines of a failed test's output
+TAIL = 25  # lines shown of a failed test's output
+
+
+TROUBLE = re.compile(r"not ok \d|ERROR: \w*Sanitizer|WARNING: \w*Sanitizer|runtime error:|"
+                     r"FAILED|error:")
 
 
 def tail(text):
-    return "\n".join("    " + line for line in text.rstrip().splitlines()[-TAIL:])
+    """The lines that tell most: from the first sign of trouble on, or the last."""
+    lines = text.rstrip().splitlines()
+    first = next((i for i, line in enumerate(lines) if TROUBLE.search(line)), len(lines) - TAIL)
+    return "\n".join("    " + line for line in lines[max(first, 0):][:TAIL])
 
 
 def steps(path):

@@ -87,9 +87,10 @@ struct tcpx_engine {
 	struct counters count;
 	_Atomic uint32_t bell;    /* futex: some session changed state */
 	_Atomic int bell_sleepers;
-	pthread_mutex_t event_lock; /* event_fd, unobserved */
-	int event_fd;             /* -1 until asked for */
-	uint64_t unobserved;
+	pthread_mutex_t event_lock; /* event_raised, making event_fd */
+	_Atomic int event_fd;     /* -1 until asked for */
+	bool event_raised;
+	_Atomic int64_t unobserved; /* ends not tested yet and notes not taken */
 };
 
 static inline void

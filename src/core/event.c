@@ -9,35 +9,44 @@
 
 #include "core/core.h"
 
+/* Makes the descriptor's level agree with the count. event_lock held. */
 static void
-signal_fd(struct tcpx_engine *e)
+level(struct tcpx_engine *e)
 {
-	uint64_t one = 1;
-	ssize_t n = write(e->event_fd, &one, sizeof(one));
+	bool want = atomic_load(&e->unobserved) > 0;
+	uint64_t value = 1;
+	ssize_t n = 0;
 
-	(void)n; /* cannot be full: it is written only when it was 0 */
+	if (want && !e->event_raised)
+		n = write(e->event_fd, &value, sizeof(value));
+	else if (!want && e->event_raised)
+		n = read(e->event_fd, &value, sizeof(value));
+	e->event_raised = want;
+	(void)n; /* never full, never empty: it holds 1 exactly while raised */
+}
+
+static void
+changed(struct tcpx_engine *e)
+{
+	if (atomic_load(&e->event_fd) < 0)
+		return;
+	pthread_mutex_lock(&e->event_lock);
+	level(e);
+	pthread_mutex_unlock(&e->event_lock);
 }
 
 void
 tcpx_event_add(struct tcpx_engine *e)
 {
-	pthread_mutex_lock(&e->event_lock);
-	if (e->unobserved++ == 0 && e->event_fd >= 0)
-		signal_fd(e);
-	pthread_mutex_unlock(&e->event_lock);
+	atomic_fetch_add(&e->unobserved, 1);
+	changed(e);
 }
 
 void
 tcpx_event_drop(struct tcpx_engine *e)
 {
-	uint64_t all;
-	ssize_t n = 0;
-
-	pthread_mutex_lock(&e->event_lock);
-	if (e->unobserved > 0 && --e->unobserved == 0 && e->event_fd >= 0)
-		n = read(e->event_fd, &all, sizeof(all));
-	pthread_mutex_unlock(&e->event_lock);
-	(void)n;
+	atomic_fetch_sub(&e->unobserved, 1);
+	changed(e);
 }
 
 int
@@ -46,15 +55,16 @@ tcpx_event_fd(tcpx_engine *e)
 	int fd;
 
 	pthread_mutex_lock(&e->event_lock);
-	if (e->event_fd < 0) {
+	fd = atomic_load(&e->event_fd);
+	if (fd < 0) {
 		fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-		e->event_fd = fd < 0 ? tcpx_fail_errno(TCPX_SUB_INIT, "eventfd") : fd;
-		if (e->event_fd >= 0 && e->unobserved > 0)
-			signal_fd(e);
+		if (fd < 0) {
+			fd = tcpx_fail_errno(TCPX_SUB_INIT, "eventfd");
+		} else {
+			atomic_store(&e->event_fd, fd);
+			level(e);
+		}
 	}
-	fd = e->event_fd;
-	if (e->event_fd < 0)
-		e->event_fd = -1;
 	pthread_mutex_unlock(&e->event_lock);
 	return fd;
 }

@@ -74,7 +74,7 @@ tcpx_lease_borrow(struct loop *l)
 void
 tcpx_lease_return(struct loop *l)
 {
-	atomic_store(&l->lent_ns, engine_now(l->engine));
+	atomic_store(&l->lent_ns, l->now_ns);
 	give(l);
 	atomic_fetch_sub(&l->borrowers, 1);
 	/* an I/O thread that sleeps without a limit must start watching the lease again */
@@ -121,7 +121,7 @@ run_until(struct loop *l, bool (*done)(void *), void *arg, uint64_t deadline_ns,
 	while (!done(arg) && now_ns < deadline_ns) {
 		tcpx_loop_step(l, now_ns < spin_end_ns ? 0 : left(deadline_ns, now_ns));
 		if (timed)
-			now_ns = engine_now(l->engine);
+			now_ns = l->now_ns;
 	}
 }
 

@@ -14,14 +14,45 @@ struct lookup {
 	struct tcpx_engine *engine;
 	struct region last; /* id 0: none */
 	uint32_t last_index;
-	struct region *all;
+	struct region *all; /* few, or grown */
+	struct region few[LIST_FEW];
 	uint32_t count, cap;
 };
+
+static void
+lookup_init(struct lookup *k, struct tcpx_engine *e)
+{
+	k->engine = e;
+	k->last.id = 0;
+	k->all = k->few;
+	k->count = 0;
+	k->cap = LIST_FEW;
+}
+
+static void
+lookup_fini(struct lookup *k)
+{
+	if (k->all != k->few)
+		free(k->all);
+}
+
+static int
+lookup_grow(struct lookup *k)
+{
+	struct region *grown = malloc(2 * k->cap * sizeof(*grown));
+
+	if (!grown)
+		return -ENOMEM;
+	memcpy(grown, k->all, k->count * sizeof(*grown));
+	lookup_fini(k);
+	k->all = grown;
+	k->cap *= 2;
+	return 0;
+}
 
 static int
 lookup_find(struct lookup *k, uint64_t id, bool imported)
 {
-	struct region *grown;
 	uint32_t i;
 
 	if (k->last.id == id && id != 0)
@@ -29,13 +60,8 @@ lookup_find(struct lookup *k, uint64_t id, bool imported)
 	for (i = 0; i < k->count; i++)
 		if (k->all[i].id == id)
 			goto found;
-	if (k->count == k->cap) {
-		k->cap = k->cap ? 2 * k->cap : 4;
-		grown = realloc(k->all, k->cap * sizeof(*grown));
-		if (!grown)
-			return -ENOMEM;
-		k->all = grown;
-	}
+	if (k->count == k->cap && lookup_grow(k) != 0)
+		return -ENOMEM;
 	if (tcpx_region_get(&k->engine->regions, id, &k->all[i]) != 0 ||
 	    k->all[i].imported != imported)
 		return tcpx_fail(TCPX_SUB_XFER, TCPX_ESTALE, "no live %s region has id %#llx",
@@ -68,10 +94,6 @@ fill_local(struct tcpx_list *l, struct lookup *k, const struct tcpx_desc *desc, 
 	size_t i;
 	int rc;
 
-	l->frag = malloc((count + 1) * sizeof(*l->frag));
-	l->start = malloc((count + 1) * sizeof(*l->start));
-	if (!l->frag || !l->start)
-		return -ENOMEM;
 	for (i = 0; i < count; i++) {
 		rc = check_desc(k, &desc[i], i, false);
 		if (rc)
@@ -91,9 +113,6 @@ fill_imported(struct tcpx_list *l, struct lookup *k, const struct tcpx_desc *des
 	uint32_t r;
 	int rc;
 
-	l->entry = malloc((count + 1) * sizeof(*l->entry));
-	if (!l->entry)
-		return -ENOMEM;
 	for (i = 0; i < count; i++) {
 		rc = check_desc(k, &desc[i], i, true);
 		if (rc)
@@ -106,7 +125,7 @@ fill_imported(struct tcpx_list *l, struct lookup *k, const struct tcpx_desc *des
 			.region = k->last_index, .offset = desc[i].offset, .len = desc[i].len };
 		l->total += desc[i].len;
 	}
-	l->ref = malloc((k->count + 1) * sizeof(*l->ref));
+	l->ref = k->count <= LIST_FEW ? l->few_ref : malloc(k->count * sizeof(*l->ref));
 	if (!l->ref)
 		return -ENOMEM;
 	for (r = 0; r < k->count; r++)
@@ -119,7 +138,7 @@ keep_regions(struct tcpx_list *l, const struct lookup *k)
 {
 	uint32_t i;
 
-	l->region_id = malloc((k->count + 1) * sizeof(*l->region_id));
+	l->region_id = k->count <= LIST_FEW ? l->few_id : malloc(k->count * sizeof(*l->region_id));
 	if (!l->region_id)
 		return -ENOMEM;
 	for (i = 0; i < k->count; i++)
@@ -128,27 +147,49 @@ keep_regions(struct tcpx_list *l, const struct lookup *k)
 	return 0;
 }
 
+/* An empty list with room for count entries of its kind. */
+static struct tcpx_list *
+make(struct tcpx_engine *e, size_t count, bool imported)
+{
+	size_t entry = imported ? sizeof(struct tcpx_run_entry) :
+				  sizeof(struct tcpx_frag) + sizeof(uint64_t);
+	struct tcpx_list *l = malloc(sizeof(*l) + (count + 1) * entry);
+
+	if (!l)
+		return NULL;
+	memset(l, 0, sizeof(*l));
+	l->refs = 1;
+	l->engine = e;
+	l->imported = imported;
+	tcpx_node_init(&l->handle);
+	if (imported) {
+		l->entry = (void *)l->room;
+	} else {
+		l->frag = (void *)l->room;
+		l->start = (void *)(l->frag + count + 1);
+	}
+	return l;
+}
+
 int
 tcpx_list_new(struct tcpx_engine *e, const struct tcpx_desc *desc, size_t count, bool imported,
 	      struct tcpx_list **out)
 {
-	struct lookup k = { .engine = e };
+	struct lookup k;
 	struct tcpx_list *l;
 	int rc;
 
 	if ((count && !desc) || count > UINT32_MAX)
 		return tcpx_fail(TCPX_SUB_XFER, -EINVAL, "descriptor list of %zu entries at %p",
 				 count, (const void *)desc);
-	l = calloc(1, sizeof(*l));
+	l = make(e, count, imported);
 	if (!l)
 		return -ENOMEM;
-	l->refs = 1;
-	l->engine = e;
-	l->imported = imported;
+	lookup_init(&k, e);
 	rc = imported ? fill_imported(l, &k, desc, count) : fill_local(l, &k, desc, count);
 	if (rc == 0)
 		rc = keep_regions(l, &k);
-	free(k.all);
+	lookup_fini(&k);
 	if (rc) {
 		tcpx_list_put(l);
 		return rc;
@@ -162,11 +203,10 @@ tcpx_list_put(struct tcpx_list *l)
 {
 	if (!l || atomic_fetch_sub(&l->refs, 1) != 1)
 		return;
-	free(l->frag);
-	free(l->start);
-	free(l->ref);
-	free(l->entry);
-	free(l->region_id);
+	if (l->ref != l->few_ref)
+		free(l->ref);
+	if (l->region_id != l->few_id)
+		free(l->region_id);
 	free(l);
 }
 
@@ -226,6 +266,7 @@ struct list_builder {
 	struct tcpx_runs_reader reader;
 	struct tcpx_list *list;
 	uint64_t *region; /* local id per introduced region; its key was right */
+	uint64_t few[LIST_FEW];
 	uint32_t region_count, region_cap;
 	uint32_t entries; /* announced */
 	size_t count;
@@ -237,25 +278,23 @@ int
 tcpx_builder_new(struct tcpx_engine *e, unsigned need, uint32_t entries, uint64_t total,
 		 struct list_builder **out)
 {
-	struct list_builder *b = calloc(1, sizeof(*b));
+	struct list_builder *b = malloc(sizeof(*b));
 
 	if (!b)
 		return -ENOMEM;
-	b->lookup.engine = e;
-	b->need = need;
-	b->entries = entries;
-	b->total = total;
-	b->list = calloc(1, sizeof(*b->list));
-	if (b->list) {
-		b->list->refs = 1;
-		b->list->engine = e;
-		b->list->frag = malloc(((size_t)entries + 1) * sizeof(struct tcpx_frag));
-		b->list->start = malloc(((size_t)entries + 1) * sizeof(uint64_t));
-	}
-	if (!b->list || !b->list->frag || !b->list->start) {
-		tcpx_builder_free(b);
+	b->list = make(e, entries, false);
+	if (!b->list) {
+		free(b);
 		return -ENOMEM;
 	}
+	lookup_init(&b->lookup, e);
+	b->region = b->few;
+	b->region_count = 0;
+	b->region_cap = LIST_FEW;
+	b->entries = entries;
+	b->count = 0;
+	b->total = total;
+	b->need = need;
 	tcpx_runs_read_init(&b->reader, entries + 1);
 	*out = b;
 	return 0;
@@ -267,8 +306,9 @@ tcpx_builder_free(struct list_builder *b)
 	if (!b)
 		return;
 	tcpx_list_put(b->list);
-	free(b->lookup.all);
-	free(b->region);
+	lookup_fini(&b->lookup);
+	if (b->region != b->few)
+		free(b->region);
 	free(b);
 }
 
@@ -291,11 +331,14 @@ introduce(struct list_builder *b, const struct tcpx_region_ref *ref)
 				 b->need == TCPX_MEM_REMOTE_READ ? "read" : "write",
 				 (unsigned long long)ref->id, g.access);
 	if (b->region_count == b->region_cap) {
-		b->region_cap = b->region_cap ? 2 * b->region_cap : 4;
-		grown = realloc(b->region, b->region_cap * sizeof(*grown));
+		grown = malloc(2 * b->region_cap * sizeof(*grown));
 		if (!grown)
 			return -ENOMEM;
+		memcpy(grown, b->region, b->region_count * sizeof(*grown));
+		if (b->region != b->few)
+			free(b->region);
 		b->region = grown;
+		b->region_cap *= 2;
 	}
 	b->region[b->region_count++] = ref->id;
 	return 0;

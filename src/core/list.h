@@ -37,6 +37,8 @@ struct regions {
 	uint32_t live;
 };
 
+#define LIST_FEW 4 /* regions that need no memory of their own */
+
 /* A checked descriptor list, refcounted; shared by the transfers that use it. */
 struct tcpx_list {
 	_Atomic int refs;
@@ -44,16 +46,19 @@ struct tcpx_list {
 	struct tcpx_engine *engine;
 	bool imported;
 	uint64_t total;
-	uint64_t *region_id; /* distinct, as named by the user          */
+	uint64_t *region_id; /* distinct, as named by the user; few, or of its own     */
 	uint32_t region_count;
-	/* local */
+	uint64_t few_id[LIST_FEW];
+	/* local; both arrays behind the struct */
 	struct tcpx_frag *frag;
 	uint64_t *start;
 	size_t frag_count;
-	/* imported: as it travels */
-	struct tcpx_region_ref *ref;
+	/* imported: as it travels; entries behind the struct */
+	struct tcpx_region_ref *ref; /* few_ref, or of its own */
+	struct tcpx_region_ref few_ref[LIST_FEW];
 	struct tcpx_run_entry *entry;
 	size_t entry_count;
+	uint64_t room[];     /* one allocation: small transfers are made by the million */
 };
 
 /* ---- region.c ---- */

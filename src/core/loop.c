@@ -89,6 +89,7 @@ tcpx_loop_post(struct loop *l, struct work *w)
 		w->queued = true;
 		wake = true;
 		tcpx_chain_add(&l->work, &w->node);
+		atomic_store(&l->has_work, true);
 	}
 	pthread_mutex_unlock(&l->work_lock);
 	if (wake)
@@ -102,6 +103,7 @@ tcpx_loop_cancel(struct loop *l, struct work *w)
 	if (w->queued) {
 		w->queued = false;
 		tcpx_chain_remove(&w->node);
+		atomic_store(&l->has_work, !tcpx_chain_empty(&l->work));
 	}
 	pthread_mutex_unlock(&l->work_lock);
 }
@@ -126,6 +128,7 @@ next_work(struct loop *l)
 		tcpx_chain_remove(n);
 		w->queued = false;
 	}
+	atomic_store(&l->has_work, !tcpx_chain_empty(&l->work));
 	pthread_mutex_unlock(&l->work_lock);
 	return w;
 }
@@ -139,6 +142,8 @@ run_work(struct loop *l, uint64_t now_ns)
 	struct work *w;
 	bool any = false;
 
+	if (!atomic_load(&l->has_work))
+		return false;
 	pthread_mutex_lock(&l->work_lock);
 	last = tcpx_chain_empty(&l->work) ? NULL : l->work.prev;
 	pthread_mutex_unlock(&l->work_lock);
@@ -149,17 +154,6 @@ run_work(struct loop *l, uint64_t now_ns)
 		if (n == last)
 			break;
 	}
-	return any;
-}
-
-static bool
-has_work(struct loop *l)
-{
-	bool any;
-
-	pthread_mutex_lock(&l->work_lock);
-	any = !tcpx_chain_empty(&l->work);
-	pthread_mutex_unlock(&l->work_lock);
 	return any;
 }
 
@@ -215,7 +209,7 @@ tcpx_loop_step(struct loop *l, int64_t timeout_ns)
 	ran |= run_timers(l, now_ns);
 	say(l);
 	/* a borrower looks whether that was what it waits for before it sleeps */
-	if (has_work(l) || (ran && atomic_load(&l->holder) == LEASE_APP))
+	if (atomic_load(&l->has_work) || (ran && atomic_load(&l->holder) == LEASE_APP))
 		timeout_ns = 0;
 	else if (l->timer_ns != UINT64_MAX &&
 		 (timeout_ns < 0 || l->timer_ns < now_ns + (uint64_t)timeout_ns))
@@ -224,7 +218,7 @@ tcpx_loop_step(struct loop *l, int64_t timeout_ns)
 		timeout_ns = DEVICE_POLL_NS;
 
 	n = ops->poller_wait(l->poller, ev, CORE_EVENTS, timeout_ns);
-	now_ns = engine_now(l->engine);
+	l->now_ns = now_ns = engine_now(l->engine);
 	for (i = 0; i < n; i++) {
 		struct source *src = ev[i].owner;
 

@@ -57,6 +57,7 @@ struct loop {
 	_Atomic(struct tcpx_xfer *) gate; /* transfer whose memory is in use right now */
 	pthread_mutex_t work_lock;    /* work list                                    */
 	struct tcpx_node work;
+	_Atomic bool has_work;        /* work is not empty; written under work_lock   */
 	/* lease holder only */
 	struct tcpx_node sessions;    /* whose control stream this loop serves        */
 	struct tcpx_node guests;      /* accepted, not yet introduced                 */
@@ -66,6 +67,7 @@ struct loop {
 	struct unpack_batch *filling; /* messages landed in this step                 */
 	uint32_t guest_count;
 	uint64_t timer_ns;            /* earliest deadline of anything here           */
+	uint64_t now_ns;              /* when the clock was last looked at            */
 	/* thread */
 	pthread_t thread;
 	bool threaded;

@@ -19,7 +19,8 @@ tcpx_serve_done(struct session *s, uint64_t id, int code, uint64_t bytes, const 
 			       .payload_len = payload_len };
 	struct tcpx_buf b;
 
-	snprintf(d.text, sizeof(d.text), "%s", text ? text : "");
+	if (text)
+		snprintf(d.text, sizeof(d.text), "%s", text);
 	tcpx_buf_init(&b, room, sizeof(room) - TCPX_FRAME_HEAD);
 	tcpx_done_write(&b, &d);
 	if (tcpx_control_put(s, TCPX_FR_DONE, &b) != 0)

@@ -95,7 +95,7 @@ tcpx_xfer_insert(struct session *s, struct tcpx_xfer *x)
 	tcpx_xfer_get(x);
 	tcpx_chain_add(&s->table[x->id % SESS_BUCKETS], &x->table);
 	s->live++;
-	x->progress_ns = engine_now(s->engine);
+	x->progress_ns = x->post_ns;
 }
 
 void
@@ -178,7 +178,9 @@ tcpx_xfer_end(struct tcpx_xfer *x, int code, const char *text)
 	if (s)
 		unlink_xfer(s, x);
 	x->done_ns = engine_now(e);
-	snprintf(x->cause, sizeof(x->cause), "%s", code && text ? text : "");
+	x->cause[0] = '\0';
+	if (code && text)
+		snprintf(x->cause, sizeof(x->cause), "%s", text);
 	count_add(code ? &e->count.xfers_failed : &e->count.xfers_done, x->user);
 	announce(x, code);
 	if (atomic_load(&e->closing)) { /* tcpx_stop() waits for the last one */

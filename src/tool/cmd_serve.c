@@ -14,7 +14,7 @@
 #include "tool/perf_serve.h"
 #include "tool/tool.h"
 
-enum { TURN_MS = 100, SWEEP_NS = 100 * 1000 * 1000 };
+enum { TURN_MS = 100, STOP_MS = 500, SWEEP_NS = 100 * 1000 * 1000 };
 
 static volatile sig_atomic_t stop_asked; /* the one thing a signal handler may set */
 
@@ -76,7 +76,7 @@ turn(struct serve *s)
 int
 cmd_serve(int argc, char **argv)
 {
-	struct sigaction action = { .sa_handler = on_signal };
+	struct sigaction action = { .sa_handler = on_signal, .sa_flags = SA_RESETHAND };
 	struct perf_args args;
 	struct serve s;
 	tcpx_engine *engine;
@@ -85,7 +85,7 @@ cmd_serve(int argc, char **argv)
 
 	if (rc)
 		return rc < 0 ? TOOL_OK : rc;
-	sigaction(SIGINT, &action, NULL);
+	sigaction(SIGINT, &action, NULL); /* a second one ends us at once */
 	sigaction(SIGTERM, &action, NULL);
 	rc = perf_open_engine(&args, args.port, args.nics, &engine);
 	if (rc)
@@ -111,6 +111,6 @@ cmd_serve(int argc, char **argv)
 	if (!s.quiet)
 		printf("%" PRIu64 " client%s served, %" PRIu64 " wrong bytes\n", s.served,
 		       s.served == 1 ? "" : "s", s.wrong);
-	tcpx_stop(engine, 1000);
+	tcpx_stop(engine, STOP_MS);
 	return rc || s.wrong ? TOOL_FINDING : TOOL_OK;
 }

@@ -8,7 +8,7 @@
  *	job            ->       job_ok     memory, NICs
  *	case           ->       case_ok    one size: layouts
  *	arm            ->       armed      fills and poisons memory
- *	run            ->       ready      the barrier; then transfers, then "E" notes
+ *	run            ->       ready      the barrier; then transfers, then a note "E"
  *	               <-       ran        its interval, CPU time, channels
  *	verify         ->       verdict
  *	raw, raw_call, mark     raw_ok, raw_called, marked
@@ -31,7 +31,7 @@ enum {
 	JOB_PART_BYTES = 8000,        /* a note holds 8 KiB                        */
 	JOB_MSG_BYTES = 1 << 20,      /* longest message                           */
 	JOB_BLOB_BYTES = 4096,
-	JOB_NOTE_END = 'E',           /* rides in the last transfers of a run      */
+	JOB_NOTE_END = 'E',           /* after the last acknowledgement of a run   */
 	JOB_NOTE_PING = 'P'           /* rides in each transfer of a latency run   */
 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The measurement loop. Slots are waited for in the order they were posted; the last
- * transfers of a run carry a note each, by which the server knows its own end.
+ * The measurement loop. Slots are waited for in the order they were posted. A note after
+ * the last acknowledgement ends the run at the server too.
  */
 #include "tool/load.h"
 
@@ -153,7 +153,7 @@ wait_one(struct load *l, tcpx_xfer *xfer)
 	}
 	if (rc)
 		perf_explain(l->perf, xfer, rc);
-	return rc == -EAGAIN ? TCPX_ETIMEDOUT : rc;
+	return rc == -EAGAIN ? TCPX_ESTALLED : rc;
 }
 
 int
@@ -166,7 +166,7 @@ load_wait(struct load *l, struct load_slot *slot)
 	rc = wait_one(l, slot->out);
 	if (!rc)
 		rc = wait_one(l, slot->in);
-	slot->busy = rc == TCPX_ETIMEDOUT;
+	slot->busy = false;
 	if (l->perf->job.op == JOB_SENDRECV) {
 		tcpx_free(slot->out);
 		tcpx_free(slot->in);
@@ -188,7 +188,6 @@ load_add_time(struct load_stats *stats, uint64_t ns)
 static int
 run_window(struct load *l, uint64_t iters, struct load_stats *stats)
 {
-	static const char end[] = { JOB_NOTE_END, '\0' };
 	int rc = 0;
 
 	for (uint64_t i = 0; !rc && i < iters + l->slots; i++) {
@@ -200,7 +199,7 @@ run_window(struct load *l, uint64_t iters, struct load_stats *stats)
 				load_add_time(stats, now_ns() - slot->post_ns);
 		}
 		if (!rc && i < iters)
-			rc = load_post(l, slot, i + l->slots >= iters ? end : NULL);
+			rc = load_post(l, slot, NULL);
 	}
 	return rc;
 }
@@ -232,6 +231,7 @@ load_run(struct load *l, uint64_t iters, struct load_stats *stats, uint64_t *ns)
 {
 	struct perf *p = l->perf;
 	struct usage *before = calloc(2, sizeof(*before)), *after = before + 1;
+	const char end = JOB_NOTE_END;
 	uint64_t took_ns;
 	int rc;
 
@@ -247,6 +247,8 @@ load_run(struct load *l, uint64_t iters, struct load_stats *stats, uint64_t *ns)
 	rc = p->job.lat ? lat_run(l, iters, stats) : run_window(l, iters, stats);
 	usage_read_process(after);
 	took_ns = after->now_ns - before->now_ns;
+	if (!rc)
+		rc = tcpx_notify(p->peer, &end, 1);
 	if (rc)
 		goto free_usage;
 	if (stats) {

@@ -187,24 +187,43 @@ perf_print_session(struct perf *p, FILE *f)
 	free(v);
 }
 
+/* " eth0 -> eth2 (3 channels)" for each pair of NICs that has channels that are not open. */
+static void
+print_missing(FILE *f, const struct usage *u)
+{
+	for (size_t i = 0; i < u->channels; i++) {
+		const struct usage_channel *c = &u->channel[i];
+		size_t first = u->channels, count = 0;
+
+		for (size_t k = 0; k < u->channels; k++) {
+			const struct usage_channel *o = &u->channel[k];
+
+			if (!o->sending || o->up || strcmp(o->nic, c->nic) ||
+			    strcmp(o->peer_nic, c->peer_nic))
+				continue;
+			first = k < first ? k : first;
+			count++;
+		}
+		if (first == i)
+			fprintf(f, " %s -> %s (%zu channel%s)", c->nic, c->peer_nic, count,
+				count == 1 ? "" : "s");
+	}
+}
+
 bool
 perf_warn_degraded(struct perf *p)
 {
-	const char *on = tool_paint(stderr, TOOL_YELLOW), *off = tool_paint(stderr, TOOL_PLAIN);
 	struct view *v = view_session(p);
-	bool whole;
+	bool degraded = v && !v->info.status && v->info.channels_tx < v->info.channels_wanted;
 
-	if (!v)
-		return false;
-	whole = v->info.status || v->info.channels_tx >= v->info.channels_wanted;
-	for (size_t i = 0; !whole && i < v->nics; i++)
-		if (!channels_of(&v->usage, v->nic[i].name) && v->info.channels_wanted >= v->nics)
-			fprintf(stderr, "%swarning:%s NIC %s (%s) has no channel: the session is"
-				" degraded\n", on, off, v->nic[i].name, v->nic[i].addr);
-	if (!whole)
-		fprintf(stderr, "%swarning:%s %" PRIu32 " of %" PRIu32 " channels are open: the"
-			" session is degraded\n", on, off, v->info.channels_tx,
+	if (degraded) {
+		fprintf(stderr, "%swarning:%s the session is degraded, %" PRIu32 " of %" PRIu32
+			" channels are open; missing:", tool_paint(stderr, TOOL_YELLOW),
+			tool_paint(stderr, TOOL_PLAIN), v->info.channels_tx,
 			v->info.channels_wanted);
+		print_missing(stderr, &v->usage);
+		fputc('\n', stderr);
+	}
 	free(v);
-	return !whole;
+	return degraded;
 }

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/parse.h"
 #include "tool/tool.h"
 
 static const char name[] = "tcpx perf";
@@ -120,19 +121,26 @@ stop_server(struct perf *p)
 	p->child = 0;
 }
 
-/* "HOST", "[v6]", "HOST:PORT": with the port that serve has by default. */
-static void
+/* "HOST", "[v6]", "HOST:PORT": with the port that serve has by default. False if that is
+ * no address. */
+static bool
 with_port(const char *host, char *out, size_t cap)
 {
 	const char *colon = strrchr(host, ':'), *bracket = strrchr(host, ']');
 	bool bare_v6 = colon && strchr(host, ':') != colon && host[0] != '[';
+	uint64_t port;
 
+	if (!host[0] || host == colon || (host[0] == '[' && !bracket) || strlen(host) > cap - 16)
+		return false;
 	if (bare_v6)
 		snprintf(out, cap, "[%s]:%d", host, PERF_PORT);
 	else if (!colon || colon < bracket)
 		snprintf(out, cap, "%s:%d", host, PERF_PORT);
+	else if (tcpx_parse_count(colon + 1, &port) || !port || port > UINT16_MAX)
+		return false;
 	else
 		snprintf(out, cap, "%s", host);
+	return true;
 }
 
 static int
@@ -143,7 +151,7 @@ open_session(struct perf *p)
 	uint8_t blob[JOB_BLOB_BYTES + 1];
 	char address[300], text[256];
 	size_t len = 0;
-	int rc;
+	int rc, code = TOOL_FINDING;
 
 	if (a->self) {
 		rc = start_server(p, blob, sizeof(blob), &len);
@@ -153,8 +161,12 @@ open_session(struct perf *p)
 		rc = tcpx_peer_add(p->engine, blob, len, &p->peer);
 		snprintf(address, sizeof(address), "the server of --self");
 	} else {
-		with_port(a->host, address, sizeof(address));
+		if (!with_port(a->host, address, sizeof(address)))
+			return tool_usage(name, "'%s' is no address; allowed is HOST, HOST:PORT or"
+					  " [IPv6]:PORT, port 1 to 65535", a->host);
 		rc = tcpx_peer_connect(p->engine, address, &p->peer);
+		if (rc == -EINVAL || rc == -EHOSTUNREACH) /* nobody was asked yet but the resolver */
+			code = TOOL_USAGE;
 	}
 	if (!rc)
 		rc = tcpx_peer_wait(p->peer, (int)a->timeout_s * 1000);
@@ -164,9 +176,8 @@ open_session(struct perf *p)
 		rc = tcpx_peer_query(p->peer, &info);
 	if (rc) {
 		tcpx_last_error(p->engine, text, sizeof(text));
-		return tool_fail(TOOL_FINDING, name, "no session with %s: %s (%s)%s%s", address,
-				 tcpx_strerror(rc), tcpx_strerror_name(rc), text[0] ? ": " : "",
-				 text);
+		return tool_fail(code, name, "no session with %s: %s", address,
+				 text[0] ? text : tcpx_strerror(rc));
 	}
 	snprintf(p->peer_name, sizeof(p->peer_name), "%s", info.name);
 	return TOOL_OK;

@@ -66,7 +66,7 @@ lat_run(struct load *l, uint64_t iters, struct load_stats *stats)
 			if (rc)
 				perf_explain(p, slot->out, rc);
 			if (rc == -EAGAIN)
-				rc = TCPX_ETIMEDOUT;
+				rc = TCPX_ESTALLED;
 		} else if (!rc) {
 			rc = load_wait(l, slot);
 		}

@@ -55,6 +55,9 @@ add_channels(struct row *row, const struct usage *u, bool far, double *in_flight
 
 		if (!c->sending)
 			continue;
+		row->degraded |= !c->up;
+		if (!c->up && !c->chunks) /* it never came up, or was gone before */
+			continue;
 		to = LIST_ADD(&row->per_channel);
 		to->channel = c->index;
 		snprintf(to->nic, sizeof(to->nic), "%s", here);
@@ -68,7 +71,6 @@ add_channels(struct row *row, const struct usage *u, bool far, double *in_flight
 		*chunks += c->chunks;
 		if (c->in_flight_max > row->in_flight.max)
 			row->in_flight.max = c->in_flight_max;
-		row->degraded |= !c->up;
 	}
 }
 

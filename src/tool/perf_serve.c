@@ -14,7 +14,7 @@
 #include "tool/tool.h"
 
 #define LEAVE_NS (2 * TCPX_SEC) /* a guest that said goodbye closes first, within this */
-#define GONE_NS  (15 * TCPX_SEC) /* without an open session */
+#define GONE_NS  (5 * TCPX_SEC) /* without an open session */
 
 static const char name[] = "tcpx serve";
 
@@ -43,12 +43,12 @@ end_job(struct serve *s, struct guest *g)
 static void
 drop_guest(struct serve *s, struct guest *g, const char *why)
 {
+	end_job(s, g);
 	if (!s->quiet)
 		printf("client %s %s after %" PRIu64 " runs\n", g->name, why, g->runs);
 	fflush(stdout);
 	s->served++;
 	s->wrong += g->wrong;
-	end_job(s, g);
 	tcpx_peer_drop(g->peer);
 	job_inbox_fini(&g->inbox);
 	tcpx_chain_remove(&g->node);

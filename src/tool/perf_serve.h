@@ -17,8 +17,8 @@ enum { PONG_SLOTS = 4 };
 /* A run in progress. */
 struct guest_run {
 	bool on, timed;          /* timed: its figures count                          */
+	bool over;               /* the client has seen its last acknowledgement      */
 	uint64_t iters;
-	uint64_t notes_left;     /* until it is over; 0 with SEND/RECV                */
 	uint64_t received, sent; /* SEND/RECV and pongs: ended                        */
 	uint64_t recv_posted, send_posted;
 	struct usage before;

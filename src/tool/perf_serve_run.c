@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The server's part in a run: for WRITE and READ it only hears the notes that end it; for
+ * The server's part in a run: for WRITE and READ it only hears the note that ends it; for
  * SEND/RECV it posts the other halves; with --lat it sends each ping back.
  */
 #include <errno.h>
@@ -136,11 +136,8 @@ guest_begin_run(struct serve *s, struct guest *g, const json_t *msg)
 		rc = job_has_in(&g->job) ? find_back(s, g) : 0;
 		if (!rc)
 			rc = post_halves(g);
-	} else if (g->job.lat) {
-		r->notes_left = iters;
-		rc = g->job.op == JOB_WRITE ? prepare_pongs(s, g) : 0;
-	} else {
-		r->notes_left = min_u64(iters, g->job.depth) * (g->job.bi ? 2 : 1);
+	} else if (g->job.lat && g->job.op == JOB_WRITE) {
+		rc = prepare_pongs(s, g);
 	}
 	if (rc)
 		return rc;
@@ -171,16 +168,15 @@ guest_note_of_run(struct serve *s, struct guest *g, char kind)
 	struct guest_run *r = &g->run;
 	int rc = 0;
 
-	if (!r->on || !r->notes_left || (kind == JOB_NOTE_PING) != g->job.lat)
+	if (!r->on)
 		return;
-	if (g->job.lat && g->job.op == JOB_WRITE)
+	if (kind == JOB_NOTE_PING && g->job.lat && g->job.op == JOB_WRITE)
 		rc = send_pong(g);
-	if (rc) {
-		r->on = false;
+	r->over = kind == JOB_NOTE_END;
+	if (rc)
 		guest_fail(g, "a pong", rc);
-	} else if (--r->notes_left == 0) {
+	else if (r->over && g->job.op != JOB_SENDRECV)
 		end_run(s, g);
-	}
 }
 
 /* The oldest of a ring: gives it back when it has ended. */
@@ -220,7 +216,7 @@ guest_pump(struct serve *s, struct guest *g, tcpx_xfer **oldest)
 		return false;
 	}
 	sends = job_has_in(&g->job) ? r->iters : 0;
-	if (r->received == r->iters && r->sent == sends) {
+	if (r->over && r->received == r->iters && r->sent == sends) {
 		end_run(s, g);
 		return false;
 	}
