@@ -24,8 +24,10 @@ static const struct opt perf_opts[] = {
 	[OPT_END_SIZE] = { 'e', "end", "SIZE", "largest transfer (256M, or that of -b)" },
 	[OPT_FACTOR] = { 'f', "factor", "N", "each size is N times the one before (4)" },
 	[OPT_STEP] = { 'i', "step", "SIZE", "each size is SIZE more than the one before" },
-	[OPT_ITERS] = { 'n', "iters", "N", "timed transfers of each size (what takes 0.25 s; with --baseline 0.1 s a run)" },
-	[OPT_WARMUP] = { 'w', "warmup", "N", "transfers before, not in any figure (5; with --duration 1)" },
+	[OPT_ITERS] = { 'n', "iters", "N", "timed transfers of each size (what takes 0.25 s;"
+		       " with --baseline 0.1 s a run)" },
+	[OPT_WARMUP] = { 'w', "warmup", "N",
+			 "transfers before, not in any figure (5; with --duration 1)" },
 	[OPT_CHECK] = { 'c', "check", "0|1", "compare every byte once a size, untimed (1)" },
 	[OPT_SELF] = { 0, "self", NULL, "both sides from this command, as two processes" },
 	[OPT_OP] = { 0, "op", "OP", "write, read or sendrecv (write)" },
@@ -47,7 +49,8 @@ static const struct opt perf_opts[] = {
 	[OPT_BASELINE] = { 0, "baseline", NULL, "compare with plain sockets, pair by pair" },
 	[OPT_PAIRS] = { 0, "pairs", "N", "pairs of that comparison (9)" },
 	[OPT_FORMAT] = { 0, "format", "F", "table, nccl, perftest, csv or json (table)" },
-	[OPT_JSON] = { 0, "json", "FILE", "also write the result as JSON; -: to stdout, and nothing else there" },
+	[OPT_JSON] = { 0, "json", "FILE",
+		       "also write the result as JSON; -: to stdout, and nothing else there" },
 	[OPT_REPORT] = { 0, "report", "FILE", "also write a report as HTML" },
 	[OPT_TIMEOUT] = { 0, "timeout", "S", "a transfer that takes longer is stuck (30)" },
 };

@@ -142,8 +142,8 @@ guest_begin_run(struct serve *s, struct guest *g, const json_t *msg)
 	if (rc)
 		return rc;
 	usage_read(s->engine, g->name, &r->before);
-	rc = job_send(g->peer, "ready", NULL);
 	usage_read_process(&r->before); /* as near to the client's start as can be */
+	rc = job_send(g->peer, "ready", NULL);
 	r->on = !rc;
 	return rc;
 }
