@@ -74,11 +74,12 @@ clang_runtime() {
 }
 
 install() {
-	as_root apt-get update -q || return
+	list=
 	for package; do
-		[ "$package" = clang-runtime ] && package=$(clang_runtime)
-		[ -z "$package" ] || list="${list-} $package"
+		[ "$package" != clang-runtime ] || package=$(clang_runtime)
+		[ -z "$package" ] || list="$list $package"
 	done
+	[ -n "$list" ] || return 0
 	# shellcheck disable=SC2086 # a list of names
 	as_root apt-get install -q -y --no-install-recommends $list
 }
@@ -109,8 +110,12 @@ elif [ "$(id -u)" != 0 ] && ! has sudo; then
 	echo "setup: not root, and there is no sudo; please install:$missing$wanted"
 else
 	echo "setup: installing$missing$wanted"
-	# shellcheck disable=SC2086 # two lists of names
-	install $missing $wanted || echo "setup: apt-get failed"
+	as_root apt-get update -q || echo "setup: apt-get update failed"
+	# apart: a name that is not known here must not keep the others away
+	# shellcheck disable=SC2086 # lists of names
+	install $missing || echo "setup: apt-get failed for:$missing"
+	# shellcheck disable=SC2086
+	install $wanted || echo "setup: apt-get failed for:$wanted"
 	look
 fi
 

@@ -80,11 +80,6 @@ static const struct tcpx_setting_def settings[] = {
 		.unit = "ms", .min = 1, .max = DAY_MS, .since = "0.1.0",
 		.help = "How often a silent session says that it is alive.",
 	},
-	[TCPX_SET_DRAIN_MS] = {
-		.name = "TCPX_DRAIN_MS", .type = TCPX_TYPE_MS, .value = "5000",
-		.unit = "ms", .max = DAY_MS, .since = "0.1.0",
-		.help = "How long a session that ends may send what it still holds.",
-	},
 	[TCPX_SET_LINGER_MS] = {
 		.name = "TCPX_LINGER_MS", .type = TCPX_TYPE_MS, .value = "30000",
 		.unit = "ms", .max = DAY_MS, .since = "0.1.0",

@@ -181,7 +181,9 @@ leave_up(struct channel *c, const char *why)
 		return true;
 	(*(c->sending ? &s->tx_up : &s->rx_up))--;
 	count_add(&s->engine->count.channels_lost, 1);
-	tcpx_warn(TCPX_SUB_CHAN, "channel %u (%s) on %s to %s of %s is lost: %s; %u left", c->index,
+	/* a peer that leaves closes its channels before its goodbye is read */
+	tcpx_log(s->live > 0 ? TCPX_LOG_WARN : TCPX_LOG_INFO, TCPX_SUB_CHAN,
+		 "channel %u (%s) on %s to %s of %s is lost: %s; %u left", c->index,
 		  c->sending ? "sending" : "receiving", c->near_name, c->far_name, s->peer->name,
 		  why, c->sending ? s->tx_up : s->rx_up);
 	return true;

@@ -398,6 +398,7 @@ tcpx_close(tcpx_engine *e)
 
 	if (!e)
 		return;
+	atomic_store(&e->stopping, true);
 	atomic_store(&e->closing, true);
 	if (e->loop) {
 		fail_sessions(e);
@@ -467,7 +468,7 @@ tcpx_stop(tcpx_engine *e, int timeout_ms)
 
 	if (!e)
 		return 0;
-	atomic_store(&e->closing, true);
+	atomic_store(&e->stopping, true);
 	if (tcpx_lease_wait(&e->loop[0], nothing_open, e, &e->bell, &e->bell_sleepers,
 			    timeout_ms) != 0)
 		rc = TCPX_ETIMEDOUT;

@@ -77,7 +77,8 @@ struct tcpx_engine {
 	struct loop *loop;
 	uint32_t loop_count;
 	bool manual;
-	_Atomic bool closing;
+	_Atomic bool stopping;    /* no new transfers; those open may end */
+	_Atomic bool closing;     /* nothing new at all                   */
 	pthread_mutex_t lock; /* peers, sessions */
 	struct tcpx_node peers, sessions;
 	struct tcpx_node xfers, lists; /* handles that the application holds */

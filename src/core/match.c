@@ -32,6 +32,7 @@ take_unexpected(struct tcpx_peer *p, uint64_t tag)
 
 		if (u->tag == tag) {
 			tcpx_chain_remove(n);
+			u->session->unmatched--;
 			return u;
 		}
 	}
@@ -70,6 +71,7 @@ tcpx_match_send(struct session *s, const struct tcpx_open *o)
 	struct tcpx_peer *p = s->peer;
 	struct unexpected *u = keep(s, o);
 	struct tcpx_xfer *x;
+	bool over;
 	int rc;
 
 	if (!u)
@@ -81,9 +83,10 @@ tcpx_match_send(struct session *s, const struct tcpx_open *o)
 		x->session = s;
 	else
 		tcpx_chain_add(&p->unexpected, &u->node);
+	over = !x && ++s->unmatched > 2 * s->engine->limit.credit_xfers;
 	pthread_mutex_unlock(&p->lock);
 	if (!x)
-		return 0;
+		return over ? TCPX_EPROTO : 0; /* the sender ignores its credit */
 	/* the reference taken above is the transfer's now */
 	rc = tcpx_serve_bind(s, x, o->id, o->total, o->chunk,
 			     u->inlined ? u->payload : NULL);
@@ -144,6 +147,7 @@ tcpx_match_forget(struct tcpx_peer *p, struct session *s, uint64_t id)
 
 		if (u->session == s && (id == 0 || u->id == id)) {
 			tcpx_chain_remove(n);
+			u->session->unmatched--;
 			tcpx_chain_add(&gone, n);
 		}
 	}

@@ -240,7 +240,7 @@ tcpx_post_xfer(struct tcpx_xfer *x, const void *note, size_t note_len)
 
 	if (atomic_load(&x->status) == -EAGAIN)
 		return tcpx_fail(TCPX_SUB_XFER, TCPX_ESTATE, "post of a transfer in progress");
-	if (atomic_load(&x->engine->closing))
+	if (atomic_load(&x->engine->stopping))
 		return TCPX_ECLOSED;
 	rc = keep_note(x, note, note_len);
 	if (rc)

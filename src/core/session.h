@@ -81,6 +81,7 @@ struct session {
 	uint32_t next_kick;
 	uint32_t credit_xfers, used_xfers;
 	uint64_t credit_list, used_list;
+	uint32_t unmatched;     /* the peer's sends that no receive has asked for; peer.lock */
 	struct tcpx_drr drr;
 	uint64_t queued_bytes, outstanding_bytes;
 };

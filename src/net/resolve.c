@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/parse.h"
 #include "net/net.h"
 
 static int
@@ -35,6 +36,7 @@ tcpx_addr_resolve(const char *host_port, struct tcpx_addr *out, uint32_t cap, ui
 {
 	struct addrinfo hints = { .ai_socktype = SOCK_STREAM }, *all, *a;
 	char host[256], *colon;
+	uint64_t port;
 	uint32_t n = 0;
 	int rc;
 
@@ -44,8 +46,10 @@ tcpx_addr_resolve(const char *host_port, struct tcpx_addr *out, uint32_t cap, ui
 	}
 	snprintf(host, sizeof(host), "%s", host_port);
 	colon = strrchr(host, ':');
-	if (!colon || !colon[1] || strlen(host_port) >= sizeof(host))
-		return tcpx_fail(TCPX_SUB_BOOT, -EINVAL, "\"%s\" is not HOST:PORT", host_port);
+	if (!colon || strlen(host_port) >= sizeof(host) ||
+	    tcpx_parse_count(colon + 1, &port) != 0 || port == 0 || port > 65535)
+		return tcpx_fail(TCPX_SUB_BOOT, -EINVAL,
+				 "\"%s\" is not HOST:PORT with a port of 1 to 65535", host_port);
 	*colon = '\0';
 	rc = getaddrinfo(host, colon + 1, &hints, &all);
 	if (rc)
