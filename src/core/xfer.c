@@ -95,7 +95,7 @@ tcpx_xfer_insert(struct session *s, struct tcpx_xfer *x)
 	tcpx_xfer_get(x);
 	tcpx_chain_add(&s->table[x->id % SESS_BUCKETS], &x->table);
 	s->live++;
-	x->progress_ns = x->post_ns;
+	x->progress_ns = engine_now(s->engine);
 }
 
 void

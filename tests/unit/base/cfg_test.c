@@ -416,17 +416,17 @@ settings_of_this_process_are_found(void **state)
 	snprintf(source, sizeof(source), "%s line 1", path);
 	file_write(path, "TCPX_LINGER_MS=7s\n");
 	setenv("HOME", dir, 1);
-	setenv("TCPX_LINGER_MS", "70", 1);
+	setenv("TCPX_KEEPALIVE_MS", "70", 1);
 	assert_int_equal(tcpx_cfg_load_system(LIST("TCPX_PORT=7"), &cfg), 0);
 	check_setting(cfg, TCPX_SET_LINGER_MS, "7s", source);
-	check_setting(cfg, TCPX_SET_LINGER_MS, "70", "environment");
+	check_setting(cfg, TCPX_SET_KEEPALIVE_MS, "70", "environment");
 	check_setting(cfg, TCPX_SET_PORT, "7", "caller");
 	tcpx_cfg_free(cfg);
 	assert_int_equal(tcpx_cfg_load(NULL, &cfg), 0);
-	check_setting(cfg, TCPX_SET_LINGER_MS, "70", "environment");
+	check_setting(cfg, TCPX_SET_KEEPALIVE_MS, "70", "environment");
 	tcpx_cfg_free(cfg);
 
-	unsetenv("TCPX_LINGER_MS");
+	unsetenv("TCPX_KEEPALIVE_MS");
 	if (home)
 		setenv("HOME", home, 1);
 	free(home);
