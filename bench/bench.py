@@ -81,13 +81,15 @@ def loopback():
     one("READ 40000 x 8 KiB", ">= 0.85", ["--kv", "40000x8K", "--op", "read"])
     tables = [(["what", "ours GB/s", "raw GB/s", "ratio", "95 %", "CPU ratio", "wanted", "wrong"],
                rows)]
-    lat = run(["--self", "--lat", "--baseline", "-n", "20000"])["rows"][-1]
-    l, b = lat["time_us"], lat["baseline_time_us"]
-    tables.append((["64 B, half a round trip (us)", "ours", "raw", "ratio", "wanted"],
-                   [["p50", "%.2f" % l["p50"], "%.2f" % b["p50"], "%.2f" % (l["p50"] / b["p50"]),
-                     "<= 1.5"],
-                    ["p99", "%.2f" % l["p99"], "%.2f" % b["p99"], "%.2f" % (l["p99"] / b["p99"]),
-                     "<= 3"]]))
+    # where the scheduler puts the two processes decides between 3 us and 30: show both
+    lats = []
+    for place, pin in (("as the scheduler likes", []), ("both on CPU 0", ["taskset", "-c", "0"])):
+        lat = run(["--self", "--lat", "--baseline", "-n", "20000"], pin)["rows"][-1]
+        l, b = lat["half_rtt_us"], lat["baseline_half_rtt_us"]
+        for p, want in (("p50", "<= 1.5"), ("p99", "<= 3")):
+            lats.append([place, p, "%.2f" % l[p], "%.2f" % b[p], "%.2f" % (l[p] / b[p]), want])
+    tables.append((["64 B, half a round trip (us)", "percentile", "ours", "raw", "ratio", "wanted"],
+                   lats))
     spin = []
     for _ in range(5):
         plain = run(["--self", "-b", "64M", "-e", "64M", "-n", "20"])["rows"][-1]["algbw_GBps"]

@@ -157,21 +157,30 @@ tcpx_lease_wait(struct loop *l, bool (*done)(void *), void *arg, _Atomic uint32_
 	return 0;
 }
 
-/* Sleeps while applications run the loop. A borrow older than LEASE_NS is somebody who
- * really waits: then there is nothing to look at until it returns. */
+/* How the I/O thread sleeps while applications run the loop. */
+struct nap {
+	uint64_t seen_ns; /* lent_ns at the last look                                     */
+	uint64_t ns;      /* until the next: longer while the loop stays in use, because
+			   * each look interrupts an application on a busy CPU            */
+};
+
+/* A borrow that has lasted for a whole nap is somebody who really waits: then there is
+ * nothing to look at until it returns. */
 static void
-park(struct loop *l, uint64_t *seen_ns)
+park(struct loop *l, struct nap *nap)
 {
 	uint64_t lent_ns = atomic_load(&l->lent_ns);
 
-	if (atomic_load(&l->holder) == LEASE_APP && *seen_ns == lent_ns) {
+	if (atomic_load(&l->holder) == LEASE_APP && nap->seen_ns == lent_ns) {
 		atomic_store(&l->park, 1);
 		if (atomic_load(&l->holder) == LEASE_APP && !atomic_load(&l->stop))
 			tcpx_futex_wait(&l->park, 1, -1);
 		atomic_store(&l->park, 0);
 	} else {
-		*seen_ns = lent_ns;
-		tcpx_futex_wait(&l->park, 0, LEASE_NS);
+		nap->seen_ns = lent_ns;
+		tcpx_futex_wait(&l->park, 0, (int64_t)nap->ns);
+		if (nap->ns < NAP_MAX_NS)
+			nap->ns *= 2;
 	}
 }
 
@@ -185,14 +194,15 @@ static void *
 io_thread(void *arg)
 {
 	struct loop *l = arg;
-	uint64_t seen_ns = 0;
+	struct nap nap = { .ns = LEASE_NS };
 
 	atomic_store(&l->tid, (int)syscall(SYS_gettid));
 	while (!atomic_load(&l->stop)) {
 		if (lent(l, engine_now(l->engine))) {
-			park(l, &seen_ns);
+			park(l, &nap);
 			continue;
 		}
+		nap.ns = LEASE_NS;
 		pthread_mutex_lock(&l->lease);
 		take(l, LEASE_IO);
 		while (!atomic_load(&l->stop) && atomic_load(&l->borrowers) == 0)

@@ -20,6 +20,7 @@ struct unpack_batch;
 
 #define CORE_EVENTS   64           /* poller events a step                          */
 #define FRUITLESS     64 /* looks in a row after which an application does the I/O itself */
+#define NAP_MAX_NS    (2 * TCPX_MS) /* longest an idle loop stays lent after much use */
 #define LEASE_NS      (TCPX_MS / 4) /* a borrowed loop goes back after this idle    */
 
 /* Something a poller reports on. on_ready runs with the loop's lease held. */
