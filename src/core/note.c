@@ -4,7 +4,6 @@
  * dropped and counted, because a consumer that never looks must not eat the memory.
  */
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -29,7 +28,8 @@ make(const char *sender, const void *data, size_t len)
 
 	if (!n)
 		return NULL;
-	snprintf(n->sender, sizeof(n->sender), "%s", sender);
+	memset(n->sender, 0, sizeof(n->sender));
+	memcpy(n->sender, sender, strnlen(sender, sizeof(n->sender) - 1));
 	n->len = len;
 	if (len)
 		memcpy(n->data, data, len);
