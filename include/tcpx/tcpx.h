@@ -78,8 +78,9 @@ struct tcpx_engine_opts {
 TCPX_API TCPX_MUST_USE int tcpx_open(const struct tcpx_engine_opts *opts, tcpx_engine **engine);
 
 /* Ends every transfer with TCPX_ECLOSED, closes all, frees all. Never waits for the
- * network. Handles of this engine (peers, transfers, lists, notes) must not be used
- * afterwards; they are freed with it. NULL is allowed. */
+ * network. Peers, transfers and lists of this engine are freed with it and must not be used
+ * afterwards; notes that were taken are the caller's to free, before or after. NULL is
+ * allowed. */
 TCPX_API void tcpx_close(tcpx_engine *engine);
 
 /* Refuses new transfers, lets open ones finish until @timeout_ms (-1: no limit), then

@@ -148,12 +148,13 @@ unlink_xfer(struct session *s, struct tcpx_xfer *x)
 static void
 announce(struct tcpx_xfer *x, int code)
 {
+	bool user = x->user; /* the handle may be given back as soon as the status is seen */
 	struct loop *l;
 
-	if (x->user)
-		tcpx_event_add(x->engine);
-	atomic_store_explicit(&x->observed, !x->user, memory_order_relaxed);
+	atomic_store_explicit(&x->observed, !user, memory_order_relaxed);
 	atomic_store(&x->status, code);
+	if (user) /* after the status: whoever the descriptor wakes finds it */
+		tcpx_event_add(x->engine);
 	if (atomic_load(&x->sleepers) > 0)
 		tcpx_futex_wake(&x->status, 1 << 30);
 	l = atomic_load(&x->wait_loop);
