@@ -88,6 +88,7 @@ take(struct tcpx_engine *e, struct tcpx_note **note)
 	pthread_mutex_unlock(&q->lock);
 	if (!n)
 		return -EAGAIN;
+	atomic_store_explicit(&q->looks, 0, memory_order_relaxed);
 	tcpx_event_drop(e);
 	*note = tcpx_container(n, struct tcpx_note, node);
 	return 0;
@@ -112,7 +113,6 @@ tcpx_note_get(tcpx_engine *e, tcpx_note **note)
 {
 	if (still_empty(e))
 		return -EAGAIN;
-	atomic_store_explicit(&e->notes.looks, 0, memory_order_relaxed);
 	return take(e, note);
 }
 
