@@ -148,8 +148,10 @@ lab_ns_settle(int ns_fd, int timeout_ms)
 int
 lab_ns_remount_sys(void)
 {
+	/* in a chroot / is no mount of its own (EINVAL); what must not spread is /sys */
 	if (unshare(CLONE_NEWNS) < 0 ||
-	    mount("", "/", "none", MS_SLAVE | MS_REC, NULL) < 0 ||
+	    (mount("", "/", "none", MS_SLAVE | MS_REC, NULL) < 0 &&
+	     (errno != EINVAL || mount("", "/sys", "none", MS_SLAVE | MS_REC, NULL) < 0)) ||
 	    mount("sysfs", "/sys", "sysfs", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) < 0)
 		return -errno;
 	return 0;
