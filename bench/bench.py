@@ -62,7 +62,7 @@ class Lab:
 def loopback():
     rows = []
 
-    def one(name, want, args, op="ratio"):
+    def one(name, want, args):
         r = run(["--self", "--baseline"] + args)["rows"][-1]
         cpu = (r["cpu_s_per_GB"] / r["baseline_cpu_s_per_GB"]
                if r.get("baseline_cpu_s_per_GB") else 0)

@@ -99,7 +99,8 @@ TCPX_API uint16_t tcpx_port(tcpx_engine *engine);
  * transfers not yet tested. Borrowed; closed with the engine. */
 TCPX_API int tcpx_event_fd(tcpx_engine *engine);
 
-/* Text of the last failure anywhere in the engine, for people; "" if none. */
+/* Text of the last failure that the calling thread ran into, for people; "" if none. Why a
+ * transfer failed stands in tcpx_xfer_query(). */
 TCPX_API void tcpx_last_error(tcpx_engine *engine, char *buf, size_t cap);
 
 /* ---- memory ---------------------------------------------------------------------- */
@@ -143,7 +144,8 @@ TCPX_API int tcpx_mem_forget(tcpx_engine *engine, uint64_t id);
  * TCPX_LINGER_MS of a drop. A peer not up yet is retried until TCPX_CONNECT_MS. */
 TCPX_API TCPX_MUST_USE int tcpx_peer_add(tcpx_engine *engine, const void *blob, size_t len,
 				  tcpx_peer **peer);
-/* The same by "HOST:PORT" or "[v6]:PORT"; name and incarnation are learnt. */
+/* The same by "HOST:PORT" or "[v6]:PORT"; the peer's name and incarnation are learnt. A host
+ * given by name is looked up before the call returns, which may block. */
 TCPX_API TCPX_MUST_USE int tcpx_peer_connect(tcpx_engine *engine, const char *host_port,
 				      tcpx_peer **peer);
 /* A peer that has connected to us or that we added, by name (newest incarnation).

@@ -2,11 +2,11 @@
 /*
  * The engine's private headers in one. Locks, in the order they may nest:
  *
- *	loop.lease > session.lock > { engine.lock, peer.lock, regions.lock, notes.lock,
+ *	loop.lease > session.lock > engine.lock > peer.lock > { regions.lock, notes.lock,
  *	engine.event_lock, loop.work_lock }
  *
- * The leaves are never held together, but for peer.lock under engine.lock. A channel's connection and its receive and send
- * state belong to whoever holds its loop's lease; everything else of a session is
+ * Two of the last are never held together. A channel's connection and its receive and
+ * send state belong to whoever holds its loop's lease; everything else of a session is
  * guarded by session.lock, its control connection included.
  */
 #ifndef CORE_CORE_H

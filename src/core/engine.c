@@ -298,38 +298,34 @@ tcpx_engine_timer(struct tcpx_engine *e)
 
 /* ---- closing ---- */
 
-struct session **
-tcpx_engine_sessions(struct tcpx_engine *e, uint32_t *count)
+struct session *
+tcpx_engine_session_after(struct tcpx_engine *e, struct session *s)
 {
-	struct session **all;
-	uint32_t n = 0;
+	struct session *after = NULL;
+	struct tcpx_node *n;
 
 	pthread_mutex_lock(&e->lock);
-	all = e->session_count ? malloc(e->session_count * sizeof(*all)) : NULL;
-	if (all)
-		tcpx_chain_each(node, after, &e->sessions) {
-			all[n] = tcpx_container(node, struct session, in_engine);
-			tcpx_session_get(all[n++]);
-		}
+	n = s && tcpx_node_linked(&s->in_engine) ? s->in_engine.next : e->sessions.next;
+	if (n != &e->sessions) {
+		after = tcpx_container(n, struct session, in_engine);
+		tcpx_session_get(after);
+	}
 	pthread_mutex_unlock(&e->lock);
-	*count = n;
-	return all;
+	if (s)
+		tcpx_session_put(s);
+	return after;
 }
 
 static void
 fail_sessions(struct tcpx_engine *e)
 {
-	struct session **all;
-	uint32_t i, count;
+	struct session *s = NULL;
 
-	all = tcpx_engine_sessions(e, &count);
-	for (i = 0; i < count; i++) {
-		pthread_mutex_lock(&all[i]->lock);
-		tcpx_session_fail(all[i], TCPX_ECLOSED, "engine %s closed", e->name);
-		pthread_mutex_unlock(&all[i]->lock);
-		tcpx_session_put(all[i]);
+	while ((s = tcpx_engine_session_after(e, s))) {
+		pthread_mutex_lock(&s->lock);
+		tcpx_session_fail(s, TCPX_ECLOSED, "engine %s closed", e->name);
+		pthread_mutex_unlock(&s->lock);
 	}
-	free(all);
 }
 
 static bool
@@ -447,17 +443,14 @@ static bool
 nothing_open(void *arg)
 {
 	struct tcpx_engine *e = arg;
-	struct session **all;
-	uint32_t i, count, busy = 0;
+	struct session *s = NULL;
+	uint32_t busy = 0;
 
-	all = tcpx_engine_sessions(e, &count);
-	for (i = 0; i < count; i++) {
-		pthread_mutex_lock(&all[i]->lock);
-		busy += all[i]->live + !tcpx_chain_empty(&all[i]->waiting);
-		pthread_mutex_unlock(&all[i]->lock);
-		tcpx_session_put(all[i]);
+	while ((s = tcpx_engine_session_after(e, s))) {
+		pthread_mutex_lock(&s->lock);
+		busy += s->live + !tcpx_chain_empty(&s->waiting);
+		pthread_mutex_unlock(&s->lock);
 	}
-	free(all);
 	return busy == 0;
 }
 

@@ -121,8 +121,9 @@ bool tcpx_bytes_equal(const void *a, const void *b, size_t len); /* constant tim
 int tcpx_engine_open(const struct tcpx_engine_opts *opts, const struct engine_env *env,
 		     struct tcpx_engine **out);
 void tcpx_engine_bell(struct tcpx_engine *e);
-/* A snapshot of the sessions, each with a reference; free() the array. NULL when there
- * are none (or no memory). */
-struct session **tcpx_engine_sessions(struct tcpx_engine *e, uint32_t *count);
+/* Walks the sessions without memory of its own, since a walk must not fail: NULL gives the
+ * first, a session the one behind it; takes over that reference, returns one. A session that
+ * goes away during a walk may make it begin anew: callers do nothing that twice is wrong. */
+struct session *tcpx_engine_session_after(struct tcpx_engine *e, struct session *s);
 
 #endif

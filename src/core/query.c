@@ -95,8 +95,7 @@ tcpx_query(tcpx_engine *e, struct tcpx_counters *out)
 {
 	struct tcpx_counters full = { .struct_size = out->struct_size };
 	const struct counters *n = &e->count;
-	struct session **all;
-	uint32_t i, count;
+	struct session *s = NULL;
 
 	if (out->struct_size < sizeof(full.struct_size) || out->struct_size > sizeof(full))
 		return tcpx_fail(TCPX_SUB_INIT, -EINVAL,
@@ -130,15 +129,12 @@ tcpx_query(tcpx_engine *e, struct tcpx_counters *out)
 	full.regions = e->regions.live;
 	pthread_mutex_unlock(&e->regions.lock);
 	full.memory_bytes = sizeof(*e) + e->loop_count * sizeof(struct loop);
-	all = tcpx_engine_sessions(e, &count);
-	full.sessions = count;
-	for (i = 0; i < count; i++) {
-		pthread_mutex_lock(&all[i]->lock);
-		full.memory_bytes += session_memory(all[i]);
-		pthread_mutex_unlock(&all[i]->lock);
-		tcpx_session_put(all[i]);
+	while ((s = tcpx_engine_session_after(e, s))) {
+		pthread_mutex_lock(&s->lock);
+		full.memory_bytes += session_memory(s);
+		full.sessions++;
+		pthread_mutex_unlock(&s->lock);
 	}
-	free(all);
 	memcpy(out, &full, out->struct_size);
 	return 0;
 }
@@ -175,15 +171,12 @@ describe(const struct channel *c, struct tcpx_channel_info *o)
 int
 tcpx_query_channels(tcpx_engine *e, struct tcpx_channel_info *out, size_t *count)
 {
-	struct session **all;
-	uint32_t i, k, n;
+	struct session *s = NULL;
+	uint32_t k;
 	size_t have = 0, cap = *count;
 
-	all = tcpx_engine_sessions(e, &n);
-	for (i = 0; i < n; i++) {
-		struct session *s = all[i];
-
-		/* the lease of every loop keeps connections from closing under us */
+	while ((s = tcpx_engine_session_after(e, s))) {
+		/* a connection is closed only after it was taken out under this lock */
 		pthread_mutex_lock(&s->lock);
 		for (k = 0; s->state == SESS_OPEN && k < 2 * s->channels; k++) {
 			struct channel *c = k < s->channels ? s->tx[k] : s->rx[k - s->channels];
@@ -195,9 +188,7 @@ tcpx_query_channels(tcpx_engine *e, struct tcpx_channel_info *out, size_t *count
 			have++;
 		}
 		pthread_mutex_unlock(&s->lock);
-		tcpx_session_put(s);
 	}
-	free(all);
 	*count = have;
 	return 0;
 }

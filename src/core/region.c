@@ -256,21 +256,17 @@ end_users(struct session *s, uint64_t id)
 int
 tcpx_mem_deregister(tcpx_engine *e, uint64_t id)
 {
-	struct session **all;
-	uint32_t i, count = 0;
+	struct session *s = NULL;
 	int rc;
 
 	rc = drop(&e->regions, id, false);
 	if (rc)
 		return rc;
 	tcpx_match_region_gone(e, id);
-	all = tcpx_engine_sessions(e, &count);
-	for (i = 0; i < count; i++) {
-		pthread_mutex_lock(&all[i]->lock);
-		end_users(all[i], id);
-		pthread_mutex_unlock(&all[i]->lock);
-		tcpx_session_put(all[i]);
+	while ((s = tcpx_engine_session_after(e, s))) {
+		pthread_mutex_lock(&s->lock);
+		end_users(s, id);
+		pthread_mutex_unlock(&s->lock);
 	}
-	free(all);
 	return 0;
 }

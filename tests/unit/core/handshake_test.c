@@ -320,7 +320,7 @@ write_secret(int i, const char *text)
 static int
 meet(int secret_a, int secret_b)
 {
-	char set_a[64], set_b[64];
+	char set_a[160], set_b[160];
 	const char *a[] = { secret_a < 0 ? NULL : set_a, NULL };
 	const char *b[] = { secret_b < 0 ? NULL : set_b, NULL };
 	tcpx_engine *ea, *eb;
