@@ -14,7 +14,8 @@ $(BUILD)/build.ninja:
 	@sh scripts/setup.sh build
 	@meson setup --libdir lib $(MESON_ARGS) $(BUILD)
 
-demo: all
+demo: $(BUILD)/build.ninja
+	@ninja -C $(BUILD) tcpx
 	@sh scripts/demo.sh $(BUILD)/tcpx
 
 check:

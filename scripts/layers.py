@@ -29,7 +29,7 @@ class Rules:
             if key == "folder":
                 self.folders[rest[0]] = rest
             elif key == "door":
-                self.doors[rest[0]] = rest[1]
+                self.doors[rest[0]] = rest[1:]
             elif key == "system":
                 self.system.setdefault(rest[0], set()).update(rest[1:])
             elif key == "only":
@@ -84,9 +84,9 @@ def check_include(rules, report, path, number, name, quoted):
         pass
     elif target not in rules.folders[folder]:
         report(path, number, "%s/ may not include %s/" % (folder, target))
-    elif target != folder and rules.doors.get(target, name) != name:
-        report(path, number, '%s is private to %s/; its door is %s'
-               % (name, target, rules.doors[target]))
+    elif target != folder and name not in rules.doors.get(target, [name]):
+        report(path, number, '%s is private to %s/, which is entered by %s'
+               % (name, target, ", ".join(rules.doors[target])))
 
 
 def check_layers(rules, report, path, text):

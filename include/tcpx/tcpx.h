@@ -113,7 +113,10 @@ enum tcpx_mem_access {
 
 /*
  * tcpx_mem_register - make memory usable in descriptor lists
- * @addr, @len: host memory that stays valid until deregistered; len >= 1
+ * @addr, @len: host or GPU memory that stays valid until deregistered; len >= 1. GPU memory
+ *              is told by its address, once the process has loaded the driver (cudaMalloc
+ *              has, see TCPX_CUDA_LIBRARY); all of a region lies on one GPU. Managed
+ *              memory counts as host memory
  * @access:     enum tcpx_mem_access, or-ed
  * @id:         out: local region id, never reused within an engine
  */
@@ -134,6 +137,8 @@ TCPX_API TCPX_MUST_USE int tcpx_mem_import(tcpx_engine *engine, const void *blob
 				    uint64_t *id);
 /* Length and owner's address of an imported or local region; either may be NULL. */
 TCPX_API int tcpx_mem_query(tcpx_engine *engine, uint64_t id, uint64_t *addr, uint64_t *len);
+/* Where a local region lies: -1 host memory, else the GPU's ordinal. */
+TCPX_API int tcpx_mem_place(tcpx_engine *engine, uint64_t id, int *gpu);
 /* Gives an imported id back. */
 TCPX_API int tcpx_mem_forget(tcpx_engine *engine, uint64_t id);
 
@@ -222,6 +227,25 @@ TCPX_API TCPX_MUST_USE int tcpx_xfer_prepare(tcpx_peer *peer, enum tcpx_op op, t
 /* TCPX_ESTATE while in progress. */
 TCPX_API TCPX_MUST_USE int tcpx_xfer_post(tcpx_xfer *xfer, const void *note, size_t note_len);
 
+/*
+ * The same for memory that a GPU stream is still at work on: no byte of local memory is
+ * touched before @event (a CUevent of the caller's, recorded already; NULL: at once) has
+ * happened. It is polled, never enqueued anywhere, and must live until the transfer ends.
+ *
+ * GPU memory otherwise: the source of a transfer may be overwritten, and its destination is
+ * visible to every stream and to the host, once the transfer has ended. The library works on
+ * streams of its own and waits for none of the caller's.
+ */
+TCPX_API TCPX_MUST_USE int tcpx_xfer_post_after(tcpx_xfer *xfer, void *event, const void *note,
+					 size_t note_len);
+/*
+ * Makes @stream (a CUstream) wait until the transfer has ended, however it ends; look with
+ * tcpx_test() afterwards. What is enqueued behind sees the destination. The transfer must be
+ * posted, and posted again or freed only after the stream has passed. -ENOTSUP: no GPU in
+ * use, or its driver cannot; TCPX_ESTATE: never posted.
+ */
+TCPX_API TCPX_MUST_USE int tcpx_xfer_stream_wait(tcpx_xfer *xfer, void *stream);
+
 /* -EAGAIN in progress, 0 done, else the first cause. One atomic load, mostly. */
 TCPX_API int tcpx_test(tcpx_xfer *xfer);
 /* Waits; -EAGAIN after timeout_ms (-1: no limit). The caller's thread does the I/O
@@ -297,6 +321,9 @@ struct tcpx_channel_info {
 	uint64_t retransmits;      /* of the connection, from the kernel                 */
 	uint64_t rtt_us;
 	uint32_t loop;             /* the I/O thread that owns it                        */
+	char tx_mode[16];          /* how staged payload leaves: "copy", "splice",
+	                            * "msg_zerocopy"; "" none has so far                  */
+	uint64_t lent_bytes;       /* of it, sent without the kernel copying             */
 };
 /* Fills at most *count entries, sets *count to how many there are. */
 TCPX_API int tcpx_query_channels(tcpx_engine *engine, struct tcpx_channel_info *out, size_t *count);

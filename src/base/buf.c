@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The byte cursor. Every access goes through claim(): either all its bytes fit, or the
+ * The byte cursor. Every access goes through buf_claim(): either all its bytes fit, or the
  * cursor turns bad and nothing is touched.
  */
 #include "base/buf.h"
@@ -28,70 +28,10 @@ tcpx_buf_left(const struct tcpx_buf *b)
 	return b->bad ? 0 : b->cap - b->pos;
 }
 
-/* Moves past the next @len bytes and gives them, or marks the cursor bad: NULL. */
-static uint8_t *
-claim(struct tcpx_buf *b, size_t len)
-{
-	uint8_t *at;
-
-	if (b->bad || len > b->cap - b->pos) {
-		b->bad = true;
-		return NULL;
-	}
-	at = b->data ? b->data + b->pos : NULL;
-	b->pos += len;
-	return at;
-}
-
-/* Inlined so that a constant length becomes one store. */
-static inline __attribute__((always_inline)) void
-put_int(struct tcpx_buf *b, uint64_t v, size_t len)
-{
-	uint8_t *at = claim(b, len);
-
-	for (size_t i = 0; at && i < len; i++)
-		at[i] = (uint8_t)(v >> (8 * (len - 1 - i)));
-}
-
-static inline __attribute__((always_inline)) uint64_t
-get_int(struct tcpx_buf *b, size_t len)
-{
-	const uint8_t *at = claim(b, len);
-	uint64_t v = 0;
-
-	for (size_t i = 0; at && i < len; i++)
-		v = v << 8 | at[i];
-	return v;
-}
-
-void
-tcpx_buf_put_u8(struct tcpx_buf *b, uint8_t v)
-{
-	put_int(b, v, 1);
-}
-
-void
-tcpx_buf_put_u16(struct tcpx_buf *b, uint16_t v)
-{
-	put_int(b, v, 2);
-}
-
-void
-tcpx_buf_put_u32(struct tcpx_buf *b, uint32_t v)
-{
-	put_int(b, v, 4);
-}
-
-void
-tcpx_buf_put_u64(struct tcpx_buf *b, uint64_t v)
-{
-	put_int(b, v, 8);
-}
-
 void
 tcpx_buf_put_bytes(struct tcpx_buf *b, const void *src, size_t len)
 {
-	uint8_t *at = claim(b, len);
+	uint8_t *at = buf_claim(b, len);
 
 	if (at && len)
 		memcpy(at, src, len);
@@ -121,34 +61,10 @@ tcpx_buf_put_str(struct tcpx_buf *b, const char *s, size_t len)
 	tcpx_buf_put_bytes(b, s, len);
 }
 
-uint8_t
-tcpx_buf_get_u8(struct tcpx_buf *b)
-{
-	return (uint8_t)get_int(b, 1);
-}
-
-uint16_t
-tcpx_buf_get_u16(struct tcpx_buf *b)
-{
-	return (uint16_t)get_int(b, 2);
-}
-
-uint32_t
-tcpx_buf_get_u32(struct tcpx_buf *b)
-{
-	return (uint32_t)get_int(b, 4);
-}
-
-uint64_t
-tcpx_buf_get_u64(struct tcpx_buf *b)
-{
-	return get_int(b, 8);
-}
-
 void
 tcpx_buf_get_bytes(struct tcpx_buf *b, void *dst, size_t len)
 {
-	const uint8_t *at = claim(b, len);
+	const uint8_t *at = buf_claim(b, len);
 
 	if (!len)
 		return;
@@ -183,7 +99,7 @@ size_t
 tcpx_buf_get_str(struct tcpx_buf *b, char *dst, size_t cap)
 {
 	size_t len = tcpx_buf_get_u16(b);
-	const char *at = (const char *)claim(b, len);
+	const char *at = (const char *)buf_claim(b, len);
 
 	if (cap)
 		dst[0] = '\0';
@@ -199,5 +115,5 @@ tcpx_buf_get_str(struct tcpx_buf *b, char *dst, size_t cap)
 const void *
 tcpx_buf_borrow(struct tcpx_buf *b, size_t len)
 {
-	return claim(b, len);
+	return buf_claim(b, len);
 }

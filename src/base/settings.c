@@ -120,6 +120,27 @@ static const struct tcpx_setting_def settings[] = {
 		.unit = "bytes", .min = 64 * KIB, .max = GIB, .since = "0.1.0",
 		.help = "Memory that a peer's descriptor lists may take in a session.",
 	},
+	[TCPX_SET_UNPACK_IMPL] = {
+		.name = "TCPX_UNPACK_IMPL", .type = TCPX_TYPE_WORD, .value = "kernel",
+		.words = { "kernel", "d2d", "host", "none" }, .since = "0.1.0",
+		.aliases = { "UCCL_TCPX_UNPACK_IMPL" },
+		.help = "Who copies to and from a GPU; none copies nothing: the data is wrong.",
+	},
+	[TCPX_SET_STAGING] = {
+		.name = "TCPX_STAGING", .type = TCPX_TYPE_SIZE, .value = "144M",
+		.unit = "bytes", .min = 2 * MIB, .max = 4 * GIB, .since = "0.1.0",
+		.help = "Page-locked memory between sockets and GPUs; two chunks a thread at least.",
+	},
+	[TCPX_SET_ZEROCOPY] = {
+		.name = "TCPX_ZEROCOPY", .type = TCPX_TYPE_WORD, .value = "auto",
+		.words = { "auto", "off", "splice", "msg" }, .since = "0.1.0",
+		.help = "How staged payload leaves: by the kernel's copy, a pipe, MSG_ZEROCOPY.",
+	},
+	[TCPX_SET_CUDA_LIBRARY] = {
+		.name = "TCPX_CUDA_LIBRARY", .type = TCPX_TYPE_STRING, .value = "",
+		.since = "0.1.0",
+		.help = "GPU driver to load; empty: libcuda.so.1, if the process has it.",
+	},
 	[TCPX_SET_ROOT] = {
 		.name = "TCPX_ROOT", .type = TCPX_TYPE_STRING, .value = "/", .since = "0.1.0",
 		.help = "Directory below which the machine's proc and sys are read.",

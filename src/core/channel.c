@@ -28,20 +28,19 @@ tcpx_channel_new(struct session *s, uint16_t index, bool sending, bool backward,
 	if (ops->slots_max && limit > ops->slots_max)
 		limit = ops->slots_max;
 	rc = tcpx_window_init(&c->window, limit);
-	if (rc == 0 && sending) {
+	if (rc == 0 && sending)
 		c->tx = calloc(c->window.size, sizeof(*c->tx));
-		if (!(ops->caps & TCPX_NET_DIRECT_TX))
-			c->pack = malloc((size_t)c->window.size * s->chunk_max);
-		if (!c->tx || (!(ops->caps & TCPX_NET_DIRECT_TX) && !c->pack))
-			rc = -ENOMEM;
-	}
+	else if (rc == 0)
+		c->landing = calloc(c->window.size, sizeof(*c->landing));
+	if (rc == 0 && !c->tx && !c->landing)
+		rc = -ENOMEM;
 	if (rc) {
 		tcpx_window_fini(&c->window);
-		free(c->tx);
-		free(c->pack);
 		free(c);
 		return rc;
 	}
+	c->send_seq = c->window.next;
+	tcpx_node_init(&c->starving);
 	c->source.on_ready = channel_ready;
 	c->work.run = channel_work;
 	c->session = s;
@@ -91,11 +90,9 @@ hang_up(struct channel *c)
 {
 	struct tcpx_chan *chan;
 
-	if (!c->sending) {
-		/* no copy out of its slots may be running when they go */
-		tcpx_unpack_finish(c->loop);
-		tcpx_unpack_poll(c->loop, engine_now(c->session->engine));
-	}
+	/* no copy in or out of its slots may be running when they go */
+	tcpx_batches_finish(c->loop);
+	tcpx_batches_poll(c->loop, engine_now(c->session->engine));
 	/* a query looks at the connection with only session.lock held */
 	pthread_mutex_lock(&c->session->lock);
 	chan = c->chan;
@@ -105,9 +102,8 @@ hang_up(struct channel *c)
 		c->session->engine->ops->chan_close(chan);
 	c->interest = 0;
 	c->parked = false;
-	if (c->rx.xfer)
-		tcpx_xfer_put(c->rx.xfer);
-	c->rx.xfer = NULL;
+	tcpx_chain_remove(&c->starving);
+	tcpx_rx_drop(c);
 }
 
 static void
@@ -127,14 +123,19 @@ tcpx_channel_close(struct channel *c)
 		return;
 	tcpx_session_get(s); /* the last channel closed lets another loop give the session up */
 	hang_up(c);
-	for (seq = c->window.released + 1; c->tx && seq < c->window.next; seq++)
-		tcpx_xfer_put(c->tx[seq & (c->window.size - 1)].xfer);
+	tcpx_tx_drop_slots(c, false);
+	for (seq = c->window.released + 1; seq < c->window.next; seq++) {
+		if (c->tx)
+			tcpx_xfer_put(c->tx[seq & (c->window.size - 1)].xfer);
+		else
+			tcpx_unpack_forget(c, seq);
+	}
 	pthread_mutex_lock(&s->lock);
 	tcpx_window_fini(&c->window);
 	free(c->tx);
-	free(c->pack);
+	free(c->landing);
 	c->tx = NULL;
-	c->pack = NULL;
+	c->landing = NULL;
 	if (c->listener)
 		ops->chan_listener_close(c->listener);
 	c->listener = NULL;
@@ -147,6 +148,7 @@ tcpx_channel_close(struct channel *c)
 		tcpx_session_kick_loop(s);
 	pthread_mutex_unlock(&s->lock);
 	tcpx_loop_cancel(c->loop, &c->work);
+	tcpx_slot_pass(c->loop, c->sending ? TCPX_FLOW_PACK : TCPX_FLOW_UNPACK);
 	tcpx_loop_bury(c->loop, &c->grave, bury_channel);
 }
 
@@ -225,6 +227,7 @@ fence_done(struct channel *c, uint64_t now_ns)
 	leave_up(c, "taken down by the peer");
 	pthread_mutex_unlock(&s->lock);
 	rc = tcpx_tx_acked(c, &last, now_ns);
+	tcpx_tx_drop_slots(c, true);
 	pthread_mutex_lock(&s->lock);
 	if (rc)
 		tcpx_session_fail(s, rc, "channel %u fenced at message %llu, which was never sent",
@@ -305,4 +308,5 @@ channel_work(struct work *w, uint64_t now_ns)
 		else
 			tcpx_rx_step(c, now_ns);
 	}
+	tcpx_slot_pass(c->loop, c->sending ? TCPX_FLOW_PACK : TCPX_FLOW_UNPACK);
 }

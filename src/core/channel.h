@@ -25,6 +25,10 @@ struct tx_record {
 	uint32_t chunk, len;
 	struct tcpx_rate_mark mark;
 	uint64_t ready_ns, taken_ns, sent_ns;
+	struct slot *slot;      /* staged: payload is packed into it; NULL once free   */
+	bool staged, packed;    /* packed: nothing is being copied any more            */
+	bool lent;              /* the kernel may read the slot until RECEIVED         */
+	bool empty;             /* its transfer ended before it was packed: names none */
 };
 
 /* Where a received message's payload goes. */
@@ -33,6 +37,7 @@ struct rx_record {
 	uint64_t id;            /* of the post it belongs to   */
 	uint32_t chunk, len;
 	uint64_t landed_ns;
+	struct slot *slot;      /* staged: ours, where the payload lies */
 };
 
 enum channel_state { CHAN_WIRING, CHAN_UP, CHAN_FENCING, CHAN_DOWN };
@@ -62,8 +67,8 @@ struct channel {
 	struct tx_record *tx;   /* window.size of them                                */
 	struct tcpx_tx_msg msg;
 	bool msg_open;          /* msg is partly sent                                 */
-	uint64_t msg_seq;
-	uint8_t *pack;          /* without DIRECT_TX: window.size slots of chunk_max  */
+	uint64_t send_seq;      /* the message being sent, or to be sent next         */
+	struct tcpx_node starving; /* in a pool's chain: waits for a slot             */
 	struct tcpx_ack acked;  /* as told by the peer                                */
 	/* sending, session.lock */
 	uint64_t outstanding_bytes;
@@ -78,12 +83,15 @@ struct channel {
 	/* receiving, lease holder */
 	struct tcpx_head head;  /* with DIRECT_RX: the open message                   */
 	struct rx_record rx;    /* where its payload goes                             */
+	struct rx_record *landing; /* window.size: messages not yet applied           */
 	struct tcpx_landed landed; /* without: parked in its slot                     */
 	bool head_open;
 	_Atomic bool parked;    /* waits for an OPEN                                  */
+	bool placed;            /* the open message's payload has a place             */
+	bool held;              /* waits for an OPEN or a slot: nothing is read       */
 	uint32_t got;           /* payload bytes of the open message                  */
 	struct tcpx_ack ack;    /* to be told                                         */
-	uint64_t told_applied;
+	struct tcpx_ack told_ack; /* newest that was told                             */
 	uint32_t untold_bytes;
 	/* counters, session.lock or lease holder alone */
 	uint64_t bytes, chunks, in_flight_sum;
@@ -103,26 +111,51 @@ void tcpx_channel_event(struct session *s, uint8_t type, const struct tcpx_chan_
 /* Lease of its loop held, lock not: closes and forgets everything. Once. */
 void tcpx_channel_close(struct channel *c);
 
+static inline struct tx_record *
+tcpx_tx_record(struct channel *c, uint64_t seq)
+{
+	return &c->tx[seq & (c->window.size - 1)];
+}
+
+/* ---- take.c ---- */
+/* Takes the next chunk if this channel may: its record, in the window's newest slot. NULL.
+ * lease held, lock not. */
+struct tx_record *tcpx_tx_take(struct channel *c, uint64_t now_ns);
+void tcpx_tx_kick_all(struct session *s); /* lock held */
+/* There are chunks for so many channels. lock held. */
+void tcpx_tx_kick(struct session *s, uint32_t want);
+/* Payload of x that no channel has taken. lock held. */
+uint64_t tcpx_tx_queued(const struct tcpx_xfer *x);
+
 /* ---- tx.c: lease held, lock not ---- */
 void tcpx_tx_step(struct channel *c, bool readable, uint64_t now_ns);
 int tcpx_tx_acked(struct channel *c, const struct tcpx_ack *ack, uint64_t now_ns);
 /* The connection is closed; what the peer did not take over goes to other channels. */
 void tcpx_tx_give_back(struct channel *c);
-void tcpx_tx_kick_all(struct session *s); /* lock held */
-/* Payload of x that no channel has taken. */
-uint64_t tcpx_tx_queued(const struct tcpx_xfer *x);
 
 /* ---- rx.c: lease held, lock not ---- */
 void tcpx_rx_step(struct channel *c, uint64_t now_ns);
 int tcpx_rx_applied(struct channel *c, const struct rx_record *r, uint64_t now_ns);
 void tcpx_rx_tell(struct channel *c, bool force);
+void tcpx_rx_drop(struct channel *c); /* the message it is in the middle of */
+
+
+/* ---- pack.c: lease held, lock not ---- */
+/* The payload of message seq is copied into its slot. */
+void tcpx_pack_start(struct channel *c, uint64_t seq, struct tx_record *r);
+/* The batch that packed message seq is over. */
+void tcpx_pack_done(struct channel *c, uint64_t seq, int error);
+/* The connection is closed and no batch is in flight. fenced: the peer's side is closed, too,
+ * so that nobody reads the slots any more; else pages that were lent may still be read. */
+void tcpx_tx_drop_slots(struct channel *c, bool fenced);
 
 /* ---- unpack.c: lease held, lock not ---- */
+/* A message has landed: its payload goes to its place. Takes over *r. */
 int tcpx_unpack_add(struct channel *c, const struct tcpx_landed *msg, struct rx_record *r);
-void tcpx_unpack_launch(struct loop *l);
-void tcpx_unpack_poll(struct loop *l, uint64_t now_ns);
-/* All batches are done on the device; bookkeeping is left to poll. Any lock may be held. */
-void tcpx_unpack_finish(struct loop *l);
-void tcpx_unpack_fini(struct loop *l);
+/* A message is in place already; told to the sender in its turn. Takes over *r. */
+int tcpx_unpack_none(struct channel *c, uint64_t seq, struct rx_record *r);
+void tcpx_unpack_done(struct channel *c, uint64_t seq, int error, uint64_t now_ns);
+/* The connection is closed and no batch is in flight: whatever message seq still holds. */
+void tcpx_unpack_forget(struct channel *c, uint64_t seq);
 
 #endif

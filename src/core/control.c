@@ -91,11 +91,20 @@ tcpx_control_flush(struct session *s)
 		}
 		tcpx_ctrl_written(s->ctrl, (size_t)n);
 	}
+	atomic_store_explicit(&s->owes, false, memory_order_relaxed);
 	watch(s, TCPX_READABLE);
 	if (s->chunks_wait) {
 		s->chunks_wait = false;
 		tcpx_tx_kick_all(s);
 	}
+}
+
+void
+tcpx_control_later(struct session *s)
+{
+	atomic_store_explicit(&s->owes, true, memory_order_relaxed);
+	if (!tcpx_node_linked(&s->unsaid))
+		tcpx_chain_add(&s->loop->unsaid, &s->unsaid);
 }
 
 void
@@ -225,7 +234,6 @@ dispatch(struct session *s, const struct tcpx_frame_head *h, const uint8_t *payl
 {
 	bool early = s->state != SESS_OPEN;
 
-	count_add(&s->engine->count.ctrl_frames_rx, 1);
 	if (early && (h->type == TCPX_FR_HELLO || h->type == TCPX_FR_AUTH ||
 		      h->type == TCPX_FR_HANDLES || h->type == TCPX_FR_READY))
 		return tcpx_handshake_frame(s, h, payload, now_ns);
@@ -234,15 +242,37 @@ dispatch(struct session *s, const struct tcpx_frame_head *h, const uint8_t *payl
 	return early || s->resuming ? TCPX_EPROTO : tcpx_serve_frame(s, h, payload);
 }
 
-static void
-read_frames(struct session *s, uint64_t now_ns)
+/* All that have arrived. False: the session has failed or its connection is gone. */
+static bool
+take_frames(struct session *s, uint64_t now_ns)
 {
 	struct tcpx_frame_head h;
 	const uint8_t *payload;
+	uint64_t count = 0;
+	int rc, bad = 0;
+
+	do {
+		rc = tcpx_ctrl_take(s->ctrl, &h, &payload);
+		if (rc != 1)
+			break;
+		count++;
+		bad = dispatch(s, &h, payload, now_ns);
+	} while (!bad && s->state != SESS_FAILED && s->stream);
+	count_add(&s->engine->count.ctrl_frames_rx, count);
+	if (bad)
+		tcpx_session_fail(s, bad, "frame %s in session state %d",
+				  tcpx_frame_name(h.type), s->state);
+	else if (rc < 0)
+		tcpx_session_fail(s, rc, "%s", "bytes on the control stream that are no frame");
+	return s->state != SESS_FAILED && s->stream;
+}
+
+static void
+read_frames(struct session *s, uint64_t now_ns)
+{
 	uint8_t *room;
 	size_t cap;
 	ssize_t n;
-	int rc;
 
 	do {
 		cap = tcpx_ctrl_room(s->ctrl, &room);
@@ -255,21 +285,7 @@ read_frames(struct session *s, uint64_t now_ns)
 		}
 		s->heard_ns = now_ns;
 		tcpx_ctrl_arrived(s->ctrl, (size_t)n);
-		while ((rc = tcpx_ctrl_take(s->ctrl, &h, &payload)) == 1) {
-			rc = dispatch(s, &h, payload, now_ns);
-			if (rc) {
-				tcpx_session_fail(s, rc, "frame %s in session state %d",
-						  tcpx_frame_name(h.type), s->state);
-				return;
-			}
-			if (s->state == SESS_FAILED || !s->stream)
-				return;
-		}
-		if (rc < 0) {
-			tcpx_session_fail(s, rc, "%s", "bytes on the control stream that are no frame");
-			return;
-		}
-	} while ((size_t)n == cap);
+	} while (take_frames(s, now_ns) && (size_t)n == cap);
 }
 
 void
@@ -287,7 +303,7 @@ tcpx_control_ready(struct source *src, unsigned ready, uint64_t now_ns)
 		if (tcpx_ctrl_ack_due(s->ctrl))
 			tcpx_ctrl_put_ack(s->ctrl);
 		if (s->state == SESS_OPEN && !tcpx_node_linked(&s->unsaid))
-			tcpx_chain_add(&s->loop->unsaid, &s->unsaid);
+			tcpx_control_later(s);
 		else
 			tcpx_control_flush(s);
 	}

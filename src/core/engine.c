@@ -11,99 +11,8 @@
 
 #include "base/random.h"
 #include "core/sim.h"
-#include "host/host.h"
 
 /* ---- opening ---- */
-
-static void
-read_limits(struct tcpx_engine *e)
-{
-	const struct tcpx_cfg *c = e->cfg;
-	struct limits *l = &e->limit;
-
-	l->chunk = (uint32_t)tcpx_cfg_num(c, TCPX_SET_CHUNK);
-	if (l->chunk > e->ops->chunk_max) {
-		tcpx_warn(TCPX_SUB_INIT, "chunk %u is above the %u of provider %s; using that",
-			  l->chunk, e->ops->chunk_max, e->ops->name);
-		l->chunk = e->ops->chunk_max;
-	}
-	l->chunk_max = l->chunk ? l->chunk : CHUNK_AUTO;
-	if (l->chunk_max > e->ops->chunk_max)
-		l->chunk_max = e->ops->chunk_max;
-	l->window = (uint32_t)tcpx_cfg_num(c, TCPX_SET_WINDOW);
-	l->inline_bytes = (uint32_t)tcpx_cfg_num(c, TCPX_SET_INLINE);
-	l->credit_xfers = (uint32_t)tcpx_cfg_num(c, TCPX_SET_CREDIT_XFERS);
-	l->credit_list = tcpx_cfg_num(c, TCPX_SET_CREDIT_LIST_BYTES);
-	l->connect_ns = tcpx_cfg_num(c, TCPX_SET_CONNECT_MS) * TCPX_MS;
-	l->handshake_ns = tcpx_cfg_num(c, TCPX_SET_HANDSHAKE_MS) * TCPX_MS;
-	l->stall_ns = tcpx_cfg_num(c, TCPX_SET_STALL_MS) * TCPX_MS;
-	l->keepalive_ns = tcpx_cfg_num(c, TCPX_SET_KEEPALIVE_MS) * TCPX_MS;
-	l->linger_ns = tcpx_cfg_num(c, TCPX_SET_LINGER_MS) * TCPX_MS;
-	l->strict_nics = tcpx_cfg_num(c, TCPX_SET_STRICT_NICS) != 0;
-	l->round_robin = strcmp(tcpx_cfg_str(c, TCPX_SET_DIST), "rr") == 0;
-	e->notes.limit = (uint32_t)tcpx_cfg_num(c, TCPX_SET_NOTE_LIMIT);
-}
-
-static void
-copy_nic(struct tcpx_nic *to, const struct tcpx_host_nic *from)
-{
-	memset(to, 0, sizeof(*to));
-	snprintf(to->name, sizeof(to->name), "%s", from->name);
-	to->addr.family = from->addr.family;
-	to->addr.prefix = from->addr.prefix;
-	to->addr.scope = from->addr.scope;
-	memcpy(to->addr.ip, from->addr.ip, sizeof(to->addr.ip));
-	to->bind_device = !from->loopback && strcmp(from->name, from->ifname) == 0;
-	to->numa = from->place.numa;
-	to->gbps = from->speed_mbps / 1000;
-}
-
-/* NICs by the setting, or as a test gives them; then threads and channels by the plan. */
-static int
-find_nics(struct tcpx_engine *e, const struct engine_env *env)
-{
-	struct tcpx_host_nic *nics;
-	struct tcpx_host_plan plan = { .threads = 1, .channels = env ? env->nic_count : 1 };
-	struct tcpx_host_cpus *cpus;
-	unsigned i, total;
-	int rc = 0;
-
-	if (env && env->nics) {
-		e->nic_count = env->nic_count;
-		memcpy(e->nic, env->nics, env->nic_count * sizeof(e->nic[0]));
-	} else {
-		nics = calloc(TCPX_NET_NICS, sizeof(*nics));
-		cpus = calloc(1, sizeof(*cpus));
-		rc = nics && cpus ? tcpx_host_nics(tcpx_cfg_str(e->cfg, TCPX_SET_ROOT),
-						   tcpx_cfg_str(e->cfg, TCPX_SET_NICS), nics,
-						   TCPX_NET_NICS, &e->nic_count) : -ENOMEM;
-		if (rc == 0)
-			rc = tcpx_host_cpus(tcpx_cfg_str(e->cfg, TCPX_SET_ROOT), cpus);
-		if (rc == 0)
-			tcpx_host_defaults(nics, e->nic_count, cpus, &plan);
-		for (i = 0; rc == 0 && i < e->nic_count; i++)
-			copy_nic(&e->nic[i], &nics[i]);
-		free(nics);
-		free(cpus);
-		if (rc)
-			return rc;
-	}
-	e->loop_count = (uint32_t)tcpx_cfg_num(e->cfg, TCPX_SET_THREADS);
-	if (e->loop_count == 0)
-		e->loop_count = plan.threads;
-	rc = tcpx_cfg_channels(e->cfg, e->nic_count, &total);
-	if (rc)
-		return rc;
-	e->limit.channels = total ? total : plan.channels;
-	e->limit.spin_ns = tcpx_cfg_num(e->cfg, TCPX_SET_SPIN_US) * 1000;
-	if (e->limit.spin_ns == 0)
-		e->limit.spin_ns = (uint64_t)plan.spin_us * 1000;
-	if (e->limit.channels > TCPX_CHANNELS_MAX)
-		return tcpx_fail(TCPX_SUB_INIT, TCPX_ECONFIG,
-				 "%u channels on %u NICs, at most %u allowed", e->limit.channels,
-				 e->nic_count, TCPX_CHANNELS_MAX);
-	return 0;
-}
 
 static int
 name_engine(struct tcpx_engine *e, const char *name)
@@ -180,25 +89,31 @@ assemble(struct tcpx_engine *e, const struct tcpx_engine_opts *o, const struct e
 	if (!e->ops)
 		return tcpx_fail(TCPX_SUB_INIT, TCPX_ECONFIG, "no provider named %s",
 				 tcpx_cfg_str(e->cfg, TCPX_SET_PROVIDER));
-	read_limits(e);
+	tcpx_engine_limits(e);
 	rc = name_engine(e, o->name);
 	if (rc == 0)
-		rc = find_nics(e, env);
+		rc = tcpx_engine_nics(e, env);
 	secret = tcpx_cfg_str(e->cfg, TCPX_SET_SECRET_FILE);
 	if (rc == 0 && secret[0])
 		rc = tcpx_auth_open(secret, &e->auth);
 	if (rc == 0) {
+		struct tcpx_device_params host = { .clock = &e->clock,
+						   .test_arg = env ? env->device_arg : NULL };
+
 		e->dev_ops = env && env->device ? env->device : &tcpx_device_host;
-		rc = e->dev_ops->open(0, env ? env->device_arg : NULL, &e->dev);
+		rc = e->dev_ops->open(&host, &e->dev);
 	}
 	if (rc == 0) {
 		struct tcpx_net_params params = { .nics = e->nic, .nic_count = e->nic_count,
 						  .clock = &e->clock,
-						  .fabric = env ? env->fabric : NULL };
+						  .fabric = env ? env->fabric : NULL,
+						  .lend = e->limit.lend };
 		rc = e->ops->open(&params, &e->net);
 	}
 	if (rc == 0)
 		rc = open_loops(e);
+	if (rc == 0 && !(e->ops->caps & TCPX_NET_DIRECT_TX))
+		rc = tcpx_staging_open(e, e->dev_ops, e->dev);
 	if (rc == 0)
 		rc = tcpx_guest_listen(e, o->listen);
 	if (rc == 0 && !e->manual)
@@ -233,6 +148,8 @@ tcpx_engine_open(const struct tcpx_engine_opts *opts, const struct engine_env *e
 	tcpx_node_init(&e->xfers);
 	tcpx_node_init(&e->lists);
 	tcpx_node_init(&e->notes.queue);
+	tcpx_gpus_init(e, env ? env->gpu : NULL);
+	e->gpu_arg = env ? env->gpu_arg : NULL;
 	rc = tcpx_regions_init(&e->regions);
 	if (rc == 0)
 		rc = assemble(e, &o, env);
@@ -408,18 +325,20 @@ tcpx_close(tcpx_engine *e)
 		e->ops->listener_close(e->listening[i].listener);
 	for (i = 0; e->loop && i < e->loop_count; i++)
 		tcpx_loop_fini(&e->loop[i]);
-	free(e->loop);
 	if (e->net)
 		e->ops->close(e->net);
-	if (e->dev)
-		e->dev_ops->close(e->dev);
-	tcpx_chain_each(untaken, next, &e->notes.queue)
-		free(tcpx_container(untaken, struct tcpx_note, node));
-	/* handles the application never gave back */
+	tcpx_staging_close(e);
+	free(e->loop);
+	/* handles the application never gave back; they may hold words of the GPUs' */
 	tcpx_chain_each(m, after2, &e->xfers) {
 		tcpx_chain_remove(m);
 		tcpx_xfer_put(tcpx_container(m, struct tcpx_xfer, handle));
 	}
+	tcpx_gpus_fini(e);
+	if (e->dev)
+		e->dev_ops->close(e->dev);
+	tcpx_chain_each(untaken, next, &e->notes.queue)
+		free(tcpx_container(untaken, struct tcpx_note, node));
 	tcpx_chain_each(k, after3, &e->lists) {
 		tcpx_chain_remove(k);
 		tcpx_list_put(tcpx_container(k, struct tcpx_list, handle));
@@ -448,7 +367,7 @@ nothing_open(void *arg)
 
 	while ((s = tcpx_engine_session_after(e, s))) {
 		pthread_mutex_lock(&s->lock);
-		busy += s->live + !tcpx_chain_empty(&s->waiting);
+		busy += session_busy(s);
 		pthread_mutex_unlock(&s->lock);
 	}
 	return busy == 0;

@@ -10,6 +10,7 @@
 
 #include "base/cfg.h"
 #include "base/clock.h"
+#include "core/gpu.h"
 #include "core/list.h"
 #include "core/loop.h"
 #include "core/note.h"
@@ -19,8 +20,6 @@
 
 struct auth;
 struct session;
-
-#define CHUNK_AUTO    (1u << 20)   /* largest chunk unless TCPX_CHUNK says another  */
 
 struct counters {
 	_Atomic uint64_t bytes_tx, bytes_rx, chunks_tx, chunks_rx, xfers_posted, xfers_done,
@@ -34,7 +33,9 @@ struct limits {
 	uint32_t channels, window, inline_bytes, credit_xfers;
 	uint32_t chunk;     /* as set; 0: by the size of each transfer               */
 	uint32_t chunk_max; /* offered to peers                                      */
-	uint64_t credit_list;
+	uint64_t credit_list, staging;
+	enum tcpx_unpack_impl unpack;
+	enum tcpx_lend lend;
 	uint64_t connect_ns, handshake_ns, stall_ns, keepalive_ns, linger_ns;
 	bool strict_nics, round_robin;
 	uint64_t spin_ns;
@@ -47,6 +48,8 @@ struct engine_env {
 	void *fabric;
 	const struct tcpx_device_ops *device;
 	void *device_arg;
+	const struct tcpx_device_ops *gpu; /* NULL: the driver */
+	void *gpu_arg;
 	bool manual; /* no threads: tcpx_engine_step() drives */
 	const struct tcpx_nic *nics;
 	uint32_t nic_count;
@@ -65,7 +68,14 @@ struct tcpx_engine {
 	const struct tcpx_net_ops *ops;
 	struct tcpx_net *net;
 	const struct tcpx_device_ops *dev_ops;
-	struct tcpx_device *dev;
+	struct tcpx_device *dev; /* host memory */
+	struct gpus gpus;
+	void *gpu_arg;
+	_Atomic uint32_t eventful; /* transfers that wait for a caller's event         */
+	uint8_t *staging;        /* pinned: all loops' slots; NULL: none needed so far */
+	const struct tcpx_device_ops *staging_ops;
+	struct tcpx_device *staging_dev;
+	uint32_t staging_slots;  /* a loop and direction */
 	struct auth *auth; /* NULL: no secret */
 	struct limits limit;
 	char name[TCPX_NAME_MAX];
@@ -82,7 +92,7 @@ struct tcpx_engine {
 	pthread_mutex_t lock; /* peers, sessions */
 	struct tcpx_node peers, sessions;
 	struct tcpx_node xfers, lists; /* handles that the application holds */
-	uint32_t session_count;
+	_Atomic uint32_t session_count;
 	struct regions regions;
 	struct notes notes;
 	struct counters count;
@@ -91,7 +101,7 @@ struct tcpx_engine {
 	pthread_mutex_t event_lock; /* event_raised, making event_fd */
 	_Atomic int event_fd;     /* -1 until asked for */
 	bool event_raised;
-	_Atomic int64_t unobserved; /* ends not tested yet and notes not taken */
+	_Atomic int64_t unobserved; /* ends not tested yet */
 };
 
 static inline void
@@ -105,6 +115,18 @@ engine_now(const struct tcpx_engine *e)
 {
 	return tcpx_clock_now(&e->clock);
 }
+
+/* Payload from this list is packed into a slot before it is sent. */
+static inline bool
+engine_packs(const struct tcpx_engine *e, const struct tcpx_list *l)
+{
+	return list_staged(l) || !(e->ops->caps & TCPX_NET_DIRECT_TX);
+}
+
+/* ---- options.c ---- */
+void tcpx_engine_limits(struct tcpx_engine *e);
+/* NICs by the setting, or as a test gives them; then threads and channels by the plan. */
+int tcpx_engine_nics(struct tcpx_engine *e, const struct engine_env *env);
 
 /* ---- guest.c ---- */
 int tcpx_guest_listen(struct tcpx_engine *e, const char *listen_text);

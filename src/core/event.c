@@ -13,7 +13,7 @@
 static void
 level(struct tcpx_engine *e)
 {
-	bool want = atomic_load(&e->unobserved) > 0;
+	bool want = atomic_load(&e->unobserved) > 0 || atomic_load(&e->notes.count) > 0;
 	uint64_t value = 1;
 	ssize_t n = 0;
 
@@ -25,8 +25,8 @@ level(struct tcpx_engine *e)
 	(void)n; /* never full, never empty: it holds 1 exactly while raised */
 }
 
-static void
-changed(struct tcpx_engine *e)
+void
+tcpx_event_changed(struct tcpx_engine *e)
 {
 	if (atomic_load(&e->event_fd) < 0)
 		return;
@@ -39,14 +39,14 @@ void
 tcpx_event_add(struct tcpx_engine *e)
 {
 	atomic_fetch_add(&e->unobserved, 1);
-	changed(e);
+	tcpx_event_changed(e);
 }
 
 void
 tcpx_event_drop(struct tcpx_engine *e)
 {
 	atomic_fetch_sub(&e->unobserved, 1);
-	changed(e);
+	tcpx_event_changed(e);
 }
 
 int

@@ -8,12 +8,15 @@
 #include <linux/futex.h>
 #include <sched.h>
 #include <stdio.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/cpuset.h"
 #include "core/core.h"
+
+#define SLACK_NS 1000ul
 
 int
 tcpx_futex_wait(void *word, uint32_t value, int64_t timeout_ns)
@@ -33,7 +36,7 @@ tcpx_futex_wake(void *word, int count)
 static void
 take(struct loop *l, enum lease_holder holder)
 {
-	atomic_store(&l->holder, holder);
+	atomic_store_explicit(&l->holder, holder, memory_order_release);
 	atomic_store_explicit(&l->stepper, pthread_self(), memory_order_relaxed);
 	atomic_store_explicit(&l->stepping, true, memory_order_release);
 }
@@ -42,8 +45,18 @@ static void
 give(struct loop *l)
 {
 	atomic_store_explicit(&l->stepping, false, memory_order_release);
-	atomic_store(&l->holder, LEASE_NONE);
+	atomic_store_explicit(&l->holder, LEASE_NONE, memory_order_release);
 	pthread_mutex_unlock(&l->lease);
+}
+
+/* The last borrower wakes an I/O thread that sleeps for as long as there are any. */
+static void
+leave(struct loop *l)
+{
+	if (atomic_fetch_sub(&l->borrowers, 1) == 1 && atomic_load(&l->park) == 1) {
+		atomic_store(&l->park, 0);
+		tcpx_futex_wake(&l->park, 1);
+	}
 }
 
 bool
@@ -56,7 +69,7 @@ tcpx_lease_borrow(struct loop *l)
 	atomic_fetch_add(&l->borrowers, 1);
 	while (pthread_mutex_trylock(&l->lease) != 0) {
 		if (atomic_load(&l->holder) == LEASE_APP) {
-			atomic_fetch_sub(&l->borrowers, 1);
+			leave(l);
 			return false;
 		}
 		/* The I/O thread gives way as soon as it sees a borrower. Another borrower may
@@ -74,14 +87,9 @@ tcpx_lease_borrow(struct loop *l)
 void
 tcpx_lease_return(struct loop *l)
 {
-	atomic_store(&l->lent_ns, l->now_ns);
+	atomic_store_explicit(&l->lent_ns, l->now_ns, memory_order_release);
 	give(l);
-	atomic_fetch_sub(&l->borrowers, 1);
-	/* an I/O thread that sleeps without a limit must start watching the lease again */
-	if (atomic_load(&l->park) == 1) {
-		atomic_store(&l->park, 0);
-		tcpx_futex_wake(&l->park, 1);
-	}
+	leave(l);
 }
 
 void
@@ -96,10 +104,9 @@ tcpx_lease_help(struct loop *l)
 }
 
 static uint64_t
-deadline_of(struct loop *l, int timeout_ms)
+deadline_of(uint64_t now_ns, int timeout_ms)
 {
-	return timeout_ms < 0 ? UINT64_MAX :
-				engine_now(l->engine) + (uint64_t)timeout_ms * TCPX_MS;
+	return timeout_ms < 0 ? UINT64_MAX : now_ns + (uint64_t)timeout_ms * TCPX_MS;
 }
 
 static int64_t
@@ -110,8 +117,9 @@ left(uint64_t deadline_ns, uint64_t now_ns)
 	return deadline_ns > now_ns ? (int64_t)(deadline_ns - now_ns) : 0;
 }
 
-/* With the lease: spins for the budget of this machine, then sleeps in the poller. */
-static void
+/* With the lease: spins for the budget of this machine, then sleeps in the poller. Returns
+ * the time if there is a deadline. */
+static uint64_t
 run_until(struct loop *l, bool (*done)(void *), void *arg, uint64_t deadline_ns,
 	  uint64_t now_ns)
 {
@@ -123,23 +131,23 @@ run_until(struct loop *l, bool (*done)(void *), void *arg, uint64_t deadline_ns,
 		if (timed)
 			now_ns = l->now_ns;
 	}
+	return now_ns;
 }
 
 int
 tcpx_lease_wait(struct loop *l, bool (*done)(void *), void *arg, _Atomic uint32_t *word,
 		_Atomic int *sleepers, int timeout_ms)
 {
-	uint64_t deadline_ns = deadline_of(l, timeout_ms);
-	uint64_t now_ns;
+	uint64_t now_ns = engine_now(l->engine);
+	uint64_t deadline_ns = deadline_of(now_ns, timeout_ms);
 	uint32_t value;
 	int64_t ns;
 
 	while (!done(arg)) {
-		now_ns = engine_now(l->engine);
 		if (now_ns >= deadline_ns)
 			return -EAGAIN;
 		if (tcpx_lease_borrow(l)) {
-			run_until(l, done, arg, deadline_ns, now_ns);
+			now_ns = run_until(l, done, arg, deadline_ns, now_ns);
 			tcpx_lease_return(l);
 			continue;
 		}
@@ -153,6 +161,7 @@ tcpx_lease_wait(struct loop *l, bool (*done)(void *), void *arg, _Atomic uint32_
 		if (!done(arg))
 			tcpx_futex_wait(word, value, ns);
 		atomic_fetch_sub(sleepers, 1);
+		now_ns = engine_now(l->engine);
 	}
 	return 0;
 }
@@ -160,28 +169,60 @@ tcpx_lease_wait(struct loop *l, bool (*done)(void *), void *arg, _Atomic uint32_
 /* How the I/O thread sleeps while applications run the loop. */
 struct nap {
 	uint64_t seen_ns; /* lent_ns at the last look                                     */
-	uint64_t ns;      /* until the next: longer while the loop stays in use, because
-			   * each look interrupts an application on a busy CPU            */
+	uint64_t ns;      /* until the next: a fifth of the time in use, because each look
+			   * interrupts an application on a busy CPU for 20 us             */
 };
+
+/* Says that the I/O thread sleeps until then, or until a borrower wants to be woken. The
+ * borrower says first when that is and looks here afterwards, so one of both notices. */
+static uint64_t
+promise(struct loop *l, uint64_t until_ns)
+{
+	uint64_t wake_ns = atomic_load(&l->wake_ns);
+
+	do {
+		until_ns = wake_ns < until_ns ? wake_ns : until_ns;
+		atomic_store(&l->look_ns, until_ns);
+		wake_ns = atomic_load(&l->wake_ns);
+	} while (wake_ns < until_ns);
+	return until_ns;
+}
 
 /* A borrow that has lasted for a whole nap is somebody who really waits: then there is
  * nothing to look at until it returns. */
 static void
-park(struct loop *l, struct nap *nap)
+park(struct loop *l, struct nap *nap, uint64_t now_ns)
 {
-	uint64_t lent_ns = atomic_load(&l->lent_ns);
+	uint64_t lent_ns = atomic_load(&l->lent_ns), wake_ns;
 
-	if (atomic_load(&l->holder) == LEASE_APP && nap->seen_ns == lent_ns) {
+	if (atomic_load(&l->borrowers) > 0 && nap->seen_ns == lent_ns) {
 		atomic_store(&l->park, 1);
-		if (atomic_load(&l->holder) == LEASE_APP && !atomic_load(&l->stop))
-			tcpx_futex_wait(&l->park, 1, -1);
+		if (atomic_load(&l->borrowers) > 0 && !atomic_load(&l->stop))
+			tcpx_futex_wait(&l->park, 1, left(promise(l, UINT64_MAX), now_ns));
 		atomic_store(&l->park, 0);
 	} else {
 		nap->seen_ns = lent_ns;
-		tcpx_futex_wait(&l->park, 0, (int64_t)nap->ns);
+		tcpx_futex_wait(&l->park, 0, left(promise(l, now_ns + nap->ns), now_ns));
 		if (nap->ns < NAP_MAX_NS)
-			nap->ns *= 2;
+			nap->ns += nap->ns / 4;
 	}
+	atomic_store(&l->look_ns, UINT64_MAX);
+	wake_ns = atomic_load(&l->wake_ns);
+	if (wake_ns <= engine_now(l->engine) &&
+	    atomic_compare_exchange_strong(&l->wake_ns, &wake_ns, UINT64_MAX))
+		l->engine->ops->poller_wake(l->poller);
+}
+
+/* Setting a timer of its own and taking it back is 5 % of half a round trip. */
+int64_t
+tcpx_lease_sleep(struct loop *l, uint64_t now_ns, int64_t timeout_ns)
+{
+	uint64_t wake_ns = now_ns + (uint64_t)timeout_ns;
+
+	if (timeout_ns < (int64_t)SOON_NS || atomic_load(&l->holder) != LEASE_APP)
+		return timeout_ns;
+	atomic_store(&l->wake_ns, wake_ns);
+	return atomic_load(&l->look_ns) <= wake_ns ? -1 : timeout_ns;
 }
 
 static bool
@@ -195,11 +236,14 @@ io_thread(void *arg)
 {
 	struct loop *l = arg;
 	struct nap nap = { .ns = LEASE_NS };
+	uint64_t now_ns;
 
 	atomic_store(&l->tid, (int)syscall(SYS_gettid));
+	prctl(PR_SET_TIMERSLACK, SLACK_NS); /* waiting for a GPU is a matter of microseconds */
 	while (!atomic_load(&l->stop)) {
-		if (lent(l, engine_now(l->engine))) {
-			park(l, &nap);
+		now_ns = engine_now(l->engine);
+		if (lent(l, now_ns)) {
+			park(l, &nap, now_ns);
 			continue;
 		}
 		nap.ns = LEASE_NS;

@@ -50,8 +50,9 @@ lookup_grow(struct lookup *k)
 	return 0;
 }
 
+/* Makes it k->last: 0, TCPX_ESTALE (not logged), -ENOMEM. */
 static int
-lookup_find(struct lookup *k, uint64_t id, bool imported)
+lookup_load(struct lookup *k, uint64_t id, bool imported)
 {
 	uint32_t i;
 
@@ -64,13 +65,23 @@ lookup_find(struct lookup *k, uint64_t id, bool imported)
 		return -ENOMEM;
 	if (tcpx_region_get(&k->engine->regions, id, &k->all[i]) != 0 ||
 	    k->all[i].imported != imported)
-		return tcpx_fail(TCPX_SUB_XFER, TCPX_ESTALE, "no live %s region has id %#llx",
-				 imported ? "imported" : "local", (unsigned long long)id);
+		return TCPX_ESTALE;
 	k->count++;
 found:
 	k->last = k->all[i];
 	k->last_index = i;
 	return 0;
+}
+
+static int
+lookup_find(struct lookup *k, uint64_t id, bool imported)
+{
+	int rc = lookup_load(k, id, imported);
+
+	if (rc == TCPX_ESTALE)
+		return tcpx_fail(TCPX_SUB_XFER, rc, "no live %s region has id %#llx",
+				 imported ? "imported" : "local", (unsigned long long)id);
+	return rc;
 }
 
 static int
@@ -133,11 +144,31 @@ fill_imported(struct tcpx_list *l, struct lookup *k, const struct tcpx_desc *des
 	return 0;
 }
 
+/* All on one device: a batch of copies is one device's work. */
+static int
+find_place(struct tcpx_list *l, const struct lookup *k)
+{
+	uint32_t i;
+
+	for (i = 0; i < k->count; i++) {
+		if (i > 0 && k->all[i].place != l->place && !l->imported)
+			return tcpx_fail(TCPX_SUB_XFER, -EXDEV,
+					 "a list names memory of %d and of %d (-1 is the host, else "
+					 "the GPU): one place a list", l->place, k->all[i].place);
+		if (i == 0 || k->all[i].place > l->place)
+			l->place = k->all[i].place;
+	}
+	return 0;
+}
+
 static int
 keep_regions(struct tcpx_list *l, const struct lookup *k)
 {
 	uint32_t i;
+	int rc = find_place(l, k);
 
+	if (rc)
+		return rc;
 	l->region_id = k->count <= LIST_FEW ? l->few_id : malloc(k->count * sizeof(*l->region_id));
 	if (!l->region_id)
 		return -ENOMEM;
@@ -161,6 +192,8 @@ make(struct tcpx_engine *e, size_t count, bool imported)
 	l->refs = 1;
 	l->engine = e;
 	l->imported = imported;
+	l->place = TCPX_ON_HOST;
+	l->gone = atomic_load(&e->regions.gone); /* before its regions are looked up */
 	tcpx_node_init(&l->handle);
 	if (imported) {
 		l->entry = (void *)l->room;
@@ -222,41 +255,21 @@ tcpx_list_names(const struct tcpx_list *l, uint64_t region_id)
 }
 
 int
-tcpx_list_check(const struct tcpx_list *l)
+tcpx_list_check(struct tcpx_list *l)
 {
+	uint64_t gone = atomic_load(&l->engine->regions.gone);
 	struct region g;
 	uint32_t i;
 
+	if (gone == atomic_load_explicit(&l->gone, memory_order_relaxed))
+		return 0;
 	for (i = 0; i < l->region_count; i++)
 		if (tcpx_region_get(&l->engine->regions, l->region_id[i], &g) != 0)
 			return tcpx_fail(TCPX_SUB_XFER, TCPX_ESTALE,
 					 "region %#llx of the list has been given back",
 					 (unsigned long long)l->region_id[i]);
+	atomic_store_explicit(&l->gone, gone, memory_order_relaxed);
 	return 0;
-}
-
-void
-tcpx_list_copy_in(const struct tcpx_list *l, const uint8_t *src, uint64_t len)
-{
-	size_t i;
-	uint64_t n;
-
-	for (i = 0; i < l->frag_count && len > 0; i++, src += n, len -= n) {
-		n = l->frag[i].len < len ? l->frag[i].len : len;
-		memcpy((void *)(uintptr_t)l->frag[i].addr, src, n);
-	}
-}
-
-void
-tcpx_list_copy_out(const struct tcpx_list *l, uint8_t *dst, uint64_t len)
-{
-	size_t i;
-	uint64_t n;
-
-	for (i = 0; i < l->frag_count && len > 0; i++, dst += n, len -= n) {
-		n = l->frag[i].len < len ? l->frag[i].len : len;
-		memcpy(dst, (const void *)(uintptr_t)l->frag[i].addr, n);
-	}
 }
 
 /* ---- a target's list, checked while it arrives ---- */
@@ -274,19 +287,13 @@ struct list_builder {
 	unsigned need;
 };
 
-int
-tcpx_builder_new(struct tcpx_engine *e, unsigned need, uint32_t entries, uint64_t total,
-		 struct list_builder **out)
+static int
+builder_init(struct list_builder *b, struct tcpx_engine *e, unsigned need, uint32_t entries,
+	     uint64_t total)
 {
-	struct list_builder *b = malloc(sizeof(*b));
-
-	if (!b)
-		return -ENOMEM;
 	b->list = make(e, entries, false);
-	if (!b->list) {
-		free(b);
+	if (!b->list)
 		return -ENOMEM;
-	}
 	lookup_init(&b->lookup, e);
 	b->region = b->few;
 	b->region_count = 0;
@@ -296,8 +303,30 @@ tcpx_builder_new(struct tcpx_engine *e, unsigned need, uint32_t entries, uint64_
 	b->total = total;
 	b->need = need;
 	tcpx_runs_read_init(&b->reader, entries + 1);
-	*out = b;
 	return 0;
+}
+
+static void
+builder_fini(struct list_builder *b)
+{
+	tcpx_list_put(b->list);
+	lookup_fini(&b->lookup);
+	if (b->region != b->few)
+		free(b->region);
+}
+
+int
+tcpx_builder_new(struct tcpx_engine *e, unsigned need, uint32_t entries, uint64_t total,
+		 struct list_builder **out)
+{
+	struct list_builder *b = malloc(sizeof(*b));
+	int rc = b ? builder_init(b, e, need, entries, total) : -ENOMEM;
+
+	if (rc)
+		free(b);
+	else
+		*out = b;
+	return rc;
 }
 
 void
@@ -305,31 +334,31 @@ tcpx_builder_free(struct list_builder *b)
 {
 	if (!b)
 		return;
-	tcpx_list_put(b->list);
-	lookup_fini(&b->lookup);
-	if (b->region != b->few)
-		free(b->region);
+	builder_fini(b);
 	free(b);
 }
 
 static int
 introduce(struct list_builder *b, const struct tcpx_region_ref *ref)
 {
-	struct region g;
+	const struct region *g = &b->lookup.last;
 	uint64_t *grown;
+	int rc = lookup_load(&b->lookup, ref->id, false);
 
-	if (tcpx_region_get(&b->lookup.engine->regions, ref->id, &g) != 0 || g.imported)
+	if (rc == TCPX_ESTALE)
 		return tcpx_fail(TCPX_SUB_XFER, TCPX_EREGION,
 				 "peer names region %#llx, which is not registered here",
 				 (unsigned long long)ref->id);
-	if (!tcpx_bytes_equal(g.ref.key, ref->key, TCPX_KEY_BYTES))
+	if (rc)
+		return rc;
+	if (!tcpx_bytes_equal(g->ref.key, ref->key, TCPX_KEY_BYTES))
 		return tcpx_fail(TCPX_SUB_XFER, TCPX_EKEY, "peer has a wrong key for region %#llx",
 				 (unsigned long long)ref->id);
-	if ((g.access & b->need) != b->need)
+	if ((g->access & b->need) != b->need)
 		return tcpx_fail(TCPX_SUB_XFER, TCPX_EKEY,
 				 "peer may not %s region %#llx: access is %u",
 				 b->need == TCPX_MEM_REMOTE_READ ? "read" : "write",
-				 (unsigned long long)ref->id, g.access);
+				 (unsigned long long)ref->id, g->access);
 	if (b->region_count == b->region_cap) {
 		grown = malloc(2 * b->region_cap * sizeof(*grown));
 		if (!grown)
@@ -393,6 +422,22 @@ tcpx_builder_finish(struct list_builder *b, struct tcpx_list **out)
 	b->list = NULL;
 	*out = l;
 	return 0;
+}
+
+int
+tcpx_list_read(struct tcpx_engine *e, unsigned need, uint32_t entries, uint64_t total,
+	       const uint8_t *ops, size_t len, struct tcpx_list **out)
+{
+	struct list_builder b;
+	int rc = builder_init(&b, e, need, entries, total);
+
+	if (rc)
+		return rc;
+	rc = tcpx_builder_feed(&b, ops, len);
+	if (rc == 0)
+		rc = tcpx_builder_finish(&b, out);
+	builder_fini(&b);
+	return rc;
 }
 
 /* ---- public ---- */

@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "device/device.h"
 #include "proto/blob.h"
 #include "proto/frag.h"
 #include "proto/runs.h"
@@ -26,6 +27,7 @@ struct region {
 	uint64_t peer_addr, len;
 	unsigned access;
 	bool imported;
+	int place;             /* TCPX_ON_HOST or a GPU; imported: 0 for any GPU      */
 	struct tcpx_region_ref ref;
 };
 
@@ -35,6 +37,7 @@ struct regions {
 	struct region **page;
 	uint32_t pages, used;
 	uint32_t live;
+	_Atomic uint64_t gone; /* regions given back so far */
 };
 
 #define LIST_FEW 4 /* regions that need no memory of their own */
@@ -45,10 +48,12 @@ struct tcpx_list {
 	struct tcpx_node handle; /* engine's chain while prepared; engine.lock */
 	struct tcpx_engine *engine;
 	bool imported;
+	int place;           /* of all its regions; imported: 0 for any GPU            */
 	uint64_t total;
 	uint64_t *region_id; /* distinct, as named by the user; few, or of its own     */
 	uint32_t region_count;
 	uint64_t few_id[LIST_FEW];
+	_Atomic uint64_t gone;  /* regions.gone when all of them were last seen alive   */
 	/* local; both arrays behind the struct */
 	struct tcpx_frag *frag;
 	uint64_t *start;
@@ -73,19 +78,25 @@ int tcpx_list_new(struct tcpx_engine *e, const struct tcpx_desc *desc, size_t co
 void tcpx_list_put(struct tcpx_list *l);
 bool tcpx_list_names(const struct tcpx_list *l, uint64_t region_id);
 /* 0, or TCPX_ESTALE when one of its regions is gone. */
-int tcpx_list_check(const struct tcpx_list *l);
+int tcpx_list_check(struct tcpx_list *l);
 static inline struct tcpx_fraglist
 list_frags(const struct tcpx_list *l)
 {
 	return (struct tcpx_fraglist){ l->frag, l->start, l->frag_count };
 }
-void tcpx_list_copy_in(const struct tcpx_list *l, const uint8_t *src, uint64_t len);
-void tcpx_list_copy_out(const struct tcpx_list *l, uint8_t *dst, uint64_t len);
+static inline bool
+list_staged(const struct tcpx_list *l)
+{
+	return l->place != TCPX_ON_HOST;
+}
 /* A target's list, checked as it arrives; need: enum tcpx_mem_access. */
 int tcpx_builder_new(struct tcpx_engine *e, unsigned need, uint32_t entries, uint64_t total,
 		     struct list_builder **out);
 int tcpx_builder_feed(struct list_builder *b, const uint8_t *ops, size_t len);
 int tcpx_builder_finish(struct list_builder *b, struct tcpx_list **out);
 void tcpx_builder_free(struct list_builder *b);
+/* All of that at once, for a list that arrived whole. */
+int tcpx_list_read(struct tcpx_engine *e, unsigned need, uint32_t entries, uint64_t total,
+		   const uint8_t *ops, size_t len, struct tcpx_list **out);
 
 #endif

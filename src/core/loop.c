@@ -16,20 +16,24 @@ tcpx_loop_init(struct loop *l, struct tcpx_engine *e, uint32_t index)
 
 	l->engine = e;
 	l->index = index;
-	l->timer_ns = UINT64_MAX;
+	l->timer_ns = l->look_ns = l->wake_ns = UINT64_MAX;
 	tcpx_node_init(&l->work);
 	tcpx_node_init(&l->sessions);
 	tcpx_node_init(&l->guests);
 	tcpx_node_init(&l->graves);
 	tcpx_node_init(&l->unsaid);
-	tcpx_node_init(&l->batches);
+	tcpx_batches_init(&l->batches);
 	pthread_mutex_init(&l->lease, NULL);
 	pthread_mutex_init(&l->work_lock, NULL);
 	rc = e->ops->poller_open(e->net, &l->poller);
-	if (rc) {
-		pthread_mutex_destroy(&l->lease);
-		pthread_mutex_destroy(&l->work_lock);
+	if (rc == 0) {
+		rc = tcpx_batches_open_host(l);
+		if (rc)
+			tcpx_loop_fini(l);
+		return rc;
 	}
+	pthread_mutex_destroy(&l->lease);
+	pthread_mutex_destroy(&l->work_lock);
 	return rc;
 }
 
@@ -56,7 +60,7 @@ tcpx_loop_fini(struct loop *l)
 {
 	if (!l->poller)
 		return;
-	tcpx_unpack_fini(l);
+	tcpx_batches_fini(l);
 	bury_all(l);
 	l->engine->ops->poller_close(l->poller);
 	l->poller = NULL;
@@ -75,7 +79,11 @@ tcpx_loop_is_mine(const struct loop *l)
 void
 tcpx_loop_wake(struct loop *l)
 {
-	if (!tcpx_loop_is_mine(l))
+	if (tcpx_loop_is_mine(l))
+		return;
+	/* a runner that is awake sees the flag on its way to sleep: no system call */
+	atomic_store(&l->poked, true);
+	if (atomic_load(&l->asleep))
 		l->engine->ops->poller_wake(l->poller);
 }
 
@@ -113,6 +121,21 @@ tcpx_loop_timer(struct loop *l, uint64_t at_ns)
 {
 	if (at_ns < l->timer_ns)
 		l->timer_ns = at_ns;
+}
+
+/* Callers' events are looked at by the loop of the control streams. */
+static void
+run_events(struct loop *l)
+{
+	if (l->index != 0 || !atomic_load(&l->engine->eventful))
+		return;
+	tcpx_chain_each(n, after, &l->sessions) {
+		struct session *s = tcpx_container(n, struct session, in_loop);
+
+		pthread_mutex_lock(&s->lock);
+		tcpx_post_events(s);
+		pthread_mutex_unlock(&s->lock);
+	}
 }
 
 static struct work *
@@ -173,6 +196,7 @@ run_timers(struct loop *l, uint64_t now_ns)
 		if (atomic_load(&s->state) == SESS_FAILED)
 			tcpx_session_reap(s);
 	}
+	tcpx_staging_timer(l, now_ns);
 	if (l->index == 0)
 		tcpx_peer_linger(l->engine, now_ns);
 	return true;
@@ -187,14 +211,13 @@ say(struct loop *l)
 		struct session *s = tcpx_container(n, struct session, unsaid);
 
 		tcpx_chain_remove(n);
+		if (!atomic_load_explicit(&s->owes, memory_order_relaxed))
+			continue;
 		pthread_mutex_lock(&s->lock);
 		tcpx_control_flush(s);
 		pthread_mutex_unlock(&s->lock);
 	}
 }
-
-/* Device copies are polled at most this long apart while any is outstanding. */
-#define DEVICE_POLL_NS 20000
 
 void
 tcpx_loop_step(struct loop *l, int64_t timeout_ns)
@@ -202,22 +225,31 @@ tcpx_loop_step(struct loop *l, int64_t timeout_ns)
 	const struct tcpx_net_ops *ops = l->engine->ops;
 	struct tcpx_event ev[CORE_EVENTS];
 	uint64_t now_ns = engine_now(l->engine);
+	int64_t device_ns;
 	bool ran;
 	int i, n;
 
 	ran = run_work(l, now_ns);
 	ran |= run_timers(l, now_ns);
+	run_events(l);
 	say(l);
+	tcpx_batches_launch(l);
 	/* a borrower looks whether that was what it waits for before it sleeps */
 	if (atomic_load(&l->has_work) || (ran && atomic_load(&l->holder) == LEASE_APP))
 		timeout_ns = 0;
 	else if (l->timer_ns != UINT64_MAX &&
 		 (timeout_ns < 0 || l->timer_ns < now_ns + (uint64_t)timeout_ns))
 		timeout_ns = l->timer_ns > now_ns ? (int64_t)(l->timer_ns - now_ns) : 0;
-	if (!tcpx_chain_empty(&l->batches) && (timeout_ns < 0 || timeout_ns > DEVICE_POLL_NS))
-		timeout_ns = DEVICE_POLL_NS;
+	device_ns = tcpx_batches_timeout(l, now_ns);
+	if (device_ns >= 0 && (timeout_ns < 0 || timeout_ns > device_ns))
+		timeout_ns = device_ns;
 
-	n = ops->poller_wait(l->poller, ev, CORE_EVENTS, timeout_ns);
+	atomic_store(&l->asleep, timeout_ns != 0);
+	if (atomic_load(&l->poked) && atomic_exchange(&l->poked, false))
+		timeout_ns = 0;
+	n = ops->poller_wait(l->poller, ev, CORE_EVENTS, tcpx_lease_sleep(l, now_ns, timeout_ns));
+	tcpx_lease_slept(l);
+	atomic_store_explicit(&l->asleep, false, memory_order_release);
 	l->now_ns = now_ns = engine_now(l->engine);
 	for (i = 0; i < n; i++) {
 		struct source *src = ev[i].owner;
@@ -225,8 +257,8 @@ tcpx_loop_step(struct loop *l, int64_t timeout_ns)
 		if (src->on_ready)
 			src->on_ready(src, ev[i].ready, now_ns);
 	}
-	tcpx_unpack_launch(l);
-	tcpx_unpack_poll(l, now_ns);
+	tcpx_batches_launch(l);
+	tcpx_batches_poll(l, now_ns);
 	if (!tcpx_chain_empty(&l->graves))
 		bury_all(l);
 }

@@ -12,15 +12,16 @@
 #include <stdint.h>
 
 #include "base/chain.h"
+#include "core/batch.h"
 #include "net/net.h"
 
 struct tcpx_engine;
 struct tcpx_xfer;
-struct unpack_batch;
 
 #define CORE_EVENTS   64           /* poller events a step                          */
 #define FRUITLESS     64 /* looks in a row after which an application does the I/O itself */
-#define NAP_MAX_NS    (2 * TCPX_MS) /* longest an idle loop stays lent after much use */
+#define NAP_MAX_NS    (8 * TCPX_MS) /* longest an idle loop stays lent after long use */
+#define SOON_NS       (20 * TCPX_MS) /* a borrower that sleeps for less keeps time itself */
 #define LEASE_NS      (TCPX_MS / 4) /* a borrowed loop goes back after this idle    */
 
 /* Something a poller reports on. on_ready runs with the loop's lease held. */
@@ -55,17 +56,20 @@ struct loop {
 	_Atomic int borrowers;        /* application threads that want or hold it     */
 	_Atomic uint64_t lent_ns;     /* last moment a borrower held it               */
 	_Atomic uint32_t park;        /* the I/O thread's futex                       */
+	_Atomic uint64_t look_ns;     /* when the I/O thread, asleep, will look next  */
+	_Atomic uint64_t wake_ns;     /* when a borrower, asleep, wants to be woken   */
 	_Atomic(struct tcpx_xfer *) gate; /* transfer whose memory is in use right now */
 	pthread_mutex_t work_lock;    /* work list                                    */
 	struct tcpx_node work;
 	_Atomic bool has_work;        /* work is not empty; written under work_lock   */
+	_Atomic bool asleep;          /* its runner sleeps in the poller, or is about to */
+	_Atomic bool poked;           /* its runner must look around before it sleeps */
 	/* lease holder only */
 	struct tcpx_node sessions;    /* whose control stream this loop serves        */
 	struct tcpx_node guests;      /* accepted, not yet introduced                 */
 	struct tcpx_node graves;      /* sources closed in this step                  */
 	struct tcpx_node unsaid;      /* sessions with answers not yet written        */
-	struct tcpx_node batches;     /* device batches in flight, oldest first       */
-	struct unpack_batch *filling; /* messages landed in this step                 */
+	struct batches batches;       /* copies for devices, and staging slots        */
 	uint32_t guest_count;
 	uint64_t timer_ns;            /* earliest deadline of anything here           */
 	uint64_t now_ns;              /* when the clock was last looked at            */
@@ -97,6 +101,14 @@ void tcpx_loop_bury(struct loop *l, struct grave *g, void (*bury)(struct grave *
 void tcpx_lease_help(struct loop *l);
 bool tcpx_lease_borrow(struct loop *l);
 void tcpx_lease_return(struct loop *l);
+/* How long the holder of the lease must sleep in the poller at most: for ever if the I/O
+ * thread will wake it in time. To be followed by tcpx_lease_slept(). */
+int64_t tcpx_lease_sleep(struct loop *l, uint64_t now_ns, int64_t timeout_ns);
+static inline void
+tcpx_lease_slept(struct loop *l)
+{
+	atomic_store_explicit(&l->wake_ns, UINT64_MAX, memory_order_release);
+}
 /* Waits until done(arg), doing the loop's I/O on this thread where it can; word: a futex
  * to sleep on where it cannot, changed before it is woken. 0 or -EAGAIN after timeout_ms. */
 int tcpx_lease_wait(struct loop *l, bool (*done)(void *), void *arg, _Atomic uint32_t *word,

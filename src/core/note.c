@@ -17,7 +17,7 @@ wake_waiters(struct tcpx_engine *e)
 	if (atomic_load(&e->notes.sleepers) > 0)
 		tcpx_futex_wake(&e->notes.count, 1 << 30);
 	for (i = 0; i < e->loop_count; i++)
-		if (atomic_load(&e->loop[i].holder) == LEASE_APP)
+		if (atomic_load(&e->loop[i].borrowers) > 0)
 			tcpx_loop_wake(&e->loop[i]);
 }
 
@@ -67,7 +67,7 @@ tcpx_note_push(struct tcpx_engine *e, const char *sender, const void *data, size
 	atomic_fetch_add(&q->count, 1);
 	pthread_mutex_unlock(&q->lock);
 	count_add(&e->count.notes_rx, 1);
-	tcpx_event_add(e);
+	tcpx_event_changed(e);
 	wake_waiters(e);
 }
 
@@ -77,7 +77,7 @@ take(struct tcpx_engine *e, struct tcpx_note **note)
 	struct notes *q = &e->notes;
 	struct tcpx_node *n;
 
-	if (atomic_load_explicit(&q->count, memory_order_acquire) == 0)
+	if (atomic_load(&q->count) == 0)
 		return -EAGAIN;
 	pthread_mutex_lock(&q->lock);
 	n = tcpx_chain_first(&q->queue);
@@ -89,7 +89,7 @@ take(struct tcpx_engine *e, struct tcpx_note **note)
 	if (!n)
 		return -EAGAIN;
 	atomic_store_explicit(&q->looks, 0, memory_order_relaxed);
-	tcpx_event_drop(e);
+	tcpx_event_changed(e);
 	*note = tcpx_container(n, struct tcpx_note, node);
 	return 0;
 }

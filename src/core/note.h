@@ -34,7 +34,8 @@ int tcpx_note_keep(struct tcpx_node *chain, const char *sender, const void *data
 void tcpx_note_push(struct tcpx_engine *e, const char *sender, const void *data, size_t len);
 
 /* ---- event.c ---- */
-void tcpx_event_add(struct tcpx_engine *e);
+void tcpx_event_changed(struct tcpx_engine *e); /* notes.count has */
+void tcpx_event_add(struct tcpx_engine *e); /* an end not tested yet */
 void tcpx_event_drop(struct tcpx_engine *e);
 
 #endif

@@ -150,6 +150,23 @@ tcpx_peer_session(struct tcpx_peer *p, struct session **out)
 	return 0;
 }
 
+int
+tcpx_peer_bind(struct tcpx_xfer *x)
+{
+	struct session *s;
+	int rc;
+
+	if (x->session && atomic_load(&x->session->state) == SESS_OPEN)
+		return 0;
+	rc = tcpx_peer_session(x->peer, &s);
+	if (rc)
+		return rc;
+	if (x->session)
+		tcpx_session_put(x->session);
+	x->session = s;
+	return 0;
+}
+
 void
 tcpx_peer_session_lost(struct tcpx_peer *p, struct session *s, int code, const char *text)
 {
@@ -215,7 +232,7 @@ tcpx_peer_linger(struct tcpx_engine *e, uint64_t now_ns)
 		s = lingered(all[i], now_ns);
 		if (s) {
 			pthread_mutex_lock(&s->lock);
-			if (s->live == 0 && tcpx_chain_empty(&s->waiting))
+			if (!session_busy(s))
 				tcpx_session_fail(s, TCPX_ECLOSED, "no longer used");
 			else /* its transfers go on */
 				tcpx_loop_timer(&e->loop[0], now_ns + TCPX_SEC);

@@ -13,6 +13,7 @@
 
 struct session;
 struct tcpx_engine;
+struct tcpx_xfer;
 
 /* One incarnation of another engine. */
 struct tcpx_peer {
@@ -36,6 +37,8 @@ struct tcpx_peer {
 /* ---- peer.c ---- */
 /* The session that carries our operations, opened if need be; a reference. */
 int tcpx_peer_session(struct tcpx_peer *p, struct session **out);
+/* x->session: the one that it was posted to before, if that still stands, or the peer's. */
+int tcpx_peer_bind(struct tcpx_xfer *x);
 int tcpx_peer_new(struct tcpx_engine *e, const char *name, uint64_t incarnation,
 		  struct tcpx_peer **out);
 void tcpx_peer_get(struct tcpx_peer *p);

@@ -22,11 +22,22 @@ wire_op(enum tcpx_op op)
 	       op == TCPX_OP_SEND ? TCPX_WIRE_SEND : TCPX_WIRE_WRITE;
 }
 
+/* Copying a little from or to a GPU within a call takes as long as copying much, and whoever
+ * calls waits: right for a lone message, wrong for one of many, which share a batch. */
+static bool
+worth_inline(const struct session *s, const struct tcpx_xfer *x)
+{
+	bool gpu = list_staged(x->list) || (x->remote && list_staged(x->remote));
+
+	return !gpu || x->total == 0 || s->live <= 1;
+}
+
 /* Small payload travels in the OPEN when it fits behind note and list. */
 static bool
-fits_inline(const struct tcpx_xfer *x, const struct tcpx_buf *b, bool list_done)
+fits_inline(const struct session *s, const struct tcpx_xfer *x, const struct tcpx_buf *b,
+	    bool list_done)
 {
-	return x->sends && list_done && x->total <= x->engine->limit.inline_bytes &&
+	return worth_inline(s, x) && x->sends && list_done && x->total <= x->engine->limit.inline_bytes &&
 	       x->total + 64 <= tcpx_buf_left(b);
 }
 
@@ -72,11 +83,10 @@ put_open(struct session *s, struct tcpx_xfer *x)
 				     x->remote->entry, x->remote->entry_count);
 		done = tcpx_runs_write(&w, &b);
 	}
-	x->inlined = fits_inline(x, &b, done);
-	if (x->inlined) {
-		tcpx_list_copy_out(x->list, payload, x->total);
+	x->inlined = fits_inline(s, x, &b, done) &&
+		     tcpx_list_copy_out(x->list, payload, x->total) == 0;
+	if (x->inlined)
 		o.flags |= TCPX_OPEN_INLINE;
-	}
 	if (!done)
 		o.flags |= TCPX_OPEN_MORE;
 	tcpx_open_finish(&b, o.flags, x->inlined ? payload : NULL,
@@ -102,52 +112,52 @@ slowest_Bps(const struct session *s)
 	return slowest;
 }
 
-static void
-launch(struct session *s, struct tcpx_xfer *x)
+/* Below so many bytes a staged transfer is done sooner by few threads than by all, which
+ * take turns at the GPU's copy engine and at the caches. */
+#define CROWD_BYTES  (32u << 20)
+
+static uint32_t
+chunk_of(struct session *s, const struct tcpx_xfer *x)
 {
+	bool staged = list_staged(x->list) || (x->remote && list_staged(x->remote));
+	uint32_t min = staged ? TCPX_CHUNK_STAGED_MIN : TCPX_CHUNK_MIN;
+	uint32_t max = staged ? TCPX_CHUNK_STAGED_MAX : TCPX_CHUNK_MAX;
 	uint32_t channels = x->sends ? s->tx_up : s->rx_up;
+
+	if (s->engine->limit.chunk || max > s->chunk_max)
+		max = s->chunk_max;
+	if (staged && x->list->total < CROWD_BYTES && channels > POST_FEW_CHANNELS)
+		channels = POST_FEW_CHANNELS;
+	return tcpx_chunk_size(x->list->total, channels, min, max, s->engine->limit.chunk,
+			       x->sends ? slowest_Bps(s) : 0);
+}
+
+/* The reference of the chain that it waited in becomes the table's. True: the channel that
+ * takes its chunk will write its OPEN, with others'. */
+static bool
+launch(struct session *s, struct tcpx_xfer *x, uint64_t now_ns)
+{
 	int rc;
 
 	x->id = ++s->opened_here | (s->opener ? 0 : ID_OF_ACCEPTOR);
-	tcpx_xfer_shape(x, x->list->total,
-			tcpx_chunk_size(x->list->total, channels, s->chunk_max,
-					s->engine->limit.chunk, x->sends ? slowest_Bps(s) : 0));
+	tcpx_xfer_shape(x, x->list->total, chunk_of(s, x));
 	s->used_xfers++;
 	s->used_list += x->list_bytes;
-	tcpx_xfer_insert(s, x);
+	tcpx_xfer_insert(s, x, now_ns);
 	if (x->chunks == UINT32_MAX) {
 		tcpx_xfer_end(x, TCPX_ELIMIT, "too many chunks; raise TCPX_CHUNK");
-		return;
+		return false;
 	}
 	rc = x->sends ? 0 : tcpx_xfer_map(x);
-	atomic_store(&x->live, x->id);
 	if (rc == 0)
 		rc = put_open(s, x);
+	if (!x->inlined) /* else its memory has been read by now */
+		atomic_store(&x->live, x->id);
 	if (rc) /* the peer may have half a list: no later operation could be told apart */
 		tcpx_session_fail(s, rc, "%s", "control stream cannot take an operation");
 	else if (x->op == TCPX_OP_WRITE && !x->inlined)
 		tcpx_post_ready(s, x);
-}
-
-void
-tcpx_post_ready(struct session *s, struct tcpx_xfer *x)
-{
-	uint32_t i, k, want = x->chunks;
-
-	x->ready_ns = engine_now(s->engine);
-	s->queued_bytes += x->total;
-	tcpx_drr_add(&s->drr, &x->drr);
-	/* a single chunk needs one channel: the first that has nothing to do */
-	for (i = 0; i < s->channels && want > 0; i++) {
-		k = (s->next_kick + i) % s->channels;
-		if (!s->tx[k] || s->tx[k]->state != CHAN_UP ||
-		    (x->chunks == 1 && s->tx[k]->outstanding > 0))
-			continue;
-		tcpx_loop_post(s->tx[k]->loop, &s->tx[k]->work);
-		want--;
-	}
-	if (s->channels)
-		s->next_kick = (s->next_kick + (x->chunks == 1)) % s->channels;
+	return rc == 0 && x->drr.next && tcpx_xfer_gathers(x) && s->live > 1;
 }
 
 static bool
@@ -158,9 +168,10 @@ may_launch(const struct session *s, const struct tcpx_xfer *x)
 }
 
 void
-tcpx_post_waiting(struct session *s)
+tcpx_post_waiting(struct session *s, uint64_t now_ns)
 {
 	struct tcpx_node *n;
+	bool later = false;
 
 	if (s->pumping)
 		return;
@@ -171,29 +182,31 @@ tcpx_post_waiting(struct session *s)
 		if (!may_launch(s, x))
 			break;
 		tcpx_chain_remove(n);
-		launch(s, x);
-		tcpx_xfer_put(x);
+		later = launch(s, x, now_ns);
 	}
 	s->pumping = false;
-	tcpx_control_flush(s);
+	if (!later)
+		tcpx_control_flush(s);
 }
 
 static int
 keep_note(struct tcpx_xfer *x, const void *note, size_t len)
 {
-	uint8_t *copy = NULL;
+	uint8_t *copy;
 
 	if (len > TCPX_NOTE_MAX || (len && !note))
 		return tcpx_fail(TCPX_SUB_XFER, -EINVAL, "note of %zu bytes, at most %u allowed",
 				 len, TCPX_NOTE_MAX);
-	if (note) {
+	if (note && (!x->note || len > x->note_cap)) {
 		copy = malloc(len + 1);
 		if (!copy)
 			return -ENOMEM;
-		memcpy(copy, note, len);
+		free(x->note);
+		x->note = copy;
+		x->note_cap = (uint32_t)len;
 	}
-	free(x->note);
-	x->note = copy;
+	if (note)
+		memcpy(x->note, note, len);
 	x->note_len = (uint32_t)len;
 	x->has_note = note != NULL;
 	return 0;
@@ -214,22 +227,50 @@ enqueue(struct session *s, struct tcpx_xfer *x)
 			       (unsigned long long)s->engine->limit.credit_list);
 	if (rc)
 		return rc;
-	if (x->session)
-		tcpx_session_put(x->session);
-	tcpx_session_get(s);
-	x->session = s;
 	x->post_ns = engine_now(s->engine);
 	x->ready_ns = 0;
-	atomic_store(&x->bytes_done, 0);
-	atomic_store(&x->tests, 0);
-	if (!atomic_exchange(&x->observed, true))
+	atomic_store_explicit(&x->bytes_done, 0, memory_order_relaxed);
+	atomic_store_explicit(&x->tests, 0, memory_order_relaxed);
+	if (!atomic_load(&x->observed) && !atomic_exchange(&x->observed, true))
 		tcpx_event_drop(s->engine); /* its last end was never looked at */
-	atomic_store(&x->status, -EAGAIN);
+	atomic_store_explicit(&x->status, -EAGAIN, memory_order_release);
 	count_add(&s->engine->count.xfers_posted, 1);
 	tcpx_xfer_get(x);
-	tcpx_chain_add(&s->waiting, &x->queue);
-	tcpx_post_waiting(s);
+	if (x->event) {
+		tcpx_chain_add(&s->eventful, &x->queue);
+		atomic_fetch_add(&s->engine->eventful, 1);
+		tcpx_loop_wake(s->loop);
+	} else {
+		tcpx_chain_add(&s->waiting, &x->queue);
+	}
+	tcpx_post_waiting(s, x->post_ns);
 	return 0;
+}
+
+void
+tcpx_post_events(struct session *s)
+{
+	struct gpus *g = &s->engine->gpus;
+	int rc;
+
+	s->pumping = true; /* else ending one could take others out under this walk */
+	tcpx_chain_each(n, after, &s->eventful) {
+		struct tcpx_xfer *x = tcpx_container(n, struct tcpx_xfer, queue);
+
+		rc = g->ops->event(g->dev, x->event);
+		if (rc == -EAGAIN)
+			continue;
+		x->event = NULL;
+		atomic_fetch_sub(&s->engine->eventful, 1);
+		if (rc) {
+			tcpx_xfer_end(x, rc, "the event it was posted after has failed");
+			continue;
+		}
+		tcpx_chain_remove(n);
+		tcpx_chain_add(&s->waiting, n);
+	}
+	s->pumping = false;
+	tcpx_post_waiting(s, engine_now(s->engine));
 }
 
 int
@@ -245,13 +286,13 @@ tcpx_post_xfer(struct tcpx_xfer *x, const void *note, size_t note_len)
 	rc = keep_note(x, note, note_len);
 	if (rc)
 		return rc;
-	rc = tcpx_peer_session(x->peer, &s);
+	rc = tcpx_peer_bind(x);
 	if (rc)
 		return rc;
+	s = x->session;
 	pthread_mutex_lock(&s->lock);
 	rc = enqueue(s, x);
 	pthread_mutex_unlock(&s->lock);
-	tcpx_session_put(s);
 	return rc;
 }
 
@@ -390,10 +431,25 @@ tcpx_xfer_prepare(tcpx_peer *peer, enum tcpx_op op, tcpx_list *local, tcpx_list 
 int
 tcpx_xfer_post(tcpx_xfer *x, const void *note, size_t note_len)
 {
+	return tcpx_xfer_post_after(x, NULL, note, note_len);
+}
+
+int
+tcpx_xfer_post_after(tcpx_xfer *x, void *event, const void *note, size_t note_len)
+{
+	int rc;
+
 	if (atomic_load(&x->status) == -EAGAIN)
 		return tcpx_fail(TCPX_SUB_XFER, TCPX_ESTATE, "post of a transfer in progress");
+	if (event && !x->engine->gpus.used)
+		return tcpx_fail(TCPX_SUB_XFER, -ENOTSUP,
+				 "an event to post after, and no GPU memory is registered");
 	if (x->op == TCPX_OP_RECV || x->op == TCPX_OP_SEND)
 		return tcpx_fail(TCPX_SUB_XFER, -EINVAL, "only prepared transfers are posted again");
 	x->list_bytes = x->remote->entry_count * ENTRY_BYTES;
-	return tcpx_post_xfer(x, note, note_len);
+	x->event = event;
+	rc = tcpx_post_xfer(x, note, note_len);
+	if (rc)
+		x->event = NULL;
+	return rc;
 }

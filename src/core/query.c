@@ -81,11 +81,11 @@ session_memory(struct session *s)
 		if (s->tx[k])
 			sum += sizeof(struct channel) +
 			       s->tx[k]->window.size *
-				       (sizeof(struct tx_record) + sizeof(struct tcpx_slot)) +
-			       (s->tx[k]->pack ? (uint64_t)s->tx[k]->window.size * s->chunk_max : 0);
+				       (sizeof(struct tx_record) + sizeof(struct tcpx_slot));
 		if (s->rx[k])
 			sum += sizeof(struct channel) +
-			       s->rx[k]->window.size * sizeof(struct tcpx_slot);
+			       s->rx[k]->window.size *
+				       (sizeof(struct rx_record) + sizeof(struct tcpx_slot));
 	}
 	return sum;
 }
@@ -165,6 +165,9 @@ describe(const struct channel *c, struct tcpx_channel_info *o)
 	    c->session->engine->ops->chan_stats(c->chan, &st) == 0) {
 		o->retransmits = st.retransmits;
 		o->rtt_us = st.rtt_us;
+		o->lent_bytes = st.lent_bytes;
+		if (st.lend != TCPX_LEND_AUTO)
+			snprintf(o->tx_mode, sizeof(o->tx_mode), "%s", tcpx_lend_name(st.lend));
 	}
 }
 

@@ -127,6 +127,7 @@ drop(struct regions *r, uint64_t id, bool imported)
 	if (g && g->id == id && g->imported == imported) {
 		g->id = 0;
 		r->live--;
+		atomic_fetch_add(&r->gone, 1);
 		rc = 0;
 	}
 	pthread_mutex_unlock(&r->lock);
@@ -140,7 +141,7 @@ int
 tcpx_mem_register(tcpx_engine *e, void *addr, size_t len, unsigned access, uint64_t *id)
 {
 	struct region g = { .addr = addr, .peer_addr = (uintptr_t)addr, .len = len,
-			    .access = access };
+			    .access = access, .place = TCPX_ON_HOST };
 	int rc;
 
 	if (!addr || len == 0 || (uintptr_t)addr + len < len ||
@@ -148,7 +149,9 @@ tcpx_mem_register(tcpx_engine *e, void *addr, size_t len, unsigned access, uint6
 		return tcpx_fail(TCPX_SUB_XFER, -EINVAL,
 				 "memory at %p, length %zu, access %u: address and length must not "
 				 "be 0, access at most 3", addr, len, access);
-	rc = tcpx_random_bytes(g.ref.key, sizeof(g.ref.key));
+	rc = tcpx_gpu_place(e, addr, len, &g.place);
+	if (rc == 0)
+		rc = tcpx_random_bytes(g.ref.key, sizeof(g.ref.key));
 	return rc ? rc : add(&e->regions, &g, id);
 }
 
@@ -167,6 +170,7 @@ tcpx_mem_import(tcpx_engine *e, const void *blob, size_t len, uint64_t *id)
 	g.peer_addr = rb.addr;
 	g.len = rb.len;
 	g.access = rb.access;
+	g.place = rb.kind ? 0 : TCPX_ON_HOST;
 	return add(&e->regions, &g, id);
 }
 
@@ -192,6 +196,7 @@ tcpx_mem_export(tcpx_engine *e, uint64_t id, void *buf, size_t *len)
 	rb.addr = g.peer_addr;
 	rb.len = g.len;
 	rb.access = (uint8_t)g.access;
+	rb.kind = g.place != TCPX_ON_HOST;
 	tcpx_buf_init(&b, room, sizeof(room));
 	tcpx_region_blob_write(&b, &rb);
 	if (!buf || *len < b.pos) {
@@ -216,6 +221,29 @@ tcpx_mem_query(tcpx_engine *e, uint64_t id, uint64_t *addr, uint64_t *len)
 	if (len)
 		*len = g.len;
 	return 0;
+}
+
+int
+tcpx_mem_place(tcpx_engine *e, uint64_t id, int *gpu)
+{
+	struct region g;
+
+	if (tcpx_region_get(&e->regions, id, &g) != 0 || g.imported)
+		return tcpx_fail(TCPX_SUB_XFER, TCPX_ESTALE, "no live local region has id %#llx",
+				 (unsigned long long)id);
+	*gpu = g.place;
+	return 0;
+}
+
+static void
+end_queued(struct tcpx_node *queue, uint64_t id, const char *text)
+{
+	tcpx_chain_each(n, after, queue) {
+		struct tcpx_xfer *x = tcpx_container(n, struct tcpx_xfer, queue);
+
+		if (x->list && tcpx_list_names(x->list, id))
+			tcpx_xfer_end(x, TCPX_EREGION, text);
+	}
 }
 
 /* Ends the transfers of one session that use the region; initiators also tell the peer. */
@@ -243,14 +271,10 @@ end_users(struct session *s, uint64_t id)
 				return; /* which has ended all of them */
 			tcpx_xfer_end(x, TCPX_EREGION, text);
 		}
-	tcpx_chain_each(m, after2, &s->waiting) {
-		struct tcpx_xfer *x = tcpx_container(m, struct tcpx_xfer, queue);
-
-		if (x->list && tcpx_list_names(x->list, id))
-			tcpx_xfer_end(x, TCPX_EREGION, text);
-	}
+	end_queued(&s->waiting, id, text);
+	end_queued(&s->eventful, id, text);
 	s->pumping = false;
-	tcpx_post_waiting(s); /* flushes, too */
+	tcpx_post_waiting(s, engine_now(s->engine)); /* flushes, too */
 }
 
 int

@@ -47,11 +47,25 @@ find_place(struct channel *c, const struct tcpx_head *h, struct rx_record *r, en
 	return rc;
 }
 
+/* The answer to a small transfer goes out with others', if this thread runs the loop of the
+ * control stream. */
+static void
+say(struct channel *c, bool small)
+{
+	struct session *s = c->session;
+
+	if (!small || c->loop != s->loop)
+		tcpx_control_flush(s);
+	else
+		tcpx_control_later(s);
+}
+
 int
 tcpx_rx_applied(struct channel *c, const struct rx_record *r, uint64_t now_ns)
 {
 	struct session *s = c->session;
 	struct tcpx_xfer *x = r->xfer;
+	bool small;
 	int rc = 0;
 
 	count_add(&s->engine->count.bytes_rx, r->len);
@@ -65,8 +79,9 @@ tcpx_rx_applied(struct channel *c, const struct rx_record *r, uint64_t now_ns)
 			rc = TCPX_EFRAME; /* the fence forbids it: no chunk is applied twice */
 		count_add(&x->bytes_done, r->len);
 		if (rc == 0 && tcpx_chunkmap_full(&x->map)) {
+			small = x->chunks == 1 && x->total <= SLOT_SMALL_BYTES;
 			tcpx_serve_filled(s, x);
-			tcpx_control_flush(s);
+			say(c, small);
 		}
 	}
 	pthread_mutex_unlock(&s->lock);
@@ -98,13 +113,13 @@ tcpx_rx_tell(struct channel *c, bool force)
 	const struct tcpx_net_ops *ops = c->session->engine->ops;
 	int rc;
 
-	if (c->ack.applied == c->told_applied || !c->chan ||
-	    (!force && c->untold_bytes < TELL_BYTES))
+	if ((c->ack.applied == c->told_ack.applied && c->ack.received == c->told_ack.received) ||
+	    !c->chan || (!force && c->untold_bytes < TELL_BYTES))
 		return;
 	rc = ops->caps & TCPX_NET_INLINE_ACK ? ops->chan_ack(c->chan, &c->ack) :
 					       tell_by_control(c);
 	if (rc == 0) {
-		c->told_applied = c->ack.applied;
+		c->told_ack = c->ack;
 		c->untold_bytes = 0;
 	}
 	tcpx_channel_watch(c, rc == -EAGAIN ? TCPX_READABLE | TCPX_WRITABLE : TCPX_READABLE);
@@ -112,7 +127,8 @@ tcpx_rx_tell(struct channel *c, bool force)
 
 /* ---- payload goes straight to its place ---- */
 
-/* One socket call into user memory, inside the gate; or into the sink. */
+/* One socket call into user memory, inside the gate; into the staging slot; or into the
+ * sink. */
 static ssize_t
 receive_part(struct channel *c)
 {
@@ -128,6 +144,11 @@ receive_part(struct channel *c)
 	size_t i, n;
 	ssize_t got;
 
+	if (c->rx.slot) {
+		iov[0].iov_base = c->rx.slot->mem + c->got;
+		iov[0].iov_len = left < CORE_CALL_MAX ? left : CORE_CALL_MAX;
+		return ops->chan_recv_body(c->chan, iov, 1);
+	}
 	if (x) {
 		atomic_store(&c->loop->gate, x);
 		if (atomic_load(&x->live) == c->rx.id) {
@@ -150,49 +171,100 @@ receive_part(struct channel *c)
 	return ops->chan_recv_body(c->chan, iov, 1);
 }
 
+/* Nothing is read until whoever has what the message needs posts the channel's work. */
+static int
+hold(struct channel *c)
+{
+	tcpx_channel_watch(c, 0);
+	c->held = true;
+	return -EAGAIN;
+}
+
 static int
 open_message(struct channel *c)
 {
 	enum found how = SINK;
-	int rc;
+	int rc = 0;
 
 	if (!c->head_open) {
 		rc = c->session->engine->ops->chan_recv_head(c->chan, &c->head);
 		if (rc)
 			return rc;
 		c->head_open = true;
+		c->placed = false;
 		c->got = 0;
-	} else if (!c->parked) {
+	} else if (c->placed) {
 		return 0;
 	}
-	rc = find_place(c, &c->head, &c->rx, &how);
+	if (!c->rx.xfer)
+		rc = find_place(c, &c->head, &c->rx, &how);
 	if (rc)
 		return rc;
-	if (how == PARK) {
-		tcpx_channel_watch(c, 0);
-		return -EAGAIN;
+	if (how == PARK)
+		return hold(c);
+	if (c->rx.xfer && list_staged(c->rx.xfer->list)) {
+		c->rx.slot = tcpx_slot_get(c, TCPX_FLOW_UNPACK, c->head.len);
+		if (!c->rx.slot)
+			return hold(c);
 	}
+	c->placed = true;
 	c->rx.landed_ns = engine_now(c->session->engine);
 	return 0;
+}
+
+/* The open message has all its bytes. */
+static int
+land(struct channel *c, uint64_t now_ns)
+{
+	struct iovec whole = { c->rx.slot ? c->rx.slot->mem : NULL, c->head.len };
+	struct tcpx_landed msg = { .head = c->head, .frag = &whole, .frag_count = 1 };
+	uint64_t seq;
+	int rc;
+
+	rc = tcpx_window_post(&c->window, TCPX_EV_LAND, &seq);
+	if (rc == 0 && seq != c->head.seq)
+		rc = TCPX_EFRAME;
+	if (rc)
+		return rc;
+	c->ack.received = seq;
+	if (c->rx.slot)
+		return tcpx_unpack_add(c, &msg, &c->rx);
+	rc = tcpx_rx_applied(c, &c->rx, now_ns);
+	return rc ? rc : tcpx_unpack_none(c, seq, &c->rx);
+}
+
+void
+tcpx_rx_drop(struct channel *c)
+{
+	if (c->rx.slot)
+		tcpx_slot_put(c->loop, c->rx.slot);
+	if (c->rx.xfer)
+		tcpx_xfer_put(c->rx.xfer);
+	c->rx = (struct rx_record){ 0 };
 }
 
 static int
 close_message(struct channel *c, uint64_t now_ns)
 {
 	int rc = c->session->engine->ops->chan_recv_end(c->chan);
+	uint64_t seq;
 
 	if (rc == -EAGAIN)
 		return rc;
-	if (rc == TCPX_ECANCELED)
-		rc = 0; /* the sender's memory was gone: nothing arrived */
-	else if (rc == 0)
-		rc = tcpx_rx_applied(c, &c->rx, now_ns);
-	if (c->rx.xfer)
-		tcpx_xfer_put(c->rx.xfer);
-	c->rx.xfer = NULL;
+	if (rc == TCPX_ECANCELED) {
+		/* the sender's memory was gone: nothing arrived */
+		rc = tcpx_window_post(&c->window, TCPX_EV_LAND, &seq);
+		if (rc == 0 && seq != c->head.seq)
+			rc = TCPX_EFRAME;
+		if (rc == 0) {
+			c->ack.received = seq;
+			rc = tcpx_unpack_none(c, seq, &c->rx);
+		}
+	} else if (rc == 0) {
+		rc = land(c, now_ns);
+	}
+	tcpx_rx_drop(c);
 	c->head_open = false;
-	c->ack.received = c->ack.applied = c->head.seq;
-	c->untold_bytes += c->head.len;
 	return rc;
 }
 
@@ -247,10 +319,8 @@ step_slots(struct channel *c)
 		rc = find_place(c, &c->landed.head, &r, &how);
 		if (rc)
 			return rc;
-		if (how == PARK) {
-			tcpx_channel_watch(c, 0);
-			return -EAGAIN;
-		}
+		if (how == PARK)
+			return hold(c);
 		c->head_open = false;
 		r.landed_ns = engine_now(c->session->engine);
 		rc = tcpx_unpack_add(c, &c->landed, &r);
@@ -262,16 +332,21 @@ void
 tcpx_rx_step(struct channel *c, uint64_t now_ns)
 {
 	bool direct = c->session->engine->ops->caps & TCPX_NET_DIRECT_RX;
-	bool was_parked = c->parked;
-	int rc = direct ? step_direct(c, now_ns) : step_slots(c);
+	bool was_held = c->held;
+	int rc;
 
+	c->held = false;
+	rc = direct ? step_direct(c, now_ns) : step_slots(c);
 	if (rc && rc != -EAGAIN) {
 		tcpx_channel_down(c, rc, "");
 		return;
 	}
-	if (c->parked)
+	if (c->held) {
+		tcpx_rx_tell(c, true);
+		tcpx_channel_watch(c, c->interest & TCPX_WRITABLE);
 		return;
-	if (was_parked)
+	}
+	if (was_held)
 		tcpx_channel_watch(c, TCPX_READABLE);
 	tcpx_rx_tell(c, rc == -EAGAIN || direct);
 	if (rc == 0 && direct)

@@ -27,6 +27,25 @@ tcpx_serve_done(struct session *s, uint64_t id, int code, uint64_t bytes, const 
 		tcpx_session_fail(s, TCPX_ELIMIT, "peer does not read its control stream");
 }
 
+void
+tcpx_serve_broken(struct session *s, struct tcpx_xfer *x, uint64_t id, int code, const char *what)
+{
+	char text[TCPX_TEXT_MAX];
+
+	snprintf(text, sizeof(text), "memory of the %s side %s: %s", x->target ? "target's" :
+		 "initiator's", what, tcpx_err_text(code));
+	pthread_mutex_lock(&s->lock);
+	if (x->id == id && atomic_load(&x->status) == -EAGAIN) {
+		if (x->target)
+			tcpx_serve_done(s, x->id, code, 0, text, NULL, 0);
+		else
+			tcpx_control_put_u64(s, TCPX_FR_CANCEL, x->id);
+		tcpx_xfer_end(x, code, text);
+		tcpx_control_flush(s);
+	}
+	pthread_mutex_unlock(&s->lock);
+}
+
 /* An id is known from here on: chunks of it that come later and find no transfer go to a
  * sink, and channels that waited for it look again. */
 static void
@@ -49,6 +68,15 @@ refuse(struct session *s, uint64_t id, int code, const char *text)
 }
 
 static void
+refuse_list(struct session *s, uint64_t id, int code)
+{
+	char text[TCPX_TEXT_MAX];
+
+	snprintf(text, sizeof(text), "refused by the target: %s", tcpx_err_text(code));
+	refuse(s, id, code, text);
+}
+
+static void
 take_note(struct session *s, const struct tcpx_xfer *x)
 {
 	if (x->has_note)
@@ -57,21 +85,18 @@ take_note(struct session *s, const struct tcpx_xfer *x)
 
 /* The list is whole: the transfer begins, or is over at once. */
 static void
-begin(struct session *s, struct tcpx_xfer *x, const uint8_t *payload)
+begin(struct session *s, struct tcpx_xfer *x)
 {
 	uint8_t small[TCPX_NOTE_MAX];
 	int rc = 0;
 
-	if (x->op == TCPX_OP_WRITE && payload) {
-		tcpx_list_copy_in(x->list, payload, x->total);
-		count_add(&s->engine->count.bytes_rx, x->total);
-		opened(s, x->id);
-		take_note(s, x);
-		tcpx_serve_done(s, x->id, 0, x->total, NULL, NULL, 0);
-		return;
-	}
-	if (x->op == TCPX_OP_READ && x->total <= s->engine->limit.inline_bytes) {
-		tcpx_list_copy_out(x->list, small, x->total);
+	if (x->op == TCPX_OP_READ && x->total <= s->engine->limit.inline_bytes &&
+	    (!list_staged(x->list) || x->total == 0 || s->live == 0)) {
+		rc = tcpx_list_copy_out(x->list, small, x->total);
+		if (rc) {
+			refuse(s, x->id, rc, "target's memory cannot be read");
+			return;
+		}
 		count_add(&s->engine->count.bytes_tx, x->total);
 		opened(s, x->id);
 		tcpx_serve_done(s, x->id, 0, x->total, NULL, small, (uint16_t)x->total);
@@ -84,7 +109,8 @@ begin(struct session *s, struct tcpx_xfer *x, const uint8_t *payload)
 		return;
 	}
 	atomic_store(&x->status, -EAGAIN);
-	tcpx_xfer_insert(s, x);
+	tcpx_xfer_get(x);
+	tcpx_xfer_insert(s, x, engine_now(s->engine));
 	atomic_store(&x->live, x->id);
 	opened(s, x->id);
 	if (x->op == TCPX_OP_READ)
@@ -94,10 +120,8 @@ begin(struct session *s, struct tcpx_xfer *x, const uint8_t *payload)
 /* Feeds list operations; begins the transfer when no more follow. The session's reference
  * in s->opening is given up unless more follow. */
 static int
-feed(struct session *s, struct tcpx_xfer *x, const uint8_t *ops, size_t len, bool more,
-     const uint8_t *payload)
+feed(struct session *s, struct tcpx_xfer *x, const uint8_t *ops, size_t len, bool more)
 {
-	char text[TCPX_TEXT_MAX];
 	int rc;
 
 	rc = tcpx_builder_feed(x->builder, ops, len);
@@ -115,15 +139,43 @@ feed(struct session *s, struct tcpx_xfer *x, const uint8_t *ops, size_t len, boo
 		return rc;
 	}
 	if (rc) {
-		snprintf(text, sizeof(text), "refused by the target: %s", tcpx_err_text(rc));
 		s->skipping = more ? x->id : 0;
-		refuse(s, x->id, rc, text);
+		refuse_list(s, x->id, rc);
 	} else {
-		begin(s, x, payload);
+		begin(s, x);
 	}
 	tcpx_builder_free(x->builder);
 	x->builder = NULL;
 	tcpx_xfer_put(x);
+	return 0;
+}
+
+/* A WRITE that came whole in its OPEN is over at once, and nothing is kept of it. Nobody can
+ * take the region back meanwhile: that ends with a look at this session under its lock. */
+static int
+write_whole(struct session *s, const struct tcpx_open *o)
+{
+	struct tcpx_list *l;
+	int rc = tcpx_list_read(s->engine, TCPX_MEM_REMOTE_WRITE, o->entry_count, o->total, o->list,
+				o->list_len, &l);
+
+	if (rc == TCPX_EPROTO)
+		return rc;
+	if (rc) {
+		refuse_list(s, o->id, rc);
+		return 0;
+	}
+	rc = tcpx_list_copy_in(l, o->payload, o->total);
+	tcpx_list_put(l);
+	if (rc) {
+		refuse(s, o->id, rc, "target's memory cannot be written");
+		return 0;
+	}
+	count_add(&s->engine->count.bytes_rx, o->total);
+	opened(s, o->id);
+	if (o->flags & TCPX_OPEN_NOTE)
+		tcpx_note_push(s->engine, s->peer->name, o->note, o->note_len);
+	tcpx_serve_done(s, o->id, 0, o->total, NULL, NULL, 0);
 	return 0;
 }
 
@@ -137,6 +189,8 @@ open_one_sided(struct session *s, const struct tcpx_open *o)
 
 	if ((uint64_t)o->entry_count * 24 > 2 * e->limit.credit_list)
 		return TCPX_EPROTO;
+	if (o->op == TCPX_WIRE_WRITE && (o->flags & TCPX_OPEN_INLINE))
+		return o->flags & TCPX_OPEN_MORE ? TCPX_EPROTO : write_whole(s, o);
 	rc = tcpx_xfer_new(e, &x);
 	if (rc)
 		return rc;
@@ -162,7 +216,7 @@ open_one_sided(struct session *s, const struct tcpx_open *o)
 		tcpx_xfer_put(x);
 		return 0;
 	}
-	return feed(s, x, o->list, o->list_len, o->flags & TCPX_OPEN_MORE, o->payload);
+	return feed(s, x, o->list, o->list_len, o->flags & TCPX_OPEN_MORE);
 }
 
 static bool
@@ -207,7 +261,7 @@ on_list(struct session *s, struct tcpx_buf *b)
 	}
 	if (!s->opening || s->opening->id != l.id)
 		return TCPX_EPROTO;
-	return feed(s, s->opening, l.list, l.list_len, l.more, NULL);
+	return feed(s, s->opening, l.list, l.list_len, l.more);
 }
 
 int
@@ -233,7 +287,12 @@ tcpx_serve_bind(struct session *s, struct tcpx_xfer *x, uint64_t id, uint64_t to
 	}
 	tcpx_xfer_shape(x, total, chunk);
 	if (payload || total == 0) {
-		tcpx_list_copy_in(x->list, payload, total);
+		rc = tcpx_list_copy_in(x->list, payload, total);
+		if (rc) {
+			tcpx_serve_done(s, id, rc, 0, "receiver's memory cannot be written", NULL, 0);
+			tcpx_xfer_end(x, rc, "its memory cannot be written");
+			return 0;
+		}
 		count_add(&s->engine->count.bytes_rx, total);
 		tcpx_serve_done(s, id, 0, total, NULL, NULL, 0);
 		tcpx_xfer_end(x, 0, NULL);
@@ -245,7 +304,8 @@ tcpx_serve_bind(struct session *s, struct tcpx_xfer *x, uint64_t id, uint64_t to
 		tcpx_xfer_end(x, rc, "out of memory");
 		return 0;
 	}
-	tcpx_xfer_insert(s, x);
+	tcpx_xfer_get(x);
+	tcpx_xfer_insert(s, x, engine_now(s->engine));
 	atomic_store(&x->live, id);
 	return tcpx_control_put_u64(s, TCPX_FR_MATCHED, id);
 }
@@ -286,7 +346,11 @@ on_done(struct session *s, struct tcpx_buf *b)
 	if (x->op == TCPX_OP_READ) {
 		if (d.payload_len != x->total || d.bytes != x->total)
 			return TCPX_EPROTO;
-		tcpx_list_copy_in(x->list, d.payload, x->total);
+		rc = tcpx_list_copy_in(x->list, d.payload, x->total);
+		if (rc) {
+			tcpx_xfer_end(x, rc, "its memory cannot be written");
+			return 0;
+		}
 		count_add(&s->engine->count.bytes_rx, x->total);
 		tcpx_serve_filled(s, x);
 		return 0;

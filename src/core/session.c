@@ -38,6 +38,7 @@ tcpx_session_new(struct tcpx_engine *e, bool opener, struct session **out)
 	tcpx_node_init(&s->in_peer);
 	tcpx_node_init(&s->unsaid);
 	tcpx_node_init(&s->waiting);
+	tcpx_node_init(&s->eventful);
 	tcpx_node_init(&s->early);
 	for (i = 0; i < SESS_BUCKETS; i++)
 		tcpx_node_init(&s->table[i]);
@@ -141,7 +142,7 @@ tcpx_session_opened(struct session *s, uint64_t now_ns)
 		tcpx_control_put_bulk(s, TCPX_FR_NOTE, &b, NULL);
 		free(note);
 	}
-	tcpx_post_waiting(s);
+	tcpx_post_waiting(s, now_ns);
 	tcpx_control_flush(s);
 	tcpx_engine_bell(s->engine);
 }
@@ -161,6 +162,9 @@ end_all(struct session *s)
 	tcpx_chain_each(m, after2, &s->waiting)
 		tcpx_xfer_end(tcpx_container(m, struct tcpx_xfer, queue), s->cause,
 			      s->cause_text);
+	tcpx_chain_each(k, after3, &s->eventful)
+		tcpx_xfer_end(tcpx_container(k, struct tcpx_xfer, queue), s->cause,
+			      s->cause_text);
 	if (s->opening) {
 		tcpx_xfer_put(s->opening);
 		s->opening = NULL;
@@ -171,7 +175,7 @@ end_all(struct session *s)
 static void
 log_end(const struct session *s)
 {
-	bool lost = s->live > 0 || !tcpx_chain_empty(&s->waiting) || s->state != SESS_OPEN;
+	bool lost = session_busy(s) || s->state != SESS_OPEN;
 
 	if (s->cause == TCPX_ECLOSED || (s->cause == TCPX_EPEERGONE && !lost))
 		tcpx_info(TCPX_SUB_BOOT, "session with %s: %s", s->peer ? s->peer->name : "?",

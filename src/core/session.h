@@ -40,6 +40,7 @@ struct session {
 	struct loop *loop;
 	struct tcpx_node in_loop, in_engine, in_peer;
 	struct tcpx_node unsaid; /* loop's chain; lease */
+	_Atomic bool owes;       /* answers that no flush has taken along yet */
 	pthread_mutex_t lock;
 	/* everything below: lock */
 	_Atomic int state; /* enum session_state */
@@ -70,6 +71,7 @@ struct session {
 	struct tcpx_node table[SESS_BUCKETS];
 	uint32_t live;          /* in the table                                       */
 	struct tcpx_node waiting; /* posted, not yet opened                           */
+	struct tcpx_node eventful; /* posted, waiting for the caller's event           */
 	struct tcpx_node early;   /* notes sent before the session is open            */
 	uint64_t opened_here;   /* number of the newest transfer this side opened     */
 	uint64_t opened_there;  /* ... of the newest that the peer has wholly opened  */
@@ -79,6 +81,7 @@ struct session {
 	bool chunks_wait;       /* a channel found an OPEN not yet written            */
 	uint32_t rr_next;       /* TCPX_DIST=rr: channel whose turn it is             */
 	uint32_t next_kick;
+	uint32_t kick_more;     /* channels not told of chunks yet: those that are will   */
 	uint32_t credit_xfers, used_xfers;
 	uint64_t credit_list, used_list;
 	uint32_t unmatched;     /* the peer's sends that no receive has asked for; peer.lock */
@@ -99,6 +102,13 @@ static inline bool
 id_is_known(const struct session *s, uint64_t id)
 {
 	return (id & ~ID_OF_ACCEPTOR) <= (id_is_ours(s, id) ? s->opened_here : s->opened_there);
+}
+
+/* Some transfer is open or waits to be. lock held. */
+static inline bool
+session_busy(const struct session *s)
+{
+	return s->live > 0 || !tcpx_chain_empty(&s->waiting) || !tcpx_chain_empty(&s->eventful);
 }
 
 /* ---- session.c ---- */
@@ -137,6 +147,8 @@ int tcpx_control_put_bulk(struct session *s, uint8_t type, const struct tcpx_buf
 			  uint64_t *ticket);
 int tcpx_control_put_u64(struct session *s, uint8_t type, uint64_t v);
 void tcpx_control_flush(struct session *s);
+/* The same in the next turn of the session's loop, whose lease is held. */
+void tcpx_control_later(struct session *s);
 int tcpx_control_put_raw(struct session *s, uint8_t type, const struct tcpx_buf *b);
 void tcpx_control_cut(struct session *s, uint64_t now_ns, const char *why);
 void tcpx_control_connect(struct session *s, uint64_t now_ns);

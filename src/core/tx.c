@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sending: a channel pulls a chunk when the rule allows, gathers it and pushes it out. The
+ * Sending: a channel takes a chunk (take.c), gathers it and pushes it out. The
  * user's memory is touched only inside the gate, at most CORE_CALL_MAX bytes at a time.
  */
 #include <errno.h>
@@ -9,157 +9,51 @@
 
 #include "core/core.h"
 
-/* A rate older than this is taken as unknown, so that a channel once slow is tried again. */
-#define RATE_AGE_NS (30 * TCPX_SEC)
+/* Small messages a turn, as the receiver takes them. */
+#define TURN_MESSAGES 16
 
-static struct tx_record *
-record(struct channel *c, uint64_t seq)
+static void
+free_slot(struct channel *c, struct tx_record *r)
 {
-	return &c->tx[seq & (c->window.size - 1)];
-}
-
-uint64_t
-tcpx_tx_queued(const struct tcpx_xfer *x)
-{
-	uint64_t taken = (uint64_t)x->next_chunk * x->chunk, sum;
-	uint32_t i;
-
-	sum = taken < x->total ? x->total - taken : 0;
-	for (i = 0; i < x->again_count; i++)
-		sum += tcpx_chunk_len(x->total, x->chunk, x->again[i]);
-	return sum;
-}
-
-static uint32_t
-next_of(const struct tcpx_xfer *x)
-{
-	return x->again_count ? x->again[x->again_count - 1] : x->next_chunk;
-}
-
-static uint32_t
-next_len(struct tcpx_drr_node *n)
-{
-	struct tcpx_xfer *x = tcpx_container(n, struct tcpx_xfer, drr);
-
-	return tcpx_chunk_len(x->total, x->chunk, next_of(x));
+	if (r->slot)
+		tcpx_slot_put(c->loop, r->slot);
+	r->slot = NULL;
 }
 
 void
-tcpx_tx_kick_all(struct session *s)
+tcpx_tx_drop_slots(struct channel *c, bool fenced)
 {
-	uint32_t k;
+	uint64_t seq, now_ns = engine_now(c->session->engine);
 
-	for (k = 0; k < s->channels; k++)
-		if (s->tx[k] && s->tx[k]->state == CHAN_UP)
-			tcpx_loop_post(s->tx[k]->loop, &s->tx[k]->work);
-}
+	for (seq = c->window.released + 1; c->tx && seq < c->window.next; seq++) {
+		struct tx_record *r = tcpx_tx_record(c, seq);
 
-/* TCPX_DIST=rr: strictly by turn, for comparison with the pull rule. Whose turn it is
- * must know, whoever asks. */
-static bool
-my_turn(struct session *s, const struct channel *c)
-{
-	struct channel *turn = NULL;
-	uint32_t i;
-
-	for (i = 0; i < s->channels; i++) {
-		turn = s->tx[s->rr_next];
-		if (turn && turn->state == CHAN_UP)
-			break;
-		s->rr_next = (s->rr_next + 1) % s->channels;
+		if (r->slot && r->lent && !fenced)
+			tcpx_slot_cool(c->loop, r->slot, now_ns);
+		else if (r->slot)
+			tcpx_slot_put(c->loop, r->slot);
+		r->slot = NULL;
 	}
-	if (i < s->channels && turn != c)
-		tcpx_loop_post(turn->loop, &turn->work);
-	return turn == c;
 }
 
+/* The oldest message not yet sent, if its payload is at hand, becomes the open one. */
 static bool
-allowed(struct session *s, struct channel *c, uint32_t len, uint64_t now_ns)
+next_message(struct channel *c)
 {
-	bool fresh = now_ns < c->rate.last_ns + RATE_AGE_NS;
-	struct tcpx_pull_channel pc = { .outstanding_bytes = c->outstanding_bytes,
-					.outstanding = c->outstanding,
-					.window = c->window.limit,
-					.Bps = fresh ? c->rate.Bps : 0 };
-	struct tcpx_pull_session ps = { .queued_bytes = s->queued_bytes,
-					.outstanding_bytes = s->outstanding_bytes };
-	uint32_t k;
+	struct tx_record *r = tcpx_tx_record(c, c->send_seq);
 
-	if (tcpx_window_full(&c->window))
+	if (c->msg_open)
+		return true;
+	if (c->send_seq == c->window.next || (r->staged && !r->packed))
 		return false;
-	if (s->engine->limit.round_robin)
-		return my_turn(s, c);
-	for (k = 0; k < s->channels; k++)
-		if (s->tx[k] && s->tx[k]->state == CHAN_UP)
-			ps.Bps += s->tx[k]->rate.Bps;
-	return tcpx_pull_allowed(&pc, &ps, len);
-}
-
-/* The chunk leaves the transfer's queue for this channel's window. */
-static int
-assign(struct session *s, struct channel *c, struct tcpx_xfer *x, uint32_t len, uint64_t now_ns)
-{
-	struct tx_record *r;
-	uint64_t seq;
-	int rc;
-
-	rc = tcpx_window_post(&c->window, TCPX_EV_TAKE, &seq);
-	if (rc)
-		return rc;
-	r = record(c, seq);
-	*r = (struct tx_record){ .xfer = x, .id = x->id, .chunk = next_of(x), .len = len,
-				 .ready_ns = x->ready_ns, .taken_ns = now_ns,
-				 .mark = tcpx_rate_take(&c->rate, now_ns) };
-	tcpx_xfer_get(x);
-	if (x->again_count)
-		x->again_count--;
-	else
-		x->next_chunk++;
-	x->in_flight++;
-	s->queued_bytes -= len;
-	s->outstanding_bytes += len;
-	c->outstanding_bytes += len;
-	c->outstanding++;
-	c->in_flight_sum += c->outstanding;
-	if (c->outstanding > c->in_flight_max)
-		c->in_flight_max = c->outstanding;
-	tcpx_drr_charge(&s->drr, &x->drr, len);
-	if (x->again_count == 0 && x->next_chunk == x->chunks)
-		tcpx_drr_remove(&s->drr, &x->drr);
-	if (s->engine->limit.round_robin) {
-		s->rr_next = (s->rr_next + 1) % s->channels;
-		(void)my_turn(s, c); /* moves on to one that is up: c is, at least */
-		tcpx_loop_post(s->tx[s->rr_next]->loop, &s->tx[s->rr_next]->work);
-	}
-	c->msg = (struct tcpx_tx_msg){ .head = { .xfer = x->id, .chunk = r->chunk, .len = len,
-						 .channel = c->index,
-						 .generation = c->generation, .seq = seq } };
-	c->msg_seq = seq;
+	c->msg = (struct tcpx_tx_msg){ .head = { .xfer = r->empty ? 0 : r->id,
+						 .chunk = r->chunk,
+						 .len = r->len, .channel = c->index,
+						 .generation = c->generation,
+						 .seq = c->send_seq },
+				       .owned = r->staged };
 	c->msg_open = true;
-	return 0;
-}
-
-/* True when the channel has a message to push. */
-static bool
-take(struct channel *c, uint64_t now_ns)
-{
-	struct session *s = c->session;
-	struct tcpx_drr_node *n;
-	struct tcpx_xfer *x;
-	uint32_t len;
-
-	pthread_mutex_lock(&s->lock);
-	n = s->state == SESS_OPEN && c->state == CHAN_UP ? tcpx_drr_peek(&s->drr, next_len) : NULL;
-	if (n) {
-		x = tcpx_container(n, struct tcpx_xfer, drr);
-		len = next_len(n);
-		if (x->open_ticket > tcpx_ctrl_bulk_written(s->ctrl))
-			s->chunks_wait = true; /* no chunk before its OPEN is in the kernel */
-		else if (allowed(s, c, len, now_ns))
-			(void)assign(s, c, x, len, now_ns);
-	}
-	pthread_mutex_unlock(&s->lock);
-	return c->msg_open;
+	return true;
 }
 
 static uint64_t
@@ -202,79 +96,40 @@ push_direct(struct channel *c, struct tx_record *r, uint64_t *offered)
 	return rc;
 }
 
-/* Without DIRECT_TX the payload is first gathered into the engine's slot. */
-static int
-pack(struct channel *c, struct tx_record *r, uint8_t *slot)
-{
-	const struct tcpx_device_ops *dev = c->session->engine->dev_ops;
-	struct tcpx_device *d = c->session->engine->dev;
-	struct tcpx_xfer *x = r->xfer;
-	struct tcpx_fraglist list = list_frags(x->list);
-	struct tcpx_frag frag[CORE_IOV];
-	struct tcpx_copy copy[CORE_IOV];
-	struct tcpx_fragpos pos;
-	uint64_t done = 0, part, ticket;
-	size_t i, n;
-	int rc = 0;
-
-	atomic_store(&c->loop->gate, x);
-	pos = tcpx_frag_seek(&list, stream_offset(x, r));
-	while (done < r->len && rc == 0) {
-		if (atomic_load(&x->live) != r->id) {
-			memset(slot + done, 0, r->len - done);
-			break;
-		}
-		n = tcpx_frag_take(&list, &pos, r->len - done, frag, CORE_IOV, &part);
-		for (i = 0; i < n; i++) {
-			copy[i] = (struct tcpx_copy){ frag[i].addr, (uintptr_t)slot + done,
-						      frag[i].len };
-			done += frag[i].len;
-		}
-		rc = dev->copy(d, copy, n, &ticket);
-		if (rc == 0)
-			rc = dev->finish(d, ticket);
-	}
-	atomic_store(&c->loop->gate, NULL);
-	return rc;
-}
-
+/* The payload lies in a slot of ours. */
 static int
 push_packed(struct channel *c, struct tx_record *r)
 {
-	uint8_t *slot = c->pack + (size_t)(c->msg_seq & (c->window.size - 1)) *
-					  c->session->chunk_max;
-	struct iovec iov = { slot + c->msg.sent, c->msg.head.len - c->msg.sent };
-	int rc = 0;
+	struct iovec iov = { r->slot->mem + c->msg.sent, r->len - c->msg.sent };
+	int rc;
 
-	if (tcpx_window_state(&c->window, c->msg_seq) == TCPX_SLOT_TAKEN) {
-		rc = pack(c, r, slot);
-		if (rc == 0)
-			rc = tcpx_window_step(&c->window, c->msg_seq, TCPX_EV_SEND);
-		if (rc)
-			return rc;
-	}
 	c->msg.iov = &iov;
 	c->msg.iov_count = 1;
 	rc = c->session->engine->ops->chan_send(c->chan, &c->msg);
 	c->msg.iov = NULL;
+	r->lent = c->msg.lent;
 	return rc;
 }
 
 static int
 push(struct channel *c)
 {
-	struct tx_record *r = record(c, c->msg_seq);
-	bool direct = c->session->engine->ops->caps & TCPX_NET_DIRECT_TX;
+	struct tx_record *r = tcpx_tx_record(c, c->send_seq);
 	uint64_t before, offered;
 	int rc;
+
+	if (tcpx_window_state(&c->window, c->send_seq) == TCPX_SLOT_TAKEN) {
+		rc = tcpx_window_step(&c->window, c->send_seq, TCPX_EV_SEND);
+		if (rc)
+			return rc;
+	}
+	if (r->staged)
+		return push_packed(c, r);
 
 	do {
 		before = c->msg.sent;
 		offered = c->msg.head.len - before;
-		rc = direct ? push_direct(c, r, &offered) : push_packed(c, r);
-		if (direct && tcpx_window_state(&c->window, c->msg_seq) == TCPX_SLOT_TAKEN &&
-		    (rc == 0 || rc == -EAGAIN))
-			(void)tcpx_window_step(&c->window, c->msg_seq, TCPX_EV_SEND);
+		rc = push_direct(c, r, &offered);
 	} while (rc == -EAGAIN && offered > 0 && c->msg.sent == before + offered &&
 		 c->msg.sent < c->msg.head.len);
 	return rc;
@@ -284,20 +139,33 @@ static void
 sent(struct channel *c, uint64_t now_ns)
 {
 	struct counters *n = &c->session->engine->count;
-	struct tx_record *r = record(c, c->msg_seq);
+	struct tx_record *r = tcpx_tx_record(c, c->send_seq);
 
 	c->msg_open = false;
 	r->sent_ns = now_ns;
-	(void)tcpx_window_step(&c->window, c->msg_seq, TCPX_EV_SENT);
+	(void)tcpx_window_step(&c->window, c->send_seq, TCPX_EV_SENT);
+	if (!r->lent)
+		free_slot(c, r);
+	c->send_seq++;
 	count_add(&n->queue_ns, r->taken_ns - r->ready_ns);
 	count_add(&n->wire_ns, now_ns - r->taken_ns);
+}
+
+/* Takes what may be taken, and has it packed if it must be. */
+static void
+fetch(struct channel *c, uint64_t now_ns)
+{
+	struct tx_record *r;
+
+	while ((r = tcpx_tx_take(c, now_ns)) && r->staged)
+		tcpx_pack_start(c, c->window.next - 1, r);
 }
 
 void
 tcpx_tx_step(struct channel *c, bool readable, uint64_t now_ns)
 {
 	struct tcpx_ack ack;
-	int rc;
+	int rc, turn = 0;
 
 	if (readable) {
 		rc = c->session->engine->ops->chan_acked(c->chan, &ack);
@@ -308,13 +176,17 @@ tcpx_tx_step(struct channel *c, bool readable, uint64_t now_ns)
 			return;
 		}
 	}
-	if (!c->msg_open && !take(c, now_ns)) {
-		tcpx_channel_watch(c, TCPX_READABLE);
-		return;
-	}
-	rc = push(c);
+	do {
+		fetch(c, now_ns);
+		if (!next_message(c)) {
+			tcpx_channel_watch(c, TCPX_READABLE);
+			return;
+		}
+		rc = push(c);
+		if (rc == 0)
+			sent(c, engine_now(c->session->engine));
+	} while (rc == 0 && c->msg.head.len <= SLOT_SMALL_BYTES && ++turn < TURN_MESSAGES);
 	if (rc == 0) {
-		sent(c, engine_now(c->session->engine));
 		tcpx_loop_post(c->loop, &c->work); /* after the others have had their turn */
 	} else if (rc == -EAGAIN) {
 		c->stalls++;
@@ -329,7 +201,7 @@ static void
 retire(struct channel *c, uint64_t seq, uint64_t now_ns)
 {
 	struct session *s = c->session;
-	struct tx_record *r = record(c, seq);
+	struct tx_record *r = tcpx_tx_record(c, seq);
 	struct tcpx_xfer *x = r->xfer;
 
 	s->outstanding_bytes -= r->len;
@@ -366,8 +238,11 @@ tcpx_tx_acked(struct channel *c, const struct tcpx_ack *ack, uint64_t now_ns)
 	if (ack->applied > ack->received || ack->received < c->acked.received ||
 	    ack->applied < c->acked.applied || ack->received >= w->next)
 		return TCPX_EFRAME;
-	for (seq = c->acked.received + 1; seq <= ack->received && rc == 0; seq++)
+	for (seq = c->acked.received + 1; seq <= ack->received && rc == 0; seq++) {
 		rc = tcpx_window_step(w, seq, TCPX_EV_RECEIVED);
+		if (rc == 0) /* else it was never sent, and may still be packed */
+			free_slot(c, tcpx_tx_record(c, seq));
+	}
 	if (rc)
 		return TCPX_EFRAME;
 	c->acked.received = ack->received;
@@ -419,8 +294,9 @@ tcpx_tx_give_back(struct channel *c)
 	struct session *s = c->session;
 	uint64_t seq;
 
+	c->send_seq = c->window.next;
 	for (seq = c->window.released + 1; seq < c->window.next; seq++) {
-		struct tx_record *r = record(c, seq);
+		struct tx_record *r = tcpx_tx_record(c, seq);
 
 		if (r->xfer)
 			give_back_one(s, c, r);

@@ -43,6 +43,8 @@ tcpx_xfer_put(struct tcpx_xfer *x)
 	tcpx_list_put(x->list);
 	tcpx_list_put(x->remote);
 	tcpx_builder_free(x->builder);
+	if (x->word)
+		tcpx_gpu_word_put(x);
 	free(x->note);
 	free(x->again);
 	free(x->map.words);
@@ -90,12 +92,11 @@ tcpx_xfer_find(struct session *s, uint64_t id)
 }
 
 void
-tcpx_xfer_insert(struct session *s, struct tcpx_xfer *x)
+tcpx_xfer_insert(struct session *s, struct tcpx_xfer *x, uint64_t now_ns)
 {
-	tcpx_xfer_get(x);
 	tcpx_chain_add(&s->table[x->id % SESS_BUCKETS], &x->table);
 	s->live++;
-	x->progress_ns = engine_now(s->engine);
+	x->progress_ns = now_ns;
 }
 
 void
@@ -109,22 +110,16 @@ tcpx_xfer_quiesce(struct tcpx_xfer *x)
 		while (atomic_load(&e->loop[i].gate) == x)
 			sched_yield();
 	while (atomic_load(&x->batched) > 0)
-		for (i = 0; i < e->loop_count; i++) {
-			struct loop *l = &e->loop[i];
-
-			if (tcpx_loop_is_mine(l)) {
-				tcpx_unpack_finish(l);
-			} else if (pthread_mutex_trylock(&l->lease) == 0) {
-				tcpx_unpack_finish(l);
-				pthread_mutex_unlock(&l->lease);
-			}
-		}
+		for (i = 0; i < e->loop_count; i++)
+			tcpx_batches_finish(&e->loop[i]);
 }
 
-/* Takes it out of whatever chain of the session it is in. */
-static void
+/* Takes it out of whatever chain of the session it is in; how many references they held. */
+static int
 unlink_xfer(struct session *s, struct tcpx_xfer *x)
 {
+	int held = 0;
+
 	if (x->drr.next) {
 		tcpx_drr_remove(&s->drr, &x->drr);
 		s->queued_bytes -= tcpx_tx_queued(x);
@@ -137,12 +132,16 @@ unlink_xfer(struct session *s, struct tcpx_xfer *x)
 			s->used_list -= x->list_bytes;
 			x->list_bytes = 0;
 		}
-		tcpx_xfer_put(x);
+		held++;
 	}
 	if (tcpx_node_linked(&x->queue)) {
+		if (x->event)
+			atomic_fetch_sub(&x->engine->eventful, 1);
+		x->event = NULL;
 		tcpx_chain_remove(&x->queue);
-		tcpx_xfer_put(x);
+		held++;
 	}
+	return held;
 }
 
 static void
@@ -155,6 +154,8 @@ announce(struct tcpx_xfer *x, int code)
 	atomic_store(&x->status, code);
 	if (user) /* after the status: whoever the descriptor wakes finds it */
 		tcpx_event_add(x->engine);
+	if (atomic_load(&x->word))
+		tcpx_gpu_word_set(x);
 	if (atomic_load(&x->sleepers) > 0)
 		tcpx_futex_wake(&x->status, 1 << 30);
 	l = atomic_load(&x->wait_loop);
@@ -167,18 +168,23 @@ tcpx_xfer_end(struct tcpx_xfer *x, int code, const char *text)
 {
 	struct session *s = x->session;
 	struct tcpx_engine *e = x->engine;
+	uint64_t now_ns;
+	int held = 0;
 
 	if (atomic_load(&x->status) != -EAGAIN)
 		return;
 	/* the peer may say DONE before the call that sent the last byte has returned here */
 	if (code == 0 && !x->sends)
 		atomic_store(&x->live, 0);
-	else
+	else if (atomic_load(&x->live))
 		tcpx_xfer_quiesce(x);
-	tcpx_xfer_get(x);
 	if (s)
-		unlink_xfer(s, x);
-	x->done_ns = engine_now(e);
+		held = unlink_xfer(s, x);
+	if (held == 0) { /* the application may let go of it as soon as it is told */
+		tcpx_xfer_get(x);
+		held = 1;
+	}
+	x->done_ns = now_ns = engine_now(e);
 	x->cause[0] = '\0';
 	if (code && text)
 		snprintf(x->cause, sizeof(x->cause), "%s", text);
@@ -188,9 +194,10 @@ tcpx_xfer_end(struct tcpx_xfer *x, int code, const char *text)
 		tcpx_engine_bell(e);
 		tcpx_loop_wake(&e->loop[0]);
 	}
-	tcpx_xfer_put(x);
 	if (s && !tcpx_chain_empty(&s->waiting))
-		tcpx_post_waiting(s);
+		tcpx_post_waiting(s, now_ns);
+	while (held-- > 0)
+		tcpx_xfer_put(x);
 }
 
 /* ---- public ---- */

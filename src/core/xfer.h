@@ -39,7 +39,7 @@ struct tcpx_xfer {
 	struct tcpx_list *list; /* local memory, owned reference                      */
 	struct tcpx_list *remote; /* initiator's, owned reference                     */
 	uint8_t *note;
-	uint32_t note_len;
+	uint32_t note_len, note_cap;
 	bool has_note;
 	uint64_t tag;
 	/* guarded by session->lock from here */
@@ -59,6 +59,8 @@ struct tcpx_xfer {
 	struct list_builder *builder; /* target: its list is still arriving           */
 	_Atomic uint64_t bytes_done;
 	uint64_t list_bytes;    /* credit it holds                                    */
+	void *event;            /* the caller's: its post waits for it                */
+	_Atomic int32_t word;   /* index + 1 of its completion word; gpus.lock        */
 	uint64_t post_ns, ready_ns, done_ns, progress_ns;
 	char cause[192];
 };
@@ -82,14 +84,21 @@ void tcpx_xfer_end(struct tcpx_xfer *x, int code, const char *text);
 /* live := false, then waits until no gate and no batch holds it. Any lock may be held. */
 void tcpx_xfer_quiesce(struct tcpx_xfer *x);
 struct tcpx_xfer *tcpx_xfer_find(struct session *s, uint64_t id);
-void tcpx_xfer_insert(struct session *s, struct tcpx_xfer *x);
+/* Into the table, which takes over a reference. */
+void tcpx_xfer_insert(struct session *s, struct tcpx_xfer *x, uint64_t now_ns);
 void tcpx_xfer_shape(struct tcpx_xfer *x, uint64_t total, uint32_t chunk);
 int tcpx_xfer_map(struct tcpx_xfer *x); /* allocates the chunk map */
 
 /* ---- post.c: the initiator's side ---- */
 int tcpx_post_xfer(struct tcpx_xfer *x, const void *note, size_t note_len);
 /* Opens waiting transfers while credit lasts. */
-void tcpx_post_waiting(struct session *s);
+void tcpx_post_waiting(struct session *s, uint64_t now_ns);
+/* Lets those go on whose event has happened. */
+void tcpx_post_events(struct session *s);
+/* ---- take.c ---- */
+#define POST_FEW_CHANNELS 8 /* enough for a staged transfer of middle size */
+/* One of many small messages of staged memory. */
+bool tcpx_xfer_gathers(const struct tcpx_xfer *x);
 /* Chunks of x may go: into the ring, channels kicked. */
 void tcpx_post_ready(struct session *s, struct tcpx_xfer *x);
 
@@ -97,6 +106,10 @@ void tcpx_post_ready(struct session *s, struct tcpx_xfer *x);
 int tcpx_serve_frame(struct session *s, const struct tcpx_frame_head *h, const uint8_t *payload);
 void tcpx_serve_done(struct session *s, uint64_t id, int code, uint64_t bytes, const char *text,
 		     const void *payload, uint16_t payload_len);
+/* A device could not copy from or to its memory ("cannot be read"): ends it on both sides. No
+ * lock held. */
+void tcpx_serve_broken(struct session *s, struct tcpx_xfer *x, uint64_t id, int code,
+		       const char *what);
 /* SEND: x (a receive, not in any chain, x->session set) takes the message. */
 int tcpx_serve_bind(struct session *s, struct tcpx_xfer *x, uint64_t id, uint64_t total,
 		    uint32_t chunk, const uint8_t *payload);

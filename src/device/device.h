@@ -1,38 +1,92 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Memory that may be a GPU's: how it is copied, and how one learns that a copy is done.
- * The door of device/. A copy list is executed as one batch; pieces never overlap each
- * other's destination.
+ * Memory that may be a GPU's: where it lies, how it is copied, and how one learns that a
+ * copy is done. The door of device/. A device is one engine's use of such memory; a queue
+ * copies for one loop, one place and one direction, in order.
  */
 #ifndef DEVICE_DEVICE_H
 #define DEVICE_DEVICE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/clock.h"
 #include "base/err.h"
 
-/* One piece of a batch. Addresses are of the device's own space. */
+#define TCPX_ON_HOST  (-1) /* a place: host memory; >= 0: the GPU of that ordinal */
+#define TCPX_GPUS_MAX 16   /* GPUs that one process uses                          */
+
+/* One piece of a batch. Addresses are of the unified space: host memory of pinned() and
+ * GPU memory have one address each, good on every side. */
 struct tcpx_copy {
 	uint64_t src, dst, len;
 };
 
-struct tcpx_device;
+/* Which way a queue copies: out of user memory into staging slots, or out of slots. */
+enum tcpx_flow { TCPX_FLOW_PACK, TCPX_FLOW_UNPACK, TCPX_FLOWS };
 
-struct tcpx_device_ops {
-	const char *name;
-	int (*open)(int ordinal, void *test_arg, struct tcpx_device **dev);
-	void (*close)(struct tcpx_device *dev);
-	/* Starts a batch; *ticket names it. The list is read before the call returns.
-	 * -EAGAIN: no room, poll first. */
-	int (*copy)(struct tcpx_device *dev, const struct tcpx_copy *list, size_t count,
-		    uint64_t *ticket);
-	/* 0: that batch and all before it are done and visible; -EAGAIN; or what broke. */
-	int (*poll)(struct tcpx_device *dev, uint64_t ticket);
-	/* Waits for it; bounded by one batch. */
-	int (*finish)(struct tcpx_device *dev, uint64_t ticket);
+/* How batches are executed (TCPX_UNPACK_IMPL). NONE moves nothing: it shows what copying
+ * costs, and its data is wrong. */
+enum tcpx_unpack_impl {
+	TCPX_UNPACK_KERNEL, /* our kernels, copy engines where they are better          */
+	TCPX_UNPACK_D2D,    /* one asynchronous driver copy a piece                     */
+	TCPX_UNPACK_HOST,   /* one synchronous driver copy a piece, by the loop's thread */
+	TCPX_UNPACK_NONE
 };
 
-extern const struct tcpx_device_ops tcpx_device_host;
+struct tcpx_device_params {
+	const char *library;   /* the driver's library; NULL or "": the usual name, and only if
+				* the process has loaded it already                       */
+	enum tcpx_unpack_impl impl;
+	const struct tcpx_clock *clock; /* borrowed for the device's life                */
+	void *test_arg;
+};
+
+struct tcpx_device;
+struct tcpx_queue;
+
+/* device calls: any thread. queue calls: one thread at a time for one queue, any of them
+ * while another queue is at work. No call but finish() and close() waits for the device;
+ * none leaves a context current that was not, none changes the caller's. */
+struct tcpx_device_ops {
+	const char *name;
+	/* -ENODEV: nothing of the kind here (logged at INFO only). */
+	int (*open)(const struct tcpx_device_params *params, struct tcpx_device **dev);
+	void (*close)(struct tcpx_device *dev); /* all queues and slots are gone by then */
+	/* Where [addr, addr + len) lies: TCPX_ON_HOST or a GPU's ordinal. Managed memory
+	 * counts as host memory. -EINVAL (logged): not all of it in one place. */
+	int (*where)(struct tcpx_device *dev, uint64_t addr, uint64_t len, int *place);
+	/* Page-locked host memory that every GPU addresses alike; page-aligned. -ENOMEM. */
+	int (*pinned)(struct tcpx_device *dev, size_t size, void **mem);
+	void (*unpin)(struct tcpx_device *dev, void *mem);
+	/* 0: the caller's event (a CUevent) has happened; -EAGAIN; or what broke. */
+	int (*event)(struct tcpx_device *dev, void *event);
+	/* The caller's stream (a CUstream of GPU place) goes on once *word, in pinned memory,
+	 * is >= value. Nothing is waited for here. -ENOTSUP. */
+	int (*stream_wait)(struct tcpx_device *dev, void *stream, uint64_t *word,
+			   uint64_t value);
+
+	int (*queue_open)(struct tcpx_device *dev, int place, enum tcpx_flow flow,
+			  struct tcpx_queue **queue);
+	/* Waits for what is in flight. */
+	void (*queue_close)(struct tcpx_queue *queue);
+	/* Starts a batch; *ticket names it (1, 2, ...). The list is read before the call
+	 * returns; pieces never overlap each other's destination. -EAGAIN: no room, poll
+	 * first. After any other failure the queue is broken and gives that code for ever. */
+	int (*copy)(struct tcpx_queue *queue, const struct tcpx_copy *list, size_t count,
+		    uint64_t *ticket);
+	/* 0: that batch and all before it are done and visible; -EAGAIN; or what broke. */
+	int (*poll)(struct tcpx_queue *queue, uint64_t ticket);
+	/* Waits for it; bounded by the batches in flight. */
+	int (*finish)(struct tcpx_queue *queue, uint64_t ticket);
+};
+
+extern const struct tcpx_device_ops tcpx_device_host; /* memcpy by the caller      */
+extern const struct tcpx_device_ops tcpx_device_cuda; /* the driver, loaded late   */
+
+/* "kernel", "d2d", "host", "none": 0 and *impl, or -EINVAL (not logged). */
+int tcpx_unpack_impl_parse(const char *text, enum tcpx_unpack_impl *impl);
+const char *tcpx_unpack_impl_name(enum tcpx_unpack_impl impl);
 
 #endif

@@ -72,8 +72,8 @@ tcpx_cpu_nodes_read(const char *root, struct tcpx_host_cpus *cpus)
 }
 
 /* The kernel refuses a buffer shorter than its own masks, which cpu_set_t may be. */
-static int
-read_own_mask(struct tcpx_cpuset *set)
+int
+tcpx_host_own_cpus(struct tcpx_cpuset *set)
 {
 	cpu_set_t *mask = CPU_ALLOC(TCPX_CPUS_MAX);
 	size_t bytes = CPU_ALLOC_SIZE(TCPX_CPUS_MAX);
@@ -121,12 +121,12 @@ tcpx_host_cpus(const char *root, struct tcpx_host_cpus *out)
 		rc = -EINVAL;
 	/* A container may hide /sys; the mask is then all we know. */
 	if (rc < 0 && tcpx_io_is_machine(root))
-		rc = read_own_mask(&online);
+		rc = tcpx_host_own_cpus(&online);
 	if (rc < 0)
 		return tcpx_fail(TCPX_SUB_HOST, rc, "read a list of CPUs such as 0-3 from %s%s",
 				 root ? root : "", ONLINE);
 
-	rc = tcpx_io_is_machine(root) ? read_own_mask(&allowed) : read_status_mask(root, &allowed);
+	rc = tcpx_io_is_machine(root) ? tcpx_host_own_cpus(&allowed) : read_status_mask(root, &allowed);
 	if (rc < 0)
 		allowed = online;
 	tcpx_cpuset_and(&allowed, &online);

@@ -138,6 +138,8 @@ const char *tcpx_host_nic_left_out(const struct tcpx_host_nic *nic);
 
 /* -ENOENT without a list of online CPUs, -EINVAL if it is malformed. */
 TCPX_MUST_CHECK int tcpx_host_cpus(const char *root, struct tcpx_host_cpus *out);
+/* The CPUs that the calling thread may run on. -ENOMEM, -errno; not logged. */
+TCPX_MUST_CHECK int tcpx_host_own_cpus(struct tcpx_cpuset *set);
 
 /* NVIDIA GPUs by PCI class, driver or not, in the order of their addresses. No PCI bus
  * is no GPU. @count is what is in @out. */
@@ -149,7 +151,8 @@ enum tcpx_distance tcpx_host_distance(const struct tcpx_host_nic *nic,
 
 /* Pure; the rule stands in defaults.c. */
 void tcpx_host_defaults(const struct tcpx_host_nic *nics, unsigned nic_count,
-			const struct tcpx_host_cpus *cpus, struct tcpx_host_plan *out);
+			const struct tcpx_host_cpus *cpus, unsigned gpu_count,
+			struct tcpx_host_plan *out);
 
 /* "same switch", "cross node"; static. */
 const char *tcpx_host_distance_name(enum tcpx_distance distance);

@@ -33,7 +33,7 @@ can_deliver(const struct loop_link *l)
 static bool
 is_in_flight(const struct loop_link *l, uint64_t xfer, uint32_t chunk)
 {
-	for (uint32_t i = 0; i < l->unacked_count; i++)
+	for (uint32_t i = 0; i < l->unacked_count && xfer; i++) /* 0: an empty message */
 		if (l->unacked[i].xfer == xfer && l->unacked[i].chunk == chunk)
 			return true;
 	return false;

@@ -135,6 +135,7 @@ tcpx_loop_slots_send(struct tcpx_chan *c, struct tcpx_tx_msg *m)
 		return rc;
 	}
 	memcpy(s->src, m->iov, (size_t)m->iov_count * sizeof(*s->src));
+	m->lent = true;
 	s->src_count = m->iov_count;
 	s->head = m->head;
 	s->ready_ns = tcpx_pipe_schedule(&l->pipe[c->end.side], m->head.len + LOOP_HEAD_BYTES);

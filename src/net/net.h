@@ -45,7 +45,7 @@ struct tcpx_nic {
 enum tcpx_ready {
 	TCPX_READABLE = 1,
 	TCPX_WRITABLE = 2,
-	TCPX_BROKEN = 4 /* error or hang-up; the next call tells */
+	TCPX_BROKEN = 4 /* error, hang-up, or news of lent pages; the next call tells */
 };
 
 struct tcpx_event {
@@ -84,6 +84,11 @@ struct tcpx_tx_msg {
 	size_t sent;        /* out: payload bytes the provider has taken so far          */
 	bool abandon;       /* core: user memory is gone; finish the message with filler and
 	                     * mark it void, so that the receiver drops it               */
+	bool owned;         /* core: the payload lies in memory of the engine, whole pages,
+	                     * and stays as it is until the peer has RECEIVED this seq, or
+	                     * has closed its side (a fence): its pages may be lent to the
+	                     * kernel                                                    */
+	bool lent;          /* out: some were; else the memory is free once all is taken */
 	uint32_t phase;     /* provider's own; the core sets 0 for a new message         */
 };
 
@@ -100,8 +105,18 @@ struct tcpx_ack {
 	uint64_t applied;  /* all seq up to here are in place and visible: chunks done   */
 };
 
+/* How payload of the engine's own memory leaves. */
+enum tcpx_lend {
+	TCPX_LEND_AUTO,   /* as the kernel and the path allow                          */
+	TCPX_LEND_OFF,    /* the kernel copies it: plain send                          */
+	TCPX_LEND_SPLICE, /* its pages pass through a pipe: vmsplice and splice        */
+	TCPX_LEND_MSG     /* MSG_ZEROCOPY                                              */
+};
+
 struct tcpx_chan_stats {
 	uint64_t retransmits, rtt_us;
+	enum tcpx_lend lend;   /* what the channel does now; AUTO: not decided yet     */
+	uint64_t lent_bytes;   /* sent without the kernel copying them                 */
 };
 
 struct tcpx_net_params {
@@ -110,6 +125,7 @@ struct tcpx_net_params {
 	const struct tcpx_clock *clock; /* borrowed; loop only */
 	void *fabric;                   /* loop only: the scripted network */
 	uint32_t notsent_lowat;         /* bytes; 0: provider's choice (512 KiB) */
+	enum tcpx_lend lend;            /* AUTO, or one forced (TCPX_ZEROCOPY)   */
 };
 
 /* What both ends of one channel agree on before it is made. */
@@ -210,6 +226,7 @@ extern const struct tcpx_net_ops tcpx_net_loop; /* scripted, tests   */
 
 /* The provider of that name, or NULL. */
 const struct tcpx_net_ops *tcpx_net_find(const char *name);
+const char *tcpx_lend_name(enum tcpx_lend lend); /* auto, copy, splice, msg_zerocopy */
 
 /* "10.0.0.1:80" / "[::1]:80"; port left out when 0. Static size: 64 is enough. */
 void tcpx_addr_format(const struct tcpx_addr *a, char *buf, size_t cap);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Providers by name: one line each.
+ * Providers by name, and the names of the ways to lend: one line each.
  */
 #include <string.h>
 
@@ -18,4 +18,17 @@ tcpx_net_find(const char *name)
 		if (!strcmp(providers[i]->name, name))
 			return providers[i];
 	return NULL;
+}
+
+const char *
+tcpx_lend_name(enum tcpx_lend lend)
+{
+	static const char *const names[] = {
+		[TCPX_LEND_AUTO] = "auto",
+		[TCPX_LEND_OFF] = "copy",
+		[TCPX_LEND_SPLICE] = "splice",
+		[TCPX_LEND_MSG] = "msg_zerocopy",
+	};
+
+	return (size_t)lend < sizeof(names) / sizeof(names[0]) ? names[lend] : "?";
 }

@@ -8,6 +8,7 @@
 #define NET_SOCK_H
 
 #include <pthread.h>
+#include <stdatomic.h>
 
 #include "net/net.h"
 
@@ -21,11 +22,29 @@
 #define TCPX_SOCK_ANSWER_BYTES   4
 #define TCPX_SOCK_IOV            128 /* most pieces of one system call */
 #define TCPX_SOCK_GUESTS         256 /* most unidentified connections of a NIC */
+#define TCPX_SOCK_PIPES          32  /* most pipes of an engine, see sock_pipe.c */
+#define TCPX_SOCK_ZEROCOPIES     64  /* most MSG_ZEROCOPY calls of a channel in flight */
+
+/* What lent pages pass through on their way into a socket. */
+struct tcpx_sock_pipe {
+	int in, out;
+	uint32_t bytes; /* it holds; 0: no pipe */
+};
+
+struct tcpx_sock_pipes {
+	pthread_mutex_t lock; /* guards everything below */
+	struct tcpx_sock_pipe idle[TCPX_SOCK_PIPES];
+	uint32_t idle_count;
+	uint32_t made;  /* idle or with a channel */
+	uint32_t limit; /* most that may be made */
+};
 
 struct tcpx_net {
 	const struct tcpx_nic *nics; /* borrowed */
 	uint32_t nic_count;
 	uint32_t notsent_lowat;
+	enum tcpx_lend lend;
+	struct tcpx_sock_pipes pipes;
 	const struct tcpx_clock *clock; /* borrowed */
 	struct tcpx_sock_port *ports;   /* one a NIC: where its channels arrive */
 };
@@ -69,15 +88,34 @@ struct tcpx_chan_listener {
 	bool used; /* a token is good once */
 };
 
+/*
+ * How a sending channel lends pages. The bytes in the pipe count as unsent: should the
+ * pipe be dropped, the message goes on from the same place by plain send.
+ */
+struct tcpx_sock_lend {
+	enum tcpx_lend way;         /* of the open message */
+	_Atomic int shown;          /* of the last message worth lending: enum tcpx_lend */
+	_Atomic uint64_t lent_bytes;
+	bool no_splice, no_msg;     /* the kernel refused: never again on this channel */
+	bool msg_set;               /* SO_ZEROCOPY is */
+	struct tcpx_sock_pipe pipe; /* of the open message */
+	size_t piped;               /* bytes in it, the first of what is unsent */
+	uint32_t calls;             /* with MSG_ZEROCOPY, ever: the kernel numbers them so */
+	uint32_t pending;           /* of these, not yet told of */
+	bool saved, copied;         /* some of the others were */
+	uint32_t call_bytes[TCPX_SOCK_ZEROCOPIES];
+};
+
 struct tcpx_sock_tx {
 	bool open;     /* a message is under way */
-	size_t pos;    /* its bytes in the kernel: header, payload and trailer */
+	size_t pos;    /* its bytes in the socket: header, payload and trailer */
 	uint64_t last; /* newest seq that is in the kernel as a whole */
 	uint8_t head[TCPX_SOCK_HEAD_BYTES];
 	uint8_t tail[TCPX_SOCK_TAIL_BYTES];
 	struct tcpx_ack acked;
 	uint8_t in[16 * TCPX_SOCK_ACK_BYTES];
 	size_t in_got;
+	struct tcpx_sock_lend lend;
 };
 
 /*
@@ -98,6 +136,7 @@ struct tcpx_sock_rx {
 };
 
 struct tcpx_chan {
+	struct tcpx_net *net;
 	int fd;
 	bool sending;
 	int dead; /* the code that ended it, then given to every call */
@@ -175,7 +214,7 @@ void tcpx_sock_chan_connect_cancel(struct tcpx_net *net, void **state);
 /* sock_chan.c: what both directions share */
 
 /* Takes fd over, also when it fails. */
-int tcpx_sock_chan_new(const struct tcpx_net *net, const struct tcpx_chan_id *id, int fd,
+int tcpx_sock_chan_new(struct tcpx_net *net, const struct tcpx_chan_id *id, int fd,
 		       bool sending, struct tcpx_chan **chan);
 /* The first thing of every call: 0, why it is dead, or TCPX_ESTATE in the wrong direction. */
 int tcpx_sock_chan_check(struct tcpx_chan *c, bool sending);
@@ -193,6 +232,47 @@ int tcpx_sock_chan_recv_head(struct tcpx_chan *c, struct tcpx_head *head);
 ssize_t tcpx_sock_chan_recv_body(struct tcpx_chan *c, struct iovec *iov, int iov_count);
 int tcpx_sock_chan_recv_end(struct tcpx_chan *c);
 int tcpx_sock_chan_ack(struct tcpx_chan *c, const struct tcpx_ack *ack);
+
+/* The first pieces of what is unsent of m's payload, filler when it is abandoned. */
+int tcpx_sock_payload(const struct tcpx_tx_msg *m, struct iovec *v, int max, size_t *bytes);
+
+/* sock_lend.c: payload of the engine's own memory, sent without a copy */
+
+/* What the way of one message depends on. */
+struct tcpx_sock_lend_facts {
+	enum tcpx_lend want; /* as set */
+	bool owned;
+	uint32_t len;
+	int pipe;            /* 0: the message has one; -EAGAIN: all are taken; else none */
+	bool no_msg;         /* MSG_ZEROCOPY was refused */
+	uint32_t calls;      /* with it so far */
+	bool saved, copied;  /* some of these were lent, some copied after all */
+};
+/* OFF, SPLICE or MSG. */
+enum tcpx_lend tcpx_sock_lend_plan(const struct tcpx_sock_lend_facts *f);
+/* A message begins: chooses its way. */
+void tcpx_sock_lend_begin(struct tcpx_chan *c, const struct tcpx_tx_msg *m);
+/* Whether the next payload bytes go by tcpx_sock_lend_some(). */
+bool tcpx_sock_lend_is_on(const struct tcpx_chan *c, const struct tcpx_tx_msg *m);
+/* Bytes that the socket took; 0: the rest of the message goes by plain send; -EAGAIN with
+ * the socket full or the pieces used up, or a code. *full: the socket has no room left. */
+ssize_t tcpx_sock_lend_some(struct tcpx_chan *c, struct tcpx_tx_msg *m, bool *full);
+/* The message is in the kernel as a whole. */
+void tcpx_sock_lend_end(struct tcpx_chan *c);
+/* Takes in what the kernel has to tell of earlier calls. Without this EPOLLERR stays. */
+void tcpx_sock_lend_settle(struct tcpx_chan *c);
+/* The MSG_ZEROCOPY calls of these numbers are over. */
+void tcpx_sock_lend_told(struct tcpx_sock_lend *l, uint32_t first, uint32_t last, bool copied);
+void tcpx_sock_lend_close(struct tcpx_chan *c);
+
+/* sock_pipe.c: any thread */
+void tcpx_sock_pipes_open(struct tcpx_sock_pipes *pool);
+/* All pipes are back. */
+void tcpx_sock_pipes_close(struct tcpx_sock_pipes *pool);
+/* 0; -EAGAIN when all are taken; -ENOBUFS when this process gets none of a useful size. */
+int tcpx_sock_pipe_get(struct tcpx_sock_pipes *pool, struct tcpx_sock_pipe *pipe);
+/* Gives it back, or closes it when something is left in it. *pipe is none then. */
+void tcpx_sock_pipe_put(struct tcpx_sock_pipes *pool, struct tcpx_sock_pipe *pipe, bool empty);
 
 /* sock_wire.c: bytes, nothing else. parse: true when some version of us wrote them. */
 void tcpx_sock_head_format(const struct tcpx_head *h, uint8_t out[TCPX_SOCK_HEAD_BYTES]);

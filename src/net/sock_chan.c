@@ -13,7 +13,7 @@
 #include "net/sock.h"
 
 int
-tcpx_sock_chan_new(const struct tcpx_net *net, const struct tcpx_chan_id *id, int fd,
+tcpx_sock_chan_new(struct tcpx_net *net, const struct tcpx_chan_id *id, int fd,
 		   bool sending, struct tcpx_chan **out)
 {
 	struct tcpx_chan *c;
@@ -27,6 +27,7 @@ tcpx_sock_chan_new(const struct tcpx_net *net, const struct tcpx_chan_id *id, in
 		rc = tcpx_fail(TCPX_SUB_NET, -ENOMEM, "channel %u", id->channel);
 		goto close_fd;
 	}
+	c->net = net;
 	c->fd = fd;
 	c->sending = sending;
 	c->session = id->session;
@@ -77,6 +78,7 @@ tcpx_sock_chan_close(struct tcpx_chan *c)
 	if (!c)
 		return;
 	tcpx_sock_watch_drop(&c->watch, c->fd);
+	tcpx_sock_lend_close(c);
 	close(c->fd);
 	free(c);
 }
@@ -91,5 +93,7 @@ tcpx_sock_chan_stats(struct tcpx_chan *c, struct tcpx_chan_stats *stats)
 		return tcpx_fail_errno(TCPX_SUB_NET, "TCP_INFO of channel %u", c->channel);
 	stats->retransmits = info.tcpi_total_retrans;
 	stats->rtt_us = info.tcpi_rtt;
+	stats->lend = (enum tcpx_lend)atomic_load(&c->tx.lend.shown);
+	stats->lent_bytes = atomic_load(&c->tx.lend.lent_bytes);
 	return 0;
 }

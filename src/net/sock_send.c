@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The sending side of a channel: header, payload and trailer leave in one system call
- * where the kernel takes them, and go on exactly where it stopped. Acknowledgements come
- * back the other way; the newest whole record counts.
+ * where the kernel takes them, and go on exactly where it stopped; lent payload goes
+ * between the two by sock_lend.c. Acknowledgements come back the other way; the newest
+ * whole record counts.
  */
 #include <errno.h>
 #include <string.h>
@@ -35,24 +36,18 @@ msg_begin(struct tcpx_chan *c, struct tcpx_tx_msg *m)
 	tx->open = true;
 	m->sent = 0;
 	m->phase = 1;
+	m->lent = false;
+	tcpx_sock_lend_begin(c, m);
 	return 0;
 }
 
-/* Pieces of the next call, *bytes long together; 0 when the core owes payload. */
-static int
-msg_gather(const struct tcpx_sock_tx *tx, const struct tcpx_tx_msg *m,
-	   struct iovec v[TCPX_SOCK_IOV], size_t *bytes, bool *whole)
+int
+tcpx_sock_payload(const struct tcpx_tx_msg *m, struct iovec *v, int max, size_t *bytes)
 {
-	size_t payload_end = TCPX_SOCK_HEAD_BYTES + m->head.len;
 	size_t left = m->head.len - m->sent;
-	size_t tail_pos = tx->pos > payload_end ? tx->pos - payload_end : 0;
 	int n = 0;
 
-	*bytes = 0;
-	if (tx->pos < TCPX_SOCK_HEAD_BYTES)
-		v[n++] = (struct iovec){ (void *)(tx->head + tx->pos),
-					 TCPX_SOCK_HEAD_BYTES - tx->pos };
-	for (int i = 0; left && n < TCPX_SOCK_IOV - 1 && (m->abandon || i < m->iov_count); i++) {
+	for (int i = 0; left && n < max && (m->abandon || i < m->iov_count); i++) {
 		struct iovec piece = { (void *)zero_page, sizeof(zero_page) };
 
 		if (!m->abandon)
@@ -64,12 +59,35 @@ msg_gather(const struct tcpx_sock_tx *tx, const struct tcpx_tx_msg *m,
 		left -= piece.iov_len;
 		v[n++] = piece;
 	}
-	*whole = !left;
-	if (!left)
-		v[n++] = (struct iovec){ (void *)(tx->tail + tail_pos),
-					 TCPX_SOCK_TAIL_BYTES - tail_pos };
-	for (int i = 0; i < n; i++)
-		*bytes += v[i].iov_len;
+	*bytes = m->head.len - m->sent - left;
+	return n;
+}
+
+/* Pieces of the next call, *bytes long together; 0 when payload is to be lent or the core
+ * owes some. */
+static int
+msg_gather(const struct tcpx_sock_tx *tx, const struct tcpx_tx_msg *m, bool lend,
+	   struct iovec v[TCPX_SOCK_IOV], size_t *bytes, bool *whole)
+{
+	size_t payload_end = TCPX_SOCK_HEAD_BYTES + m->head.len;
+	size_t tail_pos = tx->pos > payload_end ? tx->pos - payload_end : 0;
+	size_t payload = 0;
+	int n = 0;
+
+	*bytes = 0;
+	if (tx->pos < TCPX_SOCK_HEAD_BYTES) {
+		*bytes = TCPX_SOCK_HEAD_BYTES - tx->pos;
+		v[n++] = (struct iovec){ (void *)(tx->head + tx->pos), *bytes };
+	}
+	if (!lend)
+		n += tcpx_sock_payload(m, v + n, TCPX_SOCK_IOV - 1 - n, &payload);
+	*bytes += payload;
+	*whole = m->sent + payload == m->head.len;
+	if (*whole) {
+		v[n] = (struct iovec){ (void *)(tx->tail + tail_pos),
+				       TCPX_SOCK_TAIL_BYTES - tail_pos };
+		*bytes += v[n++].iov_len;
+	}
 	return n;
 }
 
@@ -104,15 +122,42 @@ msg_advance(struct tcpx_sock_tx *tx, struct tcpx_tx_msg *m, size_t bytes)
 		iov_use(m, m->sent - before);
 }
 
-int
-tcpx_sock_chan_send(struct tcpx_chan *c, struct tcpx_tx_msg *m)
+/* One system call by plain send: 0, -EAGAIN or a code; *whole when the trailer is out. */
+static int
+push_copied(struct tcpx_chan *c, struct tcpx_tx_msg *m, bool lend, bool *whole)
 {
 	struct iovec v[TCPX_SOCK_IOV];
-	struct tcpx_sock_tx *tx = &c->tx;
 	struct msghdr msg = { .msg_iov = v };
 	size_t bytes;
 	ssize_t n;
-	bool whole;
+
+	msg.msg_iovlen = (size_t)msg_gather(&c->tx, m, lend, v, &bytes, whole);
+	if (!bytes)
+		return -EAGAIN;
+	n = sendmsg(c->fd, &msg, MSG_NOSIGNAL | (*whole ? 0 : MSG_MORE));
+	if (n <= 0)
+		return tcpx_sock_chan_io(c, n);
+	msg_advance(&c->tx, m, (size_t)n);
+	return (size_t)n < bytes ? -EAGAIN : 0;
+}
+
+static int
+push_lent(struct tcpx_chan *c, struct tcpx_tx_msg *m)
+{
+	bool full = false;
+	ssize_t n = tcpx_sock_lend_some(c, m, &full);
+
+	if (n < 0)
+		return (int)n;
+	msg_advance(&c->tx, m, (size_t)n);
+	return full ? -EAGAIN : 0;
+}
+
+int
+tcpx_sock_chan_send(struct tcpx_chan *c, struct tcpx_tx_msg *m)
+{
+	struct tcpx_sock_tx *tx = &c->tx;
+	bool whole = false;
 	int rc;
 
 	rc = tcpx_sock_chan_check(c, true);
@@ -124,18 +169,17 @@ tcpx_sock_chan_send(struct tcpx_chan *c, struct tcpx_tx_msg *m)
 	if (m->abandon && tx->pos <= TCPX_SOCK_HEAD_BYTES + m->head.len)
 		tcpx_sock_tail_format(m->head.seq, true, tx->tail);
 
-	do {
-		msg.msg_iovlen = (size_t)msg_gather(tx, m, v, &bytes, &whole);
-		if (!bytes)
-			return -EAGAIN;
-		n = sendmsg(c->fd, &msg, MSG_NOSIGNAL | (whole ? 0 : MSG_MORE));
-		if (n <= 0)
-			return tcpx_sock_chan_io(c, n);
-		msg_advance(tx, m, (size_t)n);
-		if ((size_t)n < bytes)
-			return -EAGAIN;
-	} while (!whole);
+	while (!rc && !whole) {
+		bool lend = tcpx_sock_lend_is_on(c, m);
 
+		if (lend && tx->pos >= TCPX_SOCK_HEAD_BYTES)
+			rc = push_lent(c, m);
+		else
+			rc = push_copied(c, m, lend, &whole);
+	}
+	if (rc)
+		return rc;
+	tcpx_sock_lend_end(c);
 	tx->open = false;
 	tx->last = m->head.seq;
 	return 0;
@@ -180,6 +224,7 @@ tcpx_sock_chan_acked(struct tcpx_chan *c, struct tcpx_ack *ack)
 	rc = tcpx_sock_chan_check(c, true);
 	if (rc)
 		return rc;
+	tcpx_sock_lend_settle(c);
 	do {
 		room = sizeof(tx->in) - tx->in_got;
 		n = recv(c->fd, tx->in + tx->in_got, room, 0);

@@ -14,8 +14,8 @@ clamp(uint64_t v, uint64_t low, uint64_t high)
 }
 
 uint32_t
-tcpx_chunk_size(uint64_t total, uint32_t channels, uint32_t max, uint32_t forced,
-		uint64_t slowest_Bps)
+tcpx_chunk_size(uint64_t total, uint32_t channels, uint32_t min, uint32_t max,
+		uint32_t forced, uint64_t slowest_Bps)
 {
 	uint64_t share = total / (2 * (channels ? (uint64_t)channels : 1));
 	uint64_t quick = slowest_Bps / 1000 * (TCPX_CHUNK_NS / 1000000);
@@ -24,7 +24,7 @@ tcpx_chunk_size(uint64_t total, uint32_t channels, uint32_t max, uint32_t forced
 		return (uint32_t)clamp(forced, CHUNK_ALIGN, max);
 	if (slowest_Bps && share > quick)
 		share = quick;
-	share = clamp(share, TCPX_CHUNK_MIN, max);
+	share = clamp(share, min, max);
 	share = (share + CHUNK_ALIGN - 1) / CHUNK_ALIGN * CHUNK_ALIGN;
 	return (uint32_t)clamp(share, 0, max);
 }

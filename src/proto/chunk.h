@@ -9,16 +9,21 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define TCPX_CHUNK_MIN (64u << 10)
+/* Least and most of a chunk's automatic size. Memory of a GPU is staged: a chunk costs a copy
+ * each side, which is slow below 256 KiB and fastest with 2 MiB (docs/results/gpu-tuning.md). */
+#define TCPX_CHUNK_MIN        (64u << 10)
+#define TCPX_CHUNK_MAX        (1u << 20)
+#define TCPX_CHUNK_STAGED_MIN (256u << 10)
+#define TCPX_CHUNK_STAGED_MAX (2u << 20)
 
 #define TCPX_CHUNK_NS  30000000ull /* most time one chunk should take on any channel */
 
-/* clamp(total / (2 * channels), TCPX_CHUNK_MIN, max), rounded up to 4 KiB (never above
+/* clamp(total / (2 * channels), min, max), rounded up to 4 KiB (never above
  * max), and no more than the slowest channel carries in TCPX_CHUNK_NS (slowest_Bps 0: not
  * known): a transfer cannot end before the last chunk of its slowest channel. forced != 0:
  * that value, clamped to [4 KiB, max]. */
-uint32_t tcpx_chunk_size(uint64_t total, uint32_t channels, uint32_t max, uint32_t forced,
-			 uint64_t slowest_Bps);
+uint32_t tcpx_chunk_size(uint64_t total, uint32_t channels, uint32_t min, uint32_t max,
+			 uint32_t forced, uint64_t slowest_Bps);
 /* 0 for total 0. UINT32_MAX if there would be more. */
 uint32_t tcpx_chunk_count(uint64_t total, uint32_t chunk);
 /* Length of chunk k; 0 when k is outside. */

@@ -16,8 +16,9 @@
 #define ACK_BYTES  (32u << 10) /* received since the peer was told */
 #define ACK_FRAMES 64u
 #define NO_ACK     UINT64_MAX
+#define JOINED     4096u /* raw and numbered bytes that one call writes */
 
-enum lent { LENT_NOTHING, LENT_LOG, LENT_RAW };
+enum { LENT_NOTHING, LENT_LOG, LENT_RAW, LENT_BOTH = LENT_LOG | LENT_RAW };
 
 struct tcpx_ctrl {
 	/* out */
@@ -35,13 +36,15 @@ struct tcpx_ctrl {
 	uint64_t raw_ack;          /* raw offset of the newest ACK, NO_ACK none  */
 	bool held;                 /* cut and not resumed                        */
 	struct tcpx_loan loan;
-	enum lent lent;
+	unsigned lent;
 	uint64_t lent_at;          /* log offset                                 */
+	size_t lent_raw;           /* bytes of raw, before those of the log      */
 	/* in */
 	uint64_t received;
 	uint64_t told;             /* of received, what the peer knows           */
 	uint64_t untold_bytes;
 	size_t in_begin, in_end;
+	uint8_t joined[JOINED];
 	uint8_t in[2 * TCPX_FRAME_MAX];
 };
 
@@ -217,7 +220,7 @@ admit_bulk(struct tcpx_ctrl *c)
 }
 
 static size_t
-lend(struct tcpx_ctrl *c, enum lent lent, const struct tcpx_byteq *s, uint64_t from, uint64_t to,
+lend(struct tcpx_ctrl *c, unsigned lent, const struct tcpx_byteq *s, uint64_t from, uint64_t to,
      const uint8_t **data)
 {
 	c->lent = lent;
@@ -225,6 +228,21 @@ lend(struct tcpx_ctrl *c, enum lent lent, const struct tcpx_byteq *s, uint64_t f
 	c->loan.data = s->data;
 	*data = tcpx_byteq_at(s, from);
 	return (size_t)(to - from);
+}
+
+/* Raw frames and the log behind them: an ACK that is written by itself wakes a peer that
+ * then finds nothing to do. */
+static size_t
+lend_both(struct tcpx_ctrl *c, const uint8_t **data)
+{
+	size_t raw = tcpx_byteq_len(&c->raw), log = (size_t)(c->log.end - c->sent);
+
+	memcpy(c->joined, tcpx_byteq_at(&c->raw, c->raw.begin), raw);
+	memcpy(c->joined + raw, tcpx_byteq_at(&c->log, c->sent), log);
+	c->lent = LENT_BOTH;
+	c->lent_at = c->sent;
+	*data = c->joined;
+	return raw + log;
 }
 
 static void
@@ -237,18 +255,22 @@ end_loan(struct tcpx_ctrl *c)
 size_t
 tcpx_ctrl_pending(struct tcpx_ctrl *c, const uint8_t **data)
 {
+	size_t raw, log;
+
 	end_loan(c);
 	if (!c->held)
 		admit_bulk(c);
+	c->lent_raw = raw = tcpx_byteq_len(&c->raw);
+	log = c->held ? 0 : (size_t)(c->log.end - c->sent);
 	/* a frame that was begun comes first, so raw frames stand between frames */
-	if (!c->held && c->sent > c->mark && tcpx_byteq_len(&c->raw))
+	if (raw && log && c->sent > c->mark)
 		return lend(c, LENT_LOG, &c->log, c->sent,
 			    c->mark + head_at(&c->log, c->mark).len, data);
-	if (tcpx_byteq_len(&c->raw))
+	if (raw && log && raw + log <= JOINED)
+		return lend_both(c, data);
+	if (raw)
 		return lend(c, LENT_RAW, &c->raw, c->raw.begin, c->raw.end, data);
-	if (!c->held && c->log.end > c->sent)
-		return lend(c, LENT_LOG, &c->log, c->sent, c->log.end, data);
-	return 0;
+	return log ? lend(c, LENT_LOG, &c->log, c->sent, c->log.end, data) : 0;
 }
 
 /* Moves mark over the frames that are wholly written by now. */
@@ -279,12 +301,15 @@ advance_mark(struct tcpx_ctrl *c)
 void
 tcpx_ctrl_written(struct tcpx_ctrl *c, size_t len)
 {
-	enum lent lent = c->lent;
+	unsigned lent = c->lent;
+	size_t raw = len < c->lent_raw ? len : c->lent_raw;
 
 	end_loan(c);
-	if (lent == LENT_RAW) {
-		tcpx_byteq_drop(&c->raw, c->raw.begin + len, &c->loan);
-	} else if (lent == LENT_LOG && c->lent_at + len > c->sent) {
+	if (lent & LENT_RAW) {
+		tcpx_byteq_drop(&c->raw, c->raw.begin + raw, &c->loan);
+		len -= raw;
+	}
+	if ((lent & LENT_LOG) && c->lent_at + len > c->sent) {
 		c->sent = c->lent_at + len;
 		advance_mark(c);
 	}
@@ -295,7 +320,7 @@ static int
 acknowledge(struct tcpx_ctrl *c, uint64_t number)
 {
 	/* what is being written right now may be answered before written() says so */
-	uint64_t limit = c->lent == LENT_LOG ? c->next - 1 : c->written;
+	uint64_t limit = c->lent & LENT_LOG ? c->next - 1 : c->written;
 	uint64_t off = c->log.begin;
 
 	if (number > limit)
@@ -426,7 +451,7 @@ tcpx_ctrl_put_ack(struct tcpx_ctrl *c)
 
 	tcpx_buf_init(&b, payload, sizeof(payload));
 	tcpx_buf_put_u64(&b, c->received);
-	if (c->raw_ack != NO_ACK && c->raw_ack >= c->raw.begin && c->lent != LENT_RAW) {
+	if (c->raw_ack != NO_ACK && c->raw_ack >= c->raw.begin && !(c->lent & LENT_RAW)) {
 		/* one that nobody has begun to write: make it newer */
 		memcpy(tcpx_byteq_at(&c->raw, c->raw_ack) + TCPX_FRAME_HEAD, payload,
 		       sizeof(payload));
@@ -459,8 +484,7 @@ tcpx_ctrl_resume(struct tcpx_ctrl *c, uint64_t peer_received)
 {
 	int rc;
 
-	if (c->lent == LENT_LOG)
-		end_loan(c);
+	c->lent &= LENT_RAW; /* written() of the old connection says nothing of the log */
 	if (peer_received < c->acked)
 		return tcpx_fail(TCPX_SUB_BOOT, TCPX_EPROTO,
 				 "the peer resumes after control frame %" PRIu64

@@ -18,6 +18,7 @@
 
 #include "base/clock.h"
 #include "tool/baseline_conn.h"
+#include "tool/perf_sides.h"
 
 enum { STUCK_MS = 30000 };
 
@@ -240,7 +241,8 @@ static void
 server_echo(struct baseline *b)
 {
 	uint8_t *buf = malloc(1 << 20);
-	ssize_t n = buf ? 1 : 0;
+	struct placed here = { 0 }; /* this thread ends with the echo: no need to release it */
+	ssize_t n = buf && !(b->plan.placed && thread_place(&here, b->plan.cpu)) ? 1 : 0;
 
 	while (n > 0) {
 		n = recv(b->conn[0].fd, buf, 1 << 20, 0);

@@ -24,6 +24,8 @@ struct baseline_conn {
 struct baseline_plan {
 	bool client;            /* set by the call that takes the plan          */
 	bool echo;              /* one connection, whose bytes come back        */
+	bool placed;            /* the server's thread echoes on @cpu alone     */
+	unsigned cpu;
 	const struct layout *out, *in; /* this side's                            */
 	uint8_t *out_mem, *in_mem;
 	uint64_t span, depth;

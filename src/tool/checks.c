@@ -13,7 +13,10 @@ check_at(size_t i)
 	if (i < checks_nic_count)
 		return &checks_nic[i];
 	i -= checks_nic_count;
-	return i < checks_system_count ? &checks_system[i] : NULL;
+	if (i < checks_system_count)
+		return &checks_system[i];
+	i -= checks_system_count;
+	return i < checks_gpu_count ? &checks_gpu[i] : NULL;
 }
 
 const struct check *
@@ -114,4 +117,12 @@ check_number(const struct machine *m, const char *path)
 		return -1;
 	v = strtoll(text, &end, 10);
 	return end == text || v < 0 ? -1 : v;
+}
+
+bool
+check_here(const struct machine *m, struct check_result *r)
+{
+	if (!m->here)
+		check_skip(r, "%s is not this machine", m->root);
+	return m->here;
 }

@@ -26,6 +26,8 @@ extern const struct check checks_nic[];    /* NICs and their network stack */
 extern const size_t checks_nic_count;
 extern const struct check checks_system[]; /* process, kernel, settings    */
 extern const size_t checks_system_count;
+extern const struct check checks_gpu[];    /* memory of GPUs               */
+extern const size_t checks_gpu_count;
 
 /* Of all tables, in order; NULL behind the last. */
 const struct check *check_at(size_t i);
@@ -48,6 +50,9 @@ void check_add(struct check_result *r, const char *fmt, ...)
 void check_judge(struct check_result *r, const char *ok_fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
+/* A probe that asks the kernel about this process has nothing to ask of a directory: false,
+ * and the check is skipped. */
+bool check_here(const struct machine *m, struct check_result *r);
 /* A file below the machine's root that holds one number or begins with one; or -1. */
 long long check_number(const struct machine *m, const char *path);
 

@@ -13,19 +13,8 @@
 #include "tool/tool.h"
 
 #define FILES_MIN 1024
-#define MEMLOCK_MIN (64ull << 20) /* pinned buffers of one process */
 #define PORTS_MIN 4096
 #define PROCESSES_BYTES (1 << 20) /* names in /proc */
-
-/* A probe that asks the kernel about this process has nothing to ask of a directory. */
-static bool
-is_here(const struct machine *m, struct check_result *r)
-{
-	if (m->here)
-		return true;
-	check_skip(r, "%s is not this machine", m->root);
-	return false;
-}
 
 static void
 probe_settings(const struct machine *m, struct check_result *r)
@@ -39,7 +28,7 @@ probe_settings(const struct machine *m, struct check_result *r)
 static void
 probe_variables(const struct machine *m, struct check_result *r)
 {
-	if (!is_here(m, r))
+	if (!check_here(m, r))
 		return;
 	for (char **var = environ; *var; var++) {
 		const struct tcpx_setting_def *near;
@@ -108,7 +97,7 @@ probe_files(const struct machine *m, struct check_result *r)
 {
 	struct rlimit limit;
 
-	if (!is_here(m, r))
+	if (!check_here(m, r))
 		return;
 	if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
 		check_skip(r, "getrlimit: %s", strerror(errno));
@@ -117,26 +106,6 @@ probe_files(const struct machine *m, struct check_result *r)
 			      (unsigned long long)limit.rlim_max);
 	else
 		check_ok(r, "%llu", (unsigned long long)limit.rlim_cur);
-}
-
-static void
-probe_memlock(const struct machine *m, struct check_result *r)
-{
-	struct rlimit limit;
-
-	if (!is_here(m, r))
-		return;
-	if (!m->gpu_count)
-		check_skip(r, "no GPU on the PCI bus");
-	else if (getrlimit(RLIMIT_MEMLOCK, &limit) < 0)
-		check_skip(r, "getrlimit: %s", strerror(errno));
-	else if (limit.rlim_cur == RLIM_INFINITY)
-		check_ok(r, "no limit");
-	else if (limit.rlim_cur < MEMLOCK_MIN && geteuid() != 0)
-		check_finding(r, "%llu bytes", (unsigned long long)limit.rlim_cur);
-	else
-		check_ok(r, "%llu bytes%s", (unsigned long long)limit.rlim_cur,
-			 geteuid() ? "" : ", not binding for root");
 }
 
 static void
@@ -184,7 +153,7 @@ probe_port(const struct machine *m, struct check_result *r)
 	uint16_t port;
 	int error;
 
-	if (!is_here(m, r))
+	if (!check_here(m, r))
 		return;
 	if (!m->cfg) {
 		check_skip(r, "the settings are refused");
@@ -295,8 +264,6 @@ const struct check checks_system[] = {
 	  "limit." },
 	{ "files", "May 1024 files be open?", probe_files,
 	  "ulimit -n 65536, or LimitNOFILE= of the service: every channel is a socket." },
-	{ "memlock", "May 64 MiB be locked in memory?", probe_memlock,
-	  "ulimit -l unlimited, or LimitMEMLOCK=infinity: GPU staging needs pinned buffers." },
 	{ "kernel", "Is the kernel new enough?", probe_kernel,
 	  "5.4 or newer is tested for." },
 	{ "port", "Is the control port free?", probe_port,

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "tcpx/tcpx.h"
-#include "tool/machine.h"
+#include "tool/machine_gpu.h"
 #include "tool/opt.h"
 #include "tool/out_text.h"
 #include "tool/tool.h"
@@ -136,6 +136,47 @@ print_gpus(const struct machine *m)
 	}
 }
 
+/* The driver's view, in the order in which cuda:N counts. */
+static void
+print_driver(const struct machine_driver *d)
+{
+	char amount[OUT_QUANTITY];
+
+	if (!d->gpus) {
+		printf("  no GPU driver: ");
+		out_plain(stdout, d->why);
+		putchar('\n');
+		return;
+	}
+	printf("  driver of CUDA %d.%d\n", d->version / 1000, d->version % 1000 / 10);
+	for (unsigned i = 0; i < d->count; i++) {
+		printf("  cuda:%-2d  ", d->gpu[i].gpu);
+		out_plain(stdout, d->gpu[i].name);
+		printf(", %s, %s\n", d->gpu[i].pci, out_size(d->gpu[i].memory_bytes, amount));
+	}
+}
+
+static void
+print_sending(const struct machine *m, const struct machine_driver *d)
+{
+	struct machine_lend lend = machine_lend_read(m);
+	char max[OUT_QUANTITY], soft[OUT_QUANTITY];
+
+	print_title("GPU memory");
+	printf("  %-9s %s (TCPX_UNPACK_IMPL is %s)\n", "unpack",
+	       d->gpus ? "kernel, d2d, host" : "none is possible without a driver",
+	       m->cfg ? tcpx_cfg_str(m->cfg, TCPX_SET_UNPACK_IMPL) : "refused");
+	printf("  %-9s copy", "zero-copy");
+	if (lend.pipe_max > 0)
+		printf(", splice (pipes up to %s, of a user without rights %s in all)",
+		       out_size((uint64_t)lend.pipe_max, max), lend.pipe_user_soft > 0
+		       ? out_size((uint64_t)lend.pipe_user_soft, soft) : "unlimited");
+	if (lend.msg)
+		printf(", msg (SO_ZEROCOPY)");
+	printf(" (TCPX_ZEROCOPY is %s)\n", m->cfg ? tcpx_cfg_str(m->cfg, TCPX_SET_ZEROCOPY)
+						   : "refused");
+}
+
 static void
 print_defaults(const struct machine *m)
 {
@@ -178,6 +219,7 @@ print_settings(const struct machine *m)
 static void
 print_machine(const struct machine *m)
 {
+	struct machine_driver driver;
 	char kernel[128];
 
 	printf("%-10s %s\n", "tcpx", tcpx_version());
@@ -188,15 +230,26 @@ print_machine(const struct machine *m)
 	print_nics(m);
 	print_cpus(m);
 	print_gpus(m);
+	machine_driver_open(m, &driver);
+	print_driver(&driver);
+	print_sending(m, &driver);
+	machine_driver_close(&driver);
 	print_defaults(m);
 }
 
 static int
 write_json(const struct machine *m, const char *path)
 {
+	struct machine_driver driver;
 	json_t *root = machine_json(m);
-	int rc = root ? tool_json_write(root, path) :
-			tool_fail(TOOL_DENIED, "tcpx info", "no memory for the JSON text");
+	int rc;
+
+	machine_driver_open(m, &driver);
+	if (root)
+		json_object_set_new(root, "driver", machine_driver_json(&driver));
+	machine_driver_close(&driver);
+	rc = root ? tool_json_write(root, path) :
+		    tool_fail(TOOL_DENIED, "tcpx info", "no memory for the JSON text");
 
 	json_decref(root);
 	return rc;
@@ -239,8 +292,9 @@ cmd_info(int argc, char **argv)
 	};
 	static const struct opt_command cmd = {
 		"tcpx info", "[OPTIONS]",
-		"Shows what an engine would use here and why: NICs, CPUs, GPUs and their "
-		"distance, threads and channels. Changes nothing. Exit code 1: no NIC to use.",
+		"Shows what an engine would use here and why: NICs, CPUs, GPUs, their distance "
+		"and their driver, threads and channels. Changes nothing. Exit code 1: no NIC to "
+		"use.",
 		opts, ARRAY_LEN(opts),
 		"  tcpx info\n"
 		"  tcpx info --config\n"

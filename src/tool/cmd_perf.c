@@ -13,10 +13,12 @@
 #include "base/clock.h"
 #include "base/parse.h"
 #include "tool/html.h"
+#include "tool/out_verdict.h"
 #include "tool/perf_row.h"
 #include "tool/result.h"
 #include "tool/result_fields.h"
 #include "tool/tool.h"
+#include "tool/unpack_bench.h"
 
 enum {
 	SETTLE_NS = 10 * 1000 * 1000, /* a run long enough to guess from           */
@@ -81,7 +83,7 @@ measure(struct load *l, struct row *row)
 	}
 	if (!rc)
 		perf_fill_row(l, stats, row);
-	if (!rc && a->check) {
+	if (!rc && a->check && !l->perf->unchecked) {
 		rc = load_check(l, &row->wrong);
 		row->checked = !rc;
 	}
@@ -209,6 +211,29 @@ set_command(struct result *r, int argc, char **argv)
 	free(words);
 }
 
+/* --unpack-only: no engine, no other side. */
+static int
+measure_unpack(const struct perf_args *a)
+{
+	struct unpack_bench_opts opts = { .gpu = a->mem.gpus ? a->mem.gpu[0] : 0 };
+	const char *json = a->json && !strcmp(a->json, "-") ? "/dev/stdout" : a->json;
+	struct tcpx_cfg *cfg;
+	FILE *table;
+	int rc = perf_load_settings(a, &cfg);
+
+	if (rc)
+		return tool_fail(TOOL_USAGE, "tcpx perf", "a setting is refused: see above");
+	opts.library = tcpx_cfg_str(cfg, TCPX_SET_CUDA_LIBRARY);
+	table = open_table(a);
+	rc = table ? tcpx_unpack_bench(table, json, &opts) : -errno;
+	if (table)
+		close_table(table);
+	tcpx_cfg_free(cfg);
+	if (rc)
+		tool_fail(TOOL_FINDING, "tcpx perf", "the copy kernels: %s", tcpx_strerror(rc));
+	return !rc ? TOOL_OK : rc == -ENODEV ? TOOL_DENIED : TOOL_FINDING;
+}
+
 int
 cmd_perf(int argc, char **argv)
 {
@@ -223,6 +248,8 @@ cmd_perf(int argc, char **argv)
 
 	if (rc)
 		return rc < 0 ? TOOL_OK : rc;
+	if (args.unpack_only)
+		return measure_unpack(&args);
 	count = perf_args_sizes(&args, sizes);
 	table = open_table(&args);
 	if (!table)
@@ -239,11 +266,18 @@ cmd_perf(int argc, char **argv)
 
 	code = TOOL_OK;
 	rc = perf_begin_job(&p, sizes[count - 1]);
+	if (!rc && args.baseline && !args.lat)
+		rc = perf_measure_path(&p);
+	if (!rc)
+		perf_fill_job(&p, &r);
 	if (rc) {
 		code = tool_fail(TOOL_FINDING, "tcpx perf", "cannot begin: %s", tcpx_strerror(rc));
 	} else {
 		if (args.format == OUT_TABLE || args.format == OUT_NCCL)
 			perf_print_session(&p, table);
+		if (result_copied_nothing(&r) && args.format != OUT_TABLE) /* which says it itself */
+			fprintf(stderr, "%s" OUT_COPIED_NOTHING "%s\n", tool_paint(stderr, TOOL_RED),
+				tool_paint(stderr, TOOL_PLAIN));
 		warned = perf_warn_degraded(&p);
 		out_head(table, args.format, &r, args.lat);
 		if (sweep(&p, sizes, count, table, &r))

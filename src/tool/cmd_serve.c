@@ -92,7 +92,7 @@ cmd_serve(int argc, char **argv)
 		return tool_fail(rc == TCPX_ECONFIG || rc == -ENODEV ? TOOL_USAGE : TOOL_FINDING,
 				 "tcpx serve", "cannot start: %s (%s)", tcpx_strerror(rc),
 				 tcpx_strerror_name(rc));
-	serve_init(&s, engine);
+	serve_init(&s, &args, engine);
 	s.quiet = args.ready_fd >= 0;
 	if (!s.quiet)
 		print_ready(engine);

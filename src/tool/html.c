@@ -81,6 +81,19 @@ ratio_card(FILE *f, const struct row *row)
 }
 
 static void
+path_card(FILE *f, const struct row *row)
+{
+	char figure[OUT_QUANTITY], path[OUT_QUANTITY], under[96];
+
+	if (!isfinite(row->path_fraction))
+		return;
+	snprintf(figure, sizeof(figure), "%.1f", 100 * row->path_fraction);
+	snprintf(under, sizeof(under), "their copies alone: %s GB/s a direction",
+		 out_digits(row->path_GBps, path));
+	card(f, "", "of what the GPUs carry", figure, "%", under);
+}
+
+static void
 check_card(FILE *f, const struct result *r)
 {
 	char text[128];
@@ -89,7 +102,7 @@ check_card(FILE *f, const struct result *r)
 	for (size_t i = 0; i < r->rows.n; i++)
 		checked &= r->rows.at[i].checked;
 	out_verdict_check(r, text, sizeof(text));
-	if (!result_is_right(r))
+	if (!result_is_right(r) || result_copied_nothing(r))
 		card(f, "bad", "verification", "failed", "", text);
 	else if (!checked)
 		card(f, "warn", "verification", "none", "", text);
@@ -122,8 +135,10 @@ headline(FILE *f, const struct result *r, const struct row *row)
 	out_escape(f, text);
 	fputc(' ', f);
 	out_verdict_check(r, text, sizeof(text));
-	html_el(f, "b", result_is_right(r) ? "good" : "bad", "%s", text);
+	html_el(f, "b", result_is_right(r) && !result_copied_nothing(r) ? "good" : "bad", "%s", text);
 	fputs("</p>\n", f);
+	if (r->placement[0])
+		html_el(f, "p", "lead", "The threads that measure, %s.", r->placement);
 	if (r->note) {
 		fputs("<p class=\"lead\">", f);
 		html_el(f, "b", "warn", "%s", r->note);
@@ -132,6 +147,7 @@ headline(FILE *f, const struct result *r, const struct row *row)
 	fputs("<dl class=\"cards\">\n", f);
 	speed_card(f, row);
 	ratio_card(f, row);
+	path_card(f, row);
 	check_card(f, r);
 	cpu_card(f, row);
 	fputs("</dl>\n", f);

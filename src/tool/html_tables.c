@@ -124,8 +124,8 @@ void
 html_rows(FILE *f, const struct result *r)
 {
 	static const struct column columns[] = {
-		{ NULL, "size" }, { "n", "GB/s" }, { "n", "raw GB/s" }, { "n", "ratio" },
-		{ "n", "95 %" }, { "n", "p50" }, { "n", "p99" }, { "n", "p99.9" },
+		{ NULL, "size" }, { "n", "GB/s" }, { "n", "1/s" }, { "n", "raw GB/s" },
+		{ "n", "ratio" }, { "n", "95 %" }, { "n", "of path, %" }, { "n", "p50" }, { "n", "p99" }, { "n", "p99.9" },
 		{ "n", "CPU s/GB" }, { "n", "raw" }, { "n", "wrong bytes" },
 	};
 
@@ -142,8 +142,10 @@ html_rows(FILE *f, const struct result *r)
 		html_el(f, "td", row->degraded ? "b warn" : "b", "%s%s", out_size(row->size, size),
 			row->degraded ? " degraded" : "");
 		number(f, "n b", row->busbw_GBps);
+		number(f, "n", row->transfers_per_s);
 		number(f, "n", row->baseline_GBps);
 		ratio_cells(f, row);
+		number(f, "n", 100 * row->path_fraction);
 		duration(f, row->time_us.p50);
 		duration(f, row->time_us.p99);
 		duration(f, row->time_us.p999);
@@ -160,7 +162,8 @@ html_channels(FILE *f, const struct row *row)
 {
 	static const struct column columns[] = {
 		{ "n", "channel" }, { NULL, "NIC" }, { "n", "bytes" }, { NULL, "" },
-		{ "n", "chunks" }, { "n", "stalls" },
+		{ "n", "chunks" }, { "n", "stalls" }, { NULL, "sent by" },
+		{ "n", "not copied" },
 	};
 	uint64_t most = 1;
 
@@ -181,6 +184,8 @@ html_channels(FILE *f, const struct row *row)
 			100 * (double)c->bytes / (double)most);
 		html_el(f, "td", "n", "%llu", (unsigned long long)c->chunks);
 		html_el(f, "td", "n", "%llu", (unsigned long long)c->stalls);
+		html_el(f, "td", NULL, "%s", c->tx_mode);
+		html_el(f, "td", "n", "%s", c->lent_bytes ? out_amount(c->lent_bytes, amount) : "");
 		fputs("</tr>\n", f);
 	}
 	close_table(f);
@@ -277,6 +282,33 @@ nic_table(FILE *f, const struct result *r)
 }
 
 static void
+gpu_table(FILE *f, const struct result *r)
+{
+	static const struct column columns[] = {
+		{ NULL, "side" }, { NULL, "GPU" }, { NULL, "name" }, { NULL, "PCI" },
+		{ "n", "memory" }, { NULL, "copied by" },
+	};
+
+	html_el(f, "h3", NULL, "GPUs");
+	open_table(f, columns, ARRAY_LEN(columns));
+	for (size_t i = 0; i < r->gpus.n; i++) {
+		const struct result_gpu *gpu = &r->gpus.at[i];
+		bool here = strcmp(gpu->side, "server") != 0;
+		char amount[OUT_QUANTITY];
+
+		fputs("<tr>", f);
+		html_el(f, "td", "q", "%s", gpu->side);
+		html_el(f, "td", "b", "cuda:%u", gpu->gpu);
+		html_el(f, "td", NULL, "%s", gpu->name);
+		html_el(f, "td", "mono", "%s", gpu->pci);
+		html_el(f, "td", "n", "%s", out_amount(gpu->memory_bytes, amount));
+		html_el(f, "td", NULL, "%s", here ? r->unpack : r->peer_unpack);
+		fputs("</tr>\n", f);
+	}
+	close_table(f);
+}
+
+static void
 topology_table(FILE *f, const struct result *r)
 {
 	static const struct column columns[] = {
@@ -346,6 +378,8 @@ html_machine(FILE *f, const struct result *r)
 	facts(f, r);
 	if (r->nics.n)
 		nic_table(f, r);
+	if (r->gpus.n)
+		gpu_table(f, r);
 	if (r->topology.n)
 		topology_table(f, r);
 	if (r->settings.n)

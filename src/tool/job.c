@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/cpuset.h"
 #include "tool/tool.h"
 
 const char *const job_op_names[] = { "write", "read", "sendrecv", NULL };
@@ -74,16 +75,15 @@ hex_digit(char c)
 }
 
 int
-job_bytes(const json_t *msg, const char *name, void *out, size_t cap, size_t *len)
+job_bytes(const json_t *hex, const char *name, void *out, size_t cap, size_t *len)
 {
-	const char *s = job_text(msg, name);
+	const char *s = json_is_string(hex) ? json_string_value(hex) : "";
 	size_t n = strlen(s) / 2;
 	uint8_t *to = out;
 
 	if (strlen(s) % 2 || n > cap || strspn(s, "0123456789abcdef") != strlen(s))
 		return tcpx_fail(TCPX_SUB_TOOL, TCPX_EBLOB,
-				 "message %s: %s is not at most %zu bytes in hex", job_text(msg, "t"),
-				 name, cap);
+				 "message of the peer: %s is not at most %zu bytes in hex", name, cap);
 	for (size_t i = 0; i < n; i++)
 		to[i] = (uint8_t)(hex_digit(s[2 * i]) << 4 | hex_digit(s[2 * i + 1]));
 	*len = n;
@@ -93,10 +93,17 @@ job_bytes(const json_t *msg, const char *name, void *out, size_t cap, size_t *le
 json_t *
 job_format(const struct job *job)
 {
-	return json_pack("{s:s, s:b, s:b, s:b, s:I, s:I, s:o}", "op", job_op_names[job->op],
-			 "bi", job->bi, "lat", job->lat, "spin", job->spin, "depth",
-			 (json_int_t)job->depth, "span", (json_int_t)job->span_bytes, "meta",
-			 job_hex(job->meta, job->meta_len));
+	char mem[PLACE_TEXT];
+	json_t *msg = json_pack("{s:s, s:b, s:b, s:b, s:I, s:I, s:o, s:s}", "op",
+				job_op_names[job->op], "bi", job->bi, "lat", job->lat, "spin",
+				job->spin, "depth", (json_int_t)job->depth, "span",
+				(json_int_t)job->span_bytes, "meta",
+				job_hex(job->meta, job->meta_len), "mem",
+				job->mem_said ? place_format(&job->mem, mem) : "");
+
+	if (job->cpu_said)
+		json_object_set_new(msg, "cpu", json_integer((json_int_t)job->cpu));
+	return msg;
 }
 
 int
@@ -105,7 +112,7 @@ job_parse(const json_t *msg, struct job *job)
 	struct job j = { .bi = json_is_true(json_object_get(msg, "bi")),
 			 .lat = json_is_true(json_object_get(msg, "lat")),
 			 .spin = json_is_true(json_object_get(msg, "spin")) };
-	const char *op = job_text(msg, "op");
+	const char *op = job_text(msg, "op"), *mem = job_text(msg, "mem");
 	int rc;
 
 	while (job_op_names[j.op] && strcmp(op, job_op_names[j.op]))
@@ -113,11 +120,18 @@ job_parse(const json_t *msg, struct job *job)
 	if (!job_op_names[j.op])
 		return tcpx_fail(TCPX_SUB_TOOL, TCPX_EBLOB,
 				 "message job: op is '%.16s', allowed are write, read, sendrecv", op);
+	j.mem_said = mem[0];
+	if (j.mem_said && place_parse(mem, &j.mem))
+		return tcpx_fail(TCPX_SUB_TOOL, TCPX_EBLOB, "message job: mem is '%.64s', %s", mem,
+				 place_allowed);
 	rc = job_number(msg, "depth", 1, JOB_DEPTH_MAX, &j.depth);
 	if (!rc)
 		rc = job_number(msg, "span", 1, INT64_MAX / JOB_DEPTH_MAX, &j.span_bytes);
+	j.cpu_said = json_object_get(msg, "cpu");
+	if (!rc && j.cpu_said)
+		rc = job_number(msg, "cpu", 0, TCPX_CPUS_MAX - 1, &j.cpu);
 	if (!rc)
-		rc = job_bytes(msg, "meta", j.meta, sizeof(j.meta), &j.meta_len);
+		rc = job_bytes(json_object_get(msg, "meta"), "meta", j.meta, sizeof(j.meta), &j.meta_len);
 	if (!rc)
 		*job = j;
 	return rc;

@@ -5,13 +5,16 @@
  * the values that are allowed; the rest of the tool sees plain structs.
  *
  *	client			server
- *	job            ->       job_ok     memory, NICs
+ *	job            ->       job_ok     memory, NICs, GPUs
  *	case           ->       case_ok    one size: layouts
  *	arm            ->       armed      fills and poisons memory
- *	run            ->       ready      the barrier; then transfers, then a note "E"
+ *	run            ->       ready      the barrier; then transfers, then a note "E". A
+ *	                                   timed run: "T"..., "G", transfers, "E", "T"..., "D"
  *	               <-       ran        its interval, CPU time, channels
  *	verify         ->       verdict
  *	raw, raw_call, mark     raw_ok, raw_called, marked
+ *	path           ->       path_go    both sides copy to and from their GPUs now
+ *	               <-       path_ran   at what speed
  *	look           ->       view       channels, when something is stuck
  *	bye
  */
@@ -25,13 +28,18 @@
 
 #include "base/err.h"
 #include "tcpx/tcpx.h"
+#include "tool/perf_place.h"
 
 enum {
 	JOB_DEPTH_MAX = 256,
 	JOB_PART_BYTES = 8000,        /* a note holds 8 KiB                        */
 	JOB_MSG_BYTES = 1 << 20,      /* longest message                           */
 	JOB_BLOB_BYTES = 4096,
-	JOB_NOTE_END = 'E',           /* after the last acknowledgement of a run   */
+	JOB_NOTE_TIME = 'T',          /* the client's time; answered (perf_sync.h) */
+	JOB_NOTE_GO = 'G',            /* that was the last time before the run     */
+	JOB_NOTE_END = 'E',           /* after the last acknowledgement of a run: its two
+	                               * times, or none where nothing is timed     */
+	JOB_NOTE_DONE = 'D',          /* after the last time of a timed run        */
 	JOB_NOTE_PING = 'P'           /* rides in each transfer of a latency run   */
 };
 
@@ -44,6 +52,10 @@ struct job {
 	bool bi, lat, spin;
 	uint64_t depth;      /* transfers in flight, 1 to JOB_DEPTH_MAX            */
 	uint64_t span_bytes; /* memory of one transfer, at most                    */
+	bool mem_said;       /* else the server chooses                            */
+	struct place mem;    /* of the server                                      */
+	bool cpu_said;       /* the server runs on one CPU; job_ok repeats it if so */
+	uint64_t cpu;
 	uint8_t meta[JOB_BLOB_BYTES];
 	size_t meta_len;     /* the client's engine, to write back; 0: none        */
 };
@@ -69,9 +81,9 @@ TCPX_MUST_CHECK int job_number(const json_t *msg, const char *name, uint64_t min
 double job_real(const json_t *msg, const char *name);
 /* A text, "" if there is none; borrowed from @msg. */
 const char *job_text(const json_t *msg, const char *name);
-/* Bytes as hex digits. */
+/* Bytes as hex digits; @name is for the message about what is no such text. */
 json_t *job_hex(const void *data, size_t len);
-TCPX_MUST_CHECK int job_bytes(const json_t *msg, const char *name, void *out, size_t cap,
+TCPX_MUST_CHECK int job_bytes(const json_t *hex, const char *name, void *out, size_t cap,
 			      size_t *len);
 
 /* Sends @msg, whose reference it takes, with member "t" = @type. Codes of tcpx_notify(). */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The measurement loop. Slots are waited for in the order they were posted. A note after
- * the last acknowledgement ends the run at the server too.
+ * The measurement loop. Slots are waited for in the order they were posted. Notes before
+ * the first transfer and after the last acknowledgement tell the server the interval.
  */
 #include "tool/load.h"
 
@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "tool/perf_sync.h"
 #include "tool/tool.h"
 
 enum {
@@ -27,15 +28,15 @@ now_ns(void)
 
 /* A prepared list over one layout, kept in l->list[]. */
 static int
-add_list(struct load *l, const struct layout *layout, uint64_t region, uint64_t base,
-	 tcpx_list **list)
+add_list(struct load *l, const struct layout *layout, const struct regions *regions,
+	 uint64_t slot, tcpx_list **list)
 {
 	struct tcpx_desc *desc = calloc(layout->count, sizeof(*desc));
 	int rc;
 
 	if (!desc)
 		return -ENOMEM;
-	layout_descs(layout, region, base, desc);
+	regions_descs(regions, layout, slot, desc);
 	rc = tcpx_list_prepare(l->perf->engine, desc, layout->count, list);
 	free(desc);
 	if (!rc)
@@ -44,14 +45,15 @@ add_list(struct load *l, const struct layout *layout, uint64_t region, uint64_t 
 }
 
 static int
-prepare(struct load *l, enum tcpx_op op, const struct layout *near, uint64_t near_region,
-	const struct layout *far, uint64_t far_region, uint64_t base, tcpx_xfer **xfer)
+prepare(struct load *l, enum tcpx_op op, const struct layout *near,
+	const struct regions *near_regions, const struct layout *far,
+	const struct regions *far_regions, uint64_t slot, tcpx_xfer **xfer)
 {
 	tcpx_list *local, *remote;
-	int rc = add_list(l, near, near_region, base, &local);
+	int rc = add_list(l, near, near_regions, slot, &local);
 
 	if (!rc)
-		rc = add_list(l, far, far_region, base, &remote);
+		rc = add_list(l, far, far_regions, slot, &remote);
 	if (!rc)
 		rc = tcpx_xfer_prepare(l->perf->peer, op, local, remote, xfer);
 	return rc;
@@ -67,14 +69,14 @@ load_open(struct load *l, struct perf *p)
 	if (job->op == JOB_SENDRECV)
 		return 0;
 	for (uint64_t d = 0; !rc && d < l->slots; d++) {
-		uint64_t base = job->lat ? 0 : d * p->lay.span;
+		uint64_t slot = job->lat ? 0 : d;
 
 		if (job_has_out(job))
-			rc = prepare(l, TCPX_OP_WRITE, &p->lay.client_out, p->out.region,
-				     &p->lay.server_out, p->far_out, base, &l->slot[d].out);
+			rc = prepare(l, TCPX_OP_WRITE, &p->lay.client_out, &p->out.regions,
+				     &p->lay.server_out, &p->far_out, slot, &l->slot[d].out);
 		if (!rc && job_has_in(job) && !(job->lat && job->op == JOB_WRITE))
-			rc = prepare(l, TCPX_OP_READ, &p->lay.client_in, p->in.region,
-				     &p->lay.server_in, p->far_in, base, &l->slot[d].in);
+			rc = prepare(l, TCPX_OP_READ, &p->lay.client_in, &p->in.regions,
+				     &p->lay.server_in, &p->far_in, slot, &l->slot[d].in);
 	}
 	if (rc)
 		load_close(l);
@@ -98,8 +100,7 @@ static int
 post_sendrecv(struct load *l, struct load_slot *slot)
 {
 	struct perf *p = l->perf;
-	uint64_t d = (uint64_t)(slot - l->slot), base = p->job.lat ? 0 : d * p->lay.span;
-	uint64_t tag = p->job.lat ? 0 : d;
+	uint64_t d = p->job.lat ? 0 : (uint64_t)(slot - l->slot);
 	const struct layout *in = &p->lay.client_in, *out = &p->lay.client_out;
 	struct tcpx_desc *desc = calloc(p->at.descs, sizeof(*desc));
 	int rc = 0;
@@ -107,12 +108,12 @@ post_sendrecv(struct load *l, struct load_slot *slot)
 	if (!desc)
 		return -ENOMEM;
 	if (job_has_in(&p->job)) {
-		layout_descs(in, p->in.region, base, desc);
-		rc = tcpx_recv(p->peer, desc, in->count, tag, &slot->in);
+		regions_descs(&p->in.regions, in, d, desc);
+		rc = tcpx_recv(p->peer, desc, in->count, d, &slot->in);
 	}
 	if (!rc) {
-		layout_descs(out, p->out.region, base, desc);
-		rc = tcpx_send(p->peer, desc, out->count, tag, &slot->out);
+		regions_descs(&p->out.regions, out, d, desc);
+		rc = tcpx_send(p->peer, desc, out->count, d, &slot->out);
 	}
 	free(desc);
 	return rc;
@@ -231,6 +232,7 @@ load_run(struct load *l, uint64_t iters, struct load_stats *stats, uint64_t *ns)
 {
 	struct perf *p = l->perf;
 	struct usage *before = calloc(2, sizeof(*before)), *after = before + 1;
+	struct placed here = { 0 };
 	const char end = JOB_NOTE_END;
 	uint64_t took_ns;
 	int rc;
@@ -239,8 +241,12 @@ load_run(struct load *l, uint64_t iters, struct load_stats *stats, uint64_t *ns)
 		return -ENOMEM;
 	if (stats) /* takes its time: not between "ready" and the first transfer */
 		usage_read(p->engine, p->peer_name, before);
-	rc = perf_tell(p, "run", json_pack("{s:I, s:b}", "iters", (json_int_t)iters, "timed",
-					   stats != NULL), "ready");
+	rc = p->sides.placed ? thread_place(&here, p->sides.client) : 0;
+	if (!rc)
+		rc = perf_tell(p, "run", json_pack("{s:I, s:b}", "iters", (json_int_t)iters,
+						   "timed", stats != NULL), "ready");
+	if (!rc && stats)
+		rc = sync_begin(p);
 	if (rc)
 		goto free_usage;
 	usage_read_process(before);
@@ -248,7 +254,8 @@ load_run(struct load *l, uint64_t iters, struct load_stats *stats, uint64_t *ns)
 	usage_read_process(after);
 	took_ns = after->now_ns - before->now_ns;
 	if (!rc)
-		rc = tcpx_notify(p->peer, &end, 1);
+		rc = stats ? sync_end(p, before->now_ns, after->now_ns)
+			   : tcpx_notify(p->peer, &end, 1);
 	if (rc)
 		goto free_usage;
 	if (stats) {
@@ -261,6 +268,7 @@ load_run(struct load *l, uint64_t iters, struct load_stats *stats, uint64_t *ns)
 		*ns = took_ns;
 	rc = take_ran(l, stats);
 free_usage:
+	thread_release(&here);
 	free(before);
 	return rc;
 }
@@ -290,19 +298,34 @@ load_run_for(struct load *l, uint64_t ns, uint64_t one_ns, struct load_stats *st
 }
 
 /* Compares what has come here. */
-static void
+static int
 verify_here(struct perf *p, uint64_t seed, uint64_t chunk, struct layout_verdict *total)
 {
-	for (uint64_t d = 0; d < p->job.depth; d++) {
-		struct layout_verdict v;
+	int rc = p->args->spoil ? mem_spoil(&p->in, &p->lay.client_in, 0) : 0;
 
-		layout_verify(&p->lay.client_in, p->in.addr + d * p->lay.span, seed + 1, d,
-			      p->job.depth, seed + 2, chunk, &v);
-		if (v.wrong && !total->wrong)
-			*total = v;
-		else
-			total->wrong += v.wrong;
+	for (uint64_t d = 0; !rc && d < p->job.depth; d++) {
+		struct layout_verdict v = { 0 };
+
+		rc = mem_verify(&p->in, &p->lay.client_in, d, seed + 1, p->job.depth, seed + 2,
+				chunk, &v);
+		layout_verdict_add(total, &v);
 	}
+	return rc;
+}
+
+/* What is to be moved, and what must be overwritten, on this side. */
+static int
+arm_here(struct perf *p, uint64_t seed)
+{
+	int rc = 0;
+
+	for (uint64_t d = 0; !rc && d < p->job.depth; d++) {
+		if (p->out.len)
+			rc = mem_fill(&p->out, &p->lay.client_out, d, pattern_of(seed, d));
+		if (!rc && p->in.len)
+			rc = mem_poison(&p->in, &p->lay.client_in, d, seed + 2);
+	}
+	return rc;
 }
 
 static uint64_t
@@ -321,28 +344,23 @@ load_check(struct load *l, uint64_t *wrong)
 	uint64_t seed = (now_ns() & INT32_MAX) + 1, chunk, there = 0;
 	struct layout_verdict here = { 0 };
 	json_t *verdict = NULL;
-	int rc;
+	int rc = arm_here(p, seed);
 
-	for (uint64_t d = 0; d < p->job.depth; d++) {
-		if (p->out.addr)
-			layout_fill(&p->lay.client_out, p->out.addr + d * p->lay.span,
-				    pattern_of(seed, d));
-		if (p->in.addr)
-			layout_poison(&p->lay.client_in, p->in.addr + d * p->lay.span, seed + 2);
-	}
-	rc = perf_tell(p, "arm", json_pack("{s:I}", "seed", (json_int_t)seed), "armed");
+	if (!rc)
+		rc = perf_tell(p, "arm", json_pack("{s:I}", "seed", (json_int_t)seed), "armed");
 	if (!rc)
 		rc = load_run(l, p->job.depth, NULL, NULL);
 	if (rc)
 		return rc;
 	chunk = chunk_bytes_of(l);
-	rc = perf_ask(p, "verify", json_pack("{s:I}", "chunk", (json_int_t)chunk), "verdict",
-		      &verdict);
+	rc = perf_ask(p, "verify", json_pack("{s:I, s:b}", "chunk", (json_int_t)chunk, "spoil",
+					     p->args->spoil), "verdict", &verdict);
 	if (rc)
 		return rc;
-	if (p->in.addr)
-		verify_here(p, seed, chunk, &here);
-	rc = job_number(verdict, "wrong", 0, INT64_MAX, &there);
+	if (p->in.len)
+		rc = verify_here(p, seed, chunk, &here);
+	if (!rc)
+		rc = job_number(verdict, "wrong", 0, INT64_MAX, &there);
 	if (there)
 		tool_fail(TOOL_FINDING, "tcpx perf", "%" PRIu64 " wrong bytes at the server: %s",
 			  there, job_text(verdict, "text"));

@@ -32,7 +32,7 @@ read_facts(struct machine *m)
 	if (tcpx_host_gpus(m->root, m->gpus, MACHINE_GPUS, &m->gpu_count) < 0)
 		m->gpu_count = 0;
 	if (tcpx_host_cpus(m->root, &m->cpus) == 0)
-		tcpx_host_defaults(m->nics, m->nic_count, &m->cpus, &m->plan);
+		tcpx_host_defaults(m->nics, m->nic_count, &m->cpus, m->gpu_count, &m->plan);
 }
 
 static bool

@@ -36,20 +36,34 @@ out_format_parse(const char *text, enum out_format *format)
 
 /* ---- CSV ------------------------------------------------------------------------- */
 
+/* The objects around a scalar, innermost first. */
+struct path {
+	const struct path *outer;
+	const char *name;
+};
+
+static void
+csv_path(FILE *f, const struct path *path)
+{
+	if (!path)
+		return;
+	csv_path(f, path->outer);
+	fprintf(f, "%s.", path->name);
+}
+
 /* The names of all scalars, objects flattened: "time_us.p50". Lists have no column. */
 static void
-csv_names(FILE *f, const struct shape *shape, const char *prefix, const char *separator)
+csv_names(FILE *f, const struct shape *shape, const struct path *path, const char *separator)
 {
 	for (const struct field *d = shape->fields; d < shape->fields + shape->count; d++) {
-		char inner[64];
-
 		if (d->type == FIELD_LIST)
 			continue;
 		if (d->type == FIELD_OBJECT) {
-			snprintf(inner, sizeof(inner), "%s%s.", prefix, d->name);
-			csv_names(f, d->shape, inner, separator);
+			csv_names(f, d->shape, &(struct path){ path, d->name }, separator);
 		} else {
-			fprintf(f, "%s%s%s", separator, prefix, d->name);
+			fputs(separator, f);
+			csv_path(f, path);
+			fputs(d->name, f);
 		}
 		separator = ",";
 	}
@@ -96,7 +110,7 @@ csv_values(FILE *f, const struct shape *shape, const char *object, const char *s
 static void
 csv_head(FILE *f, const struct result *r, bool lat)
 {
-	csv_names(f, &row_shape, "", "");
+	csv_names(f, &row_shape, NULL, "");
 	fputc('\n', f);
 }
 

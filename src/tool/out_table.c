@@ -36,6 +36,27 @@ print_nics(FILE *f, const struct result *r)
 	}
 }
 
+/* "# GPU cuda:0 of the client: NVIDIA H200, 0000:06:00.0, 150 GB" */
+static void
+print_gpus(FILE *f, const struct result *r)
+{
+	char amount[OUT_QUANTITY];
+
+	for (size_t i = 0; i < r->gpus.n; i++) {
+		const struct result_gpu *gpu = &r->gpus.at[i];
+
+		fprintf(f, "# GPU cuda:%u of the %s: ", gpu->gpu, gpu->side);
+		print_texts(f, (const char *const[]){ gpu->name, ", ", gpu->pci, ", ",
+						      out_amount(gpu->memory_bytes, amount), NULL });
+		fputc('\n', f);
+	}
+	if (!r->gpus.n)
+		return;
+	print_texts(f, (const char *const[]){ "# copied to and from GPUs by: ", r->unpack,
+					      " here, ", r->peer_unpack, " there", NULL });
+	fputc('\n', f);
+}
+
 void
 out_table_head(FILE *f, const struct result *r, bool lat)
 {
@@ -47,6 +68,14 @@ out_table_head(FILE *f, const struct result *r, bool lat)
 					      NULL });
 	fputc('\n', f);
 	print_nics(f, r);
+	print_gpus(f, r);
+	if (r->placement[0]) {
+		print_texts(f, (const char *const[]){ "# ", r->placement, NULL });
+		fputc('\n', f);
+	}
+	if (result_copied_nothing(r)) /* its figures must not pass for others */
+		fprintf(f, "# %s" OUT_COPIED_NOTHING "%s\n", tool_paint(f, TOOL_RED),
+			tool_paint(f, TOOL_PLAIN));
 	if (r->note)
 		print_texts(f, (const char *const[]){ "# note: ", r->note, NULL });
 	fputs(r->note ? "\n#\n" : "#\n", f);
@@ -57,11 +86,11 @@ out_table_head(FILE *f, const struct result *r, bool lat)
 			"(95 %)");
 		return;
 	}
-	fprintf(f, "#%11s %7s %9s %7s %7s %7s %9s %9s %9s %8s %7s %6s  %s\n", "size", "descs",
-		"time", "algbw", "busbw", "#wrong", "p50", "p99", "p99.9", "CPU", "raw", "ratio",
-		"(95 %)");
-	fprintf(f, "#%11s %7s %9s %7s %7s %7s %9s %9s %9s %8s %7s\n", "(B)", "", "(us)",
-		"(GB/s)", "(GB/s)", "", "(us)", "(us)", "(us)", "(s/GB)", "(GB/s)");
+	fprintf(f, "#%11s %7s %9s %7s %7s %8s %7s %9s %9s %9s %8s %7s %6s  %s\n", "size", "descs",
+		"time", "algbw", "busbw", "rate", "#wrong", "p50", "p99", "p99.9", "CPU", "raw",
+		"ratio", "(95 %)");
+	fprintf(f, "#%11s %7s %9s %7s %7s %8s %7s %9s %9s %9s %8s %7s\n", "(B)", "", "(us)",
+		"(GB/s)", "(GB/s)", "(1/s)", "", "(us)", "(us)", "(us)", "(s/GB)", "(GB/s)");
 }
 
 /* Right-aligned with @decimals, fewer if that does not fit; "-" if not measured. */
@@ -98,6 +127,8 @@ print_ratio(FILE *f, const struct row *row)
 	cell(f, 6, 3, row->ratio);
 	if (isfinite(row->ratio_ci.lo))
 		fprintf(f, "  %.3f..%.3f", row->ratio_ci.lo, row->ratio_ci.hi);
+	if (isfinite(row->path_fraction))
+		fprintf(f, "  %.1f %% of path", 100 * row->path_fraction);
 	if (row->degraded)
 		fprintf(f, "  %sdegraded%s", tool_paint(f, TOOL_YELLOW), tool_paint(f, TOOL_PLAIN));
 	fputc('\n', f);
@@ -130,6 +161,7 @@ out_table_row(FILE *f, const struct row *row, bool lat)
 	cell(f, 9, 2, row->time_us.mean);
 	cell(f, 7, 2, row->algbw_GBps);
 	cell(f, 7, 2, row->busbw_GBps);
+	cell(f, 8, 1, row->transfers_per_s);
 	cell_wrong(f, row);
 	cell(f, 9, 2, row->time_us.p50);
 	cell(f, 9, 2, row->time_us.p99);
@@ -197,6 +229,29 @@ print_stages(FILE *f, const struct row_stage *s)
 	fputc('\n', f);
 }
 
+/* Where zero-copy sending was of use, and the limit that GPUs set. */
+static void
+print_path(FILE *f, const struct row *row)
+{
+	double lent = 0, bytes = 0;
+	char digits[OUT_QUANTITY];
+
+	if (isfinite(row->path_GBps)) {
+		fprintf(f, "#   the GPUs' own copies: %s GB/s a direction",
+			out_digits(row->path_GBps, digits));
+		fprintf(f, " (%s by copies of 1 MiB)\n", out_digits(row->path_1M_GBps, digits));
+	}
+	for (size_t i = 0; i < row->per_channel.n; i++) {
+		lent += (double)row->per_channel.at[i].lent_bytes;
+		bytes += (double)row->per_channel.at[i].bytes;
+	}
+	if (!(lent > 0))
+		return;
+	print_texts(f, (const char *const[]){ "#   zero-copy: ", row->per_channel.at[0].tx_mode,
+					      NULL });
+	fprintf(f, ", %.1f %% of the payload\n", bytes > 0 ? 100 * lent / bytes : 0);
+}
+
 static void
 print_cost(FILE *f, const struct row *row)
 {
@@ -229,6 +284,7 @@ out_table_foot(FILE *f, const struct result *r, bool lat)
 	if (row_has_shares(row))
 		print_shares(f, row);
 	print_stages(f, &row->stage_us);
+	print_path(f, row);
 	print_cost(f, row);
 	for (size_t i = 0; i < row->threads.n; i++) {
 		const struct row_thread *t = &row->threads.at[i];
@@ -246,6 +302,7 @@ out_table_foot(FILE *f, const struct result *r, bool lat)
 	if (text[0])
 		fprintf(f, "# %s\n", text);
 	out_verdict_check(r, text, sizeof(text));
-	fprintf(f, "# %s%s%s\n", tool_paint(f, result_is_right(r) ? TOOL_GREEN : TOOL_RED), text,
-		tool_paint(f, TOOL_PLAIN));
+	fprintf(f, "# %s%s%s\n",
+		tool_paint(f, result_is_right(r) && !result_copied_nothing(r) ? TOOL_GREEN : TOOL_RED),
+		text, tool_paint(f, TOOL_PLAIN));
 }

@@ -49,19 +49,41 @@ result_is_right(const struct result *r)
 	return true;
 }
 
+bool
+result_copied_nothing(const struct result *r)
+{
+	return !strcmp(r->unpack, "none") || !strcmp(r->peer_unpack, "none");
+}
+
+/* " from cuda:0 to host"; nothing where no GPU is in use. */
+static void
+append_memory(char *buf, size_t cap, const struct row *row)
+{
+	bool read = !strcmp(row->op, "read");
+
+	if (!row->peer_mem[0] || (!strcmp(row->mem, "host") && !strcmp(row->peer_mem, "host")))
+		return;
+	if (!strcmp(row->dir, "bi") || row_is_latency(row))
+		append(buf, cap, " between %s and %s", row->mem, row->peer_mem);
+	else
+		append(buf, cap, " from %s to %s", read ? row->peer_mem : row->mem,
+		       read ? row->mem : row->peer_mem);
+}
+
 void
 out_verdict_speed(const struct row *row, char *buf, size_t cap)
 {
 	char size[OUT_QUANTITY], figure[OUT_QUANTITY], ratio[OUT_QUANTITY];
 
 	out_size(row->size, size);
+	snprintf(buf, cap, "%s %s%s", size, !strcmp(row->dir, "bi") ? "bidirectional " : "",
+		 row->op);
+	append_memory(buf, cap, row);
 	if (row_is_latency(row))
-		snprintf(buf, cap, "%s %s: half a round trip takes %s", size, row->op,
-			 out_time(row->half_rtt_us.p50, figure));
+		append(buf, cap, ": half a round trip takes %s",
+		       out_time(row->half_rtt_us.p50, figure));
 	else
-		snprintf(buf, cap, "%s %s%s at %s GB/s", size,
-			 !strcmp(row->dir, "bi") ? "bidirectional " : "", row->op,
-			 out_digits(row->busbw_GBps, figure));
+		append(buf, cap, " at %s GB/s", out_digits(row->busbw_GBps, figure));
 	append(buf, cap, " over %llu NIC%s", (unsigned long long)row->nics,
 	       row->nics == 1 ? "" : "s");
 	if (row_is_latency(row) && row->ratio > 0)
@@ -69,6 +91,9 @@ out_verdict_speed(const struct row *row, char *buf, size_t cap)
 		       out_digits(1 / row->ratio, ratio));
 	else if (isfinite(row->ratio))
 		append(buf, cap, ", %.3g %% of what raw sockets carry", 100 * row->ratio);
+	if (isfinite(row->path_fraction))
+		append(buf, cap, ", %.3g %% of what the GPUs' own copies carry",
+		       100 * row->path_fraction);
 	append(buf, cap, ".");
 }
 
@@ -87,6 +112,8 @@ out_verdict_check(const struct result *r, char *buf, size_t cap)
 	}
 	if (wrong)
 		snprintf(buf, cap, "%llu bytes were wrong.", (unsigned long long)wrong);
+	else if (result_copied_nothing(r))
+		snprintf(buf, cap, OUT_COPIED_NOTHING ".");
 	else if (unchecked == r->rows.n)
 		snprintf(buf, cap, "The bytes were not checked.");
 	else if (unchecked)

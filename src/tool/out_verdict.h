@@ -23,5 +23,9 @@ bool row_is_latency(const struct row *row);
 bool row_has_shares(const struct row *row);
 /* No row has a wrong byte. */
 bool result_is_right(const struct result *r);
+/* A side left out the copying to and from its GPUs. */
+bool result_copied_nothing(const struct result *r);
+#define OUT_COPIED_NOTHING \
+	"UNPACK NONE: NOTHING WAS COPIED TO OR FROM A GPU, THE DATA IS WRONG"
 
 #endif

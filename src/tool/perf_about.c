@@ -36,19 +36,9 @@ fill_nics(struct perf *p, struct result *r)
 static void
 fill_settings(const struct perf_args *a, struct result *r)
 {
-	const char *caller[PERF_SETTINGS + 2];
-	char nics[4096];
 	struct tcpx_cfg *cfg;
-	size_t n = 0;
 
-	for (; n < a->setting_count; n++)
-		caller[n] = a->settings[n];
-	if (a->nics) {
-		snprintf(nics, sizeof(nics), "TCPX_NICS=%s", a->nics);
-		caller[n++] = nics;
-	}
-	caller[n] = NULL;
-	if (tcpx_cfg_load_system(caller, &cfg))
+	if (perf_load_settings(a, &cfg))
 		return;
 	for (unsigned i = 0; tcpx_setting_at(i); i++) {
 		const char *source = tcpx_cfg_source(cfg, (enum tcpx_setting)i);
@@ -119,6 +109,38 @@ perf_fill_result(struct perf *p, struct result *r)
 	fill_nics(p, r);
 	fill_settings(p->args, r);
 	fill_topology(r);
+}
+
+static void
+add_gpus(struct result *r, const char *side, json_t *list)
+{
+	for (size_t i = 0; i < json_array_size(list); i++) {
+		const json_t *from = json_array_get(list, i);
+		struct result_gpu *to = LIST_ADD(&r->gpus);
+
+		snprintf(to->side, sizeof(to->side), "%s", side);
+		to->gpu = (unsigned)json_integer_value(json_object_get(from, "gpu"));
+		snprintf(to->name, sizeof(to->name), "%s", job_text(from, "name"));
+		snprintf(to->pci, sizeof(to->pci), "%s", job_text(from, "pci"));
+		to->memory_bytes = (uint64_t)job_real(from, "memory_bytes");
+	}
+}
+
+void
+perf_fill_job(struct perf *p, struct result *r)
+{
+	json_t *here = gpus_format(p->gpus, &p->args->mem);
+	struct tcpx_cfg *cfg;
+
+	sides_format(&p->sides, r->placement);
+	add_gpus(r, "client", here);
+	add_gpus(r, "server", json_object_get(p->server, "gpus"));
+	json_decref(here);
+	if (!r->gpus.n || perf_load_settings(p->args, &cfg))
+		return;
+	snprintf(r->unpack, sizeof(r->unpack), "%s", tcpx_cfg_str(cfg, TCPX_SET_UNPACK_IMPL));
+	snprintf(r->peer_unpack, sizeof(r->peer_unpack), "%s", job_text(p->server, "unpack"));
+	tcpx_cfg_free(cfg);
 }
 
 /* How many sending channels each NIC has; 0 for one that has none. */

@@ -16,7 +16,8 @@ enum {
 	OPT_BEGIN, OPT_END_SIZE, OPT_FACTOR, OPT_STEP, OPT_ITERS, OPT_WARMUP, OPT_CHECK, OPT_SELF,
 	OPT_OP, OPT_DIR, OPT_NICS, OPT_PEER_NICS, OPT_CHANNELS, OPT_CHUNK, OPT_WINDOW, OPT_DIST,
 	OPT_THREADS, OPT_DESCS, OPT_KV, OPT_DEPTH, OPT_LAT, OPT_SPIN, OPT_DURATION, OPT_BASELINE,
-	OPT_PAIRS, OPT_FORMAT, OPT_JSON, OPT_REPORT, OPT_TIMEOUT
+	OPT_PAIRS, OPT_FORMAT, OPT_JSON, OPT_REPORT, OPT_TIMEOUT, OPT_MEM, OPT_PEER_MEM,
+	OPT_UNPACK, OPT_UNPACK_ONLY, OPT_ZEROCOPY, OPT_SPOIL
 };
 
 static const struct opt perf_opts[] = {
@@ -29,7 +30,12 @@ static const struct opt perf_opts[] = {
 	[OPT_WARMUP] = { 'w', "warmup", "N",
 			 "transfers before, not in any figure (5; with --duration 1)" },
 	[OPT_CHECK] = { 'c', "check", "0|1", "compare every byte once a size, untimed (1)" },
+	[OPT_SPOIL] = { 0, "spoil", NULL, "change one byte before it is compared, to see it found" },
 	[OPT_SELF] = { 0, "self", NULL, "both sides from this command, as two processes" },
+	[OPT_MEM] = { 0, "mem", "PLACE", "memory of this side: host, cuda:N, or several GPUs,"
+		      " cuda:0-3, which take transfers in turn (host)" },
+	[OPT_PEER_MEM] = { 0, "peer-mem", "PLACE", "memory of the other side, as --mem (host,"
+			   " or what `tcpx serve --mem` says)" },
 	[OPT_OP] = { 0, "op", "OP", "write, read or sendrecv (write)" },
 	[OPT_DIR] = { 0, "dir", "DIR", "uni, or bi: both ways at once (uni)" },
 	[OPT_NICS] = { 0, "nics", "LIST", "NICs to use: eth0,eth1; prefixes; =exact; ^all but" },
@@ -39,14 +45,21 @@ static const struct opt perf_opts[] = {
 	[OPT_WINDOW] = { 0, "window", "N", "messages a channel may have outstanding" },
 	[OPT_DIST] = { 0, "dist", "RULE", "who gets the next chunk: pull or rr (pull)" },
 	[OPT_THREADS] = { 0, "threads", "N", "I/O threads of each side" },
+	[OPT_UNPACK] = { 0, "unpack", "IMPL", "who copies to and from GPUs, on both sides: kernel,"
+			 " d2d, host; none copies nothing, and the data is wrong (kernel)" },
+	[OPT_UNPACK_ONLY] = { 0, "unpack-only", NULL, "measure only the copy kernels on the GPU of"
+			      " --mem (cuda:0), without any network" },
+	[OPT_ZEROCOPY] = { 0, "zerocopy", "MODE", "how staged payload leaves, on both sides: auto,"
+			   " off, splice, msg (auto)" },
 	[OPT_DESCS] = { 0, "descs", "N", "cut the transfer in N scattered pieces (1)" },
 	[OPT_KV] = { 0, "kv", "COUNTxSIZE", "one size only: COUNT scattered pieces of SIZE, as"
 		     " pages of a key-value cache" },
-	[OPT_DEPTH] = { 0, "depth", "N", "transfers in flight at once (1)" },
+	[OPT_DEPTH] = { 0, "depth", "N", "transfers in flight at once (1; with several GPUs one each)" },
 	[OPT_LAT] = { 0, "lat", NULL, "half round trip of a transfer with note, there and back" },
 	[OPT_SPIN] = { 0, "spin", NULL, "both applications test in a loop instead of waiting" },
 	[OPT_DURATION] = { 0, "duration", "S", "seconds for each size instead of -n" },
-	[OPT_BASELINE] = { 0, "baseline", NULL, "compare with plain sockets, pair by pair" },
+	[OPT_BASELINE] = { 0, "baseline", NULL, "compare with plain sockets, pair by"
+			   " pair; with --self --lat each side's thread has its own CPU" },
 	[OPT_PAIRS] = { 0, "pairs", "N", "pairs of that comparison (9)" },
 	[OPT_FORMAT] = { 0, "format", "F", "table, nccl, perftest, csv or json (table)" },
 	[OPT_JSON] = { 0, "json", "FILE",
@@ -66,12 +79,14 @@ static const struct opt_command perf_command = {
 		    "  tcpx perf --self --baseline -b 64M        one size, beside plain sockets\n"
 		    "  tcpx perf 10.0.0.2 --op read --dir bi     with `tcpx serve` there\n"
 		    "  tcpx perf --self --kv 40000x8K            scattered pages\n"
+		    "  tcpx perf --self --mem cuda:0 --peer-mem cuda:1 --baseline -b 64M\n"
+		    "                                            from GPU to GPU\n"
 		    "  tcpx perf --self --lat --baseline         small messages\n",
 };
 
 enum {
 	SERVE_PORT, SERVE_NICS, SERVE_CHANNELS, SERVE_CHUNK, SERVE_WINDOW, SERVE_DIST,
-	SERVE_THREADS, SERVE_ONCE, SERVE_READY_FD
+	SERVE_THREADS, SERVE_ONCE, SERVE_READY_FD, SERVE_MEM, SERVE_UNPACK, SERVE_ZEROCOPY
 };
 
 static const struct opt serve_opts[] = {
@@ -82,6 +97,12 @@ static const struct opt serve_opts[] = {
 	[SERVE_WINDOW] = { 0, "window", "N", "messages a channel may have outstanding" },
 	[SERVE_DIST] = { 0, "dist", "RULE", "who gets the next chunk: pull or rr (pull)" },
 	[SERVE_THREADS] = { 0, "threads", "N", "I/O threads" },
+	[SERVE_MEM] = { 0, "mem", "PLACE", "memory for clients that do not say: host, cuda:N,"
+			" cuda:0-3 (host)" },
+	[SERVE_UNPACK] = { 0, "unpack", "IMPL", "who copies to and from GPUs: kernel, d2d, host,"
+			   " none (kernel)" },
+	[SERVE_ZEROCOPY] = { 0, "zerocopy", "MODE", "how staged payload leaves: auto, off, splice,"
+			     " msg (auto)" },
 	[SERVE_ONCE] = { 0, "once", NULL, "end after the first client" },
 	[SERVE_READY_FD] = { 0, "ready-fd", "FD", "when ready, write the engine's blob there" },
 };
@@ -112,6 +133,19 @@ take_setting(struct perf_args *a, const struct opt_parser *p, int id, enum tcpx_
 	return TOOL_OK;
 }
 
+static int
+take_place(const struct opt_parser *p, int id, struct place *place)
+{
+	return place_parse(p->value, place) ? opt_refuse(p, id, place_allowed) : TOOL_OK;
+}
+
+static int
+take_unpack(struct perf_args *a, const struct opt_parser *p, int id)
+{
+	a->unpack = p->value;
+	return take_setting(a, p, id, TCPX_SET_UNPACK_IMPL);
+}
+
 /* "40000x8K": sets descs and the only size. */
 static int
 take_kv(struct perf_args *a, const struct opt_parser *p)
@@ -136,6 +170,7 @@ take_perf_option(struct perf_args *a, const struct opt_parser *p, int id)
 {
 	static const char *const dirs[] = { "uni", "bi", NULL };
 	uint64_t check = a->check;
+	struct place place;
 	int word = 0, rc;
 
 	switch (id) {
@@ -149,6 +184,14 @@ take_perf_option(struct perf_args *a, const struct opt_parser *p, int id)
 		rc = opt_number(p, id, 0, 1, &check);
 		a->check = check;
 		return rc;
+	case OPT_SPOIL: a->spoil = true; return TOOL_OK;
+	case OPT_MEM: return take_place(p, id, &a->mem);
+	case OPT_PEER_MEM:
+		a->peer_mem = p->value;
+		return take_place(p, id, &place);
+	case OPT_UNPACK: return take_unpack(a, p, id);
+	case OPT_UNPACK_ONLY: a->unpack_only = true; return TOOL_OK;
+	case OPT_ZEROCOPY: return take_setting(a, p, id, TCPX_SET_ZEROCOPY);
 	case OPT_SELF: a->self = true; return TOOL_OK;
 	case OPT_OP:
 		rc = opt_choice(p, id, job_op_names, &word);
@@ -184,6 +227,26 @@ take_perf_option(struct perf_args *a, const struct opt_parser *p, int id)
 	}
 }
 
+/* Every GPU of either side has work: they take the transfers in flight in turn. */
+static int
+check_gpus(struct perf_args *a, const char *name)
+{
+	struct place peer = { 0 };
+	uint64_t gpus;
+
+	if (a->peer_mem)
+		(void)place_parse(a->peer_mem, &peer); /* was accepted */
+	gpus = a->mem.gpus > peer.gpus ? a->mem.gpus : peer.gpus;
+	if (a->lat && gpus > 1)
+		return tool_usage(name, "--lat measures one GPU of each side, not %" PRIu64, gpus);
+	if (a->depth == UINT64_MAX)
+		a->depth = gpus > 1 ? gpus : 1;
+	if (a->depth < gpus)
+		return tool_usage(name, "--depth %" PRIu64 " leaves some of %" PRIu64 " GPUs without"
+				  " work; allowed is %" PRIu64 " and more", a->depth, gpus, gpus);
+	return TOOL_OK;
+}
+
 /* What no single option can tell. */
 static int
 check_perf_args(struct perf_args *a)
@@ -191,6 +254,11 @@ check_perf_args(struct perf_args *a)
 	const char *name = perf_command.name;
 	uint64_t sizes[PERF_SIZES];
 
+	if (a->unpack_only) {
+		if (a->self || a->host || a->mem.gpus > 1)
+			return tool_usage(name, "--unpack-only has no other side, and one GPU");
+		a->self = true;
+	}
 	if (a->self == (a->host != NULL))
 		return tool_usage(name, a->self ? "--self has no HOST" : "HOST or --self is missing");
 	if (a->self && !a->nics && !getenv("TCPX_NICS"))
@@ -202,9 +270,13 @@ check_perf_args(struct perf_args *a)
 				  a->format == OUT_CSV ? "csv" : "json");
 	if (a->lat && a->bi)
 		return tool_usage(name, "--lat goes there and back already; leave out --dir bi");
-	if (a->lat && (a->depth > 1 || a->descs > 1))
+	if (a->lat && ((a->depth > 1 && a->depth != UINT64_MAX) || a->descs > 1))
 		return tool_usage(name, "--lat measures one piece at a time, without --depth,"
 				  " --descs and --kv");
+	if (check_gpus(a, name) != TOOL_OK)
+		return TOOL_USAGE;
+	if (a->spoil && !a->check)
+		return tool_usage(name, "--spoil without a check: leave out -c 0");
 	if (a->warmup == UINT64_MAX)
 		a->warmup = a->duration_s ? 1 : 5;
 	if (a->begin == UINT64_MAX && a->end == UINT64_MAX)
@@ -237,7 +309,7 @@ perf_args_parse(struct perf_args *a, int argc, char **argv)
 	int id, rc = TOOL_OK;
 
 	*a = (struct perf_args){ .begin = UINT64_MAX, .end = UINT64_MAX, .factor = 4, .warmup = UINT64_MAX,
-				 .check = true, .depth = 1, .descs = 1, .pairs = 9,
+				 .check = true, .depth = UINT64_MAX, .descs = 1, .pairs = 9,
 				 .timeout_s = 30, .ready_fd = -1, .dist = "pull" };
 	opt_init(&p, &perf_command, argc, argv);
 	while (rc == TOOL_OK && (id = opt_next(&p)) >= 0)
@@ -270,6 +342,9 @@ take_serve_option(struct perf_args *a, const struct opt_parser *p, int id)
 	case SERVE_WINDOW: return take_setting(a, p, id, TCPX_SET_WINDOW);
 	case SERVE_DIST: return take_setting(a, p, id, TCPX_SET_DIST);
 	case SERVE_THREADS: return take_setting(a, p, id, TCPX_SET_THREADS);
+	case SERVE_MEM: return take_place(p, id, &a->mem);
+	case SERVE_UNPACK: return take_unpack(a, p, id);
+	case SERVE_ZEROCOPY: return take_setting(a, p, id, TCPX_SET_ZEROCOPY);
 	case SERVE_ONCE: a->once = true; return TOOL_OK;
 	case SERVE_READY_FD:
 		rc = opt_number(p, id, 0, 1 << 20, &fd);
@@ -312,30 +387,4 @@ perf_args_sizes(const struct perf_args *a, uint64_t sizes[PERF_SIZES])
 		size = a->step ? size + a->step : size ? size * a->factor : 1;
 	}
 	return n;
-}
-
-int
-perf_open_engine(const struct perf_args *a, const char *listen, const char *nics,
-		 tcpx_engine **engine)
-{
-	const char *settings[PERF_SETTINGS + 3];
-	struct tcpx_engine_opts opts = TCPX_ENGINE_OPTS_INIT;
-	char nics_text[4096], port_text[32];
-	size_t n = 0;
-
-	for (; n < a->setting_count; n++)
-		settings[n] = a->settings[n];
-	if (nics) {
-		snprintf(nics_text, sizeof(nics_text), "TCPX_NICS=%s", nics);
-		settings[n++] = nics_text;
-	}
-	if (listen && strspn(listen, "0123456789") == strlen(listen)) {
-		snprintf(port_text, sizeof(port_text), "TCPX_PORT=%.16s", listen);
-		settings[n++] = port_text; /* on every NIC */
-	} else {
-		opts.listen = listen;
-	}
-	settings[n] = NULL;
-	opts.settings = settings;
-	return tcpx_open(&opts, engine);
 }

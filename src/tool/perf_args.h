@@ -9,9 +9,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/cfg.h"
 #include "tool/job.h"
 #include "tool/opt.h"
 #include "tool/out.h"
+#include "tool/perf_gpu.h"
+#include "tool/perf_place.h"
 
 enum { PERF_PORT = 28515, PERF_SETTINGS = 16, PERF_SIZES = 256 };
 
@@ -24,7 +27,9 @@ struct perf_args {
 	uint64_t begin, end, factor, step;
 	uint64_t iters;            /* 0: as many as fill a run                     */
 	uint64_t warmup, depth, descs, duration_s, pairs;
-	bool check;
+	bool check, spoil;
+	bool unpack_only;          /* only the copy kernels, on mem's GPU          */
+	const char *peer_mem;      /* a place, as typed; NULL: as the server has it */
 	const char *peer_nics;     /* for --self's server; NULL: as --nics         */
 	enum out_format format;
 	const char *json, *report; /* files; NULL none                             */
@@ -33,6 +38,8 @@ struct perf_args {
 	int ready_fd;              /* the metadata blob is written there; -1 none  */
 	const char *port;
 	/* both */
+	struct place mem;          /* of this side; for serve unless a client says */
+	const char *unpack;        /* as typed; NULL: not                          */
 	uint64_t timeout_s;
 	const char *nics, *dist;
 	char settings[PERF_SETTINGS][128]; /* "TCPX_CHUNK=1048576"                 */
@@ -45,6 +52,13 @@ int serve_args_parse(struct perf_args *a, int argc, char **argv);
 
 /* The sizes of the sweep, at most PERF_SIZES. Returns how many. */
 size_t perf_args_sizes(const struct perf_args *a, uint64_t sizes[PERF_SIZES]);
+
+/* What the engine's settings are, by flags, environment and files. TCPX_ECONFIG, logged. */
+TCPX_MUST_CHECK int perf_load_settings(const struct perf_args *a, struct tcpx_cfg **cfg);
+/* The driver, and the GPUs of @place made ready; before the engine is opened, which then
+ * finds the driver in the process. TOOL_DENIED with a message if they are not there. */
+int perf_open_gpus(const struct perf_args *a, const char *command, const struct place *place,
+		   struct gpus **gpus);
 
 /* Opens an engine that listens on @listen with these settings and @nics. Returns a code
  * of tcpx_open(). */

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -30,7 +31,8 @@ exec_server(const struct perf_args *a, int ready_fd)
 	} flags[] = {
 		{ "TCPX_CHANNELS=", "--channels" }, { "TCPX_CHUNK=", "--chunk" },
 		{ "TCPX_WINDOW=", "--window" },     { "TCPX_DIST=", "--dist" },
-		{ "TCPX_THREADS=", "--threads" },
+		{ "TCPX_THREADS=", "--threads" },   { "TCPX_UNPACK_IMPL=", "--unpack" },
+		{ "TCPX_ZEROCOPY=", "--zerocopy" },
 	};
 	char fd_text[16], *argv[2 * PERF_SETTINGS + 16];
 	const char *nics = a->peer_nics ? a->peer_nics : a->nics;
@@ -188,11 +190,16 @@ perf_open(struct perf *p, const struct perf_args *args)
 {
 	int rc;
 
-	*p = (struct perf){ .args = args };
-	rc = perf_open_engine(args, "0", args->nics, &p->engine);
+	*p = (struct perf){ .args = args, .path_GBps = { NAN, NAN } };
+	rc = args->mem.gpus ? perf_open_gpus(args, name, &args->mem, &p->gpus) : TOOL_OK;
 	if (rc)
+		return rc;
+	rc = perf_open_engine(args, "0", args->nics, &p->engine);
+	if (rc) {
+		gpus_close(p->gpus);
 		return tool_fail(rc == TCPX_ECONFIG || rc == -ENODEV ? TOOL_USAGE : TOOL_FINDING, name,
 				 "cannot start: %s", tcpx_strerror(rc));
+	}
 	rc = open_session(p);
 	if (rc)
 		perf_close(p);
@@ -207,14 +214,15 @@ perf_close(struct perf *p)
 	if (!p->engine)
 		return;
 	layouts_fini(&p->lay);
-	layout_mem_close(p->engine, &p->out);
-	layout_mem_close(p->engine, &p->in);
+	mem_close(p->engine, &p->out);
+	mem_close(p->engine, &p->in);
 	if (p->peer)
 		tcpx_peer_drop(p->peer);
 	if (rc)
 		tcpx_close(p->engine); /* the peer is gone: nothing to wait for */
 	else
 		tcpx_stop(p->engine, 1000);
+	gpus_close(p->gpus);
 	stop_server(p);
 	job_inbox_fini(&p->inbox);
 	json_decref(p->server);
@@ -292,49 +300,72 @@ perf_tell(struct perf *p, const char *type, json_t *msg, const char *want)
 	return rc;
 }
 
-/* The name of a region of the server, from its blob in @msg. */
+/* What the server is to do with GPU memory, if that was asked for, and what it says it does. */
 static int
-import(struct perf *p, const json_t *msg, const char *member, uint64_t *id)
+compare_unpack(struct perf *p)
 {
-	uint8_t blob[256];
-	size_t len;
-	int rc = job_bytes(msg, member, blob, sizeof(blob), &len);
+	const char *there = job_text(p->server, "unpack"), *asked = p->args->unpack;
+	bool gpus = p->args->mem.gpus || p->far_mem.gpus;
+	struct tcpx_cfg *cfg;
+	int rc;
 
-	return rc ? rc : tcpx_mem_import(p->engine, blob, len, id);
+	if (asked && strcmp(asked, there))
+		return tcpx_fail(TCPX_SUB_TOOL, TCPX_ECONFIG, "--unpack %s: the server has '%s';"
+				 " start it with tcpx serve --unpack %s", asked, there, asked);
+	rc = perf_load_settings(p->args, &cfg);
+	if (rc)
+		return rc;
+	p->unchecked = gpus && (!strcmp(there, "none") ||
+				!strcmp(tcpx_cfg_str(cfg, TCPX_SET_UNPACK_IMPL), "none"));
+	tcpx_cfg_free(cfg);
+	return 0;
+}
+
+static int
+take_job_ok(struct perf *p)
+{
+	int rc = regions_import(p->engine, p->server, "server_out", &p->far_out);
+
+	if (!rc)
+		rc = regions_import(p->engine, p->server, "server_in", &p->far_in);
+	if (rc)
+		return rc;
+	if ((job_has_out(&p->job) && !p->far_out.count) ||
+	    (job_has_in(&p->job) && !p->far_in.count) ||
+	    place_parse(job_text(p->server, "mem"), &p->far_mem))
+		return tcpx_fail(TCPX_SUB_TOOL, TCPX_EBLOB, "message job_ok: no memory in it");
+	p->sides.placed = p->job.cpu_said && json_object_get(p->server, "cpu");
+	return compare_unpack(p);
 }
 
 static int
 begin_job(struct perf *p)
 {
+	const struct place *mem = &p->args->mem;
 	struct job *job = &p->job;
 	uint64_t len = job->depth * job->span_bytes;
 	json_t *msg;
-	uint8_t blob[256];
-	size_t blob_len = sizeof(blob);
 	int rc = 0;
 
 	if (job_has_out(job))
-		rc = layout_mem_open(p->engine, len, TCPX_MEM_LOCAL, &p->out);
+		rc = mem_open(p->engine, p->gpus, mem, len, TCPX_MEM_LOCAL, &p->out);
 	if (!rc && job_has_in(job))
-		rc = layout_mem_open(p->engine, len, TCPX_MEM_REMOTE_WRITE, &p->in);
+		rc = mem_open(p->engine, p->gpus, mem, len, TCPX_MEM_REMOTE_WRITE, &p->in);
 	if (rc)
 		return rc;
 
 	job->meta_len = sizeof(job->meta);
 	rc = tcpx_metadata(p->engine, job->meta, &job->meta_len);
-	if (!rc && p->in.addr)
-		rc = tcpx_mem_export(p->engine, p->in.region, blob, &blob_len);
 	if (rc)
 		return rc;
 	msg = job_format(job);
-	if (p->in.addr)
-		json_object_set_new(msg, "client_in", job_hex(blob, blob_len));
+	rc = regions_export(p->engine, &p->in.regions, msg, "client_in");
+	if (rc) {
+		json_decref(msg);
+		return rc;
+	}
 	rc = perf_ask(p, "job", msg, "job_ok", &p->server);
-	if (!rc && job_has_out(job))
-		rc = import(p, p->server, "server_out", &p->far_out);
-	if (!rc && job_has_in(job))
-		rc = import(p, p->server, "server_in", &p->far_in);
-	return rc;
+	return rc ? rc : take_job_ok(p);
 }
 
 int
@@ -344,7 +375,14 @@ perf_begin_job(struct perf *p, uint64_t size_max)
 
 	p->job = (struct job){ .op = a->op, .bi = a->bi, .lat = a->lat, .spin = a->spin,
 			       .depth = a->depth,
-			       .span_bytes = layout_span(size_max, a->descs) };
+			       .span_bytes = layout_span(size_max, a->descs),
+			       .mem_said = a->self || a->peer_mem };
+	if (a->peer_mem)
+		(void)place_parse(a->peer_mem, &p->job.mem); /* was accepted */
+	if (a->self && a->lat && a->baseline && !sides_choose(&p->sides)) {
+		p->job.cpu_said = true;
+		p->job.cpu = p->sides.server;
+	}
 	return begin_job(p);
 }
 

@@ -10,7 +10,9 @@
 
 #include "tool/job.h"
 #include "tool/perf_args.h"
-#include "tool/perf_layout.h"
+#include "tool/perf_mem.h"
+#include "tool/perf_path.h"
+#include "tool/perf_sides.h"
 
 struct perf {
 	const struct perf_args *args;
@@ -21,10 +23,16 @@ struct perf {
 	struct job job;
 	struct job_case at;      /* the size being measured                        */
 	struct layouts lay;      /* of it                                          */
-	struct layout_mem out, in;
-	uint64_t far_out, far_in; /* the server's memory for either way            */
+	struct gpus *gpus;       /* NULL: host memory only                         */
+	struct mem out, in;
+	struct regions far_out, far_in; /* the server's memory for either way      */
+	struct place far_mem;    /* where it lies                                  */
+	bool unchecked;          /* a side copies nothing (--unpack none)          */
+	struct sides sides;      /* where either side's thread runs                */
 	struct job_inbox inbox;
-	json_t *server;          /* its job_ok: NICs, threads                      */
+	json_t *server;          /* its job_ok: NICs, memory, how it copies        */
+	double path_GBps[2];     /* most that the GPUs give, by copies of 1 MiB and
+	                          * 64 MiB; NAN: not measured                      */
 };
 
 /* Opens engine and session (with --self also the server). TOOL_OK, or an exit code after
@@ -36,6 +44,9 @@ void perf_close(struct perf *p);
 int perf_begin_job(struct perf *p, uint64_t size_max);
 /* Both sides make the layouts of @size. */
 int perf_begin_case(struct perf *p, uint64_t size);
+
+/* Both sides copy to and from their GPUs at once; fills path_GBps. */
+TCPX_MUST_CHECK int perf_measure_path(struct perf *p);
 
 /* Sends @msg (its reference is taken; NULL for none) as @type and waits for the answer
  * @want, a new reference. Codes of the session; TCPX_ESTATE after an error message of

@@ -19,9 +19,9 @@ now_ns(void)
 
 /* The note that rides in the server's WRITE. */
 static int
-wait_pong(struct perf *p)
+wait_pong(struct perf *p, uint64_t post_ns)
 {
-	uint64_t until = now_ns() + p->args->timeout_s * TCPX_SEC;
+	uint64_t until = post_ns + p->args->timeout_s * TCPX_SEC;
 	int timeout_ms = (int)p->args->timeout_s * 1000;
 	tcpx_note *note;
 	const char *data;
@@ -62,7 +62,7 @@ lat_run(struct load *l, uint64_t iters, struct load_stats *stats)
 		if (!rc)
 			rc = load_post(l, slot, ping);
 		if (!rc && p->job.op == JOB_WRITE) {
-			rc = wait_pong(p);
+			rc = wait_pong(p, slot->post_ns);
 			if (rc)
 				perf_explain(p, slot->out, rc);
 			if (rc == -EAGAIN)

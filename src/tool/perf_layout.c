@@ -12,10 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
-#include "base/err.h"
 #include "base/rng.h"
 
 #define EDGE       4096u      /* before the first place, so that one piece is page-aligned */
@@ -40,23 +37,26 @@ int
 layout_init(struct layout *l, uint64_t total, uint64_t count, uint64_t seed)
 {
 	struct tcpx_rng rng = tcpx_rng_seed(seed);
-	uint32_t *place = NULL;
+	uint32_t *place = NULL, *piece = NULL;
 
 	if (!count || count > PIECES_MAX || (count > 1 && count > total))
 		return -EINVAL;
 	if (count > 1) {
-		place = malloc(count * sizeof(*place));
+		place = malloc(2 * count * sizeof(*place));
 		if (!place)
 			return -ENOMEM;
+		piece = place + count;
 		for (uint64_t i = 0; i < count; i++) {
 			uint64_t j = tcpx_rng_below(&rng, i + 1);
 
 			place[i] = place[j];
 			place[j] = (uint32_t)i;
 		}
+		for (uint64_t i = 0; i < count; i++)
+			piece[place[i]] = (uint32_t)i;
 	}
 	*l = (struct layout){ total, count, stride_of(total, count), layout_span(total, count),
-			      place };
+			      place, piece };
 	return 0;
 }
 
@@ -87,6 +87,16 @@ layout_piece_at(const struct layout *l, uint64_t piece)
 	return EDGE + (l->place ? l->place[piece] * l->stride : 0);
 }
 
+void
+layout_gap(const struct layout *l, uint64_t i, uint64_t *at, uint64_t *len)
+{
+	uint64_t to = i < l->count ? EDGE + i * l->stride : l->span;
+
+	*at = i ? EDGE + (i - 1) * l->stride +
+		  layout_piece_len(l, l->piece ? l->piece[i - 1] : 0) : 0;
+	*len = to - *at;
+}
+
 static uint64_t
 piece_of(const struct layout *l, uint64_t pos)
 {
@@ -95,14 +105,6 @@ piece_of(const struct layout *l, uint64_t pos)
 	if (pos < longer * (len + 1))
 		return pos / (len + 1);
 	return longer + (pos - longer * (len + 1)) / len;
-}
-
-void
-layout_descs(const struct layout *l, uint64_t region, uint64_t base, struct tcpx_desc *desc)
-{
-	for (uint64_t i = 0; i < l->count; i++)
-		desc[i] = (struct tcpx_desc){ region, base + layout_piece_at(l, i),
-					      layout_piece_len(l, i) };
 }
 
 int
@@ -138,10 +140,16 @@ layout_fill(const struct layout *l, void *mem, struct pattern p)
 			     layout_piece_len(l, i));
 }
 
+struct pattern
+layout_poison_pattern(uint64_t seed)
+{
+	return pattern_of(seed, POISON);
+}
+
 void
 layout_poison(const struct layout *l, void *mem, uint64_t seed)
 {
-	pattern_fill(pattern_of(seed, POISON), 0, mem, l->span);
+	pattern_fill(layout_poison_pattern(seed), 0, mem, l->span);
 }
 
 /* What the 8 bytes at mem + at are, if anything we know. */
@@ -154,7 +162,7 @@ explain_word(const struct layout *l, const uint8_t *mem, uint64_t at, uint64_t s
 	memcpy(&word, mem + at, 8);
 	word = le64toh(word);
 	snprintf(out, cap, "no part of the pattern");
-	if (!pattern_check(pattern_of(poison, POISON), at, mem + at, 8, &offset)) {
+	if (!pattern_check(layout_poison_pattern(poison), at, mem + at, 8, &offset)) {
 		snprintf(out, cap, "nothing was written here");
 		return;
 	}
@@ -200,26 +208,19 @@ static uint64_t
 verify_gaps(const struct layout *l, const uint8_t *mem, uint64_t transfer, uint64_t poison,
 	    char *text, size_t cap)
 {
-	struct pattern p = pattern_of(poison, POISON);
-	uint32_t *piece_in = calloc(l->count, sizeof(*piece_in));
-	uint64_t wrong = 0, from = 0, first = 0;
+	struct pattern p = layout_poison_pattern(poison);
+	uint64_t wrong = 0, at, len, first = 0, n;
 
-	for (uint64_t i = 0; piece_in && l->place && i < l->count; i++)
-		piece_in[l->place[i]] = (uint32_t)i;
-	for (uint64_t i = 0; piece_in && i <= l->count; i++) {
-		uint64_t to = i < l->count ? EDGE + i * l->stride : l->span;
-		uint64_t n = pattern_check(p, from, mem + from, to - from, &first);
-
+	for (uint64_t i = 0; i <= l->count; i++) {
+		layout_gap(l, i, &at, &len);
+		n = pattern_check(p, at, mem + at, len, &first);
 		if (n && !wrong)
 			snprintf(text, cap,
 				 "transfer %" PRIu64 ": byte %" PRIu64 " of the memory belongs to"
 				 " no piece, but was written: expected 0x%02x, got 0x%02x",
 				 transfer, first, pattern_byte(p, first), mem[first]);
 		wrong += n;
-		if (i < l->count)
-			from = to + layout_piece_len(l, piece_in[i]);
 	}
-	free(piece_in);
 	return wrong;
 }
 
@@ -235,6 +236,14 @@ layout_verify(const struct layout *l, const void *mem, uint64_t seed, uint64_t t
 	v->wrong += verify_gaps(l, mem, transfer, poison, gaps, sizeof(gaps));
 	if (!v->text[0])
 		memcpy(v->text, gaps, sizeof(gaps));
+}
+
+void
+layout_verdict_add(struct layout_verdict *total, const struct layout_verdict *v)
+{
+	if (!total->wrong)
+		memcpy(total->text, v->text, sizeof(total->text));
+	total->wrong += v->wrong;
 }
 
 int
@@ -261,41 +270,4 @@ layouts_fini(struct layouts *l)
 	layout_fini(&l->server_out);
 	layout_fini(&l->client_in);
 	layout_fini(&l->server_in);
-}
-
-int
-layout_mem_open(tcpx_engine *engine, uint64_t len, unsigned access, struct layout_mem *mem)
-{
-	uint64_t pages = (uint64_t)sysconf(_SC_PHYS_PAGES), page = 4096;
-	void *addr;
-	int rc;
-
-	len = (len + page - 1) / page * page;
-	if (len / page > pages)
-		return tcpx_fail(TCPX_SUB_TOOL, -ENOMEM,
-				 "%" PRIu64 " MiB of memory for the transfers; this machine has %"
-				 PRIu64, len >> 20, pages * page >> 20);
-	addr = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (addr == MAP_FAILED)
-		return tcpx_fail_errno(TCPX_SUB_TOOL, "%" PRIu64 " MiB of memory for the transfers",
-				       len >> 20);
-	memset(addr, 0, len);
-	rc = tcpx_mem_register(engine, addr, len, access, &mem->region);
-	if (rc) {
-		munmap(addr, len);
-		return rc;
-	}
-	mem->addr = addr;
-	mem->len = len;
-	return 0;
-}
-
-void
-layout_mem_close(tcpx_engine *engine, struct layout_mem *mem)
-{
-	if (!mem->addr)
-		return;
-	tcpx_mem_deregister(engine, mem->region);
-	munmap(mem->addr, mem->len);
-	*mem = (struct layout_mem){ 0 };
 }

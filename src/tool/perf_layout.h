@@ -12,7 +12,6 @@
 #include <stdint.h>
 #include <sys/uio.h>
 
-#include "tcpx/tcpx.h"
 #include "tool/pattern.h"
 
 struct layout {
@@ -21,6 +20,7 @@ struct layout {
 	uint64_t stride; /* from one place to the next                         */
 	uint64_t span;   /* bytes of memory, gaps before and after included    */
 	uint32_t *place; /* of piece k, in stream order; NULL: one piece       */
+	uint32_t *piece; /* in place i                                         */
 };
 
 /* What a check found. */
@@ -28,6 +28,9 @@ struct layout_verdict {
 	uint64_t wrong;  /* bytes; of pieces and gaps           */
 	char text[256];  /* about the first of them; "" if none */
 };
+
+/* What another check of the same transfers found is added; the first text stands. */
+void layout_verdict_add(struct layout_verdict *total, const struct layout_verdict *v);
 
 /* The span that layout_init() will have. */
 uint64_t layout_span(uint64_t total, uint64_t count);
@@ -39,10 +42,8 @@ uint64_t layout_piece_len(const struct layout *l, uint64_t piece);
 /* Where piece k begins: in the transfer, and in memory. */
 uint64_t layout_piece_start(const struct layout *l, uint64_t piece);
 uint64_t layout_piece_at(const struct layout *l, uint64_t piece);
-
-/* Fills desc[count]; base: offset in the region of the layout's first byte. */
-void layout_descs(const struct layout *l, uint64_t region, uint64_t base,
-		  struct tcpx_desc *desc);
+/* Memory before, between and after the pieces: gap i of 0 to count. */
+void layout_gap(const struct layout *l, uint64_t i, uint64_t *at, uint64_t *len);
 /* Memory of stream bytes from @pos on, at most @max bytes in at most @cap parts. Returns
  * the parts, *bytes what they hold. */
 int layout_iov(const struct layout *l, void *mem, uint64_t pos, uint64_t max,
@@ -50,7 +51,9 @@ int layout_iov(const struct layout *l, void *mem, uint64_t pos, uint64_t max,
 
 /* Writes the transfer's pattern to its pieces. */
 void layout_fill(const struct layout *l, void *mem, struct pattern p);
-/* Fills pieces and gaps with what must not be found afterwards. */
+/* What is written to pieces and gaps that must not be found afterwards, from the first byte
+ * of the span on. */
+struct pattern layout_poison_pattern(uint64_t seed);
 void layout_poison(const struct layout *l, void *mem, uint64_t seed);
 /* Compares pieces with the pattern and gaps with the poison. @chunk: bytes, to name the
  * chunk of a wrong byte; 0 unknown. @transfers: how many patterns of @seed may have been
@@ -69,17 +72,5 @@ struct layouts {
 
 int layouts_init(struct layouts *l, uint64_t total, uint64_t count, uint64_t seed);
 void layouts_fini(struct layouts *l);
-
-/* Page-aligned memory, touched and registered; length as asked, rounded up to pages. */
-struct layout_mem {
-	uint8_t *addr;
-	uint64_t len;
-	uint64_t region;
-};
-
-/* -ENOMEM also for more than the machine has; both logged. */
-int layout_mem_open(tcpx_engine *engine, uint64_t len, unsigned access,
-		    struct layout_mem *mem);
-void layout_mem_close(tcpx_engine *engine, struct layout_mem *mem);
 
 #endif

@@ -18,6 +18,7 @@ enum { CALIBRATE_NS = 60 * 1000 * 1000, CALIBRATE_TURNS = 2, LAT_ROUNDS_MAX = 1 
 struct pairs {
 	struct load *load;
 	struct baseline *raw;
+	struct mem out, in;        /* page-locked, where ours is a GPU's           */
 	uint64_t iters;            /* of one run of ours                           */
 	uint64_t rounds;           /* of one run of the sockets                    */
 	struct load_stats *ours;   /* of one run                                   */
@@ -91,9 +92,14 @@ open_raw(struct pairs *s)
 		goto free_all;
 	*plan = (struct baseline_plan){
 		.echo = p->job.lat, .out = &p->lay.client_out,
-		.in = &p->lay.client_in, .out_mem = p->out.addr, .in_mem = p->in.addr,
+		.in = &p->lay.client_in,
 		.span = p->lay.span, .depth = p->job.depth,
 		.token = tcpx_clock_now(&tcpx_clock_system) & INT64_MAX };
+	rc = mem_for_sockets(&p->out, &s->out, &plan->out_mem);
+	if (!rc)
+		rc = mem_for_sockets(&p->in, &s->in, &plan->in_mem);
+	if (rc)
+		goto free_all;
 	if (plan->echo && !plan->out_mem) /* READ: any memory of the size will do */
 		plan->out_mem = plan->in_mem;
 	usage_read(p->engine, p->peer_name, u);
@@ -196,7 +202,8 @@ run_echo(struct pairs *s, struct tcpx_hist *hist)
 {
 	struct perf *p = s->load->perf;
 	uint64_t part = p->job.op == JOB_READ ? 1 : 2, start;
-	int rc = 0;
+	struct placed here = { 0 };
+	int rc = p->sides.placed ? thread_place(&here, p->sides.client) : 0;
 
 	tcpx_hist_init(hist);
 	for (uint64_t i = 0; !rc && i < s->rounds; i++) {
@@ -204,6 +211,7 @@ run_echo(struct pairs *s, struct tcpx_hist *hist)
 		rc = baseline_echo(s->raw, p->at.size);
 		tcpx_hist_add(hist, (tcpx_clock_now(&tcpx_clock_system) - start) / part);
 	}
+	thread_release(&here);
 	return rc;
 }
 
@@ -352,6 +360,8 @@ perf_pairs(struct load *l, uint64_t iters, struct load_stats *stats, struct row 
 	if (!rc)
 		fill_baseline(s, row);
 	baseline_close(s->raw);
+	mem_close(NULL, &s->out);
+	mem_close(NULL, &s->in);
 	free(s->ours);
 	free(s);
 	return rc;

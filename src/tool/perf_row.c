@@ -64,6 +64,8 @@ add_channels(struct row *row, const struct usage *u, bool far, double *in_flight
 		to->bytes = c->bytes;
 		to->chunks = c->chunks;
 		to->stalls = c->stalls;
+		to->lent_bytes = c->lent_bytes;
+		snprintf(to->tx_mode, sizeof(to->tx_mode), "%s", c->tx_mode);
 		nic = find_nic(row, here, there);
 		nic->bytes += c->bytes;
 		nic->retransmits += c->retransmits;
@@ -155,13 +157,38 @@ fill_session(struct load *l, struct row *row)
 			 peer.channels_rx < peer.channels_wanted;
 }
 
+/* Payload that the server's own channels say they carried in one direction; 0: unknown, as
+ * of what went without channels. */
+static double
+bytes_there(const struct perf *p, const struct usage *far)
+{
+	bool sending = !job_has_out(&p->job);
+	double sum = 0;
+
+	if (far->channels == USAGE_CHANNELS)
+		return 0;
+	for (size_t i = 0; i < far->channels; i++)
+		if (!far->channel[i].sending == !sending)
+			sum += (double)far->channel[i].bytes;
+	return sum;
+}
+
+static void
+fill_path(const struct perf *p, struct row *row)
+{
+	row->path_1M_GBps = p->path_GBps[0];
+	row->path_GBps = fmax(p->path_GBps[0], p->path_GBps[1]);
+	if (row->path_GBps > 0 && !p->job.lat)
+		row->path_fraction = row->algbw_GBps / row->path_GBps;
+}
+
 void
 perf_fill_row(struct load *l, const struct load_stats *s, struct row *row)
 {
 	struct perf *p = l->perf;
 	bool there_and_back = p->job.lat && p->job.op != JOB_READ;
 	double ways = p->job.bi || there_and_back ? 2 : 1, in_flight = 0;
-	double bytes = (double)p->at.size * (double)s->iters;
+	double bytes = (double)p->at.size * (double)s->iters, there = bytes_there(p, &s->far);
 	uint64_t chunks = 0, sent = 0;
 
 	row->size = p->at.size;
@@ -176,7 +203,12 @@ perf_fill_row(struct load *l, const struct load_stats *s, struct row *row)
 	row->algbw_GBps = s->ns ? bytes / (double)s->ns : 0;
 	row->busbw_GBps = row->algbw_GBps * (p->job.bi ? 2 : 1);
 	if (s->far_ns)
-		row->peer_algbw_GBps = bytes / (double)s->far_ns;
+		row->peer_algbw_GBps = (there > 0 ? there : bytes) / (double)s->far_ns;
+	if (s->ns && !there_and_back)
+		row->transfers_per_s = (double)s->iters / (double)s->ns * 1e9;
+	place_format(&p->args->mem, row->mem);
+	place_format(&p->far_mem, row->peer_mem);
+	fill_path(p, row);
 	if (bytes > 0)
 		row->cpu_s_per_GB = (s->near.cpu_s + s->far.cpu_s) / (bytes * ways / 1e9);
 	row->ctxt_switches = s->near.ctxt_switches + s->far.ctxt_switches;

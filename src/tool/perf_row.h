@@ -18,6 +18,8 @@ struct row_time perf_time_of(const struct tcpx_hist *hist, double sum_us, double
 
 /* Name of the peer, provider, NICs, settings, topology. */
 void perf_fill_result(struct perf *p, struct result *r);
+/* What was agreed with the server: GPUs of both sides, who copies, where threads run. */
+void perf_fill_job(struct perf *p, struct result *r);
 /* "# 16 channels: 4 per NIC (eth0 eth1 eth2 eth3), chunk ..., window ...,
  * threads ...". */
 void perf_print_session(struct perf *p, FILE *f);

@@ -19,21 +19,20 @@
 static const char name[] = "tcpx serve";
 
 void
-serve_init(struct serve *s, tcpx_engine *engine)
+serve_init(struct serve *s, const struct perf_args *args, tcpx_engine *engine)
 {
-	*s = (struct serve){ .engine = engine };
+	*s = (struct serve){ .args = args, .engine = engine };
 	tcpx_node_init(&s->guests);
 }
 
 static void
 end_job(struct serve *s, struct guest *g)
 {
+	thread_release(&g->placed);
 	guest_end_case(s, g);
-	layout_mem_close(s->engine, &g->out);
-	layout_mem_close(s->engine, &g->in);
-	if (g->client_in)
-		(void)tcpx_mem_forget(s->engine, g->client_in);
-	g->client_in = 0;
+	mem_close(s->engine, &g->out);
+	mem_close(s->engine, &g->in);
+	regions_forget(s->engine, &g->client_in);
 	if (g->back)
 		tcpx_peer_drop(g->back);
 	g->back = NULL;
@@ -60,18 +59,21 @@ serve_fini(struct serve *s)
 {
 	tcpx_chain_each(node, after, &s->guests)
 		drop_guest(s, tcpx_container(node, struct guest, node), "was here");
+	gpus_close(s->gpus);
 }
 
 /* The client is told once, and its run is over. */
 void
 guest_fail(struct guest *g, const char *what, int rc)
 {
-	char text[256];
+	char last[256], text[384];
 
-	snprintf(text, sizeof(text), "%s: %s (%s)", what, tcpx_strerror(rc),
-		 tcpx_strerror_name(rc));
+	tcpx_err_last(last, sizeof(last));
+	snprintf(text, sizeof(text), "%s: %s%s%s (%s)", what, tcpx_strerror(rc), last[0] ? ": " : "",
+		 last, tcpx_strerror_name(rc));
 	tool_fail(TOOL_FINDING, name, "client %s: %s", g->name, text);
 	g->run.on = false;
+	thread_release(&g->placed);
 	if (job_send(g->peer, "error", json_pack("{s:s}", "text", text)))
 		return; /* it is gone: the sweep will see that */
 }
@@ -112,54 +114,98 @@ format_nics(tcpx_engine *engine)
 	return list;
 }
 
+/* The GPUs that a guest's memory is to lie on. */
 static int
-add_blob(struct serve *s, json_t *reply, const char *member, uint64_t region)
+ready_gpus(struct serve *s, const struct place *place)
 {
-	uint8_t blob[256];
-	size_t len = sizeof(blob);
-	int rc = tcpx_mem_export(s->engine, region, blob, &len);
+	struct tcpx_cfg *cfg;
+	int rc = 0;
 
-	if (!rc)
-		json_object_set_new(reply, member, job_hex(blob, len));
+	if (place->gpus && !s->gpus) {
+		rc = perf_load_settings(s->args, &cfg);
+		if (rc)
+			return rc;
+		rc = gpus_open(tcpx_cfg_str(cfg, TCPX_SET_CUDA_LIBRARY), &s->gpus);
+		tcpx_cfg_free(cfg);
+		if (rc)
+			return tcpx_fail(TCPX_SUB_TOOL, rc, "no GPU driver at the server, or no GPU");
+	}
+	return place->gpus ? gpus_ready(s->gpus, place) : 0;
+}
+
+static int
+open_mem(struct serve *s, struct guest *g)
+{
+	uint64_t len = g->job.depth * g->job.span_bytes;
+	int rc;
+
+	g->place = g->job.mem_said ? g->job.mem : s->args->mem;
+	rc = ready_gpus(s, &g->place);
+	if (!rc && job_has_out(&g->job))
+		rc = mem_open(s->engine, s->gpus, &g->place, len, TCPX_MEM_REMOTE_WRITE, &g->out);
+	if (!rc && job_has_in(&g->job))
+		rc = mem_open(s->engine, s->gpus, &g->place, len, TCPX_MEM_REMOTE_READ, &g->in);
 	return rc;
+}
+
+/* Where the memory lies and who copies to it, for the client's result. */
+static int
+add_place(struct serve *s, const struct guest *g, json_t *reply)
+{
+	char where[PLACE_TEXT];
+	struct tcpx_cfg *cfg;
+	int rc = perf_load_settings(s->args, &cfg);
+
+	if (rc)
+		return rc;
+	json_object_set_new(reply, "mem", json_string(place_format(&g->place, where)));
+	json_object_set_new(reply, "unpack",
+			    json_string(tcpx_cfg_str(cfg, TCPX_SET_UNPACK_IMPL)));
+	json_object_set_new(reply, "gpus", gpus_format(s->gpus, &g->place));
+	tcpx_cfg_free(cfg);
+	return 0;
 }
 
 static int
 take_job(struct serve *s, struct guest *g, const json_t *msg)
 {
-	uint8_t blob[256];
-	size_t len = 0;
+	char where[PLACE_TEXT];
 	json_t *reply;
 	int rc;
 
 	end_job(s, g);
 	rc = job_parse(msg, &g->job);
 	if (!rc)
-		rc = job_bytes(msg, "client_in", blob, sizeof(blob), &len);
-	if (!rc && len)
-		rc = tcpx_mem_import(s->engine, blob, len, &g->client_in);
-	if (!rc && job_has_out(&g->job))
-		rc = layout_mem_open(s->engine, g->job.depth * g->job.span_bytes,
-				     TCPX_MEM_REMOTE_WRITE, &g->out);
-	if (!rc && job_has_in(&g->job))
-		rc = layout_mem_open(s->engine, g->job.depth * g->job.span_bytes,
-				     TCPX_MEM_REMOTE_READ, &g->in);
+		rc = regions_import(s->engine, msg, "client_in", &g->client_in);
+	if (!rc && job_has_in(&g->job) && !g->client_in.count)
+		rc = tcpx_fail(TCPX_SUB_TOOL, TCPX_EBLOB, "message job: no memory in it");
+	if (!rc && g->job.cpu_said && !s->quiet) /* others use this server's thread, too */
+		rc = tcpx_fail(TCPX_SUB_TOOL, TCPX_EBLOB, "message job: cpu is %" PRIu64
+			       ", allowed only to the client that started this server",
+			       g->job.cpu);
+	if (!rc)
+		rc = open_mem(s, g);
 	if (rc)
 		return rc;
 	reply = json_pack("{s:s, s:o}", "version", tcpx_version(), "nics", format_nics(s->engine));
-	if (g->out.addr)
-		rc = add_blob(s, reply, "server_out", g->out.region);
-	if (!rc && g->in.addr)
-		rc = add_blob(s, reply, "server_in", g->in.region);
+	if (g->job.cpu_said)
+		json_object_set_new(reply, "cpu", json_integer((json_int_t)g->job.cpu));
+	rc = add_place(s, g, reply);
+	if (!rc)
+		rc = regions_export(s->engine, &g->out.regions, reply, "server_out");
+	if (!rc)
+		rc = regions_export(s->engine, &g->in.regions, reply, "server_in");
 	if (rc) {
 		json_decref(reply);
 		return rc;
 	}
 	g->has_job = true;
 	if (!s->quiet)
-		printf("client %s: %s %s, %" PRIu64 " MiB\n", g->name, job_op_names[g->job.op],
+		printf("client %s: %s %s, %" PRIu64 " MiB of %s\n", g->name,
+		       job_op_names[g->job.op],
 		       g->job.lat ? "latency" : g->job.bi ? "bi" : "uni",
-		       (g->out.len + g->in.len) >> 20);
+		       (g->out.len * g->out.parts + g->in.len * g->in.parts) >> 20,
+		       place_format(&g->place, where));
 	fflush(stdout);
 	return job_send(g->peer, "job_ok", reply);
 }
@@ -188,12 +234,11 @@ take_arm(struct guest *g, const json_t *msg)
 	int rc = job_number(msg, "seed", 0, INT64_MAX, &g->check_seed);
 
 	for (uint64_t d = 0; !rc && d < g->job.depth; d++) {
-		if (g->out.addr)
-			layout_poison(&g->lay.server_out, g->out.addr + d * g->lay.span,
-				      g->check_seed + 2);
-		if (g->in.addr)
-			layout_fill(&g->lay.server_in, g->in.addr + d * g->lay.span,
-				    pattern_of(g->check_seed + 1, d));
+		if (g->out.len)
+			rc = mem_poison(&g->out, &g->lay.server_out, d, g->check_seed + 2);
+		if (!rc && g->in.len)
+			rc = mem_fill(&g->in, &g->lay.server_in, d,
+				      pattern_of(g->check_seed + 1, d));
 	}
 	return rc ? rc : job_send(g->peer, "armed", NULL);
 }
@@ -205,68 +250,20 @@ take_verify(struct guest *g, const json_t *msg)
 	uint64_t chunk;
 	int rc = job_number(msg, "chunk", 0, INT64_MAX, &chunk);
 
-	for (uint64_t d = 0; !rc && g->out.addr && d < g->job.depth; d++) {
-		struct layout_verdict v;
+	if (!rc && g->out.len && json_is_true(json_object_get(msg, "spoil")))
+		rc = mem_spoil(&g->out, &g->lay.server_out, 0);
+	for (uint64_t d = 0; !rc && g->out.len && d < g->job.depth; d++) {
+		struct layout_verdict v = { 0 };
 
-		layout_verify(&g->lay.server_out, g->out.addr + d * g->lay.span, g->check_seed, d,
-			      g->job.depth, g->check_seed + 2, chunk, &v);
-		if (v.wrong && !total.wrong)
-			total = v;
-		else
-			total.wrong += v.wrong;
+		rc = mem_verify(&g->out, &g->lay.server_out, d, g->check_seed, g->job.depth,
+				g->check_seed + 2, chunk, &v);
+		layout_verdict_add(&total, &v);
 	}
 	if (rc)
 		return rc;
 	g->wrong += total.wrong;
 	return job_send(g->peer, "verdict", json_pack("{s:I, s:s}", "wrong",
 						      (json_int_t)total.wrong, "text", total.text));
-}
-
-static int
-take_raw(struct guest *g, const json_t *msg)
-{
-	const json_t *conns = json_object_get(msg, "conns");
-	struct baseline_plan *plan = calloc(1, sizeof(*plan));
-	uint64_t threads = 1;
-	uint16_t port;
-	int rc;
-
-	if (!plan)
-		return -ENOMEM;
-	*plan = (struct baseline_plan){
-		.echo = json_is_true(json_object_get(msg, "echo")), .out = &g->lay.server_out,
-		.in = &g->lay.server_in, .out_mem = g->out.addr, .in_mem = g->in.addr,
-		.span = g->lay.span, .depth = g->job.depth, .conns = json_array_size(conns) };
-	rc = job_number(msg, "threads", 1, BASELINE_THREADS, &threads);
-	if (!rc)
-		rc = job_number(msg, "token", 0, INT64_MAX, &plan->token);
-	if (!rc && (!plan->conns || plan->conns > BASELINE_CONNS))
-		rc = tcpx_fail(TCPX_SUB_TOOL, TCPX_EBLOB, "message raw: %zu connections, allowed"
-			       " are 1 to %d", plan->conns, BASELINE_CONNS);
-	for (size_t i = 0; !rc && i < plan->conns; i++) {
-		plan->conn[i].out = json_integer_value(json_array_get(conns, i)) != 0;
-		if (!(plan->conn[i].out ? g->out.addr : g->in.addr))
-			rc = tcpx_fail(TCPX_SUB_TOOL, TCPX_EBLOB, "message raw: connection %zu has"
-				       " a direction that the job has not", i);
-	}
-	plan->threads = (unsigned)threads;
-	baseline_close(g->raw);
-	g->raw = NULL;
-	if (!rc)
-		rc = baseline_serve(plan, &port, &g->raw);
-	free(plan);
-	return rc ? rc : job_send(g->peer, "raw_ok", json_pack("{s:i}", "port", (int)port));
-}
-
-static int
-take_raw_call(struct guest *g, const json_t *msg)
-{
-	uint64_t bytes;
-	int rc = job_number(msg, "bytes", 1, 1 << 30, &bytes);
-
-	if (!rc && g->raw)
-		baseline_set_call(g->raw, bytes);
-	return rc ? rc : job_send(g->peer, "raw_called", NULL);
 }
 
 static int
@@ -317,6 +314,8 @@ take_message(struct serve *s, struct guest *g, const json_t *msg)
 		rc = take_look(s, g);
 	else if (!g->has_job)
 		rc = tcpx_fail(TCPX_SUB_TOOL, TCPX_ESTATE, "message '%.32s' before any job", t);
+	else if (!strcmp(t, "path"))
+		rc = guest_take_path(s, g, msg);
 	else if (!strcmp(t, "case"))
 		rc = take_case(s, g, msg);
 	else if (!g->lay.span)
@@ -328,9 +327,9 @@ take_message(struct serve *s, struct guest *g, const json_t *msg)
 	else if (!strcmp(t, "verify"))
 		rc = take_verify(g, msg);
 	else if (!strcmp(t, "raw"))
-		rc = take_raw(g, msg);
+		rc = guest_take_raw(s, g, msg);
 	else if (!strcmp(t, "raw_call"))
-		rc = take_raw_call(g, msg);
+		rc = guest_take_raw_call(g, msg);
 	else
 		rc = tcpx_fail(TCPX_SUB_TOOL, TCPX_EBLOB, "message '%.32s' is not known", t);
 	if (rc)
@@ -345,8 +344,8 @@ serve_note(struct serve *s, tcpx_note *note)
 	const char *data = tcpx_note_data(note, &len);
 	json_t *msg;
 
-	if (g && len == 1)
-		guest_note_of_run(s, g, data[0]);
+	if (g && len && data[0] != 'J')
+		guest_note_of_run(s, g, data, len);
 	else if (g && !job_inbox_feed(&g->inbox, data, len, &msg)) {
 		take_message(s, g, msg);
 		json_decref(msg);

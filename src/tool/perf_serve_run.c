@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/parse.h"
 #include "tool/perf_serve.h"
 #include "tool/tool.h"
@@ -29,17 +30,21 @@ min_u64(uint64_t a, uint64_t b)
 static void
 end_run(struct serve *s, struct guest *g)
 {
-	struct usage *u = calloc(2, sizeof(*u));
+	struct guest_run *r = &g->run;
+	struct usage *u = calloc(1, sizeof(*u));
 	int rc = -ENOMEM;
 
-	g->run.on = false;
+	r->on = false;
+	thread_release(&g->placed);
 	g->runs++;
 	if (u) {
-		usage_read(s->engine, g->name, &u[0]);
-		usage_add_difference(&u[1], &g->run.before, &u[0]);
-		g->timed_ns += g->run.timed ? u[1].now_ns : 0;
-		g->timed_iters += g->run.timed ? g->run.iters : 0;
-		rc = job_send(g->peer, "ran", usage_format(&u[1]));
+		usage_add_difference(u, &r->before, &r->after);
+		if (r->timed) {
+			u->now_ns = sync_map(&r->sync, r->end_said_ns) - r->begin_ns;
+			g->timed_ns += u->now_ns;
+			g->timed_iters += r->iters;
+		}
+		rc = job_send(g->peer, "ran", usage_format(u));
 	}
 	free(u);
 	if (rc)
@@ -66,11 +71,11 @@ prepare_pongs(struct serve *s, struct guest *g)
 		rc = tcpx_peer_wait(g->back, 5000);
 	if (rc || g->pong[0])
 		return rc;
-	layout_descs(&g->lay.server_in, g->in.region, 0, &d);
+	regions_descs(&g->in.regions, &g->lay.server_in, 0, &d);
 	rc = tcpx_list_prepare(s->engine, &d, 1, &g->pong_list[0]);
 	if (rc)
 		return rc;
-	layout_descs(&g->lay.client_in, g->client_in, 0, &d);
+	regions_descs(&g->client_in, &g->lay.client_in, 0, &d);
 	rc = tcpx_list_prepare(s->engine, &d, 1, &g->pong_list[1]);
 	for (int i = 0; !rc && i < PONG_SLOTS; i++)
 		rc = tcpx_xfer_prepare(g->back, TCPX_OP_WRITE, g->pong_list[0], g->pong_list[1],
@@ -83,13 +88,13 @@ post_half(struct guest *g, enum tcpx_op op, uint64_t n, tcpx_xfer **xfer)
 {
 	bool recv = op == TCPX_OP_RECV;
 	const struct layout *l = recv ? &g->lay.server_out : &g->lay.server_in;
-	uint64_t d = n % g->job.depth, region = recv ? g->out.region : g->in.region;
+	uint64_t d = n % g->job.depth;
 	struct tcpx_desc *desc = calloc(l->count, sizeof(*desc));
 	int rc;
 
 	if (!desc)
 		return -ENOMEM;
-	layout_descs(l, region, d * g->lay.span, desc);
+	regions_descs(recv ? &g->out.regions : &g->in.regions, l, d, desc);
 	rc = recv ? tcpx_recv(g->peer, desc, l->count, d, xfer)
 		  : tcpx_send(g->back, desc, l->count, d, xfer);
 	free(desc);
@@ -132,6 +137,7 @@ guest_begin_run(struct serve *s, struct guest *g, const json_t *msg)
 	memset(r, 0, sizeof(*r));
 	r->iters = iters;
 	r->timed = json_is_true(json_object_get(msg, "timed"));
+	r->going = !r->timed;
 	if (g->job.op == JOB_SENDRECV) {
 		rc = job_has_in(&g->job) ? find_back(s, g) : 0;
 		if (!rc)
@@ -139,10 +145,11 @@ guest_begin_run(struct serve *s, struct guest *g, const json_t *msg)
 	} else if (g->job.lat && g->job.op == JOB_WRITE) {
 		rc = prepare_pongs(s, g);
 	}
+	if (!rc && g->job.cpu_said)
+		rc = thread_place(&g->placed, (unsigned)g->job.cpu);
 	if (rc)
 		return rc;
 	usage_read(s->engine, g->name, &r->before);
-	usage_read_process(&r->before); /* as near to the client's start as can be */
 	rc = job_send(g->peer, "ready", NULL);
 	r->on = !rc;
 	return rc;
@@ -162,19 +169,60 @@ send_pong(struct guest *g)
 	return tcpx_xfer_post(x, &note, 1);
 }
 
+/* The client's time, which is answered. */
+static int
+hear_time(struct guest *g, const char *note, size_t len)
+{
+	uint64_t now = tcpx_clock_now(&tcpx_clock_system), said;
+	const char answer = JOB_NOTE_TIME;
+	int rc = sync_parse(note, len, &said, 1);
+
+	if (rc)
+		return rc;
+	sync_hear(&g->run.sync, said, now);
+	return tcpx_notify(g->peer, &answer, 1);
+}
+
+/* The last transfer has been acknowledged. What it was told about time so far was for the
+ * begin; for the end it is told anew. */
+static int
+hear_end(struct serve *s, struct guest *g, const char *note, size_t len)
+{
+	struct guest_run *r = &g->run;
+	uint64_t ns[2];
+
+	usage_read(s->engine, g->name, &r->after);
+	r->over = !r->timed;
+	if (!r->timed)
+		return 0;
+	if (sync_parse(note, len, ns, 2))
+		return -EINVAL;
+	r->begin_ns = sync_map(&r->sync, ns[0]);
+	r->end_said_ns = ns[1];
+	sync_init(&r->sync);
+	return 0;
+}
+
 void
-guest_note_of_run(struct serve *s, struct guest *g, char kind)
+guest_note_of_run(struct serve *s, struct guest *g, const char *note, size_t len)
 {
 	struct guest_run *r = &g->run;
 	int rc = 0;
 
 	if (!r->on)
 		return;
-	if (kind == JOB_NOTE_PING && g->job.lat && g->job.op == JOB_WRITE)
+	if (note[0] == JOB_NOTE_PING && g->job.lat && g->job.op == JOB_WRITE)
 		rc = send_pong(g);
-	r->over = kind == JOB_NOTE_END;
+	else if (note[0] == JOB_NOTE_TIME)
+		rc = hear_time(g, note, len);
+	else if (note[0] == JOB_NOTE_GO)
+		r->going = true;
+	else if (note[0] == JOB_NOTE_END)
+		rc = hear_end(s, g, note, len);
+	else if (note[0] == JOB_NOTE_DONE)
+		r->over = true;
 	if (rc)
-		guest_fail(g, "a pong", rc);
+		guest_fail(g, "a note of a run", rc);
 	else if (r->over && g->job.op != JOB_SENDRECV)
 		end_run(s, g);
 }
@@ -220,6 +268,8 @@ guest_pump(struct serve *s, struct guest *g, tcpx_xfer **oldest)
 		end_run(s, g);
 		return false;
 	}
+	if (!r->going)
+		return g->job.spin;
 	if (r->received < r->recv_posted)
 		*oldest = g->recv[r->received % depth];
 	else if (r->sent < r->send_posted)
@@ -246,8 +296,7 @@ guest_end_case(struct serve *s, struct guest *g)
 {
 	print_case(s, g);
 	g->timed_ns = g->timed_iters = 0;
-	baseline_close(g->raw);
-	g->raw = NULL;
+	guest_end_raw(s, g);
 	g->run.on = false;
 	for (uint64_t i = 0; i < JOB_DEPTH_MAX; i++) {
 		tcpx_free(g->recv[i]);

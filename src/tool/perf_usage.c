@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reading, subtracting and adding what a run cost. in_flight_max and up are not
+ * Reading, subtracting and adding what a run cost. in_flight_max, up and tx_mode are not
  * counters: the newest value stands.
  */
 #include "tool/perf_usage.h"
@@ -90,7 +90,8 @@ read_channels(tcpx_engine *engine, const char *peer, struct usage *u)
 			.sending = c->sending, .up = c->up, .bytes = c->bytes,
 			.chunks = c->chunks, .stalls = c->stalls, .in_flight = c->in_flight,
 			.in_flight_max = c->in_flight_max, .in_flight_sum = c->in_flight_sum,
-			.retransmits = c->retransmits };
+			.retransmits = c->retransmits, .lent_bytes = c->lent_bytes };
+		memcpy(to->tx_mode, c->tx_mode, sizeof(to->tx_mode));
 		memcpy(to->nic, c->nic, sizeof(to->nic));
 		memcpy(to->peer_nic, c->peer_nic, sizeof(to->peer_nic));
 		u->channels++;
@@ -166,6 +167,8 @@ add_channel(struct usage *sum, const struct usage_channel *c, const struct usage
 	to->stalls += since(c->stalls, before->stalls);
 	to->in_flight_sum += since(c->in_flight_sum, before->in_flight_sum);
 	to->retransmits += since(c->retransmits, before->retransmits);
+	to->lent_bytes += since(c->lent_bytes, before->lent_bytes);
+	memcpy(to->tx_mode, c->tx_mode, sizeof(to->tx_mode));
 }
 
 static void
@@ -217,13 +220,15 @@ usage_add(struct usage *sum, const struct usage *difference)
 static json_t *
 format_channel(const struct usage_channel *c)
 {
-	return json_pack("{s:s, s:s, s:I, s:I, s:i, s:i, s:i, s:I, s:I, s:I, s:I, s:I, s:I, s:I}",
+	return json_pack("{s:s, s:s, s:I, s:I, s:i, s:i, s:i, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I,"
+			 " s:s}",
 			 "nic", c->nic, "peer_nic", c->peer_nic, "i", (json_int_t)c->index, "g",
 			 (json_int_t)c->generation, "tx", c->sending, "up", c->up, "now",
 			 (int)c->in_flight, "session", (json_int_t)(c->session >> 1), "bytes",
 			 (json_int_t)c->bytes, "chunks", (json_int_t)c->chunks, "stalls",
 			 (json_int_t)c->stalls, "sum", (json_int_t)c->in_flight_sum, "max",
-			 (json_int_t)c->in_flight_max, "rtx", (json_int_t)c->retransmits);
+			 (json_int_t)c->in_flight_max, "rtx", (json_int_t)c->retransmits, "lent",
+			 (json_int_t)c->lent_bytes, "mode", c->tx_mode);
 }
 
 json_t *
@@ -270,9 +275,11 @@ parse_channel(const json_t *v, struct usage_channel *c)
 		.up = (int)count(v, "up"), .bytes = count(v, "bytes"),
 		.chunks = count(v, "chunks"), .stalls = count(v, "stalls"),
 		.in_flight = (uint32_t)count(v, "now"), .in_flight_sum = count(v, "sum"),
-		.in_flight_max = (uint32_t)count(v, "max"), .retransmits = count(v, "rtx") };
+		.in_flight_max = (uint32_t)count(v, "max"), .retransmits = count(v, "rtx"),
+		.lent_bytes = count(v, "lent") };
 	snprintf(c->nic, sizeof(c->nic), "%s", job_text(v, "nic"));
 	snprintf(c->peer_nic, sizeof(c->peer_nic), "%s", job_text(v, "peer_nic"));
+	snprintf(c->tx_mode, sizeof(c->tx_mode), "%s", job_text(v, "mode"));
 }
 
 static void

@@ -21,7 +21,8 @@ struct usage_channel {
 	char nic[32], peer_nic[32];
 	uint32_t index, generation, in_flight, in_flight_max;
 	int sending, up;
-	uint64_t bytes, chunks, stalls, in_flight_sum, retransmits;
+	uint64_t bytes, chunks, stalls, in_flight_sum, retransmits, lent_bytes;
+	char tx_mode[16];
 };
 
 struct usage_thread {

@@ -6,6 +6,7 @@
 #include "tool/result_fields.h"
 
 #include <math.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,6 +25,9 @@
 #define STRING(member) { AT(member), .type = FIELD_STRING, .room = sizeof(((S *)0)->member) }
 #define ONE_OF(member, list) \
 	{ AT(member), .type = FIELD_STRING, .room = sizeof(((S *)0)->member), .words = list }
+#define MAYBE_COUNT(member) { AT(member), .type = FIELD_COUNT, .optional = true }
+#define MAYBE_STRING(member) \
+	{ AT(member), .type = FIELD_STRING, .room = sizeof(((S *)0)->member), .optional = true }
 #define TEXT(member)   { AT(member), .type = FIELD_TEXT }
 #define NOTE(member)   { AT(member), .type = FIELD_TEXT, .optional = true }
 #define OBJECT(member, s)       { AT(member), .type = FIELD_OBJECT, .shape = &s }
@@ -92,6 +96,7 @@ static const struct shape nic_counters_shape = SHAPE(nic_counters_fields);
 #define S struct row_channel
 static const struct field channel_fields[] = {
 	INDEX(channel), STRING(nic), COUNT(bytes), COUNT(chunks), COUNT(stalls),
+	MAYBE_STRING(tx_mode), MAYBE_COUNT(lent_bytes),
 };
 static const struct shape channel_shape = SHAPE(channel_fields);
 #undef S
@@ -117,13 +122,15 @@ static const struct shape bucket_shape = SHAPE(bucket_fields);
 
 #define S struct row
 static const struct field row_fields[] = {
-	COUNT(size), ONE_OF(op, ops), ONE_OF(dir, dirs), STRING(mem), COUNT1(descs),
+	COUNT(size), ONE_OF(op, ops), ONE_OF(dir, dirs), STRING(mem),
+	MAYBE_STRING(peer_mem), COUNT1(descs),
 	COUNT1(iters), COUNT(warmup), COUNT(nics), COUNT(channels), COUNT(chunk_bytes),
 	COUNT(window), ONE_OF(dist, dists),
 	OBJECT(time_us, time_shape), NUMBER(algbw_GBps), NUMBER(busbw_GBps),
-	MAYBE(peer_algbw_GBps), BOOL(checked), COUNT(wrong), MAYBE(cpu_s_per_GB),
+	MAYBE(peer_algbw_GBps), MAYBE(transfers_per_s), BOOL(checked), COUNT(wrong), MAYBE(cpu_s_per_GB),
 	MAYBE(baseline_GBps), MAYBE(baseline_cpu_s_per_GB), MAYBE(ratio),
 	MAYBE_OBJECT(ratio_ci, interval_shape), LIST(pairs, pair_shape),
+	MAYBE(path_GBps), MAYBE(path_1M_GBps), MAYBE(path_fraction),
 	BOOL(degraded), OBJECT(in_flight, in_flight_shape), LIST(per_nic, nic_shape),
 	MAYBE_LIST(nic_counters, nic_counters_shape), LIST(per_channel, channel_shape),
 	LIST(threads, thread_shape),
@@ -148,6 +155,13 @@ static const struct field result_nic_fields[] = {
 static const struct shape result_nic_shape = SHAPE(result_nic_fields);
 #undef S
 
+#define S struct result_gpu
+static const struct field gpu_fields[] = {
+	ONE_OF(side, sides), INDEX(gpu), STRING(name), STRING(pci), COUNT(memory_bytes),
+};
+static const struct shape gpu_shape = SHAPE(gpu_fields);
+#undef S
+
 #define S struct result_setting
 static const struct field setting_fields[] = { TEXT(name), TEXT(value), TEXT(source) };
 static const struct shape setting_shape = SHAPE(setting_fields);
@@ -169,7 +183,9 @@ static const struct shape place_shape = SHAPE(place_fields);
 static const struct field result_fields[] = {
 	COUNT1(schema), STRING(started), STRING(version), TEXT(command), ONE_OF(role, roles),
 	STRING(peer), OBJECT(machine, machine_shape), STRING(provider), MAYBE(setup_ms),
-	NOTE(note), LIST(nics, result_nic_shape), LIST(settings, setting_shape),
+	NOTE(note), MAYBE_STRING(unpack), MAYBE_STRING(peer_unpack),
+	MAYBE_STRING(placement),
+	LIST(nics, result_nic_shape), MAYBE_LIST(gpus, gpu_shape), LIST(settings, setting_shape),
 	LIST(topology, place_shape), LIST(env, env_shape), LIST(rows, row_shape),
 };
 const struct shape result_shape = SHAPE(result_fields);
@@ -234,6 +250,10 @@ result_field_is_absent(const struct field *field, const void *object)
 		return false;
 	if (field->type == FIELD_TEXT)
 		return !text_of(field, object);
+	if (field->type == FIELD_STRING)
+		return !*((const char *)object + field->offset);
+	if (field->type == FIELD_COUNT)
+		return !*(const uint64_t *)((const char *)object + field->offset);
 	if (field->type == FIELD_LIST)
 		return !field_list_of(field, object).n;
 	if (field->type == FIELD_NUMBER) {

@@ -29,7 +29,8 @@ struct field {
 	size_t offset;
 	size_t room;
 	unsigned min;
-	bool optional; /* left out when NAN, NULL, or an object or list with nothing in it */
+	bool optional; /* left out when NAN, NULL, "", 0, or an object or list with nothing
+	                * in it                                                       */
 	const char *const *words;
 	const struct shape *shape;
 };

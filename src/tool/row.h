@@ -65,6 +65,9 @@ struct row_channel {
 	uint64_t bytes;  /* payload in the timed part                                */
 	uint64_t chunks;
 	uint64_t stalls; /* times it had work but the wire or the peer refused       */
+	char tx_mode[16];    /* how staged payload left: "copy", "splice", "msg_zerocopy";
+	                      * "" none did                                          */
+	uint64_t lent_bytes; /* of bytes, those the kernel did not copy; optional    */
 };
 
 struct row_thread {
@@ -97,7 +100,8 @@ struct row {
 	uint64_t size;     /* bytes of one transfer                                  */
 	char op[16];       /* "write", "read", "sendrecv"                            */
 	char dir[8];       /* "uni", "bi"                                            */
-	char mem[16];      /* "host"                                                 */
+	char mem[64];      /* of this side: "host", "cuda:0", "cuda:0-3"             */
+	char peer_mem[64]; /* of the other; "" not told                              */
 	uint64_t descs;    /* descriptors of one transfer, >= 1                      */
 	uint64_t iters;    /* timed iterations, >= 1                                 */
 	uint64_t warmup;   /* iterations before, not in any figure                   */
@@ -111,6 +115,7 @@ struct row {
 	double algbw_GBps;        /* size * iters / t; "bi": one direction           */
 	double busbw_GBps;        /* all bytes moved / t: twice algbw for "bi"       */
 	double peer_algbw_GBps;   /* what the other side measured; optional          */
+	double transfers_per_s;   /* in one direction; optional                      */
 	bool checked;             /* every byte was compared with the pattern        */
 	uint64_t wrong;           /* bytes that differed; 0 if !checked              */
 	double cpu_s_per_GB;      /* CPU seconds of both ends / GB moved; optional   */
@@ -121,6 +126,10 @@ struct row {
 	                               * baseline half round trip / ours             */
 	struct row_interval ratio_ci;
 	LIST_OF(struct row_pair) pairs;
+	double path_GBps;         /* the most that the GPUs' copies carry in one direction,
+	                           * by copies of 64 MiB or 1 MiB, whichever more; optional */
+	double path_1M_GBps;      /* by copies of 1 MiB; optional                    */
+	double path_fraction;     /* algbw / path; optional                          */
 
 	bool degraded; /* a NIC or channel was lost or never came up                 */
 	struct row_in_flight in_flight;
@@ -152,6 +161,14 @@ struct result_nic {
 	uint64_t gbps; /* 0 unknown                                                  */
 };
 
+struct result_gpu {
+	char side[8];   /* "client", "server"                                        */
+	unsigned gpu;   /* as the process numbers them                               */
+	char name[64];
+	char pci[16];
+	uint64_t memory_bytes;
+};
+
 struct result_setting {
 	char *name, *value, *source; /* owned; source: "default", "environment", "flag", ... */
 };
@@ -181,7 +198,12 @@ struct result {
 	double setup_ms;          /* connect until the session is open; optional     */
 	char *note;               /* owned; a caveat for the reader ("no root: NICs are
 	                           * 127.0.k.1"); NULL none                          */
+	char unpack[16];          /* who copies to and from GPUs; "" no GPU in use   */
+	char peer_unpack[16];
+	char placement[48];       /* where the threads of both sides ran, "sides: CPU 0 and
+	                           * CPU 1"; "" where the kernel put them            */
 	LIST_OF(struct result_nic) nics;
+	LIST_OF(struct result_gpu) gpus; /* with memory in use, both sides; optional */
 	LIST_OF(struct result_setting) settings;
 	LIST_OF(struct result_place) topology;
 	LIST_OF(struct result_env) env;

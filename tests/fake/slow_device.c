@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Batches end in order, each at a random time after the one before; the copying happens
- * when somebody polls after that time, or finishes. Closing ends what is left: a launched
- * batch cannot be called back.
+ * Batches of a queue end in order, each at a random time after the one before; the copying
+ * happens when somebody polls after that time, or finishes. Closing ends what is left: a
+ * launched batch cannot be called back.
  */
 #include "fake/slow_device.h"
 
@@ -13,6 +13,7 @@
 #include "base/rng.h"
 
 #define BATCHES_MAX 64
+#define PAGE_BYTES  4096u
 
 struct batch {
 	struct batch *next;
@@ -24,18 +25,25 @@ struct batch {
 struct tcpx_device {
 	struct tcpx_slow_device *test;
 	struct tcpx_rng rng;
+	struct tcpx_queue *queues;
+};
+
+struct tcpx_queue {
+	struct tcpx_queue *next;
+	struct tcpx_device *dev;
 	struct batch *head, *tail;
 	uint64_t tickets, done;
+	int broken;
 };
 
 static int
-slow_open(int ordinal, void *test_arg, struct tcpx_device **dev)
+slow_open(const struct tcpx_device_params *params, struct tcpx_device **dev)
 {
-	struct tcpx_slow_device *test = test_arg;
+	struct tcpx_slow_device *test = params->test_arg;
 	struct tcpx_device *d;
 
-	if (!test || ordinal != 0)
-		return tcpx_fail(TCPX_SUB_DEV, -ENODEV, "open slow device %d", ordinal);
+	if (!test)
+		return -ENODEV;
 	d = calloc(1, sizeof(*d));
 	if (!d)
 		return tcpx_fail(TCPX_SUB_DEV, -ENOMEM, "open a slow device");
@@ -47,62 +55,157 @@ slow_open(int ordinal, void *test_arg, struct tcpx_device **dev)
 }
 
 static void
-end_oldest(struct tcpx_device *d)
+slow_close(struct tcpx_device *dev)
 {
-	struct batch *b = d->head;
+	free(dev);
+}
 
-	for (size_t i = 0; i < b->count; i++) {
+static int
+slow_where(struct tcpx_device *dev, uint64_t addr, uint64_t len, int *place)
+{
+	const struct tcpx_slow_device *test = dev->test;
+
+	*place = TCPX_ON_HOST;
+	for (uint32_t i = 0; i < test->range_count; i++) {
+		uint64_t start = (uintptr_t)test->range[i].addr;
+
+		if (addr >= start && addr + len <= start + test->range[i].len)
+			*place = test->range[i].place;
+	}
+	return 0;
+}
+
+static int
+slow_pinned(struct tcpx_device *dev, size_t size, void **mem)
+{
+	*mem = aligned_alloc(PAGE_BYTES, (size + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES);
+	if (!*mem)
+		return -ENOMEM;
+	dev->test->pinned++;
+	return 0;
+}
+
+static void
+slow_unpin(struct tcpx_device *dev, void *mem)
+{
+	dev->test->pinned--;
+	free(mem);
+}
+
+/* An event is the time at which it happens. */
+static int
+slow_event(struct tcpx_device *dev, void *event)
+{
+	return tcpx_clock_now(dev->test->clock) >= *(const uint64_t *)event ? 0 : -EAGAIN;
+}
+
+static int
+slow_stream_wait(struct tcpx_device *dev, void *stream, uint64_t *word, uint64_t value)
+{
+	(void)stream;
+	dev->test->word = word;
+	dev->test->word_value = value;
+	return 0;
+}
+
+static int
+slow_queue_open(struct tcpx_device *dev, int place, enum tcpx_flow flow,
+		struct tcpx_queue **queue)
+{
+	struct tcpx_queue *q = calloc(1, sizeof(*q));
+
+	(void)place;
+	(void)flow;
+	if (!q)
+		return -ENOMEM;
+	q->dev = dev;
+	q->next = dev->queues;
+	dev->queues = q;
+	dev->test->queues++;
+	*queue = q;
+	return 0;
+}
+
+static void
+tell_next(struct tcpx_device *d)
+{
+	d->test->next_ns = UINT64_MAX;
+	for (struct tcpx_queue *q = d->queues; q; q = q->next)
+		if (q->head && q->head->done_ns < d->test->next_ns)
+			d->test->next_ns = q->head->done_ns;
+}
+
+static void
+end_oldest(struct tcpx_queue *q)
+{
+	struct tcpx_slow_device *test = q->dev->test;
+	struct batch *b = q->head;
+
+	if (!q->broken && tcpx_rng_below(&q->dev->rng, 1000000) < test->broken_ppm) {
+		q->broken = -EIO;
+		test->broken++;
+	}
+	for (size_t i = 0; i < b->count && !q->broken; i++) {
 		const struct tcpx_copy *c = &b->piece[i];
 
 		if (c->len)
 			memcpy((void *)(uintptr_t)c->dst, (const void *)(uintptr_t)c->src,
 			       c->len);
 	}
-	d->done = b->ticket;
-	d->head = b->next;
-	if (!d->head)
-		d->tail = NULL;
-	d->test->live--;
-	d->test->next_ns = d->head ? d->head->done_ns : UINT64_MAX;
+	q->done = b->ticket;
+	q->head = b->next;
+	if (!q->head)
+		q->tail = NULL;
+	test->live--;
 	free(b);
+	tell_next(q->dev);
 }
 
 static void
-slow_close(struct tcpx_device *dev)
+slow_queue_close(struct tcpx_queue *queue)
 {
-	while (dev->head)
-		end_oldest(dev);
-	free(dev);
+	struct tcpx_queue **at = &queue->dev->queues;
+
+	while (queue->head)
+		end_oldest(queue);
+	while (*at != queue)
+		at = &(*at)->next;
+	*at = queue->next;
+	queue->dev->test->queues--;
+	free(queue);
 }
 
 static int
-slow_copy(struct tcpx_device *dev, const struct tcpx_copy *list, size_t count,
+slow_copy(struct tcpx_queue *queue, const struct tcpx_copy *list, size_t count,
 	  uint64_t *ticket)
 {
-	struct tcpx_slow_device *test = dev->test;
+	struct tcpx_slow_device *test = queue->dev->test;
 	uint64_t start = tcpx_clock_now(test->clock);
 	struct batch *b;
 
-	if (test->live >= BATCHES_MAX || tcpx_rng_below(&dev->rng, 1000000) < test->full_ppm)
+	if (queue->broken)
+		return queue->broken;
+	if (queue->tickets - queue->done >= BATCHES_MAX ||
+	    tcpx_rng_below(&queue->dev->rng, 1000000) < test->full_ppm)
 		return -EAGAIN;
 	b = malloc(sizeof(*b) + count * sizeof(*list));
 	if (!b)
 		return tcpx_fail(TCPX_SUB_DEV, -ENOMEM, "a slow batch of %zu pieces", count);
-	if (dev->tail && dev->tail->done_ns > start)
-		start = dev->tail->done_ns;
+	if (queue->tail && queue->tail->done_ns > start)
+		start = queue->tail->done_ns;
 	b->next = NULL;
-	b->ticket = ++dev->tickets;
-	b->done_ns = start + tcpx_rng_between(&dev->rng, test->delay_min_ns,
+	b->ticket = ++queue->tickets;
+	b->done_ns = start + tcpx_rng_between(&queue->dev->rng, test->delay_min_ns,
 					      test->delay_max_ns);
 	b->count = count;
 	if (count)
 		memcpy(b->piece, list, count * sizeof(*list));
-	if (dev->tail)
-		dev->tail->next = b;
+	if (queue->tail)
+		queue->tail->next = b;
 	else
-		dev->head = b;
-	dev->tail = b;
-	test->next_ns = dev->head->done_ns;
+		queue->head = b;
+	queue->tail = b;
+	tell_next(queue->dev);
 	test->live++;
 	test->batches++;
 	test->pieces += count;
@@ -112,32 +215,51 @@ slow_copy(struct tcpx_device *dev, const struct tcpx_copy *list, size_t count,
 	return 0;
 }
 
-static int
-slow_poll(struct tcpx_device *dev, uint64_t ticket)
+/* What broke the queue ended everything in it. */
+static void
+drop_if_broken(struct tcpx_queue *q)
 {
-	uint64_t now = tcpx_clock_now(dev->test->clock);
-
-	if (ticket > dev->tickets)
-		return tcpx_fail(TCPX_SUB_DEV, -EINVAL, "poll for batch %llu of %llu",
-				 (unsigned long long)ticket,
-				 (unsigned long long)dev->tickets);
-	while (dev->head && dev->head->done_ns <= now)
-		end_oldest(dev);
-	return ticket <= dev->done ? 0 : -EAGAIN;
+	while (q->broken && q->head)
+		end_oldest(q);
 }
 
 static int
-slow_finish(struct tcpx_device *dev, uint64_t ticket)
+slow_poll(struct tcpx_queue *queue, uint64_t ticket)
 {
-	while (dev->head && dev->head->ticket <= ticket)
-		end_oldest(dev);
-	return slow_poll(dev, ticket);
+	uint64_t now = tcpx_clock_now(queue->dev->test->clock);
+
+	if (ticket > queue->tickets)
+		return tcpx_fail(TCPX_SUB_DEV, -EINVAL, "poll for batch %llu of %llu",
+				 (unsigned long long)ticket,
+				 (unsigned long long)queue->tickets);
+	while (queue->head && queue->head->done_ns <= now)
+		end_oldest(queue);
+	drop_if_broken(queue);
+	if (queue->broken)
+		return queue->broken;
+	return ticket <= queue->done ? 0 : -EAGAIN;
+}
+
+static int
+slow_finish(struct tcpx_queue *queue, uint64_t ticket)
+{
+	while (queue->head && queue->head->ticket <= ticket)
+		end_oldest(queue);
+	drop_if_broken(queue);
+	return slow_poll(queue, ticket);
 }
 
 const struct tcpx_device_ops tcpx_device_slow = {
 	.name = "slow",
 	.open = slow_open,
 	.close = slow_close,
+	.where = slow_where,
+	.pinned = slow_pinned,
+	.unpin = slow_unpin,
+	.event = slow_event,
+	.stream_wait = slow_stream_wait,
+	.queue_open = slow_queue_open,
+	.queue_close = slow_queue_close,
 	.copy = slow_copy,
 	.poll = slow_poll,
 	.finish = slow_finish,

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A device whose batches take virtual time and copy only at their end: whoever lets go
- * of a source or looks at a destination too early sees wrong bytes.
+ * of a source or looks at a destination too early sees wrong bytes. It may have GPUs: pieces
+ * of host memory that are called so.
  */
 #ifndef FAKE_SLOW_DEVICE_H
 #define FAKE_SLOW_DEVICE_H
@@ -9,16 +10,31 @@
 #include "base/clock.h"
 #include "device/device.h"
 
-/* test_arg of open; borrowed for the device's life. */
+#define SLOW_RANGES 8
+
+/* test_arg of open; borrowed for the device's life, one device each. */
 struct tcpx_slow_device {
 	const struct tcpx_clock *clock;
 	uint64_t seed;
 	uint64_t delay_min_ns, delay_max_ns; /* a batch, after the one before it */
 	uint32_t full_ppm;                   /* copies answered with "no room"   */
+	uint32_t broken_ppm;                 /* batches that end with -EIO       */
+	/* memory that is a GPU's; range_count 0: the device has no GPU at all */
+	struct {
+		const void *addr;
+		size_t len;
+		int place;
+	} range[SLOW_RANGES];
+	uint32_t range_count;
 	/* counted by the device */
 	uint64_t live;      /* batches not done */
-	uint64_t batches, pieces, bytes;
+	uint64_t batches, pieces, bytes, broken;
 	uint64_t next_ns;   /* the next batch is done; UINT64_MAX: none waits */
+	uint64_t queues, pinned; /* open now */
+	/* words raised by stream_wait's callers are looked at by the test itself */
+	const uint64_t *word;
+	uint64_t word_value;
+	/* event(): happened once the clock has passed what the event points to */
 };
 
 extern const struct tcpx_device_ops tcpx_device_slow;

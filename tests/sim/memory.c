@@ -25,6 +25,7 @@ int
 sim_memory_open(struct sim_world *w, int engine)
 {
 	struct sim_engine *e = &w->engine[engine];
+	bool gpu;
 	int rc = 0;
 
 	for (int i = 0; i < SIM_REGIONS && rc == 0; i++) {
@@ -38,10 +39,17 @@ sim_memory_open(struct sim_world *w, int engine)
 			return -ENOMEM;
 		fill(w, r->orig, r->len);
 		memcpy(r->mem, r->orig, r->len);
+		gpu = r->dst ? e->gpu_dst : e->gpu_src;
+		if (gpu) {
+			e->gpu.range[e->gpu.range_count].addr = r->mem;
+			e->gpu.range[e->gpu.range_count].len = r->len;
+			e->gpu.range[e->gpu.range_count++].place = 3;
+		}
 		rc = tcpx_mem_register(e->engine, r->mem, r->len,
 				       r->dst ? TCPX_MEM_REMOTE_WRITE : TCPX_MEM_REMOTE_READ,
 				       &r->id);
-		if (rc == 0 && w->ops == &tcpx_net_loop_slots)
+		/* only a device touches a GPU's memory, and that of slots */
+		if (rc == 0 && (gpu || w->ops == &tcpx_net_loop_slots))
 			tcpx_fabric_forbid(w->fabric, r->mem, r->len);
 	}
 	return rc;

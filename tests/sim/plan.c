@@ -89,6 +89,7 @@ sim_plan_settings(struct sim_world *w)
 	setting(w, "TCPX_THREADS", sim_between(w, 1, 2));
 	setting(w, "TCPX_INLINE", sim_one_in(w, 3) ? 0 : sim_between(w, 0, 8192));
 	setting(w, "TCPX_CREDIT_XFERS", sim_one_in(w, 2) ? 64 : sim_between(w, 1, 4));
+	setting(w, "TCPX_STAGING", 2 << 20);
 	setting(w, "TCPX_STALL_MS", 10000);
 	setting(w, "TCPX_KEEPALIVE_MS", sim_one_in(w, 2) ? 5000 : 50);
 	if (sim_one_in(w, 4))

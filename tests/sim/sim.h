@@ -47,7 +47,9 @@ struct sim_engine {
 	uint32_t nic_count;
 	tcpx_peer *peer[SIM_ENGINES];
 	struct sim_region region[SIM_REGIONS];
-	struct tcpx_slow_device slow;
+	struct tcpx_slow_device slow; /* host memory            */
+	struct tcpx_slow_device gpu;  /* no ranges: it has none */
+	bool gpu_src, gpu_dst;        /* which regions it has   */
 	bool closed;
 };
 

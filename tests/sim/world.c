@@ -85,6 +85,14 @@ open_engine(struct sim_world *w, int i)
 		env.device = &tcpx_device_slow;
 		env.device_arg = &e->slow;
 	}
+	e->gpu = e->slow;
+	e->gpu.seed = tcpx_rng_next(&w->rng);
+	if (w->weather == SIM_WILD && sim_one_in(w, 4))
+		e->gpu.broken_ppm = 50000;
+	e->gpu_src = sim_one_in(w, 3);
+	e->gpu_dst = sim_one_in(w, 3);
+	env.gpu = &tcpx_device_slow;
+	env.gpu_arg = e->gpu_src || e->gpu_dst ? &e->gpu : NULL;
 	return tcpx_engine_open(&opts, &env, &e->engine);
 }
 
@@ -159,6 +167,8 @@ next_ns(struct sim_world *w)
 			next = t;
 		if (e->slow.next_ns < next)
 			next = e->slow.next_ns;
+		if (e->gpu.next_ns < next)
+			next = e->gpu.next_ns;
 	}
 	if (sim_work_next_ns(w) < next)
 		next = sim_work_next_ns(w);
@@ -211,6 +221,15 @@ run(struct sim_world *w)
 }
 
 static void
+check_device(struct sim_world *w, int e, const struct tcpx_slow_device *d)
+{
+	if (d->live || d->queues || d->pinned)
+		sim_fail(w, "engine %d left %llu batches, %llu queues, %llu pieces of pinned memory",
+			 e, (unsigned long long)d->live, (unsigned long long)d->queues,
+			 (unsigned long long)d->pinned);
+}
+
+static void
 take_apart(struct sim_world *w, bool made)
 {
 	uint32_t first = (uint32_t)sim_between(w, 0, w->engine_count - 1);
@@ -226,9 +245,8 @@ take_apart(struct sim_world *w, bool made)
 		if (made && !w->failed && i == 0)
 			sim_memory_check(w);
 		sim_work_close_engine(w, e);
-		if (w->engine[e].slow.live)
-			sim_fail(w, "engine %d left %llu batches", e,
-				 (unsigned long long)w->engine[e].slow.live);
+		check_device(w, e, &w->engine[e].slow);
+		check_device(w, e, &w->engine[e].gpu);
 	}
 	if (tcpx_fabric_violations(w->fabric))
 		sim_fail(w, "%u rules broken, first: %s", tcpx_fabric_violations(w->fabric),

@@ -90,9 +90,12 @@ one_sided(struct worker *w)
 	struct rig *r = &w->s->rig;
 	bool write = below(w, 2);
 	size_t len = 1 + below(w, below(w, 2) ? AREA : 10000);
-	uint8_t *mine = malloc(len), *theirs = r->far.at + w->far_off;
+	/* Nobody writes what is read: the peer may go on sending it for a moment after a
+	 * cancel, and would race with what comes next. */
+	uint64_t off = w->far_off + (write ? 0 : WORKERS * AREA);
+	uint8_t *mine = malloc(len), *theirs = r->far.at + off;
 	uint8_t value = (uint8_t)(1 + below(w, 255));
-	struct tcpx_desc l = { 0, 0, len }, f = { r->far.far, w->far_off, len };
+	struct tcpx_desc l = { 0, 0, len }, f = { r->far.far, off, len };
 	bool gone = below(w, 4) == 0;
 	tcpx_xfer *x;
 	int rc;
@@ -217,7 +220,7 @@ every_call_from_every_thread(void **state)
 	pthread_t thread[WORKERS + 1];
 
 	rig_begin(&s->rig, three, three);
-	rig_memory(&s->rig, AREA, WORKERS * AREA);
+	rig_memory(&s->rig, AREA, 2 * WORKERS * AREA);
 	s->to_a = rig_add(s->rig.b, s->rig.a);
 	assert_ok(tcpx_peer_wait(s->to_a, WAIT_MS));
 	s->end_ns = tcpx_clock_now(&tcpx_clock_system) + SECONDS * TCPX_SEC;

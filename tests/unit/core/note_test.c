@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
+
 #define MIB (1u << 20)
 #define NOTE_MAX_BYTES 8192
 
@@ -149,6 +151,29 @@ waiting_for_a_note_ends_in_time(void **state)
 	assert_null(n);
 }
 
+/* Then the I/O thread keeps the time of whoever waits. */
+static void
+waiting_after_much_use_ends_in_time(void **state)
+{
+	struct rig *r = *state;
+	tcpx_note *n = NULL;
+
+	rig_memory(r, 4096, 4096);
+	for (int round = 0; round < 5; round++) {
+		uint64_t start_ns, ns;
+
+		for (int i = 0; i < 20; i++) {
+			assert_ok(move_with(r, TCPX_OP_WRITE, 10, "use", 3));
+			assert_note(r->b, "anna", "use");
+		}
+		start_ns = tcpx_clock_now(&tcpx_clock_system);
+		assert_code(tcpx_note_wait(r->a, 25, &n), -EAGAIN);
+		ns = tcpx_clock_now(&tcpx_clock_system) - start_ns;
+		assert_true(ns >= 25 * TCPX_MS && ns < 5 * TCPX_SEC);
+	}
+	assert_null(n);
+}
+
 static void
 notes_above_the_limit_are_dropped_and_counted(void **state)
 {
@@ -263,6 +288,7 @@ main(void)
 		TEST(notes_keep_their_order),
 		TEST(a_note_before_the_session_is_open_is_not_lost),
 		TEST(waiting_for_a_note_ends_in_time),
+		TEST(waiting_after_much_use_ends_in_time),
 		cmocka_unit_test(notes_above_the_limit_are_dropped_and_counted),
 		TEST(the_event_fd_is_readable_while_something_is_unseen),
 		TEST(a_note_makes_the_event_fd_readable_until_taken),

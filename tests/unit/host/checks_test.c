@@ -64,7 +64,7 @@ static const struct {
 	{ "cubic", "congestion", "@a3-high", CHECK_OK, "cubic" },
 	{ "reno", "congestion", IPV4 "tcp_congestion_control text=reno", CHECK_FINDING, "reno" },
 	{ "unreadable", "congestion", "", CHECK_SKIPPED, "cannot be read" },
-	{ "enough CPUs", "threads", "@a3-high", CHECK_OK, "5 I/O threads on 208 CPUs" },
+	{ "enough CPUs", "threads", "@a3-high", CHECK_OK, "12 I/O threads on 208 CPUs" },
 	{ "unknown CPUs", "threads", "", CHECK_SKIPPED, "not known" },
 	{ "all CPUs", "affinity", "cpus online=0-7 allowed=0-7", CHECK_OK, "all 8" },
 	{ "narrowed", "affinity", "cpus online=0-7 allowed=2-3", CHECK_FINDING, "2 of 8: 2-3" },

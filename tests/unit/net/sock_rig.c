@@ -38,11 +38,11 @@ fd_count(void)
 	return count;
 }
 
-int
-rig_open(void **state)
+static int
+rig_open_lending(void **state, enum tcpx_lend lend)
 {
 	struct rig *r = calloc(1, sizeof(*r));
-	struct tcpx_net_params params = { .nic_count = 1 };
+	struct tcpx_net_params params = { .nic_count = 1, .lend = lend };
 
 	assert_non_null(r);
 	r->fds_before = fd_count();
@@ -62,12 +62,24 @@ rig_open(void **state)
 }
 
 int
+rig_open(void **state)
+{
+	return rig_open_lending(state, TCPX_LEND_AUTO);
+}
+
+int
 rig_open_channel(void **state)
+{
+	return rig_open_channel_lending(state, TCPX_LEND_AUTO);
+}
+
+int
+rig_open_channel_lending(void **state, enum tcpx_lend lend)
 {
 	struct tcpx_chan_id id = rig_id(3, 0x5a);
 	struct rig *r;
 
-	rig_open(state);
+	rig_open_lending(state, lend);
 	r = *state;
 	assert_int_equal(rig_channel(r, &id, &r->tx, &r->rx), 0);
 	return 0;

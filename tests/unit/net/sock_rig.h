@@ -37,6 +37,7 @@ int rig_open(void **state);
 int rig_close(void **state);
 /* The same with a channel that stands: the opener sends. */
 int rig_open_channel(void **state);
+int rig_open_channel_lending(void **state, enum tcpx_lend lend);
 
 /* Milliseconds of the wait are short: the deadline is counted over all calls. */
 uint64_t rig_deadline(void);

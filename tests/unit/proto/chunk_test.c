@@ -39,7 +39,7 @@ size_follows_the_table(void **state)
 	for (size_t i = 0; i < ARRAY_LEN(size_cases); i++)
 		check(size_cases[i].name, "size",
 		      tcpx_chunk_size(size_cases[i].total, size_cases[i].channels,
-				      size_cases[i].max, size_cases[i].forced,
+				      TCPX_CHUNK_MIN, size_cases[i].max, size_cases[i].forced,
 				      size_cases[i].slowest_Bps),
 		      size_cases[i].size);
 }

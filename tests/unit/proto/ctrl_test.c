@@ -155,6 +155,51 @@ acks_are_due_after_64_frames_or_32_kib(void **state)
 }
 
 static void
+ack_and_what_stands_behind_it_are_one_write(void **state)
+{
+	const size_t ack = TCPX_FRAME_HEAD + 8, both = ack + TCPX_FRAME_HEAD + 10;
+	char types[16];
+
+	/* taken whole, or cut anywhere */
+	for (size_t first = 0; first <= both; first++) {
+		struct tcpx_ctrl *a = ctrl_new(), *b = ctrl_new();
+		const uint8_t *data;
+
+		put_ok(b, TCPX_FR_NOTE, 0);
+		take_types(b, a, types, sizeof(types));
+		assert_int_equal(tcpx_ctrl_put_ack(a), 0);
+		put_ok(a, TCPX_FR_DONE, 10);
+		assert_int_equal(tcpx_ctrl_pending(a, &data), both);
+		assert_int_equal(move(a, b, first), first);
+		take_types(a, b, types, sizeof(types));
+		assert_string_equal(types, "D");
+		assert_int_equal(tcpx_ctrl_pending(a, &data), 0);
+		tcpx_ctrl_free(a);
+		tcpx_ctrl_free(b);
+	}
+}
+
+static void
+ack_made_newer_while_one_is_written_is_another(void **state)
+{
+	struct tcpx_ctrl *a = ctrl_new(), *b = ctrl_new();
+	const uint8_t *data;
+	char types[16];
+	size_t len;
+
+	put_ok(b, TCPX_FR_NOTE, 0);
+	take_types(b, a, types, sizeof(types));
+	assert_int_equal(tcpx_ctrl_put_ack(a), 0);
+	put_ok(a, TCPX_FR_DONE, 10);
+	len = tcpx_ctrl_pending(a, &data);
+	assert_int_equal(tcpx_ctrl_put_ack(a), 0);
+	tcpx_ctrl_written(a, len);
+	assert_int_equal(tcpx_ctrl_pending(a, &data), TCPX_FRAME_HEAD + 8);
+	tcpx_ctrl_free(a);
+	tcpx_ctrl_free(b);
+}
+
+static void
 ack_that_waits_is_made_newer(void **state)
 {
 	struct tcpx_ctrl *a = ctrl_new(), *b = ctrl_new();
@@ -414,6 +459,8 @@ main(void)
 		cmocka_unit_test(raw_frames_come_first_and_die_with_their_connection),
 		cmocka_unit_test(cut_before_the_first_frame_holds_nothing_back),
 		cmocka_unit_test(acks_are_due_after_64_frames_or_32_kib),
+		cmocka_unit_test(ack_and_what_stands_behind_it_are_one_write),
+		cmocka_unit_test(ack_made_newer_while_one_is_written_is_another),
 		cmocka_unit_test(ack_that_waits_is_made_newer),
 		cmocka_unit_test(incoming_frames_follow_the_table),
 		cmocka_unit_test(ack_ahead_of_the_writer_is_no_harm),

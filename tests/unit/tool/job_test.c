@@ -24,7 +24,9 @@ static void
 jobs_come_back_as_they_were(void **state)
 {
 	const struct job job = { .op = JOB_SENDRECV, .bi = true, .spin = true, .depth = 7,
-				 .span_bytes = 1ull << 33, .meta = { 0, 255, 16 }, .meta_len = 3 };
+				 .span_bytes = 1ull << 33, .meta = { 0, 255, 16 }, .meta_len = 3,
+				 .mem_said = true, .mem = { 2, { 1, 5 } }, .cpu_said = true,
+				 .cpu = 3 };
 	struct job got;
 	json_t *msg = job_format(&job);
 
@@ -48,6 +50,11 @@ static const struct {
 	{ "depth x span overflows", "{'op':'read','depth':256,'span':9223372036854775807,"
 				    "'meta':''}", TCPX_EBLOB },
 	{ "odd hex", "{'op':'read','depth':1,'span':4096,'meta':'abc'}", TCPX_EBLOB },
+	{ "memory of a GPU", "{'op':'read','depth':1,'span':4096,'meta':'','mem':'cuda:1'}", 0 },
+	{ "memory of nothing", "{'op':'read','depth':1,'span':4096,'meta':'','mem':'x'}", TCPX_EBLOB },
+	{ "a CPU", "{'op':'read','depth':1,'span':4096,'meta':'','cpu':0}", 0 },
+	{ "a CPU below none", "{'op':'read','depth':1,'span':4096,'meta':'','cpu':-1}", TCPX_EBLOB },
+	{ "a CPU beyond all", "{'op':'read','depth':1,'span':4096,'meta':'','cpu':8192}", TCPX_EBLOB },
 	{ "no hex", "{'op':'read','depth':1,'span':4096,'meta':'zz'}", TCPX_EBLOB },
 };
 

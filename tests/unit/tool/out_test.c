@@ -23,29 +23,35 @@ static const char table[] =
 	"# 8 x A CPU, Linux 6.1.0 x86_64\n"
 	"# NIC eth0 10.0.0.1, 100 Gbit/s, NUMA node 0\n"
 	"# NIC eth1 10.1.0.1\n"
+	"# GPU cuda:1 of the server: A GPU, 0000:65:00.0, 161 GB\n"
+	"# copied to and from GPUs by: d2d here, kernel there\n"
+	"# sides: CPU 0 and CPU 1\n"
 	"# note: made up\n"
 	"#\n"
-	"#       size   descs      time   algbw   busbw  #wrong       p50       p99     p99.9      CPU     raw  ratio  (95 %)\n"
-	"#        (B)              (us)  (GB/s)  (GB/s)              (us)      (us)      (us)   (s/GB)  (GB/s)\n"
-	"    67108864       1  12782.64    5.25    5.25       0  12750.00  14000.00  14500.00    0.350    5.50  0.970  0.940..1.000\n"
+	"#       size   descs      time   algbw   busbw     rate  #wrong       p50       p99     p99.9      CPU     raw  ratio  (95 %)\n"
+	"#        (B)              (us)  (GB/s)  (GB/s)    (1/s)              (us)      (us)      (us)   (s/GB)  (GB/s)\n"
+	"    67108864       1  12782.64    5.25    5.25     78.2       0  12750.00  14000.00  14500.00    0.350    5.50  0.970  0.940..1.000  10.5 % of path\n"
 	"#\n"
 	"# 2 NICs, 2 channels of 16 slots, chunk 512 KiB, pull\n"
 	"#   eth0 -> ens1   1.01 GB   75.0 %  ###############.....  0 retransmits\n"
 	"#   eth1 -> ens2    336 MB   25.0 %  #####...............  1 retransmit\n"
 	"#   where a chunk's time went: queue 300 µs (60 %), wire 90 µs (18 %), unpack 40 µs (8 %), ack 70 µs (14 %)\n"
+	"#   the GPUs' own copies: 50.0 GB/s a direction (45.0 by copies of 1 MiB)\n"
+	"#   zero-copy: splice, 50.0 % of the payload\n"
 	"#   cost: 1234 context switches, 0.350 CPU s/GB (raw sockets 0.300)\n"
 	"#   in flight: 7.50 messages a channel, at most 16\n"
 	"#   thread tcpx-io0: asked any, granted 0-7, ran on 1,5\n"
 	"#   thread tcpx-io1: asked 2-3, granted 2-3, ran on 2\n"
 	"#\n"
-	"# 64 MiB write at 5.25 GB/s over 2 NICs, 97 % of what raw sockets carry.\n"
+	"# 64 MiB write from host to cuda:1 at 5.25 GB/s over 2 NICs, 97 % of what raw sockets carry,"
+	" 10.5 % of what the GPUs' own copies carry.\n"
 	"# Once a channel has a chunk, 45 % of its time is handing chunks to the sender's sockets.\n"
 	"# Verified: all 1.34 GB arrived as sent.\n";
 
 static const char table_latency[] =
 	"# half a round trip (us)\n"
 	"#       size     iters      min      p50      p99    p99.9      max  #wrong   raw p50  ratio  (95 %)\n"
-	"          64     10000    14.20    18.60    44.10    97.00   412.00       0     14.90  0.970  0.940..1.000\n";
+	"          64     10000    14.20    18.60    44.10    97.00   412.00       0     14.90  0.970  0.940..1.000  10.5 % of path\n";
 
 static const char nccl[] =
 	"# tcpx 0.1.0 on alpha: tcpx perf -b 64M --baseline beta\n"
@@ -72,19 +78,19 @@ static const char perftest_latency[] =
 	"---------------------------------------------------------------------------------------\n";
 
 static const char csv[] =
-	"size,op,dir,mem,descs,iters,warmup,nics,channels,chunk_bytes,window,"
+	"size,op,dir,mem,peer_mem,descs,iters,warmup,nics,channels,chunk_bytes,window,"
 	"dist,time_us.min,time_us.p50,time_us.p99,time_us.p999,time_us.max,"
 	"time_us.mean,time_us.stdev,algbw_GBps,busbw_GBps,peer_algbw_GBps,"
-	"checked,wrong,cpu_s_per_GB,baseline_GBps,baseline_cpu_s_per_GB,ratio,"
-	"ratio_ci.lo,ratio_ci.hi,degraded,in_flight.mean,in_flight.max,"
+	"transfers_per_s,checked,wrong,cpu_s_per_GB,baseline_GBps,baseline_cpu_s_per_GB,ratio,"
+	"ratio_ci.lo,ratio_ci.hi,path_GBps,path_1M_GBps,path_fraction,degraded,in_flight.mean,in_flight.max,"
 	"ctxt_switches,stage_us.queue,stage_us.wire,stage_us.unpack,stage_us.ack,"
 	"half_rtt_us.min,half_rtt_us.p50,half_rtt_us.p99,half_rtt_us.p999,"
 	"half_rtt_us.max,half_rtt_us.mean,half_rtt_us.stdev,"
 	"baseline_half_rtt_us.p50,baseline_half_rtt_us.p99,"
 	"baseline_half_rtt_us.p999\n"
-	"67108864,write,uni,host,1,20,5,2,2,524288,16,pull,12000,12750,14000,"
-	"14500,15000,12782.64,250,5.25,5.25,5.2,true,0,0.35,5.5,0.3,0.97,0.94,1,"
-	"false,7.5,16,1234,300,90,40,70,,,,,,,,,,\n";
+	"67108864,write,uni,host,cuda:1,1,20,5,2,2,524288,16,pull,12000,12750,14000,"
+	"14500,15000,12782.64,250,5.25,5.25,5.2,78.2,true,0,0.35,5.5,0.3,0.97,0.94,1,"
+	"50,45,0.105,false,7.5,16,1234,300,90,40,70,,,,,,,,,,\n";
 
 /* The record printed in @format, to be freed. */
 static char *
@@ -162,7 +168,7 @@ what_was_not_checked_or_measured_does_not_look_so(void **state)
 	sample_result(&r);
 	row = sample_row(&r, 1 << 20);
 	row->checked = false;
-	row->ratio = row->baseline_GBps = row->ratio_ci.lo = NAN;
+	row->ratio = row->baseline_GBps = row->ratio_ci.lo = row->path_fraction = NAN;
 	text = print(&r, OUT_NCCL);
 	assert_non_null(strstr(text, "N/A"));
 	free(text);
@@ -170,6 +176,22 @@ what_was_not_checked_or_measured_does_not_look_so(void **state)
 	assert_non_null(strstr(text, "    N/A"));
 	assert_non_null(strstr(text, "   0.350       -      -\n"));
 	assert_non_null(strstr(text, "The bytes were not checked."));
+	free(text);
+	result_fini(&r);
+}
+
+static void
+a_run_that_copied_nothing_says_so_loudly(void **state)
+{
+	struct result r;
+	char *text;
+
+	sample_result(&r);
+	sample_row(&r, 1 << 20)->checked = false;
+	SET(r.peer_unpack, "none");
+	text = print(&r, OUT_TABLE);
+	assert_non_null(strstr(text, "\n# " OUT_COPIED_NOTHING "\n"));
+	assert_non_null(strstr(text, "\n# " OUT_COPIED_NOTHING ".\n"));
 	free(text);
 	result_fini(&r);
 }
@@ -328,6 +350,7 @@ main(void)
 		cmocka_unit_test(every_format_prints_its_columns),
 		cmocka_unit_test(json_is_the_record),
 		cmocka_unit_test(what_was_not_checked_or_measured_does_not_look_so),
+		cmocka_unit_test(a_run_that_copied_nothing_says_so_loudly),
 		cmocka_unit_test(wrong_bytes_and_a_degraded_session_are_told),
 		cmocka_unit_test(a_record_without_rows_prints),
 		cmocka_unit_test(a_hostile_name_cannot_command_the_terminal),

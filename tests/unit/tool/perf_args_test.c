@@ -103,6 +103,14 @@ static const char *const bad[] = {
 	"--self --baseline -b 0",
 	"--self -b 1 -e 1000 -i 1",
 	"--self --bogus",
+	"--self --mem gpu",
+	"--self --mem cuda:x",
+	"--self --peer-mem cuda:0-16",
+	"--self --mem cuda:0-3 --depth 2",
+	"--self --mem cuda:0-1 --lat",
+	"--self --unpack gpu",
+	"--self --zerocopy maybe",
+	"--self --spoil -c 0",
 };
 
 static void
@@ -131,6 +139,35 @@ engine_options_become_settings(void **state)
 	assert_string_equal(a.settings[2], "TCPX_DIST=rr");
 }
 
+static const struct {
+	const char *line;
+	unsigned gpus;
+	uint64_t depth;
+} places[] = {
+	{ "--self", 0, 1 },
+	{ "--self --mem cuda", 1, 1 },
+	{ "--self --mem cuda:1 --lat", 1, 1 },
+	{ "--self --mem cuda:0-3", 4, 4 },
+	{ "--self --mem host --peer-mem cuda:0,1", 0, 2 },
+	{ "--self --mem cuda:0-1 --depth 8", 2, 8 },
+	{ "--self --mem cuda:0-1 --kv 10x8K", 2, 2 },
+};
+
+static void
+several_gpus_have_transfers_in_flight_each(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(places); i++) {
+		struct perf_args a;
+
+		if (parse(&a, places[i].line) != TOOL_OK)
+			fail_msg("\"%s\" was refused", places[i].line);
+		if (a.mem.gpus != places[i].gpus || a.depth != places[i].depth)
+			fail_msg("\"%s\": %u GPUs, depth %llu", places[i].line, a.mem.gpus,
+				 (unsigned long long)a.depth);
+	}
+}
+
 int
 main(void)
 {
@@ -138,6 +175,7 @@ main(void)
 		cmocka_unit_test(sizes_follow_from_the_options),
 		cmocka_unit_test(what_makes_no_sense_is_refused),
 		cmocka_unit_test(engine_options_become_settings),
+		cmocka_unit_test(several_gpus_have_transfers_in_flight_each),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

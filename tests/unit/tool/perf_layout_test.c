@@ -52,6 +52,32 @@ pieces_do_not_overlap_and_leave_gaps(void **state)
 }
 
 static void
+pieces_and_gaps_are_all_of_the_span(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(shapes); i++) {
+		struct layout l;
+		uint8_t *used;
+
+		assert_int_equal(layout_init(&l, shapes[i].total, shapes[i].count, i), 0);
+		used = calloc(1, l.span);
+		for (uint64_t k = 0; k < l.count; k++)
+			memset(used + layout_piece_at(&l, k), 1, layout_piece_len(&l, k));
+		for (uint64_t k = 0; k <= l.count; k++) {
+			uint64_t at, len;
+
+			layout_gap(&l, k, &at, &len);
+			for (uint64_t b = at; b < at + len; b++)
+				assert_int_equal(used[b]++, 0);
+		}
+		for (uint64_t b = 0; b < l.span; b++)
+			assert_int_equal(used[b], 1);
+		free(used);
+		layout_fini(&l);
+	}
+}
+
+static void
 iovecs_follow_the_stream(void **state)
 {
 	(void)state;
@@ -174,6 +200,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(pieces_do_not_overlap_and_leave_gaps),
+		cmocka_unit_test(pieces_and_gaps_are_all_of_the_span),
 		cmocka_unit_test(iovecs_follow_the_stream),
 		cmocka_unit_test(more_pieces_than_bytes_are_refused),
 		cmocka_unit_test(a_wrong_byte_is_explained),

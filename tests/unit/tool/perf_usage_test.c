@@ -37,6 +37,8 @@ make(void **state)
 	u[AFTER].channel[0].chunks = 12;
 	u[AFTER].channel[0].up = 1;
 	u[AFTER].channel[0].in_flight_max = 4;
+	u[AFTER].channel[0].lent_bytes = 500;
+	memcpy(u[AFTER].channel[0].tx_mode, "splice", 7);
 	*state = u;
 	return 0;
 }
@@ -62,6 +64,8 @@ a_difference_counts_only_what_happened_between(void **state)
 	assert_int_equal(u[SUM].channel[0].chunks, 2);
 	assert_int_equal(u[SUM].channel[0].retransmits, 0);
 	assert_int_equal(u[SUM].channel[0].in_flight_max, 4);
+	assert_int_equal(u[SUM].channel[0].lent_bytes, 500);
+	assert_string_equal(u[SUM].channel[0].tx_mode, "splice");
 	usage_add_difference(&u[SUM], &u[BEFORE], &u[AFTER]);
 	assert_int_equal(u[SUM].now_ns, 500);
 	assert_int_equal(u[SUM].channels, 1);

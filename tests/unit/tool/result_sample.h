@@ -42,6 +42,8 @@ sample_lists(struct row *row)
 		channel->bytes = nic->bytes;
 		channel->chunks = nic->bytes >> 19;
 		channel->stalls = 3 * i;
+		SET(channel->tx_mode, "splice");
+		channel->lent_bytes = channel->bytes / 2;
 		SET(thread->name, i ? "tcpx-io1" : "tcpx-io0");
 		SET(thread->requested, i ? "2-3" : "");
 		SET(thread->granted, i ? "2-3" : "0-7");
@@ -76,6 +78,11 @@ sample_row(struct result *r, uint64_t size)
 	row->time_us = (struct row_time){ 12000, 12750, 14000, 14500, 15000, 12782.64, 250 };
 	row->algbw_GBps = row->busbw_GBps = 5.25;
 	row->peer_algbw_GBps = 5.2;
+	row->transfers_per_s = 78.2;
+	SET(row->peer_mem, "cuda:1");
+	row->path_GBps = 50;
+	row->path_1M_GBps = 45;
+	row->path_fraction = 0.105;
 	row->checked = true;
 	row->cpu_s_per_GB = 0.35;
 	row->baseline_GBps = 5.5;
@@ -112,6 +119,7 @@ sample_result(struct result *r)
 	struct result_nic *nic;
 	struct result_place *place;
 	struct result_env *env;
+	struct result_gpu *gpu;
 
 	*r = (struct result){ .schema = RESULT_SCHEMA, .setup_ms = 12.5 };
 	SET(r->started, "2025-01-31T12:00:00Z");
@@ -126,6 +134,11 @@ sample_result(struct result *r)
 	*nic = (struct result_nic){ "eth0", "10.0.0.1", 0, 100 };
 	nic = LIST_ADD(&r->nics);
 	*nic = (struct result_nic){ "eth1", "10.1.0.1", -1, 0 };
+	gpu = LIST_ADD(&r->gpus);
+	*gpu = (struct result_gpu){ "server", 1, "A GPU", "0000:65:00.0", 150ull << 30 };
+	SET(r->unpack, "d2d");
+	SET(r->peer_unpack, "kernel");
+	SET(r->placement, "sides: CPU 0 and CPU 1");
 	place = LIST_ADD(&r->topology);
 	*place = (struct result_place){ "nic", "eth0", "0000:06:00.0", 0, "0-3" };
 	env = LIST_ADD(&r->env);

@@ -219,7 +219,7 @@ a_report_has_its_pictures_and_its_data(void **state)
 	sample_row(&r, 1 << 26);
 	html = report_text(&r, 1);
 	assert_int_equal(count_pictures(html), 4); /* curve, pairs, shares, stages */
-	assert_non_null(strstr(html, "64 MiB write at 5.25 GB/s over 2 NICs"));
+	assert_non_null(strstr(html, "64 MiB write from host to cuda:1 at 5.25 GB/s over 2 NICs"));
 	assert_null(strstr(html, "http://") ? strstr(html, "src=") : NULL);
 
 	from = strstr(html, "id=\"result-0\">");

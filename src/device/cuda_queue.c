@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A queue's life, and how it learns what is done: by a word that the GPU writes to host
+ * memory, so that asking costs one load; the driver is asked only now and then, for errors.
+ */
+#include "device/cuda_queue.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <stdlib.h>
+
+#define PAGE_BYTES    4096
+#define MAPPED_BYTES  (PAGE_BYTES + TCPX_QUEUE_PIECES * sizeof(struct tcpx_piece))
+#define ARRIVED_BYTES 256 /* of which 4 are used: the bounce memory begins aligned */
+
+/* A query costs the driver 1.7 us, a look at the word nothing: an error is noticed late. */
+#define POLLS_A_QUERY 1000
+/* Looks before a waiter asks the driver to wait; a batch seldom takes longer. */
+#define FINISH_SPINS 2000
+
+/* ---- open and close ---------------------------------------------------------------- */
+
+/* Memory is cleared on our own stream: the default one may wait for the caller's. */
+static CUresult
+make_memory(struct tcpx_queue *q)
+{
+	const struct tcpx_cuda_api *cu = q->gpu->cu;
+	size_t size = ARRIVED_BYTES + (q->flow == TCPX_FLOW_UNPACK ? TCPX_QUEUE_BOUNCE : 0);
+	CUresult result;
+
+	result = cu->cuMemHostAlloc(&q->mapped, MAPPED_BYTES,
+				    CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP);
+	if (result != CUDA_SUCCESS)
+		return result;
+	q->word = q->mapped;
+	atomic_init(q->word, 0);
+	q->piece = (struct tcpx_piece *)((char *)q->mapped + PAGE_BYTES);
+	q->pieces.size = TCPX_QUEUE_PIECES;
+	if (q->gpu->impl != TCPX_UNPACK_KERNEL)
+		return CUDA_SUCCESS;
+	result = cu->cuMemAlloc(&q->memory, size);
+	if (result != CUDA_SUCCESS)
+		return result;
+	q->bounce = q->memory + ARRIVED_BYTES;
+	q->bounces.size = size - ARRIVED_BYTES;
+	result = cu->cuMemsetD8Async(q->memory, 0, ARRIVED_BYTES, q->stream);
+	return result == CUDA_SUCCESS ? cu->cuStreamSynchronize(q->stream) : result;
+}
+
+static CUresult
+make_events(struct tcpx_queue *q)
+{
+	CUresult result = CUDA_SUCCESS;
+
+	if (q->gpu->memops)
+		return CUDA_SUCCESS;
+	q->event = calloc(TCPX_QUEUE_BATCHES, sizeof(*q->event));
+	if (!q->event)
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	for (int i = 0; i < TCPX_QUEUE_BATCHES && result == CUDA_SUCCESS; i++)
+		result = q->gpu->cu->cuEventCreate(&q->event[i], CU_EVENT_DISABLE_TIMING);
+	return result;
+}
+
+/* Streams of the highest priority: our few blocks run before the rest of an application's
+ * kernels, and not behind one of its streams that waits for us. */
+static CUresult
+make_streams(struct tcpx_queue *q)
+{
+	const struct tcpx_cuda_api *cu = q->gpu->cu;
+	int least, greatest;
+	CUresult result;
+
+	result = cu->cuCtxGetStreamPriorityRange(&least, &greatest);
+	if (result == CUDA_SUCCESS)
+		result = cu->cuStreamCreateWithPriority(&q->stream, CU_STREAM_NON_BLOCKING,
+							greatest);
+	if (result == CUDA_SUCCESS && q->flow == TCPX_FLOW_UNPACK &&
+	    q->gpu->impl == TCPX_UNPACK_KERNEL) {
+		result = cu->cuStreamCreateWithPriority(&q->engine, CU_STREAM_NON_BLOCKING,
+							greatest);
+		if (result == CUDA_SUCCESS)
+			result = cu->cuEventCreate(&q->crossed, CU_EVENT_DISABLE_TIMING);
+	}
+	return result;
+}
+
+static CUresult
+make(struct tcpx_queue *q)
+{
+	CUresult result = make_streams(q);
+
+	if (result == CUDA_SUCCESS)
+		result = make_events(q);
+	return result == CUDA_SUCCESS ? make_memory(q) : result;
+}
+
+/* Nothing may run any more in what is given up. A GPU that has failed runs nothing. */
+static void
+make_idle(struct tcpx_queue *q)
+{
+	if (q->engine)
+		(void)q->gpu->cu->cuStreamSynchronize(q->engine);
+	if (q->stream)
+		(void)q->gpu->cu->cuStreamSynchronize(q->stream);
+}
+
+static void
+unmake(struct tcpx_queue *q)
+{
+	const struct tcpx_cuda_api *cu = q->gpu->cu;
+
+	make_idle(q);
+	if (q->memory)
+		(void)cu->cuMemFree(q->memory);
+	if (q->mapped)
+		(void)cu->cuMemFreeHost(q->mapped);
+	for (int i = 0; i < TCPX_QUEUE_BATCHES && q->event; i++) {
+		if (q->event[i])
+			(void)cu->cuEventDestroy(q->event[i]);
+	}
+	if (q->crossed)
+		(void)cu->cuEventDestroy(q->crossed);
+	if (q->engine)
+		(void)cu->cuStreamDestroy(q->engine);
+	if (q->stream)
+		(void)cu->cuStreamDestroy(q->stream);
+	free(q->event);
+}
+
+int
+tcpx_cuda_queue_open(struct tcpx_device *dev, int place, enum tcpx_flow flow,
+		     struct tcpx_queue **queue)
+{
+	struct tcpx_queue *q = calloc(1, sizeof(*q));
+	CUresult result;
+	int rc;
+
+	if (!q)
+		return tcpx_fail(TCPX_SUB_DEV, -ENOMEM, "a queue of GPU %d", place);
+	q->dev = dev;
+	q->flow = flow;
+	rc = tcpx_gpu_get(dev, place, true, &q->gpu);
+	if (rc == 0)
+		rc = tcpx_gpu_enter(q->gpu);
+	if (rc)
+		goto free_queue;
+	result = make(q);
+	if (result != CUDA_SUCCESS) {
+		rc = tcpx_cuda_fail(&dev->cu, result, "a queue of GPU %d", place);
+		unmake(q);
+	}
+	tcpx_gpu_leave(q->gpu);
+	if (rc)
+		goto free_queue;
+	*queue = q;
+	return 0;
+
+free_queue:
+	free(q);
+	return rc;
+}
+
+void
+tcpx_cuda_queue_close(struct tcpx_queue *queue)
+{
+	if (tcpx_gpu_enter(queue->gpu) == 0) {
+		(void)tcpx_cuda_queue_drain(queue);
+		unmake(queue);
+		tcpx_gpu_leave(queue->gpu);
+	}
+	free(queue);
+}
+
+/* ---- what is done ------------------------------------------------------------------ */
+
+int
+tcpx_cuda_queue_break(struct tcpx_queue *q, int code)
+{
+	if (q->broken)
+		return q->broken;
+	q->broken = code;
+	make_idle(q); /* users take their memory back when they see this code */
+	return code;
+}
+
+static void
+free_room(struct tcpx_queue *q)
+{
+	const struct tcpx_batch *b = &q->batch[q->done % TCPX_QUEUE_BATCHES];
+
+	tcpx_room_free(&q->pieces, b->pieces_end);
+	tcpx_room_free(&q->bounces, b->bounce_end);
+}
+
+/* The event of the oldest batch. */
+static CUresult
+query_event(struct tcpx_queue *q)
+{
+	return q->gpu->cu->cuEventQuery(q->event[(q->done + 1) % TCPX_QUEUE_BATCHES]);
+}
+
+/* Further batches that are done and do not write the word; 0, or what broke. */
+static int
+look_beyond_word(struct tcpx_queue *q)
+{
+	CUresult result = CUDA_SUCCESS;
+	int rc = 0;
+
+	while (q->done < q->tickets && result == CUDA_SUCCESS) {
+		enum tcpx_batch_end end = q->batch[(q->done + 1) % TCPX_QUEUE_BATCHES].end;
+
+		if (end == TCPX_END_WORD)
+			break;
+		if (end == TCPX_END_EVENT) {
+			rc = tcpx_gpu_enter(q->gpu);
+			if (rc)
+				return q->broken = rc;
+			result = query_event(q);
+			if (result != CUDA_SUCCESS && result != CUDA_ERROR_NOT_READY)
+				rc = tcpx_cuda_queue_break(q,
+					tcpx_cuda_fail(q->gpu->cu, result,
+						       "batch %llu of GPU %d",
+						       (unsigned long long)q->done + 1,
+						       q->gpu->ordinal));
+			tcpx_gpu_leave(q->gpu);
+		}
+		if (result == CUDA_SUCCESS)
+			q->done++;
+	}
+	return rc;
+}
+
+int
+tcpx_cuda_queue_look(struct tcpx_queue *q)
+{
+	uint64_t before = q->done, word;
+	int rc;
+
+	do {
+		word = atomic_load_explicit(q->word, memory_order_acquire);
+		if (word > q->done)
+			q->done = word;
+		rc = look_beyond_word(q);
+	} while (rc == 0 && atomic_load_explicit(q->word, memory_order_acquire) > q->done);
+	if (q->done != before) {
+		q->fruitless = 0;
+		free_room(q);
+	}
+	return rc;
+}
+
+/* Every batch that was started is over; or an error. */
+static int
+settle(struct tcpx_queue *q, CUresult result)
+{
+	if (result != CUDA_SUCCESS)
+		return tcpx_cuda_queue_break(q, tcpx_cuda_fail(q->gpu->cu, result,
+				"batch %llu of GPU %d", (unsigned long long)q->done + 1,
+				q->gpu->ordinal));
+	return 0;
+}
+
+int
+tcpx_cuda_queue_drain(struct tcpx_queue *q)
+{
+	CUresult result = CUDA_SUCCESS;
+	int rc;
+
+	if (q->broken)
+		return q->broken;
+	if (q->engine)
+		result = q->gpu->cu->cuStreamSynchronize(q->engine);
+	if (result == CUDA_SUCCESS)
+		result = q->gpu->cu->cuStreamSynchronize(q->stream);
+	rc = settle(q, result);
+	if (rc)
+		return rc;
+	q->behind = false;
+	return tcpx_cuda_queue_look(q);
+}
+
+/* Asks the driver whether all is well: a broken kernel never writes its ticket. */
+static int
+watch(struct tcpx_queue *q)
+{
+	CUresult result;
+	int rc;
+
+	rc = tcpx_gpu_enter(q->gpu);
+	if (rc)
+		return q->broken = rc;
+	result = q->gpu->cu->cuStreamQuery(q->stream);
+	if (result != CUDA_ERROR_NOT_READY) {
+		rc = settle(q, result);
+		if (rc == 0)
+			rc = tcpx_cuda_queue_look(q);
+		if (rc == 0 && q->done < q->tickets)
+			rc = tcpx_cuda_queue_break(q, tcpx_fail(TCPX_SUB_DEV, -EIO,
+				"GPU %d has nothing left to do, and batch %llu of %llu did not "
+				"say that it is done", q->gpu->ordinal,
+				(unsigned long long)q->done + 1,
+				(unsigned long long)q->tickets));
+	}
+	tcpx_gpu_leave(q->gpu);
+	return rc;
+}
+
+int
+tcpx_cuda_queue_poll(struct tcpx_queue *q, uint64_t ticket)
+{
+	int rc;
+
+	if (q->broken)
+		return q->broken;
+	if (ticket <= q->done)
+		return 0;
+	if (ticket > q->tickets)
+		return tcpx_fail(TCPX_SUB_DEV, -EINVAL, "poll for batch %llu of %llu",
+				 (unsigned long long)ticket, (unsigned long long)q->tickets);
+	rc = tcpx_cuda_queue_look(q);
+	if (rc == 0 && ticket > q->done && ++q->fruitless % POLLS_A_QUERY == 0)
+		rc = watch(q);
+	if (rc)
+		return rc;
+	return ticket <= q->done ? 0 : -EAGAIN;
+}
+
+int
+tcpx_cuda_queue_finish(struct tcpx_queue *q, uint64_t ticket)
+{
+	int rc = tcpx_cuda_queue_poll(q, ticket);
+
+	for (int i = 0; i < FINISH_SPINS && rc == -EAGAIN; i++) {
+		if (i % 16 == 15)
+			sched_yield();
+		rc = tcpx_cuda_queue_poll(q, ticket);
+	}
+	if (rc != -EAGAIN)
+		return rc;
+	rc = tcpx_gpu_enter(q->gpu);
+	if (rc)
+		return q->broken = rc;
+	rc = tcpx_cuda_queue_drain(q);
+	tcpx_gpu_leave(q->gpu);
+	return rc ? rc : watch(q);
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Places in a ring that is used in order and given back in order. A place never wraps:
+ * what is left at the end is skipped. Positions only grow.
+ */
+#ifndef DEVICE_ROOM_H
+#define DEVICE_ROOM_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct tcpx_room {
+	uint64_t size;
+	uint64_t head; /* end of what is taken                       */
+	uint64_t tail; /* start of it; to be set to an earlier head  */
+};
+
+/* @n at *@at. False: not now, or, if it is empty, never. */
+static inline bool
+tcpx_room_take(struct tcpx_room *r, uint64_t n, uint64_t *at)
+{
+	uint64_t left = r->size - r->head % r->size;
+	uint64_t skip = n > left || (r->head == r->tail && left < r->size) ? left : 0;
+
+	if (n > r->size)
+		return false;
+	if (r->head == r->tail)
+		r->tail += skip;
+	if (r->head + skip + n - r->tail > r->size)
+		return false;
+	r->head += skip;
+	*at = r->head % r->size;
+	r->head += n;
+	return true;
+}
+
+/* Gives back what was taken before the head was at @end. */
+static inline void
+tcpx_room_free(struct tcpx_room *r, uint64_t end)
+{
+	if (end > r->tail)
+		r->tail = end;
+}
+
+#endif

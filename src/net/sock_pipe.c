@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The pipes that lent pages pass through: at most TCPX_SOCK_PIPES an engine, because a
+ * user's share of pipe memory is small. A pipe in the pool is empty; one that is given
+ * back with something in it is closed, so that no byte ever reaches the wrong channel.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "net/sock.h"
+
+/* A pipe of a few pages would cost two system calls for each of them. */
+#define PIPE_BYTES     (1 << 20)
+#define PIPE_BYTES_MIN (256 << 10)
+
+void
+tcpx_sock_pipes_open(struct tcpx_sock_pipes *pool)
+{
+	pthread_mutex_init(&pool->lock, NULL);
+	pool->limit = TCPX_SOCK_PIPES;
+}
+
+static void
+pipe_close(struct tcpx_sock_pipe *pipe)
+{
+	close(pipe->in);
+	close(pipe->out);
+	pipe->bytes = 0;
+}
+
+void
+tcpx_sock_pipes_close(struct tcpx_sock_pipes *pool)
+{
+	while (pool->idle_count)
+		pipe_close(&pool->idle[--pool->idle_count]);
+	pthread_mutex_destroy(&pool->lock);
+}
+
+/* -ENOBUFS when the kernel grants too few pages: unprivileged users have a limit over
+ * all their pipes, beyond which new ones are small and cannot grow. */
+static int
+pipe_make(struct tcpx_sock_pipe *made)
+{
+	struct tcpx_sock_pipe pipe;
+	int fds[2], bytes = -1;
+
+	if (pipe2(fds, O_CLOEXEC | O_NONBLOCK) < 0)
+		return -EAGAIN; /* out of descriptors: not for ever, perhaps */
+	for (int want = PIPE_BYTES; bytes < 0 && want >= PIPE_BYTES_MIN; want /= 2)
+		bytes = fcntl(fds[1], F_SETPIPE_SZ, want);
+	pipe = (struct tcpx_sock_pipe){ .in = fds[1], .out = fds[0],
+					.bytes = bytes < 0 ? 0 : (uint32_t)bytes };
+	if (pipe.bytes < PIPE_BYTES_MIN) {
+		pipe_close(&pipe);
+		return -ENOBUFS;
+	}
+	*made = pipe;
+	return 0;
+}
+
+/* lock held. */
+static int
+pool_grow(struct tcpx_sock_pipes *pool, struct tcpx_sock_pipe *pipe)
+{
+	int rc = pipe_make(pipe);
+
+	if (rc == 0) {
+		pool->made++;
+	} else if (rc == -ENOBUFS) {
+		pool->limit = pool->made; /* else each message would ask again, in vain */
+		tcpx_info(TCPX_SUB_NET, "pipes to lend pages through: %u, more of %d KiB are "
+			  "not granted", pool->made, PIPE_BYTES_MIN >> 10);
+	}
+	return rc;
+}
+
+int
+tcpx_sock_pipe_get(struct tcpx_sock_pipes *pool, struct tcpx_sock_pipe *pipe)
+{
+	int rc = -EAGAIN;
+
+	pthread_mutex_lock(&pool->lock);
+	if (pool->idle_count) {
+		*pipe = pool->idle[--pool->idle_count];
+		rc = 0;
+	} else if (pool->made < pool->limit) {
+		rc = pool_grow(pool, pipe);
+	}
+	if (rc && pool->made)
+		rc = -EAGAIN;
+	else if (rc && !pool->limit)
+		rc = -ENOBUFS;
+	pthread_mutex_unlock(&pool->lock);
+	return rc;
+}
+
+void
+tcpx_sock_pipe_put(struct tcpx_sock_pipes *pool, struct tcpx_sock_pipe *pipe, bool empty)
+{
+	if (!pipe->bytes)
+		return;
+	pthread_mutex_lock(&pool->lock);
+	if (empty) {
+		pool->idle[pool->idle_count++] = *pipe;
+		pipe->bytes = 0;
+	} else {
+		pipe_close(pipe);
+		pool->made--;
+	}
+	pthread_mutex_unlock(&pool->lock);
+}

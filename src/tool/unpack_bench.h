@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the copy kernels do on one GPU, with no network: against the driver's own copies,
+ * measured in turn in the same run. "tcpx perf --unpack-only".
+ */
+#ifndef TOOL_UNPACK_BENCH_H
+#define TOOL_UNPACK_BENCH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "base/err.h"
+
+enum { UNPACK_CASES = 6 };
+
+struct unpack_bench_opts {
+	const char *library; /* the driver's; NULL or "": the usual one  */
+	int gpu;
+	unsigned rounds;     /* pairs that a median is of; 0: 11         */
+};
+
+/* Medians; GB are 10^9 bytes of payload, fractions are of the driver's copy of as much. */
+struct unpack_bench_row {
+	const char *name;
+	const char *kernel;
+	double us;           /* a launch of 64 MiB, back to back                        */
+	double GBps;
+	double of_copy;      /* 64 MiB from device to device                            */
+	double few_GBps;     /* on two multiprocessors                                  */
+	double pull_GBps;    /* out of page-locked host memory; 0: not measured         */
+	double pull_of_copy; /* 64 MiB from host to device                              */
+	uint64_t wrong;      /* bytes, of all launches that were checked                */
+};
+
+struct unpack_bench {
+	char gpu_name[64];
+	int driver;
+	unsigned sms;
+	unsigned rounds;
+	double copy_us;        /* 64 MiB from device to device                          */
+	double host_copy_GBps; /* 64 MiB from host to device                            */
+	/* 512 KiB of pages, from the call until the host knows that it is done: beside one
+	 * copy from device to device, both noticed alike, and launch / copy of the pairs.  */
+	unsigned chunk_pairs;
+	double chunk_us, chunk_copy_us, chunk_of_copy; /* by waiting for the stream        */
+	double chunk_word_us, chunk_word_copy_us, chunk_word_of_copy; /* by a word         */
+	double chunk_host_list_us; /* by a word, the list in host memory                   */
+	struct unpack_bench_row row[UNPACK_CASES];
+};
+
+/* Takes about 1.2 GB of GPU memory, 0.2 GB of page-locked memory, some seconds. -ENODEV: no
+ * GPU. What fails has been logged. */
+TCPX_MUST_CHECK int unpack_bench_run(const struct unpack_bench_opts *opts,
+				     struct unpack_bench *b);
+void unpack_bench_print(FILE *out, const struct unpack_bench *b);
+/* A JSON object of the same. */
+TCPX_MUST_CHECK int unpack_bench_write(const char *path, const struct unpack_bench *b);
+
+/* All of it: prints the table, writes the JSON if json is not NULL; TCPX_EDATA if any byte
+ * was wrong. */
+TCPX_MUST_CHECK int tcpx_unpack_bench(FILE *out, const char *json,
+				      const struct unpack_bench_opts *opts);
+
+#endif

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One allocation fails: a GPU that could not be readied can be tried again, and a session
+ * that ends while callers' events are looked at takes nothing out under that walk. Calls are
+ * wrapped at link time.
+ */
+#include "gpu_rig.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#define LEN   100000
+#define TRIES 500
+
+static int left = -1; /* good allocations until one fails; below 0: none does */
+
+void *__real_calloc(size_t n, size_t size);
+void *__wrap_calloc(size_t n, size_t size);
+
+void *
+__wrap_calloc(size_t n, size_t size)
+{
+	return left >= 0 && left-- == 0 ? NULL : __real_calloc(n, size);
+}
+
+/* True: all went well, and so did the n-th allocation. */
+static bool
+ready_with(int n)
+{
+	struct gpu_rig r;
+	struct area *near, *far;
+	uint8_t *memory = malloc(LEN);
+	uint64_t id;
+	bool whole;
+	int rc;
+
+	gpu_begin(&r, &tcpx_net_loop, 2, NULL, NULL);
+	r.side[0].gpu.range[0].addr = memory;
+	r.side[0].gpu.range[0].len = LEN;
+	r.side[0].gpu.range[0].place = 0;
+	r.side[0].gpu.range_count = 1;
+	left = n;
+	rc = tcpx_mem_register(r.side[0].e, memory, LEN, TCPX_MEM_LOCAL, &id);
+	whole = left >= 0;
+	left = -1;
+	assert_true(rc == -ENOMEM || rc == 0);
+	/* whatever was missing is made now */
+	near = gpu_area(&r, 0, 0, LEN, 1);
+	far = gpu_area(&r, 1, 1, LEN, 2);
+	for (int i = 0; i < 4; i++)
+		assert_ok(gpu_finish(&r, gpu_post(&r, i & 1 ? TCPX_OP_READ : TCPX_OP_WRITE, near,
+						  far, i & 2 ? LEN : 5000)));
+	gpu_end(&r);
+	free(memory);
+	return whole;
+}
+
+static void
+a_gpu_that_was_not_readied_is_tried_again(void **state)
+{
+	int n = 0;
+
+	(void)state;
+	while (n < TRIES && !ready_with(n))
+		n++;
+	assert_in_range(n, 5, TRIES - 1);
+}
+
+/* ---- events ---- */
+
+enum { HAPPENS, BREAKS, NEVER, EVENTS };
+
+static int event[EVENTS]; /* only their addresses mean anything */
+static bool now;
+
+/* What is posted after the first event finds no memory. */
+static int
+look(struct tcpx_device *dev, void *at)
+{
+	(void)dev;
+	assert_in_range((uintptr_t)at, (uintptr_t)event, (uintptr_t)&event[NEVER]);
+	if (!now || at == &event[NEVER])
+		return -EAGAIN;
+	if (at == &event[BREAKS])
+		return -EIO;
+	left = 0;
+	return 0;
+}
+
+static void
+a_session_may_end_while_events_are_looked_at(void **state)
+{
+	static const int codes[EVENTS] = { -ENOMEM, -EIO, -ENOMEM };
+	struct gpu_rig r;
+	struct area *near, *far;
+	struct tcpx_desc d;
+	tcpx_list *l, *f;
+	tcpx_xfer *x[EVENTS];
+
+	(void)state;
+	gpu_begin(&r, &tcpx_net_loop, 2, NULL, NULL);
+	near = gpu_area(&r, 0, 0, LEN, 1);
+	far = gpu_area(&r, 1, 1, LEN, 2);
+	r.ops.event = look;
+	d = (struct tcpx_desc){ near->id, 0, LEN };
+	assert_ok(tcpx_list_prepare(r.side[0].e, &d, 1, &l));
+	d = (struct tcpx_desc){ far->far[0], 0, LEN };
+	assert_ok(tcpx_list_prepare(r.side[0].e, &d, 1, &f));
+	for (int i = 0; i < EVENTS; i++) {
+		assert_ok(tcpx_xfer_prepare(r.side[0].to[1], TCPX_OP_READ, l, f, &x[i]));
+		assert_ok(tcpx_xfer_post_after(x[i], &event[i], NULL, 0));
+	}
+	gpu_pass(&r, TCPX_MS);
+	for (int i = 0; i < EVENTS; i++)
+		assert_code(tcpx_test(x[i]), -EAGAIN);
+	now = true;
+	for (int i = 0; i < EVENTS; i++)
+		assert_code(gpu_finish(&r, x[i]), codes[i]);
+	assert_int_equal(atomic_load(&r.side[0].e->eventful), 0);
+	tcpx_list_free(l);
+	tcpx_list_free(f);
+	gpu_end(&r);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_gpu_that_was_not_readied_is_tried_again),
+		cmocka_unit_test(a_session_may_end_while_events_are_looked_at),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,458 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Memory of GPUs is moved as host memory is: every size, shape and direction; posts that wait
+ * for an event, streams that wait for a transfer.
+ */
+#include "gpu_rig.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PIECES 500
+#define BIG    (3u << 20)
+#define AREA   (BIG + PIECES * 16)
+
+static const uint64_t sizes[] = { 0,         1,               8191,      8192,     8193,
+				  64u << 10, (64u << 10) + 1, 256u << 10, BIG };
+
+/* ---- places ---- */
+
+static void
+a_region_says_where_it_lies(void **state)
+{
+	struct gpu_rig r;
+	int place = 7;
+
+	(void)state;
+	gpu_begin(&r, &tcpx_net_loop, 2, NULL, NULL);
+	assert_ok(tcpx_mem_place(r.side[0].e, gpu_area(&r, 0, HOST, 100, 1)->id, &place));
+	assert_int_equal(place, -1);
+	assert_ok(tcpx_mem_place(r.side[0].e, gpu_area(&r, 0, 5, 100, 1)->id, &place));
+	assert_int_equal(place, 5);
+	assert_code(tcpx_mem_place(r.side[0].e, gpu_area(&r, 1, 2, 100, 1)->far[0], &place),
+		    TCPX_ESTALE);
+	gpu_end(&r);
+}
+
+static void
+a_list_lies_in_one_place(void **state)
+{
+	struct gpu_rig r;
+	struct area *host, *gpu, *far_host, *far_gpu;
+	struct tcpx_desc two[2], one[1];
+	tcpx_xfer *x;
+
+	(void)state;
+	gpu_begin(&r, &tcpx_net_loop, 2, NULL, NULL);
+	host = gpu_area(&r, 0, HOST, 4096, 1);
+	gpu = gpu_area(&r, 0, 5, 4096, 1);
+	far_host = gpu_area(&r, 1, HOST, 4096, 9);
+	far_gpu = gpu_area(&r, 1, 2, 4096, 9);
+	two[0] = (struct tcpx_desc){ host->id, 0, 10 };
+	two[1] = (struct tcpx_desc){ gpu->id, 0, 10 };
+	one[0] = (struct tcpx_desc){ far_host->far[0], 0, 20 };
+	assert_code(tcpx_write(r.side[0].to[1], two, 2, one, 1, NULL, 0, &x), -EXDEV);
+	assert_non_null(strstr(r.said, "memory of -1 and of 5"));
+	assert_non_null(strstr(r.said, "one place a list"));
+	/* the peer's list: only the peer knows */
+	one[0] = (struct tcpx_desc){ host->id, 0, 20 };
+	two[0] = (struct tcpx_desc){ far_host->far[0], 0, 10 };
+	two[1] = (struct tcpx_desc){ far_gpu->far[0], 0, 10 };
+	assert_ok(tcpx_write(r.side[0].to[1], one, 1, two, 2, NULL, 0, &x));
+	assert_code(gpu_finish(&r, x), -EXDEV);
+	assert_filled(far_host->at, 4096, 9);
+	assert_filled(far_gpu->at, 4096, 9);
+	gpu_end(&r);
+}
+
+/* ---- moving ---- */
+
+/* A list of total bytes in count pieces of an area, with holes between them. */
+static size_t
+cut(struct tcpx_desc *d, uint64_t region, uint64_t total, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		d[i] = (struct tcpx_desc){ region, total * i / count + i * 16,
+					   total * (i + 1) / count - total * i / count };
+	return count;
+}
+
+static uint8_t
+byte_of(uint64_t k)
+{
+	return (uint8_t)(k * 2654435761u >> 13);
+}
+
+/* The list's bytes are the stream's; every other byte is 0x55. */
+static void
+assert_arrived(const struct area *a, const struct tcpx_desc *d, size_t count, bool put)
+{
+	uint8_t *want = put ? a->at : malloc(a->len);
+	uint64_t k = 0;
+
+	assert_non_null(want);
+	memset(want, 0x55, a->len);
+	for (size_t i = 0; i < count; i++)
+		for (uint64_t b = 0; b < d[i].len; b++)
+			want[d[i].offset + b] = byte_of(k++);
+	if (put)
+		return;
+	assert_memory_equal(a->at, want, a->len);
+	free(want);
+}
+
+static void
+move(struct gpu_rig *r, enum tcpx_op op, const struct area *near, const struct area *far,
+     uint64_t size, size_t near_count, size_t far_count)
+{
+	static struct tcpx_desc n[PIECES], f[PIECES], named[PIECES];
+	const struct area *src = op == TCPX_OP_READ ? far : near;
+	const struct area *dst = op == TCPX_OP_READ ? near : far;
+	tcpx_peer *to = r->side[0].to[1];
+	tcpx_xfer *x, *y = NULL;
+
+	cut(n, near->id, size, near_count);
+	cut(f, far->id, size, far_count);
+	cut(named, far->far[0], size, far_count);
+	assert_arrived(src, op == TCPX_OP_READ ? f : n, src == far ? far_count : near_count, true);
+	memset(dst->at, 0x55, dst->len);
+	if (op == TCPX_OP_SEND) {
+		assert_ok(tcpx_recv(r->side[1].to[0], f, far_count, 3, &y));
+		assert_ok(tcpx_send(to, n, near_count, 3, &x));
+	} else {
+		assert_ok(op == TCPX_OP_WRITE ?
+			tcpx_write(to, n, near_count, named, far_count, NULL, 0, &x) :
+			tcpx_read(to, n, near_count, named, far_count, NULL, 0, &x));
+	}
+	assert_ok(gpu_finish(r, x));
+	if (y)
+		assert_ok(gpu_finish(r, y));
+	assert_arrived(dst, dst == far ? f : n, dst == far ? far_count : near_count, false);
+}
+
+static void
+move_all(const struct tcpx_net_ops *net, int near_place, int far_place, const char *const *set)
+{
+	static const enum tcpx_op ops[] = { TCPX_OP_WRITE, TCPX_OP_READ, TCPX_OP_SEND };
+	static const size_t counts[][2] = { { 1, 1 }, { PIECES, 1 }, { 1, PIECES - 3 },
+					    { PIECES, PIECES - 3 } };
+	struct gpu_rig r;
+	struct area *near, *far;
+
+	gpu_begin(&r, net, 2, NULL, set);
+	near = gpu_area(&r, 0, near_place, AREA, 1);
+	far = gpu_area(&r, 1, far_place, AREA, 2);
+	for (size_t o = 0; o < 3; o++)
+		for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++)
+			for (size_t k = 0; k < 4; k++)
+				move(&r, ops[o], near, far, sizes[i], counts[k][0], counts[k][1]);
+	gpu_end(&r);
+}
+
+static void
+from_gpu_to_gpu(void **state)
+{
+	(void)state;
+	move_all(&tcpx_net_loop, 0, 1, NULL);
+}
+
+static void
+from_gpu_to_gpu_with_small_ones_in_the_open(void **state)
+{
+	static const char *const set[] = { "TCPX_INLINE=8K", NULL };
+
+	(void)state;
+	move_all(&tcpx_net_loop, 0, 0, set);
+}
+
+static void
+from_gpu_to_gpu_through_slots_of_the_network(void **state)
+{
+	(void)state;
+	move_all(&tcpx_net_loop_slots, 3, 15, NULL);
+}
+
+static void
+from_host_to_gpu(void **state)
+{
+	(void)state;
+	move_all(&tcpx_net_loop, HOST, 2, NULL);
+}
+
+static void
+from_gpu_to_host(void **state)
+{
+	(void)state;
+	move_all(&tcpx_net_loop, 2, HOST, NULL);
+}
+
+static void
+nothing_is_made_for_a_transfer(void **state)
+{
+	struct gpu_rig r;
+	struct area *near, *far;
+	uint64_t queues, pinned;
+
+	(void)state;
+	gpu_begin(&r, &tcpx_net_loop, 2, NULL, NULL);
+	near = gpu_area(&r, 0, 0, BIG, 1);
+	far = gpu_area(&r, 1, 1, BIG, 2);
+	queues = r.side[0].gpu.queues + r.side[1].gpu.queues;
+	pinned = r.side[0].gpu.pinned + r.side[1].gpu.pinned;
+	assert_true(queues > 0 && pinned > 0);
+	r.ops.pinned = NULL; /* a call is a crash */
+	r.ops.queue_open = NULL;
+	for (int i = 0; i < 20; i++)
+		assert_ok(gpu_finish(&r, gpu_post(&r, i & 1 ? TCPX_OP_READ : TCPX_OP_WRITE, near,
+						  far, i < 10 ? BIG : 100)));
+	assert_int_equal(r.side[0].gpu.queues + r.side[1].gpu.queues, queues);
+	assert_int_equal(r.side[0].gpu.pinned + r.side[1].gpu.pinned, pinned);
+	assert_true(r.side[0].gpu.batches > 0);
+	gpu_end(&r);
+}
+
+/* ---- posts that wait ---- */
+
+struct waiting {
+	struct gpu_rig r;
+	struct area *near, *far;
+	tcpx_list *l, *f;
+	tcpx_xfer *x;
+	uint64_t event; /* when it happens */
+};
+
+static void
+wait_begin(struct waiting *w, enum tcpx_op op, const char *const *set)
+{
+	struct tcpx_desc d;
+
+	gpu_begin(&w->r, &tcpx_net_loop, 2, NULL, set);
+	w->near = gpu_area(&w->r, 0, 0, 8000, 1);
+	w->far = gpu_area(&w->r, 1, 1, 8000, 2);
+	d = (struct tcpx_desc){ w->near->id, 0, 8000 };
+	assert_ok(tcpx_list_prepare(w->r.side[0].e, &d, 1, &w->l));
+	d = (struct tcpx_desc){ w->far->far[0], 0, 8000 };
+	assert_ok(tcpx_list_prepare(w->r.side[0].e, &d, 1, &w->f));
+	assert_ok(tcpx_xfer_prepare(w->r.side[0].to[1], op, w->l, w->f, &w->x));
+	w->event = gpu_now(&w->r) + 20 * TCPX_MS;
+	assert_ok(tcpx_xfer_post_after(w->x, &w->event, NULL, 0));
+	gpu_pass(&w->r, 10 * TCPX_MS);
+	assert_code(tcpx_test(w->x), -EAGAIN);
+	assert_filled(op == TCPX_OP_WRITE ? w->far->at : w->near->at, 8000,
+		      op == TCPX_OP_WRITE ? 2 : 1);
+}
+
+static void
+wait_end(struct waiting *w)
+{
+	tcpx_free(w->x);
+	tcpx_list_free(w->l);
+	tcpx_list_free(w->f);
+	gpu_end(&w->r);
+}
+
+static void
+no_byte_is_touched_before_the_event(void **state)
+{
+	static const char *const inlined[] = { "TCPX_INLINE=8K", NULL };
+
+	(void)state;
+	for (int i = 0; i < 4; i++) {
+		struct waiting w;
+
+		wait_begin(&w, i & 1 ? TCPX_OP_READ : TCPX_OP_WRITE, i & 2 ? inlined : NULL);
+		fill(i & 1 ? w.far->at : w.near->at, 8000, 7); /* whoever looked earlier is wrong */
+		assert_ok(gpu_wait(&w.r, w.x));
+		assert_true(gpu_now(&w.r) >= w.event);
+		assert_filled(i & 1 ? w.near->at : w.far->at, 8000, 7);
+		/* the same again, at once */
+		fill(i & 1 ? w.far->at : w.near->at, 8000, 8);
+		assert_ok(tcpx_xfer_post_after(w.x, NULL, NULL, 0));
+		assert_ok(gpu_wait(&w.r, w.x));
+		assert_filled(i & 1 ? w.near->at : w.far->at, 8000, 8);
+		wait_end(&w);
+	}
+}
+
+static void
+one_that_waits_can_be_ended(void **state)
+{
+	(void)state;
+	for (int how = 0; how < 3; how++) {
+		static const int codes[] = { TCPX_ECANCELED, TCPX_EREGION, TCPX_EPEERGONE };
+		struct waiting w;
+
+		wait_begin(&w, TCPX_OP_WRITE, NULL);
+		if (how == 0)
+			tcpx_cancel(w.x);
+		else if (how == 1)
+			assert_ok(tcpx_mem_deregister(w.r.side[0].e, w.near->id));
+		else
+			gpu_close(&w.r, 1);
+		assert_code(how == 2 ? gpu_wait(&w.r, w.x) : tcpx_test(w.x), codes[how]);
+		assert_true(gpu_now(&w.r) < w.event);
+		assert_int_equal(atomic_load(&w.r.side[0].e->eventful), 0);
+		gpu_pass(&w.r, 30 * TCPX_MS);
+		assert_filled(w.far->at, 8000, 2);
+		if (how == 2)
+			w.r.count = 1;
+		wait_end(&w);
+		if (how == 2)
+			assert_null(w.r.side[1].e);
+	}
+}
+
+static int
+broken_event(struct tcpx_device *dev, void *event)
+{
+	(void)dev;
+	(void)event;
+	return -EIO;
+}
+
+static void
+an_event_that_fails_ends_its_transfer(void **state)
+{
+	struct waiting w;
+
+	(void)state;
+	wait_begin(&w, TCPX_OP_READ, NULL);
+	w.r.ops.event = broken_event;
+	assert_code(gpu_wait(&w.r, w.x), -EIO);
+	assert_int_equal(atomic_load(&w.r.side[0].e->eventful), 0);
+	w.r.ops.event = tcpx_device_slow.event;
+	assert_ok(tcpx_xfer_post(w.x, NULL, 0));
+	assert_ok(gpu_wait(&w.r, w.x));
+	assert_filled(w.near->at, 8000, 2);
+	wait_end(&w);
+}
+
+static void
+an_event_needs_a_gpu(void **state)
+{
+	struct gpu_rig r;
+	struct area *near, *far;
+	struct tcpx_desc d;
+	tcpx_list *l, *f;
+	tcpx_xfer *x;
+
+	(void)state;
+	gpu_begin(&r, &tcpx_net_loop, 2, NULL, NULL);
+	near = gpu_area(&r, 0, HOST, 100, 1);
+	far = gpu_area(&r, 1, HOST, 100, 2);
+	d = (struct tcpx_desc){ near->id, 0, 100 };
+	assert_ok(tcpx_list_prepare(r.side[0].e, &d, 1, &l));
+	d = (struct tcpx_desc){ far->far[0], 0, 100 };
+	assert_ok(tcpx_list_prepare(r.side[0].e, &d, 1, &f));
+	assert_ok(tcpx_xfer_prepare(r.side[0].to[1], TCPX_OP_WRITE, l, f, &x));
+	assert_code(tcpx_xfer_post_after(x, &d, NULL, 0), -ENOTSUP);
+	assert_code(tcpx_xfer_stream_wait(x, &d), TCPX_ESTATE);
+	gpu_end(&r);
+}
+
+/* ---- streams that wait ---- */
+
+static bool
+raised(const struct gpu_rig *r)
+{
+	return *r->side[0].gpu.word >= r->side[0].gpu.word_value;
+}
+
+static void
+a_stream_goes_on_however_a_transfer_ends(void **state)
+{
+	struct gpu_rig r;
+	struct area *near, *far;
+	tcpx_xfer *x;
+	int stream;
+
+	(void)state;
+	gpu_begin(&r, &tcpx_net_loop, 2, NULL, NULL);
+	near = gpu_area(&r, 0, 0, 100000, 1);
+	far = gpu_area(&r, 1, 1, 100000, 2);
+	for (int how = 0; how < 4; how++) {
+		x = gpu_post(&r, TCPX_OP_WRITE, near, far, 100000);
+		assert_ok(tcpx_xfer_stream_wait(x, &stream));
+		gpu_turns(&r, 3);
+		assert_false(raised(&r));
+		if (how == 1)
+			tcpx_cancel(x);
+		else if (how == 2)
+			assert_ok(tcpx_mem_deregister(r.side[0].e, near->id));
+		else if (how == 0)
+			assert_ok(gpu_wait(&r, x));
+		if (how < 3) {
+			assert_true(raised(&r));
+			assert_ok(tcpx_xfer_stream_wait(x, &stream)); /* late: at once */
+			assert_true(raised(&r));
+		}
+		tcpx_free(x);
+		assert_true(raised(&r));
+		if (how == 2)
+			near = gpu_area(&r, 0, 0, 100000, 1);
+	}
+	gpu_end(&r);
+}
+
+static void
+words_are_used_again(void **state)
+{
+	struct gpu_rig r;
+	struct area *near, *far;
+	tcpx_xfer *x;
+	int stream;
+
+	(void)state;
+	gpu_begin(&r, &tcpx_net_loop, 2, NULL, NULL);
+	near = gpu_area(&r, 0, 0, 100, 1);
+	far = gpu_area(&r, 1, 1, 100, 2);
+	for (int i = 0; i < 5000; i++) {
+		x = gpu_post(&r, TCPX_OP_WRITE, near, far, 100);
+		assert_ok(tcpx_xfer_stream_wait(x, &stream));
+		assert_false(raised(&r));
+		assert_ok(gpu_wait(&r, x));
+		assert_true(raised(&r));
+		tcpx_free(x);
+	}
+	gpu_end(&r);
+}
+
+static void
+a_handle_with_a_word_may_be_left_to_the_engine(void **state)
+{
+	struct gpu_rig r;
+	tcpx_xfer *x;
+	int stream;
+
+	(void)state;
+	gpu_begin(&r, &tcpx_net_loop, 2, NULL, NULL);
+	x = gpu_post(&r, TCPX_OP_WRITE, gpu_area(&r, 0, 0, 100, 1), gpu_area(&r, 1, 1, 100, 2),
+		     100);
+	assert_ok(tcpx_xfer_stream_wait(x, &stream));
+	gpu_end(&r);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_region_says_where_it_lies),
+		cmocka_unit_test(a_list_lies_in_one_place),
+		cmocka_unit_test(from_gpu_to_gpu),
+		cmocka_unit_test(from_gpu_to_gpu_with_small_ones_in_the_open),
+		cmocka_unit_test(from_gpu_to_gpu_through_slots_of_the_network),
+		cmocka_unit_test(from_host_to_gpu),
+		cmocka_unit_test(from_gpu_to_host),
+		cmocka_unit_test(nothing_is_made_for_a_transfer),
+		cmocka_unit_test(no_byte_is_touched_before_the_event),
+		cmocka_unit_test(one_that_waits_can_be_ended),
+		cmocka_unit_test(an_event_that_fails_ends_its_transfer),
+		cmocka_unit_test(an_event_needs_a_gpu),
+		cmocka_unit_test(a_stream_goes_on_however_a_transfer_ends),
+		cmocka_unit_test(words_are_used_again),
+		cmocka_unit_test(a_handle_with_a_word_may_be_left_to_the_engine),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

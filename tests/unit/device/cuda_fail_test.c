@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Every call of the driver fails at every turn: a code comes back, nothing is left behind,
+ * and the caller's context stays what it was.
+ */
+#include "cuda_rig.h"
+
+#include <errno.h>
+
+#include "device/cuda_queue.h"
+
+/* What a failure of the function may do. */
+enum effect {
+	STOPS,    /* the operation in hand                                */
+	IS_BORNE, /* nothing: there is another way                        */
+	EITHER    /* it also serves cleaning up, where nobody can be told */
+};
+
+static const struct {
+	const char *name;
+	enum effect effect;
+	bool memops; /* streams can write words, so no events are used */
+} functions[] = {
+	{ "cuInit", STOPS, true },
+	{ "cuDeviceGetCount", STOPS, true },
+	{ "cuDeviceGet", STOPS, true },
+	{ "cuDeviceGetName", IS_BORNE, true },
+	{ "cuDeviceGetAttribute", EITHER, true },
+	{ "cuDevicePrimaryCtxRetain", STOPS, true },
+	{ "cuCtxGetStreamPriorityRange", STOPS, true },
+	{ "cuStreamCreateWithPriority", STOPS, true },
+	{ "cuEventCreate", STOPS, true },
+	{ "cuEventCreate", STOPS, false },
+	{ "cuMemHostAlloc", STOPS, true },
+	{ "cuMemAlloc", STOPS, true },
+	{ "cuMemsetD8Async", STOPS, true },
+	{ "cuStreamSynchronize", EITHER, true },
+	{ "cuModuleLoadData", IS_BORNE, true },
+	{ "cuModuleGetFunction", IS_BORNE, true },
+	{ "cuOccupancyMaxActiveBlocksPerMultiprocessor", IS_BORNE, true },
+	{ "cuLaunchKernel", STOPS, true },
+	{ "cuMemcpyAsync", STOPS, true },
+	{ "cuStreamWriteValue64", STOPS, true },
+	{ "cuEventRecord", STOPS, true },
+	{ "cuEventRecord", STOPS, false },
+	{ "cuStreamWaitEvent", STOPS, true },
+	{ "cuEventQuery", STOPS, false },
+	{ "cuStreamQuery", EITHER, true },
+};
+
+static int
+move(struct rig *r, struct tcpx_queue *q, enum tcpx_flow flow)
+{
+	uint64_t ticket;
+	int rc;
+
+	rc = gpu->copy(q, r->list, r->count, &ticket);
+	while (rc == 0 && (rc = gpu->poll(q, ticket)) == -EAGAIN)
+		rc = 0;
+	if (rc == 0)
+		rig_check(r, flow);
+	if (rc) { /* for ever the same */
+		assert_int_equal(gpu->copy(q, r->list, r->count, &ticket), rc);
+		assert_int_equal(gpu->poll(q, 1), rc);
+		assert_int_equal(gpu->finish(q, 1), rc);
+	}
+	return rc;
+}
+
+/* Batches for every route, both flows. */
+static int
+work(struct rig *r, struct tcpx_queue *const q[TCPX_FLOWS])
+{
+	int rc;
+
+	rig_single(r, TCPX_FLOW_PACK, 1 << 20);
+	rc = move(r, q[TCPX_FLOW_PACK], TCPX_FLOW_PACK);
+	if (rc)
+		return rc;
+	rig_batch(r, TCPX_FLOW_UNPACK, 3000, 4096, 256, true);
+	rc = move(r, q[TCPX_FLOW_UNPACK], TCPX_FLOW_UNPACK);
+	if (rc)
+		return rc;
+	r->now_ns += TCPX_SEC;
+	rig_single(r, TCPX_FLOW_UNPACK, 4096);
+	return move(r, q[TCPX_FLOW_UNPACK], TCPX_FLOW_UNPACK);
+}
+
+static int
+session(struct rig *r)
+{
+	struct tcpx_queue *q[TCPX_FLOWS] = { NULL };
+	void *slots = NULL;
+	int rc;
+
+	rc = rig_device(r, TCPX_UNPACK_KERNEL);
+	if (rc)
+		return rc;
+	rc = gpu->pinned(r->dev, 8192, &slots);
+	for (int f = 0; f < TCPX_FLOWS && rc == 0; f++)
+		rc = gpu->queue_open(r->dev, 0, f, &q[f]);
+	if (rc == 0)
+		rc = work(r, q);
+	rig_context_is_kept(r);
+	for (int f = 0; f < TCPX_FLOWS; f++) {
+		if (q[f])
+			gpu->queue_close(q[f]);
+	}
+	gpu->unpin(r->dev, slots);
+	gpu->close(r->dev);
+	r->dev = NULL;
+	return rc;
+}
+
+static bool
+allowed(enum effect effect, int rc)
+{
+	bool stopped = rc == -EIO || rc == -ENODEV;
+
+	return effect == STOPS ? stopped : effect == IS_BORNE ? rc == 0 : rc == 0 || stopped;
+}
+
+static void
+each_call_may_fail_at_each_turn(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(functions); i++) {
+		bool hit = true;
+
+		for (unsigned n = 1; hit; n++) {
+			struct rig *r = rig_open_bare();
+			int rc;
+
+			fakecuda.fakecuda_memops(functions[i].memops);
+			fakecuda.fakecuda_fail(functions[i].name, n, CUDA_ERROR_LAUNCH_FAILED);
+			rc = session(r);
+			hit = fakecuda.fakecuda_calls(functions[i].name) >= n;
+			if (!allowed(hit ? functions[i].effect : IS_BORNE, rc))
+				fail_msg("call %u of %s failed: session gives %d", n,
+					 functions[i].name, rc);
+			fakecuda.fakecuda_reset();
+			rig_close(r);
+		}
+	}
+}
+
+/* Without a context nothing can be given back, but the caller learns of it. */
+static void
+a_context_that_cannot_be_entered_is_an_error(void **state)
+{
+	bool hit = true;
+	int stopped = 0;
+
+	(void)state;
+	for (unsigned n = 1; hit; n++) {
+		struct rig *r = rig_open_bare();
+
+		fakecuda.fakecuda_fail("cuCtxPushCurrent", n, CUDA_ERROR_INVALID_CONTEXT);
+		stopped += session(r) == -EIO;
+		hit = fakecuda.fakecuda_calls("cuCtxPushCurrent") >= n;
+		rig_context_is_kept(r);
+		assert_int_equal(fakecuda.fakecuda_errors(), 0);
+		rig_abandon(r);
+	}
+	assert_true(stopped > 5);
+}
+
+/* Users take their memory back when they see the code. */
+static void
+a_broken_queue_writes_nothing_any_more(void **state)
+{
+	struct rig *r = rig_open(TCPX_UNPACK_KERNEL);
+	struct tcpx_queue *q;
+	uint64_t ticket;
+
+	(void)state;
+	assert_int_equal(gpu->queue_open(r->dev, 0, TCPX_FLOW_UNPACK, &q), 0);
+	rig_batch(r, TCPX_FLOW_UNPACK, 3000, 4096, 256, true);
+	fakecuda.fakecuda_delay_us(20000);
+	assert_int_equal(gpu->copy(q, r->list, r->count, &ticket), 0);
+	fakecuda.fakecuda_fail("cuLaunchKernel", 1, CUDA_ERROR_LAUNCH_FAILED);
+	assert_int_equal(gpu->copy(q, r->list, r->count, &ticket), -EIO);
+	rig_check(r, TCPX_FLOW_UNPACK); /* the first one is over */
+	gpu->queue_close(q);
+	rig_close(r);
+}
+
+static void
+a_gpu_that_fails_ends_its_batches(void **state)
+{
+	struct rig *r = rig_open(TCPX_UNPACK_KERNEL);
+	struct tcpx_queue *q;
+	uint64_t ticket;
+	int rc, polls = 0;
+
+	(void)state;
+	assert_int_equal(gpu->queue_open(r->dev, 0, TCPX_FLOW_UNPACK, &q), 0);
+	rig_batch(r, TCPX_FLOW_UNPACK, 3000, 4096, 256, true);
+	fakecuda.fakecuda_hold(true);
+	assert_int_equal(gpu->copy(q, r->list, r->count, &ticket), 0);
+	assert_int_equal(gpu->poll(q, ticket), -EAGAIN);
+	fakecuda.fakecuda_break(CUDA_ERROR_LAUNCH_FAILED);
+	while ((rc = gpu->poll(q, ticket)) == -EAGAIN)
+		assert_true(++polls < 10000);
+	assert_int_equal(rc, -EIO);
+	assert_int_equal(gpu->finish(q, ticket), -EIO);
+	fakecuda.fakecuda_reset();
+	gpu->queue_close(q);
+	rig_close(r);
+}
+
+static void
+a_waiter_learns_of_a_gpu_that_fails(void **state)
+{
+	struct rig *r = rig_open(TCPX_UNPACK_KERNEL);
+	struct tcpx_queue *q;
+	uint64_t ticket;
+
+	(void)state;
+	assert_int_equal(gpu->queue_open(r->dev, 0, TCPX_FLOW_PACK, &q), 0);
+	rig_batch(r, TCPX_FLOW_PACK, 3000, 4096, 256, true);
+	fakecuda.fakecuda_hold(true);
+	assert_int_equal(gpu->copy(q, r->list, r->count, &ticket), 0);
+	fakecuda.fakecuda_break(CUDA_ERROR_LAUNCH_FAILED);
+	assert_int_equal(gpu->finish(q, ticket), -EIO);
+	fakecuda.fakecuda_reset();
+	gpu->queue_close(q);
+	rig_close(r);
+}
+
+static void
+a_kernel_that_ends_and_does_not_say_so_is_an_error(void **state)
+{
+	(void)state;
+	for (int wait = 0; wait < 2; wait++) {
+		struct rig *r = rig_open(TCPX_UNPACK_KERNEL);
+		struct tcpx_queue *q;
+		uint64_t ticket;
+		int rc, polls = 0;
+
+		assert_int_equal(gpu->queue_open(r->dev, 0, TCPX_FLOW_UNPACK, &q), 0);
+		rig_batch(r, TCPX_FLOW_UNPACK, 3000, 4096, 256, true);
+		fakecuda.fakecuda_mute(true);
+		assert_int_equal(gpu->copy(q, r->list, r->count, &ticket), 0);
+		if (wait)
+			rc = gpu->finish(q, ticket);
+		else
+			while ((rc = gpu->poll(q, ticket)) == -EAGAIN)
+				assert_true(++polls < 10000000);
+		assert_int_equal(rc, -EIO);
+		gpu->queue_close(q);
+		rig_close(r);
+	}
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(each_call_may_fail_at_each_turn),
+		cmocka_unit_test(a_broken_queue_writes_nothing_any_more),
+		cmocka_unit_test(a_gpu_that_fails_ends_its_batches),
+		cmocka_unit_test(a_waiter_learns_of_a_gpu_that_fails),
+		cmocka_unit_test(a_kernel_that_ends_and_does_not_say_so_is_an_error),
+		cmocka_unit_test(a_context_that_cannot_be_entered_is_an_error),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,372 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Queues of a GPU over the software driver: every byte, in order, and nothing made on the way. */
+#include "cuda_rig.h"
+
+#include <errno.h>
+
+#include "device/cuda_queue.h"
+
+static struct tcpx_queue *
+open_queue(struct rig *r, enum tcpx_flow flow)
+{
+	struct tcpx_queue *q = NULL;
+
+	assert_int_equal(gpu->queue_open(r->dev, 0, flow, &q), 0);
+	return q;
+}
+
+static uint64_t
+start(struct rig *r, struct tcpx_queue *q)
+{
+	uint64_t ticket = 0;
+
+	assert_int_equal(gpu->copy(q, r->list, r->count, &ticket), 0);
+	return ticket;
+}
+
+static void
+copy_and_check(struct rig *r, struct tcpx_queue *q, enum tcpx_flow flow)
+{
+	assert_int_equal(gpu->finish(q, start(r, q)), 0);
+	rig_check(r, flow);
+	rig_context_is_kept(r);
+}
+
+static const struct {
+	uint64_t min, max;
+	size_t count;
+	bool dense;
+} batches[] = {
+	{ 4096, 4096, 512, true },     /* pages                 */
+	{ 1448, 1448, 700, true },     /* packets               */
+	{ 1, 999, 4000, false },       /* odd pieces            */
+	{ 200000, 262144, 16, true },  /* chunks                */
+	{ 64, 65536, 1, true },        /* a small one           */
+	{ 1000000, 4000000, 1, true }, /* a large one           */
+	{ 1, 500000, 8, true },        /* fragments and chunks  */
+};
+
+static void
+every_way_moves_every_byte(void **state)
+{
+	(void)state;
+	for (int impl = TCPX_UNPACK_KERNEL; impl <= TCPX_UNPACK_HOST; impl++) {
+		struct rig *r = rig_open(impl);
+		struct tcpx_queue *q[TCPX_FLOWS];
+
+		for (int f = 0; f < TCPX_FLOWS; f++)
+			q[f] = open_queue(r, f);
+		for (size_t i = 0; i < ARRAY_LEN(batches); i++) {
+			for (int f = 0; f < TCPX_FLOWS; f++) {
+				r->now_ns += i % 2 ? 10 * TCPX_MS : 1;
+				rig_batch(r, f, batches[i].min, batches[i].max,
+					  batches[i].count, batches[i].dense);
+				copy_and_check(r, q[f], f);
+			}
+		}
+		for (int f = 0; f < TCPX_FLOWS; f++)
+			gpu->queue_close(q[f]);
+		rig_close(r);
+	}
+}
+
+static void
+without_stream_memory_operations_events_tell_the_end(void **state)
+{
+	struct rig *r = rig_open_bare();
+	struct tcpx_queue *q;
+
+	(void)state;
+	fakecuda.fakecuda_memops(false);
+	assert_int_equal(rig_device(r, TCPX_UNPACK_D2D), 0);
+	q = open_queue(r, TCPX_FLOW_UNPACK);
+	for (int i = 0; i < 150; i++) {
+		rig_batch(r, TCPX_FLOW_UNPACK, 1, 2000, 5, true);
+		copy_and_check(r, q, TCPX_FLOW_UNPACK);
+	}
+	assert_int_equal(fakecuda.fakecuda_calls("cuStreamWriteValue64"), 0);
+	assert_true(fakecuda.fakecuda_calls("cuEventQuery") >= 150);
+	gpu->queue_close(q);
+	rig_close(r);
+}
+
+static void
+none_moves_nothing_and_is_done_at_once(void **state)
+{
+	struct rig *r = rig_open(TCPX_UNPACK_NONE);
+	struct tcpx_queue *q = open_queue(r, TCPX_FLOW_UNPACK);
+
+	(void)state;
+	rig_single(r, TCPX_FLOW_UNPACK, 5000);
+	memset(r->want, 0xee, USER_BYTES);
+	assert_int_equal(gpu->poll(q, start(r, q)), 0);
+	rig_check(r, TCPX_FLOW_UNPACK);
+	gpu->queue_close(q);
+	rig_close(r);
+}
+
+static void
+a_batch_is_not_done_before_its_kernel_is(void **state)
+{
+	struct rig *r = rig_open(TCPX_UNPACK_KERNEL);
+	struct tcpx_queue *q = open_queue(r, TCPX_FLOW_UNPACK);
+	uint64_t ticket;
+
+	(void)state;
+	rig_batch(r, TCPX_FLOW_UNPACK, 4096, 4096, 64, true);
+	fakecuda.fakecuda_hold(true);
+	ticket = start(r, q);
+	for (int i = 0; i < 5000; i++) /* also when the driver is asked in between */
+		assert_int_equal(gpu->poll(q, ticket), -EAGAIN);
+	fakecuda.fakecuda_hold(false);
+	assert_int_equal(gpu->finish(q, ticket), 0);
+	rig_check(r, TCPX_FLOW_UNPACK);
+	gpu->queue_close(q);
+	rig_close(r);
+}
+
+static void
+tickets_count_up_and_may_be_asked_for_in_any_order(void **state)
+{
+	struct rig *r = rig_open(TCPX_UNPACK_KERNEL);
+	struct tcpx_queue *q = open_queue(r, TCPX_FLOW_UNPACK);
+	uint64_t ticket;
+
+	(void)state;
+	assert_int_equal(gpu->poll(q, 0), 0);
+	assert_int_equal(gpu->poll(q, 1), -EINVAL);
+	fakecuda.fakecuda_hold(true);
+	for (uint64_t want = 1; want <= 6; want++) {
+		/* kernels, lone copies, and batches of nothing */
+		static const uint64_t len[] = { 100000, 64, 0 };
+
+		rig_single(r, TCPX_FLOW_UNPACK, len[want % 3]);
+		ticket = start(r, q);
+		assert_int_equal(ticket, want);
+	}
+	for (uint64_t t = 6; t >= 1; t--)
+		assert_int_equal(gpu->poll(q, t), -EAGAIN);
+	fakecuda.fakecuda_hold(false);
+	assert_int_equal(gpu->finish(q, 3), 0);
+	assert_int_equal(gpu->finish(q, 6), 0);
+	for (uint64_t t = 1; t <= 6; t++)
+		assert_int_equal(gpu->poll(q, t), 0);
+	assert_int_equal(gpu->poll(q, 7), -EINVAL);
+	gpu->queue_close(q);
+	rig_close(r);
+}
+
+static void
+a_full_queue_says_so_and_goes_on_later(void **state)
+{
+	struct rig *r = rig_open(TCPX_UNPACK_KERNEL);
+	struct tcpx_queue *q = open_queue(r, TCPX_FLOW_PACK);
+	uint64_t ticket = 0;
+	int taken = 0, rc;
+
+	(void)state;
+	rig_batch(r, TCPX_FLOW_PACK, 4096, 4096, 128, true);
+	fakecuda.fakecuda_hold(true);
+	while ((rc = gpu->copy(q, r->list, r->count, &ticket)) == 0)
+		taken++;
+	assert_int_equal(rc, -EAGAIN);
+	assert_int_equal(taken, TCPX_QUEUE_BATCHES);
+	fakecuda.fakecuda_hold(false);
+	assert_int_equal(gpu->finish(q, 1), 0);
+	copy_and_check(r, q, TCPX_FLOW_PACK);
+	gpu->queue_close(q);
+	rig_close(r);
+}
+
+/* Lists in flight lie in a ring that the GPU reads late: none may be overwritten. Each batch
+ * writes a part of its own, so one that reads another's list leaves a hole. */
+static void
+lists_wait_for_room_and_are_never_overwritten(void **state)
+{
+	const uint64_t batches_all = 60, len = 16;
+	struct rig *r = rig_open(TCPX_UNPACK_KERNEL);
+	struct tcpx_queue *q = open_queue(r, TCPX_FLOW_UNPACK);
+	uint64_t ticket = 0, waits = 0, src, dst;
+	int rc;
+
+	(void)state;
+	fakecuda.fakecuda_hold(true);
+	rig_single(r, TCPX_FLOW_UNPACK, batches_all * LIST_MAX * len);
+	src = r->list->src;
+	dst = r->list->dst;
+	for (uint64_t i = 0; i < batches_all; i++) {
+		/* in pairs, the later one first: what lies together would not be cut */
+		for (uint64_t k = 0; k < LIST_MAX; k++, src += len, dst += len)
+			r->list[k ^ 1] = (struct tcpx_copy){ src, dst, len };
+		while ((rc = gpu->copy(q, r->list, LIST_MAX, &ticket)) == -EAGAIN) {
+			fakecuda.fakecuda_allow(1);
+			while (gpu->poll(q, waits + 1) == -EAGAIN)
+				;
+			waits++;
+		}
+		assert_int_equal(rc, 0);
+	}
+	assert_int_equal(waits, batches_all - TCPX_QUEUE_PIECES / LIST_MAX);
+	fakecuda.fakecuda_hold(false);
+	assert_int_equal(gpu->finish(q, ticket), 0);
+	rig_check(r, TCPX_FLOW_UNPACK);
+	gpu->queue_close(q);
+	rig_close(r);
+}
+
+static void
+a_list_longer_than_the_ring_goes_in_several_launches(void **state)
+{
+	const size_t count = TCPX_QUEUE_PIECES + 5000;
+	struct rig *r = rig_open(TCPX_UNPACK_KERNEL);
+	struct tcpx_queue *q = open_queue(r, TCPX_FLOW_UNPACK);
+	struct tcpx_copy *list = malloc(count * sizeof(*list));
+	uint64_t ticket;
+
+	(void)state;
+	assert_non_null(list);
+	rig_single(r, TCPX_FLOW_UNPACK, 16 * count);
+	for (size_t i = 0; i < count; i++) /* in pairs, as above */
+		list[i ^ 1] = (struct tcpx_copy){ r->list->src + 16 * i, r->list->dst + 16 * i, 16 };
+	assert_int_equal(gpu->copy(q, list, count, &ticket), 0);
+	assert_int_equal(ticket, 1);
+	assert_int_equal(gpu->finish(q, ticket), 0);
+	rig_check(r, TCPX_FLOW_UNPACK);
+	assert_int_equal(fakecuda.fakecuda_calls("cuLaunchKernel"), 2);
+	free(list);
+	gpu->queue_close(q);
+	rig_close(r);
+}
+
+static void
+nothing_is_made_for_a_batch(void **state)
+{
+	static const char *const makers[] = {
+		"cuMemAlloc", "cuMemFree", "cuMemHostAlloc", "cuMemFreeHost", "cuEventCreate",
+		"cuEventDestroy", "cuStreamCreate", "cuStreamCreateWithPriority",
+		"cuStreamDestroy", "cuModuleLoadData", "cuModuleGetFunction", "cuStreamSynchronize",
+	};
+	struct rig *r = rig_open(TCPX_UNPACK_KERNEL);
+	struct tcpx_queue *q[TCPX_FLOWS];
+	uint64_t ticket;
+
+	(void)state;
+	for (int f = 0; f < TCPX_FLOWS; f++)
+		q[f] = open_queue(r, f);
+	fakecuda.fakecuda_reset();
+	for (int i = 0; i < 100; i++) {
+		int f = i % TCPX_FLOWS;
+
+		rig_batch(r, f, 1, 60000, 40, true);
+		ticket = start(r, q[f]);
+		while (gpu->poll(q[f], ticket) == -EAGAIN)
+			;
+		rig_check(r, f);
+	}
+	for (size_t i = 0; i < ARRAY_LEN(makers); i++) {
+		if (fakecuda.fakecuda_calls(makers[i]))
+			fail_msg("%u calls of %s", fakecuda.fakecuda_calls(makers[i]), makers[i]);
+	}
+	for (int f = 0; f < TCPX_FLOWS; f++)
+		gpu->queue_close(q[f]);
+	rig_close(r);
+}
+
+static void
+one_way_a_batch_is_one_launch_and_nothing_else(void **state)
+{
+	struct rig *r = rig_open(TCPX_UNPACK_KERNEL);
+	struct tcpx_queue *q = open_queue(r, TCPX_FLOW_UNPACK);
+	unsigned context_calls;
+
+	(void)state;
+	rig_batch(r, TCPX_FLOW_UNPACK, 4096, 4096, 256, true);
+	fakecuda.fakecuda_reset();
+	(void)start(r, q);
+	context_calls = fakecuda.fakecuda_calls("cuCtxPushCurrent") +
+			fakecuda.fakecuda_calls("cuCtxPopCurrent");
+	assert_int_equal(fakecuda.fakecuda_calls("cuLaunchKernel"), 1);
+	assert_int_equal(fakecuda.fakecuda_calls_all() - context_calls, 1);
+	gpu->queue_close(q);
+	rig_close(r);
+}
+
+static void
+while_the_gpu_packs_the_engine_unpacks(void **state)
+{
+	struct rig *r = rig_open(TCPX_UNPACK_KERNEL);
+	struct tcpx_queue *pack = open_queue(r, TCPX_FLOW_PACK);
+	struct tcpx_queue *unpack = open_queue(r, TCPX_FLOW_UNPACK);
+
+	(void)state;
+	rig_single(r, TCPX_FLOW_PACK, 1 << 20);
+	copy_and_check(r, pack, TCPX_FLOW_PACK);
+	fakecuda.fakecuda_reset();
+	r->now_ns += TCPX_MS;
+	rig_single(r, TCPX_FLOW_UNPACK, 1 << 20); /* whole: straight into place */
+	copy_and_check(r, unpack, TCPX_FLOW_UNPACK);
+	assert_int_equal(fakecuda.fakecuda_calls("cuLaunchKernel"), 0);
+	assert_int_equal(fakecuda.fakecuda_calls("cuMemcpyAsync"), 1);
+	rig_batch(r, TCPX_FLOW_UNPACK, 4096, 4096, 256, true); /* scattered: over the bounce */
+	copy_and_check(r, unpack, TCPX_FLOW_UNPACK);
+	assert_int_equal(fakecuda.fakecuda_calls("cuLaunchKernel"), 1);
+	assert_int_equal(fakecuda.fakecuda_calls("cuMemcpyAsync"), 2);
+	r->now_ns += 10 * TCPX_MS; /* the packing is over */
+	rig_batch(r, TCPX_FLOW_UNPACK, 4096, 4096, 256, true);
+	copy_and_check(r, unpack, TCPX_FLOW_UNPACK);
+	assert_int_equal(fakecuda.fakecuda_calls("cuLaunchKernel"), 2);
+	assert_int_equal(fakecuda.fakecuda_calls("cuMemcpyAsync"), 2);
+	gpu->queue_close(pack);
+	gpu->queue_close(unpack);
+	rig_close(r);
+}
+
+/* More than the bounce memory holds, again and again, while the device is late. */
+static void
+bounce_memory_is_not_used_twice_at_once(void **state)
+{
+	struct rig *r = rig_open(TCPX_UNPACK_KERNEL);
+	struct tcpx_queue *pack = open_queue(r, TCPX_FLOW_PACK);
+	struct tcpx_queue *unpack = open_queue(r, TCPX_FLOW_UNPACK);
+	uint64_t ticket = 0;
+
+	(void)state;
+	rig_single(r, TCPX_FLOW_PACK, 1 << 20);
+	copy_and_check(r, pack, TCPX_FLOW_PACK);
+	fakecuda.fakecuda_delay_us(200);
+	rig_batch(r, TCPX_FLOW_UNPACK, 2000, 4096, 1024, true);
+	memcpy(r->list + 1024, r->list, 1024 * sizeof(*r->list));
+	for (int i = 0; i < 12; i++) { /* what a place holds now it did not hold before */
+		memset(r->user, 0xee, USER_BYTES);
+		r->now_ns++;
+		for (int part = 0; part < 4; part++)
+			assert_int_equal(gpu->copy(unpack, r->list + i * 80 + part * 256, 256,
+						   &ticket), 0);
+		assert_int_equal(gpu->finish(unpack, ticket), 0);
+		rig_check(r, TCPX_FLOW_UNPACK);
+	}
+	gpu->queue_close(pack);
+	gpu->queue_close(unpack);
+	rig_close(r);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_way_moves_every_byte),
+		cmocka_unit_test(without_stream_memory_operations_events_tell_the_end),
+		cmocka_unit_test(none_moves_nothing_and_is_done_at_once),
+		cmocka_unit_test(a_batch_is_not_done_before_its_kernel_is),
+		cmocka_unit_test(tickets_count_up_and_may_be_asked_for_in_any_order),
+		cmocka_unit_test(a_full_queue_says_so_and_goes_on_later),
+		cmocka_unit_test(lists_wait_for_room_and_are_never_overwritten),
+		cmocka_unit_test(a_list_longer_than_the_ring_goes_in_several_launches),
+		cmocka_unit_test(nothing_is_made_for_a_batch),
+		cmocka_unit_test(one_way_a_batch_is_one_launch_and_nothing_else),
+		cmocka_unit_test(while_the_gpu_packs_the_engine_unpacks),
+		cmocka_unit_test(bounce_memory_is_not_used_twice_at_once),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

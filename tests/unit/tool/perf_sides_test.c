@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The kernel itself says where a placed thread may run, and where all others may. */
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "tool/perf_sides.h"
+#include "base/log.h"
+#include "tool/tool.h"
+
+static void
+quiet(void *arg, int level, const char *line)
+{
+}
+
+static cpu_set_t
+mask_of_this_thread(void)
+{
+	cpu_set_t mask;
+
+	CPU_ZERO(&mask);
+	assert_int_equal(sched_getaffinity(0, sizeof(mask), &mask), 0);
+	return mask;
+}
+
+static int
+nth_cpu(const cpu_set_t *mask, int n)
+{
+	int cpu = 0;
+
+	while (!CPU_ISSET(cpu, mask) || n--)
+		cpu++;
+	return cpu;
+}
+
+static void
+sides_take_the_first_two_cpus(void **state)
+{
+	cpu_set_t all = mask_of_this_thread();
+	struct sides s = { 0 };
+
+	(void)state;
+	assert_int_equal(sides_choose(&s), 0);
+	assert_true(s.placed);
+	assert_int_equal(s.client, nth_cpu(&all, 0));
+	assert_int_equal(s.server, nth_cpu(&all, CPU_COUNT(&all) > 1));
+}
+
+static void
+sides_share_the_only_cpu(void **state)
+{
+	cpu_set_t all = mask_of_this_thread();
+	int last = nth_cpu(&all, CPU_COUNT(&all) - 1);
+	struct placed p = { 0 };
+	struct sides s;
+
+	(void)state;
+	assert_int_equal(thread_place(&p, (unsigned)last), 0);
+	assert_int_equal(sides_choose(&s), 0);
+	thread_release(&p);
+	assert_int_equal(s.client, last);
+	assert_int_equal(s.server, last);
+}
+
+static void *
+read_mask_of_thread(void *mask)
+{
+	*(cpu_set_t *)mask = mask_of_this_thread();
+	return NULL;
+}
+
+/* One that waits until it is told, then says its mask. */
+struct waiter {
+	pthread_barrier_t meet;
+	cpu_set_t mask;
+};
+
+static void *
+wait_and_read(void *arg)
+{
+	struct waiter *w = arg;
+
+	pthread_barrier_wait(&w->meet);
+	return read_mask_of_thread(&w->mask);
+}
+
+static void
+only_the_calling_thread_is_placed_and_released(void **state)
+{
+	cpu_set_t all = mask_of_this_thread(), now;
+	int last = nth_cpu(&all, CPU_COUNT(&all) - 1);
+	struct placed p = { 0 };
+	struct waiter w;
+	pthread_t other;
+
+	(void)state;
+	pthread_barrier_init(&w.meet, NULL, 2);
+	assert_int_equal(pthread_create(&other, NULL, wait_and_read, &w), 0);
+	for (int i = 0; i < 2; i++) { /* placing again changes nothing */
+		assert_int_equal(thread_place(&p, (unsigned)last), 0);
+		now = mask_of_this_thread();
+		assert_int_equal(CPU_COUNT(&now), 1);
+		assert_true(CPU_ISSET(last, &now));
+	}
+	pthread_barrier_wait(&w.meet);
+	pthread_join(other, NULL);
+	pthread_barrier_destroy(&w.meet);
+	assert_true(CPU_EQUAL(&w.mask, &all));
+	thread_release(&p);
+	now = mask_of_this_thread();
+	assert_true(CPU_EQUAL(&now, &all));
+}
+
+static void
+a_cpu_that_is_not_there_changes_nothing(void **state)
+{
+	cpu_set_t all = mask_of_this_thread(), now;
+	struct placed p = { 0 };
+
+	(void)state;
+	assert_int_equal(thread_place(&p, TCPX_CPUS_MAX - 1), -EINVAL);
+	assert_int_equal(thread_place(&p, TCPX_CPUS_MAX), -ERANGE);
+	assert_false(p.on);
+	thread_release(&p);
+	now = mask_of_this_thread();
+	assert_true(CPU_EQUAL(&now, &all));
+}
+
+static void
+the_sides_as_text(void **state)
+{
+	char text[SIDES_TEXT];
+
+	(void)state;
+	assert_string_equal(sides_format(&(struct sides){ true, 0, 1 }, text),
+			    "sides: CPU 0 and CPU 1");
+	assert_string_equal(sides_format(&(struct sides){ true, 3, 3 }, text),
+			    "both sides on CPU 3");
+	assert_string_equal(sides_format(&(struct sides){ false, 3, 3 }, text), "");
+	assert_true(strlen(sides_format(&(struct sides){ true, 8190, 8191 }, text)) <
+		    sizeof(text) - 1);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(sides_take_the_first_two_cpus),
+		cmocka_unit_test(sides_share_the_only_cpu),
+		cmocka_unit_test(only_the_calling_thread_is_placed_and_released),
+		cmocka_unit_test(a_cpu_that_is_not_there_changes_nothing),
+		cmocka_unit_test(the_sides_as_text),
+	};
+
+	tcpx_log_sink(quiet, NULL);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A run is measured by the other clock: how far the clocks are apart does not matter, nor
+ * that some notes take long, as long as one at either end does not.
+ */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "tool/perf_sync.h"
+#include "tool/tool.h"
+
+static const struct {
+	const char *name;
+	int64_t apart; /* the other clock less ours */
+	uint64_t way[4]; /* that each note takes */
+} clocks[] = {
+	{ "one clock", 0, { 10, 10, 10, 10 } },
+	{ "the other is ahead", 5000000000, { 10, 10, 10, 10 } },
+	{ "the other is behind", -70000, { 10, 10, 10, 10 } },
+	{ "the first note is late", 0, { 4000000, 10, 12, 13 } },
+	{ "the last note is late", 3, { 10, 11, 12, 4000000 } },
+};
+
+/* When @at was by the other clock, as it hears it. */
+static uint64_t
+told(size_t i, uint64_t at)
+{
+	struct sync s;
+
+	sync_init(&s);
+	for (size_t k = 0; k < 4; k++) {
+		uint64_t said = at - 1000 + 100 * k;
+
+		sync_hear(&s, said, said + (uint64_t)clocks[i].apart + clocks[i].way[k]);
+	}
+	return sync_map(&s, at);
+}
+
+static void
+an_interval_is_the_same_by_either_clock(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(clocks); i++) {
+		uint64_t took = told(i, 1070000000) - told(i, 1000000000);
+
+		if (took != 70000000)
+			fail_msg("%s: %llu ns", clocks[i].name, (unsigned long long)took);
+	}
+}
+
+static void
+a_clock_that_runs_otherwise_is_noticed(void **state)
+{
+	struct sync begin, end;
+
+	(void)state;
+	sync_init(&begin);
+	sync_init(&end);
+	sync_hear(&begin, 1000, 2000);
+	sync_hear(&end, 1000 + 1000000, 2000 + 1010000); /* 1 % faster */
+	assert_int_equal(sync_map(&end, 1001000) - sync_map(&begin, 1000), 1010000);
+}
+
+static void
+times_travel_in_notes(void **state)
+{
+	const uint64_t ns[2] = { 0x0123456789abcdef, UINT64_MAX };
+	char note[SYNC_NOTE_BYTES];
+	uint64_t got[2] = { 0 };
+	size_t len = sync_format(note, 'E', ns, 2);
+
+	(void)state;
+	assert_int_equal(len, SYNC_NOTE_BYTES);
+	assert_int_equal(note[0], 'E');
+	assert_int_equal(note[1], 0x01);
+	assert_int_equal(sync_parse(note, len, got, 2), 0);
+	assert_memory_equal(got, ns, sizeof(ns));
+	assert_int_equal(sync_parse(note, len, got, 1), -EINVAL);
+	assert_int_equal(sync_parse(note, len - 1, got, 2), -EINVAL);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(an_interval_is_the_same_by_either_clock),
+		cmocka_unit_test(a_clock_that_runs_otherwise_is_noticed),
+		cmocka_unit_test(times_travel_in_notes),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
