@@ -40,6 +40,22 @@ struct tcpx_nic {
 	bool bind_device;      /* also SO_BINDTODEVICE (may be refused: ignored)    */
 	int numa;              /* -1 unknown                                        */
 	uint32_t gbps;         /* 0 unknown                                         */
+	int gpu;               /* the GPU that owns its channels' slots; -1: host memory */
+};
+
+/* Memory that may be a GPU's, for providers that keep slots there: given by the core, since
+ * net/ knows nothing of devices. gpu -1 is host memory. Any thread. */
+struct tcpx_net_memory {
+	void *arg;
+	/* Whole pages, page-aligned, zeroed. -ENOMEM, -ENODEV. put: what get gave. */
+	int (*get)(void *arg, int gpu, size_t size, void **mem);
+	void (*put)(void *arg, int gpu, void *mem);
+	/* Between the two, this GPU is the calling thread's current one; the one before comes
+	 * back. A no-op for -1. Does not nest. */
+	int (*enter)(void *arg, int gpu);
+	void (*leave)(void *arg, int gpu);
+	/* Copies len bytes of that GPU's memory here, waiting for it: set-up only. */
+	int (*read)(void *arg, int gpu, void *dst, const void *src, size_t len);
 };
 
 enum tcpx_ready {
@@ -63,7 +79,12 @@ struct tcpx_chan_listener; /* one expected data connection   */
 enum tcpx_net_caps {
 	TCPX_NET_DIRECT_RX = 1, /* payload goes where the core says (recv_head/recv_body) */
 	TCPX_NET_DIRECT_TX = 2, /* payload is sent from user memory                       */
-	TCPX_NET_INLINE_ACK = 4 /* acknowledgements travel on the channel's reverse way   */
+	TCPX_NET_INLINE_ACK = 4, /* acknowledgements travel on the channel's reverse way  */
+	TCPX_NET_CTRL_HEAD = 8,  /* messages are bare: the core tells the receiver each
+	                          * header, on the control stream (chan_head)             */
+	TCPX_NET_OWN_SLOTS = 16, /* payload is sent from slots of the channel (chan_slot) */
+	TCPX_NET_RECEIVER_LISTENS = 32 /* of a channel the receiving side listens, not the
+	                                * acceptor of the session                         */
 };
 
 /* The header of a message, as the core sees it. 40 bytes on the wire where in band. */
@@ -126,6 +147,14 @@ struct tcpx_net_params {
 	void *fabric;                   /* loop only: the scripted network */
 	uint32_t notsent_lowat;         /* bytes; 0: provider's choice (512 KiB) */
 	enum tcpx_lend lend;            /* AUTO, or one forced (TCPX_ZEROCOPY)   */
+	const struct tcpx_net_memory *memory; /* borrowed; NULL: host memory only */
+	const char *plugin;             /* tcpx only: the library (TCPX_PLUGIN_PATH); "" or
+	                                 * NULL: as NCCL finds it                */
+	uint32_t chunk;                 /* largest message wanted; 0: the provider's own     */
+	uint32_t window;                /* messages in flight a channel; 0: likewise         */
+	uint64_t deadline_ns;           /* a message that is announced and does not come, or
+	                                 * does not leave, for so long kills its channel;
+	                                 * 0: the provider's choice                          */
 };
 
 /* What both ends of one channel agree on before it is made. */
@@ -145,6 +174,11 @@ struct tcpx_net_ops {
 
 	int (*open)(const struct tcpx_net_params *params, struct tcpx_net **net);
 	void (*close)(struct tcpx_net *net);
+	/* What both sides must have alike, as text of less than 128 bytes: "chunk 524288,
+	 * sockets 4". Compared in HELLO. NULL: nothing. */
+	const char *(*terms)(struct tcpx_net *net);
+	/* What this provider, opened so, allows; NULL: chunk_max and slots_max. */
+	void (*limits)(struct tcpx_net *net, uint32_t *chunk_max, uint32_t *slots_max);
 
 	/* Pollers. wait: at most max events, timeout_ns < 0 for ever, 0 none; returns the
 	 * count (0 on timeout or wake) or a code. wake: from any thread; a wake that comes
@@ -199,6 +233,10 @@ struct tcpx_net_ops {
 	 * from m->sent on, perhaps not to its end: then -EAGAIN with the given iov used up
 	 * means "give me more". acked: newest acknowledgement, -EAGAIN if it has not moved. */
 	int (*chan_send)(struct tcpx_chan *c, struct tcpx_tx_msg *m);
+	/* With OWN_SLOTS: where the payload of message seq has to lie, on the NIC's gpu, from
+	 * its packing until the peer has RECEIVED it (m->iov of chan_send() points there). Slots
+	 * are used in turn, seq modulo the limit. */
+	void *(*chan_slot)(struct tcpx_chan *c, uint64_t seq);
 	int (*chan_acked)(struct tcpx_chan *c, struct tcpx_ack *ack);
 
 	/* Receiving with DIRECT_RX: the header of the next message; then body calls until
@@ -208,6 +246,9 @@ struct tcpx_net_ops {
 	ssize_t (*chan_recv_body)(struct tcpx_chan *c, struct iovec *iov, int iov_count);
 	int (*chan_recv_end)(struct tcpx_chan *c);
 
+	/* With CTRL_HEAD: the header of the next message, in order of seq, perhaps before the
+	 * payload is here and perhaps after. Until then nothing is looked for. */
+	int (*chan_head)(struct tcpx_chan *c, const struct tcpx_head *head);
 	/* Receiving without DIRECT_RX: the next landed message, in order; it keeps its slot
 	 * until released, in order. */
 	int (*chan_recv_msg)(struct tcpx_chan *c, struct tcpx_landed *msg);
@@ -223,6 +264,7 @@ struct tcpx_net_ops {
 
 extern const struct tcpx_net_ops tcpx_net_sock; /* plain TCP         */
 extern const struct tcpx_net_ops tcpx_net_loop; /* scripted, tests   */
+extern const struct tcpx_net_ops tcpx_net_tcpx; /* a NCCL net plugin */
 
 /* The provider of that name, or NULL. */
 const struct tcpx_net_ops *tcpx_net_find(const char *name);
