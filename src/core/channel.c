@@ -25,21 +25,28 @@ tcpx_channel_new(struct session *s, uint16_t index, bool sending, bool backward,
 
 	if (!c)
 		return -ENOMEM;
-	if (ops->slots_max && limit > ops->slots_max)
-		limit = ops->slots_max;
+	if (s->engine->limit.slots_max && limit > s->engine->limit.slots_max)
+		limit = s->engine->limit.slots_max;
 	rc = tcpx_window_init(&c->window, limit);
 	if (rc == 0 && sending)
 		c->tx = calloc(c->window.size, sizeof(*c->tx));
 	else if (rc == 0)
 		c->landing = calloc(c->window.size, sizeof(*c->landing));
-	if (rc == 0 && !c->tx && !c->landing)
+	if (rc == 0 && !sending && ops->caps & TCPX_NET_CTRL_HEAD)
+		c->heads = calloc(c->window.size, sizeof(*c->heads));
+	if (rc == 0 && ((!c->tx && !c->landing) ||
+			(!sending && ops->caps & TCPX_NET_CTRL_HEAD && !c->heads)))
 		rc = -ENOMEM;
 	if (rc) {
 		tcpx_window_fini(&c->window);
+		free(c->tx);
+		free(c->landing);
+		free(c->heads);
 		free(c);
 		return rc;
 	}
-	c->send_seq = c->window.next;
+	c->send_seq = c->head_first = c->head_next = c->window.next;
+	c->gpu = TCPX_ON_HOST;
 	tcpx_node_init(&c->starving);
 	c->source.on_ready = channel_ready;
 	c->work.run = channel_work;
@@ -134,6 +141,12 @@ tcpx_channel_close(struct channel *c)
 	tcpx_window_fini(&c->window);
 	free(c->tx);
 	free(c->landing);
+	free(c->heads);
+	free(c->frag);
+	free(c->frag_start);
+	c->heads = NULL;
+	c->frag = NULL;
+	c->frag_start = NULL;
 	c->tx = NULL;
 	c->landing = NULL;
 	if (c->listener)
@@ -257,6 +270,24 @@ tcpx_channel_event(struct session *s, uint8_t type, const struct tcpx_chan_event
 		c->told = (struct tcpx_ack){ ev->seq, ev->applied };
 		c->told_new = true;
 	}
+	tcpx_loop_post(c->loop, &c->work);
+}
+
+void
+tcpx_channel_message(struct session *s, const struct tcpx_message *m)
+{
+	struct channel *c = s->rx[m->channel];
+
+	if (!c || c->generation != m->generation || c->backward != (m->backward != 0) ||
+	    c->closed || !c->heads)
+		return;
+	if (m->seq != c->head_next || c->head_next - c->head_first >= c->window.size)
+		c->down_asked = true; /* not what its sender would say */
+	else
+		c->heads[c->head_next++ & (c->window.size - 1)] =
+			(struct tcpx_head){ .xfer = m->xfer, .chunk = m->chunk, .len = m->len,
+					    .channel = m->channel, .generation = m->generation,
+					    .seq = m->seq };
 	tcpx_loop_post(c->loop, &c->work);
 }
 

@@ -25,7 +25,9 @@ struct tx_record {
 	uint32_t chunk, len;
 	struct tcpx_rate_mark mark;
 	uint64_t ready_ns, taken_ns, sent_ns;
-	struct slot *slot;      /* staged: payload is packed into it; NULL once free   */
+	struct slot *slot;      /* staged: ours, packed into; NULL once free           */
+	uint8_t *mem;           /* staged: where the payload is, in slot or in one of the
+	                         * channel's own (OWN_SLOTS), perhaps a GPU's           */
 	bool staged, packed;    /* packed: nothing is being copied any more            */
 	bool lent;              /* the kernel may read the slot until RECEIVED         */
 	bool empty;             /* its transfer ended before it was packed: names none */
@@ -52,6 +54,7 @@ struct channel {
 	uint16_t index, generation;
 	bool sending, backward;
 	int near_nic;
+	int gpu;                /* that owns its slots; -1: host memory              */
 	char near_name[32], far_name[32];
 	_Atomic int state;      /* enum channel_state; written under session.lock     */
 	bool closed;            /* connection and records are gone; session.lock      */
@@ -85,6 +88,9 @@ struct channel {
 	struct rx_record rx;    /* where its payload goes                             */
 	struct rx_record *landing; /* window.size: messages not yet applied           */
 	struct tcpx_landed landed; /* without: parked in its slot                     */
+	struct tcpx_frag *frag; /* without: its fragments, frag_cap of them, and their */
+	uint64_t *frag_start;   /* sums; made when one has more than the last          */
+	uint32_t frag_cap;
 	bool head_open;
 	_Atomic bool parked;    /* waits for an OPEN                                  */
 	bool placed;            /* the open message's payload has a place             */
@@ -93,6 +99,9 @@ struct channel {
 	struct tcpx_ack ack;    /* to be told                                         */
 	struct tcpx_ack told_ack; /* newest that was told                             */
 	uint32_t untold_bytes;
+	/* receiving, session.lock: with CTRL_HEAD, headers not yet given to the provider */
+	struct tcpx_head *heads; /* window.size of them, by seq                       */
+	uint64_t head_first, head_next; /* those of [first, next) are there           */
 	/* counters, session.lock or lease holder alone */
 	uint64_t bytes, chunks, in_flight_sum;
 	_Atomic uint64_t stalls;
@@ -108,6 +117,8 @@ void tcpx_channel_watch(struct channel *c, unsigned interest);
 void tcpx_channel_down(struct channel *c, int code, const char *why);
 /* lock held: a fence frame or an acknowledgement about it has come. */
 void tcpx_channel_event(struct session *s, uint8_t type, const struct tcpx_chan_event *ev);
+/* lock held: the peer says what the next message of a channel is. */
+void tcpx_channel_message(struct session *s, const struct tcpx_message *m);
 /* Lease of its loop held, lock not: closes and forgets everything. Once. */
 void tcpx_channel_close(struct channel *c);
 
@@ -139,6 +150,13 @@ int tcpx_rx_applied(struct channel *c, const struct rx_record *r, uint64_t now_n
 void tcpx_rx_tell(struct channel *c, bool force);
 void tcpx_rx_drop(struct channel *c); /* the message it is in the middle of */
 
+
+/* Which device copies between a list's memory and a channel's: a GPU where either is one's. */
+static inline int
+tcpx_copy_place(const struct channel *c, const struct tcpx_list *l)
+{
+	return l->place != TCPX_ON_HOST ? l->place : c->gpu;
+}
 
 /* ---- pack.c: lease held, lock not ---- */
 /* The payload of message seq is copied into its slot. */

@@ -107,12 +107,18 @@ assemble(struct tcpx_engine *e, const struct tcpx_engine_opts *o, const struct e
 		struct tcpx_net_params params = { .nics = e->nic, .nic_count = e->nic_count,
 						  .clock = &e->clock,
 						  .fabric = env ? env->fabric : NULL,
-						  .lend = e->limit.lend };
+						  .lend = e->limit.lend, .memory = &e->memory,
+						  .chunk = e->limit.chunk,
+						  .window = e->limit.window,
+						  .deadline_ns = e->limit.stall_ns };
+		tcpx_netmem_init(e);
 		rc = e->ops->open(&params, &e->net);
+		if (rc == 0)
+			tcpx_engine_allow(e);
 	}
 	if (rc == 0)
 		rc = open_loops(e);
-	if (rc == 0 && !(e->ops->caps & TCPX_NET_DIRECT_TX))
+	if (rc == 0 && !(e->ops->caps & (TCPX_NET_DIRECT_TX | TCPX_NET_OWN_SLOTS)))
 		rc = tcpx_staging_open(e, e->dev_ops, e->dev);
 	if (rc == 0)
 		rc = tcpx_guest_listen(e, o->listen);

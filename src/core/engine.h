@@ -33,6 +33,7 @@ struct limits {
 	uint32_t channels, window, inline_bytes, credit_xfers;
 	uint32_t chunk;     /* as set; 0: by the size of each transfer               */
 	uint32_t chunk_max; /* offered to peers                                      */
+	uint32_t slots_max; /* of the provider; 0: no limit                           */
 	uint64_t credit_list, staging;
 	enum tcpx_unpack_impl unpack;
 	enum tcpx_lend lend;
@@ -67,6 +68,7 @@ struct tcpx_engine {
 	struct tcpx_clock clock;
 	const struct tcpx_net_ops *ops;
 	struct tcpx_net *net;
+	struct tcpx_net_memory memory; /* the provider's slots */
 	const struct tcpx_device_ops *dev_ops;
 	struct tcpx_device *dev; /* host memory */
 	struct gpus gpus;
@@ -125,8 +127,13 @@ engine_packs(const struct tcpx_engine *e, const struct tcpx_list *l)
 
 /* ---- options.c ---- */
 void tcpx_engine_limits(struct tcpx_engine *e);
+/* The provider is open and knows what it allows; it has said so where that is less. */
+void tcpx_engine_allow(struct tcpx_engine *e);
 /* NICs by the setting, or as a test gives them; then threads and channels by the plan. */
 int tcpx_engine_nics(struct tcpx_engine *e, const struct engine_env *env);
+
+/* ---- netmem.c ---- */
+void tcpx_netmem_init(struct tcpx_engine *e);
 
 /* ---- guest.c ---- */
 int tcpx_guest_listen(struct tcpx_engine *e, const char *listen_text);

@@ -109,6 +109,20 @@ open_queues(struct tcpx_engine *e, int place)
 	return rc;
 }
 
+/* lock held. Copies between that GPU's memory and the slots of channels of other GPUs. */
+static int
+reach_slots(struct tcpx_engine *e, int place)
+{
+	struct gpus *g = &e->gpus;
+	uint32_t i;
+	int rc = 0;
+
+	for (i = 0; i < e->nic_count && rc == 0; i++)
+		if (e->nic[i].gpu != TCPX_ON_HOST && e->nic[i].gpu != place)
+			rc = g->ops->reach(g->dev, place, e->nic[i].gpu);
+	return rc;
+}
+
 /* lock held. */
 static int
 ready(struct tcpx_engine *e, int place)
@@ -130,7 +144,24 @@ ready(struct tcpx_engine *e, int place)
 	if (rc == 0)
 		rc = open_queues(e, place);
 	if (rc == 0)
+		rc = reach_slots(e, place);
+	if (rc == 0)
 		g->used |= 1u << place;
+	return rc;
+}
+
+int
+tcpx_gpu_ready(struct tcpx_engine *e, int place)
+{
+	int rc;
+
+	if (place >= 0 && place < TCPX_GPUS_MAX && e->gpus.used & 1u << place)
+		return 0;
+	pthread_mutex_lock(&e->gpus.lock);
+	rc = open_device(e);
+	if (rc == 0)
+		rc = ready(e, place);
+	pthread_mutex_unlock(&e->gpus.lock);
 	return rc;
 }
 

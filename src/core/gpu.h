@@ -38,6 +38,8 @@ struct gpus {
 /* ---- gpu.c ---- */
 void tcpx_gpus_init(struct tcpx_engine *e, const struct tcpx_device_ops *ops);
 void tcpx_gpus_fini(struct tcpx_engine *e); /* loops' queues are closed already */
+/* Everything that traffic of that GPU needs; twice does no harm. -ENODEV: no driver. */
+int tcpx_gpu_ready(struct tcpx_engine *e, int place);
 /* Where memory lies; readies its GPU. */
 int tcpx_gpu_place(struct tcpx_engine *e, void *addr, size_t len, int *place);
 /* Small copies between a list and host memory, done when the call returns; whoever calls

@@ -25,6 +25,8 @@ our_hello(const struct session *s, struct tcpx_hello *h)
 	h->wants_auth = e->auth != NULL;
 	memcpy(h->name, e->name, sizeof(h->name));
 	snprintf(h->provider, sizeof(h->provider), "%s", e->ops->name);
+	if (e->ops->terms)
+		snprintf(h->terms, sizeof(h->terms), "%s", e->ops->terms(e->net));
 	h->channels = (uint16_t)s->channels;
 	h->window = (uint16_t)s->window;
 	h->chunk_max = s->chunk_max;
@@ -105,6 +107,7 @@ static int
 check_hello(const struct session *s, const struct tcpx_hello *h, char *why, size_t cap)
 {
 	const struct tcpx_engine *e = s->engine;
+	const char *terms = e->ops->terms ? e->ops->terms(e->net) : "";
 
 	if (h->version_min > TCPX_PROTO_VERSION || h->version_max < TCPX_PROTO_VERSION) {
 		snprintf(why, cap, "peer speaks protocol versions %u to %u, this side %u",
@@ -114,6 +117,11 @@ check_hello(const struct session *s, const struct tcpx_hello *h, char *why, size
 	if (strcmp(h->provider, e->ops->name) != 0) {
 		snprintf(why, cap, "peer uses provider %.15s, this side %s", h->provider,
 			 e->ops->name);
+		return TCPX_EVERSION;
+	}
+	if (strcmp(h->terms, terms) != 0) {
+		snprintf(why, cap, "peer's %s has %s; this side %s; they must be alike",
+			 e->ops->name, h->terms, terms);
 		return TCPX_EVERSION;
 	}
 	if (h->wants_auth != (e->auth != NULL)) {
@@ -153,7 +161,7 @@ on_hello(struct session *s, const uint8_t *payload, size_t len, uint64_t now_ns)
 {
 	struct tcpx_hello h;
 	struct tcpx_buf b;
-	char why[128];
+	char why[320];
 	int rc;
 
 	tcpx_buf_init_const(&b, payload, len);
@@ -209,10 +217,14 @@ on_handles(struct session *s, const uint8_t *payload, size_t len)
 	struct tcpx_buf b;
 
 	tcpx_buf_init_const(&b, payload, len);
-	if (!s->opener || s->state != SESS_HANDLES || tcpx_handles_read(&b, &h) != 0 ||
-	    h.count != 2 * s->channels)
+	if (tcpx_handles_read(&b, &h) != 0 || h.count != 2 * s->channels)
 		return TCPX_EPROTO;
-	return tcpx_wiring_connect(s, &h);
+	if (s->opener)
+		return s->state == SESS_HANDLES ? tcpx_wiring_connect(s, &h) : TCPX_EPROTO;
+	/* the opener listens for what it receives, if the provider wants it so */
+	if (!(s->engine->ops->caps & TCPX_NET_RECEIVER_LISTENS) || s->state != SESS_WIRING)
+		return TCPX_EPROTO;
+	return tcpx_wiring_answered(s, &h);
 }
 
 static int
@@ -247,7 +259,7 @@ int
 tcpx_handshake_accept(struct session *s, const struct tcpx_hello *h, uint64_t now_ns)
 {
 	const struct limits *l = &s->engine->limit;
-	char why[128];
+	char why[320];
 	int rc;
 
 	s->id = h->session;

@@ -43,6 +43,23 @@ tcpx_engine_limits(struct tcpx_engine *e)
 	e->notes.limit = (uint32_t)tcpx_cfg_num(c, TCPX_SET_NOTE_LIMIT);
 }
 
+void
+tcpx_engine_allow(struct tcpx_engine *e)
+{
+	struct limits *l = &e->limit;
+	uint32_t chunk = e->ops->chunk_max;
+
+	l->slots_max = e->ops->slots_max;
+	if (e->ops->limits)
+		e->ops->limits(e->net, &chunk, &l->slots_max);
+	if (l->chunk > chunk)
+		l->chunk = chunk;
+	if (l->chunk_max > chunk)
+		l->chunk_max = chunk;
+	if (l->slots_max && l->window > l->slots_max)
+		l->window = l->slots_max;
+}
+
 static void
 copy_nic(struct tcpx_nic *to, const struct tcpx_host_nic *from)
 {
@@ -55,6 +72,7 @@ copy_nic(struct tcpx_nic *to, const struct tcpx_host_nic *from)
 	to->bind_device = !from->loopback && strcmp(from->name, from->ifname) == 0;
 	to->numa = from->place.numa;
 	to->gbps = from->speed_mbps / 1000;
+	to->gpu = TCPX_ON_HOST;
 }
 
 /* That the PCI bus shows; no driver is asked. */
@@ -83,6 +101,8 @@ tcpx_engine_nics(struct tcpx_engine *e, const struct engine_env *env)
 	if (env && env->nics) {
 		e->nic_count = env->nic_count;
 		memcpy(e->nic, env->nics, env->nic_count * sizeof(e->nic[0]));
+		for (i = 0; i < e->nic_count; i++)
+			e->nic[i].gpu = TCPX_ON_HOST;
 	} else {
 		nics = calloc(TCPX_NET_NICS, sizeof(*nics));
 		cpus = calloc(1, sizeof(*cpus));

@@ -15,7 +15,8 @@ give_up(struct channel *c, struct tx_record *r, int code)
 {
 	if (code && r->xfer)
 		tcpx_serve_broken(c->session, r->xfer, r->id, code, "cannot be read");
-	memset(r->slot->mem, 0, r->len); /* what it held may be no business of this peer's */
+	if (r->slot) /* what it held may be no business of this peer's; a channel's own slot is */
+		memset(r->mem, 0, r->len);
 	r->empty = true;
 	r->packed = true;
 }
@@ -25,13 +26,13 @@ tcpx_pack_start(struct channel *c, uint64_t seq, struct tx_record *r)
 {
 	struct tcpx_xfer *x = r->xfer;
 	struct tcpx_fraglist src = list_frags(x->list);
-	struct tcpx_frag to = { (uintptr_t)r->slot->mem, r->len };
+	struct tcpx_frag to = { (uintptr_t)r->mem, r->len };
 	uint64_t start[2] = { 0, r->len };
 	struct tcpx_fraglist dst = { &to, start, 1 };
 	int rc;
 
 	r->packed = false;
-	rc = tcpx_batch_add(c, TCPX_FLOW_PACK, x->list->place, seq, x, r->id, &src,
+	rc = tcpx_batch_add(c, TCPX_FLOW_PACK, tcpx_copy_place(c, x->list), seq, x, r->id, &src,
 			    (uint64_t)r->chunk * x->chunk, &dst, 0, r->len);
 	if (rc)
 		give_up(c, r, rc);

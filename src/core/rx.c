@@ -296,6 +296,27 @@ step_direct(struct channel *c, uint64_t now_ns)
 
 /* ---- payload lands in the provider's slots ---- */
 
+/* The provider looks for messages that it has been told of. */
+static int
+announce(struct channel *c)
+{
+	const struct tcpx_net_ops *ops = c->session->engine->ops;
+	struct tcpx_head head;
+	bool more = true;
+	int rc = 0;
+
+	while (rc == 0 && more) {
+		pthread_mutex_lock(&c->session->lock);
+		more = c->head_first != c->head_next;
+		if (more)
+			head = c->heads[c->head_first++ & (c->window.size - 1)];
+		pthread_mutex_unlock(&c->session->lock);
+		if (more)
+			rc = ops->chan_head(c->chan, &head);
+	}
+	return rc;
+}
+
 static int
 step_slots(struct channel *c)
 {
@@ -303,7 +324,7 @@ step_slots(struct channel *c)
 	struct rx_record r;
 	enum found how = SINK;
 	uint64_t seq;
-	int turn, rc = 0;
+	int turn, rc = c->heads ? announce(c) : 0;
 
 	for (turn = 0; turn < TURN_MESSAGES && rc == 0; turn++) {
 		if (!c->head_open) {

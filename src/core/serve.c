@@ -414,6 +414,20 @@ on_channel(struct session *s, uint8_t type, struct tcpx_buf *b)
 }
 
 static int
+on_message(struct session *s, struct tcpx_buf *b)
+{
+	struct tcpx_message m;
+	int rc = tcpx_message_read(b, &m);
+
+	if (rc)
+		return rc;
+	if (m.channel >= s->channels || !(s->engine->ops->caps & TCPX_NET_CTRL_HEAD))
+		return TCPX_EPROTO;
+	tcpx_channel_message(s, &m);
+	return 0;
+}
+
+static int
 on_bye(struct session *s, struct tcpx_buf *b)
 {
 	char text[TCPX_TEXT_MAX];
@@ -454,6 +468,8 @@ tcpx_serve_frame(struct session *s, const struct tcpx_frame_head *h, const uint8
 	case TCPX_FR_FENCED:
 	case TCPX_FR_CHANNEL_ACK:
 		return on_channel(s, h->type, &b);
+	case TCPX_FR_MESSAGE:
+		return on_message(s, &b);
 	case TCPX_FR_BYE:
 		return on_bye(s, &b);
 	default:

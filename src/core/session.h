@@ -44,7 +44,7 @@ struct session {
 	pthread_mutex_t lock;
 	/* everything below: lock */
 	_Atomic int state; /* enum session_state */
-	bool opener, accepted_ready;
+	bool opener, accepted_ready, answered;
 	int cause;
 	char cause_text[192];
 	struct tcpx_peer *peer; /* owned reference */
@@ -137,6 +137,8 @@ int tcpx_handshake_accept(struct session *s, const struct tcpx_hello *h, uint64_
 
 /* ---- wiring.c ---- */
 int tcpx_wiring_listen(struct session *s);  /* acceptor: HANDLES */
+/* Acceptor: the opener's HANDLES have come, once. */
+int tcpx_wiring_answered(struct session *s, const struct tcpx_handles *h);
 int tcpx_wiring_connect(struct session *s, const struct tcpx_handles *h);
 void tcpx_wiring_step(struct session *s, uint64_t now_ns);
 

@@ -179,6 +179,26 @@ next_in_turn(struct session *s, struct channel *c)
 	return s->state == SESS_OPEN ? tcpx_drr_peek(&s->drr, next_len) : NULL;
 }
 
+/* A slot of ours: the provider may have its own. */
+static bool
+wants_slot(const struct tcpx_xfer *x)
+{
+	return engine_packs(x->engine, x->list) &&
+	       !(x->engine->ops->caps & TCPX_NET_OWN_SLOTS);
+}
+
+/* The newest message's payload will lie there until it is sent. */
+static void
+place_payload(struct channel *c, struct tx_record *r, struct slot *slot, bool staged)
+{
+	r->staged = staged;
+	r->slot = slot;
+	if (slot)
+		r->mem = slot->mem;
+	else if (staged)
+		r->mem = c->session->engine->ops->chan_slot(c->chan, c->window.next - 1);
+}
+
 struct tx_record *
 tcpx_tx_take(struct channel *c, uint64_t now_ns)
 {
@@ -197,13 +217,11 @@ tcpx_tx_take(struct channel *c, uint64_t now_ns)
 		if (x->open_ticket > tcpx_ctrl_bulk_written(s->ctrl))
 			s->chunks_wait = true; /* no chunk before its OPEN is in the kernel */
 		else if (room_ahead(c, x, len) && allowed(s, c, len, now_ns) &&
-			 (!engine_packs(x->engine, x->list) ||
-			  (slot = tcpx_slot_get(c, TCPX_FLOW_PACK, len))) &&
+			 (!wants_slot(x) || (slot = tcpx_slot_get(c, TCPX_FLOW_PACK, len))) &&
 			 assign(s, c, x, len, now_ns) == 0)
 			r = tcpx_tx_record(c, c->window.next - 1);
 		if (r) {
-			r->staged = slot != NULL;
-			r->slot = slot;
+			place_payload(c, r, slot, engine_packs(x->engine, x->list));
 		} else if (slot) {
 			tcpx_slot_put(c->loop, slot);
 		}

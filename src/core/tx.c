@@ -100,7 +100,7 @@ push_direct(struct channel *c, struct tx_record *r, uint64_t *offered)
 static int
 push_packed(struct channel *c, struct tx_record *r)
 {
-	struct iovec iov = { r->slot->mem + c->msg.sent, r->len - c->msg.sent };
+	struct iovec iov = { r->mem + c->msg.sent, r->len - c->msg.sent };
 	int rc;
 
 	c->msg.iov = &iov;
@@ -132,6 +132,28 @@ push(struct channel *c)
 		rc = push_direct(c, r, &offered);
 	} while (rc == -EAGAIN && offered > 0 && c->msg.sent == before + offered &&
 		 c->msg.sent < c->msg.head.len);
+	return rc;
+}
+
+/* The channel carries it bare: what it is goes by the control stream. */
+static int
+tell_message(struct channel *c)
+{
+	const struct tcpx_head *h = &c->msg.head;
+	struct tcpx_message m = { .backward = c->backward, .channel = h->channel,
+				  .generation = h->generation, .seq = h->seq, .xfer = h->xfer,
+				  .chunk = h->chunk, .len = h->len };
+	struct session *s = c->session;
+	uint8_t room[64];
+	struct tcpx_buf b;
+	int rc;
+
+	tcpx_buf_init(&b, room, sizeof(room));
+	tcpx_message_write(&b, &m);
+	pthread_mutex_lock(&s->lock);
+	rc = tcpx_control_put(s, TCPX_FR_MESSAGE, &b);
+	tcpx_control_flush(s);
+	pthread_mutex_unlock(&s->lock);
 	return rc;
 }
 
@@ -183,6 +205,8 @@ tcpx_tx_step(struct channel *c, bool readable, uint64_t now_ns)
 			return;
 		}
 		rc = push(c);
+		if (rc == 0 && c->session->engine->ops->caps & TCPX_NET_CTRL_HEAD)
+			rc = tell_message(c);
 		if (rc == 0)
 			sent(c, engine_now(c->session->engine));
 	} while (rc == 0 && c->msg.head.len <= SLOT_SMALL_BYTES && ++turn < TURN_MESSAGES);

@@ -17,36 +17,48 @@ record(struct channel *c, uint64_t seq)
 	return &c->landing[seq & (c->window.size - 1)];
 }
 
+/* For so many fragments; the channel keeps it, so that no chunk allocates in the long run. */
+static int
+room_for(struct channel *c, uint32_t frags)
+{
+	uint32_t cap = c->frag_cap ? c->frag_cap : FEW_FRAGS;
+	struct tcpx_frag *frag;
+	uint64_t *start;
+
+	while (cap < frags)
+		cap *= 2;
+	if (cap == c->frag_cap)
+		return 0;
+	frag = realloc(c->frag, cap * sizeof(*frag));
+	if (frag)
+		c->frag = frag;
+	start = realloc(c->frag_start, (cap + 1) * sizeof(*start));
+	if (start)
+		c->frag_start = start;
+	if (!frag || !start)
+		return -ENOMEM;
+	c->frag_cap = cap;
+	return 0;
+}
+
 static int
 add(struct channel *c, const struct tcpx_landed *msg, struct rx_record *r)
 {
-	struct tcpx_frag few[FEW_FRAGS], *frag = few;
-	uint64_t few_start[FEW_FRAGS + 1], *start = few_start;
 	struct tcpx_fraglist dst = list_frags(r->xfer->list), src;
 	uint32_t i, n = msg->frag_count;
-	int rc = TCPX_EFRAME; /* fragments must cover the message exactly */
+	int rc = room_for(c, n);
 
-	if (n > FEW_FRAGS) {
-		frag = malloc(n * sizeof(*frag));
-		start = malloc((n + 1) * sizeof(*start));
-	}
-	if (frag && start) {
-		for (i = 0; i < n; i++)
-			frag[i] = (struct tcpx_frag){ (uintptr_t)msg->frag[i].iov_base,
-						      msg->frag[i].iov_len };
-		src = (struct tcpx_fraglist){ frag, start, n };
-		if (tcpx_frag_sums(frag, n, start) == r->len)
-			rc = tcpx_batch_add(c, TCPX_FLOW_UNPACK, r->xfer->list->place,
-					    msg->head.seq, r->xfer, r->id, &src, 0, &dst,
-					    (uint64_t)r->chunk * r->xfer->chunk, r->len);
-	} else {
-		rc = -ENOMEM;
-	}
-	if (n > FEW_FRAGS) {
-		free(frag);
-		free(start);
-	}
-	return rc;
+	if (rc)
+		return rc;
+	for (i = 0; i < n; i++)
+		c->frag[i] = (struct tcpx_frag){ (uintptr_t)msg->frag[i].iov_base,
+						 msg->frag[i].iov_len };
+	src = (struct tcpx_fraglist){ c->frag, c->frag_start, n };
+	if (tcpx_frag_sums(c->frag, n, c->frag_start) != r->len)
+		return TCPX_EFRAME; /* fragments must cover the message exactly */
+	return tcpx_batch_add(c, TCPX_FLOW_UNPACK, tcpx_copy_place(c, r->xfer->list),
+			      msg->head.seq, r->xfer, r->id, &src, 0, &dst,
+			      (uint64_t)r->chunk * r->xfer->chunk, r->len);
 }
 
 static void

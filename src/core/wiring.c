@@ -51,6 +51,15 @@ plan_pairs(const struct session *s, struct tcpx_pair *pair)
 			   tcpx_pair_plan(theirs, m, ours, n, pair, s->channels);
 }
 
+/* Which side of a channel listens. The other connects, with the handle it is sent. */
+static bool
+listens(const struct channel *c)
+{
+	const struct session *s = c->session;
+
+	return s->engine->ops->caps & TCPX_NET_RECEIVER_LISTENS ? !c->sending : !s->opener;
+}
+
 /* Makes channel k of one direction with its NICs; it is not connected yet. */
 static int
 make(struct session *s, uint32_t k, bool backward, const struct tcpx_pair *pair,
@@ -66,6 +75,7 @@ make(struct session *s, uint32_t k, bool backward, const struct tcpx_pair *pair,
 	if (rc)
 		return rc;
 	c->near_nic = (int)near;
+	c->gpu = s->engine->nic[near].gpu;
 	memcpy(c->near_name, s->engine->nic[near].name, sizeof(c->near_name));
 	memcpy(c->far_name, s->peer_hello.nic[far].name, sizeof(c->far_name));
 	c->id.session = s->id;
@@ -78,13 +88,62 @@ make(struct session *s, uint32_t k, bool backward, const struct tcpx_pair *pair,
 	return 0;
 }
 
+/* The i-th channel as HANDLES counts them: forward ones first. */
+static struct channel *
+counted(struct session *s, uint32_t i)
+{
+	bool backward = i >= s->channels;
+
+	return (backward != s->opener ? s->tx : s->rx)[i % s->channels];
+}
+
+/* Listens for what this side listens for and tells the peer. */
+static int
+put_handles(struct session *s)
+{
+	uint8_t room[TCPX_FRAME_MAX - TCPX_FRAME_HEAD];
+	struct tcpx_handles h;
+	struct tcpx_buf b;
+	struct channel *c;
+	uint32_t i;
+
+	memset(&h, 0, sizeof(h));
+	memcpy(h.token, s->token, sizeof(h.token));
+	h.count = (uint16_t)(2 * s->channels);
+	for (i = 0; i < h.count; i++) {
+		c = counted(s, i);
+		h.far_nic[i] = (uint16_t)c->near_nic;
+		if (!listens(c))
+			continue;
+		h.usable[i] = s->engine->ops->chan_listen(s->engine->net, c->near_nic, &c->id,
+							  h.handle[i], &c->listener) == 0;
+		c->usable = h.usable[i];
+	}
+	tcpx_buf_init(&b, room, sizeof(room));
+	tcpx_handles_write(&b, &h);
+	return tcpx_control_put(s, TCPX_FR_HANDLES, &b);
+}
+
+/* What the peer listens for can be connected to now. */
+static void
+take_handles(struct session *s, const struct tcpx_handles *h)
+{
+	struct channel *c;
+	uint32_t i;
+
+	for (i = 0; i < h->count; i++) {
+		c = counted(s, i);
+		if (listens(c))
+			continue;
+		memcpy(c->handle, h->handle[i], sizeof(c->handle));
+		c->usable = h->usable[i];
+	}
+}
+
 int
 tcpx_wiring_listen(struct session *s)
 {
-	uint8_t room[TCPX_FRAME_MAX - TCPX_FRAME_HEAD];
 	struct tcpx_pair pair[TCPX_CHANNELS_MAX];
-	struct tcpx_handles h;
-	struct tcpx_buf b;
 	struct channel *c;
 	uint32_t i, k;
 	int rc;
@@ -95,24 +154,15 @@ tcpx_wiring_listen(struct session *s)
 				  "of the peer's");
 		return 0;
 	}
-	memset(&h, 0, sizeof(h));
-	memcpy(h.token, s->token, sizeof(h.token));
-	h.count = (uint16_t)(2 * s->channels);
-	for (i = 0; i < h.count; i++) {
+	for (i = 0; i < 2 * s->channels; i++) {
 		k = i % s->channels;
 		rc = make(s, k, i >= s->channels, &pair[k], &c);
 		if (rc)
 			return rc;
-		h.far_nic[i] = (uint16_t)c->near_nic;
-		h.usable[i] = s->engine->ops->chan_listen(s->engine->net, c->near_nic, &c->id,
-							  h.handle[i], &c->listener) == 0;
-		c->usable = h.usable[i];
 	}
 	s->state = SESS_WIRING;
 	tcpx_session_add_timer(s, engine_now(s->engine) + POLL_NS);
-	tcpx_buf_init(&b, room, sizeof(room));
-	tcpx_handles_write(&b, &h);
-	return tcpx_control_put(s, TCPX_FR_HANDLES, &b);
+	return put_handles(s);
 }
 
 int
@@ -132,10 +182,23 @@ tcpx_wiring_connect(struct session *s, const struct tcpx_handles *h)
 		rc = make(s, k, i >= s->channels, &pair[k], &c);
 		if (rc)
 			return rc;
-		memcpy(c->handle, h->handle[i], sizeof(c->handle));
-		c->usable = h->usable[i];
 	}
+	take_handles(s, h);
+	rc = s->engine->ops->caps & TCPX_NET_RECEIVER_LISTENS ? put_handles(s) : 0;
+	if (rc)
+		return rc;
 	s->state = SESS_WIRING;
+	tcpx_wiring_step(s, engine_now(s->engine));
+	return 0;
+}
+
+int
+tcpx_wiring_answered(struct session *s, const struct tcpx_handles *h)
+{
+	if (s->answered)
+		return TCPX_EPROTO;
+	s->answered = true;
+	take_handles(s, h);
 	tcpx_wiring_step(s, engine_now(s->engine));
 	return 0;
 }
@@ -150,7 +213,7 @@ try_channel(struct session *s, struct channel *c)
 
 	if (!c->usable || c->state != CHAN_WIRING)
 		return;
-	if (s->opener)
+	if (!listens(c))
 		rc = ops->chan_connect(s->engine->net, c->near_nic, &c->id, c->handle, c->sending,
 				       &c->connect_state, &chan);
 	else

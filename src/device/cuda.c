@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "device/cuda_gpu.h"
+#include "device/cuda_memory.h"
 #include "device/cuda_queue.h"
 
 static int
@@ -213,31 +214,6 @@ tcpx_cuda_dmabuf(struct tcpx_device *dev, uint64_t addr, uint64_t len, int *fd)
 	return 0;
 }
 
-int
-tcpx_cuda_peer(struct tcpx_device *dev, int place, int peer)
-{
-	struct tcpx_gpu *gpu, *other;
-	CUresult result;
-	int can = 0, rc;
-
-	rc = tcpx_gpu_get(dev, place, false, &gpu);
-	if (rc == 0)
-		rc = tcpx_gpu_get(dev, peer, false, &other);
-	if (rc || place == peer)
-		return rc;
-	result = dev->cu.cuDeviceCanAccessPeer(&can, gpu->device, other->device);
-	if (result != CUDA_SUCCESS || !can)
-		return tcpx_fail(TCPX_SUB_DEV, -ENOTSUP, "let GPU %d reach GPU %d", place, peer);
-	rc = tcpx_gpu_enter(gpu);
-	if (rc)
-		return rc;
-	result = dev->cu.cuCtxEnablePeerAccess(other->context, 0);
-	tcpx_gpu_leave(gpu);
-	if (result == CUDA_SUCCESS || result == CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED)
-		return 0;
-	return tcpx_cuda_fail(&dev->cu, result, "let GPU %d reach GPU %d", place, peer);
-}
-
 const struct tcpx_device_ops tcpx_device_cuda = {
 	.name = "cuda",
 	.open = cuda_open,
@@ -247,6 +223,12 @@ const struct tcpx_device_ops tcpx_device_cuda = {
 	.unpin = cuda_unpin,
 	.event = cuda_event,
 	.stream_wait = cuda_stream_wait,
+	.alloc = tcpx_cuda_alloc,
+	.free = tcpx_cuda_free,
+	.reach = tcpx_cuda_peer,
+	.enter = tcpx_cuda_enter,
+	.leave = tcpx_cuda_leave,
+	.read = tcpx_cuda_read,
 	.queue_open = tcpx_cuda_queue_open,
 	.queue_close = tcpx_cuda_queue_close,
 	.copy = tcpx_cuda_queue_copy,

@@ -67,6 +67,18 @@ struct tcpx_device_ops {
 	int (*stream_wait)(struct tcpx_device *dev, void *stream, uint64_t *word,
 			   uint64_t value);
 
+	/* Of GPUs only; NULL where there are none.
+	 * Memory of place for slots of others: whole pages, aligned to them, zeroed. -ENOMEM. */
+	int (*alloc)(struct tcpx_device *dev, int place, size_t size, void **mem);
+	void (*free)(struct tcpx_device *dev, int place, void *mem);
+	/* Kernels of place may read and write memory of peer. -ENOTSUP (logged). */
+	int (*reach)(struct tcpx_device *dev, int place, int peer);
+	/* In between, that GPU is the calling thread's current one. */
+	int (*enter)(struct tcpx_device *dev, int place);
+	void (*leave)(struct tcpx_device *dev, int place);
+	/* Copies memory of place here and waits for it: set-up only. */
+	int (*read)(struct tcpx_device *dev, int place, void *dst, uint64_t src, size_t len);
+
 	int (*queue_open)(struct tcpx_device *dev, int place, enum tcpx_flow flow,
 			  struct tcpx_queue **queue);
 	/* Waits for what is in flight. */

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 static int
-net_open(const struct tcpx_net_params *params, bool slots, struct tcpx_net **net)
+net_open(const struct tcpx_net_params *params, bool slots, bool bare, struct tcpx_net **net)
 {
 	struct tcpx_net *n;
 
@@ -23,6 +23,7 @@ net_open(const struct tcpx_net_params *params, bool slots, struct tcpx_net **net
 	n->nics = params->nics;
 	n->nic_count = params->nic_count;
 	n->slots = slots;
+	n->bare = bare;
 	*net = n;
 	return 0;
 }
@@ -30,13 +31,26 @@ net_open(const struct tcpx_net_params *params, bool slots, struct tcpx_net **net
 static int
 loop_open(const struct tcpx_net_params *params, struct tcpx_net **net)
 {
-	return net_open(params, false, net);
+	return net_open(params, false, false, net);
 }
 
 static int
 slots_open(const struct tcpx_net_params *params, struct tcpx_net **net)
 {
-	return net_open(params, true, net);
+	return net_open(params, true, false, net);
+}
+
+static int
+bare_open(const struct tcpx_net_params *params, struct tcpx_net **net)
+{
+	return net_open(params, true, true, net);
+}
+
+static const char *
+bare_terms(struct tcpx_net *net)
+{
+	(void)net;
+	return "bare messages";
 }
 
 static void
@@ -93,6 +107,21 @@ const struct tcpx_net_ops tcpx_net_loop_slots = {
 	.slots_max = LOOP_SLOTS,
 	.open = slots_open,
 	.chan_send = tcpx_loop_slots_send,
+	.chan_recv_msg = tcpx_loop_slots_recv_msg,
+	.chan_release = tcpx_loop_slots_release,
+	COMMON_OPS,
+};
+
+const struct tcpx_net_ops tcpx_net_loop_bare = {
+	.name = "loop_bare",
+	.caps = TCPX_NET_CTRL_HEAD | TCPX_NET_OWN_SLOTS | TCPX_NET_RECEIVER_LISTENS,
+	.chunk_max = LOOP_SLOT_BYTES,
+	.slots_max = LOOP_SLOTS,
+	.open = bare_open,
+	.terms = bare_terms,
+	.chan_slot = tcpx_loop_bare_slot,
+	.chan_send = tcpx_loop_slots_send,
+	.chan_head = tcpx_loop_bare_head,
 	.chan_recv_msg = tcpx_loop_slots_recv_msg,
 	.chan_release = tcpx_loop_slots_release,
 	COMMON_OPS,

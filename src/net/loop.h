@@ -16,6 +16,10 @@ struct tcpx_fabric;
  * 1 MiB. The other keeps what lands in slots of its own, 16 a channel, cut at random
  * into pages that are overwritten when released; chunks up to 512 KiB. */
 extern const struct tcpx_net_ops tcpx_net_loop_slots;
+/* The same as providers over a plugin are: messages are bare, their headers come by the
+ * control stream; payload is sent from slots of the channel; who receives listens; and
+ * acknowledgements have no way back but the control stream. */
+extern const struct tcpx_net_ops tcpx_net_loop_bare;
 
 enum tcpx_fabric_kind { TCPX_FABRIC_CONTROL, TCPX_FABRIC_DATA, TCPX_FABRIC_KINDS };
 

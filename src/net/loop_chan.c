@@ -152,11 +152,21 @@ tcpx_loop_chan_send(struct tcpx_chan *c, struct tcpx_tx_msg *m)
 	return 0;
 }
 
+void
+tcpx_loop_chan_forget(struct loop_link *l, uint64_t applied)
+{
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < l->unacked_count; i++)
+		if (l->unacked[i].seq > applied)
+			l->unacked[kept++] = l->unacked[i];
+	l->unacked_count = kept;
+}
+
 int
 tcpx_loop_chan_acked(struct tcpx_chan *c, struct tcpx_ack *ack)
 {
 	struct loop_link *l = c->end.link;
-	uint32_t kept = 0;
 	bool moved = false;
 
 	if (tcpx_link_dead(l, c->end.side))
@@ -176,10 +186,7 @@ tcpx_loop_chan_acked(struct tcpx_chan *c, struct tcpx_ack *ack)
 	}
 	if (!moved)
 		return chan_is_over(c) ? TCPX_ECHANNEL : -EAGAIN;
-	for (uint32_t i = 0; i < l->unacked_count; i++)
-		if (l->unacked[i].seq > c->ack.applied)
-			l->unacked[kept++] = l->unacked[i];
-	l->unacked_count = kept;
+	tcpx_loop_chan_forget(l, c->ack.applied);
 	*ack = c->ack;
 	return 0;
 }

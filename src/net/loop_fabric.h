@@ -56,7 +56,7 @@ struct tcpx_net {
 	struct tcpx_fabric *fabric;
 	const struct tcpx_nic *nics;
 	uint32_t nic_count;
-	bool slots;
+	bool slots, bare;
 	uint32_t live; /* objects made and not closed */
 };
 
@@ -104,6 +104,10 @@ struct loop_slot {
 struct loop_ring {
 	uint64_t sent, landed, released;
 	struct loop_slot slot[LOOP_SLOTS];
+	/* bare only */
+	uint64_t told;            /* headers given to the receiver    */
+	struct tcpx_head heads[LOOP_SLOTS];
+	uint8_t *own[LOOP_SLOTS]; /* the sender's; made when wanted   */
 };
 
 /* A chunk whose application has not been acknowledged. */
@@ -289,6 +293,8 @@ int tcpx_loop_chan_recv_head(struct tcpx_chan *c, struct tcpx_head *head);
 ssize_t tcpx_loop_chan_recv_body(struct tcpx_chan *c, struct iovec *iov, int iov_count);
 int tcpx_loop_chan_recv_end(struct tcpx_chan *c);
 int tcpx_loop_chan_ack(struct tcpx_chan *c, const struct tcpx_ack *ack);
+/* Messages up to applied are where they belong: their chunks may be sent again. */
+void tcpx_loop_chan_forget(struct loop_link *l, uint64_t applied);
 int tcpx_loop_chan_stats(struct tcpx_chan *c, struct tcpx_chan_stats *stats);
 
 /* ---- loop_slots.c ---- */
@@ -303,5 +309,7 @@ uint64_t tcpx_slotring_next_ns(const struct loop_link *l);
 int tcpx_loop_slots_send(struct tcpx_chan *c, struct tcpx_tx_msg *m);
 int tcpx_loop_slots_recv_msg(struct tcpx_chan *c, struct tcpx_landed *msg);
 int tcpx_loop_slots_release(struct tcpx_chan *c, uint64_t seq);
+void *tcpx_loop_bare_slot(struct tcpx_chan *c, uint64_t seq);
+int tcpx_loop_bare_head(struct tcpx_chan *c, const struct tcpx_head *head);
 
 #endif

@@ -62,6 +62,8 @@ tcpx_slotring_free(struct loop_ring *r, struct tcpx_fabric *f)
 {
 	tcpx_slotring_purge(r);
 	tcpx_slotring_clear(r, f);
+	for (int i = 0; i < LOOP_SLOTS; i++)
+		free(r->own[i]);
 	free(r);
 }
 
@@ -70,7 +72,7 @@ tcpx_slotring_readable(const struct loop_link *l)
 {
 	struct loop_ring *r = l->ring;
 
-	return r->landed < r->sent &&
+	return r->landed < r->sent && (!l->net[0]->bare || r->landed < r->told) &&
 	       tcpx_link_when(l, slot_of(r, r->landed)->ready_ns) <= l->fabric->now_ns;
 }
 
@@ -89,7 +91,7 @@ tcpx_slotring_next_ns(const struct loop_link *l)
 /* ---- sending --------------------------------------------------------------------- */
 
 static int
-check_source(struct tcpx_fabric *f, const struct tcpx_tx_msg *m)
+check_source(struct tcpx_fabric *f, const void *own, const struct tcpx_tx_msg *m)
 {
 	size_t have = 0;
 
@@ -103,6 +105,9 @@ check_source(struct tcpx_fabric *f, const struct tcpx_tx_msg *m)
 		if (tcpx_fabric_is_forbidden(f, m->iov[i].iov_base, m->iov[i].iov_len))
 			return tcpx_fabric_blame(f, "slots: sent from user memory");
 	}
+	if (own && (m->iov_count != 1 || m->iov[0].iov_base != own))
+		return tcpx_fabric_blame(f, "bare: message %llu not sent from its slot",
+					 (unsigned long long)m->head.seq);
 	if (have < m->head.len)
 		return tcpx_fabric_blame(f, "slots: %zu of %u bytes given", have, m->head.len);
 	return 0;
@@ -121,7 +126,7 @@ tcpx_loop_slots_send(struct tcpx_chan *c, struct tcpx_tx_msg *m)
 	if (r->sent - r->released >= LOOP_SLOTS ||
 	    tcpx_fabric_chance(l->fabric, l->fabric->script.short_ppm))
 		return -EAGAIN;
-	rc = check_source(l->fabric, m);
+	rc = check_source(l->fabric, c->end.net->bare ? r->own[m->head.seq % LOOP_SLOTS] : NULL, m);
 	if (rc)
 		return rc;
 	s = slot_of(r, r->sent);
@@ -209,6 +214,13 @@ slot_land(struct loop_slot *s, struct tcpx_fabric *f)
 	return 0;
 }
 
+static bool
+same_head(const struct tcpx_head *a, const struct tcpx_head *b)
+{
+	return a->xfer == b->xfer && a->chunk == b->chunk && a->len == b->len &&
+	       a->channel == b->channel && a->generation == b->generation && a->seq == b->seq;
+}
+
 int
 tcpx_loop_slots_recv_msg(struct tcpx_chan *c, struct tcpx_landed *msg)
 {
@@ -228,6 +240,9 @@ tcpx_loop_slots_recv_msg(struct tcpx_chan *c, struct tcpx_landed *msg)
 	s = slot_of(r, r->landed);
 	if (slot_land(s, l->fabric))
 		return TCPX_ECHANNEL;
+	if (c->end.net->bare && !same_head(&s->head, &r->heads[r->landed % LOOP_SLOTS]))
+		return tcpx_fabric_blame(l->fabric, "bare: message %llu under another's header",
+					 (unsigned long long)s->head.seq);
 	r->landed++;
 	l->fabric->activity++;
 	c->last_seq = s->head.seq;
@@ -249,6 +264,42 @@ tcpx_loop_slots_release(struct tcpx_chan *c, uint64_t seq)
 					 (unsigned long long)r->released + 1);
 	slot_free_pages(slot_of(r, r->released), l->fabric);
 	r->released++;
+	if (l->net[0]->bare) /* its acknowledgement does not come this way */
+		tcpx_loop_chan_forget(l, seq);
 	l->fabric->activity++;
+	return 0;
+}
+
+/* ---- bare ------------------------------------------------------------------------ */
+
+/* The message that had it before must have been released. */
+void *
+tcpx_loop_bare_slot(struct tcpx_chan *c, uint64_t seq)
+{
+	struct loop_ring *r = c->end.link->ring;
+	uint8_t **own = &r->own[seq % LOOP_SLOTS];
+
+	if (seq > r->released + LOOP_SLOTS)
+		tcpx_fabric_blame(c->end.net->fabric, "bare: slot of message %llu, %llu released",
+				  (unsigned long long)seq, (unsigned long long)r->released);
+	if (!*own)
+		*own = malloc(LOOP_SLOT_BYTES);
+	if (*own)
+		memset(*own, LOOP_POISON, LOOP_PAGE); /* whoever sends it unpacked is seen */
+	return *own;
+}
+
+int
+tcpx_loop_bare_head(struct tcpx_chan *c, const struct tcpx_head *head)
+{
+	struct loop_ring *r = c->end.link->ring;
+
+	if (tcpx_link_dead(c->end.link, c->end.side))
+		return TCPX_ECHANNEL;
+	if (c->sending || head->seq != r->told + 1 || r->told >= r->released + LOOP_SLOTS)
+		return tcpx_fabric_blame(c->end.net->fabric, "bare: header %llu after %llu",
+					 (unsigned long long)head->seq,
+					 (unsigned long long)r->told);
+	r->heads[r->told++ % LOOP_SLOTS] = *head;
 	return 0;
 }

@@ -231,7 +231,8 @@ struct tcpx_net_ops {
 	/* Sending. send: starts or continues m; 0 when the provider has taken all of it,
 	 * -EAGAIN when only a part (m->sent tells). With DIRECT_TX m->iov covers the payload
 	 * from m->sent on, perhaps not to its end: then -EAGAIN with the given iov used up
-	 * means "give me more". acked: newest acknowledgement, -EAGAIN if it has not moved. */
+	 * means "give me more". acked: newest acknowledgement, -EAGAIN if it has not moved;
+	 * without INLINE_ACK only -EAGAIN, or what broke the channel. */
 	int (*chan_send)(struct tcpx_chan *c, struct tcpx_tx_msg *m);
 	/* With OWN_SLOTS: where the payload of message seq has to lie, on the NIC's gpu, from
 	 * its packing until the peer has RECEIVED it (m->iov of chan_send() points there). Slots

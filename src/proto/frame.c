@@ -30,6 +30,7 @@ static const char *const frame_name[] = {
 	[TCPX_FR_CHANNEL_DOWN] = "CHANNEL_DOWN",
 	[TCPX_FR_FENCED] = "FENCED",
 	[TCPX_FR_CHANNEL_ACK] = "CHANNEL_ACK",
+	[TCPX_FR_MESSAGE] = "MESSAGE",
 	[TCPX_FR_BYE] = "BYE",
 };
 
@@ -196,6 +197,35 @@ tcpx_chan_event_read(struct tcpx_buf *b, struct tcpx_chan_event *e)
 	if (tcpx_wire_end(b) || v.channel >= TCPX_CHANNELS_MAX)
 		return TCPX_EPROTO;
 	*e = v;
+	return 0;
+}
+
+void
+tcpx_message_write(struct tcpx_buf *b, const struct tcpx_message *m)
+{
+	tcpx_buf_put_u8(b, m->backward);
+	tcpx_buf_put_u16(b, m->channel);
+	tcpx_buf_put_u16(b, m->generation);
+	tcpx_buf_put_u64(b, m->seq);
+	tcpx_buf_put_u64(b, m->xfer);
+	tcpx_buf_put_u32(b, m->chunk);
+	tcpx_buf_put_u32(b, m->len);
+}
+
+int
+tcpx_message_read(struct tcpx_buf *b, struct tcpx_message *m)
+{
+	struct tcpx_message v = { .backward = tcpx_wire_get_bool(b) };
+
+	v.channel = tcpx_buf_get_u16(b);
+	v.generation = tcpx_buf_get_u16(b);
+	v.seq = tcpx_buf_get_u64(b);
+	v.xfer = tcpx_buf_get_u64(b);
+	v.chunk = tcpx_buf_get_u32(b);
+	v.len = tcpx_buf_get_u32(b);
+	if (tcpx_wire_end(b) || v.channel >= TCPX_CHANNELS_MAX || !v.seq)
+		return TCPX_EPROTO;
+	*m = v;
 	return 0;
 }
 

@@ -29,6 +29,7 @@
 #define TCPX_NOTE_MAX      8192u
 #define TCPX_TEXT_MAX      160
 #define TCPX_HANDLE_MAX    128
+#define TCPX_TERMS_MAX     128 /* bytes with the NUL */
 
 enum tcpx_frame_type {
 	/* of one connection: never numbered */
@@ -52,6 +53,7 @@ enum tcpx_frame_type {
 	TCPX_FR_CHANNEL_DOWN,
 	TCPX_FR_FENCED,
 	TCPX_FR_CHANNEL_ACK, /* for providers whose channels have no way back      */
+	TCPX_FR_MESSAGE,     /* for those whose messages carry no header           */
 	TCPX_FR_BYE
 };
 
@@ -97,6 +99,7 @@ struct tcpx_hello {
 	uint64_t credit_list_bytes;
 	uint16_t nic_count;
 	struct tcpx_hello_nic nic[TCPX_NICS_MAX];
+	char terms[TCPX_TERMS_MAX]; /* the provider's, that both sides must have alike */
 };
 
 struct tcpx_resume {
@@ -167,6 +170,15 @@ struct tcpx_chan_event {
 	char text[TCPX_TEXT_MAX];/* CHANNEL_DOWN: why                               */
 };
 
+/* What a message is that a channel carries bare. */
+struct tcpx_message {
+	uint8_t backward;        /* 0: opener sends on it                           */
+	uint16_t channel, generation;
+	uint64_t seq;            /* from 1                                          */
+	uint64_t xfer;           /* 0: names none; the receiver drops it            */
+	uint32_t chunk, len;
+};
+
 /* Formatters append the payload (without the head) to b; b goes bad if it does not fit.
  * Parsers take the payload; 0 or TCPX_EPROTO (logged nowhere: the caller knows more). */
 void tcpx_hello_write(struct tcpx_buf *b, const struct tcpx_hello *h);
@@ -190,6 +202,8 @@ void tcpx_done_write(struct tcpx_buf *b, const struct tcpx_done *d);
 int tcpx_done_read(struct tcpx_buf *b, struct tcpx_done *d);
 void tcpx_chan_event_write(struct tcpx_buf *b, const struct tcpx_chan_event *e);
 int tcpx_chan_event_read(struct tcpx_buf *b, struct tcpx_chan_event *e);
+void tcpx_message_write(struct tcpx_buf *b, const struct tcpx_message *m);
+int tcpx_message_read(struct tcpx_buf *b, struct tcpx_message *m);
 /* ACK, CANCEL, MATCHED carry one u64; AUTH 32 bytes; NOTE is bytes; PING, PONG nothing;
  * REFUSE and BYE are code and text: */
 void tcpx_refuse_write(struct tcpx_buf *b, int32_t code, const char *text);

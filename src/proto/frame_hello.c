@@ -28,6 +28,7 @@ tcpx_hello_write(struct tcpx_buf *b, const struct tcpx_hello *h)
 	b->bad |= h->nic_count > TCPX_NICS_MAX;
 	for (uint16_t i = 0; !b->bad && i < h->nic_count; i++)
 		tcpx_wire_put_nic(b, &h->nic[i]);
+	tcpx_wire_put_text(b, h->terms, sizeof(h->terms));
 }
 
 int
@@ -52,6 +53,7 @@ tcpx_hello_read(struct tcpx_buf *b, struct tcpx_hello *h)
 	b->bad |= v.nic_count > TCPX_NICS_MAX;
 	for (uint16_t i = 0; !b->bad && i < v.nic_count; i++)
 		tcpx_wire_get_nic(b, &v.nic[i]);
+	tcpx_wire_get_text(b, v.terms, sizeof(v.terms));
 
 	if (b->bad || !v.version_min || v.version_min > v.version_max)
 		return TCPX_EPROTO;

@@ -17,6 +17,7 @@ static union {
 	struct tcpx_listframe list;
 	struct tcpx_done done;
 	struct tcpx_chan_event event;
+	struct tcpx_message message;
 	struct {
 		int32_t code;
 		char text[TCPX_TEXT_MAX];
@@ -40,7 +41,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 		return 0;
 	tcpx_buf_init_const(&in, data + 1, len - 1);
 	tcpx_buf_init(&out, room, sizeof(room));
-	switch (data[0] % 10) {
+	switch (data[0] % 11) {
 	case 0:
 		AGAIN(hello, hello);
 	case 1:
@@ -53,6 +54,8 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 		AGAIN(done, done);
 	case 5:
 		AGAIN(chan_event, event);
+	case 9:
+		AGAIN(message, message);
 	case 6:
 		if (tcpx_open_read(&in, &v.open) != 0)
 			return 0;

@@ -49,7 +49,7 @@ sim_memory_open(struct sim_world *w, int engine)
 				       r->dst ? TCPX_MEM_REMOTE_WRITE : TCPX_MEM_REMOTE_READ,
 				       &r->id);
 		/* only a device touches a GPU's memory, and that of slots */
-		if (rc == 0 && (gpu || w->ops == &tcpx_net_loop_slots))
+		if (rc == 0 && (gpu || w->ops != &tcpx_net_loop))
 			tcpx_fabric_forbid(w->fabric, r->mem, r->len);
 	}
 	return rc;

@@ -236,9 +236,9 @@ static void
 a_hello_that_does_not_fit_is_refused_with_the_reason(void **state)
 {
 	struct rig *r = *state;
-	struct { struct tcpx_hello h; int code; } try[4];
+	struct { struct tcpx_hello h; int code; } try[5];
 
-	for (int i = 0; i < 4; i++)
+	for (int i = 0; i < 5; i++)
 		try[i].h = good_hello();
 	try[0].h.version_min = try[0].h.version_max = TCPX_PROTO_VERSION + 1;
 	try[0].code = TCPX_EVERSION;
@@ -248,14 +248,16 @@ a_hello_that_does_not_fit_is_refused_with_the_reason(void **state)
 	try[2].code = TCPX_EAUTH;
 	try[3].h.expect = 12345; /* another incarnation */
 	try[3].code = TCPX_EPEERGONE;
-	for (int i = 0; i < 4; i++) {
+	memcpy(try[4].h.terms, "chunk 524288", 13);
+	try[4].code = TCPX_EVERSION;
+	for (int i = 0; i < 5; i++) {
 		uint8_t buf[TCPX_FRAME_MAX];
 		int fd = stranger(r);
 
 		say(fd, buf, hello_frame(buf, &try[i].h));
 		assert_refused(fd, try[i].code);
 	}
-	assert_undisturbed(r, 4);
+	assert_undisturbed(r, 5);
 }
 
 /* It says who it is and then nothing, or nonsense: its session ends, nobody else's. */

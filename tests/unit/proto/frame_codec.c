@@ -51,6 +51,7 @@ hello_fill(union any *a, struct tcpx_rng *rng)
 		n->scope = (uint32_t)tcpx_rng_next(rng);
 		n->port = (uint16_t)tcpx_rng_next(rng);
 	}
+	fill_text(rng, h->terms, sizeof(h->terms));
 }
 
 static void
@@ -142,6 +143,18 @@ event_fill(union any *a, struct tcpx_rng *rng)
 }
 
 static void
+message_fill(union any *a, struct tcpx_rng *rng)
+{
+	a->message.backward = (uint8_t)tcpx_rng_below(rng, 2);
+	a->message.channel = (uint16_t)tcpx_rng_below(rng, TCPX_CHANNELS_MAX);
+	a->message.generation = (uint16_t)tcpx_rng_next(rng);
+	a->message.seq = tcpx_rng_between(rng, 1, UINT64_MAX);
+	a->message.xfer = tcpx_rng_next(rng);
+	a->message.chunk = (uint32_t)tcpx_rng_next(rng);
+	a->message.len = (uint32_t)tcpx_rng_next(rng);
+}
+
+static void
 refuse_fill(union any *a, struct tcpx_rng *rng)
 {
 	a->refuse.code = -(int32_t)tcpx_rng_below(rng, INT32_MAX);
@@ -166,6 +179,7 @@ CODEC(handles)
 CODEC(ready)
 CODEC(done)
 CODEC(event)
+CODEC(message)
 
 static void
 open_put(struct tcpx_buf *b, const union any *a)
@@ -218,5 +232,6 @@ const struct codec codecs[CODECS] = {
 	[LIST] = { "LIST", list_fill, list_put, list_get, false },
 	[DONE] = { "DONE", done_fill, done_put, done_get, false },
 	[CHANNEL_DOWN] = { "CHANNEL_DOWN", event_fill, event_put, event_get, false },
+	[MESSAGE] = { "MESSAGE", message_fill, message_put, message_get, false },
 	[REFUSE] = { "REFUSE", refuse_fill, refuse_put, refuse_get, false },
 };

@@ -22,6 +22,7 @@ union any {
 	struct tcpx_listframe list;
 	struct tcpx_done done;
 	struct tcpx_chan_event event;
+	struct tcpx_message message;
 	struct refusal refuse;
 };
 
@@ -33,7 +34,7 @@ struct codec {
 	bool grows; /* later versions may append */
 };
 
-enum { HELLO, RESUME, HANDLES, READY, OPEN, LIST, DONE, CHANNEL_DOWN, REFUSE, CODECS };
+enum { HELLO, RESUME, HANDLES, READY, OPEN, LIST, DONE, CHANNEL_DOWN, MESSAGE, REFUSE, CODECS };
 extern const struct codec codecs[CODECS];
 
 /* What notes, lists and payloads of these frames are made of. */
