@@ -124,7 +124,7 @@ static const struct tcpx_setting_def settings[] = {
 		.name = "TCPX_UNPACK_IMPL", .type = TCPX_TYPE_WORD, .value = "kernel",
 		.words = { "kernel", "d2d", "host", "none" }, .since = "0.1.0",
 		.aliases = { "UCCL_TCPX_UNPACK_IMPL" },
-		.help = "Who copies to and from a GPU; none copies nothing: the data is wrong.",
+		.help = "Who copies to and from a GPU; none spreads nothing: the data is wrong.",
 	},
 	[TCPX_SET_STAGING] = {
 		.name = "TCPX_STAGING", .type = TCPX_TYPE_SIZE, .value = "144M",

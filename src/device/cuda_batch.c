@@ -42,6 +42,33 @@ copy_each(struct tcpx_queue *q, const struct tcpx_copy *list, size_t count, bool
 	return rc;
 }
 
+/* Every byte crosses the bus, a run of the staging side in one copy, to or from the scratch
+ * place: what is left out is the spreading. */
+static int
+cross_only(struct tcpx_queue *q, const struct tcpx_copy *list, size_t count)
+{
+	bool packs = q->flow == TCPX_FLOW_PACK;
+	uint64_t at, len;
+	size_t i = 0;
+	int rc = 0;
+
+	while (i < count && rc == 0) {
+		at = packs ? list[i].dst : list[i].src;
+		len = list[i++].len;
+		while (i < count && (packs ? list[i].dst : list[i].src) == at + len &&
+		       len + list[i].len <= TCPX_QUEUE_BOUNCE)
+			len += list[i++].len;
+		for (; len && rc == 0; at += TCPX_QUEUE_BOUNCE) {
+			uint64_t part = len < TCPX_QUEUE_BOUNCE ? len : TCPX_QUEUE_BOUNCE;
+
+			rc = packs ? copy_one(q, q->stream, at, q->bounce, part) :
+				     copy_one(q, q->stream, q->bounce, at, part);
+			len -= part;
+		}
+	}
+	return rc;
+}
+
 /* ---- kernels ----------------------------------------------------------------------- */
 
 /* What follows in the stream comes after all that the engine has been given. */
@@ -279,8 +306,8 @@ start_batch(struct start *s, const struct tcpx_copy *list, size_t count, uint64_
 		*end = TCPX_END_PRIOR;
 		return copy_each(s->q, list, count, true);
 	default:
-		*end = TCPX_END_PRIOR;
-		return 0;
+		rc = cross_only(s->q, list, count);
+		break;
 	}
 	*end = TCPX_END_WORD;
 	return rc || s->ended ? rc : end_by_stream(s->q, s->ticket, end);

@@ -36,7 +36,9 @@ make_memory(struct tcpx_queue *q)
 	atomic_init(q->word, 0);
 	q->piece = (struct tcpx_piece *)((char *)q->mapped + PAGE_BYTES);
 	q->pieces.size = TCPX_QUEUE_PIECES;
-	if (q->gpu->impl != TCPX_UNPACK_KERNEL)
+	if (q->gpu->impl == TCPX_UNPACK_NONE)
+		size = ARRIVED_BYTES + TCPX_QUEUE_BOUNCE; /* the scratch place */
+	else if (q->gpu->impl != TCPX_UNPACK_KERNEL)
 		return CUDA_SUCCESS;
 	result = cu->cuMemAlloc(&q->memory, size);
 	if (result != CUDA_SUCCESS)

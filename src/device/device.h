@@ -26,8 +26,9 @@ struct tcpx_copy {
 /* Which way a queue copies: out of user memory into staging slots, or out of slots. */
 enum tcpx_flow { TCPX_FLOW_PACK, TCPX_FLOW_UNPACK, TCPX_FLOWS };
 
-/* How batches are executed (TCPX_UNPACK_IMPL). NONE moves nothing: it shows what copying
- * costs, and its data is wrong. */
+/* How batches are executed (TCPX_UNPACK_IMPL). NONE takes every byte over the bus to or from
+ * a scratch place of the GPU and spreads nothing: beside KERNEL it shows what packing and
+ * unpacking cost. Its data is wrong. */
 enum tcpx_unpack_impl {
 	TCPX_UNPACK_KERNEL, /* our kernels, copy engines where they are better          */
 	TCPX_UNPACK_D2D,    /* one asynchronous driver copy a piece                     */

@@ -46,7 +46,7 @@ static const struct opt perf_opts[] = {
 	[OPT_DIST] = { 0, "dist", "RULE", "who gets the next chunk: pull or rr (pull)" },
 	[OPT_THREADS] = { 0, "threads", "N", "I/O threads of each side" },
 	[OPT_UNPACK] = { 0, "unpack", "IMPL", "who copies to and from GPUs, on both sides: kernel,"
-			 " d2d, host; none copies nothing, and the data is wrong (kernel)" },
+			 " d2d, host; none spreads nothing: what unpacking costs, wrong data (kernel)" },
 	[OPT_UNPACK_ONLY] = { 0, "unpack-only", NULL, "measure only the copy kernels on the GPU of"
 			      " --mem (cuda:0), without any network" },
 	[OPT_ZEROCOPY] = { 0, "zerocopy", "MODE", "how staged payload leaves, on both sides: auto,"

@@ -91,15 +91,20 @@ without_stream_memory_operations_events_tell_the_end(void **state)
 }
 
 static void
-none_moves_nothing_and_is_done_at_once(void **state)
+none_crosses_the_bus_and_spreads_nothing(void **state)
 {
 	struct rig *r = rig_open(TCPX_UNPACK_NONE);
 	struct tcpx_queue *q = open_queue(r, TCPX_FLOW_UNPACK);
+	uint64_t copies;
 
 	(void)state;
-	rig_single(r, TCPX_FLOW_UNPACK, 5000);
+	rig_batch(r, TCPX_FLOW_UNPACK, 2000, 2000, 50, false);
 	memset(r->want, 0xee, USER_BYTES);
-	assert_int_equal(gpu->poll(q, start(r, q)), 0);
+	copies = fakecuda.fakecuda_calls("cuMemcpyAsync");
+	assert_int_equal(gpu->finish(q, start(r, q)), 0);
+	copies = fakecuda.fakecuda_calls("cuMemcpyAsync") - copies;
+	assert_in_range(copies, 1, 50);
+	assert_int_equal(fakecuda.fakecuda_calls("cuLaunchKernel"), 0);
 	rig_check(r, TCPX_FLOW_UNPACK);
 	gpu->queue_close(q);
 	rig_close(r);
@@ -356,7 +361,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_way_moves_every_byte),
 		cmocka_unit_test(without_stream_memory_operations_events_tell_the_end),
-		cmocka_unit_test(none_moves_nothing_and_is_done_at_once),
+		cmocka_unit_test(none_crosses_the_bus_and_spreads_nothing),
 		cmocka_unit_test(a_batch_is_not_done_before_its_kernel_is),
 		cmocka_unit_test(tickets_count_up_and_may_be_asked_for_in_any_order),
 		cmocka_unit_test(a_full_queue_says_so_and_goes_on_later),
