@@ -340,6 +340,7 @@ tcpx_close(tcpx_engine *e)
 		tcpx_chain_remove(m);
 		tcpx_xfer_put(tcpx_container(m, struct tcpx_xfer, handle));
 	}
+	tcpx_regions_unlock(e);
 	tcpx_gpus_fini(e);
 	if (e->dev)
 		e->dev_ops->close(e->dev);

@@ -185,6 +185,30 @@ tcpx_gpu_place(struct tcpx_engine *e, void *addr, size_t len, int *place)
 	return rc;
 }
 
+int
+tcpx_gpu_lock(struct tcpx_engine *e, void *addr, size_t len, bool *locked)
+{
+	uint32_t i;
+	int rc = 0;
+
+	*locked = false;
+	for (i = 0; i < e->nic_count && e->nic[i].gpu == TCPX_ON_HOST; i++)
+		;
+	if (i == e->nic_count)
+		return 0;
+	rc = tcpx_gpu_ready(e, e->nic[i].gpu);
+	if (rc == 0)
+		rc = e->gpus.ops->lock(e->gpus.dev, addr, len);
+	*locked = rc == 0;
+	return rc < 0 ? rc : 0;
+}
+
+void
+tcpx_gpu_unlock(struct tcpx_engine *e, void *addr)
+{
+	e->gpus.ops->unlock(e->gpus.dev, addr);
+}
+
 /* ---- small copies ---- */
 
 /* Waits for the copy: a few microseconds. lock held. */

@@ -42,6 +42,9 @@ void tcpx_gpus_fini(struct tcpx_engine *e); /* loops' queues are closed already 
 int tcpx_gpu_ready(struct tcpx_engine *e, int place);
 /* Where memory lies; readies its GPU. */
 int tcpx_gpu_place(struct tcpx_engine *e, void *addr, size_t len, int *place);
+/* Where channels' slots are a GPU's, host memory is copied to and from them by that GPU. */
+int tcpx_gpu_lock(struct tcpx_engine *e, void *addr, size_t len, bool *locked);
+void tcpx_gpu_unlock(struct tcpx_engine *e, void *addr);
 /* Small copies between a list and host memory, done when the call returns; whoever calls
  * has seen to it that the memory may be touched. At most GPU_SMALL_MAX bytes of GPU memory. */
 int tcpx_list_copy_in(const struct tcpx_list *l, const uint8_t *src, uint64_t len);

@@ -28,6 +28,7 @@ struct region {
 	unsigned access;
 	bool imported;
 	int place;             /* TCPX_ON_HOST or a GPU; imported: 0 for any GPU      */
+	bool locked;           /* host memory that GPUs were let reach                */
 	struct tcpx_region_ref ref;
 };
 
@@ -70,6 +71,8 @@ struct tcpx_list {
 int tcpx_regions_init(struct regions *r);
 void tcpx_regions_fini(struct regions *r);
 /* Copies the live entry; TCPX_ESTALE. */
+/* At the engine's end: GPUs reach none of its regions any more. */
+void tcpx_regions_unlock(struct tcpx_engine *e);
 int tcpx_region_get(struct regions *r, uint64_t id, struct region *out);
 
 /* ---- list.c ---- */

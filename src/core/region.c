@@ -39,6 +39,20 @@ tcpx_regions_fini(struct regions *r)
 	pthread_mutex_destroy(&r->lock);
 }
 
+void
+tcpx_regions_unlock(struct tcpx_engine *e)
+{
+	struct regions *r = &e->regions;
+	uint32_t i;
+
+	for (i = 0; r->page && i < r->used; i++) {
+		struct region *g = &r->page[i / PAGE_REGIONS][i % PAGE_REGIONS];
+
+		if (g->id && g->locked)
+			tcpx_gpu_unlock(e, g->addr);
+	}
+}
+
 /* id = generation << 32 | index + 1. */
 static struct region *
 slot_of(struct regions *r, uint64_t id)
@@ -117,7 +131,7 @@ add(struct regions *r, const struct region *proto, uint64_t *id)
 }
 
 static int
-drop(struct regions *r, uint64_t id, bool imported)
+drop(struct regions *r, uint64_t id, bool imported, struct region *was)
 {
 	struct region *g;
 	int rc = TCPX_ESTALE;
@@ -125,6 +139,7 @@ drop(struct regions *r, uint64_t id, bool imported)
 	pthread_mutex_lock(&r->lock);
 	g = slot_of(r, id);
 	if (g && g->id == id && g->imported == imported) {
+		*was = *g;
 		g->id = 0;
 		r->live--;
 		atomic_fetch_add(&r->gone, 1);
@@ -152,7 +167,14 @@ tcpx_mem_register(tcpx_engine *e, void *addr, size_t len, unsigned access, uint6
 	rc = tcpx_gpu_place(e, addr, len, &g.place);
 	if (rc == 0)
 		rc = tcpx_random_bytes(g.ref.key, sizeof(g.ref.key));
-	return rc ? rc : add(&e->regions, &g, id);
+	if (rc == 0 && g.place == TCPX_ON_HOST)
+		rc = tcpx_gpu_lock(e, addr, len, &g.locked);
+	if (rc)
+		return rc;
+	rc = add(&e->regions, &g, id);
+	if (rc && g.locked)
+		tcpx_gpu_unlock(e, addr);
+	return rc;
 }
 
 int
@@ -177,7 +199,9 @@ tcpx_mem_import(tcpx_engine *e, const void *blob, size_t len, uint64_t *id)
 int
 tcpx_mem_forget(tcpx_engine *e, uint64_t id)
 {
-	return drop(&e->regions, id, true);
+	struct region was;
+
+	return drop(&e->regions, id, true, &was);
 }
 
 int
@@ -281,9 +305,10 @@ int
 tcpx_mem_deregister(tcpx_engine *e, uint64_t id)
 {
 	struct session *s = NULL;
+	struct region was;
 	int rc;
 
-	rc = drop(&e->regions, id, false);
+	rc = drop(&e->regions, id, false, &was);
 	if (rc)
 		return rc;
 	tcpx_match_region_gone(e, id);
@@ -292,5 +317,7 @@ tcpx_mem_deregister(tcpx_engine *e, uint64_t id)
 		end_users(s, id);
 		pthread_mutex_unlock(&s->lock);
 	}
+	if (was.locked)
+		tcpx_gpu_unlock(e, was.addr);
 	return 0;
 }

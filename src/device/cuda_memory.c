@@ -59,6 +59,42 @@ tcpx_cuda_free(struct tcpx_device *dev, int place, void *mem)
 }
 
 int
+tcpx_cuda_lock(struct tcpx_device *dev, void *addr, size_t len)
+{
+	struct tcpx_gpu *gpu;
+	CUresult result;
+	int rc;
+
+	rc = tcpx_gpu_home(dev, &gpu);
+	if (rc == 0)
+		rc = tcpx_gpu_enter(gpu);
+	if (rc)
+		return rc;
+	result = dev->cu.cuMemHostRegister(addr, len, CU_MEMHOSTREGISTER_PORTABLE |
+						      CU_MEMHOSTREGISTER_DEVICEMAP);
+	tcpx_gpu_leave(gpu);
+	if (result == CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED)
+		return 1;
+	if (result == CUDA_SUCCESS)
+		return 0;
+	return tcpx_cuda_fail(&dev->cu, result, "let GPUs reach %zu bytes of host memory", len);
+}
+
+void
+tcpx_cuda_unlock(struct tcpx_device *dev, void *addr)
+{
+	struct tcpx_gpu *gpu;
+	CUresult result;
+
+	if (tcpx_gpu_home(dev, &gpu) || tcpx_gpu_enter(gpu))
+		return;
+	result = dev->cu.cuMemHostUnregister(addr);
+	tcpx_gpu_leave(gpu);
+	if (result != CUDA_SUCCESS)
+		tcpx_cuda_fail(&dev->cu, result, "take host memory back from the GPUs");
+}
+
+int
 tcpx_cuda_enter(struct tcpx_device *dev, int place)
 {
 	struct tcpx_gpu *gpu;

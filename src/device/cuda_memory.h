@@ -7,6 +7,8 @@
 
 int tcpx_cuda_alloc(struct tcpx_device *dev, int place, size_t size, void **mem);
 void tcpx_cuda_free(struct tcpx_device *dev, int place, void *mem);
+int tcpx_cuda_lock(struct tcpx_device *dev, void *addr, size_t len);
+void tcpx_cuda_unlock(struct tcpx_device *dev, void *addr);
 int tcpx_cuda_enter(struct tcpx_device *dev, int place);
 void tcpx_cuda_leave(struct tcpx_device *dev, int place);
 int tcpx_cuda_read(struct tcpx_device *dev, int place, void *dst, uint64_t src, size_t len);

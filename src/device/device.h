@@ -72,6 +72,10 @@ struct tcpx_device_ops {
 	 * Memory of place for slots of others: whole pages, aligned to them, zeroed. -ENOMEM. */
 	int (*alloc)(struct tcpx_device *dev, int place, size_t size, void **mem);
 	void (*free)(struct tcpx_device *dev, int place, void *mem);
+	/* Lets kernels of every GPU reach the host memory [addr, addr + len), which stays locked
+	 * until unlock(). 1: it was already, by somebody else; nothing is to be unlocked. */
+	int (*lock)(struct tcpx_device *dev, void *addr, size_t len);
+	void (*unlock)(struct tcpx_device *dev, void *addr);
 	/* Kernels of place may read and write memory of peer. -ENOTSUP (logged). */
 	int (*reach)(struct tcpx_device *dev, int place, int peer);
 	/* In between, that GPU is the calling thread's current one. */

@@ -142,8 +142,10 @@ cuMemHostRegister_v2(void *ptr, size_t size, unsigned flags)
 {
 	(void)flags;
 	ENTER(cuMemHostRegister);
-	if (!fake_context("cuMemHostRegister") || fake_memory_at((uintptr_t)ptr))
-		LEAVE(CUDA_ERROR_INVALID_VALUE);
+	if (!fake_context("cuMemHostRegister"))
+		LEAVE(CUDA_ERROR_INVALID_CONTEXT);
+	if (fake_memory_at((uintptr_t)ptr))
+		LEAVE(CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED);
 	LEAVE(record((uintptr_t)ptr, size, -1) ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY);
 }
 

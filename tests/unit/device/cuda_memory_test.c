@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Memory for others' slots on a GPU, host memory that GPUs reach, and whose context is
+ * current while somebody else's code runs.
+ */
+#include "cuda_rig.h"
+
+#include <errno.h>
+
+#define PAGE 4096
+
+static void
+slots_are_pages_zeroed_and_given_back(void **state)
+{
+	static const size_t sizes[] = { 1, PAGE, 3u << 20 };
+	struct rig *r = rig_open(TCPX_UNPACK_KERNEL);
+	uint8_t zero[PAGE] = { 0 };
+	void *mem;
+
+	(void)state;
+	for (int place = 0; place < 2; place++) {
+		for (size_t i = 0; i < ARRAY_LEN(sizes); i++) {
+			assert_int_equal(gpu->alloc(r->dev, place, sizes[i], &mem), 0);
+			assert_int_equal((uintptr_t)mem % PAGE, 0);
+			assert_memory_equal(mem, zero, sizes[i] < PAGE ? sizes[i] : PAGE);
+			gpu->free(r->dev, place, mem);
+		}
+	}
+	gpu->free(r->dev, 0, NULL);
+	rig_context_is_kept(r);
+	rig_close(r);
+}
+
+static void
+no_memory_is_an_error_and_nothing_stays(void **state)
+{
+	struct rig *r = rig_open(TCPX_UNPACK_KERNEL);
+	void *mem = r;
+
+	(void)state;
+	fakecuda.fakecuda_fail("cuMemAlloc", 1, CUDA_ERROR_OUT_OF_MEMORY);
+	assert_int_equal(gpu->alloc(r->dev, 0, PAGE, &mem), -ENOMEM);
+	fakecuda.fakecuda_fail("cuMemsetD8", 1, CUDA_ERROR_LAUNCH_FAILED);
+	assert_true(gpu->alloc(r->dev, 0, PAGE, &mem) < 0);
+	assert_ptr_equal(mem, r);
+	rig_close(r);
+}
+
+static void
+a_gpu_is_current_between_enter_and_leave(void **state)
+{
+	struct rig *r = rig_open(TCPX_UNPACK_KERNEL);
+	CUcontext now = NULL, other;
+
+	(void)state;
+	assert_int_equal(r->cu.cuDevicePrimaryCtxRetain(&other, 1), 0);
+	assert_int_equal(gpu->enter(r->dev, 1), 0);
+	assert_int_equal(r->cu.cuCtxGetCurrent(&now), 0);
+	assert_ptr_equal(now, other);
+	gpu->leave(r->dev, 1);
+	assert_int_equal(r->cu.cuDevicePrimaryCtxRelease(1), 0);
+	rig_context_is_kept(r);
+	rig_close(r);
+}
+
+static void
+what_a_gpu_holds_can_be_read(void **state)
+{
+	struct rig *r = rig_open(TCPX_UNPACK_KERNEL);
+	uint8_t got[24];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(got); i++)
+		r->user[i] = (uint8_t)(i * 7);
+	assert_int_equal(gpu->read(r->dev, 0, got, (uintptr_t)r->user, sizeof(got)), 0);
+	assert_memory_equal(got, r->user, sizeof(got));
+	fakecuda.fakecuda_fail("cuMemcpyDtoH", 1, CUDA_ERROR_LAUNCH_FAILED);
+	assert_int_equal(gpu->read(r->dev, 0, got, (uintptr_t)r->user, sizeof(got)), -EIO);
+	rig_close(r);
+}
+
+static void
+host_memory_is_locked_once(void **state)
+{
+	struct rig *r = rig_open(TCPX_UNPACK_KERNEL);
+	uint8_t *mem = malloc(3 * PAGE);
+
+	(void)state;
+	assert_int_equal(gpu->lock(r->dev, mem, 3 * PAGE), 0);
+	assert_int_equal(gpu->lock(r->dev, mem, PAGE), 1);
+	gpu->unlock(r->dev, mem);
+	assert_int_equal(gpu->lock(r->dev, mem, PAGE), 0);
+	gpu->unlock(r->dev, mem);
+	fakecuda.fakecuda_fail("cuMemHostRegister", 1, CUDA_ERROR_OUT_OF_MEMORY);
+	assert_int_equal(gpu->lock(r->dev, mem, PAGE), -ENOMEM);
+	free(mem);
+	rig_close(r);
+}
+
+static void
+gpus_reach_each_other(void **state)
+{
+	struct rig *r = rig_open(TCPX_UNPACK_KERNEL);
+
+	(void)state;
+	assert_int_equal(gpu->reach(r->dev, 0, 1), 0);
+	assert_int_equal(gpu->reach(r->dev, 0, 1), 0);
+	assert_int_equal(gpu->reach(r->dev, 1, 1), 0);
+	assert_true(gpu->reach(r->dev, 0, 9) < 0);
+	rig_close(r);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(slots_are_pages_zeroed_and_given_back),
+		cmocka_unit_test(no_memory_is_an_error_and_nothing_stays),
+		cmocka_unit_test(a_gpu_is_current_between_enter_and_leave),
+		cmocka_unit_test(what_a_gpu_holds_can_be_read),
+		cmocka_unit_test(host_memory_is_locked_once),
+		cmocka_unit_test(gpus_reach_each_other),
+	};
+
+	return cmocka_run_group_tests_name("cuda_memory", tests, NULL, NULL);
+}
