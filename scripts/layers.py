@@ -23,6 +23,7 @@ class Rules:
     def __init__(self, path):
         self.folders, self.doors, self.system = {}, {}, {}
         self.only, self.state, self.longer, self.words = {}, {}, {}, []
+        self.prefix = {}
         self.lines = 500
         for line in open(path):
             key, *rest = line.split("#")[0].split() or [""]
@@ -38,6 +39,8 @@ class Rules:
             elif key == "state":
                 names = line.split("  ")[0].split()[2:]
                 self.state.setdefault(rest[0], set()).update(names)
+            elif key == "prefix":
+                self.prefix[rest[0]] = ("tcpx_", rest[1])
             elif key == "lines":
                 self.lines = int(rest[0])
             elif key == "longer":
@@ -142,8 +145,10 @@ def check_symbols(rules, report, library):
         if re.match(r"\.(data|bss|tdata|tbss)\b(?!\.rel\.ro)", section) and \
                 kind in "bBdDcC" and name not in rules.state.get(folder, ()):
             report("src/" + folder, 0, "'%s' is a variable that can change" % name)
-        if kind in "TDBRCVW" and not name.startswith("tcpx_"):
-            report("src/" + folder, 0, "'%s' is external and does not begin with tcpx_" % name)
+        prefix = rules.prefix.get(folder, ("tcpx_",))
+        if kind in "TDBRCVW" and not name.startswith(prefix):
+            report("src/" + folder, 0, "'%s' is external and does not begin with %s"
+                   % (name, " or ".join(prefix)))
 
 
 def sources():
