@@ -81,6 +81,7 @@ static const struct {
 	SYS(ENODATA, "no data"),
 	SYS(EPROTO, "protocol error"),
 	SYS(EBADMSG, "bad message"),
+	SYS(ELIBBAD, "the library is not what it should be"),
 	SYS(EOVERFLOW, "value too large"),
 	SYS(EILSEQ, "invalid byte sequence"),
 	SYS(ENOTSOCK, "not a socket"),

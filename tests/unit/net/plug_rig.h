@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the tests of the plugin layer share: fresh copies of the fake plugins (a library is
+ * initialised once a process, so each test takes one of its own), pairs of comms, log lines.
+ */
+#ifndef UNIT_NET_PLUG_RIG_H
+#define UNIT_NET_PLUG_RIG_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "fake/net_fake.h"
+#include "net/plug.h"
+
+#define RIG_TRIES 1000 /* of a call that says -EAGAIN */
+
+struct rig {
+	char path[256];        /* of the copy                                  */
+	void *library;
+	struct net_fake *fake;
+	struct plug *plug;
+	struct plug_comm *tx, *rx;
+	void *tx_mr, *rx_mr;
+	uint8_t *tx_mem, *rx_mem; /* RIG_MEM each, registered, page-aligned       */
+	bool gpu;              /* registered as memory of a GPU                */
+};
+
+#define RIG_MEM (4u << 20)
+
+/* A copy of the fake of that version ("v7", "none") under a name of its own; not opened. */
+void rig_take(struct rig *r, const char *version, const char *name);
+/* The same, opened and with a pair of comms. unpack: the plugin says that it unpacks. */
+void rig_open(struct rig *r, const char *version, bool unpack);
+void rig_connect(struct rig *r);
+void rig_register(struct rig *r);
+void rig_disconnect(struct rig *r);
+void rig_close(struct rig *r);
+
+/* Ask until it is no more -EAGAIN. */
+int rig_test(struct plug_comm *c, struct plug_request *req, uint32_t *len);
+/* Sends and receives len bytes of a pattern, compares, consumes. */
+void rig_message(struct rig *r, uint32_t len, unsigned seed);
+
+/* Lines logged since rig_log_clear(), and the last of them. */
+unsigned rig_log_lines(void);
+const char *rig_log_last(void);
+void rig_log_clear(void);
+void rig_log_start(void);
+
+#endif
