@@ -9,6 +9,7 @@
 static const struct tcpx_net_ops *const providers[] = {
 	&tcpx_net_sock,
 	&tcpx_net_loop,
+	&tcpx_net_tcpx,
 };
 
 const struct tcpx_net_ops *
