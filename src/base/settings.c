@@ -18,9 +18,9 @@ static const struct tcpx_setting_def settings[] = {
 		.help = "NICs to use, between commas; empty: all that fit.",
 	},
 	[TCPX_SET_PROVIDER] = {
-		.name = "TCPX_PROVIDER", .type = TCPX_TYPE_WORD, .value = "sock",
-		.words = { "sock", "loop" }, .since = "0.1.0",
-		.help = "How bytes move: sock is TCP, loop is within the process.",
+		.name = "TCPX_PROVIDER", .type = TCPX_TYPE_WORD, .value = "auto",
+		.words = { "auto", "sock", "tcpx", "loop" }, .since = "0.1.0",
+		.help = "How bytes move: sock is TCP, tcpx a NCCL net plugin, if one is named.",
 	},
 	[TCPX_SET_CHANNELS] = {
 		.name = "TCPX_CHANNELS", .type = TCPX_TYPE_CHANNELS, .value = "auto",
@@ -141,6 +141,26 @@ static const struct tcpx_setting_def settings[] = {
 		.since = "0.1.0",
 		.help = "GPU driver to load; empty: libcuda.so.1, if the process has it.",
 	},
+	[TCPX_SET_PLUGIN_PATH] = {
+		.name = "TCPX_PLUGIN_PATH", .type = TCPX_TYPE_STRING, .value = "",
+		.since = "0.1.0", .aliases = { "UCCL_TCPX_PLUGIN_PATH" },
+		.help = "NCCL net plugin to load; empty: NCCL_NET_PLUGIN, libnccl-net.so.",
+	},
+	[TCPX_SET_GPU] = {
+		.name = "TCPX_GPU", .type = TCPX_TYPE_COUNT, .value = "auto",
+		.automatic = true, .max = 15, .since = "0.1.0",
+		.aliases = { "UCCL_TCPX_LOCAL_DEVICE", "UCCL_TCPX_DEVICE_IDX" },
+		.help = "GPU that a plugin's channels belong to; auto: none, host memory.",
+	},
+	[TCPX_SET_MAP] = {
+		.name = "TCPX_MAP", .type = TCPX_TYPE_STRING, .value = "", .since = "0.1.0",
+		.help = "Which NIC is next to which GPU: gpu0=eth1;gpu4=eth3. Empty: by PCI.",
+	},
+	[TCPX_SET_RELAY] = {
+		.name = "TCPX_RELAY", .type = TCPX_TYPE_WORD, .value = "auto",
+		.words = { "auto", "off" }, .since = "0.1.0",
+		.help = "A GPU's traffic over NICs next to other GPUs, by way of these.",
+	},
 	[TCPX_SET_ROOT] = {
 		.name = "TCPX_ROOT", .type = TCPX_TYPE_STRING, .value = "/", .since = "0.1.0",
 		.help = "Directory below which the machine's proc and sys are read.",
@@ -173,7 +193,6 @@ static const char *const elsewhere[] = {
 	"TCPX_PERF",
 	"TCPX_RUNTIME_LIBDIR",
 	"TCPX_SRC_LIBDIR",
-	"UCCL_TCPX_PLUGIN_PATH",
 	"UCCL_TCPX_PERF_SIZE",
 	"UCCL_TCPX_PERF_ITERS",
 	"UCCL_TCPX_MAX_SEND_INFLIGHT",
@@ -185,8 +204,6 @@ static const char *const elsewhere[] = {
 	"UCCL_TCPX_CTRL_PORT",
 	"UCCL_TCPX_CTRL_IP",
 	"UCCL_TCPX_PORT_RETRIES",
-	"UCCL_TCPX_LOCAL_DEVICE",
-	"UCCL_TCPX_DEVICE_IDX",
 	"UCCL_TCPX_PAYLOAD_BYTES",
 	"UCCL_TCPX_HOST_RECV_DEBUG",
 	"UCCL_TCPX_PROBE_BYTE",

@@ -85,11 +85,9 @@ assemble(struct tcpx_engine *e, const struct tcpx_engine_opts *o, const struct e
 	if (o->log) /* a caller's sink beats TCPX_DEBUG_FILE */
 		tcpx_log_sink(o->log, o->log_arg);
 	e->clock = env ? env->clock : tcpx_clock_system;
-	e->ops = env ? env->net : tcpx_net_find(tcpx_cfg_str(e->cfg, TCPX_SET_PROVIDER));
-	if (!e->ops)
-		return tcpx_fail(TCPX_SUB_INIT, TCPX_ECONFIG, "no provider named %s",
-				 tcpx_cfg_str(e->cfg, TCPX_SET_PROVIDER));
-	tcpx_engine_limits(e);
+	rc = tcpx_engine_provider(e, env);
+	if (rc)
+		return rc;
 	rc = name_engine(e, o->name);
 	if (rc == 0)
 		rc = tcpx_engine_nics(e, env);
@@ -103,19 +101,8 @@ assemble(struct tcpx_engine *e, const struct tcpx_engine_opts *o, const struct e
 		e->dev_ops = env && env->device ? env->device : &tcpx_device_host;
 		rc = e->dev_ops->open(&host, &e->dev);
 	}
-	if (rc == 0) {
-		struct tcpx_net_params params = { .nics = e->nic, .nic_count = e->nic_count,
-						  .clock = &e->clock,
-						  .fabric = env ? env->fabric : NULL,
-						  .lend = e->limit.lend, .memory = &e->memory,
-						  .chunk = e->limit.chunk,
-						  .window = e->limit.window,
-						  .deadline_ns = e->limit.stall_ns };
-		tcpx_netmem_init(e);
-		rc = e->ops->open(&params, &e->net);
-		if (rc == 0)
-			tcpx_engine_allow(e);
-	}
+	if (rc == 0)
+		rc = tcpx_engine_net(e, env);
 	if (rc == 0)
 		rc = open_loops(e);
 	if (rc == 0 && !(e->ops->caps & (TCPX_NET_DIRECT_TX | TCPX_NET_OWN_SLOTS)))

@@ -127,13 +127,14 @@ engine_packs(const struct tcpx_engine *e, const struct tcpx_list *l)
 
 /* ---- options.c ---- */
 void tcpx_engine_limits(struct tcpx_engine *e);
-/* The provider is open and knows what it allows; it has said so where that is less. */
-void tcpx_engine_allow(struct tcpx_engine *e);
 /* NICs by the setting, or as a test gives them; then threads and channels by the plan. */
 int tcpx_engine_nics(struct tcpx_engine *e, const struct engine_env *env);
 
-/* ---- netmem.c ---- */
-void tcpx_netmem_init(struct tcpx_engine *e);
+/* ---- provider.c ---- */
+/* Which one, by the setting or as a test gives it; nothing is opened. */
+int tcpx_engine_provider(struct tcpx_engine *e, const struct engine_env *env);
+/* Opens it. What it allows may be less than what was set. */
+int tcpx_engine_net(struct tcpx_engine *e, const struct engine_env *env);
 
 /* ---- guest.c ---- */
 int tcpx_guest_listen(struct tcpx_engine *e, const char *listen_text);

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "core/core.h"
 #include "host/host.h"
@@ -43,23 +44,6 @@ tcpx_engine_limits(struct tcpx_engine *e)
 	e->notes.limit = (uint32_t)tcpx_cfg_num(c, TCPX_SET_NOTE_LIMIT);
 }
 
-void
-tcpx_engine_allow(struct tcpx_engine *e)
-{
-	struct limits *l = &e->limit;
-	uint32_t chunk = e->ops->chunk_max;
-
-	l->slots_max = e->ops->slots_max;
-	if (e->ops->limits)
-		e->ops->limits(e->net, &chunk, &l->slots_max);
-	if (l->chunk > chunk)
-		l->chunk = chunk;
-	if (l->chunk_max > chunk)
-		l->chunk_max = chunk;
-	if (l->slots_max && l->window > l->slots_max)
-		l->window = l->slots_max;
-}
-
 static void
 copy_nic(struct tcpx_nic *to, const struct tcpx_host_nic *from)
 {
@@ -73,6 +57,17 @@ copy_nic(struct tcpx_nic *to, const struct tcpx_host_nic *from)
 	to->numa = from->place.numa;
 	to->gbps = from->speed_mbps / 1000;
 	to->gpu = TCPX_ON_HOST;
+}
+
+/* Channels with slots of their own keep them on the engine's GPU, if it has one. */
+static void
+own_nics(struct tcpx_engine *e)
+{
+	bool none = strcasecmp(tcpx_cfg_str(e->cfg, TCPX_SET_GPU), "auto") == 0;
+	uint32_t i;
+
+	for (i = 0; i < e->nic_count; i++)
+		e->nic[i].gpu = none ? TCPX_ON_HOST : (int)tcpx_cfg_num(e->cfg, TCPX_SET_GPU);
 }
 
 /* That the PCI bus shows; no driver is asked. */
@@ -120,6 +115,8 @@ tcpx_engine_nics(struct tcpx_engine *e, const struct engine_env *env)
 		if (rc)
 			return rc;
 	}
+	if (e->ops->caps & TCPX_NET_OWN_SLOTS && !env)
+		own_nics(e);
 	e->loop_count = (uint32_t)tcpx_cfg_num(e->cfg, TCPX_SET_THREADS);
 	if (e->loop_count == 0)
 		e->loop_count = plan.threads;

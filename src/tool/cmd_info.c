@@ -24,10 +24,10 @@ static void
 print_providers(const struct machine *m)
 {
 	const char *const *words = tcpx_setting_at(TCPX_SET_PROVIDER)->words;
-	const char *in_use = tcpx_cfg_str(m->cfg, TCPX_SET_PROVIDER);
+	const char *in_use = machine_provider(m);
 
 	printf("%-10s", "providers");
-	for (; *words; words++)
+	for (words++; *words; words++) /* the first is auto */
 		printf(" %s%s", *words, strcmp(*words, in_use) ? "" : " (in use)");
 	putchar('\n');
 }

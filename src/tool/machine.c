@@ -144,6 +144,16 @@ machine_defaults(const struct machine *m, struct machine_default out[MACHINE_DEF
 }
 
 const char *
+machine_provider(const struct machine *m)
+{
+	const char *name = m->cfg ? tcpx_cfg_str(m->cfg, TCPX_SET_PROVIDER) : "";
+
+	if (strcmp(name, "auto") != 0)
+		return name;
+	return tcpx_cfg_str(m->cfg, TCPX_SET_PLUGIN_PATH)[0] ? "tcpx" : "sock";
+}
+
+const char *
 machine_kernel(const struct machine *m, char *buf, size_t cap)
 {
 	if (tcpx_host_text_read(m->root, "/proc/sys/kernel/osrelease", buf, cap) <= 0)

@@ -65,6 +65,8 @@ struct machine_default {
 void machine_defaults(const struct machine *m, struct machine_default out[MACHINE_DEFAULTS]);
 
 /* These write into buf and return it, or a static text. */
+/* The provider an engine would take, before trying: "sock"; "" without settings. */
+const char *machine_provider(const struct machine *m);
 const char *machine_kernel(const struct machine *m, char *buf, size_t cap);
 const char *machine_cpu_list(const struct tcpx_cpuset *set, char buf[MACHINE_CPU_LIST]);
 

@@ -150,11 +150,11 @@ machine_json(const struct machine *m)
 	json_t *providers = json_array();
 	char kernel[128];
 
-	for (; *words; words++)
+	for (words++; *words; words++) /* the first is auto */
 		json_array_append_new(providers, json_string(*words));
 	return json_pack("{s:s, s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
 			 "version", tcpx_version(), "providers", providers,
-			 "provider", m->cfg ? tcpx_cfg_str(m->cfg, TCPX_SET_PROVIDER) : "",
+			 "provider", machine_provider(m),
 			 "kernel", machine_json_text(machine_kernel(m, kernel, sizeof(kernel))),
 			 "root", machine_json_text(m->root), "nics", nics_json(m),
 			 "cpus", cpus_json(m), "gpus", gpus_json(m),

@@ -71,8 +71,8 @@ static const struct {
 	{ TCPX_SET_CHANNELS, "4/nics", -EINVAL, 0, false },
 	{ TCPX_SET_CHANNELS, "257", -EINVAL, 0, false },
 	{ TCPX_SET_CHANNELS, "000000000000000000000000000004", -EINVAL, 0, false },
-	{ TCPX_SET_PROVIDER, "sock", 0, 0, false },
-	{ TCPX_SET_PROVIDER, "Loop", 0, 1, false },
+	{ TCPX_SET_PROVIDER, "sock", 0, 1, false },
+	{ TCPX_SET_PROVIDER, "Loop", 0, 3, false },
 	{ TCPX_SET_PROVIDER, "soc", -EINVAL, 0, false },
 	{ TCPX_SET_STRICT_NICS, "yes", 0, 1, false },
 	{ TCPX_SET_STRICT_NICS, "ON", 0, 1, false },
@@ -136,7 +136,7 @@ allowed_is_told_by_type(void **state)
 	} rows[] = {
 		{ TCPX_SET_CHUNK, "auto, or 64K to 16M bytes (suffix K, M, G)" },
 		{ TCPX_SET_WINDOW, "1 to 256" },
-		{ TCPX_SET_PROVIDER, "sock, loop" },
+		{ TCPX_SET_PROVIDER, "auto, sock, tcpx, loop" },
 		{ TCPX_SET_CHANNELS, "auto, or 1 to 256, or 1/nic to 64/nic" },
 	};
 	char buf[256];
