@@ -188,6 +188,7 @@ names_of_other_parts_are_known(void **state)
 {
 	assert_true(tcpx_setting_known_elsewhere("TCPX_CONF_FILE"));
 	assert_true(tcpx_setting_known_elsewhere("UCCL_TCPX_UNPACK_IMPL"));
+	assert_true(tcpx_setting_known_elsewhere("TCPX_EMU_NICS"));
 	assert_false(tcpx_setting_known_elsewhere("TCPX_CHUNK"));
 	assert_false(tcpx_setting_known_elsewhere("TCPX_CONF"));
 	assert_int_equal(tcpx_setting_find("TCPX_CONF_FILE"), -ENOENT);

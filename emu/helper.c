@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The loop of a helper thread, and what faults do to a task on its way. */
+#include "emu/helper.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "emu/rng.h"
+#include "emu/say.h"
+
+static void
+pull_trigger(struct emu_comm *c, struct emu_socket *s, const struct emu_trigger *trigger)
+{
+	switch (trigger->fault->kind) {
+	case EMU_FAULT_KILL:
+		kill(getpid(), SIGKILL);
+		break;
+	case EMU_FAULT_DATA_CLOSE:
+		shutdown(s->fd, SHUT_RDWR);
+		s->dead = true;
+		break;
+	default: /* half-open: of the whole comm */
+		atomic_store(&c->stalled, true);
+		break;
+	}
+}
+
+static enum emu_step
+step(struct emu_helper *h, struct emu_socket *s)
+{
+	uint32_t at = atomic_load(&s->moved);
+	struct emu_task *t = &s->task[at % EMU_TASKS_MAX];
+	enum emu_step result;
+
+	if (at == atomic_load_explicit(&s->tail, memory_order_acquire) || s->dead ||
+	    atomic_load(&h->comm->stalled))
+		return EMU_STEP_IDLE;
+	if (t->not_before && emu_now_ns() < t->not_before)
+		return EMU_STEP_WAIT;
+	if (t->trigger.fault && t->moved >= t->trigger.at) {
+		pull_trigger(h->comm, s, &t->trigger);
+		return EMU_STEP_IDLE;
+	}
+	result = h->comm->role == EMU_SEND ? emu_step_send(h, s, t) : emu_step_recv(h, s, t);
+	if (result == EMU_STEP_MOVED && t->moved == t->len)
+		atomic_store_explicit(&s->moved, at + 1, memory_order_release);
+	return result;
+}
+
+/* One look at each socket of this thread, in any order; what to poll for. */
+static unsigned
+look(struct emu_helper *h, struct pollfd *fds, int *timeout, bool *moved)
+{
+	struct emu_comm *c = h->comm;
+	unsigned n = 1, mine = (c->sockets + c->helpers - 1 - h->index) / c->helpers;
+	unsigned first = mine > 1 ? emu_rng_below(&h->rng, mine) : 0;
+
+	fds[0] = (struct pollfd){ .fd = h->wake, .events = POLLIN };
+	*timeout = -1;
+	*moved = false;
+	for (unsigned i = 0; i < mine; i++) {
+		struct emu_socket *s = &c->socket[h->index + (first + i) % mine * c->helpers];
+
+		switch (step(h, s)) {
+		case EMU_STEP_MOVED:
+			*moved = true;
+			break;
+		case EMU_STEP_BLOCKED:
+			fds[n++] = (struct pollfd){ .fd = s->fd,
+				.events = c->role == EMU_SEND ? POLLOUT : POLLIN };
+			break;
+		case EMU_STEP_WAIT:
+			*timeout = 1;
+			break;
+		case EMU_STEP_IDLE:
+			break;
+		}
+	}
+	return n;
+}
+
+static void *
+run(void *arg)
+{
+	struct emu_helper *h = arg;
+	struct pollfd fds[EMU_SOCKETS_MAX + 1];
+	uint64_t count;
+	int timeout;
+	bool moved;
+
+	while (!atomic_load(&h->comm->stop)) {
+		unsigned n = look(h, fds, &timeout, &moved);
+
+		if (moved)
+			continue;
+		poll(fds, n, timeout);
+		if ((fds[0].revents & POLLIN) && read(h->wake, &count, sizeof(count)) < 0)
+			emu_warn("a helper's eventfd: %m");
+	}
+	emu_copier_fini(&h->copier);
+	return NULL;
+}
+
+static bool
+start(struct emu_comm *c, struct emu_helper *h)
+{
+	h->comm = c;
+	h->index = (unsigned)(h - c->helper);
+	h->rng = emu_rng_mix(c->config->seed, (uint64_t)c->index * 64 + h->index);
+	h->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (h->wake < 0 || !emu_copier_init(&h->copier, c->gpu) ||
+	    pthread_create(&h->thread, NULL, run, h)) {
+		emu_warn("no helper thread: %m");
+		return false;
+	}
+	return h->started = true;
+}
+
+void
+emu_helper_wake(struct emu_comm *c, struct emu_socket *s)
+{
+	struct emu_helper *h = &c->helper[s->index % c->helpers];
+	uint64_t one = 1;
+
+	if ((h->started || start(c, h)) && write(h->wake, &one, sizeof(one)) < 0)
+		emu_warn("a helper's eventfd: %m");
+}
+
+void
+emu_helpers_stop(struct emu_comm *c)
+{
+	uint64_t one = 1;
+
+	atomic_store(&c->stop, true);
+	for (unsigned i = 0; i < EMU_THREADS_MAX; i++) {
+		struct emu_helper *h = &c->helper[i];
+
+		if (!h->started)
+			continue;
+		if (write(h->wake, &one, sizeof(one)) < 0)
+			emu_warn("a helper's eventfd: %m");
+		pthread_join(h->thread, NULL);
+		close(h->wake);
+		h->started = false;
+	}
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The bounce pages of a GPU, shared by all receive comms of the process on it. Any free page may
+ * be the next: nobody can rely on an order. Thread-safe.
+ */
+#ifndef EMU_POOL_H
+#define EMU_POOL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "emu/gpu.h"
+
+struct emu_pool;
+
+/* Counted; the last put frees it. NULL: no memory. */
+struct emu_pool *emu_pool_get(int gpu, const struct emu_config *config);
+void emu_pool_put(struct emu_pool *pool);
+
+char *emu_pool_base(const struct emu_pool *pool);
+/* Can the CPU write into its pages? */
+bool emu_pool_direct(const struct emu_pool *pool);
+/* Up to @n pages; how many there were. */
+uint32_t emu_pool_take(struct emu_pool *pool, uint32_t *page, uint32_t n);
+void emu_pool_give(struct emu_pool *pool, const uint32_t *page, uint32_t n);
+
+#endif

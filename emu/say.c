@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The logger of the caller, and the ends that some messages are. */
+#include "emu/say.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+static nccl_logger sink;
+static bool strict;
+
+void
+emu_say_to(nccl_logger logger)
+{
+	sink = logger;
+}
+
+void
+emu_say_strict(bool on)
+{
+	strict = on;
+}
+
+/* On stderr, too, when nobody may come to look at the log any more. */
+static void
+say(enum nccl_log_level level, bool last, const char *name, const char *fmt, va_list ap)
+{
+	char text[480], line[560];
+
+	vsnprintf(text, sizeof(text), fmt, ap);
+	snprintf(line, sizeof(line), name ? "NET/TCPX-EMU [%s] %s" : "NET/TCPX-EMU %s%s",
+		 name ? name : "", text);
+	if (sink)
+		sink(level, NCCL_SUBSYS_NET, __func__, 0, "%s", line);
+	if (!sink || last)
+		fprintf(stderr, "%s%s\n", last ? "\n" : "", line);
+}
+
+void
+emu_info(const char *fmt, ...)
+{
+	va_list ap;
+
+	if (!sink)
+		return;
+	va_start(ap, fmt);
+	say(NCCL_LOG_INFO, false, NULL, fmt, ap);
+	va_end(ap);
+}
+
+void
+emu_warn(const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	say(NCCL_LOG_WARN, false, NULL, fmt, ap);
+	va_end(ap);
+}
+
+enum nccl_result
+emu_refuse(const char *name, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	say(NCCL_LOG_WARN, false, name, fmt, ap);
+	va_end(ap);
+	return NCCL_INTERNAL_ERROR;
+}
+
+enum nccl_result
+emu_misuse(const char *name, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	say(NCCL_LOG_WARN, strict, name, fmt, ap);
+	va_end(ap);
+	if (strict)
+		abort();
+	return NCCL_INTERNAL_ERROR;
+}
+
+void
+emu_fatal(const char *name, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	say(NCCL_LOG_WARN, true, name, fmt, ap);
+	va_end(ap);
+	/* other threads are at work: nothing of theirs may be torn down under them */
+	_exit(1);
+}

@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The caller's side of setting up: handles, who may call what how often, what is returned. */
+#include "emu/setup.h"
+
+#include <arpa/inet.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include "emu/say.h"
+#include "emu/wire.h"
+
+/* Everything there ever was, so that who comes too late or twice is told so. */
+static struct {
+	pthread_mutex_t lock;
+	struct emu_dial *dials;
+	struct emu_listen_comm *listens;
+	int comms[2]; /* of each role so far */
+} past = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+static const struct emu_nic *
+nic_of(const struct emu *e, int dev)
+{
+	return dev >= 0 && (unsigned)dev < e->topology.count ? &e->topology.nic[dev] : NULL;
+}
+
+/* Of CTRL_DEV if it is a NIC or an interface here; else of the NIC itself. */
+static struct in_addr
+ctrl_address(const struct emu *e, const struct emu_nic *nic)
+{
+	const char *name = e->config.ctrl_dev;
+	struct in_addr addr = nic->addr;
+
+	if (!name || !*name)
+		return addr;
+	for (unsigned i = 0; i < e->topology.count; i++) {
+		if (!strcmp(e->topology.nic[i].name, name))
+			return e->topology.nic[i].addr;
+	}
+	if (!emu_topology_address(name, &addr))
+		emu_info("CTRL_DEV=%s is no interface here: %s carries its control connections",
+			 name, nic->name);
+	return addr;
+}
+
+enum nccl_result
+emu_listen(const struct emu *e, int dev, void *handle, void **listen_comm)
+{
+	const struct emu_nic *nic = nic_of(e, dev);
+	struct emu_handle h = { .magic = EMU_HANDLE_MAGIC };
+	struct emu_listen_comm *l;
+
+	if (!nic)
+		return emu_misuse("bad-dev", "listen: dev %d of %u: dev is the number of a NIC, not "
+				  "of a GPU", dev, e->topology.count);
+	l = calloc(1, sizeof(*l));
+	if (!l)
+		return NCCL_SYSTEM_ERROR;
+	*l = (struct emu_listen_comm){ .magic = EMU_LISTEN_MAGIC, .nic = nic,
+				       .gpu = emu_gpu_current(), .sockets = e->config.sockets,
+				       .helpers = e->config.threads };
+	h.data.sin_addr = nic->addr;
+	h.ctrl.sin_addr = ctrl_address(e, nic);
+	l->data_fd = emu_wire_listen(&h.data);
+	l->ctrl_fd = l->data_fd < 0 ? -1 : emu_wire_listen(&h.ctrl);
+	if (l->ctrl_fd < 0 || getrandom(&l->nonce, sizeof(l->nonce), 0) != sizeof(l->nonce)) {
+		emu_warn("[listen] %s: %m", inet_ntoa(nic->addr));
+		if (l->data_fd >= 0)
+			close(l->data_fd);
+		free(l);
+		return NCCL_SYSTEM_ERROR;
+	}
+	h.nonce = l->nonce;
+	h.sockets = (uint16_t)l->sockets;
+	h.helpers = (uint16_t)l->helpers;
+	memcpy(h.network, nic->network, sizeof(h.network));
+	memset(handle, 0, NCCL_HANDLE_BYTES);
+	memcpy(handle, &h, sizeof(h));
+	pthread_mutex_lock(&past.lock);
+	l->next = past.listens;
+	past.listens = l;
+	pthread_mutex_unlock(&past.lock);
+	*listen_comm = l;
+	return NCCL_OK;
+}
+
+/* ---- a comm on its way ------------------------------------------------------------------- */
+
+static struct emu_comm *
+comm_start(const struct emu *e, enum emu_role role, const struct emu_nic *nic, int gpu,
+	   unsigned sockets, unsigned helpers, struct emu_wait *w)
+{
+	const struct emu_fault *nulls, *early;
+	struct emu_comm *c;
+	int index;
+
+	pthread_mutex_lock(&past.lock);
+	index = past.comms[role]++;
+	pthread_mutex_unlock(&past.lock);
+	c = emu_comm_new(role, &e->config, &e->faults, nic, gpu, index);
+	if (!c)
+		return NULL;
+	c->sockets = sockets;
+	c->helpers = helpers;
+	nulls = emu_comm_fault(c, EMU_FAULT_SETUP_NULLS, EMU_ANY);
+	early = emu_comm_fault(c, EMU_FAULT_EARLY_COMM, EMU_ANY);
+	*w = (struct emu_wait){ .comm = c, .nulls = 1 + (nulls ? nulls->n : 0), .early = early };
+	return c;
+}
+
+static enum nccl_result
+thread_start(struct emu_comm *c, void *(*run)(void *), void *arg)
+{
+	if (pthread_create(&c->setup, NULL, run, arg)) {
+		emu_warn("no thread to connect: %m");
+		return NCCL_SYSTEM_ERROR;
+	}
+	c->setup_runs = true;
+	return NCCL_OK;
+}
+
+/* What the caller gets this time: NULL, the comm, or once the failure. */
+static enum nccl_result
+wait_poll(struct emu_wait *w, void **comm)
+{
+	int up = atomic_load(&w->comm->up);
+
+	*comm = NULL;
+	if (w->nulls > 0) {
+		w->nulls--;
+		return NCCL_OK;
+	}
+	if (up < 0) {
+		w->given = true;
+		emu_comm_close(w->comm);
+		return (enum nccl_result)-up;
+	}
+	if (up || w->early) {
+		w->given = true;
+		*comm = w->comm;
+	}
+	return NCCL_OK;
+}
+
+/* ---- connect ------------------------------------------------------------------------------- */
+
+/* Whether this process has connected to that listener before. */
+static bool
+connected_before(uint64_t nonce)
+{
+	bool found = false;
+
+	pthread_mutex_lock(&past.lock);
+	for (struct emu_dial *d = past.dials; d && !found; d = d->next)
+		found = d->to.nonce == nonce;
+	pthread_mutex_unlock(&past.lock);
+	return found;
+}
+
+static bool
+dial_known(const struct emu_dial *dial)
+{
+	bool found = false;
+
+	pthread_mutex_lock(&past.lock);
+	for (struct emu_dial *d = past.dials; d && !found; d = d->next)
+		found = d == dial;
+	pthread_mutex_unlock(&past.lock);
+	return found;
+}
+
+static enum nccl_result
+dial_new(const struct emu *e, const struct emu_nic *nic, const struct emu_handle *h,
+	 const void *memory, struct emu_dial **out)
+{
+	struct emu_dial *d;
+
+	if (connected_before(h->nonce))
+		return emu_misuse("handle-reused", "connect: a handle is good for one connection: a "
+				  "listen comm accepts once");
+	if (strcmp(h->network, nic->network))
+		emu_misuse("network", "connect: %s is on network %s and does not reach %s on %s: "
+			   "the connection will time out", nic->name, nic->network,
+			   inet_ntoa(h->data.sin_addr), h->network);
+	d = calloc(1, sizeof(*d));
+	if (!d)
+		return NCCL_SYSTEM_ERROR;
+	d->magic = EMU_DIAL_MAGIC;
+	d->to = *h;
+	d->memory = memory;
+	if (!comm_start(e, EMU_SEND, nic, emu_gpu_current(), h->sockets, h->helpers, &d->wait))
+		return free(d), NCCL_SYSTEM_ERROR;
+	pthread_mutex_lock(&past.lock);
+	d->next = past.dials;
+	past.dials = d;
+	pthread_mutex_unlock(&past.lock);
+	*out = d;
+	return thread_start(d->wait.comm, emu_setup_dial, d);
+}
+
+enum nccl_result
+emu_connect(const struct emu *e, int dev, void *handle, void **send_comm)
+{
+	const struct emu_nic *nic = nic_of(e, dev);
+	enum nccl_result result;
+	struct emu_handle h;
+	struct emu_dial *d;
+
+	*send_comm = NULL;
+	memcpy(&h, handle, sizeof(h));
+	if (!nic)
+		return emu_misuse("bad-dev", "connect: dev %d of %u: dev is the number of a NIC, "
+				  "not of a GPU", dev, e->topology.count);
+	if (h.magic != EMU_HANDLE_MAGIC || !h.sockets || h.sockets > EMU_SOCKETS_MAX ||
+	    !h.helpers || h.helpers > EMU_THREADS_MAX)
+		return emu_misuse("handle-bad", "connect: this is no handle of listen()");
+	d = h.dial;
+	if (!d) {
+		result = dial_new(e, nic, &h, handle, &d);
+		if (result)
+			return result;
+		h.dial = d;
+		memcpy(handle, &h, sizeof(h));
+	}
+	if (!dial_known(d))
+		return emu_misuse("handle-foreign", "connect: the handle carries another process's "
+				  "state: send it before connect() is called with it");
+	if (d->memory != handle)
+		return emu_misuse("handle-moved", "connect: the handle was copied while connecting: "
+				  "call again with the same memory, %p", d->memory);
+	if (d->wait.given)
+		return emu_misuse("connect-again", "connect: this handle's connection was given "
+				  "before (send comm %d)", d->wait.comm->index);
+	return wait_poll(&d->wait, send_comm);
+}
+
+/* ---- accept -------------------------------------------------------------------------------- */
+
+static const char *
+wrong_nic(const struct emu_comm *c)
+{
+	if (emu_comm_fault(c, EMU_FAULT_WRONG_NIC, EMU_ANY))
+		return "the fault wrong-nic";
+	if (c->nic->gpus & 1ull << c->gpu)
+		return NULL;
+	return "the GPU that was current at listen() is not local to this NIC: its flow rule is on "
+	       "another NIC";
+}
+
+static enum nccl_result
+accept_start(const struct emu *e, struct emu_listen_comm *l)
+{
+	struct emu_comm *c = comm_start(e, EMU_RECV, l->nic, l->gpu, l->sockets, l->helpers,
+					&l->wait);
+
+	if (!c)
+		return NCCL_SYSTEM_ERROR;
+	if (!emu_comm_receives(c)) {
+		emu_warn("receive comm %d: no memory for %u bounce pages and the unpack queue",
+			 c->index, e->config.pool_pages);
+		atomic_store(&c->up, -NCCL_SYSTEM_ERROR);
+		return NCCL_OK;
+	}
+	c->no_cmsg = wrong_nic(c);
+	if (c->no_cmsg)
+		emu_info("receive comm %d: GPU %d on %s: %s", c->index, c->gpu, c->nic->name,
+			 c->no_cmsg);
+	return thread_start(c, emu_setup_accept, l);
+}
+
+enum nccl_result
+emu_accept(const struct emu *e, void *listen_comm, void **recv_comm,
+	   struct nccl_device_handle **device)
+{
+	struct emu_listen_comm *l = listen_comm;
+	enum nccl_result result;
+
+	*recv_comm = NULL;
+	if (!l || l->magic != EMU_LISTEN_MAGIC || l->closed)
+		return emu_misuse("no-listen", "accept: %p is no open listen comm", listen_comm);
+	if (!device || !*device)
+		return emu_misuse("device-handle", "accept: the device handle is the caller's: "
+				  "%s is NULL", device ? "*recvDevHandle" : "recvDevHandle");
+	if (l->wait.given)
+		return emu_misuse("accept-again", "accept: a listen comm accepts once: this one gave "
+				  "receive comm %d", l->wait.comm->index);
+	if (!l->wait.comm) {
+		result = accept_start(e, l);
+		if (result)
+			return result;
+	}
+	result = wait_poll(&l->wait, recv_comm);
+	if (*recv_comm)
+		**device = (struct nccl_device_handle){
+			NCCL_DEVICE_UNPACK, NCCL_UNPACK_VERSION, l->wait.comm->device,
+			sizeof(struct nccl_unpack_device), 1 };
+	return result;
+}
+
+enum nccl_result
+emu_listen_close(void *listen_comm)
+{
+	struct emu_listen_comm *l = listen_comm;
+
+	if (!l || l->magic != EMU_LISTEN_MAGIC || l->closed)
+		return emu_misuse("no-listen", "closeListen: %p is no open listen comm",
+				  listen_comm);
+	l->closed = true;
+	if (l->wait.comm && !l->wait.given) {
+		emu_warn("closeListen while accept is under way: receive comm %d is given up",
+			 l->wait.comm->index);
+		emu_comm_close(l->wait.comm);
+	} else if (l->wait.comm && !atomic_load(&l->wait.comm->up)) {
+		/* it was given early: its thread still needs the listeners */
+		pthread_join(l->wait.comm->setup, NULL);
+		l->wait.comm->setup_runs = false;
+	}
+	close(l->data_fd);
+	close(l->ctrl_fd);
+	return NCCL_OK;
+}

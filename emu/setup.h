@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * listen(), connect(), accept() and what they leave behind. Connecting goes on in a thread of
+ * each comm; the caller comes back for it. A handle has room for a pointer into this process:
+ * connect() must see the same memory again.
+ */
+#ifndef EMU_SETUP_H
+#define EMU_SETUP_H
+
+#include "emu/comm.h"
+
+struct emu {
+	struct emu_config config;
+	struct emu_topology topology;
+	struct emu_faults faults;
+};
+
+enum nccl_result emu_listen(const struct emu *e, int dev, void *handle, void **listen_comm);
+enum nccl_result emu_connect(const struct emu *e, int dev, void *handle, void **send_comm);
+enum nccl_result emu_accept(const struct emu *e, void *listen_comm, void **recv_comm,
+			    struct nccl_device_handle **device);
+enum nccl_result emu_listen_close(void *listen_comm);
+
+/* What a comm's thread does. */
+void *emu_setup_dial(void *dial);
+void *emu_setup_accept(void *listen);
+
+#define EMU_HANDLE_MAGIC 0x7c9e3003u
+#define EMU_LISTEN_MAGIC 0x7c9e3004u
+#define EMU_HELLO_MAGIC	 0x7c9e3005u
+#define EMU_DIAL_MAGIC	 0x7c9e3006u
+#define EMU_CTRL_INDEX	 0xffffu
+
+struct emu_dial;
+
+struct emu_handle {
+	uint32_t magic;
+	uint16_t sockets, helpers;
+	uint64_t nonce;
+	struct sockaddr_in data, ctrl;
+	char network[EMU_NETWORK_BYTES];
+	struct emu_dial *dial; /* NULL until connect() */
+};
+
+_Static_assert(sizeof(struct emu_handle) <= NCCL_HANDLE_BYTES, "a handle has 128 bytes");
+
+/* A comm on its way to the caller. */
+struct emu_wait {
+	struct emu_comm *comm;
+	int64_t nulls;         /* to give first                           */
+	bool early;            /* give it before it stands                */
+	bool given;            /* or failed: the caller is not to come again */
+};
+
+struct emu_dial {
+	uint32_t magic;
+	struct emu_dial *next;
+	struct emu_handle to;
+	const void *memory;    /* the caller's                            */
+	struct emu_wait wait;
+};
+
+struct emu_listen_comm {
+	uint32_t magic;
+	struct emu_listen_comm *next;
+	const struct emu_nic *nic;
+	int gpu, data_fd, ctrl_fd;
+	unsigned sockets, helpers;
+	uint64_t nonce;
+	bool closed;
+	struct emu_wait wait;
+};
+
+#endif

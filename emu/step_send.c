@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A helper's look at a send: bytes of the source, by way of staging when it is a GPU's. */
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+
+#include "emu/helper.h"
+
+/* What a fault sends behind the end of a message that it made longer. */
+static const char filler[4096];
+
+/* Up to the byte at which a fault waits. */
+static uint32_t
+limit(const struct emu_task *t, uint32_t n)
+{
+	if (t->trigger.fault && t->trigger.at > t->moved && n > t->trigger.at - t->moved)
+		return t->trigger.at - t->moved;
+	return n;
+}
+
+/* The source's bytes from moved on, in host memory; NULL: the driver failed. */
+static const char *
+staged(struct emu_helper *h, struct emu_socket *s, const struct emu_task *t, uint32_t *n)
+{
+	uint32_t at;
+
+	if (!s->staging && !(s->staging = malloc(EMU_STAGING)))
+		return NULL;
+	if (s->staged_seq != t->seq || !s->staged_len || t->moved < s->staged_from ||
+	    t->moved >= s->staged_from + s->staged_len) {
+		uint32_t len = *n < EMU_STAGING ? *n : EMU_STAGING;
+
+		if (!emu_copier_copy(&h->copier, s->staging, t->src + t->moved, len) ||
+		    !emu_copier_wait(&h->copier))
+			return NULL;
+		s->staged_seq = t->seq;
+		s->staged_from = t->moved;
+		s->staged_len = len;
+	}
+	at = t->moved - s->staged_from;
+	if (*n > s->staged_len - at)
+		*n = s->staged_len - at;
+	return s->staging + at;
+}
+
+enum emu_step
+emu_step_send(struct emu_helper *h, struct emu_socket *s, struct emu_task *t)
+{
+	uint32_t n = t->len - t->moved;
+	const char *from;
+	ssize_t sent;
+
+	if (t->moved >= t->real) {
+		from = filler;
+		if (n > sizeof(filler))
+			n = sizeof(filler);
+	} else {
+		n = t->real - t->moved;
+		from = t->gpu ? staged(h, s, t, &n) : t->src + t->moved;
+	}
+	sent = from ? send(s->fd, from, limit(t, n), MSG_DONTWAIT | MSG_NOSIGNAL) : -1;
+	if (sent < 0) {
+		if (from && (errno == EAGAIN || errno == EINTR))
+			return EMU_STEP_BLOCKED;
+		s->dead = true; /* and nobody is told */
+		return EMU_STEP_IDLE;
+	}
+	t->moved += (uint32_t)sent;
+	if (t->moved == t->len)
+		s->staged_len = 0;
+	atomic_fetch_add(&s->sent, (uint64_t)sent);
+	return EMU_STEP_MOVED;
+}

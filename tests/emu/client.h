@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A client of the plugin that does as the contract says, and pieces of it for clients that do
+ * not. A test forks a child with its own environment, since a process initialises once.
+ */
+#ifndef TESTS_EMU_CLIENT_H
+#define TESTS_EMU_CLIENT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "net/nccl_net.h"
+
+#define CHUNK	 (512u << 10)
+#define WINDOW	 16
+#define SLOTS	 NCCL_UNPACK_SLOTS
+#define FOREVER_MS 60000
+
+/* What a child's run came to. */
+struct outcome {
+	int status;      /* of wait()                  */
+	char text[16384]; /* of its standard error     */
+};
+
+/* Runs @body(arg) in a child whose environment has @env ("NAME=value;..." with '|' between) on
+ * top; its return value is the exit status. */
+struct outcome run_child(const char *env, int (*body)(void *), void *arg);
+bool said(const struct outcome *o, const char *what);
+/* It must have exited with 0; else its text is shown. */
+void must_pass(const char *env, int (*body)(void *), void *arg);
+/* It must have ended by abort, with [name] in its text. */
+void must_abort(const char *name, const char *env, int (*body)(void *), void *arg);
+/* ... by exit status 1, with [name]. */
+void must_exit(const char *name, const char *env, int (*body)(void *), void *arg);
+/* ... with 0, and [name] in its text. */
+void must_say(const char *name, const char *env, int (*body)(void *), void *arg);
+
+/* ---- in the child ------------------------------------------------------------------------- */
+
+#define CHECK(what)                                                                         \
+	do {                                                                                \
+		if (!(what))                                                                \
+			check_failed(#what, __FILE__, __LINE__);                            \
+	} while (0)
+_Noreturn void check_failed(const char *what, const char *file, int line);
+
+/* The plugin, initialised. */
+const struct nccl_net_v7 *plugin(void);
+/* Found, no more. */
+const struct nccl_net_v7 *plugin_only(void);
+void log_to_stderr(enum nccl_log_level level, unsigned long subsys, const char *file, int line,
+		   const char *fmt, ...) __attribute__((format(printf, 5, 6)));
+
+/* Memory as the plugin wants it: of the software driver if TCPX_CUDA_LIBRARY is set. */
+bool mem_start(void);
+char *mem_new(size_t size);
+void mem_put(char *dst, const void *src, size_t len);
+void mem_get(void *dst, const char *src, size_t len);
+void mem_move(char *dst, const char *src, size_t len);
+
+/* One connection within this process. */
+struct pair {
+	void *send, *recv;                /* comms                              */
+	struct nccl_unpack_meta *meta;
+	char *bounce;
+	char *from, *to;                  /* buffers of WINDOW places           */
+	size_t place;                     /* bytes of each                      */
+	void *from_mh, *to_mh;
+	uint64_t sent, received;          /* requests                           */
+};
+
+/* Both sides in turn until they stand; handle and all. */
+void pair_connect(struct pair *p, int dev);
+/* As far as accept() and connect() succeed: false: one of them gave *@result. */
+bool pair_try(struct pair *p, int dev, enum nccl_result *result);
+void pair_memory(struct pair *p, size_t place);
+void pair_close(struct pair *p);
+
+struct work {
+	unsigned comms, messages;
+	uint32_t max;      /* bytes of a message: sizes are random, 0 included */
+	bool whole;        /* all of max bytes                                 */
+	uint64_t seed;
+	bool early;        /* a fault: consumed before it is unpacked          */
+	uint32_t bytes_each; /* nonzero: what arrives though others were sent  */
+};
+
+/* Moves messages and compares every byte; false: a byte was wrong. */
+bool pairs_move(struct pair *p, const struct work *w);
+
+/* One message each way of posting; rc of what failed, with the stage in *stage. */
+uint64_t now_ms(void);
+
+#endif
