@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Channels from two offers. Nothing here depends on which side computes it: the opener's
+ * list comes first on both.
+ */
+#include "proto/netmap.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "proto/netmap_text.h"
+
+#define PAIRS_MAX (2 * TCPX_NETMAP_NICS)
+
+struct side {
+	const struct tcpx_netmap_offer *offer;
+	uint32_t count;
+	uint32_t free; /* bit i: usable, and in no pair */
+};
+
+struct plan {
+	struct side near, far;
+	struct pair {
+		uint16_t near, far;
+		bool guessed; /* a network is unknown */
+	} pair[PAIRS_MAX];
+	uint32_t count;
+};
+
+static uint32_t
+usable(const struct tcpx_netmap_offer *offer, uint32_t count)
+{
+	uint32_t set = 0;
+
+	for (uint32_t i = 0; i < count; i++)
+		set |= (uint32_t)offer[i].usable << i;
+	return set;
+}
+
+static uint32_t
+on_network(const struct side *s, uint64_t network)
+{
+	uint32_t set = 0;
+
+	for (uint32_t i = 0; i < s->count; i++)
+		if (s->offer[i].usable && s->offer[i].network == network)
+			set |= 1u << i;
+	return set;
+}
+
+static uint32_t
+nth(uint32_t set, uint32_t n)
+{
+	while (n-- > 0)
+		set &= set - 1;
+	return (uint32_t)__builtin_ctz(set);
+}
+
+static void
+join(struct plan *p, uint32_t near, uint32_t far, bool guessed)
+{
+	p->pair[p->count++] = (struct pair){ (uint16_t)near, (uint16_t)far, guessed };
+	p->near.free &= ~(1u << near);
+	p->far.free &= ~(1u << far);
+}
+
+/* All of one set with all of the other, in order; the smaller is gone through again. */
+static void
+join_sets(struct plan *p, uint32_t near, uint32_t far, bool guessed)
+{
+	uint32_t n = (uint32_t)__builtin_popcount(near), m = (uint32_t)__builtin_popcount(far);
+
+	for (uint32_t k = 0; n && m && k < (n > m ? n : m); k++)
+		join(p, nth(near, k % n), nth(far, k % m), guessed);
+}
+
+static void
+pair_networks(struct plan *p)
+{
+	for (uint32_t i = 0; i < p->near.count; i++) {
+		uint64_t network = p->near.offer[i].network;
+
+		if (network && p->near.free >> i & 1)
+			join_sets(p, on_network(&p->near, network), on_network(&p->far, network),
+				  false);
+	}
+}
+
+/* What may be of one network for all that is known: unknown with unknown, then what is left
+ * of one side's unknown with what is left of the other. */
+static void
+pair_unknown(struct plan *p)
+{
+	uint32_t near = p->near.free & on_network(&p->near, 0);
+	uint32_t far = p->far.free & on_network(&p->far, 0);
+
+	if (near && far)
+		join_sets(p, near, far, true);
+	else if (near || far)
+		join_sets(p, near ? near : p->near.free, far ? far : p->far.free, true);
+}
+
+static int
+relays(const struct plan *p, const struct pair *r)
+{
+	return p->near.offer[r->near].relayed + p->far.offer[r->far].relayed;
+}
+
+/* Fewer copies first, else by the opener's order, then the acceptor's. */
+static bool
+goes_after(const struct plan *p, const struct pair *a, const struct pair *b)
+{
+	int ra = relays(p, a), rb = relays(p, b);
+
+	if (ra != rb)
+		return ra > rb;
+	return a->near != b->near ? a->near > b->near : a->far > b->far;
+}
+
+static void
+sort(struct plan *p)
+{
+	for (uint32_t i = 1; i < p->count; i++) {
+		struct pair r = p->pair[i];
+		uint32_t k = i;
+
+		for (; k > 0 && goes_after(p, &p->pair[k - 1], &r); k--)
+			p->pair[k] = p->pair[k - 1];
+		p->pair[k] = r;
+	}
+}
+
+static void
+list_free(const struct side *s, const char *whose, struct tcpx_netmap_text *why)
+{
+	for (uint32_t i = 0; i < s->count; i++)
+		if (s->free >> i & 1)
+			tcpx_netmap_say(why, "the %s's %s is left out: the other side has no usable NIC "
+				   "on its network", whose, s->offer[i].name);
+}
+
+static void
+say_gpu(char *buf, size_t cap, const struct tcpx_netmap_offer *o)
+{
+	if (o->gpu < 0)
+		snprintf(buf, cap, "host");
+	else
+		snprintf(buf, cap, "gpu%d%s", o->gpu, o->relayed ? ", relayed" : "");
+}
+
+static void
+explain(const struct plan *p, uint32_t channels, struct tcpx_netmap_text *why)
+{
+	for (uint32_t i = 0; i < p->count; i++) {
+		const struct tcpx_netmap_offer *a = &p->near.offer[p->pair[i].near];
+		const struct tcpx_netmap_offer *b = &p->far.offer[p->pair[i].far];
+		uint32_t n = channels / p->count + (i < channels % p->count);
+		char near[32], far[32];
+
+		say_gpu(near, sizeof(near), a);
+		say_gpu(far, sizeof(far), b);
+		tcpx_netmap_say(why, "%s (%s) to %s (%s): %u channel%s%s", a->name, near, b->name, far, n,
+			   n == 1 ? "" : "s",
+			   p->pair[i].guessed ? "; by order, for a network is unknown" : "");
+	}
+	list_free(&p->near, "opener", why);
+	list_free(&p->far, "acceptor", why);
+}
+
+static int
+no_pair(const struct plan *p)
+{
+	if (!usable(p->near.offer, p->near.count) || !usable(p->far.offer, p->far.count))
+		return tcpx_fail(TCPX_SUB_BOOT, -ENONET, "no NIC pair: the %s offers none of its %u "
+				 "NICs", usable(p->near.offer, p->near.count) ? "acceptor" : "opener",
+				 usable(p->near.offer, p->near.count) ? p->far.count : p->near.count);
+	return tcpx_fail(TCPX_SUB_BOOT, -ENONET, "no NIC pair: no usable NIC of the opener (%s, ...) "
+			 "and of the acceptor (%s, ...) are on one network",
+			 p->near.offer[__builtin_ctz(p->near.free)].name,
+			 p->far.offer[__builtin_ctz(p->far.free)].name);
+}
+
+int
+tcpx_netmap_plan(const struct tcpx_netmap_offer *opener, uint32_t opener_count,
+		 uint32_t opener_channels, const struct tcpx_netmap_offer *acceptor,
+		 uint32_t acceptor_count, uint32_t acceptor_channels,
+		 struct tcpx_netmap_channel *out, struct tcpx_netmap_text *why)
+{
+	uint32_t channels = opener_channels < acceptor_channels ? opener_channels :
+								  acceptor_channels;
+	struct plan p = { .near = { opener, opener_count, 0 },
+			  .far = { acceptor, acceptor_count, 0 } };
+
+	why->len = 0;
+	why->text[0] = '\0';
+	if (opener_count > TCPX_NETMAP_NICS || acceptor_count > TCPX_NETMAP_NICS || channels == 0)
+		return tcpx_fail(TCPX_SUB_BOOT, -EINVAL, "%u and %u NICs, at most %d; %u and %u "
+				 "channels, at least 1", opener_count, acceptor_count,
+				 TCPX_NETMAP_NICS, opener_channels, acceptor_channels);
+	if (channels > TCPX_NETMAP_CHANNELS)
+		channels = TCPX_NETMAP_CHANNELS;
+	p.near.free = usable(opener, opener_count);
+	p.far.free = usable(acceptor, acceptor_count);
+	pair_networks(&p);
+	pair_unknown(&p);
+	if (p.count == 0)
+		return no_pair(&p);
+	sort(&p);
+	for (uint32_t k = 0; k < channels; k++) {
+		const struct pair *r = &p.pair[k % p.count];
+
+		out[k] = (struct tcpx_netmap_channel){ r->near, r->far, opener[r->near].gpu,
+						       acceptor[r->far].gpu };
+	}
+	explain(&p, channels, why);
+	return (int)channels;
+}
