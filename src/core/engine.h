@@ -16,6 +16,7 @@
 #include "core/note.h"
 #include "device/device.h"
 #include "net/net.h"
+#include "proto/netmap.h"
 #include "tcpx/tcpx.h"
 
 struct auth;
@@ -83,6 +84,7 @@ struct tcpx_engine {
 	char name[TCPX_NAME_MAX];
 	uint64_t incarnation;
 	struct tcpx_nic nic[TCPX_NET_NICS];
+	struct tcpx_netmap_offer offer[TCPX_NET_NICS]; /* with OWN_SLOTS: what each is for */
 	uint32_t nic_count;
 	struct listening listening[TCPX_NET_NICS];
 	uint32_t listening_count;
@@ -129,6 +131,10 @@ engine_packs(const struct tcpx_engine *e, const struct tcpx_list *l)
 void tcpx_engine_limits(struct tcpx_engine *e);
 /* NICs by the setting, or as a test gives them; then threads and channels by the plan. */
 int tcpx_engine_nics(struct tcpx_engine *e, const struct engine_env *env);
+
+/* ---- mapping.c ---- */
+/* With OWN_SLOTS: which NICs are of use to the engine's GPU, and by way of which GPU. */
+int tcpx_engine_map(struct tcpx_engine *e);
 
 /* ---- provider.c ---- */
 /* Which one, by the setting or as a test gives it; nothing is opened. */

@@ -151,6 +151,20 @@ ready(struct tcpx_engine *e, int place)
 }
 
 int
+tcpx_gpu_list(struct tcpx_engine *e, char pci[][TCPX_PCI_TEXT], uint32_t cap, uint32_t *count)
+{
+	int rc;
+
+	*count = 0;
+	pthread_mutex_lock(&e->gpus.lock);
+	rc = open_device(e);
+	pthread_mutex_unlock(&e->gpus.lock);
+	if (rc == 0)
+		rc = e->gpus.ops->list(e->gpus.dev, pci, cap, count);
+	return rc == -ENODEV ? 0 : rc;
+}
+
+int
 tcpx_gpu_ready(struct tcpx_engine *e, int place)
 {
 	int rc;

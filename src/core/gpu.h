@@ -40,6 +40,9 @@ void tcpx_gpus_init(struct tcpx_engine *e, const struct tcpx_device_ops *ops);
 void tcpx_gpus_fini(struct tcpx_engine *e); /* loops' queues are closed already */
 /* Everything that traffic of that GPU needs; twice does no harm. -ENODEV: no driver. */
 int tcpx_gpu_ready(struct tcpx_engine *e, int place);
+/* GPUs of this process, by ordinal; none without a driver, which is no error. */
+int tcpx_gpu_list(struct tcpx_engine *e, char pci[][TCPX_PCI_TEXT], uint32_t cap,
+		  uint32_t *count);
 /* Where memory lies; readies its GPU. */
 int tcpx_gpu_place(struct tcpx_engine *e, void *addr, size_t len, int *place);
 /* Where channels' slots are a GPU's, host memory is copied to and from them by that GPU. */

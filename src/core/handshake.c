@@ -41,6 +41,10 @@ our_hello(const struct session *s, struct tcpx_hello *h)
 		memcpy(h->nic[i].addr.ip, e->nic[i].addr.ip, 16);
 		if (i < e->listening_count)
 			h->nic[i].port = e->listening[i].bound.port;
+		h->nic[i].network = e->offer[i].network;
+		h->nic[i].usable = e->offer[i].usable;
+		h->nic[i].relayed = e->offer[i].relayed;
+		h->nic[i].gpu = e->offer[i].gpu;
 	}
 }
 

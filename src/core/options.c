@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "core/core.h"
 #include "host/host.h"
@@ -59,17 +58,6 @@ copy_nic(struct tcpx_nic *to, const struct tcpx_host_nic *from)
 	to->gpu = TCPX_ON_HOST;
 }
 
-/* Channels with slots of their own keep them on the engine's GPU, if it has one. */
-static void
-own_nics(struct tcpx_engine *e)
-{
-	bool none = strcasecmp(tcpx_cfg_str(e->cfg, TCPX_SET_GPU), "auto") == 0;
-	uint32_t i;
-
-	for (i = 0; i < e->nic_count; i++)
-		e->nic[i].gpu = none ? TCPX_ON_HOST : (int)tcpx_cfg_num(e->cfg, TCPX_SET_GPU);
-}
-
 /* That the PCI bus shows; no driver is asked. */
 static unsigned
 count_gpus(const struct tcpx_engine *e)
@@ -115,8 +103,6 @@ tcpx_engine_nics(struct tcpx_engine *e, const struct engine_env *env)
 		if (rc)
 			return rc;
 	}
-	if (e->ops->caps & TCPX_NET_OWN_SLOTS && !env)
-		own_nics(e);
 	e->loop_count = (uint32_t)tcpx_cfg_num(e->cfg, TCPX_SET_THREADS);
 	if (e->loop_count == 0)
 		e->loop_count = plan.threads;

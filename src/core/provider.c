@@ -134,6 +134,9 @@ tcpx_engine_net(struct tcpx_engine *e, const struct engine_env *env)
 
 	e->memory = (struct tcpx_net_memory){ .arg = e, .get = get, .put = put, .enter = enter,
 					      .leave = leave, .read = read_it };
+	rc = env ? 0 : tcpx_engine_map(e);
+	if (rc)
+		return rc;
 	rc = open_net(e, env);
 	if (rc == 0 || env || !is_auto(e) || e->ops == fallback)
 		return rc;

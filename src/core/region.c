@@ -199,7 +199,7 @@ tcpx_mem_import(tcpx_engine *e, const void *blob, size_t len, uint64_t *id)
 int
 tcpx_mem_forget(tcpx_engine *e, uint64_t id)
 {
-	struct region was;
+	struct region was = { 0 };
 
 	return drop(&e->regions, id, true, &was);
 }
@@ -305,7 +305,7 @@ int
 tcpx_mem_deregister(tcpx_engine *e, uint64_t id)
 {
 	struct session *s = NULL;
-	struct region was;
+	struct region was = { 0 };
 	int rc;
 
 	rc = drop(&e->regions, id, false, &was);

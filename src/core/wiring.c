@@ -33,6 +33,41 @@ channel_token(const struct session *s, bool backward, uint16_t k, uint8_t token[
 	memcpy(token, mac, 16);
 }
 
+static void
+offers_of(const struct tcpx_hello *h, struct tcpx_netmap_offer *offer)
+{
+	uint32_t i;
+
+	for (i = 0; i < h->nic_count; i++) {
+		offer[i] = (struct tcpx_netmap_offer){ .network = h->nic[i].network,
+						       .usable = h->nic[i].usable,
+						       .relayed = h->nic[i].relayed,
+						       .gpu = h->nic[i].gpu };
+		memcpy(offer[i].name, h->nic[i].name, sizeof(offer[i].name));
+	}
+}
+
+/* Where slots are GPUs', not every NIC is of use, and not every two go together. */
+static int
+plan_by_map(const struct session *s, struct tcpx_pair *pair)
+{
+	struct tcpx_netmap_channel plan[TCPX_NETMAP_CHANNELS];
+	struct tcpx_netmap_offer theirs[TCPX_NICS_MAX];
+	struct tcpx_netmap_text why = { .len = 0 };
+	const struct tcpx_engine *e = s->engine;
+	uint32_t n = e->nic_count, m = s->peer_hello.nic_count, i;
+	int rc;
+
+	offers_of(&s->peer_hello, theirs);
+	rc = s->opener ? tcpx_netmap_plan(e->offer, n, s->channels, theirs, m, s->channels, plan,
+					  &why) :
+			 tcpx_netmap_plan(theirs, m, s->channels, e->offer, n, s->channels, plan,
+					  &why);
+	for (i = 0; (int)i < rc; i++)
+		pair[i] = (struct tcpx_pair){ plan[i].near, plan[i].far };
+	return rc;
+}
+
 static int
 plan_pairs(const struct session *s, struct tcpx_pair *pair)
 {
@@ -40,6 +75,8 @@ plan_pairs(const struct session *s, struct tcpx_pair *pair)
 	const struct tcpx_engine *e = s->engine;
 	uint32_t i, n = e->nic_count, m = s->peer_hello.nic_count;
 
+	if (s->engine->ops->caps & TCPX_NET_OWN_SLOTS && e->offer[0].name[0])
+		return plan_by_map(s, pair);
 	for (i = 0; i < n; i++) {
 		ours[i].family = e->nic[i].addr.family;
 		ours[i].prefix = e->nic[i].addr.prefix;

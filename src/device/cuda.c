@@ -223,6 +223,7 @@ const struct tcpx_device_ops tcpx_device_cuda = {
 	.unpin = cuda_unpin,
 	.event = cuda_event,
 	.stream_wait = cuda_stream_wait,
+	.list = tcpx_cuda_list,
 	.alloc = tcpx_cuda_alloc,
 	.free = tcpx_cuda_free,
 	.lock = tcpx_cuda_lock,

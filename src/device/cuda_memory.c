@@ -4,6 +4,7 @@
  */
 #include "device/cuda_memory.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdatomic.h>
 
@@ -12,6 +13,30 @@
 
 #define PAGE_BYTES 4096u
 #define GRANULE    ((size_t)2 << 20) /* so much at least comes on a page of its own, aligned */
+
+int
+tcpx_cuda_list(struct tcpx_device *dev, char pci[][TCPX_PCI_TEXT], uint32_t cap, uint32_t *count)
+{
+	const struct tcpx_cuda_api *cu = &dev->cu;
+	CUdevice device;
+	CUresult result;
+	int n = 0, i;
+
+	result = cu->cuDeviceGetCount(&n);
+	if (n > (int)cap)
+		n = (int)cap;
+	for (i = 0; i < n && result == CUDA_SUCCESS; i++) {
+		result = cu->cuDeviceGet(&device, i);
+		if (result == CUDA_SUCCESS)
+			result = cu->cuDeviceGetPCIBusId(pci[i], TCPX_PCI_TEXT, device);
+		for (char *c = pci[i]; result == CUDA_SUCCESS && *c; c++)
+			*c = (char)tolower((unsigned char)*c); /* as the kernel writes it */
+	}
+	if (result != CUDA_SUCCESS)
+		return tcpx_cuda_fail(cu, result, "ask for the GPUs of this process");
+	*count = (uint32_t)n;
+	return 0;
+}
 
 int
 tcpx_cuda_alloc(struct tcpx_device *dev, int place, size_t size, void **mem)

@@ -15,6 +15,7 @@
 #include "base/err.h"
 
 #define TCPX_ON_HOST  (-1) /* a place: host memory; >= 0: the GPU of that ordinal */
+#define TCPX_PCI_TEXT 16   /* a PCI address, with the NUL                           */
 #define TCPX_GPUS_MAX 16   /* GPUs that one process uses                          */
 
 /* One piece of a batch. Addresses are of the unified space: host memory of pinned() and
@@ -69,7 +70,10 @@ struct tcpx_device_ops {
 			   uint64_t value);
 
 	/* Of GPUs only; NULL where there are none.
-	 * Memory of place for slots of others: whole pages, aligned to them, zeroed. -ENOMEM. */
+	 * The GPUs of this process: pci[i] is where that of ordinal i sits ("0000:06:00.0"). */
+	int (*list)(struct tcpx_device *dev, char pci[][TCPX_PCI_TEXT], uint32_t cap,
+		    uint32_t *count);
+	/* Memory of place for slots of others: whole pages, aligned to them, zeroed. -ENOMEM. */
 	int (*alloc)(struct tcpx_device *dev, int place, size_t size, void **mem);
 	void (*free)(struct tcpx_device *dev, int place, void *mem);
 	/* Lets kernels of every GPU reach the host memory [addr, addr + len), which stays locked

@@ -81,6 +81,10 @@ struct tcpx_hello_nic {
 	struct tcpx_pair_nic addr;
 	uint32_t scope;
 	uint16_t port; /* of its control listener; 0 none */
+	/* of a provider with slots of its own; see proto/netmap.h */
+	uint64_t network;
+	bool usable, relayed;
+	int16_t gpu;   /* that owns its channels' slots; -1: the host's memory */
 };
 
 struct tcpx_hello {

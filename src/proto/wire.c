@@ -67,6 +67,10 @@ tcpx_wire_put_nic(struct tcpx_buf *b, const struct tcpx_hello_nic *n)
 	tcpx_buf_put_bytes(b, n->addr.ip, ip_bytes(n->addr.family));
 	tcpx_buf_put_u32(b, n->scope);
 	tcpx_buf_put_u16(b, n->port);
+	tcpx_buf_put_u64(b, n->network);
+	tcpx_buf_put_u8(b, n->usable);
+	tcpx_buf_put_u8(b, n->relayed);
+	tcpx_buf_put_u16(b, (uint16_t)(n->gpu + 1));
 }
 
 void
@@ -83,4 +87,10 @@ tcpx_wire_get_nic(struct tcpx_buf *b, struct tcpx_hello_nic *n)
 	tcpx_buf_get_bytes(b, n->addr.ip, ip_bytes(n->addr.family));
 	n->scope = tcpx_buf_get_u32(b);
 	n->port = tcpx_buf_get_u16(b);
+	n->network = tcpx_buf_get_u64(b);
+	n->usable = tcpx_wire_get_bool(b);
+	n->relayed = tcpx_wire_get_bool(b);
+	n->gpu = (int16_t)(tcpx_buf_get_u16(b) - 1);
+	if (n->gpu < -1)
+		b->bad = true;
 }

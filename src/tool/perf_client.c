@@ -34,7 +34,7 @@ exec_server(const struct perf_args *a, int ready_fd)
 		{ "TCPX_THREADS=", "--threads" },   { "TCPX_UNPACK_IMPL=", "--unpack" },
 		{ "TCPX_ZEROCOPY=", "--zerocopy" },
 	};
-	char fd_text[16], *argv[2 * PERF_SETTINGS + 16];
+	char fd_text[16], *argv[2 * PERF_SETTINGS + 18];
 	const char *nics = a->peer_nics ? a->peer_nics : a->nics;
 	int n = 0;
 
@@ -49,6 +49,10 @@ exec_server(const struct perf_args *a, int ready_fd)
 	if (nics) {
 		argv[n++] = (char *)"--nics";
 		argv[n++] = (char *)nics;
+	}
+	if (a->peer_mem) {
+		argv[n++] = (char *)"--mem";
+		argv[n++] = (char *)a->peer_mem;
 	}
 	for (size_t i = 0; i < a->setting_count; i++) {
 		for (size_t k = 0; k < ARRAY_LEN(flags); k++) {

@@ -2,6 +2,7 @@
 /* What both commands open with their options: settings, GPUs, the engine. */
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "tool/perf_args.h"
@@ -9,9 +10,9 @@
 
 /* The flags as the engine takes settings; @text holds what has to be made. */
 struct settings {
-	const char *list[PERF_SETTINGS + 3];
+	const char *list[PERF_SETTINGS + 4];
 	size_t count;
-	char nics[4096], port[32];
+	char nics[4096], port[32], gpu[16];
 };
 
 static void
@@ -24,7 +25,21 @@ collect(const struct perf_args *a, const char *nics, struct settings *s)
 		snprintf(s->nics, sizeof(s->nics), "TCPX_NICS=%s", nics);
 		s->list[s->count++] = s->nics;
 	}
+	/* a plugin's channels belong to the GPU whose memory is moved */
+	if (a->mem.gpus && !getenv("TCPX_GPU")) {
+		snprintf(s->gpu, sizeof(s->gpu), "TCPX_GPU=%d", a->mem.gpu[0]);
+		s->list[s->count++] = s->gpu;
+	}
 	s->list[s->count] = NULL;
+}
+
+/* What a plugin for GPUDirect-TCPX must find in the environment to work at all, and what
+ * keeps it from waiting inside a call; a user's own values win. */
+static void
+set_plugin_env(void)
+{
+	(void)setenv("NCCL_DYNAMIC_CHUNK_SIZE", "524288", 0);
+	(void)setenv("NCCL_GPUDIRECTTCPX_SPINWAIT_CONNECT", "0", 0);
 }
 
 int
@@ -78,5 +93,6 @@ perf_open_engine(const struct perf_args *a, const char *listen, const char *nics
 		opts.listen = listen;
 	}
 	opts.settings = s.list;
+	set_plugin_env();
 	return tcpx_open(&opts, engine);
 }

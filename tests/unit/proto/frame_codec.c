@@ -50,6 +50,10 @@ hello_fill(union any *a, struct tcpx_rng *rng)
 		fill_bytes(rng, n->addr.ip, n->addr.family == 4 ? 4 : 16);
 		n->scope = (uint32_t)tcpx_rng_next(rng);
 		n->port = (uint16_t)tcpx_rng_next(rng);
+		n->network = tcpx_rng_next(rng);
+		n->usable = tcpx_rng_below(rng, 2);
+		n->relayed = tcpx_rng_below(rng, 2);
+		n->gpu = (int16_t)(tcpx_rng_below(rng, 17) - 1);
 	}
 	fill_text(rng, h->terms, sizeof(h->terms));
 }
