@@ -34,6 +34,7 @@ comm_close(struct plug_comm *c)
 		c->plug->abi->close_send(c->plug->table, c->comm);
 	else
 		c->plug->abi->close_recv(c->plug->table, c->comm);
+	c->comm = NULL;
 }
 
 static int
@@ -246,8 +247,8 @@ plug_comm_close(struct plug_comm *c)
 	}
 	consume_rest(c);
 	/* Threads of an unpacking plugin may be sending from memory that is registered. They
-	 * end with the comm, and its deregMr() does not look at that; NCCL's own order is
-	 * the other. */
+	 * end with the comm, and Google's deregMr() does not look at that (it gets NULL);
+	 * NCCL's own order is the other. */
 	if (c->unpack && c->posted != c->done) {
 		comm_close(c);
 		plug_mrs_drop(c);

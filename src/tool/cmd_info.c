@@ -9,6 +9,7 @@
 
 #include "tcpx/tcpx.h"
 #include "tool/machine_gpu.h"
+#include "tool/machine_plugin.h"
 #include "tool/opt.h"
 #include "tool/out_text.h"
 #include "tool/tool.h"
@@ -217,7 +218,7 @@ print_settings(const struct machine *m)
 }
 
 static void
-print_machine(const struct machine *m)
+print_machine(const struct machine *m, const struct machine_plugin *plugin)
 {
 	struct machine_driver driver;
 	char kernel[128];
@@ -234,19 +235,23 @@ print_machine(const struct machine *m)
 	print_driver(&driver);
 	print_sending(m, &driver);
 	machine_driver_close(&driver);
+	print_title("NCCL net plugin");
+	machine_plugin_print(plugin);
 	print_defaults(m);
 }
 
 static int
-write_json(const struct machine *m, const char *path)
+write_json(const struct machine *m, const struct machine_plugin *plugin, const char *path)
 {
 	struct machine_driver driver;
 	json_t *root = machine_json(m);
 	int rc;
 
 	machine_driver_open(m, &driver);
-	if (root)
+	if (root) {
 		json_object_set_new(root, "driver", machine_driver_json(&driver));
+		json_object_set_new(root, "plugin", machine_plugin_json(plugin));
+	}
 	machine_driver_close(&driver);
 	rc = root ? tool_json_write(root, path) :
 		    tool_fail(TOOL_DENIED, "tcpx info", "no memory for the JSON text");
@@ -256,23 +261,26 @@ write_json(const struct machine *m, const char *path)
 }
 
 static int
-run(const struct machine *m, bool config, const char *json)
+run(const struct machine *m, bool config, const char *library, const char *json)
 {
+	struct machine_plugin plugin;
 	int rc = TOOL_OK;
 
 	if (!m->cfg)
 		return tool_fail(TOOL_USAGE, "tcpx info", "a setting is refused: see above");
 	if (!config && m->nics_rc == -EINVAL)
 		return TOOL_USAGE; /* the log has named the bad selection */
+	if (json || !config)
+		machine_plugin_read(m, library, &plugin);
 	if (json)
-		rc = write_json(m, json);
+		rc = write_json(m, &plugin, json);
 	if (rc == TOOL_OK && !(json && !strcmp(json, "-"))) {
 		if (config)
 			print_settings(m);
 		else
-			print_machine(m);
+			print_machine(m, &plugin);
 	}
-	if (rc == TOOL_OK && !config && m->nics_rc < 0)
+	if (rc == TOOL_OK && !config && (m->nics_rc < 0 || machine_plugin_missed(m, library, &plugin)))
 		rc = TOOL_FINDING;
 	return rc;
 }
@@ -280,27 +288,31 @@ run(const struct machine *m, bool config, const char *json)
 int
 cmd_info(int argc, char **argv)
 {
-	enum { CONFIG, NICS, ROOT, JSON };
+	enum { CONFIG, NICS, PLUGIN, ROOT, JSON };
 	static const struct opt opts[] = {
 		[CONFIG] = { 'c', "config", NULL, "every setting with its value, where that comes "
 			     "from, and what is allowed" },
 		[NICS] = { 'n', "nics", "LIST", "choose NICs by this list instead of TCPX_NICS: "
 			   "eth1,eth2 (beginnings), =eth1 (whole name), ^eth0 (all but), or "
 			   "addresses" },
+		[PLUGIN] = { 'p', "plugin", "FILE", "look at this NCCL net plugin instead of "
+			     "the one TCPX_PLUGIN_PATH, NCCL_NET_PLUGIN or the usual places name" },
 		[ROOT] = { 0, "root", "DIR", "read the machine whose /sys and /proc lie in DIR" },
 		[JSON] = { 'j', "json", "FILE", "all of it as JSON; - is stdout" },
 	};
 	static const struct opt_command cmd = {
 		"tcpx info", "[OPTIONS]",
 		"Shows what an engine would use here and why: NICs, CPUs, GPUs, their distance "
-		"and their driver, threads and channels. Changes nothing. Exit code 1: no NIC to "
-		"use.",
+		"and their driver, the NCCL net plugin, threads and channels. Changes nothing; a "
+		"plugin is loaded in a process of its own. Exit code 1: no NIC to use, or not the "
+		"plugin that was named.",
 		opts, ARRAY_LEN(opts),
 		"  tcpx info\n"
 		"  tcpx info --config\n"
-		"  tcpx info --nics ^eth0 --json -\n", false,
+		"  tcpx info --nics ^eth0 --json -\n"
+		"  tcpx info --plugin /usr/local/tcpx/lib64/libnccl-net-tcpx.so\n", false,
 	};
-	const char *nics = NULL, *root = NULL, *json = NULL;
+	const char *nics = NULL, *root = NULL, *json = NULL, *plugin = NULL;
 	struct opt_parser p;
 	struct machine *m;
 	bool config = false;
@@ -314,6 +326,9 @@ cmd_info(int argc, char **argv)
 			break;
 		case NICS:
 			nics = p.value;
+			break;
+		case PLUGIN:
+			plugin = p.value;
 			break;
 		case ROOT:
 			root = p.value;
@@ -333,7 +348,7 @@ cmd_info(int argc, char **argv)
 	m = machine_new(cmd.name, root, nics);
 	if (!m)
 		return TOOL_USAGE;
-	rc = run(m, config, json);
+	rc = run(m, config, plugin, json);
 	machine_free(m);
 	return rc;
 }

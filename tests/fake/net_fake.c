@@ -3,6 +3,7 @@
 #include "fake/net_fake.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,6 +28,7 @@ typedef int msg_size;
 typedef size_t msg_size;
 #endif
 
+/* With NET_FAKE_EXIT in the environment init() ends the process: by that code, or "killed". */
 struct net_fake net_fake = {
 	.device_count = 2, .ptr_support = NCCL_PTR_HOST | NCCL_PTR_CUDA,
 	.device_version = NCCL_UNPACK_VERSION,
@@ -65,6 +67,7 @@ struct comm {
 	uint8_t *pool;
 };
 
+/* Of an unpacking plugin they may outlive their comm. */
 struct mr {
 	struct comm *comm;
 };
@@ -113,12 +116,12 @@ called(enum net_fake_call call)
 static enum nccl_result
 fake_init(nccl_logger logger)
 {
-	if (net_fake.exit_code == -1)
-		abort();
-	while (net_fake.exit_code == -2)
-		pause();
-	if (net_fake.exit_code)
-		_exit(net_fake.exit_code);
+	const char *end = getenv("NET_FAKE_EXIT");
+
+	if (end && !strcmp(end, "killed"))
+		raise(SIGKILL);
+	if (end)
+		_exit(atoi(end));
 	log_to = logger;
 	logger(NCCL_LOG_INFO, NCCL_SUBSYS_INIT, "fake", 7, "fake of %s with %d devices", "v",
 	       net_fake.device_count);
@@ -274,15 +277,16 @@ fake_reg(void *comm, void *data, reg_size size, int type, void **mhandle)
 	return NCCL_OK;
 }
 
-/* Of an unpacking plugin the comm may be gone already: it is not looked at. */
 static enum nccl_result
 fake_dereg(void *comm, void *mhandle)
 {
 	struct mr *mr = mhandle;
 
 	CALLED(NET_FAKE_DEREG);
-	if (mr->comm != comm)
+	if (comm ? mr->comm != comm : !unpacks())
 		return wrong("deregMr on another comm");
+	if (comm && unpacks() && mr->comm->posted != mr->comm->done)
+		return wrong("deregMr while messages are on their way");
 	net_fake.registered--;
 	free(mr);
 	return NCCL_OK;

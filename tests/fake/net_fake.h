@@ -45,7 +45,6 @@ struct net_fake {
 	int delay;                  /* calls of test() before a request is done              */
 	int short_by;               /* bytes that messages lack                              */
 	bool no_handle;             /* accept() does not say where it unpacks                */
-	int exit_code;              /* init() ends the process; -1: by abort(), -2: sleeps   */
 	const struct nccl_unpack_frag *list; /* what is listed for messages, instead         */
 	uint64_t list_count;
 	/* looked at by a test */
