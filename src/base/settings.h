@@ -70,7 +70,7 @@ struct tcpx_setting_def {
 	uint64_t min, max; /* for the numbers; CHANNELS: in all; max 0: no limits    */
 	/* each ended by NULL */
 	const char *words[8];   /* those a WORD may be                               */
-	const char *aliases[2]; /* other names of it                                 */
+	const char *aliases[3]; /* other names of it                                 */
 	const char *hints[3];   /* variables of others that say the same; the first
 				 * that is set counts                                */
 	const char *since;      /* version                                           */
