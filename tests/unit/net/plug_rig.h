@@ -16,12 +16,10 @@
 #include "fake/net_fake.h"
 #include "net/plug.h"
 
-#define RIG_TRIES 1000 /* of a call that says -EAGAIN */
-
 struct rig {
 	char path[256];        /* of the copy                                  */
 	void *library;
-	struct net_fake *fake;
+	struct net_fake *fake; /* NULL: another plugin                         */
 	struct plug *plug;
 	struct plug_comm *tx, *rx;
 	void *tx_mr, *rx_mr;
@@ -31,6 +29,8 @@ struct rig {
 
 #define RIG_MEM (4u << 20)
 
+/* A copy of a library under a name of its own; not opened. */
+void rig_copy(struct rig *r, const char *from, const char *name);
 /* A copy of the fake of that version ("v7", "none") under a name of its own; not opened. */
 void rig_take(struct rig *r, const char *version, const char *name);
 /* The same, opened and with a pair of comms. unpack: the plugin says that it unpacks. */
@@ -40,7 +40,7 @@ void rig_register(struct rig *r);
 void rig_disconnect(struct rig *r);
 void rig_close(struct rig *r);
 
-/* Ask until it is no more -EAGAIN. */
+/* Ask until it is no more -EAGAIN; a minute at most. */
 int rig_test(struct plug_comm *c, struct plug_request *req, uint32_t *len);
 /* Sends and receives len bytes of a pattern, compares, consumes. */
 void rig_message(struct rig *r, uint32_t len, unsigned seed);
