@@ -10,6 +10,7 @@
 
 #define MARGIN_NS (60 * TCPX_MS) /* before and after what counts */
 #define COUNTED_NS (200 * TCPX_MS)
+#define PATIENCE_NS (5 * TCPX_SEC) /* for one whole turn of each stream, on a slow machine */
 
 static uint64_t
 now_ns(void)
@@ -27,13 +28,23 @@ step(struct path_stream *s, uint64_t copy_bytes, uint64_t begin_ns)
 	if (rc)
 		return rc == -EAGAIN ? 0 : rc;
 	now = now_ns();
-	if (now > begin_ns + MARGIN_NS && now < begin_ns + MARGIN_NS + COUNTED_NS) {
+	if (now > begin_ns + MARGIN_NS &&
+	    (now < begin_ns + MARGIN_NS + COUNTED_NS || !s->turns)) {
 		s->turns += s->first_ns != 0;
 		if (!s->first_ns)
 			s->first_ns = now;
 		s->last_ns = now;
 	}
 	return gpu_flow_post(&s->flow, copy_bytes, s->turn++);
+}
+
+static bool
+all_have_turned(const struct path *path)
+{
+	for (unsigned k = 0; k < path->streams; k++)
+		if (!path->stream[k].turns)
+			return false;
+	return true;
 }
 
 static double
@@ -93,7 +104,8 @@ path_run(struct path *path, uint64_t copy_bytes, struct path_speed *speed)
 		if (!rc)
 			rc = gpu_flow_post(&s->flow, copy_bytes, 1);
 	}
-	while (!rc && now_ns() < begin_ns + 2 * MARGIN_NS + COUNTED_NS) {
+	while (!rc && now_ns() < begin_ns + (all_have_turned(path) ? 2 * MARGIN_NS + COUNTED_NS :
+								     PATIENCE_NS)) {
 		for (unsigned k = 0; !rc && k < n; k++)
 			rc = step(&path->stream[k], copy_bytes, begin_ns);
 		sched_yield();
