@@ -104,6 +104,7 @@ struct loop_slot {
 struct loop_ring {
 	uint64_t sent, landed, released;
 	struct loop_slot slot[LOOP_SLOTS];
+	bool bare;
 	/* bare only */
 	uint64_t told;            /* headers given to the receiver    */
 	struct tcpx_head heads[LOOP_SLOTS];

@@ -72,7 +72,7 @@ tcpx_slotring_readable(const struct loop_link *l)
 {
 	struct loop_ring *r = l->ring;
 
-	return r->landed < r->sent && (!l->net[0]->bare || r->landed < r->told) &&
+	return r->landed < r->sent && (!l->ring->bare || r->landed < r->told) &&
 	       tcpx_link_when(l, slot_of(r, r->landed)->ready_ns) <= l->fabric->now_ns;
 }
 
@@ -264,7 +264,7 @@ tcpx_loop_slots_release(struct tcpx_chan *c, uint64_t seq)
 					 (unsigned long long)r->released + 1);
 	slot_free_pages(slot_of(r, r->released), l->fabric);
 	r->released++;
-	if (l->net[0]->bare) /* its acknowledgement does not come this way */
+	if (l->ring->bare) /* its acknowledgement does not come this way */
 		tcpx_loop_chan_forget(l, seq);
 	l->fabric->activity++;
 	return 0;

@@ -164,6 +164,7 @@ start_connect(struct tcpx_net *net, int nic, const struct tcpx_chan_id *id,
 			tcpx_link_close(l, 0);
 			return rc;
 		}
+		l->ring->bare = net->bare;
 	}
 	*out = l;
 	if (l->refused)
