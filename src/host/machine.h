@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A machine as plain facts for planning: cores in their order, nodes, NICs with their
+ * vectors, GPUs, and the CPUs that may be used. It comes from the running machine, from a
+ * directory tree, or from a spec (host/spec.h); the planner (host/plan.h) sees nothing else.
+ *
+ * Vectors belong to a NIC by its place in @nics. A machine owns its arrays: begin with
+ * tcpx_machine_init(), end with tcpx_machine_fini(). tcpx_machine_finish() puts everything in
+ * its one order, so that the order of the input never matters.
+ * Threads: a value; the caller's. Errors: -ENOMEM, and -ERANGE or -EEXIST where said.
+ */
+#ifndef HOST_MACHINE_H
+#define HOST_MACHINE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/cpuset.h"
+#include "base/err.h"
+#include "host/host.h"
+
+#define TCPX_MACHINE_SIBLINGS 8   /* most CPUs of a core                    */
+#define TCPX_MACHINE_NICS 64
+#define TCPX_MACHINE_VECTORS 8192
+#define TCPX_MACHINE_GPUS 64
+
+struct tcpx_machine_core {
+	int node;          /* id of its node; -1 on a kernel without NUMA   */
+	int l3;            /* of its L3 cache group; -1 unknown             */
+	uint16_t cpu_count;
+	uint16_t cpu[TCPX_MACHINE_SIBLINGS]; /* rising                      */
+};
+
+struct tcpx_machine_node {
+	int id;
+	/* To the node at the same place in @nodes (10 is itself); 0 unknown. */
+	uint8_t distance[TCPX_HOST_NODES];
+};
+
+/* What a vector serves. */
+enum tcpx_vector_kind {
+	TCPX_VECTOR_UNKNOWN,
+	TCPX_VECTOR_TX,
+	TCPX_VECTOR_RX,
+	TCPX_VECTOR_TXRX, /* both queues of one number */
+	TCPX_VECTOR_MGMT,
+	TCPX_VECTOR_KINDS
+};
+
+/* How a vector's queue is known; the first is the best. */
+enum tcpx_vector_source {
+	TCPX_VECTOR_NETDEV, /* the kernel says so      */
+	TCPX_VECTOR_NAME,   /* the name of its action  */
+	TCPX_VECTOR_ORDER,  /* the driver's layout     */
+	TCPX_VECTOR_NOT,    /* of this NIC, no more    */
+	TCPX_VECTOR_SPEC,   /* a spec said so          */
+	TCPX_VECTOR_SOURCES
+};
+
+struct tcpx_machine_vector {
+	unsigned nic;        /* place in @nics                                  */
+	uint32_t irq;
+	int64_t hwirq;       /* -1 unknown                                      */
+	enum tcpx_vector_kind kind;
+	int queue;           /* -1: none, or unknown                            */
+	enum tcpx_vector_source source;
+	bool movable;        /* false: managed by the kernel                    */
+	char chip[40];       /* "PCI-MSIX-0000:00:03.0"; "" unknown             */
+	char name[80];       /* "gve-ntfy-blk0@pci:0000:06:00.0"; "" unknown    */
+};
+
+struct tcpx_machine_nic {
+	char name[16];
+	char driver[32];     /* "" unknown                                      */
+	char pci[16];        /* "0000:06:00.0"; "" not on the bus               */
+	int node;            /* -1 unknown                                      */
+	enum tcpx_numa_source node_source;
+	uint32_t queues_rx, queues_tx; /* in use                                */
+	uint32_t queues_max;           /* either way; 0 unknown                 */
+};
+
+struct tcpx_machine_gpu {
+	int index;
+	int node;            /* -1 unknown                                      */
+	char pci[16];
+};
+
+struct tcpx_machine {
+	char name[64];       /* what to call it: "a3-high", "live"              */
+	char boot_id[40];    /* of the running kernel; "" of a spec             */
+	struct tcpx_cpuset online;
+	struct tcpx_cpuset allowed;  /* to this process; of a spec: all online  */
+	struct tcpx_cpuset isolated; /* isolcpus=                               */
+	struct tcpx_machine_core *cores;     /* by first CPU                    */
+	struct tcpx_machine_nic *nics;       /* eth2 before eth10               */
+	struct tcpx_machine_gpu *gpus;       /* by index                        */
+	struct tcpx_machine_vector *vectors; /* by NIC, then IRQ                */
+	unsigned core_count, nic_count, gpu_count, vector_count;
+	unsigned core_room, nic_room, gpu_room, vector_room;
+	unsigned node_count;                 /* 0: a kernel without NUMA        */
+	struct tcpx_machine_node nodes[TCPX_HOST_NODES]; /* by id               */
+};
+
+void tcpx_machine_init(struct tcpx_machine *m);
+/* Frees the arrays; the machine is as after init. */
+void tcpx_machine_fini(struct tcpx_machine *m);
+
+/* Each copies what it is given, in any order. None logs.
+ * core: -EINVAL without CPUs, -ERANGE for a CPU that no set holds, -EEXIST for a CPU that
+ *       another core has; an online CPU is one that a core has, unless @online is set after */
+TCPX_MUST_CHECK int tcpx_machine_add_core(struct tcpx_machine *m,
+					  const struct tcpx_machine_core *core);
+/* -EEXIST: it is there; -ERANGE: more than TCPX_HOST_NODES, or a negative id. */
+TCPX_MUST_CHECK int tcpx_machine_add_node(struct tcpx_machine *m, int id);
+/* -EEXIST for a name that is there. */
+TCPX_MUST_CHECK int tcpx_machine_add_nic(struct tcpx_machine *m,
+					 const struct tcpx_machine_nic *nic);
+TCPX_MUST_CHECK int tcpx_machine_add_gpu(struct tcpx_machine *m,
+					 const struct tcpx_machine_gpu *gpu);
+/* -EEXIST for an IRQ that is there, -ENOENT for a NIC that is not. */
+TCPX_MUST_CHECK int tcpx_machine_add_vector(struct tcpx_machine *m,
+					    const struct tcpx_machine_vector *vector);
+
+/* Sorts everything as the struct says; vectors and distances follow their NICs and nodes. */
+TCPX_MUST_CHECK int tcpx_machine_finish(struct tcpx_machine *m);
+
+/* Place of a NIC or node; -1 if there is none. */
+int tcpx_machine_nic_find(const struct tcpx_machine *m, const char *name);
+int tcpx_machine_node_find(const struct tcpx_machine *m, int id);
+/* The online CPUs of a node; of -1 all that no node has. */
+void tcpx_machine_node_cpus(const struct tcpx_machine *m, int node, struct tcpx_cpuset *out);
+
+/* Of what stays the same from boot to boot: cores, nodes, NICs and GPUs, not IRQ numbers,
+ * queues or what this process may use. The machine must be finished. */
+uint64_t tcpx_machine_hash(const struct tcpx_machine *m);
+
+/* "tx", "mgmt"; "netdev", "order"; static. */
+const char *tcpx_vector_kind_name(enum tcpx_vector_kind kind);
+const char *tcpx_vector_source_name(enum tcpx_vector_source source);
+
+/* Numbers within names count as numbers: eth2 before eth10. As strcmp(). */
+int tcpx_machine_name_compare(const char *a, const char *b);
+
+#endif
