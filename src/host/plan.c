@@ -1,0 +1,477 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The planner's first half: which cores a group has, and how they are cut. Of S cores, with
+ * g GPUs and NICs of q RX queues:
+ *
+ *	head   min(2g, S/4); 1 at least from 8 cores on, to stay off the first one
+ *	tail   min(q, S/3)
+ *	TX     half of the rest, rounded down; RX the other half
+ *
+ * Workers come first: head and tail give way (the larger one, the tail of two equal) until
+ * two cores are left for them, and until they have no fewer than a smaller group would.
+ */
+#include "host/plan.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "host/plan_cores.h"
+
+#define LOOK_BACK 12 /* head and tail grow by whole cores each 4 and 3: the pattern repeats */
+
+static int
+least(int a, int b)
+{
+	return a < b ? a : b;
+}
+
+static int
+most(int a, int b)
+{
+	return a > b ? a : b;
+}
+
+/* ---- the cut ---- */
+
+struct cut {
+	int head, tail, workers;
+};
+
+static struct cut
+wish(int cores, const struct tcpx_plan_group *g, const struct tcpx_plan_options *o)
+{
+	struct cut c;
+
+	c.head = least(most(2 * (int)g->gpus, cores >= 8), cores / 4);
+	c.tail = least((int)g->queues, cores / 3);
+	if (o->head >= 0)
+		c.head = least(o->head, cores);
+	if (o->tail >= 0)
+		c.tail = least(o->tail, cores);
+	c.workers = most(cores - c.head - c.tail, least(cores, 2));
+	return c;
+}
+
+static void
+cut_group(struct tcpx_plan_group *g, const struct tcpx_plan_options *o)
+{
+	int cores = (int)g->cores;
+	struct cut c = wish(cores, g, o);
+
+	for (int fewer = cores - 1; fewer > 0 && fewer > cores - LOOK_BACK; fewer--)
+		c.workers = most(c.workers, wish(fewer, g, o).workers);
+	while (cores - c.head - c.tail < c.workers)
+		c.head > c.tail ? c.head-- : c.tail--;
+	if ((o->head >= 0 && c.head != o->head) || (o->tail >= 0 && c.tail != o->tail))
+		g->flags |= TCPX_PLAN_SHRUNK;
+	g->head_cores = (unsigned)c.head;
+	g->tail_cores = (unsigned)c.tail;
+	g->tx_cores = (unsigned)(cores - c.head - c.tail) / 2;
+	g->rx_cores = g->cores - g->head_cores - g->tail_cores - g->tx_cores;
+}
+
+/* Where a border may stand one core away to be an L3 group's: so far it moves. */
+static int
+nudge(const struct plan_pool *pool, int border, int low, int high)
+{
+	static const int steps[] = { 0, -1, 1 };
+
+	if (border <= 0 || border >= (int)pool->count)
+		return 0;
+	for (unsigned i = 0; i < 3; i++) {
+		int at = border + steps[i];
+
+		if (at > low && at < high && pool->core[at - 1].l3 >= 0 && pool->core[at].l3 >= 0 &&
+		    pool->core[at - 1].l3 != pool->core[at].l3)
+			return steps[i];
+	}
+	return 0;
+}
+
+/* Both kinds of workers keep a core at least. */
+static void
+align_l3(struct tcpx_plan_group *g, const struct plan_pool *pool)
+{
+	int all = (int)g->cores, tx = (int)g->head_cores;
+	int rx = tx + (int)g->tx_cores, tail = rx + (int)g->rx_cores;
+
+	tx += nudge(pool, tx, -1, rx);
+	rx += nudge(pool, rx, tx, tail);
+	tail += nudge(pool, tail, rx, all + 1);
+	g->head_cores = (unsigned)tx;
+	g->tx_cores = (unsigned)(rx - tx);
+	g->rx_cores = (unsigned)(tail - rx);
+	g->tail_cores = (unsigned)(all - tail);
+}
+
+static void
+take(struct tcpx_cpuset *set, const struct plan_pool *pool, unsigned from, unsigned count)
+{
+	for (unsigned i = from; i < from + count; i++)
+		for (unsigned k = 0; k < pool->core[i].use; k++)
+			tcpx_cpuset_add(set, pool->core[i].cpu[k]);
+}
+
+static void
+fill_group(struct tcpx_plan_group *g, const struct plan_pool *pool,
+	   const struct tcpx_plan_options *o)
+{
+	unsigned at = 0;
+
+	g->cores = pool->count;
+	take(&g->pool, pool, 0, pool->count);
+	if (g->cores == 1) {
+		g->flags |= TCPX_PLAN_SHARED;
+		g->tx_cores = g->rx_cores = 1;
+		g->tx = g->rx = g->pool;
+		return;
+	}
+	cut_group(g, o);
+	if (o->align_l3)
+		align_l3(g, pool);
+	take(&g->head, pool, at, g->head_cores);
+	at += g->head_cores;
+	take(&g->tx, pool, at, g->tx_cores);
+	at += g->tx_cores;
+	take(&g->rx, pool, at, g->rx_cores);
+	at += g->rx_cores;
+	take(&g->tail, pool, at, g->tail_cores);
+}
+
+/* ---- cores ---- */
+
+int
+plan_pool_fill(const struct tcpx_machine *m, int node, bool all,
+	       const struct tcpx_cpuset *usable, bool first_threads, struct plan_pool *pool,
+	       bool *partial)
+{
+	pool->count = 0;
+	pool->core = calloc(m->core_count ? m->core_count : 1, sizeof(*pool->core));
+	if (!pool->core)
+		return -ENOMEM;
+	for (unsigned i = 0; i < m->core_count; i++) {
+		const struct tcpx_machine_core *from = &m->cores[i];
+		struct plan_core *to = &pool->core[pool->count];
+
+		if (!all && from->node != node)
+			continue;
+		to->count = 0;
+		for (unsigned k = 0; k < from->cpu_count; k++)
+			if (tcpx_cpuset_has(usable, from->cpu[k]))
+				to->cpu[to->count++] = from->cpu[k];
+		if (!to->count)
+			continue;
+		*partial |= to->count < from->cpu_count;
+		to->use = first_threads ? 1 : to->count;
+		to->l3 = from->l3;
+		pool->count++;
+	}
+	return 0;
+}
+
+/* ---- groups ---- */
+
+/* While groups are made: one for each place, its NICs as places in the plan's array. */
+struct maker {
+	const struct tcpx_machine *m;
+	struct tcpx_plan *p;
+	struct plan_pool *pools;
+	struct tcpx_cpuset usable;    /* CPUs that a plan may name          */
+	struct tcpx_cpuset isolated;  /* that it could, were they not       */
+};
+
+/* On a machine of one node nobody needs to say where a NIC is. */
+static int
+node_of(const struct tcpx_machine *m, int node)
+{
+	return m->node_count == 1 ? m->nodes[0].id : m->node_count ? node : -1;
+}
+
+static unsigned
+local_gpus(const struct tcpx_machine *m, int node)
+{
+	unsigned count = 0;
+
+	for (unsigned i = 0; i < m->gpu_count; i++)
+		count += node_of(m, m->gpus[i].node) == node;
+	return count;
+}
+
+static unsigned
+rx_queues(const struct tcpx_machine_nic *nic)
+{
+	unsigned queues = nic->queues_rx ? nic->queues_rx : nic->queues_tx;
+
+	return queues ? queues : 1;
+}
+
+/* NICs @first... of @count that have @node, into one new group over @pool. */
+static struct tcpx_plan_group *
+add_group(struct maker *k, int node, unsigned flags, struct plan_pool pool)
+{
+	struct tcpx_plan_group *g = &k->p->groups[k->p->group_count];
+
+	k->pools[k->p->group_count++] = pool;
+	g->node = node;
+	g->flags = flags;
+	return g;
+}
+
+static void
+join(struct maker *k, struct tcpx_plan_group *g, unsigned nic)
+{
+	struct tcpx_plan_nic *n = &k->p->nics[nic];
+	int at = tcpx_machine_nic_find(k->m, n->name);
+
+	n->group = (unsigned)(g - k->p->groups);
+	n->index = g->nic_count++;
+	if (rx_queues(&k->m->nics[at]) > g->queues)
+		g->queues = rx_queues(&k->m->nics[at]);
+}
+
+/* The k-th of @parts slices; the first ones have the cores that are over. */
+static int
+slice(const struct plan_pool *pool, unsigned part, unsigned parts, struct plan_pool *out)
+{
+	unsigned each = pool->count / parts, over = pool->count % parts;
+	unsigned from = part * each + (part < over ? part : over);
+
+	out->count = each + (part < over);
+	out->core = malloc(out->count * sizeof(*out->core));
+	if (!out->core)
+		return -ENOMEM;
+	memcpy(out->core, pool->core + from, out->count * sizeof(*out->core));
+	return 0;
+}
+
+static int
+slice_groups(struct maker *k, int node, unsigned flags, const struct plan_pool *pool,
+	     const unsigned *nics, unsigned count)
+{
+	unsigned gpus = local_gpus(k->m, node);
+
+	for (unsigned i = 0; i < count; i++) {
+		struct tcpx_plan_group *g;
+		struct plan_pool part;
+		int rc = slice(pool, i, count, &part);
+
+		if (rc)
+			return rc;
+		g = add_group(k, node, flags, part);
+		g->gpus = (gpus + count - 1) / count;
+		join(k, g, nics[i]);
+		fill_group(g, &part, &k->p->options);
+	}
+	return 0;
+}
+
+static unsigned
+place_flags(struct maker *k, int node, bool unknown, struct plan_pool *pool, int *rc)
+{
+	struct tcpx_cpuset cpus;
+	unsigned flags = unknown ? TCPX_PLAN_NO_NODE : 0;
+	bool partial = false, first = k->p->options.first_threads;
+
+	tcpx_machine_node_cpus(k->m, node, &cpus);
+	if (unknown ? !tcpx_cpuset_empty(&k->isolated) : tcpx_cpuset_overlap(&cpus, &k->isolated))
+		flags |= TCPX_PLAN_ISOLATED;
+	*rc = plan_pool_fill(k->m, node, unknown, &k->usable, first, pool, &partial);
+	if (*rc == 0 && !pool->count) {
+		free(pool->core);
+		flags |= TCPX_PLAN_OFF_NODE;
+		*rc = plan_pool_fill(k->m, node, true, &k->usable, first, pool, &partial);
+	}
+	return flags | (partial ? TCPX_PLAN_PARTIAL : 0);
+}
+
+/* All NICs of one place. */
+static int
+make_place(struct maker *k, int node, const unsigned *nics, unsigned count)
+{
+	struct tcpx_plan_group *g;
+	struct plan_pool pool;
+	int rc;
+	unsigned flags = place_flags(k, node, node < 0 && k->m->node_count > 1, &pool, &rc);
+
+	if (rc)
+		return rc;
+	if (k->p->options.share_nic && pool.count >= 2 * count) {
+		rc = slice_groups(k, node, flags, &pool, nics, count);
+		free(pool.core);
+		return rc;
+	}
+	g = add_group(k, node, flags, pool);
+	g->gpus = local_gpus(k->m, node);
+	if (k->p->options.share_nic && count > 1)
+		g->flags |= TCPX_PLAN_NOT_SLICED;
+	for (unsigned i = 0; i < count; i++)
+		join(k, g, nics[i]);
+	fill_group(g, &pool, &k->p->options);
+	return 0;
+}
+
+/* Places in the order of their ids, the unknown one last. */
+static int
+make_groups(struct maker *k)
+{
+	unsigned nics[TCPX_MACHINE_NICS];
+	bool done[TCPX_MACHINE_NICS] = { false };
+
+	for (unsigned left = k->p->nic_count; left;) {
+		unsigned count = 0;
+		int node = -1, rc;
+
+		for (unsigned i = 0; i < k->p->nic_count; i++) {
+			int at = tcpx_machine_nic_find(k->m, k->p->nics[i].name);
+			int its = node_of(k->m, k->m->nics[at].node);
+
+			if (!done[i] && its >= 0 && (node < 0 || its < node))
+				node = its;
+		}
+		for (unsigned i = 0; i < k->p->nic_count; i++) {
+			int at = tcpx_machine_nic_find(k->m, k->p->nics[i].name);
+
+			if (!done[i] && node_of(k->m, k->m->nics[at].node) == node) {
+				done[i] = true;
+				nics[count++] = i;
+			}
+		}
+		rc = make_place(k, node, nics, count);
+		if (rc)
+			return rc;
+		left -= count;
+	}
+	return 0;
+}
+
+/* ---- options ---- */
+
+static bool
+listed(const char *list, const char *name)
+{
+	size_t len = strlen(name);
+
+	for (const char *at = list; *at; at += *at == ',') {
+		size_t n = strcspn(at, ",");
+
+		if (n == len && !memcmp(at, name, n))
+			return true;
+		at += n;
+	}
+	return false;
+}
+
+static int
+check_names(const struct tcpx_machine *m, const char *list)
+{
+	for (const char *at = list; *at; at += *at == ',') {
+		size_t n = strcspn(at, ",");
+		char name[sizeof(m->nics[0].name)];
+
+		if (n >= sizeof(name))
+			n = sizeof(name) - 1;
+		memcpy(name, at, n);
+		name[n] = '\0';
+		if (tcpx_machine_nic_find(m, name) < 0)
+			return tcpx_fail(TCPX_SUB_HOST, -ENODEV, "plan for \"%s\": the machine has no "
+					 "NIC \"%s\"", list, name);
+		at += strcspn(at, ",");
+	}
+	return 0;
+}
+
+static int
+choose_nics(struct maker *k, const char *list)
+{
+	struct tcpx_plan *p = k->p;
+	int rc = list ? check_names(k->m, list) : 0;
+
+	if (rc)
+		return rc;
+	if (!k->m->nic_count)
+		return tcpx_fail(TCPX_SUB_HOST, -ENODEV, "plan: the machine has no NIC");
+	p->nics = calloc(k->m->nic_count, sizeof(*p->nics));
+	p->groups = calloc(k->m->nic_count, sizeof(*p->groups));
+	k->pools = calloc(k->m->nic_count, sizeof(*k->pools));
+	if (!p->nics || !p->groups || !k->pools)
+		return -ENOMEM;
+	for (unsigned i = 0; i < k->m->nic_count; i++) {
+		const struct tcpx_machine_nic *from = &k->m->nics[i];
+		struct tcpx_plan_nic *to = &p->nics[p->nic_count];
+
+		if (list && *list && !listed(list, from->name))
+			continue;
+		memcpy(to->name, from->name, sizeof(to->name));
+		to->queues_rx = from->queues_rx;
+		to->queues_tx = from->queues_tx;
+		p->nic_count++;
+	}
+	return 0;
+}
+
+static int
+choose_cpus(struct maker *k, const struct tcpx_plan_options *o)
+{
+	if (o->head < -1 || o->tail < -1 || (unsigned)o->policy >= TCPX_IRQ_POLICIES)
+		return tcpx_fail(TCPX_SUB_HOST, -EINVAL, "plan: head %d, tail %d, policy %d; head "
+				 "and tail are cores from 0 on, or -1 for the rule", o->head,
+				 o->tail, (int)o->policy);
+	k->usable = o->allow ? *o->allow : k->m->allowed;
+	tcpx_cpuset_and(&k->usable, &k->m->online);
+	k->isolated = k->usable;
+	tcpx_cpuset_and(&k->isolated, &k->m->isolated);
+	if (o->use_isolated)
+		tcpx_cpuset_init(&k->isolated);
+	tcpx_cpuset_andnot(&k->usable, &k->isolated);
+	if (tcpx_cpuset_empty(&k->usable) || !k->m->core_count)
+		return tcpx_fail(TCPX_SUB_HOST, -ENODEV, "plan: no CPU is online, allowed and not "
+				 "isolated");
+	return 0;
+}
+
+int
+tcpx_plan_make(const struct tcpx_machine *m, const struct tcpx_plan_options *options,
+	       struct tcpx_plan *out)
+{
+	struct tcpx_plan p = { .hash = tcpx_machine_hash(m), .options = *options };
+	struct maker k = { .m = m, .p = &p };
+	int rc = choose_cpus(&k, options);
+
+	memcpy(p.machine, m->name, sizeof(p.machine));
+	memcpy(p.boot_id, m->boot_id, sizeof(p.boot_id));
+	p.options.allow = NULL;
+	p.options.nics = NULL;
+	if (rc == 0)
+		rc = choose_nics(&k, options->nics);
+	if (rc == 0)
+		rc = make_groups(&k);
+	if (rc == 0)
+		rc = plan_irqs(&p, m, k.pools, &k.usable);
+	for (unsigned i = 0; k.pools && i < p.group_count; i++)
+		free(k.pools[i].core);
+	free(k.pools);
+	if (rc)
+		tcpx_plan_fini(&p);
+	else
+		*out = p;
+	return rc;
+}
+
+void
+tcpx_plan_fini(struct tcpx_plan *p)
+{
+	free(p->groups);
+	free(p->nics);
+	free(p->irqs);
+	memset(p, 0, sizeof(*p));
+}
+
+const struct tcpx_plan_group *
+tcpx_plan_of_nic(const struct tcpx_plan *p, const char *name)
+{
+	for (unsigned i = 0; i < p->nic_count; i++)
+		if (!strcmp(p->nics[i].name, name))
+			return &p->groups[p->nics[i].group];
+	return NULL;
+}

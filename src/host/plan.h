@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Which CPUs do what: for each NIC those that send, those that receive, those that take its
+ * interrupts, and those left to the application. A pure function of a machine and options;
+ * the rule stands in plan.c, where it comes from in docs/design.md.
+ *
+ * Cores of a node, in the order of their first CPUs, are cut into four: head (application),
+ * TX, RX, tail (interrupts). All NICs of a node share one such group, or each has a slice.
+ * Threads: values. Errors: -ENODEV (no NIC, no CPU, no second node: logged), -EINVAL (an
+ * option; logged), -ENOMEM.
+ */
+#ifndef HOST_PLAN_H
+#define HOST_PLAN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/cpuset.h"
+#include "base/err.h"
+#include "host/machine.h"
+
+/* Where interrupts go. */
+enum tcpx_irq_policy {
+	TCPX_IRQ_TAIL,     /* cores that no worker uses: the last of the group              */
+	TCPX_IRQ_KEEP,     /* as they are                                                   */
+	TCPX_IRQ_BOOT,     /* queue pairs on successive CPUs of the node, CPU 0 left out    */
+	TCPX_IRQ_LOCAL,    /* any CPU of the group: the kernel picks one                    */
+	TCPX_IRQ_COLOCATE, /* on the CPUs that send and receive                             */
+	TCPX_IRQ_SIBLING,  /* on the SMT siblings of those                                  */
+	TCPX_IRQ_SPREAD,   /* over all cores of the group in turn                           */
+	TCPX_IRQ_REMOTE,   /* another node's last cores: a control that should be worse     */
+	TCPX_IRQ_POLICIES
+};
+
+struct tcpx_plan_options {
+	enum tcpx_irq_policy policy;
+	bool share_nic;      /* a group for each NIC, not for each node            */
+	int head, tail;      /* cores of a group; -1: by the rule                  */
+	bool first_threads;  /* only the first CPU of each core                    */
+	bool align_l3;       /* borders move by at most a core to an L3 group's    */
+	bool use_isolated;   /* CPUs of isolcpus=, too                             */
+	const struct tcpx_cpuset *allow; /* NULL: the machine's allowed ones; else
+	                      * these that are online. Used during the call only   */
+	const char *nics;    /* comma list of names; NULL or "": all               */
+};
+
+/* Policy tail, everything by the rule. */
+#define TCPX_PLAN_DEFAULTS ((struct tcpx_plan_options){ .head = -1, .tail = -1 })
+
+/* What is odd about a group. */
+enum {
+	TCPX_PLAN_SHARED = 1 << 0,     /* one core does everything                          */
+	TCPX_PLAN_NO_NODE = 1 << 1,    /* the NICs' node is unknown: all allowed CPUs       */
+	TCPX_PLAN_OFF_NODE = 1 << 2,   /* no usable CPU on the node: all allowed CPUs       */
+	TCPX_PLAN_PARTIAL = 1 << 3,    /* cores of which some CPUs may not be used          */
+	TCPX_PLAN_NOT_SLICED = 1 << 4, /* too few cores for a slice each: NICs share        */
+	TCPX_PLAN_SHRUNK = 1 << 5,     /* head or tail gave way to the workers              */
+	TCPX_PLAN_NO_SIBLING = 1 << 6, /* policy sibling, and cores of one CPU              */
+	TCPX_PLAN_ISOLATED = 1 << 7,   /* isolated CPUs of the node were left out           */
+	TCPX_PLAN_FLAGS = 8            /* how many                                          */
+};
+
+struct tcpx_plan_group {
+	int node;            /* -1 unknown                                          */
+	unsigned nic_count;
+	unsigned gpus;       /* that it counts as its own                           */
+	unsigned queues;     /* most RX queues of one of its NICs                   */
+	unsigned cores, head_cores, tx_cores, rx_cores, tail_cores;
+	unsigned flags;      /* TCPX_PLAN_...                                       */
+	struct tcpx_cpuset pool;  /* all of it                                      */
+	struct tcpx_cpuset head, tx, rx, tail;
+};
+
+struct tcpx_plan_nic {
+	char name[16];
+	unsigned group;
+	unsigned index;      /* among the NICs of its group                         */
+	unsigned queues_rx, queues_tx;
+};
+
+struct tcpx_plan_irq {
+	unsigned nic;        /* place in @nics                                      */
+	int64_t irq;         /* -1: the machine does not say                        */
+	int64_t hwirq;       /* -1 unknown                                          */
+	enum tcpx_vector_kind kind; /* TX, RX or TXRX                               */
+	int queue;
+	bool movable;
+	int cpu;             /* -1: any CPU of the group's pool (policy local)      */
+	char name[80];       /* of the vector, to know it again; "" unknown         */
+};
+
+struct tcpx_plan {
+	char machine[64], boot_id[40];
+	uint64_t hash;       /* tcpx_machine_hash()                                 */
+	struct tcpx_plan_options options; /* allow and nics are NULL here           */
+	struct tcpx_plan_group *groups;   /* by node, then by NIC                   */
+	struct tcpx_plan_nic *nics;       /* eth2 before eth10                      */
+	struct tcpx_plan_irq *irqs;       /* by NIC, then TX before RX, then queue  */
+	unsigned group_count, nic_count, irq_count;
+};
+
+/* @out: for tcpx_plan_fini(); written only on success. */
+TCPX_MUST_CHECK int tcpx_plan_make(const struct tcpx_machine *m,
+				   const struct tcpx_plan_options *options,
+				   struct tcpx_plan *out);
+void tcpx_plan_fini(struct tcpx_plan *p);
+
+/* Group of a NIC by its name; NULL: not in the plan. */
+const struct tcpx_plan_group *tcpx_plan_of_nic(const struct tcpx_plan *p, const char *name);
+/* CPUs an IRQ is to have: one, or the pool. */
+void tcpx_plan_irq_cpus(const struct tcpx_plan *p, const struct tcpx_plan_irq *irq,
+			struct tcpx_cpuset *out);
+/* CPUs whose packets should leave by TX queue @queue of @nic: its group's sending CPUs dealt
+ * to the queues in turn. Empty: the NIC has more queues than CPUs that send. */
+void tcpx_plan_xps(const struct tcpx_plan *p, const struct tcpx_plan_nic *nic, unsigned queue,
+		   struct tcpx_cpuset *out);
+
+/* ---- texts: each heap, the caller's; -ENOMEM ---- */
+
+/* "eth1:8-21,112-125;eth2:...": every set in ranges, as the plugin reads them. */
+TCPX_MUST_CHECK int tcpx_plan_bindings(const struct tcpx_plan *p, bool rx, char **text);
+/* The application's CPUs, a list a group: "0-7,104-111,52-59,156-163"; "" for none. */
+TCPX_MUST_CHECK int tcpx_plan_application(const struct tcpx_plan *p, char **text);
+/* Both bindings as NAME=VALUE lines. */
+TCPX_MUST_CHECK int tcpx_plan_emit_nccl(const struct tcpx_plan *p, char **text);
+/* A shell script: exports, and what root would write to place the interrupts. */
+TCPX_MUST_CHECK int tcpx_plan_emit_sh(const struct tcpx_plan *p, char **text);
+/* Lines of a systemd unit's [Service]. */
+TCPX_MUST_CHECK int tcpx_plan_emit_systemd(const struct tcpx_plan *p, char **text);
+/* Lines of a Slurm job script. */
+TCPX_MUST_CHECK int tcpx_plan_emit_slurm(const struct tcpx_plan *p, char **text);
+
+/* Why group @g is as it is: a sentence for each of its sets and flags, in lines. */
+TCPX_MUST_CHECK int tcpx_plan_explain(const struct tcpx_plan *p, unsigned g, char **text);
+/* Why an interrupt goes where it goes; one sentence. As snprintf(). */
+size_t tcpx_plan_explain_irq(const struct tcpx_plan *p, const struct tcpx_plan_irq *irq,
+			     char *buf, size_t cap);
+
+/* "tail"; "shared": static. -EINVAL for a name that is none; not logged. */
+const char *tcpx_irq_policy_name(enum tcpx_irq_policy policy);
+TCPX_MUST_CHECK int tcpx_irq_policy_parse(const char *name, enum tcpx_irq_policy *policy);
+/* A flag's word and sentence, by its bit's number. */
+const char *tcpx_plan_flag_name(unsigned bit);
+const char *tcpx_plan_flag_text(unsigned bit);
+
+#endif

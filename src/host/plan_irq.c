@@ -1,0 +1,362 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The planner's second half: a CPU for each interrupt. Each policy is a function of the
+ * group's cores, the NIC's place among the group's NICs, and the queue.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "host/plan_cores.h"
+
+#define QUEUES_MAX 1024 /* rows for a NIC whose vectors are not known */
+
+/* What a policy sees of the NIC in hand. */
+struct seat {
+	struct tcpx_plan_group *g;
+	const struct plan_pool *pool;
+	const struct plan_pool *far;    /* of policy remote                             */
+	const struct tcpx_cpuset *node; /* usable CPUs of the NIC's place, for boot     */
+	unsigned index;                 /* among the NICs of the group                  */
+	unsigned before_tx, before_rx;  /* queues of the NICs before it, of its group   */
+	unsigned before_place;          /* queue pairs of those before it, of its place */
+};
+
+/* Core @core of @from.., thread @thread, both in turn. */
+static int
+pick(const struct plan_pool *pool, unsigned from, unsigned cores, unsigned core, unsigned thread)
+{
+	const struct plan_core *c = &pool->core[from + core % cores];
+
+	return c->cpu[thread % c->use];
+}
+
+/* All NICs of a group begin at the first core, each one with another thread. */
+static int
+on_last(const struct plan_pool *pool, unsigned cores, unsigned index, unsigned queue)
+{
+	return pick(pool, pool->count - cores, cores, queue, index + queue / cores);
+}
+
+/* Without a tail the cores that receive stand in. */
+static int
+tail(const struct seat *s, const struct tcpx_plan_irq *irq)
+{
+	unsigned cores = s->g->tail_cores ? s->g->tail_cores : s->g->rx_cores;
+
+	return on_last(s->pool, cores, s->index, (unsigned)irq->queue);
+}
+
+static int
+nth(const struct tcpx_cpuset *set, unsigned n)
+{
+	int cpu = -1;
+
+	for (n %= tcpx_cpuset_count(set); ; n--) {
+		cpu = tcpx_cpuset_next(set, cpu);
+		if (!n)
+			return cpu;
+	}
+}
+
+static int
+boot(const struct seat *s, const struct tcpx_plan_irq *irq)
+{
+	return nth(s->node, s->before_place + (unsigned)irq->queue);
+}
+
+static int
+local(const struct seat *s, const struct tcpx_plan_irq *irq)
+{
+	return -1;
+}
+
+static int
+colocate(const struct seat *s, const struct tcpx_plan_irq *irq)
+{
+	if (irq->kind == TCPX_VECTOR_TX)
+		return nth(&s->g->tx, s->before_tx + (unsigned)irq->queue);
+	return nth(&s->g->rx, s->before_rx + (unsigned)irq->queue);
+}
+
+/* The second CPU of the core whose first one works for the queue. */
+static int
+sibling(const struct seat *s, const struct tcpx_plan_irq *irq)
+{
+	bool tx = irq->kind == TCPX_VECTOR_TX;
+	unsigned cores = tx ? s->g->tx_cores : s->g->rx_cores;
+	unsigned from = s->g->flags & TCPX_PLAN_SHARED ? 0 : s->g->head_cores;
+	unsigned at = (tx ? s->before_tx : s->before_rx) + (unsigned)irq->queue;
+	const struct plan_core *c;
+
+	if (!tx && !(s->g->flags & TCPX_PLAN_SHARED))
+		from += s->g->tx_cores;
+	c = &s->pool->core[from + at % cores];
+	if (c->count < 2)
+		s->g->flags |= TCPX_PLAN_NO_SIBLING;
+	return c->cpu[c->count < 2 ? 0 : 1];
+}
+
+static int
+spread(const struct seat *s, const struct tcpx_plan_irq *irq)
+{
+	unsigned before = s->before_tx > s->before_rx ? s->before_tx : s->before_rx;
+	unsigned at = before + (unsigned)irq->queue;
+
+	return pick(s->pool, 0, s->g->cores, at, at / s->g->cores);
+}
+
+static int
+far_away(const struct seat *s, const struct tcpx_plan_irq *irq)
+{
+	unsigned cores = s->far->count / 3;
+
+	if (cores > s->g->queues)
+		cores = s->g->queues;
+	return on_last(s->far, cores ? cores : 1, s->index, (unsigned)irq->queue);
+}
+
+static int (*const policies[TCPX_IRQ_POLICIES])(const struct seat *s,
+						const struct tcpx_plan_irq *irq) = {
+	[TCPX_IRQ_TAIL] = tail,         [TCPX_IRQ_BOOT] = boot,
+	[TCPX_IRQ_LOCAL] = local,       [TCPX_IRQ_COLOCATE] = colocate,
+	[TCPX_IRQ_SIBLING] = sibling,   [TCPX_IRQ_SPREAD] = spread,
+	[TCPX_IRQ_REMOTE] = far_away,
+};
+
+/* ---- rows ---- */
+
+static bool
+serves(const struct tcpx_machine_vector *v)
+{
+	return v->queue >= 0 && (v->kind == TCPX_VECTOR_TX || v->kind == TCPX_VECTOR_RX ||
+				 v->kind == TCPX_VECTOR_TXRX);
+}
+
+static bool
+listed(const struct tcpx_machine *m, unsigned nic)
+{
+	for (unsigned i = 0; i < m->vector_count; i++)
+		if (m->vectors[i].nic == nic)
+			return true;
+	return false;
+}
+
+static unsigned
+pairs(const struct tcpx_machine_nic *nic)
+{
+	unsigned n = nic->queues_rx > nic->queues_tx ? nic->queues_rx : nic->queues_tx;
+
+	return n < QUEUES_MAX ? n : QUEUES_MAX;
+}
+
+/* The rows of @nic at @to, or their number when that is NULL. */
+static unsigned
+rows_of(const struct tcpx_machine *m, const struct tcpx_plan *p, unsigned nic,
+	struct tcpx_plan_irq *to)
+{
+	unsigned at = (unsigned)tcpx_machine_nic_find(m, p->nics[nic].name), count = 0;
+
+	for (unsigned i = 0; i < m->vector_count; i++) {
+		const struct tcpx_machine_vector *v = &m->vectors[i];
+
+		if (v->nic != at || !serves(v))
+			continue;
+		if (to) {
+			to[count] = (struct tcpx_plan_irq){
+				.nic = nic, .irq = v->irq, .hwirq = v->hwirq, .kind = v->kind,
+				.queue = v->queue, .movable = v->movable, .cpu = -1,
+			};
+			memcpy(to[count].name, v->name, sizeof(v->name));
+		}
+		count++;
+	}
+	if (count || listed(m, at))
+		return count;
+	for (; count < pairs(&m->nics[at]); count++)
+		if (to)
+			to[count] = (struct tcpx_plan_irq){
+				.nic = nic, .irq = -1, .hwirq = -1, .kind = TCPX_VECTOR_TXRX,
+				.queue = (int)count, .movable = true, .cpu = -1,
+			};
+	return count;
+}
+
+static int
+compare(const void *a, const void *b)
+{
+	const struct tcpx_plan_irq *x = a, *y = b;
+
+	if (x->kind != y->kind)
+		return x->kind < y->kind ? -1 : 1;
+	if (x->queue != y->queue)
+		return x->queue < y->queue ? -1 : 1;
+	return x->irq < y->irq ? -1 : x->irq > y->irq;
+}
+
+/* ---- what policies need of other places ---- */
+
+/* The farthest other node with usable cores, the next one of equals. */
+static int
+far_node(const struct tcpx_machine *m, int node, const struct tcpx_cpuset *usable)
+{
+	int from = tcpx_machine_node_find(m, node), best = -1, best_distance = -1;
+
+	for (unsigned i = 1; from >= 0 && i < m->node_count; i++) {
+		unsigned at = ((unsigned)from + i) % m->node_count;
+		struct tcpx_cpuset cpus;
+
+		tcpx_machine_node_cpus(m, m->nodes[at].id, &cpus);
+		if (tcpx_cpuset_overlap(&cpus, usable) &&
+		    m->nodes[from].distance[at] > best_distance) {
+			best = m->nodes[at].id;
+			best_distance = m->nodes[from].distance[at];
+		}
+	}
+	return best;
+}
+
+static int
+far_pool(const struct tcpx_plan *p, const struct tcpx_machine *m, const struct tcpx_plan_group *g,
+	 const struct tcpx_cpuset *usable, struct plan_pool *pool)
+{
+	int node = g->node < 0 ? -1 : far_node(m, g->node, usable);
+	bool partial = false;
+
+	if (node < 0)
+		return tcpx_fail(TCPX_SUB_HOST, -ENODEV, "plan: policy remote needs NICs of a known "
+				 "node, and usable CPUs on another one");
+	return plan_pool_fill(m, node, false, usable, p->options.first_threads, pool, &partial);
+}
+
+/* The CPUs of all groups of one node, without CPU 0 where there are others. */
+static void
+place_cpus(const struct tcpx_plan *p, int node, struct tcpx_cpuset *out)
+{
+	tcpx_cpuset_init(out);
+	for (unsigned i = 0; i < p->group_count; i++)
+		if (p->groups[i].node == node)
+			tcpx_cpuset_or(out, &p->groups[i].pool);
+	tcpx_cpuset_remove(out, 0);
+	if (tcpx_cpuset_empty(out))
+		tcpx_cpuset_add(out, 0);
+}
+
+static unsigned
+queues_of(const struct tcpx_plan_irq *row, unsigned count, bool tx, bool rx)
+{
+	unsigned most = 0;
+
+	for (unsigned i = 0; i < count; i++)
+		if (((tx && row[i].kind != TCPX_VECTOR_RX) ||
+		     (rx && row[i].kind != TCPX_VECTOR_TX)) && (unsigned)row[i].queue >= most)
+			most = (unsigned)row[i].queue + 1;
+	return most;
+}
+
+static unsigned
+rows_in(const struct tcpx_plan *p, unsigned nic, const struct tcpx_plan_irq **first)
+{
+	unsigned count = 0;
+
+	for (unsigned i = 0; i < p->irq_count; i++) {
+		if (p->irqs[i].nic != nic)
+			continue;
+		if (!count++)
+			*first = &p->irqs[i];
+	}
+	return count;
+}
+
+static void
+seat_of(const struct tcpx_plan *p, unsigned nic, struct seat *s)
+{
+	s->index = p->nics[nic].index;
+	s->before_tx = s->before_rx = s->before_place = 0;
+	for (unsigned i = 0; i < nic; i++) {
+		const struct tcpx_plan_irq *row = NULL;
+		unsigned count;
+
+		if (p->groups[p->nics[i].group].node != s->g->node)
+			continue;
+		count = rows_in(p, i, &row);
+		s->before_place += queues_of(row, count, true, true);
+		if (&p->groups[p->nics[i].group] != s->g)
+			continue;
+		s->before_tx += queues_of(row, count, true, false);
+		s->before_rx += queues_of(row, count, false, true);
+	}
+}
+
+static int
+place_nic(struct tcpx_plan *p, const struct tcpx_machine *m, const struct plan_pool *pools,
+	  const struct tcpx_cpuset *usable, unsigned nic)
+{
+	struct plan_pool far = { 0 };
+	struct tcpx_cpuset node;
+	struct seat s = { .g = &p->groups[p->nics[nic].group], .node = &node, .far = &far,
+			  .pool = &pools[p->nics[nic].group] };
+	int rc = 0;
+
+	if (p->options.policy == TCPX_IRQ_REMOTE)
+		rc = far_pool(p, m, s.g, usable, &far);
+	if (p->options.policy == TCPX_IRQ_BOOT)
+		place_cpus(p, s.g->node, &node);
+	if (p->options.policy != TCPX_IRQ_TAIL)
+		seat_of(p, nic, &s);
+	s.index = p->nics[nic].index;
+	for (unsigned i = 0; rc == 0 && i < p->irq_count; i++)
+		if (p->irqs[i].nic == nic)
+			p->irqs[i].cpu = policies[p->options.policy](&s, &p->irqs[i]);
+	free(far.core);
+	return rc;
+}
+
+int
+plan_irqs(struct tcpx_plan *p, const struct tcpx_machine *m, const struct plan_pool *pools,
+	  const struct tcpx_cpuset *usable)
+{
+	unsigned room = 0;
+	int rc = 0;
+
+	if (p->options.policy == TCPX_IRQ_KEEP)
+		return 0;
+	for (unsigned i = 0; i < p->nic_count; i++)
+		room += rows_of(m, p, i, NULL);
+	p->irqs = calloc(room ? room : 1, sizeof(*p->irqs));
+	if (!p->irqs)
+		return -ENOMEM;
+	for (unsigned i = 0; i < p->nic_count; i++) {
+		unsigned count = rows_of(m, p, i, p->irqs + p->irq_count);
+
+		if (count > 1)
+			qsort(p->irqs + p->irq_count, count, sizeof(*p->irqs), compare);
+		p->irq_count += count;
+	}
+	for (unsigned i = 0; rc == 0 && i < p->nic_count; i++)
+		rc = place_nic(p, m, pools, usable, i);
+	return rc;
+}
+
+void
+tcpx_plan_irq_cpus(const struct tcpx_plan *p, const struct tcpx_plan_irq *irq,
+		   struct tcpx_cpuset *out)
+{
+	tcpx_cpuset_init(out);
+	if (irq->cpu < 0)
+		*out = p->groups[p->nics[irq->nic].group].pool;
+	else
+		tcpx_cpuset_add(out, irq->cpu);
+}
+
+void
+tcpx_plan_xps(const struct tcpx_plan *p, const struct tcpx_plan_nic *nic, unsigned queue,
+	      struct tcpx_cpuset *out)
+{
+	unsigned at = 0;
+
+	tcpx_cpuset_init(out);
+	tcpx_cpuset_for_each(cpu, &p->groups[nic->group].tx)
+		if (at++ % (nic->queues_tx ? nic->queues_tx : 1) == queue)
+			tcpx_cpuset_add(out, cpu);
+}

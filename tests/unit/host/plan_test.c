@@ -1,0 +1,359 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Plans: what is published for known machines, byte for byte, and a table of others. */
+#include "../base/base_test.h"
+
+#include <errno.h>
+
+#include "host/plan.h"
+#include "host/spec.h"
+
+static struct tcpx_plan
+plan_of(const char *spec, const struct tcpx_plan_options *o)
+{
+	struct tcpx_machine m;
+	struct tcpx_plan p;
+
+	assert_int_equal(tcpx_spec_parse(spec, "spec", &m), 0);
+	assert_int_equal(tcpx_plan_make(&m, o, &p), 0);
+	tcpx_machine_fini(&m);
+	return p;
+}
+
+static struct tcpx_plan
+a3_high(const struct tcpx_plan_options *o)
+{
+	struct tcpx_machine m;
+	struct tcpx_plan p;
+
+	assert_int_equal(tcpx_spec_load(TCPX_FIXTURES "/a3-high.spec", &m), 0);
+	assert_int_equal(tcpx_plan_make(&m, o, &p), 0);
+	tcpx_machine_fini(&m);
+	return p;
+}
+
+static void
+check_list(const char *name, const struct tcpx_cpuset *set, const char *want)
+{
+	char list[512];
+
+	tcpx_cpuset_format(set, list, sizeof(list));
+	check_text(name, list, want);
+}
+
+/* CPUs of a NIC's interrupts, as a list. */
+static void
+check_irqs(const char *what, const struct tcpx_plan *p, const char *nic, const char *want)
+{
+	struct tcpx_cpuset set, one;
+	char name[128];
+
+	tcpx_cpuset_init(&set);
+	for (unsigned i = 0; i < p->irq_count; i++)
+		if (!strcmp(p->nics[p->irqs[i].nic].name, nic)) {
+			tcpx_plan_irq_cpus(p, &p->irqs[i], &one);
+			tcpx_cpuset_or(&set, &one);
+		}
+	snprintf(name, sizeof(name), "%s: interrupts of %s", what, nic);
+	check_list(name, &set, want);
+}
+
+static void
+a3_high_is_as_published(void **state)
+{
+	struct tcpx_plan p = a3_high(&TCPX_PLAN_DEFAULTS);
+	char *text;
+
+	assert_int_equal(tcpx_plan_emit_nccl(&p, &text), 0);
+	assert_string_equal(text,
+		"NCCL_GPUDIRECTTCPX_TX_BINDINGS=eth1:8-21,112-125;eth2:8-21,112-125;"
+		"eth3:60-73,164-177;eth4:60-73,164-177\n"
+		"NCCL_GPUDIRECTTCPX_RX_BINDINGS=eth1:22-35,126-139;eth2:22-35,126-139;"
+		"eth3:74-87,178-191;eth4:74-87,178-191\n");
+	free(text);
+	assert_int_equal(tcpx_plan_application(&p, &text), 0);
+	assert_string_equal(text, "0-7,104-111,52-59,156-163");
+	free(text);
+	check_irqs("tail", &p, "eth1", "36-51");
+	check_irqs("tail", &p, "eth2", "140-155");
+	check_irqs("tail", &p, "eth3", "88-103");
+	check_irqs("tail", &p, "eth4", "192-207");
+	assert_int_equal(p.irq_count, 4 * 32);
+	assert_int_equal(p.irqs[0].irq, 67);
+	assert_int_equal(p.irqs[0].cpu, 36);
+	assert_int_equal(p.irqs[16].kind, TCPX_VECTOR_RX);
+	assert_int_equal(p.irqs[16].cpu, 36);
+	tcpx_plan_fini(&p);
+}
+
+static void
+policies_on_a3_high(void **state)
+{
+	static const struct {
+		enum tcpx_irq_policy policy;
+		const char *irqs[4];
+	} rows[] = {
+		{ TCPX_IRQ_KEEP, { "", "", "", "" } },
+		{ TCPX_IRQ_BOOT, { "1-16", "17-32", "52-67", "68-83" } },
+		{ TCPX_IRQ_LOCAL, { "0-51,104-155", "0-51,104-155", "52-103,156-207",
+				    "52-103,156-207" } },
+		{ TCPX_IRQ_COLOCATE, { "8-35,112-113,126-127", "8-11,22-25,114-125,128-139",
+				       "60-87,164-165,178-179", "60-63,74-77,166-177,180-191" } },
+		{ TCPX_IRQ_SIBLING, { "112-139", "112-139", "164-191", "164-191" } },
+		{ TCPX_IRQ_SPREAD, { "0-15", "16-31", "52-67", "68-83" } },
+		{ TCPX_IRQ_REMOTE, { "88-103", "192-207", "36-51", "140-155" } },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct tcpx_plan_options o = TCPX_PLAN_DEFAULTS;
+		struct tcpx_plan p;
+		char nic[8];
+
+		o.policy = rows[i].policy;
+		p = a3_high(&o);
+		for (unsigned n = 0; n < 4; n++) {
+			snprintf(nic, sizeof(nic), "eth%u", n + 1);
+			check_irqs(tcpx_irq_policy_name(rows[i].policy), &p, nic, rows[i].irqs[n]);
+		}
+		tcpx_plan_fini(&p);
+	}
+}
+
+static void
+slurm_without_smt_is_as_published(void **state)
+{
+	static const char spec[] =
+		"cores 0 0-51\ncores 1 52-103\n"
+		"nic eth1 node 0 rx 16 tx 16\nnic eth2 node 0 rx 16 tx 16\n"
+		"nic eth3 node 1 rx 16 tx 16\nnic eth4 node 1 rx 16 tx 16\n"
+		"gpu 0 node 0\ngpu 1 node 0\ngpu 2 node 0\ngpu 3 node 0\n"
+		"gpu 4 node 1\ngpu 5 node 1\ngpu 6 node 1\ngpu 7 node 1\n";
+	struct tcpx_plan_options o = TCPX_PLAN_DEFAULTS;
+	struct tcpx_plan p;
+	char *text;
+
+	o.share_nic = true;
+	o.head = 6;
+	p = plan_of(spec, &o);
+	assert_int_equal(tcpx_plan_bindings(&p, false, &text), 0);
+	assert_string_equal(text, "eth1:6-11;eth2:32-37;eth3:58-63;eth4:84-89");
+	free(text);
+	assert_int_equal(tcpx_plan_bindings(&p, true, &text), 0);
+	assert_string_equal(text, "eth1:12-17;eth2:38-43;eth3:64-69;eth4:90-95");
+	free(text);
+	assert_int_equal(tcpx_plan_application(&p, &text), 0);
+	assert_string_equal(text, "0-5,26-31,52-57,78-83");
+	free(text);
+	check_irqs("slurm", &p, "eth1", "18-25");
+	check_irqs("slurm", &p, "eth4", "96-103");
+	tcpx_plan_fini(&p);
+	o.head = -1;
+	p = plan_of(spec, &o);
+	check_list("automatic head", &p.groups[0].head, "0-3");
+	check_list("automatic TX", &p.groups[0].tx, "4-10");
+	check_list("automatic RX", &p.groups[0].rx, "11-17");
+	check_list("automatic tail", &p.groups[0].tail, "18-25");
+	tcpx_plan_fini(&p);
+}
+
+#define A3_MEGA "cores 0 0-51/104-155\ncores 1 52-103/156-207\n"                             \
+	"nic e0 node 0 rx 16\nnic e1 node 0 rx 16\nnic e2 node 0 rx 16\nnic e3 node 0 rx 16\n"  \
+	"nic e4 node 1 rx 16\nnic e5 node 1 rx 16\nnic e6 node 1 rx 16\nnic e7 node 1 rx 16\n"  \
+	"gpu 0 node 0\ngpu 1 node 0\ngpu 2 node 0\ngpu 3 node 0\n"                               \
+	"gpu 4 node 1\ngpu 5 node 1\ngpu 6 node 1\ngpu 7 node 1\n"
+#define EPYC "cores 0 0-15/128-143 l3 0/8\ncores 1 16-31/144-159 l3 2/8\n"                    \
+	"nic e0 node 1 rx 63\nnic e1 node 1 rx 63\ngpu 0 node 1\ngpu 1 node 1\n"
+
+static void
+other_machines_are_as_in_the_table(void **state)
+{
+	static const struct {
+		const char *name, *spec;
+		bool share_nic, align;
+		const char *nic, *head, *tx, *rx, *tail, *irqs;
+		unsigned flags;
+	} rows[] = {
+		{ "A3-mega", A3_MEGA, false, false, "e3", "0-7,104-111", "8-21,112-125",
+		  "22-35,126-139", "36-51,140-155", "140-155", 0 },
+		{ "A3-mega, a slice a NIC", A3_MEGA, true, false, "e0", "0-1,104-105",
+		  "2-4,106-108", "5-8,109-112", "9-12,113-116", "9-12,113-116", 0 },
+		{ "EPYC", EPYC, false, false, "e1", "16-19,144-147", "20-22,148-150",
+		  "23-26,151-154", "27-31,155-159", "27-31,155-159", 0 },
+		{ "EPYC, a slice a NIC", EPYC, true, false, "e0", "16-17,144-145",
+		  "18-19,146-147", "20-21,148-149", "22-23,150-151", "22-23,150-151", 0 },
+		{ "EPYC, aligned", EPYC, false, true, "e1", "16-19,144-147", "20-23,148-151",
+		  "24-26,152-154", "27-31,155-159", "27-31,155-159", 0 },
+		{ "16 vCPU", "cores 0 0-15\nnic e node 0 rx 16\n", false, false, "e", "0", "1-5",
+		  "6-10", "11-15", "11-15", 0 },
+		{ "8 vCPU", "cores 0 0-7\nnic e node 0 rx 8\n", false, false, "e", "0", "1-2",
+		  "3-5", "6-7", "6-7", 0 },
+		{ "4 vCPU", "cores 0 0-3\nnic e node 0 rx 4\n", false, false, "e", "", "0", "1-2",
+		  "3", "3", 0 },
+		{ "2 vCPU", "cores 0 0-1\nnic e rx 2\n", false, false, "e", "", "0", "1", "", "1",
+		  0 },
+		{ "1 vCPU", "cores 0 0\nnic e rx 1\n", false, false, "e", "", "0", "0", "", "0",
+		  TCPX_PLAN_SHARED },
+		{ "no NUMA", "cores - 0-3\nnic e rx 4\n", false, false, "e", "", "0", "1-2", "3",
+		  "3", 0 },
+		{ "unknown node", "cores 0 0-3\ncores 1 4-7\nnic e rx 1\n", false, false, "e", "0",
+		  "1-3", "4-6", "7", "7", TCPX_PLAN_NO_NODE },
+		{ "node without CPUs", "node 1\ncores 0 0-3\nnic e node 1 rx 1\n", false, false,
+		  "e", "", "0", "1-2", "3", "3", TCPX_PLAN_OFF_NODE },
+		{ "isolated", "cores 0 0-7\nnic e node 0 rx 1\nisolated 4-7\n", false, false, "e",
+		  "", "0", "1-2", "3", "3", TCPX_PLAN_ISOLATED },
+		{ "half of a core", "cores 0 0-3/4-7\nallowed 0-3,5-7\nnic e node 0 rx 1\n", false,
+		  false, "e", "", "0", "1-2,5-6", "3,7", "3", TCPX_PLAN_PARTIAL },
+		{ "too few to slice", "cores 0 0-2\nnic e node 0 rx 1\nnic f node 0 rx 1\n", true,
+		  false, "f", "", "0", "1", "2", "2", TCPX_PLAN_NOT_SLICED },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct tcpx_plan_options o = TCPX_PLAN_DEFAULTS;
+		const struct tcpx_plan_group *g;
+		struct tcpx_plan p;
+
+		o.share_nic = rows[i].share_nic;
+		o.align_l3 = rows[i].align;
+		p = plan_of(rows[i].spec, &o);
+		g = tcpx_plan_of_nic(&p, rows[i].nic);
+		assert_non_null(g);
+		check_list(rows[i].name, &g->head, rows[i].head);
+		check_list(rows[i].name, &g->tx, rows[i].tx);
+		check_list(rows[i].name, &g->rx, rows[i].rx);
+		check_list(rows[i].name, &g->tail, rows[i].tail);
+		check_irqs(rows[i].name, &p, rows[i].nic, rows[i].irqs);
+		check(rows[i].name, "flags", g->flags, rows[i].flags);
+		tcpx_plan_fini(&p);
+	}
+}
+
+static void
+options_do_what_they_say(void **state)
+{
+	struct tcpx_plan_options o = TCPX_PLAN_DEFAULTS;
+	struct tcpx_cpuset allow;
+	struct tcpx_plan p;
+	char *text;
+
+	o.first_threads = true;
+	p = a3_high(&o);
+	check_list("first threads", &p.groups[0].tx, "8-21");
+	check_irqs("first threads", &p, "eth2", "36-51");
+	tcpx_plan_fini(&p);
+
+	o.policy = TCPX_IRQ_SIBLING;
+	p = a3_high(&o);
+	check_irqs("siblings of first threads", &p, "eth1", "112-139");
+	tcpx_plan_fini(&p);
+
+	o = TCPX_PLAN_DEFAULTS;
+	o.nics = "eth4,eth1";
+	o.head = 0;
+	o.tail = 0;
+	p = a3_high(&o);
+	assert_int_equal(tcpx_plan_bindings(&p, true, &text), 0);
+	assert_string_equal(text, "eth1:26-51,130-155;eth4:78-103,182-207");
+	free(text);
+	tcpx_plan_fini(&p);
+
+	o.head = 60;
+	o.tail = 50;
+	p = a3_high(&o);
+	assert_int_equal(p.groups[0].flags, TCPX_PLAN_SHRUNK);
+	assert_int_equal(p.groups[0].tx_cores, 1);
+	assert_int_equal(p.groups[0].rx_cores, 1);
+	tcpx_plan_fini(&p);
+
+	o = TCPX_PLAN_DEFAULTS;
+	assert_int_equal(tcpx_cpuset_parse("0-3,52,300", &allow), 0);
+	o.allow = &allow;
+	p = a3_high(&o);
+	check_list("allow", &p.groups[0].pool, "0-3");
+	check_list("allow", &p.groups[1].tx, "52");
+	assert_int_equal(p.groups[1].flags, TCPX_PLAN_SHARED | TCPX_PLAN_PARTIAL);
+	tcpx_plan_fini(&p);
+}
+
+static void
+what_cannot_be_planned_is_said_once(void **state)
+{
+	static const struct {
+		const char *spec, *nics, *says;
+		enum tcpx_irq_policy policy;
+		int head, code;
+	} rows[] = {
+		{ "cores 0 0-3", NULL, "no NIC", 0, -1, -ENODEV },
+		{ "cores 0 0-3\nnic e", "e,f", "no NIC \"f\"", 0, -1, -ENODEV },
+		{ "cores 0 0-3\nnic e\nallowed none", NULL, "no CPU", 0, -1, -ENODEV },
+		{ "cores 0 0-3\nnic e\nisolated 0-3", NULL, "no CPU", 0, -1, -ENODEV },
+		{ "cores 0 0-3\nnic e", NULL, "head -2", 0, -2, -EINVAL },
+		{ "cores 0 0-3\nnic e", NULL, "policy remote", TCPX_IRQ_REMOTE, -1, -ENODEV },
+		{ "cores 0 0-3\nnic e", NULL, "policy 99", 99, -1, -EINVAL },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct tcpx_plan_options o = TCPX_PLAN_DEFAULTS;
+		struct tcpx_machine m;
+		struct tcpx_plan p;
+
+		assert_int_equal(tcpx_spec_parse(rows[i].spec, "spec", &m), 0);
+		o.nics = rows[i].nics;
+		o.policy = rows[i].policy;
+		o.head = rows[i].head;
+		capture_start();
+		check(rows[i].says, "code", tcpx_plan_make(&m, &o, &p), rows[i].code);
+		check(rows[i].says, "lines", captured_count("\n"), 1);
+		check_has(captured, rows[i].says);
+		tcpx_machine_fini(&m);
+	}
+	tcpx_log_sink(NULL, NULL);
+}
+
+static void
+texts_have_their_parts(void **state)
+{
+	struct tcpx_plan p = a3_high(&TCPX_PLAN_DEFAULTS);
+	struct tcpx_cpuset xps;
+	char *text, why[160];
+
+	assert_int_equal(tcpx_plan_emit_sh(&p, &text), 0);
+	check_has(text, "export NCCL_GPUDIRECTTCPX_TX_BINDINGS='eth1:8-21,");
+	check_has(text, "echo 36 >/proc/irq/67/smp_affinity_list # eth1 tx 0\n");
+	check_has(text, "taskset -c 0-7,104-111,52-59,156-163");
+	free(text);
+	assert_int_equal(tcpx_plan_emit_systemd(&p, &text), 0);
+	check_has(text, "Environment=\"NCCL_GPUDIRECTTCPX_RX_BINDINGS=eth1:22-35,126-139;");
+	check_has(text, "CPUAffinity=0-51,104-155 52-103,156-207\n");
+	free(text);
+	assert_int_equal(tcpx_plan_emit_slurm(&p, &text), 0);
+	check_has(text, "srun --cpu-bind=none taskset -c 0-7,104-111,52-59,156-163");
+	free(text);
+	assert_int_equal(tcpx_plan_explain(&p, 1, &text), 0);
+	check_has(text, "pool 52-103,156-207: 52 cores of node 1, for eth3 eth4\n");
+	check_has(text, "head 52-59,156-163: 8 cores for the application, 2 for each of 4 GPUs");
+	check_has(text, "tail 88-103,192-207: 16 cores for interrupts");
+	free(text);
+	assert_true(tcpx_plan_explain_irq(&p, &p.irqs[1], why, sizeof(why)) < sizeof(why));
+	check_has(why, "queue 1 on core 1 of 16 of the tail");
+	/* 28 CPUs for 16 queues: some have two, and each CPU one queue */
+	tcpx_plan_xps(&p, &p.nics[0], 0, &xps);
+	check_list("XPS of queue 0", &xps, "8,114");
+	tcpx_plan_xps(&p, &p.nics[0], 15, &xps);
+	check_list("XPS of queue 15", &xps, "113");
+	tcpx_plan_fini(&p);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a3_high_is_as_published),
+		cmocka_unit_test(policies_on_a3_high),
+		cmocka_unit_test(slurm_without_smt_is_as_published),
+		cmocka_unit_test(other_machines_are_as_in_the_table),
+		cmocka_unit_test(options_do_what_they_say),
+		cmocka_unit_test(what_cannot_be_planned_is_said_once),
+		cmocka_unit_test(texts_have_their_parts),
+	};
+
+	return cmocka_run_group_tests_name("host/plan", tests, NULL, NULL);
+}
