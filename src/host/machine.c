@@ -302,11 +302,8 @@ mix(uint64_t *hash, const void *data, size_t len)
 static void
 mix_number(uint64_t *hash, int64_t v)
 {
-	unsigned char bytes[8];
-
-	for (unsigned i = 0; i < 8; i++)
-		bytes[i] = (unsigned char)((uint64_t)v >> (8 * i));
-	mix(hash, bytes, sizeof(bytes));
+	*hash = (*hash ^ (uint64_t)v) * 0x100000001b3ull;
+	*hash ^= *hash >> 29; /* high bytes count, too */
 }
 
 static void

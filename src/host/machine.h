@@ -135,6 +135,10 @@ void tcpx_machine_node_cpus(const struct tcpx_machine *m, int node, struct tcpx_
  * queues or what this process may use. The machine must be finished. */
 uint64_t tcpx_machine_hash(const struct tcpx_machine *m);
 
+/* The machine below @root, as far as host.h tells: NICs with a device and those that the
+ * default selection takes, without vectors. -ENOENT, -EINVAL (logged), -ENOMEM. */
+TCPX_MUST_CHECK int tcpx_machine_read(const char *root, struct tcpx_machine *out);
+
 /* "tx", "mgmt"; "netdev", "order"; static. */
 const char *tcpx_vector_kind_name(enum tcpx_vector_kind kind);
 const char *tcpx_vector_source_name(enum tcpx_vector_source source);

@@ -280,10 +280,9 @@ tcpx_plan_explain_irq(const struct tcpx_plan *p, const struct tcpx_plan_irq *irq
 
 	switch (p->options.policy) {
 	case TCPX_IRQ_TAIL:
-		n = snprintf(buf, cap, "queue %u on core %u of %u of the %s, CPU %u of the core, as "
-			     "NIC %u of the group", queue, queue % cores, cores,
-			     g->tail_cores ? "tail" : "receivers",
-			     nic->index + queue / cores, nic->index);
+		n = snprintf(buf, cap, "queue %u on core %u of %u of the %s, as NIC %u of the group",
+			     queue, queue % cores, cores, g->tail_cores ? "tail" : "receivers",
+			     nic->index);
 		break;
 	case TCPX_IRQ_BOOT:
 		n = snprintf(buf, cap, "the node's next CPU, as at boot; CPU 0 left out");

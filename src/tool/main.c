@@ -19,6 +19,7 @@ static const struct command {
 	{ "doctor", cmd_doctor, "checks of this machine, with evidence and remedy" },
 	{ "lab",    cmd_lab,    "emulated hosts and NICs on this machine" },
 	{ "report", cmd_report, "results to one HTML file with plots" },
+	{ "irq",    cmd_irq,    "interrupts of the NICs: counts, plan, apply, verify, restore" },
 };
 
 static void

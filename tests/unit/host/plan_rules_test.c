@@ -57,15 +57,15 @@ draft(struct tcpx_rng *rng, struct draft *d)
 	memset(d, 0, sizeof(*d));
 	d->nodes = 1 + below(rng, 3);
 	for (unsigned i = 0; i < d->nodes; i++)
-		d->cores[i] = 1 + below(rng, below(rng, 8) ? 20 : 64);
+		d->cores[i] = 1 + below(rng, below(rng, 16) ? 10 : 64);
 	d->threads = 1 + below(rng, 2);
-	d->nics = 1 + below(rng, 5);
+	d->nics = 1 + below(rng, 4);
 	d->gpus = below(rng, 5);
-	d->vectors = below(rng, 2);
+	d->vectors = !below(rng, 4);
 	d->adjacent = below(rng, 2);
 	for (unsigned i = 0; i < d->nics; i++) {
 		d->nic_node[i] = below(rng, 10) ? (int)below(rng, d->nodes) : -1;
-		d->queues[i] = 1 + below(rng, below(rng, 4) ? 6 : 40);
+		d->queues[i] = 1 + below(rng, below(rng, 10) ? 4 : 24);
 	}
 	for (unsigned i = 0; i < d->gpus; i++)
 		d->gpu_node[i] = (int)below(rng, d->nodes);
