@@ -324,6 +324,8 @@ struct tcpx_channel_info {
 	char tx_mode[16];          /* how staged payload leaves: "copy", "splice",
 	                            * "msg_zerocopy"; "" none has so far                  */
 	uint64_t lent_bytes;       /* of it, sent without the kernel copying             */
+	int incoming_cpu;          /* where its last packet was handled; -1 unknown      */
+	uint32_t napi_id;          /* of the NIC's queue that it came by; 0 unknown      */
 };
 /* Fills at most *count entries, sets *count to how many there are. */
 TCPX_API int tcpx_query_channels(tcpx_engine *engine, struct tcpx_channel_info *out, size_t *count);

@@ -48,7 +48,23 @@ static const struct tcpx_setting_def settings[] = {
 	},
 	[TCPX_SET_CPUS] = {
 		.name = "TCPX_CPUS", .type = TCPX_TYPE_CPUS, .value = "", .since = "0.1.0",
-		.help = "CPUs the I/O threads may run on; empty: as the kernel likes.",
+		.help = "CPUs the I/O threads may run on; empty: by TCPX_BIND.",
+	},
+	[TCPX_SET_BIND] = {
+		.name = "TCPX_BIND", .type = TCPX_TYPE_WORD, .value = "auto",
+		.words = { "auto", "off", "plan" }, .since = "0.1.0",
+		.help = "I/O threads go to their NICs' bindings if there are any, or nowhere, or "
+			"by the plan.",
+	},
+	[TCPX_SET_TX_BINDINGS] = {
+		.name = "TCPX_TX_BINDINGS", .type = TCPX_TYPE_STRING, .value = "",
+		.since = "0.1.0", .hints = { "NCCL_GPUDIRECTTCPX_TX_BINDINGS" },
+		.help = "CPUs that send for each NIC: eth1:8-21,112-125;eth2:8-21,112-125.",
+	},
+	[TCPX_SET_RX_BINDINGS] = {
+		.name = "TCPX_RX_BINDINGS", .type = TCPX_TYPE_STRING, .value = "",
+		.since = "0.1.0", .hints = { "NCCL_GPUDIRECTTCPX_RX_BINDINGS" },
+		.help = "CPUs that receive for each NIC, likewise.",
 	},
 	[TCPX_SET_DIST] = {
 		.name = "TCPX_DIST", .type = TCPX_TYPE_WORD, .value = "pull",

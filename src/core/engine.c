@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/random.h"
+#include "core/bind.h"
 #include "core/sim.h"
 
 /* ---- opening ---- */
@@ -65,6 +66,8 @@ start_threads(struct tcpx_engine *e)
 	for (i = 0; i < e->loop_count && rc == 0; i++)
 		rc = tcpx_loop_start(&e->loop[i]);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	for (i = 0; i < e->loop_count && rc == 0; i++)
+		tcpx_loop_started(&e->loop[i]);
 	return rc;
 }
 
@@ -91,6 +94,8 @@ assemble(struct tcpx_engine *e, const struct tcpx_engine_opts *o, const struct e
 	rc = name_engine(e, o->name);
 	if (rc == 0)
 		rc = tcpx_engine_nics(e, env);
+	if (rc == 0)
+		rc = tcpx_bind_open(e);
 	secret = tcpx_cfg_str(e->cfg, TCPX_SET_SECRET_FILE);
 	if (rc == 0 && secret[0])
 		rc = tcpx_auth_open(secret, &e->auth);
@@ -345,6 +350,7 @@ tcpx_close(tcpx_engine *e)
 		close(e->event_fd);
 	tcpx_regions_fini(&e->regions);
 	tcpx_auth_close(e->auth);
+	tcpx_bind_close(e);
 	tcpx_cfg_free(e->cfg);
 	pthread_mutex_destroy(&e->lock);
 	pthread_mutex_destroy(&e->event_lock);

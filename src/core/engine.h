@@ -10,6 +10,7 @@
 
 #include "base/cfg.h"
 #include "base/clock.h"
+#include "base/cpuset.h"
 #include "core/gpu.h"
 #include "core/list.h"
 #include "core/loop.h"
@@ -86,6 +87,7 @@ struct tcpx_engine {
 	struct tcpx_nic nic[TCPX_NET_NICS];
 	struct tcpx_netmap_offer offer[TCPX_NET_NICS]; /* with OWN_SLOTS: what each is for */
 	uint32_t nic_count;
+	struct tcpx_cpuset *bind;  /* CPUs for each NIC; NULL: no bindings */
 	struct listening listening[TCPX_NET_NICS];
 	uint32_t listening_count;
 	struct loop *loop;

@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/cpuset.h"
+#include "core/bind.h"
 #include "core/core.h"
 
 #define SLACK_NS 1000ul
@@ -238,7 +238,7 @@ io_thread(void *arg)
 	struct nap nap = { .ns = LEASE_NS };
 	uint64_t now_ns;
 
-	atomic_store(&l->tid, (int)syscall(SYS_gettid));
+	tcpx_bind_begin(l);
 	prctl(PR_SET_TIMERSLACK, SLACK_NS); /* waiting for a GPU is a matter of microseconds */
 	while (!atomic_load(&l->stop)) {
 		now_ns = engine_now(l->engine);
@@ -253,34 +253,8 @@ io_thread(void *arg)
 			tcpx_loop_step(l, -1);
 		give(l);
 	}
+	tcpx_bind_end(l);
 	return NULL;
-}
-
-/* Pins the thread to one CPU list for all loops, and reads back what was granted. */
-static void
-pin(struct loop *l)
-{
-	const char *wanted = tcpx_cfg_str(l->engine->cfg, TCPX_SET_CPUS);
-	struct tcpx_cpuset set;
-	cpu_set_t mask;
-	int cpu;
-
-	if (wanted[0] && tcpx_cpuset_parse(wanted, &set) == 0) {
-		CPU_ZERO(&mask);
-		for (cpu = 0; cpu < CPU_SETSIZE; cpu++)
-			if (tcpx_cpuset_has(&set, cpu))
-				CPU_SET(cpu, &mask);
-		if (pthread_setaffinity_np(l->thread, sizeof(mask), &mask) != 0)
-			tcpx_warn(TCPX_SUB_INIT, "I/O thread %u cannot run on CPUs %s; left free",
-				  l->index, wanted);
-	}
-	if (pthread_getaffinity_np(l->thread, sizeof(mask), &mask) != 0)
-		return;
-	tcpx_cpuset_init(&set);
-	for (cpu = 0; cpu < CPU_SETSIZE; cpu++)
-		if (CPU_ISSET(cpu, &mask))
-			tcpx_cpuset_add(&set, cpu);
-	tcpx_cpuset_format(&set, l->granted, sizeof(l->granted));
 }
 
 int
@@ -295,8 +269,14 @@ tcpx_loop_start(struct loop *l)
 	l->threaded = true;
 	snprintf(name, sizeof(name), "tcpx-io-%u", l->index);
 	pthread_setname_np(l->thread, name);
-	pin(l);
 	return 0;
+}
+
+void
+tcpx_loop_started(struct loop *l)
+{
+	while (!atomic_load(&l->tid))
+		tcpx_futex_wait(&l->tid, 0, -1);
 }
 
 void

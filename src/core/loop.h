@@ -59,7 +59,7 @@ struct loop {
 	_Atomic uint64_t look_ns;     /* when the I/O thread, asleep, will look next  */
 	_Atomic uint64_t wake_ns;     /* when a borrower, asleep, wants to be woken   */
 	_Atomic(struct tcpx_xfer *) gate; /* transfer whose memory is in use right now */
-	pthread_mutex_t work_lock;    /* work list                                    */
+	pthread_mutex_t work_lock;    /* work list, requested, granted                */
 	struct tcpx_node work;
 	_Atomic bool has_work;        /* work is not empty; written under work_lock   */
 	_Atomic bool asleep;          /* its runner sleeps in the poller, or is about to */
@@ -77,14 +77,16 @@ struct loop {
 	pthread_t thread;
 	bool threaded;
 	_Atomic bool stop;
-	_Atomic int tid;
-	char granted[64];
+	_Atomic int tid;              /* 0: not running; written under work_lock      */
+	_Atomic uint32_t nics;        /* of its channels, a bit each; see bind.h      */
+	char requested[64], granted[64]; /* CPUs; guarded by work_lock                */
 };
 
 /* ---- loop.c ---- */
 int tcpx_loop_init(struct loop *l, struct tcpx_engine *e, uint32_t index);
 void tcpx_loop_fini(struct loop *l);
 int tcpx_loop_start(struct loop *l);
+void tcpx_loop_started(struct loop *l); /* waits until the thread has its number and place */
 void tcpx_loop_stop(struct loop *l); /* joins the thread */
 /* One turn: work, events, timers. The lease must be held. timeout_ns < 0: until needed. */
 void tcpx_loop_step(struct loop *l, int64_t timeout_ns);

@@ -142,7 +142,7 @@ tcpx_query(tcpx_engine *e, struct tcpx_counters *out)
 static void
 describe(const struct channel *c, struct tcpx_channel_info *o)
 {
-	struct tcpx_chan_stats st = { 0 };
+	struct tcpx_chan_stats st = { .incoming_cpu = -1 };
 
 	memset(o, 0, sizeof(*o));
 	o->session = c->session->id;
@@ -161,11 +161,14 @@ describe(const struct channel *c, struct tcpx_channel_info *o)
 	o->in_flight_sum = c->in_flight_sum;
 	o->rate_Bps = c->rate.Bps;
 	o->loop = c->loop->index;
+	o->incoming_cpu = -1;
 	if (c->state == CHAN_UP && c->chan &&
 	    c->session->engine->ops->chan_stats(c->chan, &st) == 0) {
 		o->retransmits = st.retransmits;
 		o->rtt_us = st.rtt_us;
 		o->lent_bytes = st.lent_bytes;
+		o->incoming_cpu = st.incoming_cpu;
+		o->napi_id = st.napi_id;
 		if (st.lend != TCPX_LEND_AUTO)
 			snprintf(o->tx_mode, sizeof(o->tx_mode), "%s", tcpx_lend_name(st.lend));
 	}
@@ -205,9 +208,10 @@ tcpx_query_threads(tcpx_engine *e, struct tcpx_thread_info *out, size_t *count)
 		memset(&out[i], 0, sizeof(out[i]));
 		snprintf(out[i].name, sizeof(out[i].name), "tcpx-io-%u", (unsigned)i & 0xff);
 		out[i].tid = atomic_load(&e->loop[i].tid);
-		snprintf(out[i].requested, sizeof(out[i].requested), "%s",
-			 tcpx_cfg_str(e->cfg, TCPX_SET_CPUS));
+		pthread_mutex_lock(&e->loop[i].work_lock);
+		memcpy(out[i].requested, e->loop[i].requested, sizeof(out[i].requested));
 		memcpy(out[i].granted, e->loop[i].granted, sizeof(out[i].granted));
+		pthread_mutex_unlock(&e->loop[i].work_lock);
 	}
 	*count = e->loop_count;
 	return 0;

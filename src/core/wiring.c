@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "core/bind.h"
 #include "core/core.h"
 
 #define POLL_NS  (200 * 1000ull)   /* between looks at unfinished channels      */
@@ -113,6 +114,7 @@ make(struct session *s, uint32_t k, bool backward, const struct tcpx_pair *pair,
 		return rc;
 	c->near_nic = (int)near;
 	c->gpu = s->engine->nic[near].gpu;
+	tcpx_bind_nic(c->loop, near);
 	memcpy(c->near_name, s->engine->nic[near].name, sizeof(c->near_name));
 	memcpy(c->far_name, s->peer_hello.nic[far].name, sizeof(c->far_name));
 	c->id.session = s->id;

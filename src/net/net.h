@@ -138,6 +138,8 @@ struct tcpx_chan_stats {
 	uint64_t retransmits, rtt_us;
 	enum tcpx_lend lend;   /* what the channel does now; AUTO: not decided yet     */
 	uint64_t lent_bytes;   /* sent without the kernel copying them                 */
+	int incoming_cpu;      /* that handled the connection's last packet; -1 unknown */
+	uint32_t napi_id;      /* of the queue it came by; 0 unknown, as on loopbacks  */
 };
 
 struct tcpx_net_params {

@@ -83,12 +83,26 @@ tcpx_sock_chan_close(struct tcpx_chan *c)
 	free(c);
 }
 
+/* The only direct link from a connection to a queue and a CPU. */
+static void
+incoming(int fd, struct tcpx_chan_stats *stats)
+{
+	socklen_t len = sizeof(stats->incoming_cpu);
+
+	if (getsockopt(fd, SOL_SOCKET, SO_INCOMING_CPU, &stats->incoming_cpu, &len) < 0)
+		stats->incoming_cpu = -1;
+	len = sizeof(stats->napi_id);
+	if (getsockopt(fd, SOL_SOCKET, SO_INCOMING_NAPI_ID, &stats->napi_id, &len) < 0)
+		stats->napi_id = 0;
+}
+
 int
 tcpx_sock_chan_stats(struct tcpx_chan *c, struct tcpx_chan_stats *stats)
 {
 	struct tcp_info info = { 0 };
 	socklen_t len = sizeof(info);
 
+	incoming(c->fd, stats);
 	if (getsockopt(c->fd, IPPROTO_TCP, TCP_INFO, &info, &len) < 0)
 		return tcpx_fail_errno(TCPX_SUB_NET, "TCP_INFO of channel %u", c->channel);
 	stats->retransmits = info.tcpi_total_retrans;

@@ -43,9 +43,43 @@ find_nic(struct row *row, const char *nic, const char *peer_nic)
 	return n;
 }
 
+static double
+cpu_of(const struct usage_channel *c)
+{
+	return c && c->cpu >= 0 ? c->cpu : (double)NAN;
+}
+
+/* The other end of a sending channel. A session's number has lost its lowest bit on the side
+ * that came as a message. */
+static const struct usage_channel *
+receiver_of(const struct usage_channel *c, const struct usage *other)
+{
+	for (size_t i = 0; i < other->channels; i++) {
+		const struct usage_channel *r = &other->channel[i];
+
+		if (!r->sending && r->index == c->index && r->generation == c->generation &&
+		    (r->session == c->session || r->session >> 1 == c->session ||
+		     r->session == c->session >> 1))
+			return r;
+	}
+	return NULL;
+}
+
+static void
+add_arrival(struct row_channel *to, const struct usage_channel *c, const struct usage *other)
+{
+	const struct usage_channel *r = receiver_of(c, other);
+
+	to->tx_cpu = cpu_of(c);
+	to->tx_napi = c->napi_id;
+	to->rx_cpu = cpu_of(r);
+	to->rx_napi = r ? r->napi_id : 0;
+}
+
 /* The sending channels of one side; NICs are named as the client sees them. */
 static void
-add_channels(struct row *row, const struct usage *u, bool far, double *in_flight, uint64_t *chunks)
+add_channels(struct row *row, const struct usage *u, const struct usage *other, bool far,
+	     double *in_flight, uint64_t *chunks)
 {
 	for (size_t i = 0; i < u->channels; i++) {
 		const struct usage_channel *c = &u->channel[i];
@@ -65,6 +99,7 @@ add_channels(struct row *row, const struct usage *u, bool far, double *in_flight
 		to->chunks = c->chunks;
 		to->stalls = c->stalls;
 		to->lent_bytes = c->lent_bytes;
+		add_arrival(to, c, other);
 		snprintf(to->tx_mode, sizeof(to->tx_mode), "%s", c->tx_mode);
 		nic = find_nic(row, here, there);
 		nic->bytes += c->bytes;
@@ -214,9 +249,9 @@ perf_fill_row(struct load *l, const struct load_stats *s, struct row *row)
 	row->ctxt_switches = s->near.ctxt_switches + s->far.ctxt_switches;
 
 	if (job_has_out(&p->job))
-		add_channels(row, &s->near, false, &in_flight, &chunks);
+		add_channels(row, &s->near, &s->far, false, &in_flight, &chunks);
 	if (job_has_in(&p->job))
-		add_channels(row, &s->far, true, &in_flight, &chunks);
+		add_channels(row, &s->far, &s->near, true, &in_flight, &chunks);
 	row->in_flight.mean = chunks ? in_flight / (double)chunks : 0;
 	row->degraded |= s->near.channels_lost || s->far.channels_lost;
 	row->nics = row->per_nic.n;

@@ -90,7 +90,8 @@ read_channels(tcpx_engine *engine, const char *peer, struct usage *u)
 			.sending = c->sending, .up = c->up, .bytes = c->bytes,
 			.chunks = c->chunks, .stalls = c->stalls, .in_flight = c->in_flight,
 			.in_flight_max = c->in_flight_max, .in_flight_sum = c->in_flight_sum,
-			.retransmits = c->retransmits, .lent_bytes = c->lent_bytes };
+			.retransmits = c->retransmits, .lent_bytes = c->lent_bytes,
+			.cpu = c->incoming_cpu, .napi_id = c->napi_id };
 		memcpy(to->tx_mode, c->tx_mode, sizeof(to->tx_mode));
 		memcpy(to->nic, c->nic, sizeof(to->nic));
 		memcpy(to->peer_nic, c->peer_nic, sizeof(to->peer_nic));
@@ -168,6 +169,8 @@ add_channel(struct usage *sum, const struct usage_channel *c, const struct usage
 	to->in_flight_sum += since(c->in_flight_sum, before->in_flight_sum);
 	to->retransmits += since(c->retransmits, before->retransmits);
 	to->lent_bytes += since(c->lent_bytes, before->lent_bytes);
+	to->cpu = c->cpu;
+	to->napi_id = c->napi_id;
 	memcpy(to->tx_mode, c->tx_mode, sizeof(to->tx_mode));
 }
 
@@ -216,19 +219,21 @@ usage_add(struct usage *sum, const struct usage *difference)
 	free(zero);
 }
 
-/* The session loses its lowest bit: JSON numbers are signed, and it only tells apart. */
+/* The session loses its lowest bit: JSON numbers are signed, and it only tells apart. A CPU
+ * goes by one more, for what is missing is 0. */
 static json_t *
 format_channel(const struct usage_channel *c)
 {
 	return json_pack("{s:s, s:s, s:I, s:I, s:i, s:i, s:i, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I,"
-			 " s:s}",
+			 " s:s, s:i, s:I}",
 			 "nic", c->nic, "peer_nic", c->peer_nic, "i", (json_int_t)c->index, "g",
 			 (json_int_t)c->generation, "tx", c->sending, "up", c->up, "now",
 			 (int)c->in_flight, "session", (json_int_t)(c->session >> 1), "bytes",
 			 (json_int_t)c->bytes, "chunks", (json_int_t)c->chunks, "stalls",
 			 (json_int_t)c->stalls, "sum", (json_int_t)c->in_flight_sum, "max",
 			 (json_int_t)c->in_flight_max, "rtx", (json_int_t)c->retransmits, "lent",
-			 (json_int_t)c->lent_bytes, "mode", c->tx_mode);
+			 (json_int_t)c->lent_bytes, "mode", c->tx_mode, "cpu", c->cpu + 1, "napi",
+			 (json_int_t)c->napi_id);
 }
 
 json_t *
@@ -276,7 +281,8 @@ parse_channel(const json_t *v, struct usage_channel *c)
 		.chunks = count(v, "chunks"), .stalls = count(v, "stalls"),
 		.in_flight = (uint32_t)count(v, "now"), .in_flight_sum = count(v, "sum"),
 		.in_flight_max = (uint32_t)count(v, "max"), .retransmits = count(v, "rtx"),
-		.lent_bytes = count(v, "lent") };
+		.lent_bytes = count(v, "lent"),
+		.cpu = (int)count(v, "cpu") - 1, .napi_id = (uint32_t)count(v, "napi") };
 	snprintf(c->nic, sizeof(c->nic), "%s", job_text(v, "nic"));
 	snprintf(c->peer_nic, sizeof(c->peer_nic), "%s", job_text(v, "peer_nic"));
 	snprintf(c->tx_mode, sizeof(c->tx_mode), "%s", job_text(v, "mode"));

@@ -23,6 +23,8 @@ struct usage_channel {
 	int sending, up;
 	uint64_t bytes, chunks, stalls, in_flight_sum, retransmits, lent_bytes;
 	char tx_mode[16];
+	int cpu;          /* where the connection's last packet was handled; -1 unknown   */
+	uint32_t napi_id; /* of the queue it came by; 0 unknown                           */
 };
 
 struct usage_thread {

@@ -262,7 +262,7 @@ read_head(struct reader *r, const json_t *json)
 
 	if (!json_is_object(json))
 		return bad(r, "not a plan");
-	rc = read_number(r, json, "schema", 0, 1, PLAN_SCHEMA, &schema);
+	rc = read_number(r, json, "schema", 1, 1, PLAN_SCHEMA, &schema);
 	if (rc == 0)
 		rc = read_text(r, json, "machine", r->p.machine, sizeof(r->p.machine));
 	if (rc == 0 && json_is_string(json_object_get(json, "boot_id")))

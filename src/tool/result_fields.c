@@ -96,7 +96,8 @@ static const struct shape nic_counters_shape = SHAPE(nic_counters_fields);
 #define S struct row_channel
 static const struct field channel_fields[] = {
 	INDEX(channel), STRING(nic), COUNT(bytes), COUNT(chunks), COUNT(stalls),
-	MAYBE_STRING(tx_mode), MAYBE_COUNT(lent_bytes),
+	MAYBE_STRING(tx_mode), MAYBE_COUNT(lent_bytes), MAYBE(rx_cpu), MAYBE_COUNT(rx_napi),
+	MAYBE(tx_cpu), MAYBE_COUNT(tx_napi),
 };
 static const struct shape channel_shape = SHAPE(channel_fields);
 #undef S

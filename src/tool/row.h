@@ -68,6 +68,10 @@ struct row_channel {
 	char tx_mode[16];    /* how staged payload left: "copy", "splice", "msg_zerocopy";
 	                      * "" none did                                          */
 	uint64_t lent_bytes; /* of bytes, those the kernel did not copy; optional    */
+	/* where the last packets of the connection were handled, and by which queue of the
+	 * NIC they came: at the receiver the data, at the sender the answers; optional */
+	double rx_cpu, tx_cpu;
+	uint64_t rx_napi, tx_napi;
 };
 
 struct row_thread {

@@ -1,0 +1,88 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# tcpx irq plan and lint: the published bindings byte for byte, the famous slip, what is
+# refused, and threads of a run that go where bindings say.
+here=$(dirname "$0")
+. "$here/tap.sh"
+
+spec=$here/../fixtures/a3-high.spec
+tx='eth1:8-21,112-125;eth2:8-21,112-125;eth3:60-73,164-177;eth4:60-73,164-177'
+rx='eth1:22-35,126-139;eth2:22-35,126-139;eth3:74-87,178-191;eth4:74-87,178-191'
+slip=$(echo "$rx" | sed 's/126-139/124-139/g')
+unset TCPX_TX_BINDINGS TCPX_RX_BINDINGS NCCL_GPUDIRECTTCPX_TX_BINDINGS
+unset NCCL_GPUDIRECTTCPX_RX_BINDINGS
+
+plan() {
+	"$tool" irq plan --spec "$spec" "$@"
+}
+published() {
+	plan --emit nccl >"$scratch/nccl" || return
+	printf 'NCCL_GPUDIRECTTCPX_TX_BINDINGS=%s\nNCCL_GPUDIRECTTCPX_RX_BINDINGS=%s\n' "$tx" "$rx" |
+		diff - "$scratch/nccl"
+}
+json_is() {
+	plan --json - --explain | python3 -c "
+import json, sys
+p = json.load(sys.stdin)
+if not ($1):
+    sys.exit(json.dumps(p, indent=1)[:2000])"
+}
+lint() {
+	"$tool" irq lint --spec "$spec" "$@"
+}
+spec_again() {
+	plan --emit spec >"$scratch/again.spec" || return
+	"$tool" irq plan --spec - --emit spec <"$scratch/again.spec" | diff - "$scratch/again.spec"
+}
+shell_script() {
+	plan --emit sh >"$scratch/plan.sh" && sh -n "$scratch/plan.sh" &&
+		grep -q '^echo 36 >/proc/irq/67/smp_affinity_list' "$scratch/plan.sh"
+}
+
+ok "the published bindings" published
+ok "the application's CPUs" says "application 0-7,104-111,52-59,156-163" plan
+ok "reasons" says "2 for each of 4 GPUs" plan --explain
+ok "JSON" json_is "p['bindings']['tx'] == '$tx' and len(p['irqs']) == 128 and
+	p['application'] == '0-7,104-111,52-59,156-163' and p['groups'][1]['why']"
+ok "policy boot" says "eth3             32 on 52-67" plan --policy boot
+ok "a shell script that is one" shell_script
+ok "systemd" says 'CPUAffinity=0-51,104-155 52-103,156-207' plan --emit systemd
+ok "Slurm" says 'taskset -c 0-7,104-111,52-59,156-163' plan --emit slurm
+ok "a spec reads back" spec_again
+ok "this machine has a plan" says "interrupts" "$tool" irq plan --explain
+
+ok "what is published has no finding" exits 0 lint --tx "$tx" --rx "$rx"
+ok "but telemetry's CPUs are told" says telemetry lint --tx "$tx" --rx "$rx"
+ok "which is one to the strict" exits 1 lint --strict --tx "$tx" --rx "$rx"
+ok "the slip is a finding" exits 1 lint --tx "$tx" --rx "$slip"
+ok "that names its CPUs" says "TX and RX of eth1 share CPUs 124-125" lint --tx "$tx" --rx "$slip"
+ok "the environment is looked at" exits 1 env NCCL_GPUDIRECTTCPX_RX_BINDINGS='eth1:9-3' \
+	"$tool" irq lint --spec "$spec" --json "$scratch/lint.json"
+ok "and JSON says what is wrong" grep -q '"id": "reversed"' "$scratch/lint.json"
+
+ok "no bindings at all" exits 2 lint
+ok "an unknown policy" exits 2 plan --policy sideways
+ok "an unknown NIC" exits 3 plan --nics eth9
+ok "no such file" exits 2 "$tool" irq plan --spec "$scratch/none"
+ok "two machines" exits 2 plan --root /
+echo "cores 0 0-3/4" >"$scratch/bad.spec"
+ok "a bad spec is named with its line" says "bad.spec, line 1" "$tool" irq plan \
+	--spec "$scratch/bad.spec"
+
+# one CPU that this process may use is enough to see a thread go there
+cpu=$(python3 -c 'import os; print(max(os.sched_getaffinity(0)))')
+bound() {
+	TCPX_NICS=lo TCPX_TX_BINDINGS="lo:$cpu-$cpu" timeout 100 "$tool" perf --self -b 64K -e 64K \
+		-n 5 --json "$scratch/result.json" "$@"
+}
+ok "a run with bindings" bound
+ok "its threads are where they say" result "$scratch/result.json" \
+	"all(t['requested'] == t['granted'] == '$cpu' for t in rows[0]['threads'])"
+ok "TCPX_CPUS and TCPX_BIND=off beat them" env TCPX_BIND=off sh -c "TCPX_NICS=lo \
+	TCPX_TX_BINDINGS=lo:$cpu-$cpu timeout 100 '$tool' perf --self -b 64K -e 64K -n 5 \
+	--json '$scratch/result.json'"
+ok "so that threads are free" result "$scratch/result.json" \
+	"all(t['requested'] == '' for t in rows[0]['threads'])"
+ok "bindings that are wrong stop us" exits 2 env TCPX_NICS=lo TCPX_TX_BINDINGS=lo:3-1 "$tool" perf \
+	--self -b 64K -e 64K -n 1
+done_testing

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Machines from directory trees: as far as the readers tell, and good enough to plan for. */
+#include "fixture.h"
+
+#include "host/machine.h"
+#include "host/plan.h"
+
+static void
+siblings(struct fixture *f, unsigned cores)
+{
+	for (unsigned i = 0; i < 2 * cores; i++) {
+		char path[96], list[32];
+
+		snprintf(path, sizeof(path),
+			 "sys/devices/system/cpu/cpu%u/topology/thread_siblings_list", i);
+		snprintf(list, sizeof(list), "%u,%u\n", i % cores, i % cores + cores);
+		fixture_write(f, path, list);
+	}
+}
+
+static void
+a_tree_of_a3_high_gives_its_plan(void **state)
+{
+	struct tcpx_plan_options o = TCPX_PLAN_DEFAULTS;
+	struct tcpx_machine m;
+	struct tcpx_plan p;
+	struct fixture f;
+	char *text;
+
+	fixture_init(&f);
+	fixture_add_machine(&f, "a3-high");
+	siblings(&f, 104);
+	assert_int_equal(tcpx_machine_read(f.root, &m), 0);
+	assert_int_equal(m.core_count, 104);
+	assert_int_equal(m.gpu_count, 8);
+	assert_int_equal(m.nic_count, 5); /* the control NIC, too; no bridge, no loopback */
+	o.nics = "eth1,eth2,eth3,eth4";
+	assert_int_equal(tcpx_plan_make(&m, &o, &p), 0);
+	assert_int_equal(tcpx_plan_bindings(&p, false, &text), 0);
+	assert_string_equal(text, "eth1:8-21,112-125;eth2:8-21,112-125;"
+			    "eth3:60-73,164-177;eth4:60-73,164-177");
+	free(text);
+	tcpx_plan_fini(&p);
+	tcpx_machine_fini(&m);
+	fixture_fini(&f);
+}
+
+static void
+without_siblings_each_cpu_is_a_core(void **state)
+{
+	struct tcpx_machine m;
+	struct fixture f;
+
+	fixture_init(&f);
+	fixture_add_machine(&f, "virtio-2cpu");
+	assert_int_equal(tcpx_machine_read(f.root, &m), 0);
+	assert_int_equal(m.core_count, 2);
+	assert_int_equal(m.cores[0].cpu_count, 1);
+	assert_true(tcpx_cpuset_equal(&m.online, &m.allowed));
+	tcpx_machine_fini(&m);
+	fixture_fini(&f);
+}
+
+static void
+nothing_is_no_machine(void **state)
+{
+	struct tcpx_machine m;
+	struct fixture f;
+
+	fixture_init(&f);
+	capture_start();
+	assert_true(tcpx_machine_read(f.root, &m) < 0);
+	assert_int_equal(captured_count("\n"), 1);
+	tcpx_log_sink(NULL, NULL);
+	fixture_fini(&f);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_tree_of_a3_high_gives_its_plan),
+		cmocka_unit_test(without_siblings_each_cpu_is_a_core),
+		cmocka_unit_test(nothing_is_no_machine),
+	};
+
+	return cmocka_run_group_tests_name("host/machine_read", tests, NULL, NULL);
+}
