@@ -106,7 +106,7 @@ int
 tcpx_plugnet_chan_stats(struct tcpx_chan *c, struct tcpx_chan_stats *stats)
 {
 	(void)c;
-	*stats = (struct tcpx_chan_stats){ 0 }; /* the plugin's sockets are its own */
+	*stats = (struct tcpx_chan_stats){ .incoming_cpu = -1 }; /* the plugin's sockets are its own */
 	return 0;
 }
 

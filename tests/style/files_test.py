@@ -52,7 +52,8 @@ def every_option_is_in_the_manual():
     for words, page in (("perf", "tcpx-perf.1"), ("serve", "tcpx-perf.1"), ("info", "tcpx.1"),
                         ("report", "tcpx.1"), ("doctor", "tcpx-doctor.1"),
                         ("lab up", "tcpx-lab.1"), ("lab down", "tcpx-lab.1"),
-                        ("lab exec", "tcpx-lab.1"), ("lab status", "tcpx-lab.1")):
+                        ("lab exec", "tcpx-lab.1"), ("lab status", "tcpx-lab.1"),
+                        ("irq plan", "tcpx-irq.1"), ("irq lint", "tcpx-irq.1")):
         usage = tap.succeeds(*tool, *words.split(), "--help")
         manual = read("man/" + page).replace("\\-", "-")
         options = set(re.findall(r"^ +(?:-\w, +)?(--[a-z][a-z-]*)", usage, re.M)) - {"--help"}
