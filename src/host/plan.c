@@ -142,7 +142,7 @@ fill_group(struct tcpx_plan_group *g, const struct plan_pool *pool,
 /* ---- cores ---- */
 
 int
-plan_pool_fill(const struct tcpx_machine *m, int node, bool all,
+tcpx_plan_pool_fill(const struct tcpx_machine *m, int node, bool all,
 	       const struct tcpx_cpuset *usable, bool first_threads, struct plan_pool *pool,
 	       bool *partial)
 {
@@ -276,11 +276,11 @@ place_flags(struct maker *k, int node, bool unknown, struct plan_pool *pool, int
 	tcpx_machine_node_cpus(k->m, node, &cpus);
 	if (unknown ? !tcpx_cpuset_empty(&k->isolated) : tcpx_cpuset_overlap(&cpus, &k->isolated))
 		flags |= TCPX_PLAN_ISOLATED;
-	*rc = plan_pool_fill(k->m, node, unknown, &k->usable, first, pool, &partial);
+	*rc = tcpx_plan_pool_fill(k->m, node, unknown, &k->usable, first, pool, &partial);
 	if (*rc == 0 && !pool->count) {
 		free(pool->core);
 		flags |= TCPX_PLAN_OFF_NODE;
-		*rc = plan_pool_fill(k->m, node, true, &k->usable, first, pool, &partial);
+		*rc = tcpx_plan_pool_fill(k->m, node, true, &k->usable, first, pool, &partial);
 	}
 	return flags | (partial ? TCPX_PLAN_PARTIAL : 0);
 }
@@ -447,7 +447,7 @@ tcpx_plan_make(const struct tcpx_machine *m, const struct tcpx_plan_options *opt
 	if (rc == 0)
 		rc = make_groups(&k);
 	if (rc == 0)
-		rc = plan_irqs(&p, m, k.pools, &k.usable);
+		rc = tcpx_plan_irqs(&p, m, k.pools, &k.usable);
 	for (unsigned i = 0; k.pools && i < p.group_count; i++)
 		free(k.pools[i].core);
 	free(k.pools);

@@ -19,12 +19,12 @@ struct plan_pool {
 };
 
 /* Usable cores of @node (all nodes': @all), given the CPUs that may be used. -ENOMEM. */
-TCPX_MUST_CHECK int plan_pool_fill(const struct tcpx_machine *m, int node, bool all,
+TCPX_MUST_CHECK int tcpx_plan_pool_fill(const struct tcpx_machine *m, int node, bool all,
 				   const struct tcpx_cpuset *usable, bool first_threads,
 				   struct plan_pool *pool, bool *partial);
 
 /* Rows of all interrupts, once the groups stand; @pools is one a group. */
-TCPX_MUST_CHECK int plan_irqs(struct tcpx_plan *p, const struct tcpx_machine *m,
+TCPX_MUST_CHECK int tcpx_plan_irqs(struct tcpx_plan *p, const struct tcpx_machine *m,
 			      const struct plan_pool *pools, const struct tcpx_cpuset *usable);
 
 #endif

@@ -226,7 +226,7 @@ far_pool(const struct tcpx_plan *p, const struct tcpx_machine *m, const struct t
 	if (node < 0)
 		return tcpx_fail(TCPX_SUB_HOST, -ENODEV, "plan: policy remote needs NICs of a known "
 				 "node, and usable CPUs on another one");
-	return plan_pool_fill(m, node, false, usable, p->options.first_threads, pool, &partial);
+	return tcpx_plan_pool_fill(m, node, false, usable, p->options.first_threads, pool, &partial);
 }
 
 /* The CPUs of all groups of one node, without CPU 0 where there are others. */
@@ -313,7 +313,7 @@ place_nic(struct tcpx_plan *p, const struct tcpx_machine *m, const struct plan_p
 }
 
 int
-plan_irqs(struct tcpx_plan *p, const struct tcpx_machine *m, const struct plan_pool *pools,
+tcpx_plan_irqs(struct tcpx_plan *p, const struct tcpx_machine *m, const struct plan_pool *pools,
 	  const struct tcpx_cpuset *usable)
 {
 	unsigned room = 0;

@@ -28,16 +28,16 @@ struct reader {
 static int
 read_set(struct spec_line *r, const char *what, struct tcpx_cpuset *set)
 {
-	const char *text = spec_word(r);
+	const char *text = tcpx_spec_word(r);
 
 	if (!text)
-		return spec_bad(r, "%s needs a list of CPUs", what);
+		return tcpx_spec_bad(r, "%s needs a list of CPUs", what);
 	if (!strcmp(text, "none")) {
 		tcpx_cpuset_init(set);
 		return 0;
 	}
 	if (tcpx_cpuset_parse(text, set))
-		return spec_bad(r, "%s \"%.80s\" is not a list of CPUs below %d", what, text,
+		return tcpx_spec_bad(r, "%s \"%.80s\" is not a list of CPUs below %d", what, text,
 			   TCPX_CPUS_MAX);
 	return 0;
 }
@@ -52,29 +52,29 @@ read_node(struct reader *r)
 	unsigned n = 0;
 	int rc;
 
-	rc = spec_number(&r->l, "node", spec_word(&r->l), 0, INT16_MAX, &id);
+	rc = tcpx_spec_number(&r->l, "node", tcpx_spec_word(&r->l), 0, INT16_MAX, &id);
 	if (rc)
 		return rc;
 	rc = tcpx_machine_add_node(&r->m, (int)id);
 	if (rc)
-		return spec_bad(&r->l, "node %lld: %s", id, rc == -EEXIST ? "it is there already"
+		return tcpx_spec_bad(&r->l, "node %lld: %s", id, rc == -EEXIST ? "it is there already"
 								 : "too many nodes");
-	key = spec_word(&r->l);
+	key = tcpx_spec_word(&r->l);
 	if (!key)
 		return 0;
 	if (strcmp(key, "distance"))
-		return spec_bad(&r->l, "\"%.40s\" is not known of a node: distance", key);
-	list = spec_word(&r->l);
+		return tcpx_spec_bad(&r->l, "\"%.40s\" is not known of a node: distance", key);
+	list = tcpx_spec_word(&r->l);
 	while ((item = strsep(&list, ",")) != NULL) {
 		if (n == TCPX_HOST_NODES)
-			return spec_bad(&r->l, "more than %d distances", TCPX_HOST_NODES);
-		rc = spec_number(&r->l, "distance", item, 1, 255, &v);
+			return tcpx_spec_bad(&r->l, "more than %d distances", TCPX_HOST_NODES);
+		rc = tcpx_spec_number(&r->l, "distance", item, 1, 255, &v);
 		if (rc)
 			return rc;
 		r->distances[r->distance_count].to[n++] = (uint8_t)v;
 	}
 	if (!n)
-		return spec_bad(&r->l, "distance needs numbers");
+		return tcpx_spec_bad(&r->l, "distance needs numbers");
 	r->distances[r->distance_count].node = (int)id;
 	r->distances[r->distance_count++].count = n;
 	return 0;
@@ -97,15 +97,15 @@ read_order(const struct reader *r, char *list, uint16_t *cpus, unsigned *count)
 		last_text = strchr(item, '-');
 		if (last_text)
 			*last_text++ = '\0';
-		rc = spec_number(&r->l, "CPU", item, 0, TCPX_CPUS_MAX - 1, &first);
+		rc = tcpx_spec_number(&r->l, "CPU", item, 0, TCPX_CPUS_MAX - 1, &first);
 		last = first;
 		if (rc == 0 && last_text)
-			rc = spec_number(&r->l, "CPU", last_text, first, TCPX_CPUS_MAX - 1, &last);
+			rc = tcpx_spec_number(&r->l, "CPU", last_text, first, TCPX_CPUS_MAX - 1, &last);
 		if (rc == 0 && step_text)
-			rc = spec_number(&r->l, "step", step_text, 1, TCPX_CPUS_MAX, &step);
+			rc = tcpx_spec_number(&r->l, "step", step_text, 1, TCPX_CPUS_MAX, &step);
 		for (; rc == 0 && first <= last; first += step) {
 			if (*count == TCPX_CPUS_MAX)
-				return spec_bad(&r->l, "more than %d CPUs in a list", TCPX_CPUS_MAX);
+				return tcpx_spec_bad(&r->l, "more than %d CPUs in a list", TCPX_CPUS_MAX);
 			cpus[(*count)++] = (uint16_t)first;
 		}
 		if (rc)
@@ -117,7 +117,7 @@ read_order(const struct reader *r, char *list, uint16_t *cpus, unsigned *count)
 static int
 read_l3(struct reader *r, long long *id, long long *each)
 {
-	char *key = spec_word(&r->l), *value, *slash;
+	char *key = tcpx_spec_word(&r->l), *value, *slash;
 	int rc;
 
 	*id = -1;
@@ -125,14 +125,14 @@ read_l3(struct reader *r, long long *id, long long *each)
 	if (!key)
 		return 0;
 	if (strcmp(key, "l3"))
-		return spec_bad(&r->l, "\"%.40s\" is not known of cores: l3", key);
-	value = spec_word(&r->l);
+		return tcpx_spec_bad(&r->l, "\"%.40s\" is not known of cores: l3", key);
+	value = tcpx_spec_word(&r->l);
 	slash = value ? strchr(value, '/') : NULL;
 	if (slash)
 		*slash++ = '\0';
-	rc = spec_number(&r->l, "L3 group", value, 0, INT16_MAX, id);
+	rc = tcpx_spec_number(&r->l, "L3 group", value, 0, INT16_MAX, id);
 	if (rc == 0 && slash)
-		rc = spec_number(&r->l, "cores of an L3 group", slash, 1, TCPX_CPUS_MAX, each);
+		rc = tcpx_spec_number(&r->l, "cores of an L3 group", slash, 1, TCPX_CPUS_MAX, each);
 	return rc;
 }
 
@@ -152,7 +152,7 @@ add_cores(struct reader *r, long long node, uint16_t *cpus, unsigned lists, unsi
 			core.cpu[i] = cpus[(size_t)i * TCPX_CPUS_MAX + k];
 		rc = tcpx_machine_add_core(&r->m, &core);
 		if (rc == -EEXIST)
-			rc = spec_bad(&r->l, "CPU %u, or one of its siblings, is of two cores", core.cpu[0]);
+			rc = tcpx_spec_bad(&r->l, "CPU %u, or one of its siblings, is of two cores", core.cpu[0]);
 	}
 	return rc;
 }
@@ -160,30 +160,30 @@ add_cores(struct reader *r, long long node, uint16_t *cpus, unsigned lists, unsi
 static int
 read_cores(struct reader *r)
 {
-	char *node_text = spec_word(&r->l), *lists_text, *list;
+	char *node_text = tcpx_spec_word(&r->l), *lists_text, *list;
 	unsigned lists = 0, count = 0, n;
 	uint16_t *cpus;
 	long long node = -1;
 	int rc = 0;
 
 	if (!node_text || strcmp(node_text, "-"))
-		rc = spec_number(&r->l, "node of cores", node_text, 0, INT16_MAX, &node);
+		rc = tcpx_spec_number(&r->l, "node of cores", node_text, 0, INT16_MAX, &node);
 	if (rc)
 		return rc;
-	lists_text = spec_word(&r->l);
+	lists_text = tcpx_spec_word(&r->l);
 	if (!lists_text)
-		return spec_bad(&r->l, "cores need lists of CPUs, as 0-51/104-155");
+		return tcpx_spec_bad(&r->l, "cores need lists of CPUs, as 0-51/104-155");
 	cpus = calloc(TCPX_MACHINE_SIBLINGS, TCPX_CPUS_MAX * sizeof(*cpus));
 	if (!cpus)
 		return -ENOMEM;
 	while (rc == 0 && (list = strsep(&lists_text, "/")) != NULL) {
 		if (lists == TCPX_MACHINE_SIBLINGS) {
-			rc = spec_bad(&r->l, "more than %d CPUs a core", TCPX_MACHINE_SIBLINGS);
+			rc = tcpx_spec_bad(&r->l, "more than %d CPUs a core", TCPX_MACHINE_SIBLINGS);
 			break;
 		}
 		rc = read_order(r, list, cpus + (size_t)lists * TCPX_CPUS_MAX, &n);
 		if (rc == 0 && lists && n != count)
-			rc = spec_bad(&r->l, "lists of %u and %u CPUs: each gives one to a core", count, n);
+			rc = tcpx_spec_bad(&r->l, "lists of %u and %u CPUs: each gives one to a core", count, n);
 		count = n;
 		lists++;
 	}
@@ -198,25 +198,25 @@ read_cores(struct reader *r)
 static int
 read_nic(struct reader *r)
 {
-	return spec_read_nic(&r->l, &r->m);
+	return tcpx_spec_read_nic(&r->l, &r->m);
 }
 
 static int
 read_gpu(struct reader *r)
 {
-	return spec_read_gpu(&r->l, &r->m);
+	return tcpx_spec_read_gpu(&r->l, &r->m);
 }
 
 static int
 read_irq(struct reader *r)
 {
-	return spec_read_irq(&r->l, &r->m);
+	return tcpx_spec_read_irq(&r->l, &r->m);
 }
 
 static int
 read_name(struct reader *r)
 {
-	return spec_copy(&r->l, "name of the machine", spec_word(&r->l), r->m.name,
+	return tcpx_spec_copy(&r->l, "name of the machine", tcpx_spec_word(&r->l), r->m.name,
 			 sizeof(r->m.name));
 }
 
@@ -252,16 +252,16 @@ read_line(struct reader *r)
 		{ "offline", read_offline }, { "allowed", read_allowed },
 		{ "isolated", read_isolated },
 	};
-	char *first = spec_word(&r->l), *more;
+	char *first = tcpx_spec_word(&r->l), *more;
 	int rc;
 
 	for (size_t i = 0; first && i < sizeof(kinds) / sizeof(kinds[0]); i++)
 		if (!strcmp(first, kinds[i].word)) {
 			rc = kinds[i].read(r);
-			more = rc ? NULL : spec_word(&r->l);
-			return more ? spec_bad(&r->l, "\"%.40s\" is too much", more) : rc;
+			more = rc ? NULL : tcpx_spec_word(&r->l);
+			return more ? tcpx_spec_bad(&r->l, "\"%.40s\" is too much", more) : rc;
 		}
-	return first ? spec_bad(&r->l, "\"%.40s\" begins no line: machine, node, cores, nic, irq, "
+	return first ? tcpx_spec_bad(&r->l, "\"%.40s\" begins no line: machine, node, cores, nic, irq, "
 				"gpu, offline, allowed, isolated", first) : 0;
 }
 
@@ -285,7 +285,7 @@ read_lines(struct reader *r, const char *text)
 		size_t len = strcspn(text, "\n");
 
 		if (len >= LINE_BYTES) {
-			rc = spec_bad(&r->l, "longer than %d bytes", LINE_BYTES - 1);
+			rc = tcpx_spec_bad(&r->l, "longer than %d bytes", LINE_BYTES - 1);
 			break;
 		}
 		memcpy(line, text, len);
@@ -293,7 +293,7 @@ read_lines(struct reader *r, const char *text)
 		text += len + (text[len] == '\n');
 		for (const char *p = line; *p && rc == 0; p++)
 			if (((unsigned char)*p < ' ' && !strchr(SPEC_BLANKS, *p)) || *p == 0x7f)
-				rc = spec_bad(&r->l, "control character 0x%02x", *p);
+				rc = tcpx_spec_bad(&r->l, "control character 0x%02x", *p);
 		if (rc)
 			break;
 		comment_cut(line);

@@ -10,7 +10,7 @@
 #include "base/parse.h"
 
 int
-spec_bad(const struct spec_line *l, const char *fmt, ...)
+tcpx_spec_bad(const struct spec_line *l, const char *fmt, ...)
 {
 	char text[256];
 	va_list args;
@@ -22,7 +22,7 @@ spec_bad(const struct spec_line *l, const char *fmt, ...)
 }
 
 char *
-spec_word(struct spec_line *l)
+tcpx_spec_word(struct spec_line *l)
 {
 	char *at = l->rest + strspn(l->rest, SPEC_BLANKS);
 	size_t len = strcspn(at, SPEC_BLANKS);
@@ -36,29 +36,29 @@ spec_word(struct spec_line *l)
 }
 
 int
-spec_number(const struct spec_line *l, const char *what, const char *text, long long low,
+tcpx_spec_number(const struct spec_line *l, const char *what, const char *text, long long low,
 	    long long high, long long *value)
 {
 	uint64_t v;
 
 	*value = 0;
 	if (!text)
-		return spec_bad(l, "%s is missing", what);
+		return tcpx_spec_bad(l, "%s is missing", what);
 	if (tcpx_parse_count(text, &v) || v > INT64_MAX || (long long)v < low ||
 	    (long long)v > high)
-		return spec_bad(l, "%s \"%.40s\" is not a number from %lld to %lld", what, text,
+		return tcpx_spec_bad(l, "%s \"%.40s\" is not a number from %lld to %lld", what, text,
 				low, high);
 	*value = (long long)v;
 	return 0;
 }
 
 int
-spec_copy(const struct spec_line *l, const char *what, const char *text, char *out, size_t cap)
+tcpx_spec_copy(const struct spec_line *l, const char *what, const char *text, char *out, size_t cap)
 {
 	if (!text)
-		return spec_bad(l, "%s is missing", what);
+		return tcpx_spec_bad(l, "%s is missing", what);
 	if (strlen(text) >= cap)
-		return spec_bad(l, "%s \"%.80s\" has more than %zu bytes", what, text, cap - 1);
+		return tcpx_spec_bad(l, "%s \"%.80s\" has more than %zu bytes", what, text, cap - 1);
 	memcpy(out, text, strlen(text) + 1);
 	return 0;
 }
@@ -67,7 +67,7 @@ static int
 read_u32(const struct spec_line *l, const char *key, const char *text, uint32_t *out)
 {
 	long long v;
-	int rc = spec_number(l, key, text, 0, 65535, &v);
+	int rc = tcpx_spec_number(l, key, text, 0, 65535, &v);
 
 	*out = (uint32_t)v;
 	return rc;
@@ -77,7 +77,7 @@ static int
 read_node(const struct spec_line *l, const char *text, int *out)
 {
 	long long v;
-	int rc = spec_number(l, "node", text, 0, INT16_MAX, &v);
+	int rc = tcpx_spec_number(l, "node", text, 0, INT16_MAX, &v);
 
 	*out = (int)v;
 	return rc;
@@ -93,19 +93,19 @@ read_numa_source(const struct spec_line *l, const char *text, enum tcpx_numa_sou
 	else if (text && !strcmp(text, "only"))
 		*source = TCPX_NUMA_ONLY;
 	else
-		return spec_bad(l, "from \"%.40s\": device, cpus or only", text ? text : "");
+		return tcpx_spec_bad(l, "from \"%.40s\": device, cpus or only", text ? text : "");
 	return 0;
 }
 
 int
-spec_read_nic(struct spec_line *l, struct tcpx_machine *m)
+tcpx_spec_read_nic(struct spec_line *l, struct tcpx_machine *m)
 {
 	struct tcpx_machine_nic nic = { .node = -1, .node_source = TCPX_NUMA_FILE };
 	char *key;
-	int rc = spec_copy(l, "name of a NIC", spec_word(l), nic.name, sizeof(nic.name));
+	int rc = tcpx_spec_copy(l, "name of a NIC", tcpx_spec_word(l), nic.name, sizeof(nic.name));
 
-	while (rc == 0 && (key = spec_word(l)) != NULL) {
-		char *value = spec_word(l);
+	while (rc == 0 && (key = tcpx_spec_word(l)) != NULL) {
+		char *value = tcpx_spec_word(l);
 
 		if (!strcmp(key, "node"))
 			rc = read_node(l, value, &nic.node);
@@ -118,11 +118,11 @@ spec_read_nic(struct spec_line *l, struct tcpx_machine *m)
 		else if (!strcmp(key, "max"))
 			rc = read_u32(l, key, value, &nic.queues_max);
 		else if (!strcmp(key, "driver"))
-			rc = spec_copy(l, key, value, nic.driver, sizeof(nic.driver));
+			rc = tcpx_spec_copy(l, key, value, nic.driver, sizeof(nic.driver));
 		else if (!strcmp(key, "pci"))
-			rc = spec_copy(l, key, value, nic.pci, sizeof(nic.pci));
+			rc = tcpx_spec_copy(l, key, value, nic.pci, sizeof(nic.pci));
 		else
-			rc = spec_bad(l, "\"%.40s\" is not known of a NIC: node, from, rx, tx, "
+			rc = tcpx_spec_bad(l, "\"%.40s\" is not known of a NIC: node, from, rx, tx, "
 				      "max, driver, pci", key);
 	}
 	if (rc)
@@ -131,35 +131,35 @@ spec_read_nic(struct spec_line *l, struct tcpx_machine *m)
 		nic.node_source = TCPX_NUMA_UNKNOWN;
 	rc = tcpx_machine_add_nic(m, &nic);
 	if (rc == -EEXIST)
-		return spec_bad(l, "NIC %s is there already", nic.name);
-	return rc == -ERANGE ? spec_bad(l, "more than %d NICs", TCPX_MACHINE_NICS) : rc;
+		return tcpx_spec_bad(l, "NIC %s is there already", nic.name);
+	return rc == -ERANGE ? tcpx_spec_bad(l, "more than %d NICs", TCPX_MACHINE_NICS) : rc;
 }
 
 int
-spec_read_gpu(struct spec_line *l, struct tcpx_machine *m)
+tcpx_spec_read_gpu(struct spec_line *l, struct tcpx_machine *m)
 {
 	struct tcpx_machine_gpu gpu = { .node = -1 };
 	long long index;
 	char *key;
-	int rc = spec_number(l, "index of a GPU", spec_word(l), 0, INT16_MAX, &index);
+	int rc = tcpx_spec_number(l, "index of a GPU", tcpx_spec_word(l), 0, INT16_MAX, &index);
 
 	gpu.index = (int)index;
-	while (rc == 0 && (key = spec_word(l)) != NULL) {
-		char *value = spec_word(l);
+	while (rc == 0 && (key = tcpx_spec_word(l)) != NULL) {
+		char *value = tcpx_spec_word(l);
 
 		if (!strcmp(key, "node"))
 			rc = read_node(l, value, &gpu.node);
 		else if (!strcmp(key, "pci"))
-			rc = spec_copy(l, key, value, gpu.pci, sizeof(gpu.pci));
+			rc = tcpx_spec_copy(l, key, value, gpu.pci, sizeof(gpu.pci));
 		else
-			rc = spec_bad(l, "\"%.40s\" is not known of a GPU: node, pci", key);
+			rc = tcpx_spec_bad(l, "\"%.40s\" is not known of a GPU: node, pci", key);
 	}
 	if (rc)
 		return rc;
 	rc = tcpx_machine_add_gpu(m, &gpu);
 	if (rc == -EEXIST)
-		return spec_bad(l, "GPU %d is there already", gpu.index);
-	return rc == -ERANGE ? spec_bad(l, "more than %d GPUs", TCPX_MACHINE_GPUS) : rc;
+		return tcpx_spec_bad(l, "GPU %d is there already", gpu.index);
+	return rc == -ERANGE ? tcpx_spec_bad(l, "more than %d GPUs", TCPX_MACHINE_GPUS) : rc;
 }
 
 /* ---- vectors ---- */
@@ -202,14 +202,14 @@ read_template(const struct spec_line *l, char *text, struct template *t)
 	t->head = text;
 	t->head_len = strlen(text);
 	if (strpbrk(text, "\t\r"))
-		return spec_bad(l, "a tab in the name \"%.80s\"", text);
+		return tcpx_spec_bad(l, "a tab in the name \"%.80s\"", text);
 	if (!open && !close)
 		return 0;
 	if (!open || !close || close < open || strpbrk(close + 1, "{}") ||
 	    strchr(open + 1, '{'))
-		return spec_bad(l, "name \"%.80s\": braces stand around one number, as {0}", text);
+		return tcpx_spec_bad(l, "name \"%.80s\": braces stand around one number, as {0}", text);
 	*close = '\0';
-	rc = spec_number(l, "number in the name", open + 1, 0, INT32_MAX, &t->first);
+	rc = tcpx_spec_number(l, "number in the name", open + 1, 0, INT32_MAX, &t->first);
 	t->head_len = (size_t)(open - text);
 	t->tail = close + 1;
 	return rc;
@@ -225,7 +225,7 @@ expand(const struct spec_line *l, const struct template *t, unsigned i, char *ou
 			     t->tail);
 	else
 		n = snprintf(out, cap, "%s", t->head);
-	return n < 0 || (size_t)n >= cap ? spec_bad(l, "name of more than %zu bytes", cap - 1) : 0;
+	return n < 0 || (size_t)n >= cap ? tcpx_spec_bad(l, "name of more than %zu bytes", cap - 1) : 0;
 }
 
 struct vectors {
@@ -241,7 +241,7 @@ read_vector_words(struct spec_line *l, struct vectors *v)
 	char *key;
 	int rc = 0;
 
-	while (rc == 0 && (key = spec_word(l)) != NULL) {
+	while (rc == 0 && (key = tcpx_spec_word(l)) != NULL) {
 		if (!strcmp(key, "name")) {
 			v->name = l->rest + strspn(l->rest, SPEC_BLANKS);
 			l->rest = v->name + strlen(v->name);
@@ -250,18 +250,18 @@ read_vector_words(struct spec_line *l, struct vectors *v)
 		} else if (!strcmp(key, "fixed")) {
 			v->first.movable = false;
 		} else if (!strcmp(key, "hwirq")) {
-			rc = spec_number(l, key, spec_word(l), 0, INT32_MAX, &number);
+			rc = tcpx_spec_number(l, key, tcpx_spec_word(l), 0, INT32_MAX, &number);
 			v->first.hwirq = number;
 		} else if (!strcmp(key, "source")) {
-			int i = word_of(spec_word(l), TCPX_VECTOR_SOURCES, source_name);
+			int i = word_of(tcpx_spec_word(l), TCPX_VECTOR_SOURCES, source_name);
 
 			if (i < 0)
-				rc = spec_bad(l, "source: netdev, name, order, none or spec");
+				rc = tcpx_spec_bad(l, "source: netdev, name, order, none or spec");
 			v->first.source = (enum tcpx_vector_source)i;
 		} else if (!strcmp(key, "chip")) {
-			rc = spec_copy(l, key, spec_word(l), v->first.chip, sizeof(v->first.chip));
+			rc = tcpx_spec_copy(l, key, tcpx_spec_word(l), v->first.chip, sizeof(v->first.chip));
 		} else {
-			rc = spec_bad(l, "\"%.40s\" is not known of an IRQ: hwirq, source, chip, "
+			rc = tcpx_spec_bad(l, "\"%.40s\" is not known of an IRQ: hwirq, source, chip, "
 				      "fixed, name", key);
 		}
 	}
@@ -272,42 +272,42 @@ read_vector_words(struct spec_line *l, struct vectors *v)
 static int
 read_vector_head(struct spec_line *l, const struct tcpx_machine *m, struct vectors *v)
 {
-	char *nic = spec_word(l), *word = spec_word(l), *last;
+	char *nic = tcpx_spec_word(l), *word = tcpx_spec_word(l), *last;
 	int kind = word_of(word, TCPX_VECTOR_KINDS, kind_name), rc = 0;
 	long long number;
 
 	if (!nic || tcpx_machine_nic_find(m, nic) < 0)
-		return spec_bad(l, "NIC \"%.40s\" has no line above", nic ? nic : "");
+		return tcpx_spec_bad(l, "NIC \"%.40s\" has no line above", nic ? nic : "");
 	if (kind < 0)
-		return spec_bad(l, "kind \"%.40s\": tx, rx, txrx, mgmt or unknown",
+		return tcpx_spec_bad(l, "kind \"%.40s\": tx, rx, txrx, mgmt or unknown",
 				word ? word : "");
 	v->first.nic = (unsigned)tcpx_machine_nic_find(m, nic);
 	v->first.kind = (enum tcpx_vector_kind)kind;
 	v->first.queue = -1;
 	v->last_queue = -1;
-	word = spec_word(l);
+	word = tcpx_spec_word(l);
 	if (word && strcmp(word, "at")) {
 		last = strchr(word, '-');
 		if (last)
 			*last++ = '\0';
-		rc = spec_number(l, "queue", word, 0, 65535, &number);
+		rc = tcpx_spec_number(l, "queue", word, 0, 65535, &number);
 		v->first.queue = (int)number;
 		v->last_queue = number;
 		if (rc == 0 && last)
-			rc = spec_number(l, "last queue", last, number, 65535, &v->last_queue);
-		word = spec_word(l);
+			rc = tcpx_spec_number(l, "last queue", last, number, 65535, &v->last_queue);
+		word = tcpx_spec_word(l);
 	}
 	if (rc)
 		return rc;
 	if (!word || strcmp(word, "at"))
-		return spec_bad(l, "an IRQ needs \"at NUMBER\"");
-	rc = spec_number(l, "IRQ", spec_word(l), 0, INT32_MAX, &number);
+		return tcpx_spec_bad(l, "an IRQ needs \"at NUMBER\"");
+	rc = tcpx_spec_number(l, "IRQ", tcpx_spec_word(l), 0, INT32_MAX, &number);
 	v->first.irq = (uint32_t)number;
 	return rc;
 }
 
 int
-spec_read_irq(struct spec_line *l, struct tcpx_machine *m)
+tcpx_spec_read_irq(struct spec_line *l, struct tcpx_machine *m)
 {
 	struct vectors v = { .first = { .hwirq = -1, .source = TCPX_VECTOR_SPEC,
 					.movable = true } };
@@ -331,9 +331,9 @@ spec_read_irq(struct spec_line *l, struct tcpx_machine *m)
 			return rc;
 		rc = tcpx_machine_add_vector(m, &one);
 		if (rc == -EEXIST)
-			rc = spec_bad(l, "IRQ %u is there already", one.irq);
+			rc = tcpx_spec_bad(l, "IRQ %u is there already", one.irq);
 		else if (rc == -ERANGE)
-			rc = spec_bad(l, "more than %d IRQs", TCPX_MACHINE_VECTORS);
+			rc = tcpx_spec_bad(l, "more than %d IRQs", TCPX_MACHINE_VECTORS);
 	}
 	return rc;
 }

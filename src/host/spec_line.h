@@ -16,19 +16,19 @@ struct spec_line {
 	char *rest;       /* of the line; what is not yet read */
 };
 
-TCPX_MUST_CHECK int spec_bad(const struct spec_line *l, const char *fmt, ...)
+TCPX_MUST_CHECK int tcpx_spec_bad(const struct spec_line *l, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 /* The next word, or NULL at the end of the line. */
-char *spec_word(struct spec_line *l);
+char *tcpx_spec_word(struct spec_line *l);
 /* @text may be NULL, where a word is missing; 0 in @value then. */
-TCPX_MUST_CHECK int spec_number(const struct spec_line *l, const char *what, const char *text,
+TCPX_MUST_CHECK int tcpx_spec_number(const struct spec_line *l, const char *what, const char *text,
 				long long low, long long high, long long *value);
-TCPX_MUST_CHECK int spec_copy(const struct spec_line *l, const char *what, const char *text,
+TCPX_MUST_CHECK int tcpx_spec_copy(const struct spec_line *l, const char *what, const char *text,
 			      char *out, size_t cap);
 
 /* Lines of devices, after their first word. */
-TCPX_MUST_CHECK int spec_read_nic(struct spec_line *l, struct tcpx_machine *m);
-TCPX_MUST_CHECK int spec_read_gpu(struct spec_line *l, struct tcpx_machine *m);
-TCPX_MUST_CHECK int spec_read_irq(struct spec_line *l, struct tcpx_machine *m);
+TCPX_MUST_CHECK int tcpx_spec_read_nic(struct spec_line *l, struct tcpx_machine *m);
+TCPX_MUST_CHECK int tcpx_spec_read_gpu(struct spec_line *l, struct tcpx_machine *m);
+TCPX_MUST_CHECK int tcpx_spec_read_irq(struct spec_line *l, struct tcpx_machine *m);
 
 #endif
