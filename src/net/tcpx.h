@@ -28,6 +28,7 @@ struct tcpx_net {
 	const struct tcpx_nic *nics; /* borrowed */
 	uint32_t nic_count;
 	int dev[TCPX_NET_NICS];      /* of the plugin, or PLUGNET_NO_DEV */
+	atomic_bool lacks[TCPX_NET_NICS]; /* no device: it has been said */
 	const struct tcpx_clock *clock;
 	const struct tcpx_net_memory *memory; /* NULL: host memory only */
 	uint32_t chunk;  /* bytes of the largest message */
@@ -99,8 +100,8 @@ struct tcpx_chan {
 
 /* tcpx_dev.c: fills net->dev. A NIC that the plugin lacks has none: said when it is used. */
 void tcpx_plugnet_find_devs(struct tcpx_net *net);
-/* The device of a NIC; -EINVAL, -ENODEV (logged). */
-int tcpx_plugnet_dev(const struct tcpx_net *net, int nic, int *dev);
+/* The device of a NIC; -EINVAL (logged), -ENODEV (logged once a NIC). */
+int tcpx_plugnet_dev(struct tcpx_net *net, int nic, int *dev);
 
 /* tcpx_mem.c: memory of a NIC's channels, and its GPU as the current one. */
 int tcpx_plugnet_mem_get(const struct tcpx_net *net, const struct tcpx_nic *nic, size_t size,

@@ -98,7 +98,7 @@ tcpx_plugnet_find_devs(struct tcpx_net *net)
 }
 
 int
-tcpx_plugnet_dev(const struct tcpx_net *net, int nic, int *dev)
+tcpx_plugnet_dev(struct tcpx_net *net, int nic, int *dev)
 {
 	char names[NAMES_MAX] = "none";
 	struct plug_props props;
@@ -111,6 +111,8 @@ tcpx_plugnet_dev(const struct tcpx_net *net, int nic, int *dev)
 		*dev = net->dev[nic];
 		return 0;
 	}
+	if (atomic_exchange(&net->lacks[nic], true)) /* each of its channels asks */
+		return -ENODEV;
 	for (int i = 0; i < plug_devices(net->plug) && at < sizeof(names); i++)
 		if (plug_properties(net->plug, i, &props) == 0)
 			at += (size_t)snprintf(names + at, sizeof(names) - at, "%s%s",
