@@ -191,7 +191,7 @@ emu_comm_close(struct emu_comm *c)
 	if (c->role == EMU_RECV)
 		receives_end(c);
 	emu_copier_fini(&c->copier);
-	emu_reg_free_all(&c->regs);
+	emu_reg_orphan_all(&c->regs);
 	c->closed = true;
 	return NCCL_OK;
 }

@@ -108,9 +108,12 @@ reg(void *comm, void *data, int size, int type, void **mhandle)
 static enum nccl_result
 dereg(void *comm, void *mhandle)
 {
+	enum nccl_result result;
 	struct emu_comm *c;
-	enum nccl_result result = emu_comm_enter(comm, EMU_ANY, "deregMr", &c);
 
+	if (!comm && emu_reg_drop_orphan(mhandle))
+		return NCCL_OK;
+	result = emu_comm_enter(comm, EMU_ANY, "deregMr", &c);
 	return result ? result : emu_comm_leave(c, emu_reg_drop(c->regs, mhandle));
 }
 

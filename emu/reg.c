@@ -2,6 +2,7 @@
 /* Alignment, whole pages, kind: the conditions of a dma-buf. */
 #include "emu/reg.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 
 #include "emu/gpu.h"
@@ -62,13 +63,42 @@ emu_reg_drop(struct emu_reg *list, void *mhandle)
 	return NCCL_OK;
 }
 
+/* Of closed comms. */
+static struct {
+	pthread_mutex_t lock;
+	struct emu_reg *list;
+} orphans = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
 void
-emu_reg_free_all(struct emu_reg **list)
+emu_reg_orphan_all(struct emu_reg **list)
 {
 	while (*list) {
 		struct emu_reg *r = *list;
 
 		*list = r->next;
-		free(r);
+		if (!r->live) {
+			free(r);
+			continue;
+		}
+		pthread_mutex_lock(&orphans.lock);
+		r->next = orphans.list;
+		orphans.list = r;
+		pthread_mutex_unlock(&orphans.lock);
 	}
+}
+
+bool
+emu_reg_drop_orphan(const void *mhandle)
+{
+	struct emu_reg **at, *r;
+
+	pthread_mutex_lock(&orphans.lock);
+	for (at = &orphans.list; *at && *at != mhandle; at = &(*at)->next)
+		;
+	r = *at;
+	if (r)
+		*at = r->next;
+	pthread_mutex_unlock(&orphans.lock);
+	free(r);
+	return r != NULL;
 }

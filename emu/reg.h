@@ -24,6 +24,9 @@ enum nccl_result emu_reg_new(struct emu_reg **list, void *data, int size, int ty
 enum nccl_result emu_reg_drop(struct emu_reg *list, void *mhandle);
 /* The live one that @mhandle is, or NULL. */
 struct emu_reg *emu_reg_find(struct emu_reg *list, const void *mhandle);
-void emu_reg_free_all(struct emu_reg **list);
+/* The comm is closed. What is registered still may be deregistered without it: the real one does
+ * not look at the comm, and one that breaks with messages on their way has to be closed first. */
+void emu_reg_orphan_all(struct emu_reg **list);
+bool emu_reg_drop_orphan(const void *mhandle); /* false: it is none */
 
 #endif
