@@ -8,6 +8,10 @@
 
 #include "core/core.h"
 
+/* A provider that cannot hear a connection break gives it up when this part of the stall deadline
+ * has passed in silence: the rest is for sending its chunks again by other channels. */
+#define SILENCE 3
+
 #define FALLBACK "sock"
 
 /* ---- memory for slots ---- */
@@ -117,7 +121,7 @@ open_net(struct tcpx_engine *e, const struct engine_env *env)
 					  .lend = e->limit.lend, .memory = &e->memory,
 					  .plugin = tcpx_cfg_str(e->cfg, TCPX_SET_PLUGIN_PATH),
 					  .chunk = e->limit.chunk, .window = e->limit.window,
-					  .deadline_ns = e->limit.stall_ns };
+					  .deadline_ns = e->limit.stall_ns / SILENCE };
 	int rc = e->ops->open(&params, &e->net);
 
 	if (rc == 0)
