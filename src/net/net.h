@@ -238,7 +238,7 @@ struct tcpx_net_ops {
 	int (*chan_send)(struct tcpx_chan *c, struct tcpx_tx_msg *m);
 	/* With OWN_SLOTS: where the payload of message seq has to lie, on the NIC's gpu, from
 	 * its packing until the peer has RECEIVED it (m->iov of chan_send() points there). Slots
-	 * are used in turn, seq modulo the limit. */
+	 * are used in turn; at least as many as the limit says. */
 	void *(*chan_slot)(struct tcpx_chan *c, uint64_t seq);
 	int (*chan_acked)(struct tcpx_chan *c, struct tcpx_ack *ack);
 
