@@ -12,6 +12,11 @@
 
 #include "net/nccl_net.h"
 
+#define HOST	 "TCPX_EMU_MEMORY=host|"
+#define FAITHFUL HOST "TCPX_EMU_MODE=faithful"
+#define STRICT	 HOST "TCPX_EMU_MODE=strict"
+#define REFUSED	 NCCL_INTERNAL_ERROR
+
 #define CHUNK	 (512u << 10)
 #define WINDOW	 16
 #define SLOTS	 NCCL_UNPACK_SLOTS
@@ -89,7 +94,27 @@ struct work {
 /* Moves messages and compares every byte; false: a byte was wrong. */
 bool pairs_move(struct pair *p, const struct work *w);
 
-/* One message each way of posting; rc of what failed, with the stage in *stage. */
 uint64_t now_ms(void);
+
+/* ---- single steps ---------------------------------------------------------------------------- */
+
+/* A pair with places of CHUNK bytes on the first NIC. */
+void pair_start(struct pair *p);
+enum nccl_result pair_send(struct pair *p, int size, void **request);
+enum nccl_result pair_recv(struct pair *p, int size, void **request);
+/* Tests it until it is done. */
+void finish(void *request);
+/* n messages are done and none is consumed. */
+void pair_exchange(struct pair *p, unsigned n, int size, void **send, void **recv);
+
+/* Two sides that have not met. */
+struct halves {
+	char handle[NCCL_HANDLE_BYTES];
+	void *listen, *send, *recv;
+	struct nccl_device_handle room, *device;
+};
+
+void halves_listen(struct halves *h);
+void halves_meet(struct halves *h);
 
 #endif

@@ -12,10 +12,6 @@
 
 #include "emu/client.h"
 
-#define FAITHFUL "TCPX_EMU_MODE=faithful"
-#define STRICT	 "TCPX_EMU_MODE=strict"
-#define HOST	 "TCPX_EMU_MEMORY=host"
-
 static int
 move(void *arg)
 {
@@ -41,8 +37,8 @@ random_sizes(void **state)
 	for (unsigned comms = 1; comms <= 8; comms *= 2) {
 		struct work w = { comms, 80, CHUNK, false, 100 + comms, false, 0 };
 
-		must_pass(HOST "|" FAITHFUL, move, &w);
-		must_pass(HOST "|" STRICT, move, &w);
+		must_pass(FAITHFUL, move, &w);
+		must_pass(STRICT, move, &w);
 	}
 }
 
@@ -52,9 +48,9 @@ software_gpu(void **state)
 	struct work w = { 2, 30, CHUNK, false, 5, false, 0 };
 	char env[1024];
 
-	snprintf(env, sizeof(env), "TCPX_CUDA_LIBRARY=%s|" STRICT, getenv("FAKECUDA_LIBRARY"));
+	snprintf(env, sizeof(env), "TCPX_CUDA_LIBRARY=%s|TCPX_EMU_MODE=strict", getenv("FAKECUDA_LIBRARY"));
 	must_pass(env, move, &w);
-	snprintf(env, sizeof(env), "TCPX_CUDA_LIBRARY=%s|" FAITHFUL "|TCPX_EMU_MEMORY=pinned",
+	snprintf(env, sizeof(env), "TCPX_CUDA_LIBRARY=%s|TCPX_EMU_MEMORY=pinned",
 		 getenv("FAKECUDA_LIBRARY"));
 	must_pass(env, move, &w);
 }
@@ -64,7 +60,7 @@ a_chunk_for_each_socket(void **state)
 {
 	struct work w = { 1, 20, 4 * CHUNK, false, 6, false, 0 };
 
-	must_pass(HOST "|TCPX_EMU_POOL=40000", move, &w);
+	must_pass(HOST "TCPX_EMU_POOL=40000", move, &w);
 }
 
 static void
@@ -72,7 +68,7 @@ few_pages(void **state)
 {
 	struct work w = { 2, 60, 256 << 10, false, 7, false, 0 };
 
-	must_pass(HOST "|" STRICT "|TCPX_EMU_POOL=600", move, &w);
+	must_pass(STRICT "|TCPX_EMU_POOL=600", move, &w);
 }
 
 static void
@@ -80,8 +76,8 @@ one_socket_and_announced_receives(void **state)
 {
 	struct work w = { 2, 40, CHUNK, false, 8, false, 0 };
 
-	must_pass(HOST "|" STRICT "|NCCL_NSOCKS_PERTHREAD=1", move, &w);
-	must_pass(HOST "|" STRICT "|NCCL_NSOCKS_PERTHREAD=2|NCCL_SOCKET_NTHREADS=4|"
+	must_pass(STRICT "|NCCL_NSOCKS_PERTHREAD=1", move, &w);
+	must_pass(STRICT "|NCCL_NSOCKS_PERTHREAD=2|NCCL_SOCKET_NTHREADS=4|"
 		  "NCCL_GPUDIRECTTCPX_RECV_SYNC=1|NCCL_GPUDIRECTTCPX_SCHED_ALG=KATY", move, &w);
 }
 

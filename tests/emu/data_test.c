@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Mistakes with the bytes themselves: buffers changed too early, pages lost or given back too
+ * early, sizes that do not fit. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+/* cmocka wants these first */
+#include <cmocka.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "emu/client.h"
+
+static struct pair p;
+
+/* ---- what only strict mode looks for -------------------------------------------------------- */
+
+static int
+send_changed(void *arg)
+{
+	void *request;
+
+	pair_start(&p);
+	CHECK(pair_send(&p, 1000, &request) == NCCL_OK);
+	p.from[500] ^= 1;
+	finish(request);
+	return 0;
+}
+
+static int
+send_large(void *arg)
+{
+	void *request;
+
+	plugin();
+	pair_connect(&p, 0);
+	pair_memory(&p, 5 * CHUNK);
+	CHECK(pair_send(&p, 5 * CHUNK, &request) == NCCL_OK);
+	return 0;
+}
+
+static int
+size_larger(void *arg)
+{
+	void *send, *recv;
+
+	pair_start(&p);
+	CHECK(pair_send(&p, 1000, &send) == NCCL_OK);
+	CHECK(pair_recv(&p, 999, &recv) == NCCL_OK);
+	finish(send);
+	finish(recv);
+	return 0;
+}
+
+static int
+wrong_network(void *arg)
+{
+	uint64_t began = now_ms();
+	enum nccl_result result = NCCL_OK;
+	struct halves h;
+
+	halves_listen(&h);
+	while (!result) {
+		result = plugin()->connect(1, h.handle, &h.send, NULL);
+		CHECK(!h.send && now_ms() < began + FOREVER_MS);
+	}
+	CHECK(result == NCCL_SYSTEM_ERROR);
+	return 0;
+}
+
+static void
+corruption_in_the_making(void **state)
+{
+	must_abort("send-changed", STRICT, send_changed, NULL);
+	must_pass(FAITHFUL, send_changed, NULL);
+	must_abort("send-large", STRICT, send_large, NULL);
+	must_say("send-large", FAITHFUL, send_large, NULL);
+	must_abort("size-larger", STRICT, size_larger, NULL);
+	must_say("size-larger", FAITHFUL, size_larger, NULL);
+	must_abort("network", STRICT, wrong_network, NULL);
+	must_say("network", FAITHFUL "|TCPX_EMU_CONNECT_MS=100", wrong_network, NULL);
+}
+
+/* More than a chunk for each socket: the receiver forgets pages, and says so at the end. */
+static int
+large_messages(void *arg)
+{
+	struct work w = { .comms = 1, .messages = 3, .max = 3 * CHUNK, .whole = true, .seed = 1 };
+
+	plugin();
+	pair_connect(&p, 0);
+	pair_memory(&p, w.max);
+	CHECK(pairs_move(&p, &w));
+	pair_close(&p);
+	return 0;
+}
+
+static void
+lost_pages_are_counted(void **state)
+{
+	must_say("pages-lost", FAITHFUL "|NCCL_NSOCKS_PERTHREAD=2", large_messages, NULL);
+	must_abort("send-large", STRICT "|NCCL_NSOCKS_PERTHREAD=2", large_messages, NULL);
+}
+
+static int
+close_unconsumed(void *arg)
+{
+	void *send, *recv;
+
+	pair_start(&p);
+	pair_exchange(&p, 1, 100, &send, &recv);
+	pair_close(&p);
+	return 0;
+}
+
+static void
+pages_not_given_back_are_told(void **state)
+{
+	must_say("pages-left", STRICT, close_unconsumed, NULL);
+}
+
+/* Unpacked after irecvConsumed(): what it finds is not what was sent. */
+static int
+unpack_late(void *arg)
+{
+	struct work w = { .comms = 1, .messages = 4, .max = 1000, .whole = true, .seed = 2,
+			  .early = true };
+
+	plugin();
+	pair_connect(&p, 0);
+	pair_memory(&p, w.max);
+	CHECK(!pairs_move(&p, &w));
+	return 0;
+}
+
+static void
+consume_before_unpack_shows(void **state)
+{
+	char env[1024];
+
+	must_pass(FAITHFUL, unpack_late, NULL);
+	snprintf(env, sizeof(env), "TCPX_CUDA_LIBRARY=%s", getenv("FAKECUDA_LIBRARY"));
+	must_pass(env, unpack_late, NULL);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(corruption_in_the_making),
+		cmocka_unit_test(lost_pages_are_counted),
+		cmocka_unit_test(pages_not_given_back_are_told),
+		cmocka_unit_test(consume_before_unpack_shows),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

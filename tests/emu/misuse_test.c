@@ -1,0 +1,385 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What would crash or corrupt the real plugin: strict mode ends the process and says why. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+/* cmocka wants these first */
+#include <cmocka.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "emu/client.h"
+
+static struct pair p;
+
+/* ---- what the real one would not survive, or not notice ------------------------------------ */
+
+static int
+mhandle_unknown(void *arg)
+{
+	void *request;
+
+	pair_start(&p);
+	CHECK(plugin()->dereg(p.send, p.from_mh) == NCCL_OK);
+	CHECK(pair_send(&p, 100, &request) == REFUSED);
+	return 0;
+}
+
+static int
+mhandle_of_another(void *arg)
+{
+	void *request;
+
+	pair_start(&p);
+	CHECK(plugin()->isend(p.send, p.to, 100, 0, p.to_mh, &request) == REFUSED);
+	return 0;
+}
+
+static int
+send_outside(void *arg)
+{
+	void *request;
+
+	pair_start(&p);
+	CHECK(plugin()->isend(p.send, p.from + WINDOW * p.place - 50, 100, 0, p.from_mh, &request) ==
+	      REFUSED);
+	return 0;
+}
+
+static int
+dereg_busy(void *arg)
+{
+	void *request;
+
+	pair_start(&p);
+	CHECK(pair_send(&p, 100, &request) == NCCL_OK);
+	CHECK(plugin()->dereg(p.send, p.from_mh) == REFUSED);
+	return 0;
+}
+
+static int
+dereg_unknown(void *arg)
+{
+	pair_start(&p);
+	CHECK(plugin()->dereg(p.recv, p.from_mh) == REFUSED);
+	return 0;
+}
+
+static int
+iflush(void *arg)
+{
+	void *at, *request = NULL;
+	int size = 100;
+
+	pair_start(&p);
+	at = p.to;
+	CHECK(plugin()->iflush(p.recv, 1, &at, &size, &p.to_mh, &request) == REFUSED);
+	return 0;
+}
+
+static int
+closed_comm(void *arg)
+{
+	void *request;
+
+	pair_start(&p);
+	CHECK(plugin()->close_send(p.send) == NCCL_OK);
+	CHECK(pair_send(&p, 100, &request) == REFUSED);
+	return 0;
+}
+
+static int
+closed_with_request(void *arg)
+{
+	void *request;
+	int done;
+
+	pair_start(&p);
+	CHECK(pair_recv(&p, 100, &request) == NCCL_OK);
+	CHECK(plugin()->close_recv(p.recv) == NCCL_OK);
+	CHECK(plugin()->test(request, &done, NULL) == REFUSED);
+	return 0;
+}
+
+static int
+wrong_comm(void *arg)
+{
+	void *request;
+
+	pair_start(&p);
+	CHECK(plugin()->isend(p.recv, p.to, 100, 0, p.to_mh, &request) == REFUSED);
+	return 0;
+}
+
+static int
+no_comm(void *arg)
+{
+	pair_start(&p);
+	CHECK(plugin()->dereg(NULL, p.from_mh) == REFUSED);
+	return 0;
+}
+
+static int
+no_request(void *arg)
+{
+	int done;
+
+	pair_start(&p);
+	CHECK(plugin()->test(NULL, &done, NULL) == REFUSED);
+	return 0;
+}
+
+static int
+empty_out_of_order(void *arg)
+{
+	void *send[2], *recv[2];
+
+	pair_start(&p);
+	pair_exchange(&p, 2, 0, send, recv);
+	CHECK(plugin()->consumed(p.recv, 1, recv[1]) == REFUSED);
+	return 0;
+}
+
+static int
+bad_dev(void *arg)
+{
+	struct nccl_props_v7 props;
+
+	CHECK(plugin()->properties(4, &props) == REFUSED);
+	return 0;
+}
+
+static int
+no_logger(void *arg)
+{
+	/* faithful: it must live without one */
+	CHECK(plugin_only()->init(NULL) == NCCL_OK);
+	return 0;
+}
+
+/* ---- handles -------------------------------------------------------------------------------- */
+
+static int
+accept_again(void *arg)
+{
+	struct halves h;
+	void *recv;
+
+	halves_listen(&h);
+	halves_meet(&h);
+	CHECK(plugin()->accept(h.listen, &recv, &h.device) == REFUSED);
+	return 0;
+}
+
+static int
+connect_again(void *arg)
+{
+	struct halves h;
+	void *send;
+
+	halves_listen(&h);
+	halves_meet(&h);
+	CHECK(plugin()->connect(0, h.handle, &send, NULL) == REFUSED);
+	return 0;
+}
+
+static int
+handle_moved(void *arg)
+{
+	char copy[NCCL_HANDLE_BYTES];
+	struct halves h;
+
+	halves_listen(&h);
+	CHECK(plugin()->connect(0, h.handle, &h.send, NULL) == NCCL_OK && !h.send);
+	memcpy(copy, h.handle, sizeof(copy));
+	CHECK(plugin()->connect(0, copy, &h.send, NULL) == REFUSED);
+	return 0;
+}
+
+static int
+handle_reused(void *arg)
+{
+	char copy[NCCL_HANDLE_BYTES];
+	struct halves h;
+
+	halves_listen(&h);
+	memcpy(copy, h.handle, sizeof(copy));
+	halves_meet(&h);
+	CHECK(plugin()->connect(0, copy, &h.send, NULL) == REFUSED);
+	return 0;
+}
+
+static int
+handle_bad(void *arg)
+{
+	char handle[NCCL_HANDLE_BYTES] = "this is none";
+	void *send;
+
+	CHECK(plugin()->connect(0, handle, &send, NULL) == REFUSED);
+	return 0;
+}
+
+static int
+handle_foreign(void *arg)
+{
+	struct halves h;
+
+	halves_listen(&h);
+	CHECK(plugin()->connect(0, h.handle, &h.send, NULL) == NCCL_OK);
+	/* as if another process had called connect() before it sent the handle */
+	for (unsigned i = sizeof(h.handle) / 2; i < sizeof(h.handle); i++)
+		h.handle[i] = (char)(h.handle[i] ? h.handle[i] ^ 0x10 : 0);
+	CHECK(plugin()->connect(0, h.handle, &h.send, NULL) == REFUSED);
+	return 0;
+}
+
+static int
+device_handle(void *arg)
+{
+	struct nccl_device_handle *none = NULL;
+	struct halves h;
+
+	halves_listen(&h);
+	CHECK(plugin()->accept(h.listen, &h.recv, NULL) == REFUSED);
+	CHECK(plugin()->accept(h.listen, &h.recv, &none) == REFUSED);
+	return 0;
+}
+
+static int
+no_listen(void *arg)
+{
+	struct halves h;
+
+	halves_listen(&h);
+	CHECK(plugin()->close_listen(h.listen) == NCCL_OK);
+	CHECK(plugin()->accept(h.listen, &h.recv, &h.device) == REFUSED);
+	return 0;
+}
+
+/* ---- two threads ---------------------------------------------------------------------------- */
+
+static struct {
+	void *comm, *mh;
+	_Atomic int refused;
+} shared;
+
+/* Waits inside isend() for a connection that nobody accepts. */
+static void *
+sender(void *arg)
+{
+	void *request;
+
+	if (plugin()->isend(shared.comm, p.from, 100, 0, shared.mh, &request) == REFUSED)
+		shared.refused = 1;
+	return NULL;
+}
+
+static int
+concurrent(void *arg)
+{
+	uint64_t end = now_ms() + FOREVER_MS;
+	struct halves h;
+	pthread_t thread;
+	void *mh;
+
+	halves_listen(&h);
+	while (!h.send)
+		CHECK(plugin()->connect(0, h.handle, &h.send, NULL) == NCCL_OK);
+	shared.comm = h.send;
+	p.from = mem_new(4096);
+	CHECK(plugin()->reg(h.send, p.from, 4096, NCCL_PTR_CUDA, &shared.mh) == NCCL_OK);
+	CHECK(pthread_create(&thread, NULL, sender, NULL) == 0);
+	while (!shared.refused) {
+		if (plugin()->reg(h.send, p.from, 4096, NCCL_PTR_CUDA, &mh) == REFUSED)
+			shared.refused = 1;
+		CHECK(now_ms() < end);
+	}
+	return 0;
+}
+
+/* One after the other they may. */
+static void *
+tester(void *arg)
+{
+	finish(arg);
+	return NULL;
+}
+
+static int
+hand_over(void *arg)
+{
+	pthread_t thread;
+	void *request;
+
+	pair_start(&p);
+	for (unsigned i = 0; i < 4; i++) {
+		CHECK(pair_send(&p, 100, &request) == NCCL_OK);
+		CHECK(pthread_create(&thread, NULL, tester, request) == 0);
+		CHECK(pthread_join(thread, NULL) == 0);
+	}
+	return 0;
+}
+
+static void
+a_comm_may_change_hands(void **state)
+{
+	must_pass(STRICT, hand_over, NULL);
+}
+
+static const struct {
+	const char *name;
+	int (*body)(void *);
+	const char *env;
+} misuses[] = {
+	{ "mhandle-unknown", mhandle_unknown, "" },
+	{ "mhandle-unknown", mhandle_of_another, "" },
+	{ "send-outside", send_outside, "" },
+	{ "dereg-busy", dereg_busy, "" },
+	{ "dereg-unknown", dereg_unknown, "" },
+	{ "iflush", iflush, "" },
+	{ "closed-comm", closed_comm, "" },
+	{ "closed-comm", closed_with_request, "" },
+	{ "wrong-comm", wrong_comm, "" },
+	{ "no-comm", no_comm, "" },
+	{ "no-request", no_request, "" },
+	{ "consume-order", empty_out_of_order, "" },
+	{ "bad-dev", bad_dev, "" },
+	{ "no-logger", no_logger, "" },
+	{ "accept-again", accept_again, "" },
+	{ "connect-again", connect_again, "" },
+	{ "handle-moved", handle_moved, "" },
+	{ "handle-reused", handle_reused, "" },
+	{ "handle-bad", handle_bad, "" },
+	{ "handle-foreign", handle_foreign, "" },
+	{ "device-handle", device_handle, "" },
+	{ "no-listen", no_listen, "" },
+	{ "concurrent", concurrent, "|TCPX_EMU_FAULT=early-comm" },
+};
+
+static void
+what_strict_mode_ends(void **state)
+{
+	char env[256];
+
+	for (unsigned i = 0; i < sizeof(misuses) / sizeof(misuses[0]); i++) {
+		snprintf(env, sizeof(env), STRICT "%s", misuses[i].env);
+		must_abort(misuses[i].name, env, misuses[i].body, NULL);
+		snprintf(env, sizeof(env), FAITHFUL "%s", misuses[i].env);
+		must_say(misuses[i].name, env, misuses[i].body, NULL);
+	}
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_strict_mode_ends),
+		cmocka_unit_test(a_comm_may_change_hands),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

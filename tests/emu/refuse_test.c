@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the real plugin refuses, the emulator refuses with a message that names the mistake. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+/* cmocka wants these first */
+#include <cmocka.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "emu/client.h"
+
+static struct pair p;
+
+/* ---- refused by the real one, too ---------------------------------------------------------- */
+
+static int
+ring_full(void *arg)
+{
+	void *send[17], *recv[17];
+
+	pair_start(&p);
+	for (unsigned i = 0; i < 16; i++) {
+		CHECK(pair_send(&p, 0, &send[i]) == NCCL_OK);
+		CHECK(pair_recv(&p, 0, &recv[i]) == NCCL_OK);
+	}
+	CHECK(pair_send(&p, 0, &send[16]) == REFUSED);
+	CHECK(pair_recv(&p, 0, &recv[16]) == REFUSED);
+	/* done, but not consumed: the slot is still taken; a send's is free */
+	finish(send[0]);
+	finish(recv[0]);
+	CHECK(pair_send(&p, 0, &send[16]) == NCCL_OK);
+	CHECK(pair_recv(&p, 0, &recv[16]) == REFUSED);
+	CHECK(plugin()->consumed(p.recv, 1, recv[0]) == NCCL_OK);
+	CHECK(pair_recv(&p, 0, &recv[16]) == NCCL_OK);
+	return 0;
+}
+
+static int
+test_order(void *arg)
+{
+	void *request[2];
+	int done;
+
+	pair_start(&p);
+	CHECK(pair_send(&p, 100, &request[0]) == NCCL_OK);
+	CHECK(pair_send(&p, 100, &request[1]) == NCCL_OK);
+	/* the first call cuts, so it cannot be done yet */
+	CHECK(plugin()->test(request[0], &done, NULL) == NCCL_OK && !done);
+	CHECK(plugin()->test(request[1], &done, NULL) == REFUSED && !done);
+	finish(request[0]);
+	finish(request[1]);
+	return 0;
+}
+
+static int
+test_after_done(void *arg)
+{
+	void *send, *recv;
+	int done;
+
+	pair_start(&p);
+	pair_exchange(&p, 1, 100, &send, &recv);
+	CHECK(plugin()->test(send, &done, NULL) == REFUSED);
+	CHECK(plugin()->test(recv, &done, NULL) == REFUSED);
+	return 0;
+}
+
+static int
+consume_early(void *arg)
+{
+	void *recv;
+
+	pair_start(&p);
+	CHECK(pair_recv(&p, 100, &recv) == NCCL_OK);
+	CHECK(plugin()->consumed(p.recv, 1, recv) == REFUSED);
+	return 0;
+}
+
+static int
+consume_twice(void *arg)
+{
+	void *send, *recv;
+
+	pair_start(&p);
+	pair_exchange(&p, 1, 100, &send, &recv);
+	CHECK(plugin()->consumed(p.recv, 1, recv) == NCCL_OK);
+	CHECK(plugin()->consumed(p.recv, 1, recv) == REFUSED);
+	return 0;
+}
+
+static int
+consume_order(void *arg)
+{
+	void *send[2], *recv[2];
+
+	pair_start(&p);
+	pair_exchange(&p, 2, 100, send, recv);
+	CHECK(plugin()->consumed(p.recv, 1, recv[1]) == REFUSED);
+	CHECK(plugin()->consumed(p.recv, 1, recv[0]) == NCCL_OK);
+	CHECK(plugin()->consumed(p.recv, 1, recv[1]) == NCCL_OK);
+	return 0;
+}
+
+static int
+consume_n(void *arg)
+{
+	void *send, *recv;
+
+	pair_start(&p);
+	pair_exchange(&p, 1, 100, &send, &recv);
+	CHECK(plugin()->consumed(p.recv, 2, recv) == REFUSED);
+	return 0;
+}
+
+static int
+consume_null(void *arg)
+{
+	pair_start(&p);
+	CHECK(plugin()->consumed(p.recv, 1, NULL) == REFUSED);
+	return 0;
+}
+
+static int
+consume_send(void *arg)
+{
+	void *send;
+
+	pair_start(&p);
+	CHECK(pair_send(&p, 100, &send) == NCCL_OK);
+	CHECK(plugin()->consumed(p.recv, 1, send) == NCCL_OK);
+	return 0;
+}
+
+static int
+recv_n(void *arg)
+{
+	void *at[2] = { 0 }, *mh[2] = { 0 }, *request;
+	int sizes[2] = { 100, 100 }, tags[2] = { 0 };
+
+	pair_start(&p);
+	at[0] = at[1] = p.to;
+	mh[0] = mh[1] = p.to_mh;
+	CHECK(plugin()->irecv(p.recv, 2, at, sizes, tags, mh, &request) == REFUSED);
+	return 0;
+}
+
+static int
+no_mhandle(void *arg)
+{
+	void *request, *at, *none = NULL;
+	int size = 100, tag = 0;
+
+	pair_start(&p);
+	at = p.to;
+	CHECK(plugin()->isend(p.send, p.from, 100, 0, NULL, &request) == REFUSED);
+	CHECK(plugin()->irecv(p.recv, 1, &at, &size, &tag, &none, &request) == REFUSED);
+	return 0;
+}
+
+static int
+reg_align(void *arg)
+{
+	void *mh;
+
+	pair_start(&p);
+	CHECK(plugin()->reg(p.send, p.from + 64, 4096, NCCL_PTR_CUDA, &mh) == REFUSED);
+	CHECK(plugin()->reg(p.send, p.from + 64, 4096, NCCL_PTR_HOST, &mh) == NCCL_OK);
+	return 0;
+}
+
+static int
+reg_size(void *arg)
+{
+	void *mh;
+
+	pair_start(&p);
+	CHECK(plugin()->reg(p.send, p.from, 5000, NCCL_PTR_CUDA, &mh) == REFUSED);
+	return 0;
+}
+
+static int
+init_twice(void *arg)
+{
+	CHECK(plugin()->init(log_to_stderr) == REFUSED);
+	return 0;
+}
+
+static const struct {
+	const char *name;
+	int (*body)(void *);
+} refused[] = {
+	{ "ring-full", ring_full },
+	{ "test-order", test_order },
+	{ "test-after-done", test_after_done },
+	{ "consume-early", consume_early },
+	{ "consume-twice", consume_twice },
+	{ "consume-order", consume_order },
+	{ "consume-n", consume_n },
+	{ "consume-null", consume_null },
+	{ "consume-send", consume_send },
+	{ "recv-n", recv_n },
+	{ "no-mhandle", no_mhandle },
+	{ "reg-align", reg_align },
+	{ "reg-size", reg_size },
+	{ "init-twice", init_twice },
+};
+
+static void
+what_the_real_one_refuses(void **state)
+{
+	for (unsigned i = 0; i < sizeof(refused) / sizeof(refused[0]); i++) {
+		must_say(refused[i].name, STRICT, refused[i].body, NULL);
+		must_say(refused[i].name, FAITHFUL, refused[i].body, NULL);
+	}
+}
+
+/* ---- the environment ------------------------------------------------------------------------ */
+
+static int
+init_fails(void *arg)
+{
+	CHECK(plugin_only()->init(log_to_stderr) == REFUSED);
+	return 0;
+}
+
+static int
+init_works(void *arg)
+{
+	CHECK(plugin_only()->init(log_to_stderr) == NCCL_OK);
+	return 0;
+}
+
+static void
+bad_environments(void **state)
+{
+	must_say("no-chunk-size", HOST "NCCL_DYNAMIC_CHUNK_SIZE=", init_fails, NULL);
+	must_say("no-sockets", HOST "NCCL_SOCKET_NTHREADS=9", init_fails, NULL);
+	must_say("bindings", HOST "NCCL_GPUDIRECTTCPX_RX_BINDINGS=eth1:5", init_fails, NULL);
+	must_pass(HOST "NCCL_GPUDIRECTTCPX_RX_BINDINGS=eth1:5-5;eth2:1-2,4-8", init_works, NULL);
+	must_say("disabled", HOST "NCCL_GPUDIRECTTCPX_SOCKET_ENABLE=0", init_fails, NULL);
+	must_say("topology", HOST "TCPX_EMU_NICS=eth1=1.2.3", init_fails, NULL);
+	must_say("topology", HOST "NCCL_GPUDIRECTTCPX_SOCKET_IFNAME=ib", init_fails, NULL);
+	must_say("fault", HOST "TCPX_EMU_FAULT=no-such-fault", init_fails, NULL);
+	must_say("fault", HOST "TCPX_EMU_FAULT=kill:what=1", init_fails, NULL);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_the_real_one_refuses),
+		cmocka_unit_test(bad_environments),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
