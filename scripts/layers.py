@@ -23,12 +23,14 @@ class Rules:
     def __init__(self, path):
         self.folders, self.doors, self.system = {}, {}, {}
         self.only, self.state, self.longer, self.words = {}, {}, {}, []
-        self.prefix = {}
+        self.prefix, self.guests = {}, {}
         self.lines = 500
         for line in open(path):
             key, *rest = line.split("#")[0].split() or [""]
             if key == "folder":
                 self.folders[rest[0]] = rest
+            elif key == "guest":
+                self.guests[rest[0]] = rest[1:]
             elif key == "door":
                 self.doors[rest[0]] = rest[1:]
             elif key == "system":
@@ -115,6 +117,15 @@ def check_layers(rules, report, path, text):
                 report(path, number, "only %s may call %s()" % (", ".join(who), call))
 
 
+def check_guest(rules, report, path, text):
+    folder = path.split("/")[0]
+    for number, line in enumerate(text.splitlines(), 1):
+        found = re.match(r'\s*#\s*include\s+"([^"]+)"', line)
+        if found and not found.group(1).startswith(folder + "/") and \
+                found.group(1) not in rules.guests[folder]:
+            report(path, number, "%s/ may not include %s" % (folder, found.group(1)))
+
+
 def check_file(rules, report, path):
     text = open(os.path.join(ROOT, path), encoding="utf-8").read()
     lines = text.splitlines()
@@ -126,11 +137,14 @@ def check_file(rules, report, path):
             found = rules.word.search(line)
             if found:
                 report(path, number, "'%s' is not to be used" % found.group(0))
-    if path.startswith(("src/", "include/", "examples/")) and path.endswith(CODE):
+    folder = path.split("/")[0]
+    if folder in ["src", "include", "examples", *rules.guests] and path.endswith(CODE):
         if len(lines) > rules.lines and path not in rules.longer:
             report(path, len(lines), "more than %d lines" % rules.lines)
     if path.startswith("src/") and path.endswith(CODE):
         check_layers(rules, report, path, text)
+    if folder in rules.guests and path.endswith(CODE):
+        check_guest(rules, report, path, text)
 
 
 def check_symbols(rules, report, library):

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Faults of the other side: it closes, falls silent, or is killed. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+/* cmocka wants these first */
+#include <cmocka.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "emu/client.h"
+
+#define FAULT(text) "|TCPX_EMU_FAULT=" text
+
+static struct pair p;
+
+/* ---- peers that go ------------------------------------------------------------------------------ */
+
+/* Both sides have one request of two chunks; what their tests say in the end. */
+static void
+both_sides(enum nccl_result *sender, enum nccl_result *receiver, bool *done, unsigned ms)
+{
+	uint64_t end = now_ms() + ms;
+	void *send, *recv;
+	int s = 0, r = 0;
+
+	plugin();
+	pair_connect(&p, 0);
+	pair_memory(&p, 2 * CHUNK);
+	CHECK(pair_send(&p, 2 * CHUNK, &send) == NCCL_OK);
+	CHECK(pair_recv(&p, 2 * CHUNK, &recv) == NCCL_OK);
+	*sender = *receiver = NCCL_OK;
+	while (now_ms() < end && !(*sender && *receiver)) {
+		if (!s && !*sender)
+			*sender = plugin()->test(send, &s, NULL);
+		if (!r && !*receiver)
+			*receiver = plugin()->test(recv, &r, NULL);
+	}
+	*done = r;
+}
+
+static int
+control_gone(void *arg)
+{
+	enum nccl_result sender, receiver;
+	bool done;
+
+	both_sides(&sender, &receiver, &done, FOREVER_MS);
+	CHECK(sender == NCCL_SYSTEM_ERROR && receiver == NCCL_SYSTEM_ERROR && !done);
+	return 0;
+}
+
+static int
+silence(void *arg)
+{
+	enum nccl_result sender, receiver;
+	bool done;
+
+	both_sides(&sender, &receiver, &done, 150);
+	CHECK(sender == NCCL_OK && receiver == NCCL_OK && !done);
+	return 0;
+}
+
+/* The sender is another process, and is killed in the middle of its third message. */
+static int
+loses_its_peer(void *arg)
+{
+	struct halves h;
+	void *request, *mh, *at;
+	enum nccl_result result = NCCL_OK;
+	int through[2], done, status, size = 4096, tag = 0;
+	uint64_t end = now_ms() + FOREVER_MS;
+	pid_t pid;
+
+	CHECK(pipe(through) == 0);
+	pid = fork();
+	CHECK(pid >= 0);
+	if (pid == 0) {
+		memset(&h, 0, sizeof(h));
+		CHECK(read(through[0], h.handle, sizeof(h.handle)) == sizeof(h.handle));
+		while (!h.send)
+			CHECK(plugin()->connect(0, h.handle, &h.send, NULL) == NCCL_OK);
+		at = mem_new(4096);
+		CHECK(plugin()->reg(h.send, at, 4096, NCCL_PTR_CUDA, &mh) == NCCL_OK);
+		for (;;) {
+			CHECK(plugin()->isend(h.send, at, size, 0, mh, &request) == NCCL_OK);
+			finish(request);
+		}
+	}
+	halves_listen(&h);
+	CHECK(write(through[1], h.handle, sizeof(h.handle)) == sizeof(h.handle));
+	while (!h.recv)
+		CHECK(plugin()->accept(h.listen, &h.recv, &h.device) == NCCL_OK);
+	at = mem_new(4096);
+	CHECK(plugin()->reg(h.recv, at, 4096, NCCL_PTR_CUDA, &mh) == NCCL_OK);
+	for (unsigned i = 0; !result; i++) {
+		result = plugin()->irecv(h.recv, 1, &at, &size, &tag, &mh, &request);
+		for (done = 0; !done && !result;) {
+			result = plugin()->test(request, &done, NULL);
+			/* the header of the third may have come, its bytes do not */
+			if (i == 2 && waitpid(pid, &status, WNOHANG) == pid)
+				result = NCCL_SYSTEM_ERROR;
+			CHECK(!done || i < 2);
+			CHECK(now_ms() < end);
+		}
+		if (!result)
+			CHECK(plugin()->consumed(h.recv, 1, request) == NCCL_OK);
+	}
+	CHECK(result == NCCL_SYSTEM_ERROR);
+	return 0;
+}
+
+static void
+peers(void **state)
+{
+	must_say("ctrl-closed", STRICT FAULT("ctrl-close:role=send,byte=600000")
+		 "|NCCL_DYNAMIC_CHUNK_SIZE=262144", control_gone, NULL);
+	must_say("ctrl-closed", STRICT FAULT("ctrl-close:role=recv"), control_gone, NULL);
+	must_pass(STRICT FAULT("data-close:role=send,byte=100000"), silence, NULL);
+	must_pass(STRICT FAULT("data-close:role=recv,byte=0"), silence, NULL);
+	must_pass(STRICT FAULT("half-open:role=recv"), silence, NULL);
+	must_pass(STRICT FAULT("kill:role=send,req=2,byte=100"), loses_its_peer, NULL);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(peers),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
