@@ -131,6 +131,10 @@ wait_poll(struct emu_wait *w, void **comm)
 		w->nulls--;
 		return NCCL_OK;
 	}
+	if (up && w->comm->setup_runs) {
+		pthread_join(w->comm->setup, NULL); /* its last act was to say so */
+		w->comm->setup_runs = false;
+	}
 	if (up < 0) {
 		w->given = true;
 		emu_comm_close(w->comm);
@@ -311,7 +315,7 @@ emu_listen_close(void *listen_comm)
 		emu_warn("closeListen while accept is under way: receive comm %d is given up",
 			 l->wait.comm->index);
 		emu_comm_close(l->wait.comm);
-	} else if (l->wait.comm && !atomic_load(&l->wait.comm->up)) {
+	} else if (l->wait.comm && l->wait.comm->setup_runs) {
 		/* it was given early: its thread still needs the listeners */
 		pthread_join(l->wait.comm->setup, NULL);
 		l->wait.comm->setup_runs = false;

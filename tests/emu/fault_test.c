@@ -180,7 +180,7 @@ no_cmsg(void **state)
 	must_exit("no-cmsg", FAITHFUL FAULT("no-cmsg:req=2,comm=0"), moves, NULL);
 	must_pass(FAITHFUL FAULT("no-cmsg:req=2,comm=1"), moves, NULL);
 	must_exit("no-cmsg", FAITHFUL FAULT("wrong-nic"), moves, NULL);
-	must_exit("no-cmsg", FAITHFUL FAULT("rule-late:ms=300"), sends_too_soon, NULL);
+	must_exit("no-cmsg", FAITHFUL FAULT("rule-late:ms=1000"), sends_too_soon, NULL);
 	/* GPU 5 is local to eth3 */
 	must_exit("no-cmsg", FAITHFUL "|TCPX_EMU_GPU=5", receives_on_dev, &first);
 	must_pass(FAITHFUL "|TCPX_EMU_GPU=5", receives_on_dev, &third);

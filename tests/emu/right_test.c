@@ -6,6 +6,7 @@
 #include <stdint.h>
 /* cmocka wants these first */
 #include <cmocka.h>
+#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,7 +36,7 @@ static void
 random_sizes(void **state)
 {
 	for (unsigned comms = 1; comms <= 8; comms *= 2) {
-		struct work w = { comms, 80, CHUNK, false, 100 + comms, false, 0 };
+		struct work w = { comms, 40, CHUNK, false, 100 + comms, false, 0 };
 
 		must_pass(FAITHFUL, move, &w);
 		must_pass(STRICT, move, &w);
@@ -81,10 +82,38 @@ one_socket_and_announced_receives(void **state)
 		  "NCCL_GPUDIRECTTCPX_RECV_SYNC=1|NCCL_GPUDIRECTTCPX_SCHED_ALG=KATY", move, &w);
 }
 
+/* The table as a loader sees it, and the properties of the default NICs. */
+static int
+table(void *arg)
+{
+	const struct nccl_net_v7 *net = plugin();
+	void *library = dlopen(getenv("EMU_LIBRARY"), RTLD_NOW | RTLD_NOLOAD), *dptr = arg;
+	struct nccl_props_v7 props;
+
+	CHECK(library && !dlsym(library, "ncclNetPlugin_v6") &&
+	      !dlsym(library, "ncclNetPlugin_v8"));
+	CHECK(!strcmp(net->name, "GPUDirectTCPX_v7") && !net->reg_dmabuf);
+	CHECK(net->close_send == net->close_recv);
+	CHECK(net->properties(2, &props) == NCCL_OK);
+	CHECK(!strcmp(props.name, "eth3") && props.pci_path && props.guid == 2);
+	CHECK(props.ptr_support == (NCCL_PTR_HOST | NCCL_PTR_CUDA) && props.max_recvs == 1);
+	CHECK(props.device_type == NCCL_DEVICE_UNPACK &&
+	      props.device_version == NCCL_UNPACK_VERSION);
+	CHECK(net->device_mr(NULL, NULL, &dptr) == NCCL_OK && dptr == arg);
+	return 0;
+}
+
+static void
+only_version_7_is_exported(void **state)
+{
+	must_pass(STRICT, table, NULL);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(only_version_7_is_exported),
 		cmocka_unit_test(random_sizes),
 		cmocka_unit_test(software_gpu),
 		cmocka_unit_test(a_chunk_for_each_socket),
