@@ -329,6 +329,41 @@ send_alone(void *arg)
 	return 0;
 }
 
+/* What a kernel takes before anybody reads; much where it cannot be told. */
+static unsigned
+takes_unread(void)
+{
+	FILE *f = fopen("/proc/sys/net/ipv4/tcp_rmem", "re");
+	unsigned usual = UINT32_MAX;
+
+	if (f && fscanf(f, "%*u %u", &usual) != 1)
+		usual = UINT32_MAX;
+	if (f)
+		fclose(f);
+	return usual;
+}
+
+/* More than the peer's kernel takes unread is not done, though ours has taken it all. */
+static int
+unread(void *arg)
+{
+	void *send, *recv;
+	int sent = 0, received = 0;
+
+	pair_start(&p);
+	CHECK(pair_send(&p, 200000, &send) == NCCL_OK);
+	if (takes_unread() < 150000)
+		stays_open(send, 100);
+	CHECK(pair_recv(&p, 200000, &recv) == NCCL_OK);
+	while (!sent || !received) {
+		if (!sent)
+			CHECK(plugin()->test(send, &sent, NULL) == NCCL_OK);
+		if (!received)
+			CHECK(plugin()->test(recv, &received, NULL) == NCCL_OK);
+	}
+	return 0;
+}
+
 static void
 overload(void **state)
 {
@@ -336,6 +371,7 @@ overload(void **state)
 
 	must_pass(FAITHFUL "|TCPX_EMU_POOL=150|NCCL_NSOCKS_PERTHREAD=1" FAULT("frag-size:n=4096"),
 		  slow_consumer, NULL);
+	must_pass(STRICT "|NCCL_NSOCKS_PERTHREAD=1", unread, NULL);
 	must_pass(STRICT, send_alone, &none);
 	must_pass(STRICT "|NCCL_GPUDIRECTTCPX_RECV_SYNC=1", send_alone, &sync);
 }
