@@ -330,6 +330,26 @@ a_comm_may_change_hands(void **state)
 	must_pass(STRICT, hand_over, NULL);
 }
 
+/* A comm that broke with requests on their way is closed first; its registrations go later. */
+static int
+dereg_after_close(void *arg)
+{
+	void *request;
+
+	pair_start(&p);
+	CHECK(pair_send(&p, 100, &request) == NCCL_OK);
+	pair_close(&p);
+	CHECK(plugin()->dereg(NULL, p.from_mh) == NCCL_OK);
+	CHECK(plugin()->dereg(NULL, p.to_mh) == NCCL_OK);
+	return 0;
+}
+
+static void
+registrations_outlive_their_comm(void **state)
+{
+	must_pass(STRICT, dereg_after_close, NULL);
+}
+
 static const struct {
 	const char *name;
 	int (*body)(void *);
@@ -379,6 +399,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_strict_mode_ends),
 		cmocka_unit_test(a_comm_may_change_hands),
+		cmocka_unit_test(registrations_outlive_their_comm),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
