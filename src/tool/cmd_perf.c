@@ -13,6 +13,8 @@
 #include "base/clock.h"
 #include "base/parse.h"
 #include "tool/html.h"
+#include "tool/mesh.h"
+#include "tool/mesh_result.h"
 #include "tool/out_verdict.h"
 #include "tool/perf_row.h"
 #include "tool/result.h"
@@ -64,6 +66,19 @@ iters_of_run(const struct perf_args *a, uint64_t one_ns)
 				ITERS_MAX);
 }
 
+/* Says that we could begin, and waits until we may: others begin with us. */
+static int
+pass_gate(int fd)
+{
+	char byte = 'r';
+
+	if (fd < 0)
+		return 0;
+	if (write(fd, &byte, 1) != 1 || read(fd, &byte, 1) != 1)
+		return tcpx_fail(TCPX_SUB_TOOL, -EPIPE, "--gate-fd %d: nobody opens it", fd);
+	return 0;
+}
+
 static int
 measure(struct load *l, struct row *row)
 {
@@ -72,6 +87,8 @@ measure(struct load *l, struct row *row)
 	uint64_t one_ns;
 	int rc = stats ? warm_up(l, &one_ns) : -ENOMEM;
 
+	if (!rc)
+		rc = pass_gate(a->gate_fd);
 	if (!rc) {
 		tcpx_hist_init(&stats->hist);
 		if (a->baseline)
@@ -234,6 +251,30 @@ measure_unpack(const struct perf_args *a)
 	return !rc ? TOOL_OK : rc == -ENODEV ? TOOL_DENIED : TOOL_FINDING;
 }
 
+/* --mesh: rank 0 prints and writes. */
+static int
+measure_mesh(struct perf_args *a, int argc, char **argv)
+{
+	struct result r;
+	FILE *table;
+	int code;
+
+	result_init(&r);
+	set_command(&r, argc, argv);
+	code = mesh_run(a, &r);
+	if (r.mesh.n) {
+		table = open_table(a);
+		if (table) {
+			mesh_print(table, &r);
+			close_table(table);
+		}
+		if (write_files(a, &r) != TOOL_OK)
+			code = TOOL_USAGE;
+	}
+	result_fini(&r);
+	return code;
+}
+
 int
 cmd_perf(int argc, char **argv)
 {
@@ -250,6 +291,8 @@ cmd_perf(int argc, char **argv)
 		return rc < 0 ? TOOL_OK : rc;
 	if (args.unpack_only)
 		return measure_unpack(&args);
+	if (args.mesh)
+		return measure_mesh(&args, argc, argv);
 	count = perf_args_sizes(&args, sizes);
 	table = open_table(&args);
 	if (!table)

@@ -12,6 +12,7 @@
 
 #include "base/err.h"
 #include "tool/html_parts.h"
+#include "tool/mesh_result.h"
 #include "tool/out_text.h"
 #include "tool/out_verdict.h"
 #include "tool/result.h"
@@ -290,20 +291,47 @@ page(FILE *f, const struct result *results, size_t n, const struct row *row)
 	page_foot(f, results, n);
 }
 
+static void
+mesh_page(FILE *f, const struct result *r)
+{
+	char title[128];
+
+	page_head(f, r, mesh_headline(&r->mesh.at[0], title, sizeof(title)));
+	html_mesh(f, r);
+	page_foot(f, r, 1);
+}
+
+/* A mesh stands alone: it has no rows to compare with. */
+static int
+look_for_mesh(const struct result *results, size_t n, const char *path)
+{
+	for (size_t i = 0; n > 1 && i < n; i++)
+		if (results[i].mesh.n)
+			return tcpx_fail(TCPX_SUB_TOOL, -EINVAL, "report %s: record %zu is of a mesh,"
+					 " which is not compared with others", path, i + 1);
+	return 0;
+}
+
 int
 report_write(const struct result *results, size_t n, const char *path)
 {
 	const struct row *row = n ? result_subject(&results[0]) : NULL;
-	bool to_stdout = !strcmp(path, "-"), failed;
+	bool to_stdout = !strcmp(path, "-"), failed, mesh = n && results[0].mesh.n;
 	FILE *f;
+	int rc = look_for_mesh(results, n, path);
 
-	if (!row)
+	if (rc)
+		return rc;
+	if (!row && !mesh)
 		return tcpx_fail(TCPX_SUB_TOOL, -EINVAL, "report %s: the first record has no rows",
 				 path);
 	f = to_stdout ? stdout : fopen(path, "we");
 	if (!f)
 		return tcpx_fail_errno(TCPX_SUB_TOOL, "write report %s", path);
-	page(f, results, n, row);
+	if (mesh)
+		mesh_page(f, &results[0]);
+	else
+		page(f, results, n, row);
 	failed = ferror(f) != 0;
 	failed |= (to_stdout ? fflush(f) : fclose(f)) != 0;
 	if (failed)

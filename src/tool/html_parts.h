@@ -24,6 +24,8 @@ void html_channels(FILE *f, const struct row *row);
 void html_threads(FILE *f, const struct row *row);
 /* Machine, NICs, topology, settings, environment. */
 void html_machine(FILE *f, const struct result *r);
+/* Headline, matrix and ranks of a mesh. */
+void html_mesh(FILE *f, const struct result *r);
 /* Letter, version, host, figures of each record compared. */
 void html_legend(FILE *f, const struct result *results, size_t n);
 

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/settings.h"
+#include "tool/mesh_env.h"
 #include "tool/tool.h"
 
 enum {
@@ -17,7 +18,8 @@ enum {
 	OPT_OP, OPT_DIR, OPT_NICS, OPT_PEER_NICS, OPT_CHANNELS, OPT_CHUNK, OPT_WINDOW, OPT_DIST,
 	OPT_THREADS, OPT_DESCS, OPT_KV, OPT_DEPTH, OPT_LAT, OPT_SPIN, OPT_DURATION, OPT_BASELINE,
 	OPT_PAIRS, OPT_FORMAT, OPT_JSON, OPT_REPORT, OPT_TIMEOUT, OPT_MEM, OPT_PEER_MEM,
-	OPT_UNPACK, OPT_UNPACK_ONLY, OPT_ZEROCOPY, OPT_SPOIL
+	OPT_UNPACK, OPT_UNPACK_ONLY, OPT_ZEROCOPY, OPT_SPOIL, OPT_MESH, OPT_FROM_ENV, OPT_RANKS,
+	OPT_AT_ONCE, OPT_RENDEZVOUS, OPT_PEER_BLOB, OPT_GATE_FD
 };
 
 static const struct opt perf_opts[] = {
@@ -66,11 +68,24 @@ static const struct opt perf_opts[] = {
 		       "also write the result as JSON; -: to stdout, and nothing else there" },
 	[OPT_REPORT] = { 0, "report", "FILE", "also write a report as HTML" },
 	[OPT_TIMEOUT] = { 0, "timeout", "S", "a transfer that takes longer is stuck (30)" },
+	[OPT_MESH] = { 0, "mesh", NULL, "every rank with every other, one size (64M); with"
+		       " --from-env or --ranks" },
+	[OPT_FROM_ENV] = { 0, "from-env", NULL, "we are a rank of the job that torchrun, mpirun,"
+			   " srun or a Kubernetes indexed Job has started" },
+	[OPT_RANKS] = { 0, "ranks", "N", "start so many ranks on this machine" },
+	[OPT_AT_ONCE] = { 0, "all-at-once", NULL, "all pairs at the same time (by turns: each rank"
+			  " in one pair at a time)" },
+	[OPT_RENDEZVOUS] = { 0, "rendezvous", "HOST[:PORT]", "where rank 0 listens (as the job's"
+			     " environment says; port 28516)" },
+	[OPT_PEER_BLOB] = { 0, "peer-blob", "FILE", "what `tcpx serve --ready-fd` wrote, in place of"
+			    " HOST" },
+	[OPT_GATE_FD] = { 0, "gate-fd", "FD", "before the timed run, write a byte there and wait for"
+			  " one" },
 };
 
 static const struct opt_command perf_command = {
 	.name = "tcpx perf",
-	.words = "[OPTIONS] --self | HOST[:PORT]",
+	.words = "[OPTIONS] --self | HOST[:PORT] | --mesh",
 	.about = "Measures transfers between this process and `tcpx serve` at HOST, or with "
 		 "--self between two processes of this machine. Every byte is checked.",
 	.opts = perf_opts,
@@ -81,7 +96,9 @@ static const struct opt_command perf_command = {
 		    "  tcpx perf --self --kv 40000x8K            scattered pages\n"
 		    "  tcpx perf --self --mem cuda:0 --peer-mem cuda:1 --baseline -b 64M\n"
 		    "                                            from GPU to GPU\n"
-		    "  tcpx perf --self --lat --baseline         small messages\n",
+		    "  tcpx perf --self --lat --baseline         small messages\n"
+		    "  tcpx perf --mesh --ranks 4 --report mesh.html\n"
+		    "  srun -N 8 tcpx perf --mesh --from-env --mem cuda:local --json mesh.json\n",
 };
 
 enum {
@@ -166,6 +183,33 @@ take_kv(struct perf_args *a, const struct opt_parser *p)
 }
 
 static int
+take_mesh_option(struct perf_args *a, const struct opt_parser *p, int id)
+{
+	struct mesh_env env;
+	uint64_t fd;
+	int rc;
+
+	switch (id) {
+	case OPT_MESH: a->mesh = true; return TOOL_OK;
+	case OPT_FROM_ENV: a->from_env = true; return TOOL_OK;
+	case OPT_RANKS: return opt_number(p, id, 2, 64, &a->ranks);
+	case OPT_AT_ONCE: a->at_once = true; return TOOL_OK;
+	case OPT_RENDEZVOUS:
+		a->rendezvous = p->value;
+		return mesh_env_rendezvous(p->value, &env)
+			? opt_refuse(p, id, "allowed is HOST, HOST:PORT or [IPv6]:PORT")
+			: TOOL_OK;
+	case OPT_PEER_BLOB: a->peer_blob = p->value; return TOOL_OK;
+	case OPT_GATE_FD:
+		rc = opt_number(p, id, 0, 1 << 20, &fd);
+		if (rc == TOOL_OK)
+			a->gate_fd = (int)fd;
+		return rc;
+	default: return TOOL_USAGE;
+	}
+}
+
+static int
 take_perf_option(struct perf_args *a, const struct opt_parser *p, int id)
 {
 	static const char *const dirs[] = { "uni", "bi", NULL };
@@ -185,7 +229,9 @@ take_perf_option(struct perf_args *a, const struct opt_parser *p, int id)
 		a->check = check;
 		return rc;
 	case OPT_SPOIL: a->spoil = true; return TOOL_OK;
-	case OPT_MEM: return take_place(p, id, &a->mem);
+	case OPT_MEM:
+		a->mem_local = !strcmp(p->value, "cuda:local");
+		return a->mem_local ? TOOL_OK : take_place(p, id, &a->mem);
 	case OPT_PEER_MEM:
 		a->peer_mem = p->value;
 		return take_place(p, id, &place);
@@ -223,7 +269,7 @@ take_perf_option(struct perf_args *a, const struct opt_parser *p, int id)
 	case OPT_JSON: a->json = p->value; return TOOL_OK;
 	case OPT_REPORT: a->report = p->value; return TOOL_OK;
 	case OPT_TIMEOUT: return opt_number(p, id, 1, 86400, &a->timeout_s);
-	default: return TOOL_USAGE;
+	default: return take_mesh_option(a, p, id);
 	}
 }
 
@@ -247,6 +293,33 @@ check_gpus(struct perf_args *a, const char *name)
 	return TOOL_OK;
 }
 
+/* A mesh has one size, and what its measurements can tell rank 0. */
+static int
+check_mesh(struct perf_args *a, const char *name)
+{
+	if (!a->mesh && (a->from_env || a->ranks || a->at_once || a->rendezvous || a->mem_local))
+		return tool_usage(name, "--from-env, --ranks, --all-at-once, --rendezvous and --mem"
+				  " cuda:local are for --mesh");
+	if (!a->mesh)
+		return TOOL_OK;
+	if (a->from_env == (a->ranks != 0))
+		return tool_usage(name, "--mesh needs --from-env or --ranks N, one of them");
+	if (a->rendezvous && a->ranks)
+		return tool_usage(name, "--rendezvous is for --from-env");
+	if (a->self || a->host || a->peer_blob || a->peer_mem || a->peer_nics || a->lat ||
+	    a->baseline || a->unpack_only || a->format != OUT_TABLE)
+		return tool_usage(name, "--mesh goes without HOST, --self, --peer-..., --lat, --baseline,"
+				  " --unpack-only and --format");
+	if (a->end != UINT64_MAX && a->end != a->begin)
+		return tool_usage(name, "--mesh measures one size: -b, without -e");
+	a->begin = a->begin == UINT64_MAX ? 64 << 20 : a->begin;
+	if (!a->iters && !a->duration_s)
+		a->duration_s = 1;
+	if (a->ranks && !a->nics && !getenv("TCPX_NICS"))
+		a->nics = "lo";
+	return TOOL_OK;
+}
+
 /* What no single option can tell. */
 static int
 check_perf_args(struct perf_args *a)
@@ -259,7 +332,11 @@ check_perf_args(struct perf_args *a)
 			return tool_usage(name, "--unpack-only has no other side, and one GPU");
 		a->self = true;
 	}
-	if (a->self == (a->host != NULL))
+	if (check_mesh(a, name) != TOOL_OK)
+		return TOOL_USAGE;
+	if (a->host && a->peer_blob)
+		return tool_usage(name, "HOST and --peer-blob are two peers");
+	if (!a->mesh && a->self == (a->host || a->peer_blob))
 		return tool_usage(name, a->self ? "--self has no HOST" : "HOST or --self is missing");
 	if (a->self && !a->nics && !getenv("TCPX_NICS"))
 		a->nics = "lo"; /* both ends are here: the plainest path between them */
@@ -310,7 +387,7 @@ perf_args_parse(struct perf_args *a, int argc, char **argv)
 
 	*a = (struct perf_args){ .begin = UINT64_MAX, .end = UINT64_MAX, .factor = 4, .warmup = UINT64_MAX,
 				 .check = true, .depth = UINT64_MAX, .descs = 1, .pairs = 9,
-				 .timeout_s = 30, .ready_fd = -1, .dist = "pull" };
+				 .timeout_s = 30, .ready_fd = -1, .gate_fd = -1, .dist = "pull" };
 	opt_init(&p, &perf_command, argc, argv);
 	while (rc == TOOL_OK && (id = opt_next(&p)) >= 0)
 		rc = take_perf_option(a, &p, id);

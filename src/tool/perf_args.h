@@ -33,6 +33,12 @@ struct perf_args {
 	const char *peer_nics;     /* for --self's server; NULL: as --nics         */
 	enum out_format format;
 	const char *json, *report; /* files; NULL none                             */
+	const char *peer_blob;     /* file with a server's blob, in place of host  */
+	int gate_fd;               /* where the timed run waits; -1 none           */
+	bool mesh, from_env, at_once;
+	uint64_t ranks;            /* of a mesh to be started here; 0 none         */
+	const char *rendezvous;    /* "HOST[:PORT]"; NULL: as the environment says */
+	bool mem_local;            /* mem is the GPU with our number on this host  */
 	/* serve */
 	bool once;
 	int ready_fd;              /* the metadata blob is written there; -1 none  */

@@ -6,6 +6,7 @@
 #include "tool/perf_client.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <math.h>
 #include <poll.h>
@@ -34,14 +35,15 @@ exec_server(const struct perf_args *a, int ready_fd)
 		{ "TCPX_THREADS=", "--threads" },   { "TCPX_UNPACK_IMPL=", "--unpack" },
 		{ "TCPX_ZEROCOPY=", "--zerocopy" },
 	};
-	char fd_text[16], *argv[2 * PERF_SETTINGS + 18];
+	char fd_text[16], place[PLACE_TEXT], *argv[2 * PERF_SETTINGS + 18];
 	const char *nics = a->peer_nics ? a->peer_nics : a->nics;
 	int n = 0;
 
 	snprintf(fd_text, sizeof(fd_text), "%d", ready_fd);
 	argv[n++] = (char *)"tcpx";
 	argv[n++] = (char *)"serve";
-	argv[n++] = (char *)"--once";
+	if (!a->mesh) /* which has many clients */
+		argv[n++] = (char *)"--once";
 	argv[n++] = (char *)"--port";
 	argv[n++] = (char *)"0";
 	argv[n++] = (char *)"--ready-fd";
@@ -50,9 +52,9 @@ exec_server(const struct perf_args *a, int ready_fd)
 		argv[n++] = (char *)"--nics";
 		argv[n++] = (char *)nics;
 	}
-	if (a->peer_mem) {
+	if (a->peer_mem || a->mesh) {
 		argv[n++] = (char *)"--mem";
-		argv[n++] = (char *)a->peer_mem;
+		argv[n++] = (char *)(a->mesh ? place_format(&a->mem, place) : a->peer_mem);
 	}
 	for (size_t i = 0; i < a->setting_count; i++) {
 		for (size_t k = 0; k < ARRAY_LEN(flags); k++) {
@@ -92,39 +94,39 @@ read_blob(int fd, uint8_t *blob, size_t cap, size_t *len)
 	return -EMSGSIZE;
 }
 
-static int
-start_server(struct perf *p, uint8_t *blob, size_t cap, size_t *len)
+int
+perf_server_start(const struct perf_args *a, uint8_t *blob, size_t cap, size_t *len, pid_t *pid)
 {
 	int fds[2], rc;
 
 	if (pipe(fds) < 0)
 		return -errno;
 	fflush(NULL);
-	p->child = fork();
-	if (p->child == 0) {
+	*pid = fork();
+	if (*pid == 0) {
 		close(fds[0]);
-		exec_server(p->args, fds[1]);
+		exec_server(a, fds[1]);
 	}
 	close(fds[1]);
-	rc = p->child < 0 ? -errno : read_blob(fds[0], blob, cap, len);
+	rc = *pid < 0 ? -errno : read_blob(fds[0], blob, cap, len);
 	close(fds[0]);
 	return rc;
 }
 
-static void
-stop_server(struct perf *p)
+void
+perf_server_stop(pid_t *pid)
 {
 	uint64_t until = tcpx_clock_now(&tcpx_clock_system) + 5 * TCPX_SEC;
 
-	if (p->child <= 0)
+	if (*pid <= 0)
 		return;
-	kill(p->child, SIGTERM);
-	while (waitpid(p->child, NULL, WNOHANG) == 0) {
+	kill(*pid, SIGTERM);
+	while (waitpid(*pid, NULL, WNOHANG) == 0) {
 		if (tcpx_clock_now(&tcpx_clock_system) > until)
-			kill(p->child, SIGKILL);
+			kill(*pid, SIGKILL);
 		usleep(2000);
 	}
-	p->child = 0;
+	*pid = 0;
 }
 
 /* "HOST", "[v6]", "HOST:PORT": with the port that serve has by default. False if that is
@@ -150,6 +152,17 @@ with_port(const char *host, char *out, size_t cap)
 }
 
 static int
+read_blob_file(const char *path, uint8_t *blob, size_t cap, size_t *len)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	int rc = fd < 0 ? -errno : read_blob(fd, blob, cap, len);
+
+	if (fd >= 0)
+		close(fd);
+	return rc;
+}
+
+static int
 open_session(struct perf *p)
 {
 	const struct perf_args *a = p->args;
@@ -160,12 +173,21 @@ open_session(struct perf *p)
 	int rc, code = TOOL_FINDING;
 
 	if (a->self) {
-		rc = start_server(p, blob, sizeof(blob), &len);
+		rc = perf_server_start(a, blob, sizeof(blob), &len, &p->child);
 		if (rc)
 			return tool_fail(TOOL_FINDING, name, "the server of --self did not start: %s",
 					 tcpx_strerror(rc));
 		rc = tcpx_peer_add(p->engine, blob, len, &p->peer);
 		snprintf(address, sizeof(address), "the server of --self");
+	} else if (a->peer_blob) {
+		rc = read_blob_file(a->peer_blob, blob, sizeof(blob), &len);
+		if (rc)
+			return tool_fail(TOOL_USAGE, name, "cannot read the blob %s: %s", a->peer_blob,
+					 tcpx_strerror(rc));
+		rc = tcpx_peer_add(p->engine, blob, len, &p->peer);
+		snprintf(address, sizeof(address), "the server of %.80s", a->peer_blob);
+		if (rc == TCPX_EBLOB)
+			code = TOOL_USAGE;
 	} else {
 		if (!with_port(a->host, address, sizeof(address)))
 			return tool_usage(name, "'%s' is no address; allowed is HOST, HOST:PORT or"
@@ -227,7 +249,7 @@ perf_close(struct perf *p)
 	else
 		tcpx_stop(p->engine, 1000);
 	gpus_close(p->gpus);
-	stop_server(p);
+	perf_server_stop(&p->child);
 	job_inbox_fini(&p->inbox);
 	json_decref(p->server);
 	*p = (struct perf){ 0 };

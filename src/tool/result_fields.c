@@ -40,7 +40,8 @@ static const char *const ops[] = { "write", "read", "sendrecv", NULL };
 static const char *const dirs[] = { "uni", "bi", NULL };
 static const char *const dists[] = { "pull", "rr", NULL };
 static const char *const sides[] = { "client", "server", NULL };
-static const char *const roles[] = { "self", "client", "server", NULL };
+static const char *const roles[] = { "self", "client", "server", "mesh", NULL };
+static const char *const plans[] = { "turns", "at once", NULL };
 
 #define S struct row_time
 static const struct field time_fields[] = {
@@ -180,6 +181,31 @@ static const struct field place_fields[] = {
 static const struct shape place_shape = SHAPE(place_fields);
 #undef S
 
+#define S struct result_mesh_rank
+static const struct field mesh_rank_fields[] = {
+	INDEX(rank), STRING(host), INDEX(local_rank), STRING(mem),
+};
+static const struct shape mesh_rank_shape = SHAPE(mesh_rank_fields);
+#undef S
+
+#define S struct result_mesh_pair
+static const struct field mesh_pair_fields[] = {
+	INDEX(from), INDEX(to), INDEX(step), NUMBER(GBps), MAYBE(peer_GBps), MAYBE(p50_us),
+	COUNT(iters), BOOL(checked), BOOL(failed), COUNT(wrong),
+};
+static const struct shape mesh_pair_shape = SHAPE(mesh_pair_fields);
+#undef S
+
+#define S struct result_mesh
+static const struct field mesh_fields[] = {
+	STRING(launcher), ONE_OF(plan, plans), ONE_OF(op, ops), ONE_OF(dir, dirs), COUNT(size),
+	MAYBE(seconds), MAYBE(mean_GBps), MAYBE(median_GBps), MAYBE(worst_GBps), MAYBE(best_GBps),
+	INDEX(worst_from), INDEX(worst_to), MAYBE(together_GBps), MAYBE(fairness),
+	LIST(ranks, mesh_rank_shape), LIST(pairs, mesh_pair_shape),
+};
+const struct shape mesh_shape = SHAPE(mesh_fields);
+#undef S
+
 #define S struct result
 static const struct field result_fields[] = {
 	COUNT1(schema), STRING(started), STRING(version), TEXT(command), ONE_OF(role, roles),
@@ -188,6 +214,7 @@ static const struct field result_fields[] = {
 	MAYBE_STRING(placement),
 	LIST(nics, result_nic_shape), MAYBE_LIST(gpus, gpu_shape), LIST(settings, setting_shape),
 	LIST(topology, place_shape), LIST(env, env_shape), LIST(rows, row_shape),
+	MAYBE_LIST(mesh, mesh_shape),
 };
 const struct shape result_shape = SHAPE(result_fields);
 #undef S

@@ -41,7 +41,7 @@ struct shape {
 	size_t count;
 };
 
-extern const struct shape result_shape, row_shape;
+extern const struct shape result_shape, row_shape, mesh_shape;
 
 /* What every LIST_OF() looks like in memory, read without naming its element type. */
 struct field_list {

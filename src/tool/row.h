@@ -190,6 +190,40 @@ struct result_place {
 	char cpus[128]; /* local CPU list; "" unknown                                */
 };
 
+struct result_mesh_rank {
+	unsigned rank;
+	char host[72];
+	unsigned local_rank;
+	char mem[64];          /* "host", "cuda:3"                                   */
+};
+
+/* Data that went from one rank to another. */
+struct result_mesh_pair {
+	unsigned from, to;
+	unsigned step;         /* pairs of one step ran at the same time             */
+	double GBps;           /* 0 if it failed                                     */
+	double peer_GBps;      /* what the other side measured; optional             */
+	double p50_us;         /* of one transfer; optional                          */
+	uint64_t iters;
+	bool checked, failed;
+	uint64_t wrong;        /* bytes                                              */
+};
+
+/* All pairs of a number of ranks; figures by mesh_sum(). */
+struct result_mesh {
+	char launcher[16];     /* who started the ranks: "Slurm", ...                */
+	char plan[16];         /* "turns", "at once"                                 */
+	char op[16], dir[8];
+	uint64_t size;         /* bytes of one transfer                              */
+	double seconds;        /* all of it, set-up of the pairs included; optional  */
+	double mean_GBps, median_GBps, worst_GBps, best_GBps; /* over pairs; optional */
+	unsigned worst_from, worst_to;
+	double together_GBps;  /* the sum of a step's pairs, mean over steps; optional */
+	double fairness;       /* Jain's index over pairs; optional                  */
+	LIST_OF(struct result_mesh_rank) ranks;
+	LIST_OF(struct result_mesh_pair) pairs;
+};
+
 struct result {
 	uint64_t schema;          /* RESULT_SCHEMA                                   */
 	char started[32];         /* RFC 3339, UTC: "2025-01-31T12:00:00Z"           */
@@ -212,6 +246,7 @@ struct result {
 	LIST_OF(struct result_place) topology;
 	LIST_OF(struct result_env) env;
 	LIST_OF(struct row) rows;
+	LIST_OF(struct result_mesh) mesh; /* one, of perf --mesh, which has no rows; optional */
 };
 
 /* An empty record with schema, version, start time, host, kernel, CPUs, memory and

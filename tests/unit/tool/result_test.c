@@ -16,7 +16,9 @@
 #include "result_sample.h"
 #include "tcpx/err.h"
 #include "tool/envlist.h"
+#include "tool/mesh_sum.h"
 #include "tool/result.h"
+#include "tool/result_fields.h"
 
 static char logged[1024];
 
@@ -97,6 +99,57 @@ the_schema_in_docs_accepts_every_field(void **state)
 		 root, path);
 	assert_int_not_equal(system(command), 0);
 	unlink(path);
+	result_fini(&r);
+}
+
+/* A mesh has no rows; what was not measured of it is left out. */
+static void
+a_mesh_comes_back(void **state)
+{
+	const char *root = getenv("TCPX_SOURCE_ROOT");
+	char path[] = "/tmp/tcpx-result-XXXXXX", command[512];
+	struct result r, out;
+	struct result_mesh *m;
+	char *text;
+
+	result_init(&r);
+	SET(r.role, "mesh");
+	SET(r.peer, "2 ranks");
+	m = LIST_ADD(&r.mesh);
+	result_fields_clear(&mesh_shape, m);
+	SET(m->launcher, "Slurm");
+	SET(m->plan, "at once");
+	SET(m->op, "write");
+	SET(m->dir, "uni");
+	m->size = 1 << 20;
+	for (unsigned i = 0; i < 2; i++) {
+		struct result_mesh_rank *rank = LIST_ADD(&m->ranks);
+		struct result_mesh_pair *pair = LIST_ADD(&m->pairs);
+
+		rank->rank = i;
+		SET(rank->host, i ? "beta" : "alpha");
+		SET(rank->mem, "cuda:1");
+		*pair = (struct result_mesh_pair){ .from = i, .to = !i, .GBps = 2 + i, .iters = 3,
+						   .peer_GBps = NAN, .p50_us = i ? 7 : NAN };
+	}
+	mesh_sum(m);
+	close(mkstemp(path));
+	assert_int_equal(result_save(&r, path), 0);
+	snprintf(command, sizeof(command), "python3 '%s/scripts/check-result.py' %s", root, path);
+	if (root)
+		assert_int_equal(system(command), 0);
+	unlink(path);
+	text = result_text(&r);
+	assert_null(strstr(text, "peer_GBps"));
+	assert_null(strstr(text, "seconds"));
+	assert_int_equal(result_parse(text, strlen(text), "text", &out), 0);
+	assert_int_equal(out.mesh.n, 1);
+	assert_string_equal(out.mesh.at[0].ranks.at[1].host, "beta");
+	assert_true(out.mesh.at[0].pairs.at[1].GBps == 3);
+	assert_true(isnan(out.mesh.at[0].pairs.at[0].p50_us));
+	assert_int_equal(out.mesh.at[0].worst_from, 0);
+	free(text);
+	result_fini(&out);
 	result_fini(&r);
 }
 
@@ -298,6 +351,7 @@ main(void)
 		cmocka_unit_test(what_is_written_reads_back_the_same),
 		cmocka_unit_test(what_was_not_measured_is_left_out),
 		cmocka_unit_test(the_schema_in_docs_accepts_every_field),
+		cmocka_unit_test(a_mesh_comes_back),
 		cmocka_unit_test(a_wrong_field_is_named),
 		cmocka_unit_test(every_truncation_is_refused),
 		cmocka_unit_test(fields_of_a_newer_version_are_skipped),

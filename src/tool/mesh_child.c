@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The command line of a measurement, and its three descriptors. */
+#include "tool/mesh_child.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "tool/result.h"
+#include "tool/tool.h"
+
+enum { WORDS = 48, WORD = 96, RESULT_MAX = 64 << 20, LOOK_US = 1000 };
+
+struct words {
+	char text[WORDS][WORD];
+	char *argv[WORDS + 1];
+	int n;
+};
+
+static void __attribute__((format(printf, 2, 3)))
+add(struct words *w, const char *fmt, ...)
+{
+	va_list ap;
+
+	if (w->n == WORDS)
+		return;
+	va_start(ap, fmt);
+	vsnprintf(w->text[w->n], WORD, fmt, ap);
+	va_end(ap);
+	w->argv[w->n] = w->text[w->n];
+	w->argv[++w->n] = NULL;
+}
+
+static void
+add_number(struct words *w, const char *option, uint64_t v)
+{
+	add(w, "%s", option);
+	add(w, "%" PRIu64, v);
+}
+
+/* Settings, of the engine and its NICs, are in the environment. */
+static void
+make_words(struct words *w, const struct perf_args *a, int blob, int result, int gate)
+{
+	char place[PLACE_TEXT];
+
+	w->n = 0;
+	add(w, "tcpx");
+	add(w, "perf");
+	add(w, "--peer-blob");
+	add(w, "/dev/fd/%d", blob);
+	add(w, "--json");
+	add(w, "/dev/fd/%d", result);
+	add_number(w, "--gate-fd", (uint64_t)gate);
+	add_number(w, "--begin", a->begin);
+	add_number(w, "--end", a->begin);
+	add_number(w, "--warmup", a->warmup);
+	add_number(w, "--check", a->check);
+	add_number(w, "--depth", a->depth);
+	add_number(w, "--descs", a->descs);
+	add_number(w, "--timeout", a->timeout_s);
+	if (a->iters)
+		add_number(w, "--iters", a->iters);
+	else
+		add_number(w, "--duration", a->duration_s);
+	add(w, "--op");
+	add(w, "%s", job_op_names[a->op]);
+	add(w, "--dir");
+	add(w, "%s", a->bi ? "bi" : "uni");
+	add(w, "--mem");
+	add(w, "%s", place_format(&a->mem, place));
+	if (a->spin)
+		add(w, "--spin");
+	if (a->spoil)
+		add(w, "--spoil");
+}
+
+static void
+become(struct words *w, int blob, int result, int gate)
+{
+	int nowhere = open("/dev/null", O_WRONLY);
+
+	prctl(PR_SET_PDEATHSIG, SIGTERM);
+	dup2(nowhere, STDOUT_FILENO);
+	fcntl(blob, F_SETFD, 0);
+	fcntl(result, F_SETFD, 0);
+	fcntl(gate, F_SETFD, 0);
+	execv("/proc/self/exe", w->argv);
+	_exit(127);
+}
+
+int
+mesh_child_start(const struct perf_args *a, unsigned peer, const void *blob, size_t blob_len,
+		 struct mesh_child *c)
+{
+	int gate[2] = { -1, -1 }, memory, rc = 0;
+	struct words *w = malloc(sizeof(*w));
+
+	*c = (struct mesh_child){ .peer = peer, .gate = -1,
+				  .result = memfd_create("tcpx-result", MFD_CLOEXEC) };
+	memory = memfd_create("tcpx-blob", MFD_CLOEXEC);
+	if (!w || memory < 0 || c->result < 0 ||
+	    write(memory, blob, blob_len) != (ssize_t)blob_len || lseek(memory, 0, SEEK_SET) < 0 ||
+	    socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, gate) < 0)
+		rc = tcpx_fail_errno(TCPX_SUB_TOOL, "a measurement's files");
+	if (!rc) {
+		make_words(w, a, memory, c->result, gate[1]);
+		fflush(NULL);
+		c->pid = fork();
+		if (c->pid == 0)
+			become(w, memory, c->result, gate[1]);
+		if (c->pid < 0)
+			rc = tcpx_fail_errno(TCPX_SUB_TOOL, "a measurement's process");
+		c->gate = gate[0];
+	}
+	if (memory >= 0)
+		close(memory);
+	if (gate[1] >= 0)
+		close(gate[1]);
+	free(w);
+	if (rc) {
+		c->pid = 0;
+		mesh_child_kill(c);
+	}
+	return rc;
+}
+
+void
+mesh_child_await(struct mesh_child *c, uint64_t until_ns)
+{
+	struct pollfd p = { .fd = c->gate, .events = POLLIN };
+	char byte;
+
+	while (!c->failed) {
+		uint64_t now = tcpx_clock_now(&tcpx_clock_system);
+		int n = now < until_ns ? poll(&p, 1, (int)((until_ns - now) / TCPX_MS) + 1) : 0;
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		c->failed = n <= 0 || read(c->gate, &byte, 1) != 1;
+		return;
+	}
+}
+
+void
+mesh_child_go(struct mesh_child *c)
+{
+	if (!c->failed && send(c->gate, "g", 1, MSG_NOSIGNAL) != 1)
+		c->failed = true;
+}
+
+static bool
+read_result(int fd, struct result *r)
+{
+	off_t len = lseek(fd, 0, SEEK_END);
+	char *text = len > 0 && len < RESULT_MAX ? malloc((size_t)len) : NULL;
+	bool good = text && pread(fd, text, (size_t)len, 0) == len &&
+		    !result_parse(text, (size_t)len, "of a pair", r);
+
+	free(text);
+	if (good && !r->rows.n) {
+		result_fini(r);
+		good = false;
+	}
+	return good;
+}
+
+bool
+mesh_child_end(struct mesh_child *c, uint64_t until_ns, struct result *r)
+{
+	bool good;
+
+	while (c->pid > 0 && waitpid(c->pid, NULL, WNOHANG) == 0) {
+		if (c->failed || tcpx_clock_now(&tcpx_clock_system) > until_ns)
+			kill(c->pid, SIGKILL);
+		usleep(LOOK_US);
+	}
+	c->pid = 0;
+	good = !c->failed && read_result(c->result, r);
+	mesh_child_kill(c);
+	return good;
+}
+
+void
+mesh_child_kill(struct mesh_child *c)
+{
+	if (c->pid > 0) {
+		kill(c->pid, SIGKILL);
+		waitpid(c->pid, NULL, 0);
+	}
+	if (c->gate >= 0)
+		close(c->gate);
+	if (c->result >= 0)
+		close(c->result);
+	*c = (struct mesh_child){ .gate = -1, .result = -1 };
+}

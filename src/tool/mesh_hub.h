@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The middle of a rendezvous: it gathers the ranks, lets them start each step together, and
+ * collects what they measured. A state machine over messages; mesh_hub_run() gives it
+ * connections.
+ *
+ *	rank			hub
+ *	hello rank size job host local mem blob   ->
+ *	               <-       table ranks            when all are here
+ *	at step               ->
+ *	               <-       go step                when all are at it
+ *	done step pairs       ->
+ *	               <-       next step              when all have done it
+ *	...            <-       all pairs              to rank 0, after the last step
+ *	               <-       bye                    to the others
+ *	               <-       fail text              whenever one is lost, or says "fail"
+ */
+#ifndef TOOL_MESH_HUB_H
+#define TOOL_MESH_HUB_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+
+enum hub_stage { HUB_MEET, HUB_AT, HUB_DONE, HUB_OVER };
+
+/* Sends @msg (its reference is taken) to the connection; what fails is found when it is lost. */
+typedef void (*hub_send_fn)(void *arg, unsigned conn, const char *type, json_t *msg);
+
+struct hub {
+	unsigned size, steps;
+	char job[128];
+	hub_send_fn send;
+	void *arg;
+	enum hub_stage stage;
+	unsigned step, here;   /* ranks that have said what this stage waits for   */
+	int *conn;             /* of each rank; -1 none                            */
+	bool *said;
+	json_t *ranks, *pairs; /* hellos by rank; all pairs                        */
+	bool failed;
+};
+
+/* -ENOMEM. */
+TCPX_MUST_CHECK int hub_init(struct hub *h, unsigned size, unsigned steps, const char *job,
+			     hub_send_fn send, void *arg);
+void hub_fini(struct hub *h);
+/* A message of a connection. 0; TCPX_EPROTO: it is no rank of ours and is to be closed, or the
+ * whole has failed and all have been told (h->failed). */
+TCPX_MUST_CHECK int hub_take(struct hub *h, unsigned conn, const json_t *msg);
+/* The connection is gone. */
+void hub_lost(struct hub *h, unsigned conn);
+/* Tells all that it is over, and why. */
+void hub_fail(struct hub *h, const char *text);
+
+/* Serves on @listener (which it closes) until all is over, or for want of ranks after
+ * @meet_ms, or of any message after @idle_ms. 0 or a code. */
+TCPX_MUST_CHECK int mesh_hub_run(int listener, unsigned size, unsigned steps, const char *job,
+				 uint64_t meet_ms, uint64_t idle_ms);
+
+#endif

@@ -1,0 +1,139 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# tcpx perf --mesh: ranks of its own, ranks that something like torchrun, Slurm or Kubernetes
+# has started, and one that dies.
+. "$(dirname "$0")/tap.sh"
+
+json=$scratch/mesh.json
+unset RANK WORLD_SIZE LOCAL_RANK MASTER_ADDR MASTER_PORT TCPX_RENDEZVOUS TCPX_RANKS
+
+mesh() {
+	timeout 60 "$tool" perf --mesh -b 256K -n 3 -w 1 --json "$json" "$@"
+}
+# pairs RANKS EXPRESSION: python's m is the mesh, p its pairs.
+mesh_is() {
+	python3 -c "
+import json, sys
+m = json.load(open(sys.argv[1]))['mesh'][0]
+p = m['pairs']
+n = $1
+want = {(a, b) for a in range(n) for b in range(n) if a != b}
+if {(x['from'], x['to']) for x in p} != want or len(p) != len(want) or not ($2):
+    sys.exit(json.dumps(m, indent=1)[:4000])" "$json"
+}
+right="all(x['checked'] and not x['wrong'] and not x['failed'] and x['GBps'] > 0 for x in p)"
+
+ok "three ranks by turns" mesh --ranks 3 --report "$scratch/mesh.html"
+ok "every pair is right" mesh_is 3 "$right and m['plan'] == 'turns' and 0 < m['fairness'] <= 1"
+ok "one rests, so a pair at a time" mesh_is 3 "sorted(x['step'] for x in p) == [0, 1, 2, 3, 4, 5]"
+ok "the record is what the schema says" \
+	python3 "$(dirname "$0")/../../scripts/check-result.py" "$json"
+ok "the report names the worst pair" grep -q "the worst" "$scratch/mesh.html"
+ok "and can be made again" "$tool" report "$json" -o "$scratch/again.html"
+ok "the same" cmp "$scratch/mesh.html" "$scratch/again.html"
+ok "a mesh is not compared with others" exits 2 "$tool" report "$json" "$json" -o /dev/null
+ok "four at once, both ways" mesh --ranks 4 --all-at-once --dir bi --op read
+ok "in one step" mesh_is 4 "$right and {x['step'] for x in p} == {0} and m['dir'] == 'bi'"
+ok "a wrong byte is a finding" exits 1 mesh --ranks 2 --spoil
+ok "and is counted" mesh_is 2 "all(x['wrong'] == 1 for x in p)"
+gpus() {
+	TCPX_CUDA_LIBRARY=$FAKECUDA_LIBRARY mesh --ranks 2 --mem cuda:local
+}
+ok "each rank its own GPU" gpus
+ok "which the record tells" mesh_is 2 "[r['mem'] for r in m['ranks']] == ['cuda:0', 'cuda:1']"
+ok "no rank in the environment" exits 2 mesh --from-env
+ok "half of one" exits 2 env RANK=0 WORLD_SIZE=2 "$tool" perf --mesh --from-env
+ok "what it lacks is named" says "TCPX_RENDEZVOUS" env RANK=0 WORLD_SIZE=2 "$tool" perf --mesh --from-env
+
+# Not of those that connections are given: somebody may take it between the look and the use.
+free_port() {
+	python3 -c "
+import random, socket
+while True:
+    port = random.randrange(20000, 32000)
+    try:
+        socket.socket().bind(('0.0.0.0', port))
+    except OSError:
+        continue
+    print(port)
+    break"
+}
+
+# launch RANKS COMMAND...: so many of it, each with \$rank; all must end well.
+launch() {
+	ranks=$1
+	shift
+	pids=
+	for rank in $(seq 0 $((ranks - 1))); do
+		rank=$rank "$@" >"$scratch/rank$rank" 2>&1 &
+		pids="$pids $!"
+		jobs_started="$jobs_started $!"
+	done
+	launched=0
+	for pid in $pids; do
+		wait "$pid" && continue
+		# shellcheck disable=SC2086 # a list of ids
+		[ $launched = 1 ] || kill $pids 2>/dev/null # they would wait for it
+		launched=1
+	done
+	cat "$scratch"/rank?
+	return $launched
+}
+launch_again() {
+	TCPX_RENDEZVOUS=127.0.0.1:$(free_port)
+	export TCPX_RENDEZVOUS TCPX_NICS=lo
+	launch "$@" && return
+	grep -q "rendezvous: port" "$scratch/rank0" || return 1
+	TCPX_RENDEZVOUS=127.0.0.1:$(free_port)
+	launch "$@"
+}
+cat >"$scratch/torch" <<END
+RANK=\$rank WORLD_SIZE=3 LOCAL_RANK=\$rank exec "$tool" perf --mesh --from-env -b 256K -n 3 --json "$json"
+END
+cat >"$scratch/slurm" <<END
+SLURM_PROCID=\$rank SLURM_NTASKS=2 SLURM_LOCALID=0 SLURM_JOB_ID=7 SLURM_JOB_NODELIST=a[0-1] \
+exec "$tool" perf --mesh --from-env -b 256K -n 3 --json "$json"
+END
+cat >"$scratch/pods" <<END
+JOB_COMPLETION_INDEX=\$rank TCPX_RANKS=2 exec "$tool" perf --mesh --from-env -b 256K -n 3 --json "$json"
+END
+ok "ranks of a launcher like torchrun" launch_again 3 sh "$scratch/torch"
+ok "all of them" mesh_is 3 "$right and m['launcher'] == 'torchrun'"
+ok "only rank 0 prints" sh -c "[ -s '$scratch/rank0' ] && ! [ -s '$scratch/rank1' ]"
+ok "ranks of Slurm" launch_again 2 sh "$scratch/slurm"
+ok "it is named" mesh_is 2 "m['launcher'] == 'Slurm'"
+ok "pods of an indexed Job" launch_again 2 sh "$scratch/pods"
+ok "are, too" mesh_is 2 "m['launcher'] == 'Kubernetes'"
+
+# One of three dies in the middle; the others say which, and end.
+cat >"$scratch/dies" <<END
+export RANK=\$rank WORLD_SIZE=3
+exec "$tool" perf --mesh --from-env -b 256K --duration 60 --all-at-once
+END
+measuring() {
+	pgrep -P "$1" -f gate-fd
+}
+one_dies() {
+	TCPX_RENDEZVOUS=127.0.0.1:$(free_port)
+	export TCPX_RENDEZVOUS
+	pids=
+	for rank in 0 1 2; do
+		rank=$rank
+		export rank
+		start "$scratch/rank$rank" sh "$scratch/dies"
+		pids="$pids $started"
+	done
+	within 30 measuring "$started" || return 1
+	kill -9 "$started"
+	for pid in $pids; do
+		wait "$pid" && return 1
+	done
+	cat "$scratch/rank0"
+}
+ok "a rank that dies is named by the others" says "rank 2 on $(uname -n) has gone" one_dies
+unset TCPX_RENDEZVOUS rank
+left_over() {
+	! pgrep -f "$tool perf --mesh --from-env -b 256K --duration 60"
+}
+ok "none is left over" within 30 left_over
+done_testing
