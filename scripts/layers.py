@@ -138,7 +138,8 @@ def check_file(rules, report, path):
             if found:
                 report(path, number, "'%s' is not to be used" % found.group(0))
     folder = path.split("/")[0]
-    if folder in ["src", "include", "examples", *rules.guests] and path.endswith(CODE):
+    ours = ["src", "include", "examples", "compat", *rules.guests]
+    if folder in ours and path.endswith(CODE):
         if len(lines) > rules.lines and path not in rules.longer:
             report(path, len(lines), "more than %d lines" % rules.lines)
     if path.startswith("src/") and path.endswith(CODE):

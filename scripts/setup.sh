@@ -33,6 +33,12 @@ like() {
 	"$@" || wanted="$wanted $package"
 }
 
+# Importable, or installed for a python3 that is not the first here.
+yaml() {
+	(has python3 && python3 -c 'import yaml' 2>/dev/null) ||
+		there /usr/lib/python3/dist-packages/yaml/__init__.py
+}
+
 look_for_build() {
 	need make has make
 	need gcc has cc
@@ -53,6 +59,8 @@ look_for_check() {
 	like libsodium23 there /usr/lib/*/libsodium.so.23
 	like shellcheck has shellcheck
 	like man-db has man
+	like openmpi-bin has mpirun
+	like python3-yaml yaml
 }
 
 look() {

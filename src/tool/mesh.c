@@ -24,12 +24,15 @@
 
 static const char name[] = "tcpx perf --mesh";
 
-/* Children read the options that are settings from the environment. */
+/* Children read the options that are settings from the environment; so do we the place to
+ * meet. */
 static void
 export_settings(const struct perf_args *a)
 {
 	if (a->nics)
 		setenv("TCPX_NICS", a->nics, 1);
+	if (a->rendezvous)
+		setenv("TCPX_RENDEZVOUS", a->rendezvous, 1);
 	for (size_t i = 0; i < a->setting_count; i++) {
 		char setting[sizeof(a->settings[0])], *equals;
 
@@ -139,8 +142,6 @@ mesh_run(struct perf_args *a, struct result *r)
 	if (a->ranks)
 		return run_here(a, r);
 	rc = mesh_env_read(environ, &env);
-	if (!rc && a->rendezvous && mesh_env_rendezvous(a->rendezvous, &env))
-		rc = -EINVAL; /* was accepted */
 	if (rc)
 		return TOOL_USAGE;
 	if (env.rank == 0)

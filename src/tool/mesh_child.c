@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -16,11 +15,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/clock.h"
 #include "tool/result.h"
 #include "tool/tool.h"
 
-enum { WORDS = 48, WORD = 96, RESULT_MAX = 64 << 20, LOOK_US = 1000 };
+enum { WORDS = 48, WORD = 96, RESULT_MAX = 64 << 20 };
 
 struct words {
 	char text[WORDS][WORD];
@@ -136,27 +134,24 @@ mesh_child_start(const struct perf_args *a, unsigned peer, const void *blob, siz
 	return rc;
 }
 
-void
-mesh_child_await(struct mesh_child *c, uint64_t until_ns)
+bool
+mesh_child_ready(struct mesh_child *c)
 {
-	struct pollfd p = { .fd = c->gate, .events = POLLIN };
+	ssize_t n;
 	char byte;
 
-	while (!c->failed) {
-		uint64_t now = tcpx_clock_now(&tcpx_clock_system);
-		int n = now < until_ns ? poll(&p, 1, (int)((until_ns - now) / TCPX_MS) + 1) : 0;
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		c->failed = n <= 0 || read(c->gate, &byte, 1) != 1;
-		return;
-	}
+	if (c->ready || c->failed)
+		return true;
+	n = recv(c->gate, &byte, 1, MSG_DONTWAIT);
+	c->ready = n == 1;
+	c->failed = !c->ready && !(n < 0 && (errno == EAGAIN || errno == EINTR));
+	return c->ready || c->failed;
 }
 
 void
 mesh_child_go(struct mesh_child *c)
 {
-	if (!c->failed && send(c->gate, "g", 1, MSG_NOSIGNAL) != 1)
+	if (c->ready && send(c->gate, "g", 1, MSG_NOSIGNAL) != 1)
 		c->failed = true;
 }
 
@@ -177,17 +172,18 @@ read_result(int fd, struct result *r)
 }
 
 bool
-mesh_child_end(struct mesh_child *c, uint64_t until_ns, struct result *r)
+mesh_child_over(struct mesh_child *c)
 {
-	bool good;
+	if (c->pid > 0 && waitpid(c->pid, NULL, WNOHANG) != 0)
+		c->pid = 0;
+	return c->pid <= 0;
+}
 
-	while (c->pid > 0 && waitpid(c->pid, NULL, WNOHANG) == 0) {
-		if (c->failed || tcpx_clock_now(&tcpx_clock_system) > until_ns)
-			kill(c->pid, SIGKILL);
-		usleep(LOOK_US);
-	}
-	c->pid = 0;
-	good = !c->failed && read_result(c->result, r);
+bool
+mesh_child_end(struct mesh_child *c, struct result *r)
+{
+	bool good = mesh_child_over(c) && !c->failed && read_result(c->result, r);
+
 	mesh_child_kill(c);
 	return good;
 }

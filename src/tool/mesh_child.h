@@ -17,18 +17,21 @@ struct mesh_child {
 	pid_t pid;   /* 0: not there                                               */
 	int gate;    /* its other end; -1 none                                     */
 	int result;  /* memory                                                     */
-	bool failed; /* it never came to its gate                                  */
+	bool ready;  /* it came to its gate                                        */
+	bool failed; /* ... or did not                                             */
 };
 
 /* 0 or -errno, logged. */
 TCPX_MUST_CHECK int mesh_child_start(const struct perf_args *a, unsigned peer, const void *blob,
 				     size_t blob_len, struct mesh_child *c);
-/* Waits until it stands at its gate, at most until @until_ns; failed if it does not. */
-void mesh_child_await(struct mesh_child *c, uint64_t until_ns);
+/* Does it stand at its gate, or has failed before? Asked until it is so. */
+bool mesh_child_ready(struct mesh_child *c);
 void mesh_child_go(struct mesh_child *c);
-/* Waits for its end, at most until @until_ns, and reads its result. False: there is none, or
- * none with a row. The result is the caller's to free. */
-bool mesh_child_end(struct mesh_child *c, uint64_t until_ns, struct result *r);
+/* Has it ended? */
+bool mesh_child_over(struct mesh_child *c);
+/* Ends it if need be, and reads its result. False: there is none, or none with a row. The
+ * result is the caller's to free. */
+bool mesh_child_end(struct mesh_child *c, struct result *r);
 /* Ends it, if it is there. */
 void mesh_child_kill(struct mesh_child *c);
 

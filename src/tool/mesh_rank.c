@@ -19,6 +19,8 @@
 #include "tool/perf_client.h"
 #include "tool/tool.h"
 
+enum { LOOK_MS = 5 };
+
 static const char name[] = "tcpx perf --mesh";
 
 struct rank {
@@ -122,6 +124,26 @@ meet(struct rank *k)
 	return TOOL_OK;
 }
 
+/* Until @done is true of each of our measurements or the time is up, with an ear to the hub,
+ * which speaks now only if the mesh has failed. */
+static int
+watch(struct rank *k, bool (*done)(struct mesh_child *))
+{
+	struct pollfd p = { .fd = k->fd, .events = POLLIN };
+	uint64_t until = deadline(mesh_step_ms(k->args));
+	json_t *msg;
+	bool all = false;
+
+	while (!all && tcpx_clock_now(&tcpx_clock_system) < until) {
+		all = true;
+		for (unsigned peer = 0; peer < k->env->size; peer++)
+			all &= k->child[peer].gate < 0 || done(&k->child[peer]);
+		if (!all && poll(&p, 1, LOOK_MS) > 0 && hear(k, "", 5000, &msg) != TOOL_OK)
+			return TOOL_FINDING;
+	}
+	return TOOL_OK;
+}
+
 /* A measurement for each peer that is ours in this step. */
 static void
 start_children(struct rank *k, unsigned step)
@@ -144,7 +166,6 @@ start_children(struct rank *k, unsigned step)
 static json_t *
 end_children(struct rank *k, unsigned step)
 {
-	uint64_t until = deadline(mesh_step_ms(k->args));
 	json_t *pairs = json_array();
 	struct result r;
 
@@ -153,7 +174,7 @@ end_children(struct rank *k, unsigned step)
 
 		if (!mesh_plan_client(&k->plan, step, k->env->rank, peer))
 			continue;
-		good = mesh_child_end(&k->child[peer], until, &r);
+		good = mesh_child_end(&k->child[peer], &r);
 		mesh_result_add(pairs, k->args, step, k->env->rank, peer, good ? &r : NULL);
 		if (good && k->env->rank == 0)
 			mesh_result_keep(k->result, &r);
@@ -163,20 +184,28 @@ end_children(struct rank *k, unsigned step)
 	return pairs;
 }
 
+/* Who has not come to it in all that time will not be waited for again. */
+static void
+open_gate(struct mesh_child *c)
+{
+	if (c->ready)
+		mesh_child_go(c);
+	else
+		mesh_child_kill(c);
+}
+
 static int
 do_step(struct rank *k, unsigned step)
 {
-	uint64_t until = deadline(mesh_step_ms(k->args));
 	json_t *msg;
 	int rc;
 
 	if (k->env->rank == 0)
 		tool_progress("step %u of %u", step + 1, mesh_plan_steps(&k->plan));
 	start_children(k, step);
-	for (unsigned peer = 0; peer < k->env->size; peer++)
-		if (mesh_plan_client(&k->plan, step, k->env->rank, peer))
-			mesh_child_await(&k->child[peer], until);
-	rc = tell(k, "at", json_pack("{s:i}", "step", (int)step));
+	rc = watch(k, mesh_child_ready);
+	if (rc == TOOL_OK)
+		rc = tell(k, "at", json_pack("{s:i}", "step", (int)step));
 	if (rc == TOOL_OK)
 		rc = hear(k, "go", mesh_step_ms(k->args), &msg);
 	if (rc != TOOL_OK)
@@ -184,7 +213,10 @@ do_step(struct rank *k, unsigned step)
 	json_decref(msg);
 	for (unsigned peer = 0; peer < k->env->size; peer++)
 		if (mesh_plan_client(&k->plan, step, k->env->rank, peer))
-			mesh_child_go(&k->child[peer]);
+			open_gate(&k->child[peer]);
+	rc = watch(k, mesh_child_over);
+	if (rc != TOOL_OK)
+		return rc;
 	return tell(k, "done", json_pack("{s:i, s:o}", "step", (int)step, "pairs",
 					 end_children(k, step)));
 }

@@ -88,7 +88,10 @@ launch_again() {
 	launch "$@"
 }
 cat >"$scratch/torch" <<END
-RANK=\$rank WORLD_SIZE=3 LOCAL_RANK=\$rank exec "$tool" perf --mesh --from-env -b 256K -n 3 --json "$json"
+place=\$TCPX_RENDEZVOUS
+unset TCPX_RENDEZVOUS
+RANK=\$rank WORLD_SIZE=3 LOCAL_RANK=\$rank exec "$tool" perf --mesh --from-env -b 256K -n 3 \
+	--rendezvous "\$place" --json "$json"
 END
 cat >"$scratch/slurm" <<END
 SLURM_PROCID=\$rank SLURM_NTASKS=2 SLURM_LOCALID=0 SLURM_JOB_ID=7 SLURM_JOB_NODELIST=a[0-1] \
@@ -110,8 +113,10 @@ cat >"$scratch/dies" <<END
 export RANK=\$rank WORLD_SIZE=3
 exec "$tool" perf --mesh --from-env -b 256K --duration 60 --all-at-once
 END
+# A child of that rank has worked for some time: it is past its gate.
 measuring() {
-	pgrep -P "$1" -f gate-fd
+	child=$(pgrep -P "$1" -f gate-fd | head -1)
+	[ -n "$child" ] && awk '{ exit $14 + $15 < 20 }' "/proc/$child/stat"
 }
 one_dies() {
 	TCPX_RENDEZVOUS=127.0.0.1:$(free_port)
