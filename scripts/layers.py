@@ -32,7 +32,7 @@ class Rules:
             elif key == "guest":
                 self.guests[rest[0]] = rest[1:]
             elif key == "door":
-                self.doors[rest[0]] = rest[1:]
+                self.doors.setdefault(rest[0], []).extend(rest[1:])
             elif key == "system":
                 self.system.setdefault(rest[0], set()).update(rest[1:])
             elif key == "only":
