@@ -14,6 +14,9 @@ static const struct verb {
 } verbs[] = {
 	{ "plan", irq_plan, "[OPTIONS]", "which CPUs send, receive and take interrupts" },
 	{ "lint", irq_lint, "[OPTIONS]", "what is wrong with bindings of NICs to CPUs" },
+	{ "apply", irq_apply, "PLAN [OPTIONS]", "move them as planned, all or none" },
+	{ "verify", irq_verify, "PLAN [OPTIONS]", "whether they are where the plan has them" },
+	{ "restore", irq_restore, "[JOURNAL]", "take an apply back" },
 };
 
 static void

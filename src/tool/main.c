@@ -20,6 +20,7 @@ static const struct command {
 	{ "lab",    cmd_lab,    "emulated hosts and NICs on this machine" },
 	{ "report", cmd_report, "results to one HTML file with plots" },
 	{ "irq",    cmd_irq,    "interrupts of the NICs: counts, plan, apply, verify, restore" },
+	{ "pin",    cmd_pin,    "a command, or a process's threads, on chosen CPUs" },
 };
 
 static void

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A plan as `tcpx irq plan --emit json` writes it, as far as applying it and pinning by it
+ * need it: which IRQ goes where, and the sets of CPUs of each NIC.
+ *
+ *	{ "schema": 1,
+ *	  "groups": [ { "nics": ["eth1", "eth2"], "pool": "0-15", "head": "0-1", "tx": "2-5",
+ *	                "rx": "6-11", "tail": "12-15" } ],
+ *	  "irqs": [ { "irq": 38, "name": "eth1-TxRx-0", "hwirq": 49153, "nic": "eth1", "cpu": 12 } ],
+ *	  "xps": [ { "nic": "eth1", "queue": 0, "cpus": "2,4" } ] }
+ *
+ * An IRQ of null or -1 is of a machine that has none, and left out; a CPU of null or -1 is
+ * any of the IRQ's "cpus", or else of the group's pool. Other members are not looked at.
+ */
+#ifndef TOOL_PLANFILE_H
+#define TOOL_PLANFILE_H
+
+#include "host/irqaff.h"
+
+#define PLANFILE_NICS 64
+#define PLANFILE_GROUPS 64
+#define PLANFILE_BYTES (16u << 20)
+
+struct planfile_group {
+	char nics[PLANFILE_NICS][16];
+	unsigned nic_count;
+	struct tcpx_cpuset pool, head, tx, rx, tail; /* empty: none */
+};
+
+struct planfile {
+	struct planfile_group *groups;
+	unsigned group_count;
+	struct tcpx_aff_item *items; /* IRQs, then XPS; pools point into groups */
+	unsigned irq_count, xps_count;
+};
+
+/* "-" is standard input. TOOL_OK, or TOOL_USAGE with a message. */
+int planfile_load(const char *command, const char *path, struct planfile *plan);
+void planfile_fini(struct planfile *plan);
+/* NULL: the plan has no such NIC. */
+const struct planfile_group *planfile_of_nic(const struct planfile *plan, const char *nic);
+
+#endif
