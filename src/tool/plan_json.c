@@ -134,6 +134,27 @@ irq_json(const struct tcpx_plan *p, const struct tcpx_plan_irq *irq, bool why)
 	return json;
 }
 
+/* Which queue a CPU sends by. A NIC with one has no choice, and no file for it. */
+static json_t *
+xps_json(const struct tcpx_plan *p)
+{
+	json_t *list = json_array();
+	struct tcpx_cpuset cpus;
+
+	for (unsigned i = 0; list && i < p->nic_count; i++) {
+		const struct tcpx_plan_nic *nic = &p->nics[i];
+
+		for (unsigned q = 0; nic->queues_tx > 1 && q < nic->queues_tx; q++) {
+			tcpx_plan_xps(p, nic, q, &cpus);
+			if (!tcpx_cpuset_empty(&cpus))
+				json_array_append_new(list, json_pack("{s:o, s:i, s:o}", "nic",
+					machine_json_text(nic->name), "queue", (int)q, "cpus",
+					list_json(&cpus)));
+		}
+	}
+	return list;
+}
+
 /* Bindings that the plugin could not read are null. */
 static bool
 put_bindings(json_t *json, const struct tcpx_plan *p)
@@ -175,7 +196,7 @@ plan_json(const struct tcpx_plan *p, bool why)
 	for (unsigned i = 0; irqs && i < p->irq_count; i++)
 		json_array_append_new(irqs, irq_json(p, &p->irqs[i], why));
 	if (json && put(json, "groups", groups) && put(json, "nics", nics) &&
-	    put(json, "irqs", irqs) && put_bindings(json, p) &&
+	    put(json, "irqs", irqs) && put(json, "xps", xps_json(p)) && put_bindings(json, p) &&
 	    json_array_size(groups) == p->group_count && json_array_size(nics) == p->nic_count &&
 	    json_array_size(irqs) == p->irq_count)
 		return json;

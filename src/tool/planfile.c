@@ -97,8 +97,10 @@ read_irq(const struct reading *r, size_t i, const json_t *from)
 	long long hwirq = take_number(from, "hwirq", INT64_MAX);
 	struct tcpx_cpuset cpus;
 
-	if (irq == -1)
+	if (irq == -1) {
+		r->plan->left_out++;
 		return TOOL_OK;
+	}
 	if (irq <= 0)
 		return refuse(r, "irqs", i, "irq is not the number of one");
 	if (!name || !*name || strlen(name) >= sizeof(item->name))
@@ -205,6 +207,20 @@ planfile_fini(struct planfile *plan)
 	free(plan->groups);
 	free(plan->items);
 	memset(plan, 0, sizeof(*plan));
+}
+
+int
+planfile_check(const char *command, const char *path, const struct planfile *plan)
+{
+	if (!plan->left_out)
+		return TOOL_OK;
+	if (!plan->irq_count)
+		return tool_fail(TOOL_USAGE, command, "%s: none of its %u interrupts has a number; the "
+				 "machine that it was made from does not tell them", path,
+				 plan->left_out);
+	fprintf(stderr, "%s: %s: %u without a number left out\n", command, path,
+		plan->left_out);
+	return TOOL_OK;
 }
 
 const struct planfile_group *

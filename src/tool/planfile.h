@@ -32,11 +32,14 @@ struct planfile {
 	unsigned group_count;
 	struct tcpx_aff_item *items; /* IRQs, then XPS; pools point into groups */
 	unsigned irq_count, xps_count;
+	unsigned left_out;           /* IRQs of null or -1 */
 };
 
 /* "-" is standard input. TOOL_OK, or TOOL_USAGE with a message. */
 int planfile_load(const char *command, const char *path, struct planfile *plan);
 void planfile_fini(struct planfile *plan);
+/* Says what was left out. TOOL_USAGE if that was all: moving nothing is no success. */
+int planfile_check(const char *command, const char *path, const struct planfile *plan);
 /* NULL: the plan has no such NIC. */
 const struct planfile_group *planfile_of_nic(const struct planfile *plan, const char *nic);
 

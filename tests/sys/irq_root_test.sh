@@ -75,6 +75,7 @@ touch "$root/tcpx-fixture"
 ok "a dry run tells" says "to be moved" irq_apply --dry-run
 ok "and writes nothing" masks_are 0-30-30-3
 ok "a plan is applied" says "2 pending, 1 skipped-managed" irq_apply
+ok "what has no number is told" says "1 without a number left out" irq_verify
 ok "as planned" masks_are 230-3
 ok "verify finds it pending" says "as planned: 2 pending" irq_verify
 ok "which is a finding if strict" exits 1 irq_verify --strict
@@ -118,6 +119,7 @@ machine
 for plan in '' '[]' '{"schema":1}' '{"schema":2,"irqs":[]}' '{"schema":1,"irqs":[{"irq":40,"cpu":1}]}' \
 	'{"schema":1,"irqs":[{"irq":40,"name":"x","cpu":9999999}]}' \
 	'{"schema":1,"irqs":[{"irq":-7,"name":"x","cpu":1}]}' \
+	'{"schema":1,"irqs":[{"irq":null,"name":"x","cpu":1}]}' \
 	'{"schema":1,"irqs":[],"xps":[{"nic":"../x","queue":0,"cpus":"1"}]}'; do
 	printf '%s' "$plan" >"$scratch/bad.json"
 	ok "bad plan: $plan" exits 2 "$tool" irq apply "$scratch/bad.json" --root "$root"
