@@ -157,8 +157,9 @@ read_all(int fd, char *buf, size_t cap)
 	return -EFBIG;
 }
 
-int
-tcpx_io_read(const char *root, const char *path, char *buf, size_t cap)
+/* A regular file, open; or -errno, -EINVAL if it is something else. */
+static int
+open_file(const char *root, const char *path)
 {
 	char outside[TCPX_IO_PATH];
 	struct stat st;
@@ -174,9 +175,95 @@ tcpx_io_read(const char *root, const char *path, char *buf, size_t cap)
 	if (fstat(fd, &st) < 0)
 		rc = -errno;
 	else
-		rc = S_ISREG(st.st_mode) ? read_all(fd, buf, cap) : -EINVAL;
+		rc = S_ISREG(st.st_mode) ? 0 : -EINVAL;
+	if (rc == 0)
+		return fd;
 	close(fd);
 	return rc;
+}
+
+int
+tcpx_io_read(const char *root, const char *path, char *buf, size_t cap)
+{
+	int fd = open_file(root, path), rc;
+
+	if (fd < 0)
+		return fd;
+	rc = read_all(fd, buf, cap);
+	close(fd);
+	return rc;
+}
+
+int
+tcpx_io_slurp_from(tcpx_io_get_fn get, void *arg, size_t max, char **text, size_t *len)
+{
+	size_t cap = 16384, used = 0;
+	char *buf = malloc(cap), *larger;
+	int rc = -ENOMEM;
+
+	while (buf) {
+		ssize_t n = get(arg, buf + used, cap - used - 1);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0) {
+			rc = n < 0 ? -errno : 0;
+			break;
+		}
+		used += (size_t)n;
+		if (used > max) {
+			rc = -EFBIG;
+			break;
+		}
+		if (used + 1 < cap)
+			continue;
+		larger = realloc(buf, cap * 4);
+		if (!larger)
+			break;
+		buf = larger;
+		cap *= 4;
+	}
+	if (rc < 0) {
+		free(buf);
+		return rc;
+	}
+	buf[used] = '\0';
+	*text = buf;
+	*len = used;
+	return 0;
+}
+
+static ssize_t
+get_from_fd(void *arg, void *buf, size_t cap)
+{
+	return read(*(int *)arg, buf, cap);
+}
+
+int
+tcpx_io_slurp(const char *root, const char *path, size_t max, char **text, size_t *len)
+{
+	int fd = open_file(root, path), rc;
+
+	if (fd < 0)
+		return fd;
+	rc = tcpx_io_slurp_from(get_from_fd, &fd, max, text, len);
+	close(fd);
+	return rc;
+}
+
+int
+tcpx_io_mode(const char *root, const char *path, unsigned *mode)
+{
+	char outside[TCPX_IO_PATH];
+	struct stat st;
+	int rc = resolve(root, path, outside);
+
+	if (rc < 0)
+		return rc;
+	if (lstat(outside, &st) < 0)
+		return -errno;
+	*mode = st.st_mode & 07777;
+	return 0;
 }
 
 int

@@ -10,6 +10,7 @@
 #include <dirent.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/types.h>
 
 #include "base/err.h"
 
@@ -30,6 +31,20 @@ TCPX_MUST_CHECK int tcpx_io_realpath(const char *root, const char *path, char *o
 /* A whole small text file, NUL-terminated, without white space at its end. Returns its
  * length; -EFBIG if it does not fit; -EINVAL if it is not a file; or -errno. */
 TCPX_MUST_CHECK int tcpx_io_read(const char *root, const char *path, char *buf, size_t cap);
+
+/* The same of a file of any length up to @max bytes, with the white space at its end and
+ * NULs inside: a table. @text: out: heap, the caller's; a NUL stands behind @len bytes. */
+TCPX_MUST_CHECK int tcpx_io_slurp(const char *root, const char *path, size_t max, char **text,
+				  size_t *len);
+
+/* The reading part of it: @get is as read(), with @arg for the file. May be interrupted and
+ * may give less than it was asked for. */
+typedef ssize_t (*tcpx_io_get_fn)(void *arg, void *buf, size_t cap);
+TCPX_MUST_CHECK int tcpx_io_slurp_from(tcpx_io_get_fn get, void *arg, size_t max, char **text,
+				       size_t *len);
+
+/* The permission bits, 0444 and the like, of what a path leads to. */
+TCPX_MUST_CHECK int tcpx_io_mode(const char *root, const char *path, unsigned *mode);
 
 /* A file that holds one number, decimal or 0x hexadecimal, and nothing else. -EINVAL. */
 TCPX_MUST_CHECK int tcpx_io_read_number(const char *root, const char *path, long long *value);

@@ -21,6 +21,7 @@ static const struct command {
 	{ "report", cmd_report, "results to one HTML file with plots" },
 	{ "irq",    cmd_irq,    "interrupts of the NICs: counts, plan, apply, verify, restore" },
 	{ "pin",    cmd_pin,    "a command, or a process's threads, on chosen CPUs" },
+	{ "topo",   cmd_topo,   "nodes, cores, NICs with their queues and interrupts, GPUs" },
 };
 
 static void
