@@ -76,6 +76,8 @@ void tcpx_snapshot_fini(struct tcpx_snapshot *snap);
 /* @what names the bytes in messages. -EINVAL, -ENOMEM. */
 TCPX_MUST_CHECK int tcpx_snapshot_parse(const char *bytes, size_t len, const char *what,
 					struct tcpx_snapshot *out);
+/* The same of a file; "-" is standard input. Also -errno, -EFBIG. */
+TCPX_MUST_CHECK int tcpx_snapshot_load(const char *path, struct tcpx_snapshot *out);
 /* @bytes: heap, the caller's; what parse reads back the same. -ENOMEM. */
 TCPX_MUST_CHECK int tcpx_snapshot_format(const struct tcpx_snapshot *snap, char **bytes,
 					 size_t *len);

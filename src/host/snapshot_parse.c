@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reading the text of a snapshot. It may have come from anywhere. */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
-#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/parse.h"
+#include "host/io.h"
 #include "host/snapshot_part.h"
 
 #define NICS 4096
@@ -305,4 +307,30 @@ tcpx_snapshot_parse(const char *bytes, size_t len, const char *what, struct tcpx
 	tcpx_snapshot_sort(&snap);
 	*out = snap;
 	return 0;
+}
+
+static ssize_t
+get_from_fd(void *arg, void *buf, size_t cap)
+{
+	return read(*(int *)arg, buf, cap);
+}
+
+int
+tcpx_snapshot_load(const char *path, struct tcpx_snapshot *out)
+{
+	bool is_stdin = !strcmp(path, "-");
+	int fd = is_stdin ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC), rc;
+	size_t len;
+	char *text;
+
+	if (fd < 0)
+		return tcpx_fail_errno(TCPX_SUB_HOST, "open %s", path);
+	rc = tcpx_io_slurp_from(get_from_fd, &fd, TCPX_SNAPSHOT_BYTES, &text, &len);
+	if (!is_stdin)
+		close(fd);
+	if (rc < 0)
+		return tcpx_fail(TCPX_SUB_HOST, rc, "read %s", path);
+	rc = tcpx_snapshot_parse(text, len, path, out);
+	free(text);
+	return rc;
 }
