@@ -80,8 +80,10 @@ write_interrupts(struct tree *t)
 		tcpx_text_add(&s, "%4u:", v->irq);
 		tcpx_cpuset_for_each(cpu, &t->m->online)
 			tcpx_text_add(&s, " %10u", tcpx_tree_count(v->irq, cpu, effective));
-		tcpx_text_add(&s, " %s %4lld-edge      %s\n", chip_of(t, v, chip, sizeof(chip)),
-			      v->hwirq < 0 ? 0 : (long long)v->hwirq, name_of(v));
+		tcpx_text_add(&s, " %s ", chip_of(t, v, chip, sizeof(chip)));
+		if (v->hwirq >= 0)
+			tcpx_text_add(&s, "%4lld-edge", (long long)v->hwirq);
+		tcpx_text_add(&s, "      %s\n", name_of(v));
 	}
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		tcpx_text_add(&s, "%4s:", rows[i][0]);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * tcpx topo: the facts of a machine. A spec is shown by way of a tree in the temporary
+ * tcpx topo: the facts of a machine. A spec is shown by way of a tree in a temporary
  * directory, which is read as any other and removed.
  */
 #include <errno.h>
@@ -32,6 +32,8 @@ show(const struct wish *w, const char *root)
 
 	if (tcpx_topo_read(root, &topo) < 0)
 		return TOOL_USAGE; /* the log has said why */
+	if (w->spec) /* the tree is gone when somebody reads this */
+		snprintf(topo->root, sizeof(topo->root), "%s", w->spec);
 	if (w->export_spec) {
 		if (tcpx_topo_machine(topo, &m) < 0) {
 			rc = TOOL_FINDING;
@@ -60,7 +62,7 @@ show(const struct wish *w, const char *root)
 static int
 show_spec(const struct wish *w)
 {
-	const char *tmp = getenv("TMPDIR");
+	const char *tmp = getenv("TMPDIR"), *usual = "/tmp";
 	struct tcpx_machine m;
 	char dir[512];
 	int rc;
@@ -72,7 +74,9 @@ show_spec(const struct wish *w)
 		tcpx_machine_fini(&m);
 		return rc;
 	}
-	snprintf(dir, sizeof(dir), "%s/tcpx-topo-XXXXXX", tmp && *tmp ? tmp : "/tmp");
+	if (access("/dev/shm", W_OK) == 0)
+		usual = "/dev/shm"; /* thousands of small files: a disk takes seconds */
+	snprintf(dir, sizeof(dir), "%s/tcpx-topo-XXXXXX", tmp && *tmp ? tmp : usual);
 	if (!mkdtemp(dir)) {
 		rc = tool_fail(TOOL_DENIED, NAME, "cannot make %s: %s", dir, strerror(errno));
 		tcpx_machine_fini(&m);

@@ -281,7 +281,7 @@ void
 topo_print(FILE *f, const struct tcpx_topo *topo, bool explain)
 {
 	fprintf(f, "%-12s %s%s\n", "machine", strcmp(topo->root, "/") ? topo->root : "this one",
-		topo->fixture ? " (a tree marked as a fixture)" : "");
+		topo->fixture ? " (not a real one)" : "");
 	fprintf(f, "%-12s ", "kernel");
 	out_plain(f, *topo->kernel ? topo->kernel : "not known");
 	fprintf(f, "\n%-12s ", "irqbalance");

@@ -185,6 +185,78 @@ the_machine_itself_has_many_names(void **state)
 	check_text("proc", real, "/proc");
 }
 
+/* A file that gives as little as it likes. */
+struct drip {
+	const char *text;
+	size_t at, step, interrupted;
+	int end; /* 0, or what it fails with */
+};
+
+static ssize_t
+drip(void *arg, void *buf, size_t cap)
+{
+	struct drip *d = arg;
+	size_t n = strlen(d->text) - d->at;
+
+	if (d->interrupted > 0) {
+		d->interrupted--;
+		errno = EINTR;
+		return -1;
+	}
+	if (n == 0 && d->end) {
+		errno = d->end;
+		return -1;
+	}
+	n = n < d->step ? n : d->step;
+	n = n < cap ? n : cap;
+	memcpy(buf, d->text + d->at, n);
+	d->at += n;
+	return (ssize_t)n;
+}
+
+static void
+tables_are_read_whole_however_they_come(void **state)
+{
+	enum { LEN = 200000 };
+	char *text = malloc(LEN + 1), *got;
+	size_t len;
+
+	assert_non_null(text);
+	memset(text, 'x', LEN);
+	text[LEN] = '\0';
+	for (size_t step = 1; step <= 100000; step = step * 7 + 1) {
+		struct drip d = { .text = text, .step = step, .interrupted = 3 };
+
+		assert_int_equal(tcpx_io_slurp_from(drip, &d, LEN, &got, &len), 0);
+		assert_int_equal(len, LEN);
+		check_text("text", got, text);
+		free(got);
+	}
+	struct drip long_one = { .text = text, .step = 4096 };
+	check("too long", "rc", tcpx_io_slurp_from(drip, &long_one, LEN - 1, &got, &len), -EFBIG);
+	struct drip broken = { .text = "abc", .step = 1, .end = EIO };
+	check("broken", "rc", tcpx_io_slurp_from(drip, &broken, LEN, &got, &len), -EIO);
+	struct drip empty = { .text = "", .step = 1 };
+	check("empty", "rc", tcpx_io_slurp_from(drip, &empty, LEN, &got, &len), 0);
+	check("empty", "length", len, 0);
+	free(got);
+	free(text);
+}
+
+static void
+rights_are_told(void **state)
+{
+	char path[256];
+	unsigned mode;
+
+	fixture_write(&machine, "fixed", "");
+	snprintf(path, sizeof(path), "%s/fixed", machine.root);
+	assert_int_equal(chmod(path, 0444), 0);
+	assert_int_equal(tcpx_io_mode(machine.root, "fixed", &mode), 0);
+	check("mode", "bits", mode, 0444);
+	check("nothing", "rc", tcpx_io_mode(machine.root, "none", &mode), -ENOENT);
+}
+
 int
 main(void)
 {
@@ -196,6 +268,8 @@ main(void)
 		cmocka_unit_test(lists_are_in_the_order_of_their_bytes),
 		cmocka_unit_test(links_are_read_by_their_last_word),
 		cmocka_unit_test(the_machine_itself_has_many_names),
+		cmocka_unit_test(tables_are_read_whole_however_they_come),
+		cmocka_unit_test(rights_are_told),
 	};
 
 	return cmocka_run_group_tests(tests, make_machine, remove_machine);
