@@ -53,6 +53,24 @@ take_number(char *p, uint64_t max, uint64_t *value)
 	return p;
 }
 
+/* The same for a count of 32 bits, of which there are tens of thousands, behind as many blanks
+ * as there are digits and more. */
+static inline const char *
+take_count(const char *p, uint32_t *count)
+{
+	const char *start;
+	uint64_t v = 0;
+
+	while (*p == ' ')
+		p++;
+	for (start = p; (unsigned char)(*p - '0') <= 9 && p - start <= 10; p++)
+		v = v * 10 + (uint64_t)(*p - '0');
+	if (p == start || v > UINT32_MAX || (*p != ' ' && *p && *p != '\t'))
+		return NULL;
+	*count = (uint32_t)v;
+	return p;
+}
+
 /* ---- header ----------------------------------------------------------------------- */
 
 static unsigned
@@ -156,7 +174,8 @@ label_number(const char *label)
 static bool
 parse_row(char *line, const struct tcpx_irqtab *tab, uint32_t *count, struct tcpx_irq_row *row)
 {
-	char *p = skip_blanks(line), *colon = strchr(p, ':'), *next;
+	char *p = skip_blanks(line), *colon = strchr(p, ':');
+	const char *at, *next;
 	uint64_t v;
 
 	if (!colon || colon == p)
@@ -166,12 +185,13 @@ parse_row(char *line, const struct tcpx_irqtab *tab, uint32_t *count, struct tcp
 				      .names = "", .count = count };
 	if (row->irq == -2 || *word_end(p))
 		return false;
-	for (p = skip_blanks(colon + 1); row->columns < tab->cpu_count; p = skip_blanks(next)) {
-		next = take_number(p, UINT32_MAX, &v);
+	for (at = colon + 1; row->columns < tab->cpu_count; at = next) {
+		next = take_count(at, &count[row->columns]);
 		if (!next)
 			break;
-		count[row->columns++] = (uint32_t)v;
+		row->columns++;
 	}
+	p = skip_blanks(line + (at - line));
 	/* fewer: a CPU went, and some rows of the architecture have one for all */
 	if (row->columns < tab->cpu_count &&
 	    (row->irq >= 0 || row->columns != 1 || isdigit((unsigned char)*p)))

@@ -82,7 +82,12 @@ void
 tcpx_snapshot_sort(struct tcpx_snapshot *snap)
 {
 	unsigned kept = 0;
+	bool sorted = true;
 
+	for (unsigned i = 1; i < snap->vector_count; i++)
+		sorted &= compare_vectors(&snap->vectors[i - 1], &snap->vectors[i]) < 0;
+	if (sorted)
+		return; /* the usual case, and they are large */
 	if (snap->vector_count)
 		qsort(snap->vectors, snap->vector_count, sizeof(*snap->vectors), compare_vectors);
 	/* of interfaces that share a device the first has its vectors */
@@ -256,7 +261,7 @@ format_vectors(const struct tcpx_snapshot *snap, struct tcpx_text *text, char *l
 int
 tcpx_snapshot_format(const struct tcpx_snapshot *snap, char **bytes, size_t *len)
 {
-	struct tcpx_text head = { NULL };
+	struct tcpx_text head = { .at = NULL };
 	char *list = malloc(LIST_ROOM), *all;
 	size_t at;
 

@@ -32,7 +32,7 @@ write_identity(struct tree *t)
 static void
 write_process(struct tree *t)
 {
-	struct tcpx_text status = { NULL };
+	struct tcpx_text status = { .at = NULL };
 
 	tcpx_cpuset_format(&t->m->allowed, t->list, t->list_room);
 	tcpx_text_add(&status, "Name:\ttcpx\nCpus_allowed_list:\t%s\nThreads:\t1\n", t->list);
@@ -120,7 +120,7 @@ write_nodes(struct tree *t)
 
 	for (unsigned i = 0; i < m->node_count; i++) {
 		const struct tcpx_machine_node *node = &m->nodes[i];
-		struct tcpx_text distance = { NULL };
+		struct tcpx_text distance = { .at = NULL };
 		struct tcpx_cpuset cpus;
 		char path[128];
 		bool known = true;

@@ -151,7 +151,7 @@ write_nic(struct tree *t, unsigned index)
 static void
 write_asked(struct tree *t)
 {
-	struct tcpx_text addresses = { NULL }, settings = { NULL }, queues = { NULL };
+	struct tcpx_text addresses = { .at = NULL }, settings = { .at = NULL }, queues = { .at = NULL };
 	const struct tcpx_machine *m = t->m;
 
 	for (unsigned i = 0; i < m->nic_count; i++) {

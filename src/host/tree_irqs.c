@@ -27,7 +27,7 @@ static void
 write_irq(struct tree *t, const struct tcpx_machine_vector *v)
 {
 	int effective = tcpx_tree_irq_cpu(t, v);
-	struct tcpx_text counts = { NULL };
+	struct tcpx_text counts = { .at = NULL };
 	struct tcpx_cpuset one;
 	char chip[64], path[64];
 
@@ -64,7 +64,7 @@ write_interrupts(struct tree *t)
 		{ "NMI", "Non-maskable interrupts" }, { "LOC", "Local timer interrupts" },
 		{ "RES", "Rescheduling interrupts" }, { "CAL", "Function call interrupts" },
 	};
-	struct tcpx_text s = { NULL };
+	struct tcpx_text s = { .at = NULL };
 	char chip[64];
 
 	tcpx_text_add(&s, "     ");
@@ -100,7 +100,7 @@ write_counts(struct tree *t)
 {
 	static const char *const rows[] = { "HI", "TIMER", "NET_TX", "NET_RX", "BLOCK", "IRQ_POLL",
 					    "TASKLET", "SCHED", "HRTIMER", "RCU" };
-	struct tcpx_text soft = { NULL }, stat = { NULL }, net = { NULL };
+	struct tcpx_text soft = { .at = NULL }, stat = { .at = NULL }, net = { .at = NULL };
 
 	tcpx_text_add(&soft, "                   ");
 	tcpx_cpuset_for_each(cpu, &t->m->online)

@@ -12,6 +12,8 @@ static const struct verb {
 	const char *words;
 	const char *about;
 } verbs[] = {
+	{ "snapshot", irq_snapshot, "[OPTIONS]", "the counts of all interrupts, in a file" },
+	{ "diff", irq_diff, "A B", "what fired between two snapshots, and where" },
 	{ "plan", irq_plan, "[OPTIONS]", "which CPUs send, receive and take interrupts" },
 	{ "lint", irq_lint, "[OPTIONS]", "what is wrong with bindings of NICs to CPUs" },
 	{ "apply", irq_apply, "PLAN [OPTIONS]", "move them as planned, all or none" },

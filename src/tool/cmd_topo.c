@@ -125,7 +125,7 @@ cmd_topo(int argc, char **argv)
 		"  tcpx topo --spec a3-high.spec --write-fixture /tmp/a3 && tcpx topo --root /tmp/a3\n",
 		false,
 	};
-	struct wish w = { NULL };
+	struct wish w = { .root = NULL };
 	struct opt_parser p;
 	int id, rc;
 

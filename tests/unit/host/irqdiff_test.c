@@ -14,7 +14,7 @@ static struct tcpx_irqdiff d;
 static void
 make(struct tcpx_snapshot *snap, const char *facts, const char *interrupts, const char *others)
 {
-	struct tcpx_text text = { NULL };
+	struct tcpx_text text = { .at = NULL };
 	char *all;
 
 	tcpx_text_add(&text, "tcpx-irq-snapshot 1\n%stable interrupts %zu\n%s%s", facts,
