@@ -252,10 +252,17 @@ read_tree(const char *root, const char *ifname, struct tcpx_maybe *out)
 }
 
 static void
-read_sysfs(const char *root, const char *ifname, struct tcpx_maybe *out)
+read_sysfs(const char *root, const char *ifname, unsigned ifindex, struct tcpx_maybe *out)
 {
+	struct tcpx_maybe index;
 	char path[128];
 
+	snprintf(path, sizeof(path), "/sys/class/net/%s/ifindex", ifname);
+	index = tcpx_maybe_number(root, path);
+	if (tcpx_io_is_machine(root) && (index.why || (uint64_t)index.value != ifindex)) {
+		set_group(SYSFS, tcpx_maybe_not("/sys shows another network namespace"), out);
+		return;
+	}
 	for (unsigned i = 0; i < TCPX_NICSETS; i++) {
 		if (table[i].group != SYSFS)
 			continue;
@@ -283,5 +290,5 @@ tcpx_nicset_read(const char *root, struct tcpx_asker *a, const char *ifname, uns
 	for (unsigned i = 0; i < TCPX_NICSETS; i++)
 		if (out[i].why)
 			out[i].value = 0;
-	read_sysfs(root, ifname, out);
+	read_sysfs(root, ifname, ifindex, out);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* NICs with all that belongs to them. proc/interrupts is read once, for all. */
 #include <errno.h>
+#include <net/if.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,20 +24,30 @@ read_device(const char *root, struct tcpx_topo_nic *out)
 		out->physfn[0] = '\0';
 }
 
-/* Whether /sys is that of this network namespace is for who read the NIC to know: it left
- * an interface of another without queues. */
+/* A mounted /sys may belong to another network namespace, so the kernel is asked. Who read
+ * the NIC left one that /sys does not show without queues. */
+static unsigned
+read_ifindex(const char *root, const char *ifname)
+{
+	char path[128];
+	long long index;
+
+	if (tcpx_io_is_machine(root))
+		return if_nametoindex(ifname);
+	snprintf(path, sizeof(path), "/sys/class/net/%s/ifindex", ifname);
+	if (tcpx_io_read_number(root, path, &index) < 0 || index <= 0 || index > INT32_MAX)
+		return 0;
+	return (unsigned)index;
+}
+
 static int
 read_one(const char *root, struct tcpx_asker *a, const struct tcpx_irqtab *tab,
 	 const struct tcpx_host_nic *nic, struct tcpx_topo_nic *out)
 {
-	char path[128];
-	long long index;
 	int rc;
 
 	out->nic = *nic;
-	snprintf(path, sizeof(path), "/sys/class/net/%s/ifindex", nic->ifname);
-	if (tcpx_io_read_number(root, path, &index) == 0 && index > 0 && index <= INT32_MAX)
-		out->ifindex = (unsigned)index;
+	out->ifindex = read_ifindex(root, nic->ifname);
 	read_device(root, out);
 	tcpx_nicset_read(root, a, nic->ifname, out->ifindex, out->set);
 	if (!nic->queues_rx && !nic->queues_tx) {
