@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "host/plan.h"
 #include "host/spec.h"
+#include "host/topo.h"
 #include "tool/irq.h"
 #include "tool/irq_machine.h"
 #include "tool/opt.h"
@@ -66,6 +67,20 @@ struct args {
 	int emit;
 };
 
+/* With its vectors, which tcpx_machine_read() does not look for. */
+static int
+read_machine(const char *root, struct tcpx_machine *out)
+{
+	struct tcpx_topo *topo;
+	int rc = tcpx_topo_read(root, &topo);
+
+	if (rc < 0)
+		return rc;
+	rc = tcpx_topo_machine(topo, out);
+	tcpx_topo_free(topo);
+	return rc;
+}
+
 int
 irq_machine(const char *name, const char *spec, const char *root, struct tcpx_machine *out)
 {
@@ -73,7 +88,7 @@ irq_machine(const char *name, const char *spec, const char *root, struct tcpx_ma
 
 	if (spec && root)
 		return tool_usage(name, "--spec and --root are two machines");
-	rc = spec ? tcpx_spec_load(spec, out) : tcpx_machine_read(root, out);
+	rc = spec ? tcpx_spec_load(spec, out) : read_machine(root, out);
 	return rc ? TOOL_USAGE : TOOL_OK; /* what went wrong has been logged */
 }
 
