@@ -78,7 +78,7 @@ read_owner_file(const char *root, uint32_t irq, const char *file, char *buf, siz
 	buf[0] = '\0';
 	snprintf(path, sizeof(path), "/sys/kernel/irq/%u/%s", irq, file);
 	if (tcpx_io_read(root, path, text, sizeof(text)) > 0)
-		snprintf(buf, cap, "%s", text);
+		snprintf(buf, cap, "%.*s", (int)(cap - 1), text);
 }
 
 /* Name, chip and number: the table has them in one file, but not those of an IRQ that
