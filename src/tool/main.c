@@ -22,6 +22,7 @@ static const struct command {
 	{ "irq",    cmd_irq,    "interrupts of the NICs: counts, plan, apply, verify, restore" },
 	{ "pin",    cmd_pin,    "a command, or a process's threads, on chosen CPUs" },
 	{ "topo",   cmd_topo,   "nodes, cores, NICs with their queues and interrupts, GPUs" },
+	{ "matrix", cmd_matrix, "experiments over settings, with a verdict" },
 };
 
 static void

@@ -32,6 +32,7 @@ int cmd_report(int argc, char **argv);
 int cmd_irq(int argc, char **argv);
 int cmd_pin(int argc, char **argv);
 int cmd_topo(int argc, char **argv);
+int cmd_matrix(int argc, char **argv);
 
 /* "tcpx lab: <text>" on stderr; returns @code. */
 int tool_fail(int code, const char *command, const char *fmt, ...)

@@ -31,7 +31,8 @@ def shell_scripts_are_clean():
     if not shutil.which("shellcheck"):
         raise tap.Skip("no shellcheck here")
     # 1091: what is sourced is checked on its own
-    scripts = [".ci/run"] + sorted(glob.glob("scripts/*.sh") + glob.glob("tests/fuzz/*.sh"))
+    scripts = [".ci/run"] + sorted(glob.glob("scripts/*.sh") + glob.glob("tests/fuzz/*.sh") +
+                                                      glob.glob("share/matrix/*.sh"))
     tap.succeeds("shellcheck", "-S", "warning", "-e", "1091", *scripts)
 
 
@@ -57,7 +58,9 @@ def every_option_is_in_the_manual():
                         ("irq apply", "tcpx-irq-apply.1"), ("irq verify", "tcpx-irq-apply.1"),
                         ("irq restore", "tcpx-irq-apply.1"), ("pin", "tcpx-pin.1"),
                         ("lab exec", "tcpx-lab.1"), ("lab status", "tcpx-lab.1"),
-                        ("irq plan", "tcpx-irq.1"), ("irq lint", "tcpx-irq.1")):
+                        ("irq plan", "tcpx-irq.1"), ("irq lint", "tcpx-irq.1"),
+                        ("matrix run", "tcpx-matrix.1"), ("matrix resume", "tcpx-matrix.1"),
+                        ("matrix report", "tcpx-matrix.1")):
         usage = tap.succeeds(*tool, *words.split(), "--help")
         manual = read("man/" + page).replace("\\-", "-")
         options = set(re.findall(r"^ +(?:-\w, +)?(--[a-z][a-z-]*)", usage, re.M)) - {"--help"}
@@ -67,6 +70,14 @@ def every_option_is_in_the_manual():
     assert not missing, "not described:\n" + "\n".join(missing)
 
 
+def the_study_of_interrupts_is_that_of_its_runs():
+    if not tool:
+        raise tap.Skip("the tool was not built")
+    again = tap.succeeds(*tool, "matrix", "report", "docs/results/irq-study", "-o", "-")
+    assert again == read("docs/IRQ_BINDING_RESULTS.md"), \
+        "tcpx matrix report docs/results/irq-study -o docs/IRQ_BINDING_RESULTS.md gives another text"
+
+
 def the_readme_names_only_files_that_exist():
     links = re.findall(r"\]\(([^)#:]+)\)", read("README.md"))
     missing = [link for link in links if not os.path.exists(link)]
@@ -74,4 +85,5 @@ def the_readme_names_only_files_that_exist():
 
 
 tap.run([the_result_schema_is_json, shell_scripts_are_clean, manual_pages_are_clean,
-         every_option_is_in_the_manual, the_readme_names_only_files_that_exist])
+         every_option_is_in_the_manual, the_study_of_interrupts_is_that_of_its_runs,
+         the_readme_names_only_files_that_exist])

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* An environment that can be added to: NAME=value, ..., NULL. */
+#ifndef TOOL_MATRIX_ENV_H
+#define TOOL_MATRIX_ENV_H
+
+#include "base/err.h"
+
+struct matrix_env {
+	char **at; /* NULL-terminated, owned */
+	size_t n;
+};
+
+/* A copy of @from. 0 or -ENOMEM. */
+TCPX_MUST_CHECK int matrix_env_init(struct matrix_env *e, char *const *from);
+void matrix_env_fini(struct matrix_env *e);
+/* Sets or replaces one. */
+TCPX_MUST_CHECK int matrix_env_set(struct matrix_env *e, const char *name, const char *value);
+/* Its value, borrowed, or NULL. */
+const char *matrix_env_get(const struct matrix_env *e, const char *name);
+
+#endif

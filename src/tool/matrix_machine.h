@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a study's reader must know about the machine, as names and texts. */
+#ifndef TOOL_MATRIX_MACHINE_H
+#define TOOL_MATRIX_MACHINE_H
+
+#include <jansson.h>
+
+/* Kernel, boot parameters that matter, CPUs, nodes, hypervisor, governor, ...; and a hash
+ * of CPUs and nodes, equal on equal machines. What cannot be read is left out. NULL: no
+ * memory. */
+json_t *matrix_machine(void);
+
+#endif
