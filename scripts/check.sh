@@ -8,7 +8,7 @@ cd "$(dirname "$0")/.." || exit
 
 fuzz_seconds=3
 sim_seeds=10000
-sim_seconds=150
+sim_seconds=450
 
 sh scripts/setup.sh check || exit
 
