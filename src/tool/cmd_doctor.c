@@ -8,6 +8,7 @@
 
 #include "tcpx/tcpx.h"
 #include "tool/checks.h"
+#include "tool/explain.h"
 #include "tool/opt.h"
 #include "tool/out_text.h"
 #include "tool/tool.h"
@@ -112,14 +113,40 @@ refuse_id(const char *id)
 	return tool_usage("tcpx doctor", "--only %s: no such check; --list tells them", id);
 }
 
+static int
+explain(const char *text)
+{
+	const struct explained *e = explain_find(text);
+	const char *near;
+
+	if (!strcmp(text, "all")) {
+		explain_all(stdout);
+		return TOOL_OK;
+	}
+	if (e) {
+		explain_one(stdout, e);
+		return TOOL_OK;
+	}
+	near = tool_nearest(text, explain_classes, explain_class_count, sizeof(*e));
+	if (!near)
+		near = tool_nearest(text, explain_codes, explain_code_count, sizeof(*e));
+	if (near)
+		return tool_usage("tcpx doctor", "--explain %s: not known; did you mean '%s'?", text,
+				  near);
+	return tool_usage("tcpx doctor", "--explain %s: not known; --explain all tells what is",
+			  text);
+}
+
 int
 cmd_doctor(int argc, char **argv)
 {
-	enum { LIST, ONLY, NICS, ROOT, JSON };
+	enum { LIST, ONLY, EXPLAIN, NICS, ROOT, JSON };
 	static const struct opt opts[] = {
 		[LIST] = { 'l', "list", NULL, "names and questions of the checks, without making "
 			   "them" },
 		[ONLY] = { 'o', "only", "ID", "make only this check" },
+		[EXPLAIN] = { 'x', "explain", "NAME", "what a failure or code means, how to check "
+			      "for it and what to do; a line of a log will do, all tells all" },
 		[NICS] = { 'n', "nics", "LIST", "choose NICs by this list instead of TCPX_NICS" },
 		[ROOT] = { 0, "root", "DIR", "look at the machine whose /sys and /proc lie in "
 			   "DIR" },
@@ -132,6 +159,7 @@ cmd_doctor(int argc, char **argv)
 		opts, ARRAY_LEN(opts),
 		"  tcpx doctor\n"
 		"  tcpx doctor --only buffers\n"
+		"  tcpx doctor --explain rx-no-cmsg\n"
 		"  tcpx doctor --json - | jq '.checks[] | select(.status == \"finding\")'\n", false,
 	};
 	const char *nics = NULL, *root = NULL, *json = NULL;
@@ -152,6 +180,8 @@ cmd_doctor(int argc, char **argv)
 			if (!only)
 				return refuse_id(p.value);
 			break;
+		case EXPLAIN:
+			return explain(p.value);
 		case NICS:
 			nics = p.value;
 			break;

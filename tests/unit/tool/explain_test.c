@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Every failure that has a name is explained, and found by what people have of it. */
+#include "../base/base_test.h"
+
+#include "base/err.h"
+#include "tool/explain.h"
+#include "tool/tool.h"
+
+static void
+every_code_is_explained(void **state)
+{
+	size_t explained = 0;
+
+	for (int code = -1001; code > -1400; code--) {
+		const struct explained *e;
+		char number[16];
+
+		if (strncmp(tcpx_err_name(code), "TCPX_", 5))
+			continue;
+		snprintf(number, sizeof(number), "%d", code);
+		e = explain_find(number);
+		if (!e)
+			fail_msg("%s is not explained", tcpx_err_name(code));
+		check_text(number, e->name, tcpx_err_name(code));
+		explained++;
+	}
+	check("codes", "explained", explain_code_count, explained);
+	check("classes", "known", explain_class_count, 5);
+}
+
+static void
+every_part_is_there(void **state)
+{
+	const struct explained *e;
+
+	for (size_t i = 0; (e = explain_at(i)) != NULL; i++) {
+		const char *parts[] = { e->symptom, e->cause, e->check, e->fix };
+
+		for (size_t k = 0; k < ARRAY_LEN(parts); k++)
+			if (!parts[k] || strlen(parts[k]) < 20 ||
+			    parts[k][strlen(parts[k]) - 1] != '\n')
+				fail_msg("%s: part %zu", e->name, k);
+		assert_true(e->code || e->title);
+		assert_ptr_equal(explain_find(e->name), e);
+	}
+}
+
+static void
+found_by_what_people_have(void **state)
+{
+	static const struct {
+		const char *text, *name;
+	} rows[] = {
+		{ "rx-no-cmsg", "rx-no-cmsg" },
+		{ "fatal, 10.0.0.1:5->10.0.0.2:7 rx no cmsg", "rx-no-cmsg" },
+		{ "[ncclNet:2] UNABLE to allocate requests", "no-requests" },
+		{ "net_tcpx.cc:1323 test called with invalid request", "stuck" },
+		{ "estalled", "TCPX_ESTALLED" },
+		{ "1302", "TCPX_ESTALLED" },
+		{ "-1302", "TCPX_ESTALLED" },
+		{ "tcpx: peer 3: no live region has id 0x5 (TCPX_ESTALE)", "TCPX_ESTALE" },
+		{ "tcpx: peer 3: 5 of 9 chunks (TCPX_ESTALLED)", "TCPX_ESTALLED" },
+		{ "-1", NULL },
+		{ "0", NULL },
+		{ "", NULL },
+		{ "TCPX_ESTALEMATE", NULL },
+		{ "it is slow", NULL },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		const struct explained *e = explain_find(rows[i].text);
+
+		check_text(rows[i].text, e ? e->name : "none", rows[i].name ? rows[i].name : "none");
+	}
+}
+
+static void
+lines_fit_and_commands_stay_whole(void **state)
+{
+	char *text = NULL, *rest, *line;
+	bool command = false;
+	size_t size;
+	FILE *f = open_memstream(&text, &size);
+
+	assert_non_null(f);
+	explain_all(f);
+	fclose(f);
+	for (rest = text; (line = strsep(&rest, "\n")) != NULL;) {
+		if (strlen(line) > 90 && strncmp(line, "## ", 3))
+			fail_msg("%zu columns: %s", strlen(line), line);
+		command |= !strcmp(line, "    tcpx doctor --peer HOST");
+	}
+	assert_true(command);
+	free(text);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_code_is_explained),
+		cmocka_unit_test(every_part_is_there),
+		cmocka_unit_test(found_by_what_people_have),
+		cmocka_unit_test(lines_fit_and_commands_stay_whole),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
