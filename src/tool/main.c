@@ -17,6 +17,7 @@ static const struct command {
 	{ "serve",  cmd_serve,  "the other side of perf, for many clients" },
 	{ "info",   cmd_info,   "version, NICs, devices, settings and where they come from" },
 	{ "doctor", cmd_doctor, "checks of this machine, with evidence and remedy" },
+	{ "env",    cmd_env,    "environment for jobs over GPUDirect-TCPX; lint of the present" },
 	{ "lab",    cmd_lab,    "emulated hosts and NICs on this machine" },
 	{ "report", cmd_report, "results to one HTML file with plots" },
 	{ "irq",    cmd_irq,    "interrupts of the NICs: counts, plan, apply, verify, restore" },

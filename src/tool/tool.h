@@ -27,6 +27,7 @@ int cmd_perf(int argc, char **argv);
 int cmd_serve(int argc, char **argv);
 int cmd_info(int argc, char **argv);
 int cmd_doctor(int argc, char **argv);
+int cmd_env(int argc, char **argv);
 int cmd_lab(int argc, char **argv);
 int cmd_report(int argc, char **argv);
 int cmd_irq(int argc, char **argv);

@@ -1,0 +1,62 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# tcpx env: what it prints is an environment in every form, and lints clean where it is for.
+. "$(dirname "$0")/tap.sh"
+
+for name in $(env | sed -n 's/^\(NCCL_[A-Z0-9_]*\|TCPX_[A-Z0-9_]*\)=.*/\1/p'); do
+	unset "$name"
+done
+
+fixture() {
+	mkdir -p "$scratch/m/sys/class/net" "$scratch/m/run/tcpx" "$scratch/m/sys/devices/system/cpu" &&
+	: >"$scratch/m/run/tcpx/rx_rule_manager" && echo 0-7 >"$scratch/m/sys/devices/system/cpu/online"
+	for nic in eth0 eth1; do
+		mkdir -p "$scratch/m/sys/class/net/$nic/device" || return
+		echo up >"$scratch/m/sys/class/net/$nic/operstate"
+		echo 0x1003 >"$scratch/m/sys/class/net/$nic/flags"
+		echo "$nic 10.0.${nic#eth}.1/24" >>"$scratch/m/addresses"
+	done
+}
+evaluated() {
+	( eval "$("$tool" env --root "$scratch/m")" && echo "chunk $NCCL_DYNAMIC_CHUNK_SIZE" )
+}
+form_lints_clean() {
+	"$tool" env --root "$scratch/m" --nics eth1 --control eth0 --format "$1" |
+		"$tool" env --root "$scratch/m" --lint --file -
+}
+json_is_whole() {
+	"$tool" env --root "$scratch/m" --format json | python3 -c "
+import json, sys
+v = json.load(sys.stdin)
+sys.exit(v['variables'].keys() != v['why'].keys() or v['left_out'] is not None)"
+}
+finding() {
+	NCCL_SOCKET_NTHREADS=9 "$tool" env --root "$scratch/m" --lint --json - | python3 -c "
+import json, sys
+ids = [f['id'] for f in json.load(sys.stdin)['findings']]
+print(ids)
+sys.exit(not {'nthreads', 'chunk-unset'} <= set(ids))"
+}
+# Its environment is read before it ends, however slow this is.
+of_a_process() {
+	NCCL_DYNAMIC_CHUNK_SIZE=7 sleep 1000 &
+	jobs_started="$jobs_started $!"
+	within 10 grep -qz NCCL_DYNAMIC_CHUNK_SIZE=7 "/proc/$!/environ" &&
+		"$tool" env --lint --pid "$!" --json - | grep -q chunk-unset && return 1
+	return 0
+}
+
+fixture || exit 1
+ok "a shell takes it" says "chunk 524288" evaluated
+for form in sh docker slurm; do
+	ok "$form lints clean" exits 0 form_lints_clean "$form"
+done
+ok "JSON has a reason for each" json_is_whole
+ok "JSON has the findings" finding
+ok "findings end with 1" exits 1 "$tool" env --root "$scratch/m" --lint
+ok "another process's" of_a_process
+ok "no such process" exits 2 "$tool" env --lint --pid 1073741823
+ok "no such NIC" exits 2 "$tool" env --root "$scratch/m" --control eth7
+ok "no such form" exits 2 "$tool" env --format xml
+ok "--pid without --lint" exits 2 "$tool" env --pid 1
+done_testing
