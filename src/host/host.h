@@ -172,6 +172,9 @@ bool tcpx_host_addr_same_subnet(const struct tcpx_host_addr *a, const struct tcp
  * the last by two. Returns the length, -EFBIG if it does not fit, or -errno. Not logged. */
 TCPX_MUST_CHECK int tcpx_host_text_read(const char *root, const char *path, char *buf,
 					size_t cap);
+/* The last bytes of a file, from the beginning of a line on; as text_read otherwise. */
+TCPX_MUST_CHECK int tcpx_host_tail_read(const char *root, const char *path, char *buf,
+					size_t cap);
 TCPX_MUST_CHECK int tcpx_host_names_read(const char *root, const char *dir, char *buf,
 					 size_t cap);
 

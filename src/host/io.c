@@ -195,6 +195,32 @@ tcpx_io_read(const char *root, const char *path, char *buf, size_t cap)
 }
 
 int
+tcpx_io_tail(const char *root, const char *path, char *buf, size_t cap)
+{
+	int fd = open_file(root, path), rc;
+	bool cut = false;
+	off_t size;
+
+	if (fd < 0)
+		return fd;
+	size = lseek(fd, 0, SEEK_END);
+	/* half of the room: what is written while we read shall fit, too */
+	cut = size > (off_t)(cap / 2);
+	rc = lseek(fd, cut ? size - (off_t)(cap / 2) : 0, SEEK_SET) < 0 ? -errno : 0;
+	if (rc == 0)
+		rc = read_all(fd, buf, cap);
+	close(fd);
+	if (rc > 0 && cut) {
+		char *line = strchr(buf, '\n');
+
+		line = line ? line + 1 : buf + rc;
+		rc -= (int)(line - buf);
+		memmove(buf, line, (size_t)rc + 1);
+	}
+	return rc;
+}
+
+int
 tcpx_io_slurp_from(tcpx_io_get_fn get, void *arg, size_t max, char **text, size_t *len)
 {
 	size_t cap = 16384, used = 0;

@@ -46,6 +46,9 @@ TCPX_MUST_CHECK int tcpx_io_slurp_from(tcpx_io_get_fn get, void *arg, size_t max
 /* The permission bits, 0444 and the like, of what a path leads to. */
 TCPX_MUST_CHECK int tcpx_io_mode(const char *root, const char *path, unsigned *mode);
 
+/* The same of the end of a file of any length; the line that the beginning cuts is left out. */
+TCPX_MUST_CHECK int tcpx_io_tail(const char *root, const char *path, char *buf, size_t cap);
+
 /* A file that holds one number, decimal or 0x hexadecimal, and nothing else. -EINVAL. */
 TCPX_MUST_CHECK int tcpx_io_read_number(const char *root, const char *path, long long *value);
 

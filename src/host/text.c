@@ -13,6 +13,12 @@ tcpx_host_text_read(const char *root, const char *path, char *buf, size_t cap)
 }
 
 int
+tcpx_host_tail_read(const char *root, const char *path, char *buf, size_t cap)
+{
+	return tcpx_io_tail(root, path, buf, cap);
+}
+
+int
 tcpx_host_names_read(const char *root, const char *dir, char *buf, size_t cap)
 {
 	struct tcpx_io_names names;

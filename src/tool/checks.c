@@ -7,16 +7,29 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tool/tool.h"
+
 const struct check *
 check_at(size_t i)
 {
-	if (i < checks_nic_count)
-		return &checks_nic[i];
-	i -= checks_nic_count;
-	if (i < checks_system_count)
-		return &checks_system[i];
-	i -= checks_system_count;
-	return i < checks_gpu_count ? &checks_gpu[i] : NULL;
+	const struct {
+		const struct check *at;
+		size_t count;
+	} tables[] = {
+		{ checks_nic, checks_nic_count }, { checks_path, checks_path_count },
+		{ checks_system, checks_system_count }, { checks_cpu, checks_cpu_count },
+		{ checks_irq, checks_irq_count },
+		/* a plugin is loaded by a child, which cannot use GPUs that we have opened */
+		{ checks_plugin, checks_plugin_count }, { checks_gpu, checks_gpu_count },
+		{ checks_log, checks_log_count },
+	};
+
+	for (size_t t = 0; t < ARRAY_LEN(tables); t++) {
+		if (i < tables[t].count)
+			return &tables[t].at[i];
+		i -= tables[t].count;
+	}
+	return NULL;
 }
 
 const struct check *
@@ -36,10 +49,23 @@ check_status_name(enum check_status status)
 	static const char *const names[CHECK_STATUSES] = {
 		[CHECK_OK] = "ok",
 		[CHECK_FINDING] = "finding",
+		[CHECK_UNKNOWN] = "unknown",
 		[CHECK_SKIPPED] = "skipped",
 	};
 
 	return (unsigned)status < CHECK_STATUSES ? names[status] : "?";
+}
+
+const char *
+check_severity_name(enum check_severity severity)
+{
+	static const char *const names[CHECK_SEVERITIES] = {
+		[CHECK_ERROR] = "error",
+		[CHECK_WARNING] = "warning",
+		[CHECK_NOTE] = "note",
+	};
+
+	return (unsigned)severity < CHECK_SEVERITIES ? names[severity] : "?";
 }
 
 static void
@@ -76,6 +102,16 @@ check_skip(struct check_result *r, const char *fmt, ...)
 
 	va_start(ap, fmt);
 	answer(r, CHECK_SKIPPED, fmt, ap);
+	va_end(ap);
+}
+
+void
+check_unknown(struct check_result *r, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	answer(r, CHECK_UNKNOWN, fmt, ap);
 	va_end(ap);
 }
 

@@ -79,7 +79,7 @@ probe_memlock(const struct machine *m, struct check_result *r)
 	if (!has_gpu(m, r))
 		return;
 	if (getrlimit(RLIMIT_MEMLOCK, &limit) < 0)
-		check_skip(r, "getrlimit: %s", strerror(errno));
+		check_unknown(r, "getrlimit: %s", strerror(errno));
 	else if (limit.rlim_cur == RLIM_INFINITY)
 		check_ok(r, "no limit");
 	else if (limit.rlim_cur < MEMLOCK_MIN && geteuid() != 0)
@@ -101,7 +101,7 @@ probe_pipes(const struct machine *m, struct check_result *r)
 		return;
 	lend = machine_lend_read(m);
 	if (lend.pipe_user_soft < 0)
-		check_skip(r, "/proc/sys/fs/pipe-user-pages-soft cannot be read");
+		check_unknown(r, "/proc/sys/fs/pipe-user-pages-soft cannot be read");
 	else if (lend.pipe_user_soft && lend.pipe_user_soft < PIPES_BYTES && !root)
 		check_finding(r, "%lld bytes", lend.pipe_user_soft);
 	else if (!lend.pipe_user_soft)
@@ -111,14 +111,14 @@ probe_pipes(const struct machine *m, struct check_result *r)
 }
 
 const struct check checks_gpu[] = {
-	{ "gpu-driver", "Is there a GPU driver that is new enough?", probe_driver,
+	{ "gpu-driver", CHECK_ERROR, "Is there a GPU driver that is new enough?", probe_driver,
 	  "Install the driver (libcuda.so.1) of CUDA 11.4 or newer, in a container let it in "
 	  "(--gpus all); TCPX_CUDA_LIBRARY names another file." },
-	{ "gpu-kernels", "Do the GPUs take our kernels?", probe_kernels,
+	{ "gpu-kernels", CHECK_ERROR, "Do the GPUs take our kernels?", probe_kernels,
 	  "They need compute capability 8.0; TCPX_UNPACK_IMPL=d2d or host does without them." },
-	{ "memlock", "May 64 MiB be locked in memory?", probe_memlock,
+	{ "memlock", CHECK_WARNING, "May 64 MiB be locked in memory?", probe_memlock,
 	  "ulimit -l unlimited, or LimitMEMLOCK=infinity: GPU staging needs pinned buffers." },
-	{ "pipes", "May pipes hold the 32 MiB that zero-copy sending takes?", probe_pipes,
+	{ "pipes", CHECK_WARNING, "May pipes hold the 32 MiB that zero-copy sending takes?", probe_pipes,
 	  "sysctl fs.pipe-user-pages-soft=65536; else payload of GPUs is copied once more." },
 };
 

@@ -161,7 +161,7 @@ probe_mtu(const struct machine *m, struct check_result *r)
 	if (first)
 		check_judge(r, "%u", first->mtu);
 	else
-		check_skip(r, "no MTU is known");
+		check_unknown(r, "no MTU is known");
 }
 
 static void
@@ -170,8 +170,10 @@ probe_node(const struct machine *m, struct check_result *r)
 	unsigned hardware = 0;
 
 	if (m->cpus.node_count < 2) {
-		check_skip(r, m->cpus.node_count ? "the machine has one NUMA node" :
-						    "no NUMA nodes are known");
+		if (m->cpus.node_count)
+			check_skip(r, "the machine has one NUMA node");
+		else
+			check_unknown(r, "no NUMA nodes are known");
 		return;
 	}
 	for (unsigned i = 0; i < m->nic_count; i++) {
@@ -232,7 +234,7 @@ probe_buffers(const struct machine *m, struct check_result *r)
 		snprintf(path, sizeof(path), "/proc/sys/net/ipv4/%s", names[i]);
 		max[i] = read_buffer_max(m, path);
 		if (max[i] < 0) {
-			check_skip(r, "%s cannot be read", path);
+			check_unknown(r, "%s cannot be read", path);
 			return;
 		}
 	}
@@ -250,7 +252,7 @@ probe_congestion(const struct machine *m, struct check_result *r)
 
 	if (tcpx_host_text_read(m->root, "/proc/sys/net/ipv4/tcp_congestion_control", name,
 				sizeof(name)) <= 0)
-		check_skip(r, "/proc/sys/net/ipv4/tcp_congestion_control cannot be read");
+		check_unknown(r, "/proc/sys/net/ipv4/tcp_congestion_control cannot be read");
 	else if (!strcmp(name, "reno"))
 		check_finding(r, "reno, which needs long to fill a fast link after each loss");
 	else
@@ -258,31 +260,31 @@ probe_congestion(const struct machine *m, struct check_result *r)
 }
 
 const struct check checks_nic[] = {
-	{ "nics", "Is there a NIC to use?", probe_found,
+	{ "nics", CHECK_ERROR, "Is there a NIC to use?", probe_found,
 	  "Bring an interface up and give it an address, or change TCPX_NICS; tcpx info tells "
 	  "for each interface why it is not used." },
-	{ "loopback", "Can another machine be reached?", probe_loopback_only,
+	{ "loopback", CHECK_NOTE, "Can another machine be reached?", probe_loopback_only,
 	  "Good for trying things out. For two machines an interface other than lo must be up "
 	  "and have an address." },
-	{ "nics-up", "Are all hardware NICs up?", probe_up,
+	{ "nics-up", CHECK_WARNING, "Are all hardware NICs up?", probe_up,
 	  "ip link set NIC up; if it stays down, look at the cable or the virtual network." },
-	{ "addresses", "Has every hardware NIC that is up an address?", probe_address,
+	{ "addresses", CHECK_WARNING, "Has every hardware NIC that is up an address?", probe_address,
 	  "Without an address a NIC is not used: ip addr add ADDRESS/PREFIX dev NIC." },
-	{ "subnets", "Can NICs that share a subnet be told apart?", probe_subnets,
+	{ "subnets", CHECK_WARNING, "Can NICs that share a subnet be told apart?", probe_subnets,
 	  "Give each NIC its own subnet, or for these: sysctl net.ipv4.conf.NIC.rp_filter=2, "
 	  "arp_ignore=1, arp_announce=2." },
-	{ "mtu", "Are the MTUs equal and at least 1500?", probe_mtu,
+	{ "mtu", CHECK_WARNING, "Are the MTUs equal and at least 1500?", probe_mtu,
 	  "Set the greatest that the whole network carries, the same everywhere: "
 	  "ip link set NIC mtu BYTES. Small packets cost CPU time." },
-	{ "nic-nodes", "Is the NUMA node of every NIC known?", probe_node,
+	{ "nic-nodes", CHECK_WARNING, "Is the NUMA node of every NIC known?", probe_node,
 	  "The firmware or hypervisor does not tell; pin the I/O threads by TCPX_CPUS if you "
 	  "know better." },
-	{ "gpu-nics", "Has every GPU a NIC on its NUMA node?", probe_gpus,
+	{ "gpu-nics", CHECK_WARNING, "Has every GPU a NIC on its NUMA node?", probe_gpus,
 	  "Choose NICs of both nodes (TCPX_NICS), or use the GPUs next to the chosen ones." },
-	{ "buffers", "May TCP buffers grow to 4 MiB?", probe_buffers,
+	{ "buffers", CHECK_WARNING, "May TCP buffers grow to 4 MiB?", probe_buffers,
 	  "sysctl net.ipv4.tcp_rmem='4096 131072 16777216' "
 	  "net.ipv4.tcp_wmem='4096 131072 16777216'." },
-	{ "congestion", "Is the congestion control fit for fast links?", probe_congestion,
+	{ "congestion", CHECK_WARNING, "Is the congestion control fit for fast links?", probe_congestion,
 	  "sysctl net.ipv4.tcp_congestion_control=cubic." },
 };
 

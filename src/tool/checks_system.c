@@ -51,7 +51,7 @@ probe_threads(const struct machine *m, struct check_result *r)
 	unsigned threads = machine_threads(m), cpus = m->cpus.allowed_count;
 
 	if (!threads || !cpus)
-		check_skip(r, "the number of CPUs is not known");
+		check_unknown(r, "the number of CPUs is not known");
 	else if (threads >= cpus && cpus > 1)
 		check_finding(r, "%u I/O threads on %u CPUs leave none to the application",
 			      threads, cpus);
@@ -65,7 +65,7 @@ probe_affinity(const struct machine *m, struct check_result *r)
 	char list[128];
 
 	if (!m->cpus.count) {
-		check_skip(r, "the number of CPUs is not known");
+		check_unknown(r, "the number of CPUs is not known");
 		return;
 	}
 	tcpx_cpuset_format(&m->cpus.allowed, list, sizeof(list));
@@ -100,7 +100,7 @@ probe_files(const struct machine *m, struct check_result *r)
 	if (!check_here(m, r))
 		return;
 	if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
-		check_skip(r, "getrlimit: %s", strerror(errno));
+		check_unknown(r, "getrlimit: %s", strerror(errno));
 	else if (limit.rlim_cur < FILES_MIN)
 		check_finding(r, "%llu, of at most %llu", (unsigned long long)limit.rlim_cur,
 			      (unsigned long long)limit.rlim_max);
@@ -117,7 +117,7 @@ probe_kernel(const struct machine *m, struct check_result *r)
 	if (tcpx_host_text_read(m->root, "/proc/sys/kernel/osrelease", release,
 				sizeof(release)) <= 0 ||
 	    sscanf(release, "%u.%u", &major, &minor) != 2) {
-		check_skip(r, "/proc/sys/kernel/osrelease cannot be read");
+		check_unknown(r, "/proc/sys/kernel/osrelease cannot be read");
 		return;
 	}
 	version = major * 1000 + minor;
@@ -177,7 +177,7 @@ probe_port_range(const struct machine *m, struct check_result *r)
 	if (tcpx_host_text_read(m->root, "/proc/sys/net/ipv4/ip_local_port_range", text,
 				sizeof(text)) <= 0 ||
 	    sscanf(text, "%u %u", &first, &last) != 2 || last < first)
-		check_skip(r, "/proc/sys/net/ipv4/ip_local_port_range cannot be read");
+		check_unknown(r, "/proc/sys/net/ipv4/ip_local_port_range cannot be read");
 	else if (last - first + 1 < PORTS_MIN)
 		check_finding(r, "%u to %u are fewer than %d ports", first, last, PORTS_MIN);
 	else if (port >= first && port <= last)
@@ -187,15 +187,17 @@ probe_port_range(const struct machine *m, struct check_result *r)
 		check_ok(r, "%u to %u", first, last);
 }
 
-static bool
+/* -ENOENT and the like: processes cannot be seen. */
+static int
 is_running(const struct machine *m, const char *want)
 {
 	char *names = malloc(PROCESSES_BYTES), *name;
-	bool found = false;
+	int found = 0, rc = names ? tcpx_host_names_read(m->root, "/proc", names, PROCESSES_BYTES) :
+				    -ENOMEM;
 
-	if (!names || tcpx_host_names_read(m->root, "/proc", names, PROCESSES_BYTES) < 0) {
+	if (rc < 0) {
 		free(names);
-		return false;
+		return rc;
 	}
 	for (name = names; *name && !found; name += strlen(name) + 1) {
 		char path[300], comm[64];
@@ -213,8 +215,12 @@ is_running(const struct machine *m, const char *want)
 static void
 probe_irqbalance(const struct machine *m, struct check_result *r)
 {
-	if (is_running(m, "irqbalance"))
+	int running = is_running(m, "irqbalance");
+
+	if (running > 0)
 		check_finding(r, "irqbalance is running and moves them every 10 s");
+	else if (running < 0)
+		check_unknown(r, "/proc: %s", strerror(-running));
 	else
 		check_ok(r, "irqbalance is not running");
 }
@@ -251,30 +257,30 @@ probe_container(const struct machine *m, struct check_result *r)
 }
 
 const struct check checks_system[] = {
-	{ "settings", "Are the settings accepted?", probe_settings,
+	{ "settings", CHECK_ERROR, "Are the settings accepted?", probe_settings,
 	  "tcpx info --config tells what is allowed." },
-	{ "variables", "Is every TCPX_* variable one of ours?", probe_variables,
+	{ "variables", CHECK_WARNING, "Is every TCPX_* variable one of ours?", probe_variables,
 	  "A name that nobody reads has no effect: correct it or unset it." },
-	{ "threads", "Is a CPU left beside the I/O threads?", probe_threads,
+	{ "threads", CHECK_WARNING, "Is a CPU left beside the I/O threads?", probe_threads,
 	  "Set TCPX_THREADS lower, or allow the process more CPUs." },
-	{ "affinity", "May this process use all CPUs?", probe_affinity,
+	{ "affinity", CHECK_NOTE, "May this process use all CPUs?", probe_affinity,
 	  "If that is not meant, look at taskset, the cpuset cgroup and the job manager." },
-	{ "quota", "Is CPU time unlimited?", probe_quota,
+	{ "quota", CHECK_WARNING, "Is CPU time unlimited?", probe_quota,
 	  "A throttled process stalls for tens of milliseconds: raise the container's CPU "
 	  "limit." },
-	{ "files", "May 1024 files be open?", probe_files,
+	{ "files", CHECK_WARNING, "May 1024 files be open?", probe_files,
 	  "ulimit -n 65536, or LimitNOFILE= of the service: every channel is a socket." },
-	{ "kernel", "Is the kernel new enough?", probe_kernel,
+	{ "kernel", CHECK_WARNING, "Is the kernel new enough?", probe_kernel,
 	  "5.4 or newer is tested for." },
-	{ "port", "Is the control port free?", probe_port,
+	{ "port", CHECK_ERROR, "Is the control port free?", probe_port,
 	  "Another engine or program listens there (ss -ltnp): set TCPX_PORT, 0 for any." },
-	{ "port-range", "Do local ports leave room and spare the control port?", probe_port_range,
+	{ "port-range", CHECK_WARNING, "Do local ports leave room and spare the control port?", probe_port_range,
 	  "sysctl net.ipv4.ip_local_port_range='32768 60999', or reserve the port: "
 	  "net.ipv4.ip_local_reserved_ports." },
-	{ "irqbalance", "Do interrupts stay where they are put?", probe_irqbalance,
+	{ "irqbalance", CHECK_WARNING, "Do interrupts stay where they are put?", probe_irqbalance,
 	  "Only matters if they are placed by hand: systemctl stop irqbalance, or ban the "
 	  "NICs' interrupts from it." },
-	{ "container", "Are the machine's NICs seen?", probe_container,
+	{ "container", CHECK_WARNING, "Are the machine's NICs seen?", probe_container,
 	  "Give the container the host's network (docker run --network host, hostNetwork: "
 	  "true), or the NICs themselves." },
 };

@@ -68,10 +68,17 @@ machine_new(const char *command, const char *root, const char *selection)
 	return m;
 }
 
+int
+machine_topo_read(struct machine *m)
+{
+	return tcpx_topo_read(m->root, &m->topo);
+}
+
 void
 machine_free(struct machine *m)
 {
 	tcpx_cfg_free(m->cfg);
+	tcpx_topo_free(m->topo);
 	free(m->all);
 	free(m);
 }

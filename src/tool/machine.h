@@ -10,6 +10,7 @@
 
 #include "base/cfg.h"
 #include "host/host.h"
+#include "host/topo.h"
 
 #define MACHINE_GPUS 64
 #define MACHINE_DEFAULTS 3
@@ -29,6 +30,8 @@ struct machine {
 	struct tcpx_host_gpu gpus[MACHINE_GPUS];
 	unsigned gpu_count;
 	struct tcpx_host_plan plan; /* threads 0: unknown                           */
+	struct tcpx_topo *topo;     /* NULL: machine_topo_read() was not called, or failed */
+	const char *peer;           /* HOST[:PORT],...: of doctor; borrowed; NULL none */
 };
 
 /*
@@ -39,6 +42,8 @@ struct machine {
  */
 struct machine *machine_new(const char *command, const char *root, const char *selection);
 void machine_free(struct machine *m);
+/* Reads m->topo: queues, vectors, settings of NICs. 0, or negative (logged). */
+int machine_topo_read(struct machine *m);
 
 /* The chosen NIC that is nearest to @gpu, or NULL without NICs. */
 const struct tcpx_host_nic *machine_nearest(const struct machine *m,

@@ -20,7 +20,7 @@
 #include "emu/client.h"
 
 #define NICS "TCPX_EMU_NICS=127.0.1.1=127.0.1.1,gpus=0;127.0.2.1=127.0.2.1,gpus=1"
-#define HOST "TCPX_EMU_MEMORY=host|TCPX_EMU_MODE=faithful|" NICS
+#define TWO_NICS "TCPX_EMU_MEMORY=host|TCPX_EMU_MODE=faithful|" NICS
 #define ROUNDS 100 /* of asking in vain */
 
 /* ---- ours ---------------------------------------------------------------------------------- */
@@ -34,7 +34,7 @@ ours(void *arg)
 	setenv("TCPX_PLUGIN_PATH", getenv("EMU_LIBRARY"), 1);
 	setenv("TCPX_CUDA_LIBRARY", getenv("FAKECUDA_LIBRARY"), 1);
 	setenv("TCPX_EMU_MEMORY", "auto", 1);
-	setenv("TCPX_EMU_MODE", "faithful", 1);
+	setenv("TCPX_EMU_MODE", "strict", 1);
 	setenv("TCPX_MAP", "gpu0=127.0.1.1;gpu1=127.0.2.1", 1);
 	dup2(STDERR_FILENO, STDOUT_FILENO);
 	execl(tool, "tcpx", "perf", "--self", "--nics", "127.0.1.1,127.0.2.1", "--mem", "cuda:0",
@@ -190,29 +190,29 @@ shows(const char *env, int (*wrong)(void *), int status, const char *text)
 static void
 no_requests(void **state)
 {
-	shows(HOST, receives_never_consumed, 0, "unable to allocate requests");
+	shows(TWO_NICS, receives_never_consumed, 0, "unable to allocate requests");
 	ours_passes(NICS);
 }
 
 static void
 corrupt_data(void **state)
 {
-	shows(HOST, consumed_too_early, 0, NULL);
+	shows(TWO_NICS, consumed_too_early, 0, NULL);
 	ours_passes(NICS);
 }
 
 static void
 stuck(void **state)
 {
-	shows(HOST, newest_is_asked_for, 0, "test called with invalid request");
-	shows(HOST, nobody_asks, 0, NULL);
+	shows(TWO_NICS, newest_is_asked_for, 0, "test called with invalid request");
+	shows(TWO_NICS, nobody_asks, 0, NULL);
 	ours_passes(NICS);
 }
 
 static void
 rx_no_cmsg(void **state)
 {
-	shows(HOST, gpu_on_a_foreign_nic, 1, "rx no cmsg");
+	shows(TWO_NICS, gpu_on_a_foreign_nic, 1, "rx no cmsg");
 	ours_passes(NICS);
 }
 

@@ -16,4 +16,39 @@ ok "a code is" says "TCPX_STALL_MS" "$tool" doctor --explain TCPX_ESTALLED
 ok "its number is" says "TCPX_ESTALLED" "$tool" doctor --explain=-1302
 ok "what is not known is refused" exits 2 "$tool" doctor --explain nothing
 ok "and what was meant is guessed" says "did you mean 'stuck'" "$tool" doctor --explain stuk
+
+# Another machine: findings, and what cannot be told, with reasons.
+mkdir -p "$scratch/m/proc/sys/net/core" "$scratch/m/run/tcpx"
+echo 16 >"$scratch/m/proc/sys/net/core/somaxconn"
+echo "[1.0] NVRM: Xid (PCI:0000:04:00): 79, pid=1" >"$scratch/m/dmesg"
+shape_is_right() {
+	"$tool" doctor --root "$scratch/m" --json "$scratch/d.json" >/dev/null
+	[ $? = 1 ] && python3 - "$scratch/d.json" <<'END'
+import json, sys
+d = json.load(open(sys.argv[1]))
+c = {x["id"]: x for x in d["checks"]}
+assert c["xid"]["status"] == "finding" and c["xid"]["severity"] == "error", c["xid"]
+assert "Xid 79" in c["xid"]["evidence"] and c["xid"]["remedy"], c["xid"]
+assert c["somaxconn"]["status"] == "finding" and c["somaxconn"]["severity"] == "warning"
+assert c["optmem"]["status"] == "unknown" and c["optmem"]["remedy"] is None
+assert all(x["evidence"] for x in d["checks"])
+by = lambda s: sum(x["status"] == s for x in d["checks"])
+assert [d[k] for k in ("ok", "findings", "unknown", "skipped")] == \
+    [by(s) for s in ("ok", "finding", "unknown", "skipped")], d
+assert d["errors"] + d["warnings"] + d["notes"] == d["findings"]
+END
+}
+# Every check ends, whoever asks, and changes nothing that could be asked again.
+this_machine_is_judged() {
+	"$tool" doctor --json "$scratch/here.json" --nics lo --peer 127.0.0.1:9 >/dev/null
+	[ $? -le 1 ] && python3 -c "
+import json, sys
+checks = json.load(open(sys.argv[1]))['checks']
+assert len(checks) > 50 and all(c['evidence'] for c in checks)" "$scratch/here.json"
+}
+ok "the JSON of another machine" shape_is_right
+ok "an error ends with 1" exits 1 "$tool" doctor --root "$scratch/m" --only xid
+ok "a note does not" exits 0 "$tool" doctor --root "$scratch/m" --only privileges
+ok "each has a severity" says "xid          error" "$tool" doctor --list
+ok "this machine" this_machine_is_judged
 done_testing

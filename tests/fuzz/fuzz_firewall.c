@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Rules of packet filters: any text has an answer. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "fuzz.h"
+#include "tool/firewall.h"
+
+FUZZ_QUIETLY
+
+int
+LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
+{
+	char *text = malloc(len + 1);
+
+	if (!text)
+		return 0;
+	memcpy(text, data, len);
+	text[len] = '\0';
+	promise(firewall_judge(text, "eth1", 28515) <= (FIREWALL_ACCEPT | FIREWALL_DROP));
+	free(text);
+	return 0;
+}
