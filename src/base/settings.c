@@ -181,6 +181,11 @@ static const struct tcpx_setting_def settings[] = {
 		.name = "TCPX_ROOT", .type = TCPX_TYPE_STRING, .value = "/", .since = "0.1.0",
 		.help = "Directory below which the machine's proc and sys are read.",
 	},
+	[TCPX_SET_STATS] = {
+		.name = "TCPX_STATS", .type = TCPX_TYPE_STRING, .value = "auto",
+		.since = "0.1.0",
+		.help = "Directory of the socket that tcpx top asks; off; auto: the user's own.",
+	},
 	[TCPX_SET_DEBUG] = {
 		.name = "TCPX_DEBUG", .type = TCPX_TYPE_WORD, .value = "WARN",
 		.words = { "NONE", "VERSION", "ERROR", "WARN", "INFO", "DEBUG", "TRACE" },

@@ -48,6 +48,45 @@ tcpx_text_add(struct tcpx_text *t, const char *fmt, ...)
 	va_end(args);
 }
 
+/* Bytes of the UTF-8 sequence at s beyond ASCII; 0: it is none. */
+static size_t
+utf8_len(const unsigned char *s)
+{
+	size_t len = s[0] >= 0xc2 && s[0] <= 0xdf ? 2 : (s[0] & 0xf0) == 0xe0 ? 3 :
+		     s[0] >= 0xf0 && s[0] <= 0xf4 ? 4 : 0;
+
+	for (size_t i = 1; i < len; i++)
+		if ((s[i] & 0xc0) != 0x80)
+			return 0;
+	/* no longer than need be, no surrogates, none above U+10FFFF */
+	if ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] > 0x9f) ||
+	    (s[0] == 0xf0 && s[1] < 0x90) || (s[0] == 0xf4 && s[1] > 0x8f))
+		return 0;
+	return len;
+}
+
+void
+tcpx_text_quote(struct tcpx_text *t, const char *s)
+{
+	const unsigned char *at = (const unsigned char *)s;
+	size_t len;
+
+	tcpx_text_add(t, "\"");
+	for (; *at; at += len) {
+		for (len = 0; at[len] >= ' ' && at[len] < 0x7f && at[len] != '"' &&
+			      at[len] != '\\'; len++)
+			;
+		if (len == 0)
+			len = utf8_len(at);
+		if (len)
+			tcpx_text_add(t, "%.*s", (int)len, (const char *)at);
+		else
+			tcpx_text_add(t, "\\u%04x", *at);
+		len += len == 0;
+	}
+	tcpx_text_add(t, "\"");
+}
+
 int
 tcpx_text_take(struct tcpx_text *t, char **text)
 {

@@ -288,6 +288,8 @@ launch(struct loop *l, struct copy_batch *b)
 	b->finished = rc != 0;
 	if (rc)
 		uncount(b);
+	else
+		count_add(&l->engine->copied[b->flow][b->place + 1], b->bytes);
 	l->batches.flying_bytes += b->bytes;
 	tcpx_chain_add(&l->batches.flying, &b->node);
 	l->batches.flights++;

@@ -95,6 +95,8 @@ tcpx_channel_up(struct channel *c, struct tcpx_chan *chan)
 static void
 hang_up(struct channel *c)
 {
+	struct tcpx_engine *e = c->session->engine;
+	struct tcpx_chan_stats last = { 0 };
 	struct tcpx_chan *chan;
 
 	/* no copy in or out of its slots may be running when they go */
@@ -103,6 +105,8 @@ hang_up(struct channel *c)
 	/* a query looks at the connection with only session.lock held */
 	pthread_mutex_lock(&c->session->lock);
 	chan = c->chan;
+	if (chan && e->ops->chan_stats(chan, &last) == 0)
+		count_add(&e->nic_count_of[c->near_nic].retransmits, last.retransmits);
 	c->chan = NULL;
 	pthread_mutex_unlock(&c->session->lock);
 	if (chan)

@@ -119,6 +119,8 @@ void tcpx_channel_down(struct channel *c, int code, const char *why);
 void tcpx_channel_event(struct session *s, uint8_t type, const struct tcpx_chan_event *ev);
 /* lock held: the peer says what the next message of a channel is. */
 void tcpx_channel_message(struct session *s, const struct tcpx_message *m);
+/* What is going on, copied out. lock held. */
+void tcpx_channel_describe(const struct channel *c, struct tcpx_channel_info *o);
 /* Lease of its loop held, lock not: closes and forgets everything. Once. */
 void tcpx_channel_close(struct channel *c);
 

@@ -12,6 +12,7 @@
 #include "base/random.h"
 #include "core/bind.h"
 #include "core/sim.h"
+#include "core/stats.h"
 
 /* ---- opening ---- */
 
@@ -116,6 +117,8 @@ assemble(struct tcpx_engine *e, const struct tcpx_engine_opts *o, const struct e
 		rc = tcpx_guest_listen(e, o->listen);
 	if (rc == 0 && !e->manual)
 		rc = start_threads(e);
+	if (rc == 0 && !e->manual)
+		rc = tcpx_stats_open(e);
 	return rc;
 }
 
@@ -319,6 +322,7 @@ tcpx_close(tcpx_engine *e)
 		fail_sessions(e); /* accepted meanwhile */
 		drain(e);
 	}
+	tcpx_stats_close(e);
 	for (i = 0; i < e->listening_count; i++)
 		e->ops->listener_close(e->listening[i].listener);
 	for (i = 0; e->loop && i < e->loop_count; i++)

@@ -22,12 +22,19 @@
 
 struct auth;
 struct session;
+struct stats;
 
 struct counters {
 	_Atomic uint64_t bytes_tx, bytes_rx, chunks_tx, chunks_rx, xfers_posted, xfers_done,
 		xfers_failed, notes_tx, notes_rx, notes_dropped, ctrl_frames_tx, ctrl_frames_rx,
 		ctrl_resumes, channels_lost, chunks_resent, stalls, refused, queue_ns, wire_ns,
 		ack_ns, unpack_ns, lease_borrows;
+};
+
+/* Payload over one NIC, of channels that are gone, too. */
+struct nic_count {
+	_Atomic uint64_t bytes_tx, bytes_rx;
+	_Atomic uint64_t retransmits; /* of channels that are gone only: others are asked */
 };
 
 /* Values of settings that the data path needs. */
@@ -102,6 +109,9 @@ struct tcpx_engine {
 	struct regions regions;
 	struct notes notes;
 	struct counters count;
+	struct nic_count nic_count_of[TCPX_NET_NICS];
+	_Atomic uint64_t copied[TCPX_FLOWS][CORE_PLACES]; /* bytes that devices were given */
+	struct stats *stats;      /* NULL: nobody can ask */
 	_Atomic uint32_t bell;    /* futex: some session changed state */
 	_Atomic int bell_sleepers;
 	pthread_mutex_t event_lock; /* event_raised, making event_fd */

@@ -139,8 +139,8 @@ tcpx_query(tcpx_engine *e, struct tcpx_counters *out)
 	return 0;
 }
 
-static void
-describe(const struct channel *c, struct tcpx_channel_info *o)
+void
+tcpx_channel_describe(const struct channel *c, struct tcpx_channel_info *o)
 {
 	struct tcpx_chan_stats st = { .incoming_cpu = -1 };
 
@@ -190,7 +190,7 @@ tcpx_query_channels(tcpx_engine *e, struct tcpx_channel_info *out, size_t *count
 			if (!c)
 				continue;
 			if (have < cap)
-				describe(c, &out[have]);
+				tcpx_channel_describe(c, &out[have]);
 			have++;
 		}
 		pthread_mutex_unlock(&s->lock);

@@ -71,6 +71,7 @@ tcpx_rx_applied(struct channel *c, const struct rx_record *r, uint64_t now_ns)
 	count_add(&s->engine->count.bytes_rx, r->len);
 	count_add(&s->engine->count.chunks_rx, 1);
 	pthread_mutex_lock(&s->lock);
+	count_add(&s->engine->nic_count_of[c->near_nic].bytes_rx, r->len);
 	c->bytes += r->len;
 	c->chunks++;
 	if (x && x->id == r->id && atomic_load(&x->status) == -EAGAIN) {

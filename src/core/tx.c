@@ -235,6 +235,7 @@ retire(struct channel *c, uint64_t seq, uint64_t now_ns)
 	count_add(&s->engine->count.ack_ns, now_ns - r->sent_ns);
 	count_add(&s->engine->count.bytes_tx, r->len);
 	count_add(&s->engine->count.chunks_tx, 1);
+	count_add(&s->engine->nic_count_of[c->near_nic].bytes_tx, r->len);
 	c->bytes += r->len;
 	c->chunks++;
 	s->tx_progress_ns = now_ns;

@@ -190,6 +190,10 @@ struct tcpx_net_ops {
 	int (*poller_wait)(struct tcpx_poller *poller, struct tcpx_event *events, int max,
 			   int64_t timeout_ns);
 	void (*poller_wake)(struct tcpx_poller *poller);
+	/* Reports a descriptor of the caller's, too, when it can be read: level-triggered, until
+	 * it or the poller is closed. Any thread. NULL: this provider's pollers have no
+	 * descriptors. */
+	int (*poller_watch_fd)(struct tcpx_poller *poller, int fd, void *owner);
 
 	/* Control streams. listen: bind to addr (port 0: any), *bound gets the real one.
 	 * -EADDRINUSE, -EADDRNOTAVAIL. accept: -EAGAIN when nobody is there. connect: starts;

@@ -353,6 +353,7 @@ const struct tcpx_net_ops tcpx_net_sock = {
 	.poller_close = tcpx_sock_poller_close,
 	.poller_wait = tcpx_sock_poller_wait,
 	.poller_wake = tcpx_sock_poller_wake,
+	.poller_watch_fd = tcpx_sock_poller_watch_fd,
 	.listen = tcpx_sock_listen,
 	.listener_watch = tcpx_sock_listener_watch,
 	.accept = tcpx_sock_accept,

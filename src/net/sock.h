@@ -173,6 +173,7 @@ void tcpx_sock_poller_close(struct tcpx_poller *p);
 int tcpx_sock_poller_wait(struct tcpx_poller *p, struct tcpx_event *events, int max,
 			  int64_t timeout_ns);
 void tcpx_sock_poller_wake(struct tcpx_poller *p);
+int tcpx_sock_poller_watch_fd(struct tcpx_poller *p, int fd, void *owner);
 /* This watched fd has just spoken and is likely to again. Only by who waits in p. */
 void tcpx_sock_poller_hot(struct tcpx_poller *p, int fd, const struct tcpx_sock_watch *w);
 int tcpx_sock_watch_set(struct tcpx_sock_watch *w, int fd, struct tcpx_poller *p,

@@ -258,6 +258,14 @@ tcpx_sock_poller_wait(struct tcpx_poller *p, struct tcpx_event *events, int max,
 }
 
 int
+tcpx_sock_poller_watch_fd(struct tcpx_poller *p, int fd, void *owner)
+{
+	if (set_interest(p, EPOLL_CTL_ADD, fd, owner, TCPX_READABLE) < 0)
+		return tcpx_fail_errno(TCPX_SUB_NET, "watch of fd %d", fd);
+	return 0;
+}
+
+int
 tcpx_sock_watch_set(struct tcpx_sock_watch *w, int fd, struct tcpx_poller *p, void *owner,
 		    unsigned interest)
 {

@@ -140,6 +140,7 @@ const struct tcpx_net_ops tcpx_net_tcpx = {
 	.poller_close = tcpx_plugnet_poller_close,
 	.poller_wait = tcpx_plugnet_poller_wait,
 	.poller_wake = tcpx_plugnet_poller_wake,
+	.poller_watch_fd = tcpx_plugnet_poller_watch_fd,
 	.listen = tcpx_plugnet_listen,
 	.listener_watch = tcpx_plugnet_listener_watch,
 	.accept = tcpx_plugnet_accept,

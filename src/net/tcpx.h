@@ -135,6 +135,7 @@ void tcpx_plugnet_poller_close(struct tcpx_poller *p);
 int tcpx_plugnet_poller_wait(struct tcpx_poller *p, struct tcpx_event *events, int max,
 			     int64_t timeout_ns);
 void tcpx_plugnet_poller_wake(struct tcpx_poller *p);
+int tcpx_plugnet_poller_watch_fd(struct tcpx_poller *p, int fd, void *owner);
 /* Something new to look for: it looks without sleeping for a while. */
 void tcpx_plugnet_poller_moved(struct tcpx_poller *p, uint64_t now_ns);
 

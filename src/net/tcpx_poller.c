@@ -53,6 +53,12 @@ tcpx_plugnet_poller_wake(struct tcpx_poller *p)
 	tcpx_net_sock.poller_wake(p->sock);
 }
 
+int
+tcpx_plugnet_poller_watch_fd(struct tcpx_poller *p, int fd, void *owner)
+{
+	return tcpx_net_sock.poller_watch_fd(p->sock, fd, owner);
+}
+
 void
 tcpx_plugnet_poller_moved(struct tcpx_poller *p, uint64_t now_ns)
 {
