@@ -33,7 +33,7 @@ struct counters {
 
 /* Payload over one NIC, of channels that are gone, too. */
 struct nic_count {
-	_Atomic uint64_t bytes_tx, bytes_rx;
+	_Atomic uint64_t bytes_tx, bytes_rx, stalls;
 	_Atomic uint64_t retransmits; /* of channels that are gone only: others are asked */
 };
 

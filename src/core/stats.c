@@ -262,9 +262,9 @@ write_totals(struct writer *w)
 	ADD(ctrl_resumes);
 	ADD(channels_lost);
 	ADD(chunks_resent);
-	ADD(stalls);
 	ADD(refused);
 #undef ADD
+	add_number(t, "sessions_stalled", atomic_load(&n->stalls));
 	end(t, "},");
 }
 
@@ -299,6 +299,7 @@ write_nics(struct writer *w)
 		add_number(t, "in_flight", now->in_flight);
 		add_number(t, "in_flight_bytes", now->in_flight_bytes);
 		add_number(t, "retransmits", retransmits);
+		add_number(t, "stalls", atomic_load(&sum->stalls));
 		add_number(t, "rtt_us", now->rtt_us);
 		end(t, "},");
 	}

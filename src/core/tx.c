@@ -214,6 +214,7 @@ tcpx_tx_step(struct channel *c, bool readable, uint64_t now_ns)
 		tcpx_loop_post(c->loop, &c->work); /* after the others have had their turn */
 	} else if (rc == -EAGAIN) {
 		c->stalls++;
+		count_add(&c->session->engine->nic_count_of[c->near_nic].stalls, 1);
 		tcpx_channel_watch(c, TCPX_READABLE | TCPX_WRITABLE);
 	} else {
 		tcpx_channel_down(c, rc, "");

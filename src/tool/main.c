@@ -22,6 +22,7 @@ static const struct command {
 	{ "report", cmd_report, "results to one HTML file with plots" },
 	{ "irq",    cmd_irq,    "interrupts of the NICs: counts, plan, apply, verify, restore" },
 	{ "pin",    cmd_pin,    "a command, or a process's threads, on chosen CPUs" },
+	{ "top",    cmd_top,    "running engines: rates of NICs, channels and GPUs, live" },
 	{ "topo",   cmd_topo,   "nodes, cores, NICs with their queues and interrupts, GPUs" },
 	{ "matrix", cmd_matrix, "experiments over settings, with a verdict" },
 };

@@ -32,6 +32,7 @@ int cmd_lab(int argc, char **argv);
 int cmd_report(int argc, char **argv);
 int cmd_irq(int argc, char **argv);
 int cmd_pin(int argc, char **argv);
+int cmd_top(int argc, char **argv);
 int cmd_topo(int argc, char **argv);
 int cmd_matrix(int argc, char **argv);
 

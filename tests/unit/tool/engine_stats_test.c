@@ -1,0 +1,377 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What an engine tells of itself, as tcpx top asks it: whole, true, and at no cost when unasked. */
+#include "../core/rig.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <jansson.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "net/stats_port.h"
+#include "tool/top.h"
+
+struct bed {
+	char dir[64], setting[96];
+	const char *settings[8];
+};
+
+static int
+setup(void **state)
+{
+	struct bed *b = calloc(1, sizeof(*b));
+
+	assert_non_null(b);
+	strcpy(b->dir, "/tmp/stats-test-XXXXXX");
+	assert_non_null(mkdtemp(b->dir));
+	snprintf(b->setting, sizeof(b->setting), "TCPX_STATS=%s", b->dir);
+	b->settings[0] = b->setting;
+	*state = b;
+	return 0;
+}
+
+static int
+teardown(void **state)
+{
+	struct bed *b = *state;
+
+	assert_int_equal(rmdir(b->dir), 0); /* no socket is left behind */
+	free(b);
+	return 0;
+}
+
+/* All that the engines in the bed say. */
+static json_t *
+look(const struct bed *b)
+{
+	const struct top_where where = { .dir = b->dir, .patience_ms = WAIT_MS };
+	json_t *doc = top_look(&where);
+
+	assert_non_null(doc);
+	assert_int_equal(json_array_size(json_object_get(doc, "silent")), 0);
+	return doc;
+}
+
+static const json_t *
+engine_named(const json_t *doc, const char *name)
+{
+	json_t *e;
+	size_t i;
+
+	json_array_foreach(json_object_get(doc, "engines"), i, e)
+		if (!strcmp(top_string(e, "name"), name))
+			return e;
+	return NULL;
+}
+
+static double
+total(const json_t *engine, const char *key)
+{
+	return top_number(json_object_get(engine, "totals"), key);
+}
+
+static double
+sum(const json_t *list, const char *key)
+{
+	double v = 0;
+	json_t *o;
+	size_t i;
+
+	json_array_foreach(list, i, o)
+		v += top_number(o, key);
+	return v;
+}
+
+static void
+snapshot_says_what_was_moved(void **state)
+{
+	struct bed *b = *state;
+	struct rig r;
+	const json_t *anna, *bert, *session;
+	json_t *doc;
+
+	rig_begin(&r, b->settings, b->settings);
+	rig_memory(&r, 4 << 20, 4 << 20);
+	assert_ok(rig_move(&r, TCPX_OP_WRITE, 0, 0, 4 << 20));
+	assert_ok(rig_move(&r, TCPX_OP_READ, 0, 0, 1 << 20));
+	doc = look(b);
+	anna = engine_named(doc, "anna");
+	bert = engine_named(doc, "bert");
+	assert_non_null(anna);
+	assert_non_null(bert);
+	assert_int_equal(top_number(anna, "pid"), getpid());
+	assert_string_equal(top_string(anna, "provider"), "sock");
+	assert_int_equal(total(anna, "bytes_tx"), 4 << 20);
+	assert_int_equal(total(anna, "bytes_rx"), 1 << 20);
+	assert_int_equal(total(anna, "xfers_done"), 2);
+	assert_int_equal(sum(top_list(bert, "nics"), "bytes_rx"), 4 << 20);
+	assert_int_equal(json_array_size(top_list(anna, "sessions")), 1);
+	session = json_array_get(top_list(anna, "sessions"), 0);
+	assert_string_equal(top_string(session, "peer"), "bert");
+	assert_string_equal(top_string(session, "state"), "open");
+	assert_int_equal(json_array_size(top_list(session, "channels")), 4);
+	assert_int_equal(sum(top_list(session, "channels"), "bytes"), 5 << 20);
+	assert_int_equal(json_array_size(top_list(anna, "threads")), 1);
+	assert_true(top_number(json_array_get(top_list(anna, "threads"), 0), "tid") > 0);
+	json_decref(doc);
+	rig_end(&r);
+}
+
+static void
+many_channels_and_odd_names_are_well_formed(void **state)
+{
+	static const char *const odd = "\"\\\n\x01 \xff\xc3\xa9\xed\xa0\x80 }";
+	struct bed *b = *state;
+	tcpx_engine *a, *z, *o;
+	struct rlimit files;
+	tcpx_peer *p;
+	const json_t *e, *session;
+	json_t *doc;
+	int rc;
+
+	getrlimit(RLIMIT_NOFILE, &files);
+	files.rlim_cur = files.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &files);
+	if (files.rlim_cur < 4096)
+		skip();
+	b->settings[1] = "TCPX_CHANNELS=64";
+	b->settings[2] = "TCPX_WINDOW=1";
+	o = rig_open(odd, b->settings);
+	a = rig_open("anna", b->settings);
+	z = rig_open("zoe", b->settings);
+	p = rig_add(z, a);
+	rc = tcpx_peer_wait(p, WAIT_MS);
+	assert_ok(rc);
+	doc = look(b);
+	assert_int_equal(json_array_size(top_list(doc, "engines")), 3);
+	e = engine_named(doc, "zoe");
+	session = json_array_get(top_list(e, "sessions"), 0);
+	assert_int_equal(json_array_size(top_list(session, "channels")), 128);
+	/* an e with an accent stands, other bytes beyond ASCII one by one */
+	assert_non_null(engine_named(doc, "\"\\\n\x01 \xc3\xbf\xc3\xa9\xc3\xad\xc2\xa0\xc2\x80 }"));
+	json_decref(doc);
+	tcpx_peer_drop(p);
+	tcpx_close(a);
+	tcpx_close(z);
+	tcpx_close(o);
+}
+
+struct load {
+	struct rig *r;
+	_Atomic bool stop;
+	int rc;
+	unsigned moved;
+};
+
+static void *
+keep_moving(void *arg)
+{
+	struct load *l = arg;
+
+	while (!atomic_load(&l->stop) && l->rc == 0) {
+		l->rc = rig_move(l->r, TCPX_OP_WRITE, 0, 0, 1 << 20);
+		l->moved++;
+	}
+	return NULL;
+}
+
+static void
+counters_only_rise_under_load(void **state)
+{
+	struct bed *b = *state;
+	json_t *doc = NULL, *before = NULL;
+	struct load l = { .rc = 0 };
+	struct rig r;
+	pthread_t t;
+	int i;
+
+	rig_begin(&r, b->settings, b->settings);
+	rig_memory(&r, 1 << 20, 1 << 20);
+	l.r = &r;
+	assert_int_equal(pthread_create(&t, NULL, keep_moving, &l), 0);
+	/* until enough was moved to be seen */
+	for (i = 0; i < 20 || total(engine_named(doc, "bert"), "bytes_rx") < 8e6; i++) {
+		json_decref(before);
+		before = doc;
+		doc = look(b);
+		assert_non_null(engine_named(doc, "anna"));
+		if (!before)
+			continue;
+		assert_true(total(engine_named(doc, "anna"), "bytes_tx") >=
+			    total(engine_named(before, "anna"), "bytes_tx"));
+		top_rates(doc, before);
+		assert_true(top_number(engine_named(doc, "bert"), "interval_s") > 0);
+	}
+	atomic_store(&l.stop, true);
+	pthread_join(t, NULL);
+	assert_ok(l.rc);
+	json_decref(before);
+	json_decref(doc);
+	rig_end(&r);
+}
+
+static void
+sums_of_a_nic_outlive_channels(void **state)
+{
+	struct bed *b = *state;
+	struct rig r;
+	double sent;
+	json_t *doc;
+
+	b->settings[1] = "TCPX_LINGER_MS=0";
+	rig_begin(&r, b->settings, b->settings);
+	rig_memory(&r, 1 << 20, 1 << 20);
+	assert_ok(rig_move(&r, TCPX_OP_WRITE, 0, 0, 1 << 20));
+	tcpx_close(r.b);
+	r.b = NULL;
+	do { /* the session goes when the loop hears of it */
+		doc = look(b);
+		sent = sum(top_list(engine_named(doc, "anna"), "nics"), "bytes_tx");
+		assert_int_equal(sent, 1 << 20);
+		if (!json_array_size(top_list(engine_named(doc, "anna"), "sessions")))
+			break;
+		json_decref(doc);
+	} while (true);
+	json_decref(doc);
+	rig_end(&r);
+}
+
+/* ---- no port ---- */
+
+static void
+engine_works_without(void **state)
+{
+	static const char *const off[] = { "TCPX_STATS=off", NULL };
+	static const char *const bad[] = { "TCPX_STATS=here", NULL };
+	struct bed *b = *state;
+	tcpx_engine *e;
+	DIR *d;
+	int n = 0;
+
+	assert_int_equal(chmod(b->dir, 0777), 0); /* others may write: no place for a socket */
+	e = rig_open("x", b->settings);
+	d = opendir(b->dir);
+	while (readdir(d))
+		n++;
+	closedir(d);
+	assert_int_equal(n, 2);
+	tcpx_close(e);
+	e = rig_open("x", off);
+	tcpx_close(e);
+	assert_code(rig_try_open("x", bad, &e), TCPX_ECONFIG);
+}
+
+/* ---- rest ---- */
+
+static uint64_t
+cpu_ns(int tid)
+{
+	char path[64], text[128] = "";
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/schedstat", tid);
+	f = fopen(path, "r");
+	if (!f)
+		return UINT64_MAX;
+	if (!fgets(text, sizeof(text), f))
+		text[0] = '\0';
+	fclose(f);
+	return text[0] ? strtoull(text, NULL, 10) : UINT64_MAX;
+}
+
+/* Of the engine's thread over a fifth of a second: only its own work counts, not how busy the
+ * machine is. A loop that is woken for ever takes all of it. */
+static void
+assert_rests(tcpx_engine *e)
+{
+	struct timespec ts = { 0, 200000000 };
+	struct tcpx_thread_info t;
+	size_t n = 1;
+	uint64_t before;
+
+	assert_ok(tcpx_query_threads(e, &t, &n));
+	before = cpu_ns(t.tid);
+	if (before == UINT64_MAX)
+		return; /* no schedstat here */
+	nanosleep(&ts, NULL);
+	assert_in_range(cpu_ns(t.tid) - before, 0, 20000000);
+}
+
+static void
+unasked_engine_rests(void **state)
+{
+	struct bed *b = *state;
+	tcpx_engine *e = rig_open("idle", b->settings);
+	json_t *doc;
+
+	assert_rests(e);
+	doc = look(b);
+	json_decref(doc);
+	assert_rests(e);
+	tcpx_close(e);
+}
+
+static void
+no_descriptor_left_is_no_spin(void **state)
+{
+	struct bed *b = *state;
+	tcpx_engine *e = rig_open("full", b->settings);
+	struct rlimit old, now;
+	char path[TCPX_STATS_PATH + 280], *text;
+	struct dirent *entry;
+	int fd, conn;
+	size_t len;
+	json_t *doc;
+	DIR *d;
+
+	d = opendir(b->dir);
+	path[0] = '\0';
+	while ((entry = readdir(d)))
+		if (entry->d_name[0] != '.')
+			snprintf(path, sizeof(path), "%s/%s", b->dir, entry->d_name);
+	closedir(d);
+	assert_string_not_equal(path, "");
+
+	/* one descriptor is left, the lowest free one: the asker takes it */
+	fd = open("/dev/null", O_RDONLY);
+	assert_true(fd >= 0);
+	close(fd);
+	getrlimit(RLIMIT_NOFILE, &old);
+	now = old;
+	now.rlim_cur = (rlim_t)fd + 1;
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &now), 0);
+	conn = tcpx_stats_ask(path);
+	if (conn >= 0)
+		assert_int_equal(tcpx_stats_take(conn, WAIT_MS, &text, &len), -EACCES);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &old), 0);
+	assert_true(conn >= 0);
+	assert_rests(e);
+	doc = look(b); /* and then it answers again */
+	assert_non_null(engine_named(doc, "full"));
+	json_decref(doc);
+	tcpx_close(e);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(snapshot_says_what_was_moved, setup, teardown),
+		cmocka_unit_test_setup_teardown(many_channels_and_odd_names_are_well_formed, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(counters_only_rise_under_load, setup, teardown),
+		cmocka_unit_test_setup_teardown(sums_of_a_nic_outlive_channels, setup, teardown),
+		cmocka_unit_test_setup_teardown(engine_works_without, setup, teardown),
+		cmocka_unit_test_setup_teardown(unasked_engine_rests, setup, teardown),
+		cmocka_unit_test_setup_teardown(no_descriptor_left_is_no_spin, setup, teardown),
+	};
+
+	return cmocka_run_group_tests_name("tool/engine_stats", tests, NULL, NULL);
+}
