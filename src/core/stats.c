@@ -121,21 +121,33 @@ write_channel(struct writer *w, const struct seen *c)
 }
 
 /* lock held. */
+static void
+copy_channel(const struct channel *c, struct seen *to)
+{
+	tcpx_channel_describe(c, &to->info);
+	to->waiting_bytes = c->outstanding_bytes;
+	to->window = c->window.size;
+	to->gpu = c->gpu;
+	to->nic = c->near_nic;
+}
+
+/* The kernel is asked about each connection: the lock is let go after each. */
 static uint32_t
 copy_channels(struct session *s, struct seen *seen)
 {
 	uint32_t k, n = 0;
+	bool more = true;
 
-	for (k = 0; s->state == SESS_OPEN && k < 2 * s->channels; k++) {
-		const struct channel *c = k < s->channels ? s->tx[k] : s->rx[k - s->channels];
+	for (k = 0; more; k++) {
+		const struct channel *c = NULL;
 
-		if (!c)
-			continue;
-		tcpx_channel_describe(c, &seen[n].info);
-		seen[n].waiting_bytes = c->outstanding_bytes;
-		seen[n].window = c->window.size;
-		seen[n].gpu = c->gpu;
-		seen[n++].nic = c->near_nic;
+		pthread_mutex_lock(&s->lock);
+		more = s->state == SESS_OPEN && k < 2 * s->channels;
+		if (more)
+			c = k < s->channels ? s->tx[k] : s->rx[k - s->channels];
+		if (c)
+			copy_channel(c, &seen[n++]);
+		pthread_mutex_unlock(&s->lock);
 	}
 	return n;
 }
@@ -163,8 +175,8 @@ write_session(struct writer *w, struct session *s)
 	bool opener;
 	int state;
 
-	pthread_mutex_lock(&s->lock);
 	channels = copy_channels(s, w->seen);
+	pthread_mutex_lock(&s->lock);
 	if (s->peer) {
 		pthread_mutex_lock(&s->peer->lock);
 		memcpy(peer, s->peer->name, sizeof(peer));

@@ -52,7 +52,8 @@ def every_option_is_in_the_manual():
     missing = []
     for words, page in (("perf", "tcpx-perf.1"), ("serve", "tcpx-perf.1"), ("info", "tcpx.1"),
                         ("report", "tcpx.1"), ("doctor", "tcpx-doctor.1"),
-                        ("env", "tcpx-env.1"), ("topo", "tcpx-topo.1"), ("irq snapshot", "tcpx-irq.1"),
+                        ("env", "tcpx-env.1"), ("topo", "tcpx-topo.1"), ("top", "tcpx-top.1"),
+                        ("irq snapshot", "tcpx-irq.1"),
                         ("irq diff", "tcpx-irq.1"),
                         ("lab up", "tcpx-lab.1"), ("lab down", "tcpx-lab.1"),
                         ("irq apply", "tcpx-irq-apply.1"), ("irq verify", "tcpx-irq-apply.1"),
