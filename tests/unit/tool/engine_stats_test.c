@@ -192,6 +192,8 @@ counters_only_rise_under_load(void **state)
 	pthread_t t;
 	int i;
 
+	b->settings[1] = "TCPX_THREADS=3"; /* loop 0 tells of others' channels */
+	b->settings[2] = "TCPX_CHANNELS=6";
 	rig_begin(&r, b->settings, b->settings);
 	rig_memory(&r, 1 << 20, 1 << 20);
 	l.r = &r;
