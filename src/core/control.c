@@ -10,6 +10,7 @@
 
 #define RETRY_NS   (20 * TCPX_MS)  /* between attempts to connect        */
 #define ATTEMPT_NS (1000 * TCPX_MS) /* for one attempt on one address     */
+#define REFUSALS   3                /* of each address: nobody is there   */
 
 static const void *
 bytes_of(const struct tcpx_buf *b)
@@ -146,6 +147,7 @@ came_up(struct session *s, uint64_t now_ns)
 	int rc;
 
 	s->stream_up = true;
+	s->refused = 0;
 	s->heard_ns = now_ns;
 	rc = s->state == SESS_OPEN ? tcpx_resume_ask(s) : tcpx_handshake_start(s);
 	if (rc)
@@ -154,14 +156,33 @@ came_up(struct session *s, uint64_t now_ns)
 		tcpx_control_flush(s);
 }
 
+/* An attempt to resume has failed. A living engine listens as long as it lives, so one whose
+ * every address refuses has gone. Where connections of channels say so, too, they are believed
+ * instead (tcpx_session_check_alive()); idle ones of a plugin say nothing. */
+static bool
+peer_is_gone(struct session *s, int rc, uint32_t addr_count)
+{
+	s->refused = rc == -ECONNREFUSED ? s->refused + 1 : 0;
+	if (s->state != SESS_OPEN || !(s->engine->ops->caps & TCPX_NET_CTRL_HEAD) ||
+	    s->refused == 0 || s->refused < REFUSALS * addr_count)
+		return false;
+	tcpx_session_fail(s, TCPX_EPEERGONE, "%s", "peer has gone: nobody listens at its addresses");
+	return true;
+}
+
 void
 tcpx_control_connect(struct session *s, uint64_t now_ns)
 {
 	const struct tcpx_net_ops *ops = s->engine->ops;
 	struct tcpx_peer *p = s->peer;
 	struct tcpx_addr to = { 0 };
+	uint32_t addr_count;
 	char text[64];
 	int rc;
+
+	pthread_mutex_lock(&p->lock);
+	addr_count = p->addr_count;
+	pthread_mutex_unlock(&p->lock);
 
 	if (s->stream && !s->stream_up) {
 		rc = ops->stream_up(s->stream);
@@ -174,7 +195,7 @@ tcpx_control_connect(struct session *s, uint64_t now_ns)
 			return;
 		}
 		tcpx_control_cut(s, now_ns, rc == -EAGAIN ? "no answer" : tcpx_err_text(rc));
-		if (s->state == SESS_FAILED)
+		if (s->state == SESS_FAILED || peer_is_gone(s, rc, addr_count))
 			return;
 		snprintf(s->cause_text, sizeof(s->cause_text), "%s",
 			 rc == -EAGAIN ? "no answer" : tcpx_err_text(rc));
@@ -191,6 +212,8 @@ tcpx_control_connect(struct session *s, uint64_t now_ns)
 	tcpx_addr_format(&to, text, sizeof(text));
 	rc = ops->connect(s->engine->net, -1, &to, &s->stream);
 	if (rc) {
+		if (peer_is_gone(s, rc, addr_count))
+			return;
 		snprintf(s->cause_text, sizeof(s->cause_text), "%s: %s", text, tcpx_err_text(rc));
 		s->stream = NULL;
 		s->retry_ns = now_ns + RETRY_NS;

@@ -397,8 +397,9 @@ tcpx_session_timer(struct session *s, uint64_t now_ns)
 				[SESS_READY] = "READY" };
 			tcpx_session_fail(s, TCPX_ETIMEDOUT, "handshake: no %s within %llu ms",
 					  waits[s->state],
-					  (unsigned long long)(s->engine->limit.handshake_ns /
-							       TCPX_MS));
+					  (unsigned long long)((s->state < SESS_WIRING ?
+						s->engine->limit.handshake_ns :
+						tcpx_wiring_patience(s->engine)) / TCPX_MS));
 			return;
 		}
 		if (s->state == SESS_WIRING || s->state == SESS_READY)

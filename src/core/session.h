@@ -57,6 +57,7 @@ struct session {
 	bool stream_up, resuming, dirty;
 	uint32_t epoch;
 	uint32_t target_addr; /* which peer address is tried next */
+	uint32_t refused;     /* attempts in a row to resume that met nobody */
 	struct tcpx_hello peer_hello;
 	uint32_t channels, window, chunk_max;
 	struct channel *tx[TCPX_CHANNELS_MAX], *rx[TCPX_CHANNELS_MAX];
@@ -65,7 +66,7 @@ struct session {
 	struct tcpx_readiness ready; /* the peer's                                        */
 	/* times */
 	uint64_t start_ns, open_ns, deadline_ns, retry_ns, heard_ns, pinged_ns, cut_ns, dying_ns,
-		wired_ns;
+		tx_wired_ns, rx_wired_ns; /* the first channel of a direction stands    */
 	uint64_t tx_progress_ns, rx_progress_ns; /* some chunk was applied               */
 	/* transfers */
 	struct tcpx_node table[SESS_BUCKETS];
@@ -141,6 +142,8 @@ int tcpx_wiring_listen(struct session *s);  /* acceptor: HANDLES */
 int tcpx_wiring_answered(struct session *s, const struct tcpx_handles *h);
 int tcpx_wiring_connect(struct session *s, const struct tcpx_handles *h);
 void tcpx_wiring_step(struct session *s, uint64_t now_ns);
+/* For how long channels are waited for, from HANDLES to READY. */
+uint64_t tcpx_wiring_patience(const struct tcpx_engine *e);
 
 /* ---- control.c ---- */
 void tcpx_control_ready(struct source *src, unsigned ready, uint64_t now_ns);

@@ -5,13 +5,30 @@
  * come within a grace time after the first are left out: the session opens degraded.
  */
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "core/bind.h"
 #include "core/core.h"
 
 #define POLL_NS  (200 * 1000ull)   /* between looks at unfinished channels      */
-#define GRACE_NS (1000 * TCPX_MS)  /* for the rest, once the first has come     */
+#define GRACE_NS (1000 * TCPX_MS)  /* for the rest of a direction, once its first has come */
+
+uint64_t
+tcpx_wiring_patience(const struct tcpx_engine *e)
+{
+	return e->limit.handshake_ns + (e->ops->setup_ns ? e->ops->setup_ns(e->net) : 0);
+}
+
+/* Channels are being made. */
+static void
+begin(struct session *s)
+{
+	uint64_t now_ns = engine_now(s->engine);
+
+	s->state = SESS_WIRING;
+	s->deadline_ns = now_ns + tcpx_wiring_patience(s->engine);
+}
 
 /* A token of its own for each channel; with a secret, nobody without it can make one. */
 static void
@@ -48,9 +65,19 @@ offers_of(const struct tcpx_hello *h, struct tcpx_netmap_offer *offer)
 	}
 }
 
+static void
+tell_plan(const struct session *s, const struct tcpx_netmap_text *why)
+{
+	const char *line, *end;
+
+	for (line = why->text; (end = strchr(line, '\n')); line = end + 1)
+		tcpx_info(TCPX_SUB_BOOT, "session with %s: %.*s", s->peer_hello.name,
+			  (int)(end - line), line);
+}
+
 /* Where slots are GPUs', not every NIC is of use, and not every two go together. */
 static int
-plan_by_map(const struct session *s, struct tcpx_pair *pair)
+plan_by_map(const struct session *s, struct tcpx_pair *pair, char *reason, size_t cap)
 {
 	struct tcpx_netmap_channel plan[TCPX_NETMAP_CHANNELS];
 	struct tcpx_netmap_offer theirs[TCPX_NICS_MAX];
@@ -66,18 +93,24 @@ plan_by_map(const struct session *s, struct tcpx_pair *pair)
 					  &why);
 	for (i = 0; (int)i < rc; i++)
 		pair[i] = (struct tcpx_pair){ plan[i].near, plan[i].far };
+	if (rc < 0)
+		snprintf(reason, cap, "%.*s", (int)strcspn(why.text, "\n"), why.text);
+	else
+		tell_plan(s, &why);
 	return rc;
 }
 
+/* reason: why there is no pair. */
 static int
-plan_pairs(const struct session *s, struct tcpx_pair *pair)
+plan_pairs(const struct session *s, struct tcpx_pair *pair, char *reason, size_t cap)
 {
 	struct tcpx_pair_nic ours[TCPX_NICS_MAX], theirs[TCPX_NICS_MAX];
 	const struct tcpx_engine *e = s->engine;
 	uint32_t i, n = e->nic_count, m = s->peer_hello.nic_count;
 
 	if (s->engine->ops->caps & TCPX_NET_OWN_SLOTS && e->offer[0].name[0])
-		return plan_by_map(s, pair);
+		return plan_by_map(s, pair, reason, cap);
+	snprintf(reason, cap, "no NIC here has an address family in common with one of the peer's");
 	for (i = 0; i < n; i++) {
 		ours[i].family = e->nic[i].addr.family;
 		ours[i].prefix = e->nic[i].addr.prefix;
@@ -184,13 +217,13 @@ tcpx_wiring_listen(struct session *s)
 {
 	struct tcpx_pair pair[TCPX_CHANNELS_MAX];
 	struct channel *c;
+	char reason[256];
 	uint32_t i, k;
 	int rc;
 
-	rc = plan_pairs(s, pair);
+	rc = plan_pairs(s, pair, reason, sizeof(reason));
 	if (rc < 0) {
-		tcpx_session_fail(s, rc, "%s", "no NIC here has an address family in common with one "
-				  "of the peer's");
+		tcpx_session_fail(s, rc, "%s", reason);
 		return 0;
 	}
 	for (i = 0; i < 2 * s->channels; i++) {
@@ -199,7 +232,7 @@ tcpx_wiring_listen(struct session *s)
 		if (rc)
 			return rc;
 	}
-	s->state = SESS_WIRING;
+	begin(s);
 	tcpx_session_add_timer(s, engine_now(s->engine) + POLL_NS);
 	return put_handles(s);
 }
@@ -209,10 +242,11 @@ tcpx_wiring_connect(struct session *s, const struct tcpx_handles *h)
 {
 	struct tcpx_pair pair[TCPX_CHANNELS_MAX];
 	struct channel *c;
+	char reason[256];
 	uint32_t i, k;
 	int rc;
 
-	rc = plan_pairs(s, pair);
+	rc = plan_pairs(s, pair, reason, sizeof(reason));
 	if (rc < 0)
 		return rc;
 	memcpy(s->token, h->token, sizeof(s->token));
@@ -226,7 +260,7 @@ tcpx_wiring_connect(struct session *s, const struct tcpx_handles *h)
 	rc = s->engine->ops->caps & TCPX_NET_RECEIVER_LISTENS ? put_handles(s) : 0;
 	if (rc)
 		return rc;
-	s->state = SESS_WIRING;
+	begin(s);
 	tcpx_wiring_step(s, engine_now(s->engine));
 	return 0;
 }
@@ -247,6 +281,7 @@ static void
 try_channel(struct session *s, struct channel *c)
 {
 	const struct tcpx_net_ops *ops = s->engine->ops;
+	uint64_t *wired_ns = c->sending ? &s->tx_wired_ns : &s->rx_wired_ns;
 	struct tcpx_chan *chan;
 	int rc;
 
@@ -259,8 +294,8 @@ try_channel(struct session *s, struct channel *c)
 		rc = ops->chan_accept(c->listener, c->sending, &chan);
 	if (rc == 0)
 		rc = tcpx_channel_up(c, chan);
-	if (rc == 0 && s->wired_ns == 0)
-		s->wired_ns = engine_now(s->engine);
+	if (rc == 0 && *wired_ns == 0)
+		*wired_ns = engine_now(s->engine);
 	if (rc != 0 && rc != -EAGAIN)
 		c->usable = false;
 }
@@ -299,6 +334,20 @@ put_ready(struct session *s)
 	tcpx_buf_init(&b, room, sizeof(room));
 	tcpx_ready_write(&b, &r);
 	return tcpx_control_put(s, TCPX_FR_READY, &b);
+}
+
+/* Nothing more is waited for. A direction waits for its rest once its first has come: where a
+ * plugin makes connections one direction may stand seconds before the other, whose receiving
+ * side is still setting up its NIC. */
+static bool
+grace_over(const struct session *s, uint64_t now_ns)
+{
+	bool tx = undecided(s->tx, s->channels) == 0 ||
+		  (s->tx_wired_ns && now_ns >= s->tx_wired_ns + GRACE_NS);
+	bool rx = undecided(s->rx, s->channels) == 0 ||
+		  (s->rx_wired_ns && now_ns >= s->rx_wired_ns + GRACE_NS);
+
+	return tx && rx;
 }
 
 /* Gives up what has not come; closes what the peer does not have. */
@@ -349,6 +398,16 @@ finish(struct session *s, uint64_t now_ns)
 	tcpx_session_opened(s, now_ns);
 }
 
+/* No channel of a direction stands or will: there is no need to wait for the other. */
+static bool
+is_hopeless(const struct session *s)
+{
+	if (!s->opener && !s->answered && s->engine->ops->caps & TCPX_NET_RECEIVER_LISTENS)
+		return false; /* what can be connected to is not known yet */
+	return (undecided(s->tx, s->channels) == 0 && up_bits(s->tx, s->channels) == 0) ||
+	       (undecided(s->rx, s->channels) == 0 && up_bits(s->rx, s->channels) == 0);
+}
+
 /* What the opener says stands must stand here before the acceptor answers. */
 static bool
 has_all(const struct session *s)
@@ -360,21 +419,24 @@ has_all(const struct session *s)
 void
 tcpx_wiring_step(struct session *s, uint64_t now_ns)
 {
-	uint32_t k, left;
-	bool grace_over;
+	uint32_t k;
 
 	if (s->state == SESS_WIRING) {
 		for (k = 0; k < s->channels; k++) {
 			try_channel(s, s->tx[k]);
 			try_channel(s, s->rx[k]);
 		}
-		left = undecided(s->tx, s->channels) + undecided(s->rx, s->channels);
-		grace_over = s->wired_ns && now_ns >= s->wired_ns + GRACE_NS;
-		if (s->opener && (left == 0 || grace_over)) {
+		if (is_hopeless(s)) {
+			tcpx_session_fail(s, TCPX_ENOCHANNEL, "none of %u channels could connect",
+					  s->channels);
+			return;
+		}
+		if (s->opener && grace_over(s, now_ns)) {
 			s->state = SESS_READY;
 			if (put_ready(s) != 0)
 				return;
-		} else if (!s->opener && s->accepted_ready && (has_all(s) || grace_over)) {
+		} else if (!s->opener && s->accepted_ready &&
+			   (has_all(s) || grace_over(s, now_ns))) {
 			s->state = SESS_READY;
 			if (put_ready(s) != 0)
 				return;

@@ -181,6 +181,9 @@ struct tcpx_net_ops {
 	const char *(*terms)(struct tcpx_net *net);
 	/* What this provider, opened so, allows; NULL: chunk_max and slots_max. */
 	void (*limits)(struct tcpx_net *net, uint32_t *chunk_max, uint32_t *slots_max);
+	/* How long a channel's set-up waits by design, beside what the network takes: the
+	 * handshake is given so much more time. NULL: not at all. */
+	uint64_t (*setup_ns)(struct tcpx_net *net);
 
 	/* Pollers. wait: at most max events, timeout_ns < 0 for ever, 0 none; returns the
 	 * count (0 on timeout or wake) or a code. wake: from any thread; a wake that comes

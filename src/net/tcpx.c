@@ -127,6 +127,20 @@ net_limits(struct tcpx_net *net, uint32_t *chunk_max, uint32_t *slots_max)
 	*slots_max = net->window;
 }
 
+/* 100 ms before each connection of a comm, in a thread of its own; then the accepting side waits
+ * for its flow rules, 5 s unless it is told otherwise [P connect.cc:623, 762, 806-811]. */
+static uint64_t
+net_setup_ns(struct tcpx_net *net)
+{
+	uint64_t sockets = setting("NCCL_NSOCKS_PERTHREAD", 1, 8, 1) *
+			   (uint64_t)setting("NCCL_SOCKET_NTHREADS", 1, 16, 1);
+
+	(void)net;
+	return (sockets + 1) * 100 * TCPX_MS +
+	       setting("NCCL_GPUDIRECTTCPX_PROGRAM_FLOW_STEERING_WAIT_MICROS", 0, INT_MAX,
+		       5000000) * 1000ull;
+}
+
 const struct tcpx_net_ops tcpx_net_tcpx = {
 	.name = "tcpx",
 	.caps = TCPX_NET_CTRL_HEAD | TCPX_NET_OWN_SLOTS | TCPX_NET_RECEIVER_LISTENS,
@@ -136,6 +150,7 @@ const struct tcpx_net_ops tcpx_net_tcpx = {
 	.close = net_close,
 	.terms = net_terms,
 	.limits = net_limits,
+	.setup_ns = net_setup_ns,
 	.poller_open = tcpx_plugnet_poller_open,
 	.poller_close = tcpx_plugnet_poller_close,
 	.poller_wait = tcpx_plugnet_poller_wait,

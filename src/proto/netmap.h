@@ -107,6 +107,7 @@ int tcpx_netmap_offers(const struct tcpx_netmap_side *side, struct tcpx_netmap_o
  * Usable NICs of one network are paired in order; with more on one side they are shared. NICs
  * whose network is unknown on either side are paired by order with what is left. Pairs with
  * fewer relays come first. Channel k uses pair k mod pairs.
+ * @why: a line for each pair and each NIC left out; where there is no pair, the reason
  * Return: the number of channels; -ENONET: no pair (logged, with why); -EINVAL: no channel
  * wanted, or too many NICs.
  */

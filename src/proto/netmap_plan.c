@@ -170,16 +170,18 @@ explain(const struct plan *p, uint32_t channels, struct tcpx_netmap_text *why)
 }
 
 static int
-no_pair(const struct plan *p)
+no_pair(const struct plan *p, struct tcpx_netmap_text *why)
 {
 	if (!usable(p->near.offer, p->near.count) || !usable(p->far.offer, p->far.count))
-		return tcpx_fail(TCPX_SUB_BOOT, -ENONET, "no NIC pair: the %s offers none of its %u "
-				 "NICs", usable(p->near.offer, p->near.count) ? "acceptor" : "opener",
-				 usable(p->near.offer, p->near.count) ? p->far.count : p->near.count);
-	return tcpx_fail(TCPX_SUB_BOOT, -ENONET, "no NIC pair: no usable NIC of the opener (%s, ...) "
-			 "and of the acceptor (%s, ...) are on one network",
-			 p->near.offer[__builtin_ctz(p->near.free)].name,
-			 p->far.offer[__builtin_ctz(p->far.free)].name);
+		tcpx_netmap_say(why, "no NIC pair: the %s offers none of its %u NICs",
+				usable(p->near.offer, p->near.count) ? "acceptor" : "opener",
+				usable(p->near.offer, p->near.count) ? p->far.count : p->near.count);
+	else
+		tcpx_netmap_say(why, "no NIC pair: no usable NIC of the opener (%s, ...) and of the "
+				"acceptor (%s, ...) are on one network",
+				p->near.offer[__builtin_ctz(p->near.free)].name,
+				p->far.offer[__builtin_ctz(p->far.free)].name);
+	return tcpx_fail(TCPX_SUB_BOOT, -ENONET, "%.*s", (int)strcspn(why->text, "\n"), why->text);
 }
 
 int
@@ -206,7 +208,7 @@ tcpx_netmap_plan(const struct tcpx_netmap_offer *opener, uint32_t opener_count,
 	pair_networks(&p);
 	pair_unknown(&p);
 	if (p.count == 0)
-		return no_pair(&p);
+		return no_pair(&p, why);
 	sort(&p);
 	for (uint32_t k = 0; k < channels; k++) {
 		const struct pair *r = &p.pair[k % p.count];
