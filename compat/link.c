@@ -41,18 +41,29 @@ port_of(const struct link *l)
 	return l->run->port + (l->run->program->port_by_gpu ? l->gpu : 0);
 }
 
+/* Over a plugin, channels belong to the GPU whose memory is moved, and so to its NIC. */
+static bool
+is_of_gpu(const struct link *l)
+{
+	char why[96];
+
+	return !l->run->host_only && !getenv("TCPX_GPU") && !getenv("UCCL_TCPX_LOCAL_DEVICE") &&
+	       !getenv("UCCL_TCPX_DEVICE_IDX") && !driver_open(l->gpu, why, sizeof(why));
+}
+
 static int
 open_engine(struct link *l)
 {
 	struct tcpx_engine_opts opts = TCPX_ENGINE_OPTS_INIT;
-	char chunk[40], channels[40], port[40];
-	const char *settings[] = { chunk, channels, port, NULL };
+	char chunk[40], channels[40], port[40], gpu[40];
+	const char *settings[] = { chunk, channels, port, is_of_gpu(l) ? gpu : NULL, NULL };
 
 	snprintf(chunk, sizeof(chunk), "TCPX_CHUNK=%llu", (unsigned long long)l->run->chunk);
 	snprintf(channels, sizeof(channels), "TCPX_CHANNELS=%llu",
 		 (unsigned long long)l->run->channels);
 	snprintf(port, sizeof(port), "TCPX_PORT=%llu",
 		 (unsigned long long)(l->run->server ? port_of(l) : 0));
+	snprintf(gpu, sizeof(gpu), "TCPX_GPU=%u", l->gpu);
 	opts.settings = settings;
 	return tcpx_open(&opts, &l->engine);
 }

@@ -196,6 +196,9 @@ run_main(const struct program *program, int argc, char **argv)
 
 	if (rc)
 		return rc < 0 ? 0 : rc;
+	/* what a plugin must find in the environment; a user's own values win */
+	(void)setenv("NCCL_DYNAMIC_CHUNK_SIZE", "524288", 0);
+	(void)setenv("NCCL_GPUDIRECTTCPX_SPINWAIT_CONNECT", "0", 0);
 	for (size_t i = 0; i < run.gpus; i++) {
 		FILE *out = run.log ? open_log(run.log, run.gpu[i]) : stdout;
 
