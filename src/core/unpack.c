@@ -94,26 +94,27 @@ tcpx_unpack_add(struct channel *c, const struct tcpx_landed *msg, struct rx_reco
 	return rc;
 }
 
-/* Gives back, oldest first, every slot whose message has been copied out. */
+/* Gives back, oldest first, every slot whose message has been copied out. A connection that has
+ * died takes none back: what was copied is in place all the same, and has to be told as such by
+ * the fence. (Sent again, it would come as a chunk twice, and cost the next channel, too.) */
 static int
 release_spent(struct channel *c)
 {
 	const struct tcpx_net_ops *ops = c->session->engine->ops;
 	uint64_t seq;
-	int rc = 0;
+	int rc = 0, step = 0;
 
-	while (rc == 0 && (seq = tcpx_window_oldest(&c->window)) != 0 &&
+	while (step == 0 && (seq = tcpx_window_oldest(&c->window)) != 0 &&
 	       tcpx_window_state(&c->window, seq) == TCPX_SLOT_SPENT) {
-		if (!(ops->caps & TCPX_NET_DIRECT_RX))
+		if (rc == 0 && !(ops->caps & TCPX_NET_DIRECT_RX))
 			rc = ops->chan_release(c->chan, seq);
-		if (rc == 0)
-			rc = tcpx_window_step(&c->window, seq, TCPX_EV_RELEASE);
-		if (rc == 0)
+		step = tcpx_window_step(&c->window, seq, TCPX_EV_RELEASE);
+		if (step == 0)
 			c->ack.applied = seq;
 		if (c->ack.received < c->ack.applied)
 			c->ack.received = c->ack.applied;
 	}
-	return rc;
+	return rc ? rc : step;
 }
 
 int

@@ -267,7 +267,7 @@ tcpx_loop_slots_release(struct tcpx_chan *c, uint64_t seq)
 	if (l->ring->bare) /* its acknowledgement does not come this way */
 		tcpx_loop_chan_forget(l, seq);
 	l->fabric->activity++;
-	return 0;
+	return tcpx_link_dead(l, c->end.side) ? TCPX_ECHANNEL : 0; /* as of a plugin */
 }
 
 /* ---- bare ------------------------------------------------------------------------ */
