@@ -163,7 +163,7 @@ if part gpus; then
 	head_row "8 GPUs and 4 NICs; relays on and off, strict"
 	export TCPX_EMU_MODE=strict FAKECUDA_DEVICES=8
 	nics=127.0.1.1,127.0.2.1,127.0.3.1,127.0.4.1
-	TCPX_EMU_NICS= TCPX_MAP=
+	TCPX_EMU_NICS='' TCPX_MAP=''
 	for k in 1 2 3 4; do
 		a=$((2 * k - 2)) b=$((2 * k - 1))
 		TCPX_EMU_NICS="$TCPX_EMU_NICS${TCPX_EMU_NICS:+;}127.0.$k.1=127.0.$k.1,gpus=$a+$b"

@@ -66,13 +66,13 @@ for fault in no-cmsg:req=3 wrong-nic frag-count:n=2048 frag-count:n=2049 kill:re
 	ok "$fault ends the receiving process" faulty "$fault" 1 "peer has gone" "failed"
 done
 
-TCPX_EMU_FAULT= serve --mem cuda:0
+TCPX_EMU_FAULT='' serve --mem cuda:0
 sender_dies() {
 	TCPX_EMU_FAULT="kill:comm=0,req=3,role=send" exits 137 client --channels 4 --mem cuda:0
 }
 ok "a sender is killed" sender_dies
 survivor() {
-	TCPX_EMU_FAULT= client --channels 4 --mem cuda:0 && has "$all_well"
+	TCPX_EMU_FAULT='' client --channels 4 --mem cuda:0 && has "$all_well"
 }
 ok "the server is there for the next" survivor
 kill "$server"
