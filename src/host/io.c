@@ -157,9 +157,8 @@ read_all(int fd, char *buf, size_t cap)
 	return -EFBIG;
 }
 
-/* A regular file, open; or -errno, -EINVAL if it is something else. */
-static int
-open_file(const char *root, const char *path)
+int
+tcpx_io_open(const char *root, const char *path)
 {
 	char outside[TCPX_IO_PATH];
 	struct stat st;
@@ -185,7 +184,7 @@ open_file(const char *root, const char *path)
 int
 tcpx_io_read(const char *root, const char *path, char *buf, size_t cap)
 {
-	int fd = open_file(root, path), rc;
+	int fd = tcpx_io_open(root, path), rc;
 
 	if (fd < 0)
 		return fd;
@@ -197,7 +196,7 @@ tcpx_io_read(const char *root, const char *path, char *buf, size_t cap)
 int
 tcpx_io_tail(const char *root, const char *path, char *buf, size_t cap)
 {
-	int fd = open_file(root, path), rc;
+	int fd = tcpx_io_open(root, path), rc;
 	bool cut = false;
 	off_t size;
 
@@ -268,7 +267,7 @@ get_from_fd(void *arg, void *buf, size_t cap)
 int
 tcpx_io_slurp(const char *root, const char *path, size_t max, char **text, size_t *len)
 {
-	int fd = open_file(root, path), rc;
+	int fd = tcpx_io_open(root, path), rc;
 
 	if (fd < 0)
 		return fd;

@@ -37,6 +37,10 @@ TCPX_MUST_CHECK int tcpx_io_read(const char *root, const char *path, char *buf, 
 TCPX_MUST_CHECK int tcpx_io_slurp(const char *root, const char *path, size_t max, char **text,
 				  size_t *len);
 
+/* A descriptor of a regular file, to be read again and again: the caller's. -EINVAL: it is
+ * something else. */
+TCPX_MUST_CHECK int tcpx_io_open(const char *root, const char *path);
+
 /* The reading part of it: @get is as read(), with @arg for the file. May be interrupted and
  * may give less than it was asked for. */
 typedef ssize_t (*tcpx_io_get_fn)(void *arg, void *buf, size_t cap);

@@ -86,3 +86,69 @@ tcpx_threads_read(const char *root, long pid, struct tcpx_thread_stat *out, unsi
 	qsort(out, n, sizeof(*out), compare_threads);
 	return (int)found;
 }
+
+/* The number behind @key, which begins a line. */
+static int
+find_number(const char *text, const char *key, uint64_t *value)
+{
+	const char *at = text;
+	char *end;
+
+	while ((at = strstr(at, key)) != NULL && at != text && at[-1] != '\n')
+		at++;
+	if (!at)
+		return -EINVAL;
+	at += strlen(key);
+	at += strspn(at, " \t");
+	if (*at < '0' || *at > '9')
+		return -EINVAL;
+	errno = 0;
+	*value = strtoull(at, &end, 10);
+	return errno ? -EINVAL : 0;
+}
+
+int
+tcpx_thread_switches_parse(const char *text, struct tcpx_thread_switches *out)
+{
+	struct tcpx_thread_switches s;
+
+	if (find_number(text, "voluntary_ctxt_switches:", &s.voluntary) < 0 ||
+	    find_number(text, "nonvoluntary_ctxt_switches:", &s.involuntary) < 0)
+		return -EINVAL;
+	*out = s;
+	return 0;
+}
+
+int
+tcpx_thread_switches_read(const char *root, long pid, long tid, struct tcpx_thread_switches *out)
+{
+	char path[96], text[8192];
+	int rc;
+
+	snprintf(path, sizeof(path), "/proc/%ld/task/%ld/status", pid, tid);
+	rc = tcpx_io_read(root, path, text, sizeof(text));
+	return rc < 0 ? rc : tcpx_thread_switches_parse(text, out);
+}
+
+int
+tcpx_thread_children_read(const char *root, long pid, long tid, long *out, unsigned cap)
+{
+	char path[96], text[16384], *p = text, *end;
+	unsigned n = 0;
+	int rc;
+
+	snprintf(path, sizeof(path), "/proc/%ld/task/%ld/children", pid, tid);
+	rc = tcpx_io_read(root, path, text, sizeof(text));
+	if (rc < 0)
+		return rc;
+	while (n < cap) {
+		long child = strtol(p, &end, 10);
+
+		if (end == p)
+			break;
+		p = end;
+		if (child > 0)
+			out[n++] = child;
+	}
+	return (int)n;
+}

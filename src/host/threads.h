@@ -30,4 +30,20 @@ TCPX_MUST_CHECK int tcpx_thread_stat_parse(const char *text, struct tcpx_thread_
 TCPX_MUST_CHECK int tcpx_threads_read(const char *root, long pid, struct tcpx_thread_stat *out,
 				      unsigned cap);
 
+struct tcpx_thread_switches {
+	uint64_t voluntary, involuntary;
+};
+
+/* The text of proc/PID/task/TID/status. -EINVAL: it does not tell; not logged. */
+TCPX_MUST_CHECK int tcpx_thread_switches_parse(const char *text,
+					       struct tcpx_thread_switches *out);
+/* -errno; not logged. */
+TCPX_MUST_CHECK int tcpx_thread_switches_read(const char *root, long pid, long tid,
+					      struct tcpx_thread_switches *out);
+
+/* Processes that a thread has started and that are still there: the first @cap in @out.
+ * Return: how many are in @out; -errno (-ENOENT: the kernel does not tell). Not logged. */
+TCPX_MUST_CHECK int tcpx_thread_children_read(const char *root, long pid, long tid, long *out,
+					      unsigned cap);
+
 #endif
