@@ -10,7 +10,7 @@
 
 #include "tool/tool.h"
 
-static const char *const prefixes[] = { "TCPX_", "UCCL_TCPX_", "NCCL_" };
+static const char *const prefixes[] = { "TCPX_", "UCCL_", "NCCL_" };
 static const char *const secrets[] = { "SECRET", "KEY", "TOKEN", "PASSWORD" };
 
 bool

@@ -15,7 +15,7 @@
 bool envlist_is_secret(const char *name, size_t len);
 
 /* Calls @fn for each variable of @environ (NAME=VALUE, ..., NULL) that begins with TCPX_,
- * UCCL_TCPX_ or NCCL_, sorted by name; @value is ENVLIST_HIDDEN for a secret. */
+ * UCCL_ or NCCL_, sorted by name; @value is ENVLIST_HIDDEN for a secret. */
 void envlist_each(char *const *environ,
 		  void (*fn)(void *arg, const char *name, const char *value), void *arg);
 

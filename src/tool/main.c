@@ -25,6 +25,7 @@ static const struct command {
 	{ "top",    cmd_top,    "running engines: rates of NICs, channels and GPUs, live" },
 	{ "topo",   cmd_topo,   "nodes, cores, NICs with their queues and interrupts, GPUs" },
 	{ "matrix", cmd_matrix, "experiments over settings, with a verdict" },
+	{ "diag",   cmd_diag,   "a run with diagnostics around it; two of them compared" },
 };
 
 static void

@@ -35,6 +35,7 @@ int cmd_pin(int argc, char **argv);
 int cmd_top(int argc, char **argv);
 int cmd_topo(int argc, char **argv);
 int cmd_matrix(int argc, char **argv);
+int cmd_diag(int argc, char **argv);
 
 /* "tcpx lab: <text>" on stderr; returns @code. */
 int tool_fail(int code, const char *command, const char *fmt, ...)

@@ -33,6 +33,7 @@ def shell_scripts_are_clean():
     # 1091: what is sourced is checked on its own
     scripts = [".ci/run"] + sorted(glob.glob("scripts/*.sh") + glob.glob("tests/fuzz/*.sh") +
                                                       glob.glob("share/matrix/*.sh"))
+    scripts = [".ci/run"] + sorted(glob.glob("scripts/*.sh") + glob.glob("compat/*.sh") + glob.glob("tests/fuzz/*.sh"))
     tap.succeeds("shellcheck", "-S", "warning", "-e", "1091", *scripts)
 
 
@@ -55,6 +56,7 @@ def every_option_is_in_the_manual():
                         ("env", "tcpx-env.1"), ("topo", "tcpx-topo.1"), ("top", "tcpx-top.1"),
                         ("irq snapshot", "tcpx-irq.1"),
                         ("irq diff", "tcpx-irq.1"),
+                        ("diag run", "tcpx-diag.1"), ("diag compare", "tcpx-diag.1"),
                         ("lab up", "tcpx-lab.1"), ("lab down", "tcpx-lab.1"),
                         ("irq apply", "tcpx-irq-apply.1"), ("irq verify", "tcpx-irq-apply.1"),
                         ("irq restore", "tcpx-irq-apply.1"), ("pin", "tcpx-pin.1"),

@@ -1,0 +1,196 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# tcpx diag: runs with diagnostics around them, over this machine and over a made-up one whose
+# interrupts fire meanwhile; comparisons; the runner of nccl-tests with a stand-in for them.
+. "$(dirname "$0")/tap.sh"
+
+fixtures=$(cd "$(dirname "$0")/../fixtures" && pwd)
+runner=$(dirname "$tool")/compat/run_nccl_test_tcpx.sh
+tool=$(cd "$(dirname "$tool")" && pwd)/$(basename "$tool")
+runner=$(cd "$(dirname "$runner")" && pwd)/$(basename "$runner")
+unset NCCL_GPUDIRECTTCPX_TX_BINDINGS NCCL_GPUDIRECTTCPX_RX_BINDINGS TCPX_TX_BINDINGS
+unset TCPX_RX_BINDINGS NCCL_DEBUG NCCL_DEBUG_SUBSYS NCCL_ALGO BEGIN_SIZE END_SIZE ITERS
+# its own journal, so that the test depends on nobody's
+mkdir "$scratch/bin"
+cat >"$scratch/bin/journalctl" <<'END'
+#!/bin/sh
+echo "2026-01-01T00:00:00 host rxdm[7]: client of GPU 3 connected"
+echo "2026-01-01T00:00:00 host cron[8]: nothing of this"
+END
+chmod +x "$scratch/bin/journalctl"
+PATH=$scratch/bin:$PATH
+export PATH
+
+run() {
+	"$tool" diag run -o "$@"
+}
+# told DIR EXPRESSION: true of its diag.json, as python sees it (d).
+told() {
+	python3 -c "
+import json, sys
+d = json.load(open(sys.argv[1] + '/diag.json'))
+if not ($2):
+    d['irq'] = None
+    sys.exit(json.dumps(d, indent=1)[:6000])" "$1"
+}
+
+# ---- what passes through ----
+streams() {
+	run "$scratch/plain" -- sh -c 'echo one; echo two >&2; exit 3' >"$scratch/1" 2>"$scratch/2"
+	code=$?
+	[ $code = 3 ] && [ "$(cat "$scratch/1")" = one ] && grep -q '^two$' "$scratch/2"
+}
+ok "output, errors and the exit code are the command's" streams
+ok "the files say the same" told "$scratch/plain" \
+	"d['exit_code'] == 3 and d['signal'] is None and d['command'][0] == 'sh'"
+ok "both streams are kept" sh -c "grep -q one '$scratch/plain/output.txt' &&
+	grep -q two '$scratch/plain/output.txt'"
+for file in SUMMARY.txt irq_diff.txt irq_affinity.txt nic_counters.txt threads.txt rxdm.txt; do
+	ok "$file is there" test -s "$scratch/plain/$file"
+done
+ok "no figures, no metrics" sh -c "! ls '$scratch/plain' | grep metrics"
+ok "the journal's lines of the data path" grep -q 'rxdm.7.: client' "$scratch/plain/rxdm.txt"
+ok "and no others" sh -c "! grep -q cron '$scratch/plain/rxdm.txt'"
+ok "a signal" exits 143 run "$scratch/signal" -- sh -c 'kill -TERM $$'
+ok "is told" told "$scratch/signal" "d['signal'] == 15"
+ok "a command that is not there" exits 127 run "$scratch/none" -- /nonexistent/command
+ok "one that cannot be run" exits 126 run "$scratch/none" -- "$fixtures"
+secrets() {
+	UCCL_HOME=/u NCCL_X=1 TCPX_SECRET_FILE=/s run "$scratch/env" -- true
+	grep -q '^UCCL_HOME=/u$' "$scratch/env/environment.txt" &&
+		grep -q '^NCCL_X=1$' "$scratch/env/environment.txt" &&
+		grep -q '^TCPX_SECRET_FILE=(hidden)$' "$scratch/env/environment.txt"
+}
+ok "the environment, without its secrets" secrets
+json() {
+	run "$scratch/json" --json - -- echo figure >"$scratch/1" 2>"$scratch/2" &&
+		python3 -m json.tool <"$scratch/1" >/dev/null && grep -q figure "$scratch/2"
+}
+ok "--json - leaves stdout to it" json
+long_output() {
+	run "$scratch/long" -- sh -c 'i=0; while [ $i -lt 3000 ]; do echo "$i ..................."; i=$((i+1)); done' |
+		tail -1 | grep -q 2999 && [ "$(wc -l <"$scratch/long/output.txt")" = 3000 ]
+}
+ok "all of a long output" long_output
+spin() {
+	run "$scratch/spin" -i 20ms -- python3 -c '
+import time
+while time.process_time() < 0.5:
+    pass'
+	told "$scratch/spin" "any(t['user_s'] > 0 and t['ran_on'] for t in d['threads']) and
+		d['sampler']['samples'] >= 1 and d['cpus']"
+}
+ok "threads are seen where they run" spin
+ok "the samples are tidy" python3 - "$scratch/spin/samples.csv" <<'END'
+import csv, sys
+rows = list(csv.DictReader(open(sys.argv[1])))
+assert rows and set(rows[0]) == {"time", "object", "cpu", "metric", "value"}, rows[:3]
+assert all(float(r["time"]) > 0 and int(r["value"]) > 0 for r in rows)
+assert {"cpu", "sampler"} < {r["object"] for r in rows}
+assert any(r["object"].startswith("thread:") and r["metric"] == "user_us" for r in rows)
+END
+
+# ---- bad input ----
+ok "no command" exits 2 run "$scratch/x"
+ok "an interval of nothing" exits 2 run "$scratch/x" -i 0 -- true
+ok "an option that is none" exits 2 run "$scratch/x" --fast -- true
+ok "a folder that cannot be" exits 2 run /dev/null/x -- true
+ok "a verb that is none" exits 2 "$tool" diag walk
+ok "no verb" exits 2 "$tool" diag
+
+# ---- a made-up machine whose interrupts fire ----
+"$tool" topo --spec "$fixtures/virtio-2cpu.spec" --write-fixture "$scratch/tree.root" >/dev/null
+printf 'eth0 rx_devmem_pkts 1000\neth0 odd 7\n' >"$scratch/tree.root/counters"
+cat >"$scratch/traffic" <<'END'
+cd "$1" || exit 1
+sed 's/\( 38:.*\) 38001 /\1 38101 /' proc/interrupts >new && cat new >proc/interrupts
+echo "eth0 rx_devmem_pkts 1500" >counters
+END
+made_up() {
+	NCCL_GPUDIRECTTCPX_TX_BINDINGS='eth0:0-0' run "$scratch/made" --root "$scratch/tree.root" -- \
+		sh "$scratch/traffic" "$scratch/tree.root" &&
+		told "$scratch/made" "[n for n in d['nics'] if n['name'] == 'eth0' and n['irqs'] == 100 and
+			n['observed_cpus'] == '1' and n['default_affinity'] == '0-1' and n['vectors'] == 3 and
+			n['tx_bindings'] == '0' and n['rx_bindings'] is None and
+			n['counters']['rx_devmem_pkts'] == 500]"
+}
+ok "what fired, where, and for whom" made_up
+ok "the counter that was looked for" grep -q "rx_devmem_pkts rose by 500" "$scratch/made/SUMMARY.txt"
+ok "its snapshots are snapshots" "$tool" irq diff "$scratch/made/irq_before.snapshot" \
+	"$scratch/made/irq_after.snapshot"
+
+# ---- comparisons ----
+perf() {
+	TCPX_NICS=127.0.0.1 TCPX_CUDA_LIBRARY=/nonexistent run "$scratch/$1" -i 100ms -- \
+		"$tool" perf --self -b 1M -n 5 --warmup 1 --json "$scratch/$1.json" \
+		>"$scratch/out.$1" 2>&1 || {
+		cat "$scratch/out.$1"
+		return 1
+	}
+}
+ok "a measurement" perf a
+ok "and again" perf b
+ok "its figures are found" told "$scratch/a" "d['metrics']['kind'] == 'p2p' and
+	d['metrics']['points'][0]['size'] == 1 << 20 and d['metrics']['points'][0]['busbw_GBps'] > 0"
+ok "they have a file" grep -q "best bus bandwidth" "$scratch/a/p2p_metrics_summary.txt"
+ok "compared" says "B/A" "$tool" diag compare "$scratch/a" "$scratch/b"
+ok "with the table of NICs" says "default affinity" "$tool" diag compare "$scratch/a" \
+	"$scratch/b/diag.json"
+ok "as JSON" sh -c "'$tool' diag compare --json - '$scratch/a' '$scratch/b' |
+	python3 -c 'import json, sys; d = json.load(sys.stdin); assert d[\"comparable\"] and d[\"pairs\"]'"
+ok "a run that failed is compared with nothing" exits 1 "$tool" diag compare "$scratch/plain" \
+	"$scratch/a"
+ok "the reason is told" says "A ended with exit code 3" "$tool" diag compare "$scratch/plain" \
+	"$scratch/a"
+ok "what is no run" exits 2 "$tool" diag compare "$scratch/a" "$scratch"
+ok "one run alone" exits 2 "$tool" diag compare "$scratch/a"
+
+# ---- the runner of nccl-tests ----
+mkdir "$scratch/tests"
+cat >"$scratch/tests/all_reduce_perf" <<'END'
+#!/bin/sh
+echo "words: $*; $NCCL_ALGO $NCCL_PROTO $NCCL_DEBUG $NCCL_DYNAMIC_CHUNK_SIZE $NCCL_BUFFSIZE"
+cat <<'TABLE'
+# nThread 1 nGpus 8 minBytes 1048576 maxBytes 1048576 step: 2(factor) warmup iters: 5 iters: 20 agg iters: 1 validation: 1 graph: 0
+#       size         count      type   redop    root     time   algbw   busbw #wrong     time   algbw   busbw #wrong
+     1048576        262144     float     sum      -1    150.5    6.97   12.19      0    149.1    7.03   12.31      0
+# Avg bus bandwidth    : 12.25
+TABLE
+END
+cp "$scratch/tests/all_reduce_perf" "$scratch/tests/sendrecv_perf"
+chmod +x "$scratch/tests/"*
+nccl() {
+	cd "$scratch" && TCPX=$tool "$runner" --launcher local --tests "$scratch/tests" "$@"
+}
+ok "the test is run" says "words: -b 1M -e 1G -f 2 -g 8 -n 20" nccl nccl 1 8 0 1
+ok "with the settings for it" says "Ring Simple WARN 524288 8388608" nccl nccl 1 8 0 1
+kept() {
+	NCCL_ALGO=Tree nccl --size 8 nccl 1 8 0 1
+}
+ok "those that are set are kept" says "Tree Simple" kept
+ok "with diagnostics" says "Ring Simple TRACE" nccl nccl 1 8 0 1 diag
+folder() {
+	found=$(ls -d "$scratch"/diagnostics/nccl_*) &&
+		told "$found" "d['metrics']['kind'] == 'nccl' and
+			d['metrics']['operation'] == 'all_reduce' and
+			d['metrics']['points'][0]['iters'] == 20 and
+			d['environment']['NCCL_DEBUG_SUBSYS'] == 'ALL'" &&
+		grep -q 12.19 "$found/nccl_metrics_summary.txt"
+}
+ok "in a folder of its own" folder
+collective() {
+	says "bus bandwidth of a collective" "$tool" diag compare "$scratch"/diagnostics/nccl_* "$scratch/a"
+}
+ok "a collective is not compared with a pair" collective
+printf '10.0.0.1 # first\n10.0.0.2\n' >"$scratch/hosts"
+ok "over several machines, with mpirun" says "-np 16 --host 10.0.0.1:8,10.0.0.2:8 --bind-to none" \
+	"$runner" --print --hosts "$scratch/hosts" nccl 2 16 2 8 diag
+ok "too few hosts" exits 2 "$runner" --print --hosts "$scratch/hosts" nccl 3 24 0 8
+for words in "" "nccl" "nccl 1 8 3 1" "nccl 0 8 0 1" "nccl 1 8 0 3" "nccl 1 8 0 1 dia" "ib 1 8 0 1" \
+	"--fast nccl 1 8 0 1" "--launcher local nccl 2 16 0 8" "--launcher x nccl 1 8 0 1" \
+	"nccl 1 8 0 1 diag more" "--hosts"; do
+	# shellcheck disable=SC2086 # lists of words
+	ok "'$words' is refused" exits 2 "$runner" $words
+done
+ok "it has help" exits 0 "$runner" --help
+done_testing
