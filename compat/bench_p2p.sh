@@ -22,7 +22,9 @@ usage: bench_p2p.sh {server <gpu> | client <ip> <gpu>} [OPTIONS]
   --skip-warmup      no iteration before the timed ones
   --port N           port of GPU 0 (UCCL_TCPX_BOOTSTRAP_PORT_BASE, 20000)
 
-LOG_DIR (logs) is where the log goes.
+LOG_DIR (logs) is where the log goes. DIAG=1 records the machine around the run (tcpx diag);
+VERBOSE=1 also shows bindings, interrupts and threads with their CPUs; SETUP_IRQ_AFFINITY=1 moves
+interrupts first (root). Bindings of threads are the plan's unless they are set; BINDINGS=0: none.
 END
 }
 
@@ -103,11 +105,14 @@ done
 
 logs=${LOG_DIR:-logs}
 mkdir -p "$logs" || exit 2
-log=$logs/bench_${role}_$(date +%Y%m%d_%H%M%S).log
+stamp=$(date +%Y%m%d_%H%M%S)
+log=$logs/bench_${role}_$stamp.log
 echo "log: $log"
+. "$here/around_p2p.sh"
+around_prepare
 # a pipe would hide how the program ended
 # shellcheck disable=SC2086 # no address for the server
-"$program" "$role" $ip "$gpu" >"$log" 2>&1
+around_run "$logs/diag_${role}_$stamp" "$program" "$role" $ip "$gpu" >"$log" 2>&1
 code=$?
 cat "$log"
 exit $code

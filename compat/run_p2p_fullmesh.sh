@@ -14,6 +14,9 @@ seconds. Logs go to LOG_DIR (logs); print_latest_bw.py sums them up.
 
 Settings: UCCL_TCPX_PERF_SIZE (67108864), UCCL_TCPX_PERF_ITERS (20), UCCL_TCPX_NUM_CHANNELS
 (2), UCCL_TCPX_BOOTSTRAP_PORT_BASE (20000, one more for each GPU), and all of tcpx.conf(5).
+DIAG=1 records the machine around the run (tcpx diag); VERBOSE=1 also shows bindings, interrupts
+and threads with their CPUs; SETUP_IRQ_AFFINITY=1 moves interrupts first (root). Bindings of
+threads are the plan's unless they are set; BINDINGS=0: none.
 END
 }
 
@@ -76,6 +79,17 @@ done
 logs=${LOG_DIR:-logs}
 mkdir -p "$logs" || exit 2
 stamp=$(date +%Y%m%d_%H%M%S)
+. "$here/around_p2p.sh"
+# all processes together are one run to record: this script again
+if [ -z "${AROUND_P2P-}" ]; then
+	around_prepare
+	if around_is_wanted; then
+		export AROUND_P2P=1
+		around_run "$logs/diag_${role}_$stamp" "$0" ${single:+--single-process} "$role" \
+			${ip:+"$ip"} ${gpu:+"$gpu"}
+		exit
+	fi
+fi
 pids=
 trap 'kill $pids 2>/dev/null' INT TERM HUP
 failed=0

@@ -157,4 +157,19 @@ bench_again() {
 }
 ok "bench_p2p.sh" says "[PERF] Avg (2 iter)" bench_again
 ok "its log" sh -c "ls '$LOG_DIR'/bench_client_*_*.log"
+recorded() {
+	rm -rf "$LOG_DIR"
+	export VERBOSE=1 NCCL_GPUDIRECTTCPX_TX_BINDINGS="$1"
+	bench_again >"$scratch/verbose" || return 1
+	unset VERBOSE NCCL_GPUDIRECTTCPX_TX_BINDINGS
+	cat "$scratch/verbose"
+	grep -qF "TX bindings: $1" "$scratch/verbose" && grep -q "ran on CPUs" "$scratch/verbose" &&
+		grep -q "best bus bandwidth" "$LOG_DIR"/diag_client_*/p2p_metrics_summary.txt
+}
+ok "VERBOSE=1 records it, with the bindings that were set" recorded "eth9:0-0"
+fullmesh_recorded() {
+	DIAG=1 fullmesh_again --single-process
+}
+ok "three pairs, recorded" fullmesh_recorded
+ok "each with its figure" sh -c "grep -q 'GPU 2' '$LOG_DIR'/diag_client_*/p2p_metrics_summary.txt"
 done_testing
