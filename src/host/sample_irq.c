@@ -13,6 +13,8 @@
 #include "host/irqdiff.h"
 #include "host/sample_part.h"
 
+#define SYSFS_BYTES 65536 /* a file of sysfs has a page, and is read at once */
+
 int
 tcpx_sample_counts_parse(const char *text, uint32_t *out, unsigned cap)
 {
@@ -133,7 +135,8 @@ tcpx_sample_irqs_init(struct tcpx_sampler *s, const struct tcpx_topo *topo)
 	q->last = calloc((size_t)q->count * TCPX_CPUS_MAX, sizeof(*q->last));
 	q->now = calloc(TCPX_CPUS_MAX, sizeof(*q->now));
 	q->seen = calloc(q->count, sizeof(*q->seen));
-	if (!q->last || !q->now || !q->seen)
+	q->text = malloc(SYSFS_BYTES + 1);
+	if (!q->last || !q->now || !q->seen || !q->text)
 		return -ENOMEM;
 	rc = open_all(s);
 	s->cost.irq_source = q->fd ? "/sys/kernel/irq/N/per_cpu_count" : "/proc/interrupts";
@@ -178,11 +181,14 @@ look_at_files(struct tcpx_sampler *s)
 	struct sample_irqs *q = &s->irqs;
 
 	for (unsigned i = 0; i < q->count; i++) {
+		ssize_t len = pread(q->fd[i], q->text, SYSFS_BYTES, 0);
 		int n = -1;
 
 		/* one that is gone does not answer */
-		if (tcpx_sample_read(q->fd[i], &q->text, &q->room) >= 0)
+		if (len > 0) {
+			q->text[len] = '\0';
 			n = tcpx_sample_counts_parse(q->text, q->now, q->cpus);
+		}
 		if (n > 0)
 			put(s, i, q->now, q->cpu, (unsigned)n);
 	}

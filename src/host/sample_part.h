@@ -37,19 +37,20 @@ struct sample_irqs {
 	int *cpu;                      /* of each column                              */
 	bool *seen;
 	char *text;
-	size_t room;
 };
 
 struct sample_thread {
 	uint16_t object;               /* 0: free                                     */
 	uint64_t user, system;
 	struct tcpx_thread_switches switches;
+	bool ran;                      /* since it was asked for its children         */
 };
 
 struct sample_threads {
 	struct sample_thread *table;   /* by object, from the first thread's          */
 	uint16_t *hash;                /* by id: an object; 0: free                   */
 	struct tcpx_thread_stat *stat; /* of one process at a time                    */
+	bool *ran;                     /* of each in @stat                            */
 	long pids[TCPX_SAMPLE_PIDS];
 	uint64_t start[TCPX_SAMPLE_PIDS]; /* 0: not seen yet                          */
 	unsigned pid_count;

@@ -23,7 +23,8 @@ tcpx_sample_threads_init(struct tcpx_sampler *s, const long *pids, unsigned coun
 	t->table = calloc(TCPX_SAMPLE_THREADS, sizeof(*t->table));
 	t->hash = calloc(HASH, sizeof(*t->hash));
 	t->stat = calloc(TCPX_SAMPLE_THREADS, sizeof(*t->stat));
-	if (!t->table || !t->hash || !t->stat)
+	t->ran = calloc(TCPX_SAMPLE_THREADS, sizeof(*t->ran));
+	if (!t->table || !t->hash || !t->stat || !t->ran)
 		return -ENOMEM;
 	for (unsigned i = 0; i < count; i++) {
 		if (t->pid_count < TCPX_SAMPLE_PIDS)
@@ -40,6 +41,7 @@ tcpx_sample_threads_fini(struct tcpx_sampler *s)
 	free(s->threads.table);
 	free(s->threads.hash);
 	free(s->threads.stat);
+	free(s->threads.ran);
 }
 
 /* The object of a thread; NULL: there is no room for another. One whose id is used again
@@ -67,7 +69,7 @@ find(struct tcpx_sampler *s, long pid, const struct tcpx_thread_stat *stat)
 	s->object[s->objects] = (struct tcpx_sample_object){
 		.kind = TCPX_SAMPLE_IS_THREAD, .id = stat->tid, .pid = pid, .start = stat->start };
 	thread = &t->table[s->objects - s->threads_from];
-	*thread = (struct sample_thread){ .object = (uint16_t)s->objects++ };
+	*thread = (struct sample_thread){ .object = (uint16_t)s->objects++, .ran = true };
 	return thread;
 }
 
@@ -77,33 +79,42 @@ rise(uint64_t was, uint64_t now)
 	return now > was ? now - was : 0;
 }
 
-static void
-look_at_thread(struct tcpx_sampler *s, long pid, const struct tcpx_thread_stat *stat)
+/* Whether it may have started something since it was last asked. */
+static bool
+look_at_thread(struct tcpx_sampler *s, long pid, const struct tcpx_thread_stat *stat, bool ask)
 {
 	struct sample_thread *t = find(s, pid, stat);
 	struct tcpx_thread_switches switches;
+	bool ran;
 	int rc;
 
 	if (!t)
-		return;
+		return true;
 	memcpy(s->object[t->object].name, stat->name, sizeof(stat->name));
 	tcpx_sampler_put(s, t->object, stat->cpu, TCPX_SAMPLE_USER,
 			 rise(t->user, stat->user) * s->threads.tick_us);
 	tcpx_sampler_put(s, t->object, stat->cpu, TCPX_SAMPLE_SYSTEM,
 			 rise(t->system, stat->system) * s->threads.tick_us);
+	t->ran |= t->user != stat->user || t->system != stat->system;
 	t->user = stat->user;
 	t->system = stat->system;
 	rc = tcpx_thread_switches_read(s->thread_root, pid, stat->tid, &switches);
 	if (rc < 0) {
 		if (rc != -ENOENT && rc != -ESRCH) /* it has ended */
 			s->cost.switches_why = tcpx_maybe_why(rc);
-		return;
+		return true;
 	}
 	tcpx_sampler_put(s, t->object, stat->cpu, TCPX_SAMPLE_VOLUNTARY,
 			 rise(t->switches.voluntary, switches.voluntary));
 	tcpx_sampler_put(s, t->object, stat->cpu, TCPX_SAMPLE_INVOLUNTARY,
 			 rise(t->switches.involuntary, switches.involuntary));
+	t->ran |= t->switches.voluntary != switches.voluntary ||
+		  t->switches.involuntary != switches.involuntary;
 	t->switches = switches;
+	ran = t->ran;
+	if (ask)
+		t->ran = false;
+	return ran;
 }
 
 static void
@@ -129,9 +140,12 @@ add_children(struct tcpx_sampler *s, long pid, unsigned threads)
 	long child[64];
 
 	for (unsigned i = 0; i < threads; i++) {
-		int n = tcpx_thread_children_read(s->thread_root, pid, s->threads.stat[i].tid, child,
-						  sizeof(child) / sizeof(child[0]));
+		int n;
 
+		if (!s->threads.ran[i])
+			continue; /* who starts something has run, and gives the CPU up */
+		n = tcpx_thread_children_read(s->thread_root, pid, s->threads.stat[i].tid, child,
+					      sizeof(child) / sizeof(child[0]));
 		if (n == -ENOENT && i == 0 && s->sample == 0)
 			s->cost.children_why = "the kernel does not list children of threads";
 		for (int k = 0; k < n; k++)
@@ -176,7 +190,7 @@ tcpx_sample_threads_look(struct tcpx_sampler *s, uint64_t now_ns)
 			continue;
 		}
 		for (unsigned k = 0; k < threads; k++)
-			look_at_thread(s, pid, &t->stat[k]);
+			t->ran[k] = look_at_thread(s, pid, &t->stat[k], children);
 		if (children)
 			add_children(s, pid, threads);
 		i++;
