@@ -33,7 +33,8 @@ def shell_scripts_are_clean():
     # 1091: what is sourced is checked on its own
     scripts = [".ci/run"] + sorted(glob.glob("scripts/*.sh") + glob.glob("tests/fuzz/*.sh") +
                                                       glob.glob("share/matrix/*.sh"))
-    scripts = [".ci/run"] + sorted(glob.glob("scripts/*.sh") + glob.glob("compat/*.sh") + glob.glob("tests/fuzz/*.sh"))
+    scripts = [".ci/run"] + sorted(glob.glob("scripts/*.sh") + glob.glob("compat/*.sh") +
+                                   glob.glob("tests/fuzz/*.sh"))
     tap.succeeds("shellcheck", "-S", "warning", "-e", "1091", *scripts)
 
 

@@ -167,6 +167,32 @@ recorded() {
 		grep -q "best bus bandwidth" "$LOG_DIR"/diag_client_*/p2p_metrics_summary.txt
 }
 ok "VERBOSE=1 records it, with the bindings that were set" recorded "eth9:0-0"
+moved_first() {
+	mkdir -p "$scratch/apart"
+	cp "$bin/bench_p2p.sh" "$bin/around_p2p.sh" "$scratch/apart"
+	printf '#!/bin/sh\necho moved by "$TCPX"\nexit 3\n' >"$scratch/apart/setup_irq_affinity.sh"
+	chmod +x "$scratch/apart/setup_irq_affinity.sh"
+	SETUP_IRQ_AFFINITY=1 TCPX=/nonexistent "$scratch/apart/bench_p2p.sh" server 0
+}
+ok "interrupts that cannot be moved end it" exits 3 moved_first
+ok "with the tool that was named" says "moved by /nonexistent" moved_first
+planned() {
+	unset NCCL_GPUDIRECTTCPX_TX_BINDINGS NCCL_GPUDIRECTTCPX_RX_BINDINGS
+	cat >"$scratch/planner" <<'END'
+#!/bin/sh
+[ "$*" = "irq plan --nics eth1,eth2 --emit nccl" ] || exit 2
+echo 'NCCL_GPUDIRECTTCPX_TX_BINDINGS=eth1:0-1;eth2:0-1'
+echo 'NCCL_GPUDIRECTTCPX_RX_BINDINGS=eth1:2-3;eth2:2-3'
+END
+	chmod +x "$scratch/planner"
+	env here="$bin" TCPX="$scratch/planner" TCPX_NICS=eth1,eth2 VERBOSE=1 "$@" sh -c '
+		. "$here/around_p2p.sh"
+		around_prepare'
+}
+ok "bindings are the plan's" says "RX bindings: eth1:2-3;eth2:2-3" planned
+ok "but those that are set are kept" says "TX bindings: eth1:9-9" planned \
+	env NCCL_GPUDIRECTTCPX_TX_BINDINGS=eth1:9-9
+ok "and may be refused" says "TX bindings: none" planned env BINDINGS=0
 fullmesh_recorded() {
 	DIAG=1 fullmesh_again --single-process
 }
