@@ -201,7 +201,7 @@ diag_write(const struct diag *d, const json_t *json)
 		{ "environment.txt", write_environment },
 	};
 	const char *kind = diag_kind_name(d->metrics.kind);
-	char path[640];
+	char path[640], name[64];
 	int rc = TOOL_OK, one;
 
 	for (size_t i = 0; i < ARRAY_LEN(files); i++) {
@@ -209,8 +209,8 @@ diag_write(const struct diag *d, const json_t *json)
 		rc = rc ? rc : one;
 	}
 	if (kind && d->metrics.n) {
-		snprintf(path, sizeof(path), "%s_metrics_summary.txt", kind);
-		one = write_one(d, json, path, write_metrics);
+		snprintf(name, sizeof(name), "%s_metrics_summary.txt", kind);
+		one = write_one(d, json, name, write_metrics);
 		rc = rc ? rc : one;
 	}
 	snprintf(path, sizeof(path), "%s/diag.json", d->dir);

@@ -53,6 +53,14 @@ ok "the journal's lines of the data path" grep -q 'rxdm.7.: client' "$scratch/pl
 ok "and no others" sh -c "! grep -q cron '$scratch/plain/rxdm.txt'"
 ok "a signal" exits 143 run "$scratch/signal" -- sh -c 'kill -TERM $$'
 ok "is told" told "$scratch/signal" "d['signal'] == 15"
+passed_on() {
+	start "$scratch/up" "$tool" diag run -o "$scratch/term" -- sh -c 'echo up; exec tail -f /dev/null'
+	within 30 grep -q up "$scratch/up" || return 1
+	kill -TERM "$started"
+	wait "$started"
+	[ $? = 143 ] && told "$scratch/term" "d['signal'] == 15"
+}
+ok "signals to it are passed on, and the files are written" passed_on
 ok "a command that is not there" exits 127 run "$scratch/none" -- /nonexistent/command
 ok "one that cannot be run" exits 126 run "$scratch/none" -- "$fixtures"
 secrets() {
@@ -101,6 +109,10 @@ ok "no verb" exits 2 "$tool" diag
 # ---- a made-up machine whose interrupts fire ----
 "$tool" topo --spec "$fixtures/virtio-2cpu.spec" --write-fixture "$scratch/tree.root" >/dev/null
 printf 'eth0 rx_devmem_pkts 1000\neth0 odd 7\n' >"$scratch/tree.root/counters"
+mkdir -p "$scratch/tree.root/proc/77" "$scratch/tree.root/proc/78"
+echo tcpgpudmarxd >"$scratch/tree.root/proc/77/comm"
+echo python3 >"$scratch/tree.root/proc/78/comm"
+printf '/opt/bin/dp-manager\0--secret=x\0' >"$scratch/tree.root/proc/78/cmdline"
 cat >"$scratch/traffic" <<'END'
 cd "$1" || exit 1
 sed 's/\( 38:.*\) 38001 /\1 38101 /' proc/interrupts >new && cat new >proc/interrupts
@@ -116,6 +128,11 @@ made_up() {
 }
 ok "what fired, where, and for whom" made_up
 ok "the counter that was looked for" grep -q "rx_devmem_pkts rose by 500" "$scratch/made/SUMMARY.txt"
+managers() {
+	told "$scratch/made" "[p['pid'] for p in d['rxdm']['processes']] == [77, 78]" &&
+		! grep -q secret "$scratch/made/rxdm.txt" "$scratch/made/diag.json"
+}
+ok "the data path manager, by any of its names, without its words" managers
 ok "its snapshots are snapshots" "$tool" irq diff "$scratch/made/irq_before.snapshot" \
 	"$scratch/made/irq_after.snapshot"
 
