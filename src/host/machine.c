@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define PATH_NAMES 32 /* deepest way to a device */
+
 void
 tcpx_machine_init(struct tcpx_machine *m)
 {
@@ -85,6 +87,34 @@ tcpx_machine_add_node(struct tcpx_machine *m, int id)
 	return 0;
 }
 
+/* What comes from a text, and becomes the name of a file of a tree. */
+static bool
+is_name(const char *text)
+{
+	return !strchr(text, '/') && strcmp(text, ".") != 0 && strcmp(text, "..") != 0;
+}
+
+/* Names between slashes, the last one @pci; nothing that leads up. */
+static bool
+is_path(const char *path, const char *pci)
+{
+	char name[TCPX_MACHINE_PATH];
+	unsigned names = 0;
+
+	if (!*path)
+		return true;
+	for (const char *at = path;; at += strcspn(at, "/") + 1) {
+		size_t len = strcspn(at, "/");
+
+		memcpy(name, at, len);
+		name[len] = '\0';
+		if (!len || !is_name(name) || ++names > PATH_NAMES)
+			return false;
+		if (!at[len])
+			return names > 1 && !strcmp(name, pci);
+	}
+}
+
 int
 tcpx_machine_add_nic(struct tcpx_machine *m, const struct tcpx_machine_nic *nic)
 {
@@ -92,6 +122,9 @@ tcpx_machine_add_nic(struct tcpx_machine *m, const struct tcpx_machine_nic *nic)
 
 	if (tcpx_machine_nic_find(m, nic->name) >= 0)
 		return -EEXIST;
+	if (!*nic->name || !is_name(nic->name) || !is_name(nic->driver) || !is_name(nic->pci) ||
+	    !is_path(nic->path, nic->pci))
+		return -EINVAL;
 	rc = grow((void **)&m->nics, m->nic_count, &m->nic_room, TCPX_MACHINE_NICS,
 		  sizeof(*nic));
 	if (rc == 0)
@@ -107,6 +140,8 @@ tcpx_machine_add_gpu(struct tcpx_machine *m, const struct tcpx_machine_gpu *gpu)
 	for (unsigned i = 0; i < m->gpu_count; i++)
 		if (m->gpus[i].index == gpu->index)
 			return -EEXIST;
+	if (!is_name(gpu->pci) || !is_path(gpu->path, gpu->pci))
+		return -EINVAL;
 	rc = grow((void **)&m->gpus, m->gpu_count, &m->gpu_room, TCPX_MACHINE_GPUS,
 		  sizeof(*gpu));
 	if (rc == 0)

@@ -24,6 +24,7 @@
 #define TCPX_MACHINE_NICS 64
 #define TCPX_MACHINE_VECTORS 8192
 #define TCPX_MACHINE_GPUS 64
+#define TCPX_MACHINE_PATH 256     /* longest way to a device, with its NUL   */
 
 struct tcpx_machine_core {
 	int node;          /* id of its node; -1 on a kernel without NUMA   */
@@ -74,6 +75,9 @@ struct tcpx_machine_nic {
 	char name[16];
 	char driver[32];     /* "" unknown                                      */
 	char pci[16];        /* "0000:06:00.0"; "" not on the bus               */
+	/* From the host bridge, as below sys/devices: "pci0000:00/0000:00:01.0/0000:06:00.0".
+	 * "": no bridge is known, it hangs on a bus of its own. */
+	char path[TCPX_MACHINE_PATH];
 	int node;            /* -1 unknown                                      */
 	enum tcpx_numa_source node_source;
 	uint32_t queues_rx, queues_tx; /* in use                                */
@@ -83,7 +87,7 @@ struct tcpx_machine_nic {
 struct tcpx_machine_gpu {
 	int index;
 	int node;            /* -1 unknown                                      */
-	char pci[16];
+	char pci[16], path[TCPX_MACHINE_PATH]; /* as of a NIC                   */
 };
 
 struct tcpx_machine {
@@ -113,9 +117,11 @@ TCPX_MUST_CHECK int tcpx_machine_add_core(struct tcpx_machine *m,
 					  const struct tcpx_machine_core *core);
 /* -EEXIST: it is there; -ERANGE: more than TCPX_HOST_NODES, or a negative id. */
 TCPX_MUST_CHECK int tcpx_machine_add_node(struct tcpx_machine *m, int id);
-/* -EEXIST for a name that is there. */
+/* -EEXIST for a name that is there; -EINVAL for a name, driver, address or path that could not
+ * be a file's, or a path that leads to another device. */
 TCPX_MUST_CHECK int tcpx_machine_add_nic(struct tcpx_machine *m,
 					 const struct tcpx_machine_nic *nic);
+/* -EEXIST for an index that is there; -EINVAL as of a NIC. */
 TCPX_MUST_CHECK int tcpx_machine_add_gpu(struct tcpx_machine *m,
 					 const struct tcpx_machine_gpu *gpu);
 /* -EEXIST for an IRQ that is there, -ENOENT for a NIC that is not. */

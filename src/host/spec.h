@@ -12,14 +12,17 @@
  *	                                     and the next one after so many cores. NODE may be
  *	                                     "-": a kernel without NUMA
  *	nic NAME [node ID] [from SOURCE] [rx N] [tx N] [max N] [driver D] [pci ADDRESS]
- *	                                     SOURCE of the node: device, cpus, only
+ *	    [path PATH]                      SOURCE of the node: device, cpus, only. PATH from the
+ *	                                     host bridge, as below sys/devices, to the device,
+ *	                                     whose address it tells:
+ *	                                     pci0000:00/0000:00:01.0/0000:06:00.0
  *	irq NIC KIND [QUEUE[-QUEUE]] at IRQ [hwirq N] [source S] [chip C] [fixed] [name TEXT]
  *	                                     KIND: tx, rx, txrx, mgmt, unknown. Queues of a range
  *	                                     have rising IRQs and hwirqs. S: netdev, name, order,
  *	                                     none, spec. TEXT is the rest of the line; {5} in it
  *	                                     stands for 5, 6, 7... "fixed": the kernel does not
  *	                                     let it be moved. The NIC stands above it
- *	gpu INDEX [node ID] [pci ADDRESS]
+ *	gpu INDEX [node ID] [pci ADDRESS] [path PATH]
  *	offline LIST                         CPUs that are there and not online
  *	allowed LIST                         CPUs that may be used; without it all online ones
  *	isolated LIST                        each LIST here rising, "none" for none

@@ -83,6 +83,13 @@ put_word(struct tcpx_text *t, const char *key, const char *text)
 					       ? '_' : *p);
 }
 
+/* A path has the address in it. */
+static void
+put_place(struct tcpx_text *t, const char *pci, const char *path)
+{
+	put_word(t, *path ? " path" : " pci", *path ? path : pci);
+}
+
 static void
 put_nics(struct tcpx_text *t, const struct tcpx_machine *m)
 {
@@ -100,14 +107,14 @@ put_nics(struct tcpx_text *t, const struct tcpx_machine *m)
 		if (nic->queues_max)
 			tcpx_text_add(t, " max %u", nic->queues_max);
 		put_word(t, " driver", nic->driver);
-		put_word(t, " pci", nic->pci);
+		put_place(t, nic->pci, nic->path);
 		tcpx_text_add(t, "\n");
 	}
 	for (unsigned i = 0; i < m->gpu_count; i++) {
 		tcpx_text_add(t, "gpu %d", m->gpus[i].index);
 		if (m->gpus[i].node >= 0)
 			tcpx_text_add(t, " node %d", m->gpus[i].node);
-		put_word(t, " pci", m->gpus[i].pci);
+		put_place(t, m->gpus[i].pci, m->gpus[i].path);
 		tcpx_text_add(t, "\n");
 	}
 }

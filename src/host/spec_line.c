@@ -9,6 +9,10 @@
 
 #include "base/parse.h"
 
+#define NO_FILES                                                                           \
+	"%s: names, drivers and addresses are those of files, without \"/\"; a path has at " \
+	"most 32 of them, the last one the device"
+
 int
 tcpx_spec_bad(const struct spec_line *l, const char *fmt, ...)
 {
@@ -97,6 +101,21 @@ read_numa_source(const struct spec_line *l, const char *text, enum tcpx_numa_sou
 	return 0;
 }
 
+/* The device is the last one of the path, unless it has been named before. */
+static int
+read_path(const struct spec_line *l, const char *text, char *path, char *pci)
+{
+	const char *last = text ? strrchr(text, '/') : NULL;
+	int rc = tcpx_spec_copy(l, "path", text, path, TCPX_MACHINE_PATH);
+
+	if (rc || *pci)
+		return rc;
+	if (!last)
+		return tcpx_spec_bad(l, "path \"%.80s\": from the host bridge to the device, as "
+				     "pci0000:00/0000:00:01.0/0000:06:00.0", text);
+	return tcpx_spec_copy(l, "device of a path", last + 1, pci, 16);
+}
+
 int
 tcpx_spec_read_nic(struct spec_line *l, struct tcpx_machine *m)
 {
@@ -121,9 +140,11 @@ tcpx_spec_read_nic(struct spec_line *l, struct tcpx_machine *m)
 			rc = tcpx_spec_copy(l, key, value, nic.driver, sizeof(nic.driver));
 		else if (!strcmp(key, "pci"))
 			rc = tcpx_spec_copy(l, key, value, nic.pci, sizeof(nic.pci));
+		else if (!strcmp(key, "path"))
+			rc = read_path(l, value, nic.path, nic.pci);
 		else
 			rc = tcpx_spec_bad(l, "\"%.40s\" is not known of a NIC: node, from, rx, tx, "
-				      "max, driver, pci", key);
+				      "max, driver, pci, path", key);
 	}
 	if (rc)
 		return rc;
@@ -132,6 +153,8 @@ tcpx_spec_read_nic(struct spec_line *l, struct tcpx_machine *m)
 	rc = tcpx_machine_add_nic(m, &nic);
 	if (rc == -EEXIST)
 		return tcpx_spec_bad(l, "NIC %s is there already", nic.name);
+	if (rc == -EINVAL)
+		return tcpx_spec_bad(l, NO_FILES, nic.name);
 	return rc == -ERANGE ? tcpx_spec_bad(l, "more than %d NICs", TCPX_MACHINE_NICS) : rc;
 }
 
@@ -151,14 +174,18 @@ tcpx_spec_read_gpu(struct spec_line *l, struct tcpx_machine *m)
 			rc = read_node(l, value, &gpu.node);
 		else if (!strcmp(key, "pci"))
 			rc = tcpx_spec_copy(l, key, value, gpu.pci, sizeof(gpu.pci));
+		else if (!strcmp(key, "path"))
+			rc = read_path(l, value, gpu.path, gpu.pci);
 		else
-			rc = tcpx_spec_bad(l, "\"%.40s\" is not known of a GPU: node, pci", key);
+			rc = tcpx_spec_bad(l, "\"%.40s\" is not known of a GPU: node, pci, path", key);
 	}
 	if (rc)
 		return rc;
 	rc = tcpx_machine_add_gpu(m, &gpu);
 	if (rc == -EEXIST)
 		return tcpx_spec_bad(l, "GPU %d is there already", gpu.index);
+	if (rc == -EINVAL)
+		return tcpx_spec_bad(l, NO_FILES, "GPU");
 	return rc == -ERANGE ? tcpx_spec_bad(l, "more than %d GPUs", TCPX_MACHINE_GPUS) : rc;
 }
 

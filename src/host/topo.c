@@ -119,6 +119,17 @@ add_cpus(const struct tcpx_topo *topo, struct tcpx_machine *m)
 	return rc;
 }
 
+/* The way to a device, unless there is no bridge on it: then its address tells it. */
+static void
+copy_path(const struct tcpx_host_place *place, char *path)
+{
+	char plain[sizeof(place->pci) + 16];
+
+	snprintf(plain, sizeof(plain), "pci%.*s/%s", (int)strcspn(place->pci, ".") - 3, place->pci,
+		 place->pci);
+	snprintf(path, TCPX_MACHINE_PATH, "%s", strcmp(place->path, plain) ? place->path : "");
+}
+
 static int
 add_nic(const struct tcpx_topo_nic *from, struct tcpx_machine *m)
 {
@@ -134,6 +145,7 @@ add_nic(const struct tcpx_topo_nic *from, struct tcpx_machine *m)
 	snprintf(nic.name, sizeof(nic.name), "%s", from->nic.ifname);
 	snprintf(nic.driver, sizeof(nic.driver), "%s", from->nic.driver);
 	snprintf(nic.pci, sizeof(nic.pci), "%s", from->nic.place.pci);
+	copy_path(&from->nic.place, nic.path);
 	rc = tcpx_machine_add_nic(m, &nic);
 	for (unsigned i = 0; i < from->vector_count && rc == 0; i++) {
 		struct tcpx_machine_vector v = from->vectors[i].v;
@@ -153,6 +165,7 @@ add_gpu(const struct tcpx_host_gpu *from, int index, struct tcpx_machine *m)
 	struct tcpx_machine_gpu gpu = { .index = index, .node = from->place.numa };
 
 	snprintf(gpu.pci, sizeof(gpu.pci), "%s", from->place.pci);
+	copy_path(&from->place, gpu.path);
 	return tcpx_machine_add_gpu(m, &gpu);
 }
 

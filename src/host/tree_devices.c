@@ -5,23 +5,26 @@
 
 #include "host/tree_file.h"
 
-#define DEVICE_PATH 128
+#define DEVICE_PATH (TCPX_MACHINE_PATH + 16)
 
-/* "sys/devices/pci0000:06/0000:06:00.0" */
+/* "sys/devices/pci0000:06/0000:06:00.0", unless the way there is known. */
 static void
-device_path(const char *pci, char *path)
+device_path(const char *pci, const char *way, char *path)
 {
-	snprintf(path, DEVICE_PATH, "sys/devices/pci%.7s/%.15s", pci, pci);
+	if (*way)
+		snprintf(path, DEVICE_PATH, "sys/devices/%s", way);
+	else
+		snprintf(path, DEVICE_PATH, "sys/devices/pci%.*s/%.15s",
+			 strcspn(pci, ".") > 3 ? (int)strcspn(pci, ".") - 3 : 0, pci, pci);
 }
 
 static void
-write_pci(struct tree *t, const char *pci, int node, const char *class, const char *vendor,
+write_pci(struct tree *t, const char *path, int node, const char *class, const char *vendor,
 	  const char *device)
 {
 	struct tcpx_cpuset cpus = t->m->online;
-	char path[DEVICE_PATH], link[DEVICE_PATH + 16];
+	char link[DEVICE_PATH + 32];
 
-	device_path(pci, path);
 	if (node >= 0)
 		tcpx_machine_node_cpus(t->m, node, &cpus);
 	tcpx_tree_put(t, class, "%s/class", path);
@@ -32,8 +35,21 @@ write_pci(struct tree *t, const char *pci, int node, const char *class, const ch
 	tcpx_tree_put(t, "0", "%s/irq", path);
 	snprintf(link, sizeof(link), "%s/subsystem", path);
 	tcpx_tree_link(t, link, "sys/bus/pci");
-	snprintf(link, sizeof(link), "sys/bus/pci/devices/%.15s", pci);
+	snprintf(link, sizeof(link), "sys/bus/pci/devices/%s", strrchr(path, '/') + 1);
 	tcpx_tree_link(t, link, path);
+}
+
+/* What stands above a device: bridges from a host bridge down, each a PCI device. */
+static void
+write_bridges(struct tree *t, const char *path, int node)
+{
+	char bridge[DEVICE_PATH];
+
+	for (const char *p = path + strlen("sys/devices/"); (p = strchr(p, '/')) != NULL; p++) {
+		snprintf(bridge, sizeof(bridge), "%.*s", (int)(p - path), path);
+		if (strchr(strrchr(bridge, '/'), '.'))
+			write_pci(t, bridge, node, "0x060400", "0x10b5", "0xc010");
+	}
 }
 
 static void
@@ -129,8 +145,9 @@ write_nic(struct tree *t, unsigned index)
 	if (!*pci && (*nic->driver || nic->node >= 0 || has_vectors(t->m, index)))
 		snprintf(pci, sizeof(pci), "0001:%02x:00.0", index & 0xff);
 	if (*pci) {
-		write_pci(t, pci, nic->node, "0x020000", vendor_of(nic->driver), "0x0042");
-		device_path(pci, path);
+		device_path(pci, nic->path, path);
+		write_bridges(t, path, nic->node);
+		write_pci(t, path, nic->node, "0x020000", vendor_of(nic->driver), "0x0042");
 		snprintf(device, sizeof(device), is_virtio ? "%s/virtio%u" : "%s", path, index);
 		write_driver(t, path, "pci", is_virtio ? "virtio-pci" : nic->driver);
 		for (unsigned i = 0; i < t->m->vector_count; i++)
@@ -190,12 +207,14 @@ tcpx_tree_write_devices(struct tree *t)
 		write_nic(t, i);
 	for (unsigned i = 0; i < t->m->gpu_count && t->rc == 0; i++) {
 		const struct tcpx_machine_gpu *gpu = &t->m->gpus[i];
-		char pci[16];
+		char pci[16], path[DEVICE_PATH];
 
 		snprintf(pci, sizeof(pci), "%s", gpu->pci);
 		if (!*pci)
 			snprintf(pci, sizeof(pci), "0002:%02x:00.0", i & 0xff);
-		write_pci(t, pci, gpu->node, "0x030200", "0x10de", "0x2330");
+		device_path(pci, gpu->path, path);
+		write_bridges(t, path, gpu->node);
+		write_pci(t, path, gpu->node, "0x030200", "0x10de", "0x2330");
 	}
 	write_asked(t);
 }

@@ -148,6 +148,21 @@ what_is_wrong_is_refused_with_its_line(void **state)
 		{ "nic e\nirq e rx 0 at 1 name a}0{", "braces" },
 		{ "nic e\nirq e rx 0-1 at 1\nirq e rx 2 at 2", "line 3: IRQ 2 is there" },
 		{ "nic e\nirq e rx 0 at 1 source guess", "source: netdev" },
+		{ "nic ../e", "../e: names, drivers and addresses" },
+		{ "nic .", ".: names, drivers and addresses" },
+		{ "nic e pci ../../x", "e: names" },
+		{ "nic e driver ..", "e: names" },
+		{ "nic e path", "path is missing" },
+		{ "nic e path 0000:01:00.0", "from the host bridge to the device" },
+		{ "nic e path pci0000:00/../0000:01:00.0", "e: names" },
+		{ "nic e path pci0000:00//0000:01:00.0", "e: names" },
+		{ "nic e path /0000:01:00.0", "e: names" },
+		{ "nic e path pci0000:00/", "e: names" },
+		{ "nic e path a/b/c/d/e/f/g/h/i/j/k/l/m/n/o/p/q/r/s/t/u/v/w/x/y/z/a/b/c/d/e/f/g",
+		  "e: names" },
+		{ "nic e path a/0000:01:00.0 pci 0000:02:00.0", "e: names" },
+		{ "gpu 0 path a/sixteen-bytes-16", "more than 15 bytes" },
+		{ "gpu 0 pci ../x", "GPU: names" },
 		{ "gpu 0\ngpu 0", "GPU 0 is there already" },
 		{ "gpu 0 node 1", "GPU 0 is on node 1" },
 		{ "cores 0 0\nallowed 0-1", "allowed names CPU 1" },
@@ -164,6 +179,23 @@ what_is_wrong_is_refused_with_its_line(void **state)
 		check_has(captured, rows[i].says);
 	}
 	tcpx_log_sink(NULL, NULL);
+}
+
+static void
+a_path_tells_the_device(void **state)
+{
+	struct tcpx_machine m = parse("nic e path pci0000:00/0000:00:01.0/0000:06:00.0\n"
+				      "gpu 0 pci 0000:05:00.0 path pci0000:00/0000:05:00.0\n");
+	char *text;
+
+	assert_string_equal(m.nics[0].pci, "0000:06:00.0");
+	assert_string_equal(m.nics[0].path, "pci0000:00/0000:00:01.0/0000:06:00.0");
+	assert_string_equal(m.gpus[0].pci, "0000:05:00.0");
+	assert_int_equal(tcpx_spec_format(&m, &text), 0);
+	assert_string_equal(text, "nic e rx 0 tx 0 path pci0000:00/0000:00:01.0/0000:06:00.0\n"
+				  "gpu 0 path pci0000:00/0000:05:00.0\n");
+	free(text);
+	tcpx_machine_fini(&m);
 }
 
 /* ---- random machines ---- */
@@ -273,6 +305,7 @@ main(void)
 		cmocka_unit_test(lines_may_come_in_any_order_but_irqs_after_their_nic),
 		cmocka_unit_test(words_say_what_they_say),
 		cmocka_unit_test(what_is_wrong_is_refused_with_its_line),
+		cmocka_unit_test(a_path_tells_the_device),
 		cmocka_unit_test(any_machine_reads_back),
 		cmocka_unit_test(names_that_no_spec_can_say_are_cleaned),
 		cmocka_unit_test(names_compare_by_their_numbers),

@@ -43,6 +43,35 @@ cores_are_siblings_and_share_caches(void **state)
 }
 
 static void
+devices_are_as_far_apart_as_their_paths(void **state)
+{
+	static const struct {
+		const char *nic;
+		unsigned gpu;
+		enum tcpx_distance distance;
+	} rows[] = {
+		{ "eth1", 0, TCPX_SAME_SWITCH }, { "eth1", 1, TCPX_SAME_SWITCH },
+		{ "eth1", 2, TCPX_SAME_NODE },   { "eth1", 4, TCPX_CROSS_NODE },
+		{ "eth2", 3, TCPX_SAME_SWITCH }, { "eth4", 7, TCPX_SAME_SWITCH },
+		{ "eth4", 4, TCPX_SAME_NODE },   { "eth3", 0, TCPX_CROSS_NODE },
+	};
+	struct rig rig;
+
+	rig_load(&rig, "a3-high");
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+		check(rows[i].nic, "distance",
+		      tcpx_host_distance(&tcpx_topo_nic_find(rig.topo, rows[i].nic)->nic,
+					 &rig.topo->gpus[rows[i].gpu]), rows[i].distance);
+	rig_free(&rig);
+	rig_write(&rig, "node 0\ncores 0 0\nnic e node 0 path pci0000:00/0000:00:01.0/0000:02:00.0\n"
+			"gpu 0 path pci0000:00/0000:00:01.0/0000:03:00.0\n");
+	rig_read(&rig);
+	check("one port", "distance", tcpx_host_distance(&rig.topo->nics[0].nic,
+							 &rig.topo->gpus[0]), TCPX_SAME_ROOT_PORT);
+	rig_free(&rig);
+}
+
+static void
 each_vector_tells_how_it_is_known(void **state)
 {
 	const struct tcpx_topo_nic *nic;
@@ -211,6 +240,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_spec_reads_back),
 		cmocka_unit_test(cores_are_siblings_and_share_caches),
+		cmocka_unit_test(devices_are_as_far_apart_as_their_paths),
 		cmocka_unit_test(each_vector_tells_how_it_is_known),
 		cmocka_unit_test(a_managed_vector_is_not_to_be_moved),
 		cmocka_unit_test(what_is_not_known_says_why),

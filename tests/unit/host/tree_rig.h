@@ -76,6 +76,7 @@ rig_compare(const struct rig *rig, const char *name)
 		check_text(name, y->name, x->name);
 		check_text(x->name, y->driver, x->driver);
 		check_text(x->name, y->pci, x->pci);
+		check_text(x->name, y->path, x->path);
 		check(x->name, "node", y->node, a->node_count == 1 ? a->nodes[0].id : x->node);
 		check(x->name, "rx", y->queues_rx, x->queues_rx);
 		check(x->name, "tx", y->queues_tx, x->queues_tx);
@@ -85,6 +86,7 @@ rig_compare(const struct rig *rig, const char *name)
 	for (unsigned i = 0; i < a->gpu_count; i++) {
 		check(name, "node of GPU", b.gpus[i].node, a->gpus[i].node);
 		check_text(name, b.gpus[i].pci, a->gpus[i].pci);
+		check_text(name, b.gpus[i].path, a->gpus[i].path);
 	}
 	for (unsigned i = 0; i < a->vector_count; i++) {
 		const struct tcpx_machine_vector *x = &a->vectors[i], *y = &b.vectors[i];
