@@ -141,8 +141,8 @@ void tcpx_machine_node_cpus(const struct tcpx_machine *m, int node, struct tcpx_
  * queues or what this process may use. The machine must be finished. */
 uint64_t tcpx_machine_hash(const struct tcpx_machine *m);
 
-/* The machine below @root, as far as host.h tells: NICs with a device and those that the
- * default selection takes, without vectors. -ENOENT, -EINVAL (logged), -ENOMEM. */
+/* The machine below @root as tcpx_topo_machine() gives it (host/topo.h), but without vectors and
+ * the most queues of NICs: nobody but files is asked. -ENOENT without CPUs; else as there. */
 TCPX_MUST_CHECK int tcpx_machine_read(const char *root, struct tcpx_machine *out);
 
 /* "tx", "mgmt"; "netdev", "order"; static. */

@@ -23,8 +23,9 @@ read_identity(const char *root, struct tcpx_topo *topo)
 		topo->boot_id[0] = '\0';
 }
 
-int
-tcpx_topo_read(const char *root, struct tcpx_topo **out)
+/* @all: not only what tcpx_machine_read() is about. */
+static int
+read_topo(const char *root, bool all, struct tcpx_topo **out)
 {
 	struct tcpx_topo *topo;
 	int rc;
@@ -35,13 +36,14 @@ tcpx_topo_read(const char *root, struct tcpx_topo **out)
 	if (!topo)
 		return tcpx_fail(TCPX_SUB_HOST, -ENOMEM, "read a machine");
 	read_identity(root, topo);
-	tcpx_topo_cgroup_read(root, topo);
+	if (all)
+		tcpx_topo_cgroup_read(root, topo);
 	rc = tcpx_topo_cpus_read(root, topo);
 	if (rc == 0)
-		rc = tcpx_topo_nics_read(root, topo);
+		rc = tcpx_topo_nics_read(root, all, topo);
 	if (rc == 0)
 		rc = tcpx_host_gpus(root, topo->gpus, TCPX_TOPO_GPUS, &topo->gpu_count);
-	if (rc == 0)
+	if (rc == 0 && all)
 		rc = tcpx_topo_tasks_read(root, topo);
 	if (rc < 0) {
 		tcpx_topo_free(topo);
@@ -49,6 +51,12 @@ tcpx_topo_read(const char *root, struct tcpx_topo **out)
 	}
 	*out = topo;
 	return 0;
+}
+
+int
+tcpx_topo_read(const char *root, struct tcpx_topo **out)
+{
+	return read_topo(root, true, out);
 }
 
 void
@@ -182,6 +190,10 @@ tcpx_topo_machine(const struct tcpx_topo *topo, struct tcpx_machine *out)
 	for (unsigned i = 0; i < topo->nic_count && rc == 0; i++)
 		if (topo->nics[i].nic.hardware || !tcpx_host_nic_left_out(&topo->nics[i].nic))
 			rc = add_nic(&topo->nics[i], &m);
+	/* the selection's last resort */
+	for (unsigned i = 0, none = !m.nic_count; i < topo->nic_count && none && rc == 0; i++)
+		if (topo->nics[i].nic.loopback && !tcpx_host_nic_unfit(&topo->nics[i].nic))
+			rc = add_nic(&topo->nics[i], &m);
 	for (unsigned i = 0; i < topo->gpu_count && rc == 0; i++)
 		rc = add_gpu(&topo->gpus[i], (int)i, &m);
 	if (rc == 0)
@@ -193,4 +205,21 @@ tcpx_topo_machine(const struct tcpx_topo *topo, struct tcpx_machine *out)
 	}
 	*out = m;
 	return 0;
+}
+
+int
+tcpx_machine_read(const char *root, struct tcpx_machine *out)
+{
+	struct tcpx_topo *topo;
+	int rc = read_topo(root, false, &topo);
+
+	if (rc < 0)
+		return rc;
+	if (topo->cpus.count)
+		rc = tcpx_topo_machine(topo, out);
+	else
+		rc = tcpx_fail(TCPX_SUB_HOST, -ENOENT, "read the CPUs of the machine below %s: no "
+			       "list that can be read says which are online", topo->root);
+	tcpx_topo_free(topo);
+	return rc;
 }

@@ -80,8 +80,24 @@ read_all(const char *root, const struct tcpx_host_nic *nics, unsigned count,
 	return rc;
 }
 
+static int
+read_names(const struct tcpx_host_nic *nics, unsigned count, struct tcpx_topo *topo)
+{
+	topo->nics = calloc(count + 1, sizeof(*topo->nics));
+	if (!topo->nics)
+		return -ENOMEM;
+	for (unsigned i = 0; i < count; i++) {
+		topo->nics[i].nic = nics[i];
+		topo->nics[i].vectors_why = "they were not looked for";
+		for (unsigned k = 0; k < TCPX_NICSETS; k++)
+			topo->nics[i].set[k] = tcpx_maybe_not("it was not asked for");
+	}
+	topo->nic_count = count;
+	return 0;
+}
+
 int
-tcpx_topo_nics_read(const char *root, struct tcpx_topo *topo)
+tcpx_topo_nics_read(const char *root, bool all, struct tcpx_topo *topo)
 {
 	struct tcpx_irqtab tab = { .cpu_count = 0 };
 	struct tcpx_host_nic *nics;
@@ -92,6 +108,11 @@ tcpx_topo_nics_read(const char *root, struct tcpx_topo *topo)
 
 	if (rc < 0)
 		return rc;
+	if (!all) {
+		rc = read_names(nics, count, topo);
+		free(nics);
+		return rc;
+	}
 	if (tcpx_io_slurp(root, "/proc/interrupts", TCPX_IRQTAB_BYTES, &text, &len) == 0) {
 		rc = tcpx_irqtab_parse(text, len, &tab);
 		free(text);

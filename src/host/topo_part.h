@@ -6,7 +6,8 @@
 #include "host/topo.h"
 
 TCPX_MUST_CHECK int tcpx_topo_cpus_read(const char *root, struct tcpx_topo *topo);
-TCPX_MUST_CHECK int tcpx_topo_nics_read(const char *root, struct tcpx_topo *topo);
+/* @all: also what the kernel and other files must be asked for: settings, queues, vectors. */
+TCPX_MUST_CHECK int tcpx_topo_nics_read(const char *root, bool all, struct tcpx_topo *topo);
 /* irqbalance and NAPI threads. */
 TCPX_MUST_CHECK int tcpx_topo_tasks_read(const char *root, struct tcpx_topo *topo);
 /* The CPUs that a control group leaves to this process. */

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Machines from directory trees: as far as the readers tell, and good enough to plan for. */
-#include "fixture.h"
+#include "tree_rig.h"
 
-#include "host/machine.h"
 #include "host/plan.h"
 
 static void
@@ -61,6 +60,37 @@ without_siblings_each_cpu_is_a_core(void **state)
 	fixture_fini(&f);
 }
 
+/* What threads are placed by is what interrupts are planned by. */
+static void
+it_is_the_topology_without_vectors(void **state)
+{
+	static const char *const names[] = { "a3-high", "a3-mega", "slurm-smt-off", "epyc-nps4",
+					     "mlx5", "ena", "virtio-2cpu" };
+
+	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+		struct tcpx_machine few, all;
+		char *few_text, *all_text;
+		struct rig rig;
+
+		rig_load(&rig, names[i]);
+		assert_int_equal(tcpx_topo_machine(rig.topo, &all), 0);
+		assert_int_equal(tcpx_machine_read(rig.tree.root, &few), 0);
+		check(names[i], "vectors", few.vector_count, 0);
+		all.vector_count = 0;
+		for (unsigned k = 0; k < all.nic_count; k++)
+			all.nics[k].queues_max = 0;
+		assert_int_equal(tcpx_spec_format(&few, &few_text), 0);
+		assert_int_equal(tcpx_spec_format(&all, &all_text), 0);
+		check_text(names[i], few_text, all_text);
+		check_text(names[i], few.boot_id, all.boot_id);
+		free(few_text);
+		free(all_text);
+		tcpx_machine_fini(&few);
+		tcpx_machine_fini(&all);
+		rig_free(&rig);
+	}
+}
+
 static void
 nothing_is_no_machine(void **state)
 {
@@ -81,6 +111,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_tree_of_a3_high_gives_its_plan),
 		cmocka_unit_test(without_siblings_each_cpu_is_a_core),
+		cmocka_unit_test(it_is_the_topology_without_vectors),
 		cmocka_unit_test(nothing_is_no_machine),
 	};
 
