@@ -57,6 +57,7 @@ look_for_check() {
 	like clang-format has clang-format
 	like iproute2 has ip
 	like libsodium23 there /usr/lib/*/libsodium.so.23
+	like libhwloc15 there /usr/lib/*/libhwloc.so.15
 	like shellcheck has shellcheck
 	like man-db has man
 	like openmpi-bin has mpirun

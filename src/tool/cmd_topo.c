@@ -1,52 +1,48 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * tcpx topo: the facts of a machine. A spec is shown by way of a tree in a temporary
- * directory, which is read as any other and removed.
- */
-#include <errno.h>
+/* tcpx topo: the facts of a machine; of a text by way of a tree that is read as any other. */
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "host/spec.h"
 #include "host/tree.h"
+#include "tool/hwloc.h"
 #include "tool/opt.h"
 #include "tool/tool.h"
+#include "tool/topo_tree.h"
 #include "tool/topo_view.h"
 
 #define NAME "tcpx topo"
 
 struct wish {
-	const char *root, *spec, *json, *write;
+	const char *root, *spec, *xml, *synthetic, *json, *write;
 	bool explain, export_spec;
 };
 
 static int
-show(const struct wish *w, const char *root)
+export(const struct tcpx_topo *topo)
 {
-	struct tcpx_topo *topo;
 	struct tcpx_machine m;
 	int rc = TOOL_OK;
-	json_t *json;
 	char *text;
 
-	if (tcpx_topo_read(root, &topo) < 0)
-		return TOOL_USAGE; /* the log has said why */
-	if (w->spec) /* the tree is gone when somebody reads this */
-		snprintf(topo->root, sizeof(topo->root), "%s", w->spec);
-	if (w->export_spec) {
-		if (tcpx_topo_machine(topo, &m) < 0) {
-			rc = TOOL_FINDING;
-		} else {
-			if (tcpx_spec_format(&m, &text) < 0) {
-				rc = tool_fail(TOOL_DENIED, NAME, "no memory for the spec");
-			} else {
-				fputs(text, stdout);
-				free(text);
-			}
-			tcpx_machine_fini(&m);
-		}
+	if (tcpx_topo_machine(topo, &m) < 0)
+		return TOOL_FINDING;
+	if (tcpx_spec_format(&m, &text) < 0) {
+		rc = tool_fail(TOOL_DENIED, NAME, "no memory for the spec");
+	} else {
+		fputs(text, stdout);
+		free(text);
 	}
+	tcpx_machine_fini(&m);
+	return rc;
+}
+
+static int
+show(const struct wish *w, const struct tcpx_topo *topo)
+{
+	int rc = w->export_spec ? export(topo) : TOOL_OK;
+	json_t *json;
+
 	if (w->json) {
 		json = topo_json(topo);
 		rc = json ? tool_json_write(json, w->json)
@@ -55,61 +51,81 @@ show(const struct wish *w, const char *root)
 	}
 	if (!w->export_spec && !(w->json && !strcmp(w->json, "-")))
 		topo_print(stdout, topo, w->explain);
-	tcpx_topo_free(topo);
 	return rc;
 }
 
 static int
-show_spec(const struct wish *w)
+show_text(const struct wish *w)
 {
-	const char *tmp = getenv("TMPDIR"), *usual = "/tmp";
+	struct tcpx_topo *topo;
 	struct tcpx_machine m;
-	char dir[512];
-	int rc;
+	int rc = TOOL_OK;
 
-	if (tcpx_spec_load(w->spec, &m) < 0)
-		return TOOL_USAGE;
+	if (!w->spec)
+		rc = hwloc_machine(NAME, w->xml, w->synthetic, &m);
+	else if (tcpx_spec_load(w->spec, &m) < 0)
+		rc = TOOL_USAGE;
+	if (rc)
+		return rc;
 	if (w->write) {
 		rc = tcpx_tree_write(&m, w->write) < 0 ? TOOL_USAGE : TOOL_OK;
 		tcpx_machine_fini(&m);
 		return rc;
 	}
-	if (access("/dev/shm", W_OK) == 0)
-		usual = "/dev/shm"; /* thousands of small files: a disk takes seconds */
-	snprintf(dir, sizeof(dir), "%s/tcpx-topo-XXXXXX", tmp && *tmp ? tmp : usual);
-	if (!mkdtemp(dir)) {
-		rc = tool_fail(TOOL_DENIED, NAME, "cannot make %s: %s", dir, strerror(errno));
-		tcpx_machine_fini(&m);
-		return rc;
-	}
-	rc = tcpx_tree_write(&m, dir) < 0 ? TOOL_DENIED : show(w, dir);
+	rc = topo_of_machine(NAME, &m, &topo);
 	tcpx_machine_fini(&m);
-	if (tcpx_tree_remove(dir) < 0)
-		rc = TOOL_DENIED;
+	if (rc)
+		return rc;
+	/* the tree is gone when somebody reads this */
+	snprintf(topo->root, sizeof(topo->root), "%s",
+		 w->spec ? w->spec : w->xml ? w->xml : w->synthetic);
+	rc = show(w, topo);
+	tcpx_topo_free(topo);
+	return rc;
+}
+
+static int
+show_root(const struct wish *w)
+{
+	struct tcpx_topo *topo;
+	int rc;
+
+	if (tcpx_topo_read(w->root, &topo) < 0)
+		return TOOL_USAGE; /* the log has said why */
+	rc = show(w, topo);
+	tcpx_topo_free(topo);
 	return rc;
 }
 
 static int
 check(const struct wish *w)
 {
-	if (w->root && w->spec)
-		return tool_usage(NAME, "--root and --spec are two machines; one is shown");
-	if (w->write && !w->spec)
-		return tool_usage(NAME, "--write-fixture makes the tree of a spec: give --spec, too");
+	int machines = !!w->root + !!w->spec + !!w->xml + !!w->synthetic;
+
+	if (machines > 1)
+		return tool_usage(NAME, "--root, --spec, --hwloc-xml and --synthetic are machines "
+				  "each; one is shown");
+	if (w->write && (!machines || w->root))
+		return tool_usage(NAME, "--write-fixture makes the tree of a text: give --spec, "
+				  "--hwloc-xml or --synthetic, too");
 	return TOOL_OK;
 }
 
 int
 cmd_topo(int argc, char **argv)
 {
-	enum { JSON, ROOT, SPEC, WRITE, EXPLAIN, EXPORT };
+	enum { JSON, ROOT, SPEC, XML, SYNTHETIC, WRITE, EXPLAIN, EXPORT };
 	static const struct opt opts[] = {
 		[JSON] = { 'j', "json", "FILE", "all of it as JSON; - is stdout" },
 		[ROOT] = { 0, "root", "DIR", "read the machine whose /sys and /proc lie in DIR" },
 		[SPEC] = { 0, "spec", "FILE", "the machine that this short text describes; - is "
 			   "stdin" },
-		[WRITE] = { 0, "write-fixture", "DIR", "write the tree of --spec to DIR, for --root, "
-			    "and show nothing" },
+		[XML] = { 0, "hwloc-xml", "FILE", "the machine of hwloc's XML, as `lstopo FILE.xml` "
+			  "writes it; needs libhwloc" },
+		[SYNTHETIC] = { 0, "synthetic", "TEXT", "the machine of hwloc's short description; "
+				"needs libhwloc" },
+		[WRITE] = { 0, "write-fixture", "DIR", "write the tree of --spec and the like to "
+			    "DIR, for --root, and show nothing" },
 		[EXPLAIN] = { 'e', "explain", NULL, "each vector with how its queue is known, each "
 			      "setting, and why something is not known" },
 		[EXPORT] = { 0, "export-spec", NULL, "the machine as such a text, for --spec" },
@@ -122,6 +138,7 @@ cmd_topo(int argc, char **argv)
 		"  tcpx topo\n"
 		"  tcpx topo --explain\n"
 		"  tcpx topo --spec a3-high.spec --json -\n"
+		"  tcpx topo --synthetic \"pack:2 [numa] core:8 pu:2\"\n"
 		"  tcpx topo --spec a3-high.spec --write-fixture /tmp/a3 && tcpx topo --root /tmp/a3\n",
 		false,
 	};
@@ -140,6 +157,12 @@ cmd_topo(int argc, char **argv)
 			break;
 		case SPEC:
 			w.spec = p.value;
+			break;
+		case XML:
+			w.xml = p.value;
+			break;
+		case SYNTHETIC:
+			w.synthetic = p.value;
 			break;
 		case WRITE:
 			w.write = p.value;
@@ -161,5 +184,5 @@ cmd_topo(int argc, char **argv)
 	rc = check(&w);
 	if (rc)
 		return rc;
-	return w.spec ? show_spec(&w) : show(&w, w.root);
+	return w.spec || w.xml || w.synthetic ? show_text(&w) : show_root(&w);
 }

@@ -12,6 +12,7 @@
 #include "host/plan.h"
 #include "host/spec.h"
 #include "host/topo.h"
+#include "tool/hwloc.h"
 #include "tool/irq.h"
 #include "tool/irq_machine.h"
 #include "tool/opt.h"
@@ -19,12 +20,13 @@
 #include "tool/plan_json.h"
 #include "tool/tool.h"
 
-enum { OPT_SPEC, OPT_ROOT, OPT_NICS, OPT_POLICY, OPT_SHARE, OPT_HEAD, OPT_TAIL, OPT_THREADS,
+enum { OPT_SPEC, OPT_ROOT, OPT_XML, OPT_NICS, OPT_POLICY, OPT_SHARE, OPT_HEAD, OPT_TAIL, OPT_THREADS,
        OPT_ALIGN, OPT_ALLOW, OPT_ISOLATED, OPT_EXPLAIN, OPT_EMIT, OPT_JSON };
 
 static const struct opt opts[] = {
 	[OPT_SPEC] = { 0, "spec", "FILE", "the machine that a text describes, - for stdin" },
 	[OPT_ROOT] = { 0, "root", "DIR", "the machine whose files are in DIR" },
+	[OPT_XML] = { 0, "hwloc-xml", "FILE", "the machine of hwloc's XML; needs libhwloc" },
 	[OPT_NICS] = { 0, "nics", "LIST", "only these NICs, comma separated (all)" },
 	[OPT_POLICY] = { 0, "policy", "P", "where interrupts go: tail, keep, boot, local, "
 			 "colocate, sibling, spread, remote (tail)" },
@@ -60,7 +62,7 @@ static const char *const emit_words[] = { "table", "nccl", "json", "sh", "system
 					  "spec", NULL };
 
 struct args {
-	const char *spec, *root, *json;
+	const char *spec, *root, *xml, *json;
 	struct tcpx_plan_options plan;
 	struct tcpx_cpuset allow;
 	bool explain;
@@ -135,6 +137,9 @@ read_option(const struct opt_parser *p, int opt, struct args *a)
 		return TOOL_OK;
 	case OPT_ROOT:
 		a->root = p->value;
+		return TOOL_OK;
+	case OPT_XML:
+		a->xml = p->value;
 		return TOOL_OK;
 	case OPT_NICS:
 		a->plan.nics = p->value;
@@ -360,7 +365,11 @@ irq_plan(int argc, char **argv)
 	if (parser.first_word < argc)
 		return tool_usage(command.name, "unexpected argument '%s'",
 				  argv[parser.first_word]);
-	rc = irq_machine(command.name, a.spec, a.root, &m);
+	if (a.xml && (a.spec || a.root))
+		return tool_usage(command.name, "--hwloc-xml is a machine, and so are --spec and "
+				  "--root");
+	rc = a.xml ? hwloc_machine(command.name, a.xml, NULL, &m)
+		   : irq_machine(command.name, a.spec, a.root, &m);
 	if (rc)
 		return rc;
 	rc = tcpx_plan_make(&m, &a.plan, &p);

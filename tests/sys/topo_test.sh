@@ -31,12 +31,50 @@ ok "as JSON" topo --json "$scratch/topo.json"
 ok "each null has its reason" json "$scratch/topo.json" "all(v is not None or k + '_why' in o for o in every for k, v in o.items())"
 ok "the CPUs are those of nproc" json "$scratch/topo.json" "sum(len(c['cpus']) for c in d['cores']) >= $(nproc)"
 
+# Trees of texts are made here, so that what is left can be seen.
+mkdir "$scratch/tmp"
+export TMPDIR="$scratch/tmp"
+nothing_left() {
+	left=$(ls "$TMPDIR")
+	[ -z "$left" ] || { echo "left: $left"; return 1; }
+}
+a_tree() {
+	ls -d "$TMPDIR"/tcpx-topo-*/tcpx-fixture
+}
+begun() {
+	a_tree || ! kill -0 "$started"
+}
 for spec in "$specs"/*.spec; do
 	name=$(basename "$spec" .spec)
 	[ "$name" != cpus-4096 ] || continue # the unit test has it; it takes seconds
 	ok "$name is shown" says "$name.spec" topo --spec "$spec"
 done
-ok "no tree is left behind" sh -c "! ls -d /dev/shm/tcpx-topo-$$* 2>/dev/null"
+ok "no tree is left behind" nothing_left
+ok "nor by one whose reader goes" sh -c "'$tool' topo --spec '$specs/a3-high.spec' | head -1"
+ok "nothing" nothing_left
+ok "nor by one that is refused" exits 2 topo --spec "$specs/a3-high.spec" --json /nowhere/x.json
+ok "nothing" nothing_left
+
+# interrupted and killed while its tree is there, which takes seconds
+for signal in TERM KILL; do
+	start "$scratch/killed" "$tool" topo --spec "$specs/cpus-4096.spec" --json /dev/null
+	ok "a tree is begun" within 60 begun
+	kill -$signal "$started"
+	wait "$started" 2>/dev/null
+	[ $signal = KILL ] || ok "after SIG$signal nothing is left" nothing_left
+done
+mkdir "$TMPDIR/tcpx-topo-left"
+touch "$TMPDIR/tcpx-topo-left/tcpx-fixture"
+ok "after SIGKILL a tree is there" a_tree
+ok "until the next run" topo --spec "$specs/ena.spec"
+ok "which removes it" nothing_left
+mkdir "$TMPDIR/tcpx-topo-theirs" "$TMPDIR/tcpx-topo-locked" "$TMPDIR/tcpx-topo-empty"
+touch "$TMPDIR/tcpx-topo-theirs/precious" "$TMPDIR/tcpx-topo-locked/tcpx-fixture"
+ok "another run's tree is in use" flock "$TMPDIR/tcpx-topo-locked" "$tool" topo --spec "$specs/ena.spec"
+ok "and stays" test -e "$TMPDIR/tcpx-topo-locked/tcpx-fixture"
+ok "what is no tree, too" test -e "$TMPDIR/tcpx-topo-theirs/precious"
+ok "an empty one goes" test ! -e "$TMPDIR/tcpx-topo-empty"
+rm -r "$TMPDIR/tcpx-topo-theirs" "$TMPDIR/tcpx-topo-locked"
 
 tree=$scratch/tree
 ok "a tree is written" topo --spec "$specs/mlx5.spec" --write-fixture "$tree"
@@ -49,6 +87,24 @@ ok "a spec that is none is refused" exits 2 topo --spec /dev/null/x
 ok "a root that is none is refused" exits 2 topo --root /nowhere/at/all
 ok "two machines are refused" exits 2 topo --root / --spec "$specs/ena.spec"
 ok "a word too many is refused" exits 2 topo eth0
+ok "hwloc's XML is a machine, too" exits 2 topo --hwloc-xml x --spec y
+ok "also to plan for" exits 2 irq plan --hwloc-xml x --root /
+
+mkdir "$scratch/lib"
+echo none >"$scratch/lib/libhwloc.so.15"
+ok "without libhwloc" exits 3 env LD_LIBRARY_PATH="$scratch/lib" "$tool" topo --synthetic pu:1
+ok "its package is named" says "libhwloc15" env LD_LIBRARY_PATH="$scratch/lib" "$tool" topo --synthetic pu:1
+topo --synthetic pu:1 >/dev/null 2>&1
+if [ $? != 3 ]; then
+	ok "hwloc's XML is shown" topo --hwloc-xml "$specs/two-nodes.xml" --json "$scratch/hwloc.json"
+	ok "with its NICs" json "$scratch/hwloc.json" "[(n['name'], n['node']) for n in d['nics']] == [('eth1', 0), ('eth2', 1), ('hv0', None)]"
+	ok "its GPUs" json "$scratch/hwloc.json" "[g['pci'] for g in d['gpus']] == ['0000:04:00.0', '0000:81:00.0']"
+	ok "its cores" json "$scratch/hwloc.json" "[c['cpus'] for c in d['cores']] == [[0, 4], [1, 5], [2, 6], [3, 7]]"
+	ok "and planned for" says "eth1:0-0,4-4;eth2:2-2,6-6" irq plan --hwloc-xml "$specs/two-nodes.xml" --nics eth1,eth2 --emit nccl
+	ok "as a description is shown" says "52 cores" topo --synthetic "pack:2 [numa] core:52 pu:2"
+	ok "one that is none is refused" exits 2 topo --synthetic none
+	ok "and an XML" exits 2 topo --hwloc-xml "$specs/ena.spec"
+fi
 
 snap=$scratch/snap
 ok "counts of a tree" irq snapshot --root "$tree" -o "$snap"
