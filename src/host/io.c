@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Rooted files. Links are resolved here and not by the kernel, one component at a time,
- * because a link in a fixture must be read as if the fixture were the machine. What is
- * opened in the end is a path without links.
+ * Rooted files. Where a path is wanted, links are resolved here and not by the kernel, one
+ * component at a time, because a link in a fixture must be read as if the fixture were the
+ * machine.
  */
 #include "host/io.h"
 
@@ -122,17 +122,6 @@ tcpx_io_realpath(const char *root, const char *path, char *out)
 	return 0;
 }
 
-static int
-resolve(const char *root, const char *path, char *outside)
-{
-	char inside[TCPX_IO_PATH];
-	int rc = tcpx_io_realpath(root, path, inside);
-
-	if (rc < 0)
-		return rc;
-	return outside_path(root, inside, outside) ? 0 : -ENAMETOOLONG;
-}
-
 /* Takes all bytes up to the end of the file; one byte of room is kept to see more. */
 static int
 read_all(int fd, char *buf, size_t cap)
@@ -158,39 +147,9 @@ read_all(int fd, char *buf, size_t cap)
 }
 
 int
-tcpx_io_open(const char *root, const char *path)
-{
-	char outside[TCPX_IO_PATH];
-	struct stat st;
-	int fd, rc, follow = 0;
-
-	/* the machine's own links lead nowhere else */
-	if (tcpx_io_is_machine(root)) {
-		rc = tcpx_io_join(outside, sizeof(outside), "%s", path) ? 0 : -ENAMETOOLONG;
-	} else {
-		rc = resolve(root, path, outside);
-		follow = O_NOFOLLOW;
-	}
-	if (rc < 0)
-		return rc;
-	/* Non-blocking: a FIFO in a fixture must not hang us before we see what it is. */
-	fd = open(outside, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | follow);
-	if (fd < 0)
-		return -errno;
-	if (fstat(fd, &st) < 0)
-		rc = -errno;
-	else
-		rc = S_ISREG(st.st_mode) ? 0 : -EINVAL;
-	if (rc == 0)
-		return fd;
-	close(fd);
-	return rc;
-}
-
-int
 tcpx_io_read(const char *root, const char *path, char *buf, size_t cap)
 {
-	int fd = tcpx_io_open(root, path), rc;
+	int fd = tcpx_io_open_file(root, path), rc;
 
 	if (fd < 0)
 		return fd;
@@ -202,7 +161,7 @@ tcpx_io_read(const char *root, const char *path, char *buf, size_t cap)
 int
 tcpx_io_tail(const char *root, const char *path, char *buf, size_t cap)
 {
-	int fd = tcpx_io_open(root, path), rc;
+	int fd = tcpx_io_open_file(root, path), rc;
 	bool cut = false;
 	off_t size;
 
@@ -228,7 +187,7 @@ tcpx_io_tail(const char *root, const char *path, char *buf, size_t cap)
 int
 tcpx_io_slurp_from(tcpx_io_get_fn get, void *arg, size_t max, char **text, size_t *len)
 {
-	size_t cap = 16384, used = 0;
+	size_t cap = 65536, used = 0; /* pages that are not used cost nothing */
 	char *buf = malloc(cap), *larger;
 	int rc = -ENOMEM;
 
@@ -273,7 +232,7 @@ get_from_fd(void *arg, void *buf, size_t cap)
 int
 tcpx_io_slurp(const char *root, const char *path, size_t max, char **text, size_t *len)
 {
-	int fd = tcpx_io_open(root, path), rc;
+	int fd = tcpx_io_open_file(root, path), rc;
 
 	if (fd < 0)
 		return fd;
@@ -283,18 +242,40 @@ tcpx_io_slurp(const char *root, const char *path, size_t max, char **text, size_
 }
 
 int
+tcpx_io_read_below(int dir, const char *root, const char *parent, const char *path, char *buf,
+		   size_t cap)
+{
+	int fd = tcpx_io_open_below(dir, root, parent, path), rc;
+
+	if (fd < 0)
+		return fd;
+	rc = read_all(fd, buf, cap);
+	close(fd);
+	return rc;
+}
+
+/* What a path leads to. */
+static int
+look(const char *root, const char *path, struct stat *st)
+{
+	int fd = tcpx_io_open(root, path, O_PATH), rc;
+
+	if (fd < 0)
+		return fd;
+	rc = fstat(fd, st) < 0 ? -errno : 0;
+	close(fd);
+	return rc;
+}
+
+int
 tcpx_io_mode(const char *root, const char *path, unsigned *mode)
 {
-	char outside[TCPX_IO_PATH];
 	struct stat st;
-	int rc = resolve(root, path, outside);
+	int rc = look(root, path, &st);
 
-	if (rc < 0)
-		return rc;
-	if (lstat(outside, &st) < 0)
-		return -errno;
-	*mode = st.st_mode & 07777;
-	return 0;
+	if (rc == 0)
+		*mode = st.st_mode & 07777;
+	return rc;
 }
 
 int
@@ -330,19 +311,17 @@ tcpx_io_read_link(const char *root, const char *path, char *buf, size_t cap)
 bool
 tcpx_io_exists(const char *root, const char *path)
 {
-	char inside[TCPX_IO_PATH];
+	struct stat st;
 
-	return tcpx_io_realpath(root, path, inside) == 0;
+	return look(root, path, &st) == 0;
 }
 
 bool
 tcpx_io_is_dir(const char *root, const char *path)
 {
-	char outside[TCPX_IO_PATH];
 	struct stat st;
 
-	return resolve(root, path, outside) == 0 && lstat(outside, &st) == 0 &&
-	       S_ISDIR(st.st_mode);
+	return look(root, path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
 static int
@@ -359,20 +338,27 @@ by_bytes(const struct dirent **a, const struct dirent **b)
 }
 
 int
+tcpx_io_list_open(int dir, struct tcpx_io_names *names)
+{
+	struct dirent **entry;
+	int n = scandirat(dir, ".", &entry, not_dots, by_bytes);
+
+	if (n < 0)
+		return -errno;
+	*names = (struct tcpx_io_names){ entry, (unsigned)n };
+	return 0;
+}
+
+int
 tcpx_io_list(const char *root, const char *dir, struct tcpx_io_names *names)
 {
-	char outside[TCPX_IO_PATH];
-	struct dirent **entry;
-	int rc;
+	int fd = tcpx_io_open(root, dir, O_RDONLY | O_DIRECTORY), rc;
 
-	rc = resolve(root, dir, outside);
-	if (rc < 0)
-		return rc;
-	rc = scandir(outside, &entry, not_dots, by_bytes);
-	if (rc < 0)
-		return -errno;
-	*names = (struct tcpx_io_names){ entry, (unsigned)rc };
-	return 0;
+	if (fd < 0)
+		return fd;
+	rc = tcpx_io_list_open(fd, names);
+	close(fd);
+	return rc;
 }
 
 void

@@ -24,6 +24,21 @@ struct tcpx_io_names {
 
 bool tcpx_io_is_machine(const char *root);
 
+/* What a path leads to inside the root, opened with @flags of open(2): a descriptor, or -errno. */
+TCPX_MUST_CHECK int tcpx_io_open(const char *root, const char *path, int flags);
+/* The same for reading a regular file; -EINVAL if it is something else. */
+TCPX_MUST_CHECK int tcpx_io_open_file(const char *root, const char *path);
+/* @fd itself if it is that of a regular file; else it is closed: -EINVAL. */
+TCPX_MUST_CHECK int tcpx_io_check_file(int fd);
+
+/* Many files of one directory: @dir is its descriptor, @parent its path inside the root, from
+ * where links that lead out of it are followed. */
+TCPX_MUST_CHECK int tcpx_io_open_below(int dir, const char *root, const char *parent,
+				       const char *path);
+TCPX_MUST_CHECK int tcpx_io_read_below(int dir, const char *root, const char *parent,
+				       const char *path, char *buf, size_t cap);
+TCPX_MUST_CHECK int tcpx_io_list_open(int dir, struct tcpx_io_names *names);
+
 /* The path of @path inside the root, without links, beginning with "/"; @out has
  * TCPX_IO_PATH bytes. -ENOENT, -ELOOP, -ENAMETOOLONG, -ENOTDIR, -EACCES. */
 TCPX_MUST_CHECK int tcpx_io_realpath(const char *root, const char *path, char *out);
@@ -36,10 +51,6 @@ TCPX_MUST_CHECK int tcpx_io_read(const char *root, const char *path, char *buf, 
  * NULs inside: a table. @text: out: heap, the caller's; a NUL stands behind @len bytes. */
 TCPX_MUST_CHECK int tcpx_io_slurp(const char *root, const char *path, size_t max, char **text,
 				  size_t *len);
-
-/* A descriptor of a regular file, to be read again and again: the caller's. -EINVAL: it is
- * something else. */
-TCPX_MUST_CHECK int tcpx_io_open(const char *root, const char *path);
 
 /* The reading part of it: @get is as read(), with @arg for the file. May be interrupted and
  * may give less than it was asked for. */

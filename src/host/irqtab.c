@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * proc/interrupts and its like, cut in place in a copy of the text. A line is some thousand
- * bytes on a machine with 208 CPUs; no length but the text's is assumed.
+ * proc/interrupts and its like. A line is some thousand bytes on a machine with 208 CPUs, nearly
+ * all of them blanks and zeros, so that only labels and tails are copied; no length but the
+ * text's is assumed.
  */
 #include "host/irqtab.h"
 
@@ -54,18 +55,20 @@ take_number(char *p, uint64_t max, uint64_t *value)
 }
 
 /* The same for a count of 32 bits, of which there are tens of thousands, behind as many blanks
- * as there are digits and more. */
+ * as there are digits and more. A newline stands at @end. */
 static inline const char *
-take_count(const char *p, uint32_t *count)
+take_count(const char *p, const char *end, uint32_t *count)
 {
 	const char *start;
 	uint64_t v = 0;
 
+	while (end - p >= 8 && !memcmp(p, "        ", 8))
+		p += 8;
 	while (*p == ' ')
 		p++;
 	for (start = p; (unsigned char)(*p - '0') <= 9 && p - start <= 10; p++)
 		v = v * 10 + (uint64_t)(*p - '0');
-	if (p == start || v > UINT32_MAX || (*p != ' ' && *p && *p != '\t'))
+	if (p == start || v > UINT32_MAX || (*p != ' ' && p != end && *p != '\t'))
 		return NULL;
 	*count = (uint32_t)v;
 	return p;
@@ -170,28 +173,44 @@ label_number(const char *label)
 	return *end || errno || n > INT32_MAX ? -2 : n;
 }
 
-/* Whether the row is one. */
-static bool
-parse_row(char *line, const struct tcpx_irqtab *tab, uint32_t *count, struct tcpx_irq_row *row)
+/* A piece of the text as a text of its own, behind @*room. */
+static char *
+keep(const char *from, const char *end, char **room)
 {
-	char *p = skip_blanks(line), *colon = strchr(p, ':');
+	char *text = *room;
+	size_t len = (size_t)(end - from);
+
+	memcpy(text, from, len);
+	text[len] = '\0';
+	*room += len + 1;
+	return text;
+}
+
+/* Whether the row is one; its texts go to @*room, no more than its line had. */
+static bool
+parse_row(const char *line, const char *end, const struct tcpx_irqtab *tab, char **room,
+	  uint32_t *count, struct tcpx_irq_row *row)
+{
+	const char *start = line + strspn(line, " \t");
+	const char *colon = memchr(line, ':', (size_t)(end - line));
 	const char *at, *next;
 	uint64_t v;
+	char *p;
 
-	if (!colon || colon == p)
+	if (!colon || colon <= start || memchr(start, '\0', (size_t)(colon - start)))
 		return false;
-	*colon = '\0';
+	p = keep(start, colon, room);
 	*row = (struct tcpx_irq_row){ .irq = label_number(p), .label = p, .chip = "", .hwirq = "",
 				      .names = "", .count = count };
 	if (row->irq == -2 || *word_end(p))
 		return false;
 	for (at = colon + 1; row->columns < tab->cpu_count; at = next) {
-		next = take_count(at, &count[row->columns]);
+		next = take_count(at, end, &count[row->columns]);
 		if (!next)
 			break;
 		row->columns++;
 	}
-	p = skip_blanks(line + (at - line));
+	p = skip_blanks(keep(at, end, room));
 	/* fewer: a CPU went, and some rows of the architecture have one for all */
 	if (row->columns < tab->cpu_count &&
 	    (row->irq >= 0 || row->columns != 1 || isdigit((unsigned char)*p)))
@@ -246,16 +265,16 @@ count_lines(const char *text, size_t len)
 }
 
 static int
-parse_table(struct tcpx_irqtab *tab, size_t len)
+parse_table(const char *text, size_t len, struct tcpx_irqtab *tab)
 {
-	unsigned lines = count_lines(tab->text, len);
-	char *line = tab->text, *end = memchr(line, '\n', len);
+	unsigned lines = count_lines(text, len);
+	const char *line, *end = memchr(text, '\n', len);
+	char *room = tab->text, *before;
 	int rc;
 
 	if (!end)
 		return -EINVAL; /* no whole line: no header */
-	*end = '\0';
-	rc = parse_header(line, tab);
+	rc = parse_header(keep(text, end, &room), tab);
 	if (rc < 0)
 		return rc;
 	/* calloc() does not touch what no row will need */
@@ -265,17 +284,19 @@ parse_table(struct tcpx_irqtab *tab, size_t len)
 		return -ENOMEM;
 	for (;;) {
 		line = end + 1;
-		end = memchr(line, '\n', len - (size_t)(line - tab->text));
+		end = memchr(line, '\n', len - (size_t)(line - text));
 		if (!end)
 			break;
-		*end = '\0';
-		if (parse_row(line, tab, tab->counts + (size_t)tab->row_count * tab->cpu_count,
+		before = room;
+		if (parse_row(line, end, tab, &room, tab->counts + (size_t)tab->row_count * tab->cpu_count,
 			      &tab->row[tab->row_count]))
 			tab->row_count++;
-		else
+		else {
+			room = before;
 			tab->left_out++;
+		}
 	}
-	tab->left_out += *line != '\0'; /* cut in the middle */
+	tab->left_out += line < text + len; /* cut in the middle */
 	qsort(tab->row, tab->row_count, sizeof(*tab->row), compare_rows);
 	drop_repeated(tab);
 	return 0;
@@ -284,14 +305,12 @@ parse_table(struct tcpx_irqtab *tab, size_t len)
 int
 tcpx_irqtab_parse(const char *text, size_t len, struct tcpx_irqtab *out)
 {
-	struct tcpx_irqtab tab = { .text = malloc(len + 1) };
+	struct tcpx_irqtab tab = { .text = malloc(len + 1) }; /* most of it is never touched */
 	int rc;
 
 	if (!tab.text)
 		return -ENOMEM;
-	memcpy(tab.text, text, len);
-	tab.text[len] = '\0';
-	rc = parse_table(&tab, len);
+	rc = parse_table(text, len, &tab);
 	if (rc < 0)
 		tcpx_irqtab_fini(&tab);
 	else

@@ -18,7 +18,7 @@ tcpx_sample_cpus_init(struct tcpx_sampler *s)
 	c->seen = calloc(TCPX_CPUS_MAX, sizeof(*c->seen));
 	if (!c->last || !c->seen)
 		return -ENOMEM;
-	c->fd = tcpx_io_open(s->root, "/proc/stat");
+	c->fd = tcpx_io_open_file(s->root, "/proc/stat");
 	if (c->fd < 0)
 		s->cost.cpu_why = tcpx_maybe_why(c->fd);
 	return 0;

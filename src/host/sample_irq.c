@@ -109,7 +109,7 @@ open_all(struct tcpx_sampler *s)
 	for (unsigned i = 0; i < q->count; i++) {
 		snprintf(path, sizeof(path), "/sys/kernel/irq/%ld/per_cpu_count",
 			 s->object[SAMPLE_OBJECT_FIRST + i].id);
-		q->fd[i] = tcpx_io_open(s->root, path);
+		q->fd[i] = tcpx_io_open_file(s->root, path);
 		if (q->fd[i] < 0) {
 			close_all(q);
 			return 0;

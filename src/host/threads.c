@@ -3,9 +3,11 @@
 #include "host/threads.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/parse.h"
 #include "host/io.h"
@@ -62,26 +64,30 @@ int
 tcpx_threads_read(const char *root, long pid, struct tcpx_thread_stat *out, unsigned cap)
 {
 	struct tcpx_io_names names;
-	char dir[64], path[128], text[1024];
+	char dir[64], path[64], text[1024];
 	unsigned n = 0, found = 0;
 	uint64_t tid;
-	int rc;
+	int fd, rc;
 
 	snprintf(dir, sizeof(dir), "/proc/%ld/task", pid);
-	rc = tcpx_io_list(root, dir, &names);
-	if (rc < 0)
-		return rc == -ENOENT ? -ESRCH : rc;
-	for (unsigned i = 0; i < names.count; i++) {
+	fd = tcpx_io_open(root, dir, O_RDONLY | O_DIRECTORY);
+	if (fd < 0)
+		return fd == -ENOENT ? -ESRCH : fd;
+	rc = tcpx_io_list_open(fd, &names);
+	for (unsigned i = 0; rc == 0 && i < names.count; i++) {
 		if (tcpx_parse_count(names.entry[i]->d_name, &tid) < 0 || tid > INT32_MAX)
 			continue;
-		snprintf(path, sizeof(path), "%s/%u/stat", dir, (unsigned)tid);
-		if (tcpx_io_read(root, path, text, sizeof(text)) < 0)
+		snprintf(path, sizeof(path), "%u/stat", (unsigned)tid);
+		if (tcpx_io_read_below(fd, root, dir, path, text, sizeof(text)) < 0)
 			continue; /* it has ended */
 		if (found < cap && tcpx_thread_stat_parse(text, &out[n]) < 0)
 			continue;
 		n += found < cap;
 		found++;
 	}
+	close(fd);
+	if (rc < 0)
+		return rc;
 	tcpx_io_names_free(&names);
 	qsort(out, n, sizeof(*out), compare_threads);
 	return (int)found;

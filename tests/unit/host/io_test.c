@@ -3,7 +3,13 @@
 #include "fixture.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stddef.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "host/io.h"
@@ -113,6 +119,83 @@ small_files_are_read_whole_or_not_at_all(void **state)
 	snprintf(path, sizeof(path), "%s/fifo", machine.root);
 	assert_int_equal(mkfifo(path, 0600), 0);
 	check("fifo does not hang", "rc", tcpx_io_read(machine.root, "fifo", buf, 8), -EINVAL);
+}
+
+/* What each path reads, in whichever way. */
+static bool
+files_are_found_inside_the_root(void)
+{
+	static const struct {
+		const char *path;
+		int rc;
+		const char *text;
+	} rows[] = {
+		{ "/a/b/file", 4, "text" }, { "relative", 4, "text" }, { "absolute", 4, "text" },
+		{ "a/b/deep", 5, "other" }, { "a/out", 5, "other" },   { "chain", 4, "text" },
+		{ "../../a/other", 5, "other" },
+		{ "a/passwd", -ENOENT, "" }, { "self", -ELOOP, "" },   { "broken", -ENOENT, "" },
+		{ "a/other/below", -ENOTDIR, "" }, { "a", -EINVAL, "" }, { "", -EINVAL, "" },
+	};
+	bool good = true;
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		char text[16] = "";
+
+		good &= tcpx_io_read(machine.root, rows[i].path, text, sizeof(text)) == rows[i].rc &&
+			!strcmp(rows[i].rc < 0 ? "" : text, rows[i].text);
+		good &= tcpx_io_exists(machine.root, rows[i].path) ==
+			(rows[i].rc >= 0 || rows[i].rc == -EINVAL);
+	}
+	return good && tcpx_io_is_dir(machine.root, "dir") && !tcpx_io_is_dir(machine.root, "chain");
+}
+
+static void
+files_are_found_by_the_kernel(void **state)
+{
+	assert_true(files_are_found_inside_the_root());
+}
+
+/* As before Linux 5.6, in a process of its own that has no openat2(). */
+static void
+files_are_found_by_walking(void **state)
+{
+	struct sock_filter filter[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 437, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog program = { ARRAY_LEN(filter), filter };
+	pid_t child = fork();
+	int status;
+
+	if (child == 0) {
+		if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
+		    prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program))
+			_exit(77);
+		_exit(!files_are_found_inside_the_root());
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	if (WIFEXITED(status) && WEXITSTATUS(status) == 77)
+		skip(); /* no filters here */
+	assert_int_equal(status, 0);
+}
+
+static void
+many_files_of_a_directory_stay_in_the_root(void **state)
+{
+	int dir = tcpx_io_open(machine.root, "a", O_RDONLY | O_DIRECTORY);
+	char text[16];
+
+	assert_true(dir >= 0);
+	check("other", "rc", tcpx_io_read_below(dir, machine.root, "a", "other", text, 16), 5);
+	check("b/file", "rc", tcpx_io_read_below(dir, machine.root, "a", "b/file", text, 16), 4);
+	check("up", "rc", tcpx_io_read_below(dir, machine.root, "a", "up", text, 16), 4);
+	check("b/deep", "rc", tcpx_io_read_below(dir, machine.root, "a", "b/deep", text, 16), 5);
+	check("passwd", "rc", tcpx_io_read_below(dir, machine.root, "a", "passwd", text, 16), -ENOENT);
+	check("none", "rc", tcpx_io_read_below(dir, machine.root, "a", "none", text, 16), -ENOENT);
+	check("b", "rc", tcpx_io_read_below(dir, machine.root, "a", "b", text, 16), -EINVAL);
+	close(dir);
 }
 
 static void
@@ -264,6 +347,9 @@ main(void)
 		cmocka_unit_test(paths_resolve_inside_the_root),
 		cmocka_unit_test(too_long_paths_are_refused),
 		cmocka_unit_test(small_files_are_read_whole_or_not_at_all),
+		cmocka_unit_test(files_are_found_by_the_kernel),
+		cmocka_unit_test(files_are_found_by_walking),
+		cmocka_unit_test(many_files_of_a_directory_stay_in_the_root),
 		cmocka_unit_test(numbers_are_strict),
 		cmocka_unit_test(lists_are_in_the_order_of_their_bytes),
 		cmocka_unit_test(links_are_read_by_their_last_word),

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Opening what a path leads to inside a root. The kernel can do that since 5.6; before, and where
+ * a filter forbids it, links are resolved by us (io.c), and what is opened has none.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "host/io.h"
+
+/* As linux/openat2.h has them; older systems have no such header. */
+#define OPENAT2		   437
+#define RESOLVE_MAGICLINKS 0x02u /* none of these are followed */
+#define RESOLVE_BELOW	   0x08u /* nothing leads above        */
+#define RESOLVE_ROOT	   0x10u /* what would, stops there    */
+
+struct how {
+	uint64_t flags, mode, resolve;
+};
+
+static int
+open_at(int dir, const char *path, int flags, uint64_t resolve)
+{
+	struct how how = { (uint64_t)flags, 0, resolve | RESOLVE_MAGICLINKS };
+	long fd = syscall(OPENAT2, dir, path, &how, sizeof(how));
+
+	return fd < 0 ? -errno : (int)fd;
+}
+
+/* Whether it was the call that failed, not the file. */
+static bool
+is_no_call(int rc)
+{
+	return rc == -ENOSYS || rc == -EPERM || rc == -EAGAIN || rc == -EINVAL;
+}
+
+static int
+open_walked(const char *root, const char *path, int flags)
+{
+	char inside[TCPX_IO_PATH], outside[TCPX_IO_PATH];
+	int rc = tcpx_io_realpath(root, path, inside), fd;
+
+	if (rc < 0)
+		return rc;
+	if (!tcpx_io_join(outside, sizeof(outside), "%s%s", root, inside))
+		return -ENAMETOOLONG;
+	fd = open(outside, flags | O_NOFOLLOW);
+	return fd < 0 ? -errno : fd;
+}
+
+int
+tcpx_io_open(const char *root, const char *path, int flags)
+{
+	int dir, fd;
+
+	flags |= O_CLOEXEC | O_NOCTTY;
+	if (tcpx_io_is_machine(root) && *path == '/') {
+		fd = open(path, flags);
+		return fd < 0 ? -errno : fd;
+	}
+	path += strspn(path, "/");
+	if (!*path)
+		path = ".";
+	dir = open(tcpx_io_is_machine(root) ? "/" : root, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (dir < 0)
+		return -errno;
+	if (tcpx_io_is_machine(root)) {
+		fd = openat(dir, path, flags);
+		fd = fd < 0 ? -errno : fd;
+	} else {
+		fd = open_at(dir, path, flags, RESOLVE_ROOT);
+		if (fd < 0 && is_no_call(fd))
+			fd = open_walked(root, path, flags);
+	}
+	close(dir);
+	return fd;
+}
+
+int
+tcpx_io_check_file(int fd)
+{
+	struct stat st;
+	int rc = fstat(fd, &st) < 0 ? -errno : S_ISREG(st.st_mode) ? 0 : -EINVAL;
+
+	if (rc == 0)
+		return fd;
+	close(fd);
+	return rc;
+}
+
+int
+tcpx_io_open_file(const char *root, const char *path)
+{
+	/* Non-blocking: a FIFO in a fixture must not hang us before we see what it is. */
+	int fd = tcpx_io_open(root, path, O_RDONLY | O_NONBLOCK);
+
+	return fd < 0 ? fd : tcpx_io_check_file(fd);
+}
+
+int
+tcpx_io_open_below(int dir, const char *root, const char *parent, const char *path)
+{
+	char whole[TCPX_IO_PATH];
+	int fd = open_at(dir, path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY, RESOLVE_BELOW);
+
+	if (fd >= 0)
+		return tcpx_io_check_file(fd);
+	if (!is_no_call(fd) && fd != -EXDEV)
+		return fd;
+	if (!tcpx_io_join(whole, sizeof(whole), "%s/%s", parent, path))
+		return -ENAMETOOLONG;
+	return tcpx_io_open_file(root, whole);
+}
