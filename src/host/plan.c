@@ -448,6 +448,8 @@ tcpx_plan_make(const struct tcpx_machine *m, const struct tcpx_plan_options *opt
 		rc = make_groups(&k);
 	if (rc == 0)
 		rc = tcpx_plan_irqs(&p, m, k.pools, &k.usable);
+	if (rc == 0 && options->spill)
+		rc = tcpx_plan_spill(&p, m, &k.usable);
 	for (unsigned i = 0; k.pools && i < p.group_count; i++)
 		free(k.pools[i].core);
 	free(k.pools);

@@ -40,6 +40,7 @@ struct tcpx_plan_options {
 	bool first_threads;  /* only the first CPU of each core                    */
 	bool align_l3;       /* borders move by at most a core to an L3 group's    */
 	bool use_isolated;   /* CPUs of isolcpus=, too                             */
+	bool spill;          /* nodes without NICs lend cores to the nearest with  */
 	const struct tcpx_cpuset *allow; /* NULL: the machine's allowed ones; else
 	                      * these that are online. Used during the call only   */
 	const char *nics;    /* comma list of names; NULL or "": all               */
@@ -58,7 +59,8 @@ enum {
 	TCPX_PLAN_SHRUNK = 1 << 5,     /* head or tail gave way to the workers              */
 	TCPX_PLAN_NO_SIBLING = 1 << 6, /* policy sibling, and cores of one CPU              */
 	TCPX_PLAN_ISOLATED = 1 << 7,   /* isolated CPUs of the node were left out           */
-	TCPX_PLAN_FLAGS = 8            /* how many                                          */
+	TCPX_PLAN_SPILLED = 1 << 8,    /* workers are also on nodes without NICs            */
+	TCPX_PLAN_FLAGS = 9            /* how many                                          */
 };
 
 struct tcpx_plan_group {
@@ -68,8 +70,10 @@ struct tcpx_plan_group {
 	unsigned queues;     /* most RX queues of one of its NICs                   */
 	unsigned cores, head_cores, tx_cores, rx_cores, tail_cores;
 	unsigned flags;      /* TCPX_PLAN_...                                       */
-	struct tcpx_cpuset pool;  /* all of it                                      */
+	unsigned far_tx_cores, far_rx_cores; /* lent by other nodes, of tx_cores...   */
+	struct tcpx_cpuset pool;  /* all of it, but for what is lent                */
 	struct tcpx_cpuset head, tx, rx, tail;
+	struct tcpx_cpuset far;   /* of tx and rx, what is lent                     */
 };
 
 struct tcpx_plan_nic {

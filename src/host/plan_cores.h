@@ -27,4 +27,8 @@ TCPX_MUST_CHECK int tcpx_plan_pool_fill(const struct tcpx_machine *m, int node, 
 TCPX_MUST_CHECK int tcpx_plan_irqs(struct tcpx_plan *p, const struct tcpx_machine *m,
 			      const struct plan_pool *pools, const struct tcpx_cpuset *usable);
 
+/* Option spill, once groups and interrupts stand. -ENOMEM. */
+TCPX_MUST_CHECK int tcpx_plan_spill(struct tcpx_plan *p, const struct tcpx_machine *m,
+				    const struct tcpx_cpuset *usable);
+
 #endif

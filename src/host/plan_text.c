@@ -240,6 +240,7 @@ int
 tcpx_plan_explain(const struct tcpx_plan *p, unsigned at, char **text)
 {
 	const struct tcpx_plan_group *g = &p->groups[at];
+	unsigned workers = g->tx_cores + g->rx_cores;
 	struct tcpx_text t = { 0 };
 
 	tcpx_text_add(&t, "pool ");
@@ -254,13 +255,20 @@ tcpx_plan_explain(const struct tcpx_plan *p, unsigned at, char **text)
 		explain_head(&t, p, g);
 		tcpx_text_add(&t, "tx ");
 		put_cpus(&t, &g->tx);
-		tcpx_text_add(&t, ": half of the %u core%s that are left\n",
-			      g->tx_cores + g->rx_cores, plural(g->tx_cores + g->rx_cores));
+		tcpx_text_add(&t, ": half of the %u core%s that are left\n", workers,
+			      plural(workers));
 		tcpx_text_add(&t, "rx ");
 		put_cpus(&t, &g->rx);
 		tcpx_text_add(&t, ": the other half%s\n", g->rx_cores > g->tx_cores
 			      ? ", and the odd core, since receiving is more work" : "");
 		explain_tail(&t, p, g);
+	}
+	if (g->flags & TCPX_PLAN_SPILLED) {
+		tcpx_text_add(&t, "of these ");
+		put_cpus(&t, &g->far);
+		tcpx_text_add(&t, ": %u core%s of nodes without NICs, which have none nearer\n",
+			      g->far_tx_cores + g->far_rx_cores,
+			      plural(g->far_tx_cores + g->far_rx_cores));
 	}
 	for (unsigned bit = 0; bit < TCPX_PLAN_FLAGS; bit++)
 		if (g->flags & 1u << bit)
@@ -274,7 +282,7 @@ tcpx_plan_explain_irq(const struct tcpx_plan *p, const struct tcpx_plan_irq *irq
 {
 	const struct tcpx_plan_nic *nic = &p->nics[irq->nic];
 	const struct tcpx_plan_group *g = &p->groups[nic->group];
-	unsigned cores = g->tail_cores ? g->tail_cores : g->rx_cores;
+	unsigned cores = g->tail_cores ? g->tail_cores : g->rx_cores - g->far_rx_cores;
 	unsigned queue = (unsigned)irq->queue;
 	int n;
 
@@ -348,6 +356,7 @@ static const struct {
 	{ "shrunk", "fewer cores than were asked for: workers need 2" },
 	{ "no-sibling", "cores of one CPU: interrupts stay with the workers" },
 	{ "isolated", "isolated CPUs were left out" },
+	{ "spilled", "workers also on cores of nodes without NICs" },
 };
 
 const char *

@@ -21,7 +21,7 @@
 #include "tool/tool.h"
 
 enum { OPT_SPEC, OPT_ROOT, OPT_XML, OPT_NICS, OPT_POLICY, OPT_SHARE, OPT_HEAD, OPT_TAIL, OPT_THREADS,
-       OPT_ALIGN, OPT_ALLOW, OPT_ISOLATED, OPT_EXPLAIN, OPT_EMIT, OPT_JSON };
+       OPT_ALIGN, OPT_SPILL, OPT_ALLOW, OPT_ISOLATED, OPT_EXPLAIN, OPT_EMIT, OPT_JSON };
 
 static const struct opt opts[] = {
 	[OPT_SPEC] = { 0, "spec", "FILE", "the machine that a text describes, - for stdin" },
@@ -36,6 +36,8 @@ static const struct opt opts[] = {
 	[OPT_TAIL] = { 0, "tail", "N", "cores for interrupts, of each group (by the queues)" },
 	[OPT_THREADS] = { 0, "threads", "WHICH", "CPUs of a core that are used: all, first (all)" },
 	[OPT_ALIGN] = { 0, "align", "l3", "borders move by up to one core to an L3 group's" },
+	[OPT_SPILL] = { 0, "spill", "nearest", "nodes without NICs lend cores to the workers of "
+			"the nearest node with some" },
 	[OPT_ALLOW] = { 0, "allow", "LIST", "CPUs that may be used, as 0-51,104-155 (those "
 			"allowed to this process)" },
 	[OPT_ISOLATED] = { 0, "isolated", NULL, "use CPUs of isolcpus=, too" },
@@ -113,16 +115,20 @@ read_choice(const struct opt_parser *p, int opt, struct args *a)
 	static const char *const shares[] = { "node", "nic", NULL };
 	static const char *const threads[] = { "all", "first", NULL };
 	static const char *const aligns[] = { "l3", NULL };
+	static const char *const spills[] = { "nearest", NULL };
 	int at = 0, rc;
 
 	rc = opt_choice(p, opt, opt == OPT_SHARE ? shares : opt == OPT_THREADS ? threads
-			: opt == OPT_ALIGN ? aligns : emit_words, &at);
+			: opt == OPT_ALIGN ? aligns : opt == OPT_SPILL ? spills : emit_words,
+			&at);
 	if (opt == OPT_SHARE)
 		a->plan.share_nic = at == 1;
 	else if (opt == OPT_THREADS)
 		a->plan.first_threads = at == 1;
 	else if (opt == OPT_ALIGN)
 		a->plan.align_l3 = true;
+	else if (opt == OPT_SPILL)
+		a->plan.spill = rc == TOOL_OK;
 	else
 		a->emit = at;
 	return rc;

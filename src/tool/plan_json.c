@@ -54,11 +54,12 @@ lines_json(const char *text)
 static json_t *
 options_json(const struct tcpx_plan_options *o)
 {
-	return json_pack("{s:s, s:s, s:o, s:o, s:s, s:b, s:b}", "policy",
+	return json_pack("{s:s, s:s, s:o, s:o, s:s, s:b, s:b, s:s}", "policy",
 			 tcpx_irq_policy_name(o->policy), "share", o->share_nic ? "nic" : "node",
 			 "head", number_json(o->head), "tail", number_json(o->tail), "threads",
 			 o->first_threads ? "first" : "all", "align_l3", o->align_l3,
-			 "use_isolated", o->use_isolated);
+			 "use_isolated", o->use_isolated, "spill",
+			 o->spill ? "nearest" : "none");
 }
 
 static bool
@@ -66,18 +67,19 @@ put_sets(json_t *json, const struct tcpx_plan_group *g)
 {
 	return put(json, "pool", list_json(&g->pool)) && put(json, "head", list_json(&g->head)) &&
 	       put(json, "tx", list_json(&g->tx)) && put(json, "rx", list_json(&g->rx)) &&
-	       put(json, "tail", list_json(&g->tail));
+	       put(json, "tail", list_json(&g->tail)) && put(json, "far", list_json(&g->far));
 }
 
 static json_t *
 group_json(const struct tcpx_plan *p, unsigned at, bool why)
 {
 	const struct tcpx_plan_group *g = &p->groups[at];
-	json_t *json = json_pack("{s:o, s:i, s:i, s:i, s:{s:i, s:i, s:i, s:i}}", "node",
+	json_t *json = json_pack("{s:o, s:i, s:i, s:i, s:{s:i, s:i, s:i, s:i, s:i, s:i}}", "node",
 				 number_json(g->node), "gpus", (int)g->gpus, "queues",
 				 (int)g->queues, "cores", (int)g->cores, "core_counts", "head",
 				 (int)g->head_cores, "tx", (int)g->tx_cores, "rx",
-				 (int)g->rx_cores, "tail", (int)g->tail_cores);
+				 (int)g->rx_cores, "tail", (int)g->tail_cores, "far_tx",
+				 (int)g->far_tx_cores, "far_rx", (int)g->far_rx_cores);
 	json_t *flags = json_array(), *nics = json_array();
 	char *text;
 

@@ -111,6 +111,10 @@ read_options(struct reader *r, const json_t *json)
 	o->first_threads = rc == 0 && !strcmp(word, "first");
 	o->align_l3 = json_is_true(json_object_get(from, "align_l3"));
 	o->use_isolated = json_is_true(json_object_get(from, "use_isolated"));
+	if (rc == 0 && json_object_get(from, "spill")) {
+		rc = read_text(r, from, "spill", word, sizeof(word));
+		o->spill = rc == 0 && !strcmp(word, "nearest");
+	}
 	return rc;
 }
 
@@ -145,6 +149,12 @@ read_group(struct reader *r, const json_t *from, struct tcpx_plan_group *g)
 		rc = read_set(r, from, "rx", &g->rx);
 	if (rc == 0)
 		rc = read_set(r, from, "tail", &g->tail);
+	if (rc == 0 && json_object_get(from, "far"))
+		rc = read_set(r, from, "far", &g->far);
+	if (rc == 0 && json_object_get(counts, "far_tx"))
+		rc = read_unsigned(r, counts, "far_tx", g->tx_cores, &g->far_tx_cores);
+	if (rc == 0 && json_object_get(counts, "far_rx"))
+		rc = read_unsigned(r, counts, "far_rx", g->rx_cores, &g->far_rx_cores);
 	json_array_foreach(json_object_get(from, "flags"), i, flag)
 		for (unsigned bit = 0; json_is_string(flag) && bit < TCPX_PLAN_FLAGS; bit++)
 			if (!strcmp(json_string_value(flag), tcpx_plan_flag_name(bit)))

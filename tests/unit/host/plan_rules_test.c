@@ -129,6 +129,9 @@ build(const struct draft *d, bool backwards, struct tcpx_machine *m)
 		assert_int_equal(tcpx_machine_add_gpu(m, &gpu), 0);
 	}
 	assert_int_equal(tcpx_machine_finish(m), 0);
+	for (unsigned i = 0; i < d->nodes; i++)
+		for (unsigned k = 0; k < d->nodes; k++)
+			m->nodes[i].distance[k] = (uint8_t)(i == k ? 10 : 10 + 2 * (i + k));
 	m->allowed = m->online;
 	tcpx_cpuset_for_each(cpu, &d->out)
 		tcpx_cpuset_remove(&m->allowed, cpu + (int)d->shift);
@@ -166,12 +169,14 @@ static void
 check_group(uint64_t seed, const struct tcpx_machine *m, const struct tcpx_plan *p, unsigned at)
 {
 	const struct tcpx_plan_group *g = &p->groups[at];
-	struct tcpx_cpuset all = g->head;
+	struct tcpx_cpuset all = g->head, whole = g->pool;
 
+	tcpx_cpuset_or(&whole, &g->far);
+	check_random(seed, !tcpx_cpuset_overlap(&g->pool, &g->far));
+	check_random(seed, tcpx_cpuset_within(&whole, &m->allowed));
+	check_random(seed, !tcpx_cpuset_overlap(&whole, &m->isolated));
 	check_random(seed, g->tx_cores && g->rx_cores);
 	check_random(seed, !tcpx_cpuset_empty(&g->tx) && !tcpx_cpuset_empty(&g->rx));
-	check_random(seed, tcpx_cpuset_within(&g->pool, &m->allowed));
-	check_random(seed, !tcpx_cpuset_overlap(&g->pool, &m->isolated));
 	if (g->flags & TCPX_PLAN_SHARED) {
 		check_random(seed, g->cores == 1);
 		return;
@@ -183,7 +188,10 @@ check_group(uint64_t seed, const struct tcpx_machine *m, const struct tcpx_plan 
 			   !tcpx_cpuset_overlap(&all, &g->rx));
 	tcpx_cpuset_or(&all, &g->tx);
 	tcpx_cpuset_or(&all, &g->rx);
-	check_random(seed, tcpx_cpuset_equal(&all, &g->pool));
+	check_random(seed, tcpx_cpuset_equal(&all, &whole));
+	check_random(seed, g->cores + g->far_tx_cores + g->far_rx_cores ==
+			   g->head_cores + g->tx_cores + g->rx_cores + g->tail_cores);
+	check_random(seed, !(g->flags & TCPX_PLAN_SPILLED) == tcpx_cpuset_empty(&g->far));
 	check_random(seed, g->rx_cores - g->tx_cores <= 1);
 	if (!(g->flags & (TCPX_PLAN_NO_NODE | TCPX_PLAN_OFF_NODE))) {
 		tcpx_machine_node_cpus(m, g->node, &all);
@@ -276,6 +284,7 @@ random_options(struct tcpx_rng *rng, const struct draft *d)
 
 	o.policy = (enum tcpx_irq_policy)below(rng, TCPX_IRQ_REMOTE);
 	o.share_nic = below(rng, 2);
+	o.spill = below(rng, 2);
 	if (!below(rng, 4))
 		o.head = (int)below(rng, 12);
 	if (!below(rng, 4))

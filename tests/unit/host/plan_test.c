@@ -274,6 +274,61 @@ options_do_what_they_say(void **state)
 }
 
 static void
+nodes_without_nics_lend_cores(void **state)
+{
+	static const char machine[] =
+		"node 0 distance 10,12,32,32\nnode 1 distance 12,10,32,32\n"
+		"node 2 distance 32,32,10,12\nnode 3 distance 32,32,12,10\n"
+		"cores 0 0-7\ncores 1 8-15\ncores 2 16-23\ncores 3 24-31\n"
+		"nic e node 0 rx 2\nnic f node 3 rx 2\ngpu 0 node 2\n";
+	struct tcpx_plan_options o = TCPX_PLAN_DEFAULTS;
+	struct tcpx_plan p = plan_of(machine, &o), q;
+	char *text;
+
+	check_list("alone", &p.groups[0].tx, "1-2");
+	o.spill = true;
+	q = plan_of(machine, &o);
+	assert_int_equal(q.group_count, 2);
+	check_list("near", &q.groups[0].pool, "0-7");
+	check_list("head", &q.groups[0].head, "0");
+	check_list("TX", &q.groups[0].tx, "1-2,8-11");
+	check_list("RX", &q.groups[0].rx, "3-5,12-15");
+	check_list("tail", &q.groups[0].tail, "6-7");
+	check_list("far", &q.groups[0].far, "8-15");
+	check("far", "cores", q.groups[0].far_tx_cores + q.groups[0].far_rx_cores, 8);
+	check_list("2 for the GPU", &q.groups[1].far, "18-23");
+	check("flags", "e", q.groups[0].flags, TCPX_PLAN_SPILLED);
+	for (unsigned i = 0; i < p.irq_count; i++)
+		check("interrupts stay", "CPU", q.irqs[i].cpu, p.irqs[i].cpu);
+	assert_int_equal(tcpx_plan_explain(&q, 0, &text), 0);
+	check_has(text, "of these 8-15: 8 cores of nodes without NICs");
+	free(text);
+	tcpx_plan_fini(&p);
+	tcpx_plan_fini(&q);
+
+	o.share_nic = true;
+	q = plan_of("node 0 distance 10,20\nnode 1 distance 20,10\ncores 0 0-7\ncores 1 8-12\n"
+		    "nic e node 0 rx 2\nnic f node 0 rx 2\n", &o);
+	check_list("first slice", &q.groups[0].far, "8-10");
+	check_list("second slice", &q.groups[1].far, "11-12");
+	tcpx_plan_fini(&q);
+
+	/* how far is not known; one core does everything; the NIC's node is not known */
+	o.share_nic = false;
+	q = plan_of("node 0\nnode 1\ncores 0 0-3\ncores 1 4-7\nnic e node 0\n", &o);
+	assert_int_equal(q.groups[0].flags, 0);
+	tcpx_plan_fini(&q);
+	q = plan_of("node 0 distance 10,20\nnode 1 distance 20,10\ncores 0 0\ncores 1 4-7\n"
+		    "nic e node 0\n", &o);
+	assert_int_equal(q.groups[0].flags, TCPX_PLAN_SHARED);
+	tcpx_plan_fini(&q);
+	q = plan_of("node 0 distance 10,20\nnode 1 distance 20,10\ncores 0 0-3\ncores 1 4-7\n"
+		    "nic e\n", &o);
+	assert_int_equal(q.groups[0].flags, TCPX_PLAN_NO_NODE);
+	tcpx_plan_fini(&q);
+}
+
+static void
 what_cannot_be_planned_is_said_once(void **state)
 {
 	static const struct {
@@ -351,6 +406,7 @@ main(void)
 		cmocka_unit_test(slurm_without_smt_is_as_published),
 		cmocka_unit_test(other_machines_are_as_in_the_table),
 		cmocka_unit_test(options_do_what_they_say),
+		cmocka_unit_test(nodes_without_nics_lend_cores),
 		cmocka_unit_test(what_cannot_be_planned_is_said_once),
 		cmocka_unit_test(texts_have_their_parts),
 	};

@@ -25,6 +25,8 @@ a3_high(enum tcpx_irq_policy policy)
 	snprintf(path, sizeof(path), "%s/tests/fixtures/a3-high.spec", getenv("TCPX_SOURCE_ROOT"));
 	assert_int_equal(tcpx_spec_load(path, &m), 0);
 	o.policy = policy;
+	o.spill = policy == 0;
+	o.nics = policy == 0 ? "eth1,eth2" : NULL;
 	assert_int_equal(tcpx_plan_make(&m, &o, &p), 0);
 	tcpx_machine_fini(&m);
 	return p;

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Cores of nodes without NICs, lent to the workers of the nearest node that has some. Heads,
+ * tails and interrupts stay near their NICs, and are what they are without it. A node that gives
+ * keeps 2 cores for each GPU of its own, a quarter of its cores at most, as a group's head does.
+ */
+#include <stdlib.h>
+
+#include "host/plan_cores.h"
+
+/* Groups that can take: their NICs' node is known and used, and its cores are several. */
+static bool
+can_take(const struct tcpx_plan_group *g)
+{
+	return g->node >= 0 && !(g->flags & (TCPX_PLAN_NO_NODE | TCPX_PLAN_OFF_NODE |
+					     TCPX_PLAN_SHARED));
+}
+
+static bool
+has_group(const struct tcpx_plan *p, int node)
+{
+	for (unsigned i = 0; i < p->group_count; i++)
+		if (p->groups[i].node == node)
+			return true;
+	return false;
+}
+
+/* The nearest node with a group that can take, the first one of equals; -1 if no distance
+ * is known. */
+static int
+nearest(const struct tcpx_plan *p, const struct tcpx_machine *m, unsigned from)
+{
+	int best = -1;
+	unsigned best_distance = 0;
+
+	for (unsigned i = 0; i < p->group_count; i++) {
+		int at = tcpx_machine_node_find(m, p->groups[i].node);
+		unsigned distance = at < 0 ? 0 : m->nodes[from].distance[at];
+
+		if (!can_take(&p->groups[i]) || !distance)
+			continue;
+		if (best < 0 || distance < best_distance) {
+			best = p->groups[i].node;
+			best_distance = distance;
+		}
+	}
+	return best;
+}
+
+static unsigned
+kept(const struct tcpx_machine *m, int node, unsigned cores)
+{
+	unsigned want = 0;
+
+	for (unsigned i = 0; i < m->gpu_count; i++)
+		want += m->gpus[i].node == node ? 2 : 0;
+	return want < cores / 4 ? want : cores / 4;
+}
+
+static void
+add_cores(struct tcpx_plan_group *g, const struct plan_core *core, unsigned count)
+{
+	/* RX keeps the odd core */
+	unsigned tx = (count + (g->rx_cores > g->tx_cores)) / 2;
+
+	for (unsigned i = 0; i < count; i++)
+		for (unsigned k = 0; k < core[i].use; k++) {
+			tcpx_cpuset_add(i < tx ? &g->tx : &g->rx, core[i].cpu[k]);
+			tcpx_cpuset_add(&g->far, core[i].cpu[k]);
+		}
+	g->tx_cores += tx;
+	g->far_tx_cores += tx;
+	g->rx_cores += count - tx;
+	g->far_rx_cores += count - tx;
+	if (count)
+		g->flags |= TCPX_PLAN_SPILLED;
+}
+
+/* Groups of one node, where each NIC has one, share alike, the first ones the odd cores. */
+static void
+give(struct tcpx_plan *p, int node, const struct plan_core *core, unsigned count)
+{
+	unsigned groups = 0, at = 0;
+
+	for (unsigned i = 0; i < p->group_count; i++)
+		groups += p->groups[i].node == node && can_take(&p->groups[i]);
+	for (unsigned i = 0, nth = 0; i < p->group_count; i++) {
+		unsigned part = groups ? count / groups + (nth < count % groups) : 0;
+
+		if (p->groups[i].node != node || !can_take(&p->groups[i]))
+			continue;
+		add_cores(&p->groups[i], core + at, part);
+		at += part;
+		nth++;
+	}
+}
+
+int
+tcpx_plan_spill(struct tcpx_plan *p, const struct tcpx_machine *m,
+		const struct tcpx_cpuset *usable)
+{
+	for (unsigned i = 0; i < m->node_count; i++) {
+		int node = m->nodes[i].id, to = has_group(p, node) ? -1 : nearest(p, m, i), rc;
+		struct plan_pool pool;
+		bool partial = false;
+		unsigned own;
+
+		if (to < 0)
+			continue;
+		rc = tcpx_plan_pool_fill(m, node, false, usable, p->options.first_threads, &pool,
+					 &partial);
+		if (rc)
+			return rc;
+		own = kept(m, node, pool.count);
+		give(p, to, pool.core + own, pool.count - own);
+		free(pool.core);
+	}
+	return 0;
+}
