@@ -41,6 +41,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 	text[len] = '\0';
 	o.policy = (enum tcpx_irq_policy)(len % TCPX_IRQ_POLICIES);
 	o.share_nic = len & 8;
+	o.spill = len & 16;
 	if (tcpx_spec_parse(text, "text", &m) == 0) {
 		read_back(&m);
 		if (tcpx_plan_make(&m, &o, &p) == 0) {

@@ -39,6 +39,10 @@ shell_script() {
 		grep -q '^echo 36 >/proc/irq/67/smp_affinity_list' "$scratch/plan.sh"
 }
 
+ok "a node without NICs lends its cores" says "of these 60-103,164-207" plan --nics eth1,eth2 \
+	--spill nearest --explain
+ok "if asked" sh -c "! '$tool' irq plan --spec '$spec' --nics eth1,eth2 --explain | grep 'of these'"
+ok "and by that word" exits 2 plan --spill far
 ok "the published bindings" published
 ok "the application's CPUs" says "application 0-7,104-111,52-59,156-163" plan
 ok "reasons" says "2 for each of 4 GPUs" plan --explain
