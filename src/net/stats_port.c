@@ -5,9 +5,11 @@
  */
 #include "net/stats_port.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +22,7 @@
 #define BACKLOG  16
 #define SEALS    (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE)
 #define TEXT_MAX (64 << 20)
+#define LOOKS_MAX 64 /* for dead engines, when one is opened */
 
 /* ---- the engine's end ---- */
 
@@ -67,6 +70,46 @@ bind_at(int fd, const char *path)
 	return 0;
 }
 
+int64_t
+tcpx_stats_name(const char *name, bool *draft)
+{
+	char *at;
+	long pid = strtol(name, &at, 10);
+
+	if (pid <= 0 || *at != '-' || strspn(at + 1, "0123456789abcdef") != 16)
+		return 0;
+	*draft = strcmp(at + 17, ".new") == 0;
+	return *draft || strcmp(at + 17, ".sock") == 0 ? pid : 0;
+}
+
+/* What dead engines left, as far as a look is cheap. No process with that id is a hint only, it
+ * may be of another PID namespace: the socket tells. */
+static void
+remove_dead(const char *dir)
+{
+	DIR *d = opendir(dir);
+	char path[TCPX_STATS_PATH];
+	struct dirent *entry;
+	int64_t pid;
+	bool draft;
+	int looks = LOOKS_MAX, fd;
+
+	while (d && looks > 0 && (entry = readdir(d))) {
+		pid = tcpx_stats_name(entry->d_name, &draft);
+		if (!pid || draft || kill((pid_t)pid, 0) == 0 || errno != ESRCH ||
+		    snprintf(path, sizeof(path), "%s/%s", dir, entry->d_name) >= (int)sizeof(path))
+			continue;
+		looks--;
+		fd = tcpx_stats_ask(path);
+		if (fd == -ECONNREFUSED)
+			unlink(path);
+		else if (fd >= 0)
+			close(fd);
+	}
+	if (d)
+		closedir(d);
+}
+
 int
 tcpx_stats_port_open(struct tcpx_stats_port *p, const char *dir, uint64_t incarnation)
 {
@@ -84,6 +127,7 @@ tcpx_stats_port_open(struct tcpx_stats_port *p, const char *dir, uint64_t incarn
 	rc = make_dir(dir);
 	if (rc)
 		return rc;
+	remove_dead(dir);
 	p->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	if (p->fd < 0)
 		return -errno;

@@ -30,7 +30,8 @@ bool tcpx_stats_candidate(unsigned i, char dir[TCPX_STATS_PATH]);
 
 /*
  * Makes dir/PID-incarnation.sock, mode 0600, and the directory (0700) if it is not there. It
- * appears only when it listens. Not logged, since it is for the caller to try another directory:
+ * appears only when it listens. Some that dead engines left there are removed: a program that
+ * crashes again and again does not fill the directory. Not logged, since it is for the caller to try another directory:
  * -EPERM the directory is not ours or others may write to it, -ENAMETOOLONG, -ENOTDIR, or what
  * the system says. fd is -1 then.
  */
@@ -44,6 +45,10 @@ int tcpx_stats_port_accept(struct tcpx_stats_port *p);
 void tcpx_stats_port_answer(int conn, const char *text, size_t len);
 
 /* ---- the other end ---- */
+
+/* The process id of an entry of such a directory, *draft: that did not listen yet when it got this
+ * name; 0: none of ours. */
+int64_t tcpx_stats_name(const char *name, bool *draft);
 
 /* Asks; the connection, to be given to tcpx_stats_take(). -ECONNREFUSED: nobody listens there
  * any more. Not logged. */

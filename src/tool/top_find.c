@@ -45,19 +45,6 @@ silent(struct search *s, const char *path, const char *why)
 	json_array_append_new(s->silent, json_pack("{s:s, s:s}", "path", path, "why", why));
 }
 
-/* PID-INCARNATION.sock, or .new before it listens. The process id, or 0. */
-static int64_t
-pid_of(const char *name, bool *draft)
-{
-	char *at;
-	long pid = strtol(name, &at, 10);
-
-	if (pid <= 0 || *at != '-' || strspn(at + 1, "0123456789abcdef") != 16)
-		return 0;
-	*draft = strcmp(at + 17, ".new") == 0;
-	return *draft || strcmp(at + 17, ".sock") == 0 ? pid : 0;
-}
-
 static void
 remove_old_draft(int dir, const char *name)
 {
@@ -136,7 +123,7 @@ search_dir(struct search *s, const char *dir)
 		return;
 	}
 	while ((entry = readdir(d))) {
-		pid = pid_of(entry->d_name, &draft);
+		pid = tcpx_stats_name(entry->d_name, &draft);
 		if (!pid || (s->where->pid && pid != s->where->pid))
 			continue;
 		if (draft)

@@ -9,6 +9,8 @@ failed=0
 scratch=$(mktemp -d)
 lab=t$$
 jobs_started=
+# engines that a test kills leave their sockets here
+export TCPX_STATS="$scratch/stats"
 
 finish() {
 	for pid in $jobs_started; do

@@ -3,10 +3,9 @@
 # tcpx top: engines at work are seen, by their user only; what the dead left is removed.
 . "$(dirname "$0")/tap.sh"
 
-stats=$scratch/stats
+stats=$TCPX_STATS
 json=$scratch/top.json
 prom=$scratch/tcpx.prom
-export TCPX_STATS="$stats"
 unset NO_COLOR
 
 top() {

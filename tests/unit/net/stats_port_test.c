@@ -12,6 +12,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -228,6 +229,37 @@ dead_port_refuses(void **state)
 	b->port.path[0] = '\0';
 }
 
+/* A port whose process has ended is removed by the next that opens one; others stay. */
+static void
+next_one_removes_what_the_dead_left(void **state)
+{
+	struct bed *b = *state;
+	struct tcpx_stats_port other;
+	char dead[TCPX_STATS_PATH], mine[TCPX_STATS_PATH];
+	pid_t child;
+	int status;
+
+	assert_int_equal(tcpx_stats_port_open(&other, b->sub, 5), 0);
+	child = fork();
+	assert_true(child >= 0);
+	if (child == 0) {
+		struct tcpx_stats_port p;
+
+		_exit(tcpx_stats_port_open(&p, b->sub, 6) != 0);
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+	snprintf(dead, sizeof(dead), "%.64s/%d-0000000000000006.sock", b->sub, (int)child);
+	snprintf(mine, sizeof(mine), "%.64s/12-notes", b->sub);
+	assert_int_equal(access(dead, F_OK), 0);
+	assert_int_equal(mkdir(mine, 0700), 0);
+	assert_int_equal(tcpx_stats_port_open(&b->port, b->sub, 7), 0);
+	assert_int_equal(access(dead, F_OK), -1);
+	assert_int_equal(access(other.path, F_OK), 0);
+	assert_int_equal(rmdir(mine), 0);
+	tcpx_stats_port_close(&other);
+}
+
 int
 main(void)
 {
@@ -238,6 +270,7 @@ main(void)
 		cmocka_unit_test_setup_teardown(asker_that_left_harms_nobody, setup, teardown),
 		cmocka_unit_test(answers_are_not_trusted),
 		cmocka_unit_test_setup_teardown(dead_port_refuses, setup, teardown),
+		cmocka_unit_test_setup_teardown(next_one_removes_what_the_dead_left, setup, teardown),
 	};
 
 	return cmocka_run_group_tests_name("net/stats_port", tests, NULL, NULL);
