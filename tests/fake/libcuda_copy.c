@@ -10,8 +10,8 @@
 #include <string.h>
 
 #include "device/launch.h"
-#include "tool/pattern.h"
-#include "tool/pattern_kernels.h"
+#include "tool/perf/pattern.h"
+#include "tool/perf/pattern_kernels.h"
 
 /* ---- copies ------------------------------------------------------------------------------ */
 

@@ -11,7 +11,7 @@
 
 #include "host/sample.h"
 #include "host/threads.h"
-#include "tool/diag_metrics.h"
+#include "tool/diag/diag_metrics.h"
 
 FUZZ_QUIETLY
 

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "fuzz.h"
-#include "tool/firewall.h"
+#include "tool/doctor/firewall.h"
 
 FUZZ_QUIETLY
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tool/mesh_env.h"
+#include "tool/mesh/mesh_env.h"
 
 enum { VARIABLES = 64 };
 

@@ -12,7 +12,7 @@ import tap
 
 os.chdir(sys.argv[1])
 CARRIED = {"src/device/unpack_ptx.c": "src/device/unpack_kernels.cu",
-           "src/tool/pattern_ptx.c": "src/tool/pattern_kernels.cu"}
+           "src/tool/perf/pattern_ptx.c": "src/tool/perf/pattern_kernels.cu"}
 
 
 def read(path):

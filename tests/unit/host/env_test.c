@@ -2,8 +2,8 @@
 /* What tcpx env makes of machines, and what its lint finds in environments. */
 #include "fixture.h"
 
-#include "tool/env_lint.h"
-#include "tool/env_make.h"
+#include "tool/env/env_lint.h"
+#include "tool/env/env_make.h"
 
 #define NIC0 "nic name=eth0 at=pci0000:00/0000:00:01.0 node=0 addr=10.0.0.1/24\n"
 #define NIC1 "nic name=eth1 at=pci0000:00/0000:00:02.0 node=0 addr=10.0.1.1/24\n"

@@ -2,8 +2,8 @@
 /* What filters do to a connection to port 28515 by eth1, and which way a peer lies. */
 #include "../base/base_test.h"
 
-#include "tool/firewall.h"
-#include "tool/peer_route.h"
+#include "tool/doctor/firewall.h"
+#include "tool/doctor/peer_route.h"
 
 #define PASS FIREWALL_ACCEPT
 #define DROP FIREWALL_DROP

@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "tool/job.h"
+#include "tool/perf/job.h"
 #include "tool/tool.h"
 
 static void

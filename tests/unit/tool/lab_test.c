@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "tool/lab.h"
+#include "tool/lab/lab.h"
 #include "tool/tool.h"
 
 static const struct {

@@ -10,10 +10,10 @@
 
 #include <cmocka.h>
 
-#include "tool/job.h"
-#include "tool/mesh_hub.h"
-#include "tool/mesh_line.h"
-#include "tool/mesh_result.h"
+#include "tool/perf/job.h"
+#include "tool/mesh/mesh_hub.h"
+#include "tool/mesh/mesh_line.h"
+#include "tool/mesh/mesh_result.h"
 
 static char told[4096]; /* "conn:type " for each */
 

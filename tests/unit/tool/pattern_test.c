@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #include "base/rng.h"
-#include "tool/pattern.h"
+#include "tool/perf/pattern.h"
 
 enum { LEN = 5000 };
 

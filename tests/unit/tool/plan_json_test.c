@@ -11,7 +11,7 @@
 
 #include "base/log.h"
 #include "host/spec.h"
-#include "tool/plan_json.h"
+#include "tool/irq/plan_json.h"
 #include "tool/tool.h"
 
 static struct tcpx_plan

@@ -11,8 +11,8 @@
 #include <cmocka.h>
 
 #include "base/rng.h"
-#include "tool/stats.h"
-#include "tool/stats_paired.h"
+#include "tool/report/stats.h"
+#include "tool/matrix/stats_paired.h"
 
 static void
 t_is_that_of_the_tables(void **state)

@@ -13,11 +13,11 @@
 
 #include "base/log.h"
 #include "result_sample.h"
-#include "tool/html.h"
-#include "tool/out_text.h"
-#include "tool/result.h"
-#include "tool/svg.h"
-#include "tool/svg_plot.h"
+#include "tool/report/html.h"
+#include "tool/report/out_text.h"
+#include "tool/report/result.h"
+#include "tool/report/svg.h"
+#include "tool/report/svg_plot.h"
 #include "tool/tool.h"
 
 /* ---- axes ------------------------------------------------------------------------ */

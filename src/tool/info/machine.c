@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reading it all once. A part that fails leaves the other parts worth showing. */
+#include "tool/info/machine.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/log.h"
+#include "tool/tool.h"
+
+static void
+read_settings(struct machine *m)
+{
+	if (tcpx_cfg_load_system(NULL, &m->cfg) < 0)
+		return;
+	if (tcpx_log_setup(tcpx_cfg_str(m->cfg, TCPX_SET_DEBUG),
+			   tcpx_cfg_str(m->cfg, TCPX_SET_DEBUG_SUBSYS),
+			   tcpx_cfg_str(m->cfg, TCPX_SET_DEBUG_FILE)) < 0) {
+		tcpx_cfg_free(m->cfg);
+		m->cfg = NULL;
+	}
+}
+
+static void
+read_facts(struct machine *m)
+{
+	m->nics_rc = tcpx_host_nics_read(m->root, &m->all, &m->all_count);
+	if (m->nics_rc == 0)
+		m->nics_rc = tcpx_host_nics_select(m->all, m->all_count, m->selection, m->nics,
+						   TCPX_HOST_NICS, &m->nic_count);
+	if (tcpx_host_gpus(m->root, m->gpus, MACHINE_GPUS, &m->gpu_count) < 0)
+		m->gpu_count = 0;
+	if (tcpx_host_cpus(m->root, &m->cpus) == 0)
+		tcpx_host_defaults(m->nics, m->nic_count, &m->cpus, m->gpu_count, &m->plan);
+}
+
+static bool
+is_dir(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+struct machine *
+machine_new(const char *command, const char *root, const char *selection)
+{
+	struct machine *m = calloc(1, sizeof(*m));
+
+	if (!m) {
+		tool_fail(TOOL_DENIED, command, "no memory for the facts of the machine");
+		return NULL;
+	}
+	read_settings(m);
+	m->root = root ? root : m->cfg ? tcpx_cfg_str(m->cfg, TCPX_SET_ROOT) : "/";
+	m->selection = selection ? selection : m->cfg ? tcpx_cfg_str(m->cfg, TCPX_SET_NICS) : "";
+	if (!*m->root)
+		m->root = "/";
+	m->here = !strcmp(m->root, "/");
+	if (!is_dir(m->root)) {
+		tool_fail(TOOL_USAGE, command, "%s is not a directory that holds a machine's /sys "
+			  "and /proc", m->root);
+		machine_free(m);
+		return NULL;
+	}
+	read_facts(m);
+	return m;
+}
+
+int
+machine_topo_read(struct machine *m)
+{
+	return tcpx_topo_read(m->root, &m->topo);
+}
+
+void
+machine_free(struct machine *m)
+{
+	tcpx_cfg_free(m->cfg);
+	tcpx_topo_free(m->topo);
+	free(m->all);
+	free(m);
+}
+
+const struct tcpx_host_nic *
+machine_nearest(const struct machine *m, const struct tcpx_host_gpu *gpu,
+		enum tcpx_distance *distance)
+{
+	const struct tcpx_host_nic *best = NULL;
+
+	for (unsigned i = 0; i < m->nic_count; i++) {
+		enum tcpx_distance d = tcpx_host_distance(&m->nics[i], gpu);
+
+		if (best && d >= *distance)
+			continue;
+		best = &m->nics[i];
+		*distance = d;
+	}
+	return best;
+}
+
+const struct tcpx_host_nic *
+machine_chosen(const struct machine *m, const char *ifname)
+{
+	for (unsigned i = 0; i < m->nic_count; i++)
+		if (!strcmp(m->nics[i].ifname, ifname))
+			return &m->nics[i];
+	return NULL;
+}
+
+unsigned
+machine_threads(const struct machine *m)
+{
+	uint64_t set = m->cfg ? tcpx_cfg_num(m->cfg, TCPX_SET_THREADS) : 0;
+
+	return set ? (unsigned)set : m->plan.threads;
+}
+
+const char *
+machine_nic_why(const struct machine *m, const struct tcpx_host_nic *nic, bool *used)
+{
+	const struct tcpx_host_nic *chosen = machine_chosen(m, nic->ifname);
+	const char *unfit = tcpx_host_nic_unfit(nic);
+	const char *left_out = tcpx_host_nic_left_out(nic);
+
+	*used = chosen != NULL;
+	if (chosen)
+		return chosen->why;
+	if (unfit)
+		return unfit;
+	if (left_out && (!*m->selection || *m->selection == '^'))
+		return left_out;
+	return *m->selection ? "not in the selection" : "more than are allowed";
+}
+
+void
+machine_defaults(const struct machine *m, struct machine_default out[MACHINE_DEFAULTS])
+{
+	const struct tcpx_host_plan *p = &m->plan;
+	const struct machine_default table[MACHINE_DEFAULTS] = {
+		{ "threads", p->threads_why, p->threads, TCPX_SET_THREADS, false },
+		{ "channels", p->channels_why, p->channels, TCPX_SET_CHANNELS, false },
+		{ "spin_us", p->spin_why, p->spin_us, TCPX_SET_SPIN_US, false },
+	};
+
+	for (unsigned i = 0; i < MACHINE_DEFAULTS; i++) {
+		out[i] = table[i];
+		out[i].overridden = m->cfg && tcpx_cfg_num(m->cfg, out[i].setting) != 0;
+	}
+}
+
+const char *
+machine_provider(const struct machine *m)
+{
+	const char *name = m->cfg ? tcpx_cfg_str(m->cfg, TCPX_SET_PROVIDER) : "";
+
+	if (strcmp(name, "auto") != 0)
+		return name;
+	return tcpx_cfg_str(m->cfg, TCPX_SET_PLUGIN_PATH)[0] ? "tcpx" : "sock";
+}
+
+const char *
+machine_kernel(const struct machine *m, char *buf, size_t cap)
+{
+	if (tcpx_host_text_read(m->root, "/proc/sys/kernel/osrelease", buf, cap) <= 0)
+		snprintf(buf, cap, "unknown");
+	return buf;
+}
+
+const char *
+machine_cpu_list(const struct tcpx_cpuset *set, char buf[MACHINE_CPU_LIST])
+{
+	if (tcpx_cpuset_format(set, buf, MACHINE_CPU_LIST) >= MACHINE_CPU_LIST)
+		strcpy(buf + MACHINE_CPU_LIST - 4, "...");
+	return *buf ? buf : "none";
+}

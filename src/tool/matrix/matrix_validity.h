@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Whether a run counts, from what is known about it. Pure; the first reason is told. */
+#ifndef TOOL_MATRIX_VALIDITY_H
+#define TOOL_MATRIX_VALIDITY_H
+
+#include "tool/matrix/matrix_exec.h"
+#include "tool/matrix/matrix_figure.h"
+#include "tool/matrix/matrix_load.h"
+
+struct matrix_facts {
+	struct matrix_ended ended;    /* of the workload                              */
+	const char *setup;            /* what failed before it, "" nothing            */
+	const char *said;             /* the last line of its errors, ""              */
+	double figure;                /* NAN: not found, and .figure_why says why     */
+	const char *figure_why;
+	const char *failed;           /* a check, an expectation or a limit, "" none  */
+	const struct matrix_load *load; /* NULL: it never began                       */
+	double load_max, steal_max;
+};
+
+/* True: it counts. Else @reason says why not. */
+bool matrix_valid(const struct matrix_facts *f, char reason[MATRIX_WHY]);
+
+#endif

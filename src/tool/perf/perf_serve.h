@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The serving side: one guest for each client that has sent a job. All of it runs on the
+ * command's one thread; nothing here waits for a client.
+ */
+#ifndef TOOL_PERF_SERVE_H
+#define TOOL_PERF_SERVE_H
+
+#include "base/chain.h"
+#include "tool/perf/baseline.h"
+#include "tool/perf/job.h"
+#include "tool/perf/perf_args.h"
+#include "tool/perf/perf_mem.h"
+#include "tool/perf/perf_path.h"
+#include "tool/perf/perf_sides.h"
+#include "tool/perf/perf_sync.h"
+#include "tool/perf/perf_usage.h"
+
+enum { PONG_SLOTS = 4 };
+
+/* A run in progress. */
+struct guest_run {
+	bool on, timed;          /* timed: its figures count                          */
+	bool going;              /* the client will post now: wait for that           */
+	bool over;               /* the client has seen its last acknowledgement      */
+	uint64_t iters;
+	uint64_t received, sent; /* SEND/RECV and pongs: ended                        */
+	uint64_t recv_posted, send_posted;
+	uint64_t begin_ns;       /* by our clock; of a timed run whose end was told   */
+	uint64_t end_said_ns;    /* by the client's                                   */
+	struct sync sync;
+	struct usage before, after;
+};
+
+struct guest {
+	struct tcpx_node node;
+	char name[64];
+	tcpx_peer *peer;         /* its session with us                               */
+	tcpx_peer *back;         /* the same, added by blob so that we can post to it */
+	struct job_inbox inbox;
+	bool has_job;
+	bool leaving;            /* it has said goodbye and will close the session    */
+	uint64_t left_ns;        /* when it did                                       */
+	uint64_t closed_ns;      /* since when its session is not open; 0 it is       */
+	struct job job;
+	struct job_case at;
+	struct layouts lay;
+	struct place place;      /* where our memory for it lies                      */
+	struct mem out, in;      /* data comes into out, goes from in                 */
+	struct regions client_in; /* of the client, for pongs                         */
+	uint64_t check_seed;
+	struct guest_run run;
+	struct placed placed;    /* our thread, during a run of a job with a CPU      */
+	/* SEND/RECV: oldest first, ring of job.depth; pongs: ring of PONG_SLOTS */
+	tcpx_xfer *recv[JOB_DEPTH_MAX], *send[JOB_DEPTH_MAX];
+	tcpx_list *pong_list[2];
+	tcpx_xfer *pong[PONG_SLOTS];
+	struct baseline *raw;
+	struct mem raw_out, raw_in; /* its memory, where ours is a GPU's              */
+	/* for what is printed */
+	uint64_t timed_iters, timed_ns; /* of this size                              */
+	uint64_t runs, wrong;
+};
+
+struct serve {
+	const struct perf_args *args;
+	tcpx_engine *engine;
+	struct gpus *gpus;       /* NULL: nobody wanted any yet                       */
+	struct tcpx_node guests;
+	uint64_t served, wrong;  /* guests that are gone                              */
+	bool quiet;
+};
+
+void serve_init(struct serve *s, const struct perf_args *args, tcpx_engine *engine);
+/* Drops every guest. */
+void serve_fini(struct serve *s);
+/* Takes one note and frees it. */
+void serve_note(struct serve *s, tcpx_note *note);
+/* Drops guests whose session is gone. */
+void serve_sweep(struct serve *s);
+/* Moves SEND/RECV runs on. *oldest: a transfer to wait for, NULL if there is none. True:
+ * a guest wants its server to spin. */
+bool serve_pump(struct serve *s, tcpx_xfer **oldest);
+
+/* For the parts of the server (perf_serve_run.c, perf_serve_raw.c): */
+int guest_take_raw(struct serve *s, struct guest *g, const json_t *msg);
+int guest_take_raw_call(struct guest *g, const json_t *msg);
+void guest_end_raw(struct serve *s, struct guest *g);
+int guest_take_path(struct serve *s, struct guest *g, const json_t *msg);
+void guest_fail(struct guest *g, const char *what, int rc);
+int guest_begin_run(struct serve *s, struct guest *g, const json_t *msg);
+void guest_note_of_run(struct serve *s, struct guest *g, const char *note, size_t len);
+bool guest_pump(struct serve *s, struct guest *g, tcpx_xfer **oldest);
+/* Gives back what belongs to one size. */
+void guest_end_case(struct serve *s, struct guest *g);
+
+#endif
