@@ -3,7 +3,7 @@
 # What the shell tests share: TAP output, a scratch directory, a lab of their own that is
 # removed on every way out. Sourced with the path of the tool as $1.
 
-tool=$1
+tool=$(realpath "$1") # tests may change their directory
 count=0
 failed=0
 scratch=$(mktemp -d)
