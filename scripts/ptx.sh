@@ -44,4 +44,4 @@ carry() {
 }
 
 carry device/unpack tcpx_unpack_ptx device/launch.h
-carry tool/pattern pattern_ptx tool/pattern_kernels.h
+carry tool/perf/pattern pattern_ptx tool/perf/pattern_kernels.h
