@@ -13,6 +13,7 @@
 #include "tool/lab/lab_ns.h"
 #include "tool/opt.h"
 #include "tool/tool.h"
+#include "tool/verbs.h"
 
 static const char default_name[] = "lab";
 
@@ -319,47 +320,25 @@ run_status(int argc, char **argv)
 	return rc;
 }
 
-static const struct verb {
-	const char *name; /* first: tool_nearest() reads it */
-	int (*run)(int argc, char **argv);
-	const char *words;
-	const char *about;
-} verbs[] = {
+static const struct tool_verb verbs[] = {
 	{ "up", run_up, "[OPTIONS]", "make emulated hosts" },
 	{ "down", run_down, "[OPTIONS]", "remove them" },
 	{ "exec", run_exec, "HOST COMMAND...", "run a command on one of them" },
 	{ "status", run_status, "[OPTIONS]", "what there is" },
 };
 
-static void
-print_usage(FILE *f)
-{
-	fprintf(f, "usage: tcpx lab VERB [OPTIONS]\n\n"
-		"Emulated hosts and NICs on this machine, made of network namespaces and veth\n"
-		"pairs. Needs root.\n\n");
-	for (size_t i = 0; i < ARRAY_LEN(verbs); i++)
-		fprintf(f, "  %-6s  %-16s  %s\n", verbs[i].name, verbs[i].words, verbs[i].about);
-	fprintf(f, "\n`tcpx lab VERB --help` tells more.\n");
-}
-
 int
 cmd_lab(int argc, char **argv)
 {
-	const char *word = argc > 1 ? argv[1] : NULL, *near;
+	static const struct tool_verbs all = {
+		.command = "tcpx lab",
+		.about =
+			"Emulated hosts and NICs on this machine, made of network namespaces and veth\n"
+			"pairs. Needs root.\n",
+		.more = "",
+		.verb = verbs,
+		.count = ARRAY_LEN(verbs),
+	};
 
-	if (!word) {
-		print_usage(stderr);
-		return TOOL_USAGE;
-	}
-	if (!strcmp(word, "--help") || !strcmp(word, "-h")) {
-		print_usage(stdout);
-		return TOOL_OK;
-	}
-	for (size_t i = 0; i < ARRAY_LEN(verbs); i++)
-		if (!strcmp(word, verbs[i].name))
-			return verbs[i].run(argc - 1, argv + 1);
-	near = tool_nearest(word, verbs, ARRAY_LEN(verbs), sizeof(verbs[0]));
-	if (near)
-		return tool_usage("tcpx lab", "unknown verb '%s'; did you mean '%s'?", word, near);
-	return tool_usage("tcpx lab", "unknown verb '%s'", word);
+	return tool_run_verb(&all, argc, argv);
 }

@@ -11,6 +11,7 @@
 #include "tool/matrix/matrix_session.h"
 #include "tool/opt.h"
 #include "tool/tool.h"
+#include "tool/verbs.h"
 
 enum { SETS_MAX = 32 };
 
@@ -311,46 +312,24 @@ run_report(int argc, char **argv)
 	return rc;
 }
 
-static const struct verb {
-	const char *name; /* first: tool_nearest() reads it */
-	int (*run)(int argc, char **argv);
-	const char *words;
-	const char *about;
-} verbs[] = {
+static const struct tool_verb verbs[] = {
 	{ "run", run_run, "SPEC", "run an experiment" },
 	{ "resume", run_resume, "DIR", "go on with one" },
 	{ "report", run_report, "DIR", "say what it showed" },
 };
 
-static void
-print_usage(FILE *f)
-{
-	fprintf(f, "usage: tcpx matrix VERB [OPTIONS]\n\n"
-		"Experiments with a verdict: any command that prints a figure, run with settings in\n"
-		"shuffled blocks, judged by intervals and a margin fixed beforehand.\n\n");
-	for (size_t i = 0; i < ARRAY_LEN(verbs); i++)
-		fprintf(f, "  %-6s  %-6s  %s\n", verbs[i].name, verbs[i].words, verbs[i].about);
-	fprintf(f, "\n`tcpx matrix VERB --help` tells more; `tcpx matrix run` lists what is shipped.\n");
-}
-
 int
 cmd_matrix(int argc, char **argv)
 {
-	const char *word = argc > 1 ? argv[1] : NULL, *near;
+	static const struct tool_verbs all = {
+		.command = "tcpx matrix",
+		.about =
+			"Experiments with a verdict: any command that prints a figure, run with settings in\n"
+			"shuffled blocks, judged by intervals and a margin fixed beforehand.\n",
+		.more = "; `tcpx matrix run` lists what is shipped",
+		.verb = verbs,
+		.count = ARRAY_LEN(verbs),
+	};
 
-	if (!word) {
-		print_usage(stderr);
-		return TOOL_USAGE;
-	}
-	if (!strcmp(word, "--help") || !strcmp(word, "-h")) {
-		print_usage(stdout);
-		return TOOL_OK;
-	}
-	for (size_t i = 0; i < ARRAY_LEN(verbs); i++)
-		if (!strcmp(word, verbs[i].name))
-			return verbs[i].run(argc - 1, argv + 1);
-	near = tool_nearest(word, verbs, ARRAY_LEN(verbs), sizeof(verbs[0]));
-	if (near)
-		return tool_usage("tcpx matrix", "unknown verb '%s'; did you mean '%s'?", word, near);
-	return tool_usage("tcpx matrix", "unknown verb '%s'", word);
+	return tool_run_verb(&all, argc, argv);
 }

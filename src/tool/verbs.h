@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A command that is several: one table of verbs is both the dispatch and the usage text. */
+#ifndef TOOL_VERBS_H
+#define TOOL_VERBS_H
+
+#include <stddef.h>
+
+struct tool_verb {
+	const char *name; /* first: tool_nearest() reads it */
+	int (*run)(int argc, char **argv); /* argv[0]: the verb; returns an exit code */
+	const char *words;
+	const char *about;
+};
+
+struct tool_verbs {
+	const char *command; /* "tcpx irq"                                      */
+	const char *about;   /* lines, each ended by \n                         */
+	const char *more;    /* said after "`tcpx irq VERB --help` tells more"; "" */
+	const struct tool_verb *verb;
+	size_t count;
+};
+
+/* Runs the verb that argv[1] names, or prints the usage. An exit code. */
+int tool_run_verb(const struct tool_verbs *v, int argc, char **argv);
+
+#endif
