@@ -45,7 +45,7 @@ copy_each(struct tcpx_queue *q, const struct tcpx_copy *list, size_t count, bool
 /* Every byte crosses the bus, a run of the staging side in one copy, to or from the scratch
  * place: what is left out is the spreading. */
 static int
-cross_only(struct tcpx_queue *q, const struct tcpx_copy *list, size_t count)
+cross_only(struct tcpx_queue *q, CUstream stream, const struct tcpx_copy *list, size_t count)
 {
 	bool packs = q->flow == TCPX_FLOW_PACK;
 	uint64_t at, len;
@@ -61,8 +61,8 @@ cross_only(struct tcpx_queue *q, const struct tcpx_copy *list, size_t count)
 		for (; len && rc == 0; at += TCPX_QUEUE_BOUNCE) {
 			uint64_t part = len < TCPX_QUEUE_BOUNCE ? len : TCPX_QUEUE_BOUNCE;
 
-			rc = packs ? copy_one(q, q->stream, at, q->bounce, part) :
-				     copy_one(q, q->stream, q->bounce, at, part);
+			rc = packs ? copy_one(q, stream, at, q->bounce, part) :
+				     copy_one(q, stream, q->bounce, at, part);
 			len -= part;
 		}
 	}
@@ -111,7 +111,9 @@ launch(struct tcpx_queue *q, const struct tcpx_launch *l, struct tcpx_piece *pie
 struct start {
 	struct tcpx_queue *q;
 	uint64_t ticket;
-	bool ended; /* a kernel will write the ticket, after everything else of the batch */
+	bool copier; /* it is in the copier's stream                                        */
+	bool ended;  /* what tells the ticket is in the stream, after the rest of the batch */
+	enum tcpx_batch_end end;
 };
 
 /* List entries whose pieces fit into the ring when it is empty. */
@@ -143,8 +145,10 @@ launch_part(struct start *s, const struct tcpx_copy *list, size_t count, size_t 
 		return tcpx_fail(TCPX_SUB_DEV, rc, "cut %zu copies into %zu pieces", count,
 				 pieces);
 	rc = launch(q, &l, &q->piece[at], last ? s->ticket : 0);
-	if (rc == 0 && last)
+	if (rc == 0 && last) {
 		s->ended = true;
+		s->end = TCPX_END_WORD;
+	}
 	return rc;
 }
 
@@ -261,12 +265,49 @@ choose(struct tcpx_queue *q, const struct tcpx_copy *list, size_t count, uint64_
 				other ? (now > other ? now - other : 0) : UINT64_MAX);
 }
 
+/* The stream's own word when all is done that is in it. */
+static int
+end_by_stream(struct start *s, CUstream stream)
+{
+	struct tcpx_queue *q = s->q;
+	const struct tcpx_cuda_api *cu = q->gpu->cu;
+	CUresult result;
+
+	if (q->gpu->memops)
+		result = cu->cuStreamWriteValue64(
+			stream, (uintptr_t)(s->copier ? q->copier_word : q->word), s->ticket, 0);
+	else
+		result = cu->cuEventRecord(q->event[s->ticket % TCPX_QUEUE_BATCHES], stream);
+	s->end = !q->gpu->memops ? TCPX_END_EVENT : s->copier ? TCPX_END_COPIER : TCPX_END_WORD;
+	s->ended = true;
+	return result == CUDA_SUCCESS ? 0 : failed(q, result, "marking the end of a batch");
+}
+
+/* A batch that is one copy, or whose bytes only cross the bus: behind those of other queues. */
+static int
+start_copier(struct start *s, const struct tcpx_copy *list, size_t count, uint64_t bytes)
+{
+	struct tcpx_copier *c = s->q->copier;
+	int rc;
+
+	s->copier = true;
+	pthread_mutex_lock(&c->lock);
+	if (s->q->gpu->impl == TCPX_UNPACK_NONE)
+		rc = cross_only(s->q, c->stream, list, count);
+	else
+		rc = copy_one(s->q, c->stream, list->dst, list->src, bytes);
+	if (rc == 0)
+		rc = end_by_stream(s, c->stream);
+	pthread_mutex_unlock(&c->lock);
+	return rc;
+}
+
 static int
 start_kernels(struct start *s, const struct tcpx_copy *list, size_t count, uint64_t bytes)
 {
 	switch (choose(s->q, list, count, bytes)) {
 	case TCPX_ROUTE_ENGINE:
-		return copy_one(s->q, s->q->stream, list->dst, list->src, bytes);
+		return start_copier(s, list, count, bytes);
 	case TCPX_ROUTE_RUNS:
 		return start_runs(s, list, count);
 	default:
@@ -274,24 +315,8 @@ start_kernels(struct start *s, const struct tcpx_copy *list, size_t count, uint6
 	}
 }
 
-/* The stream's own word when all is done that is in it. */
 static int
-end_by_stream(struct tcpx_queue *q, uint64_t ticket, enum tcpx_batch_end *end)
-{
-	const struct tcpx_cuda_api *cu = q->gpu->cu;
-	CUresult result;
-
-	if (q->gpu->memops)
-		result = cu->cuStreamWriteValue64(q->stream, (uintptr_t)q->word, ticket, 0);
-	else
-		result = cu->cuEventRecord(q->event[ticket % TCPX_QUEUE_BATCHES], q->stream);
-	*end = q->gpu->memops ? TCPX_END_WORD : TCPX_END_EVENT;
-	return result == CUDA_SUCCESS ? 0 : failed(q, result, "marking the end of a batch");
-}
-
-static int
-start_batch(struct start *s, const struct tcpx_copy *list, size_t count, uint64_t bytes,
-	    enum tcpx_batch_end *end)
+start_batch(struct start *s, const struct tcpx_copy *list, size_t count, uint64_t bytes)
 {
 	int rc;
 
@@ -303,14 +328,13 @@ start_batch(struct start *s, const struct tcpx_copy *list, size_t count, uint64_
 		rc = copy_each(s->q, list, count, false);
 		break;
 	case TCPX_UNPACK_HOST:
-		*end = TCPX_END_PRIOR;
+		s->end = TCPX_END_PRIOR;
 		return copy_each(s->q, list, count, true);
 	default:
-		rc = cross_only(s->q, list, count);
+		rc = start_copier(s, list, count, bytes);
 		break;
 	}
-	*end = TCPX_END_WORD;
-	return rc || s->ended ? rc : end_by_stream(s->q, s->ticket, end);
+	return rc || s->ended ? rc : end_by_stream(s, s->q->stream);
 }
 
 /* Room for a batch that could have it; one that is larger than the ring waits in the middle. */
@@ -330,8 +354,7 @@ int
 tcpx_cuda_queue_copy(struct tcpx_queue *q, const struct tcpx_copy *list, size_t count,
 		     uint64_t *ticket)
 {
-	struct start s = { .q = q, .ticket = q->tickets + 1 };
-	enum tcpx_batch_end end = TCPX_END_PRIOR;
+	struct start s = { .q = q, .ticket = q->tickets + 1, .end = TCPX_END_PRIOR };
 	uint64_t bytes = 0;
 	int rc = 0;
 
@@ -350,7 +373,7 @@ tcpx_cuda_queue_copy(struct tcpx_queue *q, const struct tcpx_copy *list, size_t 
 		rc = tcpx_gpu_enter(q->gpu);
 		if (rc)
 			return q->broken = rc;
-		rc = start_batch(&s, list, count, bytes, &end);
+		rc = start_batch(&s, list, count, bytes);
 		if (rc)
 			rc = tcpx_cuda_queue_break(q, rc);
 		tcpx_gpu_leave(q->gpu);
@@ -358,7 +381,7 @@ tcpx_cuda_queue_copy(struct tcpx_queue *q, const struct tcpx_copy *list, size_t 
 	if (rc)
 		return rc;
 	q->batch[s.ticket % TCPX_QUEUE_BATCHES] =
-		(struct tcpx_batch){ end, q->pieces.head, q->bounces.head };
+		(struct tcpx_batch){ s.end, s.copier, q->pieces.head, q->bounces.head };
 	*ticket = q->tickets = s.ticket;
 	return 0;
 }

@@ -7,6 +7,8 @@
 
 #include <errno.h>
 
+#include "base/mutex.h"
+
 int
 tcpx_gpu_enter(struct tcpx_gpu *gpu)
 {
@@ -69,8 +71,12 @@ retain(struct tcpx_device *dev, int ordinal)
 	if (rc)
 		goto fail;
 	result = dev->cu.cuDevicePrimaryCtxRetain(&gpu->context, gpu->device);
-	if (result == CUDA_SUCCESS)
+	if (result == CUDA_SUCCESS) {
+		for (int i = 0; i < TCPX_FLOWS * TCPX_GPU_COPIERS; i++)
+			tcpx_mutex_init(&gpu->copier[i / TCPX_GPU_COPIERS]
+						    [i % TCPX_GPU_COPIERS].lock);
 		return 0;
+	}
 	rc = tcpx_cuda_fail(&dev->cu, result, "retain the context of GPU %d", ordinal);
 fail:
 	gpu->cu = NULL;
@@ -168,6 +174,49 @@ tcpx_gpu_home(struct tcpx_device *dev, struct tcpx_gpu **gpu)
 	return rc;
 }
 
+CUresult
+tcpx_gpu_stream(struct tcpx_gpu *gpu, CUstream *stream)
+{
+	int least, greatest;
+	CUresult result;
+
+	result = gpu->cu->cuCtxGetStreamPriorityRange(&least, &greatest);
+	if (result == CUDA_SUCCESS)
+		result = gpu->cu->cuStreamCreateWithPriority(stream, CU_STREAM_NON_BLOCKING,
+							     greatest);
+	return result;
+}
+
+CUresult
+tcpx_gpu_copier(struct tcpx_device *dev, struct tcpx_gpu *gpu, enum tcpx_flow flow,
+		struct tcpx_copier **copier)
+{
+	CUresult result = CUDA_SUCCESS;
+	struct tcpx_copier *c;
+
+	pthread_mutex_lock(&dev->lock);
+	c = &gpu->copier[flow][gpu->copiers_given[flow] % TCPX_GPU_COPIERS];
+	if (!c->stream)
+		result = tcpx_gpu_stream(gpu, &c->stream);
+	if (result == CUDA_SUCCESS) {
+		gpu->copiers_given[flow]++;
+		*copier = c;
+	}
+	pthread_mutex_unlock(&dev->lock);
+	return result;
+}
+
+static void
+put_copiers(struct tcpx_gpu *gpu)
+{
+	for (int f = 0; f < TCPX_FLOWS; f++)
+		for (int i = 0; i < TCPX_GPU_COPIERS; i++) {
+			if (gpu->copier[f][i].stream)
+				(void)gpu->cu->cuStreamDestroy(gpu->copier[f][i].stream);
+			pthread_mutex_destroy(&gpu->copier[f][i].lock);
+		}
+}
+
 void
 tcpx_gpu_put_all(struct tcpx_device *dev)
 {
@@ -176,8 +225,10 @@ tcpx_gpu_put_all(struct tcpx_device *dev)
 
 		if (!gpu->cu)
 			continue;
-		if (gpu->module && tcpx_gpu_enter(gpu) == 0) {
-			(void)dev->cu.cuModuleUnload(gpu->module);
+		if (tcpx_gpu_enter(gpu) == 0) {
+			put_copiers(gpu);
+			if (gpu->module)
+				(void)dev->cu.cuModuleUnload(gpu->module);
 			tcpx_gpu_leave(gpu);
 		}
 		(void)dev->cu.cuDevicePrimaryCtxRelease(gpu->device);

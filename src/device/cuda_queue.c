@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #define PAGE_BYTES    4096
+#define LINE_BYTES    128 /* each word in one of its own */
 #define MAPPED_BYTES  (PAGE_BYTES + TCPX_QUEUE_PIECES * sizeof(struct tcpx_piece))
 #define ARRIVED_BYTES 256 /* of which 4 are used: the bounce memory begins aligned */
 
@@ -34,6 +35,8 @@ make_memory(struct tcpx_queue *q)
 		return result;
 	q->word = q->mapped;
 	atomic_init(q->word, 0);
+	q->copier_word = (_Atomic uint64_t *)((char *)q->mapped + LINE_BYTES);
+	atomic_init(q->copier_word, 0);
 	q->piece = (struct tcpx_piece *)((char *)q->mapped + PAGE_BYTES);
 	q->pieces.size = TCPX_QUEUE_PIECES;
 	if (q->gpu->impl == TCPX_UNPACK_NONE)
@@ -64,25 +67,18 @@ make_events(struct tcpx_queue *q)
 	return result;
 }
 
-/* Streams of the highest priority: our few blocks run before the rest of an application's
- * kernels, and not behind one of its streams that waits for us. */
 static CUresult
 make_streams(struct tcpx_queue *q)
 {
-	const struct tcpx_cuda_api *cu = q->gpu->cu;
-	int least, greatest;
-	CUresult result;
+	CUresult result = tcpx_gpu_stream(q->gpu, &q->stream);
 
-	result = cu->cuCtxGetStreamPriorityRange(&least, &greatest);
 	if (result == CUDA_SUCCESS)
-		result = cu->cuStreamCreateWithPriority(&q->stream, CU_STREAM_NON_BLOCKING,
-							greatest);
+		result = tcpx_gpu_copier(q->dev, q->gpu, q->flow, &q->copier);
 	if (result == CUDA_SUCCESS && q->flow == TCPX_FLOW_UNPACK &&
 	    q->gpu->impl == TCPX_UNPACK_KERNEL) {
-		result = cu->cuStreamCreateWithPriority(&q->engine, CU_STREAM_NON_BLOCKING,
-							greatest);
+		result = tcpx_gpu_stream(q->gpu, &q->engine);
 		if (result == CUDA_SUCCESS)
-			result = cu->cuEventCreate(&q->crossed, CU_EVENT_DISABLE_TIMING);
+			result = q->gpu->cu->cuEventCreate(&q->crossed, CU_EVENT_DISABLE_TIMING);
 	}
 	return result;
 }
@@ -105,6 +101,8 @@ make_idle(struct tcpx_queue *q)
 		(void)q->gpu->cu->cuStreamSynchronize(q->engine);
 	if (q->stream)
 		(void)q->gpu->cu->cuStreamSynchronize(q->stream);
+	if (q->copier)
+		(void)q->gpu->cu->cuStreamSynchronize(q->copier->stream);
 }
 
 static void
@@ -195,56 +193,59 @@ free_room(struct tcpx_queue *q)
 	tcpx_room_free(&q->bounces, b->bounce_end);
 }
 
-/* The event of the oldest batch. */
-static CUresult
-query_event(struct tcpx_queue *q)
+/* What the event of the oldest batch in flight says. 0, or what broke. */
+static int
+ask_event(struct tcpx_queue *q, bool *over)
 {
-	return q->gpu->cu->cuEventQuery(q->event[(q->done + 1) % TCPX_QUEUE_BATCHES]);
+	CUresult result;
+	int rc;
+
+	rc = tcpx_gpu_enter(q->gpu);
+	if (rc)
+		return q->broken = rc;
+	result = q->gpu->cu->cuEventQuery(q->event[(q->done + 1) % TCPX_QUEUE_BATCHES]);
+	*over = result == CUDA_SUCCESS;
+	if (result != CUDA_SUCCESS && result != CUDA_ERROR_NOT_READY)
+		rc = tcpx_cuda_queue_break(q, tcpx_cuda_fail(q->gpu->cu, result,
+				"batch %llu of GPU %d", (unsigned long long)q->done + 1,
+				q->gpu->ordinal));
+	tcpx_gpu_leave(q->gpu);
+	return rc;
 }
 
-/* Further batches that are done and do not write the word; 0, or what broke. */
+/* Is the oldest batch in flight over? Batches of the two streams end in any order, and are
+ * told in the order of their tickets. */
 static int
-look_beyond_word(struct tcpx_queue *q)
+ask(struct tcpx_queue *q, bool *over)
 {
-	CUresult result = CUDA_SUCCESS;
-	int rc = 0;
+	uint64_t ticket = q->done + 1;
 
-	while (q->done < q->tickets && result == CUDA_SUCCESS) {
-		enum tcpx_batch_end end = q->batch[(q->done + 1) % TCPX_QUEUE_BATCHES].end;
-
-		if (end == TCPX_END_WORD)
-			break;
-		if (end == TCPX_END_EVENT) {
-			rc = tcpx_gpu_enter(q->gpu);
-			if (rc)
-				return q->broken = rc;
-			result = query_event(q);
-			if (result != CUDA_SUCCESS && result != CUDA_ERROR_NOT_READY)
-				rc = tcpx_cuda_queue_break(q,
-					tcpx_cuda_fail(q->gpu->cu, result,
-						       "batch %llu of GPU %d",
-						       (unsigned long long)q->done + 1,
-						       q->gpu->ordinal));
-			tcpx_gpu_leave(q->gpu);
-		}
-		if (result == CUDA_SUCCESS)
-			q->done++;
+	switch (q->batch[ticket % TCPX_QUEUE_BATCHES].end) {
+	case TCPX_END_WORD:
+		*over = atomic_load_explicit(q->word, memory_order_acquire) >= ticket;
+		return 0;
+	case TCPX_END_COPIER:
+		*over = atomic_load_explicit(q->copier_word, memory_order_acquire) >= ticket;
+		return 0;
+	case TCPX_END_EVENT:
+		return ask_event(q, over);
+	default:
+		*over = true;
+		return 0;
 	}
-	return rc;
 }
 
 int
 tcpx_cuda_queue_look(struct tcpx_queue *q)
 {
-	uint64_t before = q->done, word;
-	int rc;
+	uint64_t before = q->done;
+	bool over = true;
+	int rc = 0;
 
-	do {
-		word = atomic_load_explicit(q->word, memory_order_acquire);
-		if (word > q->done)
-			q->done = word;
-		rc = look_beyond_word(q);
-	} while (rc == 0 && atomic_load_explicit(q->word, memory_order_acquire) > q->done);
+	while (rc == 0 && over && q->done < q->tickets) {
+		rc = ask(q, &over);
+		q->done += rc == 0 && over;
+	}
 	if (q->done != before) {
 		q->fruitless = 0;
 		free_room(q);
@@ -275,6 +276,8 @@ tcpx_cuda_queue_drain(struct tcpx_queue *q)
 		result = q->gpu->cu->cuStreamSynchronize(q->engine);
 	if (result == CUDA_SUCCESS)
 		result = q->gpu->cu->cuStreamSynchronize(q->stream);
+	if (result == CUDA_SUCCESS && q->copier)
+		result = q->gpu->cu->cuStreamSynchronize(q->copier->stream);
 	rc = settle(q, result);
 	if (rc)
 		return rc;
@@ -287,12 +290,14 @@ static int
 watch(struct tcpx_queue *q)
 {
 	CUresult result;
+	bool copier;
 	int rc;
 
 	rc = tcpx_gpu_enter(q->gpu);
 	if (rc)
 		return q->broken = rc;
-	result = q->gpu->cu->cuStreamQuery(q->stream);
+	copier = q->batch[(q->done + 1) % TCPX_QUEUE_BATCHES].copier;
+	result = q->gpu->cu->cuStreamQuery(copier ? q->copier->stream : q->stream);
 	if (result != CUDA_ERROR_NOT_READY) {
 		rc = settle(q, result);
 		if (rc == 0)

@@ -17,12 +17,14 @@
 /* How one learns that a batch is done. */
 enum tcpx_batch_end {
 	TCPX_END_WORD,	/* its ticket appears in the completion word            */
+	TCPX_END_COPIER, /* its ticket appears in the copier's completion word  */
 	TCPX_END_EVENT, /* its event happens                                    */
 	TCPX_END_PRIOR	/* nothing of it runs: it is done when those before are */
 };
 
 struct tcpx_batch {
 	enum tcpx_batch_end end;
+	bool copier; /* it is in the copier's stream, else in the queue's own */
 	uint64_t pieces_end, bounce_end; /* heads of the rings behind it */
 };
 
@@ -32,14 +34,16 @@ struct tcpx_queue {
 	enum tcpx_flow flow;
 	int broken;		 /* the first code; 0: whole */
 
-	CUstream stream; /* kernels and lone copies; every batch ends here        */
+	CUstream stream; /* kernels and what goes with them                       */
+	struct tcpx_copier *copier; /* borrowed: batches that are one copy each   */
 	CUstream engine; /* UNPACK: copies for which the kernels' turn is not awaited */
 	CUevent crossed; /* engine to stream: the stream awaits what is before it */
 	bool behind;	 /* the engine has work that the stream does not await yet */
 	CUevent *event;	 /* one a batch, without stream memory operations         */
 
 	void *mapped;			/* pinned: the word's page, then the pieces */
-	_Atomic uint64_t *word;		/* the newest ticket that is done           */
+	_Atomic uint64_t *word;		/* the newest ticket of the stream that is done */
+	_Atomic uint64_t *copier_word;	/* the same of the copier's                 */
 	struct tcpx_piece *piece;
 	struct tcpx_room pieces;
 	CUdeviceptr memory;		/* the GPU's: arrived, then bounce          */
