@@ -50,7 +50,7 @@ tcpx_batches_init(struct batches *b)
 {
 	int f, z;
 
-	pthread_mutex_init(&b->lock, NULL);
+	tcpx_mutex_init(&b->lock);
 	tcpx_node_init(&b->flying);
 	tcpx_node_init(&b->spare);
 	for (f = 0; f < TCPX_FLOWS; f++)
@@ -370,6 +370,12 @@ take_over(struct loop *l)
 }
 
 void
+tcpx_batches_heat(struct loop *l, uint64_t now_ns)
+{
+	l->batches.hot_end_ns = now_ns + HOT_NS;
+}
+
+void
 tcpx_batches_poll(struct loop *l, uint64_t now_ns)
 {
 	struct copy_batch *b;
@@ -378,7 +384,7 @@ tcpx_batches_poll(struct loop *l, uint64_t now_ns)
 	/* a report may close a channel, which finishes and reports the others */
 	while (l->batches.flights && (b = take_over(l))) {
 		if (b->place != TCPX_ON_HOST && b->bytes <= LITTLE_BYTES)
-			l->batches.hot_end_ns = now_ns + HOT_NS;
+			tcpx_batches_heat(l, now_ns);
 		for (i = 0; i < b->item_count; i++) {
 			struct batch_item *it = &b->item[i];
 
@@ -387,6 +393,9 @@ tcpx_batches_poll(struct loop *l, uint64_t now_ns)
 			else
 				tcpx_unpack_done(it->channel, it->seq, b->error, now_ns);
 		}
+		for (i = 0; i < b->item_count && b->flow == TCPX_FLOW_UNPACK; i++)
+			if (b->item[i].channel->chan) /* all of a channel's at once */
+				tcpx_rx_tell(b->item[i].channel, true);
 		pthread_mutex_lock(&l->batches.lock);
 		tcpx_chain_add(&l->batches.spare, &b->node);
 		pthread_mutex_unlock(&l->batches.lock);

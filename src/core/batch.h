@@ -91,6 +91,8 @@ void tcpx_batches_poll(struct loop *l, uint64_t now_ns);
 /* All batches are done on the device; reporting is left to poll. Any thread, any lock. */
 void tcpx_batches_finish(struct loop *l);
 /* How long a loop with copies in flight may sleep: -1 as it likes. */
+/* For a while the loop does not sleep. */
+void tcpx_batches_heat(struct loop *l, uint64_t now_ns);
 int64_t tcpx_batches_timeout(const struct loop *l, uint64_t now_ns);
 
 /* ---- staging.c ---- */

@@ -29,6 +29,7 @@ struct tx_record {
 	uint8_t *mem;           /* staged: where the payload is, in slot or in one of the
 	                         * channel's own (OWN_SLOTS), perhaps a GPU's           */
 	bool staged, packed;    /* packed: nothing is being copied any more            */
+	uint64_t open_ticket;   /* of an OPEN that must go before it; 0: it has        */
 	bool lent;              /* the kernel may read the slot until RECEIVED         */
 	bool empty;             /* its transfer ended before it was packed: names none */
 };
@@ -98,6 +99,7 @@ struct channel {
 	uint32_t got;           /* payload bytes of the open message                  */
 	struct tcpx_ack ack;    /* to be told                                         */
 	struct tcpx_ack told_ack; /* newest that was told                             */
+	bool slot_waits;         /* a sender may keep a large slot until it is told     */
 	uint32_t untold_bytes;
 	/* receiving, session.lock: with CTRL_HEAD, headers not yet given to the provider */
 	struct tcpx_head *heads; /* window.size of them, by seq                       */

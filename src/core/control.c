@@ -109,6 +109,24 @@ tcpx_control_later(struct session *s)
 }
 
 void
+tcpx_control_hand(struct session *s)
+{
+	tcpx_loop_post(s->loop, &s->speech);
+}
+
+void
+tcpx_control_speech(struct work *w, uint64_t now_ns)
+{
+	struct session *s = tcpx_container(w, struct session, speech);
+
+	(void)now_ns;
+	pthread_mutex_lock(&s->lock);
+	if (s->state != SESS_FAILED)
+		tcpx_control_flush(s);
+	pthread_mutex_unlock(&s->lock);
+}
+
+void
 tcpx_control_cut(struct session *s, uint64_t now_ns, const char *why)
 {
 	if (!s->stream)

@@ -12,6 +12,7 @@
 #ifndef CORE_CORE_H
 #define CORE_CORE_H
 
+#include "base/mutex.h"
 #include "core/channel.h"
 #include "core/engine.h"
 #include "core/list.h"

@@ -141,9 +141,9 @@ tcpx_engine_open(const struct tcpx_engine_opts *opts, const struct engine_env *e
 		return -ENOMEM;
 	e->event_fd = -1;
 	e->manual = env && env->manual;
-	pthread_mutex_init(&e->lock, NULL);
-	pthread_mutex_init(&e->event_lock, NULL);
-	pthread_mutex_init(&e->notes.lock, NULL);
+	tcpx_mutex_init(&e->lock);
+	tcpx_mutex_init(&e->event_lock);
+	tcpx_mutex_init(&e->notes.lock);
 	tcpx_node_init(&e->peers);
 	tcpx_node_init(&e->sessions);
 	tcpx_node_init(&e->xfers);

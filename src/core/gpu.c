@@ -16,7 +16,7 @@ tcpx_gpus_init(struct tcpx_engine *e, const struct tcpx_device_ops *ops)
 {
 	pthread_mutex_init(&e->gpus.lock, NULL);
 	pthread_mutex_init(&e->gpus.small_lock, NULL);
-	pthread_mutex_init(&e->gpus.word_lock, NULL);
+	tcpx_mutex_init(&e->gpus.word_lock);
 	e->gpus.ops = ops ? ops : &tcpx_device_cuda;
 }
 

@@ -9,6 +9,8 @@
 
 #include "core/core.h"
 
+static void stirred(struct work *w, uint64_t now_ns);
+
 int
 tcpx_loop_init(struct loop *l, struct tcpx_engine *e, uint32_t index)
 {
@@ -22,9 +24,10 @@ tcpx_loop_init(struct loop *l, struct tcpx_engine *e, uint32_t index)
 	tcpx_node_init(&l->guests);
 	tcpx_node_init(&l->graves);
 	tcpx_node_init(&l->unsaid);
+	l->stir.run = stirred;
 	tcpx_batches_init(&l->batches);
 	pthread_mutex_init(&l->lease, NULL);
-	pthread_mutex_init(&l->work_lock, NULL);
+	tcpx_mutex_init(&l->work_lock);
 	rc = e->ops->poller_open(e->net, &l->poller);
 	if (rc == 0) {
 		rc = tcpx_batches_open_host(l);
@@ -138,6 +141,34 @@ run_events(struct loop *l)
 	}
 }
 
+/* Each of those that sleep wakes those behind it in the tree; past one that is awake one goes
+ * on by oneself. */
+void
+tcpx_loop_stir(struct loop *l, uint32_t end)
+{
+	uint32_t i;
+
+	for (i = 2 * l->index + 1; i <= 2 * l->index + 2 && i < end; i++) {
+		struct loop *next = &l->engine->loop[i];
+
+		if (!atomic_load(&next->asleep)) {
+			tcpx_loop_stir(next, end);
+			continue;
+		}
+		atomic_store(&next->stir_end, end);
+		tcpx_loop_post(next, &next->stir);
+	}
+}
+
+static void
+stirred(struct work *w, uint64_t now_ns)
+{
+	struct loop *l = tcpx_container(w, struct loop, stir);
+
+	tcpx_batches_heat(l, now_ns);
+	tcpx_loop_stir(l, atomic_load(&l->stir_end));
+}
+
 static struct work *
 next_work(struct loop *l)
 {
@@ -232,8 +263,8 @@ tcpx_loop_step(struct loop *l, int64_t timeout_ns)
 	ran = run_work(l, now_ns);
 	ran |= run_timers(l, now_ns);
 	run_events(l);
-	say(l);
 	tcpx_batches_launch(l);
+	say(l);
 	/* a borrower looks whether that was what it waits for before it sleeps */
 	if (atomic_load(&l->has_work) || (ran && atomic_load(&l->holder) == LEASE_APP))
 		timeout_ns = 0;

@@ -69,6 +69,8 @@ struct loop {
 	struct tcpx_node guests;      /* accepted, not yet introduced                 */
 	struct tcpx_node graves;      /* sources closed in this step                  */
 	struct tcpx_node unsaid;      /* sessions with answers not yet written        */
+	struct work stir;
+	_Atomic uint32_t stir_end;    /* loops below that are to be woken, too        */
 	struct batches batches;       /* copies for devices, and staging slots        */
 	uint32_t guest_count;
 	uint64_t timer_ns;            /* earliest deadline of anything here           */
@@ -94,6 +96,9 @@ void tcpx_loop_step(struct loop *l, int64_t timeout_ns);
 void tcpx_loop_post(struct loop *l, struct work *w);
 void tcpx_loop_cancel(struct loop *l, struct work *w); /* lease held */
 void tcpx_loop_wake(struct loop *l);
+/* Payload for the loops below end is on its way: those that sleep wake now, two by each, and
+ * look around for a while, rather than one after another when it is there. */
+void tcpx_loop_stir(struct loop *l, uint32_t end);
 bool tcpx_loop_is_mine(const struct loop *l); /* this thread holds its lease */
 void tcpx_loop_timer(struct loop *l, uint64_t at_ns); /* lease held, or under work */
 void tcpx_loop_bury(struct loop *l, struct grave *g, void (*bury)(struct grave *g));

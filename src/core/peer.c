@@ -22,7 +22,7 @@ tcpx_peer_new(struct tcpx_engine *e, const char *name, uint64_t incarnation,
 	p->engine = e;
 	p->incarnation = incarnation;
 	snprintf(p->name, sizeof(p->name), "%s", name);
-	pthread_mutex_init(&p->lock, NULL);
+	tcpx_mutex_init(&p->lock);
 	tcpx_node_init(&p->inbound);
 	tcpx_node_init(&p->recvs);
 	tcpx_node_init(&p->unexpected);

@@ -116,6 +116,11 @@ slowest_Bps(const struct session *s)
  * take turns at the GPU's copy engine and at the caches. */
 #define CROWD_BYTES  (32u << 20)
 
+/*
+ * Staged memory costs two copies a chunk to start and to notice. So the chunks of transfers that
+ * are open together are cut as if they were one: they keep all channels busy between them (16 of
+ * 1 MiB queued: 12.4 GB/s when each was cut for itself, 21.3 so; of 4 MiB: 15.9 and 31.3).
+ */
 static uint32_t
 chunk_of(struct session *s, const struct tcpx_xfer *x)
 {
@@ -123,17 +128,18 @@ chunk_of(struct session *s, const struct tcpx_xfer *x)
 	uint32_t min = staged ? TCPX_CHUNK_STAGED_MIN : TCPX_CHUNK_MIN;
 	uint32_t max = staged ? TCPX_CHUNK_STAGED_MAX : TCPX_CHUNK_MAX;
 	uint32_t channels = x->sends ? s->tx_up : s->rx_up;
+	uint64_t bytes = x->list->total + (staged ? s->live_bytes : 0);
 
 	if (s->engine->limit.chunk || max > s->chunk_max)
 		max = s->chunk_max;
-	if (staged && x->list->total < CROWD_BYTES && channels > POST_FEW_CHANNELS)
+	if (staged && bytes < CROWD_BYTES && channels > POST_FEW_CHANNELS)
 		channels = POST_FEW_CHANNELS;
-	return tcpx_chunk_size(x->list->total, channels, min, max, s->engine->limit.chunk,
+	return tcpx_chunk_size(bytes, channels, min, max, s->engine->limit.chunk,
 			       x->sends ? slowest_Bps(s) : 0);
 }
 
 /* The reference of the chain that it waited in becomes the table's. True: the channel that
- * takes its chunk will write its OPEN, with others'. */
+ * takes its first chunk will write its OPEN, with others', while copies are under way. */
 static bool
 launch(struct session *s, struct tcpx_xfer *x, uint64_t now_ns)
 {
@@ -157,7 +163,7 @@ launch(struct session *s, struct tcpx_xfer *x, uint64_t now_ns)
 		tcpx_session_fail(s, rc, "%s", "control stream cannot take an operation");
 	else if (x->op == TCPX_OP_WRITE && !x->inlined)
 		tcpx_post_ready(s, x);
-	return rc == 0 && x->drr.next && tcpx_xfer_gathers(x) && s->live > 1;
+	return rc == 0 && x->drr.next && list_staged(x->list);
 }
 
 static bool
@@ -171,7 +177,7 @@ void
 tcpx_post_waiting(struct session *s, uint64_t now_ns)
 {
 	struct tcpx_node *n;
-	bool later = false;
+	bool any = false, later = true;
 
 	if (s->pumping)
 		return;
@@ -182,10 +188,11 @@ tcpx_post_waiting(struct session *s, uint64_t now_ns)
 		if (!may_launch(s, x))
 			break;
 		tcpx_chain_remove(n);
-		later = launch(s, x, now_ns);
+		any = true;
+		later &= launch(s, x, now_ns);
 	}
 	s->pumping = false;
-	if (!later)
+	if (!any || !later)
 		tcpx_control_flush(s);
 }
 

@@ -21,7 +21,7 @@ tcpx_regions_init(struct regions *r)
 	r->page = calloc(MAX_PAGES, sizeof(*r->page));
 	if (!r->page)
 		return -ENOMEM;
-	pthread_mutex_init(&r->lock, NULL);
+	tcpx_mutex_init(&r->lock);
 	return 0;
 }
 

@@ -48,16 +48,19 @@ find_place(struct channel *c, const struct tcpx_head *h, struct rx_record *r, en
 }
 
 /* The answer to a small transfer goes out with others', if this thread runs the loop of the
- * control stream. */
+ * control stream; so do those of many, if that is awake: written one by one by twelve threads,
+ * under the session's lock, they took the receiver as long as the payload. */
 static void
 say(struct channel *c, bool small)
 {
 	struct session *s = c->session;
 
-	if (!small || c->loop != s->loop)
-		tcpx_control_flush(s);
-	else
+	if (c->loop == s->loop && (small || s->live > 1))
 		tcpx_control_later(s);
+	else if (c->loop != s->loop && s->live > 1 && !atomic_load(&s->loop->asleep))
+		tcpx_control_hand(s);
+	else
+		tcpx_control_flush(s);
 }
 
 int
@@ -122,6 +125,7 @@ tcpx_rx_tell(struct channel *c, bool force)
 	if (rc == 0) {
 		c->told_ack = c->ack;
 		c->untold_bytes = 0;
+		c->slot_waits = false;
 	}
 	tcpx_channel_watch(c, rc == -EAGAIN ? TCPX_READABLE | TCPX_WRITABLE : TCPX_READABLE);
 }
@@ -228,6 +232,7 @@ land(struct channel *c, uint64_t now_ns)
 	if (rc)
 		return rc;
 	c->ack.received = seq;
+	c->slot_waits |= c->rx.slot && c->head.len > SLOT_SMALL_BYTES;
 	if (c->rx.slot)
 		return tcpx_unpack_add(c, &msg, &c->rx);
 	rc = tcpx_rx_applied(c, &c->rx, now_ns);
@@ -370,7 +375,11 @@ tcpx_rx_step(struct channel *c, uint64_t now_ns)
 	}
 	if (was_held)
 		tcpx_channel_watch(c, TCPX_READABLE);
-	tcpx_rx_tell(c, rc == -EAGAIN || direct);
+	if (c->slot_waits)
+		tcpx_batches_launch(c->loop); /* the GPU copies while the sender is told */
+	/* that a small message has come says the news that it is in place, which is soon */
+	if (!direct || c->slot_waits || c->ack.applied != c->told_ack.applied)
+		tcpx_rx_tell(c, rc == -EAGAIN || direct);
 	if (rc == 0 && direct)
 		tcpx_loop_post(c->loop, &c->work); /* the provider may hold the next header */
 }

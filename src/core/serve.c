@@ -115,6 +115,9 @@ begin(struct session *s, struct tcpx_xfer *x)
 	opened(s, x->id);
 	if (x->op == TCPX_OP_READ)
 		tcpx_post_ready(s, x);
+	else if (list_staged(x->list) && x->chunks > 1 && s->engine->limit.spin_ns)
+		tcpx_loop_stir(s->loop, x->chunks < s->engine->loop_count ?
+						x->chunks : s->engine->loop_count);
 }
 
 /* Feeds list operations; begins the transfer when no more follow. The session's reference

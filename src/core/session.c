@@ -30,9 +30,10 @@ tcpx_session_new(struct tcpx_engine *e, bool opener, struct session **out)
 	s->opener = opener;
 	s->source.on_ready = tcpx_control_ready;
 	s->work.run = session_work;
+	s->speech.run = tcpx_control_speech;
 	s->start_ns = engine_now(e);
 	s->drr.quantum = 1u << 20;
-	pthread_mutex_init(&s->lock, NULL);
+	tcpx_mutex_init(&s->lock);
 	tcpx_node_init(&s->in_loop);
 	tcpx_node_init(&s->in_engine);
 	tcpx_node_init(&s->in_peer);
@@ -255,6 +256,7 @@ tcpx_session_reap(struct session *s)
 	pthread_mutex_unlock(&e->lock);
 	if (s->peer)
 		tcpx_peer_session_lost(s->peer, s, s->cause, s->cause_text);
+	tcpx_loop_cancel(s->loop, &s->speech);
 	tcpx_loop_cancel(s->loop, &s->work); /* last: a drop of the peer kicks what it finds */
 	tcpx_loop_bury(s->loop, &s->grave, bury_session); /* the engine's reference */
 }

@@ -34,6 +34,7 @@ enum session_state {
 struct session {
 	struct source source; /* its control connection */
 	struct work work;
+	struct work speech;      /* answers of other loops' threads are to be written */
 	struct grave grave;
 	_Atomic int refs;
 	struct tcpx_engine *engine;
@@ -71,6 +72,7 @@ struct session {
 	/* transfers */
 	struct tcpx_node table[SESS_BUCKETS];
 	uint32_t live;          /* in the table                                       */
+	uint64_t live_bytes;    /* their lengths together                             */
 	struct tcpx_node waiting; /* posted, not yet opened                           */
 	struct tcpx_node eventful; /* posted, waiting for the caller's event           */
 	struct tcpx_node early;   /* notes sent before the session is open            */
@@ -154,6 +156,9 @@ int tcpx_control_put_u64(struct session *s, uint8_t type, uint64_t v);
 void tcpx_control_flush(struct session *s);
 /* The same in the next turn of the session's loop, whose lease is held. */
 void tcpx_control_later(struct session *s);
+/* The same, asked for from anywhere. */
+void tcpx_control_hand(struct session *s);
+void tcpx_control_speech(struct work *w, uint64_t now_ns);
 int tcpx_control_put_raw(struct session *s, uint8_t type, const struct tcpx_buf *b);
 void tcpx_control_cut(struct session *s, uint64_t now_ns, const char *why);
 void tcpx_control_connect(struct session *s, uint64_t now_ns);

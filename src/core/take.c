@@ -164,7 +164,20 @@ room_ahead(struct channel *c, const struct tcpx_xfer *x, uint32_t len)
 	return ahead < (len <= SLOT_SMALL_BYTES ? PACK_AHEAD_SMALL : PACK_AHEAD);
 }
 
-/* Whose chunk is next; its OPEN is pushed out if it has not gone yet. */
+static bool
+is_opened(const struct session *s, const struct tcpx_xfer *x)
+{
+	return x->open_ticket <= tcpx_ctrl_bulk_written(s->ctrl);
+}
+
+/* What is packed first may be taken before its OPEN has gone, but not sent. */
+static bool
+may_go(const struct session *s, const struct tcpx_xfer *x)
+{
+	return is_opened(s, x) || engine_packs(x->engine, x->list);
+}
+
+/* Whose chunk is next; its OPEN is pushed out if it must have gone. */
 static struct tcpx_drr_node *
 next_in_turn(struct session *s, struct channel *c)
 {
@@ -172,8 +185,7 @@ next_in_turn(struct session *s, struct channel *c)
 
 	if (s->state == SESS_OPEN && c->state == CHAN_UP)
 		n = tcpx_drr_peek(&s->drr, next_len);
-	if (!n || tcpx_container(n, struct tcpx_xfer, drr)->open_ticket <=
-			  tcpx_ctrl_bulk_written(s->ctrl))
+	if (!n || may_go(s, tcpx_container(n, struct tcpx_xfer, drr)))
 		return n;
 	tcpx_control_flush(s);
 	return s->state == SESS_OPEN ? tcpx_drr_peek(&s->drr, next_len) : NULL;
@@ -214,7 +226,7 @@ tcpx_tx_take(struct channel *c, uint64_t now_ns)
 	if (n) {
 		x = tcpx_container(n, struct tcpx_xfer, drr);
 		len = next_len(n);
-		if (x->open_ticket > tcpx_ctrl_bulk_written(s->ctrl))
+		if (!may_go(s, x))
 			s->chunks_wait = true; /* no chunk before its OPEN is in the kernel */
 		else if (room_ahead(c, x, len) && allowed(s, c, len, now_ns) &&
 			 (!wants_slot(x) || (slot = tcpx_slot_get(c, TCPX_FLOW_PACK, len))) &&
@@ -222,6 +234,7 @@ tcpx_tx_take(struct channel *c, uint64_t now_ns)
 			r = tcpx_tx_record(c, c->window.next - 1);
 		if (r) {
 			place_payload(c, r, slot, engine_packs(x->engine, x->list));
+			r->open_ticket = is_opened(s, x) ? 0 : x->open_ticket;
 		} else if (slot) {
 			tcpx_slot_put(c->loop, slot);
 		}
@@ -251,34 +264,40 @@ static struct channel *
 one_channel(struct session *s, const struct tcpx_xfer *x)
 {
 	bool gather = tcpx_xfer_gathers(x);
-	struct channel *c, *other = NULL;
+	struct channel *c, *other = NULL, *full = NULL;
 	uint32_t i;
 
 	for (i = 0; i < s->channels; i++) {
 		c = s->tx[i];
-		if (c && c->state == CHAN_UP && c->loop == s->loop &&
-		    (gather ? c->outstanding < s->window : c->outstanding == 0))
-			return c;
+		if (c && c->state == CHAN_UP && c->loop == s->loop) {
+			if (gather ? c->outstanding < s->window : c->outstanding == 0)
+				return c;
+			full = gather ? c : NULL;
+		}
 		c = s->tx[(s->next_kick + i) % s->channels];
 		if (c && c->state == CHAN_UP && c->outstanding == 0 && !other)
 			other = c;
 	}
-	return other;
+	return full ? full : other; /* a full one takes it when others are acknowledged */
 }
 
 void
 tcpx_post_ready(struct session *s, struct tcpx_xfer *x)
 {
 	struct channel *c = x->chunks == 1 ? one_channel(s, x) : NULL;
+	uint32_t want;
 
 	x->ready_ns = engine_now(s->engine);
 	s->queued_bytes += x->total;
 	tcpx_drr_add(&s->drr, &x->drr);
+	/* staged, each takes two: one is packed while the other is sent */
+	want = list_staged(x->list) && x->chunks > POST_FEW_CHANNELS ? (x->chunks + 1) / 2 :
+								      x->chunks;
 	if (c)
 		tcpx_loop_post(c->loop, &c->work);
-	else /* staged, each takes two: one is packed while the other is sent */
-		tcpx_tx_kick(s, list_staged(x->list) && x->chunks > POST_FEW_CHANNELS ?
-					(x->chunks + 1) / 2 : x->chunks);
-	if (s->channels)
-		s->next_kick = (s->next_kick + (x->chunks == 1)) % s->channels;
+	else
+		tcpx_tx_kick(s, want);
+	/* the next one's go to others; a lone transfer's to those that have just been awake */
+	if (s->channels && (want == 1 || (list_staged(x->list) && s->live > 1)))
+		s->next_kick = (s->next_kick + want) % s->channels;
 }

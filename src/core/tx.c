@@ -36,6 +36,26 @@ tcpx_tx_drop_slots(struct channel *c, bool fenced)
 	}
 }
 
+/* Has the OPEN of the message's transfer gone? If not, it goes now. */
+static bool
+open_is_out(struct channel *c, struct tx_record *r)
+{
+	struct session *s = c->session;
+	bool out;
+
+	if (r->open_ticket == 0)
+		return true;
+	pthread_mutex_lock(&s->lock);
+	if (r->open_ticket > tcpx_ctrl_bulk_written(s->ctrl))
+		tcpx_control_flush(s);
+	out = r->open_ticket <= tcpx_ctrl_bulk_written(s->ctrl);
+	s->chunks_wait |= !out;
+	pthread_mutex_unlock(&s->lock);
+	if (out)
+		r->open_ticket = 0;
+	return out;
+}
+
 /* The oldest message not yet sent, if its payload is at hand, becomes the open one. */
 static bool
 next_message(struct channel *c)
@@ -44,7 +64,7 @@ next_message(struct channel *c)
 
 	if (c->msg_open)
 		return true;
-	if (c->send_seq == c->window.next || (r->staged && !r->packed))
+	if (c->send_seq == c->window.next || (r->staged && !r->packed) || !open_is_out(c, r))
 		return false;
 	c->msg = (struct tcpx_tx_msg){ .head = { .xfer = r->empty ? 0 : r->id,
 						 .chunk = r->chunk,
@@ -173,14 +193,35 @@ sent(struct channel *c, uint64_t now_ns)
 	count_add(&n->wire_ns, now_ns - r->taken_ns);
 }
 
+/* The OPENs of what was taken go while it is packed: first the GPU has something to do. */
+static void
+tell_opens(struct channel *c)
+{
+	struct session *s = c->session;
+
+	if (c->loop == s->loop) {
+		tcpx_control_later(s);
+		return;
+	}
+	tcpx_batches_launch(c->loop);
+	pthread_mutex_lock(&s->lock);
+	tcpx_control_flush(s);
+	pthread_mutex_unlock(&s->lock);
+}
+
 /* Takes what may be taken, and has it packed if it must be. */
 static void
 fetch(struct channel *c, uint64_t now_ns)
 {
 	struct tx_record *r;
+	bool fresh = false;
 
-	while ((r = tcpx_tx_take(c, now_ns)) && r->staged)
+	while ((r = tcpx_tx_take(c, now_ns)) && r->staged) {
 		tcpx_pack_start(c, c->window.next - 1, r);
+		fresh |= r->open_ticket != 0;
+	}
+	if (fresh)
+		tell_opens(c);
 }
 
 void

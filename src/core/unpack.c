@@ -155,6 +155,4 @@ tcpx_unpack_done(struct channel *c, uint64_t seq, int error, uint64_t now_ns)
 		rc = release_spent(c);
 	if (rc)
 		tcpx_channel_down(c, rc, "");
-	else
-		tcpx_rx_tell(c, true);
 }

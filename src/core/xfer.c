@@ -96,6 +96,7 @@ tcpx_xfer_insert(struct session *s, struct tcpx_xfer *x, uint64_t now_ns)
 {
 	tcpx_chain_add(&s->table[x->id % SESS_BUCKETS], &x->table);
 	s->live++;
+	s->live_bytes += x->total;
 	x->progress_ns = now_ns;
 }
 
@@ -127,6 +128,7 @@ unlink_xfer(struct session *s, struct tcpx_xfer *x)
 	if (tcpx_node_linked(&x->table)) {
 		tcpx_chain_remove(&x->table);
 		s->live--;
+		s->live_bytes -= x->total;
 		if (!x->target) {
 			s->used_xfers--;
 			s->used_list -= x->list_bytes;

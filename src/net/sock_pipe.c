@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "base/mutex.h"
 #include "net/sock.h"
 
 /* A pipe of a few pages would cost two system calls for each of them. */
@@ -17,7 +18,7 @@
 void
 tcpx_sock_pipes_open(struct tcpx_sock_pipes *pool)
 {
-	pthread_mutex_init(&pool->lock, NULL);
+	tcpx_mutex_init(&pool->lock);
 	pool->limit = TCPX_SOCK_PIPES;
 }
 

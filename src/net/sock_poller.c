@@ -15,6 +15,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/mutex.h"
 #include "net/sock.h"
 
 #define BATCH 64
@@ -65,7 +66,7 @@ tcpx_sock_poller_open(struct tcpx_net *net, struct tcpx_poller **poller)
 	}
 	p->hot_fd = -1;
 	p->one_cpu = sched_getaffinity(0, sizeof(cpus), &cpus) == 0 && CPU_COUNT(&cpus) == 1;
-	pthread_mutex_init(&p->hot_lock, NULL);
+	tcpx_mutex_init(&p->hot_lock);
 	p->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (p->wake_fd < 0) {
 		rc = tcpx_fail_errno(TCPX_SUB_NET, "eventfd for a poller");
