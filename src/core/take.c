@@ -249,6 +249,11 @@ tcpx_tx_take(struct channel *c, uint64_t now_ns)
 
 /* ---- whom to tell ---- */
 
+/* Gathered messages up to here wait for the one loop even when its channels are full: to wake
+ * another thread would cost more than they do. (64 queued, by one loop and by all: 16 KiB 2.2 and
+ * 1.6 GB/s, 64 KiB 3.3 and 4.9.) */
+#define GATHER_ALWAYS (16u << 10)
+
 /* One of many small messages of staged memory. */
 bool
 tcpx_xfer_gathers(const struct tcpx_xfer *x)
@@ -272,7 +277,7 @@ one_channel(struct session *s, const struct tcpx_xfer *x)
 		if (c && c->state == CHAN_UP && c->loop == s->loop) {
 			if (gather ? c->outstanding < s->window : c->outstanding == 0)
 				return c;
-			full = gather ? c : NULL;
+			full = gather && x->total <= GATHER_ALWAYS ? c : NULL;
 		}
 		c = s->tx[(s->next_kick + i) % s->channels];
 		if (c && c->state == CHAN_UP && c->outstanding == 0 && !other)
