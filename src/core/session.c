@@ -318,7 +318,8 @@ keep_alive(struct session *s, uint64_t now_ns)
 	uint64_t every_ns = s->engine->limit.keepalive_ns;
 	uint64_t quiet_ns = now_ns - s->heard_ns;
 
-	if (!s->stream || every_ns == 0)
+	/* nothing may stand before RESUME on a new one, and what was heard was on the old one */
+	if (!s->stream || !s->stream_up || every_ns == 0)
 		return;
 	if (quiet_ns >= 3 * every_ns) {
 		tcpx_control_cut(s, now_ns, "peer is silent");

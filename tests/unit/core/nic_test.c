@@ -90,13 +90,20 @@ lab_engine(struct lab *t, int i, const struct tcpx_net_ops *net, const char *con
 }
 
 static void
-lab_open(struct lab *t, const struct tcpx_net_ops *net, const char *const *settings)
+lab_open_on(struct lab *t, const struct tcpx_net_ops *net, const char *const *settings,
+	    const struct tcpx_fabric_script *script)
 {
 	memset(t, 0, sizeof(*t));
-	t->fabric = tcpx_fabric_new(7, NULL);
+	t->fabric = tcpx_fabric_new(7, script);
 	assert_non_null(t->fabric);
 	t->a = lab_engine(t, 0, net, settings);
 	t->b = lab_engine(t, 1, net, settings);
+}
+
+static void
+lab_open(struct lab *t, const struct tcpx_net_ops *net, const char *const *settings)
+{
+	lab_open_on(t, net, settings, NULL);
 }
 
 static void
@@ -151,6 +158,12 @@ static bool
 decided(void *arg)
 {
 	return lab_info(arg).status != -EAGAIN;
+}
+
+static bool
+never(void *arg)
+{
+	return false;
 }
 
 static bool
@@ -290,6 +303,34 @@ channels_that_break_hand_their_chunks_on(void **state)
 	}
 }
 
+/* What was heard last was heard on the old connection: the new one has its own time. */
+static void
+a_silent_stream_is_replaced(void **state)
+{
+	static const char *const settings[] = { "TCPX_CHANNELS=4", "TCPX_THREADS=1", "TCPX_PORT=0",
+						"TCPX_DEBUG=WARN", "TCPX_KEEPALIVE_MS=100", NULL };
+
+	for (int i = 0; i < 2; i++) {
+		struct tcpx_counters c = { .struct_size = sizeof(c) };
+		struct tcpx_fabric_script slow = {
+			.delay_min_ns = { [TCPX_FABRIC_CONTROL] = 5 * TCPX_MS },
+			.delay_max_ns = { [TCPX_FABRIC_CONTROL] = 5 * TCPX_MS },
+		};
+		struct lab t;
+
+		lab_open_on(&t, nets[i], settings, &slow);
+		meet(&t);
+		assert_ok(lab_info(&t).status);
+		tcpx_fabric_hold(t.fabric, TCPX_FABRIC_CONTROL, 500 * TCPX_MS);
+		assert_false(run_until(&t, never, NULL, 2 * TCPX_SEC));
+		assert_ok(lab_info(&t).status);
+		assert_ok(tcpx_query(t.a, &c));
+		assert_true(c.ctrl_resumes >= 1);
+		lab_move(&t);
+		lab_close(&t);
+	}
+}
+
 int
 main(void)
 {
@@ -298,6 +339,7 @@ main(void)
 		cmocka_unit_test(a_nic_that_cannot_connect_makes_the_session_degraded),
 		cmocka_unit_test(strict_refuses_a_degraded_session),
 		cmocka_unit_test(channels_that_break_hand_their_chunks_on),
+		cmocka_unit_test(a_silent_stream_is_replaced),
 		cmocka_unit_test(sixteen_channels_on_four_nics_are_up_at_once),
 	};
 
