@@ -244,6 +244,7 @@ tcpx_session_reap(struct session *s)
 		e->ops->stream_close(s->stream);
 		s->stream = NULL;
 	}
+	tcpx_control_probe_end(s);
 	done = s->open_channels == 0 && tcpx_node_linked(&s->in_engine);
 	pthread_mutex_unlock(&s->lock);
 	if (!done)
@@ -357,6 +358,8 @@ open_timer(struct session *s, uint64_t now_ns)
 		tcpx_session_add_timer(s, s->cut_ns + s->engine->limit.stall_ns);
 		if (s->opener && !s->stream)
 			tcpx_control_connect(s, now_ns);
+		else if (!s->stream)
+			tcpx_control_probe(s, now_ns);
 	}
 	for (i = 0; i < s->channels; i++) {
 		struct channel *c = s->tx[i];
