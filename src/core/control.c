@@ -5,12 +5,14 @@
  */
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "core/core.h"
 
 #define RETRY_NS   (20 * TCPX_MS)  /* between attempts to connect        */
 #define ATTEMPT_NS (1000 * TCPX_MS) /* for one attempt on one address     */
 #define REFUSALS   3                /* of each address: nobody is there   */
+#define PATIENCE_NS (1000 * TCPX_MS) /* for the opener to resume what was cut */
 
 static const void *
 bytes_of(const struct tcpx_buf *b)
@@ -174,7 +176,7 @@ came_up(struct session *s, uint64_t now_ns)
 		tcpx_control_flush(s);
 }
 
-/* An attempt to resume has failed. A living engine listens as long as it lives, so one whose
+/* An attempt to reach the peer has failed. A living engine listens as long as it lives, so one whose
  * every address refuses has gone. Where connections of channels say so, too, they are believed
  * instead (tcpx_session_check_alive()); idle ones of a plugin say nothing. */
 static bool
@@ -186,6 +188,78 @@ peer_is_gone(struct session *s, int rc, uint32_t addr_count)
 		return false;
 	tcpx_session_fail(s, TCPX_EPEERGONE, "%s", "peer has gone: nobody listens at its addresses");
 	return true;
+}
+
+/* Where the opener said that it listens, from the @at-th address round; 0: nowhere, or how
+ * many there are. */
+static uint32_t
+opener_listens(const struct session *s, uint32_t at, struct tcpx_addr *to)
+{
+	const struct tcpx_hello *h = &s->peer_hello;
+	uint32_t count = 0, i, k = 0;
+
+	for (i = 0; i < h->nic_count; i++)
+		count += h->nic[i].port != 0;
+	for (i = 0; i < h->nic_count; i++) {
+		if (h->nic[i].port == 0 || k++ != at % count)
+			continue;
+		*to = (struct tcpx_addr){ .family = h->nic[i].addr.family,
+					  .port = h->nic[i].port, .scope = h->nic[i].scope };
+		memcpy(to->ip, h->nic[i].addr.ip, sizeof(to->ip));
+	}
+	return count;
+}
+
+void
+tcpx_control_probe_end(struct session *s)
+{
+	if (s->probe)
+		s->engine->ops->stream_close(s->probe);
+	s->probe = NULL;
+	s->refused = 0;
+}
+
+/* Only the opener can carry a session on. One that has had the time for it and has not is
+ * asked by connecting to it: nothing is said on that connection, and the opener lets it go. */
+void
+tcpx_control_probe(struct session *s, uint64_t now_ns)
+{
+	const struct tcpx_net_ops *ops = s->engine->ops;
+	uint64_t patience_ns = s->engine->limit.stall_ns / 4, at_ns;
+	struct tcpx_addr to = { 0 };
+	uint32_t count = opener_listens(s, s->target_addr, &to);
+	int rc;
+
+	if (count == 0 || !(ops->caps & TCPX_NET_CTRL_HEAD))
+		return;
+	if (s->probe) {
+		rc = ops->stream_up(s->probe);
+		if (rc == -EAGAIN && now_ns < s->retry_ns) {
+			tcpx_session_add_timer(s, now_ns + RETRY_NS);
+			return;
+		}
+		ops->stream_close(s->probe);
+		s->probe = NULL;
+		if (peer_is_gone(s, rc, count))
+			return;
+		s->retry_ns = now_ns + (rc == -ECONNREFUSED ? RETRY_NS : ATTEMPT_NS);
+	}
+	at_ns = s->cut_ns + (patience_ns < PATIENCE_NS ? patience_ns : PATIENCE_NS);
+	if (at_ns < s->retry_ns)
+		at_ns = s->retry_ns;
+	if (now_ns < at_ns) {
+		tcpx_session_add_timer(s, at_ns);
+		return;
+	}
+	s->target_addr++;
+	rc = ops->connect(s->engine->net, -1, &to, &s->probe);
+	if (rc) {
+		s->probe = NULL;
+		if (peer_is_gone(s, rc, count))
+			return;
+	}
+	s->retry_ns = now_ns + (rc == -ECONNREFUSED ? RETRY_NS : ATTEMPT_NS);
+	tcpx_session_add_timer(s, now_ns + RETRY_NS);
 }
 
 void

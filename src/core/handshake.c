@@ -10,6 +10,24 @@
 #include "base/random.h"
 #include "core/core.h"
 
+/* The port of a listener that answers at @addr; 0: none does, since only some other address was
+ * asked for. */
+static uint16_t
+port_at(const struct tcpx_engine *e, const struct tcpx_addr *addr)
+{
+	static const uint8_t any[16];
+
+	for (uint32_t i = 0; i < e->listening_count; i++) {
+		const struct tcpx_addr *bound = &e->listening[i].bound;
+		bool wild = !memcmp(bound->ip, any, sizeof(any));
+
+		if (bound->family == addr->family ?
+		    wild || !memcmp(bound->ip, addr->ip, sizeof(any)) : wild && bound->family == 6)
+			return bound->port;
+	}
+	return 0;
+}
+
 static void
 our_hello(const struct session *s, struct tcpx_hello *h)
 {
@@ -39,8 +57,7 @@ our_hello(const struct session *s, struct tcpx_hello *h)
 		h->nic[i].addr.prefix = e->nic[i].addr.prefix;
 		h->nic[i].scope = e->nic[i].addr.scope;
 		memcpy(h->nic[i].addr.ip, e->nic[i].addr.ip, 16);
-		if (i < e->listening_count)
-			h->nic[i].port = e->listening[i].bound.port;
+		h->nic[i].port = port_at(e, &e->nic[i].addr);
 		h->nic[i].network = e->offer[i].network;
 		h->nic[i].usable = e->offer[i].usable;
 		h->nic[i].relayed = e->offer[i].relayed;

@@ -60,6 +60,7 @@ carry_on(struct session *s, uint64_t peer_received)
 		return rc;
 	s->resuming = false;
 	s->cut_ns = 0;
+	tcpx_control_probe_end(s);
 	count_add(&s->engine->count.ctrl_resumes, 1);
 	tcpx_info(TCPX_SUB_BOOT, "control stream with %s resumed, epoch %u", s->peer->name, s->epoch);
 	return 0;

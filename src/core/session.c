@@ -244,6 +244,7 @@ tcpx_session_reap(struct session *s)
 		e->ops->stream_close(s->stream);
 		s->stream = NULL;
 	}
+	tcpx_control_probe_end(s);
 	done = s->open_channels == 0 && tcpx_node_linked(&s->in_engine);
 	pthread_mutex_unlock(&s->lock);
 	if (!done)
@@ -318,7 +319,8 @@ keep_alive(struct session *s, uint64_t now_ns)
 	uint64_t every_ns = s->engine->limit.keepalive_ns;
 	uint64_t quiet_ns = now_ns - s->heard_ns;
 
-	if (!s->stream || every_ns == 0)
+	/* nothing may stand before RESUME on a new one, and what was heard was on the old one */
+	if (!s->stream || !s->stream_up || every_ns == 0)
 		return;
 	if (quiet_ns >= 3 * every_ns) {
 		tcpx_control_cut(s, now_ns, "peer is silent");
@@ -356,6 +358,8 @@ open_timer(struct session *s, uint64_t now_ns)
 		tcpx_session_add_timer(s, s->cut_ns + s->engine->limit.stall_ns);
 		if (s->opener && !s->stream)
 			tcpx_control_connect(s, now_ns);
+		else if (!s->stream)
+			tcpx_control_probe(s, now_ns);
 	}
 	for (i = 0; i < s->channels; i++) {
 		struct channel *c = s->tx[i];

@@ -58,7 +58,8 @@ struct session {
 	bool stream_up, resuming, dirty;
 	uint32_t epoch;
 	uint32_t target_addr; /* which peer address is tried next */
-	uint32_t refused;     /* attempts in a row to resume that met nobody */
+	uint32_t refused;     /* attempts in a row to reach the peer that met nobody */
+	struct tcpx_stream *probe; /* acceptor, while cut: does the opener listen? */
 	struct tcpx_hello peer_hello;
 	uint32_t channels, window, chunk_max;
 	struct channel *tx[TCPX_CHANNELS_MAX], *rx[TCPX_CHANNELS_MAX];
@@ -161,6 +162,9 @@ void tcpx_control_hand(struct session *s);
 void tcpx_control_speech(struct work *w, uint64_t now_ns);
 int tcpx_control_put_raw(struct session *s, uint8_t type, const struct tcpx_buf *b);
 void tcpx_control_cut(struct session *s, uint64_t now_ns, const char *why);
+/* Acceptor, cut: looks whether the opener still lives. Lease and lock held, as for its end. */
+void tcpx_control_probe(struct session *s, uint64_t now_ns);
+void tcpx_control_probe_end(struct session *s);
 void tcpx_control_connect(struct session *s, uint64_t now_ns);
 
 /* ---- resume.c: lock held ---- */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Machines as values: arrays that grow, one order for everything, and a hash. */
+/* Machines as values: arrays that grow, and one order for everything. */
 #include "host/machine.h"
 
 #include <ctype.h>
@@ -322,56 +322,6 @@ tcpx_machine_node_cpus(const struct tcpx_machine *m, int node, struct tcpx_cpuse
 		for (unsigned k = 0; m->cores[i].node == node && k < m->cores[i].cpu_count; k++)
 			tcpx_cpuset_add(out, m->cores[i].cpu[k]);
 	tcpx_cpuset_and(out, &m->online);
-}
-
-/* FNV-1a, fed with numbers and texts that cannot run into each other. */
-static void
-mix(uint64_t *hash, const void *data, size_t len)
-{
-	const unsigned char *p = data;
-
-	for (size_t i = 0; i < len; i++)
-		*hash = (*hash ^ p[i]) * 0x100000001b3ull;
-}
-
-static void
-mix_number(uint64_t *hash, int64_t v)
-{
-	*hash = (*hash ^ (uint64_t)v) * 0x100000001b3ull;
-	*hash ^= *hash >> 29; /* high bytes count, too */
-}
-
-static void
-mix_text(uint64_t *hash, const char *text)
-{
-	mix(hash, text, strlen(text) + 1);
-}
-
-uint64_t
-tcpx_machine_hash(const struct tcpx_machine *m)
-{
-	uint64_t hash = 0xcbf29ce484222325ull;
-
-	mix_number(&hash, m->core_count);
-	for (unsigned i = 0; i < m->core_count; i++) {
-		mix_number(&hash, m->cores[i].node);
-		mix_number(&hash, m->cores[i].cpu_count);
-		for (unsigned k = 0; k < m->cores[i].cpu_count; k++)
-			mix_number(&hash, m->cores[i].cpu[k]);
-	}
-	mix_number(&hash, m->nic_count);
-	for (unsigned i = 0; i < m->nic_count; i++) {
-		mix_text(&hash, m->nics[i].name);
-		mix_text(&hash, m->nics[i].driver);
-		mix_text(&hash, m->nics[i].pci);
-		mix_number(&hash, m->nics[i].node);
-	}
-	mix_number(&hash, m->gpu_count);
-	for (unsigned i = 0; i < m->gpu_count; i++) {
-		mix_text(&hash, m->gpus[i].pci);
-		mix_number(&hash, m->gpus[i].node);
-	}
-	return hash;
 }
 
 static const char *const kind_names[TCPX_VECTOR_KINDS] = { "unknown", "tx", "rx", "txrx",

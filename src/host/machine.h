@@ -137,9 +137,23 @@ int tcpx_machine_node_find(const struct tcpx_machine *m, int id);
 /* The online CPUs of a node; of -1 all that no node has. */
 void tcpx_machine_node_cpus(const struct tcpx_machine *m, int node, struct tcpx_cpuset *out);
 
-/* Of what stays the same from boot to boot: cores, nodes, NICs and GPUs, not IRQ numbers,
- * queues or what this process may use. The machine must be finished. */
+/* What a plan rests on, in parts that change for reasons of their own. */
+enum tcpx_machine_part {
+	TCPX_MACHINE_PART_CPUS,   /* cores, siblings, nodes, distances, L3, isolated CPUs */
+	TCPX_MACHINE_PART_NICS,   /* names, drivers, addresses, nodes                     */
+	TCPX_MACHINE_PART_GPUS,   /* addresses, nodes                                     */
+	TCPX_MACHINE_PART_QUEUES, /* how many, and which have vectors                     */
+	TCPX_MACHINE_PARTS
+};
+
+/* Of what stays the same from boot to boot, so not of IRQ numbers; nor of what this process
+ * may use, or of NICs without a device behind them. The machine must be finished, and of one
+ * that was read without vectors the last part is another. */
+uint64_t tcpx_machine_hash_part(const struct tcpx_machine *m, enum tcpx_machine_part part);
+/* Of all parts. */
 uint64_t tcpx_machine_hash(const struct tcpx_machine *m);
+/* "cpus", "queues"; static. */
+const char *tcpx_machine_part_name(enum tcpx_machine_part part);
 
 /* The machine below @root as tcpx_topo_machine() gives it (host/topo.h), but without vectors and
  * the most queues of NICs: nobody but files is asked. -ENOENT without CPUs; else as there. */

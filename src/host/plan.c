@@ -440,6 +440,8 @@ tcpx_plan_make(const struct tcpx_machine *m, const struct tcpx_plan_options *opt
 
 	memcpy(p.machine, m->name, sizeof(p.machine));
 	memcpy(p.boot_id, m->boot_id, sizeof(p.boot_id));
+	for (int part = 0; part < TCPX_MACHINE_PARTS; part++)
+		p.parts[part] = tcpx_machine_hash_part(m, (enum tcpx_machine_part)part);
 	p.options.allow = NULL;
 	p.options.nics = NULL;
 	if (rc == 0)

@@ -97,6 +97,7 @@ struct tcpx_plan_irq {
 struct tcpx_plan {
 	char machine[64], boot_id[40];
 	uint64_t hash;       /* tcpx_machine_hash()                                 */
+	uint64_t parts[TCPX_MACHINE_PARTS]; /* and of each part                      */
 	struct tcpx_plan_options options; /* allow and nics are NULL here           */
 	struct tcpx_plan_group *groups;   /* by node, then by NIC                   */
 	struct tcpx_plan_nic *nics;       /* eth2 before eth10                      */

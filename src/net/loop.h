@@ -91,6 +91,8 @@ void tcpx_fabric_hold(struct tcpx_fabric *f, enum tcpx_fabric_kind kind, uint64_
  * it are refused or wait, by chance. */
 int tcpx_fabric_set_nic_up(struct tcpx_fabric *f, const struct tcpx_addr *nic, bool up);
 int tcpx_fabric_set_nic_rate(struct tcpx_fabric *f, const struct tcpx_addr *nic, uint64_t Bps);
+/* From now on every new connection is refused, as where nobody listens; or no more. */
+void tcpx_fabric_refuse_all(struct tcpx_fabric *f, bool all);
 /* Stops all random faults: from now on the network only delays. */
 void tcpx_fabric_calm(struct tcpx_fabric *f);
 

@@ -174,6 +174,12 @@ tcpx_fabric_part(struct tcpx_fabric *f, size_t len)
 }
 
 void
+tcpx_fabric_refuse_all(struct tcpx_fabric *f, bool all)
+{
+	f->script.refuse_ppm = all ? 1000000 : 0;
+}
+
+void
 tcpx_fabric_calm(struct tcpx_fabric *f)
 {
 	f->script.cut_ppm = f->script.break_ppm = 0;

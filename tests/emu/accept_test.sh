@@ -77,4 +77,18 @@ survivor() {
 ok "the server is there for the next" survivor
 kill "$server"
 
+# The opener is killed; the acceptor hears nothing of it from the plugin, and does not wait.
+unset TCPX_EMU_FAULT
+export TCPX_DEBUG=INFO TCPX_STALL_MS=120000
+serve --mem cuda:0
+opener_is_missed() {
+	start "$scratch/opener" "$tool" perf "127.0.0.1:$port" --nics "$nics" -b 4M -e 4M --duration 60 \
+		--channels 4 --mem cuda:0
+	within 60 grep -q "BOOT session .* open in" "$scratch/serve" || return 1
+	kill -9 "$started"
+	within 60 grep -q "BOOT session .* peer has gone" "$scratch/serve"
+}
+ok "an opener that is killed is missed soon" opener_is_missed
+kill "$server"
+
 done_testing

@@ -58,6 +58,7 @@ carried() {
 
 # serve OPTIONS...: a server on this machine, its port in $port, what it says in $scratch/serve
 serve() {
+	rm -f "$scratch/serve" # an earlier one's port is not this one's
 	start "$scratch/serve" "$tool" serve --port 127.0.0.1:0 --nics "$nics" "$@"
 	server=$started
 	within 60 grep -q "port [0-9]" "$scratch/serve" || { cat "$scratch/serve"; return 1; }

@@ -51,4 +51,28 @@ ok "an error ends with 1" exits 1 "$tool" doctor --root "$scratch/m" --only xid
 ok "a note does not" exits 0 "$tool" doctor --root "$scratch/m" --only privileges
 ok "each has a severity" says "xid          error" "$tool" doctor --list
 ok "this machine" this_machine_is_judged
+
+# Counts of the GPUs' driver, by a library of the same name.
+nvml() {
+	FAKENVML=$1 LD_LIBRARY_PATH=$NET_FAKE_DIR "$tool" doctor --only ecc
+}
+if [ -e "${NET_FAKE_DIR:-/none}/libnvidia-ml.so.1" ]; then
+	ok "GPUs without errors" says "none of 2 GPUs by their driver" \
+		nvml "00000000:04:00.0 1 0 0 0;00000000:0A:00.0 1 0 0 0"
+	ok "a GPU with errors" says "GPU 0000:0a:00.0: 3 uncorrected errors" \
+		nvml "00000000:04:00.0 1 0 0 0;00000000:0A:00.0 1 3 0 0"
+	ok "is an error" exits 1 nvml "00000000:04:00.0 1 3 0 0"
+	ok "a row to be replaced" says "GPU 10000:04:00.0: a bad row is in use" \
+		nvml "00010000:04:00.0 1 0 1 0"
+	ok "no row left" says "no row is left" nvml "00000000:04:00.0 1 0 1 1"
+	no_gpu_is_named() {
+		"$@" >"$scratch/ecc"
+		! grep "GPU [01]" "$scratch/ecc"
+	}
+	ok "GPUs that do not count" no_gpu_is_named nvml "00000000:04:00.0 0 9 1 1"
+	ok "no driver" no_gpu_is_named env LD_LIBRARY_PATH="$NET_FAKE_DIR" "$tool" doctor --only ecc
+else
+	count=$((count + 1))
+	echo "ok $count - counts of the GPUs' driver # SKIP NET_FAKE_DIR has no such library"
+fi
 done_testing

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "host/pmu.h"
 #include "tool/doctor/checks.h"
 #include "tool/tool.h"
 
@@ -94,6 +95,23 @@ check_mounted(const struct machine *m, const char *path, const char *option, boo
 	return true;
 }
 
+/* What root of this user namespace is outside of it; 0 also where nothing tells. */
+static unsigned
+root_outside(const struct machine *m)
+{
+	char text[4096], *rest = text, *line;
+
+	if (tcpx_host_text_read(m->root, "/proc/self/uid_map", text, sizeof(text)) <= 0)
+		return 0;
+	while ((line = strsep(&rest, "\n"))) {
+		unsigned inside, outside, count;
+
+		if (sscanf(line, "%u %u %u", &inside, &outside, &count) == 3 && inside == 0)
+			return outside;
+	}
+	return 0;
+}
+
 static void
 probe_irq_files(const struct machine *m, struct check_result *r)
 {
@@ -108,8 +126,20 @@ probe_irq_files(const struct machine *m, struct check_result *r)
 		check_unknown(r, "/proc/self/status does not tell who we are");
 	else if (strtoul(uid + strcspn(uid, "\t "), NULL, 10) != 0)
 		check_finding(r, "only root may write there");
+	else if (root_outside(m))
+		check_finding(r, "root of a user namespace is user %u outside, and only root may "
+			      "write there", root_outside(m));
 	else
 		check_ok(r, "root, and not mounted read-only");
+}
+
+static bool
+has_nic(const struct machine *m, int node)
+{
+	for (unsigned i = 0; i < m->nic_count; i++)
+		if (m->nics[i].hardware && m->nics[i].place.numa == node)
+			return true;
+	return false;
 }
 
 static void
@@ -124,7 +154,9 @@ probe_cpuset(const struct machine *m, struct check_result *r)
 		struct tcpx_cpuset mine = node->cpus;
 
 		tcpx_cpuset_and(&mine, &m->topo->cgroup.cpus);
-		if (!tcpx_cpuset_empty(&mine) && !tcpx_cpuset_equal(&mine, &node->cpus))
+		if (tcpx_cpuset_empty(&mine) && has_nic(m, node->id))
+			check_add(r, "no CPU of node %d, which has NICs", node->id);
+		else if (!tcpx_cpuset_empty(&mine) && !tcpx_cpuset_equal(&mine, &node->cpus))
 			check_add(r, "%u of %u CPUs of node %d", tcpx_cpuset_count(&mine),
 				  tcpx_cpuset_count(&node->cpus), node->id);
 	}
@@ -228,6 +260,24 @@ probe_steal(const struct machine *m, struct check_result *r)
 	free(text);
 }
 
+/* A virtual machine may have the device and none of its counters. */
+static void
+judge_pmu(const struct machine *m, const char *device, struct check_result *r)
+{
+	struct tcpx_pmu pmu;
+
+	if (!m->here) {
+		check_ok(r, "%s", device);
+		return;
+	}
+	tcpx_pmu_open(0, &pmu); /* 0: this process; it would begin with an exec() */
+	for (unsigned i = 0; i < TCPX_PMU_EVENTS; i++)
+		if (pmu.why[i])
+			check_add(r, "no %s: %s", tcpx_pmu_name((enum tcpx_pmu_event)i), pmu.why[i]);
+	tcpx_pmu_close(&pmu);
+	check_judge(r, "%s: instructions, cycles, misses of the last cache", device);
+}
+
 static void
 probe_pmu(const struct machine *m, struct check_result *r)
 {
@@ -242,7 +292,7 @@ probe_pmu(const struct machine *m, struct check_result *r)
 				return;
 			}
 			if (!strncmp(name, "cpu", 3)) {
-				check_ok(r, "%s", name);
+				judge_pmu(m, name, r);
 				return;
 			}
 		}

@@ -204,28 +204,35 @@ probe_cpu0(const struct machine *m, struct check_result *r)
 	judge_vectors(m, r, find_in, &zero);
 }
 
-/* Our setting, or the plugin's; of another machine nothing is known. */
+/* Our setting, which takes the plugin's variable unless it is set itself; of another machine
+ * nothing is known. */
 static const char *
-binding(const struct machine *m, const char *plugin)
+binding(const struct machine *m, enum tcpx_setting setting)
 {
-	const char *text = m->here ? getenv(plugin) : NULL;
+	const char *text = m->here && m->cfg ? tcpx_cfg_str(m->cfg, setting) : NULL;
 
 	return text && *text ? text : NULL;
 }
 
 static void
+skip_bindings(const struct machine *m, struct check_result *r)
+{
+	check_skip(r, !m->here ? "the environment is not that machine's" :
+		   m->cfg ? "no bindings are set" : "the settings are refused");
+}
+
+static void
 probe_pools(const struct machine *m, struct check_result *r)
 {
-	static const char *const names[] = { "NCCL_GPUDIRECTTCPX_TX_BINDINGS",
-					     "NCCL_GPUDIRECTTCPX_RX_BINDINGS" };
+	static const enum tcpx_setting sets[] = { TCPX_SET_TX_BINDINGS, TCPX_SET_RX_BINDINGS };
 	struct tcpx_cpuset pool;
 	bool any = false;
 
 	if (!has_topo(m, r))
 		return;
 	tcpx_cpuset_init(&pool);
-	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
-		const char *text = binding(m, names[i]);
+	for (size_t i = 0; i < ARRAY_LEN(sets); i++) {
+		const char *text = binding(m, sets[i]);
 		struct tcpx_binding_problems problems;
 		struct tcpx_bindings b;
 
@@ -239,19 +246,19 @@ probe_pools(const struct machine *m, struct check_result *r)
 	if (any)
 		judge_vectors(m, r, find_in, &pool);
 	else
-		check_skip(r, m->here ? "no bindings are set" : "the environment is not that machine's");
+		skip_bindings(m, r);
 }
 
 static void
 probe_bindings(const struct machine *m, struct check_result *r)
 {
-	const char *tx = binding(m, "NCCL_GPUDIRECTTCPX_TX_BINDINGS");
-	const char *rx = binding(m, "NCCL_GPUDIRECTTCPX_RX_BINDINGS");
+	const char *tx = binding(m, TCPX_SET_TX_BINDINGS);
+	const char *rx = binding(m, TCPX_SET_RX_BINDINGS);
 	struct tcpx_machine machine;
 	struct tcpx_lint lint;
 
 	if (!tx && !rx) {
-		check_skip(r, m->here ? "none are set" : "the environment is not that machine's");
+		skip_bindings(m, r);
 		return;
 	}
 	if (!m->topo || tcpx_topo_machine(m->topo, &machine)) {
@@ -295,6 +302,35 @@ probe_queues(const struct machine *m, struct check_result *r)
 		check_judge(r, "all that %u NIC%s can have", known, known == 1 ? "" : "s");
 	else
 		check_unknown(r, "no driver tells how many it can have");
+}
+
+/* By the kernel's word plans rest on facts, else on names and a driver's order. */
+static void
+probe_queue_irqs(const struct machine *m, struct check_result *r)
+{
+	const char *why = NULL;
+	unsigned told = 0, all = 0;
+
+	if (!has_topo(m, r))
+		return;
+	for (unsigned i = 0; i < m->topo->nic_count; i++) {
+		const struct tcpx_topo_nic *nic = &m->topo->nics[i];
+
+		for (unsigned k = 0; k < nic->queue_count && is_used(m, nic); k++) {
+			all++;
+			told += !nic->queues[k].irq.why;
+			if (nic->queues[k].irq.why)
+				why = nic->queues[k].irq.why;
+		}
+	}
+	if (!all)
+		check_unknown(r, "no queue is known");
+	else if (!why)
+		check_ok(r, "all %u", told);
+	else if (!told && !m->here)
+		check_unknown(r, "%s", why);
+	else
+		check_finding(r, "%u of %u queues: %s", told, all, why);
 }
 
 static void
@@ -407,6 +443,10 @@ const struct check checks_irq[] = {
 	  "tcpx irq plan --emit nccl prints bindings that do; tcpx irq lint tells more." },
 	{ "queues", CHECK_NOTE, "Do NICs have as many queues as they can?", probe_queues,
 	  "ethtool -L NIC combined COUNT (or rx and tx); place interrupts after that." },
+	{ "queue-irqs", CHECK_NOTE, "Does the kernel tell the interrupt of each queue?",
+	  probe_queue_irqs,
+	  "The others go by names, or by their driver's order: tcpx topo --explain shows which. "
+	  "Kernel 6.8 tells (netdev netlink), if the driver does." },
 	{ "xps", CHECK_NOTE, "Do CPUs send by queues of their own node?", probe_xps,
 	  "tcpx irq apply --xps, or write CPUs of the NIC's node to queues/tx-*/xps_cpus." },
 	{ "napi-threads", CHECK_NOTE, "Are the kernel's NAPI threads pinned?", probe_napi,

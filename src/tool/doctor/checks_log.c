@@ -6,6 +6,7 @@
 
 #include "tool/doctor/checks.h"
 #include "tool/doctor/klog.h"
+#include "tool/doctor/nvml.h"
 #include "tool/tool.h"
 
 #define LINE 256
@@ -83,19 +84,56 @@ add_edac(const struct machine *m, struct check_result *r)
 	return any;
 }
 
+/* What the driver counts: how many GPUs tell, and if none, why. */
+static unsigned
+add_nvml(const struct machine *m, struct check_result *r, char *why, size_t cap)
+{
+	struct nvml_gpu gpu[NVML_GPUS];
+	unsigned count, tell = 0;
+
+	if (!m->here) {
+		snprintf(why, cap, "%s is not this machine", m->root);
+		return 0;
+	}
+	if (nvml_read(gpu, &count, why, cap) < 0)
+		return 0;
+	for (unsigned i = 0; i < count; i++) {
+		tell += gpu[i].ecc;
+		if (gpu[i].uncorrected)
+			check_add(r, "GPU %s: %llu uncorrected errors since its driver was loaded",
+				  gpu[i].pci, gpu[i].uncorrected);
+		if (gpu[i].remap_failed)
+			check_add(r, "GPU %s: no row is left to replace a bad one", gpu[i].pci);
+		else if (gpu[i].remap_pending)
+			check_add(r, "GPU %s: a bad row is in use until the GPU is reset", gpu[i].pci);
+	}
+	snprintf(why, cap, "no GPU has ECC on");
+	return tell;
+}
+
 static void
 probe_ecc(const struct machine *m, struct check_result *r)
 {
+	char why[192], driver[256] = "", host[48];
 	bool edac = add_edac(m, r);
+	unsigned gpus = add_nvml(m, r, why, sizeof(why));
 
 	if (r->evidence[0]) {
 		r->status = CHECK_FINDING;
 		return;
 	}
+	snprintf(host, sizeof(host), "%s", edac ? "none of the host" : "the host does not tell");
+	if (gpus)
+		snprintf(driver, sizeof(driver), "; none of %u GPU%s by their driver", gpus,
+			 gpus == 1 ? "" : "s");
+	else if (m->gpu_count)
+		snprintf(driver, sizeof(driver), "; the driver does not tell: %s", why);
 	judge_xids(m, true, r);
-	if (r->status != CHECK_UNKNOWN)
-		check_judge(r, "none of GPUs in the kernel's log%s", edac ? ", none of the host" :
-			    "; the host does not tell");
+	if (r->status == CHECK_UNKNOWN && gpus)
+		check_ok(r, "%s%s; not known from before: the kernel's log cannot be read", host,
+			 driver);
+	else if (r->status != CHECK_UNKNOWN)
+		check_judge(r, "none of GPUs in the kernel's log; %s%s", host, driver);
 }
 
 /* Lines about our NICs, or about the bus, that tell of trouble. */

@@ -236,6 +236,17 @@ has_name(const char *names, const char *want)
 	return false;
 }
 
+/* Engines of ours have their sockets, "PID-ID.sock", in a directory of the same name. */
+static bool
+only_ours(const char *names)
+{
+	for (; *names; names += strlen(names) + 1)
+		if (names[strspn(names, "0123456789")] != '-' || strlen(names) < 6 ||
+		    strcmp(names + strlen(names) - 5, ".sock"))
+			return false;
+	return true;
+}
+
 static const char *
 daemon_dir(const struct machine *m)
 {
@@ -278,6 +289,11 @@ probe_daemon(const struct machine *m, struct check_result *r)
 			check_unknown(r, "%s: %s", dir, strerror(-rc));
 		else
 			check_finding(r, "%s: %s", dir, strerror(-rc));
+		free(names);
+		return;
+	}
+	if (only_ours(names) && !wants_plugin(m) && !strcmp(dir, PREFIX)) {
+		check_skip(r, "%s has nothing of it, and no plugin is named", dir);
 		free(names);
 		return;
 	}

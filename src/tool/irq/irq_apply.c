@@ -119,6 +119,8 @@ apply(struct request *r)
 		return tool_fail(TOOL_USAGE, r->command, "%s has no XPS masks to apply", r->plan);
 	}
 	rc = open_machine(r, &f);
+	if (rc == TOOL_OK)
+		rc = planfile_fits(r->command, r->plan, &plan, r->root, r->opts.renumber);
 	if (rc == TOOL_OK) {
 		irq_table_catch_signals();
 		r->opts.stop = irq_table_stopped;
@@ -157,7 +159,7 @@ irq_apply(int argc, char **argv)
 		[STRICT] = { 0, "strict", NULL, "refuse a plan with IRQs that the kernel manages, "
 			     "instead of leaving them out" },
 		[RENUMBER] = { 0, "renumber", NULL, "find an IRQ by its name when its number "
-			       "belongs to another, as after a boot" },
+			       "belongs to another; so also take a plan of another boot" },
 		[ROOT] = { 0, "root", "DIR", "the machine whose /sys and /proc lie in DIR; DIR "
 			   "must hold the file tcpx-fixture" },
 		[JSON] = { 'j', "json", "FILE", "what became of each, as JSON; - is stdout" },
@@ -166,7 +168,7 @@ irq_apply(int argc, char **argv)
 		"tcpx irq apply", "PLAN [OPTIONS]",
 		"Moves the interrupts of PLAN, a file of tcpx irq plan --emit json, to their CPUs. "
 		"What was there is written to a journal first; if one cannot be moved, all go "
-		"back. An interrupt is 'pending' until it fires: only then is its new CPU "
+		"back. A plan of another machine is refused. An interrupt is 'pending' until it fires: only then is its new CPU "
 		"effective. Needs root.",
 		opts, ARRAY_LEN(opts),
 		"  tcpx irq plan --emit json >plan.json\n"

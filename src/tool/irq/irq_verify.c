@@ -120,6 +120,8 @@ verify(struct request *r)
 		planfile_fini(&plan);
 		return TOOL_USAGE;
 	}
+	/* Only said: what the interrupts do can be compared all the same. */
+	(void)planfile_fits(r->command, r->plan, &plan, r->root, true);
 	irq_table_catch_signals();
 	r->opts.stop = irq_table_stopped;
 	rc = r->watch ? watch(r, &f, plan.items, count, &good) :

@@ -180,17 +180,37 @@ put_bindings(json_t *json, const struct tcpx_plan *p)
 	return put(json, "application", both);
 }
 
+static json_t *
+hash_json(uint64_t hash)
+{
+	char text[24];
+
+	snprintf(text, sizeof(text), "%016" PRIx64, hash);
+	return json_string(text);
+}
+
+/* With it a refusal can say what has changed. */
+static json_t *
+parts_json(const struct tcpx_plan *p)
+{
+	json_t *json = json_object();
+
+	for (int i = 0; json && i < TCPX_MACHINE_PARTS; i++)
+		put(json, tcpx_machine_part_name((enum tcpx_machine_part)i),
+		    hash_json(p->parts[i]));
+	return json;
+}
+
 json_t *
 plan_json(const struct tcpx_plan *p, bool why)
 {
-	char hash[24];
 	json_t *json, *groups = json_array(), *nics = json_array(), *irqs = json_array();
 
-	snprintf(hash, sizeof(hash), "%016" PRIx64, p->hash);
-	json = json_pack("{s:i, s:o, s:o, s:s, s:o}", "schema", PLAN_SCHEMA, "machine",
+	json = json_pack("{s:i, s:o, s:o, s:o, s:o, s:o}", "schema", PLAN_SCHEMA, "machine",
 			 machine_json_text(p->machine), "boot_id",
 			 *p->boot_id ? machine_json_text(p->boot_id) : json_null(), "topo_hash",
-			 hash, "options", options_json(&p->options));
+			 hash_json(p->hash), "topo_parts", parts_json(p), "options",
+			 options_json(&p->options));
 	for (unsigned i = 0; groups && i < p->group_count; i++)
 		json_array_append_new(groups, group_json(p, i, why));
 	for (unsigned i = 0; nics && i < p->nic_count; i++)

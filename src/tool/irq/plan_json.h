@@ -19,5 +19,7 @@ json_t *plan_json(const struct tcpx_plan *p, bool why);
 TCPX_MUST_CHECK int plan_json_read(const json_t *json, const char *what, struct tcpx_plan *out);
 /* The same from a file; "-" is standard input. */
 TCPX_MUST_CHECK int plan_json_load(const char *path, struct tcpx_plan *out);
+/* One of the hashes that name a machine: 16 hex digits. @out is written only on success. */
+bool plan_json_hash(const json_t *json, uint64_t *out);
 
 #endif

@@ -263,10 +263,36 @@ read_arrays(struct reader *r, const json_t *json)
 	return rc;
 }
 
+bool
+plan_json_hash(const json_t *json, uint64_t *out)
+{
+	const char *text = json_string_value(json);
+
+	if (!text || strlen(text) != 16 || text[strspn(text, "0123456789abcdef")])
+		return false;
+	*out = strtoull(text, NULL, 16);
+	return true;
+}
+
+static int
+read_hashes(struct reader *r, const json_t *json)
+{
+	const json_t *parts = json_object_get(json, "topo_parts");
+
+	if (!plan_json_hash(json_object_get(json, "topo_hash"), &r->p.hash))
+		return bad(r, "topo_hash is not 16 hex digits");
+	for (int i = 0; parts && i < TCPX_MACHINE_PARTS; i++) {
+		const char *name = tcpx_machine_part_name((enum tcpx_machine_part)i);
+
+		if (!plan_json_hash(json_object_get(parts, name), &r->p.parts[i]))
+			return bad(r, "topo_parts.%s is not 16 hex digits", name);
+	}
+	return 0;
+}
+
 static int
 read_head(struct reader *r, const json_t *json)
 {
-	char hash[24], *end;
 	int64_t schema;
 	int rc;
 
@@ -277,13 +303,7 @@ read_head(struct reader *r, const json_t *json)
 		rc = read_text(r, json, "machine", r->p.machine, sizeof(r->p.machine));
 	if (rc == 0 && json_is_string(json_object_get(json, "boot_id")))
 		rc = read_text(r, json, "boot_id", r->p.boot_id, sizeof(r->p.boot_id));
-	if (rc == 0)
-		rc = read_text(r, json, "topo_hash", hash, sizeof(hash));
-	if (rc)
-		return rc;
-	r->p.hash = strtoull(hash, &end, 16);
-	return strlen(hash) != 16 || *end ? bad(r, "topo_hash \"%s\" is not 16 hex digits", hash)
-					  : 0;
+	return rc ? rc : read_hashes(r, json);
 }
 
 int

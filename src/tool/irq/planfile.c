@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tool/irq/plan_json.h"
 #include "tool/tool.h"
 
 struct reading {
@@ -145,6 +146,34 @@ read_xps(const struct reading *r, size_t i, const json_t *from)
 	return TOOL_OK;
 }
 
+/* What the plan was made for. */
+static int
+read_machine(const struct reading *r, const json_t *root)
+{
+	const json_t *hash = json_object_get(root, "topo_hash");
+	const json_t *parts = json_object_get(root, "topo_parts");
+	const json_t *boot = json_object_get(root, "boot_id");
+	const char *id = json_string_value(boot);
+	struct planfile *plan = r->plan;
+
+	if (boot && !json_is_null(boot) && (!id || strlen(id) >= sizeof(plan->boot_id)))
+		return tool_fail(TOOL_USAGE, r->command, "%s: boot_id is not one", r->path);
+	snprintf(plan->boot_id, sizeof(plan->boot_id), "%s", id ? id : "");
+	plan->has_hash = plan_json_hash(hash, &plan->hash);
+	if (hash && !plan->has_hash)
+		return tool_fail(TOOL_USAGE, r->command, "%s: topo_hash is not 16 hex digits",
+				 r->path);
+	plan->has_parts = parts != NULL;
+	for (int i = 0; parts && i < TCPX_MACHINE_PARTS; i++) {
+		const char *name = tcpx_machine_part_name((enum tcpx_machine_part)i);
+
+		if (!plan_json_hash(json_object_get(parts, name), &plan->parts[i]))
+			return tool_fail(TOOL_USAGE, r->command, "%s: topo_parts.%s is not 16 hex "
+					 "digits", r->path, name);
+	}
+	return TOOL_OK;
+}
+
 static int
 read_plan(const struct reading *r, const json_t *root)
 {
@@ -154,7 +183,7 @@ read_plan(const struct reading *r, const json_t *root)
 							      json_array_size(xps), i;
 	struct planfile *plan = r->plan;
 	const json_t *one;
-	int rc = TOOL_OK;
+	int rc;
 
 	if (!json_is_integer(schema) || !json_is_array(irqs))
 		return tool_fail(TOOL_USAGE, r->command, "%s: not a plan of tcpx irq plan --emit json",
@@ -168,6 +197,7 @@ read_plan(const struct reading *r, const json_t *root)
 	plan->items = calloc(count + 1, sizeof(*plan->items));
 	if (!plan->groups || !plan->items)
 		return tool_fail(TOOL_DENIED, r->command, "no memory for the plan");
+	rc = read_machine(r, root);
 	json_array_foreach(groups, i, one) {
 		rc = rc ? rc : read_group(r, i, one, &plan->groups[i]);
 		plan->group_count += !rc;

@@ -28,6 +28,8 @@
 #define VEC2(cpu) IRQ("0000:80:02.0", "50", "eth2-TxRx-0", cpu)
 #define STATUS(key, value) FILE_("proc/self/status", "Name:\n" key ":\t" value)
 #define MOUNT(at, options) FILE_("proc/self/mountinfo", "22 1 8:1 / " at " " options " - x y rw")
+#define CPUSET(cpus) FILE_("proc/self/cgroup", "0::/job") \
+	FILE_("sys/fs/cgroup/job/cpuset.cpus.effective", cpus)
 #define SYS_CPU "sys/devices/system/cpu/"
 #define LINK(pci, now, max) FILE_("sys/bus/pci/devices/" pci "/current_link_width", now) \
 	FILE_("sys/bus/pci/devices/" pci "/max_link_width", max) \
@@ -68,6 +70,11 @@ static const struct {
 	{ "queues", NODES NIC0 FILE_("settings", "eth0 channels.combined_max 4"), BAD,
 	  "1 receive, 1 send, of 4", NULL },
 	{ "queues", NODES NIC0, WHO, "", NULL },
+	{ "queue-irqs", NODES NIC0 FILE_("queues", "eth0 rx 0 513 30 -\neth0 tx 0 513 30 -"), OK,
+	  "all 2", NULL },
+	{ "queue-irqs", NODES NIC0 FILE_("queues", "eth0 rx 0 513 30 -\neth0 tx 0 513 - -"), BAD,
+	  "1 of 2 queues", NULL },
+	{ "queue-irqs", NODES NIC0, WHO, "", NULL },
 	{ "xps", NODES NIC0 FILE_("sys/class/net/eth0/queues/tx-0/xps_cpus", "0f"), OK, "all 1", NULL },
 	{ "xps", NODES NIC0 FILE_("sys/class/net/eth0/queues/tx-0/xps_cpus", "f0"), BAD, "eth0: 1",
 	  NULL },
@@ -94,8 +101,17 @@ static const struct {
 	{ "irq-files", STATUS("Uid", "0\t0\t0\t0") MOUNT("/proc/irq", "ro,nosuid"), BAD, "read-only",
 	  NULL },
 	{ "irq-files", STATUS("Uid", "0\t1000\t0\t0") MOUNT("/proc", "rw"), BAD, "only root", NULL },
+	{ "irq-files", STATUS("Uid", "0\t0\t0\t0") MOUNT("/proc", "rw") FILE_("proc/self/uid_map",
+	  "0 0 4294967295"), OK, "root", NULL },
+	{ "irq-files", STATUS("Uid", "0\t0\t0\t0") MOUNT("/proc", "rw") FILE_("proc/self/uid_map",
+	  "1 5 1\n0 100000 65536"), BAD, "user 100000 outside", NULL },
 	{ "irq-files", STATUS("Uid", "0\t0\t0\t0"), WHO, "mountinfo", NULL },
 	{ "irq-files", MOUNT("/", "rw"), WHO, "who we are", NULL },
+	{ "cpuset", NODES FAR CPUSET("0-7"), OK, "whole nodes", NULL },
+	{ "cpuset", NODES FAR CPUSET("4-7"), OK, "whole nodes", NULL },
+	{ "cpuset", NODES FAR CPUSET("0-6"), BAD, "3 of 4 CPUs of node 1", NULL },
+	{ "cpuset", NODES FAR CPUSET("0-3"), BAD, "no CPU of node 1, which has NICs", NULL },
+	{ "cpuset", NODES FAR, WHO, "", NULL },
 	{ "isolated", CPUS FILE_(SYS_CPU "isolated", ""), OK, "none", NULL },
 	{ "isolated", CPUS FILE_(SYS_CPU "isolated", "6-7"), BAD, "6-7", NULL },
 	{ "isolated", CPUS, WHO, "", NULL },
@@ -150,6 +166,9 @@ static const struct {
 	{ "rxdm", RXDM "gpu at=pci0000:00/0000:00:09.0 node=0\n", BAD, "get_gpu_fd_0000:00:09.0", NULL },
 	{ "rxdm", FILE_("run/tcpx/other", ""), BAD, "rx_rule_manager is missing", NULL },
 	{ "rxdm", "", NOT, "no /run/tcpx", NULL },
+	{ "rxdm", FILE_("run/tcpx/77-cddc6b10dc00e78d.sock", ""), NOT, "nothing of it", NULL },
+	{ "rxdm", FILE_("run/tcpx/77-cddc6b10dc00e78d.sock", "") FILE_("run/tcpx/rx_rule_manager", ""),
+	  BAD, "rx_rule_uninstall is missing", NULL },
 	{ "rxdm-log", FILE_("run/tcpx/rxdm.log", "I1012 10:00:00 1 a.cc:3] Error is a word"), OK,
 	  "none in 1 file", NULL },
 	{ "rxdm-log", FILE_("var/log/containers/pod_tcpx-daemon-1.log",
@@ -346,6 +365,29 @@ the_a3_high_machine_is_judged_whole(void **state)
 	fixture_fini(&f);
 }
 
+/* By our names and by the plugin's; whether they fit depends on the machine. */
+static void
+bindings_are_judged_by_either_name(void **state)
+{
+	static const char *const names[] = { "TCPX_TX_BINDINGS", "NCCL_GPUDIRECTTCPX_TX_BINDINGS" };
+
+	capture_start();
+	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+		struct check_result r;
+		struct machine *m;
+
+		setenv(names[i], "nosuch0:0-0", 1);
+		m = machine_new("test", "/", "lo");
+		assert_non_null(m);
+		assert_int_equal(machine_topo_read(m), 0);
+		probe(m, "bindings", &r);
+		check(names[i], "status", r.status, CHECK_FINDING);
+		check_has(r.evidence, "nosuch0");
+		unsetenv(names[i]);
+		machine_free(m);
+	}
+}
+
 static void
 paths_are_tried_from_each_address(void **state)
 {
@@ -384,6 +426,7 @@ main(void)
 		cmocka_unit_test(each_check_tells_well_ill_and_unknown),
 		cmocka_unit_test(an_empty_machine_passes_nothing_by_mistake),
 		cmocka_unit_test(the_a3_high_machine_is_judged_whole),
+		cmocka_unit_test(bindings_are_judged_by_either_name),
 		cmocka_unit_test(paths_are_tried_from_each_address),
 	};
 

@@ -45,6 +45,7 @@ plans_read_back(void **state)
 		assert_int_equal(again.nic_count, p.nic_count);
 		assert_int_equal(again.irq_count, p.irq_count);
 		assert_true(again.hash == p.hash);
+		assert_memory_equal(again.parts, p.parts, sizeof(p.parts));
 		assert_string_equal(again.machine, "a3-high");
 		assert_int_equal(again.options.policy, policy);
 		assert_memory_equal(again.groups, p.groups, p.group_count * sizeof(*p.groups));
@@ -69,10 +70,13 @@ silence(void *arg, int level, const char *line)
 {
 }
 
+/* The first element, or the object. */
 static json_t *
 first(json_t *json, const char *array)
 {
-	return json_array_get(json_object_get(json, array), 0);
+	json_t *in = json_object_get(json, array);
+
+	return json_is_object(in) ? in : json_array_get(in, 0);
 }
 
 static void
@@ -83,6 +87,9 @@ what_was_tampered_with_is_refused(void **state)
 	} rows[] = {
 		{ NULL, "schema", "2" },         { NULL, "schema", NULL },
 		{ NULL, "topo_hash", "\"12\"" }, { NULL, "topo_hash", "\"123456789abcdefg\"" },
+		{ NULL, "topo_hash", "\"+123456789abcdef\"" }, { NULL, "topo_hash", NULL },
+		{ NULL, "topo_parts", "7" },     { "topo_parts", "cpus", NULL },
+		{ "topo_parts", "queues", "\"12\"" },
 		{ NULL, "options", "{}" },       { NULL, "groups", "[]" },
 		{ NULL, "groups", "7" },         { NULL, "nics", "{}" },
 		{ NULL, "irqs", "null" },        { NULL, "machine", "5" },
