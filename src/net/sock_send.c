@@ -83,8 +83,10 @@ iov_use(struct tcpx_tx_msg *m, size_t bytes)
 }
 
 /*
- * A call costs a sender more than the copy of a small message (3.4 us against 0.3 us for
- * 4 KiB), so that one which the next follows at once is only put beside those before it.
+ * A call costs a sender more than the copy of a small message, so that one which the next
+ * follows at once is only put beside those before it (measured on loopback, sender's time a
+ * message: 4 KiB 4.0 us alone, 1.0 us in a run of twelve; 16 KiB 5.9 us and, four together,
+ * 4.0 us; little is saved at 32 KiB).
  * No message is left lying: the core goes on to the next within its turn, and should the
  * channel die before, the peer has not received what was held, and its fence says so.
  */
