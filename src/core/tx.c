@@ -82,7 +82,8 @@ stream_offset(const struct tcpx_xfer *x, const struct tx_record *r)
 	return (uint64_t)r->chunk * x->chunk;
 }
 
-/* The message after the open one is packed, and as small: it can leave together with it. */
+/* The message after the open one is packed, its OPEN is out, and both are small: they can
+ * leave together. Nothing of that changes before its turn. */
 static bool
 next_is_ready(struct channel *c)
 {
@@ -90,7 +91,7 @@ next_is_ready(struct channel *c)
 	struct tx_record *r = tcpx_tx_record(c, seq);
 
 	return seq < c->window.next && r->staged && r->packed && r->len <= SLOT_SMALL_BYTES &&
-	       c->msg.head.len <= SLOT_SMALL_BYTES;
+	       c->msg.head.len <= SLOT_SMALL_BYTES && open_is_out(c, r);
 }
 
 /* One call into the provider with what is left of the payload, inside the gate. */
