@@ -82,6 +82,18 @@ stream_offset(const struct tcpx_xfer *x, const struct tx_record *r)
 	return (uint64_t)r->chunk * x->chunk;
 }
 
+/* The message after the open one is packed, its OPEN is out, and both are small: they can
+ * leave together. Nothing of that changes before its turn. */
+static bool
+next_is_ready(struct channel *c)
+{
+	uint64_t seq = c->send_seq + 1;
+	struct tx_record *r = tcpx_tx_record(c, seq);
+
+	return seq < c->window.next && r->staged && r->packed && r->len <= SLOT_SMALL_BYTES &&
+	       c->msg.head.len <= SLOT_SMALL_BYTES && open_is_out(c, r);
+}
+
 /* One call into the provider with what is left of the payload, inside the gate. */
 static int
 push_direct(struct channel *c, struct tx_record *r, uint64_t *offered)
@@ -118,21 +130,23 @@ push_direct(struct channel *c, struct tx_record *r, uint64_t *offered)
 
 /* The payload lies in a slot of ours. */
 static int
-push_packed(struct channel *c, struct tx_record *r)
+push_packed(struct channel *c, struct tx_record *r, bool last)
 {
 	struct iovec iov = { r->mem + c->msg.sent, r->len - c->msg.sent };
 	int rc;
 
 	c->msg.iov = &iov;
 	c->msg.iov_count = 1;
+	c->msg.more = !last && next_is_ready(c);
 	rc = c->session->engine->ops->chan_send(c->chan, &c->msg);
 	c->msg.iov = NULL;
 	r->lent = c->msg.lent;
 	return rc;
 }
 
+/* last: the next message is not of this turn. */
 static int
-push(struct channel *c)
+push(struct channel *c, bool last)
 {
 	struct tx_record *r = tcpx_tx_record(c, c->send_seq);
 	uint64_t before, offered;
@@ -144,7 +158,7 @@ push(struct channel *c)
 			return rc;
 	}
 	if (r->staged)
-		return push_packed(c, r);
+		return push_packed(c, r, last);
 
 	do {
 		before = c->msg.sent;
@@ -245,7 +259,7 @@ tcpx_tx_step(struct channel *c, bool readable, uint64_t now_ns)
 			tcpx_channel_watch(c, TCPX_READABLE);
 			return;
 		}
-		rc = push(c);
+		rc = push(c, turn + 1 == TURN_MESSAGES);
 		if (rc == 0 && c->session->engine->ops->caps & TCPX_NET_CTRL_HEAD)
 			rc = tell_message(c);
 		if (rc == 0)

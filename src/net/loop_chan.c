@@ -117,6 +117,13 @@ send_payload(struct loop_pipe *out, struct tcpx_tx_msg *m)
 	return true;
 }
 
+void
+tcpx_loop_chan_promise(struct tcpx_chan *c, bool more)
+{
+	c->end.net->promises += (uint32_t)more - (uint32_t)c->promised;
+	c->promised = more;
+}
+
 int
 tcpx_loop_chan_send(struct tcpx_chan *c, struct tcpx_tx_msg *m)
 {
@@ -127,6 +134,7 @@ tcpx_loop_chan_send(struct tcpx_chan *c, struct tcpx_tx_msg *m)
 	bool done;
 	int rc;
 
+	tcpx_loop_chan_promise(c, false);
 	if (chan_is_over(c))
 		return TCPX_ECHANNEL;
 	if (c->tx_open != (m->phase > 0) || (c->tx_open && m->head.seq != c->last_seq))
@@ -149,6 +157,7 @@ tcpx_loop_chan_send(struct tcpx_chan *c, struct tcpx_tx_msg *m)
 	if (!done)
 		return -EAGAIN;
 	c->tx_open = false;
+	tcpx_loop_chan_promise(c, m->more);
 	return 0;
 }
 

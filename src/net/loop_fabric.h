@@ -58,6 +58,7 @@ struct tcpx_net {
 	uint32_t nic_count;
 	bool slots, bare;
 	uint32_t live; /* objects made and not closed */
+	uint32_t promises; /* channels whose next message was said to follow at once */
 };
 
 /* What a poller looks at. */
@@ -178,6 +179,7 @@ struct tcpx_chan {
 	struct loop_end end;
 	bool sending;
 	uint64_t last_seq;  /* sending: started; receiving: delivered */
+	bool promised;      /* sending: the next message follows before anybody waits */
 	/* direct, sending: the message not finished */
 	bool tx_open;
 	/* direct, receiving */
@@ -288,6 +290,8 @@ void tcpx_loop_chan_close(struct tcpx_chan *c);
 /* The rules for a message that begins: its sequence, and no other channel has its chunk.
  * 0 or TCPX_EFRAME. */
 int tcpx_loop_chan_begin(struct tcpx_chan *c, const struct tcpx_head *head);
+/* What the core says of the next message; nobody may wait while that is owed. */
+void tcpx_loop_chan_promise(struct tcpx_chan *c, bool more);
 int tcpx_loop_chan_send(struct tcpx_chan *c, struct tcpx_tx_msg *m);
 int tcpx_loop_chan_acked(struct tcpx_chan *c, struct tcpx_ack *ack);
 int tcpx_loop_chan_recv_head(struct tcpx_chan *c, struct tcpx_head *head);

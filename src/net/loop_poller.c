@@ -49,6 +49,9 @@ tcpx_loop_poller_wait(struct tcpx_poller *p, struct tcpx_event *events, int max,
 	uint64_t count = 0, start;
 	int found = 0;
 
+	if (p->net->promises)
+		(void)tcpx_fabric_blame(p->net->fabric, "wait: %u channels owe the message said "
+					"to follow at once", p->net->promises);
 	for (struct tcpx_node *n = head->next; n != head; n = n->next)
 		count++;
 	start = tcpx_rng_below(&p->net->fabric->rng, count);

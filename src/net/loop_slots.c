@@ -121,6 +121,7 @@ tcpx_loop_slots_send(struct tcpx_chan *c, struct tcpx_tx_msg *m)
 	struct loop_slot *s;
 	int rc;
 
+	tcpx_loop_chan_promise(c, false);
 	if (tcpx_link_dead(l, c->end.side) || tcpx_pipe_ended(&l->pipe[!c->end.side]))
 		return TCPX_ECHANNEL;
 	if (r->sent - r->released >= LOOP_SLOTS ||
@@ -152,6 +153,7 @@ tcpx_loop_slots_send(struct tcpx_chan *c, struct tcpx_tx_msg *m)
 	else
 		slot_forget_source(s); /* lost */
 	tcpx_link_given(l, m->head.len + LOOP_HEAD_BYTES);
+	tcpx_loop_chan_promise(c, m->more);
 	return 0;
 }
 

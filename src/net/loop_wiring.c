@@ -236,6 +236,7 @@ tcpx_loop_chan_watch(struct tcpx_chan *c, struct tcpx_poller *p, void *owner,
 void
 tcpx_loop_chan_close(struct tcpx_chan *c)
 {
+	tcpx_loop_chan_promise(c, false);
 	tcpx_end_close(&c->end);
 	free(c);
 }

@@ -110,6 +110,8 @@ struct tcpx_tx_msg {
 	                     * has closed its side (a fence): its pages may be lent to the
 	                     * kernel                                                    */
 	bool lent;          /* out: some were; else the memory is free once all is taken */
+	bool more;          /* core: the next message follows at once, so that this one need
+	                     * not leave before it. May change from call to call          */
 	uint32_t phase;     /* provider's own; the core sets 0 for a new message         */
 };
 

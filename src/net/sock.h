@@ -24,6 +24,8 @@
 #define TCPX_SOCK_GUESTS         256 /* most unidentified connections of a NIC */
 #define TCPX_SOCK_PIPES          32  /* most pipes of an engine, see sock_pipe.c */
 #define TCPX_SOCK_ZEROCOPIES     64  /* most MSG_ZEROCOPY calls of a channel in flight */
+#define TCPX_SOCK_HOLD_MAX       (16u << 10) /* payload of a message held for the next */
+#define TCPX_SOCK_HELD_BYTES     (64u << 10) /* of a channel: a run that is packed together */
 
 /* What lent pages pass through on their way into a socket. */
 struct tcpx_sock_pipe {
@@ -106,10 +108,20 @@ struct tcpx_sock_lend {
 	uint32_t call_bytes[TCPX_SOCK_ZEROCOPIES];
 };
 
+/*
+ * Whole messages that wait for the next one, to leave in one call with it: [pos, len) of
+ * mem is not in the socket yet. While there is any, nothing of a later message is, either.
+ */
+struct tcpx_sock_held {
+	uint8_t *mem; /* TCPX_SOCK_HELD_BYTES, made when first used */
+	size_t pos, len;
+};
+
 struct tcpx_sock_tx {
 	bool open;     /* a message is under way */
 	size_t pos;    /* its bytes in the socket: header, payload and trailer */
-	uint64_t last; /* newest seq that is in the kernel as a whole */
+	uint64_t last; /* newest seq that is held or in the kernel as a whole */
+	struct tcpx_sock_held held;
 	uint8_t head[TCPX_SOCK_HEAD_BYTES];
 	uint8_t tail[TCPX_SOCK_TAIL_BYTES];
 	struct tcpx_ack acked;

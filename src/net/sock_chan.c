@@ -80,6 +80,7 @@ tcpx_sock_chan_close(struct tcpx_chan *c)
 	tcpx_sock_watch_drop(&c->watch, c->fd);
 	tcpx_sock_lend_close(c);
 	close(c->fd);
+	free(c->tx.held.mem);
 	free(c);
 }
 
