@@ -14,10 +14,11 @@
 #include "device/device.h"
 #include "proto/blob.h"
 #include "proto/frag.h"
-#include "proto/runs.h"
+#include "proto/oplist.h"
 #include "tcpx/tcpx.h"
 
 struct list_builder;
+struct lookup;
 
 /* A registered range, or an imported name of a peer's. */
 struct region {
@@ -55,14 +56,12 @@ struct tcpx_list {
 	uint32_t region_count;
 	uint64_t few_id[LIST_FEW];
 	_Atomic uint64_t gone;  /* regions.gone when all of them were last seen alive   */
-	/* local; both arrays behind the struct */
+	/* local; both arrays behind the struct, 24 bytes an entry */
 	struct tcpx_frag *frag;
 	uint64_t *start;
 	size_t frag_count;
-	/* imported: as it travels; entries behind the struct */
-	struct tcpx_region_ref *ref; /* few_ref, or of its own */
-	struct tcpx_region_ref few_ref[LIST_FEW];
-	struct tcpx_run_entry *entry;
+	/* imported: as it travels, without empty entries; begins behind the struct */
+	struct tcpx_oplist ops;
 	size_t entry_count;
 	uint64_t room[];     /* one allocation: small transfers are made by the million */
 };
@@ -79,6 +78,10 @@ int tcpx_region_get(struct regions *r, uint64_t id, struct region *out);
 int tcpx_list_new(struct tcpx_engine *e, const struct tcpx_desc *desc, size_t count,
 		  bool imported, struct tcpx_list **out);
 void tcpx_list_put(struct tcpx_list *l);
+/* A local list of nothing with room for @entries. */
+struct tcpx_list *tcpx_list_empty(struct tcpx_engine *e, size_t entries);
+/* Notes the place and the names of the regions that a list was made of. 0, -EXDEV, -ENOMEM. */
+int tcpx_list_keep(struct tcpx_list *l, const struct lookup *k);
 bool tcpx_list_names(const struct tcpx_list *l, uint64_t region_id);
 /* 0, or TCPX_ESTALE when one of its regions is gone. */
 int tcpx_list_check(struct tcpx_list *l);
@@ -92,6 +95,8 @@ list_staged(const struct tcpx_list *l)
 {
 	return l->place != TCPX_ON_HOST;
 }
+
+/* ---- builder.c ---- */
 /* A target's list, checked as it arrives; need: enum tcpx_mem_access. */
 int tcpx_builder_new(struct tcpx_engine *e, unsigned need, uint32_t entries, uint64_t total,
 		     struct list_builder **out);

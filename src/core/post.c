@@ -42,7 +42,7 @@ fits_inline(const struct session *s, const struct tcpx_xfer *x, const struct tcp
 }
 
 static int
-put_list(struct session *s, struct tcpx_xfer *x, struct tcpx_runs_writer *w)
+put_list(struct session *s, struct tcpx_xfer *x, size_t at)
 {
 	uint8_t room[FRAME_ROOM];
 	struct tcpx_buf b;
@@ -52,7 +52,7 @@ put_list(struct session *s, struct tcpx_xfer *x, struct tcpx_runs_writer *w)
 	do {
 		tcpx_buf_init(&b, room, sizeof(room));
 		tcpx_listframe_write(&b, x->id);
-		done = tcpx_runs_write(w, &b);
+		done = tcpx_oplist_copy(&x->remote->ops, &at, &b);
 		tcpx_listframe_finish(&b, !done);
 		rc = tcpx_control_put_bulk(s, TCPX_FR_LIST, &b, &x->open_ticket);
 		if (rc)
@@ -65,8 +65,8 @@ static int
 put_open(struct session *s, struct tcpx_xfer *x)
 {
 	uint8_t room[FRAME_ROOM], payload[TCPX_NOTE_MAX];
-	struct tcpx_runs_writer w;
 	struct tcpx_buf b;
+	size_t at = 0;
 	bool done = true, carries = x->has_note && x->op == TCPX_OP_WRITE;
 	struct tcpx_open o = {
 		.id = x->id, .op = wire_op(x->op), .total = x->total, .chunk = x->chunk,
@@ -78,11 +78,8 @@ put_open(struct session *s, struct tcpx_xfer *x)
 
 	tcpx_buf_init(&b, room, sizeof(room));
 	tcpx_open_write(&b, &o);
-	if (x->remote) {
-		tcpx_runs_write_init(&w, x->remote->ref, x->remote->region_count,
-				     x->remote->entry, x->remote->entry_count);
-		done = tcpx_runs_write(&w, &b);
-	}
+	if (x->remote)
+		done = tcpx_oplist_copy(&x->remote->ops, &at, &b);
 	x->inlined = fits_inline(s, x, &b, done) &&
 		     tcpx_list_copy_out(x->list, payload, x->total) == 0;
 	if (x->inlined)
@@ -92,7 +89,7 @@ put_open(struct session *s, struct tcpx_xfer *x)
 	tcpx_open_finish(&b, o.flags, x->inlined ? payload : NULL,
 			 x->inlined ? (uint16_t)x->total : 0);
 	rc = tcpx_control_put_bulk(s, TCPX_FR_OPEN, &b, &x->open_ticket);
-	return rc || done ? rc : put_list(s, x, &w);
+	return rc || done ? rc : put_list(s, x, at);
 }
 
 /* Of the channels whose rate is known; 0 if none is. */

@@ -5,24 +5,11 @@
  */
 #include "proto/frag.h"
 
-#include <stdbool.h>
-
-size_t
-tcpx_frag_merge(struct tcpx_frag *frag, size_t count)
+uint64_t
+tcpx_frag_end(struct tcpx_fraggrow *g)
 {
-	size_t n = 0;
-
-	for (size_t i = 0; i < count; i++) {
-		struct tcpx_frag *last = n ? &frag[n - 1] : NULL;
-
-		if (!frag[i].len)
-			continue;
-		if (last && last->addr + last->len == frag[i].addr)
-			last->len += frag[i].len;
-		else
-			frag[n++] = frag[i];
-	}
-	return n;
+	g->start[g->count] = g->total;
+	return g->over ? UINT64_MAX : g->total;
 }
 
 uint64_t

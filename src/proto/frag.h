@@ -6,12 +6,13 @@
 #ifndef PROTO_FRAG_H
 #define PROTO_FRAG_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 struct tcpx_frag {
 	uint64_t addr; /* of the memory's own space */
-	uint64_t len;  /* bytes, > 0 once merged    */
+	uint64_t len;  /* bytes, > 0 in a list      */
 };
 
 /* A list with prefix sums. start[i] is the stream offset of frag[i]; start[count] is the
@@ -28,8 +29,34 @@ struct tcpx_fragpos {
 	uint64_t within; /* bytes of frag[index] already passed */
 };
 
-/* Drops empty fragments and joins neighbours that touch, in place; the new count. */
-size_t tcpx_frag_merge(struct tcpx_frag *frag, size_t count);
+/* A list as it grows: memory that comes is joined with the last piece where they touch, and
+ * empty memory is dropped, so that one pass makes list and sums. */
+struct tcpx_fraggrow {
+	struct tcpx_frag *frag; /* borrowed: room for every piece            */
+	uint64_t *start;        /* borrowed: room for one more than that     */
+	size_t count;
+	uint64_t total;
+	bool over;              /* the total has left 64 bits: it means nothing */
+};
+
+static inline void
+tcpx_frag_add(struct tcpx_fraggrow *g, uint64_t addr, uint64_t len)
+{
+	struct tcpx_frag *at = &g->frag[g->count];
+
+	if (!len)
+		return;
+	if (g->count && at[-1].addr + at[-1].len == addr) {
+		at[-1].len += len;
+	} else {
+		*at = (struct tcpx_frag){ addr, len };
+		g->start[g->count++] = g->total;
+	}
+	g->over |= __builtin_add_overflow(g->total, len, &g->total);
+}
+/* Writes the last sum; returns the total, or UINT64_MAX on overflow. */
+uint64_t tcpx_frag_end(struct tcpx_fraggrow *g);
+
 /* Writes count + 1 prefix sums; returns the total, or UINT64_MAX on overflow. */
 uint64_t tcpx_frag_sums(const struct tcpx_frag *frag, size_t count, uint64_t *start);
 uint64_t tcpx_frag_total(const struct tcpx_fraglist *l);

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Descriptor lists as operations. The writer encodes one operation at a time into a
- * scratch and copies it if it fits, so a frame never ends inside one.
+ * Descriptor lists as operations. The writer writes one operation at a time, where the
+ * longest one fits, so a frame never ends inside one.
  */
 #include "proto/runs.h"
 
 #include <stdbool.h>
+#include <string.h>
 
 #include "base/err.h"
 
 enum { OP_REGION, OP_RUN, OP_AGAIN, OP_REPEAT };
 
 #define OP_BITS    2
-#define OP_BYTES   64 /* more than the longest operation: 1 + 5 * 10 */
+#define OP_MASK    ((1u << OP_BITS) - 1)
 #define REPEAT_MIN 3u
 
 static uint64_t
@@ -31,7 +32,7 @@ unzigzag(uint64_t z)
 static uint64_t
 scale_down(uint64_t delta, unsigned shift)
 {
-	return delta >> shift | (shift && delta >> 63 ? UINT64_MAX << (64 - shift) : 0);
+	return delta >> shift | (-(delta >> 63) & ~(UINT64_MAX >> shift));
 }
 
 static unsigned
@@ -40,114 +41,116 @@ common_shift(uint64_t a, uint64_t b)
 	return a | b ? (unsigned)__builtin_ctzll(a | b) : 0;
 }
 
-static void
-put_op(struct tcpx_buf *b, unsigned op, unsigned shift)
+static uint8_t *
+put_op(uint8_t *at, unsigned op, unsigned shift)
 {
-	tcpx_buf_put_u8(b, (uint8_t)(shift << OP_BITS | op));
+	*at = (uint8_t)(shift << OP_BITS | op);
+	return at + 1;
 }
 
-static void
-put_delta(struct tcpx_buf *b, uint64_t delta, unsigned shift)
+static uint8_t *
+put_var(uint8_t *at, uint64_t v)
 {
-	tcpx_buf_put_var(b, zigzag(scale_down(delta, shift)));
+	for (; v >= 0x80; v >>= 7)
+		*at++ = (uint8_t)(v | 0x80);
+	*at = (uint8_t)v;
+	return at + 1;
+}
+
+static uint8_t *
+put_delta(uint8_t *at, uint64_t delta, unsigned shift)
+{
+	return put_var(at, zigzag(scale_down(delta, shift)));
 }
 
 void
-tcpx_runs_write_init(struct tcpx_runs_writer *w, const struct tcpx_region_ref *regions,
-		     uint32_t region_count, const struct tcpx_run_entry *entries,
-		     size_t entry_count)
+tcpx_runs_write_init(struct tcpx_runs_writer *w)
 {
 	*w = (struct tcpx_runs_writer){
-		.regions = regions,
-		.region_count = region_count,
-		.entries = entries,
-		.entry_count = entry_count,
 		.region = UINT32_MAX, /* none: the first entry cannot be AGAIN */
 	};
 }
 
-/* How many entries from w->next on are one run of equal length and stride. */
-static size_t
-run_length(const struct tcpx_runs_writer *w, uint64_t *stride)
+static uint8_t *
+put_region(struct tcpx_runs_writer *w, const struct tcpx_region_ref *ref, uint8_t *at)
 {
-	const struct tcpx_run_entry *e = &w->entries[w->next];
-	size_t left = w->entry_count - w->next;
-	size_t n = 1;
+	struct tcpx_buf b;
 
-	*stride = left > 1 ? e[1].offset - e[0].offset : 0;
-	while (n < left && e[n].region == e->region && e[n].len == e->len &&
-	       e[n].offset - e[n - 1].offset == *stride)
-		n++;
-	return n;
+	at = put_op(at, OP_REGION, 0);
+	tcpx_buf_init(&b, at, sizeof(ref->id) + sizeof(ref->key));
+	tcpx_buf_put_u64(&b, ref->id);
+	tcpx_buf_put_bytes(&b, ref->key, sizeof(ref->key));
+	w->introduced++;
+	return at + b.pos;
 }
 
-/* Encodes what comes next; returns how many entries it stands for. */
-static size_t
-encode_next(const struct tcpx_runs_writer *w, struct tcpx_buf *op)
+/* The first of what is held, or all of it where that is one operation. */
+static uint8_t *
+put_held(struct tcpx_runs_writer *w, uint8_t *at)
 {
-	const struct tcpx_run_entry *e = &w->entries[w->next];
-	uint64_t delta = e->offset - w->end;
-	uint64_t stride;
+	struct tcpx_run_entry *e = &w->first;
+	uint64_t delta = e->offset - w->end, n = 1;
 	unsigned shift;
-	size_t n;
 
-	if (e->region >= w->introduced) {
-		const struct tcpx_region_ref *r = &w->regions[w->introduced];
-
-		put_op(op, OP_REGION, 0);
-		tcpx_buf_put_u64(op, r->id);
-		tcpx_buf_put_bytes(op, r->key, sizeof(r->key));
-		return 0;
+	if (w->held >= REPEAT_MIN) {
+		n = w->held;
+		shift = common_shift(w->stride, delta);
+		at = put_op(at, OP_REPEAT, shift);
+		at = put_delta(at, w->stride, shift);
+		at = put_var(at, e->len);
+		at = put_var(at, n);
+		at = put_var(at, e->region);
+		at = put_delta(at, delta, shift);
+	} else if (e->region == w->region && e->len == w->len) {
+		shift = common_shift(delta, 0);
+		at = put_op(at, OP_AGAIN, shift);
+		at = put_delta(at, delta, shift);
+	} else {
+		shift = common_shift(delta, 0);
+		at = put_op(at, OP_RUN, shift);
+		at = put_var(at, e->region);
+		at = put_delta(at, delta, shift);
+		at = put_var(at, e->len);
 	}
-	n = run_length(w, &stride);
-	if (n >= REPEAT_MIN) {
-		shift = common_shift(stride, delta);
-		put_op(op, OP_REPEAT, shift);
-		put_delta(op, stride, shift);
-		tcpx_buf_put_var(op, e->len);
-		tcpx_buf_put_var(op, n);
-		tcpx_buf_put_var(op, e->region);
-		put_delta(op, delta, shift);
-		return n;
-	}
-	shift = common_shift(delta, 0);
-	if (e->region == w->region && e->len == w->len) {
-		put_op(op, OP_AGAIN, shift);
-		put_delta(op, delta, shift);
-		return 1;
-	}
-	put_op(op, OP_RUN, shift);
-	tcpx_buf_put_var(op, e->region);
-	put_delta(op, delta, shift);
-	tcpx_buf_put_var(op, e->len);
-	return 1;
+	w->end = e->offset + (n - 1) * w->stride + e->len;
+	w->len = e->len;
+	w->region = e->region;
+	e->offset += n * w->stride; /* the second one, if there is one */
+	w->held -= n;
+	return at;
 }
 
-int
-tcpx_runs_write(struct tcpx_runs_writer *w, struct tcpx_buf *b)
+/* Whether @e goes on what is held; then it is held, too. */
+static bool
+hold(struct tcpx_runs_writer *w, const struct tcpx_run_entry *e)
 {
-	while (w->next < w->entry_count) {
-		const struct tcpx_run_entry *last;
-		uint8_t scratch[OP_BYTES];
-		struct tcpx_buf op;
-		size_t n;
+	uint64_t step = e->offset - w->first.offset;
 
-		tcpx_buf_init(&op, scratch, sizeof(scratch));
-		n = encode_next(w, &op);
-		if (op.pos > tcpx_buf_left(b))
-			return 0;
-		tcpx_buf_put_bytes(b, scratch, op.pos);
-		if (!n) {
-			w->introduced++;
-			continue;
-		}
-		w->next += n;
-		last = &w->entries[w->next - 1];
-		w->end = last->offset + last->len;
-		w->len = last->len;
-		w->region = last->region;
+	if (w->held == 0) {
+		w->first = *e;
+		w->stride = 0;
+	} else if (e->region != w->first.region || e->len != w->first.len) {
+		return false;
+	} else if (w->held == 1) {
+		w->stride = step;
+	} else if (step != w->held * w->stride) {
+		return false;
 	}
-	return 1;
+	w->held++;
+	return true;
+}
+
+bool
+tcpx_runs_write(struct tcpx_runs_writer *w, const struct tcpx_region_ref *regions,
+		const struct tcpx_run_entry *e, uint8_t **at, const uint8_t *limit)
+{
+	while (e ? !hold(w, e) : w->held > 0) {
+		if (limit - *at < TCPX_RUNS_ROOM)
+			return false;
+		*at = w->first.region >= w->introduced ?
+		      put_region(w, &regions[w->introduced], *at) : put_held(w, *at);
+	}
+	return true;
 }
 
 void
@@ -241,7 +244,7 @@ tcpx_runs_read(struct tcpx_runs_reader *r, struct tcpx_buf *b, struct tcpx_run_e
 
 	op = tcpx_buf_get_u8(b);
 	shift = op >> OP_BITS;
-	switch (op & ((1 << OP_BITS) - 1)) {
+	switch (op & OP_MASK) {
 	case OP_REGION:
 		return shift ? TCPX_EPROTO : read_region(r, b, intro);
 	case OP_REPEAT:
@@ -258,4 +261,89 @@ tcpx_runs_read(struct tcpx_runs_reader *r, struct tcpx_buf *b, struct tcpx_run_e
 	if (b->bad)
 		return TCPX_EPROTO;
 	return emit(r, r->end + delta, entry);
+}
+
+/* The rest of a REPEAT. */
+static size_t
+read_repeated(struct tcpx_runs_reader *r, uint64_t base, uint64_t last, size_t most,
+	      struct tcpx_fraggrow *out)
+{
+	size_t n;
+
+	for (n = 0; n < most && r->repeat_left && r->repeat_next <= last; n++) {
+		tcpx_frag_add(out, base + r->repeat_next, r->len);
+		r->end = r->repeat_next + r->len;
+		r->repeat_next += r->repeat_stride;
+		r->repeat_left--;
+	}
+	return n;
+}
+
+#define WORD      sizeof(uint64_t)
+#define VAR_ENDS  0x0080808080808080u /* of a number of 1 to 7 bytes, behind the op */
+
+/* The bits of a number of 7 bytes at most, without those that say that it goes on. */
+static uint64_t
+pack_var(uint64_t v)
+{
+	v = (v & 0x007f007f007f007f) | (v & 0x7f007f007f007f00) >> 1;
+	v = (v & 0x00003fff00003fff) | (v & 0x3fff00003fff0000) >> 2;
+	return (v & 0x000000000fffffff) | (v & 0x0fffffff00000000) >> 4;
+}
+
+/*
+ * AGAIN of the plain kind: number and op within the eight bytes at @at. Returns its bytes, or
+ * 0 if it is anything else.
+ */
+static inline size_t
+plain_again(const uint8_t *at, uint64_t *delta)
+{
+	uint64_t word, ends, last;
+	unsigned shift, bits;
+
+	memcpy(&word, at, WORD);
+	word = le64toh(word);
+	shift = word >> OP_BITS & 63;
+	ends = ~(word >> 8) & VAR_ENDS;
+	if ((word & OP_MASK) != OP_AGAIN || !ends)
+		return 0;
+	ends &= -ends; /* the first of them */
+	bits = (unsigned)__builtin_ctzll(ends) + 1;
+	word = word >> 8 & (ends - 1);
+	last = ends - (ends >> 7); /* bits of its last byte */
+	if (!(word & last) && bits > 8)
+		return 0; /* padded */
+	if (bits - bits / 8 + shift > 64)
+		return 0; /* might lose bits at the top */
+	*delta = unzigzag(pack_var(word)) << shift;
+	return 1 + bits / 8;
+}
+
+size_t
+tcpx_runs_read_alike(struct tcpx_runs_reader *r, struct tcpx_buf *b, uint64_t base,
+		     uint64_t limit, size_t most, struct tcpx_fraggrow *out)
+{
+	uint64_t len = r->len, last = limit - len, end, delta;
+	size_t left = tcpx_buf_left(b), n, size;
+	const uint8_t *at = b->data + b->pos;
+	struct tcpx_fraggrow grow;
+
+	if (r->region >= r->introduced || len > limit)
+		return 0;
+	n = read_repeated(r, base, last, most, out);
+	end = r->end;
+	grow = *out; /* out of reach of the stores to its arrays: in registers */
+	for (; n < most && left >= WORD && !r->repeat_left; n++) {
+		size = plain_again(at, &delta);
+		if (!size || end + delta > last)
+			break;
+		tcpx_frag_add(&grow, base + end + delta, len);
+		end += delta + len;
+		at += size;
+		left -= size;
+	}
+	r->end = end;
+	b->pos = b->bad ? b->pos : b->cap - left;
+	*out = grow;
+	return n;
 }

@@ -20,9 +20,11 @@
 #ifndef PROTO_RUNS_H
 #define PROTO_RUNS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/buf.h"
+#include "proto/frag.h"
 
 #define TCPX_KEY_BYTES 16
 
@@ -37,25 +39,28 @@ struct tcpx_run_entry {
 	uint64_t offset, len;
 };
 
+/* Takes one entry after the other; holds those back that may become a REPEAT. */
 struct tcpx_runs_writer {
-	const struct tcpx_region_ref *regions; /* borrowed */
-	uint32_t region_count;
-	const struct tcpx_run_entry *entries;  /* borrowed */
-	size_t entry_count;
-	size_t next;           /* entries written so far       */
 	uint32_t introduced;   /* regions written so far       */
-	uint64_t end, len;     /* of the last entry            */
-	uint32_t region;       /* of the last entry            */
+	uint64_t end, len;     /* of the last entry written    */
+	uint32_t region;       /* of the last entry written    */
+	/* held: so many entries of equal length, each stride behind the one before */
+	struct tcpx_run_entry first;
+	uint64_t held, stride;
 };
 
-void tcpx_runs_write_init(struct tcpx_runs_writer *w, const struct tcpx_region_ref *regions,
-			  uint32_t region_count, const struct tcpx_run_entry *entries,
-			  size_t entry_count);
-/* Writes whole operations until b is full or all is written; regions are introduced just
- * before their first use, in the order of their array, so that an index on the wire is
- * one of regions[]. Returns 1 when all is written, else 0. Never marks b bad. An entry's
- * region must be below region_count. */
-int tcpx_runs_write(struct tcpx_runs_writer *w, struct tcpx_buf *b);
+#define TCPX_RUNS_ROOM 64u /* more than the longest operation: 1 + 5 * 10 */
+
+void tcpx_runs_write_init(struct tcpx_runs_writer *w);
+/*
+ * Takes an entry (@e), or writes what is held (NULL: the list's end). Whole operations go to
+ * *at on, which advances. Regions are introduced just before their first use, in the order of
+ * @regions, so that an index on the wire is one of regions[]; it may grow from call to call.
+ * Return: true, or false when fewer than TCPX_RUNS_ROOM bytes are left before @limit: the
+ * call must be repeated with more.
+ */
+bool tcpx_runs_write(struct tcpx_runs_writer *w, const struct tcpx_region_ref *regions,
+		     const struct tcpx_run_entry *e, uint8_t **at, const uint8_t *limit);
 
 struct tcpx_runs_reader {
 	uint32_t introduced, region_limit;
@@ -74,5 +79,13 @@ void tcpx_runs_read_init(struct tcpx_runs_reader *r, uint32_t region_limit);
  */
 int tcpx_runs_read(struct tcpx_runs_reader *r, struct tcpx_buf *b, struct tcpx_run_entry *entry,
 		   struct tcpx_region_ref *intro);
+/*
+ * The quick way for what long lists consist of: at most @most entries of the region and
+ * length of the last one, if they lie within the region's @limit bytes, are added to @out as
+ * memory from @base on. Stops before whatever else comes, right or wrong, which is then for
+ * tcpx_runs_read(). Returns how many it has read; 0 is no error.
+ */
+size_t tcpx_runs_read_alike(struct tcpx_runs_reader *r, struct tcpx_buf *b, uint64_t base,
+			    uint64_t limit, size_t most, struct tcpx_fraggrow *out);
 
 #endif

@@ -39,27 +39,47 @@ model_init(struct model *m, struct tcpx_rng *rng, uint64_t total)
 }
 
 static void
-merge_keeps_every_place(void **state)
+what_grows_keeps_every_place(void **state)
 {
 	uint64_t seed = test_seed();
 	struct tcpx_rng rng = tcpx_rng_seed(seed);
 
 	for (int round = 0; round < 500; round++) {
+		struct tcpx_frag frag[FRAGS];
+		uint64_t start[FRAGS + 1], sums[FRAGS + 1];
+		struct tcpx_fraggrow g = { .frag = frag, .start = start };
 		struct model m;
 		uint64_t k = 0;
-		size_t n;
 
 		model_init(&m, &rng, tcpx_rng_below(&rng, BYTES));
-		n = tcpx_frag_merge(m.frag, m.list.count);
-		for (size_t i = 0; i < n; i++) {
-			check_random(seed, m.frag[i].len > 0);
-			check_random(seed, !i || m.frag[i - 1].addr + m.frag[i - 1].len !=
-							 m.frag[i].addr);
-			for (uint64_t b = 0; b < m.frag[i].len; b++)
-				check_random(seed, m.place[k++] == m.frag[i].addr + b);
+		for (size_t i = 0; i < m.list.count; i++)
+			tcpx_frag_add(&g, m.frag[i].addr, m.frag[i].len);
+		check_random(seed, tcpx_frag_end(&g) == m.total);
+		for (size_t i = 0; i < g.count; i++) {
+			check_random(seed, frag[i].len > 0);
+			check_random(seed, !i || frag[i - 1].addr + frag[i - 1].len != frag[i].addr);
+			for (uint64_t b = 0; b < frag[i].len; b++)
+				check_random(seed, m.place[k++] == frag[i].addr + b);
 		}
 		check_random(seed, k == m.total);
+		tcpx_frag_sums(frag, g.count, sums);
+		check_random(seed, !memcmp(start, sums, (g.count + 1) * sizeof(sums[0])));
 	}
+}
+
+static void
+growing_notices_overflow(void **state)
+{
+	struct tcpx_frag frag[3];
+	uint64_t start[4];
+	struct tcpx_fraggrow g = { .frag = frag, .start = start };
+
+	tcpx_frag_add(&g, 0, UINT64_MAX - 1);
+	assert_true(tcpx_frag_end(&g) == UINT64_MAX - 1);
+	tcpx_frag_add(&g, 0, 2);
+	assert_true(tcpx_frag_end(&g) == UINT64_MAX);
+	tcpx_frag_add(&g, 7, 1); /* does not make it right again */
+	assert_true(tcpx_frag_end(&g) == UINT64_MAX);
 }
 
 static void
@@ -216,7 +236,8 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(merge_keeps_every_place),
+		cmocka_unit_test(what_grows_keeps_every_place),
+		cmocka_unit_test(growing_notices_overflow),
 		cmocka_unit_test(sums_refuse_overflow),
 		cmocka_unit_test(seek_finds_the_place_of_every_byte),
 		cmocka_unit_test(take_covers_the_stream_in_order),

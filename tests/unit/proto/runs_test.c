@@ -89,27 +89,51 @@ read_frame(struct lists *l, struct tcpx_runs_reader *r, const uint8_t *data, siz
 	return rc;
 }
 
-/* Writes the list in frames of 51 to @most bytes (all of @most without @rng) and reads it;
- * returns the bytes. */
+struct sender {
+	struct tcpx_runs_writer w;
+	size_t next;
+};
+
+static void
+sender_init(struct sender *s)
+{
+	tcpx_runs_write_init(&s->w);
+	s->next = 0;
+}
+
+/* Fills a frame of @room bytes; returns its bytes. */
+static size_t
+send_frame(struct sender *s, const struct lists *l, uint8_t *frame, size_t room, bool *done)
+{
+	uint8_t *at = frame;
+
+	*done = false;
+	for (; s->next < l->count; s->next++)
+		if (!tcpx_runs_write(&s->w, l->region, &l->entry[s->next], &at, frame + room))
+			return (size_t)(at - frame);
+	*done = tcpx_runs_write(&s->w, l->region, NULL, &at, frame + room);
+	return (size_t)(at - frame);
+}
+
+/* Writes the list in frames of TCPX_RUNS_ROOM to @most bytes (all of @most without @rng) and
+ * reads it; returns the bytes. */
 static size_t
 through_the_wire(struct lists *l, struct tcpx_rng *rng, size_t most)
 {
-	struct tcpx_runs_writer w;
 	struct tcpx_runs_reader r;
+	struct sender s;
 	uint8_t frame[FRAME];
-	size_t bytes = 0;
-	int done;
+	size_t bytes = 0, room, len;
+	bool done;
 
-	tcpx_runs_write_init(&w, l->region, 4, l->entry, l->count);
+	sender_init(&s);
 	tcpx_runs_read_init(&r, 4);
 	do {
-		struct tcpx_buf b;
-
-		tcpx_buf_init(&b, frame, rng ? tcpx_rng_between(rng, 51, most) : most);
-		done = tcpx_runs_write(&w, &b);
-		assert_false(b.bad);
-		bytes += b.pos;
-		assert_int_equal(read_frame(l, &r, frame, b.pos), 0);
+		room = rng ? tcpx_rng_between(rng, TCPX_RUNS_ROOM, most) : most;
+		len = send_frame(&s, l, frame, room, &done);
+		assert_in_range(len, 0, room);
+		bytes += len;
+		assert_int_equal(read_frame(l, &r, frame, len), 0);
 	} while (!done);
 	return bytes;
 }
@@ -141,7 +165,7 @@ what_is_written_is_read(void **state)
 	for (int round = 0; round < 300; round++) {
 		lists_init(l);
 		fill_random(l, &rng);
-		through_the_wire(l, &rng, tcpx_rng_between(&rng, 51, 400));
+		through_the_wire(l, &rng, tcpx_rng_between(&rng, TCPX_RUNS_ROOM, 400));
 		check_random(seed, same(l));
 	}
 	free(l);
@@ -195,20 +219,21 @@ regular_lists_cost_a_few_bytes(void **state)
 }
 
 static void
-full_buffer_is_left_untouched(void **state)
+a_full_frame_is_left_untouched(void **state)
 {
 	struct lists *l = malloc(sizeof(*l));
-	struct tcpx_runs_writer w;
-	uint8_t room[24]; /* a region takes 25 */
-	struct tcpx_buf b;
+	uint8_t room[TCPX_RUNS_ROOM - 1] = { 0 }, *at = room;
+	struct sender s;
+	bool done;
 
 	lists_init(l);
 	add(l, 0, 0, 1);
-	tcpx_runs_write_init(&w, l->region, 4, l->entry, l->count);
-	tcpx_buf_init(&b, room, sizeof(room));
-	assert_int_equal(tcpx_runs_write(&w, &b), 0);
-	assert_int_equal(b.pos, 0);
-	assert_false(b.bad);
+	sender_init(&s);
+	assert_int_equal(send_frame(&s, l, room, sizeof(room), &done), 0);
+	assert_false(done);
+	assert_false(tcpx_runs_write(&s.w, l->region, NULL, &at, room + sizeof(room)));
+	assert_ptr_equal(at, room);
+	assert_int_equal(room[0] | room[1], 0);
 	free(l);
 }
 
@@ -265,6 +290,23 @@ hostile_operations_follow_the_table(void **state)
 	free(l);
 }
 
+/* One frame of a random list; some of its bits are flipped. */
+static size_t
+damaged_frame(struct lists *l, struct tcpx_rng *rng, uint8_t *frame, int most_flips)
+{
+	struct sender s;
+	size_t len;
+	bool done;
+
+	lists_init(l);
+	fill_random(l, rng);
+	sender_init(&s);
+	len = send_frame(&s, l, frame, FRAME, &done);
+	for (int flips = 0; len && flips < most_flips; flips++)
+		frame[tcpx_rng_below(rng, len)] ^= 1u << tcpx_rng_below(rng, 8);
+	return len;
+}
+
 static void
 flipped_bits_never_give_entries_out_of_order(void **state)
 {
@@ -273,20 +315,10 @@ flipped_bits_never_give_entries_out_of_order(void **state)
 	struct lists *l = malloc(sizeof(*l));
 
 	for (int round = 0; round < 500; round++) {
-		struct tcpx_runs_writer w;
 		struct tcpx_runs_reader r;
 		uint8_t frame[FRAME];
-		struct tcpx_buf b;
-		size_t len;
+		size_t len = damaged_frame(l, &rng, frame, 4);
 
-		lists_init(l);
-		fill_random(l, &rng);
-		tcpx_runs_write_init(&w, l->region, 4, l->entry, l->count);
-		tcpx_buf_init(&b, frame, sizeof(frame));
-		tcpx_runs_write(&w, &b);
-		len = b.pos;
-		for (int flips = 0; len && flips < 4; flips++)
-			frame[tcpx_rng_below(&rng, len)] ^= 1u << tcpx_rng_below(&rng, 8);
 		tcpx_runs_read_init(&r, 4);
 		read_frame(l, &r, frame, len);
 		for (size_t i = 0; i < l->got_count; i++) {
@@ -297,6 +329,149 @@ flipped_bits_never_give_entries_out_of_order(void **state)
 	free(l);
 }
 
+/* ---- the quick reader against the other ---- */
+
+#define OUTSIDE 1 /* beside codes: an entry leaves its region */
+
+struct target {
+	uint64_t limit[4];         /* bytes of each region              */
+	struct tcpx_runs_reader r;
+	struct tcpx_fraggrow grow;
+	struct tcpx_frag frag[ENTRIES_MAX];
+	uint64_t start[ENTRIES_MAX + 1];
+	size_t entries, quick;
+};
+
+static void
+target_init(struct target *t, const uint64_t *limit)
+{
+	memset(t, 0, sizeof(*t));
+	memcpy(t->limit, limit, sizeof(t->limit));
+	t->grow = (struct tcpx_fraggrow){ .frag = t->frag, .start = t->start };
+	tcpx_runs_read_init(&t->r, 4);
+}
+
+static uint64_t
+base_of(uint32_t region)
+{
+	return (uint64_t)region << 50;
+}
+
+/* What the engine does with a frame, with the quick reader or without. */
+static int
+target_take(struct target *t, const uint8_t *data, size_t len, size_t most, bool quick)
+{
+	struct tcpx_region_ref intro;
+	struct tcpx_run_entry e;
+	struct tcpx_buf b;
+	size_t n;
+	int rc;
+
+	tcpx_buf_init_const(&b, data, len);
+	for (;;) {
+		if (quick && t->entries) {
+			n = tcpx_runs_read_alike(&t->r, &b, base_of(t->r.region),
+						 t->limit[t->r.region], most - t->entries, &t->grow);
+			t->entries += n;
+			t->quick += n;
+		}
+		rc = tcpx_runs_read(&t->r, &b, &e, &intro);
+		if (rc <= 0)
+			return rc;
+		if (rc == 2)
+			continue;
+		if (t->entries == most)
+			return TCPX_ELIMIT;
+		if (e.offset > t->limit[e.region] || e.len > t->limit[e.region] - e.offset)
+			return OUTSIDE;
+		tcpx_frag_add(&t->grow, base_of(e.region) + e.offset, e.len);
+		t->entries++;
+	}
+}
+
+static bool
+took_alike(const struct target *a, const struct target *b)
+{
+	return a->entries == b->entries && a->grow.count == b->grow.count &&
+	       a->grow.total == b->grow.total && a->grow.over == b->grow.over &&
+	       a->r.introduced == b->r.introduced && a->r.end == b->r.end &&
+	       a->r.len == b->r.len && a->r.region == b->r.region &&
+	       a->r.repeat_left == b->r.repeat_left && a->r.repeat_next == b->r.repeat_next &&
+	       !memcmp(a->frag, b->frag, a->grow.count * sizeof(a->frag[0])) &&
+	       !memcmp(a->start, b->start, a->grow.count * sizeof(a->start[0]));
+}
+
+/* Blocks of one region in any order: what the quick reader is for. */
+static void
+fill_blocks(struct lists *l, struct tcpx_rng *rng)
+{
+	uint64_t len = tcpx_rng_between(rng, 1, 5000), unit = 1ull << tcpx_rng_below(rng, 40);
+	size_t want = tcpx_rng_between(rng, 1, 200);
+
+	lists_init(l);
+	for (size_t i = 0; i < want; i++) {
+		uint64_t at = tcpx_rng_below(rng, 3) ? tcpx_rng_below(rng, 300) * unit :
+						       l->count ? l->entry[l->count - 1].offset + len : 0;
+
+		add(l, (uint32_t)!tcpx_rng_below(rng, 40), at, len);
+	}
+}
+
+static size_t
+blocks_frame(struct lists *l, struct tcpx_rng *rng, uint8_t *frame)
+{
+	struct sender s;
+	bool done;
+	size_t len;
+
+	fill_blocks(l, rng);
+	sender_init(&s);
+	len = send_frame(&s, l, frame, FRAME, &done);
+	if (tcpx_rng_below(rng, 2) && len)
+		frame[tcpx_rng_below(rng, len)] ^= 1u << tcpx_rng_below(rng, 8);
+	return len;
+}
+
+static void
+the_quick_reader_agrees_with_the_other(void **state)
+{
+	uint64_t seed = test_seed(), quick = 0, outside = 0, refused = 0;
+	struct tcpx_rng rng = tcpx_rng_seed(seed);
+	struct lists *l = malloc(sizeof(*l));
+	struct target *a = malloc(sizeof(*a)), *b = malloc(sizeof(*b));
+
+	for (int round = 0; round < 4000; round++) {
+		uint8_t frame[FRAME], *exact;
+		size_t len = round % 4 ? blocks_frame(l, &rng, frame) :
+					 damaged_frame(l, &rng, frame, (int)tcpx_rng_below(&rng, 3));
+		size_t most = tcpx_rng_below(&rng, 4) ? ENTRIES_MAX : tcpx_rng_between(&rng, 1, 60);
+		uint64_t limit[4];
+		int rc = 0, other = 0;
+
+		for (int i = 0; i < 4; i++)
+			limit[i] = UINT64_MAX >> tcpx_rng_below(&rng, tcpx_rng_below(&rng, 2) ? 8 : 50);
+		target_init(a, limit);
+		target_init(b, limit);
+		for (size_t at = 0, n; rc == 0 && at < len; at += n) {
+			n = tcpx_rng_below(&rng, 3) ? len - at : tcpx_rng_between(&rng, 1, len - at);
+			exact = malloc(n); /* so ASan sees the end */
+			memcpy(exact, frame + at, n);
+			rc = target_take(a, exact, n, most, true);
+			other = target_take(b, exact, n, most, false);
+			free(exact);
+			check_random(seed, rc == other);
+			check_random(seed, took_alike(a, b));
+		}
+		quick += a->quick;
+		outside += rc == OUTSIDE;
+		refused += rc == TCPX_EPROTO;
+	}
+	assert_true(quick > 50000 && outside > 50 && refused > 50);
+	free(l);
+	free(a);
+	free(b);
+}
+
 int
 main(void)
 {
@@ -304,9 +479,10 @@ main(void)
 		cmocka_unit_test(what_is_written_is_read),
 		cmocka_unit_test(shuffled_blocks_cost_at_most_5_bytes),
 		cmocka_unit_test(regular_lists_cost_a_few_bytes),
-		cmocka_unit_test(full_buffer_is_left_untouched),
+		cmocka_unit_test(a_full_frame_is_left_untouched),
 		cmocka_unit_test(hostile_operations_follow_the_table),
 		cmocka_unit_test(flipped_bits_never_give_entries_out_of_order),
+		cmocka_unit_test(the_quick_reader_agrees_with_the_other),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Lists as they are made, travel and are checked. */
+#include "rig.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/rng.h"
+#include "core/core.h"
+
+#define REGIONS 11 /* more than a list has room for at first */
+#define LEN     (1u << 20)
+#define ENTRIES 3000
+
+struct bed {
+	struct rig *rig;
+	struct mem mem[REGIONS]; /* of b; named at a */
+	struct tcpx_rng rng;
+	struct tcpx_desc local[ENTRIES], remote[ENTRIES]; /* for b, for a */
+	size_t count;
+	uint64_t total;
+};
+
+static struct bed *
+bed_new(struct rig *r)
+{
+	struct bed *d = calloc(1, sizeof(*d));
+
+	d->rig = r;
+	d->rng = tcpx_rng_seed(getenv("TCPX_TEST_SEED") ? strtoull(getenv("TCPX_TEST_SEED"), NULL, 10)
+							: 20261122);
+	for (int i = 0; i < REGIONS; i++) {
+		mem_open(&d->mem[i], r->b, LEN, TCPX_MEM_REMOTE_READ | TCPX_MEM_REMOTE_WRITE);
+		d->mem[i].far = mem_tell(&d->mem[i], r->b, r->a);
+	}
+	return d;
+}
+
+static void
+bed_free(struct bed *d)
+{
+	for (int i = 0; i < REGIONS; i++)
+		mem_close(&d->mem[i]);
+	free(d);
+}
+
+/* Pages, neighbours, empty ones, any lengths: of one region mostly, or of any. */
+static void
+bed_fill(struct bed *d, size_t count, bool any)
+{
+	uint64_t at, len, page = 1ull << tcpx_rng_below(&d->rng, 13);
+	size_t i, one = tcpx_rng_below(&d->rng, REGIONS);
+
+	d->total = 0;
+	for (i = 0; i < count; i++) {
+		size_t m = any || !tcpx_rng_below(&d->rng, 50) ? tcpx_rng_below(&d->rng, REGIONS) : one;
+
+		len = tcpx_rng_below(&d->rng, 10) ? page : tcpx_rng_below(&d->rng, 3 * page);
+		at = tcpx_rng_below(&d->rng, LEN / page) * page;
+		if (i && !tcpx_rng_below(&d->rng, 3))
+			at = d->local[i - 1].offset + d->local[i - 1].len;
+		if (at + len > LEN)
+			at = LEN - len;
+		d->local[i] = (struct tcpx_desc){ d->mem[m].id, at, len };
+		d->remote[i] = (struct tcpx_desc){ d->mem[m].far, at, len };
+		d->total += len;
+	}
+	d->count = count;
+}
+
+/* Sends it to b in frames of any size. */
+static int
+arrive(struct bed *d, const struct tcpx_list *r, struct tcpx_list **out)
+{
+	struct list_builder *b;
+	uint8_t frame[8192];
+	size_t at = 0;
+	bool done;
+	int rc;
+
+	assert_ok(tcpx_builder_new(d->rig->b, TCPX_MEM_REMOTE_WRITE, (uint32_t)r->entry_count,
+				   r->total, &b));
+	do {
+		struct tcpx_buf buf;
+
+		tcpx_buf_init(&buf, frame, tcpx_rng_between(&d->rng, TCPX_OPLIST_CELL, sizeof(frame)));
+		done = tcpx_oplist_copy(&r->ops, &at, &buf);
+		rc = tcpx_builder_feed(b, frame, buf.pos);
+	} while (rc == 0 && !done);
+	if (rc == 0)
+		rc = tcpx_builder_finish(b, out);
+	tcpx_builder_free(b);
+	return rc;
+}
+
+static void
+a_list_arrives_as_if_made_there(void **state)
+{
+	struct bed *d = bed_new(*state);
+
+	for (int round = 0; round < 60; round++) {
+		struct tcpx_list *here, *far, *there;
+
+		bed_fill(d, tcpx_rng_below(&d->rng, round % 2 ? 20 : ENTRIES), round % 3);
+		assert_ok(tcpx_list_new(d->rig->b, d->local, d->count, false, &here));
+		assert_ok(tcpx_list_new(d->rig->a, d->remote, d->count, true, &far));
+		assert_ok(arrive(d, far, &there));
+		assert_int_equal(here->total, d->total);
+		assert_int_equal(far->total, d->total);
+		assert_int_equal(there->total, d->total);
+		assert_int_equal(there->frag_count, here->frag_count);
+		assert_memory_equal(there->frag, here->frag, here->frag_count * sizeof(*here->frag));
+		assert_memory_equal(there->start, here->start,
+				    (here->frag_count + 1) * sizeof(*here->start));
+		for (int i = 0; i < REGIONS; i++)
+			assert_int_equal(tcpx_list_names(here, d->mem[i].id),
+					 tcpx_list_names(far, d->mem[i].far));
+		tcpx_list_put(here);
+		tcpx_list_put(far);
+		tcpx_list_put(there);
+	}
+	bed_free(d);
+}
+
+/* The peer believes that the region is longer than it is. */
+static void
+the_first_entry_outside_is_named(void **state)
+{
+	struct bed *d = bed_new(*state);
+	struct tcpx_list *far, *there = NULL;
+	char text[256], want[80];
+	size_t i, bad;
+
+	for (bad = 0; bad < 200; bad += 17) {
+		for (i = 0; i < 200; i++)
+			d->remote[i] = (struct tcpx_desc){ d->mem[0].far, (i * 37 % 200) * 4096, 4096 };
+		d->remote[bad].offset = LEN - 4096;
+		assert_ok(tcpx_list_new(d->rig->a, d->remote, 200, true, &far));
+		/* b takes a page from the region's end: that one entry is outside now */
+		d->rig->b->regions.page[0][(uint32_t)d->mem[0].id - 1].len = LEN - 1;
+		assert_code(arrive(d, far, &there), TCPX_ERANGE);
+		d->rig->b->regions.page[0][(uint32_t)d->mem[0].id - 1].len = LEN;
+		tcpx_last_error(d->rig->b, text, sizeof(text));
+		snprintf(want, sizeof(want), "descriptor %zu: offset %u length 4096,", bad, LEN - 4096);
+		assert_non_null(strstr(text, want));
+		tcpx_list_put(far);
+	}
+	assert_null(there);
+	bed_free(d);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(a_list_arrives_as_if_made_there, rig_setup,
+						rig_teardown),
+		cmocka_unit_test_setup_teardown(the_first_entry_outside_is_named, rig_setup,
+						rig_teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
