@@ -212,6 +212,69 @@ nothing_is_made_for_a_transfer(void **state)
 	gpu_end(&r);
 }
 
+/* ---- what is written when ---- */
+
+static void
+an_open_goes_while_its_payload_is_packed(void **state)
+{
+	struct gpu_rig r;
+	struct area *near, *far;
+	uint64_t before;
+	tcpx_xfer *x;
+	bool told = false;
+
+	(void)state;
+	gpu_begin(&r, &tcpx_net_loop, 2, NULL, NULL);
+	near = gpu_area(&r, 0, 0, BIG, 1);
+	far = gpu_area(&r, 1, 1, BIG, 2);
+	assert_ok(gpu_finish(&r, gpu_post(&r, TCPX_OP_WRITE, near, far, 100))); /* they have met */
+	gpu_pass(&r, 10 * TCPX_MS);
+	r.side[0].gpu.delay_min_ns = r.side[0].gpu.delay_max_ns = 5 * TCPX_MS;
+	before = counters_of(r.side[1].e).ctrl_frames_rx;
+	x = gpu_post(&r, TCPX_OP_WRITE, near, far, BIG);
+	assert_int_equal(counters_of(r.side[1].e).ctrl_frames_rx, before);
+	while (r.side[0].gpu.live == 0)
+		gpu_turn(&r);
+	while (r.side[0].gpu.live > 0) {
+		told |= counters_of(r.side[1].e).ctrl_frames_rx > before;
+		gpu_turn(&r);
+	}
+	assert_true(told);
+	assert_ok(gpu_finish(&r, x));
+	assert_filled(far->at, BIG, 1);
+	gpu_end(&r);
+}
+
+/* Two channels: a lone transfer of 2 MiB has four chunks of 512 KiB. Those behind it are cut
+ * as if all that is open were one, with the scripted network's longest chunk, 1 MiB. */
+static void
+chunks_of_queued_transfers_are_cut_as_one(void **state)
+{
+	const char *const set[] = { "TCPX_STAGING=64M", NULL };
+	struct gpu_rig r;
+	struct area *near[4], *far[4];
+	tcpx_xfer *x[4];
+	uint64_t before;
+
+	(void)state;
+	gpu_begin(&r, &tcpx_net_loop, 2, NULL, set);
+	for (uint32_t i = 0; i < 4; i++) {
+		near[i] = gpu_area(&r, 0, 0, 2u << 20, i + 1);
+		far[i] = gpu_area(&r, 1, 1, 2u << 20, i + 10);
+	}
+	assert_ok(gpu_finish(&r, gpu_post(&r, TCPX_OP_WRITE, near[0], far[0], 2u << 20)));
+	assert_int_equal(counters_of(r.side[0].e).chunks_tx, 4);
+	before = counters_of(r.side[0].e).chunks_tx;
+	for (int i = 0; i < 4; i++)
+		x[i] = gpu_post(&r, TCPX_OP_WRITE, near[i], far[i], 2u << 20);
+	for (uint32_t i = 0; i < 4; i++) {
+		assert_ok(gpu_finish(&r, x[i]));
+		assert_filled(far[i]->at, 2u << 20, i + 1);
+	}
+	assert_int_equal(counters_of(r.side[0].e).chunks_tx - before, 4 + 2 + 2 + 2);
+	gpu_end(&r);
+}
+
 /* ---- posts that wait ---- */
 
 struct waiting {
@@ -445,6 +508,8 @@ main(void)
 		cmocka_unit_test(from_host_to_gpu),
 		cmocka_unit_test(from_gpu_to_host),
 		cmocka_unit_test(nothing_is_made_for_a_transfer),
+		cmocka_unit_test(an_open_goes_while_its_payload_is_packed),
+		cmocka_unit_test(chunks_of_queued_transfers_are_cut_as_one),
 		cmocka_unit_test(no_byte_is_touched_before_the_event),
 		cmocka_unit_test(one_that_waits_can_be_ended),
 		cmocka_unit_test(an_event_that_fails_ends_its_transfer),

@@ -162,6 +162,57 @@ tickets_count_up_and_may_be_asked_for_in_any_order(void **state)
 }
 
 static void
+a_kernel_that_overtakes_a_copy_is_told_after_it(void **state)
+{
+	struct rig *r = rig_open(TCPX_UNPACK_KERNEL);
+	struct tcpx_queue *q = open_queue(r, TCPX_FLOW_UNPACK);
+	uint64_t copy, kernel;
+
+	(void)state;
+	fakecuda.fakecuda_hold(true);
+	rig_single(r, TCPX_FLOW_UNPACK, 1u << 20);
+	copy = start(r, q);
+	rig_batch(r, TCPX_FLOW_UNPACK, 4096, 4096, 64, true);
+	kernel = start(r, q);
+	atomic_store(q->word, kernel); /* as the kernel will, in a stream of its own */
+	assert_int_equal(gpu->poll(q, copy), -EAGAIN);
+	assert_int_equal(gpu->poll(q, kernel), -EAGAIN);
+	fakecuda.fakecuda_hold(false);
+	assert_int_equal(gpu->finish(q, kernel), 0);
+	assert_int_equal(gpu->poll(q, copy), 0);
+	gpu->queue_close(q);
+	rig_close(r);
+}
+
+static void
+queues_share_streams_of_copies(void **state)
+{
+	struct rig *r = rig_open(TCPX_UNPACK_KERNEL);
+	struct tcpx_queue *q[TCPX_GPU_COPIERS + 1], *other = open_queue(r, TCPX_FLOW_PACK);
+	unsigned made;
+
+	(void)state;
+	for (int i = 0; i <= TCPX_GPU_COPIERS; i++)
+		q[i] = open_queue(r, TCPX_FLOW_UNPACK);
+	assert_ptr_equal(q[TCPX_GPU_COPIERS]->copier, q[0]->copier);
+	assert_ptr_not_equal(q[1]->copier, q[0]->copier);
+	assert_ptr_not_equal(other->copier, q[0]->copier);
+	for (int i = 0; i <= TCPX_GPU_COPIERS; i++) {
+		rig_single(r, TCPX_FLOW_UNPACK, 300000);
+		copy_and_check(r, q[i], TCPX_FLOW_UNPACK);
+	}
+	/* they outlive their queues: the next has no stream of copies to make */
+	for (int i = 0; i <= TCPX_GPU_COPIERS; i++)
+		gpu->queue_close(q[i]);
+	made = fakecuda.fakecuda_calls("cuStreamCreateWithPriority");
+	q[0] = open_queue(r, TCPX_FLOW_UNPACK);
+	assert_int_equal(fakecuda.fakecuda_calls("cuStreamCreateWithPriority"), made + 2);
+	gpu->queue_close(q[0]);
+	gpu->queue_close(other);
+	rig_close(r);
+}
+
+static void
 a_full_queue_says_so_and_goes_on_later(void **state)
 {
 	struct rig *r = rig_open(TCPX_UNPACK_KERNEL);
@@ -364,6 +415,8 @@ main(void)
 		cmocka_unit_test(none_crosses_the_bus_and_spreads_nothing),
 		cmocka_unit_test(a_batch_is_not_done_before_its_kernel_is),
 		cmocka_unit_test(tickets_count_up_and_may_be_asked_for_in_any_order),
+		cmocka_unit_test(a_kernel_that_overtakes_a_copy_is_told_after_it),
+		cmocka_unit_test(queues_share_streams_of_copies),
 		cmocka_unit_test(a_full_queue_says_so_and_goes_on_later),
 		cmocka_unit_test(lists_wait_for_room_and_are_never_overwritten),
 		cmocka_unit_test(a_list_longer_than_the_ring_goes_in_several_launches),
