@@ -15,6 +15,7 @@ import sys
 import time
 
 import gpulib
+from gpu_many import part_gpus, part_procs
 from gpulib import GIB, KIB, MIB, Failed, Pair, median, size_text
 
 
@@ -359,45 +360,6 @@ def part_raw(b):
 def interval_of(row):
     ci = row.get("ratio_ci")
     return (ci["lo"], ci["hi"]) if ci else None
-
-
-def need_two(b):
-    if len(b.gpus) < 2:
-        raise Failed("%d GPUs are too few" % len(b.gpus))
-    return len(b.gpus)
-
-
-def part_gpus(b):
-    """Several GPUs in each of two processes; transfers take them in turn."""
-    n = 1 if b.args.host else need_two(b)
-    near, far = ("cuda:0-%d" % (n // 2 - 1), "cuda:%d-%d" % (n // 2, n - 1)) if n >= 4 else (
-        "cuda:0-1", "cuda:0-1")
-    t = b.tcpx if b.args.host else gpulib.Tcpx(b.programs, near, far, b.tcpx.commands)
-    s = b.rounds({"ours": b.ours(["-b", "64M", "-e", "64M", "--depth", 16], tcpx=t),
-                  "one GPU": b.ours(["-b", "64M", "-e", "64M", "--depth", 16])}, 5)
-    b.compare(s, "%s in one process to %s in another" % (near, far), 64 * MIB, "one GPU")
-    return vars(s)
-
-
-def part_procs(b):
-    """A process pair a GPU, all at once: each sends to the next GPU."""
-    count = 2 if b.args.host else need_two(b)
-
-    def ring(i, steps):
-        got = [gpulib.Tcpx(b.programs, *(["host"] * 2 if b.args.host else
-                                         ["cuda:%d" % n, "cuda:%d" % ((n + 1) % count)]))
-               for n in range(steps)]
-        for t in got:
-            t.start(["-b", "64M", "-e", "64M", "--depth", "4", "--duration", "1"])
-        rows = [t.finish()[-1] for t in got]
-        return {64 * MIB: {"GBps": sum(r["algbw_GBps"] for r in rows),
-                           "each": [r["algbw_GBps"] for r in rows],
-                           "wrong": sum(r["wrong"] for r in rows)}}
-
-    s = b.rounds({"ours": lambda i: ring(i, count), "one pair": lambda i: ring(i, 1)}, 5)
-    b.compare(s, "%d GPUs in a ring, a process pair for each step, in all" % count, 64 * MIB,
-              "one pair")
-    return vars(s)
 
 
 def part_host(b):
