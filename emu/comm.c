@@ -90,7 +90,7 @@ emu_comm_receives(struct emu_comm *c)
 	struct nccl_unpack_device d = { .head = UINT64_MAX };
 
 	c->pool = emu_pool_get(c->gpu, c->config);
-	if (!c->pool || !emu_copier_init(&c->copier, c->gpu) || !request_room(c) || !task_room(c))
+	if (!c->pool || !request_room(c) || !task_room(c))
 		return false;
 	c->meta = emu_gpu_alloc(c->gpu, EMU_PINNED, META_BYTES);
 	c->device = emu_gpu_alloc(c->gpu, EMU_DEVICE, DEVICE_BYTES);

@@ -14,8 +14,10 @@
 #define LIBRARY		 "libcuda.so.1"
 #define PORTABLE_MAPPED	 3u /* CU_MEMHOSTALLOC_PORTABLE | _DEVICEMAP        */
 #define NON_BLOCKING	 1u /* CU_STREAM_NON_BLOCKING                       */
+#define DISABLE_TIMING	 2u /* CU_EVENT_DISABLE_TIMING                      */
 #define ATTRIBUTE_MEMORY 2  /* CU_POINTER_ATTRIBUTE_MEMORY_TYPE             */
 #define MEMORY_DEVICE	 2u
+#define STREAMS		 4  /* of a GPU: with a client's one and NCCL's two they are below 8 */
 
 /* X(name, symbol, required, parameters) */
 #define FUNCTIONS(X)                                                                          \
@@ -33,14 +35,19 @@
 	X(copy, cuMemcpyAsync, true, (uint64_t, uint64_t, size_t, void *))                    \
 	X(fill, cuMemsetD8Async, true, (uint64_t, unsigned char, size_t, void *))             \
 	X(attributes, cuPointerGetAttributes, true, (unsigned, int *, void **, uint64_t))     \
-	X(stream, cuStreamCreate, true, (void **, unsigned))                                  \
-	X(stream_free, cuStreamDestroy_v2, true, (void *))                                    \
-	X(wait, cuStreamSynchronize, true, (void *))
+	X(priorities, cuCtxGetStreamPriorityRange, true, (int *, int *))                      \
+	X(stream, cuStreamCreateWithPriority, true, (void **, unsigned, int))                 \
+	X(event, cuEventCreate, true, (void **, unsigned))                                    \
+	X(event_free, cuEventDestroy_v2, true, (void *))                                      \
+	X(record, cuEventRecord, true, (void *, void *))                                      \
+	X(wait, cuEventSynchronize, true, (void *))
 
 struct driver {
 	bool present;
 	int gpus;
 	void *context[EMU_GPUS_MAX];
+	void *streams[EMU_GPUS_MAX][STREAMS];
+	unsigned copiers[EMU_GPUS_MAX]; /* that there ever were */
 #define X(name, symbol, required, params) int (*name) params;
 	FUNCTIONS(X)
 #undef X
@@ -218,23 +225,43 @@ emu_gpu_direct(enum emu_kind kind)
 	return !driver.present || kind == EMU_PINNED;
 }
 
+/* All at once and before there is work: later a kernel that waits may be in the way. Those of
+ * the highest priority share queues with few. */
+static int
+streams_make(int gpu)
+{
+	int least = 0, greatest = 0, result = driver.priorities(&least, &greatest);
+
+	for (unsigned i = 0; i < STREAMS && !result; i++)
+		result = driver.stream(&driver.streams[gpu][i], NON_BLOCKING, greatest);
+	return result;
+}
+
 bool
 emu_copier_init(struct emu_copier *c, int gpu)
 {
+	int result = 0;
+
 	*c = (struct emu_copier){ .gpu = gpu };
-	return !driver.present ||
-	       (enter(gpu) && leave(driver.stream(&c->stream, NON_BLOCKING)));
+	if (!driver.present)
+		return true;
+	if (!enter(gpu))
+		return false;
+	pthread_mutex_lock(&lock);
+	if (!driver.streams[gpu][STREAMS - 1])
+		result = streams_make(gpu);
+	if (!result)
+		c->stream = driver.streams[gpu][driver.copiers[gpu]++ % STREAMS];
+	pthread_mutex_unlock(&lock);
+	return leave(result ? result : driver.event(&c->event, DISABLE_TIMING));
 }
 
 void
 emu_copier_fini(struct emu_copier *c)
 {
-	if (c->stream && enter(c->gpu)) {
-		int result = driver.wait(c->stream);
-
-		leave(result ? result : driver.stream_free(c->stream));
-	}
-	c->stream = NULL;
+	if (c->event && emu_copier_wait(c) && enter(c->gpu))
+		leave(driver.event_free(c->event));
+	*c = (struct emu_copier){ .gpu = c->gpu };
 }
 
 bool
@@ -262,5 +289,12 @@ emu_copier_fill(struct emu_copier *c, void *dst, int byte, size_t len)
 bool
 emu_copier_wait(struct emu_copier *c)
 {
-	return !c->stream || (enter(c->gpu) && leave(driver.wait(c->stream)));
+	int result;
+
+	if (!c->stream)
+		return true;
+	if (!enter(c->gpu))
+		return false;
+	result = driver.record(c->event, c->stream);
+	return leave(result ? result : driver.wait(c->event));
 }

@@ -28,12 +28,19 @@ enum emu_kind emu_gpu_pool_kind(void);
 /* May the CPU touch memory of that kind? */
 bool emu_gpu_direct(enum emu_kind kind);
 
-/* Copies to and from a GPU, of one thread at a time, on a stream of its own. */
+/*
+ * Copies to and from a GPU, of one thread at a time. There are few streams for all copiers of
+ * a GPU: the driver has few queues (CUDA_DEVICE_MAX_CONNECTIONS, 8), which streams share when
+ * there are more of them, and what shares its queue with a kernel that waits for data, and with
+ * what is queued behind that, does not begin before it has ended. NCCL's kernels wait for ours.
+ */
 struct emu_copier {
 	int gpu;
-	void *stream;
+	void *stream; /* shared                                                    */
+	void *event;  /* behind the last of ours                                   */
 };
 
+/* The first of a GPU makes its streams. */
 bool emu_copier_init(struct emu_copier *c, int gpu);
 void emu_copier_fini(struct emu_copier *c);
 /* Queue only; memory stays the caller's until emu_copier_wait(). false: the driver failed. */

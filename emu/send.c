@@ -38,8 +38,6 @@ emu_send_hash(struct emu_comm *c, const struct emu_request *r)
 
 	if (!r->reg->gpu || emu_gpu_direct(EMU_DEVICE))
 		return hash_add(hash, r->data, r->posted);
-	if (!c->copier.stream && !emu_copier_init(&c->copier, c->gpu))
-		return 0;
 	for (uint32_t at = 0; at < r->posted; at += HASH_STEP) {
 		uint32_t len = r->posted - at < HASH_STEP ? r->posted - at : HASH_STEP;
 

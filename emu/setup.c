@@ -99,7 +99,7 @@ comm_start(const struct emu *e, enum emu_role role, const struct emu_nic *nic, i
 	index = past.comms[role]++;
 	pthread_mutex_unlock(&past.lock);
 	c = emu_comm_new(role, &e->config, &e->faults, nic, gpu, index);
-	if (!c)
+	if (!c || !emu_copier_init(&c->copier, gpu))
 		return NULL;
 	c->sockets = sockets;
 	c->helpers = helpers;

@@ -383,6 +383,7 @@ tcpx_batches_poll(struct loop *l, uint64_t now_ns)
 
 	/* a report may close a channel, which finishes and reports the others */
 	while (l->batches.flights && (b = take_over(l))) {
+		now_ns = engine_now(l->engine); /* it may have landed after this pass began */
 		if (b->place != TCPX_ON_HOST && b->bytes <= LITTLE_BYTES)
 			tcpx_batches_heat(l, now_ns);
 		for (i = 0; i < b->item_count; i++) {

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "emu/client.h"
 
@@ -54,6 +55,66 @@ software_gpu(void **state)
 	snprintf(env, sizeof(env), "TCPX_CUDA_LIBRARY=%s|TCPX_EMU_MEMORY=pinned",
 		 getenv("FAKECUDA_LIBRARY"));
 	must_pass(env, move, &w);
+}
+
+/* A function of the driver that mem_start() has loaded. */
+static void
+driver_find(const char *name, void *slot)
+{
+	void *library = dlopen(getenv("TCPX_CUDA_LIBRARY"), RTLD_NOW | RTLD_NOLOAD);
+	void *address = library ? dlsym(library, name) : NULL;
+
+	CHECK(address != NULL);
+	memcpy(slot, &address, sizeof(address));
+}
+
+/* As beside NCCL: a kernel that waits for data, with more of its stream's work behind it, and
+ * comms in both directions that carry that data. The GPU has 8 queues, as by default. */
+static int
+beside_a_kernel(void *arg)
+{
+	int (*stream_new)(void **, unsigned, int);
+	int (*wait_for)(void *, uint64_t, uint64_t, unsigned);
+	int (*host_new)(void **, size_t, unsigned);
+	int (*sync)(void *);
+	struct work *w = arg;
+	struct pair p[8];
+	void *stream[3], *flag;
+	bool right;
+
+	plugin();
+	driver_find("cuStreamCreateWithPriority", &stream_new);
+	driver_find("cuStreamWaitValue64_v2", &wait_for);
+	driver_find("cuMemHostAlloc", &host_new);
+	driver_find("cuStreamSynchronize", &sync);
+	for (unsigned i = 0; i < 3; i++)
+		CHECK(stream_new(&stream[i], 1, 0) == 0);
+	CHECK(host_new(&flag, 4096, 3) == 0);
+	memset(flag, 0, 4096);
+	for (unsigned i = 0; i < w->comms; i++) {
+		pair_connect(&p[i], 0);
+		pair_memory(&p[i], w->max);
+	}
+	alarm(FOREVER_MS / 1000); /* what waits for ever does so in the driver */
+	for (uint64_t kernel = 1; kernel <= 5; kernel++)
+		CHECK(wait_for(stream[0], (uintptr_t)flag, kernel, 0) == 0);
+	right = pairs_move(p, w);
+	__atomic_store_n((uint64_t *)flag, 5, __ATOMIC_RELEASE);
+	CHECK(sync(stream[0]) == 0);
+	for (unsigned i = 0; i < w->comms; i++)
+		pair_close(&p[i]);
+	return right ? 0 : 3;
+}
+
+static void
+copies_do_not_wait_for_kernels(void **state)
+{
+	struct work w = { 8, 6, 64 << 10, false, 11, false, 0 };
+	char env[1024];
+
+	snprintf(env, sizeof(env), "TCPX_CUDA_LIBRARY=%s|TCPX_EMU_MEMORY=gpu|FAKECUDA_QUEUES=8",
+		 getenv("FAKECUDA_LIBRARY"));
+	must_pass(env, beside_a_kernel, &w);
 }
 
 static void
@@ -116,6 +177,7 @@ main(void)
 		cmocka_unit_test(only_version_7_is_exported),
 		cmocka_unit_test(random_sizes),
 		cmocka_unit_test(software_gpu),
+		cmocka_unit_test(copies_do_not_wait_for_kernels),
 		cmocka_unit_test(a_chunk_for_each_socket),
 		cmocka_unit_test(few_pages),
 		cmocka_unit_test(one_socket_and_announced_receives),

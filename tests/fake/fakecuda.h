@@ -4,7 +4,9 @@
  * own, in order. What it is asked it checks. Tests reach these by dlsym().
  *
  * Environment: FAKECUDA_DEVICES (2), FAKECUDA_DELAY_US (0) a copy or kernel, FAKECUDA_MEMOPS
- * (1), FAKECUDA_FAIL="cuLaunchKernel:3": the third call of it fails.
+ * (1), FAKECUDA_FAIL="cuLaunchKernel:3": the third call of it fails. FAKECUDA_QUEUES (0: one for
+ * each stream): so many of a device, which streams are given in turn; work begins after all
+ * that was put into its queue before.
  */
 #ifndef FAKE_FAKECUDA_H
 #define FAKE_FAKECUDA_H

@@ -119,6 +119,7 @@ read_environment(void)
 	fake.devices = (int)env_number("FAKECUDA_DEVICES", 2);
 	if (fake.devices > DEVICES_MAX)
 		fake.devices = DEVICES_MAX;
+	fake.queues = env_number("FAKECUDA_QUEUES", 0);
 	fake.delay_ns = env_number("FAKECUDA_DELAY_US", 0) * 1000ull;
 	fake.memops = env_number("FAKECUDA_MEMOPS", 1) != 0;
 	if (colon && (size_t)(colon - fail) < sizeof(name)) {

@@ -62,7 +62,7 @@ enum op_kind { OP_COPY, OP_SET, OP_KERNEL, OP_RECORD, OP_WAIT_EVENT, OP_WRITE, O
 struct op {
 	struct op *next;
 	enum op_kind kind;
-	uint64_t queued_ns;
+	uint64_t queued_ns, order; /* of all work */
 	uint64_t dst, src, len; /* of a copy; of memory operations: dst, and len the value */
 	int byte;
 	CUevent event;
@@ -76,6 +76,7 @@ struct CUstream_st {
 	CUcontext context;
 	struct op *head, *tail;
 	uint64_t free_ns; /* when its last work ended */
+	unsigned queue;   /* of its device            */
 	bool live;
 };
 
@@ -84,6 +85,8 @@ struct fake {
 	pthread_cond_t changed; /* work came, or work was done */
 	bool started, held, mute, memops;
 	int devices, broken;
+	unsigned queues, streams_of[DEVICES_MAX];
+	uint64_t order;
 	uint64_t delay_ns;
 	unsigned allowed; /* works to do though held */
 	unsigned errors, calls[CALLS], calls_all;

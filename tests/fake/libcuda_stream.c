@@ -13,13 +13,25 @@
 
 /* ---- the thread ---------------------------------------------------------------------- */
 
+/* Older work of another stream is in the same queue. */
+static bool
+behind(const struct CUstream_st *s)
+{
+	for (CUstream other = fake.streams; fake.queues && other; other = other->next) {
+		if (other->head && other->context == s->context && other->queue == s->queue &&
+		    other->head->order < s->head->order)
+			return true;
+	}
+	return false;
+}
+
 static bool
 ready(const struct CUstream_st *s, uint64_t now)
 {
 	const struct op *op = s->head;
 	uint64_t from;
 
-	if (!op || (fake.held && !fake.allowed) || fake.broken)
+	if (!op || (fake.held && !fake.allowed) || fake.broken || behind(s))
 		return false;
 	switch (op->kind) {
 	case OP_WAIT_EVENT:
@@ -145,6 +157,8 @@ make(CUcontext context)
 	if (!s)
 		return NULL;
 	s->context = context;
+	if (fake.queues)
+		s->queue = fake.streams_of[context->device]++ % fake.queues;
 	s->next = fake.streams;
 	fake.streams = s;
 	return s;
@@ -187,6 +201,7 @@ fake_queue(CUstream stream, const struct op *op)
 	*o = *op;
 	o->next = NULL;
 	o->queued_ns = fake_now_ns();
+	o->order = ++fake.order;
 	if (s->tail)
 		s->tail->next = o;
 	else

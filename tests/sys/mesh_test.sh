@@ -108,6 +108,39 @@ ok "it is named" mesh_is 2 "m['launcher'] == 'Slurm'"
 ok "pods of an indexed Job" launch_again 2 sh "$scratch/pods"
 ok "are, too" mesh_is 2 "m['launcher'] == 'Kubernetes'"
 
+# One has no server to offer: nobody waits for it until the rendezvous's patience (120 s) is at an
+# end, not even who comes when the others have gone.
+cat >"$scratch/away" <<END
+[ \$rank != 1 ] || export TCPX_NICS=nosuchnic0
+export RANK=\$rank WORLD_SIZE=3
+exec timeout 90 "$tool" perf --mesh --from-env -b 256K -n 3
+END
+one_stays_away() {
+	TCPX_RENDEZVOUS=127.0.0.1:$(free_port)
+	export TCPX_RENDEZVOUS
+	pids=
+	for rank in 0 1 2; do
+		export rank
+		start "$scratch/rank$rank" sh "$scratch/away"
+		pids="$pids $started"
+		# it has been told why, and has gone, before rank 2 is there
+		[ $rank != 1 ] || within 60 ended "$started" || return 1
+	done
+	for pid in $pids; do
+		wait "$pid"
+		[ $? = 1 ] || { cat "$scratch"/rank?; return 1; }
+	done
+	cat "$scratch/rank$1"
+}
+ended() {
+	! kill -0 "$1" 2>/dev/null || grep -q '^State:[[:space:]]*Z' "/proc/$1/status" 2>/dev/null
+}
+ok "a rank without a server is named to rank 0" \
+	says "rank 1 on $(uname -n): its server did not start" one_stays_away 0
+ok "and to one that comes later" says "rank 1 on $(uname -n): its server did not start" \
+	cat "$scratch/rank2"
+unset TCPX_RENDEZVOUS rank
+
 # One of three dies in the middle; the others say which, and end.
 cat >"$scratch/dies" <<END
 export RANK=\$rank WORLD_SIZE=3

@@ -56,6 +56,7 @@ hub_fail(struct hub *h, const char *text)
 		return;
 	h->failed = true;
 	h->stage = HUB_OVER;
+	snprintf(h->why, sizeof(h->why), "%s", text);
 	tell_all(h, 0, "fail", json_pack("{s:s}", "text", text));
 }
 
@@ -104,30 +105,66 @@ turn_away(struct hub *h, unsigned conn, const char *text)
 	return tcpx_fail(TCPX_SUB_TOOL, TCPX_EPROTO, "rendezvous: %s", text);
 }
 
+/* Whose first words these are. */
 static int
-take_hello(struct hub *h, unsigned conn, const json_t *msg)
+identify(struct hub *h, unsigned conn, const json_t *msg, uint64_t *rank)
 {
-	uint64_t rank, size;
+	uint64_t size;
 	char text[256];
 
 	if (job_number(msg, "size", 1, INT32_MAX, &size) ||
-	    job_number(msg, "rank", 0, INT32_MAX, &rank) || !*job_text(msg, "blob"))
+	    job_number(msg, "rank", 0, INT32_MAX, rank))
 		return turn_away(h, conn, "not a hello of ours");
-	if (size != h->size || rank >= size || strcmp(job_text(msg, "job"), h->job)) {
-		snprintf(text, sizeof(text), "rank %u of %u, job '%.40s', met a job '%.40s' of %u"
-			 " ranks", (unsigned)rank, (unsigned)size, job_text(msg, "job"), h->job,
-			 h->size);
-		return turn_away(h, conn, text);
-	}
+	if (size == h->size && *rank < size && !strcmp(job_text(msg, "job"), h->job))
+		return 0;
+	snprintf(text, sizeof(text), "rank %u of %u, job '%.40s', met a job '%.40s' of %u ranks",
+		 (unsigned)*rank, (unsigned)size, job_text(msg, "job"), h->job, h->size);
+	return turn_away(h, conn, text);
+}
+
+static int
+take_hello(struct hub *h, unsigned conn, const json_t *msg)
+{
+	uint64_t rank;
+	char text[320];
+	int rc = identify(h, conn, msg, &rank);
+
+	if (rc)
+		return rc;
 	if (h->conn[rank] >= 0) {
 		snprintf(text, sizeof(text), "rank %u is here twice, from %.64s", (unsigned)rank,
 			 job_text(msg, "host"));
 		return turn_away(h, conn, text);
 	}
+	if (!strcmp(job_text(msg, "t"), "fail")) {
+		h->came++;
+		snprintf(text, sizeof(text), "rank %u on %.64s: %.200s", (unsigned)rank,
+			 job_text(msg, "host"), job_text(msg, "text"));
+		hub_fail(h, text);
+		return TCPX_EPROTO;
+	}
+	if (!*job_text(msg, "blob"))
+		return turn_away(h, conn, "not a hello of ours");
+	h->came++;
 	h->conn[rank] = (int)conn;
 	json_array_set(h->ranks, rank, (json_t *)msg);
 	h->here++;
 	return 0;
+}
+
+/* After the end: who comes only now is told why there is nothing to come to. */
+static int
+take_late(struct hub *h, unsigned conn, const json_t *msg)
+{
+	uint64_t rank;
+
+	if (!h->failed || rank_of(h, conn) >= 0)
+		return 0;
+	if (!identify(h, conn, msg, &rank)) {
+		h->came++;
+		h->send(h->arg, conn, "fail", json_pack("{s:s}", "text", h->why));
+	}
+	return TCPX_EPROTO;
 }
 
 static int
@@ -163,7 +200,7 @@ hub_take(struct hub *h, unsigned conn, const json_t *msg)
 	int rc;
 
 	if (h->stage == HUB_OVER)
-		return 0;
+		return take_late(h, conn, msg);
 	if (!strcmp(job_text(msg, "t"), "fail") && rank_of(h, conn) >= 0) {
 		snprintf(text, sizeof(text), "rank %d: %.200s", rank_of(h, conn),
 			 job_text(msg, "text"));

@@ -14,6 +14,9 @@
  *	...            <-       all pairs              to rank 0, after the last step
  *	               <-       bye                    to the others
  *	               <-       fail text              whenever one is lost, or says "fail"
+ *
+ * A rank that cannot take part says "fail rank size job host text" in place of its hello. Ranks
+ * that come after a failure are told of it, too.
  */
 #ifndef TOOL_MESH_HUB_H
 #define TOOL_MESH_HUB_H
@@ -39,7 +42,9 @@ struct hub {
 	int *conn;             /* of each rank; -1 none                            */
 	bool *said;
 	json_t *ranks, *pairs; /* hellos by rank; all pairs                        */
+	unsigned came;         /* ranks that were ever here                        */
 	bool failed;
+	char why[320];
 };
 
 /* -ENOMEM. */
@@ -54,8 +59,8 @@ void hub_lost(struct hub *h, unsigned conn);
 /* Tells all that it is over, and why. */
 void hub_fail(struct hub *h, const char *text);
 
-/* Serves on @listener (which it closes) until all is over, or for want of ranks after
- * @meet_ms, or of any message after @idle_ms. 0 or a code. */
+/* Serves on @listener (which it closes) until all is over and all know, or for want of ranks
+ * after @meet_ms, or of any message after @idle_ms. 0 or a code. */
 TCPX_MUST_CHECK int mesh_hub_run(int listener, unsigned size, unsigned steps, const char *job,
 				 uint64_t meet_ms, uint64_t idle_ms);
 

@@ -14,7 +14,7 @@
 #include "tool/mesh/mesh_line.h"
 #include "tool/tool.h"
 
-enum { CONNS = MESH_RANKS_MAX + 64, TURN_MS = 200, LAST_MS = 10000 };
+enum { CONNS = MESH_RANKS_MAX + 64, TURN_MS = 200, LAST_MS = 10000, LATE_MS = 30000 };
 
 struct serving {
 	struct hub hub;
@@ -73,13 +73,14 @@ hear(struct serving *s, unsigned conn)
 		drop(s, conn);
 }
 
+/* A rank that is here, or one that is to come and does not know that all is lost. */
 static bool
 anybody_left(const struct serving *s)
 {
 	for (unsigned i = 0; i < s->hub.size; i++)
 		if (s->hub.conn[i] >= 0)
 			return true;
-	return false;
+	return s->hub.failed && s->hub.came < s->hub.size;
 }
 
 /* Until all is over and the ranks have hung up. */
@@ -95,7 +96,8 @@ serve(struct serving *s, uint64_t meet_ms, uint64_t idle_ms)
 		now = tcpx_clock_now(&tcpx_clock_system);
 		heard = n > 0 ? now : heard;
 		patience_ms = s->hub.stage == HUB_MEET ? meet_ms
-			      : s->hub.stage == HUB_OVER ? LAST_MS : idle_ms;
+			      : s->hub.stage != HUB_OVER ? idle_ms
+			      : s->hub.came < s->hub.size ? LATE_MS : LAST_MS;
 		if (now - heard > patience_ms * TCPX_MS) {
 			if (s->hub.stage == HUB_OVER)
 				return;

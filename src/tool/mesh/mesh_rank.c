@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -95,24 +96,50 @@ tell(struct rank *k, const char *type, json_t *msg)
 		  : TOOL_OK;
 }
 
+/* The first words at the rendezvous: who we are, and @more (its reference is taken). */
+static int
+arrive(struct rank *k, const char *type, json_t *more)
+{
+	const struct mesh_env *env = k->env;
+	char host[MESH_HOST] = "";
+	json_t *msg;
+
+	if (mesh_connect(env->host, env->port, MESH_MEET_MS, &k->fd)) {
+		json_decref(more);
+		return TOOL_FINDING;
+	}
+	gethostname(host, sizeof(host) - 1);
+	msg = json_pack("{s:i, s:i, s:s, s:s%}", "rank", (int)env->rank, "size", (int)env->size,
+			"job", env->job, "host", host, strnlen(host, 71));
+	json_object_update(msg, more);
+	json_decref(more);
+	return tell(k, type, msg);
+}
+
+/* Without a server there is nothing to come for; but the others are waiting for us. */
+static int
+stay_away(struct rank *k, int why)
+{
+	char text[200];
+
+	snprintf(text, sizeof(text), "its server did not start: %s", tcpx_strerror(why));
+	tool_fail(TOOL_FINDING, name, "rank %u: %s", k->env->rank, text);
+	(void)arrive(k, "fail", json_pack("{s:s}", "text", text));
+	return TOOL_FINDING;
+}
+
 static int
 meet(struct rank *k)
 {
 	const struct mesh_env *env = k->env;
-	char host[MESH_HOST] = "", place[PLACE_TEXT];
+	char place[PLACE_TEXT];
 	json_t *msg;
 	int rc;
 
-	gethostname(host, sizeof(host) - 1);
-	rc = mesh_connect(env->host, env->port, MESH_MEET_MS, &k->fd);
-	if (rc)
-		return TOOL_FINDING;
-	rc = tell(k, "hello",
-		  json_pack("{s:i, s:i, s:s, s:s%, s:i, s:s, s:o}", "rank", (int)env->rank, "size",
-			    (int)env->size, "job", env->job, "host", host,
-			    strnlen(host, 71), "local", (int)env->local_rank, "mem",
-			    place_format(&k->args->mem, place), "blob",
-			    job_hex(k->blob, k->blob_len)));
+	rc = arrive(k, "hello",
+		    json_pack("{s:i, s:s, s:o}", "local", (int)env->local_rank, "mem",
+			      place_format(&k->args->mem, place), "blob",
+			      job_hex(k->blob, k->blob_len)));
 	if (rc == TOOL_OK)
 		rc = hear(k, "table", MESH_MEET_MS + 10000, &msg);
 	if (rc != TOOL_OK)
@@ -256,8 +283,7 @@ mesh_rank_run(const struct perf_args *a, const struct mesh_env *env, struct resu
 	for (unsigned i = 0; k.child && i < env->size; i++)
 		k.child[i] = (struct mesh_child){ .gate = -1, .result = -1 };
 	if (rc)
-		rc = tool_fail(TOOL_FINDING, name, "rank %u's server did not start: %s", env->rank,
-			       tcpx_strerror(rc));
+		rc = stay_away(&k, rc);
 	else
 		rc = meet(&k);
 	if (rc == TOOL_OK)

@@ -28,13 +28,21 @@ gpu_now(const struct gpu_rig *r)
 	return tcpx_fabric_now(r->fabric);
 }
 
+static uint64_t
+engines_now(void *arg)
+{
+	struct gpu_rig *r = arg;
+
+	return gpu_now(r) + r->tick_ns * r->looks++;
+}
+
 static void
 open_side(struct gpu_rig *r, uint32_t i, const char *const *settings)
 {
 	const char *all[SETTINGS] = { "TCPX_CHANNELS=2", "TCPX_THREADS=1", "TCPX_INLINE=0",
 				      "TCPX_STALL_MS=10000", "TCPX_KEEPALIVE_MS=60000" };
 	struct side *s = &r->side[i];
-	struct engine_env env = { .clock = *tcpx_fabric_clock(r->fabric), .net = r->net,
+	struct engine_env env = { .clock = { engines_now, r }, .net = r->net,
 				  .fabric = r->fabric, .device = &tcpx_device_host,
 				  .gpu = &r->ops, .gpu_arg = &s->gpu, .manual = true,
 				  .nics = s->nic, .nic_count = 2 };

@@ -34,6 +34,7 @@ struct side {
 
 struct gpu_rig {
 	struct tcpx_fabric *fabric;
+	uint64_t tick_ns, looks; /* each look at the clock takes so long (0) */
 	const struct tcpx_net_ops *net;
 	struct tcpx_device_ops ops; /* the slow device, to be changed by a test */
 	struct side side[GPU_ENGINES];

@@ -68,6 +68,28 @@ a_list_lies_in_one_place(void **state)
 
 /* ---- moving ---- */
 
+/* Copies that are done in the pass of the loop that started them, or later: what a message
+ * took from landing to its place is never less than no time. */
+static void
+unpacking_takes_time(void **state)
+{
+	struct tcpx_counters n = { .struct_size = sizeof(n) };
+	struct area *near, *far;
+	struct gpu_rig r;
+
+	(void)state;
+	gpu_begin(&r, &tcpx_net_loop_slots, 2, NULL, NULL);
+	r.tick_ns = 100;
+	r.side[1].gpu.delay_min_ns = r.side[1].gpu.delay_max_ns = 0;
+	near = gpu_area(&r, 0, 0, BIG, 1);
+	far = gpu_area(&r, 1, 1, BIG, 9);
+	assert_ok(gpu_finish(&r, gpu_post(&r, TCPX_OP_WRITE, near, far, BIG)));
+	assert_ok(tcpx_query(r.side[1].e, &n));
+	assert_in_range(n.chunks_rx, 3, 1000);
+	assert_in_range(n.unpack_ns, 100 * n.chunks_rx, TCPX_SEC);
+	gpu_end(&r);
+}
+
 /* A list of total bytes in count pieces of an area, with holes between them. */
 static size_t
 cut(struct tcpx_desc *d, uint64_t region, uint64_t total, size_t count)
@@ -502,6 +524,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_region_says_where_it_lies),
 		cmocka_unit_test(a_list_lies_in_one_place),
+		cmocka_unit_test(unpacking_takes_time),
 		cmocka_unit_test(from_gpu_to_gpu),
 		cmocka_unit_test(from_gpu_to_gpu_with_small_ones_in_the_open),
 		cmocka_unit_test(from_gpu_to_gpu_through_slots_of_the_network),

@@ -139,6 +139,39 @@ one_that_is_lost_ends_it(void **state)
 	hub_fini(&h);
 }
 
+/* It could not take part: nobody waits for it, those who come later included. */
+static void
+one_that_stays_away_ends_it(void **state)
+{
+	json_t *last = NULL;
+	struct hub h;
+
+	assert_int_equal(hub_init(&h, 4, 2, "j", note, &last), 0);
+	assert_int_equal(hello(&h, 4, 0, 4, "j"), 0);
+	assert_int_equal(say(&h, 5, "{\"t\":\"fail\",\"rank\":2,\"size\":3,\"job\":\"j\"}"),
+			 TCPX_EPROTO); /* of another job */
+	assert_string_equal(told, "5:fail ");
+	assert_false(h.failed);
+	assert_int_equal(say(&h, 6, "{\"t\":\"fail\",\"rank\":2,\"size\":4,\"job\":\"j\","
+			     "\"host\":\"h2\",\"text\":\"no server\"}"), TCPX_EPROTO);
+	assert_string_equal(told, "4:fail ");
+	assert_string_equal(job_text(last, "text"), "rank 2 on h2: no server");
+	assert_true(h.failed);
+	assert_int_equal(h.came, 2);
+	hub_lost(&h, 6);
+	hub_lost(&h, 4);
+	assert_int_equal(hello(&h, 7, 1, 4, "j"), TCPX_EPROTO);
+	assert_string_equal(told, "7:fail ");
+	assert_string_equal(job_text(last, "text"), "rank 2 on h2: no server");
+	assert_int_equal(hello(&h, 8, 3, 5, "j"), TCPX_EPROTO); /* no rank of ours */
+	assert_int_equal(h.came, 3);
+	assert_int_equal(say(&h, 8, "{\"t\":\"fail\",\"rank\":3,\"size\":4,\"job\":\"j\","
+			     "\"text\":\"nor I\"}"), TCPX_EPROTO);
+	assert_int_equal(h.came, 4);
+	json_decref(last);
+	hub_fini(&h);
+}
+
 static void
 words_out_of_turn_end_it(void **state)
 {
@@ -241,6 +274,7 @@ main(void)
 		cmocka_unit_test(steps_go_together),
 		cmocka_unit_test(strangers_are_turned_away),
 		cmocka_unit_test(one_that_is_lost_ends_it),
+		cmocka_unit_test(one_that_stays_away_ends_it),
 		cmocka_unit_test(words_out_of_turn_end_it),
 		cmocka_unit_test(lines),
 		cmocka_unit_test(pairs_become_a_record),
