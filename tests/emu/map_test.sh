@@ -22,6 +22,15 @@ ok "host memory to a GPU" perf --mem host --peer-mem cuda:0
 ok "a GPU to host memory" perf --mem cuda:0 --peer-mem host --op read
 ok "two GPUs of one process" perf --mem cuda:0-1 --peer-mem cuda:0-1
 ok "another pair of GPUs" perf --mem cuda:1 --peer-mem cuda:1
+# As where the driver is installed: found by its name, by both sides before their engines start.
+by_name() {
+	mkdir "$scratch/driver" && ln -s "$FAKECUDA_LIBRARY" "$scratch/driver/libcuda.so.1" && (
+		unset TCPX_CUDA_LIBRARY
+		export LD_LIBRARY_PATH="$scratch/driver"
+		perf --mem cuda:0 --peer-mem cuda:0 && has "$verified" && carried 127.0.1.1 127.0.2.1
+	)
+}
+ok "a driver that nobody named" by_name
 
 unknown() {
 	TCPX_RELAY=off TCPX_MAP="gpu0=127.0.1.1" perf --mem cuda:1 --peer-mem cuda:0

@@ -74,12 +74,13 @@ def every_option_is_in_the_manual():
     assert not missing, "not described:\n" + "\n".join(missing)
 
 
-def the_study_of_interrupts_is_that_of_its_runs():
+def the_studies_are_those_of_their_runs():
     if not tool:
         raise tap.Skip("the tool was not built")
-    again = tap.succeeds(*tool, "matrix", "report", "docs/results/irq-study", "-o", "-")
-    assert again == read("docs/IRQ_BINDING_RESULTS.md"), \
-        "tcpx matrix report docs/results/irq-study -o docs/IRQ_BINDING_RESULTS.md gives another text"
+    for study, page in (("irq-study", "IRQ_BINDING_RESULTS"), ("gpu-cpus", "GPU_BINDING_RESULTS")):
+        words = "matrix", "report", "docs/results/" + study, "-o"
+        assert tap.succeeds(*tool, *words, "-") == read("docs/%s.md" % page), \
+            "tcpx %s docs/%s.md gives another text" % (" ".join(words), page)
 
 
 def the_readme_names_only_files_that_exist():
@@ -89,5 +90,5 @@ def the_readme_names_only_files_that_exist():
 
 
 tap.run([the_result_schema_is_json, shell_scripts_are_clean, manual_pages_are_clean,
-         every_option_is_in_the_manual, the_study_of_interrupts_is_that_of_its_runs,
+         every_option_is_in_the_manual, the_studies_are_those_of_their_runs,
          the_readme_names_only_files_that_exist])

@@ -79,6 +79,7 @@ cmd_serve(int argc, char **argv)
 	struct sigaction action = { .sa_handler = on_signal, .sa_flags = SA_RESETHAND };
 	struct perf_args args;
 	struct serve s;
+	struct gpus *gpus = NULL; /* before the engine: it looks for a driver that is loaded */
 	tcpx_engine *engine;
 	uint64_t swept = 0, now;
 	int rc = serve_args_parse(&args, argc, argv);
@@ -87,12 +88,18 @@ cmd_serve(int argc, char **argv)
 		return rc < 0 ? TOOL_OK : rc;
 	sigaction(SIGINT, &action, NULL); /* a second one ends us at once */
 	sigaction(SIGTERM, &action, NULL);
-	rc = perf_open_engine(&args, args.port, args.nics, &engine);
+	rc = args.mem.gpus ? perf_open_gpus(&args, "tcpx serve", &args.mem, &gpus) : TOOL_OK;
 	if (rc)
+		return rc;
+	rc = perf_open_engine(&args, args.port, args.nics, &engine);
+	if (rc) {
+		gpus_close(gpus);
 		return tool_fail(rc == TCPX_ECONFIG || rc == -ENODEV ? TOOL_USAGE : TOOL_FINDING,
 				 "tcpx serve", "cannot start: %s (%s)", tcpx_strerror(rc),
 				 tcpx_strerror_name(rc));
+	}
 	serve_init(&s, &args, engine);
+	s.gpus = gpus;
 	s.quiet = args.ready_fd >= 0;
 	if (!s.quiet)
 		print_ready(engine);
