@@ -5,6 +5,9 @@
  */
 #include "cuda_rig.h"
 
+#include <errno.h>
+#include <sched.h>
+
 #define CHUNKS 64
 #define FRAGS  8 /* of each chunk */
 
@@ -68,11 +71,14 @@ one_queue_makes_nothing_and_launches_once(void **state)
 {
 	struct rig *r = rig_open(TCPX_UNPACK_KERNEL);
 	struct tcpx_queue *q = queue(r);
+	uint64_t ticket;
 
 	(void)state;
 	rig_batch(r, TCPX_FLOW_UNPACK, 1000, 4096, CHUNKS * FRAGS, true);
 	fakecuda.fakecuda_reset();
-	launch(r, q, 0, r->count);
+	assert_int_equal(gpu->copy(q, r->list, r->count, &ticket), 0);
+	while (gpu->poll(q, ticket) == -EAGAIN) /* as loops do; finish() waits in the driver */
+		sched_yield();
 	rig_check(r, TCPX_FLOW_UNPACK);
 	assert_int_equal(made(), 0);
 	assert_int_equal(waited(), 0);
