@@ -1,28 +1,43 @@
 # SPDX-License-Identifier: Apache-2.0
-# A thin door to meson and ninja: everything is built in build/, the tool is build/tcpx.
+# Meson and ninja do the work, in build/. `make help` lists what there is.
 BUILD ?= build
+PREFIX ?=
 DESTDIR ?=
 MESON_ARGS ?=
 
-.PHONY: all demo check install clean
+.PHONY: all help demo check check-long install uninstall clean
+options = --prefix="$(PREFIX)" --options="$(MESON_ARGS)"
 
 all: $(BUILD)/build.ninja
-	@ninja -C $(BUILD)
+	@python3 scripts/build.py $(options) $(BUILD) product
 
-# build.ninja tells that a set-up went well; ninja itself sees to changed meson files.
+help:
+	@sed 1d scripts/make-help.txt
+
+# build.ninja says that a set-up went well; ninja itself sees to changed meson files.
 $(BUILD)/build.ninja:
 	@sh scripts/setup.sh build
-	@meson setup --libdir lib $(MESON_ARGS) $(BUILD)
+	@echo "setting up $(BUILD)"
+	@meson setup --libdir lib $(if $(PREFIX),--prefix "$(PREFIX)") $(MESON_ARGS) $(BUILD) \
+		>$(BUILD).log 2>&1 || { tail -20 $(BUILD).log; exit 1; }
+	@mv $(BUILD).log $(BUILD)/setup.log
 
 demo: $(BUILD)/build.ninja
-	@ninja -C $(BUILD) tcpx
+	@python3 scripts/build.py $(BUILD) tcpx
 	@sh scripts/demo.sh $(BUILD)/tcpx
 
 check:
 	@sh scripts/check.sh
 
+check-long:
+	@sh scripts/check.sh --long
+
 install: all
-	@DESTDIR=$(DESTDIR) meson install -C $(BUILD) --no-rebuild --quiet
+	@DESTDIR="$(DESTDIR)" meson install -C $(BUILD) --no-rebuild --quiet
+	@[ -n "$(DESTDIR)" ] || ldconfig || true
+
+uninstall: $(BUILD)/build.ninja
+	@python3 scripts/uninstall.py $(options) $(BUILD) "$(DESTDIR)"
 	@[ -n "$(DESTDIR)" ] || ldconfig || true
 
 clean:

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What looking at a machine costs: all its facts once, and the counts of interrupts and the
- * threads of a process again and again. Prints a table; the tree of a spec is made in memory.
+ * The cost of looking at a machine: all its facts once, and interrupt counts and threads of a
+ * process repeatedly. Prints a table; the tree of a spec is made in memory.
  *
  *	host_cost SPEC [ROUNDS]
  */
@@ -12,13 +12,13 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "host/sample.h"
-#include "host/snapshot.h"
-#include "host/spec.h"
-#include "host/threads.h"
-#include "host/tree.h"
+#include "tune/record/sample.h"
+#include "tune/record/snapshot.h"
+#include "tune/record/threads.h"
+#include "tune/texts/spec.h"
+#include "tune/texts/tree.h"
 
-#define THREADS 64 /* of the process that is looked at */
+#define THREADS 64 /* of the observed process */
 
 static double
 seconds(clockid_t clock)
@@ -91,7 +91,7 @@ add_threads(const char *root)
 }
 
 /* The recorder of tcpx diag, as if an interval had passed each time. Nothing changes in a
- * tree, so nothing is put in the ring: what is measured is looking. */
+ * tree, so nothing enters the ring: only the looks are measured. */
 static int
 measure_sampler(const char *root, const struct tcpx_topo *topo, unsigned rounds, double *wall,
 		double *cpu)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What open sessions cost at rest: idle SESSIONS SECONDS opens an engine that as many
- * engines of a second process connect to, waits, and prints what the first one used as
- * JSON.
+ * The cost of open sessions at rest. idle SESSIONS SECONDS opens an engine, to
+ * which as many engines of a second process connect; waits; and prints what the
+ * first one used as JSON.
  */
 #include <dirent.h>
 #include <stdio.h>

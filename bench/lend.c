@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What lending pages saves: payload of the engine's own memory over 127.0.0.1, a thread
- * for each end of each channel, with each way of sending in turn. Prints GB/s, CPU
- * seconds a GB of either side, and calls and sleeps a message.
+ * The gain of lending pages: payload of the engine's own memory over 127.0.0.1, a thread
+ * for each end of each channel, with each way of sending in turn. Prints GB/s, CPU seconds
+ * a GB of either side, and calls and sleeps a message.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -14,14 +14,14 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 
-#include "net/net.h"
+#include "net/registry.h"
 
 #define CHANNELS_MAX 64
 #define NAP_NS       (20 * TCPX_MS) /* so that the end of the run is noticed */
 
 struct settings {
 	uint32_t channels, seconds, bytes, slots;
-	int way; /* -1: one after the other */
+	int way; /* -1: all ways in turn */
 };
 
 /* One end of one channel. */
@@ -74,7 +74,7 @@ slot_of(const struct end *e, uint64_t seq)
 	return e->ring + (size_t)(seq % e->set->slots) * e->set->bytes;
 }
 
-/* Whole messages only, so that the receiver knows where it is. */
+/* Whole messages only, so that the receiver keeps its place. */
 static int
 send_one(struct end *e, uint64_t seq)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a long descriptor list costs beside the bytes that it moves: preparing it, posting
- * it (the call returns when the list is with the kernel, or in its queue), checking it at
- * the target. Two engines of one process, over the loopback. Prints a table.
+ * The cost of a long descriptor list beside its bytes: preparing it, posting it (the call
+ * returns when the list is with the kernel, or in its queue), checking it at the target. Two
+ * engines of one process, over the loopback. Prints a table.
  *
  *	list_cost [ENTRIES [ROUNDS]]
  */
@@ -12,16 +12,20 @@
 #include <time.h>
 
 #include "base/rng.h"
-#include "core/core.h"
+#include "core/context/context.h"
+#include "core/memory/builder.h"
+#include "core/memory/list.h"
+#include "core/memory/memory.h"
 
 #define PAGE       4096u
-#define PART_BYTES 16000u /* of operations that one frame brings */
+#define PART_BYTES 16000u /* bytes of operations in one frame */
 
 struct bench {
 	tcpx_engine *a, *b;
 	tcpx_peer *peer;
 	uint8_t *from, *to;
-	uint64_t near, near_whole, far, owned; /* ids; owned: far as the target knows it */
+	uint64_t near, near_whole, far, owned; /* ids; owned: far, in the
+					        * target's own numbering */
 	size_t entries;
 	struct tcpx_desc *local, *remote;
 	unsigned rounds;
@@ -93,7 +97,7 @@ connect_both(struct bench *k)
 	return tcpx_mem_import(k->a, name, name_len, &k->far);
 }
 
-/* Every page once, in any order; few bytes of each, so that data hides nothing. */
+/* Every page once, in random order; few bytes of each, so that data hides nothing. */
 static int
 shuffle(struct bench *k, uint64_t len)
 {
@@ -138,7 +142,7 @@ measure_prepare(struct bench *k, const char *what, const struct tcpx_desc *desc)
 	return 0;
 }
 
-/* The call, and the whole transfer, of a prepared one (@again) or of descriptors. */
+/* Times the call and the whole transfer, of a prepared one (@again) or of descriptors. */
 static int
 measure_post(struct bench *k, bool again)
 {
@@ -185,7 +189,7 @@ put_var(struct tcpx_buf *b, uint64_t v)
 	tcpx_buf_put_var(b, v);
 }
 
-/* The list as one that any writer could have sent: a region, a run, then deltas. */
+/* The list as any writer could send it: a region, a run, then deltas. */
 static size_t
 operations(const struct bench *k, uint8_t *room, size_t cap)
 {
@@ -194,7 +198,7 @@ operations(const struct bench *k, uint8_t *room, size_t cap)
 	struct tcpx_buf b;
 	size_t i;
 
-	if (tcpx_region_get(&k->b->regions, k->owned, &g) != 0)
+	if (tcpx_region_get(&k->b->memory->regions, k->owned, &g) != 0)
 		return 0;
 	tcpx_buf_init(&b, room, cap);
 	tcpx_buf_put_u8(&b, 0);
@@ -217,7 +221,7 @@ operations(const struct bench *k, uint8_t *room, size_t cap)
 	return b.bad ? 0 : b.pos;
 }
 
-/* Where a frame of at most PART_BYTES that begins at @at may end. */
+/* The end of a frame of at most PART_BYTES that begins at @at. */
 static size_t
 cut(const uint8_t *ops, size_t len, size_t at)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Two tables: names of functions, and the places in struct nccl_api that they fill. The
- * libraries stay loaded until the process ends.
+ * Two tables: names of functions, and their places in struct nccl_api. The libraries stay
+ * loaded until the process ends.
  */
 #include "nccl_api.h"
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the comparison calls of NCCL and of the GPU driver, found when it starts: neither's
- * headers are needed to build it. All functions return 0 or an error of theirs.
+ * The functions of NCCL and of the GPU driver that the comparison calls. They are looked up
+ * at its start, so no header of either is needed to build it. All functions return 0 or an
+ * error of theirs.
  */
 #ifndef BENCH_NCCL_API_H
 #define BENCH_NCCL_API_H
@@ -47,7 +48,7 @@ struct nccl_api {
 	int (*elapsed)(float *ms, void *from, void *to);
 };
 
-/* Loads both. NULL, or what is missing. */
+/* Loads both. Returns NULL, or the name of what is missing. */
 const char *nccl_api_load(struct nccl_api *api, const char *nccl, const char *cuda);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * NCCL's send and receive between two processes with a GPU each, for comparison. One pair
- * lives for many measurements: a command a line on stdin, a JSON object a line on stdout.
- * Before anything is timed, every byte of a message of that size has been compared.
+ * serves many measurements: a command a line on stdin, a JSON object a line on stdout.
+ * Every byte of a message of the size is compared before anything is timed.
  */
 #include <signal.h>
 #include <stdarg.h>
@@ -22,7 +22,7 @@
 
 enum {
 	EVENTS = 4096,           /* round trips of a pingpong                          */
-	CHECKED = 64,            /* sizes that a pair remembers to have compared       */
+	CHECKED = 64,            /* sizes remembered as compared                       */
 	STAGE_BYTES = 4 << 20,   /* host memory that patterns pass through             */
 	BLOCKING_SYNC = 4,       /* CU_CTX_SCHED_BLOCKING_SYNC: waiting costs no CPU   */
 	NON_BLOCKING_STREAM = 1, /* CU_STREAM_NON_BLOCKING                             */
@@ -31,9 +31,9 @@ enum {
 
 static struct nccl_api api; /* filled once, before all else */
 
-/* uni, bi: messages back to back. pingpong: one there and back. path, pathbi: no network, only
- * the copies out of one GPU and into the other: the most that any way through host memory
- * could carry. */
+/* uni, bi: messages back to back. pingpong: one there and back. path, pathbi: no
+ * network, only the copies out of one GPU and into the other: the limit of any way
+ * through host memory. */
 enum verb { UNI, BI, PINGPONG, PATH, PATHBI, VERBS };
 
 static const char *const verb_names[VERBS] = { "uni", "bi", "pingpong", "path", "pathbi" };
@@ -41,10 +41,10 @@ static const char *const verb_names[VERBS] = { "uni", "bi", "pingpong", "path", 
 struct command {
 	enum verb verb;
 	uint64_t size, count;
-	uint64_t group; /* messages that are handed to NCCL at once */
+	uint64_t group; /* messages given to NCCL at once */
 };
 
-/* What a rank tells of a command. */
+/* One rank's result of a command. */
 struct report {
 	double cpu_s;
 	uint64_t wrong; /* bytes, when the size was compared */
@@ -53,7 +53,7 @@ struct report {
 /* One process. */
 struct rank {
 	int me, other;             /* the other rank's number is 1 - me            */
-	int link;                  /* to the other: commands, barriers, reports    */
+	int link;                  /* to the other rank: commands, barriers, reports */
 	void *comm, *out, *in;     /* NCCL's communicator; two streams             */
 	void *event[EVENTS + 1];
 	uint64_t src, dst, room;   /* GPU memory, both of @room bytes              */
@@ -77,7 +77,7 @@ die(const char *fmt, ...)
 	exit(1);
 }
 
-/* Nothing goes on after a failed call: the driver of the comparison starts another pair. */
+/* A failed call ends the process: the driver of the comparison starts another pair. */
 #define NCCL(call) do { int rc_ = (call); if (rc_) \
 	die(#call ": %s", api.nccl_strerror(rc_)); } while (0)
 #define CUDA(call) do { int rc_ = (call); if (rc_) die(#call ": CUDA error %d", rc_); } while (0)
@@ -117,7 +117,7 @@ hear(const struct rank *r, void *what, size_t len)
 
 /* ---- data ------------------------------------------------------------------------ */
 
-/* Eight bytes at word @i of what rank @sender sends: no two places or senders alike. */
+/* Eight bytes at word @i of rank @sender's data: no two places or senders are alike. */
 static uint64_t
 pattern(uint64_t i, int sender)
 {
@@ -143,7 +143,7 @@ min_u64(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
-/* Makes both buffers at least so large. */
+/* Makes both buffers at least this large. */
 static void
 make_room(struct rank *r, uint64_t size)
 {
@@ -222,7 +222,7 @@ queue_messages(const struct rank *r, const struct command *c, uint64_t count)
 	}
 }
 
-/* All queued at once: no host stands between the one there and the one back. */
+/* All queued at once: no host work between the way there and back. */
 static void
 queue_round_trips(const struct rank *r, const struct command *c, uint64_t count)
 {
@@ -261,7 +261,7 @@ run(const struct rank *r, const struct command *c, uint64_t count)
 	CUDA(api.sync(r->in));
 }
 
-/* Once a size: both ways, onto poisoned memory. Returns bytes that differ here. */
+/* Once a size: both ways, onto poisoned memory. Returns the bytes that differ here. */
 static uint64_t
 check(struct rank *r, uint64_t size)
 {
@@ -278,8 +278,8 @@ check(struct rank *r, uint64_t size)
 	return count_wrong(r, size);
 }
 
-/* The part of a command that both ranks do. The clock starts when both are ready, and stops
- * when both are done and rank 0 knows it. */
+/* The part of a command that both ranks run. The clock starts when both are ready, and
+ * stops when both are done and rank 0 knows it. */
 static struct report
 take_part(struct rank *r, const struct command *c, struct report *others, double *seconds)
 {
@@ -438,7 +438,7 @@ greet(int version, double setup_s)
 	fflush(stdout);
 }
 
-/* The first process reads commands until there are no more; the second follows it. */
+/* The first process reads commands until the end of input; the second follows it. */
 static void
 live(struct rank *r, const int *ordinal, const char *nccl, const char *cuda)
 {
@@ -462,7 +462,7 @@ live(struct rank *r, const int *ordinal, const char *nccl, const char *cuda)
 int
 main(int argc, char **argv)
 {
-	/* without these NCCL would go over NVLink or shared memory */
+	/* without these NCCL would use NVLink or shared memory */
 	static const char *const forced[][2] = {
 		{ "NCCL_P2P_DISABLE", "1" }, { "NCCL_SHM_DISABLE", "1" }, { "NCCL_NET", "Socket" },
 		{ "NCCL_IB_DISABLE", "1" },  { "NCCL_NVLS_ENABLE", "0" },

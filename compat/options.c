@@ -1,82 +1,92 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Words, options and variables of a run. The command line beats the environment, that the
- * program's own defaults. Nothing here looks at the machine.
+ * Words, options and variables of a run. The command line beats the environment, the older
+ * names beat ours, and these the program's own defaults. Nothing here looks at the machine.
  */
 #include <errno.h>
 #include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "compat.h"
+#include "front.h"
 
-enum { OPT_PORT = 1, OPT_SIZE, OPT_ITERS, OPT_CHUNK, OPT_CHANNELS, OPT_WINDOW, OPT_TIMEOUT,
-       OPT_HOST, OPT_SKIP, OPT_VERBOSE, OPT_LOG, OPT_HELP };
+#define HELLO "Hello from TCPX client!"
+#define SIZE_MAX_BYTES (256ull << 20) /* of an iteration, as the older programs had it */
 
-static const struct option options[] = {
-	{ "port", required_argument, NULL, OPT_PORT },
-	{ "size", required_argument, NULL, OPT_SIZE },
-	{ "iters", required_argument, NULL, OPT_ITERS },
-	{ "chunk", required_argument, NULL, OPT_CHUNK },
-	{ "channels", required_argument, NULL, OPT_CHANNELS },
-	{ "window", required_argument, NULL, OPT_WINDOW },
-	{ "timeout", required_argument, NULL, OPT_TIMEOUT },
-	{ "host-recv", no_argument, NULL, OPT_HOST },
-	{ "skip-warmup", no_argument, NULL, OPT_SKIP },
-	{ "verbose", no_argument, NULL, OPT_VERBOSE },
-	{ "log", required_argument, NULL, OPT_LOG },
-	{ "help", no_argument, NULL, OPT_HELP },
-	{ NULL, 0, NULL, 0 },
+static const struct program programs[] = {
+	{ "test_tcpx_transfer", "TCPX", "Moves one message and compares every byte of it.", 12345,
+	  false, "4096", "1", "1", HELLO, 42 },
+	{ "test_tcpx_transfer_multi", "TCPX", "Moves messages over several channels and compares"
+	  " every byte.", 12345, false, "4M", "1", "2", HELLO, 42 },
+	{ "test_tcpx_perf", "PERF", "Measures bandwidth over one channel; every byte is compared.",
+	  12347, false, "4M", "10", "1", NULL, 99 },
+	{ "test_tcpx_perf_multi", "PERF", "Measures bandwidth over several channels; every byte is"
+	  " compared.", 20000, true, "4M", "10", "1/nic", NULL, 99 },
+	{ "test_multi_channel", "PERF", "Opens a channel on each NIC, moves one transfer and"
+	  " compares it.", 20000, true, "16M", "1", "1/nic", NULL, 99 },
 };
 
-void
-run_help(const struct program *p, FILE *f)
-{
-	const char *gpu = p->gpu_word ? " <gpu>" : " [gpu]";
+/* Names of variables, the first that is set counts. */
+static const struct {
+	const char *name, *arg, *names[4], *help;
+} options[VALUES] = {
+	[PORT] = { "port", "N", { "UCCL_TCPX_BOOTSTRAP_PORT_BASE", "UCCL_TCPX_PORT_BASE",
+				  "UCCL_TCPX_BOOTSTRAP_PORT", "TCPX_PORT" }, "port of the server" },
+	[SIZE] = { "size", "SIZE", { "UCCL_TCPX_PERF_SIZE" }, "bytes of an iteration, at most 256M" },
+	[ITERS] = { "iters", "N", { "UCCL_TCPX_PERF_ITERS" }, "timed iterations" },
+	[CHUNK] = { "chunk", "SIZE", { "UCCL_TCPX_CHUNK_BYTES", "TCPX_CHUNK",
+				       "NCCL_P2P_NET_CHUNKSIZE" }, "bytes of a message (512K)" },
+	[CHANNELS] = { "channels", "N", { "UCCL_TCPX_NUM_CHANNELS", "TCPX_CHANNELS" },
+		       "connections in all, or N/nic" },
+	[WINDOW] = { "window", "N", { NULL, "UCCL_TCPX_WINDOW_SIZE", "TCPX_WINDOW" },
+		     "messages in flight on each channel, the less of both sides (16);\n"
+		     "                  UCCL_TCPX_MAX_SEND_INFLIGHT of a client, _MAX_RECV_INFLIGHT of"
+		     " a server" },
+	[TIMEOUT] = { "timeout", "S", { NULL }, "a transfer that takes longer is lost (30)" },
+	[WAIT] = { "wait", "S", { NULL }, "a server without a client ends after S seconds; 0: never"
+		   " (600)" },
+	[IFACES] = { "ifaces", "LIST", { "TCPX_NICS" }, "NICs for the data" },
+	[CTRL] = { "ctrl", "NIC", { "NCCL_GPUDIRECTTCPX_CTRL_DEV" }, "NIC for control" },
+	[IMPL] = { "impl", "IMPL", { "UCCL_TCPX_UNPACK_IMPL", "TCPX_UNPACK_IMPL" },
+		   "who copies: kernel, d2d, host, none" },
+	[LOG] = { "log", "FILE", { NULL }, "lines go there, %g is the GPU (stdout)" },
+	[HOST_RECV] = { "host-recv", NULL, { "UCCL_TCPX_HOST_RECV_DEBUG" },
+			"memory of the host, not of the GPU" },
+	[SKIP_WARMUP] = { "skip-warmup", NULL, { "UCCL_TCPX_SKIP_WARMUP" },
+			  "no iteration before the timed ones" },
+	[VERBOSE] = { "verbose", NULL, { "UCCL_TCPX_VERBOSE", "UCCL_TCPX_DEBUG", "TCPX_PERF" },
+		      "a line for each message; variables, bindings, interrupts, threads" },
+	[ANY] = { "any", NULL, { NULL }, "sockets where there is no plugin, host memory where there is"
+		  " no GPU:\n                  without it that ends with exit code 3" },
+	[DRY_RUN] = { "dry-run", NULL, { NULL }, "print what would be run" },
+};
 
-	fprintf(f,
-		"usage: %s [OPTIONS] server%s | client <ip> [gpu]\n\n%s\n\n"
-		"  --port N        port of the server%s (%u)\n"
-		"  --size SIZE     bytes of an iteration, at most 256M (UCCL_TCPX_PERF_SIZE)\n"
-		"  --iters N       timed iterations (UCCL_TCPX_PERF_ITERS)\n"
-		"  --chunk SIZE    bytes of a message (UCCL_TCPX_CHUNK_BYTES)\n"
-		"  --channels N    connections (UCCL_TCPX_NUM_CHANNELS)\n"
-		"  --window N      messages in flight (UCCL_TCPX_MAX_SEND_INFLIGHT 12,\n"
-		"                  UCCL_TCPX_MAX_RECV_INFLIGHT 16)\n"
-		"  --timeout S     a message that takes longer is lost (30)\n"
-		"  --host-recv     memory of the host, not of the GPU (UCCL_TCPX_HOST_RECV_DEBUG)\n"
-		"  --skip-warmup   no iteration before the timed ones (UCCL_TCPX_SKIP_WARMUP)\n"
-		"  --verbose       a line for each message (UCCL_TCPX_VERBOSE)\n"
-		"  --log FILE      lines go there, %%g is the GPU (stdout)\n\n"
-		"<gpu> may be several, 0-7 or 0,2: one run for each, at once, in this process.\n"
-		"The server ends with its first client. Other settings: tcpx info --config.\n",
-		p->name, gpu, p->about, p->port_by_gpu ? " for GPU 0, one more for the next" : "",
-		p->port);
+const struct program *
+program_find(const char *name)
+{
+	for (size_t i = 0; i < sizeof(programs) / sizeof(programs[0]); i++)
+		if (!strcmp(programs[i].name, name))
+			return &programs[i];
+	return NULL;
 }
 
-bool
-size_parse(const char *text, uint64_t *bytes)
+static void
+print_help(const struct program *p)
 {
-	static const char suffix[] = "KMG";
-	const char *found;
-	uint64_t v;
-	char *end;
-
-	if (text[0] < '0' || text[0] > '9')
-		return false;
-	errno = 0;
-	v = strtoull(text, &end, 10);
-	if (errno || v > 1ull << 40)
-		return false;
-	found = *end ? strchr(suffix, *end & ~0x20) : NULL;
-	if (found) {
-		v <<= 10 * (found - suffix + 1);
-		end++;
+	printf("usage: %s [OPTIONS] server <gpu> | client <ip> [gpu]\n\n%s\n\n", p->name, p->about);
+	for (int i = 0; i < VALUES; i++) {
+		printf("  --%s %-*s%s", options[i].name, 13 - (int)strlen(options[i].name),
+		       options[i].arg ? options[i].arg : "", options[i].help);
+		if (options[i].names[0])
+			printf(" (%s)", options[i].names[i == PORT && !p->by_gpu ? 2 : 0]);
+		printf("\n");
 	}
-	if (*end)
-		return false;
-	*bytes = v;
-	return true;
+	printf("\nHere: port %llu%s, size %s, %s iterations, channels %s. Variables of NCCL, the"
+	       " plugin and\ntcpx.conf(5) count (from a file all but channels, chunk and port); the"
+	       " tool does\nthe rest: tcpx-perf(1).\n"
+	       "<gpu> may be several, 0-7 or 0,2, where each has its port: one run for each, at"
+	       " once.\n", (unsigned long long)p->port, p->by_gpu ? " + GPU" : "", p->size, p->iters,
+	       p->channels);
 }
 
 static int
@@ -86,16 +96,24 @@ refuse(const struct run *r, const char *what, const char *text, const char *allo
 	return EXIT_USAGE;
 }
 
+/* "64K", "4194304", "2M". */
 static int
-take(const struct run *r, const char *what, const char *text, uint64_t min, uint64_t max,
-     uint64_t *out)
+take_number(const struct run *r, enum value id, uint64_t max, uint64_t *out)
 {
-	char allowed[64];
+	const char *text = r->value[id], *suffix;
+	char allowed[64], what[32], *end;
 	uint64_t v;
 
-	snprintf(allowed, sizeof(allowed), "%llu to %llu", (unsigned long long)min,
-		 (unsigned long long)max);
-	if (!size_parse(text, &v) || v < min || v > max)
+	errno = 0;
+	v = strtoull(text, &end, 10);
+	suffix = *end ? strchr("KMG", *end & ~0x20) : NULL;
+	if (suffix && v <= max) {
+		v <<= 10 * (suffix - "KMG" + 1);
+		end++;
+	}
+	snprintf(allowed, sizeof(allowed), "1 to %llu", (unsigned long long)max);
+	snprintf(what, sizeof(what), "--%s", options[id].name);
+	if (*text < '0' || *text > '9' || errno || *end || !v || v > max)
 		return refuse(r, what, text, allowed);
 	*out = v;
 	return 0;
@@ -127,148 +145,113 @@ take_gpus(struct run *r, const char *text)
 	return refuse(r, "GPU", text, "a number, a range 0-7, or some of them between commas");
 }
 
-/* The first of @names (NULL-terminated) that is set. */
-static int
-take_env(struct run *r, const char *const *names, uint64_t min, uint64_t max, env_fn env,
-	 void *arg, uint64_t *out)
+static const char *
+env_of(const char *name)
 {
-	const char *text = NULL;
+	const char *text = name ? getenv(name) : NULL;
 
-	while (*names && (!(text = env(arg, *names)) || !*text))
-		names++;
-	return *names ? take(r, *names, text, min, max, out) : 0;
+	return text && *text ? text : NULL;
 }
 
-static bool
-is_on(const char *text)
-{
-	return text && *text && strcmp(text, "0");
-}
-
-#define NAMES(...) ((const char *const[]){ __VA_ARGS__, NULL })
-
-static int
-read_env(struct run *r, env_fn env, void *arg)
+/* The variable of an option, or its default. */
+static const char *
+value_of(const struct run *r, enum value id)
 {
 	const struct program *p = r->program;
-	const char *device = NULL;
-	int rc = 0;
+	const char *text = NULL;
 
-	if (p->port_by_gpu)
-		rc = take_env(r, NAMES("UCCL_TCPX_BOOTSTRAP_PORT_BASE", "UCCL_TCPX_PORT_BASE",
-				       "UCCL_TCPX_BOOTSTRAP_PORT"), 1, 65535, env, arg, &r->port);
-	else
-		rc = take_env(r, NAMES("UCCL_TCPX_BOOTSTRAP_PORT"), 1, 65535, env, arg, &r->port);
-	if (!rc && p->text)
-		rc = take_env(r, NAMES("UCCL_TCPX_PAYLOAD_BYTES"), 1, PERF_BYTES_MAX, env, arg,
-			      &r->size);
-	if (!rc && !p->text)
-		rc = take_env(r, NAMES("UCCL_TCPX_PERF_SIZE"), 1, PERF_BYTES_MAX, env, arg,
-			      &r->size);
-	if (!rc && !p->text)
-		rc = take_env(r, NAMES("UCCL_TCPX_PERF_ITERS"), 1, 100000, env, arg, &r->iters);
-	if (!rc)
-		rc = take_env(r, NAMES("UCCL_TCPX_CHUNK_BYTES", "NCCL_P2P_NET_CHUNKSIZE"), 65536,
-			      16 << 20, env, arg, &r->chunk);
-	if (!rc)
-		rc = take_env(r, NAMES("UCCL_TCPX_NUM_CHANNELS"), 1, 256, env, arg, &r->channels);
-	if (!rc)
-		rc = take_env(r, NAMES("UCCL_TCPX_MAX_SEND_INFLIGHT"), 1, SENDS_MAX, env, arg,
-			      &r->sends);
-	if (!rc)
-		rc = take_env(r, NAMES("UCCL_TCPX_MAX_RECV_INFLIGHT", "UCCL_TCPX_WINDOW_SIZE"), 1,
-			      SENDS_MAX, env, arg, &r->receives);
-	for (const char *const *name = NAMES("UCCL_TCPX_LOCAL_DEVICE", "UCCL_TCPX_DEVICE_IDX",
-					     "UCCL_NCCL_DEVICE"); !rc && *name && !device; name++)
-		if ((device = env(arg, *name)) && *device)
-			rc = take_gpus(r, device);
-	r->impl = env(arg, "UCCL_TCPX_UNPACK_IMPL");
-	if (!r->impl || !*r->impl)
-		r->impl = env(arg, "TCPX_UNPACK_IMPL");
-	r->host_only = is_on(env(arg, "UCCL_TCPX_HOST_RECV_DEBUG"));
-	r->warm_up = !is_on(env(arg, "UCCL_TCPX_SKIP_WARMUP"));
-	r->verbose = is_on(env(arg, "UCCL_TCPX_VERBOSE")) || is_on(env(arg, "UCCL_TCPX_DEBUG")) ||
-		     is_on(env(arg, "TCPX_PERF"));
-	return rc;
+	if (id == WINDOW)
+		text = env_of(r->ip ? "UCCL_TCPX_MAX_SEND_INFLIGHT" : "UCCL_TCPX_MAX_RECV_INFLIGHT");
+	if (p->text && id == SIZE)
+		text = env_of("UCCL_TCPX_PAYLOAD_BYTES");
+	else if (!p->text || (id != ITERS && id != SIZE))
+		for (size_t i = id == PORT && !p->by_gpu ? 2 : 0; i < 4 && !text; i++)
+			text = env_of(options[id].names[i]);
+	if (text)
+		return text;
+	return id == SIZE ? p->size : id == ITERS ? p->iters : id == CHANNELS ? p->channels :
+	       id == CHUNK ? "512K" : id == TIMEOUT ? "30" : id == WAIT ? "600" : NULL;
 }
 
-static int
-take_option(struct run *r, int id, const char *text)
+bool
+run_is_on(const struct run *r, enum value id)
 {
-	int rc;
-
-	switch (id) {
-	case OPT_PORT: return take(r, "--port", text, 1, 65535, &r->port);
-	case OPT_SIZE: return take(r, "--size", text, 1, PERF_BYTES_MAX, &r->size);
-	case OPT_ITERS: return take(r, "--iters", text, 1, 100000, &r->iters);
-	case OPT_CHUNK: return take(r, "--chunk", text, 65536, 16 << 20, &r->chunk);
-	case OPT_CHANNELS: return take(r, "--channels", text, 1, 256, &r->channels);
-	case OPT_WINDOW:
-		rc = take(r, "--window", text, 1, SENDS_MAX, &r->sends);
-		r->receives = r->sends;
-		return rc;
-	case OPT_TIMEOUT: return take(r, "--timeout", text, 1, 86400, &r->timeout_s);
-	case OPT_HOST: r->host_only = true; return 0;
-	case OPT_SKIP: r->warm_up = false; return 0;
-	case OPT_VERBOSE: r->verbose = true; return 0;
-	case OPT_LOG: r->log = text; return 0;
-	default: return EXIT_USAGE; /* getopt_long() has said what is wrong */
-	}
+	return r->value[id] && strcmp(r->value[id], "0");
 }
 
 static int
 take_words(struct run *r, int argc, char **argv)
 {
-	const struct program *p = r->program;
-	const char *gpu = NULL;
 	int words = argc - optind;
 
-	if (words >= 1 && !strcmp(argv[optind], "server") && words <= 2) {
-		r->server = true;
-		gpu = words == 2 ? argv[optind + 1] : NULL;
-	} else if (words >= 2 && words <= 3 && !strcmp(argv[optind], "client")) {
-		r->ip = argv[optind + 1];
-		gpu = words == 3 ? argv[optind + 2] : NULL;
-	} else {
-		fprintf(stderr, "usage: %s server%s | client <ip> [gpu]; see --help\n", p->name,
-			p->gpu_word ? " <gpu>" : "");
+	if (words >= 1 && !strcmp(argv[optind], "server") && words <= 2)
+		words--;
+	else if (words >= 2 && words <= 3 && !strcmp(argv[optind], "client"))
+		r->ip = argv[optind + 1], words -= 2;
+	else {
+		fprintf(stderr, "usage: %s server <gpu> | client <ip> [gpu]; see --help\n",
+			r->program->name);
 		return EXIT_USAGE;
 	}
-	return gpu ? take_gpus(r, gpu) : 0;
+	return words ? take_gpus(r, argv[argc - 1]) : 0;
+}
+
+/* -1 after the help. */
+static int
+take_options(struct run *r, int argc, char **argv)
+{
+	struct option longs[VALUES + 2] = { { "help", no_argument, NULL, 'h' } };
+	int id;
+
+	for (int i = 0; i < VALUES; i++)
+		longs[i + 1] = (struct option){ options[i].name,
+						options[i].arg ? required_argument : optional_argument,
+						NULL, 256 + i };
+	while ((id = getopt_long(argc, argv, "h", longs, NULL)) != -1) {
+		if (id == 'h') {
+			print_help(r->program);
+			return -1;
+		}
+		if (id < 256)
+			return EXIT_USAGE; /* getopt_long() has said what is wrong */
+		r->value[id - 256] = optarg ? optarg : "1";
+		r->chosen[id - 256] = true;
+	}
+	return 0;
 }
 
 int
-run_parse(const struct program *program, int argc, char **argv, env_fn env, void *arg,
-	  struct run *run)
+run_parse(const struct program *program, int argc, char **argv, struct run *run)
 {
-	struct run r = {
-		.program = program, .gpus = 1, .port = program->port, .size = program->size,
-		.chunk = program->chunk, .iters = program->iters, .channels = program->channels,
-		.sends = 12, .receives = 16, .timeout_s = 30, .warm_up = true,
-	};
-	int id, rc = read_env(&r, env, arg);
+	static const char *const gpu_names[] = { "UCCL_TCPX_LOCAL_DEVICE", "UCCL_TCPX_DEVICE_IDX",
+						 "UCCL_NCCL_DEVICE" };
+	struct run r = { .program = program, .port = program->port };
+	int rc = take_options(&r, argc, argv);
 
-	optind = 0; /* from the beginning, also when asked again */
-	while (!rc && (id = getopt_long(argc, argv, "h", options, NULL)) != -1) {
-		if (id == 'h' || id == OPT_HELP) {
-			run_help(program, stdout);
-			return -1;
-		}
-		rc = take_option(&r, id, optarg);
-	}
 	if (!rc)
 		rc = take_words(&r, argc, argv);
-	if (!rc && program->text && r.size < strlen(program->text) + 1)
-		rc = refuse(&r, "UCCL_TCPX_PAYLOAD_BYTES", env(arg, "UCCL_TCPX_PAYLOAD_BYTES"),
-			    "room for the text, 25 and more");
-	if (!rc && r.gpus > 1 && !program->port_by_gpu)
+	for (int i = 0; !rc && !r.gpus && i < 3; i++)
+		if (env_of(gpu_names[i]))
+			rc = take_gpus(&r, env_of(gpu_names[i]));
+	if (!r.gpus)
+		r.gpus = 1;
+	for (int i = 0; !rc && i < VALUES; i++)
+		if (!r.value[i])
+			r.value[i] = value_of(&r, (enum value)i);
+	if (!rc && r.value[PORT])
+		rc = take_number(&r, PORT, 65535, &r.port);
+	if (!rc)
+		rc = take_number(&r, SIZE, SIZE_MAX_BYTES, &r.size);
+	if (!rc)
+		rc = take_number(&r, ITERS, 100000, &r.iters);
+	if (!rc && program->text && r.size < sizeof(HELLO) + 1)
+		rc = refuse(&r, "UCCL_TCPX_PAYLOAD_BYTES", r.value[SIZE], "room for the text, 25 and"
+			    " more");
+	if (!rc && r.gpus > 1 && !program->by_gpu)
 		rc = refuse(&r, "GPU", argv[argc - 1], "one; test_tcpx_perf_multi takes several");
-	if (!rc && r.port + (program->port_by_gpu ? r.gpu[r.gpus - 1] : 0) > 65535)
+	if (!rc && r.port + (program->by_gpu ? r.gpu[r.gpus - 1] : 0) > 65535)
 		rc = refuse(&r, "port", "base + GPU", "at most 65535");
-	if (rc)
-		return rc;
-	if (program->text)
-		r.warm_up = false;
-	*run = r;
-	return 0;
+	if (!rc)
+		*run = r;
+	return rc;
 }

@@ -6,7 +6,7 @@
 #include <stdarg.h>
 #include <string.h>
 
-enum { WAIT_MS = 30000 };
+enum { WAIT_MS = 30000, SETTINGS = 6 };
 
 static int
 complain(struct pair *p, const char *what, int rc)
@@ -16,25 +16,33 @@ complain(struct pair *p, const char *what, int rc)
 	tcpx_last_error(p->server, text, sizeof(text));
 	printf("[%s] FAILED: %s: %s (%s) %s\n", p->tag, what, tcpx_strerror(rc),
 	       tcpx_strerror_name(rc), text);
+	p->checked++;
 	p->failed++;
 	return rc;
+}
+
+static int
+open_one(const char *name, const char *const *settings, tcpx_engine **engine)
+{
+	struct tcpx_engine_opts opts = TCPX_ENGINE_OPTS_INIT;
+	const char *all[SETTINGS + 2] = { "TCPX_PROVIDER=sock" };
+
+	for (int i = 0; i < SETTINGS && settings[i]; i++)
+		all[i + 1] = settings[i];
+	opts.name = name;
+	opts.listen = "0";
+	opts.settings = all;
+	return tcpx_open(&opts, engine);
 }
 
 int
 pair_open(struct pair *p, const char *const *server, const char *const *client)
 {
-	struct tcpx_engine_opts opts = TCPX_ENGINE_OPTS_INIT;
-	int rc;
+	int rc = open_one("server", server, &p->server);
 
-	opts.name = "server";
-	opts.listen = "0";
-	opts.settings = server;
-	rc = tcpx_open(&opts, &p->server);
 	if (rc)
 		return complain(p, "the server cannot start", rc);
-	opts.name = "client";
-	opts.settings = client;
-	rc = tcpx_open(&opts, &p->client);
+	rc = open_one("client", client, &p->client);
 	return rc ? complain(p, "the client cannot start", rc) : 0;
 }
 

@@ -6,7 +6,11 @@
 #ifndef COMPAT_PAIR_H
 #define COMPAT_PAIR_H
 
-#include "compat.h"
+#include <stdbool.h>
+#include <stdio.h>
+#include <tcpx/tcpx.h>
+
+enum { EXIT_FINDING = 1, EXIT_USAGE = 2 };
 
 struct pair {
 	tcpx_engine *server, *client;
@@ -15,7 +19,8 @@ struct pair {
 	const char *tag;
 };
 
-/* The settings of both, NULL-terminated, e.g. "TCPX_CHANNELS=4". 0 or a code, printed. */
+/* The settings of both, NULL-terminated, e.g. "TCPX_CHANNELS=4". 0 or a code, printed. They
+ * talk by sockets, whatever provider the environment names: nothing is measured. */
 int pair_open(struct pair *p, const char *const *server, const char *const *client);
 /* The session is there; tcpx_peer_find() on the server's side. */
 int pair_meet(struct pair *p);

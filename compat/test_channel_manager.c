@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "pair.h"
+#include "place.h"
 
 enum { NICS = 3 };
 #define NIC_LIST "TCPX_NICS=127.0.0.1,127.0.0.2,127.0.0.3"
@@ -40,15 +41,11 @@ spread(struct pair *p, const char *channels, unsigned want)
 {
 	const char *settings[] = { NIC_LIST, channels, NULL };
 	struct tcpx_channel_info c[64];
-	struct run run = { 0 };
-	struct link l = { .run = &run, .out = stdout };
 	unsigned on[NICS] = { 0 }, total = 0, most = 0, least = 64;
 	size_t count = 64;
 
 	if (pair_open(p, settings, settings) || pair_meet(p))
 		return;
-	l.engine = p->client;
-	print_channels(&l, -1);
 	if (tcpx_query_channels(p->client, c, &count))
 		count = 0;
 	for (size_t i = 0; i < count && i < 64; i++) {
@@ -56,6 +53,8 @@ spread(struct pair *p, const char *channels, unsigned want)
 
 		if (!c[i].sending || !c[i].up || !len)
 			continue;
+		printf("[ChannelManager] Channel %u -> netDev %d (%s)\n", c[i].index, c[i].nic[len - 1] - '1',
+		       c[i].nic);
 		total++;
 		on[(unsigned)(c[i].nic[len - 1] - '1') % NICS]++;
 	}

@@ -98,13 +98,13 @@ emu_comm_receives(struct emu_comm *c)
 		return false;
 	d.meta = c->meta;
 	d.bounce_buf = emu_pool_base(c->pool);
-	/* counts are written when a request is done: whoever looks before finds rubbish */
+	/* counts are valid once a request is done: an early reader finds rubbish */
 	memset(c->meta->cnt, c->config->strict ? 0xdb : 0, sizeof(c->meta->cnt));
 	return emu_copier_copy(&c->copier, c->device, &d, sizeof(d)) &&
 	       emu_copier_wait(&c->copier);
 }
 
-/* All pages that are with the comm, wherever. The kernel does it when a socket closes. */
+/* All pages held by the comm, in any state. The kernel frees them when a socket closes. */
 static uint32_t
 pages_back(struct emu_comm *c)
 {

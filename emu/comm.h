@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A send comm or a receive comm. Everything moves inside test(): it hands chunks to the sockets
- * (tasks) and takes finished ones back; helper threads only move the bytes of tasks. One thread
- * at a time may be in a function of a comm; which one, does not matter.
+ * A send comm or a receive comm. Everything happens inside test(): it gives chunks to the
+ * sockets (tasks) and collects finished ones. Helper threads only move the bytes of tasks.
+ * One thread at a time, any thread, may be in a function of a comm.
  *
- * A socket's tasks are a ring between two threads: the driver adds at tail and takes at head,
+ * A socket's tasks are a ring between two threads: the driver adds at tail and removes at head,
  * the helper finishes at moved; head <= moved <= tail <= head + EMU_TASKS_MAX.
  */
 #ifndef EMU_COMM_H
@@ -24,13 +24,13 @@
 #include "emu/shape.h"
 #include "emu/topology.h"
 
-#define EMU_SHELLS   256 /* requests' pointers in turn, so that an old one is known as such */
-#define EMU_BATCH    32  /* fragments that one call to the kernel fills                     */
+#define EMU_SHELLS   256 /* pointers used in turn, so a stale one is recognised          */
+#define EMU_BATCH    32  /* fragments that one call into the kernel fills                   */
 #define EMU_STAGING  (256u << 10)
 #define EMU_COMM_MAGIC 0x7c9e3001u
 #define EMU_SHELL_MAGIC 0x7c9e3002u
 
-/* A task ends the process or its connection when it comes to a byte. */
+/* A fault that ends the process or the connection when its task reaches a byte. */
 struct emu_trigger {
 	const struct emu_fault *fault; /* NULL: none */
 	uint32_t at;                   /* bytes of the task */
@@ -39,34 +39,34 @@ struct emu_trigger {
 struct emu_task {
 	uint64_t seq;         /* of the request                                     */
 	uint32_t offset, len; /* in the request                                     */
-	uint32_t moved;       /* the helper's                                       */
+	uint32_t moved;       /* written by the helper                              */
 	uint64_t not_before;  /* ns                                                 */
 	struct emu_trigger trigger;
 	/* send */
 	const char *src;
 	uint32_t real;        /* bytes that src has; filler follows                 */
 	bool gpu;             /* src is a GPU's                                     */
-	uint64_t end;         /* of the socket's bytes                              */
+	uint64_t end;         /* end offset in the socket's bytes                   */
 	/* receive */
 	struct emu_shape shape;
 	struct nccl_unpack_frag *frag; /* EMU_TASK_FRAGS                            */
 	uint32_t frags;
-	uint16_t epoch;       /* how many tasks of the request the socket had before */
-	int64_t flip;         /* byte of the task to spoil, or -1                   */
+	uint16_t epoch;       /* earlier tasks of the request on this socket */
+	int64_t flip;         /* byte of the task to corrupt, or -1                 */
 	const char *no_cmsg;  /* why the first byte is fatal, or NULL               */
 };
 
 struct emu_socket {
 	int fd;
 	unsigned index;
-	bool dead;                     /* the helper's                              */
+	bool dead;                     /* written by the helper                     */
 	struct emu_task task[EMU_TASKS_MAX];
-	uint32_t head;                 /* the driver's                              */
+	uint32_t head;                 /* written by the driver                     */
 	_Atomic uint32_t moved, tail;
-	uint64_t queued;               /* bytes of tasks so far                     */
-	_Atomic uint64_t sent;         /* that the kernel took                      */
-	bool early;                    /* bytes came before the rule was active     */
-	/* the helper's: fragments being filled, or bytes staged on their way out */
+	uint64_t queued;               /* bytes of all tasks so far                 */
+	_Atomic uint64_t sent;         /* taken by the kernel                       */
+	bool early;                    /* bytes came before the steering rule was active */
+	/* the helper's: fragments being filled, or staged bytes to send */
 	struct {
 		uint32_t page, src, len, got;
 	} fill[EMU_BATCH];
@@ -94,19 +94,19 @@ struct emu_page {
 struct emu_request {
 	struct emu_reg *reg;
 	char *data;
-	uint32_t posted, total, cut;   /* bytes: asked for, announced, in tasks     */
-	bool known;                    /* total is                                  */
+	uint32_t posted, total, cut;   /* bytes: posted, announced, in tasks        */
+	bool known;                    /* total is known                            */
 	unsigned pending;              /* tasks                                     */
 	uint64_t hash;                 /* of the source, in strict mode             */
-	int64_t late;                  /* test() calls to come before done, -1: not asked yet */
-	uint64_t hold;                 /* ns: not done before, 0: not asked yet     */
+	int64_t late;                  /* test() calls until done; -1: not decided yet */
+	uint64_t hold;                 /* ns: not done before; 0: not decided yet   */
 	/* receive */
 	struct nccl_unpack_frag *frag; /* NCCL_UNPACK_FRAGS + 1                     */
-	uint16_t *group;               /* which task each came with                 */
+	uint16_t *group;               /* the task that each came with              */
 	struct emu_page *page;
 	uint32_t frags;
 	unsigned groups;
-	uint32_t posted_sockets;       /* a bit each that got a task                */
+	uint32_t posted_sockets;       /* one bit for each socket that got a task   */
 	uint16_t epoch[EMU_SOCKETS_MAX];
 };
 
@@ -119,15 +119,15 @@ struct emu_shell {
 struct emu_comm {
 	uint32_t magic;
 	enum emu_role role;
-	int index;                     /* of the role, in this process              */
-	struct emu_comm *next;         /* all there ever were                       */
+	int index;                     /* index within its role, in this process    */
+	struct emu_comm *next;         /* all comms ever made                       */
 	const struct emu_config *config;
 	const struct emu_faults *faults;
 	const struct emu_nic *nic;
 	int gpu;
 	bool closed;
 	_Atomic bool inside;
-	_Atomic int up;                /* 0: being connected, 1: stands, < 0: failed */
+	_Atomic int up;                /* 0: connecting, 1: up, < 0: failed */
 	pthread_t setup;
 	bool setup_runs;
 
@@ -142,33 +142,34 @@ struct emu_comm {
 	struct emu_request request[EMU_REQUESTS];
 	struct emu_shell shell[EMU_SHELLS];
 	struct emu_reg *regs;
-	unsigned last_socket;          /* that got a task                           */
-	uint64_t announced;            /* receives that the peer has announced      */
-	uint64_t announce;             /* of ours                                   */
+	unsigned last_socket;          /* the socket that got the last task         */
+	uint64_t announced;            /* receives announced by the peer            */
+	uint64_t announce;             /* receives announced by this side           */
 	bool host_said;
 
 	/* receive */
 	struct emu_pool *pool;
 	struct nccl_unpack_meta *meta;
 	struct nccl_unpack_device *device; /* the GPU's                             */
-	struct emu_copier copier;          /* the driver's: poison, strict's checks */
+	struct emu_copier copier;          /* the driver's: poison, strict mode's checks */
 	const char *no_cmsg;
 	char *frag_room;
 	uint32_t *lost;                    /* pages whose tokens were forgotten     */
 	uint32_t lost_count, lost_cap;
 };
 
-/* In setup.c's hands until it stands. NULL: no memory. */
+/* Belongs to setup.c until it is up. NULL: no memory. */
 struct emu_comm *emu_comm_new(enum emu_role role, const struct emu_config *config,
 			      const struct emu_faults *faults, const struct emu_nic *nic, int gpu,
 			      int index);
-/* Pool, metadata, the 24 bytes of a receive comm. */
+/* Makes pool, metadata and the 24 bytes of a receive comm. */
 bool emu_comm_receives(struct emu_comm *c);
-/* Stops helpers, closes connections, gives back pages. What is left tells late callers. */
+/* Stops helpers, closes connections, gives back pages. The rest stays, to
+ * recognise late callers. */
 enum nccl_result emu_comm_close(struct emu_comm *c);
 
-/* Is @ptr a comm of the role that is not closed? Then the caller is inside until
- * emu_comm_leave(), which gives the result on. */
+/* Is @ptr an open comm of the role? Then the caller is inside until emu_comm_leave(), which
+ * passes the result on. */
 enum nccl_result emu_comm_enter(void *ptr, int role, const char *call, struct emu_comm **c);
 enum nccl_result emu_comm_leave(struct emu_comm *c, enum nccl_result result);
 
@@ -178,25 +179,27 @@ struct emu_request *emu_comm_post(struct emu_comm *c, struct emu_reg *reg, void 
 				  uint32_t bytes, void **request);
 const struct emu_fault *emu_comm_fault(const struct emu_comm *c, enum emu_fault_kind kind,
 				       int64_t req);
-/* The byte of a request that a fault names, the middle by default, if the task has it; else -1. */
+/* The byte of a request that a fault names (default: the middle), if the task
+ * has it; else -1. */
 int64_t emu_comm_fault_byte(const struct emu_fault *f, const struct emu_task *t, uint32_t total);
 
 bool emu_socket_room(const struct emu_socket *s);
-/* The next task to fill in; it counts from emu_socket_add() on. */
+/* The next free task; it counts from emu_socket_add() on. */
 struct emu_task *emu_socket_task(struct emu_socket *s);
 void emu_socket_add(struct emu_comm *c, struct emu_socket *s, uint32_t total);
-/* The oldest that its helper has finished, or NULL. */
+/* The oldest task finished by its helper, or NULL. */
 struct emu_task *emu_socket_moved(struct emu_socket *s);
 void emu_socket_taken(struct emu_socket *s);
 
-/* What one call of test() moves. NCCL_REMOTE_ERROR... codes of the real one. */
+/* The work of one call of test(). Returns the codes of the real plugin:
+ * NCCL_REMOTE_ERROR... */
 enum nccl_result emu_send_progress(struct emu_comm *c);
 enum nccl_result emu_recv_progress(struct emu_comm *c);
-/* The oldest TRANSMITTING one is done. */
+/* Is the oldest TRANSMITTING request done? */
 bool emu_send_done(struct emu_comm *c, struct emu_request *r);
 bool emu_recv_done(struct emu_comm *c, struct emu_request *r);
 enum nccl_result emu_recv_consumed(struct emu_comm *c, uint64_t seq);
-/* strict: a send's source as it is now. */
+/* strict: hash of a send's source now. */
 uint64_t emu_send_hash(struct emu_comm *c, const struct emu_request *r);
 
 uint64_t emu_now_ns(void);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reading variables, with a message of its own for each kind of mistake. */
+/* Reading variables, with a message for each kind of mistake. */
 #include "emu/config.h"
 
 #include <errno.h>
@@ -42,7 +42,7 @@ number(const char *name, uint64_t min, uint64_t max, uint64_t *out)
 	return true;
 }
 
-/* As the real plugin: out of range is said, and the default stands. */
+/* Like the real plugin: a value out of range is reported, and the default stays. */
 static uint32_t
 param(const char *name, uint32_t min, uint32_t max, uint32_t other)
 {
@@ -110,7 +110,7 @@ own_read(struct emu_config *c)
 	good &= word("TCPX_EMU_POISON", off_on, 2, &poison);
 	good &= number("TCPX_EMU_SEED", 0, UINT64_MAX, &c->seed);
 	good &= number("TCPX_EMU_GPU", 0, EMU_GPUS_MAX - 1, &gpu);
-	/* offsets of fragments have 32 bits */
+	/* fragment offsets have 32 bits */
 	good &= number("TCPX_EMU_POOL", 1, 1u << 20, &pool);
 	good &= number("TCPX_EMU_CONNECT_MS", 1, 3600000, &connect_ms);
 	c->strict = mode == 1;
@@ -123,7 +123,7 @@ own_read(struct emu_config *c)
 	return good;
 }
 
-/* "nic:lo-hi{,lo-hi};..." as the real parser takes it: a single CPU without '-' is wrong. */
+/* "nic:lo-hi{,lo-hi};..." as the real parser reads it: a single CPU without '-' is wrong. */
 static bool
 bindings_good(const char *name)
 {

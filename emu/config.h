@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The emulator's own variables (TCPX_EMU_*) and those of the real plugin that change what a
- * client sees. Read once, by init().
+ * The emulator's own variables (TCPX_EMU_*), and those of the real plugin that a client can
+ * notice. init() reads them once.
  */
 #ifndef EMU_CONFIG_H
 #define EMU_CONFIG_H
@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "net/nccl_net.h"
+#include "net/plugin/nccl_net.h"
 
 enum emu_memory { EMU_MEMORY_AUTO, EMU_MEMORY_GPU, EMU_MEMORY_PINNED, EMU_MEMORY_HOST };
 
@@ -17,26 +17,26 @@ struct emu_config {
 	/* TCPX_EMU_* */
 	bool strict;         /* MODE                                                      */
 	uint64_t seed;       /* SEED                                                      */
-	int gpu;             /* GPU: of a thread without a current context                */
+	int gpu;             /* GPU: for a thread without a current context               */
 	enum emu_memory memory;
 	uint32_t pool_pages; /* POOL: of each GPU                                         */
 	bool poison;         /* POISON: of pages given back                               */
 	bool delays;         /* DELAYS: of the real set-up                                */
-	uint32_t connect_ms; /* CONNECT_MS: how long to try                               */
-	bool steering_check; /* data that came before the rule was active has no cmsg     */
+	uint32_t connect_ms; /* CONNECT_MS: time limit of an attempt                      */
+	bool steering_check; /* data from before the rule was active has no cmsg          */
 	/* NCCL_* */
 	uint32_t threads;    /* helper threads of a comm                                  */
 	uint32_t sockets;    /* data sockets of a comm                                    */
 	uint32_t chunk;      /* bytes of a task                                           */
 	uint32_t steering_us;
 	uint32_t retries;    /* of a connection                                           */
-	bool katy;           /* how sockets are chosen                                    */
+	bool katy;           /* choice of sockets                                         */
 	bool recv_sync;      /* the receiver announces each receive                       */
-	bool spinwait;       /* isend() and irecv() wait for a comm that came early       */
+	bool spinwait;       /* isend() and irecv() wait for a comm that is not up yet    */
 	const char *ctrl_dev, *ifname; /* borrowed of the environment, or NULL            */
 };
 
-/* Complains of each value that is not allowed; then, or without a chunk size, it fails. */
+/* Reports each value that is not allowed; then, or without a chunk size, it fails. */
 enum nccl_result emu_config_read(struct emu_config *c);
 
 #endif

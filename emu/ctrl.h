@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The control connection of a comm: headers of 16 bytes, in the order of the chunks. Driven by
- * test() alone; never blocks.
+ * The control connection of a comm: headers of 16 bytes, in the order of the chunks. Only
+ * test() drives it; it never blocks.
  */
 #ifndef EMU_CTRL_H
 #define EMU_CTRL_H
@@ -20,7 +20,7 @@ struct emu_header {
 
 struct emu_ctrl {
 	int fd;
-	bool broken;          /* closed, or nonsense came                 */
+	bool broken;          /* closed, or garbage came                  */
 	unsigned char out[EMU_CTRL_BUFFERED * sizeof(struct emu_header)];
 	unsigned out_len;
 	unsigned char in[sizeof(struct emu_header)];
@@ -28,11 +28,11 @@ struct emu_ctrl {
 };
 
 bool emu_ctrl_room(const struct emu_ctrl *c);
-/* There must be room. */
+/* Room is needed. */
 void emu_ctrl_put(struct emu_ctrl *c, const struct emu_header *h);
-/* Sends what the connection takes. */
+/* Sends as much as the connection takes. */
 void emu_ctrl_flush(struct emu_ctrl *c);
-/* The next whole header, which stays until emu_ctrl_taken(). */
+/* The next whole header; it stays until emu_ctrl_taken(). */
 bool emu_ctrl_peek(struct emu_ctrl *c, struct emu_header *h);
 void emu_ctrl_taken(struct emu_ctrl *c);
 

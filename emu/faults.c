@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table of faults, and the parser of what names them. */
+/* The table of faults, and the parser of their names. */
 #include "emu/faults.h"
 
 #include <stddef.h>

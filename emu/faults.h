@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Faults to inject: TCPX_EMU_FAULT=NAME[:KEY=VALUE{,KEY=VALUE}]{;NAME...}. Keys: comm (number
- * of the send or receive comm in this process, from 0), req (of the comm, from 0), byte (of the
- * request), socket, n, ms, role (send, recv). A key that is left out means any, for n and ms
- * what the table says.
+ * Faults to inject: TCPX_EMU_FAULT=NAME[:KEY=VALUE{,KEY=VALUE}]{;NAME...}. Keys: comm
+ * (number of the send or receive comm in this process, from 0), req (of the comm, from 0),
+ * byte (of the request), socket, n, ms, role (send, recv). A missing key means any; for n
+ * and ms the table has a default.
  */
 #ifndef EMU_FAULTS_H
 #define EMU_FAULTS_H
@@ -64,9 +64,9 @@ struct emu_faults {
 	unsigned count;
 };
 
-/* Pure. false: @why says what is wrong. */
+/* Pure. false: @why has the mistake. */
 bool emu_faults_parse(const char *text, struct emu_faults *f, char *why, unsigned cap);
-/* The first of its kind that means this comm and (unless EMU_ANY) request; or NULL. */
+/* The first fault of the kind for this comm and (unless EMU_ANY) request; or NULL. */
 const struct emu_fault *emu_fault_find(const struct emu_faults *f, enum emu_fault_kind kind,
 				       enum emu_role role, int64_t comm, int64_t req);
 const char *emu_fault_name(enum emu_fault_kind kind);

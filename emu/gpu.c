@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The driver's functions that the emulator needs; host memory where there is no driver. */
+/* The driver's functions that the emulator needs; without a driver, host memory. */
 #include "emu/gpu.h"
 
 #include <dlfcn.h>
@@ -17,7 +17,7 @@
 #define DISABLE_TIMING	 2u /* CU_EVENT_DISABLE_TIMING                      */
 #define ATTRIBUTE_MEMORY 2  /* CU_POINTER_ATTRIBUTE_MEMORY_TYPE             */
 #define MEMORY_DEVICE	 2u
-#define STREAMS		 4  /* of a GPU: with a client's one and NCCL's two they are below 8 */
+#define STREAMS		 4  /* of a GPU: with a client's one and NCCL's two fewer than 8 */
 
 /* X(name, symbol, required, parameters) */
 #define FUNCTIONS(X)                                                                          \
@@ -47,7 +47,7 @@ struct driver {
 	int gpus;
 	void *context[EMU_GPUS_MAX];
 	void *streams[EMU_GPUS_MAX][STREAMS];
-	unsigned copiers[EMU_GPUS_MAX]; /* that there ever were */
+	unsigned copiers[EMU_GPUS_MAX]; /* ever made */
 #define X(name, symbol, required, params) int (*name) params;
 	FUNCTIONS(X)
 #undef X
@@ -75,7 +75,7 @@ library_load(void)
 	int flags = RTLD_NOW | RTLD_LOCAL;
 	void *library;
 
-	/* as a rule the process that has memory of GPUs has the driver already */
+	/* a process with GPU memory has usually loaded the driver */
 	if (!named && config->memory == EMU_MEMORY_AUTO)
 		flags |= RTLD_NOLOAD;
 	library = dlopen(named ? name : LIBRARY, flags);
@@ -225,8 +225,8 @@ emu_gpu_direct(enum emu_kind kind)
 	return !driver.present || kind == EMU_PINNED;
 }
 
-/* All at once and before there is work: later a kernel that waits may be in the way. Those of
- * the highest priority share queues with few. */
+/* Makes all streams at once, before there is work: later a waiting kernel may block that.
+ * Streams of the highest priority share queues with few others. */
 static int
 streams_make(int gpu)
 {

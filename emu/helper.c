@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The loop of a helper thread, and what faults do to a task on its way. */
+/* The loop of a helper thread, and the effect of faults on a task. */
 #include "emu/helper.h"
 
 #include <poll.h>
@@ -22,7 +22,7 @@ pull_trigger(struct emu_comm *c, struct emu_socket *s, const struct emu_trigger 
 		shutdown(s->fd, SHUT_RDWR);
 		s->dead = true;
 		break;
-	default: /* half-open: of the whole comm */
+	default: /* half-open: affects the whole comm */
 		atomic_store(&c->stalled, true);
 		break;
 	}
@@ -50,7 +50,7 @@ step(struct emu_helper *h, struct emu_socket *s)
 	return result;
 }
 
-/* One look at each socket of this thread, in any order; what to poll for. */
+/* One look at each socket of this thread, in any order; returns what to poll for. */
 static unsigned
 look(struct emu_helper *h, struct pollfd *fds, int *timeout, bool *moved)
 {

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The threads of a comm that move bytes: each has the sockets whose number it is, modulo the
- * threads. They start with the first task, never call the client, and say nothing when a
- * connection dies, as the real ones.
+ * The threads of a comm that move bytes. Thread i has the sockets whose number modulo the
+ * threads is i. They start with the first task, never call the client, and report nothing
+ * when a connection dies, like the real ones.
  */
 #ifndef EMU_HELPER_H
 #define EMU_HELPER_H
 
 #include "emu/comm.h"
 
-/* What a look at a socket's oldest task came to. */
+/* The result of a look at a socket's oldest task. */
 enum emu_step {
 	EMU_STEP_IDLE,    /* no task, or a dead connection                     */
 	EMU_STEP_MOVED,
 	EMU_STEP_BLOCKED, /* the connection is full, or empty                  */
-	EMU_STEP_WAIT     /* for time, or for pages: look again in a moment    */
+	EMU_STEP_WAIT     /* for time or for pages: look again soon            */
 };
 
 void emu_helper_wake(struct emu_comm *c, struct emu_socket *s);

@@ -84,7 +84,7 @@ connect_to(int dev, void *handle, void **send_comm, struct nccl_device_handle **
 {
 	enum nccl_result result = emu_gpu_start(&emu.config);
 
-	(void)device; /* as the real one: not looked at */
+	(void)device; /* ignored, as by the real plugin */
 	return result ? result : emu_connect(&emu, dev, handle, send_comm);
 }
 
@@ -123,12 +123,12 @@ device_mr(void *comm, void *mhandle, void **device_mhandle)
 	(void)comm;
 	(void)mhandle;
 	(void)device_mhandle;
-	return NCCL_OK; /* and nothing is written, as in the real one */
+	return NCCL_OK; /* nothing is written, as by the real plugin */
 }
 
 /* ---- posting ------------------------------------------------------------------------------- */
 
-/* A comm that was given early: wait, or say with *ready that there is no request yet. */
+/* A comm that is not up yet: waits, or clears *ready: there is no request yet. */
 static enum nccl_result
 connected(struct emu_comm *c, bool *ready)
 {
@@ -193,7 +193,7 @@ isend(void *comm, void *data, int size, int tag, void *mhandle, void **request)
 	bool ready;
 	enum nccl_result result = emu_comm_enter(comm, EMU_SEND, "isend", &c);
 
-	(void)tag; /* as the real one */
+	(void)tag; /* ignored, as by the real plugin */
 	if (result)
 		return result;
 	*request = NULL;
@@ -254,7 +254,7 @@ iflush(void *comm, int n, void **data, int *sizes, void **mhandles, void **reque
 
 /* ---- completing ---------------------------------------------------------------------------- */
 
-/* A fault makes a request wait a few tests more. */
+/* A fault delays the request by a few tests. */
 static bool
 late(struct emu_comm *c, struct emu_request *r, int64_t seq)
 {
@@ -277,7 +277,7 @@ send_finish(struct emu_comm *c, struct emu_request *r, uint64_t seq)
 	return NCCL_OK;
 }
 
-/* @seq is the oldest TRANSMITTING one. */
+/* @seq is the oldest TRANSMITTING request. */
 static enum nccl_result
 finish(struct emu_comm *c, uint64_t seq, int *done)
 {
@@ -330,7 +330,7 @@ test(void *request, int *done, int *sizes)
 	if (result)
 		return result;
 	if (c->config->strict && sizes)
-		*sizes = SIZE_POISON; /* whoever reads it reads what the real one left there */
+		*sizes = SIZE_POISON; /* the real plugin leaves rubbish there */
 	return emu_comm_leave(c, test_inside(c, shell->seq, done));
 }
 
@@ -346,7 +346,8 @@ consumed_inside(struct emu_comm *c, uint64_t seq)
 	case EMU_INACTIVE:
 		if (seq == c->ring.free)
 			return emu_recv_consumed(c, seq);
-		if (!emu_comm_request(c, seq)->total) /* the real one frees another's slot */
+		if (!emu_comm_request(c, seq)->total) /* the real plugin frees
+						       * another request's slot */
 			return emu_misuse("consume-order", "irecvConsumed: invalid request %llu of "
 					  "receive comm %d (empty) vs expected %llu", n, c->index,
 					  (unsigned long long)c->ring.free);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The bounce pages of a GPU, shared by all receive comms of the process on it. Any free page may
- * be the next: nobody can rely on an order. Thread-safe.
+ * The bounce pages of a GPU, shared by all receive comms of the process on it. Any free
+ * page may be the next, so nobody can rely on an order. Thread-safe.
  */
 #ifndef EMU_POOL_H
 #define EMU_POOL_H
@@ -20,7 +20,7 @@ void emu_pool_put(struct emu_pool *pool);
 char *emu_pool_base(const struct emu_pool *pool);
 /* Can the CPU write into its pages? */
 bool emu_pool_direct(const struct emu_pool *pool);
-/* Up to @n pages; how many there were. */
+/* Takes up to @n pages; returns their number. */
 uint32_t emu_pool_take(struct emu_pool *pool, uint32_t *page, uint32_t n);
 void emu_pool_give(struct emu_pool *pool, const uint32_t *page, uint32_t n);
 

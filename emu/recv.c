@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A receive comm's part of test(), and irecvConsumed(): headers become tasks, finished tasks
- * entries of the unpack queue, consumed pages free ones that are overwritten before the caller
- * has its answer.
+ * A receive comm's part of test(), and irecvConsumed(). Headers become tasks, finished
+ * tasks become entries of the unpack queue, and consumed pages are overwritten before the
+ * caller's call returns.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -74,8 +74,8 @@ why_no_cmsg(struct emu_comm *c, const struct emu_socket *s, int64_t seq)
 	return c->no_cmsg;
 }
 
-/* A second chunk of a request on one socket: the real plugin starts to count the socket's page
- * tokens anew, and never gives back those of the first. */
+/* A second chunk of a request on one socket: the real plugin restarts the count of the
+ * socket's page tokens, and never gives back those of the first. */
 static void
 epoch_next(struct emu_comm *c, struct emu_request *r, struct emu_task *t, unsigned socket,
 	   bool used)
@@ -114,7 +114,7 @@ chunk_queue(struct emu_comm *c, struct emu_request *r, uint64_t seq, const struc
 	emu_socket_add(c, s, h->total);
 }
 
-/* The size is the sender's: the posted one is not looked at, as in the real one. */
+/* The size is the sender's: the posted one is ignored, as by the real plugin. */
 static bool
 total_take(struct emu_comm *c, struct emu_request *r, uint64_t seq, const struct emu_header *h)
 {
@@ -219,7 +219,8 @@ swap_fragments(struct emu_request *r)
 	}
 }
 
-/* The first fragment of each chunk, the second of each... or the chunks from last to first. */
+/* Interleaved: the first fragment of each chunk, the second of each... Or the chunks
+ * from last to first. */
 static uint32_t
 entries_write(struct emu_request *r, struct nccl_unpack_frag *to, bool interleave, bool reverse)
 {
@@ -268,7 +269,7 @@ emu_recv_done(struct emu_comm *c, struct emu_request *r)
 
 /* ---- consumed ------------------------------------------------------------------------------ */
 
-/* Before the caller goes on, and never in the order of its streams: as a NIC would. */
+/* Before the call returns, and outside the caller's stream order, as a NIC would. */
 static void
 poison(struct emu_comm *c, const struct emu_request *r)
 {

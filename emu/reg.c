@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Alignment, whole pages, kind: the conditions of a dma-buf. */
+/* Registrations. GPU memory must be what a dma-buf can hold: whole, aligned pages. */
 #include "emu/reg.h"
 
 #include <pthread.h>
@@ -63,7 +63,7 @@ emu_reg_drop(struct emu_reg *list, void *mhandle)
 	return NCCL_OK;
 }
 
-/* Of closed comms. */
+/* Registrations of closed comms. */
 static struct {
 	pthread_mutex_t lock;
 	struct emu_reg *list;

@@ -22,7 +22,7 @@ emu_rng_below(uint64_t *state, uint32_t n)
 	return (uint32_t)((emu_rng_next(state) >> 32) * n >> 32);
 }
 
-/* A state that follows from others. */
+/* A state derived from others. */
 static inline uint64_t
 emu_rng_mix(uint64_t a, uint64_t b)
 {

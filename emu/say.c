@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The logger of the caller, and the ends that some messages are. */
+/* The caller's logger, and the messages that end the process. */
 #include "emu/say.h"
 
 #include <stdarg.h>
@@ -22,7 +22,7 @@ emu_say_strict(bool on)
 	strict = on;
 }
 
-/* On stderr, too, when nobody may come to look at the log any more. */
+/* Also on stderr, when the process is about to end. */
 static void
 say(enum nccl_log_level level, bool last, const char *name, const char *fmt, va_list ap)
 {
@@ -91,6 +91,6 @@ emu_fatal(const char *name, const char *fmt, ...)
 	va_start(ap, fmt);
 	say(NCCL_LOG_WARN, true, name, fmt, ap);
 	va_end(ap);
-	/* other threads are at work: nothing of theirs may be torn down under them */
+	/* other threads are at work: nothing may be torn down under them */
 	_exit(1);
 }

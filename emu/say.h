@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the emulator has to say, and what follows from it. Every finding has a name, which
- * stands in brackets before its text; docs/emulator.md lists them.
+ * Messages of the emulator, and their consequences. Every finding has a name, in brackets
+ * before its text; docs/emulator.md lists them.
  */
 #ifndef EMU_SAY_H
 #define EMU_SAY_H
 
 #include <stdbool.h>
 
-#include "net/nccl_net.h"
+#include "net/plugin/nccl_net.h"
 
 #define EMU_FORMAT(n) __attribute__((format(printf, n, n + 1)))
 
@@ -19,12 +19,12 @@ void emu_say_strict(bool strict);
 void emu_info(const char *fmt, ...) EMU_FORMAT(1);
 void emu_warn(const char *fmt, ...) EMU_FORMAT(1);
 
-/* What the real plugin refuses, too: a WARN, and NCCL_INTERNAL_ERROR in every mode. */
+/* A call that the real plugin refuses: a WARN, and NCCL_INTERNAL_ERROR in every mode. */
 enum nccl_result emu_refuse(const char *name, const char *fmt, ...) EMU_FORMAT(2);
-/* What the real plugin would not notice and then crash or corrupt: strict mode aborts; else
- * a WARN and NCCL_INTERNAL_ERROR. */
+/* A call that makes the real plugin crash or corrupt unnoticed: strict mode aborts;
+ * otherwise a WARN and NCCL_INTERNAL_ERROR. */
 enum nccl_result emu_misuse(const char *name, const char *fmt, ...) EMU_FORMAT(2);
-/* What makes the real plugin end the process: a WARN, and exit status 1. */
+/* A condition that makes the real plugin end the process: a WARN, and exit status 1. */
 _Noreturn void emu_fatal(const char *name, const char *fmt, ...) EMU_FORMAT(2);
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A send comm's part of test(): chunks of the oldest active request go to sockets with room,
- * each with a header on the control connection; a chunk is done when the peer's kernel has it.
+ * A send comm's part of test(): chunks of the oldest active request go to sockets
+ * with room, each with a header on the control connection. A chunk is done when the
+ * peer's kernel has it.
  */
 #include <linux/sockios.h>
 #include <string.h>
@@ -60,7 +61,7 @@ collect_socket(struct emu_comm *c, struct emu_socket *s)
 
 	if (!emu_socket_moved(s) || s->fd < 0)
 		return;
-	/* what went after the count was read only makes this later, never too early */
+	/* bytes sent after the count was read make this later, never too early */
 	if (ioctl(s->fd, SIOCOUTQ, &waiting) || (uint64_t)waiting > sent)
 		return;
 	while ((t = emu_socket_moved(s)) && t->end <= sent - (uint64_t)waiting) {
@@ -91,7 +92,7 @@ announce_read(struct emu_comm *c)
 	}
 }
 
-/* How many bytes there will be: the request's, unless a fault says otherwise. */
+/* Bytes to send: the request's, unless a fault changes them. */
 static uint32_t
 total_of(struct emu_comm *c, const struct emu_request *r, int64_t seq)
 {
@@ -113,7 +114,7 @@ load(const struct emu_socket *s)
 	return atomic_load(&s->tail) - s->head;
 }
 
-/* RR: the next after the last that was used. KATY: the one with the least to do. */
+/* RR: the next after the last one used. KATY: the one with the least to do. */
 static struct emu_socket *
 socket_choose(struct emu_comm *c, uint32_t used)
 {

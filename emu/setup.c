@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The caller's side of setting up: handles, who may call what how often, what is returned. */
+/* The caller's side of setting up: handles, who may call what how often, return values. */
 #include "emu/setup.h"
 
 #include <arpa/inet.h>
@@ -11,12 +11,12 @@
 #include "emu/say.h"
 #include "emu/wire.h"
 
-/* Everything there ever was, so that who comes too late or twice is told so. */
+/* Everything ever made, to recognise late and repeated callers. */
 static struct {
 	pthread_mutex_t lock;
 	struct emu_dial *dials;
 	struct emu_listen_comm *listens;
-	int comms[2]; /* of each role so far */
+	int comms[2]; /* number made so far, by role */
 } past = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 static const struct emu_nic *
@@ -25,7 +25,7 @@ nic_of(const struct emu *e, int dev)
 	return dev >= 0 && (unsigned)dev < e->topology.count ? &e->topology.nic[dev] : NULL;
 }
 
-/* Of CTRL_DEV if it is a NIC or an interface here; else of the NIC itself. */
+/* The address of CTRL_DEV if that is a NIC or an interface here; else the NIC's own. */
 static struct in_addr
 ctrl_address(const struct emu *e, const struct emu_nic *nic)
 {
@@ -120,7 +120,7 @@ thread_start(struct emu_comm *c, void *(*run)(void *), void *arg)
 	return NCCL_OK;
 }
 
-/* What the caller gets this time: NULL, the comm, or once the failure. */
+/* The answer of this call: NULL, the comm, or once the failure. */
 static enum nccl_result
 wait_poll(struct emu_wait *w, void **comm)
 {
@@ -149,7 +149,7 @@ wait_poll(struct emu_wait *w, void **comm)
 
 /* ---- connect ------------------------------------------------------------------------------- */
 
-/* Whether this process has connected to that listener before. */
+/* Has this process connected to that listener before? */
 static bool
 connected_before(uint64_t nonce)
 {
@@ -316,7 +316,7 @@ emu_listen_close(void *listen_comm)
 			 l->wait.comm->index);
 		emu_comm_close(l->wait.comm);
 	} else if (l->wait.comm && l->wait.comm->setup_runs) {
-		/* it was given early: its thread still needs the listeners */
+		/* a comm that was given early: its thread still needs the listeners */
 		pthread_join(l->wait.comm->setup, NULL);
 		l->wait.comm->setup_runs = false;
 	}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * listen(), connect(), accept() and what they leave behind. Connecting goes on in a thread of
- * each comm; the caller comes back for it. A handle has room for a pointer into this process:
+ * listen(), connect(), accept() and what they leave behind. Each comm connects in a thread
+ * of its own; the caller polls for it. A handle holds a pointer into this process:
  * connect() must see the same memory again.
  */
 #ifndef EMU_SETUP_H
@@ -21,7 +21,7 @@ enum nccl_result emu_accept(const struct emu *e, void *listen_comm, void **recv_
 			    struct nccl_device_handle **device);
 enum nccl_result emu_listen_close(void *listen_comm);
 
-/* What a comm's thread does. */
+/* The body of a comm's thread. */
 void *emu_setup_dial(void *dial);
 void *emu_setup_accept(void *listen);
 
@@ -47,9 +47,9 @@ _Static_assert(sizeof(struct emu_handle) <= NCCL_HANDLE_BYTES, "a handle has 128
 /* A comm on its way to the caller. */
 struct emu_wait {
 	struct emu_comm *comm;
-	int64_t nulls;         /* to give first                           */
-	bool early;            /* give it before it stands                */
-	bool given;            /* or failed: the caller is not to come again */
+	int64_t nulls;         /* NULL answers still to give              */
+	bool early;            /* given before it is up                   */
+	bool given;            /* or failed: the caller must not come again */
 };
 
 struct emu_dial {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Connecting, in a thread: the control connection, then data connections from the last to the
- * first; for each the acceptor "programs a rule" and says so on the control connection. The
- * connecting side is ready before the accepting one.
+ * Connecting, in a thread: the control connection, then data connections from the last to
+ * the first. For each the acceptor "programs a rule" and reports it on the control
+ * connection. The connecting side is ready before the accepting one.
  */
 #include <errno.h>
 #include <string.h>
@@ -13,7 +13,7 @@
 #include "emu/setup.h"
 #include "emu/wire.h"
 
-#define SOCKET_DELAY_NS 100000000u /* both sides sleep so long before each connection */
+#define SOCKET_DELAY_NS 100000000u /* both sides sleep this long before each connection */
 
 enum rule { RULE_OK, RULE_EXHAUSTED };
 
@@ -23,7 +23,7 @@ patience(struct emu_comm *c, uint64_t ms)
 	return (struct emu_patience){ ms ? emu_now_ns() + ms * 1000000u : 0, &c->stop };
 }
 
-/* A fault's: later, or given early and connected later. */
+/* Delay of a fault: later, or given early and connected later. */
 static void
 delay(struct emu_comm *c, const struct emu_patience *p)
 {
@@ -120,7 +120,7 @@ emu_setup_dial(void *arg)
 
 /* ---- accepting ---------------------------------------------------------------------------- */
 
-/* The next connection of our peer; strangers are sent away. */
+/* The next connection of our peer; others are closed. */
 static int
 accept_one(struct emu_comm *c, const struct emu_listen_comm *l, int fd, uint32_t *index)
 {
@@ -152,7 +152,7 @@ rule_program(struct emu_comm *c, const struct emu_patience *p)
 	return emu_wire_write(c->ctrl.fd, &rule, sizeof(rule), p) && rule == RULE_OK;
 }
 
-/* What has come by now came before the rules were active: it is not in the pool. */
+/* Bytes received by now came before the rules were active: they are not in the pool. */
 static void
 rules_activate(struct emu_comm *c, const struct emu_patience *p)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lengths and places of fragments. */
+/* Lengths and offsets of fragments. */
 #include "emu/shape.h"
 
 #include "emu/rng.h"
@@ -18,7 +18,7 @@ emu_shape_begin(struct emu_shape *s, const struct emu_fault *fault, uint64_t see
 	}
 }
 
-/* Would what is left still fit into the fragments that are left? */
+/* Would the rest still fit into the remaining fragments? */
 static bool
 fits(const struct emu_shape *s, uint32_t len)
 {
@@ -33,7 +33,7 @@ clamp(uint64_t value, uint32_t min, uint32_t max)
 	return value < min ? min : value > max ? max : (uint32_t)value;
 }
 
-/* As even as may be, and the last takes the rest. */
+/* As even as possible; the last takes the rest. */
 static uint32_t
 counted(const struct emu_shape *s)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How a NIC cuts a chunk into fragments. Pure, and repeated by its seed: never by how the bytes
- * happen to come.
+ * How a NIC cuts a chunk into fragments. Pure: the seed alone decides, never the
+ * arrival of bytes.
  */
 #ifndef EMU_SHAPE_H
 #define EMU_SHAPE_H
@@ -15,15 +15,15 @@ struct emu_shape {
 	uint64_t rng;
 	uint32_t left;  /* bytes to come                                                   */
 	uint32_t made;  /* fragments so far                                                */
-	uint32_t quota; /* frag-count: so many in all                                      */
+	uint32_t quota; /* frag-count: fragments in all                                    */
 };
 
 struct emu_cut {
-	uint32_t src; /* in its page          */
+	uint32_t src; /* offset in its page   */
 	uint32_t len; /* at least 1, src + len <= EMU_PAGE */
 };
 
-/* A chunk [offset, offset + len) of a request of @total bytes; its fragments are counted as if
+/* A chunk [offset, offset + len) of a request of @total bytes. Fragments are counted as if
  * the request were cut evenly. */
 void emu_shape_begin(struct emu_shape *s, const struct emu_fault *fault, uint64_t seed,
 		     uint32_t offset, uint32_t len, uint32_t total);

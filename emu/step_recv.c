@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A helper's look at a receive: bytes go into bounce pages, cut as the shape says, whatever
- * pieces they come in. Without pages nothing is read, and the peer's kernel comes to a stop.
+ * One look of a helper thread at a receive task. It reads the bytes that have arrived into
+ * bounce pages; the task's shape sets the lengths of the fragments. Without a free page
+ * nothing is read, and so the peer's kernel stops sending.
  */
 #include <errno.h>
 #include <netinet/in.h>
@@ -14,7 +15,7 @@
 #include "emu/helper.h"
 #include "emu/say.h"
 
-/* New fragments to fill, as many as there are pages. */
+/* Chooses pages and lengths of the next fragments. False: no page is free. */
 static bool
 plan(struct emu_comm *c, struct emu_socket *s, struct emu_task *t)
 {
@@ -35,7 +36,7 @@ plan(struct emu_comm *c, struct emu_socket *s, struct emu_task *t)
 	return s->fills > 0;
 }
 
-/* Where the CPU puts the bytes of fill @i: its page, or staging in the page's stead. */
+/* Where the CPU writes the bytes of fill @i: its page, or a staging area for it. */
 static char *
 place(struct emu_comm *c, struct emu_socket *s, unsigned i)
 {
@@ -45,7 +46,7 @@ place(struct emu_comm *c, struct emu_socket *s, unsigned i)
 	return pages + s->fill[i].src;
 }
 
-/* Fill @i has all its bytes. */
+/* Fill @i, which begins at byte @at of the task, is complete. False: its copy failed. */
 static bool
 landed(struct emu_helper *h, struct emu_socket *s, struct emu_task *t, unsigned i, uint32_t at)
 {
@@ -66,6 +67,7 @@ landed(struct emu_helper *h, struct emu_socket *s, struct emu_task *t, unsigned 
 	return true;
 }
 
+/* The free rest of the fills, up to the byte at which a fault is due. Returns the count. */
 static unsigned
 vector(struct emu_comm *c, struct emu_socket *s, const struct emu_task *t,
        struct iovec iov[EMU_BATCH])
@@ -86,7 +88,7 @@ vector(struct emu_comm *c, struct emu_socket *s, const struct emu_task *t,
 	return n;
 }
 
-/* @n bytes have come. */
+/* @n bytes have arrived in the fills. False: a copy failed. */
 static bool
 account(struct emu_helper *h, struct emu_socket *s, struct emu_task *t, uint32_t n)
 {
@@ -105,7 +107,7 @@ account(struct emu_helper *h, struct emu_socket *s, struct emu_task *t, uint32_t
 			s->filled++;
 		}
 	}
-	/* staging is used again; and what is done must be there */
+	/* staging is reused; and a finished fragment must be in place */
 	if (good && s->filled == s->fills && !emu_pool_direct(h->comm->pool))
 		good = emu_copier_wait(&h->copier);
 	return good;
@@ -136,10 +138,10 @@ emu_step_recv(struct emu_helper *h, struct emu_socket *s, struct emu_task *t)
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return EMU_STEP_BLOCKED;
 	if (n <= 0 || !account(h, s, t, (uint32_t)n)) {
-		s->dead = true; /* and nobody is told */
+		s->dead = true; /* and not reported, as in the real plugin */
 		return EMU_STEP_IDLE;
 	}
-	/* else the sender may wait 40 ms for the acknowledgement of a last part */
+	/* else the sender may wait 40 ms for the last acknowledgement */
 	setsockopt(s->fd, IPPROTO_TCP, TCP_QUICKACK, &on, sizeof(on));
 	return EMU_STEP_MOVED;
 }

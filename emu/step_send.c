@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A helper's look at a send: bytes of the source, by way of staging when it is a GPU's. */
+/* A helper's look at a send: bytes of the source, through staging for GPU memory. */
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 
 #include "emu/helper.h"
 
-/* What a fault sends behind the end of a message that it made longer. */
+/* Sent behind the end of a message that a fault made longer. */
 static const char filler[4096];
 
-/* Up to the byte at which a fault waits. */
+/* Up to the byte at which a fault triggers. */
 static uint32_t
 limit(const struct emu_task *t, uint32_t n)
 {
@@ -62,7 +62,7 @@ emu_step_send(struct emu_helper *h, struct emu_socket *s, struct emu_task *t)
 	if (sent < 0) {
 		if (from && (errno == EAGAIN || errno == EINTR))
 			return EMU_STEP_BLOCKED;
-		s->dead = true; /* and nobody is told */
+		s->dead = true; /* reported to nobody */
 		return EMU_STEP_IDLE;
 	}
 	t->moved += (uint32_t)sent;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Parsing the list of NICs; what it leaves out is looked up on this host. */
+/* Parsing the list of NICs; missing values are looked up on this host. */
 #include "emu/topology.h"
 
 #include <arpa/inet.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Waits in short pieces, since whoever closes a comm waits for them. */
+/* Waits are cut into slices of SLICE_MS: closing a comm sets the stop and waits for them. */
 #include "emu/wire.h"
 
 #include <errno.h>
@@ -91,7 +91,7 @@ connected(int fd, const struct sockaddr_in *to, const struct emu_patience *p)
 	return error == 0;
 }
 
-/* No listener yet: again in a moment, as often as the real one does. */
+/* A refused connection has no listener yet: retries every 1 ms, as the real plugin. */
 int
 emu_wire_dial(const struct sockaddr_in *to, const struct in_addr *from,
 	      const struct emu_patience *p)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What both examples need: an end with a message when a call fails, and two engines. */
+/* Common parts of the examples: an exit with a message when a call fails, and two engines. */
 #ifndef EXAMPLE_H
 #define EXAMPLE_H
 
@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <tcpx/tcpx.h>
 
-/* Every call of the library gives 0 or a negative code with a name and a sentence. */
+/* Every call of the library returns 0 or a negative code, which has a name and a sentence. */
 static inline void
 must(int rc, const char *what)
 {
@@ -17,7 +17,7 @@ must(int rc, const char *what)
 	exit(1);
 }
 
-/* An engine listens on a port of its own choice here; its metadata tells peers which. */
+/* An engine chooses a listening port of its own; peers read it from its metadata. */
 static inline tcpx_engine *
 open_engine(const char *name)
 {
@@ -30,8 +30,8 @@ open_engine(const char *name)
 	return engine;
 }
 
-/* What one side must be given to reach the other's memory: carried by any means one has,
- * a file, a pipe, a message of another system. Whoever holds it may use the memory. */
+/* What one side needs to reach the other's memory. Any way to carry it will do: a file, a
+ * pipe, a message of another system. Any holder of it may use the memory. */
 struct invitation {
 	size_t engine_len, region_len;
 	unsigned char engine[4096], region[64];

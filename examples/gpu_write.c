@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Memory of a GPU is registered and written like any other. What is new are streams: the
- * transfer starts when one has come so far, and one goes on when the transfer has ended.
- * Both sides are in this process, on GPU 0. Without a GPU it says so and gives 77.
+ * GPU memory is registered and written like any other. New are streams: the transfer
+ * starts when one stream has come far enough, and another goes on when the transfer has
+ * ended. Both sides are in this process, on GPU 0. Without a GPU the program says so
+ * and returns 77.
  */
 #include <dlfcn.h>
 #include <stdint.h>
@@ -11,10 +12,10 @@
 #include "example.h"
 
 #define LEN    (8u << 20)
-#define RESULT 42 /* what a kernel of yours would have computed, in every byte */
+#define RESULT 42 /* the result of a kernel of yours, in every byte */
 
-/* A program of yours includes <cuda.h>, or uses CUDA's runtime. This one looks the driver up,
- * so that it builds where there is none; CUresult, CUdevice are int, handles void *. */
+/* Your program would include <cuda.h>, or use CUDA's runtime. This one looks the driver up,
+ * so that it builds without one; CUresult, CUdevice are int, handles void *. */
 #define DRIVER(X)                                                                          \
 	X(cuInit, (unsigned flags))                                                        \
 	X(cuDevicePrimaryCtxRetain, (void **context, int device))                          \
@@ -57,7 +58,7 @@ cu(int result, const char *what)
 	exit(1);
 }
 
-/* The transfer is prepared, so that it can be posted for every result anew. */
+/* A prepared transfer can be posted again for every result. */
 static void
 send_result(const struct invitation *inv, uint64_t source, void *stream)
 {
@@ -79,18 +80,18 @@ send_result(const struct invitation *inv, uint64_t source, void *stream)
 	must(tcpx_list_prepare(engine, &to, 1, &remote), "tcpx_list_prepare");
 	must(tcpx_xfer_prepare(peer, TCPX_OP_WRITE, local, remote, &xfer), "tcpx_xfer_prepare");
 
-	/* computed by the stream, and read not before */
+	/* the stream computes it; the transfer reads it only after that */
 	cu(cuMemsetD8Async(source, RESULT, LEN, stream), "cuMemsetD8Async");
 	cu(cuEventCreate(&event, 0), "cuEventCreate");
 	cu(cuEventRecord(event, stream), "cuEventRecord");
 	must(tcpx_xfer_post_after(xfer, event, "done", 4), "tcpx_xfer_post_after");
 
-	/* the stream may have the memory back when the transfer has ended, and not before */
+	/* the stream may reuse the memory only after the transfer's end */
 	must(tcpx_xfer_stream_wait(xfer, stream), "tcpx_xfer_stream_wait");
 	cu(cuMemsetD8Async(source, 0, LEN, stream), "cuMemsetD8Async");
 
-	must(tcpx_wait(xfer, 30000), "tcpx_wait"); /* every byte is in place over there */
-	cu(cuStreamSynchronize(stream), "cuStreamSynchronize"); /* it waits for xfer no more */
+	must(tcpx_wait(xfer, 30000), "tcpx_wait"); /* every byte is in place at the peer */
+	cu(cuStreamSynchronize(stream), "cuStreamSynchronize"); /* it no longer waits for xfer */
 	tcpx_free(xfer);
 	tcpx_list_free(local);
 	tcpx_list_free(remote);
@@ -125,7 +126,7 @@ main(void)
 	inv = invite(engine, region);
 	send_result(&inv, source, stream);
 
-	/* the note comes after the last byte, which every stream can see by then */
+	/* the note comes after the last byte, which every stream can then see */
 	must(tcpx_note_wait(engine, 60000, &note), "tcpx_note_wait");
 	tcpx_note_free(note);
 	seen = calloc(1, LEN);
@@ -135,5 +136,5 @@ main(void)
 	printf("%zu of %u bytes are right\n", right, LEN);
 	tcpx_close(engine);
 	free(seen);
-	return right == LEN ? 0 : 1; /* the driver takes back what is its own */
+	return right == LEN ? 0 : 1; /* the driver releases its own resources */
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The smallest whole transfer: one side registers memory, the other writes into it and
- * says so with a note.
+ * The smallest whole transfer: one side registers memory; the other writes into it and
+ * sends a note.
  *
  *	hello_write                 both sides in this process
  *	hello_write receive FILE    here the receiver; FILE is what the sender needs
@@ -37,7 +37,7 @@ send_to(const struct invitation *inv)
 	struct tcpx_desc from = { mine, 0, LEN }, to = { theirs, 0, LEN };
 
 	must(tcpx_write(peer, &from, 1, &to, 1, "hello", 5, &xfer), "tcpx_write");
-	must(tcpx_wait(xfer, 30000), "tcpx_wait"); /* every byte is in place over there */
+	must(tcpx_wait(xfer, 30000), "tcpx_wait"); /* every byte is in place at the peer */
 
 	tcpx_free(xfer);
 	tcpx_peer_drop(peer);
@@ -45,7 +45,7 @@ send_to(const struct invitation *inv)
 	free(buf);
 }
 
-/* The note comes after the last byte: when it is here, so is everything. */
+/* The note comes after the last byte: once it is here, all data is. */
 static void
 take_note(tcpx_engine *engine, const unsigned char *buf)
 {
@@ -63,7 +63,7 @@ take_note(tcpx_engine *engine, const unsigned char *buf)
 	must(i == LEN ? 0 : TCPX_EDATA, "data");
 }
 
-/* By another name first: whoever finds the file finds all of it. */
+/* Writes under another name first: the file is complete when it appears. */
 static void
 write_file(const char *path, const struct invitation *inv)
 {

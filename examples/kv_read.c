@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Fetching a cache in blocks: one engine holds it, the other reads the blocks of a request
- * out of it into blocks of its own, in one transfer. The lists are prepared once and the
- * transfer is posted for each request; a note tells the holder that its blocks are free.
+ * Fetching a cache in blocks. One engine holds the cache; the other reads the blocks of a
+ * request into blocks of its own, in one transfer. The lists are prepared once, and the
+ * transfer is posted for each request. A note reports that the blocks are free.
  */
 #include <string.h>
 
@@ -10,10 +10,10 @@
 
 #define BLOCK    (16u << 10)
 #define BLOCKS   1024u /* in each cache           */
-#define WANTED   300u  /* blocks a request reads  */
+#define WANTED   300u  /* blocks of one request   */
 #define REQUESTS 3u
 
-/* Where the k-th block of the request lies over there, and goes here. */
+/* The peer's block, and ours, for the k-th block of the request. */
 static uint64_t
 far_block(uint64_t k)
 {

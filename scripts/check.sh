@@ -1,14 +1,29 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Builds and runs every test there is for this machine: all suites under ASan and UBSan,
-# the threaded ones under TSan, the fuzz harnesses, a long simulation. Ends with one line
-# of counts; exits 1 if anything failed. A build directory is made once and kept.
+# Builds and runs the tests for this machine: all suites under ASan and UBSan, the threaded ones
+# under TSan, the fuzz harnesses, a long simulation. With --long also what takes longer: ten times
+# the seeds, a minute of each harness, the acceptance run over the emulator. Ends with one line of
+# counts; exits 1 if anything failed. A build directory is made once and kept.
 set -u
 cd "$(dirname "$0")/.." || exit
 
+long=
 fuzz_seconds=3
 sim_seeds=10000
 sim_seconds=450
+case ${1-} in
+'') ;;
+--long)
+	long=1
+	fuzz_seconds=60
+	sim_seeds=100000
+	sim_seconds=4500
+	;;
+*)
+	echo "usage: check.sh [--long]" >&2
+	exit 2
+	;;
+esac
 
 sh scripts/setup.sh check || exit
 
@@ -100,13 +115,15 @@ simulate() {
 	done
 }
 
+# -g1: reports need line numbers and no more, which compiles in four fifths of the time
 if configured asan build-asan -Db_sanitize=address,undefined -Db_lundef=false \
-	-Doptimization=1 && compiled asan build-asan; then
+	-Doptimization=1 -Dc_args=-g1 && compiled asan build-asan; then
 	suites asan build-asan
 fi
 
 # meson builds what these tests need, and nothing else
-if configured tsan build-tsan -Db_sanitize=thread -Db_lundef=false -Doptimization=1; then
+if configured tsan build-tsan -Db_sanitize=thread -Db_lundef=false -Doptimization=1 \
+	-Dc_args=-g1; then
 	suites tsan build-tsan --suite tsan
 fi
 
@@ -134,6 +151,17 @@ if [ -e build/build.ninja ] && [ ! -e build/tests ]; then
 fi
 if configured plain build --libdir lib && compiled plain build tests/sim/sim; then
 	simulate
+fi
+
+# All of the product and what the acceptance run needs beside it.
+if [ "$long" ] && [ -e build/build.ninja ] && compiled product build product \
+	tests/fake/libcuda_fake.so; then
+	say acceptance
+	if sh scripts/acceptance.sh build >build/acceptance.log 2>&1; then
+		pass "acceptance over the emulator"
+	else
+		fail "acceptance over the emulator" build/acceptance.log
+	fi
 fi
 
 say result

@@ -2,19 +2,17 @@
 # SPDX-License-Identifier: Apache-2.0
 # Compiles the embedded PTX for the GPUs that we know, where the vendor's compiler is there:
 # the driver then has nothing to compile at start. Used by meson.
-# Usage: fatbin.sh NVCC PTX.c OUTPUT.c
+# Usage: fatbin.sh NVCC PTX OUTPUT.c
 set -eu
 nvcc=$1
-carried=$2
+ptx=$2
 output=$3
 
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 
-# The lines of the string, as scripts/ptx.sh wrote them.
-sed -n 's/^	"\(.*\)\\n";\{0,1\}$/\1/p' "$carried" | sed 's/\\t/	/g; s/\\\(.\)/\1/g' >"$dir/unpack.ptx"
 "$nvcc" -fatbin -gencode arch=compute_80,code=sm_80 -gencode arch=compute_80,code=sm_90 \
-	-o "$dir/unpack.fatbin" "$dir/unpack.ptx"
+	-o "$dir/unpack.fatbin" "$ptx"
 {
 	cat <<-END
 		/* SPDX-License-Identifier: Apache-2.0 */

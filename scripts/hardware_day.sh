@@ -5,8 +5,11 @@
 #
 #   scripts/hardware_day.sh [--dry-run] [--tool TCPX] [--out DIR] [--nic NIC] [--step NAME] PEER
 #
-# PEER is the other machine's control address; there run: tcpx serve. PEER_NICS names its data
-# addresses, between commas. --dry-run prints the steps and runs nothing.
+# PEER is the other machine's control address; there run: tcpx serve --mem cuda:0. PEER_NICS names
+# its data addresses, between commas. --dry-run prints the steps and runs nothing. With RSH="ssh PEER"
+# the script starts the servers itself (THERE: tcpx there; PEER_SETUP: what the shell there runs
+# before, as a rule the tcpx env of that machine). SIZE (64M), ITERS (20) and ROUNDS (6) of
+# measurements may be set.
 set -u
 
 tool=tcpx
@@ -16,8 +19,13 @@ dry=''
 only=''
 peer=''
 active=''
+server=''
+size=${SIZE:-64M}
+RSH=${RSH:-}
+THERE=${THERE:-tcpx}
+PEER_SETUP=${PEER_SETUP:-"eval \"\$($THERE env)\"; export TCPX_PLUGIN_PATH=${TCPX_PLUGIN_PATH:-}"}
 usage() {
-	sed -n '6,9s/^# \{0,1\}//p' "$0" >&2
+	sed -n '6,13s/^# \{0,1\}//p' "$0" >&2
 	exit 2
 }
 while [ $# -gt 0 ]; do
@@ -68,31 +76,74 @@ run() {
 	"$@" >"$out/$name.$label.txt" 2>&1
 	code=$?
 	printf '%s %s %s\n' "$name" "$label" "$code" >>"$out/summary.txt"
-	[ "$code" -le 1 ] || {
-		printf '   ended with %s: %s\n' "$code" "$out/$name.$label.txt"
-		failed=$((failed + 1))
-	}
+	[ "$code" = 0 ] || printf '   ended with %s: %s\n' "$code" "$out/$name.$label.txt"
+	[ "$code" -le 1 ] || failed=$((failed + 1))
 }
 
-# perf LABEL env NAME=VALUE...: 64 MiB from GPU to GPU. The receiver's variables count as much as
+# start LABEL env NAME=VALUE...: a server with these variables, until stop. The shell there ends it
+# when the pipe that it reads is closed.
+start() {
+	[ -n "$RSH" ] && [ -n "$active" ] && [ -z "$dry" ] || return 0
+	log=$out/$name.$1.serve.txt
+	shift
+	rm -f "$out/hold"
+	mkfifo "$out/hold" || exit 3
+	# shellcheck disable=SC2086 # RSH is several words
+	$RSH "$PEER_SETUP; $* $THERE serve --mem cuda:0 & read -r _; kill \$! 2>/dev/null; wait \$!" \
+		<"$out/hold" >"$log" 2>&1 &
+	server=$!
+	exec 3>"$out/hold"
+	tries=0
+	until grep -q ': port [0-9]' "$log"; do
+		tries=$((tries + 1))
+		[ $tries -le 300 ] && kill -0 $server 2>/dev/null || {
+			printf '   no server there: %s\n' "$log"
+			failed=$((failed + 1))
+			return 0
+		}
+		sleep 0.1
+	done
+}
+stop() {
+	[ -n "$server" ] || return 0
+	exec 3>&-
+	wait "$server"
+	server=''
+	rm -f "$out/hold"
+}
+
+# perf LABEL env NAME=VALUE...: SIZE from GPU to GPU. The receiver's variables count as much as
 # ours, so the other side has to be started anew with them.
 perf() {
 	[ -n "$active" ] || return 0
 	label=$1
 	shift
-	printf '   on the peer: %s tcpx serve\n' "$*"
-	if [ -z "$dry" ] && [ -t 0 ]; then
+	[ -n "$RSH" ] || printf '   on the peer: %s tcpx serve --mem cuda:0\n' "$*"
+	if [ -z "$RSH$dry" ] && [ -t 0 ]; then
 		printf '   then press Enter '
 		read -r _
 	fi
-	run "$label" "$@" "$tool" perf "$peer" --mem cuda:0 --peer-mem cuda:0 \
-		-b 64M -e 64M -w 2 -n 20 --json "$out/$name.$label.json"
+	start "$label" "$@"
+	run "$label" "$@" "$tool" perf "$peer" --mem cuda:0 --peer-mem cuda:0 -b "$size" -e "$size" \
+		-w 2 -n "${ITERS:-20}" --json "$out/$name.$label.json"
+	stop
+}
+
+# once LABEL env NAME=VALUE...: one transfer of 4 KiB, with these variables on this side only.
+once() {
+	start "$1" env
+	label=$1
+	shift
+	run "$label" "$@" "$tool" perf "$peer" --mem cuda:0 --peer-mem cuda:0 -b 4K -e 4K -w 0 -n 1
+	stop
 }
 
 [ -n "$dry" ] || mkdir -p "$out" || exit 3
 
 step machine "what kind of machine is this, and does it invite trouble?"
+start doctor env
 run doctor "$tool" doctor --peer "$peer_nics" --json "$out/doctor.json"
+stop
 run topo "$tool" topo --json "$out/topo.json"
 run env "$tool" env
 run lint "$tool" env --lint
@@ -100,10 +151,8 @@ run info "$tool" info
 run before "$tool" irq snapshot -o "$out/irq-before.txt"
 
 step connect "does the installed plugin's connect() return before the connection stands?"
-run log env NCCL_DEBUG=TRACE NCCL_DEBUG_SUBSYS=NET TCPX_DEBUG=TRACE TCPX_DEBUG_SUBSYS=NET \
-	"$tool" perf "$peer" --mem cuda:0 --peer-mem cuda:0 -b 4K -e 4K -w 0 -n 1
-run early env NCCL_GPUDIRECTTCPX_SPINWAIT_CONNECT=0 \
-	"$tool" perf "$peer" --mem cuda:0 --peer-mem cuda:0 -b 4K -e 4K -w 0 -n 1
+once log env NCCL_DEBUG=TRACE NCCL_DEBUG_SUBSYS=NET TCPX_DEBUG=TRACE TCPX_DEBUG_SUBSYS=NET
+once early env NCCL_GPUDIRECTTCPX_SPINWAIT_CONNECT=0
 
 step pages "does a request of several pieces lose pages of the receive pool?"
 run counters-before ethtool -S "$nic"
@@ -121,8 +170,7 @@ done
 
 step rules "how long until a flow rule is active?"
 for us in 0 1000 10000 50000 200000; do
-	run "wait-$us" env NCCL_GPUDIRECTTCPX_PROGRAM_FLOW_STEERING_WAIT_MICROS="$us" \
-		"$tool" perf "$peer" --mem cuda:0 --peer-mem cuda:0 -b 4K -e 4K -w 0 -n 1
+	once "wait-$us" env NCCL_GPUDIRECTTCPX_PROGRAM_FLOW_STEERING_WAIT_MICROS="$us"
 done
 run list ethtool -n "$nic"
 
@@ -132,7 +180,7 @@ perf alone env TCPX_DEBUG=DEBUG TCPX_DEBUG_SUBSYS=NET
 perf all-gpus env TCPX_DEBUG=DEBUG TCPX_DEBUG_SUBSYS=NET TCPX_RELAY=auto
 
 step sync "does announcing receives (RECV_SYNC) cost anything?"
-for round in 1 2 3 4 5 6; do
+for round in $(seq "${ROUNDS:-6}"); do
 	perf "off-$round" env NCCL_GPUDIRECTTCPX_RECV_SYNC=0
 	perf "on-$round" env NCCL_GPUDIRECTTCPX_RECV_SYNC=1
 done
@@ -142,14 +190,16 @@ perf own env TCPX_MAP="gpu0=$nic"
 perf foreign env TCPX_MAP="gpu0=eth3"
 
 step unpack "what does unpacking cost beside the wire?"
-run alone "$tool" perf --unpack-only --json "$out/unpack.json"
+run alone "$tool" perf --unpack-only ${ITERS:+-n "$ITERS"} --json "$out/unpack.json"
 perf with env TCPX_UNPACK_IMPL=kernel
 perf without env TCPX_UNPACK_IMPL=none
 
 step after "what moved, and what did the kernel say?"
 run after "$tool" irq snapshot -o "$out/irq-after.txt"
 run diff "$tool" irq diff "$out/irq-before.txt" "$out/irq-after.txt"
+start doctor env
 run doctor "$tool" doctor --peer "$peer_nics" --json "$out/doctor-after.json"
+stop
 
 [ "$steps" -gt 0 ] || {
 	echo "hardware_day.sh: no step is called $only" >&2

@@ -22,8 +22,8 @@ FOREIGN = re.compile(r"__|\.|_?_?sanitizer|asan|tsan|ubsan")
 class Rules:
     def __init__(self, path):
         self.folders, self.doors, self.system = {}, {}, {}
-        self.only, self.state, self.longer, self.words = {}, {}, {}, []
-        self.prefix, self.guests = {}, {}
+        self.only, self.state, self.words = {}, {}, []
+        self.prefix, self.guests, self.index, self.tables = {}, {}, [], {}
         self.lines = 500
         for line in open(path):
             key, *rest = line.split("#")[0].split() or [""]
@@ -32,7 +32,9 @@ class Rules:
             elif key == "guest":
                 self.guests[rest[0]] = rest[1:]
             elif key == "door":
-                self.doors.setdefault(rest[0], []).extend(rest[1:])
+                headers, _, guest = " ".join(rest[1:]).partition(" : ")
+                self.doors.setdefault(rest[0], {}).update(
+                    (header, guest) for header in headers.split())
             elif key == "system":
                 self.system.setdefault(rest[0], set()).update(rest[1:])
             elif key == "only":
@@ -43,10 +45,13 @@ class Rules:
                 self.state.setdefault(rest[0], set()).update(names)
             elif key == "prefix":
                 self.prefix[rest[0]] = ("tcpx_", rest[1])
+            elif key == "table":
+                pairs = iter(rest[2:])
+                self.tables.update((struct, (rest[0], owner)) for struct, owner in zip(pairs, pairs))
+            elif key == "index":
+                self.index.extend(rest)
             elif key == "lines":
                 self.lines = int(rest[0])
-            elif key == "longer":
-                self.longer[rest[0]] = " ".join(rest[1:])
             elif key == "word":
                 self.words.append(r"\s+".join(rest))
         # a word in small letters is meant in any case
@@ -75,30 +80,48 @@ def without_comments_and_strings(text):
                   text, flags=re.S)
 
 
+def under(path, folder):
+    return not folder or path == folder or path.startswith(folder + "/")
+
+
+def room(rules, path):
+    """The folder of layers.txt that a path below src/ belongs to: the longest."""
+    return max((f for f in rules.folders if under(path, f)), key=len, default=None)
+
+
+def may_include(rules, own, target):
+    """A folder named to somebody outside it stands for the rooms in it, too."""
+    return target == own or any(
+        target == f or (under(target, f) and not under(own, f)) for f in rules.folders[own])
+
+
 def check_include(rules, report, path, number, name, quoted):
-    folder = path.split("/")[1]
+    inside = path[len("src/"):]
+    own, target = room(rules, inside), room(rules, name)
     if not quoted:
-        allowed = rules.system.get(folder)
+        allowed = rules.system.get(inside.split("/")[0])
         if allowed is not None and name not in allowed:
-            report(path, number, "%s/ may not include <%s>" % (folder, name))
+            report(path, number, "%s/ may not include <%s>" % (inside.split("/")[0], name))
         return
-    target = name.split("/")[0]
     if "/" not in name:
-        report(path, number, 'include "%s" by its folder' % name)
-    elif target == "tcpx":
-        pass
-    elif target not in rules.folders[folder]:
-        report(path, number, "%s/ may not include %s/" % (folder, target))
-    elif target != folder and name not in rules.doors.get(target, [name]):
-        report(path, number, '%s is private to %s/, which is entered by %s'
-               % (name, target, ", ".join(rules.doors[target])))
+        return report(path, number, 'include "%s" by its folder' % name)
+    if name.startswith("tcpx/"):
+        return
+    if not target or not may_include(rules, own, target):
+        return report(path, number, "%s/ may not include %s/" % (own, os.path.dirname(name)))
+    for folder, doors in rules.doors.items():
+        guest = doors.get(name)
+        if under(name, folder) and not under(inside, folder) and \
+                (guest is None or not under(inside, guest)):
+            report(path, number, '%s is private to %s/, which is entered by %s'
+                   % (name, folder, ", ".join(doors)))
 
 
 def check_layers(rules, report, path, text):
-    folder = path.split("/")[1]
-    if folder not in rules.folders:
+    inside = path[len("src/"):]
+    folder, own = os.path.dirname(inside), room(rules, inside)
+    if not own or (folder != own and any(under(f, own) and f != own for f in rules.folders)):
         return report(path, 1, "folder %s is not in layers.txt" % folder)
-    inside = "/".join(path.split("/")[1:])
     for number, line in enumerate(text.splitlines(), 1):
         found = re.match(r'\s*#\s*include\s+([<"])([^>"]+)', line)
         if found:
@@ -113,8 +136,72 @@ def check_layers(rules, report, path, text):
             report(path, number, "#if in a function: let meson.build choose a file")
         for call in rules.call.findall(line) if in_function else []:
             who = rules.only[call]
-            if folder not in who and inside not in who:
+            if not any(under(inside, one) for one in who):
                 report(path, number, "only %s may call %s()" % (", ".join(who), call))
+
+
+def external(text):
+    """The functions that a file defines, and those that it declares, for others."""
+    text = re.sub(r"^[ \t]*#(?:\\\n|[^\n])*", "", without_comments_and_strings(text), flags=re.M)
+    defined = {name for kind, name in re.findall(r"^([a-z_A-Z][\w \t*]*)\n(\w+)\([^;{]*\)\n{", text, re.M)
+               if "static" not in kind.split()}
+    declared, depth = set(), 0
+    for statement in re.split(r"(?<=[;{}])", text):
+        if depth == 0 and statement.endswith(";") and "typedef" not in statement:
+            declared.update(re.findall(r"\b(?!aligned\b)([a-z]\w*)\s*\((?!\*)", statement)[:1])
+        depth += statement.count("{") - statement.count("}")
+    return defined, declared
+
+
+def public():
+    """The library's calls: their header is not beside their .c."""
+    if not public.names:
+        with open(os.path.join(ROOT, "include/tcpx/tcpx.h"), encoding="utf-8") as header:
+            public.names = set(re.findall(r"\b(tcpx_\w+)\(", header.read()))
+    return public.names
+
+
+public.names = None
+
+
+def check_index(rules, report, path, text):
+    """A header is the index of its .c: what one declares, the other defines."""
+    if not any(under(path[len("src/"):], folder) for folder in rules.index):
+        return
+    other = path[:-1] + ("h" if path.endswith("c") else "c")
+    there = os.path.join(ROOT, other)
+    theirs = external(open(there, encoding="utf-8").read()) if os.path.exists(there) else ((), ())
+    for name in sorted(external(text)[0 if path.endswith("c") else 1]):
+        if name not in theirs[1 if path.endswith("c") else 0] and name not in public():
+            report(path, 1, "%s() is not in %s" % (name, other))
+
+
+def functions(text):
+    """The names of a file's functions, and what stands in each."""
+    return {name: body for name, body in re.findall(
+        r"^(\w+)\([^;{]*\)\n{\n(.*?)^}", without_comments_and_strings(text), re.M | re.S)}
+
+
+def check_tables(rules, report, files):
+    """Tables by which a room calls upward: filled in by one file, never with a sibling."""
+    homes = {name: path[len("src/"):] for path, text in files.items()
+             for name in (external(text)[0] if path.endswith(".c") else ())}
+    for path, text in files.items():
+        own, inside = functions(text), path[len("src/"):]
+        text = without_comments_and_strings(text)
+        for struct, body in re.findall(r"struct (\w+) \w+ = {(.*?)};", text, re.S):
+            if struct not in rules.tables:
+                continue
+            filler, owner = rules.tables[struct]
+            if inside != filler:
+                report(path, 1, "struct %s is filled in by %s alone" % (struct, filler))
+            for name in re.findall(r"=\s*(\w+)", body):
+                called = re.findall(r"\w+(?=\()", own[name]) if name in own else [name]
+                for call in called:
+                    home = room(rules, homes[call]) if call in homes else None
+                    if home and owner not in rules.folders[home][1:]:
+                        report(path, 1, "%s(), which struct %s reaches, is not above %s/"
+                               % (call, struct, owner))
 
 
 def check_guest(rules, report, path, text):
@@ -140,10 +227,11 @@ def check_file(rules, report, path):
     folder = path.split("/")[0]
     ours = ["src", "include", "examples", "compat", *rules.guests]
     if folder in ours and path.endswith(CODE):
-        if len(lines) > rules.lines and path not in rules.longer:
+        if len(lines) > rules.lines:
             report(path, len(lines), "more than %d lines" % rules.lines)
     if path.startswith("src/") and path.endswith(CODE):
         check_layers(rules, report, path, text)
+        check_index(rules, report, path, text)
     if folder in rules.guests and path.endswith(CODE):
         check_guest(rules, report, path, text)
 
@@ -182,6 +270,9 @@ def main():
     rules, report = Rules(os.path.join(ROOT, "scripts/layers.txt")), Report()
     for path in sources():
         check_file(rules, report, path)
+    check_tables(rules, report, {path: open(os.path.join(ROOT, path), encoding="utf-8").read()
+                                 for path in sources()
+                                 if path.startswith("src/") and path.endswith(CODE)})
     for library in sys.argv[1:]:
         check_symbols(rules, report, library)
     return 1 if report.count else 0

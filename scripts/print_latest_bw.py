@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Sums up the latest logs of run_p2p_fullmesh.sh: a line for each GPU and role.
+"""Sums up the latest logs of run_p2p_fullmesh.sh: a line for each GPU and role, with the provider
+that carried the bytes and the memory they were in.
 
 usage: print_latest_bw.py [log_dir] [gpus]     (logs, 8)
 
@@ -11,7 +12,7 @@ import re
 import sys
 
 LOG = re.compile(r"fullmesh_(server|client)_gpu(\d+)_(\w+)\.log$")
-AVERAGE = re.compile(r"\[PERF\] Avg \((\d+) iter\): ([\d.]+) ms, BW: ([\d.]+) GB/s")
+AVERAGE = re.compile(r"\[PERF\] Avg \((\d+) iter\): ([\d.]+) ms, BW: ([\d.]+) GB/s(.*)")
 TIME = re.compile(r"Total time:\s*([\d.]+) ms")
 BANDWIDTH = re.compile(r"Bandwidth:\s*([\d.]+) GB/s")
 
@@ -29,15 +30,15 @@ def latest_logs(folder):
 
 
 def figures(path):
-    """(milliseconds, GB/s) of a log, the last it has; None if it has none."""
+    """(milliseconds, GB/s, what carried it) of a log, the last it has; None if it has none."""
     with open(path, encoding="utf-8", errors="replace") as f:
         text = f.read()
     averages = AVERAGE.findall(text)
     if averages:
-        return float(averages[-1][1]), float(averages[-1][2])
+        return float(averages[-1][1]), float(averages[-1][2]), averages[-1][3].strip(" ,()")
     times, bandwidths = TIME.findall(text), BANDWIDTH.findall(text)
     if times and bandwidths:
-        return float(times[-1]), float(bandwidths[-1])
+        return float(times[-1]), float(bandwidths[-1]), ""
     return None
 
 
@@ -55,7 +56,7 @@ def main(argv):
         return 2
     missing = False
     for role in ("server", "client"):
-        total, seen = 0.0, 0
+        total, seen, by = 0.0, 0, set()
         if not any(found == role for found, _ in logs):
             continue
         for gpu in range(gpus):
@@ -66,9 +67,11 @@ def main(argv):
                 continue
             total += found[1]
             seen += 1
-            print("%s GPU %d: %.3f ms, %.2f GB/s" % (role, gpu, *found))
+            by.add(re.sub(r"GPU \d+", "GPU", found[2]) or "their logs do not say by what")
+            print("%s GPU %d: %.3f ms, %.2f GB/s, %s" % (role, gpu, *found[:2], found[2] or "?"))
         if seen:
-            print("%s total: %.2f GB/s, %.2f GB/s a GPU" % (role, total, total / seen))
+            print("%s total: %.2f GB/s, %.2f GB/s a GPU (%s)" % (role, total, total / seen,
+                                                                " and ".join(sorted(by))))
     if not logs:
         print("print_latest_bw.py: no fullmesh_<role>_gpu<N>_<time>.log in %s" % folder,
               file=sys.stderr)

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Compiles the GPU kernels to PTX text and writes it into the C files that carry it. Needs
-# clang with its nvptx target and nothing of the GPU vendor's; building needs neither.
+# Compiles the GPU kernels to the PTX text that lies beside them. Needs clang with its nvptx
+# target and nothing of the GPU vendor's; building needs neither.
 # Usage: ptx.sh [DIRECTORY]     (default: the source tree; exit 77: no such clang here)
 set -eu
 cd "$(dirname "$0")/.."
@@ -19,7 +19,7 @@ if ! "$clang" --print-targets 2>/dev/null | grep -q nvptx64; then
 fi
 version=$("$clang" -dumpversion)
 
-# carry KERNELS SYMBOL HEADER: KERNELS.cu to KERNELS_ptx.c, without comments and empty lines.
+# carry KERNELS: KERNELS_kernels.cu to KERNELS.ptx, without comments and empty lines.
 carry() {
 	source=src/$1_kernels.cu
 	text=$("$clang" -x cuda -S --cuda-device-only --cuda-gpu-arch=$arch -nocudainc -nocudalib \
@@ -28,20 +28,14 @@ carry() {
 	mkdir -p "$out/src/$(dirname "$1")"
 	{
 		cat <<-END
-			/* SPDX-License-Identifier: Apache-2.0 */
-			/*
-			 * $(basename "$source") as PTX text. Made by scripts/ptx.sh; do not edit.
-			 * Compiler: clang ${version%%.*}. Checksum of the source: $(cksum <"$source").
-			 */
-			#include "$3"
-
-			const char $2[] =
+			// SPDX-License-Identifier: Apache-2.0
+			// $(basename "$source") as PTX text. Made by scripts/ptx.sh; do not edit.
+			// Compiler: clang ${version%%.*}. Checksum of the source: $(cksum <"$source").
 		END
-		printf '%s\n' "$text" | sed -e 's,[[:space:]]*//.*,,' -e '/^[[:space:]]*$/d' \
-			-e 's/["\\]/\\&/g' -e 's/\t/\\t/g' -e 's/.*/\t"&\\n"/' -e '$s/$/;/'
-	} >"$out/src/$1_ptx.c.new"
-	mv "$out/src/$1_ptx.c.new" "$out/src/$1_ptx.c"
+		printf '%s\n' "$text" | sed -e 's,[[:space:]]*//.*,,' -e '/^[[:space:]]*$/d'
+	} >"$out/src/$1.ptx.new"
+	mv "$out/src/$1.ptx.new" "$out/src/$1.ptx"
 }
 
-carry device/unpack tcpx_unpack_ptx device/launch.h
-carry tool/perf/pattern pattern_ptx tool/perf/pattern_kernels.h
+carry device/unpack
+carry tool/perf/pattern

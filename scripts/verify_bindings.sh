@@ -10,14 +10,18 @@
 # tool. Exit code 0: all is well; 1: there is a finding.
 set -u
 
-here=$(dirname "$0")
+here=$(cd "$(dirname "$0")" && pwd)
 tcpx=${TCPX:-}
-if [ -z "$tcpx" ]; then
-	tcpx=tcpx
-	[ ! -x "$here/../build/tcpx" ] || tcpx=$here/../build/tcpx
-fi
+for path in "$here/tcpx" "$here/../tcpx" "$here/../build/tcpx"; do
+	[ -n "$tcpx" ] || [ ! -f "$path" ] || [ ! -x "$path" ] || tcpx=$path
+done
+tcpx=${tcpx:-tcpx}
 plan=${TCPX_IRQ_PLAN:-/run/tcpx-irq/plan.json}
 case ${1:-} in
+-h | --help)
+	sed -n '/^#	verify/,/^set /s/^#[	 ]\{0,1\}//p' "$0"
+	exit 0
+	;;
 '' | -*) ;;
 *)
 	plan=$1

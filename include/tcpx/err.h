@@ -29,7 +29,7 @@ enum tcpx_err {
 
 	/* one channel is lost; its transfers go on elsewhere */
 	TCPX_ECHANNEL = -1201, /* connection broken                                  */
-	TCPX_EFRAME = -1202,   /* bytes on the wire that no version of us writes     */
+	TCPX_EFRAME = -1202,   /* bytes on the wire that no version of ours writes   */
 	TCPX_EFENCED = -1203,  /* taken down by the peer                             */
 
 	/* the session is lost; every transfer on it ends with the first cause */
@@ -38,12 +38,12 @@ enum tcpx_err {
 	TCPX_EPROTO = -1303,    /* the peer broke the protocol                       */
 	TCPX_EAUTH = -1304,     /* secret missing or wrong                           */
 	TCPX_ETIMEDOUT = -1305, /* connect or handshake deadline passed              */
-	TCPX_EVERSION = -1306,  /* no protocol version in common                     */
+	TCPX_EVERSION = -1306,  /* protocol version, provider or its settings differ   */
 	TCPX_ECLOSED = -1307,   /* closed by this side                               */
 	TCPX_ENOCHANNEL = -1308 /* no channel of the session is left                 */
 };
 
-/* What a code costs its user. */
+/* What a code's owner has lost. */
 enum tcpx_err_group {
 	TCPX_GROUP_OK,
 	TCPX_GROUP_SYSTEM,

@@ -59,12 +59,12 @@ typedef void (*tcpx_log_sink_fn)(void *arg, int level, const char *line);
 /* Begin with TCPX_ENGINE_OPTS_INIT. Fields are only ever appended. */
 struct tcpx_engine_opts {
 	size_t struct_size;
-	const char *name;              /* how peers see this engine; NULL: host:pid      */
+	const char *name;              /* the name that peers see; NULL: host:pid        */
 	const char *listen;            /* "PORT" or "ADDR:PORT" for the control listener;
 	                                * NULL: every selected NIC, TCPX_PORT            */
 	const char *const *settings;   /* "TCPX_CHUNK=1M", ..., NULL; beat environment
 	                                * and files. `tcpx info --config` lists all      */
-	tcpx_log_sink_fn log;          /* NULL: leave the process's sink as it is        */
+	tcpx_log_sink_fn log;          /* NULL: the process's sink stays as it is        */
 	void *log_arg;
 };
 #define TCPX_ENGINE_OPTS_INIT { sizeof(struct tcpx_engine_opts), NULL, NULL, NULL, NULL, NULL }
@@ -77,30 +77,30 @@ struct tcpx_engine_opts {
  */
 TCPX_API TCPX_MUST_USE int tcpx_open(const struct tcpx_engine_opts *opts, tcpx_engine **engine);
 
-/* Ends every transfer with TCPX_ECLOSED, closes all, frees all. Never waits for the
- * network. Peers, transfers and lists of this engine are freed with it and must not be used
- * afterwards; notes that were taken are the caller's to free, before or after. NULL is
- * allowed. */
+/* Ends every transfer with TCPX_ECLOSED, closes and frees everything. Never waits for
+ * the network. Peers, transfers and lists of this engine are freed with it and must not
+ * be used afterwards. Notes that were taken belong to the caller, before and after.
+ * NULL is allowed. */
 TCPX_API void tcpx_close(tcpx_engine *engine);
 
-/* Refuses new transfers, lets open ones finish until @timeout_ms (-1: no limit), then
- * as tcpx_close(). Return: 0, or TCPX_ETIMEDOUT if something had to be ended. */
+/* Refuses new transfers, lets open ones finish until @timeout_ms (-1: no limit), then calls
+ * tcpx_close(). Return: 0, or TCPX_ETIMEDOUT if a transfer had to be ended. */
 TCPX_API int tcpx_stop(tcpx_engine *engine, int timeout_ms);
 
-/* The blob that tcpx_peer_add() takes elsewhere: name, incarnation, addresses.
- * @len in: room in @buf, out: bytes needed. -ENOBUFS if it does not fit (buf may be
- * NULL to ask). At most 4 KiB. */
+/* The blob for tcpx_peer_add() of another engine: name, incarnation, addresses. @len
+ * in: room in @buf, out: bytes needed. -ENOBUFS if it does not fit (buf may be NULL to
+ * ask). At most 4 KiB. */
 TCPX_API int tcpx_metadata(tcpx_engine *engine, void *buf, size_t *len);
 
 /* Port of the control listener, host byte order. */
 TCPX_API uint16_t tcpx_port(tcpx_engine *engine);
 
-/* A level-triggered descriptor: readable while there are notes not taken or ended
- * transfers not yet tested. Borrowed; closed with the engine. */
+/* A level-triggered descriptor: readable while a note waits or an ended transfer has not
+ * been tested. Borrowed; closed with the engine. */
 TCPX_API int tcpx_event_fd(tcpx_engine *engine);
 
-/* Text of the last failure that the calling thread ran into, for people; "" if none. Why a
- * transfer failed stands in tcpx_xfer_query(). */
+/* Text of the calling thread's last failure, for people; "" if none. The cause of a failed
+ * transfer is in tcpx_xfer_query(). */
 TCPX_API void tcpx_last_error(tcpx_engine *engine, char *buf, size_t cap);
 
 /* ---- memory ---------------------------------------------------------------------- */
@@ -114,22 +114,22 @@ enum tcpx_mem_access {
 /*
  * tcpx_mem_register - make memory usable in descriptor lists
  * @addr, @len: host or GPU memory that stays valid until deregistered; len >= 1. GPU memory
- *              is told by its address, once the process has loaded the driver (cudaMalloc
- *              has, see TCPX_CUDA_LIBRARY); all of a region lies on one GPU. Managed
- *              memory counts as host memory
+ *              is recognised by its address, once the process has loaded the driver
+ *              (cudaMalloc has, see TCPX_CUDA_LIBRARY); all of a region lies on one GPU.
+ *              Managed memory counts as host memory
  * @access:     enum tcpx_mem_access, or-ed
  * @id:         out: local region id, never reused within an engine
  */
 TCPX_API TCPX_MUST_USE int tcpx_mem_register(tcpx_engine *engine, void *addr, size_t len,
 				      unsigned access, uint64_t *id);
 
-/* Ends every transfer that uses it with TCPX_EREGION, here and at the peers. When it
- * returns no byte of it is read or written any more. Waits for at most one socket
- * call or copy in progress, never for the network. TCPX_ESTALE: id not live. */
+/* Ends every transfer that uses it with TCPX_EREGION, here and at the peers. After the
+ * return no byte of it is read or written. Waits for at most one socket call or copy in
+ * progress, never for the network. TCPX_ESTALE: id not live. */
 TCPX_API int tcpx_mem_deregister(tcpx_engine *engine, uint64_t id);
 
-/* The blob that lets a peer name the region: id, 128-bit key, length, address, access;
- * 64 bytes at most. Whoever has it may use it. @len as in tcpx_metadata(). */
+/* The blob that lets a peer name the region: id, 128-bit key, length, address, access; 64
+ * bytes at most. Any holder of the blob may use the region. @len as in tcpx_metadata(). */
 TCPX_API int tcpx_mem_export(tcpx_engine *engine, uint64_t id, void *buf, size_t *len);
 
 /* Reads a blob; @id then names the peer's region in remote lists. TCPX_EBLOB. */
@@ -137,7 +137,7 @@ TCPX_API TCPX_MUST_USE int tcpx_mem_import(tcpx_engine *engine, const void *blob
 				    uint64_t *id);
 /* Length and owner's address of an imported or local region; either may be NULL. */
 TCPX_API int tcpx_mem_query(tcpx_engine *engine, uint64_t id, uint64_t *addr, uint64_t *len);
-/* Where a local region lies: -1 host memory, else the GPU's ordinal. */
+/* Place of a local region: -1 host memory, else the GPU's ordinal. */
 TCPX_API int tcpx_mem_place(tcpx_engine *engine, uint64_t id, int *gpu);
 /* Gives an imported id back. */
 TCPX_API int tcpx_mem_forget(tcpx_engine *engine, uint64_t id);
@@ -149,11 +149,11 @@ TCPX_API int tcpx_mem_forget(tcpx_engine *engine, uint64_t id);
  * TCPX_LINGER_MS of a drop. A peer not up yet is retried until TCPX_CONNECT_MS. */
 TCPX_API TCPX_MUST_USE int tcpx_peer_add(tcpx_engine *engine, const void *blob, size_t len,
 				  tcpx_peer **peer);
-/* The same by "HOST:PORT" or "[v6]:PORT"; the peer's name and incarnation are learnt. A host
- * given by name is looked up before the call returns, which may block. */
+/* The same by "HOST:PORT" or "[v6]:PORT"; the handshake brings the peer's name and
+ * incarnation. A host name is looked up before the call returns, which may block. */
 TCPX_API TCPX_MUST_USE int tcpx_peer_connect(tcpx_engine *engine, const char *host_port,
 				      tcpx_peer **peer);
-/* A peer that has connected to us or that we added, by name (newest incarnation).
+/* Finds a peer that connected to us or was added by us, by name (newest incarnation).
  * -ENOENT. Pair with tcpx_peer_drop(). */
 TCPX_API TCPX_MUST_USE int tcpx_peer_find(tcpx_engine *engine, const char *name, tcpx_peer **peer);
 /* Waits until its session is open. 0; -EAGAIN (timeout_ms passed; -1: no limit); or
@@ -205,16 +205,15 @@ TCPX_API TCPX_MUST_USE int tcpx_read(tcpx_peer *peer, const struct tcpx_desc *lo
 			      const struct tcpx_desc *remote, size_t nremote, const void *note,
 			      size_t note_len, tcpx_xfer **xfer);
 
-/* Two-sided. A send is matched by the first posted receive of its tag from that peer.
- * Longer than the receive: both end with TCPX_ELENGTH. Shorter: the receive's info
- * tells the length. */
+/* Two-sided. The first posted receive of its tag from that peer matches a send. Longer than
+ * the receive: both end with TCPX_ELENGTH. Shorter: the receive's info has the length. */
 TCPX_API TCPX_MUST_USE int tcpx_send(tcpx_peer *peer, const struct tcpx_desc *local, size_t nlocal,
 			      uint64_t tag, tcpx_xfer **xfer);
 TCPX_API TCPX_MUST_USE int tcpx_recv(tcpx_peer *peer, const struct tcpx_desc *local, size_t nlocal,
 			      uint64_t tag, tcpx_xfer **xfer);
 
-/* A list checked and packed once, to be named by many transfers. All regions must be
- * local, or all imported. */
+/* A list checked and packed once, for many transfers. All regions must be local,
+ * or all imported. */
 TCPX_API TCPX_MUST_USE int tcpx_list_prepare(tcpx_engine *engine, const struct tcpx_desc *desc,
 				      size_t count, tcpx_list **list);
 TCPX_API void tcpx_list_free(tcpx_list *list);
@@ -230,29 +229,29 @@ TCPX_API TCPX_MUST_USE int tcpx_xfer_post(tcpx_xfer *xfer, const void *note, siz
 /*
  * The same for memory that a GPU stream is still at work on: no byte of local memory is
  * touched before @event (a CUevent of the caller's, recorded already; NULL: at once) has
- * happened. It is polled, never enqueued anywhere, and must live until the transfer ends.
+ * happened. The event is polled, never enqueued, and must live until the transfer ends.
  *
- * GPU memory otherwise: the source of a transfer may be overwritten, and its destination is
- * visible to every stream and to the host, once the transfer has ended. The library works on
- * streams of its own and waits for none of the caller's.
+ * GPU memory: once the transfer has ended, its source may be overwritten, and its destination
+ * is visible to every stream and to the host. The library works on streams of its own and
+ * waits for none of the caller's.
  */
 TCPX_API TCPX_MUST_USE int tcpx_xfer_post_after(tcpx_xfer *xfer, void *event, const void *note,
 					 size_t note_len);
 /*
- * Makes @stream (a CUstream) wait until the transfer has ended, however it ends; look with
- * tcpx_test() afterwards. What is enqueued behind sees the destination. The transfer must be
- * posted, and posted again or freed only after the stream has passed. -ENOTSUP: no GPU in
- * use, or its driver cannot; TCPX_ESTATE: never posted.
+ * Makes @stream (a CUstream) wait until the transfer has ended, however it ends;
+ * tcpx_test() then has the result. Work enqueued behind the wait sees the destination. The
+ * transfer must be posted; it may be posted again or freed only after the stream has
+ * passed. -ENOTSUP: no GPU in use, or its driver cannot; TCPX_ESTATE: never posted.
  */
 TCPX_API TCPX_MUST_USE int tcpx_xfer_stream_wait(tcpx_xfer *xfer, void *stream);
 
-/* -EAGAIN in progress, 0 done, else the first cause. One atomic load, mostly. */
+/* -EAGAIN in progress, 0 done, else the first cause. Usually one atomic load. */
 TCPX_API int tcpx_test(tcpx_xfer *xfer);
-/* Waits; -EAGAIN after timeout_ms (-1: no limit). The caller's thread does the I/O
- * meanwhile where it can. */
+/* Waits; -EAGAIN after timeout_ms (-1: no limit). Meanwhile the caller's thread does the
+ * I/O where it can. */
 TCPX_API int tcpx_wait(tcpx_xfer *xfer, int timeout_ms);
-/* Ends it with TCPX_ECANCELED if in progress. When it returns no byte moves from or to
- * local memory; the peer may hold a part; no note is delivered. */
+/* Ends it with TCPX_ECANCELED if in progress. After the return no byte moves from or to
+ * local memory. The peer may hold a part; no note is delivered. */
 TCPX_API void tcpx_cancel(tcpx_xfer *xfer);
 /* Cancels if in progress, gives the handle back. Cannot fail. NULL is allowed. */
 TCPX_API void tcpx_free(tcpx_xfer *xfer);
@@ -266,13 +265,18 @@ struct tcpx_xfer_info {
 	uint64_t chunk_bytes;
 	uint64_t post_ns;      /* CLOCK_MONOTONIC                                        */
 	uint64_t done_ns;      /* 0 while in progress                                    */
-	char cause[192];       /* why it failed, for people; "" if it did not            */
+	char cause[192];       /* why it failed, for people; "" otherwise                */
+	/* in progress or failed: the first chunk that is not in place, and where it is */
+	uint64_t stuck_chunk;
+	int stuck_channel;     /* that took it last; -1 none, or not known here          */
+	char stuck_nic[32];    /* of that channel                                        */
+	char stage[48];        /* for people: "sent, not acknowledged"                   */
 };
 TCPX_API int tcpx_xfer_query(tcpx_xfer *xfer, struct tcpx_xfer_info *info);
 
 /* ---- notes ----------------------------------------------------------------------- */
 
-/* Sends a note that is ordered with nothing. At most 8 KiB; 0 bytes is a note too. */
+/* Sends a note, ordered with nothing else. At most 8 KiB; 0 bytes are a note, too. */
 TCPX_API TCPX_MUST_USE int tcpx_notify(tcpx_peer *peer, const void *data, size_t len);
 /* Takes the oldest note; -EAGAIN if there is none (one atomic load). */
 TCPX_API int tcpx_note_get(tcpx_engine *engine, tcpx_note **note);
@@ -294,9 +298,9 @@ struct tcpx_counters {
 	uint64_t notes_tx, notes_rx, notes_dropped;
 	uint64_t ctrl_frames_tx, ctrl_frames_rx, ctrl_resumes;
 	uint64_t channels_lost, chunks_resent, stalls;
-	uint64_t refused;                 /* connections and operations turned away       */
-	uint64_t queue_ns;                /* tx: ready until a channel took it            */
-	uint64_t wire_ns;                 /* tx: taken until the kernel had all of it     */
+	uint64_t refused;                 /* connections and operations refused           */
+	uint64_t queue_ns;                /* tx: ready until a channel picked it          */
+	uint64_t wire_ns;                 /* tx: picked until the kernel had all of it    */
 	uint64_t ack_ns;                  /* tx: from then until acknowledged             */
 	uint64_t unpack_ns;               /* rx: landed until applied                     */
 	uint64_t lease_borrows;           /* times a waiting thread did the I/O           */
@@ -313,19 +317,19 @@ struct tcpx_channel_info {
 	int sending;               /* 1: from us to the peer                             */
 	int up;                    /* 1 open, 0 down                                     */
 	uint64_t bytes, chunks;
-	uint64_t stalls;           /* times it had work but the peer or the wire refused */
+	uint64_t stalls;           /* times the peer or the wire took no more            */
 	uint32_t in_flight;        /* messages not yet acknowledged                      */
 	uint32_t in_flight_max;
-	uint64_t in_flight_sum;    /* over chunks, at the moment each was taken          */
+	uint64_t in_flight_sum;    /* over chunks, at the moment each was picked         */
 	uint64_t rate_Bps;         /* smoothed, from acknowledgements                    */
 	uint64_t retransmits;      /* of the connection, from the kernel                 */
 	uint64_t rtt_us;
 	uint32_t loop;             /* the I/O thread that owns it                        */
 	char tx_mode[16];          /* how staged payload leaves: "copy", "splice",
-	                            * "msg_zerocopy"; "" none has so far                  */
-	uint64_t lent_bytes;       /* of it, sent without the kernel copying             */
-	int incoming_cpu;          /* where its last packet was handled; -1 unknown      */
-	uint32_t napi_id;          /* of the NIC's queue that it came by; 0 unknown      */
+	                            * "msg_zerocopy"; "" before the first                 */
+	uint64_t lent_bytes;       /* bytes of it sent without a copy by the kernel      */
+	int incoming_cpu;          /* CPU that handled its last packet; -1 unknown       */
+	uint32_t napi_id;          /* of the NIC queue of its last packet; 0 unknown     */
 };
 /* Fills at most *count entries, sets *count to how many there are. */
 TCPX_API int tcpx_query_channels(tcpx_engine *engine, struct tcpx_channel_info *out, size_t *count);

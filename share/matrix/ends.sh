@@ -6,28 +6,67 @@
 #   verify        they are still as planned, on both
 #   restore       as they were, on both
 #   movable       this host has a NIC with interrupts
-#   serve HOW     start tcpx serve there: free, or bound to its plan's RX CPUs
-#   stop          end it
-#   bound CMD...  become CMD on this host's head CPUs (or TX), I/O threads on its TX CPUs
+#   memory        find out what memory $MEM and $PEER_MEM mean
+#   serve HOW     start tcpx serve there: free, or bound by its plan
+#   stop          end it, and wait until it has ended
+#   told          the bindings that the server has in its environment
+#   free CMD...   become CMD without any binding
+#   bound CMD...  become CMD on this host's head CPUs (or TX), with the plan's bindings
 #   clean         nothing of an earlier study is left
 #
-# Plans and marks lie in $MATRIX_DIR here and in /run/tcpx-matrix there.
+# Bindings are NCCL_GPUDIRECTTCPX_TX_BINDINGS and _RX_BINDINGS: I/O threads follow them, and a
+# plugin's threads. Plans and marks lie in $MATRIX_DIR here and in /run/tcpx-matrix there.
 here=$MATRIX_DIR
 there=/run/tcpx-matrix
 theirs=${THERE:-tcpx}
+unbind='unset NCCL_GPUDIRECTTCPX_TX_BINDINGS NCCL_GPUDIRECTTCPX_RX_BINDINGS TCPX_TX_BINDINGS TCPX_RX_BINDINGS TCPX_CPUS TCPX_BIND'
+# Exports NAME=VALUE lines; a value has ";" in it.
+bind='while IFS= read -r line; do export "$line"; done'
 
 # The CPUs of role $2 in plan $1, all groups: "8-21,60-73".
 set_of='import json, sys
 print(",".join(g[sys.argv[2]] for g in json.load(open(sys.argv[1]))["groups"] if g[sys.argv[2]]))'
+
+# What "tcpx info --json -" means by auto: all GPUs, or the host's memory.
+memory_of='import json, sys
+n = len(json.load(sys.stdin)["driver"]["gpus"] or [])
+print("cuda:0-%d" % (n - 1) if n > 1 else "cuda:0" if n else "host")'
 
 far() { # a command line on the other host
 	# shellcheck disable=SC2086 # RSH is several words
 	$RSH "$1" </dev/null
 }
 
-plans() { # a plan by policy $1, applied or not, on both
+plans() { # a plan by policy $1 and its bindings, applied or not, on both
 	"$TCPX" irq plan --policy "$1" --emit json >"$here/plan.json" &&
-		far "mkdir -p $there && $theirs irq plan --policy $1 --emit json >$there/plan.json"
+		"$TCPX" irq plan --policy "$1" --emit nccl >"$here/bindings" &&
+		far "mkdir -p $there && $theirs irq plan --policy $1 --emit json >$there/plan.json &&
+			$theirs irq plan --policy $1 --emit nccl >$there/bindings"
+}
+
+serve() { # the wrapper's last word, serve.ended, comes after the server's end
+	far "mkdir -p $there && cd $there && rm -f serve.* && $unbind && ${1:-:} &&
+		{ nohup sh -c '$theirs serve >serve.out 2>&1 & echo \$! >serve.pid; wait; >serve.ended' \
+			>/dev/null 2>&1 & }" || return 1
+	far "cd $there; n=0
+		until grep -q ' port ' serve.out 2>/dev/null; do
+			n=\$((n + 1))
+			[ ! -e serve.ended ] && [ \$n -lt 100 ] || { paste -sd ' ' serve.out >&2; exit 1; }
+			sleep 0.1
+		done"
+}
+
+stop() {
+	far "cd $there 2>/dev/null && [ -e serve.pid ] || exit 0
+		n=0
+		kill \$(cat serve.pid) 2>/dev/null
+		until [ -e serve.ended ]; do
+			n=\$((n + 1))
+			[ \$n != 100 ] || kill -9 \$(cat serve.pid)
+			[ \$n -lt 120 ] || { echo 'the server does not end' >&2; exit 1; }
+			sleep 0.1
+		done
+		rm -f serve.pid serve.ended"
 }
 
 case $1 in
@@ -55,33 +94,45 @@ movable)
 	done
 	exit 1
 	;;
+memory)
+	mem=$MEM peer_mem=$PEER_MEM
+	if [ "$mem" = auto ]; then
+		info=$("$TCPX" info --json -) && mem=$(echo "$info" | python3 -c "$memory_of") || exit 1
+	fi
+	if [ "$peer_mem" = auto ]; then
+		info=$(far "$theirs info --json -") && peer_mem=$(echo "$info" | python3 -c "$memory_of") || exit 1
+	fi
+	echo "--mem $mem --peer-mem $peer_mem" >"$here/memory"
+	;;
 serve)
-	on=
 	if [ "$2" = bound ]; then
 		# the roles are those of every policy; interrupts are not touched by this
 		[ -e "$here/applied" ] || plans keep || exit 1
-		python3 -c "$set_of" "$here/plan.json" tx >"$here/tx.cpus" || exit 1
-		rx=$(far "cat $there/plan.json" >"$here/peer.json" &&
-			python3 -c "$set_of" "$here/peer.json" rx) || exit 1
-		on="TCPX_CPUS=$rx"
+		serve "$bind <bindings"
+	else
+		serve
 	fi
-	far "mkdir -p $there && cd $there && { env $on nohup $theirs serve >serve.out 2>&1 & echo \$! >serve.pid; }" || exit 1
-	tries=0
-	until far "grep -q ' port ' $there/serve.out"; do
-		tries=$((tries + 1))
-		[ "$tries" -lt 50 ] || exit 1
-		sleep 0.2
-	done
 	;;
 stop)
-	far "test ! -e $there/serve.pid || { kill \$(cat $there/serve.pid) 2>/dev/null; rm -f $there/serve.pid; }"
+	stop
+	;;
+told)
+	far "tr '\0' '\n' </proc/\$(cat $there/serve.pid)/environ | grep _BINDINGS= || echo none" |
+		paste -sd ' '
+	;;
+free)
+	shift
+	eval "$unbind"
+	exec "$@"
 	;;
 bound)
 	shift
-	tx=$(cat "$here/tx.cpus")
+	eval "$unbind"
+	eval "$bind" <"$here/bindings"
 	head=$(python3 -c "$set_of" "$here/plan.json" head) || exit 1
 	# a small machine has no CPUs to spare for the application alone
-	TCPX_CPUS=$tx exec "$TCPX" pin --cpus "${head:-$tx}" -- "$@"
+	[ -n "$head" ] || head=$(python3 -c "$set_of" "$here/plan.json" tx) || exit 1
+	exec "$TCPX" pin --cpus "$head" -- "$@"
 	;;
 clean)
 	sh "$0" stop && sh "$0" restore && far "rm -rf $there"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The byte cursor. Every access goes through buf_claim(): either all its bytes fit, or the
- * cursor turns bad and nothing is touched.
+ * The byte cursor. Every access calls buf_claim(): either all its bytes fit, or the cursor
+ * turns bad and nothing is touched.
  */
 #include "base/buf.h"
 
@@ -52,7 +52,7 @@ tcpx_buf_put_var(struct tcpx_buf *b, uint64_t v)
 void
 tcpx_buf_put_str(struct tcpx_buf *b, const char *s, size_t len)
 {
-	/* both or neither: half a string must not be left behind */
+	/* length and bytes, or neither */
 	if (len > UINT16_MAX || tcpx_buf_left(b) < 2 + len) {
 		b->bad = true;
 		return;
@@ -116,4 +116,16 @@ const void *
 tcpx_buf_borrow(struct tcpx_buf *b, size_t len)
 {
 	return buf_claim(b, len);
+}
+
+bool
+tcpx_bytes_equal(const void *a, const void *b, size_t len)
+{
+	const volatile uint8_t *x = a, *y = b;
+	uint8_t diff = 0;
+	size_t i;
+
+	for (i = 0; i < len; i++)
+		diff |= x[i] ^ y[i];
+	return diff == 0;
 }

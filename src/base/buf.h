@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A cursor over bytes that never leaves them. All wire bytes pass through it; integers
- * are big-endian. The first access that does not fit marks the cursor bad, and from
- * then on reads give zeros and writes do nothing: check once, at the end.
+ * A cursor that never leaves its bytes. All wire bytes pass through it; integers are
+ * big-endian. The first access that does not fit marks the cursor bad. From then on reads
+ * give zeros and writes do nothing, so one check at the end is enough.
  */
 #ifndef BASE_BUF_H
 #define BASE_BUF_H
@@ -21,7 +21,7 @@ struct tcpx_buf {
 };
 
 void tcpx_buf_init(struct tcpx_buf *b, void *data, size_t cap);
-/* For parsing constant bytes; the cursor must then only be read from. */
+/* For parsing constant bytes; the cursor must only be read from. */
 void tcpx_buf_init_const(struct tcpx_buf *b, const void *data, size_t cap);
 size_t tcpx_buf_left(const struct tcpx_buf *b);
 
@@ -32,17 +32,18 @@ void tcpx_buf_put_var(struct tcpx_buf *b, uint64_t v);
 void tcpx_buf_put_str(struct tcpx_buf *b, const char *s, size_t len);
 
 void tcpx_buf_get_bytes(struct tcpx_buf *b, void *dst, size_t len);
-/* Refuses more than 10 bytes, overflow and padding (a last byte of 0 after others). */
+/* More than 10 bytes, overflow, or padding (a last byte of 0 after others) marks bad; 0 then. */
 uint64_t tcpx_buf_get_var(struct tcpx_buf *b);
 /* Copies a put_str() string into dst (cap bytes with the NUL); too long or with an
  * embedded NUL marks bad. Returns its length. */
 size_t tcpx_buf_get_str(struct tcpx_buf *b, char *dst, size_t cap);
-/* Borrows len bytes in place, or NULL. */
+/* The next len bytes, still in the data, and moves past them; NULL: they do not fit. */
 const void *tcpx_buf_borrow(struct tcpx_buf *b, size_t len);
 
 /* ---- integers: inline, so that each is one load or store ---- */
 
-/* Moves past the next @len bytes and gives them, or marks the cursor bad: NULL. */
+/* Returns the next @len bytes and moves past them. NULL: they do not fit,
+ * the cursor is bad. */
 static inline uint8_t *
 buf_claim(struct tcpx_buf *b, size_t len)
 {
@@ -66,7 +67,7 @@ buf_put(struct tcpx_buf *b, const void *src, size_t len)
 		memcpy(at, src, len);
 }
 
-/* dst keeps its zero when the cursor is bad. */
+/* The caller sets *dst to zero: it stays so when the cursor is bad. */
 static inline void
 buf_get(struct tcpx_buf *b, void *dst, size_t len)
 {
@@ -141,5 +142,8 @@ tcpx_buf_get_u64(struct tcpx_buf *b)
 	buf_get(b, &wire, sizeof(wire));
 	return be64toh(wire);
 }
+
+/* Compares secrets: the time does not depend on where they differ. */
+bool tcpx_bytes_equal(const void *a, const void *b, size_t len);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Loading settings. Sources are applied from the weakest to the strongest; each value
- * goes through value_put(), the only place that checks and replaces one.
+ * Loading settings. Sources are applied from the weakest to the strongest. Each value
+ * passes value_put(), the only place that checks and replaces one.
  */
 #include "base/cfg.h"
 
@@ -80,7 +80,7 @@ value_put(struct tcpx_cfg *cfg, enum tcpx_setting setting, const char *text,
 	return 0;
 }
 
-/* The old variable knew numbers only: 1 is "tell me more". */
+/* The old variable holds numbers only: 1 means more output. */
 static const char *
 debug_word(const char *text)
 {
@@ -89,7 +89,7 @@ debug_word(const char *text)
 	return !strcmp(text, "1") ? "INFO" : text;
 }
 
-/* The same under the @name that the source used, which may be an alias. */
+/* Puts a value under the @name that the source used, which may be an alias. */
 static int
 named_put(struct tcpx_cfg *cfg, enum tcpx_setting setting, const char *name,
 	  const char *text, const char *source)
@@ -105,7 +105,7 @@ named_put(struct tcpx_cfg *cfg, enum tcpx_setting setting, const char *name,
 	return value_put(cfg, setting, text, source);
 }
 
-/* The name of "NAME=value"; one too long for a setting is cut. */
+/* The name in "NAME=value"; a name too long for a setting is cut. */
 static void
 name_copy(const char *assignment, char name[NAME_BYTES])
 {
@@ -149,7 +149,7 @@ tcpx_cfg_set(struct tcpx_cfg *cfg, const char *assignment, const char *source)
 	return named_put(cfg, (enum tcpx_setting)setting, name, equals + 1, source);
 }
 
-/* ---- names that nobody knows --------------------------------------------------- */
+/* ---- unknown names --------------------------------------------------------------- */
 
 static void
 unknown_note(struct loader *l, const char *name, const char *source)
@@ -218,7 +218,8 @@ env_load(struct loader *l, char *const *env)
 
 /* ---- variables of NCCL --------------------------------------------------------- */
 
-/* They were set for another program: one we cannot use costs a warning, not the start. */
+/* These variables were set for another program: an unusable one costs a
+ * warning, not the start. */
 static int
 hint_put(struct tcpx_cfg *cfg, enum tcpx_setting setting, const char *text, const char *name)
 {

@@ -79,7 +79,7 @@ stream_read(FILE *file, const char *path, tcpx_cfg_line_fn fn, void *arg)
 int
 tcpx_cfg_file_read(const char *path, bool needed, tcpx_cfg_line_fn fn, void *arg)
 {
-	/* not to hang where somebody put a FIFO */
+	/* O_NONBLOCK: the path may be a FIFO */
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	FILE *file;
 	int rc;

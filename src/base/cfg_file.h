@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Files of "NAME = value" lines. Blanks around name and value do not count; # begins a
+ * Files of "NAME = value" lines. Blanks around name and value do not count. # begins a
  * comment at the start of a line or behind a blank.
  */
 #ifndef BASE_CFG_FILE_H
@@ -8,7 +8,8 @@
 
 #include <stdbool.h>
 
-/* One assignment; @source is "PATH line N". Not 0 ends the reading with that code. */
+/* One assignment; @source is "PATH line N". A result other than 0 ends the reading
+ * with that code. */
 typedef int (*tcpx_cfg_line_fn)(void *arg, const char *name, const char *value,
 				const char *source);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Intrusive doubly linked chain. A node that is in no chain points to itself, so removing
- * twice does no harm.
+ * Intrusive doubly linked chain. A node in no chain points to itself, so removing it
+ * twice is harmless.
  */
 #ifndef BASE_CHAIN_H
 #define BASE_CHAIN_H
@@ -15,7 +15,7 @@ struct tcpx_node {
 
 #define tcpx_container(ptr, type, member) ((type *)((char *)(ptr)-offsetof(type, member)))
 
-/* Walks while the current node may be removed. */
+/* Walks the chain; the current node may be removed. */
 #define tcpx_chain_each(node, after, head)                                                      \
 	for (struct tcpx_node *node = (head)->next, *after = node->next; node != (head);       \
 	     node = after, after = node->next)

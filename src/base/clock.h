@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Time enters as a value. The hands take it from a tcpx_clock: the machine's monotonic
- * clock, or one that a test moves.
+ * Time is a value. It comes from a tcpx_clock: the machine's monotonic clock, or one
+ * that a test moves.
  */
 #ifndef BASE_CLOCK_H
 #define BASE_CLOCK_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sets of CPUs. The parsers read into a set of their own and copy it out at the end, so
- * a refused text changes nothing.
+ * Sets of CPUs. A parser reads into a set of its own and copies it out at the end, so
+ * refused text changes nothing.
  */
 #include "base/cpuset.h"
 
@@ -201,7 +201,7 @@ int
 tcpx_cpuset_parse_mask(const char *text, struct tcpx_cpuset *set)
 {
 	struct tcpx_cpuset read;
-	size_t digit = 0; /* from the right, of 4 CPUs */
+	size_t digit = 0; /* from the right; one digit is 4 CPUs */
 	size_t top = strcspn(text, ",");
 	size_t len = strlen(text);
 
@@ -209,7 +209,7 @@ tcpx_cpuset_parse_mask(const char *text, struct tcpx_cpuset *set)
 		return -EINVAL;
 	tcpx_cpuset_init(&read);
 	for (size_t i = len; i-- > 0;) {
-		/* seen from the right every ninth place is a comma */
+		/* every ninth place from the right is a comma */
 		bool comma = (len - i) % (GROUP_DIGITS + 1) == 0;
 		int v = hex_value(text[i]);
 

@@ -18,7 +18,8 @@ struct tcpx_cpuset {
 
 /* Empty. */
 void tcpx_cpuset_init(struct tcpx_cpuset *set);
-/* CPUs outside [0, TCPX_CPUS_MAX) are never in a set: adding one returns -ERANGE. */
+/* CPUs outside [0, TCPX_CPUS_MAX) are never in a set: adding one returns -ERANGE and adds none.
+ * A range includes @last; with @last below @first it is empty. */
 int tcpx_cpuset_add(struct tcpx_cpuset *set, int cpu);
 int tcpx_cpuset_add_range(struct tcpx_cpuset *set, int first, int last);
 void tcpx_cpuset_remove(struct tcpx_cpuset *set, int cpu);
@@ -31,7 +32,7 @@ void tcpx_cpuset_andnot(struct tcpx_cpuset *set, const struct tcpx_cpuset *other
 
 bool tcpx_cpuset_empty(const struct tcpx_cpuset *set);
 bool tcpx_cpuset_equal(const struct tcpx_cpuset *a, const struct tcpx_cpuset *b);
-/* Every CPU of @inner is in @outer. */
+/* Is every CPU of @inner in @outer? */
 bool tcpx_cpuset_within(const struct tcpx_cpuset *inner, const struct tcpx_cpuset *outer);
 bool tcpx_cpuset_overlap(const struct tcpx_cpuset *a, const struct tcpx_cpuset *b);
 unsigned tcpx_cpuset_count(const struct tcpx_cpuset *set);
@@ -39,7 +40,7 @@ unsigned tcpx_cpuset_count(const struct tcpx_cpuset *set);
 /* -1 when there is none. */
 int tcpx_cpuset_first(const struct tcpx_cpuset *set);
 int tcpx_cpuset_last(const struct tcpx_cpuset *set);
-/* The lowest CPU above @cpu (-1 to start). */
+/* The lowest CPU above @cpu (-1 to start); -1 when there is none. */
 int tcpx_cpuset_next(const struct tcpx_cpuset *set, int cpu);
 
 #define tcpx_cpuset_for_each(cpu, set)                                                 \
@@ -52,14 +53,14 @@ int tcpx_cpuset_next(const struct tcpx_cpuset *set, int cpu);
  * Return: 0, -EINVAL (malformed), -ERANGE (a CPU of TCPX_CPUS_MAX or above). Not logged.
  */
 int tcpx_cpuset_parse(const char *text, struct tcpx_cpuset *set);
-/* A kernel mask: groups of 8 hex digits between commas, highest first, of which the
- * first may be shorter. All zero is the empty set. Results as above. */
+/* Reads a kernel mask: groups of 8 hex digits between commas, highest first; the first
+ * group may be shorter. All zero is the empty set. Failures as of tcpx_cpuset_parse(). */
 int tcpx_cpuset_parse_mask(const char *text, struct tcpx_cpuset *set);
 
-/* As the kernel prints lists: shortest ranges, "" when empty. As snprintf(): returns the
+/* As the kernel prints lists: shortest ranges, "" when empty. Like snprintf(): returns the
  * length of the whole text, writes what fits and a NUL. */
 size_t tcpx_cpuset_format(const struct tcpx_cpuset *set, char *buf, size_t cap);
-/* A mask that the kernel reads: "0" when empty, no leading zeros. */
+/* The same for a mask that the kernel reads: "0" when empty, no leading zeros. */
 size_t tcpx_cpuset_format_mask(const struct tcpx_cpuset *set, char *buf, size_t cap);
 
 #endif

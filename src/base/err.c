@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Failing once, and what the codes are called. The names of system errors are a table
- * of our own: glibc's are either not thread-safe or too new.
+ * Reporting a failure once, and the names of the codes. The names of system errors are our
+ * own table: glibc's are either not thread-safe or too new.
  */
 #include "base/err.h"
 
@@ -11,7 +11,7 @@
 #include <string.h>
 
 #define TEXT_BYTES 512
-#define TAIL_BYTES 96 /* kept free of the message for the words and the name */
+#define TAIL_BYTES 96 /* room in the message for words and name of the code */
 
 static const struct {
 	int code;
@@ -39,7 +39,7 @@ static const struct {
 	ERR(TCPX_EPROTO, "the peer broke the protocol"),
 	ERR(TCPX_EAUTH, "the shared secret is missing or wrong"),
 	ERR(TCPX_ETIMEDOUT, "the connect or handshake deadline passed"),
-	ERR(TCPX_EVERSION, "no protocol version in common with the peer"),
+	ERR(TCPX_EVERSION, "protocol version, provider or its settings differ from the peer's"),
 	ERR(TCPX_ECLOSED, "closed by this side"),
 	ERR(TCPX_ENOCHANNEL, "no channel of the session is left"),
 	{ 0, "OK", "success" },
@@ -166,11 +166,11 @@ tcpx_err_group_of(int code)
 	return TCPX_GROUP_SESSION;
 }
 
-/* Composes and logs; "text: words (NAME)", or "text (NAME)" without words. */
+/* Formats and logs "text: words (NAME)", or "text (NAME)" without words. */
 static int __attribute__((format(printf, 4, 0)))
 fail(enum tcpx_subsys subsys, int code, const char *words, const char *fmt, va_list args)
 {
-	char text[TEXT_BYTES]; /* not last itself: args may point into it */
+	char text[TEXT_BYTES]; /* a local buffer: args may point into last itself */
 	size_t len;
 
 	vsnprintf(text, sizeof(text) - TAIL_BYTES, fmt, args);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Failing once. The function that decides what went wrong calls tcpx_fail(): it logs
- * one line and returns the code. Everybody above only passes the code on.
+ * Reporting a failure once. The function that decides calls tcpx_fail(), which logs one
+ * line and returns the code. All callers only pass the code on.
  */
 #ifndef BASE_ERR_H
 #define BASE_ERR_H
@@ -31,8 +31,8 @@ const char *tcpx_err_name(int code);
 const char *tcpx_err_text(int code);
 enum tcpx_err_group tcpx_err_group_of(int code);
 
-/* Copies the text of the last tcpx_fail() of the calling thread, whatever the log
- * level was; "" if it never failed. Always ends in a NUL when cap > 0. */
+/* Copies the text of the calling thread's last tcpx_fail(), at any log level; "" if it
+ * never failed. Always ends in a NUL when cap > 0. */
 void tcpx_err_last(char *buf, size_t cap);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Log-linear histogram. A value of e + 1 bits falls into row e - 7 by its leading 8 bits;
+ * Log-linear histogram. The leading 8 bits of a value of e + 1 bits place it in row e - 7;
  * row 0 also holds everything below 128. bucket_of() and bucket_low() are inverses.
  */
 #include "base/hist.h"

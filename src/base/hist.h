@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Histogram of nanoseconds (or any counts). Up to 127 exactly, above that 128 buckets
- * to each power of two, so a value read back is within 1 % of one that was put in. A
- * plain value of 34 KiB; one thread at a time.
+ * Histogram of nanoseconds (or any counts). Exact up to 127; above that 128 buckets for
+ * each power of two, so a value read back is within 1 % of one that was put in. A plain
+ * value of 34 KiB; one thread at a time.
  */
 #ifndef BASE_HIST_H
 #define BASE_HIST_H
@@ -24,7 +24,7 @@ struct tcpx_hist {
 };
 
 struct tcpx_hist_bucket {
-	uint64_t low, high; /* values it stands for, both included */
+	uint64_t low, high; /* values in the bucket, both included */
 	uint64_t count;
 };
 
@@ -32,8 +32,8 @@ void tcpx_hist_init(struct tcpx_hist *h);
 /* Values above TCPX_HIST_MAX count as it. */
 void tcpx_hist_add(struct tcpx_hist *h, uint64_t v);
 void tcpx_hist_merge(struct tcpx_hist *h, const struct tcpx_hist *other);
-/* The value that @percent (0 to 100) of all do not exceed; 0 while empty. 0 gives the
- * minimum and 100 the maximum, both exactly. */
+/* The value that @percent (0 to 100) of all values do not exceed; 0 while empty. 0 gives
+ * the minimum and 100 the maximum, both exactly. */
 uint64_t tcpx_hist_percentile(const struct tcpx_hist *h, double percent);
 double tcpx_hist_mean(const struct tcpx_hist *h);
 /* Walks the buckets that are not empty, rising. *at starts at 0. False at the end. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The log sink, the only mutable global of the library. Whether a line is wanted is
- * two relaxed loads; who gets it is guarded by sink.lock, which is held for reading
- * while the line is delivered, so that a sink replaced is a sink not called any more.
+ * The log sink, the only mutable global of the library. Whether a line is wanted costs two
+ * relaxed loads. sink.lock is held for reading while a line is delivered, so a replaced
+ * sink is never called again.
  */
 #include "base/log.h"
 
@@ -50,7 +50,7 @@ static const char *const subsys_name[TCPX_SUBSYS_COUNT] = {
 
 static struct {
 	atomic_uint level;
-	atomic_uint subsys; /* bit per subsystem whose INFO and below is wanted */
+	atomic_uint subsys; /* one bit for each subsystem whose INFO and below is wanted */
 	pthread_rwlock_t lock;
 	/* guarded by lock */
 	tcpx_log_fn fn; /* NULL: fd                    */
@@ -94,7 +94,7 @@ tcpx_log_on(enum tcpx_level level, enum tcpx_subsys subsys)
 	return atomic_load_explicit(&sink.subsys, memory_order_relaxed) >> subsys & 1;
 }
 
-/* The host's short name, as it stands in front of every line. */
+/* The host's short name, the start of every line. */
 static void
 host_read(char host[HOST_BYTES])
 {
@@ -104,7 +104,7 @@ host_read(char host[HOST_BYTES])
 	host[strcspn(host, ".")] = '\0';
 }
 
-/* One line stays one line, whatever a name or a value in it holds. */
+/* Keeps one line one line, whatever bytes its values contain. */
 static void
 line_clean(char *line)
 {
@@ -204,7 +204,7 @@ subsys_parse(const char *text, unsigned *mask)
 	return 0;
 }
 
-/* Fills in %h host, %p pid, %% percent; anything else stands for itself. */
+/* Expands %h host, %p pid, %% percent; other bytes stay. */
 static bool
 path_expand(const char *text, char path[PATH_MAX])
 {
@@ -267,7 +267,7 @@ tcpx_log_setup(const char *level, const char *subsys, const char *file)
 	if (at == SIZE_MAX)
 		return 0;
 	atomic_store(&sink.level, levels[at].level);
-	if (!strcmp(levels[at].name, "VERSION")) /* as NCCL: this line and no other */
+	if (!strcmp(levels[at].name, "VERSION")) /* as NCCL does: this line and no other */
 		tcpx_log_write(TCPX_LOG_INFO, TCPX_SUB_INIT,
 			       "tcpx-p2p version " TCPX_VERSION);
 	return 0;

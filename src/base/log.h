@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Log lines in NCCL's manner. One sink a process (the only mutable global of the
- * library): stderr by default, a file (TCPX_DEBUG_FILE, with %h host and %p pid), or
- * the caller's function. Levels by what the reader does: ERROR act now, WARN look
- * soon, INFO once per object, DEBUG per set-up event, TRACE per chunk.
+ * Log lines in NCCL's manner. A process has one sink (the only mutable global of the
+ * library): stderr by default, a file (TCPX_DEBUG_FILE, with %h host and %p pid), or the
+ * caller's function. Levels by the reader's action: ERROR act now, WARN look soon, INFO
+ * once per object, DEBUG per set-up event, TRACE per chunk.
  */
 #ifndef BASE_LOG_H
 #define BASE_LOG_H
@@ -34,12 +34,12 @@ enum tcpx_subsys {
 /* A caller's sink: one whole line without newline. Called from any thread. */
 typedef void (*tcpx_log_fn)(void *arg, int level, const char *line);
 
-/* Sets levels from the texts of TCPX_DEBUG, TCPX_DEBUG_SUBSYS, TCPX_DEBUG_FILE. One that
- * is NULL or "" leaves its part as it is: WARN, ALL and stderr at first. Returns 0, or
- * TCPX_ECONFIG naming the bad word, and then nothing has changed. */
+/* Sets levels from the texts of TCPX_DEBUG, TCPX_DEBUG_SUBSYS, TCPX_DEBUG_FILE. NULL or ""
+ * leaves its part as it is; the first values are WARN, ALL and stderr. Returns 0, or
+ * TCPX_ECONFIG naming the bad word: nothing has changed. */
 int tcpx_log_setup(const char *level, const char *subsys, const char *file);
-/* Replaces the sink; fn NULL goes back to stderr. When it returns the old sink is not
- * called any more, so it may not be called from within a sink. */
+/* Replaces the sink; fn NULL goes back to stderr. After the return the old sink is not
+ * called any more, so a sink may not call this function. */
 void tcpx_log_sink(tcpx_log_fn fn, void *arg);
 bool tcpx_log_on(enum tcpx_level level, enum tcpx_subsys subsys);
 void tcpx_log_write(enum tcpx_level level, enum tcpx_subsys subsys, const char *fmt, ...)

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Mutexes that spin before they sleep: glibc's adaptive kind, elsewhere the default. */
 #include "base/mutex.h"
 
 #ifdef __GLIBC__

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Numbers as people write them; see parse.h for what is refused. */
+/* Numbers as people write them; parse.h lists what is refused. */
 #include "base/parse.h"
 
 #include <errno.h>
@@ -11,8 +11,8 @@
 
 static const char suffixes[] = "KMGT";
 
-/* Reads digits (at least one) and moves *text behind them. ASCII only, by intent:
- * isdigit() may ask the locale. */
+/* Reads digits (at least one) and moves *text behind them. ASCII only: isdigit() may
+ * ask the locale. */
 static int
 digits_parse(const char **text, uint64_t *out)
 {
@@ -44,7 +44,7 @@ tcpx_parse_count(const char *text, uint64_t *count)
 	return 0;
 }
 
-/* ".25" as a numerator over *scale; no point, no fraction. */
+/* ".25" as a numerator over *scale; without a point there is no fraction. */
 static int
 fraction_parse(const char **text, uint64_t *fraction, uint64_t *scale)
 {
@@ -66,41 +66,53 @@ fraction_parse(const char **text, uint64_t *fraction, uint64_t *scale)
 	return 0;
 }
 
-/* The power of 1024 named by a whole suffix, as a shift. */
+/* The power of @base named by a whole suffix. */
 static int
-suffix_parse(const char *text, unsigned *shift)
+suffix_parse(const char *text, uint64_t base, uint64_t *scale)
 {
 	char letter = *text & ~0x20; /* upper case */
-	const char *at;
+	const char *at = letter ? strchr(suffixes, letter) : NULL;
 
-	if (!*text) {
-		*shift = 0;
+	*scale = 1;
+	if (!*text)
 		return 0;
-	}
-	at = letter ? strchr(suffixes, letter) : NULL;
-	if (!at || (text[1] && strcasecmp(text + 1, "i") && strcasecmp(text + 1, "iB")))
+	if (!at || (text[1] && (base != 1024 ||
+				(strcasecmp(text + 1, "i") && strcasecmp(text + 1, "iB")))))
 		return -EINVAL;
-	*shift = 10 * (unsigned)(at - suffixes + 1);
+	for (const char *s = suffixes; s <= at; s++)
+		*scale *= base;
+	return 0;
+}
+
+static int
+scaled_parse(const char *text, uint64_t base, uint64_t *out)
+{
+	uint64_t whole, part, parts, scale;
+	int rc;
+
+	if ((rc = digits_parse(&text, &whole)) != 0 ||
+	    (rc = fraction_parse(&text, &part, &parts)) != 0 ||
+	    (rc = suffix_parse(text, base, &scale)) != 0)
+		return rc;
+	if (parts > 1 && scale == 1)
+		return -EINVAL; /* a fraction of a byte */
+	if (__builtin_mul_overflow(whole, scale, &whole) ||
+	    __builtin_add_overflow(whole, part * scale / parts, &whole))
+		return -ERANGE;
+	*out = whole;
 	return 0;
 }
 
 int
 tcpx_parse_size(const char *text, uint64_t *bytes)
 {
-	uint64_t whole, fraction, scale;
-	unsigned shift;
-	int rc;
+	return scaled_parse(text, 1024, bytes);
+}
 
-	if ((rc = digits_parse(&text, &whole)) != 0 ||
-	    (rc = fraction_parse(&text, &fraction, &scale)) != 0 ||
-	    (rc = suffix_parse(text, &shift)) != 0)
-		return rc;
-	if (scale > 1 && !shift)
-		return -EINVAL; /* half a byte */
-	if (whole > UINT64_MAX >> shift)
-		return -ERANGE;
-	*bytes = (whole << shift) + (fraction << shift) / scale;
-	return 0;
+int
+tcpx_parse_decimal(const char *text, uint64_t *rate)
+{
+	return scaled_parse(text, 1000, rate);
 }
 
 int

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Bytes nobody can guess, from getrandom(). */
+/* Unpredictable bytes, from getrandom(). */
 #include "base/random.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Bytes nobody can guess: keys, nonces, incarnations. */
+/* Unpredictable bytes: keys, nonces, incarnations. */
 #ifndef BASE_RANDOM_H
 #define BASE_RANDOM_H
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A ring of pointers between one producer thread and one consumer thread, without
- * locks. head and tail only ever grow; their difference is what is in the ring. What
- * the producer wrote before put() is seen by the consumer after get().
+ * A ring of pointers between one producer thread and one consumer thread, without locks.
+ * head and tail only grow; their difference is the content. Memory that the producer wrote
+ * before put() is visible to the consumer after get().
  */
 #ifndef BASE_RING_H
 #define BASE_RING_H
@@ -62,7 +62,7 @@ tcpx_ring_get(struct tcpx_ring *ring)
 	return item;
 }
 
-/* Exact for the two threads while the other rests; a hint otherwise. */
+/* Exact for either thread while the other rests; a hint otherwise. */
 static inline uint32_t
 tcpx_ring_count(struct tcpx_ring *ring)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A small generator for tests and jitter (splitmix64): the same seed gives the same
- * numbers on every machine. Never for keys; those come from random.h.
+ * A small generator for tests and jitter (splitmix64): one seed gives the same numbers on
+ * every machine. Keys come from random.h, never from here.
  */
 #ifndef BASE_RNG_H
 #define BASE_RNG_H
@@ -28,11 +28,11 @@ tcpx_rng_next(struct tcpx_rng *rng)
 	return z ^ (z >> 31);
 }
 
-/* Evenly in [0, n); 0 when n is 0. */
+/* Evenly distributed in [0, n); 0 when n is 0. */
 static inline uint64_t
 tcpx_rng_below(struct tcpx_rng *rng, uint64_t n)
 {
-	uint64_t odd = n ? -n % n : 0; /* 2^64 mod n: so many would make it uneven */
+	uint64_t odd = n ? -n % n : 0; /* 2^64 mod n: the values that would make it uneven */
 	uint64_t v;
 
 	do
@@ -41,7 +41,7 @@ tcpx_rng_below(struct tcpx_rng *rng, uint64_t n)
 	return n ? v % n : 0;
 }
 
-/* Evenly in [low, high]; high is below 2^64 - 1 or low above 0. */
+/* Evenly distributed in [low, high]; high is below 2^64 - 1 or low above 0. */
 static inline uint64_t
 tcpx_rng_between(struct tcpx_rng *rng, uint64_t low, uint64_t high)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reading one setting's text by its type, and telling people what would be allowed. */
+/* Parsing one setting's text by its type, and the text that says what is allowed. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table of settings, and finding a row by a name that may be old or mistyped. */
+/* The table of settings, and the search for a row by a name that may be old or mistyped. */
 #include "base/settings.h"
 
 #include <errno.h>
@@ -17,10 +17,15 @@ static const struct tcpx_setting_def settings[] = {
 		.hints = { "NCCL_GPUDIRECTTCPX_SOCKET_IFNAME", "NCCL_SOCKET_IFNAME" },
 		.help = "NICs to use, between commas; empty: all that fit.",
 	},
+	[TCPX_SET_CTRL] = {
+		.name = "TCPX_CTRL", .type = TCPX_TYPE_STRING, .value = "", .since = "0.1.0",
+		.hints = { "NCCL_GPUDIRECTTCPX_CTRL_DEV" },
+		.help = "NIC or address for control besides TCPX_NICS; no data goes over it.",
+	},
 	[TCPX_SET_PROVIDER] = {
 		.name = "TCPX_PROVIDER", .type = TCPX_TYPE_WORD, .value = "auto",
-		.words = { "auto", "sock", "tcpx", "loop" }, .since = "0.1.0",
-		.help = "How bytes move: sock is TCP, tcpx a NCCL net plugin, if one is named.",
+		.words = { "auto", "sock", "tcpx" }, .since = "0.1.0",
+		.help = "How bytes move: sock is TCP, tcpx a NCCL net plugin; auto takes one that is named.",
 	},
 	[TCPX_SET_CHANNELS] = {
 		.name = "TCPX_CHANNELS", .type = TCPX_TYPE_CHANNELS, .value = "auto",
@@ -160,7 +165,7 @@ static const struct tcpx_setting_def settings[] = {
 	[TCPX_SET_PLUGIN_PATH] = {
 		.name = "TCPX_PLUGIN_PATH", .type = TCPX_TYPE_STRING, .value = "",
 		.since = "0.1.0", .aliases = { "UCCL_TCPX_PLUGIN_PATH" },
-		.help = "NCCL net plugin to load; empty: NCCL_NET_PLUGIN, libnccl-net.so.",
+		.help = "NCCL net plugin to load, or none; empty: none is named, and tcpx looks in the usual places.",
 	},
 	[TCPX_SET_GPU] = {
 		.name = "TCPX_GPU", .type = TCPX_TYPE_COUNT, .value = "auto",
@@ -207,10 +212,9 @@ static const struct tcpx_setting_def settings[] = {
 _Static_assert(sizeof(settings) / sizeof(settings[0]) == TCPX_SETTING_COUNT,
 	       "every setting has its row");
 
-/* Not settings of this library, but not mistyped either. */
+/* Names of other programs' settings: not ours, and not mistyped. */
 static const char *const elsewhere[] = {
 	"TCPX_CONF_FILE",
-	"TCPX_COLOR",
 	"TCPX_PERF",
 	"TCPX_RANKS",
 	"TCPX_RENDEZVOUS",
@@ -220,7 +224,6 @@ static const char *const elsewhere[] = {
 	"UCCL_TCPX_PERF_ITERS",
 	"UCCL_TCPX_MAX_SEND_INFLIGHT",
 	"UCCL_TCPX_MAX_RECV_INFLIGHT",
-	"UCCL_TCPX_UNPACK_IMPL",
 	"UCCL_TCPX_BOOTSTRAP_PORT_BASE",
 	"UCCL_TCPX_PORT_BASE",
 	"UCCL_TCPX_OOB_PORT",
@@ -262,7 +265,7 @@ tcpx_setting_find(const char *name)
 bool
 tcpx_setting_known_elsewhere(const char *name)
 {
-	/* the software net plugin's (docs/emulator.md), which says itself what it does not know */
+	/* the emulator's (docs/emulator.md), which reports unknown names itself */
 	if (!strncmp(name, "TCPX_EMU_", 9))
 		return true;
 	for (size_t i = 0; i < sizeof(elsewhere) / sizeof(elsewhere[0]); i++)
@@ -271,7 +274,7 @@ tcpx_setting_known_elsewhere(const char *name)
 	return false;
 }
 
-#define NAME_MAX_BYTES 63 /* of what is compared; none of ours is longer */
+#define NAME_MAX_BYTES 63 /* of the compared text; no name of ours is longer */
 
 static unsigned
 least(unsigned a, unsigned b, unsigned c)
@@ -314,7 +317,7 @@ tcpx_setting_nearest(const char *name)
 
 	if (len > NAME_MAX_BYTES)
 		return NULL;
-	/* the prefix is shared by all; of the rest half must be right */
+	/* all names share the prefix; half of the rest must be right */
 	best = len > 5 ? (unsigned)(len - 5) / 2 + 1 : 1;
 	for (unsigned i = 0; i < TCPX_SETTING_COUNT; i++) {
 		const char *const *alias = settings[i].aliases;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What can be set: one table from which environment, files, command line, help and
- * manual page are fed. Nothing here remembers a value; that is cfg.h.
+ * One table of settings for environment, files, command line, help and manual page.
+ * Values are in cfg.h.
  */
 #ifndef BASE_SETTINGS_H
 #define BASE_SETTINGS_H
@@ -12,6 +12,7 @@
 
 enum tcpx_setting {
 	TCPX_SET_NICS,
+	TCPX_SET_CTRL,
 	TCPX_SET_PROVIDER,
 	TCPX_SET_CHANNELS,
 	TCPX_SET_CHUNK,
@@ -68,15 +69,15 @@ enum tcpx_setting_type {
 struct tcpx_setting_def {
 	const char *name; /* "TCPX_CHUNK"                                            */
 	enum tcpx_setting_type type;
-	bool automatic;   /* "auto" and 0 are allowed too: the engine chooses        */
+	bool automatic;   /* "auto" and 0 are allowed: the engine chooses            */
 	const char *value; /* default, as text                                       */
 	char unit[12];     /* "bytes", "ms", "us", or ""                             */
-	uint64_t min, max; /* for the numbers; CHANNELS: in all; max 0: no limits    */
+	uint64_t min, max; /* of numbers; CHANNELS: in all; max 0: no limits         */
 	/* each ended by NULL */
-	const char *words[8];   /* those a WORD may be                               */
-	const char *aliases[3]; /* other names of it                                 */
-	const char *hints[3];   /* variables of others that say the same; the first
-				 * that is set counts                                */
+	const char *words[8];   /* of a WORD                                         */
+	const char *aliases[3]; /* other names                                       */
+	const char *hints[3];   /* variables of other programs with the same meaning; the
+				 * first that is set counts */
 	const char *since;      /* version                                           */
 	const char *help;       /* one sentence                                      */
 };
@@ -91,16 +92,16 @@ struct tcpx_setting_value {
 const struct tcpx_setting_def *tcpx_setting_at(unsigned i);
 /* Index of the setting that has @name as name or alias, or -ENOENT. */
 int tcpx_setting_find(const char *name);
-/* True for names that settings do not cover but other parts of the project, or programs
- * it is used in place of, give a meaning to. */
+/* Is the name known to another part of the project, or to a program that the
+ * project replaces? */
 bool tcpx_setting_known_elsewhere(const char *name);
-/* The setting that @name is most likely meant to be, or NULL. */
+/* The setting whose name is nearest to @name, or NULL. */
 const struct tcpx_setting_def *tcpx_setting_nearest(const char *name);
 
 /* Checks @text. 0 or -EINVAL; not logged. */
 int tcpx_setting_parse(const struct tcpx_setting_def *def, const char *text,
 		       struct tcpx_setting_value *value);
-/* For people: "auto, or 64K to 16M", "sock, loop". 256 bytes suffice. Returns buf. */
+/* Text for people: "auto, or 64K to 16M", "sock, loop". 256 bytes are enough. Returns buf. */
 const char *tcpx_setting_allowed(const struct tcpx_setting_def *def, char *buf, size_t cap);
 /* "size", "word". Static. */
 const char *tcpx_setting_type_name(enum tcpx_setting_type type);

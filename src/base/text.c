@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Texts that grow. */
+/* Growing text. */
 #include "base/text.h"
 
 #include <errno.h>
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Room for so many bytes more, and a NUL. */
+/* Room for this many bytes more, and a NUL. */
 static bool
 reserve(struct tcpx_text *t, size_t more)
 {
@@ -48,7 +48,7 @@ tcpx_text_add(struct tcpx_text *t, const char *fmt, ...)
 	va_end(args);
 }
 
-/* Bytes of the UTF-8 sequence at s beyond ASCII; 0: it is none. */
+/* Length of the UTF-8 sequence at s beyond ASCII; 0: not a sequence. */
 static size_t
 utf8_len(const unsigned char *s)
 {
@@ -58,7 +58,7 @@ utf8_len(const unsigned char *s)
 	for (size_t i = 1; i < len; i++)
 		if ((s[i] & 0xc0) != 0x80)
 			return 0;
-	/* no longer than need be, no surrogates, none above U+10FFFF */
+	/* shortest form only, no surrogates, none above U+10FFFF */
 	if ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] > 0x9f) ||
 	    (s[0] == 0xf0 && s[1] < 0x90) || (s[0] == 0xf4 && s[1] > 0x8f))
 		return 0;
@@ -88,7 +88,7 @@ tcpx_text_quote(struct tcpx_text *t, const char *s)
 }
 
 int
-tcpx_text_take(struct tcpx_text *t, char **text)
+tcpx_text_detach(struct tcpx_text *t, char **text)
 {
 	tcpx_text_add(t, "%s", "");
 	if (t->bad) {

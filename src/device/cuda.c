@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * GPUs through the driver that the process has loaded. Every driver call that depends on a
- * context is made inside enter and leave, so nobody's current context ever changes.
+ * GPUs through the driver that the process has loaded. Driver calls that depend on a context
+ * are made between enter and leave, so the caller's current context does not change.
  */
 #include "device/cuda.h"
 
@@ -42,10 +42,10 @@ cuda_close(struct tcpx_device *dev)
 	free(dev);
 }
 
-/* What the driver knows of the memory around an address. */
+/* The memory around an address, from the driver. */
 struct found {
 	int place;
-	uint64_t end; /* of the range that is alike; 0: not known */
+	uint64_t end; /* of the range with these properties; 0: unknown */
 };
 
 static int
@@ -73,7 +73,7 @@ find(struct tcpx_device *dev, uint64_t addr, struct found *found)
 	return 0;
 }
 
-/* A range may consist of several allocations that were mapped side by side. */
+/* A range may consist of several allocations that are mapped side by side. */
 static int
 cuda_where(struct tcpx_device *dev, uint64_t addr, uint64_t len, int *place)
 {
@@ -91,7 +91,7 @@ cuda_where(struct tcpx_device *dev, uint64_t addr, uint64_t len, int *place)
 		rc = find(dev, at, &next);
 	}
 	if (rc == 0 && next.place == first.place && next.end < addr + len && len)
-		rc = find(dev, addr + len - 1, &next); /* host memory: no end was known */
+		rc = find(dev, addr + len - 1, &next); /* host memory: its end is unknown */
 	if (rc)
 		return rc;
 	if (next.place != first.place)
@@ -168,7 +168,7 @@ cuda_stream_wait(struct tcpx_device *dev, void *stream, uint64_t *word, uint64_t
 		return tcpx_fail(TCPX_SUB_DEV, -ENOTSUP,
 				 "let a stream wait: the driver is older than stream memory "
 				 "operations");
-	/* a default stream is of the caller's current context; others know theirs */
+	/* a default stream belongs to the caller's current context; others have their own */
 	result = cu->cuStreamGetCtx(stream, &context);
 	if (result == CUDA_SUCCESS)
 		result = cu->cuCtxPushCurrent(context);

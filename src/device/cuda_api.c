@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Finding the driver in the process or by its name, and its results in our words.
+ * Finding the CUDA driver in the process or by its name, and its results as codes of the library.
  */
 #include "device/cuda_api.h"
 
@@ -39,7 +39,7 @@ find_symbols(const char *library, struct tcpx_cuda_api *api)
 	return 0;
 }
 
-/* A machine without a usable GPU is no mistake of anybody. */
+/* A machine without a usable GPU is no error. */
 static int
 start(const char *library, struct tcpx_cuda_api *api)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The part of the GPU driver's interface that we use, found at run time: no header of the
- * vendor is needed to build, and without a driver everything else works.
+ * The part of the CUDA driver's interface that is used. It is found at run time: a build needs no
+ * header of the vendor, and without a driver everything else works.
  */
 #ifndef DEVICE_CUDA_API_H
 #define DEVICE_CUDA_API_H
@@ -11,7 +11,7 @@
 
 #include "base/err.h"
 
-/* As the driver's own header has them; a CUdevice is an ordinal's handle. */
+/* As in the driver's own header; a CUdevice is the handle of an ordinal. */
 typedef int CUresult;
 typedef int CUdevice;
 typedef uint64_t CUdeviceptr;
@@ -38,7 +38,7 @@ enum tcpx_cuda_result {
 };
 
 enum tcpx_cuda_pointer_attribute {
-	CU_POINTER_ATTRIBUTE_MEMORY_TYPE = 2, /* unsigned: 1 host, 2 a GPU's, 0 not known */
+	CU_POINTER_ATTRIBUTE_MEMORY_TYPE = 2, /* unsigned: 1 host, 2 a GPU's, 0 unknown   */
 	CU_POINTER_ATTRIBUTE_IS_MANAGED = 8,  /* bool                                     */
 	CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL = 9,
 	CU_POINTER_ATTRIBUTE_RANGE_START_ADDR = 11,
@@ -158,11 +158,12 @@ struct tcpx_cuda_api {
 #undef MEMBER
 };
 
-/* The driver's usual name, to load whether or not the process has it already. */
+/* The driver's usual name. Passed as @library it is loaded; without @library it is only used if the
+ * process has loaded it. */
 #define TCPX_CUDA_LIBRARY "libcuda.so.1"
 
-/* Finds the driver and starts it; library as in struct tcpx_device_params. -ENODEV: none, or
- * no GPU (logged at INFO); -EINVAL: the library named is no such driver. */
+/* Finds the driver and starts it; library as in struct tcpx_device_params. -ENODEV: no
+ * driver or no GPU (logged at INFO); -EINVAL: the named library is no such driver. */
 int tcpx_cuda_api_load(const char *library, struct tcpx_cuda_api *api);
 void tcpx_cuda_api_unload(struct tcpx_cuda_api *api);
 

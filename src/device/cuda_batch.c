@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Starting one batch: the way that route.h says, then something at the end of the stream
- * that tells when it is done. Whatever fails after the first driver call breaks the queue.
+ * Starting one batch: its copies by the route of route.h, then a signal of completion at the end
+ * of the stream. A failure after the first driver call breaks the queue.
  */
 #include <errno.h>
 
@@ -22,7 +22,7 @@ copy_one(struct tcpx_queue *q, CUstream stream, uint64_t dst, uint64_t src, uint
 	return result == CUDA_SUCCESS ? 0 : failed(q, result, "a driver copy");
 }
 
-/* One driver copy a piece; each waited for, if so asked. */
+/* One driver copy for each piece, synchronous or not. */
 static int
 copy_each(struct tcpx_queue *q, const struct tcpx_copy *list, size_t count, bool wait)
 {
@@ -42,8 +42,8 @@ copy_each(struct tcpx_queue *q, const struct tcpx_copy *list, size_t count, bool
 	return rc;
 }
 
-/* Every byte crosses the bus, a run of the staging side in one copy, to or from the scratch
- * place: what is left out is the spreading. */
+/* Every byte crosses the bus, to or from the scratch place, one copy for each run of the staging
+ * side. Nothing is scattered or gathered. */
 static int
 cross_only(struct tcpx_queue *q, CUstream stream, const struct tcpx_copy *list, size_t count)
 {
@@ -71,7 +71,7 @@ cross_only(struct tcpx_queue *q, CUstream stream, const struct tcpx_copy *list, 
 
 /* ---- kernels ----------------------------------------------------------------------- */
 
-/* What follows in the stream comes after all that the engine has been given. */
+/* Later work of the stream waits for the copy engine. */
 static int
 join_engine(struct tcpx_queue *q)
 {
@@ -112,11 +112,11 @@ struct start {
 	struct tcpx_queue *q;
 	uint64_t ticket;
 	bool copier; /* it is in the copier's stream                                        */
-	bool ended;  /* what tells the ticket is in the stream, after the rest of the batch */
+	bool ended;  /* the signal of completion is in the stream, after the batch          */
 	enum tcpx_batch_end end;
 };
 
-/* List entries whose pieces fit into the ring when it is empty. */
+/* The entries of a list whose pieces fit into the empty ring. */
 static int
 launch_part(struct start *s, const struct tcpx_copy *list, size_t count, size_t pieces,
 	    bool last)
@@ -135,7 +135,7 @@ launch_part(struct start *s, const struct tcpx_copy *list, size_t count, size_t 
 			return tcpx_fail(TCPX_SUB_DEV, -ENOBUFS, "%zu pieces for a ring of %u",
 					 pieces, TCPX_QUEUE_PIECES);
 	}
-	/* one side of every copy is a staging slot, which is in host memory */
+	/* one side of every copy is a staging slot in host memory */
 	rc = tcpx_launch_plan(list, count, true, q->gpu->sms, &q->piece[at], pieces, &l);
 	if (rc == -ERANGE) {
 		rc = join_engine(q);
@@ -152,8 +152,8 @@ launch_part(struct start *s, const struct tcpx_copy *list, size_t count, size_t 
 	return rc;
 }
 
-/* As many launches as the ring needs. Only the last tells the end: what is in the stream
- * before it is done by then. */
+/* As many launches as the ring needs. Only the last signals completion: earlier work of the
+ * stream is done by then. */
 static int
 launch_list(struct start *s, const struct tcpx_copy *list, size_t count, bool last)
 {
@@ -170,7 +170,7 @@ launch_list(struct start *s, const struct tcpx_copy *list, size_t count, bool la
 		}
 		if (n) {
 			rc = launch_part(s, list, n, pieces, last && n == count);
-		} else { /* longer than a launch may be, so a copy engine does it well */
+		} else { /* too long for a launch: a copy engine is good at it */
 			n = 1;
 			rc = copy_each(s->q, list, n, false);
 		}
@@ -196,7 +196,7 @@ rest_add(struct start *s, uint64_t src, const struct tcpx_copy *c)
 	return rc;
 }
 
-/* Bounce memory for a run, as aligned as its source; 0: none free. */
+/* Bounce memory for a run, with the alignment of its source; 0: none is free. */
 static CUdeviceptr
 bounce_take(struct tcpx_queue *q, const struct tcpx_copy *list, uint64_t len)
 {
@@ -252,7 +252,7 @@ start_runs(struct start *s, const struct tcpx_copy *list, size_t count)
 
 /* ---- a batch ----------------------------------------------------------------------- */
 
-/* Tells, by history, which way; and adds to it. */
+/* The route of a batch, from the history of the flows, which it updates. */
 static enum tcpx_route
 choose(struct tcpx_queue *q, const struct tcpx_copy *list, size_t count, uint64_t bytes)
 {
@@ -265,7 +265,7 @@ choose(struct tcpx_queue *q, const struct tcpx_copy *list, size_t count, uint64_
 				other ? (now > other ? now - other : 0) : UINT64_MAX);
 }
 
-/* The stream's own word when all is done that is in it. */
+/* Makes the stream signal when its present work is done. */
 static int
 end_by_stream(struct start *s, CUstream stream)
 {
@@ -283,7 +283,7 @@ end_by_stream(struct start *s, CUstream stream)
 	return result == CUDA_SUCCESS ? 0 : failed(q, result, "marking the end of a batch");
 }
 
-/* A batch that is one copy, or whose bytes only cross the bus: behind those of other queues. */
+/* Queues a batch of one copy, or one whose bytes only cross the bus, behind other queues'. */
 static int
 start_copier(struct start *s, const struct tcpx_copy *list, size_t count, uint64_t bytes)
 {
@@ -337,7 +337,7 @@ start_batch(struct start *s, const struct tcpx_copy *list, size_t count, uint64_
 	return rc || s->ended ? rc : end_by_stream(s, s->q->stream);
 }
 
-/* Room for a batch that could have it; one that is larger than the ring waits in the middle. */
+/* Whether there is room for a batch. One that is larger than the ring waits on its way. */
 static bool
 has_room(struct tcpx_queue *q, const struct tcpx_copy *list, size_t count)
 {

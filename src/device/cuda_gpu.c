@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A GPU's primary context is shared with the application and its frameworks, so memory of
- * theirs is ours to address. It is retained once and given back when the device closes.
+ * A GPU's primary context is shared with the application and its frameworks, so their memory can
+ * be addressed here. It is retained once and released when the device closes.
  */
 #include "device/cuda_gpu.h"
 
@@ -39,7 +39,7 @@ describe(struct tcpx_gpu *gpu)
 					  gpu->device);
 	if (result != CUDA_SUCCESS)
 		return tcpx_cuda_fail(cu, result, "multiprocessors of GPU %d", gpu->ordinal);
-	/* an older driver does not know these; then events serve */
+	/* an older driver has none of these; events replace them */
 	if (cu->cuDeviceGetAttribute(&memops, CU_DEVICE_ATTRIBUTE_CAN_USE_64_BIT_STREAM_MEM_OPS,
 				     gpu->device) != CUDA_SUCCESS || !cu->cuStreamWriteValue64)
 		memops = 0;
@@ -92,8 +92,8 @@ load_kernels(struct tcpx_gpu *gpu)
 	for (int k = 0; k < TCPX_LAUNCH_KERNELS && result == CUDA_SUCCESS; k++) {
 		result = gpu->cu->cuModuleGetFunction(&gpu->kernel[k], gpu->module,
 						      tcpx_launch_kernel_name(k));
-		/* A driver may load a function when it is first asked about, and wait for the
-		 * whole GPU while it does: not in the middle of a transfer. */
+		/* A driver may load a function at its first query and wait for the whole GPU
+		 * meanwhile, so the query is made before transfers. */
 		if (result == CUDA_SUCCESS)
 			result = gpu->cu->cuOccupancyMaxActiveBlocksPerMultiprocessor(
 				&blocks, gpu->kernel[k], tcpx_launch_threads_max(k), 0);

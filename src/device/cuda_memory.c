@@ -12,7 +12,7 @@
 #include "device/cuda_gpu.h"
 
 #define PAGE_BYTES 4096u
-#define GRANULE    ((size_t)2 << 20) /* so much at least comes on a page of its own, aligned */
+#define GRANULE    ((size_t)2 << 20) /* allocations of this size have pages of their own     */
 
 int
 tcpx_cuda_list(struct tcpx_device *dev, char pci[][TCPX_PCI_TEXT], uint32_t cap, uint32_t *count)
@@ -30,7 +30,7 @@ tcpx_cuda_list(struct tcpx_device *dev, char pci[][TCPX_PCI_TEXT], uint32_t cap,
 		if (result == CUDA_SUCCESS)
 			result = cu->cuDeviceGetPCIBusId(pci[i], TCPX_PCI_TEXT, device);
 		for (char *c = pci[i]; result == CUDA_SUCCESS && *c; c++)
-			*c = (char)tolower((unsigned char)*c); /* as the kernel writes it */
+			*c = (char)tolower((unsigned char)*c); /* the kernel writes small letters */
 	}
 	if (result != CUDA_SUCCESS)
 		return tcpx_cuda_fail(cu, result, "ask for the GPUs of this process");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What stands behind list, alloc, free, enter, leave and read of device.h for GPUs. */
+/* list, alloc, free, enter, leave and read of device.h for GPUs. */
 #ifndef DEVICE_CUDA_MEMORY_H
 #define DEVICE_CUDA_MEMORY_H
 

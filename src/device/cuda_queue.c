@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A queue's life, and how it learns what is done: by a word that the GPU writes to host
- * memory, so that asking costs one load; the driver is asked only now and then, for errors.
+ * A queue: open, close and completion. The GPU writes a completion word into host memory, so a
+ * poll costs one load. The driver is queried only now and then, for errors.
  */
 #include "device/cuda_queue.h"
 
@@ -10,18 +10,18 @@
 #include <stdlib.h>
 
 #define PAGE_BYTES    4096
-#define LINE_BYTES    128 /* each word in one of its own */
+#define LINE_BYTES    128 /* each word has its own line */
 #define MAPPED_BYTES  (PAGE_BYTES + TCPX_QUEUE_PIECES * sizeof(struct tcpx_piece))
 #define ARRIVED_BYTES 256 /* of which 4 are used: the bounce memory begins aligned */
 
-/* A query costs the driver 1.7 us, a look at the word nothing: an error is noticed late. */
+/* A query of the driver costs 1.7 us, a load of the word nothing. So errors are noticed late. */
 #define POLLS_A_QUERY 1000
-/* Looks before a waiter asks the driver to wait; a batch seldom takes longer. */
+/* Polls before a waiter waits in the driver; few batches take longer. */
 #define FINISH_SPINS 2000
 
 /* ---- open and close ---------------------------------------------------------------- */
 
-/* Memory is cleared on our own stream: the default one may wait for the caller's. */
+/* Memory is cleared on the queue's stream: the default stream may wait for the caller's. */
 static CUresult
 make_memory(struct tcpx_queue *q)
 {
@@ -93,7 +93,7 @@ make(struct tcpx_queue *q)
 	return result == CUDA_SUCCESS ? make_memory(q) : result;
 }
 
-/* Nothing may run any more in what is given up. A GPU that has failed runs nothing. */
+/* No work may run in memory that is freed. A failed GPU runs none. */
 static void
 make_idle(struct tcpx_queue *q)
 {
@@ -180,7 +180,7 @@ tcpx_cuda_queue_break(struct tcpx_queue *q, int code)
 	if (q->broken)
 		return q->broken;
 	q->broken = code;
-	make_idle(q); /* users take their memory back when they see this code */
+	make_idle(q); /* callers reuse their memory when they see this code */
 	return code;
 }
 
@@ -193,7 +193,7 @@ free_room(struct tcpx_queue *q)
 	tcpx_room_free(&q->bounces, b->bounce_end);
 }
 
-/* What the event of the oldest batch in flight says. 0, or what broke. */
+/* Queries the event of the oldest batch in flight. 0, or the code that broke the queue. */
 static int
 ask_event(struct tcpx_queue *q, bool *over)
 {
@@ -213,8 +213,8 @@ ask_event(struct tcpx_queue *q, bool *over)
 	return rc;
 }
 
-/* Is the oldest batch in flight over? Batches of the two streams end in any order, and are
- * told in the order of their tickets. */
+/* Whether the oldest batch in flight is done. Batches of the two streams end in any order; they
+ * are reported in the order of their tickets. */
 static int
 ask(struct tcpx_queue *q, bool *over)
 {
@@ -253,7 +253,7 @@ tcpx_cuda_queue_look(struct tcpx_queue *q)
 	return rc;
 }
 
-/* Every batch that was started is over; or an error. */
+/* 0 if @result is a success; else breaks the queue and returns the code. */
 static int
 settle(struct tcpx_queue *q, CUresult result)
 {
@@ -285,7 +285,7 @@ tcpx_cuda_queue_drain(struct tcpx_queue *q)
 	return tcpx_cuda_queue_look(q);
 }
 
-/* Asks the driver whether all is well: a broken kernel never writes its ticket. */
+/* Queries the driver for errors: a broken kernel never writes its ticket. */
 static int
 watch(struct tcpx_queue *q)
 {

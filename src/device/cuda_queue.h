@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A queue of a GPU: two streams and everything that batches need, made when it opens.
- * Nothing is allocated, made or destroyed for a batch.
+ * A queue of a GPU: batches of copies in one direction, with two streams and all that batches
+ * need. All of it is made when the queue opens; a batch allocates nothing. One thread at a time
+ * uses a queue.
  */
 #ifndef DEVICE_CUDA_QUEUE_H
 #define DEVICE_CUDA_QUEUE_H
@@ -14,18 +15,18 @@
 #define TCPX_QUEUE_BOUNCE  (8ull << 20) /* bytes: what the bus carries in 160 us          */
 #define TCPX_QUEUE_RESTS   2048		/* entries gathered for one launch of a split batch */
 
-/* How one learns that a batch is done. */
+/* How the completion of a batch is seen. */
 enum tcpx_batch_end {
 	TCPX_END_WORD,	/* its ticket appears in the completion word            */
 	TCPX_END_COPIER, /* its ticket appears in the copier's completion word  */
 	TCPX_END_EVENT, /* its event happens                                    */
-	TCPX_END_PRIOR	/* nothing of it runs: it is done when those before are */
+	TCPX_END_PRIOR	/* it has no work: done with the batch before it        */
 };
 
 struct tcpx_batch {
 	enum tcpx_batch_end end;
 	bool copier; /* it is in the copier's stream, else in the queue's own */
-	uint64_t pieces_end, bounce_end; /* heads of the rings behind it */
+	uint64_t pieces_end, bounce_end; /* heads of the rings after it  */
 };
 
 struct tcpx_queue {
@@ -34,15 +35,15 @@ struct tcpx_queue {
 	enum tcpx_flow flow;
 	int broken;		 /* the first code; 0: whole */
 
-	CUstream stream; /* kernels and what goes with them                       */
-	struct tcpx_copier *copier; /* borrowed: batches that are one copy each   */
-	CUstream engine; /* UNPACK: copies for which the kernels' turn is not awaited */
-	CUevent crossed; /* engine to stream: the stream awaits what is before it */
-	bool behind;	 /* the engine has work that the stream does not await yet */
-	CUevent *event;	 /* one a batch, without stream memory operations         */
+	CUstream stream; /* kernels and their copies                              */
+	struct tcpx_copier *copier; /* borrowed, shared by queues: batches of one copy */
+	CUstream engine; /* UNPACK: copies that do not wait for kernels               */
+	CUevent crossed; /* engine to stream: the stream waits for earlier copies */
+	bool behind;	 /* the engine has work that the stream does not wait for yet */
+	CUevent *event;	 /* one for each batch, without stream memory operations  */
 
 	void *mapped;			/* pinned: the word's page, then the pieces */
-	_Atomic uint64_t *word;		/* the newest ticket of the stream that is done */
+	_Atomic uint64_t *word;		/* newest completed ticket of the stream        */
 	_Atomic uint64_t *copier_word;	/* the same of the copier's                 */
 	struct tcpx_piece *piece;
 	struct tcpx_room pieces;
@@ -50,10 +51,10 @@ struct tcpx_queue {
 	CUdeviceptr bounce;
 	struct tcpx_room bounces;
 
-	uint64_t tickets, done;		/* given out; known to be done              */
+	uint64_t tickets, done;		/* newest given out; newest seen done       */
 	struct tcpx_batch batch[TCPX_QUEUE_BATCHES]; /* of ticket t: [t % BATCHES]  */
-	unsigned fruitless;		/* polls since anything was done            */
-	struct tcpx_copy rest[TCPX_QUEUE_RESTS];
+	unsigned fruitless;		/* polls since the last completion          */
+	struct tcpx_copy rest[TCPX_QUEUE_RESTS]; /* entries for the next launch */
 	size_t rests;
 };
 
@@ -66,13 +67,13 @@ int tcpx_cuda_queue_copy(struct tcpx_queue *queue, const struct tcpx_copy *list,
 int tcpx_cuda_queue_poll(struct tcpx_queue *queue, uint64_t ticket);
 int tcpx_cuda_queue_finish(struct tcpx_queue *queue, uint64_t ticket);
 
-/* Between the two files of a queue; all but look() with the GPU entered. */
+/* For cuda_queue.c and cuda_batch.c alone; all but look() with the GPU entered. */
 
-/* Sees what is done and frees its room. 0, or what broke. */
+/* Takes completed batches out of the rings. 0, or the code that broke the queue. */
 int tcpx_cuda_queue_look(struct tcpx_queue *q);
 /* Waits until the streams are empty. */
 int tcpx_cuda_queue_drain(struct tcpx_queue *q);
-/* Breaks the queue, after waiting for what the GPU can still do. Returns the code. */
+/* Waits for the work that the GPU can still do, then breaks the queue. Returns the code. */
 int tcpx_cuda_queue_break(struct tcpx_queue *q, int code);
 
 #endif

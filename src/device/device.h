@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Memory that may be a GPU's: where it lies, how it is copied, and how one learns that a
- * copy is done. The door of device/. A device is one engine's use of such memory; a queue
- * copies for one loop, one place and one direction, in order.
+ * Memory of a GPU or of the host: where it lies, how it is copied, and when a copy is done. A
+ * device is one engine's use of such memory. A queue copies for one loop, one place and one
+ * direction, in order.
  */
 #ifndef DEVICE_DEVICE_H
 #define DEVICE_DEVICE_H
@@ -16,19 +16,19 @@
 
 #define TCPX_ON_HOST  (-1) /* a place: host memory; >= 0: the GPU of that ordinal */
 #define TCPX_PCI_TEXT 16   /* a PCI address, with the NUL                           */
-#define TCPX_GPUS_MAX 16   /* GPUs that one process uses                          */
+#define TCPX_GPUS_MAX 16   /* most GPUs that a process uses                       */
 
-/* One piece of a batch. Addresses are of the unified space: host memory of pinned() and
- * GPU memory have one address each, good on every side. */
+/* One piece of a batch. Host memory of pinned() and GPU memory have one address each, which is
+ * valid for host and GPUs. */
 struct tcpx_copy {
 	uint64_t src, dst, len;
 };
 
-/* Which way a queue copies: out of user memory into staging slots, or out of slots. */
+/* The direction of a queue: from user memory into staging slots, or out of them. */
 enum tcpx_flow { TCPX_FLOW_PACK, TCPX_FLOW_UNPACK, TCPX_FLOWS };
 
-/* How batches are executed (TCPX_UNPACK_IMPL). NONE takes every byte over the bus to or from
- * a scratch place of the GPU and spreads nothing: beside KERNEL it shows what packing and
+/* How batches are executed (TCPX_UNPACK_IMPL). NONE copies every byte over the bus to or from
+ * a scratch place of the GPU and scatters nothing. Beside KERNEL it shows what packing and
  * unpacking cost. Its data is wrong. */
 enum tcpx_unpack_impl {
 	TCPX_UNPACK_KERNEL, /* our kernels, copy engines where they are better          */
@@ -48,44 +48,44 @@ struct tcpx_device_params {
 struct tcpx_device;
 struct tcpx_queue;
 
-/* device calls: any thread. queue calls: one thread at a time for one queue, any of them
- * while another queue is at work. No call but finish() and close() waits for the device;
- * none leaves a context current that was not, none changes the caller's. */
+/* device calls: any thread. queue calls: one thread at a time for each queue; queues are
+ * independent. Only finish() and close() wait for the device. No call changes the caller's
+ * current context. */
 struct tcpx_device_ops {
 	const char *name;
-	/* -ENODEV: nothing of the kind here (logged at INFO only). */
+	/* -ENODEV: there is no such device (logged at INFO only). */
 	int (*open)(const struct tcpx_device_params *params, struct tcpx_device **dev);
-	void (*close)(struct tcpx_device *dev); /* all queues and slots are gone by then */
+	void (*close)(struct tcpx_device *dev); /* after all queues and slots            */
 	/* Where [addr, addr + len) lies: TCPX_ON_HOST or a GPU's ordinal. Managed memory
 	 * counts as host memory. -EINVAL (logged): not all of it in one place. */
 	int (*where)(struct tcpx_device *dev, uint64_t addr, uint64_t len, int *place);
-	/* Page-locked host memory that every GPU addresses alike; page-aligned. -ENOMEM. */
+	/* Page-locked host memory with the same address on every GPU; page-aligned. -ENOMEM. */
 	int (*pinned)(struct tcpx_device *dev, size_t size, void **mem);
 	void (*unpin)(struct tcpx_device *dev, void *mem);
-	/* 0: the caller's event (a CUevent) has happened; -EAGAIN; or what broke. */
+	/* 0: the caller's event (a CUevent) has happened; -EAGAIN; or a failure. */
 	int (*event)(struct tcpx_device *dev, void *event);
-	/* The caller's stream (a CUstream of GPU place) goes on once *word, in pinned memory,
-	 * is >= value. Nothing is waited for here. -ENOTSUP. */
+	/* Makes the caller's stream (a CUstream of GPU place) wait until *word, in pinned memory,
+	 * is >= value. The call does not wait. -ENOTSUP. */
 	int (*stream_wait)(struct tcpx_device *dev, void *stream, uint64_t *word,
 			   uint64_t value);
 
-	/* Of GPUs only; NULL where there are none.
-	 * The GPUs of this process: pci[i] is where that of ordinal i sits ("0000:06:00.0"). */
+	/* The rest is for GPUs only, else NULL.
+	 * The GPUs of this process: pci[i] is the PCI address of ordinal i ("0000:06:00.0"). */
 	int (*list)(struct tcpx_device *dev, char pci[][TCPX_PCI_TEXT], uint32_t cap,
 		    uint32_t *count);
-	/* Memory of place for slots of others: whole pages, aligned to them, zeroed. -ENOMEM. */
+	/* Memory of place for providers' slots: whole pages, page-aligned, zeroed. -ENOMEM. */
 	int (*alloc)(struct tcpx_device *dev, int place, size_t size, void **mem);
 	void (*free)(struct tcpx_device *dev, int place, void *mem);
 	/* Lets kernels of every GPU reach the host memory [addr, addr + len), which stays locked
-	 * until unlock(). 1: it was already, by somebody else; nothing is to be unlocked. */
+	 * until unlock(). 1: it was locked already; do not unlock it. */
 	int (*lock)(struct tcpx_device *dev, void *addr, size_t len);
 	void (*unlock)(struct tcpx_device *dev, void *addr);
 	/* Kernels of place may read and write memory of peer. -ENOTSUP (logged). */
 	int (*reach)(struct tcpx_device *dev, int place, int peer);
-	/* In between, that GPU is the calling thread's current one. */
+	/* From enter to leave that GPU is the calling thread's current one. */
 	int (*enter)(struct tcpx_device *dev, int place);
 	void (*leave)(struct tcpx_device *dev, int place);
-	/* Copies memory of place here and waits for it: set-up only. */
+	/* Copies memory of place to dst and waits for it: set-up only. */
 	int (*read)(struct tcpx_device *dev, int place, void *dst, uint64_t src, size_t len);
 
 	int (*queue_open)(struct tcpx_device *dev, int place, enum tcpx_flow flow,
@@ -93,11 +93,11 @@ struct tcpx_device_ops {
 	/* Waits for what is in flight. */
 	void (*queue_close)(struct tcpx_queue *queue);
 	/* Starts a batch; *ticket names it (1, 2, ...). The list is read before the call
-	 * returns; pieces never overlap each other's destination. -EAGAIN: no room, poll
-	 * first. After any other failure the queue is broken and gives that code for ever. */
+	 * returns. Destinations of pieces do not overlap. -EAGAIN: no room, poll first. Any other
+	 * failure breaks the queue: every later call returns that code. */
 	int (*copy)(struct tcpx_queue *queue, const struct tcpx_copy *list, size_t count,
 		    uint64_t *ticket);
-	/* 0: that batch and all before it are done and visible; -EAGAIN; or what broke. */
+	/* 0: that batch and all before it are done and visible; -EAGAIN; or a failure. */
 	int (*poll)(struct tcpx_queue *queue, uint64_t ticket);
 	/* Waits for it; bounded by the batches in flight. */
 	int (*finish)(struct tcpx_queue *queue, uint64_t ticket);

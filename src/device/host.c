@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The device that is no device: host memory, copied at once by the caller. A ticket is
- * done when it is given out.
+ * Host memory as a device: the calling thread copies at once, so a ticket is done when it is
+ * given out.
  */
 #include "device/device.h"
 
@@ -12,11 +12,11 @@
 #define PAGE_BYTES 4096
 
 struct tcpx_device {
-	char none; /* it has no state */
+	char none; /* a struct needs a member */
 };
 
 struct tcpx_queue {
-	uint64_t tickets; /* given out; the newest is this number */
+	uint64_t tickets; /* newest given out                     */
 };
 
 static int
@@ -115,7 +115,7 @@ host_copy(struct tcpx_queue *queue, const struct tcpx_copy *list, size_t count,
 {
 	for (size_t i = 0; i < count; i++) {
 		if (!list[i].len)
-			continue; /* its addresses need not be any */
+			continue; /* addresses of empty pieces may be invalid */
 		memcpy((void *)(uintptr_t)list[i].dst, (const void *)(uintptr_t)list[i].src,
 		       list[i].len);
 	}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The pure half of a launch. Every byte of the list is in exactly one piece; what is cut is
- * cut where the destination begins a cache line, so that no two warps share one.
+ * The pure half of a launch. Every byte of the list is in exactly one piece. Cuts are where a
+ * cache line of the destination begins, so that no two warps share a line.
  */
 #include "device/launch.h"
 
@@ -14,7 +14,7 @@
 #define ADDRESS_BITS 48
 #define ADDRESS_END  (1ull << ADDRESS_BITS)
 
-/* A list that is over in some microseconds is cut shorter: one turn of a warp's loads takes a
+/* A list of a few microseconds is cut into shorter pieces: one turn of a warp's loads copies a
  * piece, and twice as many warps share the work. */
 #define SHORT_LIST_BYTES  (1u << 20)
 #define SHORT_PIECE_BYTES (TCPX_LAUNCH_PIECE_BYTES / 2)
@@ -23,8 +23,8 @@ static_assert(SHORT_PIECE_BYTES % LINE_BYTES == 0, "whole lines in a piece");
 static_assert(sizeof(struct tcpx_piece) == 16, "one load of a thread");
 
 /* Measured on an H200. Over PCIe few blocks fill the link. Elsewhere each warp has one piece,
- * in the smallest blocks that still fill a multiprocessor: a block that ends makes room for
- * the next at once, and the GPU's scheduler evens out what a loop in the kernel would not. */
+ * in the smallest blocks that still fill a multiprocessor. A block that ends makes room for the
+ * next at once, and the GPU's scheduler balances the load better than a loop in the kernel. */
 #define THREADS      64
 #define THREADS_PCIE 256
 
@@ -46,11 +46,11 @@ tcpx_launch_kernel_name(enum tcpx_launch_kernel k)
 uint32_t
 tcpx_launch_threads_max(enum tcpx_launch_kernel k)
 {
-	(void)k; /* the same for all, so far */
+	(void)k; /* the same for all kernels */
 	return 1024;
 }
 
-/* The longest piece of the list. Never shorter for a whole list than for a part of it. */
+/* The longest piece of the list; a part of a list never has longer ones. */
 static uint64_t
 piece_limit(const struct tcpx_copy *list, size_t count)
 {
@@ -64,7 +64,7 @@ piece_limit(const struct tcpx_copy *list, size_t count)
 	return SHORT_PIECE_BYTES;
 }
 
-/* Bytes of the piece that begins a copy of len bytes. */
+/* The length of the first piece of a copy of len bytes. */
 static uint64_t
 piece_len(uint64_t dst, uint64_t len, uint64_t limit)
 {
@@ -92,7 +92,7 @@ in_reach(uint64_t addr, uint64_t len)
 	return addr < ADDRESS_END && len <= ADDRESS_END - addr;
 }
 
-/* What a plan has seen of its list. */
+/* What a plan counts in its list. */
 struct tally {
 	uint64_t bytes;
 	uint64_t shifted; /* bytes whose source and destination differ modulo 16 */
@@ -118,7 +118,7 @@ divide_up(uint64_t n, uint64_t by)
 	return (uint32_t)((n + by - 1) / by);
 }
 
-/* Few pieces are spread over the multiprocessors: each has its own way to memory. */
+/* Few pieces are spread over the multiprocessors, which have separate paths to memory. */
 static void
 choose_grid(bool pcie, uint32_t sms, struct tcpx_launch *launch)
 {
@@ -145,7 +145,7 @@ tcpx_launch_plan(const struct tcpx_copy *list, size_t count, bool pcie, uint32_t
 	const uint64_t limit = pcie ? TCPX_LAUNCH_PIECE_BYTES : piece_limit(list, count);
 	struct tally t = { 0 };
 
-	if (cap > INT32_MAX) /* a kernel counts further than its pieces */
+	if (cap > INT32_MAX) /* a kernel counts beyond its pieces */
 		cap = INT32_MAX;
 	for (size_t i = 0; i < count; i++) {
 		struct tcpx_copy c = list[i];

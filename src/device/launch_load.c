@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The kernels into a context: the first image that the driver takes. */
+/* Loads the kernels: the first image that the driver accepts. */
 #include "device/cuda_api.h"
 #include "device/launch.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Places in a ring that is used in order and given back in order. A place never wraps:
- * what is left at the end is skipped. Positions only grow.
+ * Space in a ring that is taken in order and freed in order. Space never wraps: the rest at the
+ * end is skipped. Positions only grow.
  */
 #ifndef DEVICE_ROOM_H
 #define DEVICE_ROOM_H
@@ -11,11 +11,11 @@
 
 struct tcpx_room {
 	uint64_t size;
-	uint64_t head; /* end of what is taken                       */
+	uint64_t head; /* end of the taken space                     */
 	uint64_t tail; /* start of it; to be set to an earlier head  */
 };
 
-/* @n at *@at. False: not now, or, if it is empty, never. */
+/* Takes @n at *@at. False: not now; never, if the ring is empty. */
 static inline bool
 tcpx_room_take(struct tcpx_room *r, uint64_t n, uint64_t *at)
 {
@@ -34,7 +34,7 @@ tcpx_room_take(struct tcpx_room *r, uint64_t n, uint64_t *at)
 	return true;
 }
 
-/* Gives back what was taken before the head was at @end. */
+/* Frees the space that was taken before the head was at @end. */
 static inline void
 tcpx_room_free(struct tcpx_room *r, uint64_t end)
 {

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A copy engine does one copy after another at the full rate of the bus, so that the first is
- * done early and can go on; kernels of several loops share the bus and end together. So what
- * lies together goes by the engine, what is scattered by a kernel. A kernel that writes to the
- * host and an engine that reads from it share the bus well (94 GB/s together), two kernels do
- * not (57 to 66): while a GPU packs, what is scattered is unpacked by engine and bounce memory.
+ * A copy engine makes one copy after another at the full rate of the bus, so the first is done
+ * early. Kernels of several loops share the bus and end together. So contiguous data takes the
+ * engine, scattered data a kernel. A kernel that writes to the host and an engine that reads
+ * from it share the bus well (94 GB/s together); two kernels do not (57 to 66). So while a GPU
+ * packs, scattered data is unpacked by engine and bounce memory.
  */
 #include "device/route.h"
 
 #include <stdbool.h>
 
-/* Entries that are one copy, cut without need. */
+/* Counts the entries that are contiguous on both sides: one copy. */
 static struct tcpx_route_run
 whole(const struct tcpx_copy *list, size_t count)
 {
@@ -38,7 +38,7 @@ tcpx_route_batch(const struct tcpx_copy *list, size_t count, enum tcpx_flow flow
 	return TCPX_ROUTE_KERNEL;
 }
 
-/* Entries that follow each other where they come from, and lie apart where they go. */
+/* Counts the entries that are contiguous at the source and scattered at the destination. */
 static struct tcpx_route_run
 gathered(const struct tcpx_copy *list, size_t count)
 {

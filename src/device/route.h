@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which way a batch goes to or from a GPU: by our kernel over the bus, or by a copy engine.
- * Pure: lists and recent history in, decision out.
+ * The route of a batch to or from a GPU: a kernel over the bus, or a copy engine. Pure: lists
+ * and recent history in, decision out.
  */
 #ifndef DEVICE_ROUTE_H
 #define DEVICE_ROUTE_H
@@ -11,40 +11,40 @@
 
 #include "device/device.h"
 
-/* A lone copy up to here is done sooner by a copy engine than by a kernel (4 KiB: 7.9 us
- * against 10 to 12 from launch to done). */
+/* Up to this size a copy engine makes a lone copy sooner than a kernel (4 KiB: 7.9 us against 10
+ * to 12 from launch to completion). */
 #define TCPX_ROUTE_SMALL_BYTES (64u << 10)
-/* Below this a copy engine spends its time starting: 16 GB/s with 64 KiB a copy, 35 with
- * 256 KiB, where a kernel has 50. */
+/* Below this size a copy engine spends its time on starts: 16 GB/s with copies of 64 KiB, 35
+ * with 256 KiB; a kernel has 50. */
 #define TCPX_ROUTE_ENGINE_BYTES (128u << 10)
-/* Fragments that go to the GPU in one copy, at most: a part of the bounce memory, so that
- * the next can come while the kernel works on this. */
+/* Most bytes of fragments in one copy to the GPU: a part of the bounce memory, so that the next
+ * copy overlaps the kernel. */
 #define TCPX_ROUTE_BOUNCE_BYTES (1u << 20)
-/* A flow with a batch this large, this recently, is at work: both bus directions are full.
- * Shorter and the decision flutters between two chunks of a slow session. */
+/* A flow with a batch this large within this time is busy: both bus directions are full. With
+ * shorter times the decision changes between two chunks of a slow session. */
 #define TCPX_ROUTE_BUSY_BYTES (256u << 10)
 #define TCPX_ROUTE_BUSY_NS    (2 * TCPX_MS)
 
 enum tcpx_route {
-	TCPX_ROUTE_KERNEL, /* read and written by a kernel, over the bus              */
+	TCPX_ROUTE_KERNEL, /* a kernel reads and writes over the bus                  */
 	TCPX_ROUTE_ENGINE, /* one driver copy, straight into place; of a batch: all of it */
 	TCPX_ROUTE_BOUNCE, /* one driver copy into bounce memory, then a kernel       */
-	TCPX_ROUTE_RUNS    /* of a batch only: see its parts by tcpx_route_run()      */
+	TCPX_ROUTE_RUNS    /* of a batch only: tcpx_route_run() has its parts         */
 };
 
-/* A whole batch. other_ns: how long ago the other flow of this GPU had a batch of
+/* The route of a whole batch. other_ns: time since the other flow of this GPU had a batch of
  * TCPX_ROUTE_BUSY_BYTES; UINT64_MAX: never. */
 enum tcpx_route tcpx_route_batch(const struct tcpx_copy *list, size_t count,
 				 enum tcpx_flow flow, uint64_t other_ns);
 
-/* Entries at the start of a list that go one way together. */
+/* Entries at the start of a list that take one route together. */
 struct tcpx_route_run {
 	enum tcpx_route route; /* not RUNS                                            */
 	size_t count;	       /* entries, at least 1                                 */
-	uint64_t len;	       /* ENGINE, BOUNCE: bytes, together from the first src  */
+	uint64_t len;	       /* ENGINE, BOUNCE: bytes, contiguous from the first src */
 };
 
-/* The next run of a batch that goes by RUNS; count is at least 1. */
+/* The next run of a batch with route RUNS; count is at least 1. */
 struct tcpx_route_run tcpx_route_run(const struct tcpx_copy *list, size_t count);
 
 #endif

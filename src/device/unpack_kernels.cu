@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The copy kernels. A warp takes a piece (launch.h), then the next one a grid further.
- * Destinations are written in aligned 16-byte vectors; a source that lies otherwise is read
- * in aligned vectors, too, and shifted. No read leaves the vectors that hold the piece.
- * Needs no header: "sh scripts/ptx.sh" compiles it with clang alone.
+ * The copy kernels. A warp copies a piece (launch.h), then the one a grid further. Destinations
+ * are written in aligned 16-byte vectors. A source with another alignment is read in aligned
+ * vectors, too, and shifted. No read leaves the vectors that hold the piece. No header is
+ * needed: "sh scripts/ptx.sh" compiles it with clang alone.
  */
 #define __device__ __attribute__((device))
 #define __global__ __attribute__((global))
@@ -27,8 +27,8 @@ struct piece {
 	u32 len;
 };
 
-/* Data is read once: it shall not push anything out of the L1 cache. "volatile" keeps the
- * loads of a turn before its stores, so that all of them are in flight together. */
+/* Data is read once and must not displace anything in the L1 cache. "volatile" keeps the loads
+ * of a turn before its stores, so that all of them are in flight together. */
 INLINE vec
 load(u64 addr)
 {
@@ -40,7 +40,7 @@ load(u64 addr)
 	return v;
 }
 
-/* The same if wanted, without a branch; otherwise the vector is 0. */
+/* Loads without a branch; the vector is 0 if it is not wanted. */
 INLINE vec
 load_if(bool wanted, u64 addr)
 {
@@ -58,7 +58,7 @@ load_if(bool wanted, u64 addr)
 }
 
 /* Whole cache lines may leave the L2 cache at once. Where two pieces share a line, as packets
- * do, the first half shall wait there for the second. */
+ * do, the first half waits there for the second. */
 template <bool LINES>
 INLINE void
 store(u64 addr, vec v)
@@ -133,16 +133,16 @@ copy_straight(u64 src, u64 dst, u32 count, u32 lane)
 }
 
 /*
- * count vectors of which each is made of two neighbours at src, beginning WORDS words and
- * some bits into the first: count + 1 vectors are read. A thread has one, the next thread
- * the other; the last thread finds its other in the first thread's next vector.
+ * Writes count vectors. Each is made of two neighbours at src, from WORDS words and some bits
+ * into the first: count + 1 vectors are read. A thread has one, the next thread the other; the
+ * last thread takes its other from the first thread's next vector.
  */
 template <int LOADS, bool LINES, int WORDS>
 INLINE void
 copy_shifted(u64 src, u64 dst, u32 count, u32 bits, u32 lane)
 {
 	const u32 next = (lane + 1) % WARP;
-	int left = count - lane; /* <= 0: this thread only lends what it has read */
+	int left = count - lane; /* <= 0: this thread only reads for its neighbour */
 
 	src += lane * VEC;
 	dst += lane * VEC;
@@ -200,9 +200,9 @@ copy_vectors(u64 src, u64 dst, u32 count, u32 lane)
 	}
 }
 
-/* The bytes before the destination's first and after its last whole vector go one to a
+/* Copies the bytes before the destination's first whole vector and after its last, one for each
  * thread: the lower half of the warp has the head, the upper half the tail. They are loaded
- * before and stored after the vectors, so that nobody waits for them. */
+ * before and stored after the vectors, so that no thread waits for them. */
 template <int LOADS, bool LINES>
 INLINE void
 copy_piece(piece p, u32 lane)
@@ -240,13 +240,12 @@ copy_all(u64 list, u32 pieces)
 }
 
 /*
- * The last block to get here says that all are done: the count begins again by itself. What
- * any thread wrote is visible to whoever sees the ticket, on the host or on another GPU, by
- * causality, which adds up over scopes: a block's writes come before its count by the
- * barrier, the counts of all blocks before the last one's by release and acquire within the
- * GPU, and that before the ticket by its release to the system. It covers writes into host
- * memory as well: the order is one of threads, wherever the bytes lie. So only the last
- * block waits for the whole system.
+ * The last block to arrive writes the ticket and resets the count. All writes of all threads are
+ * visible to a reader of the ticket, on the host or on another GPU, by causality, which adds up
+ * over scopes: a block's writes are before its count by the barrier; the counts of all blocks
+ * are before the last one's by release and acquire within the GPU; and that is before the ticket
+ * by its release to the system. This covers writes into host memory, too: threads are ordered,
+ * wherever the bytes lie. So only the last block waits for the whole system.
  */
 INLINE void
 report(u64 arrived, u64 done, u64 ticket)
@@ -268,8 +267,8 @@ report(u64 arrived, u64 done, u64 ticket)
 	asm volatile("st.release.sys.global.u64 [%0], %1;" ::"l"(done), "l"(ticket) : "memory");
 }
 
-/* launch.c has the same names and limits of threads; the limit leaves 64 registers to a
- * thread, which is enough for all of them. */
+/* launch.c has the same names and limits of threads. The limit leaves each thread 64 registers,
+ * which is enough for all kernels. */
 #define KERNEL(name, loads, lines)                                                           \
 	extern "C" __global__ __attribute__((launch_bounds(1024))) void name(                \
 		u64 list, u32 pieces, u64 arrived, u64 done, u64 ticket)                     \

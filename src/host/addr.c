@@ -10,15 +10,15 @@
 #include "base/parse.h"
 
 static unsigned
-bits_of(const struct tcpx_host_addr *a)
+bits_of(const struct tcpx_addr *a)
 {
 	return a->family == 4 ? 32 : 128;
 }
 
 int
-tcpx_host_addr_parse(const char *text, struct tcpx_host_addr *addr)
+tcpx_host_addr_parse(const char *text, struct tcpx_addr *addr)
 {
-	struct tcpx_host_addr a = { 0 };
+	struct tcpx_addr a = { 0 };
 	char ip[INET6_ADDRSTRLEN];
 	size_t len = strcspn(text, "/");
 	uint64_t prefix = 0;
@@ -43,7 +43,7 @@ tcpx_host_addr_parse(const char *text, struct tcpx_host_addr *addr)
 }
 
 void
-tcpx_host_addr_format(const struct tcpx_host_addr *addr, char *buf, size_t cap)
+tcpx_host_addr_format(const struct tcpx_addr *addr, char *buf, size_t cap)
 {
 	char ip[INET6_ADDRSTRLEN] = "none", scope[16] = "", prefix[8] = "";
 
@@ -57,13 +57,13 @@ tcpx_host_addr_format(const struct tcpx_host_addr *addr, char *buf, size_t cap)
 }
 
 bool
-tcpx_host_addr_equal(const struct tcpx_host_addr *a, const struct tcpx_host_addr *b)
+tcpx_host_addr_equal(const struct tcpx_addr *a, const struct tcpx_addr *b)
 {
 	return a->family == b->family && memcmp(a->ip, b->ip, bits_of(a) / 8) == 0;
 }
 
 bool
-tcpx_host_addr_same_subnet(const struct tcpx_host_addr *a, const struct tcpx_host_addr *b)
+tcpx_host_addr_same_subnet(const struct tcpx_addr *a, const struct tcpx_addr *b)
 {
 	unsigned bits = a->prefix < b->prefix ? a->prefix : b->prefix;
 	unsigned whole = bits / 8, rest = bits % 8;
@@ -74,7 +74,7 @@ tcpx_host_addr_same_subnet(const struct tcpx_host_addr *a, const struct tcpx_hos
 }
 
 bool
-tcpx_host_addr_link_local(const struct tcpx_host_addr *a)
+tcpx_host_addr_link_local(const struct tcpx_addr *a)
 {
 	if (a->family == 4)
 		return a->ip[0] == 169 && a->ip[1] == 254;
@@ -82,7 +82,7 @@ tcpx_host_addr_link_local(const struct tcpx_host_addr *a)
 }
 
 int
-tcpx_host_addr_rank(const struct tcpx_host_addr *a)
+tcpx_host_addr_rank(const struct tcpx_addr *a)
 {
 	return (tcpx_host_addr_link_local(a) ? 2 : 0) + (a->family == 4 ? 0 : 1);
 }

@@ -11,7 +11,7 @@
 
 #define BLANKS " \t\r\n"
 
-/* A piece of the text, between here and there. */
+/* A part of the text. */
 struct span {
 	const char *at;
 	size_t len;
@@ -44,7 +44,7 @@ trim(struct span s)
 	return s;
 }
 
-/* The part before the next @c, which goes with it; the whole rest if there is none. */
+/* Cuts off and returns the part before the next @c, which is dropped; else the whole rest. */
 static struct span
 cut(struct span *rest, char c)
 {
@@ -57,7 +57,7 @@ cut(struct span *rest, char c)
 	return first;
 }
 
-/* Digits and nothing else; -1 is no CPU. */
+/* Digits only; -1: not a CPU. */
 static int
 cpu_of(struct span s)
 {
@@ -176,7 +176,7 @@ tcpx_bindings_scan(const char *text, struct tcpx_bindings *out,
 	while (rc == 0 && rest.len) {
 		struct span entry = cut(&rest, ';');
 
-		/* one at the end may be */
+		/* a separator at the end is allowed */
 		if (!rest.len && !trim(entry).len)
 			break;
 		rc = scan_entry(&b, entry, problems);
@@ -283,7 +283,7 @@ tcpx_bindings_format(const struct tcpx_bindings *b, char **text)
 		}
 		put_entry(&t, &b->entry[i]);
 	}
-	return tcpx_text_take(&t, text);
+	return tcpx_text_detach(&t, text);
 }
 
 static const struct {

@@ -7,9 +7,10 @@
  *	entry    := NIC ":" range { "," range }
  *	range    := LO "-" HI
  *
- * The plugin takes garbage for 0, does not look for ends before beginnings, skips lone
- * numbers, and lets an entry overwrite an earlier one. We refuse the first two and the last;
- * lone numbers and blanks around words are read, but never written.
+ * The plugin reads garbage as 0, accepts ends before beginnings, skips lone numbers, and lets
+ * an entry overwrite an earlier one. This reader refuses the first two and the last. Lone
+ * numbers and blanks around words are read, but never written.
+ *
  * Threads: values.
  */
 #ifndef HOST_BINDINGS_H
@@ -21,7 +22,7 @@
 #include "base/cpuset.h"
 #include "base/err.h"
 
-#define TCPX_BINDING_RANGES 8 /* the plugin has room for so many a NIC, and does not look */
+#define TCPX_BINDING_RANGES 8 /* the plugin has this much room for a NIC, and no check */
 
 struct tcpx_binding {
 	char name[16];
@@ -34,27 +35,27 @@ struct tcpx_bindings {
 	unsigned count;
 };
 
-/* What may be wrong with a text by itself. */
+/* The problems of a text by itself. */
 enum tcpx_binding_problem_kind {
 	TCPX_BINDING_MALFORMED, /* no NIC, no ":", no number, a CPU out of any range  */
 	TCPX_BINDING_REVERSED,  /* "9-3"                                              */
 	TCPX_BINDING_EMPTY,     /* a NIC without CPUs                                 */
 	TCPX_BINDING_TWICE,     /* a NIC that had an entry                            */
-	TCPX_BINDING_ERRORS,    /* how many of these; what follows is read all the same */
+	TCPX_BINDING_ERRORS,    /* the number of these; reading goes on after them */
 	TCPX_BINDING_SINGLE = TCPX_BINDING_ERRORS, /* "5": the plugin skips it        */
 	TCPX_BINDING_BLANK,     /* the plugin compares names with their blanks        */
-	TCPX_BINDING_REPEAT,    /* a CPU that stands in two ranges of the NIC         */
+	TCPX_BINDING_REPEAT,    /* a CPU in two ranges of the NIC                     */
 	TCPX_BINDING_MANY,      /* more than TCPX_BINDING_RANGES                      */
 	TCPX_BINDING_PROBLEMS
 };
 
 struct tcpx_binding_problem {
 	enum tcpx_binding_problem_kind kind;
-	char name[16];    /* the NIC; "" if it is not known   */
+	char name[16];    /* the NIC; "" if unknown           */
 	char text[48];    /* the place, perhaps cut           */
 };
 
-#define TCPX_BINDING_PROBLEMS_MAX 64 /* more are not kept */
+#define TCPX_BINDING_PROBLEMS_MAX 64 /* further ones are dropped */
 
 struct tcpx_binding_problems {
 	struct tcpx_binding_problem at[TCPX_BINDING_PROBLEMS_MAX];
@@ -70,7 +71,7 @@ struct tcpx_binding_problems {
  */
 TCPX_MUST_CHECK int tcpx_bindings_parse(const char *text, const char *what,
 					struct tcpx_bindings *out);
-/* The same for a diagnosis: keeps what can be read and lists all that is odd. -ENOMEM. */
+/* The same for a diagnosis: keeps the readable parts and lists all problems. -ENOMEM. */
 TCPX_MUST_CHECK int tcpx_bindings_scan(const char *text, struct tcpx_bindings *out,
 				       struct tcpx_binding_problems *problems);
 void tcpx_bindings_fini(struct tcpx_bindings *b);
@@ -80,8 +81,8 @@ const struct tcpx_cpuset *tcpx_bindings_of(const struct tcpx_bindings *b, const 
 /* Copies. -EEXIST, -EINVAL (a name that cannot be written, no CPU), -ENOMEM. Not logged. */
 TCPX_MUST_CHECK int tcpx_bindings_add(struct tcpx_bindings *b, const char *name,
 				      const struct tcpx_cpuset *cpus);
-/* @text: out: heap, the caller's. -ERANGE (more ranges than the plugin has room for, logged),
- * -ENOMEM. */
+/* @text: out: heap, the caller's. -ERANGE (more ranges than the plugin has room for,
+ * logged), -ENOMEM. */
 TCPX_MUST_CHECK int tcpx_bindings_format(const struct tcpx_bindings *b, char **text);
 
 /* "reversed"; and a sentence without the place. Static. */

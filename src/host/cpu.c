@@ -11,7 +11,7 @@
 #include "base/parse.h"
 #include "host/io.h"
 
-#define LIST_BYTES 8192 /* the longest list of CPUs that is read */
+#define LIST_BYTES 8192 /* longest list of CPUs */
 #define ONLINE "/sys/devices/system/cpu/online"
 
 /* As tcpx_cpuset_parse(), but an empty file is the empty set: a node without CPUs. */
@@ -71,7 +71,7 @@ tcpx_cpu_nodes_read(const char *root, struct tcpx_host_cpus *cpus)
 	tcpx_io_names_free(&names);
 }
 
-/* The kernel refuses a buffer shorter than its own masks, which cpu_set_t may be. */
+/* The kernel refuses a buffer shorter than its own masks; cpu_set_t may be shorter. */
 int
 tcpx_host_own_cpus(struct tcpx_cpuset *set)
 {
@@ -119,7 +119,7 @@ tcpx_host_cpus(const char *root, struct tcpx_host_cpus *out)
 	rc = read_list(root, ONLINE, &online);
 	if (rc == 0 && tcpx_cpuset_empty(&online))
 		rc = -EINVAL;
-	/* A container may hide /sys; the mask is then all we know. */
+	/* A container may hide /sys: then only the mask is known. */
 	if (rc < 0 && tcpx_io_is_machine(root))
 		rc = tcpx_host_own_cpus(&online);
 	if (rc < 0)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The part of the CPU facts that devices are placed by. */
+/* The CPU facts for placing devices. */
 #ifndef HOST_CPU_H
 #define HOST_CPU_H
 

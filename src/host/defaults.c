@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What an engine does unless told otherwise. Pure, and the whole rule in one place:
+ * An engine's defaults. Pure, and the whole rule in one place:
  *
  *	threads   one; with more than 2 CPUs: one a NIC, at most half the CPUs, at most 8.
- *	          Where there are GPUs: 3 for each 4 CPUs that a GPU has, at most 12, and
- *	          so many that all could spin
- *	channels  4 a NIC; 1 on a loopback with at most 2 CPUs; where there are GPUs, no fewer
- *	          than threads; at most 64 in all
+ *	          With GPUs: 3 for each 4 CPUs that a GPU has, at most 12, and no more
+ *	          than could all spin
+ *	channels  4 a NIC; 1 on a loopback with at most 2 CPUs; with GPUs no fewer than
+ *	          threads; at most 64 in all
  *	spin      100 us; none with fewer than 2 CPUs a thread and 2 to spare
  *
  * A thread receives some 5 GB/s: 12 of them keep up with one direction of a GPU's PCIe. More

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* GPUs as the PCI bus shows them: no driver is asked, so none need be there. */
+/* GPUs on the PCI bus. No driver is needed. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

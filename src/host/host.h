@@ -15,6 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/addr.h"
 #include "base/cpuset.h"
 #include "base/err.h"
 
@@ -23,13 +24,6 @@
 #define TCPX_HOST_ADDRESSES 8   /* addresses kept of one NIC              */
 #define TCPX_HOST_ADDR_TEXT 80  /* room that tcpx_host_addr_format() needs */
 #define TCPX_HOST_CHANNELS 64   /* most channels that the defaults give   */
-
-struct tcpx_host_addr {
-	uint8_t family; /* 4, 6, or 0 for none           */
-	uint8_t prefix; /* subnet bits; 0 unknown        */
-	uint32_t scope; /* IPv6 scope id                 */
-	uint8_t ip[16]; /* network order; IPv4 in first four */
-};
 
 enum tcpx_numa_source {
 	TCPX_NUMA_UNKNOWN,  /* the node is -1                                    */
@@ -61,9 +55,9 @@ struct tcpx_host_nic {
 	uint32_t speed_mbps; /* 0 unknown                                        */
 	uint32_t mtu;       /* 0 unknown                                         */
 	uint32_t queues_rx, queues_tx;
-	struct tcpx_host_addr addr; /* the one to use: IPv4 before IPv6 before
+	struct tcpx_addr addr; /* the one to use: IPv4 before IPv6 before
 	                             * link-local ones; family 0 for none        */
-	struct tcpx_host_addr addrs[TCPX_HOST_ADDRESSES];
+	struct tcpx_addr addrs[TCPX_HOST_ADDRESSES];
 	unsigned addr_count;
 	char why[64];       /* of a selected NIC: why                            */
 };
@@ -97,7 +91,7 @@ enum tcpx_distance {
 	TCPX_DISTANCES
 };
 
-/* What an engine does unless told otherwise, each with its reason for people. */
+/* An engine's defaults, each with its reason for people. */
 struct tcpx_host_plan {
 	unsigned threads;
 	unsigned channels;         /* a session, each way          */
@@ -106,8 +100,12 @@ struct tcpx_host_plan {
 	char threads_why[96], channels_why[96], spin_why[96];
 };
 
+/* All interfaces, eth2 before eth10. @out is the caller's: free(). */
+TCPX_MUST_CHECK int tcpx_host_nics_read(const char *root, struct tcpx_host_nic **out,
+					unsigned *count);
+
 /*
- * tcpx_host_nics - the NICs to use, by name as NCCL names them
+ * tcpx_host_nics_select - the NICs to use, by name as NCCL names them. Pure.
  * @selection: comma list; NULL or "" for the default. An entry is the beginning of
  *             interface names, or the whole name if the list begins with "=". "^" in
  *             front of the list (before any "=") takes the default but for those. A
@@ -119,18 +117,34 @@ struct tcpx_host_plan {
  * containers; if none is left, the loopback. A NIC that is named but down or without
  * address is left out with a warning.
  * Return: 0 and at least one NIC; -ENODEV (the log lists what there is); -EINVAL (an
- * empty entry); -ENOMEM; or -errno of reading.
+ * empty entry).
  */
-TCPX_MUST_CHECK int tcpx_host_nics(const char *root, const char *selection,
-				   struct tcpx_host_nic *out, unsigned cap, unsigned *count);
-
-/* All interfaces, eth2 before eth10. @out is the caller's: free(). */
-TCPX_MUST_CHECK int tcpx_host_nics_read(const char *root, struct tcpx_host_nic **out,
-					unsigned *count);
-/* The choice of tcpx_host_nics() among @all. Pure. */
 TCPX_MUST_CHECK int tcpx_host_nics_select(const struct tcpx_host_nic *all, unsigned all_count,
 					  const char *selection, struct tcpx_host_nic *out,
 					  unsigned cap, unsigned *count);
+/* The NIC that connections for control arrive at. */
+struct tcpx_host_control {
+	const char *name;    /* an interface, or an address of one: then that alone; "" none */
+	const char *setting; /* for people: what names it                                    */
+	bool must;           /* one that cannot be had is an error; else a warning, and none */
+};
+
+/* The value of TCPX_CTRL, and where it comes from (tcpx_cfg_source()): a variable of another
+ * program's need not be right. Both are borrowed. */
+struct tcpx_host_control tcpx_host_control_of(const char *name, const char *source);
+
+/*
+ * tcpx_host_nics_control - the control NIC, which then carries no data. Pure.
+ * @selection, @data, @count: of tcpx_host_nics_select(); the control NIC is taken out, with a
+ *                            warning if @selection spells it out
+ * @out: its addresses reach beyond the link, if it has such
+ * The only NIC for data cannot be the control NIC: an error with @want->must, else there is none.
+ * Return: 1 and *out; 0: there is none; TCPX_ECONFIG (logged).
+ */
+TCPX_MUST_CHECK int tcpx_host_nics_control(const struct tcpx_host_nic *all, unsigned all_count,
+					   const struct tcpx_host_control *want,
+					   const char *selection, struct tcpx_host_nic *data,
+					   unsigned *count, struct tcpx_host_nic *out);
 /* Why a NIC cannot be used; NULL if it can. Static. */
 const char *tcpx_host_nic_unfit(const struct tcpx_host_nic *nic);
 /* Why the default leaves it out; NULL if it does not. Static. */
@@ -160,22 +174,11 @@ const char *tcpx_host_distance_name(enum tcpx_distance distance);
 const char *tcpx_host_numa_source_name(enum tcpx_numa_source source);
 
 /* A literal address, perhaps with "/PREFIX"; no names, no scope. -EINVAL; not logged. */
-TCPX_MUST_CHECK int tcpx_host_addr_parse(const char *text, struct tcpx_host_addr *addr);
+TCPX_MUST_CHECK int tcpx_host_addr_parse(const char *text, struct tcpx_addr *addr);
 /* "10.0.0.2/24", "fe80::1%3/64"; the prefix only if known. */
-void tcpx_host_addr_format(const struct tcpx_host_addr *addr, char *buf, size_t cap);
-bool tcpx_host_addr_equal(const struct tcpx_host_addr *a, const struct tcpx_host_addr *b);
+void tcpx_host_addr_format(const struct tcpx_addr *addr, char *buf, size_t cap);
+bool tcpx_host_addr_equal(const struct tcpx_addr *a, const struct tcpx_addr *b);
 /* Both of one family, with known prefixes, in one subnet. */
-bool tcpx_host_addr_same_subnet(const struct tcpx_host_addr *a, const struct tcpx_host_addr *b);
-
-/* Other small files of the machine, for diagnosis: the whole text without white space at
- * its end, or the names in a directory in their bytes' order, each ended by a NUL and
- * the last by two. Returns the length, -EFBIG if it does not fit, or -errno. Not logged. */
-TCPX_MUST_CHECK int tcpx_host_text_read(const char *root, const char *path, char *buf,
-					size_t cap);
-/* The last bytes of a file, from the beginning of a line on; as text_read otherwise. */
-TCPX_MUST_CHECK int tcpx_host_tail_read(const char *root, const char *path, char *buf,
-					size_t cap);
-TCPX_MUST_CHECK int tcpx_host_names_read(const char *root, const char *dir, char *buf,
-					 size_t cap);
+bool tcpx_host_addr_same_subnet(const struct tcpx_addr *a, const struct tcpx_addr *b);
 
 #endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Rooted files. Where a path is wanted, links are resolved here and not by the kernel, one
- * component at a time, because a link in a fixture must be read as if the fixture were the
- * machine.
+ * Rooted files. Links are resolved here, one component at a time, and not by the kernel: a
+ * link in a fixture must be read as if the fixture were the machine.
  */
 #include "host/io.h"
 
@@ -35,7 +34,7 @@ tcpx_io_join(char *buf, size_t cap, const char *fmt, ...)
 	return n >= 0 && (size_t)n < cap;
 }
 
-/* Where the kernel finds the path @inside, which begins with "/". */
+/* The kernel's path for @inside, which begins with "/". */
 static bool
 outside_path(const char *root, const char *inside, char *buf)
 {
@@ -43,7 +42,7 @@ outside_path(const char *root, const char *inside, char *buf)
 			    inside);
 }
 
-/* Puts the target of a link before what is left of the path. */
+/* Puts a link's target before the rest of the path. */
 static int
 push_link(const char *target, char *rest)
 {
@@ -64,7 +63,7 @@ drop_last(char *path)
 		*slash = '\0';
 }
 
-/* Adds @name to the resolved path @done, or, if it is a link, its target to @rest. */
+/* Adds @name to the resolved path @done; if it is a link, adds its target to @rest. */
 static int
 step_into(const char *root, const char *name, char *done, char *rest, int *links)
 {
@@ -78,7 +77,7 @@ step_into(const char *root, const char *name, char *done, char *rest, int *links
 
 	n = readlink(outside, target, sizeof(target) - 1);
 	if (n < 0)
-		return errno == EINVAL ? 0 : -errno; /* EINVAL: there, and not a link */
+		return errno == EINVAL ? 0 : -errno; /* EINVAL: exists, and is not a link */
 	if (++*links > TCPX_IO_LINKS)
 		return -ELOOP;
 	target[n] = '\0';
@@ -122,7 +121,7 @@ tcpx_io_realpath(const char *root, const char *path, char *out)
 	return 0;
 }
 
-/* Takes all bytes up to the end of the file; one byte of room is kept to see more. */
+/* Reads all bytes up to the end of the file; one byte of room stays, to detect more. */
 static int
 read_all(int fd, char *buf, size_t cap)
 {
@@ -168,7 +167,7 @@ tcpx_io_tail(const char *root, const char *path, char *buf, size_t cap)
 	if (fd < 0)
 		return fd;
 	size = lseek(fd, 0, SEEK_END);
-	/* half of the room: what is written while we read shall fit, too */
+	/* half of the room: leaves space for bytes written meanwhile */
 	cut = size > (off_t)(cap / 2);
 	rc = lseek(fd, cut ? size - (off_t)(cap / 2) : 0, SEEK_SET) < 0 ? -errno : 0;
 	if (rc == 0)
@@ -187,7 +186,7 @@ tcpx_io_tail(const char *root, const char *path, char *buf, size_t cap)
 int
 tcpx_io_slurp_from(tcpx_io_get_fn get, void *arg, size_t max, char **text, size_t *len)
 {
-	size_t cap = 65536, used = 0; /* pages that are not used cost nothing */
+	size_t cap = 65536, used = 0; /* untouched pages cost nothing */
 	char *buf = malloc(cap), *larger;
 	int rc = -ENOMEM;
 
@@ -254,7 +253,7 @@ tcpx_io_read_below(int dir, const char *root, const char *parent, const char *pa
 	return rc;
 }
 
-/* What a path leads to. */
+/* Stats the target of a path. */
 static int
 look(const char *root, const char *path, struct stat *st)
 {
@@ -330,7 +329,7 @@ not_dots(const struct dirent *entry)
 	return strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0;
 }
 
-/* Not alphasort(), which asks the locale. */
+/* Not alphasort(), which depends on the locale. */
 static int
 by_bytes(const struct dirent **a, const struct dirent **b)
 {

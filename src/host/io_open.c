@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Opening what a path leads to inside a root. The kernel can do that since 5.6; before, and where
- * a filter forbids it, links are resolved by us (io.c), and what is opened has none.
+ * Opening the target of a path inside a root. The kernel does that since 5.6. Before, and
+ * where a filter forbids the call, io.c resolves links, and the opened path has none.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -13,11 +13,11 @@
 
 #include "host/io.h"
 
-/* As linux/openat2.h has them; older systems have no such header. */
+/* As in linux/openat2.h, which older systems lack. */
 #define OPENAT2		   437
 #define RESOLVE_MAGICLINKS 0x02u /* none of these are followed */
 #define RESOLVE_BELOW	   0x08u /* nothing leads above        */
-#define RESOLVE_ROOT	   0x10u /* what would, stops there    */
+#define RESOLVE_ROOT	   0x10u /* a path that would is stopped there */
 
 struct how {
 	uint64_t flags, mode, resolve;
@@ -32,7 +32,7 @@ open_at(int dir, const char *path, int flags, uint64_t resolve)
 	return fd < 0 ? -errno : (int)fd;
 }
 
-/* Whether it was the call that failed, not the file. */
+/* Did the call fail, and not the file? */
 static bool
 is_no_call(int rc)
 {
@@ -96,7 +96,7 @@ tcpx_io_check_file(int fd)
 int
 tcpx_io_open_file(const char *root, const char *path)
 {
-	/* Non-blocking: a FIFO in a fixture must not hang us before we see what it is. */
+	/* Non-blocking: a FIFO in a fixture must not hang the reader. */
 	int fd = tcpx_io_open(root, path, O_RDONLY | O_NONBLOCK);
 
 	return fd < 0 ? fd : tcpx_io_check_file(fd);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Interfaces and addresses, from getifaddrs() or from a fixture's files. */
+/* Interfaces and addresses: from getifaddrs(), or from the files of a fixture. */
 #include "host/links.h"
 
 #include <errno.h>
@@ -13,7 +13,7 @@
 #include "host/addr.h"
 #include "host/io.h"
 
-#define ADDRESSES_BYTES 65536 /* the most that a fixture's "addresses" may hold */
+#define ADDRESSES_BYTES 65536 /* largest "addresses" file of a fixture */
 
 static struct tcpx_link *
 find_link(struct tcpx_links *links, const char *name)
@@ -24,7 +24,7 @@ find_link(struct tcpx_links *links, const char *name)
 	return NULL;
 }
 
-/* The link of that name, made if it is new; NULL: no memory. */
+/* The link of that name, made if new; NULL: no memory. */
 static struct tcpx_link *
 get_link(struct tcpx_links *links, const char *name)
 {
@@ -42,9 +42,9 @@ get_link(struct tcpx_links *links, const char *name)
 	return link;
 }
 
-/* Keeps the list sorted by rank; what does not fit is the worst. */
+/* Keeps the list sorted by rank; the worst drops out when it is full. */
 static void
-add_address(struct tcpx_link *link, const struct tcpx_host_addr *addr)
+add_address(struct tcpx_link *link, const struct tcpx_addr *addr)
 {
 	unsigned at = link->addr_count;
 
@@ -80,9 +80,9 @@ prefix_of(const uint8_t *mask, size_t len)
 }
 
 static bool
-from_sockaddr(const struct ifaddrs *ifa, struct tcpx_host_addr *addr)
+from_sockaddr(const struct ifaddrs *ifa, struct tcpx_addr *addr)
 {
-	*addr = (struct tcpx_host_addr){ 0 };
+	*addr = (struct tcpx_addr){ 0 };
 	if (!ifa->ifa_addr || !ifa->ifa_netmask)
 		return false;
 	if (ifa->ifa_addr->sa_family == AF_INET) {
@@ -110,7 +110,7 @@ from_sockaddr(const struct ifaddrs *ifa, struct tcpx_host_addr *addr)
 static int
 read_machine(struct tcpx_links *links)
 {
-	struct tcpx_host_addr addr;
+	struct tcpx_addr addr;
 	struct ifaddrs *all;
 	int rc = 0;
 
@@ -170,7 +170,7 @@ read_fixture_links(const char *root, struct tcpx_links *links)
 		char path[512];
 
 		snprintf(path, sizeof(path), "/sys/class/net/%s", name);
-		/* Too long a name, a file (bonding_masters), a link that leads nowhere. */
+		/* A name too long, a file (bonding_masters), a dangling link. */
 		if (strlen(name) >= sizeof(link->name) || !tcpx_io_is_dir(root, path))
 			continue;
 		link = get_link(links, name);
@@ -186,7 +186,7 @@ read_fixture_links(const char *root, struct tcpx_links *links)
 static void
 read_fixture_address(struct tcpx_links *links, const char *line)
 {
-	struct tcpx_host_addr addr;
+	struct tcpx_addr addr;
 	struct tcpx_link *link;
 	char name[16], text[64];
 

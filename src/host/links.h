@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The network interfaces of this process's network and their addresses. On the machine
- * the kernel is asked: a mounted /sys may belong to another network namespace.
+ * The network interfaces of this process's network namespace and their addresses, for the other
+ * files of host/. On the machine itself the kernel is asked: a mounted /sys may belong to another
+ * namespace.
  */
 #ifndef HOST_LINKS_H
 #define HOST_LINKS_H
@@ -12,7 +13,7 @@ struct tcpx_link {
 	char name[16];
 	bool up, loopback;
 	unsigned index; /* 0 unknown */
-	struct tcpx_host_addr addrs[TCPX_HOST_ADDRESSES]; /* best first */
+	struct tcpx_addr addrs[TCPX_HOST_ADDRESSES]; /* best first */
 	unsigned addr_count;
 };
 
@@ -21,6 +22,8 @@ struct tcpx_links {
 	unsigned count;
 };
 
+/* root: "" is the machine; else a directory with copies of its files (a fixture). 0; -ENOMEM or the
+ * system's error (logged), *links is unchanged then. */
 TCPX_MUST_CHECK int tcpx_links_read(const char *root, struct tcpx_links *links);
 void tcpx_links_free(struct tcpx_links *links);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Machines as values: arrays that grow, and one order for everything. */
+/* Machines as values: growing arrays, and one order for everything. */
 #include "host/machine.h"
 
 #include <ctype.h>
@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PATH_NAMES 32 /* deepest way to a device */
+#define PATH_NAMES 32 /* components of the deepest device path */
 
 void
 tcpx_machine_init(struct tcpx_machine *m)
@@ -25,7 +25,7 @@ tcpx_machine_fini(struct tcpx_machine *m)
 	tcpx_machine_init(m);
 }
 
-/* Room for one more of @size bytes. */
+/* Makes room for one more of @size bytes. */
 static int
 grow(void **array, unsigned count, unsigned *room, unsigned most, size_t size)
 {
@@ -87,14 +87,14 @@ tcpx_machine_add_node(struct tcpx_machine *m, int id)
 	return 0;
 }
 
-/* What comes from a text, and becomes the name of a file of a tree. */
+/* A name from a text, which becomes the name of a file in a tree. */
 static bool
 is_name(const char *text)
 {
 	return !strchr(text, '/') && strcmp(text, ".") != 0 && strcmp(text, "..") != 0;
 }
 
-/* Names between slashes, the last one @pci; nothing that leads up. */
+/* Names between slashes, the last one @pci; none that leads up. */
 static bool
 is_path(const char *path, const char *pci)
 {
@@ -192,7 +192,7 @@ tcpx_machine_name_compare(const char *a, const char *b)
 	return (unsigned char)*a - (unsigned char)*b;
 }
 
-/* Names that differ only by leading zeros are still two. */
+/* Names that differ only by leading zeros are different. */
 static int
 compare_names(const char *a, const char *b)
 {

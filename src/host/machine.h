@@ -2,12 +2,13 @@
 /*
  * A machine as plain facts for planning: cores in their order, nodes, NICs with their
  * vectors, GPUs, and the CPUs that may be used. It comes from the running machine, from a
- * directory tree, or from a spec (host/spec.h); the planner (host/plan.h) sees nothing else.
+ * directory tree, or from a spec; the planner (host/plan.h) sees nothing else.
  *
- * Vectors belong to a NIC by its place in @nics. A machine owns its arrays: begin with
- * tcpx_machine_init(), end with tcpx_machine_fini(). tcpx_machine_finish() puts everything in
- * its one order, so that the order of the input never matters.
- * Threads: a value; the caller's. Errors: -ENOMEM, and -ERANGE or -EEXIST where said.
+ * Vectors name a NIC by its index in @nics. A machine owns its arrays: begin with
+ * tcpx_machine_init(), end with tcpx_machine_fini(). tcpx_machine_finish() sorts everything,
+ * so the order of the input never matters.
+ *
+ * Threads: a value; the caller's. Errors: -ENOMEM, and -ERANGE or -EEXIST where noted.
  */
 #ifndef HOST_MACHINE_H
 #define HOST_MACHINE_H
@@ -24,7 +25,7 @@
 #define TCPX_MACHINE_NICS 64
 #define TCPX_MACHINE_VECTORS 8192
 #define TCPX_MACHINE_GPUS 64
-#define TCPX_MACHINE_PATH 256     /* longest way to a device, with its NUL   */
+#define TCPX_MACHINE_PATH 256     /* longest device path, with its NUL       */
 
 struct tcpx_machine_core {
 	int node;          /* id of its node; -1 on a kernel without NUMA   */
@@ -35,11 +36,11 @@ struct tcpx_machine_core {
 
 struct tcpx_machine_node {
 	int id;
-	/* To the node at the same place in @nodes (10 is itself); 0 unknown. */
+	/* To the node at the same index in @nodes (10 is itself); 0 unknown. */
 	uint8_t distance[TCPX_HOST_NODES];
 };
 
-/* What a vector serves. */
+/* The purpose of a vector. */
 enum tcpx_vector_kind {
 	TCPX_VECTOR_UNKNOWN,
 	TCPX_VECTOR_TX,
@@ -49,18 +50,18 @@ enum tcpx_vector_kind {
 	TCPX_VECTOR_KINDS
 };
 
-/* How a vector's queue is known; the first is the best. */
+/* The source of a vector's queue; the first is the best. */
 enum tcpx_vector_source {
 	TCPX_VECTOR_NETDEV, /* the kernel says so      */
 	TCPX_VECTOR_NAME,   /* the name of its action  */
 	TCPX_VECTOR_ORDER,  /* the driver's layout     */
-	TCPX_VECTOR_NOT,    /* of this NIC, no more    */
-	TCPX_VECTOR_SPEC,   /* a spec said so          */
+	TCPX_VECTOR_NOT,    /* unknown: of this NIC, no more */
+	TCPX_VECTOR_SPEC,   /* from a spec             */
 	TCPX_VECTOR_SOURCES
 };
 
 struct tcpx_machine_vector {
-	unsigned nic;        /* place in @nics                                  */
+	unsigned nic;        /* index in @nics                                  */
 	uint32_t irq;
 	int64_t hwirq;       /* -1 unknown                                      */
 	enum tcpx_vector_kind kind;
@@ -75,8 +76,9 @@ struct tcpx_machine_nic {
 	char name[16];
 	char driver[32];     /* "" unknown                                      */
 	char pci[16];        /* "0000:06:00.0"; "" not on the bus               */
-	/* From the host bridge, as below sys/devices: "pci0000:00/0000:00:01.0/0000:06:00.0".
-	 * "": no bridge is known, it hangs on a bus of its own. */
+	/* From the host bridge, as below sys/devices:
+	 * "pci0000:00/0000:00:01.0/0000:06:00.0". "": no bridge is known, the device has a
+	 * bus of its own. */
 	char path[TCPX_MACHINE_PATH];
 	int node;            /* -1 unknown                                      */
 	enum tcpx_numa_source node_source;
@@ -91,7 +93,7 @@ struct tcpx_machine_gpu {
 };
 
 struct tcpx_machine {
-	char name[64];       /* what to call it: "a3-high", "live"              */
+	char name[64];       /* name of the machine: "a3-high", "live"          */
 	char boot_id[40];    /* of the running kernel; "" of a spec             */
 	struct tcpx_cpuset online;
 	struct tcpx_cpuset allowed;  /* to this process; of a spec: all online  */
@@ -107,56 +109,61 @@ struct tcpx_machine {
 };
 
 void tcpx_machine_init(struct tcpx_machine *m);
-/* Frees the arrays; the machine is as after init. */
+/* Frees the arrays; then the machine is as after init. */
 void tcpx_machine_fini(struct tcpx_machine *m);
 
-/* Each copies what it is given, in any order. None logs.
+/*
+ * Each copies its arguments, in any order. None logs.
+ *
  * core: -EINVAL without CPUs, -ERANGE for a CPU that no set holds, -EEXIST for a CPU that
- *       another core has; an online CPU is one that a core has, unless @online is set after */
+ * another core has; an online CPU is one that a core has, unless @online is set after
+ */
 TCPX_MUST_CHECK int tcpx_machine_add_core(struct tcpx_machine *m,
 					  const struct tcpx_machine_core *core);
-/* -EEXIST: it is there; -ERANGE: more than TCPX_HOST_NODES, or a negative id. */
+/* -EEXIST: known already; -ERANGE: more than TCPX_HOST_NODES, or a negative id. */
 TCPX_MUST_CHECK int tcpx_machine_add_node(struct tcpx_machine *m, int id);
-/* -EEXIST for a name that is there; -EINVAL for a name, driver, address or path that could not
- * be a file's, or a path that leads to another device. */
+/* -EEXIST for a known name; -EINVAL for a name, driver, address or path that could not be a
+ * file's, or a path that leads to another device. */
 TCPX_MUST_CHECK int tcpx_machine_add_nic(struct tcpx_machine *m,
 					 const struct tcpx_machine_nic *nic);
-/* -EEXIST for an index that is there; -EINVAL as of a NIC. */
+/* -EEXIST for a known index; -EINVAL as of a NIC. */
 TCPX_MUST_CHECK int tcpx_machine_add_gpu(struct tcpx_machine *m,
 					 const struct tcpx_machine_gpu *gpu);
-/* -EEXIST for an IRQ that is there, -ENOENT for a NIC that is not. */
+/* -EEXIST for a known IRQ, -ENOENT for an unknown NIC. */
 TCPX_MUST_CHECK int tcpx_machine_add_vector(struct tcpx_machine *m,
 					    const struct tcpx_machine_vector *vector);
 
 /* Sorts everything as the struct says; vectors and distances follow their NICs and nodes. */
 TCPX_MUST_CHECK int tcpx_machine_finish(struct tcpx_machine *m);
 
-/* Place of a NIC or node; -1 if there is none. */
+/* Index of a NIC or node; -1: none. */
 int tcpx_machine_nic_find(const struct tcpx_machine *m, const char *name);
 int tcpx_machine_node_find(const struct tcpx_machine *m, int id);
-/* The online CPUs of a node; of -1 all that no node has. */
+/* The online CPUs of a node; for -1 those without a node. */
 void tcpx_machine_node_cpus(const struct tcpx_machine *m, int node, struct tcpx_cpuset *out);
 
-/* What a plan rests on, in parts that change for reasons of their own. */
+/* The facts behind a plan, in parts that change for different reasons. */
 enum tcpx_machine_part {
 	TCPX_MACHINE_PART_CPUS,   /* cores, siblings, nodes, distances, L3, isolated CPUs */
 	TCPX_MACHINE_PART_NICS,   /* names, drivers, addresses, nodes                     */
 	TCPX_MACHINE_PART_GPUS,   /* addresses, nodes                                     */
-	TCPX_MACHINE_PART_QUEUES, /* how many, and which have vectors                     */
+	TCPX_MACHINE_PART_QUEUES, /* their number, and which have vectors                 */
 	TCPX_MACHINE_PARTS
 };
 
-/* Of what stays the same from boot to boot, so not of IRQ numbers; nor of what this process
- * may use, or of NICs without a device behind them. The machine must be finished, and of one
- * that was read without vectors the last part is another. */
+/* Of facts that survive a reboot: no IRQ numbers. Without the CPUs that this process may
+ * use, and without NICs that have no device. The machine must be finished. A machine read
+ * without vectors has another last part. */
 uint64_t tcpx_machine_hash_part(const struct tcpx_machine *m, enum tcpx_machine_part part);
-/* Of all parts. */
+/* Hash of all parts. */
 uint64_t tcpx_machine_hash(const struct tcpx_machine *m);
 /* "cpus", "queues"; static. */
 const char *tcpx_machine_part_name(enum tcpx_machine_part part);
 
-/* The machine below @root as tcpx_topo_machine() gives it (host/topo.h), but without vectors and
- * the most queues of NICs: nobody but files is asked. -ENOENT without CPUs; else as there. */
+/* Reads the machine below @root as far as its files go: without vectors and the queue
+ * limits of NICs. NICs are those with a device and those that the default selection
+ * takes. Finished. -ENOENT without CPUs, -EINVAL for facts that contradict each other,
+ * -ENOMEM; logged. */
 TCPX_MUST_CHECK int tcpx_machine_read(const char *root, struct tcpx_machine *out);
 
 /* "tx", "mgmt"; "netdev", "order"; static. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What makes a machine the one that a plan was made for, as numbers: the facts that the
- * planner reads and that stay the same from boot to boot.
+ * The identity of a planned machine as numbers: the facts that the planner reads and that
+ * survive a reboot.
  */
 #include <string.h>
 
@@ -9,12 +9,12 @@
 
 #define BEGIN 0xcbf29ce484222325ull
 
-/* FNV-1a, fed with numbers and texts that cannot run into each other. */
+/* FNV-1a over numbers and texts, delimited so that they cannot run into each other. */
 static void
 mix_number(uint64_t *hash, int64_t v)
 {
 	*hash = (*hash ^ (uint64_t)v) * 0x100000001b3ull;
-	*hash ^= *hash >> 29; /* high bytes count, too */
+	*hash ^= *hash >> 29; /* so that high bytes count */
 }
 
 static void
@@ -36,7 +36,7 @@ first_cpu(const struct tcpx_machine *m, const struct tcpx_machine_core *core)
 	return -1;
 }
 
-/* An L3 group by a CPU of it, since its number is of whoever counted. */
+/* An L3 group by one of its CPUs, since its number depends on the reader. */
 static int
 l3_group(const struct tcpx_machine *m, int l3)
 {
@@ -46,8 +46,8 @@ l3_group(const struct tcpx_machine *m, int l3)
 	return -1;
 }
 
-/* Of what is online: a text may name other CPUs, too, and the kernel's files do not. So a
- * core's place does not count, and the sum does not see it. */
+/* Online CPUs only: a text may name others, the kernel's files do not. A core's index does
+ * not count, so the hash is a sum. */
 static uint64_t
 hash_cpus(const struct tcpx_machine *m)
 {
@@ -77,7 +77,7 @@ hash_cpus(const struct tcpx_machine *m)
 	return hash;
 }
 
-/* Without a device behind it it has no interrupts, and comes and goes: tunnels, bonds. */
+/* A NIC without a device has no interrupts, and comes and goes: tunnels, bonds. */
 static bool
 has_device(const struct tcpx_machine_nic *nic)
 {
@@ -113,7 +113,7 @@ hash_gpus(const struct tcpx_machine *m)
 	return hash;
 }
 
-/* Vectors are in the order of numbers that a boot gave them: a sum does not see it. */
+/* Vectors are in the order of numbers that a boot gave them: the hash is a sum. */
 static uint64_t
 hash_queues(const struct tcpx_machine *m)
 {
@@ -132,7 +132,7 @@ hash_queues(const struct tcpx_machine *m)
 
 		if (v->kind != TCPX_VECTOR_TX && v->kind != TCPX_VECTOR_RX &&
 		    v->kind != TCPX_VECTOR_TXRX)
-			continue; /* the planner does not look at it */
+			continue; /* the planner ignores it */
 		mix_text(&one, m->nics[v->nic].name);
 		mix_number(&one, v->kind);
 		mix_number(&one, v->queue);

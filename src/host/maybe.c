@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Files of one value that need not be there. */
+/* Files of one value that may be missing. */
 #include "host/maybe.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Facts that may be missing, and then why: never a made-up value. */
+/* Facts that may be missing, with the reason; never an invented value. */
 #ifndef HOST_MAYBE_H
 #define HOST_MAYBE_H
 
@@ -9,7 +9,7 @@
 
 struct tcpx_maybe {
 	int64_t value;
-	const char *why; /* static: why there is none; NULL: there is */
+	const char *why; /* static: the reason for none; NULL: there is a value */
 };
 
 struct tcpx_maybe_set {
@@ -17,7 +17,7 @@ struct tcpx_maybe_set {
 	const char *why;
 };
 
-/* What a negative code of reading says of a fact; static. */
+/* The reason behind a negative code of reading; static. */
 const char *tcpx_maybe_why(int code);
 
 static inline struct tcpx_maybe

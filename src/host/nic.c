@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Facts of each NIC. What a file does not tell is unknown, never guessed; a NIC that
+ * Facts of each NIC. A value that no file has is unknown, never guessed; a NIC that
  * goes away while it is read leaves unknown facts.
  */
 #include <errno.h>
@@ -111,21 +111,5 @@ tcpx_host_nics_read(const char *root, struct tcpx_host_nic **out, unsigned *coun
 free_links:
 	free(cpus);
 	tcpx_links_free(&links);
-	return rc;
-}
-
-int
-tcpx_host_nics(const char *root, const char *selection, struct tcpx_host_nic *out, unsigned cap,
-	       unsigned *count)
-{
-	struct tcpx_host_nic *all;
-	unsigned all_count;
-	int rc;
-
-	rc = tcpx_host_nics_read(root, &all, &all_count);
-	if (rc < 0)
-		return rc;
-	rc = tcpx_host_nics_select(all, all_count, selection, out, cap, count);
-	free(all);
 	return rc;
 }

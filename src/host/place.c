@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Places on the PCI bus and how far two of them are apart. A node is only believed if
- * the machine has it: firmware and hypervisors say -1, or numbers of nodes that are not.
+ * Places on the PCI bus, and the distance of a NIC and a GPU (host.h). A NUMA node counts only if
+ * the machine has it: firmware and hypervisors report -1, or nodes that do not exist.
  */
 #include "host/place.h"
 
@@ -12,7 +12,7 @@
 
 #define DEVICES "/sys/devices/"
 
-/* Climbs from @path to the nearest PCI device; a virtio NIC hangs one below its own. */
+/* Climbs from @path to the nearest PCI device; a virtio NIC is one level below its own. */
 static bool
 climb_to_pci(const char *root, char *path)
 {
@@ -69,7 +69,7 @@ tcpx_place_read(const char *root, const char *dir, const struct tcpx_host_cpus *
 	*place = (struct tcpx_host_place){ .numa = -1 };
 	if (tcpx_io_realpath(root, dir, path) < 0 || !climb_to_pci(root, path))
 		return;
-	/* A cut path would lie about distances: none is better. */
+	/* A truncated path would give wrong distances: none is better. */
 	if (!tcpx_io_join(place->path, sizeof(place->path), "%s", path + strlen(DEVICES)))
 		place->path[0] = '\0';
 	if (!tcpx_io_join(place->pci, sizeof(place->pci), "%s", strrchr(path, '/') + 1))
@@ -86,7 +86,7 @@ tcpx_place_read(const char *root, const char *dir, const struct tcpx_host_cpus *
 	find_numa(place, node, cpus);
 }
 
-/* Components that both paths begin with. */
+/* Number of components that both paths begin with. */
 static unsigned
 common_depth(const char *a, const char *b)
 {

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The planner's first half: which cores a group has, and how they are cut. Of S cores, with
+ * The planner's first half: the cores of a group, and how they are cut. Of S cores, with
  * g GPUs and NICs of q RX queues:
  *
  *	head   min(2g, S/4); 1 at least from 8 cores on, to stay off the first one
  *	tail   min(q, S/3)
  *	TX     half of the rest, rounded down; RX the other half
  *
- * Workers come first: head and tail give way (the larger one, the tail of two equal) until
- * two cores are left for them, and until they have no fewer than a smaller group would.
+ * Workers come first. Head and tail give way (the larger one, the tail of two equal) until
+ * two cores are left for workers, and until these are no fewer than in a smaller group.
  */
 #include "host/plan.h"
 
@@ -18,7 +18,7 @@
 
 #include "host/plan_cores.h"
 
-#define LOOK_BACK 12 /* head and tail grow by whole cores each 4 and 3: the pattern repeats */
+#define LOOK_BACK 12 /* head grows by whole cores each 4, tail each 3: the pattern repeats */
 
 static int
 least(int a, int b)
@@ -71,7 +71,7 @@ cut_group(struct tcpx_plan_group *g, const struct tcpx_plan_options *o)
 	g->rx_cores = g->cores - g->head_cores - g->tail_cores - g->tx_cores;
 }
 
-/* Where a border may stand one core away to be an L3 group's: so far it moves. */
+/* How far a border moves to coincide with an L3 group's: at most one core. */
 static int
 nudge(const struct plan_pool *pool, int border, int low, int high)
 {
@@ -172,16 +172,16 @@ tcpx_plan_pool_fill(const struct tcpx_machine *m, int node, bool all,
 
 /* ---- groups ---- */
 
-/* While groups are made: one for each place, its NICs as places in the plan's array. */
+/* Groups while they are made: one for each place; its NICs as indices in the plan's array. */
 struct maker {
 	const struct tcpx_machine *m;
 	struct tcpx_plan *p;
 	struct plan_pool *pools;
 	struct tcpx_cpuset usable;    /* CPUs that a plan may name          */
-	struct tcpx_cpuset isolated;  /* that it could, were they not       */
+	struct tcpx_cpuset isolated;  /* CPUs that would be usable if they were not isolated */
 };
 
-/* On a machine of one node nobody needs to say where a NIC is. */
+/* On a machine of one node every NIC is on it. */
 static int
 node_of(const struct tcpx_machine *m, int node)
 {
@@ -206,7 +206,7 @@ rx_queues(const struct tcpx_machine_nic *nic)
 	return queues ? queues : 1;
 }
 
-/* NICs @first... of @count that have @node, into one new group over @pool. */
+/* Puts NICs @first... of @count that have @node into one new group over @pool. */
 static struct tcpx_plan_group *
 add_group(struct maker *k, int node, unsigned flags, struct plan_pool pool)
 {
@@ -230,7 +230,7 @@ join(struct maker *k, struct tcpx_plan_group *g, unsigned nic)
 		g->queues = rx_queues(&k->m->nics[at]);
 }
 
-/* The k-th of @parts slices; the first ones have the cores that are over. */
+/* The k-th of @parts slices; the first ones have the extra cores. */
 static int
 slice(const struct plan_pool *pool, unsigned part, unsigned parts, struct plan_pool *out)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Which CPUs do what: for each NIC those that send, those that receive, those that take its
- * interrupts, and those left to the application. A pure function of a machine and options;
- * the rule stands in plan.c, where it comes from in docs/design.md.
+ * interrupts, and those left to the application. A pure function of a machine and options.
+ * The rule is in plan.c, its source in docs/decisions/023-cpu-plan.md.
  *
  * Cores of a node, in the order of their first CPUs, are cut into four: head (application),
  * TX, RX, tail (interrupts). All NICs of a node share one such group, or each has a slice.
@@ -20,7 +20,7 @@
 #include "base/err.h"
 #include "host/machine.h"
 
-/* Where interrupts go. */
+/* CPUs for interrupts. */
 enum tcpx_irq_policy {
 	TCPX_IRQ_TAIL,     /* cores that no worker uses: the last of the group              */
 	TCPX_IRQ_KEEP,     /* as they are                                                   */
@@ -40,7 +40,8 @@ struct tcpx_plan_options {
 	bool first_threads;  /* only the first CPU of each core                    */
 	bool align_l3;       /* borders move by at most a core to an L3 group's    */
 	bool use_isolated;   /* CPUs of isolcpus=, too                             */
-	bool spill;          /* nodes without NICs lend cores to the nearest with  */
+	bool spill;          /* nodes without NICs lend cores to the nearest
+			      * node that has some */
 	const struct tcpx_cpuset *allow; /* NULL: the machine's allowed ones; else
 	                      * these that are online. Used during the call only   */
 	const char *nics;    /* comma list of names; NULL or "": all               */
@@ -49,7 +50,7 @@ struct tcpx_plan_options {
 /* Policy tail, everything by the rule. */
 #define TCPX_PLAN_DEFAULTS ((struct tcpx_plan_options){ .head = -1, .tail = -1 })
 
-/* What is odd about a group. */
+/* Peculiarities of a group. */
 enum {
 	TCPX_PLAN_SHARED = 1 << 0,     /* one core does everything                          */
 	TCPX_PLAN_NO_NODE = 1 << 1,    /* the NICs' node is unknown: all allowed CPUs       */
@@ -57,10 +58,10 @@ enum {
 	TCPX_PLAN_PARTIAL = 1 << 3,    /* cores of which some CPUs may not be used          */
 	TCPX_PLAN_NOT_SLICED = 1 << 4, /* too few cores for a slice each: NICs share        */
 	TCPX_PLAN_SHRUNK = 1 << 5,     /* head or tail gave way to the workers              */
-	TCPX_PLAN_NO_SIBLING = 1 << 6, /* policy sibling, and cores of one CPU              */
+	TCPX_PLAN_NO_SIBLING = 1 << 6, /* policy sibling, and cores have one CPU            */
 	TCPX_PLAN_ISOLATED = 1 << 7,   /* isolated CPUs of the node were left out           */
 	TCPX_PLAN_SPILLED = 1 << 8,    /* workers are also on nodes without NICs            */
-	TCPX_PLAN_FLAGS = 9            /* how many                                          */
+	TCPX_PLAN_FLAGS = 9            /* their number                                      */
 };
 
 struct tcpx_plan_group {
@@ -84,14 +85,14 @@ struct tcpx_plan_nic {
 };
 
 struct tcpx_plan_irq {
-	unsigned nic;        /* place in @nics                                      */
+	unsigned nic;        /* index in @nics                                      */
 	int64_t irq;         /* -1: the machine does not say                        */
 	int64_t hwirq;       /* -1 unknown                                          */
 	enum tcpx_vector_kind kind; /* TX, RX or TXRX                               */
 	int queue;
 	bool movable;
 	int cpu;             /* -1: any CPU of the group's pool (policy local)      */
-	char name[80];       /* of the vector, to know it again; "" unknown         */
+	char name[80];       /* of the vector, to recognise it; "" unknown          */
 };
 
 struct tcpx_plan {
@@ -113,40 +114,12 @@ void tcpx_plan_fini(struct tcpx_plan *p);
 
 /* Group of a NIC by its name; NULL: not in the plan. */
 const struct tcpx_plan_group *tcpx_plan_of_nic(const struct tcpx_plan *p, const char *name);
-/* CPUs an IRQ is to have: one, or the pool. */
+/* The CPUs for an IRQ: one, or the pool. */
 void tcpx_plan_irq_cpus(const struct tcpx_plan *p, const struct tcpx_plan_irq *irq,
 			struct tcpx_cpuset *out);
-/* CPUs whose packets should leave by TX queue @queue of @nic: its group's sending CPUs dealt
- * to the queues in turn. Empty: the NIC has more queues than CPUs that send. */
+/* The CPUs whose packets should leave by TX queue @queue of @nic: its group's sending CPUs
+ * dealt to the queues in turn. Empty: the NIC has more queues than CPUs that send. */
 void tcpx_plan_xps(const struct tcpx_plan *p, const struct tcpx_plan_nic *nic, unsigned queue,
 		   struct tcpx_cpuset *out);
-
-/* ---- texts: each heap, the caller's; -ENOMEM ---- */
-
-/* "eth1:8-21,112-125;eth2:...": every set in ranges, as the plugin reads them. */
-TCPX_MUST_CHECK int tcpx_plan_bindings(const struct tcpx_plan *p, bool rx, char **text);
-/* The application's CPUs, a list a group: "0-7,104-111,52-59,156-163"; "" for none. */
-TCPX_MUST_CHECK int tcpx_plan_application(const struct tcpx_plan *p, char **text);
-/* Both bindings as NAME=VALUE lines. */
-TCPX_MUST_CHECK int tcpx_plan_emit_nccl(const struct tcpx_plan *p, char **text);
-/* A shell script: exports, and what root would write to place the interrupts. */
-TCPX_MUST_CHECK int tcpx_plan_emit_sh(const struct tcpx_plan *p, char **text);
-/* Lines of a systemd unit's [Service]. */
-TCPX_MUST_CHECK int tcpx_plan_emit_systemd(const struct tcpx_plan *p, char **text);
-/* Lines of a Slurm job script. */
-TCPX_MUST_CHECK int tcpx_plan_emit_slurm(const struct tcpx_plan *p, char **text);
-
-/* Why group @g is as it is: a sentence for each of its sets and flags, in lines. */
-TCPX_MUST_CHECK int tcpx_plan_explain(const struct tcpx_plan *p, unsigned g, char **text);
-/* Why an interrupt goes where it goes; one sentence. As snprintf(). */
-size_t tcpx_plan_explain_irq(const struct tcpx_plan *p, const struct tcpx_plan_irq *irq,
-			     char *buf, size_t cap);
-
-/* "tail"; "shared": static. -EINVAL for a name that is none; not logged. */
-const char *tcpx_irq_policy_name(enum tcpx_irq_policy policy);
-TCPX_MUST_CHECK int tcpx_irq_policy_parse(const char *name, enum tcpx_irq_policy *policy);
-/* A flag's word and sentence, by its bit's number. */
-const char *tcpx_plan_flag_name(unsigned bit);
-const char *tcpx_plan_flag_text(unsigned bit);
 
 #endif

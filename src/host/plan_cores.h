@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the planner's two halves share: the usable cores of a group while a plan is made. */
+/* Common parts of the planner's halves: the usable cores of a group while a plan is made. */
 #ifndef HOST_PLAN_CORES_H
 #define HOST_PLAN_CORES_H
 
@@ -8,7 +8,7 @@
 struct plan_core {
 	uint16_t cpu[TCPX_MACHINE_SIBLINGS]; /* that may be used, rising          */
 	uint8_t count;
-	uint8_t use; /* of those that the sets take: count, or 1 with first_threads */
+	uint8_t use; /* CPUs that the sets take: count, or 1 with first_threads */
 	int l3;
 };
 
@@ -23,11 +23,11 @@ TCPX_MUST_CHECK int tcpx_plan_pool_fill(const struct tcpx_machine *m, int node, 
 				   const struct tcpx_cpuset *usable, bool first_threads,
 				   struct plan_pool *pool, bool *partial);
 
-/* Rows of all interrupts, once the groups stand; @pools is one a group. */
+/* Makes the rows of all interrupts, after the groups; @pools has one for each group. */
 TCPX_MUST_CHECK int tcpx_plan_irqs(struct tcpx_plan *p, const struct tcpx_machine *m,
 			      const struct plan_pool *pools, const struct tcpx_cpuset *usable);
 
-/* Option spill, once groups and interrupts stand. -ENOMEM. */
+/* Applies option spill, after groups and interrupts. -ENOMEM. */
 TCPX_MUST_CHECK int tcpx_plan_spill(struct tcpx_plan *p, const struct tcpx_machine *m,
 				    const struct tcpx_cpuset *usable);
 

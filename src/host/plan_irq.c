@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The planner's second half: a CPU for each interrupt. Each policy is a function of the
- * group's cores, the NIC's place among the group's NICs, and the queue.
+ * group's cores, the NIC's index in the group, and the queue.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -9,17 +9,17 @@
 
 #include "host/plan_cores.h"
 
-#define QUEUES_MAX 1024 /* rows for a NIC whose vectors are not known */
+#define QUEUES_MAX 1024 /* rows for a NIC whose vectors are unknown */
 
-/* What a policy sees of the NIC in hand. */
+/* A policy's view of the current NIC. */
 struct seat {
 	struct tcpx_plan_group *g;
 	const struct plan_pool *pool;
 	const struct plan_pool *far;    /* of policy remote                             */
 	const struct tcpx_cpuset *node; /* usable CPUs of the NIC's place, for boot     */
 	unsigned index;                 /* among the NICs of the group                  */
-	unsigned before_tx, before_rx;  /* queues of the NICs before it, of its group   */
-	unsigned before_place;          /* queue pairs of those before it, of its place */
+	unsigned before_tx, before_rx;  /* queues of the earlier NICs of its group      */
+	unsigned before_place;          /* queue pairs of the earlier NICs of its place */
 };
 
 /* Core @core of @from.., thread @thread, both in turn. */
@@ -31,14 +31,14 @@ pick(const struct plan_pool *pool, unsigned from, unsigned cores, unsigned core,
 	return c->cpu[thread % c->use];
 }
 
-/* All NICs of a group begin at the first core, each one with another thread. */
+/* All NICs of a group begin at the first core, each with another thread. */
 static int
 on_last(const struct plan_pool *pool, unsigned cores, unsigned index, unsigned queue)
 {
 	return pick(pool, pool->count - cores, cores, queue, index + queue / cores);
 }
 
-/* Without a tail the cores that receive stand in. */
+/* Without a tail the receiving cores replace it. */
 static int
 tail(const struct seat *s, const struct tcpx_plan_irq *irq)
 {
@@ -79,7 +79,7 @@ colocate(const struct seat *s, const struct tcpx_plan_irq *irq)
 	return nth(&s->g->rx, s->before_rx + (unsigned)irq->queue);
 }
 
-/* The second CPU of the core whose first one works for the queue. */
+/* The second CPU of the core whose first CPU works for the queue. */
 static int
 sibling(const struct seat *s, const struct tcpx_plan_irq *irq)
 {
@@ -194,9 +194,9 @@ compare(const void *a, const void *b)
 	return x->irq < y->irq ? -1 : x->irq > y->irq;
 }
 
-/* ---- what policies need of other places ---- */
+/* ---- facts of other places for policies ---- */
 
-/* The farthest other node with usable cores, the next one of equals. */
+/* The farthest other node with usable cores; the next one of equals. */
 static int
 far_node(const struct tcpx_machine *m, int node, const struct tcpx_cpuset *usable)
 {
@@ -229,7 +229,7 @@ far_pool(const struct tcpx_plan *p, const struct tcpx_machine *m, const struct t
 	return tcpx_plan_pool_fill(m, node, false, usable, p->options.first_threads, pool, &partial);
 }
 
-/* The CPUs of all groups of one node, without CPU 0 where there are others. */
+/* The CPUs of all groups of one node; without CPU 0 if there are others. */
 static void
 place_cpus(const struct tcpx_plan *p, int node, struct tcpx_cpuset *out)
 {

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Cores of nodes without NICs, lent to the workers of the nearest node that has some. Heads,
- * tails and interrupts stay near their NICs, and are what they are without it. A node that gives
- * keeps 2 cores for each GPU of its own, a quarter of its cores at most, as a group's head does.
+ * tcpx_plan_spill() of plan_cores.h: cores of NUMA nodes without NICs are lent to the groups of
+ * the nearest node that has NICs, for their workers (TX and RX). The other parts of a group (head,
+ * tail, interrupts) stay near their NICs, unchanged. A lending node keeps 2 cores for each GPU of
+ * its own, at most a quarter of its cores, as the head of a group does.
  */
 #include <stdlib.h>
 
 #include "host/plan_cores.h"
 
-/* Groups that can take: their NICs' node is known and used, and its cores are several. */
+/* Groups that can borrow: their NICs' node is known and used, and they have several cores. */
 static bool
 can_take(const struct tcpx_plan_group *g)
 {
@@ -25,8 +26,8 @@ has_group(const struct tcpx_plan *p, int node)
 	return false;
 }
 
-/* The nearest node with a group that can take, the first one of equals; -1 if no distance
- * is known. */
+/* The nearest node with a group that can borrow, the first one of equals; -1: no
+ * distance is known. */
 static int
 nearest(const struct tcpx_plan *p, const struct tcpx_machine *m, unsigned from)
 {
@@ -76,7 +77,8 @@ add_cores(struct tcpx_plan_group *g, const struct plan_core *core, unsigned coun
 		g->flags |= TCPX_PLAN_SPILLED;
 }
 
-/* Groups of one node, where each NIC has one, share alike, the first ones the odd cores. */
+/* Groups of one node, where each NIC has its own, share equally; the first ones
+ * get the odd cores. */
 static void
 give(struct tcpx_plan *p, int node, const struct plan_core *core, unsigned count)
 {

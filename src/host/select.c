@@ -135,12 +135,12 @@ choose(struct chosen *c, const struct tcpx_host_nic *nic, const char *why)
 	c->count++;
 }
 
-static bool
-has_address(const struct tcpx_host_nic *nic, const struct tcpx_host_addr *addr,
-	    struct tcpx_host_addr *own)
+bool
+tcpx_host_nic_address(const struct tcpx_host_nic *nic, const struct tcpx_addr *addr,
+		      struct tcpx_addr *own)
 {
 	for (unsigned i = 0; i < nic->addr_count; i++) {
-		const struct tcpx_host_addr *a = &nic->addrs[i];
+		const struct tcpx_addr *a = &nic->addrs[i];
 
 		*own = *a;
 		if (tcpx_host_addr_equal(a, addr))
@@ -164,14 +164,14 @@ name_matches(const char *name, const char *entry, bool exact)
 /* A NIC of its own: the interface's facts under the address's text. */
 static void
 choose_address(struct chosen *c, const struct tcpx_host_nic *all, unsigned count,
-	       const char *text, const struct tcpx_host_addr *addr)
+	       const char *text, const struct tcpx_addr *addr)
 {
 	for (unsigned i = 0; i < count; i++) {
 		struct tcpx_host_nic nic = all[i];
-		struct tcpx_host_addr own;
+		struct tcpx_addr own;
 		size_t cut;
 
-		if (!nic.up || !has_address(&all[i], addr, &own))
+		if (!nic.up || !tcpx_host_nic_address(&all[i], addr, &own))
 			continue;
 		cut = strlen(text) < sizeof(nic.name) ? 0 : strlen(text) - sizeof(nic.name) + 1;
 		snprintf(nic.name, sizeof(nic.name), "%s", text + cut);
@@ -214,7 +214,7 @@ choose_listed(struct chosen *c, const struct tcpx_host_nic *all, unsigned count,
 	      const struct selection *sel)
 {
 	for (unsigned i = 0; i < sel->count; i++) {
-		struct tcpx_host_addr addr;
+		struct tcpx_addr addr;
 
 		if (tcpx_host_addr_parse(sel->entry[i], &addr) == 0 && addr.prefix == 0)
 			choose_address(c, all, count, sel->entry[i], &addr);
@@ -227,12 +227,12 @@ static bool
 is_excluded(const struct tcpx_host_nic *nic, const struct selection *sel)
 {
 	for (unsigned i = 0; i < sel->count; i++) {
-		struct tcpx_host_addr addr, own;
+		struct tcpx_addr addr, own;
 
 		if (name_matches(nic->ifname, sel->entry[i], sel->exact))
 			return true;
 		if (tcpx_host_addr_parse(sel->entry[i], &addr) == 0 &&
-		    has_address(nic, &addr, &own))
+		    tcpx_host_nic_address(nic, &addr, &own))
 			return true;
 	}
 	return false;

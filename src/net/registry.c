@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Providers by name, and the names of the ways to lend: one line each.
+ * Providers by name, and the names of enum tcpx_lend: copying payload, or lending its pages.
  */
 #include <string.h>
 
-#include "net/net.h"
+#include "net/registry.h"
 
 static const struct tcpx_net_ops *const providers[] = {
 	&tcpx_net_sock,
-	&tcpx_net_loop,
-	&tcpx_net_tcpx,
+	&tcpx_net_plugin,
 };
 
 const struct tcpx_net_ops *

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names to addresses, by the system's resolver. The only call in net/ that may block. */
+/* The addresses of a HOST:PORT. A name is looked up by the system's resolver: the only call in
+ * net/ that may block. */
 #include <errno.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/err.h"
 #include "base/parse.h"
-#include "net/net.h"
+#include "net/resolve.h"
 
 static int
 from_sockaddr(const struct sockaddr *sa, struct tcpx_addr *out)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The socket an engine answers on. Its name appears in the directory when it listens already:
- * so one that refuses is always a dead engine's.
+ * The stats socket of an engine. Its name appears in the directory when it is already
+ * listening, so a socket that refuses belongs to a dead engine.
  */
 #include "net/stats_port.h"
 
@@ -22,7 +22,7 @@
 #define BACKLOG  16
 #define SEALS    (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE)
 #define TEXT_MAX (64 << 20)
-#define LOOKS_MAX 64 /* for dead engines, when one is opened */
+#define LOOKS_MAX 64 /* entries checked for dead engines when a port opens */
 
 /* ---- the engine's end ---- */
 
@@ -64,7 +64,7 @@ bind_at(int fd, const char *path)
 	struct sockaddr_un at = { .sun_family = AF_UNIX };
 
 	memcpy(at.sun_path, path, strlen(path) + 1);
-	/* Linux gives the socket's file the mode that the socket has */
+	/* on Linux the socket's file has the mode of the socket */
 	if (fchmod(fd, 0600) < 0 || bind(fd, (struct sockaddr *)&at, sizeof(at)) < 0)
 		return -errno;
 	return 0;
@@ -82,8 +82,8 @@ tcpx_stats_name(const char *name, bool *draft)
 	return *draft || strcmp(at + 17, ".sock") == 0 ? pid : 0;
 }
 
-/* What dead engines left, as far as a look is cheap. No process with that id is a hint only, it
- * may be of another PID namespace: the socket tells. */
+/* Removes sockets of dead engines, a limited number. A missing process id is only a hint, since
+ * it may be of another PID namespace: the socket must refuse, too. */
 static void
 remove_dead(const char *dir)
 {
@@ -159,8 +159,8 @@ tcpx_stats_port_close(struct tcpx_stats_port *p)
 	p->fd = p->spare = -1;
 }
 
-/* Where no descriptor is left a connection is hung up on with the spare one: one that nobody
- * accepts would wake the loop for ever. */
+/* With no descriptor left, the spare one accepts a connection to close it: an unaccepted one
+ * would wake the loop again and again. */
 static void
 hang_up(struct tcpx_stats_port *p)
 {
@@ -267,7 +267,7 @@ tcpx_stats_ask(const char *path)
 	return rc;
 }
 
-/* The descriptor that came along, or -EAGAIN, -EACCES, -EPROTO. */
+/* The descriptor that was passed, or -EAGAIN, -EACCES, -EPROTO. */
 static int
 passed(int conn)
 {
@@ -297,7 +297,7 @@ passed(int conn)
 static int
 read_all(int fd, char **text, size_t *len)
 {
-	int seals = fcntl(fd, F_GET_SEALS); /* refused by anything that could make us wait */
+	int seals = fcntl(fd, F_GET_SEALS); /* fails for files whose reading could block */
 	struct stat st;
 	size_t got = 0;
 	ssize_t n = 1;

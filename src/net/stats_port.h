@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where an engine can be asked how it is doing: a UNIX socket of its own in a directory that
- * nobody else can write to. Each connection is answered with one text, in a sealed memfd that
- * is passed over it, so that its length never makes the answering side wait. Both ends are here.
+ * The stats socket of an engine: a UNIX socket in a directory that no other user can write to.
+ * Each connection gets one text, in a sealed memfd that is passed over it, so the answering side
+ * never waits, however long the text is. Both ends are here: an engine answers, the tool asks.
  */
 #ifndef NET_STATS_PORT_H
 #define NET_STATS_PORT_H
@@ -17,46 +17,45 @@
 
 struct tcpx_stats_port {
 	int fd;                     /* listens, does not block; -1: not open */
-	int spare;                  /* given up for a moment when no descriptor is left */
+	int spare;                  /* descriptor in reserve: closed to accept when none is left */
 	char path[TCPX_STATS_PATH];
 };
 
 /*
- * The @i-th directory that TCPX_STATS=auto means for this process, best first:
- * $XDG_RUNTIME_DIR/tcpx, /run/tcpx (root), /tmp/tcpx-UID. False behind the last; "" for one
- * that does not apply here.
+ * The @i-th directory of TCPX_STATS=auto for this process, best first: $XDG_RUNTIME_DIR/tcpx,
+ * /run/tcpx (root), /tmp/tcpx-UID. False after the last; "" for one that does not apply here.
  */
 bool tcpx_stats_candidate(unsigned i, char dir[TCPX_STATS_PATH]);
 
 /*
- * Makes dir/PID-incarnation.sock, mode 0600, and the directory (0700) if it is not there. It
- * appears only when it listens. Some that dead engines left there are removed: a program that
- * crashes again and again does not fill the directory. Not logged, since it is for the caller to try another directory:
- * -EPERM the directory is not ours or others may write to it, -ENAMETOOLONG, -ENOTDIR, or what
- * the system says. fd is -1 then.
+ * Makes dir/PID-incarnation.sock, mode 0600, and the directory (0700) if it is missing. The
+ * socket appears when it is listening. Some sockets of dead engines are removed, so that a
+ * program that crashes again and again does not fill the directory. Failures are not logged,
+ * since the caller may try another directory: -EPERM: the directory is another user's, or
+ * others may write to it; -ENAMETOOLONG; -ENOTDIR; or the system's error. fd is -1 then.
  */
 int tcpx_stats_port_open(struct tcpx_stats_port *p, const char *dir, uint64_t incarnation);
-/* Removes it. Once more is nothing. */
+/* Closes and removes the socket. A second call does nothing. */
 void tcpx_stats_port_close(struct tcpx_stats_port *p);
-/* The next who asks and may: same user, or root. Others are hung up on. The connection, or
- * -EAGAIN. */
+/* The next connection of the same user or of root, or -EAGAIN. Connections of others are
+ * closed. */
 int tcpx_stats_port_accept(struct tcpx_stats_port *p);
-/* Sends the text and closes the connection. What fails is the asker's loss: nothing is told. */
+/* Sends the text and closes the connection. A failure is not reported: the client sees it. */
 void tcpx_stats_port_answer(int conn, const char *text, size_t len);
 
 /* ---- the other end ---- */
 
-/* The process id of an entry of such a directory, *draft: that did not listen yet when it got this
- * name; 0: none of ours. */
+/* The process id in the name of a directory entry; 0: no stats socket. *draft: the socket was
+ * not listening yet when it got this name. */
 int64_t tcpx_stats_name(const char *name, bool *draft);
 
-/* Asks; the connection, to be given to tcpx_stats_take(). -ECONNREFUSED: nobody listens there
- * any more. Not logged. */
+/* Connects; the result goes to tcpx_stats_take(). -ECONNREFUSED: the engine is dead. Not
+ * logged. */
 int tcpx_stats_ask(const char *path);
 /*
- * The answer, waited for until timeout_ms from now, as text (free()). Closes conn. The answerer
- * is not trusted: -EPROTO for anything but a sealed memfd of at most 64 MiB; -ETIMEDOUT;
- * -EACCES it hung up, which a port does to other users. Not logged.
+ * The answer as text (free()), within timeout_ms. Closes conn. The other side is not trusted:
+ * -EPROTO for anything but a sealed memfd of at most 64 MiB. -ETIMEDOUT. -EACCES: it closed the
+ * connection, which a port does to other users. Not logged.
  */
 int tcpx_stats_take(int conn, int timeout_ms, char **text, size_t *len);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Endpoint and region blobs: u32 magic, u16 version, the fields, u32 CRC-32 of all
- * before it. A blob fills the rest of its cursor: its end is where the check is.
+ * Endpoint and region blobs: u32 magic, u16 version, the fields, u32 CRC-32 of everything
+ * before it. A blob fills the rest of its cursor: the check ends it.
  */
 #include "proto/blob.h"
 
@@ -12,7 +12,7 @@
 #define BLOB_VERSION   1
 #define BLOB_FRAME     10u         /* magic, version, check */
 
-/* Bit by bit: a blob has a few hundred bytes and is read once. */
+/* One bit at a time: a blob has a few hundred bytes and is read once. */
 static uint32_t
 crc32(const uint8_t *data, size_t len)
 {
@@ -26,7 +26,7 @@ crc32(const uint8_t *data, size_t len)
 	return ~crc;
 }
 
-/* Returns where the blob begins. */
+/* Returns the offset of the blob's first byte. */
 static size_t
 blob_begin(struct tcpx_buf *b, uint32_t magic)
 {
@@ -44,7 +44,7 @@ blob_finish(struct tcpx_buf *b, size_t at)
 		tcpx_buf_put_u32(b, crc32(b->data + at, b->pos - at));
 }
 
-/* Checks what frames the fields; then *fields is a cursor over them and b is used up. */
+/* Checks magic, version and CRC. Then *fields is a cursor over the fields and b is used up. */
 static int
 blob_open(struct tcpx_buf *b, uint32_t magic, enum tcpx_subsys sub, const char *what,
 	  struct tcpx_buf *fields)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The two blobs that applications carry between engines: where an engine is, and how to
- * name one of its regions. Both begin with a magic and a version; they travel through
- * hands that may flip bits, so they end with a 32-bit check.
+ * The two blobs that applications carry between engines: the addresses of an engine, and
+ * the name of a region. Both begin with magic and version. They end with a 32-bit check,
+ * because applications may damage them on the way.
  */
 #ifndef PROTO_BLOB_H
 #define PROTO_BLOB_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The byte queue under the control stream. At least half of the memory is free after
- * every move, so a byte is moved a constant number of times on average.
+ * The byte queue under the control stream. At least half of the memory is free after every
+ * move, so each byte moves a constant number of times on average.
  */
 #include "proto/byteq.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A growing byte queue whose bytes are named by their offset since the beginning, so
- * cursors into it stay right when memory moves. Private to proto/ctrl.
+ * A growing byte queue. Bytes are named by their offset since the beginning, so a cursor
+ * stays right when memory moves. Private to proto/ctrl.
  */
 #ifndef PROTO_BYTEQ_H
 #define PROTO_BYTEQ_H
@@ -18,8 +18,8 @@ struct tcpx_byteq {
 
 /* Memory lent to a writer: it is neither moved nor freed before the loan ends. */
 struct tcpx_loan {
-	const uint8_t *data; /* the lent stream's memory; NULL: nothing is lent     */
-	uint8_t *retired;    /* that memory, when the stream has left it meanwhile  */
+	const uint8_t *data; /* the lent queue's memory; NULL: nothing is lent      */
+	uint8_t *retired;    /* that memory, if the queue has left it meanwhile     */
 	size_t retired_cap;
 };
 

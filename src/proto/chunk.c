@@ -10,7 +10,7 @@ static uint64_t
 clamp(uint64_t v, uint64_t low, uint64_t high)
 {
 	v = v < low ? low : v;
-	return v > high ? high : v; /* high wins: it is the provider's */
+	return v > high ? high : v; /* high wins: it is the provider's limit */
 }
 
 uint32_t

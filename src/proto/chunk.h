@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Cutting a transfer into chunks: chunk k is always [k*c, (k+1)*c) of the stream, also
- * when it is sent again. And the record of which chunks have been applied.
+ * Cutting a transfer into chunks: chunk k is always bytes [k*c, (k+1)*c), also when it is
+ * sent again. And the map of the chunks that have been applied.
  */
 #ifndef PROTO_CHUNK_H
 #define PROTO_CHUNK_H
@@ -9,32 +9,32 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Least and most of a chunk's automatic size. Memory of a GPU is staged: a chunk costs a copy
- * each side, which is slow below 256 KiB and fastest with 2 MiB (docs/results/gpu-tuning.md). */
+/* Limits of a chunk's automatic size. Chunks of GPU memory cost a copy on each side, which
+ * is slow below 256 KiB and fastest with 2 MiB (docs/results/gpu-tuning.md). */
 #define TCPX_CHUNK_MIN        (64u << 10)
 #define TCPX_CHUNK_MAX        (1u << 20)
 #define TCPX_CHUNK_STAGED_MIN (256u << 10)
 #define TCPX_CHUNK_STAGED_MAX (2u << 20)
 
-#define TCPX_CHUNK_NS  30000000ull /* most time one chunk should take on any channel */
+#define TCPX_CHUNK_NS  30000000ull /* longest time of one chunk on any channel */
 
-/* clamp(total / (2 * channels), min, max), rounded up to 4 KiB (never above
- * max), and no more than the slowest channel carries in TCPX_CHUNK_NS (slowest_Bps 0: not
- * known): a transfer cannot end before the last chunk of its slowest channel. forced != 0:
- * that value, clamped to [4 KiB, max]. */
+/* clamp(total / (2 * channels), min, max), rounded up to 4 KiB, never above max, and no
+ * more than the slowest channel carries in TCPX_CHUNK_NS: a transfer cannot end before the
+ * last chunk of its slowest channel. slowest_Bps 0: unknown. forced != 0: that value,
+ * clamped to [4 KiB, max]. */
 uint32_t tcpx_chunk_size(uint64_t total, uint32_t channels, uint32_t min, uint32_t max,
 			 uint32_t forced, uint64_t slowest_Bps);
-/* 0 for total 0. UINT32_MAX if there would be more. */
+/* 0 for total 0; UINT32_MAX if the count would be more. */
 uint32_t tcpx_chunk_count(uint64_t total, uint32_t chunk);
 /* Length of chunk k; 0 when k is outside. */
 uint32_t tcpx_chunk_len(uint64_t total, uint32_t chunk, uint32_t k);
 
-/* One bit a chunk. words is (count + 63) / 64 zeroed words, owned by the caller. */
+/* One bit for each chunk. words is (count + 63) / 64 zeroed words, owned by the caller. */
 struct tcpx_chunkmap {
 	uint64_t *words;
 	uint32_t count, set;
 };
-/* True if it was not set before. k must be < count (false otherwise). */
+/* True if k was not set before. False for k >= count. */
 bool tcpx_chunkmap_set(struct tcpx_chunkmap *m, uint32_t k);
 bool tcpx_chunkmap_get(const struct tcpx_chunkmap *m, uint32_t k);
 static inline bool

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The control stream as two cursors. Outgoing: a log of whole numbered frames of which
- * [begin, sent) has gone and [begin, mark) has gone as whole frames. Incoming: one
- * buffer and the highest number in order. Frames enter the log once and leave it by ack.
+ * The control stream as two cursors. Outgoing: a log of whole numbered frames; the bytes
+ * [begin, sent) are written, [begin, mark) are whole frames. Incoming: one buffer and the
+ * highest number in order. A frame enters the log once; an acknowledgement removes it.
  */
 #include "proto/ctrl.h"
 
@@ -13,7 +13,7 @@
 
 #include "proto/byteq.h"
 
-#define ACK_BYTES  (32u << 10) /* received since the peer was told */
+#define ACK_BYTES  (32u << 10) /* received since the last ACK was put */
 #define ACK_FRAMES 64u
 #define NO_ACK     UINT64_MAX
 #define JOINED     4096u /* raw and numbered bytes that one call writes */
@@ -28,8 +28,8 @@ struct tcpx_ctrl {
 	struct tcpx_byteq bulk;   /* u64 numbers of bulk frames not yet written */
 	uint64_t next;             /* number of the next frame to enter the log  */
 	uint64_t acked;            /* all up to here are received by the peer    */
-	uint64_t sent;             /* log offset: next byte to write             */
-	uint64_t mark;             /* log offset <= sent: end of whole frames    */
+	uint64_t sent;             /* log offset of the next byte to write       */
+	uint64_t mark;             /* log offset <= sent: end of the written whole frames */
 	uint64_t mark_number;      /* number of the last frame before mark       */
 	uint64_t written;          /* highest mark_number ever                   */
 	uint64_t bulk_put, bulk_written;
@@ -41,8 +41,8 @@ struct tcpx_ctrl {
 	size_t lent_raw;           /* bytes of raw, before those of the log      */
 	/* in */
 	uint64_t received;
-	uint64_t told;             /* of received, what the peer knows           */
-	uint64_t untold_bytes;
+	uint64_t ack_sent;         /* of received, the number in our last ACK    */
+	uint64_t unacked_bytes;
 	size_t in_begin, in_end;
 	uint8_t joined[JOINED];
 	uint8_t in[2 * TCPX_FRAME_MAX];
@@ -190,7 +190,7 @@ head_at(const struct tcpx_byteq *s, uint64_t off)
 	return h;
 }
 
-/* Moves one bulk frame into the log; false when memory for it is lacking. */
+/* Moves one bulk frame into the log. False: no memory. */
 static bool
 admit_one(struct tcpx_ctrl *c)
 {
@@ -230,8 +230,8 @@ lend(struct tcpx_ctrl *c, unsigned lent, const struct tcpx_byteq *s, uint64_t fr
 	return (size_t)(to - from);
 }
 
-/* Raw frames and the log behind them: an ACK that is written by itself wakes a peer that
- * then finds nothing to do. */
+/* Raw frames and the log behind them in one write: an ACK by itself would wake the
+ * peer for nothing. */
 static size_t
 lend_both(struct tcpx_ctrl *c, const uint8_t **data)
 {
@@ -262,7 +262,7 @@ tcpx_ctrl_pending(struct tcpx_ctrl *c, const uint8_t **data)
 		admit_bulk(c);
 	c->lent_raw = raw = tcpx_byteq_len(&c->raw);
 	log = c->held ? 0 : (size_t)(c->log.end - c->sent);
-	/* a frame that was begun comes first, so raw frames stand between frames */
+	/* a half-written frame comes first: raw frames stand between frames */
 	if (raw && log && c->sent > c->mark)
 		return lend(c, LENT_LOG, &c->log, c->sent,
 			    c->mark + head_at(&c->log, c->mark).len, data);
@@ -273,7 +273,7 @@ tcpx_ctrl_pending(struct tcpx_ctrl *c, const uint8_t **data)
 	return log ? lend(c, LENT_LOG, &c->log, c->sent, c->log.end, data) : 0;
 }
 
-/* Moves mark over the frames that are wholly written by now. */
+/* Moves mark over the frames that are wholly written. */
 static void
 advance_mark(struct tcpx_ctrl *c)
 {
@@ -315,11 +315,11 @@ tcpx_ctrl_written(struct tcpx_ctrl *c, size_t len)
 	}
 }
 
-/* The peer has everything up to @number: forget it. */
+/* The peer has everything up to @number: drops it from the log. */
 static int
 acknowledge(struct tcpx_ctrl *c, uint64_t number)
 {
-	/* what is being written right now may be answered before written() says so */
+	/* the peer may acknowledge bytes before written() has reported them */
 	uint64_t limit = c->lent & LENT_LOG ? c->next - 1 : c->written;
 	uint64_t off = c->log.begin;
 
@@ -388,12 +388,12 @@ take_number(struct tcpx_ctrl *c, const struct tcpx_frame_head *h)
 				 "control frame %" PRIu64 " (%s) after %" PRIu64, h->number,
 				 tcpx_frame_name(h->type), c->received);
 	c->received = h->number;
-	c->untold_bytes += h->len;
+	c->unacked_bytes += h->len;
 	return 1;
 }
 
 int
-tcpx_ctrl_take(struct tcpx_ctrl *c, struct tcpx_frame_head *head, const uint8_t **payload)
+tcpx_ctrl_next(struct tcpx_ctrl *c, struct tcpx_frame_head *head, const uint8_t **payload)
 {
 	for (;;) {
 		const uint8_t *at = c->in + c->in_begin;
@@ -432,13 +432,13 @@ tcpx_ctrl_received(const struct tcpx_ctrl *c)
 bool
 tcpx_ctrl_ack_due(const struct tcpx_ctrl *c)
 {
-	return c->untold_bytes >= ACK_BYTES || c->received - c->told >= ACK_FRAMES;
+	return c->unacked_bytes >= ACK_BYTES || c->received - c->ack_sent >= ACK_FRAMES;
 }
 
 bool
 tcpx_ctrl_ack_owed(const struct tcpx_ctrl *c)
 {
-	return c->received > c->told;
+	return c->received > c->ack_sent;
 }
 
 int
@@ -452,7 +452,7 @@ tcpx_ctrl_put_ack(struct tcpx_ctrl *c)
 	tcpx_buf_init(&b, payload, sizeof(payload));
 	tcpx_buf_put_u64(&b, c->received);
 	if (c->raw_ack != NO_ACK && c->raw_ack >= c->raw.begin && !(c->lent & LENT_RAW)) {
-		/* one that nobody has begun to write: make it newer */
+		/* an ACK that is not yet being written: update its number */
 		memcpy(tcpx_byteq_at(&c->raw, c->raw_ack) + TCPX_FRAME_HEAD, payload,
 		       sizeof(payload));
 	} else {
@@ -461,8 +461,8 @@ tcpx_ctrl_put_ack(struct tcpx_ctrl *c)
 			return rc;
 		c->raw_ack = at;
 	}
-	c->told = c->received;
-	c->untold_bytes = 0;
+	c->ack_sent = c->received;
+	c->unacked_bytes = 0;
 	return 0;
 }
 
@@ -484,7 +484,7 @@ tcpx_ctrl_resume(struct tcpx_ctrl *c, uint64_t peer_received)
 {
 	int rc;
 
-	c->lent &= LENT_RAW; /* written() of the old connection says nothing of the log */
+	c->lent &= LENT_RAW; /* written() of the old connection no longer counts for the log */
 	if (peer_received < c->acked)
 		return tcpx_fail(TCPX_SUB_BOOT, TCPX_EPROTO,
 				 "the peer resumes after control frame %" PRIu64

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The numbered control stream without a connection under it: frames are numbered as they
- * enter the log, kept until acknowledged, and repeated after a resume; numbers already
- * seen are dropped. Urgent frames (acks, fences, answers) enter the log at once; bulk
- * frames (opens, lists, notes) wait in a queue while the log holds TCPX_CTRL_AHEAD bytes
- * not yet written, so that an urgent frame is never behind a long list.
+ * The numbered control stream, without its connection. Frames get a number as they
+ * enter the log. The log keeps them until they are acknowledged, and repeats them after
+ * a resume. Numbers already received are dropped. Urgent frames (acknowledgements,
+ * fences, answers) enter the log at once. Bulk frames (OPEN, LIST, NOTE) wait in a
+ * queue while TCPX_CTRL_AHEAD bytes of the log are unwritten, so an urgent frame never
+ * stands behind a long list.
  */
 #ifndef PROTO_CTRL_H
 #define PROTO_CTRL_H
@@ -15,7 +16,7 @@
 
 #include "proto/frame.h"
 
-#define TCPX_CTRL_AHEAD (32u << 10) /* unsent log bytes above which bulk frames wait   */
+#define TCPX_CTRL_AHEAD (32u << 10) /* unwritten log bytes above which bulk frames wait */
 #define TCPX_CTRL_LOG   (1u << 20)  /* unacknowledged bytes above which bulk frames wait */
 #define TCPX_CTRL_MAX   (4u << 20)  /* ... above which an urgent frame is TCPX_ELIMIT  */
 #define TCPX_CTRL_QUEUE (16u << 20) /* bytes of waiting bulk frames: more is TCPX_ELIMIT */
@@ -31,46 +32,47 @@ int tcpx_ctrl_put(struct tcpx_ctrl *c, uint8_t type, const void *payload, size_t
 /* Adds a bulk frame. *ticket (may be NULL) counts bulk frames from 1. */
 int tcpx_ctrl_put_bulk(struct tcpx_ctrl *c, uint8_t type, const void *payload, size_t len,
 		       uint64_t *ticket);
-/* Adds an unnumbered frame of this connection, written before anything not yet begun. */
+/* Adds an unnumbered frame of this connection. It is written before any
+ * frame not yet begun. */
 int tcpx_ctrl_put_raw(struct tcpx_ctrl *c, uint8_t type, const void *payload, size_t len);
-/* All bulk frames up to this ticket are wholly written (to some connection). */
+/* All bulk frames up to this ticket have been written whole, to some connection. */
 uint64_t tcpx_ctrl_bulk_written(const struct tcpx_ctrl *c);
 
 /*
- * The next bytes to write; 0 if none. *data is borrowed until written(), cut() or the
- * next pending(): whatever is put, taken or acknowledged meanwhile does not move it.
- * written() then says how many of them the connection took; 0 is allowed.
+ * The next bytes to write; 0 if none. *data is borrowed until written(), cut() or the next
+ * pending(); no other call moves it. written() then reports how many of them the connection
+ * took; 0 is allowed.
  */
 size_t tcpx_ctrl_pending(struct tcpx_ctrl *c, const uint8_t **data);
 void tcpx_ctrl_written(struct tcpx_ctrl *c, size_t len);
 
-/* Room for incoming bytes (at least 1 unless frames wait to be taken), then how many came. */
+/* room(): space for incoming bytes, at least 1 unless complete frames wait. arrived(): how
+ * many bytes came. */
 size_t tcpx_ctrl_room(struct tcpx_ctrl *c, uint8_t **data);
 void tcpx_ctrl_arrived(struct tcpx_ctrl *c, size_t len);
 /*
- * Takes the next frame: *head and *payload (borrowed until the next call of room()).
- * Handles numbers: repeated ones are dropped, ACK frames are used up inside. Until the
- * session stands, numbered frames are handed out too.
+ * The next complete frame: *head and *payload (borrowed until the next call of room()).
+ * Repeated numbers are dropped and ACK frames are handled inside. Before the session is
+ * open, numbered frames are returned too.
  * Return: 1; 0 none complete; TCPX_EPROTO: garbage, or a gap in the numbers.
  */
-int tcpx_ctrl_take(struct tcpx_ctrl *c, struct tcpx_frame_head *head, const uint8_t **payload);
+int tcpx_ctrl_next(struct tcpx_ctrl *c, struct tcpx_frame_head *head, const uint8_t **payload);
 
 /* Highest number received in order. */
 uint64_t tcpx_ctrl_received(const struct tcpx_ctrl *c);
-/* True when the peer should be told (32 KiB or 64 frames since it was last told); told():
- * an ACK frame has just been put. */
+/* An ACK falls due: 32 KiB or 64 frames were received since the last one. */
 bool tcpx_ctrl_ack_due(const struct tcpx_ctrl *c);
-/* True when anything was received since the peer was last told. */
+/* Something was received since the last ACK was put. */
 bool tcpx_ctrl_ack_owed(const struct tcpx_ctrl *c);
 int tcpx_ctrl_put_ack(struct tcpx_ctrl *c);
 
-/* The connection broke: forget what was read and not taken, half-written frames and raw
- * frames. If the stream had begun, only raw frames are written until resume(). */
+/* The connection broke. Unread bytes, half-written frames and raw frames are dropped. If
+ * the stream had begun, only raw frames are written until resume(). */
 void tcpx_ctrl_cut(struct tcpx_ctrl *c);
-/* A new connection: the peer has everything up to peer_received; repeat from there on.
- * TCPX_EPROTO when that is below what it acknowledged or above what was written. */
+/* A new connection: the peer has everything up to peer_received; the log is repeated from
+ * there. TCPX_EPROTO: that is below what the peer acknowledged, or above what was written. */
 int tcpx_ctrl_resume(struct tcpx_ctrl *c, uint64_t peer_received);
-/* Bytes held (log, queue, buffers). */
+/* Bytes of memory: log, queue, buffers. */
 size_t tcpx_ctrl_memory(const struct tcpx_ctrl *c);
 
 #endif

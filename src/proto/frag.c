@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Fragment arithmetic. A walk never stands at the end of a fragment: it stands at the
- * start of the next one, or behind the list.
+ * Fragment arithmetic. A position never stands at the end of a fragment, but at the start
+ * of the next one, or behind the list.
  */
 #include "proto/frag.h"
 
@@ -76,7 +76,7 @@ pass(const struct tcpx_fraglist *l, struct tcpx_fragpos *pos, uint64_t len)
 }
 
 size_t
-tcpx_frag_take(const struct tcpx_fraglist *l, struct tcpx_fragpos *pos, uint64_t len,
+tcpx_frag_next(const struct tcpx_fraglist *l, struct tcpx_fragpos *pos, uint64_t len,
 	       struct tcpx_frag *out, size_t cap, uint64_t *covered)
 {
 	uint64_t done = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Fragment lists: a byte stream laid over pieces of memory. Byte k of the stream has one
- * place. Slicing, merging and composing are arithmetic on numbers; nothing is touched.
+ * place. Slicing, merging and composing are arithmetic; no memory is touched.
  */
 #ifndef PROTO_FRAG_H
 #define PROTO_FRAG_H
@@ -23,20 +23,20 @@ struct tcpx_fraglist {
 	size_t count;
 };
 
-/* Where a walk through a list stands. */
+/* A position in a list. */
 struct tcpx_fragpos {
 	size_t index;
-	uint64_t within; /* bytes of frag[index] already passed */
+	uint64_t within; /* bytes before the position in frag[index] */
 };
 
-/* A list as it grows: memory that comes is joined with the last piece where they touch, and
- * empty memory is dropped, so that one pass makes list and sums. */
+/* A list as it grows. A piece that touches the one before is joined with it, and empty
+ * pieces are dropped, so one pass makes list and sums. */
 struct tcpx_fraggrow {
 	struct tcpx_frag *frag; /* borrowed: room for every piece            */
 	uint64_t *start;        /* borrowed: room for one more than that     */
 	size_t count;
 	uint64_t total;
-	bool over;              /* the total has left 64 bits: it means nothing */
+	bool over;              /* the total has overflowed 64 bits */
 };
 
 static inline void
@@ -62,9 +62,9 @@ uint64_t tcpx_frag_sums(const struct tcpx_frag *frag, size_t count, uint64_t *st
 uint64_t tcpx_frag_total(const struct tcpx_fraglist *l);
 /* Position of stream offset off (<= total), by bisection. */
 struct tcpx_fragpos tcpx_frag_seek(const struct tcpx_fraglist *l, uint64_t off);
-/* Up to cap pieces covering at most len bytes from *pos on, in stream order; advances
- * *pos behind them, sets *covered to their bytes; returns how many. */
-size_t tcpx_frag_take(const struct tcpx_fraglist *l, struct tcpx_fragpos *pos, uint64_t len,
+/* Up to cap pieces covering at most len bytes from *pos on, in stream order. Advances *pos,
+ * sets *covered to their bytes, returns their number. */
+size_t tcpx_frag_next(const struct tcpx_fraglist *l, struct tcpx_fragpos *pos, uint64_t len,
 		      struct tcpx_frag *out, size_t cap, uint64_t *covered);
 
 /* A piece of a copy between two lists. */
@@ -72,8 +72,8 @@ struct tcpx_span {
 	uint64_t src, dst, len;
 };
 /* Composes two walks of the same stream: up to cap spans covering at most len bytes.
- * Advances both, sets *covered; returns how many spans. Neighbours that touch on both
- * sides are one span. */
+ * Advances both, sets *covered, returns the number of spans. Neighbours that touch on both
+ * sides make one span. */
 size_t tcpx_frag_compose(const struct tcpx_fraglist *src, struct tcpx_fragpos *spos,
 			 const struct tcpx_fraglist *dst, struct tcpx_fragpos *dpos, uint64_t len,
 			 struct tcpx_span *out, size_t cap, uint64_t *covered);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The frame head and the frames with few fields. A parser fills its result only when
- * every byte was in order.
+ * The frame head, and the frames with few fields. A parser fills its result only when every
+ * byte was valid.
  */
 #include "proto/frame.h"
 
@@ -148,7 +148,7 @@ tcpx_done_write(struct tcpx_buf *b, const struct tcpx_done *d)
 	tcpx_buf_put_u32(b, (uint32_t)d->code);
 	tcpx_buf_put_u64(b, d->bytes);
 	tcpx_wire_put_text(b, d->text, sizeof(d->text));
-	tcpx_buf_put_u8(b, d->payload != NULL); /* an answer of 0 bytes is one too */
+	tcpx_buf_put_u8(b, d->payload != NULL); /* an answer of 0 bytes is an answer */
 	tcpx_buf_put_str(b, (const char *)d->payload, d->payload ? d->payload_len : 0);
 }
 

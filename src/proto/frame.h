@@ -7,7 +7,7 @@
  *	then the payload
  *
  * Parsing checks every length, enum and count; what a parser accepts its formatter can
- * write. Version 1 of the protocol.
+ * write. docs/protocol.md says when a frame is sent and what it means.
  */
 #ifndef PROTO_FRAME_H
 #define PROTO_FRAME_H
@@ -18,9 +18,10 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "proto/netmap.h"
 #include "proto/pair.h"
 
-#define TCPX_PROTO_VERSION 1
+#define TCPX_PROTO_VERSION 2
 #define TCPX_FRAME_MAX     16384u
 #define TCPX_FRAME_HEAD    20u
 #define TCPX_NAME_MAX      64  /* bytes with the NUL */
@@ -36,25 +37,25 @@ enum tcpx_frame_type {
 	TCPX_FR_HELLO = 1, /* first frame of each side of a new session            */
 	TCPX_FR_AUTH,      /* when a secret is set: keyed hash over both nonces    */
 	TCPX_FR_RESUME,    /* first frame of a connection that resumes a session   */
-	TCPX_FR_RESUMED,
+	TCPX_FR_RESUMED,   /* the answer to RESUME                                 */
 	TCPX_FR_REFUSE,    /* code and text; the connection ends                   */
 	TCPX_FR_ACK,       /* cumulative: numbers up to here received              */
 	TCPX_FR_PING,
 	TCPX_FR_PONG,
 	/* of the session: numbered, repeated after a resume */
-	TCPX_FR_HANDLES = 32,
-	TCPX_FR_READY,
-	TCPX_FR_OPEN,
-	TCPX_FR_LIST,
-	TCPX_FR_MATCHED,
-	TCPX_FR_DONE,
+	TCPX_FR_HANDLES = 32, /* where the channels connect to                     */
+	TCPX_FR_READY,     /* which channels stand                                 */
+	TCPX_FR_OPEN,      /* a transfer begins                                    */
+	TCPX_FR_LIST,      /* more of its descriptor list                          */
+	TCPX_FR_MATCHED,   /* a receive has been found for a SEND                  */
+	TCPX_FR_DONE,      /* the target has completed or failed a transfer        */
 	TCPX_FR_CANCEL,
 	TCPX_FR_NOTE,
-	TCPX_FR_CHANNEL_DOWN,
-	TCPX_FR_FENCED,
-	TCPX_FR_CHANNEL_ACK, /* for providers whose channels have no way back      */
-	TCPX_FR_MESSAGE,     /* for those whose messages carry no header           */
-	TCPX_FR_BYE
+	TCPX_FR_CHANNEL_DOWN, /* the sender has lost a channel                     */
+	TCPX_FR_FENCED,    /* the receiver has closed it                           */
+	TCPX_FR_CHANNEL_ACK, /* for channels that carry no acknowledgements        */
+	TCPX_FR_MESSAGE,     /* for channels whose messages carry no header        */
+	TCPX_FR_BYE        /* the session ends                                     */
 };
 
 struct tcpx_frame_head {
@@ -77,21 +78,15 @@ void tcpx_frame_head_write(uint8_t *dst, uint8_t type, uint64_t number, uint32_t
 int tcpx_frame_head_read(const uint8_t *src, size_t have, struct tcpx_frame_head *out);
 
 struct tcpx_hello_nic {
-	char name[32];
-	struct tcpx_pair_nic addr;
-	uint32_t scope;
-	uint16_t port; /* of its control listener; 0 none */
-	/* of a provider with slots of its own; see proto/netmap.h */
-	uint64_t network;
-	bool usable, relayed;
-	int16_t gpu;   /* that owns its channels' slots; -1: the host's memory */
+	struct tcpx_addr addr; /* port: of its control listener; 0 none */
+	struct tcpx_netmap_offer offer; /* beside the name only for plugins; a blob has no rank */
 };
 
 struct tcpx_hello {
 	uint16_t version_min, version_max;
 	uint64_t session;     /* chosen by the opener; the acceptor repeats it      */
 	uint64_t incarnation;
-	uint64_t expect;      /* incarnation the opener means; 0: whoever answers   */
+	uint64_t expect;      /* incarnation the opener expects; 0: any             */
 	uint8_t nonce[16];
 	uint8_t wants_auth;   /* 1: a secret is set on this side                    */
 	char name[TCPX_NAME_MAX];
@@ -99,22 +94,22 @@ struct tcpx_hello {
 	uint16_t channels;    /* each way: wanted by the opener, granted by the acceptor */
 	uint16_t window;
 	uint32_t chunk_max;   /* bytes                                              */
-	uint32_t credit_xfers;      /* that the sender of this frame grants         */
+	uint32_t credit_xfers;      /* granted by the sender of this frame          */
 	uint64_t credit_list_bytes;
 	uint16_t nic_count;
 	struct tcpx_hello_nic nic[TCPX_NICS_MAX];
-	char terms[TCPX_TERMS_MAX]; /* the provider's, that both sides must have alike */
+	char terms[TCPX_TERMS_MAX]; /* the provider's; both sides must have the same */
 };
 
 struct tcpx_resume {
-	uint64_t session, incarnation; /* incarnation of the frame's sender         */
+	uint64_t session, incarnation; /* incarnation: of the frame's sender        */
 	uint32_t epoch;                /* rises with each resume                    */
 	uint64_t received;             /* highest number received                   */
 	uint8_t mac[32];               /* keyed hash when a secret is set, else the session
 					* token from HANDLES in the first 16            */
 };
 
-/* Zeros at the end of a handle do not travel: 2 * 62 handles without any fill a frame. */
+/* Zeros at the end of a handle are not sent. Of handles without any, 2 * 62 fit a frame. */
 struct tcpx_handles {
 	uint8_t token[16];   /* of the session, for RESUME                          */
 	uint16_t count;      /* forward channels first, then as many backward       */
@@ -134,8 +129,8 @@ enum tcpx_open_flags {
 	TCPX_OPEN_MORE = 4    /* LIST frames follow                                 */
 };
 
-/* OPEN; note, list and payload point into the frame. The frame starts with fixed fields,
- * then note, list operations (proto/runs.h), inline payload. */
+/* OPEN. The frame has fixed fields, then note, list operations (proto/runs.h) and inline
+ * payload. note, list and payload point into the frame. */
 struct tcpx_open {
 	uint64_t id;
 	uint8_t op, flags;
@@ -174,17 +169,18 @@ struct tcpx_chan_event {
 	char text[TCPX_TEXT_MAX];/* CHANNEL_DOWN: why                               */
 };
 
-/* What a message is that a channel carries bare. */
+/* The header of a message on a channel that carries bare payload. */
 struct tcpx_message {
 	uint8_t backward;        /* 0: opener sends on it                           */
 	uint16_t channel, generation;
 	uint64_t seq;            /* from 1                                          */
-	uint64_t xfer;           /* 0: names none; the receiver drops it            */
+	uint64_t xfer;           /* 0: none; the receiver drops the message         */
 	uint32_t chunk, len;
 };
 
-/* Formatters append the payload (without the head) to b; b goes bad if it does not fit.
- * Parsers take the payload; 0 or TCPX_EPROTO (logged nowhere: the caller knows more). */
+/* Formatters append the payload (without the head) to b; b goes bad if it does not
+ * fit. Parsers read the payload: 0 or TCPX_EPROTO. They do not log, since the
+ * caller knows more. */
 void tcpx_hello_write(struct tcpx_buf *b, const struct tcpx_hello *h);
 int tcpx_hello_read(struct tcpx_buf *b, struct tcpx_hello *h);
 void tcpx_resume_write(struct tcpx_buf *b, const struct tcpx_resume *r);
@@ -193,9 +189,9 @@ void tcpx_handles_write(struct tcpx_buf *b, const struct tcpx_handles *h);
 int tcpx_handles_read(struct tcpx_buf *b, struct tcpx_handles *h);
 void tcpx_ready_write(struct tcpx_buf *b, const struct tcpx_readiness *r);
 int tcpx_ready_read(struct tcpx_buf *b, struct tcpx_readiness *r);
-/* Fixed part and, with TCPX_OPEN_NOTE, the note; then the caller appends list operations;
- * open_finish() adds flags, patches the list length and appends the payload. b must start
- * at the payload's first byte. */
+/* Writes the fixed part and, with TCPX_OPEN_NOTE, the note. The caller then appends list
+ * operations. open_finish() adds flags, patches the list length and appends the payload. b
+ * must start at the payload's first byte. */
 void tcpx_open_write(struct tcpx_buf *b, const struct tcpx_open *o);
 void tcpx_open_finish(struct tcpx_buf *b, uint8_t flags, const void *payload, uint16_t payload_len);
 int tcpx_open_read(struct tcpx_buf *b, struct tcpx_open *o);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * HELLO and HANDLES: what two engines tell each other while a session opens. Versions
- * stand first and later ones only append to HELLO, so every version can read enough of
- * every other to say that they have none in common.
+ * HELLO and HANDLES: what two engines agree on as a session opens. Versions stand first,
+ * and later versions only append to HELLO. So every version can read enough of any other to
+ * refuse it properly.
  */
 
 #include "proto/wire.h"
@@ -29,6 +29,8 @@ tcpx_hello_write(struct tcpx_buf *b, const struct tcpx_hello *h)
 	for (uint16_t i = 0; !b->bad && i < h->nic_count; i++)
 		tcpx_wire_put_nic(b, &h->nic[i]);
 	tcpx_wire_put_text(b, h->terms, sizeof(h->terms));
+	for (uint16_t i = 0; !b->bad && i < h->nic_count; i++)
+		tcpx_buf_put_u8(b, h->nic[i].offer.rank);
 }
 
 int
@@ -54,6 +56,10 @@ tcpx_hello_read(struct tcpx_buf *b, struct tcpx_hello *h)
 	for (uint16_t i = 0; !b->bad && i < v.nic_count; i++)
 		tcpx_wire_get_nic(b, &v.nic[i]);
 	tcpx_wire_get_text(b, v.terms, sizeof(v.terms));
+	for (uint16_t i = 0; v.version_max > 1 && !b->bad && i < v.nic_count; i++) {
+		v.nic[i].offer.rank = tcpx_buf_get_u8(b);
+		b->bad |= v.nic[i].offer.rank > TCPX_NICS_MAX;
+	}
 
 	if (b->bad || !v.version_min || v.version_min > v.version_max)
 		return TCPX_EPROTO;
@@ -64,8 +70,8 @@ tcpx_hello_read(struct tcpx_buf *b, struct tcpx_hello *h)
 }
 
 /*
- * A handle is mostly zeros at its end (providers fill a fixed array), so it travels
- * without them. HANDLE_NONE in place of its length: the channel is not usable.
+ * A handle mostly ends with zeros, since providers fill a fixed array; these do not travel.
+ * HANDLE_NONE in place of the length: the channel is not usable.
  */
 #define HANDLE_NONE 0xff
 _Static_assert(TCPX_HANDLE_MAX < HANDLE_NONE, "a handle's length is one byte");

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * OPEN and LIST: how a transfer is announced. The list operations between fixed part
- * and payload are proto/runs; here they are bytes whose length is filled in last.
+ * OPEN and LIST: the announcement of a transfer. List operations belong to proto/runs; here
+ * they are bytes whose length is filled in last.
  */
 #include "proto/chunk.h"
 #include "proto/wire.h"
 
 #define OPEN_FLAGS (TCPX_OPEN_INLINE | TCPX_OPEN_NOTE | TCPX_OPEN_MORE)
 
-/* Offsets in the payload of what is filled in last. */
+/* Payload offsets of the fields that are filled in last. */
 #define OPEN_FLAGS_AT    9
 #define OPEN_NOTE_LEN_AT 34
 #define OPEN_NOTE_AT     36 /* the note; then u16 list length, the list */
@@ -21,7 +21,7 @@ u16_at(const struct tcpx_buf *b, size_t at)
 	return (uint16_t)(b->data[at] << 8 | b->data[at + 1]);
 }
 
-/* The list has grown from behind its length at @at to the cursor. */
+/* Sets the list length at @at: the list reaches from behind it to the cursor. */
 static void
 patch_list_len(struct tcpx_buf *b, size_t at)
 {
@@ -60,7 +60,7 @@ tcpx_open_finish(struct tcpx_buf *b, uint8_t flags, const void *payload, uint16_
 	tcpx_buf_put_bytes(b, payload, payload_len);
 }
 
-/* Whether flags and counts make sense together. */
+/* Do flags and counts fit together? */
 static bool
 open_sane(const struct tcpx_open *o)
 {
@@ -73,7 +73,7 @@ open_sane(const struct tcpx_open *o)
 	if (o->op == TCPX_WIRE_SEND &&
 	    (o->entry_count || o->list_len || o->flags & TCPX_OPEN_MORE))
 		return false;
-	/* what rides in the frame needs no chunks */
+	/* inline payload needs no chunks */
 	return o->flags & TCPX_OPEN_INLINE ||
 	       tcpx_chunk_count(o->total, o->chunk) != UINT32_MAX;
 }

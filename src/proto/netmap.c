@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What one side offers: its NICs, each by way of a GPU whose own NIC it is. Every NIC gets a
- * line that says what became of it.
+ * What one side offers: its NICs, each through a GPU that owns it. Every NIC gets a line
+ * with its reason.
  */
 #include "proto/netmap.h"
 
@@ -11,12 +11,8 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "proto/netmap_share.h"
 #include "proto/netmap_text.h"
-
-/* Bit i: NIC i is an own NIC of the GPU. */
-struct owned {
-	uint32_t nics[TCPX_NETMAP_GPUS];
-};
 
 void
 tcpx_netmap_say(struct tcpx_netmap_text *t, const char *fmt, ...)
@@ -50,7 +46,7 @@ check_facts(const struct tcpx_netmap_side *s)
 	return 0;
 }
 
-/* The nearest NICs of the machine; 0 when none's distance is known. */
+/* The nearest NICs of the machine; 0: no distance is known. */
 static uint32_t
 nearest(const struct tcpx_netmap_side *s, uint32_t gpu)
 {
@@ -66,7 +62,7 @@ nearest(const struct tcpx_netmap_side *s, uint32_t gpu)
 		best = d;
 	}
 	if (!set && s->nic_count == 1)
-		set = 1; /* there is no other that it could be */
+		set = 1; /* there is only one */
 	return set;
 }
 
@@ -91,9 +87,9 @@ find_nic(const struct tcpx_netmap_side *s, const char *name)
 	return -1;
 }
 
-/* Puts one entry of TCPX_MAP into force, unless it cannot be true. */
+/* Applies one entry of TCPX_MAP, unless it contradicts the facts. */
 static int
-apply(const struct tcpx_netmap_side *s, const struct tcpx_netmap_entry *e, struct owned *ruled)
+apply(const struct tcpx_netmap_side *s, const struct tcpx_netmap_entry *e, struct tcpx_netmap_owned *ruled)
 {
 	char names[256];
 	uint32_t near;
@@ -120,7 +116,7 @@ apply(const struct tcpx_netmap_side *s, const struct tcpx_netmap_entry *e, struc
 }
 
 static int
-find_owned(const struct tcpx_netmap_side *s, struct owned *own, struct owned *ruled)
+find_owned(const struct tcpx_netmap_side *s, struct tcpx_netmap_owned *own, struct tcpx_netmap_owned *ruled)
 {
 	int rc = 0;
 
@@ -133,7 +129,7 @@ find_owned(const struct tcpx_netmap_side *s, struct owned *own, struct owned *ru
 
 /* The GPUs that own a NIC. */
 static uint32_t
-owners(const struct tcpx_netmap_side *s, const struct owned *own, uint32_t nic)
+owners(const struct tcpx_netmap_side *s, const struct tcpx_netmap_owned *own, uint32_t nic)
 {
 	uint32_t set = 0;
 
@@ -142,8 +138,8 @@ owners(const struct tcpx_netmap_side *s, const struct owned *own, uint32_t nic)
 	return set;
 }
 
-/* One of a set: that of the GPU's own place in its group, so that GPUs that relay for each
- * other do not all choose the same one. */
+/* One GPU of a set, chosen by the GPU's own index: GPUs that relay for each other then
+ * choose differently. */
 static int
 pick(uint32_t set, int gpu)
 {
@@ -202,9 +198,9 @@ offer_nic(const struct tcpx_netmap_side *s, uint32_t nic, uint32_t set,
 	}
 }
 
-/* Where there is nothing to say a NIC by. */
+/* No NIC is usable: the reason. */
 static int
-none(const struct tcpx_netmap_side *s, const struct owned *own)
+none(const struct tcpx_netmap_side *s, const struct tcpx_netmap_owned *own)
 {
 	char names[256];
 
@@ -224,8 +220,9 @@ int
 tcpx_netmap_offers(const struct tcpx_netmap_side *s, struct tcpx_netmap_offer *offer,
 		   struct tcpx_netmap_text *why)
 {
-	struct owned own = { { 0 } }, ruled = { { 0 } };
+	struct tcpx_netmap_owned own = { { 0 } }, ruled = { { 0 } };
 	int rc = check_facts(s), usable = 0;
+	uint8_t rank[TCPX_NETMAP_NICS];
 
 	why->len = 0;
 	why->text[0] = '\0';
@@ -233,11 +230,13 @@ tcpx_netmap_offers(const struct tcpx_netmap_side *s, struct tcpx_netmap_offer *o
 		rc = find_owned(s, &own, &ruled);
 	if (rc)
 		return rc;
+	tcpx_netmap_share(s, &own, rank);
 	for (uint32_t i = 0; i < s->nic_count; i++) {
 		bool by_rule = s->gpu >= 0 && ruled.nics[s->gpu] >> i & 1;
 
 		offer[i] = (struct tcpx_netmap_offer){ .network = s->nic[i].network,
-						       .gpu = TCPX_NETMAP_HOST };
+						       .gpu = TCPX_NETMAP_HOST,
+						       .rank = rank[i] };
 		memcpy(offer[i].name, s->nic[i].name, sizeof(offer[i].name));
 		offer_nic(s, i, owners(s, &own, i), &offer[i], by_rule, why);
 		usable += offer[i].usable;

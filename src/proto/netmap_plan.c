@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Channels from two offers. Nothing here depends on which side computes it: the opener's
- * list comes first on both.
+ * tcpx_netmap_plan() of netmap.h: the NIC pairs and channels from the offers of both sides. The
+ * result does not depend on the side that computes it: near is the opener on both, far the
+ * acceptor.
  */
 #include "proto/netmap.h"
 
@@ -17,14 +18,14 @@
 struct side {
 	const struct tcpx_netmap_offer *offer;
 	uint32_t count;
-	uint32_t free; /* bit i: usable, and in no pair */
+	uint32_t free; /* bit i: offer[i] is usable, and in no pair */
 };
 
 struct plan {
 	struct side near, far;
 	struct pair {
 		uint16_t near, far;
-		bool guessed; /* a network is unknown */
+		bool guessed; /* paired by order, since a network is unknown */
 	} pair[PAIRS_MAX];
 	uint32_t count;
 };
@@ -66,7 +67,7 @@ join(struct plan *p, uint32_t near, uint32_t far, bool guessed)
 	p->far.free &= ~(1u << far);
 }
 
-/* All of one set with all of the other, in order; the smaller is gone through again. */
+/* Pairs all of one set with all of the other, in order; the smaller set is repeated. */
 static void
 join_sets(struct plan *p, uint32_t near, uint32_t far, bool guessed)
 {
@@ -88,8 +89,8 @@ pair_networks(struct plan *p)
 	}
 }
 
-/* What may be of one network for all that is known: unknown with unknown, then what is left
- * of one side's unknown with what is left of the other. */
+/* NICs that may share a network: unknown with unknown, then the remaining unknown of one
+ * side with the remaining known of the other. */
 static void
 pair_unknown(struct plan *p)
 {
@@ -108,14 +109,23 @@ relays(const struct plan *p, const struct pair *r)
 	return p->near.offer[r->near].relayed + p->far.offer[r->far].relayed;
 }
 
-/* Fewer copies first, else by the opener's order, then the acceptor's. */
+static int
+ranks(const struct plan *p, const struct pair *r)
+{
+	return p->near.offer[r->near].rank + p->far.offer[r->far].rank;
+}
+
+/* Whether pair a goes after pair b. Pairs with fewer relays come first, since each is one more
+ * copy; then those with lower ranks, then by the opener's NIC, then by the acceptor's. */
 static bool
 goes_after(const struct plan *p, const struct pair *a, const struct pair *b)
 {
-	int ra = relays(p, a), rb = relays(p, b);
+	int ra = relays(p, a), rb = relays(p, b), ka = ranks(p, a), kb = ranks(p, b);
 
 	if (ra != rb)
 		return ra > rb;
+	if (ka != kb)
+		return ka > kb;
 	return a->near != b->near ? a->near > b->near : a->far > b->far;
 }
 

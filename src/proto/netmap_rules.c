@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The text of TCPX_MAP. What it means on a machine is decided elsewhere: here a GPU is a
- * number and a NIC a word.
+ * The text of TCPX_MAP. Here a GPU is a number and a NIC a word; proto/netmap.c
+ * gives them meaning.
  */
 #include "proto/netmap.h"
 
@@ -18,7 +18,7 @@ refuse(const char *text, const char *at, const char *why)
 			 TCPX_NETMAP_GPUS - 1);
 }
 
-/* "gpu12=": its number, and *at behind it. -1: it is none. */
+/* "gpu12=": its number, and *at behind it. -1: not of this form. */
 static int
 read_gpu(const char **at)
 {
@@ -35,7 +35,7 @@ read_gpu(const char **at)
 	return (int)gpu;
 }
 
-/* As the kernel names interfaces, and addresses (v6 too) of those that go by them. */
+/* Interface names of the kernel, and addresses (v6 too) that name a NIC. */
 static bool
 is_name_char(char c)
 {
@@ -62,7 +62,7 @@ add_entry(struct tcpx_netmap_rules *r, int gpu, const char *name, size_t len)
 	return NULL;
 }
 
-/* The NICs of one GPU; *at stands behind them, on ";" or the end. */
+/* Reads the NICs of one GPU; *at then stands on ";" or the end. */
 static const char *
 read_nics(struct tcpx_netmap_rules *r, int gpu, const char **at)
 {

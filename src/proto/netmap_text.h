@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Private to netmap*.c: a line more in the reasons. */
+/* Private to netmap*.c: adds a line to the reasons. */
 #ifndef PROTO_NETMAP_TEXT_H
 #define PROTO_NETMAP_TEXT_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Pairing NICs in three passes, each over what the one before left: on one subnet, then
- * by order, then sharing. Everything follows from the order of the two lists.
+ * Pairing NICs in three passes, each over the NICs that the one before left: on one subnet,
+ * by order, by sharing. The result depends on the order of the two lists alone.
  */
 #include "proto/pair.h"
 
@@ -14,9 +14,9 @@
 #define NICS_MAX 64u
 
 struct side {
-	const struct tcpx_pair_nic *nic;
+	const struct tcpx_addr *nic;
 	uint32_t count;
-	uint16_t pairs[NICS_MAX]; /* how many pairs use the NIC */
+	uint16_t pairs[NICS_MAX]; /* pairs that use each NIC */
 };
 
 struct plan {
@@ -25,26 +25,26 @@ struct plan {
 	uint32_t count;
 };
 
-typedef bool (*match_fn)(const struct tcpx_pair_nic *a, const struct tcpx_pair_nic *b);
+typedef bool (*match_fn)(const struct tcpx_addr *a, const struct tcpx_addr *b);
 
 static bool
-is_loopback(const struct tcpx_pair_nic *n)
+is_loopback(const struct tcpx_addr *n)
 {
 	static const uint8_t one[16] = { [15] = 1 };
 
 	return n->family == 4 ? n->ip[0] == 127 : !memcmp(n->ip, one, sizeof(one));
 }
 
-/* May these two ever talk? */
+/* Can the two reach each other at all? */
 static bool
-same_kind(const struct tcpx_pair_nic *a, const struct tcpx_pair_nic *b)
+same_kind(const struct tcpx_addr *a, const struct tcpx_addr *b)
 {
 	return a->family == b->family && is_loopback(a) == is_loopback(b);
 }
 
-/* By the longer prefix; one that is known will do. */
+/* Compares by the longer prefix; one known prefix is enough. */
 static bool
-same_subnet(const struct tcpx_pair_nic *a, const struct tcpx_pair_nic *b)
+same_subnet(const struct tcpx_addr *a, const struct tcpx_addr *b)
 {
 	unsigned bits = a->prefix > b->prefix ? a->prefix : b->prefix;
 	unsigned rest = bits % 8;
@@ -76,10 +76,10 @@ pair_unused(struct plan *p, match_fn match)
 	}
 }
 
-/* The NIC of @s that @n shares: on its subnet if there is one, then the one with the
- * fewest pairs, then the first. -1: none of its kind. */
+/* The NIC of @s that @n shares: on its subnet if there is one, then the one with the fewest
+ * pairs, then the first. -1: no NIC of its kind. */
 static int
-share_of(const struct side *s, const struct tcpx_pair_nic *n)
+share_of(const struct side *s, const struct tcpx_addr *n)
 {
 	int best = -1;
 
@@ -114,8 +114,8 @@ pair_shared(struct plan *p)
 }
 
 int
-tcpx_pair_plan(const struct tcpx_pair_nic *near, uint32_t near_count,
-	       const struct tcpx_pair_nic *far, uint32_t far_count, struct tcpx_pair *out,
+tcpx_pair_plan(const struct tcpx_addr *near, uint32_t near_count,
+	       const struct tcpx_addr *far, uint32_t far_count, struct tcpx_pair *out,
 	       uint32_t channels)
 {
 	struct plan p = {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Descriptor lists as operations. The writer writes one operation at a time, where the
+ * Descriptor lists as operations. The writer writes one operation at a time, only where the
  * longest one fits, so a frame never ends inside one.
  */
 #include "proto/runs.h"
@@ -84,7 +84,7 @@ put_region(struct tcpx_runs_writer *w, const struct tcpx_region_ref *ref, uint8_
 	return at + b.pos;
 }
 
-/* The first of what is held, or all of it where that is one operation. */
+/* Writes the first held entry, or all held entries where they are one operation. */
 static uint8_t *
 put_held(struct tcpx_runs_writer *w, uint8_t *at)
 {
@@ -115,12 +115,12 @@ put_held(struct tcpx_runs_writer *w, uint8_t *at)
 	w->end = e->offset + (n - 1) * w->stride + e->len;
 	w->len = e->len;
 	w->region = e->region;
-	e->offset += n * w->stride; /* the second one, if there is one */
+	e->offset += n * w->stride; /* the second held entry, if there is one */
 	w->held -= n;
 	return at;
 }
 
-/* Whether @e goes on what is held; then it is held, too. */
+/* Does @e continue the held entries? Then it is held, too. */
 static bool
 hold(struct tcpx_runs_writer *w, const struct tcpx_run_entry *e)
 {
@@ -165,7 +165,7 @@ get_delta(struct tcpx_buf *b, unsigned shift)
 	uint64_t small = unzigzag(tcpx_buf_get_var(b));
 	uint64_t delta = small << shift;
 
-	b->bad |= scale_down(delta, shift) != small; /* bits fell out at the top */
+	b->bad |= scale_down(delta, shift) != small; /* bits were lost at the top */
 	return delta;
 }
 
@@ -178,7 +178,7 @@ get_index(struct tcpx_buf *b, const struct tcpx_runs_reader *r)
 	return (uint32_t)index;
 }
 
-/* The entry of r->region and r->len at @offset. */
+/* The entry of length r->len in region r->region, at @offset. */
 static int
 emit(struct tcpx_runs_reader *r, uint64_t offset, struct tcpx_run_entry *entry)
 {
@@ -280,9 +280,9 @@ read_repeated(struct tcpx_runs_reader *r, uint64_t base, uint64_t last, size_t m
 }
 
 #define WORD      sizeof(uint64_t)
-#define VAR_ENDS  0x0080808080808080u /* of a number of 1 to 7 bytes, behind the op */
+#define VAR_ENDS  0x0080808080808080u /* last bytes of numbers of 1 to 7 bytes, behind the op */
 
-/* The bits of a number of 7 bytes at most, without those that say that it goes on. */
+/* The value bits of a number of at most 7 bytes, without the continuation bits. */
 static uint64_t
 pack_var(uint64_t v)
 {
@@ -292,8 +292,8 @@ pack_var(uint64_t v)
 }
 
 /*
- * AGAIN of the plain kind: number and op within the eight bytes at @at. Returns its bytes, or
- * 0 if it is anything else.
+ * A plain AGAIN: op and number within the eight bytes at @at. Returns its length, or 0 if
+ * it is anything else.
  */
 static inline size_t
 plain_again(const uint8_t *at, uint64_t *delta)
@@ -314,7 +314,7 @@ plain_again(const uint8_t *at, uint64_t *delta)
 	if (!(word & last) && bits > 8)
 		return 0; /* padded */
 	if (bits - bits / 8 + shift > 64)
-		return 0; /* might lose bits at the top */
+		return 0; /* may lose bits at the top */
 	*delta = unzigzag(pack_var(word)) << shift;
 	return 1 + bits / 8;
 }
@@ -332,7 +332,8 @@ tcpx_runs_read_alike(struct tcpx_runs_reader *r, struct tcpx_buf *b, uint64_t ba
 		return 0;
 	n = read_repeated(r, base, last, most, out);
 	end = r->end;
-	grow = *out; /* out of reach of the stores to its arrays: in registers */
+	grow = *out; /* a local copy, so that the stores to its arrays cannot change it: it
+		      * stays in registers */
 	for (; n < most && left >= WORD && !r->repeat_left; n++) {
 		size = plain_again(at, &delta);
 		if (!size || end + delta > last)

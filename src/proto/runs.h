@@ -39,12 +39,12 @@ struct tcpx_run_entry {
 	uint64_t offset, len;
 };
 
-/* Takes one entry after the other; holds those back that may become a REPEAT. */
+/* Writes entries one by one; holds back those that may become a REPEAT. */
 struct tcpx_runs_writer {
 	uint32_t introduced;   /* regions written so far       */
 	uint64_t end, len;     /* of the last entry written    */
 	uint32_t region;       /* of the last entry written    */
-	/* held: so many entries of equal length, each stride behind the one before */
+	/* held: this many entries of equal length, each stride behind the one before */
 	struct tcpx_run_entry first;
 	uint64_t held, stride;
 };
@@ -53,11 +53,11 @@ struct tcpx_runs_writer {
 
 void tcpx_runs_write_init(struct tcpx_runs_writer *w);
 /*
- * Takes an entry (@e), or writes what is held (NULL: the list's end). Whole operations go to
- * *at on, which advances. Regions are introduced just before their first use, in the order of
- * @regions, so that an index on the wire is one of regions[]; it may grow from call to call.
- * Return: true, or false when fewer than TCPX_RUNS_ROOM bytes are left before @limit: the
- * call must be repeated with more.
+ * Adds an entry (@e), or writes the held ones (NULL: the list's end). Whole operations go to
+ * *at, which advances. A region is introduced just before its first use, in the order of
+ * @regions, so that an index on the wire is one of regions[]; the array may grow between calls.
+ * Return: true; false: fewer than TCPX_RUNS_ROOM bytes are left before @limit, repeat the
+ * call with more.
  */
 bool tcpx_runs_write(struct tcpx_runs_writer *w, const struct tcpx_region_ref *regions,
 		     const struct tcpx_run_entry *e, uint8_t **at, const uint8_t *limit);
@@ -72,18 +72,18 @@ struct tcpx_runs_reader {
 
 void tcpx_runs_read_init(struct tcpx_runs_reader *r, uint32_t region_limit);
 /*
- * Reads the next thing from b.
+ * Reads the next item of b.
  * Return: 1 *entry is filled; 2 *intro is filled (it has index r->introduced - 1); 0 b is
  * used up; TCPX_EPROTO: malformed, unknown op, index not introduced, over region_limit,
- * offset + len overflows. Expansion of a repeat goes on without b.
+ * offset + len overflows. The expansion of a REPEAT continues without b.
  */
 int tcpx_runs_read(struct tcpx_runs_reader *r, struct tcpx_buf *b, struct tcpx_run_entry *entry,
 		   struct tcpx_region_ref *intro);
 /*
- * The quick way for what long lists consist of: at most @most entries of the region and
- * length of the last one, if they lie within the region's @limit bytes, are added to @out as
- * memory from @base on. Stops before whatever else comes, right or wrong, which is then for
- * tcpx_runs_read(). Returns how many it has read; 0 is no error.
+ * The fast loop for most of a long list: reads at most @most entries with region and length
+ * of the last one, and adds them to @out as memory from @base on, if they lie within the
+ * region's @limit bytes. It stops before anything else, valid or not, which is left to
+ * tcpx_runs_read(). Returns the number of entries; 0 is no error.
  */
 size_t tcpx_runs_read_alike(struct tcpx_runs_reader *r, struct tcpx_buf *b, uint64_t base,
 			    uint64_t limit, size_t most, struct tcpx_fraggrow *out);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Delivery rates, the pull rule and deficit round robin. Nothing here decides what a
- * chunk is; only whose turn it is.
+ * Delivery rates, the pull rule and deficit round robin: which channel and which
+ * transfer is next.
  */
 #include "proto/sched.h"
 
@@ -10,7 +10,7 @@
 #define NS_PER_SEC    1000000000ull
 #define SAMPLE_MIN_NS 1000ull
 #define UNKNOWN_MAX   2     /* messages before a rate is known       */
-#define QUANTUM_MIN   65536 /* for a ring whose owner did not set one */
+#define QUANTUM_MIN   65536 /* for a ring whose owner set none */
 
 /* a * b / c without overflow on the way, at most UINT64_MAX. */
 static uint64_t
@@ -22,7 +22,7 @@ mul_div(uint64_t a, uint64_t b, uint64_t c)
 }
 
 struct tcpx_rate_mark
-tcpx_rate_take(const struct tcpx_rate *r, uint64_t now_ns)
+tcpx_rate_now(const struct tcpx_rate *r, uint64_t now_ns)
 {
 	return (struct tcpx_rate_mark){ .delivered = r->delivered, .ns = now_ns };
 }
@@ -58,7 +58,7 @@ tcpx_pull_allowed(const struct tcpx_pull_channel *c, const struct tcpx_pull_sess
 	if (c->outstanding >= c->window)
 		return false;
 	if (!s->outstanding_bytes)
-		return true; /* nobody else is at it */
+		return true; /* no channel is at work */
 	if (!c->Bps)
 		return c->outstanding < UNKNOWN_MAX;
 	if (mul_div(c->outstanding_bytes, NS_PER_SEC, c->Bps) > TCPX_PULL_DRAIN_NS)
@@ -74,7 +74,7 @@ quantum(const struct tcpx_drr *d)
 	return d->quantum ? d->quantum : QUANTUM_MIN;
 }
 
-/* The turn goes to the next node, which earns a quantum by it. */
+/* The next node's turn begins, with one more quantum. */
 static void
 drr_advance(struct tcpx_drr *d)
 {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A slot's life. The memory behind a receive slot belongs to the provider and must not
- * go back before the copy out of it has finished. The table says so by what it leaves
- * out: the only way to RELEASE is from SPENT, the only way to SPENT is UNPACKED, and a
- * slot being unpacked cannot even be aborted.
+ * The life of a slot. The memory behind a receive slot belongs to the provider and must not
+ * go back before the copy out of it has finished. The table guarantees it by what is
+ * missing: RELEASE is only possible from SPENT, and a slot that is being unpacked becomes SPENT
+ * by UNPACKED alone; it cannot even be aborted. A message that is received in place is SPENT at
+ * once.
  */
 #include "proto/window.h"
 
@@ -18,30 +19,30 @@
 #define LAND TCPX_SLOT_LANDED
 #define UNPA TCPX_SLOT_UNPACKING
 #define SPEN TCPX_SLOT_SPENT
-#define TAKE TCPX_SLOT_TAKEN
+#define PICK TCPX_SLOT_PICKED
 #define SNDG TCPX_SLOT_SENDING
 #define SENT TCPX_SLOT_SENT
 #define RECV TCPX_SLOT_RECEIVED
 
 /* clang-format off */
 static const uint8_t next_state[TCPX_SLOT_STATES][TCPX_SLOT_EVENTS] = {
-	/*                        LAND  LAUN  UNPA  RELE  TAKE  SEND  SENT  RECE  APPL  ABOR */
-	[TCPX_SLOT_FREE]      = { LAND, NO,   NO,   NO,   TAKE, NO,   NO,   NO,   NO,   NO   },
-	[TCPX_SLOT_LANDED]    = { NO,   UNPA, NO,   NO,   NO,   NO,   NO,   NO,   NO,   FREE },
-	[TCPX_SLOT_UNPACKING] = { NO,   NO,   SPEN, NO,   NO,   NO,   NO,   NO,   NO,   NO   },
-	[TCPX_SLOT_SPENT]     = { NO,   NO,   NO,   FREE, NO,   NO,   NO,   NO,   NO,   FREE },
-	[TCPX_SLOT_TAKEN]     = { NO,   NO,   NO,   NO,   NO,   SNDG, NO,   NO,   NO,   FREE },
-	[TCPX_SLOT_SENDING]   = { NO,   NO,   NO,   NO,   NO,   NO,   SENT, NO,   NO,   FREE },
-	[TCPX_SLOT_SENT]      = { NO,   NO,   NO,   NO,   NO,   NO,   NO,   RECV, NO,   FREE },
-	[TCPX_SLOT_RECEIVED]  = { NO,   NO,   NO,   NO,   NO,   NO,   NO,   NO,   FREE, FREE },
+	/*                        LAND  PLAC  LAUN  UNPA  RELE  PICK  SEND  SENT  RECE  APPL  ABOR */
+	[TCPX_SLOT_FREE]      = { LAND, SPEN, NO,   NO,   NO,   PICK, NO,   NO,   NO,   NO,   NO   },
+	[TCPX_SLOT_LANDED]    = { NO,   SPEN, UNPA, NO,   NO,   NO,   NO,   NO,   NO,   NO,   FREE },
+	[TCPX_SLOT_UNPACKING] = { NO,   NO,   NO,   SPEN, NO,   NO,   NO,   NO,   NO,   NO,   NO   },
+	[TCPX_SLOT_SPENT]     = { NO,   NO,   NO,   NO,   FREE, NO,   NO,   NO,   NO,   NO,   FREE },
+	[TCPX_SLOT_PICKED]    = { NO,   NO,   NO,   NO,   NO,   NO,   SNDG, NO,   NO,   NO,   FREE },
+	[TCPX_SLOT_SENDING]   = { NO,   NO,   NO,   NO,   NO,   NO,   NO,   SENT, NO,   NO,   FREE },
+	[TCPX_SLOT_SENT]      = { NO,   NO,   NO,   NO,   NO,   NO,   NO,   NO,   RECV, NO,   FREE },
+	[TCPX_SLOT_RECEIVED]  = { NO,   NO,   NO,   NO,   NO,   NO,   NO,   NO,   NO,   FREE, FREE },
 };
 /* clang-format on */
 
 static const char *const state_name[] = {
-	"FREE", "LANDED", "UNPACKING", "SPENT", "TAKEN", "SENDING", "SENT", "RECEIVED",
+	"FREE", "LANDED", "UNPACKING", "SPENT", "PICKED", "SENDING", "SENT", "RECEIVED",
 };
 static const char *const event_name[] = {
-	"LAND", "LAUNCH", "UNPACKED", "RELEASE",  "TAKE",
+	"LAND", "PLACED", "LAUNCH", "UNPACKED", "RELEASE", "PICK",
 	"SEND", "SENT",	  "RECEIVED", "APPLIED", "ABORT",
 };
 _Static_assert(sizeof(state_name) / sizeof(state_name[0]) == TCPX_SLOT_STATES,
@@ -115,7 +116,7 @@ refuse(uint64_t seq, enum tcpx_slot_event ev, enum tcpx_slot_state s, const char
 }
 
 int
-tcpx_window_post(struct tcpx_window *w, enum tcpx_slot_event ev, uint64_t *seq)
+tcpx_window_claim(struct tcpx_window *w, enum tcpx_slot_event ev, uint64_t *seq)
 {
 	struct tcpx_slot *slot = &w->slot[w->next & (w->size - 1)];
 	uint8_t next;

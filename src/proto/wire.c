@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The common parts of frames and blobs: texts, names, NICs. Whatever a peer may not say
+ * Common parts of frames and blobs: texts, names, NICs. A value that a peer may not send
  * marks the cursor bad, so a parser asks once, at its end.
  */
 #include "proto/wire.h"
@@ -61,23 +61,23 @@ ip_bytes(uint8_t family)
 void
 tcpx_wire_put_nic(struct tcpx_buf *b, const struct tcpx_hello_nic *n)
 {
-	tcpx_wire_put_text(b, n->name, sizeof(n->name));
+	tcpx_wire_put_text(b, n->offer.name, sizeof(n->offer.name));
 	tcpx_buf_put_u8(b, n->addr.family);
 	tcpx_buf_put_u8(b, n->addr.prefix);
 	tcpx_buf_put_bytes(b, n->addr.ip, ip_bytes(n->addr.family));
-	tcpx_buf_put_u32(b, n->scope);
-	tcpx_buf_put_u16(b, n->port);
-	tcpx_buf_put_u64(b, n->network);
-	tcpx_buf_put_u8(b, n->usable);
-	tcpx_buf_put_u8(b, n->relayed);
-	tcpx_buf_put_u16(b, (uint16_t)(n->gpu + 1));
+	tcpx_buf_put_u32(b, n->addr.scope);
+	tcpx_buf_put_u16(b, n->addr.port);
+	tcpx_buf_put_u64(b, n->offer.network);
+	tcpx_buf_put_u8(b, n->offer.usable);
+	tcpx_buf_put_u8(b, n->offer.relayed);
+	tcpx_buf_put_u16(b, (uint16_t)(n->offer.gpu + 1));
 }
 
 void
 tcpx_wire_get_nic(struct tcpx_buf *b, struct tcpx_hello_nic *n)
 {
-	*n = (struct tcpx_hello_nic){ .scope = 0 };
-	tcpx_wire_get_name(b, n->name, sizeof(n->name));
+	*n = (struct tcpx_hello_nic){ .addr = { 0 } };
+	tcpx_wire_get_name(b, n->offer.name, sizeof(n->offer.name));
 	n->addr.family = tcpx_buf_get_u8(b);
 	n->addr.prefix = tcpx_buf_get_u8(b);
 	if (n->addr.family != 4 && n->addr.family != 6)
@@ -85,12 +85,12 @@ tcpx_wire_get_nic(struct tcpx_buf *b, struct tcpx_hello_nic *n)
 	if (n->addr.prefix > 8 * ip_bytes(n->addr.family))
 		b->bad = true;
 	tcpx_buf_get_bytes(b, n->addr.ip, ip_bytes(n->addr.family));
-	n->scope = tcpx_buf_get_u32(b);
-	n->port = tcpx_buf_get_u16(b);
-	n->network = tcpx_buf_get_u64(b);
-	n->usable = tcpx_wire_get_bool(b);
-	n->relayed = tcpx_wire_get_bool(b);
-	n->gpu = (int16_t)(tcpx_buf_get_u16(b) - 1);
-	if (n->gpu < -1)
+	n->addr.scope = tcpx_buf_get_u32(b);
+	n->addr.port = tcpx_buf_get_u16(b);
+	n->offer.network = tcpx_buf_get_u64(b);
+	n->offer.usable = tcpx_wire_get_bool(b);
+	n->offer.relayed = tcpx_wire_get_bool(b);
+	n->offer.gpu = (int16_t)(tcpx_buf_get_u16(b) - 1);
+	if (n->offer.gpu < -1)
 		b->bad = true;
 }

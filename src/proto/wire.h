@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * What the formatters of frames and blobs share. Private to proto/.
- */
+/* Common parts of the formatters of frames and blobs. Private to proto/. */
 #ifndef PROTO_WIRE_H
 #define PROTO_WIRE_H
 
@@ -12,7 +10,7 @@ int tcpx_wire_end(const struct tcpx_buf *b);
 
 /* Appends the string in s, an array of cap bytes; one without a NUL is cut. */
 void tcpx_wire_put_text(struct tcpx_buf *b, const char *s, size_t cap);
-/* Reads text meant for people: what could garble a log becomes '?'. */
+/* Reads text for people: bytes that could garble a log become '?'. */
 void tcpx_wire_get_text(struct tcpx_buf *b, char *dst, size_t cap);
 /* Reads a name: control characters mark b bad. */
 void tcpx_wire_get_name(struct tcpx_buf *b, char *dst, size_t cap);

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * tcpx: one table of commands is both the dispatch and the usage text.
- */
+/* tcpx: one table of commands for dispatch and usage text. */
 #include <stdio.h>
 #include <string.h>
 
@@ -9,7 +7,7 @@
 #include "tool/tool.h"
 
 static const struct command {
-	const char *name; /* first: tool_nearest() reads it */
+	const char *name; /* first member: tool_nearest() reads it */
 	int (*run)(int argc, char **argv);
 	const char *about;
 } commands[] = {

@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Option tables over getopt_long. A long option's code is LONG_CODE + its index, so that
- * one switch tells a value from an error; getopt's own messages are never shown.
+ * Option tables over getopt_long. A long option's code is LONG_CODE + its index, so one
+ * switch separates values from errors. getopt's own messages are never shown.
  */
 #include "tool/opt.h"
 
 #include <assert.h>
-#include <ctype.h>
-#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/parse.h"
 #include "tool/tool.h"
 
 enum {
@@ -31,7 +30,7 @@ opt_init(struct opt_parser *p, const struct opt_command *cmd, int argc, char **a
 	*p = (struct opt_parser){ .cmd = cmd, .argc = argc, .argv = argv };
 	if (cmd->stop_at_word)
 		*s++ = '+';
-	*s++ = ':'; /* tells a missing value from an unknown option */
+	*s++ = ':'; /* separates a missing value from an unknown option */
 	for (size_t i = 0; i <= cmd->count; i++) {
 		const struct opt *o = i < cmd->count ? &cmd->opts[i] : &help_opt;
 
@@ -44,7 +43,7 @@ opt_init(struct opt_parser *p, const struct opt_command *cmd, int argc, char **a
 				*s++ = ':';
 		}
 	}
-	optind = 0; /* GNU: forget everything */
+	optind = 0; /* GNU: start anew */
 	opterr = 0;
 }
 
@@ -57,7 +56,7 @@ short_index(const struct opt_command *cmd, int c)
 	return (int)cmd->count; /* -h */
 }
 
-/* getopt_long() tells only the code; what was typed stands in argv. */
+/* getopt_long() returns only the code; argv has the typed text. */
 static int
 refuse_unknown(const struct opt_parser *p)
 {
@@ -170,27 +169,15 @@ opt_refuse(const struct opt_parser *p, int id, const char *allowed)
 			  allowed);
 }
 
-static int
-number_in_range(const struct opt_parser *p, int id, unsigned base, uint64_t min, uint64_t max,
-		uint64_t *out)
+int
+opt_number(const struct opt_parser *p, int id, uint64_t min, uint64_t max, uint64_t *out)
 {
-	char lo[32], hi[32], allowed[128];
+	char allowed[128];
 	uint64_t v;
-	int rc;
 
-	if (base) {
-		rc = opt_parse_scaled(p->value, base, &v);
-		opt_format_size(min, lo, sizeof(lo));
-		opt_format_size(max, hi, sizeof(hi));
-	} else {
-		rc = strpbrk(p->value, "KMGTkmgt.") ? -EINVAL :
-						      opt_parse_scaled(p->value, 1000, &v);
-		snprintf(lo, sizeof(lo), "%" PRIu64, min);
-		snprintf(hi, sizeof(hi), "%" PRIu64, max);
-	}
-	if (rc || v < min || v > max) {
-		snprintf(allowed, sizeof(allowed), "allowed is %s from %s to %s",
-			 base ? "a size (8K, 1.5M, 1G)" : "a whole number", lo, hi);
+	if (tcpx_parse_count(p->value, &v) || v < min || v > max) {
+		snprintf(allowed, sizeof(allowed), "allowed is a whole number from %" PRIu64
+			 " to %" PRIu64, min, max);
 		return opt_refuse(p, id, allowed);
 	}
 	*out = v;
@@ -198,15 +185,20 @@ number_in_range(const struct opt_parser *p, int id, unsigned base, uint64_t min,
 }
 
 int
-opt_number(const struct opt_parser *p, int id, uint64_t min, uint64_t max, uint64_t *out)
-{
-	return number_in_range(p, id, 0, min, max, out);
-}
-
-int
 opt_size(const struct opt_parser *p, int id, uint64_t min, uint64_t max, uint64_t *out)
 {
-	return number_in_range(p, id, 1024, min, max, out);
+	char lo[32], hi[32], allowed[128];
+	uint64_t v;
+
+	if (tcpx_parse_size(p->value, &v) || v < min || v > max) {
+		snprintf(allowed, sizeof(allowed),
+			 "allowed is a size (8K, 1.5M, 1G) from %s to %s",
+			 tcpx_format_size(min, lo, sizeof(lo)),
+			 tcpx_format_size(max, hi, sizeof(hi)));
+		return opt_refuse(p, id, allowed);
+	}
+	*out = v;
+	return TOOL_OK;
 }
 
 int
@@ -224,67 +216,4 @@ opt_choice(const struct opt_parser *p, int id, const char *const *words, int *ou
 		snprintf(allowed + len, sizeof(allowed) - len, "%s %s", i ? "," : "", words[i]);
 	}
 	return opt_refuse(p, id, allowed);
-}
-
-int
-opt_parse_scaled(const char *text, unsigned base, uint64_t *out)
-{
-	static const char suffixes[] = "KMGT";
-	uint64_t scale = 1, v;
-	char *end;
-
-	if (!isdigit((unsigned char)*text)) /* strtoull would take "-1" and " 1" */
-		return -EINVAL;
-	errno = 0;
-	v = strtoull(text, &end, 10);
-	if (errno)
-		return -ERANGE;
-
-	const char *fraction = NULL;
-
-	if (*end == '.') {
-		fraction = end + 1;
-		end += 1 + strspn(end + 1, "0123456789");
-		if (end == fraction || end - fraction > 3)
-			return -EINVAL;
-	}
-	if (*end) {
-		const char *s = strchr(suffixes, toupper((unsigned char)*end));
-
-		if (!s || end[1])
-			return -EINVAL;
-		for (const char *t = suffixes; t <= s; t++)
-			scale *= base;
-	} else if (fraction) {
-		return -EINVAL; /* half a byte */
-	}
-	if (__builtin_mul_overflow(v, scale, &v))
-		return -ERANGE;
-	if (fraction) {
-		uint64_t part = strtoull(fraction, NULL, 10) * scale;
-
-		for (const char *d = fraction; isdigit((unsigned char)*d); d++)
-			part /= 10;
-		if (__builtin_add_overflow(v, part, &v))
-			return -ERANGE;
-	}
-	*out = v;
-	return 0;
-}
-
-const char *
-opt_format_size(uint64_t bytes, char *buf, size_t cap)
-{
-	static const char suffixes[] = "\0KMGT";
-	int i = 0;
-
-	while (bytes && bytes % 1024 == 0 && i < 4) {
-		bytes /= 1024;
-		i++;
-	}
-	if (suffixes[i])
-		snprintf(buf, cap, "%" PRIu64 "%c", bytes, suffixes[i]);
-	else
-		snprintf(buf, cap, "%" PRIu64, bytes);
-	return buf;
 }

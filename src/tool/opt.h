@@ -31,7 +31,7 @@ struct opt_command {
 	const char *about;     /* one paragraph                                     */
 	const struct opt *opts;
 	size_t count;          /* at most 60; -h --help is added by itself          */
-	const char *examples;  /* printed as it is, lines ended by \n; NULL: none   */
+	const char *examples;  /* printed unchanged, lines ended by \n; NULL: none  */
 	bool stop_at_word;     /* the first word ends the options (exec HOST CMD)   */
 };
 
@@ -40,14 +40,14 @@ enum { OPT_END = -1, OPT_HELP = -2, OPT_BAD = -3 };
 struct opt_parser {
 	const struct opt_command *cmd; /* borrowed                              */
 	int argc;
-	char **argv;                   /* words are moved behind the options    */
+	char **argv;                   /* words move behind the options         */
 	const char *value;             /* of the option just returned           */
 	int first_word;                /* argv index, valid at OPT_END          */
-	char shorts[128];              /* what getopt_long() is given           */
+	char shorts[128];              /* the string for getopt_long()          */
 	struct option longs[64];
 };
 
-/* One parser at a time in a process: getopt_long() keeps its place in globals. */
+/* One parser at a time in a process: getopt_long() keeps its state in globals. */
 void opt_init(struct opt_parser *p, const struct opt_command *cmd, int argc, char **argv);
 /* The index of the next option in cmd->opts; OPT_END; OPT_HELP (help was printed: return
  * TOOL_OK); OPT_BAD (a message was printed: return TOOL_USAGE). */
@@ -57,17 +57,11 @@ void opt_help(const struct opt_command *cmd, FILE *f);
 /* Values of the option @id just returned. TOOL_OK, or TOOL_USAGE with a message that
  * names the option, the value and what is allowed. */
 int opt_number(const struct opt_parser *p, int id, uint64_t min, uint64_t max, uint64_t *out);
-/* Bytes: 4096, 8K, 1.5M, 1G, 1T; powers of 1024. */
+/* Bytes, as tcpx_parse_size() reads them. */
 int opt_size(const struct opt_parser *p, int id, uint64_t min, uint64_t max, uint64_t *out);
 /* The index of the value in words[], NULL-terminated. */
 int opt_choice(const struct opt_parser *p, int id, const char *const *words, int *out);
-/* For anything else: "<command>: --opt VALUE: <allowed>". Returns TOOL_USAGE. */
+/* For any other value: "<command>: --opt VALUE: <allowed>". Returns TOOL_USAGE. */
 int opt_refuse(const struct opt_parser *p, int id, const char *allowed);
-
-/* Text of a number with an optional suffix K M G T of @base 1000 or 1024; a fraction is
- * allowed with a suffix. Returns 0 or -EINVAL, -ERANGE. */
-int opt_parse_scaled(const char *text, unsigned base, uint64_t *out);
-/* "8M", "1.5K", "100": what opt_parse_scaled(..., 1024, ...) reads back exactly. */
-const char *opt_format_size(uint64_t bytes, char *buf, size_t cap);
 
 #endif

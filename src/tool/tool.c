@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Messages, terminal manners and JSON files of the tool. Colour and progress only ever
- * reach a terminal, so that pipes and logs stay clean.
+ * Messages, terminal output and JSON files of the tool. Colour and progress reach a
+ * terminal only, so pipes and logs stay clean.
  */
 #include "tool/tool.h"
 
@@ -124,7 +124,7 @@ word_distance(const char *a, const char *b)
 const char *
 tool_nearest(const char *word, const void *names, size_t count, size_t stride)
 {
-	size_t best_distance = strlen(word) / 2 + 1; /* further than that is no typo */
+	size_t best_distance = strlen(word) / 2 + 1; /* a larger distance is no typo */
 	const char *best = NULL;
 
 	for (size_t i = 0; i < count; i++) {

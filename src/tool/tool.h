@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the commands of tcpx share: exit codes, messages, terminal manners, JSON files.
+ * Common parts of tcpx's commands: exit codes, messages, terminal output, JSON files.
  * Results go to stdout; diagnostics and progress go to stderr.
  */
 #ifndef TOOL_TOOL_H
@@ -19,7 +19,7 @@ enum tool_exit {
 	TOOL_USAGE = 2,       /* bad command line or bad input                 */
 	TOOL_DENIED = 3,      /* not permitted or not supported here           */
 	TOOL_ROLLED_BACK = 4, /* failed; everything is as it was before        */
-	TOOL_HALF = 5         /* failed; some of it could not be undone        */
+	TOOL_HALF = 5         /* failed; a part could not be undone            */
 };
 
 /* The commands: argv[0] is the command's name. Each returns an exit code. */
@@ -57,8 +57,8 @@ void tool_progress_clear(void);
 /* Writes @root, indented, to @path ("-": stdout). TOOL_OK, or TOOL_USAGE with a message. */
 int tool_json_write(const json_t *root, const char *path);
 
-/* The name nearest to @word by spelling, or NULL when none is near. names[] entries are
- * @stride bytes apart, each beginning with a const char *. */
+/* The name nearest to @word by spelling; NULL: none is near. names[] entries are @stride
+ * bytes apart, each beginning with a const char *. */
 const char *tool_nearest(const char *word, const void *names, size_t count, size_t stride);
 
 #endif

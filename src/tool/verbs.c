@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Verbs of a command: finding one, and saying which there are. */
+/* Verbs of a command: dispatch and usage. */
 #include "tool/verbs.h"
 
 #include <stdbool.h>

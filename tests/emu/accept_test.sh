@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Our library over the software plugin and GPUs in software: every kind of fault by name. What
-# harms nothing changes nothing; what breaks ends in other channels or in a clean error; what a
-# plugin gets wrong in silence is found by comparing.
+# The library over the emulator and GPUs in software: every kind of fault by name. Harmless
+# faults change nothing; a broken connection ends in other channels or in a clean error; silent
+# corruption is found by comparing.
 here=$(dirname "$0")
 . "$here/../sys/tap.sh"
 . "$here/emu.sh"
@@ -53,8 +53,9 @@ for role in send recv; do
 done
 ok "every control connection closes: a clean end" faulty "ctrl-close:req=2" 1 \
 	"no (sending|receiving) channel is left of 4"
-ok "more is sent than was posted" faulty "size-larger:comm=0,req=2" 0 "do not fit" "is lost" \
-	"$all_well"
+# on a slow machine chunks are smaller than a slot, which one byte more then fits
+ok "more is sent than was posted" faulty "size-larger:comm=0,req=2" 0 "do not fit|its header says" \
+	"is lost" "$all_well"
 ok "nothing comes for a message that has bytes" faulty "size-zero:comm=0,req=2" 0 \
 	"its header says" "is lost" "$all_well"
 ok "a wrong bit is found" faulty "flip-byte" 1 "bytes were wrong"

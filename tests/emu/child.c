@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Children with an environment of their own, what they said, and memory for them. */
+/* Children with an environment of their own, their output, and memory for them. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A client of the plugin that does as the contract says, and pieces of it for clients that do
- * not. A test forks a child with its own environment, since a process initialises once.
+ * A client of the plugin that keeps the contract, and pieces of it for clients that break
+ * it. Each test forks a child with its own environment, since a process initialises once.
  */
 #ifndef TESTS_EMU_CLIENT_H
 #define TESTS_EMU_CLIENT_H
@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "net/nccl_net.h"
+#include "net/plugin/nccl_net.h"
 
 #define HOST	 "TCPX_EMU_MEMORY=host|"
 #define FAITHFUL HOST "TCPX_EMU_MODE=faithful"

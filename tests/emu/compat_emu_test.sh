@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# The programs and scripts of the older benchmark over the software plugin and GPUs in software:
-# UCCL_TCPX_PLUGIN_PATH names it, all else is as without.
+# The programs and scripts of the older benchmark over the emulator and GPUs in software.
+# UCCL_TCPX_PLUGIN_PATH names the plugin; everything else is as without it.
 here=$(dirname "$0")
 . "$here/../sys/tap.sh"
 . "$here/emu.sh"
@@ -42,7 +42,9 @@ pair() {
 		# shellcheck disable=SC2086
 		timeout 100 "$bin/$1" --port "$port" client 127.0.1.1 $3 >"$scratch/client" 2>&1
 		code=$?
-		[ $code = 0 ] || kill "$server" 2>/dev/null
+		# what broke is seen by the server, too
+		[ $code = 0 ] || within 20 grep -qE "\] (PASSED|FAILED)" "$scratch/server" ||
+			kill "$server" 2>/dev/null
 		wait "$server"
 		server_code=$?
 		grep -q EADDRINUSE "$scratch/server" || break
@@ -86,6 +88,62 @@ four() {
 }
 ok "four channels, an odd size" four
 ok "two on each NIC" both "Channel [0-3] -> netDev 0 \(127.0.1.1," "Channel [0-3] -> netDev 1 \(127.0.2.1,"
+# A plugin that nobody names, where NCCL looks first.
+usual_place() {
+	mkdir -p "$scratch/lib"
+	ln -sf "$EMU_LIBRARY" "$scratch/lib/libnccl-net.so"
+	(
+		unset TCPX_PROVIDER TCPX_PLUGIN_PATH
+		LD_LIBRARY_PATH=$scratch/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+		export LD_LIBRARY_PATH
+		pair test_tcpx_perf "0" "0 --size 1M --iters 2"
+	)
+}
+ok "a plugin that lies where it is looked for" usual_place
+ok "each figure says so" both "\[PERF\] Provider: tcpx" "\[PERF\] Memory: GPU 0 to GPU 0" \
+	"Iter 1 time=.*\(provider tcpx, GPU 0 to GPU 0\)" "BW: .* \(provider tcpx, GPU 0 to GPU 0\)" \
+	"PASSED: .* \(provider tcpx, GPU 0 to GPU 0\)"
+cut() {
+	UCCL_TCPX_CHUNK_BYTES=2097152 UCCL_TCPX_WINDOW_SIZE=64 pair test_tcpx_perf "0" \
+		"0 --size 4M --iters 1"
+}
+ok "chunks and windows that the plugin does not take" cut
+ok "are those that are used" both "Chunk size: 524288 bytes" "Window: 16 messages a channel"
+quietly() {
+	TCPX_PLUGIN_PATH=none TCPX_PROVIDER=auto says "provider sock" "$tool" perf --self -b 64K -n 1 &&
+		! grep -q WARN "$scratch/said"
+}
+ok "no plugin is wanted: sockets, without a word" quietly
+spoken() {
+	(
+		unset TCPX_DEBUG TCPX_DEBUG_FILE
+		export NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=NET
+		pair test_tcpx_perf "0" "0 --size 1M --iters 1"
+	) && both "TCPX INFO .*plugin: NET/TCPX-EMU"
+}
+ok "the plugin's own lines, as NCCL is asked for them" spoken
+# breaks FAULT PROGRAM-OPTIONS...: the pair fails
+breaks() {
+	TCPX_EMU_FAULT=$1
+	export TCPX_EMU_FAULT
+	shift
+	! TCPX_STALL_MS=1500 pair test_tcpx_perf "0" "0 --size 3M --iters 4 $*"
+	code=$?
+	unset TCPX_EMU_FAULT
+	return $code
+}
+ok "a connection that says nothing any more" breaks half-open:req=12
+ok "the sender names transfer, chunk, tag, offset, channel, NIC and stage" grep -qE "^\[ERROR\] Send (failed|timeout) at iteration 1 chunk=[0-5] tag=1009[0-9] offset=[0-9]+ channel=0 NIC=127.0.1.1 transfer=[0-9]+ stage: [a-z]" \
+	"$scratch/client"
+ok "the chunks of the iteration that hangs are there" both "chunk_idx=5 tag=10104 size=524288 offset=2621440"
+ok "and how the receiver saw it" grep -qE "^\[ERROR\] Receive (failed|timeout) at iteration 1 chunk=[0-5] tag=1009[0-9] .*stage: not arrived" \
+	"$scratch/server"
+ok "a wrong byte" breaks flip-byte:req=8,role=recv
+ok "its place, and what was expected" both \
+	"\[ERROR\] Data mismatch at iteration 0 chunk=2 tag=101 offset=[0-9]+ channel=0 NIC=127.0.1.1 transfer=[0-9]+ stage: compared, 1 wrong bytes: expected 0x.., got 0x.." \
+	"\[PERF\] FAILED: 1 wrong bytes"
+ok "a wrong byte of the warm-up" breaks flip-byte:req=2,role=recv
+ok "is the warm-up's" both "Data mismatch at iteration warm-up chunk=2 tag=40101 "
 ok "host memory" pair test_tcpx_perf "0 --host-recv" "0 --host-recv --size 1M --iters 2"
 ok "over the plugin" plugged 2
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Mistakes with the bytes themselves: buffers changed too early, pages lost or given back too
- * early, sizes that do not fit. */
+/* Mistakes with the bytes: buffers changed too early, pages lost or given back too early,
+ * sizes that do not fit. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

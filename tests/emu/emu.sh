@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=sh
-# What the tests of whole commands over the software plugin share: two NICs that belong to a GPU
+# Common parts of the tests of whole commands over the emulator: two NICs that belong to a GPU
 # each, the GPUs' driver in software, both ends of a measurement. Sourced after tap.sh.
 
 # NICs of loopback addresses: "127.0.1.1=127.0.1.1,gpus=0;...", and their list

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The classes of docs/errors.md that need a plugin: a client that does wrong shows each, then
- * tcpx moves checked data over the same plugin with the same environment. The fifth,
+ * The classes of docs/errors.md that need a plugin. A faulty client shows each; then tcpx
+ * moves checked data over the same plugin with the same environment. The fifth,
  * slow-launch, is shown on the GPU driver in software (unit/device/slow_launch_test.c).
  */
 #include <setjmp.h>

@@ -329,7 +329,7 @@ send_alone(void *arg)
 	return 0;
 }
 
-/* What a kernel takes before anybody reads; much where it cannot be told. */
+/* Bytes that a kernel takes before anybody reads; a large number where it is unknown. */
 static unsigned
 takes_unread(void)
 {

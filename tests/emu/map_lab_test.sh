@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Two emulated hosts with two networks, and the software plugin on both: GPUs whose NICs are on one
-# network meet, others are refused with the reason before the plugin connects anything.
+# Two emulated hosts with two networks, and the emulator on both. GPUs whose NICs are on one
+# network are connected; others are refused with the reason, before the plugin connects anything.
 here=$(dirname "$0")
 . "$here/../sys/tap.sh"
 lab_up --hosts 2 --nics 2

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# GPUs, NICs and relays over the software plugin and GPUs in software: which NIC carries what, and
-# what both sides have to agree about.
+# GPUs, NICs and relays over the emulator and GPUs in software: which NIC carries which channels,
+# and the terms that both sides must share.
 here=$(dirname "$0")
 . "$here/../sys/tap.sh"
 . "$here/emu.sh"
@@ -52,6 +52,16 @@ of_eight() {
 }
 ok "8 GPUs, 4 NICs: the first" of_eight 0
 ok "8 GPUs, 4 NICs: the sixth" of_eight 5
+# Each decides in a process of its own; together they put as many channels on each NIC.
+all_eight() {
+	for gpu in 0 1 2 3 4 5 6 7; do
+		perf --channels 2 -n 1 --mem "cuda:$gpu" --peer-mem "cuda:$gpu" >/dev/null &&
+			has "$verified" >&2 || return 1
+		grep -oE "^#   127[0-9.]* -> 127[0-9.]* +[0-9.]+ [kMG]B" "$scratch/perf"
+	done | grep -oE "^#   127[0-9.]*" | sort | uniq -c | tee "$scratch/shares"
+	[ "$(grep -c '^ *4 #' "$scratch/shares")" = 4 ]
+}
+ok "8 GPUs of two channels: 4 on each of 4 NICs" all_eight
 of_four() {
 	export FAKECUDA_DEVICES=4 TCPX_MAP="gpu0=127.0.1.1;gpu1=127.0.2.1;gpu2=127.0.3.1;gpu3=127.0.4.1"
 	four_nics 0 1 2 3

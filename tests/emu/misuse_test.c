@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What would crash or corrupt the real plugin: strict mode ends the process and says why. */
+/* Calls that would crash or corrupt the real plugin: strict mode ends the
+ * process with a reason. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

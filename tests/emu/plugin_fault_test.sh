@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Whole commands over the software plugin: every byte comes, and what breaks in the plugin costs
-# a channel, not the transfer.
+# Whole commands over the emulator: every byte arrives, and a break in the plugin costs a
+# channel, not the transfer.
 here=$(dirname "$0")
 . "$here/../sys/tap.sh"
 

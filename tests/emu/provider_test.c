@@ -14,9 +14,9 @@
 
 #include "base/rng.h"
 #include "emu/client.h"
-#include "net/net.h"
+#include "net/registry.h"
 
-#define OPS	    (&tcpx_net_tcpx)
+#define OPS	    (&tcpx_net_plugin)
 #define CHANNELS    4
 #define PATIENCE_NS (60 * TCPX_SEC) /* far more than anything takes */
 #define ON_HOST	    "TCPX_EMU_MEMORY=host|TCPX_EMU_NICS=eth1=127.0.1.1,gpus=0+1;eth2=127.0.2.1"
@@ -59,7 +59,7 @@ memory_get(void *arg, int gpu, size_t size, void **mem)
 static void
 memory_put(void *arg, int gpu, void *mem)
 {
-	memset(mem, 0xEE, 4096); /* whoever reads it still, reads that */
+	memset(mem, 0xEE, 4096); /* a late reader gets this */
 	free(mem);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the real plugin refuses, the emulator refuses with a message that names the mistake. */
+/* The emulator refuses what the real plugin refuses, with a message that names the mistake. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A right client moves its bytes: in every mode, over every kind of memory, on many comms. */
+/* A correct client moves its bytes: in every mode, over every kind of
+ * memory, on many comms. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How fragments are cut: the pure rule by itself, and what a client sees of it. */
+/* How fragments are cut: the pure rule by itself, and its effect on a client. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

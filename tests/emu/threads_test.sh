@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Engines with several loops over the software plugin, both ways at once. Meant for
-# -Db_sanitize=thread, where it finds what nothing else does; right everywhere.
+# Engines with several loops over the emulator, both ways at once. Meant for
+# -Db_sanitize=thread; it passes everywhere.
 here=$(dirname "$0")
 . "$here/../sys/tap.sh"
 . "$here/emu.sh"

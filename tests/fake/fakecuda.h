@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A GPU driver in software: device memory is host memory, streams run in a thread of their
- * own, in order. What it is asked it checks. Tests reach these by dlsym().
- *
+ * A GPU driver in software: device memory is host memory, and streams run in a thread of
+ * their own, in order. Every call is checked. Tests reach these functions by dlsym().
  * Environment: FAKECUDA_DEVICES (2), FAKECUDA_DELAY_US (0) a copy or kernel, FAKECUDA_MEMOPS
- * (1), FAKECUDA_FAIL="cuLaunchKernel:3": the third call of it fails. FAKECUDA_QUEUES (0: one for
- * each stream): so many of a device, which streams are given in turn; work begins after all
- * that was put into its queue before.
+ * (1), FAKECUDA_FAIL="cuLaunchKernel:3": its third call fails. FAKECUDA_QUEUES (0: one for each
+ * stream): queues of a device, given to streams in turn; work begins after all earlier work of
+ * its queue.
  */
 #ifndef FAKE_FAKECUDA_H
 #define FAKE_FAKECUDA_H
@@ -37,7 +36,7 @@
 	X(unsigned, fakecuda_retained, (int device))                                       \
 	/* the device has failed: nothing runs and calls give this; 0: it has not */       \
 	X(void, fakecuda_break, (int result))                                              \
-	/* kernels copy and do not tell that they are done */                              \
+	/* kernels copy and do not report their end */                                     \
 	X(void, fakecuda_mute, (bool on))                                                  \
 	X(void, fakecuda_memops, (bool on))                                                \
 	X(void, fakecuda_delay_us, (unsigned us))                                          \

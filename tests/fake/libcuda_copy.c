@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Copies and kernels of the software driver. A kernel is known by its name; its list is
- * read when it runs, as a GPU would.
+ * Copies and kernels of the software driver. A kernel is recognised by its name; its list
+ * is read when it runs, as on a GPU.
  */
 #include "fake/libcuda.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Memory of the software driver. Addresses are never used twice, so that whoever touches
- * what was freed is found out.
+ * Memory of the software driver. Addresses are never used twice, so any use
+ * after free is found.
  */
 #include "fake/libcuda.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Streams of the software driver: lists of work that a thread carries out, each in order,
- * when its time has come. Nobody needs to ask: completion words appear by themselves.
+ * at its time. Completion words appear without a call.
  */
 #include "fake/libcuda.h"
 

@@ -16,7 +16,7 @@
 #define PAGE       4096u
 #define MESSAGES   64
 
-/* What early plugins are told in int. */
+/* Sizes that early plugins get as int. */
 #if FAKE_VERSION <= 7
 typedef int reg_size;
 #else

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A NCCL net plugin within one process, built once for each version of the interface. It
- * moves bytes between comms of the process when it is tested, as careless of its callers as
- * real ones are, but writes down what they did wrong. A test reaches it by the symbol
- * "net_fake". It knows one thread.
+ * moves bytes between comms of the process inside test(). It is as careless of its callers
+ * as real plugins are, but records their mistakes. A test reaches it by the symbol
+ * "net_fake". One thread.
  */
 #ifndef FAKE_NET_FAKE_H
 #define FAKE_NET_FAKE_H
@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "net/nccl_net.h"
+#include "net/plugin/nccl_net.h"
 
 enum net_fake_call {
 	NET_FAKE_INIT,

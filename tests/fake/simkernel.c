@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The kernel's manners with interrupts, as measured on 6.18. See simkernel.h. */
+/* The kernel's behaviour with interrupts, as measured on 6.18. See simkernel.h. */
 #include "simkernel.h"
 
 #include <ctype.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A kernel in software, as far as moving interrupts goes: a files table over a plain value.
- * It takes and refuses lists and masks as Linux 6.18 was measured to, keeps what is asked
- * for and what is effective apart until the vector fires, and does on demand what goes
- * wrong in life: the k-th write fails or is the last thing that its process did, an
- * irqbalance moves vectors, a driver frees or renumbers one.
+ * A kernel in software, as far as moving interrupts goes: a files table over a plain
+ * value. It takes and refuses lists and masks as Linux 6.18 was measured to. Requested
+ * and effective CPUs differ until the vector fires. Faults on demand: the k-th write
+ * fails or is the last act of its process, an irqbalance moves vectors, a driver frees
+ * or renumbers one.
  *
  * It has no pointers, so it can lie in memory that processes share. One thread at a time.
  */
@@ -12,7 +12,7 @@
 #define FAKE_SIMKERNEL_H
 
 #include "base/cpuset.h"
-#include "host/files.h"
+#include "tune/irq/files.h"
 
 enum { SIM_IRQS = 16, SIM_QUEUES = 8, SIM_CPUS = 64, SIM_KILLED = 99 };
 
@@ -23,7 +23,7 @@ struct sim_irq {
 	int64_t hwirq;
 	unsigned mode;           /* 0644; 0444 of a managed one            */
 	bool managed;            /* writing is EPERM                       */
-	bool no_eff;             /* no file tells what is effective        */
+	bool no_eff;             /* no file has the effective CPUs         */
 	struct tcpx_cpuset mask; /* asked for                              */
 	int eff;                 /* the CPU that it is programmed for      */
 	unsigned every_ms;       /* fires so often; 0: on demand only      */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Batches of a queue end in order, each at a random time after the one before; the copying
- * happens when somebody polls after that time, or finishes. Closing ends what is left: a
+ * Batches of a queue end in order, each at a random time after the one before. The bytes
+ * are copied when a poll comes after that time, or by finish. Closing ends the rest: a
  * launched batch cannot be called back.
  */
 #include "fake/slow_device.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A device whose batches take virtual time and copy only at their end: whoever lets go
- * of a source or looks at a destination too early sees wrong bytes. It may have GPUs: pieces
- * of host memory that are called so.
+ * A device whose batches take virtual time and copy only at their end. So a source released
+ * or a destination read too early shows as wrong bytes. It may have GPUs: pieces of host
+ * memory under that name.
  */
 #ifndef FAKE_SLOW_DEVICE_H
 #define FAKE_SLOW_DEVICE_H

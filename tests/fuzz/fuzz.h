@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What every harness needs. A broken promise ends the process, which is a finding. */
+/* Common parts of the harnesses. A broken promise ends the process, which is a finding. */
 #ifndef FUZZ_H
 #define FUZZ_H
 

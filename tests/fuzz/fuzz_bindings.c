@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Bindings: the strict reader takes no more than the lint's, and what is written reads back. */
+/* Bindings: the strict reader accepts no more than the lint's, and what is
+ * written reads back. */
 #include "fuzz.h"
 #include "host/bindings.h"
 

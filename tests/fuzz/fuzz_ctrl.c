@@ -77,7 +77,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 		do {
 			uint64_t before = tcpx_ctrl_received(c);
 
-			rc = tcpx_ctrl_take(c, &head, &payload);
+			rc = tcpx_ctrl_next(c, &head, &payload);
 			promise(tcpx_ctrl_received(c) - before <= 1);
 			promise(rc != 1 || head.len <= TCPX_FRAME_MAX);
 		} while (rc == 1);

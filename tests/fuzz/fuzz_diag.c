@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What commands print, in pieces of any length, and the small files that a recorder reads.
- * The first byte says which.
+ * Output of commands, in pieces of any length, and the small files that a recorder reads.
+ * The first byte chooses.
  */
 #include "fuzz.h"
 
@@ -9,9 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "host/sample.h"
-#include "host/threads.h"
 #include "tool/diag/diag_metrics.h"
+#include "tune/record/sample.h"
+#include "tune/record/threads.h"
 
 FUZZ_QUIETLY
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The emulator's texts, and its cutting of chunks by what they say. */
+/* The emulator's texts, and the cutting of chunks that they select. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Lists of fragments that a plugin wrote, against the slow way to say the same: every byte of
- * the message is covered once.
+ * Fragment lists written by a plugin, against a slow model: every byte of the message
+ * is covered once.
  */
 #include "fuzz.h"
-#include "net/plug_frag.h"
+#include "net/plugin/frag.h"
 
 #include <string.h>
 

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The kernel's tables of counts, snapshots' files and netlink's answers. The first byte says
- * which. What is read of a snapshot writes and reads the same again.
+ * The kernel's tables of counts, snapshot files and netlink's answers. The first byte
+ * chooses. A snapshot that was read writes and reads the same again.
  */
 #include "fuzz.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "host/genl.h"
-#include "host/irqdiff.h"
-#include "host/snapshot.h"
-#include "host/threads.h"
-#include "host/vecname.h"
+#include "tune/facts/genl.h"
+#include "tune/facts/vecname.h"
+#include "tune/record/irqdiff.h"
+#include "tune/record/snapshot.h"
+#include "tune/record/threads.h"
 
 FUZZ_QUIETLY
 

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "fuzz.h"
-#include "host/journal.h"
+#include "tune/irq/journal.h"
 
 FUZZ_QUIETLY
 

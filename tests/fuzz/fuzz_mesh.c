@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What launchers say: lists of hosts, places to meet, a whole environment a line a variable. */
+/* Launchers' variables: lists of hosts, addresses of a rendezvous, a whole environment with
+ * a line for each variable. */
 #include "fuzz.h"
 
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The readers of descriptor lists, the input cut into frames by its first byte. Entries
- * name introduced regions and never run over the top; the quick reader finds what the other
+ * name introduced regions and never overflow; the fast loop finds what the general reader
  * finds; what was read can be written.
  */
 #include "fuzz.h"

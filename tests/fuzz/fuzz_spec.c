@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Specs of machines: what is taken can be written and reads back; a plan of it is one. */
+/* Specs of machines: an accepted spec can be written, reads back, and has a valid plan. */
 #include "fuzz.h"
 #include "host/plan.h"
-#include "host/spec.h"
+#include "tune/texts/spec.h"
 
 #include <stdlib.h>
 #include <string.h>

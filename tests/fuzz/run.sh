@@ -18,25 +18,36 @@ if [ ! -x "$1" ]; then
 fi
 
 out=$(mktemp -d "${TMPDIR:-/tmp}/tcpx-fuzz.XXXXXX") || exit 2
-n=0
-failed=0
 echo "# findings and logs: $out"
-for harness in "$@"; do
-	[ -f "$harness" ] && [ -x "$harness" ] || continue
-	name=$(basename "$harness")
-	n=$((n + 1))
+
+# What it found, in OUT/NAME/result.
+fuzz() {
+	name=$(basename "$1")
 	mkdir -p "$out/$name/corpus"
-	if "$harness" -max_total_time="$seconds" -max_len=20000 -timeout=10 -rss_limit_mb=1024 \
+	if "$1" -max_total_time="$seconds" -max_len=20000 -timeout=10 -rss_limit_mb=1024 \
 		-artifact_prefix="$out/$name/" -print_final_stats=1 "$out/$name/corpus" \
 		>"$out/$name/log" 2>&1; then
 		runs=$(sed -n 's/^stat::number_of_executed_units: *//p' "$out/$name/log")
-		echo "ok $n - $name: $runs inputs"
+		echo "ok - $name: $runs inputs" >"$out/$name/result"
 	else
-		failed=$((failed + 1))
-		echo "not ok $n - $name"
-		grep -E 'ERROR|SUMMARY|runtime error|Test unit written' "$out/$name/log" |
-			sed 's/^/# /'
+		{
+			echo "not ok - $name"
+			grep -E 'ERROR|SUMMARY|runtime error|Test unit written' "$out/$name/log" |
+				sed 's/^/# /'
+		} >"$out/$name/result"
 	fi
+}
+
+# One for each CPU at a time.
+cpus=$(nproc)
+n=0
+for harness in "$@"; do
+	[ -f "$harness" ] && [ -x "$harness" ] || continue
+	fuzz "$harness" &
+	n=$((n + 1))
+	[ $((n % cpus)) != 0 ] || wait
 done
+wait
+cat "$out"/*/result
 echo "1..$n"
-[ "$failed" -eq 0 ]
+! grep -q '^not ok' "$out"/*/result

@@ -23,8 +23,8 @@ enum {
 	POISON = 0xa5
 };
 
-/* Where a side of the copies lies. Pinned memory has no neighbours: a GPU that touches more
- * than it is told to gets a fault. */
+/* The memory of one side of the copies. Pinned memory has no neighbours: a GPU that touches
+ * too much gets a fault. */
 enum place { ON_GPU, PINNED, PLACES };
 
 struct bed {

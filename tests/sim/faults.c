@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Faults at their time. A network that must stay survivable waits with them until every
- * session stands: a connection lost inside a handshake may end it.
+ * Faults at their time. A network that must stay survivable delays them until every session
+ * is open: a connection lost inside a handshake may end it.
  */
 #include "sim/sim.h"
 

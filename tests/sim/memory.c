@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The engines' memory and what it must hold: the right bytes where a transfer succeeded,
+ * The engines' memory and its expected content: the right bytes where a transfer succeeded,
  * old or right bytes where it failed, and old bytes everywhere else.
  */
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a seed means: how the network behaves, how the engines are set, and who moves
- * what to whom and when. Nothing here looks at an engine.
+ * The plan of a seed: the network's behaviour, the engines' settings, and the transfers
+ * with their times. Nothing here looks at an engine.
  */
 #include <stdio.h>
 #include <string.h>

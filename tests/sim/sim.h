@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The property simulation: a world is a few engines on one scripted network, their
- * memory and what they are asked to do, all drawn from one seed. What must hold whatever
- * the network does is checked while it runs and at its end.
+ * The property simulation. A world is a few engines on one scripted network, their memory
+ * and their operations, all drawn from one seed. The properties that must hold on any
+ * network are checked while it runs and at its end.
  */
 #ifndef SIM_SIM_H
 #define SIM_SIM_H
@@ -12,9 +12,9 @@
 #include <stdint.h>
 
 #include "base/rng.h"
-#include "core/sim.h"
+#include "core/engine/engine.h"
 #include "fake/slow_device.h"
-#include "net/loop.h"
+#include "fabric/loop.h"
 #include "tcpx/tcpx.h"
 
 #define SIM_ENGINES   3

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * sim [--seeds A..B] [--verbose]: runs a world for each seed. Prints every seed in which
- * a property did not hold; exit status 1 if there is one.
+ * sim [--seeds A..B] [--verbose]: runs a world for each seed. Prints every seed that broke
+ * a property; exit status 1 if there is one.
  */
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The applications of a world: post, give up, deregister and close as planned, and watch
- * what comes back. A transfer is judged at the moment its end is seen.
+ * The applications of a world: post, cancel, deregister and close as planned, and check the
+ * results. A transfer is judged at the moment its end is seen.
  */
 #include <errno.h>
 #include <stdio.h>

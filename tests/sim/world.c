@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One world: made, run under virtual time until every transfer has ended, and taken
- * apart. Engines step in random order; time moves only when none of them has anything
- * left to do.
+ * One world: made, run under virtual time until every transfer has ended, and taken apart.
+ * Engines step in random order; time moves only when no engine has work left.
  */
 #include <stdarg.h>
 #include <stdio.h>

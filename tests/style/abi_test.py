@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The public header, the linker map and the library say the same, and the header stands
-alone. Usage: abi_test.py SOURCE-ROOT LIBRARY"""
+"""The public header, the linker map and the library agree, and the header needs no
+other. Usage: abi_test.py SOURCE-ROOT LIBRARY"""
 import os
 import re
 import shutil

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Files for clusters say what they should, as far as that can be seen without one.
+"""Files for clusters are right, as far as a test without a cluster can see.
 Usage: deploy_test.py SOURCE-ROOT [TOOL]"""
 import json
 import os
@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 
 import tap
 
@@ -90,6 +91,32 @@ def the_daemon_is_a_sidecar():
     assert args[args.index("--uds_path") + 1] == prefix
 
 
+def script(provider):
+    """What the batch script ends with, and the provider that its ranks get; srun is a stub."""
+    with tempfile.TemporaryDirectory() as folder:
+        with open(folder + "/srun", "w", encoding="utf-8") as f:
+            f.write("#!/bin/sh\ncase $* in *test*) exit 0;; esac\necho $TCPX_PROVIDER\n")
+        os.chmod(folder + "/srun", 0o755)
+        env = dict(os.environ, PATH=folder + ":" + os.environ["PATH"], SLURM_JOB_ID="1")
+        env.pop("TCPX_PROVIDER", None)
+        env.update({"TCPX_PROVIDER": provider} if provider else {})
+        return tap.succeeds("env", *["%s=%s" % item for item in env.items()], "bash",
+                            "deploy/mesh.sbatch").strip()
+
+
+def they_measure_the_plugin_or_fail():
+    env = environment(container(documents()["Job"], "mesh"))
+    assert env["TCPX_PROVIDER"] == "tcpx"
+    assert script(None) == "tcpx" and script("sock") == "sock"
+    if not tool:
+        raise tap.Skip("the tool was not built")
+    done = subprocess.run([*tool, "perf", "--mesh", "--ranks", "2", "-b", "64K", "-n", "1"],
+                          env=dict(os.environ, TCPX_PROVIDER=env["TCPX_PROVIDER"],
+                                   TCPX_PLUGIN_PATH="/nonexistent"), stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, text=True, check=False)
+    assert done.returncode and "no such library" in done.stdout, done.stdout
+
+
 def commands_have_options_that_exist():
     if not tool:
         raise tap.Skip("the tool was not built")
@@ -122,5 +149,5 @@ def older_scripts_are_clean():
 
 tap.run([the_job_is_indexed_and_complete, every_mount_has_a_volume, the_nics_agree,
          manifest_and_script_say_the_same, the_daemon_is_a_sidecar,
-         commands_have_options_that_exist, the_batch_script_is_clean, the_batch_script_is_bash,
+         they_measure_the_plugin_or_fail, commands_have_options_that_exist, the_batch_script_is_clean, the_batch_script_is_bash,
          older_scripts_are_clean])

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Files that people and tools read are what they claim to be.
+"""Schemas, scripts, manual pages and studies are what they claim to be.
 Usage: files_test.py SOURCE-ROOT WRITTEN-PAGE [TOOL]"""
 import glob
 import json
@@ -31,10 +31,8 @@ def shell_scripts_are_clean():
     if not shutil.which("shellcheck"):
         raise tap.Skip("no shellcheck here")
     # 1091: what is sourced is checked on its own
-    scripts = [".ci/run"] + sorted(glob.glob("scripts/*.sh") + glob.glob("tests/fuzz/*.sh") +
-                                                      glob.glob("share/matrix/*.sh"))
     scripts = [".ci/run"] + sorted(glob.glob("scripts/*.sh") + glob.glob("compat/*.sh") +
-                                   glob.glob("tests/fuzz/*.sh"))
+                                   glob.glob("share/matrix/*.sh") + glob.glob("tests/fuzz/*.sh"))
     tap.succeeds("shellcheck", "-S", "warning", "-e", "1091", *scripts)
 
 
@@ -77,18 +75,14 @@ def every_option_is_in_the_manual():
 def the_studies_are_those_of_their_runs():
     if not tool:
         raise tap.Skip("the tool was not built")
-    for study, page in (("irq-study", "IRQ_BINDING_RESULTS"), ("gpu-cpus", "GPU_BINDING_RESULTS")):
-        words = "matrix", "report", "docs/results/" + study, "-o"
-        assert tap.succeeds(*tool, *words, "-") == read("docs/%s.md" % page), \
-            "tcpx %s docs/%s.md gives another text" % (" ".join(words), page)
-
-
-def the_readme_names_only_files_that_exist():
-    links = re.findall(r"\]\(([^)#:]+)\)", read("README.md"))
-    missing = [link for link in links if not os.path.exists(link)]
-    assert links and not missing, "README.md links to nothing: " + " ".join(missing)
+    studies = [line.split() for line in read("docs/results/studies").splitlines()]
+    assert sorted(study for study, _ in studies) == sorted(
+        os.path.basename(os.path.dirname(path)) for path in glob.glob("docs/results/*/study.spec"))
+    for study, page in studies:
+        words = "matrix", "report", "docs/results/" + study, "-o", "-"
+        assert tap.succeeds(*tool, *words) == read("docs/%s.md" % page), \
+            "docs/%s.md is not that of its runs: scripts/study_pages.sh" % page
 
 
 tap.run([the_result_schema_is_json, shell_scripts_are_clean, manual_pages_are_clean,
-         every_option_is_in_the_manual, the_studies_are_those_of_their_runs,
-         the_readme_names_only_files_that_exist])
+         every_option_is_in_the_manual, the_studies_are_those_of_their_runs])

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Garbage, half sentences and silence on every port of a server, while a client is at
-# work: the client does not notice, and the server keeps nothing of it.
+# Garbage, half frames and silence on every port of a server, while a client is at work:
+# the client is not disturbed, and the server keeps nothing of it.
 here=$(dirname "$0")
 . "$here/tap.sh"
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # usage: corrupt.py PID BYTES SECONDS
 # Keeps one byte in the middle of a process's smallest private mapping of at least BYTES
-# at 0x5a, as memory that does not hold what is written to it would.
+# at 0x5a, like memory that does not keep its content.
 import os
 import sys
 import time

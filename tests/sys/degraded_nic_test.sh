@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# One NIC of four unreachable: the session opens over the others, says so, and every byte
-# is right.
+# One NIC of four is unreachable: the session opens over the others with a warning, and every
+# byte is right.
 here=$(dirname "$0")
 . "$here/tap.sh"
 

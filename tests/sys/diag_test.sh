@@ -1,13 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# tcpx diag: runs with diagnostics around them, over this machine and over a made-up one whose
-# interrupts fire meanwhile; comparisons; the runner of nccl-tests with a stand-in for them.
+# tcpx diag: runs with diagnostics around them, on this machine and on a made-up one whose
+# interrupts fire during the run; and comparisons.
 . "$(dirname "$0")/tap.sh"
 
-fixtures=$(cd "$(dirname "$0")/../fixtures" && pwd)
-runner=$(dirname "$tool")/compat/run_nccl_test_tcpx.sh
 tool=$(cd "$(dirname "$tool")" && pwd)/$(basename "$tool")
-runner=$(cd "$(dirname "$runner")" && pwd)/$(basename "$runner")
 unset NCCL_GPUDIRECTTCPX_TX_BINDINGS NCCL_GPUDIRECTTCPX_RX_BINDINGS TCPX_TX_BINDINGS
 unset TCPX_RX_BINDINGS NCCL_DEBUG NCCL_DEBUG_SUBSYS NCCL_ALGO BEGIN_SIZE END_SIZE ITERS
 # its own journal, so that the test depends on nobody's
@@ -48,6 +45,8 @@ ok "both streams are kept" sh -c "grep -q one '$scratch/plain/output.txt' &&
 for file in SUMMARY.txt irq_diff.txt irq_affinity.txt nic_counters.txt threads.txt rxdm.txt; do
 	ok "$file is there" test -s "$scratch/plain/$file"
 done
+ok "loads from other nodes are counted, or there is the reason" grep -Eq \
+	"^numa_remote_loads: ([0-9]+|not counted: [a-z].*)" "$scratch/plain/SUMMARY.txt"
 ok "no figures, no metrics" sh -c "! ls '$scratch/plain' | grep metrics"
 ok "the journal's lines of the data path" grep -q 'rxdm.7.: client' "$scratch/plain/rxdm.txt"
 ok "and no others" sh -c "! grep -q cron '$scratch/plain/rxdm.txt'"
@@ -162,11 +161,9 @@ ok "the reason is told" says "A ended with exit code 3" "$tool" diag compare "$s
 ok "what is no run" exits 2 "$tool" diag compare "$scratch/a" "$scratch"
 ok "one run alone" exits 2 "$tool" diag compare "$scratch/a"
 
-# ---- the runner of nccl-tests ----
-mkdir "$scratch/tests"
-cat >"$scratch/tests/all_reduce_perf" <<'END'
+# ---- figures of a collective ----
+cat >"$scratch/all_reduce_perf" <<'END'
 #!/bin/sh
-echo "words: $*; $NCCL_ALGO $NCCL_PROTO $NCCL_DEBUG $NCCL_DYNAMIC_CHUNK_SIZE $NCCL_BUFFSIZE"
 cat <<'TABLE'
 # nThread 1 nGpus 8 minBytes 1048576 maxBytes 1048576 step: 2(factor) warmup iters: 5 iters: 20 agg iters: 1 validation: 1 graph: 0
 #       size         count      type   redop    root     time   algbw   busbw #wrong     time   algbw   busbw #wrong
@@ -174,40 +171,11 @@ cat <<'TABLE'
 # Avg bus bandwidth    : 12.25
 TABLE
 END
-cp "$scratch/tests/all_reduce_perf" "$scratch/tests/sendrecv_perf"
-chmod +x "$scratch/tests/"*
-nccl() {
-	cd "$scratch" && TCPX=$tool "$runner" --launcher local --tests "$scratch/tests" "$@"
-}
-ok "the test is run" says "words: -b 1M -e 1G -f 2 -g 8 -n 20" nccl nccl 1 8 0 1
-ok "with the settings for it" says "Ring Simple WARN 524288 8388608" nccl nccl 1 8 0 1
-kept() {
-	NCCL_ALGO=Tree nccl --size 8 nccl 1 8 0 1
-}
-ok "those that are set are kept" says "Tree Simple" kept
-ok "with diagnostics" says "Ring Simple TRACE" nccl nccl 1 8 0 1 diag
-folder() {
-	found=$(ls -d "$scratch"/diagnostics/nccl_*) &&
-		told "$found" "d['metrics']['kind'] == 'nccl' and
-			d['metrics']['operation'] == 'all_reduce' and
-			d['metrics']['points'][0]['iters'] == 20 and
-			d['environment']['NCCL_DEBUG_SUBSYS'] == 'ALL'" &&
-		grep -q 12.19 "$found/nccl_metrics_summary.txt"
-}
-ok "in a folder of its own" folder
-collective() {
-	says "bus bandwidth of a collective" "$tool" diag compare "$scratch"/diagnostics/nccl_* "$scratch/a"
-}
-ok "a collective is not compared with a pair" collective
-printf '10.0.0.1 # first\n10.0.0.2\n' >"$scratch/hosts"
-ok "over several machines, with mpirun" says "-np 16 --host 10.0.0.1:8,10.0.0.2:8 --bind-to none" \
-	"$runner" --print --hosts "$scratch/hosts" nccl 2 16 2 8 diag
-ok "too few hosts" exits 2 "$runner" --print --hosts "$scratch/hosts" nccl 3 24 0 8
-for words in "" "nccl" "nccl 1 8 3 1" "nccl 0 8 0 1" "nccl 1 8 0 3" "nccl 1 8 0 1 dia" "ib 1 8 0 1" \
-	"--fast nccl 1 8 0 1" "--launcher local nccl 2 16 0 8" "--launcher x nccl 1 8 0 1" \
-	"nccl 1 8 0 1 diag more" "--hosts"; do
-	# shellcheck disable=SC2086 # lists of words
-	ok "'$words' is refused" exits 2 "$runner" $words
-done
-ok "it has help" exits 0 "$runner" --help
+chmod +x "$scratch/all_reduce_perf"
+ok "a test of NCCL" run "$scratch/nccl" -- "$scratch/all_reduce_perf"
+ok "its figures" told "$scratch/nccl" "d['metrics']['kind'] == 'nccl' and
+	d['metrics']['operation'] == 'all_reduce' and d['metrics']['points'][0]['iters'] == 20"
+ok "have a file" grep -q 12.19 "$scratch/nccl/nccl_metrics_summary.txt"
+ok "a collective is not compared with a pair" says "bus bandwidth of a collective" "$tool" diag \
+	compare "$scratch/nccl" "$scratch/a"
 done_testing

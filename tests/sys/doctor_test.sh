@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# tcpx doctor: what it tells of this machine and of others, and what it explains.
+# tcpx doctor: its findings on this machine and on others, and its explanations.
 . "$(dirname "$0")/tap.sh"
 
 doc=$(dirname "$0")/../../docs/errors.md
@@ -51,6 +51,8 @@ ok "an error ends with 1" exits 1 "$tool" doctor --root "$scratch/m" --only xid
 ok "a note does not" exits 0 "$tool" doctor --root "$scratch/m" --only privileges
 ok "each has a severity" says "xid          error" "$tool" doctor --list
 ok "this machine" this_machine_is_judged
+ok "a refused port is named" says "127.0.0.1 port 9 is refused" \
+	"$tool" doctor --only peer-paths --nics 127.0.0.1 --peer 127.0.0.1:9
 
 # Counts of the GPUs' driver, by a library of the same name.
 nvml() {

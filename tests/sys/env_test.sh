@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# tcpx env: what it prints is an environment in every form, and lints clean where it is for.
+# tcpx env: it prints a valid environment in every form, which lints clean on its machine.
 . "$(dirname "$0")/tap.sh"
 
 for name in $(env | sed -n 's/^\(NCCL_[A-Z0-9_]*\|TCPX_[A-Z0-9_]*\)=.*/\1/p'); do

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# tcpx perf with memory of GPUs, over the software driver in place of theirs: every way that
-# data can go is verified, and the result says where memory was and who copied.
+# tcpx perf with GPU memory, over the driver in software: every way of the data is verified,
+# and the result names the place of the memory and the copying implementation.
 . "$(dirname "$0")/tap.sh"
 
 [ -e "$FAKECUDA_LIBRARY" ] || skip_all "no software driver (FAKECUDA_LIBRARY)"

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# The script for the first day on hardware: its dry run names every step that its page explains,
-# runs nothing, and what it would run is what tcpx takes.
+# The script for the first day on hardware: its dry run names every step that its page explains
+# and runs nothing; tcpx accepts every command that it would run.
 . "$(dirname "$0")/tap.sh"
 
 root=$(cd "$(dirname "$0")/../.." && pwd)

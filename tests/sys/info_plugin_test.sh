@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# tcpx info tells which NCCL net plugin would be used, or why none; what a plugin does to the
-# process that loads it does not happen to tcpx.
+# tcpx info names the NCCL net plugin that would be used, or the reason for none. A plugin that
+# harms the process that loads it does not harm tcpx.
 . "$(dirname "$0")/tap.sh"
 
 [ -e "$NET_FAKE_DIR/libnet_fake_v7.so" ] || skip_all "no plugins were built for tests"

@@ -3,7 +3,7 @@
 # shellcheck disable=SC2154
 # tcpx irq apply, verify and restore on this machine's kernel: an idle vector of the memory
 # balloon, one of a NIC if traffic fires one, and one that the kernel manages. All
-# affinities are compared at the end, and put back whatever happens.
+# affinities are compared at the end, and restored on every exit.
 . "$(dirname "$0")/tap.sh"
 
 [ "$(id -u)" = 0 ] || skip_all "needs root, to move interrupts"

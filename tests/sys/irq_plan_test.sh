@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# tcpx irq plan and lint: the published bindings byte for byte, the famous slip, what is
-# refused, and threads of a run that go where bindings say.
+# tcpx irq plan and lint: the published bindings byte for byte, the famous slip, refusals, and
+# threads of a run on the CPUs of their bindings.
 here=$(dirname "$0")
 . "$here/tap.sh"
 
@@ -10,7 +10,8 @@ tx='eth1:8-21,112-125;eth2:8-21,112-125;eth3:60-73,164-177;eth4:60-73,164-177'
 rx='eth1:22-35,126-139;eth2:22-35,126-139;eth3:74-87,178-191;eth4:74-87,178-191'
 slip=$(echo "$rx" | sed 's/126-139/124-139/g')
 unset TCPX_TX_BINDINGS TCPX_RX_BINDINGS NCCL_GPUDIRECTTCPX_TX_BINDINGS
-unset NCCL_GPUDIRECTTCPX_RX_BINDINGS
+unset NCCL_GPUDIRECTTCPX_RX_BINDINGS TCPX_NICS NCCL_SOCKET_IFNAME
+unset NCCL_GPUDIRECTTCPX_SOCKET_IFNAME NCCL_GPUDIRECTTCPX_CTRL_DEV
 
 plan() {
 	"$tool" irq plan --spec "$spec" "$@"
@@ -44,6 +45,28 @@ ok "a node without NICs lends its cores" says "of these 60-103,164-207" plan --n
 ok "if asked" sh -c "! '$tool' irq plan --spec '$spec' --nics eth1,eth2 --explain | grep 'of these'"
 ok "and by that word" exits 2 plan --spill far
 ok "the published bindings" published
+a3_high "$scratch/eth0.spec"
+with_control() {
+	spec=$scratch/eth0.spec published
+}
+ok "a control NIC beside them changes nothing" with_control
+ok "and that is said" says "NICs next to GPUs; not for eth0" "$tool" irq plan --spec \
+	"$scratch/eth0.spec"
+ok "a machine with a control NIC" "$tool" topo --spec "$scratch/eth0.spec" --write-fixture "$scratch/a3"
+# same VARIABLE=VALUE...: tcpx env and tcpx irq plan have the same data NICs
+same() {
+	env "$@" "$tool" env --root "$scratch/a3" --format docker | grep "^NCCL.*_BINDINGS" \
+		>"$scratch/env" &&
+		env "$@" "$tool" irq plan --root "$scratch/a3" --emit nccl | diff "$scratch/env" - &&
+		sed -n 's/.*TX_BINDINGS=//p' "$scratch/env" | tr ';' '\n' | sed 's/:.*//' | paste -sd,
+}
+ok "env and plan have its data NICs" says "eth1,eth2,eth3,eth4" same A=
+ok "or those of TCPX_NICS" says "eth0,eth2" same TCPX_NICS==eth2,eth0 NCCL_GPUDIRECTTCPX_CTRL_DEV=eth1
+ok "or of NCCL's plugin" says "eth1,eth3" same NCCL_GPUDIRECTTCPX_SOCKET_IFNAME=eth1,eth3
+ok "not that of NCCL's bootstrap" says "eth1,eth2,eth3,eth4" same NCCL_SOCKET_IFNAME=eth0
+ok "names without a NIC here" exits 3 env TCPX_NICS=eth9 "$tool" irq plan --root "$scratch/a3"
+ok "--nics has the last word" says "eth0:" env TCPX_NICS=eth9 "$tool" irq plan --root "$scratch/a3" \
+	--nics eth0 --emit nccl
 ok "the application's CPUs" says "application 0-7,104-111,52-59,156-163" plan
 ok "reasons" says "2 for each of 4 GPUs" plan --explain
 ok "JSON" json_is "p['bindings']['tx'] == '$tx' and len(p['irqs']) == 128 and
@@ -56,6 +79,11 @@ ok "a spec reads back" spec_again
 ok "this machine has a plan" says "interrupts" "$tool" irq plan --explain
 
 ok "what is published has no finding" exits 0 lint --tx "$tx" --rx "$rx"
+control_is_none() {
+	exits 0 "$tool" irq lint --spec "$scratch/eth0.spec" --tx "$tx" --rx "$rx" >"$scratch/linted" &&
+		! grep eth0 "$scratch/linted"
+}
+ok "also beside a control NIC" control_is_none
 ok "but telemetry's CPUs are told" says telemetry lint --tx "$tx" --rx "$rx"
 ok "which is one to the strict" exits 1 lint --strict --tx "$tx" --rx "$rx"
 ok "the slip is a finding" exits 1 lint --tx "$tx" --rx "$slip"

@@ -53,6 +53,9 @@ ok "and what is" grep -q "after: exit code 0" "$scratch/log"
 ok "once more, for all" exits 0 setup
 ok "by the plan" grep -qx "irq plan --emit json" "$scratch/calls"
 ok "half a command" exits 2 setup eth1
+ok "help" exits 0 setup --help
+ok "that names the words" says "setup_irq_affinity.sh eth1 8-21,112-125" setup -h
+ok "help of the other" says "verify_bindings.sh [PLAN]" verify --help
 
 bindings() {
 	NCCL_GPUDIRECTTCPX_TX_BINDINGS=$1 NCCL_GPUDIRECTTCPX_RX_BINDINGS=$2 verify
@@ -71,4 +74,55 @@ first=$(sed -n 's/^Cpus_allowed_list:[[:space:]]*\([0-9]*\).*/\1/p' /proc/self/s
 ok "no plan at all" exits 2 verify "$scratch/none"
 ok "all back" exits 0 setup --restore
 ok "as it was" asked 0-3
+ok "and nothing is planned" exits 2 verify
+
+# ---- Google's machine with its control NIC, NIC by NIC and all at once ----
+unset TCPX_NICS NCCL_SOCKET_IFNAME NCCL_GPUDIRECTTCPX_SOCKET_IFNAME NCCL_GPUDIRECTTCPX_CTRL_DEV
+root=$scratch/a3
+a3_high "$scratch/a3.spec"
+"$tool" topo --spec "$scratch/a3.spec" --write-fixture "$root" >/dev/null || exit 1
+cat >"$scratch/tcpx" <<EOF
+#!/bin/sh
+case "\${FAILS-} \$*" in
+"yes irq apply $TCPX_IRQ_PLAN".*) exec "$tool" irq apply /nonexistent ;;
+esac
+exec "$tool" "\$@" --root "$root"
+EOF
+export NCCL_GPUDIRECTTCPX_TX_BINDINGS='eth1:8-21,112-125;eth2:8-21,112-125;eth3:60-73,164-177;eth4:60-73,164-177'
+export NCCL_GPUDIRECTTCPX_RX_BINDINGS='eth1:22-35,126-139;eth2:22-35,126-139;eth3:74-87,178-191;eth4:74-87,178-191'
+# The first interrupt of eth0 to eth4.
+firsts() {
+	for irq in 34 67 100 133 166; do
+		echo "$(cat "$root/proc/irq/$irq/smp_affinity_list")"
+	done | paste -sd' '
+}
+# Nothing but the CPUs of this process, which are not that machine's, may be found.
+clean() {
+	verify >"$scratch/verified"
+	cat "$scratch/verified"
+	! grep '^finding' "$scratch/verified" | grep -v "this process may use"
+}
+before=$(firsts)
+one_by_one() {
+	setup eth1 8-21,112-125 && setup eth2 22-35,126-139 && setup eth3 60-73,164-177 &&
+		setup eth4 74-87,178-191
+}
+ok "NIC by NIC" one_by_one
+ok "all of them stay" says "0-207 8 22 60 74" firsts
+ok "with the published bindings nothing is found" clean
+ok "a NIC once more" exits 0 setup eth2 36-51
+ok "goes elsewhere, alone" says "0-207 8 36 60 74" firsts
+ok "a range that is none" exits 2 setup eth3 5-1
+ok "CPUs that are not there" exits 3 setup eth3 300-301
+ok "leave all as it was" says "0-207 8 36 60 74" firsts
+ok "the same" clean
+ok "an apply that fails" exits 2 env FAILS=yes "$scripts/setup_irq_affinity.sh" eth3 88-103
+ok "leaves all as it was, too" says "0-207 8 36 60 74" firsts
+ok "all NICs, by the plan" exits 0 setup
+ok "but not the control NIC" says "0-207 36 140 88 192" firsts
+ok "with the published bindings nothing is found" clean
+ok "one NIC apart from the plan" exits 0 setup eth4 60-73
+ok "and the others by it" says "0-207 36 140 88 60" firsts
+ok "all back" exits 0 setup --restore
+ok "as they were" [ "$(firsts)" = "$before" ]
 done_testing

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# A peer killed in the middle: the other side ends with the cause and in time, and a
-# server goes on with everybody else.
+# A peer is killed in the middle: the other side ends in time with the cause, and a server
+# goes on with its other clients.
 . "$(dirname "$0")/tap.sh"
 
 lab_up

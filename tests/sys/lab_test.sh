@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# tcpx lab: what it makes, that it carries the rates asked for, and that nothing of it is
-# left afterwards, whatever happened to the process that made it.
+# tcpx lab: its hosts and NICs carry the requested rates, and nothing of it is left afterwards,
+# even if the process that made it was killed.
 here=$(dirname "$0")
 . "$here/tap.sh"
 

@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# tcpx matrix over a workload that costs nothing: what it writes, that a study which was
-# killed in the middle of a block is taken down and gone on with, and what it refuses.
+# tcpx matrix over a workload that costs nothing: its files, its refusals, and a study killed
+# in the middle of a block, which is taken down and resumed.
 here=$(dirname "$0")
+page=$(realpath "$here/page.py")
 . "$here/tap.sh"
 
 work=$scratch/work
@@ -88,11 +89,38 @@ ok "everything is taken down" test ! -e study-up -a ! -e cell-up
 ok "the report has it" grep -q "helps: knob is 1.10" one/REPORT.md
 ok "and the evidence" grep -q "| B | up | 1 (6 runs) |" one/REPORT.md
 ok "the page is there" grep -q "</html>" one/report.html
+ok "its policy allows its script and no other" python3 "$page" one/report.html
 ok "a folder with a study is not written over" says "holds a study" matrix run "$work/knob.matrix" -o one
+ok "it says what each option lacks" says "knob begins at 1." grep "^| A |" one/REPORT.md
+ok "and that there is no reference" grep -q "no reference was given" one/REPORT.md
 cp -r one copy
 rm -r copy/raw copy/state.json copy/REPORT.md copy/report.html
 ok "a report needs only the records" matrix report copy -o copy.md
 ok "and is the same" cmp copy.md one/REPORT.md
+ok "a reference makes a gap, and the option follows from it" sh -c \
+	"'$tool' matrix report copy --reference NCCL=15 -o - | grep 'reference of 15 GB/s (NCCL)' &&
+	'$tool' matrix report copy --reference NCCL=12 -o - | grep '^\*\*Option A' &&
+	'$tool' matrix report copy --reference NCCL=50 -o - | grep '^\*\*Option C'"
+ok "one that is none is refused" says "allowed is NAME=NUMBER" matrix report copy --reference 15
+echo "- knobs are to be turned" >copy/lessons.md
+ok "lessons are listed" says "knobs are to be turned" matrix report copy -o -
+
+# many runs: those that count are in results.csv alone
+cp -r copy many
+python3 - many <<'END'
+import json, sys
+study = json.load(open(sys.argv[1] + "/study.json"))
+study["blocks"] = 90
+json.dump(study, open(sys.argv[1] + "/study.json", "w"))
+with open(sys.argv[1] + "/results.csv", "a") as f:
+    for block in range(7, 91):
+        for order, cell in enumerate(("A", "B", "again"), 1):
+            lost = block == 50 and cell == "B"
+            f.write('%d,1,%d,"%s",2026-01-01T00:00:00Z,1.0,%d,%d,%s,"%s"\n' % (
+                block, order, cell, lost, not lost, "" if lost else "10.5", "exit code 1" if lost else ""))
+END
+ok "of many runs, those that do not count are listed" says "| 50 | 2 | B |" matrix report many -o -
+ok "with the warm-up, and no others" test "$(grep -cE '^\| (warm-up|[0-9]+) \| [0-9] \|' "$scratch/said")" = 4
 
 # killed in the middle of a block, with a cell set up and its workload running
 rm -f log
@@ -128,6 +156,7 @@ ok "its runs are listed as invalid" grep -q 'exit code 3: it is broken' three/RE
 ok "and the verdict is open" json three.json "r['option'] == '?' and e['knob']['blocks'] == 0"
 spec | sed 's/KNOB = 1/KNOB = mute/' >other.matrix
 matrix run ./other.matrix -o four >/dev/null 2>&1
+ok "what was lost, and by what" says "6 by \"exit code ...\"" grep "do not count" three/REPORT.md
 ok "a workload that says nothing is told" grep -q 'no output' four/results.csv
 spec | sed 's/^timeout.*/timeout = 200ms/; s/^run.*/run = sleep 30/; s/^blocks.*/blocks = 1/; s/^warmup.*/warmup = 0/' >other.matrix
 matrix run ./other.matrix -o five >/dev/null 2>&1

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# A mesh of three hosts with two NICs each, in network namespaces: ranks started by a loop that
-# sets what mpirun sets, and by mpirun where it is there.
+# A mesh of three hosts with two NICs each, in network namespaces: ranks started by a loop with
+# mpirun's variables, and by mpirun where it is installed.
 . "$(dirname "$0")/tap.sh"
 
 lab_up --hosts 3 --nics 2

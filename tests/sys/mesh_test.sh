@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# tcpx perf --mesh: ranks of its own, ranks that something like torchrun, Slurm or Kubernetes
-# has started, and one that dies.
+# tcpx perf --mesh: ranks of its own; ranks started with the variables of torchrun, Slurm or
+# Kubernetes; and one that dies.
 . "$(dirname "$0")/tap.sh"
 
 json=$scratch/mesh.json

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# A NIC that is not there: an error that names it and tells what there is.
+# A NIC that does not exist: an error that names it and lists the existing ones.
 . "$(dirname "$0")/tap.sh"
 
 perf() {

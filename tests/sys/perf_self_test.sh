@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# tcpx perf --self: every operation moves every byte, over all NICs, at every size, and
-# the result says so.
+# tcpx perf --self: every operation moves every byte, over all NICs, at every size, and the
+# result shows it.
 . "$(dirname "$0")/tap.sh"
 
 nics=127.0.0.1,127.0.1.1,127.0.2.1,127.0.3.1
@@ -47,6 +47,11 @@ json_on_stdout() {
 	timeout 60 "$tool" perf --self --nics "$nics" -b 1M -n 1 -w 0 --json - >"$json" && right "[1 << 20]"
 }
 ok "stdout is clean JSON" json_on_stdout
+ok "a page" self -b 64K -e 1M --report "$scratch/page.html"
+ok "its policy allows its script and no other" python3 "$(dirname "$0")/page.py" "$scratch/page.html"
+ok "the copy kernels alone, over a driver in software" says "tcpx_unpack_mixed" \
+	env TCPX_CUDA_LIBRARY="$FAKECUDA_LIBRARY" "$tool" perf --unpack-only --pairs 1
+ok "and what it does meanwhile" grep -q "6 of 6" "$scratch/said"
 ok "a bad size is refused" exits 2 "$tool" perf --self -b 1X
 ok "neither a host nor --self is refused" exits 2 "$tool" perf
 ok "too many channels are refused" exits 2 "$tool" perf --self --channels 100000

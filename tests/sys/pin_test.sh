@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck disable=SC2154
-# tcpx pin: commands and threads on chosen CPUs, and what is told of it.
+# tcpx pin: commands and threads on chosen CPUs, and its messages.
 . "$(dirname "$0")/tap.sh"
 
 own=$(sed -n 's/^Cpus_allowed_list:[[:space:]]*//p' /proc/self/status)

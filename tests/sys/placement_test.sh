@@ -1,8 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# tcpx perf --self --lat --baseline compares like with like: the kernel says that the two
-# threads that measure have a CPU each, that no other thread is placed, and neither is theirs
-# without the comparison.
+# tcpx perf --self --lat --baseline compares like with like. By the kernel's account the two
+# measuring threads have a CPU each and no other thread is placed; without the comparison none is.
 . "$(dirname "$0")/tap.sh"
 
 json=$scratch/result.json

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# The listener's port belongs to somebody else: an error that names it, at once.
+# Another process has the listener's port: an error that names it, at once.
 . "$(dirname "$0")/tap.sh"
 
 start "$scratch/port" python3 -u -c '

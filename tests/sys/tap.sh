@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=sh disable=SC2034
-# What the shell tests share: TAP output, a scratch directory, a lab of their own that is
-# removed on every way out. Sourced with the path of the tool as $1.
+# Common parts of the shell tests: TAP output, a scratch directory, and a lab of their own that
+# is removed on every exit. Sourced with the path of the tool as $1.
 
 tool=$(realpath "$1") # tests may change their directory
+fixtures=$(cd "$(dirname "$0")/../fixtures" && pwd)
 count=0
 failed=0
 scratch=$(mktemp -d)
@@ -117,6 +118,14 @@ on() {
 	host=$1
 	shift
 	"$tool" lab exec --name "$lab" "$host" "$@"
+}
+
+# a3_high FILE: Google's machine as a text, with its control NIC eth0.
+a3_high() {
+	sed -e '/^nic eth1/i nic eth0 node 0 rx 16 tx 16 max 16 driver gve path pci0000:00/0000:00:0c.0/0000:10:00.0' \
+		-e '/^irq eth1 tx/i irq eth0 tx 0-15 at 34 hwirq 0 name gve-ntfy-blk{0}@pci:0000:10:00.0' \
+		-e '/^irq eth1 tx/i irq eth0 rx 0-15 at 50 hwirq 16 name gve-ntfy-blk{16}@pci:0000:10:00.0' \
+		"$fixtures/a3-high.spec" >"$1"
 }
 
 # serve_on HOST: its process id in $server, what it says in $scratch/serve.

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# tcpx top: engines at work are seen, by their user only; what the dead left is removed.
+# tcpx top: running engines are shown to their user only; sockets of dead engines are removed.
 . "$(dirname "$0")/tap.sh"
 
 stats=$TCPX_STATS

@@ -119,6 +119,17 @@ ok "JSON of it" sh -c "'$tool' irq diff '$snap' live --root '$tree' --json '$scr
 ok "has the vector" json "$scratch/diff.json" "[r['label'] for r in d['irqs'] if r['state'] == 'anew'] == ['61']"
 head -c 600 "$snap" >"$scratch/cut"
 ok "a cut file is refused" exits 2 irq diff "$scratch/cut" "$snap"
+# plain copies of /proc/interrupts, as people take them without us
+plain() {
+	printf '           CPU0       CPU1\n 24: %10d %10d  PCI-MSIX-0000:06:00.0   0-edge      ntfy-0\n' "$@"
+}
+plain 5 100 >"$scratch/before"
+plain 6 107 >"$scratch/after"
+ok "plain copies are compared" says "8 1 (88 %)      ntfy-0" irq diff "$scratch/before" "$scratch/after"
+ok "and say nothing of time" says '"seconds": 0' irq diff "$scratch/before" "$scratch/after" --json -
+ok "a plain copy and a machine" says "ens1f0np0" irq diff "$tree/proc/interrupts" live --root "$tree"
+echo hello >"$scratch/hello"
+ok "what is no copy is refused" says "nor that of proc/interrupts" irq diff "$scratch/hello" "$scratch/after"
 ok "one snapshot is too few" exits 2 irq diff "$snap"
 ok "an unknown NIC is refused" exits 2 irq snapshot --root "$tree" --nics nosuch0
 ok "an unknown verb is refused" exits 2 irq snapshit

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# A byte that changes in the server's memory behind everybody's back is found by the
-# check, counted, and named with its place.
+# A byte that changes in the server's memory is found by the check, counted, and reported with
+# its place.
 here=$(dirname "$0")
 . "$here/tap.sh"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Transfers of GPU memory are given up at any moment while three I/O threads an engine pack
- * and unpack them: whoever ends one waits for a loop that may wait for it. The GPUs are in
- * software. A deadlock ends the test by an alarm.
+ * Transfers of GPU memory are cancelled at any moment while three I/O threads an engine
+ * pack and unpack them. The end of a transfer may wait for a loop that waits for it. The
+ * GPUs are in software. An alarm ends a deadlock.
  */
 #include "rig.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Four application threads use two engines of three I/O threads each at once, every call
- * from every thread, for three seconds. What arrives is checked; nothing may be late.
+ * from every thread, for three seconds. Arrived data is checked; nothing may be late.
  */
 #include "rig.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tcpx diag: one table of verbs is both the dispatch and the usage text. */
+/* tcpx diag: one table of verbs for dispatch and usage text. */
 
 #include "tool/diag/diag.h"
 #include "tool/tool.h"

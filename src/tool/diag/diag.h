@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A run with diagnostics around it. What is collected becomes one JSON value, diag.json; texts
- * and comparisons are made of that value alone, so that they can be made again later.
+ * A run with diagnostics around it. The record becomes one JSON value, diag.json. Texts and
+ * comparisons are made of that value alone, so they can be made again later.
  */
 #ifndef TOOL_DIAG_H
 #define TOOL_DIAG_H
@@ -9,17 +9,17 @@
 #include <jansson.h>
 #include <stdio.h>
 
-#include "host/irqdiff.h"
-#include "host/nicstat.h"
-#include "host/sample.h"
 #include "tool/diag/diag_child.h"
 #include "tool/diag/diag_metrics.h"
+#include "tune/record/irqdiff.h"
+#include "tune/record/nicstat.h"
+#include "tune/record/sample.h"
 
 #define DIAG_SCHEMA 1
 #define DIAG_PROCESSES 32
 #define DIAG_JOURNAL_LINES 200
 
-/* The data path manager of GPUDirect-TCPX (RxDM), which may be there by several names. */
+/* The data path manager of GPUDirect-TCPX (RxDM), which has several names. */
 struct diag_process {
 	long pid;
 	char name[64], command[256];
@@ -28,12 +28,12 @@ struct diag_process {
 struct diag_stats {
 	struct tcpx_nicstat *at;
 	unsigned n;
-	const char *why; /* static: none of the driver's; NULL: there are */
+	const char *why; /* static: why there is none of the driver's; NULL: there are */
 };
 
 /* The machine at one time. */
 struct diag_side {
-	struct tcpx_topo *topo;    /* NULL: not looked at            */
+	struct tcpx_topo *topo;    /* NULL: not read                 */
 	struct tcpx_snapshot snap;
 	bool snapped;
 	struct diag_stats *stats;  /* one a NIC of @topo             */
@@ -68,17 +68,17 @@ int diag_compare(int argc, char **argv);
 
 /* ---- diag_collect.c ---- */
 
-/* TOOL_OK, or a code with a message: without /proc/interrupts there is no snapshot, and that
- * is no error. */
+/* TOOL_OK, or a code with a message. Without /proc/interrupts there is no snapshot,
+ * which is no error. */
 int diag_look(struct diag *d, struct diag_side *side);
 void diag_side_fini(struct diag_side *side);
-/* -1: it is not there. */
+/* Index of the NIC; -1: none. */
 int diag_nic_place(const struct diag_side *side, const char *name);
-/* How much a counter rose; a counter that fell began anew. */
+/* The rise of a counter; a counter that fell began anew. */
 uint64_t diag_rise(const struct diag *d, const char *nic, const char *counter);
-/* NICs that are shown: those with a device, and those that moved bytes. */
+/* Is the NIC shown? Those with a device are, and those that moved bytes. */
 bool diag_is_shown(const struct diag *d, const struct tcpx_topo_nic *nic);
-/* Processes of the data path manager, and what the journal has of them since the run began. */
+/* Finds the processes of the data path manager, and their journal since the run began. */
 void diag_find_processes(struct diag *d);
 void diag_read_journal(struct diag *d);
 
@@ -96,7 +96,7 @@ char *diag_list(const struct tcpx_cpuset *set);
 
 /* ---- diag_view.c: of diag.json ---- */
 
-/* NIC, node, IRQs, affinity, CPUs that were seen, CPUs that send and receive, bytes. */
+/* NIC, node, IRQs, affinity, CPUs of its interrupts, CPUs that send and receive, bytes. */
 void diag_print_nics(FILE *f, const json_t *diag);
 void diag_print_summary(FILE *f, const json_t *diag);
 void diag_print_metrics(FILE *f, const json_t *diag);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Processes. The child waits for a byte before it begins, so that counters can be attached
- * to it; a pipe that its exec() closes tells whether it could.
+ * Processes. The child waits for a byte before it begins, so that counters can be attached.
+ * A pipe that its exec() closes shows whether exec() worked.
  */
 #include "tool/diag/diag_child.h"
 
@@ -74,7 +74,7 @@ open_all(struct run *r)
 	return r->signals < 0 ? -errno : 0;
 }
 
-/* In the child. */
+/* The child: waits for its byte, then runs the command. */
 static void
 become(struct run *r, char *const *words)
 {
@@ -84,7 +84,7 @@ become(struct run *r, char *const *words)
 	sigprocmask(SIG_SETMASK, &r->before, NULL);
 	dup2(r->pipe[OUT][1], STDOUT_FILENO);
 	dup2(r->pipe[ERR][1], STDERR_FILENO);
-	close(r->pipe[GO][1]); /* else our own end would keep it open */
+	close(r->pipe[GO][1]); /* else our own end would keep the pipe open */
 	if (read(r->pipe[GO][0], &go, 1) == 1)
 		execvp(words[0], words);
 	error = errno;
@@ -93,7 +93,7 @@ become(struct run *r, char *const *words)
 	_exit(error == ENOENT ? 127 : 126);
 }
 
-/* What there is of it now. False: the end, or nobody writes any more. */
+/* Gives the hook what is in the pipe. False: the pipe's end, or a failed read. */
 static bool
 pass_on(struct run *r, int which)
 {
@@ -118,7 +118,7 @@ reap(struct run *r)
 	r->result->code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
-/* Those that a terminal sends go to the whole group, and so to the command by themselves. */
+/* Takes signals. A terminal sends its own to the whole group, and so to the command. */
 static void
 take_signals(struct run *r)
 {
@@ -159,7 +159,8 @@ watch(struct run *r)
 		if (!r->ended && r->hooks->due(r->hooks->arg) <= now)
 			r->hooks->take(r->hooks->arg, now);
 	}
-	/* what it has written is in the pipes; what its own children write later is not */
+	/* the command's output is in the pipes; later output of its children
+	 * is not waited for */
 	for (int i = OUT; i <= ERR; i++)
 		if (fds[i].fd >= 0)
 			pass_on(r, i);
@@ -187,7 +188,7 @@ diag_child_run(char *const *words, const struct diag_child_hooks *hooks, struct 
 		hooks->begin(hooks->arg, r.pid);
 		out->begin_ns = diag_now_ns();
 		if (write(r.pipe[GO][1], "", 1) != 1)
-			rc = -errno; /* it ends by itself */
+			rc = -errno; /* the child is gone already */
 		close_end(&r, GO, 1);
 		if (read(r.pipe[EXEC][0], &out->exec_error, sizeof(int)) != sizeof(int))
 			out->exec_error = 0;
@@ -202,7 +203,7 @@ diag_child_run(char *const *words, const struct diag_child_hooks *hooks, struct 
 
 /* ---- short ones ------------------------------------------------------------------- */
 
-/* The last @cap bytes are kept: twice that much room, cut when it is full. */
+/* Keeps the last @cap bytes: of twice that much room, cut when it is full. */
 static void
 keep_end(char *text, size_t *len, size_t cap)
 {

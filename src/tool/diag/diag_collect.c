@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is looked at before and after the run. */
+/* The looks at the machine before and after the run. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "host/host.h"
 #include "tool/diag/diag.h"
 #include "tool/tool.h"
+#include "tune/facts/text.h"
 
 static int
 read_stats(struct diag *d, struct diag_side *side)
@@ -31,7 +32,7 @@ int
 diag_look(struct diag *d, struct diag_side *side)
 {
 	if (tcpx_topo_read(d->root, &side->topo) < 0)
-		return TOOL_USAGE; /* the log has said why */
+		return TOOL_USAGE; /* the reason is in the log */
 	side->snapped = tcpx_snapshot_take(d->root, side->topo, NULL, &side->snap) == 0;
 	return read_stats(d, side) < 0 ? TOOL_DENIED : TOOL_OK;
 }
@@ -111,7 +112,7 @@ look_at_process(struct diag *d, const char *pid)
 	snprintf(path, sizeof(path), "/proc/%ld/comm", p->pid);
 	if (tcpx_host_text_read(d->root, path, p->name, sizeof(p->name)) < 0)
 		return;
-	/* its first word; the others may tell secrets */
+	/* its first word; the others may be secret */
 	snprintf(path, sizeof(path), "/proc/%ld/cmdline", p->pid);
 	if (tcpx_host_text_read(d->root, path, p->command, sizeof(p->command)) < 0)
 		p->command[0] = '\0';
@@ -134,7 +135,7 @@ diag_find_processes(struct diag *d)
 	free(names);
 }
 
-/* Lines that speak of what carries the data; heap, the caller's. */
+/* Lines about the data path; heap, the caller's. */
 static char *
 excerpt(char *text)
 {

@@ -12,13 +12,13 @@
 
 #define NAME "tcpx diag compare"
 
-/* ---- what a run cost -------------------------------------------------------------- */
+/* ---- costs of a run --------------------------------------------------------------- */
 
 enum { SECONDS, GB, IRQS, ON_NODE, CPU_S, SOFTIRQ_S, SWITCHES, BUSIEST, COSTS };
 
 static const struct {
 	const char *name, *unit;
-	bool of_gb; /* also shown by GB */
+	bool of_gb; /* also shown for each GB */
 } costs[COSTS] = {
 	[SECONDS] = { "duration", "s", false },
 	[GB] = { "moved by NICs, both ways", "GB", false },
@@ -156,7 +156,7 @@ print_run(const char *name, const json_t *diag)
 
 /* ---- the command ------------------------------------------------------------------ */
 
-/* A folder, or its diag.json. */
+/* Loads a folder, or its diag.json. */
 static int
 load(const char *path, json_t **out)
 {

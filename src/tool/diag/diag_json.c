@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Everything that was collected as one value: diag.json. */
+/* The record of a `tcpx diag` run as one JSON value, the content of diag.json. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -44,7 +44,7 @@ count_json(uint64_t v)
 
 /* ---- bindings --------------------------------------------------------------------- */
 
-/* What threads of this run were told; none without. */
+/* The bindings of this run's threads; empty without any. */
 static void
 read_bindings(bool rx, struct tcpx_bindings *out)
 {
@@ -72,7 +72,7 @@ binding_json(const struct tcpx_bindings *b, const char *nic)
 
 /* ---- NICs ------------------------------------------------------------------------- */
 
-/* Where the vectors of a NIC may fire, all together. */
+/* All CPUs on which the vectors of a NIC may fire. */
 static json_t *
 affinity_json(const struct diag_side *side, const char *name)
 {
@@ -92,7 +92,7 @@ affinity_json(const struct diag_side *side, const char *name)
 	return known ? list_json(&all) : json_null();
 }
 
-/* CPUs on which its vectors fired during the run. */
+/* The CPUs on which they fired during the run. */
 static json_t *
 observed_json(const struct diag *d, const char *name)
 {
@@ -123,7 +123,7 @@ counters_json(const struct diag *d, const char *name)
 		const char *counter = d->after.stats[place].at[i].name;
 		uint64_t rise = diag_rise(d, name, counter);
 
-		/* that it stood still is news only of this one */
+		/* counters that stood still are left out, but for this one */
 		if (rise || !strcmp(counter, "rx_devmem_pkts"))
 			json_object_set_new(json, counter, count_json(rise));
 	}
@@ -222,6 +222,7 @@ metrics_json(const struct diag_metrics *m)
 			    *m->operation ? machine_json_text(m->operation)
 			    : m->kind == DIAG_P2P ? json_string("p2p") : json_null());
 	json_object_set_new(json, "avg_busbw_GBps", real_or_null(m->avg_busbw_GBps));
+	json_object_set_new(json, "window", count_or_null(m->window));
 	json_object_set_new(json, "points", points);
 	return json;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Whether two runs can be put side by side: the same sizes and iterations of the same kind of
- * operation, both right and whole. The bus bandwidth of a collective is no bandwidth between
- * two points, so one is never compared with the other.
+ * Whether two runs can be compared: the same sizes and iterations of the same kind of
+ * operation, both right and complete. The bus bandwidth of a collective is no bandwidth
+ * between two points, so the two are never compared.
  */
 #include <stdio.h>
 #include <string.h>
@@ -16,7 +16,7 @@ points_of(const json_t *diag)
 	return json_object_get(json_object_get(diag, "metrics"), "points");
 }
 
-/* Equal, or neither tells. */
+/* Equal, or missing in both. */
 static bool
 same(const json_t *a, const json_t *b, const char *key)
 {
@@ -41,7 +41,7 @@ diag_match_point(const json_t *b, const json_t *p)
 	return NULL;
 }
 
-/* Sends between pairs, however they are measured. */
+/* Sends between pairs count as one operation, however they were measured. */
 static const char *
 operation_of(const json_t *diag)
 {
@@ -74,7 +74,7 @@ is_unfit(const json_t *diag, const char *name, char *why, size_t cap)
 	return false;
 }
 
-/* Of two points at one size, what differs. */
+/* The difference of two points at one size. */
 static void
 explain(const json_t *a, const json_t *b, char *why, size_t cap)
 {

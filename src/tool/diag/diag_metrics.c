@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lines to figures. Of a table, the head says what its columns are. */
+/* From lines to figures. The head of a table names its columns. */
 #include "tool/diag/diag_metrics.h"
 
 #include <ctype.h>
@@ -10,7 +10,8 @@
 #include <string.h>
 
 
-enum { TABLE_NONE, TABLE_OURS, TABLE_LATENCY }; /* nccl-tests' rows are known by themselves */
+enum { TABLE_NONE, TABLE_OURS, TABLE_LATENCY }; /* rows of nccl-tests are
+						 * recognised without a head */
 
 #define WORDS 24
 
@@ -49,7 +50,7 @@ add(struct diag_metrics *m, enum diag_kind kind, const struct diag_point *point)
 		m->at = larger;
 	}
 	m->at[m->n++] = *point;
-	/* tcpx perf prints the table of nccl-tests, too, and says who it is above */
+	/* tcpx perf prints nccl-tests' table, too, below a line of its own */
 	if (m->kind == DIAG_NOTHING)
 		m->kind = kind;
 }
@@ -67,7 +68,7 @@ to_count(const char *word, uint64_t *v)
 	return *end == '\0' && *v < UINT64_MAX;
 }
 
-/* A number that is not negative; NAN: it is none, as "N/A" and "-". */
+/* A number that is not negative; NAN: not such a number, as "N/A" and "-". */
 static double
 to_real(const char *word)
 {
@@ -144,7 +145,7 @@ take_nccl(struct diag_metrics *m, char *const *w, unsigned n)
 			return false;
 		add(m, DIAG_NCCL, &p);
 		if (m->kind != DIAG_NCCL)
-			break; /* ours repeats the first half */
+			break; /* our own row repeats the first half */
 		snprintf(p.label, sizeof(p.label), "in-place");
 	}
 	return true;
@@ -207,7 +208,7 @@ diag_metrics_command(struct diag_metrics *m, char *const *words)
 	}
 }
 
-/* "warmup iters: 5 iters: 20 agg iters: 1": the one without a word of its own. */
+/* "warmup iters: 5 iters: 20 agg iters: 1": the number without a word before "iters". */
 static void
 find_iters(struct diag_metrics *m, const char *line)
 {
@@ -266,6 +267,7 @@ take_perf(struct diag_metrics *m, const char *line)
 	if (!(v = real_behind(line, "[PERF] Size:"), isnan(v)) && v < 1e9)
 		m->size = (uint64_t)(v * (1 << 20)); /* its MB are powers of 1024 */
 	count_behind(line, "[PERF] Iterations:", &m->iters);
+	count_behind(line, "[PERF] Window:", &m->window);
 	if (!strstr(line, "[PERF] Avg (") || !count_behind(line, "[PERF] Avg (", &p.iters))
 		return;
 	p.time_us = real_behind(line, "iter):") * 1e3;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tcpx diag run: a command with diagnostics around it. Its exit code is ours. */
+/* tcpx diag run: a command with diagnostics around it. Its exit code becomes ours. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,12 +27,12 @@ make_sampler(struct diag *d, long pid)
 
 	for (unsigned i = 0; !d->root && i < d->process_count; i++)
 		pids[o.pid_count++] = d->process[i].pid;
-	/* kernel threads that do the work of queues */
+	/* kernel threads that work for queues */
 	for (unsigned i = 0; !d->root && i < d->before.topo->thread_count; i++)
 		if (o.pid_count < ARRAY_LEN(pids))
 			pids[o.pid_count++] = d->before.topo->threads[i].pid;
 	if (tcpx_sampler_new(&o, diag_now_ns(), &d->sampler) < 0)
-		d->sampler = NULL; /* the log has said why; the command is what matters */
+		d->sampler = NULL; /* the reason is in the log; the command matters more */
 }
 
 static void
@@ -76,7 +76,7 @@ on_output(void *arg, bool is_error, const char *bytes, size_t len)
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n <= 0)
-			break; /* nobody reads any more; the file has it */
+			break; /* no reader is left; the file has the output */
 		done += (size_t)n;
 	}
 }
@@ -99,7 +99,7 @@ make_folders(const char *path)
 	return mkdir(copy, 0777) < 0 && errno != EEXIST ? -errno : 0;
 }
 
-/* The folder, and in it the output, so that nothing is run in vain. */
+/* Makes the folder and the output file first, so that no run is in vain. */
 static int
 open_folder(struct diag *d, const char *wanted)
 {

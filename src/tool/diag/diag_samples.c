@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What was recorded, as CSV, and summed up. */
+/* The samples of a `tcpx diag` run: all of them as CSV, and their sums for diag.json. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -58,13 +58,13 @@ diag_samples_write(const struct tcpx_sampler *s, FILE *f)
 
 struct thread_sum {
 	uint64_t metric[TCPX_SAMPLE_METRICS], in_pool;
-	struct tcpx_cpuset ran_on; /* when it used time */
+	struct tcpx_cpuset ran_on; /* CPUs on which it used time */
 };
 
 struct cpu_sum {
 	uint64_t metric[TCPX_SAMPLE_STEAL + 1];
-	uint64_t now_ns, now_busy; /* of the sample that is being summed */
-	uint64_t busy_max;         /* of one sample                      */
+	uint64_t now_ns, now_busy; /* of the sample being summed         */
+	uint64_t busy_max;         /* most of one sample                 */
 };
 
 struct sums {
@@ -154,7 +154,7 @@ cpus_json(const struct sums *sums, uint64_t interval_ns)
 		for (unsigned m = 0; m <= TCPX_SAMPLE_STEAL; m++) {
 			char key[32];
 
-			/* "user_us": seconds are for people */
+			/* "user_us": people read seconds */
 			snprintf(key, sizeof(key), "%s", tcpx_sample_metric_name(m));
 			key[strlen(key) - 2] = '\0';
 			strcat(key, "s");

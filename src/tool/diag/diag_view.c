@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Texts for people, from diag.json; whatever it holds, nothing here fails. */
+/* Texts for people, from diag.json. No content of it makes these functions fail. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -79,6 +79,27 @@ figure(FILE *f, const json_t *point, const char *key, int width, int decimals)
 		fprintf(f, " %*s", width, "-");
 }
 
+/* Of GPUs that ran at the same time, a figure each: their sum, or NAN. */
+static double
+total_of(const json_t *points)
+{
+	const json_t *point, *other;
+	double total = 0;
+	size_t i, k;
+
+	json_array_foreach(points, i, point) {
+		const char *label = text_of(point, "label");
+
+		if (strncmp(label, "GPU ", 4) != 0)
+			return NAN;
+		json_array_foreach(points, k, other)
+			if (k < i && !strcmp(text_of(other, "label"), label))
+				return NAN;
+		total += job_real(point, "busbw_GBps");
+	}
+	return i > 1 ? total : NAN;
+}
+
 void
 diag_print_metrics(FILE *f, const json_t *diag)
 {
@@ -102,8 +123,16 @@ diag_print_metrics(FILE *f, const json_t *diag)
 			best = point;
 	}
 	if (best)
-		fprintf(f, "\nbest bus bandwidth: %.2f GB/s at %.0f B\n",
-			job_real(best, "busbw_GBps"), job_real(best, "size"));
+		fprintf(f, "\nbest bus bandwidth: %.2f GB/s", job_real(best, "busbw_GBps"));
+	if (best && job_real(best, "size") > 0)
+		fprintf(f, " at %.0f B", job_real(best, "size"));
+	if (best)
+		fputc('\n', f);
+	if (total_of(points) > 0)
+		fprintf(f, "total: %.2f GB/s by %zu GPUs\n", total_of(points),
+			json_array_size(points));
+	if (json_is_integer(json_object_get(metrics, "window")))
+		fprintf(f, "depth: at most %.0f messages a channel\n", job_real(metrics, "window"));
 	if (json_is_number(json_object_get(metrics, "avg_busbw_GBps")))
 		fprintf(f, "average bus bandwidth, as the command says: %.2f GB/s\n",
 			job_real(metrics, "avg_busbw_GBps"));
@@ -125,7 +154,7 @@ by_time(const void *a, const void *b)
 	return x < y ? 1 : x > y ? -1 : 0;
 }
 
-/* Those that used most time first; heap. */
+/* Sorted by time, most first; heap. */
 static json_t **
 sorted(const json_t *array, size_t *count)
 {
@@ -248,7 +277,7 @@ print_manager(FILE *f, const json_t *diag)
 	}
 }
 
-/* A counter that stood still while bytes came is what the notes looked for. */
+/* Prints the counter rx_devmem_pkts: standing still while bytes came is a finding. */
 static void
 print_devmem(FILE *f, const json_t *diag)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The tables end to end, and the words in which probes answer. */
+/* The tables of checks end to end, and the answers of probes. */
 #include "tool/doctor/checks.h"
 
 #include <stdarg.h>
@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "tool/tool.h"
+#include "tune/facts/text.h"
 
 const struct check *
 check_at(size_t i)
@@ -19,7 +20,7 @@ check_at(size_t i)
 		{ checks_nic, checks_nic_count }, { checks_path, checks_path_count },
 		{ checks_system, checks_system_count }, { checks_cpu, checks_cpu_count },
 		{ checks_irq, checks_irq_count },
-		/* a plugin is loaded by a child, which cannot use GPUs that we have opened */
+		/* a child loads a plugin, and cannot use GPUs that this process has opened */
 		{ checks_plugin, checks_plugin_count }, { checks_gpu, checks_gpu_count },
 		{ checks_log, checks_log_count },
 	};

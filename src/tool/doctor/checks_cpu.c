@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Checks of what the process may do, and of CPUs: who may use them, how fast they run. */
+/* Checks of the process's rights, and of CPUs: their users and their speed. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "host/pmu.h"
 #include "tool/doctor/checks.h"
 #include "tool/tool.h"
+#include "tune/facts/text.h"
+#include "tune/record/pmu.h"
 
 #define CAP_NET_ADMIN_BIT 12
 #define CAP_SYS_ADMIN_BIT 21
-#define STEAL_MAX 1.0 /* % of the time that somebody else took */
+#define STEAL_MAX 1.0 /* % of the time, taken by other guests */
 #define STATUS_BYTES 24576
 #define TABLE_BYTES (1u << 20)
 
-/* The text behind "KEY:" of proc/self/status, to the end of its line; false: not there. */
+/* The text behind "KEY:" of proc/self/status, to the end of its line; false: no such key. */
 static bool
 status_line(const struct machine *m, const char *key, char *out, size_t cap)
 {
@@ -53,7 +54,7 @@ probe_privileges(const struct machine *m, struct check_result *r)
 	check_judge(r, "CAP_NET_ADMIN and CAP_SYS_ADMIN");
 }
 
-/* The options of the mount that @path is in, of proc/self/mountinfo; false: not known. */
+/* The options of the mount of @path, from proc/self/mountinfo; false: not known. */
 static bool
 mount_options(const struct machine *m, const char *path, char *out, size_t cap)
 {
@@ -72,7 +73,7 @@ mount_options(const struct machine *m, const char *path, char *out, size_t cap)
 		if (sscanf(line, "%*u %*u %*s %*s %1023s %511s", at, options) != 2)
 			continue;
 		len = strcmp(at, "/") ? strlen(at) : 0;
-		/* of two on one place the later one is seen */
+		/* of two mounts at one place the later one is visible */
 		if (strncmp(path, at, len) || (path[len] && path[len] != '/') || len + 1 < best)
 			continue;
 		best = len + 1;
@@ -95,7 +96,7 @@ check_mounted(const struct machine *m, const char *path, const char *option, boo
 	return true;
 }
 
-/* What root of this user namespace is outside of it; 0 also where nothing tells. */
+/* The outside uid of this user namespace's root; 0 also if unknown. */
 static unsigned
 root_outside(const struct machine *m)
 {
@@ -260,7 +261,7 @@ probe_steal(const struct machine *m, struct check_result *r)
 	free(text);
 }
 
-/* A virtual machine may have the device and none of its counters. */
+/* A virtual machine may have the device without its counters. */
 static void
 judge_pmu(const struct machine *m, const char *device, struct check_result *r)
 {
@@ -270,7 +271,7 @@ judge_pmu(const struct machine *m, const char *device, struct check_result *r)
 		check_ok(r, "%s", device);
 		return;
 	}
-	tcpx_pmu_open(0, &pmu); /* 0: this process; it would begin with an exec() */
+	tcpx_pmu_open(0, &pmu); /* 0: this process; counting would begin with an exec() */
 	for (unsigned i = 0; i < TCPX_PMU_EVENTS; i++)
 		if (pmu.why[i])
 			check_add(r, "no %s: %s", tcpx_pmu_name((enum tcpx_pmu_event)i), pmu.why[i]);
@@ -298,7 +299,7 @@ probe_pmu(const struct machine *m, struct check_result *r)
 		}
 }
 
-/* A line of the kernel's build: 'y', 'n', or 0 where the file cannot be had. */
+/* A line of the kernel's build: 'y', 'n', or 0 without the file. */
 char
 check_kernel_config(const struct machine *m, const char *option)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Checks for memory of GPUs. Without a GPU on the bus there is nothing to ask. */
+/* Checks for GPU memory. Without a GPU on the bus they are skipped. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +15,7 @@
 #define DRIVER_MIN 11040          /* CUDA 11.4: the first that reads PTX 7.4        */
 #define PIPES_BYTES (32ll << 20)  /* of an engine that sends by splice              */
 
-/* A GPU that the bus shows, or a driver that was named. */
+/* A GPU on the bus, or a named driver. */
 static bool
 has_gpu(const struct machine *m, struct check_result *r)
 {
@@ -89,8 +89,8 @@ probe_memlock(const struct machine *m, struct check_result *r)
 			 geteuid() ? "" : ", not binding for root");
 }
 
-/* Pages in pipes count for the user, over all processes; beyond the limit new pipes are too
- * small for use. */
+/* Pages in pipes count for the user, over all processes; beyond the limit new pipes are
+ * too small for use. */
 static void
 probe_pipes(const struct machine *m, struct check_result *r)
 {

@@ -5,13 +5,13 @@
 #include <string.h>
 
 #include "host/bindings.h"
-#include "host/lint.h"
 #include "tool/doctor/checks.h"
 #include "tool/tool.h"
+#include "tune/texts/lint.h"
 
-#define IRQ_LIST 6 /* NICs and CPUs named in evidence; more are counted */
+#define IRQ_LIST 6 /* NICs and CPUs named in evidence; the others are counted */
 
-/* Vectors of queues, and where each fires; calls @fn for those of which both are known. */
+/* Vectors of queues and their CPUs; calls @fn for those with both known. */
 typedef void (*vector_fn)(void *arg, const struct tcpx_topo_nic *nic,
 			  const struct tcpx_machine_vector *v, const struct tcpx_cpuset *cpus);
 
@@ -71,11 +71,11 @@ why_no_vectors(const struct machine *m)
 
 struct count_arg {
 	const struct machine *m;
-	struct tcpx_cpuset cpus;             /* what a vector must not be on           */
+	struct tcpx_cpuset cpus;             /* CPUs that a vector must not be on      */
 	const struct tcpx_topo_nic *nic;     /* the last one that was                  */
 	unsigned bad;
 	struct check_result *r;
-	unsigned char owner[TCPX_CPUS_MAX];  /* 1 + place of the NIC that a CPU serves */
+	unsigned char owner[TCPX_CPUS_MAX];  /* 1 + index of the NIC that a CPU serves */
 };
 
 static void
@@ -128,7 +128,7 @@ probe_node(const struct machine *m, struct check_result *r)
 	free(a);
 }
 
-/* A vector that may fire on many CPUs shares none for sure. */
+/* A vector that may fire on many CPUs is not certain to share one. */
 static void
 find_shared(void *arg, const struct tcpx_topo_nic *nic, const struct tcpx_machine_vector *v,
 	    const struct tcpx_cpuset *cpus)
@@ -154,7 +154,7 @@ find_in(void *arg, const struct tcpx_topo_nic *nic, const struct tcpx_machine_ve
 	if (a->nic != nic)
 		flush_bad(a, "there");
 	a->nic = nic;
-	/* one that may fire anywhere is not put there */
+	/* a vector that may fire anywhere was not placed there */
 	a->bad += tcpx_cpuset_within(cpus, &a->cpus);
 }
 
@@ -204,8 +204,8 @@ probe_cpu0(const struct machine *m, struct check_result *r)
 	judge_vectors(m, r, find_in, &zero);
 }
 
-/* Our setting, which takes the plugin's variable unless it is set itself; of another machine
- * nothing is known. */
+/* Our setting, which takes the plugin's variable unless it is set itself; unknown for
+ * another machine. */
 static const char *
 binding(const struct machine *m, enum tcpx_setting setting)
 {
@@ -304,7 +304,7 @@ probe_queues(const struct machine *m, struct check_result *r)
 		check_unknown(r, "no driver tells how many it can have");
 }
 
-/* By the kernel's word plans rest on facts, else on names and a driver's order. */
+/* With the kernel's answer plans rest on facts, else on names and a driver's order. */
 static void
 probe_queue_irqs(const struct machine *m, struct check_result *r)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Checks of what devices and the kernel complain of, and of how devices are attached. */
+/* Checks of complaints by devices and the kernel, and of the devices' bus links. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,9 +8,10 @@
 #include "tool/doctor/klog.h"
 #include "tool/doctor/nvml.h"
 #include "tool/tool.h"
+#include "tune/facts/text.h"
 
 #define LINE 256
-#define XIDS 32 /* kinds of Xids that are told apart */
+#define XIDS 32 /* kinds of Xids that are listed */
 
 static void
 judge_xids(const struct machine *m, bool ecc, struct check_result *r)
@@ -57,7 +58,7 @@ probe_xid(const struct machine *m, struct check_result *r)
 		check_judge(r, "none in the kernel's log");
 }
 
-/* Counts of the host's memory controllers; false: there is none that tells. */
+/* Counts of the host's memory controllers; false: none has counts. */
 static bool
 add_edac(const struct machine *m, struct check_result *r)
 {
@@ -84,7 +85,7 @@ add_edac(const struct machine *m, struct check_result *r)
 	return any;
 }
 
-/* What the driver counts: how many GPUs tell, and if none, why. */
+/* The driver's counts: the number of GPUs that have them, and if 0, the reason. */
 static unsigned
 add_nvml(const struct machine *m, struct check_result *r, char *why, size_t cap)
 {
@@ -136,7 +137,7 @@ probe_ecc(const struct machine *m, struct check_result *r)
 		check_judge(r, "none of GPUs in the kernel's log; %s%s", host, driver);
 }
 
-/* Lines about our NICs, or about the bus, that tell of trouble. */
+/* Is it a line about our NICs or about the bus that reports trouble? */
 static bool
 is_trouble(const struct machine *m, const char *line)
 {
@@ -188,7 +189,7 @@ probe_nic_log(const struct machine *m, struct check_result *r)
 
 /* ---- how devices are attached -------------------------------------------------------------- */
 
-/* "16.0 GT/s PCIe"; false: a device that does not tell, as many in virtual machines. */
+/* "16.0 GT/s PCIe"; false: the device has no such file, as many in virtual machines. */
 static bool
 read_link(const struct machine *m, const char *pci, const char *which, double *gts,
 	  unsigned *width)

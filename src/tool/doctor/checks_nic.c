@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Checks of the NICs: which there are, where they sit, what the kernel does for them. */
+/* Checks of the NICs: their number, their places, the kernel's help for them. */
 #include <stdio.h>
 #include <string.h>
 
 #include "tool/doctor/checks.h"
 #include "tool/tool.h"
+#include "tune/facts/text.h"
 
 #define MTU_MIN 1500
 #define BUFFER_MIN (4ll << 20) /* bytes: about 25 Gb/s at 1 ms, 200 Gb/s at 160 us */
@@ -84,7 +85,7 @@ probe_address(const struct machine *m, struct check_result *r)
 		check_skip(r, "no hardware NIC is up");
 }
 
-/* The kernel takes the greater of the value for all and that of the interface. */
+/* The kernel uses the greater of the value for all and that of the interface. */
 static long long
 read_conf(const struct machine *m, const char *ifname, const char *name)
 {
@@ -106,8 +107,8 @@ judge_pair(const struct machine *m, const struct tcpx_host_nic *a,
 	long long ignore = read_conf(m, b->ifname, "arp_ignore");
 	long long announce = read_conf(m, b->ifname, "arp_announce");
 
-	/* Strict filtering drops what comes in by the NIC that the route does not name;
-	 * without the other two, either NIC answers for both addresses. */
+	/* Strict filtering drops packets of a NIC that the route does not name. Without the
+	 * other two settings, either NIC answers for both addresses. */
 	if (filter == 1 || ignore == 0 || announce == 0)
 		check_add(r, "%s and %s: rp_filter %lld, arp_ignore %lld, arp_announce %lld",
 			  a->name, b->name, filter, ignore, announce);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Checks of the way to a peer: its address, each NIC's way there, what filters packets. */
+/* Checks of the path to a peer: its address, each NIC's route, packet filters. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -13,10 +13,10 @@
 
 #include "base/clock.h"
 #include "tool/doctor/checks.h"
-#include "tool/env/env_roles.h"
 #include "tool/doctor/firewall.h"
 #include "tool/doctor/peer_route.h"
 #include "tool/tool.h"
+#include "tune/facts/text.h"
 
 #define CONNECT_MS 2000 /* for all attempts together */
 #define ROUTE_BYTES 65536
@@ -47,7 +47,7 @@ get_peers(const struct machine *m, struct peer_addr *peer, unsigned *count, stru
 }
 
 static bool
-is_ours(const struct machine *m, const struct tcpx_host_addr *addr)
+is_ours(const struct machine *m, const struct tcpx_addr *addr)
 {
 	for (unsigned i = 0; i < m->all_count; i++)
 		for (unsigned k = 0; k < m->all[i].addr_count; k++)
@@ -57,7 +57,7 @@ is_ours(const struct machine *m, const struct tcpx_host_addr *addr)
 }
 
 static bool
-is_loopback(const struct tcpx_host_addr *addr)
+is_loopback(const struct tcpx_addr *addr)
 {
 	static const uint8_t one[16] = { [15] = 1 };
 
@@ -65,7 +65,7 @@ is_loopback(const struct tcpx_host_addr *addr)
 }
 
 static void
-judge_address(const struct machine *m, const struct env_roles *roles, const char *route,
+judge_address(const struct machine *m, const struct tcpx_roles *roles, const char *route,
 	      const struct peer_addr *p, struct check_result *r)
 {
 	char ifname[16];
@@ -73,7 +73,7 @@ judge_address(const struct machine *m, const struct env_roles *roles, const char
 	if (is_loopback(&p->addr)) {
 		for (unsigned i = 0; i < m->nic_count; i++)
 			if (m->nics[i].loopback)
-				return; /* both sides are here, and that is meant */
+				return; /* both sides are on this host, on purpose */
 		check_add(r, "%s is the loopback: every machine's own", p->text);
 	} else if (is_ours(m, &p->addr)) {
 		check_add(r, "%s is this machine's own", p->text);
@@ -81,7 +81,7 @@ judge_address(const struct machine *m, const struct env_roles *roles, const char
 		return;
 	} else if (!peer_route_find(route, &p->addr, ifname, sizeof(ifname))) {
 		check_add(r, "%s: no route", p->text);
-	} else if (roles->by_gpu && roles->control && !env_roles_data(roles, ifname)) {
+	} else if (roles->by_gpu && roles->control && !tcpx_roles_data(roles, ifname)) {
 		check_add(r, "%s is reached by %s, which is no GPU's NIC: give the peer's data NICs, too",
 			  p->text, ifname);
 	} else if (!machine_chosen(m, ifname)) {
@@ -93,7 +93,7 @@ static void
 probe_address(const struct machine *m, struct check_result *r)
 {
 	struct peer_addr peer[PEERS_MAX];
-	struct env_roles roles;
+	struct tcpx_roles roles;
 	unsigned count;
 	char *route;
 
@@ -104,7 +104,7 @@ probe_address(const struct machine *m, struct check_result *r)
 		return check_unknown(r, "no memory");
 	if (tcpx_host_text_read(m->root, "/proc/net/route", route, ROUTE_BYTES) < 0)
 		*route = '\0';
-	env_roles_find(m, NULL, route, &roles);
+	machine_roles_by_gpu(m, NULL, &roles);
 	for (unsigned i = 0; i < count; i++)
 		judge_address(m, &roles, route, &peer[i], r);
 	if (!*route && !r->evidence[0])
@@ -117,12 +117,12 @@ probe_address(const struct machine *m, struct check_result *r)
 /* ---- connecting ---------------------------------------------------------------------------- */
 
 struct attempt {
-	int fd, error; /* error 0: it stands                     */
-	bool refused;  /* an answer, though not a connection     */
+	int fd, error; /* error 0: it is connected               */
+	bool refused;  /* an answer, though no connection        */
 };
 
 static socklen_t
-sock_addr(const struct tcpx_host_addr *addr, uint16_t port, struct sockaddr_storage *out)
+sock_addr(const struct tcpx_addr *addr, uint16_t port, struct sockaddr_storage *out)
 {
 	struct sockaddr_in *in = (struct sockaddr_in *)out;
 	struct sockaddr_in6 *in6 = (struct sockaddr_in6 *)out;
@@ -142,7 +142,7 @@ sock_addr(const struct tcpx_host_addr *addr, uint16_t port, struct sockaddr_stor
 }
 
 static void
-start(const struct tcpx_host_addr *from, const struct peer_addr *to, struct attempt *a)
+start(const struct tcpx_addr *from, const struct peer_addr *to, struct attempt *a)
 {
 	struct sockaddr_storage ss;
 	socklen_t len = sock_addr(from, 0, &ss);
@@ -185,10 +185,10 @@ finish(struct attempt *a, unsigned count)
 	}
 }
 
-/* From one NIC to all addresses: how many answered; the first reason why one did not. */
+/* From one NIC to all addresses: how many answered; the first reason for a failure. */
 static unsigned
 try_nic(const struct tcpx_host_nic *nic, const struct peer_addr *peer, unsigned count,
-	bool reached[PEERS_MAX], bool *refused, int *why)
+	bool reached[PEERS_MAX], bool refused[PEERS_MAX], int *why)
 {
 	struct attempt a[PEERS_MAX];
 	unsigned answered = 0;
@@ -202,7 +202,7 @@ try_nic(const struct tcpx_host_nic *nic, const struct peer_addr *peer, unsigned 
 	for (unsigned i = 0; i < count; i++) {
 		bool answer = a[i].error == 0 || a[i].error == ECONNREFUSED;
 
-		*refused |= a[i].error == ECONNREFUSED;
+		refused[i] |= a[i].error == ECONNREFUSED;
 		if (answer)
 			reached[i] = true;
 		else if (!*why)
@@ -217,7 +217,7 @@ try_nic(const struct tcpx_host_nic *nic, const struct peer_addr *peer, unsigned 
 static void
 probe_paths(const struct machine *m, struct check_result *r)
 {
-	bool reached[PEERS_MAX] = { false }, refused = false;
+	bool reached[PEERS_MAX] = { false }, refused[PEERS_MAX] = { false };
 	struct peer_addr peer[PEERS_MAX];
 	unsigned count, pairs = 0;
 
@@ -231,22 +231,24 @@ probe_paths(const struct machine *m, struct check_result *r)
 
 		if (m->nics[i].loopback && !is_loopback(&peer[0].addr))
 			continue;
-		answered = try_nic(&m->nics[i], peer, count, reached, &refused, &why);
+		answered = try_nic(&m->nics[i], peer, count, reached, refused, &why);
 		pairs += answered;
 		if (!answered)
 			check_add(r, "%s reaches none (%s)", m->nics[i].name, strerror(why));
 	}
-	for (unsigned i = 0; i < count; i++)
+	for (unsigned i = 0; i < count; i++) {
 		if (!reached[i])
-			check_add(r, "%s is reached by no NIC", peer[i].text);
-	if (refused)
-		check_add(r, "nobody listens on port %u", peer[0].port);
+			check_add(r, "%s port %u is silent", peer[i].text, peer[i].port);
+		else if (refused[i])
+			check_add(r, "%s port %u is refused: nobody listens there", peer[i].text,
+				  peer[i].port);
+	}
 	check_judge(r, "%u pair%s of NICs", pairs, pairs == 1 ? "" : "s");
 }
 
 /* ---- filters ------------------------------------------------------------------------------- */
 
-/* Appends what a program prints; its exit code, or -1. */
+/* Appends a program's output; returns its exit code, or -1. */
 static int
 add_output(const char *command, char *text, size_t cap)
 {
@@ -262,7 +264,7 @@ add_output(const char *command, char *text, size_t cap)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-/* NULL, or why there is none. */
+/* NULL, or the reason for no rules. */
 static const char *
 read_ruleset(const struct machine *m, char *text, size_t cap)
 {
@@ -280,37 +282,17 @@ read_ruleset(const struct machine *m, char *text, size_t cap)
 }
 
 static void
-judge_ports(const struct machine *m, const char *ruleset, struct check_result *r)
-{
-	unsigned first = 32768, last = 60999;
-	char text[64];
-
-	if (tcpx_host_text_read(m->root, "/proc/sys/net/ipv4/ip_local_port_range", text,
-				sizeof(text)) > 0)
-		(void)sscanf(text, "%u %u", &first, &last);
-	for (unsigned i = 0; i < m->nic_count; i++) {
-		const unsigned ports[] = { control_port(m), first, (first + last) / 2, last };
-		unsigned may = FIREWALL_ACCEPT;
-
-		for (size_t k = 0; k < ARRAY_LEN(ports) && may == FIREWALL_ACCEPT; k++) {
-			may = firewall_judge(ruleset, m->nics[i].ifname, (uint16_t)ports[k]);
-			if (may != FIREWALL_ACCEPT && !m->nics[i].loopback)
-				check_add(r, "%s port %u %s", m->nics[i].name, ports[k],
-					  may == FIREWALL_DROP ? "is dropped" : may ? "depends on more "
-					  "than the port" : "cannot be judged");
-		}
-	}
-	check_judge(r, "port %u and local ports %u to %u are let in", control_port(m), first, last);
-}
-
-static void
 probe_firewall(const struct machine *m, struct check_result *r)
 {
-	char *ruleset;
+	char *ruleset, quoted[400];
 	const char *why;
 
 	if (!m->nic_count) {
 		check_skip(r, "no NIC is chosen");
+		return;
+	}
+	if (m->peer && m->here) {
+		check_skip(r, "peer-paths connects to it");
 		return;
 	}
 	ruleset = malloc(FIREWALL_BYTES);
@@ -319,8 +301,10 @@ probe_firewall(const struct machine *m, struct check_result *r)
 	why = read_ruleset(m, ruleset, FIREWALL_BYTES);
 	if (why)
 		check_unknown(r, "%s", why);
+	else if (!firewall_quote(ruleset, control_port(m), quoted, sizeof(quoted)))
+		check_ok(r, "no filter looks at what comes in");
 	else
-		judge_ports(m, ruleset, r);
+		check_unknown(r, "not judged here: %s", quoted);
 	free(ruleset);
 }
 
@@ -337,7 +321,7 @@ probe_somaxconn(const struct machine *m, struct check_result *r)
 		check_ok(r, "%lld", max);
 }
 
-/* What programs that set their buffers themselves may ask for, as NCCL's socket transport. */
+/* The limit for programs that set their buffers themselves, like NCCL's socket transport. */
 static void
 probe_socket_max(const struct machine *m, struct check_result *r)
 {
@@ -378,8 +362,9 @@ const struct check checks_path[] = {
 	  "shows them. ip route get ADDRESS shows the way." },
 	{ "peer-paths", CHECK_ERROR, "Does each NIC reach the peer from its own address?",
 	  probe_paths, "Look at the route from that address (ip route get PEER from ADDRESS), the "
-	  "firewall of both sides and of the network, and whether tcpx serve runs there." },
-	{ "firewall", CHECK_WARNING, "Does this machine let connections in?", probe_firewall,
+	  "firewall of both sides and of the network, and whether tcpx serve runs there. For the way back "
+	  "run tcpx serve here and tcpx doctor --peer there." },
+	{ "firewall", CHECK_WARNING, "What does this machine's filter say of connections that come in?", probe_firewall,
 	  "Allow TCP from the peers to TCPX_PORT and to the local ports "
 	  "(net.ipv4.ip_local_port_range) on the data NICs." },
 	{ "somaxconn", CHECK_WARNING, "May 128 connections wait to be accepted?", probe_somaxconn,

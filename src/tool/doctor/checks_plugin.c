@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Checks of what GPUDirect-TCPX needs: kernel, NIC settings, plugin, receive daemon. */
+/* Checks of GPUDirect-TCPX's requirements: kernel, NIC settings, plugin, receive daemon. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,10 +8,10 @@
 #include <unistd.h>
 
 #include "tool/doctor/checks.h"
-#include "tool/env/env_roles.h"
 #include "tool/doctor/klog.h"
 #include "tool/info/machine_plugin.h"
 #include "tool/tool.h"
+#include "tune/facts/text.h"
 
 #define DONTNEED_MAINLINE 80 /* SO_DEVMEM_DONTNEED since Linux 6.12                    */
 #define DONTNEED_TCPX 97     /* of the kernel that GPUDirect-TCPX was made for         */
@@ -19,7 +19,7 @@
 #define LOG_BYTES (128u << 10)
 #define PREFIX "/run/tcpx"
 
-/* Whether this kernel knows the option: it takes a token that nobody has. */
+/* Does this kernel know the option? It is tried with a token that nobody has. */
 static bool
 takes_token(int option)
 {
@@ -34,7 +34,7 @@ takes_token(int option)
 	return taken;
 }
 
-/* What its log and build say, for a machine that cannot be asked. */
+/* Judges by the kernel's log and build, for a machine that cannot be asked. */
 static void
 judge_kernel(const struct machine *m, struct check_result *r)
 {
@@ -88,19 +88,19 @@ probe_devmem(const struct machine *m, struct check_result *r)
 
 /* ---- NICs ---------------------------------------------------------------------------------- */
 
-/* A switch of each GPU's NICs must be at @want. */
+/* A setting of each GPU's NICs must be @want. */
 static void
 judge_switch(const struct machine *m, enum tcpx_nicset set, int64_t want, struct check_result *r)
 {
 	const char *why = "the NICs cannot be read";
-	struct env_roles roles;
+	struct tcpx_roles roles;
 	unsigned known = 0;
 
 	if (!m->gpu_count) {
 		check_skip(r, "no GPU on the PCI bus");
 		return;
 	}
-	env_roles_find(m, NULL, "", &roles);
+	machine_roles_by_gpu(m, NULL, &roles);
 	for (unsigned i = 0; i < roles.count && m->topo; i++) {
 		const struct tcpx_topo_nic *nic = tcpx_topo_nic_find(m->topo, roles.data[i]->ifname);
 
@@ -134,7 +134,7 @@ probe_ntuple(const struct machine *m, struct check_result *r)
 
 /* ---- the plugin ---------------------------------------------------------------------------- */
 
-/* Where Google's installers put it, in the order of looking. */
+/* The directories of Google's installers, in search order. */
 static const char *const places[] = {
 	"/usr/local/tcpx/lib64/libnccl-net-tcpx.so", "/usr/local/tcpx/lib64/libnccl-net.so",
 	"/usr/local/nvidia/lib64/libnccl-net-tcpx.so", "/var/lib/tcpx/lib64/libnccl-net.so",
@@ -236,7 +236,7 @@ has_name(const char *names, const char *want)
 	return false;
 }
 
-/* Engines of ours have their sockets, "PID-ID.sock", in a directory of the same name. */
+/* Our own engines have their sockets, "PID-ID.sock", in a directory of the same name. */
 static bool
 only_ours(const char *names)
 {
@@ -255,7 +255,7 @@ daemon_dir(const struct machine *m)
 	return dir && *dir ? dir : PREFIX;
 }
 
-/* A socket file stays when its process ends: the kernel's list has those that are open. */
+/* A socket file stays when its process ends: the kernel's list has the open ones. */
 static bool
 is_open(const struct machine *m, const char *dir, const char *name, bool *known)
 {

@@ -11,6 +11,7 @@
 
 #include "tool/doctor/checks.h"
 #include "tool/tool.h"
+#include "tune/facts/text.h"
 
 #define FILES_MIN 1024
 #define PORTS_MIN 4096
@@ -138,8 +139,8 @@ try_bind(uint16_t port)
 
 	if (fd < 0)
 		return errno;
-	/* As the engine does, so that connections that linger from an earlier one are no
-	 * obstacle; listen() then finds a listener that did the same. */
+	/* Like the engine, so that lingering connections of an earlier one are no obstacle;
+	 * listen() then finds a listener that did the same. */
 	if (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one)) < 0 ||
 	    bind(fd, (const struct sockaddr *)&any, sizeof(any)) < 0 || listen(fd, 1) < 0)
 		error = errno;
@@ -187,7 +188,7 @@ probe_port_range(const struct machine *m, struct check_result *r)
 		check_ok(r, "%u to %u", first, last);
 }
 
-/* -ENOENT and the like: processes cannot be seen. */
+/* -ENOENT and the like: processes are not visible. */
 static int
 is_running(const struct machine *m, const char *want)
 {
@@ -225,7 +226,7 @@ probe_irqbalance(const struct machine *m, struct check_result *r)
 		check_ok(r, "irqbalance is not running");
 }
 
-/* What a container leaves to be seen; NULL: none. */
+/* The visible signs of a container; NULL: none. */
 static const char *
 find_container(const struct machine *m)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * tcpx doctor: runs the checks and tells what was seen and what to do. Changes nothing;
- * a check that cannot be made here is skipped and says why.
+ * tcpx doctor: runs the checks and prints evidence and remedies. Changes nothing; a check
+ * that is impossible here is skipped with a reason.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -30,7 +30,7 @@ print_list(void)
 		       check->question);
 }
 
-/* Findings show what they cost in place of the word. */
+/* A finding shows its cost in place of the status. */
 static void
 print_result(const struct check *check, const struct check_result *r)
 {
@@ -59,10 +59,10 @@ result_json(const struct check *check, const struct check_result *r)
 }
 
 struct tally {
-	unsigned status[CHECK_STATUSES], severity[CHECK_SEVERITIES]; /* the latter of findings */
+	unsigned status[CHECK_STATUSES], severity[CHECK_SEVERITIES]; /* severity: findings only */
 };
 
-/* All checks, or @only. */
+/* Runs all checks, or @only. */
 static void
 run_checks(const struct machine *m, const struct check *only, bool print, json_t *results,
 	   struct tally *tally)
@@ -155,6 +155,8 @@ explain(const char *text)
 	near = tool_nearest(text, explain_classes, explain_class_count, sizeof(*e));
 	if (!near)
 		near = tool_nearest(text, explain_codes, explain_code_count, sizeof(*e));
+	if (!near)
+		near = tool_nearest(text, explain_others, explain_other_count, sizeof(*e));
 	if (near)
 		return tool_usage("tcpx doctor", "--explain %s: not known; did you mean '%s'?", text,
 				  near);
@@ -239,7 +241,7 @@ cmd_doctor(int argc, char **argv)
 	if (!m)
 		return TOOL_USAGE;
 	m->peer = peer;
-	(void)machine_topo_read(m); /* checks that need it say that they cannot tell */
+	(void)machine_topo_read(m); /* checks that need it answer unknown */
 	rc = examine(m, only, json);
 	machine_free(m);
 	return rc;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What can go wrong, explained: the five classes of failure that programs over GPUDirect-TCPX
- * have met, and the codes of this library. Const tables; docs/errors.md is what
- * explain_all() prints, and a test compares them.
+ * Failures, explained: the five classes that programs over GPUDirect-TCPX have met, the
+ * codes of this library, and other lines of programs. Const tables; docs/errors.md is the
+ * output of explain_all(), and a test compares them.
  */
 #ifndef TOOL_EXPLAIN_H
 #define TOOL_EXPLAIN_H
@@ -10,12 +10,13 @@
 #include <stddef.h>
 #include <stdio.h>
 
-#define EXPLAIN_SAYS 4 /* most pieces of messages by which a failure is known, and a NULL */
+#define EXPLAIN_SAYS 8 /* most pieces of messages that identify a failure */
 
 struct explained {
-	const char *name;  /* first: tool_nearest() reads it; "rx-no-cmsg", "TCPX_ESTALLED" */
+	const char *name;  /* first member: tool_nearest() reads it; "rx-no-cmsg",
+			    * "TCPX_ESTALLED" */
 	const char *title; /* NULL: tcpx_err_text() of the code */
-	const char *says[EXPLAIN_SAYS + 1];
+	const char *says[EXPLAIN_SAYS + 1]; /* ends with NULL */
 	/* Paragraphs end with \n; a line that begins with four blanks is a command. */
 	const char *symptom, *cause, *check, *fix;
 	int code;          /* of tcpx/err.h; 0: a class */
@@ -25,14 +26,17 @@ extern const struct explained explain_classes[];
 extern const size_t explain_class_count;
 extern const struct explained explain_codes[];
 extern const size_t explain_code_count;
+extern const struct explained explain_others[];
+extern const size_t explain_other_count;
 
-/* Of both tables, in order; NULL behind the last. */
+/* Of all tables, in order; NULL behind the last. */
 const struct explained *explain_at(size_t i);
-/* By name in any case, by a code's number, its name without TCPX_, or a log line that has a
- * name or a piece of a known message in it; NULL: none. */
+/* Finds by name in any case, by a code's number, by its name without TCPX_, by a log line
+ * that contains a name or a piece of a known message, or by a system error's name or
+ * words. NULL: none. */
 const struct explained *explain_find(const char *text);
 
-/* Markdown that reads well as it is, 90 columns. */
+/* Prints Markdown that is readable as it is, 90 columns. */
 void explain_one(FILE *f, const struct explained *e);
 void explain_all(FILE *f);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The five classes. What a plugin of the GPUDirect-TCPX family does and does not do:
- * docs/tcpx.md. Each is shown by a test (tests/emu/errors_test.c).
+ * The five classes. docs/plugins.md has the behaviour of the GPUDirect-TCPX family of
+ * plugins. Each class is shown by a test (tests/emu/errors_test.c).
  */
 #include "tool/doctor/explain.h"
 #include "tool/tool.h"
@@ -9,6 +9,7 @@
 const struct explained explain_classes[] = {
 	{
 		.name = "slow-launch", .title = "each chunk waits for the GPU by itself",
+		.says = { "Kernel mode: Avg" },
 		.symptom = "Transfers of GPU memory take the same long time for each chunk, however "
 			"small: 64 MiB in 128 chunks have been seen to take 7 s, 0.01 GB/s. The NICs "
 			"are idle nearly all the time, and the CPU is inside the driver.\n",
@@ -28,7 +29,7 @@ const struct explained explain_classes[] = {
 	},
 	{
 		.name = "no-requests", .title = "a connection has no request left",
-		.says = { "unable to allocate requests" },
+		.says = { "unable to allocate requests", "tcpx_irecv failed", "tcpx_isend failed" },
 		.symptom = "isend() or irecv() of the plugin returns 3 (internal error). On the "
 			"receiving side it comes at the 17th receive, though all before it are done.\n",
 		.cause = "A connection has 16 requests. That of a send is free when test() says done; "
@@ -36,7 +37,8 @@ const struct explained explain_classes[] = {
 			"not consumed count. Code 3 says that the caller was wrong, not that the plugin "
 			"is busy.\n",
 		.check = "Count posted less consumed for each connection: it must never pass 16. The "
-			"plugin's own words:\n"
+			"plugin's own words, in a program of ours and in one of NCCL:\n"
+			"    TCPX_DEBUG=INFO PROGRAM\n"
 			"    NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=NET PROGRAM\n",
 		.fix = "Keep a window of at most 16 messages a connection that counts a receive until "
 			"it is consumed. Unpack, wait for the unpacking, consume the oldest first, and "
@@ -45,6 +47,8 @@ const struct explained explain_classes[] = {
 	},
 	{
 		.name = "corrupt-data", .title = "bytes arrive, but wrong ones",
+		.says = { "data mismatch", "data verification failed", "wrong bytes", "expected: 0x",
+			  "expected 0x", "unpack none" },
 		.symptom = "Transfers end well, and the destination has stale bytes or pieces of other "
 			"messages, often in whole pages of 4 KiB and more of them under load. A "
 			"bandwidth above that of the NICs is the same failure, unnoticed.\n",
@@ -67,7 +71,7 @@ const struct explained explain_classes[] = {
 	},
 	{
 		.name = "stuck", .title = "a transfer never ends, and nothing says why",
-		.says = { "test called with invalid request" },
+		.says = { "test called with invalid request", "timeout at iteration" },
 		.symptom = "Some chunks arrive, often as many as the window has, then nothing. No "
 			"error, no connection closed; a thread may spin.\n",
 		.cause = "All work of the plugin happens inside test() of the same connection: what is "
@@ -87,7 +91,7 @@ const struct explained explain_classes[] = {
 	},
 	{
 		.name = "rx-no-cmsg", .title = "bytes came to the host's memory, not to the GPU's",
-		.says = { "rx no cmsg", "no cmsg", "data landed on host memory" },
+		.says = { "no cmsg", "data landed on host memory", "failed to receive data" },
 		.symptom = "The receiving process ends with exit code 1 at the first bytes of a "
 			"connection that was made without complaint.\n",
 		.cause = "A GPU can receive only by the NIC that is its own. The receive daemon (RxDM) "

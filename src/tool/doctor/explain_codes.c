@@ -192,11 +192,14 @@ const struct explained explain_codes[] = {
 	},
 	{
 		CODE(TCPX_EVERSION),
-		.symptom = "The handshake fails; the line has both sides' versions.\n",
-		.cause = "The two libraries are too far apart.\n",
+		.symptom = "The handshake fails; the line has both sides' values.\n",
+		.cause = "The two libraries are too far apart, one side uses a plugin and the other "
+			"sockets, or the plugin's chunk, sockets or threads differ.\n",
 		.check = "On both sides:\n"
-			"    tcpx --version\n",
-		.fix = "Use one version on both sides.\n",
+			"    tcpx --version\n"
+			"    tcpx info\n",
+		.fix = "Use one version and one TCPX_PROVIDER, and the same NCCL_DYNAMIC_CHUNK_SIZE, "
+			"NCCL_NSOCKS_PERTHREAD and NCCL_SOCKET_NTHREADS on both sides.\n",
 	},
 	{
 		CODE(TCPX_ECLOSED),

@@ -1,20 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a packet filter does to new TCP connections that come in: a reading of what
- * `nft list ruleset` and `iptables-save` print. Pure. A condition that is not understood
- * (addresses, marks, limits) may hold or not, so the answer may be "depends".
+ * What a packet filter says of connections that come in, quoted from what `nft list ruleset` and
+ * `iptables-save` print. Pure. Nothing is decided: a filter's answer can depend on all its rules.
  */
 #ifndef TOOL_FIREWALL_H
 #define TOOL_FIREWALL_H
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #define FIREWALL_BYTES (1u << 20)
 
-/* What may become of a connection: any of these. */
-enum { FIREWALL_ACCEPT = 1, FIREWALL_DROP = 2 };
-
-/* One connection to @port by interface @ifname. 0: no memory. */
-unsigned firewall_judge(const char *ruleset, const char *ifname, uint16_t port);
+/*
+ * firewall_quote - policies of the input chains, and the rules whose destination ports hold @port
+ * @out: "policy drop; tcp dport 22-30000 accept", cut to @cap bytes with its NUL
+ * Return: false if no chain looks at what comes in.
+ */
+bool firewall_quote(const char *ruleset, uint16_t port, char *out, size_t cap);
 
 #endif

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Reads the kernel's log, and has the table of the GPU driver's Xid numbers. */
 #include "tool/doctor/klog.h"
+#include "tune/facts/text.h"
 
 #include <errno.h>
 #include <stdio.h>

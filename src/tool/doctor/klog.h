@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The kernel's log. Below another root it is the file "dmesg" or var/log/dmesg, else the end of
- * var/log/kern.log.
+ * The kernel's log, for checks. On this machine it comes from the kernel. Below another root it
+ * is the file "dmesg" or var/log/dmesg, else the end of var/log/kern.log.
  */
 #ifndef TOOL_KLOG_H
 #define TOOL_KLOG_H
@@ -12,18 +12,19 @@
 
 #define KLOG_BYTES (4u << 20)
 
-/* Heap, the caller's; or NULL with @why (static). */
+/* The log's last KLOG_BYTES at most: heap, the caller's; or NULL with @why (static). */
 char *klog_read(const struct machine *m, const char **why);
 
-/* The next line of @text that has @needle in it, in any case, copied to @line; text behind
- * it, or NULL: there is none. */
+/* Copies the next line of @text that contains @needle to @line; upper and lower case are the
+ * same. Returns the text behind that line; NULL: there is no such line. */
 const char *klog_next(const char *text, const char *needle, char *line, size_t cap);
 
-/* An Xid of a line "NVRM: Xid (PCI:0000:04:00): 79, ...": its number, and where; false: none. */
+/* Parses a line "NVRM: Xid (PCI:0000:04:00): 79, ...": number and device. False:
+ * not such a line. */
 bool klog_xid(const char *line, unsigned *xid, char *pci, size_t cap);
-/* What an Xid means, in few words; "" for one that is not known. Static. */
+/* The meaning of an Xid in few words; "" for an unknown one. Static. */
 const char *klog_xid_text(unsigned xid);
-/* The Xid tells of memory errors. */
+/* Does the Xid report memory errors? */
 bool klog_xid_is_ecc(unsigned xid);
 
 #endif

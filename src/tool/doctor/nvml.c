@@ -107,7 +107,7 @@ read_gpu(const struct nvml *n, unsigned index, struct nvml_gpu *out)
 	return DONE;
 }
 
-/* After init; DONE, or what failed. */
+/* After init; DONE, or the failure. */
 static int
 read_all(const struct nvml *n, struct nvml_gpu gpu[NVML_GPUS], unsigned *count)
 {

@@ -11,14 +11,14 @@
 #define HOST_BYTES 256
 
 static int
-resolve(const char *host, struct tcpx_host_addr *out)
+resolve(const char *host, struct tcpx_addr *out)
 {
 	const struct addrinfo hints = { .ai_socktype = SOCK_STREAM };
 	struct addrinfo *found;
 
 	if (getaddrinfo(host, NULL, &hints, &found))
 		return -EINVAL;
-	*out = (struct tcpx_host_addr){ .family = found->ai_family == AF_INET6 ? 6 : 4 };
+	*out = (struct tcpx_addr){ .family = found->ai_family == AF_INET6 ? 6 : 4 };
 	if (out->family == 4)
 		memcpy(out->ip, &((struct sockaddr_in *)found->ai_addr)->sin_addr, 4);
 	else
@@ -27,7 +27,7 @@ resolve(const char *host, struct tcpx_host_addr *out)
 	return 0;
 }
 
-/* Takes one of the list apart in place. */
+/* Parses one entry of the list in place. */
 static int
 parse_one(char *text, uint16_t port, bool names, struct peer_addr *out, char *why, size_t cap)
 {
@@ -92,10 +92,10 @@ peer_list_parse(const char *text, uint16_t port, bool names, struct peer_addr *o
 	return -EINVAL;
 }
 
-/* "Iface Destination Gateway Flags RefCnt Use Metric Mask": addresses are words of this
+/* "Iface Destination Gateway Flags RefCnt Use Metric Mask": addresses are words in this
  * machine's byte order whose bytes are in network order. */
 bool
-peer_route_find(const char *route, const struct tcpx_host_addr *to, char *ifname, size_t cap)
+peer_route_find(const char *route, const struct tcpx_addr *to, char *ifname, size_t cap)
 {
 	unsigned best_mask = 0, best_metric = 0, want;
 	bool found = false;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where packets to an address go, by the kernel's table. Pure. */
+/* The NIC of packets to an address, by the kernel's table. Pure. */
 #ifndef TOOL_PEER_ROUTE_H
 #define TOOL_PEER_ROUTE_H
 
@@ -11,18 +11,18 @@
 #define PEERS_MAX 32
 
 struct peer_addr {
-	struct tcpx_host_addr addr;
+	struct tcpx_addr addr;
 	uint16_t port;
 	char text[TCPX_HOST_ADDR_TEXT];
 };
 
-/* "HOST[:PORT],..."; literal addresses, [IPv6]:PORT. Names are asked for if @names, else
+/* "HOST[:PORT],..."; literal addresses, [IPv6]:PORT. Names are looked up if @names, else
  * refused. 0, or -EINVAL with a sentence in @why. */
 int peer_list_parse(const char *text, uint16_t port, bool names, struct peer_addr *out,
 		    unsigned *count, char *why, size_t cap);
 
-/* The interface in @ifname (of cap bytes): the longest prefix in the text of proc/net/route,
- * of equal ones that of least metric. False: no route, or not IPv4. */
-bool peer_route_find(const char *route, const struct tcpx_host_addr *to, char *ifname, size_t cap);
+/* The interface in @ifname (of cap bytes): the longest prefix in the text of
+ * proc/net/route, of equal ones that of least metric. False: no route, or not IPv4. */
+bool peer_route_find(const char *route, const struct tcpx_addr *to, char *ifname, size_t cap);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tcpx env: the environment that a job over GPUDirect-TCPX should have here, and what is wrong
- * with one that it has. */
+/* tcpx env: prints the variables that a job over GPUDirect-TCPX needs on this machine; with
+ * --lint, the problems of variables that are set already. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +11,7 @@
 #include "tool/opt.h"
 #include "tool/report/out_text.h"
 #include "tool/tool.h"
+#include "tune/facts/text.h"
 
 #define NAME "tcpx env"
 #define TEXT_BYTES (4u << 20) /* longest environment: the kernel's own limit is 6 MiB in all */
@@ -24,7 +25,8 @@ static const struct opt opts[] = {
 	[FILE_] = { 0, "file", "FILE", "with --lint: the environment in FILE, a NAME=VALUE a line, "
 		    "- for stdin" },
 	[PID] = { 'p', "pid", "PID", "with --lint: the environment that a process was started with" },
-	[NICS] = { 'n', "nics", "LIST", "choose among these NICs only" },
+	[NICS] = { 'n', "nics", "LIST", "data go by these NICs (TCPX_NICS, else NCCL_GPUDIRECTTCPX_SOCKET_IFNAME, else "
+		   "those next to GPUs)" },
 	[CONTROL] = { 'c', "control", "NIC", "the NIC for control connections" },
 	[ROOT] = { 0, "root", "DIR", "for the machine whose /sys and /proc lie in DIR" },
 	[JSON] = { 'j', "json", "FILE", "variables with reasons, or findings, as JSON; - is stdout" },
@@ -50,7 +52,7 @@ struct args {
 	bool lint, formed;
 };
 
-/* What the file holds, all of it; NULL with a message. */
+/* The whole content of the file; NULL with a message. */
 static char *
 read_bytes(FILE *f, const char *what, size_t *len)
 {
@@ -70,7 +72,7 @@ read_bytes(FILE *f, const char *what, size_t *len)
 	return NULL;
 }
 
-/* The environment that was asked for; NULL with a message, *rc says why. */
+/* The requested environment; NULL with a message and the exit code in *rc. */
 static char **
 load(const struct args *a, const struct machine *m, int *rc)
 {
@@ -137,7 +139,7 @@ write_json(json_t *json, const char *path)
 }
 
 static int
-lint(const struct args *a, const struct machine *m, const struct env_roles *roles)
+lint(const struct args *a, const struct machine *m, const struct tcpx_roles *roles)
 {
 	struct env_lint found;
 	char **texts = environ;
@@ -162,7 +164,7 @@ lint(const struct args *a, const struct machine *m, const struct env_roles *role
 }
 
 static int
-make(const struct args *a, const struct machine *m, const struct env_roles *roles)
+make(const struct args *a, const struct machine *m, const struct tcpx_roles *roles)
 {
 	struct env_set set;
 	int rc = TOOL_OK;
@@ -182,27 +184,38 @@ make(const struct args *a, const struct machine *m, const struct env_roles *role
 }
 
 static int
+run_lint(const struct args *a, const struct machine *m)
+{
+	struct tcpx_roles roles;
+
+	machine_roles_by_gpu(m, a->control, &roles);
+	return lint(a, m, &roles);
+}
+
+static int
+run_make(const struct args *a, struct machine *m)
+{
+	const char *control = a->control ? a->control : getenv("NCCL_GPUDIRECTTCPX_CTRL_DEV");
+	struct tcpx_roles roles;
+
+	if (machine_roles(m, a->nics, control, &roles) < 0)
+		return tool_fail(TOOL_USAGE, NAME, "no NIC that could be named: tcpx info tells why");
+	if (control && *control && !roles.control)
+		return tool_fail(TOOL_USAGE, NAME, "%s %s: no such interface is up and has an "
+				 "address", a->control ? "--control" : "NCCL_GPUDIRECTTCPX_CTRL_DEV",
+				 control);
+	return make(a, m, &roles);
+}
+
+static int
 run(const struct args *a)
 {
 	struct machine *m = machine_new(NAME, a->root, a->nics ? a->nics : "");
-	struct env_roles roles;
-	char route[8192];
 	int rc;
 
 	if (!m)
 		return TOOL_USAGE;
-	if (tcpx_host_text_read(m->root, "/proc/net/route", route, sizeof(route)) < 0)
-		route[0] = '\0';
-	env_roles_find(m, a->control, route, &roles);
-	if (a->control && !roles.control)
-		rc = tool_fail(TOOL_USAGE, NAME, "--control %s: no such interface is up and has an "
-			       "address", a->control);
-	else if (a->lint)
-		rc = lint(a, m, &roles);
-	else if (!m->nic_count)
-		rc = tool_fail(TOOL_USAGE, NAME, "no NIC that could be named: tcpx info tells why");
-	else
-		rc = make(a, m, &roles);
+	rc = a->lint ? run_lint(a, m) : run_make(a, m);
 	machine_free(m);
 	return rc;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The rules that take a look at several variables, or at the machine. */
+/* The rules that need several variables, or the machine. */
 #include "tool/env/env_lint.h"
 
 #include <errno.h>
@@ -7,9 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "host/lint.h"
 #include "tool/env/env_make.h"
 #include "tool/tool.h"
+#include "tune/facts/text.h"
+#include "tune/texts/lint.h"
 
 #define SOCKETS_MAX 8      /* of a connection, the plugin's limit          */
 #define NTHREADS_MAX 8     /* from 9 on the plugin computes 0 sockets      */
@@ -19,7 +20,7 @@
 
 struct job {
 	const struct machine *m;
-	const struct env_roles *roles;
+	const struct tcpx_roles *roles;
 	char *const *texts;
 	struct env_lint *out;
 };
@@ -61,7 +62,7 @@ value(const struct job *j, const char *name)
 	return env_text_value(j->texts, name);
 }
 
-/* As the plugin reads it; -1: it is not set, or no number. */
+/* The value as the plugin reads it; -1: not set, or not a number. */
 static long long
 number(const struct job *j, const char *name)
 {
@@ -165,7 +166,7 @@ lint_nics(const struct job *j)
 	const char *list = value(j, IFNAME), *control = value(j, "NCCL_GPUDIRECTTCPX_CTRL_DEV");
 
 	if (!j->m->all_count)
-		return; /* nothing to compare with: doctor says so */
+		return; /* nothing to compare with: doctor reports that */
 	if (!list || !*list)
 		env_say(j->out, ENV_WARNING, "ifname", IFNAME, "is not set: the plugin takes every "
 			"interface but docker's and lo%s%s", j->roles->control && j->roles->by_gpu ?
@@ -250,7 +251,7 @@ lint_bindings(const struct job *j)
 	return 0;
 }
 
-/* Single variables whose value decides whether anything works. */
+/* Single variables that decide whether anything works. */
 static void
 lint_values(const struct job *j)
 {
@@ -301,7 +302,7 @@ lint_port(const struct job *j)
 }
 
 int
-env_lint(const struct machine *m, const struct env_roles *roles, char *const *texts,
+env_lint(const struct machine *m, const struct tcpx_roles *roles, char *const *texts,
 	 struct env_lint *out)
 {
 	struct job j = { m, roles, texts, out };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The plugin's variables by name: which there are, what they may be. */
+/* The plugin's variables by name, and their allowed values. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,12 +10,12 @@
 
 #define PREFIX "NCCL_GPUDIRECTTCPX_"
 
-/* min > max: no number, or any. The plugin reads numbers in C's notation, and goes back to
- * its default when one is out of range. */
+/* min > max: not a number, or any. The plugin reads numbers in C's notation, and uses its
+ * default when one is out of range. */
 static const struct known {
-	const char *name; /* first: tool_nearest() reads it; behind PREFIX */
+	const char *name; /* first member: tool_nearest() reads it; behind PREFIX */
 	long long min, max;
-	const char *note; /* what a value that is set comes to; NULL: it works */
+	const char *note; /* the effect of a set value; NULL: it works */
 } known[] = {
 	{ "SOCKET_ENABLE", 0, 1, NULL },
 	{ "SOCKET_IFNAME", 1, 0, NULL },
@@ -68,7 +68,7 @@ static const struct known {
 	{ "DEBUG_LEVEL", 1, 0, "is not known to the open plugin" },
 };
 
-/* Those of NCCL's names that the plugin gives a range. */
+/* NCCL's names that the plugin limits to a range. */
 static const struct known shared[] = {
 	{ "NCCL_NSOCKS_PERTHREAD", 1, 8, NULL },
 	{ "NCCL_SOCKET_NTHREADS", 1, 16, NULL },

@@ -7,13 +7,14 @@
 
 #include "host/plan.h"
 #include "tool/tool.h"
+#include "tune/texts/plan_text.h"
 
 const char *const env_form_names[ENV_FORMS + 1] = { "sh", "json", "docker", "slurm", NULL };
 
 #define STR(x) #x
 #define TEXT(x) STR(x)
 
-/* What does not depend on the machine: Google's NCCL settings for A3-high. */
+/* The part that does not depend on the machine: Google's NCCL settings for A3-high. */
 static const struct {
 	const char *name, *value, *why;
 } fixed[] = {
@@ -47,10 +48,29 @@ add(struct env_set *set, const char *name, const char *value, const char *why)
 	return 0;
 }
 
-/* The plugin takes an entry as the beginning of names: "=" in front of the list says that
- * they are whole, where that makes a difference. */
+static bool
+is_control(const struct tcpx_roles *roles, const char *ifname)
+{
+	return roles->control && !strcmp(roles->control->ifname, ifname);
+}
+
+/* A NIC that all connections could use is left to control, if there is another for data. */
 static void
-list_nics(const struct machine *m, const struct env_roles *roles, char *buf, size_t cap)
+drop_control(struct tcpx_roles *roles)
+{
+	unsigned kept = 0;
+
+	for (unsigned i = 0; i < roles->count; i++)
+		if (!is_control(roles, roles->data[i]->ifname))
+			roles->data[kept++] = roles->data[i];
+	if (kept)
+		roles->count = kept;
+}
+
+/* The plugin takes an entry as the beginning of names. "=" in front of the list makes them
+ * whole names, where that matters. */
+static void
+list_nics(const struct machine *m, const struct tcpx_roles *roles, char *buf, size_t cap)
 {
 	bool whole = false;
 	size_t len = 0;
@@ -107,19 +127,21 @@ add_bindings(const struct machine *m, const char *nics, struct env_set *set)
 }
 
 int
-env_make(const struct machine *m, const struct env_roles *roles, struct env_set *out)
+env_make(const struct machine *m, const struct tcpx_roles *found, struct env_set *out)
 {
-	const char *control = roles->control ? roles->control->ifname : NULL;
-	char nics[TCPX_HOST_NICS * 17];
+	struct tcpx_roles roles = *found;
+	const char *control = roles.control ? roles.control->ifname : NULL;
+	char nics[TCPX_MACHINE_NICS * 17];
 	int rc = 0;
 
 	*out = (struct env_set){ 0 };
-	list_nics(m, roles, nics, sizeof(nics));
+	if (!roles.by_gpu && !roles.named)
+		drop_control(&roles);
+	list_nics(m, &roles, nics, sizeof(nics));
 	if (*nics)
-		rc = add(out, "NCCL_GPUDIRECTTCPX_SOCKET_IFNAME", nics,
-			 roles->by_gpu ? "NICs next to GPUs" : "NICs in use; no GPU is seen");
-	if (rc == 0 && control)
-		rc = add(out, "NCCL_GPUDIRECTTCPX_CTRL_DEV", control, roles->why);
+		rc = add(out, "NCCL_GPUDIRECTTCPX_SOCKET_IFNAME", nics, roles.data_why);
+	if (rc == 0 && control && !tcpx_roles_data(&roles, control))
+		rc = add(out, "NCCL_GPUDIRECTTCPX_CTRL_DEV", control, roles.control_why);
 	if (rc == 0 && control)
 		rc = add(out, "NCCL_SOCKET_IFNAME", control, "how processes find each other");
 	for (size_t i = 0; i < ARRAY_LEN(fixed) && rc == 0; i++)
@@ -178,7 +200,7 @@ env_print(FILE *f, const struct env_set *set, enum env_form form)
 
 		fprintf(f, "# %s\n%s%s=", v->why, form == ENV_DOCKER ? "" : "export ", v->name);
 		if (form == ENV_DOCKER)
-			fputs(v->value, f); /* docker run --env-file takes quotes as they are */
+			fputs(v->value, f); /* docker run --env-file keeps quotes as they are */
 		else
 			env_quote(f, v->value);
 		fputc('\n', f);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The environment that a job over GPUDirect-TCPX should have on a machine: values that
- * Google publishes for NCCL on A3-high, with this machine's NICs and the plan's CPUs.
+ * The environment for a job over GPUDirect-TCPX on a machine: Google's published values for
+ * NCCL on A3-high, with this machine's NICs and the plan's CPUs.
  */
 #ifndef TOOL_ENV_MAKE_H
 #define TOOL_ENV_MAKE_H
@@ -9,10 +9,10 @@
 #include <jansson.h>
 #include <stdio.h>
 
-#include "tool/env/env_roles.h"
+#include "tool/info/machine.h"
 
 #define ENV_VARS 40
-#define ENV_CHUNK 524288 /* bytes: what the published settings send as one piece */
+#define ENV_CHUNK 524288 /* bytes: one message with the published settings */
 #define ENV_PREFIX "/run/tcpx"
 
 struct env_var {
@@ -23,14 +23,14 @@ struct env_var {
 struct env_set {
 	struct env_var var[ENV_VARS];
 	unsigned count;
-	char left_out[256];     /* what could not be said, and why; "" nothing */
+	char left_out[256];     /* missing variables, and the reason; "" nothing */
 };
 
 enum env_form { ENV_SH, ENV_JSON, ENV_DOCKER, ENV_SLURM, ENV_FORMS };
 extern const char *const env_form_names[ENV_FORMS + 1]; /* NULL-terminated */
 
-/* 0, or -ENOMEM. Bindings are left out where the machine's CPUs do not tell. */
-int env_make(const struct machine *m, const struct env_roles *roles, struct env_set *out);
+/* 0, or -ENOMEM. Bindings are left out where the machine's CPUs are unknown. */
+int env_make(const struct machine *m, const struct tcpx_roles *roles, struct env_set *out);
 void env_fini(struct env_set *set);
 /* The value, or NULL. */
 const char *env_value(const struct env_set *set, const char *name);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Environments from bytes: of a process, or of a file that a person wrote. */
+/* env_texts() of env_lint.h: variables from the bytes of a process or of a hand-written file. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,7 +25,7 @@ env_text_value(char *const *texts, const char *name)
 	return found;
 }
 
-/* Quotes around the whole value; single quotes that a shell would join are not looked for. */
+/* Removes quotes around the whole value; single quotes that a shell would join stay. */
 static void
 unquote(char *text)
 {
@@ -42,7 +42,7 @@ unquote(char *text)
 	v[len - 2] = '\0';
 }
 
-/* Of a line: without blanks around it, "export " and quotes; NULL: it says nothing. */
+/* The line without surrounding blanks, "export " and quotes; NULL: no assignment. */
 static char *
 tidy(char *line)
 {

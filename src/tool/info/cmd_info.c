@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * tcpx info: what an engine would do here, and why. Reads only; with --root it explains
- * another machine from its files.
+ * tcpx info: an engine's choices on this machine, and their reasons. Reads only; with
+ * --root it explains another machine from its files.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -82,6 +82,9 @@ print_nics(const struct machine *m)
 	printf("  selection \"");
 	out_plain(stdout, m->selection);
 	printf("\"%s\n", *m->selection ? "" : ": the default, all that fit");
+	if (*m->control.name)
+		printf("  control arrives at %s, too (%s)\n", m->control.name,
+		       tcpx_cfg_source(m->cfg, TCPX_SET_CTRL));
 	if (m->all_count)
 		printf("  %-4s %-15s %-20s %9s %6s %7s %-12s %-13s %4s  %s\n", "used", "name",
 		       "address", "speed", "MTU", "rx/tx", "driver", "PCI", "node", "why");
@@ -137,7 +140,7 @@ print_gpus(const struct machine *m)
 	}
 }
 
-/* The driver's view, in the order in which cuda:N counts. */
+/* The driver's view, in the order of cuda:N. */
 static void
 print_driver(const struct machine_driver *d)
 {
@@ -268,8 +271,8 @@ run(const struct machine *m, bool config, const char *library, const char *json)
 
 	if (!m->cfg)
 		return tool_fail(TOOL_USAGE, "tcpx info", "a setting is refused: see above");
-	if (!config && m->nics_rc == -EINVAL)
-		return TOOL_USAGE; /* the log has named the bad selection */
+	if (!config && (m->nics_rc == -EINVAL || m->nics_rc == TCPX_ECONFIG))
+		return TOOL_USAGE; /* the bad selection, or control NIC, is in the log */
 	if (json || !config)
 		machine_plugin_read(m, library, &plugin);
 	if (json)

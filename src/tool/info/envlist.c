@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The environment as a result may show it. A list of what is allowed, not of what is
- * forbidden: an unknown variable never gets out.
+ * The environment for a result. Known prefixes are allowed, instead of others forbidden: an
+ * unknown variable never gets out.
  */
 #include "tool/info/envlist.h"
 

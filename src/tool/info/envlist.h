@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which environment variables a result may show: those of known prefixes, and never
- * the value of one whose name says that it is a secret.
+ * The environment variables that a result may show: those of known prefixes, and never the
+ * value of one whose name says that it is a secret.
  */
 #ifndef TOOL_ENVLIST_H
 #define TOOL_ENVLIST_H
@@ -11,7 +11,7 @@
 
 #define ENVLIST_HIDDEN "(hidden)"
 
-/* The first @len bytes of @name contain SECRET, KEY, TOKEN or PASSWORD, in any case. */
+/* Do the first @len bytes of @name contain SECRET, KEY, TOKEN or PASSWORD, in any case? */
 bool envlist_is_secret(const char *name, size_t len);
 
 /* Calls @fn for each variable of @environ (NAME=VALUE, ..., NULL) that begins with TCPX_,

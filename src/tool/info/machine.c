@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reading it all once. A part that fails leaves the other parts worth showing. */
+/* Reads everything once. A part that fails leaves the other parts worth showing. */
 #include "tool/info/machine.h"
 
 #include <stdlib.h>
@@ -8,6 +8,7 @@
 
 #include "base/log.h"
 #include "tool/tool.h"
+#include "tune/facts/text.h"
 
 static void
 read_settings(struct machine *m)
@@ -22,6 +23,21 @@ read_settings(struct machine *m)
 	}
 }
 
+static int
+read_control(struct machine *m)
+{
+	struct tcpx_host_control want;
+	int rc;
+
+	if (!m->cfg)
+		return 0;
+	want = tcpx_host_control_of(tcpx_cfg_str(m->cfg, TCPX_SET_CTRL),
+				    tcpx_cfg_source(m->cfg, TCPX_SET_CTRL));
+	rc = tcpx_host_nics_control(m->all, m->all_count, &want, m->selection, m->nics,
+				    &m->nic_count, &m->control);
+	return rc < 0 ? rc : 0;
+}
+
 static void
 read_facts(struct machine *m)
 {
@@ -29,6 +45,8 @@ read_facts(struct machine *m)
 	if (m->nics_rc == 0)
 		m->nics_rc = tcpx_host_nics_select(m->all, m->all_count, m->selection, m->nics,
 						   TCPX_HOST_NICS, &m->nic_count);
+	if (m->nics_rc == 0)
+		m->nics_rc = read_control(m);
 	if (tcpx_host_gpus(m->root, m->gpus, MACHINE_GPUS, &m->gpu_count) < 0)
 		m->gpu_count = 0;
 	if (tcpx_host_cpus(m->root, &m->cpus) == 0)
@@ -109,6 +127,52 @@ machine_chosen(const struct machine *m, const char *ifname)
 	return NULL;
 }
 
+/* Without NCCL_SOCKET_IFNAME, which names the NIC of the rendezvous. */
+static const char *
+named_nics(const struct machine *m)
+{
+	const char *source = m->cfg ? tcpx_cfg_source(m->cfg, TCPX_SET_NICS) : "";
+
+	return m->cfg && !strstr(source, "NCCL_SOCKET_IFNAME") ? tcpx_cfg_str(m->cfg, TCPX_SET_NICS)
+							       : "";
+}
+
+static void
+find_roles(const struct machine *m, bool named, const char *control, struct tcpx_roles *out)
+{
+	char route[8192];
+
+	if (tcpx_host_text_read(m->root, "/proc/net/route", route, sizeof(route)) < 0)
+		route[0] = '\0';
+	tcpx_roles_find(&(struct tcpx_role_facts){
+		.all = m->all, .all_count = m->all_count, .nics = m->nics, .nic_count = m->nic_count,
+		.gpus = m->gpus, .gpu_count = m->gpu_count, .route = route,
+		.control = control ? control : *m->control.name ? m->control.ifname : NULL,
+		.named = named }, out);
+}
+
+int
+machine_roles(struct machine *m, const char *nics, const char *control, struct tcpx_roles *out)
+{
+	const char *names = nics ? nics : named_nics(m);
+
+	if (*names) {
+		m->selection = names;
+		m->nics_rc = tcpx_host_nics_select(m->all, m->all_count, names, m->nics,
+						   TCPX_HOST_NICS, &m->nic_count);
+	}
+	if (m->nics_rc < 0)
+		return m->nics_rc;
+	find_roles(m, *names != '\0', control, out);
+	return 0;
+}
+
+void
+machine_roles_by_gpu(const struct machine *m, const char *control, struct tcpx_roles *out)
+{
+	find_roles(m, false, control, out);
+}
+
 unsigned
 machine_threads(const struct machine *m)
 {
@@ -127,6 +191,8 @@ machine_nic_why(const struct machine *m, const struct tcpx_host_nic *nic, bool *
 	*used = chosen != NULL;
 	if (chosen)
 		return chosen->why;
+	if (!strcmp(m->control.ifname, nic->ifname))
+		return "control only";
 	if (unfit)
 		return unfit;
 	if (left_out && (!*m->selection || *m->selection == '^'))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What this machine has for memory of GPUs: the driver and its GPUs, and what lets payload
- * leave without a copy. Asked of this machine only, and only when somebody wants to know.
+ * The machine's means for GPU memory: the driver and its GPUs, and the ways to send without
+ * a copy. Only this machine is asked, and only on request.
  */
 #ifndef TOOL_MACHINE_GPU_H
 #define TOOL_MACHINE_GPU_H
@@ -10,7 +10,7 @@
 #include "tool/perf/perf_gpu.h"
 
 struct machine_driver {
-	struct gpus *gpus; /* NULL: there is none to use, see why                 */
+	struct gpus *gpus; /* NULL: none usable, see why                          */
 	char why[192];
 	int version;       /* 13000: the interface of CUDA 13.0; 0 unknown        */
 	unsigned count;
@@ -21,7 +21,7 @@ void machine_driver_open(const struct machine *m, struct machine_driver *d);
 void machine_driver_close(struct machine_driver *d);
 json_t *machine_driver_json(const struct machine_driver *d);
 
-/* Ways for payload to leave; sizes are bytes, -1 unknown. */
+/* Ways to send without a copy; sizes are bytes, -1 unknown. */
 struct machine_lend {
 	long long pipe_max, pipe_user_soft; /* fs.pipe-max-size, fs.pipe-user-pages-soft; 0 of
 	                                     * the latter: no limit                        */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The facts and choices as JSON; what is not known is null. */
+/* The facts and choices as JSON; an unknown fact is null. */
 #include <stdlib.h>
 
 #include "tcpx/tcpx.h"
@@ -71,8 +71,9 @@ nics_json(const struct machine *m)
 			"interface", machine_json_text(m->nics[i].ifname), "address", addr,
 			"why", machine_json_text(m->nics[i].why)));
 	}
-	return json_pack("{s:o, s:o, s:o}", "selection", machine_json_text(m->selection),
-			 "used", used, "all", all);
+	return json_pack("{s:o, s:o, s:o, s:o}", "selection", machine_json_text(m->selection),
+			 "used", used, "all", all, "control",
+			 *m->control.name ? machine_json_text(m->control.name) : json_null());
 }
 
 static json_t *

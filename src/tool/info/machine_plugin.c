@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Looking at a plugin from a child process. */
+/* Loads a plugin in a child process and reads its report. */
 #include "tool/info/machine_plugin.h"
 
 #include <errno.h>
@@ -40,9 +40,9 @@ log_drop(void *arg, int level, const char *line)
 {
 }
 
-/* What the plugin prints does not belong into our table, and that it cannot be loaded is told
- * there. A chunk size is needed and is what an engine would set; the receive daemon of
- * Google's ends with the last process that has told it of its life. */
+/* The plugin writes to stderr, since stdout has our table; the table reports a failure to load.
+ * A plugin needs a chunk size and gets an engine's. It must not report this child to Google's
+ * receive daemon, which ends with the last process that has reported to it. */
 static void
 child(const char *path, int fd)
 {
@@ -124,7 +124,7 @@ ask_child(const char *path, struct machine_plugin *p)
 	if (pid > 0) {
 		heard = listen_to(fds[0], p);
 		if (heard != HEARD_ALL)
-			kill(pid, SIGKILL); /* one that is ending ends as it wanted */
+			kill(pid, SIGKILL); /* a child that is ending has its own status */
 		waitpid(pid, &status, 0);
 		if (heard != HEARD_ALL)
 			say_end(status, heard, p);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The NCCL net plugin that an engine would load here. A plugin's init() may do anything: start
- * threads, make GPU contexts, end the process. So it is loaded in a child process, which tells
- * what it saw and ends; if it ends otherwise, that is what is told.
+ * The NCCL net plugin that an engine would load here. A plugin's init() may do anything:
+ * start threads, make GPU contexts, end the process. So a child process loads it and
+ * reports what it saw; if the child ends otherwise, that end is the report.
  */
 #ifndef TOOL_MACHINE_PLUGIN_H
 #define TOOL_MACHINE_PLUGIN_H
 
-#include "net/plug.h"
+#include "net/plugin/plug.h"
 #include "tool/info/machine.h"
 
 #define MACHINE_PLUGIN_DEVICES 16
@@ -15,8 +15,8 @@
 
 struct machine_plugin {
 	bool found;
-	char why[512];      /* it is not                                           */
-	char name[64];      /* as it calls itself                                  */
+	char why[512];      /* why it is not loaded                                */
+	char name[64];      /* the plugin's own name                               */
 	char path[512];
 	int abi;            /* 7: ncclNetPlugin_v7                                 */
 	unsigned count;     /* of devices; at most those below are described       */
@@ -24,10 +24,10 @@ struct machine_plugin {
 	struct plug_props device[MACHINE_PLUGIN_DEVICES];
 };
 
-/* @path: NULL: TCPX_PLUGIN_PATH, and so on, as plug_open(). Before GPUs are opened: a child
- * cannot use them after that. */
+/* @path: NULL: TCPX_PLUGIN_PATH, else where plug_open() looks. The process must not
+ * have opened GPUs before: a child cannot use them after that. */
 void machine_plugin_read(const struct machine *m, const char *path, struct machine_plugin *p);
-/* One was named, by @path or TCPX_PLUGIN_PATH, and is none. */
+/* True if @path or TCPX_PLUGIN_PATH names a plugin of this machine and @p was not found. */
 bool machine_plugin_missed(const struct machine *m, const char *path,
 			   const struct machine_plugin *p);
 void machine_plugin_print(const struct machine_plugin *p);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tcpx irq: one table of verbs is both the dispatch and the usage text. */
+/* tcpx irq: one table of verbs for dispatch and usage text. */
 
 #include "tool/irq/irq.h"
 #include "tool/tool.h"

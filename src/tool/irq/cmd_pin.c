@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * tcpx pin: starts a command on chosen CPUs, or moves the threads of a process by their
- * names. What the kernel granted is read back and told; it narrows masks silently.
+ * tcpx pin: starts a command on chosen CPUs, or moves the threads of a process by
+ * their names. The granted CPUs are read back and reported, because the kernel narrows
+ * masks silently.
  */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "host/pin.h"
 #include "tool/info/machine.h"
+#include "tool/irq/planfile.h"
 #include "tool/opt.h"
 #include "tool/report/out_text.h"
-#include "tool/irq/planfile.h"
 #include "tool/tool.h"
+#include "tune/irq/pin.h"
 
 enum { RULES = 32 };
 enum role { ROLE_TX, ROLE_RX, ROLE_APP, ROLE_NONE };
@@ -23,14 +24,14 @@ static const char *const role_words[] = { "tx", "rx", "app", NULL };
 struct request {
 	const char *command, *plan, *nic, *json;
 	int role;
-	struct tcpx_cpuset cpus; /* empty: not told */
+	struct tcpx_cpuset cpus; /* empty: not given */
 	int pid;                 /* 0: a command    */
 	struct tcpx_pin_rule rules[RULES];
 	unsigned rule_count;
 	bool strict;
 };
 
-/* The set that plan, role and NIC mean; for the application without a NIC, all heads. */
+/* The set of plan, role and NIC; for the application without a NIC, all heads. */
 static int
 take_from_plan(struct request *r)
 {
@@ -183,7 +184,7 @@ move_threads(struct request *r)
 	return TOOL_OK;
 }
 
-/* What goes with what. */
+/* Checks which options go together. */
 static int
 check_words(struct request *r, const struct opt_parser *p)
 {

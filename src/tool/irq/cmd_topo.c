@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tcpx topo: the facts of a machine; of a text by way of a tree that is read as any other. */
+/* tcpx topo: the facts of a machine. A text is written as a tree, which is read
+ * like any other. */
 #include <stdlib.h>
 #include <string.h>
 
-#include "host/spec.h"
-#include "host/tree.h"
 #include "tool/irq/hwloc.h"
-#include "tool/opt.h"
-#include "tool/tool.h"
 #include "tool/irq/topo_tree.h"
 #include "tool/irq/topo_view.h"
+#include "tool/opt.h"
+#include "tool/tool.h"
+#include "tune/texts/spec.h"
+#include "tune/texts/tree.h"
 
 #define NAME "tcpx topo"
 
@@ -76,7 +77,7 @@ show_text(const struct wish *w)
 	tcpx_machine_fini(&m);
 	if (rc)
 		return rc;
-	/* the tree is gone when somebody reads this */
+	/* the tree is gone when this is read */
 	snprintf(topo->root, sizeof(topo->root), "%s",
 		 w->spec ? w->spec : w->xml ? w->xml : w->synthetic);
 	rc = show(w, topo);
@@ -91,7 +92,7 @@ show_root(const struct wish *w)
 	int rc;
 
 	if (tcpx_topo_read(w->root, &topo) < 0)
-		return TOOL_USAGE; /* the log has said why */
+		return TOOL_USAGE; /* the reason is in the log */
 	rc = show(w, topo);
 	tcpx_topo_free(topo);
 	return rc;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A topology of libhwloc as a machine of ours. */
+/* A topology of libhwloc as a machine value. */
 #include "tool/irq/hwloc.h"
 
 #include <errno.h>
@@ -37,7 +37,7 @@ add_nodes(struct import *in)
 	return rc;
 }
 
-/* Only whole ones: of each node to each. */
+/* Complete ones only: of each node to each. */
 static void
 set_distances(struct import *in)
 {
@@ -77,7 +77,7 @@ add_core(struct import *in, const struct hwloc_object *o)
 	return tcpx_machine_add_core(&in->m, &core);
 }
 
-/* Where no cores are told each CPU is one. */
+/* Without cores each CPU is one. */
 static int
 add_cores(struct import *in)
 {
@@ -97,7 +97,7 @@ add_cores(struct import *in)
 
 /* ---- devices ---------------------------------------------------------------------- */
 
-/* The node of all cores that are near; -1 if they are of several. */
+/* The node of all near cores; -1 if they are of several. */
 static int
 node_of(const struct import *in, const struct hwloc_object *o)
 {
@@ -124,7 +124,7 @@ format_pci(const struct hwloc_pci *pci, char *text)
 		 pci->func & 7u);
 }
 
-/* From the host bridge down; "" if it does not stand above the device. */
+/* From the host bridge down; "" if none is above the device. */
 static void
 format_path(const struct hwloc_object *device, char *path)
 {
@@ -234,7 +234,7 @@ import_machine(struct import *in)
 	if (rc == 0)
 		rc = tcpx_machine_finish(&in->m);
 	if (rc == 0)
-		set_distances(in); /* behind that nodes have their places */
+		set_distances(in); /* after that nodes have their indices */
 	return rc;
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Machines from hwloc's texts: its XML, as `lstopo x.xml` writes it of a machine that is
- * elsewhere, or its synthetic descriptions. Nodes with distances, cores, CPUs, L3 groups, NICs
- * and GPUs with their places on the bus; no queues and no interrupts, of which hwloc knows none.
+ * Machines from hwloc's texts: its XML, as `lstopo x.xml` writes it, or its synthetic
+ * descriptions. Nodes with distances, cores, CPUs, L3 groups, NICs and GPUs with their
+ * places on the bus. No queues and no interrupts: hwloc knows none.
  */
 #ifndef TOOL_HWLOC_H
 #define TOOL_HWLOC_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The part of libhwloc's interface, version 2, that we use, found at run time: nothing of it is
- * needed to build, and without it everything but the import of its texts works.
+ * The used part of libhwloc's interface, version 2, looked up at run time. Nothing of it is
+ * needed to build; without it only the import of its texts is missing.
  */
 #ifndef TOOL_HWLOC_API_H
 #define TOOL_HWLOC_API_H
@@ -16,16 +16,16 @@ struct hwloc_bitmap;
 
 /* Types of objects. */
 enum { HWLOC_CORE = 2, HWLOC_PU = 3, HWLOC_L3 = 6, HWLOC_BRIDGE = 14, HWLOC_PCI = 15 };
-/* Where those stand that are on no level of the machine's tree. */
+/* Depths of objects that are on no level of the machine's tree. */
 enum { HWLOC_DEPTH_NODE = -3, HWLOC_DEPTH_PCI = -5, HWLOC_DEPTH_OS = -6 };
-/* Kinds of what an operating system makes of a device; ends of a bridge. */
+/* Kinds of OS devices; ends of a bridge. */
 enum { HWLOC_OS_NETWORK = 2, HWLOC_END_HOST = 0, HWLOC_END_PCI = 1 };
 
-#define HWLOC_FLAG_DISALLOWED (1ul << 0) /* also CPUs that were not allowed    */
+#define HWLOC_FLAG_DISALLOWED (1ul << 0) /* also CPUs that are not allowed     */
 #define HWLOC_KEEP_IMPORTANT  3          /* filter of I/O: NICs, GPUs, bridges */
 #define HWLOC_LATENCIES	      (1ul << 2) /* kind of distances                  */
 
-/* As the library's own header has them. */
+/* As in the library's own header. */
 struct hwloc_pci {
 	unsigned short domain;
 	unsigned char bus, dev, func;
@@ -68,7 +68,7 @@ struct hwloc_object {
 	struct hwloc_object *io_first_child;
 	unsigned misc_arity;
 	struct hwloc_object *misc_first_child;
-	struct hwloc_bitmap *cpuset, *complete_cpuset; /* NULL of I/O */
+	struct hwloc_bitmap *cpuset, *complete_cpuset; /* NULL for I/O */
 	struct hwloc_bitmap *nodeset, *complete_nodeset;
 };
 
@@ -76,7 +76,7 @@ struct hwloc_distances {
 	unsigned count;
 	struct hwloc_object **object;
 	unsigned long kind;
-	uint64_t *value; /* of all by all */
+	uint64_t *value; /* a matrix of all nodes */
 };
 
 /* X(name, result, parameters): the symbol is hwloc_NAME. */
@@ -109,7 +109,8 @@ struct hwloc_api {
 #undef MEMBER
 };
 
-/* TOOL_OK, or TOOL_DENIED with a message of @command: no such library, or none that we know. */
+/* TOOL_OK, or TOOL_DENIED with a message of @command: no such library, or an
+ * unknown version. */
 int hwloc_api_load(const char *command, struct hwloc_api *api);
 void hwloc_api_unload(struct hwloc_api *api);
 

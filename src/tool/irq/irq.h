@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The verbs of tcpx irq: argv[0] is the verb. Each returns an exit code of tool.h. */
+/* The verbs of tcpx irq: argv[0] is the verb. Each returns an exit code of tool/tool.h. */
 #ifndef TOOL_IRQ_H
 #define TOOL_IRQ_H
 

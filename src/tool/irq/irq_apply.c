@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * tcpx irq apply and restore: the transaction and its undoing, for people. Nothing is
- * decided here but what to print; the exit code says what can be relied on.
+ * tcpx irq apply and restore: the transaction and its undoing, for people. This file only
+ * prints; the exit code says what state the machine is in.
  */
 #include <errno.h>
 #include <limits.h>
@@ -16,7 +16,7 @@
 #include "tool/tool.h"
 
 enum {
-	SETTLE_MS = 300,    /* restore: until vectors that fire have gone home */
+	SETTLE_MS = 300,    /* restore: until firing vectors are back          */
 	LONGEST_S = 604800, /* of --for and the like: a week                   */
 };
 
@@ -28,7 +28,7 @@ struct request {
 	char default_journal[PATH_MAX], lock[PATH_MAX];
 };
 
-/* The files below the root, and where journal and lock are. */
+/* The files below the root, and the paths of journal and lock. */
 static int
 open_machine(struct request *r, struct tcpx_files *f)
 {
@@ -78,7 +78,7 @@ tell(const struct request *r, const struct tcpx_aff_item *items, unsigned count,
 	return rc;
 }
 
-/* Takes back what was just applied; a second signal does not stop that. */
+/* Undoes the apply just done; a second signal does not stop that. */
 static int
 take_back(struct request *r, struct tcpx_files *f)
 {

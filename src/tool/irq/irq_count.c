@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sums over a difference of two snapshots, and all of it as JSON. */
+/* Sums over a difference of two snapshots, and the whole as JSON. */
 #include "tool/irq/irq_count.h"
 
 #include <stdlib.h>
@@ -99,7 +99,7 @@ irq_changed(const struct tcpx_irqdiff *diff)
 
 /* ---- JSON ------------------------------------------------------------------------- */
 
-/* Only the CPUs that counted something. */
+/* Only the CPUs with counts. */
 static json_t *
 counts_json(const struct tcpx_irqdiff *diff, const struct tcpx_irqdiff_row *row)
 {

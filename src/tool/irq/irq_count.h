@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Snapshots for the verbs of tcpx irq, and what a difference of two is shown as. */
+/* Snapshots for the verbs of tcpx irq, and the figures of a difference of two. */
 #ifndef TOOL_IRQ_COUNT_H
 #define TOOL_IRQ_COUNT_H
 
 #include <jansson.h>
 #include <stdio.h>
 
-#include "host/irqdiff.h"
+#include "tune/record/irqdiff.h"
 
 /* Exit codes; a message was printed. @nics NULL: all. */
 int irq_count_now(const char *command, const char *root, const char *nics,
@@ -16,23 +16,23 @@ int irq_count_load(const char *path, struct tcpx_snapshot *snap);
 
 /* Interrupts of one NIC between two snapshots. */
 struct irq_sum {
-	const char *name;        /* NULL: those that are of no NIC       */
+	const char *name;        /* NULL: of no NIC                      */
 	int node;                /* -1 unknown                           */
 	unsigned vectors;
-	uint64_t total, on_node; /* on_node: of those on the NIC's node  */
-	unsigned strange;        /* rows made anew, that came, are gone  */
+	uint64_t total, on_node; /* on_node: part of it on the NIC's node */
+	unsigned strange;        /* rows made anew, come, gone           */
 	unsigned moved;
 };
 
 /* Sums by NIC, the last of no NIC; heap, the caller's; NULL: no memory. */
 struct irq_sum *irq_sums(const struct tcpx_irqdiff *diff, const struct tcpx_snapshot *b,
 			 unsigned *count);
-/* What a CPU of the diff counted: all interrupts of NICs, or one row of softirqs. */
+/* The counts of a CPU of the diff: all interrupts of NICs, or one row of softirqs. */
 uint64_t irq_nic_count(const struct tcpx_irqdiff *diff, unsigned column);
 const struct tcpx_irqdiff_row *irq_softirq(const struct tcpx_irqdiff *diff, const char *label);
-/* Of the NIC's vector, how many fired on the NIC's node; all if the node is not known. */
+/* The vector's interrupts on its NIC's node; all if the node is unknown. */
 uint64_t irq_on_node(const struct tcpx_irqdiff *diff, const struct tcpx_irqdiff_row *row);
-/* Whether the counts alone do not tell all: vectors that changed hands or were moved. */
+/* Are the counts incomplete? True if vectors were made anew or moved. */
 bool irq_changed(const struct tcpx_irqdiff *diff);
 
 void irq_diff_print(FILE *f, const struct tcpx_irqdiff *diff, const struct tcpx_snapshot *b,

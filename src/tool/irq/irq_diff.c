@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tcpx irq diff: what fired between two snapshots, and where. */
+/* tcpx irq diff: interrupts between two snapshots, by CPU. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,10 +12,15 @@
 
 #define NAME "tcpx irq diff"
 
-static double
-rate(uint64_t count, double seconds)
+/* "-" between plain copies of proc/interrupts, which have no times. */
+static const char *
+rate(uint64_t count, double seconds, char buf[24])
 {
-	return seconds > 0 ? (double)count / seconds : 0;
+	if (seconds > 0)
+		snprintf(buf, 24, "%.0f", (double)count / seconds);
+	else
+		snprintf(buf, 24, "-");
+	return buf;
 }
 
 static double
@@ -36,7 +41,7 @@ print_nics(FILE *f, const struct tcpx_irqdiff *diff, const struct tcpx_snapshot 
 		"on node");
 	for (unsigned i = 0; sums && i < count; i++) {
 		const struct irq_sum *s = &sums[i];
-		char node[16] = "-", local[16] = "-";
+		char node[16] = "-", local[16] = "-", a_second[24];
 
 		if (s->node >= 0) {
 			snprintf(node, sizeof(node), "%d", s->node);
@@ -44,9 +49,9 @@ print_nics(FILE *f, const struct tcpx_irqdiff *diff, const struct tcpx_snapshot 
 				snprintf(local, sizeof(local), "%.1f %%",
 					 percent(s->on_node, s->total));
 		}
-		fprintf(f, "%-15s %5s %5u %12llu %12.0f %8s\n", s->name ? s->name : "(others)",
+		fprintf(f, "%-15s %5s %5u %12llu %12s %8s\n", s->name ? s->name : "(others)",
 			node, s->vectors, (unsigned long long)s->total,
-			rate(s->total, diff->seconds), local);
+			rate(s->total, diff->seconds, a_second), local);
 	}
 	free(sums);
 }
@@ -63,22 +68,46 @@ busiest(const struct tcpx_irqdiff *diff, const struct tcpx_irqdiff_row *row)
 }
 
 static void
+busiest_text(const struct tcpx_irqdiff *diff, const struct tcpx_irqdiff_row *row, char buf[32])
+{
+	unsigned best;
+
+	if (!row->total || !diff->cpu_count)
+		return;
+	best = busiest(diff, row);
+	snprintf(buf, 32, "%u (%.0f %%)", diff->cpu[best], percent(row->delta[best], row->total));
+}
+
+/* Of plain copies, which name owners and no NICs: the IRQs that fired. */
+static void
+print_irqs(FILE *f, const struct tcpx_irqdiff *diff)
+{
+	fprintf(f, "%6s %12s %-12s  %s\n", "IRQ", "fired", "busiest CPU", "owners");
+	for (unsigned i = 0; i < diff->irq_rows; i++) {
+		const struct tcpx_irqdiff_row *row = &diff->row[i];
+		char cpu[32] = "-";
+
+		if (row->irq < 0 || !row->total)
+			continue;
+		busiest_text(diff, row, cpu);
+		fprintf(f, "%6ld %12llu %-12s  ", row->irq, (unsigned long long)row->total, cpu);
+		out_plain(f, row->names);
+		fputc('\n', f);
+	}
+}
+
+static void
 print_queue(FILE *f, const struct tcpx_irqdiff *diff, const struct tcpx_irqdiff_row *row)
 {
 	const struct tcpx_snap_vector *v = row->vector;
-	char queue[16] = "-", cpu[32] = "-", *list = topo_list(&v->effective);
+	char queue[16] = "-", cpu[32] = "-", a_second[24], *list = topo_list(&v->effective);
 
 	if (v->queue >= 0)
 		snprintf(queue, sizeof(queue), "%d", v->queue);
-	if (row->total && diff->cpu_count) {
-		unsigned best = busiest(diff, row);
-
-		snprintf(cpu, sizeof(cpu), "%u (%.0f %%)", diff->cpu[best],
-			 percent(row->delta[best], row->total));
-	}
-	fprintf(f, "%-15s %-7s %5s %6ld %12llu %12.0f %-12s %-10s %s%s\n",
+	busiest_text(diff, row, cpu);
+	fprintf(f, "%-15s %-7s %5s %6ld %12llu %12s %-12s %-10s %s%s\n",
 		row->of->nics[v->nic].name, tcpx_vector_kind_name(v->kind), queue, row->irq,
-		(unsigned long long)row->total, rate(row->total, diff->seconds), cpu,
+		(unsigned long long)row->total, rate(row->total, diff->seconds, a_second), cpu,
 		v->effective_known && list ? list : "-",
 		row->state == TCPX_IRQ_SAME ? "" : tcpx_irqdiff_state_name(row->state),
 		row->moved ? " moved" : "");
@@ -165,8 +194,12 @@ void
 irq_diff_print(FILE *f, const struct tcpx_irqdiff *diff, const struct tcpx_snapshot *b,
 	       bool per_queue, bool per_cpu)
 {
-	fprintf(f, "%.3f s\n\n", diff->seconds);
-	print_nics(f, diff, b);
+	if (diff->seconds > 0)
+		fprintf(f, "%.3f s\n\n", diff->seconds);
+	if (b->nic_count)
+		print_nics(f, diff, b);
+	else
+		print_irqs(f, diff);
 	if (per_queue)
 		print_queues(f, diff);
 	if (per_cpu)
@@ -225,11 +258,13 @@ irq_diff(int argc, char **argv)
 	static const struct opt_command cmd = {
 		NAME, "[OPTIONS] A B",
 		"Shows what fired between two snapshots of one boot, and whether on the NIC's own "
-		"node. A and B are files of tcpx irq snapshot, or \"live\": now. Exit code 1: "
+		"node. A and B are files of tcpx irq snapshot, plain copies of /proc/interrupts "
+		"(which have no times, and no NICs but by the other), or \"live\": now. Exit code 1: "
 		"vectors were moved, made anew, came or went, or CPUs did, so that counts do not "
 		"tell all.",
 		opts, ARRAY_LEN(opts),
-		"  tcpx irq snapshot -o before; sleep 10; tcpx irq diff before live --per-queue\n",
+		"  tcpx irq snapshot -o before; sleep 10; tcpx irq diff before live --per-queue\n"
+		"  cat /proc/interrupts >before; sleep 10; tcpx irq diff before live\n",
 		false,
 	};
 	bool per_cpu = false, per_queue = false;

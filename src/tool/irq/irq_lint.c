@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tcpx irq lint: what is wrong with bindings, given or of the environment. */
+/* tcpx irq lint: problems of bindings, from options or the environment. */
 #include <stdlib.h>
 #include <string.h>
 
-#include "host/lint.h"
+#include "tool/info/machine.h"
 #include "tool/irq/irq.h"
 #include "tool/irq/irq_machine.h"
-#include "tool/info/machine.h"
+#include "tool/irq/plan_nics.h"
 #include "tool/opt.h"
 #include "tool/report/out_text.h"
 #include "tool/tool.h"
+#include "tune/texts/lint.h"
 
 enum { OPT_SPEC, OPT_ROOT, OPT_TX, OPT_RX, OPT_STRICT, OPT_JSON };
 
@@ -113,14 +114,19 @@ show(const struct args *a, const struct tcpx_lint *lint)
 	       (a->strict && lint->of[TCPX_LINT_NOTE]) ? TOOL_FINDING : TOOL_OK;
 }
 
-/* A machine for which nothing can be planned is still one to compare with. */
+/* A machine without a possible plan can still be compared with. */
 static int
 look(const struct args *a, const struct tcpx_machine *m)
 {
+	struct tcpx_plan_options options = TCPX_PLAN_DEFAULTS;
+	struct plan_nics nics;
 	struct tcpx_plan p;
 	struct tcpx_lint lint;
-	int planned = tcpx_plan_make(m, &TCPX_PLAN_DEFAULTS, &p);
-	int rc = tcpx_lint_bindings(m, planned ? NULL : &p, a->tx, a->rx, &lint);
+	int planned = plan_nics(command.name, m, a->spec, a->root, &nics), rc;
+
+	options.nics = nics.list;
+	planned = planned ? planned : tcpx_plan_make(m, &options, &p);
+	rc = tcpx_lint_bindings(m, planned ? NULL : &p, a->tx, a->rx, &lint);
 
 	if (!planned)
 		tcpx_plan_fini(&p);

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * The machine that `tcpx irq plan` and `lint` are asked about: a spec, a tree, or this one.
- */
+/* The machine of `tcpx irq plan` and `lint`: a spec, a tree, or this one. */
 #ifndef TOOL_IRQ_MACHINE_H
 #define TOOL_IRQ_MACHINE_H
 

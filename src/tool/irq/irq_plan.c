@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * tcpx irq plan: which CPUs send, receive, take interrupts and are left to the application.
- * It reads and prints; nothing is changed.
+ * tcpx irq plan: the CPUs that send, receive, take interrupts and stay with the
+ * application. Reads and prints; changes nothing.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -10,14 +10,16 @@
 
 #include "base/log.h"
 #include "host/plan.h"
-#include "host/spec.h"
-#include "host/topo.h"
+#include "tune/texts/spec.h"
+#include "tune/facts/topo.h"
+#include "tune/texts/plan_text.h"
 #include "tool/irq/hwloc.h"
 #include "tool/irq/irq.h"
 #include "tool/irq/irq_machine.h"
 #include "tool/opt.h"
 #include "tool/report/out_text.h"
 #include "tool/irq/plan_json.h"
+#include "tool/irq/plan_nics.h"
 #include "tool/tool.h"
 
 enum { OPT_SPEC, OPT_ROOT, OPT_XML, OPT_NICS, OPT_POLICY, OPT_SHARE, OPT_HEAD, OPT_TAIL, OPT_THREADS,
@@ -27,7 +29,7 @@ static const struct opt opts[] = {
 	[OPT_SPEC] = { 0, "spec", "FILE", "the machine that a text describes, - for stdin" },
 	[OPT_ROOT] = { 0, "root", "DIR", "the machine whose files are in DIR" },
 	[OPT_XML] = { 0, "hwloc-xml", "FILE", "the machine of hwloc's XML; needs libhwloc" },
-	[OPT_NICS] = { 0, "nics", "LIST", "only these NICs, comma separated (all)" },
+	[OPT_NICS] = { 0, "nics", "LIST", "only these NICs, comma separated (those that carry data)" },
 	[OPT_POLICY] = { 0, "policy", "P", "where interrupts go: tail, keep, boot, local, "
 			 "colocate, sibling, spread, remote (tail)" },
 	[OPT_SHARE] = { 0, "share", "WHAT", "NICs share their node's cores, or each has a slice: "
@@ -71,7 +73,7 @@ struct args {
 	int emit;
 };
 
-/* With its vectors, which tcpx_machine_read() does not look for. */
+/* With its vectors, which tcpx_machine_read() leaves out. */
 static int
 read_machine(const char *root, struct tcpx_machine *out)
 {
@@ -93,7 +95,7 @@ irq_machine(const char *name, const char *spec, const char *root, struct tcpx_ma
 	if (spec && root)
 		return tool_usage(name, "--spec and --root are two machines");
 	rc = spec ? tcpx_spec_load(spec, out) : read_machine(root, out);
-	return rc ? TOOL_USAGE : TOOL_OK; /* what went wrong has been logged */
+	return rc ? TOOL_USAGE : TOOL_OK; /* the reason is in the log */
 }
 
 /* ---- options ---- */
@@ -280,7 +282,7 @@ print_irqs(const struct tcpx_plan *p)
 }
 
 static int
-print_table(const struct tcpx_plan *p, bool explain)
+print_table(const struct tcpx_plan *p, const struct plan_nics *nics, bool explain)
 {
 	char *application;
 
@@ -289,6 +291,11 @@ print_table(const struct tcpx_plan *p, bool explain)
 	printf("machine ");
 	out_plain(stdout, *p->machine ? p->machine : "unnamed");
 	printf(", interrupts by policy %s\n", tcpx_irq_policy_name(p->options.policy));
+	if (*nics->left_out) {
+		printf("%s; not for ", nics->why);
+		out_plain(stdout, nics->left_out);
+		putchar('\n');
+	}
 	for (unsigned i = 0; i < p->group_count; i++) {
 		print_group(p, i);
 		if (explain)
@@ -336,7 +343,8 @@ write_json(const struct tcpx_plan *p, bool explain, const char *path)
 }
 
 static int
-emit_plan(const struct args *a, const struct tcpx_plan *p, const struct tcpx_machine *m)
+emit_plan(const struct args *a, const struct tcpx_plan *p, const struct plan_nics *nics,
+	  const struct tcpx_machine *m)
 {
 	bool only_json = a->json && !strcmp(a->json, "-");
 	int rc = 0;
@@ -344,11 +352,32 @@ emit_plan(const struct args *a, const struct tcpx_plan *p, const struct tcpx_mac
 	if (a->emit == EMIT_JSON)
 		return write_json(p, a->explain, a->json ? a->json : "-");
 	if (!only_json)
-		rc = a->emit == EMIT_TABLE ? print_table(p, a->explain)
+		rc = a->emit == EMIT_TABLE ? print_table(p, nics, a->explain)
 					   : emit_text(p, m, a->emit);
 	if (rc)
 		return TOOL_USAGE;
 	return a->json ? write_json(p, a->explain, a->json) : TOOL_OK;
+}
+
+static int
+plan_machine(struct args *a, const struct tcpx_machine *m)
+{
+	struct plan_nics nics = { .why = "" };
+	struct tcpx_plan p;
+	int rc;
+
+	if (!a->plan.nics) {
+		rc = plan_nics(command.name, m, a->spec || a->xml, a->root, &nics);
+		if (rc)
+			return rc;
+		a->plan.nics = nics.list;
+	}
+	rc = tcpx_plan_make(m, &a->plan, &p);
+	if (rc)
+		return rc == -ENODEV ? TOOL_DENIED : TOOL_USAGE;
+	rc = emit_plan(a, &p, &nics, m);
+	tcpx_plan_fini(&p);
+	return rc;
 }
 
 int
@@ -357,7 +386,6 @@ irq_plan(int argc, char **argv)
 	struct args a = { .plan = TCPX_PLAN_DEFAULTS };
 	struct opt_parser parser;
 	struct tcpx_machine m;
-	struct tcpx_plan p;
 	int opt, rc;
 
 	opt_init(&parser, &command, argc, argv);
@@ -378,13 +406,7 @@ irq_plan(int argc, char **argv)
 		   : irq_machine(command.name, a.spec, a.root, &m);
 	if (rc)
 		return rc;
-	rc = tcpx_plan_make(&m, &a.plan, &p);
-	if (rc) {
-		tcpx_machine_fini(&m);
-		return rc == -ENODEV ? TOOL_DENIED : TOOL_USAGE;
-	}
-	rc = emit_plan(&a, &p, &m);
-	tcpx_plan_fini(&p);
+	rc = plan_machine(&a, &m);
 	tcpx_machine_fini(&m);
 	return rc;
 }

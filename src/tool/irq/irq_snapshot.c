@@ -32,7 +32,8 @@ irq_count_now(const char *command, const char *root, const char *nics,
 int
 irq_count_load(const char *path, struct tcpx_snapshot *snap)
 {
-	return tcpx_snapshot_load(path, snap) < 0 ? TOOL_USAGE : TOOL_OK; /* the log says why */
+	return tcpx_snapshot_load(path, snap) < 0 ? TOOL_USAGE : TOOL_OK; /* the reason is in
+									   * the log */
 }
 
 static int

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The tables of tcpx irq apply, restore and verify, and their manners with signals. */
+/* The tables of tcpx irq apply, restore and verify, and their handling of signals. */
 #include "tool/irq/irq_table.h"
 
 #include <inttypes.h>
@@ -27,7 +27,7 @@ irq_table_catch_signals(void)
 
 	for (size_t i = 0; i < ARRAY_LEN(signals); i++)
 		sigaction(signals[i], &act, NULL);
-	signal(SIGPIPE, SIG_IGN); /* a reader that left must not end us half way */
+	signal(SIGPIPE, SIG_IGN); /* a reader that leaves must not end us half way */
 }
 
 bool

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * tcpx irq verify: whether interrupts go where a plan has them, once, under load, or for
- * as long as one watches. Reads only.
+ * tcpx irq verify: do interrupts go to their planned CPUs? Once, under load, or until
+ * stopped. Reads only.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -46,7 +46,7 @@ all_good(const struct request *r, const struct tcpx_aff_item *items, unsigned co
 	return true;
 }
 
-/* One line for what has changed since the last look. */
+/* One line for a change since the last look. */
 static void
 tell_change(const struct tcpx_aff_item *item, enum tcpx_aff_state before)
 {
@@ -63,7 +63,8 @@ tell_change(const struct tcpx_aff_item *item, enum tcpx_aff_state before)
 	       *effective ? effective : "-", (unsigned long long)item->off_plan);
 }
 
-/* Until a signal, or as long as --under-load says. True if all was good all the time. */
+/* Watches until a signal, or as long as --under-load asks. True if all was
+ * good all the time. */
 static int
 watch(struct request *r, struct tcpx_files *f, struct tcpx_aff_item *items, unsigned count,
       bool *good)
@@ -120,7 +121,7 @@ verify(struct request *r)
 		planfile_fini(&plan);
 		return TOOL_USAGE;
 	}
-	/* Only said: what the interrupts do can be compared all the same. */
+	/* Only a message: interrupts can be compared all the same. */
 	(void)planfile_fits(r->command, r->plan, &plan, r->root, true);
 	irq_table_catch_signals();
 	r->opts.stop = irq_table_stopped;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Whether a plan is one of the machine that it is given to. CPU 40 exists on many machines;
- * which node it is on, and who else works there, is what a plan is about.
+ * Does a plan belong to the machine? CPU 40 exists on many machines; its node and its other
+ * users are what a plan is about.
  */
 #include <stdio.h>
 #include <string.h>
 
-#include "host/topo.h"
 #include "tool/irq/planfile.h"
 #include "tool/tool.h"
+#include "tune/facts/topo.h"
 
 /* In the order of enum tcpx_machine_part. */
 static const char *const what_of[TCPX_MACHINE_PARTS] = {
@@ -50,7 +50,7 @@ planfile_fits(const char *command, const char *path, const struct planfile *plan
 	if (!plan->has_hash && !*plan->boot_id)
 		return TOOL_OK;
 	if (tcpx_topo_read(root, &topo) < 0)
-		return TOOL_USAGE; /* said why */
+		return TOOL_USAGE; /* the reason was printed */
 	if (!boots && *plan->boot_id && *topo->boot_id && strcmp(plan->boot_id, topo->boot_id))
 		rc = tool_fail(TOOL_USAGE, command, "%s was made in another boot, and numbers of "
 			       "interrupts may mean others now. Plan again, or find them by their "

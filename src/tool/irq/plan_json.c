@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Writing plans as JSON. Sets are lists of CPUs, as the kernel writes them. */
+/* Writing plans as JSON. Sets are lists of CPUs in the kernel's form. */
 #include "tool/irq/plan_json.h"
 
 #include <inttypes.h>
@@ -7,8 +7,9 @@
 #include <string.h>
 
 #include "tool/info/machine.h"
+#include "tune/texts/plan_text.h"
 
-/* Takes @value; false without memory. */
+/* Takes over @value; false without memory. */
 static bool
 put(json_t *object, const char *key, json_t *value)
 {
@@ -136,7 +137,7 @@ irq_json(const struct tcpx_plan *p, const struct tcpx_plan_irq *irq, bool why)
 	return json;
 }
 
-/* Which queue a CPU sends by. A NIC with one has no choice, and no file for it. */
+/* The CPUs of each queue. A NIC with one queue has no choice, and no file for it. */
 static json_t *
 xps_json(const struct tcpx_plan *p)
 {
@@ -189,7 +190,7 @@ hash_json(uint64_t hash)
 	return json_string(text);
 }
 
-/* With it a refusal can say what has changed. */
+/* With it a refusal can name what has changed. */
 static json_t *
 parts_json(const struct tcpx_plan *p)
 {

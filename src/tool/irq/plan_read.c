@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reading plans from JSON. */
 #include "tool/irq/plan_json.h"
+#include "tune/texts/plan_text.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -25,7 +26,7 @@ bad(const struct reader *r, const char *fmt, ...)
 	return tcpx_fail(TCPX_SUB_TOOL, -EINVAL, "%s: %s", r->what, text);
 }
 
-/* null, or nothing, is @none where that is allowed (below @low). */
+/* null, or a missing value, is @none where that is allowed (below @low). */
 static int
 read_number(const struct reader *r, const json_t *from, const char *key, int64_t none,
 	    int64_t low, int64_t high, int64_t *out)
@@ -320,22 +321,5 @@ plan_json_read(const json_t *json, const char *what, struct tcpx_plan *out)
 		tcpx_plan_fini(&r.p);
 	else
 		*out = r.p;
-	return rc;
-}
-
-int
-plan_json_load(const char *path, struct tcpx_plan *out)
-{
-	bool input = !strcmp(path, "-");
-	json_error_t error;
-	json_t *json = input ? json_loadf(stdin, JSON_REJECT_DUPLICATES, &error)
-			     : json_load_file(path, JSON_REJECT_DUPLICATES, &error);
-	int rc;
-
-	if (!json)
-		return tcpx_fail(TCPX_SUB_TOOL, -EINVAL, "read the plan %s: %s, line %d", path,
-				 error.text, error.line);
-	rc = plan_json_read(json, input ? "standard input" : path, out);
-	json_decref(json);
 	return rc;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reading a plan. Strict where it decides what is written to the machine; a message names
- * the element.
+ * Reading a plan. Strict where it decides writes to the machine; a message
+ * names the element.
  */
 #include "tool/irq/planfile.h"
 
@@ -120,7 +120,7 @@ read_irq(const struct reading *r, size_t i, const json_t *from)
 		item->want = group->pool;
 	else
 		return refuse(r, "irqs", i, "cpu is not one, and the NIC has no group");
-	/* Only among the CPUs meant for interrupts; elsewhere it would disturb a worker. */
+	/* Only among the CPUs for interrupts; elsewhere it would disturb a worker. */
 	if (cpu >= 0 && group && tcpx_cpuset_has(&group->tail, (int)cpu))
 		item->pool = &group->tail;
 	r->plan->irq_count++;
@@ -146,7 +146,7 @@ read_xps(const struct reading *r, size_t i, const json_t *from)
 	return TOOL_OK;
 }
 
-/* What the plan was made for. */
+/* The machine that the plan was made for. */
 static int
 read_machine(const struct reading *r, const json_t *root)
 {

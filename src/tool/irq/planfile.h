@@ -18,8 +18,8 @@
 #ifndef TOOL_PLANFILE_H
 #define TOOL_PLANFILE_H
 
-#include "host/irqaff.h"
 #include "host/machine.h"
+#include "tune/irq/irqaff.h"
 
 #define PLANFILE_NICS 64
 #define PLANFILE_GROUPS 64
@@ -37,7 +37,7 @@ struct planfile {
 	struct tcpx_aff_item *items; /* IRQs, then XPS; pools point into groups */
 	unsigned irq_count, xps_count;
 	unsigned left_out;           /* IRQs of null or -1 */
-	char boot_id[40];            /* "": not told       */
+	char boot_id[40];            /* "": unknown        */
 	bool has_hash, has_parts;    /* of the machine that it was made for */
 	uint64_t hash, parts[TCPX_MACHINE_PARTS];
 };
@@ -45,13 +45,13 @@ struct planfile {
 /* "-" is standard input. TOOL_OK, or TOOL_USAGE with a message. */
 int planfile_load(const char *command, const char *path, struct planfile *plan);
 void planfile_fini(struct planfile *plan);
-/* Says what was left out. TOOL_USAGE if that was all: moving nothing is no success. */
+/* Reports what was left out. TOOL_USAGE if that was everything: moving
+ * nothing is no success. */
 int planfile_check(const char *command, const char *path, const struct planfile *plan);
 /*
- * Whether the machine below @root (NULL: this one) is the one that the plan was made for, in
- * the boot that it was made in. TOOL_USAGE with a message that says what differs. @boots:
- * another boot will do, since numbers are looked up by names. A plan that does not tell is
- * taken, and that is said.
+ * Is the machine below @root (NULL: this one) the plan's, in the plan's boot? TOOL_USAGE
+ * with a message that names the difference. @boots: another boot will do, since numbers are
+ * looked up by names. A plan without these facts is accepted, with a message.
  */
 int planfile_fits(const char *command, const char *path, const struct planfile *plan,
 		  const char *root, bool boots);

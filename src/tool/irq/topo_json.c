@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A topology as JSON. What is not known is null, and "KEY_why" says why. */
+/* A topology as JSON. An unknown fact is null, and "KEY_why" has the reason. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -63,7 +63,7 @@ put_set(json_t *to, const char *key, const struct tcpx_maybe_set *v)
 		json_object_set_new(to, key, topo_list_json(&v->cpus));
 }
 
-/* Numbers of which a negative one, texts of which "" is unknown. */
+/* Numbers and texts; a negative number or "" is unknown. */
 static void
 put_id(json_t *to, const char *key, long long id, const char *why)
 {

@@ -68,7 +68,7 @@ print_cpus(FILE *f, const struct tcpx_topo *topo, bool explain)
 	}
 }
 
-/* How many L3 groups a node's cores are in. */
+/* Number of L3 groups of a node's cores. */
 static unsigned
 count_l3(const struct tcpx_topo *topo, int node, unsigned *cores)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Trees in a temporary directory. Signals wait until ours is gone; against what cannot wait
- * helps a lock: a tree whose directory nobody has locked belongs to a run that was killed.
+ * Trees in a temporary directory. Signals wait until ours is removed. A lock covers what
+ * cannot wait: an unlocked tree belongs to a run that was killed.
  */
 #include "tool/irq/topo_tree.h"
 
@@ -15,12 +15,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "host/tree.h"
 #include "tool/tool.h"
+#include "tune/texts/tree.h"
 
 #define PREFIX "tcpx-topo-"
 
-/* Locks a directory that is ours and no link. -1: somebody's, or none. */
+/* Locks a directory that is ours and no link. -1: another's, or none. */
 static int
 lock_dir(const char *dir)
 {
@@ -29,7 +29,7 @@ lock_dir(const char *dir)
 
 	if (fd < 0)
 		return -1;
-	/* who locked it first may have removed it meanwhile */
+	/* a process that locked it first may have removed it */
 	if (fstat(fd, &st) == 0 && st.st_uid == geteuid() && flock(fd, LOCK_EX | LOCK_NB) == 0 &&
 	    lstat(dir, &now) == 0 && now.st_ino == st.st_ino && now.st_dev == st.st_dev)
 		return fd;
@@ -37,7 +37,8 @@ lock_dir(const char *dir)
 	return -1;
 }
 
-/* What others have left. An empty one was not even begun; what has no mark is not ours. */
+/* Removes trees left by other runs. An empty one was not even begun; one without a
+ * mark is not ours. */
 static void
 sweep(const char *parent)
 {
@@ -56,14 +57,14 @@ sweep(const char *parent)
 			continue;
 		snprintf(mark, sizeof(mark), "%s/%s", dir, TCPX_TREE_MARK);
 		if (rmdir(dir) < 0 && access(mark, F_OK) == 0 && tcpx_tree_remove(dir) < 0)
-			errno = 0; /* logged; it costs nobody anything but room */
+			errno = 0; /* logged; it costs only space */
 		close(fd);
 	}
 	if (d)
 		closedir(d);
 }
 
-/* A new one, locked; another run's sweep may have been faster than our lock. */
+/* A new directory, locked; another run's sweep may be faster than our lock. */
 static int
 make_dir(const char *parent, char *dir, size_t cap)
 {
@@ -92,10 +93,10 @@ write_and_read(const struct tcpx_machine *m, const char *dir, struct tcpx_topo *
 		tcpx_topo_free(*out);
 		rc = -EIO;
 	}
-	return rc < 0 ? TOOL_DENIED : TOOL_OK; /* the log has said why */
+	return rc < 0 ? TOOL_DENIED : TOOL_OK; /* the reason is in the log */
 }
 
-/* In memory: thousands of small files take a disk seconds. */
+/* In memory: a disk takes seconds for thousands of small files. */
 static const char *
 usual_parent(void)
 {

@@ -6,16 +6,16 @@
 #include <jansson.h>
 #include <stdio.h>
 
-#include "host/topo.h"
+#include "tune/facts/topo.h"
 
-/* @explain: also what is not known and why, each vector and each setting. */
+/* @explain: also unknown facts with their reasons, each vector and each setting. */
 void topo_print(FILE *f, const struct tcpx_topo *topo, bool explain);
-/* All of it; "KEY_why" stands beside a KEY that is null. NULL: no memory. */
+/* All facts as JSON; "KEY_why" stands beside a KEY that is null. NULL: no memory. */
 json_t *topo_json(const struct tcpx_topo *topo);
 
 /* A list of CPUs for people: "none" if empty; free() it. NULL: no memory. */
 char *topo_list(const struct tcpx_cpuset *set);
-/* The same as JSON: null for what is not known. */
+/* The same as JSON: null for an unknown one. */
 json_t *topo_list_json(const struct tcpx_cpuset *set);
 
 #endif

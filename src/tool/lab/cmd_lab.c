@@ -17,7 +17,7 @@
 
 static const char default_name[] = "lab";
 
-/* Making and removing takes milliseconds and is not to be left half-way by a Ctrl-C. */
+/* Blocks signals for the milliseconds of making or removing, which must not be interrupted. */
 static void
 hold_signals(bool hold)
 {
@@ -226,7 +226,7 @@ run_exec(int argc, char **argv)
 		return tool_fail(rc == -EPERM ? TOOL_DENIED : TOOL_FINDING, cmd.name,
 				 "namespace %s: %s", ns_name, strerror(-rc));
 	rc = lab_ns_remount_sys();
-	if (rc) /* the command may do without */
+	if (rc) /* the command may not need /sys */
 		tool_fail(0, cmd.name, "/sys shows the machine's NICs, not %s's: %s", words[0],
 			  strerror(-rc));
 	execvp(words[1], words + 1);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Making and removing a lab. The journal's name is the claim on the lab's name; it is
- * written before the first namespace and removed after the last.
+ * Making and removing a lab. The journal's file name reserves the lab's name. The journal
+ * is written before the first namespace and removed after the last.
  */
 #include "tool/lab/lab.h"
 
@@ -16,8 +16,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/parse.h"
 #include "tool/lab/lab_ns.h"
-#include "tool/opt.h"
 #include "tool/tool.h"
 
 static const char command[] = "tcpx lab";
@@ -55,7 +55,7 @@ lab_ns_parse(const char *ns_name, char *lab, int *host)
 		return false;
 	snprintf(lab, LAB_NAME_MAX, "%.*s", (int)(tail - ns_name - 5), ns_name + 5);
 	*host = number;
-	/* "h+1", "h01" and the like are nobody's */
+	/* "h+1", "h01" and the like are not ours */
 	return lab_name_allowed(lab) &&
 	       !strcmp(ns_name, lab_ns_name(lab, number, again, sizeof(again)));
 }
@@ -75,7 +75,7 @@ lab_rates_parse(struct lab *lab, const char *text)
 			return -EINVAL;
 		memcpy(one, at, len);
 		one[len] = '\0';
-		rc = opt_parse_scaled(one, 1000, &rates[count]);
+		rc = tcpx_parse_decimal(one, &rates[count]);
 		if (rc)
 			return rc;
 		if (rates[count] && (rates[count] < 1000000 || rates[count] > 400000000000))
@@ -102,7 +102,7 @@ journal_path(const char *name, char *buf, size_t cap)
 	return buf;
 }
 
-/* Fails with EEXIST while a lab of that name is there, whole or not. */
+/* Fails with EEXIST while a lab of that name exists, whole or not. */
 static int
 journal_create(const struct lab *lab)
 {
@@ -118,7 +118,7 @@ journal_create(const struct lab *lab)
 		return -ENOMEM;
 
 	journal_path(lab->name, path, sizeof(path));
-	/* a `down` of another lab may take the empty directory away in between */
+	/* a `down` of another lab may remove the empty directory in between */
 	for (int tries = 0; tries < 3; tries++) {
 		mkdir(LAB_DIR, 0755);
 		fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
@@ -138,7 +138,7 @@ free_root:
 	return rc;
 }
 
-/* The next namespace of the directory that is of lab @name; false at the end. */
+/* The next namespace in the directory that belongs to lab @name; false at the end. */
 static bool
 next_of_lab(DIR *dir, const char *name, char *ns_name, size_t cap)
 {
@@ -180,9 +180,9 @@ struct build {
 	struct place fabric;
 };
 
-/* Every request of a build ends here; a refusal is printed once, with its object. */
+/* Sends every request of a build; a refusal is printed once, with its object. */
 static int
-ask(const struct place *at, struct lab_nl *m, const char *what, unsigned host, unsigned nic)
+ask(const struct place *at, struct tcpx_nl *m, const char *what, unsigned host, unsigned nic)
 {
 	char why[128];
 	int rc = lab_ns_ask(at->sock, m, why, sizeof(why));
@@ -196,7 +196,7 @@ ask(const struct place *at, struct lab_nl *m, const char *what, unsigned host, u
 static int
 place_create(struct place *p, const char *lab, int host)
 {
-	struct lab_nl m;
+	struct tcpx_nl m;
 	char name[64], why[128];
 	int rc = lab_ns_create(lab_ns_name(lab, host, name, sizeof(name)));
 
@@ -228,14 +228,14 @@ nic_index(unsigned nic)
 	return (int)nic + 2; /* 1 is lo */
 }
 
-/* NIC @nic of every host and what joins them: one pair, or a port each at a bridge. */
+/* Makes NIC @nic of every host and its segment: one veth pair, or a port of a bridge each. */
 static int
 build_segment(struct build *b, unsigned nic)
 {
 	const struct lab *lab = b->lab;
 	char name[32], other[48]; /* in use: below IFNAMSIZ */
 	struct lab_nl_end end = { name, nic_index(nic) }, far = { other, 0 };
-	struct lab_nl m;
+	struct tcpx_nl m;
 	int rc;
 
 	snprintf(name, sizeof(name), "eth%u", nic);
@@ -266,7 +266,7 @@ build_nic(struct build *b, unsigned host, unsigned nic)
 {
 	const struct place *at = &b->host[host];
 	uint64_t rate_bps = b->lab->rate_bps[nic];
-	struct lab_nl m;
+	struct tcpx_nl m;
 	int rc;
 
 	lab_nl_addr(&m, nic_index(nic), lab_addr(host, nic), 24);
@@ -340,17 +340,17 @@ lab_up(const struct lab *lab)
 
 /* ---- down ------------------------------------------------------------------------ */
 
-/* A namespace lives on while a process is in it, but its links go now. */
+/* Deletes the links of a namespace. The namespace itself lives on while a process is in it. */
 static int
 delete_links(const char *ns_name)
 {
 	int home = lab_ns_self(), ns = lab_ns_open(ns_name), sock = -1, rc = 0;
 	struct if_nameindex *links = NULL;
-	struct lab_nl m;
+	struct tcpx_nl m;
 	char why[128];
 
 	if (home < 0 || ns < 0 || lab_ns_enter(ns) < 0)
-		goto close_fds; /* a name without a namespace: nothing in it */
+		goto close_fds; /* a name without a namespace has no links */
 	sock = lab_ns_socket(ns);
 	links = if_nameindex();
 	rc = lab_ns_enter(home);
@@ -358,7 +358,7 @@ delete_links(const char *ns_name)
 		if (!strcmp(l->if_name, "lo"))
 			continue;
 		lab_nl_link_delete(&m, (int)l->if_index);
-		lab_ns_ask(sock, &m, why, sizeof(why)); /* its other end may be gone first */
+		lab_ns_ask(sock, &m, why, sizeof(why)); /* its other end may go first */
 	}
 	if_freenameindex(links);
 
@@ -398,7 +398,7 @@ lab_down(const char *name)
 		found = true;
 	else if (errno != ENOENT)
 		return tool_fail(TOOL_HALF, command, "cannot remove %s: %s", path, strerror(errno));
-	rmdir(LAB_DIR); /* while other labs are there it stays */
+	rmdir(LAB_DIR); /* it stays while other labs exist */
 	if (!found)
 		return tool_fail(TOOL_USAGE, command, "there is no lab '%s'", name);
 	return TOOL_OK;

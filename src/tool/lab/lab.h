@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Emulated hosts: one network namespace a host, NIC k of every host in one segment and
- * subnet. Every link lives in a namespace whose name tells the lab, so what there is to
- * remove can always be read from the names, whatever happened to the process that made
- * it. Functions return exit codes and have printed what went wrong.
+ * Emulated hosts: one network namespace a host; NIC k of every host is in one segment and
+ * subnet. Every link lives in a namespace whose name contains the lab's. So the names
+ * always show what to remove, even if the making process was killed. lab_up(), lab_down() and
+ * lab_status() return exit codes of tool.h and print their failures.
  */
 #ifndef TOOL_LAB_H
 #define TOOL_LAB_H
@@ -34,7 +34,7 @@ struct lab {
 bool lab_name_allowed(const char *name);
 /* "tcpx-<lab>-h<host>" or "tcpx-<lab>-fabric". */
 const char *lab_ns_name(const char *lab, int host, char *buf, size_t cap);
-/* The reverse: false for names that are not a lab's. @lab holds LAB_NAME_MAX bytes. */
+/* The reverse; false for names of no lab. @lab holds LAB_NAME_MAX bytes. */
 bool lab_ns_parse(const char *ns_name, char *lab, int *host);
 /* "1G,1G,1G,250M" or one rate for all into @lab->rate_bps; 0 is no limit. Bits a second,
  * powers of 1000. 0, or -EINVAL, -ERANGE. */
@@ -45,7 +45,7 @@ uint32_t lab_addr(unsigned host, unsigned nic);
 /* All or nothing: TOOL_OK, TOOL_USAGE (the name is taken), TOOL_DENIED, TOOL_ROLLED_BACK,
  * TOOL_HALF. */
 int lab_up(const struct lab *lab);
-/* Removes all of a lab, whole or half-made. TOOL_USAGE if there is none of that name. */
+/* Removes all of a lab, whole or half-made. TOOL_USAGE: no lab of that name. */
 int lab_down(const char *name);
 /* The labs that exist, or only @name (NULL: all), as
  * { labs: [{ name, whole, hosts: [{ host, namespace, pids, nics: [...] }] }] }. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Network namespaces by name. A name is a file that the namespace is bind-mounted on;
- * between making the file and mounting on it a killed process leaves an empty file,
- * which lab_ns_delete() takes away like any other.
+ * Network namespaces by name. A name is a file on which the namespace is bind-mounted. A
+ * process killed between making the file and mounting on it leaves an empty file, which
+ * lab_ns_delete() removes like any other.
  */
 #include "tool/lab/lab_ns.h"
 
@@ -124,7 +124,7 @@ all_running(void)
 	return running;
 }
 
-/* The kernel tells a carrier up to a second late; until then a NIC looks down. */
+/* The kernel reports a carrier up to a second late; until then a NIC looks down. */
 int
 lab_ns_settle(int ns_fd, int timeout_ms)
 {
@@ -148,7 +148,7 @@ lab_ns_settle(int ns_fd, int timeout_ms)
 int
 lab_ns_remount_sys(void)
 {
-	/* in a chroot / is no mount of its own (EINVAL); what must not spread is /sys */
+	/* in a chroot / is no mount of its own (EINVAL); only /sys must not spread */
 	if (unshare(CLONE_NEWNS) < 0 ||
 	    (mount("", "/", "none", MS_SLAVE | MS_REC, NULL) < 0 &&
 	     (errno != EINVAL || mount("", "/sys", "none", MS_SLAVE | MS_REC, NULL) < 0)) ||
@@ -177,7 +177,7 @@ lab_ns_socket(int ns_fd)
 		goto close_home;
 	}
 	if (sock >= 0) {
-		/* Words for errors, without the request echoed; neither is vital. */
+		/* Ask for error texts, without the request echoed; neither is vital. */
 		setsockopt(sock, SOL_NETLINK, NETLINK_EXT_ACK, &one, sizeof(one));
 		setsockopt(sock, SOL_NETLINK, NETLINK_CAP_ACK, &one, sizeof(one));
 		setsockopt(sock, SOL_SOCKET, SO_RCVTIMEO, &deadline, sizeof(deadline));
@@ -187,26 +187,20 @@ close_home:
 	return rc;
 }
 
-/* The kernel's words behind a capped acknowledgement. */
+/* The kernel's text behind a capped acknowledgement. */
 static void
 read_words(const uint8_t *reply, size_t len, char *why, size_t cap)
 {
-	size_t at = NLMSG_HDRLEN + NLMSG_ALIGN(sizeof(struct nlmsgerr));
+	const size_t at = NLMSG_HDRLEN + NLMSG_ALIGN(sizeof(struct nlmsgerr));
+	struct tcpx_nlattrs a = { .at = reply + at, .left = len < at ? 0 : len - at };
 
-	while (len >= NLA_HDRLEN && at <= len - NLA_HDRLEN) {
-		const struct nlattr *a = (const struct nlattr *)(reply + at);
-
-		if (a->nla_len < NLA_HDRLEN || a->nla_len > len - at)
-			return;
-		if ((a->nla_type & NLA_TYPE_MASK) == NLMSGERR_ATTR_MSG)
-			snprintf(why, cap, "%.*s", a->nla_len - NLA_HDRLEN,
-				 (const char *)a + NLA_HDRLEN);
-		at += NLA_ALIGN(a->nla_len);
-	}
+	while (tcpx_nlattr_next(&a))
+		if (a.type == NLMSGERR_ATTR_MSG)
+			snprintf(why, cap, "%.*s", (int)a.len, (const char *)a.data);
 }
 
 int
-lab_ns_ask(int sock, struct lab_nl *m, char *why, size_t cap)
+lab_ns_ask(int sock, struct tcpx_nl *m, char *why, size_t cap)
 {
 	struct sockaddr_nl kernel = { .nl_family = AF_NETLINK };
 	union {

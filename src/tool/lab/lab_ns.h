@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Network namespaces by name (files in /run/netns, as `ip netns` keeps them) and the
- * netlink socket that speaks inside one. The calling process must have one thread.
- * Functions return 0 or -errno and print nothing.
+ * Network namespaces by name (files in /run/netns, as `ip netns` keeps them), and the
+ * netlink socket inside one. The calling process must have one thread. Functions return 0
+ * or -errno and print nothing.
  */
 #ifndef TOOL_LAB_NS_H
 #define TOOL_LAB_NS_H
@@ -13,9 +13,9 @@
 
 #define LAB_NS_DIR "/run/netns"
 
-/* Makes a namespace; -EEXIST if the name is taken. The caller stays where it is. */
+/* Makes a namespace; -EEXIST if the name is taken. The caller stays in its own. */
 int lab_ns_create(const char *name);
-/* Takes the name away, half-made or not; the namespace goes with its last process. */
+/* Removes the name, half-made or not; the namespace goes with its last process. */
 int lab_ns_delete(const char *name);
 /* A descriptor of it; close() it. -ENOENT. */
 int lab_ns_open(const char *name);
@@ -30,8 +30,8 @@ int lab_ns_remount_sys(void);
 
 /* A routing socket inside @ns_fd; close() it. */
 int lab_ns_socket(int ns_fd);
-/* Sends a request and waits for its answer: 0, or what the kernel said; its words, if
- * any, in @why. */
-int lab_ns_ask(int sock, struct lab_nl *m, char *why, size_t cap);
+/* Sends a request and waits for its answer: 0, or the kernel's error; @why has
+ * its text, if any. */
+int lab_ns_ask(int sock, struct tcpx_nl *m, char *why, size_t cap);
 
 #endif

@@ -15,13 +15,13 @@
 
 enum { SETS_MAX = 32 };
 
-/* The reports into the folder, the table on stdout. */
+/* Writes the reports into the folder and the table to stdout. */
 static int
-conclude(const char *dir, const char *json_path)
+conclude(const char *dir, const char *reference, const char *json_path)
 {
 	struct matrix_data data;
 	char path[MATRIX_PATH];
-	int rc = matrix_data_load(&data, dir);
+	int rc = matrix_data_load(&data, dir, reference);
 
 	if (rc)
 		return TOOL_USAGE;
@@ -128,6 +128,17 @@ list(struct matrix_session *s, const char *json_path)
 /* ---- verbs ----------------------------------------------------------------------- */
 
 static int
+take_reference(const struct opt_parser *p, int id, const char **out)
+{
+	char name[MATRIX_NAME_MAX];
+	double number;
+
+	*out = p->value;
+	return matrix_reference_parse(p->value, name, &number) ? TOOL_OK :
+	       opt_refuse(p, id, "allowed is NAME=NUMBER, the number above 0: NCCL=18.7");
+}
+
+static int
 take_blocks(const struct opt_parser *p, int id, struct matrix_wish *wish)
 {
 	uint64_t v = 0;
@@ -140,7 +151,7 @@ take_blocks(const struct opt_parser *p, int id, struct matrix_wish *wish)
 static int
 run_run(int argc, char **argv)
 {
-	enum { DIR, BLOCKS, SEED, SET, LOAD, LIST, JSON };
+	enum { DIR, BLOCKS, SEED, SET, LOAD, REFERENCE, LIST, JSON };
 	static const struct opt opts[] = {
 		[DIR] = { 'o', "output", "DIR", "folder of the study (NAME.study)" },
 		[BLOCKS] = { 'b', "blocks", "N", "measure every cell N times (as the spec says)" },
@@ -148,6 +159,8 @@ run_run(int argc, char **argv)
 		[SET] = { 0, "set", "NAME=VALUE", "another value for what the spec sets" },
 		[LOAD] = { 0, "load", "SHARE", "user time of other processes, as a share of all CPUs, "
 			   "up to which a run counts: 40% (as the spec says)" },
+		[REFERENCE] = { 'r', "reference", "NAME=NUMBER", "a figure to reach, as NCCL=18.7, in the "
+				"spec's unit" },
 		[LIST] = { 'l', "list", NULL, "show the cells and which can run here; run nothing" },
 		[JSON] = { 0, "json", "FILE", "the analysis, or the list, as JSON; - is stdout" },
 	};
@@ -193,6 +206,9 @@ run_run(int argc, char **argv)
 			if (!matrix_fraction_parse(p.value, &wish.load))
 				rc = opt_refuse(&p, id, "allowed is a share up to 1, as 40% or 0.4");
 			break;
+		case REFERENCE:
+			rc = take_reference(&p, id, &wish.reference);
+			break;
 		case LIST:
 			only_list = true;
 			break;
@@ -219,7 +235,7 @@ run_run(int argc, char **argv)
 	}
 	rc = only_list ? list(&s, json_path) : matrix_session_run(&s, &wish);
 	matrix_session_fini(&s);
-	return rc || only_list ? rc : conclude(wish.dir, json_path);
+	return rc || only_list ? rc : conclude(wish.dir, NULL, json_path);
 }
 
 static int
@@ -265,18 +281,20 @@ run_resume(int argc, char **argv)
 	}
 	rc = rc ? rc : one_folder(&p, &wish.dir);
 	rc = rc ? rc : matrix_session_resume(&wish);
-	return rc ? rc : conclude(wish.dir, json_path);
+	return rc ? rc : conclude(wish.dir, NULL, json_path);
 }
 
 static int
 run_report(int argc, char **argv)
 {
-	enum { OUTPUT, HTML, JSON };
+	enum { OUTPUT, HTML, JSON, REFERENCE };
 	static const struct opt opts[] = {
 		[OUTPUT] = { 'o', "output", "FILE", "the report as Markdown; - is stdout "
 			     "(DIR/REPORT.md)" },
 		[HTML] = { 0, "html", "FILE", "the report as HTML with plots (DIR/report.html)" },
 		[JSON] = { 0, "json", "FILE", "the analysis as JSON; - is stdout" },
+		[REFERENCE] = { 'r', "reference", "NAME=NUMBER", "a figure to reach, as NCCL=18.7, in "
+				"place of the study's" },
 	};
 	static const struct opt_command cmd = {
 		"tcpx matrix report", "[OPTIONS] DIR",
@@ -284,7 +302,7 @@ run_report(int argc, char **argv)
 		"report, on any machine.",
 		opts, ARRAY_LEN(opts), NULL, false,
 	};
-	const char *dir = NULL, *output = NULL, *html = NULL, *json_path = NULL;
+	const char *dir = NULL, *output = NULL, *html = NULL, *json_path = NULL, *reference = NULL;
 	struct matrix_data data;
 	struct opt_parser p;
 	json_t *json;
@@ -294,14 +312,17 @@ run_report(int argc, char **argv)
 	while ((id = opt_next(&p)) != OPT_END) {
 		if (id < 0)
 			return id == OPT_HELP ? TOOL_OK : TOOL_USAGE;
-		*(id == OUTPUT ? &output : id == HTML ? &html : &json_path) = p.value;
+		if (id == REFERENCE && take_reference(&p, id, &reference))
+			return TOOL_USAGE;
+		else if (id != REFERENCE)
+			*(id == OUTPUT ? &output : id == HTML ? &html : &json_path) = p.value;
 	}
 	rc = one_folder(&p, &dir);
 	if (rc)
 		return rc;
 	if (!output && !html)
-		return conclude(dir, json_path);
-	if (matrix_data_load(&data, dir))
+		return conclude(dir, reference, json_path);
+	if (matrix_data_load(&data, dir, reference))
 		return TOOL_USAGE;
 	rc = output ? matrix_report_write(&data, output, false) : 0;
 	rc = rc || !html ? rc : matrix_report_write(&data, html, true);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A block is run whole or begun again. Before anything is set up the folder says so, so
- * that whoever comes after a kill knows what to take down.
+ * A block runs whole or begins again. state.json is written before anything is set up, so
+ * the next process after a kill knows what to take down.
  */
 #include "tool/matrix/matrix_blocks.h"
 
@@ -30,7 +30,7 @@ boot_id(char buf[64])
 	return buf;
 }
 
-/* What is set up from now on. */
+/* Records what is set up from now on. */
 static int
 state_write(struct matrix_session *s, const char *cell)
 {
@@ -129,7 +129,7 @@ matrix_blocks_undo(struct matrix_session *s, bool undone)
 		json_decref(state);
 		return tool_fail(TOOL_USAGE, command_name, "%s is not of a study", path);
 	}
-	/* what was set up before the machine was started again is gone by itself */
+	/* what was set up before a reboot is gone */
 	if (!undone && !strcmp(old, boot_id(boot))) {
 		snprintf(s->id, sizeof(s->id), "%s", id);
 		ended = leftovers_end(s);
@@ -251,7 +251,7 @@ matrix_blocks_run(struct matrix_session *s)
 		if (!is_complete(s, (int)b - (int)s->spec.warmup + 1))
 			rc = s->runner.signal ? TOOL_FINDING : block_run(s, b);
 	if (rc == TOOL_HALF)
-		return rc; /* what is set up stays, and state.json says so */
+		return rc; /* the set-up stays, and state.json says so */
 	down = study_down(s);
 	if (s->runner.signal && !down)
 		fprintf(stderr, "asked to end by signal %d; all is as before. Go on with: tcpx matrix "

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The small commands around a workload. Their output goes to two files that are used
- * again and again: it matters only when one fails.
+ * The small commands around a workload. Their output goes to two files that are reused: it
+ * matters only when one fails.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -12,7 +12,7 @@
 #include "tool/matrix/matrix_runner.h"
 #include "tool/tool.h"
 
-/* The last line of a file that says anything. */
+/* The last line of a file that is not empty. */
 static void
 last_line(const char *path, char *buf, size_t cap)
 {
@@ -170,7 +170,7 @@ joined(const struct matrix_design *d, const struct matrix_cell *cell, enum matri
 	return text;
 }
 
-/* @text with each @mark replaced by @by; where there is none, @by before or behind it. */
+/* @text with each @mark replaced by @by; without a mark, @by stands before or behind it. */
 static char *
 placed(char *text, const char *mark, char *by, bool before)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reads the folder, puts figures in their places, has them analysed. */
+/* Reads the folder, puts figures into their places and has them analysed. */
 #include "tool/matrix/matrix_data.h"
 
 #include <errno.h>
@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tool/matrix/matrix_key.h"
 #include "tool/report/stats.h"
 
 bool
@@ -47,6 +48,22 @@ study_read(struct matrix_data *m)
 	return 0;
 }
 
+/* That of the command line, of study.json, or of the spec. */
+static int
+reference_take(struct matrix_data *m, const char *reference)
+{
+	const struct matrix_line *line = matrix_spec_find(&m->spec.sections[0], MATRIX_REFERENCE);
+
+	if (line)
+		snprintf(m->reference_name, sizeof(m->reference_name), "%s", line->name);
+	if (!reference)
+		reference = json_string_value(json_object_get(m->study, "reference"));
+	if (!reference || matrix_reference_parse(reference, m->reference_name, &m->spec.reference))
+		return 0;
+	return tcpx_fail(TCPX_SUB_TOOL, TCPX_ECONFIG, "reference %s: allowed is NAME=NUMBER, the number "
+			 "above 0", reference);
+}
+
 static void
 details_read(struct matrix_data *m)
 {
@@ -83,7 +100,7 @@ figures_place(struct matrix_data *m)
 }
 
 int
-matrix_data_load(struct matrix_data *m, const char *dir)
+matrix_data_load(struct matrix_data *m, const char *dir, const char *reference)
 {
 	char path[MATRIX_PATH];
 	size_t len = 0;
@@ -100,6 +117,7 @@ matrix_data_load(struct matrix_data *m, const char *dir)
 	rc = rc ? rc : matrix_spec_parse(m->text, len, "study.spec", &m->spec);
 	rc = rc ? rc : matrix_design_init(&m->design, &m->spec, "study.spec");
 	rc = rc ? rc : study_read(m);
+	rc = rc ? rc : reference_take(m, reference);
 	if (!rc) {
 		m->details = calloc(m->store.n + 1, sizeof(json_t *));
 		rc = m->details ? figures_place(m) : -ENOMEM;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A study as its folder tells it, and what follows from that. Nothing of this machine
- * goes in: the same files give the same report everywhere.
+ * A study as its folder holds it, and what follows from that. No fact of this machine
+ * enters: the same files give the same report everywhere.
  */
 #ifndef TOOL_MATRIX_DATA_H
 #define TOOL_MATRIX_DATA_H
@@ -17,19 +17,22 @@ struct matrix_data {
 	json_t *study;
 	json_t **details;                /* of each of store.runs; NULL where lost      */
 	bool present[MATRIX_CELLS_MAX];
+	char reference_name[MATRIX_NAME_MAX]; /* of spec.reference; ""                  */
 	double *figures;                 /* [block * design.n + cell], NAN: none        */
 	struct matrix_analysis analysis;
 };
 
-/* 0 or negative, logged. matrix_data_fini(). */
-TCPX_MUST_CHECK int matrix_data_load(struct matrix_data *m, const char *dir);
+/* @reference: "NAME=NUMBER" in place of the study's; NULL. 0 or negative, logged.
+ * matrix_data_fini(). */
+TCPX_MUST_CHECK int matrix_data_load(struct matrix_data *m, const char *dir,
+				     const char *reference);
 void matrix_data_fini(struct matrix_data *m);
 
-/* Of the last attempt of its block, and not of a warm-up. */
+/* Is the run of its block's last attempt, and not of a warm-up? */
 bool matrix_data_counts(const struct matrix_data *m, const struct matrix_run *run);
 /* Valid figures of @cell, into @out[spec.blocks]; their number. */
 size_t matrix_data_column(const struct matrix_data *m, size_t cell, double *out);
-/* A number of runs' details: "load", "steal" or "also", "CPU s/GB"; NAN. */
+/* A number in a run's details: "load", "steal" or "also", "CPU s/GB"; NAN. */
 double matrix_data_number(const struct matrix_data *m, size_t run, const char *group,
 			  const char *name);
 /* All of it as JSON; NULL: no memory. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Cells from sections. With [cell]s, those; without, all combinations of the factors'
- * levels; with neither, there is nothing to compare and that is refused.
+ * Cells from sections: the [cell]s, if there are any; else all combinations of the factors'
+ * levels. Without either there is nothing to compare, which is refused.
  */
 #include "tool/matrix/matrix_design.h"
 
@@ -142,14 +142,15 @@ lines_add(struct matrix_cell *cell, const struct matrix_section *s, const char *
 		*line = s->lines[i];
 		line->name = substituted(s->lines[i].name, level);
 		line->value = substituted(s->lines[i].value, level);
-		cell->n++; /* owned from here on, whatever was not to be had */
+		cell->n++; /* owned from here on, also after a failure */
 		if (!line->name || !line->value)
 			return -ENOMEM;
 	}
 	return 0;
 }
 
-/* What the levels of @cell set, factor by factor, then its own section (or NULL). */
+/* The settings of @cell's levels, factor by factor, then those of its own
+ * section (or NULL). */
 static int
 cell_fill(struct matrix_design *d, struct matrix_cell *cell, const struct matrix_section *own)
 {

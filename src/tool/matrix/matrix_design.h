@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a spec's sections mean together: the cells, what each sets, the effects that are
- * to be estimated from them, and the order of the runs. Pure: a design depends on the
- * text and the seed alone.
+ * The meaning of a spec's sections together: the cells, their settings, the effects
+ * to estimate, and the order of the runs. Pure: a design depends on the text and
+ * the seed alone.
  */
 #ifndef TOOL_MATRIX_DESIGN_H
 #define TOOL_MATRIX_DESIGN_H
@@ -28,7 +28,7 @@ struct matrix_cell {
 	struct matrix_line *lines; /* owned, of its levels in order, then its own;
 	                            * those of the study are not among them        */
 	size_t n;
-	int level[MATRIX_FACTORS_MAX]; /* -1: not said                             */
+	int level[MATRIX_FACTORS_MAX]; /* -1: none named                           */
 	int same;                  /* the cell that it repeats (A/A), -1 none      */
 	bool negative;             /* a negative control                           */
 	const char *against;       /* the cell it is compared with, borrowed; NULL the baseline */
@@ -42,7 +42,7 @@ enum matrix_effect_kind {
 	MATRIX_EXPLORATORY  /* every other cell against the baseline                */
 };
 
-/* Log ratios of cells, above : below, with a sign each; the effect is their sum over
+/* Log ratios of cells, above : below, with a sign each. The effect is their sum over
  * .divisor: the mean of ratios, or for an interaction their difference. */
 struct matrix_effect {
 	char name[2 * MATRIX_NAME_MAX + 8];
@@ -71,13 +71,13 @@ struct matrix_design {
 TCPX_MUST_CHECK int matrix_design_init(struct matrix_design *out, const struct matrix_spec *spec,
 				       const char *name);
 void matrix_design_fini(struct matrix_design *d);
-/* The cell of that name, or -1. */
+/* Index of the named cell, or -1. */
 int matrix_design_cell(const struct matrix_design *d, const char *name);
-/* Effects of @kind. */
+/* Number of effects of @kind. */
 size_t matrix_design_count(const struct matrix_design *d, enum matrix_effect_kind kind);
 
-/* The order of block @block (from 0; warm-up blocks count): a permutation of the cells,
- * each block's from the seed and its number alone, so that a resumed study goes on. */
+/* The order of block @block (from 0; warm-up blocks count): a permutation of the cells. It
+ * depends on the seed and the block's number alone, so a resumed study goes on. */
 void matrix_order(size_t cells, uint64_t seed, unsigned block, unsigned char order[]);
 
 #endif

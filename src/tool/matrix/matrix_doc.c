@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Two ways to write the same. Markdown texts lose what would be markup in them.
+ * Two output formats of one document. Markdown texts lose characters that would be markup.
  */
 #include "tool/matrix/matrix_doc.h"
 
@@ -59,14 +59,7 @@ matrix_doc_open(struct matrix_doc *d, FILE *f, bool html, const char *title, con
 {
 	*d = (struct matrix_doc){ .f = f, .html = html };
 	if (html) {
-		fputs("<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-		      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
-		      "<meta name=\"color-scheme\" content=\"light dark\">\n"
-		      "<meta http-equiv=\"Content-Security-Policy\" "
-		      "content=\"default-src 'none'; style-src 'unsafe-inline'\">\n", f);
-		html_el(f, "title", NULL, "%s", title);
-		fprintf(f, "\n<style>\n%s%s</style>\n</head>\n<body>\n<main>\n", html_style,
-			own_style);
+		html_open(f, title, own_style);
 		html_el(f, "p", "eyebrow", "%s", above);
 		html_el(f, "h1", NULL, "%s", title);
 		return;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A document that is written once and comes out as Markdown or as one HTML file. Every
- * text is escaped on its way in. Pictures are only in HTML.
+ * A document that is written once, as Markdown or as one HTML file. Every text is escaped
+ * on its way in. Pictures are only in HTML.
  */
 #ifndef TOOL_MATRIX_DOC_H
 #define TOOL_MATRIX_DOC_H
@@ -19,7 +19,7 @@ void matrix_doc_open(struct matrix_doc *d, FILE *f, bool html, const char *title
 		     const char *above);
 void matrix_doc_close(struct matrix_doc *d, const char *foot);
 void matrix_doc_section(struct matrix_doc *d, const char *title);
-/* A paragraph; bold: what must not be overlooked. */
+/* A paragraph; bold: must not be overlooked. */
 void matrix_doc_text(struct matrix_doc *d, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 void matrix_doc_bold(struct matrix_doc *d, const char *fmt, ...)

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * "effect binding = T2/T1 T4/T3" is the mean of two log ratios within a block; an
- * interaction is their difference. What the spec does not declare is derived: main effects
- * of a product, each cell against the baseline otherwise. Every A/A cell and control gets
- * its own.
+ * interaction is their difference. Undeclared effects are derived: main effects of a
+ * product, else each cell against the baseline. Every A/A cell and control gets its own.
  */
 #include "tool/matrix/matrix_effects.h"
 
@@ -159,7 +158,7 @@ negative(struct matrix_design *d, size_t cell, const char *name)
 	return against(d, MATRIX_NEGATIVE, cell, (size_t)at, name);
 }
 
-/* An effect of its own already says the same. */
+/* Is there an effect of this cell alone already? */
 static bool
 is_single(const struct matrix_design *d, size_t cell)
 {

@@ -47,14 +47,6 @@ find(const struct matrix_env *e, const char *name)
 	return NULL;
 }
 
-const char *
-matrix_env_get(const struct matrix_env *e, const char *name)
-{
-	char **at = find(e, name);
-
-	return at ? *at + strlen(name) + 1 : NULL;
-}
-
 int
 matrix_env_set(struct matrix_env *e, const char *name, const char *value)
 {

@@ -15,7 +15,5 @@ TCPX_MUST_CHECK int matrix_env_init(struct matrix_env *e, char *const *from);
 void matrix_env_fini(struct matrix_env *e);
 /* Sets or replaces one. */
 TCPX_MUST_CHECK int matrix_env_set(struct matrix_env *e, const char *name, const char *value);
-/* Its value, borrowed, or NULL. */
-const char *matrix_env_get(const struct matrix_env *e, const char *name);
 
 #endif

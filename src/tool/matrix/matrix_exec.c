@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Signals are waited for, not handled: there is one place where anything can happen.
- */
+/* Signals are waited for, not handled, so only one place reacts to them. */
 #include "tool/matrix/matrix_exec.h"
 
 #include <errno.h>
@@ -15,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define GRACE_NS 2000000000ull /* between asking and killing */
+#define GRACE_NS 2000000000ull /* between asking to end and killing */
 
 static sigset_t
 watched(void)
@@ -83,7 +81,7 @@ become(const struct matrix_command *c, pid_t parent)
 	_exit(127);
 }
 
-/* The next thing that happens, or nothing until @until. */
+/* The next signal; nothing after @until. */
 static int
 wait_signal(uint64_t until)
 {
@@ -123,7 +121,7 @@ wait_end(const struct matrix_command *c, pid_t pid, struct matrix_ended *ended)
 	ended->system_s = (double)use.ru_stime.tv_sec + (double)use.ru_stime.tv_usec / 1e6;
 	ended->code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 	if (c->end_group || asked)
-		kill(-pid, SIGKILL); /* what it left behind */
+		kill(-pid, SIGKILL); /* processes it left behind */
 }
 
 int
@@ -136,7 +134,7 @@ matrix_exec(const struct matrix_command *c, struct matrix_ended *ended)
 		return tcpx_fail_errno(TCPX_SUB_TOOL, "start %.80s", c->text);
 	if (!pid)
 		become(c, self);
-	setpgid(pid, pid); /* the child does, too: whoever is first */
+	setpgid(pid, pid); /* the child does, too: either may be first */
 	wait_end(c, pid, ended);
 	return 0;
 }

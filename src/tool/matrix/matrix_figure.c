@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Output of a command is somebody else's: whatever it is, the answer is a finite number or
- * a sentence that says why there is none.
+ * The output of a command is foreign text. The result is a finite number, or a sentence
+ * with the reason for none.
  */
 #include "tool/matrix/matrix_figure.h"
 

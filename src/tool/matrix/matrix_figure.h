@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A figure out of what a command printed: "json:rows[-1].busbw_GBps" or
- * "regex:([0-9.]+) GB/s" (POSIX extended, first group, last match).
+ * A figure from a command's output: "json:rows[-1].busbw_GBps" or "regex:([0-9.]+) GB/s"
+ * (POSIX extended, first group, last match).
  */
 #ifndef TOOL_MATRIX_FIGURE_H
 #define TOOL_MATRIX_FIGURE_H
@@ -15,16 +15,16 @@ enum { MATRIX_WHY = 200 }; /* bytes of a reason */
 /* The whole of a file, at most 8 MiB of it, with a NUL behind; NULL (errno set). */
 char *matrix_file_read(const char *path, size_t *len);
 
-/* 0 if @how can be looked for at all; else TCPX_ECONFIG, logged with @what. */
+/* 0 if @how is a valid form; else TCPX_ECONFIG, logged with @what. */
 TCPX_MUST_CHECK int matrix_figure_check(const char *how, const char *what);
 
 /*
  * matrix_figure_find - the figure in @text
- * Return: 0, @out finite; -ENOENT, @why says what is missing. true and false are 1 and 0.
+ * Return: 0, @out finite; -ENOENT, @why names what is missing. true and false are 1 and 0.
  */
 int matrix_figure_find(const char *how, const char *text, double *out, char why[MATRIX_WHY]);
 
-/* Cuts "FIGURE NUMBER", an expectation, in its two; -EINVAL: it is none. */
+/* Splits an expectation, "FIGURE NUMBER"; -EINVAL: not of this form. */
 int matrix_expect_cut(const char *value, char *how, size_t cap, double *want);
 
 #endif

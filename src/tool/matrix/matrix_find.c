@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A spec ends in .matrix. Shipped ones lie beside the program: in share/ of the prefix it
- * was installed in, or of the source tree its build folder is in.
+ * A spec ends in .matrix. Shipped specs lie beside the program: in share/ of its prefix, or
+ * of the source tree of its build folder.
  */
 #include "tool/matrix/matrix_find.h"
 
@@ -16,9 +16,9 @@
 
 static const char suffix[] = ".matrix";
 
-/* Below the folder of the program; then where the build was to install it. */
+/* Relative to the program's folder: installed, and in a build folder. */
 static const char *const shelves[] = { "../share/tcpx-p2p/matrix", "../share/matrix",
-				       "share/matrix", TCPX_MATRIX_SHELF };
+				       "share/matrix" };
 
 void
 matrix_find_self(char out[MATRIX_PATH])
@@ -39,13 +39,11 @@ shelf_path(size_t i, char out[MATRIX_PATH])
 	slash = strrchr(self, '/');
 	if (slash)
 		*slash = '\0';
-	if (shelves[i][0] == '/')
-		snprintf(out, MATRIX_PATH, "%s", shelves[i]);
-	else if (snprintf(out, MATRIX_PATH, "%s/%s", slash ? self : ".", shelves[i]) >= MATRIX_PATH)
+	if (snprintf(out, MATRIX_PATH, "%s/%s", slash ? self : ".", shelves[i]) >= MATRIX_PATH)
 		out[0] = '\0';
 }
 
-/* The first shelf that is there; NULL: none. */
+/* The first shelf that exists; NULL: none. */
 static DIR *
 shelf_open(char path[MATRIX_PATH])
 {

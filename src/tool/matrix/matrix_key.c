@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * The table of keys, and the few forms their values have.
- */
+/* The table of keys, and the forms of their values. */
 #include "tool/matrix/matrix_key.h"
 
 #include <ctype.h>
@@ -141,6 +139,20 @@ matrix_fraction_parse(const char *text, double *out)
 	if (!matrix_number_parse(copy, &v) || !(v / unit > 0) || v / unit > 1)
 		return false;
 	*out = v / unit;
+	return true;
+}
+
+bool
+matrix_reference_parse(const char *text, char name[MATRIX_NAME_MAX], double *out)
+{
+	size_t len = strcspn(text, "=");
+	double v;
+
+	if (!len || len >= MATRIX_NAME_MAX || !text[len] ||
+	    !matrix_number_parse(text + len + 1, &v) || !(v > 0))
+		return false;
+	snprintf(name, MATRIX_NAME_MAX, "%.*s", (int)len, text);
+	*out = v;
 	return true;
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * /proc as it is. Others' load is told by user time alone: system time is also what the
- * kernel does for us in threads of its own. Idle and others may go backwards: clamped.
+ * The counters of /proc. The load of other processes is their user time alone: system time
+ * includes kernel threads that work for this process. Idle and other counters may run
+ * backwards: clamped.
  */
 #include "tool/matrix/matrix_load.h"
 

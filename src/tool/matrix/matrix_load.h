@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the machine did while a run was on: CPU time by kind and CPU, retransmits,
- * interrupts by CPU, and the affinity of every IRQ. Differences of two looks.
+ * The machine's work during a run: CPU time by kind and CPU, retransmits, interrupts by
+ * CPU, and the affinity of every IRQ. Differences of two looks.
  */
 #ifndef TOOL_MATRIX_LOAD_H
 #define TOOL_MATRIX_LOAD_H
@@ -30,12 +30,12 @@ struct matrix_load {
 	double busiest;    /* busy share of the busiest CPU                               */
 	int busiest_cpu;
 	double soft;       /* interrupts, share of the time of all CPUs                   */
-	size_t drifted;    /* IRQs whose affinity is another than before                  */
+	size_t drifted;    /* IRQs whose affinity has changed                             */
 	char drift[MATRIX_DRIFT]; /* their numbers                                        */
 };
 
 void matrix_look_now(struct matrix_look *look);
-/* @own_user_s: of the command and what it waited for. */
+/* @own_user_s: of the command and its children. */
 void matrix_load_between(const struct matrix_look *before, const struct matrix_look *after,
 			 double seconds, double own_user_s, struct matrix_load *out);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Read from /proc and /sys. Of the boot parameters only those that move CPUs, interrupts,
- * memory or power are told: the others are the machine's business.
+ * memory or power are kept.
  */
 #include "tool/matrix/matrix_machine.h"
 
@@ -17,7 +17,7 @@
 #include "tool/matrix/matrix_figure.h"
 #include "tool/tool.h"
 
-/* The first line of a file, without blanks at its end; false: there is none. */
+/* The first line of a file, without blanks at its end; false: no such file. */
 static bool
 line_of(const char *path, char *buf, size_t cap)
 {
@@ -107,7 +107,7 @@ put_memory(json_t *to)
 	}
 }
 
-/* Is a process of that name there? */
+/* Does a process of that name run? */
 static bool
 running(const char *name)
 {

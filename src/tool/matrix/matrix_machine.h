@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a study's reader must know about the machine, as names and texts. */
+/* The facts about the machine that a study's reader needs, as names and texts. */
 #ifndef TOOL_MATRIX_MACHINE_H
 #define TOOL_MATRIX_MACHINE_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Heat map, intervals, and points over time. Shades are one colour of eight strengths, so
- * that they can be told apart in print and without red and green.
+ * Heat map, intervals, and points over time. Shades are eight strengths of one colour:
+ * readable in print and without red and green.
  */
 #include "tool/matrix/matrix_plot.h"
 

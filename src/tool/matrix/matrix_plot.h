@@ -8,7 +8,7 @@
 #include "tool/matrix/matrix_verdict.h"
 
 /* A field of rows x columns, shaded from the least to the greatest of @values, which are
- * [row * columns + column], NAN for none. Names are borrowed. */
+ * [row * columns + column], NAN for none. @digits: decimals of a shown value. */
 void matrix_plot_heat(FILE *f, const char *label, const char *const *rows, size_t n,
 		      const char *const *columns, size_t m, const double *values, int digits);
 /* Effects with their intervals, and the margin as a band. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The report, in the order of a reader who decides: verdict, question, machine, cells,
- * runs, effects, evidence, costs, threats, how to repeat.
+ * The report, in the order of a reader who decides: verdict, decision, question, machine,
+ * cells, runs, effects, evidence, costs, lessons, threats, repetition.
  */
 #include "tool/matrix/matrix_report.h"
 
@@ -63,7 +63,7 @@ matrix_report_verdict(const struct matrix_data *m, char *buf, size_t cap)
 			 e->ratio, e->ci.lo, e->ci.hi, 100 * m->spec.margin);
 }
 
-/* What the A/A cells and the negative controls say about the others. */
+/* The evidence of A/A cells and negative controls about the others. */
 static void
 controls(struct matrix_doc *d, const struct matrix_data *m)
 {
@@ -98,26 +98,12 @@ verdict_section(struct matrix_doc *d, const struct matrix_data *m)
 	matrix_report_verdict(m, text, sizeof(text));
 	matrix_doc_section(d, "Verdict");
 	matrix_doc_bold(d, "%s", text);
-	matrix_doc_text(d, "Option %c: %s.", a->letter, matrix_letter_text(a->letter));
 	for (size_t i = 0; i < m->design.effect_count; i++) {
 		const struct matrix_estimate *v = &a->effects[i];
 
 		if (m->design.effects[i].kind == MATRIX_PRIMARY && v->n > 1)
 			matrix_doc_item(d, "%s: %.3f (%.3f to %.3f), %s.", m->design.effects[i].name,
 					v->ratio, v->ci.lo, v->ci.hi, matrix_verdict_text(v->verdict));
-	}
-	if (isfinite(a->gap)) {
-		const struct matrix_line *line =
-			matrix_spec_find(&m->spec.sections[0], MATRIX_REFERENCE);
-
-		matrix_doc_text(d, "To the reference of %.6g %s (%s) %.1f %% are missing in the "
-				"best cell, %s, with a median of %.6g.", m->spec.reference,
-				matrix_spec_text(&m->spec, MATRIX_UNIT, ""), line->name, 100 * a->gap,
-				m->design.cells[a->best].name, a->best_median);
-	} else if (isfinite(a->best_median)) {
-		matrix_doc_text(d, "No reference was given. The best median is that of %s: %.6g %s.",
-				m->design.cells[a->best].name, a->best_median,
-				matrix_spec_text(&m->spec, MATRIX_UNIT, ""));
 	}
 	controls(d, m);
 }
@@ -296,6 +282,7 @@ document(const struct matrix_data *m, FILE *f, bool html)
 	matrix_doc_open(&d, f, html, matrix_spec_text(&m->spec, MATRIX_TITLE, "An experiment"),
 			above);
 	verdict_section(&d, m);
+	matrix_report_decision(&d, m);
 	question_section(&d, m);
 	machine_section(&d, m);
 	matrix_report_cells(&d, m);
@@ -303,6 +290,7 @@ document(const struct matrix_data *m, FILE *f, bool html)
 	effects_section(&d, m);
 	matrix_report_evidence(&d, m);
 	matrix_report_costs(&d, m);
+	matrix_report_lessons(&d, m);
 	threats_section(&d, m);
 	repeat_section(&d, m);
 	matrix_doc_close(&d, "Made by tcpx matrix report from results.csv, runs and study.json alone.");

@@ -10,10 +10,12 @@
 TCPX_MUST_CHECK int matrix_report_write(const struct matrix_data *m, const char *path, bool html);
 /* The effects and the verdict for a terminal. */
 void matrix_report_print(const struct matrix_data *m, FILE *f);
-/* One sentence: what the study says. */
+/* The study's result in one sentence. */
 void matrix_report_verdict(const struct matrix_data *m, char *buf, size_t cap);
 
-/* Sections of it. */
+/* Its sections. */
+void matrix_report_decision(struct matrix_doc *d, const struct matrix_data *m);
+void matrix_report_lessons(struct matrix_doc *d, const struct matrix_data *m);
 void matrix_report_cells(struct matrix_doc *d, const struct matrix_data *m);
 void matrix_report_runs(struct matrix_doc *d, const struct matrix_data *m);
 void matrix_report_evidence(struct matrix_doc *d, const struct matrix_data *m);

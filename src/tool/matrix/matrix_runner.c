@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A run's life. Whatever happens in the middle, what the cell's set-up began its tear-down
- * ends; only then is the run stored.
+ * The life of a run. The tear-down ends what the cell's set-up began, whatever happens
+ * between; only then is the run stored.
  */
 #include "tool/matrix/matrix_runner.h"
 
@@ -19,7 +19,7 @@
 
 enum { COUNTERS_MAX = 16 };
 
-/* What is gathered about one run. */
+/* The data of one run. */
 struct gathered {
 	const struct matrix_section *study;
 	const struct matrix_cell *cell;
@@ -45,7 +45,7 @@ time_text(char buf[32])
 static void
 fail_first(struct gathered *g, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* Keeps the first of what failed. */
+/* Keeps the first failure. */
 static void
 fail_first(struct gathered *g, const char *fmt, ...)
 {
@@ -116,8 +116,8 @@ counters_after(struct matrix_runner *r, struct gathered *g)
 
 /* ---- figures --------------------------------------------------------------------- */
 
-/* A figure is looked for in the JSON that the workload wrote, if it wrote one and JSON is
- * meant, else in what it printed. */
+/* A figure is looked for in the workload's JSON file, if it wrote one and JSON is asked
+ * for; else in its output. */
 static int
 figure_of(const struct gathered *g, const char *how, double *out, char why[MATRIX_WHY])
 {
@@ -263,7 +263,7 @@ judge_and_store(struct matrix_runner *r, struct gathered *g, struct matrix_run *
 	return detail ? matrix_store_add(r->store, run, detail) : -ENOMEM;
 }
 
-/* Set up, measure, take down, in the environment that r->env is for now. */
+/* Sets up, measures and takes down, in the environment that r->env holds now. */
 static int
 cell_life(struct matrix_runner *r, struct gathered *g, struct matrix_run *run,
 	  char why[MATRIX_WHY])

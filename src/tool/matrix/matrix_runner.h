@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * One run of one cell: set up, measure, check, take down, judge. And the commands of a
- * study's own set-up. Everything a command may know is in its environment.
+ * study's own set-up. All facts for a command are in its environment.
  */
 #ifndef TOOL_MATRIX_RUNNER_H
 #define TOOL_MATRIX_RUNNER_H
@@ -14,11 +14,12 @@ struct matrix_runner {
 	const struct matrix_design *design;
 	struct matrix_store *store;
 	struct matrix_env env;      /* of all commands */
-	int signal;                 /* that asked us to end, 0 none */
+	int signal;                 /* that asked the tool to end, 0 none */
 };
 
-/* Lines of @key, in order (teardown: last first). With @stop the first that fails is the
- * last that runs. 0; or 1, @why says which failed and what it said. -errno: not started. */
+/* Runs the lines of @key, in order (teardown: last first). With @stop the first
+ * failure is the last that runs. 0; or 1, @why has the failed line and its output.
+ * -errno: not started. */
 TCPX_MUST_CHECK int matrix_commands(struct matrix_runner *r, const struct matrix_line *lines,
 				    size_t n, enum matrix_key key, bool stop, char why[MATRIX_WHY]);
 /* The first output line of @command, "" when it fails. */

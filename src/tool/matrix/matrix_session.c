@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * study.json holds what was fixed before the first run: seed, blocks, margin, machine,
- * which cells can run. A resumed study reads it back and changes none of it but the number
- * of blocks, and then says so.
+ * usable cells. A resumed study reads it back and changes none of it but the number of
+ * blocks, which it records.
  */
 #include "tool/matrix/matrix_session.h"
 
@@ -217,6 +217,8 @@ study_begin(struct matrix_session *s, const struct matrix_wish *wish)
 			     facts_take(s), "cells", cells, "sessions");
 	if (s->study && wish->load > 0)
 		json_object_set_new(s->study, "load", json_real(wish->load));
+	if (s->study && wish->reference)
+		json_object_set_new(s->study, "reference", json_string(wish->reference));
 	return s->study ? matrix_store_write(&s->store, "study.json", s->study) : -ENOMEM;
 }
 
@@ -238,7 +240,7 @@ spec_copy(struct matrix_session *s)
 
 /* ---- a session ---------------------------------------------------------------------- */
 
-/* The blocks, between two lines of the study's diary. */
+/* Runs the blocks, between two lines of the study's diary. */
 static int
 session_go(struct matrix_session *s)
 {
@@ -306,7 +308,7 @@ matrix_session_run(struct matrix_session *s, const struct matrix_wish *wish)
 	return rc ? TOOL_USAGE : session_go(s);
 }
 
-/* Seed, blocks and cells as they were fixed. */
+/* Restores seed, blocks and cells as they were fixed. */
 static int
 study_restore(struct matrix_session *s, const struct matrix_wish *wish)
 {
@@ -344,7 +346,7 @@ study_restore(struct matrix_session *s, const struct matrix_wish *wish)
 	return 0;
 }
 
-/* The wish that a study began with: its sets as NAME=VALUE. */
+/* The NAME=VALUE sets that the study began with. */
 static char **
 sets_again(const json_t *study, size_t *n)
 {
@@ -412,7 +414,7 @@ matrix_session_resume(const struct matrix_wish *wish)
 		return TOOL_USAGE;
 	snprintf(id, sizeof(id), "%s", s.id);
 	code = matrix_blocks_undo(&s, wish->undone);
-	snprintf(s.id, sizeof(s.id), "%s", id); /* what runs from now on is ours */
+	snprintf(s.id, sizeof(s.id), "%s", id); /* processes from now on carry our id */
 	code = code ? code : session_go(&s);
 	matrix_session_fini(&s);
 	return code;

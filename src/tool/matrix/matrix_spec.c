@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The parser walks lines and asks the table of keys. Nothing here runs a command or looks at the machine.
+ * The parser walks lines and asks the table of keys. It runs no command and reads nothing
+ * of the machine.
  */
 #include "tool/matrix/matrix_spec.h"
 
@@ -112,7 +113,7 @@ study_values(struct matrix_spec *spec)
 
 /* ---- lines ----------------------------------------------------------------------- */
 
-/* Room for one more of an array that grows by doubling; false: no memory. */
+/* Makes room for one more in an array that grows by doubling; false: no memory. */
 static bool
 grow(void **at, size_t n, size_t bytes)
 {
@@ -263,8 +264,8 @@ text_parse(struct parser *p, char *text)
 	unsigned number = 0;
 	int rc = 0;
 
-	/* One line is looked at when the next has shown that it does not continue it: the
-	 * NULs that strsep() put between them become newlines again. */
+	/* A line is parsed when the next one shows that it does not continue it: the NULs
+	 * that strsep() put between them become newlines again. */
 	do {
 		line = strsep(&rest, "\n");
 		number++;

@@ -2,8 +2,8 @@
 /*
  * The text of an experiment: sections of "key [name] = value" lines. The first section is
  * the study; [level FACTOR=LEVEL], [sweep FACTOR] and [cell NAME] follow. A line that
- * begins with a blank continues the value above it; '#' begins a line of comment. What
- * the lines mean together (cells, effects) is matrix_design.h's.
+ * begins with a blank continues the value above; '#' begins a comment line. matrix_design.h
+ * gives the lines their meaning together (cells, effects).
  */
 #ifndef TOOL_MATRIX_SPEC_H
 #define TOOL_MATRIX_SPEC_H
@@ -58,10 +58,10 @@ struct matrix_section {
 struct matrix_spec {
 	struct matrix_section *sections; /* [0] is the study, n >= 1              */
 	size_t n;
-	/* what the study's lines say, or the default */
+	/* from the study's lines, or the default */
 	double margin;      /* 0.05 is 5 %: smaller effects do not matter         */
-	unsigned blocks;    /* of all cells once, 8                               */
-	unsigned warmup;    /* blocks before, in no figure, 1                     */
+	unsigned blocks;    /* runs of all cells, 8                               */
+	unsigned warmup;    /* blocks before the first that counts, 1             */
 	uint64_t seed;      /* of the order                                       */
 	uint64_t timeout_ms; /* of each command                                   */
 	bool lower;         /* a smaller figure is better                         */
@@ -81,7 +81,7 @@ TCPX_MUST_CHECK int matrix_spec_parse(const char *text, size_t len, const char *
 				      struct matrix_spec *out);
 void matrix_spec_fini(struct matrix_spec *spec);
 
-/* The first line of @key in @section; NULL: there is none. */
+/* The first line of @key in @section; NULL: none. */
 const struct matrix_line *matrix_spec_find(const struct matrix_section *section,
 					   enum matrix_key key);
 /* Its value, or @otherwise. */
@@ -89,7 +89,7 @@ const char *matrix_spec_text(const struct matrix_spec *spec, enum matrix_key key
 			     const char *otherwise);
 /* Letters, digits and _.+-@ of 1 to MATRIX_NAME_MAX - 1 bytes. */
 bool matrix_name_allowed(const char *name);
-/* The word a key is written with. */
+/* The word of a key in the text. */
 const char *matrix_key_name(enum matrix_key key);
 
 #endif

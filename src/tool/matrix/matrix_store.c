@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Rows are appended and synced, other files replaced by renaming: whenever the process or
- * the machine stops, what is in the folder is true.
+ * Rows are appended and synced, other files replaced by renaming: the folder is consistent
+ * whenever the process or the machine stops.
  */
 #include "tool/matrix/matrix_store.h"
 
@@ -109,7 +109,7 @@ matrix_row_parse(const char *line, struct matrix_run *run)
 	    !keep_text(f[9], r.reason, sizeof(r.reason)))
 		return -EINVAL;
 	if (valid && !(r.figure > 0))
-		return -EINVAL; /* a valid run has a figure, and one that has a logarithm */
+		return -EINVAL; /* a valid run has a figure above 0: its logarithm is used */
 	r.block = (int)block;
 	r.attempt = (unsigned)attempt;
 	r.order = (unsigned)order;
@@ -234,7 +234,7 @@ rows_load(struct matrix_store *s, char *text, const char *path)
 	return 0;
 }
 
-/* Rows behind the last line end were cut short by a kill. */
+/* Cuts what follows the last line end: a row cut short by a kill. */
 static int
 tail_cut(const struct matrix_store *s, const char *text, size_t len, const char *path)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The report's tables: what each cell sets, every run there was, what shows that the cell
- * was what it claims, and what it cost.
+ * Tables of the report of `tcpx matrix`: the settings of each cell, every run, the evidence that
+ * a cell was what it claims, and its costs.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -11,6 +11,8 @@
 #include "tool/matrix/matrix_report.h"
 #include "tool/report/stats.h"
 #include "tool/tool.h"
+
+#define RUNS_SHOWN 200 /* of more, only those that do not count */
 
 /* ---- cells ----------------------------------------------------------------------- */
 
@@ -31,7 +33,7 @@ has_line(const struct matrix_cell *cell, const struct matrix_line *line)
 	return false;
 }
 
-/* "env TCPX_CHUNK = 1M; setup = ..." of what @cell sets and @other (or NULL) does not. */
+/* "env TCPX_CHUNK = 1M; setup = ...": the settings of @cell that @other (or NULL) lacks. */
 static void
 settings_text(const struct matrix_cell *cell, const struct matrix_cell *other, char *buf, size_t cap)
 {
@@ -147,7 +149,7 @@ medians_table(struct matrix_doc *d, const struct matrix_data *m)
 	free(column);
 }
 
-/* Each run over the median of its block: what is left is cell and noise. */
+/* A heat map of each run divided by the median of its block: cell effect and noise remain. */
 static void
 heat_of_runs(struct matrix_doc *d, const struct matrix_data *m)
 {
@@ -181,7 +183,7 @@ heat_of_runs(struct matrix_doc *d, const struct matrix_data *m)
 	free(numbers);
 }
 
-/* Medians over two factors. */
+/* A heat map of the medians, for studies of two factors. */
 static void
 heat_of_factors(struct matrix_doc *d, const struct matrix_data *m)
 {
@@ -245,19 +247,23 @@ matrix_report_runs(struct matrix_doc *d, const struct matrix_data *m)
 	static const char *const head[] = { "block", "order", "cell", "start", "figure", "others' load",
 					    "steal", "counts", NULL };
 	size_t invalid = 0;
+	bool all = m->store.n <= RUNS_SHOWN;
 
 	matrix_doc_section(d, "Runs");
 	medians_table(d, m);
 	pictures(d, m);
 	for (size_t i = 0; i < m->store.n; i++)
 		invalid += !m->store.runs[i].valid;
-	matrix_doc_text(d, "All %zu runs in the order of time; %zu of them are invalid. Others' load is "
+	matrix_doc_text(d, "%s %zu runs in the order of time%s; %zu of them are invalid. Others' load is "
 			"the user time of all other processes, steal the time that the hypervisor "
-			"took, both as shares of all CPUs.", m->store.n, invalid);
+			"took, both as shares of all CPUs.", all ? "All" : "Of the", m->store.n,
+			all ? "" : ", those that do not count: the others are in results.csv", invalid);
 	matrix_doc_table(d, head);
 	for (size_t i = 0; i < m->store.n; i++) {
 		const struct matrix_run *run = &m->store.runs[i];
 
+		if (!all && run->valid && matrix_data_counts(m, run))
+			continue;
 		if (run->block > 0)
 			matrix_doc_cell(d, "%d%s", run->block, run->attempt > 1 ? ", again" : "");
 		else

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What invalidates a run is decided from outside the figure: never because a figure looks
- * odd, or the experiment would choose its own result.
+ * A run is invalidated from outside its figure, never because a figure looks odd: else the
+ * experiment would choose its own result.
  */
 #include "tool/matrix/matrix_validity.h"
 
 #include <math.h>
 #include <stdio.h>
 
-#define JUDGED_S 0.5 /* CPU time is told in ticks of 10 ms */
+#define JUDGED_S 0.5 /* CPU time has ticks of 10 ms */
 
 bool
 matrix_valid(const struct matrix_facts *f, char reason[MATRIX_WHY])
@@ -33,7 +33,7 @@ matrix_valid(const struct matrix_facts *f, char reason[MATRIX_WHY])
 		snprintf(reason, MATRIX_WHY, "affinity of %zu IRQs changed meanwhile: %.120s",
 			 f->load->drifted, f->load->drift);
 	else if (f->ended.seconds < JUDGED_S)
-		; /* too short for the clock tick to say whose time it was */
+		; /* too short: the tick cannot say whose time it was */
 	else if (f->load->steal > f->steal_max)
 		snprintf(reason, MATRIX_WHY, "the hypervisor took %.1f %% of the time, allowed is "
 			 "%.1f %%", 100 * f->load->steal, 100 * f->steal_max);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Decide by interval and margin; the permutation test may only object. All ratios are
- * turned so that above 1 is better, whichever way the figure goes.
+ * Decides by interval and margin; the permutation test may only object. All ratios are
+ * turned so that above 1 is better, in either direction of the figure.
  */
 #include "tool/matrix/matrix_verdict.h"
 
@@ -12,7 +12,7 @@
 #include "tool/matrix/stats_paired.h"
 
 #define ALPHA 0.05
-#define GAP_CLOSED 0.20 /* option A asks for no more than this to be missing */
+#define GAP_CLOSED 0.20 /* option A allows no larger gap to the reference */
 
 const char *
 matrix_verdict_text(enum matrix_verdict verdict)
@@ -64,7 +64,7 @@ term_present(const struct matrix_term *t, const bool *present)
 	return present[t->above] && present[t->below];
 }
 
-/* Ratios that can be had. An interaction needs both of its. */
+/* The ratios that were measured. An interaction needs both of its own. */
 static size_t
 terms_present(const struct matrix_effect *e, const bool *present)
 {
@@ -175,14 +175,14 @@ decide_all(const struct matrix_design *d, struct matrix_analysis *a)
 		if (e->needed && e->needed < least)
 			e->needed = least;
 		if (e->verdict == MATRIX_INCONCLUSIVE && e->n && e->needed <= e->n)
-			e->needed = 2 * e->n; /* known well, and it lies on a border */
+			e->needed = 2 * e->n; /* known well, and close to a border */
 		if (primary && e->verdict == MATRIX_INCONCLUSIVE && e->needed > a->needed)
 			a->needed = e->needed;
 	}
 }
 
-/* The study's: the first effect that helps, else one with a small gain, else none if all
- * others are settled, else what is open. One that harms is what remains when all do. */
+/* The study's verdict: the first effect that helps; else one with a small gain; else none
+ * if all others are settled; else the open one. "Harms" remains when all effects harm. */
 static void
 decide_study(const struct matrix_design *d, struct matrix_analysis *a)
 {

@@ -28,7 +28,7 @@ enum matrix_verdict matrix_decide(struct stats_interval ci, double margin, bool 
 
 struct matrix_estimate {
 	size_t n;                  /* blocks in which all its cells were measured      */
-	size_t terms;              /* ratios that were used: cells may have been left out */
+	size_t terms;              /* ratios that were used: cells may be missing */
 	double ratio;              /* geometric mean; above 1 is better; NAN for n == 0 */
 	struct stats_interval ci;  /* t, of the level for its kind; NAN for n < 2      */
 	double hl;                 /* Hodges-Lehmann, as a ratio                       */
@@ -36,22 +36,22 @@ struct matrix_estimate {
 	double p;                  /* exact sign-flip                                  */
 	double p_holm;             /* corrected among the primary effects; NAN others  */
 	enum matrix_verdict verdict;
-	size_t needed;             /* blocks in all for an interval of +- margin, should the
-	                            * noise be as high as is likely; 0: n < 2           */
+	size_t needed;             /* blocks in all for an interval of +- margin, with the
+				    * upper limit of the noise; 0: n < 2 */
 };
 
 struct matrix_analysis {
 	struct matrix_estimate *effects; /* one for each of the design's                 */
 	size_t primary;                  /* primary effects that can be estimated        */
 	double level;                    /* of the primary intervals: 1 - 0.05 / primary */
-	size_t least;                    /* blocks below which nothing can be shown      */
+	size_t least;                    /* blocks below which no difference can be shown */
 	size_t needed;                   /* most that an inconclusive primary effect asks for; 0 */
 	enum matrix_verdict verdict;     /* of the study                                 */
-	int decisive;                    /* the effect that gave it, -1 none             */
+	int decisive;                    /* the effect that decided it, -1 none          */
 	size_t best;                     /* cell with the best median                    */
 	double best_median;              /* NAN without any run                          */
-	double gap;                      /* what is missing to the reference, as share of
-	                                  * it; NAN without one                          */
+	double gap;                      /* what is missing to the reference, as share of it;
+					  * NAN without one */
 	char letter;                     /* A, B, C, R (reject), ? (inconclusive)        */
 };
 
@@ -66,7 +66,7 @@ TCPX_MUST_CHECK int matrix_analyse(const struct matrix_design *d, const double *
 				   struct matrix_analysis *out);
 void matrix_analysis_fini(struct matrix_analysis *a);
 
-/* What @letter means, a sentence. */
+/* The meaning of @letter, a sentence. */
 const char *matrix_letter_text(char letter);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Student's t by the incomplete beta function, the rest by counting. A sum counts as far
- * out as the observed one when it is so within rounding: ties count against an effect.
+ * Student's t by the incomplete beta function, the rest by counting. A sum equal to the
+ * observed one within rounding counts as equally far out: ties count against an effect.
  */
 #include "tool/matrix/stats_paired.h"
 
@@ -68,8 +68,8 @@ stats_t_share(size_t df, double t)
 	return t > 0 ? 1 - tail : tail;
 }
 
-/* Newton's method from 0: the share is concave there, so it comes up to the root from
- * below and never passes it. */
+/* Newton's method from 0: the share is concave there, so the iteration rises to the root
+ * and never passes it. */
 double
 stats_t_quantile(size_t df, double p)
 {
@@ -142,7 +142,7 @@ stats_sign_flip(const double *v, size_t n)
 			signs[w] = tcpx_rng_next(&rng);
 		far += fabs(signed_sum(v, n, signs)) >= observed;
 	}
-	if (n > STATS_FLIP_EXACT) /* the observed signs are one draw more */
+	if (n > STATS_FLIP_EXACT) /* the observed signs are one more draw */
 		return (double)(far + 1) / (double)(total + 1);
 	return (double)far / (double)total;
 }
@@ -195,7 +195,7 @@ stats_pairs_needed(double sd, double half, double level)
 		lo = hi;
 		hi = 2 * hi < NEEDED_MAX ? 2 * hi : NEEDED_MAX;
 	}
-	while (hi - lo > 1) { /* the width falls with every pair more */
+	while (hi - lo > 1) { /* the width falls with every more pair */
 		size_t middle = (lo + hi) / 2;
 
 		if (stats_t_quantile(middle - 1, (1 + level) / 2) * sd / sqrt((double)middle) > half)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Few paired differences: estimates, intervals and tests that hold for 3 to 18 of them.
- * Everything is exact where enumeration is possible, and says where it is not. Pure.
+ * Exact where enumeration is possible; the comment says where not. Pure.
  */
 #ifndef TOOL_STATS_PAIRED_H
 #define TOOL_STATS_PAIRED_H
@@ -10,7 +10,7 @@
 #include <stddef.h>
 
 enum {
-	STATS_FLIP_EXACT = 18 /* up to so many differences, all 2^n signs are tried */
+	STATS_FLIP_EXACT = 18 /* up to this many differences all 2^n signs are tried */
 };
 
 /* Student's t below which a share @p (0.5 < p < 1) lies, @df >= 1 degrees of freedom. */
@@ -18,8 +18,8 @@ double stats_t_quantile(size_t df, double p);
 /* The share below @t. */
 double stats_t_share(size_t df, double t);
 
-/* The sd of @n values from a normal distribution, times this, is above the true one in four
- * cases of five: for planning with an sd that is known from few values. NAN for n < 2. */
+/* The sd of @n normal values, times this, exceeds the true one in four cases of five. For
+ * planning with an sd from few values. NAN for n < 2. */
 double stats_sd_upper(size_t n);
 
 /* The median of all means of two (also of one with itself); NAN for n == 0 or no memory. */
@@ -27,9 +27,8 @@ double stats_hodges_lehmann(const double *v, size_t n);
 
 /*
  * stats_sign_flip - how often would random signs give a sum as far from 0 as this one
- *
- * Two-sided p of the hypothesis that differences are as likely negative as positive, by
- * all 2^n signs for n <= STATS_FLIP_EXACT, else by 20,000 drawn from a fixed seed. 1 for
+ * Two-sided p of the hypothesis that differences are as likely negative as positive: by
+ * all 2^n signs for n <= STATS_FLIP_EXACT, else by 20,000 draws from a fixed seed. 1 for
  * n == 0. Never below 2 / 2^n: see stats_flip_least().
  */
 double stats_sign_flip(const double *v, size_t n);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Ranks, and the hub beside rank 0: a process of its own, so that it needs no turn of the
- * one that measures.
+ * Ranks, and the hub beside rank 0. The hub is a process of its own, so it needs no turn of
+ * the process that measures.
  */
 #include "tool/mesh/mesh.h"
 
@@ -24,8 +24,7 @@
 
 static const char name[] = "tcpx perf --mesh";
 
-/* Children read the options that are settings from the environment; so do we the place to
- * meet. */
+/* Children read settings and the rendezvous from the environment. */
 static void
 export_settings(const struct perf_args *a)
 {
@@ -59,7 +58,7 @@ start_hub(const struct perf_args *a, const struct mesh_env *env, int listener)
 	return pid;
 }
 
-/* A rank; with a @listener rank 0. */
+/* Runs a rank; with a @listener rank 0. */
 static int
 run_rank(struct perf_args *a, struct mesh_env *env, int listener, struct result *r)
 {
@@ -94,7 +93,7 @@ port_of(int listener)
 	return getsockname(listener, (struct sockaddr *)&addr, &len) ? 0 : ntohs(addr.sin_port);
 }
 
-/* --ranks: all of them here. Returns in each of them, too. */
+/* --ranks: starts all of them here. Returns in each of them, too. */
 static int
 run_here(struct perf_args *a, struct result *r)
 {

@@ -47,7 +47,7 @@ add_number(struct words *w, const char *option, uint64_t v)
 	add(w, "%" PRIu64, v);
 }
 
-/* Settings, of the engine and its NICs, are in the environment. */
+/* Settings of the engine and its NICs are in the environment. */
 static void
 make_words(struct words *w, const struct perf_args *a, int blob, int result, int gate)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One table of launchers; what they have in common is read in one way. */
+/* One table of launchers, and one reader for all of them. */
 #include "tool/mesh/mesh_env.h"
 
 #include <errno.h>
@@ -10,12 +10,12 @@
 
 #define COUNT_OF(a) (sizeof(a) / sizeof((a)[0]))
 
-/* Names between which the first that is set counts. */
+/* Names of variables; of several the first that is set counts. */
 struct launcher {
 	const char *name;
 	const char *rank[2], *size[2], *local[2], *job[2];
 	const char *nodes; /* a list of hosts */
-	bool sure;         /* nobody else sets the rank: a size that is missing is a mistake */
+	bool sure;         /* no other program sets the rank: a missing size is a mistake */
 };
 
 static const struct launcher launchers[] = {
@@ -76,7 +76,7 @@ count(const char *name, const char *value, uint64_t min, uint64_t max, unsigned 
 	return 0;
 }
 
-/* A launcher is there when its rank and size are. */
+/* The launcher whose rank and size are set. */
 static const struct launcher *
 choose(char *const *env)
 {
@@ -135,7 +135,8 @@ mesh_env_rendezvous(const char *text, struct mesh_env *out)
 	return 0;
 }
 
-/* Open MPI tells how many of a job are on this host: all of them need no address. */
+/* Open MPI has the number of ranks on this host: if it is all of them, none
+ * needs an address. */
 static bool
 all_here(char *const *env, const struct mesh_env *e)
 {
@@ -166,7 +167,7 @@ read_place(char *const *env, struct mesh_env *e)
 	value = find(env, "MASTER_ADDR");
 	if (value && mesh_env_rendezvous(value, e))
 		return refuse("MASTER_ADDR", value, "a host");
-	/* torchrun's own store has MASTER_PORT: the next one is ours */
+	/* torchrun's own store listens on MASTER_PORT; the mesh uses the next port */
 	if (value && port) {
 		if (tcpx_parse_count(port, &number) || !number || number >= UINT16_MAX)
 			return refuse("MASTER_PORT", port, "1 to 65534");

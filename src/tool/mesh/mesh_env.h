@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Who we are in a job, from the variables of whoever started it. The first of these that is
- * there counts, and must be whole:
+ * Our place in a job, from the launcher's variables. The first of these that is set
+ * counts, and must be complete:
  *
  *	launcher	rank, size			on this host	rank 0 is at
  *	torchrun	RANK, WORLD_SIZE		LOCAL_RANK	MASTER_ADDR
@@ -10,8 +10,8 @@
  *	Kubernetes	JOB_COMPLETION_INDEX, TCPX_RANKS
  *	Slurm		SLURM_PROCID, SLURM_NTASKS	SLURM_LOCALID	the first of its nodes
  *
- * PMIX_RANK stands in for Open MPI's or PMI's rank, JOB_COMPLETIONS for TCPX_RANKS.
- * TCPX_RENDEZVOUS=HOST[:PORT] beats all that is said about where rank 0 is.
+ * PMIX_RANK replaces Open MPI's or PMI's rank, JOB_COMPLETIONS replaces TCPX_RANKS.
+ * TCPX_RENDEZVOUS=HOST[:PORT] overrides the address of rank 0.
  */
 #ifndef TOOL_MESH_ENV_H
 #define TOOL_MESH_ENV_H
@@ -25,10 +25,10 @@ enum { MESH_PORT = 28516, MESH_RANKS_MAX = 1024, MESH_JOB = 128 };
 
 struct mesh_env {
 	const char *launcher;    /* as in the table                                */
-	unsigned rank, size, local_rank; /* local_rank 0 if nobody says            */
+	unsigned rank, size, local_rank; /* local_rank 0 if unknown                */
 	char host[MESH_HOST];    /* where rank 0 listens                           */
 	uint16_t port;
-	char job[MESH_JOB];      /* tells one job from another; "" unknown         */
+	char job[MESH_JOB];      /* identifies the job; "" unknown                 */
 	struct mesh_hosts hosts; /* as the launcher names them; may be empty       */
 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One name of the list at a time; its brackets are expanded from the left, by recursion over
- * what stands behind them. Depth is bounded by the name's length.
+ * One name of the list at a time. Brackets are expanded from the left, by recursion over
+ * the rest of the name, so the depth is bounded by its length.
  */
 #include "tool/mesh/mesh_hosts.h"
 
@@ -31,7 +31,7 @@ add(struct mesh_hosts *h, const char *name)
 	return 0;
 }
 
-/* Digits at @s, at least one: their value and how many. */
+/* Reads digits at @s, at least one: their value and number. */
 static int
 number(const char *s, const char *end, unsigned long *value, size_t *digits)
 {
@@ -46,7 +46,7 @@ number(const char *s, const char *end, unsigned long *value, size_t *digits)
 	return 0;
 }
 
-/* "3" or "07-12" before what stands behind the bracket. */
+/* Expands "3" or "07-12" before the text behind the bracket. */
 static int
 range(struct mesh_hosts *h, const char *done, const char **at, const char *close,
       const char *rest, size_t len, int depth)
@@ -74,7 +74,7 @@ range(struct mesh_hosts *h, const char *done, const char **at, const char *close
 	return rc;
 }
 
-/* @done and every expansion of @rest. */
+/* Adds @done with every expansion of @rest. */
 static int
 expand(struct mesh_hosts *h, const char *done, const char *rest, size_t len, int depth)
 {
@@ -102,7 +102,7 @@ expand(struct mesh_hosts *h, const char *done, const char *rest, size_t len, int
 	return rc;
 }
 
-/* The length of the first name: up to a comma that is in no bracket. */
+/* The length of the first name: up to a comma outside brackets. */
 static size_t
 name_len(const char *text)
 {

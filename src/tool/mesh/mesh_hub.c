@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The hub's states. A rank speaks once a stage; when all have, the next begins. */
+/* The hub's states. Each rank sends one message a stage; when all have, the next begins. */
 #include "tool/mesh/mesh_hub.h"
 
 #include <errno.h>
@@ -39,7 +39,7 @@ hub_fini(struct hub *h)
 	*h = (struct hub){ 0 };
 }
 
-/* To every rank that is here; @msg is shared. */
+/* Sends to every rank present; @msg is shared. */
 static void
 tell_all(struct hub *h, unsigned from, const char *type, json_t *msg)
 {
@@ -97,7 +97,7 @@ rank_of(const struct hub *h, unsigned conn)
 	return -1;
 }
 
-/* One that is not ours is told why, and the others go on waiting. */
+/* Refuses a foreign connection with a reason; the others go on waiting. */
 static int
 turn_away(struct hub *h, unsigned conn, const char *text)
 {
@@ -105,7 +105,7 @@ turn_away(struct hub *h, unsigned conn, const char *text)
 	return tcpx_fail(TCPX_SUB_TOOL, TCPX_EPROTO, "rendezvous: %s", text);
 }
 
-/* Whose first words these are. */
+/* Identifies the rank by its first message. */
 static int
 identify(struct hub *h, unsigned conn, const json_t *msg, uint64_t *rank)
 {
@@ -152,7 +152,7 @@ take_hello(struct hub *h, unsigned conn, const json_t *msg)
 	return 0;
 }
 
-/* After the end: who comes only now is told why there is nothing to come to. */
+/* After the end: a late rank gets the reason why there is no mesh. */
 static int
 take_late(struct hub *h, unsigned conn, const json_t *msg)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The middle of a rendezvous: it gathers the ranks, lets them start each step together, and
+ * The hub of a rendezvous: it gathers the ranks, starts each step of all together, and
  * collects what they measured. A state machine over messages; mesh_hub_run() gives it
  * connections.
  *
@@ -13,10 +13,10 @@
  *	               <-       next step              when all have done it
  *	...            <-       all pairs              to rank 0, after the last step
  *	               <-       bye                    to the others
- *	               <-       fail text              whenever one is lost, or says "fail"
+ *	               <-       fail text              when a rank is lost or sends "fail"
  *
- * A rank that cannot take part says "fail rank size job host text" in place of its hello. Ranks
- * that come after a failure are told of it, too.
+ * A rank that cannot take part sends "fail rank size job host text" instead of its hello.
+ * Ranks that come after a failure get it, too.
  */
 #ifndef TOOL_MESH_HUB_H
 #define TOOL_MESH_HUB_H
@@ -29,7 +29,8 @@
 
 enum hub_stage { HUB_MEET, HUB_AT, HUB_DONE, HUB_OVER };
 
-/* Sends @msg (its reference is taken) to the connection; what fails is found when it is lost. */
+/* Sends @msg (its reference is taken) to the connection. A failure to send shows later, as
+ * the loss of the connection. */
 typedef void (*hub_send_fn)(void *arg, unsigned conn, const char *type, json_t *msg);
 
 struct hub {
@@ -38,11 +39,11 @@ struct hub {
 	hub_send_fn send;
 	void *arg;
 	enum hub_stage stage;
-	unsigned step, here;   /* ranks that have said what this stage waits for   */
+	unsigned step, here;   /* here: ranks whose message of this stage has come */
 	int *conn;             /* of each rank; -1 none                            */
 	bool *said;
 	json_t *ranks, *pairs; /* hellos by rank; all pairs                        */
-	unsigned came;         /* ranks that were ever here                        */
+	unsigned came;         /* ranks that were ever present                     */
 	bool failed;
 	char why[320];
 };
@@ -51,16 +52,16 @@ struct hub {
 TCPX_MUST_CHECK int hub_init(struct hub *h, unsigned size, unsigned steps, const char *job,
 			     hub_send_fn send, void *arg);
 void hub_fini(struct hub *h);
-/* A message of a connection. 0; TCPX_EPROTO: it is no rank of ours and is to be closed, or the
- * whole has failed and all have been told (h->failed). */
+/* A message of a connection. 0; TCPX_EPROTO: not a rank of this job, to be closed; or the
+ * mesh has failed and all ranks have been informed (h->failed). */
 TCPX_MUST_CHECK int hub_take(struct hub *h, unsigned conn, const json_t *msg);
 /* The connection is gone. */
 void hub_lost(struct hub *h, unsigned conn);
-/* Tells all that it is over, and why. */
+/* Ends the mesh: sends the reason to all ranks. */
 void hub_fail(struct hub *h, const char *text);
 
-/* Serves on @listener (which it closes) until all is over and all know, or for want of ranks
- * after @meet_ms, or of any message after @idle_ms. 0 or a code. */
+/* Serves on @listener (which it closes) until the mesh has ended and all ranks know it; or
+ * for want of ranks after @meet_ms, or of any message after @idle_ms. 0 or a code. */
 TCPX_MUST_CHECK int mesh_hub_run(int listener, unsigned size, unsigned steps, const char *job,
 				 uint64_t meet_ms, uint64_t idle_ms);
 

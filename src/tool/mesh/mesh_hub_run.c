@@ -28,7 +28,7 @@ send_to(void *arg, unsigned conn, const char *type, json_t *msg)
 	struct serving *s = arg;
 
 	if (mesh_line_send(s->poll[conn].fd, type, msg))
-		shutdown(s->poll[conn].fd, SHUT_RDWR); /* found lost at the next look */
+		shutdown(s->poll[conn].fd, SHUT_RDWR); /* the next poll() reports it lost */
 }
 
 static void
@@ -73,7 +73,7 @@ hear(struct serving *s, unsigned conn)
 		drop(s, conn);
 }
 
-/* A rank that is here, or one that is to come and does not know that all is lost. */
+/* Is a rank connected, or still to come and be sent the failure? */
 static bool
 anybody_left(const struct serving *s)
 {
@@ -83,7 +83,7 @@ anybody_left(const struct serving *s)
 	return s->hub.failed && s->hub.came < s->hub.size;
 }
 
-/* Until all is over and the ranks have hung up. */
+/* Serves until the mesh has ended and the ranks have hung up. */
 static void
 serve(struct serving *s, uint64_t meet_ms, uint64_t idle_ms)
 {

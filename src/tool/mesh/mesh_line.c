@@ -83,7 +83,7 @@ mesh_line_send(int fd, const char *type, json_t *msg)
 	if (!text)
 		return -ENOMEM;
 	len = strlen(text);
-	text[len++] = '\n'; /* in place of its end */
+	text[len++] = '\n'; /* replaces the NUL */
 	while (!rc && done < len) {
 		ssize_t n = send(fd, text + done, len - done, MSG_NOSIGNAL);
 

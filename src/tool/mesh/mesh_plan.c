@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The circle method: with an odd number m of places, r and s meet in round t if r + s = t
- * modulo m. Who would meet itself meets the one more that an even number has.
+ * modulo m. A rank that would meet itself meets the extra one of an even number.
  */
 #include "tool/mesh/mesh_plan.h"
 
@@ -16,7 +16,7 @@ mesh_plan_opponent(unsigned size, unsigned round, unsigned rank)
 {
 	unsigned m = places(size), other;
 
-	if (rank == m) /* of an even number the last: twice who is round, modulo m? */
+	if (rank == m) /* the extra one: its opponent x has 2x = round modulo m */
 		return (unsigned)((unsigned long long)round * ((m + 1) / 2) % m);
 	other = (round % m + m - rank) % m;
 	return other != rank ? other : size % 2 == 0 ? m : rank;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Who measures with whom in which step. By turns: a round-robin tournament, in which every
- * rank is in one pair at a time (with an odd number one rests); each pair has two steps, one
- * for either side as the client, or one if both directions run at once. Or all pairs at once:
- * a single step.
+ * Which ranks measure with each other in which step. By turns: a round-robin tournament, in
+ * which every rank is in one pair at a time (with an odd number one rests). Each pair has
+ * two steps, one for either side as the client, or one if both directions run at once. Or
+ * all pairs at once: a single step.
  */
 #ifndef TOOL_MESH_PLAN_H
 #define TOOL_MESH_PLAN_H
@@ -13,7 +13,7 @@
 struct mesh_plan {
 	unsigned size;    /* ranks, at least 2                                     */
 	bool at_once;     /* all pairs in one step                                 */
-	bool bi;          /* a pair is measured once, both ways                    */
+	bool bi;          /* a pair is measured once, in both directions           */
 };
 
 unsigned mesh_plan_steps(const struct mesh_plan *plan);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The mesh on a terminal: a row a sender, a column a receiver. */
+/* The mesh on a terminal: a row for each sender, a column for each receiver. */
 #include <math.h>
 
 #include "tool/mesh/mesh_result.h"
@@ -7,7 +7,7 @@
 #include "tool/report/out_text.h"
 #include "tool/tool.h"
 
-enum { COLUMNS_MAX = 16 }; /* of a matrix that people read; the file has all */
+enum { COLUMNS_MAX = 16 }; /* of a readable matrix; the file has all */
 
 const char *
 mesh_headline(const struct result_mesh *m, char *buf, size_t cap)
@@ -53,7 +53,7 @@ print_matrix(FILE *f, const struct result_mesh *m)
 	}
 }
 
-/* Every pair was compared, right and there, or how many were not. */
+/* How many pairs were compared, had wrong bytes, failed. */
 static void
 print_checks(FILE *f, const struct result_mesh *m)
 {

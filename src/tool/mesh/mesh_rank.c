@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Meets the others, and does each step of the plan when the hub says so. What fails between
- * two ranks is a pair that failed; what fails between us and the hub is the end.
+ * Joins the rendezvous and runs each step of the plan when the hub starts it. A failure
+ * between two ranks is a failed pair; a failure between a rank and the hub ends the mesh.
  */
 #include "tool/mesh/mesh_rank.h"
 
@@ -34,7 +34,7 @@ struct rank {
 	pid_t server;
 	uint8_t blob[JOB_BLOB_BYTES];
 	size_t blob_len;
-	json_t *ranks;          /* everybody's hello                               */
+	json_t *ranks;          /* the hello of every rank                         */
 	struct mesh_child *child; /* of each rank                                  */
 };
 
@@ -56,7 +56,7 @@ deadline(uint64_t ms)
 	return tcpx_clock_now(&tcpx_clock_system) + ms * TCPX_MS;
 }
 
-/* The hub's next message, which is to be @want. */
+/* The hub's next message, which must be @want. */
 static int
 hear(struct rank *k, const char *want, uint64_t ms, json_t **msg)
 {
@@ -96,7 +96,7 @@ tell(struct rank *k, const char *type, json_t *msg)
 		  : TOOL_OK;
 }
 
-/* The first words at the rendezvous: who we are, and @more (its reference is taken). */
+/* The first message at the rendezvous: our rank, and @more (its reference is taken). */
 static int
 arrive(struct rank *k, const char *type, json_t *more)
 {
@@ -116,7 +116,7 @@ arrive(struct rank *k, const char *type, json_t *more)
 	return tell(k, type, msg);
 }
 
-/* Without a server there is nothing to come for; but the others are waiting for us. */
+/* This rank has no server. It reports that to the hub, since the others wait for it. */
 static int
 stay_away(struct rank *k, int why)
 {
@@ -151,8 +151,8 @@ meet(struct rank *k)
 	return TOOL_OK;
 }
 
-/* Until @done is true of each of our measurements or the time is up, with an ear to the hub,
- * which speaks now only if the mesh has failed. */
+/* Waits until @done is true of each of our measurements or time is up. A message of the hub
+ * means that the mesh has failed. */
 static int
 watch(struct rank *k, bool (*done)(struct mesh_child *))
 {
@@ -171,7 +171,7 @@ watch(struct rank *k, bool (*done)(struct mesh_child *))
 	return TOOL_OK;
 }
 
-/* A measurement for each peer that is ours in this step. */
+/* Starts a measurement with each peer whose client we are in this step. */
 static void
 start_children(struct rank *k, unsigned step)
 {
@@ -211,7 +211,7 @@ end_children(struct rank *k, unsigned step)
 	return pairs;
 }
 
-/* Who has not come to it in all that time will not be waited for again. */
+/* A measurement that has not reached its gate by now is not waited for again. */
 static void
 open_gate(struct mesh_child *c)
 {

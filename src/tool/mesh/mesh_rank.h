@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One rank of a mesh: its server, its measurements, its place at the rendezvous. */
+/* One rank of a mesh: its server, its measurements, its messages to the hub. */
 #ifndef TOOL_MESH_RANK_H
 #define TOOL_MESH_RANK_H
 
@@ -8,12 +8,14 @@
 #include "tool/perf/perf_args.h"
 #include "tool/report/row.h"
 
+/* Longest time until all ranks have joined. */
 enum { MESH_MEET_MS = 120 * 1000 };
 
+/* The plan for @size ranks, with the options in @a. */
 struct mesh_plan mesh_plan_of(const struct perf_args *a, unsigned size);
-/* How long a step may take at most. */
+/* Longest time of one step. */
 uint64_t mesh_step_ms(const struct perf_args *a);
-/* All of it. An exit code; at rank 0 @r gets its mesh when there are pairs. */
+/* Runs the rank until the mesh has ended. An exit code; at rank 0 @r gets the pairs. */
 int mesh_rank_run(const struct perf_args *a, const struct mesh_env *env, struct result *r);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The mesh's part of the record. What other ranks say is checked here. */
+/* The mesh's part of the result. Values from other ranks are checked here. */
 #include "tool/mesh/mesh_result.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From measurements of pairs to the record of a mesh, by way of the rendezvous. */
+/* From measurements of pairs, through the rendezvous, to the result of a mesh. */
 #ifndef TOOL_MESH_RESULT_H
 #define TOOL_MESH_RESULT_H
 
@@ -10,16 +10,16 @@
 #include "tool/perf/perf_args.h"
 #include "tool/report/row.h"
 
-/* Appends what @client measured with @peer as messages for rank 0: one pair, or with --dir bi
- * two. @r NULL: it failed. */
+/* Appends the figures that @client measured with @peer as messages for rank 0: one pair, or
+ * with --dir bi two. @r NULL: the measurement failed. */
 void mesh_result_add(json_t *pairs, const struct perf_args *a, unsigned step, unsigned client,
 		     unsigned peer, const struct result *r);
-/* Takes NICs, settings and the like of the first measurement that it is given. */
+/* Keeps NICs, settings and the like of the first measurement. */
 void mesh_result_keep(struct result *r, struct result *from);
 /* Adds the mesh to @r. TOOL_OK; TOOL_FINDING with a message for pairs that make no sense. */
 int mesh_result_fill(struct result *r, const struct perf_args *a, const struct mesh_env *env,
 		     const json_t *ranks, const json_t *pairs);
-/* The matrix and what it comes to, for people. */
+/* Prints the matrix and its sums for people. */
 void mesh_print(FILE *f, const struct result *r);
 /* "3.10 GB/s a pair on average, ..." Returns buf. */
 const char *mesh_headline(const struct result_mesh *m, char *buf, size_t cap);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the pairs of a mesh come to. */
+/* Sums and averages over the pairs of a mesh. */
 #ifndef TOOL_MESH_SUM_H
 #define TOOL_MESH_SUM_H
 
@@ -11,7 +11,7 @@ void mesh_sum(struct result_mesh *m);
 double mesh_fairness(const double *v, size_t n);
 /* The pair that carries data from @from to @to; NULL: not measured. */
 const struct result_mesh_pair *mesh_pair(const struct result_mesh *m, unsigned from, unsigned to);
-/* A pair failed, or a byte was wrong, or a pair is missing. */
+/* False: a pair failed or is missing, or a byte was wrong. */
 bool mesh_is_good(const struct result_mesh *m);
 
 #endif

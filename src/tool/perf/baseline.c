@@ -33,7 +33,8 @@ struct baseline {
 	struct baseline_plan plan;
 	struct raw_conn conn[BASELINE_CONNS];
 	struct raw_thread thread[BASELINE_THREADS];
-	struct raw_conn *answer;  /* where "everything is here" travels; NULL: no data out */
+	struct raw_conn *answer;  /* carries the answer "everything has arrived";
+				   * NULL: no data out */
 	unsigned receivers;       /* server: connections with a share to receive           */
 	_Atomic unsigned received; /* server: of this round                                */
 	_Atomic uint64_t call;
@@ -41,7 +42,7 @@ struct baseline {
 	_Atomic bool stop;
 	int listener;             /* server; -1 none                                       */
 	unsigned started;
-	/* client: runs */
+	/* client: synchronises runs */
 	pthread_barrier_t meet;
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
@@ -182,14 +183,14 @@ baseline_run(struct baseline *b, uint64_t rounds, uint64_t *ns)
 	return 0;
 }
 
-/* Takes a connection one step on; a share that is complete is answered, and the next
- * round begins. */
+/* Steps a connection. A complete share is answered, and the next round begins. */
 static int
 server_step(struct baseline *b, struct raw_conn *c)
 {
 	int rc;
 
-	if (!c->active) { /* waits for the client's "go", or has no share and sees the end */
+	if (!c->active) { /* waits for the client's "go", or has no share and
+			   * waits for the end */
 		rc = raw_conn_get_byte(c, 0);
 		if (rc == -ETIMEDOUT && !c->blocking) {
 			c->blocked = true;
@@ -236,7 +237,7 @@ server_rounds(struct raw_thread *t)
 	fail_all(b, rc);
 }
 
-/* Bytes back as they come. */
+/* Echoes bytes as they come. */
 static void
 server_echo(struct baseline *b)
 {
@@ -268,7 +269,7 @@ set_nonblocking(struct raw_conn *c)
 		fcntl(c->fd, F_SETFL, fcntl(c->fd, F_GETFL) | O_NONBLOCK);
 }
 
-/* The server's first thread: takes the connections in, then works like the others. */
+/* The server's first thread: accepts the connections, then works like the others. */
 static void *
 server_host(void *arg)
 {
@@ -297,7 +298,7 @@ server_host(void *arg)
 	}
 	for (unsigned k = 1; k < b->plan.threads; k++) {
 		if (pthread_create(&b->thread[k].id, NULL, server_thread, &b->thread[k]))
-			break; /* its connections stand still: the client's deadline tells */
+			break; /* its connections stand still: the client's deadline notices */
 		b->started++;
 	}
 	server_rounds(t);
@@ -408,7 +409,7 @@ baseline_close(struct baseline *b)
 		for (unsigned k = 0; k < b->started; k++)
 			pthread_join(b->thread[k].id, NULL);
 	else if (b->plan.threads)
-		pthread_join(b->thread[0].id, NULL); /* who joins the others */
+		pthread_join(b->thread[0].id, NULL); /* which joins the others */
 	for (size_t i = 0; i < b->plan.conns; i++)
 		if (b->conn[i].fd >= 0)
 			close(b->conn[i].fd);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What plain sockets do with the same work: send and recv over the same pages, pieces,
- * number of connections, addresses and threads; no protocol, no check. A round is one
- * transfer for each in flight; its receiver answers one byte when it has everything.
+ * Plain sockets with the same work: send and recv over the same pages, pieces, number of
+ * connections, addresses and threads; no protocol, no check. A round is one transfer for
+ * each in flight; its receiver answers one byte when it has everything.
  */
 #ifndef TOOL_BASELINE_H
 #define TOOL_BASELINE_H
@@ -20,7 +20,7 @@ struct baseline_conn {
 	char from[64], to[64];  /* the client's and the server's address        */
 };
 
-/* What both sides agree on. Everything pointed to is borrowed until close. */
+/* The terms of both sides. Pointers are borrowed until close. */
 struct baseline_plan {
 	bool client;            /* set by the call that takes the plan          */
 	bool echo;              /* one connection, whose bytes come back        */
@@ -30,7 +30,7 @@ struct baseline_plan {
 	uint8_t *out_mem, *in_mem;
 	uint64_t span, depth;
 	unsigned threads;
-	uint64_t token;         /* what a connection says to be let in          */
+	uint64_t token;         /* a connection identifies itself by it         */
 	size_t conns;
 	struct baseline_conn conn[BASELINE_CONNS]; /* the server uses only .out  */
 };
@@ -47,7 +47,7 @@ void baseline_close(struct baseline *b);
 
 /* Most bytes of one sendmsg() or recvmsg(). Between runs. */
 void baseline_set_call(struct baseline *b, uint64_t bytes);
-/* Client: so many rounds. *ns: from the first thread's start to the last one's end. */
+/* Client: runs this many rounds. *ns: from the first thread's start to the last one's end. */
 TCPX_MUST_CHECK int baseline_run(struct baseline *b, uint64_t rounds, uint64_t *ns);
 /* Client with echo: one round trip of @len bytes. */
 TCPX_MUST_CHECK int baseline_echo(struct baseline *b, uint64_t len);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Stepping a plain connection, and making one. No options are set but TCP_NODELAY: what
- * an ordinary program would do well.
+ * Stepping a plain connection, and making one. TCP_NODELAY is the only option set: what a
+ * good ordinary program would do.
  */
 #include "tool/perf/baseline_conn.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One plain connection and its share of each transfer: a contiguous part of the stream,
- * the n-th of as many as there are connections that way. One thread uses it.
+ * One plain connection and its share of each transfer: a contiguous part of the stream, the
+ * n-th of as many as there are connections in that direction. One thread uses it.
  */
 #ifndef TOOL_BASELINE_CONN_H
 #define TOOL_BASELINE_CONN_H
@@ -11,10 +11,10 @@
 struct raw_conn {
 	int fd;
 	bool sends;      /* this side sends the data                      */
-	bool waits_go;   /* server: sends when the client has said so     */
+	bool waits_go;   /* server: sends after the client's "go"         */
 	bool blocking;   /* the only one of its thread                    */
 	bool active;     /* in the middle of a round                      */
-	bool blocked;    /* until poll() says otherwise                   */
+	bool blocked;    /* until poll() reports it                       */
 	const struct layout *layout;
 	uint8_t *mem;
 	uint64_t span, depth;
@@ -31,17 +31,17 @@ bool raw_conn_is_empty(const struct raw_conn *c);
 void raw_conn_begin(struct raw_conn *c);
 /* One socket call of at most @call bytes. enum raw_step, or -errno; -EPIPE: closed. */
 int raw_conn_step(struct raw_conn *c, uint64_t call);
-/* One byte against the direction of the data: waits for it at most @timeout_ms (-1: for
- * ever), or sends it. */
+/* One byte against the direction of the data: waits for it at most @timeout_ms (-1: no
+ * limit), or sends it. */
 int raw_conn_get_byte(struct raw_conn *c, int timeout_ms);
 int raw_conn_put_byte(struct raw_conn *c);
 
-/* A socket that listens everywhere on a port of the kernel's choice. */
+/* A socket that listens on all addresses, on a port of the kernel's choice. */
 TCPX_MUST_CHECK int raw_listen(uint16_t *port, int *fd);
-/* From @from to @to, saying token and number. */
+/* Connects @from to @to and sends token and number. */
 TCPX_MUST_CHECK int raw_connect(const struct baseline_conn *where, uint16_t port,
 				uint64_t token, uint32_t number, int *fd);
-/* The next connection that knows the token; others are closed. -ETIMEDOUT. */
+/* Accepts the next connection with the token; others are closed. -ETIMEDOUT. */
 TCPX_MUST_CHECK int raw_accept(int listener, uint64_t token, uint32_t *number, int *fd);
 
 #endif

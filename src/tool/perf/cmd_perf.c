@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * tcpx perf: for each size set up, warm up, measure, check, print. The record is the
- * only thing that is printed from.
+ * tcpx perf: for each size set up, warm up, measure, check, print. Everything printed comes
+ * from the record.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -16,6 +16,7 @@
 #include "tool/mesh/mesh.h"
 #include "tool/mesh/mesh_result.h"
 #include "tool/report/out_verdict.h"
+#include "tool/perf/perf_events.h"
 #include "tool/perf/perf_row.h"
 #include "tool/report/result.h"
 #include "tool/report/result_fields.h"
@@ -23,7 +24,7 @@
 #include "tool/perf/unpack_bench.h"
 
 enum {
-	SETTLE_NS = 10 * 1000 * 1000, /* a run long enough to guess from           */
+	SETTLE_NS = 10 * 1000 * 1000, /* a run long enough for an estimate         */
 	ALONE_NS = 250 * 1000 * 1000, /* of a run that is not one of many           */
 	ITERS_MIN = 5,
 	LAT_ITERS_MIN = 1000,
@@ -36,7 +37,7 @@ clamp(uint64_t v, uint64_t low, uint64_t high)
 	return v < low ? low : v > high ? high : v;
 }
 
-/* Warms up, and finds what a transfer takes unless -n says how many are wanted. */
+/* Warms up, and estimates the time of a transfer unless -n gives their number. */
 static int
 warm_up(struct load *l, uint64_t *one_ns)
 {
@@ -66,7 +67,8 @@ iters_of_run(const struct perf_args *a, uint64_t one_ns)
 				ITERS_MAX);
 }
 
-/* Says that we could begin, and waits until we may: others begin with us. */
+/* Reports that the run could begin, and waits for the start: other
+ * measurements begin with it. */
 static int
 pass_gate(int fd)
 {
@@ -85,13 +87,15 @@ measure(struct load *l, struct row *row)
 	const struct perf_args *a = l->perf->args;
 	struct load_stats *stats = calloc(1, sizeof(*stats));
 	uint64_t one_ns;
-	int rc = stats ? warm_up(l, &one_ns) : -ENOMEM;
+	int rc = !stats ? -ENOMEM : a->each ? 0 : warm_up(l, &one_ns);
 
 	if (!rc)
 		rc = pass_gate(a->gate_fd);
 	if (!rc) {
 		tcpx_hist_init(&stats->hist);
-		if (a->baseline)
+		if (a->each)
+			rc = load_each(l, stats, &row->wrong);
+		else if (a->baseline)
 			rc = perf_pairs(l, iters_of_run(a, one_ns), stats, row);
 		else if (a->duration_s)
 			rc = load_run_for(l, a->duration_s * TCPX_SEC, one_ns, stats);
@@ -100,8 +104,10 @@ measure(struct load *l, struct row *row)
 	}
 	if (!rc)
 		perf_fill_row(l, stats, row);
+	if (!rc && l->perf->events)
+		events_put(l->perf->events, "usage", events_usage(&stats->near));
 	if (!rc && a->check && !l->perf->unchecked) {
-		rc = load_check(l, &row->wrong);
+		rc = a->each ? 0 : load_check(l, &row->wrong);
 		row->checked = !rc;
 	}
 	free(stats);
@@ -146,9 +152,10 @@ sweep(struct perf *p, const uint64_t *sizes, size_t count, FILE *table, struct r
 		rc = measure_size(p, sizes[i], row);
 		tool_progress_clear();
 		if (rc) {
-			tool_fail(TOOL_FINDING, "tcpx perf", "%s at %s failed: %s",
-				  job_op_names[a->op], text,
-				  rc < 0 ? tcpx_strerror(rc) : "see above");
+			if (rc < 0) /* else it has been printed */
+				tool_fail(TOOL_FINDING, "tcpx perf", "%s at %s failed: %s (%s)",
+					  job_op_names[a->op], text, tcpx_strerror(rc),
+					  tcpx_strerror_name(rc));
 			drop_last_row(r);
 			break;
 		}
@@ -157,7 +164,7 @@ sweep(struct perf *p, const uint64_t *sizes, size_t count, FILE *table, struct r
 	return rc;
 }
 
-/* What the options ask for beside the table. TOOL_OK or an exit code. */
+/* Writes the files that the options ask for. TOOL_OK or an exit code. */
 static int
 write_files(const struct perf_args *a, const struct result *r)
 {
@@ -171,7 +178,7 @@ write_files(const struct perf_args *a, const struct result *r)
 	return TOOL_OK;
 }
 
-/* How far the other end's figures are from ours. */
+/* The difference between the other end's figures and ours. */
 static void
 print_agreement(FILE *f, const struct result *r)
 {
@@ -198,11 +205,12 @@ any_wrong(const struct result *r)
 	return false;
 }
 
-/* Where rows go: JSON on stdout has it for itself, and only people want a table then. */
+/* The output of rows: JSON or events on stdout are alone there, and only people
+ * want a table then. */
 static FILE *
 open_table(const struct perf_args *a)
 {
-	if (!a->json || strcmp(a->json, "-"))
+	if ((!a->json || strcmp(a->json, "-")) && !events_on_stdout(a->events))
 		return stdout;
 	return isatty(STDERR_FILENO) ? stderr : fopen("/dev/null", "we");
 }
@@ -232,7 +240,8 @@ set_command(struct result *r, int argc, char **argv)
 static int
 measure_unpack(const struct perf_args *a)
 {
-	struct unpack_bench_opts opts = { .gpu = a->mem.gpus ? a->mem.gpu[0] : 0 };
+	struct unpack_bench_opts opts = { .gpu = a->mem.gpus ? a->mem.gpu[0] : 0,
+					  .rounds = (unsigned)a->pairs };
 	const char *json = a->json && !strcmp(a->json, "-") ? "/dev/stdout" : a->json;
 	struct tcpx_cfg *cfg;
 	FILE *table;
@@ -314,11 +323,13 @@ cmd_perf(int argc, char **argv)
 	if (!rc)
 		perf_fill_job(&p, &r);
 	if (rc) {
-		code = tool_fail(TOOL_FINDING, "tcpx perf", "cannot begin: %s", tcpx_strerror(rc));
+		code = tool_fail(TOOL_FINDING, "tcpx perf", "cannot begin: %s (%s)", tcpx_strerror(rc),
+				 tcpx_strerror_name(rc));
 	} else {
 		if (args.format == OUT_TABLE || args.format == OUT_NCCL)
 			perf_print_session(&p, table);
-		if (result_copied_nothing(&r) && args.format != OUT_TABLE) /* which says it itself */
+		if (result_copied_nothing(&r) && args.format != OUT_TABLE) /* which reports
+									    * it itself */
 			fprintf(stderr, "%s" OUT_COPIED_NOTHING "%s\n", tool_paint(stderr, TOOL_RED),
 				tool_paint(stderr, TOOL_PLAIN));
 		warned = perf_warn_degraded(&p);

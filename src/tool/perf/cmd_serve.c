@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * tcpx serve: one thread that hears notes and moves runs on, until a signal or, with
- * --once, until its first client has gone.
+ * tcpx serve: one thread that takes notes and advances runs, until a signal or, with
+ * --once, until the first measured client has gone.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -11,12 +11,15 @@
 
 #include "base/clock.h"
 #include "tool/perf/perf_args.h"
+#include "tool/perf/perf_events.h"
 #include "tool/perf/perf_serve.h"
 #include "tool/tool.h"
 
 enum { TURN_MS = 100, STOP_MS = 500, SWEEP_NS = 100 * 1000 * 1000 };
 
-static volatile sig_atomic_t stop_asked; /* the one thing a signal handler may set */
+static const char name[] = "tcpx serve";
+
+static volatile sig_atomic_t stop_asked; /* the only variable that a signal handler may set */
 
 static void
 on_signal(int number)
@@ -24,7 +27,7 @@ on_signal(int number)
 	stop_asked = 1;
 }
 
-/* Hands the blob to whoever started us. */
+/* Writes the blob for the process that started this one. */
 static int
 write_ready(tcpx_engine *engine, int fd)
 {
@@ -54,7 +57,7 @@ print_ready(tcpx_engine *engine)
 	fflush(stdout);
 }
 
-/* One turn: sleeps in a transfer or for a note, unless somebody wants us to spin. */
+/* One turn: sleeps in a transfer or for a note, unless a client wants spinning. */
 static void
 turn(struct serve *s)
 {
@@ -73,51 +76,90 @@ turn(struct serve *s)
 		serve_note(s, note);
 }
 
+/* Engine and events; an exit code after a message. */
+static int
+open_serve(struct perf_args *args, struct serve *s)
+{
+	struct gpus *gpus;
+	tcpx_engine *engine;
+	FILE *events;
+	int rc = events_open(args->events, &events);
+
+	if (rc)
+		return tool_fail(TOOL_USAGE, name, "--events %s: %s", args->events, strerror(-rc));
+	rc = perf_settle(args, name, &gpus); /* before the engine: it looks for a driver */
+	if (rc)
+		return rc;
+	rc = perf_open_engine(args, args->port, args->nics, &engine);
+	if (rc) {
+		gpus_close(gpus);
+		return tool_fail(rc == TCPX_ECONFIG || rc == -ENODEV ? TOOL_USAGE : TOOL_FINDING,
+				 name, "cannot start: %s (%s)", tcpx_strerror(rc),
+				 tcpx_strerror_name(rc));
+	}
+	serve_init(s, args, engine);
+	s->gpus = gpus;
+	s->events = events;
+	s->quiet = args->ready_fd >= 0 || events_on_stdout(args->events);
+	return TOOL_OK;
+}
+
+static int
+tell_ready(struct serve *s)
+{
+	events_put(s->events, "ready", json_pack("{s:i}", "port", tcpx_port(s->engine)));
+	if (s->args->ready_fd >= 0)
+		return write_ready(s->engine, s->args->ready_fd);
+	if (!s->quiet)
+		print_ready(s->engine);
+	return 0;
+}
+
+/* Until a signal, or with --once until the one client has gone or none has come. */
+static int
+serve_all(struct serve *s)
+{
+	const struct perf_args *a = s->args;
+	uint64_t begin = tcpx_clock_now(&tcpx_clock_system), swept = begin, now;
+
+	while (!stop_asked && !(a->once && s->measured)) {
+		turn(s);
+		now = tcpx_clock_now(&tcpx_clock_system);
+		if (now - swept <= SWEEP_NS)
+			continue;
+		serve_sweep(s);
+		swept = now;
+		if (a->wait_s && now - begin > a->wait_s * TCPX_SEC && !s->measured &&
+		    !serve_is_busy(s))
+			return tool_fail(TOOL_FINDING, name, "no client to measure within %" PRIu64
+					 " s (--wait)", a->wait_s);
+	}
+	return TOOL_OK;
+}
+
 int
 cmd_serve(int argc, char **argv)
 {
 	struct sigaction action = { .sa_handler = on_signal, .sa_flags = SA_RESETHAND };
 	struct perf_args args;
 	struct serve s;
-	struct gpus *gpus = NULL; /* before the engine: it looks for a driver that is loaded */
-	tcpx_engine *engine;
-	uint64_t swept = 0, now;
 	int rc = serve_args_parse(&args, argc, argv);
 
 	if (rc)
 		return rc < 0 ? TOOL_OK : rc;
 	sigaction(SIGINT, &action, NULL); /* a second one ends us at once */
 	sigaction(SIGTERM, &action, NULL);
-	rc = args.mem.gpus ? perf_open_gpus(&args, "tcpx serve", &args.mem, &gpus) : TOOL_OK;
+	rc = open_serve(&args, &s);
 	if (rc)
 		return rc;
-	rc = perf_open_engine(&args, args.port, args.nics, &engine);
-	if (rc) {
-		gpus_close(gpus);
-		return tool_fail(rc == TCPX_ECONFIG || rc == -ENODEV ? TOOL_USAGE : TOOL_FINDING,
-				 "tcpx serve", "cannot start: %s (%s)", tcpx_strerror(rc),
-				 tcpx_strerror_name(rc));
-	}
-	serve_init(&s, &args, engine);
-	s.gpus = gpus;
-	s.quiet = args.ready_fd >= 0;
-	if (!s.quiet)
-		print_ready(engine);
-	else if ((rc = write_ready(engine, args.ready_fd)))
-		stop_asked = 1;
-
-	while (!stop_asked && !(args.once && s.served)) {
-		turn(&s);
-		now = tcpx_clock_now(&tcpx_clock_system);
-		if (now - swept > SWEEP_NS) {
-			serve_sweep(&s);
-			swept = now;
-		}
-	}
+	rc = tell_ready(&s);
+	if (!rc)
+		rc = serve_all(&s);
 	serve_fini(&s);
 	if (!s.quiet)
 		printf("%" PRIu64 " client%s served, %" PRIu64 " wrong bytes\n", s.served,
 		       s.served == 1 ? "" : "s", s.wrong);
-	tcpx_stop(engine, STOP_MS);
-	return rc || s.wrong ? TOOL_FINDING : TOOL_OK;
+	tcpx_stop(s.engine, STOP_MS);
+	events_close(s.events);
+	return rc || s.wrong || (args.once && s.failed) ? TOOL_FINDING : TOOL_OK;
 }

@@ -103,7 +103,24 @@ job_format(const struct job *job)
 
 	if (job->cpu_said)
 		json_object_set_new(msg, "cpu", json_integer((json_int_t)job->cpu));
+	json_object_update_new(msg, json_pack("{s:s, s:s, s:s, s:I}", "label", job->label, "text",
+					      job->text, "near", job->near, "iters",
+					      (json_int_t)job->iters));
 	return msg;
+}
+
+/* Text member @name, "" if there is none; TCPX_EBLOB if it does not fit or is not printable. */
+static int
+short_text(const json_t *msg, const char *name, char out[JOB_TEXT])
+{
+	const char *text = job_text(msg, name);
+
+	for (const char *c = text; *c; c++)
+		if ((unsigned char)*c < ' ' || *c == 127 || c - text == JOB_TEXT - 1)
+			return tcpx_fail(TCPX_SUB_TOOL, TCPX_EBLOB, "message job: %s is no printable"
+					 " text of at most %d bytes", name, JOB_TEXT - 1);
+	snprintf(out, JOB_TEXT, "%s", text);
+	return 0;
 }
 
 int
@@ -132,6 +149,14 @@ job_parse(const json_t *msg, struct job *job)
 		rc = job_number(msg, "cpu", 0, TCPX_CPUS_MAX - 1, &j.cpu);
 	if (!rc)
 		rc = job_bytes(json_object_get(msg, "meta"), "meta", j.meta, sizeof(j.meta), &j.meta_len);
+	if (!rc)
+		rc = short_text(msg, "label", j.label);
+	if (!rc)
+		rc = short_text(msg, "text", j.text);
+	if (!rc)
+		rc = short_text(msg, "near", j.near);
+	if (!rc && json_object_get(msg, "iters"))
+		rc = job_number(msg, "iters", 0, INT64_MAX, &j.iters);
 	if (!rc)
 		*job = j;
 	return rc;
@@ -179,7 +204,7 @@ int
 job_send(tcpx_peer *peer, const char *type, json_t *msg)
 {
 	char part[JOB_PART_BYTES + 32], *text;
-	uint32_t number = (uint32_t)tcpx_clock_now(&tcpx_clock_system); /* tells them apart */
+	uint32_t number = (uint32_t)tcpx_clock_now(&tcpx_clock_system); /* distinguishes them */
 	size_t len;
 	int rc = 0;
 

@@ -35,8 +35,9 @@ enum {
 	JOB_PART_BYTES = 8000,        /* a note holds 8 KiB                        */
 	JOB_MSG_BYTES = 1 << 20,      /* longest message                           */
 	JOB_BLOB_BYTES = 4096,
+	JOB_TEXT = 64,                /* room for a label or a text                */
 	JOB_NOTE_TIME = 'T',          /* the client's time; answered (perf_sync.h) */
-	JOB_NOTE_GO = 'G',            /* that was the last time before the run     */
+	JOB_NOTE_GO = 'G',            /* the last time before the run              */
 	JOB_NOTE_END = 'E',           /* after the last acknowledgement of a run: its two
 	                               * times, or none where nothing is timed     */
 	JOB_NOTE_DONE = 'D',          /* after the last time of a timed run        */
@@ -46,7 +47,7 @@ enum {
 enum job_op { JOB_WRITE, JOB_READ, JOB_SENDRECV };
 extern const char *const job_op_names[]; /* NULL-terminated */
 
-/* What a client wants to do with its session. "out" is from the client to the server. */
+/* A client's job for its session. "out" is from the client to the server. */
 struct job {
 	enum job_op op;
 	bool bi, lat, spin;
@@ -58,6 +59,10 @@ struct job {
 	uint64_t cpu;
 	uint8_t meta[JOB_BLOB_BYTES];
 	size_t meta_len;     /* the client's engine, to write back; 0: none        */
+	char label[JOB_TEXT]; /* as the server's; "" none                          */
+	char text[JOB_TEXT]; /* at the begin of what the client sends; "" none     */
+	char near[JOB_TEXT]; /* the client's memory, as text for people            */
+	uint64_t iters;      /* timed transfers of a size; 0: not known in advance */
 };
 
 /* One size. */
@@ -81,7 +86,7 @@ TCPX_MUST_CHECK int job_number(const json_t *msg, const char *name, uint64_t min
 double job_real(const json_t *msg, const char *name);
 /* A text, "" if there is none; borrowed from @msg. */
 const char *job_text(const json_t *msg, const char *name);
-/* Bytes as hex digits; @name is for the message about what is no such text. */
+/* Bytes as hex digits; @name is for the message on malformed text. */
 json_t *job_hex(const void *data, size_t len);
 TCPX_MUST_CHECK int job_bytes(const json_t *hex, const char *name, void *out, size_t cap,
 			      size_t *len);
@@ -96,8 +101,8 @@ struct job_inbox {
 	size_t len;
 };
 
-/* Takes one note. 0: *msg is a whole message, a new reference; -EAGAIN: more is to come;
- * TCPX_EBLOB (logged): this is no part that fits. */
+/* Takes one note. 0: *msg is a complete message, a new reference; -EAGAIN: more parts
+ * follow; TCPX_EBLOB (logged): not a fitting part. */
 TCPX_MUST_CHECK int job_inbox_feed(struct job_inbox *in, const void *data, size_t len,
 				   json_t **msg);
 void job_inbox_fini(struct job_inbox *in);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Transfers of one size, again and again, a number of them in flight. A run begins
- * after the server's "ready" and ends when the last byte is acknowledged; nothing else
- * is inside its interval.
+ * Transfers of one size, repeated, a number of them in flight. A run begins after the
+ * server's "ready" and ends when the last byte is acknowledged; nothing else is
+ * inside its interval.
  */
 #ifndef TOOL_LOAD_H
 #define TOOL_LOAD_H
@@ -25,7 +25,7 @@ struct load {
 	uint64_t slots;
 };
 
-/* What runs add up to. Some 300 KiB: not for the stack. */
+/* The sums of runs. Some 300 KiB: not for the stack. */
 struct load_stats {
 	uint64_t ns, iters;   /* the intervals of this side, transfers each way     */
 	uint64_t far_ns;      /* the intervals of the server                        */
@@ -41,14 +41,16 @@ void load_close(struct load *l);
  * been explained on stderr. */
 TCPX_MUST_CHECK int load_run(struct load *l, uint64_t iters, struct load_stats *stats,
 			     uint64_t *ns);
-/* Runs one after the other, each of a number of transfers that both sides know, until @ns
- * have passed; @one_ns: about what a transfer takes. */
+/* Repeats runs, each of a number of transfers that both sides know, until @ns have passed;
+ * @one_ns: about the time of a transfer. */
 TCPX_MUST_CHECK int load_run_for(struct load *l, uint64_t ns, uint64_t one_ns,
 				 struct load_stats *stats);
-/* How many transfers of @one_ns fill @ns: at least 1. */
+/* Number of transfers of @one_ns that fill @ns: at least 1. */
 uint64_t load_iters_for(uint64_t ns, uint64_t one_ns);
 /* Fills and poisons the memory of both sides, moves each transfer once, compares. */
 TCPX_MUST_CHECK int load_check(struct load *l, uint64_t *wrong);
+/* --each: this many transfers after as many warm-ups as asked, each timed and compared. */
+TCPX_MUST_CHECK int load_each(struct load *l, struct load_stats *stats, uint64_t *wrong);
 
 /* For load_run() and its sister in perf_lat.c: */
 int load_post(struct load *l, struct load_slot *slot, const char *note);
@@ -57,8 +59,8 @@ void load_add_time(struct load_stats *stats, uint64_t ns);
 /* iters round trips: there with a note, and back. Called by load_run() for --lat. */
 int lat_run(struct load *l, uint64_t iters, struct load_stats *stats);
 
-/* Prints what is known of a transfer that failed or is stuck: transfer, chunk, channel,
- * NIC, stage, and what the peer sees. */
+/* Prints the known facts of a transfer that failed or is stuck: transfer, chunk, channel,
+ * NIC, stage, and the peer's view. */
 void perf_explain(struct perf *p, tcpx_xfer *xfer, int code);
 
 #endif

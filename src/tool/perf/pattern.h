@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Test data that tells where it belongs. Word k of a stream (8 bytes, little-endian) is
- * a bijection of k, keyed by seed and transfer number: a word found in the wrong place
- * names the place it was meant for. Streams may begin and end inside a word.
+ * Test data that contains its position. Word k of a stream (8 bytes, little-endian) is a
+ * bijection of k, keyed by seed and transfer number: a word in the wrong place shows its
+ * right place. Streams may begin and end inside a word.
  */
 #ifndef TOOL_PATTERN_H
 #define TOOL_PATTERN_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What stands above the rows: the session, its NICs, the settings and their sources, and
- * where NICs, GPUs and nodes sit in this machine.
+ * The lines above the rows: the session, its NICs, the settings and their sources, and the
+ * places of NICs, GPUs and nodes in this machine.
  */
 #include <inttypes.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Two option tables. Options that are engine settings are checked against the table of
+ * The options of `tcpx perf`. Those that are engine settings are checked against the table of
  * settings, so that flag, variable and file allow the same.
  */
 #include "tool/perf/perf_args.h"
@@ -9,8 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/parse.h"
 #include "base/settings.h"
 #include "tool/mesh/mesh_env.h"
+#include "tool/perf/perf_events.h"
 #include "tool/tool.h"
 
 enum {
@@ -19,7 +21,8 @@ enum {
 	OPT_THREADS, OPT_DESCS, OPT_KV, OPT_DEPTH, OPT_LAT, OPT_SPIN, OPT_DURATION, OPT_BASELINE,
 	OPT_PAIRS, OPT_FORMAT, OPT_JSON, OPT_REPORT, OPT_TIMEOUT, OPT_MEM, OPT_PEER_MEM,
 	OPT_UNPACK, OPT_UNPACK_ONLY, OPT_ZEROCOPY, OPT_SPOIL, OPT_MESH, OPT_FROM_ENV, OPT_RANKS,
-	OPT_AT_ONCE, OPT_RENDEZVOUS, OPT_PEER_BLOB, OPT_GATE_FD
+	OPT_AT_ONCE, OPT_RENDEZVOUS, OPT_PEER_BLOB, OPT_GATE_FD, OPT_CTRL,
+	OPT_PROVIDER, OPT_ANY, OPT_EACH, OPT_TEXT, OPT_LABEL, OPT_EVENTS
 };
 
 static const struct opt perf_opts[] = {
@@ -41,6 +44,8 @@ static const struct opt perf_opts[] = {
 	[OPT_OP] = { 0, "op", "OP", "write, read or sendrecv (write)" },
 	[OPT_DIR] = { 0, "dir", "DIR", "uni, or bi: both ways at once (uni)" },
 	[OPT_NICS] = { 0, "nics", "LIST", "NICs to use: eth0,eth1; prefixes; =exact; ^all but" },
+	[OPT_CTRL] = { 0, "ctrl", "NIC", "NIC or address for control besides --nics; no data goes"
+		       " over it" },
 	[OPT_PEER_NICS] = { 0, "peer-nics", "LIST", "NICs of --self's other side (as --nics)" },
 	[OPT_CHANNELS] = { 0, "channels", "N", "connections in all, or N/nic for each NIC" },
 	[OPT_CHUNK] = { 0, "chunk", "SIZE", "largest part that travels as one message" },
@@ -62,7 +67,8 @@ static const struct opt perf_opts[] = {
 	[OPT_DURATION] = { 0, "duration", "S", "seconds for each size instead of -n" },
 	[OPT_BASELINE] = { 0, "baseline", NULL, "compare with plain sockets, pair by"
 			   " pair; with --self --lat each side's thread has its own CPU" },
-	[OPT_PAIRS] = { 0, "pairs", "N", "pairs of that comparison (9)" },
+	[OPT_PAIRS] = { 0, "pairs", "N", "pairs of that comparison (9), or of each of "
+			"--unpack-only (11)" },
 	[OPT_FORMAT] = { 0, "format", "F", "table, nccl, perftest, csv or json (table)" },
 	[OPT_JSON] = { 0, "json", "FILE",
 		       "also write the result as JSON; -: to stdout, and nothing else there" },
@@ -79,6 +85,15 @@ static const struct opt perf_opts[] = {
 			     " environment says; port 28516)" },
 	[OPT_PEER_BLOB] = { 0, "peer-blob", "FILE", "what `tcpx serve --ready-fd` wrote, in place of"
 			    " HOST" },
+	[OPT_PROVIDER] = { 0, "provider", "P", "how bytes move: auto, sock, or tcpx, which ends with 3"
+			   " where there is no plugin (auto)" },
+	[OPT_ANY] = { 0, "any", NULL, "sockets where there is no plugin, and host memory where there"
+		      " is no GPU, rather than an end with 3" },
+	[OPT_EACH] = { 0, "each", NULL, "each transfer is timed and compared by itself" },
+	[OPT_TEXT] = { 0, "text", "TEXT", "each transfer begins with TEXT, which the server prints" },
+	[OPT_LABEL] = { 0, "label", "TEXT", "only with a server that has the same --label" },
+	[OPT_EVENTS] = { 0, "events", "FILE", "what happens, as it happens, a JSON object a line; -:"
+			 " to stdout, and no table there" },
 	[OPT_GATE_FD] = { 0, "gate-fd", "FD", "before the timed run, write a byte there and wait for"
 			  " one" },
 };
@@ -101,41 +116,10 @@ static const struct opt_command perf_command = {
 		    "  srun -N 8 tcpx perf --mesh --from-env --mem cuda:local --json mesh.json\n",
 };
 
-enum {
-	SERVE_PORT, SERVE_NICS, SERVE_CHANNELS, SERVE_CHUNK, SERVE_WINDOW, SERVE_DIST,
-	SERVE_THREADS, SERVE_ONCE, SERVE_READY_FD, SERVE_MEM, SERVE_UNPACK, SERVE_ZEROCOPY
-};
-
-static const struct opt serve_opts[] = {
-	[SERVE_PORT] = { 'p', "port", "[ADDR:]PORT", "where to listen (28515; 0: any)" },
-	[SERVE_NICS] = { 0, "nics", "LIST", "NICs to use: eth0,eth1; prefixes; =exact; ^all but" },
-	[SERVE_CHANNELS] = { 0, "channels", "N", "connections in all, or N/nic for each NIC" },
-	[SERVE_CHUNK] = { 0, "chunk", "SIZE", "largest part that travels as one message" },
-	[SERVE_WINDOW] = { 0, "window", "N", "messages a channel may have outstanding" },
-	[SERVE_DIST] = { 0, "dist", "RULE", "who gets the next chunk: pull or rr (pull)" },
-	[SERVE_THREADS] = { 0, "threads", "N", "I/O threads" },
-	[SERVE_MEM] = { 0, "mem", "PLACE", "memory for clients that do not say: host, cuda:N,"
-			" cuda:0-3 (host)" },
-	[SERVE_UNPACK] = { 0, "unpack", "IMPL", "who copies to and from GPUs: kernel, d2d, host,"
-			   " none (kernel)" },
-	[SERVE_ZEROCOPY] = { 0, "zerocopy", "MODE", "how staged payload leaves: auto, off, splice,"
-			     " msg (auto)" },
-	[SERVE_ONCE] = { 0, "once", NULL, "end after the first client" },
-	[SERVE_READY_FD] = { 0, "ready-fd", "FD", "when ready, write the engine's blob there" },
-};
-
-static const struct opt_command serve_command = {
-	.name = "tcpx serve",
-	.words = "[OPTIONS]",
-	.about = "The other side of `tcpx perf`, for any number of clients, until SIGINT or "
-		 "SIGTERM. Whoever can reach the port can use memory and time of this machine.",
-	.opts = serve_opts,
-	.count = ARRAY_LEN(serve_opts),
-};
-
 /* One option that is an engine setting. */
-static int
-take_setting(struct perf_args *a, const struct opt_parser *p, int id, enum tcpx_setting setting)
+int
+perf_take_setting(struct perf_args *a, const struct opt_parser *p, int id,
+		  enum tcpx_setting setting)
 {
 	const struct tcpx_setting_def *def = tcpx_setting_at(setting);
 	struct tcpx_setting_value value;
@@ -150,17 +134,26 @@ take_setting(struct perf_args *a, const struct opt_parser *p, int id, enum tcpx_
 	return TOOL_OK;
 }
 
-static int
-take_place(const struct opt_parser *p, int id, struct place *place)
+int
+perf_take_place(const struct opt_parser *p, int id, struct place *place)
 {
 	return place_parse(p->value, place) ? opt_refuse(p, id, place_allowed) : TOOL_OK;
 }
 
-static int
-take_unpack(struct perf_args *a, const struct opt_parser *p, int id)
+int
+perf_take_unpack(struct perf_args *a, const struct opt_parser *p, int id)
 {
 	a->unpack = p->value;
-	return take_setting(a, p, id, TCPX_SET_UNPACK_IMPL);
+	return perf_take_setting(a, p, id, TCPX_SET_UNPACK_IMPL);
+}
+
+int
+perf_take_text(const struct opt_parser *p, int id, const char **text)
+{
+	if (!p->value[0] || strlen(p->value) >= JOB_TEXT)
+		return opt_refuse(p, id, "allowed are 1 to 63 characters");
+	*text = p->value;
+	return TOOL_OK;
 }
 
 /* "40000x8K": sets descs and the only size. */
@@ -173,8 +166,8 @@ take_kv(struct perf_args *a, const struct opt_parser *p)
 
 	if (x && (size_t)(x - p->value) < sizeof(count_text))
 		memcpy(count_text, p->value, (size_t)(x - p->value));
-	if (!x || opt_parse_scaled(count_text, 1000, &count) ||
-	    opt_parse_scaled(x + 1, 1024, &size) || !count || count > 1000000 || !size ||
+	if (!x || tcpx_parse_decimal(count_text, &count) ||
+	    tcpx_parse_size(x + 1, &size) || !count || count > 1000000 || !size ||
 	    size > 1ull << 30)
 		return opt_refuse(p, OPT_KV, "allowed is COUNTxSIZE, 1 to 1000000 pieces of 1 to 1G");
 	a->descs = count;
@@ -231,13 +224,13 @@ take_perf_option(struct perf_args *a, const struct opt_parser *p, int id)
 	case OPT_SPOIL: a->spoil = true; return TOOL_OK;
 	case OPT_MEM:
 		a->mem_local = !strcmp(p->value, "cuda:local");
-		return a->mem_local ? TOOL_OK : take_place(p, id, &a->mem);
+		return a->mem_local ? TOOL_OK : perf_take_place(p, id, &a->mem);
 	case OPT_PEER_MEM:
 		a->peer_mem = p->value;
-		return take_place(p, id, &place);
-	case OPT_UNPACK: return take_unpack(a, p, id);
+		return perf_take_place(p, id, &place);
+	case OPT_UNPACK: return perf_take_unpack(a, p, id);
 	case OPT_UNPACK_ONLY: a->unpack_only = true; return TOOL_OK;
-	case OPT_ZEROCOPY: return take_setting(a, p, id, TCPX_SET_ZEROCOPY);
+	case OPT_ZEROCOPY: return perf_take_setting(a, p, id, TCPX_SET_ZEROCOPY);
 	case OPT_SELF: a->self = true; return TOOL_OK;
 	case OPT_OP:
 		rc = opt_choice(p, id, job_op_names, &word);
@@ -248,14 +241,21 @@ take_perf_option(struct perf_args *a, const struct opt_parser *p, int id)
 		a->bi = word == 1;
 		return rc;
 	case OPT_NICS: a->nics = p->value; return TOOL_OK;
+	case OPT_CTRL: return perf_take_setting(a, p, id, TCPX_SET_CTRL);
 	case OPT_PEER_NICS: a->peer_nics = p->value; return TOOL_OK;
-	case OPT_CHANNELS: return take_setting(a, p, id, TCPX_SET_CHANNELS);
-	case OPT_CHUNK: return take_setting(a, p, id, TCPX_SET_CHUNK);
-	case OPT_WINDOW: return take_setting(a, p, id, TCPX_SET_WINDOW);
-	case OPT_DIST: a->dist = p->value; return take_setting(a, p, id, TCPX_SET_DIST);
-	case OPT_THREADS: return take_setting(a, p, id, TCPX_SET_THREADS);
+	case OPT_CHANNELS: return perf_take_setting(a, p, id, TCPX_SET_CHANNELS);
+	case OPT_CHUNK: return perf_take_setting(a, p, id, TCPX_SET_CHUNK);
+	case OPT_WINDOW: return perf_take_setting(a, p, id, TCPX_SET_WINDOW);
+	case OPT_DIST: a->dist = p->value; return perf_take_setting(a, p, id, TCPX_SET_DIST);
+	case OPT_THREADS: return perf_take_setting(a, p, id, TCPX_SET_THREADS);
 	case OPT_DESCS: return opt_number(p, id, 1, 1000000, &a->descs);
 	case OPT_KV: return take_kv(a, p);
+	case OPT_PROVIDER: return perf_take_setting(a, p, id, TCPX_SET_PROVIDER);
+	case OPT_ANY: a->any = true; return TOOL_OK;
+	case OPT_EACH: a->each = true; return TOOL_OK;
+	case OPT_TEXT: return perf_take_text(p, id, &a->text);
+	case OPT_LABEL: return perf_take_text(p, id, &a->label);
+	case OPT_EVENTS: a->events = p->value; return TOOL_OK;
 	case OPT_DEPTH: return opt_number(p, id, 1, JOB_DEPTH_MAX, &a->depth);
 	case OPT_LAT: a->lat = true; return TOOL_OK;
 	case OPT_SPIN: a->spin = true; return TOOL_OK;
@@ -273,7 +273,7 @@ take_perf_option(struct perf_args *a, const struct opt_parser *p, int id)
 	}
 }
 
-/* Every GPU of either side has work: they take the transfers in flight in turn. */
+/* Every GPU of either side has work: the transfers in flight go to them in turn. */
 static int
 check_gpus(struct perf_args *a, const char *name)
 {
@@ -293,7 +293,21 @@ check_gpus(struct perf_args *a, const char *name)
 	return TOOL_OK;
 }
 
-/* A mesh has one size, and what its measurements can tell rank 0. */
+/* All ends are on this machine: the plainest path between them, unless another is named. */
+static void
+stay_here(struct perf_args *a)
+{
+	if (a->nics || getenv("TCPX_NICS"))
+		return;
+	a->nics = "lo";
+	for (size_t i = 0; i < a->setting_count; i++)
+		if (!strncmp(a->settings[i], "TCPX_CTRL=", 10))
+			return;
+	if (a->setting_count < PERF_SETTINGS)
+		strcpy(a->settings[a->setting_count++], "TCPX_CTRL=");
+}
+
+/* A mesh has one size, and only figures that its measurements can send to rank 0. */
 static int
 check_mesh(struct perf_args *a, const char *name)
 {
@@ -315,18 +329,40 @@ check_mesh(struct perf_args *a, const char *name)
 	a->begin = a->begin == UINT64_MAX ? 64 << 20 : a->begin;
 	if (!a->iters && !a->duration_s)
 		a->duration_s = 1;
-	if (a->ranks && !a->nics && !getenv("TCPX_NICS"))
-		a->nics = "lo";
+	if (a->ranks)
+		stay_here(a);
 	return TOOL_OK;
 }
 
-/* What no single option can tell. */
+/* One transfer a run, each by itself. */
+static int
+check_each(const struct perf_args *a, const char *name)
+{
+	if (a->each && (a->depth > 1 || a->lat || a->baseline || a->duration_s || a->mesh))
+		return tool_usage(name, "--each measures one transfer at a time, without --depth,"
+				  " --lat, --baseline, --duration and --mesh");
+	if (a->each && !a->iters)
+		return tool_usage(name, "--each needs -n");
+	if (a->text && (!a->each || a->descs > 1 || a->op == JOB_READ || a->bi ||
+			strlen(a->text) >= a->begin))
+		return tool_usage(name, "--text is for --each, one way from here, in one piece, and"
+				  " shorter than a transfer");
+	if (a->mesh && (a->label || a->events))
+		return tool_usage(name, "--mesh goes without --label and --events");
+	if (events_on_stdout(a->events) && a->json && !strcmp(a->json, "-"))
+		return tool_usage(name, "--json - and --events - both want stdout");
+	return TOOL_OK;
+}
+
+/* Checks that need several options. */
 static int
 check_perf_args(struct perf_args *a)
 {
 	const char *name = perf_command.name;
 	uint64_t sizes[PERF_SIZES];
 
+	if (!a->pairs)
+		a->pairs = a->unpack_only ? 11 : 9;
 	if (a->unpack_only) {
 		if (a->self || a->host || a->mem.gpus > 1)
 			return tool_usage(name, "--unpack-only has no other side, and one GPU");
@@ -338,8 +374,8 @@ check_perf_args(struct perf_args *a)
 		return tool_usage(name, "HOST and --peer-blob are two peers");
 	if (!a->mesh && a->self == (a->host || a->peer_blob))
 		return tool_usage(name, a->self ? "--self has no HOST" : "HOST or --self is missing");
-	if (a->self && !a->nics && !getenv("TCPX_NICS"))
-		a->nics = "lo"; /* both ends are here: the plainest path between them */
+	if (a->self)
+		stay_here(a);
 	if (a->peer_nics && !a->self)
 		return tool_usage(name, "--peer-nics is for --self; `tcpx serve` has --nics");
 	if (a->json && !strcmp(a->json, "-") && (a->format == OUT_CSV || a->format == OUT_JSON))
@@ -373,6 +409,8 @@ check_perf_args(struct perf_args *a)
 				  " bytes has fewer", a->descs, a->begin);
 	if ((a->lat || a->baseline) && !a->begin)
 		return tool_usage(name, "--lat and --baseline need at least 1 byte");
+	if (check_each(a, name) != TOOL_OK)
+		return TOOL_USAGE;
 	if (perf_args_sizes(a, sizes) == PERF_SIZES)
 		return tool_usage(name, "more than %d sizes; allowed is a larger --step",
 				  PERF_SIZES - 1);
@@ -386,7 +424,7 @@ perf_args_parse(struct perf_args *a, int argc, char **argv)
 	int id, rc = TOOL_OK;
 
 	*a = (struct perf_args){ .begin = UINT64_MAX, .end = UINT64_MAX, .factor = 4, .warmup = UINT64_MAX,
-				 .check = true, .depth = UINT64_MAX, .descs = 1, .pairs = 9,
+				 .check = true, .depth = UINT64_MAX, .descs = 1,
 				 .timeout_s = 30, .ready_fd = -1, .gate_fd = -1, .dist = "pull" };
 	opt_init(&p, &perf_command, argc, argv);
 	while (rc == TOOL_OK && (id = opt_next(&p)) >= 0)
@@ -403,55 +441,6 @@ perf_args_parse(struct perf_args *a, int argc, char **argv)
 		return tool_usage(perf_command.name, "'%s' is one word too many",
 				  argv[p.first_word + 1]);
 	return check_perf_args(a);
-}
-
-static int
-take_serve_option(struct perf_args *a, const struct opt_parser *p, int id)
-{
-	uint64_t fd;
-	int rc;
-
-	switch (id) {
-	case SERVE_PORT: a->port = p->value; return TOOL_OK;
-	case SERVE_NICS: a->nics = p->value; return TOOL_OK;
-	case SERVE_CHANNELS: return take_setting(a, p, id, TCPX_SET_CHANNELS);
-	case SERVE_CHUNK: return take_setting(a, p, id, TCPX_SET_CHUNK);
-	case SERVE_WINDOW: return take_setting(a, p, id, TCPX_SET_WINDOW);
-	case SERVE_DIST: return take_setting(a, p, id, TCPX_SET_DIST);
-	case SERVE_THREADS: return take_setting(a, p, id, TCPX_SET_THREADS);
-	case SERVE_MEM: return take_place(p, id, &a->mem);
-	case SERVE_UNPACK: return take_unpack(a, p, id);
-	case SERVE_ZEROCOPY: return take_setting(a, p, id, TCPX_SET_ZEROCOPY);
-	case SERVE_ONCE: a->once = true; return TOOL_OK;
-	case SERVE_READY_FD:
-		rc = opt_number(p, id, 0, 1 << 20, &fd);
-		if (rc == TOOL_OK)
-			a->ready_fd = (int)fd;
-		return rc;
-	default: return TOOL_USAGE;
-	}
-}
-
-int
-serve_args_parse(struct perf_args *a, int argc, char **argv)
-{
-	struct opt_parser p;
-	int id, rc = TOOL_OK;
-
-	*a = (struct perf_args){ .ready_fd = -1, .timeout_s = 30 };
-	opt_init(&p, &serve_command, argc, argv);
-	while (rc == TOOL_OK && (id = opt_next(&p)) >= 0)
-		rc = take_serve_option(a, &p, id);
-	if (rc != TOOL_OK)
-		return rc;
-	if (id == OPT_HELP)
-		return -1;
-	if (id == OPT_BAD)
-		return TOOL_USAGE;
-	if (p.first_word < argc)
-		return tool_usage(serve_command.name, "'%s' is one word too many",
-				  argv[p.first_word]);
-	return TOOL_OK;
 }
 
 size_t

@@ -34,23 +34,36 @@ struct perf_args {
 	enum out_format format;
 	const char *json, *report; /* files; NULL none                             */
 	const char *peer_blob;     /* file with a server's blob, in place of host  */
-	int gate_fd;               /* where the timed run waits; -1 none           */
+	int gate_fd;               /* descriptor to wait on before the timed run; -1 none */
+	bool each;                 /* every transfer is a run, timed and compared  */
+	const char *text;          /* the transfer begins with it; NULL            */
 	bool mesh, from_env, at_once;
 	uint64_t ranks;            /* of a mesh to be started here; 0 none         */
 	const char *rendezvous;    /* "HOST[:PORT]"; NULL: as the environment says */
 	bool mem_local;            /* mem is the GPU with our number on this host  */
 	/* serve */
 	bool once;
+	uint64_t wait_s;           /* for a client; 0: for ever                    */
 	int ready_fd;              /* the metadata blob is written there; -1 none  */
 	const char *port;
 	/* both */
-	struct place mem;          /* of this side; for serve unless a client says */
-	const char *unpack;        /* as typed; NULL: not                          */
+	struct place mem;          /* of this side; for serve, unless a client chooses */
+	bool any;                  /* sockets for a plugin, host memory for a GPU  */
+	const char *label;         /* of both sides, or neither; NULL              */
+	const char *events;        /* file, "-" stdout; NULL none                  */
+	const char *unpack;        /* as typed; NULL: not given                    */
 	uint64_t timeout_s;
 	const char *nics, *dist;
 	char settings[PERF_SETTINGS][128]; /* "TCPX_CHUNK=1048576"                 */
 	size_t setting_count;
 };
+
+/* For the option tables of both commands. A setting is checked by the table of settings. */
+int perf_take_setting(struct perf_args *a, const struct opt_parser *p, int id,
+		      enum tcpx_setting setting);
+int perf_take_place(const struct opt_parser *p, int id, struct place *place);
+int perf_take_unpack(struct perf_args *a, const struct opt_parser *p, int id);
+int perf_take_text(const struct opt_parser *p, int id, const char **text);
 
 /* TOOL_OK, or an exit code after a message. -1: help was printed, exit with 0. */
 int perf_args_parse(struct perf_args *a, int argc, char **argv);
@@ -59,8 +72,12 @@ int serve_args_parse(struct perf_args *a, int argc, char **argv);
 /* The sizes of the sweep, at most PERF_SIZES. Returns how many. */
 size_t perf_args_sizes(const struct perf_args *a, uint64_t sizes[PERF_SIZES]);
 
-/* What the engine's settings are, by flags, environment and files. TCPX_ECONFIG, logged. */
+/* The engine's settings, by flags, environment and files. TCPX_ECONFIG, logged. */
 TCPX_MUST_CHECK int perf_load_settings(const struct perf_args *a, struct tcpx_cfg **cfg);
+/* Before the engine: checks that the requested plugin and GPUs exist. With --any a missing
+ * one is replaced in @a, with a message; else TOOL_DENIED after a message. *gpus is NULL
+ * for host memory. */
+int perf_settle(struct perf_args *a, const char *command, struct gpus **gpus);
 /* The driver, and the GPUs of @place made ready; before the engine is opened, which then
  * finds the driver in the process. TOOL_DENIED with a message if they are not there. */
 int perf_open_gpus(const struct perf_args *a, const char *command, const struct place *place,

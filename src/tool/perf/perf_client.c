@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Session, memory and conversation of the measuring side. The server of --self is this
- * program again, which hands its engine's blob over a pipe.
+ * Session, memory and messages of the measuring side. The server of --self is this program
+ * again, which passes its engine's blob through a pipe.
  */
 #include "tool/perf/perf_client.h"
 
@@ -19,6 +19,7 @@
 
 #include "base/clock.h"
 #include "base/parse.h"
+#include "tool/perf/perf_events.h"
 #include "tool/tool.h"
 
 static const char name[] = "tcpx perf";
@@ -33,9 +34,10 @@ exec_server(const struct perf_args *a, int ready_fd)
 		{ "TCPX_CHANNELS=", "--channels" }, { "TCPX_CHUNK=", "--chunk" },
 		{ "TCPX_WINDOW=", "--window" },     { "TCPX_DIST=", "--dist" },
 		{ "TCPX_THREADS=", "--threads" },   { "TCPX_UNPACK_IMPL=", "--unpack" },
-		{ "TCPX_ZEROCOPY=", "--zerocopy" },
+		{ "TCPX_ZEROCOPY=", "--zerocopy" }, { "TCPX_CTRL=", "--ctrl" },
+		{ "TCPX_PROVIDER=", "--provider" },
 	};
-	char fd_text[16], place[PLACE_TEXT], *argv[2 * PERF_SETTINGS + 18];
+	char fd_text[16], place[PLACE_TEXT], *argv[2 * PERF_SETTINGS + 20];
 	const char *nics = a->peer_nics ? a->peer_nics : a->nics;
 	int n = 0;
 
@@ -51,6 +53,12 @@ exec_server(const struct perf_args *a, int ready_fd)
 	if (nics) {
 		argv[n++] = (char *)"--nics";
 		argv[n++] = (char *)nics;
+	}
+	if (a->any)
+		argv[n++] = (char *)"--any";
+	if (a->label) {
+		argv[n++] = (char *)"--label";
+		argv[n++] = (char *)a->label;
 	}
 	if (a->peer_mem || a->mesh) {
 		argv[n++] = (char *)"--mem";
@@ -129,8 +137,7 @@ perf_server_stop(pid_t *pid)
 	*pid = 0;
 }
 
-/* "HOST", "[v6]", "HOST:PORT": with the port that serve has by default. False if that is
- * no address. */
+/* "HOST", "[v6]", "HOST:PORT": adds the default port of serve. False: not an address. */
 static bool
 with_port(const char *host, char *out, size_t cap)
 {
@@ -193,7 +200,8 @@ open_session(struct perf *p)
 			return tool_usage(name, "'%s' is no address; allowed is HOST, HOST:PORT or"
 					  " [IPv6]:PORT, port 1 to 65535", a->host);
 		rc = tcpx_peer_connect(p->engine, address, &p->peer);
-		if (rc == -EINVAL || rc == -EHOSTUNREACH) /* nobody was asked yet but the resolver */
+		if (rc == -EINVAL || rc == -EHOSTUNREACH) /* only the resolver was asked so
+							   * far */
 			code = TOOL_USAGE;
 	}
 	if (!rc)
@@ -212,19 +220,22 @@ open_session(struct perf *p)
 }
 
 int
-perf_open(struct perf *p, const struct perf_args *args)
+perf_open(struct perf *p, struct perf_args *args)
 {
 	int rc;
 
 	*p = (struct perf){ .args = args, .path_GBps = { NAN, NAN } };
-	rc = args->mem.gpus ? perf_open_gpus(args, name, &args->mem, &p->gpus) : TOOL_OK;
+	rc = events_open(args->events, &p->events);
+	if (rc)
+		return tool_fail(TOOL_USAGE, name, "--events %s: %s", args->events, strerror(-rc));
+	rc = perf_settle(args, name, &p->gpus);
 	if (rc)
 		return rc;
 	rc = perf_open_engine(args, "0", args->nics, &p->engine);
 	if (rc) {
 		gpus_close(p->gpus);
 		return tool_fail(rc == TCPX_ECONFIG || rc == -ENODEV ? TOOL_USAGE : TOOL_FINDING, name,
-				 "cannot start: %s", tcpx_strerror(rc));
+				 "cannot start: %s (%s)", tcpx_strerror(rc), tcpx_strerror_name(rc));
 	}
 	rc = open_session(p);
 	if (rc)
@@ -252,6 +263,7 @@ perf_close(struct perf *p)
 	perf_server_stop(&p->child);
 	job_inbox_fini(&p->inbox);
 	json_decref(p->server);
+	events_close(p->events);
 	*p = (struct perf){ 0 };
 }
 
@@ -276,6 +288,7 @@ perf_await(struct perf *p, const char *want, uint64_t timeout_ms, json_t **reply
 	struct tcpx_peer_info info = { .struct_size = sizeof(info) };
 	json_t *msg = NULL;
 	tcpx_note *note;
+	bool silent;
 	int rc;
 
 	for (;;) {
@@ -294,15 +307,19 @@ perf_await(struct perf *p, const char *want, uint64_t timeout_ms, json_t **reply
 		}
 		if (!strcmp(job_text(msg, "t"), "error")) {
 			tool_fail(TOOL_FINDING, name, "the server: %s", job_text(msg, "text"));
+			events_put(p->events, "refused", json_pack("{s:s}", "text",
+								   job_text(msg, "text")));
 			rc = TCPX_ESTATE;
 		}
 		json_decref(msg);
 		if (rc)
 			return rc;
 	}
-	tool_fail(TOOL_FINDING, name, "no '%s' from the server: %s", want,
-		  rc == -EAGAIN ? "it does not answer" : tcpx_strerror(rc));
-	return rc == -EAGAIN ? TCPX_ETIMEDOUT : rc;
+	silent = rc == -EAGAIN;
+	rc = silent ? TCPX_ETIMEDOUT : rc;
+	tool_fail(TOOL_FINDING, name, "no '%s' from the server: %s (%s)", want,
+		  silent ? "it does not answer" : tcpx_strerror(rc), tcpx_strerror_name(rc));
+	return rc;
 }
 
 int
@@ -326,7 +343,7 @@ perf_tell(struct perf *p, const char *type, json_t *msg, const char *want)
 	return rc;
 }
 
-/* What the server is to do with GPU memory, if that was asked for, and what it says it does. */
+/* Compares the requested way of copying to GPUs with the one the server reports. */
 static int
 compare_unpack(struct perf *p)
 {
@@ -402,7 +419,10 @@ perf_begin_job(struct perf *p, uint64_t size_max)
 	p->job = (struct job){ .op = a->op, .bi = a->bi, .lat = a->lat, .spin = a->spin,
 			       .depth = a->depth,
 			       .span_bytes = layout_span(size_max, a->descs),
-			       .mem_said = a->self || a->peer_mem };
+			       .mem_said = a->self || a->peer_mem, .iters = a->iters };
+	place_format(&a->mem, p->job.near);
+	snprintf(p->job.label, sizeof(p->job.label), "%s", a->label ? a->label : "");
+	snprintf(p->job.text, sizeof(p->job.text), "%s", a->text ? a->text : "");
 	if (a->peer_mem)
 		(void)place_parse(a->peer_mem, &p->job.mem); /* was accepted */
 	if (a->self && a->lat && a->baseline && !sides_choose(&p->sides)) {
@@ -410,6 +430,19 @@ perf_begin_job(struct perf *p, uint64_t size_max)
 		p->job.cpu = p->sides.server;
 	}
 	return begin_job(p);
+}
+
+/* For --events: what the size is measured with. */
+static void
+put_session(struct perf *p)
+{
+	json_t *event = events_session(p->engine, p->peer, p->peer_name, job_has_out(&p->job));
+
+	json_object_update_new(event, json_pack(
+		"{s:s, s:s, s:s, s:o, s:I, s:I}", "role", "client", "mem", p->job.near, "peer_mem",
+		job_text(p->server, "mem"), "gpus", gpus_format(p->gpus, &p->args->mem), "size",
+		(json_int_t)p->at.size, "iters", (json_int_t)p->args->iters));
+	events_put(p->events, "session", event);
 }
 
 int
@@ -425,5 +458,9 @@ perf_begin_case(struct perf *p, uint64_t size)
 	layouts_fini(&p->lay);
 	p->lay = lay;
 	p->at = at;
-	return perf_tell(p, "case", job_case_format(&at), "case_ok");
+	p->runs[0] = p->runs[1] = 0;
+	rc = perf_tell(p, "case", job_case_format(&at), "case_ok");
+	if (!rc && p->events)
+		put_session(p);
+	return rc;
 }

@@ -31,8 +31,10 @@ struct perf {
 	struct sides sides;      /* where either side's thread runs                */
 	struct job_inbox inbox;
 	json_t *server;          /* its job_ok: NICs, memory, how it copies        */
-	double path_GBps[2];     /* most that the GPUs give, by copies of 1 MiB and
-	                          * 64 MiB; NAN: not measured                      */
+	FILE *events;            /* borrowed; NULL none                            */
+	uint64_t runs[2];        /* of this size: warm-up and checks, timed        */
+	double path_GBps[2];     /* limit of the GPUs, by copies of 1 MiB and 64 MiB;
+				  * NAN: not measured */
 };
 
 /* A `tcpx serve` of our own with these options (and --mem, unless the client is to say), and
@@ -42,12 +44,13 @@ TCPX_MUST_CHECK int perf_server_start(const struct perf_args *a, uint8_t *blob, 
 /* Ends it and waits; nothing if *pid is 0. */
 void perf_server_stop(pid_t *pid);
 
-/* Opens engine and session (with --self also the server). TOOL_OK, or an exit code after
+/* Settles what @args leave open (perf_settle()), opens engine and session (with --self also the
+ * server). TOOL_OK, or an exit code after
  * a message; then nothing is left open. */
-int perf_open(struct perf *p, const struct perf_args *args);
+int perf_open(struct perf *p, struct perf_args *args);
 void perf_close(struct perf *p);
 
-/* Tells the server the job; both sides allocate for sizes up to @size_max. */
+/* Sends the job to the server; both sides allocate for sizes up to @size_max. */
 int perf_begin_job(struct perf *p, uint64_t size_max);
 /* Both sides make the layouts of @size. */
 int perf_begin_case(struct perf *p, uint64_t size);
@@ -60,9 +63,9 @@ TCPX_MUST_CHECK int perf_measure_path(struct perf *p);
  * the server (printed); TCPX_ETIMEDOUT. */
 TCPX_MUST_CHECK int perf_ask(struct perf *p, const char *type, json_t *msg, const char *want,
 			     json_t **reply);
-/* The same for an answer that says only that it is done. */
+/* The same for an answer without content. */
 TCPX_MUST_CHECK int perf_tell(struct perf *p, const char *type, json_t *msg, const char *want);
-/* Waits for a message that the server sends by itself. */
+/* Waits for a message that the server sends without a request. */
 TCPX_MUST_CHECK int perf_await(struct perf *p, const char *want, uint64_t timeout_ms,
 			       json_t **reply);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A transfer that failed or does not move, told from both ends. Nothing here waits long:
+ * A transfer that failed or does not move, as both ends see it. Nothing here waits long:
  * the peer gets two seconds for its view.
  */
 #include <errno.h>
@@ -8,11 +8,12 @@
 #include <stdlib.h>
 
 #include "tool/perf/load.h"
+#include "tool/perf/perf_events.h"
 #include "tool/tool.h"
 
 enum { VIEW_MS = 2000 };
 
-/* Where a channel's work stands, as far as its owner can tell. */
+/* The state of a channel's work, as far as its owner knows. */
 static const char *
 stage_of(const struct usage_channel *c)
 {
@@ -59,17 +60,20 @@ perf_explain(struct perf *p, tcpx_xfer *xfer, int code)
 	json_t *view = NULL;
 	bool stuck = code == -EAGAIN;
 
+	events_put(p->events, "failed", events_failure(xfer, code, p->job.op != JOB_READ));
 	if (!near || !xfer || tcpx_xfer_query(xfer, &info)) {
 		free(near);
 		return;
 	}
 	tool_fail(TOOL_FINDING, "tcpx perf",
-		  "transfer %" PRIu64 " %s: %s%s%s; %" PRIu64 " of %" PRIu64
-		  " bytes in place, about chunk %" PRIu64, info.id,
+		  "transfer %" PRIu64 " %s: %s (%s)%s%s; %" PRIu64 " of %" PRIu64
+		  " bytes in place; chunk %" PRIu64 " at %" PRIu64 "%s%s: %s", info.id,
 		  stuck ? "is stuck" : "failed",
 		  stuck ? "no end within --timeout" : tcpx_strerror(code),
+		  tcpx_strerror_name(stuck ? TCPX_ESTALLED : code),
 		  info.cause[0] ? ": " : "", info.cause, info.bytes_done, info.bytes_total,
-		  info.chunk_bytes ? info.bytes_done / info.chunk_bytes : 0);
+		  info.stuck_chunk, info.stuck_chunk * info.chunk_bytes,
+		  info.stuck_nic[0] ? " on NIC " : "", info.stuck_nic, info.stage);
 	usage_read(p->engine, p->peer_name, near);
 	if (stuck && !job_send(p->peer, "look", NULL) && !perf_await(p, "view", VIEW_MS, &view))
 		usage_parse(view, far);

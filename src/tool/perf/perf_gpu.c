@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Every call enters the GPU's primary context and leaves it again, so that no thread keeps
- * one. Kernels and comparisons run on a stream of the tool's own.
+ * Every call enters the GPU's primary context and leaves it again, so no thread keeps one.
+ * Kernels and comparisons run on a stream of the tool's own.
  */
 #include "tool/perf/perf_gpu.h"
 
@@ -61,7 +61,7 @@ enter(struct gpus *g, int gpu)
 	return CALL(g, cuCtxPushCurrent(g->gpu[gpu].context), "using GPU %d", gpu);
 }
 
-/* Returns @rc, the result of what was done inside. */
+/* Leaves the context and returns @rc. */
 static int
 leave(struct gpus *g, int rc)
 {
@@ -154,7 +154,7 @@ gpus_format(struct gpus *g, const struct place *place)
 	return list;
 }
 
-/* What a ready GPU has beside its context. */
+/* Gives a GPU everything beside its context. */
 static int
 equip(struct gpus *g, int gpu)
 {
@@ -287,7 +287,7 @@ gpu_write(struct gpus *g, int gpu, const void *from, uint64_t len, uint64_t to)
 				       " bytes to GPU %d", len, gpu));
 }
 
-/* Enough blocks for a word a thread, up to what fills any GPU. */
+/* Enough blocks for a word a thread, up to a number that fills any GPU. */
 static int
 launch(struct gpus *g, int gpu, CUfunction kernel, uint64_t len, void **params)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The tool's own use of GPUs: memory to measure with, the pattern written and compared
- * there, plain copies. The library under test has its own context calls and streams; both
- * meet in the GPU's primary context only. Used by one thread at a time.
+ * there, plain copies. The library under test has its own calls and streams; both meet in
+ * the GPU's primary context only. One thread at a time.
  */
 #ifndef TOOL_PERF_GPU_H
 #define TOOL_PERF_GPU_H
@@ -32,8 +32,8 @@ unsigned gpus_count(const struct gpus *g);
 /* 13000: the interface of CUDA 13.0. */
 int gpus_driver_version(const struct gpus *g);
 TCPX_MUST_CHECK int gpu_facts(struct gpus *g, int gpu, struct gpu_facts *facts);
-/* All of a place are there; -ENODEV (logged, with what is). Makes them ready: contexts,
- * kernels. */
+/* Checks that all GPUs of a place exist; -ENODEV (logged, with the existing ones). Sets
+ * them up: contexts, kernels. */
 TCPX_MUST_CHECK int gpus_ready(struct gpus *g, const struct place *place);
 
 /* Facts about the GPUs of a place as a JSON list. */

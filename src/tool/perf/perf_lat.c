@@ -17,7 +17,7 @@ now_ns(void)
 	return tcpx_clock_now(&tcpx_clock_system);
 }
 
-/* The note that rides in the server's WRITE. */
+/* Waits for the note in the server's WRITE. */
 static int
 wait_pong(struct perf *p, uint64_t post_ns)
 {

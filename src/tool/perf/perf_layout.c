@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Pieces 0..r-1 are one byte longer than the others (r = total mod count), so piece and
- * place of any byte are found by arithmetic. Places are multiples of the stride; the
- * shuffle says which piece lies in which.
+ * Pieces 0..r-1 are one byte longer than the others (r = total mod count), so arithmetic
+ * finds piece and place of any byte. Places are multiples of the stride; the shuffle
+ * assigns pieces to them.
  */
 #include "tool/perf/perf_layout.h"
 
@@ -17,7 +17,7 @@
 
 #define EDGE       4096u      /* before the first place, so that one piece is page-aligned */
 #define PIECES_MAX (1u << 24)
-#define POISON     UINT64_MAX /* transfer number that no transfer has */
+#define POISON     UINT64_MAX /* a transfer number that no transfer has */
 
 static uint64_t
 stride_of(uint64_t total, uint64_t count)
@@ -152,7 +152,7 @@ layout_poison(const struct layout *l, void *mem, uint64_t seed)
 	pattern_fill(layout_poison_pattern(seed), 0, mem, l->span);
 }
 
-/* What the 8 bytes at mem + at are, if anything we know. */
+/* Explains the 8 bytes at mem + at, if they are known. */
 static void
 explain_word(const struct layout *l, const uint8_t *mem, uint64_t at, uint64_t seed,
 	     uint64_t transfers, uint64_t poison, char *out, size_t cap)
@@ -176,7 +176,7 @@ explain_word(const struct layout *l, const uint8_t *mem, uint64_t at, uint64_t s
 
 static uint64_t
 verify_pieces(const struct layout *l, const uint8_t *mem, uint64_t seed, uint64_t transfer,
-	      uint64_t transfers, uint64_t poison, uint64_t chunk, char *text, size_t cap)
+	      uint64_t transfers, uint64_t poison, uint64_t chunk, struct layout_verdict *v)
 {
 	struct pattern p = pattern_of(seed, transfer);
 	uint64_t wrong = 0, first = 0;
@@ -195,7 +195,8 @@ verify_pieces(const struct layout *l, const uint8_t *mem, uint64_t seed, uint64_
 			     sizeof(what));
 		if (chunk)
 			snprintf(where, sizeof(where), "chunk %" PRIu64 " ", first / chunk);
-		snprintf(text, cap,
+		v->first = first;
+		snprintf(v->text, sizeof(v->text),
 			 "transfer %" PRIu64 " %soffset %" PRIu64
 			 ": expected 0x%02x, got 0x%02x (%s)", transfer, where, first,
 			 pattern_byte(p, first), mem[at + (first - start)], what);
@@ -231,8 +232,7 @@ layout_verify(const struct layout *l, const void *mem, uint64_t seed, uint64_t t
 	char gaps[sizeof(v->text)] = "";
 
 	*v = (struct layout_verdict){ 0 };
-	v->wrong = verify_pieces(l, mem, seed, transfer, transfers, poison, chunk, v->text,
-				 sizeof(v->text));
+	v->wrong = verify_pieces(l, mem, seed, transfer, transfers, poison, chunk, v);
 	v->wrong += verify_gaps(l, mem, transfer, poison, gaps, sizeof(gaps));
 	if (!v->text[0])
 		memcpy(v->text, gaps, sizeof(gaps));
@@ -241,9 +241,11 @@ layout_verify(const struct layout *l, const void *mem, uint64_t seed, uint64_t t
 void
 layout_verdict_add(struct layout_verdict *total, const struct layout_verdict *v)
 {
-	if (!total->wrong)
-		memcpy(total->text, v->text, sizeof(total->text));
-	total->wrong += v->wrong;
+	uint64_t wrong = total->wrong;
+
+	if (!wrong)
+		*total = *v;
+	total->wrong = wrong + v->wrong;
 }
 
 int

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How a transfer lies in memory: one piece, or many of (nearly) equal length with gaps
- * between them, in an order that has nothing to do with their addresses. Both sides
- * make the same layout from the same numbers. Gaps are checked like data.
+ * The memory of a transfer: one piece, or many of (nearly) equal length with gaps between
+ * them, in an order unrelated to their addresses. Both sides make the same layout from the
+ * same numbers. Gaps are checked like data.
  */
 #ifndef TOOL_PERF_LAYOUT_H
 #define TOOL_PERF_LAYOUT_H
@@ -23,13 +23,14 @@ struct layout {
 	uint32_t *piece; /* in place i                                         */
 };
 
-/* What a check found. */
+/* The result of a check. */
 struct layout_verdict {
 	uint64_t wrong;  /* bytes; of pieces and gaps           */
+	uint64_t first;  /* offset of the first in the transfer */
 	char text[256];  /* about the first of them; "" if none */
 };
 
-/* What another check of the same transfers found is added; the first text stands. */
+/* Adds the result of another check of the same transfers; the first text stays. */
 void layout_verdict_add(struct layout_verdict *total, const struct layout_verdict *v);
 
 /* The span that layout_init() will have. */
@@ -39,7 +40,7 @@ int layout_init(struct layout *l, uint64_t total, uint64_t count, uint64_t seed)
 void layout_fini(struct layout *l);
 
 uint64_t layout_piece_len(const struct layout *l, uint64_t piece);
-/* Where piece k begins: in the transfer, and in memory. */
+/* The start of piece k: in the transfer, and in memory. */
 uint64_t layout_piece_start(const struct layout *l, uint64_t piece);
 uint64_t layout_piece_at(const struct layout *l, uint64_t piece);
 /* Memory before, between and after the pieces: gap i of 0 to count. */
@@ -51,13 +52,13 @@ int layout_iov(const struct layout *l, void *mem, uint64_t pos, uint64_t max,
 
 /* Writes the transfer's pattern to its pieces. */
 void layout_fill(const struct layout *l, void *mem, struct pattern p);
-/* What is written to pieces and gaps that must not be found afterwards, from the first byte
- * of the span on. */
+/* The pattern written before a run to pieces and gaps, from the first byte of the span on.
+ * None of it may be found afterwards. */
 struct pattern layout_poison_pattern(uint64_t seed);
 void layout_poison(const struct layout *l, void *mem, uint64_t seed);
-/* Compares pieces with the pattern and gaps with the poison. @chunk: bytes, to name the
- * chunk of a wrong byte; 0 unknown. @transfers: how many patterns of @seed may have been
- * mixed up. */
+/* Compares pieces with the pattern and gaps with the poison. @chunk: bytes, to name
+ * the chunk of a wrong byte; 0 unknown. @transfers: number of patterns of @seed that
+ * may be mixed up. */
 void layout_verify(const struct layout *l, const void *mem, uint64_t seed, uint64_t transfer,
 		   uint64_t transfers, uint64_t poison, uint64_t chunk,
 		   struct layout_verdict *v);

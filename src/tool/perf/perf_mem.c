@@ -30,7 +30,7 @@ open_host(uint64_t len, uint64_t *addr)
 	if (mem == MAP_FAILED)
 		return tcpx_fail_errno(TCPX_SUB_TOOL, "%" PRIu64 " MiB of memory for the transfers",
 				       len >> 20);
-	memset(mem, 0, len); /* no page is to be made while something is measured */
+	memset(mem, 0, len); /* touches the pages, so that none is made during a measurement */
 	*addr = (uintptr_t)mem;
 	return 0;
 }
@@ -100,7 +100,7 @@ mem_for_sockets(const struct mem *mem, struct mem *pinned, uint8_t **addr)
 	return 0;
 }
 
-/* Where a slot is: the part, and the address in it. */
+/* The place of a slot: the part, and the address in it. */
 static unsigned
 part_of(const struct mem *mem, uint64_t slot)
 {
@@ -233,6 +233,28 @@ mem_verify(const struct mem *mem, const struct layout *l, uint64_t slot, uint64_
 		return verify_gpu(mem, l, slot, seed, transfers, poison, chunk, v);
 	layout_verify(l, (void *)(uintptr_t)addr_of(mem, l, slot), seed, slot, transfers, poison,
 		      chunk, v);
+	return 0;
+}
+
+int
+mem_put(const struct mem *mem, const struct layout *l, uint64_t slot, const void *from, size_t len)
+{
+	uint64_t addr = addr_of(mem, l, slot) + layout_piece_at(l, 0);
+
+	if (mem->gpus)
+		return gpu_write(mem->gpus, gpu_of(mem, slot), from, len, addr);
+	memcpy((void *)(uintptr_t)addr, from, len);
+	return 0;
+}
+
+int
+mem_get(const struct mem *mem, const struct layout *l, uint64_t slot, void *to, size_t len)
+{
+	uint64_t addr = addr_of(mem, l, slot) + layout_piece_at(l, 0);
+
+	if (mem->gpus)
+		return gpu_read(mem->gpus, gpu_of(mem, slot), addr, len, to);
+	memcpy(to, (void *)(uintptr_t)addr, len);
 	return 0;
 }
 

@@ -14,7 +14,7 @@
 #include "tool/perf/perf_layout.h"
 #include "tool/perf/perf_place.h"
 
-/* What descriptors name: one region a part. Of this side, or imported. */
+/* The regions of descriptors: one for each part. Of this side, or imported. */
 struct regions {
 	unsigned count;
 	uint64_t id[PLACE_GPUS];
@@ -30,8 +30,8 @@ struct mem {
 	bool pinned;               /* host memory that belongs to the driver       */
 };
 
-/* @gpus may be NULL if @place is the host. What fails has been logged; -ENOMEM also for more
- * than the machine has. */
+/* @gpus may be NULL if @place is the host. A failure has been logged; -ENOMEM also for more
+ * memory than the machine has. */
 TCPX_MUST_CHECK int mem_open(tcpx_engine *engine, struct gpus *gpus, const struct place *place,
 			     uint64_t len, unsigned access, struct mem *mem);
 void mem_close(tcpx_engine *engine, struct mem *mem);
@@ -39,7 +39,7 @@ void mem_close(tcpx_engine *engine, struct mem *mem);
  * @pinned and closed without an engine. *addr is NULL if there is no memory. */
 TCPX_MUST_CHECK int mem_for_sockets(const struct mem *mem, struct mem *pinned, uint8_t **addr);
 
-/* As the functions of perf_layout.h, for the layout in @slot. */
+/* Like the functions of perf_layout.h, for the layout in @slot. */
 TCPX_MUST_CHECK int mem_fill(const struct mem *mem, const struct layout *l, uint64_t slot,
 			     struct pattern p);
 TCPX_MUST_CHECK int mem_poison(const struct mem *mem, const struct layout *l, uint64_t slot,
@@ -47,6 +47,11 @@ TCPX_MUST_CHECK int mem_poison(const struct mem *mem, const struct layout *l, ui
 TCPX_MUST_CHECK int mem_verify(const struct mem *mem, const struct layout *l, uint64_t slot,
 			       uint64_t seed, uint64_t transfers, uint64_t poison,
 			       uint64_t chunk, struct layout_verdict *v);
+/* The first bytes of a transfer in one piece. */
+TCPX_MUST_CHECK int mem_put(const struct mem *mem, const struct layout *l, uint64_t slot,
+			    const void *from, size_t len);
+TCPX_MUST_CHECK int mem_get(const struct mem *mem, const struct layout *l, uint64_t slot, void *to,
+			    size_t len);
 /* Changes the byte in the middle of the transfer. */
 TCPX_MUST_CHECK int mem_spoil(const struct mem *mem, const struct layout *l, uint64_t slot);
 

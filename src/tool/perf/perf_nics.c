@@ -67,7 +67,7 @@ usage_nics_read(tcpx_engine *engine, struct usage_nics *nics)
 		return;
 	for (size_t i = 0; i < n && i < USAGE_NICS; i++)
 		find_or_add(nics, info[i].name);
-	find_or_add(nics, "lo"); /* where the kernel sends what is for this machine itself */
+	find_or_add(nics, "lo"); /* the kernel's way for traffic within this machine */
 	for (size_t i = 0; i < nics->n; i++)
 		for (size_t k = 0; k < NIC_COUNTERS; k++)
 			nics->at[i].count[k] = read_counter(nics->at[i].nic, nic_counter_names[k]);

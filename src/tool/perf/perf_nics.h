@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the kernel counts for each NIC, whoever caused it. Two looks around a run show
- * by which NICs the bytes really went.
+ * The kernel's counters of each NIC, by any traffic. Two looks around a run show which NICs
+ * really carried the bytes.
  */
 #ifndef TOOL_PERF_NICS_H
 #define TOOL_PERF_NICS_H
@@ -19,7 +19,7 @@ extern const char *const nic_counter_names[NIC_COUNTERS];
 
 struct usage_nic {
 	char nic[32];
-	uint64_t count[NIC_COUNTERS]; /* as a difference: what it grew by             */
+	uint64_t count[NIC_COUNTERS]; /* as a difference: its rise                    */
 };
 
 struct usage_nics {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Our transfers and plain sockets in turn: ours first in even pairs, second in odd ones,
- * so that a drift of the machine hits both alike. The engine has nothing to do while the
- * sockets run, and the other way round.
+ * Our transfers and plain sockets in turn: ours first in even pairs, second in odd ones, so
+ * that a drift of the machine affects both alike. The engine is idle while the sockets run,
+ * and the other way round.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -64,7 +64,7 @@ plan_conns(struct perf *p, const struct usage *u, struct baseline_plan *plan)
 		struct baseline_conn *to = &plan->conn[plan->conns];
 		bool out = c->sending;
 
-		/* a second session with the same peer has the same channels again */
+		/* a second session with the same peer lists the same channels again */
 		if (!c->up || c->index >= USAGE_CHANNELS || seen[out][c->index] ||
 		    !(out ? job_has_out(&p->job) : job_has_in(&p->job)) ||
 		    (plan->echo && plan->conns))
@@ -146,7 +146,7 @@ rounds_for(uint64_t ns, uint64_t one_ns)
 	return one_ns && one_ns < ns ? (ns + one_ns - 1) / one_ns : 1;
 }
 
-/* Chooses the call size, and how many rounds a run has. */
+/* Chooses the size of calls and the rounds of a run. */
 static int
 calibrate(struct pairs *s)
 {
@@ -196,7 +196,7 @@ both_cpu_s(struct perf *p, double *cpu_s)
 	return rc;
 }
 
-/* So many round trips on one connection, blocking. */
+/* This many round trips on one connection, blocking. */
 static int
 run_echo(struct pairs *s, struct tcpx_hist *hist)
 {
@@ -273,7 +273,7 @@ run_ours(struct pairs *s, double *us)
 	return 0;
 }
 
-/* Shares what is left of --duration among the runs to come. */
+/* Shares the rest of --duration among the coming runs. */
 static void
 share_out(struct pairs *s, uint64_t until, uint64_t pairs_left)
 {

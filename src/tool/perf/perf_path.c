@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Two turns of copies in flight on each stream; what ends in the middle part is counted. */
+/* Two turns of copies in flight on each stream; those that end in the middle part count. */
 #include "tool/perf/perf_path.h"
 
 #include <errno.h>
@@ -8,7 +8,7 @@
 
 #include "base/clock.h"
 
-#define MARGIN_NS (60 * TCPX_MS) /* before and after what counts */
+#define MARGIN_NS (60 * TCPX_MS) /* before and after the part that counts */
 #define COUNTED_NS (200 * TCPX_MS)
 #define PATIENCE_NS (5 * TCPX_SEC) /* for one whole turn of each stream, on a slow machine */
 

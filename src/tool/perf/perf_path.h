@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The most that memory of GPUs can give or take: copies from the sender's GPUs and to the
- * receiver's at the same time, nothing else. Each side measures its own; the slower counts.
+ * The limit of GPU memory: copies from the sender's GPUs and to the receiver's at the same
+ * time, nothing else. Each side measures its own; the slower counts.
  */
 #ifndef TOOL_PERF_PATH_H
 #define TOOL_PERF_PATH_H
@@ -29,8 +29,8 @@ struct path {
 TCPX_MUST_CHECK int path_open(struct gpus *g, const struct place *place, bool from, bool to,
 			      struct path *path);
 void path_close(struct path *path);
-/* Copies of @copy_bytes for a third of a second, of which the middle counts: whoever starts
- * when the other side does measures while both are at work. */
+/* Copies of @copy_bytes for a third of a second, of which the middle counts. If both sides
+ * start together, the counted part has both at work. */
 TCPX_MUST_CHECK int path_run(struct path *path, uint64_t copy_bytes, struct path_speed *speed);
 
 #endif

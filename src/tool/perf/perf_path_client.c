@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The path's limit as the measuring side asks for it: both sides at once, for each size. */
+/* The path's limit, on the measuring side: both sides at once, for each size. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 #include "tool/perf/perf_client.h"
 #include "tool/tool.h"
 
-/* What the server measured; a direction that it has no part in is left out. */
+/* The server's figure; a direction without the server is left out. */
 static double
 speed_there(const json_t *ran, const char *member)
 {
@@ -31,7 +31,7 @@ measure_copies(struct perf *p, struct path *path, uint64_t copy_bytes, double *G
 		return rc;
 	out = job_has_out(&p->job) ? fmin(here.from_GBps, speed_there(ran, "to")) : INFINITY;
 	in = job_has_in(&p->job) ? fmin(here.to_GBps, speed_there(ran, "from")) : INFINITY;
-	*GBps = fmin(out, in) > 0 ? fmin(out, in) : NAN; /* 0: too slow to tell */
+	*GBps = fmin(out, in) > 0 ? fmin(out, in) : NAN; /* 0: too slow to measure */
 	json_decref(ran);
 	return 0;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The places of memory as people write them. A list of GPUs reads like a list of CPUs. */
+/* Places of memory in text form. A list of GPUs reads like a list of CPUs. */
 #include "tool/perf/perf_place.h"
 
 #include <errno.h>

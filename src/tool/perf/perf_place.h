@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where the memory of a measurement lies: "host", "cuda", "cuda:2", "cuda:0-3,6". */
+/* The place of a measurement's memory: "host", "cuda", "cuda:2", "cuda:0-3,6". */
 #ifndef TOOL_PERF_PLACE_H
 #define TOOL_PERF_PLACE_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Guests and their messages. What a client says is checked in job.c; what it makes the
- * server allocate is bounded by the machine's memory.
+ * The clients of `tcpx serve` and their messages. job.c checks a message; the machine's
+ * memory bounds what a client makes the server allocate.
  */
 #include "tool/perf/perf_serve.h"
 
@@ -11,9 +11,10 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "tool/perf/perf_events.h"
 #include "tool/tool.h"
 
-#define LEAVE_NS (2 * TCPX_SEC) /* a guest that said goodbye closes first, within this */
+#define LEAVE_NS (2 * TCPX_SEC) /* a client that sent "bye" closes first, within this */
 #define GONE_NS  (5 * TCPX_SEC) /* without an open session */
 
 static const char name[] = "tcpx serve";
@@ -22,14 +23,14 @@ void
 serve_init(struct serve *s, const struct perf_args *args, tcpx_engine *engine)
 {
 	*s = (struct serve){ .args = args, .engine = engine };
-	tcpx_node_init(&s->guests);
+	tcpx_node_init(&s->clients);
 }
 
 static void
-end_job(struct serve *s, struct guest *g)
+end_job(struct serve *s, struct client *g)
 {
 	thread_release(&g->placed);
-	guest_end_case(s, g);
+	client_end_case(s, g);
 	mem_close(s->engine, &g->out);
 	mem_close(s->engine, &g->in);
 	regions_forget(s->engine, &g->client_in);
@@ -40,9 +41,13 @@ end_job(struct serve *s, struct guest *g)
 }
 
 static void
-drop_guest(struct serve *s, struct guest *g, const char *why)
+drop_client(struct serve *s, struct client *g, const char *why)
 {
 	end_job(s, g);
+	events_put(s->events, "left", json_pack("{s:s, s:b, s:b}", "peer", g->name, "measured",
+						g->had_job, "bye", g->leaving));
+	s->measured += g->had_job;
+	s->failed += g->had_job && (g->failed || !g->leaving);
 	if (!s->quiet)
 		printf("client %s %s after %" PRIu64 " runs\n", g->name, why, g->runs);
 	fflush(stdout);
@@ -57,14 +62,14 @@ drop_guest(struct serve *s, struct guest *g, const char *why)
 void
 serve_fini(struct serve *s)
 {
-	tcpx_chain_each(node, after, &s->guests)
-		drop_guest(s, tcpx_container(node, struct guest, node), "was here");
+	tcpx_chain_each(node, after, &s->clients)
+		drop_client(s, tcpx_container(node, struct client, node), "was here");
 	gpus_close(s->gpus);
 }
 
-/* The client is told once, and its run is over. */
+/* Reports the failure to the client, once, and ends its run. */
 void
-guest_fail(struct guest *g, const char *what, int rc)
+client_fail(struct serve *s, struct client *g, const char *what, int rc)
 {
 	char last[256], text[384];
 
@@ -72,19 +77,31 @@ guest_fail(struct guest *g, const char *what, int rc)
 	snprintf(text, sizeof(text), "%s: %s%s%s (%s)", what, tcpx_strerror(rc), last[0] ? ": " : "",
 		 last, tcpx_strerror_name(rc));
 	tool_fail(TOOL_FINDING, name, "client %s: %s", g->name, text);
+	events_put(s->events, g->had_job ? "error" : "refused",
+		   json_pack("{s:s, s:s}", "peer", g->name, "text", text));
+	g->failed = true;
 	g->run.on = false;
 	thread_release(&g->placed);
 	if (job_send(g->peer, "error", json_pack("{s:s}", "text", text)))
-		return; /* it is gone: the sweep will see that */
+		return; /* it has gone: serve_sweep() drops it */
 }
 
-static struct guest *
-find_guest(struct serve *s, const char *sender)
+bool
+serve_is_busy(const struct serve *s)
 {
-	struct guest *g;
+	tcpx_chain_each(node, after, &s->clients)
+		if (tcpx_container(node, struct client, node)->had_job)
+			return true;
+	return false;
+}
 
-	tcpx_chain_each(node, after, &s->guests) {
-		g = tcpx_container(node, struct guest, node);
+static struct client *
+find_client(struct serve *s, const char *sender)
+{
+	struct client *g;
+
+	tcpx_chain_each(node, after, &s->clients) {
+		g = tcpx_container(node, struct client, node);
 		if (!strcmp(g->name, sender))
 			return g;
 	}
@@ -94,7 +111,7 @@ find_guest(struct serve *s, const char *sender)
 		return NULL;
 	}
 	snprintf(g->name, sizeof(g->name), "%s", sender);
-	tcpx_chain_add(&s->guests, &g->node);
+	tcpx_chain_add(&s->clients, &g->node);
 	return g;
 }
 
@@ -114,7 +131,7 @@ format_nics(tcpx_engine *engine)
 	return list;
 }
 
-/* The GPUs that a guest's memory is to lie on. */
+/* The GPUs that a client's memory is to lie on. */
 static int
 ready_gpus(struct serve *s, const struct place *place)
 {
@@ -134,7 +151,7 @@ ready_gpus(struct serve *s, const struct place *place)
 }
 
 static int
-open_mem(struct serve *s, struct guest *g)
+open_mem(struct serve *s, struct client *g)
 {
 	uint64_t len = g->job.depth * g->job.span_bytes;
 	int rc;
@@ -150,7 +167,7 @@ open_mem(struct serve *s, struct guest *g)
 
 /* Where the memory lies and who copies to it, for the client's result. */
 static int
-add_place(struct serve *s, const struct guest *g, json_t *reply)
+add_place(struct serve *s, const struct client *g, json_t *reply)
 {
 	char where[PLACE_TEXT];
 	struct tcpx_cfg *cfg;
@@ -166,8 +183,23 @@ add_place(struct serve *s, const struct guest *g, json_t *reply)
 	return 0;
 }
 
+/* Is it a client for this server, now? */
 static int
-take_job(struct serve *s, struct guest *g, const json_t *msg)
+check_client(const struct serve *s, const struct client *g, const struct job *job)
+{
+	const char *label = s->args->label ? s->args->label : "";
+
+	if (strcmp(job->label, label))
+		return tcpx_fail(TCPX_SUB_TOOL, TCPX_ESTATE, "this server is for clients with"
+				 " --label '%s', this one has '%s'", label, job->label);
+	if (s->args->once && !g->had_job && (s->measured || serve_is_busy(s)))
+		return tcpx_fail(TCPX_SUB_TOOL, TCPX_ESTATE, "this server measures one client, and"
+				 " another has come before");
+	return 0;
+}
+
+static int
+take_job(struct serve *s, struct client *g, const json_t *msg)
 {
 	char where[PLACE_TEXT];
 	json_t *reply;
@@ -176,10 +208,12 @@ take_job(struct serve *s, struct guest *g, const json_t *msg)
 	end_job(s, g);
 	rc = job_parse(msg, &g->job);
 	if (!rc)
+		rc = check_client(s, g, &g->job);
+	if (!rc)
 		rc = regions_import(s->engine, msg, "client_in", &g->client_in);
 	if (!rc && job_has_in(&g->job) && !g->client_in.count)
 		rc = tcpx_fail(TCPX_SUB_TOOL, TCPX_EBLOB, "message job: no memory in it");
-	if (!rc && g->job.cpu_said && !s->quiet) /* others use this server's thread, too */
+	if (!rc && g->job.cpu_said && s->args->ready_fd < 0) /* other clients use this server's thread, too */
 		rc = tcpx_fail(TCPX_SUB_TOOL, TCPX_EBLOB, "message job: cpu is %" PRIu64
 			       ", allowed only to the client that started this server",
 			       g->job.cpu);
@@ -199,7 +233,8 @@ take_job(struct serve *s, struct guest *g, const json_t *msg)
 		json_decref(reply);
 		return rc;
 	}
-	g->has_job = true;
+	g->has_job = g->had_job = true;
+	g->failed = false;
 	if (!s->quiet)
 		printf("client %s: %s %s, %" PRIu64 " MiB of %s\n", g->name,
 		       job_op_names[g->job.op],
@@ -210,8 +245,23 @@ take_job(struct serve *s, struct guest *g, const json_t *msg)
 	return job_send(g->peer, "job_ok", reply);
 }
 
+/* For --events: the session of this size. */
+static void
+put_session(struct serve *s, struct client *g)
+{
+	json_t *event = events_session(s->engine, g->peer, g->name, !job_has_out(&g->job));
+	char where[PLACE_TEXT];
+
+	json_object_update_new(event, json_pack(
+		"{s:s, s:s, s:s, s:o, s:I, s:I}", "role", "server", "mem",
+		place_format(&g->place, where), "peer_mem", g->job.near, "gpus",
+		gpus_format(s->gpus, &g->place), "size", (json_int_t)g->at.size, "iters",
+		(json_int_t)g->job.iters));
+	events_put(s->events, "session", event);
+}
+
 static int
-take_case(struct serve *s, struct guest *g, const json_t *msg)
+take_case(struct serve *s, struct client *g, const json_t *msg)
 {
 	struct job_case at;
 	int rc = job_case_parse(msg, &g->job, &at);
@@ -222,14 +272,16 @@ take_case(struct serve *s, struct guest *g, const json_t *msg)
 		return tcpx_fail(TCPX_SUB_TOOL, TCPX_ERANGE, "a case of %" PRIu64 " bytes in %" PRIu64
 				 " pieces needs more than the job's %" PRIu64 " bytes", at.size,
 				 at.descs, g->job.span_bytes);
-	guest_end_case(s, g);
+	client_end_case(s, g);
 	g->at = at;
 	rc = layouts_init(&g->lay, g->at.size, g->at.descs, g->at.seed);
+	if (!rc && s->events)
+		put_session(s, g);
 	return rc ? rc : job_send(g->peer, "case_ok", NULL);
 }
 
 static int
-take_arm(struct guest *g, const json_t *msg)
+take_arm(struct client *g, const json_t *msg)
 {
 	int rc = job_number(msg, "seed", 0, INT64_MAX, &g->check_seed);
 
@@ -243,10 +295,39 @@ take_arm(struct guest *g, const json_t *msg)
 	return rc ? rc : job_send(g->peer, "armed", NULL);
 }
 
+/* What stands where the client has put its text: to be seen, and then replaced by the pattern,
+ * which the comparison wants there. */
 static int
-take_verify(struct guest *g, const json_t *msg)
+take_text(struct client *g, uint64_t slot, char got[JOB_TEXT], struct layout_verdict *total)
+{
+	const struct pattern p = pattern_of(g->check_seed, slot);
+	struct layout_verdict v = { 0 };
+	size_t len = strlen(g->job.text) + 1;
+	uint8_t pattern[JOB_TEXT];
+	int rc;
+
+	if (len == 1 || len > g->at.size || g->at.descs > 1)
+		return 0;
+	rc = mem_get(&g->out, &g->lay.server_out, slot, got, len);
+	if (rc)
+		return rc;
+	got[len - 1] = '\0';
+	for (size_t i = 0; i < len; i++)
+		v.wrong += got[i] != g->job.text[i];
+	if (v.wrong)
+		snprintf(v.text, sizeof(v.text), "transfer %" PRIu64 " offset 0: the text is not"
+			 " the client's", slot);
+	layout_verdict_add(total, &v);
+	pattern_fill(p, 0, pattern, len);
+	return mem_put(&g->out, &g->lay.server_out, slot, pattern, len);
+}
+
+static int
+take_verify(struct serve *s, struct client *g, const json_t *msg)
 {
 	struct layout_verdict total = { 0 };
+	char text[JOB_TEXT] = "";
+	json_t *verdict, *event;
 	uint64_t chunk;
 	int rc = job_number(msg, "chunk", 0, INT64_MAX, &chunk);
 
@@ -255,6 +336,9 @@ take_verify(struct guest *g, const json_t *msg)
 	for (uint64_t d = 0; !rc && g->out.len && d < g->job.depth; d++) {
 		struct layout_verdict v = { 0 };
 
+		rc = take_text(g, d, text, &total);
+		if (rc)
+			break;
 		rc = mem_verify(&g->out, &g->lay.server_out, d, g->check_seed, g->job.depth,
 				g->check_seed + 2, chunk, &v);
 		layout_verdict_add(&total, &v);
@@ -262,12 +346,19 @@ take_verify(struct guest *g, const json_t *msg)
 	if (rc)
 		return rc;
 	g->wrong += total.wrong;
-	return job_send(g->peer, "verdict", json_pack("{s:I, s:s}", "wrong",
-						      (json_int_t)total.wrong, "text", total.text));
+	if (text[0] && !s->quiet)
+		printf("client %s: received '%s'\n", g->name, text);
+	verdict = json_pack("{s:I, s:I, s:s}", "wrong", (json_int_t)total.wrong, "first",
+			    (json_int_t)total.first, "text", total.text);
+	event = json_pack("{s:s%, s:I}", "received", text, strnlen(text, sizeof(text)), "transfer",
+			  json_integer_value(json_object_get(msg, "transfer")));
+	json_object_update(event, verdict);
+	events_put(s->events, "verdict", event);
+	return job_send(g->peer, "verdict", verdict);
 }
 
 static int
-take_mark(struct guest *g)
+take_mark(struct client *g)
 {
 	struct usage *u = calloc(1, sizeof(*u));
 	int rc = -ENOMEM;
@@ -281,7 +372,7 @@ take_mark(struct guest *g)
 }
 
 static int
-take_look(struct serve *s, struct guest *g)
+take_look(struct serve *s, struct client *g)
 {
 	struct usage *u = calloc(1, sizeof(*u));
 	int rc = -ENOMEM;
@@ -295,7 +386,7 @@ take_look(struct serve *s, struct guest *g)
 }
 
 static void
-take_message(struct serve *s, struct guest *g, const json_t *msg)
+take_message(struct serve *s, struct client *g, const json_t *msg)
 {
 	const char *t = job_text(msg, "t");
 	int rc;
@@ -315,7 +406,7 @@ take_message(struct serve *s, struct guest *g, const json_t *msg)
 	else if (!g->has_job)
 		rc = tcpx_fail(TCPX_SUB_TOOL, TCPX_ESTATE, "message '%.32s' before any job", t);
 	else if (!strcmp(t, "path"))
-		rc = guest_take_path(s, g, msg);
+		rc = client_take_path(s, g, msg);
 	else if (!strcmp(t, "case"))
 		rc = take_case(s, g, msg);
 	else if (!g->lay.span)
@@ -323,29 +414,29 @@ take_message(struct serve *s, struct guest *g, const json_t *msg)
 	else if (!strcmp(t, "arm"))
 		rc = take_arm(g, msg);
 	else if (!strcmp(t, "run"))
-		rc = guest_begin_run(s, g, msg);
+		rc = client_begin_run(s, g, msg);
 	else if (!strcmp(t, "verify"))
-		rc = take_verify(g, msg);
+		rc = take_verify(s, g, msg);
 	else if (!strcmp(t, "raw"))
-		rc = guest_take_raw(s, g, msg);
+		rc = client_take_raw(s, g, msg);
 	else if (!strcmp(t, "raw_call"))
-		rc = guest_take_raw_call(g, msg);
+		rc = client_take_raw_call(g, msg);
 	else
 		rc = tcpx_fail(TCPX_SUB_TOOL, TCPX_EBLOB, "message '%.32s' is not known", t);
 	if (rc)
-		guest_fail(g, t, rc);
+		client_fail(s, g, t, rc);
 }
 
 void
 serve_note(struct serve *s, tcpx_note *note)
 {
-	struct guest *g = find_guest(s, tcpx_note_sender(note));
+	struct client *g = find_client(s, tcpx_note_sender(note));
 	size_t len;
 	const char *data = tcpx_note_data(note, &len);
 	json_t *msg;
 
 	if (g && len && data[0] != 'J')
-		guest_note_of_run(s, g, data, len);
+		client_note_of_run(s, g, data, len);
 	else if (g && !job_inbox_feed(&g->inbox, data, len, &msg)) {
 		take_message(s, g, msg);
 		json_decref(msg);
@@ -358,9 +449,10 @@ serve_sweep(struct serve *s)
 {
 	uint64_t now = tcpx_clock_now(&tcpx_clock_system);
 
-	tcpx_chain_each(node, after, &s->guests) {
-		struct guest *g = tcpx_container(node, struct guest, node);
+	tcpx_chain_each(node, after, &s->clients) {
+		struct client *g = tcpx_container(node, struct client, node);
 		struct tcpx_peer_info info = { .struct_size = sizeof(info) };
+		bool was_closed = g->closed_ns; /* its last notes have been handled since */
 
 		if (tcpx_peer_query(g->peer, &info))
 			continue;
@@ -368,11 +460,11 @@ serve_sweep(struct serve *s)
 			g->closed_ns = 0;
 		else if (!g->closed_ns)
 			g->closed_ns = now;
-		if ((info.status && info.status != -EAGAIN) ||
+		if ((info.status && info.status != -EAGAIN && was_closed) ||
 		    (g->closed_ns && now - g->closed_ns > GONE_NS))
-			drop_guest(s, g, g->leaving ? "is done" : "has gone");
+			drop_client(s, g, g->leaving ? "is done" : "has gone");
 		else if (g->leaving && now - g->left_ns > LEAVE_NS)
-			drop_guest(s, g, "is done");
+			drop_client(s, g, "is done");
 	}
 }
 
@@ -382,7 +474,7 @@ serve_pump(struct serve *s, tcpx_xfer **oldest)
 	bool spin = false;
 
 	*oldest = NULL;
-	tcpx_chain_each(node, after, &s->guests)
-		spin |= guest_pump(s, tcpx_container(node, struct guest, node), oldest);
+	tcpx_chain_each(node, after, &s->clients)
+		spin |= client_pump(s, tcpx_container(node, struct client, node), oldest);
 	return spin;
 }

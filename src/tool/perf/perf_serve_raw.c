@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The server's part in what transfers are compared with: plain sockets over the same pages,
- * or over page-locked host memory where ours are a GPU's, and the copies of our own GPUs.
+ * The server's part in the comparisons: plain sockets over the same pages, or over
+ * page-locked host memory where ours are a GPU's, and the copies of our own GPUs.
  */
 #include <errno.h>
 #include <math.h>
@@ -11,7 +11,7 @@
 #include "tool/tool.h"
 
 static int
-fill_plan(struct guest *g, const json_t *msg, struct baseline_plan *plan)
+fill_plan(struct client *g, const json_t *msg, struct baseline_plan *plan)
 {
 	const json_t *conns = json_object_get(msg, "conns");
 	uint64_t threads;
@@ -42,13 +42,13 @@ fill_plan(struct guest *g, const json_t *msg, struct baseline_plan *plan)
 }
 
 int
-guest_take_raw(struct serve *s, struct guest *g, const json_t *msg)
+client_take_raw(struct serve *s, struct client *g, const json_t *msg)
 {
 	struct baseline_plan *plan = calloc(1, sizeof(*plan));
 	uint16_t port;
 	int rc = -ENOMEM;
 
-	guest_end_raw(s, g);
+	client_end_raw(s, g);
 	if (plan)
 		rc = fill_plan(g, msg, plan);
 	if (!rc)
@@ -58,7 +58,7 @@ guest_take_raw(struct serve *s, struct guest *g, const json_t *msg)
 }
 
 int
-guest_take_raw_call(struct guest *g, const json_t *msg)
+client_take_raw_call(struct client *g, const json_t *msg)
 {
 	uint64_t bytes;
 	int rc = job_number(msg, "bytes", 1, 1 << 30, &bytes);
@@ -69,7 +69,7 @@ guest_take_raw_call(struct guest *g, const json_t *msg)
 }
 
 void
-guest_end_raw(struct serve *s, struct guest *g)
+client_end_raw(struct serve *s, struct client *g)
 {
 	baseline_close(g->raw);
 	g->raw = NULL;
@@ -77,9 +77,9 @@ guest_end_raw(struct serve *s, struct guest *g)
 	mem_close(s->engine, &g->raw_in);
 }
 
-/* Other guests wait the third of a second that this takes: they measure, too. */
+/* Other clients wait this third of a second: they measure, too. */
 int
-guest_take_path(struct serve *s, struct guest *g, const json_t *msg)
+client_take_path(struct serve *s, struct client *g, const json_t *msg)
 {
 	struct path *path = calloc(1, sizeof(*path));
 	struct path_speed speed;

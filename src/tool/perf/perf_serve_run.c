@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The server's part in a run: for WRITE and READ it only hears the note that ends it; for
- * SEND/RECV it posts the other halves; with --lat it sends each ping back.
+ * The server's part in a run. For WRITE and READ it only waits for the note that ends it;
+ * for SEND/RECV it posts the other halves; with --lat it sends each ping back.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -10,12 +10,13 @@
 
 #include "base/clock.h"
 #include "base/parse.h"
+#include "tool/perf/perf_events.h"
 #include "tool/perf/perf_serve.h"
 #include "tool/tool.h"
 
 /* Sends in flight: a pong must not wait for the acknowledgement of the one before. */
 static uint64_t
-send_depth(const struct guest *g)
+send_depth(const struct client *g)
 {
 	return g->job.lat ? PONG_SLOTS : g->job.depth;
 }
@@ -26,11 +27,11 @@ min_u64(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
-/* Tells the client our side of the run. */
+/* Sends the client our side of the run. */
 static void
-end_run(struct serve *s, struct guest *g)
+end_run(struct serve *s, struct client *g)
 {
-	struct guest_run *r = &g->run;
+	struct client_run *r = &g->run;
 	struct usage *u = calloc(1, sizeof(*u));
 	int rc = -ENOMEM;
 
@@ -43,18 +44,21 @@ end_run(struct serve *s, struct guest *g)
 			u->now_ns = sync_map(&r->sync, r->end_said_ns) - r->begin_ns;
 			g->timed_ns += u->now_ns;
 			g->timed_iters += r->iters;
+			usage_add(&g->usage, u);
 		}
+		events_put(s->events, "run", json_pack("{s:I, s:I}", "ns", (json_int_t)u->now_ns,
+						       "peer_ns", (json_int_t)r->took_said_ns));
 		rc = job_send(g->peer, "ran", usage_format(u));
 	}
 	free(u);
 	if (rc)
-		guest_fail(g, "the result of a run", rc);
+		client_fail(s, g, "the result of a run", rc);
 }
 
 /* A handle by which we can post to the client: its engine may not be reachable through
  * the session that it opened. */
 static int
-find_back(struct serve *s, struct guest *g)
+find_back(struct serve *s, struct client *g)
 {
 	if (g->back)
 		return 0;
@@ -62,7 +66,7 @@ find_back(struct serve *s, struct guest *g)
 }
 
 static int
-prepare_pongs(struct serve *s, struct guest *g)
+prepare_pongs(struct serve *s, struct client *g)
 {
 	struct tcpx_desc d;
 	int rc = find_back(s, g);
@@ -84,7 +88,7 @@ prepare_pongs(struct serve *s, struct guest *g)
 }
 
 static int
-post_half(struct guest *g, enum tcpx_op op, uint64_t n, tcpx_xfer **xfer)
+post_half(struct client *g, enum tcpx_op op, uint64_t n, tcpx_xfer **xfer)
 {
 	bool recv = op == TCPX_OP_RECV;
 	const struct layout *l = recv ? &g->lay.server_out : &g->lay.server_in;
@@ -103,9 +107,9 @@ post_half(struct guest *g, enum tcpx_op op, uint64_t n, tcpx_xfer **xfer)
 
 /* Keeps up to depth receives and sends posted; a pong is sent when its ping is here. */
 static int
-post_halves(struct guest *g)
+post_halves(struct client *g)
 {
-	struct guest_run *r = &g->run;
+	struct client_run *r = &g->run;
 	uint64_t depth = g->job.depth, may_send = 0;
 	int rc = 0;
 
@@ -126,9 +130,9 @@ post_halves(struct guest *g)
 }
 
 int
-guest_begin_run(struct serve *s, struct guest *g, const json_t *msg)
+client_begin_run(struct serve *s, struct client *g, const json_t *msg)
 {
-	struct guest_run *r = &g->run;
+	struct client_run *r = &g->run;
 	uint64_t iters;
 	int rc = job_number(msg, "iters", 1, INT64_MAX, &iters);
 
@@ -150,6 +154,11 @@ guest_begin_run(struct serve *s, struct guest *g, const json_t *msg)
 	if (rc)
 		return rc;
 	usage_read(s->engine, g->name, &r->before);
+	if (s->events)
+		events_put(s->events, "begin", json_pack("{s:I, s:b, s:I}", "run",
+							 (json_int_t)g->runs_of[r->timed], "timed",
+							 r->timed, "iters", (json_int_t)iters));
+	g->runs_of[r->timed]++;
 	rc = job_send(g->peer, "ready", NULL);
 	r->on = !rc;
 	return rc;
@@ -157,7 +166,7 @@ guest_begin_run(struct serve *s, struct guest *g, const json_t *msg)
 
 /* One ping: the same bytes back, with a note. */
 static int
-send_pong(struct guest *g)
+send_pong(struct client *g)
 {
 	tcpx_xfer *x = g->pong[g->run.sent++ % PONG_SLOTS];
 	const char note = JOB_NOTE_PING;
@@ -169,9 +178,9 @@ send_pong(struct guest *g)
 	return tcpx_xfer_post(x, &note, 1);
 }
 
-/* The client's time, which is answered. */
+/* The client's time; it is answered. */
 static int
-hear_time(struct guest *g, const char *note, size_t len)
+hear_time(struct client *g, const char *note, size_t len)
 {
 	uint64_t now = tcpx_clock_now(&tcpx_clock_system), said;
 	const char answer = JOB_NOTE_TIME;
@@ -183,12 +192,12 @@ hear_time(struct guest *g, const char *note, size_t len)
 	return tcpx_notify(g->peer, &answer, 1);
 }
 
-/* The last transfer has been acknowledged. What it was told about time so far was for the
- * begin; for the end it is told anew. */
+/* The last transfer has been acknowledged. The times so far were for the begin; new ones
+ * follow for the end. */
 static int
-hear_end(struct serve *s, struct guest *g, const char *note, size_t len)
+hear_end(struct serve *s, struct client *g, const char *note, size_t len)
 {
-	struct guest_run *r = &g->run;
+	struct client_run *r = &g->run;
 	uint64_t ns[2];
 
 	usage_read(s->engine, g->name, &r->after);
@@ -199,14 +208,15 @@ hear_end(struct serve *s, struct guest *g, const char *note, size_t len)
 		return -EINVAL;
 	r->begin_ns = sync_map(&r->sync, ns[0]);
 	r->end_said_ns = ns[1];
+	r->took_said_ns = ns[1] - ns[0];
 	sync_init(&r->sync);
 	return 0;
 }
 
 void
-guest_note_of_run(struct serve *s, struct guest *g, const char *note, size_t len)
+client_note_of_run(struct serve *s, struct client *g, const char *note, size_t len)
 {
-	struct guest_run *r = &g->run;
+	struct client_run *r = &g->run;
 	int rc = 0;
 
 	if (!r->on)
@@ -222,12 +232,12 @@ guest_note_of_run(struct serve *s, struct guest *g, const char *note, size_t len
 	else if (note[0] == JOB_NOTE_DONE)
 		r->over = true;
 	if (rc)
-		guest_fail(g, "a note of a run", rc);
+		client_fail(s, g, "a note of a run", rc);
 	else if (r->over && g->job.op != JOB_SENDRECV)
 		end_run(s, g);
 }
 
-/* The oldest of a ring: gives it back when it has ended. */
+/* Gives back the oldest of a ring when it has ended. */
 static int
 reap(tcpx_xfer **ring, uint64_t depth, uint64_t *done, uint64_t posted)
 {
@@ -244,10 +254,22 @@ reap(tcpx_xfer **ring, uint64_t depth, uint64_t *done, uint64_t posted)
 	return rc;
 }
 
-bool
-guest_pump(struct serve *s, struct guest *g, tcpx_xfer **oldest)
+/* For --events: the oldest transfer that has not arrived, or not left. */
+static void
+put_failure(struct serve *s, struct client *g, int rc)
 {
-	struct guest_run *r = &g->run;
+	const struct client_run *r = &g->run;
+	bool receiving = r->received < r->recv_posted;
+	tcpx_xfer *x = receiving ? g->recv[r->received % g->job.depth]
+				 : g->send[r->sent % send_depth(g)];
+
+	events_put(s->events, "failed", events_failure(x, rc, !receiving));
+}
+
+bool
+client_pump(struct serve *s, struct client *g, tcpx_xfer **oldest)
+{
+	struct client_run *r = &g->run;
 	uint64_t depth = g->job.depth, sends;
 	int rc;
 
@@ -260,7 +282,9 @@ guest_pump(struct serve *s, struct guest *g, tcpx_xfer **oldest)
 		rc = post_halves(g);
 	if (rc) {
 		r->on = false;
-		guest_fail(g, "send and receive", rc);
+		if (s->events)
+			put_failure(s, g, rc);
+		client_fail(s, g, "send and receive", rc);
 		return false;
 	}
 	sends = job_has_in(&g->job) ? r->iters : 0;
@@ -277,9 +301,9 @@ guest_pump(struct serve *s, struct guest *g, tcpx_xfer **oldest)
 	return g->job.spin;
 }
 
-/* Our own figures of the size that is over, to be held against the client's. */
+/* Prints our own figures of the finished size, to compare with the client's. */
 static void
-print_case(struct serve *s, struct guest *g)
+print_case(struct serve *s, struct client *g)
 {
 	char size[24];
 
@@ -292,11 +316,15 @@ print_case(struct serve *s, struct guest *g)
 }
 
 void
-guest_end_case(struct serve *s, struct guest *g)
+client_end_case(struct serve *s, struct client *g)
 {
 	print_case(s, g);
+	if (s->events && g->timed_iters)
+		events_put(s->events, "usage", events_usage(&g->usage));
+	memset(&g->usage, 0, sizeof(g->usage));
+	g->runs_of[0] = g->runs_of[1] = 0;
 	g->timed_ns = g->timed_iters = 0;
-	guest_end_raw(s, g);
+	client_end_raw(s, g);
 	g->run.on = false;
 	for (uint64_t i = 0; i < JOB_DEPTH_MAX; i++) {
 		tcpx_free(g->recv[i]);

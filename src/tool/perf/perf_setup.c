@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What both commands open with their options: settings, GPUs, the engine. */
+/* Common set-up of both commands: settings, GPUs, the engine. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/log.h"
+#include "net/plugin/plug.h"
 #include "tool/perf/perf_args.h"
 #include "tool/tool.h"
 
-/* The flags as the engine takes settings; @text holds what has to be made. */
+/* The flags in the form of engine settings; @text holds the made ones. */
 struct settings {
 	const char *list[PERF_SETTINGS + 4];
 	size_t count;
@@ -33,8 +35,8 @@ collect(const struct perf_args *a, const char *nics, struct settings *s)
 	s->list[s->count] = NULL;
 }
 
-/* What a plugin for GPUDirect-TCPX must find in the environment to work at all, and what
- * keeps it from waiting inside a call; a user's own values win. */
+/* Sets what a plugin for GPUDirect-TCPX needs in the environment to work at all, and not to
+ * wait inside a call. A user's own values win. */
 static void
 set_plugin_env(void)
 {
@@ -71,9 +73,87 @@ perf_open_gpus(const struct perf_args *a, const char *command, const struct plac
 		return TOOL_OK;
 	}
 	tcpx_err_last(text, sizeof(text));
-	rc = tool_fail(TOOL_DENIED, command, "%s cannot be used: %s", place_format(place, where),
-		       g ? text : "no GPU driver here, or no GPU (tcpx info tells more)");
+	rc = tool_fail(TOOL_DENIED, command, "%s cannot be used: %s%s", place_format(place, where),
+		       g ? text : "no GPU driver here, or no GPU (tcpx info tells more)",
+		       a->any ? ": host memory, by --any" : "; --any would take host memory");
 	gpus_close(g);
+	return rc;
+}
+
+static void
+log_drop(void *arg, int level, const char *line)
+{
+}
+
+/* Loads the plugin, which logs as the engine will; the caller reports a failure. */
+static int
+try_plugin(const struct tcpx_cfg *cfg)
+{
+	struct plug *plug = NULL;
+	int rc = tcpx_log_setup(tcpx_cfg_str(cfg, TCPX_SET_DEBUG),
+				tcpx_cfg_str(cfg, TCPX_SET_DEBUG_SUBSYS),
+				tcpx_cfg_str(cfg, TCPX_SET_DEBUG_FILE));
+	bool quiet = !rc && !tcpx_log_on(TCPX_LOG_INFO, TCPX_SUB_NET) &&
+		     !tcpx_cfg_str(cfg, TCPX_SET_DEBUG_FILE)[0];
+
+	if (rc)
+		return rc;
+	if (quiet)
+		tcpx_log_sink(log_drop, NULL);
+	set_plugin_env();
+	rc = plug_open(tcpx_cfg_str(cfg, TCPX_SET_PLUGIN_PATH), &plug);
+	plug_close(plug);
+	if (quiet)
+		tcpx_log_sink(NULL, NULL);
+	return rc;
+}
+
+/* Looks now for a plugin that is requested by name: else a user would measure
+ * sockets unknowingly. */
+static int
+settle_provider(struct perf_args *a, const char *command)
+{
+	struct tcpx_cfg *cfg;
+	char text[256];
+	int rc = perf_load_settings(a, &cfg);
+
+	if (rc)
+		return tool_fail(TOOL_USAGE, command, "a setting is refused: see above");
+	if (!strcmp(tcpx_cfg_str(cfg, TCPX_SET_PROVIDER), "tcpx"))
+		rc = try_plugin(cfg);
+	tcpx_cfg_free(cfg);
+	if (!rc)
+		return TOOL_OK;
+	tcpx_err_last(text, sizeof(text));
+	tool_fail(TOOL_DENIED, command, "no plugin can be used: %s%s", text,
+		  a->any ? ": plain sockets, by --any" : "; --any would take plain sockets");
+	if (!a->any)
+		return TOOL_DENIED;
+	if (a->setting_count == PERF_SETTINGS)
+		return tool_fail(TOOL_USAGE, command, "too many settings");
+	/* a later one counts */
+	snprintf(a->settings[a->setting_count++], sizeof(a->settings[0]), "TCPX_PROVIDER=sock");
+	return TOOL_OK;
+}
+
+int
+perf_settle(struct perf_args *a, const char *command, struct gpus **gpus)
+{
+	int rc = TOOL_OK;
+
+	*gpus = NULL;
+	if (a->mem.gpus) /* before the plugin, which looks for a driver that is loaded */
+		rc = perf_open_gpus(a, command, &a->mem, gpus);
+	if (rc == TOOL_DENIED && a->any) {
+		a->mem.gpus = 0;
+		rc = TOOL_OK;
+	}
+	if (rc == TOOL_OK)
+		rc = settle_provider(a, command);
+	if (rc != TOOL_OK) {
+		gpus_close(*gpus);
+		*gpus = NULL;
+	}
 	return rc;
 }
 

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Masks are set in the room of a tcpx_cpuset: the kernel's own may be longer than cpu_set_t.
- */
+/* Masks are set as a tcpx_cpuset: the kernel's own may be longer than cpu_set_t. */
 #include "tool/perf/perf_sides.h"
 
 #include <errno.h>
@@ -10,7 +8,7 @@
 
 #include "host/host.h"
 
-/* sched_setaffinity(0) is about the calling thread, not the process. */
+/* sched_setaffinity(0) affects the calling thread, not the process. */
 static int
 write_mask(const struct tcpx_cpuset *set)
 {
@@ -79,6 +77,6 @@ void
 thread_release(struct placed *p)
 {
 	if (p->on)
-		(void)write_mask(&p->before); /* was its mask until now */
+		(void)write_mask(&p->before); /* restores the mask of before */
 	p->on = false;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which CPUs the threads of the two sides of a comparison run on. Left free, one kind of
- * ping-pong may share a CPU while the other wakes an idle one, and their ratio means nothing.
- * Only the calling thread is ever placed, and only after the engine's threads exist.
+ * The CPUs of the two sides' threads in a comparison. Left free, one kind of ping-pong may
+ * share a CPU while the other wakes an idle one, and their ratio means nothing. Only the
+ * calling thread is ever placed, and only after the engine's threads exist.
  */
 #ifndef TOOL_PERF_SIDES_H
 #define TOOL_PERF_SIDES_H
@@ -16,7 +16,7 @@
 enum { SIDES_TEXT = 48 };
 
 struct sides {
-	bool placed;            /* else both run where the kernel puts them        */
+	bool placed;            /* else the kernel places both                     */
 	unsigned client, server; /* CPUs                                           */
 };
 
@@ -26,7 +26,7 @@ TCPX_MUST_CHECK int sides_choose(struct sides *sides);
 /* "sides: CPU 0 and CPU 1", "both sides on CPU 0", "" if they are not placed; returns buf. */
 const char *sides_format(const struct sides *sides, char buf[SIDES_TEXT]);
 
-/* A thread that has been placed, and where it may run otherwise; zeroed at first. */
+/* A placed thread and its mask before; zeroed at first. */
 struct placed {
 	bool on;
 	struct tcpx_cpuset before;

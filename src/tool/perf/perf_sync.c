@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Telling and hearing the time. */
+/* Notes with times: sent by the client, read by the server. */
 #include "tool/perf/perf_sync.h"
 
 #include <endian.h>
@@ -11,8 +11,8 @@
 enum {
 	TELL_MIN = 4,
 	TELL_MAX = 16,
-	QUICK_NS = 100 * 1000, /* there and back; between machines it may never be so quick, */
-	PATIENCE_NS = 100 * 1000 * 1000 /* and far away not even this soon */
+	QUICK_NS = 100 * 1000, /* a note and its answer this fast: no more are sent */
+	PATIENCE_NS = 100 * 1000 * 1000 /* else for so long; at least TELL_MIN notes */
 };
 
 static uint64_t
@@ -69,7 +69,7 @@ sync_parse(const char *note, size_t len, uint64_t *ns, size_t count)
 	return 0;
 }
 
-/* The server's answer to a telling; other notes have nothing to say now. */
+/* Waits for the server's answer to a time; other notes are ignored now. */
 static int
 wait_answer(struct perf *p)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reading, subtracting and adding what a run cost. in_flight_max, up and tx_mode are not
+ * Reading, subtracting and adding the cost of a run. in_flight_max, up and tx_mode are not
  * counters: the newest value stands.
  */
 #include "tool/perf/perf_usage.h"
@@ -106,7 +106,7 @@ usage_read(tcpx_engine *engine, const char *peer, struct usage *u)
 	struct tcpx_counters c = { .struct_size = sizeof(c) };
 
 	memset(u, 0, sizeof(*u));
-	usage_read_process(u); /* first: the rest takes its time */
+	usage_read_process(u); /* first: the rest takes time */
 	if (!tcpx_query(engine, &c)) {
 		u->chunks_tx = c.chunks_tx;
 		u->chunks_rx = c.chunks_rx;
@@ -135,7 +135,7 @@ find_channel(const struct usage *u, const struct usage_channel *c)
 	return NULL;
 }
 
-/* A counter that began anew (a connection was replaced) counts from 0. */
+/* A counter that was reset (by a new connection) counts from 0. */
 static uint64_t
 since(uint64_t after, uint64_t before)
 {
@@ -219,8 +219,8 @@ usage_add(struct usage *sum, const struct usage *difference)
 	free(zero);
 }
 
-/* The session loses its lowest bit: JSON numbers are signed, and it only tells apart. A CPU
- * goes by one more, for what is missing is 0. */
+/* The session loses its lowest bit: JSON numbers are signed, and it is only an identifier.
+ * A CPU is sent plus one, since a missing value is 0. */
 static json_t *
 format_channel(const struct usage_channel *c)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a run cost one side: CPU time, context switches, and what its engine's channels
- * and counters did between two looks. Differences add up over runs and travel as JSON.
+ * The cost of a run on one side: CPU time, context switches, and the work of its engine's
+ * channels and counters between two looks. Differences add up over runs and travel as JSON.
  */
 #ifndef TOOL_PERF_USAGE_H
 #define TOOL_PERF_USAGE_H
@@ -23,8 +23,8 @@ struct usage_channel {
 	int sending, up;
 	uint64_t bytes, chunks, stalls, in_flight_sum, retransmits, lent_bytes;
 	char tx_mode[16];
-	int cpu;          /* where the connection's last packet was handled; -1 unknown   */
-	uint32_t napi_id; /* of the queue it came by; 0 unknown                           */
+	int cpu;          /* CPU that handled the connection's last packet; -1 unknown    */
+	uint32_t napi_id; /* of the queue of its last packet; 0 unknown                   */
 };
 
 struct usage_thread {
@@ -46,8 +46,8 @@ struct usage {
 
 /* CPU time and switches only. */
 void usage_read_process(struct usage *u);
-/* All of it, as of now: whoever wants an interval to begin only after the look calls
- * usage_read_process() once more. Channels only of sessions with @peer ("" all). */
+/* Everything as of now, for channels of sessions with @peer ("" all). For an interval that
+ * begins after this look, call usage_read_process() once more. */
 void usage_read(tcpx_engine *engine, const char *peer, struct usage *u);
 /* Adds after - before to @sum. Channels are matched by session, index, generation and
  * direction; one that was not there before counts from 0. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Fragments lie scattered over a pool and are copied into one run, as received packets are.
- * Four pools and destinations take turns, so that nothing is found in a cache; a way of
- * copying and what it is compared with take turns, too, so that both meet the same clocks.
+ * Fragments lie scattered over a pool and are copied into one run, like received packets.
+ * Four pools and destinations take turns, so that nothing is in a cache. A way of copying
+ * and its reference take turns, too, so that both have the same clocks.
  */
 #include "tool/perf/unpack_bench.h"
 
@@ -19,7 +19,7 @@
 enum {
 	SETS = 4,
 	BYTES = 64 << 20,       /* of a launch                                      */
-	POOL_BYTES = 132 << 20, /* some more than 64 MiB / 1448 slots of 2 KiB take */
+	POOL_BYTES = 132 << 20, /* enough for 64 MiB / 1448 slots of 2 KiB          */
 	PIECES = 1 << 16,
 	LIST_BYTES = PIECES * sizeof(struct tcpx_piece),
 	ROUNDS = 11,
@@ -46,12 +46,13 @@ static const struct unpack_case {
 	{ "1..4096 B, anywhere", 0, 4096, true, false },
 };
 
-/* What is timed. Each start of a way takes the next set. */
+/* The timed ways. Each start of a way uses the next set. */
 enum way { COPY, UNPACK, UNPACK_FEW, HOST_COPY, PULL };
 
 static const unsigned turns_of[] = { /* a round: some milliseconds */
 	[COPY] = 40, [UNPACK] = 40, [UNPACK_FEW] = 4, [HOST_COPY] = 4, [PULL] = 4
 };
+#define ROUND_US 20000.0 /* a driver in software takes this long for one turn: then fewer */
 
 struct set {
 	uint64_t pool, dst, list;
@@ -64,7 +65,7 @@ struct bench {
 	struct set set[SETS];
 	struct set pull;             /* from the pinned pool to the first destination */
 	struct set chunk[SETS];      /* the beginning of each set                     */
-	uint8_t *pool;               /* pinned; what every pool holds                 */
+	uint8_t *pool;               /* pinned; the content of every pool             */
 	struct tcpx_piece *list;     /* pinned, room for one                          */
 	struct tcpx_copy *copies;    /* PIECES, relative to pool and destination      */
 	uint32_t *slots;             /* the pool's, in the order they are used        */
@@ -165,12 +166,11 @@ start(struct bench *b, enum way way, unsigned turn)
 	}
 }
 
-/* Microseconds a turn, back to back. */
+/* Microseconds a turn, of @turns back to back. */
 static int
-time_way(struct bench *b, enum way way, double *us)
+time_way(struct bench *b, enum way way, unsigned turns, double *us)
 {
 	const struct tcpx_cuda_api *cu = &b->gpu.cuda;
-	unsigned turns = turns_of[way];
 	float ms;
 	int rc;
 
@@ -186,21 +186,36 @@ time_way(struct bench *b, enum way way, double *us)
 	return 0;
 }
 
+/* Turns of a round: as many as fit, one at least. */
+static int
+turns_that_fit(struct bench *b, enum way way, unsigned *turns)
+{
+	double us;
+	int rc = time_way(b, way, 1, &us);
+
+	*turns = turns_of[way];
+	if (rc == 0 && us * *turns > ROUND_US)
+		*turns = us < ROUND_US ? (unsigned)(ROUND_US / us) : 1;
+	return rc;
+}
+
 /* Medians of both, and of reference / way of each pair. */
 static int
 compare(struct bench *b, enum way reference, enum way way, double *reference_us, double *us,
 	double *fraction)
 {
 	double ref[ROUNDS_MAX], own[ROUNDS_MAX], part[ROUNDS_MAX];
+	unsigned ref_turns, turns;
 	double ignored;
-	int rc = 0;
+	int rc = turns_that_fit(b, reference, &ref_turns);
 
+	rc = rc ? rc : turns_that_fit(b, way, &turns);
 	for (unsigned i = 0; i < WARM_UP_ROUNDS && rc == 0; i++)
-		if ((rc = time_way(b, reference, &ignored)) == 0)
-			rc = time_way(b, way, &ignored);
+		if ((rc = time_way(b, reference, ref_turns, &ignored)) == 0)
+			rc = time_way(b, way, turns, &ignored);
 	for (unsigned i = 0; i < b->rounds && rc == 0; i++) {
-		if ((rc = time_way(b, reference, &ref[i])) ||
-		    (rc = time_way(b, way, &own[i])))
+		if ((rc = time_way(b, reference, ref_turns, &ref[i])) ||
+		    (rc = time_way(b, way, turns, &own[i])))
 			break;
 		part[i] = ref[i] / own[i];
 	}
@@ -212,7 +227,7 @@ compare(struct bench *b, enum way reference, enum way way, double *reference_us,
 	return 0;
 }
 
-/* Poisons the destination, launches once, and counts what the list did not bring there. */
+/* Poisons the destination, launches once, and counts the bytes that the list did not bring. */
 static int
 verify(struct bench *b, const struct set *set, const struct tcpx_launch *l, size_t count,
        uint64_t *wrong)
@@ -281,9 +296,9 @@ run_case(struct bench *b, const struct unpack_case *c, struct unpack_bench *all,
 	return 0;
 }
 
-/* How a chunk goes, and how the host learns of its end: by waiting for the stream, or by
- * looking at a word in its memory, which a launch writes itself and the stream writes after
- * a copy. */
+/* The copy of a chunk, and how the host learns of its end: by waiting for the stream,
+ * or by polling a word in its memory, which a launch writes itself and the stream
+ * writes after a copy. */
 enum chunk_way { CHUNK_COPY, CHUNK_UNPACK, CHUNK_COPY_WORD, CHUNK_UNPACK_WORD,
 		 CHUNK_UNPACK_HOST_LIST, CHUNK_WAYS };
 
@@ -309,7 +324,7 @@ start_chunk(struct bench *b, enum chunk_way way, const struct set *set)
 	}
 }
 
-/* From the call until the host knows. */
+/* From the call until the host knows the end. */
 static int
 time_chunk(struct bench *b, enum chunk_way way, unsigned turn, double *us)
 {
@@ -322,7 +337,7 @@ time_chunk(struct bench *b, enum chunk_way way, unsigned turn, double *us)
 		rc = way <= CHUNK_UNPACK ? unpack_gpu_finish(&b->gpu) :
 					   unpack_gpu_await(&b->gpu);
 	*us = (double)(tcpx_clock_now(&tcpx_clock_system) - began) / 1000;
-	/* the next one shall find the stream idle, not about to be */
+	/* the next one shall find the stream idle */
 	return rc ? rc : unpack_gpu_finish(&b->gpu);
 }
 
@@ -436,8 +451,11 @@ unpack_bench_run(const struct unpack_bench_opts *opts, struct unpack_bench *resu
 	all.sms = b.gpu.sms;
 	all.rounds = b.rounds;
 	rc = allocate(&b);
-	for (unsigned i = 0; i < UNPACK_CASES && rc == 0; i++)
+	for (unsigned i = 0; i < UNPACK_CASES && rc == 0; i++) {
+		fprintf(stderr, "tcpx perf: copying %s, %u of %d\n", cases[i].name, i + 1,
+			UNPACK_CASES);
 		rc = run_case(&b, &cases[i], &all, &all.row[i]);
+	}
 	if (rc == 0)
 		rc = run_chunks(&b, &all);
 	release(&b);

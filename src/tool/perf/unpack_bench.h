@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the copy kernels do on one GPU, with no network: against the driver's own copies,
- * measured in turn in the same run. "tcpx perf --unpack-only".
+ * The copy kernels on one GPU, without network: against the driver's own copies, measured
+ * in turn in the same run. "tcpx perf --unpack-only".
  */
 #ifndef TOOL_UNPACK_BENCH_H
 #define TOOL_UNPACK_BENCH_H
@@ -18,7 +18,7 @@ enum { UNPACK_CASES = 6 };
 struct unpack_bench_opts {
 	const char *library; /* the driver's; NULL or "": the usual one  */
 	int gpu;
-	unsigned rounds;     /* pairs that a median is of; 0: 11         */
+	unsigned rounds;     /* pairs behind a median; 0: 11             */
 };
 
 /* Medians; GB are 10^9 bytes of payload, fractions are of the driver's copy of as much. */
@@ -41,8 +41,8 @@ struct unpack_bench {
 	unsigned rounds;
 	double copy_us;        /* 64 MiB from device to device                          */
 	double host_copy_GBps; /* 64 MiB from host to device                            */
-	/* 512 KiB of pages, from the call until the host knows that it is done: beside one
-	 * copy from device to device, both noticed alike, and launch / copy of the pairs.  */
+	/* 512 KiB of pages, from the call until the host knows the end: beside one copy
+	 * from device to device, both noticed alike, and launch / copy of the pairs. */
 	unsigned chunk_pairs;
 	double chunk_us, chunk_copy_us, chunk_of_copy; /* by waiting for the stream        */
 	double chunk_word_us, chunk_word_copy_us, chunk_word_of_copy; /* by a word         */
@@ -51,7 +51,7 @@ struct unpack_bench {
 };
 
 /* Takes about 1.2 GB of GPU memory, 0.2 GB of page-locked memory, some seconds. -ENODEV: no
- * GPU. What fails has been logged. */
+ * GPU. Failures are logged. */
 TCPX_MUST_CHECK int unpack_bench_run(const struct unpack_bench_opts *opts,
 				     struct unpack_bench *b);
 void unpack_bench_print(FILE *out, const struct unpack_bench *b);

@@ -16,7 +16,7 @@ unpack_gpu_ok(const struct unpack_gpu *g, CUresult result, const char *what)
 	return result == CUDA_SUCCESS ? 0 : tcpx_cuda_fail(&g->cuda, result, "%s", what);
 }
 
-/* What was opened before a failure has been put into *g: close() gives it back. */
+/* Whatever was opened before a failure is in *g: close() gives it back. */
 static int
 open_gpu(struct unpack_gpu *g, int ordinal)
 {
@@ -164,7 +164,7 @@ unpack_gpu_await(struct unpack_gpu *g)
 		return tcpx_fail(TCPX_SUB_TOOL, -EIO, "launch %llu is not done after %d s",
 				 (unsigned long long)g->ticket, AWAIT_S);
 	}
-	atomic_thread_fence(memory_order_acquire); /* what was copied is read after it */
+	atomic_thread_fence(memory_order_acquire); /* copied data is read after it */
 	return 0;
 }
 

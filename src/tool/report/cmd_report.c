@@ -46,7 +46,7 @@ report(char **files, size_t n, const char *path)
 		rc = report_write(results, n, path);
 	while (loaded)
 		result_fini(&results[--loaded]);
-	return rc ? TOOL_USAGE : TOOL_OK; /* what went wrong has been logged */
+	return rc ? TOOL_USAGE : TOOL_OK; /* the reason is in the log */
 }
 
 int

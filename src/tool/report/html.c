@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The report's page: a headline that says it all, pictures, tables, and the data again
- * as JSON for machines. No script runs in it, and its policy says so to the browser.
+ * as JSON for machines. One script runs in it, by its hash in the policy: hover and zoom.
  */
 #include "tool/report/html.h"
 
@@ -18,16 +18,20 @@
 #include "tool/report/result.h"
 #include "tool/report/svg_plot.h"
 
+void
+html_open(FILE *f, const char *title, const char *more)
+{
+	fputs(html_page[0], f);
+	out_escape(f, title);
+	fputs(html_page[1], f);
+	fputs(more, f);
+	fputs(html_page[2], f);
+}
+
 static void
 page_head(FILE *f, const struct result *r, const char *title)
 {
-	fputs("<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-	      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
-	      "<meta name=\"color-scheme\" content=\"light dark\">\n"
-	      "<meta http-equiv=\"Content-Security-Policy\" "
-	      "content=\"default-src 'none'; style-src 'unsafe-inline'\">\n", f);
-	html_el(f, "title", NULL, "%s", title);
-	fprintf(f, "\n<style>\n%s</style>\n</head>\n<body>\n<main>\n", html_style);
+	html_open(f, title, "");
 	html_el(f, "p", "eyebrow", "tcpx %s \u00b7 %s to %s \u00b7 %s", r->version, r->machine.host,
 		r->peer, r->started);
 	fputc('\n', f);

@@ -10,7 +10,11 @@
 
 #include "tool/report/row.h"
 
-extern const char html_style[];
+/* The head of a page, around its title and a style of its own: page.html, page.css, page.js. */
+extern const char *const html_page[3];
+
+/* The page's head, up to the first text of its body. @more: further style, "" for none. */
+void html_open(FILE *f, const char *title, const char *more);
 
 /* <tag class="css">text</tag>; css NULL: no class. */
 void html_el(FILE *f, const char *tag, const char *css, const char *fmt, ...)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which printer a format means, and the two that need no layout: CSV, one column a
- * scalar of the record's tables, and JSON, whole at the end.
+ * The printer of each format, and the two without a layout: CSV, one column for each scalar
+ * of the record's tables, and JSON, complete at the end.
  */
 #include "tool/report/out.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The tables of nccl-tests and perftest, for eyes and scripts that know them. What has
- * no meaning here keeps its column with the value such scripts expect.
+ * The tables of nccl-tests and perftest, for people and scripts that know them. A column
+ * without meaning here keeps the value that such scripts expect.
  */
 #include <math.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Our own table: one line a row while the run goes, then what stands behind the row
- * that speaks for the run. Lines that begin with '#' are for people, as in nccl-tests.
+ * Our own table: one line a row during the run, then the details of the row that represents
+ * the run. Lines that begin with '#' are for people, as in nccl-tests.
  */
 #include <math.h>
 #include <string.h>
@@ -13,7 +13,7 @@
 
 #define BAR 20 /* characters of a full bar */
 
-/* Pieces, up to a NULL, some of which came from outside. */
+/* Prints pieces, up to a NULL; some are foreign text. */
 static void
 print_texts(FILE *f, const char *const *texts)
 {
@@ -229,7 +229,7 @@ print_stages(FILE *f, const struct row_stage *s)
 	fputc('\n', f);
 }
 
-/* Where zero-copy sending was of use, and the limit that GPUs set. */
+/* The effect of zero-copy sending, and the limit that GPUs set. */
 static void
 print_path(FILE *f, const struct row *row)
 {

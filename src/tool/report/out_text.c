@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Escapes and quantities. Everything that came from outside the program passes through
- * one of the escapes exactly once, where it is printed.
+ * Escapes and quantities. Every foreign text passes through exactly one of the escapes,
+ * where it is printed.
  */
 #include "tool/report/out_text.h"
 
@@ -26,7 +26,7 @@ out_utf8_len(const char *s)
 	for (size_t i = 1; i < len; i++)
 		if ((u[i] & 0xc0) != 0x80)
 			return 0;
-	/* overlong forms, surrogates, and what lies beyond U+10FFFF */
+	/* overlong forms, surrogates, and values above U+10FFFF */
 	if ((u[0] == 0xe0 && u[1] < 0xa0) || (u[0] == 0xed && u[1] > 0x9f) ||
 	    (u[0] == 0xf0 && u[1] < 0x90) || (u[0] == 0xf4 && u[1] > 0x8f))
 		return 0;

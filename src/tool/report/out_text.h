@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Text and numbers for people: escapes, and quantities with a fitting unit. Texts from
- * outside may hold any bytes; what leaves here is UTF-8 and harmless in its place.
+ * Text and numbers for people: escapes, and quantities with a fitting unit. Foreign texts
+ * may hold any bytes; the output is UTF-8 and harmless in its place.
  */
 #ifndef TOOL_OUT_TEXT_H
 #define TOOL_OUT_TEXT_H
@@ -14,7 +14,8 @@
 
 /* Bytes of the UTF-8 character at @s; 0 if there is none (or at the end). */
 size_t out_utf8_len(const char *s);
-/* A copy with U+FFFD for what is not UTF-8; the caller frees it. NULL: out of memory. */
+/* A copy with U+FFFD for bytes that are not UTF-8; the caller frees it.
+ * NULL: out of memory. */
 char *out_utf8_clean(const char *s);
 
 /* @s for a terminal: control characters, which could command it, and what is not UTF-8

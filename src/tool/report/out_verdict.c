@@ -12,7 +12,7 @@
 
 #include "tool/report/out_text.h"
 
-#define NEARLY_FULL 0.85 /* the rest is what measuring and neighbours take */
+#define NEARLY_FULL 0.85 /* the rest goes to measuring and neighbours */
 
 static void __attribute__((format(printf, 3, 4)))
 append(char *buf, size_t cap, const char *fmt, ...)
@@ -123,7 +123,7 @@ out_verdict_check(const struct result *r, char *buf, size_t cap)
 		snprintf(buf, cap, "Verified: all %s arrived as sent.", out_amount(bytes, amount));
 }
 
-/* Of what a chunk spends once a channel has it: waiting for a channel is no cost. */
+/* The stages of a chunk after a channel has picked it: waiting for a channel is no cost. */
 static void
 name_stage(const struct row_stage *s, char *buf, size_t cap)
 {

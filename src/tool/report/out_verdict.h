@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * What the figures say, in sentences. Plain text; the printers escape and place it.
- */
+/* The figures in sentences. Plain text; the printers escape and place it. */
 #ifndef TOOL_OUT_VERDICT_H
 #define TOOL_OUT_VERDICT_H
 
@@ -14,12 +12,12 @@
 void out_verdict_speed(const struct row *row, char *buf, size_t cap);
 /* "All 24.2 GB arrived as sent.", "3 bytes were wrong.", "Not checked." Over all rows. */
 void out_verdict_check(const struct result *r, char *buf, size_t cap);
-/* What bounds the speed, as far as the record can tell. */
+/* The limit of the speed, as far as the record shows it. */
 void out_verdict_limit(const struct result *r, const struct row *row, char *buf, size_t cap);
 
 /* --lat: the row measured half round trips. */
 bool row_is_latency(const struct row *row);
-/* Some NIC carried something that could be counted. */
+/* Has any NIC carried countable bytes? */
 bool row_has_shares(const struct row *row);
 /* No row has a wrong byte. */
 bool result_is_right(const struct result *r);

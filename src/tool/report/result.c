@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The record as JSON. One walk over the tables writes it, another reads it; a file is
- * accepted only if every field we would have written is there and sane. Fields that we
- * do not know are skipped: a newer minor version may have added them.
+ * The record as JSON. One walk over the tables writes it, another reads it. A file is
+ * accepted only if every field of ours is present and sane. Unknown fields are skipped: a
+ * newer minor version may have added them.
  */
 #include "tool/report/result.h"
 
@@ -125,7 +125,7 @@ result_save(const struct result *r, const char *path)
 
 /* ---- in -------------------------------------------------------------------------- */
 
-/* Where we are in the file, for messages: "rows[2].time_us.p50". */
+/* The present place in the file, for messages: "rows[2].time_us.p50". */
 struct path {
 	const char *file;
 	size_t len;
@@ -135,7 +135,7 @@ struct path {
 static int object_from_json(struct path *path, const struct shape *shape, const json_t *json,
 			    void *object);
 
-/* Longer paths than there is room for are cut: they are for people. */
+/* A path too long for its room is cut: it is for people. */
 static void __attribute__((format(printf, 2, 3)))
 path_enter(struct path *path, const char *fmt, ...)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The record as JSON, out and back in. Fields keep the order of row.h; what is read
- * has been checked against the same tables that write it.
+ * The record as JSON, both ways. Fields keep the order of row.h; reading checks against the
+ * tables that write it.
  */
 #ifndef TOOL_RESULT_H
 #define TOOL_RESULT_H
@@ -14,7 +14,7 @@ int result_save(const struct result *r, const char *path);
  * missing, of the wrong type or out of range; the log line names file and field
  * ("rows[2].time_us.p50"). -errno: cannot be read. */
 int result_load(const char *path, struct result *out);
-/* The same from text; @name stands for the file in messages. */
+/* The same from text; @name replaces the file's name in messages. */
 int result_parse(const char *text, size_t len, const char *name, struct result *out);
 /* The JSON text; the caller frees it. NULL: out of memory. */
 char *result_text(const struct result *r);

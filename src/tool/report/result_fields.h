@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The record described once, as tables: name in the JSON, type, place in the struct,
- * what is allowed. Writing, reading, CSV and freeing all walk these tables.
+ * allowed values. Writing, reading, CSV and freeing all walk these tables.
  */
 #ifndef TOOL_RESULT_FIELDS_H
 #define TOOL_RESULT_FIELDS_H
@@ -43,7 +43,7 @@ struct shape {
 
 extern const struct shape result_shape, row_shape, mesh_shape;
 
-/* What every LIST_OF() looks like in memory, read without naming its element type. */
+/* Every LIST_OF() in memory, without its element type. */
 struct field_list {
 	char *at;
 	size_t n;
@@ -54,7 +54,7 @@ struct field_list field_list_of(const struct field *field, const void *object);
 void result_fields_clear(const struct shape *shape, void *object);
 /* Frees texts and lists, deep. */
 void result_fields_free(const struct shape *shape, void *object);
-/* Nothing of it was measured: what an optional field needs to be left out. */
+/* Is an optional field to be left out, because nothing was measured? */
 bool result_field_is_absent(const struct field *field, const void *object);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Making, filling and freeing the record. Freeing follows the tables of
- * result_fields.h, so a new field cannot be forgotten there.
+ * Making, filling and freeing the record. Freeing walks the tables of result_fields.h, so a
+ * new field cannot be forgotten there.
  */
 #include "tool/report/row.h"
 
@@ -130,7 +130,7 @@ result_add_setting(struct result *r, const char *name, const char *value, const 
 	s->source = need(strdup(source));
 }
 
-/* A word as a shell reads it back: in single quotes unless it is plain. */
+/* A word in the form that a shell reads back: in single quotes unless it is plain. */
 static void
 print_word(FILE *f, const char *word, size_t len)
 {

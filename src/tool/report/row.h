@@ -51,7 +51,7 @@ struct row_nic {
 	uint64_t retransmits; /* TCP segments, of its connections, in the timed part */
 };
 
-/* What the kernel's counters of a NIC grew by in the timed part, whoever caused it. */
+/* Growth of a NIC's kernel counters in the timed part, from any traffic. */
 struct row_nic_counters {
 	char side[8]; /* "client", "server"                                          */
 	char nic[32];
@@ -105,7 +105,7 @@ struct row {
 	char op[16];       /* "write", "read", "sendrecv"                            */
 	char dir[8];       /* "uni", "bi"                                            */
 	char mem[64];      /* of this side: "host", "cuda:0", "cuda:0-3"             */
-	char peer_mem[64]; /* of the other; "" not told                              */
+	char peer_mem[64]; /* of the other; "" unknown                               */
 	uint64_t descs;    /* descriptors of one transfer, >= 1                      */
 	uint64_t iters;    /* timed iterations, >= 1                                 */
 	uint64_t warmup;   /* iterations before, not in any figure                   */
@@ -178,7 +178,7 @@ struct result_setting {
 };
 
 struct result_env {
-	char *name, *value; /* owned; see envlist.h for what may be listed           */
+	char *name, *value; /* owned; tool/info/envlist.h decides what is listed     */
 };
 
 /* A part of the machine and where it sits. */

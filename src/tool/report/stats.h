@@ -28,8 +28,4 @@ size_t stats_median_rank(size_t n);
 /* These two values. False, @ci untouched, for n < 6. No assumption on the distribution. */
 bool stats_median_interval(const double *v, size_t n, struct stats_interval *ci);
 
-/* The geometric mean of ratios (> 0) with its t interval on the logarithms; for few runs.
- * False for n < 2 or a ratio that is not positive. */
-bool stats_log_ratio(const double *ratio, size_t n, double *mean, struct stats_interval *ci);
-
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Drawing in SVG text: axes, ticks and a few shapes. Classes are styled by the page.
- * Texts are escaped; a value that is no number lands on the axis's beginning.
+ * Drawing in SVG text: axes, ticks and a few shapes. The page styles the classes. Texts are
+ * escaped; a value that is not a number lands at the start of the axis.
  */
 #ifndef TOOL_SVG_H
 #define TOOL_SVG_H
@@ -23,7 +23,7 @@ double svg_at(const struct svg_axis *axis, double value);
 struct svg_ticks {
 	double at[SVG_TICKS_MAX];
 	size_t n;
-	int decimals; /* that tell them apart */
+	int decimals; /* needed to distinguish the labels */
 };
 
 /* 0, step, 2 step, ... the last at or above @hi (> 0); step is 1, 2 or 5 times a power of
@@ -34,7 +34,7 @@ void svg_ticks_binary(double lo, double hi, size_t most, struct svg_ticks *ticks
 /* 1, 2, 5 times powers of ten within lo..hi, or the powers alone if those are too many. */
 void svg_ticks_decimal(double lo, double hi, size_t most, struct svg_ticks *ticks);
 
-/* @label: what the picture shows, for those who cannot see it. */
+/* @label: the content of the picture, for readers who cannot see it. */
 void svg_open(FILE *f, double width, double height, const char *label);
 void svg_close(FILE *f);
 void svg_line(FILE *f, const char *css, double x1, double y1, double x2, double y2);

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * The paired comparison, pair by pair: a median of nine hides too much to stand alone.
- */
+/* The paired comparison, pair by pair: a median of nine hides too much to stand alone. */
 #include <math.h>
 
 #include "tool/report/svg.h"

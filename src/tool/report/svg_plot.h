@@ -9,7 +9,7 @@
 
 #include "tool/report/row.h"
 
-#define SVG_SERIES_MAX 6 /* colours that can be told apart */
+#define SVG_SERIES_MAX 6 /* distinguishable colours */
 
 /* Speed (or with --lat time) over size, one line a record, the baselines dashed; only
  * the first SVG_SERIES_MAX records. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * tcpx top: running engines, again and again. A terminal is painted over from its top; anything
- * else gets one view after the other.
+ * tcpx top: running engines, periodically. A terminal is painted over from its top; any
+ * other output gets one view after the other.
  */
 #include <errno.h>
 #include <math.h>
@@ -30,7 +30,7 @@ struct wish {
 
 /* ---- writing ---- */
 
-/* Pipes and the like cannot be put in the place of: they are written as they are. */
+/* Pipes and the like cannot be replaced by renaming: they are written directly. */
 static bool
 is_plain(const char *path)
 {
@@ -39,7 +39,7 @@ is_plain(const char *path)
 	return strcmp(path, "-") != 0 && (stat(path, &st) < 0 || S_ISREG(st.st_mode));
 }
 
-/* The text as a whole or not at all: whoever reads a file never sees a half. */
+/* Writes the text whole or not at all: a reader of the file never sees a half. */
 static int
 write_text(const char *path, const char *text)
 {
@@ -74,7 +74,7 @@ write_json(const json_t *doc, const char *path)
 	tcpx_text_add(&t, "%s\n", text ? text : "");
 	t.bad |= !text;
 	free(text);
-	if (tcpx_text_take(&t, &text) < 0)
+	if (tcpx_text_detach(&t, &text) < 0)
 		return tool_fail(TOOL_DENIED, NAME, "no memory for the text");
 	rc = write_text(path, text);
 	free(text);
@@ -89,7 +89,7 @@ write_prometheus(const json_t *doc, const char *path)
 	int rc;
 
 	top_prometheus(&t, doc);
-	if (tcpx_text_take(&t, &text) < 0)
+	if (tcpx_text_detach(&t, &text) < 0)
 		return tool_fail(TOOL_DENIED, NAME, "no memory for the text");
 	rc = write_text(path, text);
 	free(text);
@@ -110,7 +110,7 @@ paint_line(const char *line, size_t len, size_t columns)
 		fputs(tool_paint(stdout, TOOL_PLAIN), stdout);
 }
 
-/* From the top of the screen, as many lines as fit; the last tells of those that do not. */
+/* Paints from the top of the screen as many lines as fit; the last line counts the others. */
 static void
 paint(const char *text)
 {
@@ -147,7 +147,7 @@ view(const struct wish *w, const json_t *doc)
 		tcpx_text_add(&t, "no engine is running\n");
 	else
 		top_format(&t, doc);
-	if (tcpx_text_take(&t, &text) < 0)
+	if (tcpx_text_detach(&t, &text) < 0)
 		return tool_fail(TOOL_DENIED, NAME, "no memory for the text");
 	if (!w->once && isatty(STDOUT_FILENO))
 		paint(text);
@@ -169,7 +169,7 @@ show(const struct wish *w, const json_t *doc)
 		rc = write_json(doc, w->json);
 	if (rc == TOOL_OK && w->prometheus)
 		rc = write_prometheus(doc, w->prometheus);
-	/* a file alone is a service's wish: nobody looks */
+	/* a service writes only the file: no view */
 	if (rc == TOOL_OK && !taken && !(w->prometheus && !w->json))
 		rc = view(w, doc);
 	return rc;
@@ -215,7 +215,7 @@ look_again_and_again(const struct wish *w)
 			(void)write_json(doc, w->json);
 		rc = nobody(w, doc);
 	} else if (counters_only) {
-		rc = show(w, doc); /* counters need no second look */
+		rc = show(w, doc); /* counters are shown as they are: one look is enough */
 		if (rc == TOOL_OK && w->once && !json_array_size(top_list(doc, "engines")))
 			rc = nobody(w, doc);
 	}
@@ -271,7 +271,7 @@ parse_pid(const char *word, int64_t *pid)
 	return TOOL_OK;
 }
 
-/* Where TCPX_STATS puts engines, if it does: copied to @dir. */
+/* Copies to @dir the directory that TCPX_STATS names; without one, @dir stays as it is. */
 static int
 usual_dir(struct wish *w, char *dir, size_t cap)
 {
@@ -281,7 +281,7 @@ usual_dir(struct wish *w, char *dir, size_t cap)
 	if (w->where.dir)
 		return TOOL_OK;
 	if (tcpx_cfg_load_system(NULL, &cfg) < 0)
-		return TOOL_USAGE; /* the log has said why */
+		return TOOL_USAGE; /* the reason is in the log */
 	set = tcpx_cfg_str(cfg, TCPX_SET_STATS);
 	if (set[0] == '/') {
 		snprintf(dir, cap, "%s", set);

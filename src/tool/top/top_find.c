@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Finding engines: directories, the sockets in them, and what each answers. All are asked
- * before any answer is waited for, so that one that hangs costs its time once.
+ * Finding engines: directories, their sockets, and each engine's answer. All are asked
+ * before any answer is waited for, so an engine that hangs costs its time once.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -18,9 +18,9 @@
 #include "tool/tool.h"
 #include "tool/top/top.h"
 
-#define ENGINES_MAX 1024 /* asked at once */
-#define DIRS_MAX    64   /* remembered, since one may have several names */
-#define DRAFT_S     60   /* a socket that never got its name is left over after this */
+#define ENGINES_MAX 1024 /* asked at the same time */
+#define DIRS_MAX    64   /* remembered, since one directory may have several names */
+#define DRAFT_S     60   /* age in seconds of a stale socket without its final name */
 
 struct asked {
 	int conn;
@@ -66,7 +66,8 @@ ask(struct search *s, const char *dir, int dir_fd, const char *name)
 	a->conn = tcpx_stats_ask(a->path);
 	if (a->conn >= 0)
 		s->count++;
-	else if (a->conn == -ECONNREFUSED) /* it had its name only once it listened: so it is dead */
+	else if (a->conn == -ECONNREFUSED) /* a socket gets its name when it listens, so
+					    * this engine is dead */
 		unlinkat(dir_fd, name, 0);
 	else if (a->conn != -ENOENT)
 		silent(s, a->path, strerror(-a->conn));
@@ -88,8 +89,8 @@ seen_before(struct search *s, const struct stat *st)
 	return false;
 }
 
-/* Nobody but its owner may have put sockets there, and the owner is us, or we are root. Why
- * not, "" for a directory that was searched already, or NULL. */
+/* Only the owner may put sockets there, and the owner must be us, unless we are root.
+ * Returns the reason against it, "" for a directory already searched, or NULL. */
 static const char *
 distrust(struct search *s, int fd)
 {
@@ -146,8 +147,8 @@ search_pattern(struct search *s, const char *pattern)
 	globfree(&found);
 }
 
-/* Where an engine of this user may be, whatever its environment was; root's search is for all
- * users'. */
+/* Searches the usual directories of this user's engines, for any environment; root searches
+ * those of all users. */
 static void
 search_usual(struct search *s)
 {

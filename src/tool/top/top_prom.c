@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The counters in Prometheus's text format (version 0.0.4), for its node exporter's textfile
- * collector. A metric is a row of a table: where in the document it stands and what it counts.
+ * The counters in Prometheus's text format (version 0.0.4), for its node
+ * exporter's textfile collector. A metric is a row of a table: its place in the
+ * document and its meaning.
  */
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From two looks at the same engines: what went by per second, by the engines' own clocks. */
+/* Rates per second from two looks at the same engines, by the engines' own clocks. */
 #include <string.h>
 
 #include "tool/tool.h"
@@ -33,7 +33,7 @@ top_list(const json_t *o, const char *key)
 	return json_is_array(list) ? list : NULL;
 }
 
-/* Whether two objects tell of the same thing: the keys that name it have the same values. */
+/* Do two objects describe the same thing? Their naming keys have the same values. */
 static bool
 same(const json_t *a, const json_t *b, const char *const *keys)
 {
@@ -49,7 +49,7 @@ earlier(const json_t *list, const json_t *o, size_t hint, const char *const *key
 	const json_t *other = json_array_get(list, hint);
 	size_t i;
 
-	if (other && same(other, o, keys)) /* nearly always */
+	if (other && same(other, o, keys)) /* nearly always at the same index */
 		return other;
 	json_array_foreach(list, i, other)
 		if (same(other, o, keys))

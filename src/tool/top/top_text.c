@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The view: engines, and of each its NICs, GPUs, channels and threads, the busiest first. Names
- * come from other processes and machines: nothing of them reaches the terminal but letters.
+ * The view: engines, and of each its NICs, GPUs, channels and threads, the busiest
+ * first. Names come from other processes and machines: only printable characters of them
+ * reach the terminal.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +12,7 @@
 
 #define GB 1e9
 
-/* Channels of all sessions, and whose each is. */
+/* Channels of all sessions, each with its session. */
 struct channels {
 	const json_t **at;
 	const json_t **session;
@@ -33,7 +34,7 @@ larger_first(const void *a, const void *b)
 	return x->index < y->index ? -1 : x->index > y->index;
 }
 
-/* Indices 0..n-1 in the order of their values; free(). NULL: no memory, or none. */
+/* Indices 0..n-1 in the order of their values; free(). NULL: no memory, or n is 0. */
 static struct ranked *
 rank(size_t n, double (*value)(void *arg, size_t i), void *arg)
 {
@@ -47,7 +48,7 @@ rank(size_t n, double (*value)(void *arg, size_t i), void *arg)
 	return r;
 }
 
-/* At most @cap - 1 bytes of @s; what is no printable ASCII is '?'. */
+/* At most @cap - 1 bytes of @s; other than printable ASCII becomes '?'. */
 static const char *
 clean(const char *s, char *buf, size_t cap)
 {
@@ -210,7 +211,7 @@ format_channels(struct tcpx_text *t, const json_t *engine)
 	free(all.session);
 }
 
-/* Sessions that are not open yet, or not any more, have no channels to be seen by. */
+/* Sessions that are not open: no channel would show them. */
 static void
 format_sessions(struct tcpx_text *t, const json_t *engine)
 {

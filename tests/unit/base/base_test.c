@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the tests of this folder share. */
+/* Common parts of the tests of this folder. */
 #include "base_test.h"
 
 #include <time.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the tests of this folder share: checks that name the row and, for random tests,
- * the seed; and a sink that remembers what was logged.
+ * Common parts of the tests of this folder: checks that name the row and, for random tests,
+ * the seed; and a log sink that remembers its lines.
  */
 #ifndef BASE_TEST_H
 #define BASE_TEST_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The byte cursor: what is put is what is got, and never a byte beyond. */
+/* The byte cursor: values put are values got, and never a byte beyond. */
 #include "base_test.h"
 
 #include "base/buf.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Loading settings while memory runs out at each allocation in turn. The calls are
- * wrapped at link time; allocations_left says which one fails.
+ * Loading settings while each allocation in turn fails. The calls are wrapped at link time;
+ * allocations_left chooses the failing one.
  */
 #include "base_test.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Loading settings: who beats whom, what is reported and what refused. */
+/* Loading settings: precedence of sources, reports, refusals. */
 #include "base_test.h"
 
 #include <errno.h>
@@ -234,7 +234,7 @@ unknown_name_is_reported_once_with_the_nearest(void **state)
 	cfg = load((struct tcpx_cfg_sources){
 		.etc_file = etc_path,
 		.env = ENV("TCPX_CHUNKS=3M", "UCCL_TCPX_NUM_CHANELS=4",
-			   "UCCL_TCPX_UNPACK_IMPL=kernel", "TCPX_COLOR=never",
+			   "UCCL_TCPX_UNPACK_IMPL=kernel", "TCPX_PERF=x",
 			   "UCCL_HOME=/x", "PATH=/bin", "TCPX_NOVALUE"),
 	});
 	assert_int_equal(captured_count("TCPX_CHUNKS"), 1);
@@ -268,8 +268,8 @@ static const struct {
 	  "TCPX_PORT \"-1\" (caller): allowed: 0 to 65535" },
 	{ "name of the caller", NULL, NULL, "TCPX_PROT=1",
 	  "TCPX_PROT (caller) is not a setting; did you mean TCPX_PORT? (TCPX_ECONFIG)" },
-	{ "name of another part from the caller", NULL, NULL, "TCPX_COLOR=1",
-	  "TCPX_COLOR (caller)" },
+	{ "name of another part from the caller", NULL, NULL, "TCPX_PERF=1",
+	  "TCPX_PERF (caller)" },
 	{ "no assignment", NULL, NULL, "TCPX_PORT",
 	  "\"TCPX_PORT\" (caller) is not of the form" },
 	{ "empty name", NULL, NULL, "=5", " (caller) is not a setting" },

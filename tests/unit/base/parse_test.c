@@ -56,6 +56,20 @@ static const struct {
 	{ "4M ", -EINVAL, 0 },
 	{ "-4M", -EINVAL, 0 },
 	{ "4X", -EINVAL, 0 },
+}, rates[] = {
+	{ "0", 0, 0 },
+	{ "8k", 0, 8000 },
+	{ "2.25G", 0, 2250000000 },
+	{ "16T", 0, 16000000000000 },
+	{ "1.000001M", 0, 1000001 },
+	{ "18446744073709551615", 0, UINT64_MAX },
+	{ "18446744073709551615K", -ERANGE, 0 },
+	{ "18446744.073709T", 0, 18446744073709000000u },
+	{ "18446744.073710T", -ERANGE, 0 },
+	{ "1.5", -EINVAL, 0 },
+	{ "8Mi", -EINVAL, 0 },
+	{ "8MB", -EINVAL, 0 },
+	{ "M", -EINVAL, 0 },
 }, times[] = {
 	{ "500", 0, 500 },
 	{ "500ms", 0, 500 },
@@ -85,6 +99,7 @@ static void
 size_table(void **state)
 {
 	CHECK_TABLE(sizes, tcpx_parse_size);
+	CHECK_TABLE(rates, tcpx_parse_decimal);
 }
 
 static void

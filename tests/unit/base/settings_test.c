@@ -72,7 +72,7 @@ static const struct {
 	{ TCPX_SET_CHANNELS, "257", -EINVAL, 0, false },
 	{ TCPX_SET_CHANNELS, "000000000000000000000000000004", -EINVAL, 0, false },
 	{ TCPX_SET_PROVIDER, "sock", 0, 1, false },
-	{ TCPX_SET_PROVIDER, "Loop", 0, 3, false },
+	{ TCPX_SET_PROVIDER, "Tcpx", 0, 2, false },
 	{ TCPX_SET_PROVIDER, "soc", -EINVAL, 0, false },
 	{ TCPX_SET_STRICT_NICS, "yes", 0, 1, false },
 	{ TCPX_SET_STRICT_NICS, "ON", 0, 1, false },
@@ -136,7 +136,7 @@ allowed_is_told_by_type(void **state)
 	} rows[] = {
 		{ TCPX_SET_CHUNK, "auto, or 64K to 16M bytes (suffix K, M, G)" },
 		{ TCPX_SET_WINDOW, "1 to 256" },
-		{ TCPX_SET_PROVIDER, "auto, sock, tcpx, loop" },
+		{ TCPX_SET_PROVIDER, "auto, sock, tcpx" },
 		{ TCPX_SET_CHANNELS, "auto, or 1 to 256, or 1/nic to 64/nic" },
 	};
 	char buf[256];
@@ -187,7 +187,7 @@ static void
 names_of_other_parts_are_known(void **state)
 {
 	assert_true(tcpx_setting_known_elsewhere("TCPX_CONF_FILE"));
-	assert_true(tcpx_setting_known_elsewhere("UCCL_TCPX_UNPACK_IMPL"));
+	assert_true(tcpx_setting_known_elsewhere("UCCL_TCPX_PERF_SIZE"));
 	assert_true(tcpx_setting_known_elsewhere("TCPX_EMU_NICS"));
 	assert_false(tcpx_setting_known_elsewhere("TCPX_CHUNK"));
 	assert_false(tcpx_setting_known_elsewhere("TCPX_CONF"));

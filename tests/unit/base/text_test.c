@@ -12,7 +12,7 @@ text_grows_and_is_given_away(void **state)
 	for (unsigned i = 0; i < 2000; i++)
 		tcpx_text_add(&t, "%u,", i % 10);
 	assert_int_equal(t.len, 4000);
-	assert_int_equal(tcpx_text_take(&t, &text), 0);
+	assert_int_equal(tcpx_text_detach(&t, &text), 0);
 	assert_int_equal(strlen(text), 4000);
 	assert_memory_equal(text + 3996, "8,9,", 5);
 	assert_null(t.at);
@@ -28,7 +28,7 @@ what_fits_exactly_has_its_nul(void **state)
 
 		tcpx_text_add(&t, "%*s", (int)n, "x");
 		tcpx_text_add(&t, "%s", "");
-		assert_int_equal(tcpx_text_take(&t, &text), 0);
+		assert_int_equal(tcpx_text_detach(&t, &text), 0);
 		assert_int_equal(strlen(text), n);
 		free(text);
 	}
@@ -40,7 +40,7 @@ nothing_is_an_empty_text(void **state)
 	struct tcpx_text t = { 0 };
 	char *text;
 
-	assert_int_equal(tcpx_text_take(&t, &text), 0);
+	assert_int_equal(tcpx_text_detach(&t, &text), 0);
 	assert_string_equal(text, "");
 	free(text);
 	tcpx_text_add(&t, "gone");
@@ -70,7 +70,7 @@ quoted_text_is_json(void **state)
 		char *text;
 
 		tcpx_text_quote(&t, table[i].raw);
-		assert_int_equal(tcpx_text_take(&t, &text), 0);
+		assert_int_equal(tcpx_text_detach(&t, &text), 0);
 		assert_string_equal(text, table[i].quoted);
 		free(text);
 	}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One allocation fails, each in turn: opening an engine says so and leaves nothing behind;
- * a running one loses what it must and nothing else. Calls are wrapped at link time.
+ * One allocation fails, each in turn. Opening an engine reports it and leaves nothing
+ * behind; a running engine loses only what it must. Calls are wrapped at link time.
  */
 #include "rig.h"
 

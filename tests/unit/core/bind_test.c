@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * I/O threads and bindings: a thread asks for the CPUs of the NICs that its channels use, and
- * the engine tells what the kernel granted.
+ * I/O threads and bindings: a thread asks for the CPUs of its channels' NICs, and the
+ * engine reports what the kernel granted.
  */
 #include "rig.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One allocation fails: a GPU that could not be readied can be tried again, and a session
- * that ends while callers' events are looked at takes nothing out under that walk. Calls are
+ * One allocation fails. A GPU whose set-up failed can be tried again. A session that
+ * ends during a walk over callers' events removes nothing under that walk. Calls are
  * wrapped at link time.
  */
 #include "gpu_rig.h"
@@ -116,7 +116,7 @@ a_session_may_end_while_events_are_looked_at(void **state)
 	now = true;
 	for (int i = 0; i < EVENTS; i++)
 		assert_code(gpu_finish(&r, x[i]), codes[i]);
-	assert_int_equal(atomic_load(&r.side[0].e->eventful), 0);
+	assert_int_equal(atomic_load(&r.side[0].e->registry.after_event), 0);
 	tcpx_list_free(l);
 	tcpx_list_free(f);
 	gpu_end(&r);

@@ -1,13 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What goes wrong with memory of GPUs: copies that fail, transfers that are given up while
- * they are copied, slots that are short, channels that die with pages of slots lent.
+ * Failures with GPU memory: copies that fail, transfers cancelled while they are copied,
+ * staging buffers that run short, channels that die while pages are lent.
  */
 #include "gpu_rig.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "core/channel/channel.h"
+#include "core/loop/loop.h"
+#include "core/memory/batch.h"
+#include "core/session/peer.h"
+#include "core/session/session.h"
 
 #define LEN (1u << 20)
 
@@ -160,7 +166,7 @@ a_channel_may_die_while_its_messages_are_copied(void **state)
 		gpu_turns(&r, 100);
 		for (int k = 0; k < 2; k++)
 			for (int f = 0; f < TCPX_FLOWS; f++)
-				assert_int_equal(r.side[k].e->loop[0].batches.pool[f][SLOT_LARGE].used, 0);
+				assert_int_equal(r.side[k].e->loop[0].batches->pool[f][STAGING_LARGE].used, 0);
 		gpu_end(&r);
 	}
 }
@@ -301,21 +307,21 @@ who_finds_a_channel_full_takes_another(void **state)
 		gpu_pass(&r, TCPX_MS);
 	}
 	s = r.side[0].to[1]->out;
-	assert_int_equal(s->tx[0]->outstanding + s->tx[1]->outstanding, 6);
-	assert_int_equal(s->tx[0]->outstanding, 4);
+	assert_int_equal(s->chan.tx[0]->tx.outstanding + s->chan.tx[1]->tx.outstanding, 6);
+	assert_int_equal(s->chan.tx[0]->tx.outstanding, 4);
 	for (int i = 0; i < 6; i++)
 		assert_ok(gpu_finish(&r, x[i]));
 	gpu_end(&r);
 }
 
 static struct pool *
-pool_of(struct gpu_rig *r, int side, enum slot_size size)
+pool_of(struct gpu_rig *r, int side, enum staging_size size)
 {
-	return &r->side[side].e->loop[0].batches.pool[TCPX_FLOW_PACK][size];
+	return &r->side[side].e->loop[0].batches->pool[TCPX_FLOW_PACK][size];
 }
 
 static uint32_t
-in_chain(const struct slot *s)
+in_chain(const struct staging_buffer *s)
 {
 	uint32_t n = 0;
 
@@ -335,7 +341,7 @@ lend(struct gpu_rig *r, struct pool **pool)
 	far = gpu_area(r, 1, 1, LEN, 2);
 	tcpx_fabric_hold(r->fabric, TCPX_FABRIC_DATA, 20 * TCPX_MS);
 	x = gpu_post(r, TCPX_OP_WRITE, near, far, LEN);
-	*pool = pool_of(r, 0, SLOT_LARGE);
+	*pool = pool_of(r, 0, STAGING_LARGE);
 	gpu_pass(r, 5 * TCPX_MS);
 	assert_int_equal(r->side[0].gpu.live, 0);
 	assert_true((*pool)->used > 0);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Engines with scripted GPUs and a clock that is moved by hand. See gpu_rig.h. */
+/* Engines with scripted GPUs and a manual clock. See gpu_rig.h. */
 #include "gpu_rig.h"
 
 #include <errno.h>
@@ -174,7 +174,7 @@ next_ns(const struct gpu_rig *r)
 		next = s->gpu.next_ns < next ? s->gpu.next_ns : next;
 	}
 	for (uint32_t i = 0; i < r->count; i++)
-		if (r->side[i].e && atomic_load(&r->side[i].e->eventful) && next > now + LOOK_NS)
+		if (r->side[i].e && atomic_load(&r->side[i].e->registry.after_event) && next > now + LOOK_NS)
 			next = now + LOOK_NS;
 	return next > now ? next : now + 1000;
 }

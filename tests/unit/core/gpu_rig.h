@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Engines whose GPUs are scripted (fake/slow_device.h), on a scripted network, under virtual
- * time: what the tests of the GPU data path share. No threads; time moves only when nobody
- * has anything left to do.
+ * Common parts of the tests of the GPU data path: engines with scripted GPUs
+ * (fake/slow_device.h), on a scripted network, under virtual time. No threads; time moves
+ * only when no engine has work left.
  */
 #ifndef UNIT_CORE_GPU_RIG_H
 #define UNIT_CORE_GPU_RIG_H
 
 #include "rig.h"
 
-#include "core/sim.h"
+#include "core/engine/engine.h"
 #include "fake/slow_device.h"
-#include "net/loop.h"
+#include "fabric/loop.h"
 
 #define GPU_ENGINES 3
 #define GPU_AREAS   8

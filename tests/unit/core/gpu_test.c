@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Memory of GPUs is moved as host memory is: every size, shape and direction; posts that wait
+ * GPU memory is moved as host memory is: every size, shape and direction; posts that wait
  * for an event, streams that wait for a transfer.
  */
 #include "gpu_rig.h"
@@ -347,7 +347,7 @@ no_byte_is_touched_before_the_event(void **state)
 		struct waiting w;
 
 		wait_begin(&w, i & 1 ? TCPX_OP_READ : TCPX_OP_WRITE, i & 2 ? inlined : NULL);
-		fill(i & 1 ? w.far->at : w.near->at, 8000, 7); /* whoever looked earlier is wrong */
+		fill(i & 1 ? w.far->at : w.near->at, 8000, 7); /* an earlier look gets this */
 		assert_ok(gpu_wait(&w.r, w.x));
 		assert_true(gpu_now(&w.r) >= w.event);
 		assert_filled(i & 1 ? w.near->at : w.far->at, 8000, 7);
@@ -377,7 +377,7 @@ one_that_waits_can_be_ended(void **state)
 			gpu_close(&w.r, 1);
 		assert_code(how == 2 ? gpu_wait(&w.r, w.x) : tcpx_test(w.x), codes[how]);
 		assert_true(gpu_now(&w.r) < w.event);
-		assert_int_equal(atomic_load(&w.r.side[0].e->eventful), 0);
+		assert_int_equal(atomic_load(&w.r.side[0].e->registry.after_event), 0);
 		gpu_pass(&w.r, 30 * TCPX_MS);
 		assert_filled(w.far->at, 8000, 2);
 		if (how == 2)
@@ -405,7 +405,7 @@ an_event_that_fails_ends_its_transfer(void **state)
 	wait_begin(&w, TCPX_OP_READ, NULL);
 	w.r.ops.event = broken_event;
 	assert_code(gpu_wait(&w.r, w.x), -EIO);
-	assert_int_equal(atomic_load(&w.r.side[0].e->eventful), 0);
+	assert_int_equal(atomic_load(&w.r.side[0].e->registry.after_event), 0);
 	w.r.ops.event = tcpx_device_slow.event;
 	assert_ok(tcpx_xfer_post(w.x, NULL, 0));
 	assert_ok(gpu_wait(&w.r, w.x));

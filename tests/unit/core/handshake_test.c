@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Strangers at the control port: whatever they say, they are turned away and counted, and
- * the session beside them goes on. And secrets, where the machine can check them.
+ * Strangers at the control port: any first bytes of theirs are refused and counted, and the
+ * session beside them goes on. And secrets, where the machine can check them.
  */
 #include "rig.h"
 

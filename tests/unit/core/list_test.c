@@ -6,7 +6,10 @@
 #include <string.h>
 
 #include "base/rng.h"
-#include "core/core.h"
+#include "core/engine/engine.h"
+#include "core/memory/builder.h"
+#include "core/memory/list.h"
+#include "core/memory/memory.h"
 
 #define REGIONS 11 /* more than a list has room for at first */
 #define LEN     (1u << 20)
@@ -83,8 +86,8 @@ arrive(struct bed *d, const struct tcpx_list *r, struct tcpx_list **out)
 	do {
 		struct tcpx_buf buf;
 
-		tcpx_buf_init(&buf, frame, tcpx_rng_between(&d->rng, TCPX_OPLIST_CELL, sizeof(frame)));
-		done = tcpx_oplist_copy(&r->ops, &at, &buf);
+		tcpx_buf_init(&buf, frame, tcpx_rng_between(&d->rng, TCPX_PACKED_CELL, sizeof(frame)));
+		done = tcpx_packed_copy(&r->ops, &at, &buf);
 		rc = tcpx_builder_feed(b, frame, buf.pos);
 	} while (rc == 0 && !done);
 	if (rc == 0)
@@ -137,9 +140,9 @@ the_first_entry_outside_is_named(void **state)
 		d->remote[bad].offset = LEN - 4096;
 		assert_ok(tcpx_list_new(d->rig->a, d->remote, 200, true, &far));
 		/* b takes a page from the region's end: that one entry is outside now */
-		d->rig->b->regions.page[0][(uint32_t)d->mem[0].id - 1].len = LEN - 1;
+		d->rig->b->memory->regions.page[0][(uint32_t)d->mem[0].id - 1].len = LEN - 1;
 		assert_code(arrive(d, far, &there), TCPX_ERANGE);
-		d->rig->b->regions.page[0][(uint32_t)d->mem[0].id - 1].len = LEN;
+		d->rig->b->memory->regions.page[0][(uint32_t)d->mem[0].id - 1].len = LEN;
 		tcpx_last_error(d->rig->b, text, sizeof(text));
 		snprintf(want, sizeof(want), "descriptor %zu: offset %u length 4096,", bad, LEN - 4096);
 		assert_non_null(strstr(text, want));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Much of something: two hundred sessions, and a transfer of more than 2^31 bytes. */
+/* Large numbers: two hundred sessions, and a transfer of more than 2^31 bytes. */
 #include "rig.h"
 
 #include <stdlib.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Two-sided transfers: who meets whom, with how many bytes, and how either side lets go. */
+/* Two-sided transfers: which receive matches which send, with how many bytes, and how
+ * either side cancels. */
 #include "rig.h"
 
 #include <errno.h>

@@ -151,7 +151,7 @@ waiting_for_a_note_ends_in_time(void **state)
 	assert_null(n);
 }
 
-/* Then the I/O thread keeps the time of whoever waits. */
+/* Then the I/O thread keeps the waiting thread's time. */
 static void
 waiting_after_much_use_ends_in_time(void **state)
 {

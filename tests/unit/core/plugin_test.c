@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Engines over the tcpx provider and a plugin in software: transfers of any cut, both ways.
- * One thread runs both, since the plugin knows one. */
+/* Engines over the plugin provider and a plugin in software: transfers of any cut, both
+ * ways. One thread runs both engines, since the plugin allows one. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/rng.h"
-#include "core/sim.h"
+#include "core/engine/engine.h"
 #include "fake/net_fake.h"
+#include "net/registry.h"
 #include "rig.h"
 
 #define TURNS 2000000 /* far more than anything takes */
@@ -35,7 +36,7 @@ pair_begin(struct pair *p, const char *version, bool unpack, const char *window)
 {
 	const char *settings[] = { "TCPX_PORT=0", "TCPX_CHANNELS=3", "TCPX_THREADS=1", window,
 				   "TCPX_CHUNK=100K", "TCPX_DEBUG=ERROR", NULL };
-	struct engine_env env = { .clock = tcpx_clock_system, .net = &tcpx_net_tcpx,
+	struct engine_env env = { .clock = tcpx_clock_system, .net = &tcpx_net_plugin,
 				  .manual = true, .nics = p->nic, .nic_count = 2 };
 	struct tcpx_engine_opts opts = TCPX_ENGINE_OPTS_INIT;
 	uint8_t blob[4096];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the engine's tests share: engines on loopback addresses as NICs, a pair of them
- * that know each other's memory, and proof that a test left no descriptor or thread.
+ * Common parts of the engine's tests: engines with loopback addresses as NICs, a pair of
+ * them with keys to each other's memory, and a check that no descriptor or thread is left.
  */
 #ifndef UNIT_CORE_RIG_H
 #define UNIT_CORE_RIG_H

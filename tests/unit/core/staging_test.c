@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who gets a staging slot, and who is woken when one is free: pools without sockets or GPUs. */
+/* Which channel gets a staging buffer, and which is woken when one is free: pools without
+ * sockets or GPUs. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -8,16 +9,20 @@
 
 #include <cmocka.h>
 
-#include "core/core.h"
+#include "core/loop/loop.h"
+#include "core/memory/memory.h"
+#include "core/memory/staging.h"
 
 #define LARGE (1u << 20)
 
 /* One loop with three large slots each way; two channels of one session, one of another. */
 struct world {
 	struct tcpx_engine e;
+	struct memory m;
+	struct batches b;
 	struct loop l;
-	struct session s[2];
-	struct channel c[3];
+	struct work work[3];
+	struct copy_client c[3];
 };
 
 static void
@@ -36,24 +41,27 @@ begin(uint32_t sessions)
 	assert_non_null(w);
 	w->e.loop = &w->l;
 	w->e.loop_count = 1;
-	w->e.session_count = sessions;
+	w->e.registry.session_count = sessions;
 	w->e.limit.chunk_max = LARGE;
 	w->e.limit.staging = 6 * LARGE;
 	w->e.limit.stall_ns = 10 * TCPX_SEC;
+	w->e.memory = &w->m;
+	w->m.batches = &w->b;
+	w->m.host_ops = &tcpx_device_host;
 	w->l.engine = &w->e;
 	w->l.timer_ns = UINT64_MAX;
-	tcpx_node_init(&w->l.work);
-	pthread_mutex_init(&w->l.work_lock, NULL);
-	w->l.stepper = pthread_self(); /* nobody has to be woken */
-	w->l.stepping = true;
-	tcpx_batches_init(&w->l.batches);
-	assert_int_equal(tcpx_device_host.open(&none, &w->e.dev), 0);
-	assert_int_equal(tcpx_staging_open(&w->e, &tcpx_device_host, w->e.dev), 0);
+	tcpx_node_init(&w->l.queue.works);
+	pthread_mutex_init(&w->l.queue.lock, NULL);
+	w->l.lease.stepper = pthread_self(); /* nobody has to be woken */
+	w->l.lease.stepping = true;
+	assert_int_equal(tcpx_device_host.open(&none, &w->m.host), 0);
+	assert_int_equal(tcpx_batches_open(&w->l), 0);
+	assert_int_equal(tcpx_staging_open(&w->e, &tcpx_device_host, w->m.host), 0);
 	for (int i = 0; i < 3; i++) {
-		w->c[i].loop = &w->l;
-		w->c[i].session = &w->s[i / 2];
-		w->c[i].work.run = nothing;
-		tcpx_node_init(&w->c[i].starving);
+		w->work[i].run = nothing;
+		w->c[i] = (struct copy_client){ .loop = &w->l, .work = &w->work[i],
+						.session = &w->c[i / 2 * 2] };
+		tcpx_node_init(&w->c[i].waiting);
 	}
 	return w;
 }
@@ -61,17 +69,17 @@ begin(uint32_t sessions)
 static void
 end(struct world *w)
 {
+	tcpx_batches_fini(&w->l);
 	tcpx_staging_close(&w->e);
-	tcpx_device_host.close(w->e.dev);
-	pthread_mutex_destroy(&w->l.batches.lock);
-	pthread_mutex_destroy(&w->l.work_lock);
+	tcpx_device_host.close(w->m.host);
+	pthread_mutex_destroy(&w->l.queue.lock);
 	free(w);
 }
 
-static struct slot *
+static struct staging_buffer *
 get(struct world *w, int c, enum tcpx_flow flow)
 {
-	return tcpx_slot_get(&w->c[c], flow, LARGE);
+	return tcpx_staging_get(&w->c[c], flow, LARGE);
 }
 
 static void
@@ -90,15 +98,15 @@ static void
 while_both_directions_work_two_are_enough(void **state)
 {
 	struct world *w = begin(1);
-	struct slot *other;
+	struct staging_buffer *other;
 
 	(void)state;
 	other = get(w, 0, TCPX_FLOW_UNPACK);
 	assert_non_null(get(w, 0, TCPX_FLOW_PACK));
 	assert_non_null(get(w, 1, TCPX_FLOW_PACK));
 	assert_null(get(w, 1, TCPX_FLOW_PACK));
-	tcpx_slot_put(&w->l, other); /* the other direction rests: the third is for who waits */
-	assert_true(w->c[1].work.queued);
+	tcpx_staging_put(&w->l, other); /* the other direction rests: the third is for who waits */
+	assert_true(w->work[1].queued);
 	assert_non_null(get(w, 1, TCPX_FLOW_PACK));
 	end(w);
 }
@@ -123,15 +131,15 @@ static void
 who_may_not_have_it_is_not_woken_for_it(void **state)
 {
 	struct world *w = begin(2);
-	struct slot *last;
+	struct staging_buffer *last;
 
 	(void)state;
 	assert_non_null(get(w, 0, TCPX_FLOW_PACK));
 	assert_non_null(get(w, 1, TCPX_FLOW_PACK));
 	last = get(w, 2, TCPX_FLOW_PACK);
 	assert_null(get(w, 0, TCPX_FLOW_PACK));
-	tcpx_slot_put(&w->l, last);
-	assert_false(w->c[0].work.queued);
+	tcpx_staging_put(&w->l, last);
+	assert_false(w->work[0].queued);
 	end(w);
 }
 
@@ -140,20 +148,20 @@ static void
 cold_slots_do_not_count_and_come_back(void **state)
 {
 	struct world *w = begin(1);
-	struct slot *a, *b;
+	struct staging_buffer *a, *b;
 
 	(void)state;
 	assert_non_null(get(w, 0, TCPX_FLOW_UNPACK));
 	a = get(w, 0, TCPX_FLOW_PACK);
 	b = get(w, 0, TCPX_FLOW_PACK);
-	tcpx_slot_cool(&w->l, a, 0);
-	tcpx_slot_cool(&w->l, b, 0);
+	tcpx_staging_put_lent(&w->l, a, 0);
+	tcpx_staging_put_lent(&w->l, b, 0);
 	assert_non_null(get(w, 1, TCPX_FLOW_PACK));
 	assert_null(get(w, 1, TCPX_FLOW_PACK));
 	tcpx_staging_timer(&w->l, 5 * TCPX_SEC - 1);
-	assert_false(w->c[1].work.queued);
+	assert_false(w->work[1].queued);
 	tcpx_staging_timer(&w->l, 5 * TCPX_SEC);
-	assert_true(w->c[1].work.queued);
+	assert_true(w->work[1].queued);
 	assert_non_null(get(w, 1, TCPX_FLOW_PACK));
 	end(w);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A transfer's life: prepared and posted again, cancelled and freed at any moment, ended
- * by a region that goes. Memory is unmapped at once: whoever comes late crashes.
+ * A transfer's life: prepared and posted again, cancelled and freed at any moment, ended by
+ * a region that goes. Memory is unmapped at once, so any late access crashes.
  */
 #include "rig.h"
 
@@ -302,6 +302,67 @@ waiting_ends_in_time(void **state)
 	tcpx_free(NULL);
 }
 
+static void
+a_transfer_that_waits_tells_for_what(void **state)
+{
+	struct tcpx_xfer_info info = { .struct_size = sizeof(info) };
+	struct rig *r = *state;
+	struct tcpx_desc l;
+	tcpx_xfer *out, *in;
+
+	rig_memory(r, MIB, MIB);
+	l = (struct tcpx_desc){ r->near.id, 0, MIB };
+	assert_ok(tcpx_send(r->to_b, &l, 1, 1, &out));
+	assert_ok(tcpx_recv(r->to_b, &l, 1, 2, &in));
+	assert_ok(tcpx_xfer_query(in, &info));
+	assert_string_equal(info.stage, "waits for its send");
+	assert_code(tcpx_wait(out, 20), -EAGAIN); /* its OPEN has gone */
+	assert_ok(tcpx_xfer_query(out, &info));
+	assert_string_equal(info.stage, "waits for its receive");
+	assert_int_equal(info.stuck_channel, -1);
+	tcpx_cancel(out);
+	assert_ok(tcpx_xfer_query(out, &info));
+	assert_int_equal(info.status, TCPX_ECANCELED);
+	assert_string_equal(info.stage, "waits for its receive"); /* as it was then */
+	tcpx_free(out);
+	tcpx_free(in);
+}
+
+static void
+chunks_under_way_are_told_with_their_channel(void **state)
+{
+	struct tcpx_xfer_info info = { .struct_size = sizeof(info) };
+	struct rig *r = *state;
+	struct tcpx_desc l, f;
+	uint64_t seen = 0, chunk = 0;
+	tcpx_xfer *x;
+
+	rig_memory(r, 8 * MIB, 8 * MIB);
+	l = (struct tcpx_desc){ r->near.id, 0, 8 * MIB };
+	f = (struct tcpx_desc){ r->far.far, 0, 8 * MIB };
+	for (int i = 0; i < 100 && !seen; i++) {
+		chunk = 0;
+		assert_ok(tcpx_write(r->to_b, &l, 1, &f, 1, NULL, 0, &x));
+		while (tcpx_test(x) == -EAGAIN) {
+			assert_ok(tcpx_xfer_query(x, &info));
+			if (!strcmp(info.stage, "queued")) /* no session yet, or no more */
+				continue;
+			assert_true(info.stuck_chunk >= chunk); /* what is in place stays so */
+			chunk = info.stuck_chunk;
+			if (strcmp(info.stage, "sent, not acknowledged"))
+				continue;
+			assert_true(info.stuck_channel >= 0 && info.stuck_nic[0]);
+			assert_true(info.stuck_chunk * info.chunk_bytes < info.bytes_total);
+			seen++;
+		}
+		assert_ok(tcpx_test(x));
+		assert_ok(tcpx_xfer_query(x, &info));
+		assert_int_equal(info.stuck_channel, -1); /* done: nothing is stuck */
+		tcpx_free(x);
+	}
+	assert_true(seen);
+}
+
 int
 main(void)
 {
@@ -316,6 +377,8 @@ main(void)
 		TEST(deregister_at_the_target_ends_them_too),
 		cmocka_unit_test(deregister_ends_what_waits_for_credit),
 		TEST(waiting_ends_in_time),
+		TEST(a_transfer_that_waits_tells_for_what),
+		TEST(chunks_under_way_are_told_with_their_channel),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

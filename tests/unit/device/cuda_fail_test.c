@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Every call of the driver fails at every turn: a code comes back, nothing is left behind,
- * and the caller's context stays what it was.
+ * Every call of the driver fails in turn: a code comes back, nothing is left behind, and
+ * the caller's context stays.
  */
 #include "cuda_rig.h"
 
@@ -13,7 +13,7 @@
 enum effect {
 	STOPS,    /* the operation in hand                                */
 	IS_BORNE, /* nothing: there is another way                        */
-	EITHER    /* it also serves cleaning up, where nobody can be told */
+	EITHER    /* it also serves cleaning up, which reports to nobody  */
 };
 
 static const struct {

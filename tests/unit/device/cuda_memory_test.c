@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Memory for others' slots on a GPU, host memory that GPUs reach, and whose context is
- * current while somebody else's code runs.
+ * Memory for others' buffers on a GPU, host memory that GPUs reach, and the current context
+ * while foreign code runs.
  */
 #include "cuda_rig.h"
 

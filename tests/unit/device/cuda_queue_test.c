@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Queues of a GPU over the software driver: every byte, in order, and nothing made on the way. */
+/* Queues of a GPU over the software driver: every byte, in order, and no
+ * allocation on the way. */
 #include "cuda_rig.h"
 
 #include <errno.h>

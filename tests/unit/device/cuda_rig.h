@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the tests of the GPU device share: the software driver, an application with memory
- * on a GPU, random batches, and a look at what came of them.
+ * Common parts of the tests of the GPU device: the software driver, an application with GPU
+ * memory, random batches, and a check of their results.
  */
 #ifndef DEVICE_CUDA_RIG_H
 #define DEVICE_CUDA_RIG_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * GPU memory through the driver: whose it is, what waits for what, and that the caller's
- * context is never changed.
+ * GPU memory through the driver: its place, the order of events and copies, and the
+ * caller's context, which never changes.
  */
 #include "cuda_rig.h"
 

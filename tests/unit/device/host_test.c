@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Host memory is everywhere and copied at once; and the words for who copies. */
+/* The host device: memory is everywhere and copied at once; and the names of the
+ * implementations. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>

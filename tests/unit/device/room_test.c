@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A ring's places: none overlaps another that is in use, none wraps. */
+/* A ring's places: none overlaps another in use, none wraps. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

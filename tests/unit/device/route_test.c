@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which batch goes which way, at the limits and beside them. */
+/* The route of each batch, at the limits and beside them. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

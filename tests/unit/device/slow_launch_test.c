@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * slow-launch of docs/errors.md: what the driver is asked to do by a client that makes a
- * stream, its events and its launcher for each chunk and waits for each, and by one queue.
+ * slow-launch of docs/errors.md: the driver calls of a client that makes a stream, its
+ * events and its launcher for each chunk and waits for each, and those of one queue.
  */
 #include "cuda_rig.h"
 

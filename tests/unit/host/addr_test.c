@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Addresses: texts read and refused, texts written, subnets, ranks. */
-#include "fixture.h"
+#include "../fixture.h"
 
 #include <errno.h>
 
@@ -34,7 +34,7 @@ texts_are_read_or_refused(void **state)
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-		struct tcpx_host_addr addr = { .family = 99 };
+		struct tcpx_addr addr = { .family = 99 };
 		char text[TCPX_HOST_ADDR_TEXT];
 
 		check(rows[i].text, "rc", tcpx_host_addr_parse(rows[i].text, &addr), rows[i].rc);
@@ -49,10 +49,10 @@ texts_are_read_or_refused(void **state)
 	}
 }
 
-static struct tcpx_host_addr
+static struct tcpx_addr
 addr_of(const char *text)
 {
-	struct tcpx_host_addr addr = { 0 };
+	struct tcpx_addr addr = { 0 };
 
 	assert_int_equal(tcpx_host_addr_parse(text, &addr), 0);
 	return addr;
@@ -61,13 +61,13 @@ addr_of(const char *text)
 static void
 the_longest_text_fits(void **state)
 {
-	struct tcpx_host_addr a = addr_of("ffff:ffff:ffff:ffff:ffff:ffff:255.255.255.255/128");
+	struct tcpx_addr a = addr_of("ffff:ffff:ffff:ffff:ffff:ffff:255.255.255.255/128");
 	char text[TCPX_HOST_ADDR_TEXT];
 
 	a.scope = UINT32_MAX;
 	tcpx_host_addr_format(&a, text, sizeof(text));
 	check_text("scope", text, "ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff%4294967295/128");
-	tcpx_host_addr_format(&(struct tcpx_host_addr){ 0 }, text, sizeof(text));
+	tcpx_host_addr_format(&(struct tcpx_addr){ 0 }, text, sizeof(text));
 	check_text("no address", text, "none");
 }
 
@@ -92,7 +92,7 @@ subnets_are_compared_by_the_shorter_prefix(void **state)
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-		struct tcpx_host_addr a = addr_of(rows[i].a), b = addr_of(rows[i].b);
+		struct tcpx_addr a = addr_of(rows[i].a), b = addr_of(rows[i].b);
 
 		check(rows[i].a, rows[i].b, tcpx_host_addr_same_subnet(&a, &b), rows[i].same);
 		check(rows[i].b, rows[i].a, tcpx_host_addr_same_subnet(&b, &a), rows[i].same);
@@ -106,7 +106,7 @@ ranks_prefer_addresses_that_reach_far(void **state)
 	static const char *const best_first[] = { "10.0.0.1", "fd00::1", "169.254.1.1", "fe80::1" };
 
 	for (size_t i = 0; i < ARRAY_LEN(best_first); i++) {
-		struct tcpx_host_addr a = addr_of(best_first[i]);
+		struct tcpx_addr a = addr_of(best_first[i]);
 
 		check(best_first[i], "rank", tcpx_host_addr_rank(&a), i);
 	}

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* CPU facts of whole machines, of broken ones and of this one. */
-#include "fixture.h"
+#include "../fixture.h"
 
 #include <errno.h>
 #include <sched.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The defaults, machine by machine. */
-#include "fixture.h"
+#include "../fixture.h"
 
 #include "host/host.h"
 

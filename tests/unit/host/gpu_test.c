@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* GPUs by class and vendor, in the order of the bus. */
-#include "fixture.h"
+#include "../fixture.h"
 
 #include "host/host.h"
 

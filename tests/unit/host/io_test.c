@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Rooted files: links, the root as a wall, small texts and numbers, lists. */
-#include "fixture.h"
+#include "../fixture.h"
 
 #include <errno.h>
 #include <fcntl.h>

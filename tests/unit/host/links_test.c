@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Interfaces and addresses of fixtures and of this machine. */
-#include "fixture.h"
+#include "../fixture.h"
 
 #include <errno.h>
 #include <net/if.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* When a machine is still the one that a plan was made for: each fact changes its part. */
-#include "tree_rig.h"
+/* When a machine is still the one of its plan: each fact changes its own part of the hash. */
+#include "../tree_rig.h"
 
 #include "host/plan.h"
 

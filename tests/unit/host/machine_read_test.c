@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Machines from directory trees: as far as the readers tell, and good enough to plan for. */
-#include "tree_rig.h"
+/* Machines from directory trees: as complete as the readers are, and good
+ * enough to plan for. */
+#include "../tree_rig.h"
 
 #include "host/plan.h"
+#include "tune/texts/plan_text.h"
 
 static void
 siblings(struct fixture *f, unsigned cores)

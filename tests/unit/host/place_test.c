@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Places: where the NUMA node comes from, and how far a NIC is from a GPU. */
-#include "fixture.h"
+/* Places: the source of the NUMA node, and the distance between a NIC and a GPU. */
+#include "../fixture.h"
 
 #include "host/cpu.h"
 #include "host/place.h"
@@ -103,13 +103,15 @@ every_a3_high_gpu_has_one_nic_on_its_switch(void **state)
 		"eth1", "eth1", "eth2", "eth2", "eth3", "eth3", "eth4", "eth4",
 	};
 	struct tcpx_host_gpu gpus[8];
-	struct tcpx_host_nic nics[8];
+	struct tcpx_host_nic nics[8], *all;
 	struct fixture f;
-	unsigned nic_count, gpu_count;
+	unsigned nic_count, gpu_count, all_count;
 
 	fixture_init(&f);
 	fixture_add_machine(&f, "a3-high");
-	assert_int_equal(tcpx_host_nics(f.root, "eth", nics, 8, &nic_count), 0);
+	assert_int_equal(tcpx_host_nics_read(f.root, &all, &all_count), 0);
+	assert_int_equal(tcpx_host_nics_select(all, all_count, "eth", nics, 8, &nic_count), 0);
+	free(all);
 	assert_int_equal(tcpx_host_gpus(f.root, gpus, 8, &gpu_count), 0);
 	fixture_fini(&f);
 

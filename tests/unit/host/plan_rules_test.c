@@ -16,6 +16,7 @@
 
 #include "host/bindings.h"
 #include "host/plan.h"
+#include "tune/texts/plan_text.h"
 
 #define WORLDS 50000
 
@@ -369,8 +370,8 @@ renumber(const struct draft *from, const struct draft *to, int cpu)
 	return -1;
 }
 
-/* 10: by shifting, and by other numbers for siblings. Policies that go by CPU numbers, in
- * turn, are not meant. */
+/* 10: by shifting, and by other numbers for siblings. Not for policies that depend
+ * on CPU numbers. */
 static void
 renumbering_cpus_renumbers_the_plan(void **state)
 {

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Plans: what is published for known machines, byte for byte, and a table of others. */
+/* Plans: the published ones of known machines, byte for byte, and a table of others. */
 #include "../base/base_test.h"
 
 #include <errno.h>
 
 #include "host/plan.h"
-#include "host/spec.h"
+#include "tune/texts/plan_text.h"
+#include "tune/texts/spec.h"
 
 static struct tcpx_plan
 plan_of(const char *spec, const struct tcpx_plan_options *o)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The choice of NICs, over a machine that has one of each kind. */
-#include "fixture.h"
+#include "../fixture.h"
 
 #include <errno.h>
 
@@ -177,6 +177,89 @@ every_nic_says_why(void **state)
 	check_text("address", out[0].why, "its address is named");
 }
 
+/* "control: data", or the code. @setting begins with NCCL_: it need not be right. */
+static const char *
+split(const char *setting, const char *name, const char *selection)
+{
+	struct tcpx_host_control want = tcpx_host_control_of(name, setting);
+	static char text[1024];
+	struct tcpx_host_nic control = { .name = "none" };
+	unsigned count = 0;
+	size_t len;
+	int rc;
+
+	assert_int_equal(tcpx_host_nics_select(all, ARRAY_LEN(all), selection, out,
+					       TCPX_HOST_NICS, &count), 0);
+	rc = tcpx_host_nics_control(all, ARRAY_LEN(all), &want, selection, out, &count, &control);
+	if (rc < 0)
+		return rc == TCPX_ECONFIG ? "refused" : "?";
+	assert_int_equal(rc, strcmp(control.name, "none") != 0);
+	len = (size_t)snprintf(text, sizeof(text), "%s:", control.name);
+	for (unsigned i = 0; i < count; i++)
+		len += (size_t)snprintf(text + len, sizeof(text) - len, " %s", out[i].name);
+	return text;
+}
+
+static void
+the_control_nic_carries_no_data(void **state)
+{
+	static const struct {
+		const char *setting, *name, *selection, *nics, *said;
+	} rows[] = {
+		{ "TCPX_CTRL", "", "", "none: eth0 eth1 eth10 six", NULL },
+		{ "TCPX_CTRL", "eth0", "=eth1,eth10", "eth0: eth1 eth10", NULL },
+		{ "TCPX_CTRL", "eth0", "", "eth0: eth1 eth10 six", NULL },
+		{ "TCPX_CTRL", "eth1", "eth", "eth1: eth0 eth10", NULL },
+		{ "TCPX_CTRL", "10.0.0.1", "eth0,eth10", "10.0.0.1: eth10", NULL },
+		{ "TCPX_CTRL", "lo", "eth10", "lo: eth10", NULL },
+		{ "TCPX_CTRL", "127.0.0.9", "127.0.0.1,127.0.0.2", "127.0.0.9: 127.0.0.1 127.0.0.2",
+		  NULL },
+		{ "TCPX_CTRL", "127.0.0.1", "127.0.0.1,127.0.0.2", "127.0.0.1: 127.0.0.2",
+		  "127.0.0.1 is the control NIC (TCPX_CTRL): no data goes over it" },
+		{ "TCPX_CTRL", "eth0", "=eth0,eth1", "eth0: eth1",
+		  "eth0 is the control NIC (TCPX_CTRL): no data goes over it" },
+		{ "TCPX_CTRL", "eth0", "=eth0", "refused",
+		  "TCPX_CTRL \"eth0\": a control NIC carries no data, and there is no other NIC" },
+		{ "TCPX_CTRL", "eth", "eth0", "refused", "TCPX_CTRL \"eth\": no interface" },
+		{ "TCPX_CTRL", "10.9.9.9", "eth0", "refused", "TCPX_CTRL \"10.9.9.9\": no interface" },
+		{ "TCPX_CTRL", "eth2", "eth0", "refused", "cannot be used: down" },
+		{ "TCPX_CTRL", "eth3", "eth0", "refused", "cannot be used: no address" },
+		{ "NCCL_CTRL", "eth0", "=eth1", "eth0: eth1", NULL },
+		{ "NCCL_CTRL", "eth0", "=eth1,eth0", "eth0: eth1", "no data goes over it" },
+		{ "NCCL_CTRL", "eth0", "=eth0", "none: eth0", NULL },
+		{ "NCCL_CTRL", "eth9", "=eth0", "none: eth0", "NCCL_CTRL \"eth9\" is not used: no" },
+		{ "NCCL_CTRL", "eth2", "=eth0", "none: eth0", "cannot be used: down" },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		char name[80];
+
+		snprintf(name, sizeof(name), "%s=%s of \"%s\"", rows[i].setting, rows[i].name,
+			 rows[i].selection);
+		capture_start();
+		check_text(name, split(rows[i].setting, rows[i].name, rows[i].selection),
+			   rows[i].nics);
+		check(name, "lines", captured_count(rows[i].setting), rows[i].said ? 1 : 0);
+		if (rows[i].said)
+			check(name, rows[i].said, captured_count(rows[i].said), 1);
+	}
+}
+
+static void
+a_control_nic_has_all_addresses_that_reach_beyond_the_link(void **state)
+{
+	struct tcpx_host_nic two[2] = { all[1], all[2] }, data[1] = { all[2] }, control;
+	struct tcpx_host_control want = tcpx_host_control_of("eth0", "environment");
+	unsigned count = 1;
+
+	two[0].addrs[1] = all[7].addr;
+	two[0].addrs[2] = all[10].addr;
+	two[0].addr_count = 3;
+	assert_int_equal(tcpx_host_nics_control(two, 2, &want, "", data, &count, &control), 1);
+	assert_int_equal(control.addr_count, 2);
+	assert_true(tcpx_host_addr_equal(&control.addrs[1], &all[7].addr));
+}
+
 static void
 more_than_the_room_is_left_out_with_a_warning(void **state)
 {
@@ -219,6 +302,8 @@ main(void)
 		cmocka_unit_test(nothing_found_tells_what_there_is),
 		cmocka_unit_test(a_named_nic_that_does_not_fit_is_warned_of),
 		cmocka_unit_test(every_nic_says_why),
+		cmocka_unit_test(the_control_nic_carries_no_data),
+		cmocka_unit_test(a_control_nic_has_all_addresses_that_reach_beyond_the_link),
 		cmocka_unit_test(more_than_the_room_is_left_out_with_a_warning),
 		cmocka_unit_test(every_reason_to_leave_out_has_a_text),
 	};

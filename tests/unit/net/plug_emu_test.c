@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The plugin layer drives the software plugin of emu/, strict: a call that the real one would
+ * The plugin layer drives the emulator, in strict mode: a call that the real plugin would
  * answer with silent corruption ends the process. Memory is the host's.
  */
 #include "plug_rig.h"

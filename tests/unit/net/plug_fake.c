@@ -6,7 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "net/plug.h"
+#include "net/plugin/comm.h"
+#include "net/plugin/frag.h"
+#include "net/plugin/mem.h"
+#include "net/plugin/plug.h"
+#include "net/plugin/req.h"
 
 #define PAGE 4096u
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A plugin inside the test, at the shape of net/plug.h: it holds back, cuts, shuffles and
- * lies as told, and notices who breaks a rule of that header. One thread.
+ * A plugin inside the test, at the shape of net/plugin: it holds back, cuts, shuffles and
+ * lies on request, and notices broken rules of that header. One thread.
  *
- * Sources are read when a message leaves, a released page is overwritten at once: a send
- * slot used again too early and a page read too late both show as wrong bytes.
+ * Sources are read when a message leaves, and a released page is overwritten at once: a
+ * send buffer reused too early and a page read too late both show as wrong bytes.
  */
 #ifndef NET_PLUG_FAKE_H
 #define NET_PLUG_FAKE_H

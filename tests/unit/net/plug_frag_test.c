@@ -9,7 +9,8 @@
 #include <cmocka.h>
 
 #include "base/rng.h"
-#include "net/plug_frag.h"
+#include "base/err.h"
+#include "net/plugin/frag.h"
 
 #define ROUNDS 3000
 

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "net/plug_find.h"
+#include "net/plugin/find.h"
 
 static const char *const versions[] = { "v6", "v7", "v8", "v9", "v10", "v11", "v12" };
 
@@ -241,10 +241,15 @@ the_environment_names_a_plugin(void **state)
 	setenv("NCCL_NET_PLUGIN", "None", 1);
 	assert_int_equal(plug_open("", &r.plug), -ENODEV);
 	assert_said("NCCL_NET_PLUGIN", "none");
+	assert_int_equal(plug_open("none", &r.plug), -ENODEV); /* though a plugin would be found */
 
 	setenv("UCCL_TCPX_PLUGIN_PATH", r.path, 1);
 	assert_int_equal(plug_open("", &r.plug), 0);
 	plug_close(r.plug);
+	setenv("TCPX_PLUGIN_PATH", "none", 1);
+	rig_log_clear();
+	assert_int_equal(plug_open(NULL, &r.plug), -ENODEV);
+	assert_said("TCPX_PLUGIN_PATH", "none");
 	setenv("TCPX_PLUGIN_PATH", "/nowhere/c.so", 1);
 	rig_log_clear();
 	assert_int_equal(plug_open(NULL, &r.plug), -ENOENT);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Messages: order, the limit, sizes, results of a plugin, and lists that are none. */
+/* Messages: order, the limit, sizes, results of a plugin, and malformed lists. */
 #include "plug_rig.h"
 
 #include <errno.h>
@@ -151,7 +151,7 @@ sizes_are_capped(void **state)
 	assert_int_equal(plug_reg(r.tx, r.tx_mem, 4ull << 30, true, &mr), 0);
 	assert_int_equal(plug_send(r.tx, r.tx_mem, (1u << 30) + 1, 0, mr, &req), -EMSGSIZE);
 	rig_close(&r);
-	/* v9 tells its limit, but test() still says int */
+	/* v9 has a limit of its own, but test() still has int */
 	rig_open(&r, "v9", false);
 	assert_int_equal(plug_reg(r.tx, r.tx_mem, 4ull << 30, true, &mr), 0);
 	assert_int_equal(plug_send(r.tx, r.tx_mem, 1u << 31, 0, mr, &req), -EMSGSIZE);
@@ -266,7 +266,7 @@ lists_that_are_no_message_break_the_comm(void **state)
 	try_list(good, 0, 0, 0);
 }
 
-/* An ordinary plugin tells sizes by test(), and a GPU sees them after a flush. */
+/* An ordinary plugin returns sizes by test(), and a GPU sees them after a flush. */
 static void
 an_ordinary_plugin_flushes(void **state)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the tests of the plugin layer share: fresh copies of the fake plugins (a library is
- * initialised once a process, so each test takes one of its own), pairs of comms, log lines.
+ * Common parts of the tests of the plugin layer: fresh copies of the fake plugins (a
+ * library is initialised once a process, so each test takes one of its own), pairs of
+ * comms, log lines.
  */
 #ifndef UNIT_NET_PLUG_RIG_H
 #define UNIT_NET_PLUG_RIG_H
@@ -14,7 +15,11 @@
 #include <cmocka.h>
 
 #include "fake/net_fake.h"
-#include "net/plug.h"
+#include "net/plugin/comm.h"
+#include "net/plugin/frag.h"
+#include "net/plugin/mem.h"
+#include "net/plugin/plug.h"
+#include "net/plugin/req.h"
 
 struct rig {
 	char path[256];        /* of the copy                                  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Acknowledgements on the reverse way: the newest counts, records cut by the kernel are
- * put together, and what cannot be true ends the channel.
+ * joined, and an impossible one ends the channel.
  */
 #include "sock_rig.h"
 
@@ -130,7 +130,7 @@ cut_acknowledgements_are_put_together(void **state)
 		tcpx_sock_ack_format(&second, rx->out);
 		assert_int_equal(send(r->rx->fd, rx->out, pos, MSG_NOSIGNAL), pos);
 		rx->out_left = TCPX_SOCK_ACK_BYTES - pos;
-		rx->told = second;
+		rx->acked = second;
 		while (got.received < first.received) {
 			r->ops->chan_acked(r->tx, &got);
 			rig_pause(r, deadline);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Small messages that are followed at once leave together: the bytes on the wire are those
- * of messages sent one by one, wherever the kernel stops and whatever is abandoned. The
- * peer is the bare other end of the connection.
+ * Small messages whose successor follows at once leave together. The bytes on the wire are
+ * those of messages sent one by one, wherever the kernel stops and whatever is abandoned.
+ * The peer is the bare other end of the connection.
  */
 #include "sock_rig.h"
 

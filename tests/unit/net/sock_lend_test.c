@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Lending pages: which way is chosen; payload of any length, cut anywhere, arrives as it
- * was; what the kernel refuses is sent plain; no signal comes of it.
+ * Lending pages: the choice of the way; payload of any length, cut anywhere, arrives
+ * unchanged; pages that the kernel refuses are sent plain; no signal is raised.
  */
 #include "sock_trip.h"
 

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * The pool of pipes: how many, how large, and what becomes of one with something in it.
- */
+/* The pool of pipes: their number, their size, and the fate of one that is not empty. */
 #include "sock_rig.h"
 
 #include <errno.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Channel set-up: who is let in, who is not, and that those who are not disturb nobody.
+ * Channel set-up: which connections are accepted, which are not, and that the latter
+ * disturb nobody.
  */
 #include "sock_rig.h"
 
@@ -228,13 +229,13 @@ the_silent_are_closed_after_five_seconds(void **state)
 
 	tcpx_sock_preamble_format(&g.id, bytes);
 	assert_int_equal(send(slow, bytes, 39, MSG_NOSIGNAL), 39);
-	while (r->net->ports->guest_count < 2) {
+	while (r->net->ports->pending_count < 2) {
 		rig_pause(r, g.deadline);
 		assert_int_equal(r->ops->chan_accept(g.cl, false, &chan), -EAGAIN);
 	}
 	r->skip_ns += 4 * TCPX_SEC;
 	assert_int_equal(r->ops->chan_accept(g.cl, false, &chan), -EAGAIN);
-	assert_int_equal(r->net->ports->guest_count, 2);
+	assert_int_equal(r->net->ports->pending_count, 2);
 	assert_int_equal(r->warnings, 0);
 	r->skip_ns += TCPX_SEC + TCPX_SEC / 2;
 	gate_refuses(&g, silent);
@@ -247,7 +248,7 @@ the_silent_are_closed_after_five_seconds(void **state)
 static void
 a_flood_keeps_nobody_out(void **state)
 {
-	enum { FLOOD = TCPX_SOCK_GUESTS + 20 };
+	enum { FLOOD = TCPX_SOCK_PENDING + 20 };
 	struct rig *r = *state;
 	struct gate g = gate_open(r);
 	struct tcpx_chan *chan;
@@ -261,13 +262,13 @@ a_flood_keeps_nobody_out(void **state)
 		rig_pause(r, g.deadline);
 		assert_int_equal(r->ops->chan_accept(g.cl, false, &chan), -EAGAIN);
 	}
-	assert_int_equal(r->net->ports->guest_count, TCPX_SOCK_GUESTS);
+	assert_int_equal(r->net->ports->pending_count, TCPX_SOCK_PENDING);
 	assert_true(rig_raw_closed(fd[0])); /* the oldest went, the newest stayed */
 	assert_false(rig_raw_closed(fd[FLOOD - 1]));
 	gate_close(&g);
 	for (int i = 0; i < FLOOD; i++)
 		close(fd[i]);
-	assert_int_equal(r->net->ports->guest_count, 0); /* nothing expected: nobody waits */
+	assert_int_equal(r->net->ports->pending_count, 0); /* nothing expected: nobody waits */
 	assert_true(r->warnings <= 2 + (int)(RIG_WAIT_NS / TCPX_SEC));
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The receiving side against bytes that no sender of ours writes, calls in the wrong
- * order, and connections that end.
+ * The receiving side against bytes that no sender of ours writes, calls in the wrong order,
+ * and connections that end.
  */
 #include "sock_rig.h"
 

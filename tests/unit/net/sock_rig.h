@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the tests of the sock provider share: two ends on 127.0.0.1 in one thread, every
- * wait bounded, and a check that no descriptor stays behind.
+ * Common parts of the tests of the sock provider: two ends on 127.0.0.1 in one thread,
+ * every wait bounded, and a check that no descriptor is left.
  */
 #ifndef SOCK_RIG_H
 #define SOCK_RIG_H
@@ -13,7 +13,13 @@
 
 #include <cmocka.h>
 
-#include "net/sock.h"
+#include "net/registry.h"
+#include "net/sock/chan.h"
+#include "net/sock/payload.h"
+#include "net/sock/poller.h"
+#include "net/sock/port.h"
+#include "net/sock/sock.h"
+#include "net/sock/wire.h"
 
 #define COUNT(a)      (sizeof(a) / sizeof((a)[0]))
 #define RIG_WAIT_NS   (10 * TCPX_SEC) /* no test takes this long unless it fails */

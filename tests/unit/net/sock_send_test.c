@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Messages from end to end: any length, memory in any pieces, fed and taken in any
+ * Messages from end to end: any length, memory in any pieces, sent and received in any
  * portions, abandoned half way.
  */
 #include "sock_rig.h"

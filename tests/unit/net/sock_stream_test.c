@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Control streams over 127.0.0.1: standing, echo, end, refusal, addresses in use.
- */
+/* Control streams over 127.0.0.1: connection, echo, end, refusal, addresses in use. */
 #include "sock_rig.h"
 
 #include <errno.h>

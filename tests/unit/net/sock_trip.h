@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One message after the other through the channel of a rig, its payload in whole pages
- * as the core's slots are.
+ * Messages one by one through the channel of a rig, with payload in whole pages like the
+ * core's staging buffers.
  */
 #ifndef SOCK_TRIP_H
 #define SOCK_TRIP_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Lending pages with MSG_ZEROCOPY: what the kernel tells of its calls afterwards, and
- * what is done when it takes no more of them.
+ * Lending pages with MSG_ZEROCOPY: the kernel's completions of its calls, and the fallback
+ * when it takes no more of them.
  */
 #include "sock_trip.h"
 
@@ -43,13 +43,13 @@ notifications_count_the_bytes_of_their_calls(void **state)
 		l->call_bytes[l->calls++ % TCPX_SOCK_ZEROCOPIES] = 1u << i;
 		l->pending++;
 	}
-	tcpx_sock_lend_told(l, 7, 9, false); /* never made */
+	tcpx_sock_lend_done(l, 7, 9, false); /* never made */
 	assert_int_equal(l->pending, 4);
-	tcpx_sock_lend_told(l, UINT32_MAX - 1, 0, false);
+	tcpx_sock_lend_done(l, UINT32_MAX - 1, 0, false);
 	assert_int_equal(l->pending, 1);
 	assert_int_equal(trip_stats(r).lent_bytes, 1 + 2 + 4);
 	assert_true(l->saved && !l->copied);
-	tcpx_sock_lend_told(l, 1, 1, true);
+	tcpx_sock_lend_done(l, 1, 1, true);
 	assert_int_equal(l->pending, 0);
 	assert_int_equal(trip_stats(r).lent_bytes, 7);
 	assert_true(l->copied);
@@ -138,7 +138,7 @@ too_many_calls_in_flight_are_copied(void **state)
 	struct tcpx_sock_lend *l = &t->r->tx->tx.lend;
 
 	trip_owned(t, M);
-	l->pending = TCPX_SOCK_ZEROCOPIES; /* as if the kernel had told of none */
+	l->pending = TCPX_SOCK_ZEROCOPIES; /* as if the kernel had reported none */
 	while (recv(t->r->tx->fd, t->dst, 0, MSG_ERRQUEUE | MSG_DONTWAIT) >= 0)
 		;
 	trip_owned(t, M);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The port of an engine's statistics: who may have one, who is answered, and who is believed. */
+/* The port of an engine's statistics: which engines get one, which clients are answered,
+ * which answers are trusted. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>

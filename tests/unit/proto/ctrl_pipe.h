@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Two control streams and bytes that go from one to the other. */
+/* Two control streams, and the bytes from one to the other. */
 #ifndef CTRL_PIPE_H
 #define CTRL_PIPE_H
 

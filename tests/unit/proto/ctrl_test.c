@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The control stream without a connection: order, acks, refusals, memory. What breaking
- * and resuming does to it is in ctrl_wire_test.c.
+ * The control stream without a connection: order, acknowledgements, refusals, memory.
+ * Breaking and resuming are in ctrl_wire_test.c.
  */
 #include <errno.h>
 
@@ -18,7 +18,7 @@ take_types(struct tcpx_ctrl *from, struct tcpx_ctrl *to, char *types, size_t cap
 	size_t n = 0;
 
 	do {
-		while (tcpx_ctrl_take(to, &h, &payload) == 1 && n + 1 < cap)
+		while (tcpx_ctrl_next(to, &h, &payload) == 1 && n + 1 < cap)
 			types[n++] = tcpx_frame_name(h.type)[0];
 	} while (move(from, to, SIZE_MAX));
 	types[n] = '\0';
@@ -237,7 +237,7 @@ feed(struct tcpx_ctrl *c, uint8_t type, uint64_t number, const void *payload, si
 	tcpx_frame_head_write(room, type, number, (uint32_t)len);
 	memcpy(room + TCPX_FRAME_HEAD, payload, len);
 	tcpx_ctrl_arrived(c, TCPX_FRAME_HEAD + len);
-	return tcpx_ctrl_take(c, &h, &got);
+	return tcpx_ctrl_next(c, &h, &got);
 }
 
 static const struct {
@@ -338,7 +338,7 @@ random_bytes_are_refused_or_wait(void **state)
 				room[k] = tcpx_rng_below(&rng, 3) ? 0 : (uint8_t)tcpx_rng_next(&rng);
 			tcpx_ctrl_arrived(c, len < cap ? len : cap);
 			do
-				rc = tcpx_ctrl_take(c, &h, &payload);
+				rc = tcpx_ctrl_next(c, &h, &payload);
 			while (rc == 1);
 		}
 		tcpx_ctrl_free(c);
@@ -361,7 +361,7 @@ peer_that_never_acknowledges_meets_the_limits(void **state)
 	assert_int_equal(rc, TCPX_ELIMIT);
 	assert_true(bulk <= TCPX_CTRL_QUEUE && bulk + 16020 > TCPX_CTRL_QUEUE);
 	while (move(a, b, SIZE_MAX)) {
-		while (tcpx_ctrl_take(b, &h, &payload) == 1)
+		while (tcpx_ctrl_next(b, &h, &payload) == 1)
 			;
 	}
 	/* bulk stops at TCPX_CTRL_LOG, so that urgent frames still have room */
@@ -426,7 +426,7 @@ bytes_lent_do_not_move(void **state)
 		check_random(seed, !memcmp(copy, data, len));
 		tcpx_ctrl_written(a, 0);
 		move(a, b, put); /* so that as much waits as before */
-		while (tcpx_ctrl_take(b, &(struct tcpx_frame_head){ 0 }, &data) == 1)
+		while (tcpx_ctrl_next(b, &(struct tcpx_frame_head){ 0 }, &data) == 1)
 			;
 		tcpx_ctrl_put_ack(b);
 		take_types(b, a, types, sizeof(types));

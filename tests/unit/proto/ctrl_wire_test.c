@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Two control streams over a wire that delivers pieces, loses what is under way, breaks
+ * Two control streams over a wire that delivers pieces, loses bytes on their way, breaks
  * and is resumed: every numbered frame comes once, in order.
  */
 #include "ctrl_pipe.h"
@@ -11,7 +11,7 @@ struct end {
 	uint64_t got, got_bulk; /* frames taken, likewise                          */
 };
 
-/* A frame tells its count and fills the rest with what follows from it. */
+/* A frame holds its count, and bytes derived from it. */
 static void
 frame_fill(uint8_t *payload, uint64_t count, size_t len)
 {
@@ -63,7 +63,7 @@ end_take(struct end *e)
 	const uint8_t *payload;
 	int rc;
 
-	while ((rc = tcpx_ctrl_take(e->ctrl, &h, &payload)) == 1) {
+	while ((rc = tcpx_ctrl_next(e->ctrl, &h, &payload)) == 1) {
 		size_t len = h.len - TCPX_FRAME_HEAD;
 
 		if (h.type == TCPX_FR_LIST && !frame_is(payload, e->got_bulk++, len))

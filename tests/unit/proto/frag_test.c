@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Fragment lists against a model that writes down the place of every byte of the stream.
- */
+/* Fragment lists against a model that records the place of every byte of the stream. */
 #include "base_test.h"
 #include "proto/frag.h"
 
@@ -135,7 +133,7 @@ take_covers_the_stream_in_order(void **state)
 		while (at < m.total) {
 			uint64_t len = tcpx_rng_between(&rng, 1, 300), covered, sum = 0;
 			size_t cap = tcpx_rng_between(&rng, 1, ARRAY_LEN(out));
-			size_t n = tcpx_frag_take(&m.list, &pos, len, out, cap, &covered);
+			size_t n = tcpx_frag_next(&m.list, &pos, len, out, cap, &covered);
 
 			check_random(seed, n > 0 && n <= cap && covered <= len);
 			for (size_t i = 0; i < n; i++) {
@@ -147,7 +145,7 @@ take_covers_the_stream_in_order(void **state)
 			check_random(seed, sum == covered);
 			check_random(seed, n == cap || covered == len || at == m.total);
 		}
-		check_random(seed, tcpx_frag_take(&m.list, &pos, 1, out, 1, &at) == 0 && at == 0);
+		check_random(seed, tcpx_frag_next(&m.list, &pos, 1, out, 1, &at) == 0 && at == 0);
 	}
 }
 

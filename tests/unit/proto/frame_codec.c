@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Frames with random but sound values. */
+/* Frames with random but valid values. */
 #include "frame_codec.h"
 
 #include <string.h>
@@ -31,7 +31,7 @@ hello_fill(union any *a, struct tcpx_rng *rng)
 	fill_bytes(rng, &h->session, offsetof(struct tcpx_hello, wants_auth) -
 					     offsetof(struct tcpx_hello, session));
 	h->version_min = 1;
-	h->version_max = (uint16_t)tcpx_rng_between(rng, 1, 9);
+	h->version_max = (uint16_t)tcpx_rng_between(rng, 2, 9);
 	h->wants_auth = (uint8_t)tcpx_rng_below(rng, 2);
 	fill_text(rng, h->name, sizeof(h->name));
 	fill_text(rng, h->provider, sizeof(h->provider));
@@ -44,16 +44,17 @@ hello_fill(union any *a, struct tcpx_rng *rng)
 	for (uint16_t i = 0; i < h->nic_count; i++) {
 		struct tcpx_hello_nic *n = &h->nic[i];
 
-		fill_text(rng, n->name, sizeof(n->name));
+		fill_text(rng, n->offer.name, sizeof(n->offer.name));
 		n->addr.family = tcpx_rng_below(rng, 2) ? 4 : 6;
 		n->addr.prefix = (uint8_t)tcpx_rng_below(rng, n->addr.family == 4 ? 33 : 129);
 		fill_bytes(rng, n->addr.ip, n->addr.family == 4 ? 4 : 16);
-		n->scope = (uint32_t)tcpx_rng_next(rng);
-		n->port = (uint16_t)tcpx_rng_next(rng);
-		n->network = tcpx_rng_next(rng);
-		n->usable = tcpx_rng_below(rng, 2);
-		n->relayed = tcpx_rng_below(rng, 2);
-		n->gpu = (int16_t)(tcpx_rng_below(rng, 17) - 1);
+		n->addr.scope = (uint32_t)tcpx_rng_next(rng);
+		n->addr.port = (uint16_t)tcpx_rng_next(rng);
+		n->offer.network = tcpx_rng_next(rng);
+		n->offer.usable = tcpx_rng_below(rng, 2);
+		n->offer.relayed = tcpx_rng_below(rng, 2);
+		n->offer.gpu = (int16_t)(tcpx_rng_below(rng, 17) - 1);
+		n->offer.rank = (uint8_t)tcpx_rng_below(rng, TCPX_NICS_MAX + 1);
 	}
 	fill_text(rng, h->terms, sizeof(h->terms));
 }

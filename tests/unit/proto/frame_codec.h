@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every frame type behind one shape, with random values: for tests that take them all. */
+/* Every frame type behind one shape, with random values, for tests of all types. */
 #ifndef FRAME_CODEC_H
 #define FRAME_CODEC_H
 

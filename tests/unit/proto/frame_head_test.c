@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The 20 bytes in front of every frame: which are a head and which are not. */
+/* The 20 bytes in front of every frame: valid heads and others. */
 #include <errno.h>
 
 #include "base_test.h"

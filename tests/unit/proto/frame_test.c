@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Frames of every type: what is written is read and written again as the same bytes;
- * frames cut, lengthened or flipped are refused or read without a look outside.
+ * Frames of every type: what is written is read and written again as the same bytes; frames
+ * cut, lengthened or flipped are refused or read within their bounds.
  */
 #include "base_test.h"
 #include "base/err.h"

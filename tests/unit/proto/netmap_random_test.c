@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What holds for the NICs of GPUs on any two machines, however odd. */
+/* Properties of the NIC map on any two machines, however odd. */
 #include <errno.h>
 
 #include "base_test.h"
@@ -125,6 +125,41 @@ check_offers(const char *name, struct machine *m)
 	check(name, "lines", lines == (int)s->nic_count || why.len > 3900, true);
 }
 
+/* Own NICs stand before relays, near relays before far ones; who asks does not matter. */
+static void
+check_ranks(const char *name, const struct machine *m)
+{
+	const struct tcpx_netmap_side *s = &m->side;
+	struct tcpx_netmap_offer other[TCPX_NETMAP_NICS];
+	struct tcpx_netmap_side alone = *s;
+	struct tcpx_netmap_text why;
+	uint32_t seen = 0;
+
+	if (s->gpu < 0 || m->usable < 0)
+		return;
+	alone.process = 1u << s->gpu;
+	tcpx_netmap_offers(&alone, other, &why);
+	for (uint32_t i = 0; i < s->nic_count; i++) {
+		const struct tcpx_netmap_offer *a = &m->offer[i];
+
+		check(name, "rank for a process of one GPU", other[i].rank, a->rank);
+		if (!a->usable)
+			continue;
+		check(name, "rank", a->rank < s->nic_count && !(seen >> a->rank & 1), true);
+		seen |= 1u << a->rank;
+		for (uint32_t k = 0; k < s->nic_count; k++) {
+			const struct tcpx_netmap_offer *b = &m->offer[k];
+
+			if (!b->usable || a->rank > b->rank)
+				continue;
+			check(name, "own first", a->relayed && !b->relayed, false);
+			if (a->relayed && b->relayed)
+				check(name, "near first", s->nic[i].distance[s->gpu] >
+				      s->nic[k].distance[s->gpu], false);
+		}
+	}
+}
+
 static void
 check_plan(const char *name, const struct machine *a, const struct machine *b,
 	   struct tcpx_rng *rng)
@@ -198,8 +233,76 @@ any_two_machines(void **state)
 		machine_make(&b, &rng);
 		check_offers(name, &a);
 		check_offers(name, &b);
+		check_ranks(name, &a);
 		if (a.usable != TCPX_ECONFIG && b.usable != TCPX_ECONFIG)
 			check_plan(name, &a, &b, &rng);
+	}
+}
+
+/* A machine of like GPUs and NICs in any order: the GPUs of a NIC are as many for each. */
+static uint32_t
+regular_make(struct machine *m, struct tcpx_rng *rng)
+{
+	struct tcpx_netmap_side *s = &m->side;
+	uint32_t nics = (uint32_t)tcpx_rng_between(rng, 1, 8);
+	uint32_t each = (uint32_t)tcpx_rng_between(rng, 1, TCPX_NETMAP_GPUS / nics);
+	uint8_t far = tcpx_rng_below(rng, 2) ? 2 : TCPX_NETMAP_UNKNOWN;
+	uint32_t left[TCPX_NETMAP_NICS];
+
+	memset(m, 0, sizeof(*m));
+	s->nic = m->nic;
+	s->rules = &m->rules;
+	s->relay = true;
+	s->nic_count = nics;
+	s->gpu_count = nics * each;
+	s->process = (uint32_t)((1ull << s->gpu_count) - 1);
+	for (uint32_t i = 0; i < nics; i++) {
+		snprintf(m->nic[i].name, sizeof(m->nic[i].name), "n%u", i);
+		m->nic[i].network = i + 1;
+		m->nic[i].used = true;
+		memset(m->nic[i].distance, far, sizeof(m->nic[i].distance));
+		left[i] = each;
+	}
+	for (uint32_t g = 0; g < s->gpu_count; g++) {
+		uint32_t own = (uint32_t)tcpx_rng_below(rng, nics);
+
+		while (left[own] == 0)
+			own = (own + 1) % nics;
+		left[own]--;
+		m->nic[own].distance[g] = 0;
+	}
+	return each;
+}
+
+/* However many channels a GPU has, all GPUs together put as many on each NIC, or one more. */
+static void
+like_gpus_share_evenly(void **state)
+{
+	static struct machine m;
+
+	(void)state;
+	for (uint64_t seed = 1; seed <= 1000; seed++) {
+		struct tcpx_rng rng = tcpx_rng_seed(seed);
+		uint32_t each = regular_make(&m, &rng), load[TCPX_NETMAP_NICS] = { 0 };
+		struct tcpx_netmap_text why;
+		char name[48];
+
+		for (uint32_t k = 0; k < m.side.nic_count; k++) {
+			uint32_t least = UINT32_MAX, most = 0;
+
+			for (m.side.gpu = 0; m.side.gpu < (int)m.side.gpu_count; m.side.gpu++) {
+				assert_true(tcpx_netmap_offers(&m.side, m.offer, &why) > 0);
+				for (uint32_t i = 0; i < m.side.nic_count; i++)
+					load[i] += m.offer[i].rank == k;
+			}
+			for (uint32_t i = 0; i < m.side.nic_count; i++) {
+				least = load[i] < least ? load[i] : least;
+				most = load[i] > most ? load[i] : most;
+			}
+			snprintf(name, sizeof(name), "seed %u, %u x %u GPUs, %u channels", (unsigned)seed,
+				 m.side.nic_count, each, k + 1);
+			check(name, "most less least", most - least, 0);
+		}
 	}
 }
 
@@ -237,6 +340,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(any_two_machines),
+		cmocka_unit_test(like_gpus_share_evenly),
 		cmocka_unit_test(any_map),
 	};
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* NICs of GPUs by table: what a human would draw on the machines there are. */
+/* The NIC map by table: the answer a person would draw for real machines. */
 #include <errno.h>
 
 #include "base_test.h"
@@ -17,6 +17,75 @@ a3(struct tcpx_netmap_nic nic[4])
 		snprintf(nic[i].name, sizeof(nic[i].name), "eth%d", i + 1);
 		for (int g = 0; g < 8; g++)
 			nic[i].distance[g] = g / 2 == i ? 0 : g / 4 == i / 2 ? 2 : FAR;
+	}
+}
+
+/* Channels on each NIC when every GPU has @channels to the same GPU of a like machine. */
+static void
+share_out(const char *name, const struct tcpx_netmap_side *machine, uint32_t channels,
+	  unsigned load[TCPX_NETMAP_NICS])
+{
+	memset(load, 0, TCPX_NETMAP_NICS * sizeof(load[0]));
+	for (uint32_t g = 0; g < machine->gpu_count; g++) {
+		struct tcpx_netmap_offer offer[TCPX_NETMAP_NICS];
+		struct tcpx_netmap_channel out[TCPX_NETMAP_CHANNELS];
+		struct tcpx_netmap_side s = *machine;
+		struct tcpx_netmap_text why;
+		int n;
+
+		s.gpu = (int)g;
+		assert_true(tcpx_netmap_offers(&s, offer, &why) > 0);
+		n = tcpx_netmap_plan(offer, s.nic_count, channels, offer, s.nic_count, channels, out,
+				     &why);
+		check(name, "channels", n, (long)channels);
+		for (int k = 0; k < n; k++)
+			load[out[k].near]++;
+	}
+}
+
+static void
+all_gpus_together_use_all_nics_alike(void **state)
+{
+	static const struct {
+		const char *name;
+		uint32_t channels;
+		bool known;        /* the distances, else by TCPX_MAP */
+		const char *unused;
+		unsigned load[4];
+	} cases[] = {
+		{ "own NICs alone", 1, true, "", { 2, 2, 2, 2 } },
+		{ "8 GPUs of two channels", 2, true, "", { 4, 4, 4, 4 } },
+		{ "of three", 3, true, "", { 6, 6, 6, 6 } },
+		{ "of four", 4, true, "", { 8, 8, 8, 8 } },
+		{ "of seven", 7, true, "", { 14, 14, 14, 14 } },
+		{ "no distance is known", 2, false, "", { 4, 4, 4, 4 } },
+		{ "of three", 3, false, "", { 6, 6, 6, 6 } },
+		{ "a NIC is not used", 1, true, "eth4", { 2, 2, 4, 0 } },
+		{ "and two channels", 2, true, "eth4", { 6, 6, 4, 0 } },
+		{ "far ones", 3, true, "eth4", { 8, 8, 8, 0 } },
+		{ "by order alone", 2, false, "eth4", { 5, 6, 5, 0 } },
+	};
+	static const char map[] = "gpu0=eth1;gpu1=eth1;gpu2=eth2;gpu3=eth2;gpu4=eth3;gpu5=eth3;"
+				  "gpu6=eth4;gpu7=eth4";
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		unsigned load[TCPX_NETMAP_NICS];
+		struct tcpx_netmap_rules rules;
+		struct tcpx_netmap_nic nic[4];
+		struct tcpx_netmap_side s = { .nic = nic, .nic_count = 4, .gpu_count = 8,
+					      .process = 0xff, .relay = true, .rules = &rules };
+
+		a3(nic);
+		for (int k = 0; k < 4; k++) {
+			nic[k].used = strcmp(nic[k].name, cases[i].unused) != 0;
+			if (!cases[i].known)
+				memset(nic[k].distance, TCPX_NETMAP_UNKNOWN, sizeof(nic[k].distance));
+		}
+		assert_int_equal(tcpx_netmap_parse(cases[i].known ? "" : map, &rules), 0);
+		share_out(cases[i].name, &s, cases[i].channels, load);
+		for (int k = 0; k < 4; k++)
+			check(cases[i].name, nic[k].name, load[k], cases[i].load[k]);
 	}
 }
 
@@ -387,6 +456,7 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(all_gpus_together_use_all_nics_alike),
 		cmocka_unit_test(a3_high),
 		cmocka_unit_test(what_cannot_be_is_refused),
 		cmocka_unit_test(distances_may_be_unknown),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* NIC pairs by table: what a human would draw between two machines. */
+/* NIC pairs by table: the answer a person would draw between two machines. */
 #include <arpa/inet.h>
 #include <errno.h>
 
@@ -57,7 +57,7 @@ static const struct {
 };
 
 static uint32_t
-nics_parse(const char *text, struct tcpx_pair_nic *nic)
+nics_parse(const char *text, struct tcpx_addr *nic)
 {
 	uint32_t count = 0;
 	char addr[64];
@@ -65,9 +65,9 @@ nics_parse(const char *text, struct tcpx_pair_nic *nic)
 	int used;
 
 	for (; sscanf(text, " %63[^/]/%u%n", addr, &prefix, &used) == 2; text += used) {
-		struct tcpx_pair_nic *n = &nic[count++];
+		struct tcpx_addr *n = &nic[count++];
 
-		*n = (struct tcpx_pair_nic){ .family = strchr(addr, ':') ? 6 : 4,
+		*n = (struct tcpx_addr){ .family = strchr(addr, ':') ? 6 : 4,
 					     .prefix = (uint8_t)prefix };
 		assert_int_equal(inet_pton(n->family == 4 ? AF_INET : AF_INET6, addr, n->ip), 1);
 	}
@@ -78,7 +78,7 @@ static void
 pairs_follow_the_table(void **state)
 {
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-		struct tcpx_pair_nic near[8], far[8];
+		struct tcpx_addr near[8], far[8];
 		uint32_t nears = nics_parse(cases[i].near, near);
 		uint32_t fars = nics_parse(cases[i].far, far);
 		struct tcpx_pair out[16];
@@ -97,7 +97,7 @@ pairs_follow_the_table(void **state)
 static void
 channels_go_round_the_pairs(void **state)
 {
-	struct tcpx_pair_nic near[3], far[3];
+	struct tcpx_addr near[3], far[3];
 	struct tcpx_pair out[11];
 	uint32_t n = nics_parse("10.0.0.1/24 10.0.1.1/24 10.0.2.1/24", near);
 
@@ -112,7 +112,7 @@ channels_go_round_the_pairs(void **state)
 static void
 fewer_channels_than_pairs_still_count_pairs(void **state)
 {
-	struct tcpx_pair_nic near[4], far[4];
+	struct tcpx_addr near[4], far[4];
 	struct tcpx_pair out[1] = { { 9, 9 } };
 
 	nics_parse("10.0.0.1/24 10.0.1.1/24 10.0.2.1/24 10.0.3.1/24", near);
@@ -130,7 +130,7 @@ every_nic_that_can_talk_is_used(void **state)
 	struct tcpx_rng rng = tcpx_rng_seed(seed);
 
 	for (int round = 0; round < 500; round++) {
-		struct tcpx_pair_nic nic[2][70];
+		struct tcpx_addr nic[2][70];
 		uint32_t count[2];
 		struct tcpx_pair out[140];
 		int n;
@@ -138,7 +138,7 @@ every_nic_that_can_talk_is_used(void **state)
 		for (int side = 0; side < 2; side++) {
 			count[side] = (uint32_t)tcpx_rng_below(&rng, round % 50 ? 9 : 70);
 			for (uint32_t i = 0; i < count[side]; i++)
-				nic[side][i] = (struct tcpx_pair_nic){
+				nic[side][i] = (struct tcpx_addr){
 					.family = tcpx_rng_below(&rng, 4) ? 4 : 6,
 					.prefix = tcpx_rng_below(&rng, 4) ? 24 : 0,
 					.ip = { 10, 0, tcpx_rng_below(&rng, 4), i } };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Descriptor lists through the wire: what is written is read, in frames of any size; and
- * bytes that no writer made are refused or read as entries that are in order.
+ * Descriptor lists on the wire: what is written is read, in frames of any size. Bytes that
+ * no writer made are refused, or read as valid entries.
  */
 #include "base_test.h"
 #include "base/err.h"

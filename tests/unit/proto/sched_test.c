@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Rates, the pull rule and turns; and a small simulation of NICs of unlike speed, in
- * which the rule must beat plain pull.
+ * Rates, the pull rule and turns; and a small simulation of NICs of unequal speed, in which
+ * the rule must beat plain pull.
  */
 #include "base_test.h"
 #include "proto/sched.h"
@@ -17,7 +17,7 @@ static void
 first_sample_is_taken_whole(void **state)
 {
 	struct tcpx_rate r = { 0 };
-	struct tcpx_rate_mark m = tcpx_rate_take(&r, 5 * SEC);
+	struct tcpx_rate_mark m = tcpx_rate_now(&r, 5 * SEC);
 
 	tcpx_rate_ack(&r, &m, 1000000, 5 * SEC + 1 * MS);
 	assert_int_equal(r.Bps, 1000000000);
@@ -29,11 +29,11 @@ static void
 later_samples_weigh_a_quarter(void **state)
 {
 	struct tcpx_rate r = { .Bps = 4000 };
-	struct tcpx_rate_mark m = tcpx_rate_take(&r, 0);
+	struct tcpx_rate_mark m = tcpx_rate_now(&r, 0);
 
 	tcpx_rate_ack(&r, &m, 8000, SEC);
 	assert_int_equal(r.Bps, 5000);
-	m = tcpx_rate_take(&r, SEC);
+	m = tcpx_rate_now(&r, SEC);
 	tcpx_rate_ack(&r, &m, 1000, 2 * SEC);
 	assert_int_equal(r.Bps, 4000);
 }
@@ -45,7 +45,7 @@ pipelined_chunks_sample_the_whole_pipe(void **state)
 	struct tcpx_rate_mark m[4];
 
 	for (int i = 0; i < 4; i++)
-		m[i] = tcpx_rate_take(&r, 0); /* taken at once, acked 1 ms apart */
+		m[i] = tcpx_rate_now(&r, 0); /* taken at once, acked 1 ms apart */
 	for (int i = 0; i < 4; i++)
 		tcpx_rate_ack(&r, &m[i], 1000, (unsigned)(i + 1) * MS);
 	assert_int_equal(r.Bps, 1000000);
@@ -55,7 +55,7 @@ static void
 rates_survive_odd_clocks_and_sizes(void **state)
 {
 	struct tcpx_rate r = { 0 };
-	struct tcpx_rate_mark m = tcpx_rate_take(&r, 100);
+	struct tcpx_rate_mark m = tcpx_rate_now(&r, 100);
 
 	tcpx_rate_ack(&r, &m, 10, 100); /* no time at all: 1 us */
 	assert_int_equal(r.Bps, 10000000);
@@ -170,7 +170,7 @@ simulate(const uint64_t *Bps, uint64_t total, uint32_t chunk, bool plain)
 				n->idle_ns = (n->idle_ns > now ? n->idle_ns : now) +
 					     chunk * SEC / n->Bps;
 				n->msg[at].ack_ns = n->idle_ns + RTT_NS;
-				n->msg[at].mark = tcpx_rate_take(&n->rate, now);
+				n->msg[at].mark = tcpx_rate_now(&n->rate, now);
 				n->count++;
 				queued -= chunk;
 				flying += chunk;
@@ -222,7 +222,7 @@ work_len(struct tcpx_drr_node *n)
 	return w->left < w->chunk ? (uint32_t)w->left : w->chunk;
 }
 
-/* One chunk of whoever's turn it is; NULL when nobody has any. */
+/* One chunk of the transfer at its turn; NULL: none has any. */
 static struct work *
 serve(struct tcpx_drr *d)
 {

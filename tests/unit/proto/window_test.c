@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * The window: every pair of state and event, and slots that come free in order.
- */
+/* The window: every pair of state and event, and slots freed in order. */
 #include <errno.h>
 
 #include "base_test.h"
@@ -15,17 +13,19 @@ static const struct {
 	enum tcpx_slot_state to;
 } steps[] = {
 	{ TCPX_SLOT_FREE, TCPX_EV_LAND, TCPX_SLOT_LANDED },
+	{ TCPX_SLOT_FREE, TCPX_EV_PLACED, TCPX_SLOT_SPENT },
+	{ TCPX_SLOT_LANDED, TCPX_EV_PLACED, TCPX_SLOT_SPENT },
 	{ TCPX_SLOT_LANDED, TCPX_EV_LAUNCH, TCPX_SLOT_UNPACKING },
 	{ TCPX_SLOT_UNPACKING, TCPX_EV_UNPACKED, TCPX_SLOT_SPENT },
 	{ TCPX_SLOT_SPENT, TCPX_EV_RELEASE, TCPX_SLOT_FREE },
-	{ TCPX_SLOT_FREE, TCPX_EV_TAKE, TCPX_SLOT_TAKEN },
-	{ TCPX_SLOT_TAKEN, TCPX_EV_SEND, TCPX_SLOT_SENDING },
+	{ TCPX_SLOT_FREE, TCPX_EV_PICK, TCPX_SLOT_PICKED },
+	{ TCPX_SLOT_PICKED, TCPX_EV_SEND, TCPX_SLOT_SENDING },
 	{ TCPX_SLOT_SENDING, TCPX_EV_SENT, TCPX_SLOT_SENT },
 	{ TCPX_SLOT_SENT, TCPX_EV_RECEIVED, TCPX_SLOT_RECEIVED },
 	{ TCPX_SLOT_RECEIVED, TCPX_EV_APPLIED, TCPX_SLOT_FREE },
 	{ TCPX_SLOT_LANDED, TCPX_EV_ABORT, TCPX_SLOT_FREE },
 	{ TCPX_SLOT_SPENT, TCPX_EV_ABORT, TCPX_SLOT_FREE },
-	{ TCPX_SLOT_TAKEN, TCPX_EV_ABORT, TCPX_SLOT_FREE },
+	{ TCPX_SLOT_PICKED, TCPX_EV_ABORT, TCPX_SLOT_FREE },
 	{ TCPX_SLOT_SENDING, TCPX_EV_ABORT, TCPX_SLOT_FREE },
 	{ TCPX_SLOT_SENT, TCPX_EV_ABORT, TCPX_SLOT_FREE },
 	{ TCPX_SLOT_RECEIVED, TCPX_EV_ABORT, TCPX_SLOT_FREE },
@@ -48,14 +48,14 @@ window_in(struct tcpx_window *w, enum tcpx_slot_state state)
 {
 	static const enum tcpx_slot_event life[2][4] = {
 		{ TCPX_EV_LAND, TCPX_EV_LAUNCH, TCPX_EV_UNPACKED },
-		{ TCPX_EV_TAKE, TCPX_EV_SEND, TCPX_EV_SENT, TCPX_EV_RECEIVED },
+		{ TCPX_EV_PICK, TCPX_EV_SEND, TCPX_EV_SENT, TCPX_EV_RECEIVED },
 	};
-	bool sends = state >= TCPX_SLOT_TAKEN;
-	int n = (int)state - (sends ? TCPX_SLOT_TAKEN : TCPX_SLOT_LANDED);
+	bool sends = state >= TCPX_SLOT_PICKED;
+	int n = (int)state - (sends ? TCPX_SLOT_PICKED : TCPX_SLOT_LANDED);
 	uint64_t seq;
 
 	assert_int_equal(tcpx_window_init(w, 4), 0);
-	assert_int_equal(tcpx_window_post(w, life[sends][0], &seq), 0);
+	assert_int_equal(tcpx_window_claim(w, life[sends][0], &seq), 0);
 	for (int i = 1; i <= n; i++)
 		assert_int_equal(tcpx_window_step(w, seq, life[sends][i]), 0);
 	assert_int_equal(tcpx_window_state(w, seq), state);
@@ -89,12 +89,12 @@ static void
 only_land_and_take_post(void **state)
 {
 	for (int ev = 0; ev <= TCPX_SLOT_EVENTS; ev++) {
-		bool posts = ev == TCPX_EV_LAND || ev == TCPX_EV_TAKE;
+		bool posts = ev == TCPX_EV_LAND || ev == TCPX_EV_PLACED || ev == TCPX_EV_PICK;
 		struct tcpx_window w;
 		uint64_t seq = 77;
 
 		assert_int_equal(tcpx_window_init(&w, 1), 0);
-		check(tcpx_slot_event_name(ev), "rc", tcpx_window_post(&w, ev, &seq),
+		check(tcpx_slot_event_name(ev), "rc", tcpx_window_claim(&w, ev, &seq),
 		      posts ? 0 : TCPX_ESTATE);
 		check(tcpx_slot_event_name(ev), "seq", seq, posts ? 1 : 77);
 		tcpx_window_fini(&w);
@@ -137,14 +137,14 @@ window_never_exceeds_its_limit(void **state)
 	assert_int_equal(tcpx_window_init(&w, 5), 0);
 	for (uint64_t i = 1; i <= 5; i++) {
 		assert_false(tcpx_window_full(&w));
-		assert_int_equal(tcpx_window_post(&w, TCPX_EV_TAKE, &seq), 0);
+		assert_int_equal(tcpx_window_claim(&w, TCPX_EV_PICK, &seq), 0);
 		assert_int_equal(seq, i);
 	}
 	assert_true(tcpx_window_full(&w));
-	assert_int_equal(tcpx_window_post(&w, TCPX_EV_TAKE, &seq), TCPX_ELIMIT);
+	assert_int_equal(tcpx_window_claim(&w, TCPX_EV_PICK, &seq), TCPX_ELIMIT);
 	assert_int_equal(seq, 5);
 	assert_int_equal(tcpx_window_step(&w, 1, TCPX_EV_ABORT), 0);
-	assert_int_equal(tcpx_window_post(&w, TCPX_EV_TAKE, &seq), 0);
+	assert_int_equal(tcpx_window_claim(&w, TCPX_EV_PICK, &seq), 0);
 	assert_int_equal(seq, 6);
 	tcpx_window_fini(&w);
 }
@@ -158,7 +158,7 @@ sequences_outside_are_free_and_refused(void **state)
 
 	assert_int_equal(tcpx_window_init(&w, 4), 0);
 	for (int i = 0; i < 3; i++)
-		assert_int_equal(tcpx_window_post(&w, TCPX_EV_LAND, &seq), 0);
+		assert_int_equal(tcpx_window_claim(&w, TCPX_EV_LAND, &seq), 0);
 	assert_int_equal(tcpx_window_step(&w, 1, TCPX_EV_ABORT), 0);
 	for (size_t i = 0; i < ARRAY_LEN(outside); i++) {
 		assert_int_equal(tcpx_window_state(&w, outside[i]), TCPX_SLOT_FREE);
@@ -177,7 +177,7 @@ oldest_blocks_those_behind_it(void **state)
 	assert_int_equal(tcpx_window_init(&w, 4), 0);
 	assert_int_equal(tcpx_window_oldest(&w), 0);
 	for (uint64_t i = 1; i <= 3; i++) {
-		tcpx_window_post(&w, TCPX_EV_LAND, &seq);
+		tcpx_window_claim(&w, TCPX_EV_LAND, &seq);
 		tcpx_window_step(&w, seq, TCPX_EV_LAUNCH);
 	}
 	tcpx_window_step(&w, 2, TCPX_EV_UNPACKED);
@@ -213,7 +213,7 @@ any_walk_agrees_with_a_model(void **state)
 		if (tcpx_rng_below(&rng, 4) == 0) {
 			to = wanted(TCPX_SLOT_FREE, ev);
 			ok = to != TCPX_SLOT_STATES && next - oldest < 6;
-			check_random(seed, (tcpx_window_post(&w, ev, &seq) == 0) == ok);
+			check_random(seed, (tcpx_window_claim(&w, ev, &seq) == 0) == ok);
 			if (ok)
 				model[next++] = to;
 			continue;

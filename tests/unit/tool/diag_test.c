@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Figures in what commands print, and which runs may stand side by side. */
+/* Figures in output of commands, and which runs may be compared. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Messages survive being cut and joined, and nothing that a client makes up gets in.
- */
+/* Messages survive being cut and joined, and invented messages of a client are refused. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -25,6 +23,7 @@ jobs_come_back_as_they_were(void **state)
 {
 	const struct job job = { .op = JOB_SENDRECV, .bi = true, .spin = true, .depth = 7,
 				 .span_bytes = 1ull << 33, .meta = { 0, 255, 16 }, .meta_len = 3,
+				 .label = "a label", .text = "hello", .near = "cuda:3", .iters = 9,
 				 .mem_said = true, .mem = { 2, { 1, 5 } }, .cpu_said = true,
 				 .cpu = 3 };
 	struct job got;
@@ -52,6 +51,12 @@ static const struct {
 	{ "odd hex", "{'op':'read','depth':1,'span':4096,'meta':'abc'}", TCPX_EBLOB },
 	{ "memory of a GPU", "{'op':'read','depth':1,'span':4096,'meta':'','mem':'cuda:1'}", 0 },
 	{ "memory of nothing", "{'op':'read','depth':1,'span':4096,'meta':'','mem':'x'}", TCPX_EBLOB },
+	{ "a label", "{'op':'read','depth':1,'span':4096,'meta':'','label':'x'}", 0 },
+	{ "a label with a newline", "{'op':'read','depth':1,'span':4096,'meta':'','label':'x\\ny'}",
+	  TCPX_EBLOB },
+	{ "a text of 64 bytes", "{'op':'read','depth':1,'span':4096,'meta':'','text':'01234567890123"
+	  "45678901234567890123456789012345678901234567890123'}", TCPX_EBLOB },
+	{ "negative iterations", "{'op':'read','depth':1,'span':4096,'meta':'','iters':-1}", TCPX_EBLOB },
 	{ "a CPU", "{'op':'read','depth':1,'span':4096,'meta':'','cpu':0}", 0 },
 	{ "a CPU below none", "{'op':'read','depth':1,'span':4096,'meta':'','cpu':-1}", TCPX_EBLOB },
 	{ "a CPU beyond all", "{'op':'read','depth':1,'span':4096,'meta':'','cpu':8192}", TCPX_EBLOB },

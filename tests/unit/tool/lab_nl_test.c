@@ -38,7 +38,7 @@ find(const void *at, size_t len, uint16_t type, size_t *got)
 }
 
 static const void *
-find_in_request(const struct lab_nl *m, size_t body, uint16_t type, size_t *got)
+find_in_request(const struct tcpx_nl *m, size_t body, uint16_t type, size_t *got)
 {
 	size_t skip = NLMSG_HDRLEN + NLMSG_ALIGN(body);
 
@@ -48,7 +48,7 @@ find_in_request(const struct lab_nl *m, size_t body, uint16_t type, size_t *got)
 static void
 veth_names_both_ends_and_the_other_namespace(void **state)
 {
-	struct lab_nl m;
+	struct tcpx_nl m;
 	const struct ifinfomsg *link;
 	const uint8_t *peer;
 	const void *at;
@@ -78,7 +78,7 @@ veth_names_both_ends_and_the_other_namespace(void **state)
 static void
 address_is_in_network_order_with_its_broadcast(void **state)
 {
-	struct lab_nl m;
+	struct tcpx_nl m;
 	const void *at;
 	size_t len;
 
@@ -94,7 +94,7 @@ static void
 link_up_changes_only_that_and_the_master(void **state)
 {
 	const struct ifinfomsg *link;
-	struct lab_nl m;
+	struct tcpx_nl m;
 	size_t len;
 
 	lab_nl_link_up(&m, 3, 0);
@@ -126,7 +126,7 @@ tbf_carries_wide_rates_only_when_needed(void **state)
 		struct tc_tbf_qopt parms;
 		const void *options;
 		size_t len, wide_bytes = cases[i].wide ? NLA_HDRLEN + 8 : 0, one;
-		struct lab_nl m;
+		struct tcpx_nl m;
 
 		lab_nl_tbf(&m, 2, &tbf);
 		assert_string_equal(find_in_request(&m, sizeof(struct tcmsg), TCA_KIND, &len),
@@ -157,7 +157,7 @@ static void
 what_does_not_fit_marks_the_request_and_stays_inside(void **state)
 {
 	struct {
-		struct lab_nl m;
+		struct tcpx_nl m;
 		uint8_t guard[16];
 	} box;
 	static const uint8_t big[300];
@@ -165,15 +165,15 @@ what_does_not_fit_marks_the_request_and_stays_inside(void **state)
 	size_t mark;
 
 	memset(&box, 0x5a, sizeof(box));
-	lab_nl_init(&box.m, RTM_NEWLINK, 0, big, 100);
-	mark = lab_nl_open(&box.m, 1);
-	lab_nl_put(&box.m, 2, big, 300);
+	tcpx_nl_init(&box.m, RTM_NEWLINK, 0, big, 100);
+	mark = tcpx_nl_nest(&box.m, 1);
+	tcpx_nl_put(&box.m, 2, big, 300);
 	assert_false(box.m.full);
 	len = box.m.hdr.nlmsg_len;
-	lab_nl_put(&box.m, 3, big, 300);
+	tcpx_nl_put(&box.m, 3, big, 300);
 	assert_true(box.m.full);
-	lab_nl_put_u32(&box.m, 4, 1); /* once full, always full */
-	lab_nl_close(&box.m, mark);
+	tcpx_nl_put_u32(&box.m, 4, 1); /* once full, always full */
+	tcpx_nl_nest_end(&box.m, mark);
 	assert_int_equal(box.m.hdr.nlmsg_len, len);
 	for (size_t i = 0; i < sizeof(box.guard); i++)
 		assert_int_equal(box.guard[i], 0x5a);
@@ -182,11 +182,11 @@ what_does_not_fit_marks_the_request_and_stays_inside(void **state)
 static void
 padding_is_zero_and_lengths_are_not_padded(void **state)
 {
-	struct lab_nl m;
+	struct tcpx_nl m;
 
-	lab_nl_init(&m, RTM_NEWLINK, 0, NULL, 0);
+	tcpx_nl_init(&m, RTM_NEWLINK, 0, NULL, 0);
 	memset(m.bytes + NLMSG_HDRLEN, 0xff, sizeof(m.bytes) - NLMSG_HDRLEN);
-	lab_nl_put(&m, 9, "abcde", 5);
+	tcpx_nl_put(&m, 9, "abcde", 5);
 	assert_int_equal(((struct nlattr *)(m.bytes + NLMSG_HDRLEN))->nla_len, NLA_HDRLEN + 5);
 	assert_int_equal(m.hdr.nlmsg_len, NLMSG_HDRLEN + NLA_HDRLEN + 8);
 	assert_memory_equal(m.bytes + NLMSG_HDRLEN + NLA_HDRLEN, "abcde\0\0\0", 8);

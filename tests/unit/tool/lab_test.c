@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * The text side of the lab: names that tell what to remove, rates, addresses.
- */
+/* The texts of the lab: names that show what to remove, rates, addresses. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>

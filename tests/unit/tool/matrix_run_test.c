@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What becomes of one run: its figure, whether it counts, its row, and the difference of
- * two looks at the machine.
+ * The record of one run: its figure, whether it counts, its row, and the difference of two
+ * looks at the machine.
  */
 #include <math.h>
 #include <setjmp.h>
@@ -111,7 +111,7 @@ runs_count_or_a_reason_is_given(void **state)
 	bad(load.steal = 0.06, "hypervisor");
 	load.steal = 0;
 	bad(load.background = 0.3, "30.0 %");
-	f.ended.seconds = 0.1; /* too short to tell */
+	f.ended.seconds = 0.1; /* too short to judge */
 	assert_true(matrix_valid(&f, why));
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Specs: what they mean, what is refused, and that the order of runs is shuffled, whole
+ * Specs: their meaning, refusals, and an order of runs that is shuffled, complete
  * and repeatable.
  */
 #include <setjmp.h>

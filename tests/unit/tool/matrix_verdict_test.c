@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The verdict over simulated experiments: how often it claims what is not there, and
- * whether it finds what is with as many blocks as it asks for.
+ * The verdict over simulated experiments: how often it claims an effect that is not there,
+ * and whether it finds one that is, with the number of blocks it asks for.
  */
 #include <math.h>
 #include <setjmp.h>

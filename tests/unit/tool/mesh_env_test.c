@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Environments of launchers become a rank, a size and a place to meet, or are refused. */
+/* Environments of launchers become a rank, a size and a rendezvous, or are refused. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>

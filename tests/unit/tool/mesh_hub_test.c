@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The hub: who is told what, and when; strangers, doubles, losses, words out of turn. */
+/* The hub: its messages to each rank; strangers, duplicates, losses, messages out of turn. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The tournament is complete and keeps everybody busy; sums over its pairs are right. */
+/* The tournament is complete and keeps every rank busy; sums over its pairs are right. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

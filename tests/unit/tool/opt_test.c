@@ -88,63 +88,6 @@ options_and_refusals(void **state)
 	}
 }
 
-static const struct {
-	const char *text;
-	unsigned base;
-	int rc;
-	uint64_t value;
-} scale_cases[] = {
-	{ "0", 1024, 0, 0 },
-	{ "4096", 1024, 0, 4096 },
-	{ "8K", 1024, 0, 8192 },
-	{ "8k", 1000, 0, 8000 },
-	{ "1.5M", 1024, 0, 1572864 },
-	{ "2.25G", 1000, 0, 2250000000 },
-	{ "16T", 1024, 0, 17592186044416 },
-	{ "18446744073709551615", 1024, 0, UINT64_MAX },
-	{ "18446744073709551616", 1024, -ERANGE, 0 },
-	{ "18446744073709551615K", 1024, -ERANGE, 0 },
-	{ "16777216T", 1024, -ERANGE, 0 },
-	{ "", 1024, -EINVAL, 0 },
-	{ "-1", 1024, -EINVAL, 0 },
-	{ " 1", 1024, -EINVAL, 0 },
-	{ "1.5", 1024, -EINVAL, 0 },
-	{ "1.K", 1024, -EINVAL, 0 },
-	{ "1.2345K", 1024, -EINVAL, 0 },
-	{ "8MB", 1024, -EINVAL, 0 },
-	{ "8X", 1024, -EINVAL, 0 },
-	{ "M", 1024, -EINVAL, 0 },
-};
-
-static void
-scaled_numbers(void **state)
-{
-	for (size_t i = 0; i < ARRAY_LEN(scale_cases); i++) {
-		uint64_t v = 77, want = scale_cases[i].rc ? 77 : scale_cases[i].value;
-		int rc = opt_parse_scaled(scale_cases[i].text, scale_cases[i].base, &v);
-
-		if (rc != scale_cases[i].rc || v != want)
-			fail_msg("'%s': rc %d value %llu", scale_cases[i].text, rc,
-				 (unsigned long long)v);
-	}
-}
-
-static void
-sizes_read_back_as_they_were_printed(void **state)
-{
-	static const uint64_t sizes[] = { 0, 1, 1000, 1024, 1536, 8388608, 1ull << 40, 1ull << 60,
-					  UINT64_MAX };
-
-	for (size_t i = 0; i < ARRAY_LEN(sizes); i++) {
-		char text[32];
-		uint64_t again;
-
-		opt_format_size(sizes[i], text, sizeof(text));
-		assert_int_equal(opt_parse_scaled(text, 1024, &again), 0);
-		assert_int_equal(again, sizes[i]);
-	}
-}
-
 static void
 values_out_of_range_name_the_range(void **state)
 {
@@ -191,8 +134,6 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(options_and_refusals),
-		cmocka_unit_test(scaled_numbers),
-		cmocka_unit_test(sizes_read_back_as_they_were_printed),
 		cmocka_unit_test(values_out_of_range_name_the_range),
 		cmocka_unit_test(help_fits_eighty_columns_and_has_every_option),
 		cmocka_unit_test(nearest_name_is_near),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Filling in pieces gives the same bytes as at once, and every wrong byte is found and
- * placed.
+ * A fill in pieces gives the same bytes as one at once, and every wrong byte is
+ * found and located.
  */
 #include <setjmp.h>
 #include <stdarg.h>

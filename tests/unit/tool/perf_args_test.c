@@ -74,6 +74,15 @@ sizes_follow_from_the_options(void **state)
 
 static const char *const bad[] = {
 	"",
+	"--self --each",
+	"--self --each -n 2 --depth 2",
+	"--self --each -n 2 --lat",
+	"--self --text x",
+	"--self --each -n 2 --op read --text x",
+	"--self --each -n 2 -b 1 --text x",
+	"--mesh --ranks 2 --events f",
+	"--self --provider nothing",
+	"--self --json - --events -",
 	"--mesh",
 	"--mesh --from-env --ranks 2",
 	"--mesh --ranks 1",
@@ -148,10 +157,16 @@ engine_options_become_settings(void **state)
 
 	(void)state;
 	assert_int_equal(parse(&a, "--self --channels 4/nic --chunk 256K --dist rr"), TOOL_OK);
-	assert_int_equal(a.setting_count, 3);
+	assert_int_equal(a.setting_count, 4);
 	assert_string_equal(a.settings[0], "TCPX_CHANNELS=4/nic");
 	assert_string_equal(a.settings[1], "TCPX_CHUNK=256K");
 	assert_string_equal(a.settings[2], "TCPX_DIST=rr");
+	assert_string_equal(a.settings[3], "TCPX_CTRL="); /* over the loopback alone */
+	assert_int_equal(parse(&a, "--self --ctrl eth0"), TOOL_OK);
+	assert_int_equal(a.setting_count, 1);
+	assert_string_equal(a.settings[0], "TCPX_CTRL=eth0");
+	assert_int_equal(parse(&a, "host --ctrl eth0"), TOOL_OK);
+	assert_int_equal(a.setting_count, 1);
 }
 
 static const struct {

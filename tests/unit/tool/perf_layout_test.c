@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Pieces never touch each other or the edges, iovecs cover the stream, and a byte in the
- * wrong place is told from one that never came.
+ * wrong place is distinguished from a missing one.
  */
 #include <errno.h>
 #include <setjmp.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Places of memory are read, printed back the same, and refused if they mean nothing. */
+/* Places of memory are read, printed back the same, and refused if meaningless. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>

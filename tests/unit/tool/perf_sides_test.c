@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The kernel itself says where a placed thread may run, and where all others may. */
+/* The kernel's own answer: where a placed thread may run, and where all others may. */
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
@@ -76,7 +76,7 @@ read_mask_of_thread(void *mask)
 	return NULL;
 }
 
-/* One that waits until it is told, then says its mask. */
+/* A thread that waits for a signal, then prints its mask. */
 struct waiter {
 	pthread_barrier_t meet;
 	cpu_set_t mask;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A run is measured by the other clock: how far the clocks are apart does not matter, nor
- * that some notes take long, as long as one at either end does not.
+ * A run is timed by the other side's clock. The offset of the clocks does not matter, nor
+ * do some slow notes, as long as one at either end is fast.
  */
 #include <errno.h>
 #include <setjmp.h>

@@ -131,7 +131,7 @@ differences_travel(void **state)
 	assert_non_null(msg);
 	usage_parse(msg, &u[COPY]);
 	json_decref(msg);
-	u[SUM].channel[0].session = u[COPY].channel[0].session; /* only tells channels apart */
+	u[SUM].channel[0].session = u[COPY].channel[0].session; /* only identifies the channel */
 	assert_memory_equal(&u[COPY], &u[SUM], sizeof(u[SUM]));
 }
 

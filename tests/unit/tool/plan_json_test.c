@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Plans as JSON: what was written reads back the same, and what was tampered with does not. */
+/* Plans as JSON: a written plan reads back the same, a changed one is refused. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -10,9 +10,9 @@
 #include <cmocka.h>
 
 #include "base/log.h"
-#include "host/spec.h"
 #include "tool/irq/plan_json.h"
 #include "tool/tool.h"
+#include "tune/texts/spec.h"
 
 static struct tcpx_plan
 a3_high(enum tcpx_irq_policy policy)

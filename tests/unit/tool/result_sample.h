@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A made-up record in which every field is set, for the tests of what prints and reads
- * records. Nothing in it depends on the machine.
+ * An invented record with every field set, for the tests of printers and readers. Nothing
+ * in it depends on the machine.
  */
 #ifndef RESULT_SAMPLE_H
 #define RESULT_SAMPLE_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The record as JSON: what goes out comes back, the schema in docs/ agrees, and a file
- * that is not a record is refused with the name of the field.
+ * The record as JSON: it reads back the same, the schema in docs/ agrees, and a file that
+ * is no record is refused with the name of the field.
  */
 #include <errno.h>
 #include <setjmp.h>

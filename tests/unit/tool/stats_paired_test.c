@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Against tables of Student's t, and against counting done here in another way.
- */
+/* Against tables of Student's t, and against an independent count. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

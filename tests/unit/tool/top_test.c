@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tcpx top, as functions of what engines said: rates, the view, Prometheus's text. */
+/* tcpx top, as functions of engines' reports: rates, the view, Prometheus's text. */
 #include <ctype.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -64,7 +64,7 @@ text_of(void (*format)(struct tcpx_text *t, const json_t *doc), const json_t *do
 	char *text;
 
 	format(&t, doc);
-	assert_int_equal(tcpx_text_take(&t, &text), 0);
+	assert_int_equal(tcpx_text_detach(&t, &text), 0);
 	return text;
 }
 

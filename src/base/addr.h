@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Internet addresses and their text. */
+#ifndef BASE_ADDR_H
+#define BASE_ADDR_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* An address without the macros of a socket header: family 4 or 6, bytes in network order. */
+struct tcpx_addr {
+	uint8_t family; /* 4, 6, or 0 for none */
+	uint8_t prefix; /* subnet bits; 0 unknown */
+	uint16_t port;  /* host order */
+	uint32_t scope; /* IPv6 scope id */
+	uint8_t ip[16]; /* IPv4 in the first four */
+};
+
+/* "10.0.0.1:80" / "[::1]:80"; port left out when 0. Static size: 64 is enough. */
+void tcpx_addr_format(const struct tcpx_addr *a, char *buf, size_t cap);
+/* A literal address with optional ":port"; no names. -EINVAL. */
+int tcpx_addr_parse(const char *text, struct tcpx_addr *a);
+
+#endif

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A channel: one simplex data connection on one NIC, its window and its fence. Its loop runs it;
+ * core/transfer passes it the frames of the peer about it. Below, "lock" is session.lock and
+ * "lease" that of the loop.
+ */
+#ifndef CORE_CHANNEL_CHANNEL_H
+#define CORE_CHANNEL_CHANNEL_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/loop/loop.h"
+#include "core/memory/list.h"
+#include "core/memory/payload.h"
+#include "core/memory/staging.h"
+#include "core/session/session.h"
+#include "net/net.h"
+#include "proto/frame.h"
+#include "proto/sched.h"
+#include "proto/window.h"
+
+struct tcpx_channel_info;
+
+/* The record of a message in a sending channel's window. */
+struct tx_record {
+	struct payload *payload; /* owned reference of its transfer */
+	uint64_t id;            /* of the post it belongs to */
+	uint32_t chunk, len;
+	struct tcpx_rate_mark mark;
+	uint64_t ready_ns, taken_ns, sent_ns;
+	struct staging_buffer *buffer; /* staged: ours, with the payload; NULL once free   */
+	uint8_t *mem;           /* staged: the payload's memory, in buffer or in a slot of the
+				 * channel's own (OWN_SLOTS), perhaps a GPU's */
+	bool staged, packed;    /* packed: no copy is in flight any more               */
+	uint64_t open_ticket;   /* of an OPEN that must be written first; 0: it has been */
+	bool lent;              /* the kernel may read the buffer until RECEIVED       */
+	bool empty;             /* its transfer ended before it was packed: the
+				 * message names none */
+};
+
+/* The destination of a received message's payload. */
+struct rx_record {
+	struct payload *payload; /* owned reference of its transfer; NULL: sink */
+	uint64_t id;            /* of the post it belongs to   */
+	uint32_t chunk, len;
+	uint64_t landed_ns;
+	struct staging_buffer *buffer; /* staged: ours, with the payload */
+};
+
+enum chunk_place { CHUNK_FOUND, CHUNK_SINK, CHUNK_PARK };
+
+/* Calls of a channel to core/transfer. Lease held, session.lock not, unless noted. */
+struct channel_calls {
+	/* Picks the next chunk if this channel may: its record, in the
+	 * window's newest slot. */
+	struct tx_record *(*pick)(struct channel *c, uint64_t now_ns);
+	/* Finds the destination of a message with this header. 0 (and *how),
+	 * or TCPX_EFRAME. */
+	int (*place)(struct channel *c, const struct tcpx_head *h, struct rx_record *r,
+		     enum chunk_place *how);
+	/* A received chunk is in place. 0, or TCPX_EFRAME. */
+	int (*applied)(struct channel *c, const struct rx_record *r, uint64_t now_ns);
+	/* A sent chunk is in place at the peer, or goes to another channel. The record's
+	 * reference is given up. lock held. */
+	void (*acked)(struct channel *c, struct tx_record *r, uint64_t now_ns);
+	void (*given_back)(struct channel *c, struct tx_record *r);
+	/* A device could not copy from or to the transfer's memory; what: "cannot be read". */
+	void (*broken)(struct channel *c, struct payload *p, uint64_t id, int code,
+		       const char *what);
+	void (*put)(struct payload *p); /* drops a reference */
+};
+
+enum channel_state { CHAN_WIRING, CHAN_UP, CHAN_FENCING, CHAN_DOWN };
+
+/* What a channel needs until it is connected; in the session's handshake. */
+struct chan_wiring {
+	struct tcpx_chan_listener *listener;
+	void *connect_state;
+	uint8_t handle[TCPX_HANDLE_BYTES];
+	struct tcpx_chan_id id;
+	bool usable;
+};
+
+/* What is known of the end of a channel. session.lock */
+struct fence {
+	bool asked;             /* receiving: CHANNEL_DOWN has come                   */
+	bool done;              /* sending: FENCED has come                           */
+	uint64_t last;          /* with done: last message the peer took over         */
+	uint64_t down_ns;
+};
+
+struct sender {
+	/* lease holder */
+	struct tx_record *record; /* window.size of them                              */
+	struct tcpx_tx_msg msg;
+	bool msg_open;          /* msg is partly sent                                 */
+	uint64_t send_seq;      /* the message being sent, or to be sent next         */
+	struct tcpx_ack acked;  /* newest acknowledgement handled                     */
+	/* session.lock */
+	uint64_t outstanding_bytes;
+	uint32_t outstanding;
+	struct tcpx_rate rate;
+	struct tcpx_ack reported; /* from CHANNEL_ACK, not yet handled                */
+	bool reported_new;
+};
+
+/* A receiver's acknowledgements. Lease holder. */
+struct rx_acks {
+	struct tcpx_ack due;    /* what has arrived                                   */
+	struct tcpx_ack sent;   /* the part of it that has been acknowledged          */
+	bool sender_waits;      /* a sender may keep a large buffer until acknowledged */
+	uint32_t unsent_bytes;
+};
+
+/* Headers that came by the control stream, not yet given to the provider. session.lock */
+struct rx_heads {
+	struct tcpx_head *at;   /* window.size of them, by seq; NULL: headers are in band */
+	uint64_t first, next;   /* those of [first, next) have come                   */
+};
+
+struct receiver {
+	/* lease holder */
+	struct rx_record *landing; /* window.size: messages not yet applied           */
+	struct tcpx_head head;  /* with DIRECT_RX: the open message                   */
+	struct rx_record open;  /* where its payload goes                             */
+	uint32_t got;           /* payload bytes of it                                */
+	bool head_open;
+	bool placed;            /* its payload has a place                            */
+	bool held;              /* waits for an OPEN or a buffer: nothing is read       */
+	_Atomic bool parked;    /* waits for an OPEN                                  */
+	struct tcpx_landed landed; /* without: it waits in its slot                   */
+	struct tcpx_frag *frag; /* without: its fragments, frag_cap of them, and their */
+	uint64_t *frag_start;   /* sums; grown when a message has more than any before */
+	uint32_t frag_cap;
+	struct rx_acks acks;
+	struct rx_heads heads;
+};
+
+/* Lease holder or session.lock alone. */
+struct chan_figures {
+	uint64_t bytes, chunks, in_flight_sum;
+	_Atomic uint64_t stalls;
+	uint32_t in_flight_max;
+};
+
+/* One simplex data connection of a session. */
+struct channel {
+	struct source source;
+	struct work work;
+	struct deferred deferred;
+	struct session *session; /* the session outlives it */
+	struct loop *loop;
+	struct copy_client client; /* the same loop and work */
+	uint16_t index, generation;
+	bool sending, backward;
+	int near_nic, far_nic;
+	int gpu;                /* owner of its slots; -1: host memory                */
+	char near_name[32], far_name[32];
+	_Atomic int state;      /* enum channel_state; written under session.lock     */
+	bool closed;            /* connection and records are gone; session.lock      */
+	const struct channel_kind *kind;
+	struct tcpx_chan *chan;
+	unsigned interest;
+	struct tcpx_window window;
+	struct chan_wiring *wiring; /* NULL once the session is open                  */
+	struct fence fence;
+	struct sender tx;       /* if sending, else                                   */
+	struct receiver rx;
+	struct chan_figures figures;
+};
+
+static inline const struct channel_calls *
+above(const struct channel *c)
+{
+	return c->session->engine->up.channel;
+}
+
+static inline struct tx_record *
+tcpx_tx_record(struct channel *c, uint64_t seq)
+{
+	return &c->tx.record[seq & (c->window.size - 1)];
+}
+
+/* The device for copies between a list's memory and a channel's: a GPU if either is one's. */
+static inline int
+tcpx_copy_place(const struct channel *c, const struct tcpx_list *l)
+{
+	return l->place != TCPX_ON_HOST ? l->place : c->gpu;
+}
+
+/* Makes a channel that is not connected yet, with its window. -ENOMEM, or the window's code. */
+int tcpx_channel_new(struct session *s, uint16_t index, bool sending, bool backward,
+		     struct channel **out);
+/* lock held: a fence frame or an acknowledgement of the channel has come. */
+void tcpx_channel_event(struct session *s, uint8_t type, const struct tcpx_chan_event *ev);
+/* lock held: the header of the channel's next message has come. 0; TCPX_EPROTO: its headers are
+ * in band. */
+int tcpx_channel_message(struct session *s, const struct tcpx_message *m);
+/* Copies out the channel's state. lock held. */
+void tcpx_channel_describe(const struct channel *c, struct tcpx_channel_info *o);
+
+#endif

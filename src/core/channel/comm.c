@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Comm channels: payload lands in slots of the provider and is unpacked; headers and
+ * acknowledgements are frames of the control stream.
+ */
+#include "core/channel/comm.h"
+
+#include <errno.h>
+
+#include "core/channel/channel.h"
+#include "core/channel/connection.h"
+#include "core/channel/stream.h"
+#include "core/channel/unpack.h"
+#include "core/context/context.h"
+#include "core/session/control.h"
+#include "core/session/session.h"
+
+/* The provider looks for messages whose headers it has. */
+static int
+announce(struct channel *c)
+{
+	const struct tcpx_net_ops *ops = c->session->engine->ops;
+	struct tcpx_head head;
+	bool more = true;
+	int rc = 0;
+
+	while (rc == 0 && more) {
+		pthread_mutex_lock(&c->session->lock);
+		more = c->rx.heads.first != c->rx.heads.next;
+		if (more)
+			head = c->rx.heads.at[c->rx.heads.first++ & (c->window.size - 1)];
+		pthread_mutex_unlock(&c->session->lock);
+		if (more)
+			rc = ops->chan_head(c->chan, &head);
+	}
+	return rc;
+}
+
+static int
+receive(struct channel *c, uint64_t now_ns)
+{
+	const struct tcpx_net_ops *ops = c->session->engine->ops;
+	struct rx_record r;
+	enum chunk_place how = CHUNK_SINK;
+	uint64_t seq;
+	int turn, rc = c->rx.heads.at ? announce(c) : 0;
+
+	for (turn = 0; turn < CHANNEL_TURN && rc == 0; turn++) {
+		if (!c->rx.head_open) {
+			rc = ops->chan_recv_msg(c->chan, &c->rx.landed);
+			if (rc == 0)
+				rc = tcpx_window_claim(&c->window, TCPX_EV_LAND, &seq);
+			if (rc == 0 && seq != c->rx.landed.head.seq)
+				rc = TCPX_EFRAME;
+			if (rc)
+				return rc;
+			c->rx.head_open = true;
+		}
+		rc = above(c)->place(c, &c->rx.landed.head, &r, &how);
+		if (rc)
+			return rc;
+		if (how == CHUNK_PARK)
+			return tcpx_channel_hold(c);
+		c->rx.head_open = false;
+		r.landed_ns = engine_now(c->session->engine);
+		rc = tcpx_unpack_add(c, &c->rx.landed, &r);
+	}
+	return rc;
+}
+
+static int
+acknowledge(struct channel *c)
+{
+	uint8_t room[256];
+	struct tcpx_chan_event ev = { .backward = c->backward, .channel = c->index,
+				      .generation = c->generation, .seq = c->rx.acks.due.received,
+				      .applied = c->rx.acks.due.applied };
+	struct tcpx_buf b;
+	int rc;
+
+	tcpx_buf_init(&b, room, sizeof(room));
+	tcpx_chan_event_write(&b, &ev);
+	pthread_mutex_lock(&c->session->lock);
+	rc = tcpx_control_put(c->session, TCPX_FR_CHANNEL_ACK, &b);
+	tcpx_control_flush(c->session);
+	pthread_mutex_unlock(&c->session->lock);
+	return rc;
+}
+
+/* The channel carries bare payload: its header goes on the control stream. */
+static int
+sent(struct channel *c)
+{
+	const struct tcpx_head *h = &c->tx.msg.head;
+	struct tcpx_message m = { .backward = c->backward, .channel = h->channel,
+				  .generation = h->generation, .seq = h->seq, .xfer = h->xfer,
+				  .chunk = h->chunk, .len = h->len };
+	struct session *s = c->session;
+	uint8_t room[64];
+	struct tcpx_buf b;
+	int rc;
+
+	tcpx_buf_init(&b, room, sizeof(room));
+	tcpx_message_write(&b, &m);
+	pthread_mutex_lock(&s->lock);
+	rc = tcpx_control_put(s, TCPX_FR_MESSAGE, &b);
+	tcpx_control_flush(s);
+	pthread_mutex_unlock(&s->lock);
+	return rc;
+}
+
+static int
+release(struct channel *c, uint64_t seq)
+{
+	return c->session->engine->ops->chan_release(c->chan, seq);
+}
+
+static bool
+packs_all(const struct tcpx_list *l)
+{
+	return true;
+}
+
+static uint8_t *
+own_slot(struct channel *c, uint64_t seq)
+{
+	return c->session->engine->ops->chan_slot(c->chan, seq);
+}
+
+static int
+in_band(struct channel *c)
+{
+	return 0;
+}
+
+const struct channel_kind tcpx_comm_kind = {
+	.heads = true,
+	.silent = true,
+	.receive = receive,
+	.acknowledge = acknowledge,
+	.release = release,
+	.sent = sent,
+	.packs = packs_all,
+	.slot = own_slot,
+};
+
+const struct channel_kind tcpx_landing_kind = {
+	.receive = receive,
+	.acknowledge = tcpx_stream_acknowledge,
+	.release = release,
+	.sent = in_band,
+	.packs = packs_all,
+};

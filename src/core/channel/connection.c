@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One simplex connection on one NIC, and its fence. A chunk belongs to one generation of
+ * one channel. Chunks of a dead channel go to others only after the receiver has closed its
+ * side and sent the number of the last message it took over.
+ */
+#include "core/channel/connection.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "core/channel/acks.h"
+#include "core/channel/channel.h"
+#include "core/channel/landing.h"
+#include "core/context/context.h"
+#include "core/loop/loop.h"
+#include "core/memory/batch.h"
+#include "core/memory/payload.h"
+#include "core/memory/staging.h"
+#include "core/session/control.h"
+#include "core/session/peer.h"
+#include "core/session/session.h"
+
+void
+tcpx_channel_watch(struct channel *c, unsigned interest)
+{
+	if (c->interest == interest || !c->chan)
+		return;
+	if (c->session->engine->ops->chan_watch(c->chan, c->loop->poller, &c->source,
+						interest) == 0)
+		c->interest = interest;
+}
+
+int
+tcpx_channel_hold(struct channel *c)
+{
+	tcpx_channel_watch(c, 0);
+	c->rx.held = true;
+	return -EAGAIN;
+}
+
+int
+tcpx_channel_up(struct channel *c, struct tcpx_chan *chan)
+{
+	int rc;
+
+	c->chan = chan;
+	rc = c->session->engine->ops->chan_watch(chan, c->loop->poller, &c->source, TCPX_READABLE);
+	if (rc) {
+		c->session->engine->ops->chan_close(chan);
+		c->chan = NULL;
+		return rc;
+	}
+	c->interest = TCPX_READABLE;
+	c->state = CHAN_UP;
+	tcpx_debug(TCPX_SUB_CHAN, "channel %u %s on %s to %s is up", c->index,
+		   c->sending ? "sends" : "receives", c->near_name, c->far_name);
+	return 0;
+}
+
+/* Closes the connection and drops its open message. */
+static void
+hang_up(struct channel *c)
+{
+	struct tcpx_engine *e = c->session->engine;
+	struct tcpx_chan_stats last = { 0 };
+	struct tcpx_chan *chan;
+
+	/* no copy in or out of its slots may run when they go */
+	tcpx_batches_finish(c->loop);
+	tcpx_batches_poll(c->loop, engine_now(c->session->engine));
+	/* a query reads the connection with only session.lock held */
+	pthread_mutex_lock(&c->session->lock);
+	chan = c->chan;
+	if (chan && e->ops->chan_stats(chan, &last) == 0)
+		count_add(&e->nics.sum[c->near_nic].retransmits, last.retransmits);
+	c->chan = NULL;
+	pthread_mutex_unlock(&c->session->lock);
+	if (chan)
+		c->session->engine->ops->chan_close(chan);
+	c->interest = 0;
+	c->rx.parked = false;
+	tcpx_chain_remove(&c->client.waiting);
+	tcpx_landing_drop(c);
+}
+
+static void
+free_channel(struct deferred *g)
+{
+	tcpx_session_put(tcpx_container(g, struct channel, deferred)->session);
+}
+
+void
+tcpx_channel_wired(struct channel *c)
+{
+	const struct tcpx_engine *e = c->session->engine;
+
+	if (!c->wiring)
+		return;
+	if (c->wiring->listener)
+		e->ops->chan_listener_close(c->wiring->listener);
+	c->wiring->listener = NULL;
+	if (c->wiring->connect_state)
+		e->ops->chan_connect_cancel(e->net, &c->wiring->connect_state);
+}
+
+void
+tcpx_channel_close(struct channel *c)
+{
+	struct session *s = c->session;
+	uint64_t seq;
+
+	if (c->closed)
+		return;
+	tcpx_session_get(s); /* another loop may free the session after its last channel */
+	hang_up(c);
+	tcpx_acks_drop_staging(c, false);
+	for (seq = c->window.released + 1; seq < c->window.next; seq++) {
+		if (c->tx.record)
+			above(c)->put(tcpx_tx_record(c, seq)->payload);
+		else
+			tcpx_landing_forget(c, seq);
+	}
+	pthread_mutex_lock(&s->lock);
+	tcpx_window_fini(&c->window);
+	free(c->tx.record);
+	free(c->rx.landing);
+	free(c->rx.heads.at);
+	free(c->rx.frag);
+	free(c->rx.frag_start);
+	c->rx.heads.at = NULL;
+	c->rx.frag = NULL;
+	c->rx.frag_start = NULL;
+	c->tx.record = NULL;
+	c->rx.landing = NULL;
+	tcpx_channel_wired(c);
+	c->state = CHAN_DOWN;
+	c->closed = true;
+	s->chan.open--;
+	if (s->state == SESS_FAILED && s->chan.open == 0)
+		tcpx_session_wake_loop(s);
+	pthread_mutex_unlock(&s->lock);
+	tcpx_loop_cancel(c->loop, &c->work);
+	tcpx_staging_wake_next(c->loop, c->sending ? TCPX_FLOW_PACK : TCPX_FLOW_UNPACK);
+	tcpx_loop_defer_free(c->loop, &c->deferred, free_channel);
+}
+
+static void
+put_event(struct channel *c, uint8_t type, uint64_t seq, const char *why)
+{
+	uint8_t room[256];
+	struct tcpx_chan_event ev = { .backward = c->backward, .channel = c->index,
+				      .generation = c->generation, .seq = seq };
+	struct tcpx_buf b;
+
+	snprintf(ev.text, sizeof(ev.text), "%s", why);
+	tcpx_buf_init(&b, room, sizeof(room));
+	tcpx_chan_event_write(&b, &ev);
+	if (tcpx_control_put(c->session, type, &b) != 0)
+		tcpx_session_fail(c->session, TCPX_ELIMIT,
+				  "peer does not read its control stream");
+	tcpx_control_flush(c->session);
+}
+
+/* UP -> FENCING or DOWN. Returns false if it was not up. lock held. */
+static bool
+leave_up(struct channel *c, const char *why)
+{
+	struct session *s = c->session;
+
+	if (c->state != CHAN_UP)
+		return false;
+	c->state = c->sending ? CHAN_FENCING : CHAN_DOWN;
+	c->fence.down_ns = engine_now(s->engine);
+	if (s->state != SESS_OPEN)
+		return true;
+	(*(c->sending ? &s->chan.tx_up : &s->chan.rx_up))--;
+	count_add(&s->engine->count.channels_lost, 1);
+	/* a leaving peer closes its channels before its BYE is read */
+	tcpx_log(s->xfers.live > 0 ? TCPX_LOG_WARN : TCPX_LOG_INFO, TCPX_SUB_CHAN,
+		 "channel %u (%s) on %s to %s of %s is lost: %s; %u left", c->index,
+		  c->sending ? "sending" : "receiving", c->near_name, c->far_name, s->peer->name,
+		  why, c->sending ? s->chan.tx_up : s->chan.rx_up);
+	return true;
+}
+
+void
+tcpx_channel_down(struct channel *c, int code, const char *why)
+{
+	struct session *s = c->session;
+	bool was_up, open;
+
+	hang_up(c);
+	pthread_mutex_lock(&s->lock);
+	open = s->state == SESS_OPEN;
+	was_up = leave_up(c, why[0] ? why : tcpx_err_text(code));
+	if (was_up && open) {
+		if (c->sending)
+			put_event(c, TCPX_FR_CHANNEL_DOWN, 0, why);
+		else
+			put_event(c, TCPX_FR_FENCED, c->rx.acks.due.applied, why);
+		tcpx_session_check_alive(s, engine_now(s->engine));
+		tcpx_session_wake_loop(s);
+	}
+	pthread_mutex_unlock(&s->lock);
+	if (was_up && (!open || !c->sending))
+		tcpx_channel_close(c);
+}
+
+/* The receiver's side is closed; FENCED decides which messages arrived. */
+void
+tcpx_channel_fenced(struct channel *c, uint64_t now_ns)
+{
+	struct session *s = c->session;
+	struct tcpx_ack last = { c->fence.last, c->fence.last };
+	int rc;
+
+	hang_up(c);
+	pthread_mutex_lock(&s->lock);
+	leave_up(c, "taken down by the peer");
+	pthread_mutex_unlock(&s->lock);
+	rc = tcpx_acks_take(c, &last, now_ns);
+	tcpx_acks_drop_staging(c, true);
+	pthread_mutex_lock(&s->lock);
+	if (rc)
+		tcpx_session_fail(s, rc, "channel %u fenced at message %llu, which was never sent",
+				  c->index, (unsigned long long)c->fence.last);
+	else
+		tcpx_acks_give_back(c);
+	tcpx_session_check_alive(s, now_ns);
+	pthread_mutex_unlock(&s->lock);
+	tcpx_channel_close(c);
+}
+
+void
+tcpx_channels_check(struct session *s, uint64_t now_ns)
+{
+	uint32_t i;
+
+	for (i = 0; i < s->chan.count; i++) {
+		struct channel *c = s->chan.tx[i];
+
+		if (!c || c->state != CHAN_FENCING)
+			continue;
+		if (now_ns >= c->fence.down_ns + s->engine->limit.stall_ns) {
+			tcpx_session_fail(s, TCPX_ESTALLED, "channel %u on %s: peer did not fence it",
+					  c->index, c->near_name);
+			return;
+		}
+		tcpx_session_add_timer(s, c->fence.down_ns + s->engine->limit.stall_ns);
+	}
+}

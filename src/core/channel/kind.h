@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The kinds of channel, chosen once when a channel is made. A stream channel is one connection:
+ * headers and acknowledgements travel in band, payload is received in place and sent from user
+ * memory. A comm channel is a comm of a plugin: headers and acknowledgements are frames of the
+ * control stream, payload lies in slots of the channel.
+ * Lease held, lock not, unless noted.
+ */
+#ifndef CORE_CHANNEL_KIND_H
+#define CORE_CHANNEL_KIND_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/channel/channel.h"
+
+#define CHANNEL_TURN 16 /* landed or small messages a turn */
+
+struct channel_kind {
+	bool in_place; /* messages are received in place, not in slots of the provider */
+	bool heads;    /* headers come by the control stream                           */
+	bool silent;   /* an idle one does not report that the peer has died           */
+	/* Receives for a turn. 0: there may be more; -EAGAIN; or what ends the channel. */
+	int (*receive)(struct channel *c, uint64_t now_ns);
+	/* Sends rx.acks.due; -EAGAIN. */
+	int (*acknowledge)(struct channel *c);
+	/* The provider may use the slot of message seq again. */
+	int (*release)(struct channel *c, uint64_t seq);
+	/* The provider has taken the open message. */
+	int (*sent)(struct channel *c);
+	/* Whether payload of this list is packed into a slot before it is sent. */
+	bool (*packs)(const struct tcpx_list *l);
+	/* The channel's own slot for the payload of message seq, lock held. NULL: it has none,
+	 * and takes a staging slot. */
+	uint8_t *(*slot)(struct channel *c, uint64_t seq);
+};
+
+#endif

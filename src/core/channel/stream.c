@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Stream channels: payload goes from and to user memory, headers and acknowledgements in band. */
+#include "core/channel/stream.h"
+
+#include <errno.h>
+
+#include "core/channel/channel.h"
+#include "core/channel/connection.h"
+#include "core/channel/landing.h"
+#include "core/channel/unpack.h"
+#include "core/context/context.h"
+#include "core/loop/loop.h"
+#include "core/memory/list.h"
+#include "core/memory/payload.h"
+#include "core/memory/staging.h"
+#include "core/session/session.h"
+#include "proto/chunk.h"
+
+/* One socket call: into user memory, inside the gate; into the staging buffer;
+ * or into the sink. */
+static ssize_t
+receive_part(struct channel *c)
+{
+	const struct tcpx_net_ops *ops = c->session->engine->ops;
+	struct payload *p = c->rx.open.payload;
+	uint32_t left = c->rx.head.len - c->rx.got;
+	struct tcpx_frag frag[CORE_IOV];
+	struct iovec iov[CORE_IOV];
+	struct tcpx_fraglist list;
+	struct tcpx_fragpos pos;
+	uint8_t sink[16384];
+	uint64_t covered;
+	size_t i, n;
+	ssize_t got;
+
+	if (c->rx.open.buffer) {
+		iov[0].iov_base = c->rx.open.buffer->mem + c->rx.got;
+		iov[0].iov_len = left < CORE_CALL_MAX ? left : CORE_CALL_MAX;
+		return ops->chan_recv_body(c->chan, iov, 1);
+	}
+	if (p) {
+		atomic_store(&c->loop->gate, p);
+		if (atomic_load(&p->live) == c->rx.open.id) {
+			list = list_frags(p->list);
+			pos = tcpx_frag_seek(&list, payload_offset(p, c->rx.head.chunk) + c->rx.got);
+			n = tcpx_frag_next(&list, &pos, left < CORE_CALL_MAX ? left : CORE_CALL_MAX,
+					   frag, CORE_IOV, &covered);
+			for (i = 0; i < n; i++) {
+				iov[i].iov_base = (void *)(uintptr_t)frag[i].addr;
+				iov[i].iov_len = frag[i].len;
+			}
+			got = ops->chan_recv_body(c->chan, iov, (int)n);
+			atomic_store(&c->loop->gate, NULL);
+			return got;
+		}
+		atomic_store(&c->loop->gate, NULL);
+	}
+	iov[0].iov_base = sink;
+	iov[0].iov_len = left < sizeof(sink) ? left : sizeof(sink);
+	return ops->chan_recv_body(c->chan, iov, 1);
+}
+
+static int
+open_message(struct channel *c)
+{
+	enum chunk_place how = CHUNK_SINK;
+	int rc = 0;
+
+	if (!c->rx.head_open) {
+		rc = c->session->engine->ops->chan_recv_head(c->chan, &c->rx.head);
+		if (rc)
+			return rc;
+		c->rx.head_open = true;
+		c->rx.placed = false;
+		c->rx.got = 0;
+	} else if (c->rx.placed) {
+		return 0;
+	}
+	if (!c->rx.open.payload)
+		rc = above(c)->place(c, &c->rx.head, &c->rx.open, &how);
+	if (rc)
+		return rc;
+	if (how == CHUNK_PARK)
+		return tcpx_channel_hold(c);
+	if (c->rx.open.payload && list_staged(c->rx.open.payload->list)) {
+		c->rx.open.buffer = tcpx_staging_get(&c->client, TCPX_FLOW_UNPACK, c->rx.head.len);
+		if (!c->rx.open.buffer)
+			return tcpx_channel_hold(c);
+	}
+	c->rx.placed = true;
+	c->rx.open.landed_ns = engine_now(c->session->engine);
+	return 0;
+}
+
+/* The open message takes the next slot of the window. */
+static int
+claim(struct channel *c, enum tcpx_slot_event ev)
+{
+	uint64_t seq;
+	int rc = tcpx_window_claim(&c->window, ev, &seq);
+
+	if (rc == 0 && seq != c->rx.head.seq)
+		rc = TCPX_EFRAME;
+	if (rc == 0)
+		c->rx.acks.due.received = seq;
+	return rc;
+}
+
+/* The open message lies in a staging buffer: its payload is unpacked. */
+static int
+land_staged(struct channel *c)
+{
+	struct iovec whole = { c->rx.open.buffer->mem, c->rx.head.len };
+	struct tcpx_landed msg = { .head = c->rx.head, .frag = &whole, .frag_count = 1 };
+	int rc = claim(c, TCPX_EV_LAND);
+
+	c->rx.acks.sender_waits |= rc == 0 && c->rx.head.len > STAGING_SMALL_BYTES;
+	return rc ? rc : tcpx_unpack_add(c, &msg, &c->rx.open);
+}
+
+/* The open message was received in place, or into the sink. */
+static int
+land(struct channel *c, uint64_t now_ns)
+{
+	int rc = claim(c, TCPX_EV_PLACED);
+
+	if (rc == 0)
+		rc = above(c)->applied(c, &c->rx.open, now_ns);
+	return rc ? rc : tcpx_landing_placed(c, &c->rx.open);
+}
+
+static int
+close_message(struct channel *c, uint64_t now_ns)
+{
+	int rc = c->session->engine->ops->chan_recv_end(c->chan);
+
+	if (rc == -EAGAIN)
+		return rc;
+	if (rc == TCPX_ECANCELED) {
+		/* the sender's memory has gone: nothing arrived */
+		rc = claim(c, TCPX_EV_PLACED);
+		if (rc == 0)
+			rc = tcpx_landing_placed(c, &c->rx.open);
+	} else if (rc == 0) {
+		rc = c->rx.open.buffer ? land_staged(c) : land(c, now_ns);
+	}
+	tcpx_landing_drop(c);
+	c->rx.head_open = false;
+	return rc;
+}
+
+/* Receives at most one large message, or several small ones. */
+static int
+receive(struct channel *c, uint64_t now_ns)
+{
+	int turn, rc;
+	ssize_t n;
+
+	for (turn = 0; turn < CHANNEL_TURN; turn++) {
+		rc = open_message(c);
+		if (rc)
+			return rc;
+		while (c->rx.got < c->rx.head.len) {
+			n = receive_part(c);
+			if (n < 0)
+				return (int)n;
+			c->rx.got += (uint32_t)n;
+		}
+		rc = close_message(c, now_ns);
+		if (rc)
+			return rc;
+		if (c->rx.head.len >= TCPX_CHUNK_MIN)
+			break;
+	}
+	return 0;
+}
+
+int
+tcpx_stream_acknowledge(struct channel *c)
+{
+	return c->session->engine->ops->chan_ack(c->chan, &c->rx.acks.due);
+}
+
+static int
+no_release(struct channel *c, uint64_t seq)
+{
+	return 0;
+}
+
+static int
+no_sent(struct channel *c)
+{
+	return 0;
+}
+
+const struct channel_kind tcpx_stream_kind = {
+	.in_place = true,
+	.receive = receive,
+	.acknowledge = tcpx_stream_acknowledge,
+	.release = no_release,
+	.sent = no_sent,
+	.packs = list_staged,
+};

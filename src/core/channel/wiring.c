@@ -1,0 +1,486 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * All channels of a session connect in parallel. The acceptor listens for each and sends
+ * handles, the opener connects, and both send READY with the channels that are up.
+ * Channels that do not come within a grace time after the first are left out: the session
+ * opens degraded.
+ */
+#include "core/channel/wiring.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/random.h"
+#include "core/channel/channel.h"
+#include "core/channel/connection.h"
+#include "core/context/context.h"
+#include "core/loop/affinity.h"
+#include "core/loop/loop.h"
+#include "core/session/auth.h"
+#include "core/session/control.h"
+#include "core/session/handshake.h"
+#include "core/session/peer.h"
+#include "core/session/session.h"
+
+#define POLL_NS  (200 * 1000ull)   /* between looks at unfinished channels      */
+#define GRACE_NS (1000 * TCPX_MS)  /* for the rest of a direction, once its
+				    * first channel is up */
+
+/* Channels begin to connect. */
+static void
+begin(struct session *s)
+{
+	uint64_t now_ns = engine_now(s->engine);
+
+	s->state = SESS_WIRING;
+	s->hs->deadline_ns = now_ns + tcpx_wiring_patience(s->engine);
+}
+
+/* A token for each channel; with a secret, only its holders can compute one. */
+static void
+channel_token(const struct session *s, bool backward, uint16_t k, uint8_t token[16])
+{
+	uint8_t room[64], mac[32];
+	struct tcpx_buf b;
+
+	memcpy(token, s->token, 16);
+	token[14] ^= (uint8_t)(backward ? 0x80 : 0);
+	token[15] ^= (uint8_t)k;
+	if (!s->engine->auth)
+		return;
+	tcpx_buf_init(&b, room, sizeof(room));
+	tcpx_buf_put_u8(&b, 'C');
+	tcpx_buf_put_u64(&b, s->id);
+	tcpx_buf_put_bytes(&b, token, 16);
+	tcpx_auth_mac(s->engine->auth, room, b.pos, mac);
+	memcpy(token, mac, 16);
+}
+
+static void
+offers_of(const struct channel_set *set, struct tcpx_netmap_offer *offer)
+{
+	uint32_t i;
+
+	for (i = 0; i < set->peer_nic_count; i++)
+		offer[i] = set->peer_nic[i].offer;
+}
+
+static void
+tell_plan(const struct session *s, const struct tcpx_netmap_text *why)
+{
+	const char *line, *end;
+
+	for (line = why->text; (end = strchr(line, '\n')); line = end + 1)
+		tcpx_info(TCPX_SUB_BOOT, "session with %s: %.*s", s->peer->name,
+			  (int)(end - line), line);
+}
+
+/* Where slots are GPUs', not every NIC is usable, and not every two reach each other. */
+static int
+plan_by_map(const struct session *s, struct tcpx_pair *pair, char *reason, size_t cap)
+{
+	struct tcpx_netmap_channel plan[TCPX_NETMAP_CHANNELS];
+	struct tcpx_netmap_offer theirs[TCPX_NICS_MAX];
+	struct tcpx_netmap_text why = { .len = 0 };
+	const struct tcpx_engine *e = s->engine;
+	uint32_t n = e->nics.count, m = s->chan.peer_nic_count, count = s->chan.count, i;
+	int rc;
+
+	offers_of(&s->chan, theirs);
+	rc = s->opener ? tcpx_netmap_plan(e->nics.offer, n, count, theirs, m, count, plan, &why) :
+			 tcpx_netmap_plan(theirs, m, count, e->nics.offer, n, count, plan, &why);
+	for (i = 0; (int)i < rc; i++)
+		pair[i] = (struct tcpx_pair){ plan[i].near, plan[i].far };
+	if (rc < 0)
+		snprintf(reason, cap, "%.*s", (int)strcspn(why.text, "\n"), why.text);
+	else
+		tell_plan(s, &why);
+	return rc;
+}
+
+/* reason: why there is no pair. */
+static int
+plan_pairs(const struct session *s, struct tcpx_pair *pair, char *reason, size_t cap)
+{
+	struct tcpx_addr ours[TCPX_NICS_MAX], theirs[TCPX_NICS_MAX];
+	const struct tcpx_engine *e = s->engine;
+	uint32_t i, n = e->nics.count, m = s->chan.peer_nic_count;
+
+	if (s->engine->ops->caps & TCPX_NET_OWN_SLOTS && e->nics.offer[0].name[0])
+		return plan_by_map(s, pair, reason, cap);
+	snprintf(reason, cap, "no NIC here has an address family in common with one of the peer's");
+	for (i = 0; i < n; i++)
+		ours[i] = e->nics.at[i].addr;
+	for (i = 0; i < m; i++)
+		theirs[i] = s->chan.peer_nic[i].addr;
+	return s->opener ? tcpx_pair_plan(ours, n, theirs, m, pair, s->chan.count) :
+			   tcpx_pair_plan(theirs, m, ours, n, pair, s->chan.count);
+}
+
+/* Which side of a channel listens. The other connects with its handle. */
+static bool
+listens(const struct channel *c)
+{
+	const struct session *s = c->session;
+
+	return s->engine->ops->caps & TCPX_NET_RECEIVER_LISTENS ? !c->sending : !s->opener;
+}
+
+/* Makes the i-th channel as HANDLES counts them, forward ones first, with its NICs; it is not
+ * connected yet. */
+static int
+make(struct session *s, uint32_t i, const struct tcpx_pair *pair)
+{
+	uint32_t k = i % s->chan.count;
+	bool backward = i >= s->chan.count;
+	bool sending = backward != s->opener;
+	uint32_t near = s->opener ? pair->near : pair->far;
+	uint32_t far = s->opener ? pair->far : pair->near;
+	struct channel *c;
+	int rc;
+
+	rc = tcpx_channel_new(s, (uint16_t)k, sending, backward, &c);
+	if (rc)
+		return rc;
+	c->wiring = &s->hs->wiring[i];
+	c->near_nic = (int)near;
+	c->far_nic = (int)far;
+	c->gpu = s->engine->nics.at[near].gpu;
+	tcpx_bind_nic(c->loop, near);
+	memcpy(c->near_name, s->engine->nics.at[near].name, sizeof(c->near_name));
+	memcpy(c->far_name, s->chan.peer_nic[far].offer.name, sizeof(c->far_name));
+	c->wiring->id.session = s->id;
+	c->wiring->id.channel = (uint16_t)k;
+	c->wiring->id.generation = c->generation;
+	c->wiring->id.sending_side_is_opener = !backward;
+	channel_token(s, backward, (uint16_t)k, c->wiring->id.token);
+	*(sending ? &s->chan.tx[k] : &s->chan.rx[k]) = c;
+	return 0;
+}
+
+static int
+make_all(struct session *s, const struct tcpx_pair *pair)
+{
+	uint32_t i;
+	int rc = 0;
+
+	s->hs->wiring = calloc(2 * s->chan.count, sizeof(*s->hs->wiring));
+	if (!s->hs->wiring)
+		return -ENOMEM;
+	for (i = 0; i < 2 * s->chan.count && rc == 0; i++)
+		rc = make(s, i, &pair[i % s->chan.count]);
+	return rc;
+}
+
+/* The i-th channel as HANDLES counts them. */
+static struct channel *
+counted(struct session *s, uint32_t i)
+{
+	bool backward = i >= s->chan.count;
+
+	return (backward != s->opener ? s->chan.tx : s->chan.rx)[i % s->chan.count];
+}
+
+/* Listens for this side's channels and sends HANDLES. */
+static int
+put_handles(struct session *s)
+{
+	uint8_t room[TCPX_FRAME_MAX - TCPX_FRAME_HEAD];
+	struct tcpx_handles h;
+	struct tcpx_buf b;
+	struct channel *c;
+	uint32_t i;
+
+	memset(&h, 0, sizeof(h));
+	memcpy(h.token, s->token, sizeof(h.token));
+	h.count = (uint16_t)(2 * s->chan.count);
+	for (i = 0; i < h.count; i++) {
+		c = counted(s, i);
+		h.far_nic[i] = (uint16_t)c->near_nic;
+		if (!listens(c))
+			continue;
+		h.usable[i] = s->engine->ops->chan_listen(s->engine->net, c->near_nic, &c->wiring->id,
+							  h.handle[i], &c->wiring->listener) == 0;
+		c->wiring->usable = h.usable[i];
+	}
+	tcpx_buf_init(&b, room, sizeof(room));
+	tcpx_handles_write(&b, &h);
+	return tcpx_control_put(s, TCPX_FR_HANDLES, &b);
+}
+
+/* Stores the peer's handles: these channels can be connected now. */
+static void
+take_handles(struct session *s, const struct tcpx_handles *h)
+{
+	struct channel *c;
+	uint32_t i;
+
+	for (i = 0; i < h->count; i++) {
+		c = counted(s, i);
+		if (listens(c))
+			continue;
+		memcpy(c->wiring->handle, h->handle[i], sizeof(c->wiring->handle));
+		c->wiring->usable = h->usable[i];
+	}
+}
+
+int
+tcpx_wiring_listen(struct session *s)
+{
+	struct tcpx_pair pair[TCPX_CHANNELS_MAX];
+	char reason[256];
+	int rc;
+
+	rc = plan_pairs(s, pair, reason, sizeof(reason));
+	if (rc < 0) {
+		tcpx_session_fail(s, rc, "%s", reason);
+		return 0;
+	}
+	rc = make_all(s, pair);
+	if (rc)
+		return rc;
+	begin(s);
+	tcpx_session_add_timer(s, engine_now(s->engine) + POLL_NS);
+	return put_handles(s);
+}
+
+static int
+connect_all(struct session *s, const struct tcpx_handles *h)
+{
+	struct tcpx_pair pair[TCPX_CHANNELS_MAX];
+	char reason[256];
+	int rc;
+
+	rc = plan_pairs(s, pair, reason, sizeof(reason));
+	if (rc < 0)
+		return rc;
+	memcpy(s->token, h->token, sizeof(s->token));
+	rc = make_all(s, pair);
+	if (rc)
+		return rc;
+	take_handles(s, h);
+	rc = s->engine->ops->caps & TCPX_NET_RECEIVER_LISTENS ? put_handles(s) : 0;
+	if (rc)
+		return rc;
+	begin(s);
+	tcpx_wiring_step(s, engine_now(s->engine));
+	return 0;
+}
+
+static int
+answered(struct session *s, const struct tcpx_handles *h)
+{
+	/* only where the receiving side listens does the opener send handles */
+	if (s->hs->handles_came || !(s->engine->ops->caps & TCPX_NET_RECEIVER_LISTENS))
+		return TCPX_EPROTO;
+	s->hs->handles_came = true;
+	take_handles(s, h);
+	tcpx_wiring_step(s, engine_now(s->engine));
+	return 0;
+}
+
+int
+tcpx_wiring_handles(struct session *s, const struct tcpx_handles *h)
+{
+	return s->opener ? connect_all(s, h) : answered(s, h);
+}
+
+/* Tries an unfinished channel again. */
+static void
+try_channel(struct session *s, struct channel *c)
+{
+	const struct tcpx_net_ops *ops = s->engine->ops;
+	uint64_t *wired_ns = c->sending ? &s->hs->tx_wired_ns : &s->hs->rx_wired_ns;
+	struct chan_wiring *w = c->wiring;
+	struct tcpx_chan *chan;
+	int rc;
+
+	if (!w->usable || c->state != CHAN_WIRING)
+		return;
+	if (!listens(c))
+		rc = ops->chan_connect(s->engine->net, c->near_nic, &w->id, w->handle, c->sending,
+				       &w->connect_state, &chan);
+	else
+		rc = ops->chan_accept(w->listener, c->sending, &chan);
+	if (rc == 0)
+		rc = tcpx_channel_up(c, chan);
+	if (rc == 0 && *wired_ns == 0)
+		*wired_ns = engine_now(s->engine);
+	if (rc != 0 && rc != -EAGAIN)
+		w->usable = false;
+}
+
+static uint64_t
+up_bits(struct channel *const *chan, uint32_t count)
+{
+	uint64_t bits = 0;
+	uint32_t k;
+
+	for (k = 0; k < count; k++)
+		if (chan[k] && chan[k]->state == CHAN_UP)
+			bits |= 1ull << k;
+	return bits;
+}
+
+static uint32_t
+undecided(struct channel *const *chan, uint32_t count)
+{
+	uint32_t k, n = 0;
+
+	for (k = 0; k < count; k++)
+		n += chan[k]->wiring->usable && chan[k]->state == CHAN_WIRING;
+	return n;
+}
+
+static int
+put_ready(struct session *s)
+{
+	uint8_t room[32];
+	struct tcpx_readiness r = {
+		.forward_up = up_bits(s->opener ? s->chan.tx : s->chan.rx, s->chan.count),
+		.backward_up = up_bits(s->opener ? s->chan.rx : s->chan.tx, s->chan.count) };
+	struct tcpx_buf b;
+
+	tcpx_buf_init(&b, room, sizeof(room));
+	tcpx_ready_write(&b, &r);
+	return tcpx_control_put(s, TCPX_FR_READY, &b);
+}
+
+/* Is the wait over? A direction waits for its rest once its first channel is up. With a
+ * plugin one direction may be up seconds before the other, whose receiving side still
+ * sets up its NIC. */
+static bool
+grace_over(const struct session *s, uint64_t now_ns)
+{
+	bool tx = undecided(s->chan.tx, s->chan.count) == 0 ||
+		  (s->hs->tx_wired_ns && now_ns >= s->hs->tx_wired_ns + GRACE_NS);
+	bool rx = undecided(s->chan.rx, s->chan.count) == 0 ||
+		  (s->hs->rx_wired_ns && now_ns >= s->hs->rx_wired_ns + GRACE_NS);
+
+	return tx && rx;
+}
+
+/* Gives up channels that did not come; closes those that the peer lacks. */
+static void
+drop_missing(struct session *s, struct channel **chan, uint64_t peer_bits, uint32_t *up)
+{
+	uint32_t k;
+
+	*up = 0;
+	for (k = 0; k < s->chan.count; k++) {
+		struct channel *c = chan[k];
+
+		tcpx_channel_wired(c);
+		c->wiring = NULL; /* the handshake goes */
+		if (c->state == CHAN_UP && (peer_bits >> k & 1)) {
+			(*up)++;
+			continue;
+		}
+		c->state = CHAN_DOWN;
+		tcpx_loop_post(c->loop, &c->work); /* which closes it */
+	}
+}
+
+static void
+warn_missing(const struct session *s, struct channel *const *chan, const char *what)
+{
+	uint32_t i, k, missing;
+
+	for (i = 0; i < s->engine->nics.count; i++) {
+		missing = 0;
+		for (k = 0; k < s->chan.count; k++)
+			missing += chan[k] && chan[k]->near_nic == (int)i &&
+				   chan[k]->state != CHAN_UP;
+		if (missing)
+			tcpx_warn(TCPX_SUB_CHAN,
+				  "session to %s is degraded: %u %s channels on NIC %s could not "
+				  "connect; the others carry all", s->peer->name, missing, what,
+				  s->engine->nics.at[i].name);
+	}
+}
+
+static void
+finish(struct session *s, uint64_t now_ns)
+{
+	uint64_t forward = s->hs->ready.forward_up, backward = s->hs->ready.backward_up;
+	struct channel_set *set = &s->chan;
+	uint32_t up;
+
+	drop_missing(s, set->tx, s->opener ? forward : backward, &set->tx_up);
+	drop_missing(s, set->rx, s->opener ? backward : forward, &set->rx_up);
+	up = set->tx_up < set->rx_up ? set->tx_up : set->rx_up;
+	if (up == 0) {
+		tcpx_session_fail(s, TCPX_ENOCHANNEL, "none of %u channels could connect",
+				  s->chan.count);
+		return;
+	}
+	if (s->engine->limit.strict_nics && up < set->count) {
+		tcpx_session_fail(s, TCPX_ENOCHANNEL,
+				  "%u of %u channels could not connect, and TCPX_STRICT_NICS is set",
+				  set->count - up, set->count);
+		return;
+	}
+	warn_missing(s, set->tx, "sending");
+	warn_missing(s, set->rx, "receiving");
+	tcpx_session_opened(s, now_ns);
+}
+
+/* A direction has no channel and will have none: waiting is pointless. */
+static bool
+is_hopeless(const struct session *s)
+{
+	const struct channel_set *set = &s->chan;
+
+	if (!s->opener && !s->hs->handles_came && s->engine->ops->caps & TCPX_NET_RECEIVER_LISTENS)
+		return false; /* the peer's handles are not known yet */
+	return (undecided(set->tx, set->count) == 0 && up_bits(set->tx, set->count) == 0) ||
+	       (undecided(set->rx, set->count) == 0 && up_bits(set->rx, set->count) == 0);
+}
+
+/* Before the acceptor answers, it needs all channels of the opener's READY. */
+static bool
+has_all(const struct session *s)
+{
+	const struct tcpx_readiness *theirs = &s->hs->ready;
+
+	return !(theirs->forward_up & ~up_bits(s->chan.rx, s->chan.count)) &&
+	       !(theirs->backward_up & ~up_bits(s->chan.tx, s->chan.count));
+}
+
+void
+tcpx_wiring_step(struct session *s, uint64_t now_ns)
+{
+	uint32_t k;
+
+	if (s->state == SESS_WIRING) {
+		for (k = 0; k < s->chan.count; k++) {
+			try_channel(s, s->chan.tx[k]);
+			try_channel(s, s->chan.rx[k]);
+		}
+		if (is_hopeless(s)) {
+			tcpx_session_fail(s, TCPX_ENOCHANNEL, "none of %u channels could connect",
+					  s->chan.count);
+			return;
+		}
+		if (s->opener && grace_over(s, now_ns)) {
+			s->state = SESS_READY;
+			if (put_ready(s) != 0)
+				return;
+		} else if (!s->opener && s->hs->ready_came &&
+			   (has_all(s) || grace_over(s, now_ns))) {
+			s->state = SESS_READY;
+			if (put_ready(s) != 0)
+				return;
+			finish(s, now_ns);
+			return;
+		}
+	}
+	if (s->state == SESS_READY && s->opener && s->hs->ready_came) {
+		finish(s, now_ns);
+		return;
+	}
+	tcpx_session_add_timer(s, now_ns + POLL_NS);
+	tcpx_control_flush(s);
+}

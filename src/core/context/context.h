@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The engine as every room of the core sees it: its provider, clock, limits and counters, and
+ * what each room keeps of it. Locks, in the order they may nest:
+ *
+ *	loop.lease.lock > session.lock > registry.lock > peer.lock > { regions.lock, notes.lock,
+ *	events.lock, loop.queue.lock, batches.lock, gpus.small_lock, gpus.word_lock }
+ *
+ * Two of the last are never held together. gpus.lock is taken with none of them held. The
+ * holder of a loop's lease owns its channels' connections and their receive and send state.
+ * session.lock guards everything else of a session, its control connection included.
+ */
+#ifndef CORE_CONTEXT_CONTEXT_H
+#define CORE_CONTEXT_CONTEXT_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/cfg.h"
+#include "base/chain.h"
+#include "base/clock.h"
+#include "base/cpuset.h"
+#include "device/device.h"
+#include "net/net.h"
+#include "proto/frame.h"
+#include "proto/netmap.h"
+#include "tcpx/tcpx.h"
+
+struct auth;
+struct channel_calls;
+struct copy_calls;
+struct listeners;
+struct loop;
+struct loop_calls;
+struct memory;
+struct notes;
+struct session_calls;
+struct stats;
+
+struct counters {
+	_Atomic uint64_t bytes_tx, bytes_rx, chunks_tx, chunks_rx, xfers_posted, xfers_done,
+		xfers_failed, notes_tx, notes_rx, notes_dropped, ctrl_frames_tx, ctrl_frames_rx,
+		ctrl_resumes, channels_lost, chunks_resent, stalls, refused, queue_ns, wire_ns,
+		ack_ns, unpack_ns, lease_borrows;
+};
+
+/* Payload over one NIC, with that of closed channels. */
+struct nic_count {
+	_Atomic uint64_t bytes_tx, bytes_rx, stalls;
+	_Atomic uint64_t retransmits; /* of closed channels only; open ones are asked */
+};
+
+/* Settings of the data path. */
+struct limits {
+	uint32_t channels, window, inline_bytes, credit_xfers;
+	uint32_t chunk;     /* as set; 0: depends on the size of each transfer       */
+	uint32_t chunk_max; /* offered to peers                                      */
+	uint32_t slots_max; /* of the provider; 0: no limit                           */
+	uint64_t credit_list, staging;
+	uint32_t notes;     /* limit of notes not yet taken                           */
+	enum tcpx_unpack_impl unpack;
+	enum tcpx_lend lend;
+	uint64_t connect_ns, handshake_ns, stall_ns, keepalive_ns, linger_ns;
+	bool strict_nics, round_robin;
+	uint64_t spin_ns;
+};
+
+#define CTRL_ADDRS 8
+
+/* A listener for control streams beside the NICs that carry data. */
+struct ctrl_nic {
+	char name[32]; /* "": there is none */
+	struct tcpx_addr addr[CTRL_ADDRS];
+	uint32_t count;
+};
+
+/* The NICs that carry data, and the CPUs and figures of each. */
+struct nics {
+	struct tcpx_nic at[TCPX_NET_NICS];
+	uint32_t count;
+	struct tcpx_netmap_offer offer[TCPX_NET_NICS]; /* with OWN_SLOTS: what each is for */
+	struct tcpx_cpuset *bind; /* CPUs for each NIC; NULL: no bindings */
+	struct nic_count sum[TCPX_NET_NICS];
+	struct ctrl_nic ctrl;
+};
+
+/* The objects of an engine: each is in one chain. */
+struct registry {
+	pthread_mutex_t lock;
+	struct tcpx_node peers, sessions;
+	struct tcpx_node xfers, lists; /* handles that the application holds */
+	_Atomic uint32_t session_count;
+	_Atomic uint32_t after_event;     /* transfers that wait for a caller's event */
+	/* lease of loop 0 */
+	struct tcpx_node served;       /* sessions whose control stream the loop serves */
+	struct tcpx_node to_flush;       /* sessions with answers not yet written */
+};
+
+/* The application's descriptor: readable while something is unobserved. */
+struct events {
+	pthread_mutex_t lock;       /* raised, making fd */
+	_Atomic int fd;             /* -1 before its first use */
+	bool raised;
+	_Atomic int64_t unobserved; /* ends not tested yet */
+	_Atomic uint32_t notes;     /* not yet taken; futex of waiters that could not borrow */
+};
+
+/* Changes when some session changes its state. */
+struct changes {
+	_Atomic uint32_t count; /* futex */
+	_Atomic int sleepers;
+};
+
+/* Calls from a room to one above it: each lower room declares a table, engine/ fills it in. */
+struct upward {
+	const struct loop_calls *loop;
+	const struct copy_calls *copy;
+	const struct session_calls *session;
+	const struct channel_calls *channel;
+};
+
+struct tcpx_engine {
+	struct tcpx_cfg *cfg;
+	struct limits limit;
+	char name[TCPX_NAME_MAX];
+	uint64_t incarnation;
+	struct tcpx_clock clock;
+	const struct tcpx_net_ops *ops;
+	struct tcpx_net *net;
+	struct upward up;
+	struct nics nics;
+	struct loop *loop;
+	uint32_t loop_count;
+	bool manual;              /* no threads: a test drives the loops */
+	_Atomic bool stopping;    /* no new transfers; those open may end */
+	_Atomic bool closing;     /* no new objects at all                */
+	struct registry registry;
+	struct events events;
+	struct changes changes;
+	struct counters count;
+	struct memory *memory;
+	struct listeners *listeners;
+	struct notes *notes;
+	struct auth *auth;        /* NULL: no secret */
+	struct stats *stats;      /* NULL: no statistics port */
+};
+
+static inline void
+count_add(_Atomic uint64_t *c, uint64_t v)
+{
+	atomic_fetch_add_explicit(c, v, memory_order_relaxed);
+}
+
+static inline uint64_t
+engine_now(const struct tcpx_engine *e)
+{
+	return tcpx_clock_now(&e->clock);
+}
+
+#endif

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Every call from a room of the core to one above it. The lower room declares a table, and
+ * this file alone fills it in. A function here belongs to a room above the table's.
+ */
+#include "core/engine/upward.h"
+
+#include "core/channel/channel.h"
+#include "core/channel/connection.h"
+#include "core/channel/pack.h"
+#include "core/channel/receiver.h"
+#include "core/channel/unpack.h"
+#include "core/channel/wake.h"
+#include "core/channel/wiring.h"
+#include "core/context/context.h"
+#include "core/loop/loop.h"
+#include "core/memory/batch.h"
+#include "core/memory/staging.h"
+#include "core/session/accept.h"
+#include "core/session/control.h"
+#include "core/session/peer_session.h"
+#include "core/session/session.h"
+#include "core/session/timer.h"
+#include "core/transfer/answer.h"
+#include "core/transfer/end.h"
+#include "core/transfer/frames.h"
+#include "core/transfer/launch.h"
+#include "core/transfer/match.h"
+#include "core/transfer/progress.h"
+#include "core/transfer/schedule.h"
+
+/* ---- loop ---- */
+
+static void
+loop_timers(struct loop *l, uint64_t now_ns)
+{
+	if (l->index == 0) {
+		tcpx_accept_timer(l, now_ns);
+		tcpx_sessions_timer(l->engine, now_ns);
+	}
+	tcpx_staging_timer(l, now_ns);
+	if (l->index == 0)
+		tcpx_peer_linger(l->engine, now_ns);
+}
+
+static void
+loop_before_sleep(struct loop *l)
+{
+	if (l->index == 0)
+		tcpx_launch_after_events(l->engine);
+	tcpx_batches_launch(l);
+	if (l->index == 0)
+		tcpx_control_flush_all(l->engine);
+}
+
+static void
+loop_after_events(struct loop *l, uint64_t now_ns)
+{
+	tcpx_batches_launch(l);
+	tcpx_batches_poll(l, now_ns);
+}
+
+static const struct loop_calls of_loop = {
+	.timers = loop_timers,
+	.before_sleep = loop_before_sleep,
+	.sleep_limit = tcpx_batches_timeout,
+	.after_events = loop_after_events,
+};
+
+/* ---- memory ---- */
+
+static const struct copy_calls of_copy = {
+	.packed = tcpx_pack_done,
+	.unpacked = tcpx_unpack_done,
+	.unpacked_all = tcpx_receiver_acknowledge,
+};
+
+/* ---- session ---- */
+
+static void
+session_failed(struct session *s)
+{
+	tcpx_xfers_end(s);
+	tcpx_channels_end(s);
+}
+
+static void
+session_lost(struct session *s, bool last)
+{
+	tcpx_match_forget(s->peer, s, 0);
+	if (last)
+		tcpx_match_fail(s->peer, s->cause, s->cause_text);
+}
+
+static const struct session_calls of_session = {
+	.listen = tcpx_wiring_listen,
+	.handles = tcpx_wiring_handles,
+	.wire = tcpx_wiring_step,
+	.writable = tcpx_channels_wake_all,
+	.check_channels = tcpx_channels_check,
+	.frame = tcpx_frames_handle,
+	.check_transfers = tcpx_xfers_check,
+	.opened = tcpx_launch_waiting,
+	.failed = session_failed,
+	.lost = session_lost,
+};
+
+/* ---- channel ---- */
+
+static const struct channel_calls of_channel = {
+	.pick = tcpx_schedule_pick,
+	.place = tcpx_chunk_place,
+	.applied = tcpx_chunk_applied,
+	.acked = tcpx_chunk_acked,
+	.given_back = tcpx_chunk_given_back,
+	.broken = tcpx_answer_broken,
+	.put = tcpx_chunk_put,
+};
+
+const struct upward tcpx_upward = { &of_loop, &of_copy, &of_session, &of_channel };

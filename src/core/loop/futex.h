@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Sleeping on a word until another thread changes it. */
+#ifndef CORE_LOOP_FUTEX_H
+#define CORE_LOOP_FUTEX_H
+
+#include <stdint.h>
+
+int tcpx_futex_wait(void *word, uint32_t value, int64_t timeout_ns);
+void tcpx_futex_wake(void *word, int count);
+
+#endif

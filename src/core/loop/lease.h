@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Who runs a loop: its I/O thread, or a waiting application thread. */
+#ifndef CORE_LOOP_LEASE_H
+#define CORE_LOOP_LEASE_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/loop/loop.h"
+
+#define TESTS_BEFORE_HELP  64 /* fruitless polls in a row after which an application
+		       * does the I/O itself */
+#define NAP_MAX_NS (8 * TCPX_MS) /* longest an idle loop stays lent after long use */
+#define SOON_NS    (20 * TCPX_MS) /* a borrower that sleeps for less sets its own timer */
+#define LEASE_NS   (TCPX_MS / 4) /* a borrowed loop goes back after this idle time */
+
+static inline void
+tcpx_lease_slept(struct loop *l)
+{
+	atomic_store_explicit(&l->lease.wake_ns, UINT64_MAX, memory_order_release);
+}
+
+/* One turn of the loop on this thread, or a yield if another thread runs it. */
+void tcpx_lease_help(struct loop *l);
+/* Waits until done(arg), doing the loop's I/O on this thread where it can. word: a futex to
+ * sleep on where it cannot, changed before it is woken. 0, or -EAGAIN after timeout_ms. */
+int tcpx_lease_wait(struct loop *l, bool (*done)(void *), void *arg, _Atomic uint32_t *word,
+		    _Atomic int *sleepers, int timeout_ms);
+/* The longest sleep of the lease holder in the poller: unlimited if the I/O thread will
+ * wake it in time. To be followed by tcpx_lease_slept(). */
+int64_t tcpx_lease_sleep(struct loop *l, uint64_t now_ns, int64_t timeout_ns);
+int tcpx_loop_start(struct loop *l);
+void tcpx_loop_started(struct loop *l); /* waits until the thread has its id and its CPUs */
+void tcpx_loop_stop(struct loop *l); /* joins the thread */
+
+#endif

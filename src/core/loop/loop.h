@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * An I/O loop. The holder of its lease is its only thread; other threads queue work for it.
+ */
+#ifndef CORE_LOOP_LOOP_H
+#define CORE_LOOP_LOOP_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/chain.h"
+#include "core/context/context.h"
+#include "net/net.h"
+
+struct batches;
+struct payload;
+
+/* A source of poller events. on_ready runs with the loop's lease held. */
+struct source {
+	void (*on_ready)(struct source *src, unsigned ready, uint64_t now_ns);
+};
+
+/* A function to be run once by a loop, queued from any thread. */
+struct work {
+	struct tcpx_node node;
+	bool queued; /* guarded by the queue's lock */
+	void (*run)(struct work *w, uint64_t now_ns);
+};
+
+/* Freed after the events of the running step, because these may still name it. */
+struct deferred {
+	struct tcpx_node node;
+	void (*free_it)(struct deferred *g);
+};
+
+struct loop;
+
+/* Calls of a turn to the rooms (folders of core/) above this one; all with the lease held. */
+struct loop_calls {
+	void (*timers)(struct loop *l, uint64_t now_ns);
+	/* Starts copies; on loop 0 also opens transfers whose event has happened and writes frames. */
+	void (*before_sleep)(struct loop *l);
+	/* The longest sleep of the loop; -1: unlimited. */
+	int64_t (*sleep_limit)(const struct loop *l, uint64_t now_ns);
+	/* Starts copies and looks for completed ones. */
+	void (*after_events)(struct loop *l, uint64_t now_ns);
+};
+
+enum lease_holder { LEASE_NONE, LEASE_IO, LEASE_APP };
+
+/* Who runs the loop; see lease.c. */
+struct lease {
+	pthread_mutex_t lock;         /* held during a step                           */
+	_Atomic int holder;           /* enum lease_holder                            */
+	_Atomic(pthread_t) stepper;   /* thread that holds the lease                  */
+	_Atomic bool stepping;        /* stepper is meaningful                        */
+	_Atomic int borrowers;        /* application threads that want or hold the lease */
+	_Atomic uint64_t lent_ns;     /* last time that a borrower held it            */
+	_Atomic uint32_t park;        /* the I/O thread's futex                       */
+	_Atomic uint64_t look_ns;     /* when the sleeping I/O thread will look next  */
+	_Atomic uint64_t wake_ns;     /* when the sleeping borrower wants to be woken */
+};
+
+struct work_queue {
+	pthread_mutex_t lock;         /* also requested and granted of the thread     */
+	struct tcpx_node works;
+	_Atomic bool any;             /* works is not empty; written under lock       */
+};
+
+struct io_thread {
+	pthread_t id;
+	bool runs;
+	_Atomic bool stop;
+	_Atomic int tid;              /* 0: not running; written under queue.lock     */
+	_Atomic uint32_t nics;        /* of its channels, a bit each; see affinity.h  */
+	char requested[64], granted[64]; /* CPUs                                      */
+};
+
+/* Loops wake each other as a binary tree by index: this one wakes those under it, below end. */
+struct wake_below {
+	struct work work;
+	_Atomic uint32_t end;
+};
+
+/* Copies for devices, not yet started and in flight. A turn without any skips their calls. */
+struct copy_count {
+	_Atomic uint32_t waiting, flying;
+};
+
+/* An I/O loop: a poller and what it watches. */
+struct loop {
+	struct tcpx_engine *engine;
+	uint32_t index;
+	struct tcpx_poller *poller;
+	struct lease lease;
+	_Atomic(struct payload *) gate; /* the transfer whose memory a call reads or writes now */
+	struct work_queue queue;
+	_Atomic bool asleep;          /* its runner sleeps in the poller, or is about to */
+	_Atomic bool wake_asked;           /* its runner must look again before it sleeps */
+	struct wake_below below;
+	struct io_thread thread;
+	/* lease holder only */
+	struct tcpx_node deferred;      /* sources closed in this step                  */
+	struct copy_count copies;
+	struct batches *batches;      /* copies for devices, and staging buffers       */
+	uint64_t awake_until_ns;          /* spin until then: a GPU was busy with little data */
+	uint64_t timer_ns;            /* earliest deadline on this loop               */
+	uint64_t now_ns;              /* time of the last look at the clock           */
+};
+
+#define CORE_EVENTS 64 /* poller events a step */
+#define AWAKE_NS      200000
+
+/* Keeps the loop spinning for a while. */
+static inline void
+loop_stay_awake(struct loop *l, uint64_t now_ns)
+{
+	l->awake_until_ns = now_ns + AWAKE_NS;
+}
+
+/* Opens the poller; starts no thread. 0 or the code of the provider. */
+int tcpx_loop_init(struct loop *l, struct tcpx_engine *e, uint32_t index);
+/* Calls free_it(g) at the end of the running turn. lease held */
+void tcpx_loop_defer_free(struct loop *l, struct deferred *g, void (*free_it)(struct deferred *g));
+void tcpx_loop_fini(struct loop *l);
+bool tcpx_loop_is_mine(const struct loop *l); /* does this thread hold its lease? */
+/* Makes the loop begin another turn before it sleeps; any thread. */
+void tcpx_loop_wake(struct loop *l);
+/* Queues w for the loop; any thread. A no-op while w is queued. */
+void tcpx_loop_post(struct loop *l, struct work *w);
+/* Takes w out of the queue; a no-op if it is not queued. lease held */
+void tcpx_loop_cancel(struct loop *l, struct work *w);
+/* The timers run at at_ns, or earlier. lease held */
+void tcpx_loop_timer(struct loop *l, uint64_t at_ns);
+/* Payload for the loops below index end is on its way. Sleeping ones are woken now, two by each,
+ * and spin for a while, rather than wake one by one when the payload is there. */
+void tcpx_loop_wake_below(struct loop *l, uint32_t end);
+/* One turn: work, events, timers. The lease must be held. timeout_ns < 0: until needed. */
+void tcpx_loop_step(struct loop *l, int64_t timeout_ns);
+
+#endif

@@ -1,0 +1,423 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Batches of device copies. All copies of a loop for one place and direction, on all its
+ * channels, are one copy list and one launch. A batch first counts itself in a transfer
+ * and then reads live; the end of a transfer does the reverse. So no copy of an ended
+ * transfer is launched.
+ */
+#include "core/memory/batch.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/mutex.h"
+#include "core/context/context.h"
+#include "core/loop/loop.h"
+#include "core/memory/gpu.h"
+#include "core/memory/memory.h"
+#include "core/memory/payload.h"
+#include "core/memory/staging.h"
+
+#define BATCH_ITEMS 64
+#define BATCH_SPANS 4096
+#define SPANS_FIRST 256
+#define ENOUGH_BYTES (256u << 10) /* a launch costs little beside this: no waiting for more */
+
+/* How a loop waits for a GPU. With little data a thread waits for each message, so the loop
+ * spins, and stays awake a while for the next one. With much data it sleeps, since others
+ * can use the CPU. */
+#define LITTLE_BYTES (1u << 20)
+#define POLL_NS      20000
+
+struct copy_batch {
+	struct tcpx_node node;
+	enum tcpx_flow flow;
+	int place;
+	uint64_t ticket;
+	bool finished; /* done on the device; not yet reported */
+	uint64_t bytes;
+	int error;
+	uint32_t item_count, span_count, span_cap;
+	struct tcpx_copy *span;
+	struct batch_item item[BATCH_ITEMS];
+};
+
+static struct tcpx_queue *
+queue_of(const struct loop *l, const struct copy_batch *b)
+{
+	return l->batches->queue[b->flow][b->place + 1];
+}
+
+static const struct tcpx_device_ops *
+ops_of(const struct loop *l, const struct copy_batch *b)
+{
+	return b->place == TCPX_ON_HOST ? l->engine->memory->host_ops : l->engine->memory->gpus.ops;
+}
+
+static void
+init(struct batches *b)
+{
+	int f, z;
+
+	tcpx_mutex_init(&b->lock);
+	tcpx_node_init(&b->flying);
+	tcpx_node_init(&b->spare);
+	for (f = 0; f < TCPX_FLOWS; f++)
+		for (z = 0; z < STAGING_SIZES; z++) {
+			tcpx_node_init(&b->pool[f][z].waiters);
+			b->pool[f][z].flow = (enum tcpx_flow)f;
+			b->pool[f][z].large = z == STAGING_LARGE;
+		}
+}
+
+int
+tcpx_batches_open(struct loop *l)
+{
+	const struct tcpx_device_ops *ops = l->engine->memory->host_ops;
+	struct tcpx_queue **host;
+	int f, rc = 0;
+
+	l->batches = &l->engine->memory->batches[l->index];
+	init(l->batches);
+	for (f = 0; f < TCPX_FLOWS && rc == 0; f++) {
+		host = &l->batches->queue[f][TCPX_ON_HOST + 1];
+		rc = ops->queue_open(l->engine->memory->host, TCPX_ON_HOST, (enum tcpx_flow)f, host);
+	}
+	return rc;
+}
+
+static void
+free_batch(struct copy_batch *b)
+{
+	if (b)
+		free(b->span);
+	free(b);
+}
+
+void
+tcpx_batches_fini(struct loop *l)
+{
+	struct batches *all = l->batches;
+	int f, p;
+
+	if (!all)
+		return;
+	for (f = 0; f < TCPX_FLOWS; f++) {
+		for (p = 0; p < CORE_PLACES; p++) {
+			free_batch(all->filling[f][p]);
+			all->filling[f][p] = NULL;
+			if (all->queue[f][p])
+				(p ? l->engine->memory->gpus.ops : l->engine->memory->host_ops)
+					->queue_close(all->queue[f][p]);
+			all->queue[f][p] = NULL;
+		}
+	}
+	tcpx_chain_each(n, after, &all->spare) {
+		tcpx_chain_remove(n);
+		free_batch(tcpx_container(n, struct copy_batch, node));
+	}
+	pthread_mutex_destroy(&all->lock);
+}
+
+/* ---- filling ---- */
+
+static struct copy_batch *
+filling(struct loop *l, enum tcpx_flow flow, int place)
+{
+	struct copy_batch **at = &l->batches->filling[flow][place + 1], *b;
+	struct tcpx_node *n;
+
+	if (*at)
+		return *at;
+	n = tcpx_chain_first(&l->batches->spare);
+	if (n) {
+		tcpx_chain_remove(n);
+		b = tcpx_container(n, struct copy_batch, node);
+	} else {
+		b = calloc(1, sizeof(*b));
+		if (!b)
+			return NULL;
+		tcpx_node_init(&b->node);
+	}
+	b->flow = flow;
+	b->place = place;
+	b->finished = false;
+	b->error = 0;
+	b->item_count = b->span_count = 0;
+	b->bytes = 0;
+	*at = b;
+	return b;
+}
+
+static int
+room_for(struct copy_batch *b, uint32_t spans)
+{
+	struct tcpx_copy *grown;
+	uint32_t cap = b->span_cap ? b->span_cap : SPANS_FIRST;
+
+	while (cap < b->span_count + spans)
+		cap *= 2;
+	if (cap == b->span_cap)
+		return 0;
+	grown = realloc(b->span, cap * sizeof(*grown));
+	if (!grown)
+		return -ENOMEM;
+	b->span = grown;
+	b->span_cap = cap;
+	return 0;
+}
+
+static int
+add_spans(struct copy_batch *b, const struct tcpx_fraglist *src, uint64_t src_off,
+	  const struct tcpx_fraglist *dst, uint64_t dst_off, uint64_t len)
+{
+	struct tcpx_fragpos spos = tcpx_frag_seek(src, src_off);
+	struct tcpx_fragpos dpos = tcpx_frag_seek(dst, dst_off);
+	struct tcpx_span span[CORE_IOV];
+	uint64_t part;
+	size_t i, n;
+	int rc = 0;
+
+	while (rc == 0 && len > 0) {
+		n = tcpx_frag_compose(src, &spos, dst, &dpos, len, span, CORE_IOV, &part);
+		rc = n == 0 ? TCPX_EFRAME : room_for(b, (uint32_t)n);
+		for (i = 0; rc == 0 && i < n; i++)
+			b->span[b->span_count++] =
+				(struct tcpx_copy){ span[i].src, span[i].dst, span[i].len };
+		len -= part;
+	}
+	return rc;
+}
+
+static void launch(struct loop *l, struct copy_batch *b);
+
+/* lock held. */
+static int
+add(struct copy_client *c, enum tcpx_flow flow, int place, uint64_t seq, struct payload *payload,
+    uint64_t id, const struct tcpx_fraglist *src, uint64_t src_off,
+    const struct tcpx_fraglist *dst, uint64_t dst_off, uint64_t len)
+{
+	struct copy_batch *b = filling(c->loop, flow, place);
+	struct batch_item *it;
+	uint32_t spans;
+	int rc = 0;
+
+	if (!b)
+		return -ENOMEM;
+	spans = b->span_count;
+	it = &b->item[b->item_count];
+	*it = (struct batch_item){ .client = c, .seq = seq };
+	if (payload) {
+		atomic_fetch_add(&payload->batched, 1);
+		if (atomic_load(&payload->live) == id)
+			rc = add_spans(b, src, src_off, dst, dst_off, len);
+		if (rc || atomic_load(&payload->live) != id) {
+			b->span_count = spans;
+			atomic_fetch_sub(&payload->batched, 1);
+		} else {
+			it->payload = payload;
+			b->bytes += len;
+		}
+	}
+	if (rc)
+		return rc;
+	b->item_count++;
+	c->loop->copies.waiting++;
+	if (b->item_count == BATCH_ITEMS || b->span_count >= BATCH_SPANS ||
+	    b->bytes >= ENOUGH_BYTES)
+		launch(c->loop, b);
+	return 0;
+}
+
+int
+tcpx_batch_add(struct copy_client *c, enum tcpx_flow flow, int place, uint64_t seq,
+	       struct payload *payload, uint64_t id, const struct tcpx_fraglist *src,
+	       uint64_t src_off, const struct tcpx_fraglist *dst, uint64_t dst_off, uint64_t len)
+{
+	pthread_mutex_t *lock = &c->loop->batches->lock;
+	int rc;
+
+	pthread_mutex_lock(lock);
+	rc = add(c, flow, place, seq, payload, id, src, src_off, dst, dst_off, len);
+	pthread_mutex_unlock(lock);
+	return rc;
+}
+
+/* ---- in flight ---- */
+
+/* The batch no longer touches any memory. */
+static void
+uncount(struct copy_batch *b)
+{
+	uint32_t i;
+
+	for (i = 0; i < b->item_count; i++)
+		if (b->item[i].payload) {
+			atomic_fetch_sub(&b->item[i].payload->batched, 1);
+			b->item[i].payload = NULL;
+		}
+}
+
+static void
+finish(struct loop *l, struct copy_batch *b)
+{
+	if (b->finished)
+		return;
+	b->error = ops_of(l, b)->finish(queue_of(l, b), b->ticket);
+	b->finished = true;
+	uncount(b);
+}
+
+/* The oldest unfinished batch of the same queue. */
+static struct copy_batch *
+before(struct loop *l, const struct copy_batch *b)
+{
+	tcpx_chain_each(n, after, &l->batches->flying) {
+		struct copy_batch *o = tcpx_container(n, struct copy_batch, node);
+
+		if (o->flow == b->flow && o->place == b->place && !o->finished)
+			return o;
+	}
+	return NULL;
+}
+
+static void
+launch(struct loop *l, struct copy_batch *b)
+{
+	const struct tcpx_device_ops *ops = ops_of(l, b);
+	struct copy_batch *first;
+	int rc;
+
+	rc = ops->copy(queue_of(l, b), b->span, b->span_count, &b->ticket);
+	if (rc == -EAGAIN && b->item_count < BATCH_ITEMS && b->span_count < BATCH_SPANS)
+		return; /* no room on the device: the batch goes with the next turn's */
+	while (rc == -EAGAIN) {
+		first = before(l, b);
+		if (first)
+			finish(l, first);
+		rc = ops->copy(queue_of(l, b), b->span, b->span_count, &b->ticket);
+	}
+	b->error = rc;
+	b->finished = rc != 0;
+	if (rc)
+		uncount(b);
+	else
+		count_add(&l->engine->memory->copied[b->flow][b->place + 1], b->bytes);
+	l->batches->flying_bytes += b->bytes;
+	tcpx_chain_add(&l->batches->flying, &b->node);
+	l->copies.flying++;
+	l->batches->filling[b->flow][b->place + 1] = NULL;
+	l->copies.waiting -= b->item_count;
+}
+
+/* lock held. */
+static void
+launch_all(struct loop *l)
+{
+	int f, p;
+
+	for (f = 0; f < TCPX_FLOWS; f++)
+		for (p = 0; p < CORE_PLACES; p++)
+			if (l->batches->filling[f][p] && l->batches->filling[f][p]->item_count)
+				launch(l, l->batches->filling[f][p]);
+}
+
+void
+tcpx_batches_launch(struct loop *l)
+{
+	if (!l->copies.waiting)
+		return;
+	pthread_mutex_lock(&l->batches->lock);
+	launch_all(l);
+	pthread_mutex_unlock(&l->batches->lock);
+}
+
+void
+tcpx_batches_finish(struct loop *l)
+{
+	pthread_mutex_lock(&l->batches->lock);
+	do {
+		launch_all(l); /* a batch without room goes when the others are done */
+		tcpx_chain_each(n, after, &l->batches->flying)
+			finish(l, tcpx_container(n, struct copy_batch, node));
+	} while (l->copies.waiting);
+	pthread_mutex_unlock(&l->batches->lock);
+}
+
+static bool
+over(struct loop *l, struct copy_batch *b)
+{
+	int rc;
+
+	if (b->finished)
+		return true;
+	rc = ops_of(l, b)->poll(queue_of(l, b), b->ticket);
+	if (rc == -EAGAIN)
+		return false;
+	b->error = rc;
+	b->finished = true;
+	uncount(b);
+	return true;
+}
+
+/* Takes out the oldest batch that is done. */
+static struct copy_batch *
+take_over(struct loop *l)
+{
+	struct copy_batch *found = NULL;
+
+	pthread_mutex_lock(&l->batches->lock);
+	tcpx_chain_each(n, after, &l->batches->flying) {
+		struct copy_batch *b = tcpx_container(n, struct copy_batch, node);
+
+		if (!over(l, b))
+			continue;
+		tcpx_chain_remove(n);
+		l->copies.flying--;
+		l->batches->flying_bytes -= b->bytes;
+		found = b;
+		break;
+	}
+	pthread_mutex_unlock(&l->batches->lock);
+	return found;
+}
+
+void
+tcpx_batches_poll(struct loop *l, uint64_t now_ns)
+{
+	const struct copy_calls *up = l->engine->up.copy;
+	struct copy_batch *b;
+	uint32_t i;
+
+	/* a completion may close a channel, which finishes and reports the others */
+	while (l->copies.flying && (b = take_over(l))) {
+		now_ns = engine_now(l->engine); /* it may have landed after this pass began */
+		if (b->place != TCPX_ON_HOST && b->bytes <= LITTLE_BYTES)
+			loop_stay_awake(l, now_ns);
+		for (i = 0; i < b->item_count; i++) {
+			struct batch_item *it = &b->item[i];
+
+			if (b->flow == TCPX_FLOW_PACK)
+				up->packed(it->client, it->seq, b->error);
+			else
+				up->unpacked(it->client, it->seq, b->error, now_ns);
+		}
+		for (i = 0; i < b->item_count && b->flow == TCPX_FLOW_UNPACK; i++)
+			up->unpacked_all(b->item[i].client);
+		pthread_mutex_lock(&l->batches->lock);
+		tcpx_chain_add(&l->batches->spare, &b->node);
+		pthread_mutex_unlock(&l->batches->lock);
+	}
+}
+
+int64_t
+tcpx_batches_timeout(const struct loop *l, uint64_t now_ns)
+{
+	bool busy = l->copies.waiting || l->copies.flying;
+	bool events = l->index == 0 && atomic_load(&l->engine->registry.after_event);
+
+	if (l->engine->limit.spin_ns && l->batches->flying_bytes <= LITTLE_BYTES &&
+	    (busy || now_ns < l->awake_until_ns))
+		return 0;
+	return busy || events ? POLL_NS : -1;
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Building the descriptor list of an incoming transfer from the bytes of OPEN and LIST, checked as
+ * they arrive: regions, keys, rights and ranges. For core/transfer, on the side whose memory the
+ * list names.
+ */
+#ifndef CORE_MEMORY_BUILDER_H
+#define CORE_MEMORY_BUILDER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/memory/list.h"
+
+struct list_builder;
+
+/* Begins a list of @entries entries and @total bytes. need: the right that each region must have
+ * (enum tcpx_mem_access). -ENOMEM. */
+int tcpx_builder_new(struct tcpx_engine *e, unsigned need, uint32_t entries, uint64_t total,
+		     struct list_builder **out);
+void tcpx_builder_free(struct list_builder *b);
+/* Reads more of the list; @ops ends with a whole operation. -ENOMEM, TCPX_EPROTO; TCPX_EREGION,
+ * TCPX_EKEY, TCPX_ERANGE (logged). */
+int tcpx_builder_feed(struct list_builder *b, const uint8_t *ops, size_t len);
+/* Returns the list with one reference, once all of it was read. TCPX_EPROTO: entries or bytes are
+ * missing; -EXDEV: places differ; -ENOMEM. The builder is still to be freed. */
+int tcpx_builder_finish(struct list_builder *b, struct tcpx_list **out);
+/* All of that at once, for a list that is complete in @ops. */
+int tcpx_list_read(struct tcpx_engine *e, unsigned need, uint32_t entries, uint64_t total,
+		   const uint8_t *ops, size_t len, struct tcpx_list **out);
+
+#endif

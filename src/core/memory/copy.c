@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Small copies between a list and host memory, within a call. */
+#include "core/memory/copy.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "core/memory/gpu.h"
+#include "core/memory/list.h"
+#include "core/memory/memory.h"
+#include "core/memory/payload.h"
+
+/* Waits for the copy: a few microseconds. lock held. */
+static int
+copy_small(struct gpus *g, enum tcpx_flow flow, const struct tcpx_list *l, uint64_t len)
+{
+	struct tcpx_queue *q = g->small[flow][l->place];
+	struct tcpx_copy copy[CORE_IOV];
+	struct tcpx_fraglist list = list_frags(l);
+	struct tcpx_fragpos pos = { 0, 0 };
+	struct tcpx_frag frag[CORE_IOV];
+	uint64_t done = 0, part, ticket;
+	size_t i, n;
+	int rc = 0;
+
+	while (rc == 0 && done < len) {
+		n = tcpx_frag_next(&list, &pos, len - done, frag, CORE_IOV, &part);
+		for (i = 0; i < n; i++) {
+			uint64_t ours = (uintptr_t)g->scratch + done;
+
+			copy[i] = flow == TCPX_FLOW_PACK ?
+					  (struct tcpx_copy){ frag[i].addr, ours, frag[i].len } :
+					  (struct tcpx_copy){ ours, frag[i].addr, frag[i].len };
+			done += frag[i].len;
+		}
+		do {
+			rc = g->ops->copy(q, copy, n, &ticket);
+		} while (rc == -EAGAIN); /* nothing is in flight: there will be room */
+		if (rc == 0)
+			rc = g->ops->finish(q, ticket);
+	}
+	return rc;
+}
+
+/* TCPX_FLOW_UNPACK: buf into the list; PACK: the list into buf. */
+static void
+copy_host(enum tcpx_flow flow, const struct tcpx_list *l, uint8_t *buf, uint64_t len)
+{
+	size_t i;
+	uint64_t n;
+
+	for (i = 0; i < l->frag_count && len > 0; i++, buf += n, len -= n) {
+		void *at = (void *)(uintptr_t)l->frag[i].addr;
+
+		n = l->frag[i].len < len ? l->frag[i].len : len;
+		memcpy(flow == TCPX_FLOW_UNPACK ? at : buf, flow == TCPX_FLOW_UNPACK ? buf : at, n);
+	}
+}
+
+static int
+copy_list(enum tcpx_flow flow, const struct tcpx_list *l, uint8_t *buf, uint64_t len)
+{
+	struct gpus *g = &l->engine->memory->gpus;
+	int rc;
+
+	if (len == 0)
+		return 0;
+	if (!list_staged(l)) {
+		copy_host(flow, l, buf, len);
+		return 0;
+	}
+	if (len > GPU_SMALL_MAX)
+		return -EINVAL;
+	pthread_mutex_lock(&g->small_lock);
+	if (flow == TCPX_FLOW_UNPACK)
+		memcpy(g->scratch, buf, len);
+	rc = copy_small(g, flow, l, len);
+	if (rc == 0 && flow == TCPX_FLOW_PACK)
+		memcpy(buf, g->scratch, len);
+	pthread_mutex_unlock(&g->small_lock);
+	return rc;
+}
+
+int
+tcpx_list_copy_in(const struct tcpx_list *l, const uint8_t *src, uint64_t len)
+{
+	return copy_list(TCPX_FLOW_UNPACK, l, (uint8_t *)(uintptr_t)src, len); /* only read */
+}
+
+int
+tcpx_list_copy_out(const struct tcpx_list *l, uint8_t *dst, uint64_t len)
+{
+	return copy_list(TCPX_FLOW_PACK, l, dst, len);
+}

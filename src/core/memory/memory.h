@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The memory of an engine: its devices, regions and staging buffers. */
+#ifndef CORE_MEMORY_MEMORY_H
+#define CORE_MEMORY_MEMORY_H
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+#include "core/context/context.h"
+#include "core/memory/batch.h"
+#include "core/memory/gpu.h"
+#include "core/memory/region.h"
+#include "device/device.h"
+#include "net/net.h"
+
+/* The buffers of all loops, in one piece of pinned memory. */
+struct staging {
+	uint8_t *mem; /* NULL: none needed so far */
+	const struct tcpx_device_ops *ops;
+	struct tcpx_device *dev;
+};
+
+struct memory {
+	const struct tcpx_device_ops *host_ops;
+	struct tcpx_device *host;
+	struct gpus gpus;
+	void *gpu_arg;           /* of a test's device */
+	struct regions regions;
+	struct staging staging;
+	struct batches *batches; /* one a loop */
+	struct tcpx_net_memory for_provider;
+	_Atomic uint64_t copied[TCPX_FLOWS][CORE_PLACES]; /* bytes copied by devices */
+};
+
+#endif

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Staging buffers between sockets and GPUs. They belong to the lease holder of their loop. */
+#ifndef CORE_MEMORY_STAGING_H
+#define CORE_MEMORY_STAGING_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/chain.h"
+#include "device/device.h"
+
+struct loop;
+struct tcpx_engine;
+struct work;
+
+/* This room's view of a channel: a user of buffers and copies. */
+struct copy_client {
+	struct loop *loop;
+	struct work *work;         /* of the loop: runs when a buffer is free             */
+	const void *session;       /* its buffers decide who gets the next one            */
+	struct tcpx_node waiting; /* in a pool's chain: waits for a buffer               */
+};
+
+/* One chunk of page-locked memory that every GPU can address. */
+struct staging_buffer {
+	struct staging_buffer *next;  /* in the pool's free list, or in its cold one              */
+	struct pool *pool;
+	struct copy_client *holder; /* NULL: free or cold */
+	uint64_t until_ns;  /* in the cold list: may be reused after this               */
+	uint8_t *mem;
+};
+
+/* A loop's buffers for one direction. The last one used is reused first, so that few
+ * stay in the caches. */
+struct pool {
+	struct staging_buffer *free;
+	struct staging_buffer *cold; /* given back while a kernel may still read them; oldest first */
+	struct staging_buffer *all;  /* owned */
+	uint32_t count, used; /* used: neither free nor cold */
+	enum tcpx_flow flow;
+	bool large;
+	struct tcpx_node waiters; /* channels that wait for one */
+};
+
+/* Messages of one page are many; chunks are large. */
+enum staging_size { STAGING_SMALL, STAGING_LARGE, STAGING_SIZES };
+
+#define STAGING_SMALL_BYTES (64u << 10)
+
+/* Makes pools for all loops from one piece of pinned memory; a no-op if they exist. */
+int tcpx_staging_open(struct tcpx_engine *e, const struct tcpx_device_ops *ops,
+		      struct tcpx_device *dev);
+void tcpx_staging_close(struct tcpx_engine *e);
+/* A buffer for len bytes. NULL: none is free; c's work runs when one is. */
+struct staging_buffer *tcpx_staging_get(struct copy_client *c, enum tcpx_flow flow, uint32_t len);
+/* The woken channel has run; wakes the next waiter. */
+void tcpx_staging_wake_next(struct loop *l, enum tcpx_flow flow);
+void tcpx_staging_put(struct loop *l, struct staging_buffer *buffer);
+/* Puts back a buffer whose pages a dead connection may still show to the peer. */
+void tcpx_staging_put_lent(struct loop *l, struct staging_buffer *buffer, uint64_t now_ns);
+/* Frees cold buffers whose time has come. */
+void tcpx_staging_timer(struct loop *l, uint64_t now_ns);
+
+#endif

@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Pending connections: bounded in number and time. The first frame turns one into a new
+ * session or resumes an old one. Any other is refused, without a trace in other sessions.
+ */
+#include "core/session/accept.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/parse.h"
+#include "core/context/context.h"
+#include "core/loop/loop.h"
+#include "core/memory/payload.h"
+#include "core/session/control.h"
+#include "core/session/handshake.h"
+#include "core/session/peer.h"
+#include "core/session/resume.h"
+#include "core/session/session.h"
+
+#define PENDING_MAX 256
+
+struct pending_conn {
+	struct source source;
+	struct deferred deferred;
+	struct tcpx_node node;
+	struct loop *loop;
+	struct tcpx_stream *stream;
+	struct tcpx_ctrl *ctrl;
+	struct tcpx_addr from;
+	uint64_t deadline_ns;
+};
+
+static void
+free_pending(struct deferred *deferred)
+{
+	free(tcpx_container(deferred, struct pending_conn, deferred));
+}
+
+static void
+pending_close(struct pending_conn *g)
+{
+	struct loop *l = g->loop;
+
+	if (g->stream)
+		l->engine->ops->stream_close(g->stream);
+	tcpx_ctrl_free(g->ctrl);
+	g->source.on_ready = NULL;
+	tcpx_chain_remove(&g->node);
+	l->engine->listeners->pending_count--;
+	tcpx_loop_defer_free(l, &g->deferred, free_pending);
+}
+
+static void
+turn_away(struct pending_conn *g, int code, const char *why)
+{
+	uint8_t room[256];
+	const uint8_t *data;
+	struct tcpx_buf b;
+	char from[64];
+	size_t len;
+
+	tcpx_addr_format(&g->from, from, sizeof(from));
+	(void)tcpx_fail(TCPX_SUB_BOOT, code, "connection from %s turned away: %s", from, why);
+	count_add(&g->loop->engine->count.refused, 1);
+	tcpx_buf_init(&b, room, sizeof(room));
+	tcpx_refuse_write(&b, code, why);
+	if (!b.bad && tcpx_ctrl_put_raw(g->ctrl, TCPX_FR_REFUSE, room, b.pos) == 0 &&
+	    (len = tcpx_ctrl_pending(g->ctrl, &data)) > 0)
+		(void)g->loop->engine->ops->stream_send(g->stream, data, len);
+	pending_close(g);
+}
+
+static int
+welcome(struct pending_conn *g, const struct tcpx_hello *h, uint64_t now_ns)
+{
+	struct tcpx_engine *e = g->loop->engine;
+	struct session *s;
+	int rc;
+
+	rc = tcpx_session_new(e, false, &s);
+	if (rc)
+		return rc;
+	pthread_mutex_lock(&s->lock);
+	rc = tcpx_peer_find_or_make(e, h->name, h->incarnation, &s->peer);
+	if (rc == 0)
+		rc = e->ops->stream_watch(g->stream, s->loop->poller, &s->source, TCPX_READABLE);
+	if (rc == 0) {
+		s->control.stream = g->stream;
+		s->control.up = true;
+		s->control.interest = TCPX_READABLE;
+		s->health.heard_ns = now_ns;
+		g->stream = NULL;
+		tcpx_chain_add(&e->registry.served, &s->in_loop);
+		pthread_mutex_lock(&s->peer->lock);
+		tcpx_chain_add(&s->peer->inbound, &s->in_peer);
+		pthread_mutex_unlock(&s->peer->lock);
+		rc = tcpx_handshake_accept(s, h, now_ns);
+		tcpx_control_flush(s);
+	}
+	if (rc)
+		tcpx_session_fail(s, rc, "%s", "cannot be set up here");
+	pthread_mutex_unlock(&s->lock);
+	if (rc || s->state == SESS_FAILED)
+		tcpx_session_wake_loop(s);
+	tcpx_session_put(s);
+	return 0;
+}
+
+/* Records the addresses that the opener listens on, to call it back. */
+static void
+note_addresses(struct tcpx_engine *e, const struct tcpx_hello *h)
+{
+	struct tcpx_peer *p;
+
+	if (tcpx_peer_find_or_make(e, h->name, h->incarnation, &p) != 0)
+		return;
+	pthread_mutex_lock(&p->lock);
+	tcpx_peer_learn(p, h);
+	pthread_mutex_unlock(&p->lock);
+	tcpx_peer_put(p);
+}
+
+static void
+introduce(struct pending_conn *g, const struct tcpx_frame_head *head, const uint8_t *payload,
+	  uint64_t now_ns)
+{
+	struct tcpx_engine *e = g->loop->engine;
+	struct tcpx_resume resume;
+	struct tcpx_hello hello;
+	struct tcpx_buf b;
+	int rc = TCPX_EPROTO;
+
+	tcpx_buf_init_const(&b, payload, head->len - TCPX_FRAME_HEAD);
+	if (head->type == TCPX_FR_HELLO && tcpx_hello_read(&b, &hello) == 0) {
+		rc = welcome(g, &hello, now_ns);
+		if (rc == 0)
+			note_addresses(e, &hello);
+	} else if (head->type == TCPX_FR_RESUME && tcpx_resume_read(&b, &resume) == 0) {
+		rc = tcpx_resume_accept(e, &resume, g->stream, now_ns);
+		if (rc == 0)
+			g->stream = NULL;
+	}
+	if (rc)
+		turn_away(g, rc, "its first frame is not acceptable");
+	else
+		pending_close(g);
+}
+
+static void
+pending_ready(struct source *src, unsigned ready, uint64_t now_ns)
+{
+	struct pending_conn *g = tcpx_container(src, struct pending_conn, source);
+	struct tcpx_frame_head head;
+	const uint8_t *payload;
+	uint8_t *room;
+	size_t cap;
+	ssize_t n;
+	int rc;
+
+	(void)ready;
+	cap = tcpx_ctrl_room(g->ctrl, &room);
+	n = g->loop->engine->ops->stream_recv(g->stream, room, cap);
+	if (n == -EAGAIN)
+		return;
+	if (n <= 0) {
+		pending_close(g);
+		return;
+	}
+	tcpx_ctrl_arrived(g->ctrl, (size_t)n);
+	rc = tcpx_ctrl_next(g->ctrl, &head, &payload);
+	if (rc < 0)
+		turn_away(g, TCPX_EPROTO, "it does not speak this protocol");
+	else if (rc == 1)
+		introduce(g, &head, payload, now_ns);
+}
+
+static void
+add_pending(struct tcpx_engine *e, struct tcpx_stream *stream, const struct tcpx_addr *from,
+	      uint64_t now_ns)
+{
+	struct loop *l = &e->loop[0];
+	struct pending_conn *g = NULL;
+
+	if (l->engine->listeners->pending_count < PENDING_MAX && !atomic_load(&e->closing))
+		g = calloc(1, sizeof(*g));
+	if (!g || tcpx_ctrl_new(&g->ctrl) != 0) {
+		count_add(&e->count.refused, 1);
+		e->ops->stream_close(stream);
+		free(g);
+		return;
+	}
+	g->source.on_ready = pending_ready;
+	g->loop = l;
+	g->stream = stream;
+	g->from = *from;
+	g->deadline_ns = now_ns + e->limit.handshake_ns;
+	tcpx_chain_add(&l->engine->listeners->pending, &g->node);
+	l->engine->listeners->pending_count++;
+	tcpx_loop_timer(l, g->deadline_ns);
+	if (e->ops->stream_watch(stream, l->poller, &g->source, TCPX_READABLE) != 0)
+		pending_close(g);
+}
+
+static void
+listener_ready(struct source *src, unsigned ready, uint64_t now_ns)
+{
+	struct listening *at = tcpx_container(src, struct listening, source);
+	struct tcpx_stream *stream;
+	struct tcpx_addr from;
+
+	(void)ready;
+	while (at->engine->ops->accept(at->listener, &stream, &from) == 0)
+		add_pending(at->engine, stream, &from, now_ns);
+}
+
+void
+tcpx_accept_timer(struct loop *l, uint64_t now_ns)
+{
+	tcpx_chain_each(n, after, &l->engine->listeners->pending) {
+		struct pending_conn *g = tcpx_container(n, struct pending_conn, node);
+
+		if (now_ns >= g->deadline_ns)
+			turn_away(g, TCPX_ETIMEDOUT, "it said nothing in time");
+		else
+			tcpx_loop_timer(l, g->deadline_ns);
+	}
+}
+
+void
+tcpx_accept_close_all(struct loop *l)
+{
+	tcpx_chain_each(n, after, &l->engine->listeners->pending)
+		pending_close(tcpx_container(n, struct pending_conn, node));
+}
+
+/* ---- listening ---- */
+
+static int
+listen_at(struct tcpx_engine *e, const struct tcpx_addr *addr, const char *nic)
+{
+	struct listening *at = &e->listeners->at[e->listeners->count];
+	int rc;
+
+	rc = e->ops->listen(e->net, addr, &at->bound, &at->listener);
+	if (rc)
+		return rc;
+	at->engine = e;
+	at->nic = nic;
+	at->bound.prefix = addr->prefix;
+	at->source.on_ready = listener_ready;
+	e->listeners->count++;
+	return e->ops->listener_watch(at->listener, e->loop[0].poller, &at->source);
+}
+
+/* The first address gets the port, or there is an error; the others get the same
+ * port if it is free. */
+static int
+listen_like_first(struct tcpx_engine *e, struct tcpx_addr addr, uint64_t port, const char *nic)
+{
+	bool first = e->listeners->count == 0;
+	int rc;
+
+	addr.port = first ? (uint16_t)port : e->listeners->at[0].bound.port;
+	rc = listen_at(e, &addr, nic);
+	if (rc == -EADDRINUSE && !first) {
+		addr.port = 0;
+		rc = listen_at(e, &addr, nic);
+	}
+	return rc;
+}
+
+/* "PORT" for the control NIC and all others, or "ADDR:PORT". */
+int
+tcpx_accept_listen(struct tcpx_engine *e, const char *text)
+{
+	uint64_t port = tcpx_cfg_num(e->cfg, TCPX_SET_PORT);
+	struct tcpx_addr addr;
+	uint32_t i;
+	int rc = 0;
+
+	if (text && tcpx_parse_count(text, &port) != 0)
+		return tcpx_addr_parse(text, &addr) == 0 ? listen_at(e, &addr, "address") :
+							   TCPX_ECONFIG;
+	if (port > 65535)
+		return tcpx_fail(TCPX_SUB_BOOT, TCPX_ECONFIG,
+				 "listen \"%s\": PORT (0 to 65535) or ADDRESS:PORT expected", text);
+	for (i = 0; rc == 0 && i < e->nics.ctrl.count; i++)
+		rc = listen_like_first(e, e->nics.ctrl.addr[i], port, e->nics.ctrl.name);
+	if (rc == 0 && e->nics.ctrl.count)
+		tcpx_info(TCPX_SUB_BOOT, "control arrives at %s, too; data go by %u other NICs",
+			  e->nics.ctrl.name, e->nics.count);
+	for (i = 0; rc == 0 && i < e->nics.count; i++)
+		rc = listen_like_first(e, e->nics.at[i].addr, port, e->nics.at[i].name);
+	return rc;
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Listening, and pending connections. */
+#ifndef CORE_SESSION_ACCEPT_H
+#define CORE_SESSION_ACCEPT_H
+
+#include <stdint.h>
+
+#include "core/context/context.h"
+#include "core/loop/loop.h"
+#include "net/net.h"
+
+struct listening {
+	struct source source;
+	struct tcpx_engine *engine;
+	struct tcpx_listener *listener;
+	const char *nic; /* its name, or "address" */
+	struct tcpx_addr bound;
+};
+
+/* The listeners of an engine. */
+struct listeners {
+	struct listening at[TCPX_NET_NICS + CTRL_ADDRS]; /* the control NIC's first */
+	uint32_t count;
+	/* lease of loop 0 */
+	struct tcpx_node pending; /* accepted, no first frame yet */
+	uint32_t pending_count;
+};
+
+void tcpx_accept_timer(struct loop *l, uint64_t now_ns);
+void tcpx_accept_close_all(struct loop *l);
+int tcpx_accept_listen(struct tcpx_engine *e, const char *listen_text);
+
+#endif

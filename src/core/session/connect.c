@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The control stream's connection: made by the opener, and again after a cut; and the
+ * acceptor's probe of a silent opener.
+ */
+#include "core/session/connect.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/session/control.h"
+#include "core/session/handshake.h"
+#include "core/session/peer.h"
+#include "core/session/resume.h"
+#include "core/session/session.h"
+
+#define ATTEMPT_NS (1000 * TCPX_MS) /* for one attempt on one address     */
+#define REFUSALS   3                /* of each address, in a row: the peer has gone */
+#define PATIENCE_NS (1000 * TCPX_MS) /* for the opener to resume after a cut */
+
+/* The connection stands: sends the first frame. */
+static void
+came_up(struct session *s, uint64_t now_ns)
+{
+	int rc;
+
+	s->control.up = true;
+	s->control.refused = 0;
+	s->health.heard_ns = now_ns;
+	rc = s->state == SESS_OPEN ? tcpx_resume_ask(s) : tcpx_handshake_start(s);
+	if (rc)
+		tcpx_session_fail(s, rc, "%s", "first frame of a connection");
+	else
+		tcpx_control_flush(s);
+}
+
+/* An attempt to reach the peer has failed. A living engine listens all its life, so a peer
+ * whose every address refuses has gone. Where connections of channels report their end,
+ * these decide instead (tcpx_session_check_alive()); a plugin's idle ones report nothing. */
+static bool
+peer_is_gone(struct session *s, int rc, uint32_t addr_count)
+{
+	s->control.refused = rc == -ECONNREFUSED ? s->control.refused + 1 : 0;
+	if (s->state != SESS_OPEN || !s->chan.silent ||
+	    s->control.refused == 0 || s->control.refused < REFUSALS * addr_count)
+		return false;
+	tcpx_session_fail(s, TCPX_EPEERGONE, "%s", "peer has gone: nobody listens at its addresses");
+	return true;
+}
+
+/* The address in the opener's HELLO, from the @at-th one round. Returns their
+ * number; 0: none. */
+static uint32_t
+opener_listens(const struct session *s, uint32_t at, struct tcpx_addr *to)
+{
+	const struct channel_set *set = &s->chan;
+	uint32_t count = 0, i, k = 0;
+
+	for (i = 0; i < set->peer_nic_count; i++)
+		count += set->peer_nic[i].addr.port != 0;
+	for (i = 0; i < set->peer_nic_count; i++)
+		if (set->peer_nic[i].addr.port != 0 && k++ == at % count)
+			*to = set->peer_nic[i].addr;
+	return count;
+}
+
+/* Only the opener can resume a session. If it has not done so in time, the acceptor
+ * connects to it: nothing is sent on that connection, and the opener closes it. */
+void
+tcpx_control_probe(struct session *s, uint64_t now_ns)
+{
+	const struct tcpx_net_ops *ops = s->engine->ops;
+	uint64_t patience_ns = s->engine->limit.stall_ns / 4, at_ns;
+	struct tcpx_addr to = { 0 };
+	uint32_t count = opener_listens(s, s->control.target_addr, &to);
+	int rc;
+
+	if (count == 0 || !s->chan.silent)
+		return;
+	if (s->control.probe) {
+		rc = ops->stream_up(s->control.probe);
+		if (rc == -EAGAIN && now_ns < s->control.retry_ns) {
+			tcpx_session_add_timer(s, now_ns + CONTROL_RETRY_NS);
+			return;
+		}
+		ops->stream_close(s->control.probe);
+		s->control.probe = NULL;
+		if (peer_is_gone(s, rc, count))
+			return;
+		s->control.retry_ns = now_ns + (rc == -ECONNREFUSED ? CONTROL_RETRY_NS : ATTEMPT_NS);
+	}
+	at_ns = s->control.cut_ns + (patience_ns < PATIENCE_NS ? patience_ns : PATIENCE_NS);
+	if (at_ns < s->control.retry_ns)
+		at_ns = s->control.retry_ns;
+	if (now_ns < at_ns) {
+		tcpx_session_add_timer(s, at_ns);
+		return;
+	}
+	s->control.target_addr++;
+	rc = ops->connect(s->engine->net, -1, &to, &s->control.probe);
+	if (rc) {
+		s->control.probe = NULL;
+		if (peer_is_gone(s, rc, count))
+			return;
+	}
+	s->control.retry_ns = now_ns + (rc == -ECONNREFUSED ? CONTROL_RETRY_NS : ATTEMPT_NS);
+	tcpx_session_add_timer(s, now_ns + CONTROL_RETRY_NS);
+}
+
+void
+tcpx_control_connect(struct session *s, uint64_t now_ns)
+{
+	const struct tcpx_net_ops *ops = s->engine->ops;
+	struct tcpx_peer *p = s->peer;
+	struct tcpx_addr to = { 0 };
+	uint32_t addr_count;
+	char text[64];
+	int rc;
+
+	pthread_mutex_lock(&p->lock);
+	addr_count = p->addr_count;
+	pthread_mutex_unlock(&p->lock);
+
+	if (s->control.stream && !s->control.up) {
+		rc = ops->stream_up(s->control.stream);
+		if (rc == 0) {
+			came_up(s, now_ns);
+			return;
+		}
+		if (rc == -EAGAIN && now_ns < s->control.retry_ns) {
+			tcpx_session_add_timer(s, s->control.retry_ns);
+			return;
+		}
+		tcpx_control_cut(s, now_ns, rc == -EAGAIN ? "no answer" : tcpx_err_text(rc));
+		if (s->state == SESS_FAILED || peer_is_gone(s, rc, addr_count))
+			return;
+		snprintf(s->cause_text, sizeof(s->cause_text), "%s",
+			 rc == -EAGAIN ? "no answer" : tcpx_err_text(rc));
+	}
+	if (s->control.stream || now_ns < s->control.retry_ns) {
+		if (!s->control.stream)
+			tcpx_session_add_timer(s, s->control.retry_ns);
+		return;
+	}
+	pthread_mutex_lock(&p->lock);
+	if (p->addr_count)
+		to = p->addr[s->control.target_addr++ % p->addr_count];
+	pthread_mutex_unlock(&p->lock);
+	tcpx_addr_format(&to, text, sizeof(text));
+	rc = ops->connect(s->engine->net, -1, &to, &s->control.stream);
+	if (rc) {
+		if (peer_is_gone(s, rc, addr_count))
+			return;
+		snprintf(s->cause_text, sizeof(s->cause_text), "%s: %s", text, tcpx_err_text(rc));
+		s->control.stream = NULL;
+		s->control.retry_ns = now_ns + CONTROL_RETRY_NS;
+		tcpx_session_add_timer(s, s->control.retry_ns);
+		return;
+	}
+	s->control.interest = 0;
+	s->control.retry_ns = now_ns + ATTEMPT_NS;
+	tcpx_control_watch(s, TCPX_READABLE | TCPX_WRITABLE);
+	tcpx_session_add_timer(s, s->control.retry_ns);
+}

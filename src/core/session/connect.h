@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The control stream's connection. Lease and lock held. */
+#ifndef CORE_SESSION_CONNECT_H
+#define CORE_SESSION_CONNECT_H
+
+#include <stdint.h>
+
+#include "core/session/session.h"
+
+/* Acceptor, cut: probes whether the opener is alive. Lease and lock held, as for its end. */
+void tcpx_control_probe(struct session *s, uint64_t now_ns);
+void tcpx_control_connect(struct session *s, uint64_t now_ns);
+
+#endif

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The control stream's connection: bytes between proto/ctrl and the provider. Any thread
+ * may put and flush under session.lock; only the loop reads.
+ */
+#include "core/session/control.h"
+
+#include <errno.h>
+
+#include "core/context/context.h"
+#include "core/loop/loop.h"
+#include "core/session/peer.h"
+#include "core/session/session.h"
+
+static const void *
+bytes_of(const struct tcpx_buf *b)
+{
+	return b ? b->data : NULL;
+}
+
+static int
+checked(struct session *s, uint8_t type, const struct tcpx_buf *b, int rc)
+{
+	if (b && b->bad)
+		rc = TCPX_ELIMIT;
+	if (rc)
+		return tcpx_fail(TCPX_SUB_BOOT, rc, "control frame %s to %s", tcpx_frame_name(type),
+				 s->peer ? s->peer->name : "?");
+	count_add(&s->engine->count.ctrl_frames_tx, 1);
+	return 0;
+}
+
+int
+tcpx_control_put(struct session *s, uint8_t type, const struct tcpx_buf *b)
+{
+	return checked(s, type, b, tcpx_ctrl_put(s->control.ctrl, type, bytes_of(b), b ? b->pos : 0));
+}
+
+int
+tcpx_control_put_bulk(struct session *s, uint8_t type, const struct tcpx_buf *b, uint64_t *ticket)
+{
+	return checked(s, type, b, tcpx_ctrl_put_bulk(s->control.ctrl, type, bytes_of(b),
+						      b ? b->pos : 0, ticket));
+}
+
+int
+tcpx_control_put_raw(struct session *s, uint8_t type, const struct tcpx_buf *b)
+{
+	return checked(s, type, b, tcpx_ctrl_put_raw(s->control.ctrl, type, bytes_of(b),
+						     b ? b->pos : 0));
+}
+
+int
+tcpx_control_put_u64(struct session *s, uint8_t type, uint64_t v)
+{
+	uint8_t room[8];
+	struct tcpx_buf b;
+
+	tcpx_buf_init(&b, room, sizeof(room));
+	tcpx_buf_put_u64(&b, v);
+	/* a cancel must not overtake its OPEN, which may still wait among the bulk */
+	return type == TCPX_FR_CANCEL ? tcpx_control_put_bulk(s, type, &b, NULL) :
+					tcpx_control_put(s, type, &b);
+}
+
+void
+tcpx_control_watch(struct session *s, unsigned interest)
+{
+	if (s->control.interest == interest)
+		return;
+	if (s->engine->ops->stream_watch(s->control.stream, s->loop->poller, &s->source,
+					 interest) == 0)
+		s->control.interest = interest;
+}
+
+void
+tcpx_control_flush(struct session *s)
+{
+	const uint8_t *data;
+	size_t len;
+	ssize_t n;
+
+	if (!s->control.stream || !s->control.up)
+		return;
+	while ((len = tcpx_ctrl_pending(s->control.ctrl, &data)) > 0) {
+		n = s->engine->ops->stream_send(s->control.stream, data, len);
+		if (n == -EAGAIN) {
+			tcpx_control_watch(s, TCPX_READABLE | TCPX_WRITABLE);
+			return;
+		}
+		if (n < 0) {
+			tcpx_control_cut(s, engine_now(s->engine), "send failed");
+			return;
+		}
+		tcpx_ctrl_written(s->control.ctrl, (size_t)n);
+	}
+	atomic_store_explicit(&s->control.flush_owed, false, memory_order_relaxed);
+	tcpx_control_watch(s, TCPX_READABLE);
+	if (s->control.chunks_wait) {
+		s->control.chunks_wait = false;
+		s->engine->up.session->writable(s);
+	}
+}
+
+void
+tcpx_control_flush_later(struct session *s)
+{
+	atomic_store_explicit(&s->control.flush_owed, true, memory_order_relaxed);
+	if (!tcpx_node_linked(&s->control.to_flush))
+		tcpx_chain_add(&s->engine->registry.to_flush, &s->control.to_flush);
+}
+
+void
+tcpx_control_flush_by_loop(struct session *s)
+{
+	tcpx_loop_post(s->loop, &s->control.flush_work);
+}
+
+void
+tcpx_control_flush_work(struct work *w, uint64_t now_ns)
+{
+	struct session *s = tcpx_container(w, struct session, control.flush_work);
+
+	(void)now_ns;
+	pthread_mutex_lock(&s->lock);
+	if (s->state != SESS_FAILED)
+		tcpx_control_flush(s);
+	pthread_mutex_unlock(&s->lock);
+}
+
+void
+tcpx_control_cut(struct session *s, uint64_t now_ns, const char *why)
+{
+	if (!s->control.stream)
+		return;
+	s->engine->ops->stream_close(s->control.stream);
+	s->control.stream = NULL;
+	s->control.up = false;
+	s->control.interest = 0;
+	s->control.resuming = false;
+	tcpx_ctrl_cut(s->control.ctrl);
+	tcpx_debug(TCPX_SUB_BOOT, "control stream with %s cut: %s", s->peer ? s->peer->name : "?",
+		   why);
+	switch (s->state) {
+	case SESS_FAILED:
+		return;
+	case SESS_OPEN:
+		if (s->control.cut_ns == 0)
+			s->control.cut_ns = now_ns;
+		s->control.retry_ns = now_ns + (s->control.cut_ns == now_ns ? 0 : CONTROL_RETRY_NS);
+		tcpx_session_check_alive(s, now_ns);
+		break;
+	case SESS_CONNECTING:
+		s->control.retry_ns = now_ns + CONTROL_RETRY_NS;
+		break;
+	default:
+		tcpx_session_fail(s, TCPX_EPEERGONE, "connection closed during the handshake: %s",
+				  why);
+	}
+	tcpx_session_wake_loop(s);
+}
+
+void
+tcpx_control_probe_end(struct session *s)
+{
+	if (s->control.probe)
+		s->engine->ops->stream_close(s->control.probe);
+	s->control.probe = NULL;
+	s->control.refused = 0;
+}
+
+/* Frames that answer the peer wait until here. What the application sends on a completion
+ * (a reply to a note, say) goes out first, and takes them along. */
+void
+tcpx_control_flush_all(struct tcpx_engine *e)
+{
+	tcpx_chain_each(n, after, &e->registry.to_flush) {
+		struct session *s = tcpx_container(n, struct session, control.to_flush);
+
+		tcpx_chain_remove(n);
+		if (!atomic_load_explicit(&s->control.flush_owed, memory_order_relaxed))
+			continue;
+		pthread_mutex_lock(&s->lock);
+		tcpx_control_flush(s);
+		pthread_mutex_unlock(&s->lock);
+	}
+}

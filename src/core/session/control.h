@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Frames that leave on the control stream. lock held unless noted. */
+#ifndef CORE_SESSION_CONTROL_H
+#define CORE_SESSION_CONTROL_H
+
+#include <stdint.h>
+
+#include "core/session/session.h"
+
+#define CONTROL_RETRY_NS (20 * TCPX_MS) /* between attempts to connect */
+
+int tcpx_control_put(struct session *s, uint8_t type, const struct tcpx_buf *b);
+int tcpx_control_put_bulk(struct session *s, uint8_t type, const struct tcpx_buf *b,
+			  uint64_t *ticket);
+int tcpx_control_put_raw(struct session *s, uint8_t type, const struct tcpx_buf *b);
+int tcpx_control_put_u64(struct session *s, uint8_t type, uint64_t v);
+void tcpx_control_watch(struct session *s, unsigned interest);
+void tcpx_control_flush(struct session *s);
+/* Flushes in the next turn of the session's loop, whose lease is held. */
+void tcpx_control_flush_later(struct session *s);
+/* Asks the session's loop for a flush, from anywhere. */
+void tcpx_control_flush_by_loop(struct session *s);
+void tcpx_control_flush_work(struct work *w, uint64_t now_ns);
+void tcpx_control_cut(struct session *s, uint64_t now_ns, const char *why);
+void tcpx_control_probe_end(struct session *s);
+
+/* Before loop 0 sleeps: flushes what tcpx_control_flush_later() deferred. Its
+ * lease held, no lock. */
+void tcpx_control_flush_all(struct tcpx_engine *e);
+
+#endif

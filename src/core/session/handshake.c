@@ -1,0 +1,352 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * HELLO, AUTH, HANDLES, READY: what two engines agree on before the first byte. Nothing of
+ * a peer is trusted before its HELLO and, with a secret, its AUTH have been checked.
+ */
+#include "core/session/handshake.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/random.h"
+#include "core/context/context.h"
+#include "core/memory/payload.h"
+#include "core/session/accept.h"
+#include "core/session/auth.h"
+#include "core/session/control.h"
+#include "core/session/peer.h"
+#include "core/session/session.h"
+
+/* The port of a listener that answers at @addr; 0: none, because only another
+ * address was requested. */
+static uint16_t
+port_at(const struct tcpx_engine *e, const struct tcpx_addr *addr)
+{
+	static const uint8_t any[16];
+
+	for (uint32_t i = 0; i < e->listeners->count; i++) {
+		const struct tcpx_addr *bound = &e->listeners->at[i].bound;
+		bool wild = !memcmp(bound->ip, any, sizeof(any));
+
+		if (bound->family == addr->family ?
+		    wild || !memcmp(bound->ip, addr->ip, sizeof(any)) : wild && bound->family == 6)
+			return bound->port;
+	}
+	return 0;
+}
+
+static void
+our_hello(const struct session *s, struct tcpx_hello *h)
+{
+	const struct tcpx_engine *e = s->engine;
+	uint32_t i;
+
+	memset(h, 0, sizeof(*h));
+	h->version_min = h->version_max = TCPX_PROTO_VERSION;
+	h->session = s->id;
+	h->incarnation = e->incarnation;
+	h->expect = s->opener ? s->peer->incarnation : 0;
+	memcpy(h->nonce, s->hs->nonce, sizeof(h->nonce));
+	h->wants_auth = e->auth != NULL;
+	memcpy(h->name, e->name, sizeof(h->name));
+	snprintf(h->provider, sizeof(h->provider), "%s", e->ops->name);
+	if (e->ops->terms)
+		snprintf(h->terms, sizeof(h->terms), "%s", e->ops->terms(e->net));
+	h->channels = (uint16_t)s->chan.count;
+	h->window = (uint16_t)s->chan.window;
+	h->chunk_max = s->chan.chunk_max;
+	h->credit_xfers = e->limit.credit_xfers;
+	h->credit_list_bytes = e->limit.credit_list;
+	h->nic_count = (uint16_t)e->nics.count;
+	for (i = 0; i < e->nics.count; i++) {
+		h->nic[i].addr = e->nics.at[i].addr;
+		h->nic[i].addr.port = port_at(e, &e->nics.at[i].addr);
+		h->nic[i].offer = e->nics.offer[i];
+		memcpy(h->nic[i].offer.name, e->nics.at[i].name, sizeof(h->nic[i].offer.name));
+	}
+}
+
+static int
+put_hello(struct session *s)
+{
+	uint8_t room[TCPX_FRAME_MAX - TCPX_FRAME_HEAD];
+	struct tcpx_hello h;
+	struct tcpx_buf b;
+
+	our_hello(s, &h);
+	tcpx_buf_init(&b, room, sizeof(room));
+	tcpx_hello_write(&b, &h);
+	return tcpx_control_put_raw(s, TCPX_FR_HELLO, &b);
+}
+
+/* Keyed hash over both nonces; the role keeps one side's from serving as the other's. */
+static void
+auth_mac(const struct session *s, char role, uint8_t mac[32])
+{
+	uint8_t room[64];
+	struct tcpx_buf b;
+
+	tcpx_buf_init(&b, room, sizeof(room));
+	tcpx_buf_put_u8(&b, (uint8_t)role);
+	tcpx_buf_put_u64(&b, s->id);
+	tcpx_buf_put_bytes(&b, s->opener ? s->hs->nonce : s->hs->peer_nonce, 16);
+	tcpx_buf_put_bytes(&b, s->opener ? s->hs->peer_nonce : s->hs->nonce, 16);
+	tcpx_auth_mac(s->engine->auth, room, b.pos, mac);
+}
+
+static int
+put_auth(struct session *s)
+{
+	uint8_t mac[32];
+	struct tcpx_buf b;
+
+	auth_mac(s, s->opener ? 'O' : 'A', mac);
+	tcpx_buf_init(&b, mac, sizeof(mac));
+	b.pos = sizeof(mac);
+	return tcpx_control_put_raw(s, TCPX_FR_AUTH, &b);
+}
+
+static uint32_t
+smaller(uint32_t a, uint32_t b)
+{
+	return a < b ? a : b;
+}
+
+/* Combines both sides' wishes; symmetric, so both compute the same. */
+static int
+settle(struct session *s, const struct tcpx_hello *h)
+{
+	s->chan.count = smaller(s->chan.count, h->channels);
+	s->chan.window = smaller(s->chan.window, h->window);
+	s->chan.chunk_max = smaller(s->chan.chunk_max, h->chunk_max);
+	s->credit.xfers = smaller(s->engine->limit.credit_xfers, h->credit_xfers);
+	s->credit.list = h->credit_list_bytes;
+	memcpy(s->hs->peer_nonce, h->nonce, sizeof(s->hs->peer_nonce));
+	s->chan.peer_nic = malloc(h->nic_count * sizeof(h->nic[0]));
+	if (!s->chan.peer_nic)
+		return -ENOMEM;
+	memcpy(s->chan.peer_nic, h->nic, h->nic_count * sizeof(h->nic[0]));
+	s->chan.peer_nic_count = h->nic_count;
+	return 0;
+}
+
+static int
+check_hello(const struct session *s, const struct tcpx_hello *h, char *why, size_t cap)
+{
+	const struct tcpx_engine *e = s->engine;
+	const char *terms = e->ops->terms ? e->ops->terms(e->net) : "";
+
+	if (h->version_min > TCPX_PROTO_VERSION || h->version_max < TCPX_PROTO_VERSION) {
+		snprintf(why, cap, "peer speaks protocol versions %u to %u, this side %u",
+			 h->version_min, h->version_max, TCPX_PROTO_VERSION);
+		return TCPX_EVERSION;
+	}
+	if (strcmp(h->provider, e->ops->name) != 0) {
+		snprintf(why, cap, "peer uses provider %.15s, this side %s", h->provider,
+			 e->ops->name);
+		return TCPX_EVERSION;
+	}
+	if (strcmp(h->terms, terms) != 0) {
+		snprintf(why, cap, "peer's %s has %s; this side %s; they must be alike",
+			 e->ops->name, h->terms, terms);
+		return TCPX_EVERSION;
+	}
+	if (h->wants_auth != (e->auth != NULL)) {
+		snprintf(why, cap, "%s side has a secret (TCPX_SECRET_FILE), the other has not",
+			 h->wants_auth ? "the peer's" : "this");
+		return TCPX_EAUTH;
+	}
+	if (h->channels == 0 || h->channels > TCPX_CHANNELS_MAX || h->window == 0 ||
+	    h->chunk_max < 4096 || h->credit_xfers == 0 || h->nic_count == 0) {
+		snprintf(why, cap, "peer offers %u channels, window %u, chunk %u, %u NICs",
+			 h->channels, h->window, h->chunk_max, h->nic_count);
+		return TCPX_EPROTO;
+	}
+	return 0;
+}
+
+/* Opener: the peer's name and incarnation are known now. */
+static int
+recognise(struct session *s, const struct tcpx_hello *h)
+{
+	struct tcpx_peer *p = s->peer;
+	int rc = 0;
+
+	pthread_mutex_lock(&p->lock);
+	if (p->incarnation && p->incarnation != h->incarnation) {
+		rc = TCPX_EPEERGONE;
+	} else if (p->incarnation == 0) { /* after that others read these without a lock */
+		p->incarnation = h->incarnation;
+		memcpy(p->name, h->name, sizeof(p->name));
+	}
+	if (rc == 0)
+		tcpx_peer_learn(p, h); /* the stream may be resumed there */
+	pthread_mutex_unlock(&p->lock);
+	return rc;
+}
+
+static int
+on_hello(struct session *s, const uint8_t *payload, size_t len, uint64_t now_ns)
+{
+	struct tcpx_hello h;
+	struct tcpx_buf b;
+	char why[320];
+	int rc;
+
+	tcpx_buf_init_const(&b, payload, len);
+	if (!s->opener || s->state != SESS_HELLO || tcpx_hello_read(&b, &h) != 0 ||
+	    h.session != s->id)
+		return TCPX_EPROTO;
+	rc = check_hello(s, &h, why, sizeof(why));
+	if (rc) {
+		tcpx_session_fail(s, rc, "%s", why);
+		return 0;
+	}
+	rc = recognise(s, &h);
+	if (rc) {
+		tcpx_session_fail(s, rc, "%s has restarted: another incarnation answers", h.name);
+		return 0;
+	}
+	if (settle(s, &h) != 0)
+		return -ENOMEM;
+	s->hs->deadline_ns = now_ns + s->engine->limit.handshake_ns;
+	if (!s->engine->auth) {
+		s->state = SESS_HANDLES;
+		return 0;
+	}
+	s->state = SESS_AUTH;
+	return put_auth(s);
+}
+
+static int
+on_auth(struct session *s, const uint8_t *payload, size_t len)
+{
+	uint8_t mac[32];
+
+	if (s->state != SESS_AUTH || len != sizeof(mac))
+		return TCPX_EPROTO;
+	auth_mac(s, s->opener ? 'A' : 'O', mac);
+	if (!tcpx_bytes_equal(mac, payload, sizeof(mac))) {
+		count_add(&s->engine->count.refused, !s->opener);
+		tcpx_session_fail(s, TCPX_EAUTH, "%s", "peer has another secret");
+		return 0;
+	}
+	if (s->opener) {
+		s->state = SESS_HANDLES;
+		return 0;
+	}
+	if (put_auth(s) != 0)
+		return TCPX_ELIMIT;
+	return s->engine->up.session->listen(s);
+}
+
+static int
+on_handles(struct session *s, const uint8_t *payload, size_t len)
+{
+	const struct session_calls *up = s->engine->up.session;
+	struct tcpx_handles h;
+	struct tcpx_buf b;
+
+	tcpx_buf_init_const(&b, payload, len);
+	if (tcpx_handles_read(&b, &h) != 0 || h.count != 2 * s->chan.count)
+		return TCPX_EPROTO;
+	if (s->opener)
+		return s->state == SESS_HANDLES ? up->handles(s, &h) : TCPX_EPROTO;
+	if (s->state != SESS_WIRING)
+		return TCPX_EPROTO;
+	return up->handles(s, &h);
+}
+
+static int
+on_ready(struct session *s, const uint8_t *payload, size_t len, uint64_t now_ns)
+{
+	struct tcpx_buf b;
+
+	tcpx_buf_init_const(&b, payload, len);
+	if ((s->state != SESS_WIRING && s->state != SESS_READY) || s->hs->ready_came ||
+	    (s->opener && s->state != SESS_READY) || tcpx_ready_read(&b, &s->hs->ready) != 0)
+		return TCPX_EPROTO;
+	s->hs->ready_came = true;
+	s->engine->up.session->wire(s, now_ns);
+	return 0;
+}
+
+int
+tcpx_handshake_start(struct session *s)
+{
+	const struct limits *l = &s->engine->limit;
+
+	s->chan.count = l->channels;
+	s->chan.window = l->window;
+	s->chan.chunk_max = l->chunk_max;
+	s->state = SESS_HELLO;
+	s->hs->deadline_ns = engine_now(s->engine) + l->handshake_ns;
+	tcpx_session_add_timer(s, s->hs->deadline_ns);
+	return put_hello(s);
+}
+
+int
+tcpx_handshake_accept(struct session *s, const struct tcpx_hello *h, uint64_t now_ns)
+{
+	const struct limits *l = &s->engine->limit;
+	char why[320];
+	int rc;
+
+	s->id = h->session;
+	s->chan.count = l->channels;
+	s->chan.window = l->window;
+	s->chan.chunk_max = l->chunk_max;
+	s->hs->deadline_ns = now_ns + l->handshake_ns;
+	tcpx_session_add_timer(s, s->hs->deadline_ns);
+	s->state = SESS_HELLO;
+	rc = check_hello(s, h, why, sizeof(why));
+	if (rc == 0 && h->expect && h->expect != s->engine->incarnation) {
+		snprintf(why, sizeof(why), "%s is another incarnation now", s->engine->name);
+		rc = TCPX_EPEERGONE;
+	}
+	if (rc) {
+		count_add(&s->engine->count.refused, 1);
+		tcpx_session_fail(s, rc, "%s", why);
+		return 0;
+	}
+	rc = settle(s, h);
+	if (rc == 0)
+		rc = tcpx_random_bytes(s->token, sizeof(s->token));
+	if (rc == 0)
+		rc = put_hello(s);
+	if (rc)
+		return rc;
+	if (s->engine->auth) {
+		s->state = SESS_AUTH;
+		return 0;
+	}
+	return s->engine->up.session->listen(s);
+}
+
+int
+tcpx_handshake_frame(struct session *s, const struct tcpx_frame_head *h, const uint8_t *payload,
+		     uint64_t now_ns)
+{
+	size_t len = h->len - TCPX_FRAME_HEAD;
+
+	switch (h->type) {
+	case TCPX_FR_HELLO:
+		return on_hello(s, payload, len, now_ns);
+	case TCPX_FR_AUTH:
+		return on_auth(s, payload, len);
+	case TCPX_FR_HANDLES:
+		return on_handles(s, payload, len);
+	case TCPX_FR_READY:
+		return on_ready(s, payload, len, now_ns);
+	default:
+		return TCPX_EPROTO;
+	}
+}
+
+uint64_t
+tcpx_wiring_patience(const struct tcpx_engine *e)
+{
+	return e->limit.handshake_ns + (e->ops->setup_ns ? e->ops->setup_ns(e->net) : 0);
+}

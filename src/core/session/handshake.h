@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What two engines agree on before the first byte. */
+#ifndef CORE_SESSION_HANDSHAKE_H
+#define CORE_SESSION_HANDSHAKE_H
+
+#include <stdint.h>
+
+#include "core/session/session.h"
+
+int tcpx_handshake_start(struct session *s); /* opener: HELLO */
+/* Acceptor: the HELLO of a pending connection. */
+int tcpx_handshake_accept(struct session *s, const struct tcpx_hello *h, uint64_t now_ns);
+/* Frames until the session is open. 0, or the reason for its failure. */
+int tcpx_handshake_frame(struct session *s, const struct tcpx_frame_head *h,
+			 const uint8_t *payload, uint64_t now_ns);
+/* The time limit for channels, from HANDLES to READY. */
+uint64_t tcpx_wiring_patience(const struct tcpx_engine *e);
+
+#endif

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Notes that wait: received ones for the application to take, others for their session to open. */
+#ifndef CORE_SESSION_NOTE_H
+#define CORE_SESSION_NOTE_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/chain.h"
+#include "proto/frame.h"
+
+struct tcpx_engine;
+
+struct tcpx_note {
+	struct tcpx_node node;
+	char sender[TCPX_NAME_MAX];
+	size_t len;
+	uint8_t data[];
+};
+
+/* The queue of received notes of an engine. */
+struct notes {
+	pthread_mutex_t lock;
+	struct tcpx_node queue;
+	_Atomic int sleepers;
+	_Atomic uint32_t looks; /* calls of tcpx_note_get() in a row that found none */
+};
+
+/* Copies a note into a chain that the caller locks: a note to send once its session is open.
+ * -ENOMEM. */
+int tcpx_note_keep(struct tcpx_node *chain, const char *sender, const void *data, size_t len);
+/* Copies a received note into the queue and wakes the threads that wait for one. At the limit of
+ * TCPX_NOTE_LIMIT it is dropped and counted. */
+void tcpx_note_push(struct tcpx_engine *e, const char *sender, const void *data, size_t len);
+
+#endif

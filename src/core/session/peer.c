@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Peers: one object for each incarnation, found by name and incarnation. It outlives its
+ * sessions. Once gone it stays gone, and the same name may be added again.
+ */
+#include "core/session/peer.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mutex.h"
+#include "core/context/context.h"
+
+int
+tcpx_peer_new(struct tcpx_engine *e, const char *name, uint64_t incarnation,
+	      struct tcpx_peer **out)
+{
+	struct tcpx_peer *p = calloc(1, sizeof(*p));
+
+	if (!p)
+		return -ENOMEM;
+	p->refs = 1;
+	p->engine = e;
+	p->incarnation = incarnation;
+	snprintf(p->name, sizeof(p->name), "%s", name);
+	tcpx_mutex_init(&p->lock);
+	tcpx_node_init(&p->inbound);
+	tcpx_node_init(&p->recvs);
+	tcpx_node_init(&p->unexpected);
+	pthread_mutex_lock(&e->registry.lock);
+	tcpx_chain_add(&e->registry.peers, &p->in_engine);
+	pthread_mutex_unlock(&e->registry.lock);
+	*out = p;
+	return 0;
+}
+
+void
+tcpx_peer_get(struct tcpx_peer *p)
+{
+	atomic_fetch_add_explicit(&p->refs, 1, memory_order_relaxed);
+}
+
+/* For lookups: a peer whose last reference is being given back is not found. */
+bool
+tcpx_peer_try_get(struct tcpx_peer *p)
+{
+	int refs = atomic_load(&p->refs);
+
+	while (refs > 0)
+		if (atomic_compare_exchange_weak(&p->refs, &refs, refs + 1))
+			return true;
+	return false;
+}
+
+void
+tcpx_peer_put(struct tcpx_peer *p)
+{
+	struct tcpx_engine *e = p->engine;
+
+	if (atomic_fetch_sub(&p->refs, 1) != 1)
+		return;
+	pthread_mutex_lock(&e->registry.lock);
+	tcpx_chain_remove(&p->in_engine);
+	pthread_mutex_unlock(&e->registry.lock);
+	pthread_mutex_destroy(&p->lock);
+	free(p);
+}
+
+/* The newest living peer of that name; incarnation 0 means any. A reference. */
+static struct tcpx_peer *
+find(struct tcpx_engine *e, const char *name, uint64_t incarnation)
+{
+	struct tcpx_node *n;
+	struct tcpx_peer *found = NULL;
+
+	pthread_mutex_lock(&e->registry.lock);
+	for (n = e->registry.peers.prev; n != &e->registry.peers && !found; n = n->prev) {
+		struct tcpx_peer *p = tcpx_container(n, struct tcpx_peer, in_engine);
+
+		pthread_mutex_lock(&p->lock);
+		if (!p->gone && p->incarnation != 0 && strcmp(p->name, name) == 0 &&
+		    (!incarnation || p->incarnation == incarnation) && tcpx_peer_try_get(p))
+			found = p;
+		pthread_mutex_unlock(&p->lock);
+	}
+	pthread_mutex_unlock(&e->registry.lock);
+	return found;
+}
+
+int
+tcpx_peer_find_or_make(struct tcpx_engine *e, const char *name, uint64_t incarnation,
+	       struct tcpx_peer **out)
+{
+	struct tcpx_peer *p = find(e, name, incarnation);
+
+	if (p) {
+		*out = p;
+		return 0;
+	}
+	return tcpx_peer_new(e, name, incarnation, out);
+}
+
+int
+tcpx_peer_find(tcpx_engine *e, const char *name, tcpx_peer **peer)
+{
+	struct tcpx_peer *p = find(e, name, 0);
+
+	if (!p)
+		return -ENOENT;
+	atomic_fetch_add(&p->handles, 1);
+	p->dropped_ns = 0;
+	*peer = p;
+	return 0;
+}
+
+static bool
+is_known(const struct tcpx_peer *p, const struct tcpx_addr *a)
+{
+	for (uint32_t i = 0; i < p->addr_count; i++)
+		if (p->addr[i].family == a->family && p->addr[i].port == a->port &&
+		    !memcmp(p->addr[i].ip, a->ip, sizeof(a->ip)))
+			return true;
+	return false;
+}
+
+void
+tcpx_peer_learn(struct tcpx_peer *p, const struct tcpx_hello *h)
+{
+	for (uint32_t i = 0; i < h->nic_count && p->addr_count < TCPX_NICS_MAX; i++) {
+		const struct tcpx_addr *a = &h->nic[i].addr;
+
+		if (a->port && !is_known(p, a))
+			p->addr[p->addr_count++] = *a;
+	}
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Peers: incarnations of other engines, and their queues. */
+#ifndef CORE_SESSION_PEER_H
+#define CORE_SESSION_PEER_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/chain.h"
+#include "net/net.h"
+#include "proto/frame.h"
+
+struct session;
+struct tcpx_engine;
+
+/* One incarnation of another engine. */
+struct tcpx_peer {
+	_Atomic int refs;     /* handles, sessions, transfers                       */
+	_Atomic int handles;  /* of the application                                 */
+	struct tcpx_engine *engine;
+	struct tcpx_node in_engine;
+	pthread_mutex_t lock; /* everything below */
+	char name[TCPX_NAME_MAX];
+	uint64_t incarnation; /* 0: not known yet */
+	struct session *out;  /* owned reference; the session opened by us */
+	struct tcpx_node inbound; /* sessions opened by the peer */
+	struct tcpx_addr addr[TCPX_NICS_MAX];
+	uint32_t addr_count;
+	struct tcpx_node recvs;      /* posted receives, tcpx_xfer.queue             */
+	struct tcpx_node unexpected;
+	_Atomic uint64_t dropped_ns; /* 0: in use                                    */
+	int gone;                    /* why it is gone for ever; 0: it is not        */
+};
+
+int tcpx_peer_new(struct tcpx_engine *e, const char *name, uint64_t incarnation,
+		  struct tcpx_peer **out);
+void tcpx_peer_get(struct tcpx_peer *p);
+/* For lookups: false for a peer whose last reference is being given back. */
+bool tcpx_peer_try_get(struct tcpx_peer *p);
+void tcpx_peer_put(struct tcpx_peer *p);
+/* The peer of a HELLO, made if new; a reference. */
+int tcpx_peer_find_or_make(struct tcpx_engine *e, const char *name, uint64_t incarnation,
+		   struct tcpx_peer **out);
+/* Adds the listening addresses of a HELLO. p->lock held. */
+void tcpx_peer_learn(struct tcpx_peer *p, const struct tcpx_hello *h);
+
+#endif

@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The sessions of a peer: the one that carries our operations, when it opens and
+ * when it closes. */
+#include "core/session/peer_session.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/context/context.h"
+#include "core/loop/event.h"
+#include "core/loop/lease.h"
+#include "core/loop/loop.h"
+#include "core/session/control.h"
+#include "core/session/note.h"
+#include "core/session/peer.h"
+#include "core/session/session.h"
+#include "net/resolve.h"
+#include "proto/blob.h"
+
+/* A session opened by the peer carries our operations, too. p->lock held. */
+static struct session *
+open_inbound(struct tcpx_peer *p)
+{
+	tcpx_chain_each(n, after, &p->inbound) {
+		struct session *s = tcpx_container(n, struct session, in_peer);
+
+		if (atomic_load(&s->state) == SESS_OPEN)
+			return s;
+	}
+	return NULL;
+}
+
+int
+tcpx_peer_session(struct tcpx_peer *p, struct session **out)
+{
+	struct session *s = NULL, *made = NULL;
+	int rc;
+
+	pthread_mutex_lock(&p->lock);
+	rc = p->gone;
+	s = p->out ? p->out : open_inbound(p);
+	if (s)
+		tcpx_session_get(s);
+	pthread_mutex_unlock(&p->lock);
+	if (rc == 0 && !s)
+		rc = tcpx_session_new(p->engine, true, &made);
+	if (rc) {
+		if (s)
+			tcpx_session_put(s);
+		return rc;
+	}
+	if (made) {
+		tcpx_peer_get(p);
+		made->peer = p;
+		pthread_mutex_lock(&p->lock);
+		s = p->out;
+		if (!s) {
+			s = p->out = made;
+			tcpx_session_get(made); /* the peer's */
+		}
+		tcpx_session_get(s);
+		pthread_mutex_unlock(&p->lock);
+		if (s == made)
+			tcpx_session_wake_loop(made);
+		tcpx_session_put(made);
+	}
+	*out = s;
+	return 0;
+}
+
+void
+tcpx_peer_session_lost(struct session *s)
+{
+	struct tcpx_peer *p = s->peer;
+	bool ours = false, last;
+
+	pthread_mutex_lock(&p->lock);
+	if (p->out == s) {
+		p->out = NULL;
+		ours = true;
+	}
+	tcpx_chain_remove(&s->in_peer);
+	last = !p->out && tcpx_chain_empty(&p->inbound);
+	/* our own close does not change the peer: the next post connects again */
+	if ((ours || last) && s->cause != TCPX_ECLOSED && !p->gone)
+		p->gone = s->cause;
+	pthread_mutex_unlock(&p->lock);
+	p->engine->up.session->lost(s, last);
+	if (ours)
+		tcpx_session_put(s);
+	tcpx_event_session(p->engine);
+}
+
+/* Our idle session to a peer dropped long enough ago, with a reference; else NULL. */
+static struct session *
+lingered(struct tcpx_peer *p, uint64_t now_ns)
+{
+	struct tcpx_engine *e = p->engine;
+	struct session *s = NULL;
+	uint64_t at_ns;
+
+	pthread_mutex_lock(&p->lock);
+	if (p->dropped_ns && p->out && atomic_load(&p->handles) == 0) {
+		at_ns = p->dropped_ns + e->limit.linger_ns;
+		if (now_ns >= at_ns && tcpx_chain_empty(&p->recvs)) {
+			s = p->out;
+			tcpx_session_get(s);
+		} else {
+			tcpx_loop_timer(&e->loop[0], now_ns < at_ns ? at_ns : now_ns + TCPX_SEC);
+		}
+	}
+	pthread_mutex_unlock(&p->lock);
+	return s;
+}
+
+void
+tcpx_peer_linger(struct tcpx_engine *e, uint64_t now_ns)
+{
+	struct tcpx_peer *all[16];
+	struct session *s;
+	uint32_t i, count = 0;
+
+	pthread_mutex_lock(&e->registry.lock);
+	tcpx_chain_each(n, after, &e->registry.peers) {
+		struct tcpx_peer *p = tcpx_container(n, struct tcpx_peer, in_engine);
+
+		if (p->dropped_ns && count < 16 && tcpx_peer_try_get(p))
+			all[count++] = p;
+	}
+	pthread_mutex_unlock(&e->registry.lock);
+	for (i = 0; i < count; i++) {
+		s = lingered(all[i], now_ns);
+		if (s) {
+			pthread_mutex_lock(&s->lock);
+			if (!session_busy(s))
+				tcpx_session_fail(s, TCPX_ECLOSED, "no longer used");
+			else /* its transfers go on */
+				tcpx_loop_timer(&e->loop[0], now_ns + TCPX_SEC);
+			pthread_mutex_unlock(&s->lock);
+			tcpx_session_put(s);
+		}
+		tcpx_peer_put(all[i]);
+	}
+}
+
+/* Gives the peer to the application and starts its session. Takes over the reference. */
+static int
+hand_out(struct tcpx_peer *p, tcpx_peer **peer)
+{
+	struct session *s;
+	int rc;
+
+	atomic_fetch_add(&p->handles, 1);
+	p->dropped_ns = 0;
+	rc = tcpx_peer_session(p, &s);
+	if (rc) {
+		atomic_fetch_sub(&p->handles, 1);
+		tcpx_peer_put(p);
+		return rc;
+	}
+	tcpx_session_put(s);
+	*peer = p;
+	return 0;
+}
+
+int
+tcpx_peer_add(tcpx_engine *e, const void *blob, size_t len, tcpx_peer **peer)
+{
+	struct tcpx_endpoint_blob ep;
+	struct tcpx_peer *p;
+	struct tcpx_buf b;
+	uint32_t i;
+	int rc;
+
+	tcpx_buf_init_const(&b, blob, len);
+	if (!blob || tcpx_endpoint_blob_read(&b, &ep) != 0)
+		return tcpx_fail(TCPX_SUB_BOOT, TCPX_EBLOB, "engine blob of %zu bytes", len);
+	rc = tcpx_peer_find_or_make(e, ep.name, ep.incarnation, &p);
+	if (rc)
+		return rc;
+	pthread_mutex_lock(&p->lock);
+	for (i = 0; i < ep.nic_count; i++)
+		p->addr[i] = ep.nic[i].addr;
+	p->addr_count = ep.nic_count;
+	pthread_mutex_unlock(&p->lock);
+	return hand_out(p, peer);
+}
+
+int
+tcpx_peer_connect(tcpx_engine *e, const char *host_port, tcpx_peer **peer)
+{
+	struct tcpx_addr addr[8];
+	struct tcpx_peer *p;
+	uint32_t count;
+	int rc;
+
+	if (!host_port)
+		return tcpx_fail(TCPX_SUB_BOOT, -EINVAL, "no HOST:PORT given");
+	rc = tcpx_addr_resolve(host_port, addr, 8, &count);
+	if (rc == 0)
+		rc = tcpx_peer_new(e, host_port, 0, &p);
+	if (rc)
+		return rc;
+	memcpy(p->addr, addr, count * sizeof(addr[0]));
+	p->addr_count = count;
+	return hand_out(p, peer);
+}
+
+void
+tcpx_peer_drop(tcpx_peer *p)
+{
+	if (!p)
+		return;
+	if (atomic_fetch_sub(&p->handles, 1) == 1) {
+		p->dropped_ns = engine_now(p->engine);
+		pthread_mutex_lock(&p->lock);
+		if (p->out)
+			tcpx_session_wake_loop(p->out);
+		pthread_mutex_unlock(&p->lock);
+	}
+	tcpx_peer_put(p);
+}
+
+/* 0 open, -EAGAIN not yet, or the reason. */
+static int
+status_of(struct tcpx_peer *p)
+{
+	struct session *s;
+	int rc;
+
+	pthread_mutex_lock(&p->lock);
+	rc = p->gone;
+	s = p->out;
+	if (!s && !tcpx_chain_empty(&p->inbound))
+		s = tcpx_container(p->inbound.next, struct session, in_peer);
+	if (rc == 0)
+		rc = s && atomic_load(&s->state) == SESS_OPEN ? 0 : -EAGAIN;
+	pthread_mutex_unlock(&p->lock);
+	return rc;
+}
+
+static bool
+decided(void *arg)
+{
+	return status_of(arg) != -EAGAIN;
+}
+
+int
+tcpx_peer_wait(tcpx_peer *p, int timeout_ms)
+{
+	struct tcpx_engine *e = p->engine;
+	struct session *s;
+	int rc;
+
+	rc = tcpx_peer_session(p, &s); /* a session closed meanwhile is opened again */
+	if (rc)
+		return rc;
+	tcpx_session_put(s);
+	if (tcpx_lease_wait(&e->loop[0], decided, p, &e->changes.count, &e->changes.sleepers,
+			    timeout_ms) != 0)
+		return -EAGAIN;
+	return status_of(p);
+}
+
+int
+tcpx_peer_query(tcpx_peer *p, struct tcpx_peer_info *info)
+{
+	struct tcpx_peer_info full = { .struct_size = info->struct_size };
+	struct session *s;
+
+	if (info->struct_size < sizeof(full.struct_size) || info->struct_size > sizeof(full))
+		return tcpx_fail(TCPX_SUB_XFER, -EINVAL,
+				 "tcpx_peer_info of %zu bytes, this library knows %zu",
+				 info->struct_size, sizeof(full));
+	full.status = status_of(p);
+	snprintf(full.provider, sizeof(full.provider), "%s", p->engine->ops->name);
+	pthread_mutex_lock(&p->lock);
+	memcpy(full.name, p->name, sizeof(full.name));
+	full.incarnation = p->incarnation;
+	s = p->out;
+	if (!s && !tcpx_chain_empty(&p->inbound))
+		s = tcpx_container(p->inbound.next, struct session, in_peer);
+	if (s)
+		tcpx_session_get(s);
+	pthread_mutex_unlock(&p->lock);
+	if (s) {
+		pthread_mutex_lock(&s->lock);
+		full.channels_tx = s->chan.tx_up;
+		full.channels_rx = s->chan.rx_up;
+		full.channels_wanted = s->chan.count;
+		full.chunk_bytes = s->chan.chunk_max;
+		full.window_slots = s->chan.window;
+		full.setup_ns = s->health.open_ns ? s->health.open_ns - s->health.start_ns : 0;
+		pthread_mutex_unlock(&s->lock);
+		tcpx_session_put(s);
+	}
+	memcpy(info, &full, info->struct_size);
+	return 0;
+}
+
+int
+tcpx_notify(tcpx_peer *p, const void *data, size_t len)
+{
+	struct session *s;
+	struct tcpx_buf b;
+	int rc;
+
+	if (len > TCPX_NOTE_MAX || (len && !data))
+		return tcpx_fail(TCPX_SUB_XFER, -EINVAL, "note of %zu bytes, at most %u allowed",
+				 len, TCPX_NOTE_MAX);
+	rc = tcpx_peer_session(p, &s);
+	if (rc)
+		return rc;
+	pthread_mutex_lock(&s->lock);
+	if (s->state == SESS_FAILED) {
+		rc = s->cause;
+	} else if (s->state == SESS_OPEN) {
+		tcpx_buf_init_const(&b, data, len);
+		b.pos = len;
+		rc = tcpx_control_put_bulk(s, TCPX_FR_NOTE, &b, NULL);
+		tcpx_control_flush(s);
+	} else {
+		rc = tcpx_note_keep(&s->hs->notes, "", data, len);
+	}
+	count_add(&p->engine->count.notes_tx, rc == 0);
+	pthread_mutex_unlock(&s->lock);
+	tcpx_session_put(s);
+	return rc;
+}

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Resuming a cut control stream over another connection: each side sends the highest number
+ * it has received, and repeats what the other lacks.
+ */
+#include "core/session/resume.h"
+
+#include <string.h>
+
+#include "core/context/context.h"
+#include "core/loop/loop.h"
+#include "core/session/auth.h"
+#include "core/session/control.h"
+#include "core/session/peer.h"
+#include "core/session/session.h"
+
+static void
+sign(const struct session *s, const struct tcpx_resume *r, uint8_t mac[32])
+{
+	uint8_t room[64];
+	struct tcpx_buf b;
+
+	memset(mac, 0, 32);
+	if (!s->engine->auth) {
+		memcpy(mac, s->token, sizeof(s->token));
+		return;
+	}
+	tcpx_buf_init(&b, room, sizeof(room));
+	tcpx_buf_put_u8(&b, 'R');
+	tcpx_buf_put_u64(&b, r->session);
+	tcpx_buf_put_u64(&b, r->incarnation);
+	tcpx_buf_put_u32(&b, r->epoch);
+	tcpx_buf_put_u64(&b, r->received);
+	tcpx_buf_put_bytes(&b, s->token, sizeof(s->token));
+	tcpx_auth_mac(s->engine->auth, room, b.pos, mac);
+}
+
+static int
+put(struct session *s, uint8_t type)
+{
+	struct tcpx_resume r = { .session = s->id, .incarnation = s->engine->incarnation,
+				 .epoch = s->control.epoch,
+				 .received = tcpx_ctrl_received(s->control.ctrl) };
+	uint8_t room[128];
+	struct tcpx_buf b;
+
+	sign(s, &r, r.mac);
+	tcpx_buf_init(&b, room, sizeof(room));
+	tcpx_resume_write(&b, &r);
+	return tcpx_control_put_raw(s, type, &b);
+}
+
+int
+tcpx_resume_ask(struct session *s)
+{
+	s->control.epoch++;
+	s->control.resuming = true;
+	return put(s, TCPX_FR_RESUME);
+}
+
+static int
+carry_on(struct session *s, uint64_t peer_received)
+{
+	int rc = tcpx_ctrl_resume(s->control.ctrl, peer_received);
+
+	if (rc)
+		return rc;
+	s->control.resuming = false;
+	s->control.cut_ns = 0;
+	tcpx_control_probe_end(s);
+	count_add(&s->engine->count.ctrl_resumes, 1);
+	tcpx_info(TCPX_SUB_BOOT, "control stream with %s resumed, epoch %u", s->peer->name,
+		  s->control.epoch);
+	return 0;
+}
+
+int
+tcpx_resume_answered(struct session *s, struct tcpx_buf *b)
+{
+	struct tcpx_resume r;
+	uint8_t mac[32];
+
+	if (tcpx_resume_read(b, &r) != 0 || !s->opener || !s->control.resuming ||
+	    r.session != s->id || r.epoch != s->control.epoch)
+		return TCPX_EPROTO;
+	sign(s, &r, mac);
+	if (!tcpx_bytes_equal(mac, r.mac, sizeof(mac)))
+		return TCPX_EAUTH;
+	return carry_on(s, r.received);
+}
+
+static struct session *
+find(struct tcpx_engine *e, uint64_t id)
+{
+	struct session *found = NULL;
+
+	pthread_mutex_lock(&e->registry.lock);
+	tcpx_chain_each(n, after, &e->registry.sessions) {
+		struct session *s = tcpx_container(n, struct session, in_engine);
+
+		if (s->id == id && !s->opener) {
+			tcpx_session_get(s);
+			found = s;
+			break;
+		}
+	}
+	pthread_mutex_unlock(&e->registry.lock);
+	return found;
+}
+
+static int
+accept_locked(struct session *s, const struct tcpx_resume *r, struct tcpx_stream *stream,
+	      uint64_t now_ns)
+{
+	uint8_t mac[32];
+	int rc;
+
+	sign(s, r, mac);
+	if (s->state != SESS_OPEN || r->incarnation != s->peer->incarnation ||
+	    r->epoch <= s->control.epoch || !tcpx_bytes_equal(mac, r->mac, sizeof(mac)))
+		return TCPX_EAUTH;
+	tcpx_control_cut(s, now_ns, "replaced by a resumed one");
+	if (s->state == SESS_FAILED)
+		return s->cause;
+	rc = s->engine->ops->stream_watch(stream, s->loop->poller, &s->source, TCPX_READABLE);
+	if (rc)
+		return rc;
+	s->control.stream = stream;
+	s->control.up = true;
+	s->control.interest = TCPX_READABLE;
+	s->control.epoch = r->epoch;
+	s->health.heard_ns = now_ns;
+	rc = put(s, TCPX_FR_RESUMED);
+	if (rc == 0)
+		rc = carry_on(s, r->received);
+	if (rc) {
+		tcpx_session_fail(s, rc, "%s", "resume asks for frames that are gone");
+		return 0; /* the stream belongs to the session already */
+	}
+	tcpx_control_flush(s);
+	return 0;
+}
+
+int
+tcpx_resume_accept(struct tcpx_engine *e, const struct tcpx_resume *r,
+		   struct tcpx_stream *stream, uint64_t now_ns)
+{
+	struct session *s = find(e, r->session);
+	int rc;
+
+	if (!s)
+		return TCPX_EPEERGONE;
+	pthread_mutex_lock(&s->lock);
+	rc = accept_locked(s, r, stream, now_ns);
+	pthread_mutex_unlock(&s->lock);
+	tcpx_session_put(s);
+	return rc;
+}

@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A session's life: made, opened by the handshake, failed once with the first cause. Its
+ * connections are closed by the loops that own them; the last reference frees it.
+ */
+#include "core/session/session.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mutex.h"
+#include "base/random.h"
+#include "core/context/context.h"
+#include "core/loop/event.h"
+#include "core/loop/loop.h"
+#include "core/session/control.h"
+#include "core/session/note.h"
+#include "core/session/peer.h"
+#include "core/session/receive.h"
+#include "core/session/timer.h"
+
+#define DYING_NS (200 * TCPX_MS) /* time for the control stream to give the reason
+				  * of dead channels */
+
+int
+tcpx_session_new(struct tcpx_engine *e, bool opener, struct session **out)
+{
+	struct session *s = calloc(1, sizeof(*s));
+	int i, rc;
+
+	if (s)
+		s->hs = calloc(1, sizeof(*s->hs));
+	if (!s || !s->hs) {
+		free(s);
+		return -ENOMEM;
+	}
+	s->refs = 2; /* the caller's and the engine's */
+	s->engine = e;
+	s->loop = &e->loop[0];
+	s->opener = opener;
+	s->source.on_ready = tcpx_control_ready;
+	s->work.run = tcpx_session_work;
+	s->control.flush_work.run = tcpx_control_flush_work;
+	s->health.start_ns = engine_now(e);
+	s->sched.drr.quantum = 1u << 20;
+	tcpx_mutex_init(&s->lock);
+	tcpx_node_init(&s->in_loop);
+	tcpx_node_init(&s->in_engine);
+	tcpx_node_init(&s->in_peer);
+	tcpx_node_init(&s->control.to_flush);
+	tcpx_node_init(&s->xfers.waiting);
+	tcpx_node_init(&s->xfers.after_event);
+	tcpx_node_init(&s->hs->notes);
+	for (i = 0; i < SESS_BUCKETS; i++)
+		tcpx_node_init(&s->xfers.bucket[i]);
+	rc = tcpx_ctrl_new(&s->control.ctrl);
+	if (rc == 0)
+		rc = tcpx_random_bytes(s->hs->nonce, sizeof(s->hs->nonce));
+	if (rc == 0)
+		rc = tcpx_random_bytes(&s->id, sizeof(s->id));
+	if (rc) {
+		tcpx_ctrl_free(s->control.ctrl);
+		pthread_mutex_destroy(&s->lock);
+		free(s->hs);
+		free(s);
+		return rc;
+	}
+	s->hs->deadline_ns = s->health.start_ns +
+			     (opener ? e->limit.connect_ns : e->limit.handshake_ns);
+	pthread_mutex_lock(&e->registry.lock);
+	tcpx_chain_add(&e->registry.sessions, &s->in_engine);
+	e->registry.session_count++;
+	pthread_mutex_unlock(&e->registry.lock);
+	*out = s;
+	return 0;
+}
+
+void
+tcpx_session_get(struct session *s)
+{
+	atomic_fetch_add_explicit(&s->refs, 1, memory_order_relaxed);
+}
+
+static void
+drop_handshake(struct session *s)
+{
+	if (!s->hs)
+		return;
+	tcpx_chain_each(n, after, &s->hs->notes)
+		free(tcpx_container(n, struct tcpx_note, node));
+	free(s->hs->wiring);
+	free(s->hs);
+	s->hs = NULL;
+}
+
+void
+tcpx_session_put(struct session *s)
+{
+	uint32_t i;
+
+	if (atomic_fetch_sub(&s->refs, 1) != 1)
+		return;
+	for (i = 0; i < TCPX_CHANNELS_MAX; i++) {
+		free(s->chan.tx[i]);
+		free(s->chan.rx[i]);
+	}
+	drop_handshake(s);
+	free(s->chan.peer_nic);
+	tcpx_ctrl_free(s->control.ctrl);
+	pthread_mutex_destroy(&s->lock);
+	if (s->peer)
+		tcpx_peer_put(s->peer);
+	free(s);
+}
+
+void
+tcpx_session_wake_loop(struct session *s)
+{
+	tcpx_loop_post(s->loop, &s->work);
+}
+
+void
+tcpx_session_add_timer(struct session *s, uint64_t at_ns)
+{
+	tcpx_loop_timer(s->loop, at_ns);
+}
+
+void
+tcpx_session_opened(struct session *s, uint64_t now_ns)
+{
+	struct tcpx_buf b;
+
+	s->state = SESS_OPEN;
+	s->health.open_ns = s->health.heard_ns = now_ns;
+	s->sched.drr.quantum = s->chan.chunk_max;
+	tcpx_info(TCPX_SUB_BOOT, "session %016llx with %s: %u + %u channels, chunk at most %u, "
+		  "window %u, open in %.1f ms", (unsigned long long)s->id, s->peer->name,
+		  s->chan.tx_up, s->chan.rx_up, s->chan.chunk_max, s->chan.window,
+		  (double)(now_ns - s->health.start_ns) / 1e6);
+	tcpx_chain_each(n, after, &s->hs->notes) {
+		struct tcpx_note *note = tcpx_container(n, struct tcpx_note, node);
+
+		tcpx_buf_init(&b, note->data, note->len);
+		b.pos = note->len;
+		tcpx_chain_remove(n);
+		tcpx_control_put_bulk(s, TCPX_FR_NOTE, &b, NULL);
+		free(note);
+	}
+	drop_handshake(s);
+	s->engine->up.session->opened(s, now_ns);
+	tcpx_control_flush(s);
+	tcpx_event_session(s->engine);
+}
+
+/* A session that ends with nothing open on it needs no warning. */
+static void
+log_end(const struct session *s)
+{
+	bool lost = session_busy(s) || s->state != SESS_OPEN;
+
+	if (s->cause == TCPX_ECLOSED || (s->cause == TCPX_EPEERGONE && !lost))
+		tcpx_info(TCPX_SUB_BOOT, "session with %s: %s", s->peer ? s->peer->name : "?",
+			  s->cause_text);
+	else
+		(void)tcpx_fail(TCPX_SUB_BOOT, s->cause, "session with %s: %s",
+				s->peer ? s->peer->name : "?", s->cause_text);
+}
+
+void
+tcpx_session_fail(struct session *s, int code, const char *fmt, ...)
+{
+	uint8_t room[TCPX_TEXT_MAX + 16];
+	char text[sizeof(s->cause_text)]; /* an argument may be s->cause_text */
+	struct tcpx_buf b;
+	bool was_open;
+	va_list ap;
+
+	if (s->state == SESS_FAILED)
+		return;
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	memcpy(s->cause_text, text, sizeof(text));
+	s->cause = code;
+	log_end(s);
+	tcpx_buf_init(&b, room, sizeof(room));
+	/* a closing engine is gone for the peer; one that merely hangs up is not */
+	tcpx_refuse_write(&b, atomic_load(&s->engine->closing) ? TCPX_EPEERGONE : code,
+			  s->cause_text);
+	was_open = s->state == SESS_OPEN;
+	s->state = SESS_FAILED; /* first: a cut during BYE is no other cause */
+	if (was_open)
+		tcpx_control_put(s, TCPX_FR_BYE, &b);
+	else if (!s->opener)
+		tcpx_control_put_raw(s, TCPX_FR_REFUSE, &b);
+	tcpx_control_flush(s);
+	s->engine->up.session->failed(s);
+	tcpx_session_wake_loop(s);
+	tcpx_event_session(s->engine);
+}
+
+void
+tcpx_session_check_alive(struct session *s, uint64_t now_ns)
+{
+	if (s->state != SESS_OPEN || (s->chan.tx_up > 0 && s->chan.rx_up > 0))
+		return;
+	if (!s->control.stream) {
+		tcpx_session_fail(s, TCPX_EPEERGONE, "%s", "peer has gone: every connection is closed");
+		return;
+	}
+	if (s->health.dying_ns == 0) {
+		s->health.dying_ns = now_ns + DYING_NS;
+		tcpx_session_wake_loop(s);
+	}
+}
+
+struct session *
+tcpx_session_after(struct tcpx_engine *e, struct session *s)
+{
+	struct session *after = NULL;
+	struct tcpx_node *n;
+
+	pthread_mutex_lock(&e->registry.lock);
+	n = s && tcpx_node_linked(&s->in_engine) ? s->in_engine.next : e->registry.sessions.next;
+	if (n != &e->registry.sessions) {
+		after = tcpx_container(n, struct session, in_engine);
+		tcpx_session_get(after);
+	}
+	pthread_mutex_unlock(&e->registry.lock);
+	if (s)
+		tcpx_session_put(s);
+	return after;
+}

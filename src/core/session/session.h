@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A session: one conversation with one incarnation of a peer, its control stream and its
+ * channels.
+ */
+#ifndef CORE_SESSION_SESSION_H
+#define CORE_SESSION_SESSION_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/context/context.h"
+#include "core/loop/loop.h"
+#include "proto/ctrl.h"
+#include "proto/sched.h"
+
+struct chan_wiring;
+struct channel;
+
+enum session_state {
+	SESS_CONNECTING, /* opener: control connection not up                       */
+	SESS_HELLO,      /* waiting for the peer's HELLO                            */
+	SESS_AUTH,       /* waiting for AUTH                                        */
+	SESS_HANDLES,    /* opener: waiting for HANDLES                             */
+	SESS_WIRING,     /* channels connect                                        */
+	SESS_READY,      /* waiting for the other side's READY                      */
+	SESS_OPEN,
+	SESS_FAILED      /* cause has the reason; nothing is left on it             */
+};
+
+#define SESS_BUCKETS 64
+
+/* What only the handshake needs; freed when the session is open. */
+struct handshake {
+	uint8_t nonce[16], peer_nonce[16];
+	bool handles_came;           /* acceptor: the opener's                         */
+	bool ready_came;
+	struct tcpx_readiness ready; /* the peer's                                     */
+	struct tcpx_node notes;      /* sent before the session is open                */
+	uint64_t deadline_ns;
+	uint64_t tx_wired_ns, rx_wired_ns; /* when the first channel of a direction came up */
+	struct chan_wiring *wiring;  /* owned; of all channels                         */
+};
+
+/* The control stream, and the connection that it rides on. */
+struct control {
+	struct tcpx_ctrl *ctrl;
+	struct tcpx_stream *stream; /* NULL: cut                                       */
+	unsigned interest;
+	bool up;                    /* the connection stands                           */
+	bool resuming;
+	uint32_t epoch;
+	uint32_t target_addr;       /* index of the peer address to try next           */
+	uint32_t refused;           /* attempts in a row that the peer's addresses refused */
+	struct tcpx_stream *probe;  /* acceptor, while cut: does the opener listen?    */
+	uint64_t retry_ns, cut_ns;
+	struct work flush_work;         /* flushes frames of other loops' threads */
+	struct tcpx_node to_flush;    /* engine's chain; lease                           */
+	_Atomic bool flush_owed;          /* frames that no flush has written yet            */
+	bool chunks_wait;           /* a channel waits for an OPEN to be written       */
+};
+
+/* The session's channels, and what both sides agreed on for them. */
+struct channel_set {
+	uint32_t count;             /* each way                                        */
+	uint32_t window, chunk_max;
+	struct channel *tx[TCPX_CHANNELS_MAX], *rx[TCPX_CHANNELS_MAX];
+	uint32_t tx_up, rx_up;
+	uint32_t open;              /* made and not yet closed                         */
+	bool silent;                /* idle ones do not report that the peer has died   */
+	struct tcpx_hello_nic *peer_nic; /* owned; the opener's also say where it listens */
+	uint32_t peer_nic_count;
+};
+
+/* Transfers of both sides. */
+struct transfer_table {
+	struct tcpx_node bucket[SESS_BUCKETS];
+	uint32_t live;              /* in the table                                    */
+	uint64_t live_bytes;        /* their lengths together                          */
+	struct tcpx_node waiting;   /* posted, not yet opened                          */
+	struct tcpx_node after_event;  /* posted, waiting for the caller's event          */
+	uint64_t opened_here;       /* number of the newest transfer this side opened  */
+	uint64_t opened_there;      /* ... of the newest completely opened by the peer */
+	struct tcpx_xfer *opening;  /* the peer's; its list is still arriving (reference) */
+	uint64_t skipping;          /* the peer's; refused, but its list still arrives */
+	bool launching;               /* tcpx_launch_waiting() is running                  */
+};
+
+/* What the peer grants us, and what of it open transfers use. */
+struct credit {
+	uint32_t xfers, used_xfers;
+	uint64_t list, used_list;
+	uint32_t unmatched;         /* the peer's sends without a receive; peer.lock */
+};
+
+/* Chunks that channels may take, and which of these have been woken for them. */
+struct schedule {
+	struct tcpx_drr drr;
+	uint64_t queued_bytes, outstanding_bytes;
+	uint32_t rr_next;           /* TCPX_DIST=rr: the channel at its turn           */
+	uint32_t next_wake;
+	uint32_t wake_more;         /* channels still to wake; each woken
+				     * channel wakes two more */
+};
+
+/* When it was made, open, heard of; when it last made progress. */
+struct health {
+	uint64_t start_ns, open_ns, heard_ns;
+	uint64_t pinged_ns, asked_ns; /* the last PING; the first since something was heard */
+	uint64_t dying_ns;          /* a direction has no channel: it fails then       */
+	uint64_t tx_progress_ns, rx_progress_ns; /* when a chunk was last applied      */
+};
+
+/* One conversation. Both sides may start transfers on it; the top bit of a transfer's id
+ * names the side. */
+struct session {
+	struct source source; /* its control connection */
+	struct work work;
+	struct deferred deferred;
+	_Atomic int refs;
+	struct tcpx_engine *engine;
+	struct loop *loop;
+	struct tcpx_node in_loop, in_engine, in_peer;
+	pthread_mutex_t lock;
+	/* everything below: lock */
+	_Atomic int state;      /* enum session_state */
+	bool opener;
+	int cause;
+	char cause_text[192];
+	struct tcpx_peer *peer; /* owned reference */
+	uint64_t id;
+	uint8_t token[16];
+	struct handshake *hs;   /* NULL once it is open */
+	struct control control;
+	struct channel_set chan;
+	struct transfer_table xfers;
+	struct credit credit;
+	struct schedule sched;
+	struct health health;
+};
+
+/* Calls of a session to the rooms above. lock held; wiring and checks may fail the session. */
+struct session_calls {
+	/* channels: listen and send HANDLES; connect with the peer's; look again */
+	int (*listen)(struct session *s);
+	int (*handles)(struct session *s, const struct tcpx_handles *h);
+	void (*wire)(struct session *s, uint64_t now_ns);
+	void (*writable)(struct session *s); /* the frames that chunks waited for are written */
+	void (*check_channels)(struct session *s, uint64_t now_ns);
+	/* transfers */
+	int (*frame)(struct session *s, const struct tcpx_frame_head *h, const uint8_t *payload);
+	void (*check_transfers)(struct session *s, uint64_t now_ns);
+	/* both */
+	void (*opened)(struct session *s, uint64_t now_ns);
+	void (*failed)(struct session *s);
+	/* no lock held; last: the peer has no other session */
+	void (*lost)(struct session *s, bool last);
+};
+
+#define ID_OF_ACCEPTOR (1ull << 63)
+
+static inline bool
+id_is_ours(const struct session *s, uint64_t id)
+{
+	return ((id & ID_OF_ACCEPTOR) == 0) == s->opener;
+}
+
+/* Has the side in the id opened that number already? */
+static inline bool
+id_is_known(const struct session *s, uint64_t id)
+{
+	return (id & ~ID_OF_ACCEPTOR) <= (id_is_ours(s, id) ? s->xfers.opened_here :
+							      s->xfers.opened_there);
+}
+
+/* Is a transfer open, or waiting to be? lock held. */
+static inline bool
+session_busy(const struct session *s)
+{
+	return s->xfers.live > 0 || !tcpx_chain_empty(&s->xfers.waiting) ||
+	       !tcpx_chain_empty(&s->xfers.after_event);
+}
+
+int tcpx_session_new(struct tcpx_engine *e, bool opener, struct session **out);
+void tcpx_session_get(struct session *s);
+void tcpx_session_put(struct session *s);
+void tcpx_session_wake_loop(struct session *s); /* queues the session's work on its loop */
+void tcpx_session_add_timer(struct session *s, uint64_t at_ns); /* lease of its loop */
+/* Both sides are READY. lock held. */
+void tcpx_session_opened(struct session *s, uint64_t now_ns);
+/* Fails it: every transfer ends, everything is closed. lock held. Without the lease of its
+ * loop the loop closes the connections. */
+void tcpx_session_fail(struct session *s, int code, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+void tcpx_session_check_alive(struct session *s, uint64_t now_ns);
+/* Iterator over sessions: NULL starts. Consumes the reference passed in; returns a
+ * referenced session or NULL. It needs no memory. If a session goes away meanwhile, the
+ * walk may start again, so callers may see a session twice. */
+struct session *tcpx_session_after(struct tcpx_engine *e, struct session *s);
+
+#endif

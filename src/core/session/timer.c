@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A session's deadlines: connecting, handshake, keep-alive, stall; and its end. */
+#include "core/session/timer.h"
+
+#include "base/random.h"
+#include "core/context/context.h"
+#include "core/loop/loop.h"
+#include "core/session/connect.h"
+#include "core/session/control.h"
+#include "core/session/handshake.h"
+#include "core/session/peer_session.h"
+#include "core/session/session.h"
+
+static void
+free_session(struct deferred *g)
+{
+	tcpx_session_put(tcpx_container(g, struct session, deferred));
+}
+
+static void
+reap(struct session *s)
+{
+	struct tcpx_engine *e = s->engine;
+	bool done;
+
+	pthread_mutex_lock(&s->lock);
+	if (s->control.stream) {
+		e->ops->stream_close(s->control.stream);
+		s->control.stream = NULL;
+	}
+	tcpx_control_probe_end(s);
+	done = s->chan.open == 0 && tcpx_node_linked(&s->in_engine);
+	pthread_mutex_unlock(&s->lock);
+	if (!done)
+		return;
+	tcpx_chain_remove(&s->in_loop);
+	tcpx_chain_remove(&s->control.to_flush);
+	pthread_mutex_lock(&e->registry.lock);
+	tcpx_chain_remove(&s->in_engine);
+	e->registry.session_count--;
+	pthread_mutex_unlock(&e->registry.lock);
+	if (s->peer)
+		tcpx_peer_session_lost(s);
+	tcpx_loop_cancel(s->loop, &s->control.flush_work);
+	tcpx_loop_cancel(s->loop, &s->work); /* last: a drop of the peer queues this work */
+	tcpx_loop_defer_free(s->loop, &s->deferred, free_session); /* the engine's reference */
+}
+
+/* A transfer is open, or was until lately: the peer may still wait for what it says of it. */
+static bool
+in_use(const struct session *s, uint64_t now_ns)
+{
+	uint64_t used_ns = s->health.tx_progress_ns > s->health.rx_progress_ns ?
+				   s->health.tx_progress_ns : s->health.rx_progress_ns;
+
+	return session_busy(s) || now_ns < used_ns + s->engine->limit.keepalive_ns;
+}
+
+/* A silent peer is asked by PING twice, and then its connection is cut. On a session in use that
+ * is early enough for another connection to resume before a plugin's silent channels count as
+ * lost; on an idle one, before the other side gives up waiting for it. */
+static void
+keep_alive(struct session *s, uint64_t now_ns)
+{
+	uint64_t idle_ns = s->engine->limit.keepalive_ns, look_ns = s->engine->limit.stall_ns / 12;
+	uint64_t every_ns;
+
+	if (look_ns > idle_ns)
+		look_ns = idle_ns;
+	every_ns = in_use(s, now_ns) ? look_ns : idle_ns;
+	/* RESUME must be the first frame of a new connection, and heard_ns
+	 * was of the old one */
+	if (!s->control.stream || !s->control.up)
+		return;
+	if (s->health.asked_ns > s->health.heard_ns && now_ns >= s->health.asked_ns + 2 * look_ns) {
+		tcpx_control_cut(s, now_ns, "peer is silent");
+		return;
+	}
+	if (now_ns >= s->health.heard_ns + every_ns &&
+	    (s->health.asked_ns <= s->health.heard_ns || now_ns >= s->health.pinged_ns + look_ns)) {
+		s->health.pinged_ns = now_ns;
+		if (s->health.asked_ns <= s->health.heard_ns)
+			s->health.asked_ns = now_ns;
+		tcpx_control_put_raw(s, TCPX_FR_PING, NULL);
+		if (tcpx_ctrl_ack_owed(s->control.ctrl))
+			tcpx_ctrl_put_ack(s->control.ctrl);
+		tcpx_control_flush(s);
+	}
+	tcpx_session_add_timer(s, now_ns + look_ns);
+}
+
+static void
+open_timer(struct session *s, uint64_t now_ns)
+{
+	if (s->health.dying_ns && now_ns >= s->health.dying_ns) {
+		tcpx_session_fail(s, TCPX_ENOCHANNEL, "no %s channel is left of %u",
+				  s->chan.tx_up ? "receiving" : "sending", s->chan.count);
+		return;
+	}
+	if (s->health.dying_ns)
+		tcpx_session_add_timer(s, s->health.dying_ns);
+	if (!s->control.stream || s->control.resuming) {
+		if (now_ns >= s->control.cut_ns + s->engine->limit.stall_ns) {
+			tcpx_session_fail(s, TCPX_EPEERGONE,
+					  "control stream cut and not resumed within %llu ms",
+					  (unsigned long long)(s->engine->limit.stall_ns / TCPX_MS));
+			return;
+		}
+		tcpx_session_add_timer(s, s->control.cut_ns + s->engine->limit.stall_ns);
+		if (s->opener && !s->control.stream)
+			tcpx_control_connect(s, now_ns);
+		else if (!s->control.stream)
+			tcpx_control_probe(s, now_ns);
+	}
+	s->engine->up.session->check_channels(s, now_ns);
+	if (s->state == SESS_FAILED)
+		return;
+	keep_alive(s, now_ns);
+	s->engine->up.session->check_transfers(s, now_ns);
+}
+
+static void
+run_timer(struct session *s, uint64_t now_ns)
+{
+	switch (s->state) {
+	case SESS_FAILED:
+		return;
+	case SESS_OPEN:
+		open_timer(s, now_ns);
+		return;
+	case SESS_CONNECTING:
+		if (now_ns >= s->hs->deadline_ns) {
+			tcpx_session_fail(s, TCPX_ETIMEDOUT, "no connection within %llu ms: %s",
+					  (unsigned long long)(s->engine->limit.connect_ns / TCPX_MS),
+					  s->cause_text[0] ? s->cause_text : "no answer");
+			return;
+		}
+		tcpx_control_connect(s, now_ns);
+		break;
+	default:
+		if (now_ns >= s->hs->deadline_ns) {
+			static const char *const waits[] = {
+				[SESS_HELLO] = "HELLO", [SESS_AUTH] = "AUTH",
+				[SESS_HANDLES] = "HANDLES", [SESS_WIRING] = "channels",
+				[SESS_READY] = "READY" };
+			tcpx_session_fail(s, TCPX_ETIMEDOUT, "handshake: no %s within %llu ms",
+					  waits[s->state],
+					  (unsigned long long)((s->state < SESS_WIRING ?
+						s->engine->limit.handshake_ns :
+						tcpx_wiring_patience(s->engine)) / TCPX_MS));
+			return;
+		}
+		if (s->state == SESS_WIRING || s->state == SESS_READY)
+			s->engine->up.session->wire(s, now_ns);
+	}
+	if (s->state != SESS_FAILED && s->state != SESS_OPEN)
+		tcpx_session_add_timer(s, s->hs->deadline_ns);
+}
+
+/* Queued from anywhere: checks the session now. */
+void
+tcpx_session_work(struct work *w, uint64_t now_ns)
+{
+	struct session *s = tcpx_container(w, struct session, work);
+
+	pthread_mutex_lock(&s->lock);
+	if (!tcpx_node_linked(&s->in_loop) && tcpx_node_linked(&s->in_engine))
+		tcpx_chain_add(&s->engine->registry.served, &s->in_loop);
+	run_timer(s, now_ns);
+	if (s->state != SESS_FAILED)
+		tcpx_control_flush(s);
+	pthread_mutex_unlock(&s->lock);
+	if (atomic_load(&s->state) == SESS_FAILED)
+		reap(s);
+	else if (s->engine->limit.linger_ns)
+		tcpx_peer_linger(s->engine, now_ns);
+}
+
+void
+tcpx_sessions_timer(struct tcpx_engine *e, uint64_t now_ns)
+{
+	tcpx_chain_each(n, after, &e->registry.served) {
+		struct session *s = tcpx_container(n, struct session, in_loop);
+
+		pthread_mutex_lock(&s->lock);
+		run_timer(s, now_ns);
+		pthread_mutex_unlock(&s->lock);
+		if (atomic_load(&s->state) == SESS_FAILED)
+			reap(s);
+	}
+}

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A session's deadlines and its end. */
+#ifndef CORE_SESSION_TIMER_H
+#define CORE_SESSION_TIMER_H
+
+#include <stdint.h>
+
+#include "core/session/session.h"
+
+void tcpx_session_work(struct work *w, uint64_t now_ns);
+
+/* Timers of all sessions of loop 0. Its lease held, no lock. */
+void tcpx_sessions_timer(struct tcpx_engine *e, uint64_t now_ns);
+
+#endif

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The receiving side's answers: DONE, MATCHED, notes. */
+#include "core/transfer/answer.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+#include "core/channel/channel.h"
+#include "core/context/context.h"
+#include "core/memory/copy.h"
+#include "core/memory/list.h"
+#include "core/memory/payload.h"
+#include "core/session/control.h"
+#include "core/session/note.h"
+#include "core/session/peer.h"
+#include "core/session/session.h"
+#include "core/transfer/end.h"
+#include "core/transfer/transfer.h"
+
+void
+tcpx_answer_done(struct session *s, uint64_t id, int code, uint64_t bytes, const char *text,
+		const void *payload, uint16_t payload_len)
+{
+	uint8_t room[TCPX_FRAME_MAX];
+	struct tcpx_done d = { .id = id, .code = code, .bytes = bytes, .payload = payload,
+			       .payload_len = payload_len };
+	struct tcpx_buf b;
+
+	if (text)
+		snprintf(d.text, sizeof(d.text), "%s", text);
+	tcpx_buf_init(&b, room, sizeof(room) - TCPX_FRAME_HEAD);
+	tcpx_done_write(&b, &d);
+	if (tcpx_control_put(s, TCPX_FR_DONE, &b) != 0)
+		tcpx_session_fail(s, TCPX_ELIMIT, "peer does not read its control stream");
+}
+
+void
+tcpx_answer_broken(struct channel *c, struct payload *p, uint64_t id, int code, const char *what)
+{
+	struct session *s = c->session;
+	struct tcpx_xfer *x = xfer_of(p);
+	char text[TCPX_TEXT_MAX];
+
+	snprintf(text, sizeof(text), "memory of the %s side %s: %s", x->target ? "target's" :
+		 "initiator's", what, tcpx_err_text(code));
+	pthread_mutex_lock(&s->lock);
+	if (x->id == id && atomic_load(&x->status) == -EAGAIN) {
+		if (x->target)
+			tcpx_answer_done(s, x->id, code, 0, text, NULL, 0);
+		else
+			tcpx_control_put_u64(s, TCPX_FR_CANCEL, x->id);
+		tcpx_xfer_end(x, code, text);
+		tcpx_control_flush(s);
+	}
+	pthread_mutex_unlock(&s->lock);
+}
+
+static void
+take_note(struct session *s, const struct tcpx_xfer *x)
+{
+	if (x->note.there)
+		tcpx_note_push(s->engine, s->peer->name, x->note.bytes, x->note.len);
+}
+
+int
+tcpx_answer_match(struct session *s, struct tcpx_xfer *x, uint64_t id, uint64_t total,
+		uint32_t chunk, const uint8_t *payload)
+{
+	char text[TCPX_TEXT_MAX];
+	int rc = 0;
+
+	x->id = id;
+	x->target = true;
+	if (total > x->payload.list->total) {
+		snprintf(text, sizeof(text), "send of %llu bytes met a receive of %llu",
+			 (unsigned long long)total, (unsigned long long)x->payload.list->total);
+		tcpx_answer_done(s, id, TCPX_ELENGTH, 0, text, NULL, 0);
+		tcpx_xfer_end(x, TCPX_ELENGTH, text);
+		return 0;
+	}
+	if (tcpx_list_check(x->payload.list) != 0) {
+		tcpx_answer_done(s, id, TCPX_EREGION, 0, "receiver gave its region back", NULL, 0);
+		tcpx_xfer_end(x, TCPX_EREGION, "region deregistered");
+		return 0;
+	}
+	tcpx_xfer_shape(x, total, chunk);
+	if (payload || total == 0) {
+		rc = tcpx_list_copy_in(x->payload.list, payload, total);
+		if (rc) {
+			tcpx_answer_done(s, id, rc, 0, "receiver's memory cannot be written", NULL, 0);
+			tcpx_xfer_end(x, rc, "its memory cannot be written");
+			return 0;
+		}
+		count_add(&s->engine->count.bytes_rx, total);
+		tcpx_answer_done(s, id, 0, total, NULL, NULL, 0);
+		tcpx_xfer_end(x, 0, NULL);
+		return 0;
+	}
+	rc = tcpx_xfer_map(x);
+	if (rc) {
+		tcpx_answer_done(s, id, rc, 0, "receiver is out of memory", NULL, 0);
+		tcpx_xfer_end(x, rc, "out of memory");
+		return 0;
+	}
+	tcpx_xfer_get(x);
+	tcpx_xfer_insert(s, x, engine_now(s->engine));
+	atomic_store(&x->payload.live, id);
+	return tcpx_control_put_u64(s, TCPX_FR_MATCHED, id);
+}
+
+void
+tcpx_answer_filled(struct session *s, struct tcpx_xfer *x)
+{
+	struct tcpx_buf b;
+
+	if (x->target) {
+		take_note(s, x);
+		tcpx_answer_done(s, x->id, 0, x->total, NULL, NULL, 0);
+	} else if (x->note.there) {
+		tcpx_buf_init(&b, x->note.bytes, x->note.len);
+		b.pos = x->note.len;
+		tcpx_control_put_bulk(s, TCPX_FR_NOTE, &b, NULL);
+		count_add(&s->engine->count.notes_tx, 1);
+	}
+	tcpx_xfer_end(x, 0, NULL);
+}

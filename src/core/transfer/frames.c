@@ -1,0 +1,392 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The effect of the peer's frames on transfers. Everything from the peer is checked here
+ * before it touches a table or memory; a breach of the protocol ends the session.
+ */
+#include "core/transfer/frames.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/channel/channel.h"
+#include "core/context/context.h"
+#include "core/loop/loop.h"
+#include "core/memory/builder.h"
+#include "core/memory/copy.h"
+#include "core/memory/list.h"
+#include "core/memory/payload.h"
+#include "core/session/note.h"
+#include "core/session/peer.h"
+#include "core/session/session.h"
+#include "core/transfer/answer.h"
+#include "core/transfer/end.h"
+#include "core/transfer/match.h"
+#include "core/transfer/schedule.h"
+#include "core/transfer/transfer.h"
+
+/* The id is known from here on. Later chunks without a transfer go to a sink, and channels
+ * that waited for it are woken. */
+static void
+opened(struct session *s, uint64_t id)
+{
+	uint32_t i;
+
+	s->xfers.opened_there = id & ~ID_OF_ACCEPTOR;
+	for (i = 0; i < s->chan.count; i++)
+		if (s->chan.rx[i] && s->chan.rx[i]->rx.parked)
+			tcpx_loop_post(s->chan.rx[i]->loop, &s->chan.rx[i]->work);
+}
+
+static void
+refuse(struct session *s, uint64_t id, int code, const char *text)
+{
+	count_add(&s->engine->count.refused, 1);
+	opened(s, id);
+	tcpx_answer_done(s, id, code, 0, text, NULL, 0);
+}
+
+static void
+refuse_list(struct session *s, uint64_t id, int code)
+{
+	char text[TCPX_TEXT_MAX];
+
+	snprintf(text, sizeof(text), "refused by the target: %s", tcpx_err_text(code));
+	refuse(s, id, code, text);
+}
+
+/* The list is complete: the transfer begins, or ends at once. */
+static void
+begin(struct session *s, struct tcpx_xfer *x)
+{
+	uint8_t small[TCPX_NOTE_MAX];
+	int rc = 0;
+
+	if (x->op == TCPX_OP_READ && x->total <= s->engine->limit.inline_bytes &&
+	    (!list_staged(x->payload.list) || x->total == 0 || s->xfers.live == 0)) {
+		rc = tcpx_list_copy_out(x->payload.list, small, x->total);
+		if (rc) {
+			refuse(s, x->id, rc, "target's memory cannot be read");
+			return;
+		}
+		count_add(&s->engine->count.bytes_tx, x->total);
+		opened(s, x->id);
+		tcpx_answer_done(s, x->id, 0, x->total, NULL, small, (uint16_t)x->total);
+		return;
+	}
+	if (x->op == TCPX_OP_WRITE)
+		rc = tcpx_xfer_map(x);
+	if (rc) {
+		refuse(s, x->id, rc, "target is out of memory");
+		return;
+	}
+	atomic_store(&x->status, -EAGAIN);
+	tcpx_xfer_get(x);
+	tcpx_xfer_insert(s, x, engine_now(s->engine));
+	atomic_store(&x->payload.live, x->id);
+	opened(s, x->id);
+	if (x->op == TCPX_OP_READ)
+		tcpx_schedule_chunks(s, x);
+	else if (list_staged(x->payload.list) && x->chunks > 1 && s->engine->limit.spin_ns)
+		tcpx_loop_wake_below(s->loop, x->chunks < s->engine->loop_count ?
+						x->chunks : s->engine->loop_count);
+}
+
+/* Feeds list operations; begins the transfer when no more follow. The session's reference
+ * in s->xfers.opening is given up unless more follow. */
+static int
+feed(struct session *s, struct tcpx_xfer *x, const uint8_t *ops, size_t len, bool more)
+{
+	int rc;
+
+	rc = tcpx_builder_feed(x->rx.builder, ops, len);
+	if (rc == 0 && more) {
+		s->xfers.opening = x;
+		return 0;
+	}
+	s->xfers.opening = NULL;
+	if (rc == 0)
+		rc = tcpx_builder_finish(x->rx.builder, &x->payload.list);
+	if (rc == 0 && tcpx_list_check(x->payload.list) != 0)
+		rc = TCPX_EREGION; /* deregistered while the list arrived */
+	if (rc == TCPX_EPROTO) {
+		tcpx_xfer_put(x);
+		return rc;
+	}
+	if (rc) {
+		s->xfers.skipping = more ? x->id : 0;
+		refuse_list(s, x->id, rc);
+	} else {
+		begin(s, x);
+	}
+	tcpx_builder_free(x->rx.builder);
+	x->rx.builder = NULL;
+	tcpx_xfer_put(x);
+	return 0;
+}
+
+/* A WRITE that is complete in its OPEN ends at once, and leaves nothing. The region cannot
+ * go meanwhile: deregistering ends with this session's lock. */
+static int
+write_whole(struct session *s, const struct tcpx_open *o)
+{
+	struct tcpx_list *l;
+	int rc = tcpx_list_read(s->engine, TCPX_MEM_REMOTE_WRITE, o->entry_count, o->total, o->list,
+				o->list_len, &l);
+
+	if (rc == TCPX_EPROTO)
+		return rc;
+	if (rc) {
+		refuse_list(s, o->id, rc);
+		return 0;
+	}
+	rc = tcpx_list_copy_in(l, o->payload, o->total);
+	tcpx_list_put(l);
+	if (rc) {
+		refuse(s, o->id, rc, "target's memory cannot be written");
+		return 0;
+	}
+	count_add(&s->engine->count.bytes_rx, o->total);
+	opened(s, o->id);
+	if (o->flags & TCPX_OPEN_NOTE)
+		tcpx_note_push(s->engine, s->peer->name, o->note, o->note_len);
+	tcpx_answer_done(s, o->id, 0, o->total, NULL, NULL, 0);
+	return 0;
+}
+
+static int
+open_one_sided(struct session *s, const struct tcpx_open *o)
+{
+	struct tcpx_engine *e = s->engine;
+	unsigned need = o->op == TCPX_WIRE_READ ? TCPX_MEM_REMOTE_READ : TCPX_MEM_REMOTE_WRITE;
+	struct tcpx_xfer *x;
+	int rc;
+
+	if ((uint64_t)o->entry_count * 24 > 2 * e->limit.credit_list)
+		return TCPX_EPROTO;
+	if (o->op == TCPX_WIRE_WRITE && (o->flags & TCPX_OPEN_INLINE))
+		return o->flags & TCPX_OPEN_MORE ? TCPX_EPROTO : write_whole(s, o);
+	rc = tcpx_xfer_new(e, &x);
+	if (rc)
+		return rc;
+	x->target = true;
+	x->op = o->op == TCPX_WIRE_READ ? TCPX_OP_READ : TCPX_OP_WRITE;
+	x->sends = x->op == TCPX_OP_READ;
+	x->id = o->id;
+	x->status = TCPX_ESTATE;
+	tcpx_session_get(s);
+	x->session = s;
+	tcpx_xfer_shape(x, o->total, o->chunk);
+	if (o->flags & TCPX_OPEN_NOTE) {
+		x->note.bytes = malloc(o->note_len + 1u);
+		if (x->note.bytes)
+			memcpy(x->note.bytes, o->note, o->note_len);
+		x->note.len = o->note_len;
+		x->note.there = x->note.bytes != NULL;
+	}
+	rc = tcpx_builder_new(e, need, o->entry_count, o->total, &x->rx.builder);
+	if (rc) {
+		s->xfers.skipping = o->flags & TCPX_OPEN_MORE ? o->id : 0;
+		refuse(s, o->id, rc, "target is out of memory");
+		tcpx_xfer_put(x);
+		return 0;
+	}
+	return feed(s, x, o->list, o->list_len, o->flags & TCPX_OPEN_MORE);
+}
+
+static bool
+open_is_sane(const struct session *s, const struct tcpx_open *o)
+{
+	return !s->xfers.opening && !s->xfers.skipping && !id_is_ours(s, o->id) &&
+	       (o->id & ~ID_OF_ACCEPTOR) == s->xfers.opened_there + 1 &&
+	       s->xfers.live <= 2 * s->engine->limit.credit_xfers &&
+	       ((o->flags & TCPX_OPEN_INLINE) ||
+		(o->chunk >= 4096 && o->chunk <= s->chan.chunk_max &&
+		 tcpx_chunk_count(o->total, o->chunk) != UINT32_MAX));
+}
+
+static int
+on_open(struct session *s, struct tcpx_buf *b)
+{
+	struct tcpx_open o;
+	int rc = tcpx_open_read(b, &o);
+
+	if (rc)
+		return rc;
+	if (!open_is_sane(s, &o))
+		return TCPX_EPROTO;
+	if (o.op != TCPX_WIRE_SEND)
+		return open_one_sided(s, &o);
+	opened(s, o.id);
+	return tcpx_match_send(s, &o);
+}
+
+static int
+on_list(struct session *s, struct tcpx_buf *b)
+{
+	struct tcpx_listframe l;
+	int rc = tcpx_listframe_read(b, &l);
+
+	if (rc)
+		return rc;
+	if (s->xfers.skipping && l.id == s->xfers.skipping) {
+		if (!l.more)
+			s->xfers.skipping = 0;
+		return 0;
+	}
+	if (!s->xfers.opening || s->xfers.opening->id != l.id)
+		return TCPX_EPROTO;
+	return feed(s, s->xfers.opening, l.list, l.list_len, l.more);
+}
+
+static int
+on_done(struct session *s, struct tcpx_buf *b)
+{
+	struct tcpx_done d;
+	struct tcpx_xfer *x;
+	int rc = tcpx_done_read(b, &d);
+
+	if (rc)
+		return rc;
+	x = tcpx_xfer_find(s, d.id);
+	if (!x || x->target)
+		return id_is_ours(s, d.id) && id_is_known(s, d.id) ? 0 : TCPX_EPROTO; /* cancelled */
+	if (d.code) {
+		tcpx_xfer_end(x, d.code, d.text);
+		return 0;
+	}
+	if (x->op == TCPX_OP_READ) {
+		if (d.payload_len != x->total || d.bytes != x->total)
+			return TCPX_EPROTO;
+		rc = tcpx_list_copy_in(x->payload.list, d.payload, x->total);
+		if (rc) {
+			tcpx_xfer_end(x, rc, "its memory cannot be written");
+			return 0;
+		}
+		count_add(&s->engine->count.bytes_rx, x->total);
+		tcpx_answer_filled(s, x);
+		return 0;
+	}
+	if (x->post.inlined)
+		count_add(&s->engine->count.bytes_tx, x->total);
+	atomic_store(&x->bytes_done, x->total);
+	count_add(&s->engine->count.notes_tx, x->note.there);
+	tcpx_xfer_end(x, 0, NULL);
+	return 0;
+}
+
+static int
+on_cancel(struct session *s, uint64_t id)
+{
+	struct tcpx_xfer *x;
+
+	if (id_is_ours(s, id))
+		return TCPX_EPROTO;
+	if (s->xfers.opening && s->xfers.opening->id == id) {
+		x = s->xfers.opening;
+		s->xfers.opening = NULL;
+		s->xfers.skipping = id;
+		opened(s, id);
+		tcpx_xfer_put(x);
+		return 0;
+	}
+	x = tcpx_xfer_find(s, id);
+	if (x && x->target)
+		tcpx_xfer_end(x, TCPX_ECANCELED, "cancelled by the sender");
+	else
+		tcpx_match_forget(s->peer, s, id);
+	return id_is_known(s, id) ? 0 : TCPX_EPROTO;
+}
+
+static int
+on_matched(struct session *s, uint64_t id)
+{
+	struct tcpx_xfer *x = tcpx_xfer_find(s, id);
+
+	if (!x)
+		return id_is_ours(s, id) && id_is_known(s, id) ? 0 : TCPX_EPROTO;
+	if (x->op != TCPX_OP_SEND || x->target || x->tx.drr.next || x->post.inlined ||
+	    x->times.ready_ns)
+		return TCPX_EPROTO;
+	tcpx_schedule_chunks(s, x);
+	return 0;
+}
+
+static int
+on_channel(struct session *s, uint8_t type, struct tcpx_buf *b)
+{
+	struct tcpx_chan_event ev;
+	int rc = tcpx_chan_event_read(b, &ev);
+
+	if (rc)
+		return rc;
+	if (ev.channel >= s->chan.count)
+		return TCPX_EPROTO;
+	tcpx_channel_event(s, type, &ev);
+	return 0;
+}
+
+static int
+on_message(struct session *s, struct tcpx_buf *b)
+{
+	struct tcpx_message m;
+	int rc = tcpx_message_read(b, &m);
+
+	if (rc)
+		return rc;
+	if (m.channel >= s->chan.count)
+		return TCPX_EPROTO;
+	return tcpx_channel_message(s, &m);
+}
+
+static int
+on_bye(struct session *s, struct tcpx_buf *b)
+{
+	char text[TCPX_TEXT_MAX];
+	int32_t code;
+
+	if (tcpx_refuse_read(b, &code, text) != 0)
+		return TCPX_EPROTO;
+	/* a session that the peer no longer uses may be opened again; that of a
+	 * closed engine may not */
+	tcpx_session_fail(s, code == TCPX_ECLOSED ? TCPX_ECLOSED : TCPX_EPEERGONE,
+			  "peer %s ended the session: %s", s->peer->name, text);
+	return 0;
+}
+
+int
+tcpx_frames_handle(struct session *s, const struct tcpx_frame_head *h, const uint8_t *payload)
+{
+	size_t len = h->len - TCPX_FRAME_HEAD;
+	struct tcpx_buf b;
+
+	tcpx_buf_init_const(&b, payload, len);
+	switch (h->type) {
+	case TCPX_FR_OPEN:
+		return on_open(s, &b);
+	case TCPX_FR_LIST:
+		return on_list(s, &b);
+	case TCPX_FR_DONE:
+		return on_done(s, &b);
+	case TCPX_FR_NOTE:
+		if (len > TCPX_NOTE_MAX)
+			return TCPX_EPROTO;
+		tcpx_note_push(s->engine, s->peer->name, payload, len);
+		return 0;
+	case TCPX_FR_CANCEL:
+		return len == 8 ? on_cancel(s, tcpx_buf_get_u64(&b)) : TCPX_EPROTO;
+	case TCPX_FR_MATCHED:
+		return len == 8 ? on_matched(s, tcpx_buf_get_u64(&b)) : TCPX_EPROTO;
+	case TCPX_FR_CHANNEL_DOWN:
+	case TCPX_FR_FENCED:
+	case TCPX_FR_CHANNEL_ACK:
+		return on_channel(s, h->type, &b);
+	case TCPX_FR_MESSAGE:
+		return on_message(s, &b);
+	case TCPX_FR_BYE:
+		return on_bye(s, &b);
+	default:
+		return TCPX_EPROTO;
+	}
+}

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The effect of the peer's frames on transfers. session.lock held. */
+#ifndef CORE_TRANSFER_FRAMES_H
+#define CORE_TRANSFER_FRAMES_H
+
+#include <stdint.h>
+
+#include "core/session/session.h"
+
+int tcpx_frames_handle(struct session *s, const struct tcpx_frame_head *h, const uint8_t *payload);
+
+#endif

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Opening transfers: a posted one waits until the session, the credit and its event allow it. */
+#ifndef CORE_TRANSFER_LAUNCH_H
+#define CORE_TRANSFER_LAUNCH_H
+
+#include <stdint.h>
+
+#include "core/transfer/transfer.h"
+
+/* Opens the transfers of xfers.waiting, in order, while credit lasts. session.lock held. */
+void tcpx_launch_waiting(struct session *s, uint64_t now_ns);
+/* Opens the transfers of all sessions whose event has happened. Lease of loop 0 held, no lock. */
+void tcpx_launch_after_events(struct tcpx_engine *e);
+
+#endif

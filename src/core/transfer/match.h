@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Two-sided matching. */
+#ifndef CORE_TRANSFER_MATCH_H
+#define CORE_TRANSFER_MATCH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/session/peer.h"
+#include "core/transfer/transfer.h"
+
+/* A SEND without a receive. */
+struct unexpected {
+	struct tcpx_node node;
+	struct session *session; /* owned reference */
+	uint64_t id, total, tag;
+	uint32_t chunk;
+	bool inlined;
+	uint8_t payload[];
+};
+
+int tcpx_match_send(struct session *s, const struct tcpx_open *o);
+int tcpx_match_recv(struct tcpx_peer *p, struct tcpx_xfer *x);
+void tcpx_match_forget(struct tcpx_peer *p, struct session *s, uint64_t id); /* id 0: all */
+void tcpx_match_fail(struct tcpx_peer *p, int code, const char *text);
+/* Ends receives that wait for their send and name the region. No lock held. */
+void tcpx_match_region_gone(struct tcpx_engine *e, uint64_t region_id);
+
+#endif

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Channels' reports on chunks: see struct channel_calls. */
+#ifndef CORE_TRANSFER_PROGRESS_H
+#define CORE_TRANSFER_PROGRESS_H
+
+#include <stdint.h>
+
+#include "core/channel/channel.h"
+
+int tcpx_chunk_place(struct channel *c, const struct tcpx_head *h, struct rx_record *r,
+		     enum chunk_place *how);
+int tcpx_chunk_applied(struct channel *c, const struct rx_record *r, uint64_t now_ns);
+void tcpx_chunk_acked(struct channel *c, struct tx_record *r, uint64_t now_ns);
+void tcpx_chunk_given_back(struct channel *c, struct tx_record *r);
+void tcpx_chunk_put(struct payload *p);
+
+#endif

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Where a transfer is stuck: its first chunk that is not in place, and who has it. */
+#include "core/transfer/stuck.h"
+
+#include <string.h>
+
+#include "core/channel/channel.h"
+#include "core/memory/payload.h"
+#include "core/session/session.h"
+#include "core/transfer/transfer.h"
+
+/* The channel in whose window a chunk of the transfer is, and which: the lowest. */
+static bool
+find_in_windows(struct session *s, const struct tcpx_xfer *x, struct stuck *at)
+{
+	bool found = false;
+
+	for (uint32_t i = 0; i < s->chan.count; i++) {
+		struct channel *c = s->chan.tx[i];
+
+		if (!c || c->closed || !c->tx.record)
+			continue;
+		for (uint64_t seq = c->window.released + 1; seq < c->window.next; seq++) {
+			const struct tx_record *r = tcpx_tx_record(c, seq);
+
+			if (r->payload != &x->payload || r->id != x->id ||
+			    (found && r->chunk >= at->chunk))
+				continue;
+			*at = (struct stuck){ r->chunk, c->index, "", "sent, not acknowledged" };
+			memcpy(at->nic, c->near_name, sizeof(at->nic));
+			found = true;
+		}
+	}
+	return found;
+}
+
+/* The lowest chunk that no channel holds: given back by a lost channel, or never taken. */
+static struct stuck
+find_in_queue(const struct tcpx_xfer *x)
+{
+	struct stuck at = { .chunk = x->tx.next_chunk, .channel = -1,
+			    .stage = "queued, taken by no channel" };
+
+	for (uint32_t i = 0; i < x->tx.again_count; i++)
+		if (x->tx.again[i] < at.chunk)
+			at.chunk = x->tx.again[i];
+	if (x->tx.again_count) { /* the newest loss is the one that is remembered */
+		at.channel = x->failure.stuck.channel;
+		memcpy(at.nic, x->failure.stuck.nic, sizeof(at.nic));
+		at.stage = "given back by a lost channel";
+	}
+	return at;
+}
+
+struct stuck
+tcpx_xfer_locate(struct session *s, const struct tcpx_xfer *x)
+{
+	struct stuck at = { .channel = -1 };
+
+	if (!s) {
+		at.stage = x->op == TCPX_OP_RECV ? "waits for its send" : "queued";
+	} else if (!x->sends) {
+		while (at.chunk < x->rx.map.count && tcpx_chunkmap_get(&x->rx.map, (uint32_t)at.chunk))
+			at.chunk++;
+		at.stage = "not arrived";
+	} else if (x->op == TCPX_OP_SEND && x->times.ready_ns == 0) {
+		at.stage = "waits for its receive";
+	} else if (!x->tx.in_flight || !find_in_windows(s, x, &at)) {
+		at = find_in_queue(x);
+	}
+	return at;
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Control streams are those of the sock provider. Streams and listeners are its own objects;
+ * the net and the poller are wrapped.
+ */
+#include "net/plugnet/ctrl.h"
+#include "net/registry.h"
+
+int
+tcpx_plugnet_listen(struct tcpx_net *net, const struct tcpx_addr *addr, struct tcpx_addr *bound,
+		    struct tcpx_listener **listener)
+{
+	return tcpx_net_sock.listen(net->sock, addr, bound, listener);
+}
+
+int
+tcpx_plugnet_listener_watch(struct tcpx_listener *l, struct tcpx_poller *p, void *owner)
+{
+	return tcpx_net_sock.listener_watch(l, p->sock, owner);
+}
+
+int
+tcpx_plugnet_accept(struct tcpx_listener *l, struct tcpx_stream **stream,
+		    struct tcpx_addr *from)
+{
+	return tcpx_net_sock.accept(l, stream, from);
+}
+
+void
+tcpx_plugnet_listener_close(struct tcpx_listener *l)
+{
+	tcpx_net_sock.listener_close(l);
+}
+
+int
+tcpx_plugnet_connect(struct tcpx_net *net, int nic, const struct tcpx_addr *to,
+		     struct tcpx_stream **stream)
+{
+	return tcpx_net_sock.connect(net->sock, nic, to, stream);
+}
+
+int
+tcpx_plugnet_stream_watch(struct tcpx_stream *s, struct tcpx_poller *p, void *owner,
+			  unsigned interest)
+{
+	return tcpx_net_sock.stream_watch(s, p->sock, owner, interest);
+}
+
+ssize_t
+tcpx_plugnet_stream_send(struct tcpx_stream *s, const void *data, size_t len)
+{
+	return tcpx_net_sock.stream_send(s, data, len);
+}
+
+ssize_t
+tcpx_plugnet_stream_recv(struct tcpx_stream *s, void *data, size_t len)
+{
+	return tcpx_net_sock.stream_recv(s, data, len);
+}
+
+int
+tcpx_plugnet_stream_up(struct tcpx_stream *s)
+{
+	return tcpx_net_sock.stream_up(s);
+}
+
+void
+tcpx_plugnet_stream_close(struct tcpx_stream *s)
+{
+	tcpx_net_sock.stream_close(s);
+}

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The tcpx provider: its table of operations and its limits. The plugin reads NCCL_* variables
+ * itself. They are read here, too, to stay within them and to compare them with the peer's: a
+ * difference makes the plugin hang or lose data.
+ */
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "net/plugnet/busy.h"
+#include "net/plugnet/chan.h"
+#include "net/plugnet/ctrl.h"
+#include "net/plugnet/dev.h"
+#include "net/plugnet/plugnet.h"
+#include "net/plugnet/poller.h"
+#include "net/plugnet/recv.h"
+#include "net/plugnet/send.h"
+#include "net/plugnet/setup.h"
+#include "net/registry.h"
+
+/* Reads a number as the plugin does: in any base; the default if it is out of range. */
+static uint32_t
+setting(const char *name, uint32_t low, uint32_t high, uint32_t otherwise)
+{
+	const char *text = getenv(name);
+	char *end;
+	long long v;
+
+	if (!text || !text[0])
+		return otherwise;
+	errno = 0;
+	v = strtoll(text, &end, 0);
+	if (errno || *end || v < (long long)low || v > (long long)high)
+		return otherwise;
+	return (uint32_t)v;
+}
+
+/* The requests that a comm of any device takes at once. */
+static uint32_t
+requests_max(struct plug *plug)
+{
+	uint32_t most = PLUGNET_WINDOW;
+	struct plug_props props;
+
+	for (int i = 0; i < plug_devices(plug); i++)
+		if (plug_properties(plug, i, &props) == 0 && props.requests_max < most)
+			most = props.requests_max;
+	return most;
+}
+
+/* Cuts the wanted chunk and window to the plugin's limits. */
+static void
+set_limits(struct tcpx_net *net, const struct tcpx_net_params *params, uint32_t dynamic)
+{
+	uint32_t most = dynamic && dynamic < PLUGNET_CHUNK_MAX ? dynamic : PLUGNET_CHUNK_MAX;
+	uint32_t requests = requests_max(net->plug);
+
+	net->chunk = params->chunk ? params->chunk : dynamic ? dynamic : PLUGNET_CHUNK;
+	if (net->chunk > most) {
+		if (params->chunk && most == dynamic)
+			tcpx_warn(TCPX_SUB_NET, "chunk %u is cut to %u: NCCL_DYNAMIC_CHUNK_SIZE "
+				  "is what the plugin sends as one piece", net->chunk, most);
+		else if (params->chunk)
+			tcpx_warn(TCPX_SUB_NET, "chunk %u is cut to %u, the most that a receive "
+				  "of the plugin may have", net->chunk, most);
+		net->chunk = most;
+	}
+	net->window = params->window ? params->window : requests;
+	if (net->window > requests) {
+		tcpx_warn(TCPX_SUB_NET, "window %u is cut to %u, the requests of a comm of the "
+			  "plugin", net->window, requests);
+		net->window = requests;
+	}
+}
+
+static int
+net_open(const struct tcpx_net_params *params, struct tcpx_net **out)
+{
+	struct tcpx_net *net;
+	uint32_t dynamic;
+	int rc;
+
+	net = calloc(1, sizeof(*net));
+	if (!net)
+		return tcpx_fail(TCPX_SUB_NET, -ENOMEM, "tcpx provider");
+	rc = tcpx_net_sock.open(params, &net->sock); /* which checks params, too */
+	if (rc)
+		goto free_net;
+	rc = plug_open(params->plugin, &net->plug);
+	if (rc)
+		goto close_sock;
+	net->nics = params->nics;
+	net->nic_count = params->nic_count;
+	net->clock = params->clock ? params->clock : &tcpx_clock_system;
+	net->memory = params->memory;
+	net->deadline_ns = params->deadline_ns ? params->deadline_ns : PLUGNET_DEADLINE_NS;
+	dynamic = setting("NCCL_DYNAMIC_CHUNK_SIZE", 0, INT_MAX, 0);
+	set_limits(net, params, dynamic);
+	snprintf(net->terms, sizeof(net->terms), "chunk %u, sockets %u, threads %u, sync %u",
+		 dynamic, setting("NCCL_NSOCKS_PERTHREAD", 1, 8, 1),
+		 setting("NCCL_SOCKET_NTHREADS", 1, 16, 1),
+		 setting("NCCL_GPUDIRECTTCPX_RECV_SYNC", 0, 1, 0));
+	tcpx_plugnet_find_devs(net);
+	*out = net;
+	return 0;
+
+close_sock:
+	tcpx_net_sock.close(net->sock);
+free_net:
+	free(net);
+	return rc;
+}
+
+static void
+net_close(struct tcpx_net *net)
+{
+	if (!net)
+		return;
+	plug_close(net->plug);
+	tcpx_net_sock.close(net->sock);
+	free(net);
+}
+
+static const char *
+net_terms(struct tcpx_net *net)
+{
+	return net->terms;
+}
+
+static void
+net_limits(struct tcpx_net *net, uint32_t *chunk_max, uint32_t *slots_max)
+{
+	*chunk_max = net->chunk;
+	*slots_max = net->window;
+}
+
+/* The plugin waits 100 ms before each connection of a comm, in a thread. Then its accepting
+ * side waits for its flow rules, 5 s by default (its connect.cc; docs/plugins.md). */
+static uint64_t
+net_setup_ns(struct tcpx_net *net)
+{
+	uint64_t sockets = setting("NCCL_NSOCKS_PERTHREAD", 1, 8, 1) *
+			   (uint64_t)setting("NCCL_SOCKET_NTHREADS", 1, 16, 1);
+
+	(void)net;
+	return (sockets + 1) * 100 * TCPX_MS +
+	       setting("NCCL_GPUDIRECTTCPX_PROGRAM_FLOW_STEERING_WAIT_MICROS", 0, INT_MAX,
+		       5000000) * 1000ull;
+}
+
+const struct tcpx_net_ops tcpx_net_plugin = {
+	.name = "tcpx",
+	.caps = TCPX_NET_CTRL_HEAD | TCPX_NET_OWN_SLOTS | TCPX_NET_RECEIVER_LISTENS,
+	.chunk_max = PLUGNET_CHUNK_MAX,
+	.slots_max = PLUGNET_WINDOW,
+	.open = net_open,
+	.close = net_close,
+	.terms = net_terms,
+	.limits = net_limits,
+	.setup_ns = net_setup_ns,
+	.poller_open = tcpx_plugnet_poller_open,
+	.poller_close = tcpx_plugnet_poller_close,
+	.poller_wait = tcpx_plugnet_poller_wait,
+	.poller_wake = tcpx_plugnet_poller_wake,
+	.poller_watch_fd = tcpx_plugnet_poller_watch_fd,
+	.listen = tcpx_plugnet_listen,
+	.listener_watch = tcpx_plugnet_listener_watch,
+	.accept = tcpx_plugnet_accept,
+	.listener_close = tcpx_plugnet_listener_close,
+	.connect = tcpx_plugnet_connect,
+	.stream_watch = tcpx_plugnet_stream_watch,
+	.stream_send = tcpx_plugnet_stream_send,
+	.stream_recv = tcpx_plugnet_stream_recv,
+	.stream_up = tcpx_plugnet_stream_up,
+	.stream_close = tcpx_plugnet_stream_close,
+	.chan_listen = tcpx_plugnet_chan_listen,
+	.chan_accept = tcpx_plugnet_chan_accept,
+	.chan_listener_close = tcpx_plugnet_chan_listener_close,
+	.chan_connect = tcpx_plugnet_chan_connect,
+	.chan_connect_cancel = tcpx_plugnet_chan_connect_cancel,
+	.chan_watch = tcpx_plugnet_chan_watch,
+	.chan_send = tcpx_plugnet_chan_send,
+	.chan_slot = tcpx_plugnet_chan_slot,
+	.chan_acked = tcpx_plugnet_chan_acked,
+	.chan_head = tcpx_plugnet_chan_head,
+	.chan_recv_msg = tcpx_plugnet_chan_recv_msg,
+	.chan_release = tcpx_plugnet_chan_release,
+	.chan_close = tcpx_plugnet_chan_close,
+	.chan_stats = tcpx_plugnet_chan_stats,
+};

@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The making of sockets. Every socket leaves here non-blocking, close-on-exec, without
+ * Nagle, and bound to the address of its NIC.
+ */
+#include "net/sock/fd.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "net/sock/sock.h"
+
+#ifndef IP_BIND_ADDRESS_NO_PORT
+#define IP_BIND_ADDRESS_NO_PORT 24
+#endif
+
+#define ADDR_TEXT     64
+#define NOTSENT_LOWAT (512 << 10)
+
+union sockaddr_any {
+	struct sockaddr sa;
+	struct sockaddr_in in;
+	struct sockaddr_in6 in6;
+};
+
+static socklen_t
+sockaddr_from(const struct tcpx_addr *a, union sockaddr_any *sa)
+{
+	memset(sa, 0, sizeof(*sa));
+	if (a->family == 4) {
+		sa->in.sin_family = AF_INET;
+		sa->in.sin_port = htons(a->port);
+		memcpy(&sa->in.sin_addr, a->ip, 4);
+		return sizeof(sa->in);
+	}
+	sa->in6.sin6_family = AF_INET6;
+	sa->in6.sin6_port = htons(a->port);
+	sa->in6.sin6_scope_id = a->scope;
+	memcpy(&sa->in6.sin6_addr, a->ip, 16);
+	return sizeof(sa->in6);
+}
+
+/* An IPv6 listener reports IPv4 peers as mapped addresses; this makes them IPv4 again. */
+static void
+sockaddr_to(const union sockaddr_any *sa, struct tcpx_addr *a)
+{
+	*a = (struct tcpx_addr){ 0 };
+	if (sa->sa.sa_family == AF_INET) {
+		a->family = 4;
+		a->port = ntohs(sa->in.sin_port);
+		memcpy(a->ip, &sa->in.sin_addr, 4);
+		return;
+	}
+	a->port = ntohs(sa->in6.sin6_port);
+	if (IN6_IS_ADDR_V4MAPPED(&sa->in6.sin6_addr)) {
+		a->family = 4;
+		memcpy(a->ip, &sa->in6.sin6_addr.s6_addr[12], 4);
+		return;
+	}
+	a->family = 6;
+	a->scope = sa->in6.sin6_scope_id;
+	memcpy(a->ip, &sa->in6.sin6_addr, 16);
+}
+
+static int
+set_int(int fd, int level, int option, int value)
+{
+	return setsockopt(fd, level, option, &value, sizeof(value));
+}
+
+bool
+tcpx_sock_later(int err)
+{
+	return err == EAGAIN || err == EWOULDBLOCK || err == EINTR;
+}
+
+const struct tcpx_nic *
+tcpx_sock_nic(const struct tcpx_net *net, int nic)
+{
+	if (nic >= 0 && (uint32_t)nic < net->nic_count)
+		return &net->nics[nic];
+	tcpx_fail(TCPX_SUB_NET, -EINVAL, "NIC %d: there are %u", nic, net->nic_count);
+	return NULL;
+}
+
+static int
+socket_open(const struct tcpx_nic *nic, const struct tcpx_addr *addr, int *out)
+{
+	int rc, fd;
+
+	if (addr->family != 4 && addr->family != 6)
+		return tcpx_fail(TCPX_SUB_NET, -EAFNOSUPPORT,
+				 "address of family %u: 4 or 6 wanted", addr->family);
+	fd = socket(addr->family == 4 ? AF_INET : AF_INET6,
+		    SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, IPPROTO_TCP);
+	if (fd < 0)
+		return tcpx_fail_errno(TCPX_SUB_NET, "IPv%u socket", addr->family);
+	if (set_int(fd, IPPROTO_TCP, TCP_NODELAY, 1) < 0) {
+		rc = tcpx_fail_errno(TCPX_SUB_NET, "TCP_NODELAY");
+		goto close_fd;
+	}
+	if (nic && nic->bind_device &&
+	    setsockopt(fd, SOL_SOCKET, SO_BINDTODEVICE, nic->name,
+		       (socklen_t)strnlen(nic->name, sizeof(nic->name))) < 0) {
+		if (errno != EPERM) {
+			rc = tcpx_fail_errno(TCPX_SUB_NET, "bind to device %s", nic->name);
+			goto close_fd;
+		}
+		tcpx_debug(TCPX_SUB_NET, "%s: not allowed to bind to the device, "
+			   "the source address must do", nic->name);
+	}
+	*out = fd;
+	return 0;
+
+close_fd:
+	close(fd);
+	return rc;
+}
+
+int
+tcpx_sock_listen_fd(const struct tcpx_nic *nic, const struct tcpx_addr *addr,
+		    struct tcpx_addr *bound, int *out)
+{
+	char text[ADDR_TEXT];
+	union sockaddr_any sa;
+	socklen_t len;
+	int rc, fd;
+
+	rc = socket_open(nic, addr, &fd);
+	if (rc)
+		return rc;
+	tcpx_addr_format(addr, text, sizeof(text));
+	len = sockaddr_from(addr, &sa);
+	if (set_int(fd, SOL_SOCKET, SO_REUSEADDR, 1) < 0 || bind(fd, &sa.sa, len) < 0) {
+		rc = tcpx_fail_errno(TCPX_SUB_NET, "bind to %s", text);
+		goto close_fd;
+	}
+	if (listen(fd, SOMAXCONN) < 0) {
+		rc = tcpx_fail_errno(TCPX_SUB_NET, "listen on %s", text);
+		goto close_fd;
+	}
+	len = sizeof(sa);
+	if (getsockname(fd, &sa.sa, &len) < 0) {
+		rc = tcpx_fail_errno(TCPX_SUB_NET, "address of the listener on %s", text);
+		goto close_fd;
+	}
+	sockaddr_to(&sa, bound);
+	*out = fd;
+	return 0;
+
+close_fd:
+	close(fd);
+	return rc;
+}
+
+int
+tcpx_sock_connect_fd(const struct tcpx_nic *nic, const struct tcpx_addr *to, int *out)
+{
+	char text[ADDR_TEXT];
+	union sockaddr_any sa;
+	socklen_t len;
+	int rc, fd;
+
+	tcpx_addr_format(to, text, sizeof(text));
+	if (nic && nic->addr.family != to->family)
+		return tcpx_fail(TCPX_SUB_NET, -EAFNOSUPPORT,
+				 "connect from %s (IPv%u) to %s: families differ", nic->name,
+				 nic->addr.family, text);
+	rc = socket_open(nic, to, &fd);
+	if (rc)
+		return rc;
+	if (nic) {
+		len = sockaddr_from(&nic->addr, &sa);
+		/* without it bind() takes a port that no other connection uses; those are few */
+		set_int(fd, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, 1);
+		if (bind(fd, &sa.sa, len) < 0) {
+			rc = tcpx_fail_errno(TCPX_SUB_NET, "bind to the address of %s",
+					     nic->name);
+			goto close_fd;
+		}
+	}
+	len = sockaddr_from(to, &sa);
+	/* a scope id is local to a host: a link-local peer is on the link of the NIC */
+	if (nic && to->family == 6 && IN6_IS_ADDR_LINKLOCAL(&sa.in6.sin6_addr))
+		sa.in6.sin6_scope_id = nic->addr.scope;
+	if (connect(fd, &sa.sa, len) < 0 && errno != EINPROGRESS) {
+		rc = -errno;
+		tcpx_debug(TCPX_SUB_NET, "connect to %s: %s", text, tcpx_err_name(rc));
+		goto close_fd;
+	}
+	*out = fd;
+	return 0;
+
+close_fd:
+	close(fd);
+	return rc;
+}
+
+/* A socket that draws its own peer's port as its local port connects to itself. */
+static bool
+connected_to_itself(int fd)
+{
+	union sockaddr_any local, peer;
+	socklen_t local_len = sizeof(local), peer_len = sizeof(peer);
+	struct tcpx_addr a, b;
+
+	if (getsockname(fd, &local.sa, &local_len) < 0 ||
+	    getpeername(fd, &peer.sa, &peer_len) < 0)
+		return false;
+	sockaddr_to(&local, &a);
+	sockaddr_to(&peer, &b);
+	return a.port == b.port && !memcmp(a.ip, b.ip, sizeof(a.ip));
+}
+
+int
+tcpx_sock_connected(int fd)
+{
+	struct pollfd p = { .fd = fd, .events = POLLOUT };
+	int err = 0;
+	socklen_t len = sizeof(err);
+
+	if (poll(&p, 1, 0) <= 0)
+		return -EAGAIN;
+	if (getsockopt(fd, SOL_SOCKET, SO_ERROR, &err, &len) < 0)
+		err = errno;
+	else if (!err && connected_to_itself(fd))
+		err = ECONNREFUSED;
+	if (err)
+		tcpx_debug(TCPX_SUB_NET, "connect: %s", tcpx_err_name(-err));
+	return -err;
+}
+
+/* Without this a level-triggered listener spins while descriptors are short. */
+static void
+accept_shed(int listen_fd, int *spare)
+{
+	int fd;
+
+	close(*spare);
+	fd = accept4(listen_fd, NULL, NULL, SOCK_CLOEXEC);
+	if (fd >= 0)
+		close(fd);
+	*spare = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	tcpx_warn(TCPX_SUB_NET, "no file descriptor left: a connection was refused");
+}
+
+int
+tcpx_sock_accept_fd(int listen_fd, int *spare, struct tcpx_addr *from, int *out)
+{
+	union sockaddr_any sa;
+	socklen_t len = sizeof(sa);
+	int fd;
+
+	fd = accept4(listen_fd, &sa.sa, &len, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	if (fd < 0 && (errno == EMFILE || errno == ENFILE))
+		accept_shed(listen_fd, spare);
+	if (fd < 0) /* also for a connection that has failed: accept4() returns its error */
+		return -EAGAIN;
+	set_int(fd, IPPROTO_TCP, TCP_NODELAY, 1);
+	sockaddr_to(&sa, from);
+	*out = fd;
+	return 0;
+}
+
+/* Both ends have the same address, or loopback addresses: both are on this host. */
+static bool
+stays_here(int fd)
+{
+	union sockaddr_any name, peer;
+	socklen_t name_len = sizeof(name), peer_len = sizeof(peer);
+	struct tcpx_addr here, there;
+
+	if (getsockname(fd, &name.sa, &name_len) < 0 || getpeername(fd, &peer.sa, &peer_len) < 0)
+		return false;
+	sockaddr_to(&name, &here);
+	sockaddr_to(&peer, &there);
+	if (here.family == 4 && there.family == 4 && here.ip[0] == 127 && there.ip[0] == 127)
+		return true;
+	return here.family == there.family && !memcmp(here.ip, there.ip, sizeof(here.ip));
+}
+
+int
+tcpx_sock_tune(int fd)
+{
+	static const char reno[] = "reno";
+
+	/* Within a host nothing is congested, and an algorithm that paces by timers (bbr) costs
+	 * a third of the CPU time (docs/results/gpu-tuning.md). */
+	if (stays_here(fd))
+		(void)setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, reno, sizeof(reno) - 1);
+	if (set_int(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, NOTSENT_LOWAT) < 0)
+		return tcpx_fail_errno(TCPX_SUB_NET, "TCP_NOTSENT_LOWAT %d", NOTSENT_LOWAT);
+	return 0;
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Sockets. Failures that a peer or the network can cause are logged at DEBUG only: the
+ * caller knows whether it will try again.
+ */
+#ifndef NET_SOCK_FD_H
+#define NET_SOCK_FD_H
+
+#include "net/net.h"
+
+/* The NIC of that index; NULL (logged): there is none. */
+const struct tcpx_nic *tcpx_sock_nic(const struct tcpx_net *net, int nic);
+/* A socket listening on addr; nic may be NULL. */
+int tcpx_sock_listen_fd(const struct tcpx_nic *nic, const struct tcpx_addr *addr,
+			struct tcpx_addr *bound, int *fd);
+/* A socket that connects to an address; nic may be NULL. */
+int tcpx_sock_connect_fd(const struct tcpx_nic *nic, const struct tcpx_addr *to, int *fd);
+/* Whether that socket is connected: 0, -EAGAIN, or its error (the kernel reports it once). */
+int tcpx_sock_connected(int fd);
+/* The next connection, or -EAGAIN. With no descriptor left, *spare is closed for a moment to
+ * refuse the connection. */
+int tcpx_sock_accept_fd(int listen_fd, int *spare, struct tcpx_addr *from, int *fd);
+/* Sets the options of a data socket. */
+int tcpx_sock_tune(int fd);
+/* Whether this errno of a non-blocking call means "try again". */
+bool tcpx_sock_later(int err);
+
+#endif

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a loop sleeps in, and what is watched there. */
+#ifndef NET_SOCK_POLLER_H
+#define NET_SOCK_POLLER_H
+
+#include "net/net.h"
+
+/* One fd in a poller. */
+struct tcpx_sock_watch {
+	struct tcpx_poller *poller; /* NULL: not watched */
+	void *owner;
+	unsigned interest;
+};
+
+int tcpx_sock_poller_open(struct tcpx_net *net, struct tcpx_poller **poller);
+void tcpx_sock_poller_close(struct tcpx_poller *p);
+int tcpx_sock_poller_wait(struct tcpx_poller *p, struct tcpx_event *events, int max,
+			  int64_t timeout_ns);
+void tcpx_sock_poller_wake(struct tcpx_poller *p);
+int tcpx_sock_poller_watch_fd(struct tcpx_poller *p, int fd, void *owner);
+/* This watched fd has just received and is likely to receive again. Only the thread that
+ * waits in p calls this. */
+void tcpx_sock_poller_hot(struct tcpx_poller *p, int fd, const struct tcpx_sock_watch *w);
+int tcpx_sock_watch_set(struct tcpx_sock_watch *w, int fd, struct tcpx_poller *p,
+			void *owner, unsigned interest);
+/* No later wait returns the owner. Call it before close(fd): a forked child may hold the
+ * descriptor, too. */
+void tcpx_sock_watch_drop(struct tcpx_sock_watch *w, int fd);
+
+#endif

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The provider's table, and its state in one engine. */
+#include "net/sock/sock.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "net/registry.h"
+#include "net/sock/chan.h"
+#include "net/sock/dial.h"
+#include "net/sock/poller.h"
+#include "net/sock/port.h"
+#include "net/sock/recv.h"
+#include "net/sock/send.h"
+#include "net/sock/stream.h"
+
+static int
+sock_open(const struct tcpx_net_params *params, struct tcpx_net **out)
+{
+	struct tcpx_net *net;
+	int rc;
+
+	if (params->nic_count > TCPX_NET_NICS)
+		return tcpx_fail(TCPX_SUB_NET, -EINVAL, "%u NICs, at most %d", params->nic_count,
+				 TCPX_NET_NICS);
+	if ((unsigned)params->lend > TCPX_LEND_MSG)
+		return tcpx_fail(TCPX_SUB_NET, -EINVAL, "way of lending %d: 0 to %d",
+				 (int)params->lend, TCPX_LEND_MSG);
+	net = calloc(1, sizeof(*net));
+	if (!net)
+		return tcpx_fail(TCPX_SUB_NET, -ENOMEM, "sock provider");
+	net->nics = params->nics;
+	net->nic_count = params->nic_count;
+	net->clock = params->clock ? params->clock : &tcpx_clock_system;
+	net->lend = params->lend;
+	rc = tcpx_sock_ports_open(net);
+	if (rc) {
+		free(net);
+		return rc;
+	}
+	tcpx_sock_pipes_open(&net->pipes);
+	*out = net;
+	return 0;
+}
+
+static void
+sock_close(struct tcpx_net *net)
+{
+	if (!net)
+		return;
+	tcpx_sock_ports_close(net);
+	tcpx_sock_pipes_close(&net->pipes);
+	free(net);
+}
+
+const struct tcpx_net_ops tcpx_net_sock = {
+	.name = "sock",
+	.caps = TCPX_NET_DIRECT_RX | TCPX_NET_DIRECT_TX | TCPX_NET_INLINE_ACK,
+	.chunk_max = TCPX_SOCK_CHUNK_MAX,
+	.slots_max = 0,
+	.open = sock_open,
+	.close = sock_close,
+	.poller_open = tcpx_sock_poller_open,
+	.poller_close = tcpx_sock_poller_close,
+	.poller_wait = tcpx_sock_poller_wait,
+	.poller_wake = tcpx_sock_poller_wake,
+	.poller_watch_fd = tcpx_sock_poller_watch_fd,
+	.listen = tcpx_sock_listen,
+	.listener_watch = tcpx_sock_listener_watch,
+	.accept = tcpx_sock_accept,
+	.listener_close = tcpx_sock_listener_close,
+	.connect = tcpx_sock_connect,
+	.stream_watch = tcpx_sock_stream_watch,
+	.stream_send = tcpx_sock_stream_send,
+	.stream_recv = tcpx_sock_stream_recv,
+	.stream_up = tcpx_sock_stream_up,
+	.stream_close = tcpx_sock_stream_close,
+	.chan_listen = tcpx_sock_chan_listen,
+	.chan_accept = tcpx_sock_chan_accept,
+	.chan_listener_close = tcpx_sock_chan_listener_close,
+	.chan_connect = tcpx_sock_chan_connect,
+	.chan_connect_cancel = tcpx_sock_chan_connect_cancel,
+	.chan_watch = tcpx_sock_chan_watch,
+	.chan_send = tcpx_sock_chan_send,
+	.chan_acked = tcpx_sock_chan_acked,
+	.chan_recv_head = tcpx_sock_chan_recv_head,
+	.chan_recv_body = tcpx_sock_chan_recv_body,
+	.chan_recv_end = tcpx_sock_chan_recv_end,
+	.chan_ack = tcpx_sock_chan_ack,
+	.chan_close = tcpx_sock_chan_close,
+	.chan_stats = tcpx_sock_chan_stats,
+};

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Control streams and the listener that accepts them: one socket each. A stream carries
+ * nothing before its connection stands.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "net/sock/fd.h"
+#include "net/sock/poller.h"
+#include "net/sock/stream.h"
+
+/*
+ * send() and recv() of the C library are cancellation points, which costs two locked
+ * instructions each in a process with threads, while the caller holds a lock.
+ * ThreadSanitizer knows them, though: what is received was sent before.
+ */
+#ifdef __SANITIZE_THREAD__
+#define STREAM_SEND(fd, data, len) send(fd, data, len, MSG_NOSIGNAL)
+#define STREAM_RECV(fd, data, len) recv(fd, data, len, 0)
+#else
+#define STREAM_SEND(fd, data, len) syscall(SYS_sendto, fd, data, len, MSG_NOSIGNAL, NULL, 0)
+#define STREAM_RECV(fd, data, len) syscall(SYS_recvfrom, fd, data, len, 0, NULL, NULL)
+#endif
+
+struct tcpx_listener {
+	int fd;
+	int spare;
+	struct tcpx_sock_watch watch;
+};
+
+struct tcpx_stream {
+	int fd;
+	int state; /* 0 up, -EAGAIN connecting, or the error */
+	struct tcpx_sock_watch watch;
+};
+
+int
+tcpx_sock_listen(struct tcpx_net *net, const struct tcpx_addr *addr, struct tcpx_addr *bound,
+		 struct tcpx_listener **listener)
+{
+	struct tcpx_listener *l = calloc(1, sizeof(*l));
+	int rc;
+
+	if (!l)
+		return tcpx_fail(TCPX_SUB_NET, -ENOMEM, "listener");
+	rc = tcpx_sock_listen_fd(NULL, addr, bound, &l->fd);
+	if (rc) {
+		free(l);
+		return rc;
+	}
+	l->spare = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	*listener = l;
+	return 0;
+}
+
+int
+tcpx_sock_listener_watch(struct tcpx_listener *l, struct tcpx_poller *p, void *owner)
+{
+	return tcpx_sock_watch_set(&l->watch, l->fd, p, owner, TCPX_READABLE);
+}
+
+static int
+stream_new(int fd, int state, struct tcpx_stream **stream)
+{
+	struct tcpx_stream *s = calloc(1, sizeof(*s));
+
+	if (!s) {
+		close(fd);
+		return tcpx_fail(TCPX_SUB_NET, -ENOMEM, "stream");
+	}
+	s->fd = fd;
+	s->state = state;
+	*stream = s;
+	return 0;
+}
+
+int
+tcpx_sock_accept(struct tcpx_listener *l, struct tcpx_stream **stream, struct tcpx_addr *from)
+{
+	struct tcpx_addr addr;
+	int rc, fd;
+
+	rc = tcpx_sock_accept_fd(l->fd, &l->spare, &addr, &fd);
+	if (!rc)
+		rc = stream_new(fd, 0, stream);
+	if (!rc)
+		*from = addr;
+	return rc;
+}
+
+void
+tcpx_sock_listener_close(struct tcpx_listener *l)
+{
+	if (!l)
+		return;
+	tcpx_sock_watch_drop(&l->watch, l->fd);
+	close(l->fd);
+	close(l->spare);
+	free(l);
+}
+
+int
+tcpx_sock_connect(struct tcpx_net *net, int nic, const struct tcpx_addr *to,
+		  struct tcpx_stream **stream)
+{
+	const struct tcpx_nic *from = NULL;
+	int rc, fd;
+
+	if (nic != -1) {
+		from = tcpx_sock_nic(net, nic);
+		if (!from)
+			return -EINVAL;
+	}
+	rc = tcpx_sock_connect_fd(from, to, &fd);
+	return rc ? rc : stream_new(fd, -EAGAIN, stream);
+}
+
+int
+tcpx_sock_stream_watch(struct tcpx_stream *s, struct tcpx_poller *p, void *owner,
+		       unsigned interest)
+{
+	return tcpx_sock_watch_set(&s->watch, s->fd, p, owner, interest);
+}
+
+int
+tcpx_sock_stream_up(struct tcpx_stream *s)
+{
+	if (s->state == -EAGAIN)
+		s->state = tcpx_sock_connected(s->fd);
+	return s->state;
+}
+
+static ssize_t
+stream_result(ssize_t n)
+{
+	if (n >= 0)
+		return n;
+	if (tcpx_sock_later(errno))
+		return -EAGAIN;
+	n = -errno;
+	tcpx_debug(TCPX_SUB_NET, "stream: %s", tcpx_err_name((int)n));
+	return n;
+}
+
+ssize_t
+tcpx_sock_stream_send(struct tcpx_stream *s, const void *data, size_t len)
+{
+	int rc = tcpx_sock_stream_up(s);
+
+	return rc ? rc : stream_result(STREAM_SEND(s->fd, data, len));
+}
+
+ssize_t
+tcpx_sock_stream_recv(struct tcpx_stream *s, void *data, size_t len)
+{
+	int rc = tcpx_sock_stream_up(s);
+	ssize_t n;
+
+	if (rc)
+		return rc;
+	n = STREAM_RECV(s->fd, data, len);
+	if (n > 0 && s->watch.poller)
+		tcpx_sock_poller_hot(s->watch.poller, s->fd, &s->watch);
+	return stream_result(n);
+}
+
+void
+tcpx_sock_stream_close(struct tcpx_stream *s)
+{
+	if (!s)
+		return;
+	tcpx_sock_watch_drop(&s->watch, s->fd);
+	close(s->fd);
+	free(s);
+}

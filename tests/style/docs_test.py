@@ -1,0 +1,166 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The documents hold together: links, sizes, and the rule for prose, comments included.
+Usage: docs_test.py SOURCE-ROOT"""
+import glob
+import os
+import re
+import statistics
+import sys
+
+import tap
+
+os.chdir(sys.argv[1])
+documents = sorted(glob.glob("*.md") + glob.glob("docs/**/*.md", recursive=True))
+# Those under the prose rule; the others are reports, references and results.
+prose = ["docs/%s.md" % name for name in ("architecture", "protocol", "gpu", "machine")] + \
+    sorted(glob.glob("docs/decisions/*.md")) + ["CONTRIBUTING.md"]
+LINES = {"docs/architecture.md": 150}
+GLOSSARY_WORDS = range(20, 41)
+MEDIAN_WORDS = 16
+ENOUGH = 12  # sentences that have a median worth the name
+RIDDLES = r"\b(tells?|told|goes by|who was|is through|of use)\b"
+COMMENT_RIDDLES = r"\b(tells?|told|goes by|who was|whoever)\b"
+FILE = r"(?<![\w/.<-])((?:%s)/(?!include)[\w./-]+\.[ch])\b" % \
+    "base|core|device|host|net|proto|tool|tune|emu|tests|src|include|tcpx"
+
+
+def read(path):
+    with open(path, encoding="utf-8") as f:
+        return f.read()
+
+
+def without_code(text):
+    return re.sub(r"^```.*?^```|^    .*?$", "", text, flags=re.M | re.S)
+
+
+def anchors(path):
+    """The names that a heading gets on a web page of the repository."""
+    headings = re.findall(r"^#+ +(.*)$", without_code(read(path)), re.M)
+    return {re.sub(r"[^\w -]", "", h.lower()).replace(" ", "-") for h in headings}
+
+
+def sentences(text):
+    """Of paragraphs and list items; headings, tables and code have none."""
+    text = re.sub(r"^(#|\|).*$", "", without_code(text), flags=re.M)
+    text = re.sub(r"^ *(- |\d+\. )", "\n", text, flags=re.M)
+    text = re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", text)
+    for paragraph in re.split(r"\n\s*\n", text):
+        for sentence in re.split(r"(?<=[.?!])\s+", " ".join(paragraph.split())):
+            if len(sentence.split()) > 1:
+                yield sentence
+
+
+def comments():
+    """(path, line, comment) of our C sources, without the strings in them."""
+    paths = [path for place in ("src", "include", "emu", "examples", "bench", "compat", "tests")
+             for path in glob.glob(place + "/**/*.[ch]", recursive=True)]
+    for path in sorted(paths):
+        text = re.sub(r'"(\\.|[^"\\\n])*"', '""', read(path))
+        for comment in re.finditer(r"/\*.*?\*/", text, re.S):
+            yield path, text.count("\n", 0, comment.start()) + 1, comment.group(0)
+
+
+def every_link_leads_to_a_file():
+    missing, links = [], 0
+    for document in documents:
+        for link in re.findall(r"\]\(([^)\s]+)\)", without_code(read(document))):
+            if re.match(r"[a-z]+:", link):
+                continue
+            links += 1
+            path, _, anchor = link.partition("#")
+            path = os.path.normpath(os.path.join(os.path.dirname(document), path)) \
+                if path else document
+            if not os.path.exists(path):
+                missing.append("%s: no file %s" % (document, link))
+            elif anchor and path.endswith(".md") and anchor not in anchors(path):
+                missing.append("%s: no heading %s" % (document, link))
+    assert links and not missing, "\n".join(missing)
+
+
+def every_document_that_a_source_names_exists():
+    missing, names = [], 0
+    for place in ("src", "emu", "include", "compat", "examples", "bench", "tests", "scripts",
+                  "man"):
+        for path in glob.glob(place + "/**/*", recursive=True):
+            if not os.path.isfile(path) or path.endswith((".png", ".xz", ".gz")):
+                continue
+            with open(path, encoding="utf-8", errors="replace") as f:
+                text = f.read()
+            for name in re.findall(r"(?<![\w/.-])docs/[\w/.-]+\.(?:md|json)\b", text):
+                names += 1
+                if not os.path.exists(name):
+                    missing.append("%s: %s" % (path, name))
+    assert names and not missing, "\n".join(missing)
+
+
+def every_path_in_a_document_exists():
+    """Paths in backticks, from the root of the tree; a * stands for any name."""
+    tops = "|".join(sorted(os.path.basename(d.rstrip("/")) for d in glob.glob("*/")
+                           if not d.startswith(("build", "share"))))
+    missing, paths = [], 0
+    for document in documents:
+        if document.startswith("docs/results/") or document == "CHANGELOG.md":
+            continue
+        for path in re.findall(r"`((?:%s)/[\w./*-]+)`" % tops, without_code(read(document))):
+            paths += 1
+            if not glob.glob(path):
+                missing.append("%s: %s" % (document, path))
+    assert paths and not missing, "\n".join(missing)
+
+
+def every_file_that_a_comment_names_exists():
+    """From the root of the tree, or as #include has it; src/include is NCCL's."""
+    missing, names = [], 0
+    for path, line, comment in comments():
+        for name in re.findall(FILE, comment):
+            names += 1
+            if not any(os.path.exists(os.path.join(top, name)) for top in (".", "src", "include")):
+                missing.append("%s:%d: no file %s" % (path, line, name))
+    assert names and not missing, "\n".join(missing)
+
+
+def no_document_is_longer_than_its_limit():
+    long = ["%s has %d lines, at most %d are allowed" % (path, len(read(path).splitlines()), most)
+            for path, most in LINES.items() if len(read(path).splitlines()) > most]
+    assert not long, "\n".join(long)
+
+
+def every_decision_is_in_the_list():
+    pages = {os.path.basename(p) for p in glob.glob("docs/decisions/[0-9]*.md")}
+    listed = set(re.findall(r"\]\((\d[^)]*)\)", read("docs/decisions/README.md")))
+    assert pages and pages == listed, "docs/decisions/README.md: " + " ".join(pages ^ listed)
+
+
+def the_glossary_has_one_line_for_each_word():
+    words = re.findall(r"^\| \*\*(.+?)\*\* \| \S.* \|$", read("docs/glossary.md"), re.M)
+    assert len(words) == len(set(words)) and len(words) in GLOSSARY_WORDS, \
+        "docs/glossary.md explains %d words, %d of them once" % (len(words), len(set(words)))
+
+
+def prose_is_short_and_plain():
+    bad = []
+    for path in prose:
+        text = read(path)
+        counts = [len(s.split()) for s in sentences(text)]
+        if len(counts) >= ENOUGH and statistics.median(counts) > MEDIAN_WORDS:
+            bad.append("%s: half of its sentences have more than %d words" % (path, MEDIAN_WORDS))
+        bad += ["%s: \"%s\": name what it is or does" % (path, m.group(0))
+                for m in re.finditer(RIDDLES, without_code(text), re.I)]
+    assert not bad, "\n".join(bad)
+
+
+def comments_are_plain():
+    bad, seen = [], 0
+    for path, line, comment in comments():
+        seen += 1
+        bad += ["%s:%d: \"%s\": name what it is or does" % (path, line, m.group(0))
+                for m in re.finditer(COMMENT_RIDDLES, comment, re.I)]
+    assert seen and not bad, "\n".join(bad)
+
+
+tap.run([every_link_leads_to_a_file, every_document_that_a_source_names_exists,
+         every_path_in_a_document_exists, every_file_that_a_comment_names_exists,
+         no_document_is_longer_than_its_limit,
+         every_decision_is_in_the_list, the_glossary_has_one_line_for_each_word,
+         prose_is_short_and_plain, comments_are_plain])

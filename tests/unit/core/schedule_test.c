@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which chunk a channel takes, and which channels are woken for it. */
+#include "bare.h"
+
+#include <errno.h>
+
+#include "core/channel/wake.h"
+#include "core/transfer/progress.h"
+#include "core/transfer/schedule.h"
+
+#define CHUNK (64u << 10)
+
+/* What stands in the window until it is sent. */
+static void
+send_all(struct channel *c)
+{
+	c->tx.send_seq = c->window.next;
+}
+
+static void
+drop(struct channel *c, struct tcpx_xfer *x)
+{
+	for (uint64_t seq = c->window.released + 1; seq < c->window.next; seq++)
+		if (tcpx_tx_record(c, seq)->payload == &x->payload) {
+			tcpx_tx_record(c, seq)->payload = NULL;
+			tcpx_xfer_put(x);
+		}
+}
+
+static void
+chunks_leave_in_order(void **state)
+{
+	struct bare b;
+	struct channel *c;
+	struct tcpx_xfer *x;
+
+	bare_open(&b, true);
+	c = bare_channel(&b, 0);
+	x = bare_xfer(&b, 7, 3 * CHUNK - 5, CHUNK);
+	tcpx_schedule_chunks(b.s, x);
+	for (uint32_t k = 0; k < 3; k++) {
+		struct tx_record *r = tcpx_schedule_pick(c, b.now_ns);
+
+		assert_non_null(r);
+		assert_int_equal(r->chunk, k);
+		assert_int_equal(r->id, 7);
+		assert_int_equal(r->len, k == 2 ? CHUNK - 5 : CHUNK);
+		assert_false(r->staged);
+		send_all(c);
+		if (k == 1) /* two unacknowledged, and no rate is known */
+			c->tx.outstanding = 0;
+	}
+	assert_null(tcpx_schedule_pick(c, b.now_ns));
+	assert_int_equal(b.s->sched.queued_bytes, 0);
+	assert_int_equal(b.s->sched.outstanding_bytes, 3 * CHUNK - 5);
+	drop(c, x);
+	tcpx_xfer_put(x);
+	bare_close(&b);
+}
+
+static void
+user_memory_is_taken_when_it_can_be_sent(void **state)
+{
+	struct bare b;
+	struct channel *c;
+	struct tcpx_xfer *x;
+
+	bare_open(&b, true);
+	c = bare_channel(&b, 0);
+	x = bare_xfer(&b, 1, 4 * CHUNK, CHUNK);
+	tcpx_schedule_chunks(b.s, x);
+	assert_non_null(tcpx_schedule_pick(c, b.now_ns));
+	assert_null(tcpx_schedule_pick(c, b.now_ns)); /* one waits to be sent */
+	send_all(c);
+	assert_non_null(tcpx_schedule_pick(c, b.now_ns));
+	drop(c, x);
+	tcpx_xfer_put(x);
+	bare_close(&b);
+}
+
+static void
+a_full_window_takes_nothing(void **state)
+{
+	struct bare b;
+	struct channel *c;
+	struct tcpx_xfer *x;
+
+	bare_open(&b, true);
+	c = bare_channel(&b, 0);
+	c->tx.rate.Bps = 10000000000ull; /* the pull rule would allow many */
+	c->tx.rate.last_ns = b.now_ns;
+	x = bare_xfer(&b, 1, 8 * CHUNK, CHUNK);
+	tcpx_schedule_chunks(b.s, x);
+	for (int i = 0; i < 4; i++) {
+		assert_non_null(tcpx_schedule_pick(c, b.now_ns));
+		send_all(c);
+	}
+	assert_null(tcpx_schedule_pick(c, b.now_ns));
+	drop(c, x);
+	tcpx_xfer_put(x);
+	bare_close(&b);
+}
+
+static void
+what_a_lost_channel_gives_back_goes_first(void **state)
+{
+	struct bare b;
+	struct channel *c, *other;
+	struct tcpx_xfer *x;
+	struct tx_record *r;
+
+	bare_open(&b, true);
+	c = bare_channel(&b, 0);
+	other = bare_channel(&b, 1);
+	x = bare_xfer(&b, 1, 4 * CHUNK, CHUNK);
+	tcpx_schedule_chunks(b.s, x);
+	r = tcpx_schedule_pick(c, b.now_ns);
+	assert_non_null(r);
+	assert_int_equal(r->chunk, 0);
+	b.s->sched.outstanding_bytes = 0; /* as its owner does before */
+	tcpx_chunk_given_back(c, r);
+	assert_null(r->payload);
+	r = tcpx_schedule_pick(other, b.now_ns);
+	assert_non_null(r);
+	assert_int_equal(r->chunk, 0);
+	send_all(other);
+	r = tcpx_schedule_pick(other, b.now_ns);
+	assert_non_null(r);
+	assert_int_equal(r->chunk, 1);
+	assert_int_equal(b.e.count.chunks_resent, 1);
+	drop(other, x);
+	tcpx_xfer_put(x);
+	bare_close(&b);
+}
+
+static void
+no_chunk_leaves_before_its_open(void **state)
+{
+	struct bare b;
+	struct channel *c;
+	struct tcpx_xfer *x;
+
+	bare_open(&b, true);
+	c = bare_channel(&b, 0);
+	x = bare_xfer(&b, 1, CHUNK, CHUNK);
+	assert_int_equal(tcpx_ctrl_put_bulk(b.s->control.ctrl, TCPX_FR_OPEN, "", 0,
+					    &x->post.ticket), 0);
+	tcpx_schedule_chunks(b.s, x);
+	assert_null(tcpx_schedule_pick(c, b.now_ns));
+	assert_true(b.s->control.chunks_wait); /* the flush that writes it wakes channels */
+	tcpx_xfer_put(x);
+	bare_close(&b);
+}
+
+static void
+transfers_take_turns(void **state)
+{
+	struct bare b;
+	struct channel *c;
+	struct tcpx_xfer *x[2];
+	uint32_t taken[2] = { 0, 0 };
+
+	bare_open(&b, true);
+	b.s->sched.drr.quantum = CHUNK;
+	c = bare_channel(&b, 0);
+	for (int i = 0; i < 2; i++) {
+		x[i] = bare_xfer(&b, 1 + (uint64_t)i, 8 * CHUNK, CHUNK);
+		tcpx_schedule_chunks(b.s, x[i]);
+	}
+	for (int i = 0; i < 4; i++) {
+		struct tx_record *r = tcpx_schedule_pick(c, b.now_ns);
+
+		assert_non_null(r);
+		taken[r->id - 1]++;
+		send_all(c);
+		c->tx.outstanding = 0;
+	}
+	assert_int_equal(taken[0], 2);
+	assert_int_equal(taken[1], 2);
+	for (int i = 0; i < 2; i++) {
+		drop(c, x[i]);
+		tcpx_xfer_put(x[i]);
+	}
+	bare_close(&b);
+}
+
+static void
+round_robin_wakes_the_channel_whose_turn_it_is(void **state)
+{
+	struct bare b;
+	struct channel *c[2];
+	struct tcpx_xfer *x;
+
+	bare_open(&b, true);
+	b.e.limit.round_robin = true;
+	for (uint16_t i = 0; i < 2; i++)
+		c[i] = bare_channel(&b, i);
+	x = bare_xfer(&b, 1, 4 * CHUNK, CHUNK);
+	tcpx_schedule_chunks(b.s, x);
+	(void)bare_works(&b.loop[0]);
+	(void)bare_works(&b.loop[1]);
+	assert_null(tcpx_schedule_pick(c[1], b.now_ns));
+	assert_true(c[0]->work.queued);
+	assert_non_null(tcpx_schedule_pick(c[0], b.now_ns));
+	assert_true(c[1]->work.queued);
+	assert_non_null(tcpx_schedule_pick(c[1], b.now_ns));
+	drop(c[0], x);
+	drop(c[1], x);
+	tcpx_xfer_put(x);
+	bare_close(&b);
+}
+
+static void
+one_chunk_wakes_one_channel_and_many_wake_as_many(void **state)
+{
+	struct bare b;
+	struct tcpx_xfer *one, *two;
+
+	bare_open(&b, true);
+	for (uint16_t i = 0; i < 3; i++)
+		(void)bare_channel(&b, i);
+	one = bare_xfer(&b, 1, 100, CHUNK);
+	tcpx_schedule_chunks(b.s, one);
+	assert_int_equal(bare_works(&b.loop[0]), 1); /* of the control stream's loop */
+	assert_int_equal(bare_works(&b.loop[1]), 0);
+	two = bare_xfer(&b, 2, 2 * CHUNK, CHUNK);
+	tcpx_schedule_chunks(b.s, two);
+	assert_int_equal(bare_works(&b.loop[0]) + bare_works(&b.loop[1]) + bare_works(&b.loop[2]),
+			 2);
+	tcpx_xfer_put(one);
+	tcpx_xfer_put(two);
+	bare_close(&b);
+}
+
+static void
+of_many_that_sleep_two_are_woken_and_wake_the_rest(void **state)
+{
+	struct bare b;
+	struct channel *c[3];
+	struct tcpx_xfer *x;
+
+	bare_open(&b, true);
+	for (uint16_t i = 0; i < 3; i++) {
+		c[i] = bare_channel(&b, i);
+		b.loop[i].asleep = true;
+	}
+	x = bare_xfer(&b, 1, 8 * CHUNK, CHUNK);
+	tcpx_schedule_chunks(b.s, x);
+	assert_true(c[0]->work.queued && c[1]->work.queued);
+	assert_false(c[2]->work.queued);
+	assert_non_null(tcpx_schedule_pick(c[0], b.now_ns));
+	assert_true(c[2]->work.queued);
+	drop(c[0], x);
+	tcpx_xfer_put(x);
+	bare_close(&b);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(chunks_leave_in_order),
+		cmocka_unit_test(user_memory_is_taken_when_it_can_be_sent),
+		cmocka_unit_test(a_full_window_takes_nothing),
+		cmocka_unit_test(what_a_lost_channel_gives_back_goes_first),
+		cmocka_unit_test(no_chunk_leaves_before_its_open),
+		cmocka_unit_test(transfers_take_turns),
+		cmocka_unit_test(round_robin_wakes_the_channel_whose_turn_it_is),
+		cmocka_unit_test(one_chunk_wakes_one_channel_and_many_wake_as_many),
+		cmocka_unit_test(of_many_that_sleep_two_are_woken_and_wake_the_rest),
+	};
+
+	return cmocka_run_group_tests_name("core/schedule", tests, NULL, NULL);
+}

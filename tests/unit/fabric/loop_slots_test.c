@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Scripted buffers show late reads and early reuse, and the fabric notices broken
+ * rules of net.h.
+ */
+#include "loop_pair.h"
+
+/* ---- slots ----------------------------------------------------------------------- */
+
+static int
+slot_send(struct pair *p, uint64_t seq, uint8_t *data, size_t len)
+{
+	struct iovec iov[2] = { { data, len / 3 }, { data + len / 3, len - len / 3 } };
+	struct tcpx_tx_msg m = { .head = { .xfer = 1, .chunk = (uint32_t)seq,
+					   .len = (uint32_t)len, .seq = seq },
+				 .iov = iov, .iov_count = 2 };
+
+	return p->ops->chan_send(p->tx, &m);
+}
+
+static void
+a_landed_message_is_its_fragments_in_order(void **state)
+{
+	static const size_t lens[] = { 0, 1, 4096, 100000, 512 << 10 };
+	static uint8_t out[512 << 10], in[512 << 10];
+	struct tcpx_landed msg;
+	struct pair p;
+
+	(void)state;
+	pair_open(&p, &tcpx_net_loop_slots, 20, NULL);
+	make_chan(&p, 0, 0, &p.tx, &p.rx);
+	fill(out, sizeof(out), 20);
+	for (size_t i = 0; i < LEN(lens); i++) {
+		size_t at = 0;
+
+		assert_int_equal(slot_send(&p, i + 1, out, lens[i]), 0);
+		assert_int_equal(p.ops->chan_recv_msg(p.rx, &msg), 0);
+		for (uint32_t f = 0; f < msg.frag_count; f++) {
+			assert_in_range(msg.frag[f].iov_len, 1, 4096);
+			memcpy(in + at, msg.frag[f].iov_base, msg.frag[f].iov_len);
+			at += msg.frag[f].iov_len;
+		}
+		assert_int_equal(at, lens[i]);
+		assert_memory_equal(in, out, at);
+		assert_int_equal(p.ops->chan_release(p.rx, i + 1), 0);
+	}
+	pair_clean(&p);
+}
+
+static void
+slots_are_limited_and_released_in_order(void **state)
+{
+	uint8_t data[10] = "0123456789";
+	struct tcpx_landed msg[16], more;
+	const uint8_t *late;
+	struct pair p;
+
+	(void)state;
+	pair_open(&p, &tcpx_net_loop_slots, 21, NULL);
+	make_chan(&p, 0, 0, &p.tx, &p.rx);
+	for (uint64_t seq = 1; seq <= 16; seq++)
+		assert_int_equal(slot_send(&p, seq, data, sizeof(data)), 0);
+	assert_int_equal(slot_send(&p, 17, data, sizeof(data)), -EAGAIN);
+	for (int i = 0; i < 16; i++)
+		assert_int_equal(p.ops->chan_recv_msg(p.rx, &msg[i]), 0);
+	assert_int_equal(p.ops->chan_recv_msg(p.rx, &more), -EAGAIN);
+	assert_int_equal(slot_send(&p, 17, data, sizeof(data)), -EAGAIN);
+	late = msg[0].frag[0].iov_base;
+	assert_int_equal(*late, '0');
+	assert_int_equal(p.ops->chan_release(p.rx, 1), 0);
+	assert_int_equal(*late, 0xDB);
+	assert_int_equal(slot_send(&p, 17, data, sizeof(data)), 0);
+	assert_int_equal(tcpx_fabric_violations(p.fabric), 0);
+
+	assert_int_equal(p.ops->chan_release(p.rx, 3), TCPX_EFRAME); /* out of order */
+	assert_int_equal(p.ops->chan_release(p.rx, 1), TCPX_EFRAME); /* twice */
+	assert_int_equal(tcpx_fabric_violations(p.fabric), 2);
+	pair_close(&p);
+}
+
+static void
+a_send_slot_is_read_when_the_message_lands(void **state)
+{
+	struct tcpx_fabric_script script = { .delay_min_ns = { 0, 500 },
+					     .delay_max_ns = { 0, 500 } };
+	uint8_t data = 'a';
+	struct tcpx_landed msg;
+	struct pair p;
+
+	(void)state;
+	pair_open(&p, &tcpx_net_loop_slots, 22, &script);
+	make_chan(&p, 0, 0, &p.tx, &p.rx);
+	assert_int_equal(slot_send(&p, 1, &data, 1), 0);
+	data = 'b'; /* too early: nobody has said that it was received */
+	assert_int_equal(p.ops->chan_recv_msg(p.rx, &msg), -EAGAIN);
+	tick(&p);
+	assert_int_equal(p.ops->chan_recv_msg(p.rx, &msg), 0);
+	assert_int_equal(*(uint8_t *)msg.frag[0].iov_base, 'b');
+	pair_clean(&p);
+}
+
+/* ---- rules ----------------------------------------------------------------------- */
+
+static void
+user_memory_may_not_be_sent_as_a_slot(void **state)
+{
+	uint8_t data[10] = { 0 };
+	struct pair p;
+
+	(void)state;
+	pair_open(&p, &tcpx_net_loop_slots, 23, NULL);
+	make_chan(&p, 0, 0, &p.tx, &p.rx);
+	tcpx_fabric_forbid(p.fabric, data + 9, 1);
+	assert_int_equal(slot_send(&p, 1, data, 9), 0);
+	assert_int_equal(slot_send(&p, 2, data, 10), TCPX_EFRAME);
+	assert_int_equal(tcpx_fabric_violations(p.fabric), 1);
+	pair_close(&p);
+}
+
+static void
+a_chunk_may_not_be_on_two_channels(void **state)
+{
+	struct tcpx_tx_msg m = { .head = { .xfer = 1, .chunk = 2, .seq = 1 } }, again = m;
+	struct tcpx_ack ack = { 1, 1 };
+	struct tcpx_chan *tx, *rx;
+	struct tcpx_head head;
+
+	(void)state;
+	for (int how = 0; how < 3; how++) {
+		struct pair p;
+
+		pair_open(&p, &tcpx_net_loop, 24, NULL);
+		make_chan(&p, 0, 0, &p.tx, &p.rx);
+		make_chan(&p, 1, 1, &tx, &rx);
+		m.phase = again.phase = 0;
+		assert_int_equal(p.ops->chan_send(p.tx, &m), 0);
+		if (how == 1) { /* the receiver has let go of the first */
+			p.ops->chan_close(p.rx);
+			p.rx = NULL;
+		} else if (how == 2) { /* the first was applied */
+			assert_int_equal(p.ops->chan_recv_head(p.rx, &head), 0);
+			assert_int_equal(p.ops->chan_recv_end(p.rx), 0);
+			assert_int_equal(p.ops->chan_ack(p.rx, &ack), 0);
+			assert_int_equal(p.ops->chan_acked(p.tx, &ack), 0);
+		}
+		assert_int_equal(p.ops->chan_send(tx, &again), how ? 0 : TCPX_EFRAME);
+		assert_int_equal(tcpx_fabric_violations(p.fabric), how ? 0 : 1);
+		p.ops->chan_close(tx);
+		p.ops->chan_close(rx);
+		pair_close(&p);
+	}
+}
+
+static void
+an_acknowledgement_may_not_run_ahead_or_back(void **state)
+{
+	static const struct {
+		const char *name;
+		struct tcpx_ack first, second;
+		bool slots;
+	} rows[] = {
+		{ "more than was delivered", { 3, 1 }, { 0, 0 }, false },
+		{ "applied before received", { 1, 2 }, { 0, 0 }, false },
+		{ "backward", { 2, 2 }, { 2, 1 }, false },
+		{ "applied before released", { 2, 1 }, { 0, 0 }, true },
+	};
+	uint8_t none;
+
+	(void)state;
+	for (size_t i = 0; i < LEN(rows); i++) {
+		struct tcpx_landed msg;
+		struct pair p;
+		int rc;
+
+		pair_open(&p, rows[i].slots ? &tcpx_net_loop_slots : &tcpx_net_loop, 25, NULL);
+		make_chan(&p, 0, 0, &p.tx, &p.rx);
+		for (uint64_t seq = 1; seq <= 2; seq++) {
+			if (rows[i].slots) {
+				assert_int_equal(slot_send(&p, seq, &none, 0), 0);
+				assert_int_equal(p.ops->chan_recv_msg(p.rx, &msg), 0);
+			} else {
+				direct_message(&p, seq, &none, 0, false, &none);
+			}
+		}
+		rc = p.ops->chan_ack(p.rx, &rows[i].first);
+		if (rc == 0)
+			rc = p.ops->chan_ack(p.rx, &rows[i].second);
+		if (rc != TCPX_EFRAME || tcpx_fabric_violations(p.fabric) != 1)
+			fail_msg("%s: rc is %d", rows[i].name, rc);
+		pair_close(&p);
+	}
+}
+
+static void
+what_is_left_open_is_noticed(void **state)
+{
+	struct tcpx_fabric *f = tcpx_fabric_new(26, NULL);
+	struct tcpx_net_params params = { .fabric = f };
+	struct tcpx_poller *poller;
+	struct tcpx_net *net;
+
+	(void)state;
+	assert_int_equal(tcpx_net_loop.open(&params, &net), 0);
+	assert_int_equal(tcpx_net_loop.poller_open(net, &poller), 0);
+	tcpx_net_loop.close(net);
+	assert_int_equal(tcpx_fabric_violations(f), 1);
+	free(poller);
+	tcpx_fabric_free(f);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_landed_message_is_its_fragments_in_order),
+		cmocka_unit_test(slots_are_limited_and_released_in_order),
+		cmocka_unit_test(a_send_slot_is_read_when_the_message_lands),
+		cmocka_unit_test(user_memory_may_not_be_sent_as_a_slot),
+		cmocka_unit_test(a_chunk_may_not_be_on_two_channels),
+		cmocka_unit_test(an_acknowledgement_may_not_run_ahead_or_back),
+		cmocka_unit_test(what_is_left_open_is_noticed),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
