@@ -37,7 +37,7 @@ def size_text(n):
     return "%d B" % n
 
 
-# ---- statistics: as src/tool/report/stats.c ------------------------------------------------------
+# ---- statistics: as src/measure/report/stats.c ------------------------------------------------------
 
 def median(v):
     s = sorted(v)

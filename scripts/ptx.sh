@@ -38,4 +38,4 @@ carry() {
 }
 
 carry device/unpack
-carry tool/perf/pattern
+carry tool/gpu/pattern

@@ -10,8 +10,8 @@
 #include <string.h>
 
 #include "device/launch.h"
-#include "tool/perf/pattern.h"
-#include "tool/perf/pattern_kernels.h"
+#include "tool/gpu/pattern.h"
+#include "tool/gpu/pattern_kernels.h"
 
 /* ---- copies ------------------------------------------------------------------------------ */
 

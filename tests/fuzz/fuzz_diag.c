@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tool/diag/diag_metrics.h"
+#include "measure/diag/diag_metrics.h"
 #include "tune/record/sample.h"
 #include "tune/record/threads.h"
 

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "fuzz.h"
-#include "tool/doctor/firewall.h"
+#include "tune/doctor/firewall.h"
 
 FUZZ_QUIETLY
 

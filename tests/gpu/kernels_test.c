@@ -11,9 +11,9 @@
 #include <sys/mman.h>
 
 #include "base/rng.h"
-#include "tool/perf/pattern.h"
-#include "tool/perf/pattern_kernels.h"
-#include "tool/perf/unpack_gpu.h"
+#include "tool/gpu/pattern.h"
+#include "tool/gpu/pattern_kernels.h"
+#include "measure/perf/unpack_gpu.h"
 
 enum {
 	SPACE = 1 << 20, /* of a source, of a destination */

@@ -36,11 +36,11 @@ def formats():
         for found in c_format.finditer(text):
             between = re.sub(r'"\s*PRI\w+\s*"', "d", found.group())
             yield path, "".join(c_string.findall(between)).replace("\\n", "").replace("\\", "")
-    for path in sorted(glob.glob("src/tool/perf/*.c")):
+    for path in sorted(glob.glob("src/measure/perf/*.c")):
         for found in said.finditer(open(path, encoding="utf-8").read()):
             text = re.sub(r"PRI\w+", '"d"', found.group(1))
             yield path, "[ERROR] " + "".join(c_string.findall(text))
-    for path in ["src/tool/opt.c"] + sorted(glob.glob("src/tool/perf/*.c")):
+    for path in ["src/tool/opt.c"] + sorted(glob.glob("src/measure/perf/*.c")):
         for found in usage.finditer(open(path, encoding="utf-8").read()):
             text = "".join(c_string.findall(re.sub(r"PRI\w+", '"d"', found.group(1))))
             if text.strip() and text != "%s":
@@ -68,7 +68,7 @@ def every_line_of_an_error_is_explained():
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         if done.returncode:
             unknown.append("%s: %s" % (path, line_of(form)))
-    assert not unknown, ("tcpx doctor --explain does not know, see src/tool/doctor/explain_*.c:\n" +
+    assert not unknown, ("tcpx doctor --explain does not know, see src/tune/doctor/explain_*.c:\n" +
                          "\n".join(unknown))
 
 

@@ -12,7 +12,7 @@ import tap
 
 os.chdir(sys.argv[1])
 CARRIED = {"src/device/unpack.ptx": "src/device/unpack_kernels.cu",
-           "src/tool/perf/pattern.ptx": "src/tool/perf/pattern_kernels.cu"}
+           "src/tool/gpu/pattern.ptx": "src/tool/gpu/pattern_kernels.cu"}
 
 
 def read(path):

@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "tool/perf/baseline.h"
+#include "measure/perf/baseline.h"
 #include "tool/tool.h"
 
 static const struct {

@@ -7,7 +7,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "tool/doctor/checks.h"
+#include "tune/doctor/checks.h"
 
 #define PAIR                                                                               \
 	"nic name=eth0 at=pci0000:00/0000:00:01.0 node=0 mtu=1500 addr=10.0.0.1/24\n"      \

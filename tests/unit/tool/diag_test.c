@@ -9,7 +9,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "tool/diag/diag.h"
+#include "measure/diag/diag.h"
 
 static const char nccl[] =
 	"# nThread 1 nGpus 1 minBytes 1048576 maxBytes 2097152 step: 2(factor) warmup iters: 5 "

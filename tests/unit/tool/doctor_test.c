@@ -9,7 +9,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "tool/doctor/checks.h"
+#include "tune/doctor/checks.h"
 
 #define CPUS "cpus online=0-7 allowed=0-7\n"
 #define NODES CPUS "node id=0 cpus=0-3\nnode id=1 cpus=4-7\n"

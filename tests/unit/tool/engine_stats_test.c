@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 #include "net/stats_port.h"
-#include "tool/top/top.h"
+#include "measure/top/top.h"
 
 struct bed {
 	char dir[64], setting[96];

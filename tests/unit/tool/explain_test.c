@@ -3,7 +3,7 @@
 #include "../base/base_test.h"
 
 #include "base/err.h"
-#include "tool/doctor/explain.h"
+#include "tune/doctor/explain.h"
 #include "tool/tool.h"
 
 static void

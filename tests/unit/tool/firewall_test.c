@@ -2,8 +2,8 @@
 /* What filters say of port 28515, and the route to a peer. */
 #include "../base/base_test.h"
 
-#include "tool/doctor/firewall.h"
-#include "tool/doctor/peer_route.h"
+#include "tune/doctor/firewall.h"
+#include "tune/doctor/peer_route.h"
 
 #define SAVE(policy, rules) "# a comment\n*nat\n:INPUT ACCEPT [0:0]\n-A INPUT -j DROP\nCOMMIT\n" \
 	"*filter\n:INPUT " policy " [0:0]\n:FORWARD DROP [0:0]\n:mine - [0:0]\n" rules "COMMIT\n"

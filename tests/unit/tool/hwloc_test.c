@@ -8,8 +8,8 @@
 #include <dlfcn.h>
 
 #include "host/plan.h"
-#include "tool/irq/hwloc.h"
-#include "tool/irq/hwloc_api.h"
+#include "tune/plan/hwloc.h"
+#include "tune/plan/hwloc_api.h"
 
 static void
 an_xml_is_a_machine(void **state)

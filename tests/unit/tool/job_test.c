@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "tool/perf/job.h"
+#include "measure/perf/job.h"
 #include "tool/tool.h"
 
 static void

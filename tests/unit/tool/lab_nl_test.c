@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-#include "tool/lab/lab_nl.h"
+#include "measure/lab/lab_nl.h"
 
 /* Attribute @type among @len bytes at @at: its payload, and its length in *got. */
 static const void *

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "tool/lab/lab.h"
+#include "measure/lab/lab.h"
 #include "tool/tool.h"
 
 static const struct {

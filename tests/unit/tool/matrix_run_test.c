@@ -14,8 +14,8 @@
 #include <cmocka.h>
 
 #include "tcpx/err.h"
-#include "tool/matrix/matrix_store.h"
-#include "tool/matrix/matrix_validity.h"
+#include "measure/matrix/matrix_store.h"
+#include "measure/matrix/matrix_validity.h"
 
 static void
 figures_are_found(void **state)

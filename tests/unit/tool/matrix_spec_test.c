@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "tcpx/err.h"
-#include "tool/matrix/matrix_design.h"
+#include "measure/matrix/matrix_design.h"
 
 #define HEAD "run = work\nmetric = json:rows[-1].x\n"
 

@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #include "base/rng.h"
-#include "tool/matrix/matrix_verdict.h"
+#include "measure/matrix/matrix_verdict.h"
 
 static const char factorial[] =
 	"run = true\nmetric = json:x\nmargin = 5%\n"

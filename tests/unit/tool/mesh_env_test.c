@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "base/log.h"
-#include "tool/mesh/mesh_env.h"
+#include "measure/mesh/mesh_env.h"
 #include "tool/tool.h"
 
 /* Words "NAME=value" between blanks. */

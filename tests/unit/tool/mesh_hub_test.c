@@ -10,10 +10,10 @@
 
 #include <cmocka.h>
 
-#include "tool/perf/job.h"
-#include "tool/mesh/mesh_hub.h"
-#include "tool/mesh/mesh_line.h"
-#include "tool/mesh/mesh_result.h"
+#include "measure/perf/job.h"
+#include "measure/mesh/mesh_hub.h"
+#include "measure/mesh/mesh_line.h"
+#include "measure/mesh/mesh_result.h"
 
 static char told[4096]; /* "conn:type " for each */
 

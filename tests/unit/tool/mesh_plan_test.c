@@ -8,8 +8,8 @@
 
 #include <cmocka.h>
 
-#include "tool/mesh/mesh_plan.h"
-#include "tool/mesh/mesh_sum.h"
+#include "measure/mesh/mesh_plan.h"
+#include "measure/mesh/mesh_sum.h"
 #include "tool/tool.h"
 
 enum { MOST = 33 };

@@ -12,10 +12,10 @@
 #include "base/log.h"
 #include "result_sample.h"
 #include "tcpx/err.h"
-#include "tool/report/out.h"
-#include "tool/report/out_text.h"
-#include "tool/report/out_verdict.h"
-#include "tool/report/result.h"
+#include "measure/report/out.h"
+#include "tool/out_text.h"
+#include "measure/report/out_verdict.h"
+#include "measure/report/result.h"
 #include "tool/tool.h"
 
 static const char table[] =

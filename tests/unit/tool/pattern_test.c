@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #include "base/rng.h"
-#include "tool/perf/pattern.h"
+#include "tool/gpu/pattern.h"
 
 enum { LEN = 5000 };
 

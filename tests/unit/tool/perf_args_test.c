@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "tool/perf/perf_args.h"
+#include "measure/perf/perf_args.h"
 #include "tool/tool.h"
 
 /* Parses words between blanks; what is said on stderr goes nowhere. */

@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "tool/perf/perf_layout.h"
+#include "measure/perf/perf_layout.h"
 #include "tool/tool.h"
 
 static const struct {

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "tool/perf/perf_place.h"
+#include "tool/gpu/place.h"
 #include "tool/tool.h"
 
 static const struct {

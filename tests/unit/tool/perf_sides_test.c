@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "tool/perf/perf_sides.h"
+#include "measure/perf/perf_sides.h"
 #include "base/log.h"
 #include "tool/tool.h"
 

@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "tool/perf/perf_sync.h"
+#include "measure/perf/perf_sync.h"
 #include "tool/tool.h"
 
 static const struct {

@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "tool/perf/perf_usage.h"
+#include "measure/perf/perf_usage.h"
 
 enum { BEFORE, AFTER, SUM, COPY, USAGES };
 

@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "base/log.h"
-#include "tool/irq/plan_json.h"
+#include "tune/plan/plan_json.h"
 #include "tool/tool.h"
 #include "tune/texts/spec.h"
 

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tool/report/row.h"
+#include "measure/report/row.h"
 
 #define SET(array, text) snprintf(array, sizeof(array), "%s", text)
 

@@ -15,10 +15,10 @@
 #include "base/log.h"
 #include "result_sample.h"
 #include "tcpx/err.h"
-#include "tool/info/envlist.h"
-#include "tool/mesh/mesh_sum.h"
-#include "tool/report/result.h"
-#include "tool/report/result_fields.h"
+#include "tool/envlist.h"
+#include "measure/mesh/mesh_sum.h"
+#include "measure/report/result.h"
+#include "measure/report/result_fields.h"
 
 static char logged[1024];
 

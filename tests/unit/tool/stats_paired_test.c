@@ -9,8 +9,8 @@
 #include <cmocka.h>
 
 #include "base/rng.h"
-#include "tool/report/stats.h"
-#include "tool/matrix/stats_paired.h"
+#include "measure/report/stats.h"
+#include "measure/matrix/stats_paired.h"
 
 static void
 t_is_that_of_the_tables(void **state)

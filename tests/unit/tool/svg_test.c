@@ -13,11 +13,11 @@
 
 #include "base/log.h"
 #include "result_sample.h"
-#include "tool/report/html.h"
-#include "tool/report/out_text.h"
-#include "tool/report/result.h"
-#include "tool/report/svg.h"
-#include "tool/report/svg_plot.h"
+#include "measure/report/html.h"
+#include "tool/out_text.h"
+#include "measure/report/result.h"
+#include "measure/report/svg.h"
+#include "measure/report/svg_plot.h"
 #include "tool/tool.h"
 
 /* ---- axes ------------------------------------------------------------------------ */

@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #include "base/rng.h"
-#include "tool/top/top.h"
+#include "measure/top/top.h"
 
 /* One engine that has sent @sent bytes by @time_ns, on channels of two NICs. */
 static json_t *

@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reads the folder, puts figures into their places and has them analysed. */
+#include "measure/matrix/matrix_data.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "measure/matrix/matrix_key.h"
+#include "measure/report/stats.h"
+
+bool
+matrix_data_counts(const struct matrix_data *m, const struct matrix_run *run)
+{
+	return run->block > 0 && run->attempt == matrix_store_attempt(&m->store, run->block);
+}
+
+static int
+study_read(struct matrix_data *m)
+{
+	json_t *cells, *cell;
+	int blocks, warmup;
+	json_int_t seed;
+	size_t i;
+
+	m->study = matrix_store_read(&m->store, "study.json");
+	if (!m->study)
+		return TCPX_ECONFIG;
+	if (json_unpack(m->study, "{s:i, s:i, s:I, s:o}", "blocks", &blocks, "warmup", &warmup,
+			"seed", &seed, "cells", &cells) || blocks < 1 ||
+	    blocks > MATRIX_BLOCKS_MAX || warmup < 0 || warmup > 20)
+		return tcpx_fail(TCPX_SUB_TOOL, TCPX_ECONFIG, "%s/study.json: allowed are 1 to %d "
+				 "blocks, 0 to 20 of warm-up, a seed and cells", m->store.dir,
+				 MATRIX_BLOCKS_MAX);
+	m->spec.blocks = (unsigned)blocks;
+	m->spec.warmup = (unsigned)warmup;
+	m->spec.seed = (uint64_t)seed;
+	if (json_is_number(json_object_get(m->study, "load")))
+		m->spec.load_max = json_number_value(json_object_get(m->study, "load"));
+	json_array_foreach(cells, i, cell) {
+		const char *name = json_string_value(json_object_get(cell, "name"));
+		int at = name ? matrix_design_cell(&m->design, name) : -1;
+
+		if (at >= 0)
+			m->present[at] = json_is_true(json_object_get(cell, "runs"));
+	}
+	return 0;
+}
+
+/* That of the command line, of study.json, or of the spec. */
+static int
+reference_take(struct matrix_data *m, const char *reference)
+{
+	const struct matrix_line *line = matrix_spec_find(&m->spec.sections[0], MATRIX_REFERENCE);
+
+	if (line)
+		snprintf(m->reference_name, sizeof(m->reference_name), "%s", line->name);
+	if (!reference)
+		reference = json_string_value(json_object_get(m->study, "reference"));
+	if (!reference || matrix_reference_parse(reference, m->reference_name, &m->spec.reference))
+		return 0;
+	return tcpx_fail(TCPX_SUB_TOOL, TCPX_ECONFIG, "reference %s: allowed is NAME=NUMBER, the number "
+			 "above 0", reference);
+}
+
+static void
+details_read(struct matrix_data *m)
+{
+	char id[200], name[240], path[MATRIX_PATH];
+
+	for (size_t i = 0; i < m->store.n; i++) {
+		matrix_run_id(&m->store.runs[i], id, sizeof(id));
+		snprintf(name, sizeof(name), "runs/%s.json", id);
+		matrix_store_path(&m->store, name, path);
+		m->details[i] = json_load_file(path, 0, NULL);
+	}
+}
+
+static int
+figures_place(struct matrix_data *m)
+{
+	size_t places = m->spec.blocks * m->design.n;
+
+	m->figures = malloc(places * sizeof(*m->figures));
+	if (!m->figures)
+		return -ENOMEM;
+	for (size_t i = 0; i < places; i++)
+		m->figures[i] = NAN;
+	for (size_t i = 0; i < m->store.n; i++) {
+		const struct matrix_run *run = &m->store.runs[i];
+		int cell = matrix_design_cell(&m->design, run->cell);
+
+		if (cell >= 0 && run->valid && matrix_data_counts(m, run) &&
+		    run->block <= (int)m->spec.blocks)
+			m->figures[((size_t)run->block - 1) * m->design.n + (size_t)cell] =
+				run->figure;
+	}
+	return 0;
+}
+
+int
+matrix_data_load(struct matrix_data *m, const char *dir, const char *reference)
+{
+	char path[MATRIX_PATH];
+	size_t len = 0;
+	int rc;
+
+	*m = (struct matrix_data){ .store = { .lock = -1 } };
+	rc = matrix_store_open(&m->store, dir, false);
+	if (rc)
+		return rc;
+	matrix_store_path(&m->store, "study.spec", path);
+	m->text = matrix_file_read(path, &len);
+	if (!m->text)
+		rc = tcpx_fail_errno(TCPX_SUB_TOOL, "read %s", path);
+	rc = rc ? rc : matrix_spec_parse(m->text, len, "study.spec", &m->spec);
+	rc = rc ? rc : matrix_design_init(&m->design, &m->spec, "study.spec");
+	rc = rc ? rc : study_read(m);
+	rc = rc ? rc : reference_take(m, reference);
+	if (!rc) {
+		m->details = calloc(m->store.n + 1, sizeof(json_t *));
+		rc = m->details ? figures_place(m) : -ENOMEM;
+	}
+	if (!rc) {
+		details_read(m);
+		rc = matrix_analyse(&m->design, m->figures, m->spec.blocks, m->present,
+				    &m->analysis);
+	}
+	if (rc)
+		matrix_data_fini(m);
+	return rc;
+}
+
+void
+matrix_data_fini(struct matrix_data *m)
+{
+	for (size_t i = 0; m->details && i < m->store.n; i++)
+		json_decref(m->details[i]);
+	free((void *)m->details);
+	m->details = NULL;
+	matrix_analysis_fini(&m->analysis);
+	free(m->figures);
+	m->figures = NULL;
+	if (m->design.spec)
+		matrix_design_fini(&m->design);
+	matrix_spec_fini(&m->spec);
+	matrix_store_close(&m->store);
+	json_decref(m->study);
+	m->study = NULL;
+	free(m->text);
+	m->text = NULL;
+}
+
+size_t
+matrix_data_column(const struct matrix_data *m, size_t cell, double *out)
+{
+	size_t n = 0;
+
+	for (size_t b = 0; b < m->spec.blocks; b++)
+		if (isfinite(m->figures[b * m->design.n + cell]))
+			out[n++] = m->figures[b * m->design.n + cell];
+	return n;
+}
+
+double
+matrix_data_number(const struct matrix_data *m, size_t run, const char *group, const char *name)
+{
+	const json_t *v = json_object_get(json_object_get(m->details[run], group), name);
+
+	return json_is_number(v) ? json_number_value(v) : NAN;
+}
+
+static json_t *
+number(double v)
+{
+	return isfinite(v) ? json_real(v) : json_null();
+}
+
+static json_t *
+effect_json(const struct matrix_effect *e, const struct matrix_estimate *est)
+{
+	static const char *const kinds[] = { "primary", "A/A", "negative control", "exploratory" };
+
+	return json_pack("{s:s, s:s, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:s, s:i}", "name",
+			 e->name, "kind", kinds[e->kind], "blocks", (int)est->n, "ratio",
+			 number(est->n ? est->ratio : NAN), "lo", number(est->ci.lo), "hi",
+			 number(est->ci.hi), "hodges_lehmann", number(est->hl), "sd_log",
+			 number(est->sd), "p_sign_flip", number(est->p), "p_holm",
+			 number(est->p_holm), "verdict", matrix_verdict_text(est->verdict),
+			 "blocks_needed", (int)est->needed);
+}
+
+json_t *
+matrix_data_json(const struct matrix_data *m)
+{
+	const struct matrix_analysis *a = &m->analysis;
+	double *column = malloc((m->spec.blocks + 1) * sizeof(*column));
+	json_t *cells = json_array(), *effects = json_array();
+	char letter[2] = { a->letter, '\0' };
+
+	for (size_t c = 0; column && c < m->design.n; c++) {
+		size_t n = matrix_data_column(m, c, column);
+
+		json_array_append_new(cells, json_pack("{s:s, s:b, s:i, s:o, s:o, s:o}", "name",
+				m->design.cells[c].name, "runs", m->present[c], "valid", (int)n,
+				"median", number(stats_median(column, n)), "min",
+				number(n ? stats_percentile(column, n, 0) : NAN), "max",
+				number(n ? stats_percentile(column, n, 1) : NAN)));
+	}
+	free(column);
+	for (size_t i = 0; i < m->design.effect_count; i++)
+		json_array_append_new(effects, effect_json(&m->design.effects[i], &a->effects[i]));
+	return json_pack("{s:i, s:O, s:f, s:s, s:s, s:i, s:i, s:o, s:o, s:o}", "schema",
+			 MATRIX_SCHEMA, "study", m->study, "margin", m->spec.margin, "verdict",
+			 matrix_verdict_text(a->verdict), "option", letter, "blocks_least",
+			 (int)a->least, "blocks_needed", (int)a->needed, "gap", number(a->gap),
+			 "cells", cells, "effects", effects);
+}

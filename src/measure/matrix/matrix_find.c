@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A spec ends in .matrix. Shipped specs lie beside the program: in share/ of its prefix, or
+ * of the source tree of its build folder.
+ */
+#include "measure/matrix/matrix_find.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tool/tool.h"
+
+static const char suffix[] = ".matrix";
+
+/* Relative to the program's folder: installed, and in a build folder. */
+static const char *const shelves[] = { "../share/tcpx-p2p/matrix", "../share/matrix",
+				       "share/matrix" };
+
+void
+matrix_find_self(char out[MATRIX_PATH])
+{
+	ssize_t len = readlink("/proc/self/exe", out, MATRIX_PATH - 1);
+
+	snprintf(out, len > 0 ? 0 : MATRIX_PATH, "tcpx");
+	if (len > 0)
+		out[len] = '\0';
+}
+
+static void
+shelf_path(size_t i, char out[MATRIX_PATH])
+{
+	char self[MATRIX_PATH], *slash;
+
+	matrix_find_self(self);
+	slash = strrchr(self, '/');
+	if (slash)
+		*slash = '\0';
+	if (snprintf(out, MATRIX_PATH, "%s/%s", slash ? self : ".", shelves[i]) >= MATRIX_PATH)
+		out[0] = '\0';
+}
+
+/* The first shelf that exists; NULL: none. */
+static DIR *
+shelf_open(char path[MATRIX_PATH])
+{
+	DIR *dir = NULL;
+
+	for (size_t i = 0; i < ARRAY_LEN(shelves) && !dir; i++) {
+		shelf_path(i, path);
+		dir = opendir(path);
+	}
+	return dir;
+}
+
+static bool
+is_spec(const char *name)
+{
+	size_t len = strlen(name);
+
+	return len > sizeof(suffix) - 1 && !strcmp(name + len - (sizeof(suffix) - 1), suffix);
+}
+
+int
+matrix_find(const char *word, char out[MATRIX_PATH])
+{
+	char shelf[MATRIX_PATH], names[512] = "none here";
+	struct dirent *entry;
+	size_t at = 0;
+	DIR *dir;
+
+	if (strlen(word) < MATRIX_PATH && (strchr(word, '/') || !access(word, R_OK))) {
+		snprintf(out, MATRIX_PATH, "%s", word);
+		return 0;
+	}
+	dir = shelf_open(shelf);
+	while (dir && (entry = readdir(dir))) {
+		size_t len = strlen(entry->d_name);
+
+		if (!is_spec(entry->d_name))
+			continue;
+		len -= sizeof(suffix) - 1;
+		if (strlen(word) == len && !strncmp(word, entry->d_name, len) &&
+		    snprintf(out, MATRIX_PATH, "%s/%s", shelf, entry->d_name) < MATRIX_PATH) {
+			closedir(dir);
+			return 0;
+		}
+		if (at + len + 3 < sizeof(names))
+			at += (size_t)snprintf(names + at, sizeof(names) - at, "%s%.*s",
+					       at ? ", " : "", (int)len, entry->d_name);
+	}
+	if (dir)
+		closedir(dir);
+	return tcpx_fail(TCPX_SUB_TOOL, -ENOENT, "there is no file '%.80s' and no shipped spec of "
+			 "that name; shipped are: %s", word, names);
+}
+
+static int
+by_name(const struct dirent **a, const struct dirent **b)
+{
+	return strcmp((*a)->d_name, (*b)->d_name);
+}
+
+static int
+spec_only(const struct dirent *entry)
+{
+	return is_spec(entry->d_name);
+}
+
+void
+matrix_find_print(void)
+{
+	char shelf[MATRIX_PATH], path[2 * MATRIX_PATH];
+	struct dirent **list = NULL;
+	DIR *dir = shelf_open(shelf);
+	int n = dir ? scandir(shelf, &list, spec_only, by_name) : 0;
+
+	if (dir)
+		closedir(dir);
+	for (int i = 0; i < n; i++) {
+		struct matrix_spec spec;
+		char *text;
+		size_t len;
+
+		snprintf(path, sizeof(path), "%s/%s", shelf, list[i]->d_name);
+		text = matrix_file_read(path, &len);
+		if (text && !matrix_spec_parse(text, len, list[i]->d_name, &spec)) {
+			printf("  %-14.*s %s\n", (int)(strlen(list[i]->d_name) - strlen(suffix)),
+			       list[i]->d_name, matrix_spec_text(&spec, MATRIX_TITLE, ""));
+			matrix_spec_fini(&spec);
+		}
+		free(text);
+		free(list[i]);
+	}
+	free(list);
+}

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The mesh on a terminal: a row for each sender, a column for each receiver. */
+#include <math.h>
+
+#include "measure/mesh/mesh_result.h"
+#include "measure/mesh/mesh_sum.h"
+#include "tool/out_text.h"
+#include "tool/tool.h"
+
+enum { COLUMNS_MAX = 16 }; /* of a readable matrix; the file has all */
+
+const char *
+mesh_headline(const struct result_mesh *m, char *buf, size_t cap)
+{
+	snprintf(buf, cap, "%zu ranks: %.2f GB/s a pair, the worst %.2f GB/s from %u to %u",
+		 m->ranks.n, m->mean_GBps, m->worst_GBps, m->worst_from, m->worst_to);
+	return buf;
+}
+
+static void
+print_cell(FILE *f, const struct result_mesh *m, unsigned from, unsigned to)
+{
+	const struct result_mesh_pair *p = from == to ? NULL : mesh_pair(m, from, to);
+	char text[OUT_QUANTITY];
+
+	if (!p)
+		fprintf(f, " %7s", from == to ? "-" : "none");
+	else if (p->failed || p->wrong)
+		fprintf(f, " %s%7s%s", tool_paint(f, TOOL_RED), p->failed ? "failed" : "wrong",
+			tool_paint(f, TOOL_PLAIN));
+	else
+		fprintf(f, " %7s", out_digits(p->GBps, text));
+}
+
+static void
+print_matrix(FILE *f, const struct result_mesh *m)
+{
+	unsigned n = (unsigned)m->ranks.n;
+
+	if (n > COLUMNS_MAX)
+		return;
+	fprintf(f, "%6s", "GB/s");
+	for (unsigned to = 0; to < n; to++)
+		fprintf(f, " %4sto %-2u", "", to);
+	fprintf(f, "\n");
+	for (unsigned from = 0; from < n; from++) {
+		fprintf(f, "%6u", from);
+		for (unsigned to = 0; to < n; to++)
+			print_cell(f, m, from, to);
+		fprintf(f, "  ");
+		out_plain(f, m->ranks.at[from].host);
+		fprintf(f, " %s\n", m->ranks.at[from].mem);
+	}
+}
+
+/* How many pairs were compared, had wrong bytes, failed. */
+static void
+print_checks(FILE *f, const struct result_mesh *m)
+{
+	size_t failed = 0, wrong = 0, checked = 0;
+
+	for (size_t i = 0; i < m->pairs.n; i++) {
+		failed += m->pairs.at[i].failed;
+		wrong += m->pairs.at[i].wrong != 0;
+		checked += m->pairs.at[i].checked;
+	}
+	fprintf(f, "# %zu pairs: %zu compared byte by byte, %zu with wrong bytes, %zu failed\n",
+		m->pairs.n, checked, wrong, failed);
+}
+
+void
+mesh_print(FILE *f, const struct result *r)
+{
+	const struct result_mesh *m = &r->mesh.at[0];
+	char size[OUT_QUANTITY];
+
+	fprintf(f, "# mesh of %zu ranks (%s), %s of %s, %s, %s\n", m->ranks.n, m->launcher, m->op,
+		out_size(m->size, size), m->dir, m->plan);
+	print_matrix(f, m);
+	fprintf(f, "# a pair: mean %.2f, median %.2f, best %.2f GB/s, worst %.2f from %u to %u\n",
+		m->mean_GBps, m->median_GBps, m->best_GBps, m->worst_GBps, m->worst_from, m->worst_to);
+	fprintf(f, "# at a time: %.2f GB/s in all; fairness %.3f (1: all pairs alike)\n",
+		m->together_GBps, isfinite(m->fairness) ? m->fairness : 0);
+	print_checks(f, m);
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Plain sockets with the same work: send and recv over the same pages, pieces, number of
+ * connections, addresses and threads; no protocol, no check. A round is one transfer for
+ * each in flight; its receiver answers one byte when it has everything.
+ */
+#ifndef TOOL_BASELINE_H
+#define TOOL_BASELINE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "measure/perf/perf_layout.h"
+
+enum { BASELINE_CONNS = 256, BASELINE_THREADS = 64 };
+
+struct baseline_conn {
+	bool out;               /* data goes from client to server              */
+	char from[64], to[64];  /* the client's and the server's address        */
+};
+
+/* The terms of both sides. Pointers are borrowed until close. */
+struct baseline_plan {
+	bool client;            /* set by the call that takes the plan          */
+	bool echo;              /* one connection, whose bytes come back        */
+	bool placed;            /* the server's thread echoes on @cpu alone     */
+	unsigned cpu;
+	const struct layout *out, *in; /* this side's                            */
+	uint8_t *out_mem, *in_mem;
+	uint64_t span, depth;
+	unsigned threads;
+	uint64_t token;         /* a connection identifies itself by it         */
+	size_t conns;
+	struct baseline_conn conn[BASELINE_CONNS]; /* the server uses only .out  */
+};
+
+struct baseline;
+
+/* Server: listens, and takes part in rounds on its own threads until closed. */
+TCPX_MUST_CHECK int baseline_serve(const struct baseline_plan *plan, uint16_t *port,
+				   struct baseline **out);
+/* Client: connects to the server's @port. */
+TCPX_MUST_CHECK int baseline_connect(const struct baseline_plan *plan, uint16_t port,
+				     struct baseline **out);
+void baseline_close(struct baseline *b);
+
+/* Most bytes of one sendmsg() or recvmsg(). Between runs. */
+void baseline_set_call(struct baseline *b, uint64_t bytes);
+/* Client: runs this many rounds. *ns: from the first thread's start to the last one's end. */
+TCPX_MUST_CHECK int baseline_run(struct baseline *b, uint64_t rounds, uint64_t *ns);
+/* Client with echo: one round trip of @len bytes. */
+TCPX_MUST_CHECK int baseline_echo(struct baseline *b, uint64_t len);
+
+#endif

@@ -1,0 +1,354 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * tcpx perf: for each size set up, warm up, measure, check, print. Everything printed comes
+ * from the record.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/parse.h"
+#include "measure/report/html.h"
+#include "measure/mesh/mesh.h"
+#include "measure/mesh/mesh_result.h"
+#include "measure/report/out_verdict.h"
+#include "measure/perf/perf_events.h"
+#include "measure/perf/perf_row.h"
+#include "measure/report/result.h"
+#include "measure/report/result_fields.h"
+#include "tool/tool.h"
+#include "measure/perf/unpack_bench.h"
+
+enum {
+	SETTLE_NS = 10 * 1000 * 1000, /* a run long enough for an estimate         */
+	ALONE_NS = 250 * 1000 * 1000, /* of a run that is not one of many           */
+	ITERS_MIN = 5,
+	LAT_ITERS_MIN = 1000,
+	ITERS_MAX = 100 * 1000 * 1000
+};
+
+static uint64_t
+clamp(uint64_t v, uint64_t low, uint64_t high)
+{
+	return v < low ? low : v > high ? high : v;
+}
+
+/* Warms up, and estimates the time of a transfer unless -n gives their number. */
+static int
+warm_up(struct load *l, uint64_t *one_ns)
+{
+	const struct perf_args *a = l->perf->args;
+	bool guess = a->duration_s || !a->iters;
+	uint64_t n = a->warmup ? a->warmup : 1, ns = 0;
+	int rc = 0;
+
+	if (a->warmup || guess)
+		rc = load_run(l, n, NULL, &ns);
+	if (!rc && guess && ns < SETTLE_NS) {
+		n = clamp(n * SETTLE_NS / (ns ? ns : 1), 1, 10000);
+		rc = load_run(l, n, NULL, &ns);
+	}
+	*one_ns = ns / n;
+	return rc;
+}
+
+/* The transfers of one timed run. */
+static uint64_t
+iters_of_run(const struct perf_args *a, uint64_t one_ns)
+{
+	uint64_t least = a->lat ? LAT_ITERS_MIN : a->baseline ? 1 : ITERS_MIN;
+
+	return a->iters ? a->iters
+			: clamp(load_iters_for(a->baseline ? PERF_RUN_NS : ALONE_NS, one_ns), least,
+				ITERS_MAX);
+}
+
+/* Reports that the run could begin, and waits for the start: other
+ * measurements begin with it. */
+static int
+pass_gate(int fd)
+{
+	char byte = 'r';
+
+	if (fd < 0)
+		return 0;
+	if (write(fd, &byte, 1) != 1 || read(fd, &byte, 1) != 1)
+		return tcpx_fail(TCPX_SUB_TOOL, -EPIPE, "--gate-fd %d: nobody opens it", fd);
+	return 0;
+}
+
+static int
+measure(struct load *l, struct row *row)
+{
+	const struct perf_args *a = l->perf->args;
+	struct load_stats *stats = calloc(1, sizeof(*stats));
+	uint64_t one_ns;
+	int rc = !stats ? -ENOMEM : a->each ? 0 : warm_up(l, &one_ns);
+
+	if (!rc)
+		rc = pass_gate(a->gate_fd);
+	if (!rc) {
+		tcpx_hist_init(&stats->hist);
+		if (a->each)
+			rc = load_each(l, stats, &row->wrong);
+		else if (a->baseline)
+			rc = perf_pairs(l, iters_of_run(a, one_ns), stats, row);
+		else if (a->duration_s)
+			rc = load_run_for(l, a->duration_s * TCPX_SEC, one_ns, stats);
+		else
+			rc = load_run(l, iters_of_run(a, one_ns), stats, NULL);
+	}
+	if (!rc)
+		perf_fill_row(l, stats, row);
+	if (!rc && l->perf->events)
+		events_put(l->perf->events, "usage", events_usage(&stats->near));
+	if (!rc && a->check && !l->perf->unchecked) {
+		rc = a->each ? 0 : load_check(l, &row->wrong);
+		row->checked = !rc;
+	}
+	free(stats);
+	return rc;
+}
+
+static int
+measure_size(struct perf *p, uint64_t size, struct row *row)
+{
+	struct load *l = calloc(1, sizeof(*l));
+	int rc = l ? perf_begin_case(p, size) : -ENOMEM;
+
+	if (!rc)
+		rc = load_open(l, p);
+	if (!rc) {
+		rc = measure(l, row);
+		load_close(l);
+	}
+	free(l);
+	return rc;
+}
+
+static void
+drop_last_row(struct result *r)
+{
+	result_fields_free(&row_shape, &r->rows.at[--r->rows.n]);
+}
+
+/* All sizes. The rows before a failure stay in the record. */
+static int
+sweep(struct perf *p, const uint64_t *sizes, size_t count, FILE *table, struct result *r)
+{
+	const struct perf_args *a = p->args;
+	char text[24];
+	int rc = 0;
+
+	for (size_t i = 0; !rc && i < count; i++) {
+		struct row *row = result_add_row(r);
+
+		tool_progress("%s: size %zu of %zu", tcpx_format_size(sizes[i], text, sizeof(text)),
+			      i + 1, count);
+		rc = measure_size(p, sizes[i], row);
+		tool_progress_clear();
+		if (rc) {
+			if (rc < 0) /* else it has been printed */
+				tool_fail(TOOL_FINDING, "tcpx perf", "%s at %s failed: %s (%s)",
+					  job_op_names[a->op], text, tcpx_strerror(rc),
+					  tcpx_strerror_name(rc));
+			drop_last_row(r);
+			break;
+		}
+		out_row(table, a->format, row, a->lat);
+	}
+	return rc;
+}
+
+/* Writes the files that the options ask for. TOOL_OK or an exit code. */
+static int
+write_files(const struct perf_args *a, const struct result *r)
+{
+	if (a->json && result_save(r, a->json))
+		return TOOL_USAGE;
+	if (!a->report)
+		return TOOL_OK;
+	if (report_write(r, 1, a->report))
+		return TOOL_USAGE;
+	fprintf(stderr, "report: %s\n", a->report);
+	return TOOL_OK;
+}
+
+/* The difference between the other end's figures and ours. */
+static void
+print_agreement(FILE *f, const struct result *r)
+{
+	double widest = 0, here, there;
+
+	if (!r->rows.n)
+		return;
+	for (size_t i = 0; i < r->rows.n; i++) {
+		here = r->rows.at[i].algbw_GBps;
+		there = r->rows.at[i].peer_algbw_GBps;
+		if (here > 0 && fabs(there / here - 1) > widest)
+			widest = fabs(there / here - 1);
+	}
+	fprintf(f, "# the server's clock: %.2f GB/s in the last row; %.1f %% from ours at most\n",
+		r->rows.at[r->rows.n - 1].peer_algbw_GBps, 100 * widest);
+}
+
+static bool
+any_wrong(const struct result *r)
+{
+	for (size_t i = 0; i < r->rows.n; i++)
+		if (r->rows.at[i].wrong)
+			return true;
+	return false;
+}
+
+/* The output of rows: JSON or events on stdout are alone there, and only people
+ * want a table then. */
+static FILE *
+open_table(const struct perf_args *a)
+{
+	if ((!a->json || strcmp(a->json, "-")) && !events_on_stdout(a->events))
+		return stdout;
+	return isatty(STDERR_FILENO) ? stderr : fopen("/dev/null", "we");
+}
+
+static void
+close_table(FILE *f)
+{
+	if (f != stdout && f != stderr)
+		fclose(f);
+}
+
+/* "tcpx perf --self ...", though main() gives us "perf --self ...". */
+static void
+set_command(struct result *r, int argc, char **argv)
+{
+	char **words = calloc((size_t)argc + 1, sizeof(*words));
+
+	if (!words)
+		return;
+	words[0] = (char *)"tcpx";
+	memcpy(words + 1, argv, (size_t)argc * sizeof(*words));
+	result_set_command(r, argc + 1, words);
+	free(words);
+}
+
+/* --unpack-only: no engine, no other side. */
+static int
+measure_unpack(const struct perf_args *a)
+{
+	struct unpack_bench_opts opts = { .gpu = a->mem.gpus ? a->mem.gpu[0] : 0,
+					  .rounds = (unsigned)a->pairs };
+	const char *json = a->json && !strcmp(a->json, "-") ? "/dev/stdout" : a->json;
+	struct tcpx_cfg *cfg;
+	FILE *table;
+	int rc = perf_load_settings(a, &cfg);
+
+	if (rc)
+		return tool_fail(TOOL_USAGE, "tcpx perf", "a setting is refused: see above");
+	opts.library = tcpx_cfg_str(cfg, TCPX_SET_CUDA_LIBRARY);
+	table = open_table(a);
+	rc = table ? tcpx_unpack_bench(table, json, &opts) : -errno;
+	if (table)
+		close_table(table);
+	tcpx_cfg_free(cfg);
+	if (rc)
+		tool_fail(TOOL_FINDING, "tcpx perf", "the copy kernels: %s", tcpx_strerror(rc));
+	return !rc ? TOOL_OK : rc == -ENODEV ? TOOL_DENIED : TOOL_FINDING;
+}
+
+/* --mesh: rank 0 prints and writes. */
+static int
+measure_mesh(struct perf_args *a, int argc, char **argv)
+{
+	struct result r;
+	FILE *table;
+	int code;
+
+	result_init(&r);
+	set_command(&r, argc, argv);
+	code = mesh_run(a, &r);
+	if (r.mesh.n) {
+		table = open_table(a);
+		if (table) {
+			mesh_print(table, &r);
+			close_table(table);
+		}
+		if (write_files(a, &r) != TOOL_OK)
+			code = TOOL_USAGE;
+	}
+	result_fini(&r);
+	return code;
+}
+
+int
+cmd_perf(int argc, char **argv)
+{
+	uint64_t sizes[PERF_SIZES];
+	struct perf_args args;
+	struct result r;
+	struct perf p;
+	FILE *table;
+	bool warned;
+	size_t count;
+	int rc = perf_args_parse(&args, argc, argv), code;
+
+	if (rc)
+		return rc < 0 ? TOOL_OK : rc;
+	if (args.unpack_only)
+		return measure_unpack(&args);
+	if (args.mesh)
+		return measure_mesh(&args, argc, argv);
+	count = perf_args_sizes(&args, sizes);
+	table = open_table(&args);
+	if (!table)
+		return tool_fail(TOOL_FINDING, "tcpx perf", "cannot open /dev/null: %s",
+				 strerror(errno));
+	rc = perf_open(&p, &args);
+	if (rc) {
+		close_table(table);
+		return rc;
+	}
+	result_init(&r);
+	set_command(&r, argc, argv);
+	perf_fill_result(&p, &r);
+
+	code = TOOL_OK;
+	rc = perf_begin_job(&p, sizes[count - 1]);
+	if (!rc && args.baseline && !args.lat)
+		rc = perf_measure_path(&p);
+	if (!rc)
+		perf_fill_job(&p, &r);
+	if (rc) {
+		code = tool_fail(TOOL_FINDING, "tcpx perf", "cannot begin: %s (%s)", tcpx_strerror(rc),
+				 tcpx_strerror_name(rc));
+	} else {
+		if (args.format == OUT_TABLE || args.format == OUT_NCCL)
+			perf_print_session(&p, table);
+		if (result_copied_nothing(&r) && args.format != OUT_TABLE) /* which reports
+									    * it itself */
+			fprintf(stderr, "%s" OUT_COPIED_NOTHING "%s\n", tool_paint(stderr, TOOL_RED),
+				tool_paint(stderr, TOOL_PLAIN));
+		warned = perf_warn_degraded(&p);
+		out_head(table, args.format, &r, args.lat);
+		if (sweep(&p, sizes, count, table, &r))
+			code = TOOL_FINDING;
+		if (args.format == OUT_TABLE && !args.lat)
+			print_agreement(table, &r);
+		out_foot(table, args.format, &r, args.lat);
+		if (!warned) /* it may have happened meanwhile */
+			perf_warn_degraded(&p);
+	}
+	perf_close(&p);
+	close_table(table);
+	rc = write_files(&args, &r);
+	if (rc != TOOL_OK)
+		code = rc;
+	else if (any_wrong(&r))
+		code = TOOL_FINDING;
+	result_fini(&r);
+	return code;
+}

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * tcpx serve: one thread that takes notes and advances runs, until a signal or, with
+ * --once, until the first measured client has gone.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "measure/perf/perf_args.h"
+#include "measure/perf/perf_events.h"
+#include "measure/perf/perf_serve.h"
+#include "tool/tool.h"
+
+enum { TURN_MS = 100, STOP_MS = 500, SWEEP_NS = 100 * 1000 * 1000 };
+
+static const char name[] = "tcpx serve";
+
+static volatile sig_atomic_t stop_asked; /* the only variable that a signal handler may set */
+
+static void
+on_signal(int number)
+{
+	stop_asked = 1;
+}
+
+/* Writes the blob for the process that started this one. */
+static int
+write_ready(tcpx_engine *engine, int fd)
+{
+	uint8_t blob[JOB_BLOB_BYTES];
+	size_t len = sizeof(blob);
+	int rc = tcpx_metadata(engine, blob, &len);
+
+	if (!rc && write(fd, blob, len) != (ssize_t)len)
+		rc = -errno;
+	close(fd);
+	return rc;
+}
+
+static void
+print_ready(tcpx_engine *engine)
+{
+	struct tcpx_nic_info nic[64];
+	size_t n = ARRAY_LEN(nic);
+
+	if (tcpx_query_nics(engine, nic, &n))
+		n = 0;
+	printf("tcpx serve %s: port %u on %zu NIC%s:", tcpx_version(), tcpx_port(engine), n,
+	       n == 1 ? "" : "s");
+	for (size_t i = 0; i < n && i < ARRAY_LEN(nic); i++)
+		printf(" %s (%s)", nic[i].name, nic[i].addr);
+	printf("\n");
+	fflush(stdout);
+}
+
+/* One turn: sleeps in a transfer or for a note, unless a client wants spinning. */
+static void
+turn(struct serve *s)
+{
+	tcpx_xfer *oldest;
+	tcpx_note *note;
+	bool spin;
+
+	while (!tcpx_note_get(s->engine, &note))
+		serve_note(s, note);
+	spin = serve_pump(s, &oldest);
+	if (spin)
+		return;
+	if (oldest)
+		(void)tcpx_wait(oldest, TURN_MS);
+	else if (!tcpx_note_wait(s->engine, TURN_MS, &note))
+		serve_note(s, note);
+}
+
+/* Engine and events; an exit code after a message. */
+static int
+open_serve(struct perf_args *args, struct serve *s)
+{
+	struct gpus *gpus;
+	tcpx_engine *engine;
+	FILE *events;
+	int rc = events_open(args->events, &events);
+
+	if (rc)
+		return tool_fail(TOOL_USAGE, name, "--events %s: %s", args->events, strerror(-rc));
+	rc = perf_settle(args, name, &gpus); /* before the engine: it looks for a driver */
+	if (rc)
+		return rc;
+	rc = perf_open_engine(args, args->port, args->nics, &engine);
+	if (rc) {
+		gpus_close(gpus);
+		return tool_fail(rc == TCPX_ECONFIG || rc == -ENODEV ? TOOL_USAGE : TOOL_FINDING,
+				 name, "cannot start: %s (%s)", tcpx_strerror(rc),
+				 tcpx_strerror_name(rc));
+	}
+	serve_init(s, args, engine);
+	s->gpus = gpus;
+	s->events = events;
+	s->quiet = args->ready_fd >= 0 || events_on_stdout(args->events);
+	return TOOL_OK;
+}
+
+static int
+tell_ready(struct serve *s)
+{
+	events_put(s->events, "ready", json_pack("{s:i}", "port", tcpx_port(s->engine)));
+	if (s->args->ready_fd >= 0)
+		return write_ready(s->engine, s->args->ready_fd);
+	if (!s->quiet)
+		print_ready(s->engine);
+	return 0;
+}
+
+/* Until a signal, or with --once until the one client has gone or none has come. */
+static int
+serve_all(struct serve *s)
+{
+	const struct perf_args *a = s->args;
+	uint64_t begin = tcpx_clock_now(&tcpx_clock_system), swept = begin, now;
+
+	while (!stop_asked && !(a->once && s->measured)) {
+		turn(s);
+		now = tcpx_clock_now(&tcpx_clock_system);
+		if (now - swept <= SWEEP_NS)
+			continue;
+		serve_sweep(s);
+		swept = now;
+		if (a->wait_s && now - begin > a->wait_s * TCPX_SEC && !s->measured &&
+		    !serve_is_busy(s))
+			return tool_fail(TOOL_FINDING, name, "no client to measure within %" PRIu64
+					 " s (--wait)", a->wait_s);
+	}
+	return TOOL_OK;
+}
+
+int
+cmd_serve(int argc, char **argv)
+{
+	struct sigaction action = { .sa_handler = on_signal, .sa_flags = SA_RESETHAND };
+	struct perf_args args;
+	struct serve s;
+	int rc = serve_args_parse(&args, argc, argv);
+
+	if (rc)
+		return rc < 0 ? TOOL_OK : rc;
+	sigaction(SIGINT, &action, NULL); /* a second one ends us at once */
+	sigaction(SIGTERM, &action, NULL);
+	rc = open_serve(&args, &s);
+	if (rc)
+		return rc;
+	rc = tell_ready(&s);
+	if (!rc)
+		rc = serve_all(&s);
+	serve_fini(&s);
+	if (!s.quiet)
+		printf("%" PRIu64 " client%s served, %" PRIu64 " wrong bytes\n", s.served,
+		       s.served == 1 ? "" : "s", s.wrong);
+	tcpx_stop(s.engine, STOP_MS);
+	events_close(s.events);
+	return rc || s.wrong || (args.once && s.failed) ? TOOL_FINDING : TOOL_OK;
+}

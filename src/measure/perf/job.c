@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A part is "J<message>.<index>.<count> " and a slice of the text. Notes of one peer
+ * arrive in the order sent, so a part out of turn is an error, not a puzzle.
+ */
+#include "measure/perf/job.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/cpuset.h"
+#include "tool/tool.h"
+
+const char *const job_op_names[] = { "write", "read", "sendrecv", NULL };
+
+bool
+job_has_out(const struct job *job)
+{
+	return job->op != JOB_READ || job->bi;
+}
+
+bool
+job_has_in(const struct job *job)
+{
+	return job->op == JOB_READ || job->bi || job->lat;
+}
+
+int
+job_number(const json_t *msg, const char *name, uint64_t min, uint64_t max, uint64_t *out)
+{
+	const json_t *v = json_object_get(msg, name);
+	json_int_t n = json_integer_value(v);
+
+	if (!json_is_integer(v) || n < 0 || (uint64_t)n < min || (uint64_t)n > max)
+		return tcpx_fail(TCPX_SUB_TOOL, TCPX_EBLOB,
+				 "message %s: %s is %" JSON_INTEGER_FORMAT ", allowed is %" PRIu64
+				 " to %" PRIu64, job_text(msg, "t"), name, n, min, max);
+	*out = (uint64_t)n;
+	return 0;
+}
+
+double
+job_real(const json_t *msg, const char *name)
+{
+	return json_number_value(json_object_get(msg, name));
+}
+
+const char *
+job_text(const json_t *msg, const char *name)
+{
+	const char *s = json_string_value(json_object_get(msg, name));
+
+	return s ? s : "";
+}
+
+json_t *
+job_hex(const void *data, size_t len)
+{
+	const uint8_t *in = data;
+	char text[2 * JOB_BLOB_BYTES + 1] = "";
+
+	for (size_t i = 0; i < len && i < JOB_BLOB_BYTES; i++)
+		snprintf(text + 2 * i, 3, "%02x", in[i]);
+	return json_string(text);
+}
+
+static int
+hex_digit(char c)
+{
+	return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+int
+job_bytes(const json_t *hex, const char *name, void *out, size_t cap, size_t *len)
+{
+	const char *s = json_is_string(hex) ? json_string_value(hex) : "";
+	size_t n = strlen(s) / 2;
+	uint8_t *to = out;
+
+	if (strlen(s) % 2 || n > cap || strspn(s, "0123456789abcdef") != strlen(s))
+		return tcpx_fail(TCPX_SUB_TOOL, TCPX_EBLOB,
+				 "message of the peer: %s is not at most %zu bytes in hex", name, cap);
+	for (size_t i = 0; i < n; i++)
+		to[i] = (uint8_t)(hex_digit(s[2 * i]) << 4 | hex_digit(s[2 * i + 1]));
+	*len = n;
+	return 0;
+}
+
+json_t *
+job_format(const struct job *job)
+{
+	char mem[PLACE_TEXT];
+	json_t *msg = json_pack("{s:s, s:b, s:b, s:b, s:I, s:I, s:o, s:s}", "op",
+				job_op_names[job->op], "bi", job->bi, "lat", job->lat, "spin",
+				job->spin, "depth", (json_int_t)job->depth, "span",
+				(json_int_t)job->span_bytes, "meta",
+				job_hex(job->meta, job->meta_len), "mem",
+				job->mem_said ? place_format(&job->mem, mem) : "");
+
+	if (job->cpu_said)
+		json_object_set_new(msg, "cpu", json_integer((json_int_t)job->cpu));
+	json_object_update_new(msg, json_pack("{s:s, s:s, s:s, s:I}", "label", job->label, "text",
+					      job->text, "near", job->near, "iters",
+					      (json_int_t)job->iters));
+	return msg;
+}
+
+/* Text member @name, "" if there is none; TCPX_EBLOB if it does not fit or is not printable. */
+static int
+short_text(const json_t *msg, const char *name, char out[JOB_TEXT])
+{
+	const char *text = job_text(msg, name);
+
+	for (const char *c = text; *c; c++)
+		if ((unsigned char)*c < ' ' || *c == 127 || c - text == JOB_TEXT - 1)
+			return tcpx_fail(TCPX_SUB_TOOL, TCPX_EBLOB, "message job: %s is no printable"
+					 " text of at most %d bytes", name, JOB_TEXT - 1);
+	snprintf(out, JOB_TEXT, "%s", text);
+	return 0;
+}
+
+int
+job_parse(const json_t *msg, struct job *job)
+{
+	struct job j = { .bi = json_is_true(json_object_get(msg, "bi")),
+			 .lat = json_is_true(json_object_get(msg, "lat")),
+			 .spin = json_is_true(json_object_get(msg, "spin")) };
+	const char *op = job_text(msg, "op"), *mem = job_text(msg, "mem");
+	int rc;
+
+	while (job_op_names[j.op] && strcmp(op, job_op_names[j.op]))
+		j.op++;
+	if (!job_op_names[j.op])
+		return tcpx_fail(TCPX_SUB_TOOL, TCPX_EBLOB,
+				 "message job: op is '%.16s', allowed are write, read, sendrecv", op);
+	j.mem_said = mem[0];
+	if (j.mem_said && place_parse(mem, &j.mem))
+		return tcpx_fail(TCPX_SUB_TOOL, TCPX_EBLOB, "message job: mem is '%.64s', %s", mem,
+				 place_allowed);
+	rc = job_number(msg, "depth", 1, JOB_DEPTH_MAX, &j.depth);
+	if (!rc)
+		rc = job_number(msg, "span", 1, INT64_MAX / JOB_DEPTH_MAX, &j.span_bytes);
+	j.cpu_said = json_object_get(msg, "cpu");
+	if (!rc && j.cpu_said)
+		rc = job_number(msg, "cpu", 0, TCPX_CPUS_MAX - 1, &j.cpu);
+	if (!rc)
+		rc = job_bytes(json_object_get(msg, "meta"), "meta", j.meta, sizeof(j.meta), &j.meta_len);
+	if (!rc)
+		rc = short_text(msg, "label", j.label);
+	if (!rc)
+		rc = short_text(msg, "text", j.text);
+	if (!rc)
+		rc = short_text(msg, "near", j.near);
+	if (!rc && json_object_get(msg, "iters"))
+		rc = job_number(msg, "iters", 0, INT64_MAX, &j.iters);
+	if (!rc)
+		*job = j;
+	return rc;
+}
+
+json_t *
+job_case_format(const struct job_case *c)
+{
+	return json_pack("{s:I, s:I, s:I}", "size", (json_int_t)c->size, "descs",
+			 (json_int_t)c->descs, "seed", (json_int_t)c->seed);
+}
+
+int
+job_case_parse(const json_t *msg, const struct job *job, struct job_case *c)
+{
+	struct job_case got = { 0 };
+	int rc = job_number(msg, "size", 0, job->span_bytes, &got.size);
+
+	if (!rc)
+		rc = job_number(msg, "descs", 1, got.size ? got.size : 1, &got.descs);
+	if (!rc)
+		rc = job_number(msg, "seed", 0, INT64_MAX, &got.seed);
+	if (!rc)
+		*c = got;
+	return rc;
+}
+
+size_t
+job_part(const char *text, size_t len, uint32_t msg, uint32_t index,
+	 char out[JOB_PART_BYTES + 32])
+{
+	uint32_t count = (uint32_t)((len + JOB_PART_BYTES - 1) / JOB_PART_BYTES);
+	size_t from = (size_t)index * JOB_PART_BYTES, n;
+	int head;
+
+	if (index >= count)
+		return 0;
+	n = len - from < JOB_PART_BYTES ? len - from : JOB_PART_BYTES;
+	head = snprintf(out, 32, "J%" PRIu32 ".%" PRIu32 ".%" PRIu32 " ", msg, index, count);
+	memcpy(out + head, text + from, n);
+	return (size_t)head + n;
+}
+
+int
+job_send(tcpx_peer *peer, const char *type, json_t *msg)
+{
+	char part[JOB_PART_BYTES + 32], *text;
+	uint32_t number = (uint32_t)tcpx_clock_now(&tcpx_clock_system); /* distinguishes them */
+	size_t len;
+	int rc = 0;
+
+	if (!msg)
+		msg = json_object();
+	json_object_set_new(msg, "t", json_string(type));
+	text = json_dumps(msg, JSON_COMPACT);
+	json_decref(msg);
+	if (!text)
+		return -ENOMEM;
+	for (uint32_t i = 0; !rc && (len = job_part(text, strlen(text), number, i, part)); i++)
+		rc = tcpx_notify(peer, part, len);
+	free(text);
+	return rc;
+}
+
+static int
+inbox_drop(struct job_inbox *in, const char *why)
+{
+	job_inbox_fini(in);
+	return tcpx_fail(TCPX_SUB_TOOL, TCPX_EBLOB, "message of the peer: %s", why);
+}
+
+/* Three decimal numbers and their separators: the length of the head, 0 if it is none. */
+static size_t
+parse_head(const char *s, size_t len, uint32_t v[3])
+{
+	size_t at = 1;
+
+	if (!len || s[0] != 'J')
+		return 0;
+	for (int i = 0; i < 3; i++) {
+		uint64_t n = 0;
+		size_t from = at;
+
+		while (at < len && s[at] >= '0' && s[at] <= '9' && n <= UINT32_MAX)
+			n = n * 10 + (uint64_t)(s[at++] - '0');
+		if (at == from || at == len || n > UINT32_MAX || s[at++] != (i < 2 ? '.' : ' '))
+			return 0;
+		v[i] = (uint32_t)n;
+	}
+	return at;
+}
+
+int
+job_inbox_feed(struct job_inbox *in, const void *data, size_t len, json_t **msg)
+{
+	uint32_t v[3];
+	size_t head = parse_head(data, len, v);
+	json_t *root;
+	char *text;
+
+	if (!head || !v[2] || v[1] >= v[2] || v[2] > JOB_MSG_BYTES / JOB_PART_BYTES)
+		return inbox_drop(in, "not a part of a message");
+	if (v[1] == 0) {
+		job_inbox_fini(in);
+		in->msg = v[0];
+		in->parts = v[2];
+	}
+	if (v[0] != in->msg || v[2] != in->parts || v[1] != in->have)
+		return inbox_drop(in, "a part out of turn");
+	text = realloc(in->text, in->len + len - head + 1);
+	if (!text)
+		return -ENOMEM;
+	memcpy(text + in->len, (const char *)data + head, len - head);
+	in->text = text;
+	in->len += len - head;
+	if (++in->have < in->parts)
+		return -EAGAIN;
+
+	root = json_loadb(in->text, in->len, JSON_REJECT_DUPLICATES, NULL);
+	if (!json_is_object(root)) {
+		json_decref(root);
+		return inbox_drop(in, "not a JSON object");
+	}
+	job_inbox_fini(in);
+	*msg = root;
+	return 0;
+}
+
+void
+job_inbox_fini(struct job_inbox *in)
+{
+	free(in->text);
+	*in = (struct job_inbox){ 0 };
+}

@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The measurement loop. Slots are waited for in the order they were posted. Notes before
+ * the first transfer and after the last acknowledgement give the server the interval.
+ */
+#include "measure/perf/load.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "measure/perf/perf_events.h"
+#include "measure/perf/perf_sync.h"
+#include "tool/tool.h"
+
+enum {
+	LAT_SLOTS = 4,
+	SPIN_LOOK = 4096,
+	RUN_NS = 500 * 1000 * 1000 /* of one of many: a rate that changes is seen soon */
+};
+
+static uint64_t
+now_ns(void)
+{
+	return tcpx_clock_now(&tcpx_clock_system);
+}
+
+/* A prepared list over one layout, kept in l->list[]. */
+static int
+add_list(struct load *l, const struct layout *layout, const struct regions *regions,
+	 uint64_t slot, tcpx_list **list)
+{
+	struct tcpx_desc *desc = calloc(layout->count, sizeof(*desc));
+	int rc;
+
+	if (!desc)
+		return -ENOMEM;
+	regions_descs(regions, layout, slot, desc);
+	rc = tcpx_list_prepare(l->perf->engine, desc, layout->count, list);
+	free(desc);
+	if (!rc)
+		l->list[l->lists++] = *list;
+	return rc;
+}
+
+static int
+prepare(struct load *l, enum tcpx_op op, const struct layout *near,
+	const struct regions *near_regions, const struct layout *far,
+	const struct regions *far_regions, uint64_t slot, tcpx_xfer **xfer)
+{
+	tcpx_list *local, *remote;
+	int rc = add_list(l, near, near_regions, slot, &local);
+
+	if (!rc)
+		rc = add_list(l, far, far_regions, slot, &remote);
+	if (!rc)
+		rc = tcpx_xfer_prepare(l->perf->peer, op, local, remote, xfer);
+	return rc;
+}
+
+int
+load_open(struct load *l, struct perf *p)
+{
+	const struct job *job = &p->job;
+	int rc = 0;
+
+	*l = (struct load){ .perf = p, .slots = job->lat ? LAT_SLOTS : job->depth };
+	if (job->op == JOB_SENDRECV)
+		return 0;
+	for (uint64_t d = 0; !rc && d < l->slots; d++) {
+		uint64_t slot = job->lat ? 0 : d;
+
+		if (job_has_out(job))
+			rc = prepare(l, TCPX_OP_WRITE, &p->lay.client_out, &p->out.regions,
+				     &p->lay.server_out, &p->far_out, slot, &l->slot[d].out);
+		if (!rc && job_has_in(job) && !(job->lat && job->op == JOB_WRITE))
+			rc = prepare(l, TCPX_OP_READ, &p->lay.client_in, &p->in.regions,
+				     &p->lay.server_in, &p->far_in, slot, &l->slot[d].in);
+	}
+	if (rc)
+		load_close(l);
+	return rc;
+}
+
+void
+load_close(struct load *l)
+{
+	for (uint64_t d = 0; d < l->slots; d++) {
+		tcpx_free(l->slot[d].out);
+		tcpx_free(l->slot[d].in);
+	}
+	for (size_t i = 0; i < l->lists; i++)
+		tcpx_list_free(l->list[i]);
+	*l = (struct load){ 0 };
+}
+
+/* SEND and RECV are matched by tag: the slot's number. */
+static int
+post_sendrecv(struct load *l, struct load_slot *slot)
+{
+	struct perf *p = l->perf;
+	uint64_t d = p->job.lat ? 0 : (uint64_t)(slot - l->slot);
+	const struct layout *in = &p->lay.client_in, *out = &p->lay.client_out;
+	struct tcpx_desc *desc = calloc(p->at.descs, sizeof(*desc));
+	int rc = 0;
+
+	if (!desc)
+		return -ENOMEM;
+	if (job_has_in(&p->job)) {
+		regions_descs(&p->in.regions, in, d, desc);
+		rc = tcpx_recv(p->peer, desc, in->count, d, &slot->in);
+	}
+	if (!rc) {
+		regions_descs(&p->out.regions, out, d, desc);
+		rc = tcpx_send(p->peer, desc, out->count, d, &slot->out);
+	}
+	free(desc);
+	return rc;
+}
+
+int
+load_post(struct load *l, struct load_slot *slot, const char *note)
+{
+	size_t len = note ? strlen(note) : 0;
+	int rc = 0;
+
+	slot->post_ns = now_ns();
+	slot->busy = true;
+	if (l->perf->job.op == JOB_SENDRECV)
+		return post_sendrecv(l, slot);
+	if (slot->out)
+		rc = tcpx_xfer_post(slot->out, note, len);
+	if (!rc && slot->in)
+		rc = tcpx_xfer_post(slot->in, note, len);
+	return rc;
+}
+
+static int
+wait_one(struct load *l, tcpx_xfer *xfer)
+{
+	uint64_t timeout_ms = l->perf->args->timeout_s * 1000, until;
+	int rc;
+
+	if (!xfer)
+		return 0;
+	if (!l->perf->job.spin) {
+		rc = tcpx_wait(xfer, (int)timeout_ms);
+	} else {
+		until = now_ns() + timeout_ms * TCPX_MS;
+		for (uint64_t i = 1; (rc = tcpx_test(xfer)) == -EAGAIN; i++)
+			if (i % SPIN_LOOK == 0 && now_ns() > until)
+				break;
+	}
+	if (rc)
+		perf_explain(l->perf, xfer, rc);
+	return rc == -EAGAIN ? TCPX_ESTALLED : rc;
+}
+
+int
+load_wait(struct load *l, struct load_slot *slot)
+{
+	int rc;
+
+	if (!slot->busy)
+		return 0;
+	rc = wait_one(l, slot->out);
+	if (!rc)
+		rc = wait_one(l, slot->in);
+	slot->busy = false;
+	if (l->perf->job.op == JOB_SENDRECV) {
+		tcpx_free(slot->out);
+		tcpx_free(slot->in);
+		slot->out = slot->in = NULL;
+	}
+	return rc;
+}
+
+void
+load_add_time(struct load_stats *stats, uint64_t ns)
+{
+	double us = (double)ns / 1000;
+
+	tcpx_hist_add(&stats->hist, ns);
+	stats->sum_us += us;
+	stats->square_us += us * us;
+}
+
+static int
+run_window(struct load *l, uint64_t iters, struct load_stats *stats)
+{
+	int rc = 0;
+
+	for (uint64_t i = 0; !rc && i < iters + l->slots; i++) {
+		struct load_slot *slot = &l->slot[i % l->slots];
+
+		if (slot->busy) {
+			rc = load_wait(l, slot);
+			if (!rc && stats)
+				load_add_time(stats, now_ns() - slot->post_ns);
+		}
+		if (!rc && i < iters)
+			rc = load_post(l, slot, NULL);
+	}
+	return rc;
+}
+
+/* The server's report on the run that has just ended. */
+static int
+take_ran(struct load *l, struct load_stats *stats, uint64_t *far_ns)
+{
+	struct perf *p = l->perf;
+	struct usage *far;
+	json_t *ran;
+	int rc = perf_await(p, "ran", p->args->timeout_s * 1000, &ran);
+
+	if (rc)
+		return rc;
+	far = stats ? malloc(sizeof(*far)) : NULL;
+	if (far) {
+		usage_parse(ran, far);
+		*far_ns = far->now_ns;
+		stats->far_ns += far->now_ns;
+		usage_add(&stats->far, far);
+	}
+	free(far);
+	json_decref(ran);
+	return stats && !far ? -ENOMEM : 0;
+}
+
+/* For --events; before the interval, so that a run that hangs has its line. */
+static void
+put_begin(struct perf *p, uint64_t iters, bool timed)
+{
+	if (p->events)
+		events_put(p->events, "begin", json_pack("{s:I, s:b, s:I}", "run",
+							 (json_int_t)p->runs[timed], "timed", timed,
+							 "iters", (json_int_t)iters));
+	p->runs[timed]++;
+}
+
+int
+load_run(struct load *l, uint64_t iters, struct load_stats *stats, uint64_t *ns)
+{
+	struct perf *p = l->perf;
+	struct usage *before = calloc(2, sizeof(*before)), *after = before + 1;
+	struct placed here = { 0 };
+	const char end = JOB_NOTE_END;
+	uint64_t took_ns, far_ns = 0;
+	int rc;
+
+	if (!before)
+		return -ENOMEM;
+	if (stats) /* takes its time: not between "ready" and the first transfer */
+		usage_read(p->engine, p->peer_name, before);
+	rc = p->sides.placed ? thread_place(&here, p->sides.client) : 0;
+	if (!rc)
+		rc = perf_tell(p, "run", json_pack("{s:I, s:b}", "iters", (json_int_t)iters,
+						   "timed", stats != NULL), "ready");
+	if (!rc && stats)
+		rc = sync_begin(p);
+	if (rc)
+		goto free_usage;
+	put_begin(p, iters, stats != NULL);
+	usage_read_process(before);
+	rc = p->job.lat ? lat_run(l, iters, stats) : run_window(l, iters, stats);
+	usage_read_process(after);
+	took_ns = after->now_ns - before->now_ns;
+	if (!rc)
+		rc = stats ? sync_end(p, before->now_ns, after->now_ns)
+			   : tcpx_notify(p->peer, &end, 1);
+	if (rc)
+		goto free_usage;
+	if (stats) {
+		usage_read(p->engine, p->peer_name, after);
+		usage_add_difference(&stats->near, before, after);
+		stats->ns += took_ns;
+		stats->iters += iters;
+	}
+	if (ns)
+		*ns = took_ns;
+	rc = take_ran(l, stats, &far_ns);
+	events_put(p->events, "run", json_pack("{s:I, s:I}", "ns", (json_int_t)took_ns, "peer_ns",
+					       (json_int_t)far_ns));
+free_usage:
+	thread_release(&here);
+	free(before);
+	return rc;
+}
+
+uint64_t
+load_iters_for(uint64_t ns, uint64_t one_ns)
+{
+	uint64_t n = ns / (one_ns ? one_ns : 1);
+
+	return n ? n : 1;
+}
+
+int
+load_run_for(struct load *l, uint64_t ns, uint64_t one_ns, struct load_stats *stats)
+{
+	uint64_t until = now_ns() + ns, now, left, took_ns, iters;
+	int rc = 0;
+
+	while (!rc && (now = now_ns()) + one_ns / 2 < until) {
+		left = until - now;
+		iters = load_iters_for(left < RUN_NS ? left : RUN_NS, one_ns);
+		rc = load_run(l, iters, stats, &took_ns);
+		if (!rc)
+			one_ns = took_ns / iters;
+	}
+	return rc;
+}

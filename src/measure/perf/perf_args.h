@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The command line of `tcpx perf` and `tcpx serve` as one struct, checked. Also the
+ * engine settings that both make of it.
+ */
+#ifndef TOOL_PERF_ARGS_H
+#define TOOL_PERF_ARGS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/cfg.h"
+#include "measure/perf/job.h"
+#include "tool/opt.h"
+#include "measure/report/out.h"
+#include "tool/gpu/gpu.h"
+#include "tool/gpu/place.h"
+
+enum { PERF_PORT = 28515, PERF_SETTINGS = 16, PERF_SIZES = 256 };
+
+struct perf_args {
+	/* perf */
+	const char *host;          /* "HOST[:PORT]"; NULL with --self              */
+	bool self, lat, spin, baseline;
+	enum job_op op;
+	bool bi;
+	uint64_t begin, end, factor, step;
+	uint64_t iters;            /* 0: as many as fill a run                     */
+	uint64_t warmup, depth, descs, duration_s, pairs;
+	bool check, spoil;
+	bool unpack_only;          /* only the copy kernels, on mem's GPU          */
+	const char *peer_mem;      /* a place, as typed; NULL: as the server has it */
+	const char *peer_nics;     /* for --self's server; NULL: as --nics         */
+	enum out_format format;
+	const char *json, *report; /* files; NULL none                             */
+	const char *peer_blob;     /* file with a server's blob, in place of host  */
+	int gate_fd;               /* descriptor to wait on before the timed run; -1 none */
+	bool each;                 /* every transfer is a run, timed and compared  */
+	const char *text;          /* the transfer begins with it; NULL            */
+	bool mesh, from_env, at_once;
+	uint64_t ranks;            /* of a mesh to be started here; 0 none         */
+	const char *rendezvous;    /* "HOST[:PORT]"; NULL: as the environment says */
+	bool mem_local;            /* mem is the GPU with our number on this host  */
+	/* serve */
+	bool once;
+	uint64_t wait_s;           /* for a client; 0: for ever                    */
+	int ready_fd;              /* the metadata blob is written there; -1 none  */
+	const char *port;
+	/* both */
+	struct place mem;          /* of this side; for serve, unless a client chooses */
+	bool any;                  /* sockets for a plugin, host memory for a GPU  */
+	const char *label;         /* of both sides, or neither; NULL              */
+	const char *events;        /* file, "-" stdout; NULL none                  */
+	const char *unpack;        /* as typed; NULL: not given                    */
+	uint64_t timeout_s;
+	const char *nics, *dist;
+	char settings[PERF_SETTINGS][128]; /* "TCPX_CHUNK=1048576"                 */
+	size_t setting_count;
+};
+
+/* For the option tables of both commands. A setting is checked by the table of settings. */
+int perf_take_setting(struct perf_args *a, const struct opt_parser *p, int id,
+		      enum tcpx_setting setting);
+int perf_take_place(const struct opt_parser *p, int id, struct place *place);
+int perf_take_unpack(struct perf_args *a, const struct opt_parser *p, int id);
+int perf_take_text(const struct opt_parser *p, int id, const char **text);
+
+/* TOOL_OK, or an exit code after a message. -1: help was printed, exit with 0. */
+int perf_args_parse(struct perf_args *a, int argc, char **argv);
+int serve_args_parse(struct perf_args *a, int argc, char **argv);
+
+/* The sizes of the sweep, at most PERF_SIZES. Returns how many. */
+size_t perf_args_sizes(const struct perf_args *a, uint64_t sizes[PERF_SIZES]);
+
+/* The engine's settings, by flags, environment and files. TCPX_ECONFIG, logged. */
+TCPX_MUST_CHECK int perf_load_settings(const struct perf_args *a, struct tcpx_cfg **cfg);
+/* Before the engine: checks that the requested plugin and GPUs exist. With --any a missing
+ * one is replaced in @a, with a message; else TOOL_DENIED after a message. *gpus is NULL
+ * for host memory. */
+int perf_settle(struct perf_args *a, const char *command, struct gpus **gpus);
+/* The driver, and the GPUs of @place made ready; before the engine is opened, which then
+ * finds the driver in the process. TOOL_DENIED with a message if they are not there. */
+int perf_open_gpus(const struct perf_args *a, const char *command, const struct place *place,
+		   struct gpus **gpus);
+
+/* Opens an engine that listens on @listen with these settings and @nics. Returns a code
+ * of tcpx_open(). */
+int perf_open_engine(const struct perf_args *a, const char *listen, const char *nics,
+		     tcpx_engine **engine);
+
+#endif

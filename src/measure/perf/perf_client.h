@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The measuring side: its engine, its session with the server, its memory. Made once a
+ * run; load, latency and baseline measure with it.
+ */
+#ifndef TOOL_PERF_CLIENT_H
+#define TOOL_PERF_CLIENT_H
+
+#include <sys/types.h>
+
+#include "measure/perf/job.h"
+#include "measure/perf/perf_args.h"
+#include "measure/perf/perf_mem.h"
+#include "measure/perf/perf_path.h"
+#include "measure/perf/perf_sides.h"
+
+struct perf {
+	const struct perf_args *args;
+	tcpx_engine *engine;
+	tcpx_peer *peer;
+	pid_t child;             /* the server of --self; 0 none                   */
+	char peer_name[64];
+	struct job job;
+	struct job_case at;      /* the size being measured                        */
+	struct layouts lay;      /* of it                                          */
+	struct gpus *gpus;       /* NULL: host memory only                         */
+	struct mem out, in;
+	struct regions far_out, far_in; /* the server's memory for either way      */
+	struct place far_mem;    /* where it lies                                  */
+	bool unchecked;          /* a side copies nothing (--unpack none)          */
+	struct sides sides;      /* where either side's thread runs                */
+	struct job_inbox inbox;
+	json_t *server;          /* its job_ok: NICs, memory, how it copies        */
+	FILE *events;            /* borrowed; NULL none                            */
+	uint64_t runs[2];        /* of this size: warm-up and checks, timed        */
+	double path_GBps[2];     /* limit of the GPUs, by copies of 1 MiB and 64 MiB;
+				  * NAN: not measured */
+};
+
+/* A `tcpx serve` of our own with these options (and --mem, unless the client is to say), and
+ * its engine's blob. 0 or -errno, not logged. */
+TCPX_MUST_CHECK int perf_server_start(const struct perf_args *a, uint8_t *blob, size_t cap,
+				      size_t *len, pid_t *pid);
+/* Ends it and waits; nothing if *pid is 0. */
+void perf_server_stop(pid_t *pid);
+
+/* Settles what @args leave open (perf_settle()), opens engine and session (with --self also the
+ * server). TOOL_OK, or an exit code after
+ * a message; then nothing is left open. */
+int perf_open(struct perf *p, struct perf_args *args);
+void perf_close(struct perf *p);
+
+/* Sends the job to the server; both sides allocate for sizes up to @size_max. */
+int perf_begin_job(struct perf *p, uint64_t size_max);
+/* Both sides make the layouts of @size. */
+int perf_begin_case(struct perf *p, uint64_t size);
+
+/* Both sides copy to and from their GPUs at once; fills path_GBps. */
+TCPX_MUST_CHECK int perf_measure_path(struct perf *p);
+
+/* Sends @msg (its reference is taken; NULL for none) as @type and waits for the answer
+ * @want, a new reference. Codes of the session; TCPX_ESTATE after an error message of
+ * the server (printed); TCPX_ETIMEDOUT. */
+TCPX_MUST_CHECK int perf_ask(struct perf *p, const char *type, json_t *msg, const char *want,
+			     json_t **reply);
+/* The same for an answer without content. */
+TCPX_MUST_CHECK int perf_tell(struct perf *p, const char *type, json_t *msg, const char *want);
+/* Waits for a message that the server sends without a request. */
+TCPX_MUST_CHECK int perf_await(struct perf *p, const char *want, uint64_t timeout_ms,
+			       json_t **reply);
+
+#endif

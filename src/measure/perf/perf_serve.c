@@ -1,0 +1,480 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The clients of `tcpx serve` and their messages. job.c checks a message; the machine's
+ * memory bounds what a client makes the server allocate.
+ */
+#include "measure/perf/perf_serve.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "measure/perf/perf_events.h"
+#include "tool/tool.h"
+
+#define LEAVE_NS (2 * TCPX_SEC) /* a client that sent "bye" closes first, within this */
+#define GONE_NS  (5 * TCPX_SEC) /* without an open session */
+
+static const char name[] = "tcpx serve";
+
+void
+serve_init(struct serve *s, const struct perf_args *args, tcpx_engine *engine)
+{
+	*s = (struct serve){ .args = args, .engine = engine };
+	tcpx_node_init(&s->clients);
+}
+
+static void
+end_job(struct serve *s, struct client *g)
+{
+	thread_release(&g->placed);
+	client_end_case(s, g);
+	mem_close(s->engine, &g->out);
+	mem_close(s->engine, &g->in);
+	regions_forget(s->engine, &g->client_in);
+	if (g->back)
+		tcpx_peer_drop(g->back);
+	g->back = NULL;
+	g->has_job = false;
+}
+
+static void
+drop_client(struct serve *s, struct client *g, const char *why)
+{
+	end_job(s, g);
+	events_put(s->events, "left", json_pack("{s:s, s:b, s:b}", "peer", g->name, "measured",
+						g->had_job, "bye", g->leaving));
+	s->measured += g->had_job;
+	s->failed += g->had_job && (g->failed || !g->leaving);
+	if (!s->quiet)
+		printf("client %s %s after %" PRIu64 " runs\n", g->name, why, g->runs);
+	fflush(stdout);
+	s->served++;
+	s->wrong += g->wrong;
+	tcpx_peer_drop(g->peer);
+	job_inbox_fini(&g->inbox);
+	tcpx_chain_remove(&g->node);
+	free(g);
+}
+
+void
+serve_fini(struct serve *s)
+{
+	tcpx_chain_each(node, after, &s->clients)
+		drop_client(s, tcpx_container(node, struct client, node), "was here");
+	gpus_close(s->gpus);
+}
+
+/* Reports the failure to the client, once, and ends its run. */
+void
+client_fail(struct serve *s, struct client *g, const char *what, int rc)
+{
+	char last[256], text[384];
+
+	tcpx_err_last(last, sizeof(last));
+	snprintf(text, sizeof(text), "%s: %s%s%s (%s)", what, tcpx_strerror(rc), last[0] ? ": " : "",
+		 last, tcpx_strerror_name(rc));
+	tool_fail(TOOL_FINDING, name, "client %s: %s", g->name, text);
+	events_put(s->events, g->had_job ? "error" : "refused",
+		   json_pack("{s:s, s:s}", "peer", g->name, "text", text));
+	g->failed = true;
+	g->run.on = false;
+	thread_release(&g->placed);
+	if (job_send(g->peer, "error", json_pack("{s:s}", "text", text)))
+		return; /* it has gone: serve_sweep() drops it */
+}
+
+bool
+serve_is_busy(const struct serve *s)
+{
+	tcpx_chain_each(node, after, &s->clients)
+		if (tcpx_container(node, struct client, node)->had_job)
+			return true;
+	return false;
+}
+
+static struct client *
+find_client(struct serve *s, const char *sender)
+{
+	struct client *g;
+
+	tcpx_chain_each(node, after, &s->clients) {
+		g = tcpx_container(node, struct client, node);
+		if (!strcmp(g->name, sender))
+			return g;
+	}
+	g = calloc(1, sizeof(*g));
+	if (!g || tcpx_peer_find(s->engine, sender, &g->peer)) {
+		free(g);
+		return NULL;
+	}
+	snprintf(g->name, sizeof(g->name), "%s", sender);
+	tcpx_chain_add(&s->clients, &g->node);
+	return g;
+}
+
+/* NICs with their addresses, for the baseline's connections and for the client's print. */
+static json_t *
+format_nics(tcpx_engine *engine)
+{
+	struct tcpx_nic_info nic[64];
+	size_t n = ARRAY_LEN(nic);
+	json_t *list = json_array();
+
+	if (tcpx_query_nics(engine, nic, &n))
+		n = 0;
+	for (size_t i = 0; i < n && i < ARRAY_LEN(nic); i++)
+		json_array_append_new(list, json_pack("{s:s, s:s}", "name", nic[i].name, "addr",
+						      nic[i].addr));
+	return list;
+}
+
+/* The GPUs that a client's memory is to lie on. */
+static int
+ready_gpus(struct serve *s, const struct place *place)
+{
+	struct tcpx_cfg *cfg;
+	int rc = 0;
+
+	if (place->gpus && !s->gpus) {
+		rc = perf_load_settings(s->args, &cfg);
+		if (rc)
+			return rc;
+		rc = gpus_open(tcpx_cfg_str(cfg, TCPX_SET_CUDA_LIBRARY), &s->gpus);
+		tcpx_cfg_free(cfg);
+		if (rc)
+			return tcpx_fail(TCPX_SUB_TOOL, rc, "no GPU driver at the server, or no GPU");
+	}
+	return place->gpus ? gpus_ready(s->gpus, place) : 0;
+}
+
+static int
+open_mem(struct serve *s, struct client *g)
+{
+	uint64_t len = g->job.depth * g->job.span_bytes;
+	int rc;
+
+	g->place = g->job.mem_said ? g->job.mem : s->args->mem;
+	rc = ready_gpus(s, &g->place);
+	if (!rc && job_has_out(&g->job))
+		rc = mem_open(s->engine, s->gpus, &g->place, len, TCPX_MEM_REMOTE_WRITE, &g->out);
+	if (!rc && job_has_in(&g->job))
+		rc = mem_open(s->engine, s->gpus, &g->place, len, TCPX_MEM_REMOTE_READ, &g->in);
+	return rc;
+}
+
+/* Where the memory lies and who copies to it, for the client's result. */
+static int
+add_place(struct serve *s, const struct client *g, json_t *reply)
+{
+	char where[PLACE_TEXT];
+	struct tcpx_cfg *cfg;
+	int rc = perf_load_settings(s->args, &cfg);
+
+	if (rc)
+		return rc;
+	json_object_set_new(reply, "mem", json_string(place_format(&g->place, where)));
+	json_object_set_new(reply, "unpack",
+			    json_string(tcpx_cfg_str(cfg, TCPX_SET_UNPACK_IMPL)));
+	json_object_set_new(reply, "gpus", gpus_format(s->gpus, &g->place));
+	tcpx_cfg_free(cfg);
+	return 0;
+}
+
+/* Is it a client for this server, now? */
+static int
+check_client(const struct serve *s, const struct client *g, const struct job *job)
+{
+	const char *label = s->args->label ? s->args->label : "";
+
+	if (strcmp(job->label, label))
+		return tcpx_fail(TCPX_SUB_TOOL, TCPX_ESTATE, "this server is for clients with"
+				 " --label '%s', this one has '%s'", label, job->label);
+	if (s->args->once && !g->had_job && (s->measured || serve_is_busy(s)))
+		return tcpx_fail(TCPX_SUB_TOOL, TCPX_ESTATE, "this server measures one client, and"
+				 " another has come before");
+	return 0;
+}
+
+static int
+take_job(struct serve *s, struct client *g, const json_t *msg)
+{
+	char where[PLACE_TEXT];
+	json_t *reply;
+	int rc;
+
+	end_job(s, g);
+	rc = job_parse(msg, &g->job);
+	if (!rc)
+		rc = check_client(s, g, &g->job);
+	if (!rc)
+		rc = regions_import(s->engine, msg, "client_in", &g->client_in);
+	if (!rc && job_has_in(&g->job) && !g->client_in.count)
+		rc = tcpx_fail(TCPX_SUB_TOOL, TCPX_EBLOB, "message job: no memory in it");
+	if (!rc && g->job.cpu_said && s->args->ready_fd < 0) /* other clients use this server's thread, too */
+		rc = tcpx_fail(TCPX_SUB_TOOL, TCPX_EBLOB, "message job: cpu is %" PRIu64
+			       ", allowed only to the client that started this server",
+			       g->job.cpu);
+	if (!rc)
+		rc = open_mem(s, g);
+	if (rc)
+		return rc;
+	reply = json_pack("{s:s, s:o}", "version", tcpx_version(), "nics", format_nics(s->engine));
+	if (g->job.cpu_said)
+		json_object_set_new(reply, "cpu", json_integer((json_int_t)g->job.cpu));
+	rc = add_place(s, g, reply);
+	if (!rc)
+		rc = regions_export(s->engine, &g->out.regions, reply, "server_out");
+	if (!rc)
+		rc = regions_export(s->engine, &g->in.regions, reply, "server_in");
+	if (rc) {
+		json_decref(reply);
+		return rc;
+	}
+	g->has_job = g->had_job = true;
+	g->failed = false;
+	if (!s->quiet)
+		printf("client %s: %s %s, %" PRIu64 " MiB of %s\n", g->name,
+		       job_op_names[g->job.op],
+		       g->job.lat ? "latency" : g->job.bi ? "bi" : "uni",
+		       (g->out.len * g->out.parts + g->in.len * g->in.parts) >> 20,
+		       place_format(&g->place, where));
+	fflush(stdout);
+	return job_send(g->peer, "job_ok", reply);
+}
+
+/* For --events: the session of this size. */
+static void
+put_session(struct serve *s, struct client *g)
+{
+	json_t *event = events_session(s->engine, g->peer, g->name, !job_has_out(&g->job));
+	char where[PLACE_TEXT];
+
+	json_object_update_new(event, json_pack(
+		"{s:s, s:s, s:s, s:o, s:I, s:I}", "role", "server", "mem",
+		place_format(&g->place, where), "peer_mem", g->job.near, "gpus",
+		gpus_format(s->gpus, &g->place), "size", (json_int_t)g->at.size, "iters",
+		(json_int_t)g->job.iters));
+	events_put(s->events, "session", event);
+}
+
+static int
+take_case(struct serve *s, struct client *g, const json_t *msg)
+{
+	struct job_case at;
+	int rc = job_case_parse(msg, &g->job, &at);
+
+	if (rc)
+		return rc;
+	if (layout_span(at.size, at.descs) > g->job.span_bytes)
+		return tcpx_fail(TCPX_SUB_TOOL, TCPX_ERANGE, "a case of %" PRIu64 " bytes in %" PRIu64
+				 " pieces needs more than the job's %" PRIu64 " bytes", at.size,
+				 at.descs, g->job.span_bytes);
+	client_end_case(s, g);
+	g->at = at;
+	rc = layouts_init(&g->lay, g->at.size, g->at.descs, g->at.seed);
+	if (!rc && s->events)
+		put_session(s, g);
+	return rc ? rc : job_send(g->peer, "case_ok", NULL);
+}
+
+static int
+take_arm(struct client *g, const json_t *msg)
+{
+	int rc = job_number(msg, "seed", 0, INT64_MAX, &g->check_seed);
+
+	for (uint64_t d = 0; !rc && d < g->job.depth; d++) {
+		if (g->out.len)
+			rc = mem_poison(&g->out, &g->lay.server_out, d, g->check_seed + 2);
+		if (!rc && g->in.len)
+			rc = mem_fill(&g->in, &g->lay.server_in, d,
+				      pattern_of(g->check_seed + 1, d));
+	}
+	return rc ? rc : job_send(g->peer, "armed", NULL);
+}
+
+/* What stands where the client has put its text: to be seen, and then replaced by the pattern,
+ * which the comparison wants there. */
+static int
+take_text(struct client *g, uint64_t slot, char got[JOB_TEXT], struct layout_verdict *total)
+{
+	const struct pattern p = pattern_of(g->check_seed, slot);
+	struct layout_verdict v = { 0 };
+	size_t len = strlen(g->job.text) + 1;
+	uint8_t pattern[JOB_TEXT];
+	int rc;
+
+	if (len == 1 || len > g->at.size || g->at.descs > 1)
+		return 0;
+	rc = mem_get(&g->out, &g->lay.server_out, slot, got, len);
+	if (rc)
+		return rc;
+	got[len - 1] = '\0';
+	for (size_t i = 0; i < len; i++)
+		v.wrong += got[i] != g->job.text[i];
+	if (v.wrong)
+		snprintf(v.text, sizeof(v.text), "transfer %" PRIu64 " offset 0: the text is not"
+			 " the client's", slot);
+	layout_verdict_add(total, &v);
+	pattern_fill(p, 0, pattern, len);
+	return mem_put(&g->out, &g->lay.server_out, slot, pattern, len);
+}
+
+static int
+take_verify(struct serve *s, struct client *g, const json_t *msg)
+{
+	struct layout_verdict total = { 0 };
+	char text[JOB_TEXT] = "";
+	json_t *verdict, *event;
+	uint64_t chunk;
+	int rc = job_number(msg, "chunk", 0, INT64_MAX, &chunk);
+
+	if (!rc && g->out.len && json_is_true(json_object_get(msg, "spoil")))
+		rc = mem_spoil(&g->out, &g->lay.server_out, 0);
+	for (uint64_t d = 0; !rc && g->out.len && d < g->job.depth; d++) {
+		struct layout_verdict v = { 0 };
+
+		rc = take_text(g, d, text, &total);
+		if (rc)
+			break;
+		rc = mem_verify(&g->out, &g->lay.server_out, d, g->check_seed, g->job.depth,
+				g->check_seed + 2, chunk, &v);
+		layout_verdict_add(&total, &v);
+	}
+	if (rc)
+		return rc;
+	g->wrong += total.wrong;
+	if (text[0] && !s->quiet)
+		printf("client %s: received '%s'\n", g->name, text);
+	verdict = json_pack("{s:I, s:I, s:s}", "wrong", (json_int_t)total.wrong, "first",
+			    (json_int_t)total.first, "text", total.text);
+	event = json_pack("{s:s%, s:I}", "received", text, strnlen(text, sizeof(text)), "transfer",
+			  json_integer_value(json_object_get(msg, "transfer")));
+	json_object_update(event, verdict);
+	events_put(s->events, "verdict", event);
+	return job_send(g->peer, "verdict", verdict);
+}
+
+static int
+take_mark(struct client *g)
+{
+	struct usage *u = calloc(1, sizeof(*u));
+	int rc = -ENOMEM;
+
+	if (u) {
+		usage_read_process(u);
+		rc = job_send(g->peer, "marked", usage_format(u));
+	}
+	free(u);
+	return rc;
+}
+
+static int
+take_look(struct serve *s, struct client *g)
+{
+	struct usage *u = calloc(1, sizeof(*u));
+	int rc = -ENOMEM;
+
+	if (u) {
+		usage_read(s->engine, g->name, u);
+		rc = job_send(g->peer, "view", usage_format(u));
+	}
+	free(u);
+	return rc;
+}
+
+static void
+take_message(struct serve *s, struct client *g, const json_t *msg)
+{
+	const char *t = job_text(msg, "t");
+	int rc;
+
+	if (!strcmp(t, "bye")) {
+		end_job(s, g);
+		g->leaving = true;
+		g->left_ns = tcpx_clock_now(&tcpx_clock_system);
+		return;
+	}
+	if (!strcmp(t, "job"))
+		rc = take_job(s, g, msg);
+	else if (!strcmp(t, "mark"))
+		rc = take_mark(g);
+	else if (!strcmp(t, "look"))
+		rc = take_look(s, g);
+	else if (!g->has_job)
+		rc = tcpx_fail(TCPX_SUB_TOOL, TCPX_ESTATE, "message '%.32s' before any job", t);
+	else if (!strcmp(t, "path"))
+		rc = client_take_path(s, g, msg);
+	else if (!strcmp(t, "case"))
+		rc = take_case(s, g, msg);
+	else if (!g->lay.span)
+		rc = tcpx_fail(TCPX_SUB_TOOL, TCPX_ESTATE, "message '%.32s' before any case", t);
+	else if (!strcmp(t, "arm"))
+		rc = take_arm(g, msg);
+	else if (!strcmp(t, "run"))
+		rc = client_begin_run(s, g, msg);
+	else if (!strcmp(t, "verify"))
+		rc = take_verify(s, g, msg);
+	else if (!strcmp(t, "raw"))
+		rc = client_take_raw(s, g, msg);
+	else if (!strcmp(t, "raw_call"))
+		rc = client_take_raw_call(g, msg);
+	else
+		rc = tcpx_fail(TCPX_SUB_TOOL, TCPX_EBLOB, "message '%.32s' is not known", t);
+	if (rc)
+		client_fail(s, g, t, rc);
+}
+
+void
+serve_note(struct serve *s, tcpx_note *note)
+{
+	struct client *g = find_client(s, tcpx_note_sender(note));
+	size_t len;
+	const char *data = tcpx_note_data(note, &len);
+	json_t *msg;
+
+	if (g && len && data[0] != 'J')
+		client_note_of_run(s, g, data, len);
+	else if (g && !job_inbox_feed(&g->inbox, data, len, &msg)) {
+		take_message(s, g, msg);
+		json_decref(msg);
+	}
+	tcpx_note_free(note);
+}
+
+void
+serve_sweep(struct serve *s)
+{
+	uint64_t now = tcpx_clock_now(&tcpx_clock_system);
+
+	tcpx_chain_each(node, after, &s->clients) {
+		struct client *g = tcpx_container(node, struct client, node);
+		struct tcpx_peer_info info = { .struct_size = sizeof(info) };
+		bool was_closed = g->closed_ns; /* its last notes have been handled since */
+
+		if (tcpx_peer_query(g->peer, &info))
+			continue;
+		if (!info.status)
+			g->closed_ns = 0;
+		else if (!g->closed_ns)
+			g->closed_ns = now;
+		if ((info.status && info.status != -EAGAIN && was_closed) ||
+		    (g->closed_ns && now - g->closed_ns > GONE_NS))
+			drop_client(s, g, g->leaving ? "is done" : "has gone");
+		else if (g->leaving && now - g->left_ns > LEAVE_NS)
+			drop_client(s, g, "is done");
+	}
+}
+
+bool
+serve_pump(struct serve *s, tcpx_xfer **oldest)
+{
+	bool spin = false;
+
+	*oldest = NULL;
+	tcpx_chain_each(node, after, &s->clients)
+		spin |= client_pump(s, tcpx_container(node, struct client, node), oldest);
+	return spin;
+}

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The serving side: a struct client for each program that has sent a job. It all runs on the
+ * command's one thread; nothing here waits for a client.
+ */
+#ifndef TOOL_PERF_SERVE_H
+#define TOOL_PERF_SERVE_H
+
+#include "base/chain.h"
+#include "measure/perf/baseline.h"
+#include "measure/perf/job.h"
+#include "measure/perf/perf_args.h"
+#include "measure/perf/perf_mem.h"
+#include "measure/perf/perf_path.h"
+#include "measure/perf/perf_sides.h"
+#include "measure/perf/perf_sync.h"
+#include "measure/perf/perf_usage.h"
+
+enum { PONG_SLOTS = 4 };
+
+/* A run in progress. */
+struct client_run {
+	bool on, timed;          /* timed: its figures count                          */
+	bool going;              /* the client will post now: wait for that           */
+	bool over;               /* the client has seen its last acknowledgement      */
+	uint64_t iters;
+	uint64_t received, sent; /* SEND/RECV and pongs: ended                        */
+	uint64_t recv_posted, send_posted;
+	uint64_t begin_ns;       /* by our clock; of a timed run whose end is known   */
+	uint64_t end_said_ns;    /* by the client's clock                             */
+	uint64_t took_said_ns;   /* likewise, from begin to end                       */
+	struct sync sync;
+	struct usage before, after;
+};
+
+struct client {
+	struct tcpx_node node;
+	char name[64];
+	tcpx_peer *peer;         /* its session with us                               */
+	tcpx_peer *back;         /* the same, added by blob so that we can post to it */
+	struct job_inbox inbox;
+	bool has_job;
+	bool had_job;            /* it was measured, or should have been              */
+	bool failed;             /* and something went wrong                          */
+	bool leaving;            /* it has sent "bye" and will close the session      */
+	uint64_t left_ns;        /* when it sent that                                 */
+	uint64_t closed_ns;      /* when its session stopped being open; 0: it is open */
+	struct job job;
+	struct job_case at;
+	struct layouts lay;
+	struct place place;      /* where our memory for it lies                      */
+	struct mem out, in;      /* data comes into out, goes from in                 */
+	struct regions client_in; /* of the client, for pongs                         */
+	uint64_t check_seed;
+	struct client_run run;
+	struct placed placed;    /* our thread, during a run of a job with a CPU      */
+	/* SEND/RECV: oldest first, ring of job.depth; pongs: ring of PONG_SLOTS */
+	tcpx_xfer *recv[JOB_DEPTH_MAX], *send[JOB_DEPTH_MAX];
+	tcpx_list *pong_list[2];
+	tcpx_xfer *pong[PONG_SLOTS];
+	struct baseline *raw;
+	struct mem raw_out, raw_in; /* its memory, where ours is a GPU's              */
+	/* for what is printed */
+	uint64_t timed_iters, timed_ns; /* of this size                              */
+	uint64_t runs, wrong;
+	uint64_t runs_of[2];     /* of this size: warm-up and checks, timed           */
+	struct usage usage;      /* sum over the timed runs of this size              */
+};
+
+struct serve {
+	const struct perf_args *args;
+	tcpx_engine *engine;
+	struct gpus *gpus;       /* NULL: no client has asked for one yet             */
+	struct tcpx_node clients;
+	uint64_t served, wrong;  /* clients that are gone                             */
+	uint64_t measured, failed; /* of them: with a job; with a failed job */
+	bool quiet;              /* nothing to stdout                                 */
+	FILE *events;            /* borrowed; NULL none                               */
+};
+
+void serve_init(struct serve *s, const struct perf_args *args, tcpx_engine *engine);
+/* Drops every client. */
+void serve_fini(struct serve *s);
+/* Has any client a job? */
+bool serve_is_busy(const struct serve *s);
+/* Takes one note and frees it. */
+void serve_note(struct serve *s, tcpx_note *note);
+/* Drops clients whose session is gone. */
+void serve_sweep(struct serve *s);
+/* Moves SEND/RECV runs on. *oldest: a transfer to wait for, NULL if there is none. True:
+ * a client wants its server to spin. */
+bool serve_pump(struct serve *s, tcpx_xfer **oldest);
+
+/* For the parts of the server (perf_serve_run.c, perf_serve_raw.c): */
+int client_take_raw(struct serve *s, struct client *g, const json_t *msg);
+int client_take_raw_call(struct client *g, const json_t *msg);
+void client_end_raw(struct serve *s, struct client *g);
+int client_take_path(struct serve *s, struct client *g, const json_t *msg);
+void client_fail(struct serve *s, struct client *g, const char *what, int rc);
+int client_begin_run(struct serve *s, struct client *g, const json_t *msg);
+void client_note_of_run(struct serve *s, struct client *g, const char *note, size_t len);
+bool client_pump(struct serve *s, struct client *g, tcpx_xfer **oldest);
+/* Gives back what belongs to one size. */
+void client_end_case(struct serve *s, struct client *g);
+
+#endif

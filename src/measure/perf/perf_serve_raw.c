@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The server's part in the comparisons: plain sockets over the same pages, or over
+ * page-locked host memory where ours are a GPU's, and the copies of our own GPUs.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "measure/perf/perf_serve.h"
+#include "tool/tool.h"
+
+static int
+fill_plan(struct client *g, const json_t *msg, struct baseline_plan *plan)
+{
+	const json_t *conns = json_object_get(msg, "conns");
+	uint64_t threads;
+	int rc;
+
+	*plan = (struct baseline_plan){
+		.echo = json_is_true(json_object_get(msg, "echo")), .out = &g->lay.server_out,
+		.in = &g->lay.server_in, .span = g->lay.span, .depth = g->job.depth,
+		.placed = g->job.cpu_said, .cpu = (unsigned)g->job.cpu,
+		.conns = json_array_size(conns) };
+	rc = job_number(msg, "threads", 1, BASELINE_THREADS, &threads);
+	if (!rc)
+		rc = job_number(msg, "token", 0, INT64_MAX, &plan->token);
+	if (rc)
+		return rc;
+	if (!plan->conns || plan->conns > BASELINE_CONNS)
+		return tcpx_fail(TCPX_SUB_TOOL, TCPX_EBLOB, "message raw: %zu connections, allowed"
+				 " are 1 to %d", plan->conns, BASELINE_CONNS);
+	for (size_t i = 0; i < plan->conns; i++) {
+		plan->conn[i].out = json_integer_value(json_array_get(conns, i)) != 0;
+		if (!(plan->conn[i].out ? g->out.len : g->in.len))
+			return tcpx_fail(TCPX_SUB_TOOL, TCPX_EBLOB, "message raw: connection %zu has"
+					 " a direction that the job has not", i);
+	}
+	plan->threads = (unsigned)threads;
+	rc = mem_for_sockets(&g->out, &g->raw_out, &plan->out_mem);
+	return rc ? rc : mem_for_sockets(&g->in, &g->raw_in, &plan->in_mem);
+}
+
+int
+client_take_raw(struct serve *s, struct client *g, const json_t *msg)
+{
+	struct baseline_plan *plan = calloc(1, sizeof(*plan));
+	uint16_t port;
+	int rc = -ENOMEM;
+
+	client_end_raw(s, g);
+	if (plan)
+		rc = fill_plan(g, msg, plan);
+	if (!rc)
+		rc = baseline_serve(plan, &port, &g->raw);
+	free(plan);
+	return rc ? rc : job_send(g->peer, "raw_ok", json_pack("{s:i}", "port", (int)port));
+}
+
+int
+client_take_raw_call(struct client *g, const json_t *msg)
+{
+	uint64_t bytes;
+	int rc = job_number(msg, "bytes", 1, 1 << 30, &bytes);
+
+	if (!rc && g->raw)
+		baseline_set_call(g->raw, bytes);
+	return rc ? rc : job_send(g->peer, "raw_called", NULL);
+}
+
+void
+client_end_raw(struct serve *s, struct client *g)
+{
+	baseline_close(g->raw);
+	g->raw = NULL;
+	mem_close(s->engine, &g->raw_out);
+	mem_close(s->engine, &g->raw_in);
+}
+
+/* Other clients wait this third of a second: they measure, too. */
+int
+client_take_path(struct serve *s, struct client *g, const json_t *msg)
+{
+	struct path *path = calloc(1, sizeof(*path));
+	struct path_speed speed;
+	json_t *ran;
+	uint64_t bytes;
+	int rc = path ? job_number(msg, "bytes", 4096, GPU_FLOW_BYTES, &bytes) : -ENOMEM;
+
+	if (!rc && GPU_FLOW_BYTES % bytes)
+		rc = tcpx_fail(TCPX_SUB_TOOL, TCPX_EBLOB, "message path: bytes is no part of %d",
+			       GPU_FLOW_BYTES);
+	if (!rc)
+		rc = path_open(s->gpus, &g->place, job_has_in(&g->job), job_has_out(&g->job), path);
+	if (!rc)
+		rc = job_send(g->peer, "path_go", NULL);
+	if (!rc)
+		rc = path_run(path, bytes, &speed);
+	if (path)
+		path_close(path);
+	free(path);
+	if (rc)
+		return rc;
+	ran = json_object();
+	if (isfinite(speed.from_GBps))
+		json_object_set_new(ran, "from", json_real(speed.from_GBps));
+	if (isfinite(speed.to_GBps))
+		json_object_set_new(ran, "to", json_real(speed.to_GBps));
+	return job_send(g->peer, "path_ran", ran);
+}

@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The server's part in a run. For WRITE and READ it only waits for the note that ends it;
+ * for SEND/RECV it posts the other halves; with --lat it sends each ping back.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/parse.h"
+#include "measure/perf/perf_events.h"
+#include "measure/perf/perf_serve.h"
+#include "tool/tool.h"
+
+/* Sends in flight: a pong must not wait for the acknowledgement of the one before. */
+static uint64_t
+send_depth(const struct client *g)
+{
+	return g->job.lat ? PONG_SLOTS : g->job.depth;
+}
+
+static uint64_t
+min_u64(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+/* Sends the client our side of the run. */
+static void
+end_run(struct serve *s, struct client *g)
+{
+	struct client_run *r = &g->run;
+	struct usage *u = calloc(1, sizeof(*u));
+	int rc = -ENOMEM;
+
+	r->on = false;
+	thread_release(&g->placed);
+	g->runs++;
+	if (u) {
+		usage_add_difference(u, &r->before, &r->after);
+		if (r->timed) {
+			u->now_ns = sync_map(&r->sync, r->end_said_ns) - r->begin_ns;
+			g->timed_ns += u->now_ns;
+			g->timed_iters += r->iters;
+			usage_add(&g->usage, u);
+		}
+		events_put(s->events, "run", json_pack("{s:I, s:I}", "ns", (json_int_t)u->now_ns,
+						       "peer_ns", (json_int_t)r->took_said_ns));
+		rc = job_send(g->peer, "ran", usage_format(u));
+	}
+	free(u);
+	if (rc)
+		client_fail(s, g, "the result of a run", rc);
+}
+
+/* A handle by which we can post to the client: its engine may not be reachable through
+ * the session that it opened. */
+static int
+find_back(struct serve *s, struct client *g)
+{
+	if (g->back)
+		return 0;
+	return tcpx_peer_add(s->engine, g->job.meta, g->job.meta_len, &g->back);
+}
+
+static int
+prepare_pongs(struct serve *s, struct client *g)
+{
+	struct tcpx_desc d;
+	int rc = find_back(s, g);
+
+	if (!rc)
+		rc = tcpx_peer_wait(g->back, 5000);
+	if (rc || g->pong[0])
+		return rc;
+	regions_descs(&g->in.regions, &g->lay.server_in, 0, &d);
+	rc = tcpx_list_prepare(s->engine, &d, 1, &g->pong_list[0]);
+	if (rc)
+		return rc;
+	regions_descs(&g->client_in, &g->lay.client_in, 0, &d);
+	rc = tcpx_list_prepare(s->engine, &d, 1, &g->pong_list[1]);
+	for (int i = 0; !rc && i < PONG_SLOTS; i++)
+		rc = tcpx_xfer_prepare(g->back, TCPX_OP_WRITE, g->pong_list[0], g->pong_list[1],
+				       &g->pong[i]);
+	return rc;
+}
+
+static int
+post_half(struct client *g, enum tcpx_op op, uint64_t n, tcpx_xfer **xfer)
+{
+	bool recv = op == TCPX_OP_RECV;
+	const struct layout *l = recv ? &g->lay.server_out : &g->lay.server_in;
+	uint64_t d = n % g->job.depth;
+	struct tcpx_desc *desc = calloc(l->count, sizeof(*desc));
+	int rc;
+
+	if (!desc)
+		return -ENOMEM;
+	regions_descs(recv ? &g->out.regions : &g->in.regions, l, d, desc);
+	rc = recv ? tcpx_recv(g->peer, desc, l->count, d, xfer)
+		  : tcpx_send(g->back, desc, l->count, d, xfer);
+	free(desc);
+	return rc;
+}
+
+/* Keeps up to depth receives and sends posted; a pong is sent when its ping is here. */
+static int
+post_halves(struct client *g)
+{
+	struct client_run *r = &g->run;
+	uint64_t depth = g->job.depth, may_send = 0;
+	int rc = 0;
+
+	while (!rc && r->recv_posted < min_u64(r->iters, r->received + depth)) {
+		rc = post_half(g, TCPX_OP_RECV, r->recv_posted, &g->recv[r->recv_posted % depth]);
+		r->recv_posted += !rc;
+	}
+	if (g->job.lat)
+		may_send = min_u64(r->received, r->sent + send_depth(g));
+	else if (g->job.bi)
+		may_send = min_u64(r->iters, r->sent + send_depth(g));
+	while (!rc && r->send_posted < may_send) {
+		rc = post_half(g, TCPX_OP_SEND, r->send_posted,
+			       &g->send[r->send_posted % send_depth(g)]);
+		r->send_posted += !rc;
+	}
+	return rc;
+}
+
+int
+client_begin_run(struct serve *s, struct client *g, const json_t *msg)
+{
+	struct client_run *r = &g->run;
+	uint64_t iters;
+	int rc = job_number(msg, "iters", 1, INT64_MAX, &iters);
+
+	if (rc)
+		return rc;
+	memset(r, 0, sizeof(*r));
+	r->iters = iters;
+	r->timed = json_is_true(json_object_get(msg, "timed"));
+	r->going = !r->timed;
+	if (g->job.op == JOB_SENDRECV) {
+		rc = job_has_in(&g->job) ? find_back(s, g) : 0;
+		if (!rc)
+			rc = post_halves(g);
+	} else if (g->job.lat && g->job.op == JOB_WRITE) {
+		rc = prepare_pongs(s, g);
+	}
+	if (!rc && g->job.cpu_said)
+		rc = thread_place(&g->placed, (unsigned)g->job.cpu);
+	if (rc)
+		return rc;
+	usage_read(s->engine, g->name, &r->before);
+	if (s->events)
+		events_put(s->events, "begin", json_pack("{s:I, s:b, s:I}", "run",
+							 (json_int_t)g->runs_of[r->timed], "timed",
+							 r->timed, "iters", (json_int_t)iters));
+	g->runs_of[r->timed]++;
+	rc = job_send(g->peer, "ready", NULL);
+	r->on = !rc;
+	return rc;
+}
+
+/* One ping: the same bytes back, with a note. */
+static int
+send_pong(struct client *g)
+{
+	tcpx_xfer *x = g->pong[g->run.sent++ % PONG_SLOTS];
+	const char note = JOB_NOTE_PING;
+	int rc = tcpx_xfer_post(x, &note, 1);
+
+	if (rc != TCPX_ESTATE)
+		return rc;
+	(void)tcpx_wait(x, 1000); /* four pongs ago: only its acknowledgement is missing */
+	return tcpx_xfer_post(x, &note, 1);
+}
+
+/* The client's time; it is answered. */
+static int
+hear_time(struct client *g, const char *note, size_t len)
+{
+	uint64_t now = tcpx_clock_now(&tcpx_clock_system), said;
+	const char answer = JOB_NOTE_TIME;
+	int rc = sync_parse(note, len, &said, 1);
+
+	if (rc)
+		return rc;
+	sync_hear(&g->run.sync, said, now);
+	return tcpx_notify(g->peer, &answer, 1);
+}
+
+/* The last transfer has been acknowledged. The times so far were for the begin; new ones
+ * follow for the end. */
+static int
+hear_end(struct serve *s, struct client *g, const char *note, size_t len)
+{
+	struct client_run *r = &g->run;
+	uint64_t ns[2];
+
+	usage_read(s->engine, g->name, &r->after);
+	r->over = !r->timed;
+	if (!r->timed)
+		return 0;
+	if (sync_parse(note, len, ns, 2))
+		return -EINVAL;
+	r->begin_ns = sync_map(&r->sync, ns[0]);
+	r->end_said_ns = ns[1];
+	r->took_said_ns = ns[1] - ns[0];
+	sync_init(&r->sync);
+	return 0;
+}
+
+void
+client_note_of_run(struct serve *s, struct client *g, const char *note, size_t len)
+{
+	struct client_run *r = &g->run;
+	int rc = 0;
+
+	if (!r->on)
+		return;
+	if (note[0] == JOB_NOTE_PING && g->job.lat && g->job.op == JOB_WRITE)
+		rc = send_pong(g);
+	else if (note[0] == JOB_NOTE_TIME)
+		rc = hear_time(g, note, len);
+	else if (note[0] == JOB_NOTE_GO)
+		r->going = true;
+	else if (note[0] == JOB_NOTE_END)
+		rc = hear_end(s, g, note, len);
+	else if (note[0] == JOB_NOTE_DONE)
+		r->over = true;
+	if (rc)
+		client_fail(s, g, "a note of a run", rc);
+	else if (r->over && g->job.op != JOB_SENDRECV)
+		end_run(s, g);
+}
+
+/* Gives back the oldest of a ring when it has ended. */
+static int
+reap(tcpx_xfer **ring, uint64_t depth, uint64_t *done, uint64_t posted)
+{
+	int rc = 0;
+
+	while (*done < posted) {
+		rc = tcpx_test(ring[*done % depth]);
+		if (rc)
+			break;
+		tcpx_free(ring[*done % depth]);
+		ring[*done % depth] = NULL;
+		++*done;
+	}
+	return rc;
+}
+
+/* For --events: the oldest transfer that has not arrived, or not left. */
+static void
+put_failure(struct serve *s, struct client *g, int rc)
+{
+	const struct client_run *r = &g->run;
+	bool receiving = r->received < r->recv_posted;
+	tcpx_xfer *x = receiving ? g->recv[r->received % g->job.depth]
+				 : g->send[r->sent % send_depth(g)];
+
+	events_put(s->events, "failed", events_failure(x, rc, !receiving));
+}
+
+bool
+client_pump(struct serve *s, struct client *g, tcpx_xfer **oldest)
+{
+	struct client_run *r = &g->run;
+	uint64_t depth = g->job.depth, sends;
+	int rc;
+
+	if (!r->on || g->job.op != JOB_SENDRECV)
+		return r->on && g->job.spin;
+	rc = reap(g->recv, depth, &r->received, r->recv_posted);
+	if (!rc || rc == -EAGAIN)
+		rc = reap(g->send, send_depth(g), &r->sent, r->send_posted);
+	if (!rc || rc == -EAGAIN)
+		rc = post_halves(g);
+	if (rc) {
+		r->on = false;
+		if (s->events)
+			put_failure(s, g, rc);
+		client_fail(s, g, "send and receive", rc);
+		return false;
+	}
+	sends = job_has_in(&g->job) ? r->iters : 0;
+	if (r->over && r->received == r->iters && r->sent == sends) {
+		end_run(s, g);
+		return false;
+	}
+	if (!r->going)
+		return g->job.spin;
+	if (r->received < r->recv_posted)
+		*oldest = g->recv[r->received % depth];
+	else if (r->sent < r->send_posted)
+		*oldest = g->send[r->sent % send_depth(g)];
+	return g->job.spin;
+}
+
+/* Prints our own figures of the finished size, to compare with the client's. */
+static void
+print_case(struct serve *s, struct client *g)
+{
+	char size[24];
+
+	if (s->quiet || !g->timed_ns)
+		return;
+	printf("client %s: %s %s x %" PRIu64 ": %.2f GB/s\n", g->name, job_op_names[g->job.op],
+	       tcpx_format_size(g->at.size, size, sizeof(size)), g->timed_iters,
+	       (double)g->at.size * (double)g->timed_iters / (double)g->timed_ns);
+	fflush(stdout);
+}
+
+void
+client_end_case(struct serve *s, struct client *g)
+{
+	print_case(s, g);
+	if (s->events && g->timed_iters)
+		events_put(s->events, "usage", events_usage(&g->usage));
+	memset(&g->usage, 0, sizeof(g->usage));
+	g->runs_of[0] = g->runs_of[1] = 0;
+	g->timed_ns = g->timed_iters = 0;
+	client_end_raw(s, g);
+	g->run.on = false;
+	for (uint64_t i = 0; i < JOB_DEPTH_MAX; i++) {
+		tcpx_free(g->recv[i]);
+		tcpx_free(g->send[i]);
+		g->recv[i] = g->send[i] = NULL;
+	}
+	for (int i = 0; i < PONG_SLOTS; i++) {
+		tcpx_free(g->pong[i]);
+		g->pong[i] = NULL;
+	}
+	for (int i = 0; i < 2; i++) {
+		if (g->pong_list[i])
+			tcpx_list_free(g->pong_list[i]);
+		g->pong_list[i] = NULL;
+	}
+	layouts_fini(&g->lay);
+}

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The report: one HTML file that needs nothing else, made of one or several records.
+ * Every text from a record is escaped on its way in.
+ */
+#ifndef TOOL_HTML_H
+#define TOOL_HTML_H
+
+#include "measure/report/row.h"
+
+/* Writes the report about @results (n >= 1; the first is the subject, others are
+ * compared with it) to @path, "-" for stdout. 0 or -errno, logged once. */
+int report_write(const struct result *results, size_t n, const char *path);
+
+#endif

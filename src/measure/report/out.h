@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One record, many prints. Tables grow as the run goes: head once, one row when it is
+ * measured, foot at the end. CSV is the same. JSON is whole only at the end, so its
+ * head and rows print nothing. Never mixes units: GB is 1e9 bytes everywhere.
+ */
+#ifndef TOOL_OUT_H
+#define TOOL_OUT_H
+
+#include <stdio.h>
+
+#include "measure/report/row.h"
+
+enum out_format { OUT_TABLE, OUT_NCCL, OUT_PERFTEST, OUT_CSV, OUT_JSON };
+
+/* "table", "nccl", "perftest", "csv", "json". TCPX_ECONFIG names the bad word. */
+int out_format_parse(const char *text, enum out_format *format);
+
+/* @r: everything but the rows must be filled in; @lat: columns of --lat, */
+void out_head(FILE *f, enum out_format format, const struct result *r, bool lat);
+void out_row(FILE *f, enum out_format format, const struct row *row, bool lat);
+/* Averages, totals; the whole text for JSON. */
+void out_foot(FILE *f, enum out_format format, const struct result *r, bool lat);
+/* head, all rows, foot. */
+void out_all(FILE *f, enum out_format format, const struct result *r);
+
+#endif

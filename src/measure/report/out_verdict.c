@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Sentences from figures. A sentence claims only what its figures show: a limit is
+ * named when something is nearly full, otherwise only where the time went.
+ */
+#include "measure/report/out_verdict.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "tool/out_text.h"
+
+#define NEARLY_FULL 0.85 /* the rest goes to measuring and neighbours */
+
+static void __attribute__((format(printf, 3, 4)))
+append(char *buf, size_t cap, const char *fmt, ...)
+{
+	size_t len = strlen(buf);
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(buf + len, cap - len, fmt, ap);
+	va_end(ap);
+}
+
+bool
+row_is_latency(const struct row *row)
+{
+	return isfinite(row->half_rtt_us.p50);
+}
+
+bool
+row_has_shares(const struct row *row)
+{
+	for (size_t i = 0; i < row->per_nic.n; i++)
+		if (row->per_nic.at[i].bytes)
+			return true;
+	return false;
+}
+
+bool
+result_is_right(const struct result *r)
+{
+	for (size_t i = 0; i < r->rows.n; i++)
+		if (r->rows.at[i].wrong)
+			return false;
+	return true;
+}
+
+bool
+result_copied_nothing(const struct result *r)
+{
+	return !strcmp(r->unpack, "none") || !strcmp(r->peer_unpack, "none");
+}
+
+/* " from cuda:0 to host"; nothing where no GPU is in use. */
+static void
+append_memory(char *buf, size_t cap, const struct row *row)
+{
+	bool read = !strcmp(row->op, "read");
+
+	if (!row->peer_mem[0] || (!strcmp(row->mem, "host") && !strcmp(row->peer_mem, "host")))
+		return;
+	if (!strcmp(row->dir, "bi") || row_is_latency(row))
+		append(buf, cap, " between %s and %s", row->mem, row->peer_mem);
+	else
+		append(buf, cap, " from %s to %s", read ? row->peer_mem : row->mem,
+		       read ? row->mem : row->peer_mem);
+}
+
+void
+out_verdict_speed(const struct row *row, char *buf, size_t cap)
+{
+	char size[OUT_QUANTITY], figure[OUT_QUANTITY], ratio[OUT_QUANTITY];
+
+	out_size(row->size, size);
+	snprintf(buf, cap, "%s %s%s", size, !strcmp(row->dir, "bi") ? "bidirectional " : "",
+		 row->op);
+	append_memory(buf, cap, row);
+	if (row_is_latency(row))
+		append(buf, cap, ": half a round trip takes %s",
+		       out_time(row->half_rtt_us.p50, figure));
+	else
+		append(buf, cap, " at %s GB/s", out_digits(row->busbw_GBps, figure));
+	append(buf, cap, " over %llu NIC%s", (unsigned long long)row->nics,
+	       row->nics == 1 ? "" : "s");
+	if (row_is_latency(row) && row->ratio > 0)
+		append(buf, cap, ", %s times that of raw sockets",
+		       out_digits(1 / row->ratio, ratio));
+	else if (isfinite(row->ratio))
+		append(buf, cap, ", %.3g %% of what raw sockets carry", 100 * row->ratio);
+	if (isfinite(row->path_fraction))
+		append(buf, cap, ", %.3g %% of what the GPUs' own copies carry",
+		       100 * row->path_fraction);
+	append(buf, cap, ".");
+}
+
+void
+out_verdict_check(const struct result *r, char *buf, size_t cap)
+{
+	uint64_t bytes = 0, wrong = 0, unchecked = 0;
+	char amount[OUT_QUANTITY];
+
+	for (size_t i = 0; i < r->rows.n; i++) {
+		const struct row *row = &r->rows.at[i];
+
+		bytes += row->size * row->iters * (!strcmp(row->dir, "bi") ? 2 : 1);
+		wrong += row->wrong;
+		unchecked += !row->checked;
+	}
+	if (wrong)
+		snprintf(buf, cap, "%llu bytes were wrong.", (unsigned long long)wrong);
+	else if (result_copied_nothing(r))
+		snprintf(buf, cap, OUT_COPIED_NOTHING ".");
+	else if (unchecked == r->rows.n)
+		snprintf(buf, cap, "The bytes were not checked.");
+	else if (unchecked)
+		snprintf(buf, cap, "No byte was wrong; %llu of %zu rows were not checked.",
+			 (unsigned long long)unchecked, r->rows.n);
+	else
+		snprintf(buf, cap, "Verified: all %s arrived as sent.", out_amount(bytes, amount));
+}
+
+/* The stages of a chunk after a channel has picked it: waiting for a channel is no cost. */
+static void
+name_stage(const struct row_stage *s, char *buf, size_t cap)
+{
+	const struct { double us; const char *text; } stages[] = {
+		{ s->wire, "handing chunks to the sender's sockets" },
+		{ s->unpack, "putting chunks in place at the receiver" },
+		{ s->ack, "the way to the receiver and the acknowledgement's way back" },
+	};
+	double total = s->wire + s->unpack + s->ack;
+	size_t most = 0;
+
+	if (!(total > 0))
+		return;
+	for (size_t i = 1; i < sizeof(stages) / sizeof(stages[0]); i++)
+		if (stages[i].us > stages[most].us)
+			most = i;
+	snprintf(buf, cap, "Once a channel has a chunk, %.0f %% of its time is %s.",
+		 100 * stages[most].us / total, stages[most].text);
+}
+
+void
+out_verdict_limit(const struct result *r, const struct row *row, char *buf, size_t cap)
+{
+	double busy = row->cpu_s_per_GB * row->busbw_GBps, gbps = 0;
+	char a[OUT_QUANTITY], b[OUT_QUANTITY];
+
+	buf[0] = '\0';
+	for (size_t i = 0; i < r->nics.n; i++)
+		gbps = gbps < 0 || !r->nics.at[i].gbps ? -1 : gbps + (double)r->nics.at[i].gbps;
+
+	/* both ends share the CPUs only when both run here */
+	if (!strcmp(r->role, "self") && busy >= NEARLY_FULL * (double)r->machine.cpus)
+		snprintf(buf, cap, "The CPUs limit it: %s of %llu were busy.",
+			 out_digits(busy, a), (unsigned long long)r->machine.cpus);
+	else if (gbps > 0 && row->algbw_GBps * 8 >= NEARLY_FULL * gbps)
+		snprintf(buf, cap, "The NICs limit it: %s of their %s Gbit/s carried payload.",
+			 out_digits(row->algbw_GBps * 8, a), out_digits(gbps, b));
+	else
+		name_stage(&row->stage_us, buf, cap);
+	if (row->degraded)
+		append(buf, cap, "%sThe session was degraded: a NIC or channel was missing.",
+		       buf[0] ? " " : "");
+}

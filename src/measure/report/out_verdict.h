@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The figures in sentences. Plain text; the printers escape and place it. */
+#ifndef TOOL_OUT_VERDICT_H
+#define TOOL_OUT_VERDICT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "measure/report/row.h"
+
+/* "1 GiB write at 5.21 GB/s over 4 NICs, 97 % of what raw sockets carry." */
+void out_verdict_speed(const struct row *row, char *buf, size_t cap);
+/* "All 24.2 GB arrived as sent.", "3 bytes were wrong.", "Not checked." Over all rows. */
+void out_verdict_check(const struct result *r, char *buf, size_t cap);
+/* The limit of the speed, as far as the record shows it. */
+void out_verdict_limit(const struct result *r, const struct row *row, char *buf, size_t cap);
+
+/* --lat: the row measured half round trips. */
+bool row_is_latency(const struct row *row);
+/* Has any NIC carried countable bytes? */
+bool row_has_shares(const struct row *row);
+/* No row has a wrong byte. */
+bool result_is_right(const struct result *r);
+/* A side left out the copying to and from its GPUs. */
+bool result_copied_nothing(const struct result *r);
+#define OUT_COPIED_NOTHING \
+	"UNPACK NONE: NOTHING WAS COPIED TO OR FROM A GPU, THE DATA IS WRONG"
+
+#endif

@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The tables of the record, in the order of row.h and of the JSON. A field is added
+ * here, in row.h, in docs/result.schema.json and docs/result-schema.md.
+ */
+#include "measure/report/result_fields.h"
+
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "measure/report/row.h"
+#include "tool/tool.h"
+
+/* Each table is about the struct S. */
+#define AT(member) .name = #member, .offset = offsetof(S, member)
+#define COUNT(member)  { AT(member), .type = FIELD_COUNT }
+#define COUNT1(member) { AT(member), .type = FIELD_COUNT, .min = 1 }
+#define INDEX(member)  { AT(member), .type = FIELD_INDEX }
+#define NUMA(member)   { AT(member), .type = FIELD_NUMA }
+#define NUMBER(member) { AT(member), .type = FIELD_NUMBER }
+#define MAYBE(member)  { AT(member), .type = FIELD_NUMBER, .optional = true }
+#define BOOL(member)   { AT(member), .type = FIELD_BOOL }
+#define STRING(member) { AT(member), .type = FIELD_STRING, .room = sizeof(((S *)0)->member) }
+#define ONE_OF(member, list) \
+	{ AT(member), .type = FIELD_STRING, .room = sizeof(((S *)0)->member), .words = list }
+#define MAYBE_COUNT(member) { AT(member), .type = FIELD_COUNT, .optional = true }
+#define MAYBE_STRING(member) \
+	{ AT(member), .type = FIELD_STRING, .room = sizeof(((S *)0)->member), .optional = true }
+#define TEXT(member)   { AT(member), .type = FIELD_TEXT }
+#define NOTE(member)   { AT(member), .type = FIELD_TEXT, .optional = true }
+#define OBJECT(member, s)       { AT(member), .type = FIELD_OBJECT, .shape = &s }
+#define MAYBE_OBJECT(member, s) { AT(member), .type = FIELD_OBJECT, .shape = &s, .optional = true }
+#define LIST(member, s)         { AT(member), .type = FIELD_LIST, .shape = &s }
+#define MAYBE_LIST(member, s)   { AT(member), .type = FIELD_LIST, .shape = &s, .optional = true }
+#define SHAPE(fields) { sizeof(S), fields, ARRAY_LEN(fields) }
+
+static const char *const ops[] = { "write", "read", "sendrecv", NULL };
+static const char *const dirs[] = { "uni", "bi", NULL };
+static const char *const dists[] = { "pull", "rr", NULL };
+static const char *const sides[] = { "client", "server", NULL };
+static const char *const roles[] = { "self", "client", "server", "mesh", NULL };
+static const char *const plans[] = { "turns", "at once", NULL };
+
+#define S struct row_time
+static const struct field time_fields[] = {
+	NUMBER(min), NUMBER(p50), NUMBER(p99), NUMBER(p999), NUMBER(max), NUMBER(mean),
+	NUMBER(stdev),
+};
+static const struct shape time_shape = SHAPE(time_fields);
+static const struct field maybe_time_fields[] = {
+	MAYBE(min), MAYBE(p50), MAYBE(p99), MAYBE(p999), MAYBE(max), MAYBE(mean),
+	MAYBE(stdev),
+};
+static const struct shape maybe_time_shape = SHAPE(maybe_time_fields);
+#undef S
+
+#define S struct row_percentiles
+static const struct field percentile_fields[] = { MAYBE(p50), MAYBE(p99), MAYBE(p999) };
+static const struct shape percentile_shape = SHAPE(percentile_fields);
+#undef S
+
+#define S struct row_interval
+static const struct field interval_fields[] = { MAYBE(lo), MAYBE(hi) };
+static const struct shape interval_shape = SHAPE(interval_fields);
+#undef S
+
+#define S struct row_pair
+static const struct field pair_fields[] = {
+	NUMBER(ours_us), NUMBER(baseline_us), NUMBER(ratio),
+};
+static const struct shape pair_shape = SHAPE(pair_fields);
+#undef S
+
+#define S struct row_in_flight
+static const struct field in_flight_fields[] = { NUMBER(mean), COUNT(max) };
+static const struct shape in_flight_shape = SHAPE(in_flight_fields);
+#undef S
+
+#define S struct row_nic
+static const struct field nic_fields[] = {
+	STRING(nic), STRING(peer_nic), COUNT(bytes), NUMBER(share), COUNT(retransmits),
+};
+static const struct shape nic_shape = SHAPE(nic_fields);
+#undef S
+
+#define S struct row_nic_counters
+static const struct field nic_counters_fields[] = {
+	ONE_OF(side, sides), STRING(nic), COUNT(rx_bytes), COUNT(rx_packets),
+	COUNT(rx_dropped), COUNT(rx_errors), COUNT(tx_bytes), COUNT(tx_packets),
+	COUNT(tx_dropped), COUNT(tx_errors),
+};
+static const struct shape nic_counters_shape = SHAPE(nic_counters_fields);
+#undef S
+
+#define S struct row_channel
+static const struct field channel_fields[] = {
+	INDEX(channel), STRING(nic), COUNT(bytes), COUNT(chunks), COUNT(stalls),
+	MAYBE_STRING(tx_mode), MAYBE_COUNT(lent_bytes), MAYBE(rx_cpu), MAYBE_COUNT(rx_napi),
+	MAYBE(tx_cpu), MAYBE_COUNT(tx_napi),
+};
+static const struct shape channel_shape = SHAPE(channel_fields);
+#undef S
+
+#define S struct row_thread
+static const struct field thread_fields[] = {
+	STRING(name), STRING(requested), STRING(granted), STRING(ran_on),
+};
+static const struct shape thread_shape = SHAPE(thread_fields);
+#undef S
+
+#define S struct row_stage
+static const struct field stage_fields[] = {
+	NUMBER(queue), NUMBER(wire), NUMBER(unpack), NUMBER(ack),
+};
+static const struct shape stage_shape = SHAPE(stage_fields);
+#undef S
+
+#define S struct row_bucket
+static const struct field bucket_fields[] = { NUMBER(us), COUNT(count) };
+static const struct shape bucket_shape = SHAPE(bucket_fields);
+#undef S
+
+#define S struct row
+static const struct field row_fields[] = {
+	COUNT(size), ONE_OF(op, ops), ONE_OF(dir, dirs), STRING(mem),
+	MAYBE_STRING(peer_mem), COUNT1(descs),
+	COUNT1(iters), COUNT(warmup), COUNT(nics), COUNT(channels), COUNT(chunk_bytes),
+	COUNT(window), ONE_OF(dist, dists),
+	OBJECT(time_us, time_shape), NUMBER(algbw_GBps), NUMBER(busbw_GBps),
+	MAYBE(peer_algbw_GBps), MAYBE(transfers_per_s), BOOL(checked), COUNT(wrong), MAYBE(cpu_s_per_GB),
+	MAYBE(baseline_GBps), MAYBE(baseline_cpu_s_per_GB), MAYBE(ratio),
+	MAYBE_OBJECT(ratio_ci, interval_shape), LIST(pairs, pair_shape),
+	MAYBE(path_GBps), MAYBE(path_1M_GBps), MAYBE(path_fraction),
+	BOOL(degraded), OBJECT(in_flight, in_flight_shape), LIST(per_nic, nic_shape),
+	MAYBE_LIST(nic_counters, nic_counters_shape), LIST(per_channel, channel_shape),
+	LIST(threads, thread_shape),
+	COUNT(ctxt_switches), OBJECT(stage_us, stage_shape),
+	MAYBE_OBJECT(half_rtt_us, maybe_time_shape),
+	MAYBE_OBJECT(baseline_half_rtt_us, percentile_shape), LIST(histogram, bucket_shape),
+};
+const struct shape row_shape = SHAPE(row_fields);
+#undef S
+
+#define S struct result_machine
+static const struct field machine_fields[] = {
+	STRING(host), STRING(kernel), STRING(cpu_model), COUNT1(cpus), COUNT(memory_bytes),
+};
+static const struct shape machine_shape = SHAPE(machine_fields);
+#undef S
+
+#define S struct result_nic
+static const struct field result_nic_fields[] = {
+	STRING(name), STRING(addr), NUMA(numa), COUNT(gbps),
+};
+static const struct shape result_nic_shape = SHAPE(result_nic_fields);
+#undef S
+
+#define S struct result_gpu
+static const struct field gpu_fields[] = {
+	ONE_OF(side, sides), INDEX(gpu), STRING(name), STRING(pci), COUNT(memory_bytes),
+};
+static const struct shape gpu_shape = SHAPE(gpu_fields);
+#undef S
+
+#define S struct result_setting
+static const struct field setting_fields[] = { TEXT(name), TEXT(value), TEXT(source) };
+static const struct shape setting_shape = SHAPE(setting_fields);
+#undef S
+
+#define S struct result_env
+static const struct field env_fields[] = { TEXT(name), TEXT(value) };
+static const struct shape env_shape = SHAPE(env_fields);
+#undef S
+
+#define S struct result_place
+static const struct field place_fields[] = {
+	STRING(kind), STRING(name), STRING(pci), NUMA(numa), STRING(cpus),
+};
+static const struct shape place_shape = SHAPE(place_fields);
+#undef S
+
+#define S struct result_mesh_rank
+static const struct field mesh_rank_fields[] = {
+	INDEX(rank), STRING(host), INDEX(local_rank), STRING(mem),
+};
+static const struct shape mesh_rank_shape = SHAPE(mesh_rank_fields);
+#undef S
+
+#define S struct result_mesh_pair
+static const struct field mesh_pair_fields[] = {
+	INDEX(from), INDEX(to), INDEX(step), NUMBER(GBps), MAYBE(peer_GBps), MAYBE(p50_us),
+	COUNT(iters), BOOL(checked), BOOL(failed), COUNT(wrong),
+};
+static const struct shape mesh_pair_shape = SHAPE(mesh_pair_fields);
+#undef S
+
+#define S struct result_mesh
+static const struct field mesh_fields[] = {
+	STRING(launcher), ONE_OF(plan, plans), ONE_OF(op, ops), ONE_OF(dir, dirs), COUNT(size),
+	MAYBE(seconds), MAYBE(mean_GBps), MAYBE(median_GBps), MAYBE(worst_GBps), MAYBE(best_GBps),
+	INDEX(worst_from), INDEX(worst_to), MAYBE(together_GBps), MAYBE(fairness),
+	LIST(ranks, mesh_rank_shape), LIST(pairs, mesh_pair_shape),
+};
+const struct shape mesh_shape = SHAPE(mesh_fields);
+#undef S
+
+#define S struct result
+static const struct field result_fields[] = {
+	COUNT1(schema), STRING(started), STRING(version), TEXT(command), ONE_OF(role, roles),
+	STRING(peer), OBJECT(machine, machine_shape), STRING(provider), MAYBE(setup_ms),
+	NOTE(note), MAYBE_STRING(unpack), MAYBE_STRING(peer_unpack),
+	MAYBE_STRING(placement),
+	LIST(nics, result_nic_shape), MAYBE_LIST(gpus, gpu_shape), LIST(settings, setting_shape),
+	LIST(topology, place_shape), LIST(env, env_shape), LIST(rows, row_shape),
+	MAYBE_LIST(mesh, mesh_shape),
+};
+const struct shape result_shape = SHAPE(result_fields);
+#undef S
+
+struct field_list
+field_list_of(const struct field *field, const void *object)
+{
+	LIST_OF(char) list;
+
+	memcpy(&list, (const char *)object + field->offset, sizeof(list));
+	return (struct field_list){ list.at, list.n };
+}
+
+static char *
+text_of(const struct field *field, const void *object)
+{
+	char *text;
+
+	memcpy(&text, (const char *)object + field->offset, sizeof(text));
+	return text;
+}
+
+void
+result_fields_clear(const struct shape *shape, void *object)
+{
+	for (const struct field *f = shape->fields; f < shape->fields + shape->count; f++) {
+		char *place = (char *)object + f->offset;
+
+		if (f->type == FIELD_NUMBER && f->optional)
+			memcpy(place, &(double){ NAN }, sizeof(double));
+		else if (f->type == FIELD_OBJECT)
+			result_fields_clear(f->shape, place);
+	}
+}
+
+void
+result_fields_free(const struct shape *shape, void *object)
+{
+	for (const struct field *f = shape->fields; f < shape->fields + shape->count; f++) {
+		if (f->type == FIELD_TEXT) {
+			free(text_of(f, object));
+		} else if (f->type == FIELD_OBJECT) {
+			result_fields_free(f->shape, (char *)object + f->offset);
+		} else if (f->type == FIELD_LIST) {
+			struct field_list list = field_list_of(f, object);
+
+			for (size_t i = 0; i < list.n; i++)
+				result_fields_free(f->shape, list.at + i * f->shape->bytes);
+			free(list.at);
+		}
+	}
+}
+
+bool
+result_field_is_absent(const struct field *field, const void *object)
+{
+	const struct shape *shape = field->shape;
+	double number;
+
+	if (!field->optional)
+		return false;
+	if (field->type == FIELD_TEXT)
+		return !text_of(field, object);
+	if (field->type == FIELD_STRING)
+		return !*((const char *)object + field->offset);
+	if (field->type == FIELD_COUNT)
+		return !*(const uint64_t *)((const char *)object + field->offset);
+	if (field->type == FIELD_LIST)
+		return !field_list_of(field, object).n;
+	if (field->type == FIELD_NUMBER) {
+		memcpy(&number, (const char *)object + field->offset, sizeof(number));
+		return !isfinite(number);
+	}
+	for (size_t i = 0; i < shape->count; i++)
+		if (!result_field_is_absent(&shape->fields[i],
+					    (const char *)object + field->offset))
+			return false;
+	return true;
+}

@@ -1,0 +1,359 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * tcpx top: running engines, periodically. A terminal is painted over from its top; any
+ * other output gets one view after the other.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/cfg.h"
+#include "base/clock.h"
+#include "tool/opt.h"
+#include "tool/tool.h"
+#include "measure/top/top.h"
+
+#define NAME        "tcpx top"
+#define PATIENCE_MS 5000
+
+struct wish {
+	const char *json, *prometheus;
+	struct top_where where;
+	uint64_t interval_ns;
+	bool once;
+};
+
+/* ---- writing ---- */
+
+/* Pipes and the like cannot be replaced by renaming: they are written directly. */
+static bool
+is_plain(const char *path)
+{
+	struct stat st;
+
+	return strcmp(path, "-") != 0 && (stat(path, &st) < 0 || S_ISREG(st.st_mode));
+}
+
+/* Writes the text whole or not at all: a reader of the file never sees a half. */
+static int
+write_text(const char *path, const char *text)
+{
+	bool plain = is_plain(path), to_stdout = !strcmp(path, "-"), failed;
+	char draft[4096];
+	FILE *f;
+
+	if (snprintf(draft, sizeof(draft), plain ? "%s.%d" : "%s", path, (int)getpid()) >=
+	    (int)sizeof(draft))
+		return tool_fail(TOOL_USAGE, NAME, "%s: the name is too long", path);
+	f = to_stdout ? stdout : fopen(draft, plain ? "wex" : "we");
+	if (!f)
+		return tool_fail(TOOL_USAGE, NAME, "cannot write %s: %s", draft, strerror(errno));
+	failed = fputs(text, f) < 0;
+	failed |= (to_stdout ? fflush(f) : fclose(f)) != 0;
+	if (!failed && (!plain || rename(draft, path) == 0))
+		return TOOL_OK;
+	tool_fail(TOOL_USAGE, NAME, "cannot write %s: %s", path, strerror(errno));
+	if (plain)
+		unlink(draft);
+	return TOOL_USAGE;
+}
+
+static int
+write_json(const json_t *doc, const char *path)
+{
+	struct tcpx_text t = { .at = NULL };
+	char *text;
+	int rc;
+
+	text = json_dumps(doc, JSON_INDENT(2) | JSON_REAL_PRECISION(12));
+	tcpx_text_add(&t, "%s\n", text ? text : "");
+	t.bad |= !text;
+	free(text);
+	if (tcpx_text_detach(&t, &text) < 0)
+		return tool_fail(TOOL_DENIED, NAME, "no memory for the text");
+	rc = write_text(path, text);
+	free(text);
+	return rc;
+}
+
+static int
+write_prometheus(const json_t *doc, const char *path)
+{
+	struct tcpx_text t = { .at = NULL };
+	char *text;
+	int rc;
+
+	top_prometheus(&t, doc);
+	if (tcpx_text_detach(&t, &text) < 0)
+		return tool_fail(TOOL_DENIED, NAME, "no memory for the text");
+	rc = write_text(path, text);
+	free(text);
+	return rc;
+}
+
+/* ---- the terminal ---- */
+
+static void
+paint_line(const char *line, size_t len, size_t columns)
+{
+	bool heading = len > 0 && line[0] != ' ';
+
+	if (heading)
+		fputs(tool_paint(stdout, TOOL_BOLD), stdout);
+	fwrite(line, 1, len < columns ? len : columns, stdout);
+	if (heading)
+		fputs(tool_paint(stdout, TOOL_PLAIN), stdout);
+}
+
+/* Paints from the top of the screen as many lines as fit; the last line counts the others. */
+static void
+paint(const char *text)
+{
+	struct winsize size = { .ws_row = 24, .ws_col = 80 };
+	size_t rows, columns, lines = 0, row;
+	const char *at, *end;
+
+	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) < 0 || !size.ws_row || !size.ws_col)
+		size = (struct winsize){ .ws_row = 24, .ws_col = 80 };
+	rows = size.ws_row > 2 ? size.ws_row - 1u : 1;
+	columns = size.ws_col;
+	for (at = text; (end = strchr(at, '\n')); at = end + 1)
+		lines++;
+	fputs("\033[H", stdout);
+	for (at = text, row = 0; (end = strchr(at, '\n')) && row < rows; at = end + 1, row++) {
+		if (row + 1 == rows && lines > rows) {
+			printf("... %zu lines more\033[K\n", lines - row);
+			break;
+		}
+		paint_line(at, (size_t)(end - at), columns);
+		fputs("\033[K\n", stdout);
+	}
+	fputs("\033[J", stdout);
+	fflush(stdout);
+}
+
+static int
+view(const struct wish *w, const json_t *doc)
+{
+	struct tcpx_text t = { .at = NULL };
+	char *text;
+
+	if (!json_array_size(top_list(doc, "engines")))
+		tcpx_text_add(&t, "no engine is running\n");
+	else
+		top_format(&t, doc);
+	if (tcpx_text_detach(&t, &text) < 0)
+		return tool_fail(TOOL_DENIED, NAME, "no memory for the text");
+	if (!w->once && isatty(STDOUT_FILENO))
+		paint(text);
+	else
+		printf("%s%s", text, w->once ? "" : "\n");
+	fflush(stdout);
+	free(text);
+	return ferror(stdout) ? TOOL_DENIED : TOOL_OK;
+}
+
+static int
+show(const struct wish *w, const json_t *doc)
+{
+	bool taken = (w->json && !strcmp(w->json, "-")) ||
+		     (w->prometheus && !strcmp(w->prometheus, "-"));
+	int rc = TOOL_OK;
+
+	if (w->json)
+		rc = write_json(doc, w->json);
+	if (rc == TOOL_OK && w->prometheus)
+		rc = write_prometheus(doc, w->prometheus);
+	/* a service writes only the file: no view */
+	if (rc == TOOL_OK && !taken && !(w->prometheus && !w->json))
+		rc = view(w, doc);
+	return rc;
+}
+
+/* ---- looking ---- */
+
+static void
+sleep_until(uint64_t at_ns)
+{
+	struct timespec ts = { (time_t)(at_ns / TCPX_SEC), (long)(at_ns % TCPX_SEC) };
+
+	while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &ts, NULL) == EINTR)
+		;
+}
+
+static int
+nobody(const struct wish *w, const json_t *doc)
+{
+	json_t *o;
+	size_t i;
+
+	json_array_foreach(top_list(doc, "silent"), i, o)
+		tool_fail(TOOL_FINDING, NAME, "%s: %s", top_string(o, "path"), top_string(o, "why"));
+	if (w->where.pid)
+		return tool_fail(TOOL_FINDING, NAME, "process %lld runs no engine that can be asked",
+				 (long long)w->where.pid);
+	return tool_fail(TOOL_FINDING, NAME, "no engine is running");
+}
+
+static int
+look_again_and_again(const struct wish *w)
+{
+	uint64_t next_ns = tcpx_clock_now(&tcpx_clock_system);
+	json_t *before = NULL, *doc = top_look(&w->where);
+	bool counters_only = w->prometheus && !w->json;
+	int rc = TOOL_OK;
+
+	if (!doc)
+		return tool_fail(TOOL_DENIED, NAME, "no memory");
+	if (!counters_only && !json_array_size(top_list(doc, "engines"))) {
+		if (w->json)
+			(void)write_json(doc, w->json);
+		rc = nobody(w, doc);
+	} else if (counters_only) {
+		rc = show(w, doc); /* counters are shown as they are: one look is enough */
+		if (rc == TOOL_OK && w->once && !json_array_size(top_list(doc, "engines")))
+			rc = nobody(w, doc);
+	}
+	if (!w->once && rc == TOOL_OK && !counters_only && isatty(STDOUT_FILENO))
+		fputs("\033[2J", stdout);
+	while (rc == TOOL_OK && !(w->once && (counters_only || before))) {
+		next_ns += w->interval_ns;
+		sleep_until(next_ns);
+		json_decref(before);
+		before = doc;
+		doc = top_look(&w->where);
+		if (!doc) {
+			rc = tool_fail(TOOL_DENIED, NAME, "no memory");
+			break;
+		}
+		top_rates(doc, before);
+		rc = show(w, doc);
+		if (rc == TOOL_OK && w->once && !json_array_size(top_list(doc, "engines")))
+			rc = nobody(w, doc);
+	}
+	json_decref(before);
+	json_decref(doc);
+	return rc;
+}
+
+/* ---- the command line ---- */
+
+/* "1s", "0.5", "200ms": 50 ms to a day. */
+static int
+parse_interval(const char *text, uint64_t *ns)
+{
+	char *end;
+	double v = strtod(text, &end);
+
+	if (!strcmp(end, "ms"))
+		v /= 1000;
+	else if (*end && strcmp(end, "s") != 0)
+		return -EINVAL;
+	if (end == text || !isfinite(v) || v < 0.05 || v > 86400)
+		return -EINVAL;
+	*ns = (uint64_t)(v * 1e9);
+	return 0;
+}
+
+static int
+parse_pid(const char *word, int64_t *pid)
+{
+	char *end;
+
+	*pid = strtoll(word, &end, 10);
+	if (*end || end == word || *pid <= 0)
+		return tool_usage(NAME, "'%s' is no process id", word);
+	return TOOL_OK;
+}
+
+/* Copies to @dir the directory that TCPX_STATS names; without one, @dir stays as it is. */
+static int
+usual_dir(struct wish *w, char *dir, size_t cap)
+{
+	struct tcpx_cfg *cfg;
+	const char *set;
+
+	if (w->where.dir)
+		return TOOL_OK;
+	if (tcpx_cfg_load_system(NULL, &cfg) < 0)
+		return TOOL_USAGE; /* the reason is in the log */
+	set = tcpx_cfg_str(cfg, TCPX_SET_STATS);
+	if (set[0] == '/') {
+		snprintf(dir, cap, "%s", set);
+		w->where.dir = dir;
+	}
+	tcpx_cfg_free(cfg);
+	return TOOL_OK;
+}
+
+int
+cmd_top(int argc, char **argv)
+{
+	enum { ONCE, INTERVAL, JSON, PROMETHEUS, DIR };
+	static const struct opt opts[] = {
+		[ONCE] = { '1', "once", NULL, "two looks one interval apart, one view, and done" },
+		[INTERVAL] = { 'i', "interval", "TIME", "between two looks: 1s, 0.5, 200ms (1s)" },
+		[JSON] = { 'j', "json", "FILE", "everything as JSON, each time anew; - is stdout, "
+			   "and then there is no view" },
+		[PROMETHEUS] = { 0, "prometheus", "FILE", "the counters in Prometheus's text format, each "
+				 "time anew and never half; - is stdout. No view" },
+		[DIR] = { 0, "dir", "DIR", "look for engines here: what TCPX_STATS names, where it does" },
+	};
+	static const struct opt_command cmd = {
+		NAME, "[OPTIONS] [PID]",
+		"Shows what running engines do: for each NIC, channel and GPU the rate, what is in "
+		"flight, what was sent again, and stalls; the busiest first. Asks each engine at its "
+		"socket, which only its user and root can reach. Root sees the engines of all users. "
+		"Exit code 1 when no engine is running.",
+		opts, ARRAY_LEN(opts),
+		"  tcpx top\n"
+		"  tcpx top --once\n"
+		"  tcpx top --once --json - 4711\n"
+		"  tcpx top --interval 15s --prometheus /var/lib/node_exporter/tcpx.prom\n",
+		false,
+	};
+	struct wish w = { .interval_ns = TCPX_SEC, .where = { .patience_ms = PATIENCE_MS } };
+	char dir[TCPX_SETTING_TEXT_MAX + 1];
+	struct opt_parser p;
+	int id;
+
+	opt_init(&p, &cmd, argc, argv);
+	while ((id = opt_next(&p)) != OPT_END) {
+		switch (id) {
+		case ONCE:
+			w.once = true;
+			break;
+		case INTERVAL:
+			if (parse_interval(p.value, &w.interval_ns) < 0)
+				return opt_refuse(&p, id, "50ms to 86400s");
+			break;
+		case JSON:
+			w.json = p.value;
+			break;
+		case PROMETHEUS:
+			w.prometheus = p.value;
+			break;
+		case DIR:
+			w.where.dir = p.value;
+			break;
+		case OPT_HELP:
+			return TOOL_OK;
+		default:
+			return TOOL_USAGE;
+		}
+	}
+	if (w.json && w.prometheus && !strcmp(w.json, "-") && !strcmp(w.prometheus, "-"))
+		return tool_usage(NAME, "--json and --prometheus cannot both have stdout");
+	if (p.first_word + 1 < argc)
+		return tool_usage(NAME, "'%s' is one word too many", argv[p.first_word + 1]);
+	if (p.first_word < argc && parse_pid(argv[p.first_word], &w.where.pid) != TOOL_OK)
+		return TOOL_USAGE;
+	if (usual_dir(&w, dir, sizeof(dir)) != TOOL_OK)
+		return TOOL_USAGE;
+	return look_again_and_again(&w);
+}

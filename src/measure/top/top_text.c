@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The view: engines, and of each its NICs, GPUs, channels and threads, the busiest
+ * first. Names come from other processes and machines: only printable characters of them
+ * reach the terminal.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "tool/tool.h"
+#include "measure/top/top.h"
+
+#define GB 1e9
+
+/* Channels of all sessions, each with its session. */
+struct channels {
+	const json_t **at;
+	const json_t **session;
+	size_t n;
+};
+
+struct ranked {
+	double by;
+	size_t index;
+};
+
+static int
+larger_first(const void *a, const void *b)
+{
+	const struct ranked *x = a, *y = b;
+
+	if (x->by != y->by)
+		return x->by < y->by ? 1 : -1;
+	return x->index < y->index ? -1 : x->index > y->index;
+}
+
+/* Indices 0..n-1 in the order of their values; free(). NULL: no memory, or n is 0. */
+static struct ranked *
+rank(size_t n, double (*value)(void *arg, size_t i), void *arg)
+{
+	struct ranked *r = n ? malloc(n * sizeof(*r)) : NULL;
+	size_t i;
+
+	for (i = 0; r && i < n; i++)
+		r[i] = (struct ranked){ value(arg, i), i };
+	if (r)
+		qsort(r, n, sizeof(*r), larger_first);
+	return r;
+}
+
+/* At most @cap - 1 bytes of @s; other than printable ASCII becomes '?'. */
+static const char *
+clean(const char *s, char *buf, size_t cap)
+{
+	size_t i;
+
+	for (i = 0; s[i] && i + 1 < cap; i++)
+		buf[i] = s[i] >= ' ' && s[i] < 0x7f ? s[i] : '?';
+	buf[i] = '\0';
+	return buf;
+}
+
+static void
+bytes_per_s(struct tcpx_text *t, const json_t *o, const char *key)
+{
+	if (json_is_object(json_object_get(o, "per_s")))
+		tcpx_text_add(t, " %9.3f", top_per_s(o, key) / GB);
+	else
+		tcpx_text_add(t, " %9s", "-");
+}
+
+static void
+per_s(struct tcpx_text *t, const json_t *o, const char *key, int width)
+{
+	if (json_is_object(json_object_get(o, "per_s")))
+		tcpx_text_add(t, " %*.0f", width, top_per_s(o, key));
+	else
+		tcpx_text_add(t, " %*s", width, "-");
+}
+
+static void
+gpu(struct tcpx_text *t, const json_t *o)
+{
+	if (json_is_integer(json_object_get(o, "gpu")))
+		tcpx_text_add(t, " %4.0f", top_number(o, "gpu"));
+	else
+		tcpx_text_add(t, " %4s", "-");
+}
+
+/* ---- of one engine ---- */
+
+static double
+both_ways(void *list, size_t i)
+{
+	const json_t *o = json_array_get(list, i);
+
+	return top_per_s(o, "bytes_tx") + top_per_s(o, "bytes_rx");
+}
+
+static void
+format_nics(struct tcpx_text *t, const json_t *engine)
+{
+	const json_t *list = top_list(engine, "nics"), *o;
+	size_t n = json_array_size(list), i;
+	struct ranked *order = rank(n, both_ways, (void *)list);
+	char name[32];
+
+	if (n)
+		tcpx_text_add(t, "  %-16s %9s %9s %8s %9s %9s %9s %9s %8s\n", "NIC", "out GB/s",
+			      "in GB/s", "channels", "in flight", "resent/s", "resent", "stalls/s",
+			      "RTT us");
+	for (i = 0; order && i < n; i++) {
+		o = json_array_get(list, order[i].index);
+		tcpx_text_add(t, "  %-16s", clean(top_string(o, "name"), name, sizeof(name)));
+		bytes_per_s(t, o, "bytes_tx");
+		bytes_per_s(t, o, "bytes_rx");
+		tcpx_text_add(t, " %8.0f %9.0f", top_number(o, "channels"), top_number(o, "in_flight"));
+		per_s(t, o, "retransmits", 9);
+		tcpx_text_add(t, " %9.0f", top_number(o, "retransmits"));
+		per_s(t, o, "stalls", 9);
+		tcpx_text_add(t, " %8.0f\n", top_number(o, "rtt_us"));
+	}
+	free(order);
+}
+
+static void
+format_gpus(struct tcpx_text *t, const json_t *engine)
+{
+	const json_t *list = top_list(engine, "gpus"), *o;
+	size_t i;
+
+	if (json_array_size(list))
+		tcpx_text_add(t, "  %-16s %9s %9s\n", "GPU", "from GB/s", "to GB/s");
+	for (i = 0; i < json_array_size(list); i++) {
+		o = json_array_get(list, i);
+		tcpx_text_add(t, "  %-16.0f", top_number(o, "gpu"));
+		bytes_per_s(t, o, "bytes_packed");
+		bytes_per_s(t, o, "bytes_unpacked");
+		tcpx_text_add(t, "\n");
+	}
+}
+
+static double
+channel_rate(void *order, size_t i)
+{
+	return top_per_s(((struct channels *)order)->at[i], "bytes");
+}
+
+/* All channels of all sessions. at NULL: none, or no memory. */
+static struct channels
+all_channels(const json_t *engine)
+{
+	const json_t *sessions = top_list(engine, "sessions");
+	struct channels all = { .n = 0 };
+	json_t *session, *channel;
+	size_t i, k, n = 0;
+
+	json_array_foreach(sessions, i, session)
+		n += json_array_size(top_list(session, "channels"));
+	all.at = calloc(n + 1, sizeof(json_t *));
+	all.session = calloc(n + 1, sizeof(json_t *));
+	if (!all.at || !all.session)
+		return all;
+	json_array_foreach(sessions, i, session)
+		json_array_foreach(top_list(session, "channels"), k, channel) {
+			all.at[all.n] = channel;
+			all.session[all.n++] = session;
+		}
+	return all;
+}
+
+static void
+format_channel(struct tcpx_text *t, const json_t *c, const json_t *session)
+{
+	char peer[21], way[72], near[33], far[33], window[32];
+
+	clean(top_string(session, "peer"), peer, sizeof(peer));
+	clean(top_string(c, "nic"), near, sizeof(near));
+	clean(top_string(c, "peer_nic"), far, sizeof(far));
+	snprintf(way, sizeof(way), "%s %s %s", near,
+		 json_is_true(json_object_get(c, "sending")) ? "->" : "<-", far);
+	snprintf(window, sizeof(window), "%.0f/%.0f", top_number(c, "in_flight"),
+		 top_number(c, "window"));
+	tcpx_text_add(t, "  %-20s %3.0f %-28s", peer, top_number(c, "index"), way);
+	gpu(t, c);
+	bytes_per_s(t, c, "bytes");
+	tcpx_text_add(t, " %9s", window);
+	per_s(t, c, "retransmits", 9);
+	per_s(t, c, "stalls", 9);
+	tcpx_text_add(t, " %8.0f%s\n", top_number(c, "rtt_us"),
+		      json_is_true(json_object_get(c, "up")) ? "" : "  down");
+}
+
+static void
+format_channels(struct tcpx_text *t, const json_t *engine)
+{
+	struct channels all = all_channels(engine);
+	struct ranked *order = rank(all.n, channel_rate, &all);
+	double left_out = top_number(engine, "channels_left_out");
+	size_t i;
+
+	if (all.n)
+		tcpx_text_add(t, "  %-20s %3s %-28s %4s %9s %9s %9s %9s %8s\n", "CHANNELS TO", "#", "NIC",
+			      "GPU", "GB/s", "in flight", "resent/s", "stalls/s", "RTT us");
+	for (i = 0; order && i < all.n; i++)
+		format_channel(t, all.at[order[i].index], all.session[order[i].index]);
+	if (left_out > 0)
+		tcpx_text_add(t, "  and %.0f channels more\n", left_out);
+	free(order);
+	free(all.at);
+	free(all.session);
+}
+
+/* Sessions that are not open: no channel would show them. */
+static void
+format_sessions(struct tcpx_text *t, const json_t *engine)
+{
+	json_t *session;
+	char peer[64], state[16];
+	size_t i;
+
+	json_array_foreach(top_list(engine, "sessions"), i, session)
+		if (strcmp(top_string(session, "state"), "open") != 0)
+			tcpx_text_add(t, "  session with %s: %s\n",
+				      clean(top_string(session, "peer"), peer, sizeof(peer)),
+				      clean(top_string(session, "state"), state, sizeof(state)));
+}
+
+static void
+format_threads(struct tcpx_text *t, const json_t *engine)
+{
+	const json_t *list = top_list(engine, "threads");
+	char name[20], cpus[64];
+	json_t *o;
+	size_t i;
+
+	if (json_array_size(list))
+		tcpx_text_add(t, "  %-16s %9s  %s\n", "THREAD", "id", "CPUs");
+	json_array_foreach(list, i, o)
+		tcpx_text_add(t, "  %-16s %9.0f  %s\n", clean(top_string(o, "name"), name, sizeof(name)),
+			      top_number(o, "tid"),
+			      clean(top_string(o, "granted"), cpus, sizeof(cpus)));
+}
+
+static void
+format_engine(struct tcpx_text *t, const json_t *e)
+{
+	const json_t *n = json_object_get(e, "totals");
+	char name[65], provider[16];
+
+	tcpx_text_add(t, "%s  pid %.0f  %s  up %.0f s  out %.3f GB/s  in %.3f GB/s\n",
+		      clean(top_string(e, "name"), name, sizeof(name)), top_number(e, "pid"),
+		      clean(top_string(e, "provider"), provider, sizeof(provider)),
+		      top_number(e, "uptime_ns") / 1e9, top_per_s(n, "bytes_tx") / GB,
+		      top_per_s(n, "bytes_rx") / GB);
+	tcpx_text_add(t, "  sessions %zu  transfers %.0f done (%.0f/s), %.0f failed  notes %.0f/s  "
+		      "lost channels %.0f  chunks sent again %.0f  resumes %.0f\n",
+		      json_array_size(top_list(e, "sessions")), top_number(n, "xfers_done"),
+		      top_per_s(n, "xfers_done"), top_number(n, "xfers_failed"),
+		      top_per_s(n, "notes_tx") + top_per_s(n, "notes_rx"),
+		      top_number(n, "channels_lost"), top_number(n, "chunks_resent"),
+		      top_number(n, "ctrl_resumes"));
+	format_nics(t, e);
+	format_gpus(t, e);
+	format_channels(t, e);
+	format_sessions(t, e);
+	format_threads(t, e);
+}
+
+/* ---- all ---- */
+
+static double
+engine_rate(void *list, size_t i)
+{
+	const json_t *n = json_object_get(json_array_get(list, i), "totals");
+
+	return top_per_s(n, "bytes_tx") + top_per_s(n, "bytes_rx");
+}
+
+void
+top_format(struct tcpx_text *t, const json_t *doc)
+{
+	const json_t *engines = top_list(doc, "engines");
+	size_t n = json_array_size(engines), i;
+	struct ranked *order = rank(n, engine_rate, (void *)engines);
+	double out = 0, in = 0;
+	char path[128], why[128];
+	json_t *o;
+
+	for (i = 0; i < n; i++) {
+		out += top_per_s(json_object_get(json_array_get(engines, i), "totals"), "bytes_tx");
+		in += top_per_s(json_object_get(json_array_get(engines, i), "totals"), "bytes_rx");
+	}
+	tcpx_text_add(t, "%zu engine%s  out %.3f GB/s  in %.3f GB/s\n", n, n == 1 ? "" : "s", out / GB,
+		      in / GB);
+	for (i = 0; order && i < n; i++) {
+		tcpx_text_add(t, "\n");
+		format_engine(t, json_array_get(engines, order[i].index));
+	}
+	free(order);
+	json_array_foreach(top_list(doc, "silent"), i, o)
+		tcpx_text_add(t, "%s: %s\n", clean(top_string(o, "path"), path, sizeof(path)),
+			      clean(top_string(o, "why"), why, sizeof(why)));
+}

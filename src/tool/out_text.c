@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Escapes and quantities. Every foreign text passes through exactly one of the escapes,
+ * where it is printed.
+ */
+#include "tool/out_text.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tool/tool.h"
+
+#define REPLACEMENT "\xef\xbf\xbd"
+
+size_t
+out_utf8_len(const char *s)
+{
+	const unsigned char *u = (const unsigned char *)s;
+	size_t len = u[0] < 0x80 ? 1 : u[0] < 0xc2 ? 0 : u[0] < 0xe0 ? 2 : u[0] < 0xf0 ? 3 :
+		     u[0] < 0xf5 ? 4 : 0;
+
+	if (!u[0])
+		return 0;
+	for (size_t i = 1; i < len; i++)
+		if ((u[i] & 0xc0) != 0x80)
+			return 0;
+	/* overlong forms, surrogates, and values above U+10FFFF */
+	if ((u[0] == 0xe0 && u[1] < 0xa0) || (u[0] == 0xed && u[1] > 0x9f) ||
+	    (u[0] == 0xf0 && u[1] < 0x90) || (u[0] == 0xf4 && u[1] > 0x8f))
+		return 0;
+	return len;
+}
+
+char *
+out_utf8_clean(const char *s)
+{
+	char *clean = malloc(strlen(s) * strlen(REPLACEMENT) + 1), *to = clean;
+
+	while (clean && *s) {
+		size_t len = out_utf8_len(s);
+
+		to = len ? mempcpy(to, s, len) : mempcpy(to, REPLACEMENT, strlen(REPLACEMENT));
+		s += len ? len : 1;
+	}
+	if (clean)
+		*to = '\0';
+	return clean;
+}
+
+static bool
+is_control(const char *s)
+{
+	return (unsigned char)*s < 0x20 || *s == 0x7f || (*s == '\xc2' && (s[1] & 0xe0) == 0x80);
+}
+
+void
+out_plain(FILE *f, const char *s)
+{
+	while (*s) {
+		size_t len = out_utf8_len(s);
+
+		if (len && !is_control(s))
+			fwrite(s, 1, len, f);
+		else
+			fputc('?', f);
+		s += len ? len : 1;
+	}
+}
+
+static const char *
+entity(const char *s)
+{
+	switch (*s) {
+	case '&':  return "&amp;";
+	case '<':  return "&lt;";
+	case '>':  return "&gt;";
+	case '"':  return "&quot;";
+	case '\'': return "&#39;";
+	case '\t':
+	case '\n': return NULL;
+	}
+	return is_control(s) || !out_utf8_len(s) ? REPLACEMENT : NULL;
+}
+
+void
+out_escape(FILE *f, const char *s)
+{
+	while (*s) {
+		const char *instead = entity(s);
+		size_t len = out_utf8_len(s);
+
+		if (instead)
+			fputs(instead, f);
+		else
+			fwrite(s, 1, len, f);
+		s += len ? len : 1;
+	}
+}
+
+void
+out_script_json(FILE *f, const char *json)
+{
+	for (; *json; json++) {
+		if (*json == '<')
+			fputs("\\u003c", f);
+		else
+			fputc(*json, f);
+	}
+}
+
+void
+out_csv_text(FILE *f, const char *s)
+{
+	if (!strpbrk(s, "\",\r\n")) {
+		fputs(s, f);
+		return;
+	}
+	fputc('"', f);
+	for (; *s; s++) {
+		if (*s == '"')
+			fputc('"', f);
+		fputc(*s, f);
+	}
+	fputc('"', f);
+}
+
+const char *
+out_digits(double v, char *buf)
+{
+	double size = fabs(v);
+	int decimals = size >= 99.95 ? 0 : size >= 9.995 ? 1 : size >= 0.9995 ? 2 : 3;
+
+	if (!isfinite(v))
+		snprintf(buf, OUT_QUANTITY, "-");
+	else if (size < 1e15)
+		snprintf(buf, OUT_QUANTITY, "%.*f", size > 0 ? decimals : 0, v);
+	else
+		snprintf(buf, OUT_QUANTITY, "%.2e", v);
+	return buf;
+}
+
+/* @v in the largest of @units, each @base times the one before, that leaves it >= 1. */
+static const char *
+with_unit(double v, double base, const char *const *units, size_t count, char *buf)
+{
+	char digits[OUT_QUANTITY];
+	size_t unit = 0;
+
+	while (unit + 1 < count && v >= base * 0.9995) {
+		v /= base;
+		unit++;
+	}
+	out_digits(v, digits);
+	if (strchr(digits, '.') && v == floor(v)) /* "64 MiB", not "64.0 MiB" */
+		*strchr(digits, '.') = '\0';
+	snprintf(buf, OUT_QUANTITY, "%.20s %s", digits, units[unit]);
+	return buf;
+}
+
+const char *
+out_size(uint64_t bytes, char *buf)
+{
+	static const char *const units[] = { "B", "KiB", "MiB", "GiB", "TiB", "PiB" };
+
+	return with_unit((double)bytes, 1024, units, ARRAY_LEN(units), buf);
+}
+
+const char *
+out_amount(uint64_t bytes, char *buf)
+{
+	static const char *const units[] = { "B", "kB", "MB", "GB", "TB", "PB" };
+
+	return with_unit((double)bytes, 1000, units, ARRAY_LEN(units), buf);
+}
+
+const char *
+out_time(double us, char *buf)
+{
+	static const char *const units[] = { "\u00b5s", "ms", "s" };
+
+	if (us > 0 && us < 1)
+		return with_unit(us * 1000, 1000, (const char *const[]){ "ns" }, 1, buf);
+	return with_unit(us, 1000, units, ARRAY_LEN(units), buf);
+}

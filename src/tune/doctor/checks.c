@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The tables of checks end to end, and the answers of probes. */
+#include "tune/doctor/checks.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "tool/tool.h"
+#include "tune/facts/text.h"
+
+const struct check *
+check_at(size_t i)
+{
+	const struct {
+		const struct check *at;
+		size_t count;
+	} tables[] = {
+		{ checks_nic, checks_nic_count }, { checks_path, checks_path_count },
+		{ checks_system, checks_system_count }, { checks_cpu, checks_cpu_count },
+		{ checks_irq, checks_irq_count },
+		/* a child loads a plugin, and cannot use GPUs that this process has opened */
+		{ checks_plugin, checks_plugin_count }, { checks_gpu, checks_gpu_count },
+		{ checks_log, checks_log_count },
+	};
+
+	for (size_t t = 0; t < ARRAY_LEN(tables); t++) {
+		if (i < tables[t].count)
+			return &tables[t].at[i];
+		i -= tables[t].count;
+	}
+	return NULL;
+}
+
+const struct check *
+check_find(const char *id)
+{
+	const struct check *check;
+
+	for (size_t i = 0; (check = check_at(i)) != NULL; i++)
+		if (!strcmp(check->id, id))
+			return check;
+	return NULL;
+}
+
+const char *
+check_status_name(enum check_status status)
+{
+	static const char *const names[CHECK_STATUSES] = {
+		[CHECK_OK] = "ok",
+		[CHECK_FINDING] = "finding",
+		[CHECK_UNKNOWN] = "unknown",
+		[CHECK_SKIPPED] = "skipped",
+	};
+
+	return (unsigned)status < CHECK_STATUSES ? names[status] : "?";
+}
+
+const char *
+check_severity_name(enum check_severity severity)
+{
+	static const char *const names[CHECK_SEVERITIES] = {
+		[CHECK_ERROR] = "error",
+		[CHECK_WARNING] = "warning",
+		[CHECK_NOTE] = "note",
+	};
+
+	return (unsigned)severity < CHECK_SEVERITIES ? names[severity] : "?";
+}
+
+static void
+answer(struct check_result *r, enum check_status status, const char *fmt, va_list ap)
+{
+	r->status = status;
+	vsnprintf(r->evidence, sizeof(r->evidence), fmt, ap);
+}
+
+void
+check_ok(struct check_result *r, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	answer(r, CHECK_OK, fmt, ap);
+	va_end(ap);
+}
+
+void
+check_finding(struct check_result *r, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	answer(r, CHECK_FINDING, fmt, ap);
+	va_end(ap);
+}
+
+void
+check_skip(struct check_result *r, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	answer(r, CHECK_SKIPPED, fmt, ap);
+	va_end(ap);
+}
+
+void
+check_unknown(struct check_result *r, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	answer(r, CHECK_UNKNOWN, fmt, ap);
+	va_end(ap);
+}
+
+void
+check_add(struct check_result *r, const char *fmt, ...)
+{
+	size_t len = strlen(r->evidence), room = sizeof(r->evidence) - len;
+	char item[256];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(item, sizeof(item), fmt, ap);
+	va_end(ap);
+	if (strlen(item) + 3 < room)
+		snprintf(r->evidence + len, room, "%s%s", len ? ", " : "", item);
+}
+
+void
+check_judge(struct check_result *r, const char *ok_fmt, ...)
+{
+	va_list ap;
+
+	if (r->evidence[0]) {
+		r->status = CHECK_FINDING;
+		return;
+	}
+	va_start(ap, ok_fmt);
+	answer(r, CHECK_OK, ok_fmt, ap);
+	va_end(ap);
+}
+
+bool
+check_here(const struct machine *m, struct check_result *r)
+{
+	if (!m->here)
+		check_skip(r, "%s is not this machine", m->root);
+	return m->here;
+}

@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* tcpx env: prints the variables that a job over GPUDirect-TCPX needs on this machine; with
+ * --lint, the problems of variables that are set already. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tune/env/env_lint.h"
+#include "tune/env/env_make.h"
+#include "tool/opt.h"
+#include "tool/out_text.h"
+#include "tool/tool.h"
+#include "tune/facts/text.h"
+
+#define NAME "tcpx env"
+#define TEXT_BYTES (4u << 20) /* longest environment: the kernel's own limit is 6 MiB in all */
+
+enum { FORMAT, LINT, FILE_, PID, NICS, CONTROL, ROOT, JSON };
+
+static const struct opt opts[] = {
+	[FORMAT] = { 'f', "format", "FORM", "sh (the default), json, docker (for --env-file) or "
+		     "slurm (lines of a job script)" },
+	[LINT] = { 'l', "lint", NULL, "say what is wrong with the present environment instead" },
+	[FILE_] = { 0, "file", "FILE", "with --lint: the environment in FILE, a NAME=VALUE a line, "
+		    "- for stdin" },
+	[PID] = { 'p', "pid", "PID", "with --lint: the environment that a process was started with" },
+	[NICS] = { 'n', "nics", "LIST", "data go by these NICs (TCPX_NICS, else NCCL_GPUDIRECTTCPX_SOCKET_IFNAME, else "
+		   "those next to GPUs)" },
+	[CONTROL] = { 'c', "control", "NIC", "the NIC for control connections" },
+	[ROOT] = { 0, "root", "DIR", "for the machine whose /sys and /proc lie in DIR" },
+	[JSON] = { 'j', "json", "FILE", "variables with reasons, or findings, as JSON; - is stdout" },
+};
+
+static const struct opt_command command = {
+	NAME, "[OPTIONS]",
+	"Prints the environment that a job over GPUDirect-TCPX should have on this machine: what "
+	"Google publishes for NCCL on A3-high, with this machine's NICs and the plan's CPUs "
+	"(tcpx irq plan). With --lint says what is wrong with one; exit code 1 if there is an "
+	"error or a warning.",
+	opts, ARRAY_LEN(opts),
+	"  eval \"$(tcpx env)\"\n"
+	"  tcpx env --format docker > tcpx.env && docker run --env-file tcpx.env ...\n"
+	"  tcpx env --lint\n"
+	"  tcpx env --lint --pid \"$(pgrep -n all_reduce_perf)\"\n", false,
+};
+
+struct args {
+	const char *file, *nics, *control, *root, *json;
+	uint64_t pid;
+	int form;
+	bool lint, formed;
+};
+
+/* The whole content of the file; NULL with a message. */
+static char *
+read_bytes(FILE *f, const char *what, size_t *len)
+{
+	char *bytes = malloc(TEXT_BYTES);
+
+	*len = 0;
+	if (!bytes) {
+		tool_fail(TOOL_DENIED, NAME, "no memory for %s", what);
+		return NULL;
+	}
+	*len = fread(bytes, 1, TEXT_BYTES, f);
+	if (!ferror(f) && *len < TEXT_BYTES)
+		return bytes;
+	tool_fail(TOOL_USAGE, NAME, "%s: %s", what,
+		  ferror(f) ? strerror(errno) : "longer than 4 MiB, which no environment is");
+	free(bytes);
+	return NULL;
+}
+
+/* The requested environment; NULL with a message and the exit code in *rc. */
+static char **
+load(const struct args *a, const struct machine *m, int *rc)
+{
+	bool stdin_too = a->file && !strcmp(a->file, "-");
+	char path[4200], **texts = NULL, *bytes;
+	size_t len;
+	FILE *f;
+
+	if (a->file)
+		snprintf(path, sizeof(path), "%s", a->file);
+	else
+		snprintf(path, sizeof(path), "%s/proc/%llu/environ", m->here ? "" : m->root,
+			 (unsigned long long)a->pid);
+	f = stdin_too ? stdin : fopen(path, "re");
+	if (!f) {
+		*rc = tool_fail(errno == EACCES ? TOOL_DENIED : TOOL_USAGE, NAME, "%s: %s", path,
+				strerror(errno));
+		return NULL;
+	}
+	bytes = read_bytes(f, path, &len);
+	if (!stdin_too)
+		fclose(f);
+	*rc = TOOL_USAGE;
+	if (!bytes)
+		return NULL;
+	texts = env_texts(bytes, len, a->file ? '\n' : '\0');
+	free(bytes);
+	if (!texts)
+		*rc = tool_fail(TOOL_DENIED, NAME, "no memory for %s", path);
+	return texts;
+}
+
+static void
+print_lint(const struct env_lint *lint)
+{
+	static const enum tool_colour colours[ENV_LEVELS] = { TOOL_RED, TOOL_YELLOW, TOOL_DIM };
+
+	for (unsigned i = 0; i < lint->count; i++) {
+		const struct env_finding *f = &lint->at[i];
+
+		printf("%s%-8s%s %-14s ", tool_paint(stdout, colours[f->level]),
+		       env_level_name(f->level), tool_paint(stdout, TOOL_PLAIN), f->id);
+		out_plain(stdout, f->name);
+		putchar(' ');
+		out_plain(stdout, f->text);
+		putchar('\n');
+	}
+	if (lint->left_out)
+		printf("and %u more\n", lint->left_out);
+	printf("%u error%s, %u warning%s, %u note%s\n", lint->of[ENV_ERROR],
+	       lint->of[ENV_ERROR] == 1 ? "" : "s", lint->of[ENV_WARNING],
+	       lint->of[ENV_WARNING] == 1 ? "" : "s", lint->of[ENV_NOTE],
+	       lint->of[ENV_NOTE] == 1 ? "" : "s");
+}
+
+static int
+write_json(json_t *json, const char *path)
+{
+	int rc = json ? tool_json_write(json, path) :
+			tool_fail(TOOL_DENIED, NAME, "no memory for the JSON text");
+
+	json_decref(json);
+	return rc;
+}
+
+static int
+lint(const struct args *a, const struct machine *m, const struct tcpx_roles *roles)
+{
+	struct env_lint found;
+	char **texts = environ;
+	int rc = TOOL_OK;
+
+	if (a->file || a->pid)
+		texts = load(a, m, &rc);
+	if (!texts)
+		return rc;
+	rc = env_lint(m, roles, texts, &found);
+	if (texts != environ)
+		env_texts_free(texts);
+	if (rc)
+		return tool_fail(TOOL_DENIED, NAME, "no memory to look at the environment");
+	if (!a->json || strcmp(a->json, "-"))
+		print_lint(&found);
+	if (a->json)
+		rc = write_json(env_lint_json(&found), a->json);
+	if (rc == TOOL_OK && found.of[ENV_ERROR] + found.of[ENV_WARNING])
+		rc = TOOL_FINDING;
+	return rc;
+}
+
+static int
+make(const struct args *a, const struct machine *m, const struct tcpx_roles *roles)
+{
+	struct env_set set;
+	int rc = TOOL_OK;
+
+	if (env_make(m, roles, &set))
+		return tool_fail(TOOL_DENIED, NAME, "no memory for the variables");
+	if (a->form == ENV_JSON && !a->json) {
+		rc = write_json(env_json(&set), "-");
+	} else {
+		if (!a->json || a->formed)
+			env_print(stdout, &set, (enum env_form)a->form);
+		if (a->json)
+			rc = write_json(env_json(&set), a->json);
+	}
+	env_fini(&set);
+	return rc;
+}
+
+static int
+run_lint(const struct args *a, const struct machine *m)
+{
+	struct tcpx_roles roles;
+
+	machine_roles_by_gpu(m, a->control, &roles);
+	return lint(a, m, &roles);
+}
+
+static int
+run_make(const struct args *a, struct machine *m)
+{
+	const char *control = a->control ? a->control : getenv("NCCL_GPUDIRECTTCPX_CTRL_DEV");
+	struct tcpx_roles roles;
+
+	if (machine_roles(m, a->nics, control, &roles) < 0)
+		return tool_fail(TOOL_USAGE, NAME, "no NIC that could be named: tcpx info tells why");
+	if (control && *control && !roles.control)
+		return tool_fail(TOOL_USAGE, NAME, "%s %s: no such interface is up and has an "
+				 "address", a->control ? "--control" : "NCCL_GPUDIRECTTCPX_CTRL_DEV",
+				 control);
+	return make(a, m, &roles);
+}
+
+static int
+run(const struct args *a)
+{
+	struct machine *m = machine_new(NAME, a->root, a->nics ? a->nics : "");
+	int rc;
+
+	if (!m)
+		return TOOL_USAGE;
+	rc = a->lint ? run_lint(a, m) : run_make(a, m);
+	machine_free(m);
+	return rc;
+}
+
+static int
+read_args(struct opt_parser *p, struct args *a)
+{
+	int id, rc = TOOL_OK;
+
+	while ((id = opt_next(p)) != OPT_END && rc == TOOL_OK) {
+		switch (id) {
+		case FORMAT:
+			rc = opt_choice(p, id, env_form_names, &a->form);
+			a->formed = true;
+			break;
+		case LINT:
+			a->lint = true;
+			break;
+		case FILE_:
+			a->file = p->value;
+			break;
+		case PID:
+			rc = opt_number(p, id, 1, 1ull << 30, &a->pid);
+			break;
+		case NICS:
+			a->nics = p->value;
+			break;
+		case CONTROL:
+			a->control = p->value;
+			break;
+		case ROOT:
+			a->root = p->value;
+			break;
+		case JSON:
+			a->json = p->value;
+			break;
+		case OPT_HELP:
+			return -1;
+		default:
+			return TOOL_USAGE;
+		}
+	}
+	return rc;
+}
+
+int
+cmd_env(int argc, char **argv)
+{
+	struct args a = { .form = ENV_SH };
+	struct opt_parser p;
+	int rc;
+
+	opt_init(&p, &command, argc, argv);
+	rc = read_args(&p, &a);
+	if (rc)
+		return rc < 0 ? TOOL_OK : rc;
+	if (p.first_word < argc)
+		return tool_usage(NAME, "'%s' is one word too many", argv[p.first_word]);
+	if ((a.file || a.pid) && !a.lint)
+		return tool_usage(NAME, "%s is for --lint", a.file ? "--file" : "--pid");
+	if (a.file && a.pid)
+		return tool_usage(NAME, "--file and --pid name two environments");
+	if (a.lint && a.formed)
+		return tool_usage(NAME, "--format and --lint are two things; --json is for both");
+	return run(&a);
+}

@@ -1,0 +1,357 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * tcpx info: an engine's choices on this machine, and their reasons. Reads only; with
+ * --root it explains another machine from its files.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tcpx/tcpx.h"
+#include "tune/info/machine_gpu.h"
+#include "tune/info/machine_plugin.h"
+#include "tool/opt.h"
+#include "tool/out_text.h"
+#include "tool/tool.h"
+
+static void
+print_title(const char *title)
+{
+	printf("\n%s%s%s\n", tool_paint(stdout, TOOL_BOLD), title,
+	       tool_paint(stdout, TOOL_PLAIN));
+}
+
+static void
+print_providers(const struct machine *m)
+{
+	const char *const *words = tcpx_setting_at(TCPX_SET_PROVIDER)->words;
+	const char *in_use = machine_provider(m);
+
+	printf("%-10s", "providers");
+	for (words++; *words; words++) /* the first is auto */
+		printf(" %s%s", *words, strcmp(*words, in_use) ? "" : " (in use)");
+	putchar('\n');
+}
+
+/* "10 Gb/s", or "-". */
+static const char *
+speed_text(uint32_t mbps, char *buf, size_t cap)
+{
+	if (mbps == 0)
+		return "-";
+	snprintf(buf, cap, mbps % 1000 ? "%.1f Gb/s" : "%.0f Gb/s", mbps / 1e3);
+	return buf;
+}
+
+static const char *
+node_text(const struct tcpx_host_place *place, char *buf, size_t cap)
+{
+	if (place->numa < 0)
+		return "-";
+	snprintf(buf, cap, "%d", place->numa);
+	return buf;
+}
+
+static void
+print_nic(const struct machine *m, const struct tcpx_host_nic *nic)
+{
+	char addr[TCPX_HOST_ADDR_TEXT], speed[32], node[16], queues[32] = "-", mtu[16] = "-";
+	bool used;
+	const char *why = machine_nic_why(m, nic, &used);
+
+	tcpx_host_addr_format(&nic->addr, addr, sizeof(addr));
+	if (nic->queues_rx || nic->queues_tx)
+		snprintf(queues, sizeof(queues), "%u/%u", nic->queues_rx, nic->queues_tx);
+	if (nic->mtu)
+		snprintf(mtu, sizeof(mtu), "%u", nic->mtu);
+	printf("  %s%-4s%s ", tool_paint(stdout, used ? TOOL_GREEN : TOOL_DIM), used ? "yes" : "no",
+	       tool_paint(stdout, TOOL_PLAIN));
+	out_plain(stdout, nic->ifname);
+	printf("%*s %-20s %9s %6s %7s %-12s %-13s %4s  ", 15 - (int)strlen(nic->ifname), "",
+	       nic->addr.family ? addr : "-", speed_text(nic->speed_mbps, speed, sizeof(speed)),
+	       mtu, queues, *nic->driver ? nic->driver : "-",
+	       *nic->place.pci ? nic->place.pci : "-", node_text(&nic->place, node, sizeof(node)));
+	out_plain(stdout, why);
+	putchar('\n');
+}
+
+static void
+print_nics(const struct machine *m)
+{
+	print_title("NICs");
+	printf("  selection \"");
+	out_plain(stdout, m->selection);
+	printf("\"%s\n", *m->selection ? "" : ": the default, all that fit");
+	if (*m->control.name)
+		printf("  control arrives at %s, too (%s)\n", m->control.name,
+		       tcpx_cfg_source(m->cfg, TCPX_SET_CTRL));
+	if (m->all_count)
+		printf("  %-4s %-15s %-20s %9s %6s %7s %-12s %-13s %4s  %s\n", "used", "name",
+		       "address", "speed", "MTU", "rx/tx", "driver", "PCI", "node", "why");
+	for (unsigned i = 0; i < m->all_count; i++)
+		print_nic(m, &m->all[i]);
+	for (unsigned i = 0; i < m->nic_count; i++)
+		if (strcmp(m->nics[i].name, m->nics[i].ifname))
+			printf("  %-4s %-15s on %s, %s\n", "yes", m->nics[i].name,
+			       m->nics[i].ifname, m->nics[i].why);
+	if (!m->nic_count)
+		printf("  none to use: see above for why\n");
+}
+
+static void
+print_cpus(const struct machine *m)
+{
+	char list[MACHINE_CPU_LIST];
+
+	print_title("CPUs");
+	if (!m->cpus.count) {
+		printf("  unknown\n");
+		return;
+	}
+	printf("  %-10s %4u  %s\n", "online", m->cpus.count,
+	       machine_cpu_list(&m->cpus.online, list));
+	printf("  %-10s %4u  %s\n", "allowed", m->cpus.allowed_count,
+	       machine_cpu_list(&m->cpus.allowed, list));
+	for (unsigned i = 0; i < m->cpus.node_count; i++)
+		printf("  node %-5d %4u  %s\n", m->cpus.node[i].id,
+		       tcpx_cpuset_count(&m->cpus.node[i].cpus),
+		       machine_cpu_list(&m->cpus.node[i].cpus, list));
+}
+
+static void
+print_gpus(const struct machine *m)
+{
+	print_title("GPUs");
+	if (!m->gpu_count)
+		printf("  none on the PCI bus\n");
+	for (unsigned g = 0; g < m->gpu_count; g++) {
+		const struct tcpx_host_gpu *gpu = &m->gpus[g];
+		char node[16];
+
+		printf("  %u  %s  node %s ", g, gpu->place.pci,
+		       node_text(&gpu->place, node, sizeof(node)));
+		for (unsigned i = 0; i < m->nic_count; i++) {
+			printf("%s ", i ? "," : "");
+			out_plain(stdout, m->nics[i].name);
+			printf(" %s",
+			       tcpx_host_distance_name(tcpx_host_distance(&m->nics[i], gpu)));
+		}
+		putchar('\n');
+	}
+}
+
+/* The driver's view, in the order of cuda:N. */
+static void
+print_driver(const struct machine_driver *d)
+{
+	char amount[OUT_QUANTITY];
+
+	if (!d->gpus) {
+		printf("  no GPU driver: ");
+		out_plain(stdout, d->why);
+		putchar('\n');
+		return;
+	}
+	printf("  driver of CUDA %d.%d\n", d->version / 1000, d->version % 1000 / 10);
+	for (unsigned i = 0; i < d->count; i++) {
+		printf("  cuda:%-2d  ", d->gpu[i].gpu);
+		out_plain(stdout, d->gpu[i].name);
+		printf(", %s, %s\n", d->gpu[i].pci, out_size(d->gpu[i].memory_bytes, amount));
+	}
+}
+
+static void
+print_sending(const struct machine *m, const struct machine_driver *d)
+{
+	struct machine_lend lend = machine_lend_read(m);
+	char max[OUT_QUANTITY], soft[OUT_QUANTITY];
+
+	print_title("GPU memory");
+	printf("  %-9s %s (TCPX_UNPACK_IMPL is %s)\n", "unpack",
+	       d->gpus ? "kernel, d2d, host" : "none is possible without a driver",
+	       m->cfg ? tcpx_cfg_str(m->cfg, TCPX_SET_UNPACK_IMPL) : "refused");
+	printf("  %-9s copy", "zero-copy");
+	if (lend.pipe_max > 0)
+		printf(", splice (pipes up to %s, of a user without rights %s in all)",
+		       out_size((uint64_t)lend.pipe_max, max), lend.pipe_user_soft > 0
+		       ? out_size((uint64_t)lend.pipe_user_soft, soft) : "unlimited");
+	if (lend.msg)
+		printf(", msg (SO_ZEROCOPY)");
+	printf(" (TCPX_ZEROCOPY is %s)\n", m->cfg ? tcpx_cfg_str(m->cfg, TCPX_SET_ZEROCOPY)
+						   : "refused");
+}
+
+static void
+print_defaults(const struct machine *m)
+{
+	struct machine_default planned[MACHINE_DEFAULTS];
+
+	print_title("Defaults");
+	if (!m->plan.threads) {
+		printf("  unknown without CPUs\n");
+		return;
+	}
+	machine_defaults(m, planned);
+	for (size_t i = 0; i < ARRAY_LEN(planned); i++) {
+		printf("  %-9s %4u  %s", planned[i].name, planned[i].value, planned[i].why);
+		if (planned[i].overridden)
+			printf("; but %s is %s (%s)", tcpx_setting_at(planned[i].setting)->name,
+			       tcpx_cfg_str(m->cfg, planned[i].setting),
+			       tcpx_cfg_source(m->cfg, planned[i].setting));
+		putchar('\n');
+	}
+}
+
+static void
+print_settings(const struct machine *m)
+{
+	const struct tcpx_setting_def *def;
+
+	for (unsigned i = 0; (def = tcpx_setting_at(i)) != NULL; i++) {
+		bool set = !tcpx_cfg_is_default(m->cfg, i);
+		char allowed[256];
+
+		printf("%s%s=", tool_paint(stdout, set ? TOOL_BOLD : TOOL_PLAIN), def->name);
+		out_plain(stdout, tcpx_cfg_str(m->cfg, i));
+		printf("%s  (", tool_paint(stdout, TOOL_PLAIN));
+		out_plain(stdout, tcpx_cfg_source(m->cfg, i));
+		printf(")\n    %s\n    %s: %s\n", def->help, tcpx_setting_type_name(def->type),
+		       tcpx_setting_allowed(def, allowed, sizeof(allowed)));
+	}
+}
+
+static void
+print_machine(const struct machine *m, const struct machine_plugin *plugin)
+{
+	struct machine_driver driver;
+	char kernel[128];
+
+	printf("%-10s %s\n", "tcpx", tcpx_version());
+	print_providers(m);
+	printf("%-10s %s\n", "kernel", machine_kernel(m, kernel, sizeof(kernel)));
+	if (!m->here)
+		printf("%-10s %s\n", "root", m->root);
+	print_nics(m);
+	print_cpus(m);
+	print_gpus(m);
+	machine_driver_open(m, &driver);
+	print_driver(&driver);
+	print_sending(m, &driver);
+	machine_driver_close(&driver);
+	print_title("NCCL net plugin");
+	machine_plugin_print(plugin);
+	print_defaults(m);
+}
+
+static int
+write_json(const struct machine *m, const struct machine_plugin *plugin, const char *path)
+{
+	struct machine_driver driver;
+	json_t *root = machine_json(m);
+	int rc;
+
+	machine_driver_open(m, &driver);
+	if (root) {
+		json_object_set_new(root, "driver", machine_driver_json(&driver));
+		json_object_set_new(root, "plugin", machine_plugin_json(plugin));
+	}
+	machine_driver_close(&driver);
+	rc = root ? tool_json_write(root, path) :
+		    tool_fail(TOOL_DENIED, "tcpx info", "no memory for the JSON text");
+
+	json_decref(root);
+	return rc;
+}
+
+static int
+run(const struct machine *m, bool config, const char *library, const char *json)
+{
+	struct machine_plugin plugin;
+	int rc = TOOL_OK;
+
+	if (!m->cfg)
+		return tool_fail(TOOL_USAGE, "tcpx info", "a setting is refused: see above");
+	if (!config && (m->nics_rc == -EINVAL || m->nics_rc == TCPX_ECONFIG))
+		return TOOL_USAGE; /* the bad selection, or control NIC, is in the log */
+	if (json || !config)
+		machine_plugin_read(m, library, &plugin);
+	if (json)
+		rc = write_json(m, &plugin, json);
+	if (rc == TOOL_OK && !(json && !strcmp(json, "-"))) {
+		if (config)
+			print_settings(m);
+		else
+			print_machine(m, &plugin);
+	}
+	if (rc == TOOL_OK && !config && (m->nics_rc < 0 || machine_plugin_missed(m, library, &plugin)))
+		rc = TOOL_FINDING;
+	return rc;
+}
+
+int
+cmd_info(int argc, char **argv)
+{
+	enum { CONFIG, NICS, PLUGIN, ROOT, JSON };
+	static const struct opt opts[] = {
+		[CONFIG] = { 'c', "config", NULL, "every setting with its value, where that comes "
+			     "from, and what is allowed" },
+		[NICS] = { 'n', "nics", "LIST", "choose NICs by this list instead of TCPX_NICS: "
+			   "eth1,eth2 (beginnings), =eth1 (whole name), ^eth0 (all but), or "
+			   "addresses" },
+		[PLUGIN] = { 'p', "plugin", "FILE", "look at this NCCL net plugin instead of "
+			     "the one TCPX_PLUGIN_PATH, NCCL_NET_PLUGIN or the usual places name" },
+		[ROOT] = { 0, "root", "DIR", "read the machine whose /sys and /proc lie in DIR" },
+		[JSON] = { 'j', "json", "FILE", "all of it as JSON; - is stdout" },
+	};
+	static const struct opt_command cmd = {
+		"tcpx info", "[OPTIONS]",
+		"Shows what an engine would use here and why: NICs, CPUs, GPUs, their distance "
+		"and their driver, the NCCL net plugin, threads and channels. Changes nothing; a "
+		"plugin is loaded in a process of its own. Exit code 1: no NIC to use, or not the "
+		"plugin that was named.",
+		opts, ARRAY_LEN(opts),
+		"  tcpx info\n"
+		"  tcpx info --config\n"
+		"  tcpx info --nics ^eth0 --json -\n"
+		"  tcpx info --plugin /usr/local/tcpx/lib64/libnccl-net-tcpx.so\n", false,
+	};
+	const char *nics = NULL, *root = NULL, *json = NULL, *plugin = NULL;
+	struct opt_parser p;
+	struct machine *m;
+	bool config = false;
+	int id, rc;
+
+	opt_init(&p, &cmd, argc, argv);
+	while ((id = opt_next(&p)) != OPT_END) {
+		switch (id) {
+		case CONFIG:
+			config = true;
+			break;
+		case NICS:
+			nics = p.value;
+			break;
+		case PLUGIN:
+			plugin = p.value;
+			break;
+		case ROOT:
+			root = p.value;
+			break;
+		case JSON:
+			json = p.value;
+			break;
+		case OPT_HELP:
+			return TOOL_OK;
+		default:
+			return TOOL_USAGE;
+		}
+	}
+	if (p.first_word < argc)
+		return tool_usage(cmd.name, "'%s' is one word too many", argv[p.first_word]);
+
+	m = machine_new(cmd.name, root, nics);
+	if (!m)
+		return TOOL_USAGE;
+	rc = run(m, config, plugin, json);
+	machine_free(m);
+	return rc;
+}

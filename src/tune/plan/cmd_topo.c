@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* tcpx topo: the facts of a machine. A text is written as a tree, which is read
+ * like any other. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "tune/plan/hwloc.h"
+#include "tune/plan/topo_tree.h"
+#include "tune/plan/topo_view.h"
+#include "tool/opt.h"
+#include "tool/tool.h"
+#include "tune/texts/spec.h"
+#include "tune/texts/tree.h"
+
+#define NAME "tcpx topo"
+
+struct wish {
+	const char *root, *spec, *xml, *synthetic, *json, *write;
+	bool explain, export_spec;
+};
+
+static int
+export(const struct tcpx_topo *topo)
+{
+	struct tcpx_machine m;
+	int rc = TOOL_OK;
+	char *text;
+
+	if (tcpx_topo_machine(topo, &m) < 0)
+		return TOOL_FINDING;
+	if (tcpx_spec_format(&m, &text) < 0) {
+		rc = tool_fail(TOOL_DENIED, NAME, "no memory for the spec");
+	} else {
+		fputs(text, stdout);
+		free(text);
+	}
+	tcpx_machine_fini(&m);
+	return rc;
+}
+
+static int
+show(const struct wish *w, const struct tcpx_topo *topo)
+{
+	int rc = w->export_spec ? export(topo) : TOOL_OK;
+	json_t *json;
+
+	if (w->json) {
+		json = topo_json(topo);
+		rc = json ? tool_json_write(json, w->json)
+			  : tool_fail(TOOL_DENIED, NAME, "no memory for the JSON text");
+		json_decref(json);
+	}
+	if (!w->export_spec && !(w->json && !strcmp(w->json, "-")))
+		topo_print(stdout, topo, w->explain);
+	return rc;
+}
+
+static int
+show_text(const struct wish *w)
+{
+	struct tcpx_topo *topo;
+	struct tcpx_machine m;
+	int rc = TOOL_OK;
+
+	if (!w->spec)
+		rc = hwloc_machine(NAME, w->xml, w->synthetic, &m);
+	else if (tcpx_spec_load(w->spec, &m) < 0)
+		rc = TOOL_USAGE;
+	if (rc)
+		return rc;
+	if (w->write) {
+		rc = tcpx_tree_write(&m, w->write) < 0 ? TOOL_USAGE : TOOL_OK;
+		tcpx_machine_fini(&m);
+		return rc;
+	}
+	rc = topo_of_machine(NAME, &m, &topo);
+	tcpx_machine_fini(&m);
+	if (rc)
+		return rc;
+	/* the tree is gone when this is read */
+	snprintf(topo->root, sizeof(topo->root), "%s",
+		 w->spec ? w->spec : w->xml ? w->xml : w->synthetic);
+	rc = show(w, topo);
+	tcpx_topo_free(topo);
+	return rc;
+}
+
+static int
+show_root(const struct wish *w)
+{
+	struct tcpx_topo *topo;
+	int rc;
+
+	if (tcpx_topo_read(w->root, &topo) < 0)
+		return TOOL_USAGE; /* the reason is in the log */
+	rc = show(w, topo);
+	tcpx_topo_free(topo);
+	return rc;
+}
+
+static int
+check(const struct wish *w)
+{
+	int machines = !!w->root + !!w->spec + !!w->xml + !!w->synthetic;
+
+	if (machines > 1)
+		return tool_usage(NAME, "--root, --spec, --hwloc-xml and --synthetic are machines "
+				  "each; one is shown");
+	if (w->write && (!machines || w->root))
+		return tool_usage(NAME, "--write-fixture makes the tree of a text: give --spec, "
+				  "--hwloc-xml or --synthetic, too");
+	return TOOL_OK;
+}
+
+int
+cmd_topo(int argc, char **argv)
+{
+	enum { JSON, ROOT, SPEC, XML, SYNTHETIC, WRITE, EXPLAIN, EXPORT };
+	static const struct opt opts[] = {
+		[JSON] = { 'j', "json", "FILE", "all of it as JSON; - is stdout" },
+		[ROOT] = { 0, "root", "DIR", "read the machine whose /sys and /proc lie in DIR" },
+		[SPEC] = { 0, "spec", "FILE", "the machine that this short text describes; - is "
+			   "stdin" },
+		[XML] = { 0, "hwloc-xml", "FILE", "the machine of hwloc's XML, as `lstopo FILE.xml` "
+			  "writes it; needs libhwloc" },
+		[SYNTHETIC] = { 0, "synthetic", "TEXT", "the machine of hwloc's short description; "
+				"needs libhwloc" },
+		[WRITE] = { 0, "write-fixture", "DIR", "write the tree of --spec and the like to "
+			    "DIR, for --root, and show nothing" },
+		[EXPLAIN] = { 'e', "explain", NULL, "each vector with how its queue is known, each "
+			      "setting, and why something is not known" },
+		[EXPORT] = { 0, "export-spec", NULL, "the machine as such a text, for --spec" },
+	};
+	static const struct opt_command cmd = {
+		NAME, "[OPTIONS]",
+		"Shows a machine's nodes and cores, its NICs with their queues, interrupts and "
+		"settings, its GPUs, and which NIC is near to which GPU. Changes nothing.",
+		opts, ARRAY_LEN(opts),
+		"  tcpx topo\n"
+		"  tcpx topo --explain\n"
+		"  tcpx topo --spec a3-high.spec --json -\n"
+		"  tcpx topo --synthetic \"pack:2 [numa] core:8 pu:2\"\n"
+		"  tcpx topo --spec a3-high.spec --write-fixture /tmp/a3 && tcpx topo --root /tmp/a3\n",
+		false,
+	};
+	struct wish w = { .root = NULL };
+	struct opt_parser p;
+	int id, rc;
+
+	opt_init(&p, &cmd, argc, argv);
+	while ((id = opt_next(&p)) != OPT_END) {
+		switch (id) {
+		case JSON:
+			w.json = p.value;
+			break;
+		case ROOT:
+			w.root = p.value;
+			break;
+		case SPEC:
+			w.spec = p.value;
+			break;
+		case XML:
+			w.xml = p.value;
+			break;
+		case SYNTHETIC:
+			w.synthetic = p.value;
+			break;
+		case WRITE:
+			w.write = p.value;
+			break;
+		case EXPLAIN:
+			w.explain = true;
+			break;
+		case EXPORT:
+			w.export_spec = true;
+			break;
+		case OPT_HELP:
+			return TOOL_OK;
+		default:
+			return TOOL_USAGE;
+		}
+	}
+	if (p.first_word < argc)
+		return tool_usage(NAME, "'%s' is one word too many", argv[p.first_word]);
+	rc = check(&w);
+	if (rc)
+		return rc;
+	return w.spec || w.xml || w.synthetic ? show_text(&w) : show_root(&w);
+}

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Sums over a difference of two snapshots, and the whole as JSON. */
+#include "tune/plan/irq_count.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "tcpx/tcpx.h"
+#include "tune/info/machine.h"
+#include "tune/plan/topo_view.h"
+
+static const struct tcpx_host_node *
+find_node(const struct tcpx_snapshot *snap, int id)
+{
+	for (unsigned i = 0; id >= 0 && i < snap->node_count; i++)
+		if (snap->nodes[i].id == id)
+			return &snap->nodes[i];
+	return NULL;
+}
+
+uint64_t
+irq_on_node(const struct tcpx_irqdiff *diff, const struct tcpx_irqdiff_row *row)
+{
+	const struct tcpx_host_node *node = find_node(row->of, row->of->nics[row->vector->nic].node);
+	uint64_t sum = 0;
+
+	for (unsigned i = 0; i < diff->cpu_count; i++)
+		if (!node || tcpx_cpuset_has(&node->cpus, (int)diff->cpu[i]))
+			sum += row->delta[i];
+	return sum;
+}
+
+static struct irq_sum *
+find_sum(struct irq_sum *sums, unsigned count, const char *name)
+{
+	for (unsigned i = 0; i < count; i++)
+		if (sums[i].name && !strcmp(sums[i].name, name))
+			return &sums[i];
+	return &sums[count];
+}
+
+struct irq_sum *
+irq_sums(const struct tcpx_irqdiff *diff, const struct tcpx_snapshot *b, unsigned *count)
+{
+	struct irq_sum *sums = calloc(b->nic_count + 1, sizeof(*sums)), *sum;
+
+	if (!sums)
+		return NULL;
+	for (unsigned i = 0; i < b->nic_count; i++)
+		sums[i] = (struct irq_sum){ .name = b->nics[i].name, .node = b->nics[i].node };
+	sums[b->nic_count].node = -1;
+	for (unsigned i = 0; i < diff->irq_rows; i++) {
+		const struct tcpx_irqdiff_row *row = &diff->row[i];
+
+		if (row->irq < 0)
+			continue;
+		sum = &sums[b->nic_count];
+		if (row->vector)
+			sum = find_sum(sums, b->nic_count, row->of->nics[row->vector->nic].name);
+		sum->vectors++;
+		sum->total += row->total;
+		sum->on_node += row->vector ? irq_on_node(diff, row) : row->total;
+		sum->strange += row->state != TCPX_IRQ_SAME;
+		sum->moved += row->moved;
+	}
+	*count = b->nic_count + 1;
+	return sums;
+}
+
+uint64_t
+irq_nic_count(const struct tcpx_irqdiff *diff, unsigned column)
+{
+	uint64_t sum = 0;
+
+	for (unsigned i = 0; i < diff->irq_rows; i++)
+		if (diff->row[i].vector)
+			sum += diff->row[i].delta[column];
+	return sum;
+}
+
+const struct tcpx_irqdiff_row *
+irq_softirq(const struct tcpx_irqdiff *diff, const char *label)
+{
+	for (unsigned i = diff->irq_rows; i < diff->row_count; i++)
+		if (!strcmp(diff->row[i].label, label))
+			return &diff->row[i];
+	return NULL;
+}
+
+bool
+irq_changed(const struct tcpx_irqdiff *diff)
+{
+	for (unsigned i = 0; i < diff->irq_rows; i++)
+		if (diff->row[i].irq >= 0 &&
+		    (diff->row[i].state != TCPX_IRQ_SAME || diff->row[i].moved))
+			return true;
+	return diff->cpus_changed > 0;
+}
+
+/* ---- JSON ------------------------------------------------------------------------- */
+
+/* Only the CPUs with counts. */
+static json_t *
+counts_json(const struct tcpx_irqdiff *diff, const struct tcpx_irqdiff_row *row)
+{
+	json_t *json = json_object();
+	char cpu[16];
+
+	for (unsigned i = 0; i < diff->cpu_count; i++) {
+		if (!row->delta[i])
+			continue;
+		snprintf(cpu, sizeof(cpu), "%u", diff->cpu[i]);
+		json_object_set_new(json, cpu, json_integer(row->delta[i]));
+	}
+	return json;
+}
+
+static json_t *
+row_json(const struct tcpx_irqdiff *diff, const struct tcpx_irqdiff_row *row)
+{
+	json_t *json = json_object();
+	const struct tcpx_snap_vector *v = row->vector;
+
+	json_object_set_new(json, "label", machine_json_text(row->label));
+	json_object_set_new(json, "name", machine_json_text(row->names));
+	json_object_set_new(json, "state", json_string(tcpx_irqdiff_state_name(row->state)));
+	json_object_set_new(json, "total", json_integer((json_int_t)row->total));
+	json_object_set_new(json, "cpus", counts_json(diff, row));
+	if (!v)
+		return json;
+	json_object_set_new(json, "nic", machine_json_text(row->of->nics[v->nic].name));
+	json_object_set_new(json, "kind", json_string(tcpx_vector_kind_name(v->kind)));
+	json_object_set_new(json, "queue", v->queue < 0 ? json_null() : json_integer(v->queue));
+	json_object_set_new(json, "map_source", json_string(tcpx_vector_source_name(v->source)));
+	json_object_set_new(json, "on_node", json_integer((json_int_t)irq_on_node(diff, row)));
+	json_object_set_new(json, "moved", json_boolean(row->moved));
+	json_object_set_new(json, "requested", v->requested_known
+			    ? topo_list_json(&v->requested) : json_null());
+	json_object_set_new(json, "effective", v->effective_known
+			    ? topo_list_json(&v->effective) : json_null());
+	return json;
+}
+
+static json_t *
+times_json(const struct tcpx_irqdiff *diff)
+{
+	json_t *json = json_object();
+	char cpu[16];
+
+	for (unsigned i = 0; i < diff->time_count; i++) {
+		json_t *one = json_object();
+
+		for (unsigned k = 0; k < TCPX_CPU_TIMES; k++)
+			json_object_set_new(one, tcpx_cpu_time_name(k),
+					    json_integer((json_int_t)diff->times[i].ticks[k]));
+		snprintf(cpu, sizeof(cpu), "%u", diff->times[i].cpu);
+		json_object_set_new(json, cpu, one);
+	}
+	return json;
+}
+
+json_t *
+irq_diff_json(const struct tcpx_irqdiff *diff, const struct tcpx_snapshot *b)
+{
+	json_t *json = json_object(), *irqs = json_array(), *softirqs = json_array();
+	json_t *nics = json_object();
+	unsigned count;
+	struct irq_sum *sums = irq_sums(diff, b, &count);
+
+	for (unsigned i = 0; sums && i + 1 < count; i++)
+		json_object_set_new(nics, sums[i].name, json_pack(
+			"{s:i, s:i, s:I, s:I}", "node", sums[i].node, "vectors",
+			(int)sums[i].vectors, "total", (json_int_t)sums[i].total, "on_node",
+			(json_int_t)sums[i].on_node));
+	free(sums);
+	for (unsigned i = 0; i < diff->row_count; i++)
+		json_array_append_new(i < diff->irq_rows ? irqs : softirqs,
+				      row_json(diff, &diff->row[i]));
+	json_object_set_new(json, "schema", json_integer(1));
+	json_object_set_new(json, "version", json_string(tcpx_version()));
+	json_object_set_new(json, "seconds", json_real(diff->seconds));
+	json_object_set_new(json, "cpus_changed", json_integer(diff->cpus_changed));
+	json_object_set_new(json, "changed", json_boolean(irq_changed(diff)));
+	json_object_set_new(json, "nics", nics);
+	json_object_set_new(json, "irqs", irqs);
+	json_object_set_new(json, "softirqs", softirqs);
+	json_object_set_new(json, "ticks", times_json(diff));
+	return json;
+}

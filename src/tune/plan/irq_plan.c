@@ -1,0 +1,412 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * tcpx irq plan: the CPUs that send, receive, take interrupts and stay with the
+ * application. Reads and prints; changes nothing.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "host/plan.h"
+#include "tune/texts/spec.h"
+#include "tune/facts/topo.h"
+#include "tune/texts/plan_text.h"
+#include "tune/plan/hwloc.h"
+#include "tune/plan/irq.h"
+#include "tune/plan/irq_machine.h"
+#include "tool/opt.h"
+#include "tool/out_text.h"
+#include "tune/plan/plan_json.h"
+#include "tune/plan/plan_nics.h"
+#include "tool/tool.h"
+
+enum { OPT_SPEC, OPT_ROOT, OPT_XML, OPT_NICS, OPT_POLICY, OPT_SHARE, OPT_HEAD, OPT_TAIL, OPT_THREADS,
+       OPT_ALIGN, OPT_SPILL, OPT_ALLOW, OPT_ISOLATED, OPT_EXPLAIN, OPT_EMIT, OPT_JSON };
+
+static const struct opt opts[] = {
+	[OPT_SPEC] = { 0, "spec", "FILE", "the machine that a text describes, - for stdin" },
+	[OPT_ROOT] = { 0, "root", "DIR", "the machine whose files are in DIR" },
+	[OPT_XML] = { 0, "hwloc-xml", "FILE", "the machine of hwloc's XML; needs libhwloc" },
+	[OPT_NICS] = { 0, "nics", "LIST", "only these NICs, comma separated (those that carry data)" },
+	[OPT_POLICY] = { 0, "policy", "P", "where interrupts go: tail, keep, boot, local, "
+			 "colocate, sibling, spread, remote (tail)" },
+	[OPT_SHARE] = { 0, "share", "WHAT", "NICs share their node's cores, or each has a slice: "
+			"node, nic (node)" },
+	[OPT_HEAD] = { 0, "head", "N", "cores for the application, of each group (by its GPUs)" },
+	[OPT_TAIL] = { 0, "tail", "N", "cores for interrupts, of each group (by the queues)" },
+	[OPT_THREADS] = { 0, "threads", "WHICH", "CPUs of a core that are used: all, first (all)" },
+	[OPT_ALIGN] = { 0, "align", "l3", "borders move by up to one core to an L3 group's" },
+	[OPT_SPILL] = { 0, "spill", "nearest", "nodes without NICs lend cores to the workers of "
+			"the nearest node with some" },
+	[OPT_ALLOW] = { 0, "allow", "LIST", "CPUs that may be used, as 0-51,104-155 (those "
+			"allowed to this process)" },
+	[OPT_ISOLATED] = { 0, "isolated", NULL, "use CPUs of isolcpus=, too" },
+	[OPT_EXPLAIN] = { 0, "explain", NULL, "say why, line by line" },
+	[OPT_EMIT] = { 0, "emit", "FORM", "table, nccl, json, sh, systemd, slurm, spec (table)" },
+	[OPT_JSON] = { 0, "json", "FILE", "write the plan there, too; - for stdout" },
+};
+
+static const struct opt_command command = {
+	.name = "tcpx irq plan",
+	.words = "[OPTIONS]",
+	.about = "Plans which CPUs send and receive for each NIC, which take its interrupts and "
+		 "which are left to the application, from the machine's cores, nodes, GPUs and "
+		 "queues. Changes nothing: `tcpx irq apply` does, from the JSON.",
+	.opts = opts,
+	.count = ARRAY_LEN(opts),
+	.examples = "  tcpx irq plan --explain\n"
+		    "  tcpx irq plan --emit nccl\n"
+		    "  tcpx irq plan --spec a3-high.spec --policy boot --json plan.json\n",
+};
+
+enum emit { EMIT_TABLE, EMIT_NCCL, EMIT_JSON, EMIT_SH, EMIT_SYSTEMD, EMIT_SLURM, EMIT_SPEC };
+static const char *const emit_words[] = { "table", "nccl", "json", "sh", "systemd", "slurm",
+					  "spec", NULL };
+
+struct args {
+	const char *spec, *root, *xml, *json;
+	struct tcpx_plan_options plan;
+	struct tcpx_cpuset allow;
+	bool explain;
+	int emit;
+};
+
+/* With its vectors, which tcpx_machine_read() leaves out. */
+static int
+read_machine(const char *root, struct tcpx_machine *out)
+{
+	struct tcpx_topo *topo;
+	int rc = tcpx_topo_read(root, &topo);
+
+	if (rc < 0)
+		return rc;
+	rc = tcpx_topo_machine(topo, out);
+	tcpx_topo_free(topo);
+	return rc;
+}
+
+int
+irq_machine(const char *name, const char *spec, const char *root, struct tcpx_machine *out)
+{
+	int rc;
+
+	if (spec && root)
+		return tool_usage(name, "--spec and --root are two machines");
+	rc = spec ? tcpx_spec_load(spec, out) : read_machine(root, out);
+	return rc ? TOOL_USAGE : TOOL_OK; /* the reason is in the log */
+}
+
+/* ---- options ---- */
+
+static int
+read_cores(const struct opt_parser *p, int opt, int *out)
+{
+	uint64_t v;
+	int rc = opt_number(p, opt, 0, TCPX_CPUS_MAX, &v);
+
+	if (rc == TOOL_OK)
+		*out = (int)v;
+	return rc;
+}
+
+static int
+read_choice(const struct opt_parser *p, int opt, struct args *a)
+{
+	static const char *const shares[] = { "node", "nic", NULL };
+	static const char *const threads[] = { "all", "first", NULL };
+	static const char *const aligns[] = { "l3", NULL };
+	static const char *const spills[] = { "nearest", NULL };
+	int at = 0, rc;
+
+	rc = opt_choice(p, opt, opt == OPT_SHARE ? shares : opt == OPT_THREADS ? threads
+			: opt == OPT_ALIGN ? aligns : opt == OPT_SPILL ? spills : emit_words,
+			&at);
+	if (opt == OPT_SHARE)
+		a->plan.share_nic = at == 1;
+	else if (opt == OPT_THREADS)
+		a->plan.first_threads = at == 1;
+	else if (opt == OPT_ALIGN)
+		a->plan.align_l3 = true;
+	else if (opt == OPT_SPILL)
+		a->plan.spill = rc == TOOL_OK;
+	else
+		a->emit = at;
+	return rc;
+}
+
+static int
+read_option(const struct opt_parser *p, int opt, struct args *a)
+{
+	switch (opt) {
+	case OPT_SPEC:
+		a->spec = p->value;
+		return TOOL_OK;
+	case OPT_ROOT:
+		a->root = p->value;
+		return TOOL_OK;
+	case OPT_XML:
+		a->xml = p->value;
+		return TOOL_OK;
+	case OPT_NICS:
+		a->plan.nics = p->value;
+		return TOOL_OK;
+	case OPT_JSON:
+		a->json = p->value;
+		return TOOL_OK;
+	case OPT_EXPLAIN:
+		a->explain = true;
+		return TOOL_OK;
+	case OPT_ISOLATED:
+		a->plan.use_isolated = true;
+		return TOOL_OK;
+	case OPT_POLICY:
+		if (tcpx_irq_policy_parse(p->value, &a->plan.policy))
+			return opt_refuse(p, opt, "tail, keep, boot, local, colocate, sibling, "
+					  "spread or remote");
+		return TOOL_OK;
+	case OPT_HEAD:
+		return read_cores(p, opt, &a->plan.head);
+	case OPT_TAIL:
+		return read_cores(p, opt, &a->plan.tail);
+	case OPT_ALLOW:
+		a->plan.allow = &a->allow;
+		if (tcpx_cpuset_parse(p->value, &a->allow))
+			return opt_refuse(p, opt, "must be a list of CPUs, as 0-51,104-155");
+		return TOOL_OK;
+	default:
+		return read_choice(p, opt, a);
+	}
+}
+
+/* ---- the table ---- */
+
+static const char *
+list(const struct tcpx_cpuset *set, char *buf, size_t cap)
+{
+	if (tcpx_cpuset_empty(set))
+		return "-";
+	if (tcpx_cpuset_format(set, buf, cap) >= cap)
+		memcpy(buf + cap - 4, "...", 4);
+	return buf;
+}
+
+static void
+print_group(const struct tcpx_plan *p, unsigned at)
+{
+	const struct tcpx_plan_group *g = &p->groups[at];
+	const struct { const char *name; const struct tcpx_cpuset *set; unsigned cores; } rows[] = {
+		{ "head", &g->head, g->head_cores }, { "tx", &g->tx, g->tx_cores },
+		{ "rx", &g->rx, g->rx_cores },       { "tail", &g->tail, g->tail_cores },
+	};
+	char text[512];
+
+	printf("\n%snode ", tool_paint(stdout, TOOL_BOLD));
+	if (g->node < 0)
+		printf("unknown");
+	else
+		printf("%d", g->node);
+	printf(":%s", tool_paint(stdout, TOOL_PLAIN));
+	for (unsigned i = 0; i < p->nic_count; i++)
+		if (p->nics[i].group == at) {
+			putchar(' ');
+			out_plain(stdout, p->nics[i].name);
+		}
+	printf("  (%u cores, %u GPUs, %u RX queues)\n", g->cores, g->gpus, g->queues);
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+		printf("  %-5s %3u cores  %s\n", rows[i].name, rows[i].cores,
+		       list(rows[i].set, text, sizeof(text)));
+	for (unsigned bit = 0; bit < TCPX_PLAN_FLAGS; bit++)
+		if (g->flags & 1u << bit)
+			printf("  %snote: %s%s\n", tool_paint(stdout, TOOL_YELLOW),
+			       tcpx_plan_flag_text(bit), tool_paint(stdout, TOOL_PLAIN));
+}
+
+static void
+print_reasons(const struct tcpx_plan *p, unsigned at)
+{
+	char *text;
+
+	if (tcpx_plan_explain(p, at, &text))
+		return;
+	for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n")) {
+		printf("    ");
+		out_plain(stdout, line);
+		putchar('\n');
+	}
+	free(text);
+}
+
+/* The CPUs of a NIC's interrupts. */
+static void
+print_nic_irqs(const struct tcpx_plan *p, unsigned nic)
+{
+	struct tcpx_cpuset cpus, one;
+	unsigned count = 0;
+	char text[512];
+
+	tcpx_cpuset_init(&cpus);
+	for (unsigned i = 0; i < p->irq_count; i++)
+		if (p->irqs[i].nic == nic) {
+			tcpx_plan_irq_cpus(p, &p->irqs[i], &one);
+			tcpx_cpuset_or(&cpus, &one);
+			count++;
+		}
+	printf("  ");
+	out_plain(stdout, p->nics[nic].name);
+	printf("%*s %3u on %s\n", 15 - (int)strlen(p->nics[nic].name), "", count,
+	       list(&cpus, text, sizeof(text)));
+}
+
+static void
+print_irqs(const struct tcpx_plan *p)
+{
+	char why[160];
+
+	for (unsigned i = 0; i < p->irq_count; i++) {
+		const struct tcpx_plan_irq *irq = &p->irqs[i];
+		char number[24] = "-", cpu[16] = "any";
+
+		if (irq->irq >= 0)
+			snprintf(number, sizeof(number), "%" PRId64, irq->irq);
+		if (irq->cpu >= 0)
+			snprintf(cpu, sizeof(cpu), "%d", irq->cpu);
+		tcpx_plan_explain_irq(p, irq, why, sizeof(why));
+		printf("    ");
+		out_plain(stdout, p->nics[irq->nic].name);
+		printf(" %s %d: IRQ %s to CPU %s: %s%s\n", tcpx_vector_kind_name(irq->kind),
+		       irq->queue, number, cpu, why,
+		       irq->movable ? "" : "; the kernel keeps it where it is");
+	}
+}
+
+static int
+print_table(const struct tcpx_plan *p, const struct plan_nics *nics, bool explain)
+{
+	char *application;
+
+	if (tcpx_plan_application(p, &application))
+		return -ENOMEM;
+	printf("machine ");
+	out_plain(stdout, *p->machine ? p->machine : "unnamed");
+	printf(", interrupts by policy %s\n", tcpx_irq_policy_name(p->options.policy));
+	if (*nics->left_out) {
+		printf("%s; not for ", nics->why);
+		out_plain(stdout, nics->left_out);
+		putchar('\n');
+	}
+	for (unsigned i = 0; i < p->group_count; i++) {
+		print_group(p, i);
+		if (explain)
+			print_reasons(p, i);
+	}
+	printf("\n%sinterrupts%s\n", tool_paint(stdout, TOOL_BOLD), tool_paint(stdout, TOOL_PLAIN));
+	for (unsigned i = 0; i < p->nic_count && p->irq_count; i++)
+		print_nic_irqs(p, i);
+	if (!p->irq_count)
+		printf("  left as they are\n");
+	if (explain)
+		print_irqs(p);
+	printf("\napplication %s\n", *application ? application : "any CPU");
+	free(application);
+	return 0;
+}
+
+/* ---- forms ---- */
+
+static int
+emit_text(const struct tcpx_plan *p, const struct tcpx_machine *m, int emit)
+{
+	char *text = NULL;
+	int rc = emit == EMIT_NCCL ? tcpx_plan_emit_nccl(p, &text)
+	       : emit == EMIT_SH ? tcpx_plan_emit_sh(p, &text)
+	       : emit == EMIT_SYSTEMD ? tcpx_plan_emit_systemd(p, &text)
+	       : emit == EMIT_SLURM ? tcpx_plan_emit_slurm(p, &text)
+	       : tcpx_spec_format(m, &text);
+
+	if (rc == 0)
+		fputs(text, stdout);
+	free(text);
+	return rc;
+}
+
+static int
+write_json(const struct tcpx_plan *p, bool explain, const char *path)
+{
+	json_t *json = plan_json(p, explain);
+	int rc = json ? tool_json_write(json, path)
+		      : tool_fail(TOOL_USAGE, command.name, "no memory");
+
+	json_decref(json);
+	return rc;
+}
+
+static int
+emit_plan(const struct args *a, const struct tcpx_plan *p, const struct plan_nics *nics,
+	  const struct tcpx_machine *m)
+{
+	bool only_json = a->json && !strcmp(a->json, "-");
+	int rc = 0;
+
+	if (a->emit == EMIT_JSON)
+		return write_json(p, a->explain, a->json ? a->json : "-");
+	if (!only_json)
+		rc = a->emit == EMIT_TABLE ? print_table(p, nics, a->explain)
+					   : emit_text(p, m, a->emit);
+	if (rc)
+		return TOOL_USAGE;
+	return a->json ? write_json(p, a->explain, a->json) : TOOL_OK;
+}
+
+static int
+plan_machine(struct args *a, const struct tcpx_machine *m)
+{
+	struct plan_nics nics = { .why = "" };
+	struct tcpx_plan p;
+	int rc;
+
+	if (!a->plan.nics) {
+		rc = plan_nics(command.name, m, a->spec || a->xml, a->root, &nics);
+		if (rc)
+			return rc;
+		a->plan.nics = nics.list;
+	}
+	rc = tcpx_plan_make(m, &a->plan, &p);
+	if (rc)
+		return rc == -ENODEV ? TOOL_DENIED : TOOL_USAGE;
+	rc = emit_plan(a, &p, &nics, m);
+	tcpx_plan_fini(&p);
+	return rc;
+}
+
+int
+irq_plan(int argc, char **argv)
+{
+	struct args a = { .plan = TCPX_PLAN_DEFAULTS };
+	struct opt_parser parser;
+	struct tcpx_machine m;
+	int opt, rc;
+
+	opt_init(&parser, &command, argc, argv);
+	while ((opt = opt_next(&parser)) >= 0) {
+		rc = read_option(&parser, opt, &a);
+		if (rc)
+			return rc;
+	}
+	if (opt != OPT_END)
+		return opt == OPT_HELP ? TOOL_OK : TOOL_USAGE;
+	if (parser.first_word < argc)
+		return tool_usage(command.name, "unexpected argument '%s'",
+				  argv[parser.first_word]);
+	if (a.xml && (a.spec || a.root))
+		return tool_usage(command.name, "--hwloc-xml is a machine, and so are --spec and "
+				  "--root");
+	rc = a.xml ? hwloc_machine(command.name, a.xml, NULL, &m)
+		   : irq_machine(command.name, a.spec, a.root, &m);
+	if (rc)
+		return rc;
+	rc = plan_machine(&a, &m);
+	tcpx_machine_fini(&m);
+	return rc;
+}

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* tcpx irq snapshot: the kernel's counts in a file. */
+#include "tune/plan/irq_count.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tune/plan/irq.h"
+#include "tool/opt.h"
+#include "tool/tool.h"
+
+#define NAME "tcpx irq snapshot"
+
+int
+irq_count_now(const char *command, const char *root, const char *nics,
+	      struct tcpx_snapshot *snap)
+{
+	struct tcpx_topo *topo;
+	int rc = tcpx_topo_read(root, &topo);
+
+	if (rc < 0)
+		return TOOL_USAGE;
+	rc = tcpx_snapshot_take(root, topo, nics, snap);
+	tcpx_topo_free(topo);
+	if (rc == -ENODEV || rc == -EINVAL)
+		return TOOL_USAGE;
+	return rc < 0 ? tool_fail(TOOL_DENIED, command, "no counts can be read here") : TOOL_OK;
+}
+
+int
+irq_count_load(const char *path, struct tcpx_snapshot *snap)
+{
+	return tcpx_snapshot_load(path, snap) < 0 ? TOOL_USAGE : TOOL_OK; /* the reason is in
+									   * the log */
+}
+
+static int
+save(const struct tcpx_snapshot *snap, const char *path)
+{
+	bool is_stdout = !path || !strcmp(path, "-"), failed;
+	FILE *f = is_stdout ? stdout : fopen(path, "we");
+	char *bytes;
+	size_t len;
+
+	if (!f)
+		return tool_fail(TOOL_USAGE, NAME, "cannot write %s: %s", path, strerror(errno));
+	failed = tcpx_snapshot_format(snap, &bytes, &len) < 0;
+	if (!failed) {
+		failed = fwrite(bytes, 1, len, f) != len;
+		free(bytes);
+	}
+	failed |= (is_stdout ? fflush(f) : fclose(f)) != 0;
+	return failed ? tool_fail(TOOL_USAGE, NAME, "cannot write %s: %s",
+				  is_stdout ? "the snapshot" : path, strerror(errno)) : TOOL_OK;
+}
+
+int
+irq_snapshot(int argc, char **argv)
+{
+	enum { OUT, NICS, ROOT };
+	static const struct opt opts[] = {
+		[OUT] = { 'o', "output", "FILE", "where to; - is stdout, and what is done without "
+			  "this option" },
+		[NICS] = { 'n', "nics", "LIST", "name the vectors of these interfaces only: "
+			   "eth1,eth2 (all)" },
+		[ROOT] = { 0, "root", "DIR", "of the machine whose /sys and /proc lie in DIR" },
+	};
+	static const struct opt_command cmd = {
+		NAME, "[OPTIONS]",
+		"Writes how often each interrupt has fired on each CPU, with which NIC and queue "
+		"it serves and where it may fire, and the kernel's counts of softirqs, CPU time "
+		"and packets beside it. Changes nothing.",
+		opts, ARRAY_LEN(opts),
+		"  tcpx irq snapshot -o before\n"
+		"  tcpx irq diff before live --per-queue\n", false,
+	};
+	const char *out = NULL, *nics = NULL, *root = NULL;
+	struct tcpx_snapshot snap;
+	struct opt_parser p;
+	int id, rc;
+
+	opt_init(&p, &cmd, argc, argv);
+	while ((id = opt_next(&p)) != OPT_END) {
+		switch (id) {
+		case OUT:
+			out = p.value;
+			break;
+		case NICS:
+			nics = p.value;
+			break;
+		case ROOT:
+			root = p.value;
+			break;
+		case OPT_HELP:
+			return TOOL_OK;
+		default:
+			return TOOL_USAGE;
+		}
+	}
+	if (p.first_word < argc)
+		return tool_usage(NAME, "'%s' is one word too many", argv[p.first_word]);
+	rc = irq_count_now(NAME, root, nics, &snap);
+	if (rc)
+		return rc;
+	rc = save(&snap, out);
+	tcpx_snapshot_fini(&snap);
+	return rc;
+}
