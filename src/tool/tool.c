@@ -39,6 +39,16 @@ tool_usage(const char *command, const char *fmt, ...)
 	return tool_fail(TOOL_USAGE, command, "%s\nsee %s --help", text, command);
 }
 
+void *
+tool_need(void *memory)
+{
+	if (!memory) {
+		tool_fail(TOOL_FINDING, "tcpx", "out of memory");
+		exit(TOOL_FINDING);
+	}
+	return memory;
+}
+
 const char *
 tool_paint(FILE *f, enum tool_colour colour)
 {

@@ -44,6 +44,9 @@ int tool_fail(int code, const char *command, const char *fmt, ...)
 int tool_usage(const char *command, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
+/* @memory that was just allocated; ends the program if it is NULL. */
+void *tool_need(void *memory);
+
 enum tool_colour { TOOL_PLAIN, TOOL_BOLD, TOOL_DIM, TOOL_RED, TOOL_GREEN, TOOL_YELLOW };
 
 /* The sequence that switches to @colour: "" unless @f is a terminal and NO_COLOR unset. */

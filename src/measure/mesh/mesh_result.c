@@ -106,7 +106,7 @@ mesh_result_fill(struct result *r, const struct perf_args *a, const struct mesh_
 {
 	struct result_mesh *m = LIST_ADD(&r->mesh);
 
-	result_fields_clear(&mesh_shape, m);
+	shape_clear(&mesh_shape, m);
 	snprintf(r->role, sizeof(r->role), "mesh");
 	snprintf(r->peer, sizeof(r->peer), "%u ranks", env->size);
 	snprintf(m->launcher, sizeof(m->launcher), "%s", env->launcher);

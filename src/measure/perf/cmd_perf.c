@@ -133,7 +133,7 @@ measure_size(struct perf *p, uint64_t size, struct row *row)
 static void
 drop_last_row(struct result *r)
 {
-	result_fields_free(&row_shape, &r->rows.at[--r->rows.n]);
+	shape_free(&row_shape, &r->rows.at[--r->rows.n]);
 }
 
 /* All sizes. The rows before a failure stay in the record. */

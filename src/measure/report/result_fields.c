@@ -5,36 +5,8 @@
  */
 #include "measure/report/result_fields.h"
 
-#include <math.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "measure/report/row.h"
-#include "tool/tool.h"
-
-/* Each table is about the struct S. */
-#define AT(member) .name = #member, .offset = offsetof(S, member)
-#define COUNT(member)  { AT(member), .type = FIELD_COUNT }
-#define COUNT1(member) { AT(member), .type = FIELD_COUNT, .min = 1 }
-#define INDEX(member)  { AT(member), .type = FIELD_INDEX }
-#define NUMA(member)   { AT(member), .type = FIELD_NUMA }
-#define NUMBER(member) { AT(member), .type = FIELD_NUMBER }
-#define MAYBE(member)  { AT(member), .type = FIELD_NUMBER, .optional = true }
-#define BOOL(member)   { AT(member), .type = FIELD_BOOL }
-#define STRING(member) { AT(member), .type = FIELD_STRING, .room = sizeof(((S *)0)->member) }
-#define ONE_OF(member, list) \
-	{ AT(member), .type = FIELD_STRING, .room = sizeof(((S *)0)->member), .words = list }
-#define MAYBE_COUNT(member) { AT(member), .type = FIELD_COUNT, .optional = true }
-#define MAYBE_STRING(member) \
-	{ AT(member), .type = FIELD_STRING, .room = sizeof(((S *)0)->member), .optional = true }
-#define TEXT(member)   { AT(member), .type = FIELD_TEXT }
-#define NOTE(member)   { AT(member), .type = FIELD_TEXT, .optional = true }
-#define OBJECT(member, s)       { AT(member), .type = FIELD_OBJECT, .shape = &s }
-#define MAYBE_OBJECT(member, s) { AT(member), .type = FIELD_OBJECT, .shape = &s, .optional = true }
-#define LIST(member, s)         { AT(member), .type = FIELD_LIST, .shape = &s }
-#define MAYBE_LIST(member, s)   { AT(member), .type = FIELD_LIST, .shape = &s, .optional = true }
-#define SHAPE(fields) { sizeof(S), fields, ARRAY_LEN(fields) }
+#include "tool/shape_table.h"
 
 static const char *const ops[] = { "write", "read", "sendrecv", NULL };
 static const char *const dirs[] = { "uni", "bi", NULL };
@@ -218,79 +190,3 @@ static const struct field result_fields[] = {
 };
 const struct shape result_shape = SHAPE(result_fields);
 #undef S
-
-struct field_list
-field_list_of(const struct field *field, const void *object)
-{
-	LIST_OF(char) list;
-
-	memcpy(&list, (const char *)object + field->offset, sizeof(list));
-	return (struct field_list){ list.at, list.n };
-}
-
-static char *
-text_of(const struct field *field, const void *object)
-{
-	char *text;
-
-	memcpy(&text, (const char *)object + field->offset, sizeof(text));
-	return text;
-}
-
-void
-result_fields_clear(const struct shape *shape, void *object)
-{
-	for (const struct field *f = shape->fields; f < shape->fields + shape->count; f++) {
-		char *place = (char *)object + f->offset;
-
-		if (f->type == FIELD_NUMBER && f->optional)
-			memcpy(place, &(double){ NAN }, sizeof(double));
-		else if (f->type == FIELD_OBJECT)
-			result_fields_clear(f->shape, place);
-	}
-}
-
-void
-result_fields_free(const struct shape *shape, void *object)
-{
-	for (const struct field *f = shape->fields; f < shape->fields + shape->count; f++) {
-		if (f->type == FIELD_TEXT) {
-			free(text_of(f, object));
-		} else if (f->type == FIELD_OBJECT) {
-			result_fields_free(f->shape, (char *)object + f->offset);
-		} else if (f->type == FIELD_LIST) {
-			struct field_list list = field_list_of(f, object);
-
-			for (size_t i = 0; i < list.n; i++)
-				result_fields_free(f->shape, list.at + i * f->shape->bytes);
-			free(list.at);
-		}
-	}
-}
-
-bool
-result_field_is_absent(const struct field *field, const void *object)
-{
-	const struct shape *shape = field->shape;
-	double number;
-
-	if (!field->optional)
-		return false;
-	if (field->type == FIELD_TEXT)
-		return !text_of(field, object);
-	if (field->type == FIELD_STRING)
-		return !*((const char *)object + field->offset);
-	if (field->type == FIELD_COUNT)
-		return !*(const uint64_t *)((const char *)object + field->offset);
-	if (field->type == FIELD_LIST)
-		return !field_list_of(field, object).n;
-	if (field->type == FIELD_NUMBER) {
-		memcpy(&number, (const char *)object + field->offset, sizeof(number));
-		return !isfinite(number);
-	}
-	for (size_t i = 0; i < shape->count; i++)
-		if (!result_field_is_absent(&shape->fields[i],
-					    (const char *)object + field->offset))
-			return false;
-	return true;
-}

@@ -18,37 +18,14 @@
 #include "measure/report/stats.h"
 #include "tool/tool.h"
 
-static void *
-need(void *memory)
-{
-	if (!memory) {
-		tool_fail(TOOL_FINDING, "tcpx", "out of memory");
-		exit(TOOL_FINDING);
-	}
-	return memory;
-}
-
-void *
-list_grow(void *at, size_t *n, size_t elem_bytes)
-{
-	char *elems;
-
-	memcpy(&elems, at, sizeof(elems));
-	if ((*n & (*n - 1)) == 0) /* full at 0, 1, 2, 4, 8: the capacity needs no field */
-		elems = need(realloc(elems, (*n ? 2 * *n : 1) * elem_bytes));
-	memset(elems + *n * elem_bytes, 0, elem_bytes);
-	memcpy(at, &elems, sizeof(elems));
-	return elems + (*n)++ * elem_bytes;
-}
-
 static void
 add_env(void *arg, const char *name, const char *value)
 {
 	struct result *r = arg;
 	struct result_env *env = LIST_ADD(&r->env);
 
-	env->name = need(strdup(name));
-	env->value = need(strdup(value));
+	env->name = tool_need(strdup(name));
+	env->value = tool_need(strdup(value));
 }
 
 /* The first "model name" of /proc/cpuinfo; other architectures have none. */
@@ -96,7 +73,7 @@ result_init(struct result *r)
 	*r = (struct result){ .schema = RESULT_SCHEMA, .setup_ms = NAN };
 	strftime(r->started, sizeof(r->started), "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &utc));
 	snprintf(r->version, sizeof(r->version), "%s", TCPX_VERSION);
-	r->command = need(strdup(""));
+	r->command = tool_need(strdup(""));
 	read_machine(&r->machine);
 	envlist_each(environ, add_env, r);
 }
@@ -104,7 +81,7 @@ result_init(struct result *r)
 void
 result_fini(struct result *r)
 {
-	result_fields_free(&result_shape, r);
+	shape_free(&result_shape, r);
 	*r = (struct result){ 0 };
 }
 
@@ -113,7 +90,7 @@ result_add_row(struct result *r)
 {
 	struct row *row = LIST_ADD(&r->rows);
 
-	result_fields_clear(&row_shape, row);
+	shape_clear(&row_shape, row);
 	snprintf(row->mem, sizeof(row->mem), "host");
 	row->descs = 1;
 	return row;
@@ -125,9 +102,9 @@ result_add_setting(struct result *r, const char *name, const char *value, const 
 	struct result_setting *s = LIST_ADD(&r->settings);
 	bool secret = *value && envlist_is_secret(name, strlen(name));
 
-	s->name = need(strdup(name));
-	s->value = need(strdup(secret ? ENVLIST_HIDDEN : value));
-	s->source = need(strdup(source));
+	s->name = tool_need(strdup(name));
+	s->value = tool_need(strdup(secret ? ENVLIST_HIDDEN : value));
+	s->source = tool_need(strdup(source));
 }
 
 /* A word in the form that a shell reads back: in single quotes unless it is plain. */
@@ -153,7 +130,7 @@ result_set_command(struct result *r, int argc, char *const *argv)
 	bool hide_next = false;
 	size_t len;
 	char *text;
-	FILE *f = need(open_memstream(&text, &len));
+	FILE *f = tool_need(open_memstream(&text, &len));
 
 	for (int i = 0; i < argc; i++) {
 		const char *word = argv[i], *equals = strchr(word, '=');
@@ -172,7 +149,7 @@ result_set_command(struct result *r, int argc, char *const *argv)
 	}
 	fclose(f);
 	free(r->command);
-	r->command = need(text);
+	r->command = tool_need(text);
 }
 
 const struct row *
@@ -194,7 +171,7 @@ row_sum_up_pairs(struct row *row)
 
 	if (!row->pairs.n)
 		return;
-	ratio = need(malloc(row->pairs.n * sizeof(*ratio)));
+	ratio = tool_need(malloc(row->pairs.n * sizeof(*ratio)));
 	for (size_t i = 0; i < row->pairs.n; i++)
 		ratio[i] = row->pairs.at[i].ratio;
 	row->ratio = stats_median(ratio, row->pairs.n);

@@ -12,16 +12,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define RESULT_SCHEMA 1 /* grows when a field changes its meaning or goes away */
+#include "tool/shape.h"
 
-/* A list that owns its elements: n of them at at[0..n-1]. Grow it with LIST_ADD(). */
-#define LIST_OF(type) struct { type *at; size_t n; }
-/* Appends a zeroed element to the list and gives its address, good until the next
- * LIST_ADD() on that list. Ends the program if memory is out, so never NULL. */
-#define LIST_ADD(list) \
-	((__typeof__((list)->at))list_grow(&(list)->at, &(list)->n, sizeof(*(list)->at)))
-/* @at: where the list keeps its pointer. */
-void *list_grow(void *at, size_t *n, size_t elem_bytes);
+#define RESULT_SCHEMA 1 /* grows when a field changes its meaning or goes away */
 
 /* Percentiles over the iterations of a row. */
 struct row_time {

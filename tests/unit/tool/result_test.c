@@ -116,7 +116,7 @@ a_mesh_comes_back(void **state)
 	SET(r.role, "mesh");
 	SET(r.peer, "2 ranks");
 	m = LIST_ADD(&r.mesh);
-	result_fields_clear(&mesh_shape, m);
+	shape_clear(&mesh_shape, m);
 	SET(m->launcher, "Slurm");
 	SET(m->plan, "at once");
 	SET(m->op, "write");
