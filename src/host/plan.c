@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The planner's first half: the cores of a group, and how they are cut. Of S cores, with
+ * The cores of a group, and how they are cut. Of S cores, with
  * g GPUs and NICs of q RX queues:
  *
  *	head   min(2g, S/4); 1 at least from 8 cores on, to stay off the first one
@@ -15,8 +15,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "host/plan_cores.h"
 
 #define LOOK_BACK 12 /* head grows by whole cores each 4, tail each 3: the pattern repeats */
 
@@ -73,7 +71,7 @@ cut_group(struct tcpx_plan_group *g, const struct tcpx_plan_options *o)
 
 /* How far a border moves to coincide with an L3 group's: at most one core. */
 static int
-nudge(const struct plan_pool *pool, int border, int low, int high)
+nudge(const struct tcpx_plan_cores *pool, int border, int low, int high)
 {
 	static const int steps[] = { 0, -1, 1 };
 
@@ -82,8 +80,8 @@ nudge(const struct plan_pool *pool, int border, int low, int high)
 	for (unsigned i = 0; i < 3; i++) {
 		int at = border + steps[i];
 
-		if (at > low && at < high && pool->core[at - 1].l3 >= 0 && pool->core[at].l3 >= 0 &&
-		    pool->core[at - 1].l3 != pool->core[at].l3)
+		if (at > low && at < high && pool->at[at - 1].l3 >= 0 && pool->at[at].l3 >= 0 &&
+		    pool->at[at - 1].l3 != pool->at[at].l3)
 			return steps[i];
 	}
 	return 0;
@@ -91,7 +89,7 @@ nudge(const struct plan_pool *pool, int border, int low, int high)
 
 /* Both kinds of workers keep a core at least. */
 static void
-align_l3(struct tcpx_plan_group *g, const struct plan_pool *pool)
+align_l3(struct tcpx_plan_group *g, const struct tcpx_plan_cores *pool)
 {
 	int all = (int)g->cores, tx = (int)g->head_cores;
 	int rx = tx + (int)g->tx_cores, tail = rx + (int)g->rx_cores;
@@ -106,15 +104,15 @@ align_l3(struct tcpx_plan_group *g, const struct plan_pool *pool)
 }
 
 static void
-take(struct tcpx_cpuset *set, const struct plan_pool *pool, unsigned from, unsigned count)
+take(struct tcpx_cpuset *set, const struct tcpx_plan_cores *pool, unsigned from, unsigned count)
 {
 	for (unsigned i = from; i < from + count; i++)
-		for (unsigned k = 0; k < pool->core[i].use; k++)
-			tcpx_cpuset_add(set, pool->core[i].cpu[k]);
+		for (unsigned k = 0; k < pool->at[i].use; k++)
+			tcpx_cpuset_add(set, pool->at[i].cpu[k]);
 }
 
 static void
-fill_group(struct tcpx_plan_group *g, const struct plan_pool *pool,
+fill_group(struct tcpx_plan_group *g, const struct tcpx_plan_cores *pool,
 	   const struct tcpx_plan_options *o)
 {
 	unsigned at = 0;
@@ -142,17 +140,17 @@ fill_group(struct tcpx_plan_group *g, const struct plan_pool *pool,
 /* ---- cores ---- */
 
 int
-tcpx_plan_pool_fill(const struct tcpx_machine *m, int node, bool all,
-	       const struct tcpx_cpuset *usable, bool first_threads, struct plan_pool *pool,
-	       bool *partial)
+tcpx_plan_cores_of(const struct tcpx_machine *m, int node, bool all,
+		   const struct tcpx_cpuset *usable, bool first_threads,
+		   struct tcpx_plan_cores *pool, bool *partial)
 {
 	pool->count = 0;
-	pool->core = calloc(m->core_count ? m->core_count : 1, sizeof(*pool->core));
-	if (!pool->core)
+	pool->at = calloc(m->core_count ? m->core_count : 1, sizeof(*pool->at));
+	if (!pool->at)
 		return -ENOMEM;
 	for (unsigned i = 0; i < m->core_count; i++) {
 		const struct tcpx_machine_core *from = &m->cores[i];
-		struct plan_core *to = &pool->core[pool->count];
+		struct tcpx_plan_core *to = &pool->at[pool->count];
 
 		if (!all && from->node != node)
 			continue;
@@ -176,8 +174,6 @@ tcpx_plan_pool_fill(const struct tcpx_machine *m, int node, bool all,
 struct maker {
 	const struct tcpx_machine *m;
 	struct tcpx_plan *p;
-	struct plan_pool *pools;
-	struct tcpx_cpuset usable;    /* CPUs that a plan may name          */
 	struct tcpx_cpuset isolated;  /* CPUs that would be usable if they were not isolated */
 };
 
@@ -206,13 +202,13 @@ rx_queues(const struct tcpx_machine_nic *nic)
 	return queues ? queues : 1;
 }
 
-/* Puts NICs @first... of @count that have @node into one new group over @pool. */
+/* A new group over @pool, which the plan then owns; its NICs join(). */
 static struct tcpx_plan_group *
-add_group(struct maker *k, int node, unsigned flags, struct plan_pool pool)
+add_group(struct maker *k, int node, unsigned flags, struct tcpx_plan_cores pool)
 {
 	struct tcpx_plan_group *g = &k->p->groups[k->p->group_count];
 
-	k->pools[k->p->group_count++] = pool;
+	k->p->orders[k->p->group_count++] = pool;
 	g->node = node;
 	g->flags = flags;
 	return g;
@@ -232,28 +228,29 @@ join(struct maker *k, struct tcpx_plan_group *g, unsigned nic)
 
 /* The k-th of @parts slices; the first ones have the extra cores. */
 static int
-slice(const struct plan_pool *pool, unsigned part, unsigned parts, struct plan_pool *out)
+slice(const struct tcpx_plan_cores *pool, unsigned part, unsigned parts,
+      struct tcpx_plan_cores *out)
 {
 	unsigned each = pool->count / parts, over = pool->count % parts;
 	unsigned from = part * each + (part < over ? part : over);
 
 	out->count = each + (part < over);
-	out->core = malloc(out->count * sizeof(*out->core));
-	if (!out->core)
+	out->at = malloc(out->count * sizeof(*out->at));
+	if (!out->at)
 		return -ENOMEM;
-	memcpy(out->core, pool->core + from, out->count * sizeof(*out->core));
+	memcpy(out->at, pool->at + from, out->count * sizeof(*out->at));
 	return 0;
 }
 
 static int
-slice_groups(struct maker *k, int node, unsigned flags, const struct plan_pool *pool,
+slice_groups(struct maker *k, int node, unsigned flags, const struct tcpx_plan_cores *pool,
 	     const unsigned *nics, unsigned count)
 {
 	unsigned gpus = local_gpus(k->m, node);
 
 	for (unsigned i = 0; i < count; i++) {
 		struct tcpx_plan_group *g;
-		struct plan_pool part;
+		struct tcpx_plan_cores part;
 		int rc = slice(pool, i, count, &part);
 
 		if (rc)
@@ -267,7 +264,7 @@ slice_groups(struct maker *k, int node, unsigned flags, const struct plan_pool *
 }
 
 static unsigned
-place_flags(struct maker *k, int node, bool unknown, struct plan_pool *pool, int *rc)
+place_flags(struct maker *k, int node, bool unknown, struct tcpx_plan_cores *pool, int *rc)
 {
 	struct tcpx_cpuset cpus;
 	unsigned flags = unknown ? TCPX_PLAN_NO_NODE : 0;
@@ -276,11 +273,11 @@ place_flags(struct maker *k, int node, bool unknown, struct plan_pool *pool, int
 	tcpx_machine_node_cpus(k->m, node, &cpus);
 	if (unknown ? !tcpx_cpuset_empty(&k->isolated) : tcpx_cpuset_overlap(&cpus, &k->isolated))
 		flags |= TCPX_PLAN_ISOLATED;
-	*rc = tcpx_plan_pool_fill(k->m, node, unknown, &k->usable, first, pool, &partial);
+	*rc = tcpx_plan_cores_of(k->m, node, unknown, &k->p->usable, first, pool, &partial);
 	if (*rc == 0 && !pool->count) {
-		free(pool->core);
+		free(pool->at);
 		flags |= TCPX_PLAN_OFF_NODE;
-		*rc = tcpx_plan_pool_fill(k->m, node, true, &k->usable, first, pool, &partial);
+		*rc = tcpx_plan_cores_of(k->m, node, true, &k->p->usable, first, pool, &partial);
 	}
 	return flags | (partial ? TCPX_PLAN_PARTIAL : 0);
 }
@@ -290,7 +287,7 @@ static int
 make_place(struct maker *k, int node, const unsigned *nics, unsigned count)
 {
 	struct tcpx_plan_group *g;
-	struct plan_pool pool;
+	struct tcpx_plan_cores pool;
 	int rc;
 	unsigned flags = place_flags(k, node, node < 0 && k->m->node_count > 1, &pool, &rc);
 
@@ -298,7 +295,7 @@ make_place(struct maker *k, int node, const unsigned *nics, unsigned count)
 		return rc;
 	if (k->p->options.share_nic && pool.count >= 2 * count) {
 		rc = slice_groups(k, node, flags, &pool, nics, count);
-		free(pool.core);
+		free(pool.at);
 		return rc;
 	}
 	g = add_group(k, node, flags, pool);
@@ -393,8 +390,8 @@ choose_nics(struct maker *k, const char *list)
 		return tcpx_fail(TCPX_SUB_HOST, -ENODEV, "plan: the machine has no NIC");
 	p->nics = calloc(k->m->nic_count, sizeof(*p->nics));
 	p->groups = calloc(k->m->nic_count, sizeof(*p->groups));
-	k->pools = calloc(k->m->nic_count, sizeof(*k->pools));
-	if (!p->nics || !p->groups || !k->pools)
+	p->orders = calloc(k->m->nic_count, sizeof(*p->orders));
+	if (!p->nics || !p->groups || !p->orders)
 		return -ENOMEM;
 	for (unsigned i = 0; i < k->m->nic_count; i++) {
 		const struct tcpx_machine_nic *from = &k->m->nics[i];
@@ -413,25 +410,27 @@ choose_nics(struct maker *k, const char *list)
 static int
 choose_cpus(struct maker *k, const struct tcpx_plan_options *o)
 {
+	struct tcpx_cpuset *usable = &k->p->usable;
+
 	if (o->head < -1 || o->tail < -1 || (unsigned)o->policy >= TCPX_IRQ_POLICIES)
 		return tcpx_fail(TCPX_SUB_HOST, -EINVAL, "plan: head %d, tail %d, policy %d; head "
 				 "and tail are cores from 0 on, or -1 for the rule", o->head,
 				 o->tail, (int)o->policy);
-	k->usable = o->allow ? *o->allow : k->m->allowed;
-	tcpx_cpuset_and(&k->usable, &k->m->online);
-	k->isolated = k->usable;
+	*usable = o->allow ? *o->allow : k->m->allowed;
+	tcpx_cpuset_and(usable, &k->m->online);
+	k->isolated = *usable;
 	tcpx_cpuset_and(&k->isolated, &k->m->isolated);
 	if (o->use_isolated)
 		tcpx_cpuset_init(&k->isolated);
-	tcpx_cpuset_andnot(&k->usable, &k->isolated);
-	if (tcpx_cpuset_empty(&k->usable) || !k->m->core_count)
+	tcpx_cpuset_andnot(usable, &k->isolated);
+	if (tcpx_cpuset_empty(usable) || !k->m->core_count)
 		return tcpx_fail(TCPX_SUB_HOST, -ENODEV, "plan: no CPU is online, allowed and not "
 				 "isolated");
 	return 0;
 }
 
 int
-tcpx_plan_make(const struct tcpx_machine *m, const struct tcpx_plan_options *options,
+tcpx_plan_cpus(const struct tcpx_machine *m, const struct tcpx_plan_options *options,
 	       struct tcpx_plan *out)
 {
 	struct tcpx_plan p = { .hash = tcpx_machine_hash(m), .options = *options };
@@ -448,13 +447,6 @@ tcpx_plan_make(const struct tcpx_machine *m, const struct tcpx_plan_options *opt
 		rc = choose_nics(&k, options->nics);
 	if (rc == 0)
 		rc = make_groups(&k);
-	if (rc == 0)
-		rc = tcpx_plan_irqs(&p, m, k.pools, &k.usable);
-	if (rc == 0 && options->spill)
-		rc = tcpx_plan_spill(&p, m, &k.usable);
-	for (unsigned i = 0; k.pools && i < p.group_count; i++)
-		free(k.pools[i].core);
-	free(k.pools);
 	if (rc)
 		tcpx_plan_fini(&p);
 	else
@@ -465,6 +457,9 @@ tcpx_plan_make(const struct tcpx_machine *m, const struct tcpx_plan_options *opt
 void
 tcpx_plan_fini(struct tcpx_plan *p)
 {
+	for (unsigned i = 0; p->orders && i < p->group_count; i++)
+		free(p->orders[i].at);
+	free(p->orders);
 	free(p->groups);
 	free(p->nics);
 	free(p->irqs);

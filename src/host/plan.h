@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which CPUs do what: for each NIC those that send, those that receive, those that take its
+ * Which CPUs do what: for each NIC those that send, those that receive, those left to its
  * interrupts, and those left to the application. A pure function of a machine and options.
  * The rule is in plan.c, its source in docs/decisions/023-cpu-plan.md.
  *
  * Cores of a node, in the order of their first CPUs, are cut into four: head (application),
  * TX, RX, tail (interrupts). All NICs of a node share one such group, or each has a slice.
+ * An engine stops here; tune/irq/irqplan.h adds a CPU for each interrupt to the same struct.
  * Threads: values. Errors: -ENODEV (no NIC, no CPU, no second node: logged), -EINVAL (an
  * option; logged), -ENOMEM.
  */
@@ -64,6 +65,19 @@ enum {
 	TCPX_PLAN_FLAGS = 9            /* their number                                      */
 };
 
+struct tcpx_plan_core {
+	uint16_t cpu[TCPX_MACHINE_SIBLINGS]; /* that may be used, rising            */
+	uint8_t count;
+	uint8_t use; /* CPUs that the sets take: count, or 1 with first_threads      */
+	int l3;
+};
+
+/* Cores in their order. */
+struct tcpx_plan_cores {
+	struct tcpx_plan_core *at; /* heap */
+	unsigned count;
+};
+
 struct tcpx_plan_group {
 	int node;            /* -1 unknown                                          */
 	unsigned nic_count;
@@ -100,26 +114,28 @@ struct tcpx_plan {
 	uint64_t hash;       /* tcpx_machine_hash()                                 */
 	uint64_t parts[TCPX_MACHINE_PARTS]; /* and of each part                      */
 	struct tcpx_plan_options options; /* allow and nics are NULL here           */
+	struct tcpx_cpuset usable; /* CPUs that it may name                         */
 	struct tcpx_plan_group *groups;   /* by node, then by NIC                   */
+	struct tcpx_plan_cores *orders;   /* the cores of each group's pool; NULL: the
+					   * plan is from a file                     */
 	struct tcpx_plan_nic *nics;       /* eth2 before eth10                      */
-	struct tcpx_plan_irq *irqs;       /* by NIC, then TX before RX, then queue  */
+	struct tcpx_plan_irq *irqs;       /* by NIC, then TX before RX, then queue;
+					   * none here: tune/irq/irqplan.h has them  */
 	unsigned group_count, nic_count, irq_count;
 };
 
-/* @out: for tcpx_plan_fini(); written only on success. */
-TCPX_MUST_CHECK int tcpx_plan_make(const struct tcpx_machine *m,
+/* The groups and NICs; options policy and spill are left to tune/irq/irqplan.h.
+ * @out: for tcpx_plan_fini(); written only on success. */
+TCPX_MUST_CHECK int tcpx_plan_cpus(const struct tcpx_machine *m,
 				   const struct tcpx_plan_options *options,
 				   struct tcpx_plan *out);
 void tcpx_plan_fini(struct tcpx_plan *p);
 
 /* Group of a NIC by its name; NULL: not in the plan. */
 const struct tcpx_plan_group *tcpx_plan_of_nic(const struct tcpx_plan *p, const char *name);
-/* The CPUs for an IRQ: one, or the pool. */
-void tcpx_plan_irq_cpus(const struct tcpx_plan *p, const struct tcpx_plan_irq *irq,
-			struct tcpx_cpuset *out);
-/* The CPUs whose packets should leave by TX queue @queue of @nic: its group's sending CPUs
- * dealt to the queues in turn. Empty: the NIC has more queues than CPUs that send. */
-void tcpx_plan_xps(const struct tcpx_plan *p, const struct tcpx_plan_nic *nic, unsigned queue,
-		   struct tcpx_cpuset *out);
+/* Usable cores of @node (of all nodes: @all), given the CPUs that may be used. -ENOMEM. */
+TCPX_MUST_CHECK int tcpx_plan_cores_of(const struct tcpx_machine *m, int node, bool all,
+				       const struct tcpx_cpuset *usable, bool first_threads,
+				       struct tcpx_plan_cores *out, bool *partial);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Specs of machines: an accepted spec can be written, reads back, and has a valid plan. */
 #include "fuzz.h"
-#include "host/plan.h"
+#include "tune/irq/irqplan.h"
 #include "tune/texts/spec.h"
 
 #include <stdlib.h>

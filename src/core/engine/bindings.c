@@ -65,7 +65,7 @@ plan_bindings(struct tcpx_engine *e)
 
 	if (rc)
 		return rc == -ENOMEM ? rc : 0;
-	rc = tcpx_plan_make(&m, &TCPX_PLAN_DEFAULTS, &p);
+	rc = tcpx_plan_cpus(&m, &TCPX_PLAN_DEFAULTS, &p);
 	tcpx_machine_fini(&m);
 	if (rc)
 		return rc == -ENOMEM ? rc : 0;

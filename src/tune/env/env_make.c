@@ -100,7 +100,7 @@ add_bindings(const struct machine *m, const char *nics, struct env_set *set)
 		return rc;
 	options.nics = nics + (*nics == '=');
 	if (rc == 0) {
-		rc = tcpx_plan_make(&machine, &options, &plan);
+		rc = tcpx_plan_cpus(&machine, &options, &plan);
 		tcpx_machine_fini(&machine);
 	}
 	if (rc) {

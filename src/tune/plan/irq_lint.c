@@ -125,7 +125,7 @@ look(const struct args *a, const struct tcpx_machine *m)
 	int planned = plan_nics(command.name, m, a->spec, a->root, &nics), rc;
 
 	options.nics = nics.list;
-	planned = planned ? planned : tcpx_plan_make(m, &options, &p);
+	planned = planned ? planned : tcpx_plan_cpus(m, &options, &p);
 	rc = tcpx_lint_bindings(m, planned ? NULL : &p, a->tx, a->rx, &lint);
 
 	if (!planned)

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "host/plan.h"
+#include "tune/irq/irqplan.h"
 #include "tune/texts/spec.h"
 #include "tune/facts/topo.h"
 #include "tune/texts/plan_text.h"

@@ -4,7 +4,7 @@
 #ifndef TUNE_TEXTS_PLAN_TEXT_H
 #define TUNE_TEXTS_PLAN_TEXT_H
 
-#include "host/plan.h"
+#include "tune/irq/irqplan.h"
 
 /* "eth1:8-21,112-125;eth2:...": every set in ranges, as the plugin reads them. */
 TCPX_MUST_CHECK int tcpx_plan_bindings(const struct tcpx_plan *p, bool rx, char **text);

@@ -125,7 +125,7 @@ a_plan_names_its_machine(void **state)
 	struct tcpx_machine m = changed(NULL, "");
 	struct tcpx_plan p;
 
-	assert_int_equal(tcpx_plan_make(&m, &o, &p), 0);
+	assert_int_equal(tcpx_plan_cpus(&m, &o, &p), 0);
 	assert_true(p.hash == tcpx_machine_hash(&m));
 	for (int i = 0; i < TCPX_MACHINE_PARTS; i++)
 		assert_true(p.parts[i] == tcpx_machine_hash_part(&m, (enum tcpx_machine_part)i));

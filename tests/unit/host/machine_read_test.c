@@ -36,7 +36,7 @@ a_tree_of_a3_high_gives_its_plan(void **state)
 	assert_int_equal(m.gpu_count, 8);
 	assert_int_equal(m.nic_count, 5); /* the control NIC, too; no bridge, no loopback */
 	o.nics = "eth1,eth2,eth3,eth4";
-	assert_int_equal(tcpx_plan_make(&m, &o, &p), 0);
+	assert_int_equal(tcpx_plan_cpus(&m, &o, &p), 0);
 	assert_int_equal(tcpx_plan_bindings(&p, false, &text), 0);
 	assert_string_equal(text, "eth1:8-21,112-125;eth2:8-21,112-125;"
 			    "eth3:60-73,164-177;eth4:60-73,164-177");

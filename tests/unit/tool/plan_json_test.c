@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "tune/plan/plan_json.h"
 #include "tool/tool.h"
+#include "tune/irq/irqplan.h"
 #include "tune/texts/spec.h"
 
 static struct tcpx_plan

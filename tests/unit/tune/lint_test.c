@@ -16,7 +16,7 @@ load(void **state)
 {
 	if (tcpx_spec_load(TCPX_FIXTURES "/a3-high.spec", &machine))
 		return -1;
-	return tcpx_plan_make(&machine, &TCPX_PLAN_DEFAULTS, &plan);
+	return tcpx_plan_cpus(&machine, &TCPX_PLAN_DEFAULTS, &plan);
 }
 
 static int

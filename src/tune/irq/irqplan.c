@@ -1,21 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The planner's second half: a CPU for each interrupt. Each policy is a function of the
- * group's cores, the NIC's index in the group, and the queue.
+ * A CPU for each interrupt. Each policy is a function of the group's cores, the NIC's index in
+ * the group, and the queue.
  */
+#include "tune/irq/irqplan.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "host/plan_cores.h"
+#include "tune/irq/spill.h"
 
 #define QUEUES_MAX 1024 /* rows for a NIC whose vectors are unknown */
 
 /* A policy's view of the current NIC. */
 struct seat {
 	struct tcpx_plan_group *g;
-	const struct plan_pool *pool;
-	const struct plan_pool *far;    /* of policy remote                             */
+	const struct tcpx_plan_cores *pool;
+	const struct tcpx_plan_cores *far; /* of policy remote                        */
 	const struct tcpx_cpuset *node; /* usable CPUs of the NIC's place, for boot     */
 	unsigned index;                 /* among the NICs of the group                  */
 	unsigned before_tx, before_rx;  /* queues of the earlier NICs of its group      */
@@ -24,16 +26,17 @@ struct seat {
 
 /* Core @core of @from.., thread @thread, both in turn. */
 static int
-pick(const struct plan_pool *pool, unsigned from, unsigned cores, unsigned core, unsigned thread)
+pick(const struct tcpx_plan_cores *pool, unsigned from, unsigned cores, unsigned core,
+     unsigned thread)
 {
-	const struct plan_core *c = &pool->core[from + core % cores];
+	const struct tcpx_plan_core *c = &pool->at[from + core % cores];
 
 	return c->cpu[thread % c->use];
 }
 
 /* All NICs of a group begin at the first core, each with another thread. */
 static int
-on_last(const struct plan_pool *pool, unsigned cores, unsigned index, unsigned queue)
+on_last(const struct tcpx_plan_cores *pool, unsigned cores, unsigned index, unsigned queue)
 {
 	return pick(pool, pool->count - cores, cores, queue, index + queue / cores);
 }
@@ -87,11 +90,11 @@ sibling(const struct seat *s, const struct tcpx_plan_irq *irq)
 	unsigned cores = tx ? s->g->tx_cores : s->g->rx_cores;
 	unsigned from = s->g->flags & TCPX_PLAN_SHARED ? 0 : s->g->head_cores;
 	unsigned at = (tx ? s->before_tx : s->before_rx) + (unsigned)irq->queue;
-	const struct plan_core *c;
+	const struct tcpx_plan_core *c;
 
 	if (!tx && !(s->g->flags & TCPX_PLAN_SHARED))
 		from += s->g->tx_cores;
-	c = &s->pool->core[from + at % cores];
+	c = &s->pool->at[from + at % cores];
 	if (c->count < 2)
 		s->g->flags |= TCPX_PLAN_NO_SIBLING;
 	return c->cpu[c->count < 2 ? 0 : 1];
@@ -218,15 +221,16 @@ far_node(const struct tcpx_machine *m, int node, const struct tcpx_cpuset *usabl
 
 static int
 far_pool(const struct tcpx_plan *p, const struct tcpx_machine *m, const struct tcpx_plan_group *g,
-	 const struct tcpx_cpuset *usable, struct plan_pool *pool)
+	 struct tcpx_plan_cores *pool)
 {
-	int node = g->node < 0 ? -1 : far_node(m, g->node, usable);
+	int node = g->node < 0 ? -1 : far_node(m, g->node, &p->usable);
 	bool partial = false;
 
 	if (node < 0)
 		return tcpx_fail(TCPX_SUB_HOST, -ENODEV, "plan: policy remote needs NICs of a known "
 				 "node, and usable CPUs on another one");
-	return tcpx_plan_pool_fill(m, node, false, usable, p->options.first_threads, pool, &partial);
+	return tcpx_plan_cores_of(m, node, false, &p->usable, p->options.first_threads, pool,
+				  &partial);
 }
 
 /* The CPUs of all groups of one node; without CPU 0 if there are others. */
@@ -289,17 +293,16 @@ seat_of(const struct tcpx_plan *p, unsigned nic, struct seat *s)
 }
 
 static int
-place_nic(struct tcpx_plan *p, const struct tcpx_machine *m, const struct plan_pool *pools,
-	  const struct tcpx_cpuset *usable, unsigned nic)
+place_nic(struct tcpx_plan *p, const struct tcpx_machine *m, unsigned nic)
 {
-	struct plan_pool far = { 0 };
+	struct tcpx_plan_cores far = { 0 };
 	struct tcpx_cpuset node;
 	struct seat s = { .g = &p->groups[p->nics[nic].group], .node = &node, .far = &far,
-			  .pool = &pools[p->nics[nic].group] };
+			  .pool = &p->orders[p->nics[nic].group] };
 	int rc = 0;
 
 	if (p->options.policy == TCPX_IRQ_REMOTE)
-		rc = far_pool(p, m, s.g, usable, &far);
+		rc = far_pool(p, m, s.g, &far);
 	if (p->options.policy == TCPX_IRQ_BOOT)
 		place_cpus(p, s.g->node, &node);
 	if (p->options.policy != TCPX_IRQ_TAIL)
@@ -308,13 +311,12 @@ place_nic(struct tcpx_plan *p, const struct tcpx_machine *m, const struct plan_p
 	for (unsigned i = 0; rc == 0 && i < p->irq_count; i++)
 		if (p->irqs[i].nic == nic)
 			p->irqs[i].cpu = policies[p->options.policy](&s, &p->irqs[i]);
-	free(far.core);
+	free(far.at);
 	return rc;
 }
 
-int
-tcpx_plan_irqs(struct tcpx_plan *p, const struct tcpx_machine *m, const struct plan_pool *pools,
-	  const struct tcpx_cpuset *usable)
+static int
+place_all(struct tcpx_plan *p, const struct tcpx_machine *m)
 {
 	unsigned room = 0;
 	int rc = 0;
@@ -334,7 +336,26 @@ tcpx_plan_irqs(struct tcpx_plan *p, const struct tcpx_machine *m, const struct p
 		p->irq_count += count;
 	}
 	for (unsigned i = 0; rc == 0 && i < p->nic_count; i++)
-		rc = place_nic(p, m, pools, usable, i);
+		rc = place_nic(p, m, i);
+	return rc;
+}
+
+int
+tcpx_plan_make(const struct tcpx_machine *m, const struct tcpx_plan_options *options,
+	       struct tcpx_plan *out)
+{
+	struct tcpx_plan p;
+	int rc = tcpx_plan_cpus(m, options, &p);
+
+	if (rc)
+		return rc;
+	rc = place_all(&p, m);
+	if (rc == 0 && options->spill)
+		rc = tcpx_plan_spill(&p, m);
+	if (rc)
+		tcpx_plan_fini(&p);
+	else
+		*out = p;
 	return rc;
 }
 

@@ -4,7 +4,7 @@
 
 #include <errno.h>
 
-#include "host/plan.h"
+#include "tune/irq/irqplan.h"
 #include "tune/texts/plan_text.h"
 #include "tune/texts/spec.h"
 
@@ -412,5 +412,5 @@ main(void)
 		cmocka_unit_test(texts_have_their_parts),
 	};
 
-	return cmocka_run_group_tests_name("host/plan", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("tune/plan", tests, NULL, NULL);
 }

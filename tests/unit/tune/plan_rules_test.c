@@ -15,7 +15,7 @@
 #include "../base/base_test.h"
 
 #include "host/bindings.h"
-#include "host/plan.h"
+#include "tune/irq/irqplan.h"
 #include "tune/texts/plan_text.h"
 
 #define WORLDS 50000
@@ -487,5 +487,5 @@ main(void)
 		cmocka_unit_test(a_lost_cpu_is_its_own_groups_matter),
 	};
 
-	return cmocka_run_group_tests_name("host/plan_rules", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("tune/plan_rules", tests, NULL, NULL);
 }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * tcpx_plan_spill() of plan_cores.h: cores of NUMA nodes without NICs are lent to the groups of
+ * Cores of NUMA nodes without NICs are lent to the groups of
  * the nearest node that has NICs, for their workers (TX and RX). The other parts of a group (head,
  * tail, interrupts) stay near their NICs, unchanged. A lending node keeps 2 cores for each GPU of
  * its own, at most a quarter of its cores, as the head of a group does.
  */
-#include <stdlib.h>
+#include "tune/irq/spill.h"
 
-#include "host/plan_cores.h"
+#include <stdlib.h>
 
 /* Groups that can borrow: their NICs' node is known and used, and they have several cores. */
 static bool
@@ -59,7 +59,7 @@ kept(const struct tcpx_machine *m, int node, unsigned cores)
 }
 
 static void
-add_cores(struct tcpx_plan_group *g, const struct plan_core *core, unsigned count)
+add_cores(struct tcpx_plan_group *g, const struct tcpx_plan_core *core, unsigned count)
 {
 	/* RX keeps the odd core */
 	unsigned tx = (count + (g->rx_cores > g->tx_cores)) / 2;
@@ -80,7 +80,7 @@ add_cores(struct tcpx_plan_group *g, const struct plan_core *core, unsigned coun
 /* Groups of one node, where each NIC has its own, share equally; the first ones
  * get the odd cores. */
 static void
-give(struct tcpx_plan *p, int node, const struct plan_core *core, unsigned count)
+give(struct tcpx_plan *p, int node, const struct tcpx_plan_core *core, unsigned count)
 {
 	unsigned groups = 0, at = 0;
 
@@ -98,24 +98,23 @@ give(struct tcpx_plan *p, int node, const struct plan_core *core, unsigned count
 }
 
 int
-tcpx_plan_spill(struct tcpx_plan *p, const struct tcpx_machine *m,
-		const struct tcpx_cpuset *usable)
+tcpx_plan_spill(struct tcpx_plan *p, const struct tcpx_machine *m)
 {
 	for (unsigned i = 0; i < m->node_count; i++) {
 		int node = m->nodes[i].id, to = has_group(p, node) ? -1 : nearest(p, m, i), rc;
-		struct plan_pool pool;
+		struct tcpx_plan_cores pool;
 		bool partial = false;
 		unsigned own;
 
 		if (to < 0)
 			continue;
-		rc = tcpx_plan_pool_fill(m, node, false, usable, p->options.first_threads, &pool,
-					 &partial);
+		rc = tcpx_plan_cores_of(m, node, false, &p->usable, p->options.first_threads, &pool,
+					&partial);
 		if (rc)
 			return rc;
 		own = kept(m, node, pool.count);
-		give(p, to, pool.core + own, pool.count - own);
-		free(pool.core);
+		give(p, to, pool.at + own, pool.count - own);
+		free(pool.at);
 	}
 	return 0;
 }
