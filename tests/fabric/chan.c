@@ -85,7 +85,7 @@ send_frame(struct loop_pipe *out, struct tcpx_tx_msg *m, const uint8_t *bytes, u
 
 /* Everything of the payload that there is and that fits; true when it is all sent. */
 static bool
-send_payload(struct loop_pipe *out, struct tcpx_tx_msg *m)
+send_payload(struct loop_pipe *out, struct tcpx_tx_msg *m, bool lend)
 {
 	static const uint8_t filler[4096];
 
@@ -101,7 +101,8 @@ send_payload(struct loop_pipe *out, struct tcpx_tx_msg *m)
 		} else {
 			return false; /* more iov, please */
 		}
-		n = tcpx_pipe_write(out, from, want);
+		n = lend ? tcpx_pipe_lend(out, from, want) : tcpx_pipe_write(out, from, want);
+		m->lent |= lend && n > 0;
 		m->sent += n;
 		if (!m->abandon) {
 			m->iov->iov_base = (char *)m->iov->iov_base + n;
@@ -131,7 +132,7 @@ tcpx_loop_chan_send(struct tcpx_chan *c, struct tcpx_tx_msg *m)
 	struct loop_pipe *out = &l->pipe[c->end.side];
 	uint8_t head[LOOP_HEAD_BYTES] = { 0 }, trailer = m->abandon;
 	size_t before = m->sent + m->phase;
-	bool done;
+	bool lend = c->end.net->lends && m->owned && !m->abandon, done;
 	int rc;
 
 	tcpx_loop_chan_promise(c, false);
@@ -141,6 +142,8 @@ tcpx_loop_chan_send(struct tcpx_chan *c, struct tcpx_tx_msg *m)
 		return tcpx_fabric_blame(l->fabric, "send: seq %llu inside message %llu",
 					 (unsigned long long)m->head.seq,
 					 (unsigned long long)c->last_seq);
+	if (lend && tcpx_fabric_is_forbidden(l->fabric, m->iov->iov_base, m->iov->iov_len))
+		return tcpx_fabric_blame(l->fabric, "lent from user memory");
 	if (m->phase == 0) {
 		if (tcpx_pipe_room(out) == 0)
 			return -EAGAIN;
@@ -151,7 +154,7 @@ tcpx_loop_chan_send(struct tcpx_chan *c, struct tcpx_tx_msg *m)
 	}
 	memcpy(head, &m->head, sizeof(m->head));
 	done = (m->phase >= LOOP_HEAD_BYTES || send_frame(out, m, head, 0, LOOP_HEAD_BYTES)) &&
-	       send_payload(out, m) &&
+	       send_payload(out, m, lend) &&
 	       send_frame(out, m, &trailer, LOOP_HEAD_BYTES, PHASE_DONE);
 	tcpx_link_given(l, m->sent + m->phase - before);
 	if (!done)
@@ -270,14 +273,12 @@ tcpx_loop_chan_ack(struct tcpx_chan *c, const struct tcpx_ack *ack)
 {
 	struct loop_link *l = c->end.link;
 	struct loop_pipe *out = &l->pipe[c->end.side];
-	uint64_t in_place = l->ring ? l->ring->released : c->last_seq - c->rx_open;
 	size_t room = tcpx_pipe_room(out);
 
 	if (tcpx_link_dead(l, c->end.side))
 		return TCPX_ECHANNEL;
 	if (c->sending || ack->received < c->ack.received || ack->applied < c->ack.applied ||
-	    ack->applied > ack->received || ack->received > c->last_seq - c->rx_open ||
-	    ack->applied > in_place)
+	    ack->applied > ack->received || ack->received > c->last_seq - c->rx_open)
 		return tcpx_fabric_blame(l->fabric, "ack %llu/%llu after %llu/%llu of %llu",
 					 (unsigned long long)ack->received,
 					 (unsigned long long)ack->applied,

@@ -56,7 +56,8 @@ struct tcpx_net {
 	struct tcpx_fabric *fabric;
 	const struct tcpx_nic *nics;
 	uint32_t nic_count;
-	bool slots, bare;
+	bool comm;  /* channels are comms, else streams          */
+	bool lends; /* the engine's own memory is sent by reference */
 	uint32_t live; /* objects made and not closed */
 	uint32_t promises; /* channels whose next message was said to follow at once */
 };
@@ -78,6 +79,7 @@ struct loop_segment {
 	struct loop_segment *next;
 	uint64_t ready_ns;
 	uint32_t len, off;
+	const uint8_t *lent; /* where it lies until it is read; NULL: in data */
 	uint8_t data[];
 };
 
@@ -90,7 +92,7 @@ struct loop_pipe {
 	uint64_t fin_ns;  /* the writer has closed; LOOP_NEVER: it has not */
 };
 
-/* A message of a provider with slots: in flight by reference, then in pages. */
+/* A message of a comm: in flight by reference, then in pages. */
 struct loop_slot {
 	struct tcpx_head head;
 	uint64_t ready_ns;
@@ -105,8 +107,6 @@ struct loop_slot {
 struct loop_ring {
 	uint64_t sent, landed, released;
 	struct loop_slot slot[LOOP_SLOTS];
-	bool bare;
-	/* bare only */
 	uint64_t told;            /* headers given to the receiver    */
 	struct tcpx_head heads[LOOP_SLOTS];
 	uint8_t *own[LOOP_SLOTS]; /* the sender's; made when wanted   */
@@ -132,7 +132,7 @@ struct loop_link {
 	uint64_t dead_ns[2];
 	int reset_code;     /* what a stream reads when dead: 0 or -ECONNRESET */
 	/* data */
-	struct loop_ring *ring; /* NULL: direct */
+	struct loop_ring *ring; /* of a comm; NULL: a stream */
 	int sender;             /* side that sends payload */
 	uint64_t session;
 	const struct tcpx_net *net[2];
@@ -216,6 +216,10 @@ uint64_t tcpx_pipe_schedule(struct loop_pipe *p, size_t len);
 size_t tcpx_pipe_room(const struct loop_pipe *p);
 /* Takes len bytes or fewer; 0: full or no memory. */
 size_t tcpx_pipe_write(struct loop_pipe *p, const void *data, size_t len);
+/* The same; the bytes are taken from data when they are read. */
+size_t tcpx_pipe_lend(struct loop_pipe *p, const void *data, size_t len);
+/* The writer's memory goes: copies what is lent. */
+void tcpx_pipe_keep(struct loop_pipe *p);
 /* Gives at most len arrived bytes. */
 size_t tcpx_pipe_read(struct loop_pipe *p, void *data, size_t len);
 bool tcpx_pipe_has_bytes(const struct loop_pipe *p);
@@ -311,10 +315,10 @@ void tcpx_slotring_purge(struct loop_ring *r);
 void tcpx_slotring_clear(struct loop_ring *r, struct tcpx_fabric *f);
 bool tcpx_slotring_readable(const struct loop_link *l);
 uint64_t tcpx_slotring_next_ns(const struct loop_link *l);
-int tcpx_loop_slots_send(struct tcpx_chan *c, struct tcpx_tx_msg *m);
-int tcpx_loop_slots_recv_msg(struct tcpx_chan *c, struct tcpx_landed *msg);
-int tcpx_loop_slots_release(struct tcpx_chan *c, uint64_t seq);
-void *tcpx_loop_bare_slot(struct tcpx_chan *c, uint64_t seq);
-int tcpx_loop_bare_head(struct tcpx_chan *c, const struct tcpx_head *head);
+int tcpx_loop_comm_send(struct tcpx_chan *c, struct tcpx_tx_msg *m);
+int tcpx_loop_comm_recv_msg(struct tcpx_chan *c, struct tcpx_landed *msg);
+int tcpx_loop_comm_release(struct tcpx_chan *c, uint64_t seq);
+void *tcpx_loop_comm_slot(struct tcpx_chan *c, uint64_t seq);
+int tcpx_loop_comm_head(struct tcpx_chan *c, const struct tcpx_head *head);
 
 #endif

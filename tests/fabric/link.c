@@ -127,6 +127,7 @@ tcpx_link_close(struct loop_link *l, int side)
 
 	f->activity++;
 	l->open[side] = false;
+	tcpx_pipe_keep(&l->pipe[side]);
 	tcpx_pipe_fin(&l->pipe[side]);
 	tcpx_pipe_purge(&l->pipe[!side]); /* nobody reads it any more */
 	if (l->ring && side == l->sender)

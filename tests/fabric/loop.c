@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 static int
-net_open(const struct tcpx_net_params *params, bool slots, bool bare, struct tcpx_net **net)
+loop_open(const struct tcpx_net_params *params, struct tcpx_net **net)
 {
 	struct tcpx_net *n;
 
@@ -22,32 +22,32 @@ net_open(const struct tcpx_net_params *params, bool slots, bool bare, struct tcp
 	n->fabric = params->fabric;
 	n->nics = params->nics;
 	n->nic_count = params->nic_count;
-	n->slots = slots;
-	n->bare = bare;
 	*net = n;
 	return 0;
 }
 
 static int
-loop_open(const struct tcpx_net_params *params, struct tcpx_net **net)
+lend_open(const struct tcpx_net_params *params, struct tcpx_net **net)
 {
-	return net_open(params, false, false, net);
+	int rc = loop_open(params, net);
+
+	if (rc == 0)
+		(*net)->lends = true;
+	return rc;
 }
 
 static int
-slots_open(const struct tcpx_net_params *params, struct tcpx_net **net)
+comm_open(const struct tcpx_net_params *params, struct tcpx_net **net)
 {
-	return net_open(params, true, false, net);
-}
+	int rc = loop_open(params, net);
 
-static int
-bare_open(const struct tcpx_net_params *params, struct tcpx_net **net)
-{
-	return net_open(params, true, true, net);
+	if (rc == 0)
+		(*net)->comm = true;
+	return rc;
 }
 
 static const char *
-bare_terms(struct tcpx_net *net)
+comm_terms(struct tcpx_net *net)
 {
 	(void)net;
 	return "bare messages";
@@ -88,41 +88,39 @@ loop_close(struct tcpx_net *net)
 	.chan_close = tcpx_loop_chan_close,                                            \
 	.chan_stats = tcpx_loop_chan_stats
 
+#define STREAM_OPS                                                                     \
+	.caps = TCPX_NET_DIRECT_RX | TCPX_NET_DIRECT_TX | TCPX_NET_INLINE_ACK,         \
+	.chunk_max = 1 << 20,                                                          \
+	.chan_send = tcpx_loop_chan_send,                                              \
+	.chan_recv_head = tcpx_loop_chan_recv_head,                                    \
+	.chan_recv_body = tcpx_loop_chan_recv_body,                                    \
+	.chan_recv_end = tcpx_loop_chan_recv_end
+
 const struct tcpx_net_ops tcpx_net_loop = {
 	.name = "loop",
-	.caps = TCPX_NET_DIRECT_RX | TCPX_NET_DIRECT_TX | TCPX_NET_INLINE_ACK,
-	.chunk_max = 1 << 20,
 	.open = loop_open,
-	.chan_send = tcpx_loop_chan_send,
-	.chan_recv_head = tcpx_loop_chan_recv_head,
-	.chan_recv_body = tcpx_loop_chan_recv_body,
-	.chan_recv_end = tcpx_loop_chan_recv_end,
+	STREAM_OPS,
 	COMMON_OPS,
 };
 
-const struct tcpx_net_ops tcpx_net_loop_slots = {
-	.name = "loop_slots",
-	.caps = TCPX_NET_INLINE_ACK,
-	.chunk_max = LOOP_SLOT_BYTES,
-	.slots_max = LOOP_SLOTS,
-	.open = slots_open,
-	.chan_send = tcpx_loop_slots_send,
-	.chan_recv_msg = tcpx_loop_slots_recv_msg,
-	.chan_release = tcpx_loop_slots_release,
+const struct tcpx_net_ops tcpx_net_loop_lend = {
+	.name = "loop_lend",
+	.open = lend_open,
+	STREAM_OPS,
 	COMMON_OPS,
 };
 
-const struct tcpx_net_ops tcpx_net_loop_bare = {
-	.name = "loop_bare",
+const struct tcpx_net_ops tcpx_net_loop_comm = {
+	.name = "loop_comm",
 	.caps = TCPX_NET_CTRL_HEAD | TCPX_NET_OWN_SLOTS | TCPX_NET_RECEIVER_LISTENS,
 	.chunk_max = LOOP_SLOT_BYTES,
 	.slots_max = LOOP_SLOTS,
-	.open = bare_open,
-	.terms = bare_terms,
-	.chan_slot = tcpx_loop_bare_slot,
-	.chan_send = tcpx_loop_slots_send,
-	.chan_head = tcpx_loop_bare_head,
-	.chan_recv_msg = tcpx_loop_slots_recv_msg,
-	.chan_release = tcpx_loop_slots_release,
+	.open = comm_open,
+	.terms = comm_terms,
+	.chan_slot = tcpx_loop_comm_slot,
+	.chan_send = tcpx_loop_comm_send,
+	.chan_head = tcpx_loop_comm_head,
+	.chan_recv_msg = tcpx_loop_comm_recv_msg,
+	.chan_release = tcpx_loop_comm_release,
 	COMMON_OPS,
 };

@@ -14,13 +14,13 @@ struct tcpx_fabric;
 
 /* Payload goes directly from and to user memory, chunks up to 1 MiB. */
 extern const struct tcpx_net_ops tcpx_net_loop;
-/* What lands is kept in slots of the provider, 16 a channel, cut at random into pages that
- * are overwritten when released; chunks up to 512 KiB. */
-extern const struct tcpx_net_ops tcpx_net_loop_slots;
-/* The same as providers over a plugin are: messages are bare, their headers come by the
- * control stream; payload is sent from slots of the channel; who receives listens; and
- * acknowledgements have no way back but the control stream. */
-extern const struct tcpx_net_ops tcpx_net_loop_bare;
+/* The same, and payload in the engine's own memory is read from there when it arrives. */
+extern const struct tcpx_net_ops tcpx_net_loop_lend;
+/* As providers over a plugin are: payload is sent from slots of the channel and lands in
+ * slots, 16 a channel, cut at random into pages that are overwritten when released; headers
+ * and acknowledgements come by the control stream; who receives listens. Chunks up to
+ * 512 KiB. */
+extern const struct tcpx_net_ops tcpx_net_loop_comm;
 
 enum tcpx_fabric_kind { TCPX_FABRIC_CONTROL, TCPX_FABRIC_DATA, TCPX_FABRIC_KINDS };
 
@@ -51,7 +51,7 @@ struct tcpx_fabric_script {
 	uint32_t segment_max;   /* longest segment, bytes; 0: 64 KiB                   */
 	uint32_t buffer_bytes;  /* each way of a connection holds; 0: 4 MiB, least 80   */
 	uint32_t short_ppm;     /* sends and receives that take only a part            */
-	uint32_t fragment_max;  /* slots: 1..4096; 0: 4096                             */
+	uint32_t fragment_max;  /* comms: 1..4096; 0: 4096                             */
 	uint64_t nic_Bps;       /* each NIC, each way; 0: no limit                     */
 	uint32_t cut_ppm;       /* per control segment read: it is cut                 */
 	uint32_t break_ppm;     /* per data segment read: the channel breaks           */
@@ -96,7 +96,7 @@ void tcpx_fabric_refuse_all(struct tcpx_fabric *f, bool all);
 /* Stops all random faults: from now on the network only delays. */
 void tcpx_fabric_calm(struct tcpx_fabric *f);
 
-/* Says that slots must never be sent from this range; at most 64 of them. */
+/* Says that this range must never be lent or be a slot; at most 64 of them. */
 int tcpx_fabric_forbid(struct tcpx_fabric *f, const void *addr, size_t len);
 /* How often an engine broke a rule of net.h, and the first one in words ("" if none). */
 uint32_t tcpx_fabric_violations(const struct tcpx_fabric *f);

@@ -55,8 +55,8 @@ tcpx_pipe_room(const struct loop_pipe *p)
 	return p->queued < cap ? cap - p->queued : 0;
 }
 
-size_t
-tcpx_pipe_write(struct loop_pipe *p, const void *data, size_t len)
+static size_t
+put(struct loop_pipe *p, const void *data, size_t len, bool lend)
 {
 	struct tcpx_fabric *f = p->link->fabric;
 	size_t room = tcpx_pipe_room(p), done = 0;
@@ -76,7 +76,9 @@ tcpx_pipe_write(struct loop_pipe *p, const void *data, size_t len)
 		s->ready_ns = tcpx_pipe_schedule(p, n);
 		s->len = n;
 		s->off = 0;
-		memcpy(s->data, (const char *)data + done, n);
+		s->lent = lend ? (const uint8_t *)data + done : NULL;
+		if (!lend)
+			memcpy(s->data, (const char *)data + done, n);
 		if (p->tail)
 			p->tail->next = s;
 		else
@@ -87,6 +89,28 @@ tcpx_pipe_write(struct loop_pipe *p, const void *data, size_t len)
 		done += n;
 	}
 	return done;
+}
+
+size_t
+tcpx_pipe_write(struct loop_pipe *p, const void *data, size_t len)
+{
+	return put(p, data, len, false);
+}
+
+size_t
+tcpx_pipe_lend(struct loop_pipe *p, const void *data, size_t len)
+{
+	return put(p, data, len, true);
+}
+
+void
+tcpx_pipe_keep(struct loop_pipe *p)
+{
+	for (struct loop_segment *s = p->head; s; s = s->next) {
+		if (s->lent)
+			memcpy(s->data, s->lent, s->len);
+		s->lent = NULL;
+	}
 }
 
 bool
@@ -111,7 +135,7 @@ tcpx_pipe_read(struct loop_pipe *p, void *data, size_t len)
 		struct loop_segment *s = p->head;
 		size_t n = s->len - s->off < len - done ? s->len - s->off : len - done;
 
-		memcpy((char *)data + done, s->data + s->off, n);
+		memcpy((char *)data + done, (s->lent ? s->lent : s->data) + s->off, n);
 		s->off += n;
 		p->link->fabric->activity++;
 		done += n;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Scripted channels whose payload lands in buffers of the provider. Payload is read from
- * the sender's memory only when it lands, and a released page is overwritten at once. So a
- * send buffer reused too early and a receive buffer read too late both show as wrong bytes.
+ * Scripted comms: payload leaves from slots and lands in pages of the provider. It is read
+ * from its slot only when it lands, and a released page is overwritten at once. So a slot
+ * reused too early and a page read too late both show as wrong bytes.
  */
 #include "fabric/inside.h"
 
@@ -72,7 +72,7 @@ tcpx_slotring_readable(const struct loop_link *l)
 {
 	struct loop_ring *r = l->ring;
 
-	return r->landed < r->sent && (!l->ring->bare || r->landed < r->told) &&
+	return r->landed < r->sent && r->landed < r->told &&
 	       tcpx_link_when(l, slot_of(r, r->landed)->ready_ns) <= l->fabric->now_ns;
 }
 
@@ -96,25 +96,25 @@ check_source(struct tcpx_fabric *f, const void *own, const struct tcpx_tx_msg *m
 	size_t have = 0;
 
 	if (m->abandon)
-		return tcpx_fabric_blame(f, "slots: a message abandoned before it was sent");
+		return tcpx_fabric_blame(f, "comm: a message abandoned before it was sent");
 	if (m->head.len > LOOP_SLOT_BYTES)
-		return tcpx_fabric_blame(f, "slots: a message of %u bytes, at most %u",
+		return tcpx_fabric_blame(f, "comm: a message of %u bytes, at most %u",
 					 m->head.len, LOOP_SLOT_BYTES);
 	for (int i = 0; i < m->iov_count; i++) {
 		have += m->iov[i].iov_len;
 		if (tcpx_fabric_is_forbidden(f, m->iov[i].iov_base, m->iov[i].iov_len))
-			return tcpx_fabric_blame(f, "slots: sent from user memory");
+			return tcpx_fabric_blame(f, "comm: sent from user memory");
 	}
-	if (own && (m->iov_count != 1 || m->iov[0].iov_base != own))
-		return tcpx_fabric_blame(f, "bare: message %llu not sent from its slot",
+	if (m->iov_count != 1 || m->iov[0].iov_base != own)
+		return tcpx_fabric_blame(f, "comm: message %llu not sent from its slot",
 					 (unsigned long long)m->head.seq);
 	if (have < m->head.len)
-		return tcpx_fabric_blame(f, "slots: %zu of %u bytes given", have, m->head.len);
+		return tcpx_fabric_blame(f, "comm: %zu of %u bytes given", have, m->head.len);
 	return 0;
 }
 
 int
-tcpx_loop_slots_send(struct tcpx_chan *c, struct tcpx_tx_msg *m)
+tcpx_loop_comm_send(struct tcpx_chan *c, struct tcpx_tx_msg *m)
 {
 	struct loop_link *l = c->end.link;
 	struct loop_ring *r = l->ring;
@@ -127,7 +127,7 @@ tcpx_loop_slots_send(struct tcpx_chan *c, struct tcpx_tx_msg *m)
 	if (r->sent - r->released >= LOOP_SLOTS ||
 	    tcpx_fabric_chance(l->fabric, l->fabric->script.short_ppm))
 		return -EAGAIN;
-	rc = check_source(l->fabric, c->end.net->bare ? r->own[m->head.seq % LOOP_SLOTS] : NULL, m);
+	rc = check_source(l->fabric, r->own[m->head.seq % LOOP_SLOTS], m);
 	if (rc)
 		return rc;
 	s = slot_of(r, r->sent);
@@ -224,7 +224,7 @@ same_head(const struct tcpx_head *a, const struct tcpx_head *b)
 }
 
 int
-tcpx_loop_slots_recv_msg(struct tcpx_chan *c, struct tcpx_landed *msg)
+tcpx_loop_comm_recv_msg(struct tcpx_chan *c, struct tcpx_landed *msg)
 {
 	struct loop_link *l = c->end.link;
 	struct loop_ring *r = l->ring;
@@ -242,8 +242,8 @@ tcpx_loop_slots_recv_msg(struct tcpx_chan *c, struct tcpx_landed *msg)
 	s = slot_of(r, r->landed);
 	if (slot_land(s, l->fabric))
 		return TCPX_ECHANNEL;
-	if (c->end.net->bare && !same_head(&s->head, &r->heads[r->landed % LOOP_SLOTS]))
-		return tcpx_fabric_blame(l->fabric, "bare: message %llu under another's header",
+	if (!same_head(&s->head, &r->heads[r->landed % LOOP_SLOTS]))
+		return tcpx_fabric_blame(l->fabric, "comm: message %llu under another's header",
 					 (unsigned long long)s->head.seq);
 	r->landed++;
 	l->fabric->activity++;
@@ -254,7 +254,7 @@ tcpx_loop_slots_recv_msg(struct tcpx_chan *c, struct tcpx_landed *msg)
 }
 
 int
-tcpx_loop_slots_release(struct tcpx_chan *c, uint64_t seq)
+tcpx_loop_comm_release(struct tcpx_chan *c, uint64_t seq)
 {
 	struct loop_link *l = c->end.link;
 	struct loop_ring *r = l->ring;
@@ -266,23 +266,22 @@ tcpx_loop_slots_release(struct tcpx_chan *c, uint64_t seq)
 					 (unsigned long long)r->released + 1);
 	slot_free_pages(slot_of(r, r->released), l->fabric);
 	r->released++;
-	if (l->ring->bare) /* its acknowledgement does not come this way */
-		tcpx_loop_chan_forget(l, seq);
+	tcpx_loop_chan_forget(l, seq); /* its acknowledgement does not come this way */
 	l->fabric->activity++;
 	return tcpx_link_dead(l, c->end.side) ? TCPX_ECHANNEL : 0; /* as of a plugin */
 }
 
-/* ---- bare ------------------------------------------------------------------------ */
+/* ---- what the core gives: memory of messages, and headers --------------------------- */
 
 /* The message that had it before must have been released. */
 void *
-tcpx_loop_bare_slot(struct tcpx_chan *c, uint64_t seq)
+tcpx_loop_comm_slot(struct tcpx_chan *c, uint64_t seq)
 {
 	struct loop_ring *r = c->end.link->ring;
 	uint8_t **own = &r->own[seq % LOOP_SLOTS];
 
 	if (seq > r->released + LOOP_SLOTS)
-		tcpx_fabric_blame(c->end.net->fabric, "bare: slot of message %llu, %llu released",
+		tcpx_fabric_blame(c->end.net->fabric, "comm: slot of message %llu, %llu released",
 				  (unsigned long long)seq, (unsigned long long)r->released);
 	if (!*own)
 		*own = malloc(LOOP_SLOT_BYTES);
@@ -293,14 +292,14 @@ tcpx_loop_bare_slot(struct tcpx_chan *c, uint64_t seq)
 }
 
 int
-tcpx_loop_bare_head(struct tcpx_chan *c, const struct tcpx_head *head)
+tcpx_loop_comm_head(struct tcpx_chan *c, const struct tcpx_head *head)
 {
 	struct loop_ring *r = c->end.link->ring;
 
 	if (tcpx_link_dead(c->end.link, c->end.side))
 		return TCPX_ECHANNEL;
 	if (c->sending || head->seq != r->told + 1 || r->told >= r->released + LOOP_SLOTS)
-		return tcpx_fabric_blame(c->end.net->fabric, "bare: header %llu after %llu",
+		return tcpx_fabric_blame(c->end.net->fabric, "comm: header %llu after %llu",
 					 (unsigned long long)head->seq,
 					 (unsigned long long)r->told);
 	r->heads[r->told++ % LOOP_SLOTS] = *head;

@@ -25,9 +25,9 @@ check_role(const struct tcpx_chan_id *id, bool opener, bool sending)
 			 opener ? "opening" : "accepting", sending ? "sender" : "receiver");
 }
 
-/* Whose messages are bare: the sending side has connected, the other has listened. */
+/* Of a comm the sending side has connected, the other has listened. */
 static int
-check_bare(const struct tcpx_chan_id *id, bool right)
+check_comm(const struct tcpx_chan_id *id, bool right)
 {
 	return right ? 0 : tcpx_fail(TCPX_SUB_NET, -EINVAL, "channel %u: the wrong side listens",
 				     id->channel);
@@ -99,7 +99,7 @@ forget_dead_caller(struct tcpx_chan_listener *cl)
 int
 tcpx_loop_chan_accept(struct tcpx_chan_listener *cl, bool sending, struct tcpx_chan **chan)
 {
-	int rc = cl->net->bare ? check_bare(&cl->id, !sending) :
+	int rc = cl->net->comm ? check_comm(&cl->id, !sending) :
 				 check_role(&cl->id, false, sending);
 
 	if (rc)
@@ -156,15 +156,14 @@ start_connect(struct tcpx_net *net, int nic, const struct tcpx_chan_id *id,
 	rc = tcpx_link_new(net, TCPX_FABRIC_DATA, nic, &h.addr, &l);
 	if (rc)
 		return rc;
-	l->sender = net->bare || id->sending_side_is_opener ? 0 : 1;
+	l->sender = net->comm || id->sending_side_is_opener ? 0 : 1;
 	l->session = id->session;
-	if (net->slots) {
+	if (net->comm) {
 		rc = tcpx_slotring_new(&l->ring);
 		if (rc) {
 			tcpx_link_close(l, 0);
 			return rc;
 		}
-		l->ring->bare = net->bare;
 	}
 	*out = l;
 	if (l->refused)
@@ -189,7 +188,7 @@ tcpx_loop_chan_connect(struct tcpx_net *net, int nic, const struct tcpx_chan_id 
 		       struct tcpx_chan **chan)
 {
 	struct loop_link *l = *state;
-	int rc = net->bare ? check_bare(id, sending) : check_role(id, true, sending);
+	int rc = net->comm ? check_comm(id, sending) : check_role(id, true, sending);
 
 	if (!rc && !l) {
 		rc = start_connect(net, nic, id, handle, &l);

@@ -49,7 +49,7 @@ sim_memory_open(struct sim_world *w, int engine)
 				       r->dst ? TCPX_MEM_REMOTE_WRITE : TCPX_MEM_REMOTE_READ,
 				       &r->id);
 		/* only a device touches a GPU's memory, and that of slots */
-		if (rc == 0 && (gpu || w->ops != &tcpx_net_loop))
+		if (rc == 0 && (gpu || w->ops == &tcpx_net_loop_comm))
 			tcpx_fabric_forbid(w->fabric, r->mem, r->len);
 	}
 	return rc;
@@ -191,7 +191,7 @@ check_part(struct sim_world *w, const struct sim_xfer *x)
 		for (uint32_t i = 0; i < n; i++)
 			if (dst->mem[d + i] != dst->orig[d + i] &&
 			    dst->mem[d + i] != src->orig[s + i] &&
-			    (dst->mem[d + i] != 0 || w->ops != &tcpx_net_loop)) {
+			    (dst->mem[d + i] != 0 || w->ops == &tcpx_net_loop_comm)) {
 				sim_fail(w, "transfer %u failed and left a byte %02x that is "
 					 "neither old %02x nor right %02x (source %02x)",
 					 x->number, dst->mem[d + i], dst->orig[d + i],

@@ -39,7 +39,7 @@ sim_plan_network(struct sim_world *w)
 		s.hold_max_ns = 10 * TCPX_MS;
 	}
 	w->ops = sim_one_in(w, 2) ? &tcpx_net_loop :
-		 sim_one_in(w, 2) ? &tcpx_net_loop_slots : &tcpx_net_loop_bare;
+		 sim_one_in(w, 2) ? &tcpx_net_loop_lend : &tcpx_net_loop_comm;
 	w->fabric = tcpx_fabric_new(tcpx_rng_next(&w->rng), &s);
 	w->calm_ns = START_NS + 200 * TCPX_MS;
 }

@@ -26,9 +26,7 @@ static void channel_work(struct work *w, uint64_t now_ns);
 static const struct channel_kind *
 kind_of(const struct tcpx_net_ops *ops)
 {
-	if (ops->caps & TCPX_NET_DIRECT_RX)
-		return &tcpx_stream_kind;
-	return ops->caps & TCPX_NET_CTRL_HEAD ? &tcpx_comm_kind : &tcpx_landing_kind;
+	return ops->caps & TCPX_NET_CTRL_HEAD ? &tcpx_comm_kind : &tcpx_stream_kind;
 }
 
 int

@@ -9,7 +9,6 @@
 
 #include "core/channel/channel.h"
 #include "core/channel/connection.h"
-#include "core/channel/stream.h"
 #include "core/channel/unpack.h"
 #include "core/context/context.h"
 #include "core/session/control.h"
@@ -43,7 +42,7 @@ receive(struct channel *c, uint64_t now_ns)
 	struct rx_record r;
 	enum chunk_place how = CHUNK_SINK;
 	uint64_t seq;
-	int turn, rc = c->rx.heads.at ? announce(c) : 0;
+	int turn, rc = announce(c);
 
 	for (turn = 0; turn < CHANNEL_TURN && rc == 0; turn++) {
 		if (!c->rx.head_open) {
@@ -127,12 +126,6 @@ own_slot(struct channel *c, uint64_t seq)
 	return c->session->engine->ops->chan_slot(c->chan, seq);
 }
 
-static int
-in_band(struct channel *c)
-{
-	return 0;
-}
-
 const struct channel_kind tcpx_comm_kind = {
 	.heads = true,
 	.silent = true,
@@ -142,12 +135,4 @@ const struct channel_kind tcpx_comm_kind = {
 	.sent = sent,
 	.packs = packs_all,
 	.slot = own_slot,
-};
-
-const struct channel_kind tcpx_landing_kind = {
-	.receive = receive,
-	.acknowledge = tcpx_stream_acknowledge,
-	.release = release,
-	.sent = in_band,
-	.packs = packs_all,
 };

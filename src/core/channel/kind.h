@@ -17,7 +17,7 @@
 #define CHANNEL_TURN 16 /* landed or small messages a turn */
 
 struct channel_kind {
-	bool in_place; /* messages are received in place, not in slots of the provider */
+	bool in_place; /* messages are received in place or in a buffer, not in slots */
 	bool heads;    /* headers come by the control stream                           */
 	bool silent;   /* an idle one does not report that the peer has died           */
 	/* Receives for a turn. 0: there may be more; -EAGAIN; or what ends the channel. */

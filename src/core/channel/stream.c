@@ -175,8 +175,8 @@ receive(struct channel *c, uint64_t now_ns)
 	return 0;
 }
 
-int
-tcpx_stream_acknowledge(struct channel *c)
+static int
+acknowledge(struct channel *c)
 {
 	return c->session->engine->ops->chan_ack(c->chan, &c->rx.acks.due);
 }
@@ -196,7 +196,7 @@ no_sent(struct channel *c)
 const struct channel_kind tcpx_stream_kind = {
 	.in_place = true,
 	.receive = receive,
-	.acknowledge = tcpx_stream_acknowledge,
+	.acknowledge = acknowledge,
 	.release = no_release,
 	.sent = no_sent,
 	.packs = list_staged,

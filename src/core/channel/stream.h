@@ -7,7 +7,4 @@
 
 extern const struct channel_kind tcpx_stream_kind;
 
-/* An acknowledgement in band. */
-int tcpx_stream_acknowledge(struct channel *c);
-
 #endif

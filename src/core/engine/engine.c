@@ -142,8 +142,6 @@ assemble(struct tcpx_engine *e, const struct tcpx_engine_opts *o, const struct e
 		rc = tcpx_engine_net(e, env);
 	if (rc == 0)
 		rc = open_loops(e);
-	if (rc == 0 && !(e->ops->caps & (TCPX_NET_DIRECT_TX | TCPX_NET_OWN_SLOTS)))
-		rc = tcpx_staging_open(e, e->memory->host_ops, e->memory->host);
 	if (rc == 0)
 		rc = tcpx_accept_listen(e, o->listen);
 	if (rc == 0 && !e->manual)

@@ -147,8 +147,8 @@ a_channel_may_die_while_its_messages_are_copied(void **state)
 
 	(void)state;
 	for (int i = 0; i < 48; i++) {
-		const struct tcpx_net_ops *net = i >= 24 ? &tcpx_net_loop_bare :
-						 i & 1 ? &tcpx_net_loop : &tcpx_net_loop_slots;
+		const struct tcpx_net_ops *net = i >= 24 ? &tcpx_net_loop_comm :
+						 i & 1 ? &tcpx_net_loop : &tcpx_net_loop_lend;
 		struct gpu_rig r;
 		struct area *near, *far;
 		tcpx_xfer *x;
@@ -186,7 +186,7 @@ closing_with_everything_in_flight_leaves_nothing(void **state)
 		tcpx_xfer *x;
 		int stream;
 
-		gpu_begin(&r, turns & 1 ? &tcpx_net_loop : &tcpx_net_loop_slots, 2, NULL, threads);
+		gpu_begin(&r, turns & 1 ? &tcpx_net_loop_lend : &tcpx_net_loop_comm, 2, NULL, threads);
 		near = gpu_area(&r, 0, 0, LEN, 1);
 		far = gpu_area(&r, 1, 1, LEN, 2);
 		for (int i = 0; i < 20; i++) {
@@ -358,7 +358,7 @@ lent_slots_are_kept_until_the_fence(void **state)
 	tcpx_xfer *x;
 
 	(void)state;
-	gpu_begin(&r, &tcpx_net_loop_slots, 2, NULL, set);
+	gpu_begin(&r, &tcpx_net_loop_lend, 2, NULL, set);
 	x = lend(&r, &p);
 	used = p->used;
 	tcpx_fabric_hold(r.fabric, TCPX_FABRIC_CONTROL, 10 * TCPX_MS);
@@ -386,7 +386,7 @@ lent_slots_cool_down_when_nobody_fences(void **state)
 	tcpx_xfer *x;
 
 	(void)state;
-	gpu_begin(&r, &tcpx_net_loop_slots, 2, NULL, set);
+	gpu_begin(&r, &tcpx_net_loop_lend, 2, NULL, set);
 	x = lend(&r, &p);
 	used = p->used;
 	tcpx_peer_drop(r.side[0].to[1]);

@@ -78,7 +78,7 @@ unpacking_takes_time(void **state)
 	struct gpu_rig r;
 
 	(void)state;
-	gpu_begin(&r, &tcpx_net_loop_slots, 2, NULL, NULL);
+	gpu_begin(&r, &tcpx_net_loop_comm, 2, NULL, NULL);
 	r.tick_ns = 100;
 	r.side[1].gpu.delay_min_ns = r.side[1].gpu.delay_max_ns = 0;
 	near = gpu_area(&r, 0, 0, BIG, 1);
@@ -192,7 +192,7 @@ static void
 from_gpu_to_gpu_through_slots_of_the_network(void **state)
 {
 	(void)state;
-	move_all(&tcpx_net_loop_slots, 3, 15, NULL);
+	move_all(&tcpx_net_loop_comm, 3, 15, NULL);
 }
 
 static void

@@ -197,7 +197,7 @@ static const char *const lab_settings[] = { "TCPX_CHANNELS=4", "TCPX_THREADS=1",
 					    "TCPX_DEBUG=WARN", NULL };
 static const char *const lab_strict[] = { "TCPX_CHANNELS=4", "TCPX_THREADS=1", "TCPX_PORT=0",
 					  "TCPX_DEBUG=WARN", "TCPX_STRICT_NICS=1", NULL };
-static const struct tcpx_net_ops *const nets[] = { &tcpx_net_loop, &tcpx_net_loop_slots };
+static const struct tcpx_net_ops *const nets[] = { &tcpx_net_loop, &tcpx_net_loop_comm };
 
 static void
 meet(struct lab *t)
@@ -440,7 +440,7 @@ an_opener_that_is_gone_is_missed_soon(void **state)
 	struct waiting w;
 	uint64_t took_ns;
 
-	wait_begin(&w, &tcpx_net_loop_bare);
+	wait_begin(&w, &tcpx_net_loop_comm);
 	tcpx_fabric_refuse_all(w.t.fabric, true);
 	took_ns = alone_until(&w.t, w.x, 60 * TCPX_SEC);
 	assert_code(tcpx_test(w.x), TCPX_EPEERGONE);
@@ -455,7 +455,7 @@ an_opener_that_listens_is_waited_for(void **state)
 	struct waiting w;
 	uint64_t took_ns;
 
-	wait_begin(&w, &tcpx_net_loop_bare);
+	wait_begin(&w, &tcpx_net_loop_comm);
 	took_ns = alone_until(&w.t, w.x, 60 * TCPX_SEC);
 	assert_code(tcpx_test(w.x), TCPX_EPEERGONE);
 	assert_non_null(strstr(w.t.last, "not resumed"));
@@ -477,7 +477,7 @@ an_opener_that_comes_back_is_served(void **state)
 		struct waiting w;
 		tcpx_xfer *x;
 
-		wait_begin(&w, &tcpx_net_loop_bare);
+		wait_begin(&w, &tcpx_net_loop_comm);
 		tcpx_fabric_refuse_all(w.t.fabric, rows[i].refuse_ns != 0);
 		alone_until(&w.t, w.x, rows[i].refuse_ns);
 		tcpx_fabric_refuse_all(w.t.fabric, false);

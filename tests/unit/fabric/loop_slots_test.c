@@ -8,14 +8,25 @@
 /* ---- slots ----------------------------------------------------------------------- */
 
 static int
-slot_send(struct pair *p, uint64_t seq, uint8_t *data, size_t len)
+send_from(struct pair *p, uint64_t seq, void *mem, size_t len)
 {
-	struct iovec iov[2] = { { data, len / 3 }, { data + len / 3, len - len / 3 } };
+	struct iovec iov = { mem, len };
 	struct tcpx_tx_msg m = { .head = { .xfer = 1, .chunk = (uint32_t)seq,
 					   .len = (uint32_t)len, .seq = seq },
-				 .iov = iov, .iov_count = 2 };
+				 .iov = &iov, .iov_count = 1 };
+	int rc = p->ops->chan_send(p->tx, &m);
 
-	return p->ops->chan_send(p->tx, &m);
+	return rc ? rc : p->ops->chan_head(p->rx, &m.head);
+}
+
+static int
+slot_send(struct pair *p, uint64_t seq, const uint8_t *data, size_t len)
+{
+	void *mem = p->ops->chan_slot(p->tx, seq);
+
+	assert_non_null(mem);
+	memcpy(mem, data, len);
+	return send_from(p, seq, mem, len);
 }
 
 static void
@@ -27,7 +38,7 @@ a_landed_message_is_its_fragments_in_order(void **state)
 	struct pair p;
 
 	(void)state;
-	pair_open(&p, &tcpx_net_loop_slots, 20, NULL);
+	pair_open(&p, &tcpx_net_loop_comm, 20, NULL);
 	make_chan(&p, 0, 0, &p.tx, &p.rx);
 	fill(out, sizeof(out), 20);
 	for (size_t i = 0; i < LEN(lens); i++) {
@@ -56,15 +67,15 @@ slots_are_limited_and_released_in_order(void **state)
 	struct pair p;
 
 	(void)state;
-	pair_open(&p, &tcpx_net_loop_slots, 21, NULL);
+	pair_open(&p, &tcpx_net_loop_comm, 21, NULL);
 	make_chan(&p, 0, 0, &p.tx, &p.rx);
 	for (uint64_t seq = 1; seq <= 16; seq++)
 		assert_int_equal(slot_send(&p, seq, data, sizeof(data)), 0);
-	assert_int_equal(slot_send(&p, 17, data, sizeof(data)), -EAGAIN);
+	assert_int_equal(send_from(&p, 17, data, sizeof(data)), -EAGAIN);
 	for (int i = 0; i < 16; i++)
 		assert_int_equal(p.ops->chan_recv_msg(p.rx, &msg[i]), 0);
 	assert_int_equal(p.ops->chan_recv_msg(p.rx, &more), -EAGAIN);
-	assert_int_equal(slot_send(&p, 17, data, sizeof(data)), -EAGAIN);
+	assert_int_equal(send_from(&p, 17, data, sizeof(data)), -EAGAIN);
 	late = msg[0].frag[0].iov_base;
 	assert_int_equal(*late, '0');
 	assert_int_equal(p.ops->chan_release(p.rx, 1), 0);
@@ -83,36 +94,81 @@ a_send_slot_is_read_when_the_message_lands(void **state)
 {
 	struct tcpx_fabric_script script = { .delay_min_ns = { 0, 500 },
 					     .delay_max_ns = { 0, 500 } };
-	uint8_t data = 'a';
 	struct tcpx_landed msg;
+	uint8_t data = 'a';
 	struct pair p;
 
 	(void)state;
-	pair_open(&p, &tcpx_net_loop_slots, 22, &script);
+	pair_open(&p, &tcpx_net_loop_comm, 22, &script);
 	make_chan(&p, 0, 0, &p.tx, &p.rx);
 	assert_int_equal(slot_send(&p, 1, &data, 1), 0);
-	data = 'b'; /* too early: nobody has said that it was received */
 	assert_int_equal(p.ops->chan_recv_msg(p.rx, &msg), -EAGAIN);
+	*(uint8_t *)p.ops->chan_slot(p.tx, 1) = 'b'; /* too early: not received yet */
 	tick(&p);
 	assert_int_equal(p.ops->chan_recv_msg(p.rx, &msg), 0);
 	assert_int_equal(*(uint8_t *)msg.frag[0].iov_base, 'b');
 	pair_clean(&p);
 }
 
+static void
+what_is_lent_is_read_when_it_arrives(void **state)
+{
+	struct tcpx_fabric_script script = { .delay_min_ns = { 0, 500 },
+					     .delay_max_ns = { 0, 500 } };
+	struct tcpx_head head;
+	struct pair p;
+
+	(void)state;
+	for (int owned = 0; owned < 2; owned++) {
+		uint8_t data = 'a', in = 0;
+		struct iovec iov = { &data, 1 }, dst = { &in, 1 };
+		struct tcpx_tx_msg m = { .head = { .len = 1, .seq = 1 }, .iov = &iov,
+					 .iov_count = 1, .owned = owned };
+
+		pair_open(&p, &tcpx_net_loop_lend, 28, &script);
+		make_chan(&p, 0, 0, &p.tx, &p.rx);
+		assert_int_equal(p.ops->chan_send(p.tx, &m), 0);
+		assert_int_equal(m.lent, owned);
+		data = 'b';
+		tick(&p);
+		assert_int_equal(p.ops->chan_recv_head(p.rx, &head), 0);
+		assert_int_equal(p.ops->chan_recv_body(p.rx, &dst, 1), 1);
+		assert_int_equal(in, owned ? 'b' : 'a');
+		pair_clean(&p);
+	}
+}
+
 /* ---- rules ----------------------------------------------------------------------- */
 
 static void
-user_memory_may_not_be_sent_as_a_slot(void **state)
+a_message_leaves_from_its_slot(void **state)
 {
 	uint8_t data[10] = { 0 };
 	struct pair p;
 
 	(void)state;
-	pair_open(&p, &tcpx_net_loop_slots, 23, NULL);
+	pair_open(&p, &tcpx_net_loop_comm, 23, NULL);
+	make_chan(&p, 0, 0, &p.tx, &p.rx);
+	assert_int_equal(slot_send(&p, 1, data, 9), 0);
+	assert_int_equal(send_from(&p, 2, data, 10), TCPX_EFRAME);
+	assert_int_equal(tcpx_fabric_violations(p.fabric), 1);
+	pair_close(&p);
+}
+
+static void
+user_memory_may_not_be_lent(void **state)
+{
+	uint8_t data[10] = { 0 };
+	struct iovec iov = { data, sizeof(data) };
+	struct tcpx_tx_msg m = { .head = { .len = sizeof(data), .seq = 1 }, .iov = &iov,
+				 .iov_count = 1, .owned = true };
+	struct pair p;
+
+	(void)state;
+	pair_open(&p, &tcpx_net_loop_lend, 29, NULL);
 	make_chan(&p, 0, 0, &p.tx, &p.rx);
 	tcpx_fabric_forbid(p.fabric, data + 9, 1);
-	assert_int_equal(slot_send(&p, 1, data, 9), 0);
-	assert_int_equal(slot_send(&p, 2, data, 10), TCPX_EFRAME);
+	assert_int_equal(p.ops->chan_send(p.tx, &m), TCPX_EFRAME);
 	assert_int_equal(tcpx_fabric_violations(p.fabric), 1);
 	pair_close(&p);
 }
@@ -157,31 +213,22 @@ an_acknowledgement_may_not_run_ahead_or_back(void **state)
 	static const struct {
 		const char *name;
 		struct tcpx_ack first, second;
-		bool slots;
 	} rows[] = {
-		{ "more than was delivered", { 3, 1 }, { 0, 0 }, false },
-		{ "applied before received", { 1, 2 }, { 0, 0 }, false },
-		{ "backward", { 2, 2 }, { 2, 1 }, false },
-		{ "applied before released", { 2, 1 }, { 0, 0 }, true },
+		{ "more than was delivered", { 3, 1 }, { 0, 0 } },
+		{ "applied before received", { 1, 2 }, { 0, 0 } },
+		{ "backward", { 2, 2 }, { 2, 1 } },
 	};
 	uint8_t none;
 
 	(void)state;
 	for (size_t i = 0; i < LEN(rows); i++) {
-		struct tcpx_landed msg;
 		struct pair p;
 		int rc;
 
-		pair_open(&p, rows[i].slots ? &tcpx_net_loop_slots : &tcpx_net_loop, 25, NULL);
+		pair_open(&p, &tcpx_net_loop, 25, NULL);
 		make_chan(&p, 0, 0, &p.tx, &p.rx);
-		for (uint64_t seq = 1; seq <= 2; seq++) {
-			if (rows[i].slots) {
-				assert_int_equal(slot_send(&p, seq, &none, 0), 0);
-				assert_int_equal(p.ops->chan_recv_msg(p.rx, &msg), 0);
-			} else {
-				direct_message(&p, seq, &none, 0, false, &none);
-			}
-		}
+		for (uint64_t seq = 1; seq <= 2; seq++)
+			direct_message(&p, seq, &none, 0, false, &none);
 		rc = p.ops->chan_ack(p.rx, &rows[i].first);
 		if (rc == 0)
 			rc = p.ops->chan_ack(p.rx, &rows[i].second);
@@ -215,7 +262,9 @@ main(void)
 		cmocka_unit_test(a_landed_message_is_its_fragments_in_order),
 		cmocka_unit_test(slots_are_limited_and_released_in_order),
 		cmocka_unit_test(a_send_slot_is_read_when_the_message_lands),
-		cmocka_unit_test(user_memory_may_not_be_sent_as_a_slot),
+		cmocka_unit_test(what_is_lent_is_read_when_it_arrives),
+		cmocka_unit_test(a_message_leaves_from_its_slot),
+		cmocka_unit_test(user_memory_may_not_be_lent),
 		cmocka_unit_test(a_chunk_may_not_be_on_two_channels),
 		cmocka_unit_test(an_acknowledgement_may_not_run_ahead_or_back),
 		cmocka_unit_test(what_is_left_open_is_noticed),
