@@ -37,7 +37,7 @@ def size_text(n):
     return "%d B" % n
 
 
-# ---- statistics: as src/measure/report/stats.c ------------------------------------------------------
+# ---- statistics: as src/tool/stats.c ----------------------------------------------------------------
 
 def median(v):
     s = sorted(v)

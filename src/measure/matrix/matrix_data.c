@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "measure/matrix/matrix_key.h"
-#include "measure/report/stats.h"
+#include "tool/stats.h"
 
 bool
 matrix_data_counts(const struct matrix_data *m, const struct matrix_run *run)

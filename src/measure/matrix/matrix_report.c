@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "measure/matrix/matrix_plot.h"
-#include "measure/matrix/stats_paired.h"
+#include "tool/stats.h"
 #include "tool/tool.h"
 
 static const char *

@@ -9,7 +9,7 @@
 
 #include "measure/matrix/matrix_plot.h"
 #include "measure/matrix/matrix_report.h"
-#include "measure/report/stats.h"
+#include "tool/stats.h"
 #include "tool/tool.h"
 
 #define RUNS_SHOWN 200 /* of more, only those that do not count */

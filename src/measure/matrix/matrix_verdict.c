@@ -9,7 +9,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "measure/matrix/stats_paired.h"
+#include "tool/stats.h"
 
 #define ALPHA 0.05
 #define GAP_CLOSED 0.20 /* option A allows no larger gap to the reference */

@@ -10,7 +10,7 @@
 #define TOOL_MATRIX_VERDICT_H
 
 #include "measure/matrix/matrix_design.h"
-#include "measure/report/stats.h"
+#include "tool/stats.h"
 
 enum matrix_verdict {
 	MATRIX_INCONCLUSIVE,

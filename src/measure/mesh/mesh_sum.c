@@ -5,7 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "measure/report/stats.h"
+#include "tool/stats.h"
 
 double
 mesh_fairness(const double *v, size_t n)

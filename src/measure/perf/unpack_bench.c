@@ -13,7 +13,7 @@
 #include "base/clock.h"
 #include "base/rng.h"
 #include "tool/gpu/pattern.h"
-#include "measure/report/stats.h"
+#include "tool/stats.h"
 #include "measure/perf/unpack_gpu.h"
 
 enum {

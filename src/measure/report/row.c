@@ -15,7 +15,7 @@
 
 #include "tool/envlist.h"
 #include "measure/report/result_fields.h"
-#include "measure/report/stats.h"
+#include "tool/stats.h"
 #include "tool/tool.h"
 
 static void

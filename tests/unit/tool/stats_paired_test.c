@@ -9,8 +9,7 @@
 #include <cmocka.h>
 
 #include "base/rng.h"
-#include "measure/report/stats.h"
-#include "measure/matrix/stats_paired.h"
+#include "tool/stats.h"
 
 static void
 t_is_that_of_the_tables(void **state)

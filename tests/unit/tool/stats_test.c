@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "measure/report/stats.h"
+#include "tool/stats.h"
 
 static void
 median_is_the_middle_or_the_mean_of_two(void **state)

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Few paired differences: estimates, intervals and tests that hold for 3 to 18 of them.
- * Exact where enumeration is possible; the comment says where not. Pure.
+ * The statistics of runs and of paired differences. The unit is one whole run or pair, never
+ * an iteration inside it. Exact where enumeration is possible; the comment says where not.
+ * Pure: nothing here changes its input or keeps state.
  */
-#ifndef TOOL_STATS_PAIRED_H
-#define TOOL_STATS_PAIRED_H
+#ifndef TOOL_STATS_H
+#define TOOL_STATS_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -12,6 +13,27 @@
 enum {
 	STATS_FLIP_EXACT = 18 /* up to this many differences all 2^n signs are tried */
 };
+
+struct stats_interval {
+	double lo, hi;
+};
+
+/* NAN for n == 0 in all of these. */
+double stats_mean(const double *v, size_t n);
+/* Of the sample (n - 1); 0 for n == 1. */
+double stats_stdev(const double *v, size_t n);
+/* The middle value, or the mean of the two middle ones. */
+double stats_median(const double *v, size_t n);
+/* Nearest rank: the smallest value that at least the fraction @q (0..1) does not exceed. */
+double stats_percentile(const double *v, size_t n, double q);
+
+/* The rank r (1..n/2) for which the r-th smallest and r-th largest value enclose the
+ * median of the population with at least 95 %; 0 for n < 6, where no rank does. */
+size_t stats_median_rank(size_t n);
+/* These two values. False, @ci untouched, for n < 6. No assumption on the distribution. */
+bool stats_median_interval(const double *v, size_t n, struct stats_interval *ci);
+
+/* ---- few paired differences: what holds for 3 to 18 of them ---------------------- */
 
 /* Student's t below which a share @p (0.5 < p < 1) lies, @df >= 1 degrees of freedom. */
 double stats_t_quantile(size_t df, double p);
