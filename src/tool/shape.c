@@ -12,8 +12,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cpuset.h"
 #include "tool/out_text.h"
 #include "tool/tool.h"
+
+enum { CPUS_TEXT = 4096 };
 
 void *
 list_grow(void *at, size_t *n, size_t elem_bytes)
@@ -37,6 +40,14 @@ field_list_of(const struct field *field, const void *object)
 	return (struct field_list){ list.at, list.n };
 }
 
+struct field_list
+field_array_of(const struct field *field, const void *object)
+{
+	size_t n = *(const size_t *)((const char *)object + field->n);
+
+	return (struct field_list){ (char *)object + field->offset, n };
+}
+
 static char *
 text_of(const struct field *field, const void *object)
 {
@@ -49,12 +60,14 @@ text_of(const struct field *field, const void *object)
 void
 shape_clear(const struct shape *shape, void *object)
 {
-	for (const struct field *f = shape->fields; f < shape->fields + shape->count; f++) {
+	shape_each(f, shape) {
 		char *place = (char *)object + f->offset;
 
 		if (f->type == FIELD_NUMBER && f->optional)
 			memcpy(place, &(double){ NAN }, sizeof(double));
-		else if (f->type == FIELD_OBJECT)
+		else if (f->type == FIELD_CPU)
+			*(int *)place = -1;
+		else if (f->type == FIELD_OBJECT || f->type == FIELD_PART)
 			shape_clear(f->shape, place);
 	}
 }
@@ -62,7 +75,7 @@ shape_clear(const struct shape *shape, void *object)
 void
 shape_free(const struct shape *shape, void *object)
 {
-	for (const struct field *f = shape->fields; f < shape->fields + shape->count; f++) {
+	shape_each(f, shape) {
 		if (f->type == FIELD_TEXT) {
 			free(text_of(f, object));
 		} else if (f->type == FIELD_OBJECT) {
@@ -80,27 +93,31 @@ shape_free(const struct shape *shape, void *object)
 bool
 field_is_absent(const struct field *field, const void *object)
 {
-	const struct shape *shape = field->shape;
-	double number;
+	const void *place = (const char *)object + field->offset;
 
 	if (!field->optional)
 		return false;
-	if (field->type == FIELD_TEXT)
+	switch (field->type) {
+	case FIELD_TEXT:
 		return !text_of(field, object);
-	if (field->type == FIELD_STRING)
-		return !*((const char *)object + field->offset);
-	if (field->type == FIELD_COUNT)
-		return !*(const uint64_t *)((const char *)object + field->offset);
-	if (field->type == FIELD_LIST)
+	case FIELD_STRING:
+		return !*(const char *)place;
+	case FIELD_COUNT:
+		return !*(const uint64_t *)place;
+	case FIELD_INDEX:
+		return !*(const unsigned *)place;
+	case FIELD_CPU:
+		return *(const int *)place < 0;
+	case FIELD_LIST:
 		return !field_list_of(field, object).n;
-	if (field->type == FIELD_NUMBER) {
-		memcpy(&number, (const char *)object + field->offset, sizeof(number));
-		return !isfinite(number);
+	case FIELD_NUMBER:
+		return !isfinite(*(const double *)place);
+	default:
+		shape_each(f, field->shape)
+			if (!field_is_absent(f, place))
+				return false;
+		return true;
 	}
-	for (size_t i = 0; i < shape->count; i++)
-		if (!field_is_absent(&shape->fields[i], (const char *)object + field->offset))
-			return false;
-	return true;
 }
 
 /* ---- out ------------------------------------------------------------------------- */
@@ -120,9 +137,8 @@ text_to_json(const char *text)
 }
 
 static json_t *
-list_to_json(const struct field *field, const void *object)
+list_to_json(const struct field *field, struct field_list list)
 {
-	struct field_list list = field_list_of(field, object);
 	json_t *array = json_array();
 
 	for (size_t i = 0; i < list.n; i++)
@@ -135,8 +151,8 @@ static json_t *
 field_to_json(const struct field *field, const void *object)
 {
 	const void *place = (const char *)object + field->offset;
+	char text[CPUS_TEXT];
 	double number;
-	char *text;
 
 	switch (field->type) {
 	case FIELD_COUNT:
@@ -145,20 +161,33 @@ field_to_json(const struct field *field, const void *object)
 		return json_integer(*(const unsigned *)place);
 	case FIELD_NUMA:
 		return json_integer(*(const int64_t *)place);
+	case FIELD_INT:
+		return json_integer(*(const int *)place);
+	case FIELD_CPU:
+		return json_real(*(const int *)place);
+	case FIELD_ID:
+		return json_sprintf("%016llx", (unsigned long long)*(const uint64_t *)place);
 	case FIELD_NUMBER:
 		number = *(const double *)place;
 		return json_real(isfinite(number) && number > 0 ? number : 0);
 	case FIELD_BOOL:
 		return json_boolean(*(const bool *)place);
+	case FIELD_FLAG:
+		return json_boolean(*(const int *)place);
 	case FIELD_STRING:
 		return text_to_json(place);
 	case FIELD_TEXT:
-		memcpy(&text, place, sizeof(text));
-		return text_to_json(text ? text : "");
+		return text_to_json(text_of(field, object) ? text_of(field, object) : "");
+	case FIELD_CPUS:
+		tcpx_cpuset_format(place, text, sizeof(text));
+		return json_string(text);
 	case FIELD_OBJECT:
+	case FIELD_PART:
 		return shape_json(field->shape, place);
 	case FIELD_LIST:
-		return list_to_json(field, object);
+		return list_to_json(field, field_list_of(field, object));
+	case FIELD_ARRAY:
+		return list_to_json(field, field_array_of(field, object));
 	}
 	return NULL;
 }
@@ -168,10 +197,11 @@ shape_json(const struct shape *shape, const void *object)
 {
 	json_t *json = json_object();
 
-	for (size_t i = 0; i < shape->count; i++)
-		if (!field_is_absent(&shape->fields[i], object))
-			json_object_set_new(json, shape->fields[i].name,
-					    field_to_json(&shape->fields[i], object));
+	shape_each(f, shape)
+		if (f->type == FIELD_PART)
+			json_object_update_new(json, field_to_json(f, object));
+		else if (!field_is_absent(f, object))
+			json_object_set_new(json, f->name, field_to_json(f, object));
 	return json;
 }
 
@@ -180,6 +210,7 @@ shape_json(const struct shape *shape, const void *object)
 /* The present place in the file, for messages: "rows[2].time_us.p50". */
 struct path {
 	char *why;
+	bool whole; /* optional fields alone may be missing */
 	size_t len;
 	char text[128];
 };
@@ -232,7 +263,10 @@ integer_from_json(const struct path *path, const struct field *field, const json
 		  void *place)
 {
 	json_int_t value = json_integer_value(json);
-	json_int_t min = field->type == FIELD_NUMA ? -1 : (json_int_t)field->min;
+	bool maybe = field->type == FIELD_NUMA || field->type == FIELD_INT;
+	json_int_t min = maybe ? -1 : (json_int_t)field->min;
+	json_int_t max = field->type == FIELD_INDEX ? UINT32_MAX
+			 : field->type == FIELD_INT ? INT32_MAX : INT64_MAX;
 	char is[64], allowed[64];
 
 	snprintf(allowed, sizeof(allowed), "a whole number, at least %lld", (long long)min);
@@ -241,11 +275,14 @@ integer_from_json(const struct path *path, const struct field *field, const json
 	snprintf(is, sizeof(is), "is %lld", (long long)value);
 	if (value < min)
 		return refuse(path, is, allowed);
-	if (field->type == FIELD_INDEX && value > UINT32_MAX)
-		return refuse(path, is, "at most 4294967295");
-
+	if (value > max) {
+		snprintf(allowed, sizeof(allowed), "at most %lld", (long long)max);
+		return refuse(path, is, allowed);
+	}
 	if (field->type == FIELD_INDEX)
 		*(unsigned *)place = (unsigned)value;
+	else if (field->type == FIELD_INT)
+		*(int *)place = (int)value;
 	else
 		*(int64_t *)place = value;
 	return true;
@@ -260,6 +297,32 @@ number_from_json(const struct path *path, const json_t *json, double *number)
 		return refuse(path, "is negative", "at least 0");
 	*number = json_number_value(json);
 	return true;
+}
+
+/* A bool, or with FIELD_FLAG an int. */
+static bool
+bool_from_json(const struct path *path, const struct field *field, const json_t *json, void *place)
+{
+	if (!json_is_boolean(json))
+		return refuse(path, type_name(json), "true or false");
+	if (field->type == FIELD_FLAG)
+		*(int *)place = json_is_true(json);
+	else
+		*(bool *)place = json_is_true(json);
+	return true;
+}
+
+/* What a text says: an id, or CPUs. */
+static bool
+text_means(const struct path *path, const struct field *field, const json_t *json, void *place)
+{
+	const char *text = json_is_string(json) ? json_string_value(json) : "?";
+	char *end;
+
+	if (field->type == FIELD_CPUS)
+		return !tcpx_cpuset_parse(text, place) || refuse(path, type_name(json), "a CPU list");
+	*(uint64_t *)place = strtoull(text, &end, 16);
+	return (*text && !*end) || refuse(path, type_name(json), "a hex number");
 }
 
 static bool
@@ -300,6 +363,25 @@ text_from_json(const struct path *path, const json_t *json, void *place)
 	return true;
 }
 
+/* More than there is room for are left out. */
+static bool
+array_from_json(struct path *path, const struct field *field, const json_t *json, void *object)
+{
+	size_t here = path->len, n = 0;
+	bool ok = true;
+
+	if (!json_is_array(json))
+		return refuse(path, type_name(json), "a list");
+	for (; ok && n < json_array_size(json) && n < field->room; n++) {
+		path_enter(path, "[%zu]", n);
+		ok = object_from_json(path, field->shape, json_array_get(json, n),
+				      (char *)object + field->offset + n * field->shape->bytes);
+		path_leave(path, here);
+	}
+	*(size_t *)((char *)object + field->n) = n;
+	return ok;
+}
+
 static bool
 list_from_json(struct path *path, const struct shape *shape, const json_t *json, void *place)
 {
@@ -324,27 +406,38 @@ static bool
 field_from_json(struct path *path, const struct field *field, const json_t *json, void *object)
 {
 	void *place = (char *)object + field->offset;
+	double number;
 
 	switch (field->type) {
 	case FIELD_COUNT:
 	case FIELD_INDEX:
 	case FIELD_NUMA:
+	case FIELD_INT:
 		return integer_from_json(path, field, json, place);
 	case FIELD_NUMBER:
 		return number_from_json(path, json, place);
-	case FIELD_BOOL:
-		if (!json_is_boolean(json))
-			return refuse(path, type_name(json), "true or false");
-		*(bool *)place = json_is_true(json);
+	case FIELD_CPU:
+		if (!number_from_json(path, json, &number))
+			return false;
+		*(int *)place = number < INT32_MAX ? (int)number : -1;
 		return true;
+	case FIELD_BOOL:
+	case FIELD_FLAG:
+		return bool_from_json(path, field, json, place);
+	case FIELD_ID:
+	case FIELD_CPUS:
+		return text_means(path, field, json, place);
 	case FIELD_STRING:
 		return string_from_json(path, field, json, place);
 	case FIELD_TEXT:
 		return text_from_json(path, json, place);
 	case FIELD_OBJECT:
+	case FIELD_PART:
 		return object_from_json(path, field->shape, json, place);
 	case FIELD_LIST:
 		return list_from_json(path, field->shape, json, place);
+	case FIELD_ARRAY:
+		return array_from_json(path, field, json, object);
 	}
 	return true;
 }
@@ -357,14 +450,15 @@ object_from_json(struct path *path, const struct shape *shape, const json_t *jso
 	if (!json_is_object(json))
 		return refuse(path, type_name(json), "an object");
 	shape_clear(shape, object);
-	for (size_t i = 0; i < shape->count; i++) {
-		const struct field *field = &shape->fields[i];
-		const json_t *value = json_object_get(json, field->name);
+	shape_each(f, shape) {
+		const json_t *value = f->type == FIELD_PART ? json
+							    : json_object_get(json, f->name);
 
-		if (!value && field->optional)
+		if (!value && (f->optional || !path->whole))
 			continue;
-		path_enter(path, here ? ".%s" : "%s", field->name);
-		if (!field_from_json(path, field, value, object))
+		if (f->type != FIELD_PART)
+			path_enter(path, here ? ".%s" : "%s", f->name);
+		if (!field_from_json(path, f, value, object))
 			return false;
 		path_leave(path, here);
 	}
@@ -373,6 +467,14 @@ object_from_json(struct path *path, const struct shape *shape, const json_t *jso
 
 bool
 shape_read(const struct shape *shape, const json_t *json, void *object, char why[SHAPE_WHY])
+{
+	struct path path = { .why = why, .whole = true };
+
+	return object_from_json(&path, shape, json, object);
+}
+
+bool
+shape_read_some(const struct shape *shape, const json_t *json, void *object, char why[SHAPE_WHY])
 {
 	struct path path = { .why = why };
 

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A struct described once, as a table: name in the JSON, type, place in the struct,
- * allowed values. Writing, reading, CSV and freeing all walk these tables, which are
- * written with the words of shape_table.h.
+ * Lists, and the walks over shapes (base/shape.h): writing, reading and freeing.
  */
 #ifndef TOOL_SHAPE_H
 #define TOOL_SHAPE_H
@@ -11,6 +9,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include "base/shape.h"
 
 /* A list that owns its elements: n of them at at[0..n-1]. Grow it with LIST_ADD(). */
 #define LIST_OF(type) struct { type *at; size_t n; }
@@ -21,44 +21,13 @@
 /* @at: where the list keeps its pointer. */
 void *list_grow(void *at, size_t *n, size_t elem_bytes);
 
-enum field_type {
-	FIELD_COUNT,  /* uint64_t, at least .min                                      */
-	FIELD_INDEX,  /* unsigned                                                     */
-	FIELD_NUMA,   /* int64_t, at least -1                                         */
-	FIELD_NUMBER, /* double, finite and not negative                              */
-	FIELD_BOOL,   /* bool                                                         */
-	FIELD_STRING, /* char[.room]; one of .words, if there are any                 */
-	FIELD_TEXT,   /* char *, owned                                                */
-	FIELD_OBJECT, /* a struct in place, of .shape                                 */
-	FIELD_LIST    /* LIST_OF(struct of .shape)                                    */
-};
-
-struct shape;
-
-struct field {
-	const char *name;
-	enum field_type type;
-	size_t offset;
-	size_t room;
-	unsigned min;
-	bool optional; /* left out when NAN, NULL, "", 0, or an object or list with nothing
-	                * in it                                                       */
-	const char *const *words;
-	const struct shape *shape;
-};
-
-struct shape {
-	size_t bytes;
-	const struct field *fields;
-	size_t count;
-};
-
-/* Every LIST_OF() in memory, without its element type. */
+/* Every LIST_OF() or array in memory, without its element type. */
 struct field_list {
 	char *at;
 	size_t n;
 };
 struct field_list field_list_of(const struct field *field, const void *object);
+struct field_list field_array_of(const struct field *field, const void *object);
 /* Is an optional field to be left out, because nothing was measured? */
 bool field_is_absent(const struct field *field, const void *object);
 
@@ -81,5 +50,8 @@ json_t *shape_json(const struct shape *shape, const void *object);
  */
 bool shape_read(const struct shape *shape, const json_t *json, void *object,
 		char why[SHAPE_WHY]);
+/* The same, but any field may be missing. */
+bool shape_read_some(const struct shape *shape, const json_t *json, void *object,
+		     char why[SHAPE_WHY]);
 
 #endif

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/figures.h"
 #include "core/channel/channel.h"
 #include "core/context/context.h"
 #include "core/loop/loop.h"
@@ -98,37 +99,20 @@ int
 tcpx_query(tcpx_engine *e, struct tcpx_counters *out)
 {
 	struct tcpx_counters full = { .struct_size = out->struct_size };
-	const struct counters *n = &e->count;
+	const _Atomic uint64_t *first = &e->count.bytes_tx;
 	struct session *s = NULL;
 
 	if (out->struct_size < sizeof(full.struct_size) || out->struct_size > sizeof(full))
 		return tcpx_fail(TCPX_SUB_INIT, -EINVAL,
 				 "tcpx_counters of %zu bytes, this library knows %zu",
 				 out->struct_size, sizeof(full));
-#define COPY(field) full.field = atomic_load_explicit(&n->field, memory_order_relaxed)
-	COPY(bytes_tx);
-	COPY(bytes_rx);
-	COPY(chunks_tx);
-	COPY(chunks_rx);
-	COPY(xfers_posted);
-	COPY(xfers_done);
-	COPY(xfers_failed);
-	COPY(notes_tx);
-	COPY(notes_rx);
-	COPY(notes_dropped);
-	COPY(ctrl_frames_tx);
-	COPY(ctrl_frames_rx);
-	COPY(ctrl_resumes);
-	COPY(channels_lost);
-	COPY(chunks_resent);
-	COPY(stalls);
-	COPY(refused);
-	COPY(queue_ns);
-	COPY(wire_ns);
-	COPY(ack_ns);
-	COPY(unpack_ns);
-	COPY(lease_borrows);
-#undef COPY
+	_Static_assert(sizeof(struct counters) == offsetof(struct tcpx_counters, sessions) -
+		       offsetof(struct tcpx_counters, bytes_tx), "sums in the public order");
+	shape_each(f, &tcpx_totals_figures)
+		if (f->use & FIGURE_SUM)
+			*(uint64_t *)((char *)&full + f->offset) = atomic_load_explicit(
+				&first[(f->offset - offsetof(struct tcpx_counters, bytes_tx)) /
+				       sizeof(*first)], memory_order_relaxed);
 	pthread_mutex_lock(&e->memory->regions.lock);
 	full.regions = e->memory->regions.live;
 	pthread_mutex_unlock(&e->memory->regions.lock);

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/figures.h"
 #include "base/text.h"
 #include "core/channel/channel.h"
 #include "core/context/context.h"
@@ -33,26 +34,11 @@ struct stats {
 	uint64_t reported_retransmits[TCPX_NET_NICS];
 };
 
-/* One channel, copied out. */
-struct seen {
-	struct tcpx_channel_info info;
-	uint64_t waiting_bytes; /* outstanding */
-	uint32_t window;
-	int gpu, nic;
-};
-
-/* Sums over the present channels. */
-struct nic_now {
-	uint64_t retransmits, rtt_us; /* rtt: the longest */
-	uint32_t channels, in_flight;
-	uint64_t in_flight_bytes;
-};
-
 struct writer {
 	struct tcpx_text text;
 	struct tcpx_engine *engine;
-	struct seen *seen; /* room for 2 * TCPX_CHANNELS_MAX */
-	struct nic_now nic[TCPX_NET_NICS];
+	struct channel_figures *seen; /* room for 2 * TCPX_CHANNELS_MAX */
+	struct nic_figures nic[TCPX_NET_NICS];
 	uint32_t listed, left_out; /* channels */
 };
 
@@ -63,27 +49,9 @@ static const char *const state_name[] = {
 };
 
 static void
-add_name(struct tcpx_text *t, const char *key, const char *value)
-{
-	tcpx_text_add(t, "\"%s\":", key);
-	tcpx_text_quote(t, value);
-	tcpx_text_add(t, ",");
-}
-
-static void
 add_number(struct tcpx_text *t, const char *key, uint64_t value)
 {
 	tcpx_text_add(t, "\"%s\":%llu,", key, (unsigned long long)value);
-}
-
-/* -1, unknown or host memory, becomes null. */
-static void
-add_maybe(struct tcpx_text *t, const char *key, int value)
-{
-	if (value < 0)
-		tcpx_text_add(t, "\"%s\":null,", key);
-	else
-		add_number(t, key, (uint64_t)value);
 }
 
 /* Replaces the comma behind the last member or element by the end. */
@@ -97,40 +65,21 @@ end(struct tcpx_text *t, const char *with)
 
 /* ---- sessions ---- */
 
+/* One object of a list. */
 static void
-write_channel(struct writer *w, const struct seen *c)
+write_object(struct writer *w, const struct shape *figures, const void *object)
 {
-	struct tcpx_text *t = &w->text;
-	const struct tcpx_channel_info *o = &c->info;
-
-	tcpx_text_add(t, "{\"sending\":%s,\"up\":%s,", o->sending ? "true" : "false",
-		      o->up ? "true" : "false");
-	add_number(t, "index", o->index);
-	add_number(t, "generation", o->generation);
-	add_name(t, "nic", o->nic);
-	add_name(t, "peer_nic", o->peer_nic);
-	add_maybe(t, "gpu", c->gpu);
-	add_number(t, "bytes", o->bytes);
-	add_number(t, "chunks", o->chunks);
-	add_number(t, "in_flight", o->in_flight);
-	add_number(t, "in_flight_bytes", c->waiting_bytes);
-	add_number(t, "window", c->window);
-	add_number(t, "retransmits", o->retransmits);
-	add_number(t, "rtt_us", o->rtt_us);
-	add_number(t, "stalls", o->stalls);
-	add_number(t, "rate_Bps", o->rate_Bps);
-	add_number(t, "loop", o->loop);
-	add_name(t, "tx_mode", o->tx_mode);
-	add_number(t, "lent_bytes", o->lent_bytes);
-	end(t, "},");
+	tcpx_text_add(&w->text, "{");
+	tcpx_figures_report(&w->text, figures, object);
+	end(&w->text, "},");
 }
 
 /* lock held. */
 static void
-copy_channel(const struct channel *c, struct seen *to)
+copy_channel(const struct channel *c, struct channel_figures *to)
 {
 	tcpx_channel_describe(c, &to->info);
-	to->waiting_bytes = c->tx.outstanding_bytes;
+	to->in_flight_bytes = c->tx.outstanding_bytes;
 	to->window = c->window.size;
 	to->gpu = c->gpu;
 	to->nic = c->near_nic;
@@ -138,7 +87,7 @@ copy_channel(const struct channel *c, struct seen *to)
 
 /* Each connection costs a system call, so the lock is released after each. */
 static uint32_t
-copy_channels(struct session *s, struct seen *seen)
+copy_channels(struct session *s, struct channel_figures *seen)
 {
 	uint32_t k, n = 0;
 	bool more = true;
@@ -158,14 +107,14 @@ copy_channels(struct session *s, struct seen *seen)
 }
 
 static void
-count_nic(struct writer *w, const struct seen *c)
+count_nic(struct writer *w, const struct channel_figures *c)
 {
-	struct nic_now *n = &w->nic[c->nic];
+	struct nic_figures *n = &w->nic[c->nic];
 
 	n->retransmits += c->info.retransmits;
 	n->channels += c->info.up != 0;
 	n->in_flight += c->info.in_flight;
-	n->in_flight_bytes += c->waiting_bytes;
+	n->in_flight_bytes += c->in_flight_bytes;
 	if (c->info.rtt_us > n->rtt_us)
 		n->rtt_us = c->info.rtt_us;
 }
@@ -174,34 +123,25 @@ static void
 write_session(struct writer *w, struct session *s)
 {
 	struct tcpx_text *t = &w->text;
-	char peer[TCPX_NAME_MAX] = "";
-	uint64_t id, queued, outstanding;
-	uint32_t channels, open, i;
-	bool opener;
-	int state;
+	uint32_t channels = copy_channels(s, w->seen), i;
+	struct session_figures now = { 0 };
 
-	channels = copy_channels(s, w->seen);
 	pthread_mutex_lock(&s->lock);
 	if (s->peer) {
 		pthread_mutex_lock(&s->peer->lock);
-		memcpy(peer, s->peer->name, sizeof(peer));
+		memcpy(now.peer, s->peer->name, sizeof(now.peer));
 		pthread_mutex_unlock(&s->peer->lock);
 	}
-	id = s->id;
-	opener = s->opener;
-	state = s->state;
-	open = s->xfers.live;
-	queued = s->sched.queued_bytes;
-	outstanding = s->sched.outstanding_bytes;
+	now.id = s->id;
+	now.opener = s->opener;
+	now.state = state_name[s->state];
+	now.transfers = s->xfers.live;
+	now.queued_bytes = s->sched.queued_bytes;
+	now.in_flight_bytes = s->sched.outstanding_bytes;
 	pthread_mutex_unlock(&s->lock);
 
-	tcpx_text_add(t, "{\"id\":\"%016llx\",\"opener\":%s,", (unsigned long long)id,
-		      opener ? "true" : "false");
-	add_name(t, "peer", peer);
-	add_name(t, "state", state_name[state]);
-	add_number(t, "transfers", open);
-	add_number(t, "queued_bytes", queued);
-	add_number(t, "in_flight_bytes", outstanding);
+	tcpx_text_add(t, "{");
+	tcpx_figures_report(t, &tcpx_session_figures, &now);
 	tcpx_text_add(t, "\"channels\":[");
 	for (i = 0; i < channels; i++) {
 		count_nic(w, &w->seen[i]);
@@ -209,7 +149,7 @@ write_session(struct writer *w, struct session *s)
 			w->left_out++;
 			continue;
 		}
-		write_channel(w, &w->seen[i]);
+		write_object(w, &tcpx_channel_figures, &w->seen[i]);
 		w->listed++;
 	}
 	end(t, "]},");
@@ -261,138 +201,102 @@ write_sessions(struct writer *w)
 static void
 write_totals(struct writer *w)
 {
-	const struct counters *n = &w->engine->count;
-	struct tcpx_text *t = &w->text;
+	struct tcpx_counters now = { .struct_size = sizeof(now) };
 
-	tcpx_text_add(t, "\"totals\":{");
-#define ADD(field) add_number(t, #field, atomic_load_explicit(&n->field, memory_order_relaxed))
-	ADD(bytes_tx);
-	ADD(bytes_rx);
-	ADD(chunks_tx);
-	ADD(chunks_rx);
-	ADD(xfers_posted);
-	ADD(xfers_done);
-	ADD(xfers_failed);
-	ADD(notes_tx);
-	ADD(notes_rx);
-	ADD(notes_dropped);
-	ADD(ctrl_resumes);
-	ADD(channels_lost);
-	ADD(chunks_resent);
-	ADD(refused);
-#undef ADD
-	add_number(t, "sessions_stalled", atomic_load(&n->stalls));
-	end(t, "},");
+	(void)tcpx_query(w->engine, &now);
+	tcpx_text_add(&w->text, "\"totals\":{");
+	tcpx_figures_report(&w->text, &tcpx_totals_figures, &now);
+	add_number(&w->text, "sessions_stalled", now.stalls);
+	end(&w->text, "},");
 }
 
 static void
 write_nics(struct writer *w)
 {
 	struct tcpx_engine *e = w->engine;
-	struct tcpx_text *t = &w->text;
-	char addr[64];
-	uint32_t i;
+	struct tcpx_nic_info info[TCPX_NET_NICS];
+	size_t count = TCPX_NET_NICS, i;
 
-	tcpx_text_add(t, "\"nics\":[");
-	for (i = 0; i < e->nics.count; i++) {
-		const struct nic_now *now = &w->nic[i];
+	(void)tcpx_query_nics(e, info, &count);
+	tcpx_text_add(&w->text, "\"nics\":[");
+	for (i = 0; i < count; i++) {
+		struct nic_figures *now = &w->nic[i];
 		const struct nic_count *sum = &e->nics.sum[i];
-		uint64_t retransmits = atomic_load(&sum->retransmits) + now->retransmits;
 
-		if (e->stats && e->stats->reported_retransmits[i] > retransmits)
-			retransmits = e->stats->reported_retransmits[i];
+		now->info = info[i];
+		now->gpu = e->nics.at[i].gpu;
+		now->bytes_tx = atomic_load(&sum->bytes_tx);
+		now->bytes_rx = atomic_load(&sum->bytes_rx);
+		now->stalls = atomic_load(&sum->stalls);
+		now->retransmits += atomic_load(&sum->retransmits);
+		if (e->stats && e->stats->reported_retransmits[i] > now->retransmits)
+			now->retransmits = e->stats->reported_retransmits[i];
 		else if (e->stats)
-			e->stats->reported_retransmits[i] = retransmits;
-		tcpx_addr_format(&e->nics.at[i].addr, addr, sizeof(addr));
-		tcpx_text_add(t, "{");
-		add_name(t, "name", e->nics.at[i].name);
-		add_name(t, "addr", addr);
-		add_maybe(t, "numa", e->nics.at[i].numa);
-		add_maybe(t, "gbps", e->nics.at[i].gbps ? (int)e->nics.at[i].gbps : -1);
-		add_maybe(t, "gpu", e->nics.at[i].gpu);
-		add_number(t, "bytes_tx", atomic_load(&sum->bytes_tx));
-		add_number(t, "bytes_rx", atomic_load(&sum->bytes_rx));
-		add_number(t, "channels", now->channels);
-		add_number(t, "in_flight", now->in_flight);
-		add_number(t, "in_flight_bytes", now->in_flight_bytes);
-		add_number(t, "retransmits", retransmits);
-		add_number(t, "stalls", atomic_load(&sum->stalls));
-		add_number(t, "rtt_us", now->rtt_us);
-		end(t, "},");
+			e->stats->reported_retransmits[i] = now->retransmits;
+		write_object(w, &tcpx_nic_figures, now);
 	}
-	end(t, "],");
+	end(&w->text, "],");
 }
 
 /* GPUs that have copied something; host memory in a provider's slots does not count. */
 static void
 write_gpus(struct writer *w)
 {
-	struct tcpx_text *t = &w->text;
-	uint64_t packed, unpacked;
-	int gpu;
+	const struct memory *m = w->engine->memory;
+	uint32_t gpu;
 
-	tcpx_text_add(t, "\"gpus\":[");
+	tcpx_text_add(&w->text, "\"gpus\":[");
 	for (gpu = 0; gpu < TCPX_GPUS_MAX; gpu++) {
-		packed = atomic_load(&w->engine->memory->copied[TCPX_FLOW_PACK][gpu + 1]);
-		unpacked = atomic_load(&w->engine->memory->copied[TCPX_FLOW_UNPACK][gpu + 1]);
-		if (!packed && !unpacked)
-			continue;
-		tcpx_text_add(t, "{");
-		add_number(t, "gpu", (uint64_t)gpu);
-		add_number(t, "bytes_packed", packed);
-		add_number(t, "bytes_unpacked", unpacked);
-		end(t, "},");
+		struct gpu_figures now = {
+			.gpu = gpu,
+			.bytes_packed = atomic_load(&m->copied[TCPX_FLOW_PACK][gpu + 1]),
+			.bytes_unpacked = atomic_load(&m->copied[TCPX_FLOW_UNPACK][gpu + 1]) };
+
+		if (now.bytes_packed || now.bytes_unpacked)
+			write_object(w, &tcpx_gpu_figures, &now);
 	}
-	end(t, "],");
+	end(&w->text, "],");
 }
 
-static void
+static int
 write_threads(struct writer *w)
 {
-	struct tcpx_text *t = &w->text;
-	char requested[64], granted[64];
-	uint32_t i;
+	size_t count = w->engine->loop_count, i;
+	struct tcpx_thread_info *now = calloc(count, sizeof(*now));
 
-	tcpx_text_add(t, "\"threads\":[");
-	for (i = 0; i < w->engine->loop_count; i++) {
-		struct loop *l = &w->engine->loop[i];
-
-		pthread_mutex_lock(&l->queue.lock);
-		memcpy(requested, l->thread.requested, sizeof(requested));
-		memcpy(granted, l->thread.granted, sizeof(granted));
-		pthread_mutex_unlock(&l->queue.lock);
-		tcpx_text_add(t, "{\"name\":\"tcpx-io-%u\",", i);
-		add_number(t, "tid", (uint64_t)atomic_load(&l->thread.tid));
-		add_name(t, "requested", requested);
-		add_name(t, "granted", granted);
-		end(t, "},");
-	}
-	end(t, "],");
+	if (!now)
+		return -ENOMEM;
+	(void)tcpx_query_threads(w->engine, now, &count);
+	tcpx_text_add(&w->text, "\"threads\":[");
+	for (i = 0; i < count; i++)
+		write_object(w, &tcpx_thread_figures, &now[i]);
+	end(&w->text, "],");
+	free(now);
+	return 0;
 }
 
 static int
 snapshot(struct tcpx_engine *e, char **text, size_t *len)
 {
+	uint64_t now_ns = engine_now(e);
+	const struct engine_figures now = {
+		.schema = SCHEMA, .version = TCPX_VERSION, .provider = e->ops->name,
+		.name = e->name, .pid = (uint32_t)getpid(), .incarnation = e->incarnation,
+		.time_ns = now_ns, .uptime_ns = e->stats ? now_ns - e->stats->opened_ns : 0 };
 	struct writer w = { .engine = e };
 	struct tcpx_text *t = &w.text;
-	uint64_t now_ns = engine_now(e);
 	int rc;
 
 	w.seen = calloc(2 * TCPX_CHANNELS_MAX, sizeof(*w.seen));
 	if (!w.seen)
 		return -ENOMEM;
-	tcpx_text_add(t, "{\"schema\":%d,\"version\":\"%s\",\"provider\":\"%s\",", SCHEMA,
-		      TCPX_VERSION, e->ops->name);
-	add_name(t, "name", e->name);
-	add_number(t, "pid", (uint64_t)getpid());
-	tcpx_text_add(t, "\"incarnation\":\"%016llx\",", (unsigned long long)e->incarnation);
-	add_number(t, "time_ns", now_ns);
-	add_number(t, "uptime_ns", e->stats ? now_ns - e->stats->opened_ns : 0);
+	tcpx_text_add(t, "{");
+	tcpx_figures_report(t, &tcpx_engine_figures, &now);
 	write_totals(&w);
 	rc = write_sessions(&w);
 	write_nics(&w);
 	write_gpus(&w);
-	write_threads(&w);
+	rc = rc ? rc : write_threads(&w);
 	end(t, "}\n");
 	free(w.seen);
 	*len = t->len;

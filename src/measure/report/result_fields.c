@@ -6,7 +6,7 @@
 #include "measure/report/result_fields.h"
 
 #include "measure/report/row.h"
-#include "tool/shape_table.h"
+#include "base/shape_table.h"
 
 static const char *const ops[] = { "write", "read", "sendrecv", NULL };
 static const char *const dirs[] = { "uni", "bi", NULL };

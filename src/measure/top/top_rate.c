@@ -2,6 +2,7 @@
 /* Rates per second from two looks at the same engines, by the engines' own clocks. */
 #include <string.h>
 
+#include "base/figures.h"
 #include "tool/tool.h"
 #include "measure/top/top.h"
 
@@ -33,32 +34,33 @@ top_list(const json_t *o, const char *key)
 	return json_is_array(list) ? list : NULL;
 }
 
-/* Do two objects describe the same thing? Their naming keys have the same values. */
+/* Do two objects describe the same thing? The figures that name it have the same values. */
 static bool
-same(const json_t *a, const json_t *b, const char *const *keys)
+same(const json_t *a, const json_t *b, const struct shape *figures)
 {
-	for (; *keys; keys++)
-		if (!json_equal(json_object_get(a, *keys), json_object_get(b, *keys)))
+	shape_each(f, figures)
+		if ((f->use & FIGURE_KEY) && (f->use & FIGURE_REPORT) &&
+		    !json_equal(json_object_get(a, f->name), json_object_get(b, f->name)))
 			return false;
 	return true;
 }
 
 static const json_t *
-earlier(const json_t *list, const json_t *o, size_t hint, const char *const *keys)
+earlier(const json_t *list, const json_t *o, size_t hint, const struct shape *figures)
 {
 	const json_t *other = json_array_get(list, hint);
 	size_t i;
 
-	if (other && same(other, o, keys)) /* nearly always at the same index */
+	if (other && same(other, o, figures)) /* nearly always at the same index */
 		return other;
 	json_array_foreach(list, i, other)
-		if (same(other, o, keys))
+		if (same(other, o, figures))
 			return other;
 	return NULL;
 }
 
 static void
-rate(json_t *now, const json_t *before, double seconds, const char *const *counters)
+rate(json_t *now, const json_t *before, double seconds, const struct shape *figures)
 {
 	json_t *per_s;
 	double more;
@@ -66,16 +68,18 @@ rate(json_t *now, const json_t *before, double seconds, const char *const *count
 	if (!json_is_object(now))
 		return;
 	per_s = before && seconds > 0 ? json_object() : json_null();
-	for (; json_is_object(per_s) && *counters; counters++) {
-		more = top_number(now, *counters) - top_number(before, *counters);
-		json_object_set_new(per_s, *counters, json_real(more > 0 ? more / seconds : 0));
-	}
+	shape_each(f, figures)
+		if (json_is_object(per_s) && (f->use & FIGURE_RATE)) {
+			more = top_number(now, f->name) - top_number(before, f->name);
+			json_object_set_new(per_s, f->name,
+					    json_real(more > 0 ? more / seconds : 0));
+		}
 	json_object_set_new(now, "per_s", per_s);
 }
 
 static void
 rate_list(json_t *now, const json_t *before, const char *list, double seconds,
-	  const char *const *keys, const char *const *counters)
+	  const struct shape *figures)
 {
 	const json_t *old = before ? top_list(before, list) : NULL;
 	json_t *all = json_object_get(now, list), *o;
@@ -84,42 +88,31 @@ rate_list(json_t *now, const json_t *before, const char *list, double seconds,
 	if (!json_is_array(all))
 		return;
 	json_array_foreach(all, i, o)
-		rate(o, earlier(old, o, i, keys), seconds, counters);
+		rate(o, earlier(old, o, i, figures), seconds, figures);
 }
 
 void
 top_rates(json_t *now, const json_t *before)
 {
-	static const char *const engine_is[] = { "pid", "incarnation", NULL },
-				 *const session_is[] = { "id", "opener", NULL },
-				 *const channel_is[] = { "index", "generation", "sending", NULL },
-				 *const nic_is[] = { "name", NULL }, *const gpu_is[] = { "gpu", NULL };
-	static const char *const engine_counts[] = { "bytes_tx", "bytes_rx", "xfers_done",
-						     "xfers_failed", "notes_tx", "notes_rx",
-						     "chunks_resent", NULL },
-				 *const channel_counts[] = { "bytes", "chunks", "retransmits",
-							     "stalls", NULL },
-				 *const nic_counts[] = { "bytes_tx", "bytes_rx", "retransmits", "stalls",
-							 NULL },
-				 *const gpu_counts[] = { "bytes_packed", "bytes_unpacked", NULL };
 	const json_t *old_engines = before ? top_list(before, "engines") : NULL, *old, *old_session;
 	json_t *engine, *session, *sessions;
 	double seconds;
 	size_t i, k;
 
 	json_array_foreach(json_object_get(now, "engines"), i, engine) {
-		old = earlier(old_engines, engine, i, engine_is);
+		old = earlier(old_engines, engine, i, &tcpx_engine_figures);
 		seconds = old ? (top_number(engine, "time_ns") - top_number(old, "time_ns")) / 1e9 : 0;
 		json_object_set_new(engine, "interval_s", json_real(seconds > 0 ? seconds : 0));
 		rate(json_object_get(engine, "totals"), json_object_get(old, "totals"), seconds,
-		     engine_counts);
-		rate_list(engine, old, "nics", seconds, nic_is, nic_counts);
-		rate_list(engine, old, "gpus", seconds, gpu_is, gpu_counts);
+		     &tcpx_totals_figures);
+		rate_list(engine, old, "nics", seconds, &tcpx_nic_figures);
+		rate_list(engine, old, "gpus", seconds, &tcpx_gpu_figures);
 		sessions = json_object_get(engine, "sessions");
 		json_array_foreach(sessions, k, session) {
-			old_session = earlier(top_list(old, "sessions"), session, k, session_is);
-			rate_list(session, old_session, "channels", seconds, channel_is,
-				  channel_counts);
+			old_session = earlier(top_list(old, "sessions"), session, k,
+					      &tcpx_session_figures);
+			rate_list(session, old_session, "channels", seconds,
+				  &tcpx_channel_figures);
 		}
 	}
 }

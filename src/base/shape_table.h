@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The words for tables of fields. The file that holds a table defines S, its struct. */
-#ifndef TOOL_SHAPE_TABLE_H
-#define TOOL_SHAPE_TABLE_H
+#ifndef BASE_SHAPE_TABLE_H
+#define BASE_SHAPE_TABLE_H
 
-#include "tool/shape.h"
-#include "tool/tool.h"
+#include "base/shape.h"
 
 #define AT(member) .name = #member, .offset = offsetof(S, member)
 #define COUNT(member)  { AT(member), .type = FIELD_COUNT }
@@ -26,6 +25,9 @@
 #define MAYBE_OBJECT(member, s) { AT(member), .type = FIELD_OBJECT, .shape = &s, .optional = true }
 #define LIST(member, s)         { AT(member), .type = FIELD_LIST, .shape = &s }
 #define MAYBE_LIST(member, s)   { AT(member), .type = FIELD_LIST, .shape = &s, .optional = true }
-#define SHAPE(fields) { sizeof(S), fields, ARRAY_LEN(fields) }
+#define PART(member, s)         { AT(member), .type = FIELD_PART, .shape = &s }
+#define SHAPE(table) SHAPE_OF(S, table, 0)
+#define SHAPE_OF(type, table, use_) \
+	{ .bytes = sizeof(type), .fields = table, .count = sizeof(table) / sizeof(table[0]), .use = use_ }
 
 #endif
