@@ -218,15 +218,17 @@ take_ran(struct load *l, struct load_stats *stats, uint64_t *far_ns)
 	if (rc)
 		return rc;
 	far = stats ? malloc(sizeof(*far)) : NULL;
-	if (far) {
-		usage_parse(ran, far);
+	rc = stats ? -ENOMEM : 0;
+	if (far)
+		rc = usage_parse(ran, far);
+	if (far && !rc) {
 		*far_ns = far->now_ns;
 		stats->far_ns += far->now_ns;
-		usage_add(&stats->far, far);
+		usage_add_difference(&stats->far, NULL, far);
 	}
 	free(far);
 	json_decref(ran);
-	return stats && !far ? -ENOMEM : 0;
+	return rc;
 }
 
 /* For --events; before the interval, so that a run that hangs has its line. */

@@ -23,14 +23,8 @@ fill_nics(struct perf *p, struct result *r)
 
 	if (tcpx_query_nics(p->engine, nic, &n))
 		return;
-	for (size_t i = 0; i < n && i < NICS; i++) {
-		struct result_nic *to = LIST_ADD(&r->nics);
-
-		snprintf(to->name, sizeof(to->name), "%.31s", nic[i].name);
-		snprintf(to->addr, sizeof(to->addr), "%.63s", nic[i].addr);
-		to->numa = nic[i].numa;
-		to->gbps = nic[i].gbps;
-	}
+	for (size_t i = 0; i < n && i < NICS; i++)
+		*LIST_ADD(&r->nics) = nic[i];
 }
 
 static void
@@ -214,11 +208,11 @@ static void
 print_missing(FILE *f, const struct usage *u)
 {
 	for (size_t i = 0; i < u->channels; i++) {
-		const struct usage_channel *c = &u->channel[i];
+		const struct tcpx_channel_info *c = &u->channel[i];
 		size_t first = u->channels, count = 0;
 
 		for (size_t k = 0; k < u->channels; k++) {
-			const struct usage_channel *o = &u->channel[k];
+			const struct tcpx_channel_info *o = &u->channel[k];
 
 			if (!o->sending || o->up || strcmp(o->nic, c->nic) ||
 			    strcmp(o->peer_nic, c->peer_nic))

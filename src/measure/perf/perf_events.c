@@ -135,12 +135,12 @@ events_usage(const struct usage *u)
 		char ran_on[128];
 
 		tcpx_cpuset_format(&t->ran_on, ran_on, sizeof(ran_on));
-		json_array_append_new(threads, json_pack("{s:s, s:i, s:s, s:s, s:s}", "name", t->name,
-							 "tid", t->tid, "requested", t->requested,
-							 "granted", t->granted, "ran_on", ran_on));
+		json_array_append_new(threads, json_pack("{s:s, s:i, s:s, s:s, s:s}", "name", t->info.name,
+							 "tid", t->info.tid, "requested", t->info.requested,
+							 "granted", t->info.granted, "ran_on", ran_on));
 	}
 	for (size_t i = 0; i < u->channels; i++) {
-		const struct usage_channel *c = &u->channel[i];
+		const struct tcpx_channel_info *c = &u->channel[i];
 
 		if (!c->sending)
 			continue;

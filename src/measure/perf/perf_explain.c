@@ -15,7 +15,7 @@ enum { VIEW_MS = 2000 };
 
 /* The state of a channel's work, as far as its owner knows. */
 static const char *
-stage_of(const struct usage_channel *c)
+stage_of(const struct tcpx_channel_info *c)
 {
 	if (!c->up)
 		return "down";
@@ -28,7 +28,7 @@ static void
 print_channels(const char *whose, const struct usage *u)
 {
 	for (size_t i = 0; i < u->channels; i++) {
-		const struct usage_channel *c = &u->channel[i];
+		const struct tcpx_channel_info *c = &u->channel[i];
 
 		fprintf(stderr,
 			"  %s channel %" PRIu32 ".%" PRIu32 " %s NIC %s -> %s: %s, in flight %" PRIu32
@@ -75,8 +75,11 @@ perf_explain(struct perf *p, tcpx_xfer *xfer, int code)
 		  info.stuck_chunk, info.stuck_chunk * info.chunk_bytes,
 		  info.stuck_nic[0] ? " on NIC " : "", info.stuck_nic, info.stage);
 	usage_read(p->engine, p->peer_name, near);
-	if (stuck && !job_send(p->peer, "look", NULL) && !perf_await(p, "view", VIEW_MS, &view))
-		usage_parse(view, far);
+	if (stuck && !job_send(p->peer, "look", NULL) && !perf_await(p, "view", VIEW_MS, &view) &&
+	    usage_parse(view, far)) {
+		json_decref(view);
+		view = NULL;
+	}
 	if (stuck)
 		fprintf(stderr, "  stage %s\n", stage_of_all(near, far));
 	print_channels("here", near);

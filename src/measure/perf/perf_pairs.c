@@ -60,7 +60,7 @@ plan_conns(struct perf *p, const struct usage *u, struct baseline_plan *plan)
 	bool seen[2][USAGE_CHANNELS] = { { false } };
 
 	for (size_t i = 0; i < u->channels && plan->conns < BASELINE_CONNS; i++) {
-		const struct usage_channel *c = &u->channel[i];
+		const struct tcpx_channel_info *c = &u->channel[i];
 		struct baseline_conn *to = &plan->conn[plan->conns];
 		bool out = c->sending;
 
@@ -268,8 +268,8 @@ run_ours(struct pairs *s, double *us)
 	t->sum_us += o->sum_us;
 	t->square_us += o->square_us;
 	tcpx_hist_merge(&t->hist, &o->hist);
-	usage_add(&t->near, &o->near);
-	usage_add(&t->far, &o->far);
+	usage_add_difference(&t->near, NULL, &o->near);
+	usage_add_difference(&t->far, NULL, &o->far);
 	return 0;
 }
 

@@ -43,37 +43,18 @@ find_nic(struct row *row, const char *nic, const char *peer_nic)
 	return n;
 }
 
-static double
-cpu_of(const struct usage_channel *c)
-{
-	return c && c->cpu >= 0 ? c->cpu : (double)NAN;
-}
-
-/* The other end of a sending channel. A session's number has lost its lowest bit on the side
- * that came as a message. */
-static const struct usage_channel *
-receiver_of(const struct usage_channel *c, const struct usage *other)
+/* The other end of a sending channel. */
+static struct tcpx_channel_info
+receiver_of(const struct tcpx_channel_info *c, const struct usage *other)
 {
 	for (size_t i = 0; i < other->channels; i++) {
-		const struct usage_channel *r = &other->channel[i];
+		const struct tcpx_channel_info *r = &other->channel[i];
 
 		if (!r->sending && r->index == c->index && r->generation == c->generation &&
-		    (r->session == c->session || r->session >> 1 == c->session ||
-		     r->session == c->session >> 1))
-			return r;
+		    r->session == c->session)
+			return *r;
 	}
-	return NULL;
-}
-
-static void
-add_arrival(struct row_channel *to, const struct usage_channel *c, const struct usage *other)
-{
-	const struct usage_channel *r = receiver_of(c, other);
-
-	to->tx_cpu = cpu_of(c);
-	to->tx_napi = c->napi_id;
-	to->rx_cpu = cpu_of(r);
-	to->rx_napi = r ? r->napi_id : 0;
+	return (struct tcpx_channel_info){ .incoming_cpu = -1 };
 }
 
 /* The sending channels of one side; NICs are named as the client sees them. */
@@ -82,7 +63,7 @@ add_channels(struct row *row, const struct usage *u, const struct usage *other, 
 	     double *in_flight, uint64_t *chunks)
 {
 	for (size_t i = 0; i < u->channels; i++) {
-		const struct usage_channel *c = &u->channel[i];
+		const struct tcpx_channel_info *c = &u->channel[i];
 		const char *here = far ? c->peer_nic : c->nic, *there = far ? c->nic : c->peer_nic;
 		struct row_channel *to;
 		struct row_nic *nic;
@@ -93,14 +74,8 @@ add_channels(struct row *row, const struct usage *u, const struct usage *other, 
 		if (!c->up && !c->chunks) /* it never came up, or was gone before */
 			continue;
 		to = LIST_ADD(&row->per_channel);
-		to->channel = c->index;
-		snprintf(to->nic, sizeof(to->nic), "%s", here);
-		to->bytes = c->bytes;
-		to->chunks = c->chunks;
-		to->stalls = c->stalls;
-		to->lent_bytes = c->lent_bytes;
-		add_arrival(to, c, other);
-		snprintf(to->tx_mode, sizeof(to->tx_mode), "%s", c->tx_mode);
+		*to = (struct row_channel){ *c, receiver_of(c, other) };
+		memcpy(to->tx.nic, here, sizeof(to->tx.nic));
 		nic = find_nic(row, here, there);
 		nic->bytes += c->bytes;
 		nic->retransmits += c->retransmits;
@@ -118,26 +93,21 @@ add_threads(struct row *row, const char *side, const struct usage *u)
 		const struct usage_thread *from = &u->thread[i];
 		struct row_thread *t = LIST_ADD(&row->threads);
 
-		snprintf(t->name, sizeof(t->name), "%s:%s", side, from->name);
-		snprintf(t->requested, sizeof(t->requested), "%s", from->requested);
-		snprintf(t->granted, sizeof(t->granted), "%s", from->granted);
+		snprintf(t->name, sizeof(t->name), "%s:%s", side, from->info.name);
+		snprintf(t->requested, sizeof(t->requested), "%s", from->info.requested);
+		snprintf(t->granted, sizeof(t->granted), "%s", from->info.granted);
 		tcpx_cpuset_format(&from->ran_on, t->ran_on, sizeof(t->ran_on));
 	}
 }
 
 static void
-add_nic_counters(struct row *row, const char *side, const struct usage_nics *nics)
+add_nic_counters(struct row *row, const char *side, const struct usage *u)
 {
-	for (size_t i = 0; i < nics->n; i++) {
-		const uint64_t *n = nics->at[i].count; /* as nic_counter_names */
+	for (size_t i = 0; i < u->nics; i++) {
 		struct row_nic_counters *to = LIST_ADD(&row->nic_counters);
 
-		*to = (struct row_nic_counters){
-			.rx_bytes = n[0], .rx_packets = n[1], .rx_dropped = n[2],
-			.rx_errors = n[3], .tx_bytes = n[4], .tx_packets = n[5],
-			.tx_dropped = n[6], .tx_errors = n[7] };
+		*to = u->nic[i];
 		snprintf(to->side, sizeof(to->side), "%s", side);
-		snprintf(to->nic, sizeof(to->nic), "%s", nics->at[i].nic);
 	}
 }
 
@@ -148,7 +118,7 @@ mean_us(uint64_t sum_ns, uint64_t count)
 }
 
 static void
-fill_stages(struct row *row, const struct usage *near, const struct usage *far)
+fill_stages(struct row *row, const struct tcpx_counters *near, const struct tcpx_counters *far)
 {
 	uint64_t tx = near->chunks_tx + far->chunks_tx, rx = near->chunks_rx + far->chunks_rx;
 	double ack = mean_us(near->ack_ns + far->ack_ns, tx);
@@ -253,7 +223,7 @@ perf_fill_row(struct load *l, const struct load_stats *s, struct row *row)
 	if (job_has_in(&p->job))
 		add_channels(row, &s->far, &s->near, true, &in_flight, &chunks);
 	row->in_flight.mean = chunks ? in_flight / (double)chunks : 0;
-	row->degraded |= s->near.channels_lost || s->far.channels_lost;
+	row->degraded |= s->near.count.channels_lost || s->far.count.channels_lost;
 	row->nics = row->per_nic.n;
 	for (size_t i = 0; i < row->per_nic.n; i++)
 		sent += row->per_nic.at[i].bytes;
@@ -261,9 +231,9 @@ perf_fill_row(struct load *l, const struct load_stats *s, struct row *row)
 		row->per_nic.at[i].share = (double)row->per_nic.at[i].bytes / (double)sent;
 	add_threads(row, "client", &s->near);
 	add_threads(row, "server", &s->far);
-	add_nic_counters(row, "client", &s->near.nics);
-	add_nic_counters(row, "server", &s->far.nics);
-	fill_stages(row, &s->near, &s->far);
+	add_nic_counters(row, "client", &s->near);
+	add_nic_counters(row, "server", &s->far);
+	fill_stages(row, &s->near.count, &s->far.count);
 	if (p->job.lat)
 		fill_latency(row, s);
 }

@@ -44,7 +44,7 @@ end_run(struct serve *s, struct client *g)
 			u->now_ns = sync_map(&r->sync, r->end_said_ns) - r->begin_ns;
 			g->timed_ns += u->now_ns;
 			g->timed_iters += r->iters;
-			usage_add(&g->usage, u);
+			usage_add_difference(&g->usage, NULL, u);
 		}
 		events_put(s->events, "run", json_pack("{s:I, s:I}", "ns", (json_int_t)u->now_ns,
 						       "peer_ns", (json_int_t)r->took_said_ns));

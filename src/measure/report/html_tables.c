@@ -168,16 +168,16 @@ html_channels(FILE *f, const struct row *row)
 	uint64_t most = 1;
 
 	for (size_t i = 0; i < row->per_channel.n; i++)
-		if (row->per_channel.at[i].bytes > most)
-			most = row->per_channel.at[i].bytes;
+		if (row->per_channel.at[i].tx.bytes > most)
+			most = row->per_channel.at[i].tx.bytes;
 
 	open_table(f, columns, ARRAY_LEN(columns));
 	for (size_t i = 0; i < row->per_channel.n; i++) {
-		const struct row_channel *c = &row->per_channel.at[i];
+		const struct tcpx_channel_info *c = &row->per_channel.at[i].tx;
 		char amount[OUT_QUANTITY];
 
 		fputs("<tr>", f);
-		html_el(f, "td", "n", "%u", c->channel);
+		html_el(f, "td", "n", "%u", c->index);
 		html_el(f, "td", NULL, "%s", c->nic);
 		html_el(f, "td", "n", "%s", out_amount(c->bytes, amount));
 		fprintf(f, "<td class=\"bars\"><i style=\"width:%.1f%%\"></i></td>",
@@ -266,7 +266,7 @@ nic_table(FILE *f, const struct result *r)
 	html_el(f, "h3", NULL, "NICs");
 	open_table(f, columns, ARRAY_LEN(columns));
 	for (size_t i = 0; i < r->nics.n; i++) {
-		const struct result_nic *nic = &r->nics.at[i];
+		const struct tcpx_nic_info *nic = &r->nics.at[i];
 
 		fputs("<tr>", f);
 		html_el(f, "td", "b", "%s", nic->name);

@@ -25,7 +25,7 @@ static void
 print_nics(FILE *f, const struct result *r)
 {
 	for (size_t i = 0; i < r->nics.n; i++) {
-		const struct result_nic *nic = &r->nics.at[i];
+		const struct tcpx_nic_info *nic = &r->nics.at[i];
 
 		print_texts(f, (const char *const[]){ "# NIC ", nic->name, " ", nic->addr, NULL });
 		if (nic->gbps)
@@ -242,12 +242,12 @@ print_path(FILE *f, const struct row *row)
 		fprintf(f, " (%s by copies of 1 MiB)\n", out_digits(row->path_1M_GBps, digits));
 	}
 	for (size_t i = 0; i < row->per_channel.n; i++) {
-		lent += (double)row->per_channel.at[i].lent_bytes;
-		bytes += (double)row->per_channel.at[i].bytes;
+		lent += (double)row->per_channel.at[i].tx.lent_bytes;
+		bytes += (double)row->per_channel.at[i].tx.bytes;
 	}
 	if (!(lent > 0))
 		return;
-	print_texts(f, (const char *const[]){ "#   zero-copy: ", row->per_channel.at[0].tx_mode,
+	print_texts(f, (const char *const[]){ "#   zero-copy: ", row->per_channel.at[0].tx.tx_mode,
 					      NULL });
 	fprintf(f, ", %.1f %% of the payload\n", bytes > 0 ? 100 * lent / bytes : 0);
 }

@@ -6,7 +6,15 @@
 #include "measure/report/result_fields.h"
 
 #include "measure/report/row.h"
+#include "tool/tool.h"
+#include "base/figures.h"
 #include "base/shape_table.h"
+
+/* A counter of which differences are taken. */
+#define RISE(member) { AT(member), .type = FIELD_COUNT, .use = FIGURE_SUM }
+/* A member by another name. */
+#define AS(name_, kind, member, ...) \
+	{ .name = name_, .offset = offsetof(S, member), .type = kind, __VA_ARGS__ }
 
 static const char *const ops[] = { "write", "read", "sendrecv", NULL };
 static const char *const dirs[] = { "uni", "bi", NULL };
@@ -59,18 +67,23 @@ static const struct shape nic_shape = SHAPE(nic_fields);
 
 #define S struct row_nic_counters
 static const struct field nic_counters_fields[] = {
-	ONE_OF(side, sides), STRING(nic), COUNT(rx_bytes), COUNT(rx_packets),
-	COUNT(rx_dropped), COUNT(rx_errors), COUNT(tx_bytes), COUNT(tx_packets),
-	COUNT(tx_dropped), COUNT(tx_errors),
+	ONE_OF(side, sides), { AT(nic), .type = FIELD_STRING, .room = 32, .use = FIGURE_KEY },
+	RISE(rx_bytes), RISE(rx_packets), RISE(rx_dropped), RISE(rx_errors), RISE(tx_bytes),
+	RISE(tx_packets), RISE(tx_dropped), RISE(tx_errors),
 };
-static const struct shape nic_counters_shape = SHAPE(nic_counters_fields);
+static const struct shape row_nic_counters_shape = SHAPE(nic_counters_fields);
+const struct shape nic_counters_shape = { /* without the side */
+	.bytes = sizeof(S), .fields = nic_counters_fields + 1,
+	.count = ARRAY_LEN(nic_counters_fields) - 1 };
 #undef S
 
 #define S struct row_channel
 static const struct field channel_fields[] = {
-	INDEX(channel), STRING(nic), COUNT(bytes), COUNT(chunks), COUNT(stalls),
-	MAYBE_STRING(tx_mode), MAYBE_COUNT(lent_bytes), MAYBE(rx_cpu), MAYBE_COUNT(rx_napi),
-	MAYBE(tx_cpu), MAYBE_COUNT(tx_napi),
+	AS("channel", FIELD_INDEX, tx.index), PART(tx, tcpx_channel_record),
+	AS("rx_cpu", FIELD_CPU, rx.incoming_cpu, .optional = true),
+	AS("rx_napi", FIELD_INDEX, rx.napi_id, .optional = true),
+	AS("tx_cpu", FIELD_CPU, tx.incoming_cpu, .optional = true),
+	AS("tx_napi", FIELD_INDEX, tx.napi_id, .optional = true),
 };
 static const struct shape channel_shape = SHAPE(channel_fields);
 #undef S
@@ -106,7 +119,7 @@ static const struct field row_fields[] = {
 	MAYBE_OBJECT(ratio_ci, interval_shape), LIST(pairs, pair_shape),
 	MAYBE(path_GBps), MAYBE(path_1M_GBps), MAYBE(path_fraction),
 	BOOL(degraded), OBJECT(in_flight, in_flight_shape), LIST(per_nic, nic_shape),
-	MAYBE_LIST(nic_counters, nic_counters_shape), LIST(per_channel, channel_shape),
+	MAYBE_LIST(nic_counters, row_nic_counters_shape), LIST(per_channel, channel_shape),
 	LIST(threads, thread_shape),
 	COUNT(ctxt_switches), OBJECT(stage_us, stage_shape),
 	MAYBE_OBJECT(half_rtt_us, maybe_time_shape),
@@ -120,13 +133,6 @@ static const struct field machine_fields[] = {
 	STRING(host), STRING(kernel), STRING(cpu_model), COUNT1(cpus), COUNT(memory_bytes),
 };
 static const struct shape machine_shape = SHAPE(machine_fields);
-#undef S
-
-#define S struct result_nic
-static const struct field result_nic_fields[] = {
-	STRING(name), STRING(addr), NUMA(numa), COUNT(gbps),
-};
-static const struct shape result_nic_shape = SHAPE(result_nic_fields);
 #undef S
 
 #define S struct result_gpu
@@ -184,7 +190,7 @@ static const struct field result_fields[] = {
 	STRING(peer), OBJECT(machine, machine_shape), STRING(provider), MAYBE(setup_ms),
 	NOTE(note), MAYBE_STRING(unpack), MAYBE_STRING(peer_unpack),
 	MAYBE_STRING(placement),
-	LIST(nics, result_nic_shape), MAYBE_LIST(gpus, gpu_shape), LIST(settings, setting_shape),
+	LIST(nics, tcpx_nic_record), MAYBE_LIST(gpus, gpu_shape), LIST(settings, setting_shape),
 	LIST(topology, place_shape), LIST(env, env_shape), LIST(rows, row_shape),
 	MAYBE_LIST(mesh, mesh_shape),
 };

@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "tcpx/tcpx.h"
 #include "tool/shape.h"
 
 #define RESULT_SCHEMA 1 /* grows when a field changes its meaning or goes away */
@@ -52,19 +53,9 @@ struct row_nic_counters {
 	uint64_t tx_bytes, tx_packets, tx_dropped, tx_errors;
 };
 
+/* A channel by its two ends; NICs are named as the client sees them. */
 struct row_channel {
-	unsigned channel;
-	char nic[32];
-	uint64_t bytes;  /* payload in the timed part                                */
-	uint64_t chunks;
-	uint64_t stalls; /* times it had work but the wire or the peer refused       */
-	char tx_mode[16];    /* how staged payload left: "copy", "splice", "msg_zerocopy";
-	                      * "" none did                                          */
-	uint64_t lent_bytes; /* of bytes, those the kernel did not copy; optional    */
-	/* where the last packets of the connection were handled, and by which queue of the
-	 * NIC they came: at the receiver the data, at the sender the answers; optional */
-	double rx_cpu, tx_cpu;
-	uint64_t rx_napi, tx_napi;
+	struct tcpx_channel_info tx, rx; /* of rx only where its last packet was handled */
 };
 
 struct row_thread {
@@ -151,13 +142,6 @@ struct result_machine {
 	uint64_t memory_bytes;
 };
 
-struct result_nic {
-	char name[32];
-	char addr[64];
-	int64_t numa;  /* -1 unknown                                                 */
-	uint64_t gbps; /* 0 unknown                                                  */
-};
-
 struct result_gpu {
 	char side[8];   /* "client", "server"                                        */
 	unsigned gpu;   /* as the process numbers them                               */
@@ -233,7 +217,7 @@ struct result {
 	char peer_unpack[16];
 	char placement[48];       /* where the threads of both sides ran, "sides: CPU 0 and
 	                           * CPU 1"; "" where the kernel put them            */
-	LIST_OF(struct result_nic) nics;
+	LIST_OF(struct tcpx_nic_info) nics;
 	LIST_OF(struct result_gpu) gpus; /* with memory in use, both sides; optional */
 	LIST_OF(struct result_setting) settings;
 	LIST_OF(struct result_place) topology;

@@ -21,18 +21,18 @@ make(void **state)
 {
 	struct usage *u = calloc(USAGES, sizeof(*u));
 
-	u[BEFORE] = (struct usage){ .now_ns = 100, .cpu_s = 1, .ctxt_switches = 5, .chunks_tx = 7,
-				    .channels = 1 };
-	u[BEFORE].channel[0] = (struct usage_channel){
+	u[BEFORE] = (struct usage){ .now_ns = 100, .cpu_s = 1, .ctxt_switches = 5,
+				    .count = { .chunks_tx = 7 }, .channels = 1, .nics = 1 };
+	u[BEFORE].channel[0] = (struct tcpx_channel_info){
 		.session = 8, .nic = "eth0", .peer_nic = "eth1", .index = 1, .sending = 1,
 		.bytes = 1000, .chunks = 10, .retransmits = 3, .in_flight_max = 2 };
-	u[BEFORE].nics = (struct usage_nics){ 1, { { "eth0", { 50, 5, 0, 0, 10 } } } };
+	u[BEFORE].nic[0] = (struct row_nic_counters){ .nic = "eth0", .rx_bytes = 50, .tx_bytes = 10 };
 	u[AFTER] = u[BEFORE];
-	u[AFTER].nics.at[0].count[4] = 1010;
+	u[AFTER].nic[0].tx_bytes = 1010;
 	u[AFTER].now_ns = 350;
 	u[AFTER].cpu_s = 1.5;
 	u[AFTER].ctxt_switches = 9;
-	u[AFTER].chunks_tx = 17;
+	u[AFTER].count.chunks_tx = 17;
 	u[AFTER].channel[0].bytes = 1600;
 	u[AFTER].channel[0].chunks = 12;
 	u[AFTER].channel[0].up = 1;
@@ -58,7 +58,7 @@ a_difference_counts_only_what_happened_between(void **state)
 	usage_add_difference(&u[SUM], &u[BEFORE], &u[AFTER]);
 	assert_int_equal(u[SUM].now_ns, 250);
 	assert_int_equal(u[SUM].ctxt_switches, 4);
-	assert_int_equal(u[SUM].chunks_tx, 10);
+	assert_int_equal(u[SUM].count.chunks_tx, 10);
 	assert_int_equal(u[SUM].channels, 1);
 	assert_int_equal(u[SUM].channel[0].bytes, 600);
 	assert_int_equal(u[SUM].channel[0].chunks, 2);
@@ -77,16 +77,15 @@ a_nic_shows_what_it_carried_between(void **state)
 {
 	struct usage *u = *state;
 
-	u[AFTER].nics.at[1] = (struct usage_nic){ "eth1", { 7 } };
-	u[AFTER].nics.n = 2;
+	u[AFTER].nic[1] = (struct row_nic_counters){ .nic = "eth1", .rx_bytes = 7 };
+	u[AFTER].nics = 2;
 	usage_add_difference(&u[SUM], &u[BEFORE], &u[AFTER]);
 	usage_add_difference(&u[SUM], &u[BEFORE], &u[AFTER]);
-	assert_int_equal(u[SUM].nics.n, 2);
-	assert_string_equal(u[SUM].nics.at[0].nic, "eth0");
-	assert_int_equal(u[SUM].nics.at[0].count[0], 0);
-	assert_string_equal(nic_counter_names[4], "tx_bytes");
-	assert_int_equal(u[SUM].nics.at[0].count[4], 2000);
-	assert_int_equal(u[SUM].nics.at[1].count[0], 14);
+	assert_int_equal(u[SUM].nics, 2);
+	assert_string_equal(u[SUM].nic[0].nic, "eth0");
+	assert_int_equal(u[SUM].nic[0].rx_bytes, 0);
+	assert_int_equal(u[SUM].nic[0].tx_bytes, 2000);
+	assert_int_equal(u[SUM].nic[1].rx_bytes, 14);
 }
 
 static void
@@ -101,9 +100,10 @@ more_nics_than_fit_are_left_out(void **state)
 		snprintf(name, sizeof(name), "eth%d", i);
 		json_array_append_new(list, json_pack("{s:s, s:i}", "nic", name, "rx_bytes", i));
 	}
-	usage_nics_parse(list, &u[COPY].nics);
+	list = json_pack("{s:o}", "nic", list);
+	assert_int_equal(usage_parse(list, &u[COPY]), 0);
 	json_decref(list);
-	assert_int_equal(u[COPY].nics.n, USAGE_NICS);
+	assert_int_equal(u[COPY].nics, USAGE_NICS);
 }
 
 static void
@@ -122,16 +122,17 @@ differences_travel(void **state)
 	struct usage *u = *state;
 	json_t *msg;
 
-	u[AFTER].threads = 1;
-	strcpy(u[AFTER].thread[0].name, "io-0");
-	strcpy(u[AFTER].thread[0].granted, "0-3");
+	u[BEFORE].threads = u[AFTER].threads = 1;
+	assert_int_equal(tcpx_cpuset_add(&u[BEFORE].thread[0].ran_on, 5), 0);
+	strcpy(u[AFTER].thread[0].info.name, "io-0");
+	strcpy(u[AFTER].thread[0].info.granted, "0-3");
 	assert_int_equal(tcpx_cpuset_add(&u[AFTER].thread[0].ran_on, 2), 0);
 	usage_add_difference(&u[SUM], &u[BEFORE], &u[AFTER]);
+	assert_int_equal(tcpx_cpuset_count(&u[SUM].thread[0].ran_on), 2);
 	msg = usage_format(&u[SUM]);
 	assert_non_null(msg);
-	usage_parse(msg, &u[COPY]);
+	assert_int_equal(usage_parse(msg, &u[COPY]), 0);
 	json_decref(msg);
-	u[SUM].channel[0].session = u[COPY].channel[0].session; /* only identifies the channel */
 	assert_memory_equal(&u[COPY], &u[SUM], sizeof(u[SUM]));
 }
 
@@ -139,15 +140,34 @@ static void
 what_is_missing_is_zero(void **state)
 {
 	struct usage *u = *state;
-	json_t *msg = json_loads("{\"channels\":[{}],\"threads\":[{\"ran_on\":\"x\"}],\"ns\":-5}", 0,
-				 NULL);
+	json_t *msg = json_loads("{\"channel\":[{}],\"thread\":[{}]}", 0, NULL);
 
-	usage_parse(msg, &u[COPY]);
+	assert_int_equal(usage_parse(msg, &u[COPY]), 0);
 	json_decref(msg);
 	assert_int_equal(u[COPY].now_ns, 0);
 	assert_int_equal(u[COPY].channels, 1);
 	assert_int_equal(u[COPY].channel[0].bytes, 0);
 	assert_true(tcpx_cpuset_empty(&u[COPY].thread[0].ran_on));
+}
+
+static void
+what_makes_no_sense_is_refused(void **state)
+{
+	static const char *const bad[] = {
+		"[]", "{\"now_ns\":-5}", "{\"channel\":5}", "{\"channel\":[{\"bytes\":\"x\"}]}",
+		"{\"channel\":[{\"session\":\"xyz\"}]}", "{\"channel\":[{\"index\":4294967296}]}",
+		"{\"thread\":[{\"ran_on\":\"x\"}]}", "{\"count\":[]}",
+	};
+	struct usage *u = *state;
+
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		json_t *msg = json_loads(bad[i], 0, NULL);
+
+		assert_non_null(msg);
+		if (usage_parse(msg, &u[COPY]) != TCPX_EBLOB)
+			fail_msg("%s", bad[i]);
+		json_decref(msg);
+	}
 }
 
 int
@@ -161,6 +181,7 @@ main(void)
 		cmocka_unit_test_setup_teardown(a_new_generation_counts_from_zero, make, drop),
 		cmocka_unit_test_setup_teardown(differences_travel, make, drop),
 		cmocka_unit_test_setup_teardown(what_is_missing_is_zero, make, drop),
+		cmocka_unit_test_setup_teardown(what_makes_no_sense_is_refused, make, drop),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -37,13 +37,13 @@ sample_lists(struct row *row)
 		counters->tx_packets = 15000;
 		counters->rx_dropped = counters->rx_errors = i;
 		counters->tx_dropped = counters->tx_errors = 2 * i;
-		channel->channel = i;
-		SET(channel->nic, nic->nic);
-		channel->bytes = nic->bytes;
-		channel->chunks = nic->bytes >> 19;
-		channel->stalls = 3 * i;
-		SET(channel->tx_mode, "splice");
-		channel->lent_bytes = channel->bytes / 2;
+		channel->tx.index = i;
+		SET(channel->tx.nic, nic->nic);
+		channel->tx.bytes = nic->bytes;
+		channel->tx.chunks = nic->bytes >> 19;
+		channel->tx.stalls = 3 * i;
+		SET(channel->tx.tx_mode, "splice");
+		channel->tx.lent_bytes = channel->tx.bytes / 2;
 		SET(thread->name, i ? "tcpx-io1" : "tcpx-io0");
 		SET(thread->requested, i ? "2-3" : "");
 		SET(thread->granted, i ? "2-3" : "0-7");
@@ -116,7 +116,7 @@ static inline void
 sample_result(struct result *r)
 {
 	static const char *const words[] = { "tcpx", "perf", "-b", "64M", "--baseline", "beta" };
-	struct result_nic *nic;
+	struct tcpx_nic_info *nic;
 	struct result_place *place;
 	struct result_env *env;
 	struct result_gpu *gpu;
@@ -131,9 +131,9 @@ sample_result(struct result *r)
 	SET(r->provider, "sock");
 	r->note = strdup("made up");
 	nic = LIST_ADD(&r->nics);
-	*nic = (struct result_nic){ "eth0", "10.0.0.1", 0, 100 };
+	*nic = (struct tcpx_nic_info){ "eth0", "10.0.0.1", 0, 100 };
 	nic = LIST_ADD(&r->nics);
-	*nic = (struct result_nic){ "eth1", "10.1.0.1", -1, 0 };
+	*nic = (struct tcpx_nic_info){ "eth1", "10.1.0.1", -1, 0 };
 	gpu = LIST_ADD(&r->gpus);
 	*gpu = (struct result_gpu){ "server", 1, "A GPU", "0000:65:00.0", 150ull << 30 };
 	SET(r->unpack, "d2d");

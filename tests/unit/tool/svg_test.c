@@ -296,7 +296,7 @@ no_text_of_a_record_becomes_markup(void **state)
 	SET(r.nics.at[0].name, SHORT);
 	SET(r.topology.at[0].cpus, HOSTILE);
 	SET(row->per_nic.at[0].nic, SHORT);
-	SET(row->per_channel.at[0].nic, SHORT);
+	SET(row->per_channel.at[0].tx.nic, SHORT);
 	SET(row->threads.at[0].name, SHORT);
 	free(r.command);
 	r.command = strdup(HOSTILE);
