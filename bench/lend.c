@@ -85,7 +85,7 @@ send_one(struct end *e, uint64_t seq)
 	};
 	int rc;
 
-	while (e->calls++, (rc = e->ops->chan_send(e->chan, &m)) == -EAGAIN) {
+	while (e->calls++, (rc = e->ops->stream->send(e->chan, &m)) == -EAGAIN) {
 		if (atomic_load(e->stop))
 			return rc;
 		end_sleep(e, TCPX_WRITABLE);
@@ -101,7 +101,7 @@ sender_run(void *arg)
 	int rc = 0;
 
 	while (!atomic_load(e->stop) && !rc) {
-		rc = e->ops->chan_acked(e->chan, &ack);
+		rc = e->ops->stream->acked(e->chan, &ack);
 		if (rc && rc != -EAGAIN)
 			break;
 		rc = 0;
@@ -124,7 +124,7 @@ recv_some(struct end *e, const struct tcpx_head *head, size_t got)
 	struct iovec iov = { slot_of(e, head->seq) + got, head->len - got };
 
 	e->calls++;
-	return e->ops->chan_recv_body(e->chan, &iov, 1);
+	return e->ops->stream->recv_body(e->chan, &iov, 1);
 }
 
 static void *
@@ -138,20 +138,20 @@ receiver_run(void *arg)
 
 	while (!atomic_load(e->stop)) {
 		if (!open) {
-			rc = e->ops->chan_recv_head(e->chan, &head);
+			rc = e->ops->stream->recv_head(e->chan, &head);
 			open = rc == 0;
 			got = 0;
 		} else if (got < head.len) {
 			rc = recv_some(e, &head, got);
 			got += rc > 0 ? (size_t)rc : 0;
 		} else {
-			rc = e->ops->chan_recv_end(e->chan);
+			rc = e->ops->stream->recv_end(e->chan);
 			if (rc == 0) {
 				struct tcpx_ack ack = { head.seq, head.seq };
 
 				open = false;
 				e->messages++;
-				rc = e->ops->chan_ack(e->chan, &ack);
+				rc = e->ops->stream->ack(e->chan, &ack);
 			}
 		}
 		if (rc == -EAGAIN)
@@ -232,7 +232,7 @@ report(const struct settings *set, enum tcpx_lend way, const struct end *tx,
 			cpu_s[k] += ends[k]->cpu_s;
 		}
 		messages += (double)rx[i].messages;
-		if (tx[i].ops->chan_stats(tx[i].chan, &st) == 0) {
+		if (tx[i].ops->stream->stats(tx[i].chan, &st) == 0) {
 			lent += (double)st.lent_bytes;
 			shown = tcpx_lend_name(st.lend);
 		}

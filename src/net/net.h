@@ -67,17 +67,6 @@ struct tcpx_stream;   /* one control connection              */
 struct tcpx_chan;     /* one data connection, simplex        */
 struct tcpx_chan_listener; /* one expected data connection   */
 
-enum tcpx_net_caps {
-	TCPX_NET_DIRECT_RX = 1, /* payload is received into memory of the core (recv_body) */
-	TCPX_NET_DIRECT_TX = 2, /* payload is sent from user memory                       */
-	TCPX_NET_INLINE_ACK = 4, /* acknowledgements travel on the channel's reverse way  */
-	TCPX_NET_CTRL_HEAD = 8,  /* messages are bare: the core sends each header on the
-	                          * control stream (chan_head)                            */
-	TCPX_NET_OWN_SLOTS = 16, /* payload is sent from slots of the channel (chan_slot) */
-	TCPX_NET_RECEIVER_LISTENS = 32 /* the receiving side of a channel listens, not the
-	                                * acceptor of the session                         */
-};
-
 /* The header of a message. In band it has 40 bytes. */
 struct tcpx_head {
 	uint64_t xfer;  /* transfer id of the session          */
@@ -88,10 +77,10 @@ struct tcpx_head {
 	uint64_t seq; /* per channel and generation, from 1  */
 };
 
-/* One message being sent. Filled by the core, advanced by the provider. */
+/* One message being sent by a stream channel. Filled by the core, advanced by the provider. */
 struct tcpx_tx_msg {
 	struct tcpx_head head;
-	struct iovec *iov;  /* payload; with DIRECT_TX the core refills it as it is sent */
+	struct iovec *iov;  /* payload; the core refills it as it is sent */
 	int iov_count;
 	size_t sent;        /* out: payload bytes the provider has taken so far          */
 	bool abandon;       /* core: user memory must not be read any more; finish with
@@ -105,11 +94,11 @@ struct tcpx_tx_msg {
 	uint32_t phase;     /* for the provider; the core sets 0 for a new message       */
 };
 
-/* A landed message of a provider without DIRECT_RX: its payload lies in provider memory. */
+/* A landed message of a comm: its payload lies in provider memory. */
 struct tcpx_landed {
 	struct tcpx_head head;
 	const struct iovec *frag; /* stream order, covers exactly [0, len); borrowed until
-	                           * chan_release() of this seq                          */
+	                           * release() of this seq                               */
 	uint32_t frag_count;
 };
 
@@ -159,9 +148,52 @@ struct tcpx_chan_id {
 	uint8_t token[16];              /* from HANDLES; keyed when a secret is set   */
 };
 
+/* Stream channels: headers and acknowledgements travel in band, payload from and to memory that
+ * the core names. */
+struct tcpx_stream_chan_ops {
+	/* Starts or continues m. 0: the provider has taken all of it; -EAGAIN: a part, m->sent
+	 * bytes of payload. m->iov covers the payload from m->sent on, perhaps not to its end:
+	 * -EAGAIN with no iov left asks for more. */
+	int (*send)(struct tcpx_chan *c, struct tcpx_tx_msg *m);
+	/* The newest acknowledgement; -EAGAIN: no new one. */
+	int (*acked)(struct tcpx_chan *c, struct tcpx_ack *ack);
+	/* Receiving: first the header of the next message; then body calls until its len bytes
+	 * are here (bytes > 0, -EAGAIN), none for len 0; then end: 0: the message is good;
+	 * TCPX_ECANCELED: the sender abandoned it, drop it; -EAGAIN. */
+	int (*recv_head)(struct tcpx_chan *c, struct tcpx_head *head);
+	ssize_t (*recv_body)(struct tcpx_chan *c, struct iovec *iov, int iov_count);
+	int (*recv_end)(struct tcpx_chan *c);
+	/* Sends an acknowledgement; -EAGAIN: call again when writable, newer values may replace
+	 * it. */
+	int (*ack)(struct tcpx_chan *c, const struct tcpx_ack *ack);
+	int (*stats)(struct tcpx_chan *c, struct tcpx_chan_stats *stats);
+};
+
+/* Comm channels: messages are bare payload between slots that the channel owns. The core sends
+ * headers and acknowledgements on the control stream. The receiving side listens. */
+struct tcpx_comm_chan_ops {
+	/* The slot of message seq, on the NIC's gpu. Its payload lies there until the peer has
+	 * acknowledged RECEIVED. Slots are used in turn; there are at least slots_max. */
+	void *(*slot)(struct tcpx_chan *c, uint64_t seq);
+	/* Sends the first head->len bytes of the slot of head->seq. 0; -EAGAIN. */
+	int (*send)(struct tcpx_chan *c, const struct tcpx_head *head);
+	/* 0, or the code that ended the channel. */
+	int (*ended)(struct tcpx_chan *c);
+	/* The header of the next message to receive, in order of seq, before or after the payload
+	 * has arrived. The provider receives no message before its header. */
+	int (*head)(struct tcpx_chan *c, const struct tcpx_head *head);
+	/* The next landed message, in order. It keeps its slot until it is released; releases are
+	 * in order, too. */
+	int (*recv)(struct tcpx_chan *c, struct tcpx_landed *msg);
+	int (*release)(struct tcpx_chan *c, uint64_t seq);
+};
+
+/* A provider: what it makes, pollers, control streams, and how channels begin and end. */
 struct tcpx_net_ops {
 	const char *name;
-	unsigned caps;       /* enum tcpx_net_caps                                    */
+	/* Of its channels: one of the two. */
+	const struct tcpx_stream_chan_ops *stream;
+	const struct tcpx_comm_chan_ops *comm;
 	uint32_t chunk_max;  /* bytes                                                 */
 	uint32_t slots_max;  /* messages in flight a channel; 0: no limit             */
 
@@ -214,7 +246,7 @@ struct tcpx_net_ops {
 	/* Channel set-up. chan_listen expects one connection on one NIC and writes the handle
 	 * that connect needs. chan_accept and chan_connect return -EAGAIN until the channel
 	 * stands. Call connect again with the same *state, which belongs to the provider.
-	 * sending: this side calls chan_send. */
+	 * sending: this side sends. */
 	int (*chan_listen)(struct tcpx_net *net, int nic, const struct tcpx_chan_id *id,
 			   uint8_t handle[TCPX_HANDLE_BYTES], struct tcpx_chan_listener **cl);
 	int (*chan_accept)(struct tcpx_chan_listener *cl, bool sending, struct tcpx_chan **chan);
@@ -227,39 +259,8 @@ struct tcpx_net_ops {
 	int (*chan_watch)(struct tcpx_chan *c, struct tcpx_poller *p, void *owner,
 			  unsigned interest);
 
-	/* Sending. send: starts or continues m. 0: the provider has taken all of it; -EAGAIN: a
-	 * part, m->sent bytes of payload. With DIRECT_TX m->iov covers the payload from m->sent
-	 * on, perhaps not to its end: -EAGAIN with no iov left asks for more. acked: the newest
-	 * acknowledgement; -EAGAIN: no new one; without INLINE_ACK only -EAGAIN, or the code that
-	 * ended the channel. */
-	int (*chan_send)(struct tcpx_chan *c, struct tcpx_tx_msg *m);
-	/* With OWN_SLOTS: the slot of message seq, on the NIC's gpu. Its payload lies there until
-	 * the peer has acknowledged RECEIVED, and m->iov of chan_send() points there. Slots are
-	 * used in turn; there are at least slots_max. */
-	void *(*chan_slot)(struct tcpx_chan *c, uint64_t seq);
-	int (*chan_acked)(struct tcpx_chan *c, struct tcpx_ack *ack);
-
-	/* Receiving with DIRECT_RX. First the header of the next message; then body calls until
-	 * its len bytes are here (bytes > 0, -EAGAIN), none for len 0; then end: 0: the message
-	 * is good; TCPX_ECANCELED: the sender abandoned it, drop it; -EAGAIN. */
-	int (*chan_recv_head)(struct tcpx_chan *c, struct tcpx_head *head);
-	ssize_t (*chan_recv_body)(struct tcpx_chan *c, struct iovec *iov, int iov_count);
-	int (*chan_recv_end)(struct tcpx_chan *c);
-
-	/* With CTRL_HEAD: the header of the next message, in order of seq, before or after the
-	 * payload has arrived. The provider receives no message before its header. */
-	int (*chan_head)(struct tcpx_chan *c, const struct tcpx_head *head);
-	/* Receiving without DIRECT_RX: the next landed message, in order. It keeps its slot until
-	 * it is released; releases are in order, too. */
-	int (*chan_recv_msg)(struct tcpx_chan *c, struct tcpx_landed *msg);
-	int (*chan_release)(struct tcpx_chan *c, uint64_t seq);
-
-	/* Sends an acknowledgement; -EAGAIN: call again when writable, newer values may replace it. */
-	int (*chan_ack)(struct tcpx_chan *c, const struct tcpx_ack *ack);
-
 	/* Closes at once: no user memory is touched afterwards. */
 	void (*chan_close)(struct tcpx_chan *c);
-	int (*chan_stats)(struct tcpx_chan *c, struct tcpx_chan_stats *stats);
 };
 
 #endif

@@ -164,10 +164,9 @@ send_next(struct run *r, unsigned k)
 {
 	struct way *w = &r->way[k];
 	uint64_t seq = w->sent + 1;
-	uint8_t *slot = OPS->chan_slot(w->tx, seq);
+	uint8_t *slot = OPS->comm->slot(w->tx, seq);
 	uint32_t *len = &w->len[seq % WINDOW];
-	struct tcpx_tx_msg m;
-	struct iovec iov;
+	struct tcpx_head head;
 	int rc;
 
 	CHECK(slot != NULL);
@@ -183,9 +182,8 @@ send_next(struct run *r, unsigned k)
 	}
 	for (size_t i = 0; i < *len; i++)
 		slot[i] = byte_of(k, seq, i);
-	iov = (struct iovec){ slot, *len };
-	m = (struct tcpx_tx_msg){ .head = head_of(k, seq, *len), .iov = &iov, .iov_count = 1 };
-	rc = OPS->chan_send(w->tx, &m);
+	head = head_of(k, seq, *len);
+	rc = OPS->comm->send(w->tx, &head);
 	w->sent += rc == 0;
 	return rc;
 }
@@ -198,7 +196,7 @@ take_next(struct run *r, unsigned k)
 	size_t at = 0;
 	int rc;
 
-	rc = OPS->chan_recv_msg(w->rx, &msg);
+	rc = OPS->comm->recv(w->rx, &msg);
 	if (rc)
 		return rc;
 	CHECK(msg.head.seq == ++w->taken);
@@ -218,10 +216,11 @@ turn(struct run *r, unsigned k)
 {
 	struct way *w = &r->way[k];
 	uint64_t late = r->slow ? r->window : 1;
-	struct tcpx_ack ack;
 	int rc, moved = 0;
 
-	rc = OPS->chan_acked(w->tx, &ack);
+	rc = OPS->comm->ended(w->tx);
+	if (rc == 0)
+		rc = -EAGAIN;
 	if (rc == -EAGAIN && w->sent < r->messages && w->sent - w->released < r->window)
 		rc = send_next(r, k);
 	moved |= rc == 0;
@@ -231,7 +230,7 @@ turn(struct run *r, unsigned k)
 		uint32_t len = w->len[(w->told + 1) % WINDOW];
 		struct tcpx_head h = head_of(k, w->told + 1, len);
 
-		rc = OPS->chan_head(w->rx, &h);
+		rc = OPS->comm->head(w->rx, &h);
 		if (rc)
 			return rc;
 		w->told++;
@@ -243,7 +242,7 @@ turn(struct run *r, unsigned k)
 		return rc;
 	if (w->taken > w->released &&
 	    (w->taken - w->released >= late || w->taken == w->sent)) {
-		rc = OPS->chan_release(w->rx, w->released + 1);
+		rc = OPS->comm->release(w->rx, w->released + 1);
 		if (rc)
 			return rc;
 		w->released++;

@@ -96,8 +96,7 @@ struct loop_pipe {
 struct loop_slot {
 	struct tcpx_head head;
 	uint64_t ready_ns;
-	struct iovec *src;
-	int src_count;
+	const uint8_t *src;
 	struct iovec *frag;
 	uint8_t **page;
 	uint32_t frag_count;
@@ -315,8 +314,9 @@ void tcpx_slotring_purge(struct loop_ring *r);
 void tcpx_slotring_clear(struct loop_ring *r, struct tcpx_fabric *f);
 bool tcpx_slotring_readable(const struct loop_link *l);
 uint64_t tcpx_slotring_next_ns(const struct loop_link *l);
-int tcpx_loop_comm_send(struct tcpx_chan *c, struct tcpx_tx_msg *m);
-int tcpx_loop_comm_recv_msg(struct tcpx_chan *c, struct tcpx_landed *msg);
+int tcpx_loop_comm_send(struct tcpx_chan *c, const struct tcpx_head *head);
+int tcpx_loop_comm_ended(struct tcpx_chan *c);
+int tcpx_loop_comm_recv(struct tcpx_chan *c, struct tcpx_landed *msg);
 int tcpx_loop_comm_release(struct tcpx_chan *c, uint64_t seq);
 void *tcpx_loop_comm_slot(struct tcpx_chan *c, uint64_t seq);
 int tcpx_loop_comm_head(struct tcpx_chan *c, const struct tcpx_head *head);

@@ -83,44 +83,49 @@ loop_close(struct tcpx_net *net)
 	.chan_connect = tcpx_loop_chan_connect,                                        \
 	.chan_connect_cancel = tcpx_loop_chan_connect_cancel,                          \
 	.chan_watch = tcpx_loop_chan_watch,                                            \
-	.chan_acked = tcpx_loop_chan_acked,                                            \
-	.chan_ack = tcpx_loop_chan_ack,                                                \
-	.chan_close = tcpx_loop_chan_close,                                            \
-	.chan_stats = tcpx_loop_chan_stats
+	.chan_close = tcpx_loop_chan_close
 
-#define STREAM_OPS                                                                     \
-	.caps = TCPX_NET_DIRECT_RX | TCPX_NET_DIRECT_TX | TCPX_NET_INLINE_ACK,         \
-	.chunk_max = 1 << 20,                                                          \
-	.chan_send = tcpx_loop_chan_send,                                              \
-	.chan_recv_head = tcpx_loop_chan_recv_head,                                    \
-	.chan_recv_body = tcpx_loop_chan_recv_body,                                    \
-	.chan_recv_end = tcpx_loop_chan_recv_end
+static const struct tcpx_stream_chan_ops streams = {
+	.send = tcpx_loop_chan_send,
+	.acked = tcpx_loop_chan_acked,
+	.recv_head = tcpx_loop_chan_recv_head,
+	.recv_body = tcpx_loop_chan_recv_body,
+	.recv_end = tcpx_loop_chan_recv_end,
+	.ack = tcpx_loop_chan_ack,
+	.stats = tcpx_loop_chan_stats,
+};
+
+static const struct tcpx_comm_chan_ops comms = {
+	.slot = tcpx_loop_comm_slot,
+	.send = tcpx_loop_comm_send,
+	.ended = tcpx_loop_comm_ended,
+	.head = tcpx_loop_comm_head,
+	.recv = tcpx_loop_comm_recv,
+	.release = tcpx_loop_comm_release,
+};
 
 const struct tcpx_net_ops tcpx_net_loop = {
 	.name = "loop",
+	.chunk_max = 1 << 20,
+	.stream = &streams,
 	.open = loop_open,
-	STREAM_OPS,
 	COMMON_OPS,
 };
 
 const struct tcpx_net_ops tcpx_net_loop_lend = {
 	.name = "loop_lend",
+	.chunk_max = 1 << 20,
+	.stream = &streams,
 	.open = lend_open,
-	STREAM_OPS,
 	COMMON_OPS,
 };
 
 const struct tcpx_net_ops tcpx_net_loop_comm = {
 	.name = "loop_comm",
-	.caps = TCPX_NET_CTRL_HEAD | TCPX_NET_OWN_SLOTS | TCPX_NET_RECEIVER_LISTENS,
 	.chunk_max = LOOP_SLOT_BYTES,
 	.slots_max = LOOP_SLOTS,
+	.comm = &comms,
 	.open = comm_open,
 	.terms = comm_terms,
-	.chan_slot = tcpx_loop_comm_slot,
-	.chan_send = tcpx_loop_comm_send,
-	.chan_head = tcpx_loop_comm_head,
-	.chan_recv_msg = tcpx_loop_comm_recv_msg,
-	.chan_release = tcpx_loop_comm_release,
 	COMMON_OPS,
 };

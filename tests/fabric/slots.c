@@ -35,18 +35,9 @@ slot_free_pages(struct loop_slot *s, struct tcpx_fabric *f)
 	s->frag_count = 0;
 }
 
-static void
-slot_forget_source(struct loop_slot *s)
-{
-	free(s->src);
-	s->src = NULL;
-}
-
 void
 tcpx_slotring_purge(struct loop_ring *r)
 {
-	for (uint64_t n = r->landed; n < r->sent; n++)
-		slot_forget_source(slot_of(r, n));
 	r->sent = r->landed;
 }
 
@@ -90,92 +81,47 @@ tcpx_slotring_next_ns(const struct loop_link *l)
 
 /* ---- sending --------------------------------------------------------------------- */
 
-static int
-check_source(struct tcpx_fabric *f, const void *own, const struct tcpx_tx_msg *m)
-{
-	size_t have = 0;
-
-	if (m->abandon)
-		return tcpx_fabric_blame(f, "comm: a message abandoned before it was sent");
-	if (m->head.len > LOOP_SLOT_BYTES)
-		return tcpx_fabric_blame(f, "comm: a message of %u bytes, at most %u",
-					 m->head.len, LOOP_SLOT_BYTES);
-	for (int i = 0; i < m->iov_count; i++) {
-		have += m->iov[i].iov_len;
-		if (tcpx_fabric_is_forbidden(f, m->iov[i].iov_base, m->iov[i].iov_len))
-			return tcpx_fabric_blame(f, "comm: sent from user memory");
-	}
-	if (m->iov_count != 1 || m->iov[0].iov_base != own)
-		return tcpx_fabric_blame(f, "comm: message %llu not sent from its slot",
-					 (unsigned long long)m->head.seq);
-	if (have < m->head.len)
-		return tcpx_fabric_blame(f, "comm: %zu of %u bytes given", have, m->head.len);
-	return 0;
-}
-
 int
-tcpx_loop_comm_send(struct tcpx_chan *c, struct tcpx_tx_msg *m)
+tcpx_loop_comm_send(struct tcpx_chan *c, const struct tcpx_head *head)
 {
 	struct loop_link *l = c->end.link;
 	struct loop_ring *r = l->ring;
+	uint8_t *src = r->own[head->seq % LOOP_SLOTS];
 	struct loop_slot *s;
 	int rc;
 
-	tcpx_loop_chan_promise(c, false);
-	if (tcpx_link_dead(l, c->end.side) || tcpx_pipe_ended(&l->pipe[!c->end.side]))
+	if (tcpx_loop_comm_ended(c))
 		return TCPX_ECHANNEL;
 	if (r->sent - r->released >= LOOP_SLOTS ||
 	    tcpx_fabric_chance(l->fabric, l->fabric->script.short_ppm))
 		return -EAGAIN;
-	rc = check_source(l->fabric, r->own[m->head.seq % LOOP_SLOTS], m);
+	if (!src || head->len > LOOP_SLOT_BYTES)
+		return tcpx_fabric_blame(l->fabric, "comm: message %llu of %u bytes, at most %u, "
+					 "with%s a slot", (unsigned long long)head->seq,
+					 head->len, LOOP_SLOT_BYTES, src ? "" : "out");
+	rc = tcpx_loop_chan_begin(c, head);
 	if (rc)
 		return rc;
 	s = slot_of(r, r->sent);
-	memset(s, 0, sizeof(*s));
-	s->src = malloc((size_t)(m->iov_count + 1) * sizeof(*s->src));
-	if (!s->src)
-		return -EAGAIN;
-	rc = tcpx_loop_chan_begin(c, &m->head);
-	if (rc) {
-		slot_forget_source(s);
-		return rc;
-	}
-	memcpy(s->src, m->iov, (size_t)m->iov_count * sizeof(*s->src));
-	m->lent = true;
-	s->src_count = m->iov_count;
-	s->head = m->head;
-	s->ready_ns = tcpx_pipe_schedule(&l->pipe[c->end.side], m->head.len + LOOP_HEAD_BYTES);
-	m->sent = m->head.len;
-	m->phase = 1;
+	*s = (struct loop_slot){ .head = *head, .src = src };
+	s->ready_ns = tcpx_pipe_schedule(&l->pipe[c->end.side], head->len + LOOP_HEAD_BYTES);
 	l->fabric->activity++;
-	if (l->dead_ns[0] == LOOP_NEVER)
+	if (l->dead_ns[0] == LOOP_NEVER) /* else it is lost */
 		r->sent++;
-	else
-		slot_forget_source(s); /* lost */
-	tcpx_link_given(l, m->head.len + LOOP_HEAD_BYTES);
-	tcpx_loop_chan_promise(c, m->more);
+	tcpx_link_given(l, head->len + LOOP_HEAD_BYTES);
 	return 0;
 }
 
-/* ---- receiving ------------------------------------------------------------------- */
-
-static void
-gather(struct loop_slot *s, uint8_t *dst, size_t len)
+int
+tcpx_loop_comm_ended(struct tcpx_chan *c)
 {
-	struct iovec *v = s->src;
+	struct loop_link *l = c->end.link;
 
-	while (len > 0) {
-		size_t n = v->iov_len < len ? v->iov_len : len;
-
-		memcpy(dst, v->iov_base, n);
-		v->iov_base = (char *)v->iov_base + n;
-		v->iov_len -= n;
-		dst += n;
-		len -= n;
-		while (len > 0 && !v->iov_len)
-			v++;
-	}
+	return tcpx_link_dead(l, c->end.side) || tcpx_pipe_ended(&l->pipe[!c->end.side]) ?
+	       TCPX_ECHANNEL : 0;
 }
+
+/* ---- receiving ------------------------------------------------------------------- */
 
 /* Cuts the message into pages, each filled from a random place. */
 static int
@@ -209,10 +155,9 @@ slot_land(struct loop_slot *s, struct tcpx_fabric *f)
 		s->page[s->frag_count] = page;
 		page += tcpx_rng_below(&f->rng, LOOP_PAGE - n + 1);
 		s->frag[s->frag_count++] = (struct iovec){ page, n };
-		gather(s, page, n);
+		memcpy(page, s->src + (s->head.len - left), n);
 		left -= n;
 	}
-	slot_forget_source(s);
 	return 0;
 }
 
@@ -224,7 +169,7 @@ same_head(const struct tcpx_head *a, const struct tcpx_head *b)
 }
 
 int
-tcpx_loop_comm_recv_msg(struct tcpx_chan *c, struct tcpx_landed *msg)
+tcpx_loop_comm_recv(struct tcpx_chan *c, struct tcpx_landed *msg)
 {
 	struct loop_link *l = c->end.link;
 	struct loop_ring *r = l->ring;
@@ -233,7 +178,7 @@ tcpx_loop_comm_recv_msg(struct tcpx_chan *c, struct tcpx_landed *msg)
 	if (tcpx_link_dead(l, c->end.side))
 		return TCPX_ECHANNEL;
 	if (c->sending)
-		return tcpx_fabric_blame(l->fabric, "recv_msg on the sending side");
+		return tcpx_fabric_blame(l->fabric, "recv on the sending side");
 	if (!tcpx_slotring_readable(l)) {
 		if (r->landed == r->sent && tcpx_pipe_ended(&l->pipe[!c->end.side]))
 			return TCPX_ECHANNEL;

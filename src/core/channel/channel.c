@@ -23,10 +23,10 @@
 static void channel_ready(struct source *src, unsigned ready, uint64_t now_ns);
 static void channel_work(struct work *w, uint64_t now_ns);
 
-static const struct channel_kind *
-kind_of(const struct tcpx_net_ops *ops)
+const struct channel_kind *
+tcpx_channel_kind(const struct tcpx_engine *e)
 {
-	return ops->caps & TCPX_NET_CTRL_HEAD ? &tcpx_comm_kind : &tcpx_stream_kind;
+	return e->ops->comm ? &tcpx_comm_kind : &tcpx_stream_kind;
 }
 
 int
@@ -39,7 +39,7 @@ tcpx_channel_new(struct session *s, uint16_t index, bool sending, bool backward,
 
 	if (!c)
 		return -ENOMEM;
-	c->kind = kind_of(s->engine->ops);
+	c->kind = tcpx_channel_kind(s->engine);
 	if (s->engine->limit.slots_max && limit > s->engine->limit.slots_max)
 		limit = s->engine->limit.slots_max;
 	rc = tcpx_window_init(&c->window, limit);
@@ -197,8 +197,7 @@ tcpx_channel_describe(const struct channel *c, struct tcpx_channel_info *o)
 	o->rate_Bps = c->tx.rate.Bps;
 	o->loop = c->loop->index;
 	o->incoming_cpu = -1;
-	if (c->state == CHAN_UP && c->chan &&
-	    c->session->engine->ops->chan_stats(c->chan, &st) == 0) {
+	if (c->state == CHAN_UP && c->chan && c->kind->stats && c->kind->stats(c, &st) == 0) {
 		o->retransmits = st.retransmits;
 		o->rtt_us = st.rtt_us;
 		o->lent_bytes = st.lent_bytes;

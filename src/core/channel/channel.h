@@ -32,7 +32,7 @@ struct tx_record {
 	uint64_t ready_ns, taken_ns, sent_ns;
 	struct staging_buffer *buffer; /* staged: ours, with the payload; NULL once free   */
 	uint8_t *mem;           /* staged: the payload's memory, in buffer or in a slot of the
-				 * channel's own (OWN_SLOTS), perhaps a GPU's */
+				 * channel's own, perhaps a GPU's */
 	bool staged, packed;    /* packed: no copy is in flight any more               */
 	uint64_t open_ticket;   /* of an OPEN that must be written first; 0: it has been */
 	bool lent;              /* the kernel may read the buffer until RECEIVED       */
@@ -123,15 +123,15 @@ struct rx_heads {
 struct receiver {
 	/* lease holder */
 	struct rx_record *landing; /* window.size: messages not yet applied           */
-	struct tcpx_head head;  /* with DIRECT_RX: the open message                   */
+	struct tcpx_head head;  /* stream: the open message                           */
 	struct rx_record open;  /* where its payload goes                             */
 	uint32_t got;           /* payload bytes of it                                */
 	bool head_open;
 	bool placed;            /* its payload has a place                            */
 	bool held;              /* waits for an OPEN or a buffer: nothing is read       */
 	_Atomic bool parked;    /* waits for an OPEN                                  */
-	struct tcpx_landed landed; /* without: it waits in its slot                   */
-	struct tcpx_frag *frag; /* without: its fragments, frag_cap of them, and their */
+	struct tcpx_landed landed; /* comm: it waits in its slot                      */
+	struct tcpx_frag *frag; /* of a landed one: its fragments, frag_cap of them, and their */
 	uint64_t *frag_start;   /* sums; grown when a message has more than any before */
 	uint32_t frag_cap;
 	struct rx_acks acks;
@@ -190,6 +190,8 @@ tcpx_copy_place(const struct channel *c, const struct tcpx_list *l)
 	return l->place != TCPX_ON_HOST ? l->place : c->gpu;
 }
 
+/* The kind of the engine's channels. */
+const struct channel_kind *tcpx_channel_kind(const struct tcpx_engine *e);
 /* Makes a channel that is not connected yet, with its window. -ENOMEM, or the window's code. */
 int tcpx_channel_new(struct session *s, uint16_t index, bool sending, bool backward,
 		     struct channel **out);

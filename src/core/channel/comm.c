@@ -18,7 +18,7 @@
 static int
 announce(struct channel *c)
 {
-	const struct tcpx_net_ops *ops = c->session->engine->ops;
+	const struct tcpx_comm_chan_ops *ops = c->session->engine->ops->comm;
 	struct tcpx_head head;
 	bool more = true;
 	int rc = 0;
@@ -30,7 +30,7 @@ announce(struct channel *c)
 			head = c->rx.heads.at[c->rx.heads.first++ & (c->window.size - 1)];
 		pthread_mutex_unlock(&c->session->lock);
 		if (more)
-			rc = ops->chan_head(c->chan, &head);
+			rc = ops->head(c->chan, &head);
 	}
 	return rc;
 }
@@ -38,7 +38,7 @@ announce(struct channel *c)
 static int
 receive(struct channel *c, uint64_t now_ns)
 {
-	const struct tcpx_net_ops *ops = c->session->engine->ops;
+	const struct tcpx_comm_chan_ops *ops = c->session->engine->ops->comm;
 	struct rx_record r;
 	enum chunk_place how = CHUNK_SINK;
 	uint64_t seq;
@@ -46,7 +46,7 @@ receive(struct channel *c, uint64_t now_ns)
 
 	for (turn = 0; turn < CHANNEL_TURN && rc == 0; turn++) {
 		if (!c->rx.head_open) {
-			rc = ops->chan_recv_msg(c->chan, &c->rx.landed);
+			rc = ops->recv(c->chan, &c->rx.landed);
 			if (rc == 0)
 				rc = tcpx_window_claim(&c->window, TCPX_EV_LAND, &seq);
 			if (rc == 0 && seq != c->rx.landed.head.seq)
@@ -88,7 +88,7 @@ acknowledge(struct channel *c)
 
 /* The channel carries bare payload: its header goes on the control stream. */
 static int
-sent(struct channel *c)
+put_header(struct channel *c)
 {
 	const struct tcpx_head *h = &c->tx.msg.head;
 	struct tcpx_message m = { .backward = c->backward, .channel = h->channel,
@@ -109,9 +109,24 @@ sent(struct channel *c)
 }
 
 static int
+send_message(struct channel *c, struct tx_record *r, bool more)
+{
+	int rc = c->session->engine->ops->comm->send(c->chan, &c->tx.msg.head);
+
+	return rc ? rc : put_header(c);
+}
+
+/* Acknowledgements come as frames: only its end is seen here. */
+static int
+acked(struct channel *c, uint64_t now_ns)
+{
+	return c->session->engine->ops->comm->ended(c->chan);
+}
+
+static int
 release(struct channel *c, uint64_t seq)
 {
-	return c->session->engine->ops->chan_release(c->chan, seq);
+	return c->session->engine->ops->comm->release(c->chan, seq);
 }
 
 static bool
@@ -123,16 +138,18 @@ packs_all(const struct tcpx_list *l)
 static uint8_t *
 own_slot(struct channel *c, uint64_t seq)
 {
-	return c->session->engine->ops->chan_slot(c->chan, seq);
+	return c->session->engine->ops->comm->slot(c->chan, seq);
 }
 
 const struct channel_kind tcpx_comm_kind = {
 	.heads = true,
 	.silent = true,
+	.receiver_listens = true,
 	.receive = receive,
 	.acknowledge = acknowledge,
 	.release = release,
-	.sent = sent,
+	.send = send_message,
+	.acked = acked,
 	.packs = packs_all,
 	.slot = own_slot,
 };

@@ -12,6 +12,7 @@
 
 #include "core/channel/acks.h"
 #include "core/channel/channel.h"
+#include "core/channel/kind.h"
 #include "core/channel/landing.h"
 #include "core/context/context.h"
 #include "core/loop/loop.h"
@@ -73,7 +74,7 @@ hang_up(struct channel *c)
 	/* a query reads the connection with only session.lock held */
 	pthread_mutex_lock(&c->session->lock);
 	chan = c->chan;
-	if (chan && e->ops->chan_stats(chan, &last) == 0)
+	if (chan && c->kind->stats && c->kind->stats(c, &last) == 0)
 		count_add(&e->nics.sum[c->near_nic].retransmits, last.retransmits);
 	c->chan = NULL;
 	pthread_mutex_unlock(&c->session->lock);

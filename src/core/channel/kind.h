@@ -20,14 +20,19 @@ struct channel_kind {
 	bool in_place; /* messages are received in place or in a buffer, not in slots */
 	bool heads;    /* headers come by the control stream                           */
 	bool silent;   /* an idle one does not report that the peer has died           */
+	bool receiver_listens; /* the receiving side listens, not the acceptor of the session */
 	/* Receives for a turn. 0: there may be more; -EAGAIN; or what ends the channel. */
 	int (*receive)(struct channel *c, uint64_t now_ns);
 	/* Sends rx.acks.due; -EAGAIN. */
 	int (*acknowledge)(struct channel *c);
 	/* The provider may use the slot of message seq again. */
 	int (*release)(struct channel *c, uint64_t seq);
-	/* The provider has taken the open message. */
-	int (*sent)(struct channel *c);
+	/* Starts or continues the open message. more: the next one follows at once. -EAGAIN. */
+	int (*send)(struct channel *c, struct tx_record *r, bool more);
+	/* The channel may be read: takes an acknowledgement. 0; -EAGAIN; what ends the channel. */
+	int (*acked)(struct channel *c, uint64_t now_ns);
+	/* NULL: nothing is known. */
+	int (*stats)(const struct channel *c, struct tcpx_chan_stats *stats);
 	/* Whether payload of this list is packed into a slot before it is sent. */
 	bool (*packs)(const struct tcpx_list *l);
 	/* The channel's own slot for the payload of message seq, lock held. NULL: it has none,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sending: a channel picks a chunk and sends it. User memory is touched only inside the
- * gate, at most CORE_CALL_MAX bytes at a time.
+ * Sending: a channel picks a chunk, and its kind sends it when its payload is ready and its OPEN
+ * is written.
  */
 #include "core/channel/sender.h"
 
@@ -15,8 +15,6 @@
 #include "core/context/context.h"
 #include "core/loop/loop.h"
 #include "core/memory/batch.h"
-#include "core/memory/list.h"
-#include "core/memory/payload.h"
 #include "core/memory/staging.h"
 #include "core/session/control.h"
 #include "core/session/session.h"
@@ -73,62 +71,11 @@ next_is_ready(struct channel *c)
 	       c->tx.msg.head.len <= STAGING_SMALL_BYTES && open_is_out(c, r);
 }
 
-/* One call into the provider with the rest of the payload, inside the gate. */
-static int
-push_direct(struct channel *c, struct tx_record *r, uint64_t *offered)
-{
-	struct payload *p = r->payload;
-	struct tcpx_fraglist list = list_frags(p->list);
-	struct tcpx_frag frag[CORE_IOV];
-	struct iovec iov[CORE_IOV];
-	struct tcpx_fragpos pos;
-	uint64_t left = c->tx.msg.head.len - c->tx.msg.sent;
-	size_t i, n = 0;
-	int rc;
-
-	*offered = 0;
-	atomic_store(&c->loop->gate, p);
-	if (atomic_load(&p->live) == r->id) {
-		pos = tcpx_frag_seek(&list, payload_offset(p, r->chunk) + c->tx.msg.sent);
-		n = tcpx_frag_next(&list, &pos, left < CORE_CALL_MAX ? left : CORE_CALL_MAX, frag,
-				   CORE_IOV, offered);
-		for (i = 0; i < n; i++) {
-			iov[i].iov_base = (void *)(uintptr_t)frag[i].addr;
-			iov[i].iov_len = frag[i].len;
-		}
-	} else {
-		c->tx.msg.abandon = true;
-	}
-	c->tx.msg.iov = iov;
-	c->tx.msg.iov_count = (int)n;
-	rc = c->session->engine->ops->chan_send(c->chan, &c->tx.msg);
-	atomic_store(&c->loop->gate, NULL);
-	c->tx.msg.iov = NULL;
-	return rc;
-}
-
-/* The payload is in a staging buffer or a slot of the channel. */
-static int
-push_packed(struct channel *c, struct tx_record *r, bool last)
-{
-	struct iovec iov = { r->mem + c->tx.msg.sent, r->len - c->tx.msg.sent };
-	int rc;
-
-	c->tx.msg.iov = &iov;
-	c->tx.msg.iov_count = 1;
-	c->tx.msg.more = !last && next_is_ready(c);
-	rc = c->session->engine->ops->chan_send(c->chan, &c->tx.msg);
-	c->tx.msg.iov = NULL;
-	r->lent = c->tx.msg.lent;
-	return rc;
-}
-
 /* last: the next message is not part of this turn. */
 static int
 push(struct channel *c, bool last)
 {
 	struct tx_record *r = tcpx_tx_record(c, c->tx.send_seq);
-	uint64_t before, offered;
 	int rc;
 
 	if (tcpx_window_state(&c->window, c->tx.send_seq) == TCPX_SLOT_PICKED) {
@@ -136,16 +83,7 @@ push(struct channel *c, bool last)
 		if (rc)
 			return rc;
 	}
-	if (r->staged)
-		return push_packed(c, r, last);
-
-	do {
-		before = c->tx.msg.sent;
-		offered = c->tx.msg.head.len - before;
-		rc = push_direct(c, r, &offered);
-	} while (rc == -EAGAIN && offered > 0 && c->tx.msg.sent == before + offered &&
-		 c->tx.msg.sent < c->tx.msg.head.len);
-	return rc;
+	return c->kind->send(c, r, r->staged && !last && next_is_ready(c));
 }
 
 static void
@@ -198,13 +136,10 @@ fetch(struct channel *c, uint64_t now_ns)
 void
 tcpx_sender_step(struct channel *c, bool readable, uint64_t now_ns)
 {
-	struct tcpx_ack ack;
 	int rc, turn = 0;
 
 	if (readable) {
-		rc = c->session->engine->ops->chan_acked(c->chan, &ack);
-		if (rc == 0)
-			rc = tcpx_acks_take(c, &ack, now_ns);
+		rc = c->kind->acked(c, now_ns);
 		if (rc && rc != -EAGAIN) {
 			tcpx_channel_down(c, rc, "");
 			return;
@@ -217,8 +152,6 @@ tcpx_sender_step(struct channel *c, bool readable, uint64_t now_ns)
 			return;
 		}
 		rc = push(c, turn + 1 == CHANNEL_TURN);
-		if (rc == 0)
-			rc = c->kind->sent(c);
 		if (rc == 0)
 			sent(c, engine_now(c->session->engine));
 	} while (rc == 0 && c->tx.msg.head.len <= STAGING_SMALL_BYTES && ++turn < CHANNEL_TURN);

@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Stream channels: payload goes from and to user memory, headers and acknowledgements in band. */
+/*
+ * Stream channels: payload goes from and to user memory, headers and acknowledgements in band.
+ * User memory is touched only inside the gate, at most CORE_CALL_MAX bytes at a time.
+ */
 #include "core/channel/stream.h"
 
 #include <errno.h>
 
+#include "core/channel/acks.h"
 #include "core/channel/channel.h"
 #include "core/channel/connection.h"
 #include "core/channel/landing.h"
@@ -21,7 +25,7 @@
 static ssize_t
 receive_part(struct channel *c)
 {
-	const struct tcpx_net_ops *ops = c->session->engine->ops;
+	const struct tcpx_stream_chan_ops *ops = c->session->engine->ops->stream;
 	struct payload *p = c->rx.open.payload;
 	uint32_t left = c->rx.head.len - c->rx.got;
 	struct tcpx_frag frag[CORE_IOV];
@@ -36,7 +40,7 @@ receive_part(struct channel *c)
 	if (c->rx.open.buffer) {
 		iov[0].iov_base = c->rx.open.buffer->mem + c->rx.got;
 		iov[0].iov_len = left < CORE_CALL_MAX ? left : CORE_CALL_MAX;
-		return ops->chan_recv_body(c->chan, iov, 1);
+		return ops->recv_body(c->chan, iov, 1);
 	}
 	if (p) {
 		atomic_store(&c->loop->gate, p);
@@ -49,7 +53,7 @@ receive_part(struct channel *c)
 				iov[i].iov_base = (void *)(uintptr_t)frag[i].addr;
 				iov[i].iov_len = frag[i].len;
 			}
-			got = ops->chan_recv_body(c->chan, iov, (int)n);
+			got = ops->recv_body(c->chan, iov, (int)n);
 			atomic_store(&c->loop->gate, NULL);
 			return got;
 		}
@@ -57,7 +61,7 @@ receive_part(struct channel *c)
 	}
 	iov[0].iov_base = sink;
 	iov[0].iov_len = left < sizeof(sink) ? left : sizeof(sink);
-	return ops->chan_recv_body(c->chan, iov, 1);
+	return ops->recv_body(c->chan, iov, 1);
 }
 
 static int
@@ -67,7 +71,7 @@ open_message(struct channel *c)
 	int rc = 0;
 
 	if (!c->rx.head_open) {
-		rc = c->session->engine->ops->chan_recv_head(c->chan, &c->rx.head);
+		rc = c->session->engine->ops->stream->recv_head(c->chan, &c->rx.head);
 		if (rc)
 			return rc;
 		c->rx.head_open = true;
@@ -132,7 +136,7 @@ land(struct channel *c, uint64_t now_ns)
 static int
 close_message(struct channel *c, uint64_t now_ns)
 {
-	int rc = c->session->engine->ops->chan_recv_end(c->chan);
+	int rc = c->session->engine->ops->stream->recv_end(c->chan);
 
 	if (rc == -EAGAIN)
 		return rc;
@@ -178,7 +182,7 @@ receive(struct channel *c, uint64_t now_ns)
 static int
 acknowledge(struct channel *c)
 {
-	return c->session->engine->ops->chan_ack(c->chan, &c->rx.acks.due);
+	return c->session->engine->ops->stream->ack(c->chan, &c->rx.acks.due);
 }
 
 static int
@@ -187,10 +191,86 @@ no_release(struct channel *c, uint64_t seq)
 	return 0;
 }
 
+/* One call into the provider with the rest of the payload, inside the gate. */
 static int
-no_sent(struct channel *c)
+send_direct(struct channel *c, struct tx_record *r, uint64_t *offered)
 {
-	return 0;
+	struct payload *p = r->payload;
+	struct tcpx_fraglist list = list_frags(p->list);
+	struct tcpx_frag frag[CORE_IOV];
+	struct iovec iov[CORE_IOV];
+	struct tcpx_fragpos pos;
+	uint64_t left = c->tx.msg.head.len - c->tx.msg.sent;
+	size_t i, n = 0;
+	int rc;
+
+	*offered = 0;
+	atomic_store(&c->loop->gate, p);
+	if (atomic_load(&p->live) == r->id) {
+		pos = tcpx_frag_seek(&list, payload_offset(p, r->chunk) + c->tx.msg.sent);
+		n = tcpx_frag_next(&list, &pos, left < CORE_CALL_MAX ? left : CORE_CALL_MAX, frag,
+				   CORE_IOV, offered);
+		for (i = 0; i < n; i++) {
+			iov[i].iov_base = (void *)(uintptr_t)frag[i].addr;
+			iov[i].iov_len = frag[i].len;
+		}
+	} else {
+		c->tx.msg.abandon = true;
+	}
+	c->tx.msg.iov = iov;
+	c->tx.msg.iov_count = (int)n;
+	rc = c->session->engine->ops->stream->send(c->chan, &c->tx.msg);
+	atomic_store(&c->loop->gate, NULL);
+	c->tx.msg.iov = NULL;
+	return rc;
+}
+
+/* The payload is in a staging buffer. */
+static int
+send_staged(struct channel *c, struct tx_record *r, bool more)
+{
+	struct iovec iov = { r->mem + c->tx.msg.sent, r->len - c->tx.msg.sent };
+	int rc;
+
+	c->tx.msg.iov = &iov;
+	c->tx.msg.iov_count = 1;
+	c->tx.msg.more = more;
+	rc = c->session->engine->ops->stream->send(c->chan, &c->tx.msg);
+	c->tx.msg.iov = NULL;
+	r->lent = c->tx.msg.lent;
+	return rc;
+}
+
+static int
+send_message(struct channel *c, struct tx_record *r, bool more)
+{
+	uint64_t before, offered;
+	int rc;
+
+	if (r->staged)
+		return send_staged(c, r, more);
+	do {
+		before = c->tx.msg.sent;
+		offered = c->tx.msg.head.len - before;
+		rc = send_direct(c, r, &offered);
+	} while (rc == -EAGAIN && offered > 0 && c->tx.msg.sent == before + offered &&
+		 c->tx.msg.sent < c->tx.msg.head.len);
+	return rc;
+}
+
+static int
+acked(struct channel *c, uint64_t now_ns)
+{
+	struct tcpx_ack ack;
+	int rc = c->session->engine->ops->stream->acked(c->chan, &ack);
+
+	return rc ? rc : tcpx_acks_take(c, &ack, now_ns);
+}
+
+static int
+stats(const struct channel *c, struct tcpx_chan_stats *out)
+{
+	return c->session->engine->ops->stream->stats(c->chan, out);
 }
 
 const struct channel_kind tcpx_stream_kind = {
@@ -198,6 +278,8 @@ const struct channel_kind tcpx_stream_kind = {
 	.receive = receive,
 	.acknowledge = acknowledge,
 	.release = no_release,
-	.sent = no_sent,
+	.send = send_message,
+	.acked = acked,
+	.stats = stats,
 	.packs = list_staged,
 };

@@ -15,6 +15,7 @@
 #include "base/random.h"
 #include "core/channel/channel.h"
 #include "core/channel/connection.h"
+#include "core/channel/kind.h"
 #include "core/context/context.h"
 #include "core/loop/affinity.h"
 #include "core/loop/loop.h"
@@ -108,7 +109,7 @@ plan_pairs(const struct session *s, struct tcpx_pair *pair, char *reason, size_t
 	const struct tcpx_engine *e = s->engine;
 	uint32_t i, n = e->nics.count, m = s->chan.peer_nic_count;
 
-	if (s->engine->ops->caps & TCPX_NET_OWN_SLOTS && e->nics.offer[0].name[0])
+	if (tcpx_channel_kind(e)->slot && e->nics.offer[0].name[0])
 		return plan_by_map(s, pair, reason, cap);
 	snprintf(reason, cap, "no NIC here has an address family in common with one of the peer's");
 	for (i = 0; i < n; i++)
@@ -119,13 +120,18 @@ plan_pairs(const struct session *s, struct tcpx_pair *pair, char *reason, size_t
 			   tcpx_pair_plan(theirs, m, ours, n, pair, s->chan.count);
 }
 
+/* Does each side of the session listen for what it receives? Else the acceptor alone listens. */
+static bool
+both_listen(const struct session *s)
+{
+	return tcpx_channel_kind(s->engine)->receiver_listens;
+}
+
 /* Which side of a channel listens. The other connects with its handle. */
 static bool
 listens(const struct channel *c)
 {
-	const struct session *s = c->session;
-
-	return s->engine->ops->caps & TCPX_NET_RECEIVER_LISTENS ? !c->sending : !s->opener;
+	return both_listen(c->session) ? !c->sending : !c->session->opener;
 }
 
 /* Makes the i-th channel as HANDLES counts them, forward ones first, with its NICs; it is not
@@ -261,7 +267,7 @@ connect_all(struct session *s, const struct tcpx_handles *h)
 	if (rc)
 		return rc;
 	take_handles(s, h);
-	rc = s->engine->ops->caps & TCPX_NET_RECEIVER_LISTENS ? put_handles(s) : 0;
+	rc = both_listen(s) ? put_handles(s) : 0;
 	if (rc)
 		return rc;
 	begin(s);
@@ -272,8 +278,7 @@ connect_all(struct session *s, const struct tcpx_handles *h)
 static int
 answered(struct session *s, const struct tcpx_handles *h)
 {
-	/* only where the receiving side listens does the opener send handles */
-	if (s->hs->handles_came || !(s->engine->ops->caps & TCPX_NET_RECEIVER_LISTENS))
+	if (s->hs->handles_came || !both_listen(s))
 		return TCPX_EPROTO;
 	s->hs->handles_came = true;
 	take_handles(s, h);
@@ -433,7 +438,7 @@ is_hopeless(const struct session *s)
 {
 	const struct channel_set *set = &s->chan;
 
-	if (!s->opener && !s->hs->handles_came && s->engine->ops->caps & TCPX_NET_RECEIVER_LISTENS)
+	if (!s->opener && !s->hs->handles_came && both_listen(s))
 		return false; /* the peer's handles are not known yet */
 	return (undecided(set->tx, set->count) == 0 && up_bits(set->tx, set->count) == 0) ||
 	       (undecided(set->rx, set->count) == 0 && up_bits(set->rx, set->count) == 0);

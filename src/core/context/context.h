@@ -80,7 +80,7 @@ struct ctrl_nic {
 struct nics {
 	struct tcpx_nic at[TCPX_NET_NICS];
 	uint32_t count;
-	struct tcpx_netmap_offer offer[TCPX_NET_NICS]; /* with OWN_SLOTS: what each is for */
+	struct tcpx_netmap_offer offer[TCPX_NET_NICS]; /* of comms: what each is for */
 	struct tcpx_cpuset *bind; /* CPUs for each NIC; NULL: no bindings */
 	struct nic_count sum[TCPX_NET_NICS];
 	struct ctrl_nic ctrl;

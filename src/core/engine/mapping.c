@@ -11,6 +11,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "core/channel/kind.h"
 #include "core/context/context.h"
 #include "core/memory/gpu.h"
 #include "host/host.h"
@@ -165,7 +166,7 @@ tcpx_engine_map(struct tcpx_engine *e)
 	struct facts *f;
 	int rc;
 
-	if (!(e->ops->caps & TCPX_NET_OWN_SLOTS))
+	if (!tcpx_channel_kind(e)->slot)
 		return 0;
 	rules = calloc(1, sizeof(*rules));
 	f = calloc(1, sizeof(*f));

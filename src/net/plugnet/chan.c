@@ -104,11 +104,3 @@ tcpx_plugnet_chan_close(struct tcpx_chan *c)
 	free(c->rx.frag);
 	free(c);
 }
-
-int
-tcpx_plugnet_chan_stats(struct tcpx_chan *c, struct tcpx_chan_stats *stats)
-{
-	(void)c;
-	*stats = (struct tcpx_chan_stats){ .incoming_cpu = -1 }; /* the plugin's sockets are private */
-	return 0;
-}

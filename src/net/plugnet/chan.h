@@ -9,8 +9,7 @@
  * GPU itself. */
 int tcpx_plugnet_chan_new(struct tcpx_net *net, int nic, const struct tcpx_chan_id *id,
 			  struct plug_comm *comm, bool sending, struct tcpx_chan **chan);
-/* The contracts are in net.h. */
+/* The contract is in net.h. */
 void tcpx_plugnet_chan_close(struct tcpx_chan *c);
-int tcpx_plugnet_chan_stats(struct tcpx_chan *c, struct tcpx_chan_stats *stats);
 
 #endif

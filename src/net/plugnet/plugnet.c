@@ -150,9 +150,18 @@ net_setup_ns(struct tcpx_net *net)
 		       5000000) * 1000ull;
 }
 
+static const struct tcpx_comm_chan_ops channels = {
+	.slot = tcpx_plugnet_chan_slot,
+	.send = tcpx_plugnet_chan_send,
+	.ended = tcpx_plugnet_chan_ended,
+	.head = tcpx_plugnet_chan_head,
+	.recv = tcpx_plugnet_chan_recv,
+	.release = tcpx_plugnet_chan_release,
+};
+
 const struct tcpx_net_ops tcpx_net_plugin = {
 	.name = "tcpx",
-	.caps = TCPX_NET_CTRL_HEAD | TCPX_NET_OWN_SLOTS | TCPX_NET_RECEIVER_LISTENS,
+	.comm = &channels,
 	.chunk_max = PLUGNET_CHUNK_MAX,
 	.slots_max = PLUGNET_WINDOW,
 	.open = net_open,
@@ -181,12 +190,5 @@ const struct tcpx_net_ops tcpx_net_plugin = {
 	.chan_connect = tcpx_plugnet_chan_connect,
 	.chan_connect_cancel = tcpx_plugnet_chan_connect_cancel,
 	.chan_watch = tcpx_plugnet_chan_watch,
-	.chan_send = tcpx_plugnet_chan_send,
-	.chan_slot = tcpx_plugnet_chan_slot,
-	.chan_acked = tcpx_plugnet_chan_acked,
-	.chan_head = tcpx_plugnet_chan_head,
-	.chan_recv_msg = tcpx_plugnet_chan_recv_msg,
-	.chan_release = tcpx_plugnet_chan_release,
 	.chan_close = tcpx_plugnet_chan_close,
-	.chan_stats = tcpx_plugnet_chan_stats,
 };

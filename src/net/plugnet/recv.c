@@ -182,7 +182,7 @@ tcpx_plugnet_chan_head(struct tcpx_chan *c, const struct tcpx_head *head)
 }
 
 int
-tcpx_plugnet_chan_recv_msg(struct tcpx_chan *c, struct tcpx_landed *msg)
+tcpx_plugnet_chan_recv(struct tcpx_chan *c, struct tcpx_landed *msg)
 {
 	struct plugnet_rx *rx = &c->rx;
 	uint64_t seq = rx->given + 1;

@@ -6,7 +6,7 @@
 #include "net/plugnet/plugnet.h"
 
 int tcpx_plugnet_chan_head(struct tcpx_chan *c, const struct tcpx_head *head);
-int tcpx_plugnet_chan_recv_msg(struct tcpx_chan *c, struct tcpx_landed *msg);
+int tcpx_plugnet_chan_recv(struct tcpx_chan *c, struct tcpx_landed *msg);
 int tcpx_plugnet_chan_release(struct tcpx_chan *c, uint64_t seq);
 /* Posts what may be posted. 0, or what killed the channel. */
 int tcpx_plugnet_recv_post(struct tcpx_chan *c);

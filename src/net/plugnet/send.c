@@ -55,51 +55,26 @@ tcpx_plugnet_send_look(struct tcpx_chan *c, uint64_t now_ns)
 	return moved;
 }
 
-/* Checks that the core gives the next message, whole and in its slot. */
-static int
-check(const struct tcpx_chan *c, const struct tcpx_tx_msg *m)
-{
-	const char *at = (const char *)slot_of(c, m->head.seq);
-	size_t have = 0;
-
-	if (!c->sending || m->head.seq != c->tx.sent + 1 || m->head.len > c->net->chunk)
-		return tcpx_fail(TCPX_SUB_NET, TCPX_EFRAME, "channel %u: message %llu of %u bytes "
-				 "to be sent; the next is %llu, of %u at most", c->channel,
-				 (unsigned long long)m->head.seq, m->head.len,
-				 (unsigned long long)c->tx.sent + 1, c->net->chunk);
-	for (int i = 0; i < m->iov_count && have < m->head.len; i++) {
-		if (m->iov[i].iov_len && (const char *)m->iov[i].iov_base != at + have)
-			return tcpx_fail(TCPX_SUB_NET, -EINVAL, "channel %u: payload of message "
-					 "%llu is not in its slot", c->channel,
-					 (unsigned long long)m->head.seq);
-		have += m->iov[i].iov_len;
-	}
-	if (have < m->head.len)
-		return tcpx_fail(TCPX_SUB_NET, -EINVAL, "channel %u: %zu of %u bytes of message "
-				 "%llu were given", c->channel, have, m->head.len,
-				 (unsigned long long)m->head.seq);
-	return 0;
-}
-
-/* An abandoned message is sent as it is: its slot is ours, and its header names no transfer. */
 int
-tcpx_plugnet_chan_send(struct tcpx_chan *c, struct tcpx_tx_msg *m)
+tcpx_plugnet_chan_send(struct tcpx_chan *c, const struct tcpx_head *head)
 {
-	uint64_t now_ns = tcpx_clock_now(c->net->clock), seq = m->head.seq;
+	uint64_t now_ns = tcpx_clock_now(c->net->clock), seq = head->seq;
 	int rc;
 
 	if (c->dead)
 		return c->dead;
-	rc = check(c, m);
-	if (rc)
-		return tcpx_plugnet_chan_die(c, rc);
+	if (!c->sending || seq != c->tx.sent + 1 || head->len > c->net->chunk)
+		return tcpx_plugnet_chan_die(c, tcpx_fail(TCPX_SUB_NET, TCPX_EFRAME, "channel %u: "
+			"message %llu of %u bytes to be sent; the next is %llu, of %u at most",
+			c->channel, (unsigned long long)seq, head->len,
+			(unsigned long long)c->tx.sent + 1, c->net->chunk));
 	if (c->tx.sent - c->tx.left >= c->net->window)
 		tcpx_plugnet_send_look(c, now_ns);
 	if (c->dead)
 		return c->dead;
 	if (c->tx.sent - c->tx.left >= c->net->window)
 		return -EAGAIN;
-	rc = plug_send(c->comm, slot_of(c, seq), m->head.len, c->channel, c->mhandle,
+	rc = plug_send(c->comm, slot_of(c, seq), head->len, c->channel, c->mhandle,
 		       &c->req[seq % c->slots]);
 	c->tx.refused = rc == -EAGAIN;
 	if (rc)
@@ -107,17 +82,13 @@ tcpx_plugnet_chan_send(struct tcpx_chan *c, struct tcpx_tx_msg *m)
 	if (c->tx.sent == c->tx.left)
 		c->since_ns = now_ns;
 	c->tx.sent = seq;
-	m->sent = m->head.len;
-	m->lent = true;
-	m->phase = 1;
 	tcpx_plugnet_chan_begin(c, now_ns);
 	tcpx_plugnet_send_look(c, now_ns); /* the plugin begins to send in test() */
 	return c->dead;
 }
 
 int
-tcpx_plugnet_chan_acked(struct tcpx_chan *c, struct tcpx_ack *ack)
+tcpx_plugnet_chan_ended(struct tcpx_chan *c)
 {
-	(void)ack; /* acknowledgements come as control frames */
-	return c->dead ? c->dead : -EAGAIN;
+	return c->dead;
 }

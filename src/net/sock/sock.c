@@ -53,9 +53,19 @@ sock_close(struct tcpx_net *net)
 	free(net);
 }
 
+static const struct tcpx_stream_chan_ops channels = {
+	.send = tcpx_sock_chan_send,
+	.acked = tcpx_sock_chan_acked,
+	.recv_head = tcpx_sock_chan_recv_head,
+	.recv_body = tcpx_sock_chan_recv_body,
+	.recv_end = tcpx_sock_chan_recv_end,
+	.ack = tcpx_sock_chan_ack,
+	.stats = tcpx_sock_chan_stats,
+};
+
 const struct tcpx_net_ops tcpx_net_sock = {
 	.name = "sock",
-	.caps = TCPX_NET_DIRECT_RX | TCPX_NET_DIRECT_TX | TCPX_NET_INLINE_ACK,
+	.stream = &channels,
 	.chunk_max = TCPX_SOCK_CHUNK_MAX,
 	.slots_max = 0,
 	.open = sock_open,
@@ -81,12 +91,5 @@ const struct tcpx_net_ops tcpx_net_sock = {
 	.chan_connect = tcpx_sock_chan_connect,
 	.chan_connect_cancel = tcpx_sock_chan_connect_cancel,
 	.chan_watch = tcpx_sock_chan_watch,
-	.chan_send = tcpx_sock_chan_send,
-	.chan_acked = tcpx_sock_chan_acked,
-	.chan_recv_head = tcpx_sock_chan_recv_head,
-	.chan_recv_body = tcpx_sock_chan_recv_body,
-	.chan_recv_end = tcpx_sock_chan_recv_end,
-	.chan_ack = tcpx_sock_chan_ack,
 	.chan_close = tcpx_sock_chan_close,
-	.chan_stats = tcpx_sock_chan_stats,
 };

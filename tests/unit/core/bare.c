@@ -23,7 +23,6 @@ bare_open(struct bare *b, bool opener)
 	memset(b, 0, sizeof(*b));
 	b->now_ns = TCPX_SEC;
 	b->ops.name = "bare";
-	b->ops.caps = TCPX_NET_DIRECT_RX | TCPX_NET_DIRECT_TX | TCPX_NET_INLINE_ACK;
 	e->clock = (struct tcpx_clock){ bare_now, b };
 	e->ops = &b->ops;
 	e->memory = &b->memory;

@@ -52,12 +52,12 @@ acknowledgements_come_back_newest_last(void **state)
 	make_chan(&p, 0, 0, &p.tx, &p.rx);
 	for (uint64_t seq = 1; seq <= 3; seq++)
 		direct_message(&p, seq, &none, 0, false, &none);
-	assert_int_equal(p.ops->chan_acked(p.tx, &got), -EAGAIN);
-	assert_int_equal(p.ops->chan_ack(p.rx, &ack), 0);
+	assert_int_equal(p.ops->stream->acked(p.tx, &got), -EAGAIN);
+	assert_int_equal(p.ops->stream->ack(p.rx, &ack), 0);
 	ack = (struct tcpx_ack){ 3, 3 };
-	assert_int_equal(p.ops->chan_ack(p.rx, &ack), 0);
+	assert_int_equal(p.ops->stream->ack(p.rx, &ack), 0);
 	while (got.applied < 3) {
-		rc = p.ops->chan_acked(p.tx, &got);
+		rc = p.ops->stream->acked(p.tx, &got);
 		assert_true(rc == 0 || (rc == -EAGAIN && got.applied < 3));
 		if (rc)
 			assert_true(tick(&p));
@@ -87,14 +87,14 @@ a_broken_channel_is_over_for_both(void **state)
 	script.fault_count = 1;
 	pair_open(&p, &tcpx_net_loop, 12, &script);
 	make_chan(&p, 0, 0, &p.tx, &p.rx);
-	while ((rc = p.ops->chan_send(p.tx, &m)) == -EAGAIN || n >= 0 || n == -EAGAIN) {
+	while ((rc = p.ops->stream->send(p.tx, &m)) == -EAGAIN || n >= 0 || n == -EAGAIN) {
 		if (rc != -EAGAIN)
 			assert_int_equal(rc, TCPX_ECHANNEL);
 		if (!headed) {
-			n = p.ops->chan_recv_head(p.rx, &head);
+			n = p.ops->stream->recv_head(p.rx, &head);
 			headed = n == 0;
 		} else {
-			n = p.ops->chan_recv_body(p.rx, &dst, 1);
+			n = p.ops->stream->recv_body(p.rx, &dst, 1);
 		}
 		if (n == -EAGAIN)
 			tick(&p);
@@ -102,7 +102,7 @@ a_broken_channel_is_over_for_both(void **state)
 	assert_int_equal(rc, TCPX_ECHANNEL);
 	assert_int_equal(n, TCPX_ECHANNEL);
 	assert_in_range(m.sent, 1, sizeof(out) - 1);
-	assert_int_equal(p.ops->chan_acked(p.tx, &ack), TCPX_ECHANNEL);
+	assert_int_equal(p.ops->stream->acked(p.tx, &ack), TCPX_ECHANNEL);
 	pair_clean(&p);
 }
 
@@ -118,16 +118,16 @@ a_closed_end_ends_the_other(void **state)
 		pair_open(&p, &tcpx_net_loop, 13, NULL);
 		make_chan(&p, 0, 0, &p.tx, &p.rx);
 		if (who == 0) {
-			assert_int_equal(p.ops->chan_send(p.tx, &m), 0);
+			assert_int_equal(p.ops->stream->send(p.tx, &m), 0);
 			p.ops->chan_close(p.tx);
 			p.tx = NULL;
-			assert_int_equal(p.ops->chan_recv_head(p.rx, &head), 0);
-			assert_int_equal(p.ops->chan_recv_end(p.rx), 0);
-			assert_int_equal(p.ops->chan_recv_head(p.rx, &head), TCPX_ECHANNEL);
+			assert_int_equal(p.ops->stream->recv_head(p.rx, &head), 0);
+			assert_int_equal(p.ops->stream->recv_end(p.rx), 0);
+			assert_int_equal(p.ops->stream->recv_head(p.rx, &head), TCPX_ECHANNEL);
 		} else {
 			p.ops->chan_close(p.rx);
 			p.rx = NULL;
-			assert_int_equal(p.ops->chan_send(p.tx, &m), TCPX_ECHANNEL);
+			assert_int_equal(p.ops->stream->send(p.tx, &m), TCPX_ECHANNEL);
 		}
 		pair_clean(&p);
 	}
@@ -152,7 +152,7 @@ bandwidth_is_shared_by_the_channels_of_a_nic(void **state)
 					 .iov = &iov, .iov_count = 1 };
 
 		make_chan(&p, 0, (uint16_t)i, &tx[i], &rx[i]);
-		assert_int_equal(p.ops->chan_send(tx[i], &m), 0);
+		assert_int_equal(p.ops->stream->send(tx[i], &m), 0);
 	}
 	while (tick(&p))
 		;

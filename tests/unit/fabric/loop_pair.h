@@ -139,21 +139,21 @@ direct_message(struct pair *p, uint64_t seq, uint8_t *data, uint32_t len, bool a
 			m.iov = iov;
 			m.iov_count = 2;
 			m.abandon = abandon && m.sent >= len / 2;
-			rc = p->ops->chan_send(p->tx, &m);
+			rc = p->ops->stream->send(p->tx, &m);
 			assert_true(rc == 0 || rc == -EAGAIN);
 			sent = rc == 0;
 		}
 		if (!headed) {
-			rc = p->ops->chan_recv_head(p->rx, &head);
+			rc = p->ops->stream->recv_head(p->rx, &head);
 			headed = rc == 0;
 		} else if (got < len) {
 			struct iovec dst = { in + got, len - got };
-			ssize_t n = p->ops->chan_recv_body(p->rx, &dst, 1);
+			ssize_t n = p->ops->stream->recv_body(p->rx, &dst, 1);
 
 			rc = n < 0 ? (int)n : 0;
 			got += n > 0 ? (size_t)n : 0;
 		} else {
-			rc = p->ops->chan_recv_end(p->rx);
+			rc = p->ops->stream->recv_end(p->rx);
 			if (rc != -EAGAIN)
 				break;
 		}
@@ -163,7 +163,7 @@ direct_message(struct pair *p, uint64_t seq, uint8_t *data, uint32_t len, bool a
 			assert_int_equal(rc, 0);
 	}
 	while (!sent) {
-		rc = p->ops->chan_send(p->tx, &m);
+		rc = p->ops->stream->send(p->tx, &m);
 		sent = rc == 0;
 	}
 	assert_int_equal(head.seq, seq);

@@ -8,25 +8,23 @@
 /* ---- slots ----------------------------------------------------------------------- */
 
 static int
-send_from(struct pair *p, uint64_t seq, void *mem, size_t len)
+send_slot(struct pair *p, uint64_t seq, size_t len)
 {
-	struct iovec iov = { mem, len };
-	struct tcpx_tx_msg m = { .head = { .xfer = 1, .chunk = (uint32_t)seq,
-					   .len = (uint32_t)len, .seq = seq },
-				 .iov = &iov, .iov_count = 1 };
-	int rc = p->ops->chan_send(p->tx, &m);
+	struct tcpx_head head = { .xfer = 1, .chunk = (uint32_t)seq, .len = (uint32_t)len,
+				  .seq = seq };
+	int rc = p->ops->comm->send(p->tx, &head);
 
-	return rc ? rc : p->ops->chan_head(p->rx, &m.head);
+	return rc ? rc : p->ops->comm->head(p->rx, &head);
 }
 
 static int
 slot_send(struct pair *p, uint64_t seq, const uint8_t *data, size_t len)
 {
-	void *mem = p->ops->chan_slot(p->tx, seq);
+	void *mem = p->ops->comm->slot(p->tx, seq);
 
 	assert_non_null(mem);
 	memcpy(mem, data, len);
-	return send_from(p, seq, mem, len);
+	return send_slot(p, seq, len);
 }
 
 static void
@@ -45,7 +43,7 @@ a_landed_message_is_its_fragments_in_order(void **state)
 		size_t at = 0;
 
 		assert_int_equal(slot_send(&p, i + 1, out, lens[i]), 0);
-		assert_int_equal(p.ops->chan_recv_msg(p.rx, &msg), 0);
+		assert_int_equal(p.ops->comm->recv(p.rx, &msg), 0);
 		for (uint32_t f = 0; f < msg.frag_count; f++) {
 			assert_in_range(msg.frag[f].iov_len, 1, 4096);
 			memcpy(in + at, msg.frag[f].iov_base, msg.frag[f].iov_len);
@@ -53,7 +51,7 @@ a_landed_message_is_its_fragments_in_order(void **state)
 		}
 		assert_int_equal(at, lens[i]);
 		assert_memory_equal(in, out, at);
-		assert_int_equal(p.ops->chan_release(p.rx, i + 1), 0);
+		assert_int_equal(p.ops->comm->release(p.rx, i + 1), 0);
 	}
 	pair_clean(&p);
 }
@@ -71,20 +69,20 @@ slots_are_limited_and_released_in_order(void **state)
 	make_chan(&p, 0, 0, &p.tx, &p.rx);
 	for (uint64_t seq = 1; seq <= 16; seq++)
 		assert_int_equal(slot_send(&p, seq, data, sizeof(data)), 0);
-	assert_int_equal(send_from(&p, 17, data, sizeof(data)), -EAGAIN);
+	assert_int_equal(send_slot(&p, 17, sizeof(data)), -EAGAIN);
 	for (int i = 0; i < 16; i++)
-		assert_int_equal(p.ops->chan_recv_msg(p.rx, &msg[i]), 0);
-	assert_int_equal(p.ops->chan_recv_msg(p.rx, &more), -EAGAIN);
-	assert_int_equal(send_from(&p, 17, data, sizeof(data)), -EAGAIN);
+		assert_int_equal(p.ops->comm->recv(p.rx, &msg[i]), 0);
+	assert_int_equal(p.ops->comm->recv(p.rx, &more), -EAGAIN);
+	assert_int_equal(send_slot(&p, 17, sizeof(data)), -EAGAIN);
 	late = msg[0].frag[0].iov_base;
 	assert_int_equal(*late, '0');
-	assert_int_equal(p.ops->chan_release(p.rx, 1), 0);
+	assert_int_equal(p.ops->comm->release(p.rx, 1), 0);
 	assert_int_equal(*late, 0xDB);
 	assert_int_equal(slot_send(&p, 17, data, sizeof(data)), 0);
 	assert_int_equal(tcpx_fabric_violations(p.fabric), 0);
 
-	assert_int_equal(p.ops->chan_release(p.rx, 3), TCPX_EFRAME); /* out of order */
-	assert_int_equal(p.ops->chan_release(p.rx, 1), TCPX_EFRAME); /* twice */
+	assert_int_equal(p.ops->comm->release(p.rx, 3), TCPX_EFRAME); /* out of order */
+	assert_int_equal(p.ops->comm->release(p.rx, 1), TCPX_EFRAME); /* twice */
 	assert_int_equal(tcpx_fabric_violations(p.fabric), 2);
 	pair_close(&p);
 }
@@ -102,10 +100,10 @@ a_send_slot_is_read_when_the_message_lands(void **state)
 	pair_open(&p, &tcpx_net_loop_comm, 22, &script);
 	make_chan(&p, 0, 0, &p.tx, &p.rx);
 	assert_int_equal(slot_send(&p, 1, &data, 1), 0);
-	assert_int_equal(p.ops->chan_recv_msg(p.rx, &msg), -EAGAIN);
-	*(uint8_t *)p.ops->chan_slot(p.tx, 1) = 'b'; /* too early: not received yet */
+	assert_int_equal(p.ops->comm->recv(p.rx, &msg), -EAGAIN);
+	*(uint8_t *)p.ops->comm->slot(p.tx, 1) = 'b'; /* too early: not received yet */
 	tick(&p);
-	assert_int_equal(p.ops->chan_recv_msg(p.rx, &msg), 0);
+	assert_int_equal(p.ops->comm->recv(p.rx, &msg), 0);
 	assert_int_equal(*(uint8_t *)msg.frag[0].iov_base, 'b');
 	pair_clean(&p);
 }
@@ -127,12 +125,12 @@ what_is_lent_is_read_when_it_arrives(void **state)
 
 		pair_open(&p, &tcpx_net_loop_lend, 28, &script);
 		make_chan(&p, 0, 0, &p.tx, &p.rx);
-		assert_int_equal(p.ops->chan_send(p.tx, &m), 0);
+		assert_int_equal(p.ops->stream->send(p.tx, &m), 0);
 		assert_int_equal(m.lent, owned);
 		data = 'b';
 		tick(&p);
-		assert_int_equal(p.ops->chan_recv_head(p.rx, &head), 0);
-		assert_int_equal(p.ops->chan_recv_body(p.rx, &dst, 1), 1);
+		assert_int_equal(p.ops->stream->recv_head(p.rx, &head), 0);
+		assert_int_equal(p.ops->stream->recv_body(p.rx, &dst, 1), 1);
 		assert_int_equal(in, owned ? 'b' : 'a');
 		pair_clean(&p);
 	}
@@ -150,7 +148,7 @@ a_message_leaves_from_its_slot(void **state)
 	pair_open(&p, &tcpx_net_loop_comm, 23, NULL);
 	make_chan(&p, 0, 0, &p.tx, &p.rx);
 	assert_int_equal(slot_send(&p, 1, data, 9), 0);
-	assert_int_equal(send_from(&p, 2, data, 10), TCPX_EFRAME);
+	assert_int_equal(send_slot(&p, 2, 10), TCPX_EFRAME);
 	assert_int_equal(tcpx_fabric_violations(p.fabric), 1);
 	pair_close(&p);
 }
@@ -168,7 +166,7 @@ user_memory_may_not_be_lent(void **state)
 	pair_open(&p, &tcpx_net_loop_lend, 29, NULL);
 	make_chan(&p, 0, 0, &p.tx, &p.rx);
 	tcpx_fabric_forbid(p.fabric, data + 9, 1);
-	assert_int_equal(p.ops->chan_send(p.tx, &m), TCPX_EFRAME);
+	assert_int_equal(p.ops->stream->send(p.tx, &m), TCPX_EFRAME);
 	assert_int_equal(tcpx_fabric_violations(p.fabric), 1);
 	pair_close(&p);
 }
@@ -189,17 +187,17 @@ a_chunk_may_not_be_on_two_channels(void **state)
 		make_chan(&p, 0, 0, &p.tx, &p.rx);
 		make_chan(&p, 1, 1, &tx, &rx);
 		m.phase = again.phase = 0;
-		assert_int_equal(p.ops->chan_send(p.tx, &m), 0);
+		assert_int_equal(p.ops->stream->send(p.tx, &m), 0);
 		if (how == 1) { /* the receiver has let go of the first */
 			p.ops->chan_close(p.rx);
 			p.rx = NULL;
 		} else if (how == 2) { /* the first was applied */
-			assert_int_equal(p.ops->chan_recv_head(p.rx, &head), 0);
-			assert_int_equal(p.ops->chan_recv_end(p.rx), 0);
-			assert_int_equal(p.ops->chan_ack(p.rx, &ack), 0);
-			assert_int_equal(p.ops->chan_acked(p.tx, &ack), 0);
+			assert_int_equal(p.ops->stream->recv_head(p.rx, &head), 0);
+			assert_int_equal(p.ops->stream->recv_end(p.rx), 0);
+			assert_int_equal(p.ops->stream->ack(p.rx, &ack), 0);
+			assert_int_equal(p.ops->stream->acked(p.tx, &ack), 0);
 		}
-		assert_int_equal(p.ops->chan_send(tx, &again), how ? 0 : TCPX_EFRAME);
+		assert_int_equal(p.ops->stream->send(tx, &again), how ? 0 : TCPX_EFRAME);
 		assert_int_equal(tcpx_fabric_violations(p.fabric), how ? 0 : 1);
 		p.ops->chan_close(tx);
 		p.ops->chan_close(rx);
@@ -229,9 +227,9 @@ an_acknowledgement_may_not_run_ahead_or_back(void **state)
 		make_chan(&p, 0, 0, &p.tx, &p.rx);
 		for (uint64_t seq = 1; seq <= 2; seq++)
 			direct_message(&p, seq, &none, 0, false, &none);
-		rc = p.ops->chan_ack(p.rx, &rows[i].first);
+		rc = p.ops->stream->ack(p.rx, &rows[i].first);
 		if (rc == 0)
-			rc = p.ops->chan_ack(p.rx, &rows[i].second);
+			rc = p.ops->stream->ack(p.rx, &rows[i].second);
 		if (rc != TCPX_EFRAME || tcpx_fabric_violations(p.fabric) != 1)
 			fail_msg("%s: rc is %d", rows[i].name, rc);
 		pair_close(&p);

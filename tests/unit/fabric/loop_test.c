@@ -211,8 +211,8 @@ data_can_overtake_control_that_is_held(void **state)
 	make_chan(&p, 0, 0, &p.tx, &p.rx);
 	tcpx_fabric_hold(p.fabric, TCPX_FABRIC_CONTROL, 1000);
 	assert_int_equal(p.ops->stream_send(a, "x", 1), 1);
-	assert_int_equal(p.ops->chan_send(p.tx, &m), 0);
-	assert_int_equal(p.ops->chan_recv_head(p.rx, &head), 0);
+	assert_int_equal(p.ops->stream->send(p.tx, &m), 0);
+	assert_int_equal(p.ops->stream->recv_head(p.rx, &head), 0);
 	assert_int_equal(p.ops->stream_recv(b, &c, 1), -EAGAIN);
 	tcpx_fabric_advance(p.fabric, tcpx_fabric_now(p.fabric) + 1000);
 	assert_int_equal(p.ops->stream_recv(b, &c, 1), 1);

@@ -140,15 +140,14 @@ head_of(uint64_t seq, uint32_t len)
 static void
 send_one(struct ends *e, uint64_t seq, uint32_t len)
 {
-	uint8_t *slot = OPS->chan_slot(e->tx, seq);
-	struct iovec iov = { slot, len };
-	struct tcpx_tx_msg m = { .head = head_of(seq, len), .iov = &iov, .iov_count = 1 };
+	uint8_t *slot = OPS->comm->slot(e->tx, seq);
+	struct tcpx_head head = head_of(seq, len);
 	int rc = -EAGAIN;
 
 	for (uint32_t k = 0; k < len; k++)
 		slot[k] = (uint8_t)(seq * 31 + k + k / 4096);
 	for (int i = 0; i < TRIES && rc == -EAGAIN; i++) {
-		rc = OPS->chan_send(e->tx, &m);
+		rc = OPS->comm->send(e->tx, &head);
 		if (rc)
 			wait_for(e);
 	}
@@ -164,7 +163,7 @@ take_one(struct ends *e, uint64_t seq, uint32_t len)
 
 	for (int i = 0; i < TRIES && rc == -EAGAIN; i++) {
 		wait_for(e);
-		rc = OPS->chan_recv_msg(e->rx, &msg);
+		rc = OPS->comm->recv(e->rx, &msg);
 	}
 	assert_int_equal(rc, 0);
 	assert_int_equal(msg.head.seq, seq);
@@ -176,7 +175,7 @@ take_one(struct ends *e, uint64_t seq, uint32_t len)
 				fail_msg("message %u: byte %u is wrong", (unsigned)seq, at);
 	}
 	assert_int_equal(at, len);
-	assert_int_equal(OPS->chan_release(e->rx, seq), 0);
+	assert_int_equal(OPS->comm->release(e->rx, seq), 0);
 }
 
 /* The fake has pages for one message at a time, so one is on its way at a time. */
@@ -192,10 +191,10 @@ messages(struct ends *e, int delay)
 		struct tcpx_head h = head_of(seq, len);
 
 		if (seq & 1)
-			assert_int_equal(OPS->chan_head(e->rx, &h), 0);
+			assert_int_equal(OPS->comm->head(e->rx, &h), 0);
 		send_one(e, seq, len);
 		if (!(seq & 1))
-			assert_int_equal(OPS->chan_head(e->rx, &h), 0);
+			assert_int_equal(OPS->comm->head(e->rx, &h), 0);
 		take_one(e, seq, len);
 	}
 	e->fake->delay = 0;
@@ -247,13 +246,13 @@ closing_is_clean_at_any_moment(void **state)
 		for (uint64_t seq = 1; seq <= 5; seq++) {
 			h = head_of(seq, 5000);
 			send_one(&e, seq, 5000);
-			assert_int_equal(OPS->chan_head(e.rx, &h), 0);
+			assert_int_equal(OPS->comm->head(e.rx, &h), 0);
 		}
 		if (moment > 1)
 			for (int i = 0; i < 20; i++)
 				wait_for(&e);
 		if (moment > 2)
-			assert_int_equal(OPS->chan_recv_msg(e.rx, &msg), 0);
+			assert_int_equal(OPS->comm->recv(e.rx, &msg), 0);
 		e.fake->delay = 0;
 		ends_close(&e);
 	}
@@ -270,13 +269,13 @@ what_the_plugin_says_ends_the_channel(void **state)
 	(void)state;
 	ends_open(&e, "v7", true, 0);
 	ends_join(&e);
-	assert_int_equal(OPS->chan_head(e.rx, &h), 0);
+	assert_int_equal(OPS->comm->head(e.rx, &h), 0);
 	e.fake->result[NET_FAKE_TEST] = 2; /* the peer closed its control socket */
 	assert_int_equal(OPS->poller_wait(e.poller, ev, 4, -1), 1);
 	assert_ptr_equal(ev[0].owner, &e.rx);
 	assert_int_equal(ev[0].ready, TCPX_BROKEN);
-	assert_true(OPS->chan_recv_msg(e.rx, &msg) < 0);
-	assert_int_not_equal(OPS->chan_recv_msg(e.rx, &msg), -EAGAIN);
+	assert_true(OPS->comm->recv(e.rx, &msg) < 0);
+	assert_int_not_equal(OPS->comm->recv(e.rx, &msg), -EAGAIN);
 	e.fake->result[NET_FAKE_TEST] = 0;
 	ends_close(&e);
 }
@@ -294,9 +293,9 @@ a_short_message_is_found_out(void **state)
 	ends_join(&e);
 	e.fake->short_by = 1;
 	send_one(&e, 1, 10000);
-	assert_int_equal(OPS->chan_head(e.rx, &h), 0);
+	assert_int_equal(OPS->comm->head(e.rx, &h), 0);
 	assert_int_equal(OPS->poller_wait(e.poller, ev, 4, -1), 1);
-	assert_int_equal(OPS->chan_recv_msg(e.rx, &msg), TCPX_EFRAME);
+	assert_int_equal(OPS->comm->recv(e.rx, &msg), TCPX_EFRAME);
 	e.fake->short_by = 0;
 	ends_close(&e);
 }

@@ -69,7 +69,7 @@ a_stream_is_heard_while_a_channel_is_looked_at(void **state)
 	rig_open_channel(r);
 	make_stream(r, &to, &from);
 	assert_int_equal(r->ops->stream_watch(from, r->poller[1], &from, TCPX_READABLE), 0);
-	assert_int_equal(r->ops->chan_head(r->rx, &h), 0);
+	assert_int_equal(r->ops->comm->head(r->rx, &h), 0);
 	assert_int_equal(r->ops->poller_wait(r->poller[1], ev, 4, 3 * TCPX_MS), 0);
 	assert_int_equal(r->ops->stream_send(to, "hello", 5), 5);
 	assert_int_equal(r->ops->poller_wait(r->poller[1], ev, 4, -1), 1);
@@ -106,7 +106,7 @@ a_wait_ends_while_nothing_moves(void **state)
 	struct tcpx_event ev[4];
 
 	rig_open_channel(r);
-	assert_int_equal(r->ops->chan_head(r->rx, &h), 0);
+	assert_int_equal(r->ops->comm->head(r->rx, &h), 0);
 	for (int64_t ns = 0; ns < 4000000; ns = ns * 3 + 1)
 		assert_int_equal(r->ops->poller_wait(r->poller[1], ev, 4, ns), 0);
 }
@@ -120,7 +120,7 @@ naps_grow_while_nothing_moves(void **state)
 	uint32_t before, keen, tired;
 
 	rig_open_channel(r);
-	assert_int_equal(r->ops->chan_head(r->rx, &h), 0);
+	assert_int_equal(r->ops->comm->head(r->rx, &h), 0);
 	before = plug_fake.tests;
 	assert_int_equal(r->ops->poller_wait(r->poller[1], ev, 4, TCPX_MS), 0);
 	keen = plug_fake.tests - before;
@@ -131,7 +131,7 @@ naps_grow_while_nothing_moves(void **state)
 	tired = plug_fake.tests - before;
 	assert_in_range(tired, 1, 10);
 	assert_true(keen > 10 * tired);
-	assert_int_equal(r->ops->chan_head(r->rx, &(struct tcpx_head){ .xfer = 77, .len = 9,
+	assert_int_equal(r->ops->comm->head(r->rx, &(struct tcpx_head){ .xfer = 77, .len = 9,
 			 .channel = 5, .generation = 1, .seq = 2 }), 0);
 	before = plug_fake.tests;
 	assert_int_equal(r->ops->poller_wait(r->poller[1], ev, 4, TCPX_MS), 0);
@@ -189,7 +189,7 @@ waking_ends_a_wait(void **state)
 	rig_open_channel(r);
 	for (int busy = 0; busy < 2; busy++) {
 		if (busy)
-			assert_int_equal(r->ops->chan_head(r->rx, &h), 0);
+			assert_int_equal(r->ops->comm->head(r->rx, &h), 0);
 		r->ops->poller_wake(r->poller[1]); /* before */
 		assert_int_equal(r->ops->poller_wait(r->poller[1], ev, 4, -1), 0);
 		for (int i = 0; i < 20; i++) { /* or meanwhile */
@@ -221,10 +221,10 @@ run_loop(void *arg)
 
 		while (rig_send(r, 7000) == -EAGAIN)
 			r->ops->poller_wait(r->poller[1], ev, 4, -1);
-		assert_int_equal(r->ops->chan_head(r->rx, &h), 0);
+		assert_int_equal(r->ops->comm->head(r->rx, &h), 0);
 		while (rig_take(r) != 0)
 			r->ops->poller_wait(r->poller[1], ev, 4, -1);
-		assert_int_equal(r->ops->chan_release(r->rx, seq), 0);
+		assert_int_equal(r->ops->comm->release(r->rx, seq), 0);
 	}
 	atomic_store(&l->done, true);
 	return NULL;

@@ -19,11 +19,11 @@ send_empty(struct rig *r, uint64_t first, uint64_t last)
 		uint64_t deadline = rig_deadline();
 		struct tcpx_head head;
 
-		assert_int_equal(r->ops->chan_send(r->tx, &msg), 0);
-		while (r->ops->chan_recv_head(r->rx, &head) == -EAGAIN)
+		assert_int_equal(r->ops->stream->send(r->tx, &msg), 0);
+		while (r->ops->stream->recv_head(r->rx, &head) == -EAGAIN)
 			rig_pause(r, deadline);
 		assert_int_equal(head.seq, seq);
-		while (r->ops->chan_recv_end(r->rx) == -EAGAIN)
+		while (r->ops->stream->recv_end(r->rx) == -EAGAIN)
 			rig_pause(r, deadline);
 	}
 }
@@ -37,23 +37,23 @@ acknowledgements_come_back_newest_first(void **state)
 	struct tcpx_event ev[2];
 
 	send_empty(r, 1, 100);
-	assert_int_equal(r->ops->chan_acked(r->tx, &got), -EAGAIN);
+	assert_int_equal(r->ops->stream->acked(r->tx, &got), -EAGAIN);
 	assert_int_equal(got.received, 99);
 	assert_int_equal(r->ops->chan_watch(r->tx, r->poller, r->tx, TCPX_READABLE), 0);
 	for (ack.received = 1; ack.received <= 100; ack.received++) {
 		ack.applied = ack.received / 2;
-		assert_int_equal(r->ops->chan_ack(r->rx, &ack), 0);
-		assert_int_equal(r->ops->chan_ack(r->rx, &ack), 0); /* the same costs nothing */
+		assert_int_equal(r->ops->stream->ack(r->rx, &ack), 0);
+		assert_int_equal(r->ops->stream->ack(r->rx, &ack), 0); /* the same costs nothing */
 	}
 	assert_int_equal(r->ops->poller_wait(r->poller, ev, 2, RIG_WAIT_NS), 1);
 	for (got.received = 0; got.received < 100; rig_pause(r, deadline))
-		r->ops->chan_acked(r->tx, &got);
+		r->ops->stream->acked(r->tx, &got);
 	assert_int_equal(got.applied, 50);
-	assert_int_equal(r->ops->chan_acked(r->tx, &got), -EAGAIN);
+	assert_int_equal(r->ops->stream->acked(r->tx, &got), -EAGAIN);
 
 	ack = (struct tcpx_ack){ 100, 100 };
-	assert_int_equal(r->ops->chan_ack(r->rx, &ack), 0);
-	while (r->ops->chan_acked(r->tx, &got) == -EAGAIN)
+	assert_int_equal(r->ops->stream->ack(r->rx, &ack), 0);
+	while (r->ops->stream->acked(r->tx, &got) == -EAGAIN)
 		rig_pause(r, deadline);
 	assert_int_equal(got.received, 100);
 	assert_int_equal(got.applied, 100);
@@ -68,17 +68,17 @@ a_last_acknowledgement_is_heard_before_the_end(void **state)
 	int rc;
 
 	send_empty(r, 1, 2);
-	assert_int_equal(r->ops->chan_ack(r->rx, &ack), 0);
+	assert_int_equal(r->ops->stream->ack(r->rx, &ack), 0);
 	r->ops->chan_close(r->rx);
 	r->rx = NULL;
-	while ((rc = r->ops->chan_acked(r->tx, &got)) == -EAGAIN)
+	while ((rc = r->ops->stream->acked(r->tx, &got)) == -EAGAIN)
 		rig_pause(r, deadline);
 	assert_int_equal(rc, 0);
 	assert_int_equal(got.received, 2);
-	while ((rc = r->ops->chan_acked(r->tx, &got)) == -EAGAIN)
+	while ((rc = r->ops->stream->acked(r->tx, &got)) == -EAGAIN)
 		rig_pause(r, deadline);
 	assert_int_equal(rc, TCPX_ECHANNEL);
-	assert_int_equal(r->ops->chan_acked(r->tx, &got), TCPX_ECHANNEL);
+	assert_int_equal(r->ops->stream->acked(r->tx, &got), TCPX_ECHANNEL);
 	assert_int_equal(r->warnings, 0);
 }
 
@@ -100,12 +100,12 @@ a_full_reverse_way_splits_no_record(void **state)
 		while (ack.received < last && !rc) {
 			ack.received += !rc;
 			ack.applied = ack.received;
-			rc = r->ops->chan_ack(r->rx, &ack);
+			rc = r->ops->stream->ack(r->rx, &ack);
 			full += rc == -EAGAIN;
 		}
-		rc = r->ops->chan_ack(r->rx, &ack);
+		rc = r->ops->stream->ack(r->rx, &ack);
 		assert_true(rc == 0 || rc == -EAGAIN);
-		rc = r->ops->chan_acked(r->tx, &got);
+		rc = r->ops->stream->acked(r->tx, &got);
 		assert_true(rc == 0 || rc == -EAGAIN);
 		assert_int_equal(got.received, got.applied);
 		assert_true(tcpx_clock_now(&tcpx_clock_system) < deadline);
@@ -126,20 +126,20 @@ cut_acknowledgements_are_put_together(void **state)
 		struct tcpx_ack first = { seq + 1, seq + 1 }, second = { seq + 2, seq + 1 };
 		struct tcpx_ack third = { seq + 3, seq + 3 }, got = { 0, 0 };
 
-		assert_int_equal(r->ops->chan_ack(r->rx, &first), 0);
+		assert_int_equal(r->ops->stream->ack(r->rx, &first), 0);
 		tcpx_sock_ack_format(&second, rx->out);
 		assert_int_equal(send(r->rx->fd, rx->out, pos, MSG_NOSIGNAL), pos);
 		rx->out_left = TCPX_SOCK_ACK_BYTES - pos;
 		rx->acked = second;
 		while (got.received < first.received) {
-			r->ops->chan_acked(r->tx, &got);
+			r->ops->stream->acked(r->tx, &got);
 			rig_pause(r, deadline);
 		}
 		assert_int_equal(got.received, first.received);
-		assert_int_equal(r->ops->chan_ack(r->rx, pos % 2 ? &second : &third), 0);
+		assert_int_equal(r->ops->stream->ack(r->rx, pos % 2 ? &second : &third), 0);
 		seq += pos % 2 ? 2 : 3;
 		while (got.received < seq) {
-			int rc = r->ops->chan_acked(r->tx, &got);
+			int rc = r->ops->stream->acked(r->tx, &got);
 
 			assert_true(rc == 0 || rc == -EAGAIN);
 			rig_pause(r, deadline);
@@ -170,18 +170,18 @@ impossible_acknowledgements_end_the_channel(void **state)
 
 		assert_int_equal(rig_channel(&one, &id, &one.tx, &one.rx), 0);
 		send_empty(&one, 1, 3);
-		assert_int_equal(one.ops->chan_ack(one.rx, &(struct tcpx_ack){ 2, 1 }), 0);
-		while ((rc = one.ops->chan_acked(one.tx, &got)) == -EAGAIN)
+		assert_int_equal(one.ops->stream->ack(one.rx, &(struct tcpx_ack){ 2, 1 }), 0);
+		while ((rc = one.ops->stream->acked(one.tx, &got)) == -EAGAIN)
 			rig_pause(&one, deadline);
 		assert_int_equal(rc, 0);
-		assert_int_equal(one.ops->chan_ack(one.rx, &wrong[i]), TCPX_ESTATE);
+		assert_int_equal(one.ops->stream->ack(one.rx, &wrong[i]), TCPX_ESTATE);
 		tcpx_sock_ack_format(&wrong[i], record);
 		assert_int_equal(send(one.rx->fd, record, sizeof(record), 0), sizeof(record));
-		while ((rc = one.ops->chan_acked(one.tx, &got)) == -EAGAIN)
+		while ((rc = one.ops->stream->acked(one.tx, &got)) == -EAGAIN)
 			rig_pause(&one, deadline);
 		assert_int_equal(rc, TCPX_EFRAME);
 		assert_int_equal(got.received, 2);
-		assert_int_equal(one.ops->chan_acked(one.tx, &got), TCPX_EFRAME);
+		assert_int_equal(one.ops->stream->acked(one.tx, &got), TCPX_EFRAME);
 		one.ops->chan_close(one.tx);
 		one.ops->chan_close(one.rx);
 	}

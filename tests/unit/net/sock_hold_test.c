@@ -176,7 +176,7 @@ wire_send(struct wire *w, size_t portion)
 					    n == 7 ? end - pos : piece };
 	}
 	w->msg.iov_count = w->msg.abandon ? 0 : n;
-	rc = w->r->ops->chan_send(w->r->tx, &w->msg);
+	rc = w->r->ops->stream->send(w->r->tx, &w->msg);
 	assert_true(rc == 0 || rc == -EAGAIN);
 	if (rc == 0)
 		assert_int_equal(w->msg.sent, w->msg.head.len);
@@ -397,7 +397,7 @@ what_was_held_is_not_received_when_the_channel_is_closed(void **state)
 		wire_whole(w, 4096, true);
 	r->ops->chan_close(r->tx);
 	r->tx = NULL;
-	while ((rc = r->ops->chan_recv_head(r->rx, &head)) == -EAGAIN)
+	while ((rc = r->ops->stream->recv_head(r->rx, &head)) == -EAGAIN)
 		rig_pause(r, deadline);
 	assert_int_equal(rc, TCPX_ECHANNEL);
 	wire_free(w);
@@ -415,12 +415,12 @@ a_channel_that_breaks_says_so_to_who_flushes(void **state)
 		wire_whole(w, 4096, true);
 	r->ops->chan_close(r->rx);
 	r->rx = NULL;
-	while (r->ops->chan_acked(r->tx, &ack) == -EAGAIN)
+	while (r->ops->stream->acked(r->tx, &ack) == -EAGAIN)
 		rig_pause(r, deadline);
 	wire_begin(w, 4096, true, false);
 	w->iov[0] = (struct iovec){ (void *)w->from, 4096 };
 	w->msg.iov_count = 1;
-	assert_int_equal(r->ops->chan_send(r->tx, &w->msg), TCPX_ECHANNEL);
+	assert_int_equal(r->ops->stream->send(r->tx, &w->msg), TCPX_ECHANNEL);
 	wire_free(w);
 }
 

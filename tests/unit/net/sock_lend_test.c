@@ -169,7 +169,7 @@ room_is_told_after_a_cut(void **state)
 			else if (!t->sent)
 				trip_send(t);
 			else
-				assert_int_equal(r->ops->chan_acked(r->tx, &ack), -EAGAIN);
+				assert_int_equal(r->ops->stream->acked(r->tx, &ack), -EAGAIN);
 		}
 	}
 	assert_memory_equal(t->src, t->dst, 3 * M);
@@ -378,7 +378,7 @@ a_slot_filled_anew_after_received_is_never_seen_torn(void **state)
 	while (got < COUNT_MESSAGES) {
 		uint8_t *slot = t->src + sent % SLOTS * LEN;
 
-		r->ops->chan_acked(r->tx, &ack);
+		r->ops->stream->acked(r->tx, &ack);
 		if (!open && sent - ack.received < SLOTS && sent < COUNT_MESSAGES) {
 			memset(slot, (int)(sent + 1), LEN);
 			t->iov[0] = (struct iovec){ slot, LEN };
@@ -389,7 +389,7 @@ a_slot_filled_anew_after_received_is_never_seen_torn(void **state)
 			};
 			open = true;
 		}
-		if (open && r->ops->chan_send(r->tx, &t->msg) == 0) {
+		if (open && r->ops->stream->send(r->tx, &t->msg) == 0) {
 			open = false;
 			sent++;
 		}
@@ -408,7 +408,7 @@ a_slot_filled_anew_after_received_is_never_seen_torn(void **state)
 			t->got = 0;
 			t->end = -EAGAIN;
 		}
-		assert_true(r->ops->chan_ack(r->rx, &told) == 0);
+		assert_true(r->ops->stream->ack(r->rx, &told) == 0);
 		assert_true(tcpx_clock_now(&tcpx_clock_system) < deadline);
 	}
 	assert_int_equal(trip_stats(r).lent_bytes, (uint64_t)COUNT_MESSAGES * LEN);

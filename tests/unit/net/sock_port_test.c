@@ -78,7 +78,7 @@ channels_stand_in_both_directions(void **state)
 
 		id.sending_side_is_opener = opener_sends;
 		assert_int_equal(rig_channel(r, &id, &tx, &rx), 0);
-		assert_int_equal(r->ops->chan_stats(tx, &stats), 0);
+		assert_int_equal(r->ops->stream->stats(tx, &stats), 0);
 		assert_int_equal(stats.retransmits, 0);
 		r->ops->chan_close(tx);
 		r->ops->chan_close(rx);

@@ -25,7 +25,7 @@ recv_head(struct rig *r, struct tcpx_head *head)
 	uint64_t deadline = rig_deadline();
 	int rc;
 
-	while ((rc = r->ops->chan_recv_head(r->rx, head)) == -EAGAIN)
+	while ((rc = r->ops->stream->recv_head(r->rx, head)) == -EAGAIN)
 		rig_pause(r, deadline);
 	return rc;
 }
@@ -36,7 +36,7 @@ recv_end(struct rig *r)
 	uint64_t deadline = rig_deadline();
 	int rc;
 
-	while ((rc = r->ops->chan_recv_end(r->rx)) == -EAGAIN)
+	while ((rc = r->ops->stream->recv_end(r->rx)) == -EAGAIN)
 		rig_pause(r, deadline);
 	return rc;
 }
@@ -105,7 +105,7 @@ a_corrupt_header_ends_the_channel_with_one_line(void **state)
 	raw_send(r, bytes, sizeof(bytes));
 	assert_int_equal(recv_head(r, &head), TCPX_EFRAME);
 	assert_int_equal(r->warnings, 1);
-	assert_int_equal(r->ops->chan_ack(r->rx, &(struct tcpx_ack){ 0, 0 }), TCPX_EFRAME);
+	assert_int_equal(r->ops->stream->ack(r->rx, &(struct tcpx_ack){ 0, 0 }), TCPX_EFRAME);
 	assert_int_equal(r->warnings, 1);
 }
 
@@ -165,15 +165,15 @@ messages_cut_into_bytes_arrive(void **state)
 			rig_pause(r, deadline);
 
 		if (!open)
-			open = !r->ops->chan_recv_head(r->rx, &head);
+			open = !r->ops->stream->recv_head(r->rx, &head);
 		if (open && got < LEN) {
 			struct iovec iov = { body + got, LEN - got };
-			ssize_t n = r->ops->chan_recv_body(r->rx, &iov, 1);
+			ssize_t n = r->ops->stream->recv_body(r->rx, &iov, 1);
 
 			got += n > 0 ? (size_t)n : 0;
 		}
 		if (open && got == LEN) {
-			int rc = r->ops->chan_recv_end(r->rx);
+			int rc = r->ops->stream->recv_end(r->rx);
 
 			if (rc == -EAGAIN)
 				continue;
@@ -195,16 +195,16 @@ calls_out_of_order_are_refused(void **state)
 	struct iovec iov = { body, sizeof(body) };
 	struct tcpx_head head;
 
-	assert_int_equal(r->ops->chan_recv_body(r->rx, &iov, 1), TCPX_ESTATE);
-	assert_int_equal(r->ops->chan_recv_end(r->rx), TCPX_ESTATE);
+	assert_int_equal(r->ops->stream->recv_body(r->rx, &iov, 1), TCPX_ESTATE);
+	assert_int_equal(r->ops->stream->recv_end(r->rx), TCPX_ESTATE);
 	tcpx_sock_head_format(&good, bytes);
 	raw_send(r, bytes, sizeof(bytes));
 	assert_int_equal(recv_head(r, &head), 0);
-	assert_int_equal(r->ops->chan_recv_head(r->rx, &head), TCPX_ESTATE);
-	assert_int_equal(r->ops->chan_recv_end(r->rx), TCPX_ESTATE);
-	assert_int_equal(r->ops->chan_recv_body(r->rx, &iov, 0), TCPX_ESTATE);
-	assert_int_equal(r->ops->chan_recv_body(r->rx, &iov, 1), -EAGAIN);
-	assert_int_equal(r->ops->chan_recv_head(r->tx, &head), TCPX_ESTATE);
+	assert_int_equal(r->ops->stream->recv_head(r->rx, &head), TCPX_ESTATE);
+	assert_int_equal(r->ops->stream->recv_end(r->rx), TCPX_ESTATE);
+	assert_int_equal(r->ops->stream->recv_body(r->rx, &iov, 0), TCPX_ESTATE);
+	assert_int_equal(r->ops->stream->recv_body(r->rx, &iov, 1), -EAGAIN);
+	assert_int_equal(r->ops->stream->recv_head(r->tx, &head), TCPX_ESTATE);
 }
 
 static void
@@ -230,10 +230,10 @@ the_end_of_the_connection_is_quiet_wherever_it_comes(void **state)
 			struct iovec iov = { body + got, sizeof(body) - got };
 
 			if (!one.rx->rx.open)
-				rc = one.ops->chan_recv_head(one.rx, &head);
+				rc = one.ops->stream->recv_head(one.rx, &head);
 			else if (got == 100)
-				rc = one.ops->chan_recv_end(one.rx);
-			else if ((rc = one.ops->chan_recv_body(one.rx, &iov, 1)) > 0)
+				rc = one.ops->stream->recv_end(one.rx);
+			else if ((rc = one.ops->stream->recv_body(one.rx, &iov, 1)) > 0)
 				got += (size_t)rc;
 		}
 		assert_int_equal(rc, TCPX_ECHANNEL);
@@ -258,9 +258,9 @@ closing_with_bytes_waiting_leaves_no_event(void **state)
 	r->rx = NULL;
 	assert_int_equal(r->ops->poller_wait(r->poller, ev, 2, 0), 0);
 	/* the sender meets it, by whatever call comes first */
-	while (r->ops->chan_acked(r->tx, &(struct tcpx_ack){ 0, 0 }) == -EAGAIN)
+	while (r->ops->stream->acked(r->tx, &(struct tcpx_ack){ 0, 0 }) == -EAGAIN)
 		rig_pause(r, deadline);
-	assert_int_equal(r->ops->chan_acked(r->tx, &(struct tcpx_ack){ 0, 0 }), TCPX_ECHANNEL);
+	assert_int_equal(r->ops->stream->acked(r->tx, &(struct tcpx_ack){ 0, 0 }), TCPX_ECHANNEL);
 }
 
 #define FACT(f) cmocka_unit_test_setup_teardown(f, rig_open_channel, rig_close)

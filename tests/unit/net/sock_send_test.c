@@ -81,7 +81,7 @@ passage_send(struct passage *p)
 
 	p->msg.iov = p->iov;
 	p->msg.iov_count = pieces_of(p, p->src, before, p->msg.head.len);
-	rc = p->r->ops->chan_send(p->r->tx, &p->msg);
+	rc = p->r->ops->stream->send(p->r->tx, &p->msg);
 	assert_true(rc == 0 || rc == -EAGAIN);
 	assert_true(p->msg.sent >= before && p->msg.sent <= p->msg.head.len);
 	p->sent = rc == 0;
@@ -95,7 +95,7 @@ passage_recv(struct passage *p)
 	int rc;
 
 	if (!p->opened) {
-		rc = ops->chan_recv_head(p->r->rx, &p->head);
+		rc = ops->stream->recv_head(p->r->rx, &p->head);
 		assert_true(rc == 0 || rc == -EAGAIN);
 		if (rc)
 			return;
@@ -108,14 +108,14 @@ passage_recv(struct passage *p)
 	if (p->got < p->head.len) {
 		int count = pieces_of(p, p->dst, p->got, p->head.len);
 
-		n = ops->chan_recv_body(p->r->rx, p->iov, count);
+		n = ops->stream->recv_body(p->r->rx, p->iov, count);
 		assert_true(n > 0 || n == -EAGAIN);
 		if (n > 0)
 			p->got += (size_t)n;
 		assert_true(p->got <= p->head.len);
 	}
 	if (p->got == p->head.len)
-		p->end = ops->chan_recv_end(p->r->rx);
+		p->end = ops->stream->recv_end(p->r->rx);
 }
 
 /* Runs it to its end; gives the payload's fate. */
@@ -253,7 +253,7 @@ pieces_given_once_shrink_as_they_are_sent(void **state)
 	p->msg.iov_count = 64;
 	while (!p->sent) {
 		size_t given = 0;
-		int rc = r->ops->chan_send(r->tx, &p->msg);
+		int rc = r->ops->stream->send(r->tx, &p->msg);
 
 		for (int i = 0; i < p->msg.iov_count; i++)
 			given += p->msg.iov[i].iov_len;
@@ -318,11 +318,11 @@ messages_out_of_order_are_refused_before_a_byte_leaves(void **state)
 	bad[2].head.channel = 4;
 	bad[3].head.generation = 8;
 	for (int i = 0; i < 4; i++)
-		assert_int_equal(r->ops->chan_send(r->tx, &bad[i]), TCPX_ESTATE);
+		assert_int_equal(r->ops->stream->send(r->tx, &bad[i]), TCPX_ESTATE);
 	bad[4].head.len = TCPX_SOCK_CHUNK_MAX + 1;
-	assert_int_equal(r->ops->chan_send(r->tx, &bad[4]), TCPX_ELIMIT);
-	assert_int_equal(r->ops->chan_send(r->rx, &bad[4]), TCPX_ESTATE);
-	assert_int_equal(r->ops->chan_recv_head(r->rx, &head), -EAGAIN);
+	assert_int_equal(r->ops->stream->send(r->tx, &bad[4]), TCPX_ELIMIT);
+	assert_int_equal(r->ops->stream->send(r->rx, &bad[4]), TCPX_ESTATE);
+	assert_int_equal(r->ops->stream->recv_head(r->rx, &head), -EAGAIN);
 }
 
 #define FACT(f) cmocka_unit_test_setup_teardown(f, rig_open_channel, rig_close)

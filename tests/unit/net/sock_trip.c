@@ -57,7 +57,7 @@ trip_begin(struct trip *t, uint32_t len, bool owned, int pieces)
 int
 trip_send(struct trip *t)
 {
-	int rc = t->r->ops->chan_send(t->r->tx, &t->msg);
+	int rc = t->r->ops->stream->send(t->r->tx, &t->msg);
 
 	t->sent = rc == 0;
 	t->cut += rc == -EAGAIN && t->r->tx->tx.lend.piped > 0;
@@ -70,7 +70,7 @@ trip_recv(struct trip *t)
 	const struct tcpx_net_ops *ops = t->r->ops;
 	ssize_t n;
 
-	if (!t->opened && ops->chan_recv_head(t->r->rx, &t->head) == 0) {
+	if (!t->opened && ops->stream->recv_head(t->r->rx, &t->head) == 0) {
 		t->opened = true;
 		assert_int_equal(t->head.seq, t->seq);
 		assert_int_equal(t->head.len, t->msg.head.len);
@@ -80,12 +80,12 @@ trip_recv(struct trip *t)
 
 		if (v.iov_len > t->portion)
 			v.iov_len = t->portion;
-		n = ops->chan_recv_body(t->r->rx, &v, 1);
+		n = ops->stream->recv_body(t->r->rx, &v, 1);
 		assert_true(n > 0 || n == -EAGAIN);
 		t->got += n > 0 ? (size_t)n : 0;
 	}
 	if (t->opened && t->got == t->head.len && t->end == -EAGAIN)
-		t->end = ops->chan_recv_end(t->r->rx);
+		t->end = ops->stream->recv_end(t->r->rx);
 }
 
 int
@@ -117,7 +117,7 @@ trip_stats(struct rig *r)
 {
 	struct tcpx_chan_stats st = { 0 };
 
-	assert_int_equal(r->ops->chan_stats(r->tx, &st), 0);
+	assert_int_equal(r->ops->stream->stats(r->tx, &st), 0);
 	return st;
 }
 

@@ -162,16 +162,16 @@ news_of_the_kernel_is_no_break(void **state)
 	while (r->tx->tx.lend.pending) {
 		assert_int_equal(r->ops->poller_wait(r->poller, ev, 2, RIG_WAIT_NS), 1);
 		assert_int_equal(ev[0].ready, TCPX_BROKEN);
-		assert_int_equal(r->ops->chan_acked(r->tx, &ack), -EAGAIN);
+		assert_int_equal(r->ops->stream->acked(r->tx, &ack), -EAGAIN);
 		assert_true(tcpx_clock_now(&tcpx_clock_system) < deadline);
 	}
 	assert_int_equal(r->ops->poller_wait(r->poller, ev, 2, 1000000), 0);
 	trip_owned(t, M);
 	r->ops->chan_close(r->rx); /* and a break is one, news or not */
 	r->rx = NULL;
-	while (r->ops->chan_acked(r->tx, &ack) == -EAGAIN)
+	while (r->ops->stream->acked(r->tx, &ack) == -EAGAIN)
 		rig_pause(r, deadline);
-	assert_int_equal(r->ops->chan_acked(r->tx, &ack), TCPX_ECHANNEL);
+	assert_int_equal(r->ops->stream->acked(r->tx, &ack), TCPX_ECHANNEL);
 	trip_free(t);
 }
 
