@@ -16,6 +16,7 @@
  *	path           ->       path_go    both sides copy to and from their GPUs now
  *	               <-       path_ran   at what speed
  *	look           ->       view       channels, when something is stuck
+ *	reach          ->       reach_at   a port to connect to (perf_serve_reach.c); any time
  *	bye
  */
 #ifndef TOOL_JOB_H
@@ -29,11 +30,10 @@
 #include "base/err.h"
 #include "tcpx/tcpx.h"
 #include "tool/gpu/place.h"
+#include "tool/notes.h"
 
 enum {
 	JOB_DEPTH_MAX = 256,
-	JOB_PART_BYTES = 8000,        /* a note holds 8 KiB                        */
-	JOB_MSG_BYTES = 1 << 20,      /* longest message                           */
 	JOB_BLOB_BYTES = 4096,
 	JOB_TEXT = 64,                /* room for a label or a text                */
 	JOB_NOTE_TIME = 'T',          /* the client's time; answered (perf_sync.h) */
@@ -90,24 +90,5 @@ const char *job_text(const json_t *msg, const char *name);
 json_t *job_hex(const void *data, size_t len);
 TCPX_MUST_CHECK int job_bytes(const json_t *hex, const char *name, void *out, size_t cap,
 			      size_t *len);
-
-/* Sends @msg, whose reference it takes, with member "t" = @type. Codes of tcpx_notify(). */
-TCPX_MUST_CHECK int job_send(tcpx_peer *peer, const char *type, json_t *msg);
-
-/* Puts parts together; zeroed at first. */
-struct job_inbox {
-	uint32_t msg, parts, have;
-	char *text;
-	size_t len;
-};
-
-/* Takes one note. 0: *msg is a complete message, a new reference; -EAGAIN: more parts
- * follow; TCPX_EBLOB (logged): not a fitting part. */
-TCPX_MUST_CHECK int job_inbox_feed(struct job_inbox *in, const void *data, size_t len,
-				   json_t **msg);
-void job_inbox_fini(struct job_inbox *in);
-/* The parts of @text, one at a time: the note in @out, its length; 0 after the last. */
-size_t job_part(const char *text, size_t len, uint32_t msg, uint32_t index,
-		char out[JOB_PART_BYTES + 32]);
 
 #endif

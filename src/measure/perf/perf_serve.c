@@ -44,6 +44,7 @@ static void
 drop_client(struct serve *s, struct client *g, const char *why)
 {
 	end_job(s, g);
+	client_end_reach(g);
 	events_put(s->events, "left", json_pack("{s:s, s:b, s:b}", "peer", g->name, "measured",
 						g->had_job, "bye", g->leaving));
 	s->measured += g->had_job;
@@ -403,6 +404,8 @@ take_message(struct serve *s, struct client *g, const json_t *msg)
 		rc = take_mark(g);
 	else if (!strcmp(t, "look"))
 		rc = take_look(s, g);
+	else if (!strcmp(t, "reach"))
+		rc = client_take_reach(g, msg);
 	else if (!g->has_job)
 		rc = tcpx_fail(TCPX_SUB_TOOL, TCPX_ESTATE, "message '%.32s' before any job", t);
 	else if (!strcmp(t, "path"))
@@ -474,7 +477,11 @@ serve_pump(struct serve *s, tcpx_xfer **oldest)
 	bool spin = false;
 
 	*oldest = NULL;
-	tcpx_chain_each(node, after, &s->clients)
-		spin |= client_pump(s, tcpx_container(node, struct client, node), oldest);
+	tcpx_chain_each(node, after, &s->clients) {
+		struct client *g = tcpx_container(node, struct client, node);
+
+		client_step_reach(g);
+		spin |= client_pump(s, g, oldest);
+	}
 	return spin;
 }

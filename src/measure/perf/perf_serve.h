@@ -58,6 +58,7 @@ struct client {
 	tcpx_xfer *recv[JOB_DEPTH_MAX], *send[JOB_DEPTH_MAX];
 	tcpx_list *pong_list[2];
 	tcpx_xfer *pong[PONG_SLOTS];
+	struct reach *reach;     /* ports that it tries; NULL: it does not            */
 	struct baseline *raw;
 	struct mem raw_out, raw_in; /* its memory, where ours is a GPU's              */
 	/* for what is printed */
@@ -91,7 +92,10 @@ void serve_sweep(struct serve *s);
  * a client wants its server to spin. */
 bool serve_pump(struct serve *s, tcpx_xfer **oldest);
 
-/* For the parts of the server (perf_serve_run.c, perf_serve_raw.c): */
+/* For the parts of the server (perf_serve_run.c, perf_serve_raw.c, perf_serve_reach.c): */
+int client_take_reach(struct client *g, const json_t *msg);
+void client_step_reach(struct client *g);
+void client_end_reach(struct client *g);
 int client_take_raw(struct serve *s, struct client *g, const json_t *msg);
 int client_take_raw_call(struct client *g, const json_t *msg);
 void client_end_raw(struct serve *s, struct client *g);

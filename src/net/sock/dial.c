@@ -18,6 +18,7 @@
 /* A connection attempt; *state points here between calls. */
 struct dial {
 	int fd;
+	struct tcpx_addr to;
 	bool up;
 	size_t sent, got;
 	uint8_t preamble[TCPX_SOCK_PREAMBLE_BYTES];
@@ -52,6 +53,7 @@ dial_open(struct tcpx_net *net, int nic_index, const struct tcpx_chan_id *id,
 	d = calloc(1, sizeof(*d));
 	if (!d)
 		return tcpx_fail(TCPX_SUB_NET, -ENOMEM, "channel %u", id->channel);
+	d->to = to;
 	rc = tcpx_sock_connect_fd(nic, &to, &d->fd);
 	if (rc) {
 		free(d);
@@ -60,6 +62,16 @@ dial_open(struct tcpx_net *net, int nic_index, const struct tcpx_chan_id *id,
 	tcpx_sock_preamble_format(id, d->preamble);
 	*out = d;
 	return 0;
+}
+
+/* The attempt ended before the connection was there; `tcpx doctor` reads it. */
+static void
+dial_failed(const struct dial *d, const char *how)
+{
+	char text[64];
+
+	tcpx_addr_format(&d->to, text, sizeof(text));
+	tcpx_debug(TCPX_SUB_NET, "channel set-up: data port %s is %s", text, how);
 }
 
 static int
@@ -81,6 +93,8 @@ dial_step(struct dial *d)
 
 	if (!d->up) {
 		rc = tcpx_sock_connected(d->fd);
+		if (rc && rc != -EAGAIN)
+			dial_failed(d, rc == -ECONNREFUSED ? "refused" : tcpx_err_name(rc));
 		if (rc)
 			return rc;
 		d->up = true;
@@ -137,6 +151,8 @@ tcpx_sock_chan_connect_cancel(struct tcpx_net *net, void **state)
 
 	if (!d)
 		return;
+	if (!d->up)
+		dial_failed(d, "silent");
 	close(d->fd);
 	free(d);
 	*state = NULL;

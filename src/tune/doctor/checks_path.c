@@ -1,24 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Checks of the path to a peer: its address, each NIC's route, packet filters. */
-#include <arpa/inet.h>
 #include <errno.h>
-#include <fcntl.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/clock.h"
 #include "tune/doctor/checks.h"
 #include "tune/doctor/firewall.h"
+#include "tune/doctor/peer_connect.h"
+#include "tune/doctor/peer_reach.h"
 #include "tune/doctor/peer_route.h"
 #include "tool/tool.h"
 #include "tune/facts/text.h"
 
-#define CONNECT_MS 2000 /* for all attempts together */
 #define ROUTE_BYTES 65536
 #define PORT_DEFAULT 28515
 
@@ -116,75 +112,6 @@ probe_address(const struct machine *m, struct check_result *r)
 
 /* ---- connecting ---------------------------------------------------------------------------- */
 
-struct attempt {
-	int fd, error; /* error 0: it is connected               */
-	bool refused;  /* an answer, though no connection        */
-};
-
-static socklen_t
-sock_addr(const struct tcpx_addr *addr, uint16_t port, struct sockaddr_storage *out)
-{
-	struct sockaddr_in *in = (struct sockaddr_in *)out;
-	struct sockaddr_in6 *in6 = (struct sockaddr_in6 *)out;
-
-	memset(out, 0, sizeof(*out));
-	if (addr->family == 4) {
-		in->sin_family = AF_INET;
-		in->sin_port = htons(port);
-		memcpy(&in->sin_addr, addr->ip, 4);
-		return sizeof(*in);
-	}
-	in6->sin6_family = AF_INET6;
-	in6->sin6_port = htons(port);
-	in6->sin6_scope_id = addr->scope;
-	memcpy(&in6->sin6_addr, addr->ip, 16);
-	return sizeof(*in6);
-}
-
-static void
-start(const struct tcpx_addr *from, const struct peer_addr *to, struct attempt *a)
-{
-	struct sockaddr_storage ss;
-	socklen_t len = sock_addr(from, 0, &ss);
-
-	*a = (struct attempt){ .error = EINPROGRESS };
-	a->fd = socket(ss.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-	if (a->fd < 0 || bind(a->fd, (struct sockaddr *)&ss, len) < 0) {
-		a->error = errno;
-		return;
-	}
-	len = sock_addr(&to->addr, to->port, &ss);
-	a->error = connect(a->fd, (struct sockaddr *)&ss, len) < 0 ? errno : 0;
-}
-
-static void
-finish(struct attempt *a, unsigned count)
-{
-	uint64_t end = tcpx_clock_now(&tcpx_clock_system) + CONNECT_MS * TCPX_MS;
-	struct pollfd fds[PEERS_MAX];
-
-	for (;;) {
-		uint64_t now = tcpx_clock_now(&tcpx_clock_system);
-		unsigned open = 0;
-
-		for (unsigned i = 0; i < count; i++) {
-			fds[i] = (struct pollfd){ a[i].error == EINPROGRESS ? a[i].fd : -1, POLLOUT, 0 };
-			open += a[i].error == EINPROGRESS;
-		}
-		if (!open || now >= end)
-			return;
-		if (poll(fds, count, (int)((end - now) / TCPX_MS) + 1) <= 0)
-			continue;
-		for (unsigned i = 0; i < count; i++) {
-			socklen_t len = sizeof(a[i].error);
-
-			if (fds[i].revents && getsockopt(a[i].fd, SOL_SOCKET, SO_ERROR, &a[i].error,
-							 &len) < 0)
-				a[i].error = errno;
-		}
-	}
-}
-
 /* From one NIC to all addresses: how many answered; the first reason for a failure. */
 static unsigned
 try_nic(const struct tcpx_host_nic *nic, const struct peer_addr *peer, unsigned count,
@@ -196,9 +123,9 @@ try_nic(const struct tcpx_host_nic *nic, const struct peer_addr *peer, unsigned 
 	for (unsigned i = 0; i < count; i++) {
 		a[i] = (struct attempt){ .fd = -1, .error = EAFNOSUPPORT };
 		if (peer[i].addr.family == nic->addr.family)
-			start(&nic->addr, &peer[i], &a[i]);
+			attempt_start(&nic->addr, &peer[i].addr, peer[i].port, &a[i]);
 	}
-	finish(a, count);
+	attempts_finish(a, count);
 	for (unsigned i = 0; i < count; i++) {
 		bool answer = a[i].error == 0 || a[i].error == ECONNREFUSED;
 
@@ -244,6 +171,29 @@ probe_paths(const struct machine *m, struct check_result *r)
 				  peer[i].port);
 	}
 	check_judge(r, "%u pair%s of NICs", pairs, pairs == 1 ? "" : "s");
+}
+
+/* Data ports there, and the way back, by the tcpx serve there. */
+static void
+probe_ports(const struct machine *m, struct check_result *r)
+{
+	struct peer_addr peer[PEERS_MAX];
+	struct reach_result got;
+	unsigned count;
+
+	if (m->peer && !check_here(m, r))
+		return;
+	if (!get_peers(m, peer, &count, r))
+		return;
+	peer_reach(m, peer, count, &got);
+	if (*got.bad && *got.not_tried)
+		check_finding(r, "%s; %s", got.bad, got.not_tried);
+	else if (*got.bad)
+		check_finding(r, "%s", got.bad);
+	else if (*got.not_tried)
+		check_unknown(r, "%s", got.not_tried);
+	else
+		check_ok(r, "%u pair%s of NICs, there and back", got.pairs, got.pairs == 1 ? "" : "s");
 }
 
 /* ---- filters ------------------------------------------------------------------------------- */
@@ -362,8 +312,11 @@ const struct check checks_path[] = {
 	  "shows them. ip route get ADDRESS shows the way." },
 	{ "peer-paths", CHECK_ERROR, "Does each NIC reach the peer from its own address?",
 	  probe_paths, "Look at the route from that address (ip route get PEER from ADDRESS), the "
-	  "firewall of both sides and of the network, and whether tcpx serve runs there. For the way back "
-	  "run tcpx serve here and tcpx doctor --peer there." },
+	  "firewall of both sides and of the network, and whether tcpx serve runs there." },
+	{ "peer-ports", CHECK_ERROR, "Do data connections reach the peer, and the peer's us?",
+	  probe_ports, "Refused or silent, though the control port is open, is a packet filter. Allow "
+	  "TCP to net.ipv4.ip_local_port_range on the machine that the arrow points to, and in the "
+	  "network between." },
 	{ "firewall", CHECK_WARNING, "What does this machine's filter say of connections that come in?", probe_firewall,
 	  "Allow TCP from the peers to TCPX_PORT and to the local ports "
 	  "(net.ipv4.ip_local_port_range) on the data NICs." },

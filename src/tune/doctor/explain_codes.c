@@ -185,7 +185,8 @@ const struct explained explain_codes[] = {
 			"TCPX_HANDSHAKE_MS.\n",
 		.cause = "Nobody listens there, a firewall drops the ports, the address is of another "
 			"network or of the peer's loopback; or the listener is not an engine.\n",
-		.check = "Address, reachability of each NIC, ports and firewall:\n"
+		.check = "Address, reachability of each NIC, ports there and back, with tcpx serve "
+			"running there:\n"
 			"    tcpx doctor --peer HOST:PORT\n",
 		.fix = "Correct the address or open the ports: TCPX_PORT, and those of the data "
 			"connections, which are local ports of the listener.\n",
@@ -213,7 +214,8 @@ const struct explained explain_codes[] = {
 		.symptom = "The session ends though the control stream is well.\n",
 		.cause = "All channels of one direction have failed, each with a line of its own; with "
 			"TCPX_STRICT_NICS=1 one NIC that could not connect is enough.\n",
-		.check = "The lines before, and each pair of NICs:\n"
+		.check = "The lines before, and each pair of NICs, whose refused or silent ports this "
+			"names:\n"
 			"    tcpx doctor --peer HOST\n",
 		.fix = "Mend the causes of the channels. NICs that reach no NIC of the peer can be left "
 			"out by TCPX_NICS.\n",

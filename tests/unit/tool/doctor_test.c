@@ -191,6 +191,7 @@ static const struct {
 	{ "peer-address", NIC0, BAD, "no address", "somewhere" },
 	{ "peer-address", NIC0, BAD, "no port", "10.0.0.9:0" },
 	{ "peer-paths", NIC0, NOT, "is not this machine", "10.0.0.9" },
+	{ "peer-ports", NIC0, NOT, "is not this machine", "10.0.0.9" },
 	{ "firewall", NIC0 RULES("*nat\n:INPUT ACCEPT [0:0]"), OK, "no filter", NULL },
 	{ "firewall", NIC0 RULES("*filter\n:INPUT DROP [0:0]"), WHO, "policy DROP", NULL },
 	{ "firewall", NIC0, WHO, "ruleset", NULL },
