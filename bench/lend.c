@@ -220,11 +220,11 @@ report(const struct settings *set, enum tcpx_lend way, const struct end *tx,
 {
 	double calls[2] = { 0 }, sleeps[2] = { 0 }, cpu_s[2] = { 0 };
 	double messages = 0, lent = 0, gb;
-	const char *shown = "";
+	char shown[16] = "";
 
 	for (uint32_t i = 0; i < set->channels; i++) {
 		const struct end *ends[2] = { &tx[i], &rx[i] };
-		struct tcpx_chan_stats st;
+		struct tcpx_channel_info st = { 0 };
 
 		for (int k = 0; k < 2; k++) {
 			calls[k] += (double)ends[k]->calls;
@@ -234,7 +234,7 @@ report(const struct settings *set, enum tcpx_lend way, const struct end *tx,
 		messages += (double)rx[i].messages;
 		if (tx[i].ops->stream->stats(tx[i].chan, &st) == 0) {
 			lent += (double)st.lent_bytes;
-			shown = tcpx_lend_name(st.lend);
+			snprintf(shown, sizeof(shown), "%s", st.tx_mode);
 		}
 	}
 	gb = messages * set->bytes / 1e9;

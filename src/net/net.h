@@ -20,6 +20,7 @@
 #include "base/addr.h"
 #include "base/clock.h"
 #include "base/err.h"
+#include "tcpx/tcpx.h"
 
 #define TCPX_HANDLE_BYTES 128 /* as NCCL's; opaque, travels in HANDLES */
 #define TCPX_NET_NICS     32  /* most NICs an engine uses              */
@@ -115,14 +116,6 @@ enum tcpx_lend {
 	TCPX_LEND_MSG     /* MSG_ZEROCOPY                                              */
 };
 
-struct tcpx_chan_stats {
-	uint64_t retransmits, rtt_us;
-	enum tcpx_lend lend;   /* of the last large message; AUTO: none yet            */
-	uint64_t lent_bytes;   /* sent without the kernel copying them                 */
-	int incoming_cpu;      /* CPU that handled its last packet; -1 unknown          */
-	uint32_t napi_id;      /* of that packet's queue; 0 unknown, as on loopback    */
-};
-
 struct tcpx_net_params {
 	const struct tcpx_nic *nics; /* borrowed for the provider's life */
 	uint32_t nic_count;
@@ -166,7 +159,8 @@ struct tcpx_stream_chan_ops {
 	/* Sends an acknowledgement; -EAGAIN: call again when writable, newer values may replace
 	 * it. */
 	int (*ack)(struct tcpx_chan *c, const struct tcpx_ack *ack);
-	int (*stats)(struct tcpx_chan *c, struct tcpx_chan_stats *stats);
+	/* Fills in what the connection knows, from retransmits on; the rest stays. */
+	int (*stats)(struct tcpx_chan *c, struct tcpx_channel_info *info);
 };
 
 /* Comm channels: messages are bare payload between slots that the channel owns. The core sends

@@ -301,7 +301,7 @@ tcpx_loop_chan_ack(struct tcpx_chan *c, const struct tcpx_ack *ack)
 }
 
 int
-tcpx_loop_chan_stats(struct tcpx_chan *c, struct tcpx_chan_stats *stats)
+tcpx_loop_chan_stats(struct tcpx_chan *c, struct tcpx_channel_info *stats)
 {
 	const struct tcpx_fabric_script *s = &c->end.link->fabric->script;
 

@@ -303,7 +303,7 @@ int tcpx_loop_chan_recv_end(struct tcpx_chan *c);
 int tcpx_loop_chan_ack(struct tcpx_chan *c, const struct tcpx_ack *ack);
 /* Messages up to applied are where they belong: their chunks may be sent again. */
 void tcpx_loop_chan_forget(struct loop_link *l, uint64_t applied);
-int tcpx_loop_chan_stats(struct tcpx_chan *c, struct tcpx_chan_stats *stats);
+int tcpx_loop_chan_stats(struct tcpx_chan *c, struct tcpx_channel_info *stats);
 
 /* ---- slots.c ---- */
 int tcpx_slotring_new(struct loop_ring **ring);

@@ -65,7 +65,7 @@ static void
 hang_up(struct channel *c)
 {
 	struct tcpx_engine *e = c->session->engine;
-	struct tcpx_chan_stats last = { 0 };
+	struct tcpx_channel_info last = { 0 };
 	struct tcpx_chan *chan;
 
 	/* no copy in or out of its slots may run when they go */

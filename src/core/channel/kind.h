@@ -32,7 +32,7 @@ struct channel_kind {
 	/* The channel may be read: takes an acknowledgement. 0; -EAGAIN; what ends the channel. */
 	int (*acked)(struct channel *c, uint64_t now_ns);
 	/* NULL: nothing is known. */
-	int (*stats)(const struct channel *c, struct tcpx_chan_stats *stats);
+	int (*stats)(const struct channel *c, struct tcpx_channel_info *info);
 	/* Whether payload of this list is packed into a slot before it is sent. */
 	bool (*packs)(const struct tcpx_list *l);
 	/* The channel's own slot for the payload of message seq, lock held. NULL: it has none,

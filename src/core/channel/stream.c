@@ -268,9 +268,9 @@ acked(struct channel *c, uint64_t now_ns)
 }
 
 static int
-stats(const struct channel *c, struct tcpx_chan_stats *out)
+stats(const struct channel *c, struct tcpx_channel_info *info)
 {
-	return c->session->engine->ops->stream->stats(c->chan, out);
+	return c->session->engine->ops->stream->stats(c->chan, info);
 }
 
 const struct channel_kind tcpx_stream_kind = {

@@ -6,11 +6,13 @@
 #include <errno.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "net/sock/chan.h"
+#include "net/registry.h"
 #include "net/sock/fd.h"
 #include "net/sock/sock.h"
 
@@ -88,29 +90,31 @@ tcpx_sock_chan_close(struct tcpx_chan *c)
 
 /* The CPU and the queue that the kernel last saw for this connection. */
 static void
-incoming(int fd, struct tcpx_chan_stats *stats)
+incoming(int fd, struct tcpx_channel_info *info)
 {
-	socklen_t len = sizeof(stats->incoming_cpu);
+	socklen_t len = sizeof(info->incoming_cpu);
 
-	if (getsockopt(fd, SOL_SOCKET, SO_INCOMING_CPU, &stats->incoming_cpu, &len) < 0)
-		stats->incoming_cpu = -1;
-	len = sizeof(stats->napi_id);
-	if (getsockopt(fd, SOL_SOCKET, SO_INCOMING_NAPI_ID, &stats->napi_id, &len) < 0)
-		stats->napi_id = 0;
+	if (getsockopt(fd, SOL_SOCKET, SO_INCOMING_CPU, &info->incoming_cpu, &len) < 0)
+		info->incoming_cpu = -1;
+	len = sizeof(info->napi_id);
+	if (getsockopt(fd, SOL_SOCKET, SO_INCOMING_NAPI_ID, &info->napi_id, &len) < 0)
+		info->napi_id = 0;
 }
 
 int
-tcpx_sock_chan_stats(struct tcpx_chan *c, struct tcpx_chan_stats *stats)
+tcpx_sock_chan_stats(struct tcpx_chan *c, struct tcpx_channel_info *info)
 {
-	struct tcp_info info = { 0 };
-	socklen_t len = sizeof(info);
+	enum tcpx_lend lend = (enum tcpx_lend)atomic_load(&c->tx.lend.shown);
+	struct tcp_info tcp = { 0 };
+	socklen_t len = sizeof(tcp);
 
-	incoming(c->fd, stats);
-	if (getsockopt(c->fd, IPPROTO_TCP, TCP_INFO, &info, &len) < 0)
+	incoming(c->fd, info);
+	if (getsockopt(c->fd, IPPROTO_TCP, TCP_INFO, &tcp, &len) < 0)
 		return tcpx_fail_errno(TCPX_SUB_NET, "TCP_INFO of channel %u", c->channel);
-	stats->retransmits = info.tcpi_total_retrans;
-	stats->rtt_us = info.tcpi_rtt;
-	stats->lend = (enum tcpx_lend)atomic_load(&c->tx.lend.shown);
-	stats->lent_bytes = atomic_load(&c->tx.lend.lent_bytes);
+	info->retransmits = tcp.tcpi_total_retrans;
+	info->rtt_us = tcp.tcpi_rtt;
+	info->lent_bytes = atomic_load(&c->tx.lend.bytes);
+	if (lend != TCPX_LEND_AUTO) /* AUTO: none yet */
+		snprintf(info->tx_mode, sizeof(info->tx_mode), "%s", tcpx_lend_name(lend));
 	return 0;
 }

@@ -32,6 +32,6 @@ int tcpx_sock_chan_io(struct tcpx_chan *c, ssize_t n);
 int tcpx_sock_chan_watch(struct tcpx_chan *c, struct tcpx_poller *p, void *owner,
 			 unsigned interest);
 void tcpx_sock_chan_close(struct tcpx_chan *c);
-int tcpx_sock_chan_stats(struct tcpx_chan *c, struct tcpx_chan_stats *stats);
+int tcpx_sock_chan_stats(struct tcpx_chan *c, struct tcpx_channel_info *info);
 
 #endif

@@ -111,7 +111,7 @@ tcpx_sock_lend_is_on(const struct tcpx_chan *c, const struct tcpx_tx_msg *m)
 static void
 count_lent(struct tcpx_sock_lend *l, uint64_t bytes)
 {
-	atomic_fetch_add_explicit(&l->lent_bytes, bytes, memory_order_relaxed);
+	atomic_fetch_add_explicit(&l->bytes, bytes, memory_order_relaxed);
 }
 
 /* The channel uses plain send from now on, this message from its present place. If the

@@ -73,9 +73,9 @@ spliced_payload_of_any_length_arrives_and_is_counted(void **state)
 {
 	struct trip *t = trip_new(*state);
 	uint64_t bytes = trip_all_lengths(t);
-	struct tcpx_chan_stats st = trip_stats(t->r);
+	struct tcpx_channel_info st = trip_stats(t->r);
 
-	assert_int_equal(st.lend, TCPX_LEND_SPLICE);
+	assert_string_equal(st.tx_mode, "splice");
 	assert_int_equal(st.lent_bytes, bytes);
 	assert_true(t->msg.lent);
 	assert_int_equal(t->r->net->pipes.idle_count, 1);
@@ -87,9 +87,9 @@ with_auto_payload_is_spliced_where_pipes_are(void **state)
 {
 	struct trip *t = trip_new(*state);
 
-	assert_int_equal(trip_stats(t->r).lend, TCPX_LEND_AUTO);
+	assert_string_equal(trip_stats(t->r).tx_mode, "");
 	trip_owned(t, M);
-	assert_int_equal(trip_stats(t->r).lend, TCPX_LEND_SPLICE);
+	assert_string_equal(trip_stats(t->r).tx_mode, "splice");
 	assert_int_equal(trip_stats(t->r).lent_bytes, M);
 	trip_free(t);
 }
@@ -101,7 +101,7 @@ off_lends_nothing(void **state)
 
 	trip_all_lengths(t);
 	assert_false(t->msg.lent);
-	assert_int_equal(trip_stats(t->r).lend, TCPX_LEND_OFF);
+	assert_string_equal(trip_stats(t->r).tx_mode, "copy");
 	assert_int_equal(trip_stats(t->r).lent_bytes, 0);
 	assert_int_equal(t->r->net->pipes.made, 0);
 	trip_free(t);
@@ -239,11 +239,11 @@ with_all_pipes_taken_a_message_is_copied(void **state)
 		n++;
 	trip_owned(t, M);
 	assert_false(t->msg.lent);
-	assert_int_equal(trip_stats(t->r).lend, TCPX_LEND_OFF);
+	assert_string_equal(trip_stats(t->r).tx_mode, "copy");
 	tcpx_sock_pipe_put(pool, &taken[--n], true);
 	trip_owned(t, M);
 	assert_true(t->msg.lent);
-	assert_int_equal(trip_stats(t->r).lend, TCPX_LEND_SPLICE);
+	assert_string_equal(trip_stats(t->r).tx_mode, "splice");
 	while (n)
 		tcpx_sock_pipe_put(pool, &taken[--n], true);
 	trip_free(t);

@@ -70,7 +70,7 @@ static void
 channels_stand_in_both_directions(void **state)
 {
 	struct rig *r = *state;
-	struct tcpx_chan_stats stats;
+	struct tcpx_channel_info stats;
 
 	for (uint8_t opener_sends = 0; opener_sends < 2; opener_sends++) {
 		struct tcpx_chan_id id = rig_id(9, 1);

@@ -112,10 +112,10 @@ trip_owned(struct trip *t, uint32_t len)
 	assert_int_equal(trip_run(t), 0);
 }
 
-struct tcpx_chan_stats
+struct tcpx_channel_info
 trip_stats(struct rig *r)
 {
-	struct tcpx_chan_stats st = { 0 };
+	struct tcpx_channel_info st = { 0 };
 
 	assert_int_equal(r->ops->stream->stats(r->tx, &st), 0);
 	return st;

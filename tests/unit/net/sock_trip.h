@@ -40,7 +40,7 @@ void trip_owned(struct trip *t, uint32_t len);
 uint64_t trip_all_lengths(struct trip *t);
 /* So that the messages of a rig are cut. */
 void trip_small_buffers(struct rig *r);
-struct tcpx_chan_stats trip_stats(struct rig *r);
+struct tcpx_channel_info trip_stats(struct rig *r);
 int trip_open_auto(void **state);
 int trip_open_off(void **state);
 int trip_open_splice(void **state);
