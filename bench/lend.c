@@ -124,7 +124,7 @@ recv_some(struct end *e, const struct tcpx_head *head, size_t got)
 	struct iovec iov = { slot_of(e, head->seq) + got, head->len - got };
 
 	e->calls++;
-	return e->ops->stream->recv_body(e->chan, &iov, 1);
+	return e->ops->stream->recv(e->chan, &iov, 1);
 }
 
 static void *
@@ -145,7 +145,7 @@ receiver_run(void *arg)
 			rc = recv_some(e, &head, got);
 			got += rc > 0 ? (size_t)rc : 0;
 		} else {
-			rc = e->ops->stream->recv_end(e->chan);
+			rc = e->ops->stream->recv(e->chan, NULL, 0);
 			if (rc == 0) {
 				struct tcpx_ack ack = { head.seq, head.seq };
 
@@ -257,7 +257,7 @@ measure(const struct settings *set, enum tcpx_lend way)
 	struct tcpx_net *net;
 	uint64_t start;
 
-	if (ops->open(&params, &net))
+	if (ops->open(&params, &net, &(struct tcpx_net_facts){ 0 }))
 		die("open", -ENOMEM);
 	for (uint32_t i = 0; i < set->channels; i++) {
 		end_open(&tx[i], set, ops, net, &stop);

@@ -63,8 +63,7 @@ struct tcpx_event {
 
 struct tcpx_net;      /* provider state, one an engine       */
 struct tcpx_poller;   /* what a loop sleeps in               */
-struct tcpx_listener; /* accepts control streams             */
-struct tcpx_stream;   /* one control connection              */
+struct tcpx_stream;   /* one control connection, or what accepts them */
 struct tcpx_chan;     /* one data connection, simplex        */
 struct tcpx_chan_listener; /* one expected data connection   */
 
@@ -132,6 +131,16 @@ struct tcpx_net_params {
 	                                 * 0: the provider's default                         */
 };
 
+/* What a net is like, as open() finds it. */
+struct tcpx_net_facts {
+	uint32_t chunk_max; /* bytes of a message                                    */
+	uint32_t slots_max; /* messages in flight a channel; 0: no limit             */
+	uint64_t setup_ns;  /* the set-up of a channel waits so long by design: the
+	                     * handshake adds it to its deadline                     */
+	char terms[128];    /* values that both sides must have in common, as text: "chunk
+	                     * 524288, sockets 4"; "" none. HELLO compares it        */
+};
+
 /* Both ends of a channel know this before it is made. */
 struct tcpx_chan_id {
 	uint64_t session;
@@ -150,12 +159,11 @@ struct tcpx_stream_chan_ops {
 	int (*send)(struct tcpx_chan *c, struct tcpx_tx_msg *m);
 	/* The newest acknowledgement; -EAGAIN: no new one. */
 	int (*acked)(struct tcpx_chan *c, struct tcpx_ack *ack);
-	/* Receiving: first the header of the next message; then body calls until its len bytes
-	 * are here (bytes > 0, -EAGAIN), none for len 0; then end: 0: the message is good;
-	 * TCPX_ECANCELED: the sender abandoned it, drop it; -EAGAIN. */
+	/* Receiving: first the header of the next message; then its payload: bytes (> 0),
+	 * -EAGAIN. One call more when all of it is here: 0: the message is good; TCPX_ECANCELED:
+	 * the sender abandoned it, drop it; -EAGAIN. */
 	int (*recv_head)(struct tcpx_chan *c, struct tcpx_head *head);
-	ssize_t (*recv_body)(struct tcpx_chan *c, struct iovec *iov, int iov_count);
-	int (*recv_end)(struct tcpx_chan *c);
+	ssize_t (*recv)(struct tcpx_chan *c, struct iovec *iov, int iov_count);
 	/* Sends an acknowledgement; -EAGAIN: call again when writable, newer values may replace
 	 * it. */
 	int (*ack)(struct tcpx_chan *c, const struct tcpx_ack *ack);
@@ -188,19 +196,11 @@ struct tcpx_net_ops {
 	/* Of its channels: one of the two. */
 	const struct tcpx_stream_chan_ops *stream;
 	const struct tcpx_comm_chan_ops *comm;
-	uint32_t chunk_max;  /* bytes                                                 */
-	uint32_t slots_max;  /* messages in flight a channel; 0: no limit             */
+	uint32_t chunk_max;  /* bytes; a net may have less                            */
 
-	int (*open)(const struct tcpx_net_params *params, struct tcpx_net **net);
+	int (*open)(const struct tcpx_net_params *params, struct tcpx_net **net,
+		    struct tcpx_net_facts *facts);
 	void (*close)(struct tcpx_net *net);
-	/* Values that both sides must have in common, as text of less than 128 bytes: "chunk
-	 * 524288, sockets 4". HELLO compares it. NULL: none. */
-	const char *(*terms)(struct tcpx_net *net);
-	/* The limits of this net; NULL: chunk_max and slots_max. */
-	void (*limits)(struct tcpx_net *net, uint32_t *chunk_max, uint32_t *slots_max);
-	/* Time that the set-up of a channel waits by design, which the handshake adds to its
-	 * deadline. NULL: none. */
-	uint64_t (*setup_ns)(struct tcpx_net *net);
 
 	/* Pollers. wait: at most max events, timeout_ns < 0 for ever, 0 none; returns the
 	 * count (0 on timeout or wake) or a code. wake: from any thread; a wake that comes
@@ -215,26 +215,24 @@ struct tcpx_net_ops {
 	 * descriptors. */
 	int (*poller_watch_fd)(struct tcpx_poller *poller, int fd, void *owner);
 
-	/* Control streams. listen: bind to addr (port 0: any), *bound is the actual address.
-	 * -EADDRINUSE, -EADDRNOTAVAIL. accept: -EAGAIN: no connection. connect: starts;
-	 * stream calls return -EAGAIN until it is up. nic may be -1: any source address. */
+	/* Control streams, of which one kind listens. listen: bind to addr (port 0: any), *bound is
+	 * the actual address. -EADDRINUSE, -EADDRNOTAVAIL. accept: -EAGAIN: no connection.
+	 * connect: starts; send and recv return -EAGAIN until it is up. nic may be -1: any source
+	 * address. */
 	int (*listen)(struct tcpx_net *net, const struct tcpx_addr *addr, struct tcpx_addr *bound,
-		      struct tcpx_listener **listener);
-	int (*listener_watch)(struct tcpx_listener *l, struct tcpx_poller *p, void *owner);
-	int (*accept)(struct tcpx_listener *l, struct tcpx_stream **stream,
+		      struct tcpx_stream **listener);
+	int (*accept)(struct tcpx_stream *listener, struct tcpx_stream **stream,
 		      struct tcpx_addr *from);
-	void (*listener_close)(struct tcpx_listener *l);
 	int (*connect)(struct tcpx_net *net, int nic, const struct tcpx_addr *to,
 		       struct tcpx_stream **stream);
 	/* Sets the readiness to report (enum tcpx_ready, or-ed); level-triggered. A stream or
 	 * channel stays with one poller for its life. */
 	int (*stream_watch)(struct tcpx_stream *s, struct tcpx_poller *p, void *owner,
 			    unsigned interest);
-	/* Bytes moved (> 0), -EAGAIN, or a code; recv returns 0 at the end of the stream. */
+	/* Bytes moved (> 0), -EAGAIN, or a code; recv returns 0 at the end of the stream. Sending
+	 * nothing asks for the connection: 0 once it stands, -EAGAIN, or its error. */
 	ssize_t (*stream_send)(struct tcpx_stream *s, const void *data, size_t len);
 	ssize_t (*stream_recv)(struct tcpx_stream *s, void *data, size_t len);
-	/* 0 once the connection stands, -EAGAIN, or its error. */
-	int (*stream_up)(struct tcpx_stream *s);
 	void (*stream_close)(struct tcpx_stream *s);
 
 	/* Channel set-up. chan_listen expects one connection on one NIC and writes the handle

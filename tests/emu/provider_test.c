@@ -96,7 +96,7 @@ open_net(struct run *r)
 	r->rng = tcpx_rng_seed(r->messages * 7 + r->len_max);
 	r->nic = (struct tcpx_nic){ .name = "eth1", .numa = -1, .gpu = 0,
 				    .addr = { .family = 4, .ip = { 127, 0, 1, 1 } } };
-	CHECK(OPS->open(&params, &r->net) == 0);
+	CHECK(OPS->open(&params, &r->net, &(struct tcpx_net_facts){ 0 }) == 0);
 	CHECK(OPS->poller_open(r->net, &r->poller) == 0);
 }
 

@@ -226,17 +226,31 @@ tcpx_loop_chan_recv_head(struct tcpx_chan *c, struct tcpx_head *head)
 	return 0;
 }
 
+/* All payload is here: reads the trailer. */
+static int
+finish(struct tcpx_chan *c)
+{
+	struct loop_link *l = c->end.link;
+	uint8_t trailer;
+
+	if (!tcpx_pipe_read(&l->pipe[!c->end.side], &trailer, 1))
+		return chan_is_over(c) ? TCPX_ECHANNEL : -EAGAIN;
+	c->rx_open = false;
+	return trailer ? TCPX_ECANCELED : 0;
+}
+
 ssize_t
-tcpx_loop_chan_recv_body(struct tcpx_chan *c, struct iovec *iov, int iov_count)
+tcpx_loop_chan_recv(struct tcpx_chan *c, struct iovec *iov, int iov_count)
 {
 	struct loop_link *l = c->end.link;
 	size_t got = 0;
 
 	if (tcpx_link_dead(l, c->end.side))
 		return TCPX_ECHANNEL;
-	if (!c->rx_open || !c->body_left || iov_count < 1)
-		return tcpx_fabric_blame(l->fabric, "recv_body with %u bytes left",
-					 c->body_left);
+	if (c->rx_open && !c->body_left)
+		return finish(c);
+	if (!c->rx_open || iov_count < 1)
+		return tcpx_fabric_blame(l->fabric, "recv with %u bytes left", c->body_left);
 	for (int i = 0; i < iov_count && c->body_left; i++) {
 		size_t want = iov[i].iov_len < c->body_left ? iov[i].iov_len : c->body_left;
 		size_t n = tcpx_pipe_read(&l->pipe[!c->end.side], iov[i].iov_base, want);
@@ -249,23 +263,6 @@ tcpx_loop_chan_recv_body(struct tcpx_chan *c, struct iovec *iov, int iov_count)
 	if (got)
 		return (ssize_t)got;
 	return chan_is_over(c) ? TCPX_ECHANNEL : -EAGAIN;
-}
-
-int
-tcpx_loop_chan_recv_end(struct tcpx_chan *c)
-{
-	struct loop_link *l = c->end.link;
-	uint8_t trailer;
-
-	if (tcpx_link_dead(l, c->end.side))
-		return TCPX_ECHANNEL;
-	if (!c->rx_open || c->body_left)
-		return tcpx_fabric_blame(l->fabric, "recv_end with %u bytes left",
-					 c->body_left);
-	if (!tcpx_pipe_read(&l->pipe[!c->end.side], &trailer, 1))
-		return chan_is_over(c) ? TCPX_ECHANNEL : -EAGAIN;
-	c->rx_open = false;
-	return trailer ? TCPX_ECANCELED : 0;
 }
 
 int

@@ -11,6 +11,7 @@
 #include "base/rng.h"
 #include "fabric/loop.h"
 
+#define LOOP_CHUNK      (1u << 20)
 #define LOOP_SLOTS      16
 #define LOOP_SLOT_BYTES (512u << 10)
 #define LOOP_PAGE       4096
@@ -148,7 +149,7 @@ struct loop_end {
 	int side;
 };
 
-struct tcpx_listener {
+struct loop_listener {
 	struct loop_watch watch;
 	struct tcpx_node node;
 	struct tcpx_net *net;
@@ -158,6 +159,7 @@ struct tcpx_listener {
 };
 
 struct tcpx_stream {
+	struct loop_listener *listener; /* NULL: it is connected */
 	struct loop_end end;
 };
 
@@ -261,18 +263,15 @@ int tcpx_watch_set(struct loop_watch *w, struct tcpx_poller *p, void *owner,
 
 /* ---- stream.c ---- */
 int tcpx_loop_listen(struct tcpx_net *net, const struct tcpx_addr *addr,
-		     struct tcpx_addr *bound, struct tcpx_listener **listener);
-int tcpx_loop_listener_watch(struct tcpx_listener *l, struct tcpx_poller *p, void *owner);
-int tcpx_loop_accept(struct tcpx_listener *l, struct tcpx_stream **stream,
+		     struct tcpx_addr *bound, struct tcpx_stream **listener);
+int tcpx_loop_accept(struct tcpx_stream *l, struct tcpx_stream **stream,
 		     struct tcpx_addr *from);
-void tcpx_loop_listener_close(struct tcpx_listener *l);
 int tcpx_loop_connect(struct tcpx_net *net, int nic, const struct tcpx_addr *to,
 		      struct tcpx_stream **stream);
 int tcpx_loop_stream_watch(struct tcpx_stream *s, struct tcpx_poller *p, void *owner,
 			   unsigned interest);
 ssize_t tcpx_loop_stream_send(struct tcpx_stream *s, const void *data, size_t len);
 ssize_t tcpx_loop_stream_recv(struct tcpx_stream *s, void *data, size_t len);
-int tcpx_loop_stream_up(struct tcpx_stream *s);
 void tcpx_loop_stream_close(struct tcpx_stream *s);
 
 /* ---- wiring.c ---- */
@@ -298,8 +297,7 @@ void tcpx_loop_chan_promise(struct tcpx_chan *c, bool more);
 int tcpx_loop_chan_send(struct tcpx_chan *c, struct tcpx_tx_msg *m);
 int tcpx_loop_chan_acked(struct tcpx_chan *c, struct tcpx_ack *ack);
 int tcpx_loop_chan_recv_head(struct tcpx_chan *c, struct tcpx_head *head);
-ssize_t tcpx_loop_chan_recv_body(struct tcpx_chan *c, struct iovec *iov, int iov_count);
-int tcpx_loop_chan_recv_end(struct tcpx_chan *c);
+ssize_t tcpx_loop_chan_recv(struct tcpx_chan *c, struct iovec *iov, int iov_count);
 int tcpx_loop_chan_ack(struct tcpx_chan *c, const struct tcpx_ack *ack);
 /* Messages up to applied are where they belong: their chunks may be sent again. */
 void tcpx_loop_chan_forget(struct loop_link *l, uint64_t applied);

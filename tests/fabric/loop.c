@@ -9,7 +9,8 @@
 #include <stdlib.h>
 
 static int
-loop_open(const struct tcpx_net_params *params, struct tcpx_net **net)
+loop_open(const struct tcpx_net_params *params, struct tcpx_net **net,
+	  struct tcpx_net_facts *facts)
 {
 	struct tcpx_net *n;
 
@@ -22,14 +23,16 @@ loop_open(const struct tcpx_net_params *params, struct tcpx_net **net)
 	n->fabric = params->fabric;
 	n->nics = params->nics;
 	n->nic_count = params->nic_count;
+	*facts = (struct tcpx_net_facts){ .chunk_max = LOOP_CHUNK };
 	*net = n;
 	return 0;
 }
 
 static int
-lend_open(const struct tcpx_net_params *params, struct tcpx_net **net)
+lend_open(const struct tcpx_net_params *params, struct tcpx_net **net,
+	  struct tcpx_net_facts *facts)
 {
-	int rc = loop_open(params, net);
+	int rc = loop_open(params, net, facts);
 
 	if (rc == 0)
 		(*net)->lends = true;
@@ -37,20 +40,17 @@ lend_open(const struct tcpx_net_params *params, struct tcpx_net **net)
 }
 
 static int
-comm_open(const struct tcpx_net_params *params, struct tcpx_net **net)
+comm_open(const struct tcpx_net_params *params, struct tcpx_net **net,
+	  struct tcpx_net_facts *facts)
 {
-	int rc = loop_open(params, net);
+	int rc = loop_open(params, net, facts);
 
-	if (rc == 0)
-		(*net)->comm = true;
-	return rc;
-}
-
-static const char *
-comm_terms(struct tcpx_net *net)
-{
-	(void)net;
-	return "bare messages";
+	if (rc)
+		return rc;
+	(*net)->comm = true;
+	*facts = (struct tcpx_net_facts){ .chunk_max = LOOP_SLOT_BYTES, .slots_max = LOOP_SLOTS,
+					  .terms = "bare messages" };
+	return 0;
 }
 
 static void
@@ -68,14 +68,11 @@ loop_close(struct tcpx_net *net)
 	.poller_wait = tcpx_loop_poller_wait,                                          \
 	.poller_wake = tcpx_loop_poller_wake,                                          \
 	.listen = tcpx_loop_listen,                                                    \
-	.listener_watch = tcpx_loop_listener_watch,                                    \
 	.accept = tcpx_loop_accept,                                                    \
-	.listener_close = tcpx_loop_listener_close,                                    \
 	.connect = tcpx_loop_connect,                                                  \
 	.stream_watch = tcpx_loop_stream_watch,                                        \
 	.stream_send = tcpx_loop_stream_send,                                          \
 	.stream_recv = tcpx_loop_stream_recv,                                          \
-	.stream_up = tcpx_loop_stream_up,                                              \
 	.stream_close = tcpx_loop_stream_close,                                        \
 	.chan_listen = tcpx_loop_chan_listen,                                          \
 	.chan_accept = tcpx_loop_chan_accept,                                          \
@@ -89,8 +86,7 @@ static const struct tcpx_stream_chan_ops streams = {
 	.send = tcpx_loop_chan_send,
 	.acked = tcpx_loop_chan_acked,
 	.recv_head = tcpx_loop_chan_recv_head,
-	.recv_body = tcpx_loop_chan_recv_body,
-	.recv_end = tcpx_loop_chan_recv_end,
+	.recv = tcpx_loop_chan_recv,
 	.ack = tcpx_loop_chan_ack,
 	.stats = tcpx_loop_chan_stats,
 };
@@ -106,7 +102,7 @@ static const struct tcpx_comm_chan_ops comms = {
 
 const struct tcpx_net_ops tcpx_net_loop = {
 	.name = "loop",
-	.chunk_max = 1 << 20,
+	.chunk_max = LOOP_CHUNK,
 	.stream = &streams,
 	.open = loop_open,
 	COMMON_OPS,
@@ -114,7 +110,7 @@ const struct tcpx_net_ops tcpx_net_loop = {
 
 const struct tcpx_net_ops tcpx_net_loop_lend = {
 	.name = "loop_lend",
-	.chunk_max = 1 << 20,
+	.chunk_max = LOOP_CHUNK,
 	.stream = &streams,
 	.open = lend_open,
 	COMMON_OPS,
@@ -123,9 +119,7 @@ const struct tcpx_net_ops tcpx_net_loop_lend = {
 const struct tcpx_net_ops tcpx_net_loop_comm = {
 	.name = "loop_comm",
 	.chunk_max = LOOP_SLOT_BYTES,
-	.slots_max = LOOP_SLOTS,
 	.comm = &comms,
 	.open = comm_open,
-	.terms = comm_terms,
 	COMMON_OPS,
 };

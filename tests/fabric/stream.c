@@ -27,11 +27,11 @@ net_owns(const struct tcpx_net *net, const struct tcpx_addr *a)
 	return false;
 }
 
-static struct tcpx_listener *
+static struct loop_listener *
 find_listener(struct tcpx_fabric *f, const struct tcpx_addr *to)
 {
 	for (struct tcpx_node *n = f->listeners.next; n != &f->listeners; n = n->next) {
-		struct tcpx_listener *l = tcpx_container(n, struct tcpx_listener, node);
+		struct loop_listener *l = tcpx_container(n, struct loop_listener, node);
 
 		if (l->addr.port == to->port &&
 		    (tcpx_addr_same_ip(&l->addr, to) ||
@@ -44,7 +44,7 @@ find_listener(struct tcpx_fabric *f, const struct tcpx_addr *to)
 static unsigned
 listener_ready(struct loop_watch *w)
 {
-	struct tcpx_listener *l = tcpx_container(w, struct tcpx_listener, watch);
+	struct loop_listener *l = tcpx_container(w, struct loop_listener, watch);
 
 	for (uint32_t i = 0; i < l->waiting_count; i++)
 		if (!tcpx_link_up(l->waiting[i]))
@@ -54,22 +54,28 @@ listener_ready(struct loop_watch *w)
 
 int
 tcpx_loop_listen(struct tcpx_net *net, const struct tcpx_addr *addr, struct tcpx_addr *bound,
-		 struct tcpx_listener **listener)
+		 struct tcpx_stream **listener)
 {
 	struct tcpx_fabric *f = net->fabric;
-	struct tcpx_listener *l;
+	struct tcpx_stream *s;
+	struct loop_listener *l;
 
 	for (struct tcpx_node *n = f->listeners.next; addr->port && n != &f->listeners;
 	     n = n->next) {
-		l = tcpx_container(n, struct tcpx_listener, node);
+		l = tcpx_container(n, struct loop_listener, node);
 		if (l->addr.port == addr->port && tcpx_addr_same_ip(&l->addr, addr) &&
 		    (l->net == net || !is_wildcard(addr)))
 			return tcpx_fail(TCPX_SUB_NET, -EADDRINUSE, "listen on port %u",
 					 addr->port);
 	}
+	s = calloc(1, sizeof(*s));
 	l = calloc(1, sizeof(*l));
-	if (!l)
+	if (!s || !l) {
+		free(s);
+		free(l);
 		return tcpx_fail(TCPX_SUB_NET, -ENOMEM, "a scripted listener");
+	}
+	s->listener = l;
 	tcpx_node_init(&l->watch.node);
 	l->watch.ready = listener_ready;
 	l->net = net;
@@ -79,14 +85,8 @@ tcpx_loop_listen(struct tcpx_net *net, const struct tcpx_addr *addr, struct tcpx
 	tcpx_chain_add(&f->listeners, &l->node);
 	net->live++;
 	*bound = l->addr;
-	*listener = l;
+	*listener = s;
 	return 0;
-}
-
-int
-tcpx_loop_listener_watch(struct tcpx_listener *l, struct tcpx_poller *p, void *owner)
-{
-	return tcpx_watch_set(&l->watch, p, owner, TCPX_READABLE);
 }
 
 static int
@@ -102,8 +102,11 @@ stream_new(struct tcpx_net *net, struct loop_link *l, int side, struct tcpx_stre
 }
 
 int
-tcpx_loop_accept(struct tcpx_listener *l, struct tcpx_stream **stream, struct tcpx_addr *from)
+tcpx_loop_accept(struct tcpx_stream *listener, struct tcpx_stream **stream,
+		 struct tcpx_addr *from)
 {
+	struct loop_listener *l = listener->listener;
+
 	for (uint32_t i = 0; i < l->waiting_count; i++) {
 		struct loop_link *link = l->waiting[i];
 		int rc;
@@ -124,8 +127,8 @@ tcpx_loop_accept(struct tcpx_listener *l, struct tcpx_stream **stream, struct tc
 	return -EAGAIN;
 }
 
-void
-tcpx_loop_listener_close(struct tcpx_listener *l)
+static void
+listener_close(struct loop_listener *l)
 {
 	for (uint32_t i = 0; i < l->waiting_count; i++) {
 		tcpx_link_break(l->waiting[i], 1);
@@ -142,7 +145,7 @@ int
 tcpx_loop_connect(struct tcpx_net *net, int nic, const struct tcpx_addr *to,
 		  struct tcpx_stream **stream)
 {
-	struct tcpx_listener *listener = find_listener(net->fabric, to);
+	struct loop_listener *listener = find_listener(net->fabric, to);
 	struct loop_link **more;
 	struct loop_link *link;
 	int rc;
@@ -174,13 +177,8 @@ int
 tcpx_loop_stream_watch(struct tcpx_stream *s, struct tcpx_poller *p, void *owner,
 		       unsigned interest)
 {
-	return tcpx_end_watch(&s->end, p, owner, interest);
-}
-
-int
-tcpx_loop_stream_up(struct tcpx_stream *s)
-{
-	return tcpx_link_up(s->end.link);
+	return s->listener ? tcpx_watch_set(&s->listener->watch, p, owner, interest) :
+			     tcpx_end_watch(&s->end, p, owner, interest);
 }
 
 ssize_t
@@ -191,7 +189,7 @@ tcpx_loop_stream_send(struct tcpx_stream *s, const void *data, size_t len)
 	int up = tcpx_link_up(l);
 	size_t n;
 
-	if (up)
+	if (up || !len)
 		return up;
 	if (tcpx_link_dead(l, side) || tcpx_pipe_ended(&l->pipe[!side]))
 		return -ECONNRESET;
@@ -220,6 +218,9 @@ tcpx_loop_stream_recv(struct tcpx_stream *s, void *data, size_t len)
 void
 tcpx_loop_stream_close(struct tcpx_stream *s)
 {
-	tcpx_end_close(&s->end);
+	if (s->listener)
+		listener_close(s->listener);
+	else
+		tcpx_end_close(&s->end);
 	free(s);
 }

@@ -40,8 +40,8 @@ tcpx_channel_new(struct session *s, uint16_t index, bool sending, bool backward,
 	if (!c)
 		return -ENOMEM;
 	c->kind = tcpx_channel_kind(s->engine);
-	if (s->engine->limit.slots_max && limit > s->engine->limit.slots_max)
-		limit = s->engine->limit.slots_max;
+	if (s->engine->facts.slots_max && limit > s->engine->facts.slots_max)
+		limit = s->engine->facts.slots_max;
 	rc = tcpx_window_init(&c->window, limit);
 	if (rc == 0 && sending)
 		c->tx.record = calloc(c->window.size, sizeof(*c->tx.record));

@@ -40,7 +40,7 @@ receive_part(struct channel *c)
 	if (c->rx.open.buffer) {
 		iov[0].iov_base = c->rx.open.buffer->mem + c->rx.got;
 		iov[0].iov_len = left < CORE_CALL_MAX ? left : CORE_CALL_MAX;
-		return ops->recv_body(c->chan, iov, 1);
+		return ops->recv(c->chan, iov, 1);
 	}
 	if (p) {
 		atomic_store(&c->loop->gate, p);
@@ -53,7 +53,7 @@ receive_part(struct channel *c)
 				iov[i].iov_base = (void *)(uintptr_t)frag[i].addr;
 				iov[i].iov_len = frag[i].len;
 			}
-			got = ops->recv_body(c->chan, iov, (int)n);
+			got = ops->recv(c->chan, iov, (int)n);
 			atomic_store(&c->loop->gate, NULL);
 			return got;
 		}
@@ -61,7 +61,7 @@ receive_part(struct channel *c)
 	}
 	iov[0].iov_base = sink;
 	iov[0].iov_len = left < sizeof(sink) ? left : sizeof(sink);
-	return ops->recv_body(c->chan, iov, 1);
+	return ops->recv(c->chan, iov, 1);
 }
 
 static int
@@ -136,7 +136,7 @@ land(struct channel *c, uint64_t now_ns)
 static int
 close_message(struct channel *c, uint64_t now_ns)
 {
-	int rc = c->session->engine->ops->stream->recv_end(c->chan);
+	int rc = (int)c->session->engine->ops->stream->recv(c->chan, NULL, 0);
 
 	if (rc == -EAGAIN)
 		return rc;

@@ -57,7 +57,6 @@ struct limits {
 	uint32_t channels, window, inline_bytes, credit_xfers;
 	uint32_t chunk;     /* as set; 0: depends on the size of each transfer       */
 	uint32_t chunk_max; /* offered to peers                                      */
-	uint32_t slots_max; /* of the provider; 0: no limit                           */
 	uint64_t credit_list, staging;
 	uint32_t notes;     /* limit of notes not yet taken                           */
 	enum tcpx_unpack_impl unpack;
@@ -129,6 +128,7 @@ struct tcpx_engine {
 	struct tcpx_clock clock;
 	const struct tcpx_net_ops *ops;
 	struct tcpx_net *net;
+	struct tcpx_net_facts facts; /* of net */
 	struct upward up;
 	struct nics nics;
 	struct loop *loop;

@@ -343,7 +343,7 @@ tcpx_close(tcpx_engine *e)
 	}
 	tcpx_stats_close(e);
 	for (i = 0; i < e->listeners->count; i++)
-		e->ops->listener_close(e->listeners->at[i].listener);
+		e->ops->stream_close(e->listeners->at[i].listener);
 	for (i = 0; e->loop && i < e->loop_count; i++) {
 		tcpx_batches_fini(&e->loop[i]);
 		tcpx_loop_fini(&e->loop[i]);

@@ -109,17 +109,14 @@ static void
 allow(struct tcpx_engine *e)
 {
 	struct limits *l = &e->limit;
-	uint32_t chunk = e->ops->chunk_max;
+	const struct tcpx_net_facts *f = &e->facts;
 
-	l->slots_max = e->ops->slots_max;
-	if (e->ops->limits)
-		e->ops->limits(e->net, &chunk, &l->slots_max);
-	if (l->chunk > chunk)
-		l->chunk = chunk;
-	if (l->chunk_max > chunk)
-		l->chunk_max = chunk;
-	if (l->slots_max && l->window > l->slots_max)
-		l->window = l->slots_max;
+	if (l->chunk > f->chunk_max)
+		l->chunk = f->chunk_max;
+	if (l->chunk_max > f->chunk_max)
+		l->chunk_max = f->chunk_max;
+	if (f->slots_max && l->window > f->slots_max)
+		l->window = f->slots_max;
 }
 
 static int
@@ -132,7 +129,7 @@ open_net(struct tcpx_engine *e, const struct engine_env *env)
 					  .plugin = tcpx_cfg_str(e->cfg, TCPX_SET_PLUGIN_PATH),
 					  .chunk = e->limit.chunk, .window = e->limit.window,
 					  .deadline_ns = e->limit.stall_ns / SILENCE };
-	int rc = e->ops->open(&params, &e->net);
+	int rc = e->ops->open(&params, &e->net, &e->facts);
 
 	if (rc == 0)
 		allow(e);

@@ -251,7 +251,8 @@ listen_at(struct tcpx_engine *e, const struct tcpx_addr *addr, const char *nic)
 	at->bound.prefix = addr->prefix;
 	at->source.on_ready = listener_ready;
 	e->listeners->count++;
-	return e->ops->listener_watch(at->listener, e->loop[0].poller, &at->source);
+	return e->ops->stream_watch(at->listener, e->loop[0].poller, &at->source,
+				    TCPX_READABLE);
 }
 
 /* The first address gets the port, or there is an error; the others get the same

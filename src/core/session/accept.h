@@ -12,7 +12,7 @@
 struct listening {
 	struct source source;
 	struct tcpx_engine *engine;
-	struct tcpx_listener *listener;
+	struct tcpx_stream *listener;
 	const char *nic; /* its name, or "address" */
 	struct tcpx_addr bound;
 };

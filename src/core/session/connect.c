@@ -79,7 +79,7 @@ tcpx_control_probe(struct session *s, uint64_t now_ns)
 	if (count == 0 || !s->chan.silent)
 		return;
 	if (s->control.probe) {
-		rc = ops->stream_up(s->control.probe);
+		rc = (int)ops->stream_send(s->control.probe, NULL, 0);
 		if (rc == -EAGAIN && now_ns < s->control.retry_ns) {
 			tcpx_session_add_timer(s, now_ns + CONTROL_RETRY_NS);
 			return;
@@ -123,7 +123,7 @@ tcpx_control_connect(struct session *s, uint64_t now_ns)
 	pthread_mutex_unlock(&p->lock);
 
 	if (s->control.stream && !s->control.up) {
-		rc = ops->stream_up(s->control.stream);
+		rc = (int)ops->stream_send(s->control.stream, NULL, 0);
 		if (rc == 0) {
 			came_up(s, now_ns);
 			return;

@@ -52,8 +52,7 @@ our_hello(const struct session *s, struct tcpx_hello *h)
 	h->wants_auth = e->auth != NULL;
 	memcpy(h->name, e->name, sizeof(h->name));
 	snprintf(h->provider, sizeof(h->provider), "%s", e->ops->name);
-	if (e->ops->terms)
-		snprintf(h->terms, sizeof(h->terms), "%s", e->ops->terms(e->net));
+	snprintf(h->terms, sizeof(h->terms), "%s", e->facts.terms);
 	h->channels = (uint16_t)s->chan.count;
 	h->window = (uint16_t)s->chan.window;
 	h->chunk_max = s->chan.chunk_max;
@@ -136,7 +135,7 @@ static int
 check_hello(const struct session *s, const struct tcpx_hello *h, char *why, size_t cap)
 {
 	const struct tcpx_engine *e = s->engine;
-	const char *terms = e->ops->terms ? e->ops->terms(e->net) : "";
+	const char *terms = e->facts.terms;
 
 	if (h->version_min > TCPX_PROTO_VERSION || h->version_max < TCPX_PROTO_VERSION) {
 		snprintf(why, cap, "peer speaks protocol versions %u to %u, this side %u",
@@ -348,5 +347,5 @@ tcpx_handshake_frame(struct session *s, const struct tcpx_frame_head *h, const u
 uint64_t
 tcpx_wiring_patience(const struct tcpx_engine *e)
 {
-	return e->limit.handshake_ns + (e->ops->setup_ns ? e->ops->setup_ns(e->net) : 0);
+	return e->limit.handshake_ns + e->facts.setup_ns;
 }

@@ -1,35 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Control streams are those of the sock provider. Streams and listeners are its own objects;
- * the net and the poller are wrapped.
+ * Control streams are those of the sock provider, and its own objects; the net and the poller are
+ * wrapped.
  */
 #include "net/plugnet/ctrl.h"
 #include "net/registry.h"
 
 int
 tcpx_plugnet_listen(struct tcpx_net *net, const struct tcpx_addr *addr, struct tcpx_addr *bound,
-		    struct tcpx_listener **listener)
+		    struct tcpx_stream **listener)
 {
 	return tcpx_net_sock.listen(net->sock, addr, bound, listener);
 }
 
 int
-tcpx_plugnet_listener_watch(struct tcpx_listener *l, struct tcpx_poller *p, void *owner)
-{
-	return tcpx_net_sock.listener_watch(l, p->sock, owner);
-}
-
-int
-tcpx_plugnet_accept(struct tcpx_listener *l, struct tcpx_stream **stream,
+tcpx_plugnet_accept(struct tcpx_stream *l, struct tcpx_stream **stream,
 		    struct tcpx_addr *from)
 {
 	return tcpx_net_sock.accept(l, stream, from);
-}
-
-void
-tcpx_plugnet_listener_close(struct tcpx_listener *l)
-{
-	tcpx_net_sock.listener_close(l);
 }
 
 int
@@ -56,12 +44,6 @@ ssize_t
 tcpx_plugnet_stream_recv(struct tcpx_stream *s, void *data, size_t len)
 {
 	return tcpx_net_sock.stream_recv(s, data, len);
-}
-
-int
-tcpx_plugnet_stream_up(struct tcpx_stream *s)
-{
-	return tcpx_net_sock.stream_up(s);
 }
 
 void

@@ -6,18 +6,15 @@
 #include "net/plugnet/plugnet.h"
 
 int tcpx_plugnet_listen(struct tcpx_net *net, const struct tcpx_addr *addr,
-			struct tcpx_addr *bound, struct tcpx_listener **listener);
-int tcpx_plugnet_listener_watch(struct tcpx_listener *l, struct tcpx_poller *p, void *owner);
-int tcpx_plugnet_accept(struct tcpx_listener *l, struct tcpx_stream **stream,
+			struct tcpx_addr *bound, struct tcpx_stream **listener);
+int tcpx_plugnet_accept(struct tcpx_stream *l, struct tcpx_stream **stream,
 			struct tcpx_addr *from);
-void tcpx_plugnet_listener_close(struct tcpx_listener *l);
 int tcpx_plugnet_connect(struct tcpx_net *net, int nic, const struct tcpx_addr *to,
 			 struct tcpx_stream **stream);
 int tcpx_plugnet_stream_watch(struct tcpx_stream *s, struct tcpx_poller *p, void *owner,
 			      unsigned interest);
 ssize_t tcpx_plugnet_stream_send(struct tcpx_stream *s, const void *data, size_t len);
 ssize_t tcpx_plugnet_stream_recv(struct tcpx_stream *s, void *data, size_t len);
-int tcpx_plugnet_stream_up(struct tcpx_stream *s);
 void tcpx_plugnet_stream_close(struct tcpx_stream *s);
 
 #endif

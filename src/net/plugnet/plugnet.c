@@ -75,8 +75,32 @@ set_limits(struct tcpx_net *net, const struct tcpx_net_params *params, uint32_t 
 	}
 }
 
+/* The plugin waits 100 ms before each connection of a comm, in a thread. Then its accepting
+ * side waits for its flow rules, 5 s by default (its connect.cc; docs/plugins.md). */
+static uint64_t
+setup_ns(uint32_t sockets)
+{
+	return (sockets + 1) * 100 * TCPX_MS +
+	       setting("NCCL_GPUDIRECTTCPX_PROGRAM_FLOW_STEERING_WAIT_MICROS", 0, INT_MAX,
+		       5000000) * 1000ull;
+}
+
+static void
+tell(const struct tcpx_net *net, uint32_t dynamic, struct tcpx_net_facts *facts)
+{
+	uint32_t sockets = setting("NCCL_NSOCKS_PERTHREAD", 1, 8, 1);
+	uint32_t threads = setting("NCCL_SOCKET_NTHREADS", 1, 16, 1);
+
+	facts->chunk_max = net->chunk;
+	facts->slots_max = net->window;
+	facts->setup_ns = setup_ns(sockets * threads);
+	snprintf(facts->terms, sizeof(facts->terms), "chunk %u, sockets %u, threads %u, sync %u",
+		 dynamic, sockets, threads, setting("NCCL_GPUDIRECTTCPX_RECV_SYNC", 0, 1, 0));
+}
+
 static int
-net_open(const struct tcpx_net_params *params, struct tcpx_net **out)
+net_open(const struct tcpx_net_params *params, struct tcpx_net **out,
+	 struct tcpx_net_facts *facts)
 {
 	struct tcpx_net *net;
 	uint32_t dynamic;
@@ -85,7 +109,7 @@ net_open(const struct tcpx_net_params *params, struct tcpx_net **out)
 	net = calloc(1, sizeof(*net));
 	if (!net)
 		return tcpx_fail(TCPX_SUB_NET, -ENOMEM, "tcpx provider");
-	rc = tcpx_net_sock.open(params, &net->sock); /* which checks params, too */
+	rc = tcpx_net_sock.open(params, &net->sock, facts); /* which checks params, too */
 	if (rc)
 		goto free_net;
 	rc = plug_open(params->plugin, &net->plug);
@@ -98,10 +122,7 @@ net_open(const struct tcpx_net_params *params, struct tcpx_net **out)
 	net->deadline_ns = params->deadline_ns ? params->deadline_ns : PLUGNET_DEADLINE_NS;
 	dynamic = setting("NCCL_DYNAMIC_CHUNK_SIZE", 0, INT_MAX, 0);
 	set_limits(net, params, dynamic);
-	snprintf(net->terms, sizeof(net->terms), "chunk %u, sockets %u, threads %u, sync %u",
-		 dynamic, setting("NCCL_NSOCKS_PERTHREAD", 1, 8, 1),
-		 setting("NCCL_SOCKET_NTHREADS", 1, 16, 1),
-		 setting("NCCL_GPUDIRECTTCPX_RECV_SYNC", 0, 1, 0));
+	tell(net, dynamic, facts);
 	tcpx_plugnet_find_devs(net);
 	*out = net;
 	return 0;
@@ -123,33 +144,6 @@ net_close(struct tcpx_net *net)
 	free(net);
 }
 
-static const char *
-net_terms(struct tcpx_net *net)
-{
-	return net->terms;
-}
-
-static void
-net_limits(struct tcpx_net *net, uint32_t *chunk_max, uint32_t *slots_max)
-{
-	*chunk_max = net->chunk;
-	*slots_max = net->window;
-}
-
-/* The plugin waits 100 ms before each connection of a comm, in a thread. Then its accepting
- * side waits for its flow rules, 5 s by default (its connect.cc; docs/plugins.md). */
-static uint64_t
-net_setup_ns(struct tcpx_net *net)
-{
-	uint64_t sockets = setting("NCCL_NSOCKS_PERTHREAD", 1, 8, 1) *
-			   (uint64_t)setting("NCCL_SOCKET_NTHREADS", 1, 16, 1);
-
-	(void)net;
-	return (sockets + 1) * 100 * TCPX_MS +
-	       setting("NCCL_GPUDIRECTTCPX_PROGRAM_FLOW_STEERING_WAIT_MICROS", 0, INT_MAX,
-		       5000000) * 1000ull;
-}
-
 static const struct tcpx_comm_chan_ops channels = {
 	.slot = tcpx_plugnet_chan_slot,
 	.send = tcpx_plugnet_chan_send,
@@ -163,26 +157,19 @@ const struct tcpx_net_ops tcpx_net_plugin = {
 	.name = "tcpx",
 	.comm = &channels,
 	.chunk_max = PLUGNET_CHUNK_MAX,
-	.slots_max = PLUGNET_WINDOW,
 	.open = net_open,
 	.close = net_close,
-	.terms = net_terms,
-	.limits = net_limits,
-	.setup_ns = net_setup_ns,
 	.poller_open = tcpx_plugnet_poller_open,
 	.poller_close = tcpx_plugnet_poller_close,
 	.poller_wait = tcpx_plugnet_poller_wait,
 	.poller_wake = tcpx_plugnet_poller_wake,
 	.poller_watch_fd = tcpx_plugnet_poller_watch_fd,
 	.listen = tcpx_plugnet_listen,
-	.listener_watch = tcpx_plugnet_listener_watch,
 	.accept = tcpx_plugnet_accept,
-	.listener_close = tcpx_plugnet_listener_close,
 	.connect = tcpx_plugnet_connect,
 	.stream_watch = tcpx_plugnet_stream_watch,
 	.stream_send = tcpx_plugnet_stream_send,
 	.stream_recv = tcpx_plugnet_stream_recv,
-	.stream_up = tcpx_plugnet_stream_up,
 	.stream_close = tcpx_plugnet_stream_close,
 	.chan_listen = tcpx_plugnet_chan_listen,
 	.chan_accept = tcpx_plugnet_chan_accept,

@@ -38,7 +38,6 @@ struct tcpx_net {
 	uint32_t chunk;  /* bytes of the largest message */
 	uint32_t window; /* messages in flight a channel */
 	uint64_t deadline_ns;
-	char terms[128]; /* for HELLO: the peer must have the same */
 };
 
 struct tcpx_poller {

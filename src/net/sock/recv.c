@@ -83,8 +83,30 @@ tcpx_sock_chan_recv_head(struct tcpx_chan *c, struct tcpx_head *head)
 	return 0;
 }
 
+/* All payload of the open message is here: reads its trailer. */
+static int
+finish(struct tcpx_chan *c)
+{
+	struct tcpx_sock_rx *rx = &c->rx;
+	bool abandoned;
+	int rc;
+
+	rc = seam_fill(c, TCPX_SOCK_TAIL_BYTES);
+	if (rc)
+		return rc;
+	if (!tcpx_sock_tail_parse(rx->seam, rx->cur.seq, &abandoned)) {
+		c->dead = tcpx_fail(TCPX_SUB_NET, TCPX_EFRAME,
+				    "channel %u: trailer of seq %llu is not one", c->channel,
+				    (unsigned long long)rx->cur.seq);
+		return c->dead;
+	}
+	rx->open = false;
+	rx->last = rx->cur.seq;
+	return abandoned ? TCPX_ECANCELED : 0;
+}
+
 ssize_t
-tcpx_sock_chan_recv_body(struct tcpx_chan *c, struct iovec *iov, int iov_count)
+tcpx_sock_chan_recv(struct tcpx_chan *c, struct iovec *iov, int iov_count)
 {
 	struct iovec v[TCPX_SOCK_IOV];
 	struct tcpx_sock_rx *rx = &c->rx;
@@ -97,6 +119,8 @@ tcpx_sock_chan_recv_body(struct tcpx_chan *c, struct iovec *iov, int iov_count)
 	if (rc)
 		return rc;
 	left = rx->open ? rx->cur.len - rx->pos : 0;
+	if (rx->open && left == 0)
+		return finish(c);
 	for (int i = 0; i < iov_count && want < left; i++) {
 		size_t len = iov[i].iov_len < left - want ? iov[i].iov_len : left - want;
 
@@ -124,35 +148,6 @@ tcpx_sock_chan_recv_body(struct tcpx_chan *c, struct iovec *iov, int iov_count)
 	}
 	rx->pos += (size_t)n;
 	return n;
-}
-
-int
-tcpx_sock_chan_recv_end(struct tcpx_chan *c)
-{
-	struct tcpx_sock_rx *rx = &c->rx;
-	bool abandoned;
-	int rc;
-
-	rc = tcpx_sock_chan_check(c, false);
-	if (rc)
-		return rc;
-	if (!rx->open || rx->pos < rx->cur.len)
-		return tcpx_fail(TCPX_SUB_NET, TCPX_ESTATE,
-				 "channel %u: end of seq %llu asked for after %zu of %u bytes",
-				 c->channel, (unsigned long long)rx->cur.seq, rx->pos,
-				 rx->cur.len);
-	rc = seam_fill(c, TCPX_SOCK_TAIL_BYTES);
-	if (rc)
-		return rc;
-	if (!tcpx_sock_tail_parse(rx->seam, rx->cur.seq, &abandoned)) {
-		c->dead = tcpx_fail(TCPX_SUB_NET, TCPX_EFRAME,
-				    "channel %u: trailer of seq %llu is not one", c->channel,
-				    (unsigned long long)rx->cur.seq);
-		return c->dead;
-	}
-	rx->open = false;
-	rx->last = rx->cur.seq;
-	return abandoned ? TCPX_ECANCELED : 0;
 }
 
 /* Finishes the record that has begun before newer values go: the peer reads 16 bytes. */

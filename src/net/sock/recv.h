@@ -24,8 +24,7 @@ struct tcpx_sock_rx {
 };
 
 int tcpx_sock_chan_recv_head(struct tcpx_chan *c, struct tcpx_head *head);
-ssize_t tcpx_sock_chan_recv_body(struct tcpx_chan *c, struct iovec *iov, int iov_count);
-int tcpx_sock_chan_recv_end(struct tcpx_chan *c);
+ssize_t tcpx_sock_chan_recv(struct tcpx_chan *c, struct iovec *iov, int iov_count);
 int tcpx_sock_chan_ack(struct tcpx_chan *c, const struct tcpx_ack *ack);
 
 #endif

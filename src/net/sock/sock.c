@@ -15,7 +15,8 @@
 #include "net/sock/stream.h"
 
 static int
-sock_open(const struct tcpx_net_params *params, struct tcpx_net **out)
+sock_open(const struct tcpx_net_params *params, struct tcpx_net **out,
+	  struct tcpx_net_facts *facts)
 {
 	struct tcpx_net *net;
 	int rc;
@@ -39,6 +40,7 @@ sock_open(const struct tcpx_net_params *params, struct tcpx_net **out)
 		return rc;
 	}
 	tcpx_sock_pipes_open(&net->pipes);
+	*facts = (struct tcpx_net_facts){ .chunk_max = TCPX_SOCK_CHUNK_MAX };
 	*out = net;
 	return 0;
 }
@@ -57,8 +59,7 @@ static const struct tcpx_stream_chan_ops channels = {
 	.send = tcpx_sock_chan_send,
 	.acked = tcpx_sock_chan_acked,
 	.recv_head = tcpx_sock_chan_recv_head,
-	.recv_body = tcpx_sock_chan_recv_body,
-	.recv_end = tcpx_sock_chan_recv_end,
+	.recv = tcpx_sock_chan_recv,
 	.ack = tcpx_sock_chan_ack,
 	.stats = tcpx_sock_chan_stats,
 };
@@ -67,7 +68,6 @@ const struct tcpx_net_ops tcpx_net_sock = {
 	.name = "sock",
 	.stream = &channels,
 	.chunk_max = TCPX_SOCK_CHUNK_MAX,
-	.slots_max = 0,
 	.open = sock_open,
 	.close = sock_close,
 	.poller_open = tcpx_sock_poller_open,
@@ -76,14 +76,11 @@ const struct tcpx_net_ops tcpx_net_sock = {
 	.poller_wake = tcpx_sock_poller_wake,
 	.poller_watch_fd = tcpx_sock_poller_watch_fd,
 	.listen = tcpx_sock_listen,
-	.listener_watch = tcpx_sock_listener_watch,
 	.accept = tcpx_sock_accept,
-	.listener_close = tcpx_sock_listener_close,
 	.connect = tcpx_sock_connect,
 	.stream_watch = tcpx_sock_stream_watch,
 	.stream_send = tcpx_sock_stream_send,
 	.stream_recv = tcpx_sock_stream_recv,
-	.stream_up = tcpx_sock_stream_up,
 	.stream_close = tcpx_sock_stream_close,
 	.chan_listen = tcpx_sock_chan_listen,
 	.chan_accept = tcpx_sock_chan_accept,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Control streams and the listener that accepts them: one socket each. A stream carries
- * nothing before its connection stands.
+ * Control streams and those that accept them: one socket each. A stream carries nothing before
+ * its connection stands.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -27,43 +27,14 @@
 #define STREAM_RECV(fd, data, len) syscall(SYS_recvfrom, fd, data, len, 0, NULL, NULL)
 #endif
 
-struct tcpx_listener {
-	int fd;
-	int spare;
-	struct tcpx_sock_watch watch;
-};
-
 struct tcpx_stream {
 	int fd;
+	int spare; /* a listener's; else -1 */
 	int state; /* 0 up, -EAGAIN connecting, or the error */
 	struct tcpx_sock_watch watch;
 };
 
-int
-tcpx_sock_listen(struct tcpx_net *net, const struct tcpx_addr *addr, struct tcpx_addr *bound,
-		 struct tcpx_listener **listener)
-{
-	struct tcpx_listener *l = calloc(1, sizeof(*l));
-	int rc;
-
-	if (!l)
-		return tcpx_fail(TCPX_SUB_NET, -ENOMEM, "listener");
-	rc = tcpx_sock_listen_fd(NULL, addr, bound, &l->fd);
-	if (rc) {
-		free(l);
-		return rc;
-	}
-	l->spare = open("/dev/null", O_RDONLY | O_CLOEXEC);
-	*listener = l;
-	return 0;
-}
-
-int
-tcpx_sock_listener_watch(struct tcpx_listener *l, struct tcpx_poller *p, void *owner)
-{
-	return tcpx_sock_watch_set(&l->watch, l->fd, p, owner, TCPX_READABLE);
-}
-
+/* Owns fd, also when it fails. */
 static int
 stream_new(int fd, int state, struct tcpx_stream **stream)
 {
@@ -74,13 +45,27 @@ stream_new(int fd, int state, struct tcpx_stream **stream)
 		return tcpx_fail(TCPX_SUB_NET, -ENOMEM, "stream");
 	}
 	s->fd = fd;
+	s->spare = -1;
 	s->state = state;
 	*stream = s;
 	return 0;
 }
 
 int
-tcpx_sock_accept(struct tcpx_listener *l, struct tcpx_stream **stream, struct tcpx_addr *from)
+tcpx_sock_listen(struct tcpx_net *net, const struct tcpx_addr *addr, struct tcpx_addr *bound,
+		 struct tcpx_stream **listener)
+{
+	int fd, rc = tcpx_sock_listen_fd(NULL, addr, bound, &fd);
+
+	if (rc == 0)
+		rc = stream_new(fd, 0, listener);
+	if (rc == 0)
+		(*listener)->spare = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	return rc;
+}
+
+int
+tcpx_sock_accept(struct tcpx_stream *l, struct tcpx_stream **stream, struct tcpx_addr *from)
 {
 	struct tcpx_addr addr;
 	int rc, fd;
@@ -91,17 +76,6 @@ tcpx_sock_accept(struct tcpx_listener *l, struct tcpx_stream **stream, struct tc
 	if (!rc)
 		*from = addr;
 	return rc;
-}
-
-void
-tcpx_sock_listener_close(struct tcpx_listener *l)
-{
-	if (!l)
-		return;
-	tcpx_sock_watch_drop(&l->watch, l->fd);
-	close(l->fd);
-	close(l->spare);
-	free(l);
 }
 
 int
@@ -127,8 +101,8 @@ tcpx_sock_stream_watch(struct tcpx_stream *s, struct tcpx_poller *p, void *owner
 	return tcpx_sock_watch_set(&s->watch, s->fd, p, owner, interest);
 }
 
-int
-tcpx_sock_stream_up(struct tcpx_stream *s)
+static int
+stream_up(struct tcpx_stream *s)
 {
 	if (s->state == -EAGAIN)
 		s->state = tcpx_sock_connected(s->fd);
@@ -150,15 +124,15 @@ stream_result(ssize_t n)
 ssize_t
 tcpx_sock_stream_send(struct tcpx_stream *s, const void *data, size_t len)
 {
-	int rc = tcpx_sock_stream_up(s);
+	int rc = stream_up(s);
 
-	return rc ? rc : stream_result(STREAM_SEND(s->fd, data, len));
+	return rc || !len ? rc : stream_result(STREAM_SEND(s->fd, data, len));
 }
 
 ssize_t
 tcpx_sock_stream_recv(struct tcpx_stream *s, void *data, size_t len)
 {
-	int rc = tcpx_sock_stream_up(s);
+	int rc = stream_up(s);
 	ssize_t n;
 
 	if (rc)
@@ -176,5 +150,7 @@ tcpx_sock_stream_close(struct tcpx_stream *s)
 		return;
 	tcpx_sock_watch_drop(&s->watch, s->fd);
 	close(s->fd);
+	if (s->spare >= 0)
+		close(s->spare);
 	free(s);
 }

@@ -94,7 +94,7 @@ a_broken_channel_is_over_for_both(void **state)
 			n = p.ops->stream->recv_head(p.rx, &head);
 			headed = n == 0;
 		} else {
-			n = p.ops->stream->recv_body(p.rx, &dst, 1);
+			n = p.ops->stream->recv(p.rx, &dst, 1);
 		}
 		if (n == -EAGAIN)
 			tick(&p);
@@ -122,7 +122,7 @@ a_closed_end_ends_the_other(void **state)
 			p.ops->chan_close(p.tx);
 			p.tx = NULL;
 			assert_int_equal(p.ops->stream->recv_head(p.rx, &head), 0);
-			assert_int_equal(p.ops->stream->recv_end(p.rx), 0);
+			assert_int_equal(p.ops->stream->recv(p.rx, NULL, 0), 0);
 			assert_int_equal(p.ops->stream->recv_head(p.rx, &head), TCPX_ECHANNEL);
 		} else {
 			p.ops->chan_close(p.rx);

@@ -49,7 +49,7 @@ pair_open(struct pair *p, const struct tcpx_net_ops *ops, uint64_t seed,
 
 		for (int n = 0; n < 2; n++)
 			p->nic[e][n].addr = addr_of(e, n, 0);
-		assert_int_equal(ops->open(&params, &p->net[e]), 0);
+		assert_int_equal(ops->open(&params, &p->net[e], &(struct tcpx_net_facts){ 0 }), 0);
 	}
 }
 
@@ -148,12 +148,12 @@ direct_message(struct pair *p, uint64_t seq, uint8_t *data, uint32_t len, bool a
 			headed = rc == 0;
 		} else if (got < len) {
 			struct iovec dst = { in + got, len - got };
-			ssize_t n = p->ops->stream->recv_body(p->rx, &dst, 1);
+			ssize_t n = p->ops->stream->recv(p->rx, &dst, 1);
 
 			rc = n < 0 ? (int)n : 0;
 			got += n > 0 ? (size_t)n : 0;
 		} else {
-			rc = p->ops->stream->recv_end(p->rx);
+			rc = p->ops->stream->recv(p->rx, NULL, 0);
 			if (rc != -EAGAIN)
 				break;
 		}
@@ -175,16 +175,16 @@ static inline void
 make_streams(struct pair *p, struct tcpx_stream **a, struct tcpx_stream **b)
 {
 	struct tcpx_addr any = addr_of(1, 0, 0), bound, from;
-	struct tcpx_listener *l;
+	struct tcpx_stream *l;
 
 	assert_int_equal(p->ops->listen(p->net[1], &any, &bound, &l), 0);
 	assert_int_equal(p->ops->connect(p->net[0], 0, &bound, a), 0);
 	while (p->ops->accept(l, b, &from) == -EAGAIN)
 		assert_true(tick(p));
-	while (p->ops->stream_up(*a) == -EAGAIN)
+	while (p->ops->stream_send(*a, NULL, 0) == -EAGAIN)
 		assert_true(tick(p));
 	assert_int_equal(from.ip[3], 1);
-	p->ops->listener_close(l);
+	p->ops->stream_close(l);
 }
 
 static const struct tcpx_fabric_script rough = {

@@ -112,8 +112,8 @@ nobody_listening_is_refused(void **state)
 	(void)state;
 	pair_open(&p, &tcpx_net_loop, 4, &rough);
 	assert_int_equal(p.ops->connect(p.net[0], -1, &to, &s), 0);
-	assert_int_equal(p.ops->stream_up(s), -EAGAIN);
-	while ((rc = p.ops->stream_up(s)) == -EAGAIN)
+	assert_int_equal(p.ops->stream_send(s, NULL, 0), -EAGAIN);
+	while ((rc = p.ops->stream_send(s, NULL, 0)) == -EAGAIN)
 		assert_true(tick(&p));
 	assert_int_equal(rc, -ECONNREFUSED);
 	assert_int_equal(p.ops->stream_send(s, "x", 1), -ECONNREFUSED);
@@ -125,7 +125,7 @@ static void
 a_port_is_taken_once(void **state)
 {
 	struct tcpx_addr at = addr_of(0, 0, 0), bound[2], again;
-	struct tcpx_listener *l[2], *other = NULL;
+	struct tcpx_stream *l[2], *other = NULL;
 	struct pair p;
 
 	(void)state;
@@ -136,8 +136,8 @@ a_port_is_taken_once(void **state)
 	assert_int_not_equal(bound[0].port, bound[1].port);
 	assert_int_equal(p.ops->listen(p.net[0], &bound[0], &again, &other), -EADDRINUSE);
 	assert_null(other);
-	p.ops->listener_close(l[0]);
-	p.ops->listener_close(l[1]);
+	p.ops->stream_close(l[0]);
+	p.ops->stream_close(l[1]);
 	pair_clean(&p);
 }
 
@@ -168,7 +168,7 @@ a_connection_to_a_nic_that_is_down_fails_or_waits(void **state)
 {
 	struct tcpx_addr nic = addr_of(1, 0, 0), bound;
 	int refused = 0, waiting = 0;
-	struct tcpx_listener *l;
+	struct tcpx_stream *l;
 	struct pair p;
 
 	(void)state;
@@ -179,7 +179,7 @@ a_connection_to_a_nic_that_is_down_fails_or_waits(void **state)
 		struct tcpx_stream *s;
 
 		assert_int_equal(p.ops->connect(p.net[0], 0, &bound, &s), 0);
-		switch (p.ops->stream_up(s)) {
+		switch (p.ops->stream_send(s, NULL, 0)) {
 		case -EAGAIN:
 			waiting++;
 			break;
@@ -192,7 +192,7 @@ a_connection_to_a_nic_that_is_down_fails_or_waits(void **state)
 		p.ops->stream_close(s);
 	}
 	assert_true(refused > 0 && waiting > 0);
-	p.ops->listener_close(l);
+	p.ops->stream_close(l);
 	pair_clean(&p);
 }
 
@@ -295,7 +295,8 @@ without_a_fabric_it_does_not_open(void **state)
 	struct tcpx_net *net = NULL;
 
 	(void)state;
-	assert_int_equal(tcpx_net_loop.open(&params, &net), TCPX_ECONFIG);
+	assert_int_equal(tcpx_net_loop.open(&params, &net, &(struct tcpx_net_facts){ 0 }),
+			 TCPX_ECONFIG);
 	assert_null(net);
 }
 

@@ -69,6 +69,7 @@ ends_open(struct ends *e, const char *version, bool unpack, int gpu)
 {
 	struct tcpx_net_params params = { .nics = &e->nic, .nic_count = 1, .memory = &memory,
 					  .chunk = 100000 };
+	struct tcpx_net_facts facts;
 	char path[512];
 
 	memset(e, 0, sizeof(*e));
@@ -82,9 +83,10 @@ ends_open(struct ends *e, const char *version, bool unpack, int gpu)
 	e->nic = (struct tcpx_nic){ .name = "eth1", .numa = -1, .gpu = gpu,
 				    .addr = { .family = 4, .ip = { 127, 0, 0, 1 } } };
 	params.plugin = path;
-	assert_int_equal(OPS->open(&params, &e->net), 0);
+	assert_int_equal(OPS->open(&params, &e->net, &facts), 0);
 	assert_int_equal(OPS->poller_open(e->net, &e->poller), 0);
-	OPS->limits(e->net, &e->chunk, &e->window);
+	e->chunk = facts.chunk_max;
+	e->window = facts.slots_max;
 }
 
 static void

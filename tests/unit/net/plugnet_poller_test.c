@@ -16,12 +16,12 @@ static void
 make_stream(struct rig *r, struct tcpx_stream **to, struct tcpx_stream **from)
 {
 	struct tcpx_addr any = { .family = 4, .ip = { 127, 0, 0, 1 } }, bound, peer;
-	struct tcpx_listener *l;
+	struct tcpx_stream *l;
 	struct tcpx_event ev[4];
 	int marker, rc = -EAGAIN;
 
 	assert_int_equal(r->ops->listen(r->net[1], &any, &bound, &l), 0);
-	assert_int_equal(r->ops->listener_watch(l, r->poller[1], &marker), 0);
+	assert_int_equal(r->ops->stream_watch(l, r->poller[1], &marker, TCPX_READABLE), 0);
 	assert_int_equal(r->ops->connect(r->net[0], -1, &bound, to), 0);
 	while (rc == -EAGAIN) {
 		assert_int_equal(r->ops->poller_wait(r->poller[1], ev, 4, 10 * TCPX_SEC), 1);
@@ -29,8 +29,8 @@ make_stream(struct rig *r, struct tcpx_stream **to, struct tcpx_stream **from)
 		rc = r->ops->accept(l, from, &peer);
 	}
 	assert_int_equal(rc, 0);
-	r->ops->listener_close(l);
-	while ((rc = r->ops->stream_up(*to)) == -EAGAIN)
+	r->ops->stream_close(l);
+	while ((rc = r->ops->stream_send(*to, NULL, 0)) == -EAGAIN)
 		;
 	assert_int_equal(rc, 0);
 }

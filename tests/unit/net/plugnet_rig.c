@@ -111,7 +111,7 @@ void
 rig_open(struct rig *r)
 {
 	for (int i = 0; i < 2; i++) {
-		assert_int_equal(r->ops->open(&r->params, &r->net[i]), 0);
+		assert_int_equal(r->ops->open(&r->params, &r->net[i], &r->facts[i]), 0);
 		assert_int_equal(r->ops->poller_open(r->net[i], &r->poller[i]), 0);
 	}
 }

@@ -28,6 +28,7 @@ struct rig {
 	struct tcpx_nic nic[2];
 	struct tcpx_net_params params; /* of both */
 	struct tcpx_net *net[2];       /* [0] sends, [1] receives */
+	struct tcpx_net_facts facts[2];
 	struct tcpx_poller *poller[2];
 	struct tcpx_clock clock;
 	uint64_t now_ns;

@@ -7,8 +7,9 @@
 static void
 limits(struct rig *r, uint32_t *chunk, uint32_t *window)
 {
-	assert_int_equal(r->ops->open(&r->params, &r->net[0]), 0);
-	r->ops->limits(r->net[0], chunk, window);
+	assert_int_equal(r->ops->open(&r->params, &r->net[0], &r->facts[0]), 0);
+	*chunk = r->facts[0].chunk_max;
+	*window = r->facts[0].slots_max;
 	r->ops->close(r->net[0]);
 	r->net[0] = NULL;
 }
@@ -61,7 +62,7 @@ terms_name_what_both_sides_must_have_alike(void **state)
 	struct rig *r = *state;
 
 	rig_open(r);
-	assert_string_equal(r->ops->terms(r->net[0]),
+	assert_string_equal(r->facts[0].terms,
 			    "chunk 524288, sockets 1, threads 1, sync 0");
 	r->ops->close(r->net[1]);
 	setenv("NCCL_NSOCKS_PERTHREAD", "4", 1);
@@ -69,16 +70,16 @@ terms_name_what_both_sides_must_have_alike(void **state)
 	setenv("NCCL_GPUDIRECTTCPX_RECV_SYNC", "1", 1);
 	r->ops->poller_close(r->poller[1]);
 	r->poller[1] = NULL;
-	assert_int_equal(r->ops->open(&r->params, &r->net[1]), 0);
-	assert_string_equal(r->ops->terms(r->net[1]),
+	assert_int_equal(r->ops->open(&r->params, &r->net[1], &r->facts[1]), 0);
+	assert_string_equal(r->facts[1].terms,
 			    "chunk 524288, sockets 4, threads 2, sync 1");
 	r->ops->close(r->net[1]);
 	/* out of range: what the plugin then takes itself */
 	setenv("NCCL_NSOCKS_PERTHREAD", "9", 1);
 	setenv("NCCL_SOCKET_NTHREADS", "two", 1);
 	setenv("NCCL_GPUDIRECTTCPX_RECV_SYNC", "-1", 1);
-	assert_int_equal(r->ops->open(&r->params, &r->net[1]), 0);
-	assert_string_equal(r->ops->terms(r->net[1]),
+	assert_int_equal(r->ops->open(&r->params, &r->net[1], &r->facts[1]), 0);
+	assert_string_equal(r->facts[1].terms,
 			    "chunk 524288, sockets 1, threads 1, sync 0");
 }
 
@@ -90,12 +91,11 @@ the_table_is_found_by_name_and_says_what_it_can(void **state)
 	assert_ptr_equal(tcpx_net_find("tcpx"), r->ops);
 	assert_non_null(r->ops->comm);
 	assert_null(r->ops->stream);
-	assert_int_equal(r->ops->slots_max, 16);
 	plug_fake.open_code = -ENOENT;
-	assert_int_equal(r->ops->open(&r->params, &r->net[0]), -ENOENT);
+	assert_int_equal(r->ops->open(&r->params, &r->net[0], &r->facts[0]), -ENOENT);
 	plug_fake.open_code = 0;
 	r->params.nic_count = TCPX_NET_NICS + 1;
-	assert_int_equal(r->ops->open(&r->params, &r->net[0]), -EINVAL);
+	assert_int_equal(r->ops->open(&r->params, &r->net[0], &r->facts[0]), -EINVAL);
 }
 
 static void

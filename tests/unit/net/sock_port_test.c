@@ -327,13 +327,13 @@ channels_stand_over_ipv6(void **state)
 {
 	struct rig *r = *state;
 	struct tcpx_chan_id id = rig_id(6, 6);
-	struct tcpx_listener *probe;
+	struct tcpx_stream *probe;
 	struct tcpx_addr bound;
 
 	assert_int_equal(tcpx_addr_parse("::1", &r->nic.addr), 0);
 	if (r->ops->listen(r->net, &r->nic.addr, &bound, &probe))
 		skip(); /* a machine without IPv6 */
-	r->ops->listener_close(probe);
+	r->ops->stream_close(probe);
 	assert_int_equal(rig_channel(r, &id, &r->tx, &r->rx), 0);
 }
 

@@ -36,7 +36,7 @@ recv_end(struct rig *r)
 	uint64_t deadline = rig_deadline();
 	int rc;
 
-	while ((rc = r->ops->stream->recv_end(r->rx)) == -EAGAIN)
+	while ((rc = r->ops->stream->recv(r->rx, NULL, 0)) == -EAGAIN)
 		rig_pause(r, deadline);
 	return rc;
 }
@@ -168,12 +168,12 @@ messages_cut_into_bytes_arrive(void **state)
 			open = !r->ops->stream->recv_head(r->rx, &head);
 		if (open && got < LEN) {
 			struct iovec iov = { body + got, LEN - got };
-			ssize_t n = r->ops->stream->recv_body(r->rx, &iov, 1);
+			ssize_t n = r->ops->stream->recv(r->rx, &iov, 1);
 
 			got += n > 0 ? (size_t)n : 0;
 		}
 		if (open && got == LEN) {
-			int rc = r->ops->stream->recv_end(r->rx);
+			int rc = r->ops->stream->recv(r->rx, NULL, 0);
 
 			if (rc == -EAGAIN)
 				continue;
@@ -195,15 +195,15 @@ calls_out_of_order_are_refused(void **state)
 	struct iovec iov = { body, sizeof(body) };
 	struct tcpx_head head;
 
-	assert_int_equal(r->ops->stream->recv_body(r->rx, &iov, 1), TCPX_ESTATE);
-	assert_int_equal(r->ops->stream->recv_end(r->rx), TCPX_ESTATE);
+	assert_int_equal(r->ops->stream->recv(r->rx, &iov, 1), TCPX_ESTATE);
+	assert_int_equal(r->ops->stream->recv(r->rx, NULL, 0), TCPX_ESTATE);
 	tcpx_sock_head_format(&good, bytes);
 	raw_send(r, bytes, sizeof(bytes));
 	assert_int_equal(recv_head(r, &head), 0);
 	assert_int_equal(r->ops->stream->recv_head(r->rx, &head), TCPX_ESTATE);
-	assert_int_equal(r->ops->stream->recv_end(r->rx), TCPX_ESTATE);
-	assert_int_equal(r->ops->stream->recv_body(r->rx, &iov, 0), TCPX_ESTATE);
-	assert_int_equal(r->ops->stream->recv_body(r->rx, &iov, 1), -EAGAIN);
+	assert_int_equal(r->ops->stream->recv(r->rx, NULL, 0), TCPX_ESTATE);
+	assert_int_equal(r->ops->stream->recv(r->rx, &iov, 0), TCPX_ESTATE);
+	assert_int_equal(r->ops->stream->recv(r->rx, &iov, 1), -EAGAIN);
 	assert_int_equal(r->ops->stream->recv_head(r->tx, &head), TCPX_ESTATE);
 }
 
@@ -232,8 +232,8 @@ the_end_of_the_connection_is_quiet_wherever_it_comes(void **state)
 			if (!one.rx->rx.open)
 				rc = one.ops->stream->recv_head(one.rx, &head);
 			else if (got == 100)
-				rc = one.ops->stream->recv_end(one.rx);
-			else if ((rc = one.ops->stream->recv_body(one.rx, &iov, 1)) > 0)
+				rc = one.ops->stream->recv(one.rx, NULL, 0);
+			else if ((rc = one.ops->stream->recv(one.rx, &iov, 1)) > 0)
 				got += (size_t)rc;
 		}
 		assert_int_equal(rc, TCPX_ECHANNEL);

@@ -55,7 +55,7 @@ rig_open_lending(void **state, enum tcpx_lend lend)
 	assert_int_equal(tcpx_addr_parse("127.0.0.1", &r->nic.addr), 0);
 	params.nics = &r->nic;
 	params.clock = &r->clock;
-	assert_int_equal(r->ops->open(&params, &r->net), 0);
+	assert_int_equal(r->ops->open(&params, &r->net, &(struct tcpx_net_facts){ 0 }), 0);
 	assert_int_equal(r->ops->poller_open(r->net, &r->poller), 0);
 	*state = r;
 	return 0;

@@ -108,14 +108,14 @@ passage_recv(struct passage *p)
 	if (p->got < p->head.len) {
 		int count = pieces_of(p, p->dst, p->got, p->head.len);
 
-		n = ops->stream->recv_body(p->r->rx, p->iov, count);
+		n = ops->stream->recv(p->r->rx, p->iov, count);
 		assert_true(n > 0 || n == -EAGAIN);
 		if (n > 0)
 			p->got += (size_t)n;
 		assert_true(p->got <= p->head.len);
 	}
 	if (p->got == p->head.len)
-		p->end = ops->stream->recv_end(p->r->rx);
+		p->end = ops->stream->recv(p->r->rx, NULL, 0);
 }
 
 /* Runs it to its end; gives the payload's fate. */

@@ -8,10 +8,10 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-static struct tcpx_listener *
+static struct tcpx_stream *
 listen_any(struct rig *r, struct tcpx_addr *bound)
 {
-	struct tcpx_listener *l;
+	struct tcpx_stream *l;
 	struct tcpx_addr any;
 
 	assert_int_equal(tcpx_addr_parse("127.0.0.1:0", &any), 0);
@@ -26,22 +26,22 @@ stream_pair(struct rig *r, struct tcpx_stream **near, struct tcpx_stream **far)
 {
 	uint64_t deadline = rig_deadline();
 	struct tcpx_addr to, from;
-	struct tcpx_listener *l = listen_any(r, &to);
+	struct tcpx_stream *l = listen_any(r, &to);
 	int rc;
 
-	assert_int_equal(r->ops->listener_watch(l, r->poller, l), 0);
+	assert_int_equal(r->ops->stream_watch(l, r->poller, l, TCPX_READABLE), 0);
 	assert_int_equal(r->ops->connect(r->net, 0, &to, near), 0);
 	while ((rc = r->ops->accept(l, far, &from)) == -EAGAIN)
 		rig_pause(r, deadline);
 	assert_int_equal(rc, 0);
 	assert_int_equal(from.family, 4);
 	assert_memory_equal(from.ip, r->nic.addr.ip, 4);
-	while ((rc = r->ops->stream_up(*near)) == -EAGAIN)
+	while ((rc = r->ops->stream_send(*near, NULL, 0)) == -EAGAIN)
 		rig_pause(r, deadline);
 	assert_int_equal(rc, 0);
-	assert_int_equal(r->ops->stream_up(*far), 0);
+	assert_int_equal(r->ops->stream_send(*far, NULL, 0), 0);
 	assert_int_equal(r->ops->accept(l, far, &from), -EAGAIN);
-	r->ops->listener_close(l);
+	r->ops->stream_close(l);
 }
 
 static ssize_t
@@ -143,12 +143,12 @@ refused_connect_says_so(void **state)
 	struct tcpx_addr to;
 	int rc;
 
-	r->ops->listener_close(listen_any(r, &to)); /* a port where nobody is any more */
+	r->ops->stream_close(listen_any(r, &to)); /* a port where nobody is any more */
 	assert_int_equal(r->ops->connect(r->net, -1, &to, &s), 0);
-	while ((rc = r->ops->stream_up(s)) == -EAGAIN)
+	while ((rc = r->ops->stream_send(s, NULL, 0)) == -EAGAIN)
 		rig_pause(r, deadline);
 	assert_int_equal(rc, -ECONNREFUSED);
-	assert_int_equal(r->ops->stream_up(s), -ECONNREFUSED);
+	assert_int_equal(r->ops->stream_send(s, NULL, 0), -ECONNREFUSED);
 	assert_int_equal(r->ops->stream_send(s, "x", 1), -ECONNREFUSED);
 	r->ops->stream_close(s);
 	assert_int_equal(r->warnings, 0); /* the caller may try again: not worth a line yet */
@@ -158,7 +158,7 @@ static void
 address_in_use_and_foreign_address_are_told(void **state)
 {
 	struct rig *r = *state;
-	struct tcpx_listener *first, *second = NULL;
+	struct tcpx_stream *first, *second = NULL;
 	struct tcpx_addr to, foreign, bound = { 0 };
 
 	first = listen_any(r, &to);
@@ -168,7 +168,7 @@ address_in_use_and_foreign_address_are_told(void **state)
 	assert_null(second);
 	assert_int_equal(bound.family, 0);
 	assert_int_equal(r->warnings, 2);
-	r->ops->listener_close(first);
+	r->ops->stream_close(first);
 }
 
 static void
@@ -193,7 +193,7 @@ no_descriptor_left_sheds_the_connection(void **state)
 	struct rig *r = *state;
 	uint64_t deadline = rig_deadline();
 	struct tcpx_stream *near, *far = NULL;
-	struct tcpx_listener *l;
+	struct tcpx_stream *l;
 	struct rlimit old, tight;
 	struct tcpx_addr to, from;
 	struct tcpx_event ev[4];
@@ -202,7 +202,7 @@ no_descriptor_left_sheds_the_connection(void **state)
 	int fd;
 
 	l = listen_any(r, &to);
-	assert_int_equal(r->ops->listener_watch(l, r->poller, l), 0);
+	assert_int_equal(r->ops->stream_watch(l, r->poller, l, TCPX_READABLE), 0);
 	assert_int_equal(r->ops->connect(r->net, 0, &to, &near), 0);
 	assert_int_equal(r->ops->poller_wait(r->poller, ev, 4, RIG_WAIT_NS), 1);
 
@@ -221,7 +221,7 @@ no_descriptor_left_sheds_the_connection(void **state)
 		rig_pause(r, deadline);
 	assert_true(n == 0 || n == -ECONNRESET);
 	r->ops->stream_close(near);
-	r->ops->listener_close(l);
+	r->ops->stream_close(l);
 }
 
 #define FACT(f) cmocka_unit_test_setup_teardown(f, rig_open, rig_close)

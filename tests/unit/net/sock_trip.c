@@ -80,12 +80,12 @@ trip_recv(struct trip *t)
 
 		if (v.iov_len > t->portion)
 			v.iov_len = t->portion;
-		n = ops->stream->recv_body(t->r->rx, &v, 1);
+		n = ops->stream->recv(t->r->rx, &v, 1);
 		assert_true(n > 0 || n == -EAGAIN);
 		t->got += n > 0 ? (size_t)n : 0;
 	}
 	if (t->opened && t->got == t->head.len && t->end == -EAGAIN)
-		t->end = ops->stream->recv_end(t->r->rx);
+		t->end = ops->stream->recv(t->r->rx, NULL, 0);
 }
 
 int
