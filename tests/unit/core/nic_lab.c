@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "nic_lab.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+
+const char *const lab_settings[] = { "TCPX_CHANNELS=4", "TCPX_THREADS=1", "TCPX_PORT=0",
+				     "TCPX_DEBUG=WARN", NULL };
+
+static void
+remember(void *arg, int level, const char *line)
+{
+	struct lab *t = arg;
+
+	if (level == 2)
+		snprintf(t->last, sizeof(t->last), "%s", line);
+}
+
+static tcpx_engine *
+lab_engine(struct lab *t, int i, const struct tcpx_net_ops *net, const char *const *settings)
+{
+	struct engine_env env = { .clock = *tcpx_fabric_clock(t->fabric), .net = net,
+				  .fabric = t->fabric, .manual = true, .nics = t->nic[i],
+				  .nic_count = NICS };
+	struct tcpx_engine_opts opts = TCPX_ENGINE_OPTS_INIT;
+	tcpx_engine *e;
+
+	opts.name = i ? "bert" : "anna";
+	opts.settings = settings;
+	opts.log = remember;
+	opts.log_arg = t;
+	for (int n = 0; n < NICS; n++) {
+		t->nic[i][n] = (struct tcpx_nic){ .numa = -1,
+						  .addr = { .family = 4, .prefix = 24,
+							    .ip = { 10, (uint8_t)n, 0,
+								    (uint8_t)(i + 1) } } };
+		snprintf(t->nic[i][n].name, sizeof(t->nic[i][n].name), "eth%d", n);
+	}
+	assert_ok(tcpx_engine_open(&opts, &env, &e));
+	return e;
+}
+
+void
+lab_open_on(struct lab *t, const struct tcpx_net_ops *net, const char *const *settings,
+	    const struct tcpx_fabric_script *script)
+{
+	memset(t, 0, sizeof(*t));
+	t->fabric = tcpx_fabric_new(7, script);
+	assert_non_null(t->fabric);
+	t->a = lab_engine(t, 0, net, settings);
+	t->b = lab_engine(t, 1, net, settings);
+}
+
+void
+lab_open(struct lab *t, const struct tcpx_net_ops *net, const char *const *settings)
+{
+	lab_open_on(t, net, settings, NULL);
+}
+
+void
+lab_close(struct lab *t)
+{
+	tcpx_peer_drop(t->p);
+	tcpx_close(t->a);
+	tcpx_close(t->b);
+	assert_string_equal(tcpx_fabric_violation(t->fabric), "");
+	tcpx_fabric_free(t->fabric);
+	tcpx_log_sink(NULL, NULL);
+}
+
+bool
+run_until(struct lab *t, bool (*done)(void *), void *arg, uint64_t limit_ns)
+{
+	uint64_t end_ns = tcpx_fabric_now(t->fabric) + limit_ns, next, at[2], seen;
+
+	while (!done(arg)) {
+		seen = tcpx_fabric_activity(t->fabric);
+		for (int i = 0; i < 3; i++) {
+			tcpx_engine_step(t->a);
+			tcpx_engine_step(t->b);
+		}
+		if (tcpx_fabric_activity(t->fabric) != seen)
+			continue;
+		if (tcpx_fabric_now(t->fabric) >= end_ns)
+			return done(arg);
+		next = tcpx_fabric_next_ns(t->fabric);
+		at[0] = tcpx_engine_timer(t->a);
+		at[1] = tcpx_engine_timer(t->b);
+		next = at[0] < next ? at[0] : next;
+		next = at[1] < next ? at[1] : next;
+		if (next <= tcpx_fabric_now(t->fabric))
+			next = tcpx_fabric_now(t->fabric) + 1000;
+		tcpx_fabric_advance(t->fabric, next < end_ns ? next : end_ns);
+	}
+	return true;
+}
+
+struct tcpx_peer_info
+lab_info(struct lab *t)
+{
+	struct tcpx_peer_info info = { .struct_size = sizeof(info) };
+
+	assert_ok(tcpx_peer_query(t->p, &info));
+	return info;
+}
+
+static bool
+decided(void *arg)
+{
+	return lab_info(arg).status != -EAGAIN;
+}
+
+bool
+over(void *arg)
+{
+	return tcpx_test(arg) != -EAGAIN;
+}
+
+void
+meet(struct lab *t)
+{
+	t->p = rig_add(t->a, t->b);
+	assert_true(run_until(t, decided, t, 10 * TCPX_SEC));
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Two engines of several NICs on a scripted network: without threads, and the test moves the clock. */
+#ifndef UNIT_CORE_NIC_LAB_H
+#define UNIT_CORE_NIC_LAB_H
+
+#include "rig.h"
+
+#include "base/clock.h"
+#include "core/engine/engine.h"
+#include "fabric/loop.h"
+
+#define NICS 4
+
+struct lab {
+	struct tcpx_fabric *fabric;
+	tcpx_engine *a, *b;
+	tcpx_peer *p;
+	struct tcpx_nic nic[2][NICS];
+	char last[256];
+};
+
+extern const char *const lab_settings[];
+
+void lab_open_on(struct lab *t, const struct tcpx_net_ops *net, const char *const *settings,
+		 const struct tcpx_fabric_script *script);
+void lab_open(struct lab *t, const struct tcpx_net_ops *net, const char *const *settings);
+void lab_close(struct lab *t);
+/* Turns both engines, and the clock when they rest, until done says so or the time is up. */
+bool run_until(struct lab *t, bool (*done)(void *), void *arg, uint64_t limit_ns);
+/* For run_until(): the transfer @arg has ended. */
+bool over(void *arg);
+struct tcpx_peer_info lab_info(struct lab *t);
+/* The first engine adds the second, as t->p; their session is open or has failed. */
+void meet(struct lab *t);
+
+#endif

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* An opener that is gone, over channels that say nothing of it, and one that comes back. */
+#include "nic_lab.h"
+
+#include <string.h>
+
+/* Turns the acceptor alone: the opener stands still, or is no more. Virtual time it took. */
+static uint64_t
+alone_until(struct lab *t, tcpx_xfer *x, uint64_t limit_ns)
+{
+	uint64_t begin_ns = tcpx_fabric_now(t->fabric), next, at;
+
+	for (;;) {
+		for (int i = 0; i < 3; i++)
+			tcpx_engine_step(t->b);
+		if (over(x) || tcpx_fabric_now(t->fabric) >= begin_ns + limit_ns)
+			return tcpx_fabric_now(t->fabric) - begin_ns;
+		next = tcpx_fabric_next_ns(t->fabric);
+		at = tcpx_engine_timer(t->b);
+		next = at < next ? at : next;
+		if (next <= tcpx_fabric_now(t->fabric))
+			next = tcpx_fabric_now(t->fabric) + 1000;
+		tcpx_fabric_advance(t->fabric, next < begin_ns + limit_ns ? next :
+				    begin_ns + limit_ns);
+	}
+}
+
+struct waiting {
+	struct lab t;
+	struct mem from, to;
+	tcpx_peer *back;
+	tcpx_xfer *x;
+};
+
+/* The acceptor sends what the opener never asks for: it may wait as long as both live. */
+static void
+wait_begin(struct waiting *w, const struct tcpx_net_ops *net)
+{
+	struct tcpx_desc d = { 0, 0, 4096 };
+
+	lab_open(&w->t, net, lab_settings);
+	meet(&w->t);
+	assert_ok(lab_info(&w->t).status);
+	mem_open(&w->from, w->t.b, 4096, TCPX_MEM_LOCAL);
+	mem_open(&w->to, w->t.a, 4096, TCPX_MEM_LOCAL);
+	fill(w->from.at, 4096, 5);
+	assert_ok(tcpx_peer_find(w->t.b, "anna", &w->back));
+	d.region = w->from.id;
+	assert_ok(tcpx_send(w->back, &d, 1, 7, &w->x));
+	assert_false(run_until(&w->t, over, w->x, 20 * TCPX_SEC)); /* twice TCPX_STALL_MS */
+	assert_ok(tcpx_fabric_cut_control(w->t.fabric, 0));
+}
+
+static void
+wait_end(struct waiting *w)
+{
+	tcpx_free(w->x);
+	tcpx_peer_drop(w->back);
+	lab_close(&w->t);
+	mem_close(&w->from);
+	mem_close(&w->to);
+}
+
+static void
+an_opener_that_is_gone_is_missed_soon(void **state)
+{
+	struct waiting w;
+	uint64_t took_ns;
+
+	wait_begin(&w, &tcpx_net_loop_comm);
+	tcpx_fabric_refuse_all(w.t.fabric, true);
+	took_ns = alone_until(&w.t, w.x, 60 * TCPX_SEC);
+	assert_code(tcpx_test(w.x), TCPX_EPEERGONE);
+	assert_non_null(strstr(w.t.last, "nobody listens at its addresses"));
+	assert_in_range(took_ns, TCPX_SEC, 2 * TCPX_SEC);
+	wait_end(&w);
+}
+
+static void
+an_opener_that_listens_is_waited_for(void **state)
+{
+	struct waiting w;
+	uint64_t took_ns;
+
+	wait_begin(&w, &tcpx_net_loop_comm);
+	took_ns = alone_until(&w.t, w.x, 60 * TCPX_SEC);
+	assert_code(tcpx_test(w.x), TCPX_EPEERGONE);
+	assert_non_null(strstr(w.t.last, "not resumed"));
+	assert_in_range(took_ns, 10 * TCPX_SEC, 11 * TCPX_SEC);
+	wait_end(&w);
+}
+
+/* Refused for as long as an opener has to come back, or asked while it is slow: it resumes. */
+static void
+an_opener_that_comes_back_is_served(void **state)
+{
+	static const struct {
+		uint64_t refuse_ns, silent_ns;
+	} rows[] = { { 900 * TCPX_MS, 0 }, { 0, 5 * TCPX_SEC }, { 1020 * TCPX_MS, 3 * TCPX_SEC } };
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct tcpx_counters c = { .struct_size = sizeof(c) };
+		struct tcpx_desc d = { 0, 0, 4096 };
+		struct waiting w;
+		tcpx_xfer *x;
+
+		wait_begin(&w, &tcpx_net_loop_comm);
+		tcpx_fabric_refuse_all(w.t.fabric, rows[i].refuse_ns != 0);
+		alone_until(&w.t, w.x, rows[i].refuse_ns);
+		tcpx_fabric_refuse_all(w.t.fabric, false);
+		alone_until(&w.t, w.x, rows[i].silent_ns);
+		d.region = w.to.id;
+		assert_ok(tcpx_recv(w.t.p, &d, 1, 7, &x));
+		assert_true(run_until(&w.t, over, x, 5 * TCPX_SEC));
+		assert_ok(tcpx_test(x));
+		assert_true(run_until(&w.t, over, w.x, 5 * TCPX_SEC));
+		assert_ok(tcpx_test(w.x));
+		assert_filled(w.to.at, 4096, 5);
+		assert_ok(tcpx_query(w.t.b, &c));
+		assert_int_equal(c.ctrl_resumes, 1);
+		tcpx_free(x);
+		wait_end(&w);
+	}
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(an_opener_that_is_gone_is_missed_soon),
+		cmocka_unit_test(an_opener_that_listens_is_waited_for),
+		cmocka_unit_test(an_opener_that_comes_back_is_served),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
