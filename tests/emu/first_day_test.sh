@@ -34,6 +34,8 @@ finish_day() {
 }
 trap finish_day EXIT
 mkdir -p /usr/local/tcpx/lib64 && cp "$EMU_LIBRARY" /usr/local/tcpx/lib64/libnccl-net-tcpx.so || exit 1
+# files of a study on the other host have a fixed place, where another test may have its own
+mount -t tmpfs none /run || skip_all "no /run of its own here"
 lab_up --hosts 2 --nics 5
 export TCPX_EMU_MODE=strict TCPX_CUDA_LIBRARY="$FAKECUDA_LIBRARY" FAKECUDA_DEVICES=8
 export TCPX_EMU_NICS="eth1,gpus=0+1;eth2,gpus=2+3;eth3,gpus=4+5;eth4,gpus=6+7"

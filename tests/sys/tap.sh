@@ -7,6 +7,19 @@ tool=$(realpath "$1") # tests may change their directory
 fixtures=$(cd "$(dirname "$0")/../fixtures" && pwd)
 count=0
 failed=0
+# In memory, where there is enough and programs may be started from it: a disk takes seconds for
+# thousands of files.
+in_memory() {
+	df -Pk /dev/shm 2>/dev/null | awk 'END { exit $4 < 1000000 }' || return
+	probe=$(mktemp /dev/shm/tcpx-XXXXXX 2>/dev/null) || return
+	printf '#!/bin/sh\n' >"$probe"
+	chmod +x "$probe"
+	"$probe" 2>/dev/null
+	code=$?
+	rm "$probe"
+	return $code
+}
+[ "${TMPDIR-}" ] || ! in_memory || export TMPDIR=/dev/shm
 scratch=$(mktemp -d)
 lab=t$$
 jobs_started=
