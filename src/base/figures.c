@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The tables of figures. Their order is that of the report, of the record, and of metrics:
- * counters first, then the others.
+ * The tables of figures. Their order is that of the report, the record and the metrics; of an
+ * object's metrics the counters come first.
  */
 #include "base/figures.h"
 
@@ -64,7 +64,7 @@ static const struct field totals[] = {
 	       METRIC("tcpx_channels_lost_total", "Channels that broke.")),
 	FIGURE(COUNT, chunks_resent, REPORT | SUM | RATE,
 	       METRIC("tcpx_chunks_resent_total", "Chunks sent again on another channel.")),
-	/* the report has it last */
+	/* engine/stats.c writes it at the end of the report */
 	{ .name = "sessions_stalled", .offset = offsetof(S, stalls), .type = FIELD_COUNT,
 	  .use = SUM,
 	  METRIC("tcpx_sessions_stalled_total", "Sessions that failed for want of progress.") },

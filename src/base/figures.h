@@ -16,7 +16,7 @@
 
 /* Of field.use. */
 enum {
-	FIGURE_PUBLIC = 1,  /* of a channel: in the public struct                     */
+	FIGURE_PUBLIC = 1,  /* of a channel or NIC: in the public struct              */
 	FIGURE_REPORT = 2,  /* in the engine's report                                 */
 	FIGURE_RECORD = 4,  /* in the record of perf                                  */
 	FIGURE_KEY = 8,     /* one of those by which two objects are the same         */

@@ -12,12 +12,12 @@
 
 enum field_type {
 	FIELD_COUNT,  /* uint64_t, at least .min                                      */
-	FIELD_INDEX,  /* unsigned                                                     */
+	FIELD_INDEX,  /* unsigned, at least .min                                      */
 	FIELD_NUMA,   /* int64_t, at least -1                                         */
 	FIELD_INT,    /* int, at least -1, which is "unknown" or "none"               */
 	FIELD_ID,     /* uint64_t, written as 16 hex digits                           */
 	FIELD_NUMBER, /* double, finite and not negative                              */
-	FIELD_CPU,    /* FIELD_INT, written as a number; optional where -1            */
+	FIELD_CPU,    /* int, -1: none; a real number in JSON                         */
 	FIELD_BOOL,   /* bool                                                         */
 	FIELD_FLAG,   /* int, 0 or 1: written as FIELD_BOOL                           */
 	FIELD_STRING, /* char[.room]; one of .words, if there are any                 */
@@ -35,9 +35,10 @@ struct field {
 	const char *name;
 	enum field_type type;
 	size_t offset;
-	size_t room, n;
+	size_t room;   /* bytes, or structs of an ARRAY                               */
+	size_t n;      /* offset of an ARRAY's count                                  */
 	unsigned min;
-	unsigned use;  /* of figures: base/figures.h                                  */
+	unsigned use;  /* bits of base/figures.h; 0: no figure                        */
 	bool optional; /* left out when NAN, NULL, "", 0, or an object or list with nothing
 	                * in it                                                       */
 	const char *const *words;
@@ -52,10 +53,10 @@ struct shape {
 	size_t bytes;
 	const struct field *fields;
 	size_t count;
-	unsigned use; /* of the fields only those that have all of it                 */
+	unsigned use; /* the fields with all these bits belong to it, no others       */
 };
 
-/* Those fields @f of @s that are of its use. */
+/* The fields @f of shape @s. */
 #define shape_each(f, s)                                                                   \
 	for (const struct field *f = (s)->fields; f < (s)->fields + (s)->count; f++)       \
 		if ((f->use & (s)->use) != (s)->use) {                                     \

@@ -12,7 +12,7 @@
 
 struct tcpx_frag {
 	uint64_t addr; /* of the memory's own space */
-	uint64_t len;  /* bytes, > 0 in a list      */
+	uint64_t len;  /* bytes; 0 is skipped       */
 };
 
 /* A list with prefix sums. start[i] is the stream offset of frag[i]; start[count] is the

@@ -10,7 +10,7 @@
 #define NS_PER_SEC    1000000000ull
 #define SAMPLE_MIN_NS 1000ull
 #define UNKNOWN_MAX   2     /* messages before a rate is known       */
-#define QUANTUM_MIN   65536 /* for a ring whose owner set none */
+#define QUANTUM_UNSET 65536 /* of a ring whose owner set none        */
 
 /* a * b / c without overflow on the way, at most UINT64_MAX. */
 static uint64_t
@@ -71,7 +71,7 @@ tcpx_pull_allowed(const struct tcpx_pull_channel *c, const struct tcpx_pull_sess
 static uint32_t
 quantum(const struct tcpx_drr *d)
 {
-	return d->quantum ? d->quantum : QUANTUM_MIN;
+	return d->quantum ? d->quantum : QUANTUM_UNSET;
 }
 
 /* The next node's turn begins, with one more quantum. */
