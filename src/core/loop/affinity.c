@@ -50,7 +50,8 @@ move(int tid, const struct tcpx_cpuset *set, struct tcpx_cpuset *granted)
 	return rc;
 }
 
-/* Moves the thread to the CPUs of all NICs of its loop. queue.lock held: the last caller uses all. */
+/* Moves the thread to the CPUs of all NICs of its loop. queue.lock held. A NIC is in thread.nics
+ * before its caller comes here, so the last caller sees all of them. */
 static void
 rebind(struct loop *l)
 {

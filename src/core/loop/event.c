@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The descriptor for applications with an event loop of their own: readable exactly while
- * a completion or a note waits. It costs nothing until it is first requested.
+ * a completion or a note waits. It costs nothing until it is first requested. And the futex of
+ * threads that wait for sessions.
  */
 #include "core/loop/event.h"
 
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include "base/random.h"
 #include "core/context/context.h"
 #include "core/loop/futex.h"
 

@@ -45,7 +45,8 @@ int tcpx_gpu_list(struct tcpx_engine *e, char pci[][TCPX_PCI_TEXT], uint32_t cap
 int tcpx_gpu_ready(struct tcpx_engine *e, int place);
 /* The place of memory; sets up its GPU. */
 int tcpx_gpu_place(struct tcpx_engine *e, void *addr, size_t len, int *place);
-/* Where channels' slots are a GPU's, that GPU copies host memory to and from them. */
+/* Page-locks host memory if a NIC's slots are a GPU's, which copies between the two. *locked: it
+ * did, so tcpx_gpu_unlock() must follow. */
 int tcpx_gpu_lock(struct tcpx_engine *e, void *addr, size_t len, bool *locked);
 void tcpx_gpu_unlock(struct tcpx_engine *e, void *addr);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Registered memory and imported names of peers' memory. An id is table index and
- * generation, so a stale one is noticed. Entries live as long as the engine.
+ * generation, so a stale one is noticed when the entry is used again.
  */
 #include "core/memory/region.h"
 
@@ -159,7 +159,7 @@ tcpx_region_drop(struct regions *r, uint64_t id, bool imported, struct region *w
 int
 tcpx_mem_register(tcpx_engine *e, void *addr, size_t len, unsigned access, uint64_t *id)
 {
-	struct region g = { .addr = addr, .peer_addr = (uintptr_t)addr, .len = len,
+	struct region g = { .addr = addr, .owner_addr = (uintptr_t)addr, .len = len,
 			    .access = access, .place = TCPX_ON_HOST };
 	int rc;
 
@@ -193,7 +193,7 @@ tcpx_mem_import(tcpx_engine *e, const void *blob, size_t len, uint64_t *id)
 		return tcpx_fail(TCPX_SUB_XFER, TCPX_EBLOB, "region blob of %zu bytes", len);
 	g.ref.id = rb.id;
 	memcpy(g.ref.key, rb.key, sizeof(g.ref.key));
-	g.peer_addr = rb.addr;
+	g.owner_addr = rb.addr;
 	g.len = rb.len;
 	g.access = rb.access;
 	g.place = rb.kind ? 0 : TCPX_ON_HOST;
@@ -221,7 +221,7 @@ tcpx_mem_export(tcpx_engine *e, uint64_t id, void *buf, size_t *len)
 				 (unsigned long long)id);
 	rb.id = g.id;
 	memcpy(rb.key, g.ref.key, sizeof(rb.key));
-	rb.addr = g.peer_addr;
+	rb.addr = g.owner_addr;
 	rb.len = g.len;
 	rb.access = (uint8_t)g.access;
 	rb.kind = g.place != TCPX_ON_HOST;
@@ -245,7 +245,7 @@ tcpx_mem_query(tcpx_engine *e, uint64_t id, uint64_t *addr, uint64_t *len)
 		return tcpx_fail(TCPX_SUB_XFER, TCPX_ESTALE, "no live region has id %#llx",
 				 (unsigned long long)id);
 	if (addr)
-		*addr = g.peer_addr;
+		*addr = g.owner_addr;
 	if (len)
 		*len = g.len;
 	return 0;

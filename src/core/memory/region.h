@@ -17,12 +17,13 @@ struct tcpx_engine;
 struct region {
 	uint64_t id;           /* 0: free entry                                       */
 	uint32_t generation;   /* of the entry's present or last user                 */
-	uint8_t *addr;
-	uint64_t peer_addr, len;
+	uint8_t *addr;         /* NULL if imported                                    */
+	uint64_t owner_addr;   /* in the process that registered it                   */
+	uint64_t len;
 	unsigned access;
 	bool imported;
 	int place;             /* TCPX_ON_HOST or a GPU; imported: 0 for any GPU      */
-	bool locked;           /* host memory that GPUs may reach                     */
+	bool locked;           /* by tcpx_gpu_lock()                                  */
 	struct tcpx_region_ref ref;
 };
 
@@ -37,7 +38,7 @@ struct regions {
 
 int tcpx_regions_init(struct regions *r);
 void tcpx_regions_fini(struct regions *r);
-/* At the engine's end: locks are taken off all its regions. */
+/* At the engine's end: undoes tcpx_gpu_lock() for all regions. */
 void tcpx_regions_unlock(struct tcpx_engine *e);
 /* Copies the live entry; TCPX_ESTALE. */
 int tcpx_region_get(struct regions *r, uint64_t id, struct region *out);
