@@ -12,10 +12,11 @@
 struct tcpx_room {
 	uint64_t size;
 	uint64_t head; /* end of the taken space                     */
-	uint64_t tail; /* start of it; to be set to an earlier head  */
+	uint64_t tail; /* start of it                                */
 };
 
-/* Takes @n at *@at. False: not now; never, if the ring is empty. */
+/* Takes @n at *@at. False: not now; never, if the ring is empty. An empty ring begins anew
+ * at 0. */
 static inline bool
 tcpx_room_take(struct tcpx_room *r, uint64_t n, uint64_t *at)
 {
@@ -34,7 +35,7 @@ tcpx_room_take(struct tcpx_room *r, uint64_t n, uint64_t *at)
 	return true;
 }
 
-/* Frees the space that was taken before the head was at @end. */
+/* Frees what was taken before the head was at @end, a head that the caller kept. */
 static inline void
 tcpx_room_free(struct tcpx_room *r, uint64_t end)
 {

@@ -18,7 +18,7 @@ struct stats_interval {
 	double lo, hi;
 };
 
-/* NAN for n == 0 in all of these. */
+/* NAN for n == 0 in all of these; in the last two also without memory. */
 double stats_mean(const double *v, size_t n);
 /* Of the sample (n - 1); 0 for n == 1. */
 double stats_stdev(const double *v, size_t n);
@@ -30,7 +30,8 @@ double stats_percentile(const double *v, size_t n, double q);
 /* The rank r (1..n/2) for which the r-th smallest and r-th largest value enclose the
  * median of the population with at least 95 %; 0 for n < 6, where no rank does. */
 size_t stats_median_rank(size_t n);
-/* These two values. False, @ci untouched, for n < 6. No assumption on the distribution. */
+/* These two values. False, @ci untouched, for n < 6 or no memory. No assumption on the
+ * distribution. */
 bool stats_median_interval(const double *v, size_t n, struct stats_interval *ci);
 
 /* ---- few paired differences: what holds for 3 to 18 of them ---------------------- */
@@ -44,14 +45,15 @@ double stats_t_share(size_t df, double t);
  * planning with an sd from few values. NAN for n < 2. */
 double stats_sd_upper(size_t n);
 
-/* The median of all means of two (also of one with itself); NAN for n == 0 or no memory. */
+/* The median of all means of two (also of one with itself); NAN for n == 0, n > 4095 or no
+ * memory. */
 double stats_hodges_lehmann(const double *v, size_t n);
 
 /*
  * stats_sign_flip - how often would random signs give a sum as far from 0 as this one
  * Two-sided p of the hypothesis that differences are as likely negative as positive: by
  * all 2^n signs for n <= STATS_FLIP_EXACT, else by 20,000 draws from a fixed seed. 1 for
- * n == 0. Never below 2 / 2^n: see stats_flip_least().
+ * n == 0 and n > 4096. Never below 2 / 2^n: see stats_flip_least().
  */
 double stats_sign_flip(const double *v, size_t n);
 /* The least n for which stats_sign_flip() can be at most @p: 2 / 2^n <= p. */

@@ -69,9 +69,9 @@ pattern_fill(struct pattern p, uint64_t offset, void *mem, size_t len)
 		*out++ = pattern_byte(p, offset++);
 }
 
-/* The same one byte at a time, for places where something differs. */
+/* Compares one byte at a time. Sets *first at the first wrong byte, unless that is known. */
 static uint64_t
-count_wrong(struct pattern p, uint64_t offset, const uint8_t *in, size_t len, bool any,
+count_wrong(struct pattern p, uint64_t offset, const uint8_t *in, size_t len, bool first_known,
 	    uint64_t *first)
 {
 	uint64_t wrong = 0;
@@ -79,7 +79,7 @@ count_wrong(struct pattern p, uint64_t offset, const uint8_t *in, size_t len, bo
 	for (size_t i = 0; i < len; i++) {
 		if (in[i] == pattern_byte(p, offset + i))
 			continue;
-		if (!any && !wrong)
+		if (!first_known && !wrong)
 			*first = offset + i;
 		wrong++;
 	}
