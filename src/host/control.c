@@ -34,7 +34,7 @@ find(const struct tcpx_host_nic *all, unsigned count, const char *name, struct t
 	return false;
 }
 
-/* One that reaches its own link only is no place to be called at. */
+/* Peers beyond the link cannot reach a link-local address. If there are no others it stays. */
 static void
 drop_link_local(struct tcpx_host_nic *nic)
 {
@@ -72,7 +72,7 @@ is_listed(const char *selection, const char *name)
 	return false;
 }
 
-/* What was said to us must be right; a variable of another program must not stop us. */
+/* A wrong TCPX_CTRL is an error. A wrong variable of another program is a warning: 0. */
 static int
 refuse(const struct tcpx_host_control *want, const char *why)
 {

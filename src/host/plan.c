@@ -170,7 +170,7 @@ tcpx_plan_cores_of(const struct tcpx_machine *m, int node, bool all,
 
 /* ---- groups ---- */
 
-/* Groups while they are made: one for each place; its NICs as indices in the plan's array. */
+/* A plan that is being made. */
 struct maker {
 	const struct tcpx_machine *m;
 	struct tcpx_plan *p;
@@ -226,7 +226,7 @@ join(struct maker *k, struct tcpx_plan_group *g, unsigned nic)
 		g->queues = rx_queues(&k->m->nics[at]);
 }
 
-/* The k-th of @parts slices; the first ones have the extra cores. */
+/* Slice @part of @parts; the first ones have the extra cores. */
 static int
 slice(const struct tcpx_plan_cores *pool, unsigned part, unsigned parts,
       struct tcpx_plan_cores *out)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The files of a run's folder. */
+/* The files in the folder of a `tcpx diag` run. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

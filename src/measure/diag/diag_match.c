@@ -16,7 +16,7 @@ points_of(const json_t *diag)
 	return json_object_get(json_object_get(diag, "metrics"), "points");
 }
 
-/* Equal, or missing in both. */
+/* Equal whole numbers, or null in both. */
 static bool
 same(const json_t *a, const json_t *b, const char *key)
 {
@@ -74,7 +74,7 @@ is_unfit(const json_t *diag, const char *name, char *why, size_t cap)
 	return false;
 }
 
-/* The difference of two points at one size. */
+/* Why no point of @a has a partner in @b. */
 static void
 explain(const json_t *a, const json_t *b, char *why, size_t cap)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * rtnetlink requests as bytes, without a socket. Every link's interface index is chosen here,
- * so nothing has to be looked up.
+ * rtnetlink requests as bytes, without a socket. The caller chooses every link's interface
+ * index, so nothing has to be looked up.
  */
 #ifndef TOOL_LAB_NL_H
 #define TOOL_LAB_NL_H

@@ -23,7 +23,7 @@ int lab_ns_open(const char *name);
 int lab_ns_self(void);
 /* Moves the process into it; @ns_fd stays open. */
 int lab_ns_enter(int ns_fd);
-/* Waits until every link in it but lo has its carrier; -ETIMEDOUT. */
+/* Waits until every link in it, lo too, is up and has its carrier; -ETIMEDOUT. */
 int lab_ns_settle(int ns_fd, int timeout_ms);
 /* Gives the process a private mount tree whose /sys shows the present namespace. */
 int lab_ns_remount_sys(void);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The existing labs. Hosts, NICs and their state are read from the namespaces; only the
- * rates and the wanted number of hosts come from the journal.
+ * rates and the wanted numbers of hosts and NICs come from the journal.
  */
 #include <arpa/inet.h>
 #include <ctype.h>
@@ -137,7 +137,7 @@ read_lab(const char *name, int home)
 	return json_pack("{s:s, s:b, s:o}", "name", name, "whole", whole, "hosts", hosts);
 }
 
-/* Adds the lab names of @path's entries, each once; @suffix is cut off journals. */
+/* Adds the labs that entries of @path belong to, each once: @journals or namespaces. */
 static void
 collect_names(const char *path, bool journals, json_t *names)
 {

@@ -13,7 +13,7 @@ struct matrix_env {
 /* A copy of @from. 0 or -ENOMEM. */
 TCPX_MUST_CHECK int matrix_env_init(struct matrix_env *e, char *const *from);
 void matrix_env_fini(struct matrix_env *e);
-/* Sets or replaces one. */
+/* Sets or replaces one. 0 or -ENOMEM. */
 TCPX_MUST_CHECK int matrix_env_set(struct matrix_env *e, const char *name, const char *value);
 
 #endif

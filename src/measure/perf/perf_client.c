@@ -24,7 +24,7 @@
 
 static const char name[] = "tcpx perf";
 
-/* In the child, after fork(): becomes `tcpx serve --once`. */
+/* In the child, after fork(): becomes `tcpx serve`. */
 static void
 exec_server(const struct perf_args *a, int ready_fd)
 {

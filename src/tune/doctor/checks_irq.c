@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Checks of interrupts, queues and bindings of the NICs in use, over what host/topo read. */
+/* Checks of interrupts, queues and bindings of the NICs in use, over what facts/topo.h reads. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +11,6 @@
 
 #define IRQ_LIST 6 /* NICs and CPUs named in evidence; the others are counted */
 
-/* Vectors of queues and their CPUs; calls @fn for those with both known. */
 typedef void (*vector_fn)(void *arg, const struct tcpx_topo_nic *nic,
 			  const struct tcpx_machine_vector *v, const struct tcpx_cpuset *cpus);
 
@@ -21,6 +20,7 @@ is_used(const struct machine *m, const struct tcpx_topo_nic *nic)
 	return nic->nic.hardware && machine_chosen(m, nic->nic.ifname);
 }
 
+/* Calls @fn for each vector of a queue whose CPUs are known, and counts them. */
 static unsigned
 each_vector(const struct machine *m, vector_fn fn, void *arg)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The GPU driver and the kernel's ways to avoid a copy, read once. */
+/* The GPU driver, and the kernel's ways to avoid a copy. */
 #include "tune/info/machine_gpu.h"
 
 #include <dlfcn.h>

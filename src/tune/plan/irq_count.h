@@ -27,8 +27,9 @@ struct irq_sum {
 /* Sums by NIC, the last of no NIC; heap, the caller's; NULL: no memory. */
 struct irq_sum *irq_sums(const struct tcpx_irqdiff *diff, const struct tcpx_snapshot *b,
 			 unsigned *count);
-/* The counts of a CPU of the diff: all interrupts of NICs, or one row of softirqs. */
+/* The interrupts of all NICs on the CPU of a column. */
 uint64_t irq_nic_count(const struct tcpx_irqdiff *diff, unsigned column);
+/* The row "NET_RX" and the like; NULL: none. */
 const struct tcpx_irqdiff_row *irq_softirq(const struct tcpx_irqdiff *diff, const char *label);
 /* The vector's interrupts on its NIC's node; all if the node is unknown. */
 uint64_t irq_on_node(const struct tcpx_irqdiff *diff, const struct tcpx_irqdiff_row *row);

@@ -73,8 +73,8 @@ TCPX_MUST_CHECK int tcpx_snapshot_take(const char *root, const struct tcpx_topo 
 				       const char *nics, struct tcpx_snapshot *out);
 void tcpx_snapshot_fini(struct tcpx_snapshot *snap);
 
-/* Or a plain copy of proc/interrupts: counts alone, no time, boot, NIC or vector is known.
- * @what names the bytes in messages. -EINVAL, -ENOMEM. */
+/* Reads a snapshot's file. Of a plain copy of proc/interrupts the counts alone are known, no time,
+ * boot, NIC or vector. @what names the bytes in messages. -EINVAL, -ENOMEM. */
 TCPX_MUST_CHECK int tcpx_snapshot_parse(const char *bytes, size_t len, const char *what,
 					struct tcpx_snapshot *out);
 /* The same of a file; "-" is standard input. Also -errno, -EFBIG. */
