@@ -19,15 +19,17 @@ enum {
 	NAME_WIDTH = 26, /* the first column of --help */
 };
 
-static const struct opt help_opt = { 'h', "help", NULL, "this text" };
+static const struct opt help_opt = { 'h', "help", .help = "this text" };
 
-void
-opt_init(struct opt_parser *p, const struct opt_command *cmd, int argc, char **argv)
+enum { OPT_END = -1, OPT_HELP = -2, OPT_BAD = -3 };
+
+static void
+init(struct opt_parser *p)
 {
+	const struct opt_command *cmd = p->cmd;
 	char *s = p->shorts;
 
 	assert(cmd->count + 2 <= ARRAY_LEN(p->longs));
-	*p = (struct opt_parser){ .cmd = cmd, .argc = argc, .argv = argv };
 	if (cmd->stop_at_word)
 		*s++ = '+';
 	*s++ = ':'; /* separates a missing value from an unknown option */
@@ -82,8 +84,10 @@ refuse_unknown(const struct opt_parser *p)
 	return OPT_BAD;
 }
 
-int
-opt_next(struct opt_parser *p)
+/* The index of the next option; OPT_END; OPT_HELP, which was printed; OPT_BAD, with a
+ * message. */
+static int
+next(struct opt_parser *p)
 {
 	int c = getopt_long(p->argc, p->argv, p->shorts, p->longs, NULL);
 	int index;
@@ -216,4 +220,60 @@ opt_choice(const struct opt_parser *p, int id, const char *const *words, int *ou
 		snprintf(allowed + len, sizeof(allowed) - len, "%s %s", i ? "," : "", words[i]);
 	}
 	return opt_refuse(p, id, allowed);
+}
+
+static int
+store(const struct opt_parser *p, int id)
+{
+	const struct opt *o = &p->cmd->opts[id];
+	char *place = (char *)p->args + o->at;
+	uint64_t v = 0;
+	int rc;
+
+	switch (o->kind) {
+	case OPT_IS_TEXT:
+		memcpy(place, &p->value, sizeof(p->value));
+		return TOOL_OK;
+	case OPT_IS_FLAG:
+		*(bool *)place = true;
+		return TOOL_OK;
+	case OPT_IS_NUMBER:
+		return opt_number(p, id, o->min, o->max, (uint64_t *)place);
+	case OPT_IS_INT:
+		rc = opt_number(p, id, o->min, o->max, &v);
+		*(int *)place = (int)v; /* on failure nobody looks at it */
+		return rc;
+	case OPT_IS_SIZE:
+		return opt_size(p, id, o->min, o->max, (uint64_t *)place);
+	case OPT_IS_CHOICE:
+		return opt_choice(p, id, o->words, (int *)place);
+	case OPT_IS_OWN:
+		return o->take(p, id, p->args);
+	}
+	return TOOL_USAGE;
+}
+
+bool
+opt_read(struct opt_parser *p, const struct opt_command *cmd, int argc, char **argv, void *args)
+{
+	int id;
+
+	*p = (struct opt_parser){ .cmd = cmd, .argc = argc, .argv = argv, .args = args };
+	init(p);
+	while (p->exit == TOOL_OK && (id = next(p)) != OPT_END) {
+		if (id < 0) {
+			p->exit = id == OPT_HELP ? TOOL_OK : TOOL_USAGE;
+			return false;
+		}
+		p->exit = store(p, id);
+	}
+	return p->exit == TOOL_OK;
+}
+
+int
+opt_words(const struct opt_parser *p, int most)
+{
+	if (p->argc - p->first_word <= most)
+		return TOOL_OK;
+	return tool_usage(p->cmd->name, "'%s' is one word too many", p->argv[p->first_word + most]);
 }

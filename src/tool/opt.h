@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A command's options as one table: parsing, --help and error messages come from it.
- * opt_next() returns the index in the table, so commands index it by an enum:
+ * A command's options as one table: parsing, --help and error messages come from it. An
+ * option names its place in the command's struct, S, and what is allowed there:
  *
- *	enum { OPT_BYTES, OPT_SELF };
+ *	#define S struct args
  *	static const struct opt opts[] = {
- *		[OPT_BYTES] = { 'b', "bytes", "SIZE", "smallest transfer (8M)" },
- *		[OPT_SELF]  = { 0, "self", NULL, "both sides from this command" },
+ *		{ 'b', "bytes", "SIZE", "smallest transfer (8M)", OPT_SIZE(bytes, 1, 1 << 30) },
+ *		{ 0, "self", NULL, "both sides from this command", OPT_FLAG(self) },
+ *		{ 0, "only", "ID", "only this check", OPT_TAKE(take_only) },
  *	};
  */
 #ifndef TOOL_OPT_H
@@ -18,12 +19,39 @@
 #include <stdint.h>
 #include <stdio.h>
 
+struct opt_parser;
+
+enum opt_kind { OPT_IS_OWN, OPT_IS_TEXT, OPT_IS_FLAG, OPT_IS_NUMBER, OPT_IS_INT,
+		OPT_IS_SIZE, OPT_IS_CHOICE };
+
 struct opt {
 	char short_name;       /* 0: none                     */
 	const char *long_name;
 	const char *arg;       /* "SIZE"; NULL: a flag        */
 	const char *help;      /* wrapped by the formatter    */
+	enum opt_kind kind;
+	size_t at;             /* in the command's struct     */
+	uint64_t min, max;
+	const char *const *words; /* NULL-terminated          */
+	/* TOOL_OK, or another code with a message: the command's exit code. */
+	int (*take)(const struct opt_parser *p, int id, void *args);
 };
+
+/* The end of a row: member @m of S, a name that the file defines for its struct. */
+#define OPT_AT(m, fits) .at = offsetof(S, m) + 0 * sizeof(char[(fits) ? 1 : -1])
+#define OPT_IS(m, type) __builtin_types_compatible_p(__typeof__(((S *)0)->m), type)
+#define OPT_TEXT(m) .kind = OPT_IS_TEXT, OPT_AT(m, OPT_IS(m, const char *))
+#define OPT_FLAG(m) .kind = OPT_IS_FLAG, OPT_AT(m, OPT_IS(m, bool))
+#define OPT_NUMBER(m, lo, hi) \
+	.kind = OPT_IS_NUMBER, .min = lo, .max = hi, OPT_AT(m, OPT_IS(m, uint64_t))
+#define OPT_SIZE(m, lo, hi) \
+	.kind = OPT_IS_SIZE, .min = lo, .max = hi, OPT_AT(m, OPT_IS(m, uint64_t))
+/* Of int, unsigned or an enum: a number, the index of a word. */
+#define OPT_INT(m, lo, hi) \
+	.kind = OPT_IS_INT, .min = lo, .max = hi, OPT_AT(m, sizeof(((S *)0)->m) == sizeof(int))
+#define OPT_CHOICE(m, list) \
+	.kind = OPT_IS_CHOICE, .words = list, OPT_AT(m, sizeof(((S *)0)->m) == sizeof(int))
+#define OPT_TAKE(function) .take = function
 
 struct opt_command {
 	const char *name;      /* "tcpx perf"                                       */
@@ -35,26 +63,28 @@ struct opt_command {
 	bool stop_at_word;     /* the first word ends the options (exec HOST CMD)   */
 };
 
-enum { OPT_END = -1, OPT_HELP = -2, OPT_BAD = -3 };
-
 struct opt_parser {
 	const struct opt_command *cmd; /* borrowed                              */
 	int argc;
 	char **argv;                   /* words move behind the options         */
-	const char *value;             /* of the option just returned           */
-	int first_word;                /* argv index, valid at OPT_END          */
+	const char *value;             /* of the present option                 */
+	int first_word;                /* argv index, after the last option     */
+	void *args;                    /* the command's struct                  */
+	int exit;                      /* the exit code where opt_read() ends   */
 	char shorts[128];              /* the string for getopt_long()          */
 	struct option longs[64];
 };
 
-/* One parser at a time in a process: getopt_long() keeps its state in globals. */
-void opt_init(struct opt_parser *p, const struct opt_command *cmd, int argc, char **argv);
-/* The index of the next option in cmd->opts; OPT_END; OPT_HELP (help was printed: return
- * TOOL_OK); OPT_BAD (a message was printed: return TOOL_USAGE). */
-int opt_next(struct opt_parser *p);
 void opt_help(const struct opt_command *cmd, FILE *f);
+/* Reads all options into @args, the struct of the table's places. False: the command is at
+ * its end, with p->exit; what is to say was said. One parser at a time in a process:
+ * getopt_long() keeps its state in globals. */
+bool opt_read(struct opt_parser *p, const struct opt_command *cmd, int argc, char **argv,
+	      void *args);
+/* TOOL_OK, or TOOL_USAGE with a message: more than @most words. */
+int opt_words(const struct opt_parser *p, int most);
 
-/* Values of the option @id just returned. TOOL_OK, or TOOL_USAGE with a message that
+/* Values of the present option, @id in the table. TOOL_OK, or TOOL_USAGE with a message that
  * names the option, the value and what is allowed. */
 int opt_number(const struct opt_parser *p, int id, uint64_t min, uint64_t max, uint64_t *out);
 /* Bytes, as tcpx_parse_size() reads them. */

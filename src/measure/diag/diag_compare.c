@@ -215,13 +215,17 @@ compare(const json_t *a, const json_t *b, const char *path)
 	return rc;
 }
 
+struct args {
+	const char *json;
+};
+#define S struct args
+
 int
 diag_compare(int argc, char **argv)
 {
-	enum { JSON };
 	static const struct opt opts[] = {
-		[JSON] = { 'j', "json", "FILE", "both runs and the pairs of their figures as JSON; - is "
-			   "stdout" },
+		{ 'j', "json", "FILE", "both runs and the pairs of their figures as JSON; - is "
+		  "stdout", OPT_TEXT(json) },
 	};
 	static const struct opt_command cmd = {
 		NAME, "[OPTIONS] A B",
@@ -232,18 +236,13 @@ diag_compare(int argc, char **argv)
 		opts, ARRAY_LEN(opts), "  tcpx diag compare diagnostics/nccl_1 diagnostics/p2p_1\n",
 		false,
 	};
-	const char *path = NULL;
+	struct args w = { NULL };
 	struct opt_parser p;
 	json_t *a, *b;
-	int id, rc;
+	int rc;
 
-	opt_init(&p, &cmd, argc, argv);
-	while ((id = opt_next(&p)) != OPT_END) {
-		if (id == JSON)
-			path = p.value;
-		else
-			return id == OPT_HELP ? TOOL_OK : TOOL_USAGE;
-	}
+	if (!opt_read(&p, &cmd, argc, argv, &w))
+		return p.exit;
 	if (argc - p.first_word != 2)
 		return tool_usage(NAME, "two runs are compared, not %d", argc - p.first_word);
 	rc = load(argv[p.first_word], &a);
@@ -251,7 +250,7 @@ diag_compare(int argc, char **argv)
 		return rc;
 	rc = load(argv[p.first_word + 1], &b);
 	if (rc == TOOL_OK) {
-		rc = compare(a, b, path);
+		rc = compare(a, b, w.json);
 		json_decref(b);
 	}
 	json_decref(a);

@@ -195,18 +195,34 @@ fini(struct diag *d)
 	free(d->journal);
 }
 
+struct args {
+	const char *dir, *json, *root;
+	uint64_t interval_ms;
+};
+#define S struct args
+
+static int
+take_interval(const struct opt_parser *p, int id, void *args)
+{
+	struct args *a = args;
+
+	if (tcpx_parse_ms(p->value, &a->interval_ms) < 0 || a->interval_ms < 1 ||
+	    a->interval_ms > 3600000)
+		return opt_refuse(p, id, "a time from 1ms to 3600s");
+	return TOOL_OK;
+}
+
 int
 diag_run(int argc, char **argv)
 {
-	enum { OUT, INTERVAL, ROOT, JSON };
 	static const struct opt opts[] = {
-		[OUT] = { 'o', "output", "DIR", "where to (diagnostics/run_TIME_PID)" },
-		[INTERVAL] = { 'i', "interval", "TIME", "between samples of CPUs, interrupts and "
-			       "threads: 1s, 100ms (1s)" },
-		[JSON] = { 'j', "json", "FILE", "diag.json there, too; - is stdout, and what the "
-			   "command says goes to stderr" },
-		[ROOT] = { 0, "root", "DIR", "CPUs, NICs and interrupts of the machine whose /sys and "
-			   "/proc lie in DIR" },
+		{ 'o', "output", "DIR", "where to (diagnostics/run_TIME_PID)", OPT_TEXT(dir) },
+		{ 'i', "interval", "TIME", "between samples of CPUs, interrupts and threads: 1s, "
+		  "100ms (1s)", OPT_TAKE(take_interval) },
+		{ 0, "root", "DIR", "CPUs, NICs and interrupts of the machine whose /sys and "
+		  "/proc lie in DIR", OPT_TEXT(root) },
+		{ 'j', "json", "FILE", "diag.json there, too; - is stdout, and what the command "
+		  "says goes to stderr", OPT_TEXT(json) },
 	};
 	static const struct opt_command cmd = {
 		NAME, "[OPTIONS] -- COMMAND...",
@@ -219,44 +235,24 @@ diag_run(int argc, char **argv)
 		"  tcpx diag run -- mpirun -np 16 all_reduce_perf -b 64M -e 64M -n 20\n"
 		"  tcpx diag compare before after\n", true,
 	};
-	struct diag d = { .interval_ns = 1000000000u };
-	const char *dir = NULL, *json = NULL;
+	struct args a = { .interval_ms = 1000 };
+	struct diag d = { .root = NULL };
 	struct opt_parser p;
-	uint64_t ms;
-	int id, rc;
+	int rc;
 
-	opt_init(&p, &cmd, argc, argv);
-	while ((id = opt_next(&p)) != OPT_END) {
-		switch (id) {
-		case OUT:
-			dir = p.value;
-			break;
-		case INTERVAL:
-			if (tcpx_parse_ms(p.value, &ms) < 0 || ms < 1 || ms > 3600000)
-				return opt_refuse(&p, id, "a time from 1ms to 3600s");
-			d.interval_ns = ms * 1000000;
-			break;
-		case ROOT:
-			d.root = p.value;
-			break;
-		case JSON:
-			json = p.value;
-			break;
-		case OPT_HELP:
-			return TOOL_OK;
-		default:
-			return TOOL_USAGE;
-		}
-	}
+	if (!opt_read(&p, &cmd, argc, argv, &a))
+		return p.exit;
 	if (p.first_word == argc)
 		return tool_usage(NAME, "no command to run");
+	d.root = a.root;
+	d.interval_ns = a.interval_ms * 1000000;
 	d.words = argv + p.first_word;
-	d.to_stderr = json && !strcmp(json, "-");
+	d.to_stderr = a.json && !strcmp(a.json, "-");
 	tcpx_pmu_none(&d.pmu, "the command was not run");
 	diag_metrics_init(&d.metrics);
-	rc = open_folder(&d, dir);
+	rc = open_folder(&d, a.dir);
 	if (rc == TOOL_OK)
-		rc = run(&d, json);
+		rc = run(&d, a.json);
 	fini(&d);
 	return rc;
 }

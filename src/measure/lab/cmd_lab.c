@@ -15,7 +15,13 @@
 #include "tool/tool.h"
 #include "tool/verbs.h"
 
-static const char default_name[] = "lab";
+struct args {
+	const char *name, *rates, *json;
+	struct lab lab; /* to be made */
+};
+#define S struct args
+
+#define DEFAULT_NAME "lab"
 
 /* Blocks signals for the milliseconds of making or removing, which must not be interrupted. */
 static void
@@ -41,34 +47,36 @@ need_root(const char *command)
 }
 
 static int
-take_name(const struct opt_parser *p, int id, const char **name)
+take_name(const struct opt_parser *p, int id, void *args)
 {
+	struct args *a = args;
+
 	if (!lab_name_allowed(p->value))
 		return opt_refuse(p, id, "allowed are up to 31 of a-z 0-9 - _, a letter first");
-	*name = p->value;
+	a->name = p->value;
 	return TOOL_OK;
 }
 
 static int
-refuse_words(const struct opt_parser *p)
+refuse_delay(const struct opt_parser *p, int id, void *args)
 {
-	if (p->first_word == p->argc)
-		return TOOL_OK;
-	return tool_usage(p->cmd->name, "'%s' is one word too many", p->argv[p->first_word]);
+	return tool_fail(TOOL_DENIED, p->cmd->name, "--delay %s: the lab emulates rate and MTU, not "
+			 "delay", p->value);
 }
 
 static int
 run_up(int argc, char **argv)
 {
-	enum { HOSTS, NICS, RATE, MTU, DELAY, NAME };
 	static const struct opt opts[] = {
-		[HOSTS] = { 'H', "hosts", "N", "emulated hosts h0, h1, ... (2)" },
-		[NICS] = { 'n', "nics", "K", "NICs eth0, eth1, ... of each host (4)" },
-		[RATE] = { 'r', "rate", "LIST", "bits a second that each NIC may send: one for "
-			   "all or one a NIC, such as 1G,1G,1G,250M; 0 is no limit (0)" },
-		[MTU] = { 'm', "mtu", "BYTES", "largest packet (1500)" },
-		[DELAY] = { 0, "delay", "TIME", "not emulated: refused" },
-		[NAME] = { 0, "name", "NAME", "name of the lab (lab)" },
+		{ 'H', "hosts", "N", "emulated hosts h0, h1, ... (2)",
+		  OPT_INT(lab.hosts, 2, LAB_HOSTS_MAX) },
+		{ 'n', "nics", "K", "NICs eth0, eth1, ... of each host (4)",
+		  OPT_INT(lab.nics, 1, LAB_NICS_MAX) },
+		{ 'r', "rate", "LIST", "bits a second that each NIC may send: one for all or one "
+		  "a NIC, such as 1G,1G,1G,250M; 0 is no limit (0)", OPT_TEXT(rates) },
+		{ 'm', "mtu", "BYTES", "largest packet (1500)", OPT_INT(lab.mtu, 576, 65535) },
+		{ 0, "delay", "TIME", "not emulated: refused", OPT_TAKE(refuse_delay) },
+		{ 0, "name", "NAME", "name of the lab (lab)", OPT_TAKE(take_name) },
 	};
 	static const struct opt_command cmd = {
 		"tcpx lab up", "[OPTIONS]",
@@ -80,88 +88,55 @@ run_up(int argc, char **argv)
 		"  tcpx lab exec h0 tcpx perf 10.77.0.2\n"
 		"  tcpx lab down\n", false,
 	};
-	struct lab lab = { .hosts = 2, .nics = 4, .mtu = 1500 };
-	const char *name = default_name, *rates = "0";
+	struct args a = { DEFAULT_NAME, "0", NULL, { .hosts = 2, .nics = 4, .mtu = 1500 } };
 	struct opt_parser p;
-	uint64_t v = 0;
-	int id, rc = TOOL_OK;
+	int rc;
 
-	opt_init(&p, &cmd, argc, argv);
-	while (!rc && (id = opt_next(&p)) != OPT_END) {
-		switch (id) {
-		case HOSTS:
-			rc = opt_number(&p, id, 2, LAB_HOSTS_MAX, &v);
-			lab.hosts = (unsigned)v;
-			break;
-		case NICS:
-			rc = opt_number(&p, id, 1, LAB_NICS_MAX, &v);
-			lab.nics = (unsigned)v;
-			break;
-		case RATE:
-			rates = p.value;
-			break;
-		case MTU:
-			rc = opt_number(&p, id, 576, 65535, &v);
-			lab.mtu = (uint32_t)v;
-			break;
-		case DELAY:
-			return tool_fail(TOOL_DENIED, cmd.name, "--delay %s: the lab emulates "
-					 "rate and MTU, not delay", p.value);
-		case NAME:
-			rc = take_name(&p, id, &name);
-			break;
-		default:
-			return id == OPT_HELP ? TOOL_OK : TOOL_USAGE;
-		}
-	}
-	rc = rc ? rc : refuse_words(&p);
+	if (!opt_read(&p, &cmd, argc, argv, &a))
+		return p.exit;
+	rc = opt_words(&p, 0);
 	if (rc)
 		return rc;
-	if (lab_rates_parse(&lab, rates))
+	if (lab_rates_parse(&a.lab, a.rates))
 		return tool_usage(cmd.name, "--rate %s: allowed is one rate, or one for each of "
-				  "%u NICs, from 1M to 400G, 0 for no limit", rates, lab.nics);
+				  "%u NICs, from 1M to 400G, 0 for no limit", a.rates, a.lab.nics);
 	rc = need_root(cmd.name);
 	if (rc)
 		return rc;
 
-	snprintf(lab.name, sizeof(lab.name), "%s", name);
+	snprintf(a.lab.name, sizeof(a.lab.name), "%s", a.name);
 	hold_signals(true);
-	rc = lab_up(&lab);
+	rc = lab_up(&a.lab);
 	hold_signals(false);
 	if (!rc)
-		printf("lab '%s' is up: %u hosts, %u NICs each, 10.77.0.1 and so on\n", name,
-		       lab.hosts, lab.nics);
+		printf("lab '%s' is up: %u hosts, %u NICs each, 10.77.0.1 and so on\n", a.name,
+		       a.lab.hosts, a.lab.nics);
 	return rc;
 }
 
 static int
 run_down(int argc, char **argv)
 {
-	enum { NAME };
 	static const struct opt opts[] = {
-		[NAME] = { 0, "name", "NAME", "name of the lab (lab)" },
+		{ 0, "name", "NAME", "name of the lab (lab)", OPT_TAKE(take_name) },
 	};
 	static const struct opt_command cmd = {
 		"tcpx lab down", "[OPTIONS]",
 		"Removes a lab, whole or left half-made. Processes still running in it are not "
 		"ended; they lose their NICs.", opts, ARRAY_LEN(opts), NULL, false,
 	};
-	const char *name = default_name;
+	struct args a = { .name = DEFAULT_NAME };
 	struct opt_parser p;
-	int id, rc = TOOL_OK;
+	int rc;
 
-	opt_init(&p, &cmd, argc, argv);
-	while (!rc && (id = opt_next(&p)) != OPT_END) {
-		if (id != NAME)
-			return id == OPT_HELP ? TOOL_OK : TOOL_USAGE;
-		rc = take_name(&p, id, &name);
-	}
-	rc = rc ? rc : refuse_words(&p);
+	if (!opt_read(&p, &cmd, argc, argv, &a))
+		return p.exit;
+	rc = opt_words(&p, 0);
 	rc = rc ? rc : need_root(cmd.name);
 	if (rc)
 		return rc;
 	hold_signals(true);
-	rc = lab_down(name);
+	rc = lab_down(a.name);
 	hold_signals(false);
 	return rc;
 }
@@ -182,9 +157,8 @@ host_number(const char *word)
 static int
 run_exec(int argc, char **argv)
 {
-	enum { NAME };
 	static const struct opt opts[] = {
-		[NAME] = { 0, "name", "NAME", "name of the lab (lab)" },
+		{ 0, "name", "NAME", "name of the lab (lab)", OPT_TAKE(take_name) },
 	};
 	static const struct opt_command cmd = {
 		"tcpx lab exec", "[OPTIONS] HOST COMMAND [ARG...]",
@@ -192,20 +166,14 @@ run_exec(int argc, char **argv)
 		"showing its NICs. The exit code is the command's.", opts, ARRAY_LEN(opts),
 		"  tcpx lab exec h0 tcpx info\n", true,
 	};
-	const char *name = default_name;
+	struct args a = { .name = DEFAULT_NAME };
 	char ns_name[64];
 	struct opt_parser p;
 	char **words;
-	int id, host, ns, rc = TOOL_OK;
+	int host, ns, rc;
 
-	opt_init(&p, &cmd, argc, argv);
-	while (!rc && (id = opt_next(&p)) != OPT_END) {
-		if (id != NAME)
-			return id == OPT_HELP ? TOOL_OK : TOOL_USAGE;
-		rc = take_name(&p, id, &name);
-	}
-	if (rc)
-		return rc;
+	if (!opt_read(&p, &cmd, argc, argv, &a))
+		return p.exit;
 	words = argv + p.first_word;
 	if (argc - p.first_word < 2)
 		return tool_usage(cmd.name, "a host and a command are needed");
@@ -216,9 +184,9 @@ run_exec(int argc, char **argv)
 	if (rc)
 		return rc;
 
-	ns = lab_ns_open(lab_ns_name(name, host, ns_name, sizeof(ns_name)));
+	ns = lab_ns_open(lab_ns_name(a.name, host, ns_name, sizeof(ns_name)));
 	if (ns < 0)
-		return tool_fail(TOOL_USAGE, cmd.name, "lab '%s' has no host %s (%s)", name,
+		return tool_fail(TOOL_USAGE, cmd.name, "lab '%s' has no host %s (%s)", a.name,
 				 words[0], strerror(-ns));
 	rc = lab_ns_enter(ns);
 	close(ns);
@@ -283,38 +251,30 @@ print_labs(const json_t *root)
 static int
 run_status(int argc, char **argv)
 {
-	enum { NAME, JSON };
 	static const struct opt opts[] = {
-		[NAME] = { 0, "name", "NAME", "only this lab (all)" },
-		[JSON] = { 0, "json", "FILE", "write it as JSON; - is stdout" },
+		{ 0, "name", "NAME", "only this lab (all)", OPT_TAKE(take_name) },
+		{ 0, "json", "FILE", "write it as JSON; - is stdout", OPT_TEXT(json) },
 	};
 	static const struct opt_command cmd = {
 		"tcpx lab status", "[OPTIONS]", "Shows the labs of this machine, their hosts, "
 		"NICs and processes. Nothing is printed when there is no lab.",
 		opts, ARRAY_LEN(opts), NULL, false,
 	};
-	const char *name = NULL, *json_path = NULL;
+	struct args a = { .name = NULL };
 	struct opt_parser p;
 	json_t *root = NULL;
-	int id, rc = TOOL_OK;
+	int rc;
 
-	opt_init(&p, &cmd, argc, argv);
-	while (!rc && (id = opt_next(&p)) != OPT_END) {
-		if (id == NAME)
-			rc = take_name(&p, id, &name);
-		else if (id == JSON)
-			json_path = p.value;
-		else
-			return id == OPT_HELP ? TOOL_OK : TOOL_USAGE;
-	}
-	rc = rc ? rc : refuse_words(&p);
+	if (!opt_read(&p, &cmd, argc, argv, &a))
+		return p.exit;
+	rc = opt_words(&p, 0);
 	rc = rc ? rc : need_root(cmd.name);
-	rc = rc ? rc : lab_status(name, &root);
+	rc = rc ? rc : lab_status(a.name, &root);
 	if (rc)
 		return rc;
-	if (json_path)
-		rc = tool_json_write(root, json_path);
-	if (!json_path || strcmp(json_path, "-"))
+	if (a.json)
+		rc = tool_json_write(root, a.json);
+	if (!a.json || strcmp(a.json, "-"))
 		print_labs(root);
 	json_decref(root);
 	return rc;

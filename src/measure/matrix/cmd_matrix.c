@@ -127,42 +127,74 @@ list(struct matrix_session *s, const char *json_path)
 
 /* ---- verbs ----------------------------------------------------------------------- */
 
+struct args {
+	struct matrix_wish wish;
+	char *sets[SETS_MAX];
+	const char *reference, *output, *html, *json;
+	bool list;
+};
+#define S struct args
+
 static int
-take_reference(const struct opt_parser *p, int id, const char **out)
+take_reference(const struct opt_parser *p, int id, void *args)
 {
+	struct args *a = args;
 	char name[MATRIX_NAME_MAX];
 	double number;
 
-	*out = p->value;
+	a->reference = p->value;
 	return matrix_reference_parse(p->value, name, &number) ? TOOL_OK :
 	       opt_refuse(p, id, "allowed is NAME=NUMBER, the number above 0: NCCL=18.7");
 }
 
 static int
-take_blocks(const struct opt_parser *p, int id, struct matrix_wish *wish)
+take_seed(const struct opt_parser *p, int id, void *args)
 {
-	uint64_t v = 0;
-	int rc = opt_number(p, id, 1, MATRIX_BLOCKS_MAX, &v);
+	struct args *a = args;
 
-	wish->blocks = (unsigned)v;
-	return rc;
+	a->wish.seeded = true;
+	return opt_number(p, id, 0, UINT32_MAX, &a->wish.seed);
+}
+
+static int
+take_set(const struct opt_parser *p, int id, void *args)
+{
+	struct args *a = args;
+
+	if (!strchr(p->value, '=') || a->wish.set_count == SETS_MAX)
+		return opt_refuse(p, id, "allowed is NAME=VALUE, up to 32 times");
+	a->sets[a->wish.set_count++] = (char *)p->value;
+	return TOOL_OK;
+}
+
+static int
+take_load(const struct opt_parser *p, int id, void *args)
+{
+	struct args *a = args;
+
+	return matrix_fraction_parse(p->value, &a->wish.load) ? TOOL_OK :
+	       opt_refuse(p, id, "allowed is a share up to 1, as 40% or 0.4");
 }
 
 static int
 run_run(int argc, char **argv)
 {
-	enum { DIR, BLOCKS, SEED, SET, LOAD, REFERENCE, LIST, JSON };
 	static const struct opt opts[] = {
-		[DIR] = { 'o', "output", "DIR", "folder of the study (NAME.study)" },
-		[BLOCKS] = { 'b', "blocks", "N", "measure every cell N times (as the spec says)" },
-		[SEED] = { 's', "seed", "N", "of the order within blocks (as the spec says)" },
-		[SET] = { 0, "set", "NAME=VALUE", "another value for what the spec sets" },
-		[LOAD] = { 0, "load", "SHARE", "user time of other processes, as a share of all CPUs, "
-			   "up to which a run counts: 40% (as the spec says)" },
-		[REFERENCE] = { 'r', "reference", "NAME=NUMBER", "a figure to reach, as NCCL=18.7, in the "
-				"spec's unit" },
-		[LIST] = { 'l', "list", NULL, "show the cells and which can run here; run nothing" },
-		[JSON] = { 0, "json", "FILE", "the analysis, or the list, as JSON; - is stdout" },
+		{ 'o', "output", "DIR", "folder of the study (NAME.study)", OPT_TEXT(wish.dir) },
+		{ 'b', "blocks", "N", "measure every cell N times (as the spec says)",
+		  OPT_INT(wish.blocks, 1, MATRIX_BLOCKS_MAX) },
+		{ 's', "seed", "N", "of the order within blocks (as the spec says)",
+		  OPT_TAKE(take_seed) },
+		{ 0, "set", "NAME=VALUE", "another value for what the spec sets",
+		  OPT_TAKE(take_set) },
+		{ 0, "load", "SHARE", "user time of other processes, as a share of all CPUs, up "
+		  "to which a run counts: 40% (as the spec says)", OPT_TAKE(take_load) },
+		{ 'r', "reference", "NAME=NUMBER", "a figure to reach, as NCCL=18.7, in the "
+		  "spec's unit", OPT_TAKE(take_reference) },
+		{ 'l', "list", NULL, "show the cells and which can run here; run nothing",
+		  OPT_FLAG(list) },
+		{ 0, "json", "FILE", "the analysis, or the list, as JSON; - is stdout",
+		  OPT_TEXT(json) },
 	};
 	static const struct opt_command cmd = {
 		"tcpx matrix run", "[OPTIONS] SPEC",
@@ -175,67 +207,32 @@ run_run(int argc, char **argv)
 		"  tcpx matrix resume t1t5\n"
 		"  tcpx matrix report t1t5\n", false,
 	};
-	char *sets[SETS_MAX], path[MATRIX_PATH], dir[MATRIX_NAME_MAX + 140];
-	struct matrix_wish wish = { .sets = sets };
-	bool only_list = false;
-	const char *json_path = NULL;
+	char path[MATRIX_PATH], dir[MATRIX_NAME_MAX + 140];
+	struct args a = { .list = false };
+	struct matrix_wish *wish = &a.wish;
 	struct matrix_session s;
 	struct opt_parser p;
-	int id, rc = TOOL_OK;
+	int rc;
 
-	opt_init(&p, &cmd, argc, argv);
-	while (!rc && (id = opt_next(&p)) != OPT_END) {
-		switch (id) {
-		case DIR:
-			wish.dir = p.value;
-			break;
-		case BLOCKS:
-			rc = take_blocks(&p, id, &wish);
-			break;
-		case SEED:
-			rc = opt_number(&p, id, 0, UINT32_MAX, &wish.seed);
-			wish.seeded = true;
-			break;
-		case SET:
-			if (!strchr(p.value, '=') || wish.set_count == SETS_MAX)
-				rc = opt_refuse(&p, id, "allowed is NAME=VALUE, up to 32 times");
-			else
-				sets[wish.set_count++] = (char *)p.value;
-			break;
-		case LOAD:
-			if (!matrix_fraction_parse(p.value, &wish.load))
-				rc = opt_refuse(&p, id, "allowed is a share up to 1, as 40% or 0.4");
-			break;
-		case REFERENCE:
-			rc = take_reference(&p, id, &wish.reference);
-			break;
-		case LIST:
-			only_list = true;
-			break;
-		case JSON:
-			json_path = p.value;
-			break;
-		default:
-			return id == OPT_HELP ? TOOL_OK : TOOL_USAGE;
-		}
-	}
-	if (rc)
-		return rc;
+	if (!opt_read(&p, &cmd, argc, argv, &a))
+		return p.exit;
+	wish->sets = a.sets;
+	wish->reference = a.reference;
 	if (p.first_word == argc) {
 		matrix_find_print();
 		return tool_usage(cmd.name, "which experiment?");
 	}
-	if (argc - p.first_word > 1)
-		return tool_usage(cmd.name, "'%s' is one word too many", argv[p.first_word + 1]);
-	if (matrix_find(argv[p.first_word], path) || matrix_session_init(&s, path, &wish))
+	if (opt_words(&p, 1))
 		return TOOL_USAGE;
-	if (!wish.dir) {
+	if (matrix_find(argv[p.first_word], path) || matrix_session_init(&s, path, wish))
+		return TOOL_USAGE;
+	if (!wish->dir) {
 		snprintf(dir, sizeof(dir), "%s.study", s.name);
-		wish.dir = dir;
+		wish->dir = dir;
 	}
-	rc = only_list ? list(&s, json_path) : matrix_session_run(&s, &wish);
+	rc = a.list ? list(&s, a.json) : matrix_session_run(&s, wish);
 	matrix_session_fini(&s);
-	return rc || only_list ? rc : conclude(wish.dir, NULL, json_path);
+	return rc || a.list ? rc : conclude(wish->dir, NULL, a.json);
 }
 
 static int
@@ -251,11 +248,12 @@ one_folder(const struct opt_parser *p, const char **dir)
 static int
 run_resume(int argc, char **argv)
 {
-	enum { BLOCKS, UNDONE, JSON };
 	static const struct opt opts[] = {
-		[BLOCKS] = { 'b', "blocks", "N", "raise the number of blocks, as a report asks" },
-		[UNDONE] = { 0, "undone", NULL, "what was set up has been undone by hand" },
-		[JSON] = { 0, "json", "FILE", "the analysis as JSON; - is stdout" },
+		{ 'b', "blocks", "N", "raise the number of blocks, as a report asks",
+		  OPT_INT(wish.blocks, 1, MATRIX_BLOCKS_MAX) },
+		{ 0, "undone", NULL, "what was set up has been undone by hand",
+		  OPT_FLAG(wish.undone) },
+		{ 0, "json", "FILE", "the analysis as JSON; - is stdout", OPT_TEXT(json) },
 	};
 	static const struct opt_command cmd = {
 		"tcpx matrix resume", "[OPTIONS] DIR",
@@ -263,38 +261,28 @@ run_resume(int argc, char **argv)
 		"begins the block it was in again.",
 		opts, ARRAY_LEN(opts), NULL, false,
 	};
-	struct matrix_wish wish = { .dir = NULL };
-	const char *json_path = NULL;
+	struct args a = { .list = false };
 	struct opt_parser p;
-	int id, rc = TOOL_OK;
+	int rc;
 
-	opt_init(&p, &cmd, argc, argv);
-	while (!rc && (id = opt_next(&p)) != OPT_END) {
-		if (id == BLOCKS)
-			rc = take_blocks(&p, id, &wish);
-		else if (id == UNDONE)
-			wish.undone = true;
-		else if (id == JSON)
-			json_path = p.value;
-		else
-			return id == OPT_HELP ? TOOL_OK : TOOL_USAGE;
-	}
-	rc = rc ? rc : one_folder(&p, &wish.dir);
-	rc = rc ? rc : matrix_session_resume(&wish);
-	return rc ? rc : conclude(wish.dir, NULL, json_path);
+	if (!opt_read(&p, &cmd, argc, argv, &a))
+		return p.exit;
+	rc = one_folder(&p, &a.wish.dir);
+	rc = rc ? rc : matrix_session_resume(&a.wish);
+	return rc ? rc : conclude(a.wish.dir, NULL, a.json);
 }
 
 static int
 run_report(int argc, char **argv)
 {
-	enum { OUTPUT, HTML, JSON, REFERENCE };
 	static const struct opt opts[] = {
-		[OUTPUT] = { 'o', "output", "FILE", "the report as Markdown; - is stdout "
-			     "(DIR/REPORT.md)" },
-		[HTML] = { 0, "html", "FILE", "the report as HTML with plots (DIR/report.html)" },
-		[JSON] = { 0, "json", "FILE", "the analysis as JSON; - is stdout" },
-		[REFERENCE] = { 'r', "reference", "NAME=NUMBER", "a figure to reach, as NCCL=18.7, in "
-				"place of the study's" },
+		{ 'o', "output", "FILE", "the report as Markdown; - is stdout (DIR/REPORT.md)",
+		  OPT_TEXT(output) },
+		{ 0, "html", "FILE", "the report as HTML with plots (DIR/report.html)",
+		  OPT_TEXT(html) },
+		{ 0, "json", "FILE", "the analysis as JSON; - is stdout", OPT_TEXT(json) },
+		{ 'r', "reference", "NAME=NUMBER", "a figure to reach, as NCCL=18.7, in place of "
+		  "the study's", OPT_TAKE(take_reference) },
 	};
 	static const struct opt_command cmd = {
 		"tcpx matrix report", "[OPTIONS] DIR",
@@ -302,32 +290,26 @@ run_report(int argc, char **argv)
 		"report, on any machine.",
 		opts, ARRAY_LEN(opts), NULL, false,
 	};
-	const char *dir = NULL, *output = NULL, *html = NULL, *json_path = NULL, *reference = NULL;
+	struct args a = { .list = false };
+	const char *dir;
 	struct matrix_data data;
 	struct opt_parser p;
 	json_t *json;
-	int id, rc;
+	int rc;
 
-	opt_init(&p, &cmd, argc, argv);
-	while ((id = opt_next(&p)) != OPT_END) {
-		if (id < 0)
-			return id == OPT_HELP ? TOOL_OK : TOOL_USAGE;
-		if (id == REFERENCE && take_reference(&p, id, &reference))
-			return TOOL_USAGE;
-		else if (id != REFERENCE)
-			*(id == OUTPUT ? &output : id == HTML ? &html : &json_path) = p.value;
-	}
+	if (!opt_read(&p, &cmd, argc, argv, &a))
+		return p.exit;
 	rc = one_folder(&p, &dir);
 	if (rc)
 		return rc;
-	if (!output && !html)
-		return conclude(dir, reference, json_path);
-	if (matrix_data_load(&data, dir, reference))
+	if (!a.output && !a.html)
+		return conclude(dir, a.reference, a.json);
+	if (matrix_data_load(&data, dir, a.reference))
 		return TOOL_USAGE;
-	rc = output ? matrix_report_write(&data, output, false) : 0;
-	rc = rc || !html ? rc : matrix_report_write(&data, html, true);
-	json = rc || !json_path ? NULL : matrix_data_json(&data);
-	rc = rc ? TOOL_USAGE : json ? tool_json_write(json, json_path) : TOOL_OK;
+	rc = a.output ? matrix_report_write(&data, a.output, false) : 0;
+	rc = rc || !a.html ? rc : matrix_report_write(&data, a.html, true);
+	json = rc || !a.json ? NULL : matrix_data_json(&data);
+	rc = rc ? TOOL_USAGE : json ? tool_json_write(json, a.json) : TOOL_OK;
 	json_decref(json);
 	matrix_data_fini(&data);
 	return rc;

@@ -23,11 +23,12 @@ struct perf_args {
 	const char *host;          /* "HOST[:PORT]"; NULL with --self              */
 	bool self, lat, spin, baseline;
 	enum job_op op;
-	bool bi;
+	unsigned bi;               /* 1: both ways at once                         */
 	uint64_t begin, end, factor, step;
 	uint64_t iters;            /* 0: as many as fill a run                     */
 	uint64_t warmup, depth, descs, duration_s, pairs;
-	bool check, spoil;
+	unsigned check;            /* 1: every byte is compared                    */
+	bool spoil;
 	bool unpack_only;          /* only the copy kernels, on mem's GPU          */
 	const char *peer_mem;      /* a place, as typed; NULL: as the server has it */
 	const char *peer_nics;     /* for --self's server; NULL: as --nics         */
@@ -58,12 +59,15 @@ struct perf_args {
 	size_t setting_count;
 };
 
-/* For the option tables of both commands. A setting is checked by the table of settings. */
-int perf_take_setting(struct perf_args *a, const struct opt_parser *p, int id,
-		      enum tcpx_setting setting);
-int perf_take_place(const struct opt_parser *p, int id, struct place *place);
-int perf_take_unpack(struct perf_args *a, const struct opt_parser *p, int id);
-int perf_take_text(const struct opt_parser *p, int id, const char **text);
+/* For the option tables of both commands: an engine setting, checked by the table of
+ * settings, whose text also stays in @m; a place; a short text. */
+#define PERF_SETTING(which) .min = TCPX_SET_##which, OPT_TAKE(perf_take_setting)
+#define PERF_SETTING_TOO(which, m) PERF_SETTING(which), .at = offsetof(struct perf_args, m)
+#define PERF_PLACE(m) OPT_TAKE(perf_take_place), .at = offsetof(struct perf_args, m)
+#define PERF_LABEL(m) OPT_TAKE(perf_take_label), .at = offsetof(struct perf_args, m)
+int perf_take_setting(const struct opt_parser *p, int id, void *args);
+int perf_take_place(const struct opt_parser *p, int id, void *args);
+int perf_take_label(const struct opt_parser *p, int id, void *args);
 
 /* TOOL_OK, or an exit code after a message. -1: help was printed, exit with 0. */
 int perf_args_parse(struct perf_args *a, int argc, char **argv);

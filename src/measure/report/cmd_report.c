@@ -12,10 +12,13 @@
 #include "measure/report/svg_plot.h"
 #include "tool/tool.h"
 
-enum { OPT_OUTPUT };
+struct args {
+	const char *path;
+};
+#define S struct args
 
 static const struct opt opts[] = {
-	[OPT_OUTPUT] = { 'o', "output", "FILE", "the report, - for stdout (report.html)" },
+	{ 'o', "output", "FILE", "the report, - for stdout (report.html)", OPT_TEXT(path) },
 };
 
 static const struct opt_command command = {
@@ -52,24 +55,19 @@ report(char **files, size_t n, const char *path)
 int
 cmd_report(int argc, char **argv)
 {
-	const char *path = "report.html";
+	struct args a = { "report.html" };
 	struct opt_parser parser;
 	size_t files;
-	int opt, rc;
+	int rc;
 
-	opt_init(&parser, &command, argc, argv);
-	while ((opt = opt_next(&parser)) >= 0)
-		if (opt == OPT_OUTPUT)
-			path = parser.value;
-	if (opt != OPT_END)
-		return opt == OPT_HELP ? TOOL_OK : TOOL_USAGE;
-
+	if (!opt_read(&parser, &command, argc, argv, &a))
+		return parser.exit;
 	files = (size_t)(argc - parser.first_word);
 	if (files < 1 || files > SVG_SERIES_MAX)
 		return tool_usage(command.name, "%zu result files given, must be 1 to %d", files,
 				  SVG_SERIES_MAX);
-	rc = report(argv + parser.first_word, files, path);
-	if (!rc && strcmp(path, "-") && isatty(STDERR_FILENO))
-		fprintf(stderr, "report: %s\n", path);
+	rc = report(argv + parser.first_word, files, a.path);
+	if (!rc && strcmp(a.path, "-") && isatty(STDERR_FILENO))
+		fprintf(stderr, "report: %s\n", a.path);
 	return rc;
 }

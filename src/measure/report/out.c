@@ -17,22 +17,10 @@
 #include "measure/report/result_fields.h"
 #include "tool/tool.h"
 
-static const char *const format_names[] = {
+const char *const out_format_names[] = {
 	[OUT_TABLE] = "table", [OUT_NCCL] = "nccl", [OUT_PERFTEST] = "perftest",
-	[OUT_CSV] = "csv",     [OUT_JSON] = "json",
+	[OUT_CSV] = "csv",     [OUT_JSON] = "json",     NULL
 };
-
-int
-out_format_parse(const char *text, enum out_format *format)
-{
-	for (size_t i = 0; i < ARRAY_LEN(format_names); i++)
-		if (!strcmp(text, format_names[i])) {
-			*format = (enum out_format)i;
-			return 0;
-		}
-	return tcpx_fail(TCPX_SUB_TOOL, TCPX_ECONFIG,
-			 "format \"%s\": must be table, nccl, perftest, csv or json", text);
-}
 
 /* ---- CSV ------------------------------------------------------------------------- */
 

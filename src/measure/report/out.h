@@ -13,8 +13,8 @@
 
 enum out_format { OUT_TABLE, OUT_NCCL, OUT_PERFTEST, OUT_CSV, OUT_JSON };
 
-/* "table", "nccl", "perftest", "csv", "json". TCPX_ECONFIG names the bad word. */
-int out_format_parse(const char *text, enum out_format *format);
+/* By enum out_format; NULL-terminated. */
+extern const char *const out_format_names[];
 
 /* @r: everything but the rows must be filled in; @lat: columns of --lat, */
 void out_head(FILE *f, enum out_format format, const struct result *r, bool lat);

@@ -27,6 +27,7 @@ struct wish {
 	uint64_t interval_ns;
 	bool once;
 };
+#define S struct wish
 
 /* ---- writing ---- */
 
@@ -245,19 +246,19 @@ look_again_and_again(const struct wish *w)
 
 /* "1s", "0.5", "200ms": 50 ms to a day. */
 static int
-parse_interval(const char *text, uint64_t *ns)
+take_interval(const struct opt_parser *p, int id, void *args)
 {
+	struct wish *w = args;
 	char *end;
-	double v = strtod(text, &end);
+	double v = strtod(p->value, &end);
+	bool is_ms = !strcmp(end, "ms");
 
-	if (!strcmp(end, "ms"))
-		v /= 1000;
-	else if (*end && strcmp(end, "s") != 0)
-		return -EINVAL;
-	if (end == text || !isfinite(v) || v < 0.05 || v > 86400)
-		return -EINVAL;
-	*ns = (uint64_t)(v * 1e9);
-	return 0;
+	v = is_ms ? v / 1000 : v;
+	if ((*end && !is_ms && strcmp(end, "s") != 0) || end == p->value || !isfinite(v) ||
+	    v < 0.05 || v > 86400)
+		return opt_refuse(p, id, "50ms to 86400s");
+	w->interval_ns = (uint64_t)(v * 1e9);
+	return TOOL_OK;
 }
 
 static int
@@ -294,15 +295,17 @@ usual_dir(struct wish *w, char *dir, size_t cap)
 int
 cmd_top(int argc, char **argv)
 {
-	enum { ONCE, INTERVAL, JSON, PROMETHEUS, DIR };
 	static const struct opt opts[] = {
-		[ONCE] = { '1', "once", NULL, "two looks one interval apart, one view, and done" },
-		[INTERVAL] = { 'i', "interval", "TIME", "between two looks: 1s, 0.5, 200ms (1s)" },
-		[JSON] = { 'j', "json", "FILE", "everything as JSON, each time anew; - is stdout, "
-			   "and then there is no view" },
-		[PROMETHEUS] = { 0, "prometheus", "FILE", "the counters in Prometheus's text format, each "
-				 "time anew and never half; - is stdout. No view" },
-		[DIR] = { 0, "dir", "DIR", "look for engines here: what TCPX_STATS names, where it does" },
+		{ '1', "once", NULL, "two looks one interval apart, one view, and done",
+		  OPT_FLAG(once) },
+		{ 'i', "interval", "TIME", "between two looks: 1s, 0.5, 200ms (1s)",
+		  OPT_TAKE(take_interval) },
+		{ 'j', "json", "FILE", "everything as JSON, each time anew; - is stdout, and "
+		  "then there is no view", OPT_TEXT(json) },
+		{ 0, "prometheus", "FILE", "the counters in Prometheus's text format, each time "
+		  "anew and never half; - is stdout. No view", OPT_TEXT(prometheus) },
+		{ 0, "dir", "DIR", "look for engines here: what TCPX_STATS names, where it does",
+		  OPT_TEXT(where.dir) },
 	};
 	static const struct opt_command cmd = {
 		NAME, "[OPTIONS] [PID]",
@@ -320,37 +323,13 @@ cmd_top(int argc, char **argv)
 	struct wish w = { .interval_ns = TCPX_SEC, .where = { .patience_ms = PATIENCE_MS } };
 	char dir[TCPX_SETTING_TEXT_MAX + 1];
 	struct opt_parser p;
-	int id;
 
-	opt_init(&p, &cmd, argc, argv);
-	while ((id = opt_next(&p)) != OPT_END) {
-		switch (id) {
-		case ONCE:
-			w.once = true;
-			break;
-		case INTERVAL:
-			if (parse_interval(p.value, &w.interval_ns) < 0)
-				return opt_refuse(&p, id, "50ms to 86400s");
-			break;
-		case JSON:
-			w.json = p.value;
-			break;
-		case PROMETHEUS:
-			w.prometheus = p.value;
-			break;
-		case DIR:
-			w.where.dir = p.value;
-			break;
-		case OPT_HELP:
-			return TOOL_OK;
-		default:
-			return TOOL_USAGE;
-		}
-	}
+	if (!opt_read(&p, &cmd, argc, argv, &w))
+		return p.exit;
 	if (w.json && w.prometheus && !strcmp(w.json, "-") && !strcmp(w.prometheus, "-"))
 		return tool_usage(NAME, "--json and --prometheus cannot both have stdout");
-	if (p.first_word + 1 < argc)
-		return tool_usage(NAME, "'%s' is one word too many", argv[p.first_word + 1]);
+	if (opt_words(&p, 1))
+		return TOOL_USAGE;
 	if (p.first_word < argc && parse_pid(argv[p.first_word], &w.where.pid) != TOOL_OK)
 		return TOOL_USAGE;
 	if (usual_dir(&w, dir, sizeof(dir)) != TOOL_OK)

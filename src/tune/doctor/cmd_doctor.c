@@ -122,13 +122,25 @@ examine(const struct machine *m, const struct check *only, const char *json)
 	return rc;
 }
 
+struct args {
+	const char *explain, *peer, *nics, *root, *json;
+	const struct check *only;
+	bool list;
+};
+#define S struct args
+
 static int
-refuse_id(const char *id)
+take_only(const struct opt_parser *p, int option, void *args)
 {
+	struct args *a = args;
 	const char *ids[128], *near;
 	const struct check *check;
+	const char *id = p->value;
 	size_t count = 0;
 
+	a->only = check_find(id);
+	if (a->only)
+		return TOOL_OK;
 	for (; count < ARRAY_LEN(ids) && (check = check_at(count)) != NULL; count++)
 		ids[count] = check->id;
 	near = tool_nearest(id, ids, count, sizeof(ids[0]));
@@ -167,19 +179,19 @@ explain(const char *text)
 int
 cmd_doctor(int argc, char **argv)
 {
-	enum { LIST, ONLY, EXPLAIN, PEER, NICS, ROOT, JSON };
 	static const struct opt opts[] = {
-		[LIST] = { 'l', "list", NULL, "names and questions of the checks, without making "
-			   "them" },
-		[ONLY] = { 'o', "only", "ID", "make only this check" },
-		[EXPLAIN] = { 'x', "explain", "NAME", "what a failure or code means, how to check "
-			      "for it and what to do; a line of a log will do, all tells all" },
-		[PEER] = { 'p', "peer", "HOST[:PORT],...", "also look at the way to these addresses of "
-			   "another machine, where tcpx serve runs" },
-		[NICS] = { 'n', "nics", "LIST", "choose NICs by this list instead of TCPX_NICS" },
-		[ROOT] = { 0, "root", "DIR", "look at the machine whose /sys and /proc lie in "
-			   "DIR" },
-		[JSON] = { 'j', "json", "FILE", "the results as JSON; - is stdout" },
+		{ 'l', "list", NULL, "names and questions of the checks, without making them",
+		  OPT_FLAG(list) },
+		{ 'o', "only", "ID", "make only this check", OPT_TAKE(take_only) },
+		{ 'x', "explain", "NAME", "what a failure or code means, how to check for it and "
+		  "what to do; a line of a log will do, all tells all", OPT_TEXT(explain) },
+		{ 'p', "peer", "HOST[:PORT],...", "also look at the way to these addresses of "
+		  "another machine, where tcpx serve runs", OPT_TEXT(peer) },
+		{ 'n', "nics", "LIST", "choose NICs by this list instead of TCPX_NICS",
+		  OPT_TEXT(nics) },
+		{ 0, "root", "DIR", "look at the machine whose /sys and /proc lie in DIR",
+		  OPT_TEXT(root) },
+		{ 'j', "json", "FILE", "the results as JSON; - is stdout", OPT_TEXT(json) },
 	};
 	static const struct opt_command cmd = {
 		"tcpx doctor", "[OPTIONS]",
@@ -192,57 +204,28 @@ cmd_doctor(int argc, char **argv)
 		"  tcpx doctor --explain rx-no-cmsg\n"
 		"  tcpx doctor --json - | jq '.checks[] | select(.status == \"finding\")'\n", false,
 	};
-	const char *nics = NULL, *root = NULL, *json = NULL, *peer = NULL;
-	const struct check *only = NULL;
+	struct args a = { .explain = NULL };
 	struct opt_parser p;
 	struct machine *m;
-	bool list = false;
-	int id, rc;
+	int rc;
 
-	opt_init(&p, &cmd, argc, argv);
-	while ((id = opt_next(&p)) != OPT_END) {
-		switch (id) {
-		case LIST:
-			list = true;
-			break;
-		case ONLY:
-			only = check_find(p.value);
-			if (!only)
-				return refuse_id(p.value);
-			break;
-		case EXPLAIN:
-			return explain(p.value);
-		case PEER:
-			peer = p.value;
-			break;
-		case NICS:
-			nics = p.value;
-			break;
-		case ROOT:
-			root = p.value;
-			break;
-		case JSON:
-			json = p.value;
-			break;
-		case OPT_HELP:
-			return TOOL_OK;
-		default:
-			return TOOL_USAGE;
-		}
-	}
-	if (p.first_word < argc)
-		return tool_usage(cmd.name, "'%s' is one word too many", argv[p.first_word]);
-	if (list) {
+	if (!opt_read(&p, &cmd, argc, argv, &a))
+		return p.exit;
+	if (a.explain)
+		return explain(a.explain);
+	if (opt_words(&p, 0))
+		return TOOL_USAGE;
+	if (a.list) {
 		print_list();
 		return TOOL_OK;
 	}
 
-	m = machine_new(cmd.name, root, nics);
+	m = machine_new(cmd.name, a.root, a.nics);
 	if (!m)
 		return TOOL_USAGE;
-	m->peer = peer;
+	m->peer = a.peer;
 	(void)machine_topo_read(m); /* checks that need it answer unknown */
-	rc = examine(m, only, json);
+	rc = examine(m, a.only, a.json);
 	machine_free(m);
 	return rc;
 }

@@ -16,20 +16,29 @@
 #define NAME "tcpx env"
 #define TEXT_BYTES (4u << 20) /* longest environment: the kernel's own limit is 6 MiB in all */
 
-enum { FORMAT, LINT, FILE_, PID, NICS, CONTROL, ROOT, JSON };
+struct args {
+	const char *file, *nics, *control, *root, *json;
+	uint64_t pid;
+	int form; /* -1: not said */
+	bool lint;
+};
+#define S struct args
 
 static const struct opt opts[] = {
-	[FORMAT] = { 'f', "format", "FORM", "sh (the default), json, docker (for --env-file) or "
-		     "slurm (lines of a job script)" },
-	[LINT] = { 'l', "lint", NULL, "say what is wrong with the present environment instead" },
-	[FILE_] = { 0, "file", "FILE", "with --lint: the environment in FILE, a NAME=VALUE a line, "
-		    "- for stdin" },
-	[PID] = { 'p', "pid", "PID", "with --lint: the environment that a process was started with" },
-	[NICS] = { 'n', "nics", "LIST", "data go by these NICs (TCPX_NICS, else NCCL_GPUDIRECTTCPX_SOCKET_IFNAME, else "
-		   "those next to GPUs)" },
-	[CONTROL] = { 'c', "control", "NIC", "the NIC for control connections" },
-	[ROOT] = { 0, "root", "DIR", "for the machine whose /sys and /proc lie in DIR" },
-	[JSON] = { 'j', "json", "FILE", "variables with reasons, or findings, as JSON; - is stdout" },
+	{ 'f', "format", "FORM", "sh (the default), json, docker (for --env-file) or slurm "
+	  "(lines of a job script)", OPT_CHOICE(form, env_form_names) },
+	{ 'l', "lint", NULL, "say what is wrong with the present environment instead",
+	  OPT_FLAG(lint) },
+	{ 0, "file", "FILE", "with --lint: the environment in FILE, a NAME=VALUE a line, - for "
+	  "stdin", OPT_TEXT(file) },
+	{ 'p', "pid", "PID", "with --lint: the environment that a process was started with",
+	  OPT_NUMBER(pid, 1, 1ull << 30) },
+	{ 'n', "nics", "LIST", "data go by these NICs (TCPX_NICS, else "
+	  "NCCL_GPUDIRECTTCPX_SOCKET_IFNAME, else those next to GPUs)", OPT_TEXT(nics) },
+	{ 'c', "control", "NIC", "the NIC for control connections", OPT_TEXT(control) },
+	{ 0, "root", "DIR", "for the machine whose /sys and /proc lie in DIR", OPT_TEXT(root) },
+	{ 'j', "json", "FILE", "variables with reasons, or findings, as JSON; - is stdout",
+	  OPT_TEXT(json) },
 };
 
 static const struct opt_command command = {
@@ -43,13 +52,6 @@ static const struct opt_command command = {
 	"  tcpx env --format docker > tcpx.env && docker run --env-file tcpx.env ...\n"
 	"  tcpx env --lint\n"
 	"  tcpx env --lint --pid \"$(pgrep -n all_reduce_perf)\"\n", false,
-};
-
-struct args {
-	const char *file, *nics, *control, *root, *json;
-	uint64_t pid;
-	int form;
-	bool lint, formed;
 };
 
 /* The whole content of the file; NULL with a message. */
@@ -174,8 +176,8 @@ make(const struct args *a, const struct machine *m, const struct tcpx_roles *rol
 	if (a->form == ENV_JSON && !a->json) {
 		rc = write_json(env_json(&set), "-");
 	} else {
-		if (!a->json || a->formed)
-			env_print(stdout, &set, (enum env_form)a->form);
+		if (!a->json || a->form >= 0)
+			env_print(stdout, &set, a->form < 0 ? ENV_SH : (enum env_form)a->form);
 		if (a->json)
 			rc = write_json(env_json(&set), a->json);
 	}
@@ -220,65 +222,21 @@ run(const struct args *a)
 	return rc;
 }
 
-static int
-read_args(struct opt_parser *p, struct args *a)
-{
-	int id, rc = TOOL_OK;
-
-	while ((id = opt_next(p)) != OPT_END && rc == TOOL_OK) {
-		switch (id) {
-		case FORMAT:
-			rc = opt_choice(p, id, env_form_names, &a->form);
-			a->formed = true;
-			break;
-		case LINT:
-			a->lint = true;
-			break;
-		case FILE_:
-			a->file = p->value;
-			break;
-		case PID:
-			rc = opt_number(p, id, 1, 1ull << 30, &a->pid);
-			break;
-		case NICS:
-			a->nics = p->value;
-			break;
-		case CONTROL:
-			a->control = p->value;
-			break;
-		case ROOT:
-			a->root = p->value;
-			break;
-		case JSON:
-			a->json = p->value;
-			break;
-		case OPT_HELP:
-			return -1;
-		default:
-			return TOOL_USAGE;
-		}
-	}
-	return rc;
-}
-
 int
 cmd_env(int argc, char **argv)
 {
-	struct args a = { .form = ENV_SH };
+	struct args a = { .form = -1 };
 	struct opt_parser p;
-	int rc;
 
-	opt_init(&p, &command, argc, argv);
-	rc = read_args(&p, &a);
-	if (rc)
-		return rc < 0 ? TOOL_OK : rc;
-	if (p.first_word < argc)
-		return tool_usage(NAME, "'%s' is one word too many", argv[p.first_word]);
+	if (!opt_read(&p, &command, argc, argv, &a))
+		return p.exit;
+	if (opt_words(&p, 0))
+		return TOOL_USAGE;
 	if ((a.file || a.pid) && !a.lint)
 		return tool_usage(NAME, "%s is for --lint", a.file ? "--file" : "--pid");
 	if (a.file && a.pid)
 		return tool_usage(NAME, "--file and --pid name two environments");
-	if (a.lint && a.formed)
+	if (a.lint && a.form >= 0)
 		return tool_usage(NAME, "--format and --lint are two things; --json is for both");
 	return run(&a);
 }

@@ -288,20 +288,27 @@ run(const struct machine *m, bool config, const char *library, const char *json)
 	return rc;
 }
 
+struct args {
+	const char *nics, *root, *json, *plugin;
+	bool config;
+};
+#define S struct args
+
 int
 cmd_info(int argc, char **argv)
 {
-	enum { CONFIG, NICS, PLUGIN, ROOT, JSON };
 	static const struct opt opts[] = {
-		[CONFIG] = { 'c', "config", NULL, "every setting with its value, where that comes "
-			     "from, and what is allowed" },
-		[NICS] = { 'n', "nics", "LIST", "choose NICs by this list instead of TCPX_NICS: "
-			   "eth1,eth2 (beginnings), =eth1 (whole name), ^eth0 (all but), or "
-			   "addresses" },
-		[PLUGIN] = { 'p', "plugin", "FILE", "look at this NCCL net plugin instead of "
-			     "the one TCPX_PLUGIN_PATH, NCCL_NET_PLUGIN or the usual places name" },
-		[ROOT] = { 0, "root", "DIR", "read the machine whose /sys and /proc lie in DIR" },
-		[JSON] = { 'j', "json", "FILE", "all of it as JSON; - is stdout" },
+		{ 'c', "config", NULL, "every setting with its value, where that comes from, and "
+		  "what is allowed", OPT_FLAG(config) },
+		{ 'n', "nics", "LIST", "choose NICs by this list instead of TCPX_NICS: eth1,eth2 "
+		  "(beginnings), =eth1 (whole name), ^eth0 (all but), or addresses",
+		  OPT_TEXT(nics) },
+		{ 'p', "plugin", "FILE", "look at this NCCL net plugin instead of the one "
+		  "TCPX_PLUGIN_PATH, NCCL_NET_PLUGIN or the usual places name",
+		  OPT_TEXT(plugin) },
+		{ 0, "root", "DIR", "read the machine whose /sys and /proc lie in DIR",
+		  OPT_TEXT(root) },
+		{ 'j', "json", "FILE", "all of it as JSON; - is stdout", OPT_TEXT(json) },
 	};
 	static const struct opt_command cmd = {
 		"tcpx info", "[OPTIONS]",
@@ -315,43 +322,20 @@ cmd_info(int argc, char **argv)
 		"  tcpx info --nics ^eth0 --json -\n"
 		"  tcpx info --plugin /usr/local/tcpx/lib64/libnccl-net-tcpx.so\n", false,
 	};
-	const char *nics = NULL, *root = NULL, *json = NULL, *plugin = NULL;
+	struct args a = { .nics = NULL };
 	struct opt_parser p;
 	struct machine *m;
-	bool config = false;
-	int id, rc;
+	int rc;
 
-	opt_init(&p, &cmd, argc, argv);
-	while ((id = opt_next(&p)) != OPT_END) {
-		switch (id) {
-		case CONFIG:
-			config = true;
-			break;
-		case NICS:
-			nics = p.value;
-			break;
-		case PLUGIN:
-			plugin = p.value;
-			break;
-		case ROOT:
-			root = p.value;
-			break;
-		case JSON:
-			json = p.value;
-			break;
-		case OPT_HELP:
-			return TOOL_OK;
-		default:
-			return TOOL_USAGE;
-		}
-	}
-	if (p.first_word < argc)
-		return tool_usage(cmd.name, "'%s' is one word too many", argv[p.first_word]);
+	if (!opt_read(&p, &cmd, argc, argv, &a))
+		return p.exit;
+	if (opt_words(&p, 0))
+		return TOOL_USAGE;
 
-	m = machine_new(cmd.name, root, nics);
+	m = machine_new(cmd.name, a.root, a.nics);
 	if (!m)
 		return TOOL_USAGE;
-	rc = run(m, config, plugin, json);
+	rc = run(m, a.config, a.plugin, a.json);
 	machine_free(m);
 	return rc;
 }

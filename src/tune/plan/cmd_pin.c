@@ -30,6 +30,7 @@ struct request {
 	unsigned rule_count;
 	bool strict;
 };
+#define S struct request
 
 /* The set of plan, role and NIC; for the application without a NIC, all heads. */
 static int
@@ -184,6 +185,41 @@ move_threads(struct request *r)
 	return TOOL_OK;
 }
 
+static int
+take_cpus(const struct opt_parser *p, int id, void *args)
+{
+	struct request *r = args;
+
+	return tcpx_cpuset_parse(p->value, &r->cpus)
+		? opt_refuse(p, id, "a list of CPUs as 8-21,112-125") : TOOL_OK;
+}
+
+static int
+take_pid(const struct opt_parser *p, int id, void *args)
+{
+	struct request *r = args;
+	char *end;
+
+	if (!strcmp(p->value, "kernel")) {
+		r->pid = TCPX_PIN_KERNEL;
+		return TOOL_OK;
+	}
+	r->pid = (int)strtol(p->value, &end, 10);
+	return r->pid <= 0 || *end || strlen(p->value) > 9
+		? opt_refuse(p, id, "allowed is a process's id, or 'kernel'") : TOOL_OK;
+}
+
+static int
+take_rule(const struct opt_parser *p, int id, void *args)
+{
+	struct request *r = args;
+
+	if (r->rule_count == RULES)
+		return opt_refuse(p, id, "at most 32");
+	return tcpx_pin_rule_parse(p->value, &r->rules[r->rule_count++])
+		? opt_refuse(p, id, "allowed is NAME=LIST as 'napi/eth1-*=36-51'") : TOOL_OK;
+}
+
 /* Checks which options go together. */
 static int
 check_words(struct request *r, const struct opt_parser *p)
@@ -211,23 +247,22 @@ check_words(struct request *r, const struct opt_parser *p)
 int
 cmd_pin(int argc, char **argv)
 {
-	enum { CPUS, PLAN, ROLE, NIC, PID, MAP, STRICT, JSON };
 	static const struct opt opts[] = {
-		[CPUS] = { 'c', "cpus", "LIST", "these CPUs, as 8-21,112-125" },
-		[PLAN] = { 'p', "plan", "FILE", "the CPUs that this plan (tcpx irq plan --emit "
-			   "json) has for --role and --nic" },
-		[ROLE] = { 'r', "role", "ROLE", "tx: what sends; rx: what receives; app: the "
-			   "application" },
-		[NIC] = { 'n', "nic", "IF", "of this NIC; role app without it: of all" },
-		[PID] = { 'P', "pid", "PID", "move the threads of this process instead of starting "
-			  "a command; 'kernel': the kernel's own threads" },
-		[MAP] = { 'm', "map", "NAME=LIST", "with --pid: threads whose names match NAME, as "
-			  "file names in a shell, to CPUs LIST; NAME=%LIST: one CPU each, in turn. "
-			  "May be given again; the first that matches counts" },
-		[STRICT] = { 0, "strict", NULL, "do not start the command unless it gets all the "
-			     "CPUs" },
-		[JSON] = { 'j', "json", "FILE", "requested, granted and missing CPUs as JSON; - is "
-			   "stdout" },
+		{ 'c', "cpus", "LIST", "these CPUs, as 8-21,112-125", OPT_TAKE(take_cpus) },
+		{ 'p', "plan", "FILE", "the CPUs that this plan (tcpx irq plan --emit json) has "
+		  "for --role and --nic", OPT_TEXT(plan) },
+		{ 'r', "role", "ROLE", "tx: what sends; rx: what receives; app: the application",
+		  OPT_CHOICE(role, role_words) },
+		{ 'n', "nic", "IF", "of this NIC; role app without it: of all", OPT_TEXT(nic) },
+		{ 'P', "pid", "PID", "move the threads of this process instead of starting a "
+		  "command; 'kernel': the kernel's own threads", OPT_TAKE(take_pid) },
+		{ 'm', "map", "NAME=LIST", "with --pid: threads whose names match NAME, as file "
+		  "names in a shell, to CPUs LIST; NAME=%LIST: one CPU each, in turn. May be "
+		  "given again; the first that matches counts", OPT_TAKE(take_rule) },
+		{ 0, "strict", NULL, "do not start the command unless it gets all the CPUs",
+		  OPT_FLAG(strict) },
+		{ 'j', "json", "FILE", "requested, granted and missing CPUs as JSON; - is stdout",
+		  OPT_TEXT(json) },
 	};
 	static const struct opt_command cmd = {
 		"tcpx pin", "[OPTIONS] [--] COMMAND [ARG...]",
@@ -240,50 +275,11 @@ cmd_pin(int argc, char **argv)
 	};
 	struct request r = { .command = cmd.name, .role = ROLE_NONE };
 	struct opt_parser p;
-	char *end;
-	int id, rc = TOOL_OK;
+	int rc;
 
-	opt_init(&p, &cmd, argc, argv);
-	while (!rc && (id = opt_next(&p)) != OPT_END) {
-		switch (id) {
-		case CPUS:
-			if (tcpx_cpuset_parse(p.value, &r.cpus))
-				rc = opt_refuse(&p, id, "a list of CPUs as 8-21,112-125");
-			break;
-		case PLAN:
-			r.plan = p.value;
-			break;
-		case ROLE:
-			rc = opt_choice(&p, id, role_words, &r.role);
-			break;
-		case NIC:
-			r.nic = p.value;
-			break;
-		case PID:
-			r.pid = !strcmp(p.value, "kernel") ? TCPX_PIN_KERNEL :
-							     (int)strtol(p.value, &end, 10);
-			if (r.pid != TCPX_PIN_KERNEL && (r.pid <= 0 || *end || strlen(p.value) > 9))
-				rc = opt_refuse(&p, id, "allowed is a process's id, or 'kernel'");
-			break;
-		case MAP:
-			if (r.rule_count == RULES)
-				rc = opt_refuse(&p, id, "at most 32");
-			else if (tcpx_pin_rule_parse(p.value, &r.rules[r.rule_count++]))
-				rc = opt_refuse(&p, id, "allowed is NAME=LIST as 'napi/eth1-*=36-51'");
-			break;
-		case STRICT:
-			r.strict = true;
-			break;
-		case JSON:
-			r.json = p.value;
-			break;
-		case OPT_HELP:
-			return TOOL_OK;
-		default:
-			return TOOL_USAGE;
-		}
-	}
-	rc = rc ? rc : check_words(&r, &p);
+	if (!opt_read(&p, &cmd, argc, argv, &r))
+		return p.exit;
+	rc = check_words(&r, &p);
 	if (!rc && r.plan)
 		rc = take_from_plan(&r);
 	if (rc)

@@ -18,6 +18,7 @@ struct wish {
 	const char *root, *spec, *xml, *synthetic, *json, *write;
 	bool explain, export_spec;
 };
+#define S struct wish
 
 static int
 export(const struct tcpx_topo *topo)
@@ -115,21 +116,22 @@ check(const struct wish *w)
 int
 cmd_topo(int argc, char **argv)
 {
-	enum { JSON, ROOT, SPEC, XML, SYNTHETIC, WRITE, EXPLAIN, EXPORT };
 	static const struct opt opts[] = {
-		[JSON] = { 'j', "json", "FILE", "all of it as JSON; - is stdout" },
-		[ROOT] = { 0, "root", "DIR", "read the machine whose /sys and /proc lie in DIR" },
-		[SPEC] = { 0, "spec", "FILE", "the machine that this short text describes; - is "
-			   "stdin" },
-		[XML] = { 0, "hwloc-xml", "FILE", "the machine of hwloc's XML, as `lstopo FILE.xml` "
-			  "writes it; needs libhwloc" },
-		[SYNTHETIC] = { 0, "synthetic", "TEXT", "the machine of hwloc's short description; "
-				"needs libhwloc" },
-		[WRITE] = { 0, "write-fixture", "DIR", "write the tree of --spec and the like to "
-			    "DIR, for --root, and show nothing" },
-		[EXPLAIN] = { 'e', "explain", NULL, "each vector with how its queue is known, each "
-			      "setting, and why something is not known" },
-		[EXPORT] = { 0, "export-spec", NULL, "the machine as such a text, for --spec" },
+		{ 'j', "json", "FILE", "all of it as JSON; - is stdout", OPT_TEXT(json) },
+		{ 0, "root", "DIR", "read the machine whose /sys and /proc lie in DIR",
+		  OPT_TEXT(root) },
+		{ 0, "spec", "FILE", "the machine that this short text describes; - is stdin",
+		  OPT_TEXT(spec) },
+		{ 0, "hwloc-xml", "FILE", "the machine of hwloc's XML, as `lstopo FILE.xml` "
+		  "writes it; needs libhwloc", OPT_TEXT(xml) },
+		{ 0, "synthetic", "TEXT", "the machine of hwloc's short description; needs "
+		  "libhwloc", OPT_TEXT(synthetic) },
+		{ 0, "write-fixture", "DIR", "write the tree of --spec and the like to DIR, for "
+		  "--root, and show nothing", OPT_TEXT(write) },
+		{ 'e', "explain", NULL, "each vector with how its queue is known, each setting, "
+		  "and why something is not known", OPT_FLAG(explain) },
+		{ 0, "export-spec", NULL, "the machine as such a text, for --spec",
+		  OPT_FLAG(export_spec) },
 	};
 	static const struct opt_command cmd = {
 		NAME, "[OPTIONS]",
@@ -145,44 +147,12 @@ cmd_topo(int argc, char **argv)
 	};
 	struct wish w = { .root = NULL };
 	struct opt_parser p;
-	int id, rc;
+	int rc;
 
-	opt_init(&p, &cmd, argc, argv);
-	while ((id = opt_next(&p)) != OPT_END) {
-		switch (id) {
-		case JSON:
-			w.json = p.value;
-			break;
-		case ROOT:
-			w.root = p.value;
-			break;
-		case SPEC:
-			w.spec = p.value;
-			break;
-		case XML:
-			w.xml = p.value;
-			break;
-		case SYNTHETIC:
-			w.synthetic = p.value;
-			break;
-		case WRITE:
-			w.write = p.value;
-			break;
-		case EXPLAIN:
-			w.explain = true;
-			break;
-		case EXPORT:
-			w.export_spec = true;
-			break;
-		case OPT_HELP:
-			return TOOL_OK;
-		default:
-			return TOOL_USAGE;
-		}
-	}
-	if (p.first_word < argc)
-		return tool_usage(NAME, "'%s' is one word too many", argv[p.first_word]);
-	rc = check(&w);
+	if (!opt_read(&p, &cmd, argc, argv, &w))
+		return p.exit;
+	rc = opt_words(&p, 0);
+	rc = rc ? rc : check(&w);
 	if (rc)
 		return rc;
 	return w.spec || w.xml || w.synthetic ? show_text(&w) : show_root(&w);

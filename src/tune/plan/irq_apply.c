@@ -27,6 +27,7 @@ struct request {
 	struct tcpx_aff_opts opts;
 	char default_journal[PATH_MAX], lock[PATH_MAX];
 };
+#define S struct request
 
 /* The files below the root, and the paths of journal and lock. */
 static int
@@ -144,25 +145,26 @@ apply(struct request *r)
 int
 irq_apply(int argc, char **argv)
 {
-	enum { DRY, JOURNAL, BAN, XPS, FOR, STRICT, RENUMBER, ROOT, JSON };
 	static const struct opt opts[] = {
-		[DRY] = { 'n', "dry-run", NULL, "read, check and tell; write nothing" },
-		[JOURNAL] = { 'J', "journal", "FILE", "remember what was there in FILE instead of "
-			      "/run/tcpx-irq/journal" },
-		[BAN] = { 0, "ban-irqbalance", NULL, "have a running irqbalance leave these IRQs "
-			  "alone, by its socket, until they are restored; without this it is a "
-			  "reason not to begin" },
-		[XPS] = { 'x', "xps", NULL, "also set the plan's XPS masks: which TX queue a CPU "
-			  "sends by" },
-		[FOR] = { 'f', "for", "SECONDS", "take it back after so long, or at a signal, as "
-			  "when the connection to this machine is lost" },
-		[STRICT] = { 0, "strict", NULL, "refuse a plan with IRQs that the kernel manages, "
-			     "instead of leaving them out" },
-		[RENUMBER] = { 0, "renumber", NULL, "find an IRQ by its name when its number "
-			       "belongs to another; so also take a plan of another boot" },
-		[ROOT] = { 0, "root", "DIR", "the machine whose /sys and /proc lie in DIR; DIR "
-			   "must hold the file tcpx-fixture" },
-		[JSON] = { 'j', "json", "FILE", "what became of each, as JSON; - is stdout" },
+		{ 'n', "dry-run", NULL, "read, check and tell; write nothing",
+		  OPT_FLAG(opts.dry_run) },
+		{ 'J', "journal", "FILE", "remember what was there in FILE instead of "
+		  "/run/tcpx-irq/journal", OPT_TEXT(journal) },
+		{ 0, "ban-irqbalance", NULL, "have a running irqbalance leave these IRQs alone, "
+		  "by its socket, until they are restored; without this it is a reason not to "
+		  "begin", OPT_FLAG(opts.ban) },
+		{ 'x', "xps", NULL, "also set the plan's XPS masks: which TX queue a CPU sends "
+		  "by", OPT_FLAG(xps) },
+		{ 'f', "for", "SECONDS", "take it back after so long, or at a signal, as when "
+		  "the connection to this machine is lost", OPT_NUMBER(for_s, 1, LONGEST_S) },
+		{ 0, "strict", NULL, "refuse a plan with IRQs that the kernel manages, instead "
+		  "of leaving them out", OPT_FLAG(opts.strict) },
+		{ 0, "renumber", NULL, "find an IRQ by its name when its number belongs to "
+		  "another; so also take a plan of another boot", OPT_FLAG(opts.renumber) },
+		{ 0, "root", "DIR", "the machine whose /sys and /proc lie in DIR; DIR must hold "
+		  "the file tcpx-fixture", OPT_TEXT(root) },
+		{ 'j', "json", "FILE", "what became of each, as JSON; - is stdout",
+		  OPT_TEXT(json) },
 	};
 	static const struct opt_command cmd = {
 		"tcpx irq apply", "PLAN [OPTIONS]",
@@ -178,46 +180,9 @@ irq_apply(int argc, char **argv)
 	};
 	struct request r = { .command = cmd.name };
 	struct opt_parser p;
-	int id, rc = TOOL_OK;
 
-	opt_init(&p, &cmd, argc, argv);
-	while (!rc && (id = opt_next(&p)) != OPT_END) {
-		switch (id) {
-		case DRY:
-			r.opts.dry_run = true;
-			break;
-		case JOURNAL:
-			r.journal = p.value;
-			break;
-		case BAN:
-			r.opts.ban = true;
-			break;
-		case XPS:
-			r.xps = true;
-			break;
-		case FOR:
-			rc = opt_number(&p, id, 1, LONGEST_S, &r.for_s);
-			break;
-		case STRICT:
-			r.opts.strict = true;
-			break;
-		case RENUMBER:
-			r.opts.renumber = true;
-			break;
-		case ROOT:
-			r.root = p.value;
-			break;
-		case JSON:
-			r.json = p.value;
-			break;
-		case OPT_HELP:
-			return TOOL_OK;
-		default:
-			return TOOL_USAGE;
-		}
-	}
-	if (rc)
-		return rc;
+	if (!opt_read(&p, &cmd, argc, argv, &r))
+		return p.exit;
 	if (p.first_word + 1 != argc)
 		return tool_usage(cmd.name, p.first_word == argc ? "which plan?" :
 								   "one plan at a time");
@@ -265,16 +230,16 @@ restore(struct request *r)
 int
 irq_restore(int argc, char **argv)
 {
-	enum { FORCE, SETTLE, ROOT, JSON };
 	static const struct opt opts[] = {
-		[FORCE] = { 0, "force", NULL, "also a journal of another boot, or one that was "
-			    "restored already; IRQs that belong to something else now are left "
-			    "alone all the same" },
-		[SETTLE] = { 's', "settle", "MS", "let interrupts go back to their old CPU for so "
-			     "long, before their old mask is written (300)" },
-		[ROOT] = { 0, "root", "DIR", "the machine whose /sys and /proc lie in DIR; DIR "
-			   "must hold the file tcpx-fixture" },
-		[JSON] = { 'j', "json", "FILE", "what became of each, as JSON; - is stdout" },
+		{ 0, "force", NULL, "also a journal of another boot, or one that was restored "
+		  "already; IRQs that belong to something else now are left alone all the same",
+		  OPT_FLAG(opts.force) },
+		{ 's', "settle", "MS", "let interrupts go back to their old CPU for so long, "
+		  "before their old mask is written (300)", OPT_INT(opts.settle_ms, 0, 60000) },
+		{ 0, "root", "DIR", "the machine whose /sys and /proc lie in DIR; DIR must hold "
+		  "the file tcpx-fixture", OPT_TEXT(root) },
+		{ 'j', "json", "FILE", "what became of each, as JSON; - is stdout",
+		  OPT_TEXT(json) },
 	};
 	static const struct opt_command cmd = {
 		"tcpx irq restore", "[JOURNAL] [OPTIONS]",
@@ -285,35 +250,11 @@ irq_restore(int argc, char **argv)
 	};
 	struct request r = { .command = cmd.name, .opts.settle_ms = SETTLE_MS };
 	struct opt_parser p;
-	uint64_t ms = SETTLE_MS;
-	int id, rc = TOOL_OK;
 
-	opt_init(&p, &cmd, argc, argv);
-	while (!rc && (id = opt_next(&p)) != OPT_END) {
-		switch (id) {
-		case FORCE:
-			r.opts.force = true;
-			break;
-		case SETTLE:
-			rc = opt_number(&p, id, 0, 60000, &ms);
-			break;
-		case ROOT:
-			r.root = p.value;
-			break;
-		case JSON:
-			r.json = p.value;
-			break;
-		case OPT_HELP:
-			return TOOL_OK;
-		default:
-			return TOOL_USAGE;
-		}
-	}
-	if (rc)
-		return rc;
+	if (!opt_read(&p, &cmd, argc, argv, &r))
+		return p.exit;
 	if (p.first_word + 1 < argc)
 		return tool_usage(cmd.name, "one journal at a time");
 	r.journal = p.first_word < argc ? argv[p.first_word] : NULL;
-	r.opts.settle_ms = (unsigned)ms;
 	return restore(&r);
 }

@@ -12,6 +12,12 @@
 
 #define NAME "tcpx irq diff"
 
+struct args {
+	const char *json, *root;
+	bool per_cpu, per_queue;
+};
+#define S struct args
+
 /* "-" between plain copies of proc/interrupts, which have no times. */
 static const char *
 rate(uint64_t count, double seconds, char buf[24])
@@ -220,8 +226,7 @@ get(const char *word, const char *root, struct tcpx_snapshot *snap)
 }
 
 static int
-compare(const struct tcpx_snapshot *a, const struct tcpx_snapshot *b, const char *json,
-	bool per_queue, bool per_cpu)
+compare(const struct tcpx_snapshot *a, const struct tcpx_snapshot *b, const struct args *w)
 {
 	struct tcpx_irqdiff diff;
 	int rc = TOOL_OK;
@@ -229,13 +234,13 @@ compare(const struct tcpx_snapshot *a, const struct tcpx_snapshot *b, const char
 
 	if (tcpx_irqdiff_make(a, b, &diff) < 0)
 		return TOOL_USAGE;
-	if (json) {
+	if (w->json) {
 		root = irq_diff_json(&diff, b);
-		rc = tool_json_write(root, json);
+		rc = tool_json_write(root, w->json);
 		json_decref(root);
 	}
-	if (!json || strcmp(json, "-"))
-		irq_diff_print(stdout, &diff, b, per_queue, per_cpu);
+	if (!w->json || strcmp(w->json, "-"))
+		irq_diff_print(stdout, &diff, b, w->per_queue, w->per_cpu);
 	if (rc == TOOL_OK && irq_changed(&diff))
 		rc = TOOL_FINDING;
 	tcpx_irqdiff_fini(&diff);
@@ -245,15 +250,14 @@ compare(const struct tcpx_snapshot *a, const struct tcpx_snapshot *b, const char
 int
 irq_diff(int argc, char **argv)
 {
-	enum { CPU, QUEUE, JSON, ROOT };
 	static const struct opt opts[] = {
-		[CPU] = { 'c', "per-cpu", NULL, "also a line a CPU: interrupts of NICs, softirqs, "
-			  "and what its time went to" },
-		[QUEUE] = { 'q', "per-queue", NULL, "also a line a vector: queue, count, where it "
-			    "fired and where it may" },
-		[JSON] = { 'j', "json", "FILE", "all of it as JSON; - is stdout" },
-		[ROOT] = { 0, "root", "DIR", "\"live\" is the machine whose /sys and /proc lie in "
-			   "DIR" },
+		{ 'c', "per-cpu", NULL, "also a line a CPU: interrupts of NICs, softirqs, and "
+		  "what its time went to", OPT_FLAG(per_cpu) },
+		{ 'q', "per-queue", NULL, "also a line a vector: queue, count, where it fired "
+		  "and where it may", OPT_FLAG(per_queue) },
+		{ 'j', "json", "FILE", "all of it as JSON; - is stdout", OPT_TEXT(json) },
+		{ 0, "root", "DIR", "\"live\" is the machine whose /sys and /proc lie in DIR",
+		  OPT_TEXT(root) },
 	};
 	static const struct opt_command cmd = {
 		NAME, "[OPTIONS] A B",
@@ -267,41 +271,21 @@ irq_diff(int argc, char **argv)
 		"  cat /proc/interrupts >before; sleep 10; tcpx irq diff before live\n",
 		false,
 	};
-	bool per_cpu = false, per_queue = false;
-	const char *json = NULL, *root = NULL;
+	struct args w = { .json = NULL };
 	struct tcpx_snapshot a, b;
 	struct opt_parser p;
-	int id, rc;
+	int rc;
 
-	opt_init(&p, &cmd, argc, argv);
-	while ((id = opt_next(&p)) != OPT_END) {
-		switch (id) {
-		case CPU:
-			per_cpu = true;
-			break;
-		case QUEUE:
-			per_queue = true;
-			break;
-		case JSON:
-			json = p.value;
-			break;
-		case ROOT:
-			root = p.value;
-			break;
-		case OPT_HELP:
-			return TOOL_OK;
-		default:
-			return TOOL_USAGE;
-		}
-	}
+	if (!opt_read(&p, &cmd, argc, argv, &w))
+		return p.exit;
 	if (argc - p.first_word != 2)
 		return tool_usage(NAME, "two snapshots are compared, not %d", argc - p.first_word);
-	rc = get(argv[p.first_word], root, &a);
+	rc = get(argv[p.first_word], w.root, &a);
 	if (rc)
 		return rc;
-	rc = get(argv[p.first_word + 1], root, &b);
+	rc = get(argv[p.first_word + 1], w.root, &b);
 	if (rc == TOOL_OK) {
-		rc = compare(&a, &b, json, per_queue, per_cpu);
+		rc = compare(&a, &b, &w);
 		tcpx_snapshot_fini(&b);
 	}
 	tcpx_snapshot_fini(&a);

@@ -12,16 +12,21 @@
 #include "tool/tool.h"
 #include "tune/texts/lint.h"
 
-enum { OPT_SPEC, OPT_ROOT, OPT_TX, OPT_RX, OPT_STRICT, OPT_JSON };
+struct args {
+	const char *spec, *root, *tx, *rx, *json;
+	bool strict;
+};
+#define S struct args
 
 static const struct opt opts[] = {
-	[OPT_SPEC] = { 0, "spec", "FILE", "for the machine that a text describes, - for stdin" },
-	[OPT_ROOT] = { 0, "root", "DIR", "for the machine whose files are in DIR" },
-	[OPT_TX] = { 0, "tx", "TEXT", "the CPUs that send; without both options what the "
-		     "environment has" },
-	[OPT_RX] = { 0, "rx", "TEXT", "the CPUs that receive" },
-	[OPT_STRICT] = { 0, "strict", NULL, "notes are findings, too" },
-	[OPT_JSON] = { 0, "json", "FILE", "write what was found there; - for stdout" },
+	{ 0, "spec", "FILE", "for the machine that a text describes, - for stdin",
+	  OPT_TEXT(spec) },
+	{ 0, "root", "DIR", "for the machine whose files are in DIR", OPT_TEXT(root) },
+	{ 0, "tx", "TEXT", "the CPUs that send; without both options what the environment has",
+	  OPT_TEXT(tx) },
+	{ 0, "rx", "TEXT", "the CPUs that receive", OPT_TEXT(rx) },
+	{ 0, "strict", NULL, "notes are findings, too", OPT_FLAG(strict) },
+	{ 0, "json", "FILE", "write what was found there; - for stdout", OPT_TEXT(json) },
 };
 
 static const struct opt_command command = {
@@ -35,11 +40,6 @@ static const struct opt_command command = {
 	.examples = "  tcpx irq lint\n"
 		    "  tcpx irq lint --spec a3-high.spec --tx 'eth1:8-21,112-125' "
 		    "--rx 'eth1:22-35,124-139'\n",
-};
-
-struct args {
-	const char *spec, *root, *tx, *rx, *json;
-	bool strict;
 };
 
 /* Our own setting, or the plugin's; NULL: neither is set. */
@@ -143,20 +143,10 @@ irq_lint(int argc, char **argv)
 	struct args a = { 0 };
 	struct opt_parser parser;
 	struct tcpx_machine m;
-	int opt, rc;
+	int rc;
 
-	opt_init(&parser, &command, argc, argv);
-	while ((opt = opt_next(&parser)) >= 0) {
-		const char **to[] = { [OPT_SPEC] = &a.spec, [OPT_ROOT] = &a.root, [OPT_TX] = &a.tx,
-				      [OPT_RX] = &a.rx, [OPT_STRICT] = NULL, [OPT_JSON] = &a.json };
-
-		if (opt == OPT_STRICT)
-			a.strict = true;
-		else
-			*to[opt] = parser.value;
-	}
-	if (opt != OPT_END)
-		return opt == OPT_HELP ? TOOL_OK : TOOL_USAGE;
+	if (!opt_read(&parser, &command, argc, argv, &a))
+		return parser.exit;
 	if (parser.first_word < argc)
 		return tool_usage(command.name, "unexpected argument '%s'",
 				  argv[parser.first_word]);

@@ -22,30 +22,72 @@
 #include "tune/plan/plan_nics.h"
 #include "tool/tool.h"
 
-enum { OPT_SPEC, OPT_ROOT, OPT_XML, OPT_NICS, OPT_POLICY, OPT_SHARE, OPT_HEAD, OPT_TAIL, OPT_THREADS,
-       OPT_ALIGN, OPT_SPILL, OPT_ALLOW, OPT_ISOLATED, OPT_EXPLAIN, OPT_EMIT, OPT_JSON };
+enum emit { EMIT_TABLE, EMIT_NCCL, EMIT_JSON, EMIT_SH, EMIT_SYSTEMD, EMIT_SLURM, EMIT_SPEC };
+static const char *const emit_words[] = { "table", "nccl", "json", "sh", "systemd", "slurm",
+					  "spec", NULL };
+
+struct args {
+	const char *spec, *root, *xml, *json;
+	struct tcpx_plan_options plan;
+	struct tcpx_cpuset allow;
+	bool explain;
+	int emit, share, threads;  /* indices of words        */
+	int align, spill;          /* 0: said; -1: not        */
+};
+#define S struct args
+
+static const char *const shares[] = { "node", "nic", NULL };
+static const char *const threads[] = { "all", "first", NULL };
+static const char *const aligns[] = { "l3", NULL };
+static const char *const spills[] = { "nearest", NULL };
+
+static int
+take_policy(const struct opt_parser *p, int id, void *args)
+{
+	struct args *a = args;
+
+	return tcpx_irq_policy_parse(p->value, &a->plan.policy)
+		? opt_refuse(p, id, "tail, keep, boot, local, colocate, sibling, spread or remote")
+		: TOOL_OK;
+}
+
+static int
+take_allow(const struct opt_parser *p, int id, void *args)
+{
+	struct args *a = args;
+
+	a->plan.allow = &a->allow;
+	return tcpx_cpuset_parse(p->value, &a->allow)
+		? opt_refuse(p, id, "must be a list of CPUs, as 0-51,104-155") : TOOL_OK;
+}
 
 static const struct opt opts[] = {
-	[OPT_SPEC] = { 0, "spec", "FILE", "the machine that a text describes, - for stdin" },
-	[OPT_ROOT] = { 0, "root", "DIR", "the machine whose files are in DIR" },
-	[OPT_XML] = { 0, "hwloc-xml", "FILE", "the machine of hwloc's XML; needs libhwloc" },
-	[OPT_NICS] = { 0, "nics", "LIST", "only these NICs, comma separated (those that carry data)" },
-	[OPT_POLICY] = { 0, "policy", "P", "where interrupts go: tail, keep, boot, local, "
-			 "colocate, sibling, spread, remote (tail)" },
-	[OPT_SHARE] = { 0, "share", "WHAT", "NICs share their node's cores, or each has a slice: "
-			"node, nic (node)" },
-	[OPT_HEAD] = { 0, "head", "N", "cores for the application, of each group (by its GPUs)" },
-	[OPT_TAIL] = { 0, "tail", "N", "cores for interrupts, of each group (by the queues)" },
-	[OPT_THREADS] = { 0, "threads", "WHICH", "CPUs of a core that are used: all, first (all)" },
-	[OPT_ALIGN] = { 0, "align", "l3", "borders move by up to one core to an L3 group's" },
-	[OPT_SPILL] = { 0, "spill", "nearest", "nodes without NICs lend cores to the workers of "
-			"the nearest node with some" },
-	[OPT_ALLOW] = { 0, "allow", "LIST", "CPUs that may be used, as 0-51,104-155 (those "
-			"allowed to this process)" },
-	[OPT_ISOLATED] = { 0, "isolated", NULL, "use CPUs of isolcpus=, too" },
-	[OPT_EXPLAIN] = { 0, "explain", NULL, "say why, line by line" },
-	[OPT_EMIT] = { 0, "emit", "FORM", "table, nccl, json, sh, systemd, slurm, spec (table)" },
-	[OPT_JSON] = { 0, "json", "FILE", "write the plan there, too; - for stdout" },
+	{ 0, "spec", "FILE", "the machine that a text describes, - for stdin", OPT_TEXT(spec) },
+	{ 0, "root", "DIR", "the machine whose files are in DIR", OPT_TEXT(root) },
+	{ 0, "hwloc-xml", "FILE", "the machine of hwloc's XML; needs libhwloc", OPT_TEXT(xml) },
+	{ 0, "nics", "LIST", "only these NICs, comma separated (those that carry data)",
+	  OPT_TEXT(plan.nics) },
+	{ 0, "policy", "P", "where interrupts go: tail, keep, boot, local, colocate, sibling, "
+	  "spread, remote (tail)", OPT_TAKE(take_policy) },
+	{ 0, "share", "WHAT", "NICs share their node's cores, or each has a slice: node, nic "
+	  "(node)", OPT_CHOICE(share, shares) },
+	{ 0, "head", "N", "cores for the application, of each group (by its GPUs)",
+	  OPT_INT(plan.head, 0, TCPX_CPUS_MAX) },
+	{ 0, "tail", "N", "cores for interrupts, of each group (by the queues)",
+	  OPT_INT(plan.tail, 0, TCPX_CPUS_MAX) },
+	{ 0, "threads", "WHICH", "CPUs of a core that are used: all, first (all)",
+	  OPT_CHOICE(threads, threads) },
+	{ 0, "align", "l3", "borders move by up to one core to an L3 group's",
+	  OPT_CHOICE(align, aligns) },
+	{ 0, "spill", "nearest", "nodes without NICs lend cores to the workers of the nearest "
+	  "node with some", OPT_CHOICE(spill, spills) },
+	{ 0, "allow", "LIST", "CPUs that may be used, as 0-51,104-155 (those allowed to this "
+	  "process)", OPT_TAKE(take_allow) },
+	{ 0, "isolated", NULL, "use CPUs of isolcpus=, too", OPT_FLAG(plan.use_isolated) },
+	{ 0, "explain", NULL, "say why, line by line", OPT_FLAG(explain) },
+	{ 0, "emit", "FORM", "table, nccl, json, sh, systemd, slurm, spec (table)",
+	  OPT_CHOICE(emit, emit_words) },
+	{ 0, "json", "FILE", "write the plan there, too; - for stdout", OPT_TEXT(json) },
 };
 
 static const struct opt_command command = {
@@ -59,18 +101,6 @@ static const struct opt_command command = {
 	.examples = "  tcpx irq plan --explain\n"
 		    "  tcpx irq plan --emit nccl\n"
 		    "  tcpx irq plan --spec a3-high.spec --policy boot --json plan.json\n",
-};
-
-enum emit { EMIT_TABLE, EMIT_NCCL, EMIT_JSON, EMIT_SH, EMIT_SYSTEMD, EMIT_SLURM, EMIT_SPEC };
-static const char *const emit_words[] = { "table", "nccl", "json", "sh", "systemd", "slurm",
-					  "spec", NULL };
-
-struct args {
-	const char *spec, *root, *xml, *json;
-	struct tcpx_plan_options plan;
-	struct tcpx_cpuset allow;
-	bool explain;
-	int emit;
 };
 
 /* With its vectors, which tcpx_machine_read() leaves out. */
@@ -96,88 +126,6 @@ irq_machine(const char *name, const char *spec, const char *root, struct tcpx_ma
 		return tool_usage(name, "--spec and --root are two machines");
 	rc = spec ? tcpx_spec_load(spec, out) : read_machine(root, out);
 	return rc ? TOOL_USAGE : TOOL_OK; /* the reason is in the log */
-}
-
-/* ---- options ---- */
-
-static int
-read_cores(const struct opt_parser *p, int opt, int *out)
-{
-	uint64_t v;
-	int rc = opt_number(p, opt, 0, TCPX_CPUS_MAX, &v);
-
-	if (rc == TOOL_OK)
-		*out = (int)v;
-	return rc;
-}
-
-static int
-read_choice(const struct opt_parser *p, int opt, struct args *a)
-{
-	static const char *const shares[] = { "node", "nic", NULL };
-	static const char *const threads[] = { "all", "first", NULL };
-	static const char *const aligns[] = { "l3", NULL };
-	static const char *const spills[] = { "nearest", NULL };
-	int at = 0, rc;
-
-	rc = opt_choice(p, opt, opt == OPT_SHARE ? shares : opt == OPT_THREADS ? threads
-			: opt == OPT_ALIGN ? aligns : opt == OPT_SPILL ? spills : emit_words,
-			&at);
-	if (opt == OPT_SHARE)
-		a->plan.share_nic = at == 1;
-	else if (opt == OPT_THREADS)
-		a->plan.first_threads = at == 1;
-	else if (opt == OPT_ALIGN)
-		a->plan.align_l3 = true;
-	else if (opt == OPT_SPILL)
-		a->plan.spill = rc == TOOL_OK;
-	else
-		a->emit = at;
-	return rc;
-}
-
-static int
-read_option(const struct opt_parser *p, int opt, struct args *a)
-{
-	switch (opt) {
-	case OPT_SPEC:
-		a->spec = p->value;
-		return TOOL_OK;
-	case OPT_ROOT:
-		a->root = p->value;
-		return TOOL_OK;
-	case OPT_XML:
-		a->xml = p->value;
-		return TOOL_OK;
-	case OPT_NICS:
-		a->plan.nics = p->value;
-		return TOOL_OK;
-	case OPT_JSON:
-		a->json = p->value;
-		return TOOL_OK;
-	case OPT_EXPLAIN:
-		a->explain = true;
-		return TOOL_OK;
-	case OPT_ISOLATED:
-		a->plan.use_isolated = true;
-		return TOOL_OK;
-	case OPT_POLICY:
-		if (tcpx_irq_policy_parse(p->value, &a->plan.policy))
-			return opt_refuse(p, opt, "tail, keep, boot, local, colocate, sibling, "
-					  "spread or remote");
-		return TOOL_OK;
-	case OPT_HEAD:
-		return read_cores(p, opt, &a->plan.head);
-	case OPT_TAIL:
-		return read_cores(p, opt, &a->plan.tail);
-	case OPT_ALLOW:
-		a->plan.allow = &a->allow;
-		if (tcpx_cpuset_parse(p->value, &a->allow))
-			return opt_refuse(p, opt, "must be a list of CPUs, as 0-51,104-155");
-		return TOOL_OK;
-	default:
-		return read_choice(p, opt, a);
-	}
 }
 
 /* ---- the table ---- */
@@ -383,19 +331,17 @@ plan_machine(struct args *a, const struct tcpx_machine *m)
 int
 irq_plan(int argc, char **argv)
 {
-	struct args a = { .plan = TCPX_PLAN_DEFAULTS };
+	struct args a = { .plan = TCPX_PLAN_DEFAULTS, .align = -1, .spill = -1 };
 	struct opt_parser parser;
 	struct tcpx_machine m;
-	int opt, rc;
+	int rc;
 
-	opt_init(&parser, &command, argc, argv);
-	while ((opt = opt_next(&parser)) >= 0) {
-		rc = read_option(&parser, opt, &a);
-		if (rc)
-			return rc;
-	}
-	if (opt != OPT_END)
-		return opt == OPT_HELP ? TOOL_OK : TOOL_USAGE;
+	if (!opt_read(&parser, &command, argc, argv, &a))
+		return parser.exit;
+	a.plan.share_nic = a.share == 1;
+	a.plan.first_threads = a.threads == 1;
+	a.plan.align_l3 = a.align == 0;
+	a.plan.spill = a.spill == 0;
 	if (parser.first_word < argc)
 		return tool_usage(command.name, "unexpected argument '%s'",
 				  argv[parser.first_word]);

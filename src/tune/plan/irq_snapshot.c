@@ -13,6 +13,11 @@
 
 #define NAME "tcpx irq snapshot"
 
+struct args {
+	const char *out, *nics, *root;
+};
+#define S struct args
+
 int
 irq_count_now(const char *command, const char *root, const char *nics,
 	      struct tcpx_snapshot *snap)
@@ -59,13 +64,13 @@ save(const struct tcpx_snapshot *snap, const char *path)
 int
 irq_snapshot(int argc, char **argv)
 {
-	enum { OUT, NICS, ROOT };
 	static const struct opt opts[] = {
-		[OUT] = { 'o', "output", "FILE", "where to; - is stdout, and what is done without "
-			  "this option" },
-		[NICS] = { 'n', "nics", "LIST", "name the vectors of these interfaces only: "
-			   "eth1,eth2 (all)" },
-		[ROOT] = { 0, "root", "DIR", "of the machine whose /sys and /proc lie in DIR" },
+		{ 'o', "output", "FILE", "where to; - is stdout, and what is done without this "
+		  "option", OPT_TEXT(out) },
+		{ 'n', "nics", "LIST", "name the vectors of these interfaces only: eth1,eth2 "
+		  "(all)", OPT_TEXT(nics) },
+		{ 0, "root", "DIR", "of the machine whose /sys and /proc lie in DIR",
+		  OPT_TEXT(root) },
 	};
 	static const struct opt_command cmd = {
 		NAME, "[OPTIONS]",
@@ -76,35 +81,18 @@ irq_snapshot(int argc, char **argv)
 		"  tcpx irq snapshot -o before\n"
 		"  tcpx irq diff before live --per-queue\n", false,
 	};
-	const char *out = NULL, *nics = NULL, *root = NULL;
+	struct args a = { .out = NULL };
 	struct tcpx_snapshot snap;
 	struct opt_parser p;
-	int id, rc;
+	int rc;
 
-	opt_init(&p, &cmd, argc, argv);
-	while ((id = opt_next(&p)) != OPT_END) {
-		switch (id) {
-		case OUT:
-			out = p.value;
-			break;
-		case NICS:
-			nics = p.value;
-			break;
-		case ROOT:
-			root = p.value;
-			break;
-		case OPT_HELP:
-			return TOOL_OK;
-		default:
-			return TOOL_USAGE;
-		}
-	}
-	if (p.first_word < argc)
-		return tool_usage(NAME, "'%s' is one word too many", argv[p.first_word]);
-	rc = irq_count_now(NAME, root, nics, &snap);
+	if (!opt_read(&p, &cmd, argc, argv, &a))
+		return p.exit;
+	rc = opt_words(&p, 0);
+	rc = rc ? rc : irq_count_now(NAME, a.root, a.nics, &snap);
 	if (rc)
 		return rc;
-	rc = save(&snap, out);
+	rc = save(&snap, a.out);
 	tcpx_snapshot_fini(&snap);
 	return rc;
 }

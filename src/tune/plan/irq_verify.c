@@ -19,8 +19,10 @@ enum { LONGEST_S = 604800, LOOK_MS = 1000 };
 struct request {
 	const char *command, *plan, *root, *json;
 	bool xps, watch, strict;
+	uint64_t settle_s, load_s;
 	struct tcpx_aff_opts opts;
 };
+#define S struct request
 
 static bool
 is_good(const struct request *r, const struct tcpx_aff_item *item)
@@ -152,19 +154,20 @@ verify(struct request *r)
 int
 irq_verify(int argc, char **argv)
 {
-	enum { SETTLE, LOAD, WATCH, STRICT, XPS, ROOT, JSON };
 	static const struct opt opts[] = {
-		[SETTLE] = { 's', "settle", "SECONDS", "wait so long before looking, so that what "
-			     "was just applied can take effect (0)" },
-		[LOAD] = { 'l', "under-load", "SECONDS", "count interrupts for so long; one on "
-			   "another CPU is a finding, but for the first after a move" },
-		[WATCH] = { 'w', "watch", NULL, "look every second, and print changes, until a "
-			    "signal, or for as long as --under-load says" },
-		[STRICT] = { 0, "strict", NULL, "IRQs that are pending, or managed by the kernel, "
-			     "are findings, too" },
-		[XPS] = { 'x', "xps", NULL, "compare the plan's XPS masks, too" },
-		[ROOT] = { 0, "root", "DIR", "the machine whose /sys and /proc lie in DIR" },
-		[JSON] = { 'j', "json", "FILE", "the state of each as JSON; - is stdout" },
+		{ 's', "settle", "SECONDS", "wait so long before looking, so that what was just "
+		  "applied can take effect (0)", OPT_NUMBER(settle_s, 0, 3600) },
+		{ 'l', "under-load", "SECONDS", "count interrupts for so long; one on another "
+		  "CPU is a finding, but for the first after a move",
+		  OPT_NUMBER(load_s, 1, LONGEST_S) },
+		{ 'w', "watch", NULL, "look every second, and print changes, until a signal, or "
+		  "for as long as --under-load says", OPT_FLAG(watch) },
+		{ 0, "strict", NULL, "IRQs that are pending, or managed by the kernel, are "
+		  "findings, too", OPT_FLAG(strict) },
+		{ 'x', "xps", NULL, "compare the plan's XPS masks, too", OPT_FLAG(xps) },
+		{ 0, "root", "DIR", "the machine whose /sys and /proc lie in DIR",
+		  OPT_TEXT(root) },
+		{ 'j', "json", "FILE", "the state of each as JSON; - is stdout", OPT_TEXT(json) },
 	};
 	static const struct opt_command cmd = {
 		"tcpx irq verify", "PLAN [OPTIONS]",
@@ -176,47 +179,15 @@ irq_verify(int argc, char **argv)
 		"  tcpx irq verify plan.json --settle 2 --under-load 30\n", false,
 	};
 	struct request r = { .command = cmd.name };
-	uint64_t settle = 0, load = 0;
 	struct opt_parser p;
-	int id, rc = TOOL_OK;
 
-	opt_init(&p, &cmd, argc, argv);
-	while (!rc && (id = opt_next(&p)) != OPT_END) {
-		switch (id) {
-		case SETTLE:
-			rc = opt_number(&p, id, 0, 3600, &settle);
-			break;
-		case LOAD:
-			rc = opt_number(&p, id, 1, LONGEST_S, &load);
-			break;
-		case WATCH:
-			r.watch = true;
-			break;
-		case STRICT:
-			r.strict = true;
-			break;
-		case XPS:
-			r.xps = true;
-			break;
-		case ROOT:
-			r.root = p.value;
-			break;
-		case JSON:
-			r.json = p.value;
-			break;
-		case OPT_HELP:
-			return TOOL_OK;
-		default:
-			return TOOL_USAGE;
-		}
-	}
-	if (rc)
-		return rc;
+	if (!opt_read(&p, &cmd, argc, argv, &r))
+		return p.exit;
 	if (p.first_word + 1 != argc)
 		return tool_usage(cmd.name, p.first_word == argc ? "which plan?" :
 								   "one plan at a time");
 	r.plan = argv[p.first_word];
-	r.opts.settle_ms = (unsigned)settle * 1000;
-	r.opts.load_ms = (unsigned)load * 1000;
+	r.opts.settle_ms = (unsigned)r.settle_s * 1000;
+	r.opts.load_ms = (unsigned)r.load_s * 1000;
 	return verify(&r);
 }

@@ -15,31 +15,53 @@
 #include "tool/opt.h"
 #include "tool/tool.h"
 
-enum { SIZE, COUNT, MODE, FLAG };
+struct args {
+	uint64_t bytes, count;
+	const char *mode;
+	bool flag;
+	int taken, word;
+	unsigned few;
+};
+#define S struct args
+
+static const char *const words[] = { "one", "two", NULL };
+
+static int
+take(const struct opt_parser *p, int id, void *args)
+{
+	struct args *a = args;
+
+	a->taken++;
+	return strcmp(p->value, "bad") ? TOOL_OK : opt_refuse(p, id, "not bad");
+}
+
 static const struct opt opts[] = {
-	[SIZE] = { 'b', "bytes", "SIZE", "how much; a text that is long enough to have to be "
-		   "broken into several lines, between words" },
-	[COUNT] = { 0, "count", "N", "how often" },
-	[MODE] = { 0, "a-mode-with-a-very-long-name", "MODE", "how" },
-	[FLAG] = { 'f', "flag", NULL, "whether" },
+	{ 'b', "bytes", "SIZE", "how much; a text that is long enough to have to be broken into "
+	  "several lines, between words", OPT_SIZE(bytes, 1, 8 << 20) },
+	{ 0, "count", "N", "how often", OPT_NUMBER(count, 1, 64) },
+	{ 0, "a-mode-with-a-very-long-name", "MODE", "how", OPT_TEXT(mode) },
+	{ 'f', "flag", NULL, "whether", OPT_FLAG(flag) },
+	{ 't', "take", "WORD", "by a function", OPT_TAKE(take) },
+	{ 0, "word", "WORD", "one of two", OPT_CHOICE(word, words) },
+	{ 0, "few", "N", "a small number", OPT_INT(few, 2, 9) },
 };
 static const struct opt_command cmd = {
 	"tcpx test", "[OPTIONS] WORD", "About.", opts, ARRAY_LEN(opts), "  tcpx test x\n", false,
 };
 
-/* The first result of parsing "test @word"; what was said on stderr goes to @said. */
-static int
-parse_one(struct opt_parser *p, char *word, char *said, size_t cap)
+/* Reads "test @word"; what was said on stderr goes to @said. */
+static bool
+read_one(struct opt_parser *p, char *word, struct args *a, char *said, size_t cap)
 {
 	static char name[] = "test";
 	char *argv[] = { name, word, NULL };
-	int old = dup(STDERR_FILENO), id;
+	int old = dup(STDERR_FILENO);
 	FILE *tmp = tmpfile();
 	size_t len;
+	bool ok;
 
 	dup2(fileno(tmp), STDERR_FILENO);
-	opt_init(p, &cmd, 2, argv);
-	id = opt_next(p);
+	ok = opt_read(p, &cmd, 2, argv, a);
 	fflush(stderr);
 	dup2(old, STDERR_FILENO);
 	close(old);
@@ -47,59 +69,67 @@ parse_one(struct opt_parser *p, char *word, char *said, size_t cap)
 	len = fread(said, 1, cap - 1, tmp);
 	said[len] = '\0';
 	fclose(tmp);
-	return id;
+	return ok;
 }
 
 static const struct {
 	const char *word;
-	int id;
-	const char *value; /* of a good option   */
-	const char *said;  /* part of a message  */
-} parse_cases[] = {
-	{ "--bytes=8M", SIZE, "8M", NULL },
-	{ "-b8M", SIZE, "8M", NULL },
-	{ "--byt=8M", SIZE, "8M", NULL },
-	{ "--flag", FLAG, NULL, NULL },
-	{ "-f", FLAG, NULL, NULL },
-	{ "word", OPT_END, NULL, NULL },
-	{ "--bytes", OPT_BAD, NULL, "--bytes needs a value: SIZE" },
-	{ "-b", OPT_BAD, NULL, "--bytes needs a value: SIZE" },
-	{ "--flag=1", OPT_BAD, NULL, "--flag takes no value" },
-	{ "--coutn=1", OPT_BAD, NULL, "unknown option --coutn; did you mean --count?" },
-	{ "--zzzzzzzz", OPT_BAD, NULL, "unknown option --zzzzzzzz\nsee tcpx test --help" },
-	{ "-x", OPT_BAD, NULL, "unknown option -x" },
+	struct args args;
+	const char *said; /* part of a message: refused */
+} cases[] = {
+	{ "--bytes=8M", { .bytes = 8 << 20 }, NULL },
+	{ "-b8M", { .bytes = 8 << 20 }, NULL },
+	{ "--byt=8M", { .bytes = 8 << 20 }, NULL },
+	{ "--count=64", { .count = 64 }, NULL },
+	{ "--flag", { .flag = true }, NULL },
+	{ "-f", { .flag = true }, NULL },
+	{ "-tgood", { .taken = 1 }, NULL },
+	{ "--word=two", { .word = 1 }, NULL },
+	{ "--few=9", { .few = 9 }, NULL },
+	{ "word", { .bytes = 0 }, NULL },
+	{ "-tbad", { .taken = 1 }, "--take bad: not bad" },
+	{ "--word=three", { .bytes = 0 }, "--word three: allowed are one, two" },
+	{ "--count=65", { .bytes = 0 }, "--count 65: allowed is a whole number from 1 to 64" },
+	{ "--few=10", { .bytes = 0 }, "--few 10: allowed is a whole number from 2 to 9" },
+	{ "--bytes=9M", { .bytes = 0 }, "--bytes 9M: allowed is a size (8K, 1.5M, 1G) from 1" },
+	{ "--bytes", { .bytes = 0 }, "--bytes needs a value: SIZE" },
+	{ "-b", { .bytes = 0 }, "--bytes needs a value: SIZE" },
+	{ "--flag=1", { .bytes = 0 }, "--flag takes no value" },
+	{ "--coutn=1", { .bytes = 0 }, "unknown option --coutn; did you mean --count?" },
+	{ "--zzzzzzzz", { .bytes = 0 }, "unknown option --zzzzzzzz\nsee tcpx test --help" },
+	{ "-x", { .bytes = 0 }, "unknown option -x" },
 };
 
 static void
 options_and_refusals(void **state)
 {
-	for (size_t i = 0; i < ARRAY_LEN(parse_cases); i++) {
-		char *word = strdup(parse_cases[i].word), said[512];
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		char *word = strdup(cases[i].word), said[512];
+		struct args a;
 		struct opt_parser p;
-		int id = parse_one(&p, word, said, sizeof(said));
+		bool ok;
 
-		if (id != parse_cases[i].id)
-			fail_msg("%s: %d, want %d", word, id, parse_cases[i].id);
-		if (parse_cases[i].value)
-			assert_string_equal(p.value, parse_cases[i].value);
-		if (parse_cases[i].said && !strstr(said, parse_cases[i].said))
+		memset(&a, 0, sizeof(a));
+		ok = read_one(&p, word, &a, said, sizeof(said));
+		if (ok != !cases[i].said || p.exit != (ok ? TOOL_OK : TOOL_USAGE))
+			fail_msg("%s: %d, exit code %d", word, ok, p.exit);
+		if (memcmp(&a, &cases[i].args, sizeof(a)))
+			fail_msg("%s: another value", word);
+		if (cases[i].said && !strstr(said, cases[i].said))
 			fail_msg("%s: said '%s'", word, said);
 		free(word);
 	}
 }
 
 static void
-values_out_of_range_name_the_range(void **state)
+a_text_stays_where_it_was_typed(void **state)
 {
-	struct opt_parser p = { .cmd = &cmd, .value = "65" };
-	uint64_t v = 77;
+	char word[] = "--a-mode-with-a-very-long-name=x", said[512];
+	struct args a = { .mode = NULL };
+	struct opt_parser p;
 
-	assert_int_equal(opt_number(&p, COUNT, 1, 64, &v), TOOL_USAGE);
-	p.value = "1K";
-	assert_int_equal(opt_number(&p, COUNT, 1, 4096, &v), TOOL_USAGE);
-	assert_int_equal(v, 77);
-	assert_int_equal(opt_size(&p, SIZE, 1, 4096, &v), TOOL_OK);
-	assert_int_equal(v, 1024);
+	assert_true(read_one(&p, word, &a, said, sizeof(said)));
+	assert_string_equal(a.mode, "x");
 }
 
 static void
@@ -121,12 +151,12 @@ help_fits_eighty_columns_and_has_every_option(void **state)
 static void
 nearest_name_is_near(void **state)
 {
-	static const char *const words[] = { "perf", "serve", "info", "report" };
+	static const char *const commands[] = { "perf", "serve", "info", "report" };
 
-	assert_string_equal(tool_nearest("pref", words, 4, sizeof(words[0])), "perf");
-	assert_string_equal(tool_nearest("serv", words, 4, sizeof(words[0])), "serve");
-	assert_null(tool_nearest("zzzz", words, 4, sizeof(words[0])));
-	assert_null(tool_nearest("", words, 4, sizeof(words[0])));
+	assert_string_equal(tool_nearest("pref", commands, 4, sizeof(commands[0])), "perf");
+	assert_string_equal(tool_nearest("serv", commands, 4, sizeof(commands[0])), "serve");
+	assert_null(tool_nearest("zzzz", commands, 4, sizeof(commands[0])));
+	assert_null(tool_nearest("", commands, 4, sizeof(commands[0])));
 }
 
 int
@@ -134,7 +164,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(options_and_refusals),
-		cmocka_unit_test(values_out_of_range_name_the_range),
+		cmocka_unit_test(a_text_stays_where_it_was_typed),
 		cmocka_unit_test(help_fits_eighty_columns_and_has_every_option),
 		cmocka_unit_test(nearest_name_is_near),
 	};

@@ -322,27 +322,6 @@ a_limit_is_named_only_when_something_is_nearly_full(void **state)
 	result_fini(&r);
 }
 
-static void
-quiet(void *arg, int level, const char *line)
-{
-	snprintf(arg, 256, "%s", line);
-}
-
-static void
-formats_are_known_by_name(void **state)
-{
-	enum out_format format = OUT_TABLE;
-	char line[256] = "";
-
-	assert_int_equal(out_format_parse("perftest", &format), 0);
-	assert_int_equal(format, OUT_PERFTEST);
-	tcpx_log_sink(quiet, line);
-	assert_int_equal(out_format_parse("xml", &format), TCPX_ECONFIG);
-	tcpx_log_sink(NULL, NULL);
-	assert_non_null(strstr(line, "\"xml\""));
-	assert_int_equal(format, OUT_PERFTEST);
-}
-
 int
 main(void)
 {
@@ -358,7 +337,6 @@ main(void)
 		cmocka_unit_test(quantities_have_three_digits_and_a_fitting_unit),
 		cmocka_unit_test(utf8_is_what_the_standard_allows),
 		cmocka_unit_test(a_limit_is_named_only_when_something_is_nearly_full),
-		cmocka_unit_test(formats_are_known_by_name),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
