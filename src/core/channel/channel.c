@@ -61,7 +61,6 @@ tcpx_channel_new(struct session *s, uint16_t index, bool sending, bool backward,
 		return rc;
 	}
 	c->tx.send_seq = c->rx.heads.first = c->rx.heads.next = c->window.next;
-	c->gpu = TCPX_ON_HOST;
 	tcpx_node_init(&c->client.waiting);
 	c->source.on_ready = channel_ready;
 	c->work.run = channel_work;
@@ -180,8 +179,8 @@ tcpx_channel_describe(const struct channel *c, struct tcpx_channel_info *o)
 	memset(o, 0, sizeof(*o));
 	o->session = c->session->id;
 	memcpy(o->peer, c->session->peer->name, sizeof(o->peer));
-	memcpy(o->nic, c->near_name, sizeof(o->nic));
-	memcpy(o->peer_nic, c->far_name, sizeof(o->peer_nic));
+	memcpy(o->nic, tcpx_near_nic(c)->name, sizeof(o->nic));
+	memcpy(o->peer_nic, tcpx_far_nic(c)->name, sizeof(o->peer_nic));
 	o->index = c->index;
 	o->generation = c->generation;
 	o->sending = c->sending;

@@ -155,9 +155,7 @@ struct channel {
 	struct copy_client client; /* the same loop and work */
 	uint16_t index, generation;
 	bool sending, backward;
-	int near_nic, far_nic;
-	int gpu;                /* owner of its slots; -1: host memory                */
-	char near_name[32], far_name[32];
+	int near_nic, far_nic;  /* indices in the engine's and in the peer's          */
 	_Atomic int state;      /* enum channel_state; written under session.lock     */
 	bool closed;            /* connection and records are gone; session.lock      */
 	const struct channel_kind *kind;
@@ -183,11 +181,24 @@ tcpx_tx_record(struct channel *c, uint64_t seq)
 	return &c->tx.record[seq & (c->window.size - 1)];
 }
 
+/* The NICs that it is bound to, here and there. */
+static inline const struct tcpx_nic *
+tcpx_near_nic(const struct channel *c)
+{
+	return &c->session->engine->nics.at[c->near_nic];
+}
+
+static inline const struct tcpx_netmap_offer *
+tcpx_far_nic(const struct channel *c)
+{
+	return &c->session->chan.peer_nic[c->far_nic].offer;
+}
+
 /* The device for copies between a list's memory and a channel's: a GPU if either is one's. */
 static inline int
 tcpx_copy_place(const struct channel *c, const struct tcpx_list *l)
 {
-	return l->place != TCPX_ON_HOST ? l->place : c->gpu;
+	return l->place != TCPX_ON_HOST ? l->place : tcpx_near_nic(c)->gpu;
 }
 
 /* The kind of the engine's channels. */

@@ -56,7 +56,8 @@ tcpx_channel_up(struct channel *c, struct tcpx_chan *chan)
 	c->interest = TCPX_READABLE;
 	c->state = CHAN_UP;
 	tcpx_debug(TCPX_SUB_CHAN, "channel %u %s on %s to %s is up", c->index,
-		   c->sending ? "sends" : "receives", c->near_name, c->far_name);
+		   c->sending ? "sends" : "receives", tcpx_near_nic(c)->name,
+		   tcpx_far_nic(c)->name);
 	return 0;
 }
 
@@ -181,8 +182,8 @@ leave_up(struct channel *c, const char *why)
 	/* a leaving peer closes its channels before its BYE is read */
 	tcpx_log(s->xfers.live > 0 ? TCPX_LOG_WARN : TCPX_LOG_INFO, TCPX_SUB_CHAN,
 		 "channel %u (%s) on %s to %s of %s is lost: %s; %u left", c->index,
-		  c->sending ? "sending" : "receiving", c->near_name, c->far_name, s->peer->name,
-		  why, c->sending ? s->chan.tx_up : s->chan.rx_up);
+		 c->sending ? "sending" : "receiving", tcpx_near_nic(c)->name,
+		 tcpx_far_nic(c)->name, s->peer->name, why, c->sending ? s->chan.tx_up : s->chan.rx_up);
 	return true;
 }
 
@@ -246,7 +247,7 @@ tcpx_channels_check(struct session *s, uint64_t now_ns)
 			continue;
 		if (now_ns >= c->fence.down_ns + s->engine->limit.stall_ns) {
 			tcpx_session_fail(s, TCPX_ESTALLED, "channel %u on %s: peer did not fence it",
-					  c->index, c->near_name);
+					  c->index, tcpx_near_nic(c)->name);
 			return;
 		}
 		tcpx_session_add_timer(s, c->fence.down_ns + s->engine->limit.stall_ns);

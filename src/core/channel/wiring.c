@@ -153,10 +153,7 @@ make(struct session *s, uint32_t i, const struct tcpx_pair *pair)
 	c->wiring = &s->hs->wiring[i];
 	c->near_nic = (int)near;
 	c->far_nic = (int)far;
-	c->gpu = s->engine->nics.at[near].gpu;
 	tcpx_bind_nic(c->loop, near);
-	memcpy(c->near_name, s->engine->nics.at[near].name, sizeof(c->near_name));
-	memcpy(c->far_name, s->chan.peer_nic[far].offer.name, sizeof(c->far_name));
 	c->wiring->id.session = s->id;
 	c->wiring->id.channel = (uint16_t)k;
 	c->wiring->id.generation = c->generation;

@@ -81,7 +81,7 @@ copy_channel(const struct channel *c, struct channel_figures *to)
 	tcpx_channel_describe(c, &to->info);
 	to->in_flight_bytes = c->tx.outstanding_bytes;
 	to->window = c->window.size;
-	to->gpu = c->gpu;
+	to->gpu = tcpx_near_nic(c)->gpu;
 	to->nic = c->near_nic;
 }
 

@@ -125,7 +125,7 @@ tcpx_chunk_given_back(struct channel *c, struct tx_record *r)
 		goto put;
 	x->tx.in_flight--;
 	x->failure.stuck = (struct stuck){ .chunk = r->chunk, .channel = c->index };
-	memcpy(x->failure.stuck.nic, c->near_name, sizeof(x->failure.stuck.nic));
+	memcpy(x->failure.stuck.nic, tcpx_near_nic(c)->name, sizeof(x->failure.stuck.nic));
 	if (x->tx.again_count == x->tx.again_cap) {
 		grown = realloc(x->tx.again, (2 * x->tx.again_cap + 16) * sizeof(*grown));
 		if (!grown) {

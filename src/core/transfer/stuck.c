@@ -27,7 +27,7 @@ find_in_windows(struct session *s, const struct tcpx_xfer *x, struct stuck *at)
 			    (found && r->chunk >= at->chunk))
 				continue;
 			*at = (struct stuck){ r->chunk, c->index, "", "sent, not acknowledged" };
-			memcpy(at->nic, c->near_name, sizeof(at->nic));
+			memcpy(at->nic, tcpx_near_nic(c)->name, sizeof(at->nic));
 			found = true;
 		}
 	}

@@ -28,6 +28,7 @@ bare_open(struct bare *b, bool opener)
 	e->memory = &b->memory;
 	e->loop = b->loop;
 	e->loop_count = BARE_LOOPS;
+	e->nics.at[0].gpu = TCPX_ON_HOST;
 	e->limit.connect_ns = e->limit.handshake_ns = e->limit.stall_ns = 10 * TCPX_SEC;
 	tcpx_mutex_init(&e->registry.lock);
 	tcpx_node_init(&e->registry.peers);

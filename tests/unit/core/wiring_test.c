@@ -162,8 +162,8 @@ the_acceptor_listens_for_every_channel_with_a_token_of_its_own(void **state)
 	for (int i = 0; i < 2 * CHANNELS; i++)
 		for (int k = 0; k < i; k++)
 			assert_memory_not_equal(net.token[i], net.token[k], 16);
-	assert_string_equal(s->chan.tx[0]->near_name, "near");
-	assert_string_equal(s->chan.tx[0]->far_name, "far");
+	assert_string_equal(tcpx_near_nic(s->chan.tx[0])->name, "near");
+	assert_string_equal(tcpx_far_nic(s->chan.tx[0])->name, "far");
 	assert_true(s->chan.tx[1]->sending);
 	assert_false(s->chan.rx[1]->sending);
 	end(&b);
