@@ -49,6 +49,16 @@ out_utf8_clean(const char *s)
 	return clean;
 }
 
+json_t *
+out_json(const char *s)
+{
+	char *clean = out_utf8_clean(s);
+	json_t *json = clean ? json_string(clean) : NULL;
+
+	free(clean);
+	return json;
+}
+
 static bool
 is_control(const char *s)
 {

@@ -6,6 +6,7 @@
 #ifndef TOOL_OUT_TEXT_H
 #define TOOL_OUT_TEXT_H
 
+#include <jansson.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -17,6 +18,9 @@ size_t out_utf8_len(const char *s);
 /* A copy with U+FFFD for bytes that are not UTF-8; the caller frees it.
  * NULL: out of memory. */
 char *out_utf8_clean(const char *s);
+
+/* The clean text as JSON; NULL: out of memory. */
+json_t *out_json(const char *s);
 
 /* @s for a terminal: control characters, which could command it, and what is not UTF-8
  * become '?'. */

@@ -123,20 +123,6 @@ field_is_absent(const struct field *field, const void *object)
 /* ---- out ------------------------------------------------------------------------- */
 
 static json_t *
-text_to_json(const char *text)
-{
-	json_t *json = json_string(text);
-	char *clean;
-
-	if (json) /* it was UTF-8 */
-		return json;
-	clean = out_utf8_clean(text);
-	json = clean ? json_string(clean) : NULL;
-	free(clean);
-	return json;
-}
-
-static json_t *
 list_to_json(const struct field *field, struct field_list list)
 {
 	json_t *array = json_array();
@@ -175,9 +161,9 @@ field_to_json(const struct field *field, const void *object)
 	case FIELD_FLAG:
 		return json_boolean(*(const int *)place);
 	case FIELD_STRING:
-		return text_to_json(place);
+		return out_json(place);
 	case FIELD_TEXT:
-		return text_to_json(text_of(field, object) ? text_of(field, object) : "");
+		return out_json(text_of(field, object) ? text_of(field, object) : "");
 	case FIELD_CPUS:
 		tcpx_cpuset_format(place, text, sizeof(text));
 		return json_string(text);

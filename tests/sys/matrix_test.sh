@@ -104,6 +104,10 @@ ok "a reference makes a gap, and the option follows from it" sh -c \
 ok "one that is none is refused" says "allowed is NAME=NUMBER" matrix report copy --reference 15
 echo "- knobs are to be turned" >copy/lessons.md
 ok "lessons are listed" says "knobs are to be turned" matrix report copy -o -
+printf '%s\n' '- </li><script>|*' >copy/lessons.md
+ok "and become no markup of a page" says '<li>&lt;/li&gt;&lt;script&gt;|*</li>' \
+	matrix report copy --html -
+ok "nor of Markdown" says '- &lt;/li>&lt;script>\|\*' matrix report copy -o -
 
 # many runs: those that count are in results.csv alone
 cp -r copy many

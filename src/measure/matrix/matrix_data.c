@@ -16,6 +16,15 @@ matrix_data_counts(const struct matrix_data *m, const struct matrix_run *run)
 	return run->block > 0 && run->attempt == matrix_store_attempt(&m->store, run->block);
 }
 
+int
+matrix_data_cell(const struct matrix_data *m, size_t i)
+{
+	const struct matrix_run *run = &m->store.runs[i];
+
+	return run->valid && matrix_data_counts(m, run) ? matrix_design_cell(&m->design, run->cell)
+							: -1;
+}
+
 static int
 study_read(struct matrix_data *m)
 {
@@ -89,10 +98,9 @@ figures_place(struct matrix_data *m)
 		m->figures[i] = NAN;
 	for (size_t i = 0; i < m->store.n; i++) {
 		const struct matrix_run *run = &m->store.runs[i];
-		int cell = matrix_design_cell(&m->design, run->cell);
+		int cell = matrix_data_cell(m, i);
 
-		if (cell >= 0 && run->valid && matrix_data_counts(m, run) &&
-		    run->block <= (int)m->spec.blocks)
+		if (cell >= 0 && run->block <= (int)m->spec.blocks)
 			m->figures[((size_t)run->block - 1) * m->design.n + (size_t)cell] =
 				run->figure;
 	}

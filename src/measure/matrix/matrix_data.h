@@ -30,6 +30,8 @@ void matrix_data_fini(struct matrix_data *m);
 
 /* Is the run of its block's last attempt, and not of a warm-up? */
 bool matrix_data_counts(const struct matrix_data *m, const struct matrix_run *run);
+/* The cell of a run that is valid and counts; -1: it does not. */
+int matrix_data_cell(const struct matrix_data *m, size_t run);
 /* Valid figures of @cell, into @out[spec.blocks]; their number. */
 size_t matrix_data_column(const struct matrix_data *m, size_t cell, double *out);
 /* A number in a run's details: "load", "steal" or "also", "CPU s/GB"; NAN. */

@@ -6,8 +6,10 @@
 #include "measure/matrix/matrix_plot.h"
 
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
 
-#include "tool/out_text.h"
+#include "measure/matrix/matrix_data.h"
 #include "measure/report/svg.h"
 #include "measure/report/svg_plot.h"
 
@@ -27,47 +29,115 @@ range_of(const double *v, size_t n, double *lo, double *hi)
 		}
 }
 
-void
-matrix_plot_heat(FILE *f, const char *label, const char *const *rows, size_t n,
-		 const char *const *columns, size_t m, const double *values, int digits)
-{
-	double lo, hi, width = fmin(90, (RIGHT - LEFT) / (double)(m ? m : 1)), height = 30;
+/* Values of @n rows and @m columns. */
+struct heat {
+	const char *label;
+	size_t n, m;
+	const char *rows[MATRIX_CELLS_MAX];
+	char columns[MATRIX_BLOCKS_MAX][MATRIX_NAME_MAX];
+	double values[MATRIX_CELLS_MAX * MATRIX_BLOCKS_MAX];
+};
 
-	range_of(values, n * m, &lo, &hi);
+static void
+draw_heat(FILE *f, const struct heat *h)
+{
+	double lo, hi, width = fmin(90, (RIGHT - LEFT) / (double)(h->m ? h->m : 1)), height = 30;
+
+	range_of(h->values, h->n * h->m, &lo, &hi);
 	if (!(lo <= hi))
 		return;
-	svg_open(f, WIDTH, 34 + height * (double)n, label);
-	for (size_t c = 0; c < m; c++)
+	svg_open(f, WIDTH, 34 + height * (double)h->n, h->label);
+	for (size_t c = 0; c < h->m; c++)
 		svg_text(f, "tick middle", LEFT + width * ((double)c + 0.5), 20, "%.16s",
-			 columns[c]);
-	for (size_t r = 0; r < n; r++) {
+			 h->columns[c]);
+	for (size_t r = 0; r < h->n; r++) {
 		double y = 28 + height * (double)r;
 
-		svg_text(f, "label end", LEFT - 12, y + 20, "%.24s", rows[r]);
-		for (size_t c = 0; c < m; c++) {
-			double v = values[r * m + c], x = LEFT + width * (double)c;
+		svg_text(f, "label end", LEFT - 12, y + 20, "%.24s", h->rows[r]);
+		for (size_t c = 0; c < h->m; c++) {
+			double v = h->values[r * h->m + c], x = LEFT + width * (double)c;
 			int shade = hi > lo ? (int)fmin(7, 8 * (v - lo) / (hi - lo)) : 3;
 			char css[32];
 
 			if (!isfinite(v)) {
 				svg_rect(f, "void", x + 1, y + 1, width - 2, height - 2,
-					 "%s, %s: no figure", rows[r], columns[c]);
+					 "%s, %s: no figure", h->rows[r], h->columns[c]);
 				continue;
 			}
 			snprintf(css, sizeof(css), "h h%d", shade);
 			svg_rect(f, css, x + 1, y + 1, width - 2, height - 2, "%s, %s: %.6g",
-				 rows[r], columns[c], v);
+				 h->rows[r], h->columns[c], v);
 			if (width > 40)
 				svg_text(f, shade > 4 ? "middle over" : "middle", x + width / 2,
-					 y + 20, "%.*f", digits, v);
+					 y + 20, "%.2f", v);
 		}
 	}
 	svg_close(f);
 }
 
-void
-matrix_plot_effects(FILE *f, const struct matrix_design *d, const struct matrix_analysis *a)
+/* Each run divided by the median of its block: cell effect and noise remain. */
+static void
+plot_blocks(FILE *f, const struct matrix_data *m)
 {
+	struct heat *h = calloc(1, sizeof(*h));
+	size_t n = m->design.n, blocks = m->spec.blocks;
+
+	for (size_t b = 0; h && b < blocks; b++) {
+		double line[MATRIX_CELLS_MAX], median;
+		size_t k = 0;
+
+		for (size_t c = 0; c < n; c++)
+			if (isfinite(m->figures[b * n + c]))
+				line[k++] = m->figures[b * n + c];
+		median = stats_median(line, k);
+		for (size_t c = 0; c < n; c++) {
+			h->values[c * blocks + b] = m->figures[b * n + c] / median;
+			h->rows[c] = m->design.cells[c].name;
+		}
+		snprintf(h->columns[b], sizeof(h->columns[b]), "%zu", b + 1);
+	}
+	if (h) {
+		h->label = "Each run over its block's median";
+		h->n = n;
+		h->m = blocks;
+		draw_heat(f, h);
+	}
+	free(h);
+}
+
+/* The medians, for studies of two factors. */
+static void
+plot_factors(FILE *f, const struct matrix_data *m)
+{
+	const struct matrix_factor *factor = m->design.factors;
+	struct heat *h = calloc(1, sizeof(*h));
+	double column[MATRIX_BLOCKS_MAX];
+
+	for (size_t c = 0; h && c < m->design.n; c++) {
+		const int *level = m->design.cells[c].level;
+		size_t n = matrix_data_column(m, c, column);
+
+		h->values[(size_t)level[0] * factor[1].n + (size_t)level[1]] =
+			stats_median(column, n);
+	}
+	for (size_t i = 0; h && i < factor[0].n; i++)
+		h->rows[i] = factor[0].levels[i];
+	for (size_t i = 0; h && i < factor[1].n; i++)
+		snprintf(h->columns[i], sizeof(h->columns[i]), "%s", factor[1].levels[i]);
+	if (h) {
+		h->label = "Medians over two factors";
+		h->n = factor[0].n;
+		h->m = factor[1].n;
+		draw_heat(f, h);
+	}
+	free(h);
+}
+
+static void
+plot_effects(FILE *f, const struct matrix_data *m)
+{
+	const struct matrix_design *d = &m->design;
+	const struct matrix_analysis *a = &m->analysis;
 	struct svg_axis x = { .lo = 1 - 1.5 * d->spec->margin, .hi = 1 + 1.5 * d->spec->margin,
 			      .from = LEFT + 30, .to = RIGHT };
 	double bottom, y = 34, step;
@@ -112,19 +182,24 @@ matrix_plot_effects(FILE *f, const struct matrix_design *d, const struct matrix_
 	svg_close(f);
 }
 
-void
-matrix_plot_points(FILE *f, const struct matrix_design *d, const double *values,
-		   const unsigned char *cells, size_t n)
+/* Every valid run in the order of time, coloured by its cell. */
+static void
+plot_points(FILE *f, const struct matrix_data *m)
 {
-	struct svg_axis x = { .lo = 0, .hi = n > 1 ? (double)n - 1 : 1, .from = 70,
-			      .to = RIGHT - 140 };
+	const struct matrix_design *d = &m->design;
+	struct svg_axis x = { .lo = 0, .from = 70, .to = RIGHT - 140 };
 	struct svg_axis y = { .lo = 0, .from = 260, .to = 20 };
 	struct svg_ticks ticks;
-	double lo;
+	size_t n = 0, k = 0;
 
-	range_of(values, n, &lo, &y.hi);
-	if (!(lo <= y.hi) || !(y.hi > 0))
+	for (size_t i = 0; i < m->store.n; i++)
+		if (matrix_data_cell(m, i) >= 0) {
+			y.hi = fmax(y.hi, m->store.runs[i].figure);
+			n++;
+		}
+	if (!(y.hi > 0))
 		return;
+	x.hi = n > 1 ? (double)n - 1 : 1;
 	svg_ticks_linear(y.hi, 5, &ticks);
 	y.hi = fmax(y.hi, ticks.at[ticks.n - 1]);
 	svg_open(f, WIDTH, 300, "Every run in the order of time");
@@ -133,14 +208,16 @@ matrix_plot_points(FILE *f, const struct matrix_design *d, const double *values,
 		svg_text(f, "tick end", x.from - 8, svg_at(&y, ticks.at[i]) + 4, "%.*f",
 			 ticks.decimals, ticks.at[i]);
 	}
-	for (size_t i = 0; i < n; i++) {
-		unsigned colour = cells[i] < SVG_SERIES_MAX ? cells[i] : 6;
-		char css[16];
+	for (size_t i = 0; i < m->store.n; i++) {
+		int cell = matrix_data_cell(m, i);
+		double v = m->store.runs[i].figure;
+		char css[24];
 
-		snprintf(css, sizeof(css), "dot f%u", colour);
-		if (isfinite(values[i]))
-			svg_dot(f, css, svg_at(&x, (double)i), svg_at(&y, values[i]), 4.5,
-				"run %zu, %s: %.6g", i + 1, d->cells[cells[i]].name, values[i]);
+		snprintf(css, sizeof(css), "dot f%d", cell < SVG_SERIES_MAX ? cell : 6);
+		if (cell >= 0 && isfinite(v))
+			svg_dot(f, css, svg_at(&x, (double)k), svg_at(&y, v), 4.5,
+				"run %zu, %s: %.6g", k + 1, d->cells[cell].name, v);
+		k += cell >= 0;
 	}
 	for (size_t c = 0; c < d->n && c <= SVG_SERIES_MAX; c++) {
 		char css[16];
@@ -153,4 +230,17 @@ matrix_plot_points(FILE *f, const struct matrix_design *d, const double *values,
 	svg_text(f, "unit", x.from, 288, "first run");
 	svg_text(f, "unit end", x.to, 288, "last run");
 	svg_close(f);
+}
+
+void
+matrix_plot(FILE *f, const char *name, const void *data)
+{
+	if (!strcmp(name, "points"))
+		plot_points(f, data);
+	else if (!strcmp(name, "factors"))
+		plot_factors(f, data);
+	else if (!strcmp(name, "blocks"))
+		plot_blocks(f, data);
+	else if (!strcmp(name, "effects"))
+		plot_effects(f, data);
 }

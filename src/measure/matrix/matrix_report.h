@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The decision report, and its parts. */
+/* The decision report. */
 #ifndef TOOL_MATRIX_REPORT_H
 #define TOOL_MATRIX_REPORT_H
 
 #include "measure/matrix/matrix_data.h"
-#include "measure/matrix/matrix_doc.h"
+
+/* Its templates, both of matrix.md. */
+extern const char matrix_html[], matrix_md[];
 
 /* Writes the report to @path ("-": stdout), as HTML or Markdown. 0 or -errno, logged. */
 TCPX_MUST_CHECK int matrix_report_write(const struct matrix_data *m, const char *path, bool html);
@@ -12,13 +14,5 @@ TCPX_MUST_CHECK int matrix_report_write(const struct matrix_data *m, const char 
 void matrix_report_print(const struct matrix_data *m, FILE *f);
 /* The study's result in one sentence. */
 void matrix_report_verdict(const struct matrix_data *m, char *buf, size_t cap);
-
-/* Its sections. */
-void matrix_report_decision(struct matrix_doc *d, const struct matrix_data *m);
-void matrix_report_lessons(struct matrix_doc *d, const struct matrix_data *m);
-void matrix_report_cells(struct matrix_doc *d, const struct matrix_data *m);
-void matrix_report_runs(struct matrix_doc *d, const struct matrix_data *m);
-void matrix_report_evidence(struct matrix_doc *d, const struct matrix_data *m);
-void matrix_report_costs(struct matrix_doc *d, const struct matrix_data *m);
 
 #endif

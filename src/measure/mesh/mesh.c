@@ -19,7 +19,7 @@
 #include "measure/mesh/mesh_hub.h"
 #include "measure/mesh/mesh_line.h"
 #include "measure/mesh/mesh_rank.h"
-#include "measure/mesh/mesh_sum.h"
+#include "measure/report/out_verdict.h"
 #include "tool/tool.h"
 
 static const char name[] = "tcpx perf --mesh";

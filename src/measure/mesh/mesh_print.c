@@ -3,19 +3,11 @@
 #include <math.h>
 
 #include "measure/mesh/mesh_result.h"
-#include "measure/mesh/mesh_sum.h"
+#include "measure/report/out_verdict.h"
 #include "tool/out_text.h"
 #include "tool/tool.h"
 
 enum { COLUMNS_MAX = 16 }; /* of a readable matrix; the file has all */
-
-const char *
-mesh_headline(const struct result_mesh *m, char *buf, size_t cap)
-{
-	snprintf(buf, cap, "%zu ranks: %.2f GB/s a pair, the worst %.2f GB/s from %u to %u",
-		 m->ranks.n, m->mean_GBps, m->worst_GBps, m->worst_from, m->worst_to);
-	return buf;
-}
 
 static void
 print_cell(FILE *f, const struct result_mesh *m, unsigned from, unsigned to)

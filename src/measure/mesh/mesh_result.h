@@ -21,7 +21,5 @@ int mesh_result_fill(struct result *r, const struct perf_args *a, const struct m
 		     const json_t *ranks, const json_t *pairs);
 /* Prints the matrix and its sums for people. */
 void mesh_print(FILE *f, const struct result *r);
-/* "3.10 GB/s a pair on average, ..." Returns buf. */
-const char *mesh_headline(const struct result_mesh *m, char *buf, size_t cap);
 
 #endif

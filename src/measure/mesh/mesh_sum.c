@@ -19,26 +19,6 @@ mesh_fairness(const double *v, size_t n)
 	return squares > 0 ? sum * sum / ((double)n * squares) : NAN;
 }
 
-const struct result_mesh_pair *
-mesh_pair(const struct result_mesh *m, unsigned from, unsigned to)
-{
-	for (size_t i = 0; i < m->pairs.n; i++)
-		if (m->pairs.at[i].from == from && m->pairs.at[i].to == to)
-			return &m->pairs.at[i];
-	return NULL;
-}
-
-bool
-mesh_is_good(const struct result_mesh *m)
-{
-	size_t n = m->ranks.n;
-
-	for (size_t i = 0; i < m->pairs.n; i++)
-		if (m->pairs.at[i].failed || m->pairs.at[i].wrong)
-			return false;
-	return m->pairs.n == n * (n - 1);
-}
-
 /* The pairs of a step run at the same time: the mean over the steps of their sums. */
 static double
 together(const struct result_mesh *m)

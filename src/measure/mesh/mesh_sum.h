@@ -9,9 +9,5 @@
 void mesh_sum(struct result_mesh *m);
 /* Jain's index: 1 if all are equal, 1/n if one has all; NAN for none or all 0. */
 double mesh_fairness(const double *v, size_t n);
-/* The pair that carries data from @from to @to; NULL: not measured. */
-const struct result_mesh_pair *mesh_pair(const struct result_mesh *m, unsigned from, unsigned to);
-/* False: a pair failed or is missing, or a byte was wrong. */
-bool mesh_is_good(const struct result_mesh *m);
 
 #endif

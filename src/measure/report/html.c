@@ -1,308 +1,161 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The report's page: a headline that says it all, pictures, tables, and the data again
- * as JSON for machines. One script runs in it, by its hash in the policy: hover and zoom.
+ * The report's page: report.html, filled from the first record as JSON, and a little beside
+ * it that only the page needs. The pictures are drawn into their places.
  */
 #include "measure/report/html.h"
 
 #include <errno.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/err.h"
-#include "measure/report/html_parts.h"
-#include "measure/mesh/mesh_result.h"
-#include "tool/out_text.h"
 #include "measure/report/out_verdict.h"
 #include "measure/report/result.h"
+#include "measure/report/result_fields.h"
 #include "measure/report/svg_plot.h"
+#include "tool/out_text.h"
+#include "tool/template.h"
 
-void
-html_open(FILE *f, const char *title, const char *more)
+struct page {
+	const struct result *results;
+	size_t n;
+	const struct row *row; /* the subject; NULL of a mesh */
+};
+
+static void
+draw(FILE *f, const char *name, const void *arg)
 {
-	fputs(html_page[0], f);
-	out_escape(f, title);
-	fputs(html_page[1], f);
-	fputs(more, f);
-	fputs(html_page[2], f);
+	const struct page *p = arg;
+
+	if (!strcmp(name, "curve"))
+		svg_curve(f, p->results, p->n);
+	else if (!strcmp(name, "pairs"))
+		svg_pairs(f, p->row);
+	else if (!strcmp(name, "histogram"))
+		svg_histogram(f, p->row);
+	else if (!strcmp(name, "shares"))
+		svg_shares(f, p->row);
+	else if (!strcmp(name, "stages"))
+		svg_stages(f, p->results);
+}
+
+/* ---- a mesh ---------------------------------------------------------------------- */
+
+/* The less of the median, the warmer. */
+static json_t *
+mesh_cell(const struct result_mesh *m, unsigned from, unsigned to)
+{
+	const struct result_mesh_pair *p = from == to ? NULL : mesh_pair(m, from, to);
+
+	if (!p)
+		return json_pack("{s:s, s:s}", "mark", "q", "text", from == to ? "" : "none");
+	if (p->failed || p->wrong)
+		return json_pack("{s:s, s:s}", "mark", "b bad", "text",
+				 p->failed ? "failed" : "wrong");
+	return json_pack("{s:s, s:f}", "mark", p->GBps < 0.8 * m->median_GBps ? "warn" : "",
+			 "GBps", p->GBps);
 }
 
 static void
-page_head(FILE *f, const struct result *r, const char *title)
+add_mesh(json_t *page, const struct result_mesh *m)
 {
-	html_open(f, title, "");
-	html_el(f, "p", "eyebrow", "tcpx %s \u00b7 %s to %s \u00b7 %s", r->version, r->machine.host,
-		r->peer, r->started);
-	fputc('\n', f);
-}
+	json_t *grid = json_array();
 
-/* ---- cards ----------------------------------------------------------------------- */
+	for (unsigned from = 0; from < m->ranks.n; from++) {
+		json_t *cells = json_array();
 
-static void
-card(FILE *f, const char *css, const char *name, const char *figure, const char *unit,
-     const char *under)
-{
-	fputs("<div>", f);
-	html_el(f, "dt", NULL, "%s", name);
-	fprintf(f, "<dd class=\"%s\">", css);
-	out_escape(f, figure);
-	fputc(' ', f);
-	html_el(f, "small", NULL, "%s", unit);
-	fputs("</dd>", f);
-	html_el(f, "dd", "under", "%s", under);
-	fputs("</div>\n", f);
-}
-
-static void
-speed_card(FILE *f, const struct row *row)
-{
-	char figure[OUT_QUANTITY], time[OUT_QUANTITY], p99[OUT_QUANTITY], under[96];
-
-	if (row_is_latency(row)) {
-		snprintf(under, sizeof(under), "median; p99 %s",
-			 out_time(row->half_rtt_us.p99, time));
-		card(f, "", "half a round trip", out_digits(row->half_rtt_us.p50, figure),
-		     "\u00b5s", under);
-		return;
+		for (unsigned to = 0; to < m->ranks.n; to++)
+			json_array_append_new(cells, mesh_cell(m, from, to));
+		json_array_append_new(grid, json_pack("{s:i, s:o}", "from", (int)from, "cells",
+						      cells));
 	}
-	snprintf(under, sizeof(under), "a transfer takes %s; p99 %s",
-		 out_time(row->time_us.p50, time), out_time(row->time_us.p99, p99));
-	card(f, "", "bandwidth", out_digits(row->busbw_GBps, figure), "GB/s", under);
+	json_object_set_new(page, "grid", grid);
+	json_object_set(page, "mesh", json_array_get(json_object_get(page, "mesh"), 0));
+	json_object_set_new(page, "right", json_boolean(mesh_is_good(m)));
+	json_object_set_new(page, "title", json_sprintf("%zu ranks: %.2f GB/s a pair, the worst "
+			    "%.2f GB/s from %u to %u", m->ranks.n, m->mean_GBps, m->worst_GBps,
+			    m->worst_from, m->worst_to));
+}
+
+/* ---- records --------------------------------------------------------------------- */
+
+/* The bars of the channels: of the one with the most bytes, 100 % wide. */
+static void
+add_widths(json_t *channels, const struct row *row)
+{
+	uint64_t most = 1;
+
+	for (size_t i = 0; i < row->per_channel.n; i++)
+		if (row->per_channel.at[i].tx.bytes > most)
+			most = row->per_channel.at[i].tx.bytes;
+	for (size_t i = 0; i < row->per_channel.n; i++)
+		json_object_set_new(json_array_get(channels, i), "width",
+				    json_real(100 * (double)row->per_channel.at[i].tx.bytes /
+					      (double)most));
+}
+
+/* The record as its file has it, its subject, and the text of the file. */
+static json_t *
+record_json(const struct result *r, size_t index)
+{
+	json_t *json = shape_json(&result_shape, r), *subject = json_null();
+	const struct row *row = result_subject(r);
+	char letter[] = { (char)('A' + index), '\0' }, *text = result_text(r);
+
+	if (row) {
+		subject = json_array_get(json_object_get(json, "rows"), (size_t)(row - r->rows.at));
+		add_widths(json_object_get(subject, "per_channel"), row);
+	}
+	json_object_set(json, "subject", subject);
+	json_object_set_new(json, "index", json_integer((json_int_t)index));
+	json_object_set_new(json, "letter", json_string(letter));
+	json_object_set_new(json, "json", json_string(text));
+	free(text);
+	return json;
 }
 
 static void
-ratio_card(FILE *f, const struct row *row)
+add_verdict(json_t *page, const struct page *p)
 {
-	char figure[OUT_QUANTITY], under[96] = "";
-
-	if (!isfinite(row->ratio))
-		return;
-	snprintf(figure, sizeof(figure), "%.3f", row->ratio);
-	if (isfinite(row->ratio_ci.lo))
-		snprintf(under, sizeof(under), "%.3f to %.3f, %zu pairs", row->ratio_ci.lo,
-			 row->ratio_ci.hi, row->pairs.n);
-	card(f, "", "speed, raw sockets = 1", figure, "", under);
-}
-
-static void
-path_card(FILE *f, const struct row *row)
-{
-	char figure[OUT_QUANTITY], path[OUT_QUANTITY], under[96];
-
-	if (!isfinite(row->path_fraction))
-		return;
-	snprintf(figure, sizeof(figure), "%.1f", 100 * row->path_fraction);
-	snprintf(under, sizeof(under), "their copies alone: %s GB/s a direction",
-		 out_digits(row->path_GBps, path));
-	card(f, "", "of what the GPUs carry", figure, "%", under);
-}
-
-static void
-check_card(FILE *f, const struct result *r)
-{
-	char text[128];
+	const struct result *r = &p->results[0];
 	bool checked = true;
+	char text[256];
 
 	for (size_t i = 0; i < r->rows.n; i++)
 		checked &= r->rows.at[i].checked;
+	out_verdict_speed(p->row, text, sizeof(text));
+	json_object_set_new(page, "title", out_json(text));
+	out_verdict_limit(r, p->row, text, sizeof(text));
+	json_object_set_new(page, "limit", out_json(text));
 	out_verdict_check(r, text, sizeof(text));
-	if (!result_is_right(r) || result_copied_nothing(r))
-		card(f, "bad", "verification", "failed", "", text);
-	else if (!checked)
-		card(f, "warn", "verification", "none", "", text);
+	json_object_set_new(page, "check", out_json(text));
+	json_object_set_new(page, "checked_all", json_boolean(checked));
+	json_object_set_new(page, "right",
+			    json_boolean(result_is_right(r) && !result_copied_nothing(r)));
+	json_object_set_new(page, "several", json_boolean(p->n > 1));
+	json_object_set_new(page, "curve", json_boolean(p->n > 1 || r->rows.n > 1));
+	json_object_set_new(page, "lat", json_boolean(row_is_latency(p->row)));
+	json_object_set_new(page, "shares", json_boolean(row_has_shares(p->row)));
+	json_object_set_new(page, "stages",
+			    json_boolean(p->row->stage_us.wire + p->row->stage_us.ack > 0));
+}
+
+static json_t *
+page_json(const struct page *p)
+{
+	json_t *records = json_array(), *page;
+
+	for (size_t i = 0; i < p->n; i++)
+		json_array_append_new(records, record_json(&p->results[i], i));
+	page = json_copy(json_array_get(records, 0));
+	json_object_set_new(page, "records", records);
+	json_object_set_new(page, "made_by", json_string(TCPX_VERSION));
+	if (p->row)
+		add_verdict(page, p);
 	else
-		card(f, "good", "verification", "passed", "", "every byte compared");
-}
-
-static void
-cpu_card(FILE *f, const struct row *row)
-{
-	char figure[OUT_QUANTITY], base[OUT_QUANTITY], under[96] = "both ends together";
-
-	if (!isfinite(row->cpu_s_per_GB) || row_is_latency(row))
-		return;
-	if (isfinite(row->baseline_cpu_s_per_GB))
-		snprintf(under, sizeof(under), "raw sockets %s",
-			 out_digits(row->baseline_cpu_s_per_GB, base));
-	card(f, "", "CPU seconds", out_digits(row->cpu_s_per_GB, figure), "per GB", under);
-}
-
-static void
-headline(FILE *f, const struct result *r, const struct row *row)
-{
-	char text[256];
-
-	out_verdict_speed(row, text, sizeof(text));
-	html_el(f, "h1", NULL, "%s", text);
-	out_verdict_limit(r, row, text, sizeof(text));
-	fputs("\n<p class=\"lead\">", f);
-	out_escape(f, text);
-	fputc(' ', f);
-	out_verdict_check(r, text, sizeof(text));
-	html_el(f, "b", result_is_right(r) && !result_copied_nothing(r) ? "good" : "bad", "%s", text);
-	fputs("</p>\n", f);
-	if (r->placement[0])
-		html_el(f, "p", "lead", "The threads that measure, %s.", r->placement);
-	if (r->note) {
-		fputs("<p class=\"lead\">", f);
-		html_el(f, "b", "warn", "%s", r->note);
-		fputs("</p>\n", f);
-	}
-	fputs("<dl class=\"cards\">\n", f);
-	speed_card(f, row);
-	ratio_card(f, row);
-	path_card(f, row);
-	check_card(f, r);
-	cpu_card(f, row);
-	fputs("</dl>\n", f);
-}
-
-/* ---- sections -------------------------------------------------------------------- */
-
-static void
-section(FILE *f, const char *title, const char *hint)
-{
-	fputs("<section>\n", f);
-	html_el(f, "h2", NULL, "%s", title);
-	html_el(f, "p", "hint", "%s", hint);
-	fputs("\n<figure>\n", f);
-}
-
-static void
-section_end(FILE *f)
-{
-	fputs("</figure>\n</section>\n", f);
-}
-
-static void
-curve_section(FILE *f, const struct result *results, size_t n, bool lat)
-{
-	if (n > 1)
-		section(f, lat ? "Latency over size" : "Bandwidth over size",
-			"One line a record; dashed, the raw sockets of the same run.");
-	else
-		section(f, lat ? "Latency over size" : "Bandwidth over size",
-			"The band reaches from the fastest iteration to the 99th percentile; "
-			"dashed, raw sockets on the same pages, with as many connections and "
-			"threads, without protocol or check.");
-	svg_curve(f, results, n);
-	if (n > 1)
-		html_legend(f, results, n);
-	section_end(f);
-}
-
-static void
-pictures(FILE *f, const struct result *r, const struct row *row)
-{
-	if (row->pairs.n > 1) {
-		section(f, "Against raw sockets",
-			"Each pair ran both back to back, in turn; a dot is the speed of ours "
-			"over that of raw sockets. The band holds the median at 95 %.");
-		svg_pairs(f, row);
-		section_end(f);
-	}
-	if (row->histogram.n) {
-		section(f, "Every round trip",
-			"Half round trips of the largest size, on a logarithmic scale.");
-		svg_histogram(f, row);
-		section_end(f);
-	}
-	if (row_has_shares(row)) {
-		section(f, "Share per NIC", "Payload of the largest size in its timed part.");
-		svg_shares(f, row);
-		section_end(f);
-	}
-	if (row->stage_us.wire + row->stage_us.ack > 0) {
-		section(f, "Where the time went",
-			"Of the mean chunk. Queue: ready until a channel took it. Wire: until the "
-			"kernel had all of it. Unpack: landed until in place. Ack: the rest until "
-			"acknowledged.");
-		svg_stages(f, r);
-		section_end(f);
-	}
-}
-
-static void
-tables(FILE *f, const struct result *results, size_t n, const struct row *row)
-{
-	section(f, "Figures",
-		"GB is 10^9 bytes; sizes are powers of two. The ratio is the median of paired "
-		"runs, with the interval that holds it at 95 %.");
-	for (size_t i = 0; i < n; i++) {
-		if (n > 1 && i < SVG_SERIES_MAX)
-			html_key(f, i);
-		if (n > 1)
-			html_el(f, "code", NULL, "%s", results[i].command);
-		html_rows(f, &results[i]);
-	}
-	section_end(f);
-	if (row->per_channel.n && row_has_shares(row)) {
-		section(f, "Channels",
-			"Of the largest size. A stall is a moment when a channel had work "
-			"but the wire or the peer would not take it.");
-		html_channels(f, row);
-		section_end(f);
-	}
-	if (row->threads.n) {
-		section(f, "Threads",
-			"CPUs asked for, what the kernel granted, and where they were seen.");
-		html_threads(f, row);
-		section_end(f);
-	}
-}
-
-static void
-page_foot(FILE *f, const struct result *results, size_t n)
-{
-	section(f, "Machine",
-		"Where this was measured, and with which settings; those not at their "
-		"default are bold.");
-	html_machine(f, &results[0]);
-	section_end(f);
-	section(f, "Again", "The command that made this record.");
-	html_el(f, "pre", NULL, "%s", results[0].command);
-	section_end(f);
-	html_el(f, "footer", NULL,
-		"Made by tcpx %s. This file needs nothing else; the records are in it "
-		"as JSON.",
-		TCPX_VERSION);
-	fputs("\n</main>\n", f);
-	for (size_t i = 0; i < n; i++) {
-		char *json = result_text(&results[i]);
-
-		fprintf(f, "<script type=\"application/json\" id=\"result-%zu\">\n", i);
-		if (json)
-			out_script_json(f, json);
-		fputs("\n</script>\n", f);
-		free(json);
-	}
-	fputs("</body>\n</html>\n", f);
-}
-
-static void
-page(FILE *f, const struct result *results, size_t n, const struct row *row)
-{
-	char title[128];
-
-	out_verdict_speed(row, title, sizeof(title));
-	page_head(f, &results[0], title);
-	headline(f, &results[0], row);
-	if (n > 1 || results[0].rows.n > 1)
-		curve_section(f, results, n, row_is_latency(row));
-	pictures(f, &results[0], row);
-	tables(f, results, n, row);
-	page_foot(f, results, n);
-}
-
-static void
-mesh_page(FILE *f, const struct result *r)
-{
-	char title[128];
-
-	page_head(f, r, mesh_headline(&r->mesh.at[0], title, sizeof(title)));
-	html_mesh(f, r);
-	page_foot(f, r, 1);
+		add_mesh(page, &p->results[0].mesh.at[0]);
+	return page;
 }
 
 /* A mesh stands alone: it has no rows to compare with. */
@@ -319,26 +172,19 @@ look_for_mesh(const struct result *results, size_t n, const char *path)
 int
 report_write(const struct result *results, size_t n, const char *path)
 {
-	const struct row *row = n ? result_subject(&results[0]) : NULL;
-	bool to_stdout = !strcmp(path, "-"), failed, mesh = n && results[0].mesh.n;
-	FILE *f;
+	bool mesh = n && results[0].mesh.n;
+	const struct page page = { results, n, n && !mesh ? result_subject(&results[0]) : NULL };
+	const struct template template = { report_html, false, draw, &page };
 	int rc = look_for_mesh(results, n, path);
+	json_t *json;
 
 	if (rc)
 		return rc;
-	if (!row && !mesh)
+	if (!page.row && !mesh)
 		return tcpx_fail(TCPX_SUB_TOOL, -EINVAL, "report %s: the first record has no rows",
 				 path);
-	f = to_stdout ? stdout : fopen(path, "we");
-	if (!f)
-		return tcpx_fail_errno(TCPX_SUB_TOOL, "write report %s", path);
-	if (mesh)
-		mesh_page(f, &results[0]);
-	else
-		page(f, results, n, row);
-	failed = ferror(f) != 0;
-	failed |= (to_stdout ? fflush(f) : fclose(f)) != 0;
-	if (failed)
-		return tcpx_fail_errno(TCPX_SUB_TOOL, "write report %s", path);
-	return 0;
+	json = page_json(&page);
+	rc = template_write(&template, json, path);
+	json_decref(json);
+	return rc;
 }

@@ -8,6 +8,9 @@
 
 #include "measure/report/row.h"
 
+/* Its template: report.html in page.html. */
+extern const char report_html[];
+
 /* Writes the report about @results (n >= 1; the first is the subject, others are
  * compared with it) to @path, "-" for stdout. 0 or -errno, logged once. */
 int report_write(const struct result *results, size_t n, const char *path);

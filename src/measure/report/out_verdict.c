@@ -55,6 +55,26 @@ result_copied_nothing(const struct result *r)
 	return !strcmp(r->unpack, "none") || !strcmp(r->peer_unpack, "none");
 }
 
+const struct result_mesh_pair *
+mesh_pair(const struct result_mesh *m, unsigned from, unsigned to)
+{
+	for (size_t i = 0; i < m->pairs.n; i++)
+		if (m->pairs.at[i].from == from && m->pairs.at[i].to == to)
+			return &m->pairs.at[i];
+	return NULL;
+}
+
+bool
+mesh_is_good(const struct result_mesh *m)
+{
+	size_t n = m->ranks.n;
+
+	for (size_t i = 0; i < m->pairs.n; i++)
+		if (m->pairs.at[i].failed || m->pairs.at[i].wrong)
+			return false;
+	return m->pairs.n == n * (n - 1);
+}
+
 /* " from cuda:0 to host"; nothing where no GPU is in use. */
 static void
 append_memory(char *buf, size_t cap, const struct row *row)

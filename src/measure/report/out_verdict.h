@@ -21,6 +21,10 @@ bool row_is_latency(const struct row *row);
 bool row_has_shares(const struct row *row);
 /* No row has a wrong byte. */
 bool result_is_right(const struct result *r);
+/* The pair that carries data from @from to @to; NULL: not measured. */
+const struct result_mesh_pair *mesh_pair(const struct result_mesh *m, unsigned from, unsigned to);
+/* False: a pair failed or is missing, or a byte was wrong. */
+bool mesh_is_good(const struct result_mesh *m);
 /* A side left out the copying to and from its GPUs. */
 bool result_copied_nothing(const struct result *r);
 #define OUT_COPIED_NOTHING \

@@ -10,6 +10,7 @@
 
 #include "measure/mesh/mesh_plan.h"
 #include "measure/mesh/mesh_sum.h"
+#include "measure/report/out_verdict.h"
 #include "tool/tool.h"
 
 enum { MOST = 33 };

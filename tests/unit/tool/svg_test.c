@@ -16,6 +16,7 @@
 #include "measure/report/html.h"
 #include "tool/out_text.h"
 #include "measure/report/result.h"
+#include "measure/report/result_fields.h"
 #include "measure/report/svg.h"
 #include "measure/report/svg_plot.h"
 #include "tool/tool.h"
@@ -278,37 +279,39 @@ several_records_are_compared_in_one_plot(void **state)
 #define SHORT "</script><b>\"'&<script>"
 #define HOSTILE "</script><script>alert(1)</script>\"'&<!--"
 
+/* Every text of the record becomes hostile, those that must be of a list apart. */
 static void
-no_text_of_a_record_becomes_markup(void **state)
+spoil(const struct shape *shape, char *object)
 {
-	struct result r;
-	struct row *row;
-	char *html;
+	for (const struct field *d = shape->fields; d < shape->fields + shape->count; d++) {
+		char *place = object + d->offset, *text;
+		struct field_list list;
+
+		if (d->type == FIELD_STRING && !d->words) {
+			snprintf(place, d->room, "%s", d->room < 64 ? SHORT : HOSTILE "\x01\xff");
+		} else if (d->type == FIELD_TEXT) {
+			memcpy(&text, place, sizeof(text));
+			free(text);
+			text = strdup(HOSTILE "\x01\xff");
+			memcpy(place, &text, sizeof(text));
+		} else if (d->type == FIELD_OBJECT || d->type == FIELD_PART) {
+			spoil(d->shape, place);
+		} else if (d->type == FIELD_LIST) {
+			list = field_list_of(d, object);
+			for (size_t i = 0; i < list.n; i++)
+				spoil(d->shape, list.at + i * d->shape->bytes);
+		}
+	}
+}
+
+static void
+check_hostile(const struct result *r, size_t n)
+{
+	char *html = report_text(r, n);
+	const char *body = strstr(html, "</head>"); /* our own script is above */
 	size_t scripts = 0;
-	const char *body;
 
-	sample_result(&r);
-	row = sample_row(&r, 1 << 26);
-	SET(r.version, SHORT);
-	SET(r.machine.host, HOSTILE);
-	SET(r.machine.kernel, HOSTILE "\x01\xff");
-	SET(r.peer, HOSTILE);
-	SET(r.nics.at[0].name, SHORT);
-	SET(r.topology.at[0].cpus, HOSTILE);
-	SET(row->per_nic.at[0].nic, SHORT);
-	SET(row->per_channel.at[0].tx.nic, SHORT);
-	SET(row->threads.at[0].name, SHORT);
-	free(r.command);
-	r.command = strdup(HOSTILE);
-	free(r.env.at[0].value);
-	r.env.at[0].value = strdup(HOSTILE);
-	free(r.note);
-	r.note = strdup(HOSTILE);
-	result_add_setting(&r, HOSTILE, HOSTILE, HOSTILE);
-
-	html = report_text(&r, 1);
 	count_pictures(html);
-	body = strstr(html, "</head>"); /* our own script is above */
 	assert_non_null(body);
 	assert_null(strstr(body, "<script>"));
 	assert_null(strstr(html, "<!--"));
@@ -317,8 +320,41 @@ no_text_of_a_record_becomes_markup(void **state)
 	assert_null(strchr(html, '\xff'));
 	for (const char *s = body; (s = strstr(s, "</script")); s++)
 		scripts++;
-	assert_int_equal(scripts, 1); /* the end of the data */
+	assert_int_equal(scripts, n); /* the ends of the data */
 	free(html);
+}
+
+static void
+no_text_of_a_record_becomes_markup(void **state)
+{
+	struct result r[2];
+
+	for (size_t i = 0; i < 2; i++) {
+		sample_result(&r[i]);
+		sample_row(&r[i], 1 << 26);
+		spoil(&result_shape, (char *)&r[i]);
+	}
+	check_hostile(r, 1);
+	check_hostile(r, 2);
+	for (size_t i = 0; i < 2; i++)
+		result_fini(&r[i]);
+}
+
+static void
+no_text_of_a_mesh_becomes_markup(void **state)
+{
+	struct result_mesh *mesh;
+	struct result r;
+
+	sample_result(&r);
+	mesh = LIST_ADD(&r.mesh);
+	for (unsigned i = 0; i < 2; i++) {
+		LIST_ADD(&mesh->ranks)->rank = i;
+		*LIST_ADD(&mesh->pairs) = (struct result_mesh_pair){ .from = i, .to = 1 - i,
+								     .GBps = 1, .failed = i };
+	}
+	spoil(&result_shape, (char *)&r);
+	check_hostile(&r, 1);
 	result_fini(&r);
 }
 
@@ -388,6 +424,7 @@ main(void)
 		cmocka_unit_test(a_latency_report_has_a_histogram),
 		cmocka_unit_test(several_records_are_compared_in_one_plot),
 		cmocka_unit_test(no_text_of_a_record_becomes_markup),
+		cmocka_unit_test(no_text_of_a_mesh_becomes_markup),
 		cmocka_unit_test(extreme_figures_still_draw),
 		cmocka_unit_test(a_report_about_nothing_or_to_nowhere_is_refused),
 	};
