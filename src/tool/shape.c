@@ -34,18 +34,13 @@ list_grow(void *at, size_t *n, size_t elem_bytes)
 struct field_list
 field_list_of(const struct field *field, const void *object)
 {
+	const char *at = (const char *)object + field->offset;
 	LIST_OF(char) list;
 
-	memcpy(&list, (const char *)object + field->offset, sizeof(list));
+	if (field->type == FIELD_ARRAY)
+		return (struct field_list){ (char *)at, *(const size_t *)((const char *)object + field->n) };
+	memcpy(&list, at, sizeof(list));
 	return (struct field_list){ list.at, list.n };
-}
-
-struct field_list
-field_array_of(const struct field *field, const void *object)
-{
-	size_t n = *(const size_t *)((const char *)object + field->n);
-
-	return (struct field_list){ (char *)object + field->offset, n };
 }
 
 static char *
@@ -123,8 +118,9 @@ field_is_absent(const struct field *field, const void *object)
 /* ---- out ------------------------------------------------------------------------- */
 
 static json_t *
-list_to_json(const struct field *field, struct field_list list)
+list_to_json(const struct field *field, const void *object)
 {
+	struct field_list list = field_list_of(field, object);
 	json_t *array = json_array();
 
 	for (size_t i = 0; i < list.n; i++)
@@ -171,9 +167,8 @@ field_to_json(const struct field *field, const void *object)
 	case FIELD_PART:
 		return shape_json(field->shape, place);
 	case FIELD_LIST:
-		return list_to_json(field, field_list_of(field, object));
 	case FIELD_ARRAY:
-		return list_to_json(field, field_array_of(field, object));
+		return list_to_json(field, object);
 	}
 	return NULL;
 }
@@ -349,42 +344,29 @@ text_from_json(const struct path *path, const json_t *json, void *place)
 	return true;
 }
 
-/* More than there is room for are left out. */
+/* What an array has no room for is left out. */
 static bool
-array_from_json(struct path *path, const struct field *field, const json_t *json, void *object)
+list_from_json(struct path *path, const struct field *field, const json_t *json, void *object)
 {
-	size_t here = path->len, n = 0;
-	bool ok = true;
-
-	if (!json_is_array(json))
-		return refuse(path, type_name(json), "a list");
-	for (; ok && n < json_array_size(json) && n < field->room; n++) {
-		path_enter(path, "[%zu]", n);
-		ok = object_from_json(path, field->shape, json_array_get(json, n),
-				      (char *)object + field->offset + n * field->shape->bytes);
-		path_leave(path, here);
-	}
-	*(size_t *)((char *)object + field->n) = n;
-	return ok;
-}
-
-static bool
-list_from_json(struct path *path, const struct shape *shape, const json_t *json, void *place)
-{
+	char *place = (char *)object + field->offset;
+	bool fixed = field->type == FIELD_ARRAY, ok = true;
 	LIST_OF(char) list = { NULL, 0 };
-	size_t here = path->len;
-	bool ok = true;
+	size_t here = path->len, i;
 
 	if (!json_is_array(json))
 		return refuse(path, type_name(json), "a list");
-	for (size_t i = 0; ok && i < json_array_size(json); i++) {
-		void *elem = list_grow(&list.at, &list.n, shape->bytes);
+	for (i = 0; ok && i < json_array_size(json) && (!fixed || i < field->room); i++) {
+		void *elem = fixed ? place + i * field->shape->bytes
+				   : list_grow(&list.at, &list.n, field->shape->bytes);
 
 		path_enter(path, "[%zu]", i);
-		ok = object_from_json(path, shape, json_array_get(json, i), elem);
+		ok = object_from_json(path, field->shape, json_array_get(json, i), elem);
 		path_leave(path, here);
 	}
-	memcpy(place, &list, sizeof(list)); /* on failure too: the caller frees the record */
+	if (fixed)
+		*(size_t *)((char *)object + field->n) = i;
+	else
+		memcpy(place, &list, sizeof(list)); /* on failure too: the caller frees it */
 	return ok;
 }
 
@@ -421,9 +403,8 @@ field_from_json(struct path *path, const struct field *field, const json_t *json
 	case FIELD_PART:
 		return object_from_json(path, field->shape, json, place);
 	case FIELD_LIST:
-		return list_from_json(path, field->shape, json, place);
 	case FIELD_ARRAY:
-		return array_from_json(path, field, json, object);
+		return list_from_json(path, field, json, object);
 	}
 	return true;
 }
@@ -454,15 +435,11 @@ object_from_json(struct path *path, const struct shape *shape, const json_t *jso
 bool
 shape_read(const struct shape *shape, const json_t *json, void *object, char why[SHAPE_WHY])
 {
-	struct path path = { .why = why, .whole = true };
-
-	return object_from_json(&path, shape, json, object);
+	return object_from_json(&(struct path){ .why = why, .whole = true }, shape, json, object);
 }
 
 bool
 shape_read_some(const struct shape *shape, const json_t *json, void *object, char why[SHAPE_WHY])
 {
-	struct path path = { .why = why };
-
-	return object_from_json(&path, shape, json, object);
+	return object_from_json(&(struct path){ .why = why }, shape, json, object);
 }

@@ -27,7 +27,6 @@ struct field_list {
 	size_t n;
 };
 struct field_list field_list_of(const struct field *field, const void *object);
-struct field_list field_array_of(const struct field *field, const void *object);
 /* Is an optional field to be left out, because nothing was measured? */
 bool field_is_absent(const struct field *field, const void *object);
 

@@ -10,22 +10,22 @@
 #include "measure/report/result_fields.h"
 #include "tool/tool.h"
 
+/* @row NULL: it failed. */
 static json_t *
 format_pair(unsigned from, unsigned to, unsigned step, const struct row *row)
 {
-	json_t *pair = json_pack("{s:i, s:i, s:i, s:b}", "from", (int)from, "to", (int)to, "step",
-				 (int)step, "failed", row == NULL);
+	struct result_mesh_pair pair = { .from = from, .to = to, .step = step, .failed = !row,
+					 .peer_GBps = NAN, .p50_us = NAN };
 
-	if (!row)
-		return pair;
-	json_object_set_new(pair, "GBps", json_real(row->algbw_GBps));
-	if (isfinite(row->peer_algbw_GBps))
-		json_object_set_new(pair, "peer_GBps", json_real(row->peer_algbw_GBps));
-	json_object_set_new(pair, "p50_us", json_real(row->time_us.p50));
-	json_object_set_new(pair, "iters", json_integer((json_int_t)row->iters));
-	json_object_set_new(pair, "checked", json_boolean(row->checked));
-	json_object_set_new(pair, "wrong", json_integer((json_int_t)row->wrong));
-	return pair;
+	if (row) {
+		pair.GBps = row->algbw_GBps;
+		pair.peer_GBps = row->peer_algbw_GBps;
+		pair.p50_us = row->time_us.p50;
+		pair.iters = row->iters;
+		pair.checked = row->checked;
+		pair.wrong = row->wrong;
+	}
+	return shape_json(&mesh_pair_shape, &pair);
 }
 
 void
@@ -62,27 +62,11 @@ static int
 read_pair(struct result_mesh *m, const json_t *msg, unsigned size)
 {
 	struct result_mesh_pair *p = LIST_ADD(&m->pairs);
-	uint64_t from, to, step, iters = 0, wrong = 0;
-	int rc = job_number(msg, "from", 0, size - 1, &from);
+	char why[SHAPE_WHY] = "a rank or a step that there is not";
 
-	if (!rc)
-		rc = job_number(msg, "to", 0, size - 1, &to);
-	if (!rc)
-		rc = job_number(msg, "step", 0, 2 * (uint64_t)size, &step);
-	if (!rc && json_object_get(msg, "iters"))
-		rc = job_number(msg, "iters", 0, INT64_MAX, &iters);
-	if (!rc && json_object_get(msg, "wrong"))
-		rc = job_number(msg, "wrong", 0, INT64_MAX, &wrong);
-	if (rc)
-		return rc;
-	*p = (struct result_mesh_pair){
-		.from = (unsigned)from, .to = (unsigned)to, .step = (unsigned)step,
-		.GBps = fmax(job_real(msg, "GBps"), 0),
-		.peer_GBps = json_object_get(msg, "peer_GBps") ? job_real(msg, "peer_GBps") : NAN,
-		.p50_us = json_object_get(msg, "p50_us") ? job_real(msg, "p50_us") : NAN,
-		.iters = iters, .wrong = wrong,
-		.checked = json_is_true(json_object_get(msg, "checked")),
-		.failed = json_is_true(json_object_get(msg, "failed")) };
+	if (!shape_read(&mesh_pair_shape, msg, p, why) || p->from >= size || p->to >= size ||
+	    p->step > 2 * size)
+		return tcpx_fail(TCPX_SUB_TOOL, TCPX_EBLOB, "message pair: %s", why);
 	return 0;
 }
 

@@ -127,18 +127,10 @@ events_failure(tcpx_xfer *xfer, int code, bool sending)
 json_t *
 events_usage(const struct usage *u)
 {
-	json_t *threads = json_array();
+	json_t *all = usage_format(u), *threads = json_incref(json_object_get(all, "thread"));
 	uint64_t chunks = 0, in_flight = 0, most = 0;
 
-	for (size_t i = 0; i < u->threads; i++) {
-		const struct usage_thread *t = &u->thread[i];
-		char ran_on[128];
-
-		tcpx_cpuset_format(&t->ran_on, ran_on, sizeof(ran_on));
-		json_array_append_new(threads, json_pack("{s:s, s:i, s:s, s:s, s:s}", "name", t->info.name,
-							 "tid", t->info.tid, "requested", t->info.requested,
-							 "granted", t->info.granted, "ran_on", ran_on));
-	}
+	json_decref(all);
 	for (size_t i = 0; i < u->channels; i++) {
 		const struct tcpx_channel_info *c = &u->channel[i];
 

@@ -202,12 +202,12 @@ static void add(const struct shape *shape, char *sum, const char *before, const 
 static void
 add_array(const struct field *f, char *sum, const char *before, const char *after)
 {
-	struct field_list now = field_array_of(f, after);
+	struct field_list now = field_list_of(f, after);
 	size_t *n = (size_t *)(sum + f->n);
 
 	for (const char *at = now.at; at < now.at + now.n * f->shape->bytes; at += f->shape->bytes) {
-		const char *then = before ? find(f, field_array_of(f, before), at) : NULL;
-		char *to = find(f, field_array_of(f, sum), at);
+		const char *then = before ? find(f, field_list_of(f, before), at) : NULL;
+		char *to = find(f, field_list_of(f, sum), at);
 
 		if (!to && *n < f->room)
 			to = sum + f->offset + (*n)++ * f->shape->bytes;

@@ -171,7 +171,7 @@ static const struct field mesh_pair_fields[] = {
 	INDEX(from), INDEX(to), INDEX(step), NUMBER(GBps), MAYBE(peer_GBps), MAYBE(p50_us),
 	COUNT(iters), BOOL(checked), BOOL(failed), COUNT(wrong),
 };
-static const struct shape mesh_pair_shape = SHAPE(mesh_pair_fields);
+const struct shape mesh_pair_shape = SHAPE(mesh_pair_fields);
 #undef S
 
 #define S struct result_mesh

@@ -5,7 +5,7 @@
 
 #include "tool/shape.h"
 
-extern const struct shape result_shape, row_shape, mesh_shape;
+extern const struct shape result_shape, row_shape, mesh_shape, mesh_pair_shape;
 /* One side's row_nic_counters, which has none of the sides' names yet. */
 extern const struct shape nic_counters_shape;
 
