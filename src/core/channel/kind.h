@@ -18,7 +18,7 @@
 
 struct channel_kind {
 	bool in_place; /* messages are received in place or in a buffer, not in slots */
-	bool heads;    /* headers come by the control stream                           */
+	bool heads;    /* headers come on the control stream                           */
 	bool silent;   /* an idle one does not report that the peer has died           */
 	bool receiver_listens; /* the receiving side listens, not the acceptor of the session */
 	/* Receives for a turn. 0: there may be more; -EAGAIN; or what ends the channel. */

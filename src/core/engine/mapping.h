@@ -5,7 +5,7 @@
 
 struct tcpx_engine;
 
-/* With OWN_SLOTS: which NICs the engine's GPU can use, and through which GPU. */
+/* Of comms: which NICs the engine's GPU can use, and through which GPU. */
 int tcpx_engine_map(struct tcpx_engine *e);
 
 #endif

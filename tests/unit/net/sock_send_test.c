@@ -24,7 +24,7 @@ struct passage {
 	struct tcpx_head head;
 	size_t got;
 	bool sent, opened;
-	int end; /* of recv_end, -EAGAIN before */
+	int end; /* of the message, -EAGAIN before */
 };
 
 static uint32_t
