@@ -58,7 +58,7 @@ struct lease {
 	_Atomic bool stepping;        /* stepper is meaningful                        */
 	_Atomic int borrowers;        /* application threads that want or hold the lease */
 	_Atomic uint64_t lent_ns;     /* last time that a borrower held it            */
-	_Atomic uint32_t park;        /* the I/O thread's futex                       */
+	_Atomic uint32_t park;        /* the I/O thread's futex; 1: until no borrower is left */
 	_Atomic uint64_t look_ns;     /* when the sleeping I/O thread will look next  */
 	_Atomic uint64_t wake_ns;     /* when the sleeping borrower wants to be woken */
 };

@@ -7,8 +7,8 @@
 
 #include "core/memory/list.h"
 
-/* Small copies between a list and host memory, done when the call returns. The caller makes
- * sure that the memory may be touched. At most GPU_SMALL_MAX bytes of GPU memory. */
+/* Done when the call returns. The caller makes sure that the memory may be touched. At most
+ * GPU_SMALL_MAX bytes of GPU memory. */
 int tcpx_list_copy_in(const struct tcpx_list *l, const uint8_t *src, uint64_t len);
 int tcpx_list_copy_out(const struct tcpx_list *l, uint8_t *dst, uint64_t len);
 

@@ -21,7 +21,7 @@ struct lookup;
 /* A checked descriptor list, refcounted; shared by the transfers that use it. */
 struct tcpx_list {
 	_Atomic int refs;
-	struct tcpx_node handle; /* engine's chain while prepared; engine.lock */
+	struct tcpx_node handle; /* in registry.lists while prepared; registry.lock */
 	struct tcpx_engine *engine;
 	bool imported;
 	int place;           /* of all its regions; imported: 0 for any GPU            */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A transfer's end. session.lock held. */
+/* A transfer's end. session.lock held; a receive that waits for its send has no session yet. */
 #ifndef CORE_TRANSFER_END_H
 #define CORE_TRANSFER_END_H
 

@@ -19,9 +19,14 @@ struct unexpected {
 	uint8_t payload[];
 };
 
+/* The peer's SEND goes to the first receive of its tag, or waits for one. session.lock held. 0, or
+ * the code that the session fails with. */
 int tcpx_match_send(struct session *s, const struct tcpx_open *o);
+/* Posts a receive, which takes a SEND that waits, or waits for one. No lock held. */
 int tcpx_match_recv(struct tcpx_peer *p, struct tcpx_xfer *x);
-void tcpx_match_forget(struct tcpx_peer *p, struct session *s, uint64_t id); /* id 0: all */
+/* Drops the session's SENDs that wait: that of @id, or all (0). peer.lock not held. */
+void tcpx_match_forget(struct tcpx_peer *p, struct session *s, uint64_t id);
+/* Ends all receives that wait. No lock held. */
 void tcpx_match_fail(struct tcpx_peer *p, int code, const char *text);
 /* Ends receives that wait for their send and name the region. No lock held. */
 void tcpx_match_region_gone(struct tcpx_engine *e, uint64_t region_id);

@@ -83,7 +83,7 @@ struct tcpx_xfer {
 	struct payload payload;
 	struct tcpx_engine *engine;
 	struct tcpx_peer *peer; /* owned reference; NULL at the target                */
-	struct session *session; /* owned reference while in progress                 */
+	struct session *session; /* owned reference: that of the last post; NULL: none yet */
 	enum tcpx_op op;        /* RECV also for a target of SEND                     */
 	bool target;            /* made by the peer's OPEN                            */
 	bool sends;             /* payload leaves from here                           */
@@ -93,7 +93,7 @@ struct tcpx_xfer {
 	struct xfer_note note;
 	/* guarded by session->lock from here */
 	struct tcpx_node table; /* session's live transfers                           */
-	struct tcpx_node queue; /* waiting for credit, or posted receives of a peer   */
+	struct tcpx_node queue; /* waits for credit or an event; or, under peer.lock, for a send */
 	uint64_t id, total;
 	uint32_t chunks;
 	struct xfer_sending tx;
@@ -115,8 +115,9 @@ void tcpx_xfer_get(struct tcpx_xfer *x);
 void tcpx_xfer_put(struct tcpx_xfer *x);
 void tcpx_xfer_shape(struct tcpx_xfer *x, uint64_t total, uint32_t chunk);
 int tcpx_xfer_map(struct tcpx_xfer *x); /* allocates the chunk map */
+/* No reference; NULL: none. session.lock held. */
 struct tcpx_xfer *tcpx_xfer_find(struct session *s, uint64_t id);
-/* Into the table, which takes over a reference. */
+/* Into the table, which takes over a reference. session.lock held. */
 void tcpx_xfer_insert(struct session *s, struct tcpx_xfer *x, uint64_t now_ns);
 
 #endif
