@@ -3,6 +3,7 @@
 #include "base/parse.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -145,4 +146,33 @@ tcpx_format_size(uint64_t bytes, char *buf, size_t cap)
 	snprintf(buf, cap, "%llu%.*s", (unsigned long long)bytes, n ? 1 : 0,
 		 n ? suffixes + n - 1 : "");
 	return buf;
+}
+
+static unsigned
+smaller(unsigned a, unsigned b)
+{
+	return a < b ? a : b;
+}
+
+unsigned
+tcpx_word_distance(const char *a, const char *b)
+{
+	size_t la = strlen(a), lb = strlen(b);
+	unsigned d[64][64];
+
+	if (la > 63 || lb > 63)
+		return UINT_MAX;
+	for (size_t i = 0; i <= la; i++)
+		d[i][0] = (unsigned)i;
+	for (size_t j = 0; j <= lb; j++)
+		d[0][j] = (unsigned)j;
+	for (size_t i = 1; i <= la; i++) {
+		for (size_t j = 1; j <= lb; j++) {
+			d[i][j] = d[i - 1][j - 1] + (a[i - 1] != b[j - 1]);
+			d[i][j] = smaller(d[i][j], smaller(d[i - 1][j], d[i][j - 1]) + 1);
+			if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+				d[i][j] = smaller(d[i][j], d[i - 2][j - 2] + 1);
+		}
+	}
+	return d[la][lb];
 }

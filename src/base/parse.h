@@ -28,4 +28,8 @@ int tcpx_parse_ms(const char *text, uint64_t *ms);
  * bytes are always enough. Returns buf. */
 const char *tcpx_format_size(uint64_t bytes, char *buf, size_t cap);
 
+/* Bytes to insert, delete, replace or swap with their neighbours until one is the other;
+ * UINT_MAX for words of more than 63 bytes. */
+unsigned tcpx_word_distance(const char *a, const char *b);
+
 #endif

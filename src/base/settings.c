@@ -6,6 +6,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/parse.h"
+
 #define KIB 1024ull
 #define MIB (1024 * KIB)
 #define GIB (1024 * MIB)
@@ -274,40 +276,6 @@ tcpx_setting_known_elsewhere(const char *name)
 	return false;
 }
 
-#define NAME_MAX_BYTES 63 /* of the compared text; no name of ours is longer */
-
-static unsigned
-least(unsigned a, unsigned b, unsigned c)
-{
-	unsigned ab = a < b ? a : b;
-
-	return ab < c ? ab : c;
-}
-
-/* Insertions, deletions and replacements between two names (Levenshtein's, one row). */
-static unsigned
-distance(const char *a, const char *b)
-{
-	unsigned row[NAME_MAX_BYTES + 1];
-	unsigned len = (unsigned)strlen(b);
-
-	for (unsigned j = 0; j <= len; j++)
-		row[j] = j;
-	for (unsigned i = 1; a[i - 1]; i++) {
-		unsigned diagonal = row[0];
-
-		row[0] = i;
-		for (unsigned j = 1; j <= len; j++) {
-			unsigned above = row[j];
-
-			row[j] = least(above + 1, row[j - 1] + 1,
-				       diagonal + (a[i - 1] != b[j - 1]));
-			diagonal = above;
-		}
-	}
-	return row[len];
-}
-
 const struct tcpx_setting_def *
 tcpx_setting_nearest(const char *name)
 {
@@ -315,15 +283,13 @@ tcpx_setting_nearest(const char *name)
 	size_t len = strlen(name);
 	unsigned best;
 
-	if (len > NAME_MAX_BYTES)
-		return NULL;
 	/* all names share the prefix; half of the rest must be right */
 	best = len > 5 ? (unsigned)(len - 5) / 2 + 1 : 1;
 	for (unsigned i = 0; i < TCPX_SETTING_COUNT; i++) {
 		const char *const *alias = settings[i].aliases;
 
 		for (const char *known = settings[i].name; known; known = *alias++) {
-			unsigned d = distance(name, known);
+			unsigned d = tcpx_word_distance(name, known);
 
 			if (d >= best)
 				continue;

@@ -106,8 +106,4 @@ struct tcpx_device_ops {
 extern const struct tcpx_device_ops tcpx_device_host; /* memcpy by the caller      */
 extern const struct tcpx_device_ops tcpx_device_cuda; /* the driver, loaded late   */
 
-/* "kernel", "d2d", "host", "none": 0 and *impl, or -EINVAL (not logged). */
-int tcpx_unpack_impl_parse(const char *text, enum tcpx_unpack_impl *impl);
-const char *tcpx_unpack_impl_name(enum tcpx_unpack_impl impl);
-
 #endif

@@ -12,6 +12,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/parse.h"
+
 int
 tool_fail(int code, const char *command, const char *fmt, ...)
 {
@@ -102,47 +104,18 @@ tool_json_write(const json_t *root, const char *path)
 	return TOOL_OK;
 }
 
-static size_t
-smaller(size_t a, size_t b)
-{
-	return a < b ? a : b;
-}
-
-/* Edit distance (insert, delete, replace, swap of neighbours), words of up to 31 bytes. */
-static size_t
-word_distance(const char *a, const char *b)
-{
-	size_t d[32][32], la = strlen(a), lb = strlen(b);
-
-	if (la > 31 || lb > 31)
-		return SIZE_MAX;
-	for (size_t i = 0; i <= la; i++)
-		d[i][0] = i;
-	for (size_t j = 0; j <= lb; j++)
-		d[0][j] = j;
-	for (size_t i = 1; i <= la; i++) {
-		for (size_t j = 1; j <= lb; j++) {
-			d[i][j] = d[i - 1][j - 1] + (a[i - 1] != b[j - 1]);
-			d[i][j] = smaller(d[i][j], smaller(d[i - 1][j], d[i][j - 1]) + 1);
-			if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
-				d[i][j] = smaller(d[i][j], d[i - 2][j - 2] + 1);
-		}
-	}
-	return d[la][lb];
-}
-
 const char *
 tool_nearest(const char *word, const void *names, size_t count, size_t stride)
 {
-	size_t best_distance = strlen(word) / 2 + 1; /* a larger distance is no typo */
+	size_t least = strlen(word) / 2 + 1; /* a larger distance is no typo */
 	const char *best = NULL;
 
 	for (size_t i = 0; i < count; i++) {
 		const char *name = *(const char *const *)((const char *)names + i * stride);
-		size_t distance = word_distance(word, name);
+		unsigned distance = tcpx_word_distance(word, name);
 
-		if (distance < best_distance) {
-			best_distance = distance;
+		if (distance < least) {
+			least = distance;
 			best = name;
 		}
 	}

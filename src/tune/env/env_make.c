@@ -162,15 +162,6 @@ env_fini(struct env_set *set)
 		free(set->var[--set->count].value);
 }
 
-const char *
-env_value(const struct env_set *set, const char *name)
-{
-	for (unsigned i = 0; i < set->count; i++)
-		if (!strcmp(set->var[i].name, name))
-			return set->var[i].value;
-	return NULL;
-}
-
 void
 env_quote(FILE *f, const char *text)
 {

@@ -32,8 +32,6 @@ extern const char *const env_form_names[ENV_FORMS + 1]; /* NULL-terminated */
 /* 0, or -ENOMEM. Bindings are left out where the machine's CPUs are unknown. */
 int env_make(const struct machine *m, const struct tcpx_roles *roles, struct env_set *out);
 void env_fini(struct env_set *set);
-/* The value, or NULL. */
-const char *env_value(const struct env_set *set, const char *name);
 
 /* One of the forms but JSON. */
 void env_print(FILE *f, const struct env_set *set, enum env_form form);

@@ -146,6 +146,18 @@ read_xps(const struct reading *r, size_t i, const json_t *from)
 	return TOOL_OK;
 }
 
+/* One of the hashes that name a machine: 16 hex digits. */
+static bool
+take_hash(const json_t *json, uint64_t *out)
+{
+	const char *text = json_string_value(json);
+
+	if (!text || strlen(text) != 16 || text[strspn(text, "0123456789abcdef")])
+		return false;
+	*out = strtoull(text, NULL, 16);
+	return true;
+}
+
 /* The machine that the plan was made for. */
 static int
 read_machine(const struct reading *r, const json_t *root)
@@ -159,7 +171,7 @@ read_machine(const struct reading *r, const json_t *root)
 	if (boot && !json_is_null(boot) && (!id || strlen(id) >= sizeof(plan->boot_id)))
 		return tool_fail(TOOL_USAGE, r->command, "%s: boot_id is not one", r->path);
 	snprintf(plan->boot_id, sizeof(plan->boot_id), "%s", id ? id : "");
-	plan->has_hash = plan_json_hash(hash, &plan->hash);
+	plan->has_hash = take_hash(hash, &plan->hash);
 	if (hash && !plan->has_hash)
 		return tool_fail(TOOL_USAGE, r->command, "%s: topo_hash is not 16 hex digits",
 				 r->path);
@@ -167,7 +179,7 @@ read_machine(const struct reading *r, const json_t *root)
 	for (int i = 0; parts && i < TCPX_MACHINE_PARTS; i++) {
 		const char *name = tcpx_machine_part_name((enum tcpx_machine_part)i);
 
-		if (!plan_json_hash(json_object_get(parts, name), &plan->parts[i]))
+		if (!take_hash(json_object_get(parts, name), &plan->parts[i]))
 			return tool_fail(TOOL_USAGE, r->command, "%s: topo_parts.%s is not 16 hex "
 					 "digits", r->path, name);
 	}
@@ -188,9 +200,9 @@ read_plan(const struct reading *r, const json_t *root)
 	if (!json_is_integer(schema) || !json_is_array(irqs))
 		return tool_fail(TOOL_USAGE, r->command, "%s: not a plan of tcpx irq plan --emit json",
 				 r->path);
-	if (json_integer_value(schema) != 1)
-		return tool_fail(TOOL_USAGE, r->command, "%s: schema %lld, and only 1 is known here",
-				 r->path, (long long)json_integer_value(schema));
+	if (json_integer_value(schema) != PLAN_SCHEMA)
+		return tool_fail(TOOL_USAGE, r->command, "%s: schema %lld, and only %d is known here",
+				 r->path, (long long)json_integer_value(schema), PLAN_SCHEMA);
 	if (group_count > PLANFILE_GROUPS || count > TCPX_AFF_ITEMS)
 		return tool_fail(TOOL_USAGE, r->command, "%s: too long", r->path);
 	plan->groups = calloc(group_count + 1, sizeof(*plan->groups));

@@ -150,6 +150,15 @@ named_nics_carry_data(void **state)
 	unsetenv("NCCL_GPUDIRECTTCPX_CTRL_DEV");
 }
 
+static const char *
+env_value(const struct env_set *set, const char *name)
+{
+	for (unsigned i = 0; i < set->count; i++)
+		if (!strcmp(set->var[i].name, name))
+			return set->var[i].value;
+	return NULL;
+}
+
 static void
 a3_high_gets_what_is_published(void **state)
 {
