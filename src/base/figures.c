@@ -9,7 +9,7 @@
 
 enum {
 	REPORT = FIGURE_REPORT, RECORD = FIGURE_RECORD, KEY = FIGURE_KEY, SUM = FIGURE_SUM,
-	RATE = FIGURE_RATE, UNKNOWN = FIGURE_UNKNOWN
+	UNKNOWN = FIGURE_UNKNOWN, COUNTER = REPORT | SUM, RATED = COUNTER | FIGURE_RATE
 };
 
 #define FIGURE(kind, member, use_, ...) \
@@ -20,18 +20,15 @@ enum {
 	{ .name = #member, .offset = offsetof(S, info.member), .type = FIELD_##kind, \
 	  .room = sizeof(((S *)0)->info.member), .use = FIGURE_PUBLIC | (use_), __VA_ARGS__ }
 #define METRIC(name, text) .metric = name, .help = text
-#define LABELLED(name, mark, text) METRIC(name, text), .label = mark
+#define LABEL(name, mark, text) METRIC(name, text), .label = mark
 #define TX "direction=\"tx\""
 #define RX "direction=\"rx\""
 
 #define S struct engine_figures
 static const struct field engine[] = {
-	FIGURE(INDEX, schema, REPORT),
-	FIGURE(TEXT, version, REPORT),
-	FIGURE(TEXT, provider, REPORT),
-	FIGURE(TEXT, name, REPORT),
-	FIGURE(INDEX, pid, REPORT | KEY),
-	FIGURE(ID, incarnation, REPORT | KEY),
+	FIGURE(INDEX, schema, REPORT), FIGURE(TEXT, version, REPORT),
+	FIGURE(TEXT, provider, REPORT), FIGURE(TEXT, name, REPORT),
+	FIGURE(INDEX, pid, REPORT | KEY), FIGURE(ID, incarnation, REPORT | KEY),
 	FIGURE(COUNT, time_ns, REPORT),
 	FIGURE(COUNT, uptime_ns, REPORT,
 	       METRIC("tcpx_uptime_seconds", "Since the engine was opened."), .unit = 1e-9),
@@ -41,53 +38,44 @@ const struct shape tcpx_engine_figures = SHAPE(engine);
 
 #define S struct tcpx_counters
 static const struct field totals[] = {
-	FIGURE(COUNT, bytes_tx, REPORT | SUM | RATE,
-	       LABELLED("tcpx_bytes_total", TX, "Payload applied.")),
-	FIGURE(COUNT, bytes_rx, REPORT | SUM | RATE, LABELLED("tcpx_bytes_total", RX, NULL)),
-	FIGURE(COUNT, chunks_tx, REPORT | SUM, LABELLED("tcpx_chunks_total", TX, "Chunks applied.")),
-	FIGURE(COUNT, chunks_rx, REPORT | SUM, LABELLED("tcpx_chunks_total", RX, NULL)),
-	FIGURE(COUNT, xfers_posted, REPORT | SUM,
+	FIGURE(COUNT, bytes_tx, RATED, LABEL("tcpx_bytes_total", TX, "Payload applied.")),
+	FIGURE(COUNT, bytes_rx, RATED, LABEL("tcpx_bytes_total", RX, NULL)),
+	FIGURE(COUNT, chunks_tx, COUNTER, LABEL("tcpx_chunks_total", TX, "Chunks applied.")),
+	FIGURE(COUNT, chunks_rx, COUNTER, LABEL("tcpx_chunks_total", RX, NULL)),
+	FIGURE(COUNT, xfers_posted, COUNTER,
 	       METRIC("tcpx_transfers_posted_total", "Transfers posted.")),
-	FIGURE(COUNT, xfers_done, REPORT | SUM | RATE,
+	FIGURE(COUNT, xfers_done, RATED,
 	       METRIC("tcpx_transfers_done_total", "Transfers that succeeded.")),
-	FIGURE(COUNT, xfers_failed, REPORT | SUM | RATE,
+	FIGURE(COUNT, xfers_failed, RATED,
 	       METRIC("tcpx_transfers_failed_total", "Transfers that failed.")),
-	FIGURE(COUNT, notes_tx, REPORT | SUM | RATE, LABELLED("tcpx_notes_total", TX, "Notes.")),
-	FIGURE(COUNT, notes_rx, REPORT | SUM | RATE, LABELLED("tcpx_notes_total", RX, NULL)),
-	FIGURE(COUNT, notes_dropped, REPORT | SUM,
+	FIGURE(COUNT, notes_tx, RATED, LABEL("tcpx_notes_total", TX, "Notes.")),
+	FIGURE(COUNT, notes_rx, RATED, LABEL("tcpx_notes_total", RX, NULL)),
+	FIGURE(COUNT, notes_dropped, COUNTER,
 	       METRIC("tcpx_notes_dropped_total", "Notes that found no room.")),
-	FIGURE(COUNT, ctrl_frames_tx, SUM),
-	FIGURE(COUNT, ctrl_frames_rx, SUM),
-	FIGURE(COUNT, ctrl_resumes, REPORT | SUM,
+	FIGURE(COUNT, ctrl_frames_tx, SUM), FIGURE(COUNT, ctrl_frames_rx, SUM),
+	FIGURE(COUNT, ctrl_resumes, COUNTER,
 	       METRIC("tcpx_control_resumes_total", "Control streams taken up again.")),
-	FIGURE(COUNT, channels_lost, REPORT | SUM,
+	FIGURE(COUNT, channels_lost, COUNTER,
 	       METRIC("tcpx_channels_lost_total", "Channels that broke.")),
-	FIGURE(COUNT, chunks_resent, REPORT | SUM | RATE,
+	FIGURE(COUNT, chunks_resent, RATED,
 	       METRIC("tcpx_chunks_resent_total", "Chunks sent again on another channel.")),
 	/* engine/stats.c writes it at the end of the report */
 	{ .name = "sessions_stalled", .offset = offsetof(S, stalls), .type = FIELD_COUNT,
 	  .use = SUM,
 	  METRIC("tcpx_sessions_stalled_total", "Sessions that failed for want of progress.") },
-	FIGURE(COUNT, refused, REPORT | SUM,
+	FIGURE(COUNT, refused, COUNTER,
 	       METRIC("tcpx_refused_total", "Connections and operations turned away.")),
-	FIGURE(COUNT, queue_ns, SUM),
-	FIGURE(COUNT, wire_ns, SUM),
-	FIGURE(COUNT, ack_ns, SUM),
-	FIGURE(COUNT, unpack_ns, SUM),
-	FIGURE(COUNT, lease_borrows, SUM),
-	FIGURE(INDEX, sessions, 0),
-	FIGURE(INDEX, regions, 0),
-	FIGURE(COUNT, memory_bytes, 0),
+	FIGURE(COUNT, queue_ns, SUM), FIGURE(COUNT, wire_ns, SUM), FIGURE(COUNT, ack_ns, SUM),
+	FIGURE(COUNT, unpack_ns, SUM), FIGURE(COUNT, lease_borrows, SUM),
+	FIGURE(INDEX, sessions, 0), FIGURE(INDEX, regions, 0), FIGURE(COUNT, memory_bytes, 0),
 };
 const struct shape tcpx_totals_figures = SHAPE(totals);
 #undef S
 
 #define S struct session_figures
 static const struct field session[] = {
-	FIGURE(ID, id, REPORT | KEY),
-	FIGURE(FLAG, opener, REPORT | KEY),
-	FIGURE(STRING, peer, REPORT),
-	FIGURE(TEXT, state, REPORT),
+	FIGURE(ID, id, REPORT | KEY), FIGURE(FLAG, opener, REPORT | KEY),
+	FIGURE(STRING, peer, REPORT), FIGURE(TEXT, state, REPORT),
 	FIGURE(INDEX, transfers, REPORT,
 	       METRIC("tcpx_session_transfers", "Transfers open in a session.")),
 	FIGURE(COUNT, queued_bytes, REPORT,
@@ -100,36 +88,28 @@ const struct shape tcpx_session_figures = SHAPE(session);
 
 #define S struct channel_figures
 static const struct field channel[] = {
-	INFO(FLAG, sending, REPORT | KEY),
-	INFO(FLAG, up, REPORT),
-	INFO(INDEX, index, REPORT | KEY),
-	INFO(INDEX, generation, REPORT | KEY),
-	INFO(STRING, nic, REPORT | RECORD),
-	INFO(STRING, peer_nic, REPORT),
+	INFO(FLAG, sending, REPORT | KEY), INFO(FLAG, up, REPORT),
+	INFO(INDEX, index, REPORT | KEY), INFO(INDEX, generation, REPORT | KEY),
+	INFO(STRING, nic, REPORT | RECORD), INFO(STRING, peer_nic, REPORT),
 	FIGURE(INT, gpu, REPORT),
-	INFO(COUNT, bytes, REPORT | SUM | RATE | RECORD,
+	INFO(COUNT, bytes, RATED | RECORD,
 	     METRIC("tcpx_channel_bytes_total", "Payload applied of a channel.")),
-	INFO(COUNT, chunks, REPORT | SUM | RATE | RECORD),
+	INFO(COUNT, chunks, RATED | RECORD),
 	INFO(INDEX, in_flight, REPORT,
 	     METRIC("tcpx_channel_in_flight", "Messages not acknowledged.")),
 	FIGURE(COUNT, in_flight_bytes, REPORT),
 	FIGURE(INDEX, window, REPORT, METRIC("tcpx_channel_window", "Messages that may be.")),
-	INFO(COUNT, retransmits, REPORT | SUM | RATE,
+	INFO(COUNT, retransmits, RATED,
 	     METRIC("tcpx_channel_retransmits_total", "TCP segments sent again.")),
 	INFO(COUNT, rtt_us, REPORT, METRIC("tcpx_channel_rtt_seconds", "The connection's round trip."),
 	     .unit = 1e-6),
-	INFO(COUNT, stalls, REPORT | SUM | RATE | RECORD,
+	INFO(COUNT, stalls, RATED | RECORD,
 	     METRIC("tcpx_channel_stalls_total", "Times that it had work and had to wait.")),
-	INFO(COUNT, rate_Bps, REPORT),
-	INFO(INDEX, loop, REPORT),
+	INFO(COUNT, rate_Bps, REPORT), INFO(INDEX, loop, REPORT),
 	INFO(STRING, tx_mode, REPORT | RECORD, .optional = true),
-	INFO(COUNT, lent_bytes, REPORT | SUM | RECORD, .optional = true),
-	INFO(ID, session, KEY),
-	INFO(STRING, peer, 0),
-	INFO(INDEX, in_flight_max, 0),
-	INFO(COUNT, in_flight_sum, SUM),
-	INFO(INT, incoming_cpu, 0),
-	INFO(INDEX, napi_id, 0),
+	INFO(COUNT, lent_bytes, COUNTER | RECORD, .optional = true),
+	INFO(ID, session, KEY), INFO(STRING, peer, 0), INFO(INDEX, in_flight_max, 0),
+	INFO(COUNT, in_flight_sum, SUM), INFO(INT, incoming_cpu, 0), INFO(INDEX, napi_id, 0),
 };
 const struct shape tcpx_channel_figures = SHAPE(channel);
 const struct shape tcpx_channel_record = SHAPE_OF(struct tcpx_channel_info, channel, RECORD);
@@ -139,21 +119,19 @@ const struct shape tcpx_channel_info_shape =
 
 #define S struct nic_figures
 static const struct field nic[] = {
-	INFO(STRING, name, REPORT | RECORD | KEY),
-	INFO(STRING, addr, REPORT | RECORD),
-	INFO(INT, numa, REPORT | RECORD),
-	INFO(INDEX, gbps, REPORT | RECORD | UNKNOWN),
+	INFO(STRING, name, REPORT | RECORD | KEY), INFO(STRING, addr, REPORT | RECORD),
+	INFO(INT, numa, REPORT | RECORD), INFO(INDEX, gbps, REPORT | RECORD | UNKNOWN),
 	FIGURE(INT, gpu, REPORT),
-	FIGURE(COUNT, bytes_tx, REPORT | SUM | RATE,
-	       LABELLED("tcpx_nic_bytes_total", TX, "Payload over a NIC.")),
-	FIGURE(COUNT, bytes_rx, REPORT | SUM | RATE, LABELLED("tcpx_nic_bytes_total", RX, NULL)),
+	FIGURE(COUNT, bytes_tx, RATED,
+	       LABEL("tcpx_nic_bytes_total", TX, "Payload over a NIC.")),
+	FIGURE(COUNT, bytes_rx, RATED, LABEL("tcpx_nic_bytes_total", RX, NULL)),
 	FIGURE(INDEX, channels, REPORT, METRIC("tcpx_nic_channels", "Channels that are up.")),
 	FIGURE(INDEX, in_flight, REPORT),
 	FIGURE(COUNT, in_flight_bytes, REPORT,
 	       METRIC("tcpx_nic_in_flight_bytes", "Payload sent and not acknowledged.")),
-	FIGURE(COUNT, retransmits, REPORT | SUM | RATE,
+	FIGURE(COUNT, retransmits, RATED,
 	       METRIC("tcpx_nic_retransmits_total", "TCP segments sent again.")),
-	FIGURE(COUNT, stalls, REPORT | SUM | RATE,
+	FIGURE(COUNT, stalls, RATED,
 	       METRIC("tcpx_nic_stalls_total", "Times that a channel had work and had to wait.")),
 	FIGURE(COUNT, rtt_us, REPORT,
 	       METRIC("tcpx_nic_rtt_seconds", "The longest round trip of its channels."),
@@ -166,21 +144,19 @@ const struct shape tcpx_nic_record = SHAPE_OF(struct tcpx_nic_info, nic, RECORD)
 #define S struct gpu_figures
 static const struct field gpu[] = {
 	FIGURE(INDEX, gpu, REPORT | KEY),
-	FIGURE(COUNT, bytes_packed, REPORT | SUM | RATE,
-	       LABELLED("tcpx_gpu_bytes_total", "flow=\"pack\"",
-			"Bytes copied from and to a GPU's memory.")),
-	FIGURE(COUNT, bytes_unpacked, REPORT | SUM | RATE,
-	       LABELLED("tcpx_gpu_bytes_total", "flow=\"unpack\"", NULL)),
+	FIGURE(COUNT, bytes_packed, RATED,
+	       LABEL("tcpx_gpu_bytes_total", "flow=\"pack\"",
+		     "Bytes copied from and to a GPU's memory.")),
+	FIGURE(COUNT, bytes_unpacked, RATED,
+	       LABEL("tcpx_gpu_bytes_total", "flow=\"unpack\"", NULL)),
 };
 const struct shape tcpx_gpu_figures = SHAPE(gpu);
 #undef S
 
 #define S struct tcpx_thread_info
 static const struct field thread[] = {
-	FIGURE(STRING, name, REPORT),
-	FIGURE(INT, tid, REPORT | KEY),
-	FIGURE(STRING, requested, REPORT),
-	FIGURE(STRING, granted, REPORT),
+	FIGURE(STRING, name, REPORT), FIGURE(INT, tid, REPORT | KEY),
+	FIGURE(STRING, requested, REPORT), FIGURE(STRING, granted, REPORT),
 };
 const struct shape tcpx_thread_figures = SHAPE(thread);
 #undef S
@@ -190,22 +166,23 @@ tcpx_figures_report(struct tcpx_text *t, const struct shape *figures, const void
 {
 	shape_each(f, figures) {
 		const void *at = (const char *)object + f->offset;
-		uint64_t v = f->type == FIELD_COUNT || f->type == FIELD_ID ? *(const uint64_t *)at : 0;
+		bool wide = f->type == FIELD_COUNT || f->type == FIELD_ID;
+		uint64_t v = wide ? *(const uint64_t *)at : 0;
 
 		if (!(f->use & REPORT))
 			continue;
 		tcpx_text_add(t, "\"%s\":", f->name);
-		if (f->type == FIELD_INDEX || f->type == FIELD_INT)
+		if (f->type == FIELD_INDEX || f->type == FIELD_INT || f->type == FIELD_FLAG)
 			v = *(const uint32_t *)at;
 		if (f->type == FIELD_STRING)
 			tcpx_text_quote(t, at);
 		else if (f->type == FIELD_TEXT)
 			tcpx_text_quote(t, *(const char *const *)at);
 		else if (f->type == FIELD_FLAG)
-			tcpx_text_add(t, "%s", *(const int *)at ? "true" : "false");
+			tcpx_text_add(t, "%s", v ? "true" : "false");
 		else if (f->type == FIELD_ID)
 			tcpx_text_add(t, "\"%016llx\"", (unsigned long long)v);
-		else if (f->type == FIELD_INT ? *(const int *)at < 0 : !v && f->use & UNKNOWN)
+		else if (f->type == FIELD_INT ? v > INT32_MAX : !v && (f->use & UNKNOWN))
 			tcpx_text_add(t, "null");
 		else
 			tcpx_text_add(t, "%llu", (unsigned long long)v);

@@ -3,7 +3,8 @@
  * The figures of an engine, its sessions, channels, NICs, GPUs and threads, each in one line
  * of a table: name, type, place in the public struct, and what becomes of it. The engine's
  * report, the differences that `tcpx perf` takes, its record, and the rates and metrics of
- * `tcpx top` follow from the tables.
+ * `tcpx top` follow from the tables. A new figure is a member of a public struct, the code
+ * that counts it, and a line of a table.
  */
 #ifndef BASE_FIGURES_H
 #define BASE_FIGURES_H

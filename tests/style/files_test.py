@@ -1,9 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Schemas, scripts, manual pages and studies are what they claim to be.
+"""Tables, scripts, manual pages and studies are what they claim to be.
 Usage: files_test.py SOURCE-ROOT WRITTEN-PAGE [TOOL]"""
 import glob
-import json
 import os
 import re
 import shutil
@@ -22,9 +21,28 @@ def read(path):
         return f.read()
 
 
-def the_result_schema_is_json():
-    schema = json.loads(read("docs/result.schema.json"))
-    assert "$schema" in schema and "rows" in schema["properties"], "not a schema of results"
+def members(path, struct):
+    """The names in a struct, in order."""
+    body = re.search(r"struct %s \{(.*?)\n\};" % struct, read(path), re.S).group(1)
+    body = re.sub(r"/\*.*?\*/", "", body, flags=re.S)
+    return [name for line in body.split(";") for name in re.findall(r"(\w+)(?:\[\w+\])?(?:,|$)", line)]
+
+
+def every_public_figure_is_in_a_table():
+    tables = read("src/base/figures.c")
+    for public, described in (("tcpx_counters",) * 2, ("tcpx_thread_info",) * 2,
+                              ("tcpx_channel_info", "channel_figures"),
+                              ("tcpx_nic_info", "nic_figures")):
+        table = tables.split("#define S struct %s\n" % described)[1].split("#undef S")[0]
+        for name in members("include/tcpx/tcpx.h", public):
+            assert name == "struct_size" or re.search(r"\W%s[,)]" % name, table), \
+                "%s of struct %s has no line in src/base/figures.c" % (name, public)
+
+
+def counters_have_the_order_of_the_public_struct():
+    own = members("src/core/context/context.h", "counters")
+    public = members("include/tcpx/tcpx.h", "tcpx_counters")
+    assert own == public[1:1 + len(own)], "tcpx_query() copies them by their places"
 
 
 def shell_scripts_are_clean():
@@ -84,5 +102,6 @@ def the_studies_are_those_of_their_runs():
             "docs/%s.md is not that of its runs: scripts/study_pages.sh" % page
 
 
-tap.run([the_result_schema_is_json, shell_scripts_are_clean, manual_pages_are_clean,
+tap.run([every_public_figure_is_in_a_table, counters_have_the_order_of_the_public_struct,
+         shell_scripts_are_clean, manual_pages_are_clean,
          every_option_is_in_the_manual, the_studies_are_those_of_their_runs])
