@@ -101,7 +101,7 @@ const struct tcpx_setting_def *tcpx_setting_nearest(const char *name);
 /* Checks @text. 0 or -EINVAL; not logged. */
 int tcpx_setting_parse(const struct tcpx_setting_def *def, const char *text,
 		       struct tcpx_setting_value *value);
-/* Text for people: "auto, or 64K to 16M", "sock, loop". 256 bytes are enough. Returns buf. */
+/* Text for people: "auto, or 1 to 64", "pull, rr". 256 bytes are enough. Returns buf. */
 const char *tcpx_setting_allowed(const struct tcpx_setting_def *def, char *buf, size_t cap);
 /* "size", "word". Static. */
 const char *tcpx_setting_type_name(enum tcpx_setting_type type);

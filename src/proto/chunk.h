@@ -18,10 +18,10 @@
 
 #define TCPX_CHUNK_NS  30000000ull /* longest time of one chunk on any channel */
 
-/* clamp(total / (2 * channels), min, max), rounded up to 4 KiB, never above max, and no
- * more than the slowest channel carries in TCPX_CHUNK_NS: a transfer cannot end before the
- * last chunk of its slowest channel. slowest_Bps 0: unknown. forced != 0: that value,
- * clamped to [4 KiB, max]. */
+/* total / (2 * channels), but no more than the slowest channel carries in TCPX_CHUNK_NS: a
+ * transfer cannot end before the last chunk of its slowest channel. Then clamped to [min, max],
+ * and rounded up to 4 KiB unless that is above max. slowest_Bps 0: unknown. forced != 0: that
+ * value, clamped to [4 KiB, max]. */
 uint32_t tcpx_chunk_size(uint64_t total, uint32_t channels, uint32_t min, uint32_t max,
 			 uint32_t forced, uint64_t slowest_Bps);
 /* 0 for total 0; UINT32_MAX if the count would be more. */

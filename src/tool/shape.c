@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Walks over the tables: one writes JSON, another reads it. JSON is accepted only if every
- * field of ours is present and sane. Unknown fields are skipped: a newer minor version may
+ * Walks over the tables: one writes JSON, another reads it. shape_read() accepts JSON only if
+ * every field of ours that is not optional is present and sane. Unknown fields are skipped: a newer minor version may
  * have added them.
  */
 #include "tool/shape.h"

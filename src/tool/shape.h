@@ -30,7 +30,7 @@ struct field_list field_list_of(const struct field *field, const void *object);
 /* Is an optional field to be left out, because nothing was measured? */
 bool field_is_absent(const struct field *field, const void *object);
 
-/* Sets optional numbers to NAN, deep; everything else stays. */
+/* Sets optional numbers to NAN and CPUs to -1, deep; everything else stays. */
 void shape_clear(const struct shape *shape, void *object);
 /* Frees texts and lists, deep. */
 void shape_free(const struct shape *shape, void *object);

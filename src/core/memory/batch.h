@@ -46,7 +46,7 @@ struct batches {
 	struct tcpx_node flying;    /* launched, oldest first                           */
 	struct tcpx_node spare;     /* done, for reuse: no allocation for each chunk    */
 	struct pool pool[TCPX_FLOWS][STAGING_SIZES];
-	_Atomic uint64_t flying_bytes; /* handed to GPUs and not yet done               */
+	_Atomic uint64_t flying_bytes; /* handed to devices and not yet reported        */
 };
 
 /* Makes them, with queues for host memory. */

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/figures.h"
-#include "tool/tool.h"
 #include "measure/top/top.h"
 
 /* The objects of an engine that have figures. */
