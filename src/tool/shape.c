@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Walks over the tables: one writes JSON, another reads it. shape_read() accepts JSON only if
- * every field of ours that is not optional is present and sane. Unknown fields are skipped: a newer minor version may
- * have added them.
+ * every field of ours that is not optional is present and sane. Unknown fields are skipped: a
+ * newer minor version may have added them.
  */
 #include "tool/shape.h"
 
