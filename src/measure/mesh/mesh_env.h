@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Our place in a job, from the launcher's variables. The first of these that is set
- * counts, and must be complete:
+ * Our place in a job, from the launcher's variables. The first of these that has set rank and
+ * size counts; of Kubernetes the rank alone decides, and the size must be set:
  *
  *	launcher	rank, size			on this host	rank 0 is at
  *	torchrun	RANK, WORLD_SIZE		LOCAL_RANK	MASTER_ADDR
@@ -10,7 +10,7 @@
  *	Kubernetes	JOB_COMPLETION_INDEX, TCPX_RANKS
  *	Slurm		SLURM_PROCID, SLURM_NTASKS	SLURM_LOCALID	the first of its nodes
  *
- * PMIX_RANK replaces Open MPI's or PMI's rank, JOB_COMPLETIONS replaces TCPX_RANKS.
+ * Where they are missing, PMIX_RANK is Open MPI's or PMI's rank, and JOB_COMPLETIONS TCPX_RANKS.
  * TCPX_RENDEZVOUS=HOST[:PORT] overrides the address of rank 0.
  */
 #ifndef TOOL_MESH_ENV_H
