@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "tool/tool.h"
 
@@ -134,6 +135,16 @@ out_csv_text(FILE *f, const char *s)
 		fputc(*s, f);
 	}
 	fputc('"', f);
+}
+
+const char *
+out_now(char *buf)
+{
+	time_t now = time(NULL);
+	struct tm utc;
+
+	strftime(buf, OUT_QUANTITY, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &utc));
+	return buf;
 }
 
 const char *

@@ -41,6 +41,8 @@ const char *out_size(uint64_t bytes, char *buf);
 const char *out_amount(uint64_t bytes, char *buf);
 /* "8.40 µs", "12.3 ms", "1.20 s"; three digits. */
 const char *out_time(double us, char *buf);
+/* The time in UTC, RFC 3339: "2025-01-31T12:00:00Z". */
+const char *out_now(char *buf);
 /* Three significant digits, plain notation: "0.123", "12.3", "1230". */
 const char *out_digits(double v, char *buf);
 

@@ -238,3 +238,10 @@ template_write(const struct template *t, const json_t *value, const char *path)
 	failed |= (to_stdout ? fflush(f) : fclose(f)) != 0;
 	return failed ? tcpx_fail_errno(TCPX_SUB_TOOL, "write report %s", path) : 0;
 }
+
+void
+template_add(json_t *object, json_t *more)
+{
+	json_object_update(object, more);
+	json_decref(more);
+}

@@ -35,4 +35,7 @@ struct template {
 /* Writes @t, filled from @value, to @path, "-" for stdout. 0 or -errno, logged. */
 int template_write(const struct template *t, const json_t *value, const char *path);
 
+/* Adds the members of @more, whose reference it takes. */
+void template_add(json_t *object, json_t *more);
+
 #endif

@@ -9,19 +9,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "measure/matrix/matrix_runner.h"
 #include "tool/tool.h"
 
-/* The last line of a file that is not empty. */
-static void
-last_line(const char *path, char *buf, size_t cap)
+void
+matrix_last_line(const char *path, char *buf, size_t cap)
 {
 	char *text = matrix_file_read(path, NULL), *rest = text, *line;
 
-	buf[0] = '\0';
 	while (text && (line = strsep(&rest, "\n")) != NULL)
 		if (line[strspn(line, " \t\r")])
-			snprintf(buf, cap, "%.150s", line);
+			snprintf(buf, cap, "%.*s", (int)cap - 1, line);
 	free(text);
 }
 
@@ -45,11 +44,11 @@ static void
 say_failure(const char *text, const struct matrix_ended *ended, const char *err,
 	    char why[MATRIX_WHY])
 {
-	char said[160], first[64];
+	char said[160] = "", first[64];
 
 	snprintf(first, sizeof(first), "%.60s", text);
 	first[strcspn(first, "\n")] = '\0';
-	last_line(err, said, sizeof(said));
+	matrix_last_line(err, said, sizeof(said));
 	snprintf(why, MATRIX_WHY, "`%s`: %s %d%s%.100s", first,
 		 ended->timed_out ? "timeout, exit code" : "exit code", ended->code,
 		 said[0] ? ": " : "", said);
@@ -144,30 +143,25 @@ matrix_cell_env(struct matrix_runner *r, const struct matrix_cell *cell, struct 
 	return rc;
 }
 
+static void
+join(struct tcpx_text *t, const struct matrix_line *lines, size_t n, enum matrix_key key)
+{
+	for (size_t i = 0; i < n; i++)
+		if (lines[i].key == key)
+			tcpx_text_add(t, "%s%s", t->len ? " " : "", lines[i].value);
+}
+
 /* Values of @key, the study's first, with blanks between. */
 static char *
 joined(const struct matrix_design *d, const struct matrix_cell *cell, enum matrix_key key)
 {
 	const struct matrix_section *study = &d->spec->sections[0];
-	size_t cap = 1, at = 0;
+	struct tcpx_text t = { .len = 0 };
 	char *text;
 
-	for (int pass = 0; pass < 2; pass++) {
-		const struct matrix_line *lines = pass ? cell->lines : study->lines;
-
-		for (size_t i = 0; i < (pass ? cell->n : study->n); i++)
-			cap += lines[i].key == key ? strlen(lines[i].value) + 1 : 0;
-	}
-	text = calloc(1, cap);
-	for (int pass = 0; text && pass < 2; pass++) {
-		const struct matrix_line *lines = pass ? cell->lines : study->lines;
-
-		for (size_t i = 0; i < (pass ? cell->n : study->n); i++)
-			if (lines[i].key == key)
-				at += (size_t)snprintf(text + at, cap - at, "%s%s", at ? " " : "",
-						       lines[i].value);
-	}
-	return text;
+	join(&t, study->lines, study->n, key);
+	join(&t, cell->lines, cell->n, key);
+	return tcpx_text_detach(&t, &text) ? NULL : text;
 }
 
 /* @text with each @mark replaced by @by; without a mark, @by stands before or behind it. */

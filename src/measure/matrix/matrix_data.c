@@ -25,34 +25,32 @@ matrix_data_cell(const struct matrix_data *m, size_t i)
 							: -1;
 }
 
-static int
-study_read(struct matrix_data *m)
+int
+matrix_study_restore(const json_t *study, const char *dir, struct matrix_spec *spec,
+		     const struct matrix_design *d, bool present[])
 {
 	json_t *cells, *cell;
 	int blocks, warmup;
 	json_int_t seed;
 	size_t i;
 
-	m->study = matrix_store_read(&m->store, "study.json");
-	if (!m->study)
-		return TCPX_ECONFIG;
-	if (json_unpack(m->study, "{s:i, s:i, s:I, s:o}", "blocks", &blocks, "warmup", &warmup,
-			"seed", &seed, "cells", &cells) || blocks < 1 ||
+	if (json_unpack((json_t *)study, "{s:i, s:i, s:I, s:o}", "blocks", &blocks, "warmup",
+			&warmup, "seed", &seed, "cells", &cells) || blocks < 1 ||
 	    blocks > MATRIX_BLOCKS_MAX || warmup < 0 || warmup > 20)
 		return tcpx_fail(TCPX_SUB_TOOL, TCPX_ECONFIG, "%s/study.json: allowed are 1 to %d "
-				 "blocks, 0 to 20 of warm-up, a seed and cells", m->store.dir,
+				 "blocks, 0 to 20 of warm-up, a seed and cells", dir,
 				 MATRIX_BLOCKS_MAX);
-	m->spec.blocks = (unsigned)blocks;
-	m->spec.warmup = (unsigned)warmup;
-	m->spec.seed = (uint64_t)seed;
-	if (json_is_number(json_object_get(m->study, "load")))
-		m->spec.load_max = json_number_value(json_object_get(m->study, "load"));
+	spec->blocks = (unsigned)blocks;
+	spec->warmup = (unsigned)warmup;
+	spec->seed = (uint64_t)seed;
+	if (json_is_number(json_object_get(study, "load")))
+		spec->load_max = json_number_value(json_object_get(study, "load"));
 	json_array_foreach(cells, i, cell) {
 		const char *name = json_string_value(json_object_get(cell, "name"));
-		int at = name ? matrix_design_cell(&m->design, name) : -1;
+		int at = name ? matrix_design_cell(d, name) : -1;
 
 		if (at >= 0)
-			m->present[at] = json_is_true(json_object_get(cell, "runs"));
+			present[at] = json_is_true(json_object_get(cell, "runs"));
 	}
 	return 0;
 }
@@ -124,7 +122,10 @@ matrix_data_load(struct matrix_data *m, const char *dir, const char *reference)
 		rc = tcpx_fail_errno(TCPX_SUB_TOOL, "read %s", path);
 	rc = rc ? rc : matrix_spec_parse(m->text, len, "study.spec", &m->spec);
 	rc = rc ? rc : matrix_design_init(&m->design, &m->spec, "study.spec");
-	rc = rc ? rc : study_read(m);
+	m->study = rc ? NULL : matrix_store_read(&m->store, "study.json");
+	if (!rc)
+		rc = m->study ? matrix_study_restore(m->study, m->store.dir, &m->spec, &m->design,
+						     m->present) : TCPX_ECONFIG;
 	rc = rc ? rc : reference_take(m, reference);
 	if (!rc) {
 		m->details = calloc(m->store.n + 1, sizeof(json_t *));
@@ -163,12 +164,7 @@ matrix_data_fini(struct matrix_data *m)
 size_t
 matrix_data_column(const struct matrix_data *m, size_t cell, double *out)
 {
-	size_t n = 0;
-
-	for (size_t b = 0; b < m->spec.blocks; b++)
-		if (isfinite(m->figures[b * m->design.n + cell]))
-			out[n++] = m->figures[b * m->design.n + cell];
-	return n;
+	return matrix_column(&m->design, m->figures, m->spec.blocks, cell, out);
 }
 
 double

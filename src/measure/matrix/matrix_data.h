@@ -28,6 +28,11 @@ TCPX_MUST_CHECK int matrix_data_load(struct matrix_data *m, const char *dir,
 				     const char *reference);
 void matrix_data_fini(struct matrix_data *m);
 
+/* Takes blocks, warm-up, seed, load and cells of study.json into @spec and @present, as they were
+ * fixed before the first run. 0 or TCPX_ECONFIG (logged). */
+TCPX_MUST_CHECK int matrix_study_restore(const json_t *study, const char *dir,
+					 struct matrix_spec *spec, const struct matrix_design *d,
+					 bool present[]);
 /* Is the run of its block's last attempt, and not of a warm-up? */
 bool matrix_data_counts(const struct matrix_data *m, const struct matrix_run *run);
 /* The cell of a run that is valid and counts; -1: it does not. */

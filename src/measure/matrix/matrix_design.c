@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/rng.h"
+#include "base/text.h"
 #include "measure/matrix/matrix_effects.h"
 
 /* ---- factors --------------------------------------------------------------------- */
@@ -109,23 +110,14 @@ factors_collect(struct matrix_design *d, const char *name)
 static char *
 substituted(const char *text, const char *level)
 {
-	size_t cap = strlen(text) + 1, at = 0;
+	struct tcpx_text t = { .len = 0 };
+	const char *mark;
 	char *out;
 
-	for (const char *c = text; (c = strstr(c, "{}")) != NULL; c += 2)
-		cap += strlen(level);
-	out = malloc(cap);
-	while (out && *text) {
-		if (level[0] && text[0] == '{' && text[1] == '}') {
-			at += (size_t)snprintf(out + at, cap - at, "%s", level);
-			text += 2;
-		} else {
-			out[at++] = *text++;
-		}
-	}
-	if (out)
-		out[at] = '\0';
-	return out;
+	for (; *level && (mark = strstr(text, "{}")) != NULL; text = mark + 2)
+		tcpx_text_add(&t, "%.*s%s", (int)(mark - text), text, level);
+	tcpx_text_add(&t, "%s", text);
+	return tcpx_text_detach(&t, &out) ? NULL : out;
 }
 
 static int

@@ -10,8 +10,9 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "base/clock.h"
 
 #define GRACE_NS 2000000000ull /* between asking to end and killing */
 
@@ -48,15 +49,6 @@ matrix_exec_asked(void)
 	return sig > 0 ? sig : 0;
 }
 
-static uint64_t
-clock_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
-}
-
 /* Becomes the command. Only calls that are allowed after fork(). */
 static void
 become(const struct matrix_command *c, pid_t parent)
@@ -85,7 +77,7 @@ become(const struct matrix_command *c, pid_t parent)
 static int
 wait_signal(uint64_t until)
 {
-	uint64_t now = clock_ns(), left = until > now ? until - now : 0;
+	uint64_t now = tcpx_clock_now(&tcpx_clock_system), left = until > now ? until - now : 0;
 	struct timespec t = { (time_t)(left / 1000000000), (long)(left % 1000000000) };
 	sigset_t set = watched();
 
@@ -95,7 +87,7 @@ wait_signal(uint64_t until)
 static void
 wait_end(const struct matrix_command *c, pid_t pid, struct matrix_ended *ended)
 {
-	uint64_t begin = clock_ns(), until = begin + c->timeout_ms * 1000000;
+	uint64_t begin = tcpx_clock_now(&tcpx_clock_system), until = begin + c->timeout_ms * 1000000;
 	bool asked = false;
 	struct rusage use;
 	int status = 0;
@@ -104,17 +96,17 @@ wait_end(const struct matrix_command *c, pid_t pid, struct matrix_ended *ended)
 	while ((got = wait4(pid, &status, WNOHANG, &use)) == 0) {
 		int sig = wait_signal(until);
 
-		if (sig < 0 && errno == EAGAIN && clock_ns() >= until) {
+		if (sig < 0 && errno == EAGAIN && tcpx_clock_now(&tcpx_clock_system) >= until) {
 			ended->timed_out |= !ended->signal || c->whole;
 			kill(-pid, asked ? SIGKILL : SIGTERM);
 			asked = true;
-			until = clock_ns() + GRACE_NS;
+			until = tcpx_clock_now(&tcpx_clock_system) + GRACE_NS;
 		} else if (sig > 0 && sig != SIGCHLD && !ended->signal) {
 			ended->signal = sig;
-			until = c->whole ? until : clock_ns(); /* asked to end at once */
+			until = c->whole ? until : tcpx_clock_now(&tcpx_clock_system); /* asked to end at once */
 		}
 	}
-	ended->seconds = (double)(clock_ns() - begin) / 1e9;
+	ended->seconds = (double)(tcpx_clock_now(&tcpx_clock_system) - begin) / 1e9;
 	if (got != pid)
 		return;
 	ended->user_s = (double)use.ru_utime.tv_sec + (double)use.ru_utime.tv_usec / 1e6;

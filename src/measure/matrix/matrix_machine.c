@@ -128,20 +128,27 @@ running(const char *name)
 	return found;
 }
 
+uint64_t
+matrix_hash(uint64_t hash, const char *text)
+{
+	for (; *text; text++)
+		hash = (hash ^ (unsigned char)*text) * 1099511628211ull;
+	return hash;
+}
+
 static void
 hash_file(uint64_t *hash, const char *path)
 {
 	char *text = matrix_file_read(path, NULL);
 
-	for (const char *c = text ? text : "-"; *c; c++)
-		*hash = (*hash ^ (unsigned char)*c) * 1099511628211ull;
+	*hash = matrix_hash(*hash, text ? text : "-");
 	free(text);
 }
 
 static void
 put_hash(json_t *to)
 {
-	uint64_t hash = 14695981039346656037ull;
+	uint64_t hash = MATRIX_HASH;
 	char path[128], text[32];
 
 	hash_file(&hash, "/sys/devices/system/cpu/online");

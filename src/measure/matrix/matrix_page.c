@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "measure/matrix/matrix_machine.h"
 #include "measure/matrix/matrix_plot.h"
 #include "measure/matrix/matrix_report.h"
 #include "tool/out_text.h"
@@ -14,14 +15,6 @@
 #include "tool/tool.h"
 
 #define RUNS_SHOWN 200 /* of more, only those that do not count */
-
-/* Adds the members of @more, whose reference it takes. */
-static void
-add(json_t *object, json_t *more)
-{
-	json_object_update(object, more);
-	json_decref(more);
-}
 
 /* ---- the spec ---------------------------------------------------------------------- */
 
@@ -48,16 +41,6 @@ append_members(json_t *list, json_t *object)
 		json_array_append_new(list, json_pack("{s:s, s:O}", "name", name, "value", value));
 }
 
-static json_t *
-hash_of(const char *text)
-{
-	uint64_t hash = 14695981039346656037ull;
-
-	for (; *text; text++)
-		hash = (hash ^ (unsigned char)*text) * 1099511628211ull;
-	return json_sprintf("%016llx", (unsigned long long)hash);
-}
-
 static void
 add_spec(json_t *page, const struct matrix_data *m)
 {
@@ -71,14 +54,16 @@ add_spec(json_t *page, const struct matrix_data *m)
 	append_members(facts, json_object_get(m->study, "machine"));
 	append_members(facts, json_object_get(m->study, "facts"));
 	append_members(sets, json_object_get(m->study, "sets"));
-	add(page, json_pack("{s:o, s:o, s:o, s:b, s:f, s:f, s:b, s:o, s:o, s:o}",
-			    "title", out_json(matrix_spec_text(&m->spec, MATRIX_TITLE,
-							       "An experiment")),
-			    "label", lines_of(m, MATRIX_LABEL),
-			    "threat", lines_of(m, MATRIX_THREAT), "lower", m->spec.lower,
-			    "load_max", m->spec.load_max, "steal_max", m->spec.steal_max,
-			    "load_set", json_object_get(m->study, "load") != NULL,
-			    "facts", facts, "sets", sets, "hash", hash_of(m->text)));
+	template_add(page, json_pack("{s:o, s:o, s:o, s:b, s:f, s:f, s:b, s:o, s:o, s:o}",
+				     "title", out_json(matrix_spec_text(&m->spec, MATRIX_TITLE,
+									"An experiment")),
+				     "label", lines_of(m, MATRIX_LABEL),
+				     "threat", lines_of(m, MATRIX_THREAT), "lower", m->spec.lower,
+				     "load_max", m->spec.load_max, "steal_max", m->spec.steal_max,
+				     "load_set", json_object_get(m->study, "load") != NULL,
+				     "facts", facts, "sets", sets,
+				     "hash", json_sprintf("%016llx", (unsigned long long)
+							  matrix_hash(MATRIX_HASH, m->text))));
 }
 
 /* ---- effects and the decision ------------------------------------------------------- */
@@ -92,17 +77,17 @@ add_effects(json_t *page, const struct matrix_data *m)
 	for (size_t i = 0; i < m->design.effect_count; i++) {
 		const struct matrix_estimate *v = &m->analysis.effects[i];
 
-		add(json_array_get(effects, i),
+		template_add(json_array_get(effects, i),
 		    json_pack("{s:b, s:b, s:b, s:b, s:o?}", "measured", v->n > 1,
 			      "interaction", m->design.effects[i].interaction,
 			      "terms", v->terms > 0, "off", v->ci.lo > 1 || v->ci.hi < 1,
 			      "spread", json_real(expm1(v->sd))));
 	}
 	matrix_report_verdict(m, text, sizeof(text));
-	add(page, json_pack("{s:o, s:s, s:i, s:f, s:b}", "sentence", out_json(text),
-			    "option_text", matrix_letter_text(m->analysis.letter),
-			    "primary", (int)m->analysis.primary, "level", m->analysis.level,
-			    "exact", m->spec.blocks <= STATS_FLIP_EXACT));
+	template_add(page, json_pack("{s:o, s:s, s:i, s:f, s:b}", "sentence", out_json(text),
+				     "option_text", matrix_letter_text(m->analysis.letter),
+				     "primary", (int)m->analysis.primary, "level", m->analysis.level,
+				     "exact", m->spec.blocks <= STATS_FLIP_EXACT));
 }
 
 /* The primary effects, those that leave the margin, and how far all of them reach. */
@@ -126,11 +111,11 @@ add_ends(json_t *page, const struct matrix_data *m)
 		lo = fmin(lo, ci->lo);
 		hi = fmax(hi, ci->hi);
 	}
-	add(page, json_pack("{s:f, s:f, s:o, s:o}", "over", over, "under", under, "begin", begin,
-			    "reach", reach));
+	template_add(page, json_pack("{s:f, s:f, s:o, s:o}", "over", over, "under", under, "begin", begin,
+				     "reach", reach));
 	if (isfinite(lo) && isfinite(hi))
-		add(page, json_pack("{s:f, s:f}", "gain", fmax(0, 100 * (hi - 1)),
-				    "loss", fmax(0, 100 * (1 - lo))));
+		template_add(page, json_pack("{s:f, s:f}", "gain", fmax(0, 100 * (hi - 1)),
+					     "loss", fmax(0, 100 * (1 - lo))));
 }
 
 /* Blocks are lost to invalid runs: more are to be run than must count. */
@@ -159,10 +144,10 @@ add_decision(json_t *page, const struct matrix_data *m)
 
 	add_ends(page, m);
 	add_settle(page, m);
-	add(page, json_pack("{s:f, s:o, s:s, s:o?}", "reference", m->spec.reference,
-			    "reference_name", out_json(m->reference_name),
-			    "best", m->design.cells[a->best].name,
-			    "best_median", json_real(a->best_median)));
+	template_add(page, json_pack("{s:f, s:o, s:s, s:o?}", "reference", m->spec.reference,
+				     "reference_name", out_json(m->reference_name),
+				     "best", m->design.cells[a->best].name,
+				     "best_median", json_real(a->best_median)));
 }
 
 /* ---- cells ------------------------------------------------------------------------- */
@@ -272,19 +257,19 @@ add_cells(json_t *page, const struct matrix_data *m)
 		json_t *cell = json_array_get(list, c), *why = json_object_get(study, "why");
 
 		left_out += !m->present[c];
-		add(cell, json_pack("{s:o, s:s, s:b, s:o, s:O?, s:o, s:o}",
-				    "about", out_json(cells[c].about),
-				    "same", cells[c].same >= 0 ? cells[cells[c].same].name : "",
-				    "negative", cells[c].negative,
-				    "differs", settings(&cells[c], base), "why", why,
-				    "spark", sparkline(m, c), "also", also_of(m, c, extra)));
+		template_add(cell, json_pack("{s:o, s:s, s:b, s:o, s:O?, s:o, s:o}",
+					     "about", out_json(cells[c].about),
+					     "same", cells[c].same >= 0 ? cells[cells[c].same].name : "",
+					     "negative", cells[c].negative,
+					     "differs", settings(&cells[c], base), "why", why,
+					     "spark", sparkline(m, c), "also", also_of(m, c, extra)));
 		for (size_t i = 0; i < ARRAY_LEN(loads); i++)
 			json_object_set_new(cell, loads[i], median_of(m, c, "load", loads[i]));
 	}
 	baseline = json_array_get(list, m->design.baseline);
 	json_object_set_new(baseline, "sets", settings(base, NULL));
-	add(page, json_pack("{s:O, s:o, s:i}", "baseline", baseline, "extra", extra,
-			    "left_out", left_out));
+	template_add(page, json_pack("{s:O, s:o, s:i}", "baseline", baseline, "extra", extra,
+				     "left_out", left_out));
 }
 
 /* ---- runs -------------------------------------------------------------------------- */
@@ -322,10 +307,10 @@ add_runs(json_t *page, const struct matrix_data *m)
 		if (all || !run->valid || !matrix_data_counts(m, run))
 			json_array_append_new(shown, run_json(m, i));
 	}
-	add(page, json_pack("{s:b, s:i, s:i, s:i, s:b, s:b, s:o}", "all_shown", all,
-			    "stored", (int)m->store.n, "invalid", invalid, "drifted", drifted,
-			    "points", points, "factors",
-			    m->design.product && m->design.factor_count == 2, "shown", shown));
+	template_add(page, json_pack("{s:b, s:i, s:i, s:i, s:b, s:b, s:o}", "all_shown", all,
+				     "stored", (int)m->store.n, "invalid", invalid, "drifted", drifted,
+				     "points", points, "factors",
+				     m->design.product && m->design.factor_count == 2, "shown", shown));
 }
 
 /* The different texts of evidence @name in @cell's runs that count, four at most. */
@@ -408,7 +393,7 @@ add_lost(json_t *page, const struct matrix_data *m)
 			json_array_append_new(reasons, json_pack("{s:O, s:i}", "stem", stem, "n", 1));
 		json_decref(stem);
 	}
-	add(page, json_pack("{s:i, s:i, s:o}", "lost", lost, "begun", begun, "reasons", reasons));
+	template_add(page, json_pack("{s:i, s:i, s:o}", "lost", lost, "begun", begun, "reasons", reasons));
 }
 
 /* Items of lessons.md, a line each: what people learned, written after the runs. */

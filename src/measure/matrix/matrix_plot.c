@@ -140,8 +140,7 @@ plot_effects(FILE *f, const struct matrix_data *m)
 	const struct matrix_analysis *a = &m->analysis;
 	struct svg_axis x = { .lo = 1 - 1.5 * d->spec->margin, .hi = 1 + 1.5 * d->spec->margin,
 			      .from = LEFT + 30, .to = RIGHT };
-	double bottom, y = 34, step;
-	struct svg_ticks ticks;
+	double bottom, y = 34;
 	size_t n = 0;
 
 	for (size_t i = 0; i < d->effect_count; i++) {
@@ -158,14 +157,7 @@ plot_effects(FILE *f, const struct matrix_data *m)
 	svg_rect(f, "margin", svg_at(&x, 1 - d->spec->margin), y - 10,
 		 svg_at(&x, 1 + d->spec->margin) - svg_at(&x, 1 - d->spec->margin),
 		 bottom - y + 10, "does not matter: within %.3g %%", 100 * d->spec->margin);
-	svg_ticks_linear(x.hi - x.lo, 7, &ticks);
-	step = ticks.at[1];
-	for (double k = ceil((x.lo - 1) / step); 1 + k * step <= x.hi; k++) {
-		svg_line(f, k == 0 ? "one" : "grid", svg_at(&x, 1 + k * step), y - 10,
-			 svg_at(&x, 1 + k * step), bottom);
-		svg_text(f, "tick middle", svg_at(&x, 1 + k * step), bottom + 20, "%.*f",
-			 ticks.decimals, 1 + k * step);
-	}
+	svg_axis_of_ratios(f, &x, y - 10, bottom);
 	svg_text(f, "unit middle", svg_at(&x, 1), y - 16, "no difference");
 	for (size_t i = 0; i < d->effect_count; i++) {
 		const struct matrix_estimate *e = &a->effects[i];

@@ -10,11 +10,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "measure/matrix/matrix_load.h"
 #include "measure/matrix/matrix_validity.h"
+#include "tool/out_text.h"
 #include "tool/tool.h"
 
 enum { COUNTERS_MAX = 16 };
@@ -31,16 +31,6 @@ struct gathered {
 	char setup[MATRIX_WHY], said[MATRIX_WHY], why[MATRIX_WHY], failed[MATRIX_WHY];
 	json_t *also, *evidence, *counted;
 };
-
-static void
-time_text(char buf[32])
-{
-	time_t now = time(NULL);
-	struct tm tm;
-
-	gmtime_r(&now, &tm);
-	strftime(buf, 32, "%Y-%m-%dT%H:%M:%SZ", &tm);
-}
 
 static void
 fail_first(struct gathered *g, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
@@ -156,17 +146,6 @@ figures_find(struct gathered *g)
 	}
 }
 
-static void
-said_of(const char *path, char *buf)
-{
-	char *text = matrix_file_read(path, NULL), *rest = text, *line;
-
-	while (text && (line = strsep(&rest, "\n")) != NULL)
-		if (line[strspn(line, " \t\r")])
-			snprintf(buf, MATRIX_WHY, "%.190s", line);
-	free(text);
-}
-
 /* ---- evidence and checks --------------------------------------------------------- */
 
 static void
@@ -211,7 +190,7 @@ measure(struct matrix_runner *r, struct gathered *g)
 	matrix_load_between(&g->before, &g->after, g->facts.ended.seconds, g->facts.ended.user_s,
 			    &g->load);
 	g->facts.load = &g->load;
-	said_of(g->err, g->said);
+	matrix_last_line(g->err, g->said, sizeof(g->said));
 	figures_find(g);
 	counters_after(r, g);
 	evidence_take(r, g, g->study->lines, g->study->n);
@@ -271,7 +250,7 @@ cell_life(struct matrix_runner *r, struct gathered *g, struct matrix_run *run,
 	const struct matrix_cell *cell = g->cell;
 	int rc, down;
 
-	time_text(run->start);
+	out_now(run->start);
 	g->facts.figure = NAN;
 	rc = matrix_commands(r, cell->lines, cell->n, MATRIX_SETUP, true, g->setup);
 	if (!rc && !r->signal)

@@ -43,4 +43,7 @@ char *matrix_cell_command(const struct matrix_design *d, const struct matrix_cel
 TCPX_MUST_CHECK int matrix_cell_run(struct matrix_runner *r, const struct matrix_cell *cell,
 				    struct matrix_run *run, char why[MATRIX_WHY]);
 
+/* The last line of a file that is not empty; @buf stays without one. */
+void matrix_last_line(const char *path, char *buf, size_t cap);
+
 #endif

@@ -11,13 +11,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/random.h"
 #include "measure/matrix/matrix_blocks.h"
+#include "measure/matrix/matrix_data.h"
 #include "measure/matrix/matrix_find.h"
 #include "measure/matrix/matrix_machine.h"
+#include "tool/out_text.h"
 #include "tool/tool.h"
 
 static const char command_name[] = "tcpx matrix";
@@ -164,16 +165,6 @@ matrix_session_ask(struct matrix_session *s)
 
 /* ---- study.json -------------------------------------------------------------------- */
 
-static void
-now_text(char buf[32])
-{
-	time_t now = time(NULL);
-	struct tm tm;
-
-	gmtime_r(&now, &tm);
-	strftime(buf, 32, "%Y-%m-%dT%H:%M:%SZ", &tm);
-}
-
 static json_t *
 facts_take(struct matrix_session *s)
 {
@@ -196,7 +187,7 @@ study_begin(struct matrix_session *s, const struct matrix_wish *wish)
 	json_t *cells = json_array(), *sets = json_object();
 	char now[32];
 
-	now_text(now);
+	out_now(now);
 	for (size_t c = 0; c < s->design.n; c++)
 		json_array_append_new(cells, json_pack("{s:s, s:b, s:s}", "name",
 						       s->design.cells[c].name, "runs",
@@ -248,13 +239,13 @@ session_go(struct matrix_session *s)
 	char begin[32], end[32];
 	int code;
 
-	now_text(begin);
+	out_now(begin);
 	entry = json_pack("{s:s, s:s, s:b}", "start", begin, "end", "", "restored", 0);
 	json_array_append_new(sessions, entry);
 	if (matrix_store_write(&s->store, "study.json", s->study))
 		return TOOL_FINDING;
 	code = matrix_blocks_run(s);
-	now_text(end);
+	out_now(end);
 	json_object_set_new(entry, "end", json_string(end));
 	json_object_set_new(entry, "restored", json_boolean(code != TOOL_HALF));
 	if (matrix_store_write(&s->store, "study.json", s->study) && !code)
@@ -308,39 +299,22 @@ matrix_session_run(struct matrix_session *s, const struct matrix_wish *wish)
 	return rc ? TOOL_USAGE : session_go(s);
 }
 
-/* Restores seed, blocks and cells as they were fixed. */
+/* As it was fixed, but for more blocks. */
 static int
 study_restore(struct matrix_session *s, const struct matrix_wish *wish)
 {
-	json_t *cells, *cell;
-	json_int_t seed;
-	int blocks, warmup;
-	size_t i;
+	int rc = matrix_study_restore(s->study, s->store.dir, &s->spec, &s->design, s->present);
 
-	if (json_unpack(s->study, "{s:I, s:i, s:i, s:o}", "seed", &seed, "blocks", &blocks,
-			"warmup", &warmup, "cells", &cells) || blocks < 1 ||
-	    blocks > MATRIX_BLOCKS_MAX || warmup < 0 || warmup > 20)
-		return tcpx_fail(TCPX_SUB_TOOL, TCPX_ECONFIG, "study.json: no seed, blocks, warm-up "
-				 "and cells");
-	s->spec.seed = (uint64_t)seed;
-	s->spec.blocks = (unsigned)blocks;
-	s->spec.warmup = (unsigned)warmup;
-	if (json_is_number(json_object_get(s->study, "load")))
-		s->spec.load_max = json_number_value(json_object_get(s->study, "load"));
-	json_array_foreach(cells, i, cell) {
-		const char *name = json_string_value(json_object_get(cell, "name"));
-		int at = name ? matrix_design_cell(&s->design, name) : -1;
-
-		if (at >= 0)
-			s->present[at] = json_is_true(json_object_get(cell, "runs"));
-	}
+	if (rc)
+		return rc;
 	if (!wish->blocks || wish->blocks == s->spec.blocks)
 		return 0;
 	if (wish->blocks < s->spec.blocks)
 		return tcpx_fail(TCPX_SUB_TOOL, -EINVAL, "--blocks %u: allowed is more than the %u "
 				 "that were planned", wish->blocks, s->spec.blocks);
 	if (!json_object_get(s->study, "planned_blocks"))
-		json_object_set_new(s->study, "planned_blocks", json_integer(blocks));
+		json_object_set_new(s->study, "planned_blocks",
+				    json_integer(s->spec.blocks));
 	json_object_set_new(s->study, "blocks", json_integer((json_int_t)wish->blocks));
 	s->spec.blocks = wish->blocks;
 	return 0;

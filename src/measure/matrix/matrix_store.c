@@ -15,6 +15,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "tool/shape.h"
+
 #define ROW_BYTES 1024
 
 static const char head[] = "block,attempt,order,cell,start,seconds,exit,valid,figure,reason\n";
@@ -213,8 +215,6 @@ rows_load(struct matrix_store *s, char *text, const char *path)
 	unsigned number = 0;
 
 	while ((line = strsep(&rest, "\n")) != NULL && rest) {
-		struct matrix_run *more;
-
 		if (!number++) {
 			if (strncmp(line, head, strlen(line)) || !*line)
 				return tcpx_fail(TCPX_SUB_TOOL, TCPX_ECONFIG,
@@ -222,14 +222,9 @@ rows_load(struct matrix_store *s, char *text, const char *path)
 						 (int)sizeof(head) - 2, head);
 			continue;
 		}
-		more = realloc(s->runs, (s->n + 1) * sizeof(*more));
-		if (!more)
-			return -ENOMEM;
-		s->runs = more;
-		if (matrix_row_parse(line, &s->runs[s->n]))
+		if (matrix_row_parse(line, list_grow(&s->runs, &s->n, sizeof(*s->runs))))
 			return tcpx_fail(TCPX_SUB_TOOL, TCPX_ECONFIG, "%s line %u is no row of "
 					 "results: %.80s", path, number, line);
-		s->n++;
 	}
 	return 0;
 }
@@ -287,20 +282,18 @@ matrix_store_close(struct matrix_store *s)
 int
 matrix_store_add(struct matrix_store *s, const struct matrix_run *run, json_t *detail)
 {
-	struct matrix_run *more = realloc(s->runs, (s->n + 1) * sizeof(*more));
 	char id[200], name[240], row[ROW_BYTES];
-	int len, rc = more ? 0 : -ENOMEM;
+	int len, rc;
 
-	s->runs = more ? more : s->runs;
 	matrix_run_id(run, id, sizeof(id));
 	snprintf(name, sizeof(name), "runs/%s.json", id);
-	rc = rc ? rc : matrix_store_write(s, name, detail);
+	rc = matrix_store_write(s, name, detail);
 	json_decref(detail);
 	len = matrix_row_format(run, row, sizeof(row));
 	if (!rc && (write(s->lock, row, (size_t)len) != len || fsync(s->lock)))
 		rc = tcpx_fail_errno(TCPX_SUB_TOOL, "write results.csv of %s", s->dir);
 	if (!rc)
-		s->runs[s->n++] = *run;
+		*(struct matrix_run *)list_grow(&s->runs, &s->n, sizeof(*run)) = *run;
 	return rc;
 }
 

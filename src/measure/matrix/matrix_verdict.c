@@ -215,6 +215,18 @@ decide_study(const struct matrix_design *d, struct matrix_analysis *a)
 	}
 }
 
+size_t
+matrix_column(const struct matrix_design *d, const double *figures, size_t blocks, size_t cell,
+	      double *out)
+{
+	size_t n = 0;
+
+	for (size_t b = 0; b < blocks; b++)
+		if (isfinite(figures[b * d->n + cell]))
+			out[n++] = figures[b * d->n + cell];
+	return n;
+}
+
 static int
 find_best(const struct matrix_design *d, const double *figures, size_t blocks,
 	  struct matrix_analysis *a)
@@ -225,13 +237,9 @@ find_best(const struct matrix_design *d, const double *figures, size_t blocks,
 		return -ENOMEM;
 	a->best_median = a->gap = NAN;
 	for (size_t c = 0; c < d->n; c++) {
-		size_t n = 0;
-		double median;
+		size_t n = matrix_column(d, figures, blocks, c, column);
+		double median = stats_median(column, n);
 
-		for (size_t b = 0; b < blocks; b++)
-			if (isfinite(figures[b * d->n + c]))
-				column[n++] = figures[b * d->n + c];
-		median = stats_median(column, n);
 		if (n && (isnan(a->best_median) || (d->spec->lower ? median < a->best_median
 								   : median > a->best_median))) {
 			a->best = c;

@@ -64,6 +64,9 @@ struct matrix_analysis {
 TCPX_MUST_CHECK int matrix_analyse(const struct matrix_design *d, const double *figures,
 				   size_t blocks, const bool *present,
 				   struct matrix_analysis *out);
+/* The figures of @cell that are there, into @out[blocks]; their number. */
+size_t matrix_column(const struct matrix_design *d, const double *figures, size_t blocks, size_t cell,
+		     double *out);
 void matrix_analysis_fini(struct matrix_analysis *a);
 
 /* The meaning of @letter, a sentence. */

@@ -70,12 +70,13 @@ add_mesh(json_t *page, const struct result_mesh *m)
 		json_array_append_new(grid, json_pack("{s:i, s:o}", "from", (int)from, "cells",
 						      cells));
 	}
-	json_object_set_new(page, "grid", grid);
-	json_object_set(page, "mesh", json_array_get(json_object_get(page, "mesh"), 0));
-	json_object_set_new(page, "right", json_boolean(mesh_is_good(m)));
-	json_object_set_new(page, "title", json_sprintf("%zu ranks: %.2f GB/s a pair, the worst "
-			    "%.2f GB/s from %u to %u", m->ranks.n, m->mean_GBps, m->worst_GBps,
-			    m->worst_from, m->worst_to));
+	template_add(page, json_pack("{s:o, s:O, s:b, s:o}", "grid", grid,
+				     "mesh", json_array_get(json_object_get(page, "mesh"), 0),
+				     "right", mesh_is_good(m), "title",
+				     json_sprintf("%zu ranks: %.2f GB/s a pair, the worst "
+						  "%.2f GB/s from %u to %u", m->ranks.n,
+						  m->mean_GBps, m->worst_GBps, m->worst_from,
+						  m->worst_to)));
 }
 
 /* ---- records --------------------------------------------------------------------- */
@@ -107,10 +108,8 @@ record_json(const struct result *r, size_t index)
 		subject = json_array_get(json_object_get(json, "rows"), (size_t)(row - r->rows.at));
 		add_widths(json_object_get(subject, "per_channel"), row);
 	}
-	json_object_set(json, "subject", subject);
-	json_object_set_new(json, "index", json_integer((json_int_t)index));
-	json_object_set_new(json, "letter", json_string(letter));
-	json_object_set_new(json, "json", json_string(text));
+	template_add(json, json_pack("{s:O, s:i, s:s, s:s}", "subject", subject, "index", (int)index,
+				     "letter", letter, "json", text ? text : ""));
 	free(text);
 	return json;
 }
@@ -119,26 +118,22 @@ static void
 add_verdict(json_t *page, const struct page *p)
 {
 	const struct result *r = &p->results[0];
+	const struct row_stage *stage = &p->row->stage_us;
+	char title[256], limit[256], check[256];
 	bool checked = true;
-	char text[256];
 
 	for (size_t i = 0; i < r->rows.n; i++)
 		checked &= r->rows.at[i].checked;
-	out_verdict_speed(p->row, text, sizeof(text));
-	json_object_set_new(page, "title", out_json(text));
-	out_verdict_limit(r, p->row, text, sizeof(text));
-	json_object_set_new(page, "limit", out_json(text));
-	out_verdict_check(r, text, sizeof(text));
-	json_object_set_new(page, "check", out_json(text));
-	json_object_set_new(page, "checked_all", json_boolean(checked));
-	json_object_set_new(page, "right",
-			    json_boolean(result_is_right(r) && !result_copied_nothing(r)));
-	json_object_set_new(page, "several", json_boolean(p->n > 1));
-	json_object_set_new(page, "curve", json_boolean(p->n > 1 || r->rows.n > 1));
-	json_object_set_new(page, "lat", json_boolean(row_is_latency(p->row)));
-	json_object_set_new(page, "shares", json_boolean(row_has_shares(p->row)));
-	json_object_set_new(page, "stages",
-			    json_boolean(p->row->stage_us.wire + p->row->stage_us.ack > 0));
+	out_verdict_speed(p->row, title, sizeof(title));
+	out_verdict_limit(r, p->row, limit, sizeof(limit));
+	out_verdict_check(r, check, sizeof(check));
+	template_add(page, json_pack("{s:o, s:o, s:o, s:b, s:b, s:b, s:b, s:b, s:b, s:b}",
+				     "title", out_json(title), "limit", out_json(limit),
+				     "check", out_json(check), "checked_all", checked,
+				     "right", result_is_right(r) && !result_copied_nothing(r),
+				     "several", p->n > 1, "curve", p->n > 1 || r->rows.n > 1,
+				     "lat", row_is_latency(p->row), "shares", row_has_shares(p->row),
+				     "stages", stage->wire + stage->ack > 0));
 }
 
 static json_t *

@@ -10,12 +10,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "tool/envlist.h"
 #include "measure/report/result_fields.h"
 #include "tool/stats.h"
+#include "tool/out_text.h"
 #include "tool/tool.h"
 
 static void
@@ -67,11 +67,8 @@ read_machine(struct result_machine *m)
 void
 result_init(struct result *r)
 {
-	time_t now = time(NULL);
-	struct tm utc;
-
 	*r = (struct result){ .schema = RESULT_SCHEMA, .setup_ms = NAN };
-	strftime(r->started, sizeof(r->started), "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &utc));
+	out_now(r->started);
 	snprintf(r->version, sizeof(r->version), "%s", TCPX_VERSION);
 	r->command = tool_need(strdup(""));
 	read_machine(&r->machine);

@@ -159,3 +159,18 @@ svg_text(FILE *f, const char *css, double x, double y, const char *fmt, ...)
 	va_end(ap);
 	fputs("</text>\n", f);
 }
+
+void
+svg_axis_of_ratios(FILE *f, const struct svg_axis *x, double top, double bottom)
+{
+	struct svg_ticks steps;
+
+	svg_ticks_linear(x->hi - x->lo, 7, &steps);
+	for (double k = ceil((x->lo - 1) / steps.at[1]); 1 + k * steps.at[1] <= x->hi; k++) {
+		double at = svg_at(x, 1 + k * steps.at[1]);
+
+		svg_line(f, k == 0 ? "one" : "grid", at, top, at, bottom);
+		svg_text(f, "tick middle", at, bottom + 20, "%.*f", steps.decimals,
+			 1 + k * steps.at[1]);
+	}
+}

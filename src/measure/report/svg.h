@@ -46,4 +46,7 @@ void svg_dot(FILE *f, const char *css, double x, double y, double radius, const 
 void svg_text(FILE *f, const char *css, double x, double y, const char *fmt, ...)
 	__attribute__((format(printf, 5, 6)));
 
+/* Round values on both sides of 1, which is always one of them, from @top to @bottom. */
+void svg_axis_of_ratios(FILE *f, const struct svg_axis *x, double top, double bottom);
+
 #endif

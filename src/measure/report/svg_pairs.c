@@ -28,24 +28,6 @@ fit_axis(struct svg_axis *x, const struct row *row)
 	x->hi += room;
 }
 
-/* Round values on both sides of 1, so that 1 is always one of them. */
-static void
-draw_axis(FILE *f, const struct svg_axis *x, double bottom)
-{
-	struct svg_ticks steps;
-	double step;
-
-	svg_ticks_linear(x->hi - x->lo, 7, &steps);
-	step = steps.at[1];
-	for (double k = ceil((x->lo - 1) / step); 1 + k * step <= x->hi; k++) {
-		double at = svg_at(x, 1 + k * step);
-
-		svg_line(f, k == 0 ? "one" : "grid", at, TOP - 6, at, bottom);
-		svg_text(f, "tick middle", at, bottom + 20, "%.*f", steps.decimals, 1 + k * step);
-	}
-	svg_text(f, "unit middle", svg_at(x, 1), TOP - 14, "as fast as raw sockets");
-}
-
 void
 svg_pairs(FILE *f, const struct row *row)
 {
@@ -57,7 +39,8 @@ svg_pairs(FILE *f, const struct row *row)
 		return;
 	fit_axis(&x, row);
 	svg_open(f, WIDTH, bottom + 28, "Ratio to raw sockets, pair by pair");
-	draw_axis(f, &x, bottom);
+	svg_axis_of_ratios(f, &x, TOP - 6, bottom);
+	svg_text(f, "unit middle", svg_at(&x, 1), TOP - 14, "as fast as raw sockets");
 	if (isfinite(row->ratio_ci.lo) && isfinite(row->ratio_ci.hi))
 		svg_rect(f, "ci", svg_at(&x, row->ratio_ci.lo), TOP - 6,
 			 svg_at(&x, row->ratio_ci.hi) - svg_at(&x, row->ratio_ci.lo),
