@@ -16,7 +16,6 @@
 #define STRING(member) { AT(member), .type = FIELD_STRING, .room = sizeof(((S *)0)->member) }
 #define ONE_OF(member, list) \
 	{ AT(member), .type = FIELD_STRING, .room = sizeof(((S *)0)->member), .words = list }
-#define MAYBE_COUNT(member) { AT(member), .type = FIELD_COUNT, .optional = true }
 #define MAYBE_STRING(member) \
 	{ AT(member), .type = FIELD_STRING, .room = sizeof(((S *)0)->member), .optional = true }
 #define TEXT(member)   { AT(member), .type = FIELD_TEXT }
