@@ -94,9 +94,9 @@ align_l3(struct tcpx_plan_group *g, const struct tcpx_plan_cores *pool)
 	int all = (int)g->cores, tx = (int)g->head_cores;
 	int rx = tx + (int)g->tx_cores, tail = rx + (int)g->rx_cores;
 
-	tx += nudge(pool, tx, -1, rx);
+	tx += nudge(pool, tx, 0, rx);
 	rx += nudge(pool, rx, tx, tail);
-	tail += nudge(pool, tail, rx, all + 1);
+	tail += nudge(pool, tail, rx, all);
 	g->head_cores = (unsigned)tx;
 	g->tx_cores = (unsigned)(rx - tx);
 	g->rx_cores = (unsigned)(tail - rx);

@@ -183,6 +183,8 @@ other_machines_are_as_in_the_table(void **state)
 		  "18-19,146-147", "20-21,148-149", "22-23,150-151", "22-23,150-151", 0 },
 		{ "EPYC, aligned", EPYC, false, true, "e1", "16-19,144-147", "20-23,148-151",
 		  "24-26,152-154", "27-31,155-159", "27-31,155-159", 0 },
+		{ "aligned, one core at either end", "cores 0 0-7 l3 0/4\nnic e node 0 rx 1\n",
+		  false, true, "e", "0", "1-3", "4-6", "7", "7", 0 },
 		{ "16 vCPU", "cores 0 0-15\nnic e node 0 rx 16\n", false, false, "e", "0", "1-5",
 		  "6-10", "11-15", "11-15", 0 },
 		{ "8 vCPU", "cores 0 0-7\nnic e node 0 rx 8\n", false, false, "e", "0", "1-2",
