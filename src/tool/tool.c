@@ -104,6 +104,36 @@ tool_json_write(const json_t *root, const char *path)
 	return TOOL_OK;
 }
 
+int
+tool_json_put(const char *command, json_t *root, const char *path)
+{
+	int rc = root ? tool_json_write(root, path)
+		      : tool_fail(TOOL_DENIED, command, "no memory for the JSON text");
+
+	json_decref(root);
+	return rc;
+}
+
+char *
+tool_cpu_list(const struct tcpx_cpuset *set)
+{
+	size_t len = tcpx_cpuset_format(set, NULL, 0) + 1;
+	char *list = tool_need(malloc(len));
+
+	tcpx_cpuset_format(set, list, len);
+	return list;
+}
+
+json_t *
+tool_json_cpus(const struct tcpx_cpuset *set)
+{
+	char *list = tool_cpu_list(set);
+	json_t *json = json_string(list);
+
+	free(list);
+	return json;
+}
+
 const char *
 tool_nearest(const char *word, const void *names, size_t count, size_t stride)
 {

@@ -11,6 +11,8 @@
 #include <stddef.h>
 #include <stdio.h>
 
+#include "base/cpuset.h"
+
 #define ARRAY_LEN(a) (sizeof(a) / sizeof((a)[0]))
 
 enum tool_exit {
@@ -59,6 +61,12 @@ void tool_progress_clear(void);
 
 /* Writes @root, indented, to @path ("-": stdout). TOOL_OK, or TOOL_USAGE with a message. */
 int tool_json_write(const json_t *root, const char *path);
+
+/* The same for one that was just made, and is taken over; NULL: no memory (TOOL_DENIED). */
+int tool_json_put(const char *command, json_t *root, const char *path);
+/* A set of CPUs as its list, heap; and as JSON. */
+char *tool_cpu_list(const struct tcpx_cpuset *set);
+json_t *tool_json_cpus(const struct tcpx_cpuset *set);
 
 /* The name nearest to @word by spelling; NULL: none is near. names[] entries are @stride
  * bytes apart, each beginning with a const char *. */

@@ -91,8 +91,6 @@ void diag_samples_json(const struct diag *d, const struct tcpx_cpuset *pool, jso
 /* ---- diag_json.c ---- */
 
 json_t *diag_json(const struct diag *d); /* NULL: no memory */
-/* A set of CPUs as text; free() it. */
-char *diag_list(const struct tcpx_cpuset *set);
 
 /* ---- diag_view.c: of diag.json ---- */
 

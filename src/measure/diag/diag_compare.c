@@ -184,11 +184,8 @@ write_json(const json_t *a, const json_t *b, const json_t *pairs, const char *wh
 	json_t *json = json_pack("{s:i, s:b, s:s?, s:O, s:O, s:O}", "schema", DIAG_SCHEMA,
 				 "comparable", !*why, "why", *why ? why : NULL, "pairs", pairs,
 				 "a", a, "b", b);
-	int rc = json ? tool_json_write(json, path)
-		      : tool_fail(TOOL_DENIED, NAME, "no memory for the JSON text");
 
-	json_decref(json);
-	return rc;
+	return tool_json_put(NAME, json, path);
 }
 
 static int

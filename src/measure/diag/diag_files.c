@@ -71,7 +71,7 @@ write_after(FILE *f, const struct diag *d, const json_t *json)
 static void
 print_set(FILE *f, const struct tcpx_maybe_set *set, int width)
 {
-	char *text = set->why ? NULL : diag_list(&set->cpus);
+	char *text = set->why ? NULL : tool_cpu_list(&set->cpus);
 
 	fprintf(f, " %-*s", width, text ? text : "-");
 	free(text);

@@ -10,31 +10,11 @@
 #include "tcpx/tcpx.h"
 #include "measure/diag/diag.h"
 #include "tool/envlist.h"
+#include "tool/tool.h"
 #include "tune/plan/irq_count.h"
 #include "tune/info/machine.h"
 
 extern char **environ;
-
-char *
-diag_list(const struct tcpx_cpuset *set)
-{
-	size_t len = tcpx_cpuset_format(set, NULL, 0);
-	char *text = malloc(len + 1);
-
-	if (text)
-		tcpx_cpuset_format(set, text, len + 1);
-	return text;
-}
-
-static json_t *
-list_json(const struct tcpx_cpuset *set)
-{
-	char *text = diag_list(set);
-	json_t *json = text ? json_string(text) : json_null();
-
-	free(text);
-	return json;
-}
 
 static json_t *
 count_json(uint64_t v)
@@ -67,7 +47,7 @@ binding_json(const struct tcpx_bindings *b, const char *nic)
 {
 	const struct tcpx_cpuset *cpus = tcpx_bindings_of(b, nic);
 
-	return cpus ? list_json(cpus) : json_null();
+	return cpus ? tool_json_cpus(cpus) : json_null();
 }
 
 /* ---- NICs ------------------------------------------------------------------------- */
@@ -89,7 +69,7 @@ affinity_json(const struct diag_side *side, const char *name)
 		tcpx_cpuset_or(&all, &v->requested.cpus);
 		known = true;
 	}
-	return known ? list_json(&all) : json_null();
+	return known ? tool_json_cpus(&all) : json_null();
 }
 
 /* The CPUs on which they fired during the run. */
@@ -110,7 +90,7 @@ observed_json(const struct diag *d, const char *name)
 			if (row->delta[k])
 				tcpx_cpuset_add(&seen, (int)d->diff.cpu[k]);
 	}
-	return list_json(&seen);
+	return tool_json_cpus(&seen);
 }
 
 static json_t *

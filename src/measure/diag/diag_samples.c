@@ -7,6 +7,7 @@
 #include "measure/diag/diag.h"
 #include "tune/info/machine.h"
 #include "tool/out_text.h"
+#include "tool/tool.h"
 
 /* ---- CSV -------------------------------------------------------------------------- */
 
@@ -173,7 +174,6 @@ thread_json(const struct tcpx_sample_object *o, const struct thread_sum *t, bool
 {
 	uint64_t time = t->metric[TCPX_SAMPLE_USER] + t->metric[TCPX_SAMPLE_SYSTEM];
 	json_t *one = json_object();
-	char *list = diag_list(&t->ran_on);
 
 	json_object_set_new(one, "pid", json_integer(o->pid));
 	json_object_set_new(one, "tid", json_integer(o->id));
@@ -184,10 +184,9 @@ thread_json(const struct tcpx_sample_object *o, const struct thread_sum *t, bool
 			    json_integer((json_int_t)t->metric[TCPX_SAMPLE_VOLUNTARY]));
 	json_object_set_new(one, "involuntary",
 			    json_integer((json_int_t)t->metric[TCPX_SAMPLE_INVOLUNTARY]));
-	json_object_set_new(one, "ran_on", json_string(list ? list : ""));
+	json_object_set_new(one, "ran_on", tool_json_cpus(&t->ran_on));
 	json_object_set_new(one, "in_pool", pool && time
 			    ? json_real((double)t->in_pool / (double)time) : json_null());
-	free(list);
 	return one;
 }
 

@@ -29,12 +29,8 @@ conclude(const char *dir, const char *reference, const char *json_path)
 	rc = matrix_report_write(&data, path, false);
 	matrix_store_path(&data.store, "report.html", path);
 	rc = rc ? rc : matrix_report_write(&data, path, true);
-	if (!rc && json_path) {
-		json_t *json = matrix_data_json(&data);
-
-		rc = json ? tool_json_write(json, json_path) : -1;
-		json_decref(json);
-	}
+	if (!rc && json_path)
+		rc = tool_json_put("tcpx matrix", matrix_data_json(&data), json_path);
 	if (!json_path || strcmp(json_path, "-"))
 		matrix_report_print(&data, stdout);
 	if (!rc)
@@ -88,15 +84,12 @@ static int
 list(struct matrix_session *s, const char *json_path)
 {
 	struct matrix_analysis a;
-	json_t *json;
 	int rc;
 
 	if (matrix_session_ask(s))
 		return TOOL_FINDING;
 	if (json_path) {
-		json = list_json(s);
-		rc = json ? tool_json_write(json, json_path) : TOOL_FINDING;
-		json_decref(json);
+		rc = tool_json_put("tcpx matrix", list_json(s), json_path);
 		if (rc || !strcmp(json_path, "-"))
 			return rc;
 	}
@@ -294,7 +287,6 @@ run_report(int argc, char **argv)
 	const char *dir;
 	struct matrix_data data;
 	struct opt_parser p;
-	json_t *json;
 	int rc;
 
 	if (!opt_read(&p, &cmd, argc, argv, &a))
@@ -308,9 +300,9 @@ run_report(int argc, char **argv)
 		return TOOL_USAGE;
 	rc = a.output ? matrix_report_write(&data, a.output, false) : 0;
 	rc = rc || !a.html ? rc : matrix_report_write(&data, a.html, true);
-	json = rc || !a.json ? NULL : matrix_data_json(&data);
-	rc = rc ? TOOL_USAGE : json ? tool_json_write(json, a.json) : TOOL_OK;
-	json_decref(json);
+	if (!rc && a.json)
+		rc = tool_json_put("tcpx matrix", matrix_data_json(&data), a.json);
+	rc = rc ? TOOL_USAGE : TOOL_OK;
 	matrix_data_fini(&data);
 	return rc;
 }

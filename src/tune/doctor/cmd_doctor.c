@@ -114,9 +114,9 @@ examine(const struct machine *m, const struct check *only, const char *json)
 			 "unknown", (int)t.status[CHECK_UNKNOWN], "skipped",
 			 (int)t.status[CHECK_SKIPPED]);
 	if (json)
-		rc = root ? tool_json_write(root, json) :
-			    tool_fail(TOOL_DENIED, "tcpx doctor", "no memory for the JSON text");
-	json_decref(root);
+		rc = tool_json_put("tcpx doctor", root, json);
+	else
+		json_decref(root);
 	if (rc == TOOL_OK && t.severity[CHECK_ERROR] + t.severity[CHECK_WARNING])
 		rc = TOOL_FINDING;
 	return rc;

@@ -131,16 +131,6 @@ print_lint(const struct env_lint *lint)
 }
 
 static int
-write_json(json_t *json, const char *path)
-{
-	int rc = json ? tool_json_write(json, path) :
-			tool_fail(TOOL_DENIED, NAME, "no memory for the JSON text");
-
-	json_decref(json);
-	return rc;
-}
-
-static int
 lint(const struct args *a, const struct machine *m, const struct tcpx_roles *roles)
 {
 	struct env_lint found;
@@ -159,7 +149,7 @@ lint(const struct args *a, const struct machine *m, const struct tcpx_roles *rol
 	if (!a->json || strcmp(a->json, "-"))
 		print_lint(&found);
 	if (a->json)
-		rc = write_json(env_lint_json(&found), a->json);
+		rc = tool_json_put(NAME, env_lint_json(&found), a->json);
 	if (rc == TOOL_OK && found.of[ENV_ERROR] + found.of[ENV_WARNING])
 		rc = TOOL_FINDING;
 	return rc;
@@ -174,12 +164,12 @@ make(const struct args *a, const struct machine *m, const struct tcpx_roles *rol
 	if (env_make(m, roles, &set))
 		return tool_fail(TOOL_DENIED, NAME, "no memory for the variables");
 	if (a->form == ENV_JSON && !a->json) {
-		rc = write_json(env_json(&set), "-");
+		rc = tool_json_put(NAME, env_json(&set), "-");
 	} else {
 		if (!a->json || a->form >= 0)
 			env_print(stdout, &set, a->form < 0 ? ENV_SH : (enum env_form)a->form);
 		if (a->json)
-			rc = write_json(env_json(&set), a->json);
+			rc = tool_json_put(NAME, env_json(&set), a->json);
 	}
 	env_fini(&set);
 	return rc;

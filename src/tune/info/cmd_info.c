@@ -248,7 +248,6 @@ write_json(const struct machine *m, const struct machine_plugin *plugin, const c
 {
 	struct machine_driver driver;
 	json_t *root = machine_json(m);
-	int rc;
 
 	machine_driver_open(m, &driver);
 	if (root) {
@@ -256,11 +255,7 @@ write_json(const struct machine *m, const struct machine_plugin *plugin, const c
 		json_object_set_new(root, "plugin", machine_plugin_json(plugin));
 	}
 	machine_driver_close(&driver);
-	rc = root ? tool_json_write(root, path) :
-		    tool_fail(TOOL_DENIED, "tcpx info", "no memory for the JSON text");
-
-	json_decref(root);
-	return rc;
+	return tool_json_put("tcpx info", root, path);
 }
 
 static int

@@ -77,16 +77,11 @@ pin_json(const struct tcpx_pin *pin)
 static int
 write_json(const struct request *r, const struct tcpx_pin *pins, unsigned count)
 {
-	json_t *list = json_array(), *root;
-	int rc;
+	json_t *list = json_array();
 
 	for (unsigned i = 0; i < count; i++)
 		json_array_append_new(list, pin_json(&pins[i]));
-	root = json_pack("{s:o}", "threads", list);
-	rc = root ? tool_json_write(root, r->json) :
-		    tool_fail(TOOL_DENIED, r->command, "no memory for the JSON text");
-	json_decref(root);
-	return rc;
+	return tool_json_put(r->command, json_pack("{s:o}", "threads", list), r->json);
 }
 
 static int

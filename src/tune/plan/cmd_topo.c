@@ -43,14 +43,9 @@ static int
 show(const struct wish *w, const struct tcpx_topo *topo)
 {
 	int rc = w->export_spec ? export(topo) : TOOL_OK;
-	json_t *json;
 
-	if (w->json) {
-		json = topo_json(topo);
-		rc = json ? tool_json_write(json, w->json)
-			  : tool_fail(TOOL_DENIED, NAME, "no memory for the JSON text");
-		json_decref(json);
-	}
+	if (w->json)
+		rc = tool_json_put(NAME, topo_json(topo), w->json);
 	if (!w->export_spec && !(w->json && !strcmp(w->json, "-")))
 		topo_print(stdout, topo, w->explain);
 	return rc;

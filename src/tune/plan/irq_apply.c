@@ -72,9 +72,7 @@ tell(const struct request *r, const struct tcpx_aff_item *items, unsigned count,
 				 "dry_run", r->opts.dry_run, "journal", r->opts.journal, "exit",
 				 irq_table_exit(outcome), "items",
 				 irq_table_json(items, count, how));
-		rc = root ? tool_json_write(root, r->json) :
-			    tool_fail(TOOL_DENIED, r->command, "no memory for the JSON text");
-		json_decref(root);
+		rc = tool_json_put(r->command, root, r->json);
 	}
 	return rc;
 }

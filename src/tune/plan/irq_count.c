@@ -7,7 +7,7 @@
 
 #include "tcpx/tcpx.h"
 #include "tune/info/machine.h"
-#include "tune/plan/topo_view.h"
+#include "tool/tool.h"
 
 static const struct tcpx_host_node *
 find_node(const struct tcpx_snapshot *snap, int id)
@@ -135,9 +135,9 @@ row_json(const struct tcpx_irqdiff *diff, const struct tcpx_irqdiff_row *row)
 	json_object_set_new(json, "on_node", json_integer((json_int_t)irq_on_node(diff, row)));
 	json_object_set_new(json, "moved", json_boolean(row->moved));
 	json_object_set_new(json, "requested", v->requested_known
-			    ? topo_list_json(&v->requested) : json_null());
+			    ? tool_json_cpus(&v->requested) : json_null());
 	json_object_set_new(json, "effective", v->effective_known
-			    ? topo_list_json(&v->effective) : json_null());
+			    ? tool_json_cpus(&v->effective) : json_null());
 	return json;
 }
 

@@ -230,15 +230,11 @@ compare(const struct tcpx_snapshot *a, const struct tcpx_snapshot *b, const stru
 {
 	struct tcpx_irqdiff diff;
 	int rc = TOOL_OK;
-	json_t *root;
 
 	if (tcpx_irqdiff_make(a, b, &diff) < 0)
 		return TOOL_USAGE;
-	if (w->json) {
-		root = irq_diff_json(&diff, b);
-		rc = tool_json_write(root, w->json);
-		json_decref(root);
-	}
+	if (w->json)
+		rc = tool_json_put(NAME, irq_diff_json(&diff, b), w->json);
 	if (!w->json || strcmp(w->json, "-"))
 		irq_diff_print(stdout, &diff, b, w->per_queue, w->per_cpu);
 	if (rc == TOOL_OK && irq_changed(&diff))

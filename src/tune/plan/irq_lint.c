@@ -98,16 +98,11 @@ static int
 show(const struct args *a, const struct tcpx_lint *lint)
 {
 	int rc = TOOL_OK;
-	json_t *json;
 
 	if (!a->json || strcmp(a->json, "-"))
 		print(lint);
-	if (a->json) {
-		json = lint_json(lint);
-		rc = json ? tool_json_write(json, a->json)
-			  : tool_fail(TOOL_USAGE, command.name, "no memory");
-		json_decref(json);
-	}
+	if (a->json)
+		rc = tool_json_put(command.name, lint_json(lint), a->json);
 	if (rc)
 		return rc;
 	return lint->of[TCPX_LINT_ERROR] || lint->of[TCPX_LINT_WARNING] ||

@@ -266,12 +266,13 @@ print_table(const struct tcpx_plan *p, const struct plan_nics *nics, bool explai
 static int
 emit_text(const struct tcpx_plan *p, const struct tcpx_machine *m, int emit)
 {
+	static const enum tcpx_plan_form forms[] = {
+		[EMIT_NCCL] = TCPX_PLAN_NCCL, [EMIT_SH] = TCPX_PLAN_SH,
+		[EMIT_SYSTEMD] = TCPX_PLAN_SYSTEMD, [EMIT_SLURM] = TCPX_PLAN_SLURM,
+	};
 	char *text = NULL;
-	int rc = emit == EMIT_NCCL ? tcpx_plan_emit_nccl(p, &text)
-	       : emit == EMIT_SH ? tcpx_plan_emit_sh(p, &text)
-	       : emit == EMIT_SYSTEMD ? tcpx_plan_emit_systemd(p, &text)
-	       : emit == EMIT_SLURM ? tcpx_plan_emit_slurm(p, &text)
-	       : tcpx_spec_format(m, &text);
+	int rc = emit == EMIT_SPEC ? tcpx_spec_format(m, &text)
+				   : tcpx_plan_emit(p, forms[emit], &text);
 
 	if (rc == 0)
 		fputs(text, stdout);
@@ -282,12 +283,7 @@ emit_text(const struct tcpx_plan *p, const struct tcpx_machine *m, int emit)
 static int
 write_json(const struct tcpx_plan *p, bool explain, const char *path)
 {
-	json_t *json = plan_json(p, explain);
-	int rc = json ? tool_json_write(json, path)
-		      : tool_fail(TOOL_USAGE, command.name, "no memory");
-
-	json_decref(json);
-	return rc;
+	return tool_json_put(command.name, plan_json(p, explain), path);
 }
 
 static int

@@ -157,18 +157,7 @@ irq_table_summary(const struct tcpx_aff_item *items, unsigned count, char *buf, 
 static json_t *
 set_json(const struct tcpx_cpuset *set)
 {
-	char *text;
-	json_t *json;
-
-	if (tcpx_cpuset_empty(set))
-		return json_null();
-	text = malloc(TCPX_FILES_LONGEST);
-	if (!text)
-		return json_null();
-	tcpx_cpuset_format(set, text, TCPX_FILES_LONGEST);
-	json = json_string(text);
-	free(text);
-	return json;
+	return tcpx_cpuset_empty(set) ? json_null() : tool_json_cpus(set);
 }
 
 json_t *

@@ -143,9 +143,8 @@ verify(struct request *r)
 	if (rc <= TOOL_FINDING && r->json) {
 		root = json_pack("{s:b, s:o}", "as_planned", rc == TOOL_OK, "items",
 				 irq_table_json(plan.items, count, how));
-		if (tool_json_write(root, r->json))
+		if (tool_json_put(r->command, root, r->json))
 			rc = TOOL_USAGE;
-		json_decref(root);
 	}
 	planfile_fini(&plan);
 	return rc;

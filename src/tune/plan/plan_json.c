@@ -8,27 +8,13 @@
 
 #include "tune/info/machine.h"
 #include "tune/texts/plan_text.h"
+#include "tool/tool.h"
 
 /* Takes over @value; false without memory. */
 static bool
 put(json_t *object, const char *key, json_t *value)
 {
 	return value && json_object_set_new(object, key, value) == 0;
-}
-
-static json_t *
-list_json(const struct tcpx_cpuset *set)
-{
-	size_t len = tcpx_cpuset_format(set, NULL, 0) + 1;
-	char *list = malloc(len);
-	json_t *json;
-
-	if (!list)
-		return NULL;
-	tcpx_cpuset_format(set, list, len);
-	json = json_string(list);
-	free(list);
-	return json;
 }
 
 static json_t *
@@ -66,9 +52,9 @@ options_json(const struct tcpx_plan_options *o)
 static bool
 put_sets(json_t *json, const struct tcpx_plan_group *g)
 {
-	return put(json, "pool", list_json(&g->pool)) && put(json, "head", list_json(&g->head)) &&
-	       put(json, "tx", list_json(&g->tx)) && put(json, "rx", list_json(&g->rx)) &&
-	       put(json, "tail", list_json(&g->tail)) && put(json, "far", list_json(&g->far));
+	return put(json, "pool", tool_json_cpus(&g->pool)) && put(json, "head", tool_json_cpus(&g->head)) &&
+	       put(json, "tx", tool_json_cpus(&g->tx)) && put(json, "rx", tool_json_cpus(&g->rx)) &&
+	       put(json, "tail", tool_json_cpus(&g->tail)) && put(json, "far", tool_json_cpus(&g->far));
 }
 
 static json_t *
@@ -128,7 +114,7 @@ irq_json(const struct tcpx_plan *p, const struct tcpx_plan_irq *irq, bool why)
 			 machine_json_text(p->nics[irq->nic].name), "irq", number_json(irq->irq),
 			 "hwirq", number_json(irq->hwirq), "kind", tcpx_vector_kind_name(irq->kind),
 			 "queue", irq->queue, "name", machine_json_text(irq->name), "movable",
-			 irq->movable, "cpu", number_json(irq->cpu), "cpus", list_json(&cpus));
+			 irq->movable, "cpu", number_json(irq->cpu), "cpus", tool_json_cpus(&cpus));
 	tcpx_plan_explain_irq(p, irq, text, sizeof(text));
 	if (json && why && !put(json, "why", json_string(text))) {
 		json_decref(json);
@@ -152,7 +138,7 @@ xps_json(const struct tcpx_plan *p)
 			if (!tcpx_cpuset_empty(&cpus))
 				json_array_append_new(list, json_pack("{s:o, s:i, s:o}", "nic",
 					machine_json_text(nic->name), "queue", (int)q, "cpus",
-					list_json(&cpus)));
+					tool_json_cpus(&cpus)));
 		}
 	}
 	return list;

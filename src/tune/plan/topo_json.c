@@ -5,6 +5,7 @@
 
 #include "tcpx/tcpx.h"
 #include "tune/info/machine.h"
+#include "tool/tool.h"
 #include "tune/plan/topo_view.h"
 
 char *
@@ -18,21 +19,6 @@ topo_list(const struct tcpx_cpuset *set)
 	else if (list)
 		strcpy(list, "none");
 	return list;
-}
-
-json_t *
-topo_list_json(const struct tcpx_cpuset *set)
-{
-	size_t len = tcpx_cpuset_format(set, NULL, 0);
-	char *list = malloc(len + 1);
-	json_t *json;
-
-	if (!list)
-		return NULL;
-	tcpx_cpuset_format(set, list, len + 1);
-	json = json_string(list);
-	free(list);
-	return json;
 }
 
 static void
@@ -60,7 +46,7 @@ put_set(json_t *to, const char *key, const struct tcpx_maybe_set *v)
 	if (v->why)
 		put_why(to, key, v->why);
 	else
-		json_object_set_new(to, key, topo_list_json(&v->cpus));
+		json_object_set_new(to, key, tool_json_cpus(&v->cpus));
 }
 
 /* Numbers and texts; a negative number or "" is unknown. */
@@ -106,7 +92,7 @@ node_json(const struct tcpx_topo *topo, unsigned i)
 	bool known = topo->cpus.node_count > 0;
 
 	json_object_set_new(json, "id", json_integer(topo->cpus.node[i].id));
-	json_object_set_new(json, "cpus", topo_list_json(&topo->cpus.node[i].cpus));
+	json_object_set_new(json, "cpus", tool_json_cpus(&topo->cpus.node[i].cpus));
 	put_maybe(json, "memory_kib", &node->memory_kib);
 	for (unsigned j = 0; j < topo->cpus.node_count; j++) {
 		known &= node->distance[j] != 0;
@@ -127,8 +113,8 @@ cpus_json(const struct tcpx_topo *topo)
 	json_t *json = json_object();
 
 	if (topo->cpus.count) {
-		json_object_set_new(json, "online", topo_list_json(&topo->cpus.online));
-		json_object_set_new(json, "allowed", topo_list_json(&topo->cpus.allowed));
+		json_object_set_new(json, "online", tool_json_cpus(&topo->cpus.online));
+		json_object_set_new(json, "allowed", tool_json_cpus(&topo->cpus.allowed));
 	} else {
 		put_why(json, "online", "no file tells");
 		put_why(json, "allowed", "no file tells");
@@ -232,7 +218,7 @@ nic_json(const struct tcpx_topo_nic *nic)
 	if (tcpx_cpuset_empty(&place->local_cpus))
 		put_why(json, "local_cpus", "no file tells");
 	else
-		json_object_set_new(json, "local_cpus", topo_list_json(&place->local_cpus));
+		json_object_set_new(json, "local_cpus", tool_json_cpus(&place->local_cpus));
 	put_id(json, "speed_mbps", nic->nic.speed_mbps ? (long long)nic->nic.speed_mbps : -1,
 	       "the driver does not tell");
 	json_object_set_new(json, "queues", counts_json(nic));

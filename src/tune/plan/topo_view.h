@@ -15,7 +15,5 @@ json_t *topo_json(const struct tcpx_topo *topo);
 
 /* A list of CPUs for people: "none" if empty; free() it. NULL: no memory. */
 char *topo_list(const struct tcpx_cpuset *set);
-/* The same as JSON: null for an unknown one. */
-json_t *topo_list_json(const struct tcpx_cpuset *set);
 
 #endif

@@ -81,44 +81,6 @@ struct words {
 };
 
 static void
-words_fini(struct words *w)
-{
-	free(w->tx);
-	free(w->rx);
-	free(w->application);
-}
-
-static int
-words_of(const struct tcpx_plan *p, struct words *w)
-{
-	int rc;
-
-	memset(w, 0, sizeof(*w));
-	rc = tcpx_plan_bindings(p, false, &w->tx);
-	if (rc == 0)
-		rc = tcpx_plan_bindings(p, true, &w->rx);
-	if (rc == 0)
-		rc = tcpx_plan_application(p, &w->application);
-	if (rc)
-		words_fini(w);
-	return rc;
-}
-
-int
-tcpx_plan_emit_nccl(const struct tcpx_plan *p, char **text)
-{
-	struct tcpx_text t = { 0 };
-	struct words w;
-	int rc = words_of(p, &w);
-
-	if (rc)
-		return rc;
-	tcpx_text_add(&t, TX_NAME "=%s\n" RX_NAME "=%s\n", w.tx, w.rx);
-	words_fini(&w);
-	return tcpx_text_detach(&t, text);
-}
-
-static void
 put_writes(struct tcpx_text *t, const struct tcpx_plan *p)
 {
 	for (unsigned i = 0; i < p->irq_count; i++) {
@@ -137,63 +99,69 @@ put_writes(struct tcpx_text *t, const struct tcpx_plan *p)
 	}
 }
 
-int
-tcpx_plan_emit_sh(const struct tcpx_plan *p, char **text)
+static void
+put_nccl(struct tcpx_text *t, const struct tcpx_plan *p, const struct words *w)
 {
-	struct tcpx_text t = { 0 };
-	struct words w;
-	int rc = words_of(p, &w);
+	tcpx_text_add(t, TX_NAME "=%s\n" RX_NAME "=%s\n", w->tx, w->rx);
+}
 
-	if (rc)
-		return rc;
-	tcpx_text_add(&t, "#!/bin/sh\n# CPUs of %s, interrupts by policy %s\n",
+static void
+put_sh(struct tcpx_text *t, const struct tcpx_plan *p, const struct words *w)
+{
+	tcpx_text_add(t, "#!/bin/sh\n# CPUs of %s, interrupts by policy %s\n",
 		      *p->machine ? p->machine : "this machine",
 		      tcpx_irq_policy_name(p->options.policy));
-	tcpx_text_add(&t, "export " TX_NAME "='%s'\nexport " RX_NAME "='%s'\n", w.tx, w.rx);
-	if (*w.application)
-		tcpx_text_add(&t, "# the application: taskset -c %s COMMAND\n", w.application);
-	words_fini(&w);
-	put_writes(&t, p);
-	return tcpx_text_detach(&t, text);
+	tcpx_text_add(t, "export " TX_NAME "='%s'\nexport " RX_NAME "='%s'\n", w->tx, w->rx);
+	if (*w->application)
+		tcpx_text_add(t, "# the application: taskset -c %s COMMAND\n", w->application);
+	put_writes(t, p);
 }
 
-int
-tcpx_plan_emit_systemd(const struct tcpx_plan *p, char **text)
+static void
+put_systemd(struct tcpx_text *t, const struct tcpx_plan *p, const struct words *w)
 {
-	struct tcpx_text t = { 0 };
-	struct words w;
-	int rc = words_of(p, &w);
-
-	if (rc)
-		return rc;
-	tcpx_text_add(&t, "[Service]\nEnvironment=\"" TX_NAME "=%s\"\nEnvironment=\"" RX_NAME
-		      "=%s\"\n", w.tx, w.rx);
+	tcpx_text_add(t, "[Service]\nEnvironment=\"" TX_NAME "=%s\"\nEnvironment=\"" RX_NAME
+		      "=%s\"\n", w->tx, w->rx);
 	/* the service's mask binds its threads, too, so it has all CPUs of the plan */
-	tcpx_text_add(&t, "CPUAffinity=");
+	tcpx_text_add(t, "CPUAffinity=");
 	for (unsigned i = 0; i < p->group_count; i++) {
-		tcpx_text_add(&t, "%s", i ? " " : "");
-		put_cpus(&t, &p->groups[i].pool);
+		tcpx_text_add(t, "%s", i ? " " : "");
+		put_cpus(t, &p->groups[i].pool);
 	}
-	tcpx_text_add(&t, "\n");
-	words_fini(&w);
-	return tcpx_text_detach(&t, text);
+	tcpx_text_add(t, "\n");
+}
+
+static void
+put_slurm(struct tcpx_text *t, const struct tcpx_plan *p, const struct words *w)
+{
+	tcpx_text_add(t, "#SBATCH --exclusive\n#SBATCH --cpu-bind=none\nexport " TX_NAME
+		      "='%s'\nexport " RX_NAME "='%s'\n", w->tx, w->rx);
+	if (*w->application)
+		tcpx_text_add(t, "srun --cpu-bind=none taskset -c %s \"$@\"\n", w->application);
 }
 
 int
-tcpx_plan_emit_slurm(const struct tcpx_plan *p, char **text)
+tcpx_plan_emit(const struct tcpx_plan *p, enum tcpx_plan_form form, char **text)
 {
+	static void (*const put[])(struct tcpx_text *t, const struct tcpx_plan *p,
+				   const struct words *w) = {
+		[TCPX_PLAN_NCCL] = put_nccl, [TCPX_PLAN_SH] = put_sh,
+		[TCPX_PLAN_SYSTEMD] = put_systemd, [TCPX_PLAN_SLURM] = put_slurm,
+	};
+	struct words w = { NULL, NULL, NULL };
 	struct tcpx_text t = { 0 };
-	struct words w;
-	int rc = words_of(p, &w);
+	int rc = tcpx_plan_bindings(p, false, &w.tx);
 
-	if (rc)
-		return rc;
-	tcpx_text_add(&t, "#SBATCH --exclusive\n#SBATCH --cpu-bind=none\nexport " TX_NAME
-		      "='%s'\nexport " RX_NAME "='%s'\n", w.tx, w.rx);
-	if (*w.application)
-		tcpx_text_add(&t, "srun --cpu-bind=none taskset -c %s \"$@\"\n", w.application);
-	words_fini(&w);
-	return tcpx_text_detach(&t, text);
+	rc = rc ? rc : tcpx_plan_bindings(p, true, &w.rx);
+	rc = rc ? rc : tcpx_plan_application(p, &w.application);
+	if (rc == 0) {
+		put[form](&t, p, &w);
+		rc = tcpx_text_detach(&t, text);
+	}
+	free(w.tx);
+	free(w.rx);
+	free(w.application);
+	return rc;
 }
 
 /* ---- why ---- */

@@ -10,14 +10,14 @@
 TCPX_MUST_CHECK int tcpx_plan_bindings(const struct tcpx_plan *p, bool rx, char **text);
 /* The application's CPUs, a list for each group: "0-7,104-111,52-59,156-163"; "" for none. */
 TCPX_MUST_CHECK int tcpx_plan_application(const struct tcpx_plan *p, char **text);
-/* Both bindings as NAME=VALUE lines. */
-TCPX_MUST_CHECK int tcpx_plan_emit_nccl(const struct tcpx_plan *p, char **text);
-/* A shell script: exports, and root's commands to place the interrupts. */
-TCPX_MUST_CHECK int tcpx_plan_emit_sh(const struct tcpx_plan *p, char **text);
-/* Lines of a systemd unit's [Service]. */
-TCPX_MUST_CHECK int tcpx_plan_emit_systemd(const struct tcpx_plan *p, char **text);
-/* Lines of a Slurm job script. */
-TCPX_MUST_CHECK int tcpx_plan_emit_slurm(const struct tcpx_plan *p, char **text);
+enum tcpx_plan_form {
+	TCPX_PLAN_NCCL,    /* both bindings as NAME=VALUE lines                       */
+	TCPX_PLAN_SH,      /* a script: exports, and root's commands for the interrupts */
+	TCPX_PLAN_SYSTEMD, /* lines of a unit's [Service]                             */
+	TCPX_PLAN_SLURM    /* lines of a job script                                   */
+};
+TCPX_MUST_CHECK int tcpx_plan_emit(const struct tcpx_plan *p, enum tcpx_plan_form form,
+				   char **text);
 
 /* The reasons for group @g: a sentence for each of its sets and flags, in lines. */
 TCPX_MUST_CHECK int tcpx_plan_explain(const struct tcpx_plan *p, unsigned g, char **text);

@@ -64,7 +64,7 @@ a3_high_is_as_published(void **state)
 	struct tcpx_plan p = a3_high(&TCPX_PLAN_DEFAULTS);
 	char *text;
 
-	assert_int_equal(tcpx_plan_emit_nccl(&p, &text), 0);
+	assert_int_equal(tcpx_plan_emit(&p, TCPX_PLAN_NCCL, &text), 0);
 	assert_string_equal(text,
 		"NCCL_GPUDIRECTTCPX_TX_BINDINGS=eth1:8-21,112-125;eth2:8-21,112-125;"
 		"eth3:60-73,164-177;eth4:60-73,164-177\n"
@@ -373,16 +373,16 @@ texts_have_their_parts(void **state)
 	struct tcpx_cpuset xps;
 	char *text, why[160];
 
-	assert_int_equal(tcpx_plan_emit_sh(&p, &text), 0);
+	assert_int_equal(tcpx_plan_emit(&p, TCPX_PLAN_SH, &text), 0);
 	check_has(text, "export NCCL_GPUDIRECTTCPX_TX_BINDINGS='eth1:8-21,");
 	check_has(text, "echo 36 >/proc/irq/67/smp_affinity_list # eth1 tx 0\n");
 	check_has(text, "taskset -c 0-7,104-111,52-59,156-163");
 	free(text);
-	assert_int_equal(tcpx_plan_emit_systemd(&p, &text), 0);
+	assert_int_equal(tcpx_plan_emit(&p, TCPX_PLAN_SYSTEMD, &text), 0);
 	check_has(text, "Environment=\"NCCL_GPUDIRECTTCPX_RX_BINDINGS=eth1:22-35,126-139;");
 	check_has(text, "CPUAffinity=0-51,104-155 52-103,156-207\n");
 	free(text);
-	assert_int_equal(tcpx_plan_emit_slurm(&p, &text), 0);
+	assert_int_equal(tcpx_plan_emit(&p, TCPX_PLAN_SLURM, &text), 0);
 	check_has(text, "srun --cpu-bind=none taskset -c 0-7,104-111,52-59,156-163");
 	free(text);
 	assert_int_equal(tcpx_plan_explain(&p, 1, &text), 0);
