@@ -43,83 +43,66 @@ shelf_path(size_t i, char out[MATRIX_PATH])
 		out[0] = '\0';
 }
 
-/* The first shelf that exists; NULL: none. */
-static DIR *
-shelf_open(char path[MATRIX_PATH])
+static int
+is_spec(const struct dirent *entry)
 {
-	DIR *dir = NULL;
+	size_t len = strlen(entry->d_name);
 
-	for (size_t i = 0; i < ARRAY_LEN(shelves) && !dir; i++) {
-		shelf_path(i, path);
-		dir = opendir(path);
-	}
-	return dir;
+	return len > sizeof(suffix) - 1 &&
+	       !strcmp(entry->d_name + len - (sizeof(suffix) - 1), suffix);
 }
 
-static bool
-is_spec(const char *name)
+/* The specs of the first shelf that exists, by name, to be freed one by one; their number. */
+static int
+shelf_scan(char path[MATRIX_PATH], struct dirent ***list)
 {
-	size_t len = strlen(name);
+	int n = -1;
 
-	return len > sizeof(suffix) - 1 && !strcmp(name + len - (sizeof(suffix) - 1), suffix);
+	*list = NULL;
+	for (size_t i = 0; i < ARRAY_LEN(shelves) && n < 0; i++) {
+		shelf_path(i, path);
+		n = scandir(path, list, is_spec, alphasort);
+	}
+	return n;
 }
 
 int
 matrix_find(const char *word, char out[MATRIX_PATH])
 {
 	char shelf[MATRIX_PATH], names[512] = "none here";
-	struct dirent *entry;
+	struct dirent **list;
+	bool found = false;
 	size_t at = 0;
-	DIR *dir;
+	int n;
 
 	if (strlen(word) < MATRIX_PATH && (strchr(word, '/') || !access(word, R_OK))) {
 		snprintf(out, MATRIX_PATH, "%s", word);
 		return 0;
 	}
-	dir = shelf_open(shelf);
-	while (dir && (entry = readdir(dir))) {
-		size_t len = strlen(entry->d_name);
+	n = shelf_scan(shelf, &list);
+	for (int i = 0; i < n; i++) {
+		const char *name = list[i]->d_name;
+		size_t len = strlen(name) - (sizeof(suffix) - 1);
 
-		if (!is_spec(entry->d_name))
-			continue;
-		len -= sizeof(suffix) - 1;
-		if (strlen(word) == len && !strncmp(word, entry->d_name, len) &&
-		    snprintf(out, MATRIX_PATH, "%s/%s", shelf, entry->d_name) < MATRIX_PATH) {
-			closedir(dir);
-			return 0;
-		}
+		if (strlen(word) == len && !strncmp(word, name, len))
+			found = snprintf(out, MATRIX_PATH, "%s/%s", shelf, name) < MATRIX_PATH;
 		if (at + len + 3 < sizeof(names))
 			at += (size_t)snprintf(names + at, sizeof(names) - at, "%s%.*s",
-					       at ? ", " : "", (int)len, entry->d_name);
+					       at ? ", " : "", (int)len, name);
+		free(list[i]);
 	}
-	if (dir)
-		closedir(dir);
-	return tcpx_fail(TCPX_SUB_TOOL, -ENOENT, "there is no file '%.80s' and no shipped spec of "
-			 "that name; shipped are: %s", word, names);
-}
-
-static int
-by_name(const struct dirent **a, const struct dirent **b)
-{
-	return strcmp((*a)->d_name, (*b)->d_name);
-}
-
-static int
-spec_only(const struct dirent *entry)
-{
-	return is_spec(entry->d_name);
+	free(list);
+	return found ? 0 : tcpx_fail(TCPX_SUB_TOOL, -ENOENT, "there is no file '%.80s' and no "
+				     "shipped spec of that name; shipped are: %s", word, names);
 }
 
 void
 matrix_find_print(void)
 {
 	char shelf[MATRIX_PATH], path[2 * MATRIX_PATH];
-	struct dirent **list = NULL;
-	DIR *dir = shelf_open(shelf);
-	int n = dir ? scandir(shelf, &list, spec_only, by_name) : 0;
+	struct dirent **list;
+	int n = shelf_scan(shelf, &list);
 
-	if (dir)
-		closedir(dir);
 	for (int i = 0; i < n; i++) {
 		struct matrix_spec spec;
 		char *text;
