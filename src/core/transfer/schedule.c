@@ -93,6 +93,8 @@ assign(struct session *s, struct channel *c, struct tcpx_xfer *x, uint32_t len, 
 	if (rc)
 		return rc;
 	r = tcpx_tx_record(c, seq);
+	if (now_ns < x->times.ready_ns) /* the turn began before the transfer was ready */
+		now_ns = x->times.ready_ns;
 	*r = (struct tx_record){ .payload = &x->payload, .id = x->id, .chunk = next_of(x), .len = len,
 				 .ready_ns = x->times.ready_ns, .taken_ns = now_ns,
 				 .mark = tcpx_rate_now(&c->tx.rate, now_ns) };
