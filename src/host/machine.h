@@ -28,6 +28,7 @@
 #define TCPX_MACHINE_PATH 256     /* longest device path, with its NUL       */
 
 struct tcpx_machine_core {
+	int package;       /* -1 unknown; only a topology has it            */
 	int node;          /* id of its node; -1 on a kernel without NUMA   */
 	int l3;            /* of its L3 cache group; -1 unknown             */
 	uint16_t cpu_count;

@@ -21,7 +21,7 @@ read_stats(struct diag *d, struct diag_side *side)
 	for (unsigned i = 0; rc == 0 && i < side->topo->nic_count; i++) {
 		struct diag_stats *s = &side->stats[i];
 
-		rc = tcpx_nicstat_read(d->root, &asker, side->topo->nics[i].nic.ifname, &s->at,
+		rc = tcpx_nicstat_read(d->root, &asker, side->topo->nics[i].nic->ifname, &s->at,
 				       &s->n, &s->why);
 	}
 	tcpx_asker_close(&asker);
@@ -53,7 +53,7 @@ int
 diag_nic_place(const struct diag_side *side, const char *name)
 {
 	for (unsigned i = 0; side->topo && i < side->topo->nic_count; i++)
-		if (!strcmp(side->topo->nics[i].nic.ifname, name))
+		if (!strcmp(side->topo->nics[i].nic->ifname, name))
 			return (int)i;
 	return -1;
 }
@@ -80,9 +80,9 @@ diag_rise(const struct diag *d, const char *nic, const char *counter)
 bool
 diag_is_shown(const struct diag *d, const struct tcpx_topo_nic *nic)
 {
-	const char *name = nic->nic.ifname;
+	const char *name = nic->nic->ifname;
 
-	return nic->nic.hardware || nic->vector_count || diag_rise(d, name, "rx_bytes") ||
+	return nic->nic->hardware || nic->vector_count || diag_rise(d, name, "rx_bytes") ||
 	       diag_rise(d, name, "tx_bytes");
 }
 

@@ -88,7 +88,7 @@ write_affinity(FILE *f, const struct diag *d, const json_t *json)
 		for (unsigned k = 0; k < nic->vector_count; k++) {
 			const struct tcpx_nic_vector *v = &nic->vectors[k];
 
-			fprintf(f, "%-7u %-15s %-6s %5d", v->v.irq, nic->nic.ifname,
+			fprintf(f, "%-7u %-15s %-6s %5d", v->v.irq, nic->nic->ifname,
 				tcpx_vector_kind_name(v->v.kind), v->v.queue);
 			print_set(f, &v->requested, 24);
 			print_set(f, &v->effective, 16);

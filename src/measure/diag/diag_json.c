@@ -130,15 +130,15 @@ static json_t *
 nic_json(const struct diag *d, const struct tcpx_topo_nic *t, const struct tcpx_bindings *tx,
 	 const struct tcpx_bindings *rx)
 {
-	const char *name = t->nic.ifname;
+	const char *name = t->nic->ifname;
 	int place = diag_nic_place(&d->after, name);
 	const char *why = place < 0 ? "the NIC is gone" : d->after.stats[place].why;
 	json_t *nic = json_object();
 
 	json_object_set_new(nic, "name", machine_json_text(name));
-	json_object_set_new(nic, "driver", machine_json_text(t->nic.driver));
-	json_object_set_new(nic, "node", t->nic.place.numa < 0 ? json_null()
-						     : json_integer(t->nic.place.numa));
+	json_object_set_new(nic, "driver", machine_json_text(t->nic->driver));
+	json_object_set_new(nic, "node", t->nic->place.numa < 0 ? json_null()
+						     : json_integer(t->nic->place.numa));
 	json_object_set_new(nic, "vectors", json_integer(t->vector_count));
 	json_object_set_new(nic, "default_affinity", affinity_json(&d->before, name));
 	json_object_set_new(nic, "affinity_after", affinity_json(&d->after, name));
@@ -287,7 +287,7 @@ add_machine(const struct diag *d, json_t *root)
 	json_object_set_new(root, "kernel", machine_json_text(
 		d->root ? d->before.topo->kernel : uname(&uts) == 0 ? uts.release : ""));
 	json_object_set_new(root, "boot_id", machine_json_text(d->before.topo->boot_id));
-	json_object_set_new(root, "cpu_count", json_integer(d->before.topo->cpus.count));
+	json_object_set_new(root, "cpu_count", json_integer(d->before.topo->facts.cpus.count));
 }
 
 json_t *

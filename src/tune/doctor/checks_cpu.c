@@ -146,12 +146,12 @@ has_nic(const struct machine *m, int node)
 static void
 probe_cpuset(const struct machine *m, struct check_result *r)
 {
-	if (!m->topo || m->topo->cgroup.why) {
-		check_unknown(r, "%s", m->topo ? m->topo->cgroup.why : "the machine cannot be read");
+	if (m->topo->cgroup.why) {
+		check_unknown(r, "%s", m->topo->cgroup.why);
 		return;
 	}
-	for (unsigned i = 0; i < m->cpus.node_count; i++) {
-		const struct tcpx_host_node *node = &m->cpus.node[i];
+	for (unsigned i = 0; i < m->facts->cpus.node_count; i++) {
+		const struct tcpx_host_node *node = &m->facts->cpus.node[i];
 		struct tcpx_cpuset mine = node->cpus;
 
 		tcpx_cpuset_and(&mine, &m->topo->cgroup.cpus);
@@ -170,12 +170,12 @@ probe_isolated(const struct machine *m, struct check_result *r)
 	struct tcpx_cpuset both;
 	char list[MACHINE_CPU_LIST];
 
-	if (!m->topo || m->topo->isolated.why) {
-		check_unknown(r, "%s", m->topo ? m->topo->isolated.why : "the machine cannot be read");
+	if (m->topo->facts.isolated.why) {
+		check_unknown(r, "%s", m->topo->facts.isolated.why);
 		return;
 	}
-	both = m->topo->isolated.cpus;
-	tcpx_cpuset_and(&both, &m->cpus.allowed);
+	both = m->topo->facts.isolated.cpus;
+	tcpx_cpuset_and(&both, &m->facts->cpus.allowed);
 	if (tcpx_cpuset_empty(&both))
 		check_ok(r, "none that this process may use");
 	else
@@ -186,8 +186,8 @@ probe_isolated(const struct machine *m, struct check_result *r)
 static void
 probe_smt(const struct machine *m, struct check_result *r)
 {
-	if (!m->topo || m->topo->smt.why)
-		check_unknown(r, "%s", m->topo ? m->topo->smt.why : "the machine cannot be read");
+	if (m->topo->smt.why)
+		check_unknown(r, "%s", m->topo->smt.why);
 	else if (m->topo->smt.value)
 		check_finding(r, "cores have several CPUs in use: half as many cores as CPUs work");
 	else
@@ -199,7 +199,7 @@ probe_balancing(const struct machine *m, struct check_result *r)
 {
 	long long on = machine_number(m, "/proc/sys/kernel/numa_balancing");
 
-	if (m->cpus.node_count == 1)
+	if (m->facts->cpus.node_count == 1)
 		check_skip(r, "the machine has one NUMA node");
 	else if (on < 0)
 		check_unknown(r, "/proc/sys/kernel/numa_balancing cannot be read");
@@ -215,7 +215,7 @@ probe_governor(const struct machine *m, struct check_result *r)
 	unsigned slow = 0, known = 0;
 	char name[64], last[64] = "";
 
-	tcpx_cpuset_for_each(cpu, &m->cpus.allowed) {
+	tcpx_cpuset_for_each(cpu, &m->facts->cpus.allowed) {
 		char path[96];
 
 		snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%d/cpufreq/scaling_governor",

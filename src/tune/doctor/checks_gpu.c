@@ -23,7 +23,7 @@ has_gpu(const struct machine *m, struct check_result *r)
 
 	if (!check_here(m, r))
 		return false;
-	if (m->gpu_count || named)
+	if (m->facts->gpu_count || named)
 		return true;
 	check_skip(r, "no GPU on the PCI bus");
 	return false;

@@ -17,7 +17,7 @@ typedef void (*vector_fn)(void *arg, const struct tcpx_topo_nic *nic,
 static bool
 is_used(const struct machine *m, const struct tcpx_topo_nic *nic)
 {
-	return nic->nic.hardware && machine_chosen(m, nic->nic.ifname);
+	return nic->nic->hardware && machine_chosen(m, nic->nic->ifname);
 }
 
 /* Calls @fn for each vector of a queue whose CPUs are known, and counts them. */
@@ -49,10 +49,6 @@ has_topo(const struct machine *m, struct check_result *r)
 {
 	unsigned hardware = 0;
 
-	if (!m->topo) {
-		check_unknown(r, "the machine cannot be read");
-		return false;
-	}
 	for (unsigned i = 0; i < m->topo->nic_count; i++)
 		hardware += is_used(m, &m->topo->nics[i]);
 	if (!hardware)
@@ -82,7 +78,7 @@ static void
 flush_bad(struct count_arg *a, const char *what)
 {
 	if (a->nic && a->bad)
-		check_add(a->r, "%s: %u %s", a->nic->nic.name, a->bad, what);
+		check_add(a->r, "%s: %u %s", a->nic->nic->name, a->bad, what);
 	a->bad = 0;
 }
 
@@ -95,11 +91,11 @@ count_off_node(void *arg, const struct tcpx_topo_nic *nic, const struct tcpx_mac
 	if (a->nic != nic)
 		flush_bad(a, "on another node");
 	a->nic = nic;
-	if (nic->nic.place.numa < 0)
+	if (nic->nic->place.numa < 0)
 		return;
-	for (unsigned i = 0; i < a->m->cpus.node_count; i++)
-		if (a->m->cpus.node[i].id == nic->nic.place.numa)
-			a->bad += !tcpx_cpuset_within(cpus, &a->m->cpus.node[i].cpus);
+	for (unsigned i = 0; i < a->m->facts->cpus.node_count; i++)
+		if (a->m->facts->cpus.node[i].id == nic->nic->place.numa)
+			a->bad += !tcpx_cpuset_within(cpus, &a->m->facts->cpus.node[i].cpus);
 }
 
 static void
@@ -110,7 +106,7 @@ probe_node(const struct machine *m, struct check_result *r)
 
 	if (!has_topo(m, r))
 		return;
-	if (m->cpus.node_count == 1) {
+	if (m->facts->cpus.node_count == 1) {
 		check_skip(r, "the machine has one NUMA node");
 		return;
 	}
@@ -121,7 +117,7 @@ probe_node(const struct machine *m, struct check_result *r)
 	a->r = r;
 	seen = each_vector(m, count_off_node, a);
 	flush_bad(a, "on another node");
-	if (seen && m->cpus.node_count)
+	if (seen && m->facts->cpus.node_count)
 		check_judge(r, "all %u", seen);
 	else
 		check_unknown(r, "%s", seen ? "no NUMA nodes are known" : why_no_vectors(m));
@@ -141,7 +137,7 @@ find_shared(void *arg, const struct tcpx_topo_nic *nic, const struct tcpx_machin
 		return;
 	if (a->owner[cpu] && a->owner[cpu] != place && ++a->bad <= IRQ_LIST)
 		check_add(a->r, "CPU %d: %s and %s", cpu,
-			  a->m->topo->nics[a->owner[cpu] - 1].nic.name, nic->nic.name);
+			  a->m->topo->nics[a->owner[cpu] - 1].nic->name, nic->nic->name);
 	a->owner[cpu] = (unsigned char)place;
 }
 
@@ -195,7 +191,7 @@ probe_cpu0(const struct machine *m, struct check_result *r)
 
 	if (!has_topo(m, r))
 		return;
-	if (m->cpus.count == 1) {
+	if (m->facts->cpus.count == 1) {
 		check_skip(r, "there is no other CPU");
 		return;
 	}
@@ -261,7 +257,7 @@ probe_bindings(const struct machine *m, struct check_result *r)
 		skip_bindings(m, r);
 		return;
 	}
-	if (!m->topo || tcpx_topo_machine(m->topo, &machine)) {
+	if (tcpx_topo_machine(m->topo, &machine)) {
 		check_unknown(r, "the machine cannot be read");
 		return;
 	}
@@ -287,16 +283,16 @@ probe_queues(const struct machine *m, struct check_result *r)
 		return;
 	for (unsigned i = 0; i < m->topo->nic_count; i++) {
 		const struct tcpx_topo_nic *nic = &m->topo->nics[i];
-		unsigned max = tcpx_topo_queues_max(nic), cpus = m->cpus.count;
+		unsigned max = tcpx_topo_queues_max(nic), cpus = m->facts->cpus.count;
 
 		if (!is_used(m, nic) || !max)
 			continue;
 		known++;
 		if (cpus && max > cpus)
 			max = cpus; /* more would have no CPU of their own */
-		if (nic->nic.queues_rx < max || nic->nic.queues_tx < max)
-			check_add(r, "%s: %u receive, %u send, of %u", nic->nic.name,
-				  nic->nic.queues_rx, nic->nic.queues_tx, max);
+		if (nic->nic->queues_rx < max || nic->nic->queues_tx < max)
+			check_add(r, "%s: %u receive, %u send, of %u", nic->nic->name,
+				  nic->nic->queues_rx, nic->nic->queues_tx, max);
 	}
 	if (known)
 		check_judge(r, "all that %u NIC%s can have", known, known == 1 ? "" : "s");
@@ -340,7 +336,7 @@ probe_xps(const struct machine *m, struct check_result *r)
 
 	if (!has_topo(m, r))
 		return;
-	if (m->cpus.node_count == 1) {
+	if (m->facts->cpus.node_count == 1) {
 		check_skip(r, "the machine has one NUMA node");
 		return;
 	}
@@ -351,16 +347,16 @@ probe_xps(const struct machine *m, struct check_result *r)
 		for (unsigned k = 0; k < nic->queue_count && is_used(m, nic); k++) {
 			const struct tcpx_nic_queue *q = &nic->queues[k];
 
-			if (!q->tx || q->steer.why || nic->nic.place.numa < 0)
+			if (!q->tx || q->steer.why || nic->nic->place.numa < 0)
 				continue;
 			known++;
-			for (unsigned n = 0; n < m->cpus.node_count; n++)
-				off += m->cpus.node[n].id == nic->nic.place.numa &&
+			for (unsigned n = 0; n < m->facts->cpus.node_count; n++)
+				off += m->facts->cpus.node[n].id == nic->nic->place.numa &&
 				       !tcpx_cpuset_empty(&q->steer.cpus) &&
-				       !tcpx_cpuset_overlap(&q->steer.cpus, &m->cpus.node[n].cpus);
+				       !tcpx_cpuset_overlap(&q->steer.cpus, &m->facts->cpus.node[n].cpus);
 		}
 		if (off)
-			check_add(r, "%s: %u queues for CPUs of another node only", nic->nic.name, off);
+			check_add(r, "%s: %u queues for CPUs of another node only", nic->nic->name, off);
 	}
 	if (known)
 		check_judge(r, "all %u queues", known);
@@ -373,10 +369,6 @@ probe_napi(const struct machine *m, struct check_result *r)
 {
 	unsigned pinned = 0;
 
-	if (!m->topo) {
-		check_unknown(r, "the machine cannot be read");
-		return;
-	}
 	for (unsigned i = 0; i < m->topo->thread_count; i++) {
 		const struct tcpx_topo_thread *t = &m->topo->threads[i];
 
@@ -406,9 +398,9 @@ probe_moderation(const struct machine *m, struct check_result *r)
 			continue;
 		known++;
 		if (usecs->value == 0 && (adaptive->why || !adaptive->value))
-			check_add(r, "%s waits for no other packet", nic->nic.name);
+			check_add(r, "%s waits for no other packet", nic->nic->name);
 		else if (usecs->value > 200)
-			check_add(r, "%s waits %lld us", nic->nic.name, (long long)usecs->value);
+			check_add(r, "%s waits %lld us", nic->nic->name, (long long)usecs->value);
 	}
 	if (known)
 		check_judge(r, "%u NIC%s", known, known == 1 ? "" : "s");

@@ -127,7 +127,7 @@ probe_ecc(const struct machine *m, struct check_result *r)
 	if (gpus)
 		snprintf(driver, sizeof(driver), "; none of %u GPU%s by their driver", gpus,
 			 gpus == 1 ? "" : "s");
-	else if (m->gpu_count)
+	else if (m->facts->gpu_count)
 		snprintf(driver, sizeof(driver), "; the driver does not tell: %s", why);
 	judge_xids(m, true, r);
 	if (r->status == CHECK_UNKNOWN && gpus)
@@ -225,14 +225,14 @@ judge_link(const struct machine *m, const char *what, const char *pci, bool spee
 static void
 probe_pcie(const struct machine *m, struct check_result *r)
 {
-	unsigned known = 0, devices = m->gpu_count;
+	unsigned known = 0, devices = m->facts->gpu_count;
 
 	for (unsigned i = 0; i < m->nic_count; i++) {
 		devices += m->nics[i].hardware;
 		judge_link(m, m->nics[i].name, m->nics[i].place.pci, true, &known, r);
 	}
-	for (unsigned i = 0; i < m->gpu_count; i++)
-		judge_link(m, "GPU", m->gpus[i].place.pci, false, &known, r);
+	for (unsigned i = 0; i < m->facts->gpu_count; i++)
+		judge_link(m, "GPU", m->facts->gpus[i].place.pci, false, &known, r);
 	if (!devices)
 		check_skip(r, "no device on the PCI bus");
 	else if (known)

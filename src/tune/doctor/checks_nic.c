@@ -33,7 +33,7 @@ probe_found(const struct machine *m, struct check_result *r)
 	}
 	if (m->nic_count == 0)
 		check_finding(r, "\"%s\" chooses none of %u interfaces", m->selection,
-			      m->all_count);
+			      m->facts->nic_count);
 }
 
 static void
@@ -56,10 +56,10 @@ probe_up(const struct machine *m, struct check_result *r)
 {
 	unsigned hardware = 0;
 
-	for (unsigned i = 0; i < m->all_count; i++) {
-		hardware += m->all[i].hardware;
-		if (m->all[i].hardware && !m->all[i].up)
-			check_add(r, "%s is down", m->all[i].name);
+	for (unsigned i = 0; i < m->facts->nic_count; i++) {
+		hardware += m->facts->nics[i].hardware;
+		if (m->facts->nics[i].hardware && !m->facts->nics[i].up)
+			check_add(r, "%s is down", m->facts->nics[i].name);
 	}
 	if (hardware)
 		check_judge(r, "all %u", hardware);
@@ -72,8 +72,8 @@ probe_address(const struct machine *m, struct check_result *r)
 {
 	unsigned up = 0;
 
-	for (unsigned i = 0; i < m->all_count; i++) {
-		const struct tcpx_host_nic *nic = &m->all[i];
+	for (unsigned i = 0; i < m->facts->nic_count; i++) {
+		const struct tcpx_host_nic *nic = &m->facts->nics[i];
 
 		up += nic->hardware && nic->up;
 		if (nic->hardware && nic->up && nic->addr.family == 0)
@@ -170,8 +170,8 @@ probe_node(const struct machine *m, struct check_result *r)
 {
 	unsigned hardware = 0;
 
-	if (m->cpus.node_count < 2) {
-		if (m->cpus.node_count)
+	if (m->facts->cpus.node_count < 2) {
+		if (m->facts->cpus.node_count)
 			check_skip(r, "the machine has one NUMA node");
 		else
 			check_unknown(r, "no NUMA nodes are known");
@@ -191,23 +191,23 @@ probe_node(const struct machine *m, struct check_result *r)
 static void
 probe_gpus(const struct machine *m, struct check_result *r)
 {
-	if (!m->gpu_count) {
+	if (!m->facts->gpu_count) {
 		check_skip(r, "no GPU on the PCI bus");
 		return;
 	}
 	if (!has_nics(m, r))
 		return;
-	for (unsigned g = 0; g < m->gpu_count; g++) {
+	for (unsigned g = 0; g < m->facts->gpu_count; g++) {
 		enum tcpx_distance distance;
-		const struct tcpx_host_nic *nic = machine_nearest(m, &m->gpus[g], &distance);
+		const struct tcpx_host_nic *nic = machine_nearest(m, &m->facts->gpus[g], &distance);
 
 		if (distance == TCPX_CROSS_NODE)
 			check_add(r, "GPU %s: the nearest, %s, is on another node",
-				  m->gpus[g].place.pci, nic->name);
-		else if (distance == TCPX_DISTANCE_UNKNOWN && m->cpus.node_count > 1)
-			check_add(r, "GPU %s: no distance is known", m->gpus[g].place.pci);
+				  m->facts->gpus[g].place.pci, nic->name);
+		else if (distance == TCPX_DISTANCE_UNKNOWN && m->facts->cpus.node_count > 1)
+			check_add(r, "GPU %s: no distance is known", m->facts->gpus[g].place.pci);
 	}
-	check_judge(r, "all %u", m->gpu_count);
+	check_judge(r, "all %u", m->facts->gpu_count);
 }
 
 /* tcp_rmem and tcp_wmem hold least, initial and greatest. */

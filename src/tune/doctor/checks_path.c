@@ -45,9 +45,9 @@ get_peers(const struct machine *m, struct peer_addr *peer, unsigned *count, stru
 static bool
 is_ours(const struct machine *m, const struct tcpx_addr *addr)
 {
-	for (unsigned i = 0; i < m->all_count; i++)
-		for (unsigned k = 0; k < m->all[i].addr_count; k++)
-			if (tcpx_host_addr_equal(&m->all[i].addrs[k], addr))
+	for (unsigned i = 0; i < m->facts->nic_count; i++)
+		for (unsigned k = 0; k < m->facts->nics[i].addr_count; k++)
+			if (tcpx_host_addr_equal(&m->facts->nics[i].addrs[k], addr))
 				return true;
 	return false;
 }

@@ -96,12 +96,12 @@ judge_switch(const struct machine *m, enum tcpx_nicset set, int64_t want, struct
 	struct tcpx_roles roles;
 	unsigned known = 0;
 
-	if (!m->gpu_count) {
+	if (!m->facts->gpu_count) {
 		check_skip(r, "no GPU on the PCI bus");
 		return;
 	}
 	machine_roles_by_gpu(m, NULL, &roles);
-	for (unsigned i = 0; i < roles.count && m->topo; i++) {
+	for (unsigned i = 0; i < roles.count; i++) {
 		const struct tcpx_topo_nic *nic = tcpx_topo_nic_find(m->topo, roles.data[i]->ifname);
 
 		if (!nic || nic->set[set].why) {
@@ -110,7 +110,7 @@ judge_switch(const struct machine *m, enum tcpx_nicset set, int64_t want, struct
 		}
 		known++;
 		if (nic->set[set].value != want)
-			check_add(r, "%s", nic->nic.name);
+			check_add(r, "%s", nic->nic->name);
 	}
 	if (!roles.count)
 		check_skip(r, "no NIC is chosen");
@@ -303,14 +303,14 @@ probe_daemon(const struct machine *m, struct check_result *r)
 		else if (!is_open(m, dir, wanted[i], &known) && known)
 			check_add(r, "%s/%s is left over: nobody listens", dir, wanted[i]);
 	}
-	for (unsigned i = 0; i < m->gpu_count; i++) {
+	for (unsigned i = 0; i < m->facts->gpu_count; i++) {
 		char want[64];
 
-		snprintf(want, sizeof(want), "get_gpu_fd_%s", m->gpus[i].place.pci);
+		snprintf(want, sizeof(want), "get_gpu_fd_%s", m->facts->gpus[i].place.pci);
 		if (!has_name(names, want))
 			check_add(r, "%s is missing", want);
 	}
-	check_judge(r, "%s, sockets for %u GPUs", dir, m->gpu_count);
+	check_judge(r, "%s, sockets for %u GPUs", dir, m->facts->gpu_count);
 	free(names);
 }
 

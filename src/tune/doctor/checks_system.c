@@ -49,7 +49,7 @@ probe_variables(const struct machine *m, struct check_result *r)
 static void
 probe_threads(const struct machine *m, struct check_result *r)
 {
-	unsigned threads = machine_threads(m), cpus = m->cpus.allowed_count;
+	unsigned threads = machine_threads(m), cpus = m->facts->cpus.allowed_count;
 
 	if (!threads || !cpus)
 		check_unknown(r, "the number of CPUs is not known");
@@ -65,15 +65,15 @@ probe_affinity(const struct machine *m, struct check_result *r)
 {
 	char list[128];
 
-	if (!m->cpus.count) {
+	if (!m->facts->cpus.count) {
 		check_unknown(r, "the number of CPUs is not known");
 		return;
 	}
-	tcpx_cpuset_format(&m->cpus.allowed, list, sizeof(list));
-	if (m->cpus.allowed_count < m->cpus.count)
-		check_finding(r, "%u of %u: %s", m->cpus.allowed_count, m->cpus.count, list);
+	tcpx_cpuset_format(&m->facts->cpus.allowed, list, sizeof(list));
+	if (m->facts->cpus.allowed_count < m->facts->cpus.count)
+		check_finding(r, "%u of %u: %s", m->facts->cpus.allowed_count, m->facts->cpus.count, list);
 	else
-		check_ok(r, "all %u", m->cpus.count);
+		check_ok(r, "all %u", m->facts->cpus.count);
 }
 
 static void
@@ -86,9 +86,9 @@ probe_quota(const struct machine *m, struct check_result *r)
 		check_skip(r, "no cgroup here tells a quota");
 	else if (sscanf(text, "%lld %lld", &quota, &period) != 2 || period <= 0)
 		check_ok(r, "no quota");
-	else if (quota < period * m->cpus.allowed_count)
+	else if (quota < period * m->facts->cpus.allowed_count)
 		check_finding(r, "time of %.1f CPUs on %u", (double)quota / (double)period,
-			      m->cpus.allowed_count);
+			      m->facts->cpus.allowed_count);
 	else
 		check_ok(r, "time of %.1f CPUs", (double)quota / (double)period);
 }

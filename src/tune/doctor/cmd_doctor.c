@@ -224,7 +224,6 @@ cmd_doctor(int argc, char **argv)
 	if (!m)
 		return TOOL_USAGE;
 	m->peer = a.peer;
-	(void)machine_topo_read(m); /* checks that need it answer unknown */
 	rc = examine(m, a.only, a.json);
 	machine_free(m);
 	return rc;

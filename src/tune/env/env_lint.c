@@ -111,9 +111,9 @@ matches(const struct machine *m, const char *entry, size_t len, bool whole)
 {
 	unsigned count = 0;
 
-	for (unsigned i = 0; i < m->all_count; i++)
-		count += !strncmp(m->all[i].ifname, entry, len) &&
-			 (!whole || strlen(m->all[i].ifname) == len);
+	for (unsigned i = 0; i < m->facts->nic_count; i++)
+		count += !strncmp(m->facts->nics[i].ifname, entry, len) &&
+			 (!whole || strlen(m->facts->nics[i].ifname) == len);
 	return count;
 }
 
@@ -165,7 +165,7 @@ lint_nics(const struct job *j)
 {
 	const char *list = value(j, IFNAME), *control = value(j, "NCCL_GPUDIRECTTCPX_CTRL_DEV");
 
-	if (!j->m->all_count)
+	if (!j->m->facts->nic_count)
 		return; /* nothing to compare with: doctor reports that */
 	if (!list || !*list)
 		env_say(j->out, ENV_WARNING, "ifname", IFNAME, "is not set: the plugin takes every "
@@ -233,7 +233,8 @@ lint_bindings(const struct job *j)
 			"first digit of the NIC's node list says");
 	if (!tx && !rx)
 		return 0;
-	known = tcpx_machine_read(j->m->root, &machine) == 0;
+	known = j->m->facts->cpus.count &&
+		tcpx_facts_machine(j->m->facts, j->m->root, NULL, NULL, &machine) == 0;
 	rc = tcpx_lint_bindings(known ? &machine : NULL, NULL, tx, rx, &lint);
 	if (known)
 		tcpx_machine_fini(&machine);

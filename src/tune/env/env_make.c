@@ -76,9 +76,9 @@ list_nics(const struct machine *m, const struct tcpx_roles *roles, char *buf, si
 	size_t len = 0;
 
 	for (unsigned i = 0; i < roles->count; i++)
-		for (unsigned k = 0; k < m->all_count; k++)
-			whole |= strcmp(m->all[k].ifname, roles->data[i]->ifname) &&
-				 !strncmp(m->all[k].ifname, roles->data[i]->ifname,
+		for (unsigned k = 0; k < m->facts->nic_count; k++)
+			whole |= strcmp(m->facts->nics[k].ifname, roles->data[i]->ifname) &&
+				 !strncmp(m->facts->nics[k].ifname, roles->data[i]->ifname,
 					  strlen(roles->data[i]->ifname));
 	buf[0] = '\0';
 	for (unsigned i = 0; i < roles->count && len < cap; i++)
@@ -95,7 +95,7 @@ add_bindings(const struct machine *m, const char *nics, struct env_set *set)
 	struct tcpx_plan plan;
 	int rc;
 
-	rc = tcpx_machine_read(m->root, &machine);
+	rc = tcpx_facts_machine(m->facts, m->root, NULL, NULL, &machine);
 	if (rc == -ENOMEM)
 		return rc;
 	options.nics = nics + (*nics == '=');

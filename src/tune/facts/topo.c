@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "host/io.h"
-#include "host/machine_take.h"
 #include "tune/facts/topo_part.h"
 
 static void
@@ -25,7 +24,7 @@ read_identity(const char *root, struct tcpx_topo *topo)
 }
 
 int
-tcpx_topo_read(const char *root, struct tcpx_topo **out)
+tcpx_topo_read_parts(const char *root, struct tcpx_topo **out)
 {
 	struct tcpx_topo *topo;
 	int rc;
@@ -37,11 +36,11 @@ tcpx_topo_read(const char *root, struct tcpx_topo **out)
 		return tcpx_fail(TCPX_SUB_HOST, -ENOMEM, "read a machine");
 	read_identity(root, topo);
 	tcpx_topo_cgroup_read(root, topo);
-	rc = tcpx_topo_cpus_read(root, topo);
-	if (rc == 0)
+	rc = tcpx_facts_read(root, &topo->facts);
+	if (rc == 0) {
+		tcpx_topo_cpus_read(root, topo);
 		rc = tcpx_topo_nics_read(root, topo);
-	if (rc == 0)
-		rc = tcpx_host_gpus(root, topo->gpus, TCPX_TOPO_GPUS, &topo->gpu_count);
+	}
 	if (rc == 0)
 		rc = tcpx_topo_tasks_read(root, topo);
 	if (rc < 0) {
@@ -50,6 +49,18 @@ tcpx_topo_read(const char *root, struct tcpx_topo **out)
 	}
 	*out = topo;
 	return 0;
+}
+
+int
+tcpx_topo_read(const char *root, struct tcpx_topo **out)
+{
+	int rc = tcpx_topo_read_parts(root, out);
+
+	if (rc == 0 && (*out)->facts.nics_rc < 0) {
+		rc = (*out)->facts.nics_rc;
+		tcpx_topo_free(*out);
+	}
+	return rc;
 }
 
 void
@@ -62,8 +73,8 @@ tcpx_topo_free(struct tcpx_topo *topo)
 		free(topo->nics[i].vectors);
 	}
 	free(topo->nics);
-	free(topo->cores);
 	free(topo->threads);
+	tcpx_facts_fini(&topo->facts);
 	free(topo);
 }
 
@@ -71,7 +82,7 @@ const struct tcpx_topo_nic *
 tcpx_topo_nic_find(const struct tcpx_topo *topo, const char *ifname)
 {
 	for (unsigned i = 0; i < topo->nic_count; i++)
-		if (!strcmp(topo->nics[i].nic.ifname, ifname))
+		if (!strcmp(topo->nics[i].nic->ifname, ifname))
 			return &topo->nics[i];
 	return NULL;
 }
@@ -102,26 +113,13 @@ tcpx_topo_queues_max(const struct tcpx_topo_nic *nic)
 /* ---- for the planner -------------------------------------------------------------- */
 
 static int
-add_cpus(const struct tcpx_topo *topo, struct tcpx_machine *m)
+add_vectors(const void *arg, const struct tcpx_host_nic *nic, struct tcpx_machine *m)
 {
+	const struct tcpx_topo *topo = arg;
+	const struct tcpx_topo_nic *from = &topo->nics[nic - topo->facts.nics];
 	int rc = 0;
 
-	for (unsigned i = 0; i < topo->cpus.node_count && rc == 0; i++)
-		rc = tcpx_machine_add_node(m, topo->cpus.node[i].id);
-	for (unsigned i = 0; i < topo->core_count && rc == 0; i++)
-		rc = tcpx_machine_add_core(m, &topo->cores[i].core);
-	for (unsigned i = 0; i < m->node_count; i++) /* both are sorted by id */
-		memcpy(m->nodes[i].distance, topo->nodes[i].distance,
-		       sizeof(m->nodes[i].distance));
-	tcpx_machine_take_sets(m, &topo->cpus, &topo->isolated.cpus);
-	return rc;
-}
-
-static int
-add_nic(const struct tcpx_topo_nic *from, struct tcpx_machine *m)
-{
-	int rc = tcpx_machine_take_nic(m, &from->nic, tcpx_topo_queues_max(from));
-
+	m->nics[m->nic_count - 1].queues_max = tcpx_topo_queues_max(from);
 	for (unsigned i = 0; i < from->vector_count && rc == 0; i++) {
 		struct tcpx_machine_vector v = from->vectors[i].v;
 
@@ -138,17 +136,5 @@ add_nic(const struct tcpx_topo_nic *from, struct tcpx_machine *m)
 int
 tcpx_topo_machine(const struct tcpx_topo *topo, struct tcpx_machine *out)
 {
-	struct tcpx_machine m;
-	int rc;
-
-	tcpx_machine_init(&m);
-	tcpx_machine_take_name(&m, topo->root);
-	rc = add_cpus(topo, &m);
-	for (int last = 0; last < 2 && !m.nic_count; last++)
-		for (unsigned i = 0; i < topo->nic_count && rc == 0; i++)
-			if (tcpx_machine_wants_nic(&topo->nics[i].nic, last))
-				rc = add_nic(&topo->nics[i], &m);
-	for (unsigned i = 0; i < topo->gpu_count && rc == 0; i++)
-		rc = tcpx_machine_take_gpu(&m, &topo->gpus[i], i);
-	return tcpx_machine_taken(&m, rc, topo->root, out);
+	return tcpx_facts_machine(&topo->facts, topo->root, add_vectors, topo, out);
 }

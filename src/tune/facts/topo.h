@@ -9,28 +9,14 @@
 #ifndef TUNE_FACTS_TOPO_H
 #define TUNE_FACTS_TOPO_H
 
-#include "host/host.h"
-#include "host/machine.h"
-#include "host/maybe.h"
+#include "host/facts.h"
 #include "tune/facts/nicset.h"
 #include "tune/facts/queues.h"
 
 #define TCPX_TOPO_SCHEMA 1
-#define TCPX_TOPO_GPUS 64
-
-struct tcpx_topo_core {
-	struct tcpx_machine_core core; /* node, L3 group, CPUs                         */
-	int package;                   /* -1 unknown                                   */
-};
-
-struct tcpx_topo_node {
-	bool has_cpu;
-	struct tcpx_maybe memory_kib;
-	uint8_t distance[TCPX_HOST_NODES]; /* to the node at that index; 0 unknown     */
-};
 
 struct tcpx_topo_nic {
-	struct tcpx_host_nic nic;
+	const struct tcpx_host_nic *nic; /* in the facts                               */
 	unsigned ifindex;              /* 0 unknown                                    */
 	char pci_driver[32];           /* of the PCI device: "virtio-pci"; "" unknown  */
 	char physfn[16];               /* of a virtual function: its physical device   */
@@ -53,20 +39,16 @@ struct tcpx_topo {
 	bool fixture;                  /* the root is marked as a fixture: it may be written */
 	char kernel[128];              /* "" unknown                                   */
 	char boot_id[40];              /* "" unknown                                   */
-	struct tcpx_host_cpus cpus;    /* count 0: unknown                             */
-	struct tcpx_maybe_set possible, present, offline, isolated, nohz_full;
+	struct tcpx_facts facts;
+	struct tcpx_maybe_set possible, present, offline, nohz_full;
 	struct tcpx_maybe_set cgroup;  /* CPUs in the cpuset of this process           */
 	char cgroup_file[256];         /* the file that says so                        */
 	struct tcpx_maybe_set irq_default; /* initial mask of future IRQs              */
 	struct tcpx_maybe smt;         /* 1: cores have several CPUs in use            */
 	struct tcpx_maybe numa_balancing;
-	struct tcpx_topo_node nodes[TCPX_HOST_NODES]; /* beside cpus.node               */
-	struct tcpx_topo_core *cores;  /* by first CPU                                 */
-	unsigned core_count;
-	struct tcpx_topo_nic *nics;    /* eth2 before eth10; virtual ones, too         */
+	struct tcpx_maybe memory_kib[TCPX_HOST_NODES]; /* of facts.cpus.node           */
+	struct tcpx_topo_nic *nics;    /* those of the facts                           */
 	unsigned nic_count;
-	struct tcpx_host_gpu gpus[TCPX_TOPO_GPUS];
-	unsigned gpu_count;
 	struct tcpx_maybe irqbalance;  /* its process id                               */
 	struct tcpx_topo_thread *threads;
 	unsigned thread_count;
@@ -76,17 +58,18 @@ struct tcpx_topo {
  * tcpx_topo_read - the machine below @root
  * @out: heap, for tcpx_topo_free()
  * An empty machine is valid: without CPUs, NICs, GPUs.
- * Return: 0, -ENOMEM, -ENOTDIR if the root is no directory; logged.
+ * Return: 0, -ENOMEM, -ENOTDIR if the root is no directory, facts.nics_rc; logged.
  */
 TCPX_MUST_CHECK int tcpx_topo_read(const char *root, struct tcpx_topo **out);
+/* The same, but NICs that cannot be read are left out. */
+TCPX_MUST_CHECK int tcpx_topo_read_parts(const char *root, struct tcpx_topo **out);
 void tcpx_topo_free(struct tcpx_topo *topo);
 
 /* NULL: none. */
 const struct tcpx_topo_nic *tcpx_topo_nic_find(const struct tcpx_topo *topo, const char *ifname);
 /* Most queues of a NIC in either direction; 0 unknown. */
 unsigned tcpx_topo_queues_max(const struct tcpx_topo_nic *nic);
-/* The planner's machine: NICs are those with a device, and those that the default selection
- * takes. Finished. -ENOMEM, or -EINVAL for facts that contradict each other; logged. */
+/* tcpx_facts_machine() with limits of queues, and vectors. */
 TCPX_MUST_CHECK int tcpx_topo_machine(const struct tcpx_topo *topo, struct tcpx_machine *out);
 
 #endif

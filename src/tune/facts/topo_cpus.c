@@ -21,23 +21,6 @@ read_package(const char *root, int cpu)
 	return (int)package;
 }
 
-static int
-read_cores(const char *root, struct tcpx_topo *topo)
-{
-	struct tcpx_machine_core *cores;
-	int rc = tcpx_cores_read(root, &topo->cpus, &cores, &topo->core_count);
-
-	if (rc < 0)
-		return rc;
-	topo->cores = calloc(topo->core_count + 1, sizeof(*topo->cores));
-	for (unsigned i = 0; topo->cores && i < topo->core_count; i++) {
-		topo->cores[i].core = cores[i];
-		topo->cores[i].package = read_package(root, cores[i].cpu[0]);
-	}
-	free(cores);
-	return topo->cores ? 0 : -ENOMEM;
-}
-
 /* "Node 0 MemTotal:  12345 kB" */
 static struct tcpx_maybe
 read_memory(const char *root, int id)
@@ -57,18 +40,6 @@ read_memory(const char *root, int id)
 }
 
 static void
-read_nodes(const char *root, struct tcpx_topo *topo)
-{
-	for (unsigned i = 0; i < topo->cpus.node_count; i++) {
-		struct tcpx_topo_node *node = &topo->nodes[i];
-
-		node->has_cpu = !tcpx_cpuset_empty(&topo->cpus.node[i].cpus);
-		node->memory_kib = read_memory(root, topo->cpus.node[i].id);
-		tcpx_node_distances_read(root, &topo->cpus, i, node->distance);
-	}
-}
-
-static void
 read_lists(const char *root, struct tcpx_topo *topo)
 {
 	const struct {
@@ -78,7 +49,6 @@ read_lists(const char *root, struct tcpx_topo *topo)
 		{ TCPX_CPU_DIR "/possible", &topo->possible },
 		{ TCPX_CPU_DIR "/present", &topo->present },
 		{ TCPX_CPU_DIR "/offline", &topo->offline },
-		{ TCPX_CPU_DIR "/isolated", &topo->isolated },
 		{ TCPX_CPU_DIR "/nohz_full", &topo->nohz_full },
 	};
 
@@ -92,19 +62,14 @@ read_lists(const char *root, struct tcpx_topo *topo)
 	topo->numa_balancing = tcpx_maybe_number(root, "/proc/sys/kernel/numa_balancing");
 }
 
-int
+void
 tcpx_topo_cpus_read(const char *root, struct tcpx_topo *topo)
 {
-	int rc;
+	struct tcpx_facts *f = &topo->facts;
 
 	read_lists(root, topo);
-	if (!tcpx_io_exists(root, TCPX_CPU_DIR "/online") && !tcpx_io_is_machine(root))
-		return 0; /* a tree without CPUs: tcpx_host_cpus() would complain */
-	if (tcpx_host_cpus(root, &topo->cpus) < 0)
-		return 0; /* the reason is recorded */
-	rc = read_cores(root, topo);
-	if (rc < 0)
-		return rc;
-	read_nodes(root, topo);
-	return 0;
+	for (unsigned i = 0; i < f->core_count; i++)
+		f->cores[i].package = read_package(root, f->cores[i].cpu[0]);
+	for (unsigned i = 0; i < f->cpus.node_count; i++)
+		topo->memory_kib[i] = read_memory(root, f->cpus.node[i].id);
 }

@@ -14,12 +14,14 @@ read_device(const char *root, struct tcpx_topo_nic *out)
 {
 	char path[128];
 
-	if (!*out->nic.place.pci)
+	const char *pci = out->nic->place.pci;
+
+	if (!*pci)
 		return;
-	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/driver", out->nic.place.pci);
+	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/driver", pci);
 	if (tcpx_io_read_link(root, path, out->pci_driver, sizeof(out->pci_driver)) < 0)
 		out->pci_driver[0] = '\0';
-	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/physfn", out->nic.place.pci);
+	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/physfn", pci);
 	if (tcpx_io_read_link(root, path, out->physfn, sizeof(out->physfn)) < 0)
 		out->physfn[0] = '\0';
 }
@@ -46,7 +48,7 @@ read_one(const char *root, struct tcpx_asker *a, const struct tcpx_irqtab *tab,
 {
 	int rc;
 
-	out->nic = *nic;
+	out->nic = nic;
 	out->ifindex = read_ifindex(root, nic->ifname);
 	read_device(root, out);
 	tcpx_nicset_read(root, a, nic->ifname, out->ifindex, out->set);
@@ -62,9 +64,9 @@ read_one(const char *root, struct tcpx_asker *a, const struct tcpx_irqtab *tab,
 }
 
 static int
-read_all(const char *root, const struct tcpx_host_nic *nics, unsigned count,
-	 const struct tcpx_irqtab *tab, struct tcpx_topo *topo)
+read_all(const char *root, const struct tcpx_irqtab *tab, struct tcpx_topo *topo)
 {
+	unsigned count = topo->facts.nic_count;
 	struct tcpx_asker a;
 	int rc = 0;
 
@@ -74,7 +76,7 @@ read_all(const char *root, const struct tcpx_host_nic *nics, unsigned count,
 	tcpx_asker_open(root, &a);
 	for (unsigned i = 0; i < count && rc == 0; i++) {
 		topo->nic_count++;
-		rc = read_one(root, &a, tab, &nics[i], &topo->nics[i]);
+		rc = read_one(root, &a, tab, &topo->facts.nics[i], &topo->nics[i]);
 	}
 	tcpx_asker_close(&a);
 	return rc;
@@ -84,21 +86,16 @@ int
 tcpx_topo_nics_read(const char *root, struct tcpx_topo *topo)
 {
 	struct tcpx_irqtab tab = { .cpu_count = 0 };
-	struct tcpx_host_nic *nics;
-	unsigned count;
 	char *text;
 	size_t len;
-	int rc = tcpx_host_nics_read(root, &nics, &count);
+	int rc = 0;
 
-	if (rc < 0)
-		return rc;
 	if (tcpx_io_slurp(root, "/proc/interrupts", TCPX_IRQTAB_BYTES, &text, &len) == 0) {
 		rc = tcpx_irqtab_parse(text, len, &tab);
 		free(text);
 	}
 	if (rc != -ENOMEM) /* an unreadable table has no names */
-		rc = read_all(root, nics, count, tab.cpu_count ? &tab : NULL, topo);
+		rc = read_all(root, tab.cpu_count ? &tab : NULL, topo);
 	tcpx_irqtab_fini(&tab);
-	free(nics);
 	return rc;
 }

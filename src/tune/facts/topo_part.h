@@ -5,7 +5,8 @@
 
 #include "tune/facts/topo.h"
 
-TCPX_MUST_CHECK int tcpx_topo_cpus_read(const char *root, struct tcpx_topo *topo);
+/* These two after the facts. */
+void tcpx_topo_cpus_read(const char *root, struct tcpx_topo *topo);
 TCPX_MUST_CHECK int tcpx_topo_nics_read(const char *root, struct tcpx_topo *topo);
 /* Finds irqbalance and NAPI threads. */
 TCPX_MUST_CHECK int tcpx_topo_tasks_read(const char *root, struct tcpx_topo *topo);

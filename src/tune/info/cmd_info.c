@@ -85,11 +85,11 @@ print_nics(const struct machine *m)
 	if (*m->control.name)
 		printf("  control arrives at %s, too (%s)\n", m->control.name,
 		       tcpx_cfg_source(m->cfg, TCPX_SET_CTRL));
-	if (m->all_count)
+	if (m->facts->nic_count)
 		printf("  %-4s %-15s %-20s %9s %6s %7s %-12s %-13s %4s  %s\n", "used", "name",
 		       "address", "speed", "MTU", "rx/tx", "driver", "PCI", "node", "why");
-	for (unsigned i = 0; i < m->all_count; i++)
-		print_nic(m, &m->all[i]);
+	for (unsigned i = 0; i < m->facts->nic_count; i++)
+		print_nic(m, &m->facts->nics[i]);
 	for (unsigned i = 0; i < m->nic_count; i++)
 		if (strcmp(m->nics[i].name, m->nics[i].ifname))
 			printf("  %-4s %-15s on %s, %s\n", "yes", m->nics[i].name,
@@ -104,28 +104,28 @@ print_cpus(const struct machine *m)
 	char list[MACHINE_CPU_LIST];
 
 	print_title("CPUs");
-	if (!m->cpus.count) {
+	if (!m->facts->cpus.count) {
 		printf("  unknown\n");
 		return;
 	}
-	printf("  %-10s %4u  %s\n", "online", m->cpus.count,
-	       machine_cpu_list(&m->cpus.online, list));
-	printf("  %-10s %4u  %s\n", "allowed", m->cpus.allowed_count,
-	       machine_cpu_list(&m->cpus.allowed, list));
-	for (unsigned i = 0; i < m->cpus.node_count; i++)
-		printf("  node %-5d %4u  %s\n", m->cpus.node[i].id,
-		       tcpx_cpuset_count(&m->cpus.node[i].cpus),
-		       machine_cpu_list(&m->cpus.node[i].cpus, list));
+	printf("  %-10s %4u  %s\n", "online", m->facts->cpus.count,
+	       machine_cpu_list(&m->facts->cpus.online, list));
+	printf("  %-10s %4u  %s\n", "allowed", m->facts->cpus.allowed_count,
+	       machine_cpu_list(&m->facts->cpus.allowed, list));
+	for (unsigned i = 0; i < m->facts->cpus.node_count; i++)
+		printf("  node %-5d %4u  %s\n", m->facts->cpus.node[i].id,
+		       tcpx_cpuset_count(&m->facts->cpus.node[i].cpus),
+		       machine_cpu_list(&m->facts->cpus.node[i].cpus, list));
 }
 
 static void
 print_gpus(const struct machine *m)
 {
 	print_title("GPUs");
-	if (!m->gpu_count)
+	if (!m->facts->gpu_count)
 		printf("  none on the PCI bus\n");
-	for (unsigned g = 0; g < m->gpu_count; g++) {
-		const struct tcpx_host_gpu *gpu = &m->gpus[g];
+	for (unsigned g = 0; g < m->facts->gpu_count; g++) {
+		const struct tcpx_host_gpu *gpu = &m->facts->gpus[g];
 		char node[16];
 
 		printf("  %u  %s  node %s ", g, gpu->place.pci,

@@ -33,24 +33,24 @@ read_control(struct machine *m)
 		return 0;
 	want = tcpx_host_control_of(tcpx_cfg_str(m->cfg, TCPX_SET_CTRL),
 				    tcpx_cfg_source(m->cfg, TCPX_SET_CTRL));
-	rc = tcpx_host_nics_control(m->all, m->all_count, &want, m->selection, m->nics,
+	rc = tcpx_host_nics_control(m->facts->nics, m->facts->nic_count, &want, m->selection, m->nics,
 				    &m->nic_count, &m->control);
 	return rc < 0 ? rc : 0;
 }
 
 static void
-read_facts(struct machine *m)
+choose(struct machine *m)
 {
-	m->nics_rc = tcpx_host_nics_read(m->root, &m->all, &m->all_count);
+	const struct tcpx_facts *f = m->facts;
+
+	m->nics_rc = f->nics_rc;
 	if (m->nics_rc == 0)
-		m->nics_rc = tcpx_host_nics_select(m->all, m->all_count, m->selection, m->nics,
+		m->nics_rc = tcpx_host_nics_select(f->nics, f->nic_count, m->selection, m->nics,
 						   TCPX_HOST_NICS, &m->nic_count);
 	if (m->nics_rc == 0)
 		m->nics_rc = read_control(m);
-	if (tcpx_host_gpus(m->root, m->gpus, MACHINE_GPUS, &m->gpu_count) < 0)
-		m->gpu_count = 0;
-	if (tcpx_host_cpus(m->root, &m->cpus) == 0)
-		tcpx_host_defaults(m->nics, m->nic_count, &m->cpus, m->gpu_count, &m->plan);
+	if (f->cpus.count)
+		tcpx_host_defaults(m->nics, m->nic_count, &f->cpus, f->gpu_count, &m->plan);
 }
 
 static bool
@@ -82,22 +82,22 @@ machine_new(const char *command, const char *root, const char *selection)
 		machine_free(m);
 		return NULL;
 	}
-	read_facts(m);
+	if (tcpx_topo_read_parts(m->root, &m->topo) < 0) {
+		machine_free(m); /* no memory, which was logged */
+		return NULL;
+	}
+	m->facts = &m->topo->facts;
+	choose(m);
 	return m;
-}
-
-int
-machine_topo_read(struct machine *m)
-{
-	return tcpx_topo_read(m->root, &m->topo);
 }
 
 void
 machine_free(struct machine *m)
 {
+	if (!m)
+		return;
 	tcpx_cfg_free(m->cfg);
 	tcpx_topo_free(m->topo);
-	free(m->all);
 	free(m);
 }
 
@@ -145,8 +145,9 @@ find_roles(const struct machine *m, bool named, const char *control, struct tcpx
 	if (tcpx_host_text_read(m->root, "/proc/net/route", route, sizeof(route)) < 0)
 		route[0] = '\0';
 	tcpx_roles_find(&(struct tcpx_role_facts){
-		.all = m->all, .all_count = m->all_count, .nics = m->nics, .nic_count = m->nic_count,
-		.gpus = m->gpus, .gpu_count = m->gpu_count, .route = route,
+		.all = m->facts->nics, .all_count = m->facts->nic_count, .nics = m->nics,
+		.nic_count = m->nic_count,
+		.gpus = m->facts->gpus, .gpu_count = m->facts->gpu_count, .route = route,
 		.control = control ? control : *m->control.name ? m->control.ifname : NULL,
 		.named = named }, out);
 }
@@ -158,7 +159,7 @@ machine_roles(struct machine *m, const char *nics, const char *control, struct t
 
 	if (*names) {
 		m->selection = names;
-		m->nics_rc = tcpx_host_nics_select(m->all, m->all_count, names, m->nics,
+		m->nics_rc = tcpx_host_nics_select(m->facts->nics, m->facts->nic_count, names, m->nics,
 						   TCPX_HOST_NICS, &m->nic_count);
 	}
 	if (m->nics_rc < 0)

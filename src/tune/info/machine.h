@@ -13,7 +13,6 @@
 #include "tune/facts/role.h"
 #include "tune/facts/topo.h"
 
-#define MACHINE_GPUS 64
 #define MACHINE_DEFAULTS 3
 #define MACHINE_CPU_LIST 160 /* bytes of a list of CPUs; a longer one ends in "..." */
 
@@ -22,17 +21,13 @@ struct machine {
 	bool here;                  /* this machine, which this process can ask     */
 	struct tcpx_cfg *cfg;       /* NULL: the settings are invalid               */
 	const char *selection;      /* of NICs; "" the default                      */
-	struct tcpx_host_nic *all;
-	unsigned all_count;
+	struct tcpx_topo *topo;     /* what there is                                */
+	const struct tcpx_facts *facts; /* of @topo                                 */
 	struct tcpx_host_nic nics[TCPX_HOST_NICS]; /* the chosen ones               */
 	unsigned nic_count;
 	int nics_rc;                /* why none was chosen, or no control NIC       */
 	struct tcpx_host_nic control; /* its name is "": there is none              */
-	struct tcpx_host_cpus cpus; /* count 0: unknown                             */
-	struct tcpx_host_gpu gpus[MACHINE_GPUS];
-	unsigned gpu_count;
 	struct tcpx_host_plan plan; /* threads 0: unknown                           */
-	struct tcpx_topo *topo;     /* NULL: machine_topo_read() was not called, or failed */
 	const char *peer;           /* HOST[:PORT],...: of doctor; borrowed; NULL none */
 };
 
@@ -43,9 +38,8 @@ struct machine {
  * cannot be read is left unknown, and has been logged.
  */
 struct machine *machine_new(const char *command, const char *root, const char *selection);
+/* NULL is allowed. */
 void machine_free(struct machine *m);
-/* Reads m->topo: queues, vectors, settings of NICs. 0, or negative (logged). */
-int machine_topo_read(struct machine *m);
 
 /* The chosen NIC that is nearest to @gpu, or NULL without NICs. */
 const struct tcpx_host_nic *machine_nearest(const struct machine *m,

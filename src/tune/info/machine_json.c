@@ -60,8 +60,8 @@ nics_json(const struct machine *m)
 {
 	json_t *all = json_array(), *used = json_array();
 
-	for (unsigned i = 0; i < m->all_count; i++)
-		json_array_append_new(all, nic_json(m, &m->all[i]));
+	for (unsigned i = 0; i < m->facts->nic_count; i++)
+		json_array_append_new(all, nic_json(m, &m->facts->nics[i]));
 	for (unsigned i = 0; i < m->nic_count; i++) {
 		char addr[TCPX_HOST_ADDR_TEXT];
 
@@ -82,14 +82,14 @@ cpus_json(const struct machine *m)
 	json_t *nodes = json_array();
 	char list[MACHINE_CPU_LIST], allowed[MACHINE_CPU_LIST];
 
-	for (unsigned i = 0; i < m->cpus.node_count; i++)
+	for (unsigned i = 0; i < m->facts->cpus.node_count; i++)
 		json_array_append_new(nodes, json_pack(
-			"{s:i, s:s}", "id", m->cpus.node[i].id, "cpus",
-			machine_cpu_list(&m->cpus.node[i].cpus, list)));
-	return json_pack("{s:I, s:I, s:s, s:s, s:o}", "count", (json_int_t)m->cpus.count,
-			 "allowed_count", (json_int_t)m->cpus.allowed_count,
-			 "online", machine_cpu_list(&m->cpus.online, list),
-			 "allowed", machine_cpu_list(&m->cpus.allowed, allowed), "nodes", nodes);
+			"{s:i, s:s}", "id", m->facts->cpus.node[i].id, "cpus",
+			machine_cpu_list(&m->facts->cpus.node[i].cpus, list)));
+	return json_pack("{s:I, s:I, s:s, s:s, s:o}", "count", (json_int_t)m->facts->cpus.count,
+			 "allowed_count", (json_int_t)m->facts->cpus.allowed_count,
+			 "online", machine_cpu_list(&m->facts->cpus.online, list),
+			 "allowed", machine_cpu_list(&m->facts->cpus.allowed, allowed), "nodes", nodes);
 }
 
 static json_t *
@@ -97,8 +97,8 @@ gpus_json(const struct machine *m)
 {
 	json_t *gpus = json_array();
 
-	for (unsigned g = 0; g < m->gpu_count; g++) {
-		const struct tcpx_host_gpu *gpu = &m->gpus[g];
+	for (unsigned g = 0; g < m->facts->gpu_count; g++) {
+		const struct tcpx_host_gpu *gpu = &m->facts->gpus[g];
 		json_t *distances = json_object();
 
 		for (unsigned i = 0; i < m->nic_count; i++)

@@ -71,15 +71,15 @@ put_text(json_t *to, const char *key, const char *text, const char *why)
 /* ---- CPUs ------------------------------------------------------------------------- */
 
 static json_t *
-core_json(const struct tcpx_topo_core *core)
+core_json(const struct tcpx_machine_core *core)
 {
 	json_t *json = json_object(), *cpus = json_array();
 
-	for (unsigned i = 0; i < core->core.cpu_count; i++)
-		json_array_append_new(cpus, json_integer(core->core.cpu[i]));
+	for (unsigned i = 0; i < core->cpu_count; i++)
+		json_array_append_new(cpus, json_integer(core->cpu[i]));
 	json_object_set_new(json, "cpus", cpus);
-	put_id(json, "node", core->core.node, "no node has its CPU");
-	put_id(json, "l3", core->core.l3, "no file tells of an L3 cache");
+	put_id(json, "node", core->node, "no node has its CPU");
+	put_id(json, "l3", core->l3, "no file tells of an L3 cache");
 	put_id(json, "package", core->package, "no file tells");
 	return json;
 }
@@ -87,16 +87,16 @@ core_json(const struct tcpx_topo_core *core)
 static json_t *
 node_json(const struct tcpx_topo *topo, unsigned i)
 {
-	const struct tcpx_topo_node *node = &topo->nodes[i];
+	const uint8_t *distance = topo->facts.distance[i];
 	json_t *json = json_object(), *distances = json_array();
-	bool known = topo->cpus.node_count > 0;
+	bool known = topo->facts.cpus.node_count > 0;
 
-	json_object_set_new(json, "id", json_integer(topo->cpus.node[i].id));
-	json_object_set_new(json, "cpus", tool_json_cpus(&topo->cpus.node[i].cpus));
-	put_maybe(json, "memory_kib", &node->memory_kib);
-	for (unsigned j = 0; j < topo->cpus.node_count; j++) {
-		known &= node->distance[j] != 0;
-		json_array_append_new(distances, json_integer(node->distance[j]));
+	json_object_set_new(json, "id", json_integer(topo->facts.cpus.node[i].id));
+	json_object_set_new(json, "cpus", tool_json_cpus(&topo->facts.cpus.node[i].cpus));
+	put_maybe(json, "memory_kib", &topo->memory_kib[i]);
+	for (unsigned j = 0; j < topo->facts.cpus.node_count; j++) {
+		known &= distance[j] != 0;
+		json_array_append_new(distances, json_integer(distance[j]));
 	}
 	if (known) {
 		json_object_set_new(json, "distance", distances);
@@ -112,9 +112,9 @@ cpus_json(const struct tcpx_topo *topo)
 {
 	json_t *json = json_object();
 
-	if (topo->cpus.count) {
-		json_object_set_new(json, "online", tool_json_cpus(&topo->cpus.online));
-		json_object_set_new(json, "allowed", tool_json_cpus(&topo->cpus.allowed));
+	if (topo->facts.cpus.count) {
+		json_object_set_new(json, "online", tool_json_cpus(&topo->facts.cpus.online));
+		json_object_set_new(json, "allowed", tool_json_cpus(&topo->facts.cpus.allowed));
 	} else {
 		put_why(json, "online", "no file tells");
 		put_why(json, "allowed", "no file tells");
@@ -122,7 +122,7 @@ cpus_json(const struct tcpx_topo *topo)
 	put_set(json, "possible", &topo->possible);
 	put_set(json, "present", &topo->present);
 	put_set(json, "offline", &topo->offline);
-	put_set(json, "isolated", &topo->isolated);
+	put_set(json, "isolated", &topo->facts.isolated);
 	put_set(json, "nohz_full", &topo->nohz_full);
 	put_set(json, "cpuset", &topo->cgroup);
 	put_text(json, "cpuset_file", topo->cgroup_file, "no cpuset");
@@ -188,8 +188,8 @@ counts_json(const struct tcpx_topo_nic *nic)
 	json_t *json = json_object();
 	unsigned max = tcpx_topo_queues_max(nic);
 
-	json_object_set_new(json, "rx", json_integer(nic->nic.queues_rx));
-	json_object_set_new(json, "tx", json_integer(nic->nic.queues_tx));
+	json_object_set_new(json, "rx", json_integer(nic->nic->queues_rx));
+	json_object_set_new(json, "tx", json_integer(nic->nic->queues_tx));
 	if (max)
 		json_object_set_new(json, "max", json_integer(max));
 	else
@@ -201,13 +201,13 @@ static json_t *
 nic_json(const struct tcpx_topo_nic *nic)
 {
 	json_t *json = json_object(), *vectors = json_array(), *queues = json_array();
-	const struct tcpx_host_place *place = &nic->nic.place;
+	const struct tcpx_host_place *place = &nic->nic->place;
 
-	json_object_set_new(json, "name", machine_json_text(nic->nic.ifname));
+	json_object_set_new(json, "name", machine_json_text(nic->nic->ifname));
 	put_id(json, "ifindex", nic->ifindex ? (long long)nic->ifindex : -1, "no file tells");
-	json_object_set_new(json, "up", json_boolean(nic->nic.up));
-	json_object_set_new(json, "hardware", json_boolean(nic->nic.hardware));
-	put_text(json, "driver", nic->nic.driver, "no device stands behind it");
+	json_object_set_new(json, "up", json_boolean(nic->nic->up));
+	json_object_set_new(json, "hardware", json_boolean(nic->nic->hardware));
+	put_text(json, "driver", nic->nic->driver, "no device stands behind it");
 	put_text(json, "pci_driver", nic->pci_driver, "its device is not on a PCI bus");
 	put_text(json, "pci", place->pci, "its device is not on a PCI bus");
 	put_text(json, "pci_path", place->path, "its device is not on a PCI bus");
@@ -219,7 +219,7 @@ nic_json(const struct tcpx_topo_nic *nic)
 		put_why(json, "local_cpus", "no file tells");
 	else
 		json_object_set_new(json, "local_cpus", tool_json_cpus(&place->local_cpus));
-	put_id(json, "speed_mbps", nic->nic.speed_mbps ? (long long)nic->nic.speed_mbps : -1,
+	put_id(json, "speed_mbps", nic->nic->speed_mbps ? (long long)nic->nic->speed_mbps : -1,
 	       "the driver does not tell");
 	json_object_set_new(json, "queues", counts_json(nic));
 	for (unsigned i = 0; i < nic->queue_count; i++)
@@ -239,7 +239,7 @@ nic_json(const struct tcpx_topo_nic *nic)
 static json_t *
 gpu_json(const struct tcpx_topo *topo, unsigned g)
 {
-	const struct tcpx_host_gpu *gpu = &topo->gpus[g];
+	const struct tcpx_host_gpu *gpu = &topo->facts.gpus[g];
 	json_t *json = json_object(), *distance = json_object(), *nearest = json_array();
 	enum tcpx_distance best = TCPX_DISTANCES;
 
@@ -250,11 +250,11 @@ gpu_json(const struct tcpx_topo *topo, unsigned g)
 	json_object_set_new(json, "node_source",
 			    json_string(tcpx_host_numa_source_name(gpu->place.numa_source)));
 	for (unsigned i = 0; i < topo->nic_count; i++) {
-		enum tcpx_distance d = tcpx_host_distance(&topo->nics[i].nic, gpu);
+		enum tcpx_distance d = tcpx_host_distance(topo->nics[i].nic, gpu);
 
-		if (!topo->nics[i].nic.hardware)
+		if (!topo->nics[i].nic->hardware)
 			continue;
-		json_object_set_new(distance, topo->nics[i].nic.ifname,
+		json_object_set_new(distance, topo->nics[i].nic->ifname,
 				    json_string(tcpx_host_distance_name(d)));
 		if (d < best) {
 			best = d;
@@ -262,7 +262,7 @@ gpu_json(const struct tcpx_topo *topo, unsigned g)
 		}
 		if (d == best)
 			json_array_append_new(nearest,
-					      machine_json_text(topo->nics[i].nic.ifname));
+					      machine_json_text(topo->nics[i].nic->ifname));
 	}
 	json_object_set_new(json, "distance", distance);
 	json_object_set_new(json, "nearest_nics", nearest);
@@ -306,13 +306,13 @@ topo_json(const struct tcpx_topo *topo)
 	json_t *json = json_object(), *nodes = json_array(), *cores = json_array();
 	json_t *nics = json_array(), *gpus = json_array();
 
-	for (unsigned i = 0; i < topo->cpus.node_count; i++)
+	for (unsigned i = 0; i < topo->facts.cpus.node_count; i++)
 		json_array_append_new(nodes, node_json(topo, i));
-	for (unsigned i = 0; i < topo->core_count; i++)
-		json_array_append_new(cores, core_json(&topo->cores[i]));
+	for (unsigned i = 0; i < topo->facts.core_count; i++)
+		json_array_append_new(cores, core_json(&topo->facts.cores[i]));
 	for (unsigned i = 0; i < topo->nic_count; i++)
 		json_array_append_new(nics, nic_json(&topo->nics[i]));
-	for (unsigned i = 0; i < topo->gpu_count; i++)
+	for (unsigned i = 0; i < topo->facts.gpu_count; i++)
 		json_array_append_new(gpus, gpu_json(topo, i));
 	json_object_set_new(json, "schema", json_integer(TCPX_TOPO_SCHEMA));
 	json_object_set_new(json, "version", json_string(tcpx_version()));

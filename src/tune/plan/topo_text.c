@@ -39,23 +39,23 @@ static void
 print_cpus(FILE *f, const struct tcpx_topo *topo, bool explain)
 {
 	title(f, "CPUs");
-	if (!topo->cpus.count) {
+	if (!topo->facts.cpus.count) {
 		fprintf(f, "  not known: no file tells which are online\n");
 		return;
 	}
-	fprintf(f, "  %-10s %u CPUs, %u cores", "online", topo->cpus.count, topo->core_count);
+	fprintf(f, "  %-10s %u CPUs, %u cores", "online", topo->facts.cpus.count, topo->facts.core_count);
 	if (!topo->smt.why)
 		fprintf(f, ", SMT %s", topo->smt.value ? "on" : "off");
 	fprintf(f, ": ");
-	print_list(f, &topo->cpus.online);
+	print_list(f, &topo->facts.cpus.online);
 	fputc('\n', f);
-	if (!tcpx_cpuset_equal(&topo->cpus.online, &topo->cpus.allowed) || explain) {
+	if (!tcpx_cpuset_equal(&topo->facts.cpus.online, &topo->facts.cpus.allowed) || explain) {
 		fprintf(f, "  %-10s ", "allowed");
-		print_list(f, &topo->cpus.allowed);
+		print_list(f, &topo->facts.cpus.allowed);
 		fputc('\n', f);
 	}
-	if (topo->isolated.why || !tcpx_cpuset_empty(&topo->isolated.cpus) || explain)
-		print_set(f, "isolated", &topo->isolated, explain);
+	if (topo->facts.isolated.why || !tcpx_cpuset_empty(&topo->facts.isolated.cpus) || explain)
+		print_set(f, "isolated", &topo->facts.isolated, explain);
 	if (topo->nohz_full.why || !tcpx_cpuset_empty(&topo->nohz_full.cpus) || explain)
 		print_set(f, "nohz_full", &topo->nohz_full, explain);
 	if (topo->offline.why || !tcpx_cpuset_empty(&topo->offline.cpus) || explain)
@@ -76,8 +76,8 @@ count_l3(const struct tcpx_topo *topo, int node, unsigned *cores)
 	int last = -1;
 
 	*cores = 0;
-	for (unsigned i = 0; i < topo->core_count; i++) {
-		const struct tcpx_machine_core *core = &topo->cores[i].core;
+	for (unsigned i = 0; i < topo->facts.core_count; i++) {
+		const struct tcpx_machine_core *core = &topo->facts.cores[i];
 
 		if (core->node != node)
 			continue;
@@ -94,24 +94,25 @@ static void
 print_nodes(FILE *f, const struct tcpx_topo *topo)
 {
 	title(f, "Nodes");
-	if (!topo->cpus.node_count)
+	if (!topo->facts.cpus.node_count)
 		fprintf(f, "  none: a kernel without NUMA, or no file tells\n");
-	for (unsigned i = 0; i < topo->cpus.node_count; i++) {
-		const struct tcpx_topo_node *node = &topo->nodes[i];
-		unsigned cores, l3 = count_l3(topo, topo->cpus.node[i].id, &cores);
+	for (unsigned i = 0; i < topo->facts.cpus.node_count; i++) {
+		const uint8_t *distance = topo->facts.distance[i];
+		const struct tcpx_maybe *kib = &topo->memory_kib[i];
+		unsigned cores, l3 = count_l3(topo, topo->facts.cpus.node[i].id, &cores);
 		char memory[OUT_QUANTITY];
 
-		fprintf(f, "  node %-3d %3u cores", topo->cpus.node[i].id, cores);
+		fprintf(f, "  node %-3d %3u cores", topo->facts.cpus.node[i].id, cores);
 		if (l3)
 			fprintf(f, ", %u L3 group%s", l3, l3 > 1 ? "s" : "");
-		if (!node->memory_kib.why)
-			fprintf(f, ", %s", out_size((uint64_t)node->memory_kib.value * 1024, memory));
+		if (!kib->why)
+			fprintf(f, ", %s", out_size((uint64_t)kib->value * 1024, memory));
 		fprintf(f, ", CPUs ");
-		print_list(f, &topo->cpus.node[i].cpus);
-		if (topo->cpus.node_count > 1 && node->distance[0]) {
+		print_list(f, &topo->facts.cpus.node[i].cpus);
+		if (topo->facts.cpus.node_count > 1 && distance[0]) {
 			fprintf(f, ", distance");
-			for (unsigned j = 0; j < topo->cpus.node_count; j++)
-				fprintf(f, " %u", node->distance[j]);
+			for (unsigned j = 0; j < topo->facts.cpus.node_count; j++)
+				fprintf(f, " %u", distance[j]);
 		}
 		fputc('\n', f);
 	}
@@ -198,18 +199,18 @@ print_settings(FILE *f, const struct tcpx_topo_nic *nic)
 static void
 print_nic(FILE *f, const struct tcpx_topo_nic *nic, bool explain)
 {
-	const struct tcpx_host_place *place = &nic->nic.place;
+	const struct tcpx_host_place *place = &nic->nic->place;
 	unsigned max = tcpx_topo_queues_max(nic);
 	char node[24] = "no node";
 
 	if (place->numa >= 0)
 		snprintf(node, sizeof(node), "node %d", place->numa);
-	fprintf(f, "  %s", tool_paint(f, nic->nic.up ? TOOL_GREEN : TOOL_DIM));
-	out_plain(f, nic->nic.ifname);
+	fprintf(f, "  %s", tool_paint(f, nic->nic->up ? TOOL_GREEN : TOOL_DIM));
+	out_plain(f, nic->nic->ifname);
 	fprintf(f, "%s%*s %-8s %-10s %-12s  %u/%u queues", tool_paint(f, TOOL_PLAIN),
-		15 - (int)strlen(nic->nic.ifname), "", node,
-		*nic->nic.driver ? nic->nic.driver : "-", *place->pci ? place->pci : "-",
-		nic->nic.queues_rx, nic->nic.queues_tx);
+		15 - (int)strlen(nic->nic->ifname), "", node,
+		*nic->nic->driver ? nic->nic->driver : "-", *place->pci ? place->pci : "-",
+		nic->nic->queues_rx, nic->nic->queues_tx);
 	if (max)
 		fprintf(f, " of %u", max);
 	fprintf(f, ", ");
@@ -253,25 +254,25 @@ print_gpus(FILE *f, const struct tcpx_topo *topo)
 	static const char *const words[TCPX_DISTANCES] = { "switch", "port", "node", "far", "?" };
 
 	title(f, "GPUs");
-	if (!topo->gpu_count) {
+	if (!topo->facts.gpu_count) {
 		fprintf(f, "  none on the PCI bus\n");
 		return;
 	}
 	fprintf(f, "  %-4s %-13s %-5s", "", "", "node");
 	for (unsigned i = 0; i < topo->nic_count; i++)
-		if (topo->nics[i].nic.hardware)
-			fprintf(f, " %8s", topo->nics[i].nic.ifname);
+		if (topo->nics[i].nic->hardware)
+			fprintf(f, " %8s", topo->nics[i].nic->ifname);
 	fputc('\n', f);
-	for (unsigned g = 0; g < topo->gpu_count; g++) {
+	for (unsigned g = 0; g < topo->facts.gpu_count; g++) {
 		char node[16] = "?";
 
-		if (topo->gpus[g].place.numa >= 0)
-			snprintf(node, sizeof(node), "%d", topo->gpus[g].place.numa);
-		fprintf(f, "  %-4u %-13s %-5s", g, topo->gpus[g].place.pci, node);
+		if (topo->facts.gpus[g].place.numa >= 0)
+			snprintf(node, sizeof(node), "%d", topo->facts.gpus[g].place.numa);
+		fprintf(f, "  %-4u %-13s %-5s", g, topo->facts.gpus[g].place.pci, node);
 		for (unsigned i = 0; i < topo->nic_count; i++)
-			if (topo->nics[i].nic.hardware)
-				fprintf(f, " %8s", words[tcpx_host_distance(&topo->nics[i].nic,
-									    &topo->gpus[g])]);
+			if (topo->nics[i].nic->hardware)
+				fprintf(f, " %8s", words[tcpx_host_distance(topo->nics[i].nic,
+									    &topo->facts.gpus[g])]);
 		fputc('\n', f);
 	}
 	fprintf(f, "  switch: below one PCI switch; port: one root port; node: one NUMA node\n");

@@ -43,10 +43,10 @@ nic_and_queue(const struct tcpx_topo_nic *nic, const struct tcpx_machine_vector 
 	      size_t cap)
 {
 	if (v->queue >= 0)
-		snprintf(buf, cap, "%.15s-%s-%d", nic->nic.ifname, tcpx_vector_kind_name(v->kind),
+		snprintf(buf, cap, "%.15s-%s-%d", nic->nic->ifname, tcpx_vector_kind_name(v->kind),
 			 v->queue);
 	else
-		snprintf(buf, cap, "%.15s-%s", nic->nic.ifname, tcpx_vector_kind_name(v->kind));
+		snprintf(buf, cap, "%.15s-%s", nic->nic->ifname, tcpx_vector_kind_name(v->kind));
 	return buf;
 }
 
@@ -71,7 +71,7 @@ name_vectors(struct tcpx_sampler *s, const struct tcpx_topo *topo)
 static int
 make_columns(struct sample_irqs *q, const struct tcpx_topo *topo)
 {
-	const struct tcpx_cpuset *cpus = topo->possible.why ? &topo->cpus.online
+	const struct tcpx_cpuset *cpus = topo->possible.why ? &topo->facts.cpus.online
 							    : &topo->possible.cpus;
 	unsigned n = 0;
 

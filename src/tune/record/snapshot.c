@@ -104,24 +104,24 @@ take_facts(const struct tcpx_topo *topo, const char *list, struct tcpx_snapshot 
 
 	for (unsigned i = 0; i < topo->nic_count; i++)
 		vectors += topo->nics[i].vector_count;
-	snap->nodes = malloc((topo->cpus.node_count + 1) * sizeof(*snap->nodes));
+	snap->nodes = malloc((topo->facts.cpus.node_count + 1) * sizeof(*snap->nodes));
 	snap->nics = calloc(topo->nic_count + 1, sizeof(*snap->nics));
 	snap->vectors = calloc(vectors + 1, sizeof(*snap->vectors));
 	if (!snap->nodes || !snap->nics || !snap->vectors)
 		return -ENOMEM;
 	snprintf(snap->boot_id, sizeof(snap->boot_id), "%s", topo->boot_id);
 	snprintf(snap->kernel, sizeof(snap->kernel), "%s", topo->kernel);
-	snap->node_count = topo->cpus.node_count;
-	memcpy(snap->nodes, topo->cpus.node, snap->node_count * sizeof(*snap->nodes));
+	snap->node_count = topo->facts.cpus.node_count;
+	memcpy(snap->nodes, topo->facts.cpus.node, snap->node_count * sizeof(*snap->nodes));
 	for (unsigned i = 0; i < topo->nic_count; i++) {
 		const struct tcpx_topo_nic *nic = &topo->nics[i];
 		struct tcpx_snap_nic *to = &snap->nics[snap->nic_count];
 
-		if (!nic->vector_count || !is_chosen(list, nic->nic.ifname))
+		if (!nic->vector_count || !is_chosen(list, nic->nic->ifname))
 			continue;
-		snprintf(to->name, sizeof(to->name), "%s", nic->nic.ifname);
-		snprintf(to->driver, sizeof(to->driver), "%s", nic->nic.driver);
-		to->node = nic->nic.place.numa;
+		snprintf(to->name, sizeof(to->name), "%s", nic->nic->ifname);
+		snprintf(to->driver, sizeof(to->driver), "%s", nic->nic->driver);
+		to->node = nic->nic->place.numa;
 		for (unsigned j = 0; j < nic->vector_count; j++)
 			take_vector(&nic->vectors[j], snap->nic_count,
 				    &snap->vectors[snap->vector_count++]);

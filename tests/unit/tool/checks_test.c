@@ -261,9 +261,9 @@ facts_of_any_machine_become_json(void **state)
 		if (!json)
 			fail_msg("%s: no JSON", machines[i]);
 		check(machines[i], "NICs", json_array_size(json_object_get(
-			json_object_get(json, "nics"), "all")), m->all_count);
+			json_object_get(json, "nics"), "all")), m->facts->nic_count);
 		check(machines[i], "GPUs", json_array_size(json_object_get(json, "gpus")),
-		      m->gpu_count);
+		      m->facts->gpu_count);
 		json_decref(json);
 		machine_free(m);
 		fixture_fini(&f);
@@ -281,7 +281,7 @@ nearest_nic_is_the_one_on_the_switch(void **state)
 	fixture_add_machine(&f, "a3-high");
 	m = machine_new("test", f.root, "");
 	assert_non_null(m);
-	check_text("GPU 5", machine_nearest(m, &m->gpus[5], &distance)->name, "eth3");
+	check_text("GPU 5", machine_nearest(m, &m->facts->gpus[5], &distance)->name, "eth3");
 	assert_int_equal(distance, TCPX_SAME_SWITCH);
 	machine_free(m);
 	fixture_fini(&f);

@@ -56,8 +56,8 @@ nodes_need_not_be_counted_from_0(void **state)
 {
 	rig_read(&rig);
 	rig_compare(&rig, "small");
-	assert_int_equal(rig.topo->cpus.node[1].id, 8);
-	assert_int_equal(rig.topo->cores[7].core.node, 8);
+	assert_int_equal(rig.topo->facts.cpus.node[1].id, 8);
+	assert_int_equal(rig.topo->facts.cores[7].node, 8);
 }
 
 static void
@@ -76,13 +76,13 @@ the_node_of_a_device_is_believed_if_it_exists(void **state)
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		fixture_write(&rig.tree, DEVICE "numa_node", rows[i].text);
 		rig_read(&rig);
-		check(rows[i].text, "node", eth1()->nic.place.numa, rows[i].node);
-		check(rows[i].text, "source", eth1()->nic.place.numa_source, rows[i].source);
+		check(rows[i].text, "node", eth1()->nic->place.numa, rows[i].node);
+		check(rows[i].text, "source", eth1()->nic->place.numa_source, rows[i].source);
 	}
 	fixture_write(&rig.tree, DEVICE "numa_node", "-1");
 	fixture_write(&rig.tree, DEVICE "local_cpulist", "0-15");
 	rig_read(&rig);
-	check("all CPUs", "node", eth1()->nic.place.numa, -1);
+	check("all CPUs", "node", eth1()->nic->place.numa, -1);
 }
 
 static void
@@ -180,10 +180,10 @@ siblings_that_lie_are_not_believed(void **state)
 	fixture_write(&rig.tree, "sys/devices/system/cpu/cpu2/topology/core_cpus_list", "7");
 	fixture_write(&rig.tree, "sys/devices/system/cpu/cpu3/topology/core_cpus_list", "junk");
 	rig_read(&rig);
-	check("cpu1", "CPUs", rig.topo->cores[1].core.cpu_count, 2);
-	check("cpu2", "CPUs", rig.topo->cores[2].core.cpu_count, 1);
-	check("cpu3", "CPUs", rig.topo->cores[3].core.cpu_count, 2); /* the older file has it */
-	check("all", "CPUs", rig.topo->cpus.count, 16);
+	check("cpu1", "CPUs", rig.topo->facts.cores[1].cpu_count, 2);
+	check("cpu2", "CPUs", rig.topo->facts.cores[2].cpu_count, 1);
+	check("cpu3", "CPUs", rig.topo->facts.cores[3].cpu_count, 2); /* the older file has it */
+	check("all", "CPUs", rig.topo->facts.cpus.count, 16);
 }
 
 static void
@@ -194,12 +194,12 @@ distances_are_whole_or_none(void **state)
 	for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
 		fixture_write(&rig.tree, "sys/devices/system/node/node0/distance", texts[i]);
 		rig_read(&rig);
-		check(texts[i], "distance", rig.topo->nodes[0].distance[0],
+		check(texts[i], "distance", rig.topo->facts.distance[0][0],
 		      i == ARRAY_LEN(texts) - 1 ? 10 : 0);
 	}
 	fixture_write(&rig.tree, "sys/devices/system/node/node0/distance", "10 999999");
 	rig_read(&rig);
-	check("too far", "distance", rig.topo->nodes[0].distance[1], 0);
+	check("too far", "distance", rig.topo->facts.distance[0][1], 0);
 }
 
 static void
@@ -241,7 +241,7 @@ many_nics_are_all_read(void **state)
 	rig_write(&rig, text);
 	rig_read(&rig);
 	rig_compare(&rig, "many");
-	check_text("order", rig.topo->nics[2].nic.ifname, "eth2");
+	check_text("order", rig.topo->nics[2].nic->ifname, "eth2");
 }
 
 int

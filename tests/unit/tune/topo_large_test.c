@@ -12,10 +12,10 @@ thousands_of_cpus_are_read(void **state)
 
 	rig_load(&rig, "cpus-4096");
 	rig_compare(&rig, "cpus-4096");
-	assert_int_equal(rig.topo->cpus.count, 4000);
-	assert_int_equal(rig.topo->core_count, 1024);
-	assert_int_equal(rig.topo->cores[1000].core.cpu_count, 3); /* its fourth is offline */
-	assert_int_equal(tcpx_cpuset_count(&rig.topo->isolated.cpus), 63);
+	assert_int_equal(rig.topo->facts.cpus.count, 4000);
+	assert_int_equal(rig.topo->facts.core_count, 1024);
+	assert_int_equal(rig.topo->facts.cores[1000].cpu_count, 3); /* its fourth is offline */
+	assert_int_equal(tcpx_cpuset_count(&rig.topo->facts.isolated.cpus), 63);
 	assert_int_equal(tcpx_cpuset_count(&rig.topo->offline.cpus), 96);
 	check("order", "source", rig.topo->nics[0].vectors[0].v.source, TCPX_VECTOR_ORDER);
 	assert_int_equal(tcpx_snapshot_take(rig.tree.root, rig.topo, "eth1,eth3", &snap), 0);

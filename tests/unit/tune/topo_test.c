@@ -29,14 +29,14 @@ cores_are_siblings_and_share_caches(void **state)
 	struct rig rig;
 
 	rig_load(&rig, "epyc-nps4");
-	assert_int_equal(rig.topo->core_count, 128);
-	assert_int_equal(rig.topo->cores[17].core.cpu[0], 17);
-	assert_int_equal(rig.topo->cores[17].core.cpu[1], 145);
-	assert_int_equal(rig.topo->cores[17].core.node, 1);
-	assert_int_equal(rig.topo->cores[17].core.l3, 2);
-	assert_int_equal(rig.topo->cores[24].core.l3, 3);
+	assert_int_equal(rig.topo->facts.core_count, 128);
+	assert_int_equal(rig.topo->facts.cores[17].cpu[0], 17);
+	assert_int_equal(rig.topo->facts.cores[17].cpu[1], 145);
+	assert_int_equal(rig.topo->facts.cores[17].node, 1);
+	assert_int_equal(rig.topo->facts.cores[17].l3, 2);
+	assert_int_equal(rig.topo->facts.cores[24].l3, 3);
 	assert_int_equal(rig.topo->smt.value, 1);
-	assert_int_equal(rig.topo->nodes[0].distance[4], 32);
+	assert_int_equal(rig.topo->facts.distance[0][4], 32);
 	rig_free(&rig);
 }
 
@@ -58,14 +58,14 @@ devices_are_as_far_apart_as_their_paths(void **state)
 	rig_load(&rig, "a3-high");
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
 		check(rows[i].nic, "distance",
-		      tcpx_host_distance(&tcpx_topo_nic_find(rig.topo, rows[i].nic)->nic,
-					 &rig.topo->gpus[rows[i].gpu]), rows[i].distance);
+		      tcpx_host_distance(tcpx_topo_nic_find(rig.topo, rows[i].nic)->nic,
+					 &rig.topo->facts.gpus[rows[i].gpu]), rows[i].distance);
 	rig_free(&rig);
 	rig_write(&rig, "node 0\ncores 0 0\nnic e node 0 path pci0000:00/0000:00:01.0/0000:02:00.0\n"
 			"gpu 0 path pci0000:00/0000:00:01.0/0000:03:00.0\n");
 	rig_read(&rig);
-	check("one port", "distance", tcpx_host_distance(&rig.topo->nics[0].nic,
-							 &rig.topo->gpus[0]), TCPX_SAME_ROOT_PORT);
+	check("one port", "distance", tcpx_host_distance(rig.topo->nics[0].nic,
+							 &rig.topo->facts.gpus[0]), TCPX_SAME_ROOT_PORT);
 	rig_free(&rig);
 }
 
@@ -117,8 +117,8 @@ what_is_not_known_says_why(void **state)
 	rig_load(&rig, "virtio-2cpu");
 	nic = &rig.topo->nics[0];
 	check_text("PCI driver", nic->pci_driver, "virtio-pci");
-	check_text("driver", nic->nic.driver, "virtio_net");
-	check("node", "source", nic->nic.place.numa_source, TCPX_NUMA_ONLY);
+	check_text("driver", nic->nic->driver, "virtio_net");
+	check("node", "source", nic->nic->place.numa_source, TCPX_NUMA_ONLY);
 	check_text("XPS", nic->queues[1].steer.why, "none on a device with one queue");
 	assert_null(nic->queues[0].steer.why);
 	check_text("split", nic->set[TCPX_NICSET_DATA_SPLIT].why, "the tree does not tell");
@@ -130,7 +130,7 @@ what_is_not_known_says_why(void **state)
 		   "/sys/fs/cgroup/job/cpuset.cpus.effective");
 	rig_free(&rig);
 	rig_load(&rig, "nothing");
-	check("nothing", "CPUs", rig.topo->cpus.count, 0);
+	check("nothing", "CPUs", rig.topo->facts.cpus.count, 0);
 	assert_non_null(rig.topo->possible.why);
 	assert_non_null(rig.topo->cgroup.why);
 	rig_free(&rig);
@@ -200,10 +200,10 @@ this_machine_can_be_read(void **state)
 	struct tcpx_topo *topo;
 
 	assert_int_equal(tcpx_topo_read(NULL, &topo), 0);
-	assert_true(topo->cpus.count > 0);
-	assert_true(topo->core_count > 0);
+	assert_true(topo->facts.cpus.count > 0);
+	assert_true(topo->facts.core_count > 0);
 	assert_int_equal(tcpx_topo_machine(topo, &m), 0);
-	assert_int_equal(tcpx_cpuset_count(&m.online), topo->cpus.count);
+	assert_int_equal(tcpx_cpuset_count(&m.online), topo->facts.cpus.count);
 	tcpx_machine_fini(&m);
 	if (access("/proc/interrupts", R_OK) == 0) {
 		assert_int_equal(tcpx_snapshot_take(NULL, topo, NULL, &snap), 0);
