@@ -241,6 +241,22 @@ tcpx_io_slurp(const char *root, const char *path, size_t max, char **text, size_
 }
 
 int
+tcpx_io_slurp_file(const char *path, size_t max, char **text, size_t *len)
+{
+	bool is_stdin = !strcmp(path, "-");
+	int fd = is_stdin ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC), rc;
+
+	if (fd < 0)
+		return tcpx_fail_errno(TCPX_SUB_HOST, "open %s", path);
+	rc = tcpx_io_slurp_from(get_from_fd, &fd, max, text, len);
+	if (!is_stdin)
+		close(fd);
+	if (rc == -EFBIG)
+		return tcpx_fail(TCPX_SUB_HOST, rc, "%s: longer than %zu bytes", path, max);
+	return rc < 0 ? tcpx_fail(TCPX_SUB_HOST, rc, "read %s", path) : 0;
+}
+
+int
 tcpx_io_read_below(int dir, const char *root, const char *parent, const char *path, char *buf,
 		   size_t cap)
 {

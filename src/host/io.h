@@ -59,6 +59,9 @@ typedef ssize_t (*tcpx_io_get_fn)(void *arg, void *buf, size_t cap);
 TCPX_MUST_CHECK int tcpx_io_slurp_from(tcpx_io_get_fn get, void *arg, size_t max, char **text,
 				       size_t *len);
 
+/* A file of this machine by its path, "-": standard input. Failures are logged. */
+TCPX_MUST_CHECK int tcpx_io_slurp_file(const char *path, size_t max, char **text, size_t *len);
+
 /* The permission bits, 0444 and the like, of a path's target. */
 TCPX_MUST_CHECK int tcpx_io_mode(const char *root, const char *path, unsigned *mode);
 

@@ -42,13 +42,10 @@ rows(const char *text)
 {
 	struct tcpx_cpu_times *times;
 	struct tcpx_thread_stat stat;
-	struct tcpx_softnet *softnet;
 	unsigned count;
 
 	if (tcpx_cpu_times_parse(text, &times, &count) == 0)
 		free(times);
-	if (tcpx_softnet_parse(text, &softnet, &count) == 0)
-		free(softnet);
 	(void)!tcpx_thread_stat_parse(text, &stat);
 }
 

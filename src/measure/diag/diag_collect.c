@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "host/host.h"
 #include "measure/diag/diag.h"
 #include "tool/tool.h"
 #include "tune/facts/text.h"

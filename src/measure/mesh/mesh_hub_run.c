@@ -12,7 +12,6 @@
 #include "measure/mesh/mesh_env.h"
 #include "measure/mesh/mesh_hub.h"
 #include "measure/mesh/mesh_line.h"
-#include "tool/tool.h"
 
 enum { CONNS = MESH_RANKS_MAX + 64, TURN_MS = 200, LAST_MS = 10000, LATE_MS = 30000 };
 

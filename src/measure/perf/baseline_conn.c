@@ -37,7 +37,6 @@ raw_conn_init(struct raw_conn *c, const struct baseline_plan *plan, size_t k)
 	}
 	*c = (struct raw_conn){
 		.fd = -1, .sends = plan->conn[k].out == plan->client,
-		.waits_go = !plan->client && !plan->conn[k].out,
 		.blocking = plan->threads >= plan->conns, .layout = layout,
 		.mem = plan->conn[k].out ? plan->out_mem : plan->in_mem, .span = plan->span,
 		.depth = plan->depth, .from = layout->total * place / count,

@@ -11,7 +11,6 @@
 struct raw_conn {
 	int fd;
 	bool sends;      /* this side sends the data                      */
-	bool waits_go;   /* server: sends after the client's "go"         */
 	bool blocking;   /* the only one of its thread                    */
 	bool active;     /* in the middle of a round                      */
 	bool blocked;    /* until poll() reports it                       */

@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "base/cpuset.h"
-#include "tool/tool.h"
 
 const char *const job_op_names[] = { "write", "read", "sendrecv", NULL };
 

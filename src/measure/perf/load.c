@@ -13,7 +13,6 @@
 #include "base/clock.h"
 #include "measure/perf/perf_events.h"
 #include "measure/perf/perf_sync.h"
-#include "tool/tool.h"
 
 enum {
 	LAT_SLOTS = 4,

@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "measure/perf/perf_usage.h"
-#include "tool/tool.h"
 
 enum { NICS = 64, CHANNELS = 512, LINE_BYTES = 1 << 16 };
 

@@ -8,7 +8,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "tool/tool.h"
 
 struct row_time
 perf_time_of(const struct tcpx_hist *hist, double sum_us, double square_us, double scale)

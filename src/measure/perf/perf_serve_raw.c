@@ -8,7 +8,6 @@
 #include <stdlib.h>
 
 #include "measure/perf/perf_serve.h"
-#include "tool/tool.h"
 
 static int
 fill_plan(struct client *g, const json_t *msg, struct baseline_plan *plan)

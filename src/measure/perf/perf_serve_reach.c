@@ -15,7 +15,6 @@
 #include "base/clock.h"
 #include "measure/perf/perf_serve.h"
 #include "tool/reach.h"
-#include "tool/tool.h"
 
 enum { REACH_CONNS = 64 }; /* tried at the same time */
 

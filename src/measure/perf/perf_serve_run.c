@@ -12,7 +12,6 @@
 #include "base/parse.h"
 #include "measure/perf/perf_events.h"
 #include "measure/perf/perf_serve.h"
-#include "tool/tool.h"
 
 /* Sends in flight: a pong must not wait for the acknowledgement of the one before. */
 static uint64_t

@@ -15,7 +15,6 @@
 
 #include "base/clock.h"
 #include "net/stats_port.h"
-#include "tool/tool.h"
 #include "measure/top/top.h"
 
 #define ENGINES_MAX 1024 /* asked at the same time */

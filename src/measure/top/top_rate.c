@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "base/figures.h"
-#include "tool/tool.h"
 #include "measure/top/top.h"
 
 double

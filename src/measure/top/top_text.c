@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tool/tool.h"
 #include "measure/top/top.h"
 
 #define GB 1e9

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "tool/tool.h"
-#include "tune/facts/text.h"
 
 const struct check *
 check_at(size_t i)

@@ -11,7 +11,6 @@
 #include "tool/opt.h"
 #include "tool/out_text.h"
 #include "tool/tool.h"
-#include "tune/facts/text.h"
 
 #define NAME "tcpx env"
 #define TEXT_BYTES (4u << 20) /* longest environment: the kernel's own limit is 6 MiB in all */

@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "tune/env/env_make.h"
-#include "tool/tool.h"
 #include "tune/facts/text.h"
 #include "tune/texts/lint.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The kernel's tables of counts for each CPU: proc/interrupts, proc/softirqs, proc/stat and
- * proc/net/softnet_stat. Pure: text in, table out. A malformed row is left out and counted,
- * since a CPU that comes or goes while the kernel writes makes such rows.
+ * The kernel's tables of counts for each CPU: proc/interrupts, proc/softirqs and proc/stat.
+ * Pure: text in, table out. A malformed row is left out and counted, since a CPU that comes
+ * or goes while the kernel writes makes such rows.
  *
  * A column belongs to the CPU that the header names, not to its place: offline CPUs have
  * none. Threads: values; the caller's. Errors: -EINVAL (no header), -ENOMEM; not logged.
@@ -80,18 +80,5 @@ TCPX_MUST_CHECK int tcpx_cpu_times_parse(const char *text, struct tcpx_cpu_times
 					 unsigned *count);
 /* "softirq"; static. */
 const char *tcpx_cpu_time_name(enum tcpx_cpu_time time);
-
-/* ---- proc/net/softnet_stat -------------------------------------------------------- */
-
-struct tcpx_softnet {
-	unsigned cpu;        /* kernels before 5.10 do not name it: then the row's index,
-			      * which is the CPU only if all are online */
-	uint32_t processed;  /* packets                                          */
-	uint32_t dropped;    /* the queue was full                               */
-	uint32_t squeezed;   /* time or budget ran out with work left            */
-};
-
-TCPX_MUST_CHECK int tcpx_softnet_parse(const char *text, struct tcpx_softnet **out,
-				       unsigned *count);
 
 #endif

@@ -19,9 +19,9 @@ digit(char c)
 	return 16;
 }
 
-/* The next unsigned number of the line at *@p, in @base; false: none. */
+/* The next unsigned number of the line at *@p; false: none. */
 static bool
-next_number(const char **p, unsigned base, uint64_t *value)
+next_number(const char **p, uint64_t *value)
 {
 	const char *at = *p, *start;
 	uint64_t v = 0;
@@ -29,7 +29,7 @@ next_number(const char **p, unsigned base, uint64_t *value)
 	while (*at == ' ' || *at == '\t')
 		at++;
 	for (start = at; digit(*at) < 16; at++) {
-		if (digit(*at) >= base || __builtin_mul_overflow(v, base, &v) ||
+		if (digit(*at) >= 10 || __builtin_mul_overflow(v, 10, &v) ||
 		    __builtin_add_overflow(v, digit(*at), &v))
 			return false;
 	}
@@ -46,10 +46,10 @@ parse_times(const char *line, struct tcpx_cpu_times *times)
 	unsigned n = 0;
 
 	*times = (struct tcpx_cpu_times){ .cpu = 0 };
-	if (*p < '0' || *p > '9' || !next_number(&p, 10, &id) || id >= TCPX_CPUS_MAX)
+	if (*p < '0' || *p > '9' || !next_number(&p, &id) || id >= TCPX_CPUS_MAX)
 		return false;
 	times->cpu = (unsigned)id;
-	while (n < TCPX_CPU_TIMES && next_number(&p, 10, &times->ticks[n]))
+	while (n < TCPX_CPU_TIMES && next_number(&p, &times->ticks[n]))
 		n++;
 	return n > TCPX_CPU_IDLE; /* every kernel has these four */
 }
@@ -87,41 +87,4 @@ tcpx_cpu_time_name(enum tcpx_cpu_time time)
 	};
 
 	return (unsigned)time < TCPX_CPU_TIMES ? names[time] : "?";
-}
-
-/* Columns, as in the kernel's net-procfs.c: 0 processed, 1 dropped, 2 squeezed, 12 CPU. */
-static bool
-parse_softnet(const char *line, unsigned place, struct tcpx_softnet *row)
-{
-	enum { PROCESSED, DROPPED, SQUEEZED, CPU = 12, COLUMNS };
-	uint64_t v[COLUMNS] = { 0 };
-	unsigned n = 0;
-
-	while (n < COLUMNS && next_number(&line, 16, &v[n]) && v[n] <= UINT32_MAX)
-		n++;
-	if (n <= SQUEEZED)
-		return false;
-	*row = (struct tcpx_softnet){ n > CPU ? (unsigned)v[CPU] : place, (uint32_t)v[PROCESSED],
-				      (uint32_t)v[DROPPED], (uint32_t)v[SQUEEZED] };
-	return row->cpu < TCPX_CPUS_MAX;
-}
-
-int
-tcpx_softnet_parse(const char *text, struct tcpx_softnet **out, unsigned *count)
-{
-	struct tcpx_softnet *all = malloc(TCPX_CPUS_MAX * sizeof(*all));
-	unsigned n = 0, place = 0;
-
-	if (!all)
-		return -ENOMEM;
-	for (const char *line = text; line && *line && n < TCPX_CPUS_MAX; place++) {
-		if (parse_softnet(line, place, &all[n]) &&
-		    (n == 0 || all[n].cpu > all[n - 1].cpu))
-			n++;
-		line = strchr(line, '\n');
-		line = line ? line + 1 : NULL;
-	}
-	*out = all;
-	*count = n;
-	return 0;
 }

@@ -13,7 +13,6 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "host/host.h"
 #include "host/io.h"
 #include "tune/facts/text.h"
 #include "tune/irq/irqaff.h"

@@ -69,7 +69,6 @@ struct tcpx_aff_item {
 	unsigned renumbered;          /* the IRQ with that name now; 0: none         */
 	uint64_t off_plan;            /* verify: interrupts elsewhere                */
 	uint64_t on_plan;             /* verify: interrupts on planned CPUs          */
-	int64_t since_ms;             /* verify: watch time of the last change       */
 };
 
 enum tcpx_aff_outcome {

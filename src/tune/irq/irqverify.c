@@ -65,8 +65,6 @@ look(struct tcpx_files *f, struct tcpx_aff_item *items, unsigned count)
 			item->now_eff = s.eff;
 			state = judge(f, item, &s);
 		}
-		if (state != item->state)
-			item->since_ms = (int64_t)f->ops->now_ms(f);
 		item->state = state;
 	}
 }

@@ -60,7 +60,6 @@ irq_sums(const struct tcpx_irqdiff *diff, const struct tcpx_snapshot *b, unsigne
 		sum->vectors++;
 		sum->total += row->total;
 		sum->on_node += row->vector ? irq_on_node(diff, row) : row->total;
-		sum->strange += row->state != TCPX_IRQ_SAME;
 		sum->moved += row->moved;
 	}
 	*count = b->nic_count + 1;

@@ -20,7 +20,6 @@ struct irq_sum {
 	int node;                /* -1 unknown                           */
 	unsigned vectors;
 	uint64_t total, on_node; /* on_node: part of it on the NIC's node */
-	unsigned strange;        /* rows made anew, come, gone           */
 	unsigned moved;
 };
 

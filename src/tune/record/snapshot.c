@@ -170,9 +170,6 @@ tcpx_snapshot_tables(struct tcpx_snapshot *snap, const char *what)
 		rc = 0; /* no such counts */
 	if (rc == 0 && text[TCPX_SNAP_STAT])
 		rc = tcpx_cpu_times_parse(text[TCPX_SNAP_STAT], &snap->times, &snap->time_count);
-	if (rc == 0 && text[TCPX_SNAP_SOFTNET])
-		rc = tcpx_softnet_parse(text[TCPX_SNAP_SOFTNET], &snap->softnet,
-					&snap->softnet_count);
 	return rc < 0 ? tcpx_fail(TCPX_SUB_HOST, rc, "read the tables of %s", what) : 0;
 }
 
@@ -205,7 +202,6 @@ tcpx_snapshot_fini(struct tcpx_snapshot *snap)
 	tcpx_irqtab_fini(&snap->irqs);
 	tcpx_irqtab_fini(&snap->softirqs);
 	free(snap->times);
-	free(snap->softnet);
 	free(snap->nodes);
 	free(snap->nics);
 	free(snap->vectors);

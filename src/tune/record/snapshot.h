@@ -58,8 +58,7 @@ struct tcpx_snapshot {
 	size_t table_bytes[TCPX_SNAP_TABLES];
 	struct tcpx_irqtab irqs, softirqs; /* cpu_count 0: no such table      */
 	struct tcpx_cpu_times *times;
-	struct tcpx_softnet *softnet;
-	unsigned time_count, softnet_count;
+	unsigned time_count;
 };
 
 /*

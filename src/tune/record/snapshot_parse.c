@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reading the text of a snapshot, which may come from anywhere. */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/parse.h"
 #include "host/io.h"
@@ -334,27 +332,15 @@ tcpx_snapshot_parse(const char *bytes, size_t len, const char *what, struct tcpx
 	return 0;
 }
 
-static ssize_t
-get_from_fd(void *arg, void *buf, size_t cap)
-{
-	return read(*(int *)arg, buf, cap);
-}
-
 int
 tcpx_snapshot_load(const char *path, struct tcpx_snapshot *out)
 {
-	bool is_stdin = !strcmp(path, "-");
-	int fd = is_stdin ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC), rc;
 	size_t len;
 	char *text;
+	int rc = tcpx_io_slurp_file(path, TCPX_SNAPSHOT_BYTES, &text, &len);
 
-	if (fd < 0)
-		return tcpx_fail_errno(TCPX_SUB_HOST, "open %s", path);
-	rc = tcpx_io_slurp_from(get_from_fd, &fd, TCPX_SNAPSHOT_BYTES, &text, &len);
-	if (!is_stdin)
-		close(fd);
 	if (rc < 0)
-		return tcpx_fail(TCPX_SUB_HOST, rc, "read %s", path);
+		return rc;
 	rc = tcpx_snapshot_parse(text, len, path, out);
 	free(text);
 	return rc;

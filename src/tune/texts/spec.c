@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "host/io.h"
 #include "tune/texts/spec_line.h"
 
 #define LINE_BYTES 65536 /* a list of thousands of CPUs fits */
@@ -385,53 +386,19 @@ tcpx_spec_parse(const char *text, const char *what, struct tcpx_machine *out)
 	return rc;
 }
 
-/* Reads the whole stream, NUL-terminated. */
-static int
-load(FILE *file, const char *path, char **text)
-{
-	size_t room = 1 << 16, len = 0;
-	char *all = malloc(room), *bigger;
-
-	while (all) {
-		len += fread(all + len, 1, room - 1 - len, file);
-		if (len < room - 1)
-			break;
-		room *= 2;
-		bigger = room <= TCPX_SPEC_BYTES * 2ul ? realloc(all, room) : NULL;
-		if (!bigger) {
-			free(all);
-			return tcpx_fail(TCPX_SUB_HOST, -EFBIG, "%s: longer than %u bytes", path,
-					 TCPX_SPEC_BYTES);
-		}
-		all = bigger;
-	}
-	if (!all)
-		return -ENOMEM;
-	all[len] = '\0';
-	if (ferror(file) || strlen(all) != len) {
-		free(all);
-		return tcpx_fail(TCPX_SUB_HOST, -EINVAL, "%s: not a text that can be read", path);
-	}
-	*text = all;
-	return 0;
-}
-
 int
 tcpx_spec_load(const char *path, struct tcpx_machine *out)
 {
-	bool input = !strcmp(path, "-");
-	FILE *file = input ? stdin : fopen(path, "re");
+	size_t len;
 	char *text;
-	int rc;
+	int rc = tcpx_io_slurp_file(path, TCPX_SPEC_BYTES, &text, &len);
 
-	if (!file)
-		return tcpx_fail_errno(TCPX_SUB_HOST, "open %s", path);
-	rc = load(file, path, &text);
-	if (!input)
-		fclose(file);
 	if (rc)
 		return rc;
-	rc = tcpx_spec_parse(text, input ? "standard input" : path, out);
+	if (strlen(text) != len)
+		rc = tcpx_fail(TCPX_SUB_HOST, -EINVAL, "%s: not a text that can be read", path);
+	else
+		rc = tcpx_spec_parse(text, strcmp(path, "-") ? path : "standard input", out);
 	free(text);
 	return rc;
 }

@@ -49,31 +49,6 @@ bad_times_are_left_out(void **state)
 	free(times);
 }
 
-#define ZEROS " 00000000 00000000 00000000 00000000 00000000 00000000 00000000 00000000"
-
-static void
-softnet_names_its_cpu_or_not(void **state)
-{
-	struct tcpx_softnet *rows;
-	unsigned count;
-
-	assert_int_equal(tcpx_softnet_parse("0000000a 00000001 00000002" ZEROS " 00000000 00000007"
-					    " 00000000 00000000\n", &rows, &count), 0);
-	assert_int_equal(count, 1);
-	check("new", "cpu", rows[0].cpu, 7);
-	check("new", "processed", rows[0].processed, 10);
-	check("new", "dropped", rows[0].dropped, 1);
-	check("new", "squeezed", rows[0].squeezed, 2);
-	free(rows);
-	assert_int_equal(tcpx_softnet_parse("00000001 0 0\n00000002 0 0\n", &rows, &count), 0);
-	assert_int_equal(count, 2);
-	check("old", "cpu", rows[1].cpu, 1);
-	free(rows);
-	assert_int_equal(tcpx_softnet_parse("\nx y z\n1 2\n123456789 0 0\n", &rows, &count), 0);
-	check("bad", "count", count, 0);
-	free(rows);
-}
-
 #define TAIL(tics, cpu)                                                                    \
 	" S 1 2 3 4 -1 6 7 8 9 10 " tics " 16 17 20 0 1 0 555 23 24 25 26 27 28 29 30 31 32 33 " \
 	"34 35 36 37 17 " cpu " 0 0\n"
@@ -142,7 +117,6 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(times_are_of_single_cpus),
 		cmocka_unit_test(bad_times_are_left_out),
-		cmocka_unit_test(softnet_names_its_cpu_or_not),
 		cmocka_unit_test(a_name_may_hold_anything),
 		cmocka_unit_test(threads_are_listed),
 	};
