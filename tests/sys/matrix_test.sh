@@ -109,6 +109,10 @@ ok "and become no markup of a page" says '<li>&lt;/li&gt;&lt;script&gt;|*</li>' 
 	matrix report copy --html -
 ok "nor of Markdown" says '- &lt;/li>&lt;script>\|\*' matrix report copy -o -
 
+cp -r copy bare
+head -n 1 copy/results.csv >bare/results.csv
+ok "a cell without a run has no figures" says "| A | 0 of 6 | - | - | - | xxxxxx |" matrix report bare -o -
+
 # many runs: those that count are in results.csv alone
 cp -r copy many
 python3 - many <<'END'

@@ -284,7 +284,7 @@ run_report(int argc, char **argv)
 		opts, ARRAY_LEN(opts), NULL, false,
 	};
 	struct args a = { .list = false };
-	const char *dir;
+	const char *dir = NULL;
 	struct matrix_data data;
 	struct opt_parser p;
 	int rc;

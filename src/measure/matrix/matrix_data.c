@@ -176,48 +176,42 @@ matrix_data_number(const struct matrix_data *m, size_t run, const char *group, c
 }
 
 static json_t *
-number(double v)
-{
-	return isfinite(v) ? json_real(v) : json_null();
-}
-
-static json_t *
 effect_json(const struct matrix_effect *e, const struct matrix_estimate *est)
 {
 	static const char *const kinds[] = { "primary", "A/A", "negative control", "exploratory" };
 
-	return json_pack("{s:s, s:s, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:s, s:i}", "name",
-			 e->name, "kind", kinds[e->kind], "blocks", (int)est->n, "ratio",
-			 number(est->n ? est->ratio : NAN), "lo", number(est->ci.lo), "hi",
-			 number(est->ci.hi), "hodges_lehmann", number(est->hl), "sd_log",
-			 number(est->sd), "p_sign_flip", number(est->p), "p_holm",
-			 number(est->p_holm), "verdict", matrix_verdict_text(est->verdict),
+	return json_pack("{s:s, s:s, s:i, s:o?, s:o?, s:o?, s:o?, s:o?, s:o?, s:o?, s:s, s:i}",
+			 "name", e->name, "kind", kinds[e->kind], "blocks", (int)est->n, "ratio",
+			 json_real(est->ratio), "lo", json_real(est->ci.lo), "hi",
+			 json_real(est->ci.hi), "hodges_lehmann", json_real(est->hl), "sd_log",
+			 json_real(est->sd), "p_sign_flip", json_real(est->p), "p_holm",
+			 json_real(est->p_holm), "verdict", matrix_verdict_text(est->verdict),
 			 "blocks_needed", (int)est->needed);
 }
 
+/* A figure that is not there, NAN, is null. */
 json_t *
 matrix_data_json(const struct matrix_data *m)
 {
 	const struct matrix_analysis *a = &m->analysis;
-	double *column = malloc((m->spec.blocks + 1) * sizeof(*column));
+	double column[MATRIX_BLOCKS_MAX];
 	json_t *cells = json_array(), *effects = json_array();
 	char letter[2] = { a->letter, '\0' };
 
-	for (size_t c = 0; column && c < m->design.n; c++) {
+	for (size_t c = 0; c < m->design.n; c++) {
 		size_t n = matrix_data_column(m, c, column);
 
-		json_array_append_new(cells, json_pack("{s:s, s:b, s:i, s:o, s:o, s:o}", "name",
+		json_array_append_new(cells, json_pack("{s:s, s:b, s:i, s:o?, s:o?, s:o?}", "name",
 				m->design.cells[c].name, "runs", m->present[c], "valid", (int)n,
-				"median", number(stats_median(column, n)), "min",
-				number(n ? stats_percentile(column, n, 0) : NAN), "max",
-				number(n ? stats_percentile(column, n, 1) : NAN)));
+				"median", json_real(stats_median(column, n)), "min",
+				json_real(stats_percentile(column, n, 0)), "max",
+				json_real(stats_percentile(column, n, 1))));
 	}
-	free(column);
 	for (size_t i = 0; i < m->design.effect_count; i++)
 		json_array_append_new(effects, effect_json(&m->design.effects[i], &a->effects[i]));
-	return json_pack("{s:i, s:O, s:f, s:s, s:s, s:i, s:i, s:o, s:o, s:o}", "schema",
+	return json_pack("{s:i, s:O, s:f, s:s, s:s, s:i, s:i, s:o?, s:o, s:o}", "schema",
 			 MATRIX_SCHEMA, "study", m->study, "margin", m->spec.margin, "verdict",
 			 matrix_verdict_text(a->verdict), "option", letter, "blocks_least",
-			 (int)a->least, "blocks_needed", (int)a->needed, "gap", number(a->gap),
+			 (int)a->least, "blocks_needed", (int)a->needed, "gap", json_real(a->gap),
 			 "cells", cells, "effects", effects);
 }
