@@ -120,12 +120,7 @@ try_nic(const struct tcpx_host_nic *nic, const struct peer_addr *peer, unsigned 
 	struct attempt a[PEERS_MAX];
 	unsigned answered = 0;
 
-	for (unsigned i = 0; i < count; i++) {
-		a[i] = (struct attempt){ .fd = -1, .error = EAFNOSUPPORT };
-		if (peer[i].addr.family == nic->addr.family)
-			attempt_start(&nic->addr, &peer[i].addr, peer[i].port, &a[i]);
-	}
-	attempts_finish(a, count);
+	attempts_make(&nic->addr, peer, count, NULL, 0, a);
 	for (unsigned i = 0; i < count; i++) {
 		bool answer = a[i].error == 0 || a[i].error == ECONNREFUSED;
 
@@ -135,9 +130,8 @@ try_nic(const struct tcpx_host_nic *nic, const struct peer_addr *peer, unsigned 
 		else if (!*why)
 			*why = a[i].error == EINPROGRESS ? ETIMEDOUT : a[i].error;
 		answered += answer;
-		if (a[i].fd >= 0)
-			close(a[i].fd);
 	}
+	attempts_close(a, count);
 	return answered;
 }
 

@@ -5,10 +5,10 @@
 #include <errno.h>
 #include <poll.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "tool/reach.h"
-#include "tune/doctor/peer_route.h"
 
 socklen_t
 peer_sockaddr(const struct tcpx_addr *addr, uint16_t port, struct sockaddr_storage *out)
@@ -30,9 +30,8 @@ peer_sockaddr(const struct tcpx_addr *addr, uint16_t port, struct sockaddr_stora
 	return sizeof(*in6);
 }
 
-void
-attempt_start(const struct tcpx_addr *from, const struct tcpx_addr *to, uint16_t port,
-	      struct attempt *a)
+static void
+start(const struct tcpx_addr *from, const struct tcpx_addr *to, uint16_t port, struct attempt *a)
 {
 	struct sockaddr_storage ss;
 	socklen_t len = peer_sockaddr(from, 0, &ss);
@@ -47,8 +46,8 @@ attempt_start(const struct tcpx_addr *from, const struct tcpx_addr *to, uint16_t
 	a->error = connect(a->fd, (struct sockaddr *)&ss, len) < 0 ? errno : 0;
 }
 
-void
-attempts_finish(struct attempt *a, unsigned count)
+static void
+finish(struct attempt *a, unsigned count)
 {
 	uint64_t end = tcpx_clock_now(&tcpx_clock_system) + REACH_TRY_MS * TCPX_MS;
 	struct pollfd fds[PEERS_MAX];
@@ -73,4 +72,24 @@ attempts_finish(struct attempt *a, unsigned count)
 				a[i].error = errno;
 		}
 	}
+}
+
+void
+attempts_make(const struct tcpx_addr *from, const struct peer_addr *peer, unsigned count,
+	      const bool *want, uint16_t port, struct attempt a[PEERS_MAX])
+{
+	for (unsigned i = 0; i < count; i++) {
+		a[i] = (struct attempt){ .fd = -1, .error = EAFNOSUPPORT };
+		if (peer[i].addr.family == from->family && (!want || want[i]))
+			start(from, &peer[i].addr, port ? port : peer[i].port, &a[i]);
+	}
+	finish(a, count);
+}
+
+void
+attempts_close(struct attempt *a, unsigned count)
+{
+	for (unsigned i = 0; i < count; i++)
+		if (a[i].fd >= 0)
+			close(a[i].fd);
 }

@@ -5,7 +5,7 @@
 
 #include <sys/socket.h>
 
-#include "base/addr.h"
+#include "tune/doctor/peer_route.h"
 
 struct attempt {
 	int fd;
@@ -13,11 +13,13 @@ struct attempt {
 };
 
 socklen_t peer_sockaddr(const struct tcpx_addr *addr, uint16_t port, struct sockaddr_storage *out);
-/* Begins; the caller closes a->fd, unless it is -1. */
-void attempt_start(const struct tcpx_addr *from, const struct tcpx_addr *to, uint16_t port,
-		   struct attempt *a);
-/* Waits for all of at most PEERS_MAX, REACH_TRY_MS together. Those with another error than
- * EINPROGRESS are not waited for. */
-void attempts_finish(struct attempt *a, unsigned count);
+/*
+ * attempts_make - from one address to each peer's, REACH_TRY_MS for all together
+ * @want: NULL, or those to be tried; those that are not have error EAFNOSUPPORT
+ * @port: 0: each peer's own
+ */
+void attempts_make(const struct tcpx_addr *from, const struct peer_addr *peer, unsigned count,
+		   const bool *want, uint16_t port, struct attempt a[PEERS_MAX]);
+void attempts_close(struct attempt *a, unsigned count);
 
 #endif

@@ -58,29 +58,6 @@ with_port(const struct tcpx_addr *addr, uint16_t port, char text[64])
 	return text;
 }
 
-/* From one NIC to all addresses; those not wanted have error EAFNOSUPPORT. */
-static void
-try_all(const struct look *l, unsigned nic, const bool *want, uint16_t port,
-	struct attempt a[PEERS_MAX])
-{
-	const struct tcpx_addr *from = &l->m->nics[nic].addr;
-
-	for (unsigned i = 0; i < l->count; i++) {
-		a[i] = (struct attempt){ .fd = -1, .error = EAFNOSUPPORT };
-		if (l->peer[i].addr.family == from->family && (!want || want[i]))
-			attempt_start(from, &l->peer[i].addr, port ? port : l->peer[i].port, &a[i]);
-	}
-	attempts_finish(a, l->count);
-}
-
-static void
-close_all(const struct look *l, struct attempt a[PEERS_MAX])
-{
-	for (unsigned i = 0; i < l->count; i++)
-		if (a[i].fd >= 0)
-			close(a[i].fd);
-}
-
 /* The pairs whose control port is open; the first address among them, or NULL. */
 static const struct peer_addr *
 find_open(struct look *l)
@@ -89,13 +66,13 @@ find_open(struct look *l)
 	struct attempt a[PEERS_MAX];
 
 	for (unsigned n = 0; n < l->m->nic_count; n++) {
-		try_all(l, n, NULL, 0, a);
+		attempts_make(&l->m->nics[n].addr, l->peer, l->count, NULL, 0, a);
 		for (unsigned i = 0; i < l->count; i++) {
 			l->open[n][i] = a[i].error == 0;
 			if (l->open[n][i] && !first)
 				first = &l->peer[i];
 		}
-		close_all(l, a);
+		attempts_close(a, l->count);
 	}
 	return first;
 }
@@ -160,7 +137,7 @@ try_nic(struct look *l, unsigned nic)
 	int back = listen_at(&n->addr, &port);
 	struct reach_question q = { htobe64(l->token), htons(port) };
 
-	try_all(l, nic, l->open[nic], l->port, a);
+	attempts_make(&n->addr, l->peer, l->count, l->open[nic], l->port, a);
 	for (unsigned i = 0; i < l->count; i++) {
 		char to[64];
 
@@ -181,7 +158,7 @@ try_nic(struct look *l, unsigned nic)
 	for (unsigned i = 0; i < l->count; i++)
 		if (l->open[nic][i] && !a[i].error && back >= 0)
 			judge_back(l, nic, i, hear_back(a[i].fd), port);
-	close_all(l, a);
+	attempts_close(a, l->count);
 	if (back >= 0)
 		close(back);
 }
