@@ -3,8 +3,6 @@
  * The small commands around a workload. Their output goes to two files that are reused: it
  * matters only when one fails.
  */
-#include <ctype.h>
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "measure/matrix/matrix_key.h"
 #include "tool/stats.h"

@@ -5,7 +5,6 @@
  */
 #include "measure/matrix/matrix_design.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -15,7 +15,6 @@
 #include "measure/matrix/matrix_load.h"
 #include "measure/matrix/matrix_validity.h"
 #include "tool/out_text.h"
-#include "tool/tool.h"
 
 enum { COUNTERS_MAX = 16 };
 

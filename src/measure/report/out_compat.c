@@ -4,7 +4,6 @@
  * without meaning here keeps the value that such scripts expect.
  */
 #include <math.h>
-#include <string.h>
 
 #include "measure/report/out_layout.h"
 #include "tool/out_text.h"

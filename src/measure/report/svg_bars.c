@@ -8,7 +8,6 @@
 #include "tool/out_text.h"
 #include "measure/report/svg.h"
 #include "measure/report/svg_plot.h"
-#include "tool/tool.h"
 
 #define WIDTH 880.0
 #define BAR_STEP 34.0

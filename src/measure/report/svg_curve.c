@@ -5,7 +5,6 @@
  */
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "tool/out_text.h"
 #include "measure/report/out_verdict.h"
