@@ -41,4 +41,4 @@ uninstall: $(BUILD)/build.ninja
 	@[ -n "$(DESTDIR)" ] || ldconfig || true
 
 clean:
-	@rm -rf $(BUILD) build-asan build-tsan build-fuzz
+	@rm -rf $(BUILD) build-asan build-tsan build-fuzz build-cov

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Builds and runs the tests for this machine: all suites under ASan and UBSan, the threaded ones
 # under TSan, the fuzz harnesses, a long simulation. With --long also what takes longer: ten times
-# the seeds, a minute of each harness, the acceptance run over the emulator. Ends with one line of
-# counts; exits 1 if anything failed. A build directory is made once and kept.
+# the seeds, a minute of each harness, the acceptance run over the emulator, and tests/long. Ends
+# with one line of counts; exits 1 if anything failed. A build directory is made once and kept.
 set -u
 cd "$(dirname "$0")/.." || exit
 
@@ -155,15 +155,29 @@ if configured plain build --libdir lib && compiled plain build tests/sim/sim; th
 	simulate
 fi
 
+# longer NAME COMMAND...: exit code 77 is a skip, whose reason it prints; figures are shown.
+longer() {
+	name=$1
+	shift
+	say "$name"
+	"$@" >"build/$name.log" 2>&1
+	case $? in
+	0)
+		pass "$name"
+		grep -E '^#|lines, ' "build/$name.log"
+		;;
+	77) skip "$name" "$(sed -n 's/.*# SKIP //p' "build/$name.log")" ;;
+	*) fail "$name" "build/$name.log" ;;
+	esac
+}
+
 # All of the product and what the acceptance run needs beside it.
 if [ "$long" ] && [ -e build/build.ninja ] && compiled product build product \
 	tests/fake/libcuda_fake.so; then
-	say acceptance
-	if sh scripts/acceptance.sh build >build/acceptance.log 2>&1; then
-		pass "acceptance over the emulator"
-	else
-		fail "acceptance over the emulator" build/acceptance.log
-	fi
+	longer acceptance sh scripts/acceptance.sh build
+	longer soak sh tests/long/soak.sh build/tcpx
+	longer coverage sh tests/long/coverage.sh
+	longer fresh sh tests/long/fresh.sh
 fi
 
 say result
