@@ -1,11 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
+# shellcheck disable=SC2154
 # One pair of engines at work for minutes, while the connection of its control stream is cut and
 # other clients of its server are killed, again and again: every byte is right, and at the end
 # both hold as much memory and as many descriptors and threads as after the first round.
 # Usage: soak.sh TOOL [SECONDS]
 here=$(dirname "$0")/../sys
-# shellcheck source=tests/sys/tap.sh disable=SC2154
 . "$here/tap.sh"
 seconds=${2:-300}
 lab_up --nics 3 --rate 500M
