@@ -133,22 +133,17 @@ nic_json(const struct diag *d, const struct tcpx_topo_nic *t, const struct tcpx_
 	const char *name = t->nic->ifname;
 	int place = diag_nic_place(&d->after, name);
 	const char *why = place < 0 ? "the NIC is gone" : d->after.stats[place].why;
-	json_t *nic = json_object();
+	json_t *nic = json_pack(
+		"{s:o, s:o, s:o, s:i, s:o, s:o, s:o, s:o, s:o, s:I, s:I, s:o, s:s?}", "name",
+		machine_json_text(name), "driver", machine_json_text(t->nic->driver), "node",
+		t->nic->place.numa < 0 ? json_null() : json_integer(t->nic->place.numa), "vectors",
+		(int)t->vector_count, "default_affinity", affinity_json(&d->before, name),
+		"affinity_after", affinity_json(&d->after, name), "observed_cpus",
+		observed_json(d, name), "tx_bindings", binding_json(tx, name), "rx_bindings",
+		binding_json(rx, name), "tx_bytes", (json_int_t)diag_rise(d, name, "tx_bytes"),
+		"rx_bytes", (json_int_t)diag_rise(d, name, "rx_bytes"), "counters",
+		counters_json(d, name), "driver_counters_why", why);
 
-	json_object_set_new(nic, "name", machine_json_text(name));
-	json_object_set_new(nic, "driver", machine_json_text(t->nic->driver));
-	json_object_set_new(nic, "node", t->nic->place.numa < 0 ? json_null()
-						     : json_integer(t->nic->place.numa));
-	json_object_set_new(nic, "vectors", json_integer(t->vector_count));
-	json_object_set_new(nic, "default_affinity", affinity_json(&d->before, name));
-	json_object_set_new(nic, "affinity_after", affinity_json(&d->after, name));
-	json_object_set_new(nic, "observed_cpus", observed_json(d, name));
-	json_object_set_new(nic, "tx_bindings", binding_json(tx, name));
-	json_object_set_new(nic, "rx_bindings", binding_json(rx, name));
-	json_object_set_new(nic, "tx_bytes", count_json(diag_rise(d, name, "tx_bytes")));
-	json_object_set_new(nic, "rx_bytes", count_json(diag_rise(d, name, "rx_bytes")));
-	json_object_set_new(nic, "counters", counters_json(d, name));
-	json_object_set_new(nic, "driver_counters_why", why ? json_string(why) : json_null());
 	add_irqs(d, nic, name);
 	return nic;
 }
@@ -181,30 +176,23 @@ count_or_null(uint64_t v)
 static json_t *
 metrics_json(const struct diag_metrics *m)
 {
-	json_t *json = json_object(), *points = json_array();
-	const char *kind = diag_kind_name(m->kind);
+	json_t *points = json_array();
 
 	for (unsigned i = 0; i < m->n; i++) {
 		const struct diag_point *p = &m->at[i];
-		json_t *one = json_object();
 
-		json_object_set_new(one, "label", machine_json_text(p->label));
-		json_object_set_new(one, "size", count_or_null(p->size));
-		json_object_set_new(one, "iters", count_or_null(p->iters));
-		json_object_set_new(one, "time_us", real_or_null(p->time_us));
-		json_object_set_new(one, "algbw_GBps", real_or_null(p->algbw_GBps));
-		json_object_set_new(one, "busbw_GBps", real_or_null(p->busbw_GBps));
-		json_object_set_new(one, "wrong", real_or_null(p->wrong));
-		json_array_append_new(points, one);
+		json_array_append_new(points, json_pack(
+			"{s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "label", machine_json_text(p->label),
+			"size", count_or_null(p->size), "iters", count_or_null(p->iters), "time_us",
+			real_or_null(p->time_us), "algbw_GBps", real_or_null(p->algbw_GBps),
+			"busbw_GBps", real_or_null(p->busbw_GBps), "wrong",
+			real_or_null(p->wrong)));
 	}
-	json_object_set_new(json, "kind", kind ? json_string(kind) : json_null());
-	json_object_set_new(json, "operation",
-			    *m->operation ? machine_json_text(m->operation)
-			    : m->kind == DIAG_P2P ? json_string("p2p") : json_null());
-	json_object_set_new(json, "avg_busbw_GBps", real_or_null(m->avg_busbw_GBps));
-	json_object_set_new(json, "window", count_or_null(m->window));
-	json_object_set_new(json, "points", points);
-	return json;
+	return json_pack("{s:s?, s:o, s:o, s:o, s:o}", "kind", diag_kind_name(m->kind), "operation",
+			 *m->operation ? machine_json_text(m->operation)
+			 : m->kind == DIAG_P2P ? json_string("p2p") : json_null(), "avg_busbw_GBps",
+			 real_or_null(m->avg_busbw_GBps), "window", count_or_null(m->window),
+			 "points", points);
 }
 
 /* ---- the rest --------------------------------------------------------------------- */
@@ -260,20 +248,15 @@ pmu_json(const struct diag *d)
 static json_t *
 manager_json(const struct diag *d)
 {
-	json_t *json = json_object(), *list = json_array();
+	json_t *list = json_array();
 
-	for (unsigned i = 0; i < d->process_count; i++) {
-		json_t *one = json_object();
-
-		json_object_set_new(one, "pid", json_integer(d->process[i].pid));
-		json_object_set_new(one, "name", machine_json_text(d->process[i].name));
-		json_object_set_new(one, "command", machine_json_text(d->process[i].command));
-		json_array_append_new(list, one);
-	}
-	json_object_set_new(json, "processes", list);
-	json_object_set_new(json, "journal_why",
-			    *d->journal_why ? json_string(d->journal_why) : json_null());
-	return json;
+	for (unsigned i = 0; i < d->process_count; i++)
+		json_array_append_new(list, json_pack(
+			"{s:I, s:o, s:o}", "pid", (json_int_t)d->process[i].pid, "name",
+			machine_json_text(d->process[i].name), "command",
+			machine_json_text(d->process[i].command)));
+	return json_pack("{s:o, s:s?}", "processes", list, "journal_why",
+			 *d->journal_why ? d->journal_why : NULL);
 }
 
 static void

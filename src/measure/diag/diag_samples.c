@@ -173,53 +173,34 @@ static json_t *
 thread_json(const struct tcpx_sample_object *o, const struct thread_sum *t, bool pool)
 {
 	uint64_t time = t->metric[TCPX_SAMPLE_USER] + t->metric[TCPX_SAMPLE_SYSTEM];
-	json_t *one = json_object();
 
-	json_object_set_new(one, "pid", json_integer(o->pid));
-	json_object_set_new(one, "tid", json_integer(o->id));
-	json_object_set_new(one, "name", machine_json_text(o->name));
-	json_object_set_new(one, "user_s", seconds(t->metric[TCPX_SAMPLE_USER]));
-	json_object_set_new(one, "system_s", seconds(t->metric[TCPX_SAMPLE_SYSTEM]));
-	json_object_set_new(one, "voluntary",
-			    json_integer((json_int_t)t->metric[TCPX_SAMPLE_VOLUNTARY]));
-	json_object_set_new(one, "involuntary",
-			    json_integer((json_int_t)t->metric[TCPX_SAMPLE_INVOLUNTARY]));
-	json_object_set_new(one, "ran_on", tool_json_cpus(&t->ran_on));
-	json_object_set_new(one, "in_pool", pool && time
-			    ? json_real((double)t->in_pool / (double)time) : json_null());
-	return one;
-}
-
-static json_t *
-text_or_null(const char *text)
-{
-	return text ? json_string(text) : json_null();
+	return json_pack("{s:I, s:I, s:o, s:o, s:o, s:I, s:I, s:o, s:o}", "pid",
+			 (json_int_t)o->pid, "tid", (json_int_t)o->id, "name",
+			 machine_json_text(o->name), "user_s",
+			 seconds(t->metric[TCPX_SAMPLE_USER]), "system_s",
+			 seconds(t->metric[TCPX_SAMPLE_SYSTEM]), "voluntary",
+			 (json_int_t)t->metric[TCPX_SAMPLE_VOLUNTARY], "involuntary",
+			 (json_int_t)t->metric[TCPX_SAMPLE_INVOLUNTARY], "ran_on",
+			 tool_json_cpus(&t->ran_on), "in_pool", pool && time
+			 ? json_real((double)t->in_pool / (double)time) : json_null());
 }
 
 static json_t *
 sampler_json(const struct diag *d)
 {
 	struct tcpx_sample_cost c;
-	json_t *one = json_object();
 
 	tcpx_sampler_cost(d->sampler, &c);
-	json_object_set_new(one, "interval_ms", json_real((double)d->interval_ns / 1e6));
-	json_object_set_new(one, "samples", json_integer(c.samples));
-	json_object_set_new(one, "late", json_integer(c.late));
-	json_object_set_new(one, "missed", json_integer(c.missed));
-	json_object_set_new(one, "lost", json_integer(c.lost));
-	json_object_set_new(one, "threads_left_out", json_integer(c.threads_left_out));
-	json_object_set_new(one, "processes_left_out", json_integer(c.pids_left_out));
-	json_object_set_new(one, "cpu_s", json_real((double)c.cpu_ns / 1e9));
-	json_object_set_new(one, "cpu_ms_a_sample",
-			    json_real(c.samples ? (double)c.cpu_ns / 1e6 / c.samples : 0));
-	json_object_set_new(one, "cpu_ms_max", json_real((double)c.cpu_max_ns / 1e6));
-	json_object_set_new(one, "irq_source", text_or_null(c.irq_source));
-	json_object_set_new(one, "irq_why", text_or_null(c.irq_why));
-	json_object_set_new(one, "cpu_why", text_or_null(c.cpu_why));
-	json_object_set_new(one, "switches_why", text_or_null(c.switches_why));
-	json_object_set_new(one, "children_why", text_or_null(c.children_why));
-	return one;
+	return json_pack("{s:f, s:I, s:I, s:I, s:I, s:I, s:I, s:f, s:f, s:f, s:s?, s:s?, s:s?, s:s?, "
+			 "s:s?}", "interval_ms", (double)d->interval_ns / 1e6, "samples",
+			 (json_int_t)c.samples, "late", (json_int_t)c.late, "missed",
+			 (json_int_t)c.missed, "lost", (json_int_t)c.lost, "threads_left_out",
+			 (json_int_t)c.threads_left_out, "processes_left_out",
+			 (json_int_t)c.pids_left_out, "cpu_s", (double)c.cpu_ns / 1e9,
+			 "cpu_ms_a_sample", c.samples ? (double)c.cpu_ns / 1e6 / c.samples : 0.0,
+			 "cpu_ms_max", (double)c.cpu_max_ns / 1e6, "irq_source", c.irq_source,
+			 "irq_why", c.irq_why, "cpu_why", c.cpu_why, "switches_why",
+			 c.switches_why, "children_why", c.children_why);
 }
 
 static unsigned

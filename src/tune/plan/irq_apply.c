@@ -105,14 +105,9 @@ apply(struct request *r)
 	unsigned count;
 	int rc, told;
 
-	rc = planfile_load(r->command, r->plan, &plan);
+	rc = planfile_open(r->command, r->plan, &plan);
 	if (rc)
 		return rc;
-	rc = planfile_check(r->command, r->plan, &plan);
-	if (rc) {
-		planfile_fini(&plan);
-		return rc;
-	}
 	if (r->xps && !plan.xps_count) {
 		planfile_fini(&plan);
 		return tool_fail(TOOL_USAGE, r->command, "%s has no XPS masks to apply", r->plan);

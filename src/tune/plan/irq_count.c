@@ -117,26 +117,24 @@ counts_json(const struct tcpx_irqdiff *diff, const struct tcpx_irqdiff_row *row)
 static json_t *
 row_json(const struct tcpx_irqdiff *diff, const struct tcpx_irqdiff_row *row)
 {
-	json_t *json = json_object();
 	const struct tcpx_snap_vector *v = row->vector;
+	json_t *json = json_pack("{s:o, s:o, s:s, s:I, s:o}", "label",
+				 machine_json_text(row->label), "name",
+				 machine_json_text(row->names), "state",
+				 tcpx_irqdiff_state_name(row->state), "total",
+				 (json_int_t)row->total, "cpus", counts_json(diff, row));
 
-	json_object_set_new(json, "label", machine_json_text(row->label));
-	json_object_set_new(json, "name", machine_json_text(row->names));
-	json_object_set_new(json, "state", json_string(tcpx_irqdiff_state_name(row->state)));
-	json_object_set_new(json, "total", json_integer((json_int_t)row->total));
-	json_object_set_new(json, "cpus", counts_json(diff, row));
-	if (!v)
-		return json;
-	json_object_set_new(json, "nic", machine_json_text(row->of->nics[v->nic].name));
-	json_object_set_new(json, "kind", json_string(tcpx_vector_kind_name(v->kind)));
-	json_object_set_new(json, "queue", v->queue < 0 ? json_null() : json_integer(v->queue));
-	json_object_set_new(json, "map_source", json_string(tcpx_vector_source_name(v->source)));
-	json_object_set_new(json, "on_node", json_integer((json_int_t)irq_on_node(diff, row)));
-	json_object_set_new(json, "moved", json_boolean(row->moved));
-	json_object_set_new(json, "requested", v->requested_known
-			    ? tool_json_cpus(&v->requested) : json_null());
-	json_object_set_new(json, "effective", v->effective_known
-			    ? tool_json_cpus(&v->effective) : json_null());
+	if (v)
+		json_object_update_new(json, json_pack(
+			"{s:o, s:s, s:o, s:s, s:I, s:b, s:o, s:o}", "nic",
+			machine_json_text(row->of->nics[v->nic].name), "kind",
+			tcpx_vector_kind_name(v->kind), "queue",
+			v->queue < 0 ? json_null() : json_integer(v->queue), "map_source",
+			tcpx_vector_source_name(v->source), "on_node",
+			(json_int_t)irq_on_node(diff, row), "moved", row->moved, "requested",
+			v->requested_known ? tool_json_cpus(&v->requested) : json_null(),
+			"effective",
+			v->effective_known ? tool_json_cpus(&v->effective) : json_null()));
 	return json;
 }
 
@@ -161,7 +159,7 @@ times_json(const struct tcpx_irqdiff *diff)
 json_t *
 irq_diff_json(const struct tcpx_irqdiff *diff, const struct tcpx_snapshot *b)
 {
-	json_t *json = json_object(), *irqs = json_array(), *softirqs = json_array();
+	json_t *irqs = json_array(), *softirqs = json_array();
 	json_t *nics = json_object();
 	unsigned count;
 	struct irq_sum *sums = irq_sums(diff, b, &count);
@@ -175,14 +173,8 @@ irq_diff_json(const struct tcpx_irqdiff *diff, const struct tcpx_snapshot *b)
 	for (unsigned i = 0; i < diff->row_count; i++)
 		json_array_append_new(i < diff->irq_rows ? irqs : softirqs,
 				      row_json(diff, &diff->row[i]));
-	json_object_set_new(json, "schema", json_integer(1));
-	json_object_set_new(json, "version", json_string(tcpx_version()));
-	json_object_set_new(json, "seconds", json_real(diff->seconds));
-	json_object_set_new(json, "cpus_changed", json_integer(diff->cpus_changed));
-	json_object_set_new(json, "changed", json_boolean(irq_changed(diff)));
-	json_object_set_new(json, "nics", nics);
-	json_object_set_new(json, "irqs", irqs);
-	json_object_set_new(json, "softirqs", softirqs);
-	json_object_set_new(json, "ticks", times_json(diff));
-	return json;
+	return json_pack("{s:i, s:s, s:f, s:i, s:b, s:o, s:o, s:o, s:o}", "schema", 1, "version",
+			 tcpx_version(), "seconds", diff->seconds, "cpus_changed",
+			 (int)diff->cpus_changed, "changed", irq_changed(diff), "nics", nics,
+			 "irqs", irqs, "softirqs", softirqs, "ticks", times_json(diff));
 }

@@ -110,14 +110,9 @@ verify(struct request *r)
 	json_t *root;
 	int rc;
 
-	rc = planfile_load(r->command, r->plan, &plan);
+	rc = planfile_open(r->command, r->plan, &plan);
 	if (rc)
 		return rc;
-	rc = planfile_check(r->command, r->plan, &plan);
-	if (rc) {
-		planfile_fini(&plan);
-		return rc;
-	}
 	count = plan.irq_count + (r->xps ? plan.xps_count : 0);
 	if (tcpx_files_open(r->root, false, &f) < 0) {
 		planfile_fini(&plan);

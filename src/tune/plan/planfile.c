@@ -252,14 +252,19 @@ planfile_fini(struct planfile *plan)
 }
 
 int
-planfile_check(const char *command, const char *path, const struct planfile *plan)
+planfile_open(const char *command, const char *path, struct planfile *plan)
 {
-	if (!plan->left_out)
-		return TOOL_OK;
-	if (!plan->irq_count)
-		return tool_fail(TOOL_USAGE, command, "%s: none of its %u interrupts has a number; the "
-				 "machine that it was made from does not tell them", path,
-				 plan->left_out);
+	int rc = planfile_load(command, path, plan);
+
+	if (rc || !plan->left_out)
+		return rc;
+	if (!plan->irq_count) {
+		rc = tool_fail(TOOL_USAGE, command, "%s: none of its %u interrupts has a number; the "
+			       "machine that it was made from does not tell them", path,
+			       plan->left_out);
+		planfile_fini(plan);
+		return rc;
+	}
 	fprintf(stderr, "%s: %s: %u without a number left out\n", command, path,
 		plan->left_out);
 	return TOOL_OK;

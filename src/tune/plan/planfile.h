@@ -44,10 +44,10 @@ struct planfile {
 
 /* "-" is standard input. TOOL_OK, or TOOL_USAGE with a message. */
 int planfile_load(const char *command, const char *path, struct planfile *plan);
+/* The same to move its interrupts: reports those without a number. TOOL_USAGE if that is all
+ * of them: moving nothing is no success. */
+int planfile_open(const char *command, const char *path, struct planfile *plan);
 void planfile_fini(struct planfile *plan);
-/* Reports what was left out. TOOL_USAGE if that was everything: moving
- * nothing is no success. */
-int planfile_check(const char *command, const char *path, const struct planfile *plan);
 /*
  * Is the machine below @root (NULL: this one) the plan's, in the plan's boot? TOOL_USAGE
  * with a message that names the difference. @boots: another boot will do, since numbers are
