@@ -8,7 +8,7 @@
 #include "core/channel/channel.h"
 
 void tcpx_channel_watch(struct channel *c, unsigned interest);
-/* Stops reading until the channel\'s work is queued: by the OPEN, or by a free buffer. -EAGAIN. */
+/* Stops reading until the channel's work is queued: by the OPEN, or by a free buffer. -EAGAIN. */
 int tcpx_channel_hold(struct channel *c);
 int tcpx_channel_up(struct channel *c, struct tcpx_chan *chan); /* lock held */
 /* Lease of its loop held, lock not: closes the channel and frees its state. Once. */

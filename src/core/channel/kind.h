@@ -31,7 +31,7 @@ struct channel_kind {
 	int (*send)(struct channel *c, struct tx_record *r, bool more);
 	/* The channel may be read: takes an acknowledgement. 0; -EAGAIN; what ends the channel. */
 	int (*acked)(struct channel *c, uint64_t now_ns);
-	/* NULL: nothing is known. */
+	/* NULL: nothing is known. lock held, and perhaps no lease. */
 	int (*stats)(const struct channel *c, struct tcpx_channel_info *info);
 	/* Whether payload of this list is packed into a slot before it is sent. */
 	bool (*packs)(const struct tcpx_list *l);

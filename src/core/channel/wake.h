@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Waking a session's sending channels. lock held. */
+/* Waking a session's channels. session.lock held. */
 #ifndef CORE_CHANNEL_WAKE_H
 #define CORE_CHANNEL_WAKE_H
 
@@ -7,11 +7,11 @@
 
 struct session;
 
-void tcpx_channels_wake_all(struct session *s); /* lock held */
-/* Wakes channels for this many chunks. lock held. */
+void tcpx_channels_wake_all(struct session *s); /* those that send */
+/* Wakes those that send, for this many chunks; of sleeping ones two, which wake the next. */
 void tcpx_channels_wake(struct session *s, uint32_t want);
 
-/* The session has failed: each channel's loop closes it. */
+/* The session has failed: the loop of each channel, either way, closes it. */
 void tcpx_channels_end(struct session *s);
 
 #endif

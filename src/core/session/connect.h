@@ -7,8 +7,9 @@
 
 #include "core/session/session.h"
 
-/* Acceptor, cut: probes whether the opener is alive. Lease and lock held, as for its end. */
+/* Acceptor, cut: probes whether the opener is alive. */
 void tcpx_control_probe(struct session *s, uint64_t now_ns);
+/* Opener: connects, or goes on with that; then sends the first frame. */
 void tcpx_control_connect(struct session *s, uint64_t now_ns);
 
 #endif

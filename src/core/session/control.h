@@ -16,9 +16,9 @@ int tcpx_control_put_raw(struct session *s, uint8_t type, const struct tcpx_buf 
 int tcpx_control_put_u64(struct session *s, uint8_t type, uint64_t v);
 void tcpx_control_watch(struct session *s, unsigned interest);
 void tcpx_control_flush(struct session *s);
-/* Flushes in the next turn of the session's loop, whose lease is held. */
+/* Flushes before the session's loop sleeps. Its lease is held. */
 void tcpx_control_flush_later(struct session *s);
-/* Asks the session's loop for a flush, from anywhere. */
+/* Asks the session's loop for a flush. Any thread, with or without the lock. */
 void tcpx_control_flush_by_loop(struct session *s);
 void tcpx_control_flush_work(struct work *w, uint64_t now_ns);
 void tcpx_control_cut(struct session *s, uint64_t now_ns, const char *why);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What two engines agree on before the first byte. */
+/* What two engines agree on before the first byte. Lease and lock held. A code is the reason for
+ * which the caller fails the session; with 0 it may have failed already. */
 #ifndef CORE_SESSION_HANDSHAKE_H
 #define CORE_SESSION_HANDSHAKE_H
 
@@ -7,10 +8,11 @@
 
 #include "core/session/session.h"
 
-int tcpx_handshake_start(struct session *s); /* opener: HELLO */
+/* Opener: the connection stands; sends HELLO. */
+int tcpx_handshake_start(struct session *s);
 /* Acceptor: the HELLO of a pending connection. */
 int tcpx_handshake_accept(struct session *s, const struct tcpx_hello *h, uint64_t now_ns);
-/* Frames until the session is open. 0, or the reason for its failure. */
+/* Frames until the session is open. */
 int tcpx_handshake_frame(struct session *s, const struct tcpx_frame_head *h,
 			 const uint8_t *payload, uint64_t now_ns);
 /* The time limit for channels, from HANDLES to READY. */

@@ -32,7 +32,7 @@ struct notes {
  * -ENOMEM. */
 int tcpx_note_keep(struct tcpx_node *chain, const char *sender, const void *data, size_t len);
 /* Copies a received note into the queue and wakes the threads that wait for one. At the limit of
- * TCPX_NOTE_LIMIT it is dropped and counted. */
+ * TCPX_NOTE_LIMIT, or without memory, it is dropped and counted. */
 void tcpx_note_push(struct tcpx_engine *e, const char *sender, const void *data, size_t len);
 
 #endif

@@ -183,6 +183,7 @@ session_busy(const struct session *s)
 	       !tcpx_chain_empty(&s->xfers.after_event);
 }
 
+/* With two references: the caller's, and the engine's. */
 int tcpx_session_new(struct tcpx_engine *e, bool opener, struct session **out);
 void tcpx_session_get(struct session *s);
 void tcpx_session_put(struct session *s);
@@ -194,6 +195,8 @@ void tcpx_session_opened(struct session *s, uint64_t now_ns);
  * loop the loop closes the connections. */
 void tcpx_session_fail(struct session *s, int code, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
+/* If a direction has no channel left, fails the session: at once if the control stream is cut,
+ * else after a time for the peer's reason. lock held. */
 void tcpx_session_check_alive(struct session *s, uint64_t now_ns);
 /* Iterator over sessions: NULL starts. Consumes the reference passed in; returns a
  * referenced session or NULL. It needs no memory. If a session goes away meanwhile, the
