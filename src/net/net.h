@@ -3,10 +3,12 @@
  * The provider's table of functions: how bytes move.
  *
  * A provider has byte streams for control, channels for data, and pollers that loops sleep in.
- * No call blocks. -EAGAIN always means: nothing happened, call again after the poller has
- * reported readiness (or later, where a provider has none). Any other negative code of a
- * channel or stream means that the object is dead and may only be closed. Two threads never
- * call on one object at once, except poller_wake(). Providers never call the core.
+ * No call blocks but open() and poller_wait(). -EAGAIN means: not done, or only a part of it.
+ * Call again after the poller has reported readiness (or later, where a provider has none). Any
+ * other negative code of a channel or stream means that the object is dead and may only be
+ * closed. Two threads never call on one object at once. But any thread may wake a poller, have it
+ * watch a stream, a new channel or a descriptor, and ask for a channel's stats(). Of the core,
+ * providers call only struct tcpx_net_memory.
  */
 #ifndef NET_NET_H
 #define NET_NET_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Lists of fragments that a plugin wrote: whether they form a message. Pure, except that the
- * list is the plugin's memory. It is read once: the copy that is checked is the copy that is
- * used.
+ * list is the plugin's memory. The check reads each entry once: the copy that is checked is the
+ * copy that is used.
  */
 #ifndef NET_PLUGIN_FRAG_H
 #define NET_PLUGIN_FRAG_H

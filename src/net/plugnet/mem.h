@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Memory for the channels of a NIC, and entering its GPU. */
+/* Memory for the channels of a NIC, and entering its GPU: struct tcpx_net_memory of net.h, or
+ * host memory without one. */
 #ifndef NET_PLUGNET_MEM_H
 #define NET_PLUGNET_MEM_H
 

@@ -3,7 +3,7 @@
  * A poller of the sock provider and the busy channels. It drives those in turn: first without
  * sleeping, then after naps that grow. Without busy channels it sleeps in the poller of sock.
  *
- * The thread that runs the poller owns the list of busy channels. Other threads may only wake.
+ * The thread that runs the poller owns the list of busy channels.
  */
 #include <errno.h>
 #include <sched.h>

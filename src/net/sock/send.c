@@ -254,7 +254,7 @@ tcpx_sock_chan_acked(struct tcpx_chan *c, struct tcpx_ack *ack)
 
 	if (newest.received == tx->acked.received && newest.applied == tx->acked.applied)
 		return n > 0 ? -EAGAIN : tcpx_sock_chan_io(c, n);
-	/* the next call meets the error that ended the loop again */
+	/* an error that ended the loop comes again in the next call */
 	tx->acked = newest;
 	*ack = newest;
 	return 0;
