@@ -10,13 +10,6 @@
 #include "tune/texts/plan_text.h"
 #include "tool/tool.h"
 
-/* Takes over @value; false without memory. */
-static bool
-put(json_t *object, const char *key, json_t *value)
-{
-	return value && json_object_set_new(object, key, value) == 0;
-}
-
 static json_t *
 number_json(int64_t value)
 {
@@ -29,7 +22,7 @@ lines_json(const char *text)
 {
 	json_t *lines = json_array();
 
-	while (lines && *text) {
+	while (*text) {
 		size_t len = strcspn(text, "\n");
 
 		json_array_append_new(lines, json_stringn(text, len));
@@ -49,49 +42,34 @@ options_json(const struct tcpx_plan_options *o)
 			 o->spill ? "nearest" : "none");
 }
 
-static bool
-put_sets(json_t *json, const struct tcpx_plan_group *g)
-{
-	return put(json, "pool", tool_json_cpus(&g->pool)) && put(json, "head", tool_json_cpus(&g->head)) &&
-	       put(json, "tx", tool_json_cpus(&g->tx)) && put(json, "rx", tool_json_cpus(&g->rx)) &&
-	       put(json, "tail", tool_json_cpus(&g->tail)) && put(json, "far", tool_json_cpus(&g->far));
-}
-
 static json_t *
 group_json(const struct tcpx_plan *p, unsigned at, bool why)
 {
 	const struct tcpx_plan_group *g = &p->groups[at];
-	json_t *json = json_pack("{s:o, s:i, s:i, s:i, s:{s:i, s:i, s:i, s:i, s:i, s:i}}", "node",
-				 number_json(g->node), "gpus", (int)g->gpus, "queues",
-				 (int)g->queues, "cores", (int)g->cores, "core_counts", "head",
-				 (int)g->head_cores, "tx", (int)g->tx_cores, "rx",
-				 (int)g->rx_cores, "tail", (int)g->tail_cores, "far_tx",
-				 (int)g->far_tx_cores, "far_rx", (int)g->far_rx_cores);
-	json_t *flags = json_array(), *nics = json_array();
-	char *text;
+	json_t *flags = json_array(), *nics = json_array(), *json;
+	char *text = NULL;
 
-	for (unsigned bit = 0; flags && bit < TCPX_PLAN_FLAGS; bit++)
+	for (unsigned bit = 0; bit < TCPX_PLAN_FLAGS; bit++)
 		if (g->flags & 1u << bit)
 			json_array_append_new(flags, json_string(tcpx_plan_flag_name(bit)));
-	for (unsigned i = 0; nics && i < p->nic_count; i++)
+	for (unsigned i = 0; i < p->nic_count; i++)
 		if (p->nics[i].group == at)
 			json_array_append_new(nics, machine_json_text(p->nics[i].name));
-	if (!json || !put_sets(json, g) || !put(json, "flags", flags) || !put(json, "nics", nics))
-		goto no_memory;
-	if (why) {
-		if (tcpx_plan_explain(p, at, &text))
-			goto no_memory;
-		if (!put(json, "why", lines_json(text))) {
-			free(text);
-			goto no_memory;
-		}
-		free(text);
-	}
+	json = json_pack("{s:o, s:i, s:i, s:i, s:{s:i, s:i, s:i, s:i, s:i, s:i}, s:o, s:o, s:o, s:o, "
+			 "s:o, s:o, s:o, s:o}", "node", number_json(g->node), "gpus",
+			 (int)g->gpus, "queues", (int)g->queues, "cores", (int)g->cores,
+			 "core_counts", "head", (int)g->head_cores, "tx", (int)g->tx_cores, "rx",
+			 (int)g->rx_cores, "tail", (int)g->tail_cores, "far_tx",
+			 (int)g->far_tx_cores, "far_rx", (int)g->far_rx_cores, "pool",
+			 tool_json_cpus(&g->pool), "head", tool_json_cpus(&g->head), "tx",
+			 tool_json_cpus(&g->tx), "rx", tool_json_cpus(&g->rx), "tail",
+			 tool_json_cpus(&g->tail), "far", tool_json_cpus(&g->far), "flags", flags,
+			 "nics", nics);
+	if (why)
+		json_object_set_new(json, "why", lines_json(tool_need(
+					    tcpx_plan_explain(p, at, &text) ? NULL : text)));
+	free(text);
 	return json;
-
-no_memory:
-	json_decref(json);
-	return NULL;
 }
 
 static json_t *
@@ -116,10 +94,8 @@ irq_json(const struct tcpx_plan *p, const struct tcpx_plan_irq *irq, bool why)
 			 "queue", irq->queue, "name", machine_json_text(irq->name), "movable",
 			 irq->movable, "cpu", number_json(irq->cpu), "cpus", tool_json_cpus(&cpus));
 	tcpx_plan_explain_irq(p, irq, text, sizeof(text));
-	if (json && why && !put(json, "why", json_string(text))) {
-		json_decref(json);
-		return NULL;
-	}
+	if (why)
+		json_object_set_new(json, "why", json_string(text));
 	return json;
 }
 
@@ -130,7 +106,7 @@ xps_json(const struct tcpx_plan *p)
 	json_t *list = json_array();
 	struct tcpx_cpuset cpus;
 
-	for (unsigned i = 0; list && i < p->nic_count; i++) {
+	for (unsigned i = 0; i < p->nic_count; i++) {
 		const struct tcpx_plan_nic *nic = &p->nics[i];
 
 		for (unsigned q = 0; nic->queues_tx > 1 && q < nic->queues_tx; q++) {
@@ -145,26 +121,14 @@ xps_json(const struct tcpx_plan *p)
 }
 
 /* Bindings that the plugin could not read are null. */
-static bool
-put_bindings(json_t *json, const struct tcpx_plan *p)
+static json_t *
+bindings_json(const struct tcpx_plan *p, bool rx)
 {
-	json_t *both = json_object();
-	char *text;
+	char *text = NULL;
+	json_t *json = tcpx_plan_bindings(p, rx, &text) ? json_null() : machine_json_text(text);
 
-	for (unsigned rx = 0; both && rx < 2; rx++) {
-		json_t *value = json_null();
-
-		if (tcpx_plan_bindings(p, rx, &text) == 0) {
-			value = machine_json_text(text);
-			free(text);
-		}
-		put(both, rx ? "rx" : "tx", value);
-	}
-	if (!put(json, "bindings", both) || tcpx_plan_application(p, &text))
-		return false;
-	both = json_string(text);
 	free(text);
-	return put(json, "application", both);
+	return json;
 }
 
 static json_t *
@@ -182,33 +146,32 @@ parts_json(const struct tcpx_plan *p)
 {
 	json_t *json = json_object();
 
-	for (int i = 0; json && i < TCPX_MACHINE_PARTS; i++)
-		put(json, tcpx_machine_part_name((enum tcpx_machine_part)i),
-		    hash_json(p->parts[i]));
+	for (int i = 0; i < TCPX_MACHINE_PARTS; i++)
+		json_object_set_new(json, tcpx_machine_part_name((enum tcpx_machine_part)i),
+				    hash_json(p->parts[i]));
 	return json;
 }
 
 json_t *
 plan_json(const struct tcpx_plan *p, bool why)
 {
-	json_t *json, *groups = json_array(), *nics = json_array(), *irqs = json_array();
+	json_t *groups = json_array(), *nics = json_array(), *irqs = json_array(), *json;
+	char *application = NULL;
 
-	json = json_pack("{s:i, s:o, s:o, s:o, s:o, s:o}", "schema", PLAN_SCHEMA, "machine",
-			 machine_json_text(p->machine), "boot_id",
+	tool_need(tcpx_plan_application(p, &application) ? NULL : application);
+	for (unsigned i = 0; i < p->group_count; i++)
+		json_array_append_new(groups, group_json(p, i, why));
+	for (unsigned i = 0; i < p->nic_count; i++)
+		json_array_append_new(nics, nic_json(&p->nics[i]));
+	for (unsigned i = 0; i < p->irq_count; i++)
+		json_array_append_new(irqs, irq_json(p, &p->irqs[i], why));
+	json = json_pack("{s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:{s:o, s:o}, s:s}",
+			 "schema", PLAN_SCHEMA, "machine", machine_json_text(p->machine), "boot_id",
 			 *p->boot_id ? machine_json_text(p->boot_id) : json_null(), "topo_hash",
 			 hash_json(p->hash), "topo_parts", parts_json(p), "options",
-			 options_json(&p->options));
-	for (unsigned i = 0; groups && i < p->group_count; i++)
-		json_array_append_new(groups, group_json(p, i, why));
-	for (unsigned i = 0; nics && i < p->nic_count; i++)
-		json_array_append_new(nics, nic_json(&p->nics[i]));
-	for (unsigned i = 0; irqs && i < p->irq_count; i++)
-		json_array_append_new(irqs, irq_json(p, &p->irqs[i], why));
-	if (json && put(json, "groups", groups) && put(json, "nics", nics) &&
-	    put(json, "irqs", irqs) && put(json, "xps", xps_json(p)) && put_bindings(json, p) &&
-	    json_array_size(groups) == p->group_count && json_array_size(nics) == p->nic_count &&
-	    json_array_size(irqs) == p->irq_count)
-		return json;
-	json_decref(json);
-	return NULL;
+			 options_json(&p->options), "groups", groups, "nics", nics, "irqs", irqs,
+			 "xps", xps_json(p), "bindings", "tx", bindings_json(p, false), "rx",
+			 bindings_json(p, true), "application", application);
+	free(application);
+	return json;
 }
