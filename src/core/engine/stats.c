@@ -80,7 +80,7 @@ copy_channel(const struct channel *c, struct channel_figures *to)
 {
 	tcpx_channel_describe(c, &to->info);
 	to->in_flight_bytes = c->tx.outstanding_bytes;
-	to->window = c->window.size;
+	to->window = c->window.limit;
 	to->gpu = tcpx_near_nic(c)->gpu;
 	to->nic = c->near_nic;
 }

@@ -111,7 +111,7 @@ static int
 add(struct regions *r, const struct region *proto, uint64_t *id)
 {
 	struct region *g;
-	uint32_t index, generation;
+	uint32_t index, generation, live;
 	int rc;
 
 	pthread_mutex_lock(&r->lock);
@@ -127,10 +127,11 @@ add(struct regions *r, const struct region *proto, uint64_t *id)
 		r->live++;
 		*id = g->id;
 	}
+	live = r->live;
 	pthread_mutex_unlock(&r->lock);
 	if (rc)
 		return tcpx_fail(TCPX_SUB_XFER, rc, "region table holds %u, at most %u allowed",
-				 r->live, MAX_PAGES * PAGE_REGIONS);
+				 live, MAX_PAGES * PAGE_REGIONS);
 	return 0;
 }
 

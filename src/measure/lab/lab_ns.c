@@ -130,15 +130,16 @@ lab_ns_settle(int ns_fd, int timeout_ms)
 {
 	const struct timespec pause = { .tv_nsec = 10000000 };
 	int home = lab_ns_self(), rc;
+	bool running;
 
 	if (home < 0)
 		return home;
 	rc = lab_ns_enter(ns_fd);
 	if (!rc) {
-		for (; !all_running() && timeout_ms > 0; timeout_ms -= 10)
+		while (!(running = all_running()) && (timeout_ms -= 10) >= 0)
 			nanosleep(&pause, NULL);
 		rc = lab_ns_enter(home);
-		if (!rc && timeout_ms <= 0)
+		if (!rc && !running)
 			rc = -ETIMEDOUT;
 	}
 	close(home);

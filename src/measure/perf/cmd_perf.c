@@ -86,7 +86,7 @@ measure(struct load *l, struct row *row)
 {
 	const struct perf_args *a = l->perf->args;
 	struct load_stats *stats = calloc(1, sizeof(*stats));
-	uint64_t one_ns;
+	uint64_t one_ns = 0;
 	int rc = !stats ? -ENOMEM : a->each ? 0 : warm_up(l, &one_ns);
 
 	if (!rc)

@@ -87,7 +87,7 @@ int
 client_take_reach(struct client *g, const json_t *msg)
 {
 	uint64_t token;
-	uint16_t port;
+	uint16_t port = 0;
 	int rc = job_number(msg, "token", 0, INT64_MAX, &token), fd;
 
 	client_end_reach(g);
