@@ -84,8 +84,6 @@ take(struct tcpx_engine *e, struct tcpx_note **note)
 	struct notes *q = e->notes;
 	struct tcpx_node *n;
 
-	if (atomic_load(&e->events.notes) == 0)
-		return -EAGAIN;
 	pthread_mutex_lock(&q->lock);
 	n = tcpx_chain_first(&q->queue);
 	if (n) {
@@ -133,7 +131,8 @@ taken(void *arg)
 {
 	struct taking *t = arg;
 
-	return t->note || take(t->engine, &t->note) == 0;
+	return t->note || (atomic_load(&t->engine->events.notes) > 0 &&
+			   take(t->engine, &t->note) == 0);
 }
 
 int

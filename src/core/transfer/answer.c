@@ -22,10 +22,15 @@ tcpx_answer_done(struct session *s, uint64_t id, int code, uint64_t bytes, const
 		const void *payload, uint16_t payload_len)
 {
 	uint8_t room[TCPX_FRAME_MAX];
-	struct tcpx_done d = { .id = id, .code = code, .bytes = bytes, .payload = payload,
-			       .payload_len = payload_len };
+	struct tcpx_done d;
 	struct tcpx_buf b;
 
+	d.id = id;
+	d.code = code;
+	d.bytes = bytes;
+	d.payload = payload;
+	d.payload_len = payload_len;
+	d.text[0] = '\0';
 	if (text)
 		snprintf(d.text, sizeof(d.text), "%s", text);
 	tcpx_buf_init(&b, room, sizeof(room) - TCPX_FRAME_HEAD);

@@ -141,7 +141,7 @@ chunk_of(struct session *s, const struct tcpx_xfer *x)
 	if (staged && bytes < CROWD_BYTES && channels > SCHEDULE_FEW_CHANNELS)
 		channels = SCHEDULE_FEW_CHANNELS;
 	return tcpx_chunk_size(bytes, channels, min, max, s->engine->limit.chunk,
-			       x->sends ? slowest_Bps(s) : 0);
+			       x->sends && bytes > min ? slowest_Bps(s) : 0);
 }
 
 /* The waiting chain's reference becomes the table's. True: the channel that picks its first

@@ -480,7 +480,8 @@ serve_pump(struct serve *s, tcpx_xfer **oldest)
 	tcpx_chain_each(node, after, &s->clients) {
 		struct client *g = tcpx_container(node, struct client, node);
 
-		client_step_reach(g);
+		if (g->reach)
+			client_step_reach(g);
 		spin |= client_pump(s, g, oldest);
 	}
 	return spin;

@@ -110,7 +110,7 @@ nothing_is_found_where_nothing_is(void **state)
 			same += a.verdict == MATRIX_NO_EFFECT;
 			matrix_analysis_fini(&a);
 		}
-		print_message("noise %.3f: %u of 200 claim an effect, %u none\n", noise[k], wrong, same);
+		print_message("# noise %.3f: %u of 200 claim an effect, %u none\n", noise[k], wrong, same);
 		assert_true(wrong <= 10);
 		if (noise[k] < 0.01)
 			assert_true(same > 190); /* where noise is small, that is a finding */
@@ -144,7 +144,7 @@ ten_percent_is_found_with_the_blocks_asked_for(void **state)
 		asked += (unsigned)n;
 		matrix_analysis_fini(&a);
 	}
-	print_message("10 %% found in %u of 60, with %u blocks on average; %u wrong\n", found,
+	print_message("# 10 %% found in %u of 60, with %u blocks on average; %u wrong\n", found,
 		      asked / 60, wrong);
 	assert_true(found >= 54);
 	assert_true(wrong <= 6);
