@@ -6,12 +6,12 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <net/if.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/addr.h"
-#include "base/err.h"
 
 void
 tcpx_addr_format(const struct tcpx_addr *a, char *buf, size_t cap)
@@ -104,7 +104,5 @@ tcpx_addr_parse(const char *text, struct tcpx_addr *out)
 		*out = a;
 		return 0;
 	}
-	return tcpx_fail(TCPX_SUB_NET, -EINVAL,
-			 "address '%.96s': an IPv4 or [IPv6] literal with optional :port wanted",
-			 text);
+	return -EINVAL;
 }

@@ -17,7 +17,7 @@ struct tcpx_addr {
 
 /* "10.0.0.1:80" / "[::1]:80"; port left out when 0. Static size: 64 is enough. */
 void tcpx_addr_format(const struct tcpx_addr *a, char *buf, size_t cap);
-/* A literal address with optional ":port"; no names. -EINVAL. */
+/* A literal address with optional ":port"; no names. -EINVAL, not logged: it may be a name. */
 int tcpx_addr_parse(const char *text, struct tcpx_addr *a);
 
 #endif

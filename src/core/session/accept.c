@@ -281,12 +281,12 @@ tcpx_accept_listen(struct tcpx_engine *e, const char *text)
 	uint32_t i;
 	int rc = 0;
 
-	if (text && tcpx_parse_count(text, &port) != 0)
-		return tcpx_addr_parse(text, &addr) == 0 ? listen_at(e, &addr, "address") :
-							   TCPX_ECONFIG;
-	if (port > 65535)
+	if (text && tcpx_addr_parse(text, &addr) == 0)
+		return listen_at(e, &addr, "address");
+	if ((text && tcpx_parse_count(text, &port) != 0) || port > 65535)
 		return tcpx_fail(TCPX_SUB_BOOT, TCPX_ECONFIG,
-				 "listen \"%s\": PORT (0 to 65535) or ADDRESS:PORT expected", text);
+				 "listen \"%s\": PORT (0 to 65535) or ADDRESS:PORT expected, the "
+				 "address as an IPv4 or [IPv6] literal", text);
 	for (i = 0; rc == 0 && i < e->nics.ctrl.count; i++)
 		rc = listen_like_first(e, e->nics.ctrl.addr[i], port, e->nics.ctrl.name);
 	if (rc == 0 && e->nics.ctrl.count)

@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "base/log.h"
 #include "net/registry.h"
 #include "net/resolve.h"
 
@@ -105,11 +106,35 @@ log_drop(void *arg, int level, const char *line)
 {
 }
 
+static void
+count_line(void *arg, int level, const char *line)
+{
+	(void)level;
+	(void)line;
+	++*(unsigned *)arg;
+}
+
+static void
+a_host_name_is_no_warning(void **state)
+{
+	struct tcpx_addr a[4];
+	unsigned lines = 0;
+	uint32_t n = 0;
+
+	(void)state;
+	tcpx_log_sink(count_line, &lines);
+	assert_int_equal(tcpx_addr_resolve("localhost:28515", a, 4, &n), 0);
+	tcpx_log_sink(NULL, NULL);
+	assert_true(n >= 1 && a[0].port == 28515);
+	assert_int_equal(lines, 0);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(parse_and_format_agree),
+		cmocka_unit_test(a_host_name_is_no_warning),
 		cmocka_unit_test(no_address_has_a_text),
 		cmocka_unit_test(providers_are_found_by_name),
 	};
