@@ -44,13 +44,14 @@ tcpx_facts_fini(struct tcpx_facts *f)
 
 /* The path to a device; without a bridge its address is enough. */
 static void
-copy_path(const struct tcpx_host_place *place, char *path)
+shorten_path(struct tcpx_host_place *place)
 {
 	char plain[sizeof(place->pci) + 16];
 
 	snprintf(plain, sizeof(plain), "pci%.*s/%s", (int)strcspn(place->pci, ".") - 3, place->pci,
 		 place->pci);
-	snprintf(path, TCPX_MACHINE_PATH, "%s", strcmp(place->path, plain) ? place->path : "");
+	if (!strcmp(place->path, plain))
+		place->path[0] = '\0';
 }
 
 /* @last_resort: there was none, so the loopback is taken. */
@@ -66,26 +67,23 @@ static int
 take_nic(struct tcpx_machine *m, const struct tcpx_host_nic *from)
 {
 	struct tcpx_machine_nic nic = {
-		.node = from->place.numa,
-		.node_source = from->place.numa_source,
+		.place = from->place,
 		.queues_rx = from->queues_rx,
 		.queues_tx = from->queues_tx,
 	};
 
 	snprintf(nic.name, sizeof(nic.name), "%s", from->ifname);
 	snprintf(nic.driver, sizeof(nic.driver), "%s", from->driver);
-	snprintf(nic.pci, sizeof(nic.pci), "%s", from->place.pci);
-	copy_path(&from->place, nic.path);
+	shorten_path(&nic.place);
 	return tcpx_machine_add_nic(m, &nic);
 }
 
 static int
 take_gpu(struct tcpx_machine *m, const struct tcpx_host_gpu *from, unsigned index)
 {
-	struct tcpx_machine_gpu gpu = { .index = (int)index, .node = from->place.numa };
+	struct tcpx_machine_gpu gpu = { .index = (int)index, .place = from->place };
 
-	snprintf(gpu.pci, sizeof(gpu.pci), "%s", from->place.pci);
-	copy_path(&from->place, gpu.path);
+	shorten_path(&gpu.place);
 	return tcpx_machine_add_gpu(m, &gpu);
 }
 

@@ -122,8 +122,9 @@ tcpx_machine_add_nic(struct tcpx_machine *m, const struct tcpx_machine_nic *nic)
 
 	if (tcpx_machine_nic_find(m, nic->name) >= 0)
 		return -EEXIST;
-	if (!*nic->name || !is_name(nic->name) || !is_name(nic->driver) || !is_name(nic->pci) ||
-	    !is_path(nic->path, nic->pci))
+	if (!*nic->name || !is_name(nic->name) || !is_name(nic->driver) ||
+	    !is_name(nic->place.pci) ||
+	    !is_path(nic->place.path, nic->place.pci))
 		return -EINVAL;
 	rc = grow((void **)&m->nics, m->nic_count, &m->nic_room, TCPX_MACHINE_NICS,
 		  sizeof(*nic));
@@ -140,7 +141,7 @@ tcpx_machine_add_gpu(struct tcpx_machine *m, const struct tcpx_machine_gpu *gpu)
 	for (unsigned i = 0; i < m->gpu_count; i++)
 		if (m->gpus[i].index == gpu->index)
 			return -EEXIST;
-	if (!is_name(gpu->pci) || !is_path(gpu->path, gpu->pci))
+	if (!is_name(gpu->place.pci) || !is_path(gpu->place.path, gpu->place.pci))
 		return -EINVAL;
 	rc = grow((void **)&m->gpus, m->gpu_count, &m->gpu_room, TCPX_MACHINE_GPUS,
 		  sizeof(*gpu));

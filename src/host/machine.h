@@ -76,21 +76,15 @@ struct tcpx_machine_vector {
 struct tcpx_machine_nic {
 	char name[16];
 	char driver[32];     /* "" unknown                                      */
-	char pci[16];        /* "0000:06:00.0"; "" not on the bus               */
-	/* From the host bridge, as below sys/devices:
-	 * "pci0000:00/0000:00:01.0/0000:06:00.0". "": no bridge is known, the device has a
-	 * bus of its own. */
-	char path[TCPX_MACHINE_PATH];
-	int node;            /* -1 unknown                                      */
-	enum tcpx_numa_source node_source;
+	/* The path is "" where no bridge is known: the device has a bus of its own. */
+	struct tcpx_host_place place;
 	uint32_t queues_rx, queues_tx; /* in use                                */
 	uint32_t queues_max;           /* either way; 0 unknown                 */
 };
 
 struct tcpx_machine_gpu {
 	int index;
-	int node;            /* -1 unknown                                      */
-	char pci[16], path[TCPX_MACHINE_PATH]; /* as of a NIC                   */
+	struct tcpx_host_place place; /* as of a NIC */
 };
 
 struct tcpx_machine {

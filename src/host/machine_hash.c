@@ -81,7 +81,7 @@ hash_cpus(const struct tcpx_machine *m)
 static bool
 has_device(const struct tcpx_machine_nic *nic)
 {
-	return *nic->pci || *nic->driver;
+	return *nic->place.pci || *nic->driver;
 }
 
 static uint64_t
@@ -94,8 +94,8 @@ hash_nics(const struct tcpx_machine *m)
 			continue;
 		mix_text(&hash, m->nics[i].name);
 		mix_text(&hash, m->nics[i].driver);
-		mix_text(&hash, m->nics[i].pci);
-		mix_number(&hash, m->nics[i].node);
+		mix_text(&hash, m->nics[i].place.pci);
+		mix_number(&hash, m->nics[i].place.numa);
 	}
 	return hash;
 }
@@ -107,8 +107,8 @@ hash_gpus(const struct tcpx_machine *m)
 
 	mix_number(&hash, m->gpu_count);
 	for (unsigned i = 0; i < m->gpu_count; i++) {
-		mix_text(&hash, m->gpus[i].pci);
-		mix_number(&hash, m->gpus[i].node);
+		mix_text(&hash, m->gpus[i].place.pci);
+		mix_number(&hash, m->gpus[i].place.numa);
 	}
 	return hash;
 }

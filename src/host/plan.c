@@ -190,7 +190,7 @@ local_gpus(const struct tcpx_machine *m, int node)
 	unsigned count = 0;
 
 	for (unsigned i = 0; i < m->gpu_count; i++)
-		count += node_of(m, m->gpus[i].node) == node;
+		count += node_of(m, m->gpus[i].place.numa) == node;
 	return count;
 }
 
@@ -321,7 +321,7 @@ make_groups(struct maker *k)
 
 		for (unsigned i = 0; i < k->p->nic_count; i++) {
 			int at = tcpx_machine_nic_find(k->m, k->p->nics[i].name);
-			int its = node_of(k->m, k->m->nics[at].node);
+			int its = node_of(k->m, k->m->nics[at].place.numa);
 
 			if (!done[i] && its >= 0 && (node < 0 || its < node))
 				node = its;
@@ -329,7 +329,7 @@ make_groups(struct maker *k)
 		for (unsigned i = 0; i < k->p->nic_count; i++) {
 			int at = tcpx_machine_nic_find(k->m, k->p->nics[i].name);
 
-			if (!done[i] && node_of(k->m, k->m->nics[at].node) == node) {
+			if (!done[i] && node_of(k->m, k->m->nics[at].place.numa) == node) {
 				done[i] = true;
 				nics[count++] = i;
 			}

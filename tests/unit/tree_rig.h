@@ -75,18 +75,18 @@ rig_compare(const struct rig *rig, const char *name)
 
 		check_text(name, y->name, x->name);
 		check_text(x->name, y->driver, x->driver);
-		check_text(x->name, y->pci, x->pci);
-		check_text(x->name, y->path, x->path);
-		check(x->name, "node", y->node, a->node_count == 1 ? a->nodes[0].id : x->node);
+		check_text(x->name, y->place.pci, x->place.pci);
+		check_text(x->name, y->place.path, x->place.path);
+		check(x->name, "node", y->place.numa, a->node_count == 1 ? a->nodes[0].id : x->place.numa);
 		check(x->name, "rx", y->queues_rx, x->queues_rx);
 		check(x->name, "tx", y->queues_tx, x->queues_tx);
 		if (x->queues_max)
 			check(x->name, "max", y->queues_max, x->queues_max);
 	}
 	for (unsigned i = 0; i < a->gpu_count; i++) {
-		check(name, "node of GPU", b.gpus[i].node, a->gpus[i].node);
-		check_text(name, b.gpus[i].pci, a->gpus[i].pci);
-		check_text(name, b.gpus[i].path, a->gpus[i].path);
+		check(name, "node of GPU", b.gpus[i].place.numa, a->gpus[i].place.numa);
+		check_text(name, b.gpus[i].place.pci, a->gpus[i].place.pci);
+		check_text(name, b.gpus[i].place.path, a->gpus[i].place.path);
 	}
 	for (unsigned i = 0; i < a->vector_count; i++) {
 		const struct tcpx_machine_vector *x = &a->vectors[i], *y = &b.vectors[i];

@@ -54,7 +54,7 @@ kept(const struct tcpx_machine *m, int node, unsigned cores)
 	unsigned want = 0;
 
 	for (unsigned i = 0; i < m->gpu_count; i++)
-		want += m->gpus[i].node == node ? 2 : 0;
+		want += m->gpus[i].place.numa == node ? 2 : 0;
 	return want < cores / 4 ? want : cores / 4;
 }
 

@@ -153,18 +153,18 @@ format_path(const struct hwloc_object *device, char *path)
 static int
 add_nic(struct import *in, const struct hwloc_object *o)
 {
-	struct tcpx_machine_nic nic = { .node = node_of(in, o) };
+	struct tcpx_machine_nic nic = { .place.numa = node_of(in, o) };
 	const struct hwloc_object *device = o;
 
 	if (!o->name || strlen(o->name) >= sizeof(nic.name))
 		return -EINVAL;
 	snprintf(nic.name, sizeof(nic.name), "%s", o->name);
-	nic.node_source = nic.node < 0 ? TCPX_NUMA_UNKNOWN : TCPX_NUMA_CPULIST;
+	nic.place.numa_source = nic.place.numa < 0 ? TCPX_NUMA_UNKNOWN : TCPX_NUMA_CPULIST;
 	while (device && device->type != HWLOC_PCI)
 		device = device->parent;
 	if (device) {
-		format_pci(&device->attr->pci, nic.pci);
-		format_path(device, nic.path);
+		format_pci(&device->attr->pci, nic.place.pci);
+		format_path(device, nic.place.path);
 	}
 	return tcpx_machine_add_nic(&in->m, &nic);
 }
@@ -174,7 +174,7 @@ compare_pci(const void *a, const void *b)
 {
 	const struct tcpx_machine_gpu *x = a, *y = b;
 
-	return strcmp(x->pci, y->pci);
+	return strcmp(x->place.pci, y->place.pci);
 }
 
 /* Numbered by their addresses, as on the machine itself. */
@@ -191,9 +191,9 @@ add_gpus(struct import *in)
 
 		if (pci->vendor_id != 0x10de || (pci->class_id != 0x0300 && pci->class_id != 0x0302))
 			continue;
-		gpus[n].node = node_of(in, o);
-		format_pci(pci, gpus[n].pci);
-		format_path(o, gpus[n++].path);
+		gpus[n].place.numa = node_of(in, o);
+		format_pci(pci, gpus[n].place.pci);
+		format_path(o, gpus[n++].place.path);
 	}
 	if (n > 1)
 		qsort(gpus, n, sizeof(*gpus), compare_pci);

@@ -44,13 +44,10 @@ of_text(const char *command, const struct tcpx_machine *m, struct plan_nics *out
 	}
 	for (unsigned i = 0; i < m->nic_count; i++) {
 		snprintf(nics[i].ifname, sizeof(nics[i].ifname), "%s", m->nics[i].name);
-		snprintf(nics[i].place.path, sizeof(nics[i].place.path), "%s", m->nics[i].path);
-		nics[i].place.numa = m->nics[i].node;
+		nics[i].place = m->nics[i].place;
 	}
-	for (unsigned i = 0; i < m->gpu_count; i++) {
-		snprintf(gpus[i].place.path, sizeof(gpus[i].place.path), "%s", m->gpus[i].path);
-		gpus[i].place.numa = m->gpus[i].node;
-	}
+	for (unsigned i = 0; i < m->gpu_count; i++)
+		gpus[i].place = m->gpus[i].place;
 	tcpx_roles_find(&(struct tcpx_role_facts){ .nics = nics, .nic_count = m->nic_count,
 			.gpus = gpus, .gpu_count = m->gpu_count, .route = "" }, &roles);
 	fill(m, &roles, out);

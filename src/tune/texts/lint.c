@@ -100,7 +100,7 @@ look_at_machine(struct look *l, const struct side *s, const struct tcpx_binding 
 	if (!tcpx_cpuset_empty(&bad))
 		found(l, TCPX_LINT_WARNING, "isolated", s->where, b->name,
 		      "CPUs %s are isolated", list(&bad, cpus));
-	node = l->m->nics[at].node;
+	node = l->m->nics[at].place.numa;
 	if (node < 0 || l->m->node_count < 2)
 		return;
 	tcpx_machine_node_cpus(l->m, node, &here);

@@ -320,15 +320,15 @@ static int
 check_nodes(const struct reader *r)
 {
 	for (unsigned i = 0; i < r->m.nic_count; i++)
-		if (r->m.nics[i].node >= 0 && tcpx_machine_node_find(&r->m, r->m.nics[i].node) < 0)
+		if (r->m.nics[i].place.numa >= 0 && tcpx_machine_node_find(&r->m, r->m.nics[i].place.numa) < 0)
 			return tcpx_fail(TCPX_SUB_HOST, -EINVAL, "%s: NIC %s is on node %d, which "
 					 "has no line", r->l.what, r->m.nics[i].name,
-					 r->m.nics[i].node);
+					 r->m.nics[i].place.numa);
 	for (unsigned i = 0; i < r->m.gpu_count; i++)
-		if (r->m.gpus[i].node >= 0 && tcpx_machine_node_find(&r->m, r->m.gpus[i].node) < 0)
+		if (r->m.gpus[i].place.numa >= 0 && tcpx_machine_node_find(&r->m, r->m.gpus[i].place.numa) < 0)
 			return tcpx_fail(TCPX_SUB_HOST, -EINVAL, "%s: GPU %d is on node %d, which "
 					 "has no line", r->l.what, r->m.gpus[i].index,
-					 r->m.gpus[i].node);
+					 r->m.gpus[i].place.numa);
 	return 0;
 }
 

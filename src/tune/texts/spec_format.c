@@ -97,24 +97,24 @@ put_nics(struct tcpx_text *t, const struct tcpx_machine *m)
 		const struct tcpx_machine_nic *nic = &m->nics[i];
 
 		put_word(t, "nic", nic->name);
-		if (nic->node >= 0)
-			tcpx_text_add(t, " node %d", nic->node);
-		if (nic->node >= 0 && nic->node_source == TCPX_NUMA_CPULIST)
+		if (nic->place.numa >= 0)
+			tcpx_text_add(t, " node %d", nic->place.numa);
+		if (nic->place.numa >= 0 && nic->place.numa_source == TCPX_NUMA_CPULIST)
 			tcpx_text_add(t, " from cpus");
-		if (nic->node >= 0 && nic->node_source == TCPX_NUMA_ONLY)
+		if (nic->place.numa >= 0 && nic->place.numa_source == TCPX_NUMA_ONLY)
 			tcpx_text_add(t, " from only");
 		tcpx_text_add(t, " rx %u tx %u", nic->queues_rx, nic->queues_tx);
 		if (nic->queues_max)
 			tcpx_text_add(t, " max %u", nic->queues_max);
 		put_word(t, " driver", nic->driver);
-		put_place(t, nic->pci, nic->path);
+		put_place(t, nic->place.pci, nic->place.path);
 		tcpx_text_add(t, "\n");
 	}
 	for (unsigned i = 0; i < m->gpu_count; i++) {
 		tcpx_text_add(t, "gpu %d", m->gpus[i].index);
-		if (m->gpus[i].node >= 0)
-			tcpx_text_add(t, " node %d", m->gpus[i].node);
-		put_place(t, m->gpus[i].pci, m->gpus[i].path);
+		if (m->gpus[i].place.numa >= 0)
+			tcpx_text_add(t, " node %d", m->gpus[i].place.numa);
+		put_place(t, m->gpus[i].place.pci, m->gpus[i].place.path);
 		tcpx_text_add(t, "\n");
 	}
 }

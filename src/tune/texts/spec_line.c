@@ -119,7 +119,7 @@ read_path(const struct spec_line *l, const char *text, char *path, char *pci)
 int
 tcpx_spec_read_nic(struct spec_line *l, struct tcpx_machine *m)
 {
-	struct tcpx_machine_nic nic = { .node = -1, .node_source = TCPX_NUMA_FILE };
+	struct tcpx_machine_nic nic = { .place = { .numa = -1, .numa_source = TCPX_NUMA_FILE } };
 	char *key;
 	int rc = tcpx_spec_copy(l, "name of a NIC", tcpx_spec_word(l), nic.name, sizeof(nic.name));
 
@@ -127,9 +127,9 @@ tcpx_spec_read_nic(struct spec_line *l, struct tcpx_machine *m)
 		char *value = tcpx_spec_word(l);
 
 		if (!strcmp(key, "node"))
-			rc = read_node(l, value, &nic.node);
+			rc = read_node(l, value, &nic.place.numa);
 		else if (!strcmp(key, "from"))
-			rc = read_numa_source(l, value, &nic.node_source);
+			rc = read_numa_source(l, value, &nic.place.numa_source);
 		else if (!strcmp(key, "rx"))
 			rc = read_u32(l, key, value, &nic.queues_rx);
 		else if (!strcmp(key, "tx"))
@@ -139,17 +139,17 @@ tcpx_spec_read_nic(struct spec_line *l, struct tcpx_machine *m)
 		else if (!strcmp(key, "driver"))
 			rc = tcpx_spec_copy(l, key, value, nic.driver, sizeof(nic.driver));
 		else if (!strcmp(key, "pci"))
-			rc = tcpx_spec_copy(l, key, value, nic.pci, sizeof(nic.pci));
+			rc = tcpx_spec_copy(l, key, value, nic.place.pci, sizeof(nic.place.pci));
 		else if (!strcmp(key, "path"))
-			rc = read_path(l, value, nic.path, nic.pci);
+			rc = read_path(l, value, nic.place.path, nic.place.pci);
 		else
 			rc = tcpx_spec_bad(l, "\"%.40s\" is not known of a NIC: node, from, rx, tx, "
 				      "max, driver, pci, path", key);
 	}
 	if (rc)
 		return rc;
-	if (nic.node < 0)
-		nic.node_source = TCPX_NUMA_UNKNOWN;
+	if (nic.place.numa < 0)
+		nic.place.numa_source = TCPX_NUMA_UNKNOWN;
 	rc = tcpx_machine_add_nic(m, &nic);
 	if (rc == -EEXIST)
 		return tcpx_spec_bad(l, "NIC %s is there already", nic.name);
@@ -161,7 +161,7 @@ tcpx_spec_read_nic(struct spec_line *l, struct tcpx_machine *m)
 int
 tcpx_spec_read_gpu(struct spec_line *l, struct tcpx_machine *m)
 {
-	struct tcpx_machine_gpu gpu = { .node = -1 };
+	struct tcpx_machine_gpu gpu = { .place.numa = -1 };
 	long long index;
 	char *key;
 	int rc = tcpx_spec_number(l, "index of a GPU", tcpx_spec_word(l), 0, INT16_MAX, &index);
@@ -171,11 +171,11 @@ tcpx_spec_read_gpu(struct spec_line *l, struct tcpx_machine *m)
 		char *value = tcpx_spec_word(l);
 
 		if (!strcmp(key, "node"))
-			rc = read_node(l, value, &gpu.node);
+			rc = read_node(l, value, &gpu.place.numa);
 		else if (!strcmp(key, "pci"))
-			rc = tcpx_spec_copy(l, key, value, gpu.pci, sizeof(gpu.pci));
+			rc = tcpx_spec_copy(l, key, value, gpu.place.pci, sizeof(gpu.place.pci));
 		else if (!strcmp(key, "path"))
-			rc = read_path(l, value, gpu.path, gpu.pci);
+			rc = read_path(l, value, gpu.place.path, gpu.place.pci);
 		else
 			rc = tcpx_spec_bad(l, "\"%.40s\" is not known of a GPU: node, pci, path", key);
 	}

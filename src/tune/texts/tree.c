@@ -147,8 +147,8 @@ tcpx_tree_irq_cpu(const struct tree *t, const struct tcpx_machine_vector *v)
 	unsigned count, place;
 	int cpu;
 
-	if (nic->node >= 0)
-		tcpx_machine_node_cpus(t->m, nic->node, &cpus);
+	if (nic->place.numa >= 0)
+		tcpx_machine_node_cpus(t->m, nic->place.numa, &cpus);
 	if (tcpx_cpuset_empty(&cpus))
 		cpus = t->m->online;
 	count = tcpx_cpuset_count(&cpus);

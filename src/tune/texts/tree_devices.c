@@ -141,13 +141,13 @@ write_nic(struct tree *t, unsigned index)
 	char pci[16], path[DEVICE_PATH] = "", device[DEVICE_PATH + 32] = "", link[2 * DEVICE_PATH];
 	bool is_virtio = !strcmp(nic->driver, "virtio_net");
 
-	snprintf(pci, sizeof(pci), "%s", nic->pci);
-	if (!*pci && (*nic->driver || nic->node >= 0 || has_vectors(t->m, index)))
+	snprintf(pci, sizeof(pci), "%s", nic->place.pci);
+	if (!*pci && (*nic->driver || nic->place.numa >= 0 || has_vectors(t->m, index)))
 		snprintf(pci, sizeof(pci), "0001:%02x:00.0", index & 0xff);
 	if (*pci) {
-		device_path(pci, nic->path, path);
-		write_bridges(t, path, nic->node);
-		write_pci(t, path, nic->node, "0x020000", vendor_of(nic->driver), "0x0042");
+		device_path(pci, nic->place.path, path);
+		write_bridges(t, path, nic->place.numa);
+		write_pci(t, path, nic->place.numa, "0x020000", vendor_of(nic->driver), "0x0042");
 		snprintf(device, sizeof(device), is_virtio ? "%s/virtio%u" : "%s", path, index);
 		write_driver(t, path, "pci", is_virtio ? "virtio-pci" : nic->driver);
 		for (unsigned i = 0; i < t->m->vector_count; i++)
@@ -209,12 +209,12 @@ tcpx_tree_write_devices(struct tree *t)
 		const struct tcpx_machine_gpu *gpu = &t->m->gpus[i];
 		char pci[16], path[DEVICE_PATH];
 
-		snprintf(pci, sizeof(pci), "%s", gpu->pci);
+		snprintf(pci, sizeof(pci), "%s", gpu->place.pci);
 		if (!*pci)
 			snprintf(pci, sizeof(pci), "0002:%02x:00.0", i & 0xff);
-		device_path(pci, gpu->path, path);
-		write_bridges(t, path, gpu->node);
-		write_pci(t, path, gpu->node, "0x030200", "0x10de", "0x2330");
+		device_path(pci, gpu->place.path, path);
+		write_bridges(t, path, gpu->place.numa);
+		write_pci(t, path, gpu->place.numa, "0x030200", "0x10de", "0x2330");
 	}
 	write_asked(t);
 }

@@ -8,7 +8,7 @@
 static const char *
 chip_of(const struct tree *t, const struct tcpx_machine_vector *v, char *buf, size_t cap)
 {
-	const char *pci = t->m->nics[v->nic].pci;
+	const char *pci = t->m->nics[v->nic].place.pci;
 
 	if (*v->chip)
 		return v->chip;

@@ -82,7 +82,7 @@ draft(struct tcpx_rng *rng, struct draft *d)
 static void
 add_nic(struct tcpx_machine *m, const struct draft *d, unsigned i, unsigned *irq)
 {
-	struct tcpx_machine_nic nic = { .node = d->nic_node[i], .queues_rx = d->queues[i],
+	struct tcpx_machine_nic nic = { .place.numa = d->nic_node[i], .queues_rx = d->queues[i],
 					.queues_tx = d->queues[i] };
 
 	snprintf(nic.name, sizeof(nic.name), "eth%u", i + 8);
@@ -125,7 +125,7 @@ build(const struct draft *d, bool backwards, struct tcpx_machine *m)
 		add_nic(m, d, backwards ? d->nics - 1 - n : n, &irq);
 	for (unsigned n = 0; n < d->gpus; n++) {
 		unsigned i = backwards ? d->gpus - 1 - n : n;
-		struct tcpx_machine_gpu gpu = { .index = (int)i, .node = d->gpu_node[i] };
+		struct tcpx_machine_gpu gpu = { .index = (int)i, .place.numa = d->gpu_node[i] };
 
 		assert_int_equal(tcpx_machine_add_gpu(m, &gpu), 0);
 	}

@@ -34,7 +34,7 @@ a3_high_is_what_it_is(void **state)
 	tcpx_cpuset_format(&cpus, list, sizeof(list));
 	assert_string_equal(list, "52-103,156-207");
 	assert_string_equal(m.nics[2].name, "eth3");
-	assert_int_equal(m.nics[2].node, 1);
+	assert_int_equal(m.nics[2].place.numa, 1);
 	assert_int_equal(m.nodes[0].distance[1], 20);
 	assert_string_equal(m.vectors[17].name, "gve-ntfy-blk17@pci:0000:06:00.0");
 	assert_int_equal(m.vectors[17].irq, 84);
@@ -86,8 +86,8 @@ words_say_what_they_say(void **state)
 	assert_int_equal(m.cores[2].l3, 6);
 	assert_int_equal(m.cores[2].node, -1);
 	assert_int_equal(tcpx_cpuset_count(&m.allowed), 6);
-	assert_int_equal(m.nics[0].node, -1);
-	assert_int_equal(m.nics[0].node_source, TCPX_NUMA_UNKNOWN);
+	assert_int_equal(m.nics[0].place.numa, -1);
+	assert_int_equal(m.nics[0].place.numa_source, TCPX_NUMA_UNKNOWN);
 	assert_int_equal(m.nics[1].queues_max, 9);
 	assert_int_equal(m.vectors[0].kind, TCPX_VECTOR_UNKNOWN);
 	assert_int_equal(m.vectors[0].queue, -1);
@@ -100,7 +100,7 @@ words_say_what_they_say(void **state)
 	assert_string_equal(m.vectors[2].name, "a b9c");
 	assert_string_equal(m.vectors[2].chip, "IR-PCI");
 	assert_int_equal(m.gpus[0].index, 3);
-	assert_int_equal(m.gpus[0].node, -1);
+	assert_int_equal(m.gpus[0].place.numa, -1);
 	tcpx_machine_fini(&m);
 }
 
@@ -188,9 +188,9 @@ a_path_tells_the_device(void **state)
 				      "gpu 0 pci 0000:05:00.0 path pci0000:00/0000:05:00.0\n");
 	char *text;
 
-	assert_string_equal(m.nics[0].pci, "0000:06:00.0");
-	assert_string_equal(m.nics[0].path, "pci0000:00/0000:00:01.0/0000:06:00.0");
-	assert_string_equal(m.gpus[0].pci, "0000:05:00.0");
+	assert_string_equal(m.nics[0].place.pci, "0000:06:00.0");
+	assert_string_equal(m.nics[0].place.path, "pci0000:00/0000:00:01.0/0000:06:00.0");
+	assert_string_equal(m.gpus[0].place.pci, "0000:05:00.0");
 	assert_int_equal(tcpx_spec_format(&m, &text), 0);
 	assert_string_equal(text, "nic e rx 0 tx 0 path pci0000:00/0000:00:01.0/0000:06:00.0\n"
 				  "gpu 0 path pci0000:00/0000:05:00.0\n");
@@ -217,7 +217,7 @@ random_machine(struct tcpx_rng *rng, struct tcpx_machine *m)
 		assert_int_equal(tcpx_machine_add_core(m, &core), 0);
 	}
 	for (unsigned i = 0; i < nics; i++) {
-		struct tcpx_machine_nic nic = { .node = -1, .queues_rx = 4 };
+		struct tcpx_machine_nic nic = { .place.numa = -1, .queues_rx = 4 };
 		unsigned vectors = (unsigned)(tcpx_rng_next(rng) % 6);
 
 		snprintf(nic.name, sizeof(nic.name), "e%u", 12 - i);
@@ -272,7 +272,7 @@ static void
 names_that_no_spec_can_say_are_cleaned(void **state)
 {
 	struct tcpx_machine m;
-	struct tcpx_machine_nic nic = { .name = "e", .node = -1 };
+	struct tcpx_machine_nic nic = { .name = "e", .place.numa = -1 };
 	struct tcpx_machine_vector v = { .irq = 1, .hwirq = -1, .queue = -1, .movable = true,
 					 .name = " a{1} #b\n" };
 	char *text;
