@@ -32,6 +32,7 @@ cut() {
 	wait $run
 	code=$?
 	on h1 python3 "$here/../sys/link.py" eth0 up
+	within 60 link_runs eth0 || return 1 # else the next client finds no eth0
 	cat "$scratch/perf"
 	[ $code = 0 ] && has "Verified: all" "control stream with .* resumed" && lacks "is lost"
 }

@@ -66,11 +66,12 @@ cut() {
 	mark=$(($(sent eth1 eth2 eth3 eth4) + 25000000))
 	client 10.77.0.2 -b 4M -e 4M -n 100 "$@" >"$scratch/cut" 2>&1 &
 	run=$!
-	within 20 at_work || return 1
+	within 20 at_work || { cat "$scratch/perf"; return 1; }
 	on "$host" python3 "$here/link.py" eth0 down
 	wait $run
 	code=$?
 	on "$host" python3 "$here/link.py" eth0 up
+	within 20 link_runs eth0 || return 1 # else the next client finds no eth0
 	cat "$scratch/cut"
 	[ $code = 0 ] && grep -q "control stream with .* resumed" "$scratch/perf" &&
 		result "$json" "rows[0]['wrong'] == 0 and not rows[0]['degraded']"

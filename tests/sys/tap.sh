@@ -133,6 +133,12 @@ on() {
 	"$tool" lab exec --name "$lab" "$host" "$@"
 }
 
+# link_runs NIC: that of both hosts is up, as an engine asks for it.
+link_runs() {
+	on h0 grep -qx up "/sys/class/net/$1/operstate" &&
+		on h1 grep -qx up "/sys/class/net/$1/operstate"
+}
+
 # a3_high FILE: Google's machine as a text, with its control NIC eth0.
 a3_high() {
 	sed -e '/^nic eth1/i nic eth0 node 0 rx 16 tx 16 max 16 driver gve path pci0000:00/0000:00:0c.0/0000:10:00.0' \
