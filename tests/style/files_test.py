@@ -102,6 +102,13 @@ def the_studies_are_those_of_their_runs():
             "docs/%s.md is not that of its runs: scripts/study_pages.sh" % page
 
 
+def the_picture_is_that_of_its_results():
+    made = tap.succeeds(sys.executable, "scripts/plot_gpu.py", "docs/results/gpu.md", "-")
+    assert made == read("docs/images/gpu-nccl.svg"), \
+        "not drawn from docs/results/gpu.md: scripts/plot_gpu.py docs/results/gpu.md docs/images/gpu-nccl.svg"
+
+
 tap.run([every_public_figure_is_in_a_table, counters_have_the_order_of_the_public_struct,
          shell_scripts_are_clean, manual_pages_are_clean,
-         every_option_is_in_the_manual, the_studies_are_those_of_their_runs])
+         every_option_is_in_the_manual, the_studies_are_those_of_their_runs,
+         the_picture_is_that_of_its_results])
