@@ -169,14 +169,14 @@ measure_post(struct bench *k, bool again)
 			rc = tcpx_wait(one, 60000);
 		all[i] = now_us() - from;
 		if (!again)
-			tcpx_free(one);
+			tcpx_xfer_free(one);
 	}
 	if (!rc) {
 		print(k, again ? "post to end, prepared" : "write to end, descriptors");
 		memcpy(k->took, call, k->rounds * sizeof(*call));
 		print(k, "of that, the call");
 	}
-	tcpx_free(x);
+	tcpx_xfer_free(x);
 	tcpx_list_free(l);
 	tcpx_list_free(r);
 	free(call);

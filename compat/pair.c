@@ -68,9 +68,9 @@ void
 pair_close(struct pair *p)
 {
 	if (p->to_server)
-		tcpx_peer_drop(p->to_server);
+		tcpx_peer_free(p->to_server);
 	if (p->to_client)
-		tcpx_peer_drop(p->to_client);
+		tcpx_peer_free(p->to_client);
 	tcpx_close(p->client);
 	tcpx_close(p->server);
 	p->server = p->client = NULL;

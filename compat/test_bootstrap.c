@@ -58,7 +58,7 @@ nobody_listens(struct pair *p)
 	rc = tcpx_peer_connect(p->client, where, &peer);
 	if (!rc) {
 		rc = tcpx_peer_wait(peer, 30000);
-		tcpx_peer_drop(peer);
+		tcpx_peer_free(peer);
 	}
 	pair_check(p, rc < 0, "a server that is not there: %s", tcpx_strerror_name(rc));
 }

@@ -48,7 +48,7 @@ static void
 free_all(struct side *side)
 {
 	for (size_t i = 0; i < MESSAGES; i++) {
-		tcpx_free(side->x[i]);
+		tcpx_xfer_free(side->x[i]);
 		side->x[i] = NULL;
 	}
 }

@@ -92,10 +92,10 @@ send_result(const struct invitation *inv, uint64_t source, void *stream)
 
 	must(tcpx_wait(xfer, 30000), "tcpx_wait"); /* every byte is in place at the peer */
 	cu(cuStreamSynchronize(stream), "cuStreamSynchronize"); /* it no longer waits for xfer */
-	tcpx_free(xfer);
+	tcpx_xfer_free(xfer);
 	tcpx_list_free(local);
 	tcpx_list_free(remote);
-	tcpx_peer_drop(peer);
+	tcpx_peer_free(peer);
 	tcpx_close(engine);
 }
 

@@ -39,8 +39,8 @@ send_to(const struct invitation *inv)
 	must(tcpx_write(peer, &from, 1, &to, 1, "hello", 5, &xfer), "tcpx_write");
 	must(tcpx_wait(xfer, 30000), "tcpx_wait"); /* every byte is in place at the peer */
 
-	tcpx_free(xfer);
-	tcpx_peer_drop(peer);
+	tcpx_xfer_free(xfer);
+	tcpx_peer_free(peer);
 	tcpx_close(engine);
 	free(buf);
 }

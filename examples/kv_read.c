@@ -90,10 +90,10 @@ main(void)
 		       wrong_blocks(near, far));
 		must(wrong_blocks(near, far) ? TCPX_EDATA : 0, "data");
 	}
-	tcpx_free(read);
+	tcpx_xfer_free(read);
 	tcpx_list_free(from);
 	tcpx_list_free(to);
-	tcpx_peer_drop(peer);
+	tcpx_peer_free(peer);
 	tcpx_close(decode);
 	tcpx_close(prefill);
 	free(near);

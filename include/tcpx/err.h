@@ -17,7 +17,7 @@ enum tcpx_err {
 	TCPX_ECONFIG = -1002,  /* a setting has a value that is not allowed          */
 	TCPX_ELIMIT = -1003,   /* a stated limit would be exceeded                   */
 	TCPX_EBLOB = -1004,    /* a blob is malformed or of another version          */
-	TCPX_ESTALE = -1005,   /* the id names a region that was given back          */
+	TCPX_ESTALE = -1005,   /* no live region has this id                           */
 
 	/* one transfer is lost */
 	TCPX_ECANCELED = -1101, /* cancelled by the caller                           */

@@ -9,14 +9,19 @@
  *	uint64_t theirs;  tcpx_mem_import(e, blob, blob_len, &theirs);
  *	struct tcpx_desc l = { mine, 0, len }, r = { theirs, 0, len };
  *	tcpx_xfer *x;     tcpx_write(p, &l, 1, &r, 1, "done", 4, &x);
- *	tcpx_wait(x, -1); tcpx_free(x);
+ *	tcpx_wait(x, -1); tcpx_xfer_free(x);
  *
  * Conventions. Every call may be made from any thread. Results are 0 or a negative
- * code of tcpx/err.h; out parameters come last and are written only on success.
- * Handles are made by the library and given back by the call named for it. Nothing
- * given to a call is kept after it returns, except registered memory. Nothing blocks
- * unless its name says wait or stop. Lengths and offsets are bytes. After fork() the
+ * code of tcpx/err.h; out parameters come last and are written only on success. -EAGAIN
+ * always means "not yet": of a wait, that its time has passed and the transfer goes on.
+ * Nothing given to a call is kept after it returns, except registered memory. Nothing
+ * blocks unless its name says wait. Lengths and offsets are bytes. After fork() the
  * child may not use an engine of its parent.
+ *
+ * Names are tcpx_NOUN_VERB(). A call without a noun concerns the engine (tcpx_open, _query,
+ * _port) or starts, moves or ends a transfer (tcpx_write, _test, _wait, _cancel). Handles are
+ * made by the library and given back by tcpx_NOUN_free(), the engine by tcpx_close() or
+ * tcpx_close_wait(), memory by tcpx_mem_deregister().
  */
 #ifndef TCPX_H
 #define TCPX_H
@@ -85,7 +90,7 @@ TCPX_API void tcpx_close(tcpx_engine *engine);
 
 /* Refuses new transfers, lets open ones finish until @timeout_ms (-1: no limit), then calls
  * tcpx_close(). Return: 0, or TCPX_ETIMEDOUT if a transfer had to be ended. */
-TCPX_API int tcpx_stop(tcpx_engine *engine, int timeout_ms);
+TCPX_API int tcpx_close_wait(tcpx_engine *engine, int timeout_ms);
 
 /* The blob for tcpx_peer_add() of another engine: name, incarnation, addresses. @len
  * in: room in @buf, out: bytes needed. -ENOBUFS if it does not fit (buf may be NULL to
@@ -123,9 +128,10 @@ enum tcpx_mem_access {
 TCPX_API TCPX_MUST_USE int tcpx_mem_register(tcpx_engine *engine, void *addr, size_t len,
 				      unsigned access, uint64_t *id);
 
-/* Ends every transfer that uses it with TCPX_EREGION, here and at the peers. After the
- * return no byte of it is read or written. Waits for at most one socket call or copy in
- * progress, never for the network. TCPX_ESTALE: id not live. */
+/* Gives an id back. Ends every transfer that uses it with TCPX_EREGION, here and at the peers.
+ * After the return no byte of it is read or written. Waits for at most one socket call or copy
+ * in progress, never for the network. An imported id: transfers go on, the name is gone.
+ * TCPX_ESTALE: id not live. */
 TCPX_API int tcpx_mem_deregister(tcpx_engine *engine, uint64_t id);
 
 /* The blob that lets a peer name the region: id, 128-bit key, length, address, access; 64
@@ -139,8 +145,6 @@ TCPX_API TCPX_MUST_USE int tcpx_mem_import(tcpx_engine *engine, const void *blob
 TCPX_API int tcpx_mem_query(tcpx_engine *engine, uint64_t id, uint64_t *addr, uint64_t *len);
 /* Place of a local region: -1 host memory, else the GPU's ordinal. */
 TCPX_API int tcpx_mem_place(tcpx_engine *engine, uint64_t id, int *gpu);
-/* Gives an imported id back. */
-TCPX_API int tcpx_mem_forget(tcpx_engine *engine, uint64_t id);
 
 /* ---- peers ----------------------------------------------------------------------- */
 
@@ -154,13 +158,13 @@ TCPX_API TCPX_MUST_USE int tcpx_peer_add(tcpx_engine *engine, const void *blob, 
 TCPX_API TCPX_MUST_USE int tcpx_peer_connect(tcpx_engine *engine, const char *host_port,
 				      tcpx_peer **peer);
 /* Finds a peer that connected to us or was added by us, by name (newest incarnation).
- * -ENOENT. Pair with tcpx_peer_drop(). */
+ * -ENOENT. Give it back with tcpx_peer_free(). */
 TCPX_API TCPX_MUST_USE int tcpx_peer_find(tcpx_engine *engine, const char *name, tcpx_peer **peer);
 /* Waits until its session is open. 0; -EAGAIN (timeout_ms passed; -1: no limit); or
  * the first cause of its failure. */
 TCPX_API int tcpx_peer_wait(tcpx_peer *peer, int timeout_ms);
 /* Gives the handle back; its transfers go on. */
-TCPX_API void tcpx_peer_drop(tcpx_peer *peer);
+TCPX_API void tcpx_peer_free(tcpx_peer *peer);
 
 struct tcpx_peer_info {
 	size_t struct_size;
@@ -192,7 +196,7 @@ struct tcpx_desc {
  * tcpx_write / tcpx_read - move bytes from / to local memory to / from the peer's
  * @note: delivered to the peer once, after the last byte is in place (write) or has
  *        arrived here (read): at most 8 KiB; NULL for none
- * @xfer: out: ends by itself, give back with tcpx_free()
+ * @xfer: out: ends by itself, give back with tcpx_xfer_free()
  *
  * Between post and end the local memory must not be written (write) or used (read).
  * Return: 0; -EINVAL; TCPX_ERANGE (outside the region); TCPX_ESTALE; TCPX_EPEERGONE or
@@ -254,7 +258,7 @@ TCPX_API int tcpx_wait(tcpx_xfer *xfer, int timeout_ms);
  * local memory. The peer may hold a part; no note is delivered. */
 TCPX_API void tcpx_cancel(tcpx_xfer *xfer);
 /* Cancels if in progress, gives the handle back. Cannot fail. NULL is allowed. */
-TCPX_API void tcpx_free(tcpx_xfer *xfer);
+TCPX_API void tcpx_xfer_free(tcpx_xfer *xfer);
 
 struct tcpx_xfer_info {
 	size_t struct_size;

@@ -24,7 +24,7 @@ static const struct {
 	ERR(TCPX_ECONFIG, "a setting has a value that is not allowed"),
 	ERR(TCPX_ELIMIT, "a stated limit would be exceeded"),
 	ERR(TCPX_EBLOB, "the blob is malformed or of another version"),
-	ERR(TCPX_ESTALE, "the id names a region that was given back"),
+	ERR(TCPX_ESTALE, "no live region has this id: it was given back, or never was one"),
 	ERR(TCPX_ECANCELED, "cancelled by the caller"),
 	ERR(TCPX_EREGION, "a region it used was deregistered"),
 	ERR(TCPX_EKEY, "the peer refused the region key or the access right"),

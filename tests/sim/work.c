@@ -145,7 +145,7 @@ kill_handle(struct sim_world *w, struct sim_xfer *x, int h)
 		if (status == -EAGAIN)
 			sim_fail(w, "transfer %u is in progress after cancel", x->number);
 	} else {
-		tcpx_free(handle->xfer);
+		tcpx_xfer_free(handle->xfer);
 		handle->xfer = NULL;
 	}
 	end_handle(w, x, h, status);
@@ -426,7 +426,7 @@ sim_work_judge(struct sim_world *w)
 	}
 	for (uint32_t i = 0; i < w->xfer_count; i++)
 		for (int h = 0; h < 2; h++) {
-			tcpx_free(w->xfer[i].handle[h].xfer);
+			tcpx_xfer_free(w->xfer[i].handle[h].xfer);
 			w->xfer[i].handle[h].xfer = NULL;
 		}
 }

@@ -106,7 +106,7 @@ give_up(struct rig *r, const struct gpus *g, enum end how, uint64_t delay_ns)
 	for (int i = 0; i < POSTED && how == CANCEL; i++)
 		tcpx_cancel(x[i]);
 	for (int i = 0; i < POSTED; i++)
-		tcpx_free(x[i]);
+		tcpx_xfer_free(x[i]);
 }
 
 static void
@@ -133,7 +133,7 @@ whoever_gives_up_gpu_transfers_comes_back(void **state)
 	fill(r.near.at, AREA, 1);
 	assert_ok(finish(post(&r, true)));
 	assert_filled(r.far.at, AREA, 1);
-	tcpx_peer_drop(r.to_b);
+	tcpx_peer_free(r.to_b);
 	tcpx_close(r.a);
 	tcpx_close(r.b);
 	gpus_close(&g);

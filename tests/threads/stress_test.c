@@ -123,7 +123,7 @@ one_sided(struct worker *w)
 	if (rc == 0 && !write)
 		must(w, memcmp(mine, theirs, len) == 0, "bytes read", 0);
 	atomic_fetch_add(rc ? &w->s->ended : &w->s->done, 1);
-	tcpx_free(x);
+	tcpx_xfer_free(x);
 	if (!gone)
 		rc = tcpx_mem_deregister(r->a, l.region);
 out:
@@ -147,7 +147,7 @@ two_sided(struct worker *w)
 		return;
 	rc = tcpx_send(r->to_b, &out, 1, tag, &send);
 	if (!must(w, rc == 0, "send", rc)) {
-		tcpx_free(recv);
+		tcpx_xfer_free(recv);
 		return;
 	}
 	rc = let_run(w, send);
@@ -159,8 +159,8 @@ two_sided(struct worker *w)
 	if (rc == 0)
 		must(w, memcmp(r->far.at + w->far_off, r->near.at, len) == 0, "bytes sent", 0);
 	atomic_fetch_add(rc ? &w->s->ended : &w->s->done, 1);
-	tcpx_free(send);
-	tcpx_free(recv);
+	tcpx_xfer_free(send);
+	tcpx_xfer_free(recv);
 }
 
 static void *
@@ -200,7 +200,7 @@ look(void *arg)
 		must(w, tcpx_peer_find(r->b, "anna", &p) == 0, "find", 0);
 		must(w, tcpx_notify(p, "hello", 5) == 0, "notify", 0);
 		(void)tcpx_peer_query(p, &info);
-		tcpx_peer_drop(p);
+		tcpx_peer_free(p);
 		(void)tcpx_query(r->a, &counters);
 		(void)tcpx_query(r->b, &counters);
 		count = 32;
@@ -238,7 +238,7 @@ every_call_from_every_thread(void **state)
 	assert_true(s->done > 0);
 	assert_true(s->ended > 0);
 	assert_in_range(counters_of(s->rig.a).sessions, 1, 2);
-	tcpx_peer_drop(s->to_a);
+	tcpx_peer_free(s->to_a);
 	rig_end(&s->rig);
 	free(s);
 }

@@ -400,7 +400,7 @@ nothing_open(void *arg)
 }
 
 int
-tcpx_stop(tcpx_engine *e, int timeout_ms)
+tcpx_close_wait(tcpx_engine *e, int timeout_ms)
 {
 	int rc = 0;
 

@@ -13,7 +13,7 @@ void tcpx_event_changed(struct tcpx_engine *e);
 /* A transfer has ended and the application has not tested it yet; drop: now it has. */
 void tcpx_event_add(struct tcpx_engine *e);
 void tcpx_event_drop(struct tcpx_engine *e);
-/* A session or tcpx_stop() may go on: wakes the threads that wait on changes.count. */
+/* A session or tcpx_close_wait() may go on: wakes the threads that wait on changes.count. */
 void tcpx_event_session(struct tcpx_engine *e);
 
 #endif

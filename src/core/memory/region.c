@@ -136,14 +136,14 @@ add(struct regions *r, const struct region *proto, uint64_t *id)
 }
 
 int
-tcpx_region_drop(struct regions *r, uint64_t id, bool imported, struct region *was)
+tcpx_region_drop(struct regions *r, uint64_t id, struct region *was)
 {
 	struct region *g;
 	int rc = TCPX_ESTALE;
 
 	pthread_mutex_lock(&r->lock);
 	g = slot_of(r, id);
-	if (g && g->id == id && g->imported == imported) {
+	if (g && g->id == id) {
 		*was = *g;
 		g->id = 0;
 		r->live--;
@@ -152,8 +152,8 @@ tcpx_region_drop(struct regions *r, uint64_t id, bool imported, struct region *w
 	}
 	pthread_mutex_unlock(&r->lock);
 	if (rc)
-		return tcpx_fail(TCPX_SUB_XFER, rc, "no live %s region has id %#llx",
-				 imported ? "imported" : "local", (unsigned long long)id);
+		return tcpx_fail(TCPX_SUB_XFER, rc, "no live region has id %#llx",
+				 (unsigned long long)id);
 	return 0;
 }
 
@@ -199,14 +199,6 @@ tcpx_mem_import(tcpx_engine *e, const void *blob, size_t len, uint64_t *id)
 	g.access = rb.access;
 	g.place = rb.kind ? 0 : TCPX_ON_HOST;
 	return add(&e->memory->regions, &g, id);
-}
-
-int
-tcpx_mem_forget(tcpx_engine *e, uint64_t id)
-{
-	struct region was = { 0 };
-
-	return tcpx_region_drop(&e->memory->regions, id, true, &was);
 }
 
 int

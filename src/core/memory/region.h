@@ -43,6 +43,6 @@ void tcpx_regions_unlock(struct tcpx_engine *e);
 /* Copies the live entry; TCPX_ESTALE. */
 int tcpx_region_get(struct regions *r, uint64_t id, struct region *out);
 /* Removes a live entry, and copies it. TCPX_ESTALE (logged). */
-int tcpx_region_drop(struct regions *r, uint64_t id, bool imported, struct region *was);
+int tcpx_region_drop(struct regions *r, uint64_t id, struct region *was);
 
 #endif

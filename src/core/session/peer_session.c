@@ -208,7 +208,7 @@ tcpx_peer_connect(tcpx_engine *e, const char *host_port, tcpx_peer **peer)
 }
 
 void
-tcpx_peer_drop(tcpx_peer *p)
+tcpx_peer_free(tcpx_peer *p)
 {
 	if (!p)
 		return;

@@ -141,7 +141,7 @@ tcpx_cancel(tcpx_xfer *x)
 }
 
 void
-tcpx_free(tcpx_xfer *x)
+tcpx_xfer_free(tcpx_xfer *x)
 {
 	if (!x)
 		return;

@@ -67,8 +67,8 @@ tcpx_mem_deregister(tcpx_engine *e, uint64_t id)
 	struct region was = { 0 };
 	int rc;
 
-	rc = tcpx_region_drop(&e->memory->regions, id, false, &was);
-	if (rc)
+	rc = tcpx_region_drop(&e->memory->regions, id, &was);
+	if (rc || was.imported) /* a name only: transfers that used it go on */
 		return rc;
 	tcpx_match_region_gone(e, id);
 	while ((s = tcpx_session_after(e, s))) {

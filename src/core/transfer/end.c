@@ -113,7 +113,7 @@ tcpx_xfer_end(struct tcpx_xfer *x, int code, const char *text)
 		snprintf(x->failure.cause, sizeof(x->failure.cause), "%s", text);
 	count_add(code ? &e->count.xfers_failed : &e->count.xfers_done, x->user);
 	announce(x, code);
-	if (atomic_load(&e->stopping)) { /* tcpx_stop() waits for the last one */
+	if (atomic_load(&e->stopping)) { /* tcpx_close_wait() waits for the last one */
 		tcpx_event_session(e);
 		tcpx_loop_wake(&e->loop[0]);
 	}

@@ -159,7 +159,7 @@ cmd_serve(int argc, char **argv)
 	if (!s.quiet)
 		printf("%" PRIu64 " client%s served, %" PRIu64 " wrong bytes\n", s.served,
 		       s.served == 1 ? "" : "s", s.wrong);
-	tcpx_stop(s.engine, STOP_MS);
+	tcpx_close_wait(s.engine, STOP_MS);
 	events_close(s.events);
 	return rc || s.wrong || (args.once && s.failed) ? TOOL_FINDING : TOOL_OK;
 }

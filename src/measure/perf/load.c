@@ -87,8 +87,8 @@ void
 load_close(struct load *l)
 {
 	for (uint64_t d = 0; d < l->slots; d++) {
-		tcpx_free(l->slot[d].out);
-		tcpx_free(l->slot[d].in);
+		tcpx_xfer_free(l->slot[d].out);
+		tcpx_xfer_free(l->slot[d].in);
 	}
 	for (size_t i = 0; i < l->lists; i++)
 		tcpx_list_free(l->list[i]);
@@ -169,8 +169,8 @@ load_wait(struct load *l, struct load_slot *slot)
 		rc = wait_one(l, slot->in);
 	slot->busy = false;
 	if (l->perf->job.op == JOB_SENDRECV) {
-		tcpx_free(slot->out);
-		tcpx_free(slot->in);
+		tcpx_xfer_free(slot->out);
+		tcpx_xfer_free(slot->in);
 		slot->out = slot->in = NULL;
 	}
 	return rc;

@@ -254,11 +254,11 @@ perf_close(struct perf *p)
 	mem_close(p->engine, &p->out);
 	mem_close(p->engine, &p->in);
 	if (p->peer)
-		tcpx_peer_drop(p->peer);
+		tcpx_peer_free(p->peer);
 	if (rc)
 		tcpx_close(p->engine); /* the peer is gone: nothing to wait for */
 	else
-		tcpx_stop(p->engine, 1000);
+		tcpx_close_wait(p->engine, 1000);
 	gpus_close(p->gpus);
 	perf_server_stop(&p->child);
 	job_inbox_fini(&p->inbox);

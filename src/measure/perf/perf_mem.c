@@ -336,6 +336,6 @@ void
 regions_forget(tcpx_engine *engine, struct regions *r)
 {
 	for (unsigned i = 0; i < r->count; i++)
-		(void)tcpx_mem_forget(engine, r->id[i]);
+		(void)tcpx_mem_deregister(engine, r->id[i]);
 	*r = (struct regions){ 0 };
 }

@@ -35,7 +35,7 @@ end_job(struct serve *s, struct client *g)
 	mem_close(s->engine, &g->in);
 	regions_forget(s->engine, &g->client_in);
 	if (g->back)
-		tcpx_peer_drop(g->back);
+		tcpx_peer_free(g->back);
 	g->back = NULL;
 	g->has_job = false;
 }
@@ -54,7 +54,7 @@ drop_client(struct serve *s, struct client *g, const char *why)
 	fflush(stdout);
 	s->served++;
 	s->wrong += g->wrong;
-	tcpx_peer_drop(g->peer);
+	tcpx_peer_free(g->peer);
 	job_inbox_fini(&g->inbox);
 	tcpx_chain_remove(&g->node);
 	free(g);

@@ -246,7 +246,7 @@ reap(tcpx_xfer **ring, uint64_t depth, uint64_t *done, uint64_t posted)
 		rc = tcpx_test(ring[*done % depth]);
 		if (rc)
 			break;
-		tcpx_free(ring[*done % depth]);
+		tcpx_xfer_free(ring[*done % depth]);
 		ring[*done % depth] = NULL;
 		++*done;
 	}
@@ -326,12 +326,12 @@ client_end_case(struct serve *s, struct client *g)
 	client_end_raw(s, g);
 	g->run.on = false;
 	for (uint64_t i = 0; i < JOB_DEPTH_MAX; i++) {
-		tcpx_free(g->recv[i]);
-		tcpx_free(g->send[i]);
+		tcpx_xfer_free(g->recv[i]);
+		tcpx_xfer_free(g->send[i]);
 		g->recv[i] = g->send[i] = NULL;
 	}
 	for (int i = 0; i < PONG_SLOTS; i++) {
-		tcpx_free(g->pong[i]);
+		tcpx_xfer_free(g->pong[i]);
 		g->pong[i] = NULL;
 	}
 	for (int i = 0; i < 2; i++) {

@@ -110,7 +110,7 @@ void
 peer_session_close(const struct machine *m, struct peer_session *s)
 {
 	if (s->peer && job_send(s->peer, "bye", NULL) == 0)
-		(void)tcpx_stop(s->engine, ANSWER_MS);
+		(void)tcpx_close_wait(s->engine, ANSWER_MS);
 	else
 		tcpx_close(s->engine);
 	s->engine = NULL;

@@ -107,8 +107,8 @@ a_transfer_with(int n, const char *const *settings)
 	rc = rc ? rc : atomic_load(&left) < 0 ? -ENOMEM : 0;
 	atomic_store(&left, -1);
 	assert_code(rc == -EAGAIN, 0); /* it always ends */
-	tcpx_free(x);
-	tcpx_peer_drop(p);
+	tcpx_xfer_free(x);
+	tcpx_peer_free(p);
 	tcpx_close(a);
 	tcpx_close(b);
 	free(from);

@@ -102,7 +102,7 @@ no_byte_is_touched_after_the_end(void **state)
 			else if (how == DEREGISTER)
 				assert_ok(tcpx_mem_deregister(r.side[0].e, near->id));
 			if (how < CLOSE)
-				tcpx_free(x);
+				tcpx_xfer_free(x);
 			else
 				gpu_close(&r, 0);
 			/* written: not again. read: what is there now never reaches the peer */
@@ -264,8 +264,8 @@ stand_still(const char *const *set)
 	assert_code(tcpx_test(stuck), -EAGAIN);
 	for (int i = 0; i < 4; i++)
 		assert_ok(gpu_finish(&r, read[i]));
-	tcpx_free(x);
-	tcpx_free(stuck);
+	tcpx_xfer_free(x);
+	tcpx_xfer_free(stuck);
 	gpu_end(&r);
 }
 
@@ -389,11 +389,11 @@ lent_slots_cool_down_when_nobody_fences(void **state)
 	gpu_begin(&r, &tcpx_net_loop_lend, 2, NULL, set);
 	x = lend(&r, &p);
 	used = p->used;
-	tcpx_peer_drop(r.side[0].to[1]);
+	tcpx_peer_free(r.side[0].to[1]);
 	gpu_close(&r, 1);
 	gpu_pass(&r, TCPX_SEC);
 	assert_true(tcpx_test(x) != -EAGAIN);
-	tcpx_free(x);
+	tcpx_xfer_free(x);
 	assert_int_equal(p->used, 0);
 	assert_int_equal(in_chain(p->cold), used);
 	assert_int_equal(in_chain(p->free), p->count - used);

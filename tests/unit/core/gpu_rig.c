@@ -233,7 +233,7 @@ gpu_finish(struct gpu_rig *r, tcpx_xfer *x)
 {
 	int rc = gpu_wait(r, x);
 
-	tcpx_free(x);
+	tcpx_xfer_free(x);
 	return rc;
 }
 

@@ -38,7 +38,7 @@ wait_begin(struct waiting *w, enum tcpx_op op, const char *const *set)
 static void
 wait_end(struct waiting *w)
 {
-	tcpx_free(w->x);
+	tcpx_xfer_free(w->x);
 	tcpx_list_free(w->l);
 	tcpx_list_free(w->f);
 	gpu_end(&w->r);
@@ -179,7 +179,7 @@ a_stream_goes_on_however_a_transfer_ends(void **state)
 			assert_ok(tcpx_xfer_stream_wait(x, &stream)); /* late: at once */
 			assert_true(raised(&r));
 		}
-		tcpx_free(x);
+		tcpx_xfer_free(x);
 		assert_true(raised(&r));
 		if (how == 2)
 			near = gpu_area(&r, 0, 0, 100000, 1);
@@ -205,7 +205,7 @@ words_are_used_again(void **state)
 		assert_false(raised(&r));
 		assert_ok(gpu_wait(&r, x));
 		assert_true(raised(&r));
-		tcpx_free(x);
+		tcpx_xfer_free(x);
 	}
 	gpu_end(&r);
 }

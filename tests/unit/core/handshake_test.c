@@ -298,7 +298,7 @@ a_crowd_of_strangers_leaves_room_for_friends(void **state)
 	assert_ok(tcpx_peer_wait(p, WAIT_MS));
 	for (int i = 0; i < 100; i++)
 		close(fd[i]);
-	tcpx_peer_drop(p);
+	tcpx_peer_free(p);
 	tcpx_close(c);
 }
 
@@ -337,7 +337,7 @@ meet(int secret_a, int secret_b)
 	eb = rig_open("bert", b);
 	p = rig_add(ea, eb);
 	rc = tcpx_peer_wait(p, WAIT_MS);
-	tcpx_peer_drop(p);
+	tcpx_peer_free(p);
 	tcpx_close(ea);
 	tcpx_close(eb);
 	return rc;

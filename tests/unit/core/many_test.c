@@ -52,7 +52,7 @@ two_hundred_sessions_need_no_thread(void **state)
 		      (unsigned long)((after.memory_bytes - before.memory_bytes) / SESSIONS / 1024));
 	assert_in_range((after.memory_bytes - before.memory_bytes) / SESSIONS, 1, 512 << 10);
 	for (int i = 0; i < SESSIONS; i++)
-		tcpx_peer_drop(p[i]);
+		tcpx_peer_free(p[i]);
 	tcpx_close(hub);
 	for (int i = 0; i < SESSIONS; i++)
 		tcpx_close(e[i]);
@@ -96,7 +96,7 @@ more_than_two_gib_in_one_transfer(void **state)
 	f = (struct tcpx_desc){ mem_tell(&far, r.b, r.a), 0, len };
 	assert_ok(tcpx_write(r.to_b, &l, 1, &f, 1, NULL, 0, &x));
 	assert_ok(tcpx_wait(x, 60000));
-	tcpx_free(x);
+	tcpx_xfer_free(x);
 	assert_int_equal(counters_of(r.b).bytes_rx, len);
 	assert_filled(at[1], page, 4);
 	rig_end(&r);

@@ -32,7 +32,7 @@ two_teardown(void **state)
 {
 	struct two *t = *state;
 
-	tcpx_peer_drop(t->to_a);
+	tcpx_peer_free(t->to_a);
 	rig_end(&t->rig);
 	free(t);
 	return 0;
@@ -140,7 +140,7 @@ a_shorter_send_says_its_length(void **state)
 
 		assert_ok(tcpx_wait(in, WAIT_MS));
 		assert_int_equal(total_of(in), sent[i]);
-		tcpx_free(in);
+		tcpx_xfer_free(in);
 		assert_ok(finish(out));
 		assert_filled(t->rig.far.at, sent[i], 1);
 		if (sent[i] < 4096) { /* what was not sent is untouched */
@@ -184,7 +184,7 @@ a_cancelled_send_meets_nobody(void **state)
 		settle(t);
 		tcpx_cancel(out);
 		assert_code(tcpx_test(out), TCPX_ECANCELED);
-		tcpx_free(out);
+		tcpx_xfer_free(out);
 		settle(t);
 		in = recv_at(t, 0, 4 * MIB, 4);
 		assert_code(tcpx_wait(in, 10), -EAGAIN);
@@ -203,7 +203,7 @@ a_cancelled_receive_meets_nobody(void **state)
 
 	tcpx_cancel(in);
 	assert_code(tcpx_test(in), TCPX_ECANCELED);
-	tcpx_free(in);
+	tcpx_xfer_free(in);
 	out = send_at(t, 0, 100, 4);
 	settle(t);
 	assert_code(tcpx_test(out), -EAGAIN);
@@ -229,7 +229,7 @@ a_receive_cancelled_in_the_middle_ends_its_send(void **state)
 		rc = finish(out);
 		assert_true(rc == 0 || rc == TCPX_ECANCELED);
 		assert_true(tcpx_test(in) == 0 || tcpx_test(in) == TCPX_ECANCELED);
-		tcpx_free(in);
+		tcpx_xfer_free(in);
 		settle(t);
 		assert_filled(t->rig.far.at, 4096, 9);
 	}
@@ -248,12 +248,12 @@ receives_end_when_their_region_or_their_peer_goes(void **state)
 	assert_ok(tcpx_recv(t->to_a, &d, 1, 6, &in));
 	assert_ok(tcpx_mem_deregister(t->rig.b, other.id));
 	assert_code(tcpx_test(in), TCPX_EREGION);
-	tcpx_free(in);
+	tcpx_xfer_free(in);
 	mem_close(&other);
 
 	in = recv_at(t, 0, 100, 6);
 	assert_ok(tcpx_peer_wait(t->to_a, WAIT_MS));
-	tcpx_peer_drop(t->rig.to_b);
+	tcpx_peer_free(t->rig.to_b);
 	tcpx_close(t->rig.a);
 	t->rig.a = NULL;
 	assert_code(finish(in), TCPX_EPEERGONE);

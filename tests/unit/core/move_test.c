@@ -234,7 +234,7 @@ a_transfer_to_oneself_works(void **state)
 	assert_filled(from.at, from.len, 3);
 	assert_ok(tcpx_mem_deregister(r->a, from.id));
 	assert_ok(tcpx_mem_deregister(r->a, to.id));
-	tcpx_peer_drop(me);
+	tcpx_peer_free(me);
 	mem_close(&from);
 	mem_close(&to);
 }
@@ -262,7 +262,7 @@ counters_and_infos_tell_what_was_moved(void **state)
 	assert_int_equal(info.bytes_done, 5 * MIB);
 	assert_true(info.done_ns > info.post_ns);
 	assert_string_equal(info.cause, "");
-	tcpx_free(x);
+	tcpx_xfer_free(x);
 	/* the last acknowledgements may come behind the word that all is there */
 	do
 		a = counters_of(r->a);

@@ -63,7 +63,7 @@ lab_open(struct lab *t, const struct tcpx_net_ops *net, const char *const *setti
 void
 lab_close(struct lab *t)
 {
-	tcpx_peer_drop(t->p);
+	tcpx_peer_free(t->p);
 	tcpx_close(t->a);
 	tcpx_close(t->b);
 	assert_string_equal(tcpx_fabric_violation(t->fabric), "");

@@ -61,7 +61,7 @@ lab_move(struct lab *t)
 		assert_true(run_until(t, over, x, 5 * TCPX_SEC));
 		assert_ok(tcpx_test(x));
 		assert_filled(round ? from.at : to.at, LEN, 10 + round);
-		tcpx_free(x);
+		tcpx_xfer_free(x);
 	}
 	assert_ok(tcpx_mem_deregister(t->a, from.id));
 	assert_ok(tcpx_mem_deregister(t->b, to.id));
@@ -125,7 +125,7 @@ a_dropped_peer_lingers_out(void **state)
 
 		lab_open(&t, nets[i], lab_settings);
 		meet(&t);
-		tcpx_peer_drop(t.p);
+		tcpx_peer_free(t.p);
 		t.p = NULL;
 		assert_false(run_until(&t, no_session, &t, 29 * TCPX_SEC));
 		assert_true(run_until(&t, no_session, &t, 2 * TCPX_SEC));
@@ -203,7 +203,7 @@ channels_that_break_hand_their_chunks_on(void **state)
 		assert_int_equal(c.channels_lost, 1);
 		assert_int_equal(c.ctrl_resumes, 1);
 		assert_in_range(lab_info(&t).channels_tx + lab_info(&t).channels_rx, 7, 8);
-		tcpx_free(x);
+		tcpx_xfer_free(x);
 		lab_close(&t);
 		mem_close(&from);
 		mem_close(&to);

@@ -105,7 +105,7 @@ both_sides_may_notify_over_one_session(void **state)
 	assert_ok(tcpx_notify(back, "pong", 4));
 	assert_note(r->a, "bert", "pong");
 	assert_int_equal(counters_of(r->b).sessions, 1);
-	tcpx_peer_drop(back);
+	tcpx_peer_free(back);
 }
 
 static void
@@ -136,7 +136,7 @@ a_note_before_the_session_is_open_is_not_lost(void **state)
 	assert_ok(tcpx_peer_wait(p, WAIT_MS));
 	assert_ok(tcpx_notify(p, "late", 4));
 	assert_note(r->b, "cleo", "late");
-	tcpx_peer_drop(p);
+	tcpx_peer_free(p);
 	tcpx_close(c);
 }
 
@@ -224,9 +224,9 @@ the_event_fd_is_readable_while_something_is_unseen(void **state)
 	assert_ok(tcpx_wait(x, WAIT_MS));
 	assert_ok(tcpx_test(x));
 	assert_true(readable(fd, WAIT_MS)); /* y has not been looked at */
-	tcpx_free(y);
+	tcpx_xfer_free(y);
 	assert_false(readable(fd, 0));
-	tcpx_free(x);
+	tcpx_xfer_free(x);
 	assert_false(readable(fd, 0));
 }
 
@@ -271,7 +271,7 @@ an_end_nobody_looked_at_is_forgotten_by_the_next_post(void **state)
 	}
 	assert_ok(tcpx_test(x));
 	assert_false(readable(fd, 0));
-	tcpx_free(x);
+	tcpx_xfer_free(x);
 	tcpx_list_free(ll);
 	tcpx_list_free(fl);
 }

@@ -54,8 +54,8 @@ wait_begin(struct waiting *w, const struct tcpx_net_ops *net)
 static void
 wait_end(struct waiting *w)
 {
-	tcpx_free(w->x);
-	tcpx_peer_drop(w->back);
+	tcpx_xfer_free(w->x);
+	tcpx_peer_free(w->back);
 	lab_close(&w->t);
 	mem_close(&w->from);
 	mem_close(&w->to);
@@ -118,7 +118,7 @@ an_opener_that_comes_back_is_served(void **state)
 		assert_filled(w.to.at, 4096, 5);
 		assert_ok(tcpx_query(w.t.b, &c));
 		assert_int_equal(c.ctrl_resumes, 1);
-		tcpx_free(x);
+		tcpx_xfer_free(x);
 		wait_end(&w);
 	}
 }

@@ -53,7 +53,7 @@ a_connected_peer_tells_its_name_and_shape(void **state)
 	assert_int_equal(info.channels_wanted, 2);
 	assert_true(info.setup_ns > 0);
 	assert_int_not_equal(info.incarnation, info_of(r->to_b).incarnation);
-	tcpx_peer_drop(p);
+	tcpx_peer_free(p);
 }
 
 static void
@@ -102,7 +102,7 @@ a_closed_peer_is_gone_at_once_and_for_ever(void **state)
 	tcpx_close(r->b);
 	assert_code(finish(small), TCPX_EPEERGONE);
 	assert_true(tcpx_test(x) == 0 || tcpx_test(x) == TCPX_EPEERGONE);
-	tcpx_free(x);
+	tcpx_xfer_free(x);
 	assert_code(tcpx_peer_wait(r->to_b, WAIT_MS), TCPX_EPEERGONE);
 
 	r->b = rig_open("bert", NULL); /* the same name again */
@@ -116,7 +116,7 @@ a_closed_peer_is_gone_at_once_and_for_ever(void **state)
 	}
 	assert_ok(tcpx_notify(anew, "hello", 5));
 	assert_note(r->b, "anna", "hello");
-	tcpx_peer_drop(r->to_b);
+	tcpx_peer_free(r->to_b);
 	r->to_b = anew;
 	rig_end(r);
 }
@@ -140,7 +140,7 @@ another_incarnation_on_the_same_port_is_not_mistaken(void **state)
 	c = rig_open("cleo", NULL);
 	assert_ok(tcpx_peer_add(c, blob, len, &p));
 	assert_code(tcpx_peer_wait(p, WAIT_MS), TCPX_EPEERGONE);
-	tcpx_peer_drop(p);
+	tcpx_peer_free(p);
 	tcpx_close(c);
 }
 
@@ -169,8 +169,8 @@ a_peer_may_be_added_before_it_is_up(void **state)
 	assert_string_equal(info_of(p).name, "late");
 	assert_ok(tcpx_notify(p, "up", 2));
 	assert_note(late, "anna", "up");
-	tcpx_free(x);
-	tcpx_peer_drop(p);
+	tcpx_xfer_free(x);
+	tcpx_peer_free(p);
 	tcpx_close(late);
 }
 
@@ -196,7 +196,7 @@ nobody_there_ends_in_time(void **state)
 	assert_in_range(took, 150 * TCPX_MS, 2 * TCPX_SEC);
 	assert_code(finish(x), TCPX_ETIMEDOUT);
 	assert_code(tcpx_send(p, &l, 1, 9, &x), TCPX_ETIMEDOUT);
-	tcpx_peer_drop(p);
+	tcpx_peer_free(p);
 	tcpx_close(e);
 	mem_close(&m);
 }
@@ -238,7 +238,7 @@ drop_and_add_keep_the_session(void **state)
 
 	assert_ok(tcpx_query_channels(r->a, before, &n));
 	for (int i = 0; i < 20; i++) {
-		tcpx_peer_drop(r->to_b);
+		tcpx_peer_free(r->to_b);
 		r->to_b = rig_add(r->a, r->b);
 		assert_ok(tcpx_peer_wait(r->to_b, 0));
 	}
@@ -262,7 +262,7 @@ a_dropped_peer_finishes_its_transfers(void **state)
 	l = (struct tcpx_desc){ r.near.id, 0, 16 * MIB };
 	f = (struct tcpx_desc){ r.far.far, 0, 16 * MIB };
 	assert_ok(tcpx_write(r.to_b, &l, 1, &f, 1, NULL, 0, &x));
-	tcpx_peer_drop(r.to_b);
+	tcpx_peer_free(r.to_b);
 	assert_ok(finish(x));
 	assert_filled(r.far.at, 16 * MIB, 1);
 	r.to_b = rig_add(r.a, r.b); /* and may be used again */
@@ -293,7 +293,7 @@ an_engine_closes_with_everything_open(void **state)
 	assert_ok(tcpx_send(r->to_b, &l, 1, 1, &x[2]));
 	assert_ok(tcpx_recv(r->to_b, &l, 1, 1, &x[3]));
 	assert_ok(tcpx_send(nobody, &l, 1, 1, &x[4]));
-	rc = tcpx_stop(r->a, 20);
+	rc = tcpx_close_wait(r->a, 20);
 	assert_true(rc == TCPX_ETIMEDOUT);
 	r->a = NULL;
 }
@@ -313,13 +313,13 @@ stop_waits_for_what_is_open(void **state)
 		l = (struct tcpx_desc){ r.near.id, 0, 16 * MIB };
 		f = (struct tcpx_desc){ r.far.far, 0, 16 * MIB };
 		assert_ok(tcpx_write(r.to_b, &l, 1, &f, 1, NULL, 0, &x));
-		tcpx_peer_drop(r.to_b);
-		assert_ok(tcpx_stop(r.a, 2000));
+		tcpx_peer_free(r.to_b);
+		assert_ok(tcpx_close_wait(r.a, 2000));
 		r.a = NULL;
 		assert_filled(r.far.at, 16 * MIB, 1);
 		rig_end(&r);
 	}
-	assert_ok(tcpx_stop(NULL, 0));
+	assert_ok(tcpx_close_wait(NULL, 0));
 	tcpx_close(NULL);
 }
 

@@ -73,7 +73,7 @@ pair_begin(struct pair *p, const char *version, bool unpack, const char *window)
 static void
 pair_end(struct pair *p)
 {
-	tcpx_peer_drop(p->to_b);
+	tcpx_peer_free(p->to_b);
 	tcpx_close(p->a);
 	tcpx_close(p->b);
 	mem_close(&p->near);
@@ -94,7 +94,7 @@ finish_by_turns(struct pair *p, tcpx_xfer *x)
 		turn(p);
 		rc = tcpx_test(x);
 	}
-	tcpx_free(x);
+	tcpx_xfer_free(x);
 	return rc;
 }
 

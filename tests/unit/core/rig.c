@@ -199,7 +199,7 @@ rig_begin(struct rig *r, const char *const *settings_a, const char *const *setti
 void
 rig_end(struct rig *r)
 {
-	tcpx_peer_drop(r->a ? r->to_b : NULL);
+	tcpx_peer_free(r->a ? r->to_b : NULL);
 	tcpx_close(r->a);
 	tcpx_close(r->b);
 	mem_close(&r->near);
@@ -234,7 +234,7 @@ finish(tcpx_xfer *x)
 {
 	int rc = tcpx_wait(x, WAIT_MS);
 
-	tcpx_free(x);
+	tcpx_xfer_free(x);
 	return rc;
 }
 

@@ -41,7 +41,7 @@ a_prepared_transfer_is_posted_again_and_again(void **state)
 			assert_filled(to->at, len, 100 + i);
 			assert_note(r->b, "anna", "again");
 		}
-		tcpx_free(x);
+		tcpx_xfer_free(x);
 	}
 }
 
@@ -72,7 +72,7 @@ a_transfer_in_progress_is_not_posted_again(void **state)
 	assert_ok(tcpx_xfer_post(x, NULL, 0));
 	assert_ok(tcpx_wait(x, WAIT_MS));
 	assert_filled(r->far.at, 40 * MIB, 1);
-	tcpx_free(x);
+	tcpx_xfer_free(x);
 	assert_code(tcpx_xfer_prepare(r->to_b, TCPX_OP_SEND, ll, fl, &x), -EINVAL);
 	assert_code(tcpx_xfer_prepare(r->to_b, TCPX_OP_WRITE, fl, ll, &x), -EINVAL);
 	assert_code(tcpx_xfer_prepare(r->to_b, TCPX_OP_WRITE, ll, NULL, &x), -EINVAL);
@@ -96,7 +96,7 @@ a_list_whose_region_went_is_stale(void **state)
 	assert_ok(tcpx_xfer_prepare(r->to_b, TCPX_OP_WRITE, ll, fl, &x));
 	assert_ok(tcpx_mem_deregister(r->a, r->near.id));
 	assert_code(tcpx_xfer_post(x, NULL, 0), TCPX_ESTALE);
-	tcpx_free(x);
+	tcpx_xfer_free(x);
 	tcpx_list_free(ll);
 	tcpx_list_free(fl);
 }
@@ -143,13 +143,13 @@ after_cancel_nobody_touches_the_memory(void **state)
 		a_moment(x, i);
 		if (i % 3 == 0)
 			tcpx_cancel(x);
-		tcpx_free(x);
+		tcpx_xfer_free(x);
 		munmap(at, 8 * MIB);
 		assert_ok(tcpx_mem_deregister(r->a, l.region));
 	}
 	assert_ok(tcpx_notify(r->to_b, "end", 3));
 	assert_int_equal(counters_of(r->a).sessions + counters_of(r->b).sessions, 2);
-	tcpx_peer_drop(witness);
+	tcpx_peer_free(witness);
 }
 
 static void
@@ -175,7 +175,7 @@ a_cancelled_write_delivers_no_note(void **state)
 		rc = tcpx_test(x);
 		assert_true(rc == 0 || rc == TCPX_ECANCELED);
 		assert_ok(tcpx_xfer_query(x, &info));
-		tcpx_free(x);
+		tcpx_xfer_free(x);
 		assert_ok(tcpx_notify(r->to_b, "mark", 4));
 		assert_ok(tcpx_note_wait(r->b, WAIT_MS, &n));
 		if (memcmp(tcpx_note_data(n, &len), "whole", 4) == 0) {
@@ -215,8 +215,8 @@ deregister_at_the_initiator_ends_its_transfers(void **state)
 		lost += rc != 0;
 		rc = tcpx_test(y);
 		assert_true(rc == 0 || rc == TCPX_EREGION);
-		tcpx_free(x);
-		tcpx_free(y);
+		tcpx_xfer_free(x);
+		tcpx_xfer_free(y);
 	}
 	assert_true(lost > 0);
 }
@@ -246,7 +246,7 @@ deregister_at_the_target_ends_them_too(void **state)
 		lost += rc != 0;
 		rc = finish(y);
 		assert_true(rc == 0 || rc == TCPX_EREGION);
-		assert_ok(tcpx_mem_forget(r->a, f.region));
+		assert_ok(tcpx_mem_deregister(r->a, f.region));
 	}
 	assert_true(lost > 0);
 }
@@ -298,8 +298,8 @@ waiting_ends_in_time(void **state)
 	assert_ok(tcpx_send(r->to_b, &l, 1, 1, &x));
 	assert_code(tcpx_wait(x, 0), -EAGAIN);
 	assert_code(tcpx_wait(x, 20), -EAGAIN);
-	tcpx_free(x);
-	tcpx_free(NULL);
+	tcpx_xfer_free(x);
+	tcpx_xfer_free(NULL);
 }
 
 static void
@@ -324,8 +324,8 @@ a_transfer_that_waits_tells_for_what(void **state)
 	assert_ok(tcpx_xfer_query(out, &info));
 	assert_int_equal(info.status, TCPX_ECANCELED);
 	assert_string_equal(info.stage, "waits for its receive"); /* as it was then */
-	tcpx_free(out);
-	tcpx_free(in);
+	tcpx_xfer_free(out);
+	tcpx_xfer_free(in);
 }
 
 static void
@@ -358,7 +358,7 @@ chunks_under_way_are_told_with_their_channel(void **state)
 		assert_ok(tcpx_test(x));
 		assert_ok(tcpx_xfer_query(x, &info));
 		assert_int_equal(info.stuck_channel, -1); /* done: nothing is stuck */
-		tcpx_free(x);
+		tcpx_xfer_free(x);
 	}
 	assert_true(seen);
 }
