@@ -82,6 +82,7 @@ static const struct {
 	SYS(EPROTO, "protocol error"),
 	SYS(EBADMSG, "bad message"),
 	SYS(ELIBBAD, "the library is not what it should be"),
+	SYS(ENONET, "no network that both sides are on"),
 	SYS(EOVERFLOW, "value too large"),
 	SYS(EILSEQ, "invalid byte sequence"),
 	SYS(ENOTSOCK, "not a socket"),

@@ -11,11 +11,11 @@
 #include <string.h>
 
 #include "base/parse.h"
+#include "tool/out_text.h"
 #include "tool/tool.h"
 
 enum {
 	LONG_CODE = 256,
-	LINE_WIDTH = 80,
 	NAME_WIDTH = 26, /* the first column of --help */
 };
 
@@ -113,28 +113,6 @@ next(struct opt_parser *p)
 	return index;
 }
 
-/* Prints @text from column @indent on, breaking between words. */
-static void
-print_wrapped(FILE *f, const char *text, int indent)
-{
-	int column = indent;
-
-	while (*text) {
-		int len = (int)strcspn(text, " ");
-
-		if (column > indent && column + 1 + len > LINE_WIDTH) {
-			fprintf(f, "\n%*s", indent, "");
-			column = indent;
-		} else if (column > indent) {
-			column += fprintf(f, " ");
-		}
-		column += fprintf(f, "%.*s", len, text);
-		text += len;
-		text += strspn(text, " ");
-	}
-	fputc('\n', f);
-}
-
 static void
 print_option(FILE *f, const struct opt *o)
 {
@@ -148,7 +126,7 @@ print_option(FILE *f, const struct opt *o)
 		len = 0;
 	}
 	fprintf(f, "%*s", NAME_WIDTH - len, "");
-	print_wrapped(f, o->help, NAME_WIDTH);
+	out_wrapped(f, o->help, NAME_WIDTH);
 }
 
 void
@@ -157,7 +135,7 @@ opt_help(const struct opt_command *cmd, FILE *f)
 	const char *bold = tool_paint(f, TOOL_BOLD), *plain = tool_paint(f, TOOL_PLAIN);
 
 	fprintf(f, "%susage:%s %s %s\n\n", bold, plain, cmd->name, cmd->words);
-	print_wrapped(f, cmd->about, 0);
+	out_wrapped(f, cmd->about, 0);
 	fprintf(f, "\n%soptions%s\n", bold, plain);
 	for (size_t i = 0; i < cmd->count; i++)
 		print_option(f, &cmd->opts[i]);

@@ -80,6 +80,35 @@ out_plain(FILE *f, const char *s)
 	}
 }
 
+void
+out_wrapped(FILE *f, const char *s, int indent)
+{
+	int column = indent;
+
+	while (*s) {
+		size_t len = strcspn(s, " ");
+		char word[256];
+		int width = 0;
+
+		len = len < sizeof(word) ? len : sizeof(word) - 1;
+		memcpy(word, s, len);
+		word[len] = '\0';
+		for (const char *at = word; *at; at += out_utf8_len(at) ? out_utf8_len(at) : 1)
+			width++;
+		if (column > indent && column + 1 + width > OUT_COLUMNS) {
+			fprintf(f, "\n%*s", indent, "");
+			column = indent;
+		} else if (column > indent) {
+			column += fprintf(f, " ");
+		}
+		out_plain(f, word);
+		column += width;
+		s += len;
+		s += strspn(s, " ");
+	}
+	fputc('\n', f);
+}
+
 static const char *
 entity(const char *s)
 {

@@ -11,6 +11,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#define OUT_COLUMNS  80 /* of lines for people */
 #define OUT_QUANTITY 32 /* room that any of the texts below needs */
 
 /* Bytes of the UTF-8 character at @s; 0 if there is none (or at the end). */
@@ -25,6 +26,9 @@ json_t *out_json(const char *s);
 /* @s for a terminal: control characters, which could command it, and what is not UTF-8
  * become '?'. */
 void out_plain(FILE *f, const char *s);
+/* @s like out_plain(), broken between words at OUT_COLUMNS: the first line begins where the
+ * cursor is, at column @indent, and so do the others. A longer word stays whole. Ends the line. */
+void out_wrapped(FILE *f, const char *s, int indent);
 /* @s as text or attribute value of HTML or SVG: & < > " ' escaped, control characters
  * (which XML forbids) replaced. */
 void out_escape(FILE *f, const char *s);

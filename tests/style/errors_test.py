@@ -52,6 +52,23 @@ def formats():
                     yield path, re.sub(r"\$\{?\w+\}?", "x", found)
 
 
+def every_code_that_a_message_ends_in_has_a_name_and_an_explanation():
+    named = set(re.findall(r"\b(?:SYS|ERR)\((\w+),", open("src/base/err.c", encoding="utf-8").read()))
+    named |= {"ENOTSUP"}  # the same number as EOPNOTSUPP
+    used, unnamed = set(), []
+    for path in sorted(glob.glob("src/**/*.c", recursive=True)):
+        text = re.sub(r"/\*.*?\*/", "", open(path, encoding="utf-8").read(), flags=re.S)
+        codes = set(re.findall(r"-(E[A-Z0-9]{2,})\b", text)) - {"ERRNOS"}
+        used |= codes
+        unnamed += ["%s: %s has no name in src/base/err.c" % (path, name)
+                    for name in sorted(codes - named)]
+    assert len(used) > 30 and not unnamed, "\n".join(unnamed)
+    names = sorted(n for n in named if n.startswith(("E", "TCPX_")) and n != "ENOTSUP")
+    unknown = [name for name in names if subprocess.run([tool, "doctor", "--explain", name],
+                                                        capture_output=True).returncode]
+    assert not unknown, "not known to --explain: " + " ".join(unknown)
+
+
 def line_of(form):
     """What is printed by that format; where it has "TEXT (NAME)", or ends with ": TEXT", of a code."""
     form = form.replace("%s (%s)", "%s (%s)" % (code.group(2), code.group(1)))
@@ -85,4 +102,5 @@ def commands_of_the_page_exist():
             assert option == "--version" or option in known, command
 
 
-tap.run([every_line_of_an_error_is_explained, commands_of_the_page_exist])
+tap.run([every_line_of_an_error_is_explained, commands_of_the_page_exist,
+         every_code_that_a_message_ends_in_has_a_name_and_an_explanation])

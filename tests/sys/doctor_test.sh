@@ -11,9 +11,11 @@ page_is_what_is_printed() {
 
 ok "docs/errors.md is --explain all (make it anew by that)" page_is_what_is_printed
 ok "a class is explained" says "irecvConsumed()" "$tool" doctor --explain corrupt-data
-ok "a line of a log is" says "## rx-no-cmsg" "$tool" doctor --explain "flow 3 rx no cmsg"
+ok "a line of a log is" says "rx-no-cmsg: bytes came" "$tool" doctor --explain "flow 3 rx no cmsg"
 ok "a code is" says "TCPX_STALL_MS" "$tool" doctor --explain TCPX_ESTALLED
 ok "its number is" says "TCPX_ESTALLED" "$tool" doctor --explain=-1302
+ok "a system error is" says "no-way: the address cannot" "$tool" doctor --explain EHOSTUNREACH
+ok "without marks of a page" sh -c "! '$tool' doctor --explain stuck | grep -q '[*#]'"
 ok "what is not known is refused" exits 2 "$tool" doctor --explain nothing
 ok "and what was meant is guessed" says "did you mean 'stuck'" "$tool" doctor --explain stuk
 
@@ -46,6 +48,24 @@ import json, sys
 checks = json.load(open(sys.argv[1]))['checks']
 assert len(checks) > 50 and all(c['evidence'] for c in checks)" "$scratch/here.json"
 }
+# The default has findings first, then a line for each group; nothing is wider than 80 columns.
+findings_stand_first() {
+	"$tool" doctor --root "$scratch/m" >"$scratch/view"
+	[ $? = 1 ] || return
+	grep -E "^(error|warning|note|network) " "$scratch/view" | cut -d" " -f1 | uniq >"$scratch/order"
+	[ "$(head -3 "$scratch/order" | tr '\n' ' ')" = "error warning network " ] || return
+	! grep -q "^ok  " "$scratch/view" && grep -q "^error    xid " "$scratch/view" || return
+	grep -q "^logs  *1 finding" "$scratch/view" || return
+	grep -q "^network  .* skipped: " "$scratch/view"
+}
+all_are_shown() {
+	"$tool" doctor --root "$scratch/m" --all >"$scratch/all"
+	[ "$(grep -cE '^(ok|error|warning|note|unknown|skipped) +[a-z]' "$scratch/all")" = \
+		"$("$tool" doctor --list | wc -l)" ]
+}
+ok "findings stand first" findings_stand_first
+ok "--all shows each check" all_are_shown
+ok "in 80 columns" sh -c "! cat '$scratch/view' '$scratch/all' | grep -E '^.{81,}'"
 ok "the JSON of another machine" shape_is_right
 ok "an error ends with 1" exits 1 "$tool" doctor --root "$scratch/m" --only xid
 ok "a note does not" exits 0 "$tool" doctor --root "$scratch/m" --only privileges

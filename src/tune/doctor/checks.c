@@ -8,27 +8,56 @@
 
 #include "tool/tool.h"
 
+struct table {
+	const char *group;
+	const struct check *at;
+	size_t count;
+};
+
+#define TABLES 8
+
+static void
+tables(struct table out[TABLES])
+{
+	const struct table all[TABLES] = {
+		{ "network", checks_nic, checks_nic_count },
+		{ "way to a peer", checks_path, checks_path_count },
+		{ "system", checks_system, checks_system_count },
+		{ "CPUs", checks_cpu, checks_cpu_count },
+		{ "interrupts", checks_irq, checks_irq_count },
+		/* a child loads a plugin, and cannot use GPUs that this process has opened */
+		{ "plugin", checks_plugin, checks_plugin_count },
+		{ "GPUs", checks_gpu, checks_gpu_count },
+		{ "logs", checks_log, checks_log_count },
+	};
+
+	memcpy(out, all, sizeof(all));
+}
+
 const struct check *
 check_at(size_t i)
 {
-	const struct {
-		const struct check *at;
-		size_t count;
-	} tables[] = {
-		{ checks_nic, checks_nic_count }, { checks_path, checks_path_count },
-		{ checks_system, checks_system_count }, { checks_cpu, checks_cpu_count },
-		{ checks_irq, checks_irq_count },
-		/* a child loads a plugin, and cannot use GPUs that this process has opened */
-		{ checks_plugin, checks_plugin_count }, { checks_gpu, checks_gpu_count },
-		{ checks_log, checks_log_count },
-	};
+	struct table t[TABLES];
 
-	for (size_t t = 0; t < ARRAY_LEN(tables); t++) {
-		if (i < tables[t].count)
-			return &tables[t].at[i];
-		i -= tables[t].count;
+	tables(t);
+	for (size_t k = 0; k < TABLES; k++) {
+		if (i < t[k].count)
+			return &t[k].at[i];
+		i -= t[k].count;
 	}
 	return NULL;
+}
+
+const char *
+check_group(const struct check *check)
+{
+	struct table t[TABLES];
+
+	tables(t);
+	for (size_t k = 0; k < TABLES; k++)
+		if (check >= t[k].at && check < t[k].at + t[k].count)
+			return t[k].group;
+	return "other";
 }
 
 const struct check *

@@ -48,6 +48,8 @@ extern const size_t checks_log_count;
 
 /* Of all tables, in order; NULL behind the last. */
 const struct check *check_at(size_t i);
+/* What its table is about, "network"; static. */
+const char *check_group(const struct check *check);
 const struct check *check_find(const char *id);
 /* "ok", "finding", "unknown", "skipped"; static. */
 const char *check_status_name(enum check_status status);

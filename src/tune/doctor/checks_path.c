@@ -311,7 +311,7 @@ const struct check checks_path[] = {
 	  probe_ports, "Refused or silent, though the control port is open, is a packet filter. Allow "
 	  "TCP to net.ipv4.ip_local_port_range on the machine that the arrow points to, and in the "
 	  "network between." },
-	{ "firewall", CHECK_WARNING, "What does this machine's filter say of connections that come in?", probe_firewall,
+	{ "firewall", CHECK_WARNING, "Does the filter here let connections come in?", probe_firewall,
 	  "Allow TCP from the peers to TCPX_PORT and to the local ports "
 	  "(net.ipv4.ip_local_port_range) on the data NICs." },
 	{ "somaxconn", CHECK_WARNING, "May 128 connections wait to be accepted?", probe_somaxconn,

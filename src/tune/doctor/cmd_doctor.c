@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * tcpx doctor: runs the checks and prints evidence and remedies. Changes nothing; a check
+ * tcpx doctor: runs the checks and has evidence and remedies printed. Changes nothing; a check
  * that is impossible here is skipped with a reason.
  */
 #include <stdlib.h>
@@ -8,17 +8,10 @@
 
 #include "tcpx/tcpx.h"
 #include "tune/doctor/checks.h"
+#include "tune/doctor/doctor_view.h"
 #include "tune/doctor/explain.h"
 #include "tool/opt.h"
-#include "tool/out_text.h"
 #include "tool/tool.h"
-
-static const enum tool_colour colours[CHECK_STATUSES] = {
-	[CHECK_OK] = TOOL_GREEN,
-	[CHECK_FINDING] = TOOL_RED,
-	[CHECK_UNKNOWN] = TOOL_YELLOW,
-	[CHECK_SKIPPED] = TOOL_DIM,
-};
 
 static void
 print_list(void)
@@ -30,104 +23,73 @@ print_list(void)
 		       check->question);
 }
 
-/* A finding shows its cost in place of the status. */
-static void
-print_result(const struct check *check, const struct check_result *r)
-{
-	bool found = r->status == CHECK_FINDING;
-	enum tool_colour colour = !found || check->severity == CHECK_ERROR ? colours[r->status] :
-				  TOOL_YELLOW;
-
-	printf("%s%-8s%s %-12s %s\n", tool_paint(stdout, colour),
-	       found ? check_severity_name(check->severity) : check_status_name(r->status),
-	       tool_paint(stdout, TOOL_PLAIN), check->id, check->question);
-	printf("%22s", "");
-	out_plain(stdout, r->evidence);
-	putchar('\n');
-	if (found)
-		printf("%22s%s%s%s\n", "", tool_paint(stdout, TOOL_BOLD), check->remedy,
-		       tool_paint(stdout, TOOL_PLAIN));
-}
-
 static json_t *
 result_json(const struct check *check, const struct check_result *r)
 {
 	return json_pack("{s:s, s:s, s:s, s:s, s:o, s:o}", "id", check->id, "severity",
-			 check_severity_name(check->severity), "question", check->question, "status", check_status_name(r->status), "evidence",
+			 check_severity_name(check->severity), "question", check->question,
+			 "status", check_status_name(r->status), "evidence",
 			 machine_json_text(r->evidence), "remedy",
 			 r->status == CHECK_FINDING ? json_string(check->remedy) : json_null());
 }
 
-struct tally {
-	unsigned status[CHECK_STATUSES], severity[CHECK_SEVERITIES]; /* severity: findings only */
+struct args {
+	const char *explain, *peer, *nics, *root, *json;
+	const struct check *only;
+	bool list, all;
 };
+#define S struct args
 
-/* Runs all checks, or @only. */
+/* Makes check @i; its result is counted and added to @list. */
 static void
-run_checks(const struct machine *m, const struct check *only, bool print, json_t *results,
-	   struct tally *tally)
+run_check(const struct machine *m, size_t i, json_t *list, struct check_result *r,
+	  struct doctor_tally *tally)
 {
-	const struct check *check;
+	const struct check *check = check_at(i);
 
-	for (size_t i = 0; (check = check_at(i)) != NULL; i++) {
-		struct check_result r = { .status = CHECK_OK };
-
-		if (only && check != only)
-			continue;
-		check->probe(m, &r);
-		tally->status[r.status]++;
-		if (r.status == CHECK_FINDING)
-			tally->severity[check->severity]++;
-		json_array_append_new(results, result_json(check, &r));
-		if (print)
-			print_result(check, &r);
-	}
-}
-
-static void
-print_tally(const struct tally *t)
-{
-	const unsigned *s = t->severity;
-
-	printf("\n%u ok, %u error%s, %u warning%s, %u note%s, %u cannot be told, %u skipped\n",
-	       t->status[CHECK_OK], s[CHECK_ERROR], s[CHECK_ERROR] == 1 ? "" : "s",
-	       s[CHECK_WARNING], s[CHECK_WARNING] == 1 ? "" : "s", s[CHECK_NOTE],
-	       s[CHECK_NOTE] == 1 ? "" : "s", t->status[CHECK_UNKNOWN], t->status[CHECK_SKIPPED]);
+	check->probe(m, r);
+	doctor_count(tally, check, r);
+	json_array_append_new(list, result_json(check, r));
 }
 
 static int
-examine(const struct machine *m, const struct check *only, const char *json)
+examine(const struct machine *m, const struct args *a)
 {
-	bool print = !json || strcmp(json, "-");
-	json_t *results = json_array(), *root;
-	struct tally t = { { 0 }, { 0 } };
+	bool print = !a->json || strcmp(a->json, "-");
+	struct doctor_tally t = { { 0 }, { 0 } };
+	struct check_result *results;
+	json_t *list = json_array(), *root;
+	size_t count = 0;
 	int rc = TOOL_OK;
 
-	run_checks(m, only, print, results, &t);
-	if (print && !only)
-		print_tally(&t);
+	while (check_at(count))
+		count++;
+	results = tool_need(calloc(count, sizeof(*results)));
+	for (size_t i = 0; i < count; i++) {
+		if (a->only && check_at(i) != a->only)
+			continue;
+		run_check(m, i, list, &results[i], &t);
+		if (print && a->only)
+			doctor_print(stdout, a->only, &results[i]);
+	}
+	if (print && !a->only)
+		doctor_print_all(stdout, results, a->all);
+	free(results);
 	root = json_pack("{s:s, s:o, s:o, s:i, s:i, s:i, s:i, s:i, s:i, s:i}", "version",
-			 tcpx_version(), "root", machine_json_text(m->root), "checks", results,
+			 tcpx_version(), "root", machine_json_text(m->root), "checks", list,
 			 "ok", (int)t.status[CHECK_OK], "findings", (int)t.status[CHECK_FINDING],
 			 "errors", (int)t.severity[CHECK_ERROR], "warnings",
 			 (int)t.severity[CHECK_WARNING], "notes", (int)t.severity[CHECK_NOTE],
 			 "unknown", (int)t.status[CHECK_UNKNOWN], "skipped",
 			 (int)t.status[CHECK_SKIPPED]);
-	if (json)
-		rc = tool_json_put("tcpx doctor", root, json);
+	if (a->json)
+		rc = tool_json_put("tcpx doctor", root, a->json);
 	else
 		json_decref(root);
 	if (rc == TOOL_OK && t.severity[CHECK_ERROR] + t.severity[CHECK_WARNING])
 		rc = TOOL_FINDING;
 	return rc;
 }
-
-struct args {
-	const char *explain, *peer, *nics, *root, *json;
-	const struct check *only;
-	bool list;
-};
-#define S struct args
 
 static int
 take_only(const struct opt_parser *p, int option, void *args)
@@ -182,6 +144,8 @@ cmd_doctor(int argc, char **argv)
 	static const struct opt opts[] = {
 		{ 'l', "list", NULL, "names and questions of the checks, without making them",
 		  OPT_FLAG(list) },
+		{ 'a', "all", NULL, "each check with what was seen, not only findings and counts",
+		  OPT_FLAG(all) },
 		{ 'o', "only", "ID", "make only this check", OPT_TAKE(take_only) },
 		{ 'x', "explain", "NAME", "what a failure or code means, how to check for it and "
 		  "what to do; a line of a log will do, all tells all", OPT_TEXT(explain) },
@@ -224,7 +188,7 @@ cmd_doctor(int argc, char **argv)
 	if (!m)
 		return TOOL_USAGE;
 	m->peer = a.peer;
-	rc = examine(m, a.only, a.json);
+	rc = examine(m, &a);
 	machine_free(m);
 	return rc;
 }

@@ -7,10 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <unistd.h>
 
 #include "base/err.h"
+#include "tool/out_text.h"
+#include "tool/tool.h"
 
-#define COLUMNS 90
 #define ERRNOS 134 /* Linux has 133 */
 
 const struct explained *
@@ -127,14 +129,30 @@ explain_find(const char *text)
 	return e ? e : find_line(text);
 }
 
+/* How headings look, and where lines end. */
+struct style {
+	const char *head, *head_end, *label, *label_end;
+	size_t columns;
+};
+
+static const struct style markdown = { "## ", "", "**", "**", 90 };
+
+static struct style
+plain_style(FILE *f)
+{
+	const char *bold = tool_paint(f, TOOL_BOLD), *end = tool_paint(f, TOOL_PLAIN);
+
+	return (struct style){ bold, end, bold, end, OUT_COLUMNS };
+}
+
 /* Formats one paragraph from @at to @end; the first line begins behind @column. */
 static void
-set_paragraph(FILE *f, const char *at, const char *end, size_t column)
+set_paragraph(FILE *f, const struct style *s, const char *at, const char *end, size_t column)
 {
 	while (at < end) {
 		size_t len = strcspn(at, " \n");
 
-		if (column && column + 1 + len > COLUMNS) {
+		if (column && column + 1 + len > s->columns) {
 			fputc('\n', f);
 			column = 0;
 		}
@@ -151,13 +169,20 @@ set_paragraph(FILE *f, const char *at, const char *end, size_t column)
 	fputc('\n', f);
 }
 
+/* The columns that it takes on a page; a terminal shows no paint. */
+static size_t
+set_label(FILE *f, const struct style *s, const char *label)
+{
+	fprintf(f, "\n%s%s.%s", s->label, label, s->label_end);
+	return strlen(label) + strlen(".") + (s == &markdown ? strlen("****") : 0);
+}
+
 static void
-set_part(FILE *f, const char *label, const char *text)
+set_part(FILE *f, const struct style *s, const char *label, const char *text)
 {
 	bool command = false;
-	size_t column = (size_t)fprintf(f, "\n**%s.**", label);
+	size_t column = set_label(f, s, label);
 
-	column -= 1; /* the line end before it */
 	while (*text) {
 		const char *end = strchrnul(text, '\n');
 
@@ -167,7 +192,7 @@ set_part(FILE *f, const char *label, const char *text)
 		} else {
 			if (!column)
 				fputc('\n', f);
-			set_paragraph(f, text, end, column);
+			set_paragraph(f, s, text, end, column);
 			command = false;
 		}
 		column = 0;
@@ -176,50 +201,71 @@ set_part(FILE *f, const char *label, const char *text)
 }
 
 static void
-set_says(FILE *f, const struct explained *e)
+set_says(FILE *f, const struct style *s, const struct explained *e)
 {
-	size_t column = (size_t)fprintf(f, "\n**Says.**") - 1;
+	size_t column = set_label(f, s, "Says");
 
 	for (const char *const *said = e->says; *said; said++) {
 		size_t len = strlen(*said) + strlen(" \"\",");
 
 		fprintf(f, "%s%c\"%s\"", said == e->says ? "" : ",",
-			column + len > COLUMNS ? '\n' : ' ', *said);
-		column = column + len > COLUMNS ? len : column + len;
+			column + len > s->columns ? '\n' : ' ', *said);
+		column = column + len > s->columns ? len : column + len;
 	}
 	fputc('\n', f);
+}
+
+static void
+set_one(FILE *f, const struct style *s, const struct explained *e)
+{
+	char title[256];
+
+	if (e->code)
+		snprintf(title, sizeof(title), "%s (%d): %s", e->name, e->code,
+			 tcpx_err_text(e->code));
+	else
+		snprintf(title, sizeof(title), "%s: %s", e->name, e->title);
+	fputs(s->head, f);
+	if (s == &markdown) /* a heading is one line */
+		fprintf(f, "%s\n", title);
+	else
+		out_wrapped(f, title, 0);
+	fputs(s->head_end, f);
+	if (e->says[0])
+		set_says(f, s, e);
+	set_part(f, s, "Symptom", e->symptom);
+	set_part(f, s, "Cause", e->cause);
+	set_part(f, s, "Check", e->check);
+	set_part(f, s, "Fix", e->fix);
 }
 
 void
 explain_one(FILE *f, const struct explained *e)
 {
-	if (e->code)
-		fprintf(f, "## %s (%d): %s\n", e->name, e->code,
-			tcpx_err_text(e->code));
-	else
-		fprintf(f, "## %s: %s\n", e->name, e->title);
-	if (e->says[0])
-		set_says(f, e);
-	set_part(f, "Symptom", e->symptom);
-	set_part(f, "Cause", e->cause);
-	set_part(f, "Check", e->check);
-	set_part(f, "Fix", e->fix);
+	struct style s = plain_style(f);
+
+	set_one(f, &s, e);
 }
 
 void
 explain_all(FILE *f)
 {
-	fputs("# What can go wrong\n\n"
-	      "`tcpx doctor --explain NAME` prints a section of this page; NAME is that of the\n"
-	      "section, a code's number, or a whole line of a log. `tcpx doctor` looks whether this\n"
-	      "machine invites any of it.\n\n"
-	      "The first five are the failures that programs over GPUDirect-TCPX have met; the\n"
-	      "emulator shows four of them to a client that does wrong (`tests/emu`), a GPU driver\n"
-	      "in software the fifth. Then come the codes of this library, grouped by what is lost:\n"
-	      "the call, one transfer, one channel, the session. Last are lines of programs without\n"
-	      "a code, and what the system refuses.\n", f);
+	struct style s = plain_style(f);
+	const struct style *use = isatty(fileno(f)) ? &s : &markdown;
+
+	if (use == &markdown)
+		fputs("# What can go wrong\n\n"
+		      "`tcpx doctor --explain NAME` prints a section of this page; NAME is that of the\n"
+		      "section, a code's number, or a whole line of a log. `tcpx doctor` looks whether this\n"
+		      "machine invites any of it.\n\n"
+		      "The first five are the failures that programs over GPUDirect-TCPX have met; the\n"
+		      "emulator shows four of them to a client that does wrong (`tests/emu`), a GPU driver\n"
+		      "in software the fifth. Then come the codes of this library, grouped by what is lost:\n"
+		      "the call, one transfer, one channel, the session. Last are lines of programs without\n"
+		      "a code, and what the system refuses.\n", f);
 	for (size_t i = 0; explain_at(i); i++) {
-		fputc('\n', f);
-		explain_one(f, explain_at(i));
+		if (i || use == &markdown)
+			fputc('\n', f);
+		set_one(f, use, explain_at(i));
 	}
 }

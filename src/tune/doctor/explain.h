@@ -36,8 +36,9 @@ const struct explained *explain_at(size_t i);
  * words. NULL: none. */
 const struct explained *explain_find(const char *text);
 
-/* Prints Markdown that is readable as it is, 90 columns. */
+/* Prints plain text in 80 columns, with bold headings where @f is a terminal. */
 void explain_one(FILE *f, const struct explained *e);
+/* Prints all: likewise on a terminal, else the Markdown of docs/errors.md, 90 columns. */
 void explain_all(FILE *f);
 
 #endif

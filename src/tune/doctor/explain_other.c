@@ -110,6 +110,17 @@ const struct explained explain_others[] = {
 		.fix = "Correct the address, or bring the link or route up.\n",
 	},
 	{
+		.name = "no-common-network", .title = "no NIC here reaches one of the peer's",
+		.says = { "ENONET" },
+		.symptom = "The handshake ends at once; the line names the NICs of both sides.\n",
+		.cause = "The chosen NICs have addresses of different families, or one side offers "
+			"loopback addresses only and the other none.\n",
+		.check = "On both sides, which NICs are used and why:\n"
+			"    tcpx info\n",
+		.fix = "Choose NICs that share a network (--nics, TCPX_NICS); lo only where both sides "
+			"run on one machine.\n",
+	},
+	{
 		.name = "connection-lost", .title = "the other end closed or reset the connection",
 		.says = { "ECONNRESET", "EPIPE", "ECONNABORTED", "ESHUTDOWN", "ENOTCONN", "ETIMEDOUT" },
 		.symptom = "A call on a connection that stood fails.\n",
@@ -142,6 +153,38 @@ const struct explained explain_others[] = {
 			"    ulimit -a\n",
 		.fix = "Take smaller buffers or fewer channels, or raise the limit (ulimit -n, -l; the "
 			"container's memory).\n",
+	},
+	{
+		.name = "disk-full", .title = "a file cannot grow",
+		.says = { "ENOSPC", "EFBIG", "EDQUOT" },
+		.symptom = "A result, a record or a log ends before its end, or is not written.\n",
+		.cause = "The file system or the user's share of it is full, or the file is larger than "
+			"is allowed.\n",
+		.check = "Room where the file lies, and the limit:\n"
+			"    df -h\n"
+			"    ulimit -f\n",
+		.fix = "Make room, or name another directory.\n",
+	},
+	{
+		.name = "no-such-file", .title = "a file or directory is not there",
+		.says = { "ENOENT", "ENOTDIR", "EISDIR", "ENAMETOOLONG" },
+		.symptom = "The line names a path, and a command ends before it does anything.\n",
+		.cause = "The path is misspelt or relative to another directory, or the kernel is built "
+			"without what would make the file.\n",
+		.check = "The path, from the directory where the command runs:\n"
+			"    ls -ld PATH\n",
+		.fix = "Correct the path, or make what it leads to.\n",
+	},
+	{
+		.name = "not-supported", .title = "the kernel or the file system does not have it",
+		.says = { "EOPNOTSUPP", "ENOSYS", "ENOPROTOOPT", "EAFNOSUPPORT", "ENOTTY" },
+		.symptom = "A call is refused that other machines allow.\n",
+		.cause = "The kernel is too old or built without it, the driver does not have it, or a "
+			"container's rules hide it.\n",
+		.check = "The kernel and what it lacks:\n"
+			"    uname -r\n"
+			"    tcpx doctor --all\n",
+		.fix = "Go without what the line names, or take a kernel or driver that has it.\n",
 	},
 	{
 		.name = "not-permitted", .title = "the user may not do that",

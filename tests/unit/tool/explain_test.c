@@ -79,6 +79,17 @@ found_by_what_people_have(void **state)
 		{ "Connection reset by peer", "connection-lost" },
 		{ "10.0.0.1:28515: connection refused (TCPX_ETIMEDOUT)", "TCPX_ETIMEDOUT" },
 		{ "ECONNREFUSED", "refused" },
+		{ "EHOSTUNREACH", "no-way" },
+		{ "ENETUNREACH", "no-way" },
+		{ "EADDRINUSE", "port-taken" },
+		{ "ETIMEDOUT", "TCPX_ETIMEDOUT" },
+		{ "ENONET", "no-common-network" },
+		{ "no NIC here has an address that fits (ENONET)", "no-common-network" },
+		{ "ENOSPC", "disk-full" },
+		{ "EACCES", "not-permitted" },
+		{ "EMFILE", "no-room" },
+		{ "ENOENT", "no-such-file" },
+		{ "ENOSYS", "not-supported" },
 		{ "EPROTONOSUPPORT", "system-error" },
 		{ "[ERROR] no plugin can be used: ...: no such library (ENOENT); --any would", "nothing-to-measure" },
 		{ "[WARN] cuda:0 cannot be used: no GPU driver here, or no GPU", "nothing-to-measure" },
@@ -130,7 +141,7 @@ lines_fit_and_commands_stay_whole(void **state)
 	FILE *f = open_memstream(&text, &size);
 
 	assert_non_null(f);
-	explain_all(f);
+	explain_all(f); /* no terminal: Markdown */
 	fclose(f);
 	for (rest = text; (line = strsep(&rest, "\n")) != NULL;) {
 		if (strlen(line) > 90 && strncmp(line, "## ", 3))
@@ -139,6 +150,29 @@ lines_fit_and_commands_stay_whole(void **state)
 	}
 	assert_true(command);
 	free(text);
+}
+
+/* One section is plain text wherever it goes, and fits a terminal. */
+static void
+a_section_has_no_markup(void **state)
+{
+	const struct explained *e;
+
+	for (size_t i = 0; (e = explain_at(i)) != NULL; i++) {
+		char *text = NULL, *rest, *line;
+		size_t size;
+		FILE *f = open_memstream(&text, &size);
+
+		assert_non_null(f);
+		explain_one(f, e);
+		fclose(f);
+		assert_null(strstr(text, "**"));
+		assert_true(strncmp(text, e->name, strlen(e->name)) == 0);
+		for (rest = text; (line = strsep(&rest, "\n")) != NULL;)
+			if (strlen(line) > 80)
+				fail_msg("%zu columns: %s", strlen(line), line);
+		free(text);
+	}
 }
 
 int
@@ -150,6 +184,7 @@ main(void)
 		cmocka_unit_test(found_by_what_people_have),
 		cmocka_unit_test(every_system_error_is_known),
 		cmocka_unit_test(lines_fit_and_commands_stay_whole),
+		cmocka_unit_test(a_section_has_no_markup),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
