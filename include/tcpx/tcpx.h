@@ -334,6 +334,7 @@ struct tcpx_channel_info {
 	uint64_t lent_bytes;       /* bytes of it sent without a copy by the kernel      */
 	int incoming_cpu;          /* CPU that handled its last packet; -1 unknown       */
 	uint32_t napi_id;          /* of the NIC queue of its last packet; 0 unknown     */
+	char congestion[16];       /* congestion control, from the kernel; "" not TCP    */
 };
 /* Fills at most *count entries, sets *count to how many there are. */
 TCPX_API int tcpx_query_channels(tcpx_engine *engine, struct tcpx_channel_info *out, size_t *count);

@@ -108,6 +108,7 @@ static const struct field channel[] = {
 	     METRIC("tcpx_channel_stalls_total", "Times that it had work and had to wait.")),
 	INFO(COUNT, rate_Bps, REPORT), INFO(INDEX, loop, REPORT),
 	INFO(STRING, tx_mode, REPORT | RECORD, .optional = true),
+	INFO(STRING, congestion, REPORT | RECORD, .optional = true),
 	INFO(COUNT, lent_bytes, COUNTER | RECORD, .optional = true),
 	INFO(ID, session, KEY), INFO(STRING, peer, 0), INFO(INDEX, in_flight_max, 0),
 	INFO(COUNT, in_flight_sum, SUM), INFO(INT, incoming_cpu, 0), INFO(INDEX, napi_id, 0),

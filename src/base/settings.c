@@ -159,6 +159,11 @@ static const struct tcpx_setting_def settings[] = {
 		.words = { "auto", "off", "splice", "msg" }, .since = "0.1.0",
 		.help = "How staged payload leaves: by the kernel's copy, a pipe, MSG_ZEROCOPY.",
 	},
+	[TCPX_SET_CONGESTION] = {
+		.name = "TCPX_CONGESTION", .type = TCPX_TYPE_STRING, .value = "",
+		.since = "0.1.0",
+		.help = "Congestion control of channels; empty: the system's, within a host reno.",
+	},
 	[TCPX_SET_CUDA_LIBRARY] = {
 		.name = "TCPX_CUDA_LIBRARY", .type = TCPX_TYPE_STRING, .value = "",
 		.since = "0.1.0",

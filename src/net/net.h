@@ -123,6 +123,8 @@ struct tcpx_net_params {
 	const struct tcpx_clock *clock; /* borrowed                 */
 	void *fabric;                   /* a test's network; else NULL    */
 	enum tcpx_lend lend;            /* AUTO, or one forced (TCPX_ZEROCOPY)   */
+	const char *congestion;         /* of TCP channels (TCPX_CONGESTION); borrowed; "" or
+	                                 * NULL: the provider chooses            */
 	const struct tcpx_net_memory *memory; /* borrowed; NULL: host memory only */
 	const char *plugin;             /* for tcpx: the library (TCPX_PLUGIN_PATH); "" or NULL:
 	                                 * as NCCL finds it                      */

@@ -43,6 +43,23 @@ ok "a half round trip is a time" result "$json" "0 < rows[0]['time_us']['p50'] <
 ok "NICs of the two sides may differ in number" run_right "[1 << 22]" -b 4M \
 	--peer-nics 127.0.0.2,127.0.1.2
 
+# Of all the kernel has but reno, which connections within a host have by themselves.
+other=$(tr ' ' '\n' 2>/dev/null </proc/sys/net/ipv4/tcp_allowed_congestion_control |
+	grep -vx reno | head -1)
+# alike NAME: ours and the plain sockets had it, one way and the other.
+alike() {
+	result "$json" "rows[0]['congestion'] == rows[0]['baseline_congestion'] == '$1'"
+}
+ok "one congestion control for ours and plain sockets" self --baseline --pairs 1 -b 1M \
+	--congestion "${other:-reno}"
+ok "and the record says so" alike "${other:-reno}"
+ok "plain sockets take what ours have" self --baseline --pairs 1 -b 1M --op read
+ok "and the record of that says so" alike reno
+ok "as for small messages" self --baseline --pairs 1 --lat -n 20 --congestion "${other:-reno}"
+ok "whose record says so" alike "${other:-reno}"
+ok "an unknown congestion control is refused" says "TCPX_CONGESTION 'nonsense'" \
+	self --congestion nonsense
+
 json_on_stdout() {
 	timeout 60 "$tool" perf --self --nics "$nics" -b 1M -n 1 -w 0 --json - >"$json" && right "[1 << 20]"
 }

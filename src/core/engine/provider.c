@@ -126,6 +126,7 @@ open_net(struct tcpx_engine *e, const struct engine_env *env)
 					  .clock = &e->clock,
 					  .fabric = env ? env->fabric : NULL,
 					  .lend = e->limit.lend, .memory = &e->memory->for_provider,
+					  .congestion = tcpx_cfg_str(e->cfg, TCPX_SET_CONGESTION),
 					  .plugin = tcpx_cfg_str(e->cfg, TCPX_SET_PLUGIN_PATH),
 					  .chunk = e->limit.chunk, .window = e->limit.window,
 					  .deadline_ns = e->limit.stall_ns / SILENCE };

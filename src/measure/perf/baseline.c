@@ -19,6 +19,7 @@
 #include "base/clock.h"
 #include "measure/perf/baseline_conn.h"
 #include "measure/perf/perf_sides.h"
+#include "measure/perf/perf_usage.h"
 
 enum { STUCK_MS = 30000 };
 
@@ -48,6 +49,7 @@ struct baseline {
 	pthread_cond_t changed;
 	uint64_t run, rounds;     /* lock */
 	unsigned running;         /* lock */
+	char congestion[BASELINE_NAMES]; /* lock; of connections that send */
 };
 
 static void
@@ -262,9 +264,19 @@ server_thread(void *arg)
 	return NULL;
 }
 
+/* Connection @k stands. */
 static void
-set_nonblocking(struct raw_conn *c)
+take_connection(struct baseline *b, size_t k, int fd)
 {
+	struct raw_conn *c = &b->conn[k];
+	char name[16];
+
+	c->fd = fd;
+	raw_congestion(fd, name, sizeof(name));
+	pthread_mutex_lock(&b->lock);
+	if (c->sends || b->plan.echo)
+		usage_add_name(b->congestion, sizeof(b->congestion), name);
+	pthread_mutex_unlock(&b->lock);
 	if (!c->blocking)
 		fcntl(c->fd, F_SETFL, fcntl(c->fd, F_GETFL) | O_NONBLOCK);
 }
@@ -287,8 +299,7 @@ server_host(void *arg)
 			rc = -EPROTO;
 			break;
 		}
-		b->conn[number].fd = fd;
-		set_nonblocking(&b->conn[number]);
+		take_connection(b, number, fd);
 	}
 	if (rc || b->stop)
 		return NULL;
@@ -355,7 +366,7 @@ baseline_serve(const struct baseline_plan *plan, uint16_t *port, struct baseline
 
 	if (rc)
 		return rc;
-	rc = raw_listen(port, &b->listener);
+	rc = raw_listen(plan->congestion, port, &b->listener);
 	if (!rc && pthread_create(&b->thread[0].id, NULL, server_host, &b->thread[0]))
 		rc = -EAGAIN;
 	if (rc) {
@@ -371,14 +382,14 @@ int
 baseline_connect(const struct baseline_plan *plan, uint16_t port, struct baseline **out)
 {
 	struct baseline *b;
-	int rc = baseline_new(plan, true, &b);
+	int rc = baseline_new(plan, true, &b), fd;
 
 	if (rc)
 		return rc;
 	for (size_t i = 0; !rc && i < plan->conns; i++) {
-		rc = raw_connect(&plan->conn[i], port, plan->token, (uint32_t)i, &b->conn[i].fd);
+		rc = raw_connect(plan, i, port, &fd);
 		if (!rc)
-			set_nonblocking(&b->conn[i]);
+			take_connection(b, i, fd);
 	}
 	for (unsigned k = 0; !rc && !plan->echo && k < plan->threads; k++) {
 		if (pthread_create(&b->thread[k].id, NULL, client_thread, &b->thread[k]))
@@ -425,6 +436,15 @@ void
 baseline_set_call(struct baseline *b, uint64_t bytes)
 {
 	atomic_store(&b->call, bytes);
+}
+
+const char *
+baseline_congestion(struct baseline *b, char buf[BASELINE_NAMES])
+{
+	pthread_mutex_lock(&b->lock);
+	memcpy(buf, b->congestion, BASELINE_NAMES);
+	pthread_mutex_unlock(&b->lock);
+	return buf;
 }
 
 int

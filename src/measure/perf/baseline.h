@@ -13,7 +13,7 @@
 #include "base/err.h"
 #include "measure/perf/perf_layout.h"
 
-enum { BASELINE_CONNS = 256, BASELINE_THREADS = 64 };
+enum { BASELINE_CONNS = 256, BASELINE_THREADS = 64, BASELINE_NAMES = 40 };
 
 struct baseline_conn {
 	bool out;               /* data goes from client to server              */
@@ -31,6 +31,7 @@ struct baseline_plan {
 	uint64_t span, depth;
 	unsigned threads;
 	uint64_t token;         /* a connection identifies itself by it         */
+	char congestion[16];    /* congestion control; "" the system's          */
 	size_t conns;
 	struct baseline_conn conn[BASELINE_CONNS]; /* the server uses only .out  */
 };
@@ -51,5 +52,9 @@ void baseline_set_call(struct baseline *b, uint64_t bytes);
 TCPX_MUST_CHECK int baseline_run(struct baseline *b, uint64_t rounds, uint64_t *ns);
 /* Client with echo: one round trip of @len bytes. */
 TCPX_MUST_CHECK int baseline_echo(struct baseline *b, uint64_t len);
+
+/* The congestion control of the connections by which this side sends, read back from the kernel:
+ * "cubic", "" if it sends nothing. Returns buf. */
+const char *baseline_congestion(struct baseline *b, char buf[BASELINE_NAMES]);
 
 #endif

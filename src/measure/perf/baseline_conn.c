@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Stepping a plain connection, and making one. TCP_NODELAY is the only option set: what a
- * good ordinary program would do.
+ * Stepping a plain connection, and making one. Options set: TCP_NODELAY, as a good ordinary
+ * program would, and the congestion control of what it is compared with.
  */
 #include "measure/perf/baseline_conn.h"
 
@@ -111,8 +111,27 @@ raw_conn_put_byte(struct raw_conn *c)
 	return send(c->fd, "", 1, MSG_NOSIGNAL) == 1 ? 0 : -errno;
 }
 
+static int
+set_congestion(int fd, const char *name)
+{
+	if (!name[0] || !setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, name,
+				    (socklen_t)strlen(name)))
+		return 0;
+	return tcpx_fail_errno(TCPX_SUB_TOOL, "congestion control %s for the baseline", name);
+}
+
+void
+raw_congestion(int fd, char *name, size_t cap)
+{
+	socklen_t len = (socklen_t)cap - 1;
+
+	memset(name, 0, cap);
+	if (getsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, name, &len) < 0)
+		name[0] = '\0';
+}
+
 int
-raw_listen(uint16_t *port, int *fd)
+raw_listen(const char *congestion, uint16_t *port, int *fd)
 {
 	struct sockaddr_in6 a = { .sin6_family = AF_INET6, .sin6_addr = in6addr_any };
 	struct sockaddr_in a4 = { .sin_family = AF_INET };
@@ -132,6 +151,11 @@ raw_listen(uint16_t *port, int *fd)
 		rc = tcpx_fail_errno(TCPX_SUB_TOOL, "listening for the baseline");
 		if (s >= 0)
 			close(s);
+		return rc;
+	}
+	rc = set_congestion(s, congestion);
+	if (rc) {
+		close(s);
 		return rc;
 	}
 	*port = ntohs(bound.ss_family == AF_INET6 ? ((struct sockaddr_in6 *)&bound)->sin6_port
@@ -172,10 +196,10 @@ resolve(const char *text, uint16_t port, struct sockaddr_storage *out, socklen_t
 }
 
 int
-raw_connect(const struct baseline_conn *where, uint16_t port, uint64_t token, uint32_t number,
-	    int *fd)
+raw_connect(const struct baseline_plan *plan, size_t number, uint16_t port, int *fd)
 {
-	struct raw_hello hello = { htobe64(token), htobe32(number) };
+	const struct baseline_conn *where = &plan->conn[number];
+	struct raw_hello hello = { htobe64(plan->token), htobe32((uint32_t)number) };
 	struct sockaddr_storage from, to;
 	socklen_t from_len = 0, to_len;
 	int s, rc;
@@ -188,6 +212,11 @@ raw_connect(const struct baseline_conn *where, uint16_t port, uint64_t token, ui
 	if (s < 0)
 		return tcpx_fail_errno(TCPX_SUB_TOOL, "socket for the baseline");
 	prepare_socket(s);
+	rc = set_congestion(s, plan->congestion);
+	if (rc) {
+		close(s);
+		return rc;
+	}
 	if ((from_len && bind(s, (struct sockaddr *)&from, from_len) < 0) ||
 	    connect(s, (struct sockaddr *)&to, to_len) < 0 ||
 	    send(s, &hello, sizeof(hello), MSG_NOSIGNAL) != sizeof(hello)) {

@@ -35,11 +35,14 @@ int raw_conn_step(struct raw_conn *c, uint64_t call);
 int raw_conn_get_byte(struct raw_conn *c, int timeout_ms);
 int raw_conn_put_byte(struct raw_conn *c);
 
-/* A socket that listens on all addresses, on a port of the kernel's choice. */
-TCPX_MUST_CHECK int raw_listen(uint16_t *port, int *fd);
-/* Connects @from to @to and sends token and number. */
-TCPX_MUST_CHECK int raw_connect(const struct baseline_conn *where, uint16_t port,
-				uint64_t token, uint32_t number, int *fd);
+/* A socket that listens on all addresses, on a port of the kernel's choice. What it accepts has
+ * the same @congestion control ("" the system's). */
+TCPX_MUST_CHECK int raw_listen(const char *congestion, uint16_t *port, int *fd);
+/* Connects connection @number of the plan, and sends token and number. */
+TCPX_MUST_CHECK int raw_connect(const struct baseline_plan *plan, size_t number, uint16_t port,
+				int *fd);
+/* The congestion control of a connection, as the kernel says; "" if it does not. */
+void raw_congestion(int fd, char *name, size_t cap);
 /* Accepts the next connection with the token; others are closed. -ETIMEDOUT. */
 TCPX_MUST_CHECK int raw_accept(int listener, uint64_t token, uint32_t *number, int *fd);
 

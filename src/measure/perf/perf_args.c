@@ -180,6 +180,8 @@ static const struct opt perf_opts[] = {
 	  "without any network", OPT_FLAG(unpack_only) },
 	{ 0, "zerocopy", "MODE", "how staged payload leaves, on both sides: auto, off, splice, "
 	  "msg (auto)", PERF_SETTING(ZEROCOPY) },
+	{ 0, "congestion", "NAME", "congestion control of channels, and of the baseline: cubic, "
+	  "reno, ... (as the system has it, within a host reno)", PERF_SETTING(CONGESTION) },
 	{ 0, "spoil", NULL, "change one byte before it is compared, to see it found",
 	  OPT_FLAG(spoil) },
 	{ 0, "mesh", NULL, "every rank with every other, one size (64M); with --from-env or "

@@ -35,7 +35,7 @@ exec_server(const struct perf_args *a, int ready_fd)
 		{ "TCPX_WINDOW=", "--window" },     { "TCPX_DIST=", "--dist" },
 		{ "TCPX_THREADS=", "--threads" },   { "TCPX_UNPACK_IMPL=", "--unpack" },
 		{ "TCPX_ZEROCOPY=", "--zerocopy" }, { "TCPX_CTRL=", "--ctrl" },
-		{ "TCPX_PROVIDER=", "--provider" },
+		{ "TCPX_PROVIDER=", "--provider" }, { "TCPX_CONGESTION=", "--congestion" },
 	};
 	char fd_text[16], place[PLACE_TEXT], *argv[2 * PERF_SETTINGS + 20];
 	const char *nics = a->peer_nics ? a->peer_nics : a->nics;

@@ -27,6 +27,7 @@ struct pairs {
 	double raw_us;             /* of one transfer, last run                    */
 	uint64_t ours_ns, raw_ns;  /* of one round, last run                       */
 	double raw_cpu_s, raw_bytes;
+	char congestion[BASELINE_NAMES]; /* of the sockets that send               */
 };
 
 /* The address of NIC @nic in a list of {"name", "addr"}; the first one's if it is not there. */
@@ -108,6 +109,7 @@ open_raw(struct pairs *s)
 		rc = tool_fail(TOOL_FINDING, "tcpx perf", "no open channel to compare with");
 		goto free_all;
 	}
+	snprintf(plan->congestion, sizeof(plan->congestion), "%s", usage_congestion(u));
 	plan->threads = (unsigned)(u->threads < 1 || plan->echo ? 1 : u->threads);
 	if (plan->threads > plan->conns)
 		plan->threads = (unsigned)plan->conns;
@@ -131,12 +133,23 @@ free_all:
 	return rc;
 }
 
+/* All connections stand: a round has been run. The server also says what its sockets use. */
 static int
 set_call(struct pairs *s, uint64_t bytes)
 {
+	char names[BASELINE_NAMES];
+	json_t *reply;
+	int rc;
+
 	baseline_set_call(s->raw, bytes);
-	return perf_tell(s->load->perf, "raw_call",
-			 json_pack("{s:I}", "bytes", (json_int_t)bytes), "raw_called");
+	rc = perf_ask(s->load->perf, "raw_call", json_pack("{s:I}", "bytes", (json_int_t)bytes),
+		      "raw_called", &reply);
+	if (rc)
+		return rc;
+	usage_add_name(s->congestion, sizeof(s->congestion), baseline_congestion(s->raw, names));
+	usage_add_name(s->congestion, sizeof(s->congestion), job_text(reply, "congestion"));
+	json_decref(reply);
+	return 0;
 }
 
 /* Rounds that fill about @ns, from one that has been timed. */
@@ -322,6 +335,7 @@ fill_baseline(struct pairs *s, struct row *row)
 	double us = 0;
 
 	row_sum_up_pairs(row);
+	snprintf(row->baseline_congestion, sizeof(row->baseline_congestion), "%s", s->congestion);
 	if (s->raw_bytes > 0)
 		row->baseline_cpu_s_per_GB = s->raw_cpu_s / (s->raw_bytes / 1e9);
 	if (s->load->perf->job.lat) {
@@ -357,6 +371,8 @@ perf_pairs(struct load *l, uint64_t iters, struct load_stats *stats, struct row 
 		s->rounds = LAT_ROUNDS_MAX;
 	if (!rc)
 		rc = run_pairs(s, until, row);
+	if (!rc && l->perf->job.lat) /* what the server's socket uses is not known yet */
+		rc = set_call(s, 1 << 20);
 	if (!rc)
 		fill_baseline(s, row);
 	baseline_close(s->raw);

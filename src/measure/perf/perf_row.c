@@ -75,6 +75,7 @@ add_channels(struct row *row, const struct usage *u, const struct usage *other, 
 		to = LIST_ADD(&row->per_channel);
 		*to = (struct row_channel){ *c, receiver_of(c, other) };
 		memcpy(to->tx.nic, here, sizeof(to->tx.nic));
+		usage_add_name(row->congestion, sizeof(row->congestion), c->congestion);
 		nic = find_nic(row, here, there);
 		nic->bytes += c->bytes;
 		nic->retransmits += c->retransmits;

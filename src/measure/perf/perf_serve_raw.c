@@ -9,6 +9,20 @@
 
 #include "measure/perf/perf_serve.h"
 
+/* The sockets get what the engine's connections with this client have. */
+static int
+choose_congestion(struct serve *s, const struct client *g, struct baseline_plan *plan)
+{
+	struct usage *u = calloc(1, sizeof(*u));
+
+	if (!u)
+		return -ENOMEM;
+	usage_read(s->engine, g->name, u);
+	snprintf(plan->congestion, sizeof(plan->congestion), "%s", usage_congestion(u));
+	free(u);
+	return 0;
+}
+
 static int
 fill_plan(struct client *g, const json_t *msg, struct baseline_plan *plan)
 {
@@ -51,6 +65,8 @@ client_take_raw(struct serve *s, struct client *g, const json_t *msg)
 	if (plan)
 		rc = fill_plan(g, msg, plan);
 	if (!rc)
+		rc = choose_congestion(s, g, plan);
+	if (!rc)
 		rc = baseline_serve(plan, &port, &g->raw);
 	free(plan);
 	return rc ? rc : job_send(g->peer, "raw_ok", json_pack("{s:i}", "port", (int)port));
@@ -59,12 +75,14 @@ client_take_raw(struct serve *s, struct client *g, const json_t *msg)
 int
 client_take_raw_call(struct client *g, const json_t *msg)
 {
+	char names[BASELINE_NAMES];
 	uint64_t bytes;
 	int rc = job_number(msg, "bytes", 1, 1 << 30, &bytes);
 
 	if (!rc && g->raw)
 		baseline_set_call(g->raw, bytes);
-	return rc ? rc : job_send(g->peer, "raw_called", NULL);
+	return rc ? rc : job_send(g->peer, "raw_called", json_pack("{s:s}", "congestion", g->raw
+				  ? baseline_congestion(g->raw, names) : ""));
 }
 
 void

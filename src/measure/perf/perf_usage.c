@@ -256,6 +256,27 @@ usage_add_difference(struct usage *sum, const struct usage *before, const struct
 	add(&usage_shape, (char *)sum, (const char *)before, (const char *)after);
 }
 
+const char *
+usage_congestion(const struct usage *u)
+{
+	for (size_t i = 0; i < u->channels; i++)
+		if (u->channel[i].congestion[0])
+			return u->channel[i].congestion;
+	return "";
+}
+
+void
+usage_add_name(char *list, size_t cap, const char *name)
+{
+	size_t len = strlen(list), all = strlen(name);
+
+	for (const char *at = list; (at = strstr(at, name)); at++)
+		if (!all || ((at == list || at[-1] == ' ') && (!at[all] || at[all] == ',')))
+			return;
+	if (len + all + 2 < cap)
+		snprintf(list + len, cap - len, "%s%s", len ? ", " : "", name);
+}
+
 json_t *
 usage_format(const struct usage *u)
 {

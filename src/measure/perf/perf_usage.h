@@ -45,6 +45,11 @@ void usage_read(tcpx_engine *engine, const char *peer, struct usage *u);
 void usage_add_difference(struct usage *sum, const struct usage *before,
 			  const struct usage *after);
 
+/* The congestion control of the engine's channels: the first one's; "" none. Borrowed. */
+const char *usage_congestion(const struct usage *u);
+/* Adds @name to a list "cubic, reno", once; what does not fit is left out. */
+void usage_add_name(char *list, size_t cap, const char *name);
+
 json_t *usage_format(const struct usage *u);
 /* Missing fields are 0; what does not fit is left out. TCPX_EBLOB, logged. */
 TCPX_MUST_CHECK int usage_parse(const json_t *msg, struct usage *u);

@@ -26,6 +26,8 @@ static const struct opt serve_opts[] = {
 	  PERF_SETTING_TOO(UNPACK_IMPL, unpack) },
 	{ 0, "zerocopy", "MODE", "how staged payload leaves: auto, off, splice, msg (auto)",
 	  PERF_SETTING(ZEROCOPY) },
+	{ 0, "congestion", "NAME", "congestion control of channels (as the system has it, within "
+	  "a host reno)", PERF_SETTING(CONGESTION) },
 	{ 0, "provider", "P", "how bytes move: auto, sock, or tcpx, which ends with 3 where "
 	  "there is no plugin (auto)", PERF_SETTING(PROVIDER) },
 	{ 0, "any", NULL, "sockets where there is no plugin, and host memory where there is no "

@@ -119,7 +119,7 @@ add_verdict(json_t *page, const struct page *p)
 {
 	const struct result *r = &p->results[0];
 	const struct row_stage *stage = &p->row->stage_us;
-	char title[256], limit[256], check[256];
+	char title[256], limit[256], check[256], congestion[256];
 	bool checked = true;
 
 	for (size_t i = 0; i < r->rows.n; i++)
@@ -127,8 +127,9 @@ add_verdict(json_t *page, const struct page *p)
 	out_verdict_speed(p->row, title, sizeof(title));
 	out_verdict_limit(r, p->row, limit, sizeof(limit));
 	out_verdict_check(r, check, sizeof(check));
-	template_add(page, json_pack("{s:o, s:o, s:o, s:b, s:b, s:b, s:b, s:b, s:b, s:b}",
-				     "title", out_json(title), "limit", out_json(limit),
+	out_verdict_congestion(p->row, congestion, sizeof(congestion));
+	template_add(page, json_pack("{s:o, s:o, s:o, s:o, s:b, s:b, s:b, s:b, s:b, s:b, s:b}",
+				     "congestion_told", out_json(congestion), "title", out_json(title), "limit", out_json(limit),
 				     "check", out_json(check), "checked_all", checked,
 				     "right", result_is_right(r) && !result_copied_nothing(r),
 				     "several", p->n > 1, "curve", p->n > 1 || r->rows.n > 1,

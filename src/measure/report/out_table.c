@@ -296,6 +296,11 @@ out_table_foot(FILE *f, const struct result *r, bool lat)
 		fputc('\n', f);
 	}
 
+	out_verdict_congestion(row, text, sizeof(text));
+	if (text[0]) {
+		print_texts(f, (const char *const[]){ "#   ", text, NULL });
+		fputc('\n', f);
+	}
 	out_verdict_speed(row, text, sizeof(text));
 	fprintf(f, "#\n# %s%s%s\n", tool_paint(f, TOOL_BOLD), text, tool_paint(f, TOOL_PLAIN));
 	out_verdict_limit(r, row, text, sizeof(text));

@@ -90,10 +90,65 @@ append_memory(char *buf, size_t cap, const struct row *row)
 		       read ? row->mem : row->peer_mem);
 }
 
+/* Does one NIC carry a fifth more than another? Raw sockets give each the same. */
+static bool
+is_uneven(const struct row *row)
+{
+	double low = INFINITY, high = 0;
+
+	for (size_t i = 0; i < row->per_nic.n; i++) {
+		low = fmin(low, row->per_nic.at[i].share);
+		high = fmax(high, row->per_nic.at[i].share);
+	}
+	return row->per_nic.n > 1 && high > 1.2 * low;
+}
+
+/* What the interval of the ratio allows to say. */
+static void
+append_ratio(char *buf, size_t cap, const struct row *row)
+{
+	bool lat = row_is_latency(row);
+	double mid = lat ? 1 / row->ratio : 100 * row->ratio, lo = row->ratio_ci.lo,
+	       hi = row->ratio_ci.hi;
+	char a[OUT_QUANTITY], b[OUT_QUANTITY], c[OUT_QUANTITY];
+
+	if (!(row->ratio > 0))
+		return;
+	if (!isfinite(lo) || !isfinite(hi) || !(lo > 0)) {
+		append(buf, cap, "; beside raw sockets in %zu pair%s: too few for an interval",
+		       row->pairs.n, row->pairs.n == 1 ? "" : "s");
+		return;
+	}
+	if (lo <= 1 && hi >= 1)
+		append(buf, cap, ", no difference to raw sockets shown (%s, %s to %s)",
+		       out_digits(lat ? mid : row->ratio, a), out_digits(lat ? 1 / hi : lo, b),
+		       out_digits(lat ? 1 / lo : hi, c));
+	else if (lat)
+		append(buf, cap, ", %s times that of raw sockets (%s to %s)", out_digits(mid, a),
+		       out_digits(1 / hi, b), out_digits(1 / lo, c));
+	else
+		append(buf, cap, ", %.3g %% of what raw sockets carry (%.3g to %.3g %%)", mid,
+		       100 * lo, 100 * hi);
+}
+
+void
+out_verdict_congestion(const struct row *row, char *buf, size_t cap)
+{
+	const char *ours = row->congestion, *raw = row->baseline_congestion;
+
+	buf[0] = '\0';
+	if (ours[0])
+		snprintf(buf, cap, "Congestion control: %s%s.", ours,
+			 !raw[0] ? "" : strcmp(ours, raw) ? "" : ", of raw sockets as well");
+	if (ours[0] && raw[0] && strcmp(ours, raw))
+		snprintf(buf, cap, "Congestion control: %s, of raw sockets %s: the ratio does not"
+			 " compare like with like.", ours, raw);
+}
+
 void
 out_verdict_speed(const struct row *row, char *buf, size_t cap)
 {
-	char size[OUT_QUANTITY], figure[OUT_QUANTITY], ratio[OUT_QUANTITY];
+	char size[OUT_QUANTITY], figure[OUT_QUANTITY];
 
 	out_size(row->size, size);
 	snprintf(buf, cap, "%s %s%s", size, !strcmp(row->dir, "bi") ? "bidirectional " : "",
@@ -106,15 +161,13 @@ out_verdict_speed(const struct row *row, char *buf, size_t cap)
 		append(buf, cap, " at %s GB/s", out_digits(row->busbw_GBps, figure));
 	append(buf, cap, " over %llu NIC%s", (unsigned long long)row->nics,
 	       row->nics == 1 ? "" : "s");
-	if (row_is_latency(row) && row->ratio > 0)
-		append(buf, cap, ", %s times that of raw sockets",
-		       out_digits(1 / row->ratio, ratio));
-	else if (isfinite(row->ratio))
-		append(buf, cap, ", %.3g %% of what raw sockets carry", 100 * row->ratio);
+	append_ratio(buf, cap, row);
 	if (isfinite(row->path_fraction))
 		append(buf, cap, ", %.3g %% of what the GPUs' own copies carry",
 		       100 * row->path_fraction);
 	append(buf, cap, ".");
+	if (row->ratio > 0 && !row_is_latency(row) && is_uneven(row))
+		append(buf, cap, " Raw sockets split evenly over NICs, so the slowest decides.");
 }
 
 void

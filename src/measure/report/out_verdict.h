@@ -8,8 +8,11 @@
 
 #include "measure/report/row.h"
 
-/* "1 GiB write at 5.21 GB/s over 4 NICs, 97 % of what raw sockets carry." */
+/* "1 GiB write at 5.21 GB/s over 4 NICs, 97 % of what raw sockets carry (95 to 99 %)." No more
+ * than the interval shows: one that holds 1 shows no difference, fewer than 6 pairs have none. */
 void out_verdict_speed(const struct row *row, char *buf, size_t cap);
+/* "Congestion control: reno, of raw sockets cubic: ..."; "" where it is not known. */
+void out_verdict_congestion(const struct row *row, char *buf, size_t cap);
 /* "All 24.2 GB arrived as sent.", "3 bytes were wrong.", "Not checked." Over all rows. */
 void out_verdict_check(const struct result *r, char *buf, size_t cap);
 /* The limit of the speed, as far as the record shows it. */

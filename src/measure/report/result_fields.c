@@ -115,7 +115,7 @@ static const struct field row_fields[] = {
 	COUNT(window), ONE_OF(dist, dists),
 	OBJECT(time_us, time_shape), NUMBER(algbw_GBps), NUMBER(busbw_GBps),
 	MAYBE(peer_algbw_GBps), MAYBE(transfers_per_s), BOOL(checked), COUNT(wrong), MAYBE(cpu_s_per_GB),
-	MAYBE(baseline_GBps), MAYBE(baseline_cpu_s_per_GB), MAYBE(ratio),
+	MAYBE_STRING(congestion), MAYBE_STRING(baseline_congestion), MAYBE(baseline_GBps), MAYBE(baseline_cpu_s_per_GB), MAYBE(ratio),
 	MAYBE_OBJECT(ratio_ci, interval_shape), LIST(pairs, pair_shape),
 	MAYBE(path_GBps), MAYBE(path_1M_GBps), MAYBE(path_fraction),
 	BOOL(degraded), OBJECT(in_flight, in_flight_shape), LIST(per_nic, nic_shape),

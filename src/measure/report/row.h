@@ -108,6 +108,8 @@ struct row {
 	uint64_t wrong;           /* bytes that differed; 0 if !checked              */
 	double cpu_s_per_GB;      /* CPU seconds of both ends / GB moved; optional   */
 
+	char congestion[40];          /* of the channels that sent, "cubic"; "" unknown */
+	char baseline_congestion[40]; /* of the raw sockets that sent; "" none       */
 	double baseline_GBps;         /* raw sockets, same pages; optional           */
 	double baseline_cpu_s_per_GB; /* optional                                    */
 	double ratio;                 /* median of pairs[].ratio; optional. With --lat

@@ -23,7 +23,7 @@ tcpx_sock_chan_new(struct tcpx_net *net, const struct tcpx_chan_id *id, int fd,
 	struct tcpx_chan *c;
 	int rc;
 
-	rc = tcpx_sock_tune(fd);
+	rc = tcpx_sock_tune(fd, net->congestion);
 	if (rc)
 		goto close_fd;
 	c = calloc(1, sizeof(*c));
@@ -109,6 +109,7 @@ tcpx_sock_chan_stats(struct tcpx_chan *c, struct tcpx_channel_info *info)
 	socklen_t len = sizeof(tcp);
 
 	incoming(c->fd, info);
+	tcpx_sock_congestion(c->fd, info->congestion, sizeof(info->congestion));
 	if (getsockopt(c->fd, IPPROTO_TCP, TCP_INFO, &tcp, &len) < 0)
 		return tcpx_fail_errno(TCPX_SUB_NET, "TCP_INFO of channel %u", c->channel);
 	info->retransmits = tcp.tcpi_total_retrans;

@@ -287,15 +287,71 @@ stays_here(int fd)
 	return here.family == there.family && !memcmp(here.ip, there.ip, sizeof(here.ip));
 }
 
-int
-tcpx_sock_tune(int fd)
+static int
+congestion_set(int fd, const char *name)
 {
-	static const char reno[] = "reno";
+	return setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, name, (socklen_t)strlen(name));
+}
 
-	/* Within a host nothing is congested, and an algorithm that paces by timers (bbr) costs
-	 * a third of the CPU time (docs/results/gpu-tuning.md). */
-	if (stays_here(fd))
-		(void)setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, reno, sizeof(reno) - 1);
+/* "reno cubic": those the kernel has, or those that a process without rights may choose. */
+static void
+congestion_allowed(bool all, char *text, size_t cap)
+{
+	int fd = open(all ? "/proc/sys/net/ipv4/tcp_available_congestion_control"
+			  : "/proc/sys/net/ipv4/tcp_allowed_congestion_control",
+		      O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? 0 : read(fd, text, cap - 1);
+
+	if (fd >= 0)
+		close(fd);
+	text[n > 0 ? n : 0] = '\0';
+	text[strcspn(text, "\n")] = '\0';
+}
+
+int
+tcpx_sock_congestion_check(const char *name)
+{
+	char allowed[256];
+	int fd, rc = 0;
+
+	if (!name[0])
+		return 0;
+	fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, IPPROTO_TCP);
+	if (fd < 0)
+		fd = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, IPPROTO_TCP);
+	if (fd < 0)
+		return tcpx_fail_errno(TCPX_SUB_NET, "socket for TCPX_CONGESTION");
+	if (congestion_set(fd, name) < 0) {
+		rc = -errno;
+		congestion_allowed(rc != -EPERM, allowed, sizeof(allowed));
+		rc = tcpx_fail(TCPX_SUB_NET, -EINVAL, "TCPX_CONGESTION '%s': %s; allowed here: %s",
+			       name, rc == -EPERM ? "needs CAP_NET_ADMIN"
+						  : "not a congestion control of this kernel",
+			       allowed[0] ? allowed : "unknown");
+	}
+	close(fd);
+	return rc;
+}
+
+void
+tcpx_sock_congestion(int fd, char *name, size_t cap)
+{
+	socklen_t len = (socklen_t)cap - 1;
+
+	memset(name, 0, cap);
+	if (getsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, name, &len) < 0)
+		name[0] = '\0';
+}
+
+int
+tcpx_sock_tune(int fd, const char *congestion)
+{
+	if (congestion[0] && congestion_set(fd, congestion) < 0)
+		return tcpx_fail_errno(TCPX_SUB_NET, "TCP_CONGESTION %s", congestion);
+	/* Within a host nothing is congested, and others leave slow start early or pace by timers
+	 * (docs/decisions/010-reno-on-one-host.md). */
+	if (!congestion[0] && stays_here(fd))
+		(void)congestion_set(fd, "reno");
 	if (set_int(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, NOTSENT_LOWAT) < 0)
 		return tcpx_fail_errno(TCPX_SUB_NET, "TCP_NOTSENT_LOWAT %d", NOTSENT_LOWAT);
 	return 0;

@@ -20,8 +20,12 @@ int tcpx_sock_connected(int fd);
 /* The next connection, or -EAGAIN. With no descriptor left, *spare is closed for a moment to
  * refuse the connection. */
 int tcpx_sock_accept_fd(int listen_fd, int *spare, struct tcpx_addr *from, int *fd);
-/* Sets the options of a data socket. */
-int tcpx_sock_tune(int fd);
+/* Can sockets here have this congestion control? "": yes. -EINVAL, logged. */
+int tcpx_sock_congestion_check(const char *name);
+/* The one of a TCP socket, as the kernel names it; "" if it does not. */
+void tcpx_sock_congestion(int fd, char *name, size_t cap);
+/* Sets the options of a data socket; @congestion "": ours within a host, else the system's. */
+int tcpx_sock_tune(int fd, const char *congestion);
 /* Whether this errno of a non-blocking call means "try again". */
 bool tcpx_sock_later(int err);
 

@@ -8,6 +8,7 @@
 #include "net/registry.h"
 #include "net/sock/chan.h"
 #include "net/sock/dial.h"
+#include "net/sock/fd.h"
 #include "net/sock/poller.h"
 #include "net/sock/port.h"
 #include "net/sock/recv.h"
@@ -27,6 +28,9 @@ sock_open(const struct tcpx_net_params *params, struct tcpx_net **out,
 	if ((unsigned)params->lend > TCPX_LEND_MSG)
 		return tcpx_fail(TCPX_SUB_NET, -EINVAL, "way of lending %d: 0 to %d",
 				 (int)params->lend, TCPX_LEND_MSG);
+	rc = params->congestion ? tcpx_sock_congestion_check(params->congestion) : 0;
+	if (rc)
+		return rc;
 	net = calloc(1, sizeof(*net));
 	if (!net)
 		return tcpx_fail(TCPX_SUB_NET, -ENOMEM, "sock provider");
@@ -34,6 +38,7 @@ sock_open(const struct tcpx_net_params *params, struct tcpx_net **out,
 	net->nic_count = params->nic_count;
 	net->clock = params->clock ? params->clock : &tcpx_clock_system;
 	net->lend = params->lend;
+	net->congestion = params->congestion ? params->congestion : "";
 	rc = tcpx_sock_ports_open(net);
 	if (rc) {
 		free(net);

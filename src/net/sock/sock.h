@@ -16,6 +16,7 @@ struct tcpx_net {
 	const struct tcpx_nic *nics; /* borrowed */
 	uint32_t nic_count;
 	enum tcpx_lend lend;
+	const char *congestion; /* asked for; "" none; borrowed */
 	struct tcpx_sock_pipes pipes;
 	const struct tcpx_clock *clock; /* borrowed */
 	struct tcpx_sock_port *ports;   /* one for each NIC: where its channels arrive */

@@ -102,8 +102,10 @@ every_byte_arrives(void **state)
 static void
 an_echo_comes_back(void **state)
 {
-	struct baseline_plan plan = { .echo = true, .threads = 1, .token = 3,
+	/* reno is in every kernel */
+	struct baseline_plan plan = { .echo = true, .threads = 1, .token = 3, .congestion = "reno",
 				      .conns = 1 };
+	char names[BASELINE_NAMES];
 	struct baseline *c, *s;
 	uint8_t there[64], back[64] = { 0 };
 	uint16_t port;
@@ -116,6 +118,8 @@ an_echo_comes_back(void **state)
 	assert_int_equal(baseline_serve(&plan, &port, &s), 0);
 	assert_int_equal(baseline_connect(&plan, port, &c), 0);
 	assert_int_equal(baseline_echo(c, sizeof(there)), 0);
+	assert_string_equal(baseline_congestion(c, names), "reno");
+	assert_string_equal(baseline_congestion(s, names), "reno");
 	assert_memory_equal(there, back, sizeof(there));
 	baseline_close(c);
 	baseline_close(s);

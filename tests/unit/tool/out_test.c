@@ -43,8 +43,9 @@ static const char table[] =
 	"#   thread tcpx-io0: asked any, granted 0-7, ran on 1,5\n"
 	"#   thread tcpx-io1: asked 2-3, granted 2-3, ran on 2\n"
 	"#\n"
-	"# 64 MiB write from host to cuda:1 at 5.25 GB/s over 2 NICs, 97 % of what raw sockets carry,"
-	" 10.5 % of what the GPUs' own copies carry.\n"
+	"# 64 MiB write from host to cuda:1 at 5.25 GB/s over 2 NICs, no difference to raw sockets"
+	" shown (0.970, 0.940 to 1.00), 10.5 % of what the GPUs' own copies carry. Raw sockets split"
+	" evenly over NICs, so the slowest decides.\n"
 	"# Once a channel has a chunk, 45 % of its time is handing chunks to the sender's sockets.\n"
 	"# Verified: all 1.34 GB arrived as sent.\n";
 
@@ -81,7 +82,8 @@ static const char csv[] =
 	"size,op,dir,mem,peer_mem,descs,iters,warmup,nics,channels,chunk_bytes,window,"
 	"dist,time_us.min,time_us.p50,time_us.p99,time_us.p999,time_us.max,"
 	"time_us.mean,time_us.stdev,algbw_GBps,busbw_GBps,peer_algbw_GBps,"
-	"transfers_per_s,checked,wrong,cpu_s_per_GB,baseline_GBps,baseline_cpu_s_per_GB,ratio,"
+	"transfers_per_s,checked,wrong,cpu_s_per_GB,congestion,"
+	"baseline_congestion,baseline_GBps,baseline_cpu_s_per_GB,ratio,"
 	"ratio_ci.lo,ratio_ci.hi,path_GBps,path_1M_GBps,path_fraction,degraded,in_flight.mean,in_flight.max,"
 	"ctxt_switches,stage_us.queue,stage_us.wire,stage_us.unpack,stage_us.ack,"
 	"half_rtt_us.min,half_rtt_us.p50,half_rtt_us.p99,half_rtt_us.p999,"
@@ -89,7 +91,7 @@ static const char csv[] =
 	"baseline_half_rtt_us.p50,baseline_half_rtt_us.p99,"
 	"baseline_half_rtt_us.p999\n"
 	"67108864,write,uni,host,cuda:1,1,20,5,2,2,524288,16,pull,12000,12750,14000,"
-	"14500,15000,12782.64,250,5.25,5.25,5.2,78.2,true,0,0.35,5.5,0.3,0.97,0.94,1,"
+	"14500,15000,12782.64,250,5.25,5.25,5.2,78.2,true,0,0.35,,,5.5,0.3,0.97,0.94,1,"
 	"50,45,0.105,false,7.5,16,1234,300,90,40,70,,,,,,,,,,\n";
 
 /* The record printed in @format, to be freed. */
@@ -322,6 +324,105 @@ a_limit_is_named_only_when_something_is_nearly_full(void **state)
 	result_fini(&r);
 }
 
+static void
+a_headline_claims_no_more_than_its_interval(void **state)
+{
+	static const struct {
+		double ratio, lo, hi;
+		size_t pairs;
+		double share; /* of the first of two NICs */
+		const char *text;
+	} cases[] = {
+		{ 0.925, 0.848, 0.992, 9, 0.5, ", 92.5 % of what raw sockets carry (84.8 to 99.2 %)" },
+		{ 1.3, 1.1, 1.5, 9, 0.5, ", 130 % of what raw sockets carry (110 to 150 %)" },
+		{ 1.2, 0.522, 1.552, 9, 0.5,
+		  ", no difference to raw sockets shown (1.20, 0.522 to 1.55)" },
+		{ 1, 1, 1, 9, 0.5, ", no difference to raw sockets shown (1.00, 1.00 to 1.00)" },
+		{ 3.17, NAN, NAN, 5, 0.5, "; beside raw sockets in 5 pairs: too few for an interval" },
+		{ 3.17, NAN, NAN, 1, 0.5, "; beside raw sockets in 1 pair: too few for an interval" },
+		{ 3, 2, 4, 9, 0.7, ", 300 % of what raw sockets carry (200 to 400 %). Raw sockets "
+		  "split evenly over NICs, so the slowest decides" },
+		{ NAN, NAN, NAN, 0, 0.7, "" },
+	};
+	char text[256], want[256];
+
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		struct result r;
+		struct row *row;
+
+		sample_result(&r);
+		row = sample_row(&r, 1 << 26);
+		SET(row->peer_mem, "host");
+		row->path_fraction = NAN;
+		row->ratio = cases[i].ratio;
+		row->ratio_ci = (struct row_interval){ cases[i].lo, cases[i].hi };
+		row->pairs.n = cases[i].pairs < row->pairs.n ? cases[i].pairs : row->pairs.n;
+		row->per_nic.at[0].share = cases[i].share;
+		row->per_nic.at[1].share = 1 - cases[i].share;
+		out_verdict_speed(row, text, sizeof(text));
+		snprintf(want, sizeof(want), "64 MiB write at 5.25 GB/s over 2 NICs%s.",
+			 cases[i].text);
+		assert_string_equal(text, want);
+		result_fini(&r);
+	}
+}
+
+static void
+a_latency_claims_no_more_than_its_interval(void **state)
+{
+	static const struct { struct row_interval ci; const char *end; } cases[] = {
+		{ { 0.5, 0.8 }, ", 1.25 times that of raw sockets (1.25 to 2.00)." },
+		{ { 0.5, 1.25 }, ", no difference to raw sockets shown (1.25, 0.800 to 2.00)." },
+		{ { NAN, NAN }, "; beside raw sockets in 7 pairs: too few for an interval." },
+	};
+	struct result r;
+	struct row *row;
+	char text[256];
+
+	sample_result(&r);
+	row = sample_latency_row(&r);
+	row->path_fraction = NAN;
+	row->ratio = 0.8;
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		row->ratio_ci = cases[i].ci;
+		out_verdict_speed(row, text, sizeof(text));
+		assert_string_equal(text + strlen(text) - strlen(cases[i].end), cases[i].end);
+	}
+	result_fini(&r);
+}
+
+static void
+both_congestion_controls_are_told(void **state)
+{
+	static const struct { const char *ours, *raw, *text; } cases[] = {
+		{ "", "", "" },
+		{ "", "cubic", "" },
+		{ "cubic", "", "Congestion control: cubic." },
+		{ "cubic", "cubic", "Congestion control: cubic, of raw sockets as well." },
+		{ "reno", "cubic", "Congestion control: reno, of raw sockets cubic: the ratio does not"
+				   " compare like with like." },
+	};
+	char text[256], *page;
+
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		struct result r;
+		struct row *row;
+
+		sample_result(&r);
+		row = sample_row(&r, 1 << 26);
+		snprintf(row->congestion, sizeof(row->congestion), "%s", cases[i].ours);
+		snprintf(row->baseline_congestion, sizeof(row->baseline_congestion), "%s",
+			 cases[i].raw);
+		out_verdict_congestion(row, text, sizeof(text));
+		assert_string_equal(text, cases[i].text);
+		page = print(&r, OUT_TABLE);
+		assert_true(strstr(page, "Congestion control") ? strstr(page, cases[i].text) &&
+			    cases[i].text[0] : !cases[i].text[0]);
+		free(page);
+		result_fini(&r);
+	}
+}
+
 int
 main(void)
 {
@@ -337,6 +438,9 @@ main(void)
 		cmocka_unit_test(quantities_have_three_digits_and_a_fitting_unit),
 		cmocka_unit_test(utf8_is_what_the_standard_allows),
 		cmocka_unit_test(a_limit_is_named_only_when_something_is_nearly_full),
+		cmocka_unit_test(a_headline_claims_no_more_than_its_interval),
+		cmocka_unit_test(a_latency_claims_no_more_than_its_interval),
+		cmocka_unit_test(both_congestion_controls_are_told),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

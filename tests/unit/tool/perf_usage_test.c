@@ -89,6 +89,31 @@ a_nic_shows_what_it_carried_between(void **state)
 }
 
 static void
+names_stand_once_in_a_list(void **state)
+{
+	static const struct { const char *before, *name, *after; } cases[] = {
+		{ "", "cubic", "cubic" },
+		{ "", "", "" },
+		{ "cubic", "", "cubic" },
+		{ "cubic", "cubic", "cubic" },
+		{ "cubic", "bbr", "cubic, bbr" },
+		{ "cubic, bbr", "bbr", "cubic, bbr" },
+		{ "bbr2, bbr3", "bbr", "bbr2, bbr3, bbr" },
+		{ "mybbr", "bbr", "mybbr, bbr" },
+		{ "aaaaaaaaaaaaaaa", "bbb", "aaaaaaaaaaaaaaa" }, /* no room */
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		char list[20];
+
+		snprintf(list, sizeof(list), "%s", cases[i].before);
+		usage_add_name(list, sizeof(list), cases[i].name);
+		assert_string_equal(list, cases[i].after);
+	}
+}
+
+static void
 more_nics_than_fit_are_left_out(void **state)
 {
 	struct usage *u = *state;
@@ -178,6 +203,7 @@ main(void)
 						make, drop),
 		cmocka_unit_test_setup_teardown(a_nic_shows_what_it_carried_between, make, drop),
 		cmocka_unit_test_setup_teardown(more_nics_than_fit_are_left_out, make, drop),
+		cmocka_unit_test_setup_teardown(names_stand_once_in_a_list, make, drop),
 		cmocka_unit_test_setup_teardown(a_new_generation_counts_from_zero, make, drop),
 		cmocka_unit_test_setup_teardown(differences_travel, make, drop),
 		cmocka_unit_test_setup_teardown(what_is_missing_is_zero, make, drop),
