@@ -81,7 +81,7 @@ row() {
 		verdict=FAILED
 		failures=$((failures + 1))
 	fi
-	ended=$(grep -E "^# Verified|^# .* wrong|^tcpx perf: [a-z]* at|^tcpx perf: no session" "$out" | tail -1)
+	ended=$(grep -E "^# Verified|^# .* wrong|^tcpx perf: [A-Za-z]* at|^tcpx perf: no session" "$out" | tail -1)
 	printf '| %-44s | %-6s | %4s | %3s s | %s |\n' "$name" "$verdict" "$code" "$took" \
 		"$(printf '%.60s' "${ended#\# }")"
 	[ $verdict = ok ] || sed 's/^/    /' "$out" | tail -n 20

@@ -85,13 +85,12 @@ shape_free(const struct shape *shape, void *object)
 	}
 }
 
-bool
-field_is_absent(const struct field *field, const void *object)
+/* Nothing was measured, or set. */
+static bool
+is_nothing(const struct field *field, const void *object)
 {
 	const void *place = (const char *)object + field->offset;
 
-	if (!field->optional)
-		return false;
 	switch (field->type) {
 	case FIELD_TEXT:
 		return !text_of(field, object);
@@ -107,12 +106,21 @@ field_is_absent(const struct field *field, const void *object)
 		return !field_list_of(field, object).n;
 	case FIELD_NUMBER:
 		return !isfinite(*(const double *)place);
-	default:
+	case FIELD_OBJECT:
+	case FIELD_PART:
 		shape_each(f, field->shape)
-			if (!field_is_absent(f, place))
+			if (!is_nothing(f, place))
 				return false;
 		return true;
+	default:
+		return false;
 	}
+}
+
+bool
+field_is_absent(const struct field *field, const void *object)
+{
+	return field->optional && is_nothing(field, object);
 }
 
 /* ---- out ------------------------------------------------------------------------- */

@@ -59,6 +59,10 @@ void tool_progress(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* Removes it; call before printing anything else. */
 void tool_progress_clear(void);
 
+/* Can the file @path ("-": stdout) be written later? Leaves it as it is. TOOL_OK, or
+ * TOOL_USAGE with a message that names @option; @path NULL is well. */
+int tool_writable(const char *command, const char *option, const char *path);
+
 /* Writes @root, indented, to @path ("-": stdout). TOOL_OK, or TOOL_USAGE with a message. */
 int tool_json_write(const json_t *root, const char *path);
 

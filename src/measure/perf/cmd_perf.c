@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -17,6 +18,7 @@
 #include "measure/mesh/mesh_result.h"
 #include "measure/report/out_verdict.h"
 #include "measure/perf/perf_events.h"
+#include "measure/perf/perf_stop.h"
 #include "measure/perf/perf_row.h"
 #include "measure/report/result.h"
 #include "measure/report/result_fields.h"
@@ -77,7 +79,7 @@ pass_gate(int fd)
 	if (fd < 0)
 		return 0;
 	if (write(fd, &byte, 1) != 1 || read(fd, &byte, 1) != 1)
-		return tcpx_fail(TCPX_SUB_TOOL, -EPIPE, "--gate-fd %d: nobody opens it", fd);
+		return perf_stop_asked() ? -EINTR : tcpx_fail(TCPX_SUB_TOOL, -EPIPE, "--gate-fd %d: nobody opens it", fd);
 	return 0;
 }
 
@@ -102,11 +104,13 @@ measure(struct load *l, struct row *row)
 		else
 			rc = load_run(l, iters_of_run(a, one_ns), stats, NULL);
 	}
+	if (rc && perf_stop_asked() && stats && stats->iters)
+		rc = 0; /* this much was measured */
 	if (!rc)
 		perf_fill_row(l, stats, row);
 	if (!rc && l->perf->events)
 		events_put(l->perf->events, "usage", events_usage(&stats->near));
-	if (!rc && a->check && !l->perf->unchecked) {
+	if (!rc && a->check && !l->perf->unchecked && (a->each || !perf_stop_asked())) {
 		rc = a->each ? 0 : load_check(l, &row->wrong);
 		row->checked = !rc;
 	}
@@ -136,7 +140,28 @@ drop_last_row(struct result *r)
 	shape_free(&row_shape, &r->rows.at[--r->rows.n]);
 }
 
-/* All sizes. The rows before a failure stay in the record. */
+/* Records what ended the run at @size, with @done of @asked sizes measured, and prints it. */
+static void
+note_stop(const struct perf *p, uint64_t size, int rc, struct result *r, size_t done, size_t asked)
+{
+	int signal = perf_stop_asked();
+	struct result_stop *stop = signal ? &r->interrupted : &r->failed;
+	const char *code = rc < 0 ? tcpx_strerror_name(rc) : "failed";
+	const char *cause = p->refusal[0] ? p->refusal : rc < 0 ? tcpx_strerror(rc) : "see its log";
+	char text[512];
+
+	*stop = (struct result_stop){ .size = size, .sizes_done = done, .sizes_asked = asked };
+	if (signal) {
+		code = signal == SIGTERM ? "SIGTERM" : "SIGINT";
+		cause = signal == SIGTERM ? "asked to end" : "Ctrl-C";
+	}
+	snprintf(stop->code, sizeof(stop->code), "%s", code);
+	snprintf(stop->cause, sizeof(stop->cause), "%s", cause);
+	out_verdict_stop(r, text, sizeof(text));
+	tool_fail(TOOL_FINDING, "tcpx perf", "%s (%s)", text, code);
+}
+
+/* All sizes. The rows before a failure stay in the record, and a row that was interrupted. */
 static int
 sweep(struct perf *p, const uint64_t *sizes, size_t count, FILE *table, struct result *r)
 {
@@ -145,21 +170,28 @@ sweep(struct perf *p, const uint64_t *sizes, size_t count, FILE *table, struct r
 	int rc = 0;
 
 	for (size_t i = 0; !rc && i < count; i++) {
-		struct row *row = result_add_row(r);
+		struct row *row;
+
+		if (perf_stop_asked()) {
+			note_stop(p, sizes[i], -EINTR, r, i, count);
+			break;
+		}
+		row = result_add_row(r);
 
 		tool_progress("%s: size %zu of %zu", tcpx_format_size(sizes[i], text, sizeof(text)),
 			      i + 1, count);
 		rc = measure_size(p, sizes[i], row);
 		tool_progress_clear();
 		if (rc) {
-			if (rc < 0) /* else it has been printed */
-				tool_fail(TOOL_FINDING, "tcpx perf", "%s at %s failed: %s (%s)",
-					  job_op_names[a->op], text, tcpx_strerror(rc),
-					  tcpx_strerror_name(rc));
 			drop_last_row(r);
+			note_stop(p, sizes[i], rc, r, i, count);
 			break;
 		}
 		out_row(table, a->format, row, a->lat);
+		if (perf_stop_asked()) { /* perhaps it has fewer transfers than it was to have */
+			note_stop(p, sizes[i], -EINTR, r, i, count);
+			break;
+		}
 	}
 	return rc;
 }
@@ -284,6 +316,37 @@ measure_mesh(struct perf_args *a, int argc, char **argv)
 	return code;
 }
 
+/* Everything between an open session and the last row. TOOL_OK or TOOL_FINDING. */
+static int
+measure_all(struct perf *p, const uint64_t *sizes, size_t count, FILE *table, struct result *r)
+{
+	const struct perf_args *a = p->args;
+	int rc = perf_begin_job(p, sizes[count - 1]);
+	bool warned;
+
+	if (!rc && a->baseline && !a->lat)
+		rc = perf_measure_path(p);
+	if (rc) {
+		note_stop(p, sizes[0], rc, r, 0, count);
+		return TOOL_FINDING;
+	}
+	perf_fill_job(p, r);
+	if (a->format == OUT_TABLE || a->format == OUT_NCCL)
+		perf_print_session(p, table);
+	if (result_copied_nothing(r) && a->format != OUT_TABLE) /* which reports it itself */
+		fprintf(stderr, "%s" OUT_COPIED_NOTHING "%s\n", tool_paint(stderr, TOOL_RED),
+			tool_paint(stderr, TOOL_PLAIN));
+	warned = perf_warn_degraded(p);
+	out_head(table, a->format, r, a->lat);
+	rc = sweep(p, sizes, count, table, r);
+	if (a->format == OUT_TABLE && !a->lat)
+		print_agreement(table, r);
+	out_foot(table, a->format, r, a->lat);
+	if (!warned) /* it may have happened meanwhile */
+		perf_warn_degraded(p);
+	return rc ? TOOL_FINDING : TOOL_OK;
+}
+
 int
 cmd_perf(int argc, char **argv)
 {
@@ -292,12 +355,14 @@ cmd_perf(int argc, char **argv)
 	struct result r;
 	struct perf p;
 	FILE *table;
-	bool warned;
 	size_t count;
 	int rc = perf_args_parse(&args, argc, argv), code;
 
 	if (rc)
 		return rc < 0 ? TOOL_OK : rc;
+	if (tool_writable("tcpx perf", "--json", args.json) != TOOL_OK ||
+	    tool_writable("tcpx perf", "--report", args.report) != TOOL_OK)
+		return TOOL_USAGE;
 	if (args.unpack_only)
 		return measure_unpack(&args);
 	if (args.mesh)
@@ -316,32 +381,8 @@ cmd_perf(int argc, char **argv)
 	set_command(&r, argc, argv);
 	perf_fill_result(&p, &r);
 
-	code = TOOL_OK;
-	rc = perf_begin_job(&p, sizes[count - 1]);
-	if (!rc && args.baseline && !args.lat)
-		rc = perf_measure_path(&p);
-	if (!rc)
-		perf_fill_job(&p, &r);
-	if (rc) {
-		code = tool_fail(TOOL_FINDING, "tcpx perf", "cannot begin: %s (%s)", tcpx_strerror(rc),
-				 tcpx_strerror_name(rc));
-	} else {
-		if (args.format == OUT_TABLE || args.format == OUT_NCCL)
-			perf_print_session(&p, table);
-		if (result_copied_nothing(&r) && args.format != OUT_TABLE) /* which reports
-									    * it itself */
-			fprintf(stderr, "%s" OUT_COPIED_NOTHING "%s\n", tool_paint(stderr, TOOL_RED),
-				tool_paint(stderr, TOOL_PLAIN));
-		warned = perf_warn_degraded(&p);
-		out_head(table, args.format, &r, args.lat);
-		if (sweep(&p, sizes, count, table, &r))
-			code = TOOL_FINDING;
-		if (args.format == OUT_TABLE && !args.lat)
-			print_agreement(table, &r);
-		out_foot(table, args.format, &r, args.lat);
-		if (!warned) /* it may have happened meanwhile */
-			perf_warn_degraded(&p);
-	}
+	perf_stop_watch();
+	code = measure_all(&p, sizes, count, table, &r);
 	perf_close(&p);
 	close_table(table);
 	rc = write_files(&args, &r);
@@ -349,6 +390,8 @@ cmd_perf(int argc, char **argv)
 		code = rc;
 	else if (any_wrong(&r))
 		code = TOOL_FINDING;
+	if (perf_stop_asked())
+		code = 128 + perf_stop_asked();
 	result_fini(&r);
 	return code;
 }

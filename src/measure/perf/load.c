@@ -12,11 +12,13 @@
 
 #include "base/clock.h"
 #include "measure/perf/perf_events.h"
+#include "measure/perf/perf_stop.h"
 #include "measure/perf/perf_sync.h"
 
 enum {
 	LAT_SLOTS = 4,
 	SPIN_LOOK = 4096,
+	WAIT_MS = 250, /* between two looks whether an end was asked for */
 	RUN_NS = 500 * 1000 * 1000 /* of one of many: a rate that changes is seen soon */
 };
 
@@ -139,19 +141,21 @@ load_post(struct load *l, struct load_slot *slot, const char *note)
 static int
 wait_one(struct load *l, tcpx_xfer *xfer)
 {
-	uint64_t timeout_ms = l->perf->args->timeout_s * 1000, until;
+	bool spin = l->perf->job.spin;
+	uint64_t until;
 	int rc;
 
 	if (!xfer)
 		return 0;
-	if (!l->perf->job.spin) {
-		rc = tcpx_wait(xfer, (int)timeout_ms);
-	} else {
-		until = now_ns() + timeout_ms * TCPX_MS;
-		for (uint64_t i = 1; (rc = tcpx_test(xfer)) == -EAGAIN; i++)
-			if (i % SPIN_LOOK == 0 && now_ns() > until)
-				break;
+	rc = spin ? tcpx_test(xfer) : tcpx_wait(xfer, WAIT_MS);
+	until = now_ns() + l->perf->args->timeout_s * TCPX_SEC;
+	for (uint64_t i = 1; rc == -EAGAIN; i++) {
+		if ((i % SPIN_LOOK == 0 || !spin) && now_ns() > perf_stop_limit(until))
+			break;
+		rc = spin ? tcpx_test(xfer) : tcpx_wait(xfer, WAIT_MS);
 	}
+	if (rc == -EAGAIN && perf_stop_asked())
+		return -EINTR;
 	if (rc)
 		perf_explain(l->perf, xfer, rc);
 	return rc == -EAGAIN ? TCPX_ESTALLED : rc;
@@ -186,12 +190,18 @@ load_add_time(struct load_stats *stats, uint64_t ns)
 	stats->square_us += us * us;
 }
 
+bool
+load_is_over(const struct load *l)
+{
+	return perf_stop_asked() && l->perf->job.op != JOB_SENDRECV;
+}
+
 static int
-run_window(struct load *l, uint64_t iters, struct load_stats *stats)
+run_window(struct load *l, uint64_t *iters, struct load_stats *stats)
 {
 	int rc = 0;
 
-	for (uint64_t i = 0; !rc && i < iters + l->slots; i++) {
+	for (uint64_t i = 0; !rc && i < *iters + l->slots; i++) {
 		struct load_slot *slot = &l->slot[i % l->slots];
 
 		if (slot->busy) {
@@ -199,7 +209,9 @@ run_window(struct load *l, uint64_t iters, struct load_stats *stats)
 			if (!rc && stats)
 				load_add_time(stats, now_ns() - slot->post_ns);
 		}
-		if (!rc && i < iters)
+		if (i < *iters && load_is_over(l))
+			*iters = i;
+		if (!rc && i < *iters)
 			rc = load_post(l, slot, NULL);
 	}
 	return rc;
@@ -253,6 +265,10 @@ load_run(struct load *l, uint64_t iters, struct load_stats *stats, uint64_t *ns)
 
 	if (!before)
 		return -ENOMEM;
+	if (perf_stop_asked()) {
+		free(before);
+		return -EINTR;
+	}
 	if (stats) /* takes its time: not between "ready" and the first transfer */
 		usage_read(p->engine, p->peer_name, before);
 	rc = p->sides.placed ? thread_place(&here, p->sides.client) : 0;
@@ -265,9 +281,11 @@ load_run(struct load *l, uint64_t iters, struct load_stats *stats, uint64_t *ns)
 		goto free_usage;
 	put_begin(p, iters, stats != NULL);
 	usage_read_process(before);
-	rc = p->job.lat ? lat_run(l, iters, stats) : run_window(l, iters, stats);
+	rc = p->job.lat ? lat_run(l, &iters, stats) : run_window(l, &iters, stats);
 	usage_read_process(after);
 	took_ns = after->now_ns - before->now_ns;
+	if (!rc && !iters)
+		rc = -EINTR;
 	if (!rc)
 		rc = stats ? sync_end(p, before->now_ns, after->now_ns)
 			   : tcpx_notify(p->peer, &end, 1);

@@ -38,7 +38,8 @@ struct load_stats {
 int load_open(struct load *l, struct perf *p);
 void load_close(struct load *l);
 /* @stats NULL: warm-up or check, nothing is kept but *ns (may be NULL). A failure has
- * been explained on stderr. */
+ * been explained on stderr. -EINTR: an end was asked for; when it comes during the run, fewer
+ * transfers are counted. */
 TCPX_MUST_CHECK int load_run(struct load *l, uint64_t iters, struct load_stats *stats,
 			     uint64_t *ns);
 /* Repeats runs, each of a number of transfers that both sides know, until @ns have passed;
@@ -56,8 +57,12 @@ TCPX_MUST_CHECK int load_each(struct load *l, struct load_stats *stats, uint64_t
 int load_post(struct load *l, struct load_slot *slot, const char *note);
 int load_wait(struct load *l, struct load_slot *slot);
 void load_add_time(struct load_stats *stats, uint64_t ns);
-/* iters round trips: there with a note, and back. Called by load_run() for --lat. */
-int lat_run(struct load *l, uint64_t iters, struct load_stats *stats);
+/* *iters round trips, or fewer if an end is asked for: there with a note, and back. Called by
+ * load_run() for --lat. */
+int lat_run(struct load *l, uint64_t *iters, struct load_stats *stats);
+/* An end was asked for, and the run may end before its count: of SEND and RECV the other side
+ * has its halves posted. */
+bool load_is_over(const struct load *l);
 
 /* Prints the known facts of a transfer that failed or is stuck: transfer, chunk, channel,
  * NIC, stage, and the peer's view. */

@@ -20,6 +20,7 @@
 #include "base/clock.h"
 #include "base/parse.h"
 #include "measure/perf/perf_events.h"
+#include "measure/perf/perf_stop.h"
 #include "tool/tool.h"
 
 static const char name[] = "tcpx perf";
@@ -76,6 +77,7 @@ exec_server(const struct perf_args *a, int ready_fd)
 	}
 	argv[n] = NULL;
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
+	setpgid(0, 0); /* Ctrl-C is for the client, which ends us when it is done */
 	execv("/proc/self/exe", argv);
 	_exit(127);
 }
@@ -297,7 +299,7 @@ perf_await(struct perf *p, const char *want, uint64_t timeout_ms, json_t **reply
 			rc = take_note(p, note, &msg);
 		else if (rc == -EAGAIN && !tcpx_peer_query(p->peer, &info) && info.status)
 			rc = info.status;
-		if (rc == -EAGAIN && tcpx_clock_now(&tcpx_clock_system) < until)
+		if (rc == -EAGAIN && tcpx_clock_now(&tcpx_clock_system) < perf_stop_limit(until))
 			continue;
 		if (rc)
 			break;
@@ -307,6 +309,7 @@ perf_await(struct perf *p, const char *want, uint64_t timeout_ms, json_t **reply
 		}
 		if (!strcmp(job_text(msg, "t"), "error")) {
 			tool_fail(TOOL_FINDING, name, "the server: %s", job_text(msg, "text"));
+			snprintf(p->refusal, sizeof(p->refusal), "%s", job_text(msg, "text"));
 			events_put(p->events, "refused", json_pack("{s:s}", "text",
 								   job_text(msg, "text")));
 			rc = TCPX_ESTATE;
@@ -315,6 +318,8 @@ perf_await(struct perf *p, const char *want, uint64_t timeout_ms, json_t **reply
 		if (rc)
 			return rc;
 	}
+	if (perf_stop_asked())
+		return -EINTR;
 	silent = rc == -EAGAIN;
 	rc = silent ? TCPX_ETIMEDOUT : rc;
 	tool_fail(TOOL_FINDING, name, "no '%s' from the server: %s (%s)", want,

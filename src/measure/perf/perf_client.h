@@ -30,6 +30,7 @@ struct perf {
 	bool unchecked;          /* a side copies nothing (--unpack none)          */
 	struct sides sides;      /* where either side's thread runs                */
 	struct job_inbox inbox;
+	char refusal[192];       /* the server's last error message                */
 	json_t *server;          /* its job_ok: NICs, memory, how it copies        */
 	FILE *events;            /* borrowed; NULL none                            */
 	uint64_t runs[2];        /* of this size: warm-up and checks, timed        */

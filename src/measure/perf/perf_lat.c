@@ -8,8 +8,9 @@
 
 #include "base/clock.h"
 #include "measure/perf/load.h"
+#include "measure/perf/perf_stop.h"
 
-enum { SPIN_LOOK = 4096 };
+enum { SPIN_LOOK = 4096, WAIT_MS = 250 };
 
 static uint64_t
 now_ns(void)
@@ -22,7 +23,6 @@ static int
 wait_pong(struct perf *p, uint64_t post_ns)
 {
 	uint64_t until = post_ns + p->args->timeout_s * TCPX_SEC;
-	int timeout_ms = (int)p->args->timeout_s * 1000;
 	tcpx_note *note;
 	const char *data;
 	size_t len;
@@ -31,7 +31,7 @@ wait_pong(struct perf *p, uint64_t post_ns)
 
 	for (uint64_t i = 1;; i++) {
 		rc = p->job.spin ? tcpx_note_get(p->engine, &note)
-				 : tcpx_note_wait(p->engine, timeout_ms, &note);
+				 : tcpx_note_wait(p->engine, WAIT_MS, &note);
 		if (!rc) {
 			data = tcpx_note_data(note, &len);
 			pong = len == 1 && data[0] == JOB_NOTE_PING;
@@ -42,28 +42,32 @@ wait_pong(struct perf *p, uint64_t post_ns)
 		if (rc && rc != -EAGAIN)
 			return rc;
 		if (i % SPIN_LOOK == 0 || !p->job.spin)
-			if (now_ns() > until)
-				return -EAGAIN;
+			if (now_ns() > perf_stop_limit(until))
+				return perf_stop_asked() ? -EINTR : -EAGAIN;
 	}
 }
 
 int
-lat_run(struct load *l, uint64_t iters, struct load_stats *stats)
+lat_run(struct load *l, uint64_t *iters, struct load_stats *stats)
 {
 	static const char ping[] = { JOB_NOTE_PING, '\0' };
 	struct perf *p = l->perf;
 	int rc = 0;
 
-	for (uint64_t i = 0; !rc && i < iters; i++) {
+	for (uint64_t i = 0; !rc && i < *iters; i++) {
 		struct load_slot *slot = &l->slot[i % l->slots];
 		uint64_t ns;
 
+		if (load_is_over(l)) {
+			*iters = i;
+			break;
+		}
 		rc = load_wait(l, slot); /* of four rounds ago: acknowledged long since */
 		if (!rc)
 			rc = load_post(l, slot, ping);
 		if (!rc && p->job.op == JOB_WRITE) {
 			rc = wait_pong(p, slot->post_ns);
-			if (rc)
+			if (rc && rc != -EINTR)
 				perf_explain(p, slot->out, rc);
 			if (rc == -EAGAIN)
 				rc = TCPX_ESTALLED;

@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "measure/perf/baseline.h"
 #include "measure/perf/perf_row.h"
+#include "measure/perf/perf_stop.h"
 #include "tool/tool.h"
 
 enum { CALIBRATE_NS = 60 * 1000 * 1000, CALIBRATE_TURNS = 2, LAT_ROUNDS_MAX = 1 << 20 };
@@ -373,6 +374,8 @@ perf_pairs(struct load *l, uint64_t iters, struct load_stats *stats, struct row 
 		rc = run_pairs(s, until, row);
 	if (!rc && l->perf->job.lat) /* what the server's socket uses is not known yet */
 		rc = set_call(s, 1 << 20);
+	if (rc && row->pairs.n && perf_stop_asked())
+		rc = 0; /* the pairs so far are kept */
 	if (!rc)
 		fill_baseline(s, row);
 	baseline_close(s->raw);

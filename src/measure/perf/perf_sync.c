@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "measure/perf/perf_stop.h"
 
 enum {
 	TELL_MIN = 4,
@@ -80,7 +81,7 @@ wait_answer(struct perf *p)
 	bool answer;
 	int rc;
 
-	while (now_ns() < until) {
+	while (now_ns() < perf_stop_limit(until)) {
 		rc = tcpx_note_wait(p->engine, 200, &note);
 		if (rc == -EAGAIN)
 			continue;

@@ -118,22 +118,31 @@ static void
 add_verdict(json_t *page, const struct page *p)
 {
 	const struct result *r = &p->results[0];
-	const struct row_stage *stage = &p->row->stage_us;
-	char title[256], limit[256], check[256], congestion[256];
-	bool checked = true;
+	static const struct row nothing;
+	const struct row *row = p->row ? p->row : &nothing;
+	const struct row_stage *stage = &row->stage_us;
+	char title[512], stop[512], limit[256] = "", check[256];
+	char congestion[256];
+	bool checked = result_is_whole(r);
 
 	for (size_t i = 0; i < r->rows.n; i++)
 		checked &= r->rows.at[i].checked;
-	out_verdict_speed(p->row, title, sizeof(title));
-	out_verdict_limit(r, p->row, limit, sizeof(limit));
+	out_verdict_stop(r, stop, sizeof(stop));
+	if (p->row) {
+		out_verdict_speed(p->row, title, sizeof(title));
+		out_verdict_limit(r, p->row, limit, sizeof(limit));
+	}
+	if (stop[0])
+		memcpy(title, stop, sizeof(title));
 	out_verdict_check(r, check, sizeof(check));
-	out_verdict_congestion(p->row, congestion, sizeof(congestion));
+	out_verdict_congestion(row, congestion, sizeof(congestion));
 	template_add(page, json_pack("{s:o, s:o, s:o, s:o, s:b, s:b, s:b, s:b, s:b, s:b, s:b}",
 				     "congestion_told", out_json(congestion), "title", out_json(title), "limit", out_json(limit),
 				     "check", out_json(check), "checked_all", checked,
-				     "right", result_is_right(r) && !result_copied_nothing(r),
-				     "several", p->n > 1, "curve", p->n > 1 || r->rows.n > 1,
-				     "lat", row_is_latency(p->row), "shares", row_has_shares(p->row),
+				     "right", result_is_right(r) && !result_copied_nothing(r) &&
+				     !r->failed.code[0],
+				     "several", p->n > 1, "curve", p->row && (p->n > 1 || r->rows.n > 1),
+				     "lat", p->row && row_is_latency(p->row), "shares", row_has_shares(row),
 				     "stages", stage->wire + stage->ack > 0));
 }
 
@@ -147,10 +156,10 @@ page_json(const struct page *p)
 	page = json_copy(json_array_get(records, 0));
 	json_object_set_new(page, "records", records);
 	json_object_set_new(page, "made_by", json_string(TCPX_VERSION));
-	if (p->row)
-		add_verdict(page, p);
-	else
+	if (p->results[0].mesh.n)
 		add_mesh(page, &p->results[0].mesh.at[0]);
+	else
+		add_verdict(page, p);
 	return page;
 }
 
@@ -176,7 +185,7 @@ report_write(const struct result *results, size_t n, const char *path)
 
 	if (rc)
 		return rc;
-	if (!page.row && !mesh)
+	if (!n || (!page.row && !mesh && result_is_whole(&results[0])))
 		return tcpx_fail(TCPX_SUB_TOOL, -EINVAL, "report %s: the first record has no rows",
 				 path);
 	json = page_json(&page);

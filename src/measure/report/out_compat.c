@@ -6,6 +6,7 @@
 #include <math.h>
 
 #include "measure/report/out_layout.h"
+#include "measure/report/out_verdict.h"
 #include "tool/out_text.h"
 
 void
@@ -64,13 +65,21 @@ out_nccl_foot(FILE *f, const struct result *r, bool lat)
 {
 	double sum = 0;
 	uint64_t wrong = 0;
+	char stop[512];
+
+	out_verdict_stop(r, stop, sizeof(stop));
+	if (stop[0]) {
+		fputs("# ", f);
+		out_plain(f, stop);
+		fputc('\n', f);
+	}
 
 	for (size_t i = 0; i < r->rows.n; i++) {
 		sum += r->rows.at[i].busbw_GBps;
 		wrong += r->rows.at[i].wrong;
 	}
 	fprintf(f, "# %-20s : %llu %s\n", "Out of bounds values", (unsigned long long)wrong,
-		wrong ? "FAILED" : "OK");
+		wrong || r->failed.code[0] ? "FAILED" : "OK");
 	fprintf(f, "# %-20s : %g \n#\n", "Avg bus bandwidth",
 		r->rows.n ? sum / (double)r->rows.n : 0);
 }

@@ -273,8 +273,14 @@ void
 out_table_foot(FILE *f, const struct result *r, bool lat)
 {
 	const struct row *row = result_subject(r);
-	char text[256], chunk[OUT_QUANTITY];
+	char text[512], chunk[OUT_QUANTITY];
 
+	out_verdict_stop(r, text, sizeof(text));
+	if (text[0]) {
+		fprintf(f, "# %s", tool_paint(f, TOOL_RED));
+		out_plain(f, text);
+		fprintf(f, "%s\n", tool_paint(f, TOOL_PLAIN));
+	}
 	if (!row)
 		return;
 	fprintf(f, "#\n# %llu NIC%s, %llu channel%s of %llu slots, chunk %s, %s\n",
@@ -308,6 +314,7 @@ out_table_foot(FILE *f, const struct result *r, bool lat)
 		fprintf(f, "# %s\n", text);
 	out_verdict_check(r, text, sizeof(text));
 	fprintf(f, "# %s%s%s\n",
-		tool_paint(f, result_is_right(r) && !result_copied_nothing(r) ? TOOL_GREEN : TOOL_RED),
+		tool_paint(f, result_is_right(r) && result_is_whole(r) &&
+			      !result_copied_nothing(r) ? TOOL_GREEN : TOOL_RED),
 		text, tool_paint(f, TOOL_PLAIN));
 }

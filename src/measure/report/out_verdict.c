@@ -50,6 +50,12 @@ result_is_right(const struct result *r)
 }
 
 bool
+result_is_whole(const struct result *r)
+{
+	return !r->failed.code[0] && !r->interrupted.code[0];
+}
+
+bool
 result_copied_nothing(const struct result *r)
 {
 	return !strcmp(r->unpack, "none") || !strcmp(r->peer_unpack, "none");
@@ -171,6 +177,21 @@ out_verdict_speed(const struct row *row, char *buf, size_t cap)
 }
 
 void
+out_verdict_stop(const struct result *r, char *buf, size_t cap)
+{
+	const struct result_stop *stop = r->failed.code[0] ? &r->failed : &r->interrupted;
+	char size[OUT_QUANTITY];
+
+	buf[0] = '\0';
+	if (result_is_whole(r))
+		return;
+	snprintf(buf, cap, "%s at %s: %s; %llu of %llu sizes measured%s.",
+		 stop == &r->failed ? "Failed" : "Interrupted", out_size(stop->size, size),
+		 stop->cause, (unsigned long long)stop->sizes_done,
+		 (unsigned long long)stop->sizes_asked, stop == &r->failed ? "" : " in full");
+}
+
+void
 out_verdict_check(const struct result *r, char *buf, size_t cap)
 {
 	uint64_t bytes = 0, wrong = 0, unchecked = 0;
@@ -187,11 +208,16 @@ out_verdict_check(const struct result *r, char *buf, size_t cap)
 		snprintf(buf, cap, "%llu bytes were wrong.", (unsigned long long)wrong);
 	else if (result_copied_nothing(r))
 		snprintf(buf, cap, OUT_COPIED_NOTHING ".");
+	else if (!r->rows.n)
+		snprintf(buf, cap, "Nothing was measured.");
 	else if (unchecked == r->rows.n)
 		snprintf(buf, cap, "The bytes were not checked.");
 	else if (unchecked)
 		snprintf(buf, cap, "No byte was wrong; %llu of %zu rows were not checked.",
 			 (unsigned long long)unchecked, r->rows.n);
+	else if (!result_is_whole(r))
+		snprintf(buf, cap, "No byte was wrong in the %zu row%s measured before.", r->rows.n,
+			 r->rows.n == 1 ? "" : "s");
 	else
 		snprintf(buf, cap, "Verified: all %s arrived as sent.", out_amount(bytes, amount));
 }

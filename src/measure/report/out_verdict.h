@@ -24,6 +24,10 @@ bool row_is_latency(const struct row *row);
 bool row_has_shares(const struct row *row);
 /* No row has a wrong byte. */
 bool result_is_right(const struct result *r);
+/* Nothing ended it before its time. */
+bool result_is_whole(const struct result *r);
+/* "Failed at 256 KiB: the peer has gone; 1 of 6 sizes measured."; "" for one that is whole. */
+void out_verdict_stop(const struct result *r, char *buf, size_t cap);
 /* The pair that carries data from @from to @to; NULL: not measured. */
 const struct result_mesh_pair *mesh_pair(const struct result_mesh *m, unsigned from, unsigned to);
 /* False: a pair failed or is missing, or a byte was wrong. */

@@ -184,12 +184,20 @@ static const struct field mesh_fields[] = {
 const struct shape mesh_shape = SHAPE(mesh_fields);
 #undef S
 
+#define S struct result_stop
+static const struct field stop_fields[] = {
+	COUNT(size), STRING(code), STRING(cause), COUNT(sizes_done), COUNT(sizes_asked),
+};
+static const struct shape stop_shape = SHAPE(stop_fields);
+#undef S
+
 #define S struct result
 static const struct field result_fields[] = {
 	COUNT1(schema), STRING(started), STRING(version), TEXT(command), ONE_OF(role, roles),
 	STRING(peer), OBJECT(machine, machine_shape), STRING(provider), MAYBE(setup_ms),
 	NOTE(note), MAYBE_STRING(unpack), MAYBE_STRING(peer_unpack),
-	MAYBE_STRING(placement),
+	MAYBE_STRING(placement), MAYBE_OBJECT(failed, stop_shape),
+	MAYBE_OBJECT(interrupted, stop_shape),
 	LIST(nics, tcpx_nic_record), MAYBE_LIST(gpus, gpu_shape), LIST(settings, setting_shape),
 	LIST(topology, place_shape), LIST(env, env_shape), LIST(rows, row_shape),
 	MAYBE_LIST(mesh, mesh_shape),

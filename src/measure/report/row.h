@@ -203,6 +203,14 @@ struct result_mesh {
 	LIST_OF(struct result_mesh_pair) pairs;
 };
 
+/* A run that ended before all that was asked for was measured; "" as code: it did not. */
+struct result_stop {
+	uint64_t size;         /* of the case that was measured then                 */
+	char code[32];         /* "TCPX_EPEERGONE"; "SIGINT"                         */
+	char cause[256];       /* for people                                         */
+	uint64_t sizes_done, sizes_asked; /* in full                                 */
+};
+
 struct result {
 	uint64_t schema;          /* RESULT_SCHEMA                                   */
 	char started[32];         /* RFC 3339, UTC: "2025-01-31T12:00:00Z"           */
@@ -219,6 +227,8 @@ struct result {
 	char peer_unpack[16];
 	char placement[48];       /* where the threads of both sides ran, "sides: CPU 0 and
 	                           * CPU 1"; "" where the kernel put them            */
+	struct result_stop failed;      /* optional: an error ended it              */
+	struct result_stop interrupted; /* optional: somebody did                   */
 	LIST_OF(struct tcpx_nic_info) nics;
 	LIST_OF(struct result_gpu) gpus; /* with memory in use, both sides; optional */
 	LIST_OF(struct result_setting) settings;

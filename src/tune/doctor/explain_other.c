@@ -9,7 +9,7 @@
 const struct explained explain_others[] = {
 	{
 		.name = "cannot-start", .title = "a command ends before anything is measured",
-		.says = { "cannot start", "cannot begin", "did not start", "a setting is refused",
+		.says = { "cannot start", "did not start", "a setting is refused",
 			  "too many settings", "cannot read the blob" },
 		.symptom = "No session is opened; the cause stands behind the words, or in the line "
 			"before.\n",

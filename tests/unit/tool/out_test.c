@@ -220,6 +220,46 @@ wrong_bytes_and_a_degraded_session_are_told(void **state)
 	result_fini(&r);
 }
 
+/* What was measured before stays; nothing is called verified. */
+static void
+a_run_that_ended_early_says_so(void **state)
+{
+	static const struct {
+		struct result_stop failed, interrupted;
+		const char *says;
+	} cases[] = {
+		{ { 256 << 10, "TCPX_EPEERGONE", "the peer is gone", 1, 6 }, { 0 },
+		  "Failed at 256 KiB: the peer is gone; 1 of 6 sizes measured." },
+		{ { 0 }, { 1 << 30, "SIGINT", "Ctrl-C", 0, 1 },
+		  "Interrupted at 1 GiB: Ctrl-C; 0 of 1 sizes measured in full." },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		struct result r, back;
+		char *text;
+
+		sample_result(&r);
+		sample_row(&r, 1 << 20);
+		r.failed = cases[i].failed;
+		r.interrupted = cases[i].interrupted;
+		text = print(&r, OUT_TABLE);
+		if (!strstr(text, cases[i].says) || strstr(text, "Verified") ||
+		    !strstr(text, "No byte was wrong in the 1 row measured before."))
+			fail_msg("the table says:\n%s", text);
+		free(text);
+		text = print(&r, OUT_NCCL);
+		assert_non_null(strstr(text, cases[i].says));
+		free(text);
+		text = result_text(&r);
+		assert_int_equal(result_parse(text, strlen(text), "back", &back), 0);
+		assert_string_equal(back.failed.code, cases[i].failed.code);
+		assert_int_equal(back.interrupted.size, cases[i].interrupted.size);
+		free(text);
+		result_fini(&back);
+		result_fini(&r);
+	}
+}
+
 static void
 a_record_without_rows_prints(void **state)
 {
@@ -432,6 +472,7 @@ main(void)
 		cmocka_unit_test(what_was_not_checked_or_measured_does_not_look_so),
 		cmocka_unit_test(a_run_that_copied_nothing_says_so_loudly),
 		cmocka_unit_test(wrong_bytes_and_a_degraded_session_are_told),
+		cmocka_unit_test(a_run_that_ended_early_says_so),
 		cmocka_unit_test(a_record_without_rows_prints),
 		cmocka_unit_test(a_hostile_name_cannot_command_the_terminal),
 		cmocka_unit_test(csv_quotes_what_needs_it),
