@@ -13,9 +13,8 @@
 #include "measure/report/svg.h"
 #include "measure/report/svg_plot.h"
 
-#define WIDTH 880.0
-#define LEFT 190.0
-#define RIGHT 866.0
+#define MARGIN 14.0
+#define NAMES 190.0 /* room for names at the left; on a narrow picture they stand above */
 
 static void
 range_of(const double *v, size_t n, double *lo, double *hi)
@@ -36,49 +35,70 @@ struct heat {
 	const char *rows[MATRIX_CELLS_MAX];
 	char columns[MATRIX_BLOCKS_MAX][MATRIX_NAME_MAX];
 	double values[MATRIX_CELLS_MAX * MATRIX_BLOCKS_MAX];
+	double lo, hi; /* of them */
+};
+
+#define CELL 30.0 /* high */
+
+struct svg_cell {
+	double x, y, width;
 };
 
 static void
-draw_heat(FILE *f, const struct heat *h)
+draw_cell(FILE *f, const struct heat *h, size_t r, size_t c, struct svg_cell at)
 {
-	double lo, hi, width = fmin(90, (RIGHT - LEFT) / (double)(h->m ? h->m : 1)), height = 30;
+	double v = h->values[r * h->m + c], lo = h->lo, hi = h->hi;
+	int shade = hi > lo ? (int)fmin(7, 8 * (v - lo) / (hi - lo)) : 3;
+	char css[32];
 
-	range_of(h->values, h->n * h->m, &lo, &hi);
-	if (!(lo <= hi))
+	if (!isfinite(v)) {
+		svg_rect(f, "void", at.x + 1, at.y + 1, at.width - 2, CELL - 2, "%s, %s: no figure",
+			 h->rows[r], h->columns[c]);
 		return;
-	svg_open(f, WIDTH, 34 + height * (double)h->n, h->label);
-	for (size_t c = 0; c < h->m; c++)
-		svg_text(f, "tick middle", LEFT + width * ((double)c + 0.5), 20, "%.16s",
+	}
+	snprintf(css, sizeof(css), "k h%d", shade);
+	svg_rect(f, css, at.x + 1, at.y + 1, at.width - 2, CELL - 2, "%s, %s: %.6g", h->rows[r],
+		 h->columns[c], v);
+	if (at.width > 40)
+		svg_text(f, shade > 4 ? "middle over" : "middle", at.x + at.width / 2, at.y + 20,
+			 "%.2f", v);
+}
+
+static void
+draw_heat(FILE *f, double width, struct heat *h)
+{
+	bool narrow = width < SVG_WIDE;
+	double left = narrow ? 0 : NAMES, above = narrow ? 22 : 0, height = CELL + above;
+	double cell = fmin(90, (width - MARGIN - left) / (double)(h->m ? h->m : 1));
+	size_t every = (size_t)ceil(24 / cell); /* one name of so many columns */
+	int letters = (int)(cell * (double)every / 7.5);
+
+	range_of(h->values, h->n * h->m, &h->lo, &h->hi);
+	if (!(h->lo <= h->hi))
+		return;
+	svg_open(f, width, 34 + height * (double)h->n, h->label);
+	for (size_t c = 0; c < h->m; c += every)
+		svg_text(f, "tick middle", left + cell * ((double)c + 0.5), 20, "%.*s", letters,
 			 h->columns[c]);
 	for (size_t r = 0; r < h->n; r++) {
 		double y = 28 + height * (double)r;
 
-		svg_text(f, "label end", LEFT - 12, y + 20, "%.24s", h->rows[r]);
-		for (size_t c = 0; c < h->m; c++) {
-			double v = h->values[r * h->m + c], x = LEFT + width * (double)c;
-			int shade = hi > lo ? (int)fmin(7, 8 * (v - lo) / (hi - lo)) : 3;
-			char css[32];
-
-			if (!isfinite(v)) {
-				svg_rect(f, "void", x + 1, y + 1, width - 2, height - 2,
-					 "%s, %s: no figure", h->rows[r], h->columns[c]);
-				continue;
-			}
-			snprintf(css, sizeof(css), "h h%d", shade);
-			svg_rect(f, css, x + 1, y + 1, width - 2, height - 2, "%s, %s: %.6g",
-				 h->rows[r], h->columns[c], v);
-			if (width > 40)
-				svg_text(f, shade > 4 ? "middle over" : "middle", x + width / 2,
-					 y + 20, "%.2f", v);
-		}
+		if (narrow)
+			svg_text(f, "label", 0, y + 16, "%.48s", h->rows[r]);
+		else
+			svg_text(f, "label end", left - 12, y + 20, "%.24s", h->rows[r]);
+		for (size_t c = 0; c < h->m; c++)
+			draw_cell(f, h, r, c, (struct svg_cell){ left + cell * (double)c, y + above,
+								 cell });
 	}
 	svg_close(f);
 }
 
 /* Each run divided by the median of its block: cell effect and noise remain. */
 static void
-plot_blocks(FILE *f, const struct matrix_data *m)
+plot_blocks(FILE *f, double width, const void *data)
 {
+	const struct matrix_data *m = data;
 	struct heat *h = calloc(1, sizeof(*h));
 	size_t n = m->design.n, blocks = m->spec.blocks;
 
@@ -100,15 +120,16 @@ plot_blocks(FILE *f, const struct matrix_data *m)
 		h->label = "Each run over its block's median";
 		h->n = n;
 		h->m = blocks;
-		draw_heat(f, h);
+		draw_heat(f, width, h);
 	}
 	free(h);
 }
 
 /* The medians, for studies of two factors. */
 static void
-plot_factors(FILE *f, const struct matrix_data *m)
+plot_factors(FILE *f, double width, const void *data)
 {
+	const struct matrix_data *m = data;
 	const struct matrix_factor *factor = m->design.factors;
 	struct heat *h = calloc(1, sizeof(*h));
 	double column[MATRIX_BLOCKS_MAX];
@@ -128,19 +149,21 @@ plot_factors(FILE *f, const struct matrix_data *m)
 		h->label = "Medians over two factors";
 		h->n = factor[0].n;
 		h->m = factor[1].n;
-		draw_heat(f, h);
+		draw_heat(f, width, h);
 	}
 	free(h);
 }
 
 static void
-plot_effects(FILE *f, const struct matrix_data *m)
+plot_effects(FILE *f, double width, const void *data)
 {
+	const struct matrix_data *m = data;
+	bool narrow = width < SVG_WIDE;
 	const struct matrix_design *d = &m->design;
 	const struct matrix_analysis *a = &m->analysis;
 	struct svg_axis x = { .lo = 1 - 1.5 * d->spec->margin, .hi = 1 + 1.5 * d->spec->margin,
-			      .from = LEFT + 30, .to = RIGHT };
-	double bottom, y = 34;
+			      .from = narrow ? 24 : NAMES + 30, .to = width - (narrow ? 24 : MARGIN) };
+	double bottom, y = 34, above = narrow ? 20 : 0;
 	size_t n = 0;
 
 	for (size_t i = 0; i < d->effect_count; i++) {
@@ -152,8 +175,8 @@ plot_effects(FILE *f, const struct matrix_data *m)
 	}
 	if (!n)
 		return;
-	bottom = y + 28 * (double)n;
-	svg_open(f, WIDTH, bottom + 34, "Effects with their intervals");
+	bottom = y + (28 + above) * (double)n;
+	svg_open(f, width, bottom + 34, "Effects with their intervals");
 	svg_rect(f, "margin", svg_at(&x, 1 - d->spec->margin), y - 10,
 		 svg_at(&x, 1 + d->spec->margin) - svg_at(&x, 1 - d->spec->margin),
 		 bottom - y + 10, "does not matter: within %.3g %%", 100 * d->spec->margin);
@@ -164,7 +187,11 @@ plot_effects(FILE *f, const struct matrix_data *m)
 
 		if (d->effects[i].kind == MATRIX_EXPLORATORY || e->n < 2)
 			continue;
-		svg_text(f, "label end", LEFT + 10, y + 16, "%.24s", d->effects[i].name);
+		if (narrow)
+			svg_text(f, "label", 0, y + 14, "%.48s", d->effects[i].name);
+		else
+			svg_text(f, "label end", NAMES + 10, y + 16, "%.24s", d->effects[i].name);
+		y += above;
 		svg_line(f, "whisker", svg_at(&x, e->ci.lo), y + 11, svg_at(&x, e->ci.hi), y + 11);
 		svg_dot(f, d->effects[i].kind == MATRIX_PRIMARY ? "dot f0" : "dot f6",
 			svg_at(&x, e->ratio), y + 11, 5, "%s: %.4f, %.4f to %.4f",
@@ -174,15 +201,35 @@ plot_effects(FILE *f, const struct matrix_data *m)
 	svg_close(f);
 }
 
+/* Which colour is which cell: at the right, or below a narrow picture. */
+static void
+draw_key(FILE *f, double width, double below, const struct matrix_design *d)
+{
+	bool narrow = width < SVG_WIDE;
+
+	for (size_t c = 0; c < d->n && c <= SVG_SERIES_MAX; c++) {
+		double x = narrow ? (c % 2 ? width / 2 : 0) + 6 : width - 126;
+		double y = narrow ? below + 22 * (double)(c / 2) : 24 + 20 * (double)c;
+		char css[16];
+
+		snprintf(css, sizeof(css), "dot f%zu", c < SVG_SERIES_MAX ? c : SVG_SERIES_MAX);
+		svg_dot(f, css, x, y, 4.5, "%s", d->cells[c].name);
+		svg_text(f, "tick", x + 12, y + 4, "%.*s", narrow ? 24 : 16,
+			 c < SVG_SERIES_MAX ? d->cells[c].name : "others");
+	}
+}
+
 /* Every valid run in the order of time, coloured by its cell. */
 static void
-plot_points(FILE *f, const struct matrix_data *m)
+plot_points(FILE *f, double width, const void *data)
 {
+	const struct matrix_data *m = data;
 	const struct matrix_design *d = &m->design;
-	struct svg_axis x = { .lo = 0, .from = 70, .to = RIGHT - 140 };
+	bool narrow = width < SVG_WIDE;
+	struct svg_axis x = { .lo = 0, .from = 70, .to = width - (narrow ? 8 : 154) };
 	struct svg_axis y = { .lo = 0, .from = 260, .to = 20 };
 	struct svg_ticks ticks;
-	size_t n = 0, k = 0;
+	size_t n = 0, k = 0, keys = d->n < SVG_SERIES_MAX ? d->n : SVG_SERIES_MAX + 1;
 
 	for (size_t i = 0; i < m->store.n; i++)
 		if (matrix_data_cell(m, i) >= 0) {
@@ -194,7 +241,8 @@ plot_points(FILE *f, const struct matrix_data *m)
 	x.hi = n > 1 ? (double)n - 1 : 1;
 	svg_ticks_linear(y.hi, 5, &ticks);
 	y.hi = fmax(y.hi, ticks.at[ticks.n - 1]);
-	svg_open(f, WIDTH, 300, "Every run in the order of time");
+	svg_open(f, width, narrow ? 306 + 11 * (double)(keys + keys % 2) : 300,
+		 "Every run in the order of time");
 	for (size_t i = 0; i < ticks.n; i++) {
 		svg_line(f, "grid", x.from, svg_at(&y, ticks.at[i]), x.to, svg_at(&y, ticks.at[i]));
 		svg_text(f, "tick end", x.from - 8, svg_at(&y, ticks.at[i]) + 4, "%.*f",
@@ -205,20 +253,13 @@ plot_points(FILE *f, const struct matrix_data *m)
 		double v = m->store.runs[i].figure;
 		char css[24];
 
-		snprintf(css, sizeof(css), "dot f%d", cell < SVG_SERIES_MAX ? cell : 6);
+		snprintf(css, sizeof(css), "dot f%d", cell < SVG_SERIES_MAX ? cell : SVG_SERIES_MAX);
 		if (cell >= 0 && isfinite(v))
 			svg_dot(f, css, svg_at(&x, (double)k), svg_at(&y, v), 4.5,
 				"run %zu, %s: %.6g", k + 1, d->cells[cell].name, v);
 		k += cell >= 0;
 	}
-	for (size_t c = 0; c < d->n && c <= SVG_SERIES_MAX; c++) {
-		char css[16];
-
-		snprintf(css, sizeof(css), "dot f%zu", c < SVG_SERIES_MAX ? c : 6);
-		svg_dot(f, css, RIGHT - 112, 24 + 20 * (double)c, 4.5, "%s", d->cells[c].name);
-		svg_text(f, "tick", RIGHT - 100, 28 + 20 * (double)c, "%.16s",
-			 c < SVG_SERIES_MAX ? d->cells[c].name : "others");
-	}
+	draw_key(f, width, 312, d);
 	svg_text(f, "unit", x.from, 288, "first run");
 	svg_text(f, "unit end", x.to, 288, "last run");
 	svg_close(f);
@@ -228,11 +269,11 @@ void
 matrix_plot(FILE *f, const char *name, const void *data)
 {
 	if (!strcmp(name, "points"))
-		plot_points(f, data);
+		svg_both(f, plot_points, data);
 	else if (!strcmp(name, "factors"))
-		plot_factors(f, data);
+		svg_both(f, plot_factors, data);
 	else if (!strcmp(name, "blocks"))
-		plot_blocks(f, data);
+		svg_both(f, plot_blocks, data);
 	else if (!strcmp(name, "effects"))
-		plot_effects(f, data);
+		svg_both(f, plot_effects, data);
 }

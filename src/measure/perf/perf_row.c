@@ -130,12 +130,11 @@ fill_stages(struct row *row, const struct tcpx_counters *near, const struct tcpx
 }
 
 static void
-fill_latency(struct row *row, const struct load_stats *stats)
+fill_histogram(struct row *row, const struct load_stats *stats)
 {
 	struct tcpx_hist_bucket bucket;
 	unsigned at = 0;
 
-	row->half_rtt_us = perf_time_of(&stats->hist, stats->sum_us, stats->square_us, 1);
 	while (tcpx_hist_next(&stats->hist, &at, &bucket)) {
 		struct row_bucket *b = LIST_ADD(&row->histogram);
 
@@ -214,8 +213,11 @@ perf_fill_row(struct load *l, const struct load_stats *s, struct row *row)
 	place_format(&p->args->mem, row->mem);
 	place_format(&p->far_mem, row->peer_mem);
 	fill_path(p, row);
-	if (bytes > 0)
-		row->cpu_s_per_GB = (s->near.cpu_s + s->far.cpu_s) / (bytes * ways / 1e9);
+	if (bytes > 0) {
+		row->client_cpu_s_per_GB = s->near.cpu_s / (bytes * ways / 1e9);
+		row->server_cpu_s_per_GB = s->far.cpu_s / (bytes * ways / 1e9);
+		row->cpu_s_per_GB = row->client_cpu_s_per_GB + row->server_cpu_s_per_GB;
+	}
 	row->ctxt_switches = s->near.ctxt_switches + s->far.ctxt_switches;
 
 	if (job_has_out(&p->job))
@@ -235,5 +237,6 @@ perf_fill_row(struct load *l, const struct load_stats *s, struct row *row)
 	add_nic_counters(row, "server", &s->far);
 	fill_stages(row, &s->near.count, &s->far.count);
 	if (p->job.lat)
-		fill_latency(row, s);
+		row->half_rtt_us = perf_time_of(&s->hist, s->sum_us, s->square_us, 1);
+	fill_histogram(row, s);
 }

@@ -6,16 +6,20 @@
 #include "measure/report/html.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/err.h"
+#include "measure/report/html_compare.h"
 #include "measure/report/out_verdict.h"
 #include "measure/report/result.h"
 #include "measure/report/result_fields.h"
+#include "measure/report/svg.h"
 #include "measure/report/svg_plot.h"
 #include "tool/out_text.h"
 #include "tool/template.h"
+#include "tool/tool.h"
 
 struct page {
 	const struct result *results;
@@ -24,25 +28,131 @@ struct page {
 };
 
 static void
-draw(FILE *f, const char *name, const void *arg)
+draw_curve(FILE *f, double width, const void *arg)
 {
 	const struct page *p = arg;
 
-	if (!strcmp(name, "curve"))
-		svg_curve(f, p->results, p->n);
-	else if (!strcmp(name, "pairs"))
-		svg_pairs(f, p->row);
-	else if (!strcmp(name, "histogram"))
-		svg_histogram(f, p->row);
-	else if (!strcmp(name, "shares"))
-		svg_shares(f, p->row);
-	else if (!strcmp(name, "stages"))
-		svg_stages(f, p->results);
+	svg_curve(f, width, p->results, p->n);
+}
+
+static void
+draw_cpu(FILE *f, double width, const void *arg)
+{
+	svg_cpu(f, width, ((const struct page *)arg)->results);
+}
+
+static void
+draw_pairs(FILE *f, double width, const void *arg)
+{
+	svg_pairs(f, width, ((const struct page *)arg)->row);
+}
+
+static void
+draw_histogram(FILE *f, double width, const void *arg)
+{
+	svg_histogram(f, width, ((const struct page *)arg)->row);
+}
+
+static void
+draw_shares(FILE *f, double width, const void *arg)
+{
+	svg_shares(f, width, ((const struct page *)arg)->row);
+}
+
+static void
+draw_stages(FILE *f, double width, const void *arg)
+{
+	svg_stages(f, width, ((const struct page *)arg)->results);
+}
+
+static void
+draw(FILE *f, const char *name, const void *arg)
+{
+	static const struct {
+		const char *name;
+		void (*draw)(FILE *f, double width, const void *arg);
+	} pictures[] = {
+		{ "curve", draw_curve }, { "cpu", draw_cpu }, { "pairs", draw_pairs },
+		{ "histogram", draw_histogram }, { "shares", draw_shares },
+		{ "stages", draw_stages },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(pictures); i++)
+		if (!strcmp(name, pictures[i].name))
+			svg_both(f, pictures[i].draw, arg);
+}
+
+/* ---- columns ---------------------------------------------------------------------- */
+
+/* Is there something to show? A rate or a NUMA node that is not known is nothing. */
+static bool
+shows(const char *name, const json_t *v)
+{
+	if (json_is_integer(v))
+		return json_integer_value(v) > (strcmp(name, "numa") ? 0 : -1);
+	return json_is_real(v) || json_is_true(v) || (json_is_string(v) && json_string_length(v)) ||
+	       json_array_size(v);
+}
+
+/* The members that any element of @list has, so that a table has no empty column. */
+static json_t *
+filled(const json_t *list)
+{
+	json_t *out = json_object();
+	const json_t *one, *v;
+	const char *name;
+	size_t i;
+
+	json_array_foreach(list, i, one)
+		json_object_foreach((json_t *)one, name, v) {
+			json_t *alone, *part;
+
+			if (shows(name, v))
+				json_object_set_new(out, name, json_true());
+			if (!json_is_object(v))
+				continue;
+			alone = json_pack("[O]", v);
+			part = filled(alone);
+			if (json_is_object(json_object_get(out, name)))
+				json_object_update(json_object_get(out, name), part);
+			else
+				json_object_set(out, name, part);
+			json_decref(part);
+			json_decref(alone);
+		}
+	return out;
+}
+
+/* A percentile of fewer iterations is the slowest one, by another name. */
+static void
+drop_percentiles(json_t *row)
+{
+	static const char *const times[] = { "time_us", "half_rtt_us" };
+	json_int_t iters = json_integer_value(json_object_get(row, "iters"));
+
+	for (size_t i = 0; i < ARRAY_LEN(times); i++) {
+		json_t *time = json_object_get(row, times[i]);
+
+		if (iters < ROW_P99_ITERS)
+			json_object_del(time, "p99");
+		if (iters < ROW_P999_ITERS)
+			json_object_del(time, "p999");
+	}
 }
 
 /* ---- a mesh ---------------------------------------------------------------------- */
 
-/* The less of the median, the warmer. */
+#define SHADES 8
+
+static int
+shade(const struct result_mesh *m, double GBps)
+{
+	double part = (GBps - m->worst_GBps) / (m->best_GBps - m->worst_GBps);
+
+	return part >= 0 ? (int)fmin(part * SHADES, SHADES - 1) : SHADES - 1;
+}
+
+/* The less, the lighter; what is far below the median is marked, too. */
 static json_t *
 mesh_cell(const struct result_mesh *m, unsigned from, unsigned to)
 {
@@ -53,24 +163,35 @@ mesh_cell(const struct result_mesh *m, unsigned from, unsigned to)
 	if (p->failed || p->wrong)
 		return json_pack("{s:s, s:s}", "mark", "b bad", "text",
 				 p->failed ? "failed" : "wrong");
-	return json_pack("{s:s, s:f}", "mark", p->GBps < 0.8 * m->median_GBps ? "warn" : "",
-			 "GBps", p->GBps);
+	return json_pack("{s:o, s:f}", "mark", json_sprintf("k h%d%s", shade(m, p->GBps),
+			 p->GBps < 0.8 * m->median_GBps ? " low" : ""), "GBps", p->GBps);
+}
+
+static const char *
+host_of(const struct result_mesh *m, unsigned rank)
+{
+	for (size_t i = 0; i < m->ranks.n; i++)
+		if (m->ranks.at[i].rank == rank)
+			return m->ranks.at[i].host;
+	return "";
 }
 
 static void
 add_mesh(json_t *page, const struct result_mesh *m)
 {
-	json_t *grid = json_array();
+	json_t *grid = json_array(), *legend = json_array();
 
+	for (int i = 0; i < SHADES && m->best_GBps > m->worst_GBps; i++)
+		json_array_append_new(legend, json_sprintf("%d", i));
 	for (unsigned from = 0; from < m->ranks.n; from++) {
 		json_t *cells = json_array();
 
 		for (unsigned to = 0; to < m->ranks.n; to++)
 			json_array_append_new(cells, mesh_cell(m, from, to));
-		json_array_append_new(grid, json_pack("{s:i, s:o}", "from", (int)from, "cells",
-						      cells));
+		json_array_append_new(grid, json_pack("{s:i, s:o, s:o}", "from", (int)from, "host",
+						      out_json(host_of(m, from)), "cells", cells));
 	}
-	template_add(page, json_pack("{s:o, s:O, s:b, s:o}", "grid", grid,
+	template_add(page, json_pack("{s:o, s:o, s:O, s:b, s:o}", "grid", grid, "legend", legend,
 				     "mesh", json_array_get(json_object_get(page, "mesh"), 0),
 				     "right", mesh_is_good(m), "title",
 				     json_sprintf("%zu ranks: %.2f GB/s a pair, the worst "
@@ -96,22 +217,54 @@ add_widths(json_t *channels, const struct row *row)
 					      (double)most));
 }
 
+/* "filled": what the columns of its tables show. */
+static void
+add_filled(json_t *json)
+{
+	static const char *const lists[] = { "rows", "nics", "gpus", "topology" };
+	static const char *const parts[] = { "per_channel", "threads" };
+	const json_t *subject = json_object_get(json, "subject");
+	json_t *out = json_object();
+
+	for (size_t i = 0; i < ARRAY_LEN(lists); i++)
+		json_object_set_new(out, lists[i], filled(json_object_get(json, lists[i])));
+	for (size_t i = 0; i < ARRAY_LEN(parts); i++)
+		json_object_set_new(out, parts[i], filled(json_object_get(subject, parts[i])));
+	json_object_set_new(json, "filled", out);
+}
+
 /* The record as its file has it, its subject, and the text of the file. */
 static json_t *
 record_json(const struct result *r, size_t index)
 {
 	json_t *json = shape_json(&result_shape, r), *subject = json_null();
 	const struct row *row = result_subject(r);
+	json_t *rows = json_object_get(json, "rows"), *one;
+	size_t i;
 	char letter[] = { (char)('A' + index), '\0' }, *text = result_text(r);
 
+	json_array_foreach(rows, i, one)
+		drop_percentiles(one);
 	if (row) {
-		subject = json_array_get(json_object_get(json, "rows"), (size_t)(row - r->rows.at));
+		subject = json_array_get(rows, (size_t)(row - r->rows.at));
 		add_widths(json_object_get(subject, "per_channel"), row);
 	}
 	template_add(json, json_pack("{s:O, s:i, s:s, s:s}", "subject", subject, "index", (int)index,
 				     "letter", letter, "json", text ? text : ""));
+	add_filled(json);
 	free(text);
 	return json;
+}
+
+/* CPU seconds of a GB in more than one row; of round trips they say nothing. */
+static bool
+has_cost(const struct result *r)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < r->rows.n; i++)
+		n += isfinite(r->rows.at[i].cpu_s_per_GB) && !row_is_latency(&r->rows.at[i]);
+	return n > 1;
 }
 
 static void
@@ -136,12 +289,13 @@ add_verdict(json_t *page, const struct page *p)
 		memcpy(title, stop, sizeof(title));
 	out_verdict_check(r, check, sizeof(check));
 	out_verdict_congestion(row, congestion, sizeof(congestion));
-	template_add(page, json_pack("{s:o, s:o, s:o, s:o, s:b, s:b, s:b, s:b, s:b, s:b, s:b}",
-				     "congestion_told", out_json(congestion), "title", out_json(title), "limit", out_json(limit),
+	template_add(page, json_pack("{s:o, s:o, s:o, s:o, s:b, s:b, s:b, s:b, s:b, s:b, s:b, s:b}",
+				     "congestion_told", out_json(congestion),
+				     "title", out_json(title), "limit", out_json(limit),
 				     "check", out_json(check), "checked_all", checked,
 				     "right", result_is_right(r) && !result_copied_nothing(r) &&
-				     !r->failed.code[0],
-				     "several", p->n > 1, "curve", p->row && (p->n > 1 || r->rows.n > 1),
+				     !r->failed.code[0], "several", p->n > 1,
+				     "curve", p->row && (p->n > 1 || r->rows.n > 1), "cpu", has_cost(r),
 				     "lat", p->row && row_is_latency(p->row), "shares", row_has_shares(row),
 				     "stages", stage->wire + stage->ack > 0));
 }
@@ -160,6 +314,8 @@ page_json(const struct page *p)
 		add_mesh(page, &p->results[0].mesh.at[0]);
 	else
 		add_verdict(page, p);
+	if (p->row && p->n > 1)
+		compare_add(page, p->results, p->n);
 	return page;
 }
 

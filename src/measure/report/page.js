@@ -1,36 +1,62 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Hover and zoom for the plots. They are whole without it: figures stand in the titles of dots
- * and bars. A point under the pointer shows its title at once; a part of a plot that is marked
- * with the pointer fills it, and a double click brings back the whole.
+ * Values, zoom, and what only a script can do. The plots are whole without it: figures stand in
+ * the titles of dots and bars. The one nearest to the pointer or to a touch shows its title at
+ * once; a part of a plot that is marked with the pointer fills it, and a double click brings back
+ * the whole. Tables that are cut say so, and the records can be saved as files.
  */
 "use strict";
 document.addEventListener("DOMContentLoaded", () => {
+	const reach = 28; /* pixels from a pointer to what it means */
 	const tip = document.createElement("div");
+	let chosen = null;
 
 	tip.className = "tip";
 	tip.hidden = true;
 	document.body.append(tip);
 
-	/* The nearest element with a title, up to its plot; a browser shows titles late. */
-	const titleOf = element => {
-		for (let e = element; e && e.tagName !== "svg"; e = e.parentElement) {
-			const title = e.querySelector(":scope > title");
-
-			if (title)
-				return title.textContent;
-		}
-		return "";
+	const hide = () => {
+		tip.hidden = true;
+		if (chosen)
+			chosen.classList.remove("at");
+		chosen = null;
 	};
 
-	const hover = event => {
-		const text = titleOf(event.target);
-		const room = window.innerWidth - tip.offsetWidth - 8;
+	/* The element with a title that is nearest to the event; a browser shows titles late. */
+	const nearest = (svg, event) => {
+		let best = null, least = reach;
 
-		tip.hidden = !text;
-		tip.textContent = text;
-		tip.style.left = Math.max(8, Math.min(event.clientX + 14, room)) + "px";
-		tip.style.top = event.clientY + 18 + "px";
+		for (const title of svg.querySelectorAll("title")) {
+			const box = title.parentElement.getBoundingClientRect();
+			const x = Math.max(box.left - event.clientX, 0, event.clientX - box.right);
+			const y = Math.max(box.top - event.clientY, 0, event.clientY - box.bottom);
+			const middle = Math.hypot(event.clientX - (box.left + box.right) / 2,
+				event.clientY - (box.top + box.bottom) / 2);
+			const far = Math.hypot(x, y) + middle / 1e4;
+
+			if (far < least) {
+				least = far;
+				best = title.parentElement;
+			}
+		}
+		return best;
+	};
+
+	const show = (svg, event) => {
+		const element = nearest(svg, event);
+
+		if (element !== chosen)
+			hide();
+		if (!element)
+			return;
+		chosen = element;
+		chosen.classList.add("at");
+		tip.textContent = element.querySelector(":scope > title").textContent;
+		tip.hidden = false;
+		tip.style.left = Math.max(8, Math.min(event.clientX + 14,
+			document.documentElement.clientWidth - tip.offsetWidth - 8)) + "px";
+		tip.style.top = Math.max(8, event.clientY + 18 + tip.offsetHeight > window.innerHeight ?
+			event.clientY - tip.offsetHeight - 12 : event.clientY + 18) + "px";
 	};
 
 	const zoom = svg => {
@@ -50,13 +76,15 @@ document.addEventListener("DOMContentLoaded", () => {
 		};
 
 		svg.addEventListener("pointerdown", event => {
+			show(svg, event);
 			if (event.button !== 0 || event.pointerType === "touch")
 				return;
 			from = place(event);
 			svg.setPointerCapture(event.pointerId);
 		});
 		svg.addEventListener("pointermove", event => {
-			hover(event);
+			if (event.pointerType !== "touch")
+				show(svg, event);
 			if (!from)
 				return;
 			if (!mark) {
@@ -77,7 +105,10 @@ document.addEventListener("DOMContentLoaded", () => {
 			svg.classList.add("near");
 		});
 		svg.addEventListener("pointercancel", end);
-		svg.addEventListener("pointerleave", () => { tip.hidden = true; });
+		svg.addEventListener("pointerleave", event => {
+			if (event.pointerType !== "touch") /* its value stays until the next touch */
+				hide();
+		});
 		svg.addEventListener("dblclick", () => {
 			svg.setAttribute("viewBox", whole);
 			svg.classList.remove("near");
@@ -85,4 +116,35 @@ document.addEventListener("DOMContentLoaded", () => {
 	};
 
 	document.querySelectorAll("svg").forEach(zoom);
+	document.addEventListener("pointerdown", event => {
+		if (!event.target.closest("svg"))
+			hide();
+	});
+
+	const watch = new ResizeObserver(entries => {
+		for (const entry of entries)
+			entry.target.classList.toggle("over",
+				entry.target.scrollWidth > entry.target.clientWidth + 1);
+	});
+	document.querySelectorAll(".scroll").forEach(box => watch.observe(box));
+
+	const saves = document.querySelector(".saves");
+	const records = document.querySelectorAll("script[type='application/json']");
+
+	for (const record of saves ? records : []) {
+		const button = document.createElement("button");
+
+		button.textContent = records.length > 1 ?
+			"save " + "ABCDEF"[record.id.split("-")[1]] : "save it";
+		button.addEventListener("click", () => {
+			const link = document.createElement("a");
+
+			link.href = URL.createObjectURL(new Blob([record.textContent.trim() + "\n"],
+				{ type: "application/json" }));
+			link.download = "tcpx-" + record.id + ".json";
+			link.click();
+			URL.revokeObjectURL(link.href);
+		});
+		saves.append(button);
+	}
 });

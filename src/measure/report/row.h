@@ -15,6 +15,9 @@
 #include "tcpx/tcpx.h"
 #include "tool/shape.h"
 
+/* Iterations that a percentile needs to say more than the slowest one. */
+enum { ROW_P99_ITERS = 100, ROW_P999_ITERS = 1000 };
+
 #define RESULT_SCHEMA 1 /* grows when a field changes its meaning or goes away */
 
 /* Percentiles over the iterations of a row. */
@@ -77,9 +80,9 @@ struct row_percentiles {
 	double p50, p99, p999; /* us; optional                                       */
 };
 
-/* One bucket of the latency histogram; buckets ascend, empty ones may be left out. */
+/* One bucket of a histogram; buckets ascend, empty ones may be left out. */
 struct row_bucket {
-	double us;      /* upper edge, of half a round trip                          */
+	double us;      /* upper edge                                                */
 	uint64_t count;
 };
 
@@ -107,6 +110,7 @@ struct row {
 	bool checked;             /* every byte was compared with the pattern        */
 	uint64_t wrong;           /* bytes that differed; 0 if !checked              */
 	double cpu_s_per_GB;      /* CPU seconds of both ends / GB moved; optional   */
+	double client_cpu_s_per_GB, server_cpu_s_per_GB; /* of each end; optional    */
 
 	char congestion[40];          /* of the channels that sent, "cubic"; "" unknown */
 	char baseline_congestion[40]; /* of the raw sockets that sent; "" none       */
@@ -130,10 +134,11 @@ struct row {
 	uint64_t ctxt_switches; /* both ends, voluntary and not, timed part          */
 	struct row_stage stage_us;
 
+	LIST_OF(struct row_bucket) histogram; /* of time_us; with --lat of half_rtt_us */
+
 	/* --lat only */
 	struct row_time half_rtt_us; /* optional as a whole                          */
 	struct row_percentiles baseline_half_rtt_us;
-	LIST_OF(struct row_bucket) histogram;
 };
 
 struct result_machine {

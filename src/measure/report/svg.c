@@ -80,6 +80,16 @@ svg_ticks_decimal(double lo, double hi, size_t most, struct svg_ticks *ticks)
 	}
 }
 
+void
+svg_both(FILE *f, void (*draw)(FILE *f, double width, const void *arg), const void *arg)
+{
+	fputs("<div class=\"wide\">\n", f);
+	draw(f, SVG_WIDE, arg);
+	fputs("</div>\n<div class=\"narrow\">\n", f);
+	draw(f, SVG_NARROW, arg);
+	fputs("</div>\n", f);
+}
+
 /* ---- shapes ---------------------------------------------------------------------- */
 
 static void __attribute__((format(printf, 2, 0)))
@@ -165,7 +175,7 @@ svg_axis_of_ratios(FILE *f, const struct svg_axis *x, double top, double bottom)
 {
 	struct svg_ticks steps;
 
-	svg_ticks_linear(x->hi - x->lo, 7, &steps);
+	svg_ticks_linear(x->hi - x->lo, x->to - x->from > SVG_NARROW ? 7 : 4, &steps);
 	for (double k = ceil((x->lo - 1) / steps.at[1]); 1 + k * steps.at[1] <= x->hi; k++) {
 		double at = svg_at(x, 1 + k * steps.at[1]);
 

@@ -10,6 +10,12 @@
 #include <stddef.h>
 #include <stdio.h>
 
+/* Each picture is drawn twice, for a screen and for a phone, where the first would be too small to
+ * read; the page shows one of them. Texts keep their size, so there is less room on a phone. */
+#define SVG_WIDE 880.0
+#define SVG_NARROW 400.0
+void svg_both(FILE *f, void (*draw)(FILE *f, double width, const void *arg), const void *arg);
+
 /* Values lo..hi lie at pixels from..to; on a log axis both are positive. */
 struct svg_axis {
 	double lo, hi;

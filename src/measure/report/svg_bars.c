@@ -6,10 +6,10 @@
 #include <string.h>
 
 #include "tool/out_text.h"
+#include "measure/report/out_verdict.h"
 #include "measure/report/svg.h"
 #include "measure/report/svg_plot.h"
 
-#define WIDTH 880.0
 #define BAR_STEP 34.0
 #define BAR 20.0
 #define NAME_WIDTH 84.0 /* of a size at the left of its bar */
@@ -22,12 +22,30 @@ clamp(double v, double lo, double hi)
 
 /* ---- shares ---------------------------------------------------------------------- */
 
-void
-svg_shares(FILE *f, const struct row *row)
+/* The bytes at the right of a wide picture, under the name of a narrow one. */
+static void
+draw_share(FILE *f, double width, double left, double y, const struct row_nic *nic, double most)
 {
-	const double right = 630;
+	bool narrow = width < SVG_WIDE;
+	double share = clamp(nic->share, 0, 1), right = narrow ? width - 76 : 630;
+	double bar = (right - left) * share / most, below = narrow ? y + 22 : y;
 	char amount[OUT_QUANTITY];
-	double most = 0, letters = 0, left;
+
+	svg_text(f, "name", 0, y + 15, "%s \u2192 %s", nic->nic, nic->peer_nic);
+	svg_rect(f, "bar f0", left, below, bar, BAR, "%s: %.1f %%, %s, %llu retransmits", nic->nic,
+		 100 * share, out_amount(nic->bytes, amount),
+		 (unsigned long long)nic->retransmits);
+	svg_text(f, "value", left + bar + 10, below + 15, "%.1f %%", 100 * share);
+	svg_text(f, nic->retransmits ? "tick end warn" : "tick end", width, y + 15,
+		 "%s \u00b7 %llu retransmit%s", out_amount(nic->bytes, amount),
+		 (unsigned long long)nic->retransmits, nic->retransmits == 1 ? "" : "s");
+}
+
+void
+svg_shares(FILE *f, double width, const struct row *row)
+{
+	bool narrow = width < SVG_WIDE;
+	double most = 0, letters = 0, step = narrow ? BAR_STEP + 18 : BAR_STEP, left;
 
 	for (size_t i = 0; i < row->per_nic.n; i++) {
 		const struct row_nic *nic = &row->per_nic.at[i];
@@ -35,60 +53,49 @@ svg_shares(FILE *f, const struct row *row)
 		most = fmax(most, clamp(nic->share, 0, 1));
 		letters = fmax(letters, (double)(strlen(nic->nic) + strlen(nic->peer_nic) + 3));
 	}
-	left = clamp(8 * letters + 16, NAME_WIDTH, right / 2);
+	left = narrow ? 0 : clamp(8 * letters + 16, NAME_WIDTH, 315);
 	if (!(most > 0))
 		return;
 
-	svg_open(f, WIDTH, BAR_STEP * (double)row->per_nic.n + 6, "Share of the bytes per NIC");
-	for (size_t i = 0; i < row->per_nic.n; i++) {
-		const struct row_nic *nic = &row->per_nic.at[i];
-		double y = BAR_STEP * (double)i + 6, share = clamp(nic->share, 0, 1);
-		double width = (right - left) * share / most;
-
-		svg_text(f, "name", 0, y + 15, "%s \u2192 %s", nic->nic, nic->peer_nic);
-		svg_rect(f, "bar f0", left, y, width, BAR, "%s: %.1f %%, %llu retransmits",
-			 nic->nic, 100 * share, (unsigned long long)nic->retransmits);
-		svg_text(f, "value", left + width + 10, y + 15, "%.1f %%", 100 * share);
-		svg_text(f, nic->retransmits ? "tick end warn" : "tick end", WIDTH, y + 15,
-			 "%s \u00b7 %llu retransmit%s", out_amount(nic->bytes, amount),
-			 (unsigned long long)nic->retransmits, nic->retransmits == 1 ? "" : "s");
-	}
+	svg_open(f, width, step * (double)row->per_nic.n + 6, "Share of the bytes per NIC");
+	for (size_t i = 0; i < row->per_nic.n; i++)
+		draw_share(f, width, left, step * (double)i + 6, &row->per_nic.at[i], most);
 	svg_close(f);
 }
 
 /* ---- stages ---------------------------------------------------------------------- */
 
-#define STAGES 4
+#define STAGES 3
 #define STAGE_ROWS 12
 
-static const char *const stage_names[STAGES] = { "queue", "wire", "unpack", "ack" };
+static const char *const stage_names[STAGES] = { "wire", "unpack", "ack" };
 
 static void
-draw_stage_row(FILE *f, const struct row *row, double y)
+draw_stage_row(FILE *f, double width, const struct row *row, double y)
 {
 	const struct row_stage *s = &row->stage_us;
-	const double us[STAGES] = { s->queue, s->wire, s->unpack, s->ack };
-	static const char *const text_css[STAGES] = { "in alt", "in", "in", "in dark" };
-	const double right = 800;
-	double total = us[0] + us[1] + us[2] + us[3], x = NAME_WIDTH;
+	const double us[STAGES] = { s->wire, s->unpack, s->ack };
+	static const char *const text_css[STAGES] = { "in", "in", "in dark" };
+	const double right = width - 80;
+	double total = us[0] + us[1] + us[2], x = NAME_WIDTH;
 	char text[OUT_QUANTITY];
 
 	svg_text(f, "name", 0, y + 15, "%s", out_size(row->size, text));
-	svg_text(f, "tick end", WIDTH, y + 15, "%s", out_time(total, text));
+	svg_text(f, "tick end", width, y + 15, "%s", out_time(total, text));
 	for (size_t i = 0; i < STAGES; i++) {
 		double share = total > 0 ? clamp(us[i] / total, 0, 1) : 0;
-		double width = share * (right - NAME_WIDTH);
+		double part = share * (right - NAME_WIDTH);
 		char css[16];
 
 		if (!(share > 0))
 			continue;
-		snprintf(css, sizeof(css), "bar g%zu", i);
-		svg_rect(f, css, x, y, width - 1.5, BAR, "%s: %s, %.1f %%", stage_names[i],
+		snprintf(css, sizeof(css), "bar g%zu", i + 1);
+		svg_rect(f, css, x, y, part - 1.5, BAR, "%s: %s, %.1f %%", stage_names[i],
 			 out_time(us[i], text), 100 * share);
-		if (width > 44)
-			svg_text(f, text_css[i], x + width / 2, y + 14.5,
+		if (part > 44)
+			svg_text(f, text_css[i], x + part / 2, y + 14.5,
 				 "%.0f %%", 100 * share);
-		x += width;
+		x += part;
 	}
 }
 
@@ -100,43 +107,52 @@ draw_stage_legend(FILE *f)
 	for (size_t i = 0; i < STAGES; i++) {
 		char css[16];
 
-		snprintf(css, sizeof(css), "bar g%zu", i);
+		snprintf(css, sizeof(css), "bar g%zu", i + 1);
 		svg_rect(f, css, x, 3, 12, 12, NULL);
 		svg_text(f, "tick", x + 18, 13.5, "%s", stage_names[i]);
 		x += 90;
 	}
 }
 
-void
-svg_stages(FILE *f, const struct result *r)
+static double
+stages_us(const struct row *row)
 {
-	size_t shown = r->rows.n < STAGE_ROWS ? r->rows.n : STAGE_ROWS;
-	double any = 0;
+	return row->stage_us.wire + row->stage_us.unpack + row->stage_us.ack;
+}
+
+void
+svg_stages(FILE *f, double width, const struct result *r)
+{
+	const double step = BAR_STEP * 0.85;
+	size_t some = 0, shown, k = 0, drawn = 0;
 
 	for (size_t i = 0; i < r->rows.n; i++)
-		any = fmax(any, r->rows.at[i].stage_us.wire + r->rows.at[i].stage_us.ack);
-	if (!(any > 0))
+		some += stages_us(&r->rows.at[i]) > 0; /* a small transfer has no chunks */
+	shown = some < STAGE_ROWS ? some : STAGE_ROWS;
+	if (!shown)
 		return;
 
-	svg_open(f, WIDTH, 28 + BAR_STEP * 0.85 * (double)shown,
-		 "Where a chunk's time went, per size");
+	svg_open(f, width, 28 + step * (double)shown, "Where the time of a chunk went, per size");
 	draw_stage_legend(f);
-	for (size_t i = 0; i < shown; i++) {
-		size_t k = shown > 1 ? i * (r->rows.n - 1) / (shown - 1) : 0;
-
-		draw_stage_row(f, &r->rows.at[k], 28 + BAR_STEP * 0.85 * (double)i);
+	for (size_t i = 0; i < r->rows.n; i++) {
+		if (!(stages_us(&r->rows.at[i]) > 0))
+			continue;
+		if (drawn < shown && k++ == (shown > 1 ? drawn * (some - 1) / (shown - 1) : 0))
+			draw_stage_row(f, width, &r->rows.at[i], 28 + step * (double)drawn++);
 	}
 	svg_close(f);
 }
 
 /* ---- latency --------------------------------------------------------------------- */
 
-#define HIST_TOP 62.0
-#define HIST_BOTTOM 290.0
+#define HIST_TOP 86.0
+#define HIST_BOTTOM 310.0
 
 #define BINS 88
 
 struct histogram {
+	double width;
+	const char *unit;
 	struct svg_axis x, y;
 	double bin[BINS]; /* counts, over equal parts of the x axis */
 };
@@ -147,7 +163,7 @@ draw_mark(FILE *f, const struct histogram *h, double us, const char *name, const
 {
 	char text[OUT_QUANTITY];
 	double x = svg_at(&h->x, us);
-	bool flip = x > WIDTH - 120;
+	bool flip = x > h->width - 120;
 
 	if (!(us >= h->x.lo && us <= h->x.hi))
 		return;
@@ -213,7 +229,7 @@ draw_time_axis(FILE *f, const struct histogram *h)
 	struct svg_ticks ticks;
 	char text[OUT_QUANTITY];
 
-	svg_ticks_decimal(h->x.lo, h->x.hi, 10, &ticks);
+	svg_ticks_decimal(h->x.lo, h->x.hi, h->width < SVG_WIDE ? 6 : 10, &ticks);
 	svg_line(f, "axis", h->x.from, HIST_BOTTOM, h->x.to, HIST_BOTTOM);
 	for (size_t i = 0; i < ticks.n; i++) {
 		double x = svg_at(&h->x, ticks.at[i]);
@@ -221,14 +237,18 @@ draw_time_axis(FILE *f, const struct histogram *h)
 		svg_line(f, "axis", x, HIST_BOTTOM, x, HIST_BOTTOM + 5);
 		svg_text(f, "tick middle", x, HIST_BOTTOM + 21, "%s", out_time(ticks.at[i], text));
 	}
-	svg_text(f, "unit end", WIDTH, HIST_BOTTOM + 44, "half a round trip");
+	svg_text(f, "unit end", h->width, HIST_BOTTOM + 44, "%s", h->unit);
 }
 
 void
-svg_histogram(FILE *f, const struct row *row)
+svg_histogram(FILE *f, double width, const struct row *row)
 {
+	bool lat = row_is_latency(row);
+	const struct row_time *t = lat ? &row->half_rtt_us : &row->time_us;
 	struct histogram h = {
-		.x = { .lo = INFINITY, .from = 8, .to = WIDTH - 8, .log = true },
+		.width = width,
+		.unit = lat ? "half a round trip, log scale" : "time of a transfer, log scale",
+		.x = { .lo = INFINITY, .from = 8, .to = width - 8, .log = true },
 		.y = { .from = HIST_BOTTOM, .to = HIST_TOP },
 	};
 
@@ -242,18 +262,22 @@ svg_histogram(FILE *f, const struct row *row)
 	}
 	if (!(h.x.hi > 0))
 		return;
-	if (row->baseline_half_rtt_us.p50 > 0) /* its mark is to be seen, too */
+	if (lat && row->baseline_half_rtt_us.p50 > 0) /* its mark is to be seen, too */
 		h.x.lo = fmin(h.x.lo, row->baseline_half_rtt_us.p50);
 	h.x.lo /= 1.1;
 	h.x.hi *= 1.1;
 	fill_bins(&h, row);
 
-	svg_open(f, WIDTH, HIST_BOTTOM + 50, "Histogram of half round trips");
+	svg_open(f, width, HIST_BOTTOM + 50,
+		 lat ? "Histogram of half round trips" : "Histogram of the transfers' times");
 	draw_bins(f, &h);
 	draw_time_axis(f, &h);
-	draw_mark(f, &h, row->baseline_half_rtt_us.p50, "raw sockets p50", "mark base", 14);
-	draw_mark(f, &h, row->half_rtt_us.p50, "p50", "mark", 34);
-	draw_mark(f, &h, row->half_rtt_us.p99, "p99", "mark", 34);
-	draw_mark(f, &h, row->half_rtt_us.p999, "p99.9", "mark", 54);
+	if (lat)
+		draw_mark(f, &h, row->baseline_half_rtt_us.p50, "raw sockets p50", "mark base", 14);
+	draw_mark(f, &h, t->p50, "p50", "mark", 34);
+	if (row->iters >= ROW_P99_ITERS)
+		draw_mark(f, &h, t->p99, "p99", "mark", 54);
+	if (row->iters >= ROW_P999_ITERS)
+		draw_mark(f, &h, t->p999, "p99.9", "mark", 74);
 	svg_close(f);
 }

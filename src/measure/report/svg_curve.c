@@ -1,270 +1,190 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The curve over size: lines with labels at their ends, so that no legend has to be
- * looked up, and behind a single record the band between its fast and slow iterations.
+ * The curves over size: speed or latency, and the CPU time that a GB costs. Behind a single
+ * record is the band between its fast and slow iterations.
  */
 #include <math.h>
-#include <stdlib.h>
+#include <string.h>
 
 #include "tool/out_text.h"
 #include "measure/report/out_verdict.h"
-#include "measure/report/svg.h"
+#include "measure/report/svg_chart.h"
 #include "measure/report/svg_plot.h"
 
-#define WIDTH 880.0
-#define HEIGHT 400.0
-#define LEFT 52.0
-#define RIGHT 720.0 /* labels stand to the right of it */
-#define TOP 34.0
-#define BOTTOM 356.0
-#define LABEL_STEP 19.0 /* between two labels */
+/* "tcpx 2.31", of one among several "B 2.31" */
+static void
+name_series(struct svg_series *s, const char *name, size_t index, size_t of)
+{
+	char digits[OUT_QUANTITY];
 
-struct plot {
-	struct svg_axis x, y;
-	bool lat;
-	size_t n;        /* records */
-	double top;      /* largest value shown */
-	double smallest, largest; /* sizes */
-};
+	if (!s->points.n)
+		return;
+	out_digits(s->points.at[s->points.n - 1].y, digits);
+	if (of > 1)
+		snprintf(s->name, sizeof(s->name), "%c\u2002%.20s", (int)('A' + index), digits);
+	else
+		snprintf(s->name, sizeof(s->name), "%s\u2002%.20s", name, digits);
+}
+
+/* ---- speed or latency ------------------------------------------------------------- */
 
 static double
-ours(const struct plot *p, const struct row *row)
+ours(const struct svg_chart *c, const struct row *row)
 {
-	return p->lat ? row->half_rtt_us.p50 : row->busbw_GBps;
+	return c->times ? row->half_rtt_us.p50 : row->busbw_GBps;
 }
 
 static double
-baseline(const struct plot *p, const struct row *row)
+baseline(const struct svg_chart *c, const struct row *row)
 {
-	return p->lat ? row->baseline_half_rtt_us.p50 : row->baseline_GBps;
+	return c->times ? row->baseline_half_rtt_us.p50 : row->baseline_GBps;
 }
 
 /* The value of an iteration that took @us. */
 static double
-at_time(const struct plot *p, const struct row *row, double us)
+at_time(const struct svg_chart *c, const struct row *row, double us)
 {
-	return p->lat ? us : row->busbw_GBps * row->time_us.mean / us;
-}
-
-static bool
-is_shown(const struct plot *p, const struct row *row)
-{
-	return row->size && isfinite(ours(p, row));
+	return c->times ? us : row->busbw_GBps * row->time_us.mean / us;
 }
 
 static void
-survey(struct plot *p, const struct result *results)
+add_ours(struct svg_chart *c, const struct result *r, size_t index, size_t of)
 {
-	for (size_t i = 0; i < p->n; i++)
-		for (size_t k = 0; k < results[i].rows.n; k++) {
-			const struct row *row = &results[i].rows.at[k];
-			double base = baseline(p, row);
-
-			if (!is_shown(p, row))
-				continue;
-			p->top = fmax(p->top, fmax(ours(p, row), isfinite(base) ? base : 0));
-			if (p->lat) /* the band too, unless the tail would squeeze the rest */
-				p->top = fmax(p->top, fmin(row->half_rtt_us.p99, 3 * ours(p, row)));
-			p->smallest = fmin(p->smallest, (double)row->size);
-			p->largest = fmax(p->largest, (double)row->size);
-		}
-}
-
-static void
-draw_axes(FILE *f, struct plot *p)
-{
-	struct svg_ticks ticks;
-	char text[OUT_QUANTITY];
-
-	svg_ticks_linear(p->top, 6, &ticks);
-	p->y.hi = ticks.at[ticks.n - 1];
-	for (size_t i = 0; i < ticks.n; i++) {
-		double y = svg_at(&p->y, ticks.at[i]);
-
-		svg_line(f, i ? "grid" : "axis", LEFT, y, RIGHT, y);
-		svg_text(f, "tick end", LEFT - 10, y + 4, "%.*f", ticks.decimals, ticks.at[i]);
-	}
-	svg_text(f, "unit", 0, TOP - 18, p->lat ? "\u00b5s, median of half a round trip" : "GB/s");
-
-	svg_ticks_binary(p->smallest, p->largest, 9, &ticks);
-	for (size_t i = 0; i < ticks.n; i++) {
-		double x = svg_at(&p->x, ticks.at[i]);
-
-		svg_line(f, "axis", x, BOTTOM, x, BOTTOM + 5);
-		svg_text(f, "tick middle", x, BOTTOM + 21, "%s",
-			 out_size((uint64_t)ticks.at[i], text));
-	}
-	svg_text(f, "unit end", RIGHT, HEIGHT - 4, "size of one transfer");
-}
-
-static void
-draw_line(FILE *f, const struct plot *p, const struct result *r, const char *css,
-	  double (*value)(const struct plot *, const struct row *))
-{
-	const char *separator = "";
-
-	fprintf(f, "<polyline class=\"%s\" points=\"", css);
-	for (size_t i = 0; i < r->rows.n; i++) {
-		const struct row *row = &r->rows.at[i];
-
-		if (!is_shown(p, row) || !isfinite(value(p, row)))
-			continue;
-		fprintf(f, "%s%.1f,%.1f", separator, svg_at(&p->x, (double)row->size),
-			svg_at(&p->y, value(p, row)));
-		separator = " ";
-	}
-	fputs("\"/>\n", f);
-}
-
-/* From the fastest iteration to the one at the 99th percentile, cut at the plot's edge. */
-static void
-draw_band(FILE *f, const struct plot *p, const struct result *r)
-{
-	const char *separator = "";
-
-	fputs("<polygon class=\"band\" points=\"", f);
-	for (size_t i = 0; i < 2 * r->rows.n; i++) {
-		bool back = i >= r->rows.n;
-		const struct row *row = &r->rows.at[back ? 2 * r->rows.n - 1 - i : i];
-		const struct row_time *t = p->lat ? &row->half_rtt_us : &row->time_us;
-
-		if (!is_shown(p, row) || !(t->min > 0) || !(t->p99 > 0))
-			continue;
-		fprintf(f, "%s%.1f,%.1f", separator, svg_at(&p->x, (double)row->size),
-			fmax(svg_at(&p->y, at_time(p, row, back ? t->p99 : t->min)), TOP));
-		separator = " ";
-	}
-	fputs("\"/>\n", f);
-}
-
-static void
-draw_dots(FILE *f, const struct plot *p, const struct result *r, const char *css)
-{
-	char size[OUT_QUANTITY], value[OUT_QUANTITY], base[OUT_QUANTITY];
-	const char *unit = p->lat ? "\u00b5s" : "GB/s";
+	struct svg_series *s = svg_chart_add(c, (unsigned)index);
 
 	for (size_t i = 0; i < r->rows.n; i++) {
 		const struct row *row = &r->rows.at[i];
+		char size[OUT_QUANTITY], value[OUT_QUANTITY], base[OUT_QUANTITY];
+		char letter[4] = "", ratio[48] = "";
+		double raw = baseline(c, row);
 
-		if (!is_shown(p, row))
-			continue;
-		svg_dot(f, css, svg_at(&p->x, (double)row->size), svg_at(&p->y, ours(p, row)), 4,
-			"%s: %s %s%s%s%s", out_size(row->size, size),
-			out_digits(ours(p, row), value), unit,
-			isfinite(baseline(p, row)) ? ", raw sockets " : "",
-			isfinite(baseline(p, row)) ? out_digits(baseline(p, row), base) : "",
-			row->degraded ? ", degraded" : "");
+		if (isfinite(row->ratio))
+			snprintf(ratio, sizeof(ratio), ", ratio %.3f", row->ratio);
+		if (of > 1)
+			snprintf(letter, sizeof(letter), "%c, ", (int)('A' + index));
+		svg_chart_point(c, s, (double)row->size, ours(c, row), "%s%s: %s %s%s%s%s%s", letter,
+				out_size(row->size, size), out_digits(ours(c, row), value),
+				c->times ? "\u00b5s" : "GB/s", isfinite(raw) ? ", raw sockets " : "",
+				isfinite(raw) ? out_digits(raw, base) : "", ratio,
+				row->degraded ? ", degraded" : "");
 	}
+	name_series(s, "tcpx", index, of);
 }
 
-/* ---- labels at the ends ---------------------------------------------------------- */
-
-struct label {
-	double y;
-	char css[16];
-	char text[48];
-};
-
-static int
-by_height(const void *a, const void *b)
+static void
+add_baseline(struct svg_chart *c, const struct result *r, size_t index, size_t of)
 {
-	const struct label *x = a, *y = b;
+	struct svg_series *s = svg_chart_add(c, of > 1 ? (unsigned)index : SVG_SERIES_MAX);
 
-	return (x->y > y->y) - (x->y < y->y);
-}
-
-/* The row where the record's line ends. */
-static const struct row *
-last_row(const struct plot *p, const struct result *r)
-{
-	const struct row *last = NULL;
-
+	s->dashed = true;
 	for (size_t i = 0; i < r->rows.n; i++)
-		if (is_shown(p, &r->rows.at[i]))
-			last = &r->rows.at[i];
-	return last;
+		svg_chart_point(c, s, (double)r->rows.at[i].size, baseline(c, &r->rows.at[i]), "%s",
+				"");
+	if (of == 1)
+		name_series(s, "raw sockets", 0, 1);
 }
 
-static size_t
-make_labels(const struct plot *p, const struct result *results, struct label *labels)
-{
-	char value[OUT_QUANTITY];
-	size_t count = 0;
-
-	for (size_t i = 0; i < p->n; i++) {
-		const struct row *row = last_row(p, &results[i]);
-		struct label *l = &labels[count];
-
-		if (!row)
-			continue;
-		count++;
-		l->y = svg_at(&p->y, ours(p, row));
-		snprintf(l->css, sizeof(l->css), "label c%u", (unsigned)i % SVG_SERIES_MAX);
-		out_digits(ours(p, row), value);
-		if (p->n > 1)
-			snprintf(l->text, sizeof(l->text), "%c\u2002%.20s", (int)('A' + i), value);
-		else
-			snprintf(l->text, sizeof(l->text), "tcpx\u2002%.20s", value);
-		if (p->n > 1 || !isfinite(baseline(p, row)))
-			continue;
-		l = &labels[count++];
-		l->y = svg_at(&p->y, baseline(p, row));
-		snprintf(l->css, sizeof(l->css), "label base");
-		snprintf(l->text, sizeof(l->text), "raw sockets\u2002%.20s",
-			 out_digits(baseline(p, row), value));
-	}
-	return count;
-}
-
+/* From the fastest iteration to the one at the 99th percentile. */
 static void
-draw_labels(FILE *f, const struct plot *p, const struct result *results)
+add_band(struct svg_chart *c, const struct result *r)
 {
-	struct label labels[SVG_SERIES_MAX + 1];
-	size_t count = make_labels(p, results, labels);
+	for (size_t i = 0; i < r->rows.n; i++) {
+		const struct row *row = &r->rows.at[i];
+		const struct row_time *t = c->times ? &row->half_rtt_us : &row->time_us;
+		double fast = at_time(c, row, t->min), slow = at_time(c, row, t->p99);
+		struct svg_range *range;
 
-	qsort(labels, count, sizeof(*labels), by_height);
-	for (size_t i = 1; i < count; i++) /* push down what would overlap */
-		labels[i].y = fmax(labels[i].y, labels[i - 1].y + LABEL_STEP);
-	for (size_t i = count; i-- > 1;) { /* and back up what left the picture */
-		labels[i].y = fmin(labels[i].y, BOTTOM - LABEL_STEP * (double)(count - 1 - i));
-		labels[i - 1].y = fmin(labels[i - 1].y, labels[i].y - LABEL_STEP);
+		if (!row->size || !(t->min > 0) || !(t->p99 > 0) || !isfinite(ours(c, row)))
+			continue;
+		range = LIST_ADD(&c->band);
+		*range = (struct svg_range){ (double)row->size, fmin(fast, slow), fmax(fast, slow) };
 	}
-	for (size_t i = 0; i < count; i++)
-		svg_text(f, labels[i].css, RIGHT + 14, labels[i].y + 4, "%s", labels[i].text);
+}
+
+/* What the NICs carry by their line rate, as the speed is counted; 0: not known of all. */
+static double
+line_GBps(const struct result *r)
+{
+	double gbps = 0;
+
+	for (size_t i = 0; i < r->nics.n; i++) {
+		if (!r->nics.at[i].gbps)
+			return 0;
+		gbps += (double)r->nics.at[i].gbps;
+	}
+	return gbps / 8 * (r->rows.n && !strcmp(r->rows.at[0].dir, "bi") ? 2 : 1);
 }
 
 void
-svg_curve(FILE *f, const struct result *results, size_t n)
+svg_curve(FILE *f, double width, const struct result *results, size_t n)
 {
-	struct plot p = {
-		.x = { .from = LEFT + 14, .to = RIGHT - 6, .log = true },
-		.y = { .from = BOTTOM, .to = TOP },
-		.lat = results[0].rows.n && row_is_latency(&results[0].rows.at[0]),
-		.n = n < SVG_SERIES_MAX ? n : SVG_SERIES_MAX,
-		.smallest = INFINITY,
+	struct svg_chart c = {
+		.x_unit = "size of one transfer",
+		.sizes = true,
+		.times = results[0].rows.n && row_is_latency(&results[0].rows.at[0]),
 	};
-	char line[32];
 
-	survey(&p, results);
-	if (!(p.top > 0))
-		return;
-	p.x.lo = p.smallest < p.largest ? p.smallest : p.smallest / 2;
-	p.x.hi = p.smallest < p.largest ? p.largest : p.largest * 2;
+	n = n < SVG_SERIES_MAX ? n : SVG_SERIES_MAX;
+	c.label = c.times ? "Half round trip over size" : "Bandwidth over size";
+	c.unit = c.times ? "median of half a round trip, log scale" : "GB/s";
+	c.limit = c.times ? 0 : line_GBps(&results[0]);
+	c.limit_name = "line rate";
+	for (size_t i = 0; i < n; i++)
+		add_ours(&c, &results[i], i, n);
+	for (size_t i = 0; i < n; i++)
+		add_baseline(&c, &results[i], i, n);
+	if (n == 1)
+		add_band(&c, &results[0]);
+	svg_chart_draw(f, width, &c);
+	svg_chart_free(&c);
+}
 
-	svg_open(f, WIDTH, HEIGHT, p.lat ? "Half round trip over size" : "Bandwidth over size");
-	draw_axes(f, &p);
-	if (p.n == 1)
-		draw_band(f, &p, results);
-	for (size_t i = 0; i < p.n; i++) {
-		snprintf(line, sizeof(line), "line base s%zu", p.n > 1 ? i : SVG_SERIES_MAX);
-		draw_line(f, &p, &results[i], line, baseline);
+/* ---- CPU -------------------------------------------------------------------------- */
+
+struct cost {
+	const char *name;
+	size_t offset; /* of the number in struct row */
+	unsigned colour;
+	bool dashed;
+};
+
+static void
+add_cost(struct svg_chart *c, const struct result *r, const struct cost *cost)
+{
+	struct svg_series *s = svg_chart_add(c, cost->colour);
+	char size[OUT_QUANTITY], digits[OUT_QUANTITY];
+
+	s->dashed = cost->dashed;
+	s->dots = !cost->dashed;
+	for (size_t i = 0; i < r->rows.n; i++) {
+		const struct row *row = &r->rows.at[i];
+		double v;
+
+		memcpy(&v, (const char *)row + cost->offset, sizeof(v));
+		svg_chart_point(c, s, (double)row->size, v, "%s, %s: %s CPU s/GB",
+				out_size(row->size, size), cost->name, out_digits(v, digits));
 	}
-	for (size_t i = p.n; i-- > 0;) { /* the first record on top */
-		snprintf(line, sizeof(line), "line s%zu", i);
-		draw_line(f, &p, &results[i], line, ours);
-		snprintf(line, sizeof(line), "dot f%zu", i);
-		draw_dots(f, &p, &results[i], line);
-	}
-	draw_labels(f, &p, results);
-	svg_close(f);
+	name_series(s, cost->name, 0, 1);
+}
+
+void
+svg_cpu(FILE *f, double width, const struct result *r)
+{
+	bool bi = r->rows.n && !strcmp(r->rows.at[0].dir, "bi");
+	bool read = r->rows.n && !strcmp(r->rows.at[0].op, "read");
+	const char *client = bi ? "client" : read ? "receiver" : "sender";
+	const char *server = bi ? "server" : read ? "sender" : "receiver";
+	const struct cost costs[] = {
+		{ "both ends", offsetof(struct row, cpu_s_per_GB), 0, false },
+		{ client, offsetof(struct row, client_cpu_s_per_GB), 1, false },
+		{ server, offsetof(struct row, server_cpu_s_per_GB), 2, false },
+		{ "raw, both", offsetof(struct row, baseline_cpu_s_per_GB), SVG_SERIES_MAX, true },
+	};
+	struct svg_chart c = { .label = "CPU time of a GB over size", .unit = "CPU seconds per GB",
+			       .x_unit = "size of one transfer", .sizes = true };
+
+	for (size_t i = 0; i < sizeof(costs) / sizeof(costs[0]); i++)
+		add_cost(&c, r, &costs[i]);
+	svg_chart_draw(f, width, &c);
+	svg_chart_free(&c);
 }

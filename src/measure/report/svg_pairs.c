@@ -5,9 +5,8 @@
 #include "measure/report/svg.h"
 #include "measure/report/svg_plot.h"
 
-#define WIDTH 880.0
 #define LEFT 84.0
-#define RIGHT 866.0
+#define MARGIN 14.0
 #define TOP 30.0
 #define PAIRS_MAX 40
 #define PAIR_STEP 15.0
@@ -29,18 +28,20 @@ fit_axis(struct svg_axis *x, const struct row *row)
 }
 
 void
-svg_pairs(FILE *f, const struct row *row)
+svg_pairs(FILE *f, double width, const struct row *row)
 {
-	struct svg_axis x = { .from = LEFT, .to = RIGHT };
+	struct svg_axis x = { .from = LEFT, .to = width - MARGIN };
 	size_t n = row->pairs.n < PAIRS_MAX ? row->pairs.n : PAIRS_MAX;
-	double bottom = TOP + PAIR_STEP * (double)n + 6;
+	double one, bottom = TOP + PAIR_STEP * (double)n + 6;
 
 	if (!n || !isfinite(row->ratio))
 		return;
 	fit_axis(&x, row);
-	svg_open(f, WIDTH, bottom + 28, "Ratio to raw sockets, pair by pair");
+	one = svg_at(&x, 1);
+	svg_open(f, width, bottom + 28, "Ratio to raw sockets, pair by pair");
 	svg_axis_of_ratios(f, &x, TOP - 6, bottom);
-	svg_text(f, "unit middle", svg_at(&x, 1), TOP - 14, "as fast as raw sockets");
+	svg_text(f, one > width - 80 ? "unit end" : "unit middle",
+		 one > width - 80 ? width - 2 : fmax(one, 80), TOP - 14, "as fast as raw sockets");
 	if (isfinite(row->ratio_ci.lo) && isfinite(row->ratio_ci.hi))
 		svg_rect(f, "ci", svg_at(&x, row->ratio_ci.lo), TOP - 6,
 			 svg_at(&x, row->ratio_ci.hi) - svg_at(&x, row->ratio_ci.lo),

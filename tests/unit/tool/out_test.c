@@ -82,7 +82,8 @@ static const char csv[] =
 	"size,op,dir,mem,peer_mem,descs,iters,warmup,nics,channels,chunk_bytes,window,"
 	"dist,time_us.min,time_us.p50,time_us.p99,time_us.p999,time_us.max,"
 	"time_us.mean,time_us.stdev,algbw_GBps,busbw_GBps,peer_algbw_GBps,"
-	"transfers_per_s,checked,wrong,cpu_s_per_GB,congestion,"
+	"transfers_per_s,checked,wrong,cpu_s_per_GB,client_cpu_s_per_GB,"
+	"server_cpu_s_per_GB,congestion,"
 	"baseline_congestion,baseline_GBps,baseline_cpu_s_per_GB,ratio,"
 	"ratio_ci.lo,ratio_ci.hi,path_GBps,path_1M_GBps,path_fraction,degraded,in_flight.mean,in_flight.max,"
 	"ctxt_switches,stage_us.queue,stage_us.wire,stage_us.unpack,stage_us.ack,"
@@ -91,7 +92,7 @@ static const char csv[] =
 	"baseline_half_rtt_us.p50,baseline_half_rtt_us.p99,"
 	"baseline_half_rtt_us.p999\n"
 	"67108864,write,uni,host,cuda:1,1,20,5,2,2,524288,16,pull,12000,12750,14000,"
-	"14500,15000,12782.64,250,5.25,5.25,5.2,78.2,true,0,0.35,,,5.5,0.3,0.97,0.94,1,"
+	"14500,15000,12782.64,250,5.25,5.25,5.2,78.2,true,0,0.35,0.15,0.2,,,5.5,0.3,0.97,0.94,1,"
 	"50,45,0.105,false,7.5,16,1234,300,90,40,70,,,,,,,,,,\n";
 
 /* The record printed in @format, to be freed. */

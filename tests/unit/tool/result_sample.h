@@ -85,6 +85,8 @@ sample_row(struct result *r, uint64_t size)
 	row->path_fraction = 0.105;
 	row->checked = true;
 	row->cpu_s_per_GB = 0.35;
+	row->client_cpu_s_per_GB = 0.15;
+	row->server_cpu_s_per_GB = 0.2;
 	row->baseline_GBps = 5.5;
 	row->baseline_cpu_s_per_GB = 0.3;
 	row->in_flight = (struct row_in_flight){ 7.5, 16 };

@@ -14,6 +14,7 @@
 #include "base/log.h"
 #include "result_sample.h"
 #include "measure/report/html.h"
+#include "measure/report/html_compare.h"
 #include "tool/out_text.h"
 #include "measure/report/result.h"
 #include "measure/report/result_fields.h"
@@ -219,7 +220,8 @@ a_report_has_its_pictures_and_its_data(void **state)
 	sample_row(&r, 1 << 20);
 	sample_row(&r, 1 << 26);
 	html = report_text(&r, 1);
-	assert_int_equal(count_pictures(html), 4); /* curve, pairs, shares, stages */
+	/* curve, CPU, pairs, shares, stages: for a screen and for a phone */
+	assert_int_equal(count_pictures(html), 2 * 5);
 	assert_non_null(strstr(html, "64 MiB write from host to cuda:1 at 5.25 GB/s over 2 NICs"));
 	assert_null(strstr(html, "http://") ? strstr(html, "src=") : NULL);
 
@@ -247,7 +249,7 @@ a_latency_report_has_a_histogram(void **state)
 	sample_result(&r);
 	sample_latency_row(&r);
 	html = report_text(&r, 1);
-	assert_int_equal(count_pictures(html), 4); /* histogram instead of the curve */
+	assert_int_equal(count_pictures(html), 2 * 4); /* histogram instead of the curve */
 	assert_non_null(strstr(html, "Histogram of half round trips"));
 	free(html);
 	result_fini(&r);
@@ -269,11 +271,122 @@ several_records_are_compared_in_one_plot(void **state)
 	count_pictures(html);
 	assert_non_null(strstr(html, "line s0"));
 	assert_non_null(strstr(html, "line s1"));
-	assert_non_null(strstr(html, "<td>gamma</td>"));
+	assert_non_null(strstr(html, "<td class=\"w\">gamma</td>"));
 	assert_non_null(strstr(html, "id=\"result-1\""));
 	free(html);
 	for (size_t i = 0; i < 2; i++)
 		result_fini(&r[i]);
+}
+
+/* Two records of a case, B's blocks taking @times as long. */
+static void
+sample_two(struct result r[2], double times)
+{
+	for (size_t i = 0; i < 2; i++) {
+		struct row *row;
+
+		sample_result(&r[i]);
+		row = sample_row(&r[i], 1 << 26);
+		for (size_t k = 0; k < row->pairs.n; k++)
+			row->pairs.at[k].ours_us = (1000 + 40 * (double)k) * (i ? times : 1);
+	}
+	r[1].rows.at[0].busbw_GBps /= times;
+}
+
+static void
+a_difference_stands_in_title_and_card_with_its_interval(void **state)
+{
+	struct result r[2];
+	char *html;
+
+	sample_two(r, 1.5);
+	result_add_setting(&r[1], "TCPX_WINDOW", "64", "environment");
+	html = report_text(r, 2);
+	assert_non_null(strstr(html, "<h1>64 MiB write: A 5.25 GB/s, B 3.50 GB/s, \u221233 % "
+				     "(\u221239 % to \u221227 % at 95 %)</h1>"));
+	assert_non_null(strstr(html, "<b class=\"bad\">\u221233 %</b>"));
+	assert_non_null(strstr(html, "<td class=\"mono\">TCPX_WINDOW</td><td class=\"w\">\u2013</td>"
+				     "<td class=\"w\">64</td>"));
+	assert_null(strstr(html, "<td class=\"mono\">TCPX_CHUNK</td><td class=\"w\">512K"));
+	free(html);
+	for (size_t i = 0; i < 2; i++)
+		result_fini(&r[i]);
+}
+
+static void
+a_difference_within_its_interval_is_none(void **state)
+{
+	struct result r[2];
+	struct change c;
+	char *html;
+
+	sample_two(r, 1);
+	r[1].rows.at[0].busbw_GBps = 2; /* the figure alone claims nothing */
+	c = compare_rows(&r[0].rows.at[0], &r[1].rows.at[0]);
+	assert_true(c.lo < 0 && c.hi > 0);
+	html = report_text(r, 2);
+	assert_non_null(strstr(html, "no difference shown"));
+	assert_null(strstr(html, "class=\"bad\""));
+	free(html);
+	r[1].rows.at[0].pairs.n = 5; /* too few */
+	c = compare_rows(&r[0].rows.at[0], &r[1].rows.at[0]);
+	assert_float_equal(c.mean, 2 / 5.25 - 1, 1e-9);
+	assert_true(isnan(c.lo) && isnan(c.hi));
+	for (size_t i = 0; i < 2; i++)
+		result_fini(&r[i]);
+}
+
+static void
+a_table_has_no_column_without_a_figure(void **state)
+{
+	struct result r;
+	struct row *row;
+	char *html;
+
+	sample_result(&r);
+	sample_row(&r, 1 << 20);
+	html = report_text(&r, 1);
+	assert_non_null(strstr(html, "of path, %"));
+	assert_non_null(strstr(html, ">not copied<"));
+	assert_null(strstr(html, ">p99<")); /* 20 iterations have no 99th percentile */
+	free(html);
+	row = &r.rows.at[0];
+	row->path_fraction = row->ratio_ci.lo = row->ratio_ci.hi = NAN;
+	row->iters = ROW_P99_ITERS;
+	for (size_t i = 0; i < row->per_channel.n; i++)
+		row->per_channel.at[i].tx.lent_bytes = 0;
+	html = report_text(&r, 1);
+	assert_null(strstr(html, "of path, %"));
+	assert_null(strstr(html, ">not copied<"));
+	assert_null(strstr(html, ">95 %<"));
+	assert_non_null(strstr(html, ">p99<"));
+	assert_null(strstr(html, ">p99.9<"));
+	free(html);
+	result_fini(&r);
+}
+
+static void
+the_band_of_latencies_reaches_the_slowest(void **state)
+{
+	struct result r;
+	struct row *row;
+	double x, y;
+	char *html, *band;
+
+	sample_result(&r);
+	sample_latency_row(&r);
+	row = sample_latency_row(&r);
+	row->size = 4096;
+	row->half_rtt_us.p99 = 50 * row->half_rtt_us.p50;
+	html = report_text(&r, 1);
+	band = strstr(html, "<polygon class=\"band\" points=\"");
+	assert_non_null(band);
+	band = strchr(strstr(band, "points=\""), ' '); /* the second point is the largest size */
+	assert_int_equal(sscanf(band, "%lf,%lf", &x, &y), 2);
+	assert_true(y > 34); /* within the plot, whose top that is */
+	assert_non_null(strstr(html, "log scale"));
+	free(html);
+	result_fini(&r);
 }
 
 #define SHORT "</script><b>\"'&<script>"
@@ -423,6 +536,10 @@ main(void)
 		cmocka_unit_test(a_report_has_its_pictures_and_its_data),
 		cmocka_unit_test(a_latency_report_has_a_histogram),
 		cmocka_unit_test(several_records_are_compared_in_one_plot),
+		cmocka_unit_test(a_difference_stands_in_title_and_card_with_its_interval),
+		cmocka_unit_test(a_difference_within_its_interval_is_none),
+		cmocka_unit_test(a_table_has_no_column_without_a_figure),
+		cmocka_unit_test(the_band_of_latencies_reaches_the_slowest),
 		cmocka_unit_test(no_text_of_a_record_becomes_markup),
 		cmocka_unit_test(no_text_of_a_mesh_becomes_markup),
 		cmocka_unit_test(extreme_figures_still_draw),
