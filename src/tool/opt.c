@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/parse.h"
+#include "tool/completion.h"
 #include "tool/out_text.h"
 #include "tool/tool.h"
 
@@ -236,6 +237,11 @@ opt_read(struct opt_parser *p, const struct opt_command *cmd, int argc, char **a
 {
 	int id;
 
+	if (completion_asked(argc, argv)) {
+		p->exit = TOOL_OK;
+		completion_options(stdout, completion_asked(argc, argv), cmd);
+		return false;
+	}
 	*p = (struct opt_parser){ .cmd = cmd, .argc = argc, .argv = argv, .args = args };
 	init(p);
 	while (p->exit == TOOL_OK && (id = next(p)) != OPT_END) {

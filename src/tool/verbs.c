@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "tool/completion.h"
 #include "tool/tool.h"
 
 static int
@@ -44,6 +45,10 @@ tool_run_verb(const struct tool_verbs *v, int argc, char **argv)
 	}
 	if (!strcmp(word, "--help") || !strcmp(word, "-h")) {
 		print_usage(v, stdout);
+		return TOOL_OK;
+	}
+	if (completion_asked(argc, argv)) {
+		completion_verbs(stdout, completion_asked(argc, argv), v);
 		return TOOL_OK;
 	}
 	for (size_t i = 0; i < v->count; i++)

@@ -58,6 +58,10 @@ def manual_pages_are_clean():
     if not shutil.which("man"):
         raise tap.Skip("no man here")
     for page in pages:
+        other = re.fullmatch(r"\.so man1/(\S+)\n", read(page))
+        if other:  # the same page under another name
+            assert os.path.exists("man/" + other.group(1)), page
+            continue
         said = tap.succeeds("env", "LC_ALL=C.UTF-8", "man", "--warnings", "-E", "UTF-8", "-Tutf8",
                             "-l", page)
         warnings = [line for line in said.splitlines() if re.search(r":\d+: (warning|error)", line)]
@@ -68,8 +72,8 @@ def every_option_is_in_the_manual():
     if not tool:
         raise tap.Skip("the tool was not built")
     missing = []
-    for words, page in (("perf", "tcpx-perf.1"), ("serve", "tcpx-perf.1"), ("info", "tcpx.1"),
-                        ("report", "tcpx.1"), ("doctor", "tcpx-doctor.1"),
+    for words, page in (("perf", "tcpx-perf.1"), ("serve", "tcpx-perf.1"), ("info", "tcpx-info.1"),
+                        ("report", "tcpx-report.1"), ("doctor", "tcpx-doctor.1"),
                         ("env", "tcpx-env.1"), ("topo", "tcpx-topo.1"), ("top", "tcpx-top.1"),
                         ("irq snapshot", "tcpx-irq.1"),
                         ("irq diff", "tcpx-irq.1"),

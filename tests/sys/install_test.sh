@@ -16,7 +16,7 @@ installed() {
 }
 files_are_there() {
 	for file in bin/tcpx lib/libtcpx-p2p.so lib/libtcpx-p2p.a lib/libnccl-net-tcpx-emu.so \
-		include/tcpx/tcpx.h share/man/man1/tcpx.1; do
+		include/tcpx/tcpx.h share/man/man1/tcpx.1 share/bash-completion/completions/tcpx; do
 		# the folder of libraries is the distribution's
 		find "$to$prefix" -path "*/$(basename "$file")" | grep . || return
 	done

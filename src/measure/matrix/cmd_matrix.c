@@ -319,8 +319,8 @@ cmd_matrix(int argc, char **argv)
 	static const struct tool_verbs all = {
 		.command = "tcpx matrix",
 		.about =
-			"Experiments with a verdict: any command that prints a figure, run with settings in\n"
-			"shuffled blocks, judged by intervals and a margin fixed beforehand.\n",
+			"Experiments with a verdict: any command that prints a figure, run with settings\n"
+			"in shuffled blocks, judged by intervals and a margin fixed beforehand.\n",
 		.more = "; `tcpx matrix run` lists what is shipped",
 		.verb = verbs,
 		.count = ARRAY_LEN(verbs),

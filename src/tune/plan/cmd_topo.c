@@ -137,7 +137,8 @@ cmd_topo(int argc, char **argv)
 		"  tcpx topo --explain\n"
 		"  tcpx topo --spec a3-high.spec --json -\n"
 		"  tcpx topo --synthetic \"pack:2 [numa] core:8 pu:2\"\n"
-		"  tcpx topo --spec a3-high.spec --write-fixture /tmp/a3 && tcpx topo --root /tmp/a3\n",
+		"  tcpx topo --spec a3-high.spec --write-fixture /tmp/a3\n"
+		"  tcpx topo --root /tmp/a3\n",
 		false,
 	};
 	struct wish w = { .root = NULL };

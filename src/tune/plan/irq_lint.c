@@ -38,8 +38,8 @@ static const struct opt_command command = {
 	.opts = opts,
 	.count = ARRAY_LEN(opts),
 	.examples = "  tcpx irq lint\n"
-		    "  tcpx irq lint --spec a3-high.spec --tx 'eth1:8-21,112-125' "
-		    "--rx 'eth1:22-35,124-139'\n",
+		    "  tcpx irq lint --spec a3-high.spec --tx 'eth1:8-21,112-125' \\\n"
+		    "    --rx 'eth1:22-35,124-139'\n",
 };
 
 /* Our own setting, or the plugin's; NULL: neither is set. */
