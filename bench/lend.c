@@ -51,7 +51,7 @@ die(const char *what, int rc)
 static void
 end_sleep(struct end *e, unsigned interest)
 {
-	struct tcpx_event ev[2];
+	struct tcpx_net_event ev[2];
 
 	e->sleeps++;
 	e->ops->chan_watch(e->chan, e->poller, e, interest);
@@ -171,7 +171,7 @@ channel_make(const struct tcpx_net_ops *ops, struct tcpx_net *net, uint32_t inde
 	uint8_t handle[TCPX_HANDLE_BYTES];
 	struct tcpx_chan_listener *cl;
 	int up = -EAGAIN, accepted = -EAGAIN;
-	struct tcpx_event ev[1];
+	struct tcpx_net_event ev[1];
 	void *state = NULL;
 	int rc;
 

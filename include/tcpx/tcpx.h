@@ -71,8 +71,9 @@ struct tcpx_engine_opts {
 	                                * and files. `tcpx info --config` lists all      */
 	tcpx_log_sink_fn log;          /* NULL: the process's sink stays as it is        */
 	void *log_arg;
+	int peer_events;               /* 1: tcpx_event_get() reports peers, too       */
 };
-#define TCPX_ENGINE_OPTS_INIT { sizeof(struct tcpx_engine_opts), NULL, NULL, NULL, NULL, NULL }
+#define TCPX_ENGINE_OPTS_INIT { sizeof(struct tcpx_engine_opts), NULL, NULL, NULL, NULL, NULL, 0 }
 
 /*
  * tcpx_open - start an engine: read settings, bind listeners, start its threads
@@ -100,8 +101,8 @@ TCPX_API int tcpx_metadata(tcpx_engine *engine, void *buf, size_t *len);
 /* Port of the control listener, host byte order. */
 TCPX_API uint16_t tcpx_port(tcpx_engine *engine);
 
-/* A level-triggered descriptor: readable while a note waits or an ended transfer has not
- * been tested. Borrowed; closed with the engine. */
+/* A level-triggered descriptor: readable while a note or an event waits, or the end of a
+ * transfer that is not watched has not been tested. Borrowed; closed with the engine. */
 TCPX_API int tcpx_event_fd(tcpx_engine *engine);
 
 /* Text of the calling thread's last failure, for people; "" if none. The cause of a failed
@@ -259,6 +260,42 @@ TCPX_API int tcpx_wait(tcpx_xfer *xfer, int timeout_ms);
 TCPX_API void tcpx_cancel(tcpx_xfer *xfer);
 /* Cancels if in progress, gives the handle back. Cannot fail. NULL is allowed. */
 TCPX_API void tcpx_xfer_free(tcpx_xfer *xfer);
+
+/* ---- many at once ---------------------------------------------------------------- */
+
+/* From now on each end of the transfer is one event with @user. Call it after tcpx_write(),
+ * _read(), _send() or _recv(): if it has ended already, the event is there at once. Or once
+ * before tcpx_xfer_post(): each post gives one. tcpx_test() and tcpx_wait() stay as they are.
+ * An event not yet taken goes with tcpx_xfer_free() and with the next post. */
+TCPX_API void tcpx_xfer_watch(tcpx_xfer *xfer, void *user);
+
+enum tcpx_event_kind { TCPX_EVENT_XFER = 1, TCPX_EVENT_PEER_UP = 2, TCPX_EVENT_PEER_DOWN = 3 };
+
+struct tcpx_event {
+	int kind;
+	int status;            /* how the transfer ended; why the peer is down; 0        */
+	void *user;            /* as given to tcpx_xfer_watch()                          */
+	tcpx_xfer *xfer;       /* the caller's handle, to post again or to free          */
+	uint64_t bytes;        /* in place                                               */
+	uint64_t incarnation;  /* of the peer                                            */
+	char peer[64];         /* its name; "" for transfers                             */
+};
+
+/*
+ * tcpx_event_get - take what has happened, the oldest first
+ * @stride: sizeof(struct tcpx_event)
+ * @count:  in: room in @out, at least 1; out: how many were taken
+ *
+ * Each event is given once, to one thread. Its cost does not depend on how many transfers are
+ * open. Of a peer only the latest state waits, and only with tcpx_engine_opts.peer_events.
+ * Return: 0; -EAGAIN and no event; -EINVAL.
+ */
+TCPX_API TCPX_MUST_USE int tcpx_event_get(tcpx_engine *engine, struct tcpx_event *out,
+					  size_t stride, size_t *count);
+/* The same, waiting for the first; -EAGAIN after timeout_ms (-1: no limit). Meanwhile the
+ * caller's thread does the I/O, as in tcpx_wait(). */
+TCPX_API TCPX_MUST_USE int tcpx_event_wait(tcpx_engine *engine, int timeout_ms,
+					   struct tcpx_event *out, size_t stride, size_t *count);
 
 struct tcpx_xfer_info {
 	size_t struct_size;

@@ -58,7 +58,7 @@ enum tcpx_ready {
 	TCPX_BROKEN = 4 /* error, hang-up, or a report on lent pages; the next call finds out */
 };
 
-struct tcpx_event {
+struct tcpx_net_event {
 	void *owner;    /* as given to *_watch() */
 	unsigned ready; /* enum tcpx_ready       */
 };
@@ -211,7 +211,7 @@ struct tcpx_net_ops {
 	 * before wait makes that wait return at once. */
 	int (*poller_open)(struct tcpx_net *net, struct tcpx_poller **poller);
 	void (*poller_close)(struct tcpx_poller *poller);
-	int (*poller_wait)(struct tcpx_poller *poller, struct tcpx_event *events, int max,
+	int (*poller_wait)(struct tcpx_poller *poller, struct tcpx_net_event *events, int max,
 			   int64_t timeout_ns);
 	void (*poller_wake)(struct tcpx_poller *poller);
 	/* Also reports a descriptor of the caller when it is readable: level-triggered, until it

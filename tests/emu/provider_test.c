@@ -108,7 +108,7 @@ connect_all(struct run *r)
 	uint8_t handle[CHANNELS][TCPX_HANDLE_BYTES];
 	int up[CHANNELS], down[CHANNELS], rc = 0;
 	void *dial[CHANNELS] = { NULL };
-	struct tcpx_event ev[1];
+	struct tcpx_net_event ev[1];
 	bool all = false;
 
 	for (unsigned k = 0; k < r->channels; k++) {
@@ -258,7 +258,7 @@ move_all(struct run *r)
 	uint64_t end_ns = tcpx_clock_now(&tcpx_clock_system) + PATIENCE_NS;
 
 	for (;;) {
-		struct tcpx_event ev[2 * CHANNELS];
+		struct tcpx_net_event ev[2 * CHANNELS];
 		uint64_t left = 0, taken = 0;
 		bool moved = false;
 

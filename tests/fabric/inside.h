@@ -255,7 +255,7 @@ void tcpx_end_close(struct loop_end *e);
 /* ---- poller.c ---- */
 int tcpx_loop_poller_open(struct tcpx_net *net, struct tcpx_poller **poller);
 void tcpx_loop_poller_close(struct tcpx_poller *p);
-int tcpx_loop_poller_wait(struct tcpx_poller *p, struct tcpx_event *events, int max,
+int tcpx_loop_poller_wait(struct tcpx_poller *p, struct tcpx_net_event *events, int max,
 			  int64_t timeout_ns);
 void tcpx_loop_poller_wake(struct tcpx_poller *p);
 int tcpx_watch_set(struct loop_watch *w, struct tcpx_poller *p, void *owner,

@@ -42,7 +42,7 @@ tcpx_watch_set(struct loop_watch *w, struct tcpx_poller *p, void *owner, unsigne
 }
 
 int
-tcpx_loop_poller_wait(struct tcpx_poller *p, struct tcpx_event *events, int max,
+tcpx_loop_poller_wait(struct tcpx_poller *p, struct tcpx_net_event *events, int max,
 		      int64_t timeout_ns)
 {
 	struct tcpx_node *head = &p->watches;
@@ -67,7 +67,7 @@ tcpx_loop_poller_wait(struct tcpx_poller *p, struct tcpx_event *events, int max,
 		unsigned ready = w->ready(w);
 
 		if (ready)
-			events[found++] = (struct tcpx_event){ w->owner, ready };
+			events[found++] = (struct tcpx_net_event){ w->owner, ready };
 	}
 	return found;
 }

@@ -75,6 +75,7 @@ struct sim_handle {
 	enum sim_kill kill;
 	bool posted, killed, ended;
 	int status;
+	uint32_t told; /* events of its end */
 };
 
 /* A transfer from src to dst. Handle 0 is the initiator's, 1 a receive. */

@@ -125,6 +125,8 @@ post(struct sim_world *w, struct sim_xfer *x, int h)
 		rc = call_post(w, x, h);
 	if (rc)
 		end_handle(w, x, h, rc);
+	else
+		tcpx_xfer_watch(handle->xfer, handle);
 }
 
 static void
@@ -303,9 +305,32 @@ take_note(struct sim_world *w, int engine, tcpx_note *note)
 	w->totals->notes++;
 }
 
+static void
+take_events(struct sim_world *w, tcpx_engine *e)
+{
+	struct tcpx_event ev[3];
+	size_t n = 3;
+
+	for (; !tcpx_event_get(e, ev, sizeof(ev[0]), &n); n = 3)
+		for (size_t i = 0; i < n; i++) {
+			struct sim_handle *h = ev[i].user;
+
+			if (!h->xfer || ev[i].xfer != h->xfer)
+				sim_fail(w, "the end of a transfer that was freed is told");
+			else if (h->told++)
+				sim_fail(w, "the end of a transfer is told twice");
+			else if (ev[i].status != tcpx_test(h->xfer))
+				sim_fail(w, "an event says %d, test %d", ev[i].status,
+					 tcpx_test(h->xfer));
+		}
+}
+
 void
 sim_work_look(struct sim_world *w)
 {
+	for (uint32_t e = 0; e < w->engine_count; e++)
+		if (!w->engine[e].closed)
+			take_events(w, w->engine[e].engine);
 	for (uint32_t e = 0; e < w->engine_count; e++) {
 		tcpx_note *note;
 
@@ -387,6 +412,9 @@ judge_xfer(struct sim_world *w, struct sim_xfer *x)
 
 		w->totals->xfers++;
 		judge_info(w, x, h);
+		if (handle->xfer && handle->told != 1)
+			sim_fail(w, "transfer %u%s: its end was told %u times", x->number,
+				 h ? " (recv)" : "", handle->told);
 		if (handle->status == 0) {
 			w->totals->done++;
 			w->totals->bytes += x->moved;

@@ -99,11 +99,18 @@ struct registry {
 
 /* The application's descriptor: readable while something is unobserved. */
 struct events {
-	pthread_mutex_t lock;       /* raised, making fd */
+	pthread_mutex_t lock;       /* raised, making fd, the queue */
 	_Atomic int fd;             /* -1 before its first use */
 	bool raised;
 	_Atomic int64_t unobserved; /* ends not tested yet */
 	_Atomic uint32_t notes;     /* not yet taken; futex of waiters that could not borrow */
+	struct tcpx_node queue;     /* of tcpx_event_get()                                */
+	_Atomic uint32_t entries;   /* in it; futex of waiters that could not borrow      */
+	_Atomic int sleepers;       /* of that futex                                      */
+	_Atomic int waiting;        /* threads in tcpx_event_wait()                       */
+	_Atomic uint32_t looks;     /* in vain, since an entry was taken                  */
+	bool peers;                 /* reports peers, too                                 */
+	uint32_t peer_entries;      /* of them in the queue                               */
 };
 
 /* Changes when some session changes its state. */

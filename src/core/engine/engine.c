@@ -19,6 +19,7 @@
 #include "core/engine/upward.h"
 #include "core/loop/lease.h"
 #include "core/loop/loop.h"
+#include "core/loop/queue.h"
 #include "core/memory/batch.h"
 #include "core/memory/gpu.h"
 #include "core/memory/list.h"
@@ -120,6 +121,7 @@ assemble(struct tcpx_engine *e, const struct tcpx_engine_opts *o, const struct e
 	if (o->log) /* a caller's sink beats TCPX_DEBUG_FILE */
 		tcpx_log_sink(o->log, o->log_arg);
 	e->clock = env ? env->clock : tcpx_clock_system;
+	e->events.peers = o->peer_events != 0;
 	rc = tcpx_engine_provider(e, env);
 	if (rc)
 		return rc;
@@ -175,6 +177,7 @@ tcpx_engine_open(const struct tcpx_engine_opts *opts, const struct engine_env *e
 	e->listeners = &w->listeners;
 	e->notes = &w->notes;
 	e->events.fd = -1;
+	tcpx_node_init(&e->events.queue);
 	e->manual = env && env->manual;
 	tcpx_mutex_init(&e->registry.lock);
 	tcpx_mutex_init(&e->events.lock);
@@ -353,6 +356,7 @@ tcpx_close(tcpx_engine *e)
 	tcpx_staging_close(e);
 	free(e->loop);
 	free(e->memory->batches);
+	tcpx_queue_close(e);
 	/* handles that the application kept; they may hold words of the GPUs' */
 	tcpx_chain_each(m, after2, &e->registry.xfers) {
 		tcpx_chain_remove(m);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The descriptor for applications with an event loop of their own: readable exactly while
- * a completion or a note waits. It costs nothing until it is first requested. And the futex of
- * threads that wait for sessions.
+ * The descriptor for applications with an event loop of their own: readable exactly while an end,
+ * an entry of the queue or a note waits. It costs nothing until it is first requested. And the
+ * futex of threads that wait for sessions.
  */
 #include "core/loop/event.h"
 
@@ -12,14 +12,16 @@
 #include "core/context/context.h"
 #include "core/loop/futex.h"
 
-/* Makes the descriptor readable, or not, by the counts. events.lock held. */
-static void
-level(struct tcpx_engine *e)
+void
+tcpx_event_level(struct tcpx_engine *e)
 {
-	bool want = atomic_load(&e->events.unobserved) > 0 || atomic_load(&e->events.notes) > 0;
+	bool want = atomic_load(&e->events.unobserved) > 0 || atomic_load(&e->events.notes) > 0 ||
+		    atomic_load(&e->events.entries) > 0;
 	uint64_t value = 1;
 	ssize_t n = 0;
 
+	if (atomic_load(&e->events.fd) < 0)
+		return;
 	if (want && !e->events.raised)
 		n = write(e->events.fd, &value, sizeof(value));
 	else if (!want && e->events.raised)
@@ -34,7 +36,7 @@ tcpx_event_changed(struct tcpx_engine *e)
 	if (atomic_load(&e->events.fd) < 0)
 		return;
 	pthread_mutex_lock(&e->events.lock);
-	level(e);
+	tcpx_event_level(e);
 	pthread_mutex_unlock(&e->events.lock);
 }
 
@@ -65,7 +67,7 @@ tcpx_event_fd(tcpx_engine *e)
 			fd = tcpx_fail_errno(TCPX_SUB_INIT, "eventfd");
 		} else {
 			atomic_store(&e->events.fd, fd);
-			level(e);
+			tcpx_event_level(e);
 		}
 	}
 	pthread_mutex_unlock(&e->events.lock);

@@ -8,6 +8,8 @@
 
 struct tcpx_engine;
 
+/* Makes the descriptor, if there is one, readable by the counts. events.lock held. */
+void tcpx_event_level(struct tcpx_engine *e);
 /* events.notes or events.unobserved has changed: sets the descriptor. */
 void tcpx_event_changed(struct tcpx_engine *e);
 /* A transfer has ended and the application has not tested it yet; drop: now it has. */

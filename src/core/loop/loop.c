@@ -219,7 +219,7 @@ void
 tcpx_loop_step(struct loop *l, int64_t timeout_ns)
 {
 	const struct loop_calls *up = l->engine->up.loop;
-	struct tcpx_event ev[CORE_EVENTS];
+	struct tcpx_net_event ev[CORE_EVENTS];
 	uint64_t now_ns = engine_now(l->engine);
 	int64_t limit_ns;
 	bool ran;

@@ -64,6 +64,7 @@ tcpx_peer_put(struct tcpx_peer *p)
 	pthread_mutex_lock(&e->registry.lock);
 	tcpx_chain_remove(&p->in_engine);
 	pthread_mutex_unlock(&e->registry.lock);
+	tcpx_queue_forget(e, &p->news);
 	pthread_mutex_destroy(&p->lock);
 	free(p);
 }

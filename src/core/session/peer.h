@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "base/chain.h"
+#include "core/loop/queue.h"
 #include "net/net.h"
 #include "proto/frame.h"
 
@@ -32,6 +33,7 @@ struct tcpx_peer {
 	struct tcpx_node unexpected;
 	_Atomic uint64_t dropped_ns; /* 0: in use                                    */
 	int gone;                    /* why it is gone for ever; 0: it is not        */
+	struct peer_news news;       /* events.lock                                  */
 };
 
 int tcpx_peer_new(struct tcpx_engine *e, const char *name, uint64_t incarnation,

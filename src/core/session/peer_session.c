@@ -11,6 +11,7 @@
 #include "core/loop/event.h"
 #include "core/loop/lease.h"
 #include "core/loop/loop.h"
+#include "core/loop/queue.h"
 #include "core/session/control.h"
 #include "core/session/note.h"
 #include "core/session/peer.h"
@@ -73,7 +74,7 @@ void
 tcpx_peer_session_lost(struct session *s)
 {
 	struct tcpx_peer *p = s->peer;
-	bool ours = false, last;
+	bool ours = false, last, down;
 
 	pthread_mutex_lock(&p->lock);
 	if (p->out == s) {
@@ -85,7 +86,10 @@ tcpx_peer_session_lost(struct session *s)
 	/* our own close does not change the peer: the next post connects again */
 	if ((ours || last) && s->cause != TCPX_ECLOSED && !p->gone)
 		p->gone = s->cause;
+	down = last || p->gone;
 	pthread_mutex_unlock(&p->lock);
+	if (down)
+		tcpx_queue_peer(p->engine, &p->news, p->name, p->incarnation, s->cause);
 	p->engine->up.session->lost(s, last);
 	if (ours)
 		tcpx_session_put(s);

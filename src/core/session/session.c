@@ -16,6 +16,7 @@
 #include "core/context/context.h"
 #include "core/loop/event.h"
 #include "core/loop/loop.h"
+#include "core/loop/queue.h"
 #include "core/session/control.h"
 #include "core/session/note.h"
 #include "core/session/peer.h"
@@ -152,6 +153,7 @@ tcpx_session_opened(struct session *s, uint64_t now_ns)
 	drop_handshake(s);
 	s->engine->up.session->opened(s, now_ns);
 	tcpx_control_flush(s);
+	tcpx_queue_peer(s->engine, &s->peer->news, s->peer->name, s->peer->incarnation, 0);
 	tcpx_event_session(s->engine);
 }
 

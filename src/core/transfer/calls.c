@@ -10,7 +10,6 @@
 
 #include "core/channel/channel.h"
 #include "core/context/context.h"
-#include "core/loop/event.h"
 #include "core/loop/lease.h"
 #include "core/loop/loop.h"
 #include "core/memory/gpu.h"
@@ -24,13 +23,7 @@
 #include "core/transfer/end.h"
 #include "core/transfer/stuck.h"
 #include "core/transfer/transfer.h"
-
-static void
-observe(struct tcpx_xfer *x)
-{
-	if (!atomic_exchange(&x->waiters.observed, true))
-		tcpx_event_drop(x->engine);
-}
+#include "core/transfer/watch.h"
 
 static struct loop *
 loop_of(struct tcpx_xfer *x)
@@ -58,7 +51,7 @@ tcpx_test(tcpx_xfer *x)
 		status = atomic_load_explicit(&x->status, memory_order_acquire);
 	}
 	if (status != -EAGAIN && !atomic_load_explicit(&x->waiters.observed, memory_order_relaxed))
-		observe(x);
+		tcpx_watch_observe(x);
 	return status;
 }
 
@@ -82,7 +75,7 @@ tcpx_wait(tcpx_xfer *x, int timeout_ms)
 			return -EAGAIN;
 		atomic_store(&x->waiters.loop, NULL);
 	}
-	observe(x);
+	tcpx_watch_observe(x);
 	return atomic_load_explicit(&x->status, memory_order_acquire);
 }
 
@@ -146,7 +139,8 @@ tcpx_xfer_free(tcpx_xfer *x)
 	if (!x)
 		return;
 	tcpx_cancel(x);
-	observe(x);
+	tcpx_watch_observe(x);
+	tcpx_watch_forget(x);
 	pthread_mutex_lock(&x->engine->registry.lock);
 	tcpx_chain_remove(&x->handle);
 	pthread_mutex_unlock(&x->engine->registry.lock);

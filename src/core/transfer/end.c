@@ -21,6 +21,7 @@
 #include "core/transfer/launch.h"
 #include "core/transfer/stuck.h"
 #include "core/transfer/transfer.h"
+#include "core/transfer/watch.h"
 
 static uint64_t
 queued_bytes(const struct tcpx_xfer *x)
@@ -69,12 +70,15 @@ static void
 announce(struct tcpx_xfer *x, int code)
 {
 	bool user = x->user; /* the handle may be freed as soon as the status is visible */
+	bool counted = user && !atomic_load(&x->watch.on);
 	struct loop *l;
 
-	atomic_store_explicit(&x->waiters.observed, !user, memory_order_relaxed);
+	atomic_store_explicit(&x->waiters.observed, !counted, memory_order_relaxed);
 	atomic_store(&x->status, code);
-	if (user) /* after the status: a thread woken by the descriptor must see it */
+	if (counted) /* after the status: a thread woken by the descriptor must see it */
 		tcpx_event_add(x->engine);
+	if (user)
+		tcpx_watch_ended(x);
 	if (atomic_load(&x->word))
 		tcpx_gpu_word_set(&x->engine->memory->gpus, &x->word);
 	if (atomic_load(&x->waiters.sleepers) > 0)

@@ -19,6 +19,7 @@
 #include "core/transfer/answer.h"
 #include "core/transfer/end.h"
 #include "core/transfer/transfer.h"
+#include "core/transfer/watch.h"
 
 static struct tcpx_xfer *
 take_recv(struct tcpx_peer *p, uint64_t tag)
@@ -113,7 +114,7 @@ tcpx_match_recv(struct tcpx_peer *p, struct tcpx_xfer *x)
 	int rc;
 
 	x->times.post_ns = engine_now(x->engine);
-	atomic_store(&x->status, -EAGAIN);
+	tcpx_watch_posted(x);
 	pthread_mutex_lock(&p->lock);
 	rc = p->gone;
 	if (rc == 0)

@@ -17,6 +17,7 @@
 #include "core/transfer/launch.h"
 #include "core/transfer/match.h"
 #include "core/transfer/transfer.h"
+#include "core/transfer/watch.h"
 
 /* Memory that a list entry costs at the target: its fragment and prefix sum. */
 #define ENTRY_BYTES (sizeof(struct tcpx_frag) + sizeof(uint64_t))
@@ -65,7 +66,7 @@ enqueue(struct session *s, struct tcpx_xfer *x)
 	atomic_store_explicit(&x->waiters.tests, 0, memory_order_relaxed);
 	if (!atomic_load(&x->waiters.observed) && !atomic_exchange(&x->waiters.observed, true))
 		tcpx_event_drop(s->engine); /* its last end was never tested */
-	atomic_store_explicit(&x->status, -EAGAIN, memory_order_release);
+	tcpx_watch_posted(x);
 	count_add(&s->engine->count.xfers_posted, 1);
 	tcpx_xfer_get(x);
 	if (x->post.event) {

@@ -28,6 +28,8 @@ tcpx_xfer_new(struct tcpx_engine *e, struct tcpx_xfer **out)
 	tcpx_node_init(&x->table);
 	tcpx_node_init(&x->queue);
 	tcpx_node_init(&x->handle);
+	tcpx_node_init(&x->watch.entry.node);
+	x->watch.entry.xfer = x;
 	*out = x;
 	return 0;
 }

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "core/context/context.h"
+#include "core/loop/queue.h"
 #include "core/memory/builder.h"
 #include "core/memory/list.h"
 #include "core/memory/payload.h"
@@ -71,6 +72,13 @@ struct xfer_waiters {
 	_Atomic bool observed;  /* the application has seen its end                   */
 };
 
+/* The engine's queue reports its ends. */
+struct xfer_watch {
+	_Atomic bool on;
+	_Atomic bool due;       /* posted, and its end not yet in the queue           */
+	struct queued entry;    /* events.lock                                        */
+};
+
 struct xfer_times {
 	uint64_t post_ns, ready_ns, done_ns, progress_ns;
 };
@@ -80,6 +88,7 @@ struct tcpx_xfer {
 	_Atomic int refs;
 	_Atomic int status;     /* -EAGAIN in progress; futex of waiters              */
 	struct xfer_waiters waiters;
+	struct xfer_watch watch;
 	struct payload payload;
 	struct tcpx_engine *engine;
 	struct tcpx_peer *peer; /* owned reference; NULL at the target                */

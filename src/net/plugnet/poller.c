@@ -64,7 +64,7 @@ tcpx_plugnet_poller_watch_fd(struct tcpx_poller *p, int fd, void *owner)
 /* Drives every busy channel and collects events. When there is no room for more events the list
  * turns, so that a channel that always has events does not starve the others. */
 static int
-look_at_all(struct tcpx_poller *p, struct tcpx_event *events, int max, uint64_t now_ns,
+look_at_all(struct tcpx_poller *p, struct tcpx_net_event *events, int max, uint64_t now_ns,
 	    bool slept)
 {
 	int n = 0;
@@ -77,7 +77,7 @@ look_at_all(struct tcpx_poller *p, struct tcpx_event *events, int max, uint64_t 
 			tcpx_plugnet_poller_moved(p, now_ns);
 		ready = n < max ? tcpx_plugnet_chan_ready(c, slept) : 0;
 		if (ready)
-			events[n++] = (struct tcpx_event){ c->owner, ready };
+			events[n++] = (struct tcpx_net_event){ c->owner, ready };
 		tcpx_plugnet_chan_relist(c);
 	}
 	if (n == max && !tcpx_chain_empty(&p->busy)) {
@@ -114,7 +114,7 @@ left_of(int64_t timeout_ns, uint64_t since_ns, uint64_t now_ns, int64_t slept_ns
 }
 
 int
-tcpx_plugnet_poller_wait(struct tcpx_poller *p, struct tcpx_event *events, int max,
+tcpx_plugnet_poller_wait(struct tcpx_poller *p, struct tcpx_net_event *events, int max,
 			 int64_t timeout_ns)
 {
 	uint64_t since_ns = tcpx_clock_now(p->net->clock), now_ns = since_ns;

@@ -7,7 +7,7 @@
 
 int tcpx_plugnet_poller_open(struct tcpx_net *net, struct tcpx_poller **poller);
 void tcpx_plugnet_poller_close(struct tcpx_poller *p);
-int tcpx_plugnet_poller_wait(struct tcpx_poller *p, struct tcpx_event *events, int max,
+int tcpx_plugnet_poller_wait(struct tcpx_poller *p, struct tcpx_net_event *events, int max,
 			     int64_t timeout_ns);
 void tcpx_plugnet_poller_wake(struct tcpx_poller *p);
 int tcpx_plugnet_poller_watch_fd(struct tcpx_poller *p, int fd, void *owner);

@@ -151,7 +151,7 @@ tcpx_sock_poller_hot(struct tcpx_poller *p, int fd, const struct tcpx_sock_watch
 /* Sleeps until the hot stream or the set is ready. Returns 1 and fills *event if the stream
  * is ready. *rest: the set is ready. */
 static int
-wait_hot(struct tcpx_poller *p, int fd, int64_t timeout_ns, struct tcpx_event *event, bool *rest)
+wait_hot(struct tcpx_poller *p, int fd, int64_t timeout_ns, struct tcpx_net_event *event, bool *rest)
 {
 	struct pollfd both[2] = { { .fd = fd, .events = POLLIN },
 				  { .fd = p->epoll_fd, .events = POLLIN } };
@@ -163,7 +163,7 @@ wait_hot(struct tcpx_poller *p, int fd, int64_t timeout_ns, struct tcpx_event *e
 	*rest = both[1].revents != 0;
 	hot = atomic_load(&p->hot_fd) == fd; /* other threads may drop it, only this one sets it */
 	if (hot && both[0].revents) {
-		*event = (struct tcpx_event){ p->hot_owner, TCPX_READABLE };
+		*event = (struct tcpx_net_event){ p->hot_owner, TCPX_READABLE };
 		return 1;
 	}
 	if (hot && timeout_ns != 0 && ++p->hot_misses >= HOT_MISSES) {
@@ -226,7 +226,7 @@ ready_of(uint32_t events)
 }
 
 int
-tcpx_sock_poller_wait(struct tcpx_poller *p, struct tcpx_event *events, int max,
+tcpx_sock_poller_wait(struct tcpx_poller *p, struct tcpx_net_event *events, int max,
 		      int64_t timeout_ns)
 {
 	struct epoll_event ready[BATCH];
@@ -250,7 +250,7 @@ tcpx_sock_poller_wait(struct tcpx_poller *p, struct tcpx_event *events, int max,
 		if (ready[i].data.ptr == p)
 			wake_absorb(p);
 		else
-			events[count++] = (struct tcpx_event){
+			events[count++] = (struct tcpx_net_event){
 				.owner = ready[i].data.ptr,
 				.ready = ready_of(ready[i].events),
 			};

@@ -14,7 +14,7 @@ struct tcpx_sock_watch {
 
 int tcpx_sock_poller_open(struct tcpx_net *net, struct tcpx_poller **poller);
 void tcpx_sock_poller_close(struct tcpx_poller *p);
-int tcpx_sock_poller_wait(struct tcpx_poller *p, struct tcpx_event *events, int max,
+int tcpx_sock_poller_wait(struct tcpx_poller *p, struct tcpx_net_event *events, int max,
 			  int64_t timeout_ns);
 void tcpx_sock_poller_wake(struct tcpx_poller *p);
 int tcpx_sock_poller_watch_fd(struct tcpx_poller *p, int fd, void *owner);

@@ -228,7 +228,7 @@ the_poller_tells_what_was_asked_for_as_long_as_it_is_so(void **state)
 {
 	struct tcpx_stream *a, *b;
 	struct tcpx_poller *poller;
-	struct tcpx_event ev[4];
+	struct tcpx_net_event ev[4];
 	struct pair p;
 	char c;
 
@@ -264,7 +264,7 @@ the_poller_starves_nobody(void **state)
 {
 	struct tcpx_stream *a[3], *b[3];
 	struct tcpx_poller *poller;
-	struct tcpx_event ev;
+	struct tcpx_net_event ev;
 	unsigned seen = 0;
 	struct pair p;
 

@@ -128,7 +128,7 @@ ends_close(struct ends *e)
 static void
 wait_for(struct ends *e)
 {
-	struct tcpx_event ev[4];
+	struct tcpx_net_event ev[4];
 
 	assert_true(OPS->poller_wait(e->poller, ev, 4, 0) >= 0);
 }
@@ -264,7 +264,7 @@ static void
 what_the_plugin_says_ends_the_channel(void **state)
 {
 	struct tcpx_head h = head_of(1, 10);
-	struct tcpx_event ev[4];
+	struct tcpx_net_event ev[4];
 	struct tcpx_landed msg;
 	struct ends e;
 
@@ -286,7 +286,7 @@ static void
 a_short_message_is_found_out(void **state)
 {
 	struct tcpx_head h = head_of(1, 10000);
-	struct tcpx_event ev[4];
+	struct tcpx_net_event ev[4];
 	struct tcpx_landed msg;
 	struct ends e;
 

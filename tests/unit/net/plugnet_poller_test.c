@@ -17,7 +17,7 @@ make_stream(struct rig *r, struct tcpx_stream **to, struct tcpx_stream **from)
 {
 	struct tcpx_addr any = { .family = 4, .ip = { 127, 0, 0, 1 } }, bound, peer;
 	struct tcpx_stream *l;
-	struct tcpx_event ev[4];
+	struct tcpx_net_event ev[4];
 	int marker, rc = -EAGAIN;
 
 	assert_int_equal(r->ops->listen(r->net[1], &any, &bound, &l), 0);
@@ -40,7 +40,7 @@ control_streams_are_those_of_sock(void **state)
 {
 	struct rig *r = *state;
 	struct tcpx_stream *to, *from;
-	struct tcpx_event ev[4];
+	struct tcpx_net_event ev[4];
 	char text[8];
 
 	rig_open(r);
@@ -63,7 +63,7 @@ a_stream_is_heard_while_a_channel_is_looked_at(void **state)
 	struct rig *r = *state;
 	struct tcpx_stream *to, *from;
 	struct tcpx_head h = head(1, 9);
-	struct tcpx_event ev[4];
+	struct tcpx_net_event ev[4];
 
 	r->params.clock = NULL; /* the machine's */
 	rig_open_channel(r);
@@ -103,7 +103,7 @@ a_wait_ends_while_nothing_moves(void **state)
 {
 	struct rig *r = *state;
 	struct tcpx_head h = head(1, 9);
-	struct tcpx_event ev[4];
+	struct tcpx_net_event ev[4];
 
 	rig_open_channel(r);
 	assert_int_equal(r->ops->comm->head(r->rx, &h), 0);
@@ -116,7 +116,7 @@ naps_grow_while_nothing_moves(void **state)
 {
 	struct rig *r = *state;
 	struct tcpx_head h = head(1, 9);
-	struct tcpx_event ev[4];
+	struct tcpx_net_event ev[4];
 	uint32_t before, keen, tired;
 
 	rig_open_channel(r);
@@ -142,7 +142,7 @@ static void
 an_idle_channel_is_left_alone(void **state)
 {
 	struct rig *r = *state;
-	struct tcpx_event ev[4];
+	struct tcpx_net_event ev[4];
 
 	rig_open_channel(r);
 	assert_int_equal(r->ops->poller_wait(r->poller[0], ev, 4, 5 * TCPX_MS), 0);
@@ -154,7 +154,7 @@ static void
 a_refused_send_is_tried_again_after_a_while(void **state)
 {
 	struct rig *r = *state;
-	struct tcpx_event ev[4];
+	struct tcpx_net_event ev[4];
 
 	plug_fake.early = 3;
 	rig_open_channel(r);
@@ -182,7 +182,7 @@ waking_ends_a_wait(void **state)
 {
 	struct rig *r = *state;
 	struct tcpx_head h = head(1, 9);
-	struct tcpx_event ev[4];
+	struct tcpx_net_event ev[4];
 	pthread_t thread;
 
 	r->params.clock = NULL;
@@ -212,7 +212,7 @@ run_loop(void *arg)
 {
 	struct loop *l = arg;
 	struct rig *r = l->r;
-	struct tcpx_event ev[4];
+	struct tcpx_net_event ev[4];
 
 	while (!atomic_load(&l->ready))
 		r->ops->poller_wait(r->poller[1], ev, 4, -1);

@@ -241,7 +241,7 @@ rig_take(struct rig *r)
 unsigned
 rig_turns(struct rig *r, int side, int count)
 {
-	struct tcpx_event ev[8];
+	struct tcpx_net_event ev[8];
 	unsigned ready = 0;
 
 	for (int i = 0; i < count; i++) {

@@ -34,7 +34,7 @@ acknowledgements_come_back_newest_first(void **state)
 	struct rig *r = *state;
 	uint64_t deadline = rig_deadline();
 	struct tcpx_ack ack = { 0, 0 }, got = { 99, 99 };
-	struct tcpx_event ev[2];
+	struct tcpx_net_event ev[2];
 
 	send_empty(r, 1, 100);
 	assert_int_equal(r->ops->stream->acked(r->tx, &got), -EAGAIN);

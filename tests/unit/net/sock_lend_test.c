@@ -151,7 +151,7 @@ room_is_told_after_a_cut(void **state)
 {
 	struct trip *t = trip_new(*state);
 	struct rig *r = t->r;
-	struct tcpx_event ev[4];
+	struct tcpx_net_event ev[4];
 	struct tcpx_ack ack;
 	int sleeps = 0, n;
 

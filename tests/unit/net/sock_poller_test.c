@@ -20,7 +20,7 @@ static void
 wake_before_a_wait_ends_it_at_once(void **state)
 {
 	struct rig *r = *state;
-	struct tcpx_event ev[1];
+	struct tcpx_net_event ev[1];
 	uint64_t start = now();
 
 	for (int round = 0; round < 3; round++) {
@@ -40,7 +40,7 @@ timeouts_are_never_cut_short(void **state)
 {
 	static const int64_t timeouts[] = { 0, 1, 20000, 999999, 1000001, 2500000 };
 	struct rig *r = *state;
-	struct tcpx_event ev[1];
+	struct tcpx_net_event ev[1];
 
 	for (size_t i = 0; i < COUNT(timeouts); i++) {
 		uint64_t start = now();
@@ -78,7 +78,7 @@ static void
 sleep_and_be_woken(struct rig *r, bool always, int rounds)
 {
 	struct waker w = { .r = r, .always = always };
-	struct tcpx_event ev[4];
+	struct tcpx_net_event ev[4];
 	pthread_t thread;
 
 	assert_int_equal(pthread_create(&thread, NULL, waker_run, &w), 0);
@@ -110,7 +110,7 @@ what_is_closed_with_events_pending_is_not_heard_of(void **state)
 {
 	struct rig *r = *state;
 	struct tcpx_sock_watch watch[8] = { { 0 } };
-	struct tcpx_event ev[8];
+	struct tcpx_net_event ev[8];
 	int near[8], far[8];
 
 	for (int i = 0; i < 8; i++) {
@@ -148,7 +148,7 @@ hang_up_is_told_without_interest(void **state)
 {
 	struct rig *r = *state;
 	struct tcpx_sock_watch watch = { 0 };
-	struct tcpx_event ev[2];
+	struct tcpx_net_event ev[2];
 	int pair[2];
 
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
@@ -166,7 +166,7 @@ a_small_batch_still_hears_everybody(void **state)
 {
 	struct rig *r = *state;
 	struct tcpx_sock_watch watch[3] = { { 0 } };
-	struct tcpx_event ev[1];
+	struct tcpx_net_event ev[1];
 	unsigned heard = 0;
 	int pair[3][2];
 

@@ -248,7 +248,7 @@ closing_with_bytes_waiting_leaves_no_event(void **state)
 	struct rig *r = *state;
 	uint64_t deadline = rig_deadline();
 	uint8_t bytes[TCPX_SOCK_HEAD_BYTES];
-	struct tcpx_event ev[2];
+	struct tcpx_net_event ev[2];
 
 	tcpx_sock_head_format(&good, bytes);
 	raw_send(r, bytes, sizeof(bytes));

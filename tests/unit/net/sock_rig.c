@@ -109,7 +109,7 @@ rig_deadline(void)
 void
 rig_pause(struct rig *r, uint64_t deadline_ns)
 {
-	struct tcpx_event ev[8];
+	struct tcpx_net_event ev[8];
 
 	assert_true(tcpx_clock_now(&tcpx_clock_system) < deadline_ns);
 	assert_true(r->ops->poller_wait(r->poller, ev, 8, 100000) >= 0);

@@ -219,7 +219,7 @@ a_full_way_gives_eagain_and_goes_on_exactly_there(void **state)
 {
 	struct rig *r = *state;
 	struct passage *p = passage_new(r, RIG_CHUNK_MAX, RIG_CHUNK_MAX);
-	struct tcpx_event ev[2];
+	struct tcpx_net_event ev[2];
 	int stalls = 0;
 
 	assert_int_equal(r->ops->chan_watch(r->tx, r->poller, r->tx, TCPX_WRITABLE), 0);

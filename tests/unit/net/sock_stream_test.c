@@ -80,7 +80,7 @@ stream_tells_when_it_is_ready(void **state)
 {
 	struct rig *r = *state;
 	struct tcpx_stream *near, *far;
-	struct tcpx_event ev[4];
+	struct tcpx_net_event ev[4];
 	char text[4];
 
 	stream_pair(r, &near, &far);
@@ -196,7 +196,7 @@ no_descriptor_left_sheds_the_connection(void **state)
 	struct tcpx_stream *l;
 	struct rlimit old, tight;
 	struct tcpx_addr to, from;
-	struct tcpx_event ev[4];
+	struct tcpx_net_event ev[4];
 	char byte;
 	ssize_t n;
 	int fd;

@@ -152,7 +152,7 @@ news_of_the_kernel_is_no_break(void **state)
 {
 	struct trip *t = trip_new(*state);
 	struct rig *r = t->r;
-	struct tcpx_event ev[2];
+	struct tcpx_net_event ev[2];
 	struct tcpx_ack ack;
 	uint64_t deadline = rig_deadline();
 
