@@ -177,6 +177,7 @@ if [ "$long" ] && [ -e build/build.ninja ] && compiled product build product \
 	longer acceptance sh scripts/acceptance.sh build
 	longer soak sh tests/long/soak.sh build/tcpx
 	longer coverage sh tests/long/coverage.sh
+	longer pages python3 tests/long/pages.py build/tcpx
 	longer fresh sh tests/long/fresh.sh
 fi
 

@@ -7,9 +7,9 @@
 
 	for (const details of document.querySelectorAll("details"))
 		details.open = true;
-	const page = document.documentElement;
-	if (page.scrollWidth > window.innerWidth)
-		found.push(`the page is ${page.scrollWidth} wide, the screen ${window.innerWidth}`);
+	const page = document.documentElement, room = page.clientWidth; /* a phone's innerWidth gives way */
+	if (page.scrollWidth > room)
+		found.push(`the page is ${page.scrollWidth} wide, the screen ${room}`);
 
 	/* ---- nothing is cut ---- */
 	for (const text of document.querySelectorAll("svg text")) {
@@ -39,7 +39,7 @@
 	for (const e of document.querySelectorAll("main *:not(svg *)")) {
 		const box = e.getBoundingClientRect();
 
-		if (seen(e) && box.right > window.innerWidth + 1 && !e.closest(".scroll"))
+		if (seen(e) && box.right > room + 1 && !e.closest(".scroll"))
 			found.push(`"${name(e)}" reaches to ${Math.round(box.right)}`);
 	}
 	for (const box of document.querySelectorAll(".scroll"))

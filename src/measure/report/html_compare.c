@@ -141,11 +141,14 @@ add_title(json_t *page, const struct row *subject)
 		const json_t *c = json_object_get(json_array_get(records, i), "compared");
 		const char *change = json_string_value(json_object_get(c, "change"));
 
+		if (i && !change)
+			continue;
 		len = strlen(title);
 		snprintf(title + len, sizeof(title) - len, "%s %c %s", i ? "," : ":",
 			 (int)('A' + i), json_string_value(json_object_get(c, "figure")));
 		len = strlen(title);
-		if (change)
+		if (change && (json_array_size(records) == 2 ||
+			       json_is_true(json_object_get(c, "sure"))))
 			snprintf(title + len, sizeof(title) - len, ", %s (%s)", change,
 				 json_string_value(json_object_get(c, "under")));
 	}

@@ -219,7 +219,7 @@ draw_limit(FILE *f, const struct frame *p)
 		return;
 	out_digits(c->limit, value);
 	if (c->limit > p->y.hi) {
-		svg_text(f, "tick end", p->right, p->top - 18, "%s %s: above the plot",
+		svg_text(f, "tick end", p->right, 16, "%s %s: above the plot",
 			 c->limit_name, value);
 		return;
 	}
