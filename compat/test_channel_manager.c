@@ -46,7 +46,7 @@ spread(struct pair *p, const char *channels, unsigned want)
 
 	if (pair_open(p, settings, settings) || pair_meet(p))
 		return;
-	if (tcpx_query_channels(p->client, c, &count))
+	if (tcpx_query_channels(p->client, c, sizeof(c[0]), &count))
 		count = 0;
 	for (size_t i = 0; i < count && i < 64; i++) {
 		size_t len = strlen(c[i].nic);

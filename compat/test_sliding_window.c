@@ -60,7 +60,7 @@ most_in_flight(struct pair *p)
 	size_t count = 64;
 	uint32_t most = 0;
 
-	if (tcpx_query_channels(p->client, c, &count))
+	if (tcpx_query_channels(p->client, c, sizeof(c[0]), &count))
 		return UINT32_MAX;
 	for (size_t i = 0; i < count && i < 64; i++)
 		if (c[i].sending && c[i].in_flight_max > most)

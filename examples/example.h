@@ -34,7 +34,7 @@ open_engine(const char *name)
  * pipe, a message of another system. Any holder of it may use the memory. */
 struct invitation {
 	size_t engine_len, region_len;
-	unsigned char engine[4096], region[64];
+	unsigned char engine[TCPX_METADATA_MAX], region[TCPX_BLOB_MAX];
 };
 
 static inline struct invitation

@@ -43,6 +43,30 @@ extern "C" {
 #define TCPX_MUST_USE
 #endif
 
+/* Of this header; tcpx_version() has the library's. */
+#define TCPX_VERSION_MAJOR 0
+#define TCPX_VERSION_MINOR 1
+#define TCPX_VERSION_PATCH 0
+#define TCPX_VERSION_AT_LEAST(major, minor, patch)                                               \
+	(TCPX_VERSION_MAJOR * 1000000 + TCPX_VERSION_MINOR * 1000 + TCPX_VERSION_PATCH >=         \
+	 (major) * 1000000 + (minor) * 1000 + (patch))
+
+#define TCPX_NAME_MAX     64    /* a name, with its NUL               */
+#define TCPX_NOTE_MAX     8192u /* bytes of a note                    */
+#define TCPX_BLOB_MAX     64    /* bytes of a region's blob           */
+#define TCPX_METADATA_MAX 4096  /* bytes of an engine's blob          */
+
+/* Structs with struct_size only grow at their end. Begin them with their TCPX_..._INIT. */
+#ifdef __cplusplus
+#define TCPX_SIZED(type) ([] { type t = type(); t.struct_size = sizeof(t); return t; }())
+#else
+#define TCPX_SIZED(type) { .struct_size = sizeof(struct type) }
+#endif
+#define TCPX_ENGINE_OPTS_INIT TCPX_SIZED(tcpx_engine_opts)
+#define TCPX_PEER_INFO_INIT   TCPX_SIZED(tcpx_peer_info)
+#define TCPX_XFER_INFO_INIT   TCPX_SIZED(tcpx_xfer_info)
+#define TCPX_COUNTERS_INIT    TCPX_SIZED(tcpx_counters)
+
 typedef struct tcpx_engine tcpx_engine; /* a process's endpoint: threads, NICs, memory   */
 typedef struct tcpx_peer tcpx_peer;     /* one incarnation of another engine             */
 typedef struct tcpx_xfer tcpx_xfer;     /* one transfer                                  */
@@ -54,6 +78,8 @@ TCPX_API const char *tcpx_version(void);
 /* Name ("TCPX_ESTALLED") and one sentence of a code; static, never NULL. */
 TCPX_API const char *tcpx_strerror_name(int code);
 TCPX_API const char *tcpx_strerror(int code);
+/* What its owner has lost; tcpx/err.h. */
+TCPX_API enum tcpx_err_group tcpx_err_group(int code);
 
 /* ---- engine ---------------------------------------------------------------------- */
 
@@ -61,7 +87,6 @@ TCPX_API const char *tcpx_strerror(int code);
  * 2 warning, 3 info, 4 debug, 5 trace. */
 typedef void (*tcpx_log_sink_fn)(void *arg, int level, const char *line);
 
-/* Begin with TCPX_ENGINE_OPTS_INIT. Fields are only ever appended. */
 struct tcpx_engine_opts {
 	size_t struct_size;
 	const char *name;              /* the name that peers see; NULL: host:pid        */
@@ -73,7 +98,6 @@ struct tcpx_engine_opts {
 	void *log_arg;
 	int peer_events;               /* 1: tcpx_event_get() reports peers, too       */
 };
-#define TCPX_ENGINE_OPTS_INIT { sizeof(struct tcpx_engine_opts), NULL, NULL, NULL, NULL, NULL, 0 }
 
 /*
  * tcpx_open - start an engine: read settings, bind listeners, start its threads
@@ -95,7 +119,7 @@ TCPX_API int tcpx_close_wait(tcpx_engine *engine, int timeout_ms);
 
 /* The blob for tcpx_peer_add() of another engine: name, incarnation, addresses. @len
  * in: room in @buf, out: bytes needed. -ENOBUFS if it does not fit (buf may be NULL to
- * ask). At most 4 KiB. */
+ * ask). At most TCPX_METADATA_MAX. */
 TCPX_API int tcpx_metadata(tcpx_engine *engine, void *buf, size_t *len);
 
 /* Port of the control listener, host byte order. */
@@ -135,8 +159,8 @@ TCPX_API TCPX_MUST_USE int tcpx_mem_register(tcpx_engine *engine, void *addr, si
  * TCPX_ESTALE: id not live. */
 TCPX_API int tcpx_mem_deregister(tcpx_engine *engine, uint64_t id);
 
-/* The blob that lets a peer name the region: id, 128-bit key, length, address, access; 64
- * bytes at most. Any holder of the blob may use the region. @len as in tcpx_metadata(). */
+/* The blob that lets a peer name the region: id, 128-bit key, length, address, access; at
+ * most TCPX_BLOB_MAX bytes. Any holder of the blob may use the region. @len as in tcpx_metadata(). */
 TCPX_API int tcpx_mem_export(tcpx_engine *engine, uint64_t id, void *buf, size_t *len);
 
 /* Reads a blob; @id then names the peer's region in remote lists. TCPX_EBLOB. */
@@ -196,7 +220,7 @@ struct tcpx_desc {
 /*
  * tcpx_write / tcpx_read - move bytes from / to local memory to / from the peer's
  * @note: delivered to the peer once, after the last byte is in place (write) or has
- *        arrived here (read): at most 8 KiB; NULL for none
+ *        arrived here (read): at most TCPX_NOTE_MAX bytes; NULL for none
  * @xfer: out: ends by itself, give back with tcpx_xfer_free()
  *
  * Between post and end the local memory must not be written (write) or used (read).
@@ -317,7 +341,7 @@ TCPX_API int tcpx_xfer_query(tcpx_xfer *xfer, struct tcpx_xfer_info *info);
 
 /* ---- notes ----------------------------------------------------------------------- */
 
-/* Sends a note, ordered with nothing else. At most 8 KiB; 0 bytes are a note, too. */
+/* Sends a note, ordered with nothing else. At most TCPX_NOTE_MAX; 0 bytes are a note, too. */
 TCPX_API TCPX_MUST_USE int tcpx_notify(tcpx_peer *peer, const void *data, size_t len);
 /* Takes the oldest note; -EAGAIN if there is none (one atomic load). */
 TCPX_API int tcpx_note_get(tcpx_engine *engine, tcpx_note **note);
@@ -373,8 +397,10 @@ struct tcpx_channel_info {
 	uint32_t napi_id;          /* of the NIC queue of its last packet; 0 unknown     */
 	char congestion[16];       /* congestion control, from the kernel; "" not TCP    */
 };
-/* Fills at most *count entries, sets *count to how many there are. */
-TCPX_API int tcpx_query_channels(tcpx_engine *engine, struct tcpx_channel_info *out, size_t *count);
+/* Fills at most *count entries, @stride (the size of one) apart; sets *count to how many there
+ * are. @out may be NULL with a *count of 0. */
+TCPX_API int tcpx_query_channels(tcpx_engine *engine, struct tcpx_channel_info *out, size_t stride,
+				     size_t *count);
 
 struct tcpx_thread_info {
 	char name[16];
@@ -382,7 +408,9 @@ struct tcpx_thread_info {
 	char requested[64];        /* CPU list asked for; "" none                        */
 	char granted[64];          /* read back from the kernel                          */
 };
-TCPX_API int tcpx_query_threads(tcpx_engine *engine, struct tcpx_thread_info *out, size_t *count);
+/* As tcpx_query_channels(). */
+TCPX_API int tcpx_query_threads(tcpx_engine *engine, struct tcpx_thread_info *out, size_t stride,
+				    size_t *count);
 
 struct tcpx_nic_info {
 	char name[32];
@@ -390,8 +418,9 @@ struct tcpx_nic_info {
 	int numa;                  /* -1 unknown                                         */
 	uint32_t gbps;             /* 0 unknown                                          */
 };
-/* The NICs this engine uses. */
-TCPX_API int tcpx_query_nics(tcpx_engine *engine, struct tcpx_nic_info *out, size_t *count);
+/* The NICs this engine uses. As tcpx_query_channels(). */
+TCPX_API int tcpx_query_nics(tcpx_engine *engine, struct tcpx_nic_info *out, size_t stride,
+				 size_t *count);
 
 #ifdef __cplusplus
 }

@@ -27,8 +27,6 @@ struct tcpx_region_blob {
 	uint8_t kind;   /* 0 host memory        */
 };
 
-#define TCPX_REGION_BLOB_MAX 64
-
 void tcpx_endpoint_blob_write(struct tcpx_buf *b, const struct tcpx_endpoint_blob *e);
 int tcpx_endpoint_blob_read(struct tcpx_buf *b, struct tcpx_endpoint_blob *e); /* TCPX_EBLOB */
 void tcpx_region_blob_write(struct tcpx_buf *b, const struct tcpx_region_blob *r);

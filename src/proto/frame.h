@@ -20,14 +20,13 @@
 #include "base/err.h"
 #include "proto/netmap.h"
 #include "proto/pair.h"
+#include "tcpx/tcpx.h"
 
 #define TCPX_PROTO_VERSION 2
 #define TCPX_FRAME_MAX     16384u
 #define TCPX_FRAME_HEAD    20u
-#define TCPX_NAME_MAX      64  /* bytes with the NUL */
 #define TCPX_NICS_MAX      32
 #define TCPX_CHANNELS_MAX  64  /* each way */
-#define TCPX_NOTE_MAX      8192u
 #define TCPX_TEXT_MAX      160
 #define TCPX_HANDLE_MAX    128
 #define TCPX_TERMS_MAX     128 /* bytes with the NUL */

@@ -204,7 +204,7 @@ look(void *arg)
 		(void)tcpx_query(r->a, &counters);
 		(void)tcpx_query(r->b, &counters);
 		count = 32;
-		(void)tcpx_query_channels(r->a, ch, &count);
+		(void)tcpx_query_channels(r->a, ch, sizeof(ch[0]), &count);
 		tcpx_last_error(r->a, text, sizeof(text));
 	}
 	return NULL;

@@ -34,6 +34,12 @@ tcpx_strerror(int code)
 	return tcpx_err_text(code);
 }
 
+enum tcpx_err_group
+tcpx_err_group(int code)
+{
+	return tcpx_err_group_of(code);
+}
+
 void
 tcpx_last_error(tcpx_engine *e, char *buf, size_t cap)
 {
@@ -127,9 +133,22 @@ tcpx_query(tcpx_engine *e, struct tcpx_counters *out)
 	return 0;
 }
 
-int
-tcpx_query_channels(tcpx_engine *e, struct tcpx_channel_info *out, size_t *count)
+/* Entry @i of a caller's array, whose entries may be those of an older or a newer header. */
+static void
+put(void *out, size_t i, size_t stride, const void *entry, size_t size)
 {
+	char *to = (char *)out + i * stride;
+
+	memcpy(to, entry, size < stride ? size : stride);
+	if (stride > size)
+		memset(to + size, 0, stride - size);
+}
+
+int
+tcpx_query_channels(tcpx_engine *e, struct tcpx_channel_info *out, size_t stride,
+		    size_t *count)
+{
+	struct tcpx_channel_info one;
 	struct session *s = NULL;
 	uint32_t k;
 	size_t have = 0, cap = *count;
@@ -143,9 +162,10 @@ tcpx_query_channels(tcpx_engine *e, struct tcpx_channel_info *out, size_t *count
 
 			if (!c)
 				continue;
-			if (have < cap)
-				tcpx_channel_describe(c, &out[have]);
-			have++;
+			if (have++ >= cap)
+				continue;
+			tcpx_channel_describe(c, &one);
+			put(out, have - 1, stride, &one, sizeof(one));
 		}
 		pthread_mutex_unlock(&s->lock);
 	}
@@ -154,34 +174,38 @@ tcpx_query_channels(tcpx_engine *e, struct tcpx_channel_info *out, size_t *count
 }
 
 int
-tcpx_query_threads(tcpx_engine *e, struct tcpx_thread_info *out, size_t *count)
+tcpx_query_threads(tcpx_engine *e, struct tcpx_thread_info *out, size_t stride,
+		    size_t *count)
 {
 	size_t i, cap = *count;
 
 	for (i = 0; i < e->loop_count && i < cap; i++) {
-		memset(&out[i], 0, sizeof(out[i]));
-		snprintf(out[i].name, sizeof(out[i].name), "tcpx-io-%u", (unsigned)i & 0xff);
-		out[i].tid = atomic_load(&e->loop[i].thread.tid);
+		struct tcpx_thread_info one = { .tid = atomic_load(&e->loop[i].thread.tid) };
+
+		snprintf(one.name, sizeof(one.name), "tcpx-io-%u", (unsigned)i & 0xff);
 		pthread_mutex_lock(&e->loop[i].queue.lock);
-		memcpy(out[i].requested, e->loop[i].thread.requested, sizeof(out[i].requested));
-		memcpy(out[i].granted, e->loop[i].thread.granted, sizeof(out[i].granted));
+		memcpy(one.requested, e->loop[i].thread.requested, sizeof(one.requested));
+		memcpy(one.granted, e->loop[i].thread.granted, sizeof(one.granted));
 		pthread_mutex_unlock(&e->loop[i].queue.lock);
+		put(out, i, stride, &one, sizeof(one));
 	}
 	*count = e->loop_count;
 	return 0;
 }
 
 int
-tcpx_query_nics(tcpx_engine *e, struct tcpx_nic_info *out, size_t *count)
+tcpx_query_nics(tcpx_engine *e, struct tcpx_nic_info *out, size_t stride,
+		 size_t *count)
 {
 	size_t i, cap = *count;
 
 	for (i = 0; i < e->nics.count && i < cap; i++) {
-		memset(&out[i], 0, sizeof(out[i]));
-		memcpy(out[i].name, e->nics.at[i].name, sizeof(out[i].name));
-		tcpx_addr_format(&e->nics.at[i].addr, out[i].addr, sizeof(out[i].addr));
-		out[i].numa = e->nics.at[i].numa;
-		out[i].gbps = e->nics.at[i].gbps;
+		struct tcpx_nic_info one = { .numa = e->nics.at[i].numa,
+					     .gbps = e->nics.at[i].gbps };
+
+		memcpy(one.name, e->nics.at[i].name, sizeof(one.name));
+		tcpx_addr_format(&e->nics.at[i].addr, one.addr, sizeof(one.addr));
+		put(out, i, stride, &one, sizeof(one));
 	}
 	*count = e->nics.count;
 	return 0;

@@ -217,7 +217,7 @@ write_nics(struct writer *w)
 	struct tcpx_nic_info info[TCPX_NET_NICS];
 	size_t count = TCPX_NET_NICS, i;
 
-	(void)tcpx_query_nics(e, info, &count);
+	(void)tcpx_query_nics(e, info, sizeof(info[0]), &count);
 	tcpx_text_add(&w->text, "\"nics\":[");
 	for (i = 0; i < count; i++) {
 		struct nic_figures *now = &w->nic[i];
@@ -266,7 +266,7 @@ write_threads(struct writer *w)
 
 	if (!now)
 		return -ENOMEM;
-	(void)tcpx_query_threads(w->engine, now, &count);
+	(void)tcpx_query_threads(w->engine, now, sizeof(now[0]), &count);
 	tcpx_text_add(&w->text, "\"threads\":[");
 	for (i = 0; i < count; i++)
 		write_object(w, &tcpx_thread_figures, &now[i]);

@@ -204,7 +204,7 @@ tcpx_mem_import(tcpx_engine *e, const void *blob, size_t len, uint64_t *id)
 int
 tcpx_mem_export(tcpx_engine *e, uint64_t id, void *buf, size_t *len)
 {
-	uint8_t room[TCPX_REGION_BLOB_MAX];
+	uint8_t room[TCPX_BLOB_MAX];
 	struct tcpx_region_blob rb = { 0 };
 	struct tcpx_buf b;
 	struct region g;

@@ -50,9 +50,12 @@ refuse(struct session *s, uint64_t id, int code, const char *text)
 static void
 refuse_list(struct session *s, uint64_t id, int code)
 {
-	char text[TCPX_TEXT_MAX];
+	char why[TCPX_TEXT_MAX], text[TCPX_TEXT_MAX];
 
-	snprintf(text, sizeof(text), "refused by the target: %s", tcpx_err_text(code));
+	snprintf(why, sizeof(why), "%s", tcpx_err_text(code));
+	if (code == TCPX_EKEY || code == TCPX_ERANGE || code == TCPX_EREGION)
+		tcpx_err_last(why, sizeof(why)); /* which region, and what it allows */
+	snprintf(text, sizeof(text), "refused by the target: %.*s", (int)sizeof(text) - 32, why);
 	refuse(s, id, code, text);
 }
 
@@ -109,7 +112,8 @@ feed(struct session *s, struct tcpx_xfer *x, const uint8_t *ops, size_t len, boo
 	if (rc == 0)
 		rc = tcpx_builder_finish(x->rx.builder, &x->payload.list);
 	if (rc == 0 && tcpx_list_check(x->payload.list) != 0)
-		rc = TCPX_EREGION; /* deregistered while the list arrived */
+		rc = tcpx_fail(TCPX_SUB_XFER, TCPX_EREGION,
+			       "a region of the list was deregistered while it arrived");
 	if (rc == TCPX_EPROTO) {
 		tcpx_xfer_put(x);
 		return rc;

@@ -47,7 +47,7 @@ print_ready(tcpx_engine *engine)
 	struct tcpx_nic_info nic[64];
 	size_t n = ARRAY_LEN(nic);
 
-	if (tcpx_query_nics(engine, nic, &n))
+	if (tcpx_query_nics(engine, nic, sizeof(nic[0]), &n))
 		n = 0;
 	printf("tcpx serve %s: port %u on %zu NIC%s:", tcpx_version(), tcpx_port(engine), n,
 	       n == 1 ? "" : "s");

@@ -21,7 +21,7 @@ fill_nics(struct perf *p, struct result *r)
 	struct tcpx_nic_info nic[NICS];
 	size_t n = NICS;
 
-	if (tcpx_query_nics(p->engine, nic, &n))
+	if (tcpx_query_nics(p->engine, nic, sizeof(nic[0]), &n))
 		return;
 	for (size_t i = 0; i < n && i < NICS; i++)
 		*LIST_ADD(&r->nics) = nic[i];
@@ -165,7 +165,7 @@ view_session(struct perf *p)
 		return NULL;
 	v->info.struct_size = sizeof(v->info);
 	v->nics = NICS;
-	if (tcpx_peer_query(p->peer, &v->info) || tcpx_query_nics(p->engine, v->nic, &v->nics)) {
+	if (tcpx_peer_query(p->peer, &v->info) || tcpx_query_nics(p->engine, v->nic, sizeof(v->nic[0]), &v->nics)) {
 		free(v);
 		return NULL;
 	}

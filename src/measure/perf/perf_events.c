@@ -74,7 +74,7 @@ format_channels(tcpx_engine *engine, const char *peer, bool sending)
 	json_t *list = json_array();
 	size_t n = CHANNELS;
 
-	if (!c || tcpx_query_channels(engine, c, &n))
+	if (!c || tcpx_query_channels(engine, c, sizeof(c[0]), &n))
 		n = 0;
 	for (size_t i = 0; i < n && i < CHANNELS; i++)
 		if (c[i].up && !c[i].sending == !sending && !strcmp(c[i].peer, peer))
@@ -92,7 +92,7 @@ events_session(tcpx_engine *engine, tcpx_peer *peer, const char *name, bool send
 	struct tcpx_nic_info nic[NICS];
 	size_t n = NICS;
 
-	if (tcpx_peer_query(peer, &info) || tcpx_query_nics(engine, nic, &n))
+	if (tcpx_peer_query(peer, &info) || tcpx_query_nics(engine, nic, sizeof(nic[0]), &n))
 		return json_object();
 	return json_pack("{s:s, s:s, s:I, s:I, s:o, s:o}", "peer", name, "provider",
 			 info.provider, "chunk", (json_int_t)info.chunk_bytes, "window",

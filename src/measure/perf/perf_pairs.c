@@ -48,7 +48,7 @@ client_addr(tcpx_engine *engine, const char *nic, char *out, size_t cap)
 	size_t n = ARRAY_LEN(info);
 
 	snprintf(out, cap, "%s", "");
-	if (tcpx_query_nics(engine, info, &n))
+	if (tcpx_query_nics(engine, info, sizeof(info[0]), &n))
 		return;
 	for (size_t i = 0; i < n && i < ARRAY_LEN(info); i++)
 		if (!strcmp(info[i].name, nic))

@@ -124,7 +124,7 @@ format_nics(tcpx_engine *engine)
 	size_t n = ARRAY_LEN(nic);
 	json_t *list = json_array();
 
-	if (tcpx_query_nics(engine, nic, &n))
+	if (tcpx_query_nics(engine, nic, sizeof(nic[0]), &n))
 		n = 0;
 	for (size_t i = 0; i < n && i < ARRAY_LEN(nic); i++)
 		json_array_append_new(list, json_pack("{s:s, s:s}", "name", nic[i].name, "addr",

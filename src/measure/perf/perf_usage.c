@@ -75,7 +75,7 @@ read_threads(tcpx_engine *engine, struct usage *u)
 	struct tcpx_thread_info info[USAGE_THREADS];
 	size_t n = USAGE_THREADS;
 
-	if (tcpx_query_threads(engine, info, &n))
+	if (tcpx_query_threads(engine, info, sizeof(info[0]), &n))
 		return;
 	u->threads = n < USAGE_THREADS ? n : USAGE_THREADS;
 	for (size_t i = 0; i < u->threads; i++) {
@@ -90,11 +90,11 @@ read_channels(tcpx_engine *engine, const char *peer, struct usage *u)
 	size_t n = 0, room;
 	struct tcpx_channel_info *info;
 
-	if (tcpx_query_channels(engine, NULL, &n) || !n)
+	if (tcpx_query_channels(engine, NULL, 0, &n) || !n)
 		return;
 	room = n;
 	info = calloc(room, sizeof(*info));
-	if (!info || tcpx_query_channels(engine, info, &n))
+	if (!info || tcpx_query_channels(engine, info, sizeof(info[0]), &n))
 		n = 0;
 	for (size_t i = 0; i < n && i < room && u->channels < USAGE_CHANNELS; i++)
 		if (!peer[0] || !strcmp(peer, info[i].peer))
@@ -144,7 +144,7 @@ read_nics(tcpx_engine *engine, struct usage *u)
 	struct tcpx_nic_info info[USAGE_NICS];
 	size_t n = USAGE_NICS;
 
-	if (tcpx_query_nics(engine, info, &n))
+	if (tcpx_query_nics(engine, info, sizeof(info[0]), &n))
 		return;
 	for (size_t i = 0; i < n && i < USAGE_NICS; i++)
 		read_nic(u, info[i].name);

@@ -29,7 +29,7 @@ static void
 thread_lists(tcpx_engine *e, struct tcpx_thread_info *info, size_t *count)
 {
 	*count = THREADS;
-	assert_ok(tcpx_query_threads(e, info, count));
+	assert_ok(tcpx_query_threads(e, info, sizeof(info[0]), count));
 }
 
 static void
@@ -48,7 +48,7 @@ threads_go_where_their_nics_are_bound(void **state)
 	snprintf(tx, sizeof(tx), "TCPX_TX_BINDINGS=127.0.1.1:%d-%d", cpu[0], cpu[0]);
 	snprintf(rx, sizeof(rx), "TCPX_RX_BINDINGS=127.0.2.1:%d-%d", cpu[1], cpu[1]);
 	rig_begin(&r, settings, settings);
-	assert_ok(tcpx_query_channels(r.a, channel, &channels));
+	assert_ok(tcpx_query_channels(r.a, channel, sizeof(channel[0]), &channels));
 	assert_true(channels > 0 && channels <= CHANNELS);
 	thread_lists(r.a, thread, &threads);
 	assert_int_equal(threads, 2);
@@ -134,7 +134,7 @@ channels_say_where_their_packets_arrive(void **state)
 	struct rig r;
 
 	rig_begin(&r, settings, settings);
-	assert_ok(tcpx_query_channels(r.a, channel, &count));
+	assert_ok(tcpx_query_channels(r.a, channel, sizeof(channel[0]), &count));
 	assert_int_equal(count, 2);
 	for (size_t i = 0; i < count; i++)
 		assert_in_range(channel[i].incoming_cpu + 1, 0, TCPX_CPUS_MAX);

@@ -278,7 +278,7 @@ counters_and_infos_tell_what_was_moved(void **state)
 	assert_int_equal(b.notes_rx, 1);
 	assert_int_equal(a.sessions, 1);
 	assert_true(a.memory_bytes > 0);
-	assert_ok(tcpx_query_channels(r->a, ch, &count));
+	assert_ok(tcpx_query_channels(r->a, ch, sizeof(ch[0]), &count));
 	assert_int_equal(count, 4);
 	for (size_t i = 0; i < count; i++)
 		bytes += ch[i].sending ? ch[i].bytes : 0;

@@ -21,7 +21,7 @@ sixteen_channels_on_four_nics_carry_data(void **state)
 	assert_ok(tcpx_peer_query(r.to_b, &info));
 	assert_int_equal(info.channels_tx, 16);
 	assert_int_equal(info.channels_rx, 16);
-	assert_ok(tcpx_query_nics(r.a, nic, &count));
+	assert_ok(tcpx_query_nics(r.a, nic, sizeof(nic[0]), &count));
 	assert_int_equal(count, NICS);
 	rig_memory(&r, LEN, LEN);
 	assert_ok(rig_move(&r, TCPX_OP_WRITE, 0, 0, LEN));

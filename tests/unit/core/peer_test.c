@@ -236,13 +236,13 @@ drop_and_add_keep_the_session(void **state)
 	struct tcpx_channel_info before[4], after[4];
 	size_t n = 4, m = 4;
 
-	assert_ok(tcpx_query_channels(r->a, before, &n));
+	assert_ok(tcpx_query_channels(r->a, before, sizeof(before[0]), &n));
 	for (int i = 0; i < 20; i++) {
 		tcpx_peer_free(r->to_b);
 		r->to_b = rig_add(r->a, r->b);
 		assert_ok(tcpx_peer_wait(r->to_b, 0));
 	}
-	assert_ok(tcpx_query_channels(r->a, after, &m));
+	assert_ok(tcpx_query_channels(r->a, after, sizeof(after[0]), &m));
 	assert_int_equal(n, 4);
 	assert_int_equal(m, 4);
 	assert_true(before[0].session == after[0].session);

@@ -187,6 +187,39 @@ a_right_not_given_is_refused_and_nobody_else_suffers(void **state)
 	witness_close(&w);
 }
 
+/* What the initiator can read about the refusal: the peer's reason, not the code's sentence. */
+static void
+assert_refusal(struct rig *r, uint64_t far, uint64_t len, const char *says)
+{
+	struct tcpx_desc l = { r->near.id, 0, len }, f = { far, 0, len };
+	struct tcpx_xfer_info info = TCPX_XFER_INFO_INIT;
+	tcpx_xfer *x;
+
+	assert_ok(tcpx_write(r->to_b, &l, 1, &f, 1, NULL, 0, &x));
+	assert_true(tcpx_wait(x, WAIT_MS) != 0);
+	assert_ok(tcpx_xfer_query(x, &info));
+	if (!strstr(info.cause, says))
+		fail_msg("\"%s\" does not say \"%s\"", info.cause, says);
+	tcpx_xfer_free(x);
+}
+
+static void
+the_initiator_reads_which_refusal_it_was(void **state)
+{
+	struct rig *r = *state;
+	struct mem far;
+	uint64_t there;
+
+	rig_memory(r, 200000, 200000);
+	mem_open(&far, r->b, 200000, TCPX_MEM_REMOTE_READ);
+	there = mem_tell(&far, r->b, r->a);
+	assert_refusal(r, there, 100, "peer may not write region");
+	assert_refusal(r, there, 200000, "peer may not write region");
+	assert_ok(tcpx_mem_deregister(r->b, far.id));
+	assert_refusal(r, there, 100, "not registered here");
+	mem_close(&far);
+}
+
 /* The blob of another region of the same id at another engine has another key. */
 static void
 a_key_of_another_region_opens_nothing(void **state)
@@ -234,6 +267,7 @@ main(void)
 		TEST(lists_outside_their_region_are_refused),
 		TEST(totals_must_be_equal),
 		TEST(a_right_not_given_is_refused_and_nobody_else_suffers),
+		TEST(the_initiator_reads_which_refusal_it_was),
 		TEST(a_key_of_another_region_opens_nothing),
 		TEST(a_region_the_peer_gave_back_is_gone),
 	};

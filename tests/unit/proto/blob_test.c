@@ -81,7 +81,7 @@ read_endpoint(const uint8_t *data, size_t len, struct tcpx_endpoint_blob *e)
 static void
 region_is_read_as_written(void **state)
 {
-	uint8_t room[TCPX_REGION_BLOB_MAX];
+	uint8_t room[TCPX_BLOB_MAX];
 	struct tcpx_region_blob r;
 	size_t len = write_region(room, sizeof(room), &region);
 
@@ -180,7 +180,7 @@ static void
 fields_are_checked_too(void **state)
 {
 	for (size_t i = 0; i < ARRAY_LEN(wrong_regions); i++) {
-		uint8_t room[TCPX_REGION_BLOB_MAX];
+		uint8_t room[TCPX_BLOB_MAX];
 		struct tcpx_region_blob r;
 		size_t len = write_region(room, sizeof(room), &wrong_regions[i].blob);
 

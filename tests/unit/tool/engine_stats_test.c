@@ -343,7 +343,7 @@ assert_rests(tcpx_engine *e)
 	size_t n = 8;
 	int rc = 0;
 
-	assert_ok(tcpx_query_threads(e, t, &n));
+	assert_ok(tcpx_query_threads(e, t, sizeof(t[0]), &n));
 	clock_gettime(CLOCK_REALTIME, &limit);
 	limit.tv_sec += WAIT_MS / 1000;
 	pthread_mutex_lock(&rest.lock);
