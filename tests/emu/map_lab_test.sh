@@ -16,7 +16,7 @@ on_h1() {
 	within 60 listens h1 || { cat "$scratch/serve"; return 1; }
 }
 from_h0() {
-	on h0 timeout 100 "$tool" perf 10.77.0.2 -b 4M -e 4M -n 2 --channels 2 --mem "$1" \
+	on h0 timeout 100 "$tool" perf 10.77.0.2 -v -b 4M -e 4M -n 2 --channels 2 --mem "$1" \
 		--peer-mem cuda:0 >"$scratch/perf" 2>&1
 	code=$?
 	cat "$scratch/perf"

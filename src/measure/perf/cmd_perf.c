@@ -140,6 +140,13 @@ drop_last_row(struct result *r)
 	shape_free(&row_shape, &r->rows.at[--r->rows.n]);
 }
 
+static struct out_view
+view_of(const struct perf_args *a, FILE *table)
+{
+	return (struct out_view){ .lat = a->lat, .verbose = a->verbose,
+				  .width = a->wide ? OUT_WIDE : out_width(table) };
+}
+
 /* Records what ended the run at @size, with @done of @asked sizes measured, and prints it. */
 static void
 note_stop(const struct perf *p, uint64_t size, int rc, struct result *r, size_t done, size_t asked)
@@ -166,6 +173,7 @@ static int
 sweep(struct perf *p, const uint64_t *sizes, size_t count, FILE *table, struct result *r)
 {
 	const struct perf_args *a = p->args;
+	const struct out_view view = view_of(a, table);
 	char text[24];
 	int rc = 0;
 
@@ -187,7 +195,7 @@ sweep(struct perf *p, const uint64_t *sizes, size_t count, FILE *table, struct r
 			note_stop(p, sizes[i], rc, r, i, count);
 			break;
 		}
-		out_row(table, a->format, row, a->lat);
+		out_row(table, a->format, r, row, &view);
 		if (perf_stop_asked()) { /* perhaps it has fewer transfers than it was to have */
 			note_stop(p, sizes[i], -EINTR, r, i, count);
 			break;
@@ -321,6 +329,7 @@ static int
 measure_all(struct perf *p, const uint64_t *sizes, size_t count, FILE *table, struct result *r)
 {
 	const struct perf_args *a = p->args;
+	const struct out_view view = view_of(a, table);
 	int rc = perf_begin_job(p, sizes[count - 1]);
 	bool warned;
 
@@ -331,17 +340,17 @@ measure_all(struct perf *p, const uint64_t *sizes, size_t count, FILE *table, st
 		return TOOL_FINDING;
 	}
 	perf_fill_job(p, r);
-	if (a->format == OUT_TABLE || a->format == OUT_NCCL)
-		perf_print_session(p, table);
 	if (result_copied_nothing(r) && a->format != OUT_TABLE) /* which reports it itself */
 		fprintf(stderr, "%s" OUT_COPIED_NOTHING "%s\n", tool_paint(stderr, TOOL_RED),
 			tool_paint(stderr, TOOL_PLAIN));
 	warned = perf_warn_degraded(p);
-	out_head(table, a->format, r, a->lat);
+	out_head(table, a->format, r, &view);
+	if (a->format == OUT_TABLE || a->format == OUT_NCCL)
+		perf_print_session(p, table);
 	rc = sweep(p, sizes, count, table, r);
-	if (a->format == OUT_TABLE && !a->lat)
+	if (a->format == OUT_TABLE && !a->lat && a->verbose)
 		print_agreement(table, r);
-	out_foot(table, a->format, r, a->lat);
+	out_foot(table, a->format, r, &view);
 	if (!warned) /* it may have happened meanwhile */
 		perf_warn_degraded(p);
 	return rc ? TOOL_FINDING : TOOL_OK;

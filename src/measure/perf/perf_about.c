@@ -196,7 +196,7 @@ perf_print_session(struct perf *p, FILE *f)
 		fprintf(f, "%" PRIu32 " to %" PRIu32 " per NIC (", low, high);
 	for (size_t i = 0; i < v->nics; i++)
 		fprintf(f, "%s%s", i ? " " : "", v->nic[i].name);
-	fprintf(f, "), provider %s, chunk at most %s, window %" PRIu32 ", %zu I/O thread%s, set up in"
+	fprintf(f, "), provider %s\n# chunk at most %s, window %" PRIu32 ", %zu I/O thread%s, set up in"
 		" %.1f ms\n", v->info.provider, tcpx_format_size(v->info.chunk_bytes, chunk, sizeof(chunk)),
 		v->info.window_slots, v->usage.threads, v->usage.threads == 1 ? "" : "s",
 		(double)v->info.setup_ns / 1e6);

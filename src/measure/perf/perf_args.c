@@ -164,6 +164,9 @@ static const struct opt perf_opts[] = {
 	  OPT_NUMBER(pairs, 1, 1000) },
 	{ 0, "format", "F", "table, nccl, perftest, csv or json (table)",
 	  OPT_CHOICE(format, out_format_names) },
+	{ 0, "wide", NULL, "all columns that have a figure, however wide", OPT_FLAG(wide) },
+	{ 'v', "verbose", NULL, "more below the rows: NICs, stages, cost, threads",
+	  OPT_FLAG(verbose) },
 	{ 0, "json", "FILE", "also write the result as JSON; -: to stdout, and nothing else "
 	  "there", OPT_TEXT(json) },
 	{ 0, "report", "FILE", "also write a report as HTML", OPT_TEXT(report) },

@@ -33,6 +33,7 @@ struct perf_args {
 	const char *peer_mem;      /* a place, as typed; NULL: as the server has it */
 	const char *peer_nics;     /* for --self's server; NULL: as --nics         */
 	enum out_format format;
+	bool wide, verbose;        /* more columns; more lines                     */
 	const char *json, *report; /* files; NULL none                             */
 	const char *peer_blob;     /* file with a server's blob, in place of host  */
 	int gate_fd;               /* descriptor to wait on before the timed run; -1 none */

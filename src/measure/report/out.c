@@ -7,6 +7,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <sys/ioctl.h>
 
 #include "base/err.h"
 #include "measure/report/out_layout.h"
@@ -95,14 +96,15 @@ csv_values(FILE *f, const struct shape *shape, const char *object, const char *s
 }
 
 static void
-csv_head(FILE *f, const struct result *r, bool lat)
+csv_head(FILE *f, const struct result *r, const struct out_view *v)
 {
 	csv_names(f, &row_shape, NULL, "");
 	fputc('\n', f);
 }
 
 static void
-csv_row(FILE *f, const struct row *row, bool lat)
+csv_row(FILE *f, const struct result *r, const struct row *row,
+	const struct out_view *v)
 {
 	csv_values(f, &row_shape, (const char *)row, "");
 	fputc('\n', f);
@@ -111,7 +113,7 @@ csv_row(FILE *f, const struct row *row, bool lat)
 /* ---- all ------------------------------------------------------------------------- */
 
 static void
-json_foot(FILE *f, const struct result *r, bool lat)
+json_foot(FILE *f, const struct result *r, const struct out_view *v)
 {
 	char *text = result_text(r);
 
@@ -121,9 +123,10 @@ json_foot(FILE *f, const struct result *r, bool lat)
 }
 
 static const struct out_layout {
-	void (*head)(FILE *f, const struct result *r, bool lat);
-	void (*row)(FILE *f, const struct row *row, bool lat);
-	void (*foot)(FILE *f, const struct result *r, bool lat);
+	void (*head)(FILE *f, const struct result *r, const struct out_view *v);
+	void (*row)(FILE *f, const struct result *r, const struct row *row,
+		    const struct out_view *v);
+	void (*foot)(FILE *f, const struct result *r, const struct out_view *v);
 } layouts[] = {
 	[OUT_TABLE] = { out_table_head, out_table_row, out_table_foot },
 	[OUT_NCCL] = { out_nccl_head, out_nccl_row, out_nccl_foot },
@@ -133,36 +136,46 @@ static const struct out_layout {
 };
 
 void
-out_head(FILE *f, enum out_format format, const struct result *r, bool lat)
+out_head(FILE *f, enum out_format format, const struct result *r, const struct out_view *v)
 {
 	if (layouts[format].head)
-		layouts[format].head(f, r, lat);
+		layouts[format].head(f, r, v);
 	fflush(f);
 }
 
 void
-out_row(FILE *f, enum out_format format, const struct row *row, bool lat)
+out_row(FILE *f, enum out_format format, const struct result *r, const struct row *row,
+	const struct out_view *v)
 {
 	if (layouts[format].row)
-		layouts[format].row(f, row, lat);
+		layouts[format].row(f, r, row, v);
 	fflush(f);
 }
 
 void
-out_foot(FILE *f, enum out_format format, const struct result *r, bool lat)
+out_foot(FILE *f, enum out_format format, const struct result *r, const struct out_view *v)
 {
 	if (layouts[format].foot)
-		layouts[format].foot(f, r, lat);
+		layouts[format].foot(f, r, v);
 	fflush(f);
 }
 
 void
-out_all(FILE *f, enum out_format format, const struct result *r)
+out_all(FILE *f, enum out_format format, const struct result *r, const struct out_view *v)
 {
-	bool lat = r->rows.n && row_is_latency(&r->rows.at[0]);
+	struct out_view view = *v;
 
-	out_head(f, format, r, lat);
+	view.lat = r->rows.n && row_is_latency(&r->rows.at[0]);
+	out_head(f, format, r, &view);
 	for (size_t i = 0; i < r->rows.n; i++)
-		out_row(f, format, &r->rows.at[i], lat);
-	out_foot(f, format, r, lat);
+		out_row(f, format, r, &r->rows.at[i], &view);
+	out_foot(f, format, r, &view);
+}
+
+unsigned
+out_width(FILE *f)
+{
+	struct winsize size;
+
+	return ioctl(fileno(f), TIOCGWINSZ, &size) || !size.ws_col ? OUT_COLUMNS : size.ws_col;
 }

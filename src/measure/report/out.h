@@ -16,12 +16,23 @@ enum out_format { OUT_TABLE, OUT_NCCL, OUT_PERFTEST, OUT_CSV, OUT_JSON };
 /* By enum out_format; NULL-terminated. */
 extern const char *const out_format_names[];
 
-/* @r: everything but the rows must be filled in; @lat: columns of --lat, */
-void out_head(FILE *f, enum out_format format, const struct result *r, bool lat);
-void out_row(FILE *f, enum out_format format, const struct row *row, bool lat);
+struct out_view {
+	bool lat;       /* columns of --lat                                        */
+	bool verbose;   /* all that there is to say above and below the rows       */
+	unsigned width; /* of the terminal                                         */
+};
+#define OUT_WIDE 1000 /* the width for all columns */
+
+/* @r: everything but the rows must be filled in. */
+void out_head(FILE *f, enum out_format format, const struct result *r, const struct out_view *v);
+/* A row of @r. */
+void out_row(FILE *f, enum out_format format, const struct result *r, const struct row *row,
+	     const struct out_view *v);
 /* Averages, totals; the whole text for JSON. */
-void out_foot(FILE *f, enum out_format format, const struct result *r, bool lat);
-/* head, all rows, foot. */
-void out_all(FILE *f, enum out_format format, const struct result *r);
+void out_foot(FILE *f, enum out_format format, const struct result *r, const struct out_view *v);
+/* As wide as the terminal that @f is, or OUT_COLUMNS. */
+unsigned out_width(FILE *f);
+/* head, all rows, foot; v->lat is as the rows have it. */
+void out_all(FILE *f, enum out_format format, const struct result *r, const struct out_view *v);
 
 #endif

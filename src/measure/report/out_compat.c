@@ -10,7 +10,7 @@
 #include "tool/out_text.h"
 
 void
-out_nccl_head(FILE *f, const struct result *r, bool lat)
+out_nccl_head(FILE *f, const struct result *r, const struct out_view *v)
 {
 	fprintf(f, "# tcpx %s on ", r->version);
 	out_plain(f, r->machine.host);
@@ -43,11 +43,12 @@ fit(double v, int width, char *buf, size_t cap)
 }
 
 void
-out_nccl_row(FILE *f, const struct row *row, bool lat)
+out_nccl_row(FILE *f, const struct result *r, const struct row *row,
+		 const struct out_view *v)
 {
 	char time[32], algbw[32], busbw[32], wrong[32] = "N/A";
 
-	fit(lat ? row->half_rtt_us.mean : row->time_us.mean, 7, time, sizeof(time));
+	fit(v->lat ? row->half_rtt_us.mean : row->time_us.mean, 7, time, sizeof(time));
 	fit(row->algbw_GBps, 6, algbw, sizeof(algbw));
 	fit(row->busbw_GBps, 6, busbw, sizeof(busbw));
 	if (row->checked)
@@ -61,7 +62,7 @@ out_nccl_row(FILE *f, const struct row *row, bool lat)
 }
 
 void
-out_nccl_foot(FILE *f, const struct result *r, bool lat)
+out_nccl_foot(FILE *f, const struct result *r, const struct out_view *v)
 {
 	double sum = 0;
 	uint64_t wrong = 0;
@@ -89,23 +90,24 @@ out_nccl_foot(FILE *f, const struct result *r, bool lat)
 	"-------------------------------------------\n"
 
 void
-out_perftest_head(FILE *f, const struct result *r, bool lat)
+out_perftest_head(FILE *f, const struct result *r, const struct out_view *v)
 {
 	fputs(PERFTEST_RULE, f);
-	fputs(lat ? " #bytes #iterations    t_min[usec]    t_max[usec]  t_typical[usec]    "
+	fputs(v->lat ? " #bytes #iterations    t_min[usec]    t_max[usec]  t_typical[usec]    "
 		    "t_avg[usec]    t_stdev[usec]   99%[usec]   99.9%[usec] \n"
 		  : " #bytes     #iterations    BW peak[MB/sec]    BW average[MB/sec]   "
 		    "MsgRate[Mpps]\n", f);
 }
 
 void
-out_perftest_row(FILE *f, const struct row *row, bool lat)
+out_perftest_row(FILE *f, const struct result *r, const struct row *row,
+		 const struct out_view *v)
 {
 	unsigned long long size = row->size, iters = row->iters;
 	const struct row_time *t = &row->half_rtt_us;
-	double average = row->busbw_GBps * 1000, peak = average;
+	double average = row->busbw_GBps * 1e9 / (1 << 20), peak = average;
 
-	if (lat) {
+	if (v->lat) {
 		fprintf(f, " %-7llu %llu          %-7.2f        %-7.2f      %-7.2f  \t       %-7.2f"
 			   "    \t%-7.2f\t\t%-7.2f \t%-7.2f\n",
 			size, iters, t->min, t->max, t->p50, t->mean, t->stdev, t->p99, t->p999);
@@ -114,11 +116,11 @@ out_perftest_row(FILE *f, const struct row *row, bool lat)
 	if (row->time_us.min > 0) /* the best iteration; busbw follows the mean one */
 		peak = fmax(average, average * row->time_us.mean / row->time_us.min);
 	fprintf(f, " %-7llu    %-10llu       %-7.2f            %-7.2f\t\t   %-7.6f\n", size, iters,
-		peak, average, row->size ? average / (double)row->size : 0);
+		peak, average, row->size ? row->busbw_GBps * 1000 / (double)row->size : 0);
 }
 
 void
-out_perftest_foot(FILE *f, const struct result *r, bool lat)
+out_perftest_foot(FILE *f, const struct result *r, const struct out_view *v)
 {
 	fputs(PERFTEST_RULE, f);
 }

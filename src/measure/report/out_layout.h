@@ -8,20 +8,24 @@
 
 #include <stdio.h>
 
+#include "measure/report/out.h"
 #include "measure/report/row.h"
 
-void out_table_head(FILE *f, const struct result *r, bool lat);
-void out_table_row(FILE *f, const struct row *row, bool lat);
-void out_table_foot(FILE *f, const struct result *r, bool lat);
+void out_table_head(FILE *f, const struct result *r, const struct out_view *v);
+void out_table_row(FILE *f, const struct result *r, const struct row *row,
+		      const struct out_view *v);
+void out_table_foot(FILE *f, const struct result *r, const struct out_view *v);
 
 /* nccl-tests: a transfer has no in-place form, so both halves show the same figures. */
-void out_nccl_head(FILE *f, const struct result *r, bool lat);
-void out_nccl_row(FILE *f, const struct row *row, bool lat);
-void out_nccl_foot(FILE *f, const struct result *r, bool lat);
+void out_nccl_head(FILE *f, const struct result *r, const struct out_view *v);
+void out_nccl_row(FILE *f, const struct result *r, const struct row *row,
+		      const struct out_view *v);
+void out_nccl_foot(FILE *f, const struct result *r, const struct out_view *v);
 
-/* perftest (ib_write_bw, ib_write_lat), except that MB here is 1e6 bytes. */
-void out_perftest_head(FILE *f, const struct result *r, bool lat);
-void out_perftest_row(FILE *f, const struct row *row, bool lat);
-void out_perftest_foot(FILE *f, const struct result *r, bool lat);
+/* perftest (ib_write_bw, ib_write_lat), whose MB are 2^20 bytes. */
+void out_perftest_head(FILE *f, const struct result *r, const struct out_view *v);
+void out_perftest_row(FILE *f, const struct result *r, const struct row *row,
+		      const struct out_view *v);
+void out_perftest_foot(FILE *f, const struct result *r, const struct out_view *v);
 
 #endif

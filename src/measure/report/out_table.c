@@ -4,8 +4,10 @@
  * the run. Lines that begin with '#' are for people, as in nccl-tests.
  */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "measure/report/out_columns.h"
 #include "measure/report/out_layout.h"
 #include "tool/out_text.h"
 #include "measure/report/out_verdict.h"
@@ -57,118 +59,80 @@ print_gpus(FILE *f, const struct result *r)
 	fputc('\n', f);
 }
 
-void
-out_table_head(FILE *f, const struct result *r, bool lat)
+/* "#", then the text in lines of OUT_COLUMNS, each of which begins so. */
+static void
+print_line(FILE *f, enum tool_colour colour, const char *text)
 {
-	print_texts(f, (const char *const[]){ "# tcpx ", r->version, ", provider ", r->provider,
-					      ", ", r->machine.host, " to ", r->peer, ", ",
-					      r->started, NULL });
-	fprintf(f, "\n# %llu x ", (unsigned long long)r->machine.cpus);
-	print_texts(f, (const char *const[]){ r->machine.cpu_model, ", Linux ", r->machine.kernel,
-					      NULL });
-	fputc('\n', f);
-	print_nics(f, r);
-	print_gpus(f, r);
-	if (r->placement[0]) {
-		print_texts(f, (const char *const[]){ "# ", r->placement, NULL });
-		fputc('\n', f);
+	char *lines, *rest, *line;
+	size_t len;
+	FILE *wrapped = open_memstream(&lines, &len);
+
+	if (!wrapped)
+		return;
+	fputs("  ", wrapped);
+	out_wrapped(wrapped, text, 2);
+	fclose(wrapped);
+	lines[len - 1] = '\0';
+	for (rest = lines; (line = strsep(&rest, "\n"));)
+		fprintf(f, "# %s%s%s\n", tool_paint(f, colour), line + 2,
+			tool_paint(f, TOOL_PLAIN));
+	free(lines);
+}
+
+/* "alpha to beta:28515 by eth0 (100 Gbit/s), eth1; provider sock" */
+static void
+print_route(FILE *f, const struct result *r)
+{
+	char *text;
+	size_t len;
+	FILE *to = open_memstream(&text, &len);
+
+	if (!to)
+		return;
+	fprintf(to, "%s to %s", r->machine.host, r->peer);
+	for (size_t i = 0; i < r->nics.n; i++) {
+		fprintf(to, "%s %s", i ? "," : " by", r->nics.at[i].name);
+		if (r->nics.at[i].gbps)
+			fprintf(to, " (%llu Gbit/s)", (unsigned long long)r->nics.at[i].gbps);
 	}
+	fprintf(to, "; provider %s", r->provider);
+	fclose(to);
+	print_line(f, TOOL_PLAIN, text);
+	free(text);
+}
+
+void
+out_table_head(FILE *f, const struct result *r, const struct out_view *v)
+{
+	char text[512];
+
+	snprintf(text, sizeof(text), "tcpx %s, %s%s", r->version, r->started,
+		 v->lat ? ", half a round trip" : "");
+	print_line(f, TOOL_PLAIN, text);
+	print_route(f, r);
+	snprintf(text, sizeof(text), "%llu x %s, Linux %s", (unsigned long long)r->machine.cpus,
+		 r->machine.cpu_model, r->machine.kernel);
+	print_line(f, TOOL_PLAIN, text);
+	if (v->verbose)
+		print_nics(f, r);
+	print_gpus(f, r);
+	if (r->placement[0])
+		print_line(f, TOOL_PLAIN, r->placement);
 	if (result_copied_nothing(r)) /* its figures must not pass for others */
 		fprintf(f, "# %s" OUT_COPIED_NOTHING "%s\n", tool_paint(f, TOOL_RED),
 			tool_paint(f, TOOL_PLAIN));
-	if (r->note)
-		print_texts(f, (const char *const[]){ "# note: ", r->note, NULL });
-	fputs(r->note ? "\n#\n" : "#\n", f);
-	if (lat) {
-		fprintf(f, "# half a round trip (us)\n");
-		fprintf(f, "#%11s %9s %8s %8s %8s %8s %8s %7s %9s %6s  %s\n", "size", "iters",
-			"min", "p50", "p99", "p99.9", "max", "#wrong", "raw p50", "ratio",
-			"(95 %)");
-		return;
+	if (r->note) {
+		snprintf(text, sizeof(text), "note: %s", r->note);
+		print_line(f, TOOL_PLAIN, text);
 	}
-	fprintf(f, "#%11s %7s %9s %7s %7s %8s %7s %9s %9s %9s %8s %7s %6s  %s\n", "size", "descs",
-		"time", "algbw", "busbw", "rate", "#wrong", "p50", "p99", "p99.9", "CPU", "raw",
-		"ratio", "(95 %)");
-	fprintf(f, "#%11s %7s %9s %7s %7s %8s %7s %9s %9s %9s %8s %7s\n", "(B)", "", "(us)",
-		"(GB/s)", "(GB/s)", "(1/s)", "", "(us)", "(us)", "(us)", "(s/GB)", "(GB/s)");
-}
-
-/* Right-aligned with @decimals, fewer if that does not fit; "-" if not measured. */
-static void
-cell(FILE *f, int width, int decimals, double v)
-{
-	char text[64];
-	int len;
-
-	if (!isfinite(v)) {
-		fprintf(f, " %*s", width, "-");
-		return;
-	}
-	do
-		len = snprintf(text, sizeof(text), "%.*f", decimals, v);
-	while (len > width && decimals-- > 0);
-	fprintf(f, " %*s", width, text);
-}
-
-static void
-cell_wrong(FILE *f, const struct row *row)
-{
-	if (row->checked)
-		fprintf(f, " %s%7llu%s", row->wrong ? tool_paint(f, TOOL_RED) : "",
-			(unsigned long long)row->wrong,
-			row->wrong ? tool_paint(f, TOOL_PLAIN) : "");
-	else
-		fprintf(f, " %7s", "N/A");
-}
-
-static void
-print_ratio(FILE *f, const struct row *row)
-{
-	cell(f, 6, 3, row->ratio);
-	if (isfinite(row->ratio_ci.lo))
-		fprintf(f, "  %.3f..%.3f", row->ratio_ci.lo, row->ratio_ci.hi);
-	if (isfinite(row->path_fraction))
-		fprintf(f, "  %.1f %% of path", 100 * row->path_fraction);
-	if (row->degraded)
-		fprintf(f, "  %sdegraded%s", tool_paint(f, TOOL_YELLOW), tool_paint(f, TOOL_PLAIN));
-	fputc('\n', f);
-}
-
-static void
-print_latency(FILE *f, const struct row *row)
-{
-	const struct row_time *t = &row->half_rtt_us;
-
-	fprintf(f, "%12llu %9llu", (unsigned long long)row->size, (unsigned long long)row->iters);
-	cell(f, 8, 2, t->min);
-	cell(f, 8, 2, t->p50);
-	cell(f, 8, 2, t->p99);
-	cell(f, 8, 2, t->p999);
-	cell(f, 8, 2, t->max);
-	cell_wrong(f, row);
-	cell(f, 9, 2, row->baseline_half_rtt_us.p50);
-	print_ratio(f, row);
 }
 
 void
-out_table_row(FILE *f, const struct row *row, bool lat)
+out_table_row(FILE *f, const struct result *r, const struct row *row, const struct out_view *v)
 {
-	if (lat) {
-		print_latency(f, row);
-		return;
-	}
-	fprintf(f, "%12llu %7llu", (unsigned long long)row->size, (unsigned long long)row->descs);
-	cell(f, 9, 2, row->time_us.mean);
-	cell(f, 7, 2, row->algbw_GBps);
-	cell(f, 7, 2, row->busbw_GBps);
-	cell(f, 8, 1, row->transfers_per_s);
-	cell_wrong(f, row);
-	cell(f, 9, 2, row->time_us.p50);
-	cell(f, 9, 2, row->time_us.p99);
-	cell(f, 9, 2, row->time_us.p999);
-	cell(f, 8, 3, row->cpu_s_per_GB);
-	cell(f, 7, 2, row->baseline_GBps);
-	print_ratio(f, row);
+	if (row == r->rows.at)
+		out_columns_head(f, r, v);
+	out_columns_row(f, r, row, v);
 }
 
 static void
@@ -205,26 +169,21 @@ print_shares(FILE *f, const struct row *row)
 	}
 }
 
+/* Of a chunk after a channel has picked it: waiting for a channel is no cost. */
 static void
 print_stages(FILE *f, const struct row_stage *s)
 {
-	const struct { const char *name; double us;
-	} stages[] = {
-		{ "queue", s->queue },
-		{ "wire", s->wire },
-		{ "unpack", s->unpack },
-		{ "ack", s->ack },
+	const struct { const char *name; double us; } stages[] = {
+		{ "wire", s->wire }, { "unpack", s->unpack }, { "ack", s->ack },
 	};
-	double total = s->queue + s->wire + s->unpack + s->ack;
 
-	if (!(total > 0))
+	if (!(s->wire + s->unpack + s->ack > 0))
 		return;
-	fputs("#   where a chunk's time went:", f);
+	fputs("#   a chunk's time on its channel:", f);
 	for (size_t i = 0; i < ARRAY_LEN(stages); i++) {
 		char time[OUT_QUANTITY];
 
-		fprintf(f, "%s %s %s (%.0f %%)", i ? "," : "", stages[i].name,
-			out_time(stages[i].us, time), 100 * stages[i].us / total);
+		fprintf(f, "%s %s %s", i ? "," : "", stages[i].name, out_time(stages[i].us, time));
 	}
 	fputc('\n', f);
 }
@@ -269,20 +228,12 @@ print_cost(FILE *f, const struct row *row)
 			(unsigned long long)row->in_flight.max);
 }
 
-void
-out_table_foot(FILE *f, const struct result *r, bool lat)
+/* What -v adds. */
+static void
+print_details(FILE *f, const struct row *row)
 {
-	const struct row *row = result_subject(r);
-	char text[512], chunk[OUT_QUANTITY];
+	char chunk[OUT_QUANTITY];
 
-	out_verdict_stop(r, text, sizeof(text));
-	if (text[0]) {
-		fprintf(f, "# %s", tool_paint(f, TOOL_RED));
-		out_plain(f, text);
-		fprintf(f, "%s\n", tool_paint(f, TOOL_PLAIN));
-	}
-	if (!row)
-		return;
 	fprintf(f, "#\n# %llu NIC%s, %llu channel%s of %llu slots, chunk %s, %s\n",
 		(unsigned long long)row->nics, row->nics == 1 ? "" : "s",
 		(unsigned long long)row->channels, row->channels == 1 ? "" : "s",
@@ -301,20 +252,54 @@ out_table_foot(FILE *f, const struct result *r, bool lat)
 						      t->ran_on, NULL });
 		fputc('\n', f);
 	}
+}
 
-	out_verdict_congestion(row, text, sizeof(text));
-	if (text[0]) {
-		print_texts(f, (const char *const[]){ "#   ", text, NULL });
-		fputc('\n', f);
-	}
+/* "eth0 75.0 %, eth1 25.0 %, 1 retransmit"; "" for one NIC that had none. */
+static void
+sum_shares(const struct row *row, char *buf, size_t cap)
+{
+	uint64_t retransmits = 0;
+	size_t len = 0;
+
+	buf[0] = '\0';
+	for (size_t i = 0; i < row->per_nic.n; i++)
+		retransmits += row->per_nic.at[i].retransmits;
+	if (!row_has_shares(row) || (row->per_nic.n < 2 && !retransmits))
+		return;
+	for (size_t i = 0; i < row->per_nic.n && len < cap - 1; i++)
+		len += (size_t)snprintf(buf + len, cap - len, "%s%s %.1f %%", i ? ", " : "",
+					row->per_nic.at[i].nic, 100 * row->per_nic.at[i].share);
+	if (len < cap - 1)
+		snprintf(buf + len, cap - len, ", %llu retransmit%s", (unsigned long long)retransmits,
+			 retransmits == 1 ? "" : "s");
+}
+
+void
+out_table_foot(FILE *f, const struct result *r, const struct out_view *v)
+{
+	const struct row *row = result_subject(r);
+	bool good = result_is_right(r) && result_is_whole(r) && !result_copied_nothing(r);
+	char text[1024];
+
+	out_verdict_stop(r, text, sizeof(text));
+	if (text[0])
+		print_line(f, TOOL_RED, text);
+	if (!row)
+		return;
+	if (v->verbose)
+		print_details(f, row);
+	fputs("#\n", f);
 	out_verdict_speed(row, text, sizeof(text));
-	fprintf(f, "#\n# %s%s%s\n", tool_paint(f, TOOL_BOLD), text, tool_paint(f, TOOL_PLAIN));
+	print_line(f, TOOL_BOLD, text);
+	sum_shares(row, text, sizeof(text));
+	if (text[0] && !v->verbose)
+		print_line(f, TOOL_PLAIN, text);
+	out_verdict_congestion(row, text, sizeof(text));
+	if (text[0])
+		print_line(f, TOOL_PLAIN, text);
 	out_verdict_limit(r, row, text, sizeof(text));
 	if (text[0])
-		fprintf(f, "# %s\n", text);
+		print_line(f, TOOL_PLAIN, text);
 	out_verdict_check(r, text, sizeof(text));
-	fprintf(f, "# %s%s%s\n",
-		tool_paint(f, result_is_right(r) && result_is_whole(r) &&
-			      !result_copied_nothing(r) ? TOOL_GREEN : TOOL_RED),
-		text, tool_paint(f, TOOL_PLAIN));
+	print_line(f, good ? TOOL_GREEN : TOOL_RED, text);
 }

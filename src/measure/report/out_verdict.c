@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sentences from figures. A sentence claims only what its figures show: a limit is
- * named when something is nearly full, otherwise only where the time went.
+ * Sentences from figures. A sentence claims only what its figures show.
  */
 #include "measure/report/out_verdict.h"
 
@@ -10,9 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "measure/report/out_bound.h"
 #include "tool/out_text.h"
-
-#define NEARLY_FULL 0.85 /* the rest goes to measuring and neighbours */
 
 static void __attribute__((format(printf, 3, 4)))
 append(char *buf, size_t cap, const char *fmt, ...)
@@ -29,6 +27,12 @@ bool
 row_is_latency(const struct row *row)
 {
 	return isfinite(row->half_rtt_us.p50);
+}
+
+bool
+row_has_percentile(const struct row *row, double percent)
+{
+	return (double)row->iters * (100 - percent) / 100 > 1 - 1e-9; /* one lies beyond it */
 }
 
 bool
@@ -154,15 +158,22 @@ out_verdict_congestion(const struct row *row, char *buf, size_t cap)
 void
 out_verdict_speed(const struct row *row, char *buf, size_t cap)
 {
-	char size[OUT_QUANTITY], figure[OUT_QUANTITY];
+	char size[OUT_QUANTITY], figure[OUT_QUANTITY], both[OUT_QUANTITY];
 
-	out_size(row->size, size);
-	snprintf(buf, cap, "%s %s%s", size, !strcmp(row->dir, "bi") ? "bidirectional " : "",
-		 row->op);
+	out_size(row->descs ? row->size / row->descs : 0, size);
+	buf[0] = '\0';
+	if (row->descs > 1 && row->size % row->descs == 0) /* pages of a key-value cache */
+		append(buf, cap, "%llu x %s pages, ", (unsigned long long)row->descs, size);
+	else
+		append(buf, cap, "%s ", out_size(row->size, size));
+	append(buf, cap, "%s%s", !strcmp(row->dir, "bi") ? "bidirectional " : "", row->op);
 	append_memory(buf, cap, row);
 	if (row_is_latency(row))
 		append(buf, cap, ": half a round trip takes %s",
 		       out_time(row->half_rtt_us.p50, figure));
+	else if (!strcmp(row->dir, "bi"))
+		append(buf, cap, ": each way %s, both %s GB/s", out_digits(row->algbw_GBps, figure),
+		       out_digits(row->busbw_GBps, both));
 	else
 		append(buf, cap, " at %s GB/s", out_digits(row->busbw_GBps, figure));
 	append(buf, cap, " over %llu NIC%s", (unsigned long long)row->nics,
@@ -222,46 +233,14 @@ out_verdict_check(const struct result *r, char *buf, size_t cap)
 		snprintf(buf, cap, "Verified: all %s arrived as sent.", out_amount(bytes, amount));
 }
 
-/* The stages of a chunk after a channel has picked it: waiting for a channel is no cost. */
-static void
-name_stage(const struct row_stage *s, char *buf, size_t cap)
-{
-	const struct { double us; const char *text; } stages[] = {
-		{ s->wire, "handing chunks to the sender's sockets" },
-		{ s->unpack, "putting chunks in place at the receiver" },
-		{ s->ack, "the way to the receiver and the acknowledgement's way back" },
-	};
-	double total = s->wire + s->unpack + s->ack;
-	size_t most = 0;
-
-	if (!(total > 0))
-		return;
-	for (size_t i = 1; i < sizeof(stages) / sizeof(stages[0]); i++)
-		if (stages[i].us > stages[most].us)
-			most = i;
-	snprintf(buf, cap, "Once a channel has a chunk, %.0f %% of its time is %s.",
-		 100 * stages[most].us / total, stages[most].text);
-}
-
 void
 out_verdict_limit(const struct result *r, const struct row *row, char *buf, size_t cap)
 {
-	double busy = row->cpu_s_per_GB * row->busbw_GBps, gbps = 0;
-	char a[OUT_QUANTITY], b[OUT_QUANTITY];
+	struct bound_facts facts = bound_facts_of(r, row);
 
 	buf[0] = '\0';
-	for (size_t i = 0; i < r->nics.n; i++)
-		gbps = gbps < 0 || !r->nics.at[i].gbps ? -1 : gbps + (double)r->nics.at[i].gbps;
-
-	/* both ends share the CPUs only when both run here */
-	if (!strcmp(r->role, "self") && busy >= NEARLY_FULL * (double)r->machine.cpus)
-		snprintf(buf, cap, "The CPUs limit it: %s of %llu were busy.",
-			 out_digits(busy, a), (unsigned long long)r->machine.cpus);
-	else if (gbps > 0 && row->algbw_GBps * 8 >= NEARLY_FULL * gbps)
-		snprintf(buf, cap, "The NICs limit it: %s of their %s Gbit/s carried payload.",
-			 out_digits(row->algbw_GBps * 8, a), out_digits(gbps, b));
-	else
-		name_stage(&row->stage_us, buf, cap);
+	if (!row_is_latency(row))
+		out_bound_text(&facts, buf, cap);
 	if (row->degraded)
 		append(buf, cap, "%sThe session was degraded: a NIC or channel was missing.",
 		       buf[0] ? " " : "");

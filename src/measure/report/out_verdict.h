@@ -15,11 +15,14 @@ void out_verdict_speed(const struct row *row, char *buf, size_t cap);
 void out_verdict_congestion(const struct row *row, char *buf, size_t cap);
 /* "All 24.2 GB arrived as sent.", "3 bytes were wrong.", "Not checked." Over all rows. */
 void out_verdict_check(const struct result *r, char *buf, size_t cap);
-/* The limit of the speed, as far as the record shows it. */
+/* "Bound by: ...", and a session that was degraded; "" where the figures do not say. */
 void out_verdict_limit(const struct result *r, const struct row *row, char *buf, size_t cap);
 
 /* --lat: the row measured half round trips. */
 bool row_is_latency(const struct row *row);
+/* Has the row enough samples for a percentile? By the nearest rank the 99th of fewer than 100
+ * values, or the 99.9th of fewer than 1000, is the largest itself and says nothing more. */
+bool row_has_percentile(const struct row *row, double percent);
 /* Has any NIC carried countable bytes? */
 bool row_has_shares(const struct row *row);
 /* No row has a wrong byte. */
