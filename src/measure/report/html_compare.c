@@ -71,13 +71,13 @@ row_like(const struct result *r, const struct row *row)
 	return NULL;
 }
 
-/* "+3.1 %", with a real minus sign */
+/* "+3.1 %", with a real minus sign and a space that does not break */
 static const char *
 percent(double part, char buf[OUT_QUANTITY])
 {
 	double v = 100 * fabs(part);
 
-	snprintf(buf, OUT_QUANTITY, "%s%.*f %%", part < 0 ? "\u2212" : "+", v < 9.95 ? 1 : 0, v);
+	snprintf(buf, OUT_QUANTITY, "%s%.*f\u00a0%%", part < 0 ? "\u2212" : "+", v < 9.95 ? 1 : 0, v);
 	return buf;
 }
 
@@ -190,8 +190,9 @@ compare_members(json_t *differs, const json_t *records, const char *part)
 	static const char skip[] = " schema started command json letter index wrong ctxt_switches "
 				   "iters checked failed ";
 	const json_t *first = json_array_get(records, 0), *value;
+	const char *role = json_string_value(json_object_get(first, "role")), *name;
+	bool self = role && !strcmp(role, "self"); /* its other end has another name each time */
 	char word[80];
-	const char *name;
 
 	if (*part)
 		first = json_object_get(first, part);
@@ -206,7 +207,7 @@ compare_members(json_t *differs, const json_t *records, const char *part)
 
 			json_array_append_new(values, text ? text : json_string(""));
 		}
-		if (strstr(skip, word) || json_is_real(value))
+		if (strstr(skip, word) || json_is_real(value) || (self && !strcmp(name, "peer")))
 			json_decref(values);
 		else
 			append_unless_alike(differs, name, values);

@@ -302,9 +302,9 @@ a_difference_stands_in_title_and_card_with_its_interval(void **state)
 	sample_two(r, 1.5);
 	result_add_setting(&r[1], "TCPX_WINDOW", "64", "environment");
 	html = report_text(r, 2);
-	assert_non_null(strstr(html, "<h1>64 MiB write: A 5.25 GB/s, B 3.50 GB/s, \u221233 % "
-				     "(\u221239 % to \u221227 % at 95 %)</h1>"));
-	assert_non_null(strstr(html, "<b class=\"bad\">\u221233 %</b>"));
+	assert_non_null(strstr(html, "<h1>64 MiB write: A 5.25 GB/s, B 3.50 GB/s, \u221233\u00a0% "
+				     "(\u221239\u00a0% to \u221227\u00a0% at 95 %)</h1>"));
+	assert_non_null(strstr(html, "<b class=\"bad\">\u221233\u00a0%</b>"));
 	assert_non_null(strstr(html, "<td class=\"mono\">TCPX_WINDOW</td><td class=\"w\">\u2013</td>"
 				     "<td class=\"w\">64</td>"));
 	assert_null(strstr(html, "<td class=\"mono\">TCPX_CHUNK</td><td class=\"w\">512K"));
