@@ -58,6 +58,7 @@ tool_paint(FILE *f, enum tool_colour colour)
 	static const char *const sequence[] = {
 		[TOOL_PLAIN] = "\033[0m", [TOOL_BOLD] = "\033[1m",   [TOOL_DIM] = "\033[2m",
 		[TOOL_RED] = "\033[31m",  [TOOL_GREEN] = "\033[32m", [TOOL_YELLOW] = "\033[33m",
+		[TOOL_REVERSED] = "\033[7m",
 	};
 	const char *no_color = getenv("NO_COLOR");
 

@@ -49,7 +49,8 @@ int tool_usage(const char *command, const char *fmt, ...)
 /* @memory that was just allocated; ends the program if it is NULL. */
 void *tool_need(void *memory);
 
-enum tool_colour { TOOL_PLAIN, TOOL_BOLD, TOOL_DIM, TOOL_RED, TOOL_GREEN, TOOL_YELLOW };
+enum tool_colour { TOOL_PLAIN, TOOL_BOLD, TOOL_DIM, TOOL_RED, TOOL_GREEN, TOOL_YELLOW,
+		   TOOL_REVERSED };
 
 /* The sequence that switches to @colour: "" unless @f is a terminal and NO_COLOR unset. */
 const char *tool_paint(FILE *f, enum tool_colour colour);

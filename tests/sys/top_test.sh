@@ -83,27 +83,77 @@ assert sum(name == "tcpx_nic_bytes_total" for name, _ in seen) == 8, seen
 PY
 ok "no draft is left beside them" test "$(ls "$scratch"/tcpx.prom*)" = "$prom"
 
-# painted KIND: what a terminal gets; KIND is NO_COLOR or anything else.
-painted() {
+# screen WAY: what a terminal gets, and how it ends: NO_COLOR (q), keys (Enter, q), INT, TSTP.
+screen() {
 	python3 - "$tool" "$1" <<'PY'
-import os, pty, select, signal, sys, time
+import fcntl, os, pty, re, select, signal, struct, sys, termios, time
+way = sys.argv[2]
+ready, go = os.pipe()
 pid, fd = pty.fork()
 if pid == 0:
-    if sys.argv[2] == "NO_COLOR":
+    os.read(ready, 1)
+    if way == "NO_COLOR":
         os.environ["NO_COLOR"] = "1"
+    if way == "TSTP":  # only a shell's job can be stopped
+        os.execvp("bash", ["bash", "-c", 'set -m; "$0" top -i 100ms; echo stopped; read -r; fg', sys.argv[1]])
     os.execv(sys.argv[1], [sys.argv[1], "top", "-i", "100ms"])
-got, end = b"", time.time() + 60
-while got.count(b"\033[H") < 3 and time.time() < end and select.select([fd], [], [], 60)[0]:
-    got += os.read(fd, 65536)
-os.kill(pid, signal.SIGKILL)
-os.waitpid(pid, 0)
-assert got.count(b"\033[H") >= 3, got
-assert (b"\033[1m" in got) == (sys.argv[2] != "NO_COLOR"), got
-assert b"lines more" in got, got  # 24 lines do not hold two engines
+fcntl.ioctl(fd, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
+before = termios.tcgetattr(fd)[3]
+os.write(go, b"x")
+got, hang = b"", time.time() + 60
+def wait(what, count=1):
+    """Reads until the output since the last call has it; returns it up to there."""
+    global got
+    while got.count(what) < count:
+        assert time.time() < hang, (what, got[-3000:])
+        if select.select([fd], [], [], 60)[0]:
+            try:
+                got += os.read(fd, 65536)
+            except OSError:
+                break
+    assert got.count(what) >= count, (what, got[-3000:])
+    end = 0
+    for _ in range(count):
+        end = got.index(what, end) + len(what)
+    seen, got = got[:end], got[end:]
+    return seen
+enter, leave = b"\033[?1049h", b"\033[?25h\033[?1049l"
+seen = wait(b"q quits", 3)
+assert enter in seen and b"2 engines" in seen, seen
+assert (b"\033[1m" in seen) == (way != "NO_COLOR"), seen
+lines = re.sub(r"\033\[[\d?]*[A-GI-Zhlm]|\r", "", seen.decode()).replace("\033[H", "\n").split("\n")
+assert max(len(line) for line in lines[:-1]) <= 80, lines
+if way == "keys":
+    os.write(fd, b"\033[B\r")
+    assert b"Left goes back" in wait(b"Left goes back")
+    os.write(fd, b"\033[D")
+    wait(b"Enter opens")
+    os.write(fd, b"s")
+    wait(b"by pid")
+if way == "TSTP":
+    os.write(fd, b"\032")
+    wait(leave)
+    wait(b"stopped")
+    assert termios.tcgetattr(fd)[3] == before, "the terminal was not restored"
+    os.write(fd, b"\n")
+    wait(enter)
+    wait(b"q quits")
+os.write(fd, b"\003" if way == "INT" else b"q")
+wait(leave)
+status = os.waitpid(pid, 0)[1]
+assert termios.tcgetattr(fd)[3] == before, "the terminal was not restored"
+if way == "INT":
+    assert os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGINT, status
+else:
+    assert status == 0, status
 PY
 }
-ok "a terminal is painted over" painted plainly
-ok "without colour where none is wanted" painted NO_COLOR
+ok "a terminal has a line for each engine" screen plainly
+ok "without colour where none is wanted" screen NO_COLOR
+ok "keys choose, open and sort" screen keys
+ok "Ctrl-C restores the terminal and ends by its signal" screen INT
+ok "Ctrl-Z restores it, and continuing paints anew" screen TSTP
+ok "--pid is one process" sh -c "'$tool' top --once -i 100ms --json - --pid $one | grep -c incarnation | grep -qx 1"
 
 if [ "$(id -u)" = 0 ]; then
 	chmod 755 "$scratch"

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * tcpx top: running engines, periodically. A terminal is painted over from its top; any
- * other output gets one view after the other.
+ * tcpx top: running engines, periodically. A terminal gets a screen with keys, any other
+ * output one view after the other.
  */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -17,6 +16,7 @@
 #include "tool/opt.h"
 #include "tool/tool.h"
 #include "measure/top/top.h"
+#include "measure/top/top_terminal.h"
 
 #define NAME        "tcpx top"
 #define PATIENCE_MS 5000
@@ -97,46 +97,7 @@ write_prometheus(const json_t *doc, const char *path)
 	return rc;
 }
 
-/* ---- the terminal ---- */
-
-static void
-paint_line(const char *line, size_t len, size_t columns)
-{
-	bool heading = len > 0 && line[0] != ' ';
-
-	if (heading)
-		fputs(tool_paint(stdout, TOOL_BOLD), stdout);
-	fwrite(line, 1, len < columns ? len : columns, stdout);
-	if (heading)
-		fputs(tool_paint(stdout, TOOL_PLAIN), stdout);
-}
-
-/* Paints from the top of the screen as many lines as fit; the last line counts the others. */
-static void
-paint(const char *text)
-{
-	struct winsize size = { .ws_row = 24, .ws_col = 80 };
-	size_t rows, columns, lines = 0, row;
-	const char *at, *end;
-
-	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) < 0 || !size.ws_row || !size.ws_col)
-		size = (struct winsize){ .ws_row = 24, .ws_col = 80 };
-	rows = size.ws_row > 2 ? size.ws_row - 1u : 1;
-	columns = size.ws_col;
-	for (at = text; (end = strchr(at, '\n')); at = end + 1)
-		lines++;
-	fputs("\033[H", stdout);
-	for (at = text, row = 0; (end = strchr(at, '\n')) && row < rows; at = end + 1, row++) {
-		if (row + 1 == rows && lines > rows) {
-			printf("... %zu lines more\033[K\n", lines - row);
-			break;
-		}
-		paint_line(at, (size_t)(end - at), columns);
-		fputs("\033[K\n", stdout);
-	}
-	fputs("\033[J", stdout);
-	fflush(stdout);
-}
+/* ---- one view after the other ---- */
 
 static int
 view(const struct wish *w, const json_t *doc)
@@ -150,30 +111,39 @@ view(const struct wish *w, const json_t *doc)
 		top_format(&t, doc);
 	if (tcpx_text_detach(&t, &text) < 0)
 		return tool_fail(TOOL_DENIED, NAME, "no memory for the text");
-	if (!w->once && isatty(STDOUT_FILENO))
-		paint(text);
-	else
-		printf("%s%s", text, w->once ? "" : "\n");
+	printf("%s%s", text, w->once ? "" : "\n");
 	fflush(stdout);
 	free(text);
 	return ferror(stdout) ? TOOL_DENIED : TOOL_OK;
 }
 
-static int
-show(const struct wish *w, const json_t *doc)
+/* Stdout has other texts, or a service wants the file alone: no view. */
+static bool
+no_view(const struct wish *w)
 {
-	bool taken = (w->json && !strcmp(w->json, "-")) ||
-		     (w->prometheus && !strcmp(w->prometheus, "-"));
+	return (w->json && !strcmp(w->json, "-")) || (w->prometheus && !w->json) ||
+	       (w->prometheus && !strcmp(w->prometheus, "-"));
+}
+
+static int
+write_files(const void *wish, const json_t *doc)
+{
+	const struct wish *w = wish;
 	int rc = TOOL_OK;
 
 	if (w->json)
 		rc = write_json(doc, w->json);
 	if (rc == TOOL_OK && w->prometheus)
 		rc = write_prometheus(doc, w->prometheus);
-	/* a service writes only the file: no view */
-	if (rc == TOOL_OK && !taken && !(w->prometheus && !w->json))
-		rc = view(w, doc);
 	return rc;
+}
+
+static int
+show(const struct wish *w, const json_t *doc)
+{
+	int rc = write_files(w, doc);
+
+	return rc == TOOL_OK && !no_view(w) ? view(w, doc) : rc;
 }
 
 /* ---- looking ---- */
@@ -220,8 +190,10 @@ look_again_and_again(const struct wish *w)
 		if (rc == TOOL_OK && w->once && !json_array_size(top_list(doc, "engines")))
 			rc = nobody(w, doc);
 	}
-	if (!w->once && rc == TOOL_OK && !counters_only && isatty(STDOUT_FILENO))
-		fputs("\033[2J", stdout);
+	if (rc == TOOL_OK && !w->once && !no_view(w) && isatty(STDOUT_FILENO)) {
+		json_decref(doc);
+		return top_terminal(&w->where, w->interval_ns, write_files, w);
+	}
 	while (rc == TOOL_OK && !(w->once && (counters_only || before))) {
 		next_ns += w->interval_ns;
 		sleep_until(next_ns);
@@ -272,6 +244,14 @@ parse_pid(const char *word, int64_t *pid)
 	return TOOL_OK;
 }
 
+static int
+take_pid(const struct opt_parser *p, int id, void *args)
+{
+	struct wish *w = args;
+
+	return parse_pid(p->value, &w->where.pid);
+}
+
 /* Copies to @dir the directory that TCPX_STATS names; without one, @dir stays as it is. */
 static int
 usual_dir(struct wish *w, char *dir, size_t cap)
@@ -300,6 +280,8 @@ cmd_top(int argc, char **argv)
 		  OPT_FLAG(once) },
 		{ 'i', "interval", "TIME", "between two looks: 1s, 0.5, 200ms (1s)",
 		  OPT_TAKE(take_interval) },
+		{ 'p', "pid", "PID", "the engines of this process only, as the word PID does",
+		  OPT_TAKE(take_pid) },
 		{ 'j', "json", "FILE", "everything as JSON, each time anew; - is stdout, and "
 		  "then there is no view", OPT_TEXT(json) },
 		{ 0, "prometheus", "FILE", "the counters in Prometheus's text format, each time "
@@ -309,8 +291,10 @@ cmd_top(int argc, char **argv)
 	};
 	static const struct opt_command cmd = {
 		NAME, "[OPTIONS] [PID]",
-		"Shows what running engines do: for each NIC, channel and GPU the rate, what is in "
-		"flight, what was sent again, and stalls; the busiest first. Asks each engine at its "
+		"Shows what running engines do. On a terminal a line for each engine, the busiest "
+		"first: arrows choose, Enter opens one (its NICs, GPUs, channels, threads), Left "
+		"goes back, s sorts, i shows idle channels, q quits. Elsewhere, and with --once, "
+		"all of it as text. Asks each engine at its "
 		"socket, which only its user and root can reach. Root sees the engines of all users. "
 		"Exit code 1 when no engine is running.",
 		opts, ARRAY_LEN(opts),

@@ -44,6 +44,13 @@ const char *top_string(const json_t *o, const char *key);
 /* The elements of o[key]; an empty array without any. */
 const json_t *top_list(const json_t *o, const char *key);
 
+/* At most @cap - 1 bytes of @s; other than printable ASCII becomes '?'. Returns @buf. */
+const char *top_clean(const char *s, char *buf, size_t cap);
+/* At most @columns of @s, and fewer than @cap; ".." ends what was cut. Returns @buf. */
+const char *top_fit(const char *s, size_t columns, char *buf, size_t cap);
+/* A command line without the directory of its program. */
+const char *top_command(const char *line);
+
 /* The view, as lines; headings begin in the first column. */
 void top_format(struct tcpx_text *t, const json_t *doc);
 /* All counters in Prometheus's text format. */

@@ -47,9 +47,8 @@ rank(size_t n, double (*value)(void *arg, size_t i), void *arg)
 	return r;
 }
 
-/* At most @cap - 1 bytes of @s; other than printable ASCII becomes '?'. */
-static const char *
-clean(const char *s, char *buf, size_t cap)
+const char *
+top_clean(const char *s, char *buf, size_t cap)
 {
 	size_t i;
 
@@ -57,6 +56,27 @@ clean(const char *s, char *buf, size_t cap)
 		buf[i] = s[i] >= ' ' && s[i] < 0x7f ? s[i] : '?';
 	buf[i] = '\0';
 	return buf;
+}
+
+const char *
+top_fit(const char *s, size_t columns, char *buf, size_t cap)
+{
+	size_t room = columns < cap - 1 ? columns : cap - 1, len = strlen(s);
+
+	if (len <= room)
+		snprintf(buf, cap, "%s", s);
+	else
+		snprintf(buf, cap, "%.*s%s", (int)(room > 2 ? room - 2 : 0), s, room > 2 ? ".." : "");
+	return buf;
+}
+
+const char *
+top_command(const char *line)
+{
+	size_t first = strcspn(line, " ");
+	const char *name = memrchr(line, '/', first);
+
+	return name ? name + 1 : line;
 }
 
 static void
@@ -110,7 +130,7 @@ format_nics(struct tcpx_text *t, const json_t *engine)
 			      "RTT us");
 	for (i = 0; order && i < n; i++) {
 		o = json_array_get(list, order[i].index);
-		tcpx_text_add(t, "  %-16s", clean(top_string(o, "name"), name, sizeof(name)));
+		tcpx_text_add(t, "  %-16s", top_clean(top_string(o, "name"), name, sizeof(name)));
 		bytes_per_s(t, o, "bytes_tx");
 		bytes_per_s(t, o, "bytes_rx");
 		tcpx_text_add(t, " %8.0f %9.0f", top_number(o, "channels"), top_number(o, "in_flight"));
@@ -173,9 +193,9 @@ format_channel(struct tcpx_text *t, const json_t *c, const json_t *session)
 {
 	char peer[21], way[72], near[33], far[33], window[32];
 
-	clean(top_string(session, "peer"), peer, sizeof(peer));
-	clean(top_string(c, "nic"), near, sizeof(near));
-	clean(top_string(c, "peer_nic"), far, sizeof(far));
+	top_clean(top_string(session, "peer"), peer, sizeof(peer));
+	top_clean(top_string(c, "nic"), near, sizeof(near));
+	top_clean(top_string(c, "peer_nic"), far, sizeof(far));
 	snprintf(way, sizeof(way), "%s %s %s", near,
 		 json_is_true(json_object_get(c, "sending")) ? "->" : "<-", far);
 	snprintf(window, sizeof(window), "%.0f/%.0f", top_number(c, "in_flight"),
@@ -221,8 +241,8 @@ format_sessions(struct tcpx_text *t, const json_t *engine)
 	json_array_foreach(top_list(engine, "sessions"), i, session)
 		if (strcmp(top_string(session, "state"), "open") != 0)
 			tcpx_text_add(t, "  session with %s: %s\n",
-				      clean(top_string(session, "peer"), peer, sizeof(peer)),
-				      clean(top_string(session, "state"), state, sizeof(state)));
+				      top_clean(top_string(session, "peer"), peer, sizeof(peer)),
+				      top_clean(top_string(session, "state"), state, sizeof(state)));
 }
 
 static void
@@ -236,9 +256,9 @@ format_threads(struct tcpx_text *t, const json_t *engine)
 	if (json_array_size(list))
 		tcpx_text_add(t, "  %-16s %9s  %s\n", "THREAD", "id", "CPUs");
 	json_array_foreach(list, i, o)
-		tcpx_text_add(t, "  %-16s %9.0f  %s\n", clean(top_string(o, "name"), name, sizeof(name)),
+		tcpx_text_add(t, "  %-16s %9.0f  %s\n", top_clean(top_string(o, "name"), name, sizeof(name)),
 			      top_number(o, "tid"),
-			      clean(top_string(o, "granted"), cpus, sizeof(cpus)));
+			      top_clean(top_string(o, "granted"), cpus, sizeof(cpus)));
 }
 
 static void
@@ -248,8 +268,8 @@ format_engine(struct tcpx_text *t, const json_t *e)
 	char name[65], provider[16];
 
 	tcpx_text_add(t, "%s  pid %.0f  %s  up %.0f s  out %.3f GB/s  in %.3f GB/s\n",
-		      clean(top_string(e, "name"), name, sizeof(name)), top_number(e, "pid"),
-		      clean(top_string(e, "provider"), provider, sizeof(provider)),
+		      top_clean(top_string(e, "name"), name, sizeof(name)), top_number(e, "pid"),
+		      top_clean(top_string(e, "provider"), provider, sizeof(provider)),
 		      top_number(e, "uptime_ns") / 1e9, top_per_s(n, "bytes_tx") / GB,
 		      top_per_s(n, "bytes_rx") / GB);
 	tcpx_text_add(t, "  sessions %zu  transfers %.0f done (%.0f/s), %.0f failed  notes %.0f/s  "
@@ -298,6 +318,6 @@ top_format(struct tcpx_text *t, const json_t *doc)
 	}
 	free(order);
 	json_array_foreach(top_list(doc, "silent"), i, o)
-		tcpx_text_add(t, "%s: %s\n", clean(top_string(o, "path"), path, sizeof(path)),
-			      clean(top_string(o, "why"), why, sizeof(why)));
+		tcpx_text_add(t, "%s: %s\n", top_clean(top_string(o, "path"), path, sizeof(path)),
+			      top_clean(top_string(o, "why"), why, sizeof(why)));
 }

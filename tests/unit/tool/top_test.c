@@ -14,6 +14,7 @@
 
 #include "base/rng.h"
 #include "measure/top/top.h"
+#include "measure/top/top_screen.h"
 
 /* One engine that has sent @sent bytes by @time_ns, on channels of two NICs. */
 static json_t *
@@ -341,6 +342,164 @@ nonsense_is_shown_as_nothing(void **state)
 	}
 }
 
+/* ---- the screen ---- */
+
+static json_t *
+many(unsigned n, double time_ns, double sent)
+{
+	json_t *doc = document(engine("e", time_ns, sent), NULL), *e;
+
+	json_array_clear(json_object_get(doc, "engines"));
+	for (unsigned i = 0; i < n; i++) {
+		e = engine("e", time_ns, sent * (i + 1));
+		json_object_set_new(e, "pid", json_integer(100 + (int)i));
+		json_object_set_new(e, "command", json_string(i % 2 ? "python serve_a_long_model_name.py "
+							      "--tensor-parallel 8" : "tcpx serve"));
+		json_object_set_new((json_t *)at(e, "nics", 0), "gbps", json_integer(8));
+		json_array_append_new(json_object_get(doc, "engines"), e);
+	}
+	return doc;
+}
+
+/* Two looks at @n engines; pid 100 + i sends i + 1 times 1 MB/s. */
+static json_t *
+looked(unsigned n)
+{
+	json_t *before = many(n, 1e9, 0), *now = many(n, 2e9, 1e6);
+
+	top_rates(now, before);
+	json_decref(before);
+	return now;
+}
+
+/* As it is drawn: exactly the rows, none wider than the screen. */
+static char *
+drawn(struct top_screen *s, const json_t *doc)
+{
+	struct tcpx_text t = { .at = NULL };
+	unsigned rows = 0;
+	char *text, *line, *end;
+
+	top_draw(&t, s, doc);
+	assert_int_equal(tcpx_text_detach(&t, &text), 0);
+	for (line = text; (end = strchr(line, '\n')); line = end + 1) {
+		if ((size_t)(end - line) > s->columns)
+			fail_msg("%zu columns of %u: %.*s", (size_t)(end - line), s->columns,
+				 (int)(end - line), line);
+		rows++;
+	}
+	assert_int_equal(rows, s->rows);
+	return text;
+}
+
+static void
+drawn_has(struct top_screen *s, const json_t *doc, const char *wanted)
+{
+	char *text = drawn(s, doc);
+
+	if (!strstr(text, wanted))
+		fail_msg("no \"%s\" in\n%s", wanted, text);
+	free(text);
+}
+
+static void
+screens_hold_any_number_of_engines(void **state)
+{
+	static const unsigned sizes[][2] = { { 24, 80 }, { 40, 120 }, { 10, 40 }, { 200, 300 } };
+	static const unsigned counts[] = { 0, 1, 2, 21, 22, 300 };
+
+	for (size_t i = 0; i < 4; i++)
+		for (size_t k = 0; k < 6; k++) {
+			struct top_screen s = { .rows = sizes[i][0], .columns = sizes[i][1] };
+			json_t *doc = looked(counts[k]);
+
+			free(drawn(&s, doc));
+			top_press(&s, doc, TOP_KEY_OPEN);
+			free(drawn(&s, doc));
+			top_press(&s, doc, TOP_KEY_IDLE);
+			free(drawn(&s, doc));
+			json_decref(doc);
+		}
+}
+
+static void
+a_line_tells_an_engine(void **state)
+{
+	struct top_screen s = { .rows = 24, .columns = 80 };
+	json_t *doc = looked(300);
+
+	drawn_has(&s, doc, "300 engines");
+	drawn_has(&s, doc, "1-21 of 300");
+	/* 300 MB/s of a link of 1 GB/s; the longest names are cut with a mark */
+	drawn_has(&s, doc, ">    399 python serve_a.. ");
+	drawn_has(&s, doc, "..     1    0.300 ||...  30%");
+	json_decref(doc);
+}
+
+static void
+keys_move_and_open(void **state)
+{
+	struct top_screen s = { .rows = 24, .columns = 120 };
+	json_t *doc = looked(30);
+
+	assert_true(top_press(&s, doc, TOP_KEY_DOWN));
+	drawn_has(&s, doc, ">    128");
+	assert_true(top_press(&s, doc, TOP_KEY_PAGE_DOWN));
+	drawn_has(&s, doc, ">    107");
+	assert_true(top_press(&s, doc, TOP_KEY_PAGE_DOWN)); /* the last */
+	drawn_has(&s, doc, ">    100");
+	assert_true(top_press(&s, doc, TOP_KEY_SORT)); /* the cursor stays with its engine */
+	drawn_has(&s, doc, "by pid");
+	drawn_has(&s, doc, ">    100");
+	assert_true(top_press(&s, doc, TOP_KEY_OPEN));
+	drawn_has(&s, doc, "#100  tcpx serve");
+	drawn_has(&s, doc, "tcpx-io-0");
+	assert_true(top_press(&s, doc, TOP_KEY_BACK));
+	drawn_has(&s, doc, "30 engines");
+	assert_false(top_press(&s, doc, TOP_KEY_QUIT));
+	json_decref(doc);
+}
+
+/* A channel that sends nothing is counted, not listed, until asked for. */
+static void
+idle_channels_are_one_line(void **state)
+{
+	struct top_screen s = { .rows = 24, .columns = 80 };
+	json_t *doc = document(engine("anna", 1e9, 0), NULL), *c;
+
+	top_rates(doc, NULL);
+	c = (json_t *)at(at(at(doc, "engines", 0), "sessions", 0), "channels", 0);
+	json_object_set_new(c, "in_flight", json_integer(0));
+	top_press(&s, doc, TOP_KEY_OPEN);
+	drawn_has(&s, doc, "and 1 idle channel\n");
+	drawn_has(&s, doc, "eth1 -> eth1");
+	top_press(&s, doc, TOP_KEY_IDLE);
+	drawn_has(&s, doc, "eth0 -> eth0");
+	json_decref(doc);
+}
+
+static void
+bytes_are_keys(void **state)
+{
+	static const struct {
+		const char *bytes;
+		enum top_key key;
+		size_t used;
+	} rows[] = {
+		{ "\033[A", TOP_KEY_UP, 3 }, { "\033OB", TOP_KEY_DOWN, 3 }, { "q", TOP_KEY_QUIT, 1 },
+		{ "\r", TOP_KEY_OPEN, 1 }, { "\033[6~q", TOP_KEY_PAGE_DOWN, 4 },
+		{ "\033", TOP_KEY_NONE, 0 }, { "\033[", TOP_KEY_NONE, 0 }, { "x", TOP_KEY_NONE, 1 },
+		{ "\033[1;5Hq", TOP_KEY_NONE, 6 },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		size_t used = 99;
+
+		assert_int_equal(top_key(rows[i].bytes, strlen(rows[i].bytes), &used), rows[i].key);
+		assert_int_equal(used, rows[i].used);
+	}
+}
+
 int
 main(void)
 {
@@ -352,6 +511,11 @@ main(void)
 		cmocka_unit_test(names_cannot_steer_a_terminal),
 		cmocka_unit_test(prometheus_text_is_valid),
 		cmocka_unit_test(nonsense_is_shown_as_nothing),
+		cmocka_unit_test(screens_hold_any_number_of_engines),
+		cmocka_unit_test(a_line_tells_an_engine),
+		cmocka_unit_test(keys_move_and_open),
+		cmocka_unit_test(idle_channels_are_one_line),
+		cmocka_unit_test(bytes_are_keys),
 	};
 
 	return cmocka_run_group_tests_name("tool/top", tests, NULL, NULL);
