@@ -27,9 +27,9 @@ trap finish EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM HUP
 
-# perf ARG...: 1 MiB, 32 MiB and 1 GiB; the last is the one that counts.
+# perf ARG...: 1 MiB, 32 MiB and 1 GiB, beside plain sockets; the last is the one that counts.
 perf() {
-	"$@" -b 1M -e 1G -f 32 -w 1 --json "$json" --report "$report"
+	"$@" -b 1M -e 1G -f 32 -w 1 --baseline --pairs 6 --json "$json" --report "$report"
 }
 
 # The result itself must say so: 1 GiB, no wrong byte, four NICs that carried some of it.

@@ -1,0 +1,111 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Every code block of README runs as printed: on two lab hosts with the names that the text gives
+# them, with what `make install` installs, and with the software driver for GPUs.
+# `make check` is this run; `make` and `make install` with missing packages are tests/long/fresh.sh.
+. "$(dirname "$0")/tap.sh"
+
+root=$(cd "$(dirname "$0")/../.." && pwd)
+build=$(dirname "$tool")
+need_root
+command -v pkg-config >/dev/null || skip_all "needs pkg-config"
+lab_up -n 2
+
+blocks=$scratch/blocks
+mkdir "$blocks" "$scratch/bin"
+python3 "$(dirname "$0")/blocks.py" "$root/README.md" "$blocks" >"$scratch/names"
+cat "$scratch/names"
+cp -r "$blocks" "$scratch/node0"
+cp -r "$blocks" "$scratch/node1"
+cp /etc/hosts "$scratch/hosts"
+printf '10.77.0.1 node0\n10.77.0.2 node1\n' >>"$scratch/hosts"
+
+# installed as by `sudo make install`, under a folder of our own
+DESTDIR="$scratch/root" meson install -C "$build" --no-rebuild --quiet >"$scratch/install" 2>&1
+prefix=$(dirname "$(dirname "$(find "$scratch/root" -path '*/bin/tcpx' | head -1)")")
+pc=$(dirname "$(find "$scratch/root" -name tcpx-p2p.pc | head -1)")
+cat >"$scratch/bin/sudo" <<'END'
+#!/bin/sh
+exec "$@"
+END
+chmod +x "$scratch/bin/sudo"
+
+# at NODE BLOCK: types there what the block says for it, in a folder that is that machine's.
+at() {
+	node=$1
+	sed -n "s/^$1\\$ //p" "$blocks/$2" >"$scratch/$1.typed"
+	( cd "$scratch/$node" && on "h${node#node}" unshare --mount env PATH="$prefix/bin:$PATH" \
+		PKG_CONFIG_PATH="$pc" PKG_CONFIG_SYSROOT_DIR="$scratch/root" \
+		LD_LIBRARY_PATH="$(dirname "$pc")" CPPFLAGS= \
+		sh -ec 'mount --bind "$1" /etc/hosts; . "$2"' sh "$scratch/hosts" "$scratch/$1.typed" )
+}
+# block WORD: the block that has it; each WORD below is in one.
+block() {
+	grep -lF -- "$1" "$blocks"/*.sh "$blocks"/*.console "$blocks"/*.plain | xargs -n1 basename
+}
+
+two_machines() {
+	b=$(block "tcpx perf node1")
+	start "$scratch/serve" at node1 "$b"
+	within 20 listens h1 || { cat "$scratch/serve"; return 1; }
+	at node0 "$b" | tee "$scratch/perf" && grep -q GB/s "$scratch/perf"
+}
+server_ends() {
+	for pid in $(lab_pids); do
+		kill "$pid"
+	done
+	within 20 no_one_listens
+}
+no_one_listens() {
+	! listens h1
+}
+program() {
+	b=$(block "./push")
+	start "$scratch/received" at node1 "$b"
+	within 30 listens h1 || { cat "$scratch/received"; return 1; }
+	at node0 "$b" || return
+	within 30 grep -qx "from node0" "$scratch/received" || {
+		cat "$scratch/received"
+		return 1
+	}
+}
+no_warnings() {
+	cat "$scratch/received"
+	[ "$(wc -l <"$scratch/received")" = 1 ]
+}
+two_gpus() {
+	# shellcheck disable=SC1090
+	( cd "$scratch" && PATH="$build:$PATH" && export FAKECUDA_DEVICES=2 "TCPX_CUDA_LIBRARY=${FAKECUDA_LIBRARY:?}" &&
+		. "$blocks/$(block cuda:1)" ) | tee "$scratch/gpus" && grep -q GB/s "$scratch/gpus"
+}
+emulator() {
+	mkdir "$scratch/tree" && ln -s "$build" "$scratch/tree/build"
+	# shellcheck disable=SC1090
+	( cd "$scratch/tree" && . "$blocks/$(block emu.so)" ) | tee "$scratch/emulator" &&
+		grep -q GB/s "$scratch/emulator"
+}
+make_targets() {
+	for text in "$(block 'make demo')" "$(block 'sudo make install')"; do
+		sed 's/ *#.*//; s/^sudo //' "$blocks/$text"
+	done | while read -r line; do
+		$line -n -C "$root" "BUILD=$build" >/dev/null || { echo "$line"; exit 1; }
+	done
+}
+# nothing was added to the page that no test above runs
+all_of_them() {
+	for known in "$(block 'make demo')" "$(block 'sudo make install')" "$(block 'tcpx perf node1')" \
+		"$(block cuda:1)" "$(block ./push)" "$(block emu.so)" push.c; do
+		echo "$known"
+	done | sort >"$scratch/run"
+	sort "$scratch/names" | diff - "$scratch/run"
+}
+
+ok "make's targets are there" make_targets
+ok "two machines" two_machines
+ok "the server of two machines ends" server_ends
+ok "your program" program
+ok "neither program prints anything else" no_warnings
+ok "two GPUs of one machine" two_gpus
+ok "the emulator" emulator
+ok "no block is missing here" all_of_them
+done_testing
