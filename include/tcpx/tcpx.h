@@ -73,12 +73,12 @@ typedef struct tcpx_xfer tcpx_xfer;     /* one transfer                         
 typedef struct tcpx_list tcpx_list;     /* a prepared descriptor list                    */
 typedef struct tcpx_note tcpx_note;     /* bytes that a peer sent                        */
 
-/* "0.1.0"; static. */
+/* The library's version, "0.1.0"; static. */
 TCPX_API const char *tcpx_version(void);
 /* Name ("TCPX_ESTALLED") and one sentence of a code; static, never NULL. */
 TCPX_API const char *tcpx_strerror_name(int code);
 TCPX_API const char *tcpx_strerror(int code);
-/* What its owner has lost; tcpx/err.h. */
+/* What a code's owner has lost; tcpx/err.h. */
 TCPX_API enum tcpx_err_group tcpx_err_group(int code);
 
 /* ---- engine ---------------------------------------------------------------------- */
@@ -160,7 +160,8 @@ TCPX_API TCPX_MUST_USE int tcpx_mem_register(tcpx_engine *engine, void *addr, si
 TCPX_API int tcpx_mem_deregister(tcpx_engine *engine, uint64_t id);
 
 /* The blob that lets a peer name the region: id, 128-bit key, length, address, access; at
- * most TCPX_BLOB_MAX bytes. Any holder of the blob may use the region. @len as in tcpx_metadata(). */
+ * most TCPX_BLOB_MAX bytes. Any holder of the blob may use the region. @len as in
+ * tcpx_metadata(). */
 TCPX_API int tcpx_mem_export(tcpx_engine *engine, uint64_t id, void *buf, size_t *len);
 
 /* Reads a blob; @id then names the peer's region in remote lists. TCPX_EBLOB. */
@@ -204,6 +205,7 @@ struct tcpx_peer_info {
 	uint64_t setup_ns;        /* connect call to session open                        */
 	char provider[16];
 };
+/* How a peer is reached and what was negotiated with it. */
 TCPX_API int tcpx_peer_query(tcpx_peer *peer, struct tcpx_peer_info *info);
 
 /* ---- transfers ------------------------------------------------------------------- */
@@ -234,8 +236,9 @@ TCPX_API TCPX_MUST_USE int tcpx_read(tcpx_peer *peer, const struct tcpx_desc *lo
 			      const struct tcpx_desc *remote, size_t nremote, const void *note,
 			      size_t note_len, tcpx_xfer **xfer);
 
-/* Two-sided. The first posted receive of its tag from that peer matches a send. Longer than
- * the receive: both end with TCPX_ELENGTH. Shorter: the receive's info has the length. */
+/* Two-sided transfers. The first posted receive of its tag from that peer matches a send.
+ * Longer than the receive: both end with TCPX_ELENGTH. Shorter: the receive's info has the
+ * length. */
 TCPX_API TCPX_MUST_USE int tcpx_send(tcpx_peer *peer, const struct tcpx_desc *local, size_t nlocal,
 			      uint64_t tag, tcpx_xfer **xfer);
 TCPX_API TCPX_MUST_USE int tcpx_recv(tcpx_peer *peer, const struct tcpx_desc *local, size_t nlocal,
@@ -252,7 +255,7 @@ enum tcpx_op { TCPX_OP_WRITE = 1, TCPX_OP_READ = 2, TCPX_OP_SEND = 3, TCPX_OP_RE
 /* A transfer over prepared lists that can be posted again after each end. */
 TCPX_API TCPX_MUST_USE int tcpx_xfer_prepare(tcpx_peer *peer, enum tcpx_op op, tcpx_list *local,
 				      tcpx_list *remote, tcpx_xfer **xfer);
-/* TCPX_ESTATE while in progress. */
+/* Starts it. TCPX_ESTATE while in progress. */
 TCPX_API TCPX_MUST_USE int tcpx_xfer_post(tcpx_xfer *xfer, const void *note, size_t note_len);
 
 /*
@@ -274,10 +277,10 @@ TCPX_API TCPX_MUST_USE int tcpx_xfer_post_after(tcpx_xfer *xfer, void *event, co
  */
 TCPX_API TCPX_MUST_USE int tcpx_xfer_stream_wait(tcpx_xfer *xfer, void *stream);
 
-/* -EAGAIN in progress, 0 done, else the first cause. Usually one atomic load. */
+/* How it stands: -EAGAIN in progress, 0 done, else the first cause. Usually one atomic load. */
 TCPX_API int tcpx_test(tcpx_xfer *xfer);
-/* Waits; -EAGAIN after timeout_ms (-1: no limit). Meanwhile the caller's thread does the
- * I/O where it can. */
+/* Waits until it has ended; -EAGAIN after timeout_ms (-1: no limit). Meanwhile the caller's
+ * thread does the I/O where it can. */
 TCPX_API int tcpx_wait(tcpx_xfer *xfer, int timeout_ms);
 /* Ends it with TCPX_ECANCELED if in progress. After the return no byte moves from or to
  * local memory. The peer may hold a part; no note is delivered. */
@@ -337,6 +340,7 @@ struct tcpx_xfer_info {
 	char stuck_nic[32];    /* of that channel                                        */
 	char stage[48];        /* for people: "sent, not acknowledged"                   */
 };
+/* State, figures and cause of failure of a transfer, in progress or ended. */
 TCPX_API int tcpx_xfer_query(tcpx_xfer *xfer, struct tcpx_xfer_info *info);
 
 /* ---- notes ----------------------------------------------------------------------- */
@@ -347,7 +351,7 @@ TCPX_API TCPX_MUST_USE int tcpx_notify(tcpx_peer *peer, const void *data, size_t
 TCPX_API int tcpx_note_get(tcpx_engine *engine, tcpx_note **note);
 /* The same, waiting; -EAGAIN after timeout_ms. */
 TCPX_API int tcpx_note_wait(tcpx_engine *engine, int timeout_ms, tcpx_note **note);
-/* Valid until tcpx_note_free(). The sender's name comes from its handshake. */
+/* A note's bytes, and its sender's name as in its handshake: both until tcpx_note_free(). */
 TCPX_API const void *tcpx_note_data(const tcpx_note *note, size_t *len);
 TCPX_API const char *tcpx_note_sender(const tcpx_note *note);
 TCPX_API void tcpx_note_free(tcpx_note *note);
@@ -372,6 +376,7 @@ struct tcpx_counters {
 	uint32_t sessions, regions;       /* now                                          */
 	uint64_t memory_bytes;            /* the engine's own allocations for sessions    */
 };
+/* Totals of an engine. */
 TCPX_API int tcpx_query(tcpx_engine *engine, struct tcpx_counters *counters);
 
 struct tcpx_channel_info {
@@ -397,8 +402,8 @@ struct tcpx_channel_info {
 	uint32_t napi_id;          /* of the NIC queue of its last packet; 0 unknown     */
 	char congestion[16];       /* congestion control, from the kernel; "" not TCP    */
 };
-/* Fills at most *count entries, @stride (the size of one) apart; sets *count to how many there
- * are. @out may be NULL with a *count of 0. */
+/* All connections. Fills at most *count entries, @stride (the size of one) apart; sets *count
+ * to how many there are. @out may be NULL with a *count of 0. */
 TCPX_API int tcpx_query_channels(tcpx_engine *engine, struct tcpx_channel_info *out, size_t stride,
 				     size_t *count);
 
@@ -408,7 +413,7 @@ struct tcpx_thread_info {
 	char requested[64];        /* CPU list asked for; "" none                        */
 	char granted[64];          /* read back from the kernel                          */
 };
-/* As tcpx_query_channels(). */
+/* The I/O threads. As tcpx_query_channels(). */
 TCPX_API int tcpx_query_threads(tcpx_engine *engine, struct tcpx_thread_info *out, size_t stride,
 				    size_t *count);
 

@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 import sys
+import tempfile
 
 import tap
 
@@ -68,6 +69,21 @@ def manual_pages_are_clean():
         assert not warnings, "%s\n%s" % (page, "\n".join(warnings))
 
 
+def every_call_has_a_page():
+    """Those that scripts/man3.py writes, whether they are built already or not."""
+    calls = set(re.findall(r"^\t(tcpx_\w+);", read("src/lib/tcpx.map"), re.M))
+    with tempfile.TemporaryDirectory() as folder:
+        tap.succeeds(sys.executable, "scripts/man3.py", "include/tcpx/tcpx.h", "0", folder)
+        made = {os.path.basename(path)[:-2]: read(path) for path in glob.glob(folder + "/*.3")}
+        assert calls == set(made) - {"tcpx"}, calls ^ (set(made) - {"tcpx"})
+        for name, text in made.items():
+            assert "TCPX_API" not in text and len(text) > 20, name
+            if shutil.which("man") and not text.startswith(".so"):
+                said = tap.succeeds("env", "LC_ALL=C.UTF-8", "man", "--warnings", "-E", "UTF-8", "-Tutf8", "-l",
+                                    "%s/%s.3" % (folder, name))
+                assert not re.search(r":\d+: (warning|error)", said), said
+
+
 def every_option_is_in_the_manual():
     if not tool:
         raise tap.Skip("the tool was not built")
@@ -113,6 +129,6 @@ def the_picture_is_that_of_its_results():
 
 
 tap.run([every_public_figure_is_in_a_table, counters_have_the_order_of_the_public_struct,
-         shell_scripts_are_clean, manual_pages_are_clean,
+         shell_scripts_are_clean, manual_pages_are_clean, every_call_has_a_page,
          every_option_is_in_the_manual, the_studies_are_those_of_their_runs,
          the_picture_is_that_of_its_results])
