@@ -64,6 +64,10 @@ for words in $(completes "" | grep -v '^help$\|^completion$'); do
 	done
 done
 ok "the list of commands in 80 columns" sh -c "! '$tool' --help | grep -E '^.{81,}'"
+ok "settings by a word of their names" sh -c "'$tool' info --config chunk | grep -q '^TCPX_CHUNK='"
+ok "and no others" sh -c "! '$tool' info --config chunk | grep '^TCPX_PORT='"
+ok "those that are set" sh -c "[ \"\$(TCPX_CHUNK=64K '$tool' info --set | grep -c '^TCPX_CHUNK=')\" = 1 ]"
+ok "a word that no setting has" exits 2 "$tool" info --config nonsense
 ok "-V is --version" sh -c "[ \"\$('$tool' -V)\" = \"\$('$tool' --version)\" ]"
 ok "help of what is not there" says "did you mean 'perf'" "$tool" help pref
 ok "a shell that is not known is refused" exits 2 "$tool" completion csh

@@ -51,6 +51,5 @@ matrix_report_print(const struct matrix_data *m, FILE *f)
 			matrix_verdict_text(v->verdict));
 	}
 	matrix_report_verdict(m, text, sizeof(text));
-	fprintf(f, "\n%s\noption %c: %s\n", text, m->analysis.letter,
-		matrix_letter_text(m->analysis.letter));
+	fprintf(f, "\n%s\n%s\n", text, matrix_letter_text(m->analysis.letter));
 }

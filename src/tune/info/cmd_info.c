@@ -202,15 +202,20 @@ print_defaults(const struct machine *m)
 	}
 }
 
-static void
-print_settings(const struct machine *m)
+/* Those whose name has @part, and with @changed only what is not as by default. */
+static int
+print_settings(const struct machine *m, const char *part, bool changed)
 {
 	const struct tcpx_setting_def *def;
+	unsigned shown = 0;
 
 	for (unsigned i = 0; (def = tcpx_setting_at(i)) != NULL; i++) {
 		bool set = !tcpx_cfg_is_default(m->cfg, i);
 		char allowed[256];
 
+		if ((part && !strcasestr(def->name, part)) || (changed && !set))
+			continue;
+		shown++;
 		printf("%s%s=", tool_paint(stdout, set ? TOOL_BOLD : TOOL_PLAIN), def->name);
 		out_plain(stdout, tcpx_cfg_str(m->cfg, i));
 		printf("%s  (", tool_paint(stdout, TOOL_PLAIN));
@@ -218,6 +223,12 @@ print_settings(const struct machine *m)
 		printf(")\n    %s\n    %s: %s\n", def->help, tcpx_setting_type_name(def->type),
 		       tcpx_setting_allowed(def, allowed, sizeof(allowed)));
 	}
+	if (!shown && part)
+		return tool_fail(TOOL_USAGE, "tcpx info", "no setting%s has '%s' in its name",
+				 changed ? " that is not as by default" : "", part);
+	if (!shown)
+		puts("all settings are as by default");
+	return TOOL_OK;
 }
 
 static void
@@ -258,9 +269,18 @@ write_json(const struct machine *m, const struct machine_plugin *plugin, const c
 	return tool_json_put("tcpx info", root, path);
 }
 
+struct args {
+	const char *nics, *root, *json, *plugin;
+	bool config, set;
+	const char *part; /* of settings' names; NULL: all */
+};
+#define S struct args
+
 static int
-run(const struct machine *m, bool config, const char *library, const char *json)
+run(const struct machine *m, const struct args *a)
 {
+	const char *library = a->plugin, *json = a->json;
+	bool config = a->config;
 	struct machine_plugin plugin;
 	int rc = TOOL_OK;
 
@@ -274,7 +294,7 @@ run(const struct machine *m, bool config, const char *library, const char *json)
 		rc = write_json(m, &plugin, json);
 	if (rc == TOOL_OK && !(json && !strcmp(json, "-"))) {
 		if (config)
-			print_settings(m);
+			rc = print_settings(m, a->part, a->set);
 		else
 			print_machine(m, &plugin);
 	}
@@ -283,18 +303,14 @@ run(const struct machine *m, bool config, const char *library, const char *json)
 	return rc;
 }
 
-struct args {
-	const char *nics, *root, *json, *plugin;
-	bool config;
-};
-#define S struct args
-
 int
 cmd_info(int argc, char **argv)
 {
 	static const struct opt opts[] = {
 		{ 'c', "config", NULL, "every setting with its value, where that comes from, and "
-		  "what is allowed", OPT_FLAG(config) },
+		  "what is allowed; a word chooses those with it in their names", OPT_FLAG(config) },
+		{ 's', "set", NULL, "the same, only of settings that are not as by default",
+		  OPT_FLAG(set) },
 		{ 'n', "nics", "LIST", "choose NICs by this list instead of TCPX_NICS: eth1,eth2 "
 		  "(beginnings), =eth1 (whole name), ^eth0 (all but), or addresses",
 		  OPT_TEXT(nics) },
@@ -306,7 +322,7 @@ cmd_info(int argc, char **argv)
 		{ 'j', "json", "FILE", "all of it as JSON; - is stdout", OPT_TEXT(json) },
 	};
 	static const struct opt_command cmd = {
-		"tcpx info", "[OPTIONS]",
+		"tcpx info", "[OPTIONS] [NAME]",
 		"Shows what an engine would use here and why: NICs, CPUs, GPUs, their distance "
 		"and their driver, the NCCL net plugin, threads and channels. Changes nothing; a "
 		"plugin is loaded in a process of its own. Exit code 1: no NIC to use, or not the "
@@ -314,6 +330,7 @@ cmd_info(int argc, char **argv)
 		opts, ARRAY_LEN(opts),
 		"  tcpx info\n"
 		"  tcpx info --config\n"
+		"  tcpx info --config chunk\n"
 		"  tcpx info --nics ^eth0 --json -\n"
 		"  tcpx info --plugin /usr/local/tcpx/lib64/libnccl-net-tcpx.so\n", false,
 	};
@@ -324,13 +341,15 @@ cmd_info(int argc, char **argv)
 
 	if (!opt_read(&p, &cmd, argc, argv, &a))
 		return p.exit;
-	if (opt_words(&p, 0))
+	if (opt_words(&p, a.config || a.set ? 1 : 0))
 		return TOOL_USAGE;
+	a.part = p.first_word < argc ? argv[p.first_word] : NULL;
+	a.config |= a.set;
 
 	m = machine_new(cmd.name, a.root, a.nics);
 	if (!m)
 		return TOOL_USAGE;
-	rc = run(m, a.config, a.plugin, a.json);
+	rc = run(m, &a);
 	machine_free(m);
 	return rc;
 }

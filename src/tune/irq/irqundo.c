@@ -26,6 +26,9 @@ tcpx_irqundo_lock(const char *path)
 {
 	int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY, 0600);
 
+	if (fd < 0 && errno == EACCES && geteuid() != 0)
+		return tcpx_fail(TCPX_SUB_HOST, -EACCES, "moving interrupts needs root: lock file %s",
+				 path);
 	if (fd < 0)
 		return tcpx_fail_errno(TCPX_SUB_HOST, "cannot open lock file %s", path);
 	if (flock(fd, LOCK_EX | LOCK_NB) < 0) {

@@ -161,7 +161,8 @@ print_group(const struct tcpx_plan *p, unsigned at)
 			putchar(' ');
 			out_plain(stdout, p->nics[i].name);
 		}
-	printf("  (%u cores, %u GPUs, %u RX queues)\n", g->cores, g->gpus, g->queues);
+	printf("  (%u core%s, %u GPU%s, %u RX queue%s)\n", g->cores, g->cores == 1 ? "" : "s",
+	       g->gpus, g->gpus == 1 ? "" : "s", g->queues, g->queues == 1 ? "" : "s");
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
 		printf("  %-5s %3u cores  %s\n", rows[i].name, rows[i].cores,
 		       list(rows[i].set, text, sizeof(text)));
