@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,6 +30,7 @@ enum {
 	SETTLE_NS = 10 * 1000 * 1000, /* a run long enough for an estimate         */
 	ALONE_NS = 250 * 1000 * 1000, /* of a run that is not one of many           */
 	ITERS_MIN = 5,
+	GATE_LOOK_MS = 100,
 	LAT_ITERS_MIN = 1000,
 	ITERS_MAX = 100 * 1000 * 1000
 };
@@ -74,12 +76,20 @@ iters_of_run(const struct perf_args *a, uint64_t one_ns)
 static int
 pass_gate(int fd)
 {
+	struct pollfd gate = { .fd = fd, .events = POLLIN };
 	char byte = 'r';
+	ssize_t n;
 
 	if (fd < 0)
 		return 0;
-	if (write(fd, &byte, 1) != 1 || read(fd, &byte, 1) != 1)
-		return perf_stop_asked() ? -EINTR : tcpx_fail(TCPX_SUB_TOOL, -EPIPE, "--gate-fd %d: nobody opens it", fd);
+	n = write(fd, &byte, 1);
+	/* a signal may come just before the wait, or to another thread */
+	while (n == 1 && !perf_stop_asked() && poll(&gate, 1, GATE_LOOK_MS) <= 0)
+		;
+	if (perf_stop_asked())
+		return -EINTR;
+	if (n != 1 || read(fd, &byte, 1) != 1)
+		return tcpx_fail(TCPX_SUB_TOOL, -EPIPE, "--gate-fd %d: nobody opens it", fd);
 	return 0;
 }
 
