@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* An engine's beginning and end, its memory and its peers. */
+#include "nixl/engine.h"
+
+#include <cerrno>
+#include <cstdlib>
+#include <mutex>
+
+#include "nixl/guard.h"
+#include "nixl/params.h"
+#include "nixl/region.h"
+
+using namespace nixlabi;
+
+/* Bytes of a blob, by the size that the call asks for. */
+template<class Call> static int
+fetch_blob(std::string &out, Call call)
+{
+	size_t len = 0;
+	int rc = call(nullptr, &len);
+
+	if (rc != -ENOBUFS && rc != 0)
+		return rc;
+	out.resize(len);
+	rc = call(out.data(), &len);
+	if (rc == 0)
+		out.resize(len);
+	return rc;
+}
+
+/* ---- beginning and end ------------------------------------------------------------- */
+
+/* Several engines share a host, and each has listeners: any free port, unless one is asked for. */
+static const char *
+listener(const Params &p)
+{
+	auto asked = p.find("TCPX_PORT");
+
+	return (asked != p.end() && !asked->second.empty()) || std::getenv("TCPX_PORT") ? nullptr : "0";
+}
+
+static int
+open_engine(const InitParams &p, const Params &listed, tcpx_engine **out)
+{
+	struct tcpx_engine_opts opts = TCPX_ENGINE_OPTS_INIT;
+	std::vector<std::string> settings = tcpx_nixl_settings(*p.params, listed);
+	std::vector<const char *> text;
+
+	for (const std::string &setting : settings)
+		text.push_back(setting.c_str());
+	text.push_back(nullptr);
+	opts.name = p.agent.c_str();
+	opts.listen = listener(*p.params);
+	opts.settings = text.data();
+	return tcpx_open(&opts, out);
+}
+
+TcpxNixlEngine::TcpxNixlEngine(const InitParams &p, const Params &listed) : Engine(p)
+{
+	int rc = open_engine(p, listed, &tcpx);
+
+	if (rc == 0)
+		rc = fetch_blob(own_info, [&](void *buf, size_t *len) {
+			return tcpx_metadata(tcpx, buf, len);
+		});
+	init_error = rc != 0;
+}
+
+TcpxNixlEngine::~TcpxNixlEngine()
+{
+	tcpx_close(tcpx); /* peers go with it */
+}
+
+Mems
+TcpxNixlEngine::mems() const
+{
+	return { DRAM, VRAM };
+}
+
+/* ---- memory ---------------------------------------------------------------------- */
+
+static int
+register_region(tcpx_engine *e, const BlobDesc &desc, Mem mem, uint64_t *id)
+{
+	int gpu = -1, rc;
+
+	rc = tcpx_mem_register(e, reinterpret_cast<void *>(desc.addr), desc.len,
+			       TCPX_MEM_REMOTE_READ | TCPX_MEM_REMOTE_WRITE, id);
+	if (rc || mem != VRAM)
+		return rc;
+	rc = tcpx_mem_place(e, *id, &gpu);
+	if (rc == 0 && gpu >= 0)
+		return 0;
+	tcpx_nixl_warn("VRAM at %#llx is not memory of a GPU that this process uses",
+		       static_cast<unsigned long long>(desc.addr));
+	(void)tcpx_mem_deregister(e, *id);
+	return -ENOTSUP;
+}
+
+Status
+TcpxNixlEngine::register_mem(const BlobDesc &desc, const Mem &mem, Metadata *&out)
+{
+	return tcpx_nixl_guard("registerMem", [&] {
+		auto region = std::make_unique<TcpxNixlRegion>(desc.addr);
+		int rc = -ENOTSUP;
+
+		if (mem == DRAM || mem == VRAM)
+			rc = register_region(tcpx, desc, mem, &region->id);
+		if (rc == 0)
+			out = region.release();
+		return rc;
+	});
+}
+
+Status
+TcpxNixlEngine::deregister_mem(Metadata *md)
+{
+	return tcpx_nixl_guard("deregisterMem", [&] {
+		std::unique_ptr<TcpxNixlRegion> region(static_cast<TcpxNixlRegion *>(md));
+
+		return region ? tcpx_mem_deregister(tcpx, region->id) : -EINVAL;
+	});
+}
+
+Status
+TcpxNixlEngine::public_data(const Metadata *md, std::string &out) const
+{
+	return tcpx_nixl_guard("getPublicData", [&] {
+		auto region = static_cast<const TcpxNixlRegion *>(md);
+
+		return fetch_blob(out, [&](void *buf, size_t *len) {
+			return tcpx_mem_export(tcpx, region->id, buf, len);
+		});
+	});
+}
+
+static int
+import_region(tcpx_engine *e, const std::string &blob, Metadata *&out)
+{
+	auto region = std::make_unique<TcpxNixlRegion>(0);
+	uint64_t base = 0, len;
+	int rc = tcpx_mem_import(e, blob.data(), blob.size(), &region->id);
+
+	if (rc)
+		return rc;
+	rc = tcpx_mem_query(e, region->id, &base, &len);
+	if (rc)
+		return rc;
+	region->base = base;
+	out = region.release();
+	return 0;
+}
+
+Status
+TcpxNixlEngine::load_remote(const BlobDesc &desc, const Mem &, const std::string &agent,
+			    Metadata *&out)
+{
+	return tcpx_nixl_guard("loadRemoteMD", [&] {
+		{
+			std::shared_lock<std::shared_mutex> lock(peers_lock);
+
+			if (peers.count(agent) == 0)
+				return -ENOENT;
+		}
+		return import_region(tcpx, desc.blob, out);
+	});
+}
+
+/* A region as the target of a transfer to ourselves. */
+Status
+TcpxNixlEngine::load_local(Metadata *in, Metadata *&out)
+{
+	return tcpx_nixl_guard("loadLocalMD", [&] {
+		std::string blob;
+		int rc = fetch_blob(blob, [&](void *buf, size_t *len) {
+			return tcpx_mem_export(tcpx, static_cast<TcpxNixlRegion *>(in)->id, buf, len);
+		});
+
+		return rc ? rc : import_region(tcpx, blob, out);
+	});
+}
+
+Status
+TcpxNixlEngine::unload(Metadata *md)
+{
+	return tcpx_nixl_guard("unloadMD", [&] {
+		std::unique_ptr<TcpxNixlRegion> region(static_cast<TcpxNixlRegion *>(md));
+
+		return region ? tcpx_mem_forget(tcpx, region->id) : -EINVAL;
+	});
+}
+
+/* ---- peers ----------------------------------------------------------------------- */
+
+Status
+TcpxNixlEngine::conn_info(std::string &out) const
+{
+	return tcpx_nixl_guard("getConnInfo", [&] {
+		out = own_info;
+		return 0;
+	});
+}
+
+/* Replaces an incarnation by the one that is loaded. Connecting goes on in the background. */
+int
+TcpxNixlEngine::add_peer(const std::string &agent, const std::string &info) const
+{
+	std::unique_lock<std::shared_mutex> lock(peers_lock);
+	tcpx_peer *&slot = peers[agent];
+	tcpx_peer *fresh = nullptr;
+	int rc = tcpx_peer_add(tcpx, info.data(), info.size(), &fresh);
+
+	if (rc == 0) {
+		tcpx_peer_drop(slot);
+		slot = fresh;
+	} else if (!slot) {
+		peers.erase(agent);
+	}
+	return rc;
+}
+
+Status
+TcpxNixlEngine::load_conn_info(const std::string &agent, const std::string &info)
+{
+	return tcpx_nixl_guard("loadRemoteConnInfo", [&] { return add_peer(agent, info); });
+}
+
+/* The agent is its own first peer; its connections are made when they are first used. */
+Status
+TcpxNixlEngine::connect(const std::string &name)
+{
+	return tcpx_nixl_guard("connect", [&] {
+		std::shared_lock<std::shared_mutex> lock(peers_lock);
+
+		return name == agent || peers.count(name) ? 0 : -ENOENT;
+	});
+}
+
+/* Its requests may still be there: they hold what they need themselves. */
+Status
+TcpxNixlEngine::disconnect(const std::string &name)
+{
+	return tcpx_nixl_guard("disconnect", [&] {
+		std::unique_lock<std::shared_mutex> lock(peers_lock);
+		auto found = peers.find(name);
+
+		if (found == peers.end())
+			return name == agent ? 0 : -ENOENT;
+		tcpx_peer_drop(found->second);
+		peers.erase(found);
+		return 0;
+	});
+}
+
+int
+TcpxNixlEngine::with_peer(const std::string &name, int (*call)(tcpx_peer *, void *), void *arg) const
+{
+	for (int look = 0; look < 2; look++) {
+		{
+			std::shared_lock<std::shared_mutex> lock(peers_lock);
+			auto found = peers.find(name);
+
+			if (found != peers.end())
+				return call(found->second, arg);
+		}
+		if (name != agent)
+			break;
+		int rc = add_peer(name, own_info);
+		if (rc)
+			return rc;
+	}
+	return -ENOENT;
+}
