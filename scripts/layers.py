@@ -13,7 +13,7 @@ import subprocess
 import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-CODE = (".c", ".h")
+CODE = (".c", ".cc", ".cpp", ".h")
 SCRIPTS = (".py", ".sh", ".build", ".map", ".txt")
 # what sanitizers put beside our own symbols
 FOREIGN = re.compile(r"__|\.|_?_?sanitizer|asan|tsan|ubsan")

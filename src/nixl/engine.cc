@@ -186,7 +186,7 @@ TcpxNixlEngine::unload(Metadata *md)
 	return tcpx_nixl_guard("unloadMD", [&] {
 		std::unique_ptr<TcpxNixlRegion> region(static_cast<TcpxNixlRegion *>(md));
 
-		return region ? tcpx_mem_forget(tcpx, region->id) : -EINVAL;
+		return region ? tcpx_mem_deregister(tcpx, region->id) : -EINVAL;
 	});
 }
 
@@ -211,7 +211,7 @@ TcpxNixlEngine::add_peer(const std::string &agent, const std::string &info) cons
 	int rc = tcpx_peer_add(tcpx, info.data(), info.size(), &fresh);
 
 	if (rc == 0) {
-		tcpx_peer_drop(slot);
+		tcpx_peer_free(slot);
 		slot = fresh;
 	} else if (!slot) {
 		peers.erase(agent);
@@ -246,7 +246,7 @@ TcpxNixlEngine::disconnect(const std::string &name)
 
 		if (found == peers.end())
 			return name == agent ? 0 : -ENOENT;
-		tcpx_peer_drop(found->second);
+		tcpx_peer_free(found->second);
 		peers.erase(found);
 		return 0;
 	});

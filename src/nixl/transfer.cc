@@ -13,7 +13,7 @@ namespace {
 
 struct Transfer final : Request {
 	explicit Transfer(tcpx_xfer *transfer) : x(transfer) {}
-	~Transfer() override { tcpx_free(x); }
+	~Transfer() override { tcpx_xfer_free(x); }
 	tcpx_xfer *x;
 };
 

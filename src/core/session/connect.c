@@ -17,6 +17,7 @@
 
 #define ATTEMPT_NS (1000 * TCPX_MS) /* for one attempt on one address     */
 #define REFUSALS   3                /* of each address, in a row: the peer has gone */
+#define REFUSED_NS (1000 * TCPX_MS) /* ... and for so long, at first contact */
 #define PATIENCE_NS (1000 * TCPX_MS) /* for the opener to resume after a cut */
 
 /* The connection stands: sends the first frame. */
@@ -36,14 +37,24 @@ came_up(struct session *s, uint64_t now_ns)
 }
 
 /* An attempt to reach the peer has failed. A living engine listens all its life, so a peer
- * whose every address refuses has gone. Where connections of channels report their end,
- * these decide instead (tcpx_session_check_alive()); a plugin's idle ones report nothing. */
+ * whose every address refuses has gone. At first contact that is known of an incarnation alone:
+ * HOST:PORT may not be up yet. On an open session the ends of channels decide instead
+ * (tcpx_session_check_alive()), but for a plugin's idle ones, which report nothing. */
 static bool
-peer_is_gone(struct session *s, int rc, uint32_t addr_count)
+peer_is_gone(struct session *s, int rc, uint32_t addr_count, uint64_t now_ns)
 {
-	s->control.refused = rc == -ECONNREFUSED ? s->control.refused + 1 : 0;
-	if (s->state != SESS_OPEN || !s->chan.silent ||
-	    s->control.refused == 0 || s->control.refused < REFUSALS * addr_count)
+	bool gone;
+
+	if (rc != -ECONNREFUSED) {
+		s->control.refused = 0;
+		return false;
+	}
+	if (s->control.refused++ == 0)
+		s->control.refused_ns = now_ns;
+	gone = s->state == SESS_CONNECTING ?
+		       s->peer->incarnation && now_ns >= s->control.refused_ns + REFUSED_NS :
+		       s->state == SESS_OPEN && s->chan.silent;
+	if (!gone || s->control.refused < REFUSALS * addr_count)
 		return false;
 	tcpx_session_fail(s, TCPX_EPEERGONE, "%s", "peer has gone: nobody listens at its addresses");
 	return true;
@@ -86,7 +97,7 @@ tcpx_control_probe(struct session *s, uint64_t now_ns)
 		}
 		ops->stream_close(s->control.probe);
 		s->control.probe = NULL;
-		if (peer_is_gone(s, rc, count))
+		if (peer_is_gone(s, rc, count, now_ns))
 			return;
 		s->control.retry_ns = now_ns + (rc == -ECONNREFUSED ? CONTROL_RETRY_NS : ATTEMPT_NS);
 	}
@@ -101,7 +112,7 @@ tcpx_control_probe(struct session *s, uint64_t now_ns)
 	rc = ops->connect(s->engine->net, -1, &to, &s->control.probe);
 	if (rc) {
 		s->control.probe = NULL;
-		if (peer_is_gone(s, rc, count))
+		if (peer_is_gone(s, rc, count, now_ns))
 			return;
 	}
 	s->control.retry_ns = now_ns + (rc == -ECONNREFUSED ? CONTROL_RETRY_NS : ATTEMPT_NS);
@@ -133,7 +144,7 @@ tcpx_control_connect(struct session *s, uint64_t now_ns)
 			return;
 		}
 		tcpx_control_cut(s, now_ns, rc == -EAGAIN ? "no answer" : tcpx_err_text(rc));
-		if (s->state == SESS_FAILED || peer_is_gone(s, rc, addr_count))
+		if (s->state == SESS_FAILED || peer_is_gone(s, rc, addr_count, now_ns))
 			return;
 		snprintf(s->cause_text, sizeof(s->cause_text), "%s",
 			 rc == -EAGAIN ? "no answer" : tcpx_err_text(rc));
@@ -150,7 +161,7 @@ tcpx_control_connect(struct session *s, uint64_t now_ns)
 	tcpx_addr_format(&to, text, sizeof(text));
 	rc = ops->connect(s->engine->net, -1, &to, &s->control.stream);
 	if (rc) {
-		if (peer_is_gone(s, rc, addr_count))
+		if (peer_is_gone(s, rc, addr_count, now_ns))
 			return;
 		snprintf(s->cause_text, sizeof(s->cause_text), "%s: %s", text, tcpx_err_text(rc));
 		s->control.stream = NULL;

@@ -54,6 +54,7 @@ struct control {
 	uint32_t epoch;
 	uint32_t target_addr;       /* index of the peer address to try next           */
 	uint32_t refused;           /* attempts in a row that the peer's addresses refused */
+	uint64_t refused_ns;        /* the first of them                               */
 	struct tcpx_stream *probe;  /* acceptor, while cut: does the opener listen?    */
 	uint64_t retry_ns, cut_ns;
 	struct work flush_work;         /* flushes frames of other loops' threads */

@@ -144,7 +144,9 @@ const struct explained explain_codes[] = {
 		CODE(TCPX_EPEERGONE),
 		.symptom = "All transfers with the peer end at once, and later ones fail at once.\n",
 		.cause = "The peer's process ended or was restarted. One that was restarted is another "
-			"peer: what was posted to the old one would reach memory that is not there.\n",
+			"peer: what was posted to the old one would reach memory that is not there. An "
+			"engine that was added by its blob has gone, too, if all its addresses refuse for "
+			"a second.\n",
 		.check = "The peer's own log and exit code.\n",
 		.fix = "Take the new peer's blobs and add it anew.\n",
 	},

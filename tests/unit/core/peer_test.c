@@ -201,6 +201,29 @@ nobody_there_ends_in_time(void **state)
 	mem_close(&m);
 }
 
+/* An address of an engine's own listener, unlike HOST:PORT: it was up, and listens all its life. */
+static void
+an_engine_that_left_before_first_contact_has_gone(void **state)
+{
+	struct rig *r = *state;
+	tcpx_engine *left = rig_open("left", NULL);
+	uint8_t blob[4096];
+	size_t len = sizeof(blob);
+	struct tcpx_desc l;
+	tcpx_peer *p;
+	tcpx_xfer *x;
+
+	rig_memory(r, 100, 100);
+	l = (struct tcpx_desc){ r->near.id, 0, 100 };
+	assert_ok(tcpx_metadata(left, blob, &len));
+	tcpx_close(left);
+	assert_ok(tcpx_peer_add(r->a, blob, len, &p));
+	assert_ok(tcpx_send(p, &l, 1, 9, &x));
+	assert_code(tcpx_peer_wait(p, WAIT_MS), TCPX_EPEERGONE);
+	assert_code(finish(x), TCPX_EPEERGONE);
+	tcpx_peer_free(p);
+}
+
 static void
 bad_addresses_and_blobs_are_refused(void **state)
 {
@@ -359,6 +382,7 @@ main(void)
 		TEST(another_incarnation_on_the_same_port_is_not_mistaken),
 		TEST(a_peer_may_be_added_before_it_is_up),
 		cmocka_unit_test(nobody_there_ends_in_time),
+		TEST(an_engine_that_left_before_first_contact_has_gone),
 		TEST(bad_addresses_and_blobs_are_refused),
 		TEST(drop_and_add_keep_the_session),
 		cmocka_unit_test(a_dropped_peer_finishes_its_transfers),

@@ -1,0 +1,623 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The NIXL plugin, driven as NIXL's agent drives it. Usage: driver_test PLUGIN */
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <random>
+#include <thread>
+
+#include "agent.h"
+#include "peer.h"
+
+using namespace nixlabi;
+
+static std::string plugin_path;
+
+/* Two agents that know each other. */
+struct Pair {
+	File file{ plugin_path };
+	Agent a{ file, "anna" }, b{ file, "bert" };
+	Pair()
+	{
+		assert_success(a.load(b));
+		assert_success(b.load(a));
+	}
+};
+
+/* @count pieces, none overlapping, in any order on both sides. */
+static std::vector<Piece>
+shuffled(size_t count, size_t len, uint32_t seed)
+{
+	std::vector<size_t> mine(count), theirs(count);
+	std::vector<Piece> pieces;
+	std::mt19937 random(seed);
+
+	for (size_t i = 0; i < count; i++)
+		mine[i] = theirs[i] = i * (len + 8);
+	std::shuffle(mine.begin(), mine.end(), random);
+	std::shuffle(theirs.begin(), theirs.end(), random);
+	for (size_t i = 0; i < count; i++)
+		pieces.push_back({ mine[i], theirs[i], len });
+	return pieces;
+}
+
+/* Moves the pieces and compares every byte of both memories with what they must be. */
+static void
+move(Agent &from, Agent &to, Op op, const std::vector<Piece> &pieces, const char *note)
+{
+	Agent &source = op == WRITE ? from : to, &target = op == WRITE ? to : from;
+	std::vector<uint8_t> want;
+	std::vector<uint8_t> kept = source.memory.bytes;
+	Transfer r(from, to.name, op, pieces);
+
+	assert_success(r.prepared);
+	want = target.memory.bytes;
+	for (const Piece &p : pieces)
+		memcpy(&want[op == WRITE ? p.theirs : p.mine],
+		       &kept[op == WRITE ? p.mine : p.theirs], p.len);
+	assert_status(r.post(note), IN_PROG);
+	assert_success(r.wait());
+	assert_true(want == target.memory.bytes);
+	if (&from != &to)
+		assert_true(kept == source.memory.bytes);
+	if (note) {
+		Notifs got = take_notes(to, 1);
+		assert_string_equal(got[0].first.c_str(), from.name.c_str());
+		assert_string_equal(got[0].second.c_str(), note);
+	}
+}
+
+static size_t
+no_more_notes(Agent &agent)
+{
+	Notifs rest;
+
+	assert_success(agent.engine->take_notifs(rest));
+	return rest.size();
+}
+
+/* ---- the file ---------------------------------------------------------------------- */
+
+static void
+the_file_tells_what_it_is(void **)
+{
+	File first(plugin_path), again(plugin_path);
+
+	assert_ptr_equal(first.plugin, again.plugin);
+	assert_string_equal(first.plugin->name(), "TCPX");
+	assert_true(strlen(first.plugin->version()) > 0);
+	assert_true(first.plugin->mems() == Mems({ DRAM, VRAM }));
+	Params options = first.plugin->options();
+	assert_int_equal(options.count("TCPX_NICS"), 1);
+	assert_int_equal(options.count("num_workers"), 0);
+	/* what is listed may come back as it is, and sets nothing */
+	Agent a(first, "anna", options);
+}
+
+static void
+under_the_name_of_ucx_it_lists_its_options(void **)
+{
+	char folder[] = "/tmp/tcpx-nixl-XXXXXX";
+
+	assert_non_null(mkdtemp(folder));
+	std::string alias = std::string(folder) + "/libplugin_UCX.so";
+	std::ofstream(alias, std::ios::binary) << std::ifstream(plugin_path, std::ios::binary).rdbuf();
+	{
+		File file(alias);
+		Params options = file.plugin->options();
+
+		assert_string_equal(file.plugin->name(), "UCX");
+		assert_string_equal(options["ucx_error_handling_mode"].c_str(), "peer");
+		for (const char *key : { "num_workers", "num_threads", "split_batch_size",
+					 "engine_config", "device_list" })
+			assert_int_equal(options.count(key), 1);
+	}
+	unlink(alias.c_str());
+	rmdir(folder);
+}
+
+/* What the plugin writes to standard error meanwhile. */
+template<class Call> static std::string
+said(Call call)
+{
+	FILE *file = tmpfile();
+	int saved = dup(2);
+	std::string text(4096, '\0');
+
+	dup2(fileno(file), 2);
+	call();
+	dup2(saved, 2);
+	close(saved);
+	rewind(file);
+	text.resize(fread(text.data(), 1, text.size(), file));
+	fclose(file);
+	return text;
+}
+
+static size_t
+times(const std::string &text, const std::string &what)
+{
+	size_t n = 0;
+
+	for (size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + 1))
+		n++;
+	return n;
+}
+
+static void
+parameters_of_others_cost_one_warning(void **)
+{
+	File file(plugin_path);
+	std::string text = said([&] {
+		Agent a(file, "anna", { { "num_workers", "8" }, { "device_list", "mlx5_0" },
+					{ "empty", "" } });
+	});
+
+	assert_int_equal(times(text, "have no effect: device_list num_workers\n"), 1);
+	assert_int_equal(times(text, "\n"), 1);
+}
+
+static void
+a_wrong_setting_is_no_engine(void **)
+{
+	File file(plugin_path);
+	Params params = { { "TCPX_CHANNELS", "many" } };
+	InitParams init = { "anna", "TCPX", &params, false, 0, 0, false };
+	std::string text = said([&] {
+		Engine *engine = file.plugin->create(&init);
+
+		assert_non_null(engine);
+		assert_true(engine->init_error);
+		file.plugin->destroy(engine);
+	});
+
+	assert_int_equal(times(text, "TCPX_CHANNELS"), 1);
+}
+
+/* ---- moving bytes ------------------------------------------------------------------ */
+
+static void
+every_byte_arrives_where_it_belongs(void **)
+{
+	Pair p;
+	std::vector<Piece> neighbours, across;
+
+	for (size_t i = 0; i < 64; i++) {
+		neighbours.push_back({ i * 5000, 4096 + i * 5000, 5000 });
+		across.push_back({ i * 6000, (63 - i) * 6000, 6000 }); /* dense on one side only */
+	}
+	for (Op op : { WRITE, READ }) {
+		move(p.a, p.b, op, { { 0, 0, MEMORY_BYTES } }, "all");
+		move(p.a, p.b, op, { { 1, MEMORY_BYTES - 1, 1 } }, "one");
+		move(p.a, p.b, op, { { 100, 4000, 3000 } }, nullptr);
+		move(p.a, p.b, op, neighbours, "neighbours");
+		move(p.a, p.b, op, across, nullptr);
+		move(p.a, p.b, op, shuffled(400, 7987, 1), "shuffled");
+		move(p.b, p.a, op, shuffled(2000, 300, 2), "small ones");
+	}
+	assert_int_equal(no_more_notes(p.a) + no_more_notes(p.b), 0);
+}
+
+static void
+one_agent_is_its_own_peer(void **)
+{
+	File file(plugin_path);
+	Agent a(file, "anna");
+	size_t half = MEMORY_BYTES / 2;
+
+	assert_success(a.engine->notify("anna", "to myself"));
+	assert_string_equal(take_notes(a, 1)[0].second.c_str(), "to myself");
+	for (Op op : { WRITE, READ }) {
+		move(a, a, op, { { 0, half, half } }, "half");
+		move(a, a, op, { { 8, half + 1000, 4000 }, { 9000, half + 6000, 500 } }, nullptr);
+	}
+	assert_success(a.engine->disconnect("anna"));
+	move(a, a, WRITE, { { 0, half, 100 } }, nullptr);
+}
+
+static void
+a_request_is_posted_again_and_each_note_comes_once(void **)
+{
+	Pair p;
+
+	for (Op op : { WRITE, READ }) {
+		Transfer r(p.a, "bert", op, shuffled(20, 5000, 3));
+		Notifs got;
+
+		assert_success(r.prepared);
+		for (int i = 0; i < 60; i++) {
+			fill(op == WRITE ? p.a.memory : p.b.memory, 100 + i);
+			if (i % 3 == 0)
+				assert_status(r.post(), IN_PROG);
+			else
+				assert_status(r.post_bytes(i % 3 == 1 ? "" : std::to_string(i)), IN_PROG);
+			assert_success(r.wait());
+			for (size_t k = 0; k < r.local.at.size(); k++)
+				assert_memory_equal(r.local.at[k].addr, r.remote.at[k].addr, 5000);
+		}
+		got = take_notes(p.b, 40);
+		for (int i = 0, n = 0; i < 60; i++)
+			if (i % 3)
+				assert_true(got[n++].second == (i % 3 == 1 ? "" : std::to_string(i)));
+		assert_int_equal(no_more_notes(p.b), 0);
+	}
+}
+
+static void
+notes_are_bytes_and_their_senders_need_not_be_known(void **)
+{
+	File file(plugin_path);
+	Agent a(file, "anna"), b(file, "bert");
+	std::string binary("\0\1\377 \0", 5), large(8192, 'x');
+	std::vector<std::string> sent = { binary, "", large }, got;
+
+	assert_success(a.load(b)); /* bert knows nothing of anna */
+	for (const std::string &text : sent)
+		assert_success(a.engine->notify("bert", text));
+	assert_status(a.engine->notify("bert", large + "x"), INVALID_PARAM);
+	for (auto &[sender, text] : take_notes(b, 3)) {
+		assert_string_equal(sender.c_str(), "anna");
+		got.push_back(text);
+	}
+	std::sort(sent.begin(), sent.end());
+	std::sort(got.begin(), got.end());
+	assert_true(sent == got);
+}
+
+/* ---- refusals ---------------------------------------------------------------------- */
+
+static void
+what_is_wrong_has_its_code(void **)
+{
+	Pair p;
+	Metadata *md = nullptr;
+	BlobDesc desc = p.b.exported();
+	nixlabi::Request *handle = nullptr;
+	std::vector<Queried> answers;
+
+	assert_true(p.a.info.size() >= 25 && p.a.info.size() <= 1024);
+	assert_true(p.a.memory.blob.size() <= 64);
+	assert_status(p.a.engine->load_remote(desc, DRAM, "carl", md), NOT_FOUND);
+	assert_status(p.a.engine->load_conn_info("carl", "rubbish"), MISMATCH);
+	assert_status(p.a.engine->load_conn_info("carl", ""), MISMATCH);
+	assert_status(p.a.engine->connect("carl"), NOT_FOUND);
+	assert_status(p.a.engine->notify("carl", "hello"), NOT_FOUND);
+	desc.blob[desc.blob.size() / 2] ^= 1;
+	assert_status(p.a.engine->load_remote(desc, DRAM, "bert", md), MISMATCH);
+	assert_status(p.a.engine->register_mem(p.a.exported(), FILE_MEM, md), NOT_SUPPORTED);
+	assert_status(p.a.engine->register_mem(p.a.exported(), VRAM, md), NOT_SUPPORTED);
+	assert_null(md);
+	assert_status(p.a.engine->query({}, answers), NOT_SUPPORTED);
+	{
+		Transfer far(p.a, "bert", READ, { { 0, MEMORY_BYTES - 10, 11 } });
+		assert_status(far.prepared, INVALID_PARAM);
+		Transfer before(p.a, "bert", READ, { { 0, static_cast<size_t>(-1), 1 } });
+		assert_status(before.prepared, INVALID_PARAM);
+	}
+	Transfer fine(p.a, "bert", WRITE, { { 0, 0, 10 } });
+	assert_status(p.a.engine->prepare(WRITE, fine.local, fine.remote, "carl", handle, nullptr),
+		      NOT_FOUND);
+	assert_null(handle);
+	assert_success(p.a.engine->connect("bert"));
+}
+
+/* ---- order of release --------------------------------------------------------------- */
+
+static void
+a_request_outlives_the_knowledge_of_its_peer(void **)
+{
+	Pair p;
+	Transfer active(p.a, "bert", WRITE, { { 0, 0, MEMORY_BYTES } });
+	Transfer idle(p.a, "bert", READ, { { 0, 0, 100 } });
+
+	assert_status(active.post("kept"), IN_PROG);
+	assert_status(active.post(), REPOST_ACTIVE);
+	p.a.forget("bert");
+	assert_success(active.wait());
+	assert_string_equal(take_notes(p.b, 1)[0].second.c_str(), "kept");
+	active.release();
+	idle.release();
+	/* a healthy peer comes and goes */
+	for (int i = 0; i < 50; i++) {
+		assert_success(p.a.load(p.b));
+		move(p.a, p.b, WRITE, { { 0, 64, 1000 } }, "again");
+		p.a.forget("bert");
+	}
+}
+
+static void
+an_active_request_is_released_and_its_memory_freed(void **)
+{
+	Pair p;
+
+	for (int i = 0; i < 20; i++) {
+		Op op = i % 2 ? READ : WRITE;
+		Transfer r(p.a, "bert", op, { { 0, 0, MEMORY_BYTES } });
+
+		assert_status(r.post("not to be sent"), IN_PROG);
+		for (int k = 0; k < i * 3; k++)
+			(void)p.a.engine->check(r.handle);
+		r.release();
+		assert_success(p.a.engine->deregister_mem(p.a.memory.md));
+		std::vector<uint8_t>().swap(p.a.memory.bytes);
+		p.a.memory.bytes.resize(MEMORY_BYTES, 0xdd);
+		assert_success(p.a.engine->register_mem(p.a.exported(), DRAM, p.a.memory.md));
+		std::vector<uint8_t> kept = p.a.memory.bytes;
+		/* a note of an earlier round can only be there if it had ended before */
+		move(p.a, p.b, WRITE, { { 0, 0, 5000 } }, nullptr);
+		assert_true(kept == p.a.memory.bytes);
+	}
+}
+
+static void
+requests_are_made_and_freed_in_masses(void **)
+{
+	Pair p;
+
+	for (uint32_t i = 0; i < 3000; i++) {
+		Transfer r(p.a, "bert", i % 2 ? READ : WRITE, shuffled(1 + i % 7, 100, i));
+
+		assert_success(r.prepared);
+		if (i % 3)
+			assert_status(r.post(), IN_PROG);
+		if (i % 3 == 1)
+			assert_success(r.wait());
+	}
+	for (int i = 0; i < 300; i++)
+		assert_success(p.a.load(p.b)); /* the same bytes again: nothing changes */
+	move(p.a, p.b, WRITE, { { 0, 0, 1000 } }, "after all");
+}
+
+/* ---- the end of a peer -------------------------------------------------------------- */
+
+static void
+whoever_has_gone_is_gone_for_all_requests(void **)
+{
+	File file(plugin_path);
+	Agent a(file, "anna");
+
+	for (int round = 0; round < 5; round++) {
+		auto b = std::make_unique<Agent>(file, "bert");
+		std::vector<std::unique_ptr<Transfer>> all;
+
+		assert_success(a.load(*b));
+		move(a, *b, WRITE, { { 0, 0, 1000 } }, "here");
+		for (int i = 0; i < 4; i++)
+			all.push_back(std::make_unique<Transfer>(
+				a, "bert", i % 2 ? READ : WRITE,
+				std::vector<Piece>{ { 0, 0, MEMORY_BYTES } }));
+		for (int i = 0; i < 3; i++)
+			assert_status(all[i]->post("last"), IN_PROG);
+		b.reset();
+		for (int i = 0; i < 3; i++) {
+			Status rc = all[i]->wait();
+			/* it took its memory back before it went, as NIXL's agent does */
+			assert_true(rc == REMOTE_DISCONNECT || rc == SUCCESS || rc == BACKEND);
+		}
+		assert_status(all[3]->post(), REMOTE_DISCONNECT);
+		assert_status(all[0]->post(), REMOTE_DISCONNECT);
+		assert_status(a.engine->notify("bert", "anybody?"), REMOTE_DISCONNECT);
+		a.forget("bert");
+		/* all of them are released after the next bert has been loaded */
+		Agent next(file, "bert");
+		assert_success(a.load(next));
+		move(a, next, READ, { { 0, 0, 1000 } }, "here again");
+		all.clear();
+		a.forget("bert");
+	}
+}
+
+static void
+whoever_never_answered_has_gone_too(void **)
+{
+	File file(plugin_path);
+	Agent a(file, "anna");
+	auto b = std::make_unique<Agent>(file, "bert");
+	BlobDesc desc = b->exported();
+	std::string info = b->info;
+
+	b.reset();
+	auto begin = std::chrono::steady_clock::now();
+	assert_success(a.load("bert", info, desc));
+	{
+		Transfer r(a, "bert", WRITE, { { 0, 0, 1000 } });
+		Status rc = r.prepared == SUCCESS ? r.post() : r.prepared;
+
+		if (rc == IN_PROG)
+			rc = r.wait();
+		assert_status(rc, REMOTE_DISCONNECT);
+	}
+	print_message("# after %d ms\n", static_cast<int>(std::chrono::duration_cast<
+		std::chrono::milliseconds>(std::chrono::steady_clock::now() - begin).count()));
+	a.forget("bert");
+	/* its name is free for another */
+	Agent next(file, "bert");
+	assert_success(a.load(next));
+	move(a, next, WRITE, { { 0, 0, 1000 } }, "here");
+}
+
+/* Another process, killed while requests are in progress: it says nothing. */
+static void
+restart(int rounds)
+{
+	File file(plugin_path);
+	Agent a(file, "anna");
+	std::vector<Piece> all = { { 0, 0, MEMORY_BYTES } };
+
+	for (int i = 0; i < rounds; i++) {
+		PeerProcess b(plugin_path, "bert");
+
+		assert_success(a.load("bert", b.info, b.desc));
+		Transfer write(a, "bert", WRITE, all), read(a, "bert", READ, all);
+		assert_success(write.prepared);
+		assert_success(read.prepared);
+		assert_status(write.post("note"), IN_PROG);
+		assert_success(write.wait());
+		std::vector<uint8_t> sent = a.memory.bytes;
+		fill(a.memory, 7);
+		assert_status(read.post(), IN_PROG);
+		assert_success(read.wait());
+		assert_true(a.memory.bytes == sent);
+
+		assert_status(write.post(), IN_PROG);
+		assert_status(read.post(), IN_PROG);
+		b.kill();
+		/* either had ended before, or it is told */
+		Status rc = write.wait(), rc2 = read.wait();
+		assert_true(rc == REMOTE_DISCONNECT || rc == SUCCESS);
+		assert_true(rc2 == REMOTE_DISCONNECT || rc2 == SUCCESS);
+		for (Deadline d; rc == SUCCESS && !d.passed();) {
+			rc = write.post();
+			if (rc == IN_PROG)
+				rc = write.wait();
+		}
+		assert_status(rc, REMOTE_DISCONNECT);
+		assert_status(read.post(), REMOTE_DISCONNECT);
+		a.forget("bert");
+	}
+}
+
+static void
+a_killed_peer_is_replaced(void **)
+{
+	restart(5);
+}
+
+/* ---- threads ----------------------------------------------------------------------- */
+
+struct Worker {
+	std::vector<std::string> faults; /* only the main thread may leave a test */
+	std::thread thread;
+	void must(bool holds, const char *what)
+	{
+		if (!holds)
+			faults.push_back(what);
+	}
+};
+
+/* Writes its share of the memory and reads it back, again and again. */
+static void
+write_and_read(Worker &w, Pair &p, size_t share, size_t begin)
+{
+	std::vector<uint8_t> sent(p.a.memory.bytes.begin() + begin,
+				  p.a.memory.bytes.begin() + begin + share);
+
+	for (int i = 0; i < 40; i++) {
+		std::vector<Piece> pieces = { { begin, begin, share / 2 },
+					      { begin + share / 2, begin + share / 2, share / 2 } };
+		Transfer write(p.a, "bert", WRITE, pieces), read(p.a, "bert", READ, pieces);
+
+		w.must(write.prepared == SUCCESS && read.prepared == SUCCESS, "prepare");
+		w.must(write.post("w") == IN_PROG && write.wait() == SUCCESS, "write");
+		std::fill_n(p.a.memory.bytes.begin() + begin, share, 0);
+		w.must(read.post() == IN_PROG && read.wait() == SUCCESS, "read");
+		w.must(std::equal(sent.begin(), sent.end(), p.a.memory.bytes.begin() + begin),
+		       "bytes");
+		Transfer other(p.b, "anna", READ, pieces);
+		w.must(other.post("r") == IN_PROG, "released at once");
+	}
+}
+
+/* What vLLM's handshake does in a thread of its own. */
+static void
+add_and_unload(Worker &w, Pair &p, std::atomic<int> &working)
+{
+	while (working > 0) {
+		Metadata *md = nullptr;
+
+		w.must(p.a.engine->load_conn_info("bert", p.b.info) == SUCCESS, "load");
+		w.must(p.a.engine->load_remote(p.b.exported(), DRAM, "bert", md) == SUCCESS, "load MD");
+		w.must(p.a.engine->notify("bert", "n") == SUCCESS, "notify");
+		w.must(p.a.engine->unload(md) == SUCCESS, "unload");
+		(void)p.a.engine->disconnect("carl");
+		std::this_thread::yield();
+	}
+}
+
+static void
+take_and_count(Worker &w, Agent &agent, std::atomic<int> &working, size_t *notes)
+{
+	bool last;
+
+	do {
+		Notifs got;
+
+		last = working == 0;
+		w.must(agent.engine->take_notifs(got) == SUCCESS, "take");
+		for (auto &[sender, text] : got)
+			*notes += text == "w";
+		std::this_thread::yield();
+	} while (!last);
+}
+
+static void
+every_call_comes_from_every_thread(void **)
+{
+	constexpr int WRITERS = 3;
+	constexpr size_t SHARE = 256 << 10;
+
+	for (int sync = 0; sync < 3; sync++) { /* none, strict, rw: all the same to a plugin */
+		Pair p;
+		Worker w[WRITERS + 3];
+		std::atomic<int> working{ WRITERS };
+		size_t notes = 0, others = 0;
+
+		for (int i = 0; i < WRITERS; i++)
+			w[i].thread = std::thread([&, i] {
+				write_and_read(w[i], p, SHARE, i * SHARE);
+				working--;
+			});
+		w[WRITERS].thread = std::thread([&] { add_and_unload(w[WRITERS], p, working); });
+		w[WRITERS + 1].thread = std::thread([&] {
+			take_and_count(w[WRITERS + 1], p.b, working, &notes);
+		});
+		w[WRITERS + 2].thread = std::thread([&] {
+			take_and_count(w[WRITERS + 2], p.a, working, &others);
+		});
+		for (Worker &worker : w)
+			worker.thread.join();
+		for (Worker &worker : w)
+			for (const std::string &fault : worker.faults)
+				fail_msg("%s", fault.c_str());
+		assert_int_equal(notes, WRITERS * 40);
+	}
+}
+
+int
+main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_file_tells_what_it_is),
+		cmocka_unit_test(under_the_name_of_ucx_it_lists_its_options),
+		cmocka_unit_test(parameters_of_others_cost_one_warning),
+		cmocka_unit_test(a_wrong_setting_is_no_engine),
+		cmocka_unit_test(every_byte_arrives_where_it_belongs),
+		cmocka_unit_test(one_agent_is_its_own_peer),
+		cmocka_unit_test(a_request_is_posted_again_and_each_note_comes_once),
+		cmocka_unit_test(notes_are_bytes_and_their_senders_need_not_be_known),
+		cmocka_unit_test(what_is_wrong_has_its_code),
+		cmocka_unit_test(a_request_outlives_the_knowledge_of_its_peer),
+		cmocka_unit_test(an_active_request_is_released_and_its_memory_freed),
+		cmocka_unit_test(requests_are_made_and_freed_in_masses),
+		cmocka_unit_test(whoever_has_gone_is_gone_for_all_requests),
+		cmocka_unit_test(whoever_never_answered_has_gone_too),
+		cmocka_unit_test(a_killed_peer_is_replaced),
+		cmocka_unit_test(every_call_comes_from_every_thread),
+	};
+
+	if (argc == 4 && !strcmp(argv[2], "peer"))
+		return PeerProcess::serve(argv[1], argv[3]);
+	if (argc < 2)
+		return 2;
+	plugin_path = argv[1];
+	if (argc > 2)
+		cmocka_set_test_filter(argv[2]);
+	return cmocka_run_group_tests(tests, nullptr, nullptr);
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* An agent in a process of its own, which can be killed. */
+#ifndef TESTS_NIXL_PEER_H
+#define TESTS_NIXL_PEER_H
+
+#include <sys/types.h>
+
+#include <string>
+
+#include "agent.h"
+
+struct PeerProcess {
+	PeerProcess(const std::string &plugin, const std::string &name);
+	~PeerProcess();
+	void kill();
+	/* What the process does, until its standard input ends. */
+	static int serve(const char *plugin, const char *name);
+
+	std::string info;
+	nixlabi::BlobDesc desc;
+
+private:
+	pid_t pid;
+	int to, from;
+};
+
+#endif
