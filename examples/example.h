@@ -24,6 +24,7 @@ open_engine(const char *name)
 	struct tcpx_engine_opts opts = TCPX_ENGINE_OPTS_INIT;
 	tcpx_engine *engine;
 
+	setenv("TCPX_DEBUG", "WARN", 0); /* a library is silent unless it is asked */
 	opts.name = name;
 	opts.listen = "0";
 	must(tcpx_open(&opts, &engine), "tcpx_open");

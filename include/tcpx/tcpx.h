@@ -90,11 +90,13 @@ typedef void (*tcpx_log_sink_fn)(void *arg, int level, const char *line);
 struct tcpx_engine_opts {
 	size_t struct_size;
 	const char *name;              /* the name that peers see; NULL: host:pid        */
-	const char *listen;            /* "PORT" or "ADDR:PORT" for the control listener;
-	                                * NULL: every selected NIC, TCPX_PORT            */
+	const char *listen;            /* "PORT" or "ADDR:PORT" for the control listener,
+	                                * "off": none, so that no peer can connect to it;
+	                                * NULL: every selected NIC, TCPX_PORT (any free) */
 	const char *const *settings;   /* "TCPX_CHUNK=1M", ..., NULL; beat environment
 	                                * and files. `tcpx info --config` lists all      */
-	tcpx_log_sink_fn log;          /* NULL: the process's sink stays as it is        */
+	tcpx_log_sink_fn log;          /* NULL: the process's sink stays as it is; stderr
+	                                * gets lines only if TCPX_DEBUG asks for them    */
 	void *log_arg;
 	int peer_events;               /* 1: tcpx_event_get() reports peers, too       */
 };

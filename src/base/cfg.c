@@ -19,7 +19,6 @@
 #define HOME_FILE    ".tcpx.conf"
 #define NAME_BYTES   128
 #define SOURCE_BYTES 512
-#define NOTED_MAX    64 /* unknown names reported one by one */
 
 struct tcpx_cfg {
 	struct {
@@ -32,8 +31,6 @@ struct tcpx_cfg {
 /* One load in progress. */
 struct loader {
 	struct tcpx_cfg *cfg;
-	char noted[NOTED_MAX][NAME_BYTES]; /* unknown names already reported */
-	unsigned noted_count;
 };
 
 /* ---- one value ----------------------------------------------------------------- */
@@ -152,20 +149,14 @@ tcpx_cfg_set(struct tcpx_cfg *cfg, const char *assignment, const char *source)
 /* ---- unknown names --------------------------------------------------------------- */
 
 static void
-unknown_note(struct loader *l, const char *name, const char *source)
+unknown_note(const char *name, const char *source)
 {
 	char hint[NAME_BYTES];
 
-	if (tcpx_setting_known_elsewhere(name))
-		return;
-	for (unsigned i = 0; i < l->noted_count; i++)
-		if (!strncmp(l->noted[i], name, NAME_BYTES - 1))
-			return;
-	if (l->noted_count == NOTED_MAX)
-		return;
-	snprintf(l->noted[l->noted_count++], NAME_BYTES, "%s", name);
-	tcpx_warn(TCPX_SUB_INIT, "%.*s (%s) is not a setting and has no effect%s",
-		  NAME_BYTES, name, source, advice(name, hint));
+	if (!tcpx_setting_known_elsewhere(name) &&
+	    tcpx_log_on(TCPX_LOG_WARN, TCPX_SUB_INIT) && tcpx_log_once(name))
+		tcpx_warn(TCPX_SUB_INIT, "%.*s (%s) is not a setting and has no effect%s",
+			  NAME_BYTES, name, source, advice(name, hint));
 }
 
 /* ---- environment --------------------------------------------------------------- */
@@ -211,7 +202,7 @@ env_load(struct loader *l, char *const *env)
 			continue;
 		name_copy(*env, name);
 		if (tcpx_setting_find(name) < 0)
-			unknown_note(l, name, "environment");
+			unknown_note(name, "environment");
 	}
 	return rc;
 }
@@ -287,7 +278,7 @@ line_put(void *arg, const char *name, const char *text, const char *source)
 
 	if (setting >= 0)
 		return named_put(l->cfg, (enum tcpx_setting)setting, name, text, source);
-	unknown_note(l, name, source);
+	unknown_note(name, source);
 	return 0;
 }
 

@@ -25,12 +25,14 @@
 
 #define LINE_MAX_BYTES 1024
 #define HOST_BYTES     65
+#define TOLD_MAX       64
 #define SUBSYS_ALL     ((1u << TCPX_SUBSYS_COUNT) - 1)
 
 static const struct {
 	const char *name;
 	enum tcpx_level level;
 } levels[] = {
+	{ "AUTO", TCPX_LOG_NONE }, /* as it is */
 	{ "NONE", TCPX_LOG_NONE },   { "VERSION", TCPX_LOG_NONE },
 	{ "ERROR", TCPX_LOG_ERROR }, { "WARN", TCPX_LOG_WARN },
 	{ "INFO", TCPX_LOG_INFO },   { "DEBUG", TCPX_LOG_DEBUG },
@@ -56,8 +58,11 @@ static struct {
 	tcpx_log_fn fn; /* NULL: fd                    */
 	void *arg;
 	int fd; /* stderr, or a file of our own */
+	bool level_set;
+	uint32_t told[TOLD_MAX]; /* hashes of the lines of tcpx_log_once() */
+	unsigned told_count;
 } sink = {
-	.level = TCPX_LOG_WARN,
+	.level = TCPX_LOG_NONE,
 	.subsys = SUBSYS_ALL,
 	.lock = PTHREAD_RWLOCK_INITIALIZER,
 	.fd = STDERR_FILENO,
@@ -73,6 +78,9 @@ sink_replace(tcpx_log_fn fn, void *arg, int fd)
 	sink.fn = fn;
 	sink.arg = arg;
 	sink.fd = fd;
+	sink.told_count = 0;
+	if (!sink.level_set) /* who asks for lines gets warnings; stderr is not ours */
+		atomic_store(&sink.level, fn || fd != STDERR_FILENO ? TCPX_LOG_WARN : TCPX_LOG_NONE);
 	pthread_rwlock_unlock(&sink.lock);
 	if (old != STDERR_FILENO)
 		close(old);
@@ -152,6 +160,23 @@ tcpx_log_write(enum tcpx_level level, enum tcpx_subsys subsys, const char *fmt, 
 	errno = saved;
 }
 
+bool
+tcpx_log_once(const char *text)
+{
+	uint32_t hash = 2166136261u; /* FNV-1a */
+	bool first = true;
+
+	for (; *text; text++)
+		hash = (hash ^ (unsigned char)*text) * 16777619u;
+	pthread_rwlock_wrlock(&sink.lock);
+	for (unsigned i = 0; i < sink.told_count; i++)
+		first &= sink.told[i] != hash;
+	if (first && sink.told_count < TOLD_MAX)
+		sink.told[sink.told_count++] = hash;
+	pthread_rwlock_unlock(&sink.lock);
+	return first;
+}
+
 /* @level: index into levels */
 static int
 level_parse(const char *text, size_t *level)
@@ -162,8 +187,8 @@ level_parse(const char *text, size_t *level)
 			return 0;
 		}
 	return tcpx_fail(TCPX_SUB_INIT, TCPX_ECONFIG,
-			 "TCPX_DEBUG \"%.80s\": allowed are NONE, VERSION, ERROR, WARN, "
-			 "INFO, DEBUG, TRACE", text);
+			 "TCPX_DEBUG \"%.80s\": allowed are auto, NONE, VERSION, ERROR, "
+			 "WARN, INFO, DEBUG, TRACE", text);
 }
 
 static unsigned
@@ -264,9 +289,12 @@ tcpx_log_setup(const char *level, const char *subsys, const char *file)
 	if (fd >= 0)
 		sink_replace(NULL, NULL, fd);
 	atomic_store(&sink.subsys, mask);
-	if (at == SIZE_MAX)
+	if (at == SIZE_MAX || at == 0)
 		return 0;
+	pthread_rwlock_wrlock(&sink.lock);
+	sink.level_set = true;
 	atomic_store(&sink.level, levels[at].level);
+	pthread_rwlock_unlock(&sink.lock);
 	if (!strcmp(levels[at].name, "VERSION")) /* as NCCL does: this line and no other */
 		tcpx_log_write(TCPX_LOG_INFO, TCPX_SUB_INIT,
 			       "tcpx-p2p version " TCPX_VERSION);

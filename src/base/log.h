@@ -2,7 +2,8 @@
 /*
  * Log lines in NCCL's manner. A process has one sink (the only mutable global of the
  * library): stderr by default, a file (TCPX_DEBUG_FILE, with %h host and %p pid), or the
- * caller's function. Levels by the reader's action: ERROR act now, WARN look soon, INFO
+ * caller's function. Until a level is set, the last two get WARN, and stderr nothing: it is
+ * the application's. Levels by the reader's action: ERROR act now, WARN look soon, INFO
  * once per object, DEBUG per set-up event, TRACE per chunk.
  */
 #ifndef BASE_LOG_H
@@ -34,13 +35,16 @@ enum tcpx_subsys {
 /* A caller's sink: one whole line without newline. Called from any thread. */
 typedef void (*tcpx_log_fn)(void *arg, int level, const char *line);
 
-/* Sets levels from the texts of TCPX_DEBUG, TCPX_DEBUG_SUBSYS, TCPX_DEBUG_FILE. NULL or ""
- * leaves its part as it is; the first values are WARN, ALL and stderr. Returns 0, or
+/* Sets levels from the texts of TCPX_DEBUG, TCPX_DEBUG_SUBSYS, TCPX_DEBUG_FILE. NULL, ""
+ * or "auto" leaves its part as it is; the first values are NONE, ALL and stderr. Returns 0, or
  * TCPX_ECONFIG naming the bad word: nothing has changed. */
 int tcpx_log_setup(const char *level, const char *subsys, const char *file);
 /* Replaces the sink; fn NULL goes back to stderr. After the return the old sink is not
  * called any more, so a sink may not call this function. */
 void tcpx_log_sink(tcpx_log_fn fn, void *arg);
+/* Is this the first time that the sink is to have this text? For warnings about what every
+ * engine of a process finds anew, as a mistyped setting. */
+bool tcpx_log_once(const char *text);
 bool tcpx_log_on(enum tcpx_level level, enum tcpx_subsys subsys);
 void tcpx_log_write(enum tcpx_level level, enum tcpx_subsys subsys, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));

@@ -18,6 +18,7 @@ static const char *const type_name[TCPX_TYPE_COUNT_OF] = {
 	[TCPX_TYPE_COUNT] = "count", [TCPX_TYPE_SIZE] = "size",
 	[TCPX_TYPE_MS] = "time",     [TCPX_TYPE_WORD] = "word",
 	[TCPX_TYPE_CHANNELS] = "channels", [TCPX_TYPE_CPUS] = "CPU list",
+	[TCPX_TYPE_PORT] = "port",   [TCPX_TYPE_PORTS] = "port range",
 };
 
 const char *
@@ -76,6 +77,37 @@ cpus_parse(const char *text)
 }
 
 static int
+port_parse(const char *text, uint64_t *num)
+{
+	*num = TCPX_PORT_OFF;
+	if (!strcasecmp(text, "off"))
+		return 0;
+	return tcpx_parse_count(text, num) || *num > UINT16_MAX ? -EINVAL : 0;
+}
+
+/* "28515-28614", or "". */
+static int
+ports_parse(const char *text, uint64_t *num)
+{
+	size_t len = strcspn(text, "-");
+	uint64_t first, last;
+	char digits[8];
+
+	*num = 0;
+	if (!*text)
+		return 0;
+	if (len >= sizeof(digits) || !text[len])
+		return -EINVAL;
+	memcpy(digits, text, len);
+	digits[len] = '\0';
+	if (tcpx_parse_count(digits, &first) || tcpx_parse_count(text + len + 1, &last) ||
+	    first == 0 || first > last || last > UINT16_MAX)
+		return -EINVAL;
+	*num = first << 16 | last;
+	return 0;
+}
+
+static int
 by_type_parse(const struct tcpx_setting_def *def, const char *text,
 	      struct tcpx_setting_value *value)
 {
@@ -94,6 +126,10 @@ by_type_parse(const struct tcpx_setting_def *def, const char *text,
 		return channels_parse(text, value);
 	case TCPX_TYPE_CPUS:
 		return cpus_parse(text);
+	case TCPX_TYPE_PORT:
+		return port_parse(text, &value->num);
+	case TCPX_TYPE_PORTS:
+		return ports_parse(text, &value->num);
 	default:
 		return strlen(text) <= TCPX_SETTING_TEXT_MAX ? 0 : -EINVAL;
 	}
@@ -155,6 +191,12 @@ tcpx_setting_allowed(const struct tcpx_setting_def *def, char *buf, size_t cap)
 	case TCPX_TYPE_CHANNELS:
 		snprintf(buf, cap, "%s%llu to %llu, or 1/nic to %d/nic", automatic, min, max,
 			 CHANNELS_PER_NIC_MAX);
+		break;
+	case TCPX_TYPE_PORT:
+		snprintf(buf, cap, "0 to 65535, or off");
+		break;
+	case TCPX_TYPE_PORTS:
+		snprintf(buf, cap, "FIRST-LAST of 1 to 65535, as 28515-28614");
 		break;
 	case TCPX_TYPE_CPUS:
 		snprintf(buf, cap, "a list of CPUs below %d, as 8-21,112", TCPX_CPUS_MAX);

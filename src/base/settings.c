@@ -79,9 +79,13 @@ static const struct tcpx_setting_def settings[] = {
 		.help = "Who gets the next chunk: the channel done first, or each in turn.",
 	},
 	[TCPX_SET_PORT] = {
-		.name = "TCPX_PORT", .type = TCPX_TYPE_COUNT, .value = "28515",
-		.max = 65535, .since = "0.1.0", .aliases = { "UCCL_TCPX_BOOTSTRAP_PORT" },
-		.help = "TCP port of the control listener; 0: any free one.",
+		.name = "TCPX_PORT", .type = TCPX_TYPE_PORT, .value = "0",
+		.since = "0.1.0", .aliases = { "UCCL_TCPX_BOOTSTRAP_PORT" },
+		.help = "TCP port of the control listener; 0: any free one; off: none, peers cannot connect.",
+	},
+	[TCPX_SET_PORTS] = {
+		.name = "TCPX_PORTS", .type = TCPX_TYPE_PORTS, .value = "", .since = "0.1.0",
+		.help = "Ports that all listeners keep to, as 28515-28614; empty: any.",
 	},
 	[TCPX_SET_CONNECT_MS] = {
 		.name = "TCPX_CONNECT_MS", .type = TCPX_TYPE_MS, .value = "10000",
@@ -199,10 +203,10 @@ static const struct tcpx_setting_def settings[] = {
 		.help = "Directory of the socket that tcpx top asks; off; auto: the user's own.",
 	},
 	[TCPX_SET_DEBUG] = {
-		.name = "TCPX_DEBUG", .type = TCPX_TYPE_WORD, .value = "WARN",
-		.words = { "NONE", "VERSION", "ERROR", "WARN", "INFO", "DEBUG", "TRACE" },
+		.name = "TCPX_DEBUG", .type = TCPX_TYPE_WORD, .value = "auto",
+		.words = { "auto", "NONE", "VERSION", "ERROR", "WARN", "INFO", "DEBUG", "TRACE" },
 		.since = "0.1.0", .aliases = { "UCCL_TCPX_DEBUG" },
-		.help = "How much is logged.",
+		.help = "How much is logged; auto: WARN to a function or a file and in tcpx, else NONE.",
 	},
 	[TCPX_SET_DEBUG_SUBSYS] = {
 		.name = "TCPX_DEBUG_SUBSYS", .type = TCPX_TYPE_STRING, .value = "ALL",

@@ -24,6 +24,7 @@ enum tcpx_setting {
 	TCPX_SET_RX_BINDINGS,
 	TCPX_SET_DIST,
 	TCPX_SET_PORT,
+	TCPX_SET_PORTS,
 	TCPX_SET_CONNECT_MS,
 	TCPX_SET_HANDSHAKE_MS,
 	TCPX_SET_STALL_MS,
@@ -62,10 +63,13 @@ enum tcpx_setting_type {
 	TCPX_TYPE_WORD,     /* one of words, in any case                  */
 	TCPX_TYPE_CHANNELS, /* "16" in all, or "4/nic"                    */
 	TCPX_TYPE_CPUS,     /* CPU list, may be empty                     */
+	TCPX_TYPE_PORT,     /* 0 to 65535, or off: TCPX_PORT_OFF          */
+	TCPX_TYPE_PORTS,    /* "28515-28614", may be empty               */
 	TCPX_TYPE_COUNT_OF
 };
 
 #define TCPX_SETTING_TEXT_MAX 4095
+#define TCPX_PORT_OFF         65536 /* the number of a PORT that is off */
 
 struct tcpx_setting_def {
 	const char *name; /* "TCPX_CHUNK"                                            */
@@ -75,7 +79,7 @@ struct tcpx_setting_def {
 	char unit[12];     /* "bytes", "ms", "us", or ""                             */
 	uint64_t min, max; /* of numbers; CHANNELS: in all; max 0: no limits         */
 	/* each ended by NULL */
-	const char *words[8];   /* of a WORD                                         */
+	const char *words[9];   /* of a WORD                                         */
 	const char *aliases[3]; /* other names                                       */
 	const char *hints[3];   /* variables of other programs with the same meaning; the
 				 * first that is set counts */
@@ -85,7 +89,8 @@ struct tcpx_setting_def {
 
 /* A checked value. */
 struct tcpx_setting_value {
-	uint64_t num; /* number, index of the word, 0 or 1; 0 for auto and text      */
+	uint64_t num; /* number, index of the word, 0 or 1; 0 for auto and text;
+		       * PORTS: first << 16 | last, 0 for none                */
 	bool per_nic; /* CHANNELS: num is for each NIC                               */
 };
 

@@ -120,6 +120,7 @@ enum tcpx_lend {
 struct tcpx_net_params {
 	const struct tcpx_nic *nics; /* borrowed for the provider's life */
 	uint32_t nic_count;
+	uint16_t port_first, port_last; /* listeners without a port keep to these; 0: any */
 	const struct tcpx_clock *clock; /* borrowed                 */
 	void *fabric;                   /* a test's network; else NULL    */
 	enum tcpx_lend lend;            /* AUTO, or one forced (TCPX_ZEROCOPY)   */
@@ -219,8 +220,9 @@ struct tcpx_net_ops {
 	 * descriptors. */
 	int (*poller_watch_fd)(struct tcpx_poller *poller, int fd, void *owner);
 
-	/* Control streams, of which one kind listens. listen: bind to addr (port 0: any), *bound is
-	 * the actual address. -EADDRINUSE, -EADDRNOTAVAIL. accept: -EAGAIN: no connection.
+	/* Control streams, of which one kind listens. listen: bind to addr (port 0: any of
+	 * the params), *bound is the actual address. -EADDRINUSE (the caller logs it),
+	 * -EADDRNOTAVAIL. accept: -EAGAIN: no connection.
 	 * connect: starts; send and recv return -EAGAIN until it is up. nic may be -1: any source
 	 * address. */
 	int (*listen)(struct tcpx_net *net, const struct tcpx_addr *addr, struct tcpx_addr *bound,

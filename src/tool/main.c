@@ -147,6 +147,7 @@ main(int argc, char **argv)
 {
 	const char *word = argc > 1 ? argv[1] : NULL;
 	const struct tool_verb *c;
+	int rc;
 
 	if (!word) {
 		print_usage(stderr);
@@ -161,5 +162,10 @@ main(int argc, char **argv)
 		return TOOL_OK;
 	}
 	c = find(word);
-	return c ? c->run(argc - 1, argv + 1) : unknown(word);
+	if (!c)
+		return unknown(word);
+	tool_log_start();
+	rc = c->run(argc - 1, argv + 1);
+	tool_log_flush();
+	return rc;
 }

@@ -13,21 +13,84 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/err.h"
 #include "base/parse.h"
+
+/* The library's last failure in this thread, not yet shown: the command that it ends mostly
+ * reports it in its own line. */
+static char held[512];
+
+static void
+warn(const char *text)
+{
+	tool_progress_clear();
+	fprintf(stderr, "%swarning:%s %s\n", tool_paint(stderr, TOOL_YELLOW),
+		tool_paint(stderr, TOOL_PLAIN), text);
+}
+
+void
+tool_log_flush(void)
+{
+	if (held[0])
+		warn(held);
+	held[0] = '\0';
+}
+
+static void
+tell(void *arg, int level, const char *line)
+{
+	char last[sizeof(held)];
+	const char *text = line;
+	size_t len;
+
+	if (tcpx_log_on(TCPX_LOG_INFO, TCPX_SUB_TOOL)) {
+		fprintf(stderr, "%s\n", line);
+		return;
+	}
+	for (int words = 4; words > 0 && *text; words--) /* host:pid:tid TCPX WARN INIT */
+		text += strcspn(text, " ") + (text[strcspn(text, " ")] != '\0');
+	tcpx_err_last(last, sizeof(last));
+	len = strlen(last);
+	if (!len || strncmp(text, last, len) || gettid() != getpid()) {
+		warn(text);
+		return;
+	}
+	tool_log_flush();
+	memcpy(held, last, len + 1);
+}
+
+void
+tool_log_start(void)
+{
+	(void)tcpx_log_setup("WARN", NULL, NULL);
+	tcpx_log_sink(tell, NULL);
+}
 
 int
 tool_fail(int code, const char *command, const char *fmt, ...)
 {
+	char text[4096];
 	va_list ap;
 
-	tool_progress_clear();
-	fprintf(stderr, "%s%s%s: ", tool_paint(stderr, TOOL_RED), command,
-		tool_paint(stderr, TOOL_PLAIN));
 	va_start(ap, fmt);
-	vfprintf(stderr, fmt, ap);
+	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	fputc('\n', stderr);
+	if (held[0] && strstr(text, held))
+		held[0] = '\0'; /* once is enough */
+	tool_log_flush();
+	tool_progress_clear();
+	fprintf(stderr, "%s%s%s: %s\n", tool_paint(stderr, TOOL_RED), command,
+		tool_paint(stderr, TOOL_PLAIN), text);
 	return code;
+}
+
+int
+tool_fail_last(int code, const char *command, const char *what)
+{
+	char last[sizeof(held)];
+
+	tcpx_err_last(last, sizeof(last));
+	return tool_fail(code, command, "%s: %s", what, last);
 }
 
 int

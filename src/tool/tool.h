@@ -42,9 +42,16 @@ int cmd_diag(int argc, char **argv);
 /* "tcpx lab: <text>" on stderr; returns @code. */
 int tool_fail(int code, const char *command, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
+/* "tcpx perf: <what>: <the library's last error>". */
+int tool_fail_last(int code, const char *command, const char *what);
 /* The same with TOOL_USAGE and a pointer to --help. */
 int tool_usage(const char *command, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
+
+/* The library's warnings go to stderr, in words for people; with TCPX_DEBUG=INFO and above its
+ * lines as they are. A failure waits for tool_fail(), whose text mostly has it, or for the flush. */
+void tool_log_start(void);
+void tool_log_flush(void);
 
 /* @memory that was just allocated; ends the program if it is NULL. */
 void *tool_need(void *memory);

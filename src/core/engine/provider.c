@@ -122,7 +122,10 @@ allow(struct tcpx_engine *e)
 static int
 open_net(struct tcpx_engine *e, const struct engine_env *env)
 {
+	uint64_t ports = tcpx_cfg_num(e->cfg, TCPX_SET_PORTS);
 	struct tcpx_net_params params = { .nics = e->nics.at, .nic_count = e->nics.count,
+					  .port_first = (uint16_t)(ports >> 16),
+					  .port_last = (uint16_t)ports,
 					  .clock = &e->clock,
 					  .fabric = env ? env->fabric : NULL,
 					  .lend = e->limit.lend, .memory = &e->memory->for_provider,

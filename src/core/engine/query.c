@@ -61,6 +61,9 @@ tcpx_metadata(tcpx_engine *e, void *buf, size_t *len)
 	struct tcpx_buf b;
 	uint32_t i;
 
+	if (e->listeners->count == 0)
+		return tcpx_fail(TCPX_SUB_BOOT, TCPX_ESTATE, "this engine listens nowhere "
+				 "(TCPX_PORT=off): no peer can connect to it");
 	memcpy(ep.name, e->name, sizeof(ep.name));
 	for (i = 0; i < e->listeners->count && i < TCPX_NICS_MAX; i++) {
 		struct tcpx_hello_nic *n = &ep.nic[ep.nic_count++];

@@ -245,7 +245,7 @@ listen_at(struct tcpx_engine *e, const struct tcpx_addr *addr, const char *nic)
 
 	rc = e->ops->listen(e->net, addr, &at->bound, &at->listener);
 	if (rc)
-		return rc;
+		return rc; /* the caller knows whether another port will do */
 	at->engine = e;
 	at->nic = nic;
 	at->bound.prefix = addr->prefix;
@@ -253,6 +253,17 @@ listen_at(struct tcpx_engine *e, const struct tcpx_addr *addr, const char *nic)
 	e->listeners->count++;
 	return e->ops->stream_watch(at->listener, e->loop[0].poller, &at->source,
 				    TCPX_READABLE);
+}
+
+static int
+in_use(const struct tcpx_addr *addr, int rc)
+{
+	char text[64];
+
+	if (rc != -EADDRINUSE)
+		return rc;
+	tcpx_addr_format(addr, text, sizeof(text));
+	return tcpx_fail(TCPX_SUB_BOOT, rc, "listen on %s: %s", text, tcpx_err_text(rc));
 }
 
 /* The first address gets the port, or there is an error; the others get the same
@@ -269,10 +280,10 @@ listen_like_first(struct tcpx_engine *e, struct tcpx_addr addr, uint64_t port, c
 		addr.port = 0;
 		rc = listen_at(e, &addr, nic);
 	}
-	return rc;
+	return in_use(&addr, rc);
 }
 
-/* "PORT" for the control NIC and all others, or "ADDR:PORT". */
+/* "PORT" for the control NIC and all others, "ADDR:PORT", or "off". */
 int
 tcpx_accept_listen(struct tcpx_engine *e, const char *text)
 {
@@ -281,12 +292,14 @@ tcpx_accept_listen(struct tcpx_engine *e, const char *text)
 	uint32_t i;
 	int rc = 0;
 
+	if (text ? !strcmp(text, "off") : port == TCPX_PORT_OFF)
+		return 0;
 	if (text && tcpx_addr_parse(text, &addr) == 0)
-		return listen_at(e, &addr, "address");
+		return in_use(&addr, listen_at(e, &addr, "address"));
 	if ((text && tcpx_parse_count(text, &port) != 0) || port > 65535)
 		return tcpx_fail(TCPX_SUB_BOOT, TCPX_ECONFIG,
-				 "listen \"%s\": PORT (0 to 65535) or ADDRESS:PORT expected, the "
-				 "address as an IPv4 or [IPv6] literal", text);
+				 "listen \"%s\": PORT (0 to 65535), ADDRESS:PORT (the address as an "
+				 "IPv4 or [IPv6] literal) or off expected", text);
 	for (i = 0; rc == 0 && i < e->nics.ctrl.count; i++)
 		rc = listen_like_first(e, e->nics.ctrl.addr[i], port, e->nics.ctrl.name);
 	if (rc == 0 && e->nics.ctrl.count)

@@ -298,7 +298,7 @@ measure_unpack(const struct perf_args *a)
 	int rc = perf_load_settings(a, &cfg);
 
 	if (rc)
-		return tool_fail(TOOL_USAGE, "tcpx perf", "a setting is refused: see above");
+		return tool_fail_last(TOOL_USAGE, "tcpx perf", "a setting is refused");
 	opts.library = tcpx_cfg_str(cfg, TCPX_SET_CUDA_LIBRARY);
 	table = open_table(a);
 	rc = table ? tcpx_unpack_bench(table, json, &opts) : -errno;

@@ -65,6 +65,7 @@ turn(struct serve *s)
 	tcpx_note *note;
 	bool spin;
 
+	tool_log_flush();
 	while (!tcpx_note_get(s->engine, &note))
 		serve_note(s, note);
 	spin = serve_pump(s, &oldest);
@@ -74,6 +75,20 @@ turn(struct serve *s)
 		(void)tcpx_wait(oldest, TURN_MS);
 	else if (!tcpx_note_wait(s->engine, TURN_MS, &note))
 		serve_note(s, note);
+}
+
+/* --port, or 28515 where TCPX_PORT says nothing. NULL: TCPX_PORT. */
+static const char *
+serve_port(const struct perf_args *args)
+{
+	struct tcpx_cfg *cfg;
+	bool said;
+
+	if (args->port || perf_load_settings(args, &cfg))
+		return args->port;
+	said = !tcpx_cfg_is_default(cfg, TCPX_SET_PORT);
+	tcpx_cfg_free(cfg);
+	return said ? NULL : PERF_PORT_TEXT;
 }
 
 /* Engine and events; an exit code after a message. */
@@ -90,12 +105,12 @@ open_serve(struct perf_args *args, struct serve *s)
 	rc = perf_settle(args, name, &gpus); /* before the engine: it looks for a driver */
 	if (rc)
 		return rc;
-	rc = perf_open_engine(args, args->port, args->nics, &engine);
+	rc = perf_open_engine(args, serve_port(args), args->nics, &engine);
 	if (rc) {
 		gpus_close(gpus);
-		return tool_fail(rc == TCPX_ECONFIG || rc == -ENODEV ? TOOL_USAGE : TOOL_FINDING,
-				 name, "cannot start: %s (%s)", tcpx_strerror(rc),
-				 tcpx_strerror_name(rc));
+		return tool_fail_last(rc == TCPX_ECONFIG || rc == -ENODEV ? TOOL_USAGE :
+									    TOOL_FINDING,
+				      name, "cannot start");
 	}
 	serve_init(s, args, engine);
 	s->gpus = gpus;

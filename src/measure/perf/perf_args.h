@@ -16,6 +16,7 @@
 #include "tool/gpu/gpu.h"
 #include "tool/gpu/place.h"
 
+#define PERF_PORT_TEXT "28515"
 enum { PERF_PORT = 28515, PERF_SETTINGS = 16, PERF_SIZES = 256 };
 
 struct perf_args {

@@ -214,8 +214,12 @@ open_session(struct perf *p)
 		rc = tcpx_peer_query(p->peer, &info);
 	if (rc) {
 		tcpx_last_error(p->engine, text, sizeof(text));
-		return tool_fail(code, name, "no session with %s: %s", address,
-				 text[0] ? text : tcpx_strerror(rc));
+		if (strncmp(text, "session with ", strlen("session with ")))
+			return tool_fail(code, name, "no session with %s: %s", address,
+					 text[0] ? text : tcpx_strerror(rc));
+		return tool_fail(code, name, "no session with %s%s", text + strlen("session with "),
+				 rc == TCPX_ETIMEDOUT && a->host ?
+				 "; is `tcpx serve` running there?" : "");
 	}
 	snprintf(p->peer_name, sizeof(p->peer_name), "%s", info.name);
 	return TOOL_OK;
@@ -236,8 +240,9 @@ perf_open(struct perf *p, struct perf_args *args)
 	rc = perf_open_engine(args, "0", args->nics, &p->engine);
 	if (rc) {
 		gpus_close(p->gpus);
-		return tool_fail(rc == TCPX_ECONFIG || rc == -ENODEV ? TOOL_USAGE : TOOL_FINDING, name,
-				 "cannot start: %s (%s)", tcpx_strerror(rc), tcpx_strerror_name(rc));
+		return tool_fail_last(rc == TCPX_ECONFIG || rc == -ENODEV ? TOOL_USAGE :
+									    TOOL_FINDING,
+				      name, "cannot start");
 	}
 	rc = open_session(p);
 	if (rc)

@@ -63,7 +63,7 @@ perf_open_gpus(const struct perf_args *a, const char *command, const struct plac
 	int rc = perf_load_settings(a, &cfg);
 
 	if (rc)
-		return tool_fail(TOOL_USAGE, command, "a setting is refused: see above");
+		return tool_fail_last(TOOL_USAGE, command, "a setting is refused");
 	rc = gpus_open(tcpx_cfg_str(cfg, TCPX_SET_CUDA_LIBRARY), &g);
 	tcpx_cfg_free(cfg);
 	if (!rc)
@@ -104,7 +104,7 @@ try_plugin(const struct tcpx_cfg *cfg)
 	rc = plug_open(tcpx_cfg_str(cfg, TCPX_SET_PLUGIN_PATH), &plug);
 	plug_close(plug);
 	if (quiet)
-		tcpx_log_sink(NULL, NULL);
+		tool_log_start();
 	return rc;
 }
 
@@ -118,7 +118,7 @@ settle_provider(struct perf_args *a, const char *command)
 	int rc = perf_load_settings(a, &cfg);
 
 	if (rc)
-		return tool_fail(TOOL_USAGE, command, "a setting is refused: see above");
+		return tool_fail_last(TOOL_USAGE, command, "a setting is refused");
 	if (!strcmp(tcpx_cfg_str(cfg, TCPX_SET_PROVIDER), "tcpx"))
 		rc = try_plugin(cfg);
 	tcpx_cfg_free(cfg);

@@ -125,40 +125,76 @@ close_fd:
 	return rc;
 }
 
-int
-tcpx_sock_listen_fd(const struct tcpx_nic *nic, const struct tcpx_addr *addr,
-		    struct tcpx_addr *bound, int *out)
+/* -EADDRINUSE is not logged: another port may do. */
+static int
+listen_at(const struct tcpx_nic *nic, const struct tcpx_addr *addr, int *out)
 {
 	char text[ADDR_TEXT];
 	union sockaddr_any sa;
-	socklen_t len;
+	socklen_t len = sockaddr_from(addr, &sa);
 	int rc, fd;
 
 	rc = socket_open(nic, addr, &fd);
 	if (rc)
 		return rc;
 	tcpx_addr_format(addr, text, sizeof(text));
-	len = sockaddr_from(addr, &sa);
-	if (set_int(fd, SOL_SOCKET, SO_REUSEADDR, 1) < 0 || bind(fd, &sa.sa, len) < 0) {
-		rc = tcpx_fail_errno(TCPX_SUB_NET, "bind to %s", text);
-		goto close_fd;
+	/* Before bind() only for a port that is named: else two processes that ask at one time
+	 * could be given the same one. Connections need it in any case, to be no hindrance to
+	 * the next listener. */
+	if ((addr->port && set_int(fd, SOL_SOCKET, SO_REUSEADDR, 1) < 0) ||
+	    bind(fd, &sa.sa, len) < 0 || set_int(fd, SOL_SOCKET, SO_REUSEADDR, 1) < 0 ||
+	    listen(fd, SOMAXCONN) < 0) {
+		rc = errno == EADDRINUSE ? -errno :
+					   tcpx_fail_errno(TCPX_SUB_NET, "listen on %s", text);
+		close(fd);
+		return rc;
 	}
-	if (listen(fd, SOMAXCONN) < 0) {
-		rc = tcpx_fail_errno(TCPX_SUB_NET, "listen on %s", text);
-		goto close_fd;
+	*out = fd;
+	return 0;
+}
+
+/* The first free port of the net's. */
+static int
+listen_within(const struct tcpx_net *net, const struct tcpx_nic *nic, struct tcpx_addr addr,
+	      int *out)
+{
+	char text[ADDR_TEXT];
+	int rc = -EADDRINUSE;
+
+	for (uint32_t port = net->port_first; rc == -EADDRINUSE && port <= net->port_last; port++) {
+		addr.port = (uint16_t)port;
+		rc = listen_at(nic, &addr, out);
 	}
-	len = sizeof(sa);
+	if (rc != -EADDRINUSE)
+		return rc;
+	addr.port = 0;
+	tcpx_addr_format(&addr, text, sizeof(text));
+	return tcpx_fail(TCPX_SUB_NET, TCPX_ELIMIT, "no port of TCPX_PORTS=%u-%u is free at %s",
+			 net->port_first, net->port_last, text);
+}
+
+int
+tcpx_sock_listen_fd(const struct tcpx_net *net, const struct tcpx_nic *nic,
+		    const struct tcpx_addr *addr, struct tcpx_addr *bound, int *out)
+{
+	union sockaddr_any sa;
+	socklen_t len = sizeof(sa);
+	int rc, fd;
+
+	if (addr->port == 0 && net->port_first)
+		rc = listen_within(net, nic, *addr, &fd);
+	else
+		rc = listen_at(nic, addr, &fd);
+	if (rc)
+		return rc;
 	if (getsockname(fd, &sa.sa, &len) < 0) {
-		rc = tcpx_fail_errno(TCPX_SUB_NET, "address of the listener on %s", text);
-		goto close_fd;
+		rc = tcpx_fail_errno(TCPX_SUB_NET, "address of a listener");
+		close(fd);
+		return rc;
 	}
 	sockaddr_to(&sa, bound);
 	*out = fd;
 	return 0;
-
-close_fd:
-	close(fd);
-	return rc;
 }
 
 int

@@ -69,7 +69,7 @@ port_open(struct tcpx_sock_port *p)
 		p->pending = calloc(TCPX_SOCK_PENDING, sizeof(*p->pending));
 	if (!p->pending)
 		return tcpx_fail(TCPX_SUB_NET, -ENOMEM, "data port of %s", p->nic->name);
-	rc = tcpx_sock_listen_fd(p->nic, &p->nic->addr, &p->addr, &p->fd);
+	rc = tcpx_sock_listen_fd(p->net, p->nic, &p->nic->addr, &p->addr, &p->fd);
 	if (!rc)
 		p->spare = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	return rc;

@@ -15,6 +15,7 @@
 struct tcpx_net {
 	const struct tcpx_nic *nics; /* borrowed */
 	uint32_t nic_count;
+	uint16_t port_first, port_last; /* of listeners; 0: any */
 	enum tcpx_lend lend;
 	const char *congestion; /* asked for; "" none; borrowed */
 	struct tcpx_sock_pipes pipes;

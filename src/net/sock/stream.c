@@ -55,7 +55,7 @@ int
 tcpx_sock_listen(struct tcpx_net *net, const struct tcpx_addr *addr, struct tcpx_addr *bound,
 		 struct tcpx_stream **listener)
 {
-	int fd, rc = tcpx_sock_listen_fd(NULL, addr, bound, &fd);
+	int fd, rc = tcpx_sock_listen_fd(net, NULL, addr, bound, &fd);
 
 	if (rc == 0)
 		rc = stream_new(fd, 0, listener);

@@ -16,14 +16,13 @@
 #include "tune/facts/text.h"
 
 #define ROUTE_BYTES 65536
-#define PORT_DEFAULT 28515
 
 static uint16_t
 control_port(const struct machine *m)
 {
-	uint64_t port = m->cfg ? tcpx_cfg_num(m->cfg, TCPX_SET_PORT) : 0;
+	uint16_t port = machine_port(m);
 
-	return port ? (uint16_t)port : PORT_DEFAULT;
+	return port ? port : MACHINE_SERVE_PORT;
 }
 
 /* The peers; false: the check has its answer. */

@@ -160,7 +160,7 @@ probe_port(const struct machine *m, struct check_result *r)
 		check_skip(r, "the settings are refused");
 		return;
 	}
-	port = (uint16_t)tcpx_cfg_num(m->cfg, TCPX_SET_PORT);
+	port = machine_port(m);
 	error = port ? try_bind(port) : 0;
 	if (error)
 		check_finding(r, "TCPX_PORT %u: %s", port, strerror(error));
@@ -171,7 +171,7 @@ probe_port(const struct machine *m, struct check_result *r)
 static void
 probe_port_range(const struct machine *m, struct check_result *r)
 {
-	uint64_t port = m->cfg ? tcpx_cfg_num(m->cfg, TCPX_SET_PORT) : 0;
+	uint16_t port = machine_port(m);
 	unsigned first, last;
 	char text[64];
 
@@ -183,7 +183,7 @@ probe_port_range(const struct machine *m, struct check_result *r)
 		check_finding(r, "%u to %u are fewer than %d ports", first, last, PORTS_MIN);
 	else if (port >= first && port <= last)
 		check_finding(r, "TCPX_PORT %u is within %u to %u: any outgoing connection may "
-			      "take it", (unsigned)port, first, last);
+			      "take it", port, first, last);
 	else
 		check_ok(r, "%u to %u", first, last);
 }

@@ -10,6 +10,7 @@
 
 #include "base/log.h"
 #include "tool/notes.h"
+#include "tool/tool.h"
 
 #define OPEN_MS 8000   /* the engine's own limits are shorter */
 #define ANSWER_MS 3000
@@ -115,7 +116,7 @@ peer_session_close(const struct machine *m, struct peer_session *s)
 		tcpx_close(s->engine);
 	s->engine = NULL;
 	s->peer = NULL;
-	tcpx_log_sink(NULL, NULL);
+	tool_log_start();
 	if (m->cfg && tcpx_log_setup(tcpx_cfg_str(m->cfg, TCPX_SET_DEBUG),
 				     tcpx_cfg_str(m->cfg, TCPX_SET_DEBUG_SUBSYS), NULL))
 		return; /* they were right before */

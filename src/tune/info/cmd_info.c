@@ -285,7 +285,7 @@ run(const struct machine *m, const struct args *a)
 	int rc = TOOL_OK;
 
 	if (!m->cfg)
-		return tool_fail(TOOL_USAGE, "tcpx info", "a setting is refused: see above");
+		return tool_fail_last(TOOL_USAGE, "tcpx info", "a setting is refused");
 	if (!config && (m->nics_rc == -EINVAL || m->nics_rc == TCPX_ECONFIG))
 		return TOOL_USAGE; /* the bad selection, or control NIC, is in the log */
 	if (json || !config)

@@ -243,6 +243,14 @@ machine_cpu_list(const struct tcpx_cpuset *set, char buf[MACHINE_CPU_LIST])
 	return *buf ? buf : "none";
 }
 
+uint16_t
+machine_port(const struct machine *m)
+{
+	if (!m->cfg || tcpx_cfg_is_default(m->cfg, TCPX_SET_PORT))
+		return MACHINE_SERVE_PORT;
+	return (uint16_t)tcpx_cfg_num(m->cfg, TCPX_SET_PORT); /* off is 65536 */
+}
+
 long long
 machine_number(const struct machine *m, const char *path)
 {

@@ -59,6 +59,9 @@ int machine_roles(struct machine *m, const char *nics, const char *control,
 /* By GPUs alone, among the chosen NICs: the roles that an environment is compared with. */
 void machine_roles_by_gpu(const struct machine *m, const char *control, struct tcpx_roles *out);
 
+/* The control port of a server here: TCPX_PORT, by default that of tcpx serve; 0: any, or none. */
+enum { MACHINE_SERVE_PORT = 28515 };
+uint16_t machine_port(const struct machine *m);
 /* A file below the machine's root that holds or begins with one number; or -1. */
 long long machine_number(const struct machine *m, const char *path);
 /* I/O threads an engine would start: TCPX_THREADS or the default. */

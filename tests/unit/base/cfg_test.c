@@ -82,7 +82,7 @@ without_sources_all_is_default(void **state)
 		check_setting(cfg, (enum tcpx_setting)i, tcpx_setting_at(i)->value,
 			      "default");
 	assert_int_equal(tcpx_cfg_num(cfg, TCPX_SET_WINDOW), 16);
-	assert_int_equal(tcpx_cfg_num(cfg, TCPX_SET_PORT), 28515);
+	assert_int_equal(tcpx_cfg_num(cfg, TCPX_SET_PORT), 0);
 	assert_int_equal(tcpx_cfg_num(cfg, TCPX_SET_INLINE), 8192);
 	assert_int_equal(tcpx_cfg_num(cfg, TCPX_SET_CREDIT_LIST_BYTES), 16 << 20);
 	assert_int_equal(tcpx_cfg_num(cfg, TCPX_SET_CHUNK), 0);
@@ -265,7 +265,7 @@ static const struct {
 	{ "line of a file", "TCPX_DIST\n", NULL, NULL,
 	  "line 1: \"TCPX_DIST\" is not of the form" },
 	{ "value of the caller", NULL, NULL, "TCPX_PORT=-1",
-	  "TCPX_PORT \"-1\" (caller): allowed: 0 to 65535" },
+	  "TCPX_PORT \"-1\" (caller): allowed: 0 to 65535, or off" },
 	{ "name of the caller", NULL, NULL, "TCPX_PROT=1",
 	  "TCPX_PROT (caller) is not a setting; did you mean TCPX_PORT? (TCPX_ECONFIG)" },
 	{ "name of another part from the caller", NULL, NULL, "TCPX_PERF=1",
@@ -443,7 +443,7 @@ strongest_source_wins(void **state)
 
 	for (int round = 0; round < 50; round++) {
 		char text[4][32] = { "", "", "", "" };
-		uint64_t want = 28515;
+		uint64_t want = 0;
 		struct tcpx_cfg *cfg;
 
 		for (int i = 0; i < 4; i++) {

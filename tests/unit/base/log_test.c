@@ -83,6 +83,29 @@ bad_words_are_named_and_change_nothing(void **state)
 	}
 }
 
+/* First of all tests: no level has been set yet. */
+static void
+stderr_gets_nothing_unasked(void **state)
+{
+	tcpx_log_sink(NULL, NULL);
+	assert_int_equal(tcpx_log_setup("auto", NULL, NULL), 0);
+	assert_false(tcpx_log_on(TCPX_LOG_ERROR, TCPX_SUB_NET));
+	capture_start(); /* a function is asking */
+	assert_true(tcpx_log_on(TCPX_LOG_WARN, TCPX_SUB_NET));
+	tcpx_log_sink(NULL, NULL);
+	assert_false(tcpx_log_on(TCPX_LOG_ERROR, TCPX_SUB_NET));
+}
+
+static void
+each_sink_is_told_once(void **state)
+{
+	assert_true(tcpx_log_once("this"));
+	assert_true(tcpx_log_once("that"));
+	assert_false(tcpx_log_once("this"));
+	capture_start();
+	assert_true(tcpx_log_once("this"));
+}
+
 static void
 null_and_empty_leave_things_as_they_are(void **state)
 {
@@ -216,8 +239,10 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(stderr_gets_nothing_unasked),
 		cmocka_unit_test_setup(level_and_subsystem_decide, reset),
 		cmocka_unit_test_setup(bad_words_are_named_and_change_nothing, reset),
+		cmocka_unit_test_setup(each_sink_is_told_once, reset),
 		cmocka_unit_test_setup(null_and_empty_leave_things_as_they_are, reset),
 		cmocka_unit_test_setup(line_has_host_pid_tid_level_and_subsystem, reset),
 		cmocka_unit_test_setup(arguments_of_unwanted_lines_are_not_evaluated, reset),

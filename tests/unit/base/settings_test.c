@@ -88,13 +88,20 @@ static const struct {
 	{ TCPX_SET_PORT, "0", 0, 0, false },
 	{ TCPX_SET_PORT, "65535", 0, 65535, false },
 	{ TCPX_SET_PORT, "65536", -EINVAL, 0, false },
+	{ TCPX_SET_PORT, "off", 0, TCPX_PORT_OFF, false },
+	{ TCPX_SET_PORTS, "28515-28614", 0, 28515u << 16 | 28614, false },
+	{ TCPX_SET_PORTS, "", 0, 0, false },
+	{ TCPX_SET_PORTS, "28515", -EINVAL, 0, false },
+	{ TCPX_SET_PORTS, "2-1", -EINVAL, 0, false },
+	{ TCPX_SET_PORTS, "0-1", -EINVAL, 0, false },
+	{ TCPX_SET_PORTS, "1-65536", -EINVAL, 0, false },
 	{ TCPX_SET_CPUS, "", 0, 0, false },
 	{ TCPX_SET_CPUS, "8-21,112", 0, 0, false },
 	{ TCPX_SET_CPUS, "21-8", -EINVAL, 0, false },
 	{ TCPX_SET_CPUS, "8,", -EINVAL, 0, false },
 	{ TCPX_SET_NICS, "", 0, 0, false },
 	{ TCPX_SET_NICS, "eth1,eth2", 0, 0, false },
-	{ TCPX_SET_DEBUG, "info", 0, 4, false },
+	{ TCPX_SET_DEBUG, "info", 0, 5, false },
 	{ TCPX_SET_DEBUG, "1", -EINVAL, 0, false },
 };
 
@@ -147,7 +154,7 @@ allowed_is_told_by_type(void **state)
 						sizeof(buf)),
 			   rows[i].text);
 	tcpx_setting_allowed(tcpx_setting_at(TCPX_SET_DEBUG), buf, 9);
-	assert_string_equal(buf, "NONE, VE"); /* cut, and ended */
+	assert_string_equal(buf, "auto, NO"); /* cut, and ended */
 }
 
 static const struct {

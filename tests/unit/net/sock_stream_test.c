@@ -167,7 +167,7 @@ address_in_use_and_foreign_address_are_told(void **state)
 	assert_int_equal(r->ops->listen(r->net, &foreign, &bound, &second), -EADDRNOTAVAIL);
 	assert_null(second);
 	assert_int_equal(bound.family, 0);
-	assert_int_equal(r->warnings, 2);
+	assert_int_equal(r->warnings, 1); /* the first may be tried elsewhere */
 	r->ops->stream_close(first);
 }
 
