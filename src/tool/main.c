@@ -2,6 +2,7 @@
 /* tcpx: tables of commands for dispatch, usage text and completion. */
 #include <stdio.h>
 #include <string.h>
+#include <sys/prctl.h>
 
 #include "tcpx/tcpx.h"
 #include "tool/completion.h"
@@ -149,6 +150,8 @@ main(int argc, char **argv)
 	const struct tool_verb *c;
 	int rc;
 
+	/* a child that runs /proc/self/exe would be called "exe" in diag, top and ps */
+	prctl(PR_SET_NAME, "tcpx");
 	if (!word) {
 		print_usage(stderr);
 		return TOOL_USAGE;
