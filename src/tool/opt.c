@@ -67,6 +67,15 @@ refuse_unknown(const struct opt_parser *p)
 	const char *word = p->argv[optind - 1], *near;
 	char name[64];
 
+	if (optopt && optopt < LONG_CODE)
+		snprintf(name, sizeof(name), "-%c", optopt);
+	else
+		snprintf(name, sizeof(name), "%.*s", (int)strcspn(word, "="), word);
+	for (const char *const *o = cmd->others; o && o[0]; o += 2)
+		if (!strcmp(name, o[0])) {
+			tool_usage(cmd->name, "unknown option %s; here it is %s", name, o[1]);
+			return OPT_BAD;
+		}
 	if (optopt >= LONG_CODE) {
 		tool_usage(cmd->name, "--%s takes no value", p->longs[optopt - LONG_CODE].name);
 		return OPT_BAD;
@@ -75,7 +84,6 @@ refuse_unknown(const struct opt_parser *p)
 		tool_usage(cmd->name, "unknown option -%c", optopt);
 		return OPT_BAD;
 	}
-	snprintf(name, sizeof(name), "%.*s", (int)strcspn(word, "="), word);
 	near = strlen(name) < 2 ? NULL :
 		tool_nearest(name + 2, &p->longs[0].name, cmd->count + 1, sizeof(p->longs[0]));
 	if (near)

@@ -61,6 +61,8 @@ struct opt_command {
 	size_t count;          /* at most 60; -h --help is added by itself          */
 	const char *examples;  /* printed unchanged, lines ended by \n; NULL: none  */
 	bool stop_at_word;     /* the first word ends the options (exec HOST CMD)   */
+	/* what others call our options, in pairs: "-P", "--channels"; ends with NULL. Or NULL. */
+	const char *const *others;
 };
 
 struct opt_parser {

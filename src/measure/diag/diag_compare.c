@@ -231,7 +231,7 @@ diag_compare(int argc, char **argv)
 		"at equal size and iterations; and what moving a GB cost. A and B are folders, or "
 		"their diag.json. Exit code 1: the figures cannot be compared, and why.",
 		opts, ARRAY_LEN(opts), "  tcpx diag compare diagnostics/nccl_1 diagnostics/p2p_1\n",
-		false,
+		false, NULL,
 	};
 	struct args w = { NULL };
 	struct opt_parser p;

@@ -233,7 +233,7 @@ diag_run(int argc, char **argv)
 		opts, ARRAY_LEN(opts),
 		"  tcpx diag run -o before -- tcpx perf --self -b 64M\n"
 		"  tcpx diag run -- mpirun -np 16 all_reduce_perf -b 64M -e 64M -n 20\n"
-		"  tcpx diag compare before after\n", true,
+		"  tcpx diag compare before after\n", true, NULL,
 	};
 	struct args a = { .interval_ms = 1000 };
 	struct diag d = { .root = NULL };

@@ -86,7 +86,7 @@ run_up(int argc, char **argv)
 		"  tcpx lab up --rate 1G,1G,1G,250M\n"
 		"  tcpx lab exec h1 tcpx serve &\n"
 		"  tcpx lab exec h0 tcpx perf 10.77.0.2\n"
-		"  tcpx lab down\n", false,
+		"  tcpx lab down\n", false, NULL,
 	};
 	struct args a = { DEFAULT_NAME, "0", NULL, { .hosts = 2, .nics = 4, .mtu = 1500 } };
 	struct opt_parser p;
@@ -123,7 +123,7 @@ run_down(int argc, char **argv)
 	static const struct opt_command cmd = {
 		"tcpx lab down", "[OPTIONS]",
 		"Removes a lab, whole or left half-made. Processes still running in it are not "
-		"ended; they lose their NICs.", opts, ARRAY_LEN(opts), NULL, false,
+		"ended; they lose their NICs.", opts, ARRAY_LEN(opts), NULL, false, NULL,
 	};
 	struct args a = { .name = DEFAULT_NAME };
 	struct opt_parser p;
@@ -164,7 +164,7 @@ run_exec(int argc, char **argv)
 		"tcpx lab exec", "[OPTIONS] HOST COMMAND [ARG...]",
 		"Becomes a command on an emulated host: in its network namespace, with /sys "
 		"showing its NICs. The exit code is the command's.", opts, ARRAY_LEN(opts),
-		"  tcpx lab exec h0 tcpx info\n", true,
+		"  tcpx lab exec h0 tcpx info\n", true, NULL,
 	};
 	struct args a = { .name = DEFAULT_NAME };
 	char ns_name[64];
@@ -258,7 +258,7 @@ run_status(int argc, char **argv)
 	static const struct opt_command cmd = {
 		"tcpx lab status", "[OPTIONS]", "Shows the labs of this machine, their hosts, "
 		"NICs and processes. Nothing is printed when there is no lab.",
-		opts, ARRAY_LEN(opts), NULL, false,
+		opts, ARRAY_LEN(opts), NULL, false, NULL,
 	};
 	struct args a = { .name = NULL };
 	struct opt_parser p;

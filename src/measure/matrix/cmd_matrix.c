@@ -198,7 +198,7 @@ run_run(int argc, char **argv)
 		"  tcpx matrix run t1-t5 --list\n"
 		"  tcpx matrix run t1-t5 --set PEER=10.0.0.2 -o t1t5\n"
 		"  tcpx matrix resume t1t5\n"
-		"  tcpx matrix report t1t5\n", false,
+		"  tcpx matrix report t1t5\n", false, NULL,
 	};
 	char path[MATRIX_PATH], dir[MATRIX_NAME_MAX + 140];
 	struct args a = { .list = false };
@@ -252,7 +252,7 @@ run_resume(int argc, char **argv)
 		"tcpx matrix resume", "[OPTIONS] DIR",
 		"Goes on with an experiment: takes down what was set up when it was interrupted, and "
 		"begins the block it was in again.",
-		opts, ARRAY_LEN(opts), NULL, false,
+		opts, ARRAY_LEN(opts), NULL, false, NULL,
 	};
 	struct args a = { .list = false };
 	struct opt_parser p;
@@ -281,7 +281,7 @@ run_report(int argc, char **argv)
 		"tcpx matrix report", "[OPTIONS] DIR",
 		"Reads the files of a study and writes its report; the same files give the same "
 		"report, on any machine.",
-		opts, ARRAY_LEN(opts), NULL, false,
+		opts, ARRAY_LEN(opts), NULL, false, NULL,
 	};
 	struct args a = { .list = false };
 	const char *dir = NULL;

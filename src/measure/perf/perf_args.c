@@ -214,7 +214,15 @@ static const struct opt perf_opts[] = {
 	  "and no table there", OPT_TEXT(events) },
 };
 
+/* Of iperf3 and perftest. */
+static const char *const others[] = {
+	"-P", "--channels", "--parallel", "--channels", "-t", "--duration", "-R", "--op read",
+	"--reverse", "--op read", "-s", "--begin (-b)", "--size", "--begin (-b)", "--bidir",
+	"--dir bi", "--client", "HOST without an option", "-J", "--json -", NULL
+};
+
 static const struct opt_command perf_command = {
+	.others = others,
 	.name = "tcpx perf",
 	.words = "[OPTIONS] --self | HOST[:PORT] | --mesh",
 	.about = "Measures transfers between this process and `tcpx serve` at HOST, or with "

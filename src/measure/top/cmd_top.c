@@ -302,7 +302,7 @@ cmd_top(int argc, char **argv)
 		"  tcpx top --once\n"
 		"  tcpx top --once --json - 4711\n"
 		"  tcpx top --interval 15s --prometheus /var/lib/node_exporter/tcpx.prom\n",
-		false,
+		false, NULL,
 	};
 	struct wish w = { .interval_ns = TCPX_SEC, .where = { .patience_ms = PATIENCE_MS } };
 	char dir[TCPX_SETTING_TEXT_MAX + 1];

@@ -166,7 +166,7 @@ cmd_doctor(int argc, char **argv)
 		"  tcpx doctor --only buffers\n"
 		"  tcpx doctor --peer 10.0.1.8,10.0.2.8\n"
 		"  tcpx doctor --explain rx-no-cmsg\n"
-		"  tcpx doctor --json - | jq '.checks[] | select(.status == \"finding\")'\n", false,
+		"  tcpx doctor --json - | jq '.checks[] | select(.status == \"finding\")'\n", false, NULL,
 	};
 	struct args a = { .explain = NULL };
 	struct opt_parser p;

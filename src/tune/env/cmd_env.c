@@ -50,7 +50,7 @@ static const struct opt_command command = {
 	"  eval \"$(tcpx env)\"\n"
 	"  tcpx env --format docker > tcpx.env && docker run --env-file tcpx.env ...\n"
 	"  tcpx env --lint\n"
-	"  tcpx env --lint --pid \"$(pgrep -n all_reduce_perf)\"\n", false,
+	"  tcpx env --lint --pid \"$(pgrep -n all_reduce_perf)\"\n", false, NULL,
 };
 
 /* The whole content of the file; NULL with a message. */

@@ -332,7 +332,7 @@ cmd_info(int argc, char **argv)
 		"  tcpx info --config\n"
 		"  tcpx info --config chunk\n"
 		"  tcpx info --nics ^eth0 --json -\n"
-		"  tcpx info --plugin /usr/local/tcpx/lib64/libnccl-net-tcpx.so\n", false,
+		"  tcpx info --plugin /usr/local/tcpx/lib64/libnccl-net-tcpx.so\n", false, NULL,
 	};
 	struct args a = { .nics = NULL };
 	struct opt_parser p;

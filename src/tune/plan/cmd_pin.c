@@ -266,7 +266,7 @@ cmd_pin(int argc, char **argv)
 		opts, ARRAY_LEN(opts),
 		"  tcpx pin --cpus 8-21,112-125 -- tcpx serve\n"
 		"  tcpx pin --plan plan.json --role rx --nic eth1 -- tcpx serve\n"
-		"  tcpx pin --pid kernel --map 'napi/eth1-*=%36-51'\n", true,
+		"  tcpx pin --pid kernel --map 'napi/eth1-*=%36-51'\n", true, NULL,
 	};
 	struct request r = { .command = cmd.name, .role = ROLE_NONE };
 	struct opt_parser p;

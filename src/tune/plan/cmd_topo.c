@@ -139,7 +139,7 @@ cmd_topo(int argc, char **argv)
 		"  tcpx topo --synthetic \"pack:2 [numa] core:8 pu:2\"\n"
 		"  tcpx topo --spec a3-high.spec --write-fixture /tmp/a3\n"
 		"  tcpx topo --root /tmp/a3\n",
-		false,
+		false, NULL,
 	};
 	struct wish w = { .root = NULL };
 	struct opt_parser p;

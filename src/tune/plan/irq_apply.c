@@ -169,7 +169,7 @@ irq_apply(int argc, char **argv)
 		"  tcpx irq plan --emit json >plan.json\n"
 		"  tcpx irq apply plan.json --dry-run\n"
 		"  tcpx irq apply plan.json --for 600      # and back after ten minutes\n"
-		"  tcpx irq restore\n", false,
+		"  tcpx irq restore\n", false, NULL,
 	};
 	struct request r = { .command = cmd.name };
 	struct opt_parser p;
@@ -239,7 +239,7 @@ irq_restore(int argc, char **argv)
 		"Puts interrupts back to where they were before tcpx irq apply, by its journal "
 		"(/run/tcpx-irq/journal). Doing it twice does no harm. Exit code 1: some are gone "
 		"and were left alone; 5: some could not be put back. Needs root.",
-		opts, ARRAY_LEN(opts), "  tcpx irq restore\n", false,
+		opts, ARRAY_LEN(opts), "  tcpx irq restore\n", false, NULL,
 	};
 	struct request r = { .command = cmd.name, .opts.settle_ms = SETTLE_MS };
 	struct opt_parser p;

@@ -265,7 +265,7 @@ irq_diff(int argc, char **argv)
 		opts, ARRAY_LEN(opts),
 		"  tcpx irq snapshot -o before; sleep 10; tcpx irq diff before live --per-queue\n"
 		"  cat /proc/interrupts >before; sleep 10; tcpx irq diff before live\n",
-		false,
+		false, NULL,
 	};
 	struct args w = { .json = NULL };
 	struct tcpx_snapshot a, b;

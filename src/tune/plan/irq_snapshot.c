@@ -79,7 +79,7 @@ irq_snapshot(int argc, char **argv)
 		"and packets beside it. Changes nothing.",
 		opts, ARRAY_LEN(opts),
 		"  tcpx irq snapshot -o before\n"
-		"  tcpx irq diff before live --per-queue\n", false,
+		"  tcpx irq diff before live --per-queue\n", false, NULL,
 	};
 	struct args a = { .out = NULL };
 	struct tcpx_snapshot snap;

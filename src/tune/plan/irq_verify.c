@@ -170,7 +170,7 @@ irq_verify(int argc, char **argv)
 		"Changes nothing. Exit code 1: not as planned.",
 		opts, ARRAY_LEN(opts),
 		"  tcpx irq verify plan.json\n"
-		"  tcpx irq verify plan.json --settle 2 --under-load 30\n", false,
+		"  tcpx irq verify plan.json --settle 2 --under-load 30\n", false, NULL,
 	};
 	struct request r = { .command = cmd.name };
 	struct opt_parser p;

@@ -47,6 +47,7 @@ static const struct opt opts[] = {
 };
 static const struct opt_command cmd = {
 	"tcpx test", "[OPTIONS] WORD", "About.", opts, ARRAY_LEN(opts), "  tcpx test x\n", false,
+	(const char *const[]){ "-P", "--count", "--size", "--bytes", NULL },
 };
 
 /* Reads "test @word"; what was said on stderr goes to @said. */
@@ -98,6 +99,8 @@ static const struct {
 	{ "--coutn=1", { .bytes = 0 }, "unknown option --coutn; did you mean --count?" },
 	{ "--zzzzzzzz", { .bytes = 0 }, "unknown option --zzzzzzzz\nsee tcpx test --help" },
 	{ "-x", { .bytes = 0 }, "unknown option -x" },
+	{ "-P", { .bytes = 0 }, "unknown option -P; here it is --count" },
+	{ "--size=1M", { .bytes = 0 }, "unknown option --size; here it is --bytes" },
 };
 
 static void
