@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Plain sockets with the same work: send and recv over the same pages, pieces, number of
+ * Plain sockets with the same work: send and recv over the same pages, number of
  * connections, addresses and threads; no protocol, no check. A round is one transfer for
  * each in flight; its receiver answers one byte when it has everything.
  */

@@ -20,6 +20,7 @@ struct pairs {
 	struct load *load;
 	struct baseline *raw;
 	struct mem out, in;        /* page-locked, where ours is a GPU's           */
+	struct layout flat;        /* of a transfer by sockets: one piece          */
 	uint64_t iters;            /* of one run of ours                           */
 	uint64_t rounds;           /* of one run of the sockets                    */
 	struct load_stats *ours;   /* of one run                                   */
@@ -93,11 +94,12 @@ open_raw(struct pairs *s)
 	if (!plan || !u)
 		goto free_all;
 	*plan = (struct baseline_plan){
-		.echo = p->job.lat, .out = &p->lay.client_out,
-		.in = &p->lay.client_in,
+		.echo = p->job.lat, .out = &s->flat, .in = &s->flat,
 		.span = p->lay.span, .depth = p->job.depth,
 		.token = tcpx_clock_now(&tcpx_clock_system) & INT64_MAX };
-	rc = mem_for_sockets(&p->out, &s->out, &plan->out_mem);
+	rc = layout_init(&s->flat, p->at.size, 1, 0);
+	if (!rc)
+		rc = mem_for_sockets(&p->out, &s->out, &plan->out_mem);
 	if (!rc)
 		rc = mem_for_sockets(&p->in, &s->in, &plan->in_mem);
 	if (rc)

@@ -60,6 +60,7 @@ struct client {
 	tcpx_xfer *pong[PONG_SLOTS];
 	struct reach *reach;     /* ports that it tries; NULL: it does not            */
 	struct baseline *raw;
+	struct layout raw_flat;  /* of a transfer by it: one piece                    */
 	struct mem raw_out, raw_in; /* its memory, where ours is a GPU's              */
 	/* for what is printed */
 	uint64_t timed_iters, timed_ns; /* of this size                              */

@@ -31,11 +31,13 @@ fill_plan(struct client *g, const json_t *msg, struct baseline_plan *plan)
 	int rc;
 
 	*plan = (struct baseline_plan){
-		.echo = json_is_true(json_object_get(msg, "echo")), .out = &g->lay.server_out,
-		.in = &g->lay.server_in, .span = g->lay.span, .depth = g->job.depth,
+		.echo = json_is_true(json_object_get(msg, "echo")), .out = &g->raw_flat,
+		.in = &g->raw_flat, .span = g->lay.span, .depth = g->job.depth,
 		.placed = g->job.cpu_said, .cpu = (unsigned)g->job.cpu,
 		.conns = json_array_size(conns) };
-	rc = job_number(msg, "threads", 1, BASELINE_THREADS, &threads);
+	rc = layout_init(&g->raw_flat, g->at.size, 1, 0);
+	if (!rc)
+		rc = job_number(msg, "threads", 1, BASELINE_THREADS, &threads);
 	if (!rc)
 		rc = job_number(msg, "token", 0, INT64_MAX, &plan->token);
 	if (rc)

@@ -114,7 +114,7 @@ struct row {
 
 	char congestion[40];          /* of the channels that sent, "cubic"; "" unknown */
 	char baseline_congestion[40]; /* of the raw sockets that sent; "" none       */
-	double baseline_GBps;         /* raw sockets, same pages; optional           */
+	double baseline_GBps;         /* raw sockets, same pages, one piece; optional */
 	double baseline_cpu_s_per_GB; /* optional                                    */
 	double ratio;                 /* median of pairs[].ratio; optional. With --lat
 	                               * baseline half round trip / ours             */
