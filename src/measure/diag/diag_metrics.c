@@ -9,9 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/parse.h"
 
-enum { TABLE_NONE, TABLE_OURS, TABLE_LATENCY }; /* rows of nccl-tests are
-						 * recognised without a head */
+enum { TABLE_NONE, TABLE_OURS }; /* rows of nccl-tests are recognised without a head */
 
 #define WORDS 24
 
@@ -151,34 +151,66 @@ take_nccl(struct diag_metrics *m, char *const *w, unsigned n)
 	return true;
 }
 
-/* size descs time algbw busbw rate #wrong ... */
-static void
-take_ours(struct diag_metrics *m, char *const *w, unsigned n)
+/* The byte behind the first @chars characters. */
+static const char *
+behind(const char *line, size_t chars)
 {
-	struct diag_point p = { .size = 0 };
-
-	if (n < 7 || !to_count(w[0], &p.size))
-		return;
-	p.time_us = to_real(w[2]);
-	p.algbw_GBps = to_real(w[3]);
-	p.busbw_GBps = to_real(w[4]);
-	p.wrong = to_real(w[6]);
-	if (!isnan(p.algbw_GBps))
-		add(m, DIAG_P2P, &p);
+	for (; *line && chars; line++)
+		chars -= (line[1] & 0xc0) != 0x80;
+	return line;
 }
 
-/* size iters min p50 p99 p99.9 max #wrong ... */
-static void
-take_latency(struct diag_metrics *m, char *const *w, unsigned n)
+/* The number of the cell that ends where @column ends in the heading; a time in us, a size in
+ * bytes. NAN: no such column, an empty cell. */
+static double
+cell(const struct diag_metrics *m, const char *line, const char *column)
 {
-	struct diag_point p = { .algbw_GBps = NAN, .busbw_GBps = NAN };
+	static const struct { const char *name; double us; } units[] = {
+		{ "ns", 1e-3 }, { "\u00b5s", 1 }, { "ms", 1e3 }, { "s", 1e6 },
+	};
+	const char *at = strstr(m->head, column), *end;
+	double us = 0;
+	char text[32];
+	uint64_t size;
 
-	if (n < 8 || !to_count(w[0], &p.size) || !to_count(w[1], &p.iters))
+	if (!at)
+		return NAN;
+	end = behind(line, (size_t)(at - m->head) + strlen(column));
+	if (end == line || end[-1] == ' ' || (*end && *end != ' '))
+		return NAN;
+	for (at = end; at > line && at[-1] != ' '; at--)
+		;
+	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
+		if (strlen(units[i].name) == (size_t)(end - at) &&
+		    !strncmp(at, units[i].name, (size_t)(end - at)))
+			us = units[i].us;
+	if (us > 0) /* the number stands before its unit */
+		for (end = at - 1, at = end; at > line && at[-1] != ' '; at--)
+			;
+	snprintf(text, sizeof(text), "%.*s", (int)(end - at), at);
+	if (us > 0)
+		return to_real(text) * us;
+	return tcpx_parse_size(text, &size) ? to_real(text) : (double)size;
+}
+
+/* A row of our table, under its heading. */
+static void
+take_ours(struct diag_metrics *m, const char *line)
+{
+	bool bi = strstr(m->head, "both GB/s") != NULL, lat = !strstr(m->head, "GB/s");
+	double size = cell(m, line, "  size"), iters = cell(m, line, " iters");
+	struct diag_point p = {
+		.time_us = cell(m, line, lat ? "  p50" : " time"),
+		.algbw_GBps = cell(m, line, bi ? "each GB/s" : "  GB/s"),
+		.busbw_GBps = cell(m, line, bi ? "both GB/s" : "  GB/s"),
+		.wrong = cell(m, line, " wrong"),
+	};
+
+	if (!(size >= 0) || !(iters >= 1) || !(p.time_us >= 0))
 		return;
-	p.time_us = to_real(w[3]);
-	p.wrong = to_real(w[7]);
-	if (!isnan(p.time_us))
-		add(m, DIAG_P2P, &p);
+	p.size = (uint64_t)size;
+	p.iters = (uint64_t)iters;
+	add(m, DIAG_P2P, &p);
 }
 
 /* ---- heads ------------------------------------------------------------------------ */
@@ -229,10 +261,9 @@ take_head(struct diag_metrics *m, const char *line)
 	if (!strncmp(line, "# tcpx ", 7)) {
 		m->kind = m->kind ? m->kind : DIAG_P2P;
 		m->table = TABLE_NONE;
-	} else if (strstr(line, " descs ") && strstr(line, " algbw ")) {
+	} else if (!strncmp(line, "#    size", 9)) {
 		m->table = TABLE_OURS;
-	} else if (strstr(line, " raw p50 ")) {
-		m->table = TABLE_LATENCY;
+		snprintf(m->head, sizeof(m->head), "%s", line);
 	} else if ((at = strstr(line, "Collective test starting: ")) != NULL) {
 		set_operation(m, at + strlen("Collective test starting: "));
 	} else if (strstr(line, "Avg bus bandwidth")) {
@@ -317,10 +348,10 @@ behind_tag(char *line)
 static void
 take_line(struct diag_metrics *m, char *line)
 {
-	char *words[WORDS];
-	unsigned n;
+	char *words[WORDS], row[sizeof(m->line) + 1];
 
 	line = behind_tag(line);
+	snprintf(row, sizeof(row), "%s", line); /* with its blanks: columns have places */
 	line += strspn(line, " \t");
 	if (*line == '#') {
 		take_head(m, line);
@@ -336,13 +367,8 @@ take_line(struct diag_metrics *m, char *line)
 	}
 	if (!isdigit((unsigned char)*line))
 		return;
-	n = split(line, words);
-	if (take_nccl(m, words, n))
-		return;
-	if (m->table == TABLE_OURS)
-		take_ours(m, words, n);
-	else if (m->table == TABLE_LATENCY)
-		take_latency(m, words, n);
+	if (!take_nccl(m, words, split(line, words)) && m->table == TABLE_OURS)
+		take_ours(m, row);
 }
 
 void

@@ -35,6 +35,7 @@ struct diag_metrics {
 	uint64_t size, iters;
 	double time_us;
 	int table;            /* of diag_metrics.c                              */
+	char head[256];       /* of our table                                 */
 	char line[DIAG_LINE];
 	unsigned line_len;
 };

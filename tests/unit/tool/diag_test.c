@@ -121,9 +121,17 @@ tables_of_tcpx_perf(void **state)
 {
 	struct diag_metrics m;
 
-	read_pieces(&m, "# tcpx 0.1.0, provider sock, a to a, x\n"
-		    "#       size   descs      time   algbw   busbw     rate  #wrong       p50\n"
-		    "     8388608       1   2000.00    4.19    4.19    500.0       0   2000.00\n", 11);
+	read_pieces(&m, "# tcpx 0.1.0, 2025-01-31T12:00:00Z\n# a to a by lo; provider sock\n"
+		    "#    size   iters     time   GB/s  Gbit/s      p50      p99    p99.9  wrong\n"
+		    "       8M    1000  2.00 ms   4.19    33.5  2.00 ms  2.10 ms  2.20 ms      0\n"
+		    "    8000K 1000000  63.6 \u00b5s   1.03    8.23  36.5 \u00b5s                        3\n",
+		    11);
+	assert_int_equal(m.n, 2);
+	assert_int_equal(m.at[1].size, 8192000);
+	assert_int_equal(m.at[1].iters, 1000000);
+	assert_float_equal(m.at[1].time_us, 63.6, 1e-6);
+	assert_float_equal(m.at[1].wrong, 3, 1e-6);
+	m.n = 1;
 	assert_int_equal(m.kind, DIAG_P2P);
 	assert_int_equal(m.n, 1);
 	assert_int_equal(m.at[0].size, 8388608);
@@ -133,8 +141,9 @@ tables_of_tcpx_perf(void **state)
 	assert_int_equal(m.kind, DIAG_P2P); /* who says the other's table, by its first line */
 	assert_int_equal(m.n, 1);
 	diag_metrics_fini(&m);
-	read_pieces(&m, "# tcpx 0.1.0\n#       size     iters      min      p50 p99 p99.9 max #wrong"
-		    "   raw p50  ratio\n  64 1000 5.0 6.5 7 8 9 0 5 1\n", 100);
+	read_pieces(&m, "# tcpx 0.1.0\n"
+		    "#    size   iters      min      p50      p99  raw p50  ratio  wrong\n"
+		    "       64    1000   5.0 \u00b5s   6.5 \u00b5s   7.0 \u00b5s   8.0 \u00b5s  0.980      0\n", 100);
 	assert_int_equal(m.n, 1);
 	assert_int_equal(m.at[0].iters, 1000);
 	assert_float_equal(m.at[0].time_us, 6.5, 1e-6);
