@@ -26,15 +26,18 @@ File::~File()
 	dlclose(handle);
 }
 
-Agent::Agent(const File &from, const std::string &own, const Params &more, int sync)
+Agent::Agent(const File &from, const std::string &own, const Params &more, size_t bytes,
+	     int sync)
 	: file(from), name(own)
 {
 	Params params = more;
-	InitParams init = { own, "TCPX", &params, true, 0, sync, false };
+	InitParams init = { own, "TCPX", &params, sync != 0, 0, sync, false };
 
 	params.emplace("TCPX_NICS", "127.0.1.1");
-	params.emplace("TCPX_CHANNELS", "2");
-	params.emplace("TCPX_THREADS", "1");
+	if (bytes == MEMORY_BYTES) {
+		params.emplace("TCPX_CHANNELS", "2");
+		params.emplace("TCPX_THREADS", "1");
+	}
 	params.emplace("TCPX_STATS", "off");
 	engine = file.plugin->create(&init);
 	assert_non_null(engine);
@@ -45,7 +48,7 @@ Agent::Agent(const File &from, const std::string &own, const Params &more, int s
 	assert_success(engine->connect(name));
 	assert_string_equal(engine->type.c_str(), "TCPX");
 
-	memory.bytes.resize(MEMORY_BYTES);
+	memory.bytes.resize(bytes);
 	fill(memory, static_cast<uint32_t>(std::hash<std::string>()(own)));
 	assert_success(engine->register_mem(exported(), DRAM, memory.md));
 	assert_success(engine->load_local(memory.md, memory.local));

@@ -45,10 +45,12 @@ struct Memory {
 	std::string blob;
 };
 
+constexpr size_t MEMORY_BYTES = 4 << 20;
+
 struct Agent {
 	/* @more: parameters beside those that tests need */
 	Agent(const File &file, const std::string &name, const nixlabi::Params &more = {},
-	      int sync = 0);
+	      size_t bytes = MEMORY_BYTES, int sync = 0);
 	~Agent(); /* what NIXL's agent does: no disconnect */
 	/* As nixlAgent::loadRemoteMD() for one backend and one region: sets theirs[name]. */
 	nixlabi::Status load(const Agent &other);
@@ -89,8 +91,6 @@ struct Transfer {
 	nixlabi::Request *handle = nullptr;
 	nixlabi::Status prepared;
 };
-
-constexpr size_t MEMORY_BYTES = 4 << 20;
 
 /* Takes notes until @count have come. */
 nixlabi::Notifs take_notes(Agent &agent, size_t count);

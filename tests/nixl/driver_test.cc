@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The NIXL plugin, driven as NIXL's agent drives it. Usage: driver_test PLUGIN */
+/* The NIXL plugin, driven as NIXL's agent drives it.
+ * Usage: nixl_driver PLUGIN [TEST | restart ROUNDS] */
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -9,6 +10,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <random>
 #include <thread>
@@ -23,8 +25,9 @@ static std::string plugin_path;
 /* Two agents that know each other. */
 struct Pair {
 	File file{ plugin_path };
-	Agent a{ file, "anna" }, b{ file, "bert" };
-	Pair()
+	Agent a, b;
+	explicit Pair(int sync = 0)
+		: a(file, "anna", {}, MEMORY_BYTES, sync), b(file, "bert", {}, MEMORY_BYTES, sync)
 	{
 		assert_success(a.load(b));
 		assert_success(b.load(a));
@@ -490,6 +493,57 @@ a_killed_peer_is_replaced(void **)
 	restart(5);
 }
 
+static int soak_rounds;
+
+static size_t
+entries(const char *path)
+{
+	size_t n = 0;
+
+	for (auto &entry : std::filesystem::directory_iterator(path))
+		n += !entry.path().empty();
+	return n;
+}
+
+static long
+resident_pages()
+{
+	long size, resident;
+
+	std::ifstream("/proc/self/statm") >> size >> resident;
+	return resident;
+}
+
+/* The same for long: no descriptor, thread or memory is left behind. */
+static void
+killed_peers_leave_nothing_behind(void **)
+{
+	File file(plugin_path); /* stays loaded */
+	size_t fds, threads;
+	long pages;
+
+	restart(soak_rounds / 10);
+	fds = entries("/proc/self/fd");
+	threads = entries("/proc/self/task");
+	pages = resident_pages();
+	restart(soak_rounds);
+	print_message("# %d rounds: %zu descriptors, %zu threads, %ld pages; before %zu, %zu, %ld\n",
+		      soak_rounds, entries("/proc/self/fd"), entries("/proc/self/task"),
+		      resident_pages(), fds, threads, pages);
+	assert_int_equal(entries("/proc/self/fd"), fds);
+	assert_in_range(entries("/proc/self/task"), 1, threads);
+	assert_in_range(resident_pages(), 1, pages + 2048);
+}
+
+static int
+soak(int rounds)
+{
+	const struct CMUnitTest test[] = { cmocka_unit_test(killed_peers_leave_nothing_behind) };
+
+	soak_rounds = rounds;
+	return cmocka_run_group_tests(test, nullptr, nullptr);
+}
+
 /* ---- threads ----------------------------------------------------------------------- */
 
 struct Worker {
@@ -563,8 +617,8 @@ every_call_comes_from_every_thread(void **)
 	constexpr int WRITERS = 3;
 	constexpr size_t SHARE = 256 << 10;
 
-	for (int sync = 0; sync < 3; sync++) { /* none, strict, rw: all the same to a plugin */
-		Pair p;
+	for (int sync = 0; sync < 3; sync++) { /* none, strict, rw; the first without progress thread */
+		Pair p(sync);
 		Worker w[WRITERS + 3];
 		std::atomic<int> working{ WRITERS };
 		size_t notes = 0, others = 0;
@@ -612,11 +666,13 @@ main(int argc, char **argv)
 		cmocka_unit_test(every_call_comes_from_every_thread),
 	};
 
-	if (argc == 4 && !strcmp(argv[2], "peer"))
-		return PeerProcess::serve(argv[1], argv[3]);
+	if (argc == 5 && !strcmp(argv[2], "peer"))
+		return PeerProcess::serve(argv[1], argv[3], strtoul(argv[4], nullptr, 10));
 	if (argc < 2)
 		return 2;
 	plugin_path = argv[1];
+	if (argc == 4 && !strcmp(argv[2], "restart"))
+		return soak(atoi(argv[3]));
 	if (argc > 2)
 		cmocka_set_test_filter(argv[2]);
 	return cmocka_run_group_tests(tests, nullptr, nullptr);

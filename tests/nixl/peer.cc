@@ -48,10 +48,10 @@ get_text(int fd)
 }
 
 int
-PeerProcess::serve(const char *plugin, const char *name)
+PeerProcess::serve(const char *plugin, const char *name, size_t bytes)
 {
 	File file(plugin);
-	Agent agent(file, name);
+	Agent agent(file, name, {}, bytes);
 	BlobDesc desc = agent.exported();
 	char end;
 
@@ -62,7 +62,7 @@ PeerProcess::serve(const char *plugin, const char *name)
 	return read(0, &end, 1) < 0;
 }
 
-PeerProcess::PeerProcess(const std::string &plugin, const std::string &name)
+PeerProcess::PeerProcess(const std::string &plugin, const std::string &name, size_t bytes)
 {
 	int in[2], out[2];
 
@@ -75,7 +75,8 @@ PeerProcess::PeerProcess(const std::string &plugin, const std::string &name)
 		dup2(out[1], 3);
 		for (int fd = 4; fd < 256; fd++)
 			close(fd);
-		execl("/proc/self/exe", "driver_test", plugin.c_str(), "peer", name.c_str(), nullptr);
+		execl("/proc/self/exe", "driver", plugin.c_str(), "peer", name.c_str(),
+		      std::to_string(bytes).c_str(), nullptr);
 		_exit(127);
 	}
 	close(in[0]);

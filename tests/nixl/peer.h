@@ -10,11 +10,11 @@
 #include "agent.h"
 
 struct PeerProcess {
-	PeerProcess(const std::string &plugin, const std::string &name);
+	PeerProcess(const std::string &plugin, const std::string &name, size_t bytes = MEMORY_BYTES);
 	~PeerProcess();
 	void kill();
 	/* What the process does, until its standard input ends. */
-	static int serve(const char *plugin, const char *name);
+	static int serve(const char *plugin, const char *name, size_t bytes);
 
 	std::string info;
 	nixlabi::BlobDesc desc;
