@@ -6,6 +6,7 @@
 
 #include "core/context/context.h"
 #include "core/loop/event.h"
+#include "core/loop/lease.h"
 #include "core/loop/loop.h"
 #include "core/memory/gpu.h"
 #include "core/memory/list.h"
@@ -118,6 +119,8 @@ post(struct tcpx_xfer *x, const void *note, size_t note_len)
 	pthread_mutex_lock(&s->lock);
 	rc = enqueue(s, x);
 	pthread_mutex_unlock(&s->lock);
+	if (rc == 0 && atomic_load(&s->state) < SESS_OPEN) /* the poster takes it on by a turn */
+		tcpx_lease_help(s->loop);
 	return rc;
 }
 
