@@ -3,7 +3,6 @@
 #include "nixl/engine.h"
 
 #include <cerrno>
-#include <cstdlib>
 #include <mutex>
 
 #include "nixl/guard.h"
@@ -30,13 +29,14 @@ fetch_blob(std::string &out, Call call)
 
 /* ---- beginning and end ------------------------------------------------------------- */
 
-/* Several engines share a host, and each has listeners: any free port, unless one is asked for. */
-static const char *
-listener(const Params &p)
+/* NIXL's log has the code alone, and the library is silent unless TCPX_DEBUG asks. */
+static void
+say_why(const std::string &agent)
 {
-	auto asked = p.find("TCPX_PORT");
+	char why[400];
 
-	return (asked != p.end() && !asked->second.empty()) || std::getenv("TCPX_PORT") ? nullptr : "0";
+	tcpx_last_error(nullptr, why, sizeof(why));
+	tcpx_nixl_warn("no engine for %s: %s", agent.c_str(), why);
 }
 
 static int
@@ -50,7 +50,6 @@ open_engine(const InitParams &p, const Params &listed, tcpx_engine **out)
 		text.push_back(setting.c_str());
 	text.push_back(nullptr);
 	opts.name = p.agent.c_str();
-	opts.listen = listener(*p.params);
 	opts.settings = text.data();
 	return tcpx_open(&opts, out);
 }
@@ -63,6 +62,8 @@ TcpxNixlEngine::TcpxNixlEngine(const InitParams &p, const Params &listed) : Engi
 		rc = fetch_blob(own_info, [&](void *buf, size_t *len) {
 			return tcpx_metadata(tcpx, buf, len);
 		});
+	if (rc)
+		say_why(p.agent);
 	init_error = rc != 0;
 }
 
