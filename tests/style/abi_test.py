@@ -5,7 +5,10 @@ other. Usage: abi_test.py SOURCE-ROOT LIBRARY"""
 import os
 import re
 import shutil
+import struct
+import subprocess
 import sys
+import tempfile
 
 import tap
 
@@ -82,9 +85,69 @@ def the_header_compiles_alone_as_c17_plus_plus():
     compiles("c++", "c++17", "c++", "g++", "clang++")
 
 
+def compared(path="include/tcpx/tcpx.h", old="", new=""):
+    """What scripts/abi.py says of a tree in which @new stands for @old: (status, text)."""
+    if struct.calcsize("P") != 8:
+        raise tap.Skip("the record is of 64-bit machines")
+    with tempfile.TemporaryDirectory() as tree:
+        for folder in ("include", "src/lib"):
+            shutil.copytree(os.path.join(root, folder), os.path.join(tree, folder))
+        with open(os.path.join(tree, path), "r+", encoding="utf-8") as f:
+            text = f.read()
+            assert old in text, "no %s in %s" % (old, path)
+            f.seek(0)
+            f.truncate()
+            f.write(text.replace(old, new, 1))
+        done = subprocess.run([sys.executable, os.path.join(root, "scripts/abi.py"), tree],
+                              stdout=subprocess.PIPE, text=True, check=False)
+        return done.returncode, done.stdout
+
+
+def the_interface_is_the_one_on_record():
+    status, said = compared()
+    for line in said.splitlines():
+        print("# " + line)
+    assert status == 0, said
+
+
+def what_would_break_a_program_is_found():
+    for old, new, why in (
+            ("\tuint64_t offset;\n", "", "gone: member tcpx_desc.offset"),
+            ("\tuint64_t offset;\n", "\tuint32_t offset;\n", "changed: member tcpx_desc.offset 8 4"),
+            ("\tuint64_t len;\n};", "\tuint64_t len, more;\n};", "not behind the end"),
+            ("\tint peer_events;", "\tint peer_events, more;", "not behind the end"),
+            ("\tuint64_t incarnation;\n\tint status;", "\tint status; uint64_t incarnation;\n",
+             "changed: member tcpx_peer_info.status"),
+            ("TCPX_OP_READ = 2", "TCPX_OP_READ = 5", "changed: value TCPX_OP_READ 5"),
+            ("uint16_t tcpx_port(", "uint16_t tcpx_port_of(", "gone: call tcpx_port"),
+            ("tcpx_port(tcpx_engine *engine)", "tcpx_port(tcpx_engine *engine, int which)",
+             "changed: call tcpx_port"),
+            ("int level, const char *line)", "int level, const char *line, int n)",
+             "changed: type tcpx_log_sink_fn")):
+        status, said = compared(old=old, new=new)
+        assert status == 1 and why in said, (old, new, said)
+    status, said = compared("src/lib/tcpx.map", "TCPX_0.1 {", "TCPX_0.2 {")
+    assert status == 1 and "changed: call tcpx_open TCPX_0.2" in said, said
+
+
+def what_is_added_at_an_end_passes_with_a_note():
+    for old, new, why in (
+            ("\tchar provider[16];\n};", "\tchar provider[16];\n\tuint64_t more;\n};",
+             "new: member tcpx_peer_info.more 128 8"),
+            ("\tuint32_t gbps;", "\tuint32_t gbps; uint64_t more;", "grown: struct tcpx_nic_info"),
+            ("TCPX_OP_RECV = 4", "TCPX_OP_RECV = 4, TCPX_OP_MORE = 5", "new: value TCPX_OP_MORE 5"),
+            ("#define TCPX_NAME_MAX ", "#define TCPX_MORE 7\n#define TCPX_NAME_MAX ",
+             "new: value TCPX_MORE 7")):
+        status, said = compared(old=old, new=new)
+        assert status == 0 and why in said and "--record" in said, (old, new, said)
+
+
 tap.run([every_function_of_the_header_is_in_the_map,
          the_library_exports_the_header_and_nothing_else,
          every_export_has_a_version,
          the_library_is_named_for_its_abi,
+         the_interface_is_the_one_on_record,
+         what_would_break_a_program_is_found,
+         what_is_added_at_an_end_passes_with_a_note,
          the_header_compiles_alone_as_c11,
          the_header_compiles_alone_as_c17_plus_plus])
