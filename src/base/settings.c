@@ -27,7 +27,7 @@ static const struct tcpx_setting_def settings[] = {
 	[TCPX_SET_PROVIDER] = {
 		.name = "TCPX_PROVIDER", .type = TCPX_TYPE_WORD, .value = "auto",
 		.words = { "auto", "sock", "tcpx" }, .since = "0.1.0",
-		.help = "How bytes move: sock is TCP, tcpx a NCCL net plugin; auto takes one that is named.",
+		.help = "How bytes move: sock is TCP, tcpx a NCCL net plugin; auto: tcpx if a plugin is named.",
 	},
 	[TCPX_SET_CHANNELS] = {
 		.name = "TCPX_CHANNELS", .type = TCPX_TYPE_CHANNELS, .value = "auto",

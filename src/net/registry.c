@@ -3,6 +3,7 @@
  * Providers by name, and the names of enum tcpx_lend: copying payload, or lending its pages.
  */
 #include <string.h>
+#include <strings.h>
 
 #include "net/registry.h"
 
@@ -18,6 +19,15 @@ tcpx_net_find(const char *name)
 		if (!strcmp(providers[i]->name, name))
 			return providers[i];
 	return NULL;
+}
+
+const char *
+tcpx_net_name(const char *provider, const char *plugin)
+{
+	if (strcmp(provider, "auto") != 0)
+		return provider;
+	return plugin[0] && strcasecmp(plugin, "none") != 0 ? tcpx_net_plugin.name :
+							      tcpx_net_sock.name;
 }
 
 const char *

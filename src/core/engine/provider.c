@@ -7,7 +7,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "core/context/context.h"
 #include "core/engine/engine.h"
@@ -20,8 +19,6 @@
 /* A provider that cannot notice a broken connection gives it up after this part of the
  * stall deadline in silence. The rest is for sending its chunks by other channels. */
 #define SILENCE 3
-
-#define FALLBACK "sock"
 
 /* ---- memory for slots ---- */
 
@@ -83,20 +80,12 @@ read_it(void *arg, int gpu, void *dst, const void *src, size_t len)
 
 /* ---- choosing ---- */
 
-static bool
-is_auto(const struct tcpx_engine *e)
-{
-	return strcmp(tcpx_cfg_str(e->cfg, TCPX_SET_PROVIDER), "auto") == 0;
-}
-
 int
 tcpx_engine_provider(struct tcpx_engine *e, const struct engine_env *env)
 {
-	const char *name = tcpx_cfg_str(e->cfg, TCPX_SET_PROVIDER);
-	const char *plugin = tcpx_cfg_str(e->cfg, TCPX_SET_PLUGIN_PATH);
+	const char *name = tcpx_net_name(tcpx_cfg_str(e->cfg, TCPX_SET_PROVIDER),
+					 tcpx_cfg_str(e->cfg, TCPX_SET_PLUGIN_PATH));
 
-	if (is_auto(e))
-		name = plugin[0] && strcasecmp(plugin, "none") ? "tcpx" : FALLBACK;
 	e->ops = env ? env->net : tcpx_net_find(name);
 	if (!e->ops)
 		return tcpx_fail(TCPX_SUB_INIT, TCPX_ECONFIG, "no provider named %s", name);
@@ -143,24 +132,11 @@ open_net(struct tcpx_engine *e, const struct engine_env *env)
 int
 tcpx_engine_net(struct tcpx_engine *e, const struct engine_env *env)
 {
-	const struct tcpx_net_ops *fallback = tcpx_net_find(FALLBACK);
-	uint32_t i;
 	int rc;
 
 	e->memory->for_provider = (struct tcpx_net_memory){
 		.arg = e, .get = get, .put = put, .enter = enter, .leave = leave, .read = read_it
 	};
 	rc = env ? 0 : tcpx_engine_map(e);
-	if (rc)
-		return rc;
-	rc = open_net(e, env);
-	if (rc == 0 || env || !is_auto(e) || e->ops == fallback)
-		return rc;
-	tcpx_warn(TCPX_SUB_INIT, "provider %s cannot be had here; using %s: payload crosses the "
-		  "host's memory, and the kernel copies it", e->ops->name, fallback->name);
-	e->ops = fallback;
-	for (i = 0; i < e->nics.count; i++)
-		e->nics.at[i].gpu = TCPX_ON_HOST;
-	tcpx_engine_limits(e);
-	return open_net(e, env);
+	return rc ? rc : open_net(e, env);
 }

@@ -7,6 +7,7 @@
 
 #include "base/log.h"
 #include "net/plugin/plug.h"
+#include "net/registry.h"
 #include "measure/perf/perf_args.h"
 #include "tool/tool.h"
 
@@ -108,8 +109,7 @@ try_plugin(const struct tcpx_cfg *cfg)
 	return rc;
 }
 
-/* Looks now for a plugin that is requested by name: else a user would measure
- * sockets unknowingly. */
+/* Looks now for a plugin that is asked for: --any may go without, and a failure has a code. */
 static int
 settle_provider(struct perf_args *a, const char *command)
 {
@@ -119,7 +119,8 @@ settle_provider(struct perf_args *a, const char *command)
 
 	if (rc)
 		return tool_fail_last(TOOL_USAGE, command, "a setting is refused");
-	if (!strcmp(tcpx_cfg_str(cfg, TCPX_SET_PROVIDER), "tcpx"))
+	if (!strcmp(tcpx_net_name(tcpx_cfg_str(cfg, TCPX_SET_PROVIDER),
+				  tcpx_cfg_str(cfg, TCPX_SET_PLUGIN_PATH)), "tcpx"))
 		rc = try_plugin(cfg);
 	tcpx_cfg_free(cfg);
 	if (!rc)

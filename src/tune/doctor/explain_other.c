@@ -43,8 +43,7 @@ const struct explained explain_others[] = {
 	},
 	{
 		.name = "nothing-to-measure", .title = "there is no plugin, or no GPU",
-		.says = { "no plugin can be used", "cannot be used", "no NCCL net plugin",
-			  "provider tcpx cannot be had" },
+		.says = { "no plugin can be used", "cannot be used", "no NCCL net plugin" },
 		.symptom = "A program that measures the plugin or a GPU's memory ends with exit code 3 "
 			"before the first byte, and the line says what was looked for.\n",
 		.cause = "No plugin lies in the usual places or where a variable says, it cannot be "

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include "base/log.h"
+#include "net/registry.h"
 #include "tool/tool.h"
 #include "tune/facts/text.h"
 
@@ -220,11 +221,8 @@ machine_defaults(const struct machine *m, struct machine_default out[MACHINE_DEF
 const char *
 machine_provider(const struct machine *m)
 {
-	const char *name = m->cfg ? tcpx_cfg_str(m->cfg, TCPX_SET_PROVIDER) : "";
-
-	if (strcmp(name, "auto") != 0)
-		return name;
-	return tcpx_cfg_str(m->cfg, TCPX_SET_PLUGIN_PATH)[0] ? "tcpx" : "sock";
+	return m->cfg ? tcpx_net_name(tcpx_cfg_str(m->cfg, TCPX_SET_PROVIDER),
+				      tcpx_cfg_str(m->cfg, TCPX_SET_PLUGIN_PATH)) : "";
 }
 
 const char *

@@ -1,0 +1,21 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# What a user reads after a usual mistake: each said once, with what to do.
+. "$(dirname "$0")/tap.sh"
+unset TCPX_PROVIDER TCPX_PLUGIN_PATH UCCL_TCPX_PLUGIN_PATH NCCL_NET_PLUGIN
+
+self() {
+	timeout 60 "$tool" perf --self -b 64K -n 1 "$@"
+}
+
+# ---- a plugin that is named and cannot be used is no reason to measure something else ----
+named() {
+	TCPX_PLUGIN_PATH=$scratch/none.so exits 3 "$@"
+}
+ok "a plugin that is not there" named self
+ok "is named, and what to do" says "none.so: no such library (ENOENT); --any would take plain sockets" named self
+ok "so it is for serve" named timeout 60 "$tool" serve --port 0
+ok "--any goes without, and says so" says "plain sockets, by --any" \
+	env TCPX_PLUGIN_PATH="$scratch/none.so" timeout 60 "$tool" perf --self -b 64K -n 1 --any
+ok "so does a path of none, in silence" env TCPX_PLUGIN_PATH=none timeout 60 "$tool" perf --self -b 64K -n 1
+done_testing
