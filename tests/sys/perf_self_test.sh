@@ -32,7 +32,7 @@ ok "sends and receives" run_right "[1 << 24]" -b 16M --op sendrecv
 ok "both ways at once" run_right "[1 << 24]" -b 16M --dir bi
 ok "several in flight" run_right "[1 << 20]" -b 1M --depth 8 -n 16
 ok "nothing, and one byte" run_right "[0, 1]" -b 0 -e 1
-ok "lengths that divide by nothing" run_right "[1000003, 1000020]" -b 1000003 -e 1000020 -i 17
+ok "lengths that divide by nothing" run_right "[1000003, 1000020]" -b 1000003 -e 1000020 --step 17
 ok "scattered pages, written" run_right "[8192000]" --kv 1000x8K
 ok "scattered pages, read" run_right "[8192000]" --kv 1000x8K --op read
 ok "more channels than NICs" run_right "[1 << 24]" -b 16M --channels 7
@@ -59,6 +59,25 @@ ok "as for small messages" self --baseline --pairs 1 --lat -n 20 --congestion "$
 ok "whose record says so" alike "${other:-reno}"
 ok "an unknown congestion control is refused" says "TCPX_CONGESTION 'nonsense'" \
 	self --congestion nonsense
+
+# adds_up N: the series has so many points at least, in order, and every byte.
+adds_up() {
+	result "$json" "len(rows[0]['series']) >= $1 and
+		sum(p['bytes'] for p in rows[0]['series']) == rows[0]['iters'] * rows[0]['size'] and
+		all(a['t_s'] < b['t_s'] for a, b in zip(rows[0]['series'], rows[0]['series'][1:]))"
+}
+lines() {
+	self -b 1M --duration 1 -i 0.1 --depth 4 >"$scratch/table" &&
+		grep -q "^ *1M  *0.00-[0-9.]* s .* GB/s$" "$scratch/table"
+}
+ok "a line for each interval" lines
+ok "and the record has the same" adds_up 1
+ok "its page draws them" "$tool" report "$json" -o "$scratch/rate.html"
+ok "over time" grep -q "Rate over time" "$scratch/rate.html"
+ok "a series of what was read" self -b 1M --op read -n 100 -i 3600
+ok "that adds up, too" adds_up 1
+ok "a short run has no series" self -b 1M
+ok "in its record" result "$json" "'series' not in rows[0]"
 
 json_on_stdout() {
 	timeout 60 "$tool" perf --self --nics "$nics" -b 1M -n 1 -w 0 --json - >"$json" && right "[1 << 20]"

@@ -178,13 +178,46 @@ note_stop(const struct perf *p, uint64_t size, int rc, struct result *r, size_t 
 	tool_fail(TOOL_FINDING, "tcpx perf", "%s (%s)", text, code);
 }
 
+/* What the sizes after @at have to move, that one being 1; each takes its time if not -n. */
+static double
+work_later(const struct perf_args *a, const uint64_t *sizes, size_t count, size_t at)
+{
+	double sum = 0;
+
+	for (size_t i = at + 1; i < count; i++)
+		sum += a->iters && !a->duration_s ? (double)sizes[i] / (double)(sizes[at] + 1) : 1;
+	return sum;
+}
+
+/* Size @at of @count into @row. */
+static int
+measure_paced(struct perf *p, const uint64_t *sizes, size_t count, size_t at, FILE *table,
+	      struct row *row)
+{
+	const struct perf_args *a = p->args;
+	struct pace pace = {
+		.row = row, .size = sizes[at], .at = at + 1, .of = count,
+		.lines = a->interval_ms && a->format == OUT_TABLE ? table : NULL,
+		.every_ns = a->interval_ms ? a->interval_ms * TCPX_MS : TCPX_SEC,
+		.asked_ns = a->duration_s * TCPX_SEC, .pairs = a->baseline ? a->pairs : 0,
+		.later = work_later(a, sizes, count, at),
+	};
+	int rc;
+
+	pace_begin(&pace, tcpx_clock_now(&tcpx_clock_system));
+	p->pace = &pace;
+	rc = measure_size(p, sizes[at], row);
+	p->pace = NULL;
+	pace_end(&pace, a->interval_ms || a->duration_s);
+	return rc;
+}
+
 /* All sizes. The rows before a failure stay in the record, and a row that was interrupted. */
 static int
 sweep(struct perf *p, const uint64_t *sizes, size_t count, FILE *table, struct result *r)
 {
 	const struct perf_args *a = p->args;
 	const struct out_view view = view_of(a, table);
-	char text[24];
 	int rc = 0;
 
 	for (size_t i = 0; !rc && i < count; i++) {
@@ -195,11 +228,7 @@ sweep(struct perf *p, const uint64_t *sizes, size_t count, FILE *table, struct r
 			break;
 		}
 		row = result_add_row(r);
-
-		tool_progress("%s: size %zu of %zu", tcpx_format_size(sizes[i], text, sizeof(text)),
-			      i + 1, count);
-		rc = measure_size(p, sizes[i], row);
-		tool_progress_clear();
+		rc = measure_paced(p, sizes, count, i, table, row);
 		if (rc) {
 			drop_last_row(r);
 			note_stop(p, sizes[i], rc, r, i, count);

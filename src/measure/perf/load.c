@@ -18,7 +18,7 @@
 enum {
 	LAT_SLOTS = 4,
 	SPIN_LOOK = 4096,
-	WAIT_MS = 250, /* between two looks whether an end was asked for */
+	WAIT_MS = 100, /* between two looks whether an end was asked for */
 	RUN_NS = 500 * 1000 * 1000 /* of one of many: a rate that changes is seen soon */
 };
 
@@ -26,6 +26,13 @@ static uint64_t
 now_ns(void)
 {
 	return tcpx_clock_now(&tcpx_clock_system);
+}
+
+/* Of one transfer, as the row's speed counts them. */
+static uint64_t
+load_bytes(const struct load *l)
+{
+	return l->perf->at.size * (l->perf->job.bi ? 2 : 1);
 }
 
 /* A prepared list over one layout, kept in l->list[]. */
@@ -138,6 +145,29 @@ load_post(struct load *l, struct load_slot *slot, const char *note)
 	return rc;
 }
 
+static uint64_t
+bytes_done(tcpx_xfer *xfer)
+{
+	struct tcpx_xfer_info info = { .struct_size = sizeof(info) };
+
+	return xfer && !tcpx_xfer_query(xfer, &info) ? info.bytes_done : 0;
+}
+
+void
+load_look(struct load *l, uint64_t now_ns)
+{
+	struct perf *p = l->perf;
+	uint64_t bytes;
+
+	if (!l->timed || !p->pace || !pace_due(p->pace, now_ns))
+		return;
+	bytes = l->done * load_bytes(l);
+	for (uint64_t d = 0; d < l->slots && !p->job.lat; d++) /* what is under way */
+		if (l->slot[d].busy)
+			bytes += bytes_done(l->slot[d].out) + bytes_done(l->slot[d].in);
+	pace_look(p->pace, now_ns, bytes, (double)l->done / (double)l->asked);
+}
+
 static int
 wait_one(struct load *l, tcpx_xfer *xfer)
 {
@@ -150,8 +180,13 @@ wait_one(struct load *l, tcpx_xfer *xfer)
 	rc = spin ? tcpx_test(xfer) : tcpx_wait(xfer, WAIT_MS);
 	until = now_ns() + l->perf->args->timeout_s * TCPX_SEC;
 	for (uint64_t i = 1; rc == -EAGAIN; i++) {
-		if ((i % SPIN_LOOK == 0 || !spin) && now_ns() > perf_stop_limit(until))
-			break;
+		if (i % SPIN_LOOK == 0 || !spin) {
+			uint64_t now = now_ns();
+
+			if (now > perf_stop_limit(until))
+				break;
+			load_look(l, now);
+		}
 		rc = spin ? tcpx_test(xfer) : tcpx_wait(xfer, WAIT_MS);
 	}
 	if (rc == -EAGAIN && perf_stop_asked())
@@ -206,8 +241,13 @@ run_window(struct load *l, uint64_t *iters, struct load_stats *stats)
 
 		if (slot->busy) {
 			rc = load_wait(l, slot);
-			if (!rc && stats)
-				load_add_time(stats, now_ns() - slot->post_ns);
+			if (!rc && stats) {
+				uint64_t now = now_ns();
+
+				load_add_time(stats, now - slot->post_ns);
+				l->done++;
+				load_look(l, now);
+			}
 		}
 		if (i < *iters && load_is_over(l))
 			*iters = i;
@@ -280,10 +320,16 @@ load_run(struct load *l, uint64_t iters, struct load_stats *stats, uint64_t *ns)
 	if (rc)
 		goto free_usage;
 	put_begin(p, iters, stats != NULL);
+	l->timed = stats != NULL;
+	l->asked = iters;
+	l->done = 0;
 	usage_read_process(before);
+	if (stats && p->pace)
+		pace_run(p->pace, before->now_ns);
 	rc = p->job.lat ? lat_run(l, &iters, stats) : run_window(l, &iters, stats);
 	usage_read_process(after);
 	took_ns = after->now_ns - before->now_ns;
+	l->timed = false;
 	if (!rc && !iters)
 		rc = -EINTR;
 	if (!rc)
@@ -296,6 +342,8 @@ load_run(struct load *l, uint64_t iters, struct load_stats *stats, uint64_t *ns)
 		usage_add_difference(&stats->near, before, after);
 		stats->ns += took_ns;
 		stats->iters += iters;
+		if (p->pace)
+			pace_run_end(p->pace, after->now_ns, iters * load_bytes(l));
 	}
 	if (ns)
 		*ns = took_ns;

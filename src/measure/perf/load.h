@@ -23,6 +23,8 @@ struct load {
 	size_t lists;
 	struct load_slot slot[JOB_DEPTH_MAX];
 	uint64_t slots;
+	bool timed;             /* the run under way, of which                      */
+	uint64_t asked, done;   /* so many transfers are to be, and have ended      */
 };
 
 /* The sums of runs. Some 300 KiB: not for the stack. */
@@ -57,6 +59,8 @@ TCPX_MUST_CHECK int load_each(struct load *l, struct load_stats *stats, uint64_t
 int load_post(struct load *l, struct load_slot *slot, const char *note);
 int load_wait(struct load *l, struct load_slot *slot);
 void load_add_time(struct load_stats *stats, uint64_t ns);
+/* For points and progress, between two transfers and while one is waited for. */
+void load_look(struct load *l, uint64_t now_ns);
 /* *iters round trips, or fewer if an end is asked for: there with a note, and back. Called by
  * load_run() for --lat. */
 int lat_run(struct load *l, uint64_t *iters, struct load_stats *stats);

@@ -116,6 +116,18 @@ take_kv(const struct opt_parser *p, int id, void *args)
 	return TOOL_OK;
 }
 
+static int
+take_interval(const struct opt_parser *p, int id, void *args)
+{
+	char *end;
+	double s = strtod(p->value, &end);
+
+	if (*end || end == p->value || !(s >= 0.1 && s <= 3600))
+		return opt_refuse(p, id, "allowed are 0.1 to 3600 seconds");
+	((struct perf_args *)args)->interval_ms = (uint64_t)(s * 1000 + 0.5);
+	return TOOL_OK;
+}
+
 #define S struct perf_args
 static const struct opt perf_opts[] = {
 	{ 'b', "begin", "SIZE", "smallest transfer (64K; 64 with --lat)",
@@ -124,7 +136,7 @@ static const struct opt perf_opts[] = {
 	  OPT_SIZE(end, 0, 1ull << 40) },
 	{ 'f', "factor", "N", "each size is N times the one before (4)",
 	  OPT_NUMBER(factor, 2, 1024) },
-	{ 'i', "step", "SIZE", "each size is SIZE more than the one before",
+	{ 0, "step", "SIZE", "each size is SIZE more than the one before",
 	  OPT_SIZE(step, 1, 1ull << 40) },
 	{ 'n', "iters", "N", "timed transfers of each size (what takes 0.25 s; with --baseline "
 	  "0.1 s a run)", OPT_NUMBER(iters, 1, 1000000000) },
@@ -158,6 +170,8 @@ static const struct opt perf_opts[] = {
 	  OPT_FLAG(spin) },
 	{ 0, "duration", "S", "seconds for each size instead of -n",
 	  OPT_NUMBER(duration_s, 1, 86400) },
+	{ 'i', "interval", "S", "a line every S seconds of a size, 0.1 to 3600: what was moved and how "
+	  "fast", OPT_TAKE(take_interval) },
 	{ 0, "baseline", NULL, "compare with plain sockets, pair by pair; with --self --lat each "
 	  "side's thread has its own CPU", OPT_FLAG(baseline) },
 	{ 0, "pairs", "N", "pairs of that comparison (9), or of each of --unpack-only (11)",

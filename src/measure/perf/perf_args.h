@@ -28,6 +28,7 @@ struct perf_args {
 	uint64_t begin, end, factor, step;
 	uint64_t iters;            /* 0: as many as fill a run                     */
 	uint64_t warmup, depth, descs, duration_s, pairs;
+	uint64_t interval_ms;      /* of interval lines and points; 0: not asked   */
 	unsigned check;            /* 1: every byte is compared                    */
 	bool spoil;
 	bool unpack_only;          /* only the copy kernels, on mem's GPU          */

@@ -11,6 +11,7 @@
 #include "measure/perf/job.h"
 #include "measure/perf/perf_args.h"
 #include "measure/perf/perf_mem.h"
+#include "measure/perf/perf_pace.h"
 #include "measure/perf/perf_path.h"
 #include "measure/perf/perf_sides.h"
 
@@ -33,6 +34,7 @@ struct perf {
 	char refusal[192];       /* the server's last error message                */
 	json_t *server;          /* its job_ok: NICs, memory, how it copies        */
 	FILE *events;            /* borrowed; NULL none                            */
+	struct pace *pace;       /* of the size being measured; NULL none          */
 	uint64_t runs[2];        /* of this size: warm-up and checks, timed        */
 	double path_GBps[2];     /* limit of the GPUs, by copies of 1 MiB and 64 MiB;
 				  * NAN: not measured */

@@ -75,8 +75,11 @@ lat_run(struct load *l, uint64_t *iters, struct load_stats *stats)
 			rc = load_wait(l, slot);
 		}
 		ns = now_ns() - slot->post_ns;
-		if (!rc && stats)
+		if (!rc && stats) {
 			load_add_time(stats, p->job.op == JOB_READ ? ns : ns / 2);
+			l->done++;
+			load_look(l, slot->post_ns + ns);
+		}
 	}
 	for (uint64_t d = 0; !rc && d < l->slots; d++)
 		rc = load_wait(l, &l->slot[d]);

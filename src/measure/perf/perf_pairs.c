@@ -306,6 +306,7 @@ static int
 run_pairs(struct pairs *s, uint64_t until, struct row *row)
 {
 	const struct perf_args *a = s->load->perf->args;
+	struct pace *pace = s->load->perf->pace;
 	int rc = 0;
 
 	for (uint64_t i = 0; !rc && i < a->pairs; i++) {
@@ -315,8 +316,13 @@ run_pairs(struct pairs *s, uint64_t until, struct row *row)
 		if (until)
 			share_out(s, until, a->pairs - i);
 
-		tool_progress("%s: pair %llu of %llu", "baseline", (unsigned long long)i + 1,
-			      (unsigned long long)a->pairs);
+		if (pace) {
+			pace->pair = i;
+			if (i)
+				pace_show(pace, tcpx_clock_now(&tcpx_clock_system));
+			else /* calibration is no part of the estimate */
+				pace_begin(pace, tcpx_clock_now(&tcpx_clock_system));
+		}
 		if (i % 2 == 0)
 			rc = run_ours(s, &ours);
 		if (!rc)
@@ -328,7 +334,6 @@ run_pairs(struct pairs *s, uint64_t until, struct row *row)
 		pair = LIST_ADD(&row->pairs);
 		*pair = (struct row_pair){ ours, s->raw_us, ours > 0 ? s->raw_us / ours : 0 };
 	}
-	tool_progress_clear();
 	return rc;
 }
 

@@ -36,6 +36,14 @@ draw_curve(FILE *f, double width, const void *arg)
 }
 
 static void
+draw_rate(FILE *f, double width, const void *arg)
+{
+	const struct page *p = arg;
+
+	svg_rate(f, width, p->results, p->n);
+}
+
+static void
 draw_cpu(FILE *f, double width, const void *arg)
 {
 	svg_cpu(f, width, ((const struct page *)arg)->results);
@@ -72,7 +80,8 @@ draw(FILE *f, const char *name, const void *arg)
 		const char *name;
 		void (*draw)(FILE *f, double width, const void *arg);
 	} pictures[] = {
-		{ "curve", draw_curve }, { "cpu", draw_cpu }, { "pairs", draw_pairs },
+		{ "curve", draw_curve }, { "rate", draw_rate }, { "cpu", draw_cpu },
+		{ "pairs", draw_pairs },
 		{ "histogram", draw_histogram }, { "shares", draw_shares },
 		{ "stages", draw_stages },
 	};
@@ -267,6 +276,19 @@ has_cost(const struct result *r)
 	return n > 1;
 }
 
+static bool
+has_rate(const struct page *p)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < p->n; i++) {
+		const struct row *row = result_subject(&p->results[i]);
+
+		any |= row && row->series.n > 1 && !row_is_latency(row);
+	}
+	return any;
+}
+
 static void
 add_verdict(json_t *page, const struct page *p)
 {
@@ -289,13 +311,14 @@ add_verdict(json_t *page, const struct page *p)
 		memcpy(title, stop, sizeof(title));
 	out_verdict_check(r, check, sizeof(check));
 	out_verdict_congestion(row, congestion, sizeof(congestion));
-	template_add(page, json_pack("{s:o, s:o, s:o, s:o, s:b, s:b, s:b, s:b, s:b, s:b, s:b, s:b}",
+	template_add(page, json_pack("{s:o, s:o, s:o, s:o, s:b, s:b, s:b, s:b, s:b, s:b, s:b, s:b, s:b}",
 				     "congestion_told", out_json(congestion),
 				     "title", out_json(title), "limit", out_json(limit),
 				     "check", out_json(check), "checked_all", checked,
 				     "right", result_is_right(r) && !result_copied_nothing(r) &&
 				     !r->failed.code[0], "several", p->n > 1,
 				     "curve", p->row && (p->n > 1 || r->rows.n > 1), "cpu", has_cost(r),
+				     "rate", has_rate(p),
 				     "lat", p->row && row_is_latency(p->row), "shares", row_has_shares(row),
 				     "stages", stage->wire + stage->ack > 0));
 }

@@ -53,6 +53,11 @@ static const struct field pair_fields[] = {
 static const struct shape pair_shape = SHAPE(pair_fields);
 #undef S
 
+#define S struct row_point
+static const struct field point_fields[] = { NUMBER(t_s), COUNT(bytes), NUMBER(GBps) };
+static const struct shape point_shape = SHAPE(point_fields);
+#undef S
+
 #define S struct row_in_flight
 static const struct field in_flight_fields[] = { NUMBER(mean), COUNT(max) };
 static const struct shape in_flight_shape = SHAPE(in_flight_fields);
@@ -125,7 +130,8 @@ static const struct field row_fields[] = {
 	LIST(threads, thread_shape),
 	COUNT(ctxt_switches), OBJECT(stage_us, stage_shape),
 	MAYBE_OBJECT(half_rtt_us, maybe_time_shape),
-	MAYBE_OBJECT(baseline_half_rtt_us, percentile_shape), LIST(histogram, bucket_shape),
+	MAYBE_OBJECT(baseline_half_rtt_us, percentile_shape), MAYBE_LIST(series, point_shape),
+	LIST(histogram, bucket_shape),
 };
 const struct shape row_shape = SHAPE(row_fields);
 #undef S

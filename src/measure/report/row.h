@@ -36,6 +36,13 @@ struct row_pair {
 	double ratio;       /* baseline_us / ours_us: above 1 we are faster          */
 };
 
+/* What was moved since the point before, or the begin. */
+struct row_point {
+	double t_s;     /* end: seconds of timed runs so far                         */
+	uint64_t bytes; /* both ways together                                        */
+	double GBps;
+};
+
 struct row_in_flight {
 	double mean;  /* messages on a channel not yet acknowledged, seen at each send */
 	uint64_t max;
@@ -134,6 +141,7 @@ struct row {
 	uint64_t ctxt_switches; /* both ends, voluntary and not, timed part          */
 	struct row_stage stage_us;
 
+	LIST_OF(struct row_point) series; /* optional: not of short measurements      */
 	LIST_OF(struct row_bucket) histogram; /* of time_us; with --lat of half_rtt_us */
 
 	/* --lat only */

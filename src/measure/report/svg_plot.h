@@ -13,6 +13,8 @@
 /* Speed (or with --lat time) over size, one line a record, the baselines dashed; only
  * the first SVG_SERIES_MAX records. */
 void svg_curve(FILE *f, double width, const struct result *results, size_t n);
+/* Speed over time of each record's subject that has a series. */
+void svg_rate(FILE *f, double width, const struct result *results, size_t n);
 /* CPU seconds of a GB over size: of each end and of both, and of raw sockets. */
 void svg_cpu(FILE *f, double width, const struct result *r);
 /* The ratio of every pair, their median and its interval; at most 40 pairs. */

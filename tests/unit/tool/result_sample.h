@@ -56,6 +56,13 @@ sample_lists(struct row *row)
 		pair->baseline_us = 940 + 10 * (double)i;
 		pair->ratio = pair->baseline_us / pair->ours_us;
 	}
+	for (unsigned i = 1; i <= 3; i++) {
+		struct row_point *point = LIST_ADD(&row->series);
+
+		point->t_s = i;
+		point->bytes = i == 2 ? 0 : 5250000000;
+		point->GBps = i == 2 ? 0 : 5.25;
+	}
 	row_sum_up_pairs(row);
 }
 

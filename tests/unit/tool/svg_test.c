@@ -220,8 +220,9 @@ a_report_has_its_pictures_and_its_data(void **state)
 	sample_row(&r, 1 << 20);
 	sample_row(&r, 1 << 26);
 	html = report_text(&r, 1);
-	/* curve, CPU, pairs, shares, stages: for a screen and for a phone */
-	assert_int_equal(count_pictures(html), 2 * 5);
+	/* curve, rate, CPU, pairs, shares, stages: for a screen and for a phone */
+	assert_int_equal(count_pictures(html), 2 * 6);
+	assert_non_null(strstr(html, "1.00 to 2.00 s: 0 GB/s"));
 	assert_non_null(strstr(html, "64 MiB write from host to cuda:1 at 5.25 GB/s over 2 NICs"));
 	assert_null(strstr(html, "http://") ? strstr(html, "src=") : NULL);
 
