@@ -75,4 +75,3 @@ esac
 verify
 echo
 echo "verified 1 GiB over 4 NICs ($how)"
-echo "report: $report"

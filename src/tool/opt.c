@@ -59,12 +59,41 @@ short_index(const struct opt_command *cmd, int c)
 	return (int)cmd->count; /* -h */
 }
 
-/* getopt_long() returns only the code; argv has the typed text. */
+/* getopt_long() takes a part of a long option's name for the whole. We do not: the part may be
+ * what others call another option. */
+static bool
+is_cut(const struct opt_parser *p, int code, const char *word)
+{
+	return code >= LONG_CODE &&
+	       strcspn(word + 2, "=") != strlen(p->longs[code - LONG_CODE].name);
+}
+
+/* The option that getopt_long() has just read; its value may be a word of its own. */
+static const char *
+typed(const struct opt_parser *p)
+{
+	return p->argv[optind - 1 - (optarg && optarg == p->argv[optind - 1])];
+}
+
+/* The whole name of which @name begins, or one like it; NULL. */
+static const char *
+meant(const struct opt_parser *p, const char *name)
+{
+	size_t len = strlen(name);
+
+	for (size_t i = 0; len > 1 && i <= p->cmd->count; i++)
+		if (!strncmp(p->longs[i].name, name, len))
+			return p->longs[i].name;
+	return len ? tool_nearest(name, &p->longs[0].name, p->cmd->count + 1, sizeof(p->longs[0]))
+		   : NULL;
+}
+
+/* @word is the option as typed; getopt_long() has left its letter, or code, in optopt. */
 static int
-refuse_unknown(const struct opt_parser *p)
+refuse_unknown(const struct opt_parser *p, const char *word)
 {
 	const struct opt_command *cmd = p->cmd;
-	const char *word = p->argv[optind - 1], *near;
+	const char *near;
 	char name[64];
 
 	if (optopt && optopt < LONG_CODE)
@@ -84,8 +113,7 @@ refuse_unknown(const struct opt_parser *p)
 		tool_usage(cmd->name, "unknown option -%c", optopt);
 		return OPT_BAD;
 	}
-	near = strlen(name) < 2 ? NULL :
-		tool_nearest(name + 2, &p->longs[0].name, cmd->count + 1, sizeof(p->longs[0]));
+	near = meant(p, name + 2);
 	if (near)
 		tool_usage(cmd->name, "unknown option %s; did you mean --%s?", name, near);
 	else
@@ -105,8 +133,12 @@ next(struct opt_parser *p)
 		p->first_word = optind;
 		return OPT_END;
 	}
+	if (is_cut(p, c == '?' || c == ':' ? optopt : c, typed(p))) {
+		optopt = 0;
+		return refuse_unknown(p, typed(p));
+	}
 	if (c == '?')
-		return refuse_unknown(p);
+		return refuse_unknown(p, typed(p));
 	if (c == ':') {
 		index = optopt >= LONG_CODE ? optopt - LONG_CODE : short_index(p->cmd, optopt);
 		tool_usage(p->cmd->name, "--%s needs a value: %s", p->cmd->opts[index].long_name,

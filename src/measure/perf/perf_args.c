@@ -116,6 +116,16 @@ take_kv(const struct opt_parser *p, int id, void *args)
 	return TOOL_OK;
 }
 
+/* -c is the client of iperf3, too. */
+static int
+take_check(const struct opt_parser *p, int id, void *args)
+{
+	if (strcmp(p->value, "0") && strcmp(p->value, "1"))
+		return opt_refuse(p, id, "allowed are 0 and 1; HOST stands without an option");
+	((struct perf_args *)args)->check = p->value[0] == '1';
+	return TOOL_OK;
+}
+
 static int
 take_interval(const struct opt_parser *p, int id, void *args)
 {
@@ -142,8 +152,7 @@ static const struct opt perf_opts[] = {
 	  "0.1 s a run)", OPT_NUMBER(iters, 1, 1000000000) },
 	{ 'w', "warmup", "N", "transfers before, not in any figure (5; with --duration 1)",
 	  OPT_NUMBER(warmup, 0, 1000000) },
-	{ 'c', "check", "0|1", "compare every byte once a size, untimed (1)",
-	  OPT_INT(check, 0, 1) },
+	{ 'c', "check", "0|1", "compare every byte once a size, untimed (1)", OPT_TAKE(take_check) },
 	{ 0, "self", NULL, "both sides from this command, as two processes", OPT_FLAG(self) },
 	{ 0, "op", "OP", "write, read or sendrecv (write)", OPT_CHOICE(op, job_op_names) },
 	{ 0, "dir", "DIR", "uni, or bi: both ways at once (uni)", OPT_CHOICE(bi, dirs) },
@@ -230,7 +239,7 @@ static const struct opt perf_opts[] = {
 
 /* Of iperf3 and perftest. */
 static const char *const others[] = {
-	"-P", "--channels", "--parallel", "--channels", "-t", "--duration", "-R", "--op read",
+	"-P", "--channels", "--parallel", "--channels", "-t", "--duration", "--time", "--duration", "-R", "--op read",
 	"--reverse", "--op read", "-s", "--begin (-b)", "--size", "--begin (-b)", "--bidir",
 	"--dir bi", "--client", "HOST without an option", "-J", "--json -", NULL
 };

@@ -80,7 +80,11 @@ static const struct {
 } cases[] = {
 	{ "--bytes=8M", { .bytes = 8 << 20 }, NULL },
 	{ "-b8M", { .bytes = 8 << 20 }, NULL },
-	{ "--byt=8M", { .bytes = 8 << 20 }, NULL },
+	{ "--byt=8M", { .bytes = 0 }, "unknown option --byt; did you mean --bytes?" },
+	{ "--byt", { .bytes = 0 }, "unknown option --byt; did you mean --bytes?" },
+	{ "--fl", { .bytes = 0 }, "unknown option --fl; did you mean --flag?" },
+	{ "--hel", { .bytes = 0 }, "unknown option --hel; did you mean --help?" },
+	{ "--f", { .bytes = 0 }, "unknown option --f; did you mean --flag?" },
 	{ "--count=64", { .count = 64 }, NULL },
 	{ "--flag", { .flag = true }, NULL },
 	{ "-f", { .flag = true }, NULL },
