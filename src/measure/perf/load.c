@@ -343,7 +343,7 @@ load_run(struct load *l, uint64_t iters, struct load_stats *stats, uint64_t *ns)
 		stats->ns += took_ns;
 		stats->iters += iters;
 		if (p->pace)
-			pace_run_end(p->pace, after->now_ns, iters * load_bytes(l));
+			pace_run_end(p->pace, before->now_ns + took_ns, iters * load_bytes(l));
 	}
 	if (ns)
 		*ns = took_ns;

@@ -19,7 +19,8 @@
 
 const char *const out_format_names[] = {
 	[OUT_TABLE] = "table", [OUT_NCCL] = "nccl", [OUT_PERFTEST] = "perftest",
-	[OUT_CSV] = "csv",     [OUT_JSON] = "json",     NULL
+	[OUT_CSV] = "csv",     [OUT_JSON] = "json",
+	[OUT_IPERF3] = "iperf3", NULL
 };
 
 /* ---- CSV ------------------------------------------------------------------------- */
@@ -133,6 +134,7 @@ static const struct out_layout {
 	[OUT_PERFTEST] = { out_perftest_head, out_perftest_row, out_perftest_foot },
 	[OUT_CSV] = { csv_head, csv_row, NULL },
 	[OUT_JSON] = { NULL, NULL, json_foot },
+	[OUT_IPERF3] = { NULL, NULL, out_iperf3_foot },
 };
 
 void

@@ -28,4 +28,7 @@ void out_perftest_row(FILE *f, const struct result *r, const struct row *row,
 		      const struct out_view *v);
 void out_perftest_foot(FILE *f, const struct result *r, const struct out_view *v);
 
+/* iperf3 -J: a document of the only size. */
+void out_iperf3_foot(FILE *f, const struct result *r, const struct out_view *v);
+
 #endif

@@ -84,7 +84,7 @@ static const struct {
 	{ "--byt", { .bytes = 0 }, "unknown option --byt; did you mean --bytes?" },
 	{ "--fl", { .bytes = 0 }, "unknown option --fl; did you mean --flag?" },
 	{ "--hel", { .bytes = 0 }, "unknown option --hel; did you mean --help?" },
-	{ "--f", { .bytes = 0 }, "unknown option --f; did you mean --flag?" },
+	{ "--f", { .bytes = 0 }, "unknown option --f" },
 	{ "--count=64", { .count = 64 }, NULL },
 	{ "--flag", { .flag = true }, NULL },
 	{ "-f", { .flag = true }, NULL },
