@@ -14,7 +14,7 @@ struct table {
 	size_t count;
 };
 
-#define TABLES 8
+#define TABLES 9
 
 static void
 tables(struct table out[TABLES])
@@ -25,8 +25,9 @@ tables(struct table out[TABLES])
 		{ "system", checks_system, checks_system_count },
 		{ "CPUs", checks_cpu, checks_cpu_count },
 		{ "interrupts", checks_irq, checks_irq_count },
-		/* a child loads a plugin, and cannot use GPUs that this process has opened */
+		/* children load plugins, and cannot use GPUs that this process has opened */
 		{ "plugin", checks_plugin, checks_plugin_count },
+		{ "frameworks", checks_frameworks, checks_frameworks_count },
 		{ "GPUs", checks_gpu, checks_gpu_count },
 		{ "logs", checks_log, checks_log_count },
 	};

@@ -55,6 +55,21 @@ const struct explained explain_others[] = {
 			"--any measures plain sockets or host memory instead, and says so.\n",
 	},
 	{
+		.name = "nixl-plugin", .title = "NIXL does not find or load the plugin",
+		.says = { "nixl-file", "nixl-load", "Plugin file does not exist", "libplugin_TCPX.so",
+			  "nixl_plugin_init" },
+		.symptom = "NIXL has no backend TCPX, and createBackend() fails. Of a file that the "
+			"loader refuses NIXL says nothing below its log level INFO.\n",
+		.cause = "The file is not in the folder where this NIXL looks: plugins/ beside its "
+			"library, or the one of NIXL_PLUGIN_DIR instead. Or a library that it needs is "
+			"missing, or has not the version that the file was built with.\n",
+		.check = "The folders, and what the loader says:\n"
+			"    tcpx doctor --only nixl\n"
+			"    tcpx doctor --only nixl-load\n",
+		.fix = "Link the file into that folder. Install the library that is named; where a "
+			"version is missing, build the plugin on this machine or an older one.\n",
+	},
+	{
 		.name = "no-client", .title = "a server that measures one client has met none",
 		.says = { "no client to measure" },
 		.symptom = "It ends with exit code 1 after the time of --wait.\n",

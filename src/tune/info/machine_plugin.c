@@ -2,17 +2,11 @@
 /* Loads a plugin in a child process and reads its report. */
 #include "tune/info/machine_plugin.h"
 
-#include <errno.h>
-#include <poll.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#include "base/clock.h"
 #include "tool/out_text.h"
-#include "tool/tool.h"
+#include "tune/info/child.h"
 
 static void
 look(const char *path, struct machine_plugin *p)
@@ -40,103 +34,23 @@ log_drop(void *arg, int level, const char *line)
 {
 }
 
-/* The plugin writes to stderr, since stdout has our table; the table reports a failure to load.
- * A plugin needs a chunk size and gets an engine's. It must not report this child to Google's
+/* A plugin needs a chunk size and gets an engine's. It must not report this child to Google's
  * receive daemon, which ends with the last process that has reported to it. */
 static void
-child(const char *path, int fd)
+child(const char *path, void *out)
 {
-	struct machine_plugin p = { 0 };
-
-	dup2(STDERR_FILENO, STDOUT_FILENO);
 	setenv("NCCL_DYNAMIC_CHUNK_SIZE", "524288", 0);
 	setenv("NCCL_GPUDIRECTTCPX_REPORT_LIFECYCLE", "0", 1);
 	if (!tcpx_log_on(TCPX_LOG_INFO, TCPX_SUB_NET))
 		tcpx_log_sink(log_drop, NULL);
-	look(path, &p);
-	if (write(fd, &p, sizeof(p)) != (ssize_t)sizeof(p))
-		_exit(TOOL_DENIED);
-	_exit(TOOL_OK);
-}
-
-enum heard { HEARD_ALL, HEARD_END, HEARD_NOTHING };
-
-static enum heard
-listen_to(int fd, struct machine_plugin *p)
-{
-	uint64_t end = tcpx_clock_now(&tcpx_clock_system) + MACHINE_PLUGIN_MS * TCPX_MS;
-	struct pollfd pfd = { .fd = fd, .events = POLLIN };
-	char *at = (char *)p;
-	size_t left = sizeof(*p);
-
-	while (left) {
-		uint64_t now = tcpx_clock_now(&tcpx_clock_system);
-		ssize_t got;
-
-		if (now >= end)
-			return HEARD_NOTHING;
-		if (poll(&pfd, 1, (int)((end - now) / TCPX_MS) + 1) <= 0)
-			continue;
-		got = read(fd, at, left);
-		if (got <= 0)
-			return HEARD_END;
-		at += got;
-		left -= (size_t)got;
-	}
-	return HEARD_ALL;
-}
-
-static void
-say_end(int status, enum heard heard, struct machine_plugin *p)
-{
-	*p = (struct machine_plugin){ 0 };
-	if (heard == HEARD_NOTHING)
-		snprintf(p->why, sizeof(p->why), "the plugin's init() did not return within %d s",
-			 MACHINE_PLUGIN_MS / 1000);
-	else if (WIFSIGNALED(status))
-		snprintf(p->why, sizeof(p->why), "the plugin ended the process that loaded it, by "
-			 "signal %d (%s)",
-			 WTERMSIG(status), strsignal(WTERMSIG(status)));
-	else
-		snprintf(p->why, sizeof(p->why), "the plugin ended the process that loaded it, with "
-			 "exit code %d",
-			 WEXITSTATUS(status));
-}
-
-static void
-ask_child(const char *path, struct machine_plugin *p)
-{
-	int fds[2], status = 0;
-	enum heard heard;
-	pid_t pid;
-
-	if (pipe(fds)) {
-		snprintf(p->why, sizeof(p->why), "no pipe to a child: %s", strerror(errno));
-		return;
-	}
-	fflush(NULL);
-	pid = fork();
-	if (pid == 0) {
-		close(fds[0]);
-		child(path, fds[1]);
-	}
-	close(fds[1]);
-	if (pid > 0) {
-		heard = listen_to(fds[0], p);
-		if (heard != HEARD_ALL)
-			kill(pid, SIGKILL); /* a child that is ending has its own status */
-		waitpid(pid, &status, 0);
-		if (heard != HEARD_ALL)
-			say_end(status, heard, p);
-	} else {
-		snprintf(p->why, sizeof(p->why), "no child: %s", strerror(errno));
-	}
-	close(fds[0]);
+	look(path, out);
 }
 
 void
 machine_plugin_read(const struct machine *m, const char *path, struct machine_plugin *p)
 {
+	char why[sizeof(p->why)];
+
 	*p = (struct machine_plugin){ 0 };
 	if (!m->here) {
 		snprintf(p->why, sizeof(p->why), "%s is not this machine", m->root);
@@ -144,7 +58,10 @@ machine_plugin_read(const struct machine *m, const char *path, struct machine_pl
 	}
 	if (!path && m->cfg)
 		path = tcpx_cfg_str(m->cfg, TCPX_SET_PLUGIN_PATH);
-	ask_child(path, p);
+	if (!machine_child(child, path, p, sizeof(*p), why, sizeof(why))) {
+		*p = (struct machine_plugin){ 0 };
+		snprintf(p->why, sizeof(p->why), "%s", why);
+	}
 }
 
 bool

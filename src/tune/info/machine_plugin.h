@@ -11,7 +11,6 @@
 #include "tune/info/machine.h"
 
 #define MACHINE_PLUGIN_DEVICES 16
-#define MACHINE_PLUGIN_MS      30000 /* for load and init()                        */
 
 struct machine_plugin {
 	bool found;

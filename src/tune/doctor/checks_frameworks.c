@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Checks of programs that load our plugins: NIXL. */
+#include <stdio.h>
+#include <string.h>
+
+#include "tune/doctor/checks.h"
+#include "tune/doctor/nixl.h"
+#include "tool/tool.h"
+
+#define NO_NIXL "no NIXL"
+
+static void
+probe_nixl(const struct machine *m, struct check_result *r)
+{
+	struct nixl_place place[NIXL_PLACES];
+	unsigned count = nixl_places(m, place);
+
+	for (unsigned i = 0; i < count; i++)
+		check_add(r, "%s: %s", place[i].package, place[i].dir);
+	if (!count)
+		check_skip(r, NO_NIXL);
+	else
+		r->status = CHECK_OK;
+}
+
+static void
+probe_file(const struct machine *m, struct check_result *r)
+{
+	struct nixl_place place[NIXL_PLACES];
+	unsigned count = nixl_places(m, place);
+
+	for (unsigned i = 0; i < count; i++)
+		if (!place[i].ours)
+			check_add(r, "none in %s", place[i].dir);
+	if (count)
+		check_judge(r, "in each of %u", count);
+	else
+		check_skip(r, NO_NIXL);
+}
+
+static void
+probe_load(const struct machine *m, struct check_result *r)
+{
+	struct nixl_place place[NIXL_PLACES];
+	unsigned count = nixl_places(m, place), asked = 0;
+	struct nixl_answer answer = { 0 };
+	char file[600];
+
+	if (!check_here(m, r))
+		return;
+	for (unsigned i = 0; i < count; i++) {
+		if (!place[i].ours)
+			continue;
+		snprintf(file, sizeof(file), "%s/" NIXL_PLUGIN, place[i].dir);
+		nixl_ask(file, &answer);
+		asked++;
+		if (!answer.loads && strstr(answer.why, file))
+			check_add(r, "%s", answer.why);
+		else if (!answer.loads)
+			check_add(r, "%.120s (%s)", answer.why, file);
+	}
+	if (asked)
+		check_judge(r, "%s %s, in each of %u", answer.name, answer.version, asked);
+	else
+		check_skip(r, count ? "no " NIXL_PLUGIN : NO_NIXL);
+}
+
+const struct check checks_frameworks[] = {
+	{ "nixl", CHECK_NOTE, "Is there a NIXL, and where are its plugins?", probe_nixl,
+	  "NIXL loads plugins by their files in these folders: docs/nixl.md." },
+	{ "nixl-file", CHECK_NOTE, "Do NIXL's folders have our plugin?", probe_file,
+	  "ln -s the file " NIXL_PLUGIN " there, or name its folder by NIXL_PLUGIN_DIR." },
+	{ "nixl-load", CHECK_ERROR, "Does our plugin load, as NIXL loads it?", probe_load,
+	  "A missing library has to be installed. Where a version of a symbol is missing, the file was "
+	  "built on a newer system: build it here. tcpx doctor --explain nixl-load." },
+};
+
+const size_t checks_frameworks_count = ARRAY_LEN(checks_frameworks);
