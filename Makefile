@@ -5,7 +5,7 @@ PREFIX ?=
 DESTDIR ?=
 MESON_ARGS ?=
 
-.PHONY: all help demo check check-long install uninstall clean
+.PHONY: all help demo check check-long deb install uninstall clean
 options = --prefix="$(PREFIX)" --options="$(MESON_ARGS)"
 
 all: $(BUILD)/build.ninja
@@ -31,6 +31,9 @@ check:
 
 check-long:
 	@sh scripts/check.sh --long
+
+deb:
+	@sh scripts/deb.sh $(BUILD)
 
 install: all
 	@DESTDIR="$(DESTDIR)" meson install -C $(BUILD) --no-rebuild --quiet

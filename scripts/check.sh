@@ -179,6 +179,7 @@ if [ "$long" ] && [ -e build/build.ninja ] && compiled product build product \
 	longer coverage sh tests/long/coverage.sh
 	longer pages python3 tests/long/pages.py build/tcpx
 	longer fresh sh tests/long/fresh.sh
+	longer packages sh tests/long/packages.sh
 fi
 
 say result

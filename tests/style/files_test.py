@@ -84,6 +84,25 @@ def every_call_has_a_page():
                 assert not re.search(r":\d+: (warning|error)", said), said
 
 
+def every_command_has_a_page():
+    """Of its own, or its like's by .so; it is installed, and tcpx(1) leads to it."""
+    if not tool:
+        raise tap.Skip("the tool was not built")
+    commands = re.findall(r"^  ([a-z]+)  ", tap.succeeds(*tool, "--help"), re.M)
+    overview, installed = read("man/tcpx.1").replace("\\-", "-"), read("man/meson.build")
+    missing = [name for name in commands
+               if not os.path.exists("man/tcpx-%s.1" % name) or "'tcpx-%s.1'" % name not in installed or
+               not (re.search(r"tcpx-%s \(1\)" % name, overview) or
+                    read("man/tcpx-%s.1" % name) == ".so man1/tcpx.1\n")]
+    assert len(commands) > 10 and not missing, "without a page: " + " ".join(missing)
+
+
+def the_packages_have_the_version_of_the_tree():
+    version = re.search(r"version: '(\S+)'", read("meson.build")).group(1)
+    assert read("debian/changelog").startswith("tcpx-p2p (%s-" % version), \
+        "debian/changelog is not of %s" % version
+
+
 def every_option_is_in_the_manual():
     if not tool:
         raise tap.Skip("the tool was not built")
@@ -130,5 +149,7 @@ def the_picture_is_that_of_its_results():
 
 tap.run([every_public_figure_is_in_a_table, counters_have_the_order_of_the_public_struct,
          shell_scripts_are_clean, manual_pages_are_clean, every_call_has_a_page,
+         every_command_has_a_page,
+         the_packages_have_the_version_of_the_tree,
          every_option_is_in_the_manual, the_studies_are_those_of_their_runs,
          the_picture_is_that_of_its_results])

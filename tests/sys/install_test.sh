@@ -21,6 +21,11 @@ files_are_there() {
 		find "$to$prefix" -path "*/$(basename "$file")" | grep . || return
 	done
 }
+programs_have_pages() {
+	for program in "$to$prefix"/bin/*; do
+		[ -s "$to$prefix/share/man/man1/${program##*/}.1" ] || { echo "$program"; return 1; }
+	done
+}
 no_older_names() {
 	[ -z "$(find "$to" -name 'test_tcpx*' -o -name '*p2p*.sh')" ]
 }
@@ -37,6 +42,7 @@ removed() {
 
 ok "it installs below DESTDIR" installed
 ok "library, tool, emulator, header and pages are there" files_are_there
+ok "every program has a manual page" programs_have_pages
 ok "older names only where asked for" no_older_names
 ok "the tool finds the experiments beside it" specs_are_found
 ok "uninstalling removes all of it and nothing else" removed
