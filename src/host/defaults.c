@@ -5,8 +5,8 @@
  *	threads   one; with more than 2 CPUs: one a NIC, at most half the CPUs, at most 8.
  *	          With GPUs: 3 for each 4 CPUs that a GPU has, at most 12, and no more
  *	          than could all spin
- *	channels  4 a NIC; 1 on a loopback with at most 2 CPUs; with GPUs no fewer than
- *	          threads; at most 64 in all
+ *	channels  4 a NIC; with at most 2 CPUs 4 in all, but 1 for each NIC, and 1 on a
+ *	          loopback; with GPUs no fewer than threads; at most 64 in all
  *	spin      100 us; none with fewer than 2 CPUs a thread and 2 to spare
  *
  * A thread receives some 5 GB/s: 12 of them keep up with one direction of a GPU's PCIe. More
@@ -70,6 +70,8 @@ plan_channels(const struct tcpx_host_nic *nics, unsigned nic_count, unsigned cpu
 	const size_t cap = sizeof(plan->channels_why);
 	unsigned total = 0, singles = 0, each = CHANNELS_PER_NIC;
 
+	if (cpus <= FEW_CPUS && nic_count)
+		each = nic_count < CHANNELS_PER_NIC ? CHANNELS_PER_NIC / nic_count : 1;
 	if (gpus && nic_count && each * nic_count < plan->threads)
 		each = (plan->threads + nic_count - 1) / nic_count;
 
