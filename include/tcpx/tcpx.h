@@ -131,8 +131,8 @@ TCPX_API uint16_t tcpx_port(tcpx_engine *engine);
  * transfer that is not watched has not been tested. Borrowed; closed with the engine. */
 TCPX_API int tcpx_event_fd(tcpx_engine *engine);
 
-/* Text of the calling thread's last failure, for people; "" if none. The cause of a failed
- * transfer is in tcpx_xfer_query(). */
+/* Text of the calling thread's last failing call, for people; "" if none. -EAGAIN is no failure.
+ * The cause of a failed transfer is in tcpx_xfer_query() as well. */
 TCPX_API void tcpx_last_error(tcpx_engine *engine, char *buf, size_t cap);
 
 /* ---- memory ---------------------------------------------------------------------- */

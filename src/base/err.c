@@ -167,20 +167,21 @@ tcpx_err_group_of(int code)
 	return TCPX_GROUP_SESSION;
 }
 
-/* Formats and logs "text: words (NAME)", or "text (NAME)" without words. */
-static int __attribute__((format(printf, 4, 0)))
-fail(enum tcpx_subsys subsys, int code, const char *words, const char *fmt, va_list args)
+/* Keeps "text: words (NAME)", or "text (NAME)" without words; a text of an earlier failure that
+ * is passed on has its name. */
+static void __attribute__((format(printf, 3, 0)))
+keep(int code, const char *words, const char *fmt, va_list args)
 {
-	char text[TEXT_BYTES]; /* a local buffer: args may point into last itself */
-	size_t len;
+	char text[TEXT_BYTES], name[64]; /* a local buffer: args may point into last itself */
+	size_t len, name_len;
 
 	vsnprintf(text, sizeof(text) - TAIL_BYTES, fmt, args);
 	len = strlen(text);
-	snprintf(text + len, sizeof(text) - len, "%s%s (%s)", words ? ": " : "",
-		 words ? words : "", tcpx_err_name(code));
+	name_len = (size_t)snprintf(name, sizeof(name), "(%s)", tcpx_err_name(code));
+	if (len < name_len || strcmp(text + len - name_len, name) != 0)
+		snprintf(text + len, sizeof(text) - len, "%s%s %s", words ? ": " : "",
+			 words ? words : "", name);
 	memcpy(last, text, strlen(text) + 1);
-	tcpx_warn(subsys, "%s", text);
-	return code;
 }
 
 int
@@ -191,7 +192,19 @@ tcpx_fail(enum tcpx_subsys subsys, int code, const char *fmt, ...)
 	if (code == -EAGAIN)
 		return code;
 	va_start(args, fmt);
-	fail(subsys, code, NULL, fmt, args);
+	keep(code, NULL, fmt, args);
+	va_end(args);
+	tcpx_warn(subsys, "%s", last);
+	return code;
+}
+
+int
+tcpx_fail_known(int code, const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	keep(code, NULL, fmt, args);
 	va_end(args);
 	return code;
 }
@@ -205,8 +218,9 @@ tcpx_fail_errno(enum tcpx_subsys subsys, const char *fmt, ...)
 	if (code == -EAGAIN)
 		return code;
 	va_start(args, fmt);
-	fail(subsys, code, tcpx_err_text(code), fmt, args);
+	keep(code, tcpx_err_text(code), fmt, args);
 	va_end(args);
+	tcpx_warn(subsys, "%s", last);
 	return code;
 }
 

@@ -21,7 +21,11 @@
 int tcpx_fail(enum tcpx_subsys subsys, int code, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
-/* The same for a system call that has just failed: code is -errno. */
+/* A failure that is logged already, or that callers expect: its text alone, for
+ * tcpx_err_last(). */
+int tcpx_fail_known(int code, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* tcpx_fail() for a system call that has just failed: code is -errno. */
 int tcpx_fail_errno(enum tcpx_subsys subsys, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 

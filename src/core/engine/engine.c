@@ -413,7 +413,8 @@ tcpx_close_wait(tcpx_engine *e, int timeout_ms)
 	atomic_store(&e->stopping, true);
 	if (tcpx_lease_wait(&e->loop[0], nothing_open, e, &e->changes.count, &e->changes.sleepers,
 			    timeout_ms) != 0)
-		rc = TCPX_ETIMEDOUT;
+		rc = tcpx_fail(TCPX_SUB_INIT, TCPX_ETIMEDOUT,
+			       "transfers were open after %d ms: the engine was closed", timeout_ms);
 	tcpx_close(e);
 	return rc;
 }

@@ -78,7 +78,7 @@ tcpx_metadata(tcpx_engine *e, void *buf, size_t *len)
 				 ep.nic_count);
 	if (!buf || *len < b.pos) {
 		*len = b.pos;
-		return -ENOBUFS;
+		return tcpx_fail_known(-ENOBUFS, "the blob of this engine has %zu bytes", b.pos);
 	}
 	memcpy(buf, room, b.pos);
 	*len = b.pos;

@@ -113,7 +113,8 @@ fill_imported(struct tcpx_list *l, struct lookup *k, const struct tcpx_desc *des
 		if (desc[i].len == 0)
 			continue;
 		if (l->total + desc[i].len < l->total)
-			return TCPX_ERANGE;
+			return tcpx_fail(TCPX_SUB_XFER, TCPX_ERANGE,
+					 "the lengths of a list sum up to 2^64 or more");
 		e = (struct tcpx_run_entry){ k->last, desc[i].offset, desc[i].len };
 		if (tcpx_packed_add(&l->ops, k->ref, &e) != 0)
 			return -ENOMEM;
@@ -170,7 +171,7 @@ tcpx_list_new(struct tcpx_engine *e, const struct tcpx_desc *desc, size_t count,
 				 count, (const void *)desc);
 	l = imported ? empty_imported(e, count) : tcpx_list_empty(e, count);
 	if (!l)
-		return -ENOMEM;
+		return tcpx_fail(TCPX_SUB_XFER, -ENOMEM, "no memory for a list of %zu", count);
 	tcpx_lookup_init(&k, e, imported);
 	rc = imported ? fill_imported(l, &k, desc, count) : fill_local(l, &k, desc, count);
 	if (rc == 0)

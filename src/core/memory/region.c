@@ -96,11 +96,12 @@ add_slot(struct regions *r, uint32_t *index)
 		}
 	page = r->used / PAGE_REGIONS;
 	if (page >= MAX_PAGES)
-		return TCPX_ELIMIT;
+		return tcpx_fail(TCPX_SUB_XFER, TCPX_ELIMIT, "%u regions are registered: no more "
+				 "are allowed", r->used);
 	if (page == r->pages) {
 		r->page[page] = calloc(PAGE_REGIONS, sizeof(struct region));
 		if (!r->page[page])
-			return -ENOMEM;
+			return tcpx_fail(TCPX_SUB_XFER, -ENOMEM, "no memory for a region");
 		r->pages++;
 	}
 	*index = r->used++;
@@ -111,7 +112,7 @@ static int
 add(struct regions *r, const struct region *proto, uint64_t *id)
 {
 	struct region *g;
-	uint32_t index, generation, live;
+	uint32_t index = 0, generation, live;
 	int rc;
 
 	pthread_mutex_lock(&r->lock);
@@ -222,7 +223,7 @@ tcpx_mem_export(tcpx_engine *e, uint64_t id, void *buf, size_t *len)
 	tcpx_region_blob_write(&b, &rb);
 	if (!buf || *len < b.pos) {
 		*len = b.pos;
-		return -ENOBUFS;
+		return tcpx_fail_known(-ENOBUFS, "the blob of a region has %zu bytes", b.pos);
 	}
 	memcpy(buf, room, b.pos);
 	*len = b.pos;

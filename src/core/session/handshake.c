@@ -131,35 +131,40 @@ settle(struct session *s, const struct tcpx_hello *h)
 	return 0;
 }
 
+/* The reason @why in the words of this side, or of the one that reads our REFUSE. */
 static int
-check_hello(const struct session *s, const struct tcpx_hello *h, char *why, size_t cap)
+check_hello(const struct session *s, const struct tcpx_hello *h, bool for_peer, char *why,
+	    size_t cap)
 {
+	const char *us = for_peer ? "the peer" : "this side";
+	const char *them = for_peer ? "this side" : "the peer";
 	const struct tcpx_engine *e = s->engine;
 	const char *terms = e->facts.terms;
 
 	if (h->version_min > TCPX_PROTO_VERSION || h->version_max < TCPX_PROTO_VERSION) {
-		snprintf(why, cap, "peer speaks protocol versions %u to %u, this side %u",
-			 h->version_min, h->version_max, TCPX_PROTO_VERSION);
+		snprintf(why, cap, "%s speaks protocol versions %u to %u, %s %u", them,
+			 h->version_min, h->version_max, us, TCPX_PROTO_VERSION);
 		return TCPX_EVERSION;
 	}
 	if (strcmp(h->provider, e->ops->name) != 0) {
-		snprintf(why, cap, "peer uses provider %.15s, this side %s", h->provider,
+		snprintf(why, cap, "%s uses provider %.15s, %s %s", them, h->provider, us,
 			 e->ops->name);
 		return TCPX_EVERSION;
 	}
 	if (strcmp(h->terms, terms) != 0) {
-		snprintf(why, cap, "peer's %s has %s; this side %s; they must be alike",
-			 e->ops->name, h->terms, terms);
+		snprintf(why, cap, "%s's %s has %s, that of %s %s; they must be alike", them,
+			 e->ops->name, h->terms, us, terms);
 		return TCPX_EVERSION;
 	}
 	if (h->wants_auth != (e->auth != NULL)) {
-		snprintf(why, cap, "%s side has a secret (TCPX_SECRET_FILE), the other has not",
-			 h->wants_auth ? "the peer's" : "this");
+		snprintf(why, cap, "%s", (e->auth != NULL) != for_peer ?
+			 "the peer has no secret, this side has one (TCPX_SECRET_FILE)" :
+			 "the peer wants a secret; TCPX_SECRET_FILE is not set here");
 		return TCPX_EAUTH;
 	}
 	if (h->channels == 0 || h->channels > TCPX_CHANNELS_MAX || h->window == 0 ||
 	    h->chunk_max < 4096 || h->credit_xfers == 0 || h->nic_count == 0) {
-		snprintf(why, cap, "peer offers %u channels, window %u, chunk %u, %u NICs",
+		snprintf(why, cap, "%s offers %u channels, window %u, chunk %u, %u NICs", them,
 			 h->channels, h->window, h->chunk_max, h->nic_count);
 		return TCPX_EPROTO;
 	}
@@ -198,7 +203,7 @@ on_hello(struct session *s, const uint8_t *payload, size_t len, uint64_t now_ns)
 	if (!s->opener || s->state != SESS_HELLO || tcpx_hello_read(&b, &h) != 0 ||
 	    h.session != s->id)
 		return TCPX_EPROTO;
-	rc = check_hello(s, &h, why, sizeof(why));
+	rc = check_hello(s, &h, false, why, sizeof(why));
 	if (rc) {
 		tcpx_session_fail(s, rc, "%s", why);
 		return 0;
@@ -229,7 +234,7 @@ on_auth(struct session *s, const uint8_t *payload, size_t len)
 	auth_mac(s, s->opener ? 'A' : 'O', mac);
 	if (!tcpx_bytes_equal(mac, payload, sizeof(mac))) {
 		count_add(&s->engine->count.refused, !s->opener);
-		tcpx_session_fail(s, TCPX_EAUTH, "%s", "peer has another secret");
+		tcpx_session_fail(s, TCPX_EAUTH, "%s", "the two sides have different secrets");
 		return 0;
 	}
 	if (s->opener) {
@@ -300,8 +305,10 @@ tcpx_handshake_accept(struct session *s, const struct tcpx_hello *h, uint64_t no
 	s->hs->deadline_ns = now_ns + l->handshake_ns;
 	tcpx_session_add_timer(s, s->hs->deadline_ns);
 	s->state = SESS_HELLO;
-	rc = check_hello(s, h, why, sizeof(why));
-	if (rc == 0 && h->expect && h->expect != s->engine->incarnation) {
+	rc = check_hello(s, h, false, why, sizeof(why));
+	if (rc)
+		(void)check_hello(s, h, true, s->hs->refusal, sizeof(s->hs->refusal));
+	else if (h->expect && h->expect != s->engine->incarnation) {
 		snprintf(why, sizeof(why), "%s is another incarnation now", s->engine->name);
 		rc = TCPX_EPEERGONE;
 	}
@@ -342,6 +349,21 @@ tcpx_handshake_frame(struct session *s, const struct tcpx_frame_head *h, const u
 	default:
 		return TCPX_EPROTO;
 	}
+}
+
+void
+tcpx_handshake_stranger(struct session *s, int code, const char *why)
+{
+	struct tcpx_peer *p = s->peer;
+	struct tcpx_addr at = { 0 };
+	char text[64];
+
+	pthread_mutex_lock(&p->lock);
+	if (p->addr_count)
+		at = p->addr[(s->control.target_addr - 1) % p->addr_count];
+	pthread_mutex_unlock(&p->lock);
+	tcpx_addr_format(&at, text, sizeof(text));
+	tcpx_session_fail(s, code, "something listens at %s that is no tcpx engine%s", text, why);
 }
 
 uint64_t

@@ -49,7 +49,7 @@ tcpx_note_keep(struct tcpx_node *chain, const char *sender, const void *data, si
 	struct tcpx_note *n = make(sender, data, len);
 
 	if (!n)
-		return -ENOMEM;
+		return tcpx_fail(TCPX_SUB_XFER, -ENOMEM, "no memory for a note");
 	tcpx_chain_add(chain, &n->node);
 	return 0;
 }

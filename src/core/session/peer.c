@@ -20,7 +20,7 @@ tcpx_peer_new(struct tcpx_engine *e, const char *name, uint64_t incarnation,
 	struct tcpx_peer *p = calloc(1, sizeof(*p));
 
 	if (!p)
-		return -ENOMEM;
+		return tcpx_fail(TCPX_SUB_BOOT, -ENOMEM, "no memory for peer %s", name);
 	p->refs = 1;
 	p->engine = e;
 	p->incarnation = incarnation;
@@ -109,11 +109,23 @@ tcpx_peer_find(tcpx_engine *e, const char *name, tcpx_peer **peer)
 	struct tcpx_peer *p = find(e, name, 0);
 
 	if (!p)
-		return -ENOENT;
+		return tcpx_fail_known(-ENOENT, "no peer named %s", name);
 	atomic_fetch_add(&p->handles, 1);
 	p->dropped_ns = 0;
 	*peer = p;
 	return 0;
+}
+
+int
+tcpx_peer_fail(struct tcpx_peer *p, int code)
+{
+	char name[TCPX_NAME_MAX], why[sizeof(p->gone_text)];
+
+	pthread_mutex_lock(&p->lock);
+	memcpy(name, p->name, sizeof(name));
+	memcpy(why, p->gone_text, sizeof(why));
+	pthread_mutex_unlock(&p->lock);
+	return tcpx_fail_known(code, "session with %s: %s", name, why);
 }
 
 static bool

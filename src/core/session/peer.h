@@ -33,6 +33,7 @@ struct tcpx_peer {
 	struct tcpx_node unexpected;
 	_Atomic uint64_t dropped_ns; /* 0: in use                                    */
 	int gone;                    /* why it is gone for ever; 0: it is not        */
+	char gone_text[192];
 	struct peer_news news;       /* events.lock                                  */
 };
 
@@ -45,6 +46,8 @@ void tcpx_peer_put(struct tcpx_peer *p);
 /* The peer of a HELLO, made if new; a reference. */
 int tcpx_peer_find_or_make(struct tcpx_engine *e, const char *name, uint64_t incarnation,
 		   struct tcpx_peer **out);
+/* @code for which it is gone, with the text, which the loop's thread has logged. */
+int tcpx_peer_fail(struct tcpx_peer *p, int code);
 /* Adds the listening addresses of a HELLO. p->lock held. */
 void tcpx_peer_learn(struct tcpx_peer *p, const struct tcpx_hello *h);
 

@@ -49,7 +49,7 @@ tcpx_peer_session(struct tcpx_peer *p, struct session **out)
 	if (rc) {
 		if (s)
 			tcpx_session_put(s);
-		return rc;
+		return rc == -ENOMEM ? rc : tcpx_peer_fail(p, rc);
 	}
 	if (made) {
 		tcpx_peer_get(p);
@@ -84,8 +84,10 @@ tcpx_peer_session_lost(struct session *s)
 	tcpx_chain_remove(&s->in_peer);
 	last = !p->out && tcpx_chain_empty(&p->inbound);
 	/* our own close does not change the peer: the next post connects again */
-	if ((ours || last) && s->cause != TCPX_ECLOSED && !p->gone)
+	if ((ours || last) && s->cause != TCPX_ECLOSED && !p->gone) {
 		p->gone = s->cause;
+		memcpy(p->gone_text, s->cause_text, sizeof(p->gone_text));
+	}
 	down = last || p->gone;
 	pthread_mutex_unlock(&p->lock);
 	if (down)
@@ -264,7 +266,8 @@ tcpx_peer_wait(tcpx_peer *p, int timeout_ms)
 	if (tcpx_lease_wait(&e->loop[0], decided, p, &e->changes.count, &e->changes.sleepers,
 			    timeout_ms) != 0)
 		return -EAGAIN;
-	return status_of(p);
+	rc = status_of(p);
+	return rc && rc != -EAGAIN ? tcpx_peer_fail(p, rc) : rc;
 }
 
 int
@@ -318,7 +321,7 @@ tcpx_notify(tcpx_peer *p, const void *data, size_t len)
 		return rc;
 	pthread_mutex_lock(&s->lock);
 	if (s->state == SESS_FAILED) {
-		rc = s->cause;
+		rc = tcpx_session_cause(s);
 	} else if (s->state == SESS_OPEN) {
 		tcpx_buf_init_const(&b, data, len);
 		b.pos = len;

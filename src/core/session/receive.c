@@ -74,6 +74,8 @@ take_frames(struct session *s, uint64_t now_ns)
 	if (bad)
 		tcpx_session_fail(s, bad, "frame %s in session state %d",
 				  tcpx_frame_name(h.type), s->state);
+	else if (rc < 0 && s->opener && s->state == SESS_HELLO)
+		tcpx_handshake_stranger(s, rc, ": its bytes are no frame");
 	else if (rc < 0)
 		tcpx_session_fail(s, rc, "%s", "bytes on the control stream that are no frame");
 	return s->state != SESS_FAILED && s->control.stream;

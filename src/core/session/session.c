@@ -36,7 +36,7 @@ tcpx_session_new(struct tcpx_engine *e, bool opener, struct session **out)
 		s->hs = calloc(1, sizeof(*s->hs));
 	if (!s || !s->hs) {
 		free(s);
-		return -ENOMEM;
+		return tcpx_fail(TCPX_SUB_BOOT, -ENOMEM, "no memory for a session");
 	}
 	s->refs = 2; /* the caller's and the engine's */
 	s->engine = e;
@@ -176,6 +176,7 @@ tcpx_session_fail(struct session *s, int code, const char *fmt, ...)
 {
 	uint8_t room[TCPX_TEXT_MAX + 16];
 	char text[sizeof(s->cause_text)]; /* an argument may be s->cause_text */
+	const char *told = s->hs && s->hs->refusal[0] ? s->hs->refusal : s->cause_text;
 	struct tcpx_buf b;
 	bool was_open;
 	va_list ap;
@@ -191,7 +192,7 @@ tcpx_session_fail(struct session *s, int code, const char *fmt, ...)
 	tcpx_buf_init(&b, room, sizeof(room));
 	/* a closing engine is gone for the peer; one that merely hangs up is not */
 	tcpx_refuse_write(&b, atomic_load(&s->engine->closing) ? TCPX_EPEERGONE : code,
-			  s->cause_text);
+			  told);
 	was_open = s->state == SESS_OPEN;
 	s->state = SESS_FAILED; /* first: a cut during BYE is no other cause */
 	if (was_open)
@@ -202,6 +203,12 @@ tcpx_session_fail(struct session *s, int code, const char *fmt, ...)
 	s->engine->up.session->failed(s);
 	tcpx_session_wake_loop(s);
 	tcpx_event_session(s->engine);
+}
+
+int
+tcpx_session_cause(const struct session *s)
+{
+	return tcpx_fail_known(s->cause, "session with %s: %s", s->peer->name, s->cause_text);
 }
 
 void

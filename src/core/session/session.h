@@ -39,6 +39,7 @@ struct handshake {
 	bool ready_came;
 	struct tcpx_readiness ready; /* the peer's                                     */
 	struct tcpx_node notes;      /* sent before the session is open                */
+	char refusal[TCPX_TEXT_MAX]; /* acceptor: the cause in the words of the peer; "": the same */
 	uint64_t deadline_ns;
 	uint64_t tx_wired_ns, rx_wired_ns; /* when the first channel of a direction came up */
 	struct chan_wiring *wiring;  /* owned; of all channels                         */
@@ -196,6 +197,8 @@ void tcpx_session_opened(struct session *s, uint64_t now_ns);
  * loop the loop closes the connections. */
 void tcpx_session_fail(struct session *s, int code, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
+/* A failed session's cause, for a caller: with its text, logged already. lock held. */
+int tcpx_session_cause(const struct session *s);
 /* If a direction has no channel left, fails the session: at once if the control stream is cut,
  * else after a time for the peer's reason. lock held. */
 void tcpx_session_check_alive(struct session *s, uint64_t now_ns);

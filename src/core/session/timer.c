@@ -2,6 +2,8 @@
 /* A session's deadlines: connecting, handshake, keep-alive, stall; and its end. */
 #include "core/session/timer.h"
 
+#include <stdio.h>
+
 #include "base/random.h"
 #include "core/context/context.h"
 #include "core/loop/loop.h"
@@ -119,6 +121,26 @@ open_timer(struct session *s, uint64_t now_ns)
 	s->engine->up.session->check_transfers(s, now_ns);
 }
 
+/* The handshake's deadline has passed. */
+static void
+handshake_overdue(struct session *s)
+{
+	static const char *const waits[] = { [SESS_AUTH] = "AUTH", [SESS_HANDLES] = "HANDLES",
+					     [SESS_WIRING] = "channels", [SESS_READY] = "READY" };
+	uint64_t patience_ns = s->state < SESS_WIRING ? s->engine->limit.handshake_ns :
+							tcpx_wiring_patience(s->engine);
+	char why[64];
+
+	if (s->state != SESS_HELLO) {
+		tcpx_session_fail(s, TCPX_ETIMEDOUT, "handshake: no %s within %llu ms",
+				  waits[s->state], (unsigned long long)(patience_ns / TCPX_MS));
+		return;
+	}
+	snprintf(why, sizeof(why), ", or hangs: no HELLO within %llu ms",
+		 (unsigned long long)(patience_ns / TCPX_MS));
+	tcpx_handshake_stranger(s, TCPX_ETIMEDOUT, why);
+}
+
 static void
 run_timer(struct session *s, uint64_t now_ns)
 {
@@ -139,15 +161,7 @@ run_timer(struct session *s, uint64_t now_ns)
 		break;
 	default:
 		if (now_ns >= s->hs->deadline_ns) {
-			static const char *const waits[] = {
-				[SESS_HELLO] = "HELLO", [SESS_AUTH] = "AUTH",
-				[SESS_HANDLES] = "HANDLES", [SESS_WIRING] = "channels",
-				[SESS_READY] = "READY" };
-			tcpx_session_fail(s, TCPX_ETIMEDOUT, "handshake: no %s within %llu ms",
-					  waits[s->state],
-					  (unsigned long long)((s->state < SESS_WIRING ?
-						s->engine->limit.handshake_ns :
-						tcpx_wiring_patience(s->engine)) / TCPX_MS));
+			handshake_overdue(s);
 			return;
 		}
 		if (s->state == SESS_WIRING || s->state == SESS_READY)

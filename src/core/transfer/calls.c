@@ -41,6 +41,16 @@ help(struct tcpx_xfer *x)
 		tcpx_lease_help(loop_of(x));
 }
 
+/* A status as the call returns it: a failure has its text. */
+static int
+told(const struct tcpx_xfer *x, int status)
+{
+	if (status == 0 || status == -EAGAIN)
+		return status;
+	return tcpx_fail_known(status, "%s", x->failure.cause[0] ? x->failure.cause :
+								   tcpx_err_text(status));
+}
+
 int
 tcpx_test(tcpx_xfer *x)
 {
@@ -52,7 +62,7 @@ tcpx_test(tcpx_xfer *x)
 	}
 	if (status != -EAGAIN && !atomic_load_explicit(&x->waiters.observed, memory_order_relaxed))
 		tcpx_watch_observe(x);
-	return status;
+	return told(x, status);
 }
 
 static bool
@@ -76,7 +86,7 @@ tcpx_wait(tcpx_xfer *x, int timeout_ms)
 		atomic_store(&x->waiters.loop, NULL);
 	}
 	tcpx_watch_observe(x);
-	return atomic_load_explicit(&x->status, memory_order_acquire);
+	return told(x, atomic_load_explicit(&x->status, memory_order_acquire));
 }
 
 /* Its session, with a reference; or NULL after ending a transfer without one. */

@@ -34,7 +34,7 @@ keep_note(struct tcpx_xfer *x, const void *note, size_t len)
 	if (note && (!x->note.bytes || len > x->note.cap)) {
 		copy = malloc(len + 1);
 		if (!copy)
-			return -ENOMEM;
+			return tcpx_fail(TCPX_SUB_XFER, -ENOMEM, "no memory for a note");
 		free(x->note.bytes);
 		x->note.bytes = copy;
 		x->note.cap = (uint32_t)len;
@@ -49,7 +49,7 @@ keep_note(struct tcpx_xfer *x, const void *note, size_t len)
 static int
 enqueue(struct session *s, struct tcpx_xfer *x)
 {
-	int rc = s->state == SESS_FAILED ? s->cause : tcpx_list_check(x->payload.list);
+	int rc = s->state == SESS_FAILED ? tcpx_session_cause(s) : tcpx_list_check(x->payload.list);
 
 	if (rc == 0 && x->post.remote)
 		rc = tcpx_list_check(x->post.remote);
@@ -108,7 +108,7 @@ post(struct tcpx_xfer *x, const void *note, size_t note_len)
 	if (atomic_load(&x->status) == -EAGAIN)
 		return tcpx_fail(TCPX_SUB_XFER, TCPX_ESTATE, "post of a transfer in progress");
 	if (atomic_load(&x->engine->stopping))
-		return TCPX_ECLOSED;
+		return tcpx_fail(TCPX_SUB_XFER, TCPX_ECLOSED, "post on an engine that is closing");
 	rc = keep_note(x, note, note_len);
 	if (rc)
 		return rc;

@@ -21,7 +21,7 @@ tcpx_xfer_new(struct tcpx_engine *e, struct tcpx_xfer **out)
 	struct tcpx_xfer *x = calloc(1, sizeof(*x));
 
 	if (!x)
-		return -ENOMEM;
+		return tcpx_fail(TCPX_SUB_XFER, -ENOMEM, "no memory for a transfer");
 	x->engine = e;
 	x->refs = 1;
 	x->waiters.observed = true;

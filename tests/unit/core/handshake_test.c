@@ -318,9 +318,9 @@ write_secret(int i, const char *text)
 	close(fd);
 }
 
-/* -1: no secret. How the session of a to b ends up. */
+/* -1: no secret. How the session of a to b ends up, and what a reads. */
 static int
-meet(int secret_a, int secret_b)
+meet(int secret_a, int secret_b, char why[512])
 {
 	char set_a[160], set_b[160];
 	const char *a[] = { secret_a < 0 ? NULL : set_a, NULL };
@@ -337,6 +337,7 @@ meet(int secret_a, int secret_b)
 	eb = rig_open("bert", b);
 	p = rig_add(ea, eb);
 	rc = tcpx_peer_wait(p, WAIT_MS);
+	tcpx_last_error(ea, why, 512);
 	tcpx_peer_free(p);
 	tcpx_close(ea);
 	tcpx_close(eb);
@@ -347,6 +348,7 @@ static void
 only_equal_secrets_meet(void **state)
 {
 	void *lib = dlopen("libsodium.so.23", RTLD_NOW);
+	char why[512];
 
 	if (!lib) {
 		print_message("# skipped: libsodium is not installed\n");
@@ -355,13 +357,56 @@ only_equal_secrets_meet(void **state)
 	write_secret(0, "a secret that both sides know well");
 	write_secret(1, "a secret that both sides know well");
 	write_secret(2, "a secret that only one of them has");
-	assert_ok(meet(0, 1));
-	assert_code(meet(0, 2), TCPX_EAUTH);
-	assert_code(meet(0, -1), TCPX_EAUTH);
-	assert_code(meet(-1, 0), TCPX_EAUTH);
+	assert_ok(meet(0, 1, why));
+	assert_code(meet(0, 2, why), TCPX_EAUTH);
+	assert_non_null(strstr(why, "different secrets"));
+	assert_code(meet(0, -1, why), TCPX_EAUTH);
+	assert_non_null(strstr(why, "the peer has no secret, this side has one"));
+	assert_code(meet(-1, 0, why), TCPX_EAUTH);
+	assert_non_null(strstr(why, "the peer wants a secret; TCPX_SECRET_FILE is not set here"));
 	for (int i = 0; i < 3; i++)
 		unlink(secret_path[i]);
 	dlclose(lib);
+}
+
+/* What answers is no engine: it says nothing, or something else. */
+static void
+what_listens_is_no_engine(void **state)
+{
+	static const struct {
+		const char *says, *why;
+		int code;
+	} cases[] = {
+		{ "", "that is no tcpx engine, or hangs: no HELLO within 400 ms", TCPX_ETIMEDOUT },
+		{ "SSH-2.0-OpenSSH_9.2p1 and its keys\r\n", "that is no tcpx engine: its bytes", TCPX_EPROTO },
+	};
+	static const char *const brief[] = { "TCPX_HANDSHAKE_MS=400", NULL };
+	struct sockaddr_in at = { .sin_family = AF_INET, .sin_addr = { htonl(0x7f000101) } };
+	socklen_t len = sizeof(at);
+	char where[64], why[512];
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		int fd = socket(AF_INET, SOCK_STREAM, 0), other;
+		tcpx_engine *e = rig_open("anna", brief);
+		tcpx_peer *p;
+
+		at.sin_port = 0;
+		assert_int_equal(bind(fd, (struct sockaddr *)&at, sizeof(at)), 0);
+		assert_int_equal(listen(fd, 1), 0);
+		assert_int_equal(getsockname(fd, (struct sockaddr *)&at, &len), 0);
+		snprintf(where, sizeof(where), "127.0.1.1:%u", ntohs(at.sin_port));
+		assert_ok(tcpx_peer_connect(e, where, &p));
+		other = accept(fd, NULL, NULL);
+		say(other, cases[i].says, strlen(cases[i].says));
+		assert_code(tcpx_peer_wait(p, WAIT_MS), cases[i].code);
+		tcpx_last_error(e, why, sizeof(why));
+		assert_non_null(strstr(why, where));
+		assert_non_null(strstr(why, cases[i].why));
+		tcpx_peer_free(p);
+		tcpx_close(e);
+		close(other);
+		close(fd);
+	}
 }
 
 static void
@@ -386,6 +431,7 @@ main(void)
 		TEST(a_hello_that_does_not_fit_is_refused_with_the_reason),
 		TEST(a_handshake_that_stops_half_way_ends),
 		TEST(a_crowd_of_strangers_leaves_room_for_friends),
+		cmocka_unit_test(what_listens_is_no_engine),
 		cmocka_unit_test(only_equal_secrets_meet),
 		cmocka_unit_test(a_secret_without_its_library_is_an_error),
 	};
