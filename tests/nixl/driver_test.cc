@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The NIXL plugin, driven as NIXL's agent drives it.
  * Usage: nixl_driver PLUGIN [TEST | restart ROUNDS] */
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -182,6 +183,22 @@ a_wrong_setting_is_no_engine(void **)
 	});
 
 	assert_int_equal(times(text, "TCPX_CHANNELS"), 1);
+}
+
+static void
+a_name_has_a_limit(void **)
+{
+	File file(plugin_path);
+	Params params = { { "TCPX_NICS", "127.0.1.1" }, { "TCPX_STATS", "off" } };
+	InitParams init = { std::string(64, 'n'), "TCPX", &params, false, 0, 0, false };
+	std::string text = said([&] {
+		Engine *engine = file.plugin->create(&init);
+
+		assert_true(engine->init_error);
+		file.plugin->destroy(engine);
+	});
+
+	assert_int_equal(times(text, "is longer than 63 bytes"), 1);
 }
 
 /* ---- moving bytes ------------------------------------------------------------------ */
@@ -376,6 +393,43 @@ requests_are_made_and_freed_in_masses(void **)
 	for (int i = 0; i < 300; i++)
 		assert_success(p.a.load(p.b)); /* the same bytes again: nothing changes */
 	move(p.a, p.b, WRITE, { { 0, 0, 1000 } }, "after all");
+}
+
+struct SecretFile {
+	char path[32] = "/tmp/tcpx-nixl-XXXXXX";
+	explicit SecretFile(const char *secret)
+	{
+		int fd = mkstemp(path); /* for its owner alone */
+
+		assert_true(fd >= 0);
+		assert_int_equal(write(fd, secret, strlen(secret)), strlen(secret));
+		close(fd);
+	}
+	~SecretFile() { unlink(path); }
+};
+
+static void
+only_those_with_the_secret_come_in(void **)
+{
+	SecretFile ours("sixteen bytes and more"), other("another one, also long");
+	File file(plugin_path);
+	void *sodium = dlopen("libsodium.so.23", RTLD_NOW);
+
+	if (!sodium)
+		skip();
+	dlclose(sodium);
+	Agent a(file, "anna", { { "TCPX_SECRET_FILE", ours.path } });
+	Agent b(file, "bert", { { "TCPX_SECRET_FILE", ours.path } });
+	Agent eve(file, "eve", { { "TCPX_SECRET_FILE", other.path } }), none(file, "none");
+
+	assert_success(a.load(b));
+	move(a, b, WRITE, { { 0, 0, 100000 } }, "ours");
+	for (Agent *stranger : { &eve, &none }) {
+		assert_success(stranger->load(b));
+		Transfer r(*stranger, "bert", READ, { { 0, 0, 1000 } });
+		Status rc = r.post();
+		assert_status(rc == IN_PROG ? r.wait() : rc, NOT_ALLOWED);
+	}
 }
 
 /* ---- the end of a peer -------------------------------------------------------------- */
@@ -652,11 +706,13 @@ main(int argc, char **argv)
 		cmocka_unit_test(under_the_name_of_ucx_it_lists_its_options),
 		cmocka_unit_test(parameters_of_others_cost_one_warning),
 		cmocka_unit_test(a_wrong_setting_is_no_engine),
+		cmocka_unit_test(a_name_has_a_limit),
 		cmocka_unit_test(every_byte_arrives_where_it_belongs),
 		cmocka_unit_test(one_agent_is_its_own_peer),
 		cmocka_unit_test(a_request_is_posted_again_and_each_note_comes_once),
 		cmocka_unit_test(notes_are_bytes_and_their_senders_need_not_be_known),
 		cmocka_unit_test(what_is_wrong_has_its_code),
+		cmocka_unit_test(only_those_with_the_secret_come_in),
 		cmocka_unit_test(a_request_outlives_the_knowledge_of_its_peer),
 		cmocka_unit_test(an_active_request_is_released_and_its_memory_freed),
 		cmocka_unit_test(requests_are_made_and_freed_in_masses),
