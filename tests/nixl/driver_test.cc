@@ -291,6 +291,81 @@ notes_are_bytes_and_their_senders_need_not_be_known(void **)
 	assert_true(sent == got);
 }
 
+/* ---- memory of a GPU --------------------------------------------------------------- */
+
+/* Memory of a GPU in software, which the CPU can read. */
+struct GpuMemory {
+	uint8_t *at = nullptr;
+	size_t len = MEMORY_BYTES;
+	void *library;
+	template<class... Words> int call(const char *name, Words... words)
+	{
+		return reinterpret_cast<int (*)(Words...)>(dlsym(library, name))(words...);
+	}
+	explicit GpuMemory(const char *path) : library(dlopen(path, RTLD_NOW))
+	{
+		void *context;
+		uint64_t address;
+
+		assert_non_null(library);
+		assert_int_equal(call("cuInit", 0u), 0);
+		assert_int_equal(call("cuDevicePrimaryCtxRetain", &context, 0), 0);
+		assert_int_equal(call("cuCtxPushCurrent_v2", context), 0);
+		assert_int_equal(call("cuMemAlloc_v2", &address, len), 0);
+		at = reinterpret_cast<uint8_t *>(address);
+	}
+	~GpuMemory()
+	{
+		void *context;
+
+		assert_int_equal(call("cuMemFree_v2", reinterpret_cast<uint64_t>(at)), 0);
+		assert_int_equal(call("cuCtxPopCurrent_v2", &context), 0);
+		assert_int_equal(call("cuDevicePrimaryCtxRelease_v2", 0), 0);
+		dlclose(library);
+	}
+};
+
+static void
+memory_of_a_gpu_goes_both_ways(void **)
+{
+	const char *path = getenv("FAKECUDA_LIBRARY");
+	size_t half = MEMORY_BYTES / 2;
+	Metadata *md = nullptr;
+
+	if (!path)
+		skip();
+	GpuMemory gpu(path);
+	File file(plugin_path);
+	Agent a(file, "anna", { { "TCPX_CUDA_LIBRARY", path } }), b(file, "bert");
+	BlobDesc desc = a.exported();
+	desc.addr = reinterpret_cast<uintptr_t>(gpu.at);
+
+	assert_success(a.load(b));
+	assert_success(a.engine->register_mem(desc, VRAM, md));
+	for (Op op : { WRITE, READ }) {
+		/* the pieces of host memory, once prepared, name the GPU's instead */
+		Transfer r(a, "bert", op, { { 0, half, half }, { half, 0, half } });
+
+		r.release();
+		r.local.mem = VRAM;
+		for (MetaDesc &d : r.local.at) {
+			d.addr += desc.addr - a.exported().addr;
+			d.metadata = md;
+		}
+		assert_success(a.engine->prepare(op, r.local, r.remote, "bert", r.handle, nullptr));
+		if (op == WRITE)
+			memcpy(gpu.at, a.memory.bytes.data(), gpu.len);
+		else
+			fill(b.memory, 99);
+		assert_status(r.post("note"), IN_PROG);
+		assert_success(r.wait());
+		assert_memory_equal(gpu.at, &b.memory.bytes[half], half);
+		assert_memory_equal(gpu.at + half, &b.memory.bytes[0], half);
+		assert_int_equal(take_notes(b, 1).size(), 1);
+	}
+	assert_success(a.engine->deregister_mem(md));
+}
+
 /* ---- refusals ---------------------------------------------------------------------- */
 
 static void
@@ -711,6 +786,7 @@ main(int argc, char **argv)
 		cmocka_unit_test(one_agent_is_its_own_peer),
 		cmocka_unit_test(a_request_is_posted_again_and_each_note_comes_once),
 		cmocka_unit_test(notes_are_bytes_and_their_senders_need_not_be_known),
+		cmocka_unit_test(memory_of_a_gpu_goes_both_ways),
 		cmocka_unit_test(what_is_wrong_has_its_code),
 		cmocka_unit_test(only_those_with_the_secret_come_in),
 		cmocka_unit_test(a_request_outlives_the_knowledge_of_its_peer),
