@@ -176,6 +176,10 @@ if [ "$long" ] && [ -e build/build.ninja ] && compiled product build product \
 	tests/fake/libcuda_fake.so; then
 	longer acceptance sh scripts/acceptance.sh build
 	longer soak sh tests/long/soak.sh build/tcpx
+	# with a C++ compiler
+	if [ -e build/src/nixl/libplugin_TCPX.so ] && compiled nixl build tests/nixl/nixl_driver; then
+		longer nixl-restarts build/tests/nixl/nixl_driver build/src/nixl/libplugin_TCPX.so restart 100
+	fi
 	longer coverage sh tests/long/coverage.sh
 	longer pages python3 tests/long/pages.py build/tcpx
 	longer fresh sh tests/long/fresh.sh
