@@ -6,6 +6,7 @@
 #include "tool/out_text.h"
 
 #include <math.h>
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -85,8 +86,9 @@ out_wrapped(FILE *f, const char *s, int indent)
 {
 	int column = indent;
 
+	s += strspn(s, " \t\n");
 	while (*s) {
-		size_t len = strcspn(s, " ");
+		size_t len = strcspn(s, " \t\n");
 		char word[256];
 		int width = 0;
 
@@ -104,9 +106,23 @@ out_wrapped(FILE *f, const char *s, int indent)
 		out_plain(f, word);
 		column += width;
 		s += len;
-		s += strspn(s, " ");
+		s += strspn(s, " \t\n");
 	}
 	fputc('\n', f);
+}
+
+void
+out_wrapf(FILE *f, int indent, const char *fmt, ...)
+{
+	char *text = NULL;
+	va_list ap;
+
+	va_start(ap, fmt);
+	if (vasprintf(&text, fmt, ap) < 0)
+		text = NULL;
+	va_end(ap);
+	out_wrapped(f, text ? text : "(no memory)", indent);
+	free(text);
 }
 
 static const char *

@@ -27,8 +27,9 @@ json_t *out_json(const char *s);
  * become '?'. */
 void out_plain(FILE *f, const char *s);
 /* @s like out_plain(), broken between words at OUT_COLUMNS: the first line begins where the
- * cursor is, at column @indent, and so do the others. A longer word stays whole. Ends the line. */
+ * cursor is, at column @indent, and so do the others. A longer word stays whole. Line ends in @s are spaces. Ends the line. */
 void out_wrapped(FILE *f, const char *s, int indent);
+void out_wrapf(FILE *f, int indent, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 /* @s as text or attribute value of HTML or SVG: & < > " ' escaped, control characters
  * (which XML forbids) replaced. */
 void out_escape(FILE *f, const char *s);

@@ -10,6 +10,7 @@
 #include "measure/matrix/matrix_report.h"
 #include "measure/matrix/matrix_session.h"
 #include "tool/opt.h"
+#include "tool/out_text.h"
 #include "tool/tool.h"
 #include "tool/verbs.h"
 
@@ -51,9 +52,10 @@ print_lines(const struct matrix_cell *cell)
 		    line->key == MATRIX_SAME || line->key == MATRIX_CONTROL ||
 		    line->key == MATRIX_VALUES || line->key == MATRIX_AGAINST)
 			continue;
-		printf("      %s%s%s = %.*s%s\n", matrix_key_name(line->key), *line->name ? " " : "",
-		       line->name, (int)strcspn(line->value, "\n"), line->value,
-		       strchr(line->value, '\n') ? " ..." : "");
+		printf("      ");
+		out_wrapf(stdout, 6, "%s%s%s = %.*s%s", matrix_key_name(line->key),
+			  *line->name ? " " : "", line->name, (int)strcspn(line->value, "\n"),
+			  line->value, strchr(line->value, '\n') ? " ..." : "");
 	}
 }
 
@@ -93,27 +95,31 @@ list(struct matrix_session *s, const char *json_path)
 		if (rc || !strcmp(json_path, "-"))
 			return rc;
 	}
-	printf("%s: %s\n%s\n\n", s->name, matrix_spec_text(&s->spec, MATRIX_TITLE, ""),
-	       matrix_spec_text(&s->spec, MATRIX_QUESTION, ""));
+	out_wrapf(stdout, 0, "%s: %s", s->name, matrix_spec_text(&s->spec, MATRIX_TITLE, ""));
+	out_wrapped(stdout, matrix_spec_text(&s->spec, MATRIX_QUESTION, ""), 0);
+	putchar('\n');
 	if (s->study_why[0])
-		printf("cannot run here: it %s\n\n", s->study_why);
+		out_wrapf(stdout, 0, "cannot run here: it %s\n", s->study_why);
 	for (size_t c = 0; c < s->design.n; c++) {
 		const struct matrix_cell *cell = &s->design.cells[c];
 		char *command = matrix_cell_command(&s->design, cell);
 
-		printf("  %-16s %s%s%s%s\n", cell->name, cell->same >= 0 ? "A/A of " : "",
-		       cell->same >= 0 ? s->design.cells[cell->same].name : cell->about,
-		       s->present[c] ? "" : "; left out: it ", s->why_not[c]);
+		printf("  %-16s ", cell->name);
+		out_wrapf(stdout, 19, "%s%s%s%s", cell->same >= 0 ? "A/A of " : "",
+			  cell->same >= 0 ? s->design.cells[cell->same].name : cell->about,
+			  s->present[c] ? "" : "; left out: it ", s->why_not[c]);
 		print_lines(cell);
-		printf("      runs: %.*s\n", command ? (int)strcspn(command, "\n") : 0,
-		       command ? command : "");
+		printf("      runs: ");
+		out_wrapf(stdout, 12, "%.*s", command ? (int)strcspn(command, "\n") : 0,
+			  command ? command : "");
 		free(command);
 	}
 	if (matrix_analyse(&s->design, NULL, 0, s->present, &a))
 		return TOOL_FINDING;
-	printf("\n%u blocks after %u of warm-up, margin %.3g %%; primary effects: %zu; fewer than %zu "
-	       "blocks can show nothing\n", s->spec.blocks, s->spec.warmup, 100 * s->spec.margin,
-	       a.primary, a.least);
+	putchar('\n');
+	out_wrapf(stdout, 0, "%u blocks after %u of warm-up, margin %.3g %%; primary effects: %zu; "
+		  "fewer than %zu blocks can show nothing", s->spec.blocks, s->spec.warmup,
+		  100 * s->spec.margin, a.primary, a.least);
 	matrix_analysis_fini(&a);
 	return TOOL_OK;
 }

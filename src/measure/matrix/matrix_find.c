@@ -12,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "tool/out_text.h"
 #include "tool/tool.h"
 
 static const char suffix[] = ".matrix";
@@ -111,8 +112,9 @@ matrix_find_print(void)
 		snprintf(path, sizeof(path), "%s/%s", shelf, list[i]->d_name);
 		text = matrix_file_read(path, &len);
 		if (text && !matrix_spec_parse(text, len, list[i]->d_name, &spec)) {
-			printf("  %-14.*s %s\n", (int)(strlen(list[i]->d_name) - strlen(suffix)),
-			       list[i]->d_name, matrix_spec_text(&spec, MATRIX_TITLE, ""));
+			printf("  %-14.*s ", (int)(strlen(list[i]->d_name) - strlen(suffix)),
+			       list[i]->d_name);
+			out_wrapped(stdout, matrix_spec_text(&spec, MATRIX_TITLE, ""), 17);
 			matrix_spec_fini(&spec);
 		}
 		free(text);

@@ -14,6 +14,9 @@
 #include "tool/out_text.h"
 #include "tool/tool.h"
 
+#define NIC_COLUMNS "%9s %6s %7s %4s %-12s %s" /* speed, MTU, queues, node, driver, PCI */
+#define NIC_INDENT  7                          /* of a NIC's second line: below its name */
+
 static void
 print_title(const char *title)
 {
@@ -52,6 +55,7 @@ node_text(const struct tcpx_host_place *place, char *buf, size_t cap)
 	return buf;
 }
 
+/* Two lines: the second has the texts of any length. */
 static void
 print_nic(const struct machine *m, const struct tcpx_host_nic *nic)
 {
@@ -67,12 +71,13 @@ print_nic(const struct machine *m, const struct tcpx_host_nic *nic)
 	printf("  %s%-4s%s ", tool_paint(stdout, used ? TOOL_GREEN : TOOL_DIM), used ? "yes" : "no",
 	       tool_paint(stdout, TOOL_PLAIN));
 	out_plain(stdout, nic->ifname);
-	printf("%*s %-20s %9s %6s %7s %-12s %-13s %4s  ", 15 - (int)strlen(nic->ifname), "",
-	       nic->addr.family ? addr : "-", speed_text(nic->speed_mbps, speed, sizeof(speed)),
-	       mtu, queues, *nic->driver ? nic->driver : "-",
-	       *nic->place.pci ? nic->place.pci : "-", node_text(&nic->place, node, sizeof(node)));
-	out_plain(stdout, why);
-	putchar('\n');
+	printf("%*s " NIC_COLUMNS "\n", 15 - (int)strlen(nic->ifname), "",
+	       speed_text(nic->speed_mbps, speed, sizeof(speed)), mtu, queues,
+	       node_text(&nic->place, node, sizeof(node)), *nic->driver ? nic->driver : "-",
+	       *nic->place.pci ? nic->place.pci : "-");
+	printf("%*s", NIC_INDENT, "");
+	out_wrapf(stdout, NIC_INDENT, "%s%s%s", nic->addr.family ? addr : "",
+		  nic->addr.family ? ": " : "", why);
 }
 
 static void
@@ -86,8 +91,8 @@ print_nics(const struct machine *m)
 		printf("  control arrives at %s, too (%s)\n", m->control.name,
 		       tcpx_cfg_source(m->cfg, TCPX_SET_CTRL));
 	if (m->facts->nic_count)
-		printf("  %-4s %-15s %-20s %9s %6s %7s %-12s %-13s %4s  %s\n", "used", "name",
-		       "address", "speed", "MTU", "rx/tx", "driver", "PCI", "node", "why");
+		printf("  %-4s %-15s " NIC_COLUMNS "\n", "used", "name", "speed", "MTU", "rx/tx",
+		       "node", "driver", "PCI");
 	for (unsigned i = 0; i < m->facts->nic_count; i++)
 		print_nic(m, &m->facts->nics[i]);
 	for (unsigned i = 0; i < m->nic_count; i++)
@@ -126,17 +131,16 @@ print_gpus(const struct machine *m)
 		printf("  none on the PCI bus\n");
 	for (unsigned g = 0; g < m->facts->gpu_count; g++) {
 		const struct tcpx_host_gpu *gpu = &m->facts->gpus[g];
-		char node[16];
+		char node[16], nics[TCPX_HOST_NICS * 48] = "";
+		size_t at = 0;
 
-		printf("  %u  %s  node %s ", g, gpu->place.pci,
-		       node_text(&gpu->place, node, sizeof(node)));
-		for (unsigned i = 0; i < m->nic_count; i++) {
-			printf("%s ", i ? "," : "");
-			out_plain(stdout, m->nics[i].name);
-			printf(" %s",
-			       tcpx_host_distance_name(tcpx_host_distance(&m->nics[i], gpu)));
-		}
-		putchar('\n');
+		for (unsigned i = 0; i < m->nic_count && at < sizeof(nics); i++)
+			at += (size_t)snprintf(nics + at, sizeof(nics) - at, "%s %s %s",
+				i ? "," : "", m->nics[i].name,
+				tcpx_host_distance_name(tcpx_host_distance(&m->nics[i], gpu)));
+		printf("  %-2u ", g);
+		out_wrapf(stdout, 5, "%s, node %s:%s", gpu->place.pci,
+			  node_text(&gpu->place, node, sizeof(node)), *nics ? nics : " no NICs");
 	}
 }
 
@@ -148,8 +152,7 @@ print_driver(const struct machine_driver *d)
 
 	if (!d->gpus) {
 		printf("  no GPU driver: ");
-		out_plain(stdout, d->why);
-		putchar('\n');
+		out_wrapped(stdout, d->why, 17);
 		return;
 	}
 	printf("  driver of CUDA %d.%d\n", d->version / 1000, d->version % 1000 / 10);
@@ -164,21 +167,21 @@ static void
 print_sending(const struct machine *m, const struct machine_driver *d)
 {
 	struct machine_lend lend = machine_lend_read(m);
-	char max[OUT_QUANTITY], soft[OUT_QUANTITY];
+	char max[OUT_QUANTITY], soft[OUT_QUANTITY], splice[160] = "";
 
 	print_title("GPU memory");
 	printf("  %-9s %s (TCPX_UNPACK_IMPL is %s)\n", "unpack",
 	       d->gpus ? "kernel, d2d, host" : "none is possible without a driver",
 	       m->cfg ? tcpx_cfg_str(m->cfg, TCPX_SET_UNPACK_IMPL) : "refused");
-	printf("  %-9s copy", "zero-copy");
 	if (lend.pipe_max > 0)
-		printf(", splice (pipes up to %s, of a user without rights %s in all)",
-		       out_size((uint64_t)lend.pipe_max, max), lend.pipe_user_soft > 0
-		       ? out_size((uint64_t)lend.pipe_user_soft, soft) : "unlimited");
-	if (lend.msg)
-		printf(", msg (SO_ZEROCOPY)");
-	printf(" (TCPX_ZEROCOPY is %s)\n", m->cfg ? tcpx_cfg_str(m->cfg, TCPX_SET_ZEROCOPY)
-						   : "refused");
+		snprintf(splice, sizeof(splice), ", splice (pipes up to %s, of a user without rights "
+			 "%s in all)", out_size((uint64_t)lend.pipe_max, max),
+			 lend.pipe_user_soft > 0
+			 ? out_size((uint64_t)lend.pipe_user_soft, soft) : "unlimited");
+	printf("  %-9s ", "zero-copy");
+	out_wrapf(stdout, 12, "copy%s%s (TCPX_ZEROCOPY is %s)", splice,
+		  lend.msg ? ", msg (SO_ZEROCOPY)" : "",
+		  m->cfg ? tcpx_cfg_str(m->cfg, TCPX_SET_ZEROCOPY) : "refused");
 }
 
 static void
@@ -220,8 +223,10 @@ print_settings(const struct machine *m, const char *part, bool changed)
 		out_plain(stdout, tcpx_cfg_str(m->cfg, i));
 		printf("%s  (", tool_paint(stdout, TOOL_PLAIN));
 		out_plain(stdout, tcpx_cfg_source(m->cfg, i));
-		printf(")\n    %s\n    %s: %s\n", def->help, tcpx_setting_type_name(def->type),
-		       tcpx_setting_allowed(def, allowed, sizeof(allowed)));
+		printf(")\n    ");
+		out_wrapped(stdout, def->help, 4);
+		printf("    %s: ", tcpx_setting_type_name(def->type));
+		out_wrapped(stdout, tcpx_setting_allowed(def, allowed, sizeof(allowed)), 6);
 	}
 	if (!shown && part)
 		return tool_fail(TOOL_USAGE, "tcpx info", "no setting%s has '%s' in its name",

@@ -92,8 +92,8 @@ machine_plugin_print(const struct machine_plugin *p)
 {
 	if (!p->found) {
 		printf("  ");
-		out_plain(stdout, p->why);
-		printf("\n  so payload goes by provider sock, plain TCP\n");
+		out_wrapped(stdout, p->why, 2);
+		printf("  so payload goes by provider sock, plain TCP\n");
 		return;
 	}
 	printf("  ");

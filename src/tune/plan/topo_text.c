@@ -7,6 +7,35 @@
 #include "tool/tool.h"
 #include "tune/plan/topo_view.h"
 
+#define NAME_INDENT 18 /* of what goes on below a NIC's first line: after its name */
+#define NODE_INDENT 11 /* and below a node's */
+#define GPU_NICS    6   /* distances in a line */
+
+/* Text that out_wrapped() gets whole. */
+struct line {
+	FILE *f;
+	char *text;
+	size_t len;
+};
+
+static bool
+line_open(FILE *f, struct line *line)
+{
+	*line = (struct line){ 0 };
+	line->f = open_memstream(&line->text, &line->len);
+	if (!line->f)
+		fprintf(f, "(no memory)\n");
+	return line->f != NULL;
+}
+
+static void
+line_close(FILE *f, struct line *line, int indent)
+{
+	fclose(line->f);
+	out_wrapped(f, line->text ? line->text : "(no memory)", indent);
+	free(line->text);
+}
+
 static void
 title(FILE *f, const char *text)
 {
@@ -43,7 +72,9 @@ print_cpus(FILE *f, const struct tcpx_topo *topo, bool explain)
 		fprintf(f, "  not known: no file tells which are online\n");
 		return;
 	}
-	fprintf(f, "  %-10s %u CPUs, %u cores", "online", topo->facts.cpus.count, topo->facts.core_count);
+	fprintf(f, "  %-10s %u CPU%s, %u core%s", "online",
+		topo->facts.cpus.count, topo->facts.cpus.count == 1 ? "" : "s",
+		topo->facts.core_count, topo->facts.core_count == 1 ? "" : "s");
 	if (!topo->smt.why)
 		fprintf(f, ", SMT %s", topo->smt.value ? "on" : "off");
 	fprintf(f, ": ");
@@ -91,31 +122,40 @@ count_l3(const struct tcpx_topo *topo, int node, unsigned *cores)
 }
 
 static void
+print_node(FILE *f, const struct tcpx_topo *topo, unsigned node)
+{
+	const uint8_t *distance = topo->facts.distance[node];
+	const struct tcpx_maybe *kib = &topo->memory_kib[node];
+	unsigned cores, l3 = count_l3(topo, topo->facts.cpus.node[node].id, &cores);
+	char memory[OUT_QUANTITY];
+	struct line line;
+
+	fprintf(f, "  node %-3d ", topo->facts.cpus.node[node].id);
+	if (!line_open(f, &line))
+		return;
+	fprintf(line.f, "%2u core%s", cores, cores == 1 ? "" : "s");
+	if (l3)
+		fprintf(line.f, ", %u L3 group%s", l3, l3 > 1 ? "s" : "");
+	if (!kib->why)
+		fprintf(line.f, ", %s", out_size((uint64_t)kib->value * 1024, memory));
+	fprintf(line.f, ", CPUs ");
+	print_list(line.f, &topo->facts.cpus.node[node].cpus);
+	if (topo->facts.cpus.node_count > 1 && distance[0]) {
+		fprintf(line.f, ", distance");
+		for (unsigned j = 0; j < topo->facts.cpus.node_count; j++)
+			fprintf(line.f, " %u", distance[j]);
+	}
+	line_close(f, &line, NODE_INDENT);
+}
+
+static void
 print_nodes(FILE *f, const struct tcpx_topo *topo)
 {
 	title(f, "Nodes");
 	if (!topo->facts.cpus.node_count)
 		fprintf(f, "  none: a kernel without NUMA, or no file tells\n");
-	for (unsigned i = 0; i < topo->facts.cpus.node_count; i++) {
-		const uint8_t *distance = topo->facts.distance[i];
-		const struct tcpx_maybe *kib = &topo->memory_kib[i];
-		unsigned cores, l3 = count_l3(topo, topo->facts.cpus.node[i].id, &cores);
-		char memory[OUT_QUANTITY];
-
-		fprintf(f, "  node %-3d %3u cores", topo->facts.cpus.node[i].id, cores);
-		if (l3)
-			fprintf(f, ", %u L3 group%s", l3, l3 > 1 ? "s" : "");
-		if (!kib->why)
-			fprintf(f, ", %s", out_size((uint64_t)kib->value * 1024, memory));
-		fprintf(f, ", CPUs ");
-		print_list(f, &topo->facts.cpus.node[i].cpus);
-		if (topo->facts.cpus.node_count > 1 && distance[0]) {
-			fprintf(f, ", distance");
-			for (unsigned j = 0; j < topo->facts.cpus.node_count; j++)
-				fprintf(f, " %u", distance[j]);
-		}
-		fputc('\n', f);
-	}
+	for (unsigned i = 0; i < topo->facts.cpus.node_count; i++)
+		print_node(f, topo, i);
 }
 
 /* ---- NICs ------------------------------------------------------------------------- */
@@ -153,6 +193,22 @@ print_vectors(FILE *f, const struct tcpx_topo_nic *nic)
 		fprintf(f, ", on CPUs ");
 		print_list(f, &cpus);
 	}
+}
+
+/* The line below the NIC's, which has no room for them. */
+static void
+print_irqs(FILE *f, const struct tcpx_topo_nic *nic)
+{
+	struct line line;
+
+	fprintf(f, "%*s", NAME_INDENT, "");
+	if (!line_open(f, &line))
+		return;
+	if (nic->vectors_why)
+		fprintf(line.f, "no IRQs: %s", nic->vectors_why);
+	else
+		print_vectors(line.f, nic);
+	line_close(f, &line, NAME_INDENT);
 }
 
 static void
@@ -213,12 +269,8 @@ print_nic(FILE *f, const struct tcpx_topo_nic *nic, bool explain)
 		nic->nic->queues_rx, nic->nic->queues_tx);
 	if (max)
 		fprintf(f, " of %u", max);
-	fprintf(f, ", ");
-	if (nic->vectors_why)
-		fprintf(f, "no IRQs: %s", nic->vectors_why);
-	else
-		print_vectors(f, nic);
 	fputc('\n', f);
+	print_irqs(f, nic);
 	if (!explain)
 		return;
 	fprintf(f, "    node from: %s; PCI driver: %s\n",
@@ -248,33 +300,48 @@ print_nics(FILE *f, const struct tcpx_topo *topo, bool explain)
 
 /* ---- GPUs ------------------------------------------------------------------------- */
 
+/* To GPU_NICS NICs, from the one at @first; returns the first that is left. */
+static unsigned
+print_distances(FILE *f, const struct tcpx_topo *topo, unsigned first)
+{
+	const struct tcpx_host_nic *nics[GPU_NICS];
+	unsigned count = 0, next = first;
+	static const char *const words[TCPX_DISTANCES] = { "switch", "port", "node", "far", "?" };
+
+	for (; next < topo->nic_count && (count < GPU_NICS || !topo->nics[next].nic->hardware); next++)
+		if (topo->nics[next].nic->hardware)
+			nics[count++] = topo->nics[next].nic;
+	fprintf(f, "  %-4s %-13s %-5s", "", "", "node");
+	for (unsigned i = 0; i < count; i++)
+		fprintf(f, " %8s", nics[i]->ifname);
+	fputc('\n', f);
+	for (unsigned g = 0; g < topo->facts.gpu_count; g++) {
+		const struct tcpx_host_gpu *gpu = &topo->facts.gpus[g];
+		char node[16] = "?";
+
+		if (gpu->place.numa >= 0)
+			snprintf(node, sizeof(node), "%d", gpu->place.numa);
+		fprintf(f, "  %-4u %-13s %-5s", g, gpu->place.pci, node);
+		for (unsigned i = 0; i < count; i++)
+			fprintf(f, " %8s", words[tcpx_host_distance(nics[i], gpu)]);
+		fputc('\n', f);
+	}
+	return next;
+}
+
 static void
 print_gpus(FILE *f, const struct tcpx_topo *topo)
 {
-	static const char *const words[TCPX_DISTANCES] = { "switch", "port", "node", "far", "?" };
+	unsigned next = 0;
 
 	title(f, "GPUs");
 	if (!topo->facts.gpu_count) {
 		fprintf(f, "  none on the PCI bus\n");
 		return;
 	}
-	fprintf(f, "  %-4s %-13s %-5s", "", "", "node");
-	for (unsigned i = 0; i < topo->nic_count; i++)
-		if (topo->nics[i].nic->hardware)
-			fprintf(f, " %8s", topo->nics[i].nic->ifname);
-	fputc('\n', f);
-	for (unsigned g = 0; g < topo->facts.gpu_count; g++) {
-		char node[16] = "?";
-
-		if (topo->facts.gpus[g].place.numa >= 0)
-			snprintf(node, sizeof(node), "%d", topo->facts.gpus[g].place.numa);
-		fprintf(f, "  %-4u %-13s %-5s", g, topo->facts.gpus[g].place.pci, node);
-		for (unsigned i = 0; i < topo->nic_count; i++)
-			if (topo->nics[i].nic->hardware)
-				fprintf(f, " %8s", words[tcpx_host_distance(topo->nics[i].nic,
-									    &topo->facts.gpus[g])]);
-		fputc('\n', f);
-	}
+	do
+		next = print_distances(f, topo, next);
+	while (next < topo->nic_count);
 	fprintf(f, "  switch: below one PCI switch; port: one root port; node: one NUMA node\n");
 }
 

@@ -1,0 +1,36 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# What a command prints for people by default has lines of at most 80 characters, on this machine
+# and on those of the texts. Exempt: values that are one word, and the variables of tcpx env, which
+# a shell reads.
+. "$(dirname "$0")/tap.sh"
+
+# fits COMMAND...: it prints something, and nothing wider. A finding is no failure here.
+fits() {
+	"$@" >"$scratch/out" 2>"$scratch/err" </dev/null
+	[ $? -le 1 ] || { cat "$scratch/err"; return 1; }
+	[ -s "$scratch/out" ] || { echo "nothing is printed"; return 1; }
+	width=$(grep -v '^export ' "$scratch/out" | LC_ALL=C.UTF-8 wc -L)
+	[ "$width" -le 80 ] || { echo "$width columns:"; cat "$scratch/out"; return 1; }
+}
+
+for words in "--help" "info" "info --config" "topo" "irq plan" "irq verify --help" "doctor" \
+	"top --help" "lab --help" "matrix --help" "perf --help" "diag --help"; do
+	# shellcheck disable=SC2086
+	ok "tcpx $words fits" fits "$tool" $words
+done
+for spec in "$fixtures"/*.spec; do
+	base=$(basename "$spec" .spec)
+	[ "$base" != cpus-4096 ] || continue # takes seconds, and says nothing else
+	"$tool" topo --spec "$spec" --write-fixture "$scratch/$base" || exit 1
+	for words in "topo" "irq plan" "info" "doctor"; do
+		[ "$base $words" != "nothing irq plan" ] || continue # refused: it has no NIC
+		# shellcheck disable=SC2086
+		ok "$words of $base fits" fits "$tool" $words --root "$scratch/$base"
+	done
+done
+shelf=$(dirname "$0")/../../share/matrix
+for spec in "$shelf"/*.matrix; do
+	ok "the list of $(basename "$spec") fits" fits "$tool" matrix run "$spec" --list
+done
+done_testing
