@@ -43,7 +43,11 @@ other_machine() {
 lacking() {
 	check nixl-file --root "$scratch/tree" --json "$scratch/json" &&
 		grep -F "none in /opt/nvidia/nvda_nixl/lib/x86_64-linux-gnu/plugins" "$scratch/json" &&
-		! grep -F nixl_cu12 "$scratch/json"
+		! grep -F nixl_cu12 "$scratch/json" && ! grep -F "one is in" "$scratch/json" || return
+	mkdir -p "$scratch/tree/usr/lib/x86_64-linux-gnu/nixl"
+	: >"$scratch/tree/usr/lib/x86_64-linux-gnu/nixl/libplugin_TCPX.so"
+	check nixl-file --root "$scratch/tree" --json "$scratch/json" &&
+		grep -F "one is in /usr/lib/x86_64-linux-gnu/nixl" "$scratch/json"
 }
 not_a_library() {
 	echo text >"$there/libplugin_TCPX.so"
@@ -88,7 +92,7 @@ by_its_alias() {
 
 ok "no NIXL, no question" no_nixl
 ok "another machine's are found" other_machine
-ok "a folder without our plugin is named" lacking
+ok "a folder without our plugin is named, and where one was installed" lacking
 ok "whose file is not loaded" says "is not this machine" check nixl-load --root "$scratch/tree"
 ok "a folder that is named and lacks it" says "none in $there" env "NIXL_PLUGIN_DIR=$there" "$tool" \
 	doctor --only nixl-file

@@ -28,10 +28,13 @@ probe_file(const struct machine *m, struct check_result *r)
 {
 	struct nixl_place place[NIXL_PLACES];
 	unsigned count = nixl_places(m, place);
+	char dir[128];
 
 	for (unsigned i = 0; i < count; i++)
 		if (!place[i].ours)
 			check_add(r, "none in %s", place[i].dir);
+	if (r->evidence[0] && nixl_installed(m, dir, sizeof(dir)))
+		check_add(r, "one is in %s", dir);
 	if (count)
 		check_judge(r, "in each of %u", count);
 	else

@@ -133,20 +133,24 @@ look_library(struct search *s, const char *dir)
 	add(s, plugins, "libnixl.so", strlen("libnixl.so"));
 }
 
-static void
-look_libraries(struct search *s)
-{
-	static const char *const prefixes[] = { "/usr", "/usr/local", "/usr/local/nixl",
-						"/opt/nvidia/nvda_nixl" };
-	static const char *const folders[] = { "lib", "lib64", "lib/x86_64-linux-gnu",
-					       "lib/aarch64-linux-gnu" };
-	char dir[128];
+static const char *const library_dirs[] = {
+	"/usr/lib", "/usr/lib64", "/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu",
+	"/usr/local/lib", "/usr/local/lib64", "/usr/local/lib/x86_64-linux-gnu",
+	"/usr/local/lib/aarch64-linux-gnu", "/usr/local/nixl/lib", "/usr/local/nixl/lib64",
+	"/usr/local/nixl/lib/x86_64-linux-gnu", "/usr/local/nixl/lib/aarch64-linux-gnu",
+	"/opt/nvidia/nvda_nixl/lib", "/opt/nvidia/nvda_nixl/lib64",
+	"/opt/nvidia/nvda_nixl/lib/x86_64-linux-gnu", "/opt/nvidia/nvda_nixl/lib/aarch64-linux-gnu",
+};
 
-	for (size_t i = 0; i < ARRAY_LEN(prefixes); i++)
-		for (size_t k = 0; k < ARRAY_LEN(folders); k++) {
-			snprintf(dir, sizeof(dir), "%s/%s", prefixes[i], folders[k]);
-			look_library(s, dir);
-		}
+bool
+nixl_installed(const struct machine *m, char *dir, size_t cap)
+{
+	for (size_t i = 0; i < ARRAY_LEN(library_dirs); i++) {
+		snprintf(dir, cap, "%s/nixl", library_dirs[i]);
+		if (has(m, dir, NIXL_PLUGIN))
+			return true;
+	}
+	return false;
 }
 
 unsigned
@@ -166,7 +170,8 @@ nixl_places(const struct machine *m, struct nixl_place out[NIXL_PLACES])
 		look_environment(&s);
 	look_prefix(&s, "/usr");
 	look_prefix(&s, "/usr/local");
-	look_libraries(&s);
+	for (size_t i = 0; i < ARRAY_LEN(library_dirs); i++)
+		look_library(&s, library_dirs[i]);
 	free(s.names);
 	return s.count;
 }

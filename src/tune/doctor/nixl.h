@@ -24,6 +24,9 @@ struct nixl_place {
  * not looked at. Returns their number; 0: no NIXL. */
 unsigned nixl_places(const struct machine *m, struct nixl_place out[NIXL_PLACES]);
 
+/* The folder into which our plugin was installed; false: none of the usual ones. */
+bool nixl_installed(const struct machine *m, char *dir, size_t cap);
+
 struct nixl_answer {
 	bool loads;
 	char name[64], version[64];
