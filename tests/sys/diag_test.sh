@@ -99,6 +99,8 @@ END
 
 # ---- bad input ----
 ok "no command" exits 2 run "$scratch/x"
+ok "a result that cannot be written" exits 2 run "$scratch/x" --json /nonexistent/x -- touch "$scratch/ran"
+ok "is refused before the command runs" test ! -e "$scratch/ran"
 ok "an interval of nothing" exits 2 run "$scratch/x" -i 0 -- true
 ok "an option that is none" exits 2 run "$scratch/x" --fast -- true
 ok "a folder that cannot be" exits 2 run /dev/null/x -- true

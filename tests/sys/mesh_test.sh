@@ -144,7 +144,8 @@ unset TCPX_RENDEZVOUS rank
 # One of three dies in the middle; the others say which, and end.
 cat >"$scratch/dies" <<END
 export RANK=\$rank WORLD_SIZE=3
-exec "$tool" perf --mesh --from-env -b 256K --duration 60 --all-at-once
+[ \$rank != 0 ] || set -- --json "$json"
+exec "$tool" perf --mesh --from-env -b 256K --duration 60 --all-at-once "\$@"
 END
 # A child of that rank has worked for some time: it is past its gate.
 measuring() {
@@ -168,10 +169,35 @@ one_dies() {
 	done
 	cat "$scratch/rank0"
 }
+rm -f "$json"
 ok "a rank that dies is named by the others" says "rank 2 on $(uname -n) has gone" one_dies
+ok "and the result has failed" result "$json" \
+	"'rank 2' in r['failed']['cause'] and len(r['mesh'][0]['ranks']) == 3 and not rows"
+ok "as the schema has it" python3 "$(dirname "$0")/../../scripts/check-result.py" "$json"
 unset TCPX_RENDEZVOUS rank
 left_over() {
-	! pgrep -f "$tool perf --mesh --from-env -b 256K --duration 60"
+	! pgrep -f "$tool perf --mesh .*-b 256K --duration 6"
 }
+# stopped SIGNAL: while it measures.
+stopped() {
+	rm -f "$json"
+	start "$scratch/said" "$tool" perf --mesh --ranks 3 -b 256K --duration 61 --all-at-once \
+		--json "$json" --report "$scratch/mesh.html"
+	within 30 any_measures || return 1
+	kill "-$1" "$started"
+	wait "$started"
+}
+any_measures() {
+	for rank in $(pgrep -P "$started"); do
+		measuring "$rank" && return
+	done
+	return 1
+}
+ok "a mesh that is interrupted ends so" exits 130 stopped INT
+ok "its result says so" result "$json" \
+	"r['interrupted']['code'] == 'SIGINT' and 'failed' not in r and len(r['mesh'][0]['ranks']) == 3"
+ok "and is what the schema says" python3 "$(dirname "$0")/../../scripts/check-result.py" "$json"
+ok "its page, too" grep -q "Interrupted: Ctrl-C; 0 of 6 pairs" "$scratch/mesh.html"
+ok "after SIGTERM as well" exits 143 stopped TERM
 ok "none is left over" within 30 left_over
 done_testing

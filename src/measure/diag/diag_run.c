@@ -244,6 +244,8 @@ diag_run(int argc, char **argv)
 		return p.exit;
 	if (p.first_word == argc)
 		return tool_usage(NAME, "no command to run");
+	if (tool_writable(NAME, "--json", a.json) != TOOL_OK)
+		return TOOL_USAGE;
 	d.root = a.root;
 	d.interval_ns = a.interval_ms * 1000000;
 	d.words = argv + p.first_word;

@@ -215,6 +215,8 @@ run_run(int argc, char **argv)
 
 	if (!opt_read(&p, &cmd, argc, argv, &a))
 		return p.exit;
+	if (tool_writable(cmd.name, "--json", a.json) != TOOL_OK)
+		return TOOL_USAGE;
 	wish->sets = a.sets;
 	wish->reference = a.reference;
 	if (p.first_word == argc) {
@@ -266,7 +268,8 @@ run_resume(int argc, char **argv)
 
 	if (!opt_read(&p, &cmd, argc, argv, &a))
 		return p.exit;
-	rc = one_folder(&p, &a.wish.dir);
+	rc = tool_writable(cmd.name, "--json", a.json);
+	rc = rc ? rc : one_folder(&p, &a.wish.dir);
 	rc = rc ? rc : matrix_session_resume(&a.wish);
 	return rc ? rc : conclude(a.wish.dir, NULL, a.json);
 }

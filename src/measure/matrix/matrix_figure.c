@@ -96,6 +96,14 @@ find_json(const char *path, const char *text, double *out, char *why)
 			 error.text);
 		return -ENOENT;
 	}
+	if (json_is_object(json_object_get(root, "failed"))) { /* of tcpx perf, whatever its code */
+		const char *cause = json_string_value(json_object_get(
+			json_object_get(root, "failed"), "cause"));
+
+		snprintf(why, MATRIX_WHY, "the run has failed: %.150s", cause ? cause : "");
+		json_decref(root);
+		return -ENOENT;
+	}
 	while (at && *rest)
 		at = json_step(at, &rest);
 	if (json_is_number(at)) {

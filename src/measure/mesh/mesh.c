@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,8 +20,12 @@
 #include "measure/mesh/mesh_hub.h"
 #include "measure/mesh/mesh_line.h"
 #include "measure/mesh/mesh_rank.h"
+#include "measure/mesh/mesh_result.h"
+#include "measure/perf/perf_stop.h"
 #include "measure/report/out_verdict.h"
 #include "tool/tool.h"
+
+enum { LOOK_MS = 20 };
 
 static const char name[] = "tcpx perf --mesh";
 
@@ -42,6 +47,38 @@ export_settings(const struct perf_args *a)
 	}
 }
 
+/* The highest exit code of the @n processes. The first signal that we get is passed on to them:
+ * they are in groups of their own. */
+static int
+wait_for(pid_t *pid, unsigned n)
+{
+	int status, code = TOOL_OK;
+	bool passed = false;
+	unsigned left = n;
+
+	while (left) {
+		left = 0;
+		for (unsigned i = 0; i < n; i++) {
+			if (perf_stop_asked() && !passed && pid[i] > 0)
+				kill(pid[i], perf_stop_asked());
+			if (pid[i] <= 0)
+				continue;
+			status = 0;
+			if (waitpid(pid[i], &status, WNOHANG) == 0) {
+				left++;
+				continue;
+			}
+			if (!WIFEXITED(status) || WEXITSTATUS(status) > code)
+				code = WIFEXITED(status) ? WEXITSTATUS(status) : TOOL_FINDING;
+			pid[i] = 0;
+		}
+		passed = perf_stop_asked() && left ? true : passed;
+		if (left)
+			poll(NULL, 0, LOOK_MS);
+	}
+	return code;
+}
+
 static pid_t
 start_hub(const struct perf_args *a, const struct mesh_env *env, int listener)
 {
@@ -51,7 +88,9 @@ start_hub(const struct perf_args *a, const struct mesh_env *env, int listener)
 	fflush(NULL);
 	pid = fork();
 	if (pid == 0) {
-		prctl(PR_SET_PDEATHSIG, SIGTERM);
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		signal(SIGINT, SIG_IGN); /* of which the ranks report */
+		signal(SIGTERM, SIG_IGN);
 		_exit(mesh_hub_run(listener, env->size, mesh_plan_steps(&plan), env->job, MESH_MEET_MS,
 				   mesh_step_ms(a)) ? TOOL_FINDING : TOOL_OK);
 	}
@@ -77,10 +116,13 @@ run_rank(struct perf_args *a, struct mesh_env *env, int listener, struct result 
 	}
 	code = mesh_rank_run(a, env, r);
 	if (hub > 0)
-		waitpid(hub, NULL, 0);
-	if (code != TOOL_OK || !r->mesh.n)
+		(void)wait_for(&hub, 1);
+	if (!r->mesh.n)
 		return code;
 	r->mesh.at[0].seconds = (double)(tcpx_clock_now(&tcpx_clock_system) - begin) / 1e9;
+	mesh_result_judge(r);
+	if (code != TOOL_OK)
+		return code;
 	return mesh_is_good(&r->mesh.at[0]) ? TOOL_OK : TOOL_FINDING;
 }
 
@@ -100,7 +142,7 @@ run_here(struct perf_args *a, struct result *r)
 	struct mesh_env env = { .launcher = "tcpx", .size = (unsigned)a->ranks,
 				.host = "127.0.0.1" };
 	pid_t *pid = calloc(env.size, sizeof(*pid));
-	int listener, status, code = TOOL_OK;
+	int listener, last, code = TOOL_OK;
 
 	if (!pid || mesh_listen(env.host, 0, &listener)) {
 		free(pid);
@@ -112,6 +154,7 @@ run_here(struct perf_args *a, struct result *r)
 		pid[i] = fork();
 		if (pid[i] == 0) {
 			prctl(PR_SET_PDEATHSIG, SIGTERM);
+			setpgid(0, 0); /* Ctrl-C comes by way of our parent */
 			free(pid);
 			env.rank = env.local_rank = i;
 			if (i)
@@ -120,15 +163,11 @@ run_here(struct perf_args *a, struct result *r)
 		}
 	}
 	close(listener);
-	for (unsigned i = 0; i < env.size; i++) {
-		status = 0;
-		if (pid[i] < 0 || waitpid(pid[i], &status, 0) < 0 || !WIFEXITED(status))
-			code = TOOL_FINDING;
-		else if (WEXITSTATUS(status) > code)
-			code = WEXITSTATUS(status);
-	}
+	for (unsigned i = 0; i < env.size; i++)
+		code = pid[i] < 0 ? TOOL_FINDING : code;
+	last = wait_for(pid, env.size);
 	free(pid);
-	return code;
+	return last > code ? last : code;
 }
 
 int
@@ -138,6 +177,7 @@ mesh_run(struct perf_args *a, struct result *r)
 	int listener = -1, rc;
 
 	export_settings(a);
+	perf_stop_watch();
 	if (a->ranks)
 		return run_here(a, r);
 	rc = mesh_env_read(environ, &env);

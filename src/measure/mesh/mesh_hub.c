@@ -57,7 +57,11 @@ hub_fail(struct hub *h, const char *text)
 	h->failed = true;
 	h->stage = HUB_OVER;
 	snprintf(h->why, sizeof(h->why), "%s", text);
-	tell_all(h, 0, "fail", json_pack("{s:s}", "text", text));
+	if (h->conn[0] >= 0)
+		h->send(h->arg, (unsigned)h->conn[0], "fail",
+			json_pack("{s:s, s:i, s:O}", "text", text, "signal", h->signal, "pairs",
+				  h->pairs));
+	tell_all(h, 1, "fail", json_pack("{s:s, s:i}", "text", text, "signal", h->signal));
 }
 
 static void
@@ -204,8 +208,9 @@ hub_take(struct hub *h, unsigned conn, const json_t *msg)
 	if (!strcmp(job_text(msg, "t"), "fail") && rank_of(h, conn) >= 0) {
 		snprintf(text, sizeof(text), "rank %d: %.200s", rank_of(h, conn),
 			 job_text(msg, "text"));
+		h->signal = (int)json_integer_value(json_object_get(msg, "signal"));
 		hub_fail(h, text);
-		return TCPX_EPROTO;
+		return h->signal ? 0 : TCPX_EPROTO; /* it waits for what the mesh has */
 	}
 	rc = h->stage == HUB_MEET ? take_hello(h, conn, msg) : take_step(h, conn, msg);
 	if (!rc && h->here == h->size)

@@ -13,7 +13,8 @@
  *	               <-       next step              when all have done it
  *	...            <-       all pairs              to rank 0, after the last step
  *	               <-       bye                    to the others
- *	               <-       fail text              when a rank is lost or sends "fail"
+ *	               <-       fail text signal       when a rank is lost or sends "fail"; to
+ *	                                               rank 0 with the pairs so far
  *
  * A rank that cannot take part sends "fail rank size job host text" instead of its hello.
  * Ranks that come after a failure get it, too.
@@ -45,6 +46,7 @@ struct hub {
 	json_t *ranks, *pairs; /* hellos by rank; all pairs                        */
 	unsigned came;         /* ranks that were ever present                     */
 	bool failed;
+	int signal;            /* that a rank got, which ended the mesh; 0 none    */
 	char why[320];
 };
 

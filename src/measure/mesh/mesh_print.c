@@ -64,11 +64,16 @@ void
 mesh_print(FILE *f, const struct result *r)
 {
 	const struct result_mesh *m = &r->mesh.at[0];
-	char size[OUT_QUANTITY];
+	char size[OUT_QUANTITY], stop[512];
 
 	fprintf(f, "# mesh of %zu ranks (%s), %s of %s, %s, %s\n", m->ranks.n, m->launcher, m->op,
 		out_size(m->size, size), m->dir, m->plan);
 	print_matrix(f, m);
+	out_verdict_stop(r, stop, sizeof(stop));
+	if (stop[0])
+		fprintf(f, "# %s%s%s\n", tool_paint(f, TOOL_RED), stop, tool_paint(f, TOOL_PLAIN));
+	if (!m->pairs.n)
+		return;
 	fprintf(f, "# a pair: mean %.2f, median %.2f, best %.2f GB/s, worst %.2f from %u to %u\n",
 		m->mean_GBps, m->median_GBps, m->best_GBps, m->worst_GBps, m->worst_from, m->worst_to);
 	fprintf(f, "# at a time: %.2f GB/s in all; fairness %.3f (1: all pairs alike)\n",

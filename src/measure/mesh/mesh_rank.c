@@ -18,6 +18,7 @@
 #include "measure/mesh/mesh_line.h"
 #include "measure/mesh/mesh_result.h"
 #include "measure/perf/perf_client.h"
+#include "measure/perf/perf_stop.h"
 #include "tool/tool.h"
 
 enum { LOOK_MS = 5 };
@@ -36,6 +37,8 @@ struct rank {
 	size_t blob_len;
 	json_t *ranks;          /* the hello of every rank                         */
 	struct mesh_child *child; /* of each rank                                  */
+	json_t *failure;        /* the hub's "fail"; NULL none                     */
+	bool stopping;          /* the hub knows that we were asked to end         */
 };
 
 struct mesh_plan
@@ -56,6 +59,36 @@ deadline(uint64_t ms)
 	return tcpx_clock_now(&tcpx_clock_system) + ms * TCPX_MS;
 }
 
+static int
+tell(struct rank *k, const char *type, json_t *msg)
+{
+	int rc = mesh_line_send(k->fd, type, msg);
+
+	return rc ? tool_fail(TOOL_FINDING, name, "the rendezvous is gone: %s", tcpx_strerror(rc))
+		  : TOOL_OK;
+}
+
+/* A signal ends the mesh: the hub informs all, and gives rank 0 what was measured. */
+static void
+look_for_signal(struct rank *k)
+{
+	if (!perf_stop_asked() || k->stopping)
+		return;
+	k->stopping = true;
+	(void)tell(k, "fail", json_pack("{s:s, s:i}", "text", "interrupted", "signal",
+					perf_stop_asked()));
+}
+
+/* A "fail" of the hub, kept in k->failure. A signal needs no words. */
+static int
+take_failure(struct rank *k, json_t *msg)
+{
+	k->failure = json_incref(msg);
+	if (json_integer_value(json_object_get(msg, "signal")))
+		return TOOL_FINDING;
+	return tool_fail(TOOL_FINDING, name, "%s", job_text(msg, "text"));
+}
+
 /* The hub's next message, which must be @want. */
 static int
 hear(struct rank *k, const char *want, uint64_t ms, json_t **msg)
@@ -65,6 +98,7 @@ hear(struct rank *k, const char *want, uint64_t ms, json_t **msg)
 	int rc;
 
 	while ((rc = mesh_line_take(&k->in, msg)) == -EAGAIN) {
+		look_for_signal(k);
 		if (tcpx_clock_now(&tcpx_clock_system) > until)
 			return tool_fail(TOOL_FINDING, name, "rank 0 does not say '%s'", want);
 		if (poll(&p, 1, 200) <= 0)
@@ -79,21 +113,12 @@ hear(struct rank *k, const char *want, uint64_t ms, json_t **msg)
 	if (!strcmp(job_text(*msg, "t"), want))
 		return TOOL_OK;
 	if (!strcmp(job_text(*msg, "t"), "fail"))
-		rc = tool_fail(TOOL_FINDING, name, "%s", job_text(*msg, "text"));
+		rc = take_failure(k, *msg);
 	else
 		rc = tool_fail(TOOL_FINDING, name, "rank 0 says '%s', not '%s'", job_text(*msg, "t"), want);
 	json_decref(*msg);
 	*msg = NULL;
 	return rc;
-}
-
-static int
-tell(struct rank *k, const char *type, json_t *msg)
-{
-	int rc = mesh_line_send(k->fd, type, msg);
-
-	return rc ? tool_fail(TOOL_FINDING, name, "the rendezvous is gone: %s", tcpx_strerror(rc))
-		  : TOOL_OK;
 }
 
 /* The first message at the rendezvous: our rank, and @more (its reference is taken). */
@@ -163,6 +188,7 @@ watch(struct rank *k, bool (*done)(struct mesh_child *))
 
 	while (!all && tcpx_clock_now(&tcpx_clock_system) < until) {
 		all = true;
+		look_for_signal(k);
 		for (unsigned peer = 0; peer < k->env->size; peer++)
 			all &= k->child[peer].gate < 0 || done(&k->child[peer]);
 		if (!all && poll(&p, 1, LOOK_MS) > 0 && hear(k, "", 5000, &msg) != TOOL_OK)
@@ -265,6 +291,12 @@ do_all(struct rank *k)
 			rc = hear(k, then, mesh_step_ms(k->args), &msg);
 	}
 	tool_progress_clear();
+	if (k->failure && k->env->rank == 0) /* what was measured before */
+		(void)mesh_result_fill(k->result, k->args, k->env, k->ranks,
+				       json_object_get(k->failure, "pairs"));
+	if (k->failure && k->env->rank == 0)
+		mesh_result_stop(k->result, job_text(k->failure, "text"),
+				 (int)json_integer_value(json_object_get(k->failure, "signal")));
 	if (rc == TOOL_OK && k->env->rank == 0)
 		rc = mesh_result_fill(k->result, k->args, k->env, k->ranks,
 				      json_object_get(msg, "pairs"));
@@ -277,6 +309,7 @@ mesh_rank_run(const struct perf_args *a, const struct mesh_env *env, struct resu
 {
 	struct rank k = { .args = a, .env = env, .plan = mesh_plan_of(a, env->size), .result = r,
 			  .fd = -1, .child = calloc(env->size, sizeof(*k.child)) };
+	int signal;
 	int rc = k.child ? perf_server_start(a, k.blob, sizeof(k.blob), &k.blob_len, &k.server)
 			 : -ENOMEM;
 
@@ -292,9 +325,11 @@ mesh_rank_run(const struct perf_args *a, const struct mesh_env *env, struct resu
 		mesh_child_kill(&k.child[i]);
 	perf_server_stop(&k.server);
 	mesh_line_fini(&k.in);
+	signal = (int)json_integer_value(json_object_get(k.failure, "signal"));
+	json_decref(k.failure);
 	json_decref(k.ranks);
 	if (k.fd >= 0)
 		close(k.fd);
 	free(k.child);
-	return rc;
+	return signal ? 128 + signal : rc;
 }

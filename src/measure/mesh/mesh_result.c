@@ -3,6 +3,7 @@
 #include "measure/mesh/mesh_result.h"
 
 #include <math.h>
+#include <signal.h>
 #include <string.h>
 
 #include "measure/perf/job.h"
@@ -105,4 +106,40 @@ mesh_result_fill(struct result *r, const struct perf_args *a, const struct mesh_
 			return tool_fail(TOOL_FINDING, "tcpx perf --mesh", "a pair that makes no sense");
 	mesh_sum(m);
 	return TOOL_OK;
+}
+
+/* One size was asked for, and is done only when all pairs are. */
+static struct result_stop
+stop_of(const struct result *r, const char *code)
+{
+	struct result_stop stop = { .size = r->mesh.n ? r->mesh.at[0].size : 0, .sizes_asked = 1 };
+
+	snprintf(stop.code, sizeof(stop.code), "%s", code);
+	return stop;
+}
+
+void
+mesh_result_stop(struct result *r, const char *why, int signal)
+{
+	struct result_stop *stop = signal ? &r->interrupted : &r->failed;
+
+	*stop = stop_of(r, !signal ? "failed" : signal == SIGTERM ? "SIGTERM" : "SIGINT");
+	if (signal)
+		why = signal == SIGTERM ? "asked to end" : "Ctrl-C";
+	snprintf(stop->cause, sizeof(stop->cause), "%s", why);
+}
+
+void
+mesh_result_judge(struct result *r)
+{
+	const struct result_mesh *m = &r->mesh.at[0];
+	size_t failed = 0;
+
+	for (size_t i = 0; i < m->pairs.n; i++)
+		failed += m->pairs.at[i].failed;
+	if (!failed || r->failed.code[0] || r->interrupted.code[0])
+		return;
+	r->failed = stop_of(r, "failed");
+	snprintf(r->failed.cause, sizeof(r->failed.cause), "%zu of %zu pairs failed", failed,
+		 m->pairs.n);
 }

@@ -19,6 +19,10 @@ void mesh_result_keep(struct result *r, struct result *from);
 /* Adds the mesh to @r. TOOL_OK; TOOL_FINDING with a message for pairs that make no sense. */
 int mesh_result_fill(struct result *r, const struct perf_args *a, const struct mesh_env *env,
 		     const json_t *ranks, const json_t *pairs);
+/* The mesh in @r ended before its time: by @signal, or if that is 0 for the reason @why. */
+void mesh_result_stop(struct result *r, const char *why, int signal);
+/* A mesh that came to its end has failed if a pair has. */
+void mesh_result_judge(struct result *r);
 /* Prints the matrix and its sums for people. */
 void mesh_print(FILE *f, const struct result *r);
 

@@ -186,10 +186,17 @@ host_of(const struct result_mesh *m, unsigned rank)
 }
 
 static void
-add_mesh(json_t *page, const struct result_mesh *m)
+add_mesh(json_t *page, const struct result *r)
 {
+	const struct result_mesh *m = &r->mesh.at[0];
 	json_t *grid = json_array(), *legend = json_array();
+	char title[512];
 
+	out_verdict_stop(r, title, sizeof(title));
+	if (!title[0])
+		snprintf(title, sizeof(title), "%zu ranks: %.2f GB/s a pair, the worst %.2f GB/s"
+			 " from %u to %u", m->ranks.n, m->mean_GBps, m->worst_GBps, m->worst_from,
+			 m->worst_to);
 	for (int i = 0; i < SHADES && m->best_GBps > m->worst_GBps; i++)
 		json_array_append_new(legend, json_sprintf("%d", i));
 	for (unsigned from = 0; from < m->ranks.n; from++) {
@@ -202,11 +209,7 @@ add_mesh(json_t *page, const struct result_mesh *m)
 	}
 	template_add(page, json_pack("{s:o, s:o, s:O, s:b, s:o}", "grid", grid, "legend", legend,
 				     "mesh", json_array_get(json_object_get(page, "mesh"), 0),
-				     "right", mesh_is_good(m), "title",
-				     json_sprintf("%zu ranks: %.2f GB/s a pair, the worst "
-						  "%.2f GB/s from %u to %u", m->ranks.n,
-						  m->mean_GBps, m->worst_GBps, m->worst_from,
-						  m->worst_to)));
+				     "right", mesh_is_good(m), "title", out_json(title)));
 }
 
 /* ---- records --------------------------------------------------------------------- */
@@ -334,7 +337,7 @@ page_json(const struct page *p)
 	json_object_set_new(page, "records", records);
 	json_object_set_new(page, "made_by", json_string(TCPX_VERSION));
 	if (p->results[0].mesh.n)
-		add_mesh(page, &p->results[0].mesh.at[0]);
+		add_mesh(page, &p->results[0]);
 	else
 		add_verdict(page, p);
 	if (p->row && p->n > 1)

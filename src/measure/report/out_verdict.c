@@ -187,6 +187,16 @@ out_verdict_speed(const struct row *row, char *buf, size_t cap)
 		append(buf, cap, " Raw sockets split evenly over NICs, so the slowest decides.");
 }
 
+static size_t
+good_pairs(const struct result_mesh *m)
+{
+	size_t good = 0;
+
+	for (size_t i = 0; i < m->pairs.n; i++)
+		good += !m->pairs.at[i].failed;
+	return good;
+}
+
 void
 out_verdict_stop(const struct result *r, char *buf, size_t cap)
 {
@@ -196,6 +206,14 @@ out_verdict_stop(const struct result *r, char *buf, size_t cap)
 	buf[0] = '\0';
 	if (result_is_whole(r))
 		return;
+	if (r->mesh.n) {
+		size_t n = r->mesh.at[0].ranks.n;
+
+		snprintf(buf, cap, "%s: %s; %zu of %zu pairs measured.",
+			 stop == &r->failed ? "Failed" : "Interrupted", stop->cause,
+			 good_pairs(&r->mesh.at[0]), n * (n - 1));
+		return;
+	}
 	snprintf(buf, cap, "%s at %s: %s; %llu of %llu sizes measured%s.",
 		 stop == &r->failed ? "Failed" : "Interrupted", out_size(stop->size, size),
 		 stop->cause, (unsigned long long)stop->sizes_done,

@@ -48,6 +48,7 @@ what_is_no_figure_is_told(void **state)
 		{ "json:x", "{\"x\": \"3\"}" }, { "json:x", "{\"x\": null}" }, { "json:y", "{\"x\": 1}" },
 		{ "json:x[0]", "{\"x\": 1}" }, { "json:x[9]", "{\"x\": [1]}" },
 		{ "json:x[-2]", "{\"x\": [1]}" }, { "json:x[", "{\"x\": [1]}" }, { "json:x..y", "{}" },
+		{ "json:x", "{\"x\": 3, \"failed\": {\"cause\": \"it broke\"}}" },
 		{ "json:x", "{\"x\": 1, \"x\": 2}" }, { "json:x", "{\"x\": 1e999}" },
 		{ "regex:([0-9]+) GB", "none" }, { "regex:(x*)", "abc" },
 		{ "regex:([a-z]+)", "nan" }, { "regex:([a-z]+)", "inf" }, { "regex:([0-9.]+)", "1.2.3" },

@@ -139,6 +139,29 @@ one_that_is_lost_ends_it(void **state)
 	hub_fini(&h);
 }
 
+/* Ctrl-C at a rank: rank 0 gets what has been measured. */
+static void
+a_signal_keeps_the_pairs(void **state)
+{
+	struct hub h;
+	json_t *last;
+
+	met(&h, 2, &last);
+	assert_int_equal(say(&h, 4, "{\"t\":\"at\",\"step\":0}"), 0);
+	assert_int_equal(say(&h, 7, "{\"t\":\"at\",\"step\":0}"), 0);
+	assert_int_equal(say(&h, 4, "{\"t\":\"done\",\"step\":0,\"pairs\":[{\"from\":1}]}"), 0);
+	hub_lost(&h, 99); /* a stranger */
+	h.conn[1] = -1;   /* so that what is sent last is rank 0's */
+	told[0] = '\0';
+	assert_int_equal(say(&h, 4, "{\"t\":\"fail\",\"text\":\"x\",\"signal\":2}"), 0);
+	assert_string_equal(told, "4:fail ");
+	assert_int_equal(json_integer_value(json_object_get(last, "signal")), 2);
+	assert_int_equal(json_array_size(json_object_get(last, "pairs")), 1);
+	assert_int_equal(h.stage, HUB_OVER);
+	json_decref(last);
+	hub_fini(&h);
+}
+
 /* It could not take part: nobody waits for it, those who come later included. */
 static void
 one_that_stays_away_ends_it(void **state)
@@ -274,6 +297,7 @@ main(void)
 		cmocka_unit_test(steps_go_together),
 		cmocka_unit_test(strangers_are_turned_away),
 		cmocka_unit_test(one_that_is_lost_ends_it),
+		cmocka_unit_test(a_signal_keeps_the_pairs),
 		cmocka_unit_test(one_that_stays_away_ends_it),
 		cmocka_unit_test(words_out_of_turn_end_it),
 		cmocka_unit_test(lines),
