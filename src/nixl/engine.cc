@@ -207,17 +207,15 @@ int
 TcpxNixlEngine::add_peer(const std::string &agent, const std::string &info) const
 {
 	std::unique_lock<std::shared_mutex> lock(peers_lock);
-	tcpx_peer *&slot = peers[agent];
 	tcpx_peer *fresh = nullptr;
 	int rc = tcpx_peer_add(tcpx, info.data(), info.size(), &fresh);
 
-	if (rc == 0) {
-		tcpx_peer_free(slot);
-		slot = fresh;
-	} else if (!slot) {
-		peers.erase(agent);
-	}
-	return rc;
+	if (rc)
+		return rc;
+	Known &known = peers[agent];
+	tcpx_peer_free(known.peer);
+	known = { fresh, info };
+	return 0;
 }
 
 Status
@@ -247,26 +245,39 @@ TcpxNixlEngine::disconnect(const std::string &name)
 
 		if (found == peers.end())
 			return name == agent ? 0 : -ENOENT;
-		tcpx_peer_free(found->second);
+		tcpx_peer_free(found->second.peer);
 		peers.erase(found);
 		return 0;
 	});
+}
+
+/* Nobody answered in time. That may change, and NIXL does not load the same metadata again. */
+static bool
+gave_up(tcpx_peer *peer)
+{
+	struct tcpx_peer_info info = {};
+
+	info.struct_size = sizeof(info);
+	return tcpx_peer_query(peer, &info) == 0 && info.status == TCPX_ETIMEDOUT;
 }
 
 int
 TcpxNixlEngine::with_peer(const std::string &name, int (*call)(tcpx_peer *, void *), void *arg) const
 {
 	for (int look = 0; look < 2; look++) {
+		std::string info = own_info;
 		{
 			std::shared_lock<std::shared_mutex> lock(peers_lock);
 			auto found = peers.find(name);
 
+			if (found != peers.end() && (look > 0 || !gave_up(found->second.peer)))
+				return call(found->second.peer, arg);
+			if (found == peers.end() && name != agent)
+				break;
 			if (found != peers.end())
-				return call(found->second, arg);
+				info = found->second.info;
 		}
-		if (name != agent)
-			break;
-		int rc = add_peer(name, own_info);
+		int rc = add_peer(name, info);
 		if (rc)
 			return rc;
 	}

@@ -59,7 +59,11 @@ private:
 	tcpx_engine *tcpx = nullptr;
 	std::string own_info; /* as conn_info() */
 	mutable std::shared_mutex peers_lock;
-	mutable std::unordered_map<std::string, tcpx_peer *> peers; /* by NIXL's name */
+	struct Known {
+		tcpx_peer *peer = nullptr;
+		std::string info;
+	};
+	mutable std::unordered_map<std::string, Known> peers; /* by NIXL's name */
 };
 
 #endif

@@ -3,6 +3,7 @@
  * Usage: nixl_driver PLUGIN [TEST | restart ROUNDS] */
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -575,6 +576,35 @@ whoever_never_answered_has_gone_too(void **)
 	move(a, next, WRITE, { { 0, 0, 1000 } }, "here");
 }
 
+static void
+whoever_is_silent_is_tried_again(void **)
+{
+	File file(plugin_path);
+	Agent a(file, "anna", { { "TCPX_HANDSHAKE_MS", "300" } });
+	PeerProcess b(plugin_path, "bert");
+	std::vector<Piece> piece = { { 0, 0, 1000 } };
+
+	b.signal(SIGSTOP); /* the kernel takes the connection, and nobody answers */
+	assert_success(a.load("bert", b.info, b.desc));
+	{
+		Transfer r(a, "bert", WRITE, piece);
+		Status rc = r.post();
+		assert_status(rc == IN_PROG ? r.wait() : rc, BACKEND);
+		assert_status(r.post(), BACKEND);
+	}
+	b.signal(SIGCONT);
+	Status rc = BACKEND;
+	for (Deadline d; rc == BACKEND && !d.passed();) {
+		Transfer r(a, "bert", WRITE, piece);
+
+		assert_success(r.prepared);
+		rc = r.post();
+		if (rc == IN_PROG)
+			rc = r.wait();
+	}
+	assert_success(rc);
+}
+
 /* Another process, killed while requests are in progress: it says nothing. */
 static void
 restart(int rounds)
@@ -794,6 +824,7 @@ main(int argc, char **argv)
 		cmocka_unit_test(requests_are_made_and_freed_in_masses),
 		cmocka_unit_test(whoever_has_gone_is_gone_for_all_requests),
 		cmocka_unit_test(whoever_never_answered_has_gone_too),
+		cmocka_unit_test(whoever_is_silent_is_tried_again),
 		cmocka_unit_test(a_killed_peer_is_replaced),
 		cmocka_unit_test(every_call_comes_from_every_thread),
 	};

@@ -100,6 +100,12 @@ PeerProcess::kill()
 	pid = -1;
 }
 
+void
+PeerProcess::signal(int number)
+{
+	assert_int_equal(::kill(pid, number), 0);
+}
+
 PeerProcess::~PeerProcess()
 {
 	kill();

@@ -13,6 +13,7 @@ struct PeerProcess {
 	PeerProcess(const std::string &plugin, const std::string &name, size_t bytes = MEMORY_BYTES);
 	~PeerProcess();
 	void kill();
+	void signal(int number);
 	/* What the process does, until its standard input ends. */
 	static int serve(const char *plugin, const char *name, size_t bytes);
 
