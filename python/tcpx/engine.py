@@ -1,0 +1,353 @@
+# SPDX-License-Identifier: Apache-2.0
+"""An engine: a process's endpoint, with its threads, NICs, memory and peers."""
+import asyncio
+import ctypes
+import itertools
+import os
+import weakref
+from typing import Any, AsyncIterator, Dict, List, Mapping, NamedTuple, Optional, Set, Type
+
+from . import _abi, log as _log, memory
+from ._abi import EAGAIN, METADATA_MAX, C
+from .errors import ECLOSED, ForkedError, check, error
+from .peer import Peer
+from .reader import Reader
+from .region import LOCAL, REMOTE_WRITE, Region, RemoteRegion
+from .transfer import Transfer
+from .wait import until
+
+_BATCH = 256
+_byref = ctypes.byref
+
+
+class Note(NamedTuple):
+    """Bytes that a peer sent, and the name it gave itself."""
+
+    sender: str
+    data: bytes
+
+
+class PeerEvent(NamedTuple):
+    """A peer has come up, or gone down for the reason in `status`."""
+
+    name: str
+    incarnation: int
+    up: bool
+    status: int
+
+
+class Engine:
+    """Starts an endpoint.
+
+    @name: the name that peers see, at most 63 bytes; by default host:pid.
+    @listen: "PORT", "ADDR:PORT" or "off"; by default any free port of every NIC.
+    @settings: {"TCPX_NICS": "eth1,eth2"}, before the environment and files.
+    @peer_events: next_peer_event() and poll() report peers that come up and go down.
+    @log: "WARN", "INFO", "DEBUG", "TRACE": lines for log_lines(), which the asyncio reader
+          passes to the logger "tcpx". The library has one sink for all engines.
+    @note_limit: how many untaken notes the asyncio reader keeps.
+
+    Calls may be made from any thread; close() only when no other call is under way.
+    """
+
+    def __init__(self, name: Optional[str] = None, listen: Optional[str] = None,
+                 settings: Optional[Mapping[str, Any]] = None, peer_events: bool = False,
+                 log: Optional[str] = None, note_limit: int = 65536) -> None:
+        self._handle: Optional[int] = None
+        self._gone = "the engine has been closed"
+        self._forked = False
+        self._reader: Optional[Reader] = None
+        self._keys = itertools.count(1)
+        self._live: "weakref.WeakValueDictionary[int, Transfer]" = weakref.WeakValueDictionary()
+        self._pending: Set[Transfer] = set()
+        self._events = (_abi.Event * _BATCH)()
+        self._peer_events: List[PeerEvent] = []
+        self.note_limit = note_limit
+        self._logs = log is not None
+        lines = ["%s=%s" % one for one in (settings or {}).items()]
+        if log is not None:
+            lines += ["TCPX_DEBUG=" + log, "TCPX_DEBUG_FILE=" + _log.path()]
+        words = (ctypes.c_char_p * (len(lines) + 1))(*[line.encode() for line in lines])
+        opts = _abi.EngineOpts(
+            struct_size=ctypes.sizeof(_abi.EngineOpts), name=name.encode() if name else None,
+            listen=listen.encode() if listen is not None else None, settings=words,
+            peer_events=int(peer_events))
+        out = ctypes.c_void_p()
+        check(C.tcpx_open(_byref(opts), _byref(out)), "open", None)
+        self._handle = out.value
+        _engines.add(self)
+
+    def _need(self) -> int:
+        handle = self._handle
+        if handle is None:
+            raise ForkedError(self._gone) if self._forked else ValueError(self._gone)
+        return handle
+
+    # ---- the endpoint
+
+    @property
+    def port(self) -> int:
+        """Port of its listener."""
+        return int(C.tcpx_port(self._need()))
+
+    def metadata(self) -> bytes:
+        """The blob for add_peer() of another engine: name, incarnation, addresses."""
+        room, size = ctypes.create_string_buffer(METADATA_MAX), ctypes.c_size_t(METADATA_MAX)
+        handle = self._need()
+        check(C.tcpx_metadata(handle, room, _byref(size)), "metadata", handle)
+        return room.raw[:size.value]
+
+    def fileno(self) -> int:
+        """A descriptor that is readable while a note or an event waits: for select()."""
+        return int(C.tcpx_event_fd(self._need()))
+
+    def close(self, timeout: Optional[float] = 0) -> None:
+        """Ends every transfer and frees everything. @timeout: seconds that open transfers get
+        to finish (None: no limit); TimeoutError if one had to be ended."""
+        handle = self._handle
+        if handle is None:
+            return
+        code = 0
+        if timeout != 0:
+            code = C.tcpx_close_wait(handle, -1 if timeout is None else int(timeout * 1000))
+            self._handle = None
+        else:
+            self._handle = None
+            C.tcpx_close(handle)
+        _engines.discard(self)
+        self._leave(ValueError(self._gone))
+        for transfer in list(self._pending):
+            transfer._ended(ECLOSED, None)
+        if code:
+            raise TimeoutError("transfers were ended: not within %g seconds" % (timeout or 0))
+
+    def _leave(self, why: BaseException) -> None:
+        if self._reader:
+            self._reader.close(why)
+            self._reader = None
+
+    def __enter__(self) -> "Engine":
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self.close()
+
+    def __del__(self) -> None:
+        self.close()
+
+    # ---- memory
+
+    def register(self, value: Any, access: int = LOCAL) -> Region:
+        """Makes memory usable in transfers: a buffer, a numpy array, a tensor on host or GPU,
+        anything with __cuda_array_interface__ or __dlpack__. The region holds @value.
+        @access: tcpx.LOCAL, or REMOTE_READ and REMOTE_WRITE or-ed."""
+        return self._register(memory.span(value), access)
+
+    def register_pointer(self, address: int, nbytes: int, access: int = LOCAL,
+                         owner: Any = None) -> Region:
+        """The same for an address. @owner: held until the region is closed."""
+        return self._register(memory.Span(address, nbytes, False, owner), access)
+
+    def _register(self, where: memory.Span, access: int) -> Region:
+        if where.readonly and access & REMOTE_WRITE:
+            raise ValueError("the memory is read-only, and peers would write it")
+        handle, number = self._need(), ctypes.c_uint64()
+        check(C.tcpx_mem_register(handle, where.address, where.nbytes, access, _byref(number)),
+              "register", handle)
+        return Region(self, number.value, where)
+
+    def import_region(self, blob: bytes) -> RemoteRegion:
+        """A peer's memory, by the blob of Region.export()."""
+        handle, number, size = self._need(), ctypes.c_uint64(), ctypes.c_uint64()
+        check(C.tcpx_mem_import(handle, blob, len(blob), _byref(number)), "import", handle)
+        check(C.tcpx_mem_query(handle, number.value, None, _byref(size)), "import", handle)
+        return RemoteRegion(self, number.value, size.value)
+
+    # ---- peers
+
+    def add_peer(self, blob: bytes) -> Peer:
+        """A peer by its metadata. It connects in the background; transfers may be posted."""
+        handle, out = self._need(), ctypes.c_void_p()
+        check(C.tcpx_peer_add(handle, blob, len(blob), _byref(out)), "add_peer", handle)
+        return Peer(self, out.value)
+
+    def connect(self, host_port: str) -> Peer:
+        """A peer by "HOST:PORT". Looking up a host's name may take a while."""
+        handle, out = self._need(), ctypes.c_void_p()
+        check(C.tcpx_peer_connect(handle, host_port.encode(), _byref(out)), "connect", handle)
+        return Peer(self, out.value)
+
+    def find_peer(self, name: str) -> Optional[Peer]:
+        """A peer that connected to us or was added by us; None."""
+        handle, out = self._need(), ctypes.c_void_p()
+        code = C.tcpx_peer_find(handle, name.encode(), _byref(out))
+        if code == -2:
+            return None
+        check(code, "find_peer", handle)
+        return Peer(self, out.value)
+
+    # ---- notes and events
+
+    def _taken(self, handle: Optional[int]) -> Note:
+        size = ctypes.c_size_t()
+        try:
+            data = C.tcpx_note_data(handle, _byref(size))
+            sender = C.tcpx_note_sender(handle).decode("utf-8", "replace")
+            return Note(sender, ctypes.string_at(data, size.value) if size.value else b"")
+        finally:
+            C.tcpx_note_free(handle)
+
+    def _note_get(self) -> Optional[Note]:
+        out = ctypes.c_void_p()
+        code = C.tcpx_note_get(self._need(), _byref(out))
+        if code == EAGAIN:
+            return None
+        check(code, "note", self._handle)
+        return self._taken(out.value)
+
+    def take_note(self) -> Optional[Note]:
+        """The oldest note, or None at once."""
+        note: Optional[Note] = self._reader.pop_note() if self._reader else None
+        return note or self._note_get()
+
+    def wait_note(self, timeout: Optional[float] = None) -> Note:
+        """The oldest note; TimeoutError after @timeout seconds. Not while a reader is attached."""
+        self._refuse_reader("wait_note")
+        handle, out = self._need(), ctypes.c_void_p()
+        code = until(lambda ms: C.tcpx_note_wait(handle, ms, _byref(out)), timeout, "note")
+        check(code, "note", handle)
+        return self._taken(out.value)
+
+    def _refuse_reader(self, call: str) -> None:
+        if self._reader and not self._reader.loop.is_closed():
+            raise RuntimeError("%s(): an asyncio loop reads this engine; await there" % call)
+
+    def _took(self, count: int) -> List[Transfer]:
+        ended = []
+        for event in self._events[:count]:
+            if event.kind == 1:
+                transfer = self._live.get(event.user)
+                if transfer is not None:
+                    transfer._ended(event.status, event.bytes)
+                    ended.append(transfer)
+            else:
+                peer = PeerEvent(event.peer.decode("utf-8", "replace"), event.incarnation,
+                                 event.kind == 2, event.status)
+                if self._reader:
+                    self._reader.peer(peer)
+                else:
+                    self._peer_events.append(peer)
+        return ended
+
+    def _take_events(self) -> None:
+        """All that wait. What comes meanwhile keeps the descriptor readable."""
+        count = ctypes.c_size_t(_BATCH)
+        code = 0
+        while code == 0 and count.value == _BATCH:
+            code = C.tcpx_event_get(self._need(), self._events, ctypes.sizeof(_abi.Event),
+                                    _byref(count))
+            if code == 0:
+                self._took(count.value)
+
+    def poll(self, timeout: Optional[float] = 0) -> List[Any]:
+        """Transfers that have ended and PeerEvents, at most 256; waits @timeout seconds
+        (None: no limit) for the first. Not while a reader is attached."""
+        self._refuse_reader("poll")
+        handle, count = self._need(), ctypes.c_size_t(_BATCH)
+        try:
+            until(lambda ms: C.tcpx_event_wait(handle, ms, self._events,
+                                               ctypes.sizeof(_abi.Event), _byref(count)),
+                  timeout, "events")
+        except TimeoutError:
+            return []
+        ended = self._took(count.value)
+        peers, self._peer_events = self._peer_events, []
+        return ended + peers
+
+    # ---- asyncio
+
+    def attach(self) -> Reader:
+        """Lets the running loop read this engine's descriptor; what is awaited does so itself.
+        One loop at a time; RuntimeError while another one has it."""
+        loop = asyncio.get_running_loop()
+        if self._reader and self._reader.loop is not loop:
+            self._refuse_reader("attach")
+            self._reader = None
+        if not self._reader:
+            self._need()
+            self._reader = Reader(self, loop, self.note_limit)
+        return self._reader
+
+    def detach(self) -> None:
+        """The loop no longer reads; poll() and wait_note() may be called again."""
+        self._leave(RuntimeError("the engine has been detached from its loop"))
+
+    async def next_note(self) -> Note:
+        """The oldest note, when there is one."""
+        reader = self.attach()
+        note: Note = await reader.next(reader.notes)
+        return note
+
+    async def notes(self) -> AsyncIterator[Note]:
+        """async for note in engine.notes(): for ever."""
+        while True:
+            yield await self.next_note()
+
+    async def next_peer_event(self) -> PeerEvent:
+        """A peer's latest state, when one has changed; the engine has peer_events=True."""
+        reader = self.attach()
+        event: PeerEvent = await reader.next(reader.peers)
+        return event
+
+    def _pass_log(self) -> None:
+        if self._logs:
+            _log.pass_on()
+
+    # ---- figures
+
+    def counters(self) -> Dict[str, Any]:
+        """Totals since it was opened; the members of struct tcpx_counters."""
+        counters = _abi.Counters(struct_size=ctypes.sizeof(_abi.Counters))
+        handle = self._need()
+        check(C.tcpx_query(handle, _byref(counters)), "counters", handle)
+        return counters.as_dict()
+
+    def _table(self, call: Any, kind: Type[_abi.Struct]) -> List[Dict[str, Any]]:
+        handle, room = self._need(), 0
+        while True:
+            count = ctypes.c_size_t(room)
+            out = (kind * room)() if room else None
+            code = call(handle, out, ctypes.sizeof(kind), _byref(count))
+            if code:
+                raise error(code, "query")
+            if count.value <= room:
+                return [one.as_dict() for one in (out or [])[:count.value]]
+            room = count.value
+
+    def channels(self) -> List[Dict[str, Any]]:
+        """All connections; the members of struct tcpx_channel_info."""
+        return self._table(C.tcpx_query_channels, _abi.ChannelInfo)
+
+    def threads(self) -> List[Dict[str, Any]]:
+        """The I/O threads; the members of struct tcpx_thread_info."""
+        return self._table(C.tcpx_query_threads, _abi.ThreadInfo)
+
+    def nics(self) -> List[Dict[str, Any]]:
+        """The NICs in use; the members of struct tcpx_nic_info."""
+        return self._table(C.tcpx_query_nics, _abi.NicInfo)
+
+
+_engines: "weakref.WeakSet[Engine]" = weakref.WeakSet()
+
+
+def _in_child() -> None:
+    """After fork() no engine of the parent may be used, nor closed."""
+    for engine in list(_engines):
+        engine._handle = None
+        engine._forked = True
+        engine._gone = ("the engine was opened by process %d, before the fork; open one in this "
+                        "process" % os.getppid())
+        engine._reader = None
+
+
+os.register_at_fork(after_in_child=_in_child)

@@ -1,0 +1,91 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The signatures and structs of python/tcpx/_abi.py are those of the binary interface on
+record, which another test compares with the header and the library."""
+import ctypes
+import os
+import re
+import unittest
+
+from tcpx import _abi, region, errors
+import tcpx
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+with open(os.path.join(ROOT, "src/lib/tcpx.abi"), encoding="utf-8") as record:
+    LINES = [line.split() for line in record if not line.startswith("#")]
+WIDTHS = {"int": ctypes.c_int, "unsigned": ctypes.c_uint, "size_t": ctypes.c_size_t,
+          "uint64_t": ctypes.c_uint64, "uint16_t": ctypes.c_uint16, "void": None,
+          "enum tcpx_op": ctypes.c_int, "enum tcpx_err_group": ctypes.c_int}
+
+
+def split(text):
+    """The result and the parameters of "int(const void*, size_t)"."""
+    result, inside = re.fullmatch(r"(.*?)\((.*)\)", text).groups()
+    return [result] + [] if inside == "void" else [result] + inside.split(", ")
+
+
+def is_pointer(kind):
+    return kind in (ctypes.c_void_p, ctypes.c_char_p) or hasattr(kind, "contents")
+
+
+class Abi(unittest.TestCase):
+    def test_every_call_is_declared_and_no_other(self):
+        self.assertEqual({line[1] for line in LINES if line[0] == "call"}, set(_abi.CALLS))
+
+    def test_each_call_has_its_parameters(self):
+        for line in LINES:
+            if line[0] != "call":
+                continue
+            wanted, got = split(" ".join(line[3:])), _abi.CALLS[line[1]]
+            self.assertEqual(len(wanted), len(got), line)
+            for there, here in zip(wanted, got):
+                with self.subTest(call=line[1], parameter=there):
+                    if there.endswith("*"):
+                        self.assertTrue(is_pointer(here), here)
+                    else:
+                        self.assertIs(here, WIDTHS[there])
+
+    def test_out_parameters_have_their_width(self):
+        widths = {"size_t*": ctypes.c_size_t, "uint64_t*": ctypes.c_uint64, "int*": ctypes.c_int}
+        for line in LINES:
+            if line[0] != "call":
+                continue
+            for there, here in zip(split(" ".join(line[3:])), _abi.CALLS[line[1]]):
+                if there in widths:
+                    self.assertIs(here._type_, widths[there], line[1])
+
+    def test_structs_have_their_sizes_and_members(self):
+        sizes = {line[1]: int(line[2]) for line in LINES if line[0] == "struct"}
+        self.assertEqual(sizes, {name: ctypes.sizeof(s) for name, s in _abi.STRUCTS.items()})
+        members = {line[1]: (int(line[2]), int(line[3])) for line in LINES if line[0] == "member"}
+        ours = {"%s.%s" % (name, field[0]): (getattr(s, field[0]).offset, getattr(s, field[0]).size)
+                for name, s in _abi.STRUCTS.items() for field in s._fields_}
+        self.assertEqual(members, ours)
+
+    def test_constants_have_their_values(self):
+        values = {line[1]: int(line[2]) for line in LINES if line[0] == "value"}
+        for name in ("NOTE_MAX", "BLOB_MAX", "METADATA_MAX"):
+            self.assertEqual(values["TCPX_" + name], getattr(tcpx, name))
+        for name in ("LOCAL", "REMOTE_READ", "REMOTE_WRITE"):
+            self.assertEqual(values["TCPX_MEM_" + name], getattr(region, name))
+        for name in ("WRITE", "READ", "SEND", "RECV"):
+            self.assertEqual(values["TCPX_OP_" + name], getattr(tcpx, name))
+        self.assertEqual(values["TCPX_ECLOSED"], errors.ECLOSED)
+
+    def test_every_code_has_an_exception_of_its_group(self):
+        kinds = {"CALL": tcpx.CallError, "TRANSFER": tcpx.TransferError,
+                 "CHANNEL": tcpx.ChannelError, "SESSION": tcpx.SessionError}
+        groups = {int(line[2]): kinds[line[1][11:]] for line in LINES
+                  if line[0] == "value" and line[1][11:] in kinds}
+        codes = [int(line[2]) for line in LINES if line[0] == "value" and int(line[2]) < 0]
+        self.assertTrue(codes)
+        for code in codes:
+            made = errors.error(code, "call")
+            self.assertIs(type(made), groups[_abi.C.tcpx_err_group(code)])
+            self.assertIn(made.name, str(made))
+        self.assertIsInstance(errors.error(-22, "call"), tcpx.SystemCallError)
+        self.assertEqual(errors.error(-22, "call").errno, 22)
+
+
+if __name__ == "__main__":
+    unittest.main()
