@@ -8,6 +8,7 @@ export HOME="$scratch"
 plugin=$(dirname "$tool")/src/nixl/libplugin_TCPX.so
 wheel=lib/python3.11/site-packages/.nixl_cu12.mesonpy.libs/plugins
 there=$scratch/there
+version=$("$tool" --version | grep -o '[0-9.]*[0-9]' | head -1)
 mkdir -p "$scratch/none" "$there" "$scratch/venv/$wheel" "$scratch/tree/usr/$wheel" \
 	"$scratch/tree/opt/nvidia/nvda_nixl/lib/x86_64-linux-gnu/plugins"
 : >"$scratch/tree/usr/$wheel/libplugin_TCPX.so"
@@ -84,9 +85,13 @@ missing_version() {
 ours() {
 	cp "$plugin" "$scratch/venv/$wheel/libplugin_TCPX.so"
 	export VIRTUAL_ENV="$scratch/venv"
-	says "TCPX $("$tool" --version | grep -o '[0-9.]*[0-9]' | head -1)" check nixl-load
+	says "TCPX $version" check nixl-load
 }
-by_its_alias() {
+linked_as_ucx() {
+	mkdir "$scratch/ucx" && ln -s "$plugin" "$scratch/ucx/libplugin_UCX.so" &&
+		says "UCX $version" env "NIXL_PLUGIN_DIR=$scratch/ucx" "$tool" doctor --only nixl-load
+}
+by_a_check() {
 	says "nixl-plugin: NIXL does not find" "$tool" doctor --explain nixl-load
 }
 
@@ -110,9 +115,10 @@ else
 fi
 if [ -e "$plugin" ]; then
 	ok "ours loads" ours
+	ok "a link to it of UCX's name, too" linked_as_ucx
 else
 	count=$((count + 1))
 	echo "ok $count - ours loads # SKIP it was not built"
 fi
-ok "a check's name is explained" by_its_alias
+ok "a check's name is explained" by_a_check
 done_testing

@@ -31,7 +31,7 @@ probe_file(const struct machine *m, struct check_result *r)
 	char dir[128];
 
 	for (unsigned i = 0; i < count; i++)
-		if (!place[i].ours)
+		if (!*place[i].file)
 			check_add(r, "none in %s", place[i].dir);
 	if (r->evidence[0] && nixl_installed(m, dir, sizeof(dir)))
 		check_add(r, "one is in %s", dir);
@@ -52,9 +52,9 @@ probe_load(const struct machine *m, struct check_result *r)
 	if (!check_here(m, r))
 		return;
 	for (unsigned i = 0; i < count; i++) {
-		if (!place[i].ours)
+		if (!*place[i].file)
 			continue;
-		snprintf(file, sizeof(file), "%s/" NIXL_PLUGIN, place[i].dir);
+		snprintf(file, sizeof(file), "%s/%s", place[i].dir, place[i].file);
 		nixl_ask(file, &answer);
 		asked++;
 		if (!answer.loads && strstr(answer.why, file))

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "host/io.h"
 #include "tool/tool.h"
 #include "tune/facts/text.h"
 #include "tune/info/child.h"
@@ -44,6 +45,21 @@ has(const struct machine *m, const char *dir, const char *file)
 	return rc >= 0 || rc == -EFBIG || rc == -EACCES;
 }
 
+/* Programs that ask for UCX alone get our plugin from a link of that name. */
+static const char *
+our_file(const struct machine *m, const char *dir)
+{
+	static const char alias[] = "libplugin_UCX.so";
+	char path[768], target[TCPX_IO_PATH];
+
+	if (has(m, dir, NIXL_PLUGIN))
+		return NIXL_PLUGIN;
+	snprintf(path, sizeof(path), "%s/%s", dir, alias);
+	if (tcpx_io_realpath(m->root, path, target) < 0 || !strstr(target, "/" NIXL_PLUGIN))
+		return "";
+	return alias;
+}
+
 /* A folder that is named twice counts once. */
 static void
 add(struct search *s, const char *dir, const char *package, size_t package_len)
@@ -57,7 +73,7 @@ add(struct search *s, const char *dir, const char *package, size_t package_len)
 		return;
 	snprintf(p->dir, sizeof(p->dir), "%s", dir);
 	snprintf(p->package, sizeof(p->package), "%.*s", (int)package_len, package);
-	p->ours = has(s->m, dir, NIXL_PLUGIN);
+	snprintf(p->file, sizeof(p->file), "%s", our_file(s->m, dir));
 	s->count++;
 }
 

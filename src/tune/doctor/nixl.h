@@ -17,7 +17,7 @@
 struct nixl_place {
 	char package[64]; /* "nixl_cu12", "libnixl.so", "NIXL_PLUGIN_DIR" */
 	char dir[512];    /* of plugins                                   */
-	bool ours;        /* NIXL_PLUGIN is in it                         */
+	char file[24];    /* our plugin there, or a link of UCX's name to it; "" none */
 };
 
 /* The folders in which this machine's NIXLs look, the one of the variable first: others are then
