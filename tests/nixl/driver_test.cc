@@ -414,7 +414,6 @@ a_request_outlives_the_knowledge_of_its_peer(void **)
 	Transfer idle(p.a, "bert", READ, { { 0, 0, 100 } });
 
 	assert_status(active.post("kept"), IN_PROG);
-	assert_status(active.post(), REPOST_ACTIVE);
 	p.a.forget("bert");
 	assert_success(active.wait());
 	assert_string_equal(take_notes(p.b, 1)[0].second.c_str(), "kept");
@@ -574,6 +573,22 @@ whoever_never_answered_has_gone_too(void **)
 	Agent next(file, "bert");
 	assert_success(a.load(next));
 	move(a, next, WRITE, { { 0, 0, 1000 } }, "here");
+}
+
+static void
+an_active_request_is_not_posted_again(void **)
+{
+	File file(plugin_path);
+	Agent a(file, "anna");
+	PeerProcess b(plugin_path, "bert");
+
+	b.signal(SIGSTOP); /* nothing ends before the handshake's deadline */
+	assert_success(a.load("bert", b.info, b.desc));
+	Transfer r(a, "bert", WRITE, { { 0, 0, 1000 } });
+	assert_status(r.post("once"), IN_PROG);
+	assert_status(r.post("twice"), REPOST_ACTIVE);
+	b.signal(SIGCONT);
+	assert_success(r.wait());
 }
 
 static void
@@ -824,6 +839,7 @@ main(int argc, char **argv)
 		cmocka_unit_test(requests_are_made_and_freed_in_masses),
 		cmocka_unit_test(whoever_has_gone_is_gone_for_all_requests),
 		cmocka_unit_test(whoever_never_answered_has_gone_too),
+		cmocka_unit_test(an_active_request_is_not_posted_again),
 		cmocka_unit_test(whoever_is_silent_is_tried_again),
 		cmocka_unit_test(a_killed_peer_is_replaced),
 		cmocka_unit_test(every_call_comes_from_every_thread),
