@@ -207,6 +207,7 @@ struct tcpx_peer_info {
 	uint32_t window_slots;    /* per channel                                         */
 	uint64_t setup_ns;        /* connect call to session open                        */
 	char provider[16];
+	char cause[192];          /* why it is not open (yet), for people; "" while open */
 };
 /* How a peer is reached and what was negotiated with it. */
 TCPX_API int tcpx_peer_query(tcpx_peer *peer, struct tcpx_peer_info *info);

@@ -18,4 +18,18 @@ ok "so it is for serve" named timeout 60 "$tool" serve --port 0
 ok "--any goes without, and says so" says "plain sockets, by --any" \
 	env TCPX_PLUGIN_PATH="$scratch/none.so" timeout 60 "$tool" perf --self -b 64K -n 1 --any
 ok "so does a path of none, in silence" env TCPX_PLUGIN_PATH=none timeout 60 "$tool" perf --self -b 64K -n 1
+
+# ---- waiting, and names ----
+nobody() {
+	TCPX_CONNECT_MS=5000 exits 1 timeout 60 "$tool" perf 127.0.0.1:9
+}
+ok "nobody listens: it says what it waits for" says "waiting for 127.0.0.1:9 (" nobody
+ok "once" test "$(grep -c waiting "$scratch/said")" = 1
+ok "and asks for serve" grep -qF ': is `tcpx serve` running there?' "$scratch/said"
+ok "perf self is a hint at --self" says "did you mean --self?" timeout 60 "$tool" perf self
+typed() {
+	TCPX_CHANELS=4 self >"$scratch/typed" 2>&1 || return
+	[ "$(grep -c "did you mean TCPX_CHANNELS?" "$scratch/typed")" = 1 ]
+}
+ok "a mistyped setting is told once, by one of both processes" typed
 done_testing

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 
 #include "base/err.h"
 #include "base/log.h"
@@ -48,9 +49,13 @@ static int
 read_secret(const char *path, uint8_t *secret, size_t *len)
 {
 	FILE *f = fopen(path, "re");
+	struct stat st;
 
 	if (!f)
 		return tcpx_fail_errno(TCPX_SUB_INIT, "open TCPX_SECRET_FILE %s", path);
+	if (fstat(fileno(f), &st) == 0 && (st.st_mode & S_IROTH))
+		tcpx_warn(TCPX_SUB_INIT, "TCPX_SECRET_FILE %s can be read by every user (mode %04o): "
+			  "chmod 600", path, st.st_mode & 07777);
 	*len = fread(secret, 1, SECRET_MAX, f);
 	fclose(f);
 	while (*len > 0 && (secret[*len - 1] == '\n' || secret[*len - 1] == '\r'))

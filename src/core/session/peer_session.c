@@ -285,6 +285,8 @@ tcpx_peer_query(tcpx_peer *p, struct tcpx_peer_info *info)
 	pthread_mutex_lock(&p->lock);
 	memcpy(full.name, p->name, sizeof(full.name));
 	full.incarnation = p->incarnation;
+	if (full.status && p->gone)
+		memcpy(full.cause, p->gone_text, sizeof(full.cause));
 	s = p->out;
 	if (!s && !tcpx_chain_empty(&p->inbound))
 		s = tcpx_container(p->inbound.next, struct session, in_peer);
@@ -298,6 +300,8 @@ tcpx_peer_query(tcpx_peer *p, struct tcpx_peer_info *info)
 		full.channels_wanted = s->chan.count;
 		full.chunk_bytes = s->chan.chunk_max;
 		full.window_slots = s->chan.window;
+		if (full.status && !full.cause[0])
+			memcpy(full.cause, s->cause_text, sizeof(full.cause));
 		full.setup_ns = s->health.open_ns ? s->health.open_ns - s->health.start_ns : 0;
 		pthread_mutex_unlock(&s->lock);
 		tcpx_session_put(s);

@@ -3,9 +3,11 @@
 #include "measure/mesh/mesh_line.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -15,6 +17,8 @@
 #include "base/clock.h"
 
 enum { STEP = 64 << 10, AGAIN_US = 50 * 1000, SEND_S = 30 };
+
+#define SILENT_NS TCPX_SEC /* a wait that is longer says what it waits for */
 
 int
 mesh_line_fill(struct mesh_line *in, int fd)
@@ -168,11 +172,19 @@ connect_once(const char *host, uint16_t port, int *fd)
 int
 mesh_connect(const char *host, uint16_t port, uint64_t timeout_ms, int *fd)
 {
-	uint64_t until = tcpx_clock_now(&tcpx_clock_system) + timeout_ms * TCPX_MS;
+	uint64_t begin = tcpx_clock_now(&tcpx_clock_system), now;
+	uint64_t until = begin + timeout_ms * TCPX_MS, tell_at = begin + SILENT_NS;
 	int rc;
 
-	while ((rc = connect_once(host, port, fd)) && tcpx_clock_now(&tcpx_clock_system) < until)
+	while ((rc = connect_once(host, port, fd)) &&
+	       (now = tcpx_clock_now(&tcpx_clock_system)) < until) {
+		if (now >= tell_at) {
+			fprintf(stderr, "tcpx perf: waiting for rank 0 at %s port %u (%s; %" PRIu64
+				" s)\n", host, port, tcpx_err_text(rc), timeout_ms / 1000);
+			tell_at = until; /* once */
+		}
 		usleep(AGAIN_US);
+	}
 	if (rc)
 		return tcpx_fail(TCPX_SUB_TOOL, rc, "rendezvous: rank 0 at %s port %u", host, port);
 	return 0;

@@ -17,7 +17,7 @@
 #include "measure/mesh/mesh_child.h"
 #include "measure/mesh/mesh_line.h"
 #include "measure/mesh/mesh_result.h"
-#include "measure/perf/perf_client.h"
+#include "measure/perf/perf_server.h"
 #include "measure/perf/perf_stop.h"
 #include "tool/tool.h"
 

@@ -1,143 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Session, memory and messages of the measuring side. The server of --self is this program
- * again, which passes its engine's blob through a pipe.
- */
+/* Session, memory and messages of the measuring side. */
 #include "measure/perf/perf_client.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <math.h>
-#include <poll.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/parse.h"
 #include "measure/perf/perf_events.h"
+#include "measure/perf/perf_server.h"
 #include "measure/perf/perf_stop.h"
 #include "tool/tool.h"
 
 static const char name[] = "tcpx perf";
 
-/* In the child, after fork(): becomes `tcpx serve`. */
-static void
-exec_server(const struct perf_args *a, int ready_fd)
-{
-	static const struct {
-		const char *setting, *flag;
-	} flags[] = {
-		{ "TCPX_CHANNELS=", "--channels" }, { "TCPX_CHUNK=", "--chunk" },
-		{ "TCPX_WINDOW=", "--window" },     { "TCPX_DIST=", "--dist" },
-		{ "TCPX_THREADS=", "--threads" },   { "TCPX_UNPACK_IMPL=", "--unpack" },
-		{ "TCPX_ZEROCOPY=", "--zerocopy" }, { "TCPX_CTRL=", "--ctrl" },
-		{ "TCPX_PROVIDER=", "--provider" }, { "TCPX_CONGESTION=", "--congestion" },
-	};
-	char fd_text[16], place[PLACE_TEXT], *argv[2 * PERF_SETTINGS + 20];
-	const char *nics = a->peer_nics ? a->peer_nics : a->nics;
-	int n = 0;
-
-	snprintf(fd_text, sizeof(fd_text), "%d", ready_fd);
-	argv[n++] = (char *)"tcpx";
-	argv[n++] = (char *)"serve";
-	if (!a->mesh) /* which has many clients */
-		argv[n++] = (char *)"--once";
-	argv[n++] = (char *)"--port";
-	argv[n++] = (char *)"0";
-	argv[n++] = (char *)"--ready-fd";
-	argv[n++] = fd_text;
-	if (nics) {
-		argv[n++] = (char *)"--nics";
-		argv[n++] = (char *)nics;
-	}
-	if (a->any)
-		argv[n++] = (char *)"--any";
-	if (a->label) {
-		argv[n++] = (char *)"--label";
-		argv[n++] = (char *)a->label;
-	}
-	if (a->peer_mem || a->mesh) {
-		argv[n++] = (char *)"--mem";
-		argv[n++] = (char *)(a->mesh ? place_format(&a->mem, place) : a->peer_mem);
-	}
-	for (size_t i = 0; i < a->setting_count; i++) {
-		for (size_t k = 0; k < ARRAY_LEN(flags); k++) {
-			size_t len = strlen(flags[k].setting);
-
-			if (strncmp(a->settings[i], flags[k].setting, len))
-				continue;
-			argv[n++] = (char *)flags[k].flag;
-			argv[n++] = (char *)a->settings[i] + len;
-		}
-	}
-	argv[n] = NULL;
-	prctl(PR_SET_PDEATHSIG, SIGTERM);
-	setpgid(0, 0); /* Ctrl-C is for the client, which ends us when it is done */
-	execv("/proc/self/exe", argv);
-	_exit(127);
-}
-
-/* Reads the server's blob until it closes the pipe. */
-static int
-read_blob(int fd, uint8_t *blob, size_t cap, size_t *len)
-{
-	struct pollfd p = { .fd = fd, .events = POLLIN };
-	ssize_t n;
-
-	*len = 0;
-	while (*len < cap) {
-		if (poll(&p, 1, 20000) <= 0)
-			return -ETIMEDOUT;
-		n = read(fd, blob + *len, cap - *len);
-		if (n == 0)
-			return *len ? 0 : -EPIPE;
-		if (n < 0 && errno != EINTR)
-			return -errno;
-		if (n > 0)
-			*len += (size_t)n;
-	}
-	return -EMSGSIZE;
-}
-
-int
-perf_server_start(const struct perf_args *a, uint8_t *blob, size_t cap, size_t *len, pid_t *pid)
-{
-	int fds[2], rc;
-
-	if (pipe(fds) < 0)
-		return -errno;
-	fflush(NULL);
-	*pid = fork();
-	if (*pid == 0) {
-		close(fds[0]);
-		exec_server(a, fds[1]);
-	}
-	close(fds[1]);
-	rc = *pid < 0 ? -errno : read_blob(fds[0], blob, cap, len);
-	close(fds[0]);
-	return rc;
-}
-
-void
-perf_server_stop(pid_t *pid)
-{
-	uint64_t until = tcpx_clock_now(&tcpx_clock_system) + 5 * TCPX_SEC;
-
-	if (*pid <= 0)
-		return;
-	kill(*pid, SIGTERM);
-	while (waitpid(*pid, NULL, WNOHANG) == 0) {
-		if (tcpx_clock_now(&tcpx_clock_system) > until)
-			kill(*pid, SIGKILL);
-		usleep(2000);
-	}
-	*pid = 0;
-}
+#define SILENT_MS 1000 /* a wait that is longer says what it waits for */
 
 /* "HOST", "[v6]", "HOST:PORT": adds the default port of serve. False: not an address. */
 static bool
@@ -164,11 +46,32 @@ static int
 read_blob_file(const char *path, uint8_t *blob, size_t cap, size_t *len)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	int rc = fd < 0 ? -errno : read_blob(fd, blob, cap, len);
+	int rc = fd < 0 ? -errno : perf_read_blob(fd, blob, cap, len);
 
 	if (fd >= 0)
 		close(fd);
 	return rc;
+}
+
+/* Waits for the session, and says once what for if that takes more than a second. */
+static int
+await_open(struct perf *p, const char *address)
+{
+	struct tcpx_peer_info info = { .struct_size = sizeof(info) };
+	uint64_t limit_ms = p->args->timeout_s * 1000, connect_ms;
+	struct tcpx_cfg *cfg;
+	int rc = tcpx_peer_wait(p->peer, limit_ms < SILENT_MS ? (int)limit_ms : SILENT_MS);
+
+	if (rc != -EAGAIN || limit_ms <= SILENT_MS || perf_load_settings(p->args, &cfg))
+		return rc;
+	connect_ms = tcpx_cfg_num(cfg, TCPX_SET_CONNECT_MS);
+	tcpx_cfg_free(cfg);
+	if (tcpx_peer_query(p->peer, &info) == 0 && info.status == -EAGAIN)
+		fprintf(stderr, "%s: waiting for %s (%s; %" PRIu64 " s)%s\n", name, address,
+			info.cause[0] ? info.cause : "no answer yet",
+			(connect_ms < limit_ms ? connect_ms : limit_ms) / 1000,
+			p->args->host ? ": is `tcpx serve` running there?" : "");
+	return tcpx_peer_wait(p->peer, (int)(limit_ms - SILENT_MS));
 }
 
 static int
@@ -207,7 +110,7 @@ open_session(struct perf *p)
 			code = TOOL_USAGE;
 	}
 	if (!rc)
-		rc = tcpx_peer_wait(p->peer, (int)a->timeout_s * 1000);
+		rc = await_open(p, address);
 	if (rc == -EAGAIN)
 		rc = TCPX_ETIMEDOUT;
 	if (!rc)
@@ -215,8 +118,10 @@ open_session(struct perf *p)
 	if (rc) {
 		tcpx_last_error(p->engine, text, sizeof(text));
 		if (strncmp(text, "session with ", strlen("session with ")))
-			return tool_fail(code, name, "no session with %s: %s", address,
-					 text[0] ? text : tcpx_strerror(rc));
+			return tool_fail(code, name, "no session with %s: %s%s", address,
+					 text[0] ? text : tcpx_strerror(rc),
+					 a->host && !strcmp(a->host, "self") ?
+					 "; did you mean --self?" : "");
 		return tool_fail(code, name, "no session with %s%s", text + strlen("session with "),
 				 rc == TCPX_ETIMEDOUT && a->host ?
 				 "; is `tcpx serve` running there?" : "");

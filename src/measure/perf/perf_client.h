@@ -40,13 +40,6 @@ struct perf {
 				  * NAN: not measured */
 };
 
-/* A `tcpx serve` of our own with these options (and --mem, unless the client is to say), and
- * its engine's blob. 0 or -errno, not logged. */
-TCPX_MUST_CHECK int perf_server_start(const struct perf_args *a, uint8_t *blob, size_t cap,
-				      size_t *len, pid_t *pid);
-/* Ends it and waits; nothing if *pid is 0. */
-void perf_server_stop(pid_t *pid);
-
 /* Settles what @args leave open (perf_settle()), opens engine and session (with --self also the
  * server). TOOL_OK, or an exit code after
  * a message; then nothing is left open. */

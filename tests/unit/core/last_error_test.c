@@ -89,6 +89,7 @@ failures_found_elsewhere(void **state)
 {
 	struct rig *r = *state;
 	struct tcpx_desc near = { r->near.id, 0, LEN }, far = { .len = LEN };
+	struct tcpx_peer_info info = { .struct_size = sizeof(info) };
 	struct mem fixed;
 	tcpx_xfer *x;
 	int rc;
@@ -109,6 +110,9 @@ failures_found_elsewhere(void **state)
 	} while (rc == 0 || rc == -EAGAIN);
 	assert_told(r->a, rc, TCPX_EPEERGONE, "session with bert");
 	TOLD(r->a, tcpx_peer_wait(r->to_b, WAIT_MS), TCPX_EPEERGONE, "session with bert");
+	assert_ok(tcpx_peer_query(r->to_b, &info));
+	assert_code(info.status, TCPX_EPEERGONE);
+	assert_string_not_equal(info.cause, "");
 	TOLD(r->a, tcpx_notify(r->to_b, "x", 1), TCPX_EPEERGONE, "session with bert");
 	TOLD(r->a, tcpx_write(r->to_b, &near, 1, &far, 1, NULL, 0, &x), TCPX_EPEERGONE,
 	     "session with bert");
