@@ -92,7 +92,8 @@ struct tcpx_engine_opts {
 	const char *name;              /* the name that peers see; NULL: host:pid        */
 	const char *listen;            /* "PORT" or "ADDR:PORT" for the control listener,
 	                                * "off": none, so that no peer can connect to it;
-	                                * NULL: every selected NIC, TCPX_PORT (any free) */
+	                                * NULL: every selected NIC, TCPX_PORT (any free),
+	                                * and, without TCPX_NICS, localhost              */
 	const char *const *settings;   /* "TCPX_CHUNK=1M", ..., NULL; beat environment
 	                                * and files. `tcpx info --config` lists all      */
 	tcpx_log_sink_fn log;          /* NULL: the process's sink stays as it is; stderr

@@ -83,6 +83,7 @@ struct nics {
 	struct tcpx_cpuset *bind; /* CPUs for each NIC; NULL: no bindings */
 	struct nic_count sum[TCPX_NET_NICS];
 	struct ctrl_nic ctrl;
+	bool named; /* by TCPX_NICS or a test */
 };
 
 /* The objects of an engine: each is in one chain. */

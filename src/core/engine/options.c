@@ -114,6 +114,7 @@ tcpx_engine_nics(struct tcpx_engine *e, const struct engine_env *env)
 	unsigned i, total;
 	int rc = 0;
 
+	e->nics.named = (env && env->nics) || tcpx_cfg_str(e->cfg, TCPX_SET_NICS)[0];
 	if (env && env->nics) {
 		e->nics.count = env->nic_count;
 		memcpy(e->nics.at, env->nics, env->nic_count * sizeof(e->nics.at[0]));

@@ -17,10 +17,14 @@ struct listening {
 	struct tcpx_addr bound;
 };
 
+#define LOOPBACKS 2 /* 127.0.0.1 and ::1 */
+
 /* The listeners of an engine. */
 struct listeners {
-	struct listening at[TCPX_NET_NICS + CTRL_ADDRS]; /* the control NIC's first */
+	/* the control NIC's first, those at the loopback last */
+	struct listening at[TCPX_NET_NICS + CTRL_ADDRS + LOOPBACKS];
 	uint32_t count;
+	uint32_t told; /* how many of them peers learn of */
 	/* lease of loop 0 */
 	struct tcpx_node pending; /* accepted, no first frame yet */
 	uint32_t pending_count;
