@@ -190,20 +190,16 @@ class Prepared(Transfer):
     def post(self, note: Note = None, after: Any = None) -> "Prepared":
         """Starts it, with a note. @after: a CUDA event that has been recorded, or a stream
         of torch whose work so far comes first. CallError while it is in progress."""
-        data = note_bytes(note)
-        handle, before, self._status = self._need(), self._status, None
-        if after is None:
-            code = C.tcpx_xfer_post(handle, data, len(data or b""))
-        else:
+        data, event, number = note_bytes(note), None, None
+        if after is not None:
             event = after.record_event() if hasattr(after, "record_event") else after
             number = cuda_handle(event, "cuda_event", "ptr")
             if not number:
-                self._status = before
                 raise ValueError("the event has not been recorded")
-            code = C.tcpx_xfer_post_after(handle, number, data, len(data or b""))
-            self._after = event
+        handle, before, self._status = self._need(), self._status, None
+        code = C.tcpx_xfer_post_after(handle, number, data, len(data or b""))
         if code:
             self._status = before
             check(code, "post", self.engine._handle)
-        self._nbytes = None
+        self._nbytes, self._after = None, event
         return self

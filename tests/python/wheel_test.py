@@ -19,7 +19,8 @@ import tcpx
 a, b = tcpx.Engine("a"), tcpx.Engine("b")
 target = bytearray(100000)
 region = b.register(target, tcpx.REMOTE_WRITE)
-a.add_peer(b.metadata()).write(a.register(b"x" * 100000), a.import_region(region.export())).wait(120)
+peer, there = a.add_peer(b.metadata()), a.import_region(region.export())
+peer.write(a.register(b"x" * 100000), there).wait(120)
 assert target == b"x" * 100000
 print(tcpx.__file__, tcpx._abi.C._name)
 """
@@ -115,8 +116,9 @@ class Wheel(unittest.TestCase):
         self.assertIn("no NIXL is installed", done.stdout)
 
     def test_commands_that_lack_something_say_so(self):
-        for words, said in (("perf",), "no command tcpx in PATH"), (("nccl",), "has no libnccl-net"):
-            done = self.run_python("-m", "tcpx", *words, PATH=self.place)
+        lacks = ("perf", "no command tcpx in PATH"), ("nccl", "has no libnccl-net")
+        for word, said in lacks:
+            done = self.run_python("-m", "tcpx", word, PATH=self.place)
             self.assertEqual(done.returncode, 1)
             self.assertIn(said, done.stdout)
         done = self.run_python("-m", "tcpx", "fly")
