@@ -20,6 +20,7 @@ fresh_debian() {
 		"${1:-http://deb.debian.org/debian}" >"$root.log" 2>&1 ||
 		skip "debootstrap: $(tail -1 "$root.log")"
 	cp /etc/resolv.conf "$root/etc/resolv.conf"
+	echo "127.0.0.1 localhost" >"$root/etc/hosts" # which Debian's installer writes
 }
 
 # within COMMANDS [--net]: a shell of the chroot runs them until one fails; with --net it has a
