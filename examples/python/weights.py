@@ -34,7 +34,8 @@ async def send(invitations):
         peer = engine.add_peer(metadata)
         for name, blob in zip(LAYERS, blobs):
             posted.append(peer.write(local[name], engine.import_region(blob), note=name))
-    print(sum(await asyncio.gather(*posted)), "bytes sent")
+    await asyncio.gather(*posted)
+    print(sum(one.nbytes for one in posted), "bytes sent")
     for name, memory in layers.items():
         print(name, "%08x" % zlib.crc32(memory))
 

@@ -40,7 +40,8 @@ class PeerInfo(Struct):
     _fields_ = [("struct_size", c_size_t), ("name", c_char * 64), ("incarnation", c_uint64),
                 ("status", c_int), ("channels_tx", c_uint32), ("channels_rx", c_uint32),
                 ("channels_wanted", c_uint32), ("chunk_bytes", c_uint32),
-                ("window_slots", c_uint32), ("setup_ns", c_uint64), ("provider", c_char * 16)]
+                ("window_slots", c_uint32), ("setup_ns", c_uint64), ("provider", c_char * 16),
+                ("cause", c_char * 192)]
 
 
 class Desc(Struct):
@@ -157,6 +158,10 @@ CALLS = {
 }
 
 
+# They read memory of their caller and return: Python's lock is kept.
+SHORT = ("tcpx_note_data", "tcpx_note_sender", "tcpx_note_free", "tcpx_xfer_watch")
+
+
 def _load():
     """The file that PYTHON_TCPX_LIBRARY names; that of the wheel; the machine's."""
     named = os.environ.get("PYTHON_TCPX_LIBRARY")
@@ -164,8 +169,10 @@ def _load():
     path = named or (own if os.path.exists(own) else NAME)
     try:
         library = ctypes.CDLL(path)
+        short = ctypes.PyDLL(path)
         for name, (result, *arguments) in CALLS.items():
-            call = getattr(library, name)
+            call = getattr(short if name in SHORT else library, name)
+            setattr(library, name, call)
             call.restype, call.argtypes = result, arguments
     except (OSError, AttributeError) as why:
         raise ImportError("tcpx: the C library %s cannot be used: %s. Install libtcpx-p2p, or name "

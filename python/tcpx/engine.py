@@ -58,7 +58,8 @@ class Engine:
         self._forked = False
         self._reader: Optional[Reader] = None
         self._keys = itertools.count(1)
-        self._live: "weakref.WeakValueDictionary[int, Transfer]" = weakref.WeakValueDictionary()
+        self._live: "Dict[int, weakref.ref[Transfer]]" = {}
+        self._watching = False
         self._pending: Set[Transfer] = set()
         self._events = (_abi.Event * _BATCH)()
         self._peer_events: List[PeerEvent] = []
@@ -99,6 +100,7 @@ class Engine:
 
     def fileno(self) -> int:
         """A descriptor that is readable while a note or an event waits: for select()."""
+        self._watch()
         return int(C.tcpx_event_fd(self._need()))
 
     def close(self, timeout: Optional[float] = 0) -> None:
@@ -214,9 +216,20 @@ class Engine:
         """The oldest note; TimeoutError after @timeout seconds. Not while a reader is attached."""
         self._refuse_reader("wait_note")
         handle, out = self._need(), ctypes.c_void_p()
-        code = until(lambda ms: C.tcpx_note_wait(handle, ms, _byref(out)), timeout, "note")
-        check(code, "note", handle)
+        code = until(C.tcpx_note_wait, handle, timeout, "note", _byref(out))
+        if code:
+            check(code, "note", handle)
         return self._taken(out.value)
+
+    def _watch(self) -> None:
+        """From now on the ends of all transfers are events."""
+        self._need()
+        if not self._watching:
+            self._watching = True
+            for known in list(self._live.values()):
+                transfer = known()
+                if transfer is not None and transfer._handle:
+                    C.tcpx_xfer_watch(transfer._handle, transfer._key)
 
     def _refuse_reader(self, call: str) -> None:
         if self._reader and not self._reader.loop.is_closed():
@@ -226,7 +239,8 @@ class Engine:
         ended = []
         for event in self._events[:count]:
             if event.kind == 1:
-                transfer = self._live.get(event.user)
+                known = self._live.get(event.user)
+                transfer = known() if known else None
                 if transfer is not None:
                     transfer._ended(event.status, event.bytes)
                     ended.append(transfer)
@@ -253,11 +267,11 @@ class Engine:
         """Transfers that have ended and PeerEvents, at most 256; waits @timeout seconds
         (None: no limit) for the first. Not while a reader is attached."""
         self._refuse_reader("poll")
+        self._watch()
         handle, count = self._need(), ctypes.c_size_t(_BATCH)
         try:
-            until(lambda ms: C.tcpx_event_wait(handle, ms, self._events,
-                                               ctypes.sizeof(_abi.Event), _byref(count)),
-                  timeout, "events")
+            until(C.tcpx_event_wait, handle, timeout, "events", self._events,
+                  ctypes.sizeof(_abi.Event), _byref(count))
         except TimeoutError:
             return []
         ended = self._took(count.value)
@@ -274,7 +288,7 @@ class Engine:
             self._refuse_reader("attach")
             self._reader = None
         if not self._reader:
-            self._need()
+            self._watch()
             self._reader = Reader(self, loop, self.note_limit)
         return self._reader
 

@@ -23,8 +23,7 @@ class _Prepared:
         self.engine, self.pieces, self.handle = engine, pieces, None
         out = _pointer()
         handle = engine._need()
-        check(C.tcpx_list_prepare(handle, pieces.words.buffer_info()[0], len(pieces),
-                                  _byref(out)), "prepare", handle)
+        check(C.tcpx_list_prepare(handle, pieces.address, len(pieces), _byref(out)), "prepare", handle)
         self.handle = out.value
 
     def __del__(self) -> None:
@@ -48,11 +47,12 @@ class Peer:
         return self._handle
 
     def _list(self, pieces: List, written: bool) -> Pieces:
-        packed = pack(pieces)
+        packed = pieces if type(pieces) is Pieces else pack(pieces)
+        engine = self.engine
         for region in packed.regions:
-            if region.engine is not self.engine:
+            if region.engine is not engine:
                 raise ValueError("a region of another engine")
-            if written and getattr(region, "readonly", False):
+            if written and region.readonly:
                 raise ValueError("the memory of a region is read-only, and would be written")
         return packed
 
@@ -64,8 +64,8 @@ class Peer:
         data = note_bytes(note)
         out = _pointer()
         call = C.tcpx_write if op == WRITE else C.tcpx_read
-        code = call(self._need(), here.words.buffer_info()[0], len(here),
-                    there.words.buffer_info()[0], len(there), data, len(data or b""), _byref(out))
+        code = call(self._need(), here.address, len(here.words) // 3, there.address,
+                    len(there.words) // 3, data, len(data) if data else 0, _byref(out))
         if code:
             check(code, "write" if op == WRITE else "read", self.engine._handle)
         return Transfer(self.engine, out.value, (self, here.regions, there.regions))
@@ -82,7 +82,7 @@ class Peer:
     def _tagged(self, call: Any, local: List, tag: int, written: bool) -> Transfer:
         here = self._list(local, written)
         out = _pointer()
-        check(call(self._need(), here.words.buffer_info()[0], len(here), tag, _byref(out)),
+        check(call(self._need(), here.address, len(here), tag, _byref(out)),
               "recv" if written else "send", self.engine._handle)
         return Transfer(self.engine, out.value, (self, here.regions))
 
@@ -112,10 +112,9 @@ class Peer:
 
     def wait(self, timeout: Optional[float] = None) -> None:
         """Until the session is open. Transfers need not wait for it."""
-        handle = self._need()
-        code = until(lambda ms: C.tcpx_peer_wait(handle, ms), timeout, "connecting")
+        code = until(C.tcpx_peer_wait, self._need(), timeout, "connecting")
         if code:
-            raise error(code, "peer")
+            raise error(code, "peer", str(self.info()["cause"]))
 
     def info(self) -> Dict[str, Any]:
         """How it is reached and what was negotiated; members of struct tcpx_peer_info."""

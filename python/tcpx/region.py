@@ -20,11 +20,12 @@ class Pieces:
     Lists may be added. A list may be used for any number of transfers.
     """
 
-    __slots__ = ("regions", "words")
+    __slots__ = ("regions", "words", "address")
 
     def __init__(self, regions: Tuple["AnyRegion", ...], words: "array[int]") -> None:
         self.regions = regions
         self.words = words
+        self.address: int = words.buffer_info()[0]
 
     def __len__(self) -> int:
         return len(self.words) // 3
@@ -42,12 +43,14 @@ class Pieces:
 class _Named:
     """What local and imported regions have in common: an engine, an id, a length."""
 
-    __slots__ = ("engine", "nbytes", "_id", "__weakref__")
+    __slots__ = ("engine", "nbytes", "_id", "_whole", "__weakref__")
+    readonly = False
 
     def __init__(self, engine: "Engine", id_: int, nbytes: int) -> None:
         self.engine = engine
         self.nbytes = nbytes
         self._id: Optional[int] = id_
+        self._whole = array("Q", (id_, 0, nbytes))
 
     @property
     def id(self) -> int:
@@ -105,12 +108,17 @@ class _Named:
 class Region(_Named):
     """Registered memory. It holds the object whose memory it is until it is closed."""
 
-    __slots__ = ("readonly", "_owner")
+    __slots__ = ("_readonly", "_owner")
 
     def __init__(self, engine: "Engine", id_: int, where: Span) -> None:
         super().__init__(engine, id_, where.nbytes)
-        self.readonly = where.readonly
+        self._readonly = where.readonly
         self._owner: Any = where.owner
+
+    @property
+    def readonly(self) -> bool:  # type: ignore[override]
+        """Whether the memory may not be written."""
+        return self._readonly
 
     def export(self) -> bytes:
         """The blob that lets peers name the region. Any holder of it may use the region."""
@@ -146,7 +154,9 @@ def pack(pieces: List) -> Pieces:
     if isinstance(pieces, Pieces):
         return pieces
     if isinstance(pieces, _Named):
-        return Pieces((pieces,), array("Q", (pieces.id, 0, pieces.nbytes)))
+        if pieces._id is None:
+            raise ValueError("the region has been closed")
+        return Pieces((pieces,), pieces._whole)
     regions = {}
     words = array("Q")
     for one in pieces:

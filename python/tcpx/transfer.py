@@ -3,6 +3,7 @@
 import asyncio
 import ctypes
 import warnings
+import weakref
 from typing import TYPE_CHECKING, Any, Callable, Dict, Generator, List as ListOf, Optional, Union
 
 from ._abi import EAGAIN, NOTE_MAX, C, XferInfo
@@ -56,8 +57,9 @@ class Transfer:
         self._held = held
         self._callbacks: ListOf[Callable[["Transfer"], None]] = []
         self._key = key = next(engine._keys)
-        engine._live[key] = self
-        C.tcpx_xfer_watch(handle, key)
+        engine._live[key] = weakref.ref(self)
+        if engine._watching:
+            C.tcpx_xfer_watch(handle, key)
 
     def _need(self) -> int:
         self.engine._need()
@@ -102,20 +104,19 @@ class Transfer:
         """Why it failed; None of one that is done or in progress."""
         return self._failure() if self.done() else None
 
-    def wait(self, timeout: Optional[float] = None) -> int:
-        """Waits for the end: bytes moved, or the exception of its failure. TimeoutError after
-        @timeout seconds; the transfer goes on. This thread does the I/O meanwhile."""
+    def wait(self, timeout: Optional[float] = None) -> None:
+        """Waits for the end, and raises what it failed with. TimeoutError after @timeout
+        seconds; the transfer goes on. This thread does the I/O meanwhile."""
         if self._status is None:
-            handle = self._need()
-            self._status = until(lambda ms: C.tcpx_wait(handle, ms), timeout, "transfer")
-        self._raise()
-        return self.nbytes
+            self._status = until(C.tcpx_wait, self._need(), timeout, "transfer")
+        if self._status:
+            self._raise()
 
     result = wait
 
     @property
     def nbytes(self) -> int:
-        """Bytes in place so far."""
+        """Bytes in place so far; of a receive it may end with fewer than its room."""
         if self._nbytes is None:
             done = int(self.info()["bytes_done"])
             if self._status is None:
@@ -139,11 +140,12 @@ class Transfer:
         if self._status is not None:
             call(self)
             return
+        self.engine._watch()
         self.engine._pending.add(self)
         self._callbacks.append(call)
 
-    def __await__(self) -> Generator[Any, None, int]:
-        """Bytes moved, or the exception of its failure. Cancelling the await cancels the
+    def __await__(self) -> Generator[Any, None, None]:
+        """Until it has ended; raises what it failed with. Cancelling the await cancels the
         transfer; asyncio.shield() keeps it going."""
         self.engine.attach()
         if not self.done():
@@ -155,7 +157,6 @@ class Transfer:
                 self.cancel()
                 raise
         self._raise()
-        return self.nbytes
 
     def stream_wait(self, stream: Any) -> None:
         """Makes a CUDA stream (torch's, an int) wait for the end. Keep the transfer until
@@ -166,12 +167,14 @@ class Transfer:
     def close(self) -> None:
         """Cancels it if it is in progress, and gives up the regions."""
         handle, self._handle = self._handle, None
-        if handle and self.engine._handle:
-            C.tcpx_xfer_free(handle)
+        if handle:
+            self.engine._live.pop(self._key, None)
+            if self.engine._handle:
+                C.tcpx_xfer_free(handle)
         self._held = None
 
     def __del__(self) -> None:
-        if self._handle and self.engine._handle and self._code() == EAGAIN:
+        if self._status is None and self._handle and self.engine._handle and not self.done():
             warnings.warn("a transfer in progress was dropped, and is cancelled", ResourceWarning,
                           stacklevel=2)
         self.close()

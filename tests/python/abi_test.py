@@ -56,11 +56,14 @@ class Abi(unittest.TestCase):
 
     def test_structs_have_their_sizes_and_members(self):
         sizes = {line[1]: int(line[2]) for line in LINES if line[0] == "struct"}
-        self.assertEqual(sizes, {name: ctypes.sizeof(s) for name, s in _abi.STRUCTS.items()})
+        self.assertEqual(set(sizes), set(_abi.STRUCTS))
         members = {line[1]: (int(line[2]), int(line[3])) for line in LINES if line[0] == "member"}
-        ours = {"%s.%s" % (name, field[0]): (getattr(s, field[0]).offset, getattr(s, field[0]).size)
-                for name, s in _abi.STRUCTS.items() for field in s._fields_}
-        self.assertEqual(members, ours)
+        for name, struct in _abi.STRUCTS.items():
+            # the library's may have grown at its end: it is given the size of ours
+            self.assertLessEqual(ctypes.sizeof(struct), sizes[name], name)
+            for field, *_ in struct._fields_:
+                place = getattr(struct, field)
+                self.assertEqual((place.offset, place.size), members["%s.%s" % (name, field)])
 
     def test_constants_have_their_values(self):
         values = {line[1]: int(line[2]) for line in LINES if line[0] == "value"}

@@ -19,7 +19,8 @@ class Transfers(Pair):
         source, target, back = pattern(3 * MIB), bytearray(3 * MIB), bytearray(3 * MIB)
         _region, remote = self.shared(target)
         written = self.peer.write(self.a.register(source), remote, note="written")
-        self.assertEqual(written.wait(GUARD_S), 3 * MIB)
+        written.wait(GUARD_S)
+        self.assertEqual(written.nbytes, 3 * MIB)
         self.assertEqual(self.b.wait_note(GUARD_S), ("a", b"written"))
         self.assertEqual(target, source)
         self.peer.read(self.a.register(back), remote, note=b"\0read\0").wait(GUARD_S)
@@ -41,8 +42,9 @@ class Transfers(Pair):
         got = there.recv(self.b.register(first), tag=7), there.recv(self.b.register(second), tag=8)
         data = self.a.register(pattern(1500))
         sent = self.peer.send(data, tag=8), self.peer.send(data[:1000], tag=7)
-        self.assertEqual([one.wait(GUARD_S) for one in sent], [1500, 1000])
-        self.assertEqual([one.wait(GUARD_S) for one in got], [1000, 1500])
+        for one in sent + got:
+            one.wait(GUARD_S)
+        self.assertEqual([one.nbytes for one in sent + got], [1500, 1000, 1000, 1500])
         self.assertEqual((first, second[:1500]), (pattern(1500)[:1000], pattern(1500)))
 
     def test_a_receive_says_how_much_came(self):
@@ -50,7 +52,8 @@ class Transfers(Pair):
         room = bytearray(2000)
         got = there.recv(self.b.register(room))
         self.peer.send(self.a.register(pattern(1500))).wait(GUARD_S)
-        self.assertEqual(got.wait(GUARD_S), 1500)
+        got.wait(GUARD_S)
+        self.assertEqual(got.nbytes, 1500)
         self.assertEqual(room[:1500], pattern(1500))
 
     def test_a_prepared_transfer_is_posted_again(self):
@@ -160,6 +163,15 @@ class Failures(Pair):
         self.b.close()
         with self.assertRaises(tcpx.SessionError):
             got.wait(GUARD_S)
+
+    def test_a_peer_that_is_not_there_is_a_lost_session_with_its_cause(self):
+        nobody = self.a.connect("127.0.0.1:%d" % self.b.port)
+        nobody.wait(GUARD_S)
+        self.b.close()
+        with self.assertRaises(tcpx.SessionError) as raised:
+            while True:
+                nobody.wait(GUARD_S)
+        self.assertGreater(len(str(raised.exception)), 20)
 
     def test_after_close_every_call_says_so(self):
         _region, remote = self.shared(bytearray(64))
