@@ -41,7 +41,8 @@ def gpu_memory(ordinal, nbytes):
 
 
 def memory(gpu, nbytes):
-    return bytearray(nbytes) if gpu is None else gpu_memory(gpu, nbytes)
+    """Each page touched, so that none is the kernel's page of zeros."""
+    return bytearray(b"\x5a") * nbytes if gpu is None else gpu_memory(gpu, nbytes)
 
 
 def latency(build, rounds):
@@ -77,13 +78,13 @@ def receive(gpu):
     """The other process of bandwidth(): lends memory until its standard input ends."""
     import tcpx
     with tcpx.Engine("receiver") as engine:
-        region = engine.register(memory(gpu, BIG), tcpx.REMOTE_WRITE)
+        region = engine.register(memory(gpu, DEPTH * BIG), tcpx.REMOTE_WRITE)
         print(engine.metadata().hex(), region.export().hex(), flush=True)
         sys.stdin.read()
 
 
 def python_rate(gpus):
-    """GB/s of TIMES writes of BIG bytes, DEPTH in flight."""
+    """GB/s of TIMES writes of BIG bytes, DEPTH in flight, each from and to memory of its own."""
     import tcpx
     words = [] if gpus is None else ["--gpu", str(gpus[1])]
     with subprocess.Popen([sys.executable, os.path.abspath(__file__), "--receive"] + words,
@@ -91,14 +92,15 @@ def python_rate(gpus):
             tcpx.Engine("sender") as engine:
         metadata, blob = map(bytes.fromhex, child.stdout.readline().split())
         peer, remote = engine.add_peer(metadata), engine.import_region(blob)
-        local = engine.register(memory(gpus and gpus[0], BIG))
-        for _ in range(5):
-            peer.write(local, remote).wait()
+        local = engine.register(memory(gpus and gpus[0], DEPTH * BIG))
+        pairs = [(local.piece(i * BIG, BIG), remote.piece(i * BIG, BIG)) for i in range(DEPTH)]
+        for i in range(5):
+            peer.write(*pairs[i % DEPTH]).wait()
         began, posted = time.perf_counter(), []
-        for _ in range(TIMES):
+        for i in range(TIMES):
             if len(posted) == DEPTH:
                 posted.pop(0).wait()
-            posted.append(peer.write(local, remote))
+            posted.append(peer.write(*pairs[i % DEPTH]))
         for transfer in posted:
             transfer.wait()
         rate = TIMES * BIG / (time.perf_counter() - began) / 1e9

@@ -96,7 +96,7 @@ STRUCTS = {"tcpx_engine_opts": EngineOpts, "tcpx_peer_info": PeerInfo, "tcpx_des
            "tcpx_channel_info": ChannelInfo, "tcpx_thread_info": ThreadInfo,
            "tcpx_nic_info": NicInfo}
 
-_handle, _out, _list = c_void_p, POINTER(c_void_p), c_void_p
+_handle, _out, _list = c_void_p, c_void_p, c_void_p  # byref() of a pointer goes as one
 _size_out, _id_out = POINTER(c_size_t), POINTER(c_uint64)
 _post = (c_int, _handle, _list, c_size_t, _list, c_size_t, c_char_p, c_size_t, _out)
 _tagged = (c_int, _handle, _list, c_size_t, c_uint64, _out)

@@ -17,7 +17,7 @@ from .transfer import Transfer
 from .wait import until
 
 _BATCH = 256
-_byref = ctypes.byref
+_byref, _size_t, _string_at = ctypes.byref, ctypes.c_size_t, ctypes.string_at
 
 
 class Note(NamedTuple):
@@ -191,13 +191,12 @@ class Engine:
     # ---- notes and events
 
     def _taken(self, handle: Optional[int]) -> Note:
-        size = ctypes.c_size_t()
-        try:
-            data = C.tcpx_note_data(handle, _byref(size))
-            sender = C.tcpx_note_sender(handle).decode("utf-8", "replace")
-            return Note(sender, ctypes.string_at(data, size.value) if size.value else b"")
-        finally:
-            C.tcpx_note_free(handle)
+        size = _size_t()
+        data = C.tcpx_note_data(handle, _byref(size))
+        note = Note(C.tcpx_note_sender(handle).decode("utf-8", "replace"),
+                    _string_at(data, size.value))
+        C.tcpx_note_free(handle)
+        return note
 
     def _note_get(self) -> Optional[Note]:
         out = ctypes.c_void_p()

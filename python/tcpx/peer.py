@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Another engine, and what is sent to it and fetched from it."""
 import ctypes
-from typing import TYPE_CHECKING, Any, Dict, Optional
+from typing import TYPE_CHECKING, Any, Dict, Optional, Tuple
 
-from ._abi import C, PeerInfo
+from ._abi import NOTE_MAX, C, PeerInfo
 from .errors import check, error
-from .region import List, Pieces, pack
+from .region import List, Pieces, Region, RemoteRegion, pack
 from .transfer import Note, Prepared, Transfer, note_bytes
 from .wait import until
 
@@ -19,11 +19,11 @@ _byref, _pointer = ctypes.byref, ctypes.c_void_p
 class _Prepared:
     """A list that the library holds, checked and packed."""
 
-    def __init__(self, engine: "Engine", pieces: Pieces) -> None:
-        self.engine, self.pieces, self.handle = engine, pieces, None
+    def __init__(self, engine: "Engine", address: int, count: int, held: Any) -> None:
+        self.engine, self.held, self.handle = engine, held, None
         out = _pointer()
         handle = engine._need()
-        check(C.tcpx_list_prepare(handle, pieces.address, len(pieces), _byref(out)), "prepare", handle)
+        check(C.tcpx_list_prepare(handle, address, count, _byref(out)), "prepare", handle)
         self.handle = out.value
 
     def __del__(self) -> None:
@@ -46,29 +46,36 @@ class Peer:
             raise ValueError("the peer has been closed")
         return self._handle
 
-    def _list(self, pieces: List, written: bool) -> Pieces:
-        packed = pieces if type(pieces) is Pieces else pack(pieces)
-        engine = self.engine
-        for region in packed.regions:
-            if region.engine is not engine:
+    def _list(self, pieces: List, written: bool) -> Tuple[int, int, Any]:
+        """Where the packed list is, how many pieces it has, and what keeps it."""
+        kind = type(pieces)
+        if (kind is Region or kind is RemoteRegion) and pieces._id is not None:
+            regions, found = (pieces,), (pieces._address, 1, pieces)
+        else:
+            packed = pieces if kind is Pieces else pack(pieces)
+            regions, found = packed.regions, (packed.address, len(packed.words) // 3, packed)
+        for region in regions:
+            if region.engine is not self.engine:
                 raise ValueError("a region of another engine")
             if written and region.readonly:
                 raise ValueError("the memory of a region is read-only, and would be written")
-        return packed
+        return found
 
     def _move(self, op: int, local: List, remote: List, note: Note, after: Any) -> Transfer:
         if after is not None:
             prepared = self.prepare(op, local, remote)
             return prepared.post(note, after)
-        here, there = self._list(local, op == READ), self._list(remote, False)
-        data = note_bytes(note)
+        here, count, held = self._list(local, op == READ)
+        there, count_there, held_there = self._list(remote, False)
+        data = note if type(note) is bytes and len(note) <= NOTE_MAX else note_bytes(note)
         out = _pointer()
         call = C.tcpx_write if op == WRITE else C.tcpx_read
-        code = call(self._need(), here.address, len(here.words) // 3, there.address,
-                    len(there.words) // 3, data, len(data) if data else 0, _byref(out))
+        handle = self._handle if self.engine._handle else None
+        code = call(handle or self._need(), here, count, there, count_there, data,
+                    len(data) if data else 0, _byref(out))
         if code:
             check(code, "write" if op == WRITE else "read", self.engine._handle)
-        return Transfer(self.engine, out.value, (self, here.regions, there.regions))
+        return Transfer(self.engine, out.value, (self, held, held_there))
 
     def write(self, local: List, remote: List, note: Note = None, after: Any = None) -> Transfer:
         """Moves local bytes into the peer's memory. The note is delivered once, after the
@@ -80,11 +87,11 @@ class Peer:
         return self._move(READ, local, remote, note, after)
 
     def _tagged(self, call: Any, local: List, tag: int, written: bool) -> Transfer:
-        here = self._list(local, written)
+        here, count, held = self._list(local, written)
         out = _pointer()
-        check(call(self._need(), here.address, len(here), tag, _byref(out)),
-              "recv" if written else "send", self.engine._handle)
-        return Transfer(self.engine, out.value, (self, here.regions))
+        check(call(self._need(), here, count, tag, _byref(out)), "recv" if written else "send",
+              self.engine._handle)
+        return Transfer(self.engine, out.value, (self, held))
 
     def send(self, local: List, tag: int = 0) -> Transfer:
         """The first posted receive of this tag at the peer takes the bytes."""
@@ -98,8 +105,8 @@ class Peer:
 
     def prepare(self, op: int, local: List, remote: List = ()) -> Prepared:
         """A transfer to be posted many times. @op: tcpx.WRITE, READ."""
-        here = _Prepared(self.engine, self._list(local, op in (READ, RECV)))
-        there = _Prepared(self.engine, self._list(remote, False))
+        here = _Prepared(self.engine, *self._list(local, op in (READ, RECV)))
+        there = _Prepared(self.engine, *self._list(remote, False))
         out = _pointer()
         check(C.tcpx_xfer_prepare(self._need(), op, here.handle, there.handle, _byref(out)),
               "prepare", self.engine._handle)

@@ -43,7 +43,7 @@ class Pieces:
 class _Named:
     """What local and imported regions have in common: an engine, an id, a length."""
 
-    __slots__ = ("engine", "nbytes", "_id", "_whole", "__weakref__")
+    __slots__ = ("engine", "nbytes", "_id", "_whole", "_address", "__weakref__")
     readonly = False
 
     def __init__(self, engine: "Engine", id_: int, nbytes: int) -> None:
@@ -51,6 +51,7 @@ class _Named:
         self.nbytes = nbytes
         self._id: Optional[int] = id_
         self._whole = array("Q", (id_, 0, nbytes))
+        self._address: int = self._whole.buffer_info()[0]
 
     @property
     def id(self) -> int:

@@ -4,7 +4,7 @@ import asyncio
 import ctypes
 import warnings
 import weakref
-from typing import TYPE_CHECKING, Any, Callable, Dict, Generator, List as ListOf, Optional, Union
+from typing import TYPE_CHECKING, Any, Callable, Dict, Generator, Optional, Tuple, Union
 
 from ._abi import EAGAIN, NOTE_MAX, C, XferInfo
 from .errors import Error, check, error
@@ -55,7 +55,7 @@ class Transfer:
         self._status: Optional[int] = None
         self._nbytes: Optional[int] = None
         self._held = held
-        self._callbacks: ListOf[Callable[["Transfer"], None]] = []
+        self._callbacks: Tuple[Callable[["Transfer"], None], ...] = ()
         self._key = key = next(engine._keys)
         engine._live[key] = weakref.ref(self)
         if engine._watching:
@@ -92,7 +92,7 @@ class Transfer:
         self._status = status
         self._nbytes = nbytes
         self.engine._pending.discard(self)
-        callbacks, self._callbacks = self._callbacks, []
+        callbacks, self._callbacks = self._callbacks, ()
         for callback in callbacks:
             callback(self)
 
@@ -142,7 +142,7 @@ class Transfer:
             return
         self.engine._watch()
         self.engine._pending.add(self)
-        self._callbacks.append(call)
+        self._callbacks += (call,)
 
     def __await__(self) -> Generator[Any, None, None]:
         """Until it has ended; raises what it failed with. Cancelling the await cancels the

@@ -167,10 +167,12 @@ class Failures(Pair):
     def test_a_peer_that_is_not_there_is_a_lost_session_with_its_cause(self):
         nobody = self.a.connect("127.0.0.1:%d" % self.b.port)
         nobody.wait(GUARD_S)
+        got = nobody.recv(self.a.register(bytearray(64)))
         self.b.close()
+        with self.assertRaises(tcpx.SessionError):
+            got.wait(GUARD_S)
         with self.assertRaises(tcpx.SessionError) as raised:
-            while True:
-                nobody.wait(GUARD_S)
+            nobody.wait(GUARD_S)
         self.assertGreater(len(str(raised.exception)), 20)
 
     def test_after_close_every_call_says_so(self):
