@@ -15,11 +15,11 @@ client() {
 
 ok "with all four" client
 ok "it is whole" result "$json" "not rows[0]['degraded']"
-ok "a NIC of the server goes down" on h1 python3 "$here/link.py" eth2 down
+# The client cannot see that, unlike a link that goes down.
+ok "a NIC of the server loses its address" on h1 python3 "$here/link.py" eth2 10.99.0.1
 ok "with three" says "eth2" client
 ok "the data is right" result "$json" "rows[0]['wrong'] == 0"
 ok "the result says that it was degraded" result "$json" "rows[0]['degraded']"
 ok "three NICs carried it" result "$json" \
 	"{n['nic'] for n in rows[0]['per_nic'] if n['bytes'] > 0} == {'eth0', 'eth1', 'eth3'}"
-ok "the NIC comes back" on h1 python3 "$here/link.py" eth2 up
 done_testing

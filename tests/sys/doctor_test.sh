@@ -79,9 +79,6 @@ nvml() {
 	FAKENVML=$1 LD_LIBRARY_PATH=$NET_FAKE_DIR "$tool" doctor --only ecc
 }
 if [ -e "${NET_FAKE_DIR:-/none}/libnvidia-ml.so.1" ]; then
-	joined() { # a sentence may be on two lines
-		"$@" | tr -s '\n ' ' '
-	}
 	ok "GPUs without errors" says "none of 2 GPUs by their driver" joined \
 		nvml "00000000:04:00.0 1 0 0 0;00000000:0A:00.0 1 0 0 0"
 	ok "a GPU with errors" says "GPU 0000:0a:00.0: 3 uncorrected errors" \

@@ -43,7 +43,7 @@ ok "UCCL's name does" says "Fake_v8" with UCCL_TCPX_PLUGIN_PATH "${fake}_v8.so" 
 ok "NCCL's list does" says "Fake_v8" with NCCL_NET_PLUGIN "/nowhere.so,${fake}_v8.so" info
 ok "none is none" says 'NCCL_NET_PLUGIN is "none"' with NCCL_NET_PLUGIN none info
 ok "what is no plugin is told" says "exports none of ncclNetPlugin_v6 to _v12" \
-	info --plugin "${fake}_none.so"
+	joined info --plugin "${fake}_none.so"
 ok "and what is used instead" says "by provider sock" info --plugin "${fake}_none.so"
 ok "and is a finding" ends 1 info --plugin "${fake}_none.so"
 ok "a chunk size is given to Google's" ends 0 \

@@ -97,6 +97,11 @@ says() {
 	grep -qF -- "$text" "$scratch/said"
 }
 
+# joined COMMAND...: what it prints as one line, as a sentence may be on two.
+joined() {
+	"$@" 2>&1 | tr -s '\n ' ' '
+}
+
 # start LOG COMMAND...: in the background, ended with the test; its id in $started.
 start() {
 	log=$1
