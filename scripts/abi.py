@@ -14,7 +14,7 @@ import subprocess
 import sys
 import tempfile
 
-HEADERS = ("tcpx/tcpx.h", "tcpx/err.h")
+HEADERS = ("tcpx/tcpx.h", "tcpx/err.h", "tcpx/version.h")
 RECORD = "src/lib/tcpx.abi"
 NOT_VALUES = r"TCPX_(H|ERR_H|API|MUST_USE|VERSION_\w+|\w+_INIT)$"
 COMPILER = os.environ.get("CC", "cc").split()

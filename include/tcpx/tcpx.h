@@ -30,26 +30,11 @@
 #include <stdint.h>
 
 #include "tcpx/err.h"
+#include "tcpx/version.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-#if defined(__GNUC__)
-#define TCPX_API      __attribute__((visibility("default")))
-#define TCPX_MUST_USE __attribute__((warn_unused_result))
-#else
-#define TCPX_API
-#define TCPX_MUST_USE
-#endif
-
-/* Of this header; tcpx_version() has the library's. */
-#define TCPX_VERSION_MAJOR 0
-#define TCPX_VERSION_MINOR 1
-#define TCPX_VERSION_PATCH 0
-#define TCPX_VERSION_AT_LEAST(major, minor, patch)                                               \
-	(TCPX_VERSION_MAJOR * 1000000 + TCPX_VERSION_MINOR * 1000 + TCPX_VERSION_PATCH >=         \
-	 (major) * 1000000 + (minor) * 1000 + (patch))
 
 #define TCPX_NAME_MAX     64    /* a name, with its NUL               */
 #define TCPX_NOTE_MAX     8192u /* bytes of a note                    */
@@ -57,11 +42,6 @@ extern "C" {
 #define TCPX_METADATA_MAX 4096  /* bytes of an engine's blob          */
 
 /* Structs with struct_size only grow at their end. Begin them with their TCPX_..._INIT. */
-#ifdef __cplusplus
-#define TCPX_SIZED(type) ([] { type t = type(); t.struct_size = sizeof(t); return t; }())
-#else
-#define TCPX_SIZED(type) { .struct_size = sizeof(struct type) }
-#endif
 #define TCPX_ENGINE_OPTS_INIT TCPX_SIZED(tcpx_engine_opts)
 #define TCPX_PEER_INFO_INIT   TCPX_SIZED(tcpx_peer_info)
 #define TCPX_XFER_INFO_INIT   TCPX_SIZED(tcpx_xfer_info)
@@ -116,7 +96,7 @@ TCPX_API TCPX_MUST_USE int tcpx_open(const struct tcpx_engine_opts *opts, tcpx_e
  * NULL is allowed. */
 TCPX_API void tcpx_close(tcpx_engine *engine);
 
-/* Refuses new transfers, lets open ones finish until @timeout_ms (-1: no limit), then calls
+/* Lets open transfers finish until @timeout_ms (-1: no limit) and refuses new ones; then it is
  * tcpx_close(). Return: 0, or TCPX_ETIMEDOUT if a transfer had to be ended. */
 TCPX_API int tcpx_close_wait(tcpx_engine *engine, int timeout_ms);
 
@@ -128,8 +108,8 @@ TCPX_API int tcpx_metadata(tcpx_engine *engine, void *buf, size_t *len);
 /* Port of the control listener, host byte order. */
 TCPX_API uint16_t tcpx_port(tcpx_engine *engine);
 
-/* A level-triggered descriptor: readable while a note or an event waits, or the end of a
- * transfer that is not watched has not been tested. Borrowed; closed with the engine. */
+/* A level-triggered descriptor for poll(): readable while a note or an event waits, or the end of
+ * a transfer that is not watched has not been tested. Borrowed; closed with the engine. */
 TCPX_API int tcpx_event_fd(tcpx_engine *engine);
 
 /* Text of the calling thread's last failing call, for people; "" if none. -EAGAIN is no failure.
@@ -177,8 +157,8 @@ TCPX_API int tcpx_mem_place(tcpx_engine *engine, uint64_t id, int *gpu);
 
 /* ---- peers ----------------------------------------------------------------------- */
 
-/* Names a peer by its metadata blob and starts connecting in the background. Adding
- * the same incarnation again gives the same peer, its connections still warm within
+/* Names a peer by its metadata blob; connecting starts in the background. Adding the
+ * same incarnation again gives the same peer, its connections still warm within
  * TCPX_LINGER_MS of a drop. Tried until TCPX_CONNECT_MS; TCPX_EPEERGONE as soon as every address
  * has refused for a second: an engine that gave a blob listens all its life. */
 TCPX_API TCPX_MUST_USE int tcpx_peer_add(tcpx_engine *engine, const void *blob, size_t len,
@@ -356,7 +336,7 @@ TCPX_API TCPX_MUST_USE int tcpx_notify(tcpx_peer *peer, const void *data, size_t
 TCPX_API int tcpx_note_get(tcpx_engine *engine, tcpx_note **note);
 /* The same, waiting; -EAGAIN after timeout_ms. */
 TCPX_API int tcpx_note_wait(tcpx_engine *engine, int timeout_ms, tcpx_note **note);
-/* A note's bytes, and its sender's name as in its handshake: both until tcpx_note_free(). */
+/* A note's bytes, and its sender's name (as in its handshake): both until tcpx_note_free(). */
 TCPX_API const void *tcpx_note_data(const tcpx_note *note, size_t *len);
 TCPX_API const char *tcpx_note_sender(const tcpx_note *note);
 TCPX_API void tcpx_note_free(tcpx_note *note);

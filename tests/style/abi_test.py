@@ -13,7 +13,7 @@ import tempfile
 import tap
 
 root, library = sys.argv[1:3]
-HEADERS = ("tcpx/tcpx.h", "tcpx/err.h")
+HEADERS = ("tcpx/tcpx.h", "tcpx/err.h", "tcpx/version.h")
 
 
 def read(path):
@@ -49,14 +49,37 @@ def same(a, a_name, b, b_name):
     assert not text, "\n".join(text)
 
 
-def compiles(language, standard, *compilers):
-    found = next((c for c in compilers if shutil.which(c)), None)
+def compiles(language, text, *options):
+    """@text is a whole source, of "c11", say."""
+    name, others = ("c++", ("g++", "clang++")) if "++" in language else ("c", ("gcc", "clang"))
+    found = next((c for c in ("cc" if name == "c" else name, *others) if shutil.which(c)), None)
     if not found:
-        raise tap.Skip("no compiler of %s here" % language)
+        raise tap.Skip("no compiler of %s here" % name)
+    tap.succeeds(found, "-x", name, "-std=" + language, "-Wall", "-Wextra", "-pedantic", "-Werror",
+                 "-I", os.path.join(root, "include"), *options, "-", text=text)
+
+
+def each_header_compiles(language):
     for header in HEADERS:
-        tap.succeeds(found, "-x", language, "-std=" + standard, "-Wall", "-Wextra", "-Wpedantic",
-                     "-Werror", "-fsyntax-only", "-I", os.path.join(root, "include"), "-",
-                     text='#include "%s"\n#include "%s"\n' % (header, header))
+        compiles(language, '#include "%s"\n#include "%s"\nextern int more;\n' % (header, header),
+                 "-fsyntax-only")
+
+
+def each_init_works(language):
+    """At the file's level and in a function; every struct with struct_size has one."""
+    text = read("include/tcpx/tcpx.h")
+    inits = re.findall(r"^#define (TCPX_\w+_INIT)\s+TCPX_SIZED\((\w+)\)", text, re.M)
+    sized = re.findall(r"^struct (\w+) \{\s*size_t struct_size;", text, re.M)
+    assert sorted(sized) == sorted(name for _, name in inits), (sized, inits)
+    program = '#include "tcpx/tcpx.h"\n'
+    program += "".join("static struct %s of_file_%s = %s;\n" % (s, s, i) for i, s in inits)
+    program += "int main(void)\n{\n\tint wrong = 0;\n"
+    for init, name in inits:
+        program += ("\t{ struct %s x = %s;\n\twrong += x.struct_size != sizeof(x) ||\n"
+                    "\t\tof_file_%s.struct_size != sizeof(x); }\n" % (name, init, name))
+    with tempfile.TemporaryDirectory() as folder:
+        compiles(language, program + "\treturn wrong;\n}\n", "-o", os.path.join(folder, "inits"))
+        tap.succeeds(os.path.join(folder, "inits"))
 
 
 def every_function_of_the_header_is_in_the_map():
@@ -77,12 +100,40 @@ def the_library_is_named_for_its_abi():
     assert "[libtcpx-p2p.so.0]" in dynamic, dynamic
 
 
-def the_header_compiles_alone_as_c11():
-    compiles("c", "c11", "cc", "gcc", "clang")
+def each_header_compiles_alone_as_c11():
+    each_header_compiles("c11")
 
 
-def the_header_compiles_alone_as_c17_plus_plus():
-    compiles("c++", "c++17", "c++", "g++", "clang++")
+def each_header_compiles_alone_as_c11_plus_plus():
+    each_header_compiles("c++11")
+
+
+def each_header_compiles_alone_as_c17_plus_plus():
+    each_header_compiles("c++17")
+
+
+def each_init_works_in_c11():
+    each_init_works("c11")
+
+
+def each_init_works_in_c11_plus_plus():
+    each_init_works("c++11")
+
+
+def the_version_of_the_header_is_the_projects():
+    """tcpx_version() gives meson's."""
+    header = dict(re.findall(r"#define TCPX_VERSION_(\w+) (\d+)", read("include/tcpx/version.h")))
+    said = ".".join(header[part] for part in ("MAJOR", "MINOR", "PATCH"))
+    project = re.search(r"^  version: '(\S+)'", read("meson.build"), re.M).group(1)
+    assert said == project, "the header says %s, meson.build %s" % (said, project)
+    checks = "#if %sTCPX_VERSION_AT_LEAST(%s)\n#error %s\n#endif\n"
+    major, minor, patch = (int(number) for number in said.split("."))
+    text = "#include <tcpx/version.h>\nextern int more;\n"
+    for least in ((major, minor, patch), (0, 0, 999)):
+        text += checks % ("!", "%u, %u, %u" % least, "too high")
+    for least in ((major, minor, patch + 1), (major, minor + 1, 0), (major + 1, 0, 0)):
+        text += checks % ("", "%u, %u, %u" % least, "too low")
+    compiles("c11", text, "-fsyntax-only")
 
 
 def compared(path="include/tcpx/tcpx.h", old="", new=""):
@@ -149,5 +200,9 @@ tap.run([every_function_of_the_header_is_in_the_map,
          the_interface_is_the_one_on_record,
          what_would_break_a_program_is_found,
          what_is_added_at_an_end_passes_with_a_note,
-         the_header_compiles_alone_as_c11,
-         the_header_compiles_alone_as_c17_plus_plus])
+         the_version_of_the_header_is_the_projects,
+         each_header_compiles_alone_as_c11,
+         each_header_compiles_alone_as_c11_plus_plus,
+         each_header_compiles_alone_as_c17_plus_plus,
+         each_init_works_in_c11,
+         each_init_works_in_c11_plus_plus])

@@ -347,6 +347,16 @@ stop_waits_for_what_is_open(void **state)
 }
 
 static void
+the_library_has_the_version_of_its_header(void **state)
+{
+	char text[64];
+
+	snprintf(text, sizeof(text), "%d.%d.%d", TCPX_VERSION_MAJOR, TCPX_VERSION_MINOR,
+		 TCPX_VERSION_PATCH);
+	assert_string_equal(tcpx_version(), text);
+}
+
+static void
 options_that_cannot_be_are_refused(void **state)
 {
 	static const char *const nic[] = { "TCPX_NICS=127.0.77.77x", NULL };
@@ -388,6 +398,7 @@ main(void)
 		cmocka_unit_test(a_dropped_peer_finishes_its_transfers),
 		TEST(an_engine_closes_with_everything_open),
 		cmocka_unit_test(stop_waits_for_what_is_open),
+		cmocka_unit_test(the_library_has_the_version_of_its_header),
 		cmocka_unit_test(options_that_cannot_be_are_refused),
 	};
 
