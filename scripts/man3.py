@@ -87,7 +87,8 @@ def headline(page):
     first = re.match(r"tcpx_\w+(?: / tcpx_\w+)* - ([^\n]+)\n?", page.text)
     if first:
         return first.group(1), page.text[first.end():]
-    line = re.split(r"[.;](?:\s|$)", page.text.replace("\n", " "))[0].replace("@", "").strip()
+    flat = re.sub(r" \([^)]* [^)]*\)", "", page.text.replace("\n", " "))
+    line = re.split(r"[.;:](?:\s|$)", flat)[0].replace("@", "").strip()
     line = line if not line[:2].istitle() else line[0].lower() + line[1:]
     return line or "see tcpx(3)", page.text
 

@@ -78,6 +78,8 @@ def every_call_has_a_page():
         assert calls == set(made) - {"tcpx"}, calls ^ (set(made) - {"tcpx"})
         for name, text in made.items():
             assert "TCPX_API" not in text and len(text) > 20, name
+            line = re.match(r"\.so|(?s:.*?)\.SH NAME\n([^\n]{,100})\n", text)
+            assert line, "what man -k shows of %s is longer than 100 characters" % name
             if shutil.which("man") and not text.startswith(".so"):
                 said = tap.succeeds("env", "LC_ALL=C.UTF-8", "man", "--warnings", "-E", "UTF-8", "-Tutf8", "-l",
                                     "%s/%s.3" % (folder, name))
