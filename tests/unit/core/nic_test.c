@@ -29,6 +29,68 @@ sixteen_channels_on_four_nics_carry_data(void **state)
 	rig_end(&r);
 }
 
+static int
+channels(tcpx_engine *e, void *out, size_t stride, size_t *count)
+{
+	return tcpx_query_channels(e, out, stride, count);
+}
+
+static int
+threads(tcpx_engine *e, void *out, size_t stride, size_t *count)
+{
+	return tcpx_query_threads(e, out, stride, count);
+}
+
+static int
+nics(tcpx_engine *e, void *out, size_t stride, size_t *count)
+{
+	return tcpx_query_nics(e, out, stride, count);
+}
+
+#define LIST_MAX 8
+#define MORE     40
+#define SAME     16 /* an entry begins with what does not change from call to call */
+
+/* A program built with a later header gets zeros behind what the library knows; one built with
+ * an earlier header gets the beginning. Entries keep their distance. */
+static void
+entries_may_be_longer_or_shorter_than_the_librarys(void **state)
+{
+	static const struct {
+		int (*call)(tcpx_engine *e, void *out, size_t stride, size_t *count);
+		size_t size, count;
+	} list[] = { { channels, sizeof(struct tcpx_channel_info), 4 },
+		     { threads, sizeof(struct tcpx_thread_info), 2 },
+		     { nics, sizeof(struct tcpx_nic_info), 2 } };
+	static const char *const two[] = { "TCPX_NICS=127.0.1.1,127.0.2.1", "TCPX_CHANNELS=2",
+					   "TCPX_THREADS=2", NULL };
+	uint8_t know[LIST_MAX * 512], out[LIST_MAX * 512], zero[MORE] = { 0 };
+	struct rig r;
+
+	rig_begin(&r, two, two);
+	for (size_t i = 0; i < 3; i++) {
+		const size_t size = list[i].size, stride[] = { size + MORE, SAME };
+
+		for (size_t s = 0; s < 2; s++) {
+			size_t n = LIST_MAX;
+
+			assert_true(size + MORE <= 512);
+			assert_ok(list[i].call(r.a, know, size, &n));
+			assert_int_equal(n, list[i].count);
+			memset(out, 0xee, sizeof(out));
+			assert_ok(list[i].call(r.a, out, stride[s], &n));
+			assert_int_equal(n, list[i].count);
+			for (size_t k = 0; k < n; k++) {
+				assert_memory_equal(out + k * stride[s], know + k * size, SAME);
+				if (stride[s] > size)
+					assert_memory_equal(out + k * stride[s] + size, zero, MORE);
+			}
+			assert_int_equal(out[n * stride[s]], 0xee);
+		}
+	}
+	rig_end(&r);
+}
+
 /* ---- on a scripted network ---- */
 
 static const char *const lab_strict[] = { "TCPX_CHANNELS=4", "TCPX_THREADS=1", "TCPX_PORT=0",
@@ -250,6 +312,7 @@ main(void)
 		cmocka_unit_test(channels_that_break_hand_their_chunks_on),
 		cmocka_unit_test(a_silent_stream_is_replaced),
 		cmocka_unit_test(sixteen_channels_on_four_nics_carry_data),
+		cmocka_unit_test(entries_may_be_longer_or_shorter_than_the_librarys),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

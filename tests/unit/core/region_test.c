@@ -5,6 +5,9 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/buf.h"
+#include "proto/blob.h"
+
 static void
 a_registered_region_is_known_until_given_back(void **state)
 {
@@ -189,14 +192,14 @@ a_right_not_given_is_refused_and_nobody_else_suffers(void **state)
 
 /* What the initiator can read about the refusal: the peer's reason, not the code's sentence. */
 static void
-assert_refusal(struct rig *r, uint64_t far, uint64_t len, const char *says)
+assert_refusal(struct rig *r, uint64_t far, uint64_t len, int code, const char *says)
 {
 	struct tcpx_desc l = { r->near.id, 0, len }, f = { far, 0, len };
 	struct tcpx_xfer_info info = TCPX_XFER_INFO_INIT;
 	tcpx_xfer *x;
 
 	assert_ok(tcpx_write(r->to_b, &l, 1, &f, 1, NULL, 0, &x));
-	assert_true(tcpx_wait(x, WAIT_MS) != 0);
+	assert_code(tcpx_wait(x, WAIT_MS), code);
 	assert_ok(tcpx_xfer_query(x, &info));
 	if (!strstr(info.cause, says))
 		fail_msg("\"%s\" does not say \"%s\"", info.cause, says);
@@ -213,11 +216,51 @@ the_initiator_reads_which_refusal_it_was(void **state)
 	rig_memory(r, 200000, 200000);
 	mem_open(&far, r->b, 200000, TCPX_MEM_REMOTE_READ);
 	there = mem_tell(&far, r->b, r->a);
-	assert_refusal(r, there, 100, "peer may not write region");
-	assert_refusal(r, there, 200000, "peer may not write region");
+	assert_refusal(r, there, 100, TCPX_EKEY, "peer may not write region");
+	assert_refusal(r, there, 200000, TCPX_EKEY, "peer may not write region");
 	assert_ok(tcpx_mem_deregister(r->b, far.id));
-	assert_refusal(r, there, 100, "not registered here");
+	assert_refusal(r, there, 100, TCPX_EREGION, "not registered here");
 	mem_close(&far);
+}
+
+/* Bert's region at anna, its blob changed on the way. */
+static uint64_t
+mem_tell_wrong(struct rig *r, uint8_t key, uint64_t longer)
+{
+	uint8_t blob[TCPX_BLOB_MAX];
+	struct tcpx_region_blob said;
+	struct tcpx_buf b;
+	size_t len = sizeof(blob);
+	uint64_t id;
+
+	assert_ok(tcpx_mem_export(r->b, r->far.id, blob, &len));
+	tcpx_buf_init(&b, blob, len);
+	assert_ok(tcpx_region_blob_read(&b, &said));
+	said.key[TCPX_KEY_BYTES - 1] ^= key;
+	said.len += longer;
+	tcpx_buf_init(&b, blob, sizeof(blob));
+	tcpx_region_blob_write(&b, &said);
+	assert_ok(tcpx_mem_import(r->a, blob, b.pos, &id));
+	return id;
+}
+
+/* Within a frame, and in chunks. */
+static void
+the_initiator_reads_of_a_wrong_key_and_of_the_range(void **state)
+{
+	static const uint64_t lens[] = { 1001, 200000 };
+	struct rig *r = *state;
+	uint64_t id;
+
+	rig_memory(r, 200000, 1000);
+	for (size_t i = 0; i < 2; i++) {
+		id = mem_tell_wrong(r, 1, lens[i] - 1000);
+		assert_refusal(r, id, lens[i], TCPX_EKEY, "peer has a wrong key for region");
+		id = mem_tell_wrong(r, 0, lens[i] - 1000);
+		assert_refusal(r, id, lens[i], TCPX_ERANGE, "has 1000 bytes");
+	}
+	assert_filled(r->far.at, 1000, 2);
+	assert_ok(rig_move(r, TCPX_OP_WRITE, 0, 0, 1000));
 }
 
 /* The blob of another region of the same id at another engine has another key. */
@@ -268,6 +311,7 @@ main(void)
 		TEST(totals_must_be_equal),
 		TEST(a_right_not_given_is_refused_and_nobody_else_suffers),
 		TEST(the_initiator_reads_which_refusal_it_was),
+		TEST(the_initiator_reads_of_a_wrong_key_and_of_the_range),
 		TEST(a_key_of_another_region_opens_nothing),
 		TEST(a_region_the_peer_gave_back_is_gone),
 	};
