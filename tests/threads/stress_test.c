@@ -108,6 +108,8 @@ one_sided(struct worker *w)
 		     tcpx_read(r->to_b, &l, 1, &f, 1, NULL, 0, &x);
 	if (!must(w, rc == 0, "post", rc))
 		goto out;
+	if (below(w, 2)) /* taken by look(), or not at all once it is freed */
+		tcpx_xfer_watch(x, w->s);
 	if (gone) {
 		(void)tcpx_wait(x, (int)below(w, 2));
 		rc = tcpx_mem_deregister(r->a, l.region);
@@ -178,7 +180,7 @@ work(void *arg)
 	return NULL;
 }
 
-/* Takes notes, looks at everything, drops and finds peers. */
+/* Takes notes and ends, looks at everything, drops and finds peers. */
 static void *
 look(void *arg)
 {
@@ -187,6 +189,7 @@ look(void *arg)
 	struct tcpx_counters counters = { .struct_size = sizeof(counters) };
 	struct tcpx_peer_info info = { .struct_size = sizeof(info) };
 	struct tcpx_channel_info ch[32];
+	struct tcpx_event ends[8];
 	tcpx_note *n;
 	tcpx_peer *p;
 	size_t count;
@@ -197,6 +200,9 @@ look(void *arg)
 			tcpx_note_free(n);
 		while (tcpx_note_get(r->a, &n) == 0)
 			tcpx_note_free(n);
+		for (count = 8; tcpx_event_get(r->a, ends, sizeof(ends[0]), &count) == 0; count = 8)
+			for (size_t i = 0; i < count; i++)
+				must(w, ends[i].user == w->s && ends[i].status != -EAGAIN, "an end", 0);
 		must(w, tcpx_peer_find(r->b, "anna", &p) == 0, "find", 0);
 		must(w, tcpx_notify(p, "hello", 5) == 0, "notify", 0);
 		(void)tcpx_peer_query(p, &info);
