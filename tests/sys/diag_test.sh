@@ -156,6 +156,8 @@ ok "with the table of NICs" says "default affinity" "$tool" diag compare "$scrat
 	"$scratch/b/diag.json"
 ok "as JSON" sh -c "'$tool' diag compare --json - '$scratch/a' '$scratch/b' |
 	python3 -c 'import json, sys; d = json.load(sys.stdin); assert d[\"comparable\"] and d[\"pairs\"]'"
+ok "JSON that cannot be written is refused first" sh -c "! '$tool' diag compare --json \
+	/nonexistent/x '$scratch/a' '$scratch/b' >'$scratch/compared' && [ ! -s '$scratch/compared' ]"
 ok "a run that failed is compared with nothing" exits 1 "$tool" diag compare "$scratch/plain" \
 	"$scratch/a"
 ok "the reason is told" says "A ended with exit code 3" "$tool" diag compare "$scratch/plain" \

@@ -4,6 +4,7 @@
 # in the middle of a block, which is taken down and resumed.
 here=$(dirname "$0")
 page=$(realpath "$here/page.py")
+terminal=$(realpath "$here/terminal.py")
 . "$here/tap.sh"
 
 work=$scratch/work
@@ -77,7 +78,8 @@ ok "and nothing has run" test ! -e "$work/log"
 ok "the list is JSON, too" says '"runs": false' matrix run "$work/knob.matrix" --list --json -
 
 cd "$work" || exit 1
-ok "a study runs" matrix run "$work/knob.matrix" -o one --json one.json
+ok "a study runs" sh -c "'$tool' matrix run '$work/knob.matrix' -o one --json one.json >one.log 2>&1"
+ok "a pipe hears of no progress" exits 1 grep -n "run [0-9]" one.log
 ok "it finds the effect" json one.json \
 	"r['verdict'] == 'helps' and abs(e['knob']['ratio'] - 1.1) < 0.01 and e['knob']['blocks'] == 6"
 ok "and none between equal cells" json one.json "e['again/A']['verdict'] == 'no material effect'"
@@ -112,6 +114,16 @@ ok "nor of Markdown" says '- &lt;/li>&lt;script>\|\*' matrix report copy -o -
 cp -r copy bare
 head -n 1 copy/results.csv >bare/results.csv
 ok "a cell without a run has no figures" says "| A | 0 of 6 | - | - | - | xxxxxx |" matrix report bare -o -
+
+none=$scratch/none/x
+ok "an output that cannot be written is refused" exits 2 matrix report copy -o "$none"
+ok "so is a page" says "--html: cannot write to" matrix report copy --html "$none"
+ok "and so is JSON, before anything is written" sh -c \
+	"! '$tool' matrix report copy -o early.md --json '$none' 2>/dev/null && [ ! -e early.md ]"
+ok "a terminal shows each run" sh -c \
+	"python3 '$terminal' '$tool' matrix run '$work/knob.matrix' -o shown >shown.log"
+ok "of how many, and the time left" \
+	grep -a "block 6/6  [Aagain B]*  run 21/21  about [0-9]* s left" shown.log
 
 # many runs: those that count are in results.csv alone
 cp -r copy many

@@ -242,7 +242,8 @@ diag_compare(int argc, char **argv)
 		return p.exit;
 	if (argc - p.first_word != 2)
 		return tool_usage(NAME, "two runs are compared, not %d", argc - p.first_word);
-	rc = load(argv[p.first_word], &a);
+	rc = tool_writable(NAME, "--json", w.json);
+	rc = rc ? rc : load(argv[p.first_word], &a);
 	if (rc)
 		return rc;
 	rc = load(argv[p.first_word + 1], &b);

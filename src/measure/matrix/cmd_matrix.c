@@ -301,6 +301,9 @@ run_report(int argc, char **argv)
 	if (!opt_read(&p, &cmd, argc, argv, &a))
 		return p.exit;
 	rc = one_folder(&p, &dir);
+	rc = rc ? rc : tool_writable(cmd.name, "--output", a.output);
+	rc = rc ? rc : tool_writable(cmd.name, "--html", a.html);
+	rc = rc ? rc : tool_writable(cmd.name, "--json", a.json);
 	if (rc)
 		return rc;
 	if (!a.output && !a.html)

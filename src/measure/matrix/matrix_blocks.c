@@ -15,6 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "tool/tool.h"
 
 static const char command_name[] = "tcpx matrix";
@@ -148,6 +149,13 @@ matrix_blocks_undo(struct matrix_session *s, bool undone)
 
 /* ---- blocks ---------------------------------------------------------------------- */
 
+/* The number of the block at @index of the order: warm-up ones end with 0. */
+static int
+block_of(const struct matrix_session *s, unsigned index)
+{
+	return (int)index - (int)s->spec.warmup + 1;
+}
+
 static bool
 has_row(const struct matrix_session *s, int block, unsigned attempt, const char *cell)
 {
@@ -170,14 +178,48 @@ is_complete(const struct matrix_session *s, int block)
 }
 
 static void
+where_text(const struct matrix_session *s, int block, char where[32])
+{
+	if (block > 0)
+		snprintf(where, 32, "block %d/%u", block, s->spec.blocks);
+	else
+		snprintf(where, 32, "warm-up");
+}
+
+/* The work of this process: all runs of the blocks that are not whole. */
+static void
+pace_begin(struct matrix_session *s)
+{
+	unsigned total = s->spec.warmup + s->spec.blocks;
+
+	s->begin_ns = tcpx_clock_now(&tcpx_clock_system);
+	s->runs_done = s->runs_left = 0;
+	for (unsigned b = 0; b < total; b++)
+		for (size_t c = 0; c < s->design.n; c++)
+			s->runs_left += s->present[c] && !is_complete(s, block_of(s, b));
+}
+
+/* What runs now, and how long the rest takes if it goes on as so far. */
+static void
+show_run(const struct matrix_session *s, int block, const char *cell)
+{
+	uint64_t ns = tcpx_clock_now(&tcpx_clock_system) - s->begin_ns;
+	char where[32], left[64] = "";
+
+	where_text(s, block, where);
+	if (s->runs_done)
+		snprintf(left, sizeof(left), "  about %.0f s left",
+			 (double)ns / 1e9 / (double)s->runs_done * (double)s->runs_left);
+	tool_progress("%s  %.20s  run %zu/%zu%s", where, cell, s->runs_done + 1,
+		      s->runs_done + s->runs_left, left);
+}
+
+static void
 say_run(const struct matrix_session *s, const struct matrix_run *run)
 {
 	char where[32];
 
-	if (run->block > 0)
-		snprintf(where, sizeof(where), "block %d/%u", run->block, s->spec.blocks);
-	else
-		snprintf(where, sizeof(where), "warm-up");
+	where_text(s, run->block, where);
 	if (run->valid)
 		fprintf(stderr, "%-12s %-20s %12.6g %s\n", where, run->cell, run->figure,
 			matrix_spec_text(&s->spec, MATRIX_UNIT, ""));
@@ -197,9 +239,13 @@ cell_run(struct matrix_session *s, int block, unsigned attempt, unsigned order, 
 	snprintf(run.cell, sizeof(run.cell), "%s", cell->name);
 	if (state_write(s, cell->name))
 		return TOOL_FINDING;
+	show_run(s, block, cell->name);
 	rc = matrix_cell_run(&s->runner, cell, &run, why);
+	tool_progress_clear();
 	if (!rc || rc == 1)
 		say_run(s, &run);
+	s->runs_done++;
+	s->runs_left--;
 	if (rc == 1)
 		return tool_fail(TOOL_HALF, command_name, "the tear-down of cell %s failed, so the "
 				 "next run would not be what it claims: %s\nundo it by hand, then "
@@ -215,7 +261,7 @@ cell_run(struct matrix_session *s, int block, unsigned attempt, unsigned order, 
 static int
 block_run(struct matrix_session *s, unsigned index)
 {
-	int block = (int)index - (int)s->spec.warmup + 1, rc = TOOL_OK;
+	int block = block_of(s, index), rc = TOOL_OK;
 	unsigned attempt = matrix_store_attempt(&s->store, block) + 1, place = 0;
 	unsigned char order[MATRIX_CELLS_MAX];
 
@@ -247,8 +293,9 @@ matrix_blocks_run(struct matrix_session *s)
 	if (set)
 		rc = tool_fail(TOOL_ROLLED_BACK, command_name, "the study's set-up failed: %s",
 			       set > 0 ? why : "see the log");
+	pace_begin(s);
 	for (unsigned b = 0; !rc && b < total; b++)
-		if (!is_complete(s, (int)b - (int)s->spec.warmup + 1))
+		if (!is_complete(s, block_of(s, b)))
 			rc = s->runner.signal ? TOOL_FINDING : block_run(s, b);
 	if (rc == TOOL_HALF)
 		return rc; /* the set-up stays, and state.json says so */

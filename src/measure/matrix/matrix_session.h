@@ -23,6 +23,8 @@ struct matrix_session {
 	char study_why[MATRIX_WHY];   /* why the whole study cannot run here; ""     */
 	bool study_up;                /* its own set-up has begun                    */
 	char id[32];                  /* of the study: its processes carry it        */
+	uint64_t begin_ns;            /* when this process began to run blocks       */
+	size_t runs_done, runs_left;  /* of this process                             */
 };
 
 struct matrix_wish {
