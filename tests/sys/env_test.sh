@@ -54,6 +54,19 @@ done
 ok "JSON has a reason for each" json_is_whole
 ok "JSON has the findings" finding
 ok "findings end with 1" exits 1 "$tool" env --root "$scratch/m" --lint
+"$tool" topo --spec "$fixtures/a3-high.spec" --write-fixture "$scratch/a3" || exit 1
+in_silence() {
+	"$tool" env --root "$scratch/a3" 2>&1 >/dev/null | grep . && return 1
+	"$tool" env --root "$scratch/a3" >/dev/null
+}
+ok "a machine with GPUs is one for such jobs" in_silence
+without_gpu() {
+	exits 3 "$tool" env --root "$scratch/m" --json "$scratch/vars" && grep -q NCCL_CROSS_NIC "$scratch/vars"
+}
+ok "one without is none, though the variables are printed" without_gpu
+ok "which is said" says "no GPU is found here" "$tool" env --root "$scratch/m"
+ok "so is a plugin that is not there" says "no NCCL net plugin" \
+	env TCPX_PLUGIN_PATH=/nonexistent.so "$tool" env
 ok "another process's" of_a_process
 ok "no such process" exits 2 "$tool" env --lint --pid 1073741823
 ok "no such NIC" exits 2 "$tool" env --root "$scratch/m" --control eth7

@@ -8,6 +8,7 @@
 
 #include "tune/env/env_lint.h"
 #include "tune/env/env_make.h"
+#include "tune/info/machine_plugin.h"
 #include "tool/opt.h"
 #include "tool/out_text.h"
 #include "tool/tool.h"
@@ -44,7 +45,7 @@ static const struct opt_command command = {
 	NAME, "[OPTIONS]",
 	"Prints the environment that a job over GPUDirect-TCPX should have on this machine: what "
 	"Google publishes for NCCL on A3-high, with this machine's NICs and the plan's CPUs "
-	"(tcpx irq plan). With --lint says what is wrong with one; exit code 1 if there is an "
+	"(tcpx irq plan). Exit code 3: there is no GPU here. With --lint says what is wrong with one; exit code 1 if there is an "
 	"error or a warning.",
 	opts, ARRAY_LEN(opts),
 	"  eval \"$(tcpx env)\"\n"
@@ -174,6 +175,25 @@ make(const struct args *a, const struct machine *m, const struct tcpx_roles *rol
 	return rc;
 }
 
+/* What a job over GPUDirect-TCPX cannot do without: a GPU, and a plugin, which may be in the
+ * job's container. TOOL_DENIED, after the variables, where there is no GPU. */
+static int
+check_needs(const struct machine *m)
+{
+	bool gpu = m->facts->gpu_count > 0;
+	struct machine_plugin plugin = { .found = true };
+
+	if (m->here)
+		machine_plugin_read(m, NULL, &plugin);
+	if (!gpu)
+		return tool_fail(TOOL_DENIED, NAME, "no GPU%s is found here: no job over "
+				 "GPUDirect-TCPX can run, and the variables are for another machine", plugin.found ? "" : " and no NCCL net plugin");
+	if (!plugin.found)
+		tool_fail(TOOL_OK, NAME, "no NCCL net plugin is found here (%s): the job's container "
+			  "has to bring it", plugin.why);
+	return TOOL_OK;
+}
+
 static int
 run_lint(const struct args *a, const struct machine *m)
 {
@@ -188,6 +208,7 @@ run_make(const struct args *a, struct machine *m)
 {
 	const char *control = a->control ? a->control : getenv("NCCL_GPUDIRECTTCPX_CTRL_DEV");
 	struct tcpx_roles roles;
+	int rc;
 
 	if (machine_roles(m, a->nics, control, &roles) < 0)
 		return tool_fail(TOOL_USAGE, NAME, "no NIC that could be named: tcpx info tells why");
@@ -195,7 +216,8 @@ run_make(const struct args *a, struct machine *m)
 		return tool_fail(TOOL_USAGE, NAME, "%s %s: no such interface is up and has an "
 				 "address", a->control ? "--control" : "NCCL_GPUDIRECTTCPX_CTRL_DEV",
 				 control);
-	return make(a, m, &roles);
+	rc = make(a, m, &roles);
+	return rc ? rc : check_needs(m);
 }
 
 static int
