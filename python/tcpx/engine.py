@@ -14,10 +14,13 @@ from .peer import Peer
 from .reader import Reader
 from .region import LOCAL, REMOTE_WRITE, Region, RemoteRegion
 from .transfer import Transfer
-from .wait import until
+from .wait import SLICE_MS, until
 
 _BATCH = 256
-_byref, _size_t, _string_at = ctypes.byref, ctypes.c_size_t, ctypes.string_at
+_byref, _size_t, _pointer = ctypes.byref, ctypes.c_size_t, ctypes.c_void_p
+_string_at, _tuple = ctypes.string_at, tuple.__new__
+_note_wait, _note_free = C.tcpx_note_wait, C.tcpx_note_free
+_note_data, _note_sender = C.tcpx_note_data, C.tcpx_note_sender
 
 
 class Note(NamedTuple):
@@ -192,10 +195,10 @@ class Engine:
 
     def _taken(self, handle: Optional[int]) -> Note:
         size = _size_t()
-        data = C.tcpx_note_data(handle, _byref(size))
-        note = Note(C.tcpx_note_sender(handle).decode("utf-8", "replace"),
-                    _string_at(data, size.value))
-        C.tcpx_note_free(handle)
+        data = _note_data(handle, _byref(size))
+        note = _tuple(Note, (_note_sender(handle).decode("utf-8", "replace"),
+                             _string_at(data, size.value)))
+        _note_free(handle)
         return note
 
     def _note_get(self) -> Optional[Note]:
@@ -213,9 +216,13 @@ class Engine:
 
     def wait_note(self, timeout: Optional[float] = None) -> Note:
         """The oldest note; TimeoutError after @timeout seconds. Not while a reader is attached."""
-        self._refuse_reader("wait_note")
-        handle, out = self._need(), ctypes.c_void_p()
-        code = until(C.tcpx_note_wait, handle, timeout, "note", _byref(out))
+        if self._reader:
+            self._refuse_reader("wait_note")
+        handle, out = self._handle or self._need(), _pointer()
+        # Most notes come within one slice: the call itself, without until()'s.
+        code = _note_wait(handle, SLICE_MS, _byref(out)) if timeout is None else EAGAIN
+        if code == EAGAIN:
+            code = until(_note_wait, handle, timeout, "note", _byref(out))
         if code:
             check(code, "note", handle)
         return self._taken(out.value)

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 WRITE, READ, SEND, RECV = 1, 2, 3, 4
 _byref, _pointer = ctypes.byref, ctypes.c_void_p
+_write, _read = C.tcpx_write, C.tcpx_read
 
 
 class _Prepared:
@@ -50,6 +51,8 @@ class Peer:
         """Where the packed list is, how many pieces it has, and what keeps it."""
         kind = type(pieces)
         if (kind is Region or kind is RemoteRegion) and pieces._id is not None:
+            if pieces.engine is self.engine and not (written and pieces.readonly):
+                return pieces._address, 1, pieces
             regions, found = (pieces,), (pieces._address, 1, pieces)
         else:
             packed = pieces if kind is Pieces else pack(pieces)
@@ -69,7 +72,7 @@ class Peer:
         there, count_there, held_there = self._list(remote, False)
         data = note if type(note) is bytes and len(note) <= NOTE_MAX else note_bytes(note)
         out = _pointer()
-        call = C.tcpx_write if op == WRITE else C.tcpx_read
+        call = _write if op == WRITE else _read
         handle = self._handle if self.engine._handle else None
         code = call(handle or self._need(), here, count, there, count_there, data,
                     len(data) if data else 0, _byref(out))

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any, Callable, Dict, Generator, Optional, Tupl
 
 from ._abi import EAGAIN, NOTE_MAX, C, XferInfo
 from .errors import Error, check, error
-from .wait import until
+from .wait import SLICE_MS, until
 
 if TYPE_CHECKING:
     from .engine import Engine
 
+_wait, _free = C.tcpx_wait, C.tcpx_xfer_free
 Note = Union[bytes, bytearray, memoryview, str, None]
 
 
@@ -108,7 +109,12 @@ class Transfer:
         """Waits for the end, and raises what it failed with. TimeoutError after @timeout
         seconds; the transfer goes on. This thread does the I/O meanwhile."""
         if self._status is None:
-            self._status = until(C.tcpx_wait, self._need(), timeout, "transfer")
+            handle = self._handle if self.engine._handle else None
+            # Most end within one slice: the call itself, without until()'s.
+            code = _wait(handle or self._need(), SLICE_MS) if timeout is None else EAGAIN
+            if code == EAGAIN:
+                code = until(_wait, self._need(), timeout, "transfer")
+            self._status = code
         if self._status:
             self._raise()
 
@@ -170,7 +176,7 @@ class Transfer:
         if handle:
             self.engine._live.pop(self._key, None)
             if self.engine._handle:
-                C.tcpx_xfer_free(handle)
+                _free(handle)
         self._held = None
 
     def __del__(self) -> None:
