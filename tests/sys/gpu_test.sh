@@ -79,5 +79,7 @@ ok "and the message says what is" says "this process sees 2" "$tool" perf --self
 ok "info shows the GPUs" says "software GPU 1" "$tool" info
 TCPX_CUDA_LIBRARY=/nonexistent
 ok "no driver" exits 3 "$tool" perf --self --mem cuda:0 -b 64K
+ok "unless host memory will do" run_right "rows[0]['mem'] == rows[0]['peer_mem'] == 'host'" \
+	--mem cuda:0 --peer-mem cuda:1 --any -b 64K -e 64K --baseline --pairs 1
 ok "info says that there is none" says "no GPU driver" "$tool" info
 done_testing

@@ -155,10 +155,17 @@ static int
 open_mem(struct serve *s, struct client *g)
 {
 	uint64_t len = g->job.depth * g->job.span_bytes;
+	char where[PLACE_TEXT];
 	int rc;
 
 	g->place = g->job.mem_said ? g->job.mem : s->args->mem;
 	rc = ready_gpus(s, &g->place);
+	if (rc && s->args->any) {
+		tool_fail(TOOL_FINDING, name, "client %s: %s cannot be used: host memory, by --any",
+			  g->name, place_format(&g->place, where));
+		g->place.gpus = 0;
+		rc = 0;
+	}
 	if (!rc && job_has_out(&g->job))
 		rc = mem_open(s->engine, s->gpus, &g->place, len, TCPX_MEM_REMOTE_WRITE, &g->out);
 	if (!rc && job_has_in(&g->job))
