@@ -4,8 +4,8 @@
 # clean. Usage: deb.sh BUILD
 set -eu
 cd "$(dirname "$0")/.."
-command -v dh >/dev/null && command -v dpkg-buildpackage >/dev/null || {
-	echo "make deb needs debhelper and dpkg-dev: apt install debhelper" >&2
+command -v dh >/dev/null && command -v dh_python3 >/dev/null || {
+	echo "make deb needs debhelper and dh-python: apt install debhelper dh-python" >&2
 	exit 1
 }
 out=$1/deb
