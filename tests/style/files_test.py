@@ -149,9 +149,15 @@ def the_picture_is_that_of_its_results():
         "not drawn from docs/results/gpu.md: scripts/plot_gpu.py docs/results/gpu.md docs/images/gpu-nccl.svg"
 
 
+def the_comparison_is_that_of_its_results():
+    made = tap.succeeds(sys.executable, "scripts/comparison_page.py", "docs/results", "-")
+    assert made == read("docs/results/comparison.md"), "not written from its result files: " \
+        "scripts/comparison_page.py docs/results docs/results/comparison.md"
+
+
 tap.run([every_public_figure_is_in_a_table, counters_have_the_order_of_the_public_struct,
          shell_scripts_are_clean, manual_pages_are_clean, every_call_has_a_page,
          every_command_has_a_page,
          the_packages_have_the_version_of_the_tree,
          every_option_is_in_the_manual, the_studies_are_those_of_their_runs,
-         the_picture_is_that_of_its_results])
+         the_picture_is_that_of_its_results, the_comparison_is_that_of_its_results])
