@@ -6,6 +6,7 @@
 #include <strings.h>
 
 #include "base/cpuset.h"
+#include "base/nets.h"
 #include "base/parse.h"
 #include "base/settings.h"
 
@@ -19,6 +20,7 @@ static const char *const type_name[TCPX_TYPE_COUNT_OF] = {
 	[TCPX_TYPE_MS] = "time",     [TCPX_TYPE_WORD] = "word",
 	[TCPX_TYPE_CHANNELS] = "channels", [TCPX_TYPE_CPUS] = "CPU list",
 	[TCPX_TYPE_PORT] = "port",   [TCPX_TYPE_PORTS] = "port range",
+	[TCPX_TYPE_NETS] = "networks",
 };
 
 const char *
@@ -130,6 +132,8 @@ by_type_parse(const struct tcpx_setting_def *def, const char *text,
 		return port_parse(text, &value->num);
 	case TCPX_TYPE_PORTS:
 		return ports_parse(text, &value->num);
+	case TCPX_TYPE_NETS:
+		return strlen(text) <= TCPX_SETTING_TEXT_MAX ? tcpx_nets_check(text) : -EINVAL;
 	default:
 		return strlen(text) <= TCPX_SETTING_TEXT_MAX ? 0 : -EINVAL;
 	}
@@ -197,6 +201,9 @@ tcpx_setting_allowed(const struct tcpx_setting_def *def, char *buf, size_t cap)
 		break;
 	case TCPX_TYPE_PORTS:
 		snprintf(buf, cap, "FIRST-LAST of 1 to 65535, as 28515-28614");
+		break;
+	case TCPX_TYPE_NETS:
+		snprintf(buf, cap, "ADDRESS or ADDRESS/BITS, between commas, as 10.0.0.0/8,fd00::/8");
 		break;
 	case TCPX_TYPE_CPUS:
 		snprintf(buf, cap, "a list of CPUs below %d, as 8-21,112", TCPX_CPUS_MAX);

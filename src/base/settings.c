@@ -87,6 +87,10 @@ static const struct tcpx_setting_def settings[] = {
 		.name = "TCPX_PORTS", .type = TCPX_TYPE_PORTS, .value = "", .since = "0.1.0",
 		.help = "Ports that all listeners keep to, as 28515-28614; empty: any.",
 	},
+	[TCPX_SET_ALLOW] = {
+		.name = "TCPX_ALLOW", .type = TCPX_TYPE_NETS, .value = "", .since = "0.1.0",
+		.help = "Networks that connections may come from, as 10.0.0.0/8,fd00::/8; empty: all.",
+	},
 	[TCPX_SET_CONNECT_MS] = {
 		.name = "TCPX_CONNECT_MS", .type = TCPX_TYPE_MS, .value = "10000",
 		.unit = "ms", .min = 1, .max = DAY_MS, .since = "0.1.0",

@@ -25,6 +25,7 @@ enum tcpx_setting {
 	TCPX_SET_DIST,
 	TCPX_SET_PORT,
 	TCPX_SET_PORTS,
+	TCPX_SET_ALLOW,
 	TCPX_SET_CONNECT_MS,
 	TCPX_SET_HANDSHAKE_MS,
 	TCPX_SET_STALL_MS,
@@ -65,6 +66,7 @@ enum tcpx_setting_type {
 	TCPX_TYPE_CPUS,     /* CPU list, may be empty                     */
 	TCPX_TYPE_PORT,     /* 0 to 65535, or off: TCPX_PORT_OFF          */
 	TCPX_TYPE_PORTS,    /* "28515-28614", may be empty               */
+	TCPX_TYPE_NETS,     /* "10.0.0.0/8,fd00::/8", may be empty       */
 	TCPX_TYPE_COUNT_OF
 };
 

@@ -8,7 +8,7 @@
  * other negative code of a channel or stream means that the object is dead and may only be
  * closed. Two threads never call on one object at once. But any thread may wake a poller, have it
  * watch a stream, a new channel or a descriptor, and ask for a channel's stats(). Of the core,
- * providers call only struct tcpx_net_memory.
+ * providers call only struct tcpx_net_memory and struct tcpx_net_gate.
  */
 #ifndef NET_NET_H
 #define NET_NET_H
@@ -50,6 +50,12 @@ struct tcpx_net_memory {
 	void (*leave)(void *arg, int gpu);
 	/* Copies len bytes of that GPU's memory to dst and waits for them: set-up only. */
 	int (*read)(void *arg, int gpu, void *dst, const void *src, size_t len);
+};
+
+/* Who may connect. The core provides it; without admits everybody may. Any thread. */
+struct tcpx_net_gate {
+	void *arg;
+	bool (*admits)(void *arg, const struct tcpx_addr *from);
 };
 
 enum tcpx_ready {
@@ -127,6 +133,7 @@ struct tcpx_net_params {
 	const char *congestion;         /* of TCP channels (TCPX_CONGESTION); borrowed; "" or
 	                                 * NULL: the provider chooses            */
 	const struct tcpx_net_memory *memory; /* borrowed; NULL: host memory only */
+	struct tcpx_net_gate gate;      /* asked before a byte of a connection is read       */
 	const char *plugin;             /* for tcpx: the library (TCPX_PLUGIN_PATH); "" or NULL:
 	                                 * as NCCL finds it                      */
 	uint32_t chunk;                 /* largest message wanted; 0: the provider's default */

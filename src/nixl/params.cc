@@ -13,8 +13,8 @@
 using namespace nixlabi;
 
 static const char *const ours[] = { "TCPX_NICS", "TCPX_CTRL", "TCPX_CHANNELS", "TCPX_THREADS",
-				    "TCPX_PORTS", "TCPX_SECRET_FILE", "TCPX_CONNECT_MS",
-				    "TCPX_STALL_MS", "TCPX_DEBUG" };
+				    "TCPX_PORTS", "TCPX_ALLOW", "TCPX_SECRET_FILE",
+				    "TCPX_CONNECT_MS", "TCPX_STALL_MS", "TCPX_DEBUG" };
 
 /* What callers that know UCX alone expect to find, with UCX's defaults. */
 static const char *const ucx[][2] = {

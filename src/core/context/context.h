@@ -31,6 +31,7 @@
 struct auth;
 struct channel_calls;
 struct copy_calls;
+struct gate;
 struct listeners;
 struct loop;
 struct loop_calls;
@@ -150,6 +151,7 @@ struct tcpx_engine {
 	struct counters count;
 	struct memory *memory;
 	struct listeners *listeners;
+	struct gate *gate;
 	struct notes *notes;
 	struct auth *auth;        /* NULL: no secret */
 	struct stats *stats;      /* NULL: no statistics port */

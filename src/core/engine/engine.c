@@ -28,6 +28,7 @@
 #include "core/memory/staging.h"
 #include "core/session/accept.h"
 #include "core/session/auth.h"
+#include "core/session/gate.h"
 #include "core/session/note.h"
 #include "core/session/peer.h"
 #include "core/session/session.h"
@@ -39,6 +40,7 @@ struct whole {
 	struct tcpx_engine engine;
 	struct memory memory;
 	struct listeners listeners;
+	struct gate gate;
 	struct notes notes;
 };
 
@@ -175,6 +177,7 @@ tcpx_engine_open(const struct tcpx_engine_opts *opts, const struct engine_env *e
 	e->up = tcpx_upward;
 	e->memory = &w->memory;
 	e->listeners = &w->listeners;
+	e->gate = &w->gate;
 	e->notes = &w->notes;
 	e->events.fd = -1;
 	tcpx_node_init(&e->events.queue);
@@ -182,6 +185,7 @@ tcpx_engine_open(const struct tcpx_engine_opts *opts, const struct engine_env *e
 	tcpx_mutex_init(&e->registry.lock);
 	tcpx_mutex_init(&e->events.lock);
 	tcpx_mutex_init(&e->notes->lock);
+	tcpx_mutex_init(&e->gate->lock);
 	tcpx_node_init(&e->registry.peers);
 	tcpx_node_init(&e->registry.sessions);
 	tcpx_node_init(&e->registry.xfers);
@@ -385,6 +389,7 @@ tcpx_close(tcpx_engine *e)
 	pthread_mutex_destroy(&e->registry.lock);
 	pthread_mutex_destroy(&e->events.lock);
 	pthread_mutex_destroy(&e->notes->lock);
+	pthread_mutex_destroy(&e->gate->lock);
 	free(tcpx_container(e, struct whole, engine));
 }
 

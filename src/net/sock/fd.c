@@ -24,6 +24,7 @@
 
 #define ADDR_TEXT     64
 #define NOTSENT_LOWAT (512 << 10)
+#define TURNED_AWAY   64 /* most connections refused in a call */
 
 union sockaddr_any {
 	struct sockaddr sa;
@@ -289,21 +290,28 @@ accept_shed(int listen_fd, int *spare)
 }
 
 int
-tcpx_sock_accept_fd(int listen_fd, int *spare, struct tcpx_addr *from, int *out)
+tcpx_sock_accept_fd(const struct tcpx_net *net, int listen_fd, int *spare,
+		    struct tcpx_addr *from, int *out)
 {
-	union sockaddr_any sa;
-	socklen_t len = sizeof(sa);
-	int fd;
+	for (int i = 0; i < TURNED_AWAY; i++) {
+		union sockaddr_any sa;
+		socklen_t len = sizeof(sa);
+		int fd;
 
-	fd = accept4(listen_fd, &sa.sa, &len, SOCK_CLOEXEC | SOCK_NONBLOCK);
-	if (fd < 0 && (errno == EMFILE || errno == ENFILE))
-		accept_shed(listen_fd, spare);
-	if (fd < 0) /* also for a connection that has failed: accept4() returns its error */
-		return -EAGAIN;
-	set_int(fd, IPPROTO_TCP, TCP_NODELAY, 1);
-	sockaddr_to(&sa, from);
-	*out = fd;
-	return 0;
+		fd = accept4(listen_fd, &sa.sa, &len, SOCK_CLOEXEC | SOCK_NONBLOCK);
+		if (fd < 0 && (errno == EMFILE || errno == ENFILE))
+			accept_shed(listen_fd, spare);
+		if (fd < 0) /* also for a connection that has failed: accept4() returns its error */
+			return -EAGAIN;
+		sockaddr_to(&sa, from);
+		if (!net->gate.admits || net->gate.admits(net->gate.arg, from)) {
+			set_int(fd, IPPROTO_TCP, TCP_NODELAY, 1);
+			*out = fd;
+			return 0;
+		}
+		close(fd);
+	}
+	return -EAGAIN; /* the rest in the next turn */
 }
 
 /* Both ends have the same address, or loopback addresses: both are on this host. */

@@ -18,9 +18,10 @@ int tcpx_sock_listen_fd(const struct tcpx_net *net, const struct tcpx_nic *nic,
 int tcpx_sock_connect_fd(const struct tcpx_nic *nic, const struct tcpx_addr *to, int *fd);
 /* Whether that socket is connected: 0, -EAGAIN, or its error (the kernel reports it once). */
 int tcpx_sock_connected(int fd);
-/* The next connection, or -EAGAIN. With no descriptor left, *spare is closed for a moment to
- * refuse the connection. */
-int tcpx_sock_accept_fd(int listen_fd, int *spare, struct tcpx_addr *from, int *fd);
+/* The next connection that the net's gate admits, or -EAGAIN. Others are closed, a few a call.
+ * With no descriptor left, *spare is closed for a moment to refuse the connection. */
+int tcpx_sock_accept_fd(const struct tcpx_net *net, int listen_fd, int *spare,
+			struct tcpx_addr *from, int *fd);
 /* Can sockets here have this congestion control? "": yes. -EINVAL, logged. */
 int tcpx_sock_congestion_check(const char *name);
 /* The one of a TCP socket, as the kernel names it; "" if it does not. */

@@ -196,7 +196,7 @@ port_step(struct tcpx_sock_port *p)
 	for (uint32_t i = p->pending_count; i-- > 0;)
 		pending_step(p, &p->pending[i], now_ns);
 	for (int i = 0; i < ACCEPTS_A_STEP; i++) {
-		if (tcpx_sock_accept_fd(p->fd, &p->spare, &from, &fd))
+		if (tcpx_sock_accept_fd(p->net, p->fd, &p->spare, &from, &fd))
 			return;
 		if (p->pending_count == TCPX_SOCK_PENDING)
 			pending_refuse(p, pending_oldest(p), "too many without a preamble", now_ns);

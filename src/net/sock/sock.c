@@ -39,6 +39,7 @@ sock_open(const struct tcpx_net_params *params, struct tcpx_net **out,
 	net->clock = params->clock ? params->clock : &tcpx_clock_system;
 	net->lend = params->lend;
 	net->congestion = params->congestion ? params->congestion : "";
+	net->gate = params->gate;
 	net->port_first = params->port_first;
 	net->port_last = params->port_last;
 	rc = tcpx_sock_ports_open(net);

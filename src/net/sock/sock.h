@@ -20,6 +20,7 @@ struct tcpx_net {
 	const char *congestion; /* asked for; "" none; borrowed */
 	struct tcpx_sock_pipes pipes;
 	const struct tcpx_clock *clock; /* borrowed */
+	struct tcpx_net_gate gate;
 	struct tcpx_sock_port *ports;   /* one for each NIC: where its channels arrive */
 };
 

@@ -30,6 +30,7 @@
 struct tcpx_stream {
 	int fd;
 	int spare; /* a listener's; else -1 */
+	const struct tcpx_net *net; /* a listener's */
 	int state; /* 0 up, -EAGAIN connecting, or the error */
 	struct tcpx_sock_watch watch;
 };
@@ -59,9 +60,11 @@ tcpx_sock_listen(struct tcpx_net *net, const struct tcpx_addr *addr, struct tcpx
 
 	if (rc == 0)
 		rc = stream_new(fd, 0, listener);
-	if (rc == 0)
-		(*listener)->spare = open("/dev/null", O_RDONLY | O_CLOEXEC);
-	return rc;
+	if (rc)
+		return rc;
+	(*listener)->net = net;
+	(*listener)->spare = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	return 0;
 }
 
 int
@@ -70,7 +73,7 @@ tcpx_sock_accept(struct tcpx_stream *l, struct tcpx_stream **stream, struct tcpx
 	struct tcpx_addr addr;
 	int rc, fd;
 
-	rc = tcpx_sock_accept_fd(l->fd, &l->spare, &addr, &fd);
+	rc = tcpx_sock_accept_fd(l->net, l->fd, &l->spare, &addr, &fd);
 	if (!rc)
 		rc = stream_new(fd, 0, stream);
 	if (!rc)

@@ -95,6 +95,10 @@ static const struct {
 	{ TCPX_SET_PORTS, "2-1", -EINVAL, 0, false },
 	{ TCPX_SET_PORTS, "0-1", -EINVAL, 0, false },
 	{ TCPX_SET_PORTS, "1-65536", -EINVAL, 0, false },
+	{ TCPX_SET_ALLOW, "", 0, 0, false },
+	{ TCPX_SET_ALLOW, "10.0.0.0/8,fd00::/8,192.168.1.7", 0, 0, false },
+	{ TCPX_SET_ALLOW, "10.0.0.0/33", -EINVAL, 0, false },
+	{ TCPX_SET_ALLOW, "eth1", -EINVAL, 0, false },
 	{ TCPX_SET_CPUS, "", 0, 0, false },
 	{ TCPX_SET_CPUS, "8-21,112", 0, 0, false },
 	{ TCPX_SET_CPUS, "21-8", -EINVAL, 0, false },
@@ -145,6 +149,7 @@ allowed_is_told_by_type(void **state)
 		{ TCPX_SET_WINDOW, "1 to 256" },
 		{ TCPX_SET_PROVIDER, "auto, sock, tcpx" },
 		{ TCPX_SET_CHANNELS, "auto, or 1 to 256, or 1/nic to 64/nic" },
+		{ TCPX_SET_ALLOW, "ADDRESS or ADDRESS/BITS, between commas, as 10.0.0.0/8,fd00::/8" },
 	};
 	char buf[256];
 

@@ -165,6 +165,33 @@ strangers_are_refused_and_the_right_one_still_comes(void **state)
 	}
 }
 
+static bool
+from_nobody(void *arg, const struct tcpx_addr *from)
+{
+	++*(int *)arg;
+	return false;
+}
+
+/* Its bytes stay unread: no line about them is logged. */
+static void
+whom_the_gate_does_not_admit_is_closed_unread(void **state)
+{
+	struct rig *r = *state;
+	struct gate g = gate_open(r);
+	uint8_t bytes[TCPX_SOCK_PREAMBLE_BYTES];
+	int asked = 0, fd;
+
+	r->net->gate = (struct tcpx_net_gate){ &asked, from_nobody };
+	fd = rig_raw(g.handle);
+	tcpx_sock_preamble_format(&g.id, bytes);
+	send(fd, bytes, sizeof(bytes), MSG_NOSIGNAL);
+	gate_refuses(&g, fd);
+	assert_int_equal(asked, 1);
+	assert_int_equal(r->warnings, 0);
+	r->net->gate = (struct tcpx_net_gate){ 0 };
+	gate_close(&g);
+}
+
 static void
 a_wrong_token_ends_the_connect(void **state)
 {
@@ -438,6 +465,7 @@ main(void)
 		FACT(channels_stand_in_both_directions),
 		FACT(many_channels_of_one_token_come_in_any_order),
 		FACT(strangers_are_refused_and_the_right_one_still_comes),
+		FACT(whom_the_gate_does_not_admit_is_closed_unread),
 		FACT(a_wrong_token_ends_the_connect),
 		FACT(a_token_is_good_once),
 		FACT(the_silent_are_closed_after_five_seconds),
