@@ -16,9 +16,9 @@ body_close(struct tcpx_seal_lib *lib)
 	tcpx_tls_lib_close(lib);
 }
 
-/* The version of a record, which RFC 8446 5.1 says to ignore. */
+/* The version of a flight's first record: RFC 8446 5.1 says to ignore it. */
 bool
 body_ignores(unsigned flight, size_t at)
 {
-	return at == 1 || at == 2;
+	return flight < 2 && at == 2;
 }

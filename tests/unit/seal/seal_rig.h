@@ -7,8 +7,6 @@
 #include "seal/seal.h"
 #include "tcpx/err.h"
 
-#define FLIGHT_MAX 4096 /* more than any flight of a handshake */
-
 struct wire {
 	uint8_t bytes[4 * (TCPX_SEAL_BLOCK + TCPX_SEAL_ROOM)];
 	size_t len;
