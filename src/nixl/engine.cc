@@ -40,7 +40,7 @@ say_why(const std::string &agent)
 }
 
 static int
-open_engine(const InitParams &p, const Params &listed, tcpx_engine **out)
+open_engine(const InitParams &p, const Params &listed, const std::string &name, tcpx_engine **out)
 {
 	struct tcpx_engine_opts opts = TCPX_ENGINE_OPTS_INIT;
 	std::vector<std::string> settings = tcpx_nixl_settings(*p.params, listed);
@@ -49,14 +49,14 @@ open_engine(const InitParams &p, const Params &listed, tcpx_engine **out)
 	for (const std::string &setting : settings)
 		text.push_back(setting.c_str());
 	text.push_back(nullptr);
-	opts.name = p.agent.c_str();
+	opts.name = name.c_str();
 	opts.settings = text.data();
 	return tcpx_open(&opts, out);
 }
 
-TcpxNixlEngine::TcpxNixlEngine(const InitParams &p, const Params &listed) : Engine(p)
+TcpxNixlEngine::TcpxNixlEngine(const InitParams &p, const Params &listed) : Engine(p), notes(p.agent)
 {
-	int rc = open_engine(p, listed, &tcpx);
+	int rc = open_engine(p, listed, notes.engine_name(), &tcpx);
 
 	if (rc == 0)
 		rc = fetch_blob(own_info, [&](void *buf, size_t *len) {

@@ -8,6 +8,7 @@
 #include <unordered_map>
 
 #include "nixl/abi.h"
+#include "nixl/notes.h"
 #include "tcpx/tcpx.h"
 
 /*
@@ -55,8 +56,11 @@ public:
 private:
 	int with_peer(const std::string &agent, int (*call)(tcpx_peer *, void *), void *arg) const;
 	int add_peer(const std::string &agent, const std::string &info) const;
+	int send_note(const std::string &agent, const std::string &note) const;
+	int fit_note(const std::string &agent, const std::string *&note, std::string &last) const;
 
 	tcpx_engine *tcpx = nullptr;
+	TcpxNixlNotes notes;
 	std::string own_info; /* as conn_info() */
 	mutable std::shared_mutex peers_lock;
 	struct Known {

@@ -28,10 +28,6 @@ struct Preparation {
 	tcpx_xfer *x;
 };
 
-struct Message {
-	const std::string &text;
-};
-
 } /* namespace */
 
 /* ---- lists ----------------------------------------------------------------------- */
@@ -102,15 +98,20 @@ TcpxNixlEngine::prepare(const Op &op, const MetaList &local, const MetaList &rem
 
 /* The request has everything: NIXL names the lists once more, and they are the same. */
 Status
-TcpxNixlEngine::post(const Op &, const MetaList &, const MetaList &, const std::string &,
+TcpxNixlEngine::post(const Op &, const MetaList &, const MetaList &, const std::string &to,
 		     Request *&request, const PostArgs *args) const
 {
 	return tcpx_nixl_guard("postXfer", [&] {
 		auto t = static_cast<Transfer *>(request);
-		bool note = args && args->has_note;
-		int rc = tcpx_xfer_post(t->x, note ? args->note.data() : nullptr,
-					note ? args->note.size() : 0);
+		const std::string *note = args && args->has_note ? &args->note : nullptr;
+		std::string last;
+		int rc = 0;
 
+		if (note)
+			rc = fit_note(to, note, last);
+		if (rc == 0)
+			rc = tcpx_xfer_post(t->x, note ? note->data() : nullptr,
+					    note ? note->size() : 0);
 		return rc ? rc : -EAGAIN;
 	});
 }
@@ -142,7 +143,7 @@ TcpxNixlEngine::take_notifs(Notifs &out)
 			size_t len;
 			auto data = static_cast<const char *>(tcpx_note_data(taken, &len));
 
-			out.emplace_back(tcpx_note_sender(taken), std::string(data, len));
+			notes.take(tcpx_note_sender(taken), data, len, out);
 		}
 		return 0;
 	});
@@ -151,17 +152,45 @@ TcpxNixlEngine::take_notifs(Notifs &out)
 static int
 notify_with(tcpx_peer *peer, void *arg)
 {
-	auto message = static_cast<const Message *>(arg);
+	auto note = static_cast<const std::string *>(arg);
 
-	return tcpx_notify(peer, message->text.data(), message->text.size());
+	return tcpx_notify(peer, note->data(), note->size());
+}
+
+int
+TcpxNixlEngine::send_note(const std::string &to, const std::string &note) const
+{
+	return with_peer(to, notify_with, const_cast<std::string *>(&note));
+}
+
+/* A note that does not fit: sends all its parts but the last, and @note is that one, in @last. */
+int
+TcpxNixlEngine::fit_note(const std::string &to, const std::string *&note, std::string &last) const
+{
+	if (notes.fits(*note))
+		return 0;
+	std::vector<std::string> parts = notes.parts(*note);
+	if (parts.empty())
+		return -EINVAL;
+	last.swap(parts.back());
+	parts.pop_back();
+	note = &last;
+	for (const std::string &part : parts) {
+		int rc = send_note(to, part);
+		if (rc)
+			return rc;
+	}
+	return 0;
 }
 
 Status
 TcpxNixlEngine::notify(const std::string &to, const std::string &text) const
 {
 	return tcpx_nixl_guard("genNotif", [&] {
-		Message message = { text };
+		const std::string *note = &text;
+		std::string last;
+		int rc = fit_note(to, note, last);
 
-		return with_peer(to, notify_with, &message);
+		return rc ? rc : send_note(to, *note);
 	});
 }
