@@ -113,7 +113,7 @@ ok "are, too" mesh_is 2 "m['launcher'] == 'Kubernetes'"
 cat >"$scratch/away" <<END
 [ \$rank != 1 ] || export TCPX_NICS=nosuchnic0
 export RANK=\$rank WORLD_SIZE=3
-exec timeout 90 "$tool" perf --mesh --from-env -b 256K -n 3
+exec timeout 90 "$tool" perf --mesh --from-env -b 256K -n 3 --json "$json" --report "$scratch/away.html"
 END
 one_stays_away() {
 	TCPX_RENDEZVOUS=127.0.0.1:$(free_port)
@@ -137,6 +137,19 @@ ended() {
 }
 ok "a rank without a server is named to rank 0" \
 	says "rank 1 on $(uname -n): its server did not start" one_stays_away 0
+# failed_by TEXT: the record is of a mesh that failed so before it met.
+failed_by() {
+	python3 "$(dirname "$0")/../../scripts/check-result.py" "$json" &&
+		result "$json" "'$1' in r['failed']['cause'] and not r['mesh'][0]['pairs']"
+}
+ok "rank 0 writes that the mesh has failed" failed_by "its server did not start"
+ok "and a page that says so" grep -q "<h1 class=.bad.>Failed" "$scratch/away.html"
+no_rendezvous() {
+	rm -f "$json"
+	RANK=0 WORLD_SIZE=2 exits 1 "$tool" perf --mesh --from-env --rendezvous 192.0.2.1.x:1 --json "$json"
+}
+ok "so it does without a rendezvous" no_rendezvous
+ok "with the cause" failed_by "has no address"
 ok "and to one that comes later" says "rank 1 on $(uname -n): its server did not start" \
 	cat "$scratch/rank2"
 unset TCPX_RENDEZVOUS rank

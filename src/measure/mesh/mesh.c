@@ -135,6 +135,21 @@ port_of(int listener)
 	return getsockname(listener, (struct sockaddr *)&addr, &len) ? 0 : ntohs(addr.sin_port);
 }
 
+/* The rendezvous of rank 0. TOOL_FINDING, and a record that says why, without one. */
+static int
+listen_here(const struct perf_args *a, const struct mesh_env *env, struct result *r, int *listener)
+{
+	char why[256];
+
+	if (mesh_listen(env->host, env->port, listener) == 0)
+		return TOOL_OK;
+	tcpx_err_last(why, sizeof(why));
+	tool_fail(TOOL_FINDING, name, "%s", why);
+	if (mesh_result_fill(r, a, env, NULL, NULL) == TOOL_OK)
+		mesh_result_stop(r, why, 0);
+	return TOOL_FINDING;
+}
+
 /* --ranks: starts all of them here. Returns in each of them, too. */
 static int
 run_here(struct perf_args *a, struct result *r)
@@ -144,7 +159,7 @@ run_here(struct perf_args *a, struct result *r)
 	pid_t *pid = calloc(env.size, sizeof(*pid));
 	int listener, last, code = TOOL_OK;
 
-	if (!pid || mesh_listen(env.host, 0, &listener)) {
+	if (!pid || listen_here(a, &env, r, &listener) != TOOL_OK) {
 		free(pid);
 		return TOOL_FINDING;
 	}
@@ -184,8 +199,8 @@ mesh_run(struct perf_args *a, struct result *r)
 	if (rc)
 		return TOOL_USAGE;
 	if (env.rank == 0)
-		rc = mesh_listen(env.host, env.port, &listener);
-	rc = rc ? TOOL_FINDING : run_rank(a, &env, listener, r);
+		rc = listen_here(a, &env, r, &listener);
+	rc = rc ? rc : run_rank(a, &env, listener, r);
 	mesh_env_fini(&env);
 	return rc;
 }

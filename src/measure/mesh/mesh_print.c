@@ -68,7 +68,8 @@ mesh_print(FILE *f, const struct result *r)
 
 	fprintf(f, "# mesh of %zu ranks (%s), %s of %s, %s, %s\n", m->ranks.n, m->launcher, m->op,
 		out_size(m->size, size), m->dir, m->plan);
-	print_matrix(f, m);
+	if (m->pairs.n)
+		print_matrix(f, m);
 	out_verdict_stop(r, stop, sizeof(stop));
 	if (stop[0])
 		fprintf(f, "# %s%s%s\n", tool_paint(f, TOOL_RED), stop, tool_paint(f, TOOL_PLAIN));

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,6 +40,7 @@ struct rank {
 	struct mesh_child *child; /* of each rank                                  */
 	json_t *failure;        /* the hub's "fail"; NULL none                     */
 	bool stopping;          /* the hub knows that we were asked to end         */
+	char why[256];          /* why there is no whole mesh; "" not known        */
 };
 
 struct mesh_plan
@@ -60,12 +62,26 @@ deadline(uint64_t ms)
 }
 
 static int
+fail(struct rank *k, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* A message, and the cause that rank 0's record tells. */
+static int
+fail(struct rank *k, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(k->why, sizeof(k->why), fmt, ap);
+	va_end(ap);
+	return tool_fail(TOOL_FINDING, name, "%s", k->why);
+}
+
+static int
 tell(struct rank *k, const char *type, json_t *msg)
 {
 	int rc = mesh_line_send(k->fd, type, msg);
 
-	return rc ? tool_fail(TOOL_FINDING, name, "the rendezvous is gone: %s", tcpx_strerror(rc))
-		  : TOOL_OK;
+	return rc ? fail(k, "the rendezvous is gone: %s", tcpx_strerror(rc)) : TOOL_OK;
 }
 
 /* A signal ends the mesh: the hub informs all, and gives rank 0 what was measured. */
@@ -86,7 +102,7 @@ take_failure(struct rank *k, json_t *msg)
 	k->failure = json_incref(msg);
 	if (json_integer_value(json_object_get(msg, "signal")))
 		return TOOL_FINDING;
-	return tool_fail(TOOL_FINDING, name, "%s", job_text(msg, "text"));
+	return fail(k, "%s", job_text(msg, "text"));
 }
 
 /* The hub's next message, which must be @want. */
@@ -100,13 +116,12 @@ hear(struct rank *k, const char *want, uint64_t ms, json_t **msg)
 	while ((rc = mesh_line_take(&k->in, msg)) == -EAGAIN) {
 		look_for_signal(k);
 		if (tcpx_clock_now(&tcpx_clock_system) > until)
-			return tool_fail(TOOL_FINDING, name, "rank 0 does not say '%s'", want);
+			return fail(k, "rank 0 does not say '%s'", want);
 		if (poll(&p, 1, 200) <= 0)
 			continue;
 		rc = mesh_line_fill(&k->in, k->fd);
 		if (rc)
-			return tool_fail(TOOL_FINDING, name, "the rendezvous is gone: %s",
-					 tcpx_strerror(rc));
+			return fail(k, "the rendezvous is gone: %s", tcpx_strerror(rc));
 	}
 	if (rc)
 		return TOOL_FINDING;
@@ -115,7 +130,7 @@ hear(struct rank *k, const char *want, uint64_t ms, json_t **msg)
 	if (!strcmp(job_text(*msg, "t"), "fail"))
 		rc = take_failure(k, *msg);
 	else
-		rc = tool_fail(TOOL_FINDING, name, "rank 0 says '%s', not '%s'", job_text(*msg, "t"), want);
+		rc = fail(k, "rank 0 says '%s', not '%s'", job_text(*msg, "t"), want);
 	json_decref(*msg);
 	*msg = NULL;
 	return rc;
@@ -131,6 +146,7 @@ arrive(struct rank *k, const char *type, json_t *more)
 
 	if (mesh_connect(env->host, env->port, MESH_MEET_MS, &k->fd)) {
 		json_decref(more);
+		tcpx_err_last(k->why, sizeof(k->why));
 		return TOOL_FINDING;
 	}
 	gethostname(host, sizeof(host) - 1);
@@ -148,7 +164,7 @@ stay_away(struct rank *k, int why)
 	char text[200];
 
 	snprintf(text, sizeof(text), "its server did not start: %s", tcpx_strerror(why));
-	tool_fail(TOOL_FINDING, name, "rank %u: %s", k->env->rank, text);
+	fail(k, "rank %u: %s", k->env->rank, text);
 	(void)arrive(k, "fail", json_pack("{s:s}", "text", text));
 	return TOOL_FINDING;
 }
@@ -172,7 +188,7 @@ meet(struct rank *k)
 	k->ranks = json_incref(json_object_get(msg, "ranks"));
 	json_decref(msg);
 	if (json_array_size(k->ranks) != env->size)
-		return tool_fail(TOOL_FINDING, name, "rank 0's table has not %u ranks", env->size);
+		return fail(k, "rank 0's table has not %u ranks", env->size);
 	return TOOL_OK;
 }
 
@@ -291,17 +307,22 @@ do_all(struct rank *k)
 			rc = hear(k, then, mesh_step_ms(k->args), &msg);
 	}
 	tool_progress_clear();
-	if (k->failure && k->env->rank == 0) /* what was measured before */
-		(void)mesh_result_fill(k->result, k->args, k->env, k->ranks,
-				       json_object_get(k->failure, "pairs"));
-	if (k->failure && k->env->rank == 0)
-		mesh_result_stop(k->result, job_text(k->failure, "text"),
-				 (int)json_integer_value(json_object_get(k->failure, "signal")));
 	if (rc == TOOL_OK && k->env->rank == 0)
 		rc = mesh_result_fill(k->result, k->args, k->env, k->ranks,
 				      json_object_get(msg, "pairs"));
 	json_decref(msg);
 	return rc;
+}
+
+/* The record of a mesh that did not come to its end: what was measured before. */
+static void
+keep_rest(struct rank *k, int signal)
+{
+	if (k->result->mesh.n) /* it came to its end, with pairs that make no sense */
+		return;
+	(void)mesh_result_fill(k->result, k->args, k->env, k->ranks,
+			       json_object_get(k->failure, "pairs"));
+	mesh_result_stop(k->result, k->why[0] ? k->why : "see its log", signal);
 }
 
 int
@@ -326,6 +347,8 @@ mesh_rank_run(const struct perf_args *a, const struct mesh_env *env, struct resu
 	perf_server_stop(&k.server);
 	mesh_line_fini(&k.in);
 	signal = (int)json_integer_value(json_object_get(k.failure, "signal"));
+	if (rc != TOOL_OK && env->rank == 0)
+		keep_rest(&k, signal);
 	json_decref(k.failure);
 	json_decref(k.ranks);
 	if (k.fd >= 0)

@@ -77,8 +77,8 @@ read_rank(struct result_mesh *m, const json_t *hello, unsigned i)
 	struct result_mesh_rank *rank = LIST_ADD(&m->ranks);
 	uint64_t local = 0;
 
-	if (job_number(hello, "local", 0, INT32_MAX, &local))
-		local = 0;
+	if (hello && job_number(hello, "local", 0, INT32_MAX, &local))
+		local = 0; /* without a hello: the ranks have not met */
 	rank->rank = i;
 	rank->local_rank = (unsigned)local;
 	snprintf(rank->host, sizeof(rank->host), "%s", job_text(hello, "host"));

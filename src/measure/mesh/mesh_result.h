@@ -16,7 +16,7 @@ void mesh_result_add(json_t *pairs, const struct perf_args *a, unsigned step, un
 		     unsigned peer, const struct result *r);
 /* Keeps NICs, settings and the like of the first measurement. */
 void mesh_result_keep(struct result *r, struct result *from);
-/* Adds the mesh to @r. TOOL_OK; TOOL_FINDING with a message for pairs that make no sense. */
+/* Adds the mesh to @r; @ranks NULL: they have not met. TOOL_OK; TOOL_FINDING with a message for pairs that make no sense. */
 int mesh_result_fill(struct result *r, const struct perf_args *a, const struct mesh_env *env,
 		     const json_t *ranks, const json_t *pairs);
 /* The mesh in @r ended before its time: by @signal, or if that is 0 for the reason @why. */
