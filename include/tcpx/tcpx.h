@@ -86,7 +86,7 @@ struct tcpx_engine_opts {
  * tcpx_open - start an engine: read settings, bind listeners, start its threads
  * @opts: NULL for all defaults
  * Return: 0; TCPX_ECONFIG (a setting, named in the log); -ENODEV (no such NIC);
- * -EADDRINUSE (listener port taken); -ENOMEM.
+ * -EADDRINUSE (listener port taken); -ENOTSUP (the plugin drives none of the NICs); -ENOMEM.
  */
 TCPX_API TCPX_MUST_USE int tcpx_open(const struct tcpx_engine_opts *opts, tcpx_engine **engine);
 

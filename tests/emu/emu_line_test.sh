@@ -31,6 +31,17 @@ ok "and with memory of the host alone" says "provider tcpx" env -u TCPX_CUDA_LIB
 ok "TCPX_DEBUG=INFO shows what the plugin says" says "INFO NET plugin: " env TCPX_DEBUG=INFO "$tool" perf --self \
 	--mem cuda:0 --peer-mem cuda:1 -b 64K -e 64K -n 1
 
+# a plugin that is named and drives none of our NICs is one that cannot be used
+drives_none() {
+	(export TCPX_EMU_NICS=notlo=127.0.7.1,pci=none && "$@")
+}
+ok "a plugin that drives no NIC here" drives_none exits 3 "$tool" perf --self -b 64K -n 1
+ok "is told with the NICs" says "drives none of the NICs in use (lo); it drives: notlo" drives_none \
+	"$tool" perf --self -b 64K -n 1
+ok "so it is for serve" drives_none exits 3 timeout 60 "$tool" serve --port 0
+ok "--any goes without, and says so" says "plain sockets, by --any" drives_none "$tool" perf --self --any -b 64K -n 1
+ok "and does its work" grep -q "provider sock" "$scratch/said"
+
 free_port() {
 	python3 -c '
 import socket

@@ -105,12 +105,10 @@ open_serve(struct perf_args *args, struct serve *s)
 	rc = perf_settle(args, name, &gpus); /* before the engine: it looks for a driver */
 	if (rc)
 		return rc;
-	rc = perf_open_engine(args, serve_port(args), args->nics, &engine);
+	rc = perf_open_engine(args, name, serve_port(args), &engine);
 	if (rc) {
 		gpus_close(gpus);
-		return tool_fail_last(rc == TCPX_ECONFIG || rc == -ENODEV ? TOOL_USAGE :
-									    TOOL_FINDING,
-				      name, "cannot start");
+		return rc;
 	}
 	serve_init(s, args, engine);
 	s->gpus = gpus;

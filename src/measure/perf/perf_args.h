@@ -90,9 +90,9 @@ int perf_settle(struct perf_args *a, const char *command, struct gpus **gpus);
 int perf_open_gpus(const struct perf_args *a, const char *command, const struct place *place,
 		   struct gpus **gpus);
 
-/* Opens an engine that listens on @listen with these settings and @nics. Returns a code
- * of tcpx_open(). */
-int perf_open_engine(const struct perf_args *a, const char *listen, const char *nics,
+/* Opens an engine that listens on @listen with these settings; --any goes without a plugin that
+ * drives none of the NICs. TOOL_OK, or an exit code after a message. */
+int perf_open_engine(struct perf_args *a, const char *command, const char *listen,
 		     tcpx_engine **engine);
 
 #endif

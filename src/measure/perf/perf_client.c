@@ -142,12 +142,10 @@ perf_open(struct perf *p, struct perf_args *args)
 	rc = perf_settle(args, name, &p->gpus);
 	if (rc)
 		return rc;
-	rc = perf_open_engine(args, "0", args->nics, &p->engine);
+	rc = perf_open_engine(args, name, "0", &p->engine);
 	if (rc) {
 		gpus_close(p->gpus);
-		return tool_fail_last(rc == TCPX_ECONFIG || rc == -ENODEV ? TOOL_USAGE :
-									    TOOL_FINDING,
-				      name, "cannot start");
+		return rc;
 	}
 	rc = open_session(p);
 	if (rc)

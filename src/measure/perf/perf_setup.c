@@ -109,22 +109,13 @@ try_plugin(const struct tcpx_cfg *cfg)
 	return rc;
 }
 
-/* Looks now for a plugin that is asked for: --any may go without, and a failure has a code. */
+/* The failure of a plugin that is asked for, in the library's words. TOOL_OK with --any: plain
+ * sockets from now on. */
 static int
-settle_provider(struct perf_args *a, const char *command)
+go_without_plugin(struct perf_args *a, const char *command)
 {
-	struct tcpx_cfg *cfg;
 	char text[256];
-	int rc = perf_load_settings(a, &cfg);
 
-	if (rc)
-		return tool_fail_last(TOOL_USAGE, command, "a setting is refused");
-	if (!strcmp(tcpx_net_name(tcpx_cfg_str(cfg, TCPX_SET_PROVIDER),
-				  tcpx_cfg_str(cfg, TCPX_SET_PLUGIN_PATH)), "tcpx"))
-		rc = try_plugin(cfg);
-	tcpx_cfg_free(cfg);
-	if (!rc)
-		return TOOL_OK;
 	tcpx_err_last(text, sizeof(text));
 	tool_fail(TOOL_DENIED, command, "no plugin can be used: %s%s", text,
 		  a->any ? ": plain sockets, by --any" : "; --any would take plain sockets");
@@ -135,6 +126,22 @@ settle_provider(struct perf_args *a, const char *command)
 	/* a later one counts */
 	snprintf(a->settings[a->setting_count++], sizeof(a->settings[0]), "TCPX_PROVIDER=sock");
 	return TOOL_OK;
+}
+
+/* Looks now for a plugin that is asked for: a failure has a code. */
+static int
+settle_provider(struct perf_args *a, const char *command)
+{
+	struct tcpx_cfg *cfg;
+	int rc = perf_load_settings(a, &cfg);
+
+	if (rc)
+		return tool_fail_last(TOOL_USAGE, command, "a setting is refused");
+	if (!strcmp(tcpx_net_name(tcpx_cfg_str(cfg, TCPX_SET_PROVIDER),
+				  tcpx_cfg_str(cfg, TCPX_SET_PLUGIN_PATH)), "tcpx"))
+		rc = try_plugin(cfg);
+	tcpx_cfg_free(cfg);
+	return rc ? go_without_plugin(a, command) : TOOL_OK;
 }
 
 int
@@ -158,14 +165,13 @@ perf_settle(struct perf_args *a, const char *command, struct gpus **gpus)
 	return rc;
 }
 
-int
-perf_open_engine(const struct perf_args *a, const char *listen, const char *nics,
-		 tcpx_engine **engine)
+static int
+open_engine(const struct perf_args *a, const char *listen, tcpx_engine **engine)
 {
 	struct tcpx_engine_opts opts = TCPX_ENGINE_OPTS_INIT;
 	struct settings s;
 
-	collect(a, nics, &s);
+	collect(a, a->nics, &s);
 	if (listen && strspn(listen, "0123456789") == strlen(listen)) {
 		snprintf(s.port, sizeof(s.port), "TCPX_PORT=%.16s", listen);
 		s.list[s.count++] = s.port; /* on every NIC */
@@ -176,4 +182,21 @@ perf_open_engine(const struct perf_args *a, const char *listen, const char *nics
 	opts.settings = s.list;
 	set_plugin_env();
 	return tcpx_open(&opts, engine);
+}
+
+int
+perf_open_engine(struct perf_args *a, const char *command, const char *listen,
+		 tcpx_engine **engine)
+{
+	int rc = open_engine(a, listen, engine), code;
+
+	if (rc == -ENOTSUP) {
+		code = go_without_plugin(a, command);
+		if (code != TOOL_OK)
+			return code;
+		rc = open_engine(a, listen, engine);
+	}
+	return !rc ? TOOL_OK
+		   : tool_fail_last(rc == TCPX_ECONFIG || rc == -ENODEV ? TOOL_USAGE : TOOL_FINDING,
+				    command, "cannot start");
 }

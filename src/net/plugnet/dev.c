@@ -86,23 +86,49 @@ find_dev(struct plug *plug, const struct tcpx_nic *nic)
 	return by_interface >= 0 ? by_interface : by_pci;
 }
 
-void
+/* The NICs that the plugin drives, as a list. */
+static const char *
+driven(struct plug *plug, char names[NAMES_MAX])
+{
+	struct plug_props props;
+	size_t at = 0;
+
+	snprintf(names, NAMES_MAX, "none");
+	for (int i = 0; i < plug_devices(plug) && at < NAMES_MAX; i++)
+		if (plug_properties(plug, i, &props) == 0)
+			at += (size_t)snprintf(names + at, NAMES_MAX - at, "%s%s", at ? ", " : "",
+					       props.name);
+	return names;
+}
+
+int
 tcpx_plugnet_find_devs(struct tcpx_net *net)
 {
+	char names[NAMES_MAX], ours[NAMES_MAX] = "";
+	bool any = !net->nic_count;
+	size_t at = 0;
+
 	for (uint32_t i = 0; i < net->nic_count; i++) {
 		net->dev[i] = find_dev(net->plug, &net->nics[i]);
 		if (net->dev[i] >= 0)
 			tcpx_debug(TCPX_SUB_NET, "%s is device %d of %s", net->nics[i].name,
 				   net->dev[i], plug_name(net->plug));
+		any |= net->dev[i] >= 0;
+		if (at < sizeof(ours))
+			at += (size_t)snprintf(ours + at, sizeof(ours) - at, "%s%s", at ? ", " : "",
+					       net->nics[i].name);
 	}
+	if (any)
+		return 0;
+	return tcpx_fail(TCPX_SUB_NET, -ENOTSUP, "the plugin %s drives none of the NICs in use "
+			 "(%s); it drives: %s", plug_name(net->plug), ours,
+			 driven(net->plug, names));
 }
 
 int
 tcpx_plugnet_dev(struct tcpx_net *net, int nic, int *dev)
 {
-	char names[NAMES_MAX] = "none";
-	struct plug_props props;
-	size_t at = 0;
+	char names[NAMES_MAX];
 
 	if (nic < 0 || (uint32_t)nic >= net->nic_count)
 		return tcpx_fail(TCPX_SUB_NET, -EINVAL, "NIC %d: there are %u", nic,
@@ -113,10 +139,7 @@ tcpx_plugnet_dev(struct tcpx_net *net, int nic, int *dev)
 	}
 	if (atomic_exchange(&net->lacks[nic], true)) /* each of its channels comes here */
 		return -ENODEV;
-	for (int i = 0; i < plug_devices(net->plug) && at < sizeof(names); i++)
-		if (plug_properties(net->plug, i, &props) == 0)
-			at += (size_t)snprintf(names + at, sizeof(names) - at, "%s%s",
-					       at ? ", " : "", props.name);
 	return tcpx_fail(TCPX_SUB_NET, -ENODEV, "NIC %s: the plugin %s does not drive it; it "
-			 "drives: %s", net->nics[nic].name, plug_name(net->plug), names);
+			 "drives: %s", net->nics[nic].name, plug_name(net->plug),
+			 driven(net->plug, names));
 }

@@ -123,10 +123,14 @@ net_open(const struct tcpx_net_params *params, struct tcpx_net **out,
 	dynamic = setting("NCCL_DYNAMIC_CHUNK_SIZE", 0, INT_MAX, 0);
 	set_limits(net, params, dynamic);
 	tell(net, dynamic, facts);
-	tcpx_plugnet_find_devs(net);
+	rc = tcpx_plugnet_find_devs(net);
+	if (rc)
+		goto close_plug;
 	*out = net;
 	return 0;
 
+close_plug:
+	plug_close(net->plug);
 close_sock:
 	tcpx_net_sock.close(net->sock);
 free_net:
