@@ -23,4 +23,7 @@ fails() {
 ok "serve ends with an error" fails
 ok "that names the port" says "$port" serve
 ok "and says why" says "in use" serve
+ok "and who has it, in one line" says "127.0.0.1:$port: address in use (EADDRINUSE); it is held by process $started (" serve
+ok "with its command" grep -q "python3 -u -c *import socket" "$scratch/said"
+ok "which is all" test "$(grep -c . "$scratch/said")" = 1
 done_testing

@@ -6,9 +6,11 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/parse.h"
 #include "net/plugin/plug.h"
 #include "net/registry.h"
 #include "measure/perf/perf_args.h"
+#include "measure/perf/port_holder.h"
 #include "tool/tool.h"
 
 /* The flags in the form of engine settings; @text holds the made ones. */
@@ -184,6 +186,37 @@ open_engine(const struct perf_args *a, const char *listen, tcpx_engine **engine)
 	return tcpx_open(&opts, engine);
 }
 
+/* The port of [ADDR:]PORT, or of TCPX_PORT where that is NULL; 0: none, or any. */
+static uint16_t
+port_of(const struct perf_args *a, const char *listen)
+{
+	const char *colon = listen ? strrchr(listen, ':') : NULL;
+	uint64_t port = 0;
+	struct tcpx_cfg *cfg;
+
+	if (listen && tcpx_parse_count(colon ? colon + 1 : listen, &port))
+		return 0;
+	if (!listen && !perf_load_settings(a, &cfg)) {
+		port = tcpx_cfg_num(cfg, TCPX_SET_PORT);
+		tcpx_cfg_free(cfg);
+	}
+	return port <= UINT16_MAX ? (uint16_t)port : 0;
+}
+
+/* The library names address and port, and we who has it. */
+static int
+fail_taken(const struct perf_args *a, const char *command, const char *listen)
+{
+	uint16_t port = port_of(a, listen);
+	char text[256], holder[160] = "";
+
+	tcpx_err_last(text, sizeof(text));
+	if (port)
+		port_holder(port, holder, sizeof(holder));
+	return tool_fail(TOOL_FINDING, command, "cannot start: %s%s%s", text,
+			 holder[0] ? "; it is held by " : "", holder);
+}
+
 int
 perf_open_engine(struct perf_args *a, const char *command, const char *listen,
 		 tcpx_engine **engine)
@@ -196,6 +229,8 @@ perf_open_engine(struct perf_args *a, const char *command, const char *listen,
 			return code;
 		rc = open_engine(a, listen, engine);
 	}
+	if (rc == -EADDRINUSE)
+		return fail_taken(a, command, listen);
 	return !rc ? TOOL_OK
 		   : tool_fail_last(rc == TCPX_ECONFIG || rc == -ENODEV ? TOOL_USAGE : TOOL_FINDING,
 				    command, "cannot start");
