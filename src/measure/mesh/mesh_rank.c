@@ -64,7 +64,7 @@ deadline(uint64_t ms)
 static int
 fail(struct rank *k, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* A message, and the cause that rank 0's record tells. */
+/* A message, and the cause for the record of rank 0. */
 static int
 fail(struct rank *k, const char *fmt, ...)
 {

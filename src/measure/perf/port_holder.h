@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who listens at a TCP port of this network namespace, as far as /proc tells us. */
+/* Who listens at a TCP port of this network namespace, as far as /proc shows. */
 #ifndef MEASURE_PERF_PORT_HOLDER_H
 #define MEASURE_PERF_PORT_HOLDER_H
 
