@@ -56,7 +56,7 @@ look_for_check() {
 	like clang-runtime there /usr/lib/llvm-*/lib/clang/*/lib/linux/libclang_rt.fuzzer-*.a
 	like clang-format has clang-format
 	like iproute2 has ip
-	like libsodium23 there /usr/lib/*/libsodium.so.23
+	like libssl3 there /usr/lib/*/libssl.so.3
 	like libhwloc15 there /usr/lib/*/libhwloc.so.15
 	like shellcheck has shellcheck
 	like man-db has man

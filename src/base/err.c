@@ -129,6 +129,12 @@ err_find(int code)
 	return i;
 }
 
+bool
+tcpx_err_known(int code)
+{
+	return err_find(code) < ERR_COUNT;
+}
+
 const char *
 tcpx_err_name(int code)
 {

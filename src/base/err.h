@@ -6,6 +6,7 @@
 #ifndef BASE_ERR_H
 #define BASE_ERR_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/log.h"
@@ -33,6 +34,8 @@ int tcpx_fail_errno(enum tcpx_subsys subsys, const char *fmt, ...)
 const char *tcpx_err_name(int code);
 /* One sentence for people; static string, never NULL. */
 const char *tcpx_err_text(int code);
+/* The code has a name of its own here. */
+bool tcpx_err_known(int code);
 enum tcpx_err_group tcpx_err_group_of(int code);
 
 /* Copies the text of the calling thread's last tcpx_fail(), at any log level; "" if it

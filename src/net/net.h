@@ -229,13 +229,14 @@ struct tcpx_net_ops {
 
 	/* Control streams, of which one kind listens. listen: bind to addr (port 0: any of
 	 * the params), *bound is the actual address. -EADDRINUSE (the caller logs it),
-	 * -EADDRNOTAVAIL. accept: -EAGAIN: no connection.
+	 * -EADDRNOTAVAIL. accept: @from is the other end, @at the own
+	 * one (family 0: unknown); -EAGAIN: no connection.
 	 * connect: starts; send and recv return -EAGAIN until it is up. nic may be -1: any source
 	 * address. */
 	int (*listen)(struct tcpx_net *net, const struct tcpx_addr *addr, struct tcpx_addr *bound,
 		      struct tcpx_stream **listener);
 	int (*accept)(struct tcpx_stream *listener, struct tcpx_stream **stream,
-		      struct tcpx_addr *from);
+		      struct tcpx_addr *from, struct tcpx_addr *at);
 	int (*connect)(struct tcpx_net *net, int nic, const struct tcpx_addr *to,
 		       struct tcpx_stream **stream);
 	/* Sets the readiness to report (enum tcpx_ready, or-ed); level-triggered. A stream or

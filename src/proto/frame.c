@@ -12,7 +12,7 @@
 
 static const char *const frame_name[] = {
 	[TCPX_FR_HELLO] = "HELLO",
-	[TCPX_FR_AUTH] = "AUTH",
+	[TCPX_FR_START] = "START",
 	[TCPX_FR_RESUME] = "RESUME",
 	[TCPX_FR_RESUMED] = "RESUMED",
 	[TCPX_FR_REFUSE] = "REFUSE",
@@ -100,9 +100,10 @@ tcpx_resume_write(struct tcpx_buf *b, const struct tcpx_resume *r)
 {
 	tcpx_buf_put_u64(b, r->session);
 	tcpx_buf_put_u64(b, r->incarnation);
+	tcpx_buf_put_u64(b, r->expect);
 	tcpx_buf_put_u32(b, r->epoch);
 	tcpx_buf_put_u64(b, r->received);
-	tcpx_buf_put_bytes(b, r->mac, sizeof(r->mac));
+	tcpx_buf_put_bytes(b, r->token, sizeof(r->token));
 }
 
 int
@@ -112,9 +113,10 @@ tcpx_resume_read(struct tcpx_buf *b, struct tcpx_resume *r)
 
 	v.session = tcpx_buf_get_u64(b);
 	v.incarnation = tcpx_buf_get_u64(b);
+	v.expect = tcpx_buf_get_u64(b);
 	v.epoch = tcpx_buf_get_u32(b);
 	v.received = tcpx_buf_get_u64(b);
-	tcpx_buf_get_bytes(b, v.mac, sizeof(v.mac));
+	tcpx_buf_get_bytes(b, v.token, sizeof(v.token));
 	if (tcpx_wire_end(b))
 		return TCPX_EPROTO;
 	*r = v;
@@ -159,13 +161,13 @@ tcpx_done_read(struct tcpx_buf *b, struct tcpx_done *d)
 	bool answers;
 
 	v.id = tcpx_buf_get_u64(b);
-	v.code = (int32_t)tcpx_buf_get_u32(b);
+	v.code = tcpx_wire_get_code(b);
 	v.bytes = tcpx_buf_get_u64(b);
 	tcpx_wire_get_text(b, v.text, sizeof(v.text));
 	answers = tcpx_wire_get_bool(b);
 	v.payload_len = tcpx_buf_get_u16(b);
 	v.payload = tcpx_buf_borrow(b, v.payload_len);
-	if (tcpx_wire_end(b) || v.code > 0 || (v.payload_len && !answers))
+	if (tcpx_wire_end(b) || (v.payload_len && !answers))
 		return TCPX_EPROTO;
 	if (!answers)
 		v.payload = NULL;
@@ -239,11 +241,11 @@ tcpx_refuse_write(struct tcpx_buf *b, int32_t code, const char *text)
 int
 tcpx_refuse_read(struct tcpx_buf *b, int32_t *code, char text[TCPX_TEXT_MAX])
 {
-	int32_t v = (int32_t)tcpx_buf_get_u32(b);
+	int32_t v = tcpx_wire_get_code(b);
 	char t[TCPX_TEXT_MAX] = "";
 
 	tcpx_wire_get_text(b, t, sizeof(t));
-	if (tcpx_wire_end(b) || v > 0)
+	if (tcpx_wire_end(b))
 		return TCPX_EPROTO;
 	*code = v;
 	memcpy(text, t, sizeof(t));

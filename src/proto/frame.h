@@ -22,7 +22,7 @@
 #include "proto/pair.h"
 #include "tcpx/tcpx.h"
 
-#define TCPX_PROTO_VERSION 2
+#define TCPX_PROTO_VERSION 3
 #define TCPX_FRAME_MAX     16384u
 #define TCPX_FRAME_HEAD    20u
 #define TCPX_NICS_MAX      32
@@ -33,9 +33,9 @@
 
 enum tcpx_frame_type {
 	/* of one connection: never numbered */
-	TCPX_FR_HELLO = 1, /* first frame of each side of a new session            */
-	TCPX_FR_AUTH,      /* when a secret is set: keyed hash over both nonces    */
-	TCPX_FR_RESUME,    /* first frame of a connection that resumes a session   */
+	TCPX_FR_HELLO = 1, /* each side introduces itself: a new session           */
+	TCPX_FR_START,     /* the opener's first frame on every connection, in clear */
+	TCPX_FR_RESUME,    /* in place of HELLO: resumes a session                 */
 	TCPX_FR_RESUMED,   /* the answer to RESUME                                 */
 	TCPX_FR_REFUSE,    /* code and text; the connection ends                   */
 	TCPX_FR_ACK,       /* cumulative: numbers up to here received              */
@@ -81,13 +81,31 @@ struct tcpx_hello_nic {
 	struct tcpx_netmap_offer offer; /* beside the name only for plugins; a blob has no rank */
 };
 
-struct tcpx_hello {
+/* What a connection is for. */
+enum tcpx_start_kind {
+	TCPX_START_NEW = 1, /* HELLO follows                                        */
+	TCPX_START_RESUME,  /* RESUME follows, under the session's own key          */
+	TCPX_START_ASK      /* RESUME follows, under the secret: is the session known? */
+};
+
+/* START. Bytes behind these fields are left to later versions. */
+struct tcpx_start {
 	uint16_t version_min, version_max;
+	bool sealed;          /* TLS follows                                        */
+	uint8_t kind;         /* enum tcpx_start_kind                               */
+	uint64_t session;     /* RESUME: which                                      */
+};
+
+enum tcpx_role { TCPX_ROLE_OPENER = 1, TCPX_ROLE_ACCEPTOR = 2 };
+
+struct tcpx_hello {
 	uint64_t session;     /* chosen by the opener; the acceptor repeats it      */
+	uint8_t role;         /* enum tcpx_role, of the sender                      */
 	uint64_t incarnation;
-	uint64_t expect;      /* incarnation the opener expects; 0: any             */
-	uint8_t nonce[16];
-	uint8_t wants_auth;   /* 1: a secret is set on this side                    */
+	uint64_t expect;      /* incarnation of the peer that is meant; 0: any      */
+	char expect_name[TCPX_NAME_MAX]; /* ... its name; "": any                   */
+	struct tcpx_addr dialled; /* opener: the address that it connected to       */
+	uint64_t host;        /* of boot id and network namespace; 0: unknown       */
 	char name[TCPX_NAME_MAX];
 	char provider[16];
 	uint16_t channels;    /* each way: wanted by the opener, granted by the acceptor */
@@ -102,15 +120,16 @@ struct tcpx_hello {
 
 struct tcpx_resume {
 	uint64_t session, incarnation; /* incarnation: of the frame's sender        */
+	uint64_t expect;               /* incarnation of the peer that is meant     */
 	uint32_t epoch;                /* rises with each resume                    */
 	uint64_t received;             /* highest number received                   */
-	uint8_t mac[32];               /* keyed hash when a secret is set, else the session
-					* token from HANDLES in the first 16            */
+	uint8_t token[16];             /* of the session, from HANDLES              */
 };
 
 /* Zeros at the end of a handle are not sent. Of handles without any, 2 * 62 fit a frame. */
 struct tcpx_handles {
 	uint8_t token[16];   /* of the session, for RESUME                          */
+	uint8_t seed[16];    /* of its channels' tokens, where there is no secret   */
 	uint16_t count;      /* forward channels first, then as many backward       */
 	uint8_t handle[2 * TCPX_CHANNELS_MAX][TCPX_HANDLE_MAX];
 	uint16_t far_nic[2 * TCPX_CHANNELS_MAX]; /* acceptor's NIC index            */
@@ -180,6 +199,8 @@ struct tcpx_message {
 /* Formatters append the payload (without the head) to b; b goes bad if it does not
  * fit. Parsers read the payload: 0 or TCPX_EPROTO. They do not log, since the
  * caller knows more. */
+void tcpx_start_write(struct tcpx_buf *b, const struct tcpx_start *s);
+int tcpx_start_read(struct tcpx_buf *b, struct tcpx_start *s);
 void tcpx_hello_write(struct tcpx_buf *b, const struct tcpx_hello *h);
 int tcpx_hello_read(struct tcpx_buf *b, struct tcpx_hello *h);
 void tcpx_resume_write(struct tcpx_buf *b, const struct tcpx_resume *r);
@@ -203,7 +224,7 @@ void tcpx_chan_event_write(struct tcpx_buf *b, const struct tcpx_chan_event *e);
 int tcpx_chan_event_read(struct tcpx_buf *b, struct tcpx_chan_event *e);
 void tcpx_message_write(struct tcpx_buf *b, const struct tcpx_message *m);
 int tcpx_message_read(struct tcpx_buf *b, struct tcpx_message *m);
-/* ACK, CANCEL, MATCHED carry one u64; AUTH 32 bytes; NOTE is bytes; PING, PONG nothing;
+/* ACK, CANCEL, MATCHED carry one u64; NOTE is bytes; PING, PONG nothing;
  * REFUSE and BYE are code and text: */
 void tcpx_refuse_write(struct tcpx_buf *b, int32_t code, const char *text);
 int tcpx_refuse_read(struct tcpx_buf *b, int32_t *code, char text[TCPX_TEXT_MAX]);

@@ -1,22 +1,51 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * HELLO and HANDLES: what two engines agree on as a session opens. Versions stand first,
- * and later versions only append to HELLO. So every version can read enough of any other to
- * refuse it properly.
+ * START, HELLO and HANDLES: what two engines agree on as a session opens. Versions stand first
+ * in START, and later versions only append to it. So every version can read enough of any other
+ * to refuse it properly.
  */
 
 #include "proto/wire.h"
 
 void
+tcpx_start_write(struct tcpx_buf *b, const struct tcpx_start *s)
+{
+	tcpx_buf_put_u16(b, s->version_min);
+	tcpx_buf_put_u16(b, s->version_max);
+	tcpx_buf_put_u8(b, s->sealed);
+	tcpx_buf_put_u8(b, s->kind);
+	tcpx_buf_put_u64(b, s->session);
+}
+
+int
+tcpx_start_read(struct tcpx_buf *b, struct tcpx_start *s)
+{
+	struct tcpx_start v = { .version_min = tcpx_buf_get_u16(b) };
+
+	v.version_max = tcpx_buf_get_u16(b);
+	v.sealed = tcpx_wire_get_bool(b);
+	v.kind = tcpx_buf_get_u8(b);
+	v.session = tcpx_buf_get_u64(b);
+	if (b->bad || !v.version_min || v.version_min > v.version_max)
+		return TCPX_EPROTO;
+	if (v.kind < TCPX_START_NEW || v.kind > TCPX_START_ASK)
+		return TCPX_EPROTO;
+	*s = v;
+	return 0;
+}
+
+void
 tcpx_hello_write(struct tcpx_buf *b, const struct tcpx_hello *h)
 {
-	tcpx_buf_put_u16(b, h->version_min);
-	tcpx_buf_put_u16(b, h->version_max);
 	tcpx_buf_put_u64(b, h->session);
+	tcpx_buf_put_u8(b, h->role);
 	tcpx_buf_put_u64(b, h->incarnation);
 	tcpx_buf_put_u64(b, h->expect);
-	tcpx_buf_put_bytes(b, h->nonce, sizeof(h->nonce));
-	tcpx_buf_put_u8(b, h->wants_auth);
+	tcpx_wire_put_text(b, h->expect_name, sizeof(h->expect_name));
+	tcpx_buf_put_u8(b, h->dialled.family);
+	tcpx_buf_put_bytes(b, h->dialled.ip, sizeof(h->dialled.ip));
+	tcpx_buf_put_u16(b, h->dialled.port);
+	tcpx_buf_put_u64(b, h->host);
 	tcpx_wire_put_text(b, h->name, sizeof(h->name));
 	tcpx_wire_put_text(b, h->provider, sizeof(h->provider));
 	tcpx_buf_put_u16(b, h->channels);
@@ -36,14 +65,16 @@ tcpx_hello_write(struct tcpx_buf *b, const struct tcpx_hello *h)
 int
 tcpx_hello_read(struct tcpx_buf *b, struct tcpx_hello *h)
 {
-	struct tcpx_hello v = { .version_min = tcpx_buf_get_u16(b) };
+	struct tcpx_hello v = { .session = tcpx_buf_get_u64(b) };
 
-	v.version_max = tcpx_buf_get_u16(b);
-	v.session = tcpx_buf_get_u64(b);
+	v.role = tcpx_buf_get_u8(b);
 	v.incarnation = tcpx_buf_get_u64(b);
 	v.expect = tcpx_buf_get_u64(b);
-	tcpx_buf_get_bytes(b, v.nonce, sizeof(v.nonce));
-	v.wants_auth = tcpx_wire_get_bool(b);
+	tcpx_wire_get_name(b, v.expect_name, sizeof(v.expect_name));
+	v.dialled.family = tcpx_buf_get_u8(b);
+	tcpx_buf_get_bytes(b, v.dialled.ip, sizeof(v.dialled.ip));
+	v.dialled.port = tcpx_buf_get_u16(b);
+	v.host = tcpx_buf_get_u64(b);
 	tcpx_wire_get_name(b, v.name, sizeof(v.name));
 	tcpx_wire_get_name(b, v.provider, sizeof(v.provider));
 	v.channels = tcpx_buf_get_u16(b);
@@ -56,12 +87,14 @@ tcpx_hello_read(struct tcpx_buf *b, struct tcpx_hello *h)
 	for (uint16_t i = 0; !b->bad && i < v.nic_count; i++)
 		tcpx_wire_get_nic(b, &v.nic[i]);
 	tcpx_wire_get_text(b, v.terms, sizeof(v.terms));
-	for (uint16_t i = 0; v.version_max > 1 && !b->bad && i < v.nic_count; i++) {
+	for (uint16_t i = 0; !b->bad && i < v.nic_count; i++) {
 		v.nic[i].offer.rank = tcpx_buf_get_u8(b);
 		b->bad |= v.nic[i].offer.rank > TCPX_NICS_MAX;
 	}
 
-	if (b->bad || !v.version_min || v.version_min > v.version_max)
+	if (tcpx_wire_end(b) || v.role < TCPX_ROLE_OPENER || v.role > TCPX_ROLE_ACCEPTOR)
+		return TCPX_EPROTO;
+	if (v.dialled.family != 0 && v.dialled.family != 4 && v.dialled.family != 6)
 		return TCPX_EPROTO;
 	if (!v.channels || v.channels > TCPX_CHANNELS_MAX || !v.window || !v.chunk_max)
 		return TCPX_EPROTO;
@@ -90,6 +123,7 @@ void
 tcpx_handles_write(struct tcpx_buf *b, const struct tcpx_handles *h)
 {
 	tcpx_buf_put_bytes(b, h->token, sizeof(h->token));
+	tcpx_buf_put_bytes(b, h->seed, sizeof(h->seed));
 	tcpx_buf_put_u16(b, h->count);
 	b->bad |= h->count > 2 * TCPX_CHANNELS_MAX;
 	for (uint16_t i = 0; !b->bad && i < h->count; i++) {
@@ -108,6 +142,7 @@ tcpx_handles_read(struct tcpx_buf *b, struct tcpx_handles *h)
 	struct tcpx_handles v = { .count = 0 };
 
 	tcpx_buf_get_bytes(b, v.token, sizeof(v.token));
+	tcpx_buf_get_bytes(b, v.seed, sizeof(v.seed));
 	v.count = tcpx_buf_get_u16(b);
 	b->bad |= v.count > 2 * TCPX_CHANNELS_MAX || v.count % 2;
 	for (uint16_t i = 0; !b->bad && i < v.count; i++) {

@@ -5,6 +5,7 @@
  */
 #include "proto/wire.h"
 
+#include <errno.h>
 #include <string.h>
 
 int
@@ -50,6 +51,17 @@ tcpx_wire_get_bool(struct tcpx_buf *b)
 
 	b->bad |= v > 1;
 	return v == 1;
+}
+
+int32_t
+tcpx_wire_get_code(struct tcpx_buf *b)
+{
+	int32_t code = (int32_t)tcpx_buf_get_u32(b);
+
+	b->bad |= code > 0;
+	if (code == 0)
+		return 0;
+	return code == -EAGAIN || !tcpx_err_known(code) ? TCPX_EPROTO : code;
 }
 
 static size_t

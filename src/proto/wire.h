@@ -17,6 +17,10 @@ void tcpx_wire_get_name(struct tcpx_buf *b, char *dst, size_t cap);
 /* Reads 0 or 1; anything else marks b bad. */
 bool tcpx_wire_get_bool(struct tcpx_buf *b);
 
+/* Reads a code: 0 or negative, else b is bad. One that may not travel (unknown here, or -EAGAIN,
+ * which would mean "not yet") becomes TCPX_EPROTO. */
+int32_t tcpx_wire_get_code(struct tcpx_buf *b);
+
 /* One NIC, as HELLO and the endpoint blob carry it. */
 void tcpx_wire_put_nic(struct tcpx_buf *b, const struct tcpx_hello_nic *n);
 void tcpx_wire_get_nic(struct tcpx_buf *b, struct tcpx_hello_nic *n);

@@ -265,7 +265,7 @@ int tcpx_watch_set(struct loop_watch *w, struct tcpx_poller *p, void *owner,
 int tcpx_loop_listen(struct tcpx_net *net, const struct tcpx_addr *addr,
 		     struct tcpx_addr *bound, struct tcpx_stream **listener);
 int tcpx_loop_accept(struct tcpx_stream *l, struct tcpx_stream **stream,
-		     struct tcpx_addr *from);
+		     struct tcpx_addr *from, struct tcpx_addr *at);
 int tcpx_loop_connect(struct tcpx_net *net, int nic, const struct tcpx_addr *to,
 		      struct tcpx_stream **stream);
 int tcpx_loop_stream_watch(struct tcpx_stream *s, struct tcpx_poller *p, void *owner,

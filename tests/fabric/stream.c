@@ -103,7 +103,7 @@ stream_new(struct tcpx_net *net, struct loop_link *l, int side, struct tcpx_stre
 
 int
 tcpx_loop_accept(struct tcpx_stream *listener, struct tcpx_stream **stream,
-		 struct tcpx_addr *from)
+		 struct tcpx_addr *from, struct tcpx_addr *at)
 {
 	struct loop_listener *l = listener->listener;
 
@@ -120,6 +120,8 @@ tcpx_loop_accept(struct tcpx_stream *listener, struct tcpx_stream **stream,
 		link->fabric->activity++;
 		*from = link->pipe[0].from->addr;
 		from->port = (uint16_t)(40000 + link->index);
+		*at = link->pipe[1].from->addr;
+		at->port = l->addr.port;
 		memmove(&l->waiting[i], &l->waiting[i + 1],
 			(--l->waiting_count - i) * sizeof(*l->waiting));
 		return 0;

@@ -38,6 +38,11 @@ sim_plan_network(struct sim_world *w)
 		s.hold_ppm = (uint32_t)sim_between(w, 0, 5000);
 		s.hold_max_ns = 10 * TCPX_MS;
 	}
+	if (sim_one_in(w, 2)) {
+		w->secret = (struct tcpx_secret){ .ops = &tcpx_seal_plain_ops, .count = 1 };
+		w->secret.lib = plain_seal_open(tcpx_rng_next(&w->rng));
+		w->secret.psk[0] = (struct tcpx_seal_psk){ .id = { 1 }, .id_len = 1, .key = { 2 } };
+	}
 	w->ops = sim_one_in(w, 2) ? &tcpx_net_loop :
 		 sim_one_in(w, 2) ? &tcpx_net_loop_lend : &tcpx_net_loop_comm;
 	w->fabric = tcpx_fabric_new(tcpx_rng_next(&w->rng), &s);

@@ -13,8 +13,10 @@
 
 #include "base/rng.h"
 #include "core/engine/engine.h"
+#include "fake/plain_seal.h"
 #include "fake/slow_device.h"
 #include "fabric/loop.h"
+#include "seal/secret.h"
 #include "tcpx/tcpx.h"
 
 #define SIM_ENGINES   3
@@ -121,6 +123,7 @@ struct sim_world {
 	enum sim_weather weather;
 	struct tcpx_fabric *fabric;
 	const struct tcpx_net_ops *ops;
+	struct tcpx_secret secret; /* of all engines; without ops there is none */
 	uint32_t engine_count;
 	struct sim_engine engine[SIM_ENGINES];
 	uint32_t xfer_count, note_count;

@@ -59,7 +59,8 @@ open_engine(struct sim_world *w, int i)
 	struct sim_engine *e = &w->engine[i];
 	struct engine_env env = { .clock = *tcpx_fabric_clock(w->fabric), .net = w->ops,
 				  .fabric = w->fabric, .device = &tcpx_device_host,
-				  .manual = true, .nics = e->nic };
+				  .manual = true, .nics = e->nic,
+				  .secret = w->secret.ops ? &w->secret : NULL };
 	char name[16];
 	struct tcpx_engine_opts opts = { .struct_size = sizeof(opts), .name = name,
 					 .settings = w->settings, .log = log_line,
@@ -262,6 +263,7 @@ take_apart(struct sim_world *w, bool made)
 	for (uint32_t i = 0; i < w->xfer_count; i++)
 		free(w->xfer[i].frozen);
 	tcpx_fabric_free(w->fabric);
+	plain_seal_close(w->secret.lib);
 }
 
 static void

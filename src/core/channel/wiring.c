@@ -19,7 +19,6 @@
 #include "core/context/context.h"
 #include "core/loop/affinity.h"
 #include "core/loop/loop.h"
-#include "core/session/auth.h"
 #include "core/session/control.h"
 #include "core/session/handshake.h"
 #include "core/session/peer.h"
@@ -39,24 +38,25 @@ begin(struct session *s)
 	s->hs->deadline_ns = now_ns + tcpx_wiring_patience(s->engine);
 }
 
-/* A token for each channel; with a secret, only its holders can compute one. */
-static void
-channel_token(const struct session *s, bool backward, uint16_t k, uint8_t token[16])
+/* A token for each channel and generation. With a secret it comes out of the control
+ * connection's keys, so that only the two ends of this session can know it. */
+static int
+channel_token(struct session *s, const struct tcpx_chan_id *id, uint8_t token[16])
 {
-	uint8_t room[64], mac[32];
+	uint8_t room[8];
 	struct tcpx_buf b;
 
-	memcpy(token, s->token, 16);
-	token[14] ^= (uint8_t)(backward ? 0x80 : 0);
-	token[15] ^= (uint8_t)k;
-	if (!s->engine->auth)
-		return;
 	tcpx_buf_init(&b, room, sizeof(room));
-	tcpx_buf_put_u8(&b, 'C');
-	tcpx_buf_put_u64(&b, s->id);
-	tcpx_buf_put_bytes(&b, token, 16);
-	tcpx_auth_mac(s->engine->auth, room, b.pos, mac);
-	memcpy(token, mac, 16);
+	tcpx_buf_put_u8(&b, id->sending_side_is_opener);
+	tcpx_buf_put_u16(&b, id->channel);
+	tcpx_buf_put_u16(&b, id->generation);
+	if (s->engine->secret)
+		return tcpx_line_key(&s->control.line, "EXPERIMENTAL tcpx-p2p channel", room, b.pos,
+				     token, 16);
+	memcpy(token, s->hs->seed, 16);
+	for (size_t i = 0; i < b.pos; i++)
+		token[i] ^= room[i];
+	return 0;
 }
 
 static void
@@ -158,9 +158,8 @@ make(struct session *s, uint32_t i, const struct tcpx_pair *pair)
 	c->wiring->id.channel = (uint16_t)k;
 	c->wiring->id.generation = c->generation;
 	c->wiring->id.sending_side_is_opener = !backward;
-	channel_token(s, backward, (uint16_t)k, c->wiring->id.token);
 	*(sending ? &s->chan.tx[k] : &s->chan.rx[k]) = c;
-	return 0;
+	return channel_token(s, &c->wiring->id, c->wiring->id.token);
 }
 
 static int
@@ -197,7 +196,8 @@ put_handles(struct session *s)
 	uint32_t i;
 
 	memset(&h, 0, sizeof(h));
-	memcpy(h.token, s->token, sizeof(h.token));
+	memcpy(h.token, s->resume.token, sizeof(h.token));
+	memcpy(h.seed, s->hs->seed, sizeof(h.seed));
 	h.count = (uint16_t)(2 * s->chan.count);
 	for (i = 0; i < h.count; i++) {
 		c = counted(s, i);
@@ -259,7 +259,8 @@ connect_all(struct session *s, const struct tcpx_handles *h)
 	rc = plan_pairs(s, pair, reason, sizeof(reason));
 	if (rc < 0)
 		return rc;
-	memcpy(s->token, h->token, sizeof(s->token));
+	memcpy(s->resume.token, h->token, sizeof(s->resume.token));
+	memcpy(s->hs->seed, h->seed, sizeof(s->hs->seed));
 	rc = make_all(s, pair);
 	if (rc)
 		return rc;

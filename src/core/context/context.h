@@ -28,7 +28,6 @@
 #include "proto/netmap.h"
 #include "tcpx/tcpx.h"
 
-struct auth;
 struct channel_calls;
 struct copy_calls;
 struct gate;
@@ -39,6 +38,7 @@ struct memory;
 struct notes;
 struct session_calls;
 struct stats;
+struct tcpx_secret;
 
 struct counters {
 	_Atomic uint64_t bytes_tx, bytes_rx, chunks_tx, chunks_rx, xfers_posted, xfers_done,
@@ -153,7 +153,9 @@ struct tcpx_engine {
 	struct listeners *listeners;
 	struct gate *gate;
 	struct notes *notes;
-	struct auth *auth;        /* NULL: no secret */
+	const struct tcpx_secret *secret; /* NULL: there is none */
+	struct tcpx_secret *own_secret;   /* the same, if the engine opened it */
+	uint64_t host_id;         /* of boot id and network namespace; 0: unknown */
 	struct stats *stats;      /* NULL: no statistics port */
 };
 

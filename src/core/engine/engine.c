@@ -27,13 +27,13 @@
 #include "core/memory/region.h"
 #include "core/memory/staging.h"
 #include "core/session/accept.h"
-#include "core/session/auth.h"
 #include "core/session/gate.h"
 #include "core/session/note.h"
 #include "core/session/peer.h"
 #include "core/session/session.h"
 #include "core/transfer/match.h"
 #include "core/transfer/transfer.h"
+#include "seal/secret.h"
 
 /* An engine and the data of each room (folder of core/), in one allocation. */
 struct whole {
@@ -133,8 +133,9 @@ assemble(struct tcpx_engine *e, const struct tcpx_engine_opts *o, const struct e
 	if (rc == 0)
 		rc = tcpx_bind_open(e);
 	secret = tcpx_cfg_str(e->cfg, TCPX_SET_SECRET_FILE);
-	if (rc == 0 && secret[0])
-		rc = tcpx_auth_open(secret, &e->auth);
+	if (rc == 0 && secret[0] && !(env && env->secret))
+		rc = tcpx_secret_open(secret, &e->own_secret);
+	e->secret = env && env->secret ? env->secret : e->own_secret;
 	if (rc == 0) {
 		struct tcpx_device_params host = { .clock = &e->clock,
 						   .test_arg = env ? env->device_arg : NULL };
@@ -383,7 +384,7 @@ tcpx_close(tcpx_engine *e)
 	if (e->events.fd >= 0)
 		close(e->events.fd);
 	tcpx_regions_fini(&e->memory->regions);
-	tcpx_auth_close(e->auth);
+	tcpx_secret_close(e->own_secret);
 	tcpx_bind_close(e);
 	tcpx_cfg_free(e->cfg);
 	pthread_mutex_destroy(&e->registry.lock);

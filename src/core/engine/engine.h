@@ -24,6 +24,7 @@ struct engine_env {
 	bool manual; /* no threads: tcpx_engine_step() drives */
 	const struct tcpx_nic *nics;
 	uint32_t nic_count;
+	const struct tcpx_secret *secret; /* borrowed; NULL: TCPX_SECRET_FILE */
 };
 
 /* Opens an engine; tcpx_close() ends it. env NULL: the real network, devices, clock and NICs. */

@@ -43,7 +43,7 @@ struct writer {
 };
 
 static const char *const state_name[] = {
-	[SESS_CONNECTING] = "connecting", [SESS_HELLO] = "hello",   [SESS_AUTH] = "auth",
+	[SESS_CONNECTING] = "connecting", [SESS_PROOF] = "proof",   [SESS_HELLO] = "hello",
 	[SESS_HANDLES] = "handles",       [SESS_WIRING] = "wiring", [SESS_READY] = "ready",
 	[SESS_OPEN] = "open",             [SESS_FAILED] = "failed",
 };

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Pending connections: bounded in number and time. The first frame turns one into a new
- * session or resumes an old one. Any other is refused, without a trace in other sessions.
+ * Pending connections: bounded in number and time. Each begins with START; with a secret the
+ * proof follows. Then HELLO makes a new session of it, or RESUME resumes an old one. Any other is
+ * refused, without a trace elsewhere: no name, no session, no connection to its addresses.
  */
 #include "core/session/accept.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,16 +22,21 @@
 #include "core/session/session.h"
 
 #define PENDING_MAX 256
+#define START_MAX   128 /* bytes of START, with those of later versions */
 
 struct pending_conn {
 	struct source source;
 	struct deferred deferred;
 	struct tcpx_node node;
 	struct loop *loop;
-	struct tcpx_stream *stream;
+	struct line line;
 	struct tcpx_ctrl *ctrl;
-	struct tcpx_addr from;
+	struct tcpx_addr from, at;
 	uint64_t deadline_ns;
+	uint8_t first[START_MAX];
+	size_t first_len;
+	bool started;            /* start is known                              */
+	struct tcpx_start start;
 };
 
 static void
@@ -43,8 +50,7 @@ pending_close(struct pending_conn *g)
 {
 	struct loop *l = g->loop;
 
-	if (g->stream)
-		l->engine->ops->stream_close(g->stream);
+	tcpx_line_close(&g->line, l->engine->ops);
 	tcpx_ctrl_free(g->ctrl);
 	g->source.on_ready = NULL;
 	tcpx_chain_remove(&g->node);
@@ -52,9 +58,13 @@ pending_close(struct pending_conn *g)
 	tcpx_loop_defer_free(l, &g->deferred, free_pending);
 }
 
+/* @why is for the log here. The other side reads it, too, unless a secret is wanted and it has
+ * not proved that it knows it: then it gets the code alone. */
 static void
 turn_away(struct pending_conn *g, int code, const char *why)
 {
+	const struct tcpx_engine *e = g->loop->engine;
+	bool known = !e->secret || (g->line.seal && tcpx_line_proven(&g->line));
 	uint8_t room[256];
 	const uint8_t *data;
 	struct tcpx_buf b;
@@ -65,10 +75,12 @@ turn_away(struct pending_conn *g, int code, const char *why)
 	(void)tcpx_fail(TCPX_SUB_BOOT, code, "connection from %s turned away: %s", from, why);
 	count_add(&g->loop->engine->count.refused, 1);
 	tcpx_buf_init(&b, room, sizeof(room));
-	tcpx_refuse_write(&b, code, why);
-	if (!b.bad && tcpx_ctrl_put_raw(g->ctrl, TCPX_FR_REFUSE, room, b.pos) == 0 &&
-	    (len = tcpx_ctrl_pending(g->ctrl, &data)) > 0)
-		(void)g->loop->engine->ops->stream_send(g->stream, data, len);
+	tcpx_refuse_write(&b, code, known ? why : "");
+	if (g->line.seal && !known)
+		(void)tcpx_line_send(&g->line, e->ops, NULL, 0); /* TLS says it */
+	else if (!b.bad && tcpx_ctrl_put_raw(g->ctrl, TCPX_FR_REFUSE, room, b.pos) == 0 &&
+		 (len = tcpx_ctrl_pending(g->ctrl, &data)) > 0)
+		(void)tcpx_line_send(&g->line, e->ops, data, len);
 	pending_close(g);
 }
 
@@ -85,18 +97,19 @@ welcome(struct pending_conn *g, const struct tcpx_hello *h, uint64_t now_ns)
 	pthread_mutex_lock(&s->lock);
 	rc = tcpx_peer_find_or_make(e, h->name, h->incarnation, &s->peer);
 	if (rc == 0)
-		rc = e->ops->stream_watch(g->stream, s->loop->poller, &s->source, TCPX_READABLE);
+		rc = e->ops->stream_watch(g->line.stream, s->loop->poller, &s->source,
+					  TCPX_READABLE);
 	if (rc == 0) {
-		s->control.stream = g->stream;
+		s->control.line = g->line;
+		g->line = (struct line){ .stream = NULL };
 		s->control.up = true;
 		s->control.interest = TCPX_READABLE;
 		s->health.heard_ns = now_ns;
-		g->stream = NULL;
 		tcpx_chain_add(&e->registry.served, &s->in_loop);
 		pthread_mutex_lock(&s->peer->lock);
 		tcpx_chain_add(&s->peer->inbound, &s->in_peer);
 		pthread_mutex_unlock(&s->peer->lock);
-		rc = tcpx_handshake_accept(s, h, now_ns);
+		rc = tcpx_handshake_accept(s, h, &g->at, now_ns);
 		tcpx_control_flush(s);
 	}
 	if (rc)
@@ -122,36 +135,135 @@ note_addresses(struct tcpx_engine *e, const struct tcpx_hello *h)
 	tcpx_peer_put(p);
 }
 
+/* HELLO or RESUME, of a peer that has proved the secret if there is one. */
 static void
 introduce(struct pending_conn *g, const struct tcpx_frame_head *head, const uint8_t *payload,
 	  uint64_t now_ns)
 {
 	struct tcpx_engine *e = g->loop->engine;
+	uint8_t kind = g->start.kind;
 	struct tcpx_resume resume;
 	struct tcpx_hello hello;
 	struct tcpx_buf b;
 	int rc = TCPX_EPROTO;
 
 	tcpx_buf_init_const(&b, payload, head->len - TCPX_FRAME_HEAD);
-	if (head->type == TCPX_FR_HELLO && tcpx_hello_read(&b, &hello) == 0) {
+	if (kind == TCPX_START_NEW && head->type == TCPX_FR_HELLO &&
+	    tcpx_hello_read(&b, &hello) == 0 && hello.role == TCPX_ROLE_OPENER) {
 		rc = welcome(g, &hello, now_ns);
 		if (rc == 0)
 			note_addresses(e, &hello);
-	} else if (head->type == TCPX_FR_RESUME && tcpx_resume_read(&b, &resume) == 0) {
-		rc = tcpx_resume_accept(e, &resume, g->stream, now_ns);
-		if (rc == 0)
-			g->stream = NULL;
+	} else if (kind != TCPX_START_NEW && head->type == TCPX_FR_RESUME &&
+		   tcpx_resume_read(&b, &resume) == 0) {
+		if (kind == TCPX_START_ASK)
+			rc = tcpx_resume_known(e, &resume);
+		else if (resume.session == g->start.session)
+			rc = tcpx_resume_accept(e, &resume, &g->line, now_ns);
 	}
-	if (rc)
+	if (rc == TCPX_EPEERGONE)
+		turn_away(g, rc, "this session has ended here");
+	else if (rc)
 		turn_away(g, rc, "its first frame is not acceptable");
 	else
 		pending_close(g);
+}
+
+/* Starts the handshake that START asks for. */
+static int
+seal(struct pending_conn *g)
+{
+	const struct tcpx_secret *secret = g->loop->engine->secret;
+	struct tcpx_seal_psk own;
+	int rc;
+
+	if (!secret)
+		return 0;
+	if (g->start.kind != TCPX_START_RESUME)
+		return tcpx_line_seal(&g->line, secret, false, secret->psk, secret->count);
+	rc = tcpx_resume_key(g->loop->engine, g->start.session, &own);
+	if (rc == 0)
+		rc = tcpx_line_seal(&g->line, secret, false, &own, 1);
+	explicit_bzero(&own, sizeof(own));
+	return rc;
+}
+
+/* START has come. */
+static void
+started(struct pending_conn *g)
+{
+	const struct tcpx_engine *e = g->loop->engine;
+	struct tcpx_buf b;
+	char why[160];
+
+	tcpx_buf_init_const(&b, g->first + TCPX_FRAME_HEAD, g->first_len - TCPX_FRAME_HEAD);
+	if (tcpx_start_read(&b, &g->start) != 0) {
+		turn_away(g, TCPX_EPROTO, "it does not speak this protocol");
+	} else if (g->start.version_min > TCPX_PROTO_VERSION ||
+		   g->start.version_max < TCPX_PROTO_VERSION) {
+		snprintf(why, sizeof(why), "it speaks protocol versions %u to %u, this side %u",
+			 g->start.version_min, g->start.version_max, TCPX_PROTO_VERSION);
+		turn_away(g, TCPX_EVERSION, why);
+	} else if (g->start.sealed != (e->secret != NULL)) {
+		turn_away(g, TCPX_EAUTH, e->secret ? "it has no secret, this side has one" :
+						     "it wants a secret, this side has none");
+	} else if (seal(g) != 0) {
+		turn_away(g, TCPX_ELIMIT, "its proof cannot be checked now");
+	} else {
+		g->started = true;
+	}
+}
+
+/* START alone is read here: behind it bytes of TLS may follow. */
+static void
+read_start(struct pending_conn *g)
+{
+	struct tcpx_frame_head h;
+	size_t want = TCPX_FRAME_HEAD;
+	ssize_t n;
+
+	do {
+		if (g->first_len >= TCPX_FRAME_HEAD) {
+			if (tcpx_frame_head_read(g->first, g->first_len, &h) != 0 ||
+			    h.type != TCPX_FR_START || h.len > START_MAX) {
+				turn_away(g, TCPX_EPROTO, "it does not speak this protocol");
+				return;
+			}
+			want = h.len;
+		}
+		if (g->first_len == want) {
+			started(g);
+			return;
+		}
+		n = g->loop->engine->ops->stream_recv(g->line.stream, g->first + g->first_len,
+						      want - g->first_len);
+		if (n == -EAGAIN)
+			return;
+		if (n <= 0) {
+			pending_close(g);
+			return;
+		}
+		g->first_len += (size_t)n;
+	} while (1);
+}
+
+/* What the handshake has to say. False: the connection is broken. */
+static bool
+answer(struct pending_conn *g)
+{
+	const struct tcpx_net_ops *net = g->loop->engine->ops;
+	ssize_t n = tcpx_line_send(&g->line, net, NULL, 0);
+	unsigned interest = TCPX_READABLE | (tcpx_line_owes(&g->line) ? TCPX_WRITABLE : 0);
+
+	if (n < 0 && n != -EAGAIN)
+		return false;
+	return net->stream_watch(g->line.stream, g->loop->poller, &g->source, interest) == 0;
 }
 
 static void
 pending_ready(struct source *src, unsigned ready, uint64_t now_ns)
 {
 	struct pending_conn *g = tcpx_container(src, struct pending_conn, source);
+	const struct tcpx_net_ops *net = g->loop->engine->ops;
 	struct tcpx_frame_head head;
 	const uint8_t *payload;
 	uint8_t *room;
@@ -160,10 +272,19 @@ pending_ready(struct source *src, unsigned ready, uint64_t now_ns)
 	int rc;
 
 	(void)ready;
-	cap = tcpx_ctrl_room(g->ctrl, &room);
-	n = g->loop->engine->ops->stream_recv(g->stream, room, cap);
-	if (n == -EAGAIN)
+	if (!g->started)
+		read_start(g);
+	if (!g->source.on_ready || !g->started)
 		return;
+	cap = tcpx_ctrl_room(g->ctrl, &room);
+	n = tcpx_line_recv(&g->line, net, false, room, cap);
+	if (n == -EAGAIN && (!g->line.seal || answer(g)))
+		return;
+	if (n == TCPX_EAUTH || n == TCPX_EPROTO) {
+		turn_away(g, (int)n, n == TCPX_EAUTH ? "it does not know the secret" :
+						       "it does not speak this protocol");
+		return;
+	}
 	if (n <= 0) {
 		pending_close(g);
 		return;
@@ -178,7 +299,7 @@ pending_ready(struct source *src, unsigned ready, uint64_t now_ns)
 
 static void
 add_pending(struct tcpx_engine *e, struct tcpx_stream *stream, const struct tcpx_addr *from,
-	      uint64_t now_ns)
+	    const struct tcpx_addr *at, uint64_t now_ns)
 {
 	struct loop *l = &e->loop[0];
 	struct pending_conn *g = NULL;
@@ -193,8 +314,9 @@ add_pending(struct tcpx_engine *e, struct tcpx_stream *stream, const struct tcpx
 	}
 	g->source.on_ready = pending_ready;
 	g->loop = l;
-	g->stream = stream;
+	g->line.stream = stream;
 	g->from = *from;
+	g->at = *at;
 	g->deadline_ns = now_ns + e->limit.handshake_ns;
 	tcpx_chain_add(&l->engine->listeners->pending, &g->node);
 	l->engine->listeners->pending_count++;
@@ -208,11 +330,11 @@ listener_ready(struct source *src, unsigned ready, uint64_t now_ns)
 {
 	struct listening *at = tcpx_container(src, struct listening, source);
 	struct tcpx_stream *stream;
-	struct tcpx_addr from;
+	struct tcpx_addr from, here;
 
 	(void)ready;
-	while (at->engine->ops->accept(at->listener, &stream, &from) == 0)
-		add_pending(at->engine, stream, &from, now_ns);
+	while (at->engine->ops->accept(at->listener, &stream, &from, &here) == 0)
+		add_pending(at->engine, stream, &from, &here, now_ns);
 }
 
 void

@@ -20,7 +20,43 @@
 #define REFUSED_NS (1000 * TCPX_MS) /* ... and for so long, at first contact */
 #define PATIENCE_NS (1000 * TCPX_MS) /* for the opener to resume after a cut */
 
-/* The connection stands: sends the first frame. */
+/* START, and with a secret the proof of it: of the session's own key when it is resumed, so that
+ * no other holder of the secret can do that. */
+static int
+start(struct session *s, uint64_t now_ns)
+{
+	const struct tcpx_secret *secret = s->engine->secret;
+	bool again = s->state == SESS_OPEN, own = again && !s->control.asking;
+	struct tcpx_start start = { .version_min = TCPX_PROTO_VERSION,
+				    .version_max = TCPX_PROTO_VERSION, .sealed = secret != NULL,
+				    .kind = own ? TCPX_START_RESUME :
+					    again ? TCPX_START_ASK : TCPX_START_NEW,
+				    .session = own ? s->id : 0 };
+	int rc;
+
+	if (!again) {
+		s->state = SESS_PROOF;
+		s->hs->deadline_ns = now_ns + s->engine->limit.handshake_ns;
+		tcpx_session_add_timer(s, s->hs->deadline_ns);
+	}
+	s->control.proving = true;
+	rc = tcpx_line_start(&s->control.line, &start);
+	if (rc == 0 && secret)
+		rc = tcpx_line_seal(&s->control.line, secret, true,
+				    own ? &s->resume.key : &secret->psk[0], 1);
+	return rc ? rc : tcpx_control_introduce(s);
+}
+
+int
+tcpx_control_introduce(struct session *s)
+{
+	if (!s->control.proving || !tcpx_line_proven(&s->control.line))
+		return 0;
+	s->control.proving = false;
+	return s->state == SESS_OPEN ? tcpx_resume_ask(s) : tcpx_handshake_start(s);
+}
+
+/* The connection stands. */
 static void
 came_up(struct session *s, uint64_t now_ns)
 {
@@ -29,7 +65,7 @@ came_up(struct session *s, uint64_t now_ns)
 	s->control.up = true;
 	s->control.refused = 0;
 	s->health.heard_ns = now_ns;
-	rc = s->state == SESS_OPEN ? tcpx_resume_ask(s) : tcpx_handshake_start(s);
+	rc = start(s, now_ns);
 	if (rc)
 		tcpx_session_fail(s, rc, "%s", "first frame of a connection");
 	else
@@ -133,8 +169,8 @@ tcpx_control_connect(struct session *s, uint64_t now_ns)
 	addr_count = p->addr_count;
 	pthread_mutex_unlock(&p->lock);
 
-	if (s->control.stream && !s->control.up) {
-		rc = (int)ops->stream_send(s->control.stream, NULL, 0);
+	if (s->control.line.stream && !s->control.up) {
+		rc = (int)ops->stream_send(s->control.line.stream, NULL, 0);
 		if (rc == 0) {
 			came_up(s, now_ns);
 			return;
@@ -149,8 +185,8 @@ tcpx_control_connect(struct session *s, uint64_t now_ns)
 		snprintf(s->cause_text, sizeof(s->cause_text), "%s",
 			 rc == -EAGAIN ? "no answer" : tcpx_err_text(rc));
 	}
-	if (s->control.stream || now_ns < s->control.retry_ns) {
-		if (!s->control.stream)
+	if (s->control.line.stream || now_ns < s->control.retry_ns) {
+		if (!s->control.line.stream)
 			tcpx_session_add_timer(s, s->control.retry_ns);
 		return;
 	}
@@ -159,12 +195,12 @@ tcpx_control_connect(struct session *s, uint64_t now_ns)
 		to = p->addr[s->control.target_addr++ % p->addr_count];
 	pthread_mutex_unlock(&p->lock);
 	tcpx_addr_format(&to, text, sizeof(text));
-	rc = ops->connect(s->engine->net, -1, &to, &s->control.stream);
+	rc = ops->connect(s->engine->net, -1, &to, &s->control.line.stream);
 	if (rc) {
 		if (peer_is_gone(s, rc, addr_count, now_ns))
 			return;
 		snprintf(s->cause_text, sizeof(s->cause_text), "%s: %s", text, tcpx_err_text(rc));
-		s->control.stream = NULL;
+		s->control.line.stream = NULL;
 		s->control.retry_ns = now_ns + CONTROL_RETRY_NS;
 		tcpx_session_add_timer(s, s->control.retry_ns);
 		return;

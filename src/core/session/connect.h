@@ -9,7 +9,10 @@
 
 /* Acceptor, cut: probes whether the opener is alive. */
 void tcpx_control_probe(struct session *s, uint64_t now_ns);
-/* Opener: connects, or goes on with that; then sends the first frame. */
+/* Opener: connects, or goes on with that; then sends START. */
 void tcpx_control_connect(struct session *s, uint64_t now_ns);
+
+/* Opener, in every turn until the proof is there: then sends HELLO or RESUME. */
+int tcpx_control_introduce(struct session *s);
 
 #endif

@@ -68,7 +68,7 @@ tcpx_control_watch(struct session *s, unsigned interest)
 {
 	if (s->control.interest == interest)
 		return;
-	if (s->engine->ops->stream_watch(s->control.stream, s->loop->poller, &s->source,
+	if (s->engine->ops->stream_watch(s->control.line.stream, s->loop->poller, &s->source,
 					 interest) == 0)
 		s->control.interest = interest;
 }
@@ -76,14 +76,19 @@ tcpx_control_watch(struct session *s, unsigned interest)
 void
 tcpx_control_flush(struct session *s)
 {
-	const uint8_t *data;
+	struct line *line = &s->control.line;
+	const uint8_t *data = NULL;
+	bool owed;
 	size_t len;
 	ssize_t n;
 
-	if (!s->control.stream || !s->control.up)
+	if (!line->stream || !s->control.up)
 		return;
-	while ((len = tcpx_ctrl_pending(s->control.ctrl, &data)) > 0) {
-		n = s->engine->ops->stream_send(s->control.stream, data, len);
+	do {
+		/* what is owed began with the bytes that pending() gave last */
+		owed = tcpx_line_owes(line);
+		len = owed ? 0 : tcpx_ctrl_pending(s->control.ctrl, &data);
+		n = tcpx_line_send(line, s->engine->ops, data, len);
 		if (n == -EAGAIN) {
 			tcpx_control_watch(s, TCPX_READABLE | TCPX_WRITABLE);
 			return;
@@ -92,8 +97,9 @@ tcpx_control_flush(struct session *s)
 			tcpx_control_cut(s, engine_now(s->engine), "send failed");
 			return;
 		}
-		tcpx_ctrl_written(s->control.ctrl, (size_t)n);
-	}
+		if (n > 0)
+			tcpx_ctrl_written(s->control.ctrl, (size_t)n);
+	} while (n > 0 || owed);
 	atomic_store_explicit(&s->control.flush_owed, false, memory_order_relaxed);
 	tcpx_control_watch(s, TCPX_READABLE);
 	if (s->control.chunks_wait) {
@@ -131,13 +137,12 @@ tcpx_control_flush_work(struct work *w, uint64_t now_ns)
 void
 tcpx_control_cut(struct session *s, uint64_t now_ns, const char *why)
 {
-	if (!s->control.stream)
+	if (!s->control.line.stream)
 		return;
-	s->engine->ops->stream_close(s->control.stream);
-	s->control.stream = NULL;
+	tcpx_line_close(&s->control.line, s->engine->ops);
 	s->control.up = false;
 	s->control.interest = 0;
-	s->control.resuming = false;
+	s->control.resuming = s->control.proving = false;
 	tcpx_ctrl_cut(s->control.ctrl);
 	tcpx_debug(TCPX_SUB_BOOT, "control stream with %s cut: %s", s->peer ? s->peer->name : "?",
 		   why);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * HELLO, AUTH, HANDLES, READY: what two engines agree on before the first byte. Nothing of
- * a peer is trusted before its HELLO and, with a secret, its AUTH have been checked.
+ * HELLO, HANDLES, READY: what two engines agree on before the first byte. With a secret both
+ * have proved it by now, and all of this is sealed. It is one secret of many engines: so names,
+ * incarnations, roles and the peer that was dialled are compared here (RFC 9257, section 4).
  */
 #include "core/session/handshake.h"
 
@@ -14,7 +15,6 @@
 #include "core/context/context.h"
 #include "core/memory/payload.h"
 #include "core/session/accept.h"
-#include "core/session/auth.h"
 #include "core/session/control.h"
 #include "core/session/peer.h"
 #include "core/session/session.h"
@@ -37,6 +37,20 @@ port_at(const struct tcpx_engine *e, const struct tcpx_addr *addr)
 	return 0;
 }
 
+/* The address that the opener has connected to. */
+static struct tcpx_addr
+dialled(const struct session *s)
+{
+	struct tcpx_peer *p = s->peer;
+	struct tcpx_addr at = { 0 };
+
+	pthread_mutex_lock(&p->lock);
+	if (p->addr_count)
+		at = p->addr[(s->control.target_addr - 1) % p->addr_count];
+	pthread_mutex_unlock(&p->lock);
+	return at;
+}
+
 static void
 our_hello(const struct session *s, struct tcpx_hello *h)
 {
@@ -44,12 +58,15 @@ our_hello(const struct session *s, struct tcpx_hello *h)
 	uint32_t i;
 
 	memset(h, 0, sizeof(*h));
-	h->version_min = h->version_max = TCPX_PROTO_VERSION;
 	h->session = s->id;
+	h->role = s->opener ? TCPX_ROLE_OPENER : TCPX_ROLE_ACCEPTOR;
 	h->incarnation = e->incarnation;
-	h->expect = s->opener ? s->peer->incarnation : 0;
-	memcpy(h->nonce, s->hs->nonce, sizeof(h->nonce));
-	h->wants_auth = e->auth != NULL;
+	h->expect = s->peer->incarnation;
+	if (h->expect || s->peer->named)
+		memcpy(h->expect_name, s->peer->name, sizeof(h->expect_name));
+	if (s->opener)
+		h->dialled = dialled(s);
+	h->host = e->host_id;
 	memcpy(h->name, e->name, sizeof(h->name));
 	snprintf(h->provider, sizeof(h->provider), "%s", e->ops->name);
 	snprintf(h->terms, sizeof(h->terms), "%s", e->facts.terms);
@@ -80,33 +97,6 @@ put_hello(struct session *s)
 	return tcpx_control_put_raw(s, TCPX_FR_HELLO, &b);
 }
 
-/* Keyed hash over both nonces; the role keeps one side's from serving as the other's. */
-static void
-auth_mac(const struct session *s, char role, uint8_t mac[32])
-{
-	uint8_t room[64];
-	struct tcpx_buf b;
-
-	tcpx_buf_init(&b, room, sizeof(room));
-	tcpx_buf_put_u8(&b, (uint8_t)role);
-	tcpx_buf_put_u64(&b, s->id);
-	tcpx_buf_put_bytes(&b, s->opener ? s->hs->nonce : s->hs->peer_nonce, 16);
-	tcpx_buf_put_bytes(&b, s->opener ? s->hs->peer_nonce : s->hs->nonce, 16);
-	tcpx_auth_mac(s->engine->auth, room, b.pos, mac);
-}
-
-static int
-put_auth(struct session *s)
-{
-	uint8_t mac[32];
-	struct tcpx_buf b;
-
-	auth_mac(s, s->opener ? 'O' : 'A', mac);
-	tcpx_buf_init(&b, mac, sizeof(mac));
-	b.pos = sizeof(mac);
-	return tcpx_control_put_raw(s, TCPX_FR_AUTH, &b);
-}
-
 static uint32_t
 smaller(uint32_t a, uint32_t b)
 {
@@ -122,7 +112,6 @@ settle(struct session *s, const struct tcpx_hello *h)
 	s->chan.chunk_max = smaller(s->chan.chunk_max, h->chunk_max);
 	s->credit.xfers = smaller(s->engine->limit.credit_xfers, h->credit_xfers);
 	s->credit.list = h->credit_list_bytes;
-	memcpy(s->hs->peer_nonce, h->nonce, sizeof(s->hs->peer_nonce));
 	s->chan.peer_nic = malloc(h->nic_count * sizeof(h->nic[0]));
 	if (!s->chan.peer_nic)
 		return -ENOMEM;
@@ -141,11 +130,6 @@ check_hello(const struct session *s, const struct tcpx_hello *h, bool for_peer, 
 	const struct tcpx_engine *e = s->engine;
 	const char *terms = e->facts.terms;
 
-	if (h->version_min > TCPX_PROTO_VERSION || h->version_max < TCPX_PROTO_VERSION) {
-		snprintf(why, cap, "%s speaks protocol versions %u to %u, %s %u", them,
-			 h->version_min, h->version_max, us, TCPX_PROTO_VERSION);
-		return TCPX_EVERSION;
-	}
 	if (strcmp(h->provider, e->ops->name) != 0) {
 		snprintf(why, cap, "%s uses provider %.15s, %s %s", them, h->provider, us,
 			 e->ops->name);
@@ -156,12 +140,6 @@ check_hello(const struct session *s, const struct tcpx_hello *h, bool for_peer, 
 			 e->ops->name, h->terms, us, terms);
 		return TCPX_EVERSION;
 	}
-	if (h->wants_auth != (e->auth != NULL)) {
-		snprintf(why, cap, "%s", (e->auth != NULL) != for_peer ?
-			 "the peer has no secret, this side has one (TCPX_SECRET_FILE)" :
-			 "the peer wants a secret; TCPX_SECRET_FILE is not set here");
-		return TCPX_EAUTH;
-	}
 	if (h->channels == 0 || h->channels > TCPX_CHANNELS_MAX || h->window == 0 ||
 	    h->chunk_max < 4096 || h->credit_xfers == 0 || h->nic_count == 0) {
 		snprintf(why, cap, "%s offers %u channels, window %u, chunk %u, %u NICs", them,
@@ -169,6 +147,66 @@ check_hello(const struct session *s, const struct tcpx_hello *h, bool for_peer, 
 		return TCPX_EPROTO;
 	}
 	return 0;
+}
+
+static bool
+same_place(const struct tcpx_addr *a, const struct tcpx_addr *b)
+{
+	return a->family == b->family && a->port == b->port && !memcmp(a->ip, b->ip, sizeof(a->ip));
+}
+
+/*
+ * With one secret for many engines, knowing it does not say who knows it: a connection meant
+ * for one of them could be led to another, or back to its sender. @at: acceptor: the address
+ * at which it was reached. A peer dialled by incarnation or by name is compared by these, one
+ * dialled by address alone by that address.
+ */
+static int
+check_identity(const struct session *s, const struct tcpx_hello *h, const struct tcpx_addr *at,
+	       char *why, size_t cap)
+{
+	const struct tcpx_engine *e = s->engine;
+	bool named = h->expect || h->expect_name[0];
+	char to[64], here[64];
+
+	if (h->expect && h->expect != e->incarnation) {
+		snprintf(why, cap, "%s is another incarnation now", e->name);
+		return TCPX_EPEERGONE;
+	}
+	if (h->expect_name[0] && strcmp(h->expect_name, e->name) != 0) {
+		snprintf(why, cap, "meant for %s, reached %s", h->expect_name, e->name);
+		return TCPX_EAUTH;
+	}
+	if (!e->secret)
+		return 0;
+	if (h->incarnation == e->incarnation && (s->opener ? s->peer->incarnation : h->expect) == 0) {
+		snprintf(why, cap, "the connection came back to its sender, %s", e->name);
+		return TCPX_EAUTH;
+	}
+	if (at && at->family && h->dialled.family && !named && !same_place(&h->dialled, at)) {
+		tcpx_addr_format(&h->dialled, to, sizeof(to));
+		tcpx_addr_format(at, here, sizeof(here));
+		snprintf(why, cap, "meant for %s, reached %s: behind an address translator, "
+			 "connect to NAME@HOST:PORT", to, here);
+		return TCPX_EAUTH;
+	}
+	return 0;
+}
+
+/* With a secret: what resuming stands on is of this connection, and of no other holder of it. */
+static int
+own_keys(struct session *s)
+{
+	struct tcpx_seal_psk *key = &s->resume.key;
+	struct tcpx_buf b;
+
+	if (!s->engine->secret)
+		return 0;
+	tcpx_buf_init(&b, key->id, sizeof(key->id));
+	tcpx_buf_put_u64(&b, s->id);
+	key->id_len = (uint8_t)b.pos;
+	return tcpx_line_key(&s->control.line, "EXPERIMENTAL tcpx-p2p resume", NULL, 0, key->key,
+			     sizeof(key->key));
 }
 
 /* Opener: the peer's name and incarnation are known now. */
@@ -181,6 +219,8 @@ recognise(struct session *s, const struct tcpx_hello *h)
 	pthread_mutex_lock(&p->lock);
 	if (p->incarnation && p->incarnation != h->incarnation) {
 		rc = TCPX_EPEERGONE;
+	} else if (p->named && strcmp(p->name, h->name) != 0) {
+		rc = TCPX_EAUTH;
 	} else if (p->incarnation == 0) { /* after that others read these without a lock */
 		p->incarnation = h->incarnation;
 		memcpy(p->name, h->name, sizeof(p->name));
@@ -201,14 +241,20 @@ on_hello(struct session *s, const uint8_t *payload, size_t len, uint64_t now_ns)
 
 	tcpx_buf_init_const(&b, payload, len);
 	if (!s->opener || s->state != SESS_HELLO || tcpx_hello_read(&b, &h) != 0 ||
-	    h.session != s->id)
+	    h.session != s->id || h.role != TCPX_ROLE_ACCEPTOR)
 		return TCPX_EPROTO;
-	rc = check_hello(s, &h, false, why, sizeof(why));
+	rc = check_identity(s, &h, NULL, why, sizeof(why));
+	if (rc == 0)
+		rc = check_hello(s, &h, false, why, sizeof(why));
 	if (rc) {
 		tcpx_session_fail(s, rc, "%s", why);
 		return 0;
 	}
 	rc = recognise(s, &h);
+	if (rc == TCPX_EAUTH) {
+		tcpx_session_fail(s, rc, "%s answers, not %s", h.name, s->peer->name);
+		return 0;
+	}
 	if (rc) {
 		tcpx_session_fail(s, rc, "%s has restarted: another incarnation answers", h.name);
 		return 0;
@@ -216,34 +262,8 @@ on_hello(struct session *s, const uint8_t *payload, size_t len, uint64_t now_ns)
 	if (settle(s, &h) != 0)
 		return -ENOMEM;
 	s->hs->deadline_ns = now_ns + s->engine->limit.handshake_ns;
-	if (!s->engine->auth) {
-		s->state = SESS_HANDLES;
-		return 0;
-	}
-	s->state = SESS_AUTH;
-	return put_auth(s);
-}
-
-static int
-on_auth(struct session *s, const uint8_t *payload, size_t len)
-{
-	uint8_t mac[32];
-
-	if (s->state != SESS_AUTH || len != sizeof(mac))
-		return TCPX_EPROTO;
-	auth_mac(s, s->opener ? 'A' : 'O', mac);
-	if (!tcpx_bytes_equal(mac, payload, sizeof(mac))) {
-		count_add(&s->engine->count.refused, !s->opener);
-		tcpx_session_fail(s, TCPX_EAUTH, "%s", "the two sides have different secrets");
-		return 0;
-	}
-	if (s->opener) {
-		s->state = SESS_HANDLES;
-		return 0;
-	}
-	if (put_auth(s) != 0)
-		return TCPX_ELIMIT;
-	return s->engine->up.session->listen(s);
+	s->state = SESS_HANDLES;
+	return own_keys(s);
 }
 
 static int
@@ -292,7 +312,8 @@ tcpx_handshake_start(struct session *s)
 }
 
 int
-tcpx_handshake_accept(struct session *s, const struct tcpx_hello *h, uint64_t now_ns)
+tcpx_handshake_accept(struct session *s, const struct tcpx_hello *h, const struct tcpx_addr *at,
+		      uint64_t now_ns)
 {
 	const struct limits *l = &s->engine->limit;
 	char why[320];
@@ -308,10 +329,8 @@ tcpx_handshake_accept(struct session *s, const struct tcpx_hello *h, uint64_t no
 	rc = check_hello(s, h, false, why, sizeof(why));
 	if (rc)
 		(void)check_hello(s, h, true, s->hs->refusal, sizeof(s->hs->refusal));
-	else if (h->expect && h->expect != s->engine->incarnation) {
-		snprintf(why, sizeof(why), "%s is another incarnation now", s->engine->name);
-		rc = TCPX_EPEERGONE;
-	}
+	else
+		rc = check_identity(s, h, at, why, sizeof(why));
 	if (rc) {
 		count_add(&s->engine->count.refused, 1);
 		tcpx_session_fail(s, rc, "%s", why);
@@ -319,15 +338,15 @@ tcpx_handshake_accept(struct session *s, const struct tcpx_hello *h, uint64_t no
 	}
 	rc = settle(s, h);
 	if (rc == 0)
-		rc = tcpx_random_bytes(s->token, sizeof(s->token));
+		rc = tcpx_random_bytes(s->resume.token, sizeof(s->resume.token));
+	if (rc == 0)
+		rc = tcpx_random_bytes(s->hs->seed, sizeof(s->hs->seed));
+	if (rc == 0)
+		rc = own_keys(s);
 	if (rc == 0)
 		rc = put_hello(s);
 	if (rc)
 		return rc;
-	if (s->engine->auth) {
-		s->state = SESS_AUTH;
-		return 0;
-	}
 	return s->engine->up.session->listen(s);
 }
 
@@ -340,8 +359,6 @@ tcpx_handshake_frame(struct session *s, const struct tcpx_frame_head *h, const u
 	switch (h->type) {
 	case TCPX_FR_HELLO:
 		return on_hello(s, payload, len, now_ns);
-	case TCPX_FR_AUTH:
-		return on_auth(s, payload, len);
 	case TCPX_FR_HANDLES:
 		return on_handles(s, payload, len);
 	case TCPX_FR_READY:
@@ -354,14 +371,9 @@ tcpx_handshake_frame(struct session *s, const struct tcpx_frame_head *h, const u
 void
 tcpx_handshake_stranger(struct session *s, int code, const char *why)
 {
-	struct tcpx_peer *p = s->peer;
-	struct tcpx_addr at = { 0 };
+	struct tcpx_addr at = dialled(s);
 	char text[64];
 
-	pthread_mutex_lock(&p->lock);
-	if (p->addr_count)
-		at = p->addr[(s->control.target_addr - 1) % p->addr_count];
-	pthread_mutex_unlock(&p->lock);
 	tcpx_addr_format(&at, text, sizeof(text));
 	tcpx_session_fail(s, code, "something listens at %s that is no tcpx engine%s", text, why);
 }

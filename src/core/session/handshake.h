@@ -10,8 +10,9 @@
 
 /* Opener: the connection stands; sends HELLO. */
 int tcpx_handshake_start(struct session *s);
-/* Acceptor: the HELLO of a pending connection. */
-int tcpx_handshake_accept(struct session *s, const struct tcpx_hello *h, uint64_t now_ns);
+/* Acceptor: the HELLO of a pending connection that reached @at. */
+int tcpx_handshake_accept(struct session *s, const struct tcpx_hello *h, const struct tcpx_addr *at,
+			  uint64_t now_ns);
 /* Frames until the session is open. */
 int tcpx_handshake_frame(struct session *s, const struct tcpx_frame_head *h,
 			 const uint8_t *payload, uint64_t now_ns);

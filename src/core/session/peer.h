@@ -25,6 +25,7 @@ struct tcpx_peer {
 	pthread_mutex_t lock; /* everything below */
 	char name[TCPX_NAME_MAX];
 	uint64_t incarnation; /* 0: not known yet */
+	bool named;           /* NAME@HOST:PORT: no other name may answer            */
 	struct session *out;  /* owned reference; the session opened by us */
 	struct tcpx_node inbound; /* sessions opened by the peer */
 	struct tcpx_addr addr[TCPX_NICS_MAX];

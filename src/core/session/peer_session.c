@@ -196,18 +196,27 @@ tcpx_peer_add(tcpx_engine *e, const void *blob, size_t len, tcpx_peer **peer)
 int
 tcpx_peer_connect(tcpx_engine *e, const char *host_port, tcpx_peer **peer)
 {
+	char name[TCPX_NAME_MAX];
 	struct tcpx_addr addr[8];
 	struct tcpx_peer *p;
+	const char *at;
 	uint32_t count;
 	int rc;
 
 	if (!host_port)
 		return tcpx_fail(TCPX_SUB_BOOT, -EINVAL, "no HOST:PORT given");
-	rc = tcpx_addr_resolve(host_port, addr, 8, &count);
+	at = strrchr(host_port, '@');
+	if (at && (at == host_port || (size_t)(at - host_port) >= sizeof(name)))
+		return tcpx_fail(TCPX_SUB_BOOT, -EINVAL, "\"%s\": a name of 1 to %zu bytes is allowed "
+				 "before the @", host_port, sizeof(name) - 1);
+	snprintf(name, sizeof(name), "%.*s", at ? (int)(at - host_port) : (int)strlen(host_port),
+		 host_port);
+	rc = tcpx_addr_resolve(at ? at + 1 : host_port, addr, 8, &count);
 	if (rc == 0)
-		rc = tcpx_peer_new(e, host_port, 0, &p);
+		rc = tcpx_peer_new(e, name, 0, &p);
 	if (rc)
 		return rc;
+	p->named = at != NULL;
 	memcpy(p->addr, addr, count * sizeof(addr[0]));
 	p->addr_count = count;
 	return hand_out(p, peer);

@@ -13,12 +13,51 @@
 #include "core/session/resume.h"
 #include "core/session/session.h"
 
+/* The words for a refusal that anybody may have written: this side's own, or NULL. */
+static const char *
+own_words(const struct session *s, int code)
+{
+	bool secret = s->engine->secret != NULL;
+
+	switch (code) {
+	case TCPX_EAUTH:
+		return secret ? "the peer has no secret, this side has one (TCPX_SECRET_FILE)" :
+				"the peer wants a secret; TCPX_SECRET_FILE is not set here";
+	case TCPX_EVERSION:
+		return "the peer speaks another version of the protocol: use one release on both";
+	case TCPX_ETIMEDOUT:
+		return "the peer did not get the proof of the secret in time";
+	default:
+		return secret ? "the peer refused, without proof that it has the secret" : NULL;
+	}
+}
+
+static int
+refused(struct session *s, struct tcpx_buf *b)
+{
+	bool proven = s->engine->secret && tcpx_line_proven(&s->control.line);
+	const char *words = NULL;
+	char text[TCPX_TEXT_MAX];
+	int32_t code;
+
+	if (tcpx_refuse_read(b, &code, text) != 0 || code >= 0)
+		return TCPX_EPROTO;
+	if (s->state == SESS_OPEN && s->engine->secret && (!proven || code != TCPX_EPEERGONE)) {
+		/* not the end: resumes again, under the session's own key */
+		s->control.asking = false;
+		tcpx_control_cut(s, engine_now(s->engine), "refused");
+		return 0;
+	}
+	if (!proven)
+		words = own_words(s, code);
+	tcpx_session_fail(s, code, "refused by the peer: %s", words ? words : text);
+	return 0;
+}
+
 static int
 raw_frame(struct session *s, const struct tcpx_frame_head *h, const uint8_t *payload)
 {
-	char text[TCPX_TEXT_MAX];
 	struct tcpx_buf b;
-	int32_t code;
 
 	tcpx_buf_init_const(&b, payload, h->len - TCPX_FRAME_HEAD);
 	switch (h->type) {
@@ -29,10 +68,7 @@ raw_frame(struct session *s, const struct tcpx_frame_head *h, const uint8_t *pay
 	case TCPX_FR_RESUMED:
 		return tcpx_resume_answered(s, &b);
 	case TCPX_FR_REFUSE:
-		if (tcpx_refuse_read(&b, &code, text) != 0 || code >= 0)
-			return TCPX_EPROTO;
-		tcpx_session_fail(s, code, "refused by the peer: %s", text);
-		return 0;
+		return refused(s, &b);
 	default:
 		return TCPX_EPROTO;
 	}
@@ -44,7 +80,9 @@ dispatch(struct session *s, const struct tcpx_frame_head *h, const uint8_t *payl
 {
 	bool early = s->state != SESS_OPEN;
 
-	if (early && (h->type == TCPX_FR_HELLO || h->type == TCPX_FR_AUTH ||
+	if (!tcpx_line_proven(&s->control.line) && h->type != TCPX_FR_REFUSE)
+		return TCPX_EPROTO; /* in clear, and anybody's */
+	if (early && (h->type == TCPX_FR_HELLO ||
 		      h->type == TCPX_FR_HANDLES || h->type == TCPX_FR_READY))
 		return tcpx_handshake_frame(s, h, payload, now_ns);
 	if (!tcpx_frame_numbered(h->type))
@@ -69,37 +107,61 @@ take_frames(struct session *s, uint64_t now_ns)
 			break;
 		count++;
 		bad = dispatch(s, &h, payload, now_ns);
-	} while (!bad && s->state != SESS_FAILED && s->control.stream);
+	} while (!bad && s->state != SESS_FAILED && s->control.line.stream);
 	count_add(&s->engine->count.ctrl_frames_rx, count);
 	if (bad)
 		tcpx_session_fail(s, bad, "frame %s in session state %d",
 				  tcpx_frame_name(h.type), s->state);
-	else if (rc < 0 && s->opener && s->state == SESS_HELLO)
+	else if (rc < 0 && s->opener && (s->state == SESS_HELLO || s->state == SESS_PROOF))
 		tcpx_handshake_stranger(s, rc, ": its bytes are no frame");
 	else if (rc < 0)
 		tcpx_session_fail(s, rc, "%s", "bytes on the control stream that are no frame");
-	return s->state != SESS_FAILED && s->control.stream;
+	return s->state != SESS_FAILED && s->control.line.stream;
+}
+
+/* The connection gives nothing more. @rc 0: closed by the peer. A session that is open resumes
+ * on another; one whose own key the peer does not know asks, under the secret, whether the peer
+ * still knows the session. */
+static void
+broken(struct session *s, int rc, uint64_t now_ns)
+{
+	if (rc == TCPX_EAUTH && s->state == SESS_PROOF) {
+		tcpx_control_flush(s); /* what TLS has to say */
+		tcpx_session_fail(s, rc, "%s", "the two sides have different secrets");
+	} else if (rc == TCPX_EAUTH && s->control.asking) {
+		tcpx_session_fail(s, rc, "%s", "the peer no longer takes this side's secret");
+	} else if (rc == TCPX_EPROTO && s->state == SESS_PROOF) {
+		tcpx_handshake_stranger(s, rc, ": its bytes are no frame");
+	} else {
+		s->control.asking = rc == TCPX_EAUTH && s->control.proving;
+		tcpx_control_cut(s, now_ns, rc ? tcpx_err_text(rc) : "closed by the peer");
+	}
 }
 
 static void
 read_frames(struct session *s, uint64_t now_ns)
 {
+	struct line *line = &s->control.line;
 	uint8_t *room;
 	size_t cap;
 	ssize_t n;
+	int rc;
 
 	do {
 		cap = tcpx_ctrl_room(s->control.ctrl, &room);
-		n = s->engine->ops->stream_recv(s->control.stream, room, cap);
+		n = tcpx_line_recv(line, s->engine->ops, s->opener, room, cap);
+		rc = n > 0 || n == -EAGAIN ? tcpx_control_introduce(s) : 0;
+		if (rc)
+			tcpx_session_fail(s, rc, "%s", "first frame of a connection");
 		if (n == -EAGAIN)
 			return;
 		if (n <= 0) {
-			tcpx_control_cut(s, now_ns, n ? tcpx_err_text((int)n) : "closed by the peer");
+			broken(s, (int)n, now_ns);
 			return;
 		}
 		s->health.heard_ns = now_ns;
 		tcpx_ctrl_arrived(s->control.ctrl, (size_t)n);
-	} while (take_frames(s, now_ns) && (size_t)n == cap);
+	} while (take_frames(s, now_ns) && (line->seal ? line->more : (size_t)n == cap));
 }
 
 void
@@ -108,12 +170,12 @@ tcpx_control_ready(struct source *src, unsigned ready, uint64_t now_ns)
 	struct session *s = tcpx_container(src, struct session, source);
 
 	pthread_mutex_lock(&s->lock);
-	if (s->control.stream && !s->control.up && s->state != SESS_FAILED)
+	if (s->control.line.stream && !s->control.up && s->state != SESS_FAILED)
 		tcpx_control_connect(s, now_ns);
-	if (s->control.stream && s->control.up && s->state != SESS_FAILED &&
+	if (s->control.line.stream && s->control.up && s->state != SESS_FAILED &&
 	    (ready & (TCPX_READABLE | TCPX_BROKEN)))
 		read_frames(s, now_ns);
-	if (s->control.stream && s->state != SESS_FAILED) {
+	if (s->control.line.stream && s->state != SESS_FAILED) {
 		if (tcpx_ctrl_ack_due(s->control.ctrl))
 			tcpx_ctrl_put_ack(s->control.ctrl);
 		if (s->state == SESS_OPEN && !tcpx_node_linked(&s->control.to_flush))

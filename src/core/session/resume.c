@@ -7,47 +7,35 @@
 
 #include <string.h>
 
+#include "base/random.h"
 #include "core/context/context.h"
 #include "core/loop/loop.h"
-#include "core/session/auth.h"
 #include "core/session/control.h"
 #include "core/session/peer.h"
 #include "core/session/session.h"
-
-static void
-sign(const struct session *s, const struct tcpx_resume *r, uint8_t mac[32])
-{
-	uint8_t room[64];
-	struct tcpx_buf b;
-
-	memset(mac, 0, 32);
-	if (!s->engine->auth) {
-		memcpy(mac, s->token, sizeof(s->token));
-		return;
-	}
-	tcpx_buf_init(&b, room, sizeof(room));
-	tcpx_buf_put_u8(&b, 'R');
-	tcpx_buf_put_u64(&b, r->session);
-	tcpx_buf_put_u64(&b, r->incarnation);
-	tcpx_buf_put_u32(&b, r->epoch);
-	tcpx_buf_put_u64(&b, r->received);
-	tcpx_buf_put_bytes(&b, s->token, sizeof(s->token));
-	tcpx_auth_mac(s->engine->auth, room, b.pos, mac);
-}
 
 static int
 put(struct session *s, uint8_t type)
 {
 	struct tcpx_resume r = { .session = s->id, .incarnation = s->engine->incarnation,
-				 .epoch = s->control.epoch,
+				 .expect = s->peer->incarnation, .epoch = s->control.epoch,
 				 .received = tcpx_ctrl_received(s->control.ctrl) };
 	uint8_t room[128];
 	struct tcpx_buf b;
 
-	sign(s, &r, r.mac);
+	memcpy(r.token, s->resume.token, sizeof(r.token));
 	tcpx_buf_init(&b, room, sizeof(room));
 	tcpx_resume_write(&b, &r);
 	return tcpx_control_put_raw(s, type, &b);
+}
+
+/* Is the frame the peer's, for this side and this session? */
+static bool
+is_meant(const struct session *s, const struct tcpx_resume *r)
+{
+	return r->session == s->id && r->incarnation == s->peer->incarnation &&
+	       r->expect == s->engine->incarnation &&
+	       tcpx_bytes_equal(r->token, s->resume.token, sizeof(r->token));
 }
 
 int
@@ -78,13 +66,11 @@ int
 tcpx_resume_answered(struct session *s, struct tcpx_buf *b)
 {
 	struct tcpx_resume r;
-	uint8_t mac[32];
 
 	if (tcpx_resume_read(b, &r) != 0 || !s->opener || !s->control.resuming ||
-	    r.session != s->id || r.epoch != s->control.epoch)
+	    r.epoch != s->control.epoch)
 		return TCPX_EPROTO;
-	sign(s, &r, mac);
-	if (!tcpx_bytes_equal(mac, r.mac, sizeof(mac)))
+	if (!is_meant(s, &r))
 		return TCPX_EAUTH;
 	return carry_on(s, r.received);
 }
@@ -109,23 +95,20 @@ find(struct tcpx_engine *e, uint64_t id)
 }
 
 static int
-accept_locked(struct session *s, const struct tcpx_resume *r, struct tcpx_stream *stream,
-	      uint64_t now_ns)
+accept_locked(struct session *s, const struct tcpx_resume *r, struct line *line, uint64_t now_ns)
 {
-	uint8_t mac[32];
 	int rc;
 
-	sign(s, r, mac);
-	if (s->state != SESS_OPEN || r->incarnation != s->peer->incarnation ||
-	    r->epoch <= s->control.epoch || !tcpx_bytes_equal(mac, r->mac, sizeof(mac)))
+	if (s->state != SESS_OPEN || r->epoch <= s->control.epoch || !is_meant(s, r))
 		return TCPX_EAUTH;
 	tcpx_control_cut(s, now_ns, "replaced by a resumed one");
 	if (s->state == SESS_FAILED)
 		return s->cause;
-	rc = s->engine->ops->stream_watch(stream, s->loop->poller, &s->source, TCPX_READABLE);
+	rc = s->engine->ops->stream_watch(line->stream, s->loop->poller, &s->source, TCPX_READABLE);
 	if (rc)
 		return rc;
-	s->control.stream = stream;
+	s->control.line = *line;
+	*line = (struct line){ .stream = NULL };
 	s->control.up = true;
 	s->control.interest = TCPX_READABLE;
 	s->control.epoch = r->epoch;
@@ -135,15 +118,38 @@ accept_locked(struct session *s, const struct tcpx_resume *r, struct tcpx_stream
 		rc = carry_on(s, r->received);
 	if (rc) {
 		tcpx_session_fail(s, rc, "%s", "resume asks for frames that are gone");
-		return 0; /* the stream belongs to the session already */
+		return 0; /* the connection belongs to the session already */
 	}
 	tcpx_control_flush(s);
 	return 0;
 }
 
 int
-tcpx_resume_accept(struct tcpx_engine *e, const struct tcpx_resume *r,
-		   struct tcpx_stream *stream, uint64_t now_ns)
+tcpx_resume_key(struct tcpx_engine *e, uint64_t id, struct tcpx_seal_psk *key)
+{
+	struct session *s = find(e, id);
+	bool known = false;
+	struct tcpx_buf b;
+
+	if (s) {
+		pthread_mutex_lock(&s->lock);
+		known = s->state == SESS_OPEN;
+		if (known)
+			*key = s->resume.key;
+		pthread_mutex_unlock(&s->lock);
+		tcpx_session_put(s);
+	}
+	if (known)
+		return 0;
+	tcpx_buf_init(&b, key->id, sizeof(key->id));
+	tcpx_buf_put_u64(&b, id);
+	key->id_len = (uint8_t)b.pos;
+	return tcpx_random_bytes(key->key, sizeof(key->key));
+}
+
+int
+tcpx_resume_accept(struct tcpx_engine *e, const struct tcpx_resume *r, struct line *line,
+		   uint64_t now_ns)
 {
 	struct session *s = find(e, r->session);
 	int rc;
@@ -151,8 +157,19 @@ tcpx_resume_accept(struct tcpx_engine *e, const struct tcpx_resume *r,
 	if (!s)
 		return TCPX_EPEERGONE;
 	pthread_mutex_lock(&s->lock);
-	rc = accept_locked(s, r, stream, now_ns);
+	rc = accept_locked(s, r, line, now_ns);
 	pthread_mutex_unlock(&s->lock);
 	tcpx_session_put(s);
 	return rc;
+}
+
+int
+tcpx_resume_known(struct tcpx_engine *e, const struct tcpx_resume *r)
+{
+	struct session *s = find(e, r->session);
+
+	if (r->expect != e->incarnation || !s)
+		return TCPX_EPEERGONE;
+	tcpx_session_put(s);
+	return TCPX_EAUTH;
 }

@@ -12,10 +12,16 @@ int tcpx_resume_ask(struct session *s);
 /* Opener: RESUMED has come; repeats the frames that the peer lacks. TCPX_EPROTO, TCPX_EAUTH: not a
  * valid answer. session.lock held. */
 int tcpx_resume_answered(struct session *s, struct tcpx_buf *b);
-/* Acceptor: a new connection begins with RESUME @r. 0: its stream belongs to the session now. Else
+/* Acceptor: a new connection begins with RESUME @r. 0: @line belongs to the session now. Else
  * the caller keeps it: TCPX_EPEERGONE: no such session; TCPX_EAUTH; or another code. Takes
  * session.lock. */
-int tcpx_resume_accept(struct tcpx_engine *e, const struct tcpx_resume *r,
-		       struct tcpx_stream *stream, uint64_t now_ns);
+int tcpx_resume_accept(struct tcpx_engine *e, const struct tcpx_resume *r, struct line *line,
+		       uint64_t now_ns);
+/* Acceptor, with a secret: the key that resumes session @id. For a session that is not known it is
+ * a random one: so a stranger does not learn which are. */
+int tcpx_resume_key(struct tcpx_engine *e, uint64_t id, struct tcpx_seal_psk *key);
+/* Acceptor: the code that answers a proven TCPX_START_ASK. TCPX_EPEERGONE: this session has ended
+ * here, or was another incarnation's; TCPX_EAUTH: it is open here, so it can be resumed. */
+int tcpx_resume_known(struct tcpx_engine *e, const struct tcpx_resume *r);
 
 #endif

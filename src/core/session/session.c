@@ -59,8 +59,6 @@ tcpx_session_new(struct tcpx_engine *e, bool opener, struct session **out)
 		tcpx_node_init(&s->xfers.bucket[i]);
 	rc = tcpx_ctrl_new(&s->control.ctrl);
 	if (rc == 0)
-		rc = tcpx_random_bytes(s->hs->nonce, sizeof(s->hs->nonce));
-	if (rc == 0)
 		rc = tcpx_random_bytes(&s->id, sizeof(s->id));
 	if (rc) {
 		tcpx_ctrl_free(s->control.ctrl);
@@ -111,6 +109,7 @@ tcpx_session_put(struct session *s)
 	drop_handshake(s);
 	free(s->chan.peer_nic);
 	tcpx_ctrl_free(s->control.ctrl);
+	explicit_bzero(&s->resume, sizeof(s->resume));
 	pthread_mutex_destroy(&s->lock);
 	if (s->peer)
 		tcpx_peer_put(s->peer);
@@ -216,7 +215,7 @@ tcpx_session_check_alive(struct session *s, uint64_t now_ns)
 {
 	if (s->state != SESS_OPEN || (s->chan.tx_up > 0 && s->chan.rx_up > 0))
 		return;
-	if (!s->control.stream) {
+	if (!s->control.line.stream) {
 		tcpx_session_fail(s, TCPX_EPEERGONE, "%s", "peer has gone: every connection is closed");
 		return;
 	}

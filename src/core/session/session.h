@@ -13,6 +13,7 @@
 
 #include "core/context/context.h"
 #include "core/loop/loop.h"
+#include "core/session/line.h"
 #include "proto/ctrl.h"
 #include "proto/sched.h"
 
@@ -21,8 +22,8 @@ struct channel;
 
 enum session_state {
 	SESS_CONNECTING, /* opener: control connection not up                       */
+	SESS_PROOF,      /* opener, with a secret: each side proves that it has it  */
 	SESS_HELLO,      /* waiting for the peer's HELLO                            */
-	SESS_AUTH,       /* waiting for AUTH                                        */
 	SESS_HANDLES,    /* opener: waiting for HANDLES                             */
 	SESS_WIRING,     /* channels connect                                        */
 	SESS_READY,      /* waiting for the other side's READY                      */
@@ -34,7 +35,7 @@ enum session_state {
 
 /* What only the handshake needs; freed when the session is open. */
 struct handshake {
-	uint8_t nonce[16], peer_nonce[16];
+	uint8_t seed[16];            /* of channels' tokens, without a secret          */
 	bool handles_came;           /* acceptor: the opener's                         */
 	bool ready_came;
 	struct tcpx_readiness ready; /* the peer's                                     */
@@ -45,13 +46,21 @@ struct handshake {
 	struct chan_wiring *wiring;  /* owned; of all channels                         */
 };
 
+/* What a resumed control connection stands on. */
+struct resumption {
+	uint8_t token[16];
+	struct tcpx_seal_psk key;   /* with a secret: of this session alone            */
+};
+
 /* The control stream, and the connection that it rides on. */
 struct control {
 	struct tcpx_ctrl *ctrl;
-	struct tcpx_stream *stream; /* NULL: cut                                       */
+	struct line line;           /* no stream: cut                                  */
 	unsigned interest;
 	bool up;                    /* the connection stands                           */
 	bool resuming;
+	bool proving;               /* opener: its first frame waits for the proof     */
+	bool asking;                /* opener: is the session still known there?       */
 	uint32_t epoch;
 	uint32_t target_addr;       /* index of the peer address to try next           */
 	uint32_t refused;           /* attempts in a row that the peer's addresses refused */
@@ -133,7 +142,7 @@ struct session {
 	char cause_text[192];
 	struct tcpx_peer *peer; /* owned reference */
 	uint64_t id;
-	uint8_t token[16];
+	struct resumption resume;
 	struct handshake *hs;   /* NULL once it is open */
 	struct control control;
 	struct channel_set chan;

@@ -26,10 +26,7 @@ reap(struct session *s)
 	bool done;
 
 	pthread_mutex_lock(&s->lock);
-	if (s->control.stream) {
-		e->ops->stream_close(s->control.stream);
-		s->control.stream = NULL;
-	}
+	tcpx_line_close(&s->control.line, e->ops);
 	tcpx_control_probe_end(s);
 	done = s->chan.open == 0 && tcpx_node_linked(&s->in_engine);
 	pthread_mutex_unlock(&s->lock);
@@ -72,7 +69,7 @@ keep_alive(struct session *s, uint64_t now_ns)
 	every_ns = in_use(s, now_ns) ? look_ns : idle_ns;
 	/* RESUME must be the first frame of a new connection, and heard_ns
 	 * was of the old one */
-	if (!s->control.stream || !s->control.up)
+	if (!s->control.line.stream || !s->control.up)
 		return;
 	if (s->health.asked_ns > s->health.heard_ns && now_ns >= s->health.asked_ns + 2 * look_ns) {
 		tcpx_control_cut(s, now_ns, "peer is silent");
@@ -101,7 +98,7 @@ open_timer(struct session *s, uint64_t now_ns)
 	}
 	if (s->health.dying_ns)
 		tcpx_session_add_timer(s, s->health.dying_ns);
-	if (!s->control.stream || s->control.resuming) {
+	if (!s->control.line.stream || s->control.resuming) {
 		if (now_ns >= s->control.cut_ns + s->engine->limit.stall_ns) {
 			tcpx_session_fail(s, TCPX_EPEERGONE,
 					  "control stream cut and not resumed within %llu ms",
@@ -109,9 +106,9 @@ open_timer(struct session *s, uint64_t now_ns)
 			return;
 		}
 		tcpx_session_add_timer(s, s->control.cut_ns + s->engine->limit.stall_ns);
-		if (s->opener && !s->control.stream)
+		if (s->opener && !s->control.line.stream)
 			tcpx_control_connect(s, now_ns);
-		else if (!s->control.stream)
+		else if (!s->control.line.stream)
 			tcpx_control_probe(s, now_ns);
 	}
 	s->engine->up.session->check_channels(s, now_ns);
@@ -125,13 +122,13 @@ open_timer(struct session *s, uint64_t now_ns)
 static void
 handshake_overdue(struct session *s)
 {
-	static const char *const waits[] = { [SESS_AUTH] = "AUTH", [SESS_HANDLES] = "HANDLES",
+	static const char *const waits[] = { [SESS_PROOF] = "proof of the secret", [SESS_HANDLES] = "HANDLES",
 					     [SESS_WIRING] = "channels", [SESS_READY] = "READY" };
 	uint64_t patience_ns = s->state < SESS_WIRING ? s->engine->limit.handshake_ns :
 							tcpx_wiring_patience(s->engine);
 	char why[64];
 
-	if (s->state != SESS_HELLO) {
+	if (s->state != SESS_HELLO && !(s->state == SESS_PROOF && !s->control.line.heard)) {
 		tcpx_session_fail(s, TCPX_ETIMEDOUT, "handshake: no %s within %llu ms",
 				  waits[s->state], (unsigned long long)(patience_ns / TCPX_MS));
 		return;

@@ -176,7 +176,7 @@ tcpx_xfers_check(struct session *s, uint64_t now_ns)
 					  (unsigned long long)x->id,
 					  x->sends ? x->tx.applied : x->rx.map.set, x->chunks,
 					  x->tx.in_flight, (unsigned long long)(limit_ns / TCPX_MS),
-					  s->chan.tx_up, s->chan.rx_up, s->control.stream ? "up" : "cut");
+					  s->chan.tx_up, s->chan.rx_up, s->control.line.stream ? "up" : "cut");
 			return;
 		}
 }

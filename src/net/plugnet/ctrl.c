@@ -15,9 +15,9 @@ tcpx_plugnet_listen(struct tcpx_net *net, const struct tcpx_addr *addr, struct t
 
 int
 tcpx_plugnet_accept(struct tcpx_stream *l, struct tcpx_stream **stream,
-		    struct tcpx_addr *from)
+		    struct tcpx_addr *from, struct tcpx_addr *at)
 {
-	return tcpx_net_sock.accept(l, stream, from);
+	return tcpx_net_sock.accept(l, stream, from, at);
 }
 
 int

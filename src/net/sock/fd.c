@@ -314,6 +314,17 @@ tcpx_sock_accept_fd(const struct tcpx_net *net, int listen_fd, int *spare,
 	return -EAGAIN; /* the rest in the next turn */
 }
 
+void
+tcpx_sock_name(int fd, struct tcpx_addr *at)
+{
+	union sockaddr_any sa;
+	socklen_t len = sizeof(sa);
+
+	*at = (struct tcpx_addr){ 0 };
+	if (getsockname(fd, &sa.sa, &len) == 0)
+		sockaddr_to(&sa, at);
+}
+
 /* Both ends have the same address, or loopback addresses: both are on this host. */
 static bool
 stays_here(int fd)

@@ -22,6 +22,8 @@ int tcpx_sock_connected(int fd);
  * With no descriptor left, *spare is closed for a moment to refuse the connection. */
 int tcpx_sock_accept_fd(const struct tcpx_net *net, int listen_fd, int *spare,
 			struct tcpx_addr *from, int *fd);
+/* The own address of a connection; family 0: unknown. */
+void tcpx_sock_name(int fd, struct tcpx_addr *at);
 /* Can sockets here have this congestion control? "": yes. -EINVAL, logged. */
 int tcpx_sock_congestion_check(const char *name);
 /* The one of a TCP socket, as the kernel names it; "" if it does not. */

@@ -68,7 +68,8 @@ tcpx_sock_listen(struct tcpx_net *net, const struct tcpx_addr *addr, struct tcpx
 }
 
 int
-tcpx_sock_accept(struct tcpx_stream *l, struct tcpx_stream **stream, struct tcpx_addr *from)
+tcpx_sock_accept(struct tcpx_stream *l, struct tcpx_stream **stream, struct tcpx_addr *from,
+		 struct tcpx_addr *at)
 {
 	struct tcpx_addr addr;
 	int rc, fd;
@@ -76,8 +77,10 @@ tcpx_sock_accept(struct tcpx_stream *l, struct tcpx_stream **stream, struct tcpx
 	rc = tcpx_sock_accept_fd(l->net, l->fd, &l->spare, &addr, &fd);
 	if (!rc)
 		rc = stream_new(fd, 0, stream);
-	if (!rc)
+	if (!rc) {
+		tcpx_sock_name(fd, at);
 		*from = addr;
+	}
 	return rc;
 }
 

@@ -67,7 +67,7 @@ begin(struct world *w)
 	w->b.ops.stream_watch = stream_watch;
 	w->b.ops.stream_close = stream_close;
 	w->b.e.up.session = &calls;
-	w->b.s->control.stream = &w->stream;
+	w->b.s->control.line.stream = &w->stream;
 	w->b.s->control.up = true;
 	w->b.s->chan.tx_up = w->b.s->chan.rx_up = 1;
 	return w->b.s;
@@ -173,7 +173,7 @@ a_write_that_fails_cuts_the_stream_and_not_the_session(void **state)
 	assert_int_equal(tcpx_control_put_u64(s, TCPX_FR_MATCHED, 7), 0);
 	tcpx_control_flush(s);
 	assert_int_equal(w.stream.closed, 1);
-	assert_null(s->control.stream);
+	assert_null(s->control.line.stream);
 	assert_int_equal(s->state, SESS_OPEN);
 	assert_int_equal(s->control.cut_ns, w.b.now_ns);
 	assert_true(s->work.queued); /* its loop connects again */

@@ -213,7 +213,7 @@ the_handshake_goes_and_the_pairs_stay(void **state)
 	assert_int_equal(s->chan.tx[0]->near_nic, 0);
 	assert_int_equal(s->chan.tx[0]->far_nic, 0);
 	assert_string_equal(s->chan.peer_nic[0].offer.name, "far");
-	assert_memory_equal(s->token, h.token, sizeof(s->token));
+	assert_memory_equal(s->resume.token, h.token, sizeof(s->resume.token));
 	end(&b);
 }
 

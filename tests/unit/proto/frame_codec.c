@@ -2,6 +2,7 @@
 /* Frames with random but valid values. */
 #include "frame_codec.h"
 
+#include <errno.h>
 #include <string.h>
 
 const uint8_t filler[PAYLOAD_MAX] = { 7, 7, 7 };
@@ -24,15 +25,29 @@ fill_text(struct tcpx_rng *rng, char *dst, size_t cap)
 }
 
 static void
+start_fill(union any *a, struct tcpx_rng *rng)
+{
+	a->start.version_min = (uint16_t)tcpx_rng_between(rng, 1, 9);
+	a->start.version_max = (uint16_t)tcpx_rng_between(rng, 9, 99);
+	a->start.sealed = tcpx_rng_below(rng, 2);
+	a->start.kind = (uint8_t)tcpx_rng_between(rng, TCPX_START_NEW, TCPX_START_ASK);
+	a->start.session = tcpx_rng_next(rng);
+}
+
+static void
 hello_fill(union any *a, struct tcpx_rng *rng)
 {
 	struct tcpx_hello *h = &a->hello;
 
-	fill_bytes(rng, &h->session, offsetof(struct tcpx_hello, wants_auth) -
-					     offsetof(struct tcpx_hello, session));
-	h->version_min = 1;
-	h->version_max = (uint16_t)tcpx_rng_between(rng, 2, 9);
-	h->wants_auth = (uint8_t)tcpx_rng_below(rng, 2);
+	h->session = tcpx_rng_next(rng);
+	h->role = (uint8_t)tcpx_rng_between(rng, TCPX_ROLE_OPENER, TCPX_ROLE_ACCEPTOR);
+	h->incarnation = tcpx_rng_next(rng);
+	h->expect = tcpx_rng_next(rng);
+	fill_text(rng, h->expect_name, sizeof(h->expect_name));
+	h->dialled.family = (uint8_t)(2 * tcpx_rng_between(rng, 2, 3));
+	fill_bytes(rng, h->dialled.ip, sizeof(h->dialled.ip));
+	h->dialled.port = (uint16_t)tcpx_rng_next(rng);
+	h->host = tcpx_rng_next(rng);
 	fill_text(rng, h->name, sizeof(h->name));
 	fill_text(rng, h->provider, sizeof(h->provider));
 	h->channels = (uint16_t)tcpx_rng_between(rng, 1, TCPX_CHANNELS_MAX);
@@ -123,11 +138,20 @@ list_fill(union any *a, struct tcpx_rng *rng)
 	a->list.list_len = (uint16_t)tcpx_rng_below(rng, 16000);
 }
 
+/* One that may travel. */
+static int32_t
+some_code(struct tcpx_rng *rng)
+{
+	static const int32_t codes[] = { 0, TCPX_EKEY, TCPX_EPEERGONE, TCPX_ENOCHANNEL, -EINVAL };
+
+	return codes[tcpx_rng_below(rng, sizeof(codes) / sizeof(codes[0]))];
+}
+
 static void
 done_fill(union any *a, struct tcpx_rng *rng)
 {
 	a->done.id = tcpx_rng_next(rng);
-	a->done.code = -(int32_t)tcpx_rng_below(rng, 2000);
+	a->done.code = some_code(rng);
 	a->done.bytes = tcpx_rng_next(rng);
 	fill_text(rng, a->done.text, sizeof(a->done.text));
 	if (tcpx_rng_below(rng, 2)) {
@@ -162,7 +186,7 @@ message_fill(union any *a, struct tcpx_rng *rng)
 static void
 refuse_fill(union any *a, struct tcpx_rng *rng)
 {
-	a->refuse.code = -(int32_t)tcpx_rng_below(rng, INT32_MAX);
+	a->refuse.code = some_code(rng);
 	fill_text(rng, a->refuse.text, sizeof(a->refuse.text));
 }
 
@@ -178,6 +202,7 @@ refuse_fill(union any *a, struct tcpx_rng *rng)
 	}
 #define tcpx_event_write tcpx_chan_event_write
 #define tcpx_event_read  tcpx_chan_event_read
+CODEC(start)
 CODEC(hello)
 CODEC(resume)
 CODEC(handles)
@@ -229,7 +254,8 @@ refuse_get(struct tcpx_buf *b, union any *a)
 }
 
 const struct codec codecs[CODECS] = {
-	[HELLO] = { "HELLO", hello_fill, hello_put, hello_get, true },
+	[START] = { "START", start_fill, start_put, start_get, true },
+	[HELLO] = { "HELLO", hello_fill, hello_put, hello_get, false },
 	[RESUME] = { "RESUME", resume_fill, resume_put, resume_get, false },
 	[HANDLES] = { "HANDLES", handles_fill, handles_put, handles_get, false },
 	[READY] = { "READY", ready_fill, ready_put, ready_get, false },

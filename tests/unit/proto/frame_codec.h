@@ -14,6 +14,7 @@ struct refusal {
 };
 
 union any {
+	struct tcpx_start start;
 	struct tcpx_hello hello;
 	struct tcpx_resume resume;
 	struct tcpx_handles handles;
@@ -34,7 +35,7 @@ struct codec {
 	bool grows; /* later versions may append */
 };
 
-enum { HELLO, RESUME, HANDLES, READY, OPEN, LIST, DONE, CHANNEL_DOWN, MESSAGE, REFUSE, CODECS };
+enum { START, HELLO, RESUME, HANDLES, READY, OPEN, LIST, DONE, CHANNEL_DOWN, MESSAGE, REFUSE, CODECS };
 extern const struct codec codecs[CODECS];
 
 /* What notes, lists and payloads of these frames are made of. */

@@ -181,13 +181,18 @@ static const struct {
 	size_t codec, at;
 	uint8_t value;
 } wrong_cases[] = {
-	{ "HELLO from version 0", HELLO, 1, 0 },
-	{ "HELLO, versions backward", HELLO, 0, 1 },
-	{ "HELLO, auth 2", HELLO, 44, 2 },
-	{ "HELLO, control character in its name", HELLO, 47, '\n' },
-	{ "HANDLES, zero at the end of a handle", HANDLES, 21, 0 },
-	{ "HANDLES, handle of 129 bytes", HANDLES, 20, 129 },
-	{ "HANDLES, too many", HANDLES, 16, 1 },
+	{ "START from version 0", START, 1, 0 },
+	{ "START, versions backward", START, 0, 1 },
+	{ "START, sealed 2", START, 4, 2 },
+	{ "START, kind 0", START, 5, 0 },
+	{ "START, kind 4", START, 5, 4 },
+	{ "HELLO, role 0", HELLO, 8, 0 },
+	{ "HELLO, role 3", HELLO, 8, 3 },
+	{ "HELLO, address of family 5", HELLO, 27, 5 },
+	{ "HELLO, control character in its name", HELLO, 56, '\n' },
+	{ "HANDLES, zero at the end of a handle", HANDLES, 37, 0 },
+	{ "HANDLES, handle of 129 bytes", HANDLES, 36, 129 },
+	{ "HANDLES, too many", HANDLES, 32, 1 },
 	{ "OPEN, operation 0", OPEN, 8, 0 },
 	{ "OPEN, operation 4", OPEN, 8, 4 },
 	{ "OPEN, unknown flag", OPEN, 9, 8 },
@@ -203,7 +208,8 @@ static void
 values_not_allowed_are_refused(void **state)
 {
 	static const union any good[CODECS] = {
-		[HELLO].hello = { .version_min = 1, .version_max = 1, .name = "name",
+		[START].start = { .version_min = 1, .version_max = 1, .kind = TCPX_START_NEW },
+		[HELLO].hello = { .role = TCPX_ROLE_OPENER, .name = "name",
 			      .provider = "sock", .channels = 1, .window = 1, .chunk_max = 1 },
 		[HANDLES].handles = { .count = 2, .usable = { true }, .handle = { { 5 } } },
 		[OPEN].open = { .op = TCPX_WIRE_WRITE, .total = 5, .chunk = 1 },
