@@ -33,4 +33,23 @@ shelf=$(dirname "$0")/../../share/matrix
 for study in aa cores irq-study; do # the others ask for peers and hosts that are not here
 	ok "the list of $study fits" fits "$tool" matrix run "$shelf/$study.matrix" --list
 done
+for run in a b; do
+	"$tool" diag run -o "$scratch/$run" -- "$tool" perf --self -b 64K -n 2 >/dev/null 2>&1 || exit 1
+done
+ok "a comparison of two runs fits" fits "$tool" diag compare "$scratch/a" "$scratch/b"
+ok "the summary of one fits" fits cat "$scratch/a/SUMMARY.txt"
+cp -r "$(dirname "$0")/../../docs/results/gpu-cpus" "$scratch/study"
+ok "the table of a study fits" fits "$tool" matrix report "$scratch/study"
+ok "pin --help fits" fits "$tool" pin --help
+cpu=$(sed -n 's/^Cpus_allowed_list:[[:space:]]*\([0-9]*\).*/\1/p' /proc/self/status)
+ok "what pin was granted fits" fits sh -c "'$tool' pin --cpus $cpu --pid \$\$"
+start "$scratch/perf" timeout 60 "$tool" perf --self --nics 127.0.0.1,127.0.1.1 -b 4M --duration 300
+engines() {
+	[ "$("$tool" top --once -i 50ms | grep -c '^ *CHANNELS')" = 2 ]
+}
+ok "engines are at work" within 60 engines
+ok "top --once fits" fits "$tool" top --once -i 100ms
+if [ "$(id -u)" = 0 ] && "$tool" lab up --name "$lab" --rate 100G --nics 4 >/dev/null 2>&1; then
+	ok "lab status fits" fits "$tool" lab status --name "$lab"
+fi
 done_testing

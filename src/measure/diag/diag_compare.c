@@ -64,7 +64,7 @@ print_cost(const char *name, const char *unit, double a, double b)
 
 		printf(" %14s", isfinite(pair[i]) ? out_digits(pair[i], text) : "-");
 	}
-	printf("  %s\n", unit);
+	printf("%s%s\n", *unit ? "  " : "", unit);
 }
 
 static void
@@ -142,14 +142,16 @@ static void
 print_run(const char *name, const json_t *diag)
 {
 	const json_t *words = json_object_get(diag, "command"), *word;
-	size_t i;
+	char line[4096];
+	size_t i, len;
 
-	printf("%s: %s,", name, job_text(diag, "started"));
-	json_array_foreach(words, i, word) {
-		fputc(' ', stdout);
-		out_plain(stdout, json_string_value(word));
-	}
-	fputc('\n', stdout);
+	printf("%s: ", name);
+	len = (size_t)snprintf(line, sizeof(line), "%s,", job_text(diag, "started"));
+	json_array_foreach(words, i, word)
+		if (len < sizeof(line))
+			len += (size_t)snprintf(line + len, sizeof(line) - len, " %s",
+						json_string_value(word));
+	out_wrapped(stdout, line, 3);
 	diag_print_nics(stdout, diag);
 	fputc('\n', stdout);
 }

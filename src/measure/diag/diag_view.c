@@ -36,20 +36,16 @@ diag_print_nics(FILE *f, const json_t *diag)
 {
 	static const struct {
 		const char *head, *key;
-		int width;
 	} lists[] = {
-		{ "default affinity", "default_affinity", 18 },
-		{ "observed CPUs", "observed_cpus", 18 },
-		{ "TX CPUs", "tx_bindings", 16 },
-		{ "RX CPUs", "rx_bindings", 16 },
+		{ "default affinity", "default_affinity" },
+		{ "observed CPUs", "observed_cpus" },
+		{ "TX CPUs", "tx_bindings" },
+		{ "RX CPUs", "rx_bindings" },
 	};
 	const json_t *nics = json_object_get(diag, "nics"), *nic;
 	size_t i;
 
-	fprintf(f, "%-15s %4s %5s ", "NIC", "node", "IRQs");
-	for (size_t k = 0; k < ARRAY_LEN(lists); k++)
-		cell(f, lists[k].head, lists[k].width);
-	fprintf(f, "%10s %10s %10s\n", "fired", "TX", "RX");
+	fprintf(f, "%-15s %4s %5s %10s %10s %10s\n", "NIC", "node", "IRQs", "fired", "TX", "RX");
 	json_array_foreach(nics, i, nic) {
 		char node[16] = "-", tx[OUT_QUANTITY], rx[OUT_QUANTITY];
 		const json_t *id = json_object_get(nic, "node");
@@ -57,12 +53,18 @@ diag_print_nics(FILE *f, const json_t *diag)
 		if (json_is_integer(id))
 			snprintf(node, sizeof(node), "%d", (int)json_integer_value(id));
 		cell(f, job_text(nic, "name"), 15);
-		fprintf(f, "%4s %5.0f ", node, job_real(nic, "vectors"));
-		for (size_t k = 0; k < ARRAY_LEN(lists); k++)
-			cell(f, text_of(nic, lists[k].key), lists[k].width);
-		fprintf(f, "%10.0f %10s %10s\n", job_real(nic, "irqs"),
+		fprintf(f, "%4s %5.0f %10.0f %10s %10s\n", node, job_real(nic, "vectors"),
+			job_real(nic, "irqs"),
 			out_amount((uint64_t)fmax(0, job_real(nic, "tx_bytes")), tx),
 			out_amount((uint64_t)fmax(0, job_real(nic, "rx_bytes")), rx));
+		for (size_t k = 0; k < ARRAY_LEN(lists); k++) {
+			const char *text = text_of(nic, lists[k].key);
+
+			if (!strcmp(text, "-"))
+				continue;
+			fprintf(f, "  %-16s ", lists[k].head);
+			out_wrapf(f, 19, "%s", text);
+		}
 	}
 }
 
@@ -194,8 +196,8 @@ print_threads(FILE *f, const json_t *diag, size_t most)
 	size_t n;
 	json_t **all = sorted(json_object_get(diag, "threads"), &n);
 
-	fprintf(f, "%-16s %15s %8s %8s %10s %10s %7s  %s\n", "thread", "process/thread", "user s",
-		"system s", "voluntary", "forced", "in pool", "ran on CPUs");
+	fprintf(f, "%-15s %15s %6s %6s %9s %6s %7s  %s\n", "thread", "process/thread", "user s",
+		"sys s", "voluntary", "forced", "in pool", "on CPUs");
 	for (size_t i = 0; i < n && i < most; i++) {
 		char id[48], pool[16] = "-";
 
@@ -203,12 +205,11 @@ print_threads(FILE *f, const json_t *diag, size_t most)
 			 job_real(all[i], "tid"));
 		if (json_is_number(json_object_get(all[i], "in_pool")))
 			snprintf(pool, sizeof(pool), "%.1f%%", 100 * job_real(all[i], "in_pool"));
-		cell(f, job_text(all[i], "name"), 16);
-		fprintf(f, "%15s %8.2f %8.2f %10.0f %10.0f %7s  ", id,
+		cell(f, job_text(all[i], "name"), 15);
+		fprintf(f, "%15s %6.2f %6.2f %9.0f %6.0f %7s  ", id,
 			job_real(all[i], "user_s"), job_real(all[i], "system_s"),
 			job_real(all[i], "voluntary"), job_real(all[i], "involuntary"), pool);
-		out_plain(f, text_of(all[i], "ran_on"));
-		fputc('\n', f);
+		out_wrapf(f, 72, "%s", text_of(all[i], "ran_on"));
 	}
 	if (n > most)
 		fprintf(f, "(%zu more in threads.txt)\n", n - most);
@@ -300,8 +301,8 @@ print_sampler(FILE *f, const json_t *diag)
 {
 	const json_t *s = json_object_get(diag, "sampler");
 
-	fprintf(f, "recording: %.0f samples each %.0f ms cost %.4f s of a CPU, %.2f ms a sample, "
-		"%.2f at most; %.0f late, %.0f missed, %.0f lost\n", job_real(s, "samples"),
+	out_wrapf(f, 0, "recording: %.0f samples each %.0f ms cost %.4f s of a CPU, %.2f ms a sample, "
+		"%.2f at most; %.0f late, %.0f missed, %.0f lost", job_real(s, "samples"),
 		job_real(s, "interval_ms"), job_real(s, "cpu_s"), job_real(s, "cpu_ms_a_sample"),
 		job_real(s, "cpu_ms_max"), job_real(s, "late"), job_real(s, "missed"),
 		job_real(s, "lost"));

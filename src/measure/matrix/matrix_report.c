@@ -3,7 +3,11 @@
 #include "measure/matrix/matrix_report.h"
 
 #include <math.h>
+#include <string.h>
 
+#include "tool/out_text.h"
+
+enum { VERDICT_AT = 62 }; /* the column where the last one begins */
 
 void
 matrix_report_verdict(const struct matrix_data *m, char *buf, size_t cap)
@@ -34,22 +38,27 @@ matrix_report_print(const struct matrix_data *m, FILE *f)
 {
 	char text[512];
 
-	fprintf(f, "%-28s %6s %8s  %-18s %8s %6s  %s\n", "effect", "blocks", "ratio", "interval",
-		"p, Holm", "needs", "verdict");
+	fprintf(f, "%-16s %6s %6s  %-14s %7s %5s  verdict\n", "effect", "blocks", "ratio",
+		"interval", "p, Holm", "needs");
 	for (size_t i = 0; i < m->design.effect_count; i++) {
 		const struct matrix_estimate *v = &m->analysis.effects[i];
+		const char *name = m->design.effects[i].name; /* a long one has a line */
 
+		fprintf(f, "%-16s%s", name, strlen(name) > 16 ? "\n                " : "");
+		fprintf(f, " %6zu", v->n);
 		if (v->n < 2) {
-			fprintf(f, "%-28s %6zu %8s  %-18s %8s %6s  %s\n", m->design.effects[i].name,
-				v->n, "-", "-", "-", "-", v->terms ? "too few blocks"
-								   : "its cells were left out");
+			fprintf(f, " %6s  %-14s %7s %5s  ", "-", "-", "-", "-");
+			out_wrapf(f, VERDICT_AT, "%s", v->terms ? "too few blocks" :
+				  "left out");
 			continue;
 		}
 		snprintf(text, sizeof(text), "%.3f .. %.3f", v->ci.lo, v->ci.hi);
-		fprintf(f, "%-28s %6zu %8.3f  %-18s %8.3g %6zu  %s\n", m->design.effects[i].name,
-			v->n, v->ratio, text, isfinite(v->p_holm) ? v->p_holm : v->p, v->needed,
-			matrix_verdict_text(v->verdict));
+		fprintf(f, " %6.3f  %-14s %7.2g %5zu  ", v->ratio, text,
+			isfinite(v->p_holm) ? v->p_holm : v->p, v->needed);
+		out_wrapf(f, VERDICT_AT, "%s", matrix_verdict_text(v->verdict));
 	}
 	matrix_report_verdict(m, text, sizeof(text));
-	fprintf(f, "\n%s\n%s\n", text, matrix_letter_text(m->analysis.letter));
+	fputc('\n', f);
+	out_wrapf(f, 0, "%s", text);
+	out_wrapf(f, 0, "%s", matrix_letter_text(m->analysis.letter));
 }

@@ -11,6 +11,8 @@
 
 #define GB 1e9
 
+enum { WHO = 32 }; /* columns of a channel's peer, number and NICs */
+
 /* Channels of all sessions, each with its session. */
 struct channels {
 	const json_t **at;
@@ -83,9 +85,9 @@ static void
 bytes_per_s(struct tcpx_text *t, const json_t *o, const char *key)
 {
 	if (json_is_object(json_object_get(o, "per_s")))
-		tcpx_text_add(t, " %9.3f", top_per_s(o, key) / GB);
+		tcpx_text_add(t, " %8.3f", top_per_s(o, key) / GB);
 	else
-		tcpx_text_add(t, " %9s", "-");
+		tcpx_text_add(t, " %8s", "-");
 }
 
 static void
@@ -125,19 +127,19 @@ format_nics(struct tcpx_text *t, const json_t *engine)
 	char name[32];
 
 	if (n)
-		tcpx_text_add(t, "  %-16s %9s %9s %8s %9s %9s %9s %9s %8s\n", "NIC", "out GB/s",
-			      "in GB/s", "channels", "in flight", "resent/s", "resent", "stalls/s",
+		tcpx_text_add(t, "  %-15s %8s %8s %5s %6s %8s %6s %8s %6s\n", "NIC", "out GB/s",
+			      "in GB/s", "chans", "flight", "resent/s", "resent", "stalls/s",
 			      "RTT us");
 	for (i = 0; order && i < n; i++) {
 		o = json_array_get(list, order[i].index);
-		tcpx_text_add(t, "  %-16s", top_clean(top_string(o, "name"), name, sizeof(name)));
+		tcpx_text_add(t, "  %-15s", top_clean(top_string(o, "name"), name, sizeof(name)));
 		bytes_per_s(t, o, "bytes_tx");
 		bytes_per_s(t, o, "bytes_rx");
-		tcpx_text_add(t, " %8.0f %9.0f", top_number(o, "channels"), top_number(o, "in_flight"));
-		per_s(t, o, "retransmits", 9);
-		tcpx_text_add(t, " %9.0f", top_number(o, "retransmits"));
-		per_s(t, o, "stalls", 9);
-		tcpx_text_add(t, " %8.0f\n", top_number(o, "rtt_us"));
+		tcpx_text_add(t, " %5.0f %6.0f", top_number(o, "channels"), top_number(o, "in_flight"));
+		per_s(t, o, "retransmits", 8);
+		tcpx_text_add(t, " %6.0f", top_number(o, "retransmits"));
+		per_s(t, o, "stalls", 8);
+		tcpx_text_add(t, " %6.0f\n", top_number(o, "rtt_us"));
 	}
 	free(order);
 }
@@ -149,10 +151,10 @@ format_gpus(struct tcpx_text *t, const json_t *engine)
 	size_t i;
 
 	if (json_array_size(list))
-		tcpx_text_add(t, "  %-16s %9s %9s\n", "GPU", "from GB/s", "to GB/s");
+		tcpx_text_add(t, "  %-15s %8s %8s\n", "GPU", "from GB/s", "to GB/s");
 	for (i = 0; i < json_array_size(list); i++) {
 		o = json_array_get(list, i);
-		tcpx_text_add(t, "  %-16.0f", top_number(o, "gpu"));
+		tcpx_text_add(t, "  %-15.0f", top_number(o, "gpu"));
 		bytes_per_s(t, o, "bytes_packed");
 		bytes_per_s(t, o, "bytes_unpacked");
 		tcpx_text_add(t, "\n");
@@ -191,7 +193,7 @@ all_channels(const json_t *engine)
 static void
 format_channel(struct tcpx_text *t, const json_t *c, const json_t *session)
 {
-	char peer[21], way[72], near[33], far[33], window[32];
+	char peer[21], way[72], near[33], far[33], window[32], rtt[24] = "down", who[128];
 
 	top_clean(top_string(session, "peer"), peer, sizeof(peer));
 	top_clean(top_string(c, "nic"), near, sizeof(near));
@@ -200,14 +202,18 @@ format_channel(struct tcpx_text *t, const json_t *c, const json_t *session)
 		 json_is_true(json_object_get(c, "sending")) ? "->" : "<-", far);
 	snprintf(window, sizeof(window), "%.0f/%.0f", top_number(c, "in_flight"),
 		 top_number(c, "window"));
-	tcpx_text_add(t, "  %-20s %3.0f %-28s", peer, top_number(c, "index"), way);
+	if (json_is_true(json_object_get(c, "up")))
+		snprintf(rtt, sizeof(rtt), "%.0f", top_number(c, "rtt_us"));
+	snprintf(who, sizeof(who), "%-13s %3.0f %-14s", peer, top_number(c, "index"), way);
+	tcpx_text_add(t, "  %-*s", WHO, who);
+	if (strlen(who) > WHO) /* the figures keep their columns */
+		tcpx_text_add(t, "\n  %-*s", WHO, "");
 	gpu(t, c);
 	bytes_per_s(t, c, "bytes");
-	tcpx_text_add(t, " %9s", window);
-	per_s(t, c, "retransmits", 9);
-	per_s(t, c, "stalls", 9);
-	tcpx_text_add(t, " %8.0f%s\n", top_number(c, "rtt_us"),
-		      json_is_true(json_object_get(c, "up")) ? "" : "  down");
+	tcpx_text_add(t, " %6s", window);
+	per_s(t, c, "retransmits", 8);
+	per_s(t, c, "stalls", 8);
+	tcpx_text_add(t, " %5s\n", rtt);
 }
 
 static void
@@ -219,8 +225,8 @@ format_channels(struct tcpx_text *t, const json_t *engine)
 	size_t i;
 
 	if (all.n)
-		tcpx_text_add(t, "  %-20s %3s %-28s %4s %9s %9s %9s %9s %8s\n", "CHANNELS TO", "#", "NIC",
-			      "GPU", "GB/s", "in flight", "resent/s", "stalls/s", "RTT us");
+		tcpx_text_add(t, "  %-13s %3s %-14s %4s %8s %6s %8s %8s %5s\n", "CHANNELS TO", "#", "NIC",
+			      "GPU", "GB/s", "flight", "resent/s", "stalls/s", "RTT");
 	for (i = 0; order && i < all.n; i++)
 		format_channel(t, all.at[order[i].index], all.session[order[i].index]);
 	if (left_out > 0)
@@ -272,8 +278,8 @@ format_engine(struct tcpx_text *t, const json_t *e)
 		      top_clean(top_string(e, "provider"), provider, sizeof(provider)),
 		      top_number(e, "uptime_ns") / 1e9, top_per_s(n, "bytes_tx") / GB,
 		      top_per_s(n, "bytes_rx") / GB);
-	tcpx_text_add(t, "  sessions %zu  transfers %.0f done (%.0f/s), %.0f failed  notes %.0f/s  "
-		      "lost channels %.0f  chunks sent again %.0f  resumes %.0f\n",
+	tcpx_text_add(t, "  sessions %zu  transfers %.0f done (%.0f/s), %.0f failed  notes %.0f/s\n"
+		      "  lost channels %.0f  chunks sent again %.0f  resumes %.0f\n",
 		      json_array_size(top_list(e, "sessions")), top_number(n, "xfers_done"),
 		      top_per_s(n, "xfers_done"), top_number(n, "xfers_failed"),
 		      top_per_s(n, "notes_tx") + top_per_s(n, "notes_rx"),
