@@ -339,6 +339,16 @@ TCPX_API int tcpx_note_wait(tcpx_engine *engine, int timeout_ms, tcpx_note **not
 /* A note's bytes, and its sender's name (as in its handshake): both until tcpx_note_free(). */
 TCPX_API const void *tcpx_note_data(const tcpx_note *note, size_t *len);
 TCPX_API const char *tcpx_note_sender(const tcpx_note *note);
+/*
+ * tcpx_note_peer - the peer whose session brought a note
+ * @peer: out: the same pointer as any other handle of that peer, so compare it with yours. Give it
+ *        back with tcpx_peer_free()
+ *
+ * Anybody who may connect can claim any name: compare peers where not all are trusted. Another
+ * engine of that name is another peer.
+ * Return: 0; -ENOENT: the peer is no more, nobody holds it.
+ */
+TCPX_API int tcpx_note_peer(tcpx_engine *engine, const tcpx_note *note, tcpx_peer **peer);
 TCPX_API void tcpx_note_free(tcpx_note *note);
 
 /* ---- what is going on ------------------------------------------------------------ */

@@ -150,6 +150,7 @@ CALLS = {
     "tcpx_note_wait": (c_int, _handle, c_int, _out),
     "tcpx_note_data": (c_void_p, _handle, _size_out),
     "tcpx_note_sender": (c_char_p, _handle),
+    "tcpx_note_peer": (c_int, _handle, _handle, _out),
     "tcpx_note_free": (None, _handle),
     "tcpx_query": (c_int, _handle, POINTER(Counters)),
     "tcpx_query_channels": _table,
@@ -159,7 +160,7 @@ CALLS = {
 
 
 # They read memory of their caller and return: Python's lock is kept.
-SHORT = ("tcpx_note_data", "tcpx_note_sender", "tcpx_note_free", "tcpx_xfer_watch")
+SHORT = ("tcpx_note_data", "tcpx_note_sender", "tcpx_note_peer", "tcpx_note_free", "tcpx_xfer_watch")
 
 
 def _load():

@@ -21,13 +21,20 @@ _byref, _size_t, _pointer = ctypes.byref, ctypes.c_size_t, ctypes.c_void_p
 _string_at, _tuple = ctypes.string_at, tuple.__new__
 _note_wait, _note_free = C.tcpx_note_wait, C.tcpx_note_free
 _note_data, _note_sender = C.tcpx_note_data, C.tcpx_note_sender
+_note_peer = C.tcpx_note_peer
 
 
-class Note(NamedTuple):
-    """Bytes that a peer sent, and the name it gave itself."""
-
+class _Note(NamedTuple):
     sender: str
     data: bytes
+
+
+class Note(_Note):
+    """Bytes that a peer sent, and the name it gave itself. Anybody who may connect can claim a
+    name; `peer` tells whose session brought it: equal to another Peer of that engine, None where
+    it is no more."""
+
+    peer: Optional[Peer] = None
 
 
 class PeerEvent(NamedTuple):
@@ -194,10 +201,12 @@ class Engine:
     # ---- notes and events
 
     def _taken(self, handle: Optional[int]) -> Note:
-        size = _size_t()
+        size, peer = _size_t(), _pointer()
         data = _note_data(handle, _byref(size))
         note = _tuple(Note, (_note_sender(handle).decode("utf-8", "replace"),
                              _string_at(data, size.value)))
+        if _note_peer(self._handle, handle, _byref(peer)) == 0:
+            note.peer = Peer(self, peer.value)
         _note_free(handle)
         return note
 

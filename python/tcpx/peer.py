@@ -41,6 +41,14 @@ class Peer:
         self.engine = engine
         self._handle = handle
 
+    def __eq__(self, other: object) -> bool:
+        """Do both stand for one incarnation of one engine?"""
+        return self is other or (isinstance(other, Peer) and self.engine is other.engine and
+                                 self._handle is not None and self._handle == other._handle)
+
+    def __hash__(self) -> int:
+        return id(self.engine)
+
     def _need(self) -> int:
         self.engine._need()
         if self._handle is None:

@@ -88,6 +88,19 @@ class Transfers(Pair):
         with self.assertRaises(ValueError):
             self.peer.notify(b"x" * (tcpx.NOTE_MAX + 1))
 
+    def test_a_note_is_of_the_peer_whose_session_brought_it(self):
+        there = self.b.add_peer(self.a.metadata())
+        self.peer.notify(b"mine")
+        note = self.b.wait_note(GUARD_S)
+        self.assertEqual(note, ("a", b"mine"))
+        self.assertEqual(note.peer, there)
+        with tcpx.Engine("a", **self.options) as another:  # of the same name
+            to_b = another.add_peer(self.b.metadata())
+            to_b.notify(b"not mine")
+            note = self.b.wait_note(GUARD_S)
+            self.assertEqual(note, ("a", b"not mine"))
+            self.assertNotEqual(note.peer, there)
+
     def test_cancel(self):
         _region, remote = self.shared(bytearray(64))
         there = self.b.add_peer(self.a.metadata())

@@ -91,6 +91,7 @@ struct nics {
 struct registry {
 	pthread_mutex_t lock;
 	struct tcpx_node peers, sessions;
+	uint64_t peers_made;
 	struct tcpx_node xfers, lists; /* handles that the application holds */
 	_Atomic uint32_t session_count;
 	_Atomic uint32_t after_event;     /* transfers that wait for a caller's event */

@@ -15,6 +15,7 @@
 #include "core/loop/futex.h"
 #include "core/loop/lease.h"
 #include "core/loop/loop.h"
+#include "core/session/peer.h"
 
 static void
 wake_waiters(struct tcpx_engine *e)
@@ -29,14 +30,16 @@ wake_waiters(struct tcpx_engine *e)
 }
 
 static struct tcpx_note *
-make(const char *sender, const void *data, size_t len)
+make(const struct tcpx_peer *from, const void *data, size_t len)
 {
 	struct tcpx_note *n = malloc(sizeof(*n) + len);
 
 	if (!n)
 		return NULL;
 	memset(n->sender, 0, sizeof(n->sender));
-	memcpy(n->sender, sender, strnlen(sender, sizeof(n->sender) - 1));
+	if (from)
+		memcpy(n->sender, from->name, strnlen(from->name, sizeof(n->sender) - 1));
+	n->peer = from ? from->number : 0;
 	n->len = len;
 	if (len)
 		memcpy(n->data, data, len);
@@ -44,9 +47,9 @@ make(const char *sender, const void *data, size_t len)
 }
 
 int
-tcpx_note_keep(struct tcpx_node *chain, const char *sender, const void *data, size_t len)
+tcpx_note_keep(struct tcpx_node *chain, const void *data, size_t len)
 {
-	struct tcpx_note *n = make(sender, data, len);
+	struct tcpx_note *n = make(NULL, data, len);
 
 	if (!n)
 		return tcpx_fail(TCPX_SUB_XFER, -ENOMEM, "no memory for a note");
@@ -55,13 +58,14 @@ tcpx_note_keep(struct tcpx_node *chain, const char *sender, const void *data, si
 }
 
 void
-tcpx_note_push(struct tcpx_engine *e, const char *sender, const void *data, size_t len)
+tcpx_note_push(const struct tcpx_peer *from, const void *data, size_t len)
 {
+	struct tcpx_engine *e = from->engine;
 	struct notes *q = e->notes;
 	struct tcpx_note *n = NULL;
 
 	if (atomic_load(&e->events.notes) < e->limit.notes)
-		n = make(sender, data, len);
+		n = make(from, data, len);
 	if (!n) {
 		if (atomic_fetch_add(&e->count.notes_dropped, 1) == 0)
 			tcpx_warn(TCPX_SUB_XFER,
@@ -160,6 +164,18 @@ const char *
 tcpx_note_sender(const tcpx_note *note)
 {
 	return note->sender;
+}
+
+int
+tcpx_note_peer(tcpx_engine *e, const tcpx_note *note, tcpx_peer **peer)
+{
+	struct tcpx_peer *p = tcpx_peer_numbered(e, note->peer);
+
+	if (!p)
+		return tcpx_fail_known(-ENOENT, "the sender of the note, %s, has gone",
+				       note->sender);
+	*peer = p;
+	return 0;
 }
 
 void

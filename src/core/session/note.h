@@ -12,10 +12,12 @@
 #include "proto/frame.h"
 
 struct tcpx_engine;
+struct tcpx_peer;
 
 struct tcpx_note {
 	struct tcpx_node node;
 	char sender[TCPX_NAME_MAX];
+	uint64_t peer; /* its number; 0: a note to send */
 	size_t len;
 	uint8_t data[];
 };
@@ -30,9 +32,9 @@ struct notes {
 
 /* Copies a note into a chain that the caller locks: a note to send once its session is open.
  * -ENOMEM. */
-int tcpx_note_keep(struct tcpx_node *chain, const char *sender, const void *data, size_t len);
+int tcpx_note_keep(struct tcpx_node *chain, const void *data, size_t len);
 /* Copies a received note into the queue and wakes the threads that wait for one. At the limit of
  * TCPX_NOTE_LIMIT, or without memory, it is dropped and counted. */
-void tcpx_note_push(struct tcpx_engine *e, const char *sender, const void *data, size_t len);
+void tcpx_note_push(const struct tcpx_peer *from, const void *data, size_t len);
 
 #endif

@@ -30,6 +30,7 @@ tcpx_peer_new(struct tcpx_engine *e, const char *name, uint64_t incarnation,
 	tcpx_node_init(&p->recvs);
 	tcpx_node_init(&p->unexpected);
 	pthread_mutex_lock(&e->registry.lock);
+	p->number = ++e->registry.peers_made;
 	tcpx_chain_add(&e->registry.peers, &p->in_engine);
 	pthread_mutex_unlock(&e->registry.lock);
 	*out = p;
@@ -114,6 +115,28 @@ tcpx_peer_find(tcpx_engine *e, const char *name, tcpx_peer **peer)
 	p->dropped_ns = 0;
 	*peer = p;
 	return 0;
+}
+
+struct tcpx_peer *
+tcpx_peer_numbered(struct tcpx_engine *e, uint64_t number)
+{
+	struct tcpx_peer *found = NULL;
+
+	pthread_mutex_lock(&e->registry.lock);
+	tcpx_chain_each(n, after, &e->registry.peers) {
+		struct tcpx_peer *p = tcpx_container(n, struct tcpx_peer, in_engine);
+
+		if (p->number == number && tcpx_peer_try_get(p)) {
+			found = p;
+			break;
+		}
+	}
+	pthread_mutex_unlock(&e->registry.lock);
+	if (!found)
+		return NULL;
+	atomic_fetch_add(&found->handles, 1);
+	found->dropped_ns = 0;
+	return found;
 }
 
 int

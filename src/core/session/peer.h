@@ -22,6 +22,7 @@ struct tcpx_peer {
 	_Atomic int handles;  /* of the application                                 */
 	struct tcpx_engine *engine;
 	struct tcpx_node in_engine;
+	uint64_t number;      /* of this engine's peers, from 1                     */
 	pthread_mutex_t lock; /* everything below */
 	char name[TCPX_NAME_MAX];
 	uint64_t incarnation; /* 0: not known yet */
@@ -44,6 +45,8 @@ void tcpx_peer_get(struct tcpx_peer *p);
 /* For lookups: false for a peer whose last reference is being given back. */
 bool tcpx_peer_try_get(struct tcpx_peer *p);
 void tcpx_peer_put(struct tcpx_peer *p);
+/* That peer as a handle for the application; NULL: it is no more. */
+struct tcpx_peer *tcpx_peer_numbered(struct tcpx_engine *e, uint64_t number);
 /* The peer of a HELLO, made if new; a reference. */
 int tcpx_peer_find_or_make(struct tcpx_engine *e, const char *name, uint64_t incarnation,
 		   struct tcpx_peer **out);

@@ -341,7 +341,7 @@ tcpx_notify(tcpx_peer *p, const void *data, size_t len)
 		rc = tcpx_control_put_bulk(s, TCPX_FR_NOTE, &b, NULL);
 		tcpx_control_flush(s);
 	} else {
-		rc = tcpx_note_keep(&s->hs->notes, "", data, len);
+		rc = tcpx_note_keep(&s->hs->notes, data, len);
 	}
 	count_add(&p->engine->count.notes_tx, rc == 0);
 	pthread_mutex_unlock(&s->lock);

@@ -64,7 +64,7 @@ static void
 take_note(struct session *s, const struct tcpx_xfer *x)
 {
 	if (x->note.there)
-		tcpx_note_push(s->engine, s->peer->name, x->note.bytes, x->note.len);
+		tcpx_note_push(s->peer, x->note.bytes, x->note.len);
 }
 
 int

@@ -154,7 +154,7 @@ write_whole(struct session *s, const struct tcpx_open *o)
 	count_add(&s->engine->count.bytes_rx, o->total);
 	opened(s, o->id);
 	if (o->flags & TCPX_OPEN_NOTE)
-		tcpx_note_push(s->engine, s->peer->name, o->note, o->note_len);
+		tcpx_note_push(s->peer, o->note, o->note_len);
 	tcpx_answer_done(s, o->id, 0, o->total, NULL, NULL, 0);
 	return 0;
 }
@@ -376,7 +376,7 @@ tcpx_frames_handle(struct session *s, const struct tcpx_frame_head *h, const uin
 	case TCPX_FR_NOTE:
 		if (len > TCPX_NOTE_MAX)
 			return TCPX_EPROTO;
-		tcpx_note_push(s->engine, s->peer->name, payload, len);
+		tcpx_note_push(s->peer, payload, len);
 		return 0;
 	case TCPX_FR_CANCEL:
 		return len == 8 ? on_cancel(s, tcpx_buf_get_u64(&b)) : TCPX_EPROTO;

@@ -96,23 +96,28 @@ serve_is_busy(const struct serve *s)
 	return false;
 }
 
+/* By the session that brought the note: its name may be another client's. */
 static struct client *
-find_client(struct serve *s, const char *sender)
+find_client(struct serve *s, const tcpx_note *note)
 {
 	struct client *g;
+	tcpx_peer *peer;
 
+	if (tcpx_note_peer(s->engine, note, &peer))
+		return NULL;
 	tcpx_chain_each(node, after, &s->clients) {
 		g = tcpx_container(node, struct client, node);
-		if (!strcmp(g->name, sender))
-			return g;
+		if (g->peer == peer)
+			goto known;
 	}
-	g = calloc(1, sizeof(*g));
-	if (!g || tcpx_peer_find(s->engine, sender, &g->peer)) {
-		free(g);
-		return NULL;
-	}
-	snprintf(g->name, sizeof(g->name), "%s", sender);
+	if (!(g = calloc(1, sizeof(*g))))
+		goto known;
+	g->peer = peer;
+	snprintf(g->name, sizeof(g->name), "%s", tcpx_note_sender(note));
 	tcpx_chain_add(&s->clients, &g->node);
+	return g;
+known:
+	tcpx_peer_free(peer);
 	return g;
 }
 
@@ -440,7 +445,7 @@ take_message(struct serve *s, struct client *g, const json_t *msg)
 void
 serve_note(struct serve *s, tcpx_note *note)
 {
-	struct client *g = find_client(s, tcpx_note_sender(note));
+	struct client *g = find_client(s, note);
 	size_t len;
 	const char *data = tcpx_note_data(note, &len);
 	json_t *msg;

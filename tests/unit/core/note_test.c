@@ -108,6 +108,71 @@ both_sides_may_notify_over_one_session(void **state)
 	tcpx_peer_free(back);
 }
 
+/* Whose session brought the next note, which must be of a sender of this name. */
+static tcpx_peer *
+note_from(tcpx_engine *e, const char *name)
+{
+	tcpx_peer *p = NULL;
+	tcpx_note *n;
+
+	assert_ok(tcpx_note_wait(e, WAIT_MS, &n));
+	assert_string_equal(tcpx_note_sender(n), name);
+	assert_ok(tcpx_note_peer(e, n, &p));
+	tcpx_note_free(n);
+	return p;
+}
+
+static void
+a_name_is_anybodys_but_not_a_peer(void **state)
+{
+	struct rig *r = *state;
+	tcpx_engine *other = rig_open("anna", NULL);
+	tcpx_peer *from_other = rig_connect(other, r->b), *anna, *p;
+
+	assert_ok(tcpx_notify(r->to_b, "mine", 4));
+	anna = note_from(r->b, "anna");
+	assert_ok(tcpx_notify(from_other, "not mine", 8));
+	p = note_from(r->b, "anna");
+	assert_ptr_not_equal(p, anna);
+	assert_ok(tcpx_notify(p, "to you", 6));
+	assert_note(other, "bert", "to you");
+	tcpx_peer_free(p);
+	assert_ok(tcpx_notify(r->to_b, "mine again", 10));
+	p = note_from(r->b, "anna");
+	assert_ptr_equal(p, anna);
+	tcpx_peer_free(p);
+
+	/* an added peer is the one whose session brings its notes */
+	p = rig_add(r->b, r->a);
+	assert_ptr_equal(p, anna);
+	tcpx_peer_free(p);
+	tcpx_peer_free(anna);
+	tcpx_peer_free(from_other);
+	tcpx_close(other);
+}
+
+static void
+a_note_outlives_its_peer(void **state)
+{
+	struct rig *r = *state;
+	tcpx_engine *brief = rig_open("brief", NULL);
+	tcpx_peer *to_b = rig_connect(brief, r->b);
+	tcpx_peer *p;
+	tcpx_note *n;
+
+	assert_ok(tcpx_notify(to_b, "last", 4));
+	assert_ok(tcpx_note_wait(r->b, WAIT_MS, &n));
+	tcpx_peer_free(to_b);
+	tcpx_close(brief);
+	while (tcpx_note_peer(r->b, n, &p) == 0) {
+		tcpx_peer_free(p);
+		assert_code(tcpx_note_wait(r->b, 1, &(tcpx_note *){ NULL }), -EAGAIN);
+	}
+	assert_code(tcpx_note_peer(r->b, n, &p), -ENOENT);
+	assert_string_equal(tcpx_note_sender(n), "brief");
+	tcpx_note_free(n);
+}
+
 static void
 notes_keep_their_order(void **state)
 {
@@ -285,6 +350,8 @@ main(void)
 		TEST(the_note_of_a_read_tells_the_peer_that_it_was_read),
 		TEST(notes_may_be_empty_and_no_longer_than_8_kib),
 		TEST(both_sides_may_notify_over_one_session),
+		TEST(a_name_is_anybodys_but_not_a_peer),
+		TEST(a_note_outlives_its_peer),
 		TEST(notes_keep_their_order),
 		TEST(a_note_before_the_session_is_open_is_not_lost),
 		TEST(waiting_for_a_note_ends_in_time),
