@@ -15,6 +15,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/mutex.h"
 #include "net/sock/poller.h"
 
@@ -32,10 +33,19 @@
  * and is polled beside it, until HOT_MISSES sleeps in a row ended by other events. With a
  * single CPU the set alone is cheaper.
  *
- * The system call is made directly: ppoll() of the C library is a cancellation point, which
- * costs two locked instructions in a process with threads.
+ * System calls are made directly: those of the C library are cancellation points, which cost
+ * two locked instructions in a process with threads.
  */
 #define HOT_MISSES 8
+
+/*
+ * With more than one CPU a peer that answers at once does so sooner than this thread falls
+ * asleep and wakes. So the first sleep after a stream has sent begins with looks, for a time
+ * that covers the waking of the peer. Each time in vain doubles the sleeps without looks that
+ * follow.
+ */
+#define LOOK_NS       50000ull
+#define LOOK_SKIP_MAX 1023
 
 struct tcpx_poller {
 	int epoll_fd;
@@ -47,6 +57,8 @@ struct tcpx_poller {
 	_Atomic int hot_fd; /* -1: none */
 	void *hot_owner;
 	unsigned hot_misses;
+	atomic_bool asked;    /* a stream has sent since the last look */
+	unsigned skip, skips; /* looks left out: left, and after the last in vain */
 };
 
 int
@@ -148,6 +160,50 @@ tcpx_sock_poller_hot(struct tcpx_poller *p, int fd, const struct tcpx_sock_watch
 	pthread_mutex_unlock(&p->hot_lock);
 }
 
+/* True: one of them is ready. */
+static bool
+poll_both(struct pollfd both[2], int64_t timeout_ns)
+{
+	struct timespec ts = { timeout_ns / (int64_t)TCPX_SEC, timeout_ns % (int64_t)TCPX_SEC };
+	long n = syscall(SYS_ppoll, both, 2, timeout_ns < 0 ? NULL : &ts, NULL, 0);
+
+	if (n < 0)
+		both[0].revents = both[1].revents = 0;
+	return n > 0;
+}
+
+/* Looks instead of sleeping, if that promises an answer. True: one of them is ready. */
+static bool
+look(struct tcpx_poller *p, struct pollfd both[2], int64_t timeout_ns)
+{
+	uint64_t start_ns;
+	bool ready;
+
+	if (p->one_cpu || (timeout_ns >= 0 && timeout_ns < (int64_t)LOOK_NS) ||
+	    !atomic_load_explicit(&p->asked, memory_order_relaxed))
+		return false;
+	atomic_store_explicit(&p->asked, false, memory_order_relaxed);
+	if (p->skip > 0) {
+		p->skip--;
+		return false;
+	}
+	start_ns = tcpx_clock_now(&tcpx_clock_system);
+	do
+		ready = poll_both(both, 0);
+	while (!ready && tcpx_clock_now(&tcpx_clock_system) - start_ns < LOOK_NS);
+	if (ready)
+		p->skips = 0;
+	else
+		p->skip = p->skips = p->skips < LOOK_SKIP_MAX ? 2 * p->skips + 1 : LOOK_SKIP_MAX;
+	return ready;
+}
+
+void
+tcpx_sock_poller_asked(struct tcpx_poller *p)
+{
+	atomic_store_explicit(&p->asked, true, memory_order_relaxed);
+}
+
 /* Sleeps until the hot stream or the set is ready. Returns 1 and fills *event if the stream
  * is ready. *rest: the set is ready. */
 static int
@@ -155,11 +211,10 @@ wait_hot(struct tcpx_poller *p, int fd, int64_t timeout_ns, struct tcpx_net_even
 {
 	struct pollfd both[2] = { { .fd = fd, .events = POLLIN },
 				  { .fd = p->epoll_fd, .events = POLLIN } };
-	struct timespec ts = { timeout_ns / (int64_t)TCPX_SEC, timeout_ns % (int64_t)TCPX_SEC };
 	bool hot;
 
-	if (syscall(SYS_ppoll, both, 2, timeout_ns < 0 ? NULL : &ts, NULL, 0) < 0)
-		both[0].revents = both[1].revents = 0;
+	if (!look(p, both, timeout_ns))
+		poll_both(both, timeout_ns);
 	*rest = both[1].revents != 0;
 	hot = atomic_load(&p->hot_fd) == fd; /* other threads may drop it, only this one sets it */
 	if (hot && both[0].revents) {
@@ -188,7 +243,7 @@ wait_events(struct tcpx_poller *p, struct epoll_event *ready, int max, int64_t t
 		p->coarse = true;
 		tcpx_debug(TCPX_SUB_NET, "no epoll_pwait2 here: timeouts in milliseconds");
 	}
-	return epoll_wait(p->epoll_fd, ready, max, timeout_ms(timeout_ns));
+	return (int)syscall(SYS_epoll_pwait, p->epoll_fd, ready, max, timeout_ms(timeout_ns), NULL, 0);
 }
 
 /*
@@ -230,11 +285,14 @@ tcpx_sock_poller_wait(struct tcpx_poller *p, struct tcpx_net_event *events, int 
 		      int64_t timeout_ns)
 {
 	struct epoll_event ready[BATCH];
+	struct pollfd set[2] = { { .fd = -1 }, { .fd = p->epoll_fd, .events = POLLIN } };
 	int fd = atomic_load_explicit(&p->hot_fd, memory_order_relaxed);
 	bool rest = true;
 	int count = 0;
 	int n;
 
+	if (fd < 0 && look(p, set, timeout_ns))
+		timeout_ns = 0;
 	if (fd >= 0 && max > 0) {
 		count = wait_hot(p, fd, timeout_ns, events, &rest);
 		timeout_ns = 0;

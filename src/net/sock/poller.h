@@ -21,6 +21,8 @@ int tcpx_sock_poller_watch_fd(struct tcpx_poller *p, int fd, void *owner);
 /* This watched fd has just received and is likely to receive again. Only the thread that
  * waits in p calls this. */
 void tcpx_sock_poller_hot(struct tcpx_poller *p, int fd, const struct tcpx_sock_watch *w);
+/* A stream watched here has sent, and its peer may answer at once. From any thread. */
+void tcpx_sock_poller_asked(struct tcpx_poller *p);
 int tcpx_sock_watch_set(struct tcpx_sock_watch *w, int fd, struct tcpx_poller *p,
 			void *owner, unsigned interest);
 /* No later wait returns the owner. Call it before close(fd): a forked child may hold the

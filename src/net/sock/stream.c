@@ -132,7 +132,11 @@ tcpx_sock_stream_send(struct tcpx_stream *s, const void *data, size_t len)
 {
 	int rc = stream_up(s);
 
-	return rc || !len ? rc : stream_result(STREAM_SEND(s->fd, data, len));
+	if (rc || !len)
+		return rc;
+	if (s->watch.poller)
+		tcpx_sock_poller_asked(s->watch.poller);
+	return stream_result(STREAM_SEND(s->fd, data, len));
 }
 
 ssize_t

@@ -75,7 +75,7 @@ waker_run(void *arg)
 }
 
 static void
-sleep_and_be_woken(struct rig *r, bool always, int rounds)
+sleep_and_be_woken(struct rig *r, bool always, bool asked, int rounds)
 {
 	struct waker w = { .r = r, .always = always };
 	struct tcpx_net_event ev[4];
@@ -85,6 +85,8 @@ sleep_and_be_woken(struct rig *r, bool always, int rounds)
 	for (int i = 0; i < rounds; i++) {
 		uint64_t start = now();
 
+		if (asked)
+			tcpx_sock_poller_asked(r->poller);
 		atomic_fetch_add(&w.round, 1);
 		assert_int_equal(r->ops->poller_wait(r->poller, ev, 4, RIG_WAIT_NS), 0);
 		assert_true(now() - start < RIG_WAIT_NS);
@@ -96,13 +98,64 @@ sleep_and_be_woken(struct rig *r, bool always, int rounds)
 static void
 wake_during_a_wait_ends_it(void **state)
 {
-	sleep_and_be_woken(*state, false, 2000);
+	sleep_and_be_woken(*state, false, false, 2000);
 }
 
 static void
 no_wake_is_lost_while_another_is_taken_in(void **state)
 {
-	sleep_and_be_woken(*state, true, 20000);
+	sleep_and_be_woken(*state, true, false, 20000);
+}
+
+static void
+no_wake_is_lost_while_it_looks_for_an_answer(void **state)
+{
+	sleep_and_be_woken(*state, false, true, 2000);
+	sleep_and_be_woken(*state, true, true, 20000);
+}
+
+/* More waits than a look in vain puts off others, so that both happen. */
+static void
+a_look_in_vain_never_cuts_a_timeout_short(void **state)
+{
+	struct rig *r = *state;
+	struct tcpx_net_event ev[1];
+
+	for (int i = 0; i < 40; i++) {
+		uint64_t start = now();
+
+		tcpx_sock_poller_asked(r->poller);
+		assert_int_equal(r->ops->poller_wait(r->poller, ev, 1, 200000), 0);
+		assert_true(now() - start >= 200000);
+		assert_true(now() - start < RIG_WAIT_NS);
+	}
+}
+
+/* From the set at first, then as the hot stream. */
+static void
+an_answer_is_heard_while_it_looks(void **state)
+{
+	struct rig *r = *state;
+	struct tcpx_sock_watch watch = { 0 };
+	struct tcpx_net_event ev[2];
+	char byte;
+	int pair[2];
+
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
+	assert_int_equal(tcpx_sock_watch_set(&watch, pair[0], r->poller, pair, TCPX_READABLE), 0);
+	for (int i = 0; i < 100; i++) {
+		assert_int_equal(write(pair[1], "x", 1), 1);
+		tcpx_sock_poller_asked(r->poller);
+		assert_int_equal(r->ops->poller_wait(r->poller, ev, 2, RIG_WAIT_NS), 1);
+		assert_ptr_equal(ev[0].owner, pair);
+		assert_int_equal(ev[0].ready, TCPX_READABLE);
+		assert_int_equal(read(pair[0], &byte, 1), 1);
+		if (i % 10 == 5)
+			tcpx_sock_poller_hot(r->poller, pair[0], &watch);
+	}
+	tcpx_sock_watch_drop(&watch, pair[0]);
+	close(pair[0]);
+	close(pair[1]);
 }
 
 static void
@@ -198,6 +251,9 @@ main(void)
 		FACT(timeouts_are_never_cut_short),
 		FACT(wake_during_a_wait_ends_it),
 		FACT(no_wake_is_lost_while_another_is_taken_in),
+		FACT(no_wake_is_lost_while_it_looks_for_an_answer),
+		FACT(a_look_in_vain_never_cuts_a_timeout_short),
+		FACT(an_answer_is_heard_while_it_looks),
 		FACT(what_is_closed_with_events_pending_is_not_heard_of),
 		FACT(hang_up_is_told_without_interest),
 		FACT(a_small_batch_still_hears_everybody),
