@@ -6,6 +6,7 @@
 #ifndef SEAL_OPENSSL_H
 #define SEAL_OPENSSL_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -48,14 +49,13 @@ enum tcpx_openssl_number {
 #define SSL_OP_NO_RENEGOTIATION	     0x40000000ul
 
 #define OPENSSL_INIT_LOAD_CRYPTO_STRINGS 0x00000002ul
-#define OPENSSL_INIT_BASE_ONLY		 0x00040000ul
 #define OPENSSL_INIT_NO_ATEXIT		 0x00080000ul
 #define OPENSSL_INIT_LOAD_SSL_STRINGS	 0x00200000ul
 
 /* X(result, name, parameters): of libcrypto. Those of OPTIONAL are of 1.1.1 or of 3 alone, and NULL
  * in the other. */
 #define TCPX_OPENSSL_CRYPTO(X)                                                                \
-	X(int, OPENSSL_init_crypto, (uint64_t options, const void *settings))                 \
+	X(int, OPENSSL_atexit, (void (*handler)(void)))                                       \
 	X(BIO *, BIO_new, (const BIO_METHOD *method))                                         \
 	X(const BIO_METHOD *, BIO_s_mem, (void))                                              \
 	X(int, BIO_free, (BIO *bio))                                                          \
@@ -136,5 +136,14 @@ struct tcpx_openssl {
 /* Finds libssl.so.3 and libcrypto.so.3, else those of 1.1. They stay loaded for ever, because
  * threads and exit() come back to them. TCPX_ECONFIG (logged). Any thread. */
 int tcpx_openssl_load(struct tcpx_openssl *api);
+/* The library's own start, in this order behind the load. False: it refuses. */
+bool tcpx_openssl_start(const struct tcpx_openssl *api);
+
+/*
+ * Around each use. An application that used OpenSSL takes it down at exit(), beside our threads:
+ * that waits for the uses under way, 2 s at most, and from then on enter() is false.
+ */
+bool tcpx_openssl_enter(void);
+void tcpx_openssl_leave(void);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * OpenSSL's contexts. Each setting that matters is set here, whatever openssl.cnf says. With 3 they
- * stand in a library context of our own: an application that ends takes down only its own.
+ * stand in a library context of our own, with OpenSSL's own algorithms.
  */
 #include "seal/tls_lib.h"
 
@@ -33,7 +33,7 @@ push_nothing(const struct tcpx_openssl *api)
 bool
 tcpx_tls_enter(const struct tcpx_seal_lib *lib, struct tcpx_tls_proof *proof)
 {
-	if (lib->api.OPENSSL_init_crypto(OPENSSL_INIT_BASE_ONLY, NULL) != 1)
+	if (!tcpx_openssl_enter())
 		return false;
 	lib->api.ERR_set_mark();
 	push_nothing(&lib->api);
@@ -54,6 +54,7 @@ tcpx_tls_leave(const struct tcpx_seal_lib *lib)
 {
 	current = NULL;
 	lib->api.ERR_pop_to_mark();
+	tcpx_openssl_leave();
 }
 
 /* A key as the session that it would resume, or NULL. */
@@ -150,18 +151,12 @@ new_context(const struct tcpx_seal_lib *lib, bool opener)
 	return NULL;
 }
 
-/*
- * The application's openssl.cnf is loaded as it would be without us: who comes first loads it for
- * the whole process. Nobody takes OpenSSL down at exit() on our account.
- */
 static bool
 start_library(struct tcpx_seal_lib *lib)
 {
 	const struct tcpx_openssl *api = &lib->api;
 
-	if (api->OPENSSL_init_ssl(OPENSSL_INIT_NO_ATEXIT | OPENSSL_INIT_LOAD_SSL_STRINGS |
-				  OPENSSL_INIT_LOAD_CRYPTO_STRINGS, NULL) != 1 ||
-	    !tcpx_tls_enter(lib, NULL))
+	if (!tcpx_openssl_start(api) || !tcpx_tls_enter(lib, NULL))
 		return false;
 	if (api->OSSL_LIB_CTX_new && api->SSL_CTX_new_ex && api->BIO_new_ex)
 		lib->own = api->OSSL_LIB_CTX_new();
