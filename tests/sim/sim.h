@@ -75,7 +75,7 @@ struct sim_handle {
 	tcpx_xfer *xfer; /* NULL: not posted, or given back */
 	uint64_t post_ns, kill_ns;
 	enum sim_kill kill;
-	bool posted, killed, ended;
+	bool watched, posted, killed, ended;
 	int status;
 	uint32_t told; /* events of its end */
 };

@@ -4,6 +4,7 @@
  * results. A transfer is judged at the moment its end is seen.
  */
 #include <errno.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -125,7 +126,7 @@ post(struct sim_world *w, struct sim_xfer *x, int h)
 		rc = call_post(w, x, h);
 	if (rc)
 		end_handle(w, x, h, rc);
-	else
+	else if (handle->watched)
 		tcpx_xfer_watch(handle->xfer, handle);
 }
 
@@ -305,17 +306,29 @@ take_note(struct sim_world *w, int engine, tcpx_note *note)
 	w->totals->notes++;
 }
 
-static void
+static bool
+readable(tcpx_engine *e)
+{
+	struct pollfd p = { .fd = tcpx_event_fd(e), .events = POLLIN };
+
+	return poll(&p, 1, 0) == 1;
+}
+
+/* Returns how many were taken. */
+static uint32_t
 take_events(struct sim_world *w, tcpx_engine *e)
 {
+	uint32_t taken = 0;
 	struct tcpx_event ev[3];
 	size_t n = 3;
 
-	for (; !tcpx_event_get(e, ev, sizeof(ev[0]), &n); n = 3)
+	for (; !tcpx_event_get(e, ev, sizeof(ev[0]), &n); taken += (uint32_t)n, n = 3)
 		for (size_t i = 0; i < n; i++) {
 			struct sim_handle *h = ev[i].user;
 
-			if (!h->xfer || ev[i].xfer != h->xfer)
+			if (!h)
+				sim_fail(w, "the end of a transfer that is not watched is told");
+			else if (!h->xfer || ev[i].xfer != h->xfer)
 				sim_fail(w, "the end of a transfer that was freed is told");
 			else if (h->told++)
 				sim_fail(w, "the end of a transfer is told twice");
@@ -323,36 +336,65 @@ take_events(struct sim_world *w, tcpx_engine *e)
 				sim_fail(w, "an event says %d, test %d", ev[i].status,
 					 tcpx_test(h->xfer));
 		}
+	return taken;
 }
 
-void
-sim_work_look(struct sim_world *w)
+/* Returns how many were taken. */
+static uint32_t
+take_notes(struct sim_world *w, uint32_t e)
 {
-	for (uint32_t e = 0; e < w->engine_count; e++)
-		if (!w->engine[e].closed)
-			take_events(w, w->engine[e].engine);
-	for (uint32_t e = 0; e < w->engine_count; e++) {
-		tcpx_note *note;
+	uint32_t taken = 0;
+	tcpx_note *note;
 
-		while (!w->engine[e].closed && !tcpx_note_get(w->engine[e].engine, &note)) {
-			take_note(w, (int)e, note);
-			tcpx_note_free(note);
-		}
+	for (; !tcpx_note_get(w->engine[e].engine, &note); taken++) {
+		take_note(w, (int)e, note);
+		tcpx_note_free(note);
 	}
+	return taken;
+}
+
+/* Returns how many ends were new, of transfers that are not watched. */
+static uint32_t
+test_handles(struct sim_world *w, uint32_t e)
+{
+	uint32_t found = 0;
+
 	for (uint32_t i = 0; i < w->xfer_count; i++)
 		for (int h = 0; h < handle_count(&w->xfer[i]); h++) {
 			struct sim_handle *handle = &w->xfer[i].handle[h];
 			int status;
 
-			if (!handle->xfer)
+			if (!handle->xfer || (uint32_t)handle_engine(&w->xfer[i], h) != e)
 				continue;
 			status = tcpx_test(handle->xfer);
 			if (handle->ended && status != handle->status)
 				sim_fail(w, "transfer %u ended again: %d, now %d", i,
 					 handle->status, status);
-			if (!handle->ended && status != -EAGAIN)
-				end_handle(w, &w->xfer[i], h, status);
+			if (handle->ended || status == -EAGAIN)
+				continue;
+			found += !handle->watched;
+			end_handle(w, &w->xfer[i], h, status);
 		}
+	return found;
+}
+
+void
+sim_work_look(struct sim_world *w)
+{
+	for (uint32_t e = 0; e < w->engine_count; e++) {
+		uint32_t waited;
+		bool up;
+
+		if (w->engine[e].closed)
+			continue;
+		up = readable(w->engine[e].engine);
+		waited = take_events(w, w->engine[e].engine);
+		waited += take_notes(w, e);
+		waited += test_handles(w, e);
+		if (up != (waited > 0))
+			sim_fail(w, "e%u: %u events, notes and ends wait, its descriptor is %sreadable",
+				 e, waited, up ? "" : "not ");
+	}
 }
 
 bool
@@ -412,7 +454,7 @@ judge_xfer(struct sim_world *w, struct sim_xfer *x)
 
 		w->totals->xfers++;
 		judge_info(w, x, h);
-		if (handle->xfer && handle->told != 1)
+		if (handle->xfer && handle->told != handle->watched)
 			sim_fail(w, "transfer %u%s: its end was told %u times", x->number,
 				 h ? " (recv)" : "", handle->told);
 		if (handle->status == 0) {
