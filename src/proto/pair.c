@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/err.h"
@@ -134,4 +135,31 @@ tcpx_pair_plan(const struct tcpx_addr *near, uint32_t near_count,
 	for (uint32_t k = 0; k < channels; k++)
 		out[k] = p.pair[k % p.count];
 	return (int)p.count;
+}
+
+static bool
+only_loopback(const struct tcpx_addr *at, uint32_t count)
+{
+	uint32_t i = 0;
+
+	while (i < count && is_loopback(&at[i]))
+		i++;
+	return i == count;
+}
+
+void
+tcpx_pair_none(const struct tcpx_addr *ours, uint32_t our_count, const struct tcpx_addr *theirs,
+	       uint32_t their_count, const char *peer, char *text, size_t cap)
+{
+	bool near = only_loopback(ours, our_count), far = only_loopback(theirs, their_count);
+
+	if (far && !near)
+		snprintf(text, cap, "peer %s offers only loopback addresses, and this engine has no "
+			 "lo: use nics=lo (--nics lo) here, or name the peer's NIC there", peer);
+	else if (near && !far)
+		snprintf(text, cap, "this engine offers only loopback addresses, and peer %s has no "
+			 "lo: name a NIC here (nics=, --nics), or use nics=lo there", peer);
+	else
+		snprintf(text, cap, "no NIC here has an address family in common with one of peer "
+			 "%s's", peer);
 }

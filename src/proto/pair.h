@@ -26,4 +26,9 @@ int tcpx_pair_plan(const struct tcpx_addr *near, uint32_t near_count,
 		   const struct tcpx_addr *far, uint32_t far_count, struct tcpx_pair *out,
 		   uint32_t channels);
 
+/* Where tcpx_pair_plan() found none: the reason, for the one who reads it on our side. */
+void tcpx_pair_none(const struct tcpx_addr *ours, uint32_t our_count,
+		    const struct tcpx_addr *theirs, uint32_t their_count, const char *peer,
+		    char *text, size_t cap);
+
 #endif

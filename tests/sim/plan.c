@@ -247,8 +247,10 @@ plan_xfer(struct sim_world *w, struct sim_xfer *x, uint64_t *left)
 		plan_kill(w, &x->handle[0]);
 	if (kill_recv)
 		plan_kill(w, &x->handle[1]);
-	for (int h = 0; h < 2; h++)
+	for (int h = 0; h < 2; h++) {
 		x->handle[h].watched = !sim_one_in(w, 4);
+		x->handle[h].watch_again = sim_one_in(w, 4);
+	}
 	plan_cuts(w, &x->src, total);
 	plan_cuts(w, &x->dst, room);
 	x->moved = total;

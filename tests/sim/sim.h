@@ -75,7 +75,8 @@ struct sim_handle {
 	tcpx_xfer *xfer; /* NULL: not posted, or given back */
 	uint64_t post_ns, kill_ns;
 	enum sim_kill kill;
-	bool watched, posted, killed, ended;
+	bool watched, watch_again;
+	bool posted, killed, ended;
 	int status;
 	uint32_t told; /* events of its end */
 };

@@ -335,6 +335,8 @@ take_events(struct sim_world *w, tcpx_engine *e)
 			else if (ev[i].status != tcpx_test(h->xfer))
 				sim_fail(w, "an event says %d, test %d", ev[i].status,
 					 tcpx_test(h->xfer));
+			else if (h->watch_again)
+				tcpx_xfer_watch(h->xfer, h); /* must add no second event */
 		}
 	return taken;
 }

@@ -111,11 +111,11 @@ plan_pairs(const struct session *s, struct tcpx_pair *pair, char *reason, size_t
 
 	if (tcpx_channel_kind(e)->slot && e->nics.offer[0].name[0])
 		return plan_by_map(s, pair, reason, cap);
-	snprintf(reason, cap, "no NIC here has an address family in common with one of the peer's");
 	for (i = 0; i < n; i++)
 		ours[i] = e->nics.at[i].addr;
 	for (i = 0; i < m; i++)
 		theirs[i] = s->chan.peer_nic[i].addr;
+	tcpx_pair_none(ours, n, theirs, m, s->peer->name, reason, cap);
 	return s->opener ? tcpx_pair_plan(ours, n, theirs, m, pair, s->chan.count) :
 			   tcpx_pair_plan(theirs, m, ours, n, pair, s->chan.count);
 }

@@ -9,6 +9,7 @@
 
 #include "core/context/context.h"
 #include "core/loop/loop.h"
+#include "core/session/handshake.h"
 #include "core/session/peer.h"
 #include "core/session/session.h"
 
@@ -159,8 +160,12 @@ tcpx_control_cut(struct session *s, uint64_t now_ns, const char *why)
 		s->control.retry_ns = now_ns + CONTROL_RETRY_NS;
 		break;
 	default:
-		tcpx_session_fail(s, TCPX_EPEERGONE, "connection closed during the handshake: %s",
-				  why);
+		if (s->opener && s->state == SESS_HELLO)
+			tcpx_handshake_stranger(s, TCPX_EPEERGONE, "; or it went away or is full: "
+						"the connection was closed before HELLO");
+		else
+			tcpx_session_fail(s, TCPX_EPEERGONE,
+					  "connection closed during the handshake: %s", why);
 	}
 	tcpx_session_wake_loop(s);
 }

@@ -163,6 +163,30 @@ every_nic_that_can_talk_is_used(void **state)
 	}
 }
 
+static void
+the_reason_names_whose_addresses_are_loopback_only(void **state)
+{
+	static const struct {
+		const char *ours, *theirs, *say;
+	} none[] = {
+		{ "10.0.0.1/24", "127.0.0.1/8 ::1/128",
+		  "peer bert offers only loopback addresses, and this engine has no lo: use nics=lo" },
+		{ "127.0.0.1/8", "10.0.0.1/24",
+		  "this engine offers only loopback addresses, and peer bert has no lo: name a NIC" },
+		{ "127.0.0.1/8", "::1/128", "an address family in common with one of peer bert's" },
+		{ "10.0.0.1/24", "fd00::1/64", "an address family in common with one of peer bert's" },
+	};
+	struct tcpx_addr a[8], b[8];
+	char text[256];
+
+	for (size_t i = 0; i < sizeof(none) / sizeof(none[0]); i++) {
+		uint32_t n = nics_parse(none[i].ours, a), m = nics_parse(none[i].theirs, b);
+
+		tcpx_pair_none(a, n, b, m, "bert", text, sizeof(text));
+		assert_non_null(strstr(text, none[i].say));
+	}
+}
+
 int
 main(void)
 {
@@ -171,6 +195,7 @@ main(void)
 		cmocka_unit_test(channels_go_round_the_pairs),
 		cmocka_unit_test(fewer_channels_than_pairs_still_count_pairs),
 		cmocka_unit_test(every_nic_that_can_talk_is_used),
+		cmocka_unit_test(the_reason_names_whose_addresses_are_loopback_only),
 	};
 
 	tcpx_log_setup("NONE", NULL, NULL); /* refusals are what is tested */
