@@ -132,6 +132,9 @@ enum tcpx_mem_access {
  *              Managed memory counts as host memory
  * @access:     enum tcpx_mem_access, or-ed
  * @id:         out: local region id, never reused within an engine
+ * Fills no page of it. Memory that cannot be touched later (unmapped, a file that became shorter)
+ * ends the transfers that touch it with -EFAULT, and nothing else.
+ * Return: 0; -EFAULT: not mapped, or not all of it; -EINVAL; TCPX_ELIMIT; -ENOMEM.
  */
 TCPX_API TCPX_MUST_USE int tcpx_mem_register(tcpx_engine *engine, void *addr, size_t len,
 				      unsigned access, uint64_t *id);

@@ -66,7 +66,8 @@ struct channel_calls {
 	 * reference is given up. lock held. */
 	void (*acked)(struct channel *c, struct tx_record *r, uint64_t now_ns);
 	void (*given_back)(struct channel *c, struct tx_record *r);
-	/* A device could not copy from or to the transfer's memory; what: "cannot be read". */
+	/* The transfer's memory could not be copied from or to; what: "cannot be read". Ends
+	 * it, and its memory is no longer touched. */
 	void (*broken)(struct channel *c, struct payload *p, uint64_t id, int code,
 		       const char *what);
 	void (*put)(struct payload *p); /* drops a reference */

@@ -55,7 +55,9 @@ receive_part(struct channel *c)
 			}
 			got = ops->recv(c->chan, iov, (int)n);
 			atomic_store(&c->loop->gate, NULL);
-			return got;
+			if (got != -EFAULT)
+				return got;
+			above(c)->broken(c, p, c->rx.open.id, -EFAULT, "cannot be written");
 		}
 		atomic_store(&c->loop->gate, NULL);
 	}
@@ -253,6 +255,10 @@ send_message(struct channel *c, struct tx_record *r, bool more)
 		before = c->tx.msg.sent;
 		offered = c->tx.msg.head.len - before;
 		rc = send_direct(c, r, &offered);
+		if (rc == -EFAULT) {
+			above(c)->broken(c, r->payload, r->id, -EFAULT, "cannot be read");
+			rc = send_direct(c, r, &offered); /* filler: the transfer has ended */
+		}
 	} while (rc == -EAGAIN && offered > 0 && c->tx.msg.sent == before + offered &&
 		 c->tx.msg.sent < c->tx.msg.head.len);
 	return rc;

@@ -77,15 +77,28 @@ give_back(struct loop *l)
 	leave(l);
 }
 
+/* A thread that ended in a system call of the loop would keep the lease for ever. */
+static int
+hold_cancel(void)
+{
+	int before;
+
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
+	return before;
+}
+
 void
 tcpx_lease_help(struct loop *l)
 {
+	int before = hold_cancel();
+
 	if (borrow(l)) {
 		tcpx_loop_step(l, 0);
 		give_back(l);
 	} else {
 		sched_yield();
 	}
+	pthread_setcancelstate(before, NULL);
 }
 
 static uint64_t
@@ -119,9 +132,9 @@ run_until(struct loop *l, bool (*done)(void *), void *arg, uint64_t deadline_ns,
 	return now_ns;
 }
 
-int
-tcpx_lease_wait(struct loop *l, bool (*done)(void *), void *arg, _Atomic uint32_t *word,
-		_Atomic int *sleepers, int timeout_ms)
+static int
+wait_for(struct loop *l, bool (*done)(void *), void *arg, _Atomic uint32_t *word,
+	 _Atomic int *sleepers, int timeout_ms)
 {
 	uint64_t now_ns = engine_now(l->engine);
 	uint64_t deadline_ns = deadline_of(now_ns, timeout_ms);
@@ -148,6 +161,17 @@ tcpx_lease_wait(struct loop *l, bool (*done)(void *), void *arg, _Atomic uint32_
 		now_ns = engine_now(l->engine);
 	}
 	return 0;
+}
+
+int
+tcpx_lease_wait(struct loop *l, bool (*done)(void *), void *arg, _Atomic uint32_t *word,
+		_Atomic int *sleepers, int timeout_ms)
+{
+	int before = hold_cancel(), rc;
+
+	rc = wait_for(l, done, arg, word, sleepers, timeout_ms);
+	pthread_setcancelstate(before, NULL);
+	return rc;
 }
 
 /* How the I/O thread sleeps while applications run the loop. */

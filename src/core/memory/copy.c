@@ -3,12 +3,14 @@
 #include "core/memory/copy.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "core/memory/gpu.h"
 #include "core/memory/list.h"
 #include "core/memory/memory.h"
 #include "core/memory/payload.h"
+#include "core/memory/touch.h"
 
 /* Waits for the copy: a few microseconds. lock held. */
 static int
@@ -43,18 +45,19 @@ copy_small(struct gpus *g, enum tcpx_flow flow, const struct tcpx_list *l, uint6
 }
 
 /* TCPX_FLOW_UNPACK: buf into the list; PACK: the list into buf. */
-static void
+static int
 copy_host(enum tcpx_flow flow, const struct tcpx_list *l, uint8_t *buf, uint64_t len)
 {
 	size_t i;
 	uint64_t n;
+	int rc = 0;
 
-	for (i = 0; i < l->frag_count && len > 0; i++, buf += n, len -= n) {
-		void *at = (void *)(uintptr_t)l->frag[i].addr;
-
+	for (i = 0; i < l->frag_count && len > 0 && rc == 0; i++, buf += n, len -= n) {
 		n = l->frag[i].len < len ? l->frag[i].len : len;
-		memcpy(flow == TCPX_FLOW_UNPACK ? at : buf, flow == TCPX_FLOW_UNPACK ? buf : at, n);
+		if (n)
+			rc = tcpx_memory_copy(flow, (void *)(uintptr_t)l->frag[i].addr, buf, n);
 	}
+	return rc;
 }
 
 static int
@@ -65,10 +68,8 @@ copy_list(enum tcpx_flow flow, const struct tcpx_list *l, uint8_t *buf, uint64_t
 
 	if (len == 0)
 		return 0;
-	if (!list_staged(l)) {
-		copy_host(flow, l, buf, len);
-		return 0;
-	}
+	if (!list_staged(l))
+		return copy_host(flow, l, buf, len);
 	if (len > GPU_SMALL_MAX)
 		return -EINVAL;
 	pthread_mutex_lock(&g->small_lock);
@@ -91,4 +92,24 @@ int
 tcpx_list_copy_out(const struct tcpx_list *l, uint8_t *dst, uint64_t len)
 {
 	return copy_list(TCPX_FLOW_PACK, l, dst, len);
+}
+
+void
+tcpx_list_fault(const struct tcpx_list *l, char *text, size_t cap)
+{
+	struct region g;
+	bool mapped;
+	uint32_t i;
+
+	snprintf(text, cap, "one of %u regions", l->region_count);
+	for (i = 0; i < l->region_count; i++) {
+		if (tcpx_region_get(&l->engine->memory->regions, l->region_id[i], &g) != 0)
+			continue;
+		mapped = list_staged(l) || tcpx_memory_mapped(g.addr, g.len);
+		if (mapped && l->region_count > 1)
+			continue;
+		snprintf(text, cap, "region %#llx at %p, %llu bytes%s", (unsigned long long)g.id,
+			 (void *)g.addr, (unsigned long long)g.len, mapped ? "" : ", not mapped");
+		return;
+	}
 }

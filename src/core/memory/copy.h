@@ -11,5 +11,7 @@
  * GPU_SMALL_MAX bytes of GPU memory. */
 int tcpx_list_copy_in(const struct tcpx_list *l, const uint8_t *src, uint64_t len);
 int tcpx_list_copy_out(const struct tcpx_list *l, uint8_t *dst, uint64_t len);
+/* Of a list whose memory could not be touched: the region, and what is wrong with it. */
+void tcpx_list_fault(const struct tcpx_list *l, char *text, size_t cap);
 
 #endif

@@ -14,6 +14,7 @@
 #include "core/context/context.h"
 #include "core/memory/gpu.h"
 #include "core/memory/memory.h"
+#include "core/memory/touch.h"
 
 #define PAGE_REGIONS 256u
 #define MAX_PAGES    4096u /* a million regions */
@@ -87,13 +88,13 @@ tcpx_region_get(struct regions *r, uint64_t id, struct region *out)
 static int
 add_slot(struct regions *r, uint32_t *index)
 {
-	uint32_t i, page;
+	uint32_t page;
 
-	for (i = 0; r->live < r->used && i < r->used; i++)
-		if (r->page[i / PAGE_REGIONS][i % PAGE_REGIONS].id == 0) {
-			*index = i;
-			return 0;
-		}
+	if (r->free) {
+		*index = r->free - 1;
+		r->free = r->page[*index / PAGE_REGIONS][*index % PAGE_REGIONS].next_free;
+		return 0;
+	}
 	page = r->used / PAGE_REGIONS;
 	if (page >= MAX_PAGES)
 		return tcpx_fail(TCPX_SUB_XFER, TCPX_ELIMIT, "%u regions are registered: no more "
@@ -147,6 +148,8 @@ tcpx_region_drop(struct regions *r, uint64_t id, struct region *was)
 	if (g && g->id == id) {
 		*was = *g;
 		g->id = 0;
+		g->next_free = r->free;
+		r->free = (uint32_t)id;
 		r->live--;
 		atomic_fetch_add(&r->gone, 1);
 		rc = 0;
@@ -171,6 +174,9 @@ tcpx_mem_register(tcpx_engine *e, void *addr, size_t len, unsigned access, uint6
 				 "memory at %p, length %zu, access %u: address and length must not "
 				 "be 0, access at most 3", addr, len, access);
 	rc = tcpx_gpu_place(e, addr, len, &g.place);
+	if (rc == 0 && g.place == TCPX_ON_HOST && !tcpx_memory_mapped(addr, len))
+		rc = tcpx_fail(TCPX_SUB_XFER, -EFAULT,
+			       "memory at %p, length %zu: not mapped, or not all of it", addr, len);
 	if (rc == 0)
 		rc = tcpx_random_bytes(g.ref.key, sizeof(g.ref.key));
 	if (rc == 0 && g.place == TCPX_ON_HOST)

@@ -17,6 +17,7 @@ struct tcpx_engine;
 struct region {
 	uint64_t id;           /* 0: free entry                                       */
 	uint32_t generation;   /* of the entry's present or last user                 */
+	uint32_t next_free;    /* free entry: the next one's index + 1, 0: none       */
 	uint8_t *addr;         /* NULL if imported                                    */
 	uint64_t owner_addr;   /* in the process that registered it                   */
 	uint64_t len;
@@ -32,6 +33,7 @@ struct regions {
 	pthread_mutex_t lock;
 	struct region **page;
 	uint32_t pages, used;
+	uint32_t free;         /* index + 1 of the entry freed last; 0: none is free  */
 	uint32_t live;
 	_Atomic uint64_t gone; /* regions given back so far */
 };

@@ -251,6 +251,10 @@ status_of(struct tcpx_peer *p)
 		s = tcpx_container(p->inbound.next, struct session, in_peer);
 	if (rc == 0)
 		rc = s && atomic_load(&s->state) == SESS_OPEN ? 0 : -EAGAIN;
+	/* a session that has failed says why before its loop has noticed */
+	if (rc && s && s == p->out && atomic_load(&s->state) == SESS_FAILED &&
+	    s->cause != TCPX_ECLOSED)
+		rc = s->cause;
 	pthread_mutex_unlock(&p->lock);
 	return rc;
 }

@@ -44,10 +44,11 @@ tcpx_answer_broken(struct channel *c, struct payload *p, uint64_t id, int code, 
 {
 	struct session *s = c->session;
 	struct tcpx_xfer *x = xfer_of(p);
-	char text[TCPX_TEXT_MAX];
+	char text[TCPX_TEXT_MAX], where[80];
 
-	snprintf(text, sizeof(text), "memory of the %s side %s: %s", x->target ? "target's" :
-		 "initiator's", what, tcpx_err_text(code));
+	tcpx_list_fault(p->list, where, sizeof(where));
+	snprintf(text, sizeof(text), "memory of the %s side %s: %s: %s", x->target ? "target's" :
+		 "initiator's", what, where, tcpx_err_text(code));
 	pthread_mutex_lock(&s->lock);
 	if (x->id == id && atomic_load(&x->status) == -EAGAIN) {
 		if (x->target)
@@ -71,7 +72,7 @@ int
 tcpx_answer_match(struct session *s, struct tcpx_xfer *x, uint64_t id, uint64_t total,
 		uint32_t chunk, const uint8_t *payload)
 {
-	char text[TCPX_TEXT_MAX];
+	char text[TCPX_TEXT_MAX], where[80];
 	int rc = 0;
 
 	x->id = id;
@@ -92,8 +93,10 @@ tcpx_answer_match(struct session *s, struct tcpx_xfer *x, uint64_t id, uint64_t 
 	if (payload || total == 0) {
 		rc = tcpx_list_copy_in(x->payload.list, payload, total);
 		if (rc) {
-			tcpx_answer_done(s, id, rc, 0, "receiver's memory cannot be written", NULL, 0);
-			tcpx_xfer_end(x, rc, "its memory cannot be written");
+			tcpx_list_fault(x->payload.list, where, sizeof(where));
+			snprintf(text, sizeof(text), "receiver's memory cannot be written: %s", where);
+			tcpx_answer_done(s, id, rc, 0, text, NULL, 0);
+			tcpx_xfer_end(x, rc, text);
 			return 0;
 		}
 		count_add(&s->engine->count.bytes_rx, total);

@@ -59,6 +59,16 @@ refuse_list(struct session *s, uint64_t id, int code)
 	refuse(s, id, code, text);
 }
 
+static void
+refuse_memory(struct session *s, uint64_t id, int code, const char *done, const struct tcpx_list *l)
+{
+	char text[TCPX_TEXT_MAX], where[80];
+
+	tcpx_list_fault(l, where, sizeof(where));
+	snprintf(text, sizeof(text), "target's memory cannot be %s: %s", done, where);
+	refuse(s, id, code, text);
+}
+
 /* The list is complete: the transfer begins, or ends at once. */
 static void
 begin(struct session *s, struct tcpx_xfer *x)
@@ -70,7 +80,7 @@ begin(struct session *s, struct tcpx_xfer *x)
 	    (!list_staged(x->payload.list) || x->total == 0 || s->xfers.live == 0)) {
 		rc = tcpx_list_copy_out(x->payload.list, small, x->total);
 		if (rc) {
-			refuse(s, x->id, rc, "target's memory cannot be read");
+			refuse_memory(s, x->id, rc, "read", x->payload.list);
 			return;
 		}
 		count_add(&s->engine->count.bytes_tx, x->total);
@@ -146,11 +156,11 @@ write_whole(struct session *s, const struct tcpx_open *o)
 		return 0;
 	}
 	rc = tcpx_list_copy_in(l, o->payload, o->total);
+	if (rc)
+		refuse_memory(s, o->id, rc, "written", l);
 	tcpx_list_put(l);
-	if (rc) {
-		refuse(s, o->id, rc, "target's memory cannot be written");
+	if (rc)
 		return 0;
-	}
 	count_add(&s->engine->count.bytes_rx, o->total);
 	opened(s, o->id);
 	if (o->flags & TCPX_OPEN_NOTE)
@@ -247,6 +257,7 @@ on_list(struct session *s, struct tcpx_buf *b)
 static int
 on_done(struct session *s, struct tcpx_buf *b)
 {
+	char text[TCPX_TEXT_MAX] = "memory cannot be written: ";
 	struct tcpx_done d;
 	struct tcpx_xfer *x;
 	int rc = tcpx_done_read(b, &d);
@@ -265,7 +276,9 @@ on_done(struct session *s, struct tcpx_buf *b)
 			return TCPX_EPROTO;
 		rc = tcpx_list_copy_in(x->payload.list, d.payload, x->total);
 		if (rc) {
-			tcpx_xfer_end(x, rc, "its memory cannot be written");
+			tcpx_list_fault(x->payload.list, text + strlen(text),
+					sizeof(text) - strlen(text));
+			tcpx_xfer_end(x, rc, text);
 			return 0;
 		}
 		count_add(&s->engine->count.bytes_rx, x->total);

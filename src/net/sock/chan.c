@@ -62,6 +62,8 @@ tcpx_sock_chan_io(struct tcpx_chan *c, ssize_t n)
 {
 	if (n < 0 && tcpx_sock_later(errno))
 		return -EAGAIN;
+	if (n < 0 && errno == EFAULT) /* no byte has moved: the caller gives other memory */
+		return -EFAULT;
 	tcpx_debug(TCPX_SUB_NET, "session %016llx channel %u generation %u: %s",
 		   (unsigned long long)c->session, c->channel, c->generation,
 		   n ? tcpx_err_name(-errno) : "closed by the peer");
