@@ -16,7 +16,7 @@
  * always means "not yet": of a wait, that its time has passed and the transfer goes on.
  * Nothing given to a call is kept after it returns, except registered memory. Nothing
  * blocks unless its name says wait. Lengths and offsets are bytes. After fork() the
- * child may not use an engine of its parent.
+ * child cannot use an engine of its parent: calls give TCPX_ESTATE, giving back does nothing.
  *
  * Names are tcpx_NOUN_VERB(). A call without a noun concerns the engine (tcpx_open, _query,
  * _port) or starts, moves or ends a transfer (tcpx_write, _test, _wait, _cancel). Handles are
@@ -333,7 +333,9 @@ TCPX_API int tcpx_xfer_query(tcpx_xfer *xfer, struct tcpx_xfer_info *info);
 
 /* ---- notes ----------------------------------------------------------------------- */
 
-/* Sends a note, ordered with nothing else. At most TCPX_NOTE_MAX; 0 bytes are a note, too. */
+/* Sends a note, ordered with nothing else. At most TCPX_NOTE_MAX; 0 bytes are a note, too. Where
+ * TCPX_NOTE_LIMIT untaken notes wait at the peer it is dropped there, and counted; so is a READ's
+ * note. A WRITE whose note finds no room fails with TCPX_ELIMIT. */
 TCPX_API TCPX_MUST_USE int tcpx_notify(tcpx_peer *peer, const void *data, size_t len);
 /* Takes the oldest note; -EAGAIN if there is none (one atomic load). */
 TCPX_API int tcpx_note_get(tcpx_engine *engine, tcpx_note **note);

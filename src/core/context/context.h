@@ -132,6 +132,8 @@ struct upward {
 
 struct tcpx_engine {
 	struct tcpx_cfg *cfg;
+	_Atomic uint32_t *here;   /* 1 in the process that opened it, 0 in a forked child;
+				   * NULL: a test's */
 	struct limits limit;
 	char name[TCPX_NAME_MAX];
 	uint64_t incarnation;
@@ -159,6 +161,21 @@ struct tcpx_engine {
 	uint64_t host_id;         /* of boot id and network namespace; 0: unknown */
 	struct stats *stats;      /* NULL: no statistics port */
 };
+
+static inline bool
+engine_is_here(const struct tcpx_engine *e)
+{
+	return !e->here || atomic_load_explicit(e->here, memory_order_relaxed);
+}
+
+/* 0, or TCPX_ESTATE in a forked child, whose use would disturb the parent's connections. Not
+ * logged: the log's lock may be one that another thread held at the fork. */
+static inline int
+engine_check(const struct tcpx_engine *e)
+{
+	return engine_is_here(e) ? 0 : tcpx_fail_known(TCPX_ESTATE,
+			"engine %s was opened before a fork(): its process alone may use it", e->name);
+}
 
 static inline void
 count_add(_Atomic uint64_t *c, uint64_t v)

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "base/mutex.h"
@@ -34,6 +35,8 @@
 #include "core/transfer/match.h"
 #include "core/transfer/transfer.h"
 #include "seal/secret.h"
+
+#define PAGE_BYTES 4096u
 
 /* An engine and the data of each room (folder of core/), in one allocation. */
 struct whole {
@@ -156,6 +159,21 @@ assemble(struct tcpx_engine *e, const struct tcpx_engine_opts *o, const struct e
 	return rc;
 }
 
+/* A page that is zero in a forked child: a look at it needs no system call. */
+static int
+mark_process(struct tcpx_engine *e)
+{
+	void *page = mmap(NULL, PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (page == MAP_FAILED)
+		return tcpx_fail_errno(TCPX_SUB_INIT, "a page for the engine");
+	if (madvise(page, PAGE_BYTES, MADV_WIPEONFORK) < 0)
+		tcpx_debug(TCPX_SUB_INIT, "a forked child can disturb this engine: no MADV_WIPEONFORK");
+	e->here = page;
+	atomic_store(e->here, 1);
+	return 0;
+}
+
 int
 tcpx_engine_open(const struct tcpx_engine_opts *opts, const struct engine_env *env,
 		 struct tcpx_engine **out)
@@ -197,7 +215,9 @@ tcpx_engine_open(const struct tcpx_engine_opts *opts, const struct engine_env *e
 	tcpx_node_init(&e->notes->queue);
 	tcpx_gpus_init(e, env ? env->gpu : NULL);
 	e->memory->gpu_arg = env ? env->gpu_arg : NULL;
-	rc = tcpx_regions_init(&e->memory->regions);
+	rc = mark_process(e);
+	if (rc == 0)
+		rc = tcpx_regions_init(&e->memory->regions);
 	if (rc == 0)
 		rc = assemble(e, &o, env);
 	if (rc) {
@@ -337,7 +357,7 @@ tcpx_close(tcpx_engine *e)
 {
 	uint32_t i;
 
-	if (!e)
+	if (!e || !engine_is_here(e))
 		return;
 	atomic_store(&e->stopping, true);
 	atomic_store(&e->closing, true);
@@ -391,6 +411,8 @@ tcpx_close(tcpx_engine *e)
 	pthread_mutex_destroy(&e->events.lock);
 	pthread_mutex_destroy(&e->notes->lock);
 	pthread_mutex_destroy(&e->gate->lock);
+	if (e->here)
+		munmap(e->here, PAGE_BYTES);
 	free(tcpx_container(e, struct whole, engine));
 }
 
@@ -416,6 +438,8 @@ tcpx_close_wait(tcpx_engine *e, int timeout_ms)
 
 	if (!e)
 		return 0;
+	if (engine_check(e))
+		return TCPX_ESTATE;
 	atomic_store(&e->stopping, true);
 	if (tcpx_lease_wait(&e->loop[0], nothing_open, e, &e->changes.count, &e->changes.sleepers,
 			    timeout_ms) != 0)

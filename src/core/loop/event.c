@@ -20,7 +20,7 @@ tcpx_event_level(struct tcpx_engine *e)
 	uint64_t value = 1;
 	ssize_t n = 0;
 
-	if (atomic_load(&e->events.fd) < 0)
+	if (atomic_load(&e->events.fd) < 0 || !engine_is_here(e))
 		return;
 	if (want && !e->events.raised)
 		n = write(e->events.fd, &value, sizeof(value));

@@ -90,8 +90,11 @@ hold_cancel(void)
 void
 tcpx_lease_help(struct loop *l)
 {
-	int before = hold_cancel();
+	int before;
 
+	if (!engine_is_here(l->engine))
+		return;
+	before = hold_cancel();
 	if (borrow(l)) {
 		tcpx_loop_step(l, 0);
 		give_back(l);
@@ -167,8 +170,11 @@ int
 tcpx_lease_wait(struct loop *l, bool (*done)(void *), void *arg, _Atomic uint32_t *word,
 		_Atomic int *sleepers, int timeout_ms)
 {
-	int before = hold_cancel(), rc;
+	int before, rc = engine_check(l->engine);
 
+	if (rc)
+		return rc;
+	before = hold_cancel();
 	rc = wait_for(l, done, arg, word, sleepers, timeout_ms);
 	pthread_setcancelstate(before, NULL);
 	return rc;

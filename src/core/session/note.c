@@ -57,21 +57,22 @@ tcpx_note_keep(struct tcpx_node *chain, const void *data, size_t len)
 	return 0;
 }
 
-void
+int
 tcpx_note_push(const struct tcpx_peer *from, const void *data, size_t len)
 {
 	struct tcpx_engine *e = from->engine;
 	struct notes *q = e->notes;
+	bool full = atomic_load(&e->events.notes) >= e->limit.notes;
 	struct tcpx_note *n = NULL;
 
-	if (atomic_load(&e->events.notes) < e->limit.notes)
+	if (!full)
 		n = make(from, data, len);
 	if (!n) {
 		if (atomic_fetch_add(&e->count.notes_dropped, 1) == 0)
 			tcpx_warn(TCPX_SUB_XFER,
 				  "%u notes wait untaken, the limit; newer ones are dropped (once)",
 				  e->limit.notes);
-		return;
+		return full ? TCPX_ELIMIT : -ENOMEM;
 	}
 	pthread_mutex_lock(&q->lock);
 	tcpx_chain_add(&q->queue, &n->node);
@@ -80,6 +81,7 @@ tcpx_note_push(const struct tcpx_peer *from, const void *data, size_t len)
 	count_add(&e->count.notes_rx, 1);
 	tcpx_event_changed(e);
 	wake_waiters(e);
+	return 0;
 }
 
 static int

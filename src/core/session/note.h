@@ -34,7 +34,8 @@ struct notes {
  * -ENOMEM. */
 int tcpx_note_keep(struct tcpx_node *chain, const void *data, size_t len);
 /* Copies a received note into the queue and wakes the threads that wait for one. At the limit of
- * TCPX_NOTE_LIMIT, or without memory, it is dropped and counted. */
-void tcpx_note_push(const struct tcpx_peer *from, const void *data, size_t len);
+ * TCPX_NOTE_LIMIT (TCPX_ELIMIT) or without memory it is dropped and counted: then its transfer
+ * fails. */
+int tcpx_note_push(const struct tcpx_peer *from, const void *data, size_t len);
 
 #endif

@@ -36,8 +36,10 @@ int
 tcpx_peer_session(struct tcpx_peer *p, struct session **out)
 {
 	struct session *s = NULL, *made = NULL;
-	int rc;
+	int rc = engine_check(p->engine);
 
+	if (rc)
+		return rc;
 	pthread_mutex_lock(&p->lock);
 	rc = p->gone;
 	s = p->out ? p->out : open_inbound(p);
@@ -225,7 +227,7 @@ tcpx_peer_connect(tcpx_engine *e, const char *host_port, tcpx_peer **peer)
 void
 tcpx_peer_free(tcpx_peer *p)
 {
-	if (!p)
+	if (!p || !engine_is_here(p->engine))
 		return;
 	if (atomic_fetch_sub(&p->handles, 1) == 1) {
 		p->dropped_ns = engine_now(p->engine);
@@ -276,9 +278,10 @@ tcpx_peer_wait(tcpx_peer *p, int timeout_ms)
 	if (rc)
 		return rc;
 	tcpx_session_put(s);
-	if (tcpx_lease_wait(&e->loop[0], decided, p, &e->changes.count, &e->changes.sleepers,
-			    timeout_ms) != 0)
-		return -EAGAIN;
+	rc = tcpx_lease_wait(&e->loop[0], decided, p, &e->changes.count, &e->changes.sleepers,
+			     timeout_ms);
+	if (rc)
+		return rc;
 	rc = status_of(p);
 	return rc && rc != -EAGAIN ? tcpx_peer_fail(p, rc) : rc;
 }

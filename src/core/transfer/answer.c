@@ -61,13 +61,6 @@ tcpx_answer_broken(struct channel *c, struct payload *p, uint64_t id, int code, 
 	pthread_mutex_unlock(&s->lock);
 }
 
-static void
-take_note(struct session *s, const struct tcpx_xfer *x)
-{
-	if (x->note.there)
-		tcpx_note_push(s->peer, x->note.bytes, x->note.len);
-}
-
 int
 tcpx_answer_match(struct session *s, struct tcpx_xfer *x, uint64_t id, uint64_t total,
 		uint32_t chunk, const uint8_t *payload)
@@ -119,16 +112,21 @@ tcpx_answer_match(struct session *s, struct tcpx_xfer *x, uint64_t id, uint64_t 
 void
 tcpx_answer_filled(struct session *s, struct tcpx_xfer *x)
 {
+	const char *why = NULL;
 	struct tcpx_buf b;
+	int rc = 0;
 
 	if (x->target) {
-		take_note(s, x);
-		tcpx_answer_done(s, x->id, 0, x->total, NULL, NULL, 0);
+		if (x->note.there)
+			rc = tcpx_note_push(s->peer, x->note.bytes, x->note.len);
+		if (rc)
+			why = TCPX_NO_ROOM_FOR_NOTE;
+		tcpx_answer_done(s, x->id, rc, rc ? 0 : x->total, why, NULL, 0);
 	} else if (x->note.there) {
 		tcpx_buf_init(&b, x->note.bytes, x->note.len);
 		b.pos = x->note.len;
 		tcpx_control_put_bulk(s, TCPX_FR_NOTE, &b, NULL);
 		count_add(&s->engine->count.notes_tx, 1);
 	}
-	tcpx_xfer_end(x, 0, NULL);
+	tcpx_xfer_end(x, rc, why);
 }

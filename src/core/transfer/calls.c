@@ -77,12 +77,14 @@ int
 tcpx_wait(tcpx_xfer *x, int timeout_ms)
 {
 	struct loop *l = loop_of(x);
+	int rc;
 
 	if (!ended(x)) {
 		atomic_store(&x->waiters.loop, l);
-		if (tcpx_lease_wait(l, ended, x, (_Atomic uint32_t *)&x->status, &x->waiters.sleepers,
-				    timeout_ms) != 0)
-			return -EAGAIN;
+		rc = tcpx_lease_wait(l, ended, x, (_Atomic uint32_t *)&x->status,
+				     &x->waiters.sleepers, timeout_ms);
+		if (rc)
+			return rc;
 		atomic_store(&x->waiters.loop, NULL);
 	}
 	tcpx_watch_observe(x);
@@ -124,7 +126,7 @@ tcpx_cancel(tcpx_xfer *x)
 {
 	struct session *s;
 
-	if (ended(x))
+	if (ended(x) || !engine_is_here(x->engine))
 		return;
 	s = hold_session(x);
 	if (!s)
@@ -146,7 +148,7 @@ tcpx_cancel(tcpx_xfer *x)
 void
 tcpx_xfer_free(tcpx_xfer *x)
 {
-	if (!x)
+	if (!x || !engine_is_here(x->engine))
 		return;
 	tcpx_cancel(x);
 	tcpx_watch_observe(x);

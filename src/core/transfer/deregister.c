@@ -67,6 +67,9 @@ tcpx_mem_deregister(tcpx_engine *e, uint64_t id)
 	struct region was = { 0 };
 	int rc;
 
+	rc = engine_check(e);
+	if (rc)
+		return rc;
 	rc = tcpx_region_drop(&e->memory->regions, id, &was);
 	if (rc || was.imported) /* a name only: transfers that used it go on */
 		return rc;

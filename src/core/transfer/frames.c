@@ -162,9 +162,13 @@ write_whole(struct session *s, const struct tcpx_open *o)
 	if (rc)
 		return 0;
 	count_add(&s->engine->count.bytes_rx, o->total);
-	opened(s, o->id);
 	if (o->flags & TCPX_OPEN_NOTE)
-		tcpx_note_push(s->peer, o->note, o->note_len);
+		rc = tcpx_note_push(s->peer, o->note, o->note_len);
+	if (rc) {
+		refuse(s, o->id, rc, TCPX_NO_ROOM_FOR_NOTE);
+		return 0;
+	}
+	opened(s, o->id);
 	tcpx_answer_done(s, o->id, 0, o->total, NULL, NULL, 0);
 	return 0;
 }
@@ -194,12 +198,14 @@ open_one_sided(struct session *s, const struct tcpx_open *o)
 	tcpx_xfer_shape(x, o->total, o->chunk);
 	if (o->flags & TCPX_OPEN_NOTE) {
 		x->note.bytes = malloc(o->note_len + 1u);
-		if (x->note.bytes)
-			memcpy(x->note.bytes, o->note, o->note_len);
 		x->note.len = o->note_len;
-		x->note.there = x->note.bytes != NULL;
+		x->note.there = true;
 	}
-	rc = tcpx_builder_new(e, need, o->entry_count, o->total, &x->rx.builder);
+	if (x->note.bytes)
+		memcpy(x->note.bytes, o->note, o->note_len);
+	rc = x->note.there && !x->note.bytes ? -ENOMEM : 0;
+	if (rc == 0)
+		rc = tcpx_builder_new(e, need, o->entry_count, o->total, &x->rx.builder);
 	if (rc) {
 		s->xfers.skipping = o->flags & TCPX_OPEN_MORE ? o->id : 0;
 		refuse(s, o->id, rc, "target is out of memory");
@@ -389,7 +395,7 @@ tcpx_frames_handle(struct session *s, const struct tcpx_frame_head *h, const uin
 	case TCPX_FR_NOTE:
 		if (len > TCPX_NOTE_MAX)
 			return TCPX_EPROTO;
-		tcpx_note_push(s->peer, payload, len);
+		(void)tcpx_note_push(s->peer, payload, len); /* no transfer waits for it */
 		return 0;
 	case TCPX_FR_CANCEL:
 		return len == 8 ? on_cancel(s, tcpx_buf_get_u64(&b)) : TCPX_EPROTO;

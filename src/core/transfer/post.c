@@ -103,8 +103,10 @@ static int
 post(struct tcpx_xfer *x, const void *note, size_t note_len)
 {
 	struct session *s;
-	int rc;
+	int rc = engine_check(x->engine);
 
+	if (rc)
+		return rc;
 	if (atomic_load(&x->status) == -EAGAIN)
 		return tcpx_fail(TCPX_SUB_XFER, TCPX_ESTATE, "post of a transfer in progress");
 	if (atomic_load(&x->engine->stopping))
@@ -174,8 +176,10 @@ post_new(struct tcpx_peer *peer, enum tcpx_op op, const struct tcpx_desc *local,
 	struct tcpx_list *l, *r = NULL;
 	struct tcpx_xfer *x;
 	bool two_sided = op == TCPX_OP_SEND || op == TCPX_OP_RECV;
-	int rc;
+	int rc = engine_check(peer->engine);
 
+	if (rc)
+		return rc;
 	rc = tcpx_list_new(peer->engine, local, nlocal, false, &l);
 	if (rc)
 		return rc;

@@ -7,8 +7,10 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -179,6 +181,48 @@ a_file_that_became_shorter_is_no_signal(void **state)
 	close(fd);
 }
 
+/* What a child does with its parent's engine: 0, or the step that went wrong. */
+static int
+use_in_child(struct rig *r, tcpx_xfer *open)
+{
+	struct tcpx_desc l = { r->near.id, 0, 100 }, f = { r->far.far, 0, 100 };
+	tcpx_xfer *x;
+
+	if (tcpx_write(r->to_b, &l, 1, &f, 1, NULL, 0, &x) != TCPX_ESTATE)
+		return 1;
+	if (tcpx_notify(r->to_b, "n", 1) != TCPX_ESTATE || tcpx_wait(open, -1) != TCPX_ESTATE)
+		return 2;
+	if (tcpx_test(open) != -EAGAIN || tcpx_mem_deregister(r->a, r->near.id) != TCPX_ESTATE)
+		return 3;
+	tcpx_xfer_free(open);
+	tcpx_peer_free(r->to_b);
+	tcpx_close(r->a);
+	return 0;
+}
+
+static void
+a_forked_child_cannot_touch_the_engine(void **state)
+{
+	struct rig *r = *state;
+	struct tcpx_desc l;
+	int status = -1;
+	tcpx_xfer *x;
+	pid_t child;
+
+	rig_memory(r, 100000, 100000);
+	l = (struct tcpx_desc){ r->near.id, 0, 100 };
+	assert_ok(tcpx_recv(r->to_b, &l, 1, 9, &x));
+	child = fork();
+	if (child == 0)
+		_exit(use_in_child(r, x));
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+	assert_ok(rig_move(r, TCPX_OP_WRITE, 0, 0, 100000));
+	assert_ok(rig_move(r, TCPX_OP_READ, 0, 0, 100));
+	assert_whole(r);
+	tcpx_xfer_free(x);
+}
+
 static void *
 waits(void *arg)
 {
@@ -193,13 +237,17 @@ a_thread_cancelled_while_it_waits_blocks_nobody(void **state)
 	struct rig *r = *state;
 	struct tcpx_desc l;
 	void *how = NULL;
+	uint64_t borrows;
 	pthread_t t;
 	tcpx_xfer *x;
 
 	rig_memory(r, 100, 100);
 	l = (struct tcpx_desc){ r->near.id, 0, 100 };
 	assert_ok(tcpx_recv(r->to_b, &l, 1, 9, &x));
+	borrows = counters_of(r->a).lease_borrows;
 	assert_int_equal(pthread_create(&t, NULL, waits, x), 0);
+	while (counters_of(r->a).lease_borrows == borrows)
+		sched_yield(); /* until it runs the loop */
 	pthread_cancel(t);
 	assert_ok(rig_move(r, TCPX_OP_WRITE, 0, 0, 100));
 	tcpx_cancel(x);
@@ -240,7 +288,7 @@ giving_back_costs_the_same_among_many(void **state)
 
 	assert_ok(tcpx_mem_register(r->a, block, 100, 0, &id));
 	few = cost_of_turns(r->a, block, id);
-	for (int i = 0; i < MANY; i++)
+	for (int i = 0; i < MANY; i++) /* the last one is what a search finds last */
 		assert_ok(tcpx_mem_register(r->a, block, 100, 0, &id));
 	many = cost_of_turns(r->a, block, id);
 	if (many > 50 * few)
@@ -258,6 +306,7 @@ main(void)
 		T(memory_lost_later_ends_its_transfer_alone),
 		T(a_receive_into_lost_memory_fails_at_both_sides),
 		T(a_file_that_became_shorter_is_no_signal),
+		T(a_forked_child_cannot_touch_the_engine),
 		T(a_thread_cancelled_while_it_waits_blocks_nobody),
 		T(giving_back_costs_the_same_among_many),
 	};

@@ -257,6 +257,29 @@ notes_above_the_limit_are_dropped_and_counted(void **state)
 	rig_end(&r);
 }
 
+/* In a frame, and in chunks. */
+static void
+a_write_whose_note_finds_no_room_fails(void **state)
+{
+	static const char *const few[] = { "TCPX_NOTE_LIMIT=3", NULL };
+	static const size_t lens[] = { 10, 200000 };
+	struct rig r;
+
+	rig_begin(&r, NULL, few);
+	rig_memory(&r, 200000, 200000);
+	for (int i = 0; i < 2; i++) {
+		for (int k = 0; k < 6; k++)
+			assert_code(move_with(&r, TCPX_OP_WRITE, lens[i], "n", 1),
+				    k < 3 ? 0 : TCPX_ELIMIT);
+		for (int k = 0; k < 3; k++)
+			assert_note(r.b, "anna", "n");
+		assert_no_note(r.b);
+		assert_ok(move_with(&r, TCPX_OP_WRITE, lens[i], "m", 1));
+		assert_note(r.b, "anna", "m");
+	}
+	rig_end(&r);
+}
+
 /* ---- the event fd ---- */
 
 static bool
@@ -357,6 +380,7 @@ main(void)
 		TEST(waiting_for_a_note_ends_in_time),
 		TEST(waiting_after_much_use_ends_in_time),
 		cmocka_unit_test(notes_above_the_limit_are_dropped_and_counted),
+		cmocka_unit_test(a_write_whose_note_finds_no_room_fails),
 		TEST(the_event_fd_is_readable_while_something_is_unseen),
 		TEST(a_note_makes_the_event_fd_readable_until_taken),
 		TEST(an_end_nobody_looked_at_is_forgotten_by_the_next_post),
