@@ -173,8 +173,9 @@ longer() {
 
 # All of the product and what the acceptance run needs beside it.
 if [ "$long" ] && [ -e build/build.ninja ] && compiled product build product \
-	tests/fake/libcuda_fake.so; then
+	tests/fake/libcuda_fake.so tests/unit/seal/exit_test; then
 	longer acceptance sh scripts/acceptance.sh build
+	longer exits build/tests/unit/seal/exit_test 1000
 	longer soak sh tests/long/soak.sh build/tcpx
 	# with a C++ compiler
 	if [ -e build/src/nixl/libplugin_TCPX.so ] && compiled nixl build tests/nixl/nixl_driver; then

@@ -65,7 +65,7 @@ feed(const struct tcpx_seal_ops *ops, struct tcpx_seal *s, struct wire *w, void 
 int
 shake(struct ends *e)
 {
-	static struct wire w;
+	static _Thread_local struct wire w;
 	uint8_t none[64];
 	ssize_t a, b;
 
@@ -101,7 +101,7 @@ record_flights(const struct ends *e, struct wire flights[3])
 void
 talk(struct ends *e, const char *text)
 {
-	static struct wire w;
+	static _Thread_local struct wire w;
 	size_t len = strlen(text);
 	char got[256];
 
