@@ -167,7 +167,8 @@ TCPX_API int tcpx_mem_place(tcpx_engine *engine, uint64_t id, int *gpu);
 TCPX_API TCPX_MUST_USE int tcpx_peer_add(tcpx_engine *engine, const void *blob, size_t len,
 				  tcpx_peer **peer);
 /* The same by "HOST:PORT" or "[v6]:PORT"; the handshake brings the peer's name and
- * incarnation. A host name is looked up before the call returns, which may block. */
+ * incarnation. A host name is looked up before the call returns, which may block. While a
+ * session by this address lives, it is the same peer. */
 TCPX_API TCPX_MUST_USE int tcpx_peer_connect(tcpx_engine *engine, const char *host_port,
 				      tcpx_peer **peer);
 /* Finds a peer that connected to us or was added by us, by name (newest incarnation).

@@ -29,6 +29,7 @@
 #include "core/memory/staging.h"
 #include "core/session/accept.h"
 #include "core/session/gate.h"
+#include "core/session/listen.h"
 #include "core/session/note.h"
 #include "core/session/peer.h"
 #include "core/session/session.h"
@@ -151,7 +152,7 @@ assemble(struct tcpx_engine *e, const struct tcpx_engine_opts *o, const struct e
 	if (rc == 0)
 		rc = open_loops(e);
 	if (rc == 0)
-		rc = tcpx_accept_listen(e, o->listen);
+		rc = tcpx_listen_open(e, o->listen);
 	if (rc == 0 && !e->manual)
 		rc = start_threads(e);
 	if (rc == 0 && !e->manual)

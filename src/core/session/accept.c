@@ -19,6 +19,7 @@
 #include "core/session/handshake.h"
 #include "core/session/peer.h"
 #include "core/session/resume.h"
+#include "core/session/rival.h"
 #include "core/session/session.h"
 
 #define PENDING_MAX 256
@@ -37,6 +38,8 @@ struct pending_conn {
 	size_t first_len;
 	bool started;            /* start is known                              */
 	struct tcpx_start start;
+	struct tcpx_hello *hello; /* owned; waits for a rival's answer; else NULL */
+	struct rival rival;
 };
 
 static void
@@ -51,6 +54,8 @@ pending_close(struct pending_conn *g)
 	struct loop *l = g->loop;
 
 	tcpx_line_close(&g->line, l->engine->ops);
+	tcpx_rival_forget(&g->rival);
+	free(g->hello);
 	tcpx_ctrl_free(g->ctrl);
 	g->source.on_ready = NULL;
 	tcpx_chain_remove(&g->node);
@@ -85,7 +90,7 @@ turn_away(struct pending_conn *g, int code, const char *why)
 }
 
 static int
-welcome(struct pending_conn *g, const struct tcpx_hello *h, uint64_t now_ns)
+welcome(struct pending_conn *g, const struct tcpx_hello *h, uint64_t now_ns, bool *refused)
 {
 	struct tcpx_engine *e = g->loop->engine;
 	struct session *s;
@@ -115,7 +120,8 @@ welcome(struct pending_conn *g, const struct tcpx_hello *h, uint64_t now_ns)
 	if (rc)
 		tcpx_session_fail(s, rc, "%s", "cannot be set up here");
 	pthread_mutex_unlock(&s->lock);
-	if (rc || s->state == SESS_FAILED)
+	*refused = rc || s->state == SESS_FAILED;
+	if (*refused)
 		tcpx_session_wake_loop(s);
 	tcpx_session_put(s);
 	return 0;
@@ -135,6 +141,52 @@ note_addresses(struct tcpx_engine *e, const struct tcpx_hello *h)
 	tcpx_peer_put(p);
 }
 
+/* Keeps the HELLO until the rival has answered, or not in time. Nothing else is read meanwhile. */
+static int
+wait_for_rival(struct pending_conn *g, const struct tcpx_hello *h)
+{
+	struct loop *l = g->loop;
+
+	tcpx_loop_timer(l, g->rival.until_ns);
+	if (g->hello)
+		return 0;
+	g->hello = malloc(sizeof(*g->hello));
+	if (!g->hello)
+		return -ENOMEM;
+	*g->hello = *h;
+	return l->engine->ops->stream_watch(g->line.stream, l->poller, &g->source, 0);
+}
+
+static void
+greet(struct pending_conn *g, const struct tcpx_hello *h, uint64_t now_ns)
+{
+	struct tcpx_engine *e = g->loop->engine;
+	bool proven = e->secret != NULL, refused;
+	enum rival_verdict verdict;
+	int rc;
+
+	verdict = tcpx_rival_look(e, &g->rival, h->incarnation, proven, now_ns);
+	if (verdict == RIVAL_REFUSE) {
+		turn_away(g, TCPX_EAUTH, "this incarnation has a session, which is alive");
+		return;
+	}
+	if (verdict == RIVAL_WAIT) {
+		rc = wait_for_rival(g, h);
+		if (rc)
+			turn_away(g, rc, "it cannot wait here");
+		return;
+	}
+	rc = welcome(g, h, now_ns, &refused);
+	if (rc) {
+		turn_away(g, rc, "it cannot be served");
+		return;
+	}
+	note_addresses(e, h);
+	if (verdict == RIVAL_REPLACE && !refused)
+		tcpx_rival_replace(&g->rival);
+	pending_close(g);
+}
+
 /* HELLO or RESUME, of a peer that has proved the secret if there is one. */
 static void
 introduce(struct pending_conn *g, const struct tcpx_frame_head *head, const uint8_t *payload,
@@ -150,11 +202,11 @@ introduce(struct pending_conn *g, const struct tcpx_frame_head *head, const uint
 	tcpx_buf_init_const(&b, payload, head->len - TCPX_FRAME_HEAD);
 	if (kind == TCPX_START_NEW && head->type == TCPX_FR_HELLO &&
 	    tcpx_hello_read(&b, &hello) == 0 && hello.role == TCPX_ROLE_OPENER) {
-		rc = welcome(g, &hello, now_ns);
-		if (rc == 0)
-			note_addresses(e, &hello);
-	} else if (kind != TCPX_START_NEW && head->type == TCPX_FR_RESUME &&
-		   tcpx_resume_read(&b, &resume) == 0) {
+		greet(g, &hello, now_ns);
+		return;
+	}
+	if (kind != TCPX_START_NEW && head->type == TCPX_FR_RESUME &&
+	    tcpx_resume_read(&b, &resume) == 0) {
 		if (kind == TCPX_START_ASK)
 			rc = tcpx_resume_known(e, &resume);
 		else if (resume.session == g->start.session)
@@ -271,7 +323,11 @@ pending_ready(struct source *src, unsigned ready, uint64_t now_ns)
 	ssize_t n;
 	int rc;
 
-	(void)ready;
+	if (g->hello) {
+		if (ready & TCPX_BROKEN)
+			pending_close(g);
+		return;
+	}
 	if (!g->started)
 		read_start(g);
 	if (!g->source.on_ready || !g->started)
@@ -325,8 +381,8 @@ add_pending(struct tcpx_engine *e, struct tcpx_stream *stream, const struct tcpx
 		pending_close(g);
 }
 
-static void
-listener_ready(struct source *src, unsigned ready, uint64_t now_ns)
+void
+tcpx_accept_ready(struct source *src, unsigned ready, uint64_t now_ns)
 {
 	struct listening *at = tcpx_container(src, struct listening, source);
 	struct tcpx_stream *stream;
@@ -343,7 +399,9 @@ tcpx_accept_timer(struct loop *l, uint64_t now_ns)
 	tcpx_chain_each(n, after, &l->engine->listeners->pending) {
 		struct pending_conn *g = tcpx_container(n, struct pending_conn, node);
 
-		if (now_ns >= g->deadline_ns)
+		if (g->hello) /* decided before the deadline */
+			greet(g, g->hello, now_ns);
+		else if (now_ns >= g->deadline_ns)
 			turn_away(g, TCPX_ETIMEDOUT, "it said nothing in time");
 		else
 			tcpx_loop_timer(l, g->deadline_ns);
@@ -355,124 +413,4 @@ tcpx_accept_close_all(struct loop *l)
 {
 	tcpx_chain_each(n, after, &l->engine->listeners->pending)
 		pending_close(tcpx_container(n, struct pending_conn, node));
-}
-
-/* ---- listening ---- */
-
-static int
-listen_at(struct tcpx_engine *e, const struct tcpx_addr *addr, const char *nic)
-{
-	struct listening *at = &e->listeners->at[e->listeners->count];
-	int rc;
-
-	rc = e->ops->listen(e->net, addr, &at->bound, &at->listener);
-	if (rc)
-		return rc; /* the caller knows whether another port will do */
-	at->engine = e;
-	at->nic = nic;
-	at->bound.prefix = addr->prefix;
-	at->source.on_ready = listener_ready;
-	e->listeners->count++;
-	return e->ops->stream_watch(at->listener, e->loop[0].poller, &at->source,
-				    TCPX_READABLE);
-}
-
-static int
-in_use(const struct tcpx_addr *addr, int rc)
-{
-	char text[64];
-
-	if (rc != -EADDRINUSE)
-		return rc;
-	tcpx_addr_format(addr, text, sizeof(text));
-	return tcpx_fail(TCPX_SUB_BOOT, rc, "listen on %s: %s", text, tcpx_err_text(rc));
-}
-
-/* A listener that peers learn of. */
-static int
-listen_told(struct tcpx_engine *e, const struct tcpx_addr *addr, const char *nic)
-{
-	int rc = listen_at(e, addr, nic);
-
-	e->listeners->told = e->listeners->count;
-	return rc;
-}
-
-/* The first address gets the port, or there is an error; the others get the same
- * port if it is free. */
-static int
-listen_like_first(struct tcpx_engine *e, struct tcpx_addr addr, uint64_t port, const char *nic)
-{
-	bool first = e->listeners->count == 0;
-	int rc;
-
-	addr.port = first ? (uint16_t)port : e->listeners->at[0].bound.port;
-	rc = listen_told(e, &addr, nic);
-	if (rc == -EADDRINUSE && !first) {
-		addr.port = 0;
-		rc = listen_told(e, &addr, nic);
-	}
-	return in_use(&addr, rc);
-}
-
-/* Where no NIC was named, "localhost" reaches this engine, too. No blob names it: on another
- * host the address would be that host's. No loopback, or none of a family, is no error. */
-static int
-listen_at_loopback(struct tcpx_engine *e)
-{
-	static const struct tcpx_addr own[LOOPBACKS] = {
-		{ .family = 4, .ip = { 127, 0, 0, 1 }, .prefix = 8 },
-		{ .family = 6, .ip = { [15] = 1 }, .prefix = 128 },
-	};
-	uint32_t i, k;
-
-	for (i = 0; !e->nics.named && i < LOOPBACKS; i++) {
-		struct tcpx_addr addr = own[i];
-		char text[64];
-		int rc;
-
-		addr.port = e->listeners->at[0].bound.port;
-		for (k = 0; k < e->listeners->told; k++)
-			if (e->listeners->at[k].bound.family == addr.family &&
-			    !memcmp(e->listeners->at[k].bound.ip, addr.ip, sizeof(addr.ip)))
-				break;
-		if (k < e->listeners->told)
-			continue;
-		rc = listen_at(e, &addr, "loopback");
-		if (rc == -EADDRINUSE) {
-			tcpx_addr_format(&addr, text, sizeof(text));
-			tcpx_warn(TCPX_SUB_BOOT, "%s is in use: localhost will not reach this engine",
-				  text);
-		} else if (rc && rc != -EADDRNOTAVAIL && rc != -EAFNOSUPPORT) {
-			return rc;
-		}
-	}
-	return 0;
-}
-
-/* "PORT" for the control NIC and all others, "ADDR:PORT", or "off". */
-int
-tcpx_accept_listen(struct tcpx_engine *e, const char *text)
-{
-	uint64_t port = tcpx_cfg_num(e->cfg, TCPX_SET_PORT);
-	struct tcpx_addr addr;
-	uint32_t i;
-	int rc = 0;
-
-	if (text ? !strcmp(text, "off") : port == TCPX_PORT_OFF)
-		return 0;
-	if (text && tcpx_addr_parse(text, &addr) == 0)
-		return in_use(&addr, listen_told(e, &addr, "address"));
-	if ((text && tcpx_parse_count(text, &port) != 0) || port > 65535)
-		return tcpx_fail(TCPX_SUB_BOOT, TCPX_ECONFIG,
-				 "listen \"%s\": PORT (0 to 65535), ADDRESS:PORT (the address as an "
-				 "IPv4 or [IPv6] literal) or off expected", text);
-	for (i = 0; rc == 0 && i < e->nics.ctrl.count; i++)
-		rc = listen_like_first(e, e->nics.ctrl.addr[i], port, e->nics.ctrl.name);
-	if (rc == 0 && e->nics.ctrl.count)
-		tcpx_info(TCPX_SUB_BOOT, "control arrives at %s, too; data go by %u other NICs",
-			  e->nics.ctrl.name, e->nics.count);
-	for (i = 0; rc == 0 && i < e->nics.count; i++)
-		rc = listen_like_first(e, e->nics.at[i].addr, port, e->nics.at[i].name);
-	return rc ? rc : listen_at_loopback(e);
 }

@@ -32,6 +32,7 @@ struct listeners {
 
 void tcpx_accept_timer(struct loop *l, uint64_t now_ns);
 void tcpx_accept_close_all(struct loop *l);
-int tcpx_accept_listen(struct tcpx_engine *e, const char *listen_text);
+/* Takes the connections that wait at a listener. */
+void tcpx_accept_ready(struct source *src, unsigned ready, uint64_t now_ns);
 
 #endif

@@ -31,6 +31,7 @@ struct tcpx_peer {
 	struct tcpx_node inbound; /* sessions opened by the peer */
 	struct tcpx_addr addr[TCPX_NICS_MAX];
 	uint32_t addr_count;
+	uint32_t given;              /* the first of them: by the application        */
 	struct tcpx_node recvs;      /* posted receives, tcpx_xfer.queue             */
 	struct tcpx_node unexpected;
 	_Atomic uint64_t dropped_ns; /* 0: in use                                    */

@@ -172,6 +172,54 @@ hand_out(struct tcpx_peer *p, tcpx_peer **peer)
 	return 0;
 }
 
+/* Does the application's own address lead there? p->lock held. */
+static bool
+is_at(const struct tcpx_peer *p, const struct tcpx_addr *addr, uint32_t count)
+{
+	for (uint32_t i = 0; i < p->given; i++)
+		for (uint32_t k = 0; k < count; k++)
+			if (p->addr[i].family == addr[k].family && p->addr[i].port == addr[k].port &&
+			    p->addr[i].scope == addr[k].scope &&
+			    !memcmp(p->addr[i].ip, addr[k].ip, sizeof(addr[k].ip)))
+				return true;
+	return false;
+}
+
+/* The peer to which we have a session by one of these addresses, of this name if it is not NULL; a
+ * reference. NULL: none. A second session would be refused. */
+static struct tcpx_peer *
+connected_at(struct tcpx_engine *e, const struct tcpx_addr *addr, uint32_t count, const char *name)
+{
+	struct tcpx_peer *found = NULL;
+	struct session *s = NULL;
+	bool cut;
+
+	pthread_mutex_lock(&e->registry.lock);
+	tcpx_chain_each(n, after, &e->registry.peers) {
+		struct tcpx_peer *p = tcpx_container(n, struct tcpx_peer, in_engine);
+
+		pthread_mutex_lock(&p->lock);
+		if (!found && !p->gone && p->out && is_at(p, addr, count) &&
+		    (!name || !strcmp(p->name, name)) && tcpx_peer_try_get(p)) {
+			found = p;
+			s = p->out;
+			tcpx_session_get(s);
+		}
+		pthread_mutex_unlock(&p->lock);
+	}
+	pthread_mutex_unlock(&e->registry.lock);
+	if (!found)
+		return NULL;
+	pthread_mutex_lock(&s->lock); /* of a cut session the peer may have restarted */
+	cut = s->state == SESS_FAILED || (s->state == SESS_OPEN && !s->control.line.stream);
+	pthread_mutex_unlock(&s->lock);
+	tcpx_session_put(s);
+	if (!cut)
+		return found;
+	tcpx_peer_put(found);
+	return NULL;
+}
+
 int
 tcpx_peer_add(tcpx_engine *e, const void *blob, size_t len, tcpx_peer **peer)
 {
@@ -190,7 +238,7 @@ tcpx_peer_add(tcpx_engine *e, const void *blob, size_t len, tcpx_peer **peer)
 	pthread_mutex_lock(&p->lock);
 	for (i = 0; i < ep.nic_count; i++)
 		p->addr[i] = ep.nic[i].addr;
-	p->addr_count = ep.nic_count;
+	p->addr_count = p->given = ep.nic_count;
 	pthread_mutex_unlock(&p->lock);
 	return hand_out(p, peer);
 }
@@ -214,13 +262,16 @@ tcpx_peer_connect(tcpx_engine *e, const char *host_port, tcpx_peer **peer)
 	snprintf(name, sizeof(name), "%.*s", at ? (int)(at - host_port) : (int)strlen(host_port),
 		 host_port);
 	rc = tcpx_addr_resolve(at ? at + 1 : host_port, addr, 8, &count);
+	p = rc ? NULL : connected_at(e, addr, count, at ? name : NULL);
+	if (p)
+		return hand_out(p, peer);
 	if (rc == 0)
 		rc = tcpx_peer_new(e, name, 0, &p);
 	if (rc)
 		return rc;
 	p->named = at != NULL;
 	memcpy(p->addr, addr, count * sizeof(addr[0]));
-	p->addr_count = count;
+	p->addr_count = p->given = count;
 	return hand_out(p, peer);
 }
 

@@ -11,6 +11,7 @@
 #include "core/session/control.h"
 #include "core/session/handshake.h"
 #include "core/session/resume.h"
+#include "core/session/rival.h"
 #include "core/session/session.h"
 
 /* The words for a refusal that anybody may have written: this side's own, or NULL. */
@@ -64,6 +65,7 @@ raw_frame(struct session *s, const struct tcpx_frame_head *h, const uint8_t *pay
 	case TCPX_FR_PING:
 		return tcpx_control_put_raw(s, TCPX_FR_PONG, NULL);
 	case TCPX_FR_PONG:
+		tcpx_rival_answered(s);
 		return 0;
 	case TCPX_FR_RESUMED:
 		return tcpx_resume_answered(s, &b);

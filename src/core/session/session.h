@@ -120,6 +120,8 @@ struct schedule {
 struct health {
 	uint64_t start_ns, open_ns, heard_ns;
 	uint64_t pinged_ns, asked_ns; /* the last PING; the first since something was heard */
+	uint64_t answers;             /* PONGs                                          */
+	bool doubted;                 /* a rival's HELLO has waited for one             */
 	uint64_t dying_ns;          /* a direction has no channel: it fails then       */
 	uint64_t tx_progress_ns, rx_progress_ns; /* when a chunk was last applied      */
 };

@@ -11,6 +11,7 @@
 #include "core/session/control.h"
 #include "core/session/handshake.h"
 #include "core/session/peer_session.h"
+#include "core/session/rival.h"
 #include "core/session/session.h"
 
 static void
@@ -30,6 +31,7 @@ reap(struct session *s)
 	tcpx_control_probe_end(s);
 	done = s->chan.open == 0 && tcpx_node_linked(&s->in_engine);
 	pthread_mutex_unlock(&s->lock);
+	tcpx_rival_ended(s);
 	if (!done)
 		return;
 	tcpx_chain_remove(&s->in_loop);

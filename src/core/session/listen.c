@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Where an engine listens for control: at each NIC, and at the loopback if nobody named NICs. */
+#include "core/session/listen.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/parse.h"
+#include "core/context/context.h"
+#include "core/session/accept.h"
+
+static int
+listen_at(struct tcpx_engine *e, const struct tcpx_addr *addr, const char *nic)
+{
+	struct listening *at = &e->listeners->at[e->listeners->count];
+	int rc;
+
+	rc = e->ops->listen(e->net, addr, &at->bound, &at->listener);
+	if (rc)
+		return rc; /* the caller knows whether another port will do */
+	at->engine = e;
+	at->nic = nic;
+	at->bound.prefix = addr->prefix;
+	at->source.on_ready = tcpx_accept_ready;
+	e->listeners->count++;
+	return e->ops->stream_watch(at->listener, e->loop[0].poller, &at->source,
+				    TCPX_READABLE);
+}
+
+static int
+in_use(const struct tcpx_addr *addr, int rc)
+{
+	char text[64];
+
+	if (rc != -EADDRINUSE)
+		return rc;
+	tcpx_addr_format(addr, text, sizeof(text));
+	return tcpx_fail(TCPX_SUB_BOOT, rc, "listen on %s: %s", text, tcpx_err_text(rc));
+}
+
+/* A listener that peers learn of. */
+static int
+listen_told(struct tcpx_engine *e, const struct tcpx_addr *addr, const char *nic)
+{
+	int rc = listen_at(e, addr, nic);
+
+	e->listeners->told = e->listeners->count;
+	return rc;
+}
+
+/* The first address gets the port, or there is an error; the others get the same
+ * port if it is free. */
+static int
+listen_like_first(struct tcpx_engine *e, struct tcpx_addr addr, uint64_t port, const char *nic)
+{
+	bool first = e->listeners->count == 0;
+	int rc;
+
+	addr.port = first ? (uint16_t)port : e->listeners->at[0].bound.port;
+	rc = listen_told(e, &addr, nic);
+	if (rc == -EADDRINUSE && !first) {
+		addr.port = 0;
+		rc = listen_told(e, &addr, nic);
+	}
+	return in_use(&addr, rc);
+}
+
+/* Where no NIC was named, "localhost" reaches this engine, too. No blob names it: on another
+ * host the address would be that host's. No loopback, or none of a family, is no error. */
+static int
+listen_at_loopback(struct tcpx_engine *e)
+{
+	static const struct tcpx_addr own[LOOPBACKS] = {
+		{ .family = 4, .ip = { 127, 0, 0, 1 }, .prefix = 8 },
+		{ .family = 6, .ip = { [15] = 1 }, .prefix = 128 },
+	};
+	uint32_t i, k;
+
+	for (i = 0; !e->nics.named && i < LOOPBACKS; i++) {
+		struct tcpx_addr addr = own[i];
+		char text[64];
+		int rc;
+
+		addr.port = e->listeners->at[0].bound.port;
+		for (k = 0; k < e->listeners->told; k++)
+			if (e->listeners->at[k].bound.family == addr.family &&
+			    !memcmp(e->listeners->at[k].bound.ip, addr.ip, sizeof(addr.ip)))
+				break;
+		if (k < e->listeners->told)
+			continue;
+		rc = listen_at(e, &addr, "loopback");
+		if (rc == -EADDRINUSE) {
+			tcpx_addr_format(&addr, text, sizeof(text));
+			tcpx_warn(TCPX_SUB_BOOT, "%s is in use: localhost will not reach this engine",
+				  text);
+		} else if (rc && rc != -EADDRNOTAVAIL && rc != -EAFNOSUPPORT) {
+			return rc;
+		}
+	}
+	return 0;
+}
+
+/* "PORT" for the control NIC and all others, "ADDR:PORT", or "off". */
+int
+tcpx_listen_open(struct tcpx_engine *e, const char *text)
+{
+	uint64_t port = tcpx_cfg_num(e->cfg, TCPX_SET_PORT);
+	struct tcpx_addr addr;
+	uint32_t i;
+	int rc = 0;
+
+	if (text ? !strcmp(text, "off") : port == TCPX_PORT_OFF)
+		return 0;
+	if (text && tcpx_addr_parse(text, &addr) == 0)
+		return in_use(&addr, listen_told(e, &addr, "address"));
+	if ((text && tcpx_parse_count(text, &port) != 0) || port > 65535)
+		return tcpx_fail(TCPX_SUB_BOOT, TCPX_ECONFIG,
+				 "listen \"%s\": PORT (0 to 65535), ADDRESS:PORT (the address as an "
+				 "IPv4 or [IPv6] literal) or off expected", text);
+	for (i = 0; rc == 0 && i < e->nics.ctrl.count; i++)
+		rc = listen_like_first(e, e->nics.ctrl.addr[i], port, e->nics.ctrl.name);
+	if (rc == 0 && e->nics.ctrl.count)
+		tcpx_info(TCPX_SUB_BOOT, "control arrives at %s, too; data go by %u other NICs",
+			  e->nics.ctrl.name, e->nics.count);
+	for (i = 0; rc == 0 && i < e->nics.count; i++)
+		rc = listen_like_first(e, e->nics.at[i].addr, port, e->nics.at[i].name);
+	return rc ? rc : listen_at_loopback(e);
+}

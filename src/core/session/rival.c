@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which of two connections is the peer's: asked by PING, judged in one place. */
+#include "core/session/rival.h"
+
+#include <stddef.h>
+
+#include "core/context/context.h"
+#include "core/loop/loop.h"
+#include "core/session/control.h"
+#include "core/session/peer.h"
+#include "core/session/session.h"
+
+#define ANSWER_NS TCPX_SEC /* or half of the handshake's time, if that is less */
+
+enum rival_verdict
+tcpx_rival_judge(const struct rival_facts *f)
+{
+	if (!f->stands)
+		return RIVAL_ADMIT;
+	if (f->proven)
+		return RIVAL_REPLACE;
+	if (f->answered)
+		return RIVAL_REFUSE;
+	return f->overdue ? RIVAL_REPLACE : RIVAL_WAIT;
+}
+
+/* A session that a peer of this incarnation has opened, with a reference; NULL: none. */
+static struct session *
+find(struct tcpx_engine *e, uint64_t incarnation)
+{
+	struct session *found = NULL;
+
+	pthread_mutex_lock(&e->registry.lock);
+	tcpx_chain_each(n, after, &e->registry.sessions) {
+		struct session *s = tcpx_container(n, struct session, in_engine);
+
+		if (!s->opener && s->peer && s->peer->incarnation == incarnation &&
+		    atomic_load(&s->state) != SESS_FAILED) {
+			tcpx_session_get(s);
+			found = s;
+			break;
+		}
+	}
+	pthread_mutex_unlock(&e->registry.lock);
+	return found;
+}
+
+static void
+ask(struct rival *r, uint64_t now_ns)
+{
+	struct session *s = r->older;
+	uint64_t patience_ns = s->engine->limit.handshake_ns / 2;
+
+	r->until_ns = now_ns + (patience_ns < ANSWER_NS ? patience_ns : ANSWER_NS);
+	pthread_mutex_lock(&s->lock);
+	r->answers = s->health.answers;
+	s->health.doubted = true;
+	if (s->state != SESS_FAILED && s->control.line.stream && s->control.up &&
+	    tcpx_control_put_raw(s, TCPX_FR_PING, NULL) == 0)
+		tcpx_control_flush(s);
+	pthread_mutex_unlock(&s->lock);
+}
+
+enum rival_verdict
+tcpx_rival_look(struct tcpx_engine *e, struct rival *r, uint64_t incarnation, bool proven,
+		uint64_t now_ns)
+{
+	struct rival_facts f = { .proven = proven };
+
+	if (r->older && atomic_load(&r->older->state) == SESS_FAILED)
+		tcpx_rival_forget(r);
+	if (!r->older) {
+		r->older = find(e, incarnation);
+		if (r->older && !proven)
+			ask(r, now_ns);
+	}
+	if (r->older) {
+		pthread_mutex_lock(&r->older->lock);
+		f.stands = r->older->state != SESS_FAILED;
+		f.answered = r->older->health.answers != r->answers;
+		pthread_mutex_unlock(&r->older->lock);
+		f.overdue = now_ns >= r->until_ns;
+	}
+	return tcpx_rival_judge(&f);
+}
+
+void
+tcpx_rival_replace(struct rival *r)
+{
+	if (!r->older)
+		return;
+	pthread_mutex_lock(&r->older->lock);
+	tcpx_session_fail(r->older, TCPX_EPEERGONE, "%s",
+			  "the peer has connected anew");
+	pthread_mutex_unlock(&r->older->lock);
+	tcpx_rival_forget(r);
+}
+
+void
+tcpx_rival_forget(struct rival *r)
+{
+	if (r->older)
+		tcpx_session_put(r->older);
+	r->older = NULL;
+}
+
+void
+tcpx_rival_answered(struct session *s)
+{
+	s->health.answers++;
+	tcpx_rival_ended(s);
+}
+
+void
+tcpx_rival_ended(struct session *s)
+{
+	if (s->health.doubted)
+		tcpx_loop_timer(s->loop, 0);
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A connection that names the incarnation of a session which the same peer, as it seems, has opened
+ * before. Both names are in everybody's reach: without a secret the older session counts as long
+ * as it answers. A session of our own to that peer is no rival: engines may open to each other.
+ */
+#ifndef CORE_SESSION_RIVAL_H
+#define CORE_SESSION_RIVAL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct session;
+struct tcpx_engine;
+
+enum rival_verdict {
+	RIVAL_ADMIT,   /* nobody has that incarnation            */
+	RIVAL_REPLACE, /* admit, and end the older session       */
+	RIVAL_WAIT,    /* for the older session's answer         */
+	RIVAL_REFUSE
+};
+
+/* What is known of a newcomer and of the older session. */
+struct rival_facts {
+	bool proven;   /* the newcomer knows the secret                       */
+	bool stands;   /* the older session has not ended                     */
+	bool answered; /* ... and has answered since the newcomer came        */
+	bool overdue;  /* ... or has had the time to                          */
+};
+
+enum rival_verdict tcpx_rival_judge(const struct rival_facts *f);
+
+/* A newcomer's question to the older session. Zeroed at first. */
+struct rival {
+	struct session *older; /* owned reference; NULL: not asked */
+	uint64_t answers;      /* that it had given before         */
+	uint64_t until_ns;
+};
+
+/* Judges now; asks the older session the first time. After RIVAL_WAIT call again when the loop's
+ * timers run. Lease of loop 0, no session's lock. */
+enum rival_verdict tcpx_rival_look(struct tcpx_engine *e, struct rival *r, uint64_t incarnation,
+				   bool proven, uint64_t now_ns);
+/* Ends the older session. The newcomer's stands already, so that the peer stays. */
+void tcpx_rival_replace(struct rival *r);
+void tcpx_rival_forget(struct rival *r);
+/* The session has answered PING, or has ended: a newcomer that waits for it looks again. Lease of
+ * loop 0; for an answer, s->lock. */
+void tcpx_rival_answered(struct session *s);
+void tcpx_rival_ended(struct session *s);
+
+#endif

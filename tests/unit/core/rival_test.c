@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Without a secret: who else says the incarnation of a peer that has a session. */
+#include "rig.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#include "core/context/context.h"
+#include "core/session/rival.h"
+#include "proto/frame.h"
+
+#define NOBODYS 99 /* an incarnation that no engine here has */
+
+static void
+the_rule(void **state)
+{
+	static const struct {
+		struct rival_facts f;
+		enum rival_verdict verdict;
+	} rows[] = {
+		{ { .stands = false }, RIVAL_ADMIT },
+		{ { .stands = false, .proven = true }, RIVAL_ADMIT },
+		{ { .stands = false, .answered = true, .overdue = true }, RIVAL_ADMIT },
+		{ { .stands = true }, RIVAL_WAIT },
+		{ { .stands = true, .answered = true }, RIVAL_REFUSE },
+		{ { .stands = true, .answered = true, .overdue = true }, RIVAL_REFUSE },
+		{ { .stands = true, .overdue = true }, RIVAL_REPLACE },
+		{ { .stands = true, .proven = true }, RIVAL_REPLACE },
+		{ { .stands = true, .proven = true, .answered = true }, RIVAL_REPLACE },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		if (tcpx_rival_judge(&rows[i].f) != rows[i].verdict)
+			fail_msg("row %zu", i);
+}
+
+static int
+dial(tcpx_engine *e)
+{
+	struct sockaddr_in at = { .sin_family = AF_INET, .sin_addr = { htonl(0x7f000101) },
+				  .sin_port = htons(tcpx_port(e)) };
+	struct timeval limit = { .tv_sec = WAIT_MS / 1000 };
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	assert_int_equal(setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit)), 0);
+	assert_int_equal(connect(fd, (struct sockaddr *)&at, sizeof(at)), 0);
+	return fd;
+}
+
+/* A connection on which HELLO has been said under this name and incarnation. */
+static int
+claim(tcpx_engine *e, const char *name, uint64_t incarnation)
+{
+	struct tcpx_start start = { .version_min = TCPX_PROTO_VERSION,
+				    .version_max = TCPX_PROTO_VERSION,
+				    .kind = TCPX_START_NEW };
+	struct tcpx_hello h = { .session = 77, .role = TCPX_ROLE_OPENER,
+				.incarnation = incarnation, .provider = "sock", .channels = 1,
+				.window = 4, .chunk_max = 65536, .credit_xfers = 4,
+				.credit_list_bytes = 1 << 20, .nic_count = 1 };
+	uint8_t frame[TCPX_FRAME_MAX];
+	struct tcpx_buf b;
+	int fd = dial(e);
+
+	tcpx_buf_init(&b, frame + TCPX_FRAME_HEAD, sizeof(frame) - TCPX_FRAME_HEAD);
+	tcpx_start_write(&b, &start);
+	tcpx_frame_head_write(frame, TCPX_FR_START, 0, (uint32_t)b.pos);
+	assert_int_equal(send(fd, frame, TCPX_FRAME_HEAD + b.pos, MSG_NOSIGNAL),
+			 TCPX_FRAME_HEAD + b.pos);
+	snprintf(h.name, sizeof(h.name), "%s", name);
+	h.nic[0].addr = (struct tcpx_addr){ .family = 4, .ip = { 127, 0, 0, 1 } };
+	tcpx_buf_init(&b, frame + TCPX_FRAME_HEAD, sizeof(frame) - TCPX_FRAME_HEAD);
+	tcpx_hello_write(&b, &h);
+	assert_false(b.bad);
+	tcpx_frame_head_write(frame, TCPX_FR_HELLO, 0, (uint32_t)b.pos);
+	assert_int_equal(send(fd, frame, TCPX_FRAME_HEAD + b.pos, MSG_NOSIGNAL),
+			 TCPX_FRAME_HEAD + b.pos);
+	return fd;
+}
+
+/* Reads frames up to one of this type, or of @other if that is not 0; returns which. */
+static uint8_t
+frame_of(int fd, uint8_t type, uint8_t other, int *code)
+{
+	uint8_t room[TCPX_FRAME_MAX];
+	struct tcpx_frame_head h;
+	char text[TCPX_TEXT_MAX];
+	struct tcpx_buf b;
+	int32_t said;
+
+	do {
+		assert_int_equal(recv(fd, room, TCPX_FRAME_HEAD, MSG_WAITALL), TCPX_FRAME_HEAD);
+		assert_int_equal(tcpx_frame_head_read(room, TCPX_FRAME_HEAD, &h), 0);
+		if (h.len > TCPX_FRAME_HEAD)
+			assert_int_equal(recv(fd, room, h.len - TCPX_FRAME_HEAD, MSG_WAITALL),
+					 h.len - TCPX_FRAME_HEAD);
+		if (h.type == TCPX_FR_REFUSE && code) {
+			tcpx_buf_init_const(&b, room, h.len - TCPX_FRAME_HEAD);
+			assert_int_equal(tcpx_refuse_read(&b, &said, text), 0);
+			*code = said;
+		}
+	} while (h.type != type && (!other || h.type != other));
+	return h.type;
+}
+
+static void
+assert_refused(int fd)
+{
+	int code = 0;
+
+	assert_int_equal(frame_of(fd, TCPX_FR_HELLO, TCPX_FR_REFUSE, &code), TCPX_FR_REFUSE);
+	assert_code(code, TCPX_EAUTH);
+	close(fd);
+}
+
+static void
+an_impostor_of_a_living_client_is_refused(void **state)
+{
+	static const char *const names[] = { "anna", "another name" };
+	struct rig *r = *state;
+	uint64_t session;
+	struct tcpx_channel_info c[8];
+	size_t n = 8;
+
+	assert_ok(tcpx_peer_wait(r->to_b, WAIT_MS));
+	assert_ok(tcpx_query_channels(r->a, c, sizeof(c[0]), &n));
+	session = c[0].session;
+	for (int i = 0; i < 2; i++) {
+		assert_refused(claim(r->b, names[i], r->a->incarnation));
+		assert_int_equal(counters_of(r->b).refused, i + 1);
+		assert_int_equal(counters_of(r->b).sessions, 1);
+	}
+	rig_memory(r, 1000, 1000);
+	assert_ok(rig_move(r, TCPX_OP_WRITE, 0, 0, 1000));
+	n = 8;
+	assert_ok(tcpx_query_channels(r->a, c, sizeof(c[0]), &n));
+	assert_true(c[0].session == session);
+}
+
+/* The older connection is half-open, or of a process that hangs. */
+static void
+one_that_does_not_answer_is_replaced(void **state)
+{
+	struct rig *r = *state;
+	uint64_t start_ns = engine_now(r->b), took_ns;
+	int older = claim(r->b, "client", NOBODYS), newer, code = 0;
+
+	frame_of(older, TCPX_FR_HELLO, 0, NULL);
+	newer = claim(r->b, "client", NOBODYS);
+	frame_of(older, TCPX_FR_PING, 0, NULL);
+	assert_int_equal(frame_of(newer, TCPX_FR_HELLO, TCPX_FR_REFUSE, NULL), TCPX_FR_HELLO);
+	took_ns = engine_now(r->b) - start_ns;
+	assert_in_range(took_ns, TCPX_SEC, WAIT_MS * TCPX_MS);
+	frame_of(older, TCPX_FR_REFUSE, 0, &code);
+	assert_code(code, TCPX_EPEERGONE);
+	close(older);
+	close(newer);
+}
+
+static void
+one_that_has_left_is_in_nobodys_way(void **state)
+{
+	struct rig *r = *state;
+	int older = claim(r->b, "client", NOBODYS), newer, third;
+
+	frame_of(older, TCPX_FR_HELLO, 0, NULL);
+	close(older);
+	newer = claim(r->b, "client", NOBODYS);
+	frame_of(newer, TCPX_FR_HELLO, 0, NULL);
+	third = claim(r->b, "client", NOBODYS);
+	frame_of(newer, TCPX_FR_PING, 0, NULL);
+	close(newer); /* while the third waits */
+	frame_of(third, TCPX_FR_HELLO, 0, NULL);
+	close(third);
+}
+
+static void
+one_that_leaves_while_it_waits_disturbs_nobody(void **state)
+{
+	struct rig *r = *state;
+	int older = claim(r->b, "client", NOBODYS);
+	struct linger hard = { .l_onoff = 1 };
+
+	frame_of(older, TCPX_FR_HELLO, 0, NULL);
+	for (int i = 0; i < 20; i++) {
+		int fd = claim(r->b, "client", NOBODYS);
+
+		frame_of(older, TCPX_FR_PING, 0, NULL);
+		if (i % 2)
+			setsockopt(fd, SOL_SOCKET, SO_LINGER, &hard, sizeof(hard));
+		close(fd);
+	}
+	close(older);
+	assert_ok(tcpx_notify(r->to_b, "still here", 10));
+	assert_note(r->b, "anna", "still here");
+}
+
+/* Connecting again is no second session that the peer would have to refuse. */
+static void
+one_address_is_one_peer(void **state)
+{
+	struct rig *r = *state;
+	tcpx_engine *c = rig_open("cleo", NULL);
+	tcpx_peer *first = rig_connect(c, r->b), *second = rig_connect(c, r->b), *third;
+
+	assert_ptr_equal(first, second);
+	assert_ok(tcpx_peer_wait(first, WAIT_MS));
+	tcpx_peer_free(first);
+	tcpx_peer_free(second);
+	third = rig_connect(c, r->b); /* still warm */
+	assert_ok(tcpx_peer_wait(third, 0));
+	assert_int_equal(counters_of(c).sessions, 1);
+	tcpx_peer_free(third);
+	tcpx_close(c);
+}
+
+#define FACT(f) cmocka_unit_test_setup_teardown(f, rig_setup, rig_teardown)
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_rule),
+		FACT(an_impostor_of_a_living_client_is_refused),
+		FACT(one_that_does_not_answer_is_replaced),
+		FACT(one_that_has_left_is_in_nobodys_way),
+		FACT(one_that_leaves_while_it_waits_disturbs_nobody),
+		FACT(one_address_is_one_peer),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
