@@ -101,6 +101,7 @@ tcpx_resume_write(struct tcpx_buf *b, const struct tcpx_resume *r)
 	tcpx_buf_put_u64(b, r->session);
 	tcpx_buf_put_u64(b, r->incarnation);
 	tcpx_buf_put_u64(b, r->expect);
+	tcpx_wire_put_place(b, &r->dialled);
 	tcpx_buf_put_u32(b, r->epoch);
 	tcpx_buf_put_u64(b, r->received);
 	tcpx_buf_put_bytes(b, r->token, sizeof(r->token));
@@ -114,6 +115,7 @@ tcpx_resume_read(struct tcpx_buf *b, struct tcpx_resume *r)
 	v.session = tcpx_buf_get_u64(b);
 	v.incarnation = tcpx_buf_get_u64(b);
 	v.expect = tcpx_buf_get_u64(b);
+	tcpx_wire_get_place(b, &v.dialled);
 	v.epoch = tcpx_buf_get_u32(b);
 	v.received = tcpx_buf_get_u64(b);
 	tcpx_buf_get_bytes(b, v.token, sizeof(v.token));

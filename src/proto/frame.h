@@ -121,6 +121,7 @@ struct tcpx_hello {
 struct tcpx_resume {
 	uint64_t session, incarnation; /* incarnation: of the frame's sender        */
 	uint64_t expect;               /* incarnation of the peer that is meant     */
+	struct tcpx_addr dialled;      /* opener: the address that it connected to  */
 	uint32_t epoch;                /* rises with each resume                    */
 	uint64_t received;             /* highest number received                   */
 	uint8_t token[16];             /* of the session, from HANDLES              */

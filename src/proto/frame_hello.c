@@ -42,9 +42,7 @@ tcpx_hello_write(struct tcpx_buf *b, const struct tcpx_hello *h)
 	tcpx_buf_put_u64(b, h->incarnation);
 	tcpx_buf_put_u64(b, h->expect);
 	tcpx_wire_put_text(b, h->expect_name, sizeof(h->expect_name));
-	tcpx_buf_put_u8(b, h->dialled.family);
-	tcpx_buf_put_bytes(b, h->dialled.ip, sizeof(h->dialled.ip));
-	tcpx_buf_put_u16(b, h->dialled.port);
+	tcpx_wire_put_place(b, &h->dialled);
 	tcpx_buf_put_u64(b, h->host);
 	tcpx_wire_put_text(b, h->name, sizeof(h->name));
 	tcpx_wire_put_text(b, h->provider, sizeof(h->provider));
@@ -71,9 +69,7 @@ tcpx_hello_read(struct tcpx_buf *b, struct tcpx_hello *h)
 	v.incarnation = tcpx_buf_get_u64(b);
 	v.expect = tcpx_buf_get_u64(b);
 	tcpx_wire_get_name(b, v.expect_name, sizeof(v.expect_name));
-	v.dialled.family = tcpx_buf_get_u8(b);
-	tcpx_buf_get_bytes(b, v.dialled.ip, sizeof(v.dialled.ip));
-	v.dialled.port = tcpx_buf_get_u16(b);
+	tcpx_wire_get_place(b, &v.dialled);
 	v.host = tcpx_buf_get_u64(b);
 	tcpx_wire_get_name(b, v.name, sizeof(v.name));
 	tcpx_wire_get_name(b, v.provider, sizeof(v.provider));
@@ -94,9 +90,8 @@ tcpx_hello_read(struct tcpx_buf *b, struct tcpx_hello *h)
 
 	if (tcpx_wire_end(b) || v.role < TCPX_ROLE_OPENER || v.role > TCPX_ROLE_ACCEPTOR)
 		return TCPX_EPROTO;
-	if (v.dialled.family != 0 && v.dialled.family != 4 && v.dialled.family != 6)
-		return TCPX_EPROTO;
-	if (!v.channels || v.channels > TCPX_CHANNELS_MAX || !v.window || !v.chunk_max)
+	if (!v.incarnation || !v.channels || v.channels > TCPX_CHANNELS_MAX || !v.window ||
+	    !v.chunk_max)
 		return TCPX_EPROTO;
 	*h = v;
 	return 0;

@@ -64,6 +64,23 @@ tcpx_wire_get_code(struct tcpx_buf *b)
 	return code == -EAGAIN || !tcpx_err_known(code) ? TCPX_EPROTO : code;
 }
 
+void
+tcpx_wire_put_place(struct tcpx_buf *b, const struct tcpx_addr *a)
+{
+	tcpx_buf_put_u8(b, a->family);
+	tcpx_buf_put_bytes(b, a->ip, sizeof(a->ip));
+	tcpx_buf_put_u16(b, a->port);
+}
+
+void
+tcpx_wire_get_place(struct tcpx_buf *b, struct tcpx_addr *a)
+{
+	*a = (struct tcpx_addr){ .family = tcpx_buf_get_u8(b) };
+	tcpx_buf_get_bytes(b, a->ip, sizeof(a->ip));
+	a->port = tcpx_buf_get_u16(b);
+	b->bad |= a->family != 0 && a->family != 4 && a->family != 6;
+}
+
 static size_t
 ip_bytes(uint8_t family)
 {

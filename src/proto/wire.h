@@ -22,6 +22,9 @@ bool tcpx_wire_get_bool(struct tcpx_buf *b);
 int32_t tcpx_wire_get_code(struct tcpx_buf *b);
 
 /* One NIC, as HELLO and the endpoint blob carry it. */
+/* Address and port; family 0: none. */
+void tcpx_wire_put_place(struct tcpx_buf *b, const struct tcpx_addr *a);
+void tcpx_wire_get_place(struct tcpx_buf *b, struct tcpx_addr *a);
 void tcpx_wire_put_nic(struct tcpx_buf *b, const struct tcpx_hello_nic *n);
 void tcpx_wire_get_nic(struct tcpx_buf *b, struct tcpx_hello_nic *n);
 

@@ -63,10 +63,10 @@ pending_close(struct pending_conn *g)
 	tcpx_loop_defer_free(l, &g->deferred, free_pending);
 }
 
-/* @why is for the log here. The other side reads it, too, unless a secret is wanted and it has
- * not proved that it knows it: then it gets the code alone. */
+/* @why is for the log here. The other side reads @words, unless a secret is wanted and it has not
+ * proved that it knows it: then it gets the code alone. */
 static void
-turn_away(struct pending_conn *g, int code, const char *why)
+refuse(struct pending_conn *g, int code, const char *why, const char *words)
 {
 	const struct tcpx_engine *e = g->loop->engine;
 	bool known = !e->secret || (g->line.seal && tcpx_line_proven(&g->line));
@@ -80,13 +80,19 @@ turn_away(struct pending_conn *g, int code, const char *why)
 	(void)tcpx_fail(TCPX_SUB_BOOT, code, "connection from %s turned away: %s", from, why);
 	count_add(&g->loop->engine->count.refused, 1);
 	tcpx_buf_init(&b, room, sizeof(room));
-	tcpx_refuse_write(&b, code, known ? why : "");
+	tcpx_refuse_write(&b, code, known ? words : "");
 	if (g->line.seal && !known)
 		(void)tcpx_line_send(&g->line, e->ops, NULL, 0); /* TLS says it */
 	else if (!b.bad && tcpx_ctrl_put_raw(g->ctrl, TCPX_FR_REFUSE, room, b.pos) == 0 &&
 		 (len = tcpx_ctrl_pending(g->ctrl, &data)) > 0)
 		(void)tcpx_line_send(&g->line, e->ops, data, len);
 	pending_close(g);
+}
+
+static void
+turn_away(struct pending_conn *g, int code, const char *why)
+{
+	refuse(g, code, why, why);
 }
 
 static int
@@ -114,7 +120,7 @@ welcome(struct pending_conn *g, const struct tcpx_hello *h, uint64_t now_ns, boo
 		pthread_mutex_lock(&s->peer->lock);
 		tcpx_chain_add(&s->peer->inbound, &s->in_peer);
 		pthread_mutex_unlock(&s->peer->lock);
-		rc = tcpx_handshake_accept(s, h, &g->at, now_ns);
+		rc = tcpx_handshake_accept(s, h, now_ns);
 		tcpx_control_flush(s);
 	}
 	if (rc)
@@ -125,20 +131,6 @@ welcome(struct pending_conn *g, const struct tcpx_hello *h, uint64_t now_ns, boo
 		tcpx_session_wake_loop(s);
 	tcpx_session_put(s);
 	return 0;
-}
-
-/* Records the addresses that the opener listens on, to call it back. */
-static void
-note_addresses(struct tcpx_engine *e, const struct tcpx_hello *h)
-{
-	struct tcpx_peer *p;
-
-	if (tcpx_peer_find_or_make(e, h->name, h->incarnation, &p) != 0)
-		return;
-	pthread_mutex_lock(&p->lock);
-	tcpx_peer_learn(p, h);
-	pthread_mutex_unlock(&p->lock);
-	tcpx_peer_put(p);
 }
 
 /* Keeps the HELLO until the rival has answered, or not in time. Nothing else is read meanwhile. */
@@ -162,9 +154,15 @@ greet(struct pending_conn *g, const struct tcpx_hello *h, uint64_t now_ns)
 {
 	struct tcpx_engine *e = g->loop->engine;
 	bool proven = e->secret != NULL, refused;
+	struct tcpx_refusal no;
 	enum rival_verdict verdict;
 	int rc;
 
+	rc = tcpx_handshake_check(e, h, &g->at, &no);
+	if (rc) {
+		refuse(g, rc, no.why, no.answer);
+		return;
+	}
 	verdict = tcpx_rival_look(e, &g->rival, h->incarnation, proven, now_ns);
 	if (verdict == RIVAL_REFUSE) {
 		turn_away(g, TCPX_EAUTH, "this incarnation has a session, which is alive");
@@ -181,7 +179,6 @@ greet(struct pending_conn *g, const struct tcpx_hello *h, uint64_t now_ns)
 		turn_away(g, rc, "it cannot be served");
 		return;
 	}
-	note_addresses(e, h);
 	if (verdict == RIVAL_REPLACE && !refused)
 		tcpx_rival_replace(&g->rival);
 	pending_close(g);
@@ -208,7 +205,7 @@ introduce(struct pending_conn *g, const struct tcpx_frame_head *head, const uint
 	if (kind != TCPX_START_NEW && head->type == TCPX_FR_RESUME &&
 	    tcpx_resume_read(&b, &resume) == 0) {
 		if (kind == TCPX_START_ASK)
-			rc = tcpx_resume_known(e, &resume);
+			rc = tcpx_resume_known(e, &resume, &g->at);
 		else if (resume.session == g->start.session)
 			rc = tcpx_resume_accept(e, &resume, &g->line, now_ns);
 	}

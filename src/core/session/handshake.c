@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * HELLO, HANDLES, READY: what two engines agree on before the first byte. With a secret both
- * have proved it by now, and all of this is sealed. It is one secret of many engines: so names,
- * incarnations, roles and the peer that was dialled are compared here (RFC 9257, section 4).
+ * have proved it by now, and all of this is sealed.
  */
 #include "core/session/handshake.h"
 
@@ -15,7 +14,9 @@
 #include "core/context/context.h"
 #include "core/memory/payload.h"
 #include "core/session/accept.h"
+#include "core/session/connect.h"
 #include "core/session/control.h"
+#include "core/session/identity.h"
 #include "core/session/peer.h"
 #include "core/session/session.h"
 
@@ -37,20 +38,6 @@ port_at(const struct tcpx_engine *e, const struct tcpx_addr *addr)
 	return 0;
 }
 
-/* The address that the opener has connected to. */
-static struct tcpx_addr
-dialled(const struct session *s)
-{
-	struct tcpx_peer *p = s->peer;
-	struct tcpx_addr at = { 0 };
-
-	pthread_mutex_lock(&p->lock);
-	if (p->addr_count)
-		at = p->addr[(s->control.target_addr - 1) % p->addr_count];
-	pthread_mutex_unlock(&p->lock);
-	return at;
-}
-
 static void
 our_hello(const struct session *s, struct tcpx_hello *h)
 {
@@ -65,7 +52,7 @@ our_hello(const struct session *s, struct tcpx_hello *h)
 	if (h->expect || s->peer->named)
 		memcpy(h->expect_name, s->peer->name, sizeof(h->expect_name));
 	if (s->opener)
-		h->dialled = dialled(s);
+		h->dialled = tcpx_control_dialled(s);
 	h->host = e->host_id;
 	memcpy(h->name, e->name, sizeof(h->name));
 	snprintf(h->provider, sizeof(h->provider), "%s", e->ops->name);
@@ -122,12 +109,11 @@ settle(struct session *s, const struct tcpx_hello *h)
 
 /* The reason @why in the words of this side, or of the one that reads our REFUSE. */
 static int
-check_hello(const struct session *s, const struct tcpx_hello *h, bool for_peer, char *why,
+check_hello(const struct tcpx_engine *e, const struct tcpx_hello *h, bool for_peer, char *why,
 	    size_t cap)
 {
 	const char *us = for_peer ? "the peer" : "this side";
 	const char *them = for_peer ? "this side" : "the peer";
-	const struct tcpx_engine *e = s->engine;
 	const char *terms = e->facts.terms;
 
 	if (strcmp(h->provider, e->ops->name) != 0) {
@@ -149,50 +135,6 @@ check_hello(const struct session *s, const struct tcpx_hello *h, bool for_peer, 
 	return 0;
 }
 
-static bool
-same_place(const struct tcpx_addr *a, const struct tcpx_addr *b)
-{
-	return a->family == b->family && a->port == b->port && !memcmp(a->ip, b->ip, sizeof(a->ip));
-}
-
-/*
- * With one secret for many engines, knowing it does not say who knows it: a connection meant
- * for one of them could be led to another, or back to its sender. @at: acceptor: the address
- * at which it was reached. A peer dialled by incarnation or by name is compared by these, one
- * dialled by address alone by that address.
- */
-static int
-check_identity(const struct session *s, const struct tcpx_hello *h, const struct tcpx_addr *at,
-	       char *why, size_t cap)
-{
-	const struct tcpx_engine *e = s->engine;
-	bool named = h->expect || h->expect_name[0];
-	char to[64], here[64];
-
-	if (h->expect && h->expect != e->incarnation) {
-		snprintf(why, cap, "%s is another incarnation now", e->name);
-		return TCPX_EPEERGONE;
-	}
-	if (h->expect_name[0] && strcmp(h->expect_name, e->name) != 0) {
-		snprintf(why, cap, "meant for %s, reached %s", h->expect_name, e->name);
-		return TCPX_EAUTH;
-	}
-	if (!e->secret)
-		return 0;
-	if (h->incarnation == e->incarnation && (s->opener ? s->peer->incarnation : h->expect) == 0) {
-		snprintf(why, cap, "the connection came back to its sender, %s", e->name);
-		return TCPX_EAUTH;
-	}
-	if (at && at->family && h->dialled.family && !named && !same_place(&h->dialled, at)) {
-		tcpx_addr_format(&h->dialled, to, sizeof(to));
-		tcpx_addr_format(at, here, sizeof(here));
-		snprintf(why, cap, "meant for %s, reached %s: behind an address translator, "
-			 "connect to NAME@HOST:PORT", to, here);
-		return TCPX_EAUTH;
-	}
-	return 0;
-}
-
 /* With a secret: what resuming stands on is of this connection, and of no other holder of it. */
 static int
 own_keys(struct session *s)
@@ -210,30 +152,24 @@ own_keys(struct session *s)
 }
 
 /* Opener: the peer's name and incarnation are known now. */
-static int
+static void
 recognise(struct session *s, const struct tcpx_hello *h)
 {
 	struct tcpx_peer *p = s->peer;
-	int rc = 0;
 
 	pthread_mutex_lock(&p->lock);
-	if (p->incarnation && p->incarnation != h->incarnation) {
-		rc = TCPX_EPEERGONE;
-	} else if (p->named && strcmp(p->name, h->name) != 0) {
-		rc = TCPX_EAUTH;
-	} else if (p->incarnation == 0) { /* after that others read these without a lock */
+	if (p->incarnation == 0) { /* after that others read these without a lock */
 		p->incarnation = h->incarnation;
 		memcpy(p->name, h->name, sizeof(p->name));
 	}
-	if (rc == 0)
-		tcpx_peer_learn(p, h); /* the stream may be resumed there */
+	tcpx_peer_learn(p, h); /* the stream may be resumed there */
 	pthread_mutex_unlock(&p->lock);
-	return rc;
 }
 
 static int
 on_hello(struct session *s, const uint8_t *payload, size_t len, uint64_t now_ns)
 {
+	struct tcpx_identity us = tcpx_control_identity(s);
 	struct tcpx_hello h;
 	struct tcpx_buf b;
 	char why[320];
@@ -243,22 +179,14 @@ on_hello(struct session *s, const uint8_t *payload, size_t len, uint64_t now_ns)
 	if (!s->opener || s->state != SESS_HELLO || tcpx_hello_read(&b, &h) != 0 ||
 	    h.session != s->id || h.role != TCPX_ROLE_ACCEPTOR)
 		return TCPX_EPROTO;
-	rc = check_identity(s, &h, NULL, why, sizeof(why));
+	rc = tcpx_identity_hello(&us, &h, NULL, why, sizeof(why));
 	if (rc == 0)
-		rc = check_hello(s, &h, false, why, sizeof(why));
+		rc = check_hello(s->engine, &h, false, why, sizeof(why));
 	if (rc) {
 		tcpx_session_fail(s, rc, "%s", why);
 		return 0;
 	}
-	rc = recognise(s, &h);
-	if (rc == TCPX_EAUTH) {
-		tcpx_session_fail(s, rc, "%s answers, not %s", h.name, s->peer->name);
-		return 0;
-	}
-	if (rc) {
-		tcpx_session_fail(s, rc, "%s has restarted: another incarnation answers", h.name);
-		return 0;
-	}
+	recognise(s, &h);
 	if (settle(s, &h) != 0)
 		return -ENOMEM;
 	s->hs->deadline_ns = now_ns + s->engine->limit.handshake_ns;
@@ -312,11 +240,26 @@ tcpx_handshake_start(struct session *s)
 }
 
 int
-tcpx_handshake_accept(struct session *s, const struct tcpx_hello *h, const struct tcpx_addr *at,
-		      uint64_t now_ns)
+tcpx_handshake_check(const struct tcpx_engine *e, const struct tcpx_hello *h,
+		     const struct tcpx_addr *at, struct tcpx_refusal *no)
+{
+	struct tcpx_identity us = { .name = e->name, .incarnation = e->incarnation,
+				    .secret = e->secret != NULL, .peer_name = "" };
+	int rc = check_hello(e, h, false, no->why, sizeof(no->why));
+
+	if (rc) {
+		(void)check_hello(e, h, true, no->answer, sizeof(no->answer));
+		return rc;
+	}
+	rc = tcpx_identity_hello(&us, h, at, no->why, sizeof(no->why));
+	snprintf(no->answer, sizeof(no->answer), "%.*s", TCPX_TEXT_MAX - 1, no->why);
+	return rc;
+}
+
+int
+tcpx_handshake_accept(struct session *s, const struct tcpx_hello *h, uint64_t now_ns)
 {
 	const struct limits *l = &s->engine->limit;
-	char why[320];
 	int rc;
 
 	s->id = h->session;
@@ -326,16 +269,9 @@ tcpx_handshake_accept(struct session *s, const struct tcpx_hello *h, const struc
 	s->hs->deadline_ns = now_ns + l->handshake_ns;
 	tcpx_session_add_timer(s, s->hs->deadline_ns);
 	s->state = SESS_HELLO;
-	rc = check_hello(s, h, false, why, sizeof(why));
-	if (rc)
-		(void)check_hello(s, h, true, s->hs->refusal, sizeof(s->hs->refusal));
-	else
-		rc = check_identity(s, h, at, why, sizeof(why));
-	if (rc) {
-		count_add(&s->engine->count.refused, 1);
-		tcpx_session_fail(s, rc, "%s", why);
-		return 0;
-	}
+	pthread_mutex_lock(&s->peer->lock);
+	tcpx_peer_learn(s->peer, h); /* to call it back */
+	pthread_mutex_unlock(&s->peer->lock);
 	rc = settle(s, h);
 	if (rc == 0)
 		rc = tcpx_random_bytes(s->resume.token, sizeof(s->resume.token));
@@ -371,7 +307,7 @@ tcpx_handshake_frame(struct session *s, const struct tcpx_frame_head *h, const u
 void
 tcpx_handshake_stranger(struct session *s, int code, const char *why)
 {
-	struct tcpx_addr at = dialled(s);
+	struct tcpx_addr at = tcpx_control_dialled(s);
 	char text[64];
 
 	tcpx_addr_format(&at, text, sizeof(text));

@@ -10,9 +10,16 @@
 
 /* Opener: the connection stands; sends HELLO. */
 int tcpx_handshake_start(struct session *s);
-/* Acceptor: the HELLO of a pending connection that reached @at. */
-int tcpx_handshake_accept(struct session *s, const struct tcpx_hello *h, const struct tcpx_addr *at,
-			  uint64_t now_ns);
+/* Why a HELLO is refused: for the log here, and for the peer. */
+struct tcpx_refusal {
+	char why[320], answer[TCPX_TEXT_MAX];
+};
+
+/* Acceptor: is the HELLO of a connection that reached @at acceptable? It leaves no trace. No lock. */
+int tcpx_handshake_check(const struct tcpx_engine *e, const struct tcpx_hello *h,
+			 const struct tcpx_addr *at, struct tcpx_refusal *no);
+/* Acceptor: that HELLO, of s->peer. */
+int tcpx_handshake_accept(struct session *s, const struct tcpx_hello *h, uint64_t now_ns);
 /* Frames until the session is open. */
 int tcpx_handshake_frame(struct session *s, const struct tcpx_frame_head *h,
 			 const uint8_t *payload, uint64_t now_ns);

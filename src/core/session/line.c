@@ -116,14 +116,18 @@ tcpx_line_send(struct line *l, const struct tcpx_net_ops *net, const void *data,
 	return send_sealed(l, net, data, len);
 }
 
-/* An acceptor that will not or cannot prove anything refuses in clear. A record of TLS never
- * begins with the first byte of a frame's length, which is 0. */
+/* An acceptor that will not or cannot prove anything refuses in clear: one REFUSE and no more, so
+ * nothing of it can stand before the bytes of a peer that proves itself later. A record of TLS
+ * never begins with the first byte of a frame's length, which is 0. */
 static ssize_t
 in_clear(struct line *l, const uint8_t *bytes, size_t len, void *room, size_t cap)
 {
+	struct tcpx_frame_head h;
+
 	if (l->heard || tcpx_line_proven(l) || bytes[0] != 0)
 		return 0;
-	if (len > cap)
+	if (tcpx_frame_head_read(bytes, len, &h) != 0 || h.type != TCPX_FR_REFUSE || h.len != len ||
+	    len > cap)
 		return TCPX_EPROTO;
 	memcpy(room, bytes, len);
 	return (ssize_t)len;

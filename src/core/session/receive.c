@@ -33,6 +33,15 @@ own_words(const struct session *s, int code)
 	}
 }
 
+/* With a secret: what an acceptor refuses for before the proof. Nothing else is believed, least of
+ * all that the peer has gone. */
+static int
+unproven(int code)
+{
+	return code == TCPX_EAUTH || code == TCPX_EVERSION || code == TCPX_ETIMEDOUT ||
+	       code == TCPX_ELIMIT ? code : TCPX_EPROTO;
+}
+
 static int
 refused(struct session *s, struct tcpx_buf *b)
 {
@@ -41,16 +50,19 @@ refused(struct session *s, struct tcpx_buf *b)
 	char text[TCPX_TEXT_MAX];
 	int32_t code;
 
-	if (tcpx_refuse_read(b, &code, text) != 0 || code >= 0)
-		return TCPX_EPROTO;
+	code = tcpx_refuse_read(b, &code, text) != 0 || code >= 0 ? 0 : code;
 	if (s->state == SESS_OPEN && s->engine->secret && (!proven || code != TCPX_EPEERGONE)) {
 		/* not the end: resumes again, under the session's own key */
 		s->control.asking = false;
 		tcpx_control_cut(s, engine_now(s->engine), "refused");
 		return 0;
 	}
+	if (code == 0)
+		return TCPX_EPROTO;
 	if (!proven)
 		words = own_words(s, code);
+	if (words && s->engine->secret)
+		code = unproven(code);
 	tcpx_session_fail(s, code, "refused by the peer: %s", words ? words : text);
 	return 0;
 }
@@ -130,12 +142,10 @@ broken(struct session *s, int rc, uint64_t now_ns)
 	if (rc == TCPX_EAUTH && s->state == SESS_PROOF) {
 		tcpx_control_flush(s); /* what TLS has to say */
 		tcpx_session_fail(s, rc, "%s", "the two sides have different secrets");
-	} else if (rc == TCPX_EAUTH && s->control.asking) {
-		tcpx_session_fail(s, rc, "%s", "the peer no longer takes this side's secret");
 	} else if (rc == TCPX_EPROTO && s->state == SESS_PROOF) {
 		tcpx_handshake_stranger(s, rc, ": its bytes are no frame");
 	} else {
-		s->control.asking = rc == TCPX_EAUTH && s->control.proving;
+		s->control.asking = rc == TCPX_EAUTH && s->control.proving && !s->control.asking;
 		tcpx_control_cut(s, now_ns, rc ? tcpx_err_text(rc) : "closed by the peer");
 	}
 }

@@ -10,7 +10,9 @@
 #include "base/random.h"
 #include "core/context/context.h"
 #include "core/loop/loop.h"
+#include "core/session/connect.h"
 #include "core/session/control.h"
+#include "core/session/identity.h"
 #include "core/session/peer.h"
 #include "core/session/session.h"
 
@@ -23,6 +25,8 @@ put(struct session *s, uint8_t type)
 	uint8_t room[128];
 	struct tcpx_buf b;
 
+	if (s->opener)
+		r.dialled = tcpx_control_dialled(s);
 	memcpy(r.token, s->resume.token, sizeof(r.token));
 	tcpx_buf_init(&b, room, sizeof(room));
 	tcpx_resume_write(&b, &r);
@@ -33,9 +37,9 @@ put(struct session *s, uint8_t type)
 static bool
 is_meant(const struct session *s, const struct tcpx_resume *r)
 {
-	return r->session == s->id && r->incarnation == s->peer->incarnation &&
-	       r->expect == s->engine->incarnation &&
-	       tcpx_bytes_equal(r->token, s->resume.token, sizeof(r->token));
+	struct tcpx_identity us = tcpx_control_identity(s);
+
+	return r->session == s->id && tcpx_identity_resume(&us, r, s->resume.token);
 }
 
 int
@@ -164,12 +168,13 @@ tcpx_resume_accept(struct tcpx_engine *e, const struct tcpx_resume *r, struct li
 }
 
 int
-tcpx_resume_known(struct tcpx_engine *e, const struct tcpx_resume *r)
+tcpx_resume_known(struct tcpx_engine *e, const struct tcpx_resume *r, const struct tcpx_addr *at)
 {
+	struct tcpx_identity us = { .name = e->name, .incarnation = e->incarnation };
 	struct session *s = find(e, r->session);
 
-	if (r->expect != e->incarnation || !s)
-		return TCPX_EPEERGONE;
+	if (!s)
+		return tcpx_identity_ask(&us, r, at);
 	tcpx_session_put(s);
 	return TCPX_EAUTH;
 }

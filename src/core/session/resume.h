@@ -20,8 +20,10 @@ int tcpx_resume_accept(struct tcpx_engine *e, const struct tcpx_resume *r, struc
 /* Acceptor, with a secret: the key that resumes session @id. For a session that is not known it is
  * a random one: so a stranger does not learn which are. */
 int tcpx_resume_key(struct tcpx_engine *e, uint64_t id, struct tcpx_seal_psk *key);
-/* Acceptor: the code that answers a proven TCPX_START_ASK. TCPX_EPEERGONE: this session has ended
- * here, or was another incarnation's; TCPX_EAUTH: it is open here, so it can be resumed. */
-int tcpx_resume_known(struct tcpx_engine *e, const struct tcpx_resume *r);
+/* Acceptor: the code that answers a proven TCPX_START_ASK that reached @at. TCPX_EPEERGONE: this
+ * session has ended here, or was an earlier incarnation's at this address; TCPX_EAUTH: it is open
+ * here, so it can be resumed, or another engine is meant. */
+int tcpx_resume_known(struct tcpx_engine *e, const struct tcpx_resume *r,
+		      const struct tcpx_addr *at);
 
 #endif

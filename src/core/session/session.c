@@ -175,7 +175,6 @@ tcpx_session_fail(struct session *s, int code, const char *fmt, ...)
 {
 	uint8_t room[TCPX_TEXT_MAX + 16];
 	char text[sizeof(s->cause_text)]; /* an argument may be s->cause_text */
-	const char *told = s->hs && s->hs->refusal[0] ? s->hs->refusal : s->cause_text;
 	struct tcpx_buf b;
 	bool was_open;
 	va_list ap;
@@ -191,7 +190,7 @@ tcpx_session_fail(struct session *s, int code, const char *fmt, ...)
 	tcpx_buf_init(&b, room, sizeof(room));
 	/* a closing engine is gone for the peer; one that merely hangs up is not */
 	tcpx_refuse_write(&b, atomic_load(&s->engine->closing) ? TCPX_EPEERGONE : code,
-			  told);
+			  s->cause_text);
 	was_open = s->state == SESS_OPEN;
 	s->state = SESS_FAILED; /* first: a cut during BYE is no other cause */
 	if (was_open)

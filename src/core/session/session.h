@@ -40,7 +40,6 @@ struct handshake {
 	bool ready_came;
 	struct tcpx_readiness ready; /* the peer's                                     */
 	struct tcpx_node notes;      /* sent before the session is open                */
-	char refusal[TCPX_TEXT_MAX]; /* acceptor: the cause in the words of the peer; "": the same */
 	uint64_t deadline_ns;
 	uint64_t tx_wired_ns, rx_wired_ns; /* when the first channel of a direction came up */
 	struct chan_wiring *wiring;  /* owned; of all channels                         */
