@@ -266,19 +266,25 @@ cpu_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
+/* CPU time of giving back and registering again, the least of some rounds. */
 static uint64_t
 cost_of_turns(tcpx_engine *e, uint8_t *block, uint64_t id)
 {
-	uint64_t begin = cpu_ns();
+	uint64_t least = UINT64_MAX, begin, took;
 
-	for (int i = 0; i < 200; i++) {
-		assert_ok(tcpx_mem_deregister(e, id));
-		assert_ok(tcpx_mem_register(e, block, 100, 0, &id));
+	for (int round = 0; round < 5; round++) {
+		begin = cpu_ns();
+		for (int i = 0; i < 100; i++) {
+			assert_ok(tcpx_mem_deregister(e, id));
+			assert_ok(tcpx_mem_register(e, block, 100, 0, &id));
+		}
+		took = cpu_ns() - begin;
+		least = took < least ? took : least;
 	}
-	return cpu_ns() - begin;
+	return least;
 }
 
-/* A search through all of them would cost hundreds of times as much. */
+/* A search for a free entry would make it seven times as much, or more. */
 static void
 giving_back_costs_the_same_among_many(void **state)
 {
@@ -288,11 +294,12 @@ giving_back_costs_the_same_among_many(void **state)
 
 	assert_ok(tcpx_mem_register(r->a, block, 100, 0, &id));
 	few = cost_of_turns(r->a, block, id);
-	for (int i = 0; i < MANY; i++) /* the last one is what a search finds last */
+	assert_ok(tcpx_mem_register(r->a, block, 100, 0, &id));
+	for (int i = 0; i < MANY; i++) /* a search finds the last one last */
 		assert_ok(tcpx_mem_register(r->a, block, 100, 0, &id));
 	many = cost_of_turns(r->a, block, id);
-	if (many > 50 * few)
-		fail_msg("200 turns: %llu ns among few, %llu ns among many",
+	if (many > 4 * few)
+		fail_msg("100 turns: %llu ns among few, %llu ns among many",
 			 (unsigned long long)few, (unsigned long long)many);
 }
 
