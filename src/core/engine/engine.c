@@ -220,6 +220,8 @@ tcpx_engine_open(const struct tcpx_engine_opts *opts, const struct engine_env *e
 	if (rc == 0)
 		rc = tcpx_regions_init(&e->memory->regions);
 	if (rc == 0)
+		rc = tcpx_touch_open(&e->memory->touch);
+	if (rc == 0)
 		rc = assemble(e, &o, env);
 	if (rc) {
 		tcpx_close(e);
@@ -405,6 +407,7 @@ tcpx_close(tcpx_engine *e)
 	if (e->events.fd >= 0)
 		close(e->events.fd);
 	tcpx_regions_fini(&e->memory->regions);
+	tcpx_touch_close(&e->memory->touch);
 	tcpx_secret_close(e->own_secret);
 	tcpx_bind_close(e);
 	tcpx_cfg_free(e->cfg);

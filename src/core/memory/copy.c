@@ -46,21 +46,6 @@ copy_small(struct gpus *g, enum tcpx_flow flow, const struct tcpx_list *l, uint6
 
 /* TCPX_FLOW_UNPACK: buf into the list; PACK: the list into buf. */
 static int
-copy_host(enum tcpx_flow flow, const struct tcpx_list *l, uint8_t *buf, uint64_t len)
-{
-	size_t i;
-	uint64_t n;
-	int rc = 0;
-
-	for (i = 0; i < l->frag_count && len > 0 && rc == 0; i++, buf += n, len -= n) {
-		n = l->frag[i].len < len ? l->frag[i].len : len;
-		if (n)
-			rc = tcpx_memory_copy(flow, (void *)(uintptr_t)l->frag[i].addr, buf, n);
-	}
-	return rc;
-}
-
-static int
 copy_list(enum tcpx_flow flow, const struct tcpx_list *l, uint8_t *buf, uint64_t len)
 {
 	struct gpus *g = &l->engine->memory->gpus;
@@ -69,7 +54,8 @@ copy_list(enum tcpx_flow flow, const struct tcpx_list *l, uint8_t *buf, uint64_t
 	if (len == 0)
 		return 0;
 	if (!list_staged(l))
-		return copy_host(flow, l, buf, len);
+		return tcpx_touch_copy(&l->engine->memory->touch, flow, l->frag, l->frag_count, buf,
+				       len);
 	if (len > GPU_SMALL_MAX)
 		return -EINVAL;
 	pthread_mutex_lock(&g->small_lock);

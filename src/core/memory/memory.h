@@ -10,6 +10,7 @@
 #include "core/memory/batch.h"
 #include "core/memory/gpu.h"
 #include "core/memory/region.h"
+#include "core/memory/touch.h"
 #include "device/device.h"
 #include "net/net.h"
 
@@ -26,6 +27,7 @@ struct memory {
 	struct gpus gpus;
 	void *gpu_arg;           /* of a test's device */
 	struct regions regions;
+	struct touch touch;
 	struct staging staging;
 	struct batches *batches; /* one a loop */
 	struct tcpx_net_memory for_provider;

@@ -6,16 +6,31 @@
 #ifndef CORE_MEMORY_TOUCH_H
 #define CORE_MEMORY_TOUCH_H
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "device/device.h"
+#include "proto/frag.h"
+
+/* A small file in memory, mapped: between it and the application's memory the kernel copies. */
+struct touch {
+	pthread_mutex_t lock;
+	uint8_t *room; /* NULL: not open */
+	int fd;
+};
+
+/* 0 or a code (logged). */
+int tcpx_touch_open(struct touch *t);
+void tcpx_touch_close(struct touch *t);
 
 /* Is all of it mapped, whatever it maps? Reads and fills no page; its cost is that of the
  * number of mappings. */
 bool tcpx_memory_mapped(const void *addr, size_t len);
-/* Copies between @buf and memory of the application: PACK into @buf, UNPACK out of it.
- * 0, or -EFAULT (not logged), a part may have been copied then. */
-int tcpx_memory_copy(enum tcpx_flow flow, void *at, void *buf, size_t len);
+/* Copies @len bytes between @buf and pieces of the application's memory: PACK into @buf, UNPACK out
+ * of it. 0, or -EFAULT (not logged): a part may have been copied then. */
+int tcpx_touch_copy(struct touch *t, enum tcpx_flow flow, const struct tcpx_frag *frag,
+		    size_t count, uint8_t *buf, size_t len);
 
 #endif
