@@ -12,6 +12,7 @@
 
 #include "base/mutex.h"
 #include "core/context/context.h"
+#include "core/session/session.h"
 
 int
 tcpx_peer_new(struct tcpx_engine *e, const char *name, uint64_t incarnation,
@@ -147,6 +148,9 @@ tcpx_peer_fail(struct tcpx_peer *p, int code)
 	pthread_mutex_lock(&p->lock);
 	memcpy(name, p->name, sizeof(name));
 	memcpy(why, p->gone_text, sizeof(why));
+	/* the loop has not noticed yet that the session has failed */
+	if (!p->gone && p->out && atomic_load(&p->out->state) == SESS_FAILED)
+		memcpy(why, p->out->cause_text, sizeof(why));
 	pthread_mutex_unlock(&p->lock);
 	return tcpx_fail_known(code, "session with %s: %s", name, why);
 }
