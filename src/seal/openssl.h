@@ -29,10 +29,12 @@ typedef void (*tcpx_ssl_info)(const SSL *ssl, int where, int value);
 
 enum tcpx_openssl_number {
 	TLS1_3_VERSION = 0x0304,
+	SSL_CTRL_MODE = 33,
 	SSL_CTRL_SET_SESS_CACHE_MODE = 44, /* 0: off */
 	SSL_CTRL_SET_GROUPS_LIST = 92,
 	SSL_CTRL_SET_MIN_PROTO_VERSION = 123,
 	SSL_CTRL_SET_MAX_PROTO_VERSION = 124,
+	SSL_MODE_RELEASE_BUFFERS = 0x10,
 	SSL_VERIFY_NONE = 0,
 	SSL_VERIFY_PEER = 1,
 	ERR_LIB_USER = 128,

@@ -271,11 +271,12 @@ read_data(struct tcpx_seal *s, size_t at, size_t total)
 static int
 read_record(struct tcpx_seal *s)
 {
-	const uint8_t *head = s->in + s->in_at;
 	size_t left = s->in_len - s->in_at, total;
+	const uint8_t *head;
 
 	if (left < HEAD)
 		return -EAGAIN;
+	head = s->in + s->in_at;
 	total = HEAD + (size_t)(head[3] << 8 | head[4]);
 	if (head[1] != 3 || head[2] != 3 || total > HEAD + TCPX_SEAL_BLOCK + TAIL)
 		return fail(s, TCPX_EPROTO, "no record");
@@ -301,7 +302,7 @@ put_in(struct tcpx_seal *s, const void *in, size_t len)
 	if (len == 0)
 		return 0;
 	/* what has been read goes first, so nothing points there */
-	if (s->plain_at == s->plain_end) {
+	if (s->in_at && s->plain_at == s->plain_end) {
 		memmove(s->in, s->in + s->in_at, s->in_len - s->in_at);
 		s->in_len -= s->in_at;
 		s->in_at = s->plain_at = s->plain_end = 0;
