@@ -304,10 +304,6 @@ status_of(struct tcpx_peer *p)
 		s = tcpx_container(p->inbound.next, struct session, in_peer);
 	if (rc == 0)
 		rc = s && atomic_load(&s->state) == SESS_OPEN ? 0 : -EAGAIN;
-	/* a session that has failed says why before its loop has noticed */
-	if (rc && s && s == p->out && atomic_load(&s->state) == SESS_FAILED &&
-	    s->cause != TCPX_ECLOSED)
-		rc = s->cause;
 	pthread_mutex_unlock(&p->lock);
 	return rc;
 }
@@ -367,6 +363,9 @@ tcpx_peer_query(tcpx_peer *p, struct tcpx_peer_info *info)
 		full.channels_wanted = s->chan.count;
 		full.chunk_bytes = s->chan.chunk_max;
 		full.window_slots = s->chan.window;
+		/* it says why before its loop has taken it out */
+		if (full.status == -EAGAIN && s->state == SESS_FAILED && s->cause != TCPX_ECLOSED)
+			full.status = s->cause;
 		if (full.status && !full.cause[0])
 			memcpy(full.cause, s->cause_text, sizeof(full.cause));
 		full.setup_ns = s->health.open_ns ? s->health.open_ns - s->health.start_ns : 0;

@@ -438,7 +438,8 @@ what_listens_is_no_engine(void **state)
 		assert_code(tcpx_peer_wait(p, WAIT_MS), cases[i].code);
 		tcpx_last_error(e, why, sizeof(why));
 		assert_non_null(strstr(why, where));
-		assert_non_null(strstr(why, cases[i].why));
+		if (!strstr(why, cases[i].why))
+			fail_msg("\"%s\" does not say \"%s\"", why, cases[i].why);
 		tcpx_peer_free(p);
 		tcpx_close(e);
 		close(other);
