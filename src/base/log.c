@@ -6,7 +6,6 @@
  */
 #include "base/log.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -22,6 +21,7 @@
 #include <unistd.h>
 
 #include "base/err.h"
+#include "base/text.h"
 
 #define LINE_MAX_BYTES 1024
 #define HOST_BYTES     65
@@ -112,13 +112,21 @@ host_read(char host[HOST_BYTES])
 	host[strcspn(host, ".")] = '\0';
 }
 
-/* Keeps one line one line, whatever bytes its values contain. */
+/* Keeps one line one line, whatever bytes its values contain: no control characters, those of
+ * U+0080 to U+009F neither, and UTF-8 alone. */
 static void
 line_clean(char *line)
 {
-	for (; *line; line++)
-		if (iscntrl((unsigned char)*line))
-			*line = '?';
+	unsigned char *at = (unsigned char *)line;
+	size_t len;
+
+	for (; *at; at += len) {
+		len = *at >= 0x80 ? tcpx_text_utf8(at) : *at >= ' ' && *at != 0x7f;
+		if (len == 0 || (at[0] == 0xc2 && at[1] < 0xa0)) {
+			*at = '?';
+			len = 1;
+		}
+	}
 }
 
 /* One write() a line, so that lines of several processes do not mix. */

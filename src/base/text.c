@@ -48,9 +48,8 @@ tcpx_text_add(struct tcpx_text *t, const char *fmt, ...)
 	va_end(args);
 }
 
-/* Length of the UTF-8 sequence at s beyond ASCII; 0: not a sequence. */
-static size_t
-utf8_len(const unsigned char *s)
+size_t
+tcpx_text_utf8(const unsigned char *s)
 {
 	size_t len = s[0] >= 0xc2 && s[0] <= 0xdf ? 2 : (s[0] & 0xf0) == 0xe0 ? 3 :
 		     s[0] >= 0xf0 && s[0] <= 0xf4 ? 4 : 0;
@@ -77,7 +76,7 @@ tcpx_text_quote(struct tcpx_text *t, const char *s)
 			      at[len] != '\\'; len++)
 			;
 		if (len == 0)
-			len = utf8_len(at);
+			len = tcpx_text_utf8(at);
 		if (len)
 			tcpx_text_add(t, "%.*s", (int)len, (const char *)at);
 		else

@@ -68,6 +68,7 @@ struct relay {
 	uint16_t port;
 	_Atomic int target_port, mode, seen; /* seen: connections                   */
 	_Atomic int flip_way, flip_at;       /* offset in that way; -1 none         */
+	_Atomic int flip_bits;
 	_Atomic bool flip_note;              /* the next piece of way 0 long enough */
 	_Atomic bool cut, stop;
 	int passed[2];                       /* bytes of this connection            */

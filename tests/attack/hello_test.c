@@ -8,6 +8,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "core/session/peer.h"
 #include "core/session/session.h"
 #include "proto/blob.h"
 
@@ -252,6 +253,34 @@ no_byte_of_the_handshake_can_be_altered(void **state)
 	tcpx_close(w);
 }
 
+/* START is in clear, so it can be altered: then there is no session, or one that is sealed. */
+static void
+an_altered_start_does_not_lead_into_the_clear(void **state)
+{
+	tcpx_engine *v = open_with("victim", shared, "TCPX_HANDSHAKE_MS=300");
+	tcpx_engine *w = open_with("worker7", shared, "TCPX_HANDSHAKE_MS=300");
+
+	for (int at = 0; at < WHOLE_START; at++)
+		for (int bits = 1; bits < 8; bits *= 2) {
+			struct relay r;
+			tcpx_peer *p;
+
+			relay_open(&r, w);
+			r.flip_bits = bits;
+			r.flip_at = at;
+			p = dial_by_name(v, "worker7", r.port);
+			if (tcpx_peer_wait(p, WAIT_MS) == 0) {
+				assert_non_null(p->out->control.line.seal);
+				assert_ok(tcpx_notify(p, "sealed", 6));
+				assert_note(w, "victim", "sealed");
+			}
+			tcpx_peer_free(p);
+			relay_close(&r);
+		}
+	tcpx_close(v);
+	tcpx_close(w);
+}
+
 /* The bytes of a handshake, said again. Is there an answer to its HELLO? */
 static bool
 replay(struct scene *s)
@@ -284,6 +313,38 @@ a_handshake_cannot_be_said_again(void **state)
 	scene_close(&s);
 }
 
+/* The victim's HELLO to another, led here: the peer that is known here may be between sessions. */
+static void
+a_refused_hello_leaves_the_peer_as_it_was(void **state)
+{
+	tcpx_engine *w = open_with("worker7", shared, NULL);
+	struct tcpx_hello h = foe_introduction("victim");
+	uint8_t payload[TCPX_FRAME_MAX];
+	struct tcpx_peer *known;
+	struct foe f;
+	size_t len;
+
+	assert_ok(tcpx_peer_new(w, "victim", h.incarnation, &known));
+	snprintf(h.expect_name, sizeof(h.expect_name), "another");
+	h.nic[0].addr.port = 7;
+	foe_dial(&f, "127.0.3.1", tcpx_port(w));
+	foe_start(&f, true, TCPX_START_NEW, 0);
+	assert_true(foe_prove(&f, shared, &shared->psk[0]));
+	foe_hello(&f, &h);
+	if (identity_is_checked) {
+		assert_true(foe_get(&f, TCPX_FR_REFUSE, payload, &len));
+		assert_int_equal(counters_of(w).sessions, 0);
+		assert_int_equal(known->gone, 0);
+		assert_int_equal(known->addr_count, 0);
+	} else {
+		assert_true(foe_get(&f, TCPX_FR_HELLO, payload, &len));
+		assert_int_equal(known->addr_count, 1);
+	}
+	foe_close(&f);
+	tcpx_peer_put(known);
+	tcpx_close(w);
+}
+
 int
 main(void)
 {
@@ -294,7 +355,9 @@ main(void)
 		cmocka_unit_test(a_hello_that_comes_back_is_refused),
 		cmocka_unit_test(a_flipped_byte_costs_a_connection_and_no_byte),
 		cmocka_unit_test(no_byte_of_the_handshake_can_be_altered),
+		cmocka_unit_test(an_altered_start_does_not_lead_into_the_clear),
 		cmocka_unit_test(a_handshake_cannot_be_said_again),
+		cmocka_unit_test(a_refused_hello_leaves_the_peer_as_it_was),
 	};
 
 	return run_attacks(tests, sizeof(tests) / sizeof(tests[0]));

@@ -65,7 +65,7 @@ alter(struct relay *r, int way, uint8_t *data, int len)
 	int at = r->flip_at - r->passed[way];
 
 	if (way == r->flip_way && r->flip_at >= 0 && at >= 0 && at < len) {
-		data[at] ^= 0x10;
+		data[at] ^= (uint8_t)r->flip_bits;
 		r->flip_at = -1;
 	}
 	if (way == 0 && len >= NOTE_MIN && atomic_exchange(&r->flip_note, false))
@@ -130,6 +130,7 @@ relay_open(struct relay *r, tcpx_engine *target)
 	memcpy(&at.sin_addr, (uint8_t[]){ 127, 0, 4, 1 }, 4);
 	r->near = r->far = -1;
 	r->flip_at = -1;
+	r->flip_bits = 0x10;
 	r->target_port = tcpx_port(target);
 	r->listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	assert_int_equal(bind(r->listener, (struct sockaddr *)&at, sizeof(at)), 0);
