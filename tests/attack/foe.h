@@ -63,13 +63,15 @@ enum relay_mode {
 	RELAY_SPEAK   /* says its own, and hangs up when it is spoken to      */
 };
 
+enum spoil { LEAVE, FLIP, CUT_SHORT, SAY_TWICE, SPOILS };
+
 struct relay {
 	int listener, near, far;
 	uint16_t port;
 	_Atomic int target_port, mode, seen; /* seen: connections                   */
 	_Atomic int flip_way, flip_at;       /* offset in that way; -1 none         */
 	_Atomic int flip_bits;
-	_Atomic bool flip_note;              /* the next piece of way 0 long enough */
+	_Atomic int spoil;                   /* enum spoil: the next note of way 0  */
 	_Atomic bool cut, stop;
 	int passed[2];                       /* bytes of this connection            */
 	uint8_t heard[8192];                 /* way 0 of the first connection       */

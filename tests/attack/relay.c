@@ -68,14 +68,13 @@ alter(struct relay *r, int way, uint8_t *data, int len)
 		data[at] ^= (uint8_t)r->flip_bits;
 		r->flip_at = -1;
 	}
-	if (way == 0 && len >= NOTE_MIN && atomic_exchange(&r->flip_note, false))
-		data[len - 1] ^= 1;
 }
 
 static void
 pass(struct relay *r, int way)
 {
 	int from = way ? r->far : r->near, to = way ? r->near : r->far;
+	int how;
 	uint8_t data[4096];
 	ssize_t n = recv(from, data, sizeof(data), 0);
 
@@ -93,7 +92,14 @@ pass(struct relay *r, int way)
 	}
 	alter(r, way, data, (int)n);
 	r->passed[way] += (int)n;
-	(void)!send(to, data, (size_t)n, MSG_NOSIGNAL);
+	how = way == 0 && n >= NOTE_MIN ? atomic_exchange(&r->spoil, LEAVE) : LEAVE;
+	if (how == FLIP)
+		data[n - 1] ^= 1;
+	(void)!send(to, data, (size_t)(how == CUT_SHORT ? n / 2 : n), MSG_NOSIGNAL);
+	if (how == SAY_TWICE)
+		(void)!send(to, data, (size_t)n, MSG_NOSIGNAL);
+	if (how == CUT_SHORT)
+		drop(r);
 }
 
 static void *

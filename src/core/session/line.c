@@ -150,6 +150,7 @@ tcpx_line_recv(struct line *l, const struct tcpx_net_ops *net, bool opener, void
 		n = opener ? in_clear(l, in, (size_t)got, room, cap) : 0;
 		l->heard = true;
 		l->due |= !tcpx_line_proven(l);
+		l->clear = n > 0;
 		if (n)
 			return n;
 		n = l->how->feed(l->seal, in, (size_t)got, room, cap);
@@ -158,7 +159,7 @@ tcpx_line_recv(struct line *l, const struct tcpx_net_ops *net, bool opener, void
 			return -EAGAIN;
 		}
 	}
-	l->more = n == (ssize_t)cap || got == (ssize_t)sizeof(in);
+	l->more = n == (ssize_t)cap || got == (ssize_t)sizeof(in) || !tcpx_line_proven(l);
 	return n;
 }
 

@@ -25,6 +25,7 @@ struct line {
 	size_t plain;                    /* bytes of frames that they end              */
 	bool more;                       /* more plaintext may wait in seal            */
 	bool heard;                      /* something came                             */
+	bool clear;                      /* ... in clear: anybody's                    */
 	bool due;                        /* the handshake may have something to say    */
 };
 
@@ -50,7 +51,8 @@ tcpx_line_owes(const struct line *l)
 ssize_t tcpx_line_send(struct line *l, const struct tcpx_net_ops *net, const void *data, size_t len);
 /*
  * Receives bytes of frames. Before the peer has proved its key, an opener also gets a frame in
- * clear here (tcpx_line_proven() stays false): a REFUSE, which anybody may have written.
+ * clear here, with clear set: a REFUSE, which anybody may have written. What is sealed stays proven
+ * when an error follows it, which the next call gives.
  * Return: bytes; 0: closed by the peer; -EAGAIN: none now (what the handshake has to answer is
  * due); TCPX_EAUTH: the peer has another key; TCPX_EPROTO: no record; or the code of the network.
  */

@@ -45,7 +45,7 @@ unproven(int code)
 static int
 refused(struct session *s, struct tcpx_buf *b)
 {
-	bool proven = s->engine->secret && tcpx_line_proven(&s->control.line);
+	bool proven = s->engine->secret && !s->control.line.clear;
 	const char *words = NULL;
 	char text[TCPX_TEXT_MAX];
 	int32_t code;
@@ -94,7 +94,7 @@ dispatch(struct session *s, const struct tcpx_frame_head *h, const uint8_t *payl
 {
 	bool early = s->state != SESS_OPEN;
 
-	if (!tcpx_line_proven(&s->control.line) && h->type != TCPX_FR_REFUSE)
+	if (s->control.line.clear && h->type != TCPX_FR_REFUSE)
 		return TCPX_EPROTO; /* in clear, and anybody's */
 	if (early && (h->type == TCPX_FR_HELLO ||
 		      h->type == TCPX_FR_HANDLES || h->type == TCPX_FR_READY))
