@@ -78,7 +78,8 @@ pass(struct relay *r, int way)
 	uint8_t data[4096];
 	ssize_t n = recv(from, data, sizeof(data), 0);
 
-	if (n <= 0 || r->mode == RELAY_SPEAK) {
+	/* after RELAY_MIRROR there is no other end */
+	if (n <= 0 || r->mode == RELAY_SPEAK || (r->mode == RELAY_ON && to < 0)) {
 		drop(r);
 		return;
 	}
