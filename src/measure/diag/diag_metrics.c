@@ -13,6 +13,7 @@
 
 enum { TABLE_NONE, TABLE_OURS }; /* rows of nccl-tests are recognised without a head */
 
+#define COUNT_MAX 1e12 /* of a figure that becomes a uint64_t */
 #define WORDS 24
 
 void
@@ -206,7 +207,8 @@ take_ours(struct diag_metrics *m, const char *line)
 		.wrong = cell(m, line, " wrong"),
 	};
 
-	if (!(size >= 0) || !(iters >= 1) || !(p.time_us >= 0))
+	if (!(size >= 0 && size < COUNT_MAX) || !(iters >= 1 && iters < COUNT_MAX) ||
+	    !(p.time_us >= 0))
 		return;
 	p.size = (uint64_t)size;
 	p.iters = (uint64_t)iters;

@@ -174,12 +174,12 @@ direct_message(struct pair *p, uint64_t seq, uint8_t *data, uint32_t len, bool a
 static inline void
 make_streams(struct pair *p, struct tcpx_stream **a, struct tcpx_stream **b)
 {
-	struct tcpx_addr any = addr_of(1, 0, 0), bound, from;
+	struct tcpx_addr any = addr_of(1, 0, 0), bound, from, at;
 	struct tcpx_stream *l;
 
 	assert_int_equal(p->ops->listen(p->net[1], &any, &bound, &l), 0);
 	assert_int_equal(p->ops->connect(p->net[0], 0, &bound, a), 0);
-	while (p->ops->accept(l, b, &from) == -EAGAIN)
+	while (p->ops->accept(l, b, &from, &at) == -EAGAIN)
 		assert_true(tick(p));
 	while (p->ops->stream_send(*a, NULL, 0) == -EAGAIN)
 		assert_true(tick(p));

@@ -15,7 +15,7 @@ head(uint64_t seq, uint32_t len)
 static void
 make_stream(struct rig *r, struct tcpx_stream **to, struct tcpx_stream **from)
 {
-	struct tcpx_addr any = { .family = 4, .ip = { 127, 0, 0, 1 } }, bound, peer;
+	struct tcpx_addr any = { .family = 4, .ip = { 127, 0, 0, 1 } }, bound, peer, at;
 	struct tcpx_stream *l;
 	struct tcpx_net_event ev[4];
 	int marker, rc = -EAGAIN;
@@ -26,7 +26,7 @@ make_stream(struct rig *r, struct tcpx_stream **to, struct tcpx_stream **from)
 	while (rc == -EAGAIN) {
 		assert_int_equal(r->ops->poller_wait(r->poller[1], ev, 4, 10 * TCPX_SEC), 1);
 		assert_ptr_equal(ev[0].owner, &marker);
-		rc = r->ops->accept(l, from, &peer);
+		rc = r->ops->accept(l, from, &peer, &at);
 	}
 	assert_int_equal(rc, 0);
 	r->ops->stream_close(l);

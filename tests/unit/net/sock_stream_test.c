@@ -25,13 +25,13 @@ static void
 stream_pair(struct rig *r, struct tcpx_stream **near, struct tcpx_stream **far)
 {
 	uint64_t deadline = rig_deadline();
-	struct tcpx_addr to, from;
+	struct tcpx_addr to, from, at;
 	struct tcpx_stream *l = listen_any(r, &to);
 	int rc;
 
 	assert_int_equal(r->ops->stream_watch(l, r->poller, l, TCPX_READABLE), 0);
 	assert_int_equal(r->ops->connect(r->net, 0, &to, near), 0);
-	while ((rc = r->ops->accept(l, far, &from)) == -EAGAIN)
+	while ((rc = r->ops->accept(l, far, &from, &at)) == -EAGAIN)
 		rig_pause(r, deadline);
 	assert_int_equal(rc, 0);
 	assert_int_equal(from.family, 4);
@@ -40,7 +40,7 @@ stream_pair(struct rig *r, struct tcpx_stream **near, struct tcpx_stream **far)
 		rig_pause(r, deadline);
 	assert_int_equal(rc, 0);
 	assert_int_equal(r->ops->stream_send(*far, NULL, 0), 0);
-	assert_int_equal(r->ops->accept(l, far, &from), -EAGAIN);
+	assert_int_equal(r->ops->accept(l, far, &from, &at), -EAGAIN);
 	r->ops->stream_close(l);
 }
 
@@ -195,7 +195,7 @@ no_descriptor_left_sheds_the_connection(void **state)
 	struct tcpx_stream *near, *far = NULL;
 	struct tcpx_stream *l;
 	struct rlimit old, tight;
-	struct tcpx_addr to, from;
+	struct tcpx_addr to, from, at;
 	struct tcpx_net_event ev[4];
 	char byte;
 	ssize_t n;
@@ -212,7 +212,7 @@ no_descriptor_left_sheds_the_connection(void **state)
 	getrlimit(RLIMIT_NOFILE, &old);
 	tight = (struct rlimit){ (rlim_t)fd, old.rlim_max };
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &tight), 0);
-	assert_int_equal(r->ops->accept(l, &far, &from), -EAGAIN);
+	assert_int_equal(r->ops->accept(l, &far, &from, &at), -EAGAIN);
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &old), 0);
 
 	assert_null(far);
