@@ -177,7 +177,7 @@ verbose_mesh() {
 ok "SETUP_IRQ_AFFINITY=1 VERBOSE=1 ./run_p2p_fullmesh.sh server, client <NODE0_ETH0_IP>" verbose_mesh
 ok "eight figures of the plugin between GPUs" figures 8
 ok "variables, bindings, interrupts, threads" both "^NCCL_GPUDIRECTTCPX_CTRL_DEV=eth0" \
-	"^TX bindings: eth1:8-21,112-125" "^irq_affinity:" "ran on CPUs"
+	"^TX bindings: eth1:8-21,112-125" "^irq_affinity:" "on CPUs"
 # T1 to T5, one run of each: threads bound or not, interrupts moved where that can be
 study() {
 	on h1 sh -c 'eval "$(a3-tcpx env)"

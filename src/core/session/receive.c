@@ -59,7 +59,7 @@ refused(struct session *s, struct tcpx_buf *b)
 	}
 	if (code == 0)
 		return TCPX_EPROTO;
-	if (!proven)
+	if (!proven && (s->engine->secret || !text[0]))
 		words = own_words(s, code);
 	if (words && s->engine->secret)
 		code = unproven(code);

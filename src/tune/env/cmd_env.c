@@ -45,7 +45,7 @@ static const struct opt_command command = {
 	NAME, "[OPTIONS]",
 	"Prints the environment that a job over GPUDirect-TCPX should have on this machine: what "
 	"Google publishes for NCCL on A3-high, with this machine's NICs and the plan's CPUs "
-	"(tcpx irq plan). Exit code 3: there is no GPU here. With --lint says what is wrong with one; exit code 1 if there is an "
+	"(tcpx irq plan). With --lint says what is wrong with one; exit code 1 if there is an "
 	"error or a warning.",
 	opts, ARRAY_LEN(opts),
 	"  eval \"$(tcpx env)\"\n"
@@ -176,9 +176,9 @@ make(const struct args *a, const struct machine *m, const struct tcpx_roles *rol
 }
 
 /* What a job over GPUDirect-TCPX cannot do without: a GPU, and a plugin, which may be in the
- * job's container. TOOL_DENIED, after the variables, where there is no GPU. */
-static int
-check_needs(const struct machine *m)
+ * job's container. Without one the variables are for another machine. */
+static void
+say_needs(const struct machine *m)
 {
 	bool gpu = m->facts->gpu_count > 0;
 	struct machine_plugin plugin = { .found = true };
@@ -186,12 +186,11 @@ check_needs(const struct machine *m)
 	if (m->here)
 		machine_plugin_read(m, NULL, &plugin);
 	if (!gpu)
-		return tool_fail(TOOL_DENIED, NAME, "no GPU%s is found here: no job over "
+		tool_fail(TOOL_OK, NAME, "no GPU%s is found here: no job over "
 				 "GPUDirect-TCPX can run, and the variables are for another machine", plugin.found ? "" : " and no NCCL net plugin");
-	if (!plugin.found)
+	else if (!plugin.found)
 		tool_fail(TOOL_OK, NAME, "no NCCL net plugin is found here (%s): the job's container "
 			  "has to bring it", plugin.why);
-	return TOOL_OK;
 }
 
 static int
@@ -217,7 +216,9 @@ run_make(const struct args *a, struct machine *m)
 				 "address", a->control ? "--control" : "NCCL_GPUDIRECTTCPX_CTRL_DEV",
 				 control);
 	rc = make(a, m, &roles);
-	return rc ? rc : check_needs(m);
+	if (rc == TOOL_OK)
+		say_needs(m);
+	return rc;
 }
 
 static int

@@ -77,7 +77,12 @@ hello_fill(union any *a, struct tcpx_rng *rng)
 static void
 resume_fill(union any *a, struct tcpx_rng *rng)
 {
-	fill_bytes(rng, &a->resume, sizeof(a->resume));
+	struct tcpx_resume *r = &a->resume;
+
+	fill_bytes(rng, r, sizeof(*r));
+	r->dialled = (struct tcpx_addr){ .family = (uint8_t)(2 * tcpx_rng_between(rng, 2, 3)),
+					 .port = (uint16_t)tcpx_rng_next(rng) };
+	fill_bytes(rng, r->dialled.ip, sizeof(r->dialled.ip));
 }
 
 static void

@@ -209,7 +209,7 @@ values_not_allowed_are_refused(void **state)
 {
 	static const union any good[CODECS] = {
 		[START].start = { .version_min = 1, .version_max = 1, .kind = TCPX_START_NEW },
-		[HELLO].hello = { .role = TCPX_ROLE_OPENER, .name = "name",
+		[HELLO].hello = { .role = TCPX_ROLE_OPENER, .incarnation = 1, .name = "name",
 			      .provider = "sock", .channels = 1, .window = 1, .chunk_max = 1 },
 		[HANDLES].handles = { .count = 2, .usable = { true }, .handle = { { 5 } } },
 		[OPEN].open = { .op = TCPX_WIRE_WRITE, .total = 5, .chunk = 1 },

@@ -331,6 +331,8 @@ __wrap_syscall(long number, ...)
 	for (int i = 0; i < 6; i++)
 		a[i] = va_arg(args, long);
 	va_end(args);
+	if (number == SYS_epoll_pwait)
+		return __wrap_epoll_wait((int)a[0], (struct epoll_event *)a[1], (int)a[2], (int)a[3]);
 	return __real_syscall(number, a[0], a[1], a[2], a[3], a[4], a[5]);
 }
 
