@@ -20,31 +20,6 @@
 #define REFUSED_NS (1000 * TCPX_MS) /* ... and for so long, at first contact */
 #define PATIENCE_NS (1000 * TCPX_MS) /* for the opener to resume after a cut */
 
-struct tcpx_addr
-tcpx_control_dialled(const struct session *s)
-{
-	struct tcpx_peer *p = s->peer;
-	struct tcpx_addr at = { 0 };
-
-	pthread_mutex_lock(&p->lock);
-	if (p->addr_count)
-		at = p->addr[(s->control.target_addr - 1) % p->addr_count];
-	pthread_mutex_unlock(&p->lock);
-	return at;
-}
-
-struct tcpx_identity
-tcpx_control_identity(const struct session *s)
-{
-	const struct tcpx_peer *p = s->peer;
-
-	return (struct tcpx_identity){ .name = s->engine->name,
-				       .incarnation = s->engine->incarnation,
-				       .secret = s->engine->secret != NULL,
-				       .peer = p->incarnation,
-				       .peer_name = p->named ? p->name : "" };
-}
-
 /* START, and with a secret the proof of it: of the session's own key when it is resumed, so that
  * no other holder of the secret can do that. */
 static int

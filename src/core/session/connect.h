@@ -5,7 +5,6 @@
 
 #include <stdint.h>
 
-#include "core/session/identity.h"
 #include "core/session/session.h"
 
 /* Acceptor, cut: probes whether the opener is alive. */
@@ -15,9 +14,5 @@ void tcpx_control_connect(struct session *s, uint64_t now_ns);
 
 /* Opener, in every turn until the proof is there: then sends HELLO or RESUME. */
 int tcpx_control_introduce(struct session *s);
-/* Opener: the address that it has connected to. */
-struct tcpx_addr tcpx_control_dialled(const struct session *s);
-/* This side, and the peer of the session. */
-struct tcpx_identity tcpx_control_identity(const struct session *s);
 
 #endif

@@ -9,7 +9,6 @@
 
 #include "core/context/context.h"
 #include "core/loop/loop.h"
-#include "core/session/handshake.h"
 #include "core/session/peer.h"
 #include "core/session/session.h"
 
@@ -135,6 +134,41 @@ tcpx_control_flush_work(struct work *w, uint64_t now_ns)
 	pthread_mutex_unlock(&s->lock);
 }
 
+struct tcpx_addr
+tcpx_control_dialled(const struct session *s)
+{
+	struct tcpx_peer *p = s->peer;
+	struct tcpx_addr at = { 0 };
+
+	pthread_mutex_lock(&p->lock);
+	if (p->addr_count)
+		at = p->addr[(s->control.target_addr - 1) % p->addr_count];
+	pthread_mutex_unlock(&p->lock);
+	return at;
+}
+
+struct tcpx_identity
+tcpx_control_identity(const struct session *s)
+{
+	const struct tcpx_peer *p = s->peer;
+
+	return (struct tcpx_identity){ .name = s->engine->name,
+				       .incarnation = s->engine->incarnation,
+				       .secret = s->engine->secret != NULL,
+				       .peer = p->incarnation,
+				       .peer_name = p->named ? p->name : "" };
+}
+
+void
+tcpx_control_stranger(struct session *s, int code, const char *why)
+{
+	struct tcpx_addr at = tcpx_control_dialled(s);
+	char text[64];
+
+	tcpx_addr_format(&at, text, sizeof(text));
+	tcpx_session_fail(s, code, "something listens at %s that is no tcpx engine%s", text, why);
+}
+
 void
 tcpx_control_cut(struct session *s, uint64_t now_ns, const char *why)
 {
@@ -161,7 +195,7 @@ tcpx_control_cut(struct session *s, uint64_t now_ns, const char *why)
 		break;
 	default:
 		if (s->opener && s->state == SESS_HELLO)
-			tcpx_handshake_stranger(s, TCPX_EPEERGONE, "; or it went away or is full: "
+			tcpx_control_stranger(s, TCPX_EPEERGONE, "; or it went away or is full: "
 						"the connection was closed before HELLO");
 		else
 			tcpx_session_fail(s, TCPX_EPEERGONE,

@@ -5,6 +5,7 @@
 
 #include <stdint.h>
 
+#include "core/session/identity.h"
 #include "core/session/session.h"
 
 #define CONTROL_RETRY_NS (20 * TCPX_MS) /* between attempts to connect */
@@ -23,6 +24,13 @@ void tcpx_control_flush_by_loop(struct session *s);
 void tcpx_control_flush_work(struct work *w, uint64_t now_ns);
 void tcpx_control_cut(struct session *s, uint64_t now_ns, const char *why);
 void tcpx_control_probe_end(struct session *s);
+
+/* Opener: the address that it has connected to. */
+struct tcpx_addr tcpx_control_dialled(const struct session *s);
+/* This side, and the peer of the session. */
+struct tcpx_identity tcpx_control_identity(const struct session *s);
+/* Opener, before HELLO: what was connected to is no engine. @why goes on with the sentence. */
+void tcpx_control_stranger(struct session *s, int code, const char *why);
 
 /* Before loop 0 sleeps: flushes what tcpx_control_flush_later() deferred. Its
  * lease held, no lock. */

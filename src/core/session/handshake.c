@@ -14,7 +14,6 @@
 #include "core/context/context.h"
 #include "core/memory/payload.h"
 #include "core/session/accept.h"
-#include "core/session/connect.h"
 #include "core/session/control.h"
 #include "core/session/identity.h"
 #include "core/session/peer.h"
@@ -302,16 +301,6 @@ tcpx_handshake_frame(struct session *s, const struct tcpx_frame_head *h, const u
 	default:
 		return TCPX_EPROTO;
 	}
-}
-
-void
-tcpx_handshake_stranger(struct session *s, int code, const char *why)
-{
-	struct tcpx_addr at = tcpx_control_dialled(s);
-	char text[64];
-
-	tcpx_addr_format(&at, text, sizeof(text));
-	tcpx_session_fail(s, code, "something listens at %s that is no tcpx engine%s", text, why);
 }
 
 uint64_t

@@ -23,8 +23,6 @@ int tcpx_handshake_accept(struct session *s, const struct tcpx_hello *h, uint64_
 /* Frames until the session is open. */
 int tcpx_handshake_frame(struct session *s, const struct tcpx_frame_head *h,
 			 const uint8_t *payload, uint64_t now_ns);
-/* Opener, before HELLO: what was connected to is no engine. @why goes on with the sentence. */
-void tcpx_handshake_stranger(struct session *s, int code, const char *why);
 /* The time limit for channels, from HANDLES to READY. */
 uint64_t tcpx_wiring_patience(const struct tcpx_engine *e);
 

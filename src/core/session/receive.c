@@ -127,7 +127,7 @@ take_frames(struct session *s, uint64_t now_ns)
 		tcpx_session_fail(s, bad, "frame %s in session state %d",
 				  tcpx_frame_name(h.type), s->state);
 	else if (rc < 0 && s->opener && (s->state == SESS_HELLO || s->state == SESS_PROOF))
-		tcpx_handshake_stranger(s, rc, ": its bytes are no frame");
+		tcpx_control_stranger(s, rc, ": its bytes are no frame");
 	else if (rc < 0)
 		tcpx_session_fail(s, rc, "%s", "bytes on the control stream that are no frame");
 	return s->state != SESS_FAILED && s->control.line.stream;
@@ -143,7 +143,7 @@ broken(struct session *s, int rc, uint64_t now_ns)
 		tcpx_control_flush(s); /* what TLS has to say */
 		tcpx_session_fail(s, rc, "%s", "the two sides have different secrets");
 	} else if (rc == TCPX_EPROTO && s->state == SESS_PROOF) {
-		tcpx_handshake_stranger(s, rc, ": its bytes are no frame");
+		tcpx_control_stranger(s, rc, ": its bytes are no frame");
 	} else {
 		s->control.asking = rc == TCPX_EAUTH && s->control.proving && !s->control.asking;
 		tcpx_control_cut(s, now_ns, rc ? tcpx_err_text(rc) : "closed by the peer");

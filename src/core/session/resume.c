@@ -10,7 +10,6 @@
 #include "base/random.h"
 #include "core/context/context.h"
 #include "core/loop/loop.h"
-#include "core/session/connect.h"
 #include "core/session/control.h"
 #include "core/session/identity.h"
 #include "core/session/peer.h"

@@ -137,7 +137,7 @@ handshake_overdue(struct session *s)
 	}
 	snprintf(why, sizeof(why), ", or hangs: no HELLO within %llu ms",
 		 (unsigned long long)(patience_ns / TCPX_MS));
-	tcpx_handshake_stranger(s, TCPX_ETIMEDOUT, why);
+	tcpx_control_stranger(s, TCPX_ETIMEDOUT, why);
 }
 
 static void
