@@ -68,23 +68,6 @@ tcpx_pull_allowed(const struct tcpx_pull_channel *c, const struct tcpx_pull_sess
 	return own_ns <= TCPX_PULL_SLACK_NS || own_ns - TCPX_PULL_SLACK_NS <= all_ns;
 }
 
-uint64_t
-tcpx_silence_due_ns(const struct tcpx_silence *s, uint64_t stall_ns)
-{
-	uint64_t least_ns = stall_ns / TCPX_SILENCE_PARTS, most_ns = stall_ns / 3;
-	uint64_t patience_ns = most_ns;
-
-	if (s->Bps)
-		patience_ns = mul_div(s->outstanding_bytes, TCPX_SILENCE_TIMES * NS_PER_SEC, s->Bps);
-	if (patience_ns < least_ns)
-		patience_ns = least_ns;
-	if (patience_ns > most_ns)
-		patience_ns = most_ns;
-	if (!s->outstanding_bytes || s->others_ns < s->since_ns + patience_ns / 2)
-		return UINT64_MAX;
-	return s->since_ns + patience_ns;
-}
-
 static uint32_t
 quantum(const struct tcpx_drr *d)
 {

@@ -54,26 +54,6 @@ struct tcpx_pull_session {
 bool tcpx_pull_allowed(const struct tcpx_pull_channel *c, const struct tcpx_pull_session *s,
 		       uint32_t len);
 
-/* A sending channel with messages in flight: a dead path differs from a slow one by these. */
-struct tcpx_silence {
-	uint64_t since_ns;  /* its newest acknowledgement, or the first message in flight after it */
-	uint64_t others_ns; /* newest acknowledgement of the session's other channels */
-	uint64_t outstanding_bytes;
-	uint64_t Bps;       /* its own rate so far; 0: unknown */
-};
-
-#define TCPX_SILENCE_PARTS 6 /* of the stall deadline: no path is given up before one of them */
-#define TCPX_SILENCE_TIMES 8 /* what is in flight may take so much longer than it ever did */
-
-/*
- * tcpx_silence_due_ns - when the channel is to be given up, unless an acknowledgement comes
- * @stall_ns: the stall deadline. The patience is a sixth of it, or eight times what the bytes in
- * flight take at the channel's own rate, but never more than a third; with an unknown rate a third.
- * Others must have moved for half of that patience after this one fell silent: when all are silent
- * the peer is frozen, and no channel is to blame. UINT64_MAX: not as things stand.
- */
-uint64_t tcpx_silence_due_ns(const struct tcpx_silence *s, uint64_t stall_ns);
-
 /* Deficit round robin over the transfers of a session, quantum one chunk. Nodes are
  * embedded in their owner. Not thread-safe. */
 struct tcpx_drr_node {

@@ -47,7 +47,6 @@ retire(struct channel *c, uint64_t seq, uint64_t now_ns)
 	s->sched.outstanding_bytes -= r->len;
 	c->tx.outstanding_bytes -= r->len;
 	c->tx.outstanding--;
-	c->tx.moved_ns = now_ns;
 	tcpx_rate_ack(&c->tx.rate, &r->mark, r->len, now_ns);
 	count_add(&s->engine->count.ack_ns, now_ns - r->sent_ns);
 	count_add(&s->engine->count.bytes_tx, r->len);

@@ -141,7 +141,7 @@ channel_work(struct work *w, uint64_t now_ns)
 	struct channel *c = tcpx_container(w, struct channel, work);
 	struct session *s = c->session;
 	struct tcpx_ack reported;
-	bool over, fenced, down, silent, acked;
+	bool over, fenced, down, acked;
 	int rc = 0;
 
 	if (c->closed)
@@ -150,7 +150,6 @@ channel_work(struct work *w, uint64_t now_ns)
 	over = s->state == SESS_FAILED || c->state == CHAN_DOWN;
 	fenced = c->fence.done;
 	down = c->fence.asked;
-	silent = c->fence.silent;
 	acked = c->tx.reported_new;
 	reported = c->tx.reported;
 	c->tx.reported_new = false;
@@ -161,8 +160,6 @@ channel_work(struct work *w, uint64_t now_ns)
 		tcpx_channel_fenced(c, now_ns);
 	} else if (down) {
 		tcpx_channel_down(c, TCPX_EFENCED, "taken down by the sender");
-	} else if (silent && c->state == CHAN_UP) {
-		tcpx_channel_down(c, TCPX_ECHANNEL, "nothing is acknowledged on it, while others move");
 	} else if (c->state == CHAN_UP) {
 		if (acked)
 			rc = tcpx_acks_take(c, &reported, now_ns);

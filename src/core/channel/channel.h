@@ -87,7 +87,6 @@ struct chan_wiring {
 /* What is known of the end of a channel. session.lock */
 struct fence {
 	bool asked;             /* receiving: CHANNEL_DOWN has come                   */
-	bool silent;            /* sending: given up, as others move and it does not  */
 	bool done;              /* sending: FENCED has come                           */
 	uint64_t last;          /* with done: last message the peer took over         */
 	uint64_t down_ns;
@@ -103,7 +102,6 @@ struct sender {
 	/* session.lock */
 	uint64_t outstanding_bytes;
 	uint32_t outstanding;
-	uint64_t moved_ns;      /* the newest acknowledgement, or the first pick after it */
 	struct tcpx_rate rate;
 	struct tcpx_ack reported; /* from CHANNEL_ACK, not yet handled                */
 	bool reported_new;

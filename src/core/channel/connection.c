@@ -235,45 +235,6 @@ tcpx_channel_fenced(struct channel *c, uint64_t now_ns)
 	tcpx_channel_close(c);
 }
 
-/* Newest acknowledgement of a channel other than @c. */
-static uint64_t
-others_moved_ns(const struct session *s, const struct channel *c)
-{
-	uint64_t ns = 0;
-	uint32_t i;
-
-	for (i = 0; i < s->chan.count; i++) {
-		const struct channel *o = s->chan.tx[i];
-
-		if (o && o != c && o->state == CHAN_UP && o->tx.moved_ns > ns)
-			ns = o->tx.moved_ns;
-	}
-	return ns;
-}
-
-/* A path that swallows what is sent is noticed while the others still carry: its chunks go to
- * them as soon as the peer has fenced it. Without the control stream there is no fence; and a
- * chunk may wait for its OPEN. */
-static void
-check_silence(struct session *s, struct channel *c, uint64_t now_ns)
-{
-	struct tcpx_silence silence = { .since_ns = c->tx.moved_ns, .Bps = c->tx.rate.Bps,
-					.outstanding_bytes = c->tx.outstanding_bytes,
-					.others_ns = others_moved_ns(s, c) };
-	uint64_t due_ns;
-
-	if (c->tx.outstanding == 0 || c->fence.silent || !s->control.line.stream ||
-	    s->control.resuming || s->control.chunks_wait)
-		return;
-	due_ns = tcpx_silence_due_ns(&silence, s->engine->limit.stall_ns);
-	if (now_ns >= due_ns) {
-		c->fence.silent = true;
-		tcpx_loop_post(c->loop, &c->work);
-	} else if (due_ns != UINT64_MAX) {
-		tcpx_session_add_timer(s, due_ns);
-	}
-}
-
 void
 tcpx_channels_check(struct session *s, uint64_t now_ns)
 {
@@ -282,8 +243,6 @@ tcpx_channels_check(struct session *s, uint64_t now_ns)
 	for (i = 0; i < s->chan.count; i++) {
 		struct channel *c = s->chan.tx[i];
 
-		if (c && c->state == CHAN_UP)
-			check_silence(s, c, now_ns);
 		if (!c || c->state != CHAN_FENCING)
 			continue;
 		if (now_ns >= c->fence.down_ns + s->engine->limit.stall_ns) {

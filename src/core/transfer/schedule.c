@@ -106,8 +106,6 @@ assign(struct session *s, struct channel *c, struct tcpx_xfer *x, uint32_t len, 
 	x->tx.in_flight++;
 	s->sched.queued_bytes -= len;
 	s->sched.outstanding_bytes += len;
-	if (c->tx.outstanding == 0)
-		c->tx.moved_ns = now_ns;
 	c->tx.outstanding_bytes += len;
 	c->tx.outstanding++;
 	c->figures.in_flight_sum += c->tx.outstanding;

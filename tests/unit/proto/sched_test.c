@@ -114,36 +114,6 @@ pull_follows_the_table(void **state)
 		      pull_cases[i].allowed);
 }
 
-/* ---- silence ------------------------------------------------------------------------ */
-
-#define NEVER UINT64_MAX
-
-/* The stall deadline is 12 s: a sixth of it is 2 s, a third 4 s. */
-static const struct {
-	const char *name;
-	struct tcpx_silence s;
-	uint64_t due_ns;
-} silences[] = {
-	{ "nothing in flight", { 10 * SEC, 12 * SEC, 0, 100 * MIB }, NEVER },
-	{ "a fast channel", { 10 * SEC, 11 * SEC, MIB, 100 * MIB }, 12 * SEC },
-	{ "the others only just moved on", { 10 * SEC, 11 * SEC - 1, MIB, 100 * MIB }, NEVER },
-	{ "all fell silent at once", { 10 * SEC, 10 * SEC, MIB, 100 * MIB }, NEVER },
-	{ "a slow channel has eight times as long", { 10 * SEC, 15 * SEC, 3 * MIB, 8 * MIB }, 13 * SEC },
-	{ "but no more than a third", { 10 * SEC, 15 * SEC, 8 * MIB, MIB }, 14 * SEC },
-	{ "no rate is known", { 10 * SEC, 15 * SEC, MIB, 0 }, 14 * SEC },
-	{ "others before it", { 10 * SEC, 1 * SEC, MIB, 100 * MIB }, NEVER },
-	{ "numbers at the edge", { 10 * SEC, 15 * SEC, UINT64_MAX, 1 }, 14 * SEC },
-};
-
-static void
-silence_follows_the_table(void **state)
-{
-	for (size_t i = 0; i < ARRAY_LEN(silences); i++)
-		check(silences[i].name, "due",
-		      (int)(tcpx_silence_due_ns(&silences[i].s, 12 * SEC) / MS),
-		      (int)(silences[i].due_ns / MS));
-}
-
 /* ---- simulation -------------------------------------------------------------------- */
 
 #define NICS   4
@@ -367,7 +337,6 @@ main(void)
 		cmocka_unit_test(pipelined_chunks_sample_the_whole_pipe),
 		cmocka_unit_test(rates_survive_odd_clocks_and_sizes),
 		cmocka_unit_test(pull_follows_the_table),
-		cmocka_unit_test(silence_follows_the_table),
 		cmocka_unit_test(slow_nic_does_not_hoard),
 		cmocka_unit_test(large_transfer_does_not_starve_small_ones),
 		cmocka_unit_test(shares_are_even_in_bytes),
