@@ -41,6 +41,7 @@ within '
 	[ -z "$(dpkg-query -W -f "\${Conffiles}" $names)" ]
 	libs=$(dirname "$(find /usr/lib -name libtcpx-p2p.so.0)")
 	cd /quick
+	ln -s /usr/share/doc/libtcpx-p2p-dev/examples
 	export TCPX_NICS=lo
 	. ./node1 >received &
 	receiver=$!

@@ -2,8 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Takes the code blocks out of a page, as printed.
 
-blocks.py PAGE DIR: a C block whose first line is a comment with a file's name becomes DIR/NAME;
-of the others, block number n becomes DIR/n.LANGUAGE ("plain" without one).
+blocks.py PAGE DIR: block number n becomes DIR/n.LANGUAGE ("plain" without one).
 """
 import pathlib
 import re
@@ -13,7 +12,6 @@ page, out = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2])
 for number, match in enumerate(
         re.finditer(r"^```(\w*)\n(.*?)^```$", page.read_text(), re.M | re.S), 1):
     language, text = match.groups()
-    named = re.match(r"/\* (\w+\.c) \*/\n", text)
-    name = named.group(1) if named else f"{number}.{language or 'plain'}"
+    name = f"{number}.{language or 'plain'}"
     (out / name).write_text(text)
     print(name)

@@ -15,8 +15,9 @@ blocks=$scratch/blocks
 mkdir "$blocks" "$scratch/bin"
 python3 "$(dirname "$0")/blocks.py" "$root/README.md" "$blocks" >"$scratch/names"
 cat "$scratch/names"
-cp -r "$blocks" "$scratch/node0"
-cp -r "$blocks" "$scratch/node1"
+mkdir "$scratch/node0" "$scratch/node1"
+ln -s "$root/examples" "$scratch/node0"
+ln -s "$root/examples" "$scratch/node1"
 cp /etc/hosts "$scratch/hosts"
 printf '10.77.0.1 node0\n10.77.0.2 node1\n' >>"$scratch/hosts"
 
@@ -47,7 +48,7 @@ at() {
 }
 # block WORD: the block that has it; each WORD below is in one.
 block() {
-	grep -lF -- "$1" "$blocks"/*.sh "$blocks"/*.console "$blocks"/*.plain | xargs -n1 basename
+	grep -lF -- "$1" "$blocks"/*.* | xargs -n1 basename
 }
 
 two_machines() {
@@ -75,6 +76,17 @@ program() {
 		return 1
 	}
 }
+# the page's lines are the program's, in its order
+excerpt() {
+	python3 - "$root/examples/push.c" "$blocks/$(block tcpx_peer_find)" <<'END'
+import sys
+program, page = ([line.strip() for line in open(name)] for name in sys.argv[1:])
+left = iter(program)
+for line in page:
+    if not line.startswith("/*"):
+        assert line in left, line + ": not in examples/push.c, or in another order"
+END
+}
 no_warnings() {
 	cat "$scratch/received"
 	[ "$(grep -vc ' warning: the use of ' "$scratch/received")" = 1 ] # the sanitizer's
@@ -100,7 +112,7 @@ make_targets() {
 # nothing was added to the page that no test above runs
 all_of_them() {
 	for known in "$(block 'make demo')" "$(block 'sudo make install')" "$(block 'tcpx perf node1')" \
-		"$(block cuda:1)" "$(block ./push)" "$(block emu.so)" push.c; do
+		"$(block cuda:1)" "$(block ./push)" "$(block emu.so)" "$(block tcpx_peer_find)"; do
 		echo "$known"
 	done | sort >"$scratch/run"
 	sort "$scratch/names" | diff - "$scratch/run"
@@ -110,6 +122,7 @@ ok "make's targets are there" make_targets
 ok "two machines" two_machines
 ok "the server of two machines ends" server_ends
 ok "your program" program
+ok "the page shows that program" excerpt
 ok "neither program prints anything else" no_warnings
 ok "two GPUs of one machine" two_gpus
 ok "the emulator" emulator

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Both sides of a transfer in one program: the receiver registers memory for others to write into
+ * and sends its key to the peer that says hello; the sender writes there with a note.
+ *
+ *	push                the receiver; it listens on port 28515
+ *	push HOST[:PORT]    the sender
+ */
+#include <stdio.h>
+#include <string.h>
+#include <tcpx/tcpx.h>
+
+#define DO(call) do { int rc = call; if (rc) return puts(tcpx_strerror(rc)), 1; } while (0)
+
+static char buf[1 << 20] = "a megabyte"; /* or memory of a GPU */
+static tcpx_engine *e;
+static tcpx_peer *peer;
+static tcpx_note *note;
+static uint64_t mine;
+
+static int receive(void)
+{
+	struct tcpx_engine_opts opts = { sizeof(opts), .listen = "28515" };
+	char key[TCPX_BLOB_MAX];
+	size_t len = sizeof(key);
+
+	DO(tcpx_open(&opts, &e));
+	DO(tcpx_mem_register(e, buf, sizeof(buf), TCPX_MEM_REMOTE_WRITE, &mine));
+	DO(tcpx_mem_export(e, mine, key, &len));
+	DO(tcpx_note_wait(e, -1, &note));                 /* "hello" */
+	DO(tcpx_peer_find(e, tcpx_note_sender(note), &peer));
+	DO(tcpx_notify(peer, key, len));
+	DO(tcpx_note_wait(e, -1, &note));                 /* "done": every byte is in place */
+	puts(buf);
+	return 0;
+}
+
+static int push(const char *host)
+{
+	uint64_t theirs;
+	size_t len;
+	tcpx_xfer *x;
+
+	strcpy(buf, "from node0");
+	DO(tcpx_open(NULL, &e));
+	DO(tcpx_peer_connect(e, host, &peer));
+	DO(tcpx_notify(peer, "hello", 5));
+	DO(tcpx_note_wait(e, -1, &note));
+	const void *key = tcpx_note_data(note, &len);
+	DO(tcpx_mem_import(e, key, len, &theirs));
+	DO(tcpx_mem_register(e, buf, sizeof(buf), TCPX_MEM_LOCAL, &mine));
+	struct tcpx_desc from = { mine, 0, sizeof(buf) }, to = { theirs, 0, sizeof(buf) };
+	DO(tcpx_write(peer, &from, 1, &to, 1, "done", 4, &x));
+	DO(tcpx_wait(x, -1));                             /* every byte is in place there */
+	tcpx_close(e);
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	return argc > 1 ? push(argv[1]) : receive();
+}
