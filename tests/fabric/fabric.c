@@ -236,6 +236,19 @@ tcpx_fabric_break_channel(struct tcpx_fabric *f, uint32_t n)
 }
 
 void
+tcpx_fabric_break_all(struct tcpx_fabric *f, bool reset)
+{
+	tcpx_chain_each(n, after, &f->links) {
+		struct loop_link *l = tcpx_container(n, struct loop_link, node);
+
+		if (!tcpx_link_stands(l))
+			continue;
+		l->reset_code = reset ? -ECONNRESET : 0;
+		tcpx_link_break(l, 0);
+	}
+}
+
+void
 tcpx_fabric_hold(struct tcpx_fabric *f, enum tcpx_fabric_kind kind, uint64_t for_ns)
 {
 	if (f->now_ns + for_ns > f->held_ns[kind])

@@ -86,6 +86,8 @@ uint32_t tcpx_fabric_count(const struct tcpx_fabric *f, enum tcpx_fabric_kind ki
  * what is on its way or unread is lost. -ENOENT. */
 int tcpx_fabric_cut_control(struct tcpx_fabric *f, uint32_t n);
 int tcpx_fabric_break_channel(struct tcpx_fabric *f, uint32_t n);
+/* Breaks all of both kinds: reset, as by a firewall, or closed, as by the end of a process. */
+void tcpx_fabric_break_all(struct tcpx_fabric *f, bool reset);
 /* Nothing of that kind is delivered for so long. */
 void tcpx_fabric_hold(struct tcpx_fabric *f, enum tcpx_fabric_kind kind, uint64_t for_ns);
 /* A NIC that is down carries nothing; its connections stand and wait. New ones from or to

@@ -194,7 +194,7 @@ tcpx_loop_stream_send(struct tcpx_stream *s, const void *data, size_t len)
 	if (up || !len)
 		return up;
 	if (tcpx_link_dead(l, side) || tcpx_pipe_ended(&l->pipe[!side]))
-		return -ECONNRESET;
+		return l->reset_code ? l->reset_code : -EPIPE;
 	n = tcpx_pipe_write(&l->pipe[side], data, len);
 	return n ? (ssize_t)n : -EAGAIN;
 }

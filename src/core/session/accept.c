@@ -210,6 +210,8 @@ introduce(struct pending_conn *g, const struct tcpx_frame_head *head, const uint
 			rc = tcpx_resume_accept(e, &resume, &g->line, now_ns);
 	}
 	if (rc == TCPX_EPEERGONE)
+		turn_away(g, rc, "its session was with an earlier incarnation");
+	else if (rc == TCPX_ESTALLED)
 		turn_away(g, rc, "this session has ended here");
 	else if (rc)
 		turn_away(g, rc, "its first frame is not acceptable");

@@ -16,8 +16,7 @@
 #include "core/session/session.h"
 
 #define ATTEMPT_NS (1000 * TCPX_MS) /* for one attempt on one address     */
-#define REFUSALS   3                /* of each address, in a row: the peer has gone */
-#define REFUSED_NS (1000 * TCPX_MS) /* ... and for so long, at first contact */
+#define FIRST_NS   (1000 * TCPX_MS) /* between rounds of refusals, at first contact */
 #define PATIENCE_NS (1000 * TCPX_MS) /* for the opener to resume after a cut */
 
 /* START, and with a secret the proof of it: of the session's own key when it is resumed, so that
@@ -63,7 +62,7 @@ came_up(struct session *s, uint64_t now_ns)
 	int rc;
 
 	s->control.up = true;
-	s->control.refused = 0;
+	s->control.refusals.row = 0;
 	s->health.heard_ns = now_ns;
 	rc = start(s, now_ns);
 	if (rc)
@@ -72,27 +71,23 @@ came_up(struct session *s, uint64_t now_ns)
 		tcpx_control_flush(s);
 }
 
-/* An attempt to reach the peer has failed. A living engine listens all its life, so a peer
- * whose every address refuses has gone. At first contact that is known of an incarnation alone:
- * HOST:PORT may not be up yet. On an open session the ends of channels decide instead
- * (tcpx_session_check_alive()), but for a plugin's idle ones, which report nothing. */
+/* An attempt to reach the peer has failed. At first contact a refusal says something of an
+ * incarnation alone: HOST:PORT may not be up yet. */
 static bool
 peer_is_gone(struct session *s, int rc, uint32_t addr_count, uint64_t now_ns)
 {
-	bool gone;
+	uint64_t apart_ns = s->state == SESS_OPEN ? tcpx_rounds_apart(s->control.closed,
+								      s->engine->limit.stall_ns) :
+						    FIRST_NS;
 
 	if (rc != -ECONNREFUSED) {
-		s->control.refused = 0;
+		s->control.refusals.row = 0;
 		return false;
 	}
-	if (s->control.refused++ == 0)
-		s->control.refused_ns = now_ns;
-	gone = s->state == SESS_CONNECTING ?
-		       s->peer->incarnation && now_ns >= s->control.refused_ns + REFUSED_NS :
-		       s->state == SESS_OPEN && s->chan.silent;
-	if (!gone || s->control.refused < REFUSALS * addr_count)
+	if ((s->state != SESS_OPEN && !s->peer->incarnation) ||
+	    !tcpx_refused_again(&s->control.refusals, addr_count, apart_ns, now_ns))
 		return false;
-	tcpx_session_fail(s, TCPX_EPEERGONE, "%s", "peer has gone: nobody listens at its addresses");
+	tcpx_session_peer_gone(s, "peer has gone: nobody listens at its addresses");
 	return true;
 }
 
@@ -112,18 +107,18 @@ opener_listens(const struct session *s, uint32_t at, struct tcpx_addr *to)
 	return count;
 }
 
-/* Only the opener can resume a session. If it has not done so in time, the acceptor
- * connects to it: nothing is sent on that connection, and the opener closes it. */
+/* Only the opener can resume a session. If it has not done so in time, or no channel is left, the
+ * acceptor connects to it: nothing is sent on that connection, and the opener closes it. */
 void
 tcpx_control_probe(struct session *s, uint64_t now_ns)
 {
 	const struct tcpx_net_ops *ops = s->engine->ops;
-	uint64_t patience_ns = s->engine->limit.stall_ns / 4, at_ns;
+	uint64_t patience_ns = s->engine->limit.stall_ns / 4, at_ns = s->control.cut_ns;
 	struct tcpx_addr to = { 0 };
 	uint32_t count = opener_listens(s, s->control.target_addr, &to);
 	int rc;
 
-	if (count == 0 || !s->chan.silent)
+	if (count == 0)
 		return;
 	if (s->control.probe) {
 		rc = (int)ops->stream_send(s->control.probe, NULL, 0);
@@ -137,7 +132,8 @@ tcpx_control_probe(struct session *s, uint64_t now_ns)
 			return;
 		s->control.retry_ns = now_ns + (rc == -ECONNREFUSED ? CONTROL_RETRY_NS : ATTEMPT_NS);
 	}
-	at_ns = s->control.cut_ns + (patience_ns < PATIENCE_NS ? patience_ns : PATIENCE_NS);
+	if (s->chan.tx_up && s->chan.rx_up)
+		at_ns += patience_ns < PATIENCE_NS ? patience_ns : PATIENCE_NS;
 	if (at_ns < s->control.retry_ns)
 		at_ns = s->control.retry_ns;
 	if (now_ns < at_ns) {

@@ -94,6 +94,7 @@ tcpx_control_flush(struct session *s)
 			return;
 		}
 		if (n < 0) {
+			s->control.closed = n == -EPIPE; /* reset later, by our own bytes */
 			tcpx_control_cut(s, engine_now(s->engine), "send failed");
 			return;
 		}
@@ -185,9 +186,9 @@ tcpx_control_cut(struct session *s, uint64_t now_ns, const char *why)
 	case SESS_FAILED:
 		return;
 	case SESS_OPEN:
+		s->control.retry_ns = now_ns + (s->control.cut_ns ? CONTROL_RETRY_NS : 0);
 		if (s->control.cut_ns == 0)
 			s->control.cut_ns = now_ns;
-		s->control.retry_ns = now_ns + (s->control.cut_ns == now_ns ? 0 : CONTROL_RETRY_NS);
 		tcpx_session_check_alive(s, now_ns);
 		break;
 	case SESS_CONNECTING:
@@ -210,7 +211,7 @@ tcpx_control_probe_end(struct session *s)
 	if (s->control.probe)
 		s->engine->ops->stream_close(s->control.probe);
 	s->control.probe = NULL;
-	s->control.refused = 0;
+	s->control.refusals.row = 0;
 }
 
 /* Frames that answer the peer wait until here. What the application sends on a completion

@@ -76,6 +76,7 @@ int
 tcpx_identity_ask(const struct tcpx_identity *us, const struct tcpx_resume *r,
 		  const struct tcpx_addr *at)
 {
-	return r->expect == us->incarnation || same_place(&r->dialled, at) ? TCPX_EPEERGONE :
-									     TCPX_EAUTH;
+	if (r->expect == us->incarnation)
+		return TCPX_ESTALLED;
+	return same_place(&r->dialled, at) ? TCPX_EPEERGONE : TCPX_EAUTH;
 }

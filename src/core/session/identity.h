@@ -29,8 +29,8 @@ int tcpx_identity_hello(const struct tcpx_identity *us, const struct tcpx_hello 
 /* Is @r the peer's, for this side and the session of this token? */
 bool tcpx_identity_resume(const struct tcpx_identity *us, const struct tcpx_resume *r,
 			  const uint8_t token[16]);
-/* The answer to "is this session known?", which came to @at. TCPX_EPEERGONE: it has ended with the
- * engine that was meant; TCPX_EAUTH: not here, so nobody can say. */
+/* The answer to "is this session known?", which came to @at and is not. TCPX_ESTALLED: this engine
+ * was meant; TCPX_EPEERGONE: an earlier one at this address; TCPX_EAUTH: another, so nobody can say. */
 int tcpx_identity_ask(const struct tcpx_identity *us, const struct tcpx_resume *r,
 		      const struct tcpx_addr *at);
 

@@ -35,6 +35,7 @@ struct tcpx_peer {
 	struct tcpx_node recvs;      /* posted receives, tcpx_xfer.queue             */
 	struct tcpx_node unexpected;
 	_Atomic uint64_t dropped_ns; /* 0: in use                                    */
+	_Atomic bool dead;           /* that is proven: its sessions end             */
 	int gone;                    /* why it is gone for ever; 0: it is not        */
 	char gone_text[192];
 	struct peer_news news;       /* events.lock                                  */

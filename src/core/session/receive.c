@@ -51,7 +51,8 @@ refused(struct session *s, struct tcpx_buf *b)
 	int32_t code;
 
 	code = tcpx_refuse_read(b, &code, text) != 0 || code >= 0 ? 0 : code;
-	if (s->state == SESS_OPEN && s->engine->secret && (!proven || code != TCPX_EPEERGONE)) {
+	if (s->state == SESS_OPEN && s->engine->secret &&
+	    (!proven || (code != TCPX_EPEERGONE && code != TCPX_ESTALLED))) {
 		/* not the end: resumes again, under the session's own key */
 		s->control.asking = false;
 		tcpx_control_cut(s, engine_now(s->engine), "refused");
@@ -59,6 +60,10 @@ refused(struct session *s, struct tcpx_buf *b)
 	}
 	if (code == 0)
 		return TCPX_EPROTO;
+	if (s->state == SESS_OPEN && code == TCPX_EPEERGONE) {
+		tcpx_session_peer_gone(s, "peer has gone: another incarnation answers");
+		return 0;
+	}
 	if (!proven && (s->engine->secret || !text[0]))
 		words = own_words(s, code);
 	if (words && s->engine->secret)
@@ -145,6 +150,7 @@ broken(struct session *s, int rc, uint64_t now_ns)
 	} else if (rc == TCPX_EPROTO && s->state == SESS_PROOF) {
 		tcpx_control_stranger(s, rc, ": its bytes are no frame");
 	} else {
+		s->control.closed = rc == 0 || rc == TCPX_EPEERGONE;
 		s->control.asking = rc == TCPX_EAUTH && s->control.proving && !s->control.asking;
 		tcpx_control_cut(s, now_ns, rc ? tcpx_err_text(rc) : "closed by the peer");
 	}

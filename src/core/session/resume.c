@@ -57,8 +57,10 @@ carry_on(struct session *s, uint64_t peer_received)
 	if (rc)
 		return rc;
 	s->control.resuming = false;
+	s->control.closed = false;
 	s->control.cut_ns = 0;
 	tcpx_control_probe_end(s);
+	tcpx_session_check_alive(s, engine_now(s->engine));
 	count_add(&s->engine->count.ctrl_resumes, 1);
 	tcpx_info(TCPX_SUB_BOOT, "control stream with %s resumed, epoch %u", s->peer->name,
 		  s->control.epoch);
@@ -103,7 +105,7 @@ accept_locked(struct session *s, const struct tcpx_resume *r, struct line *line,
 	int rc;
 
 	if (s->state != SESS_OPEN || r->epoch <= s->control.epoch || !is_meant(s, r))
-		return TCPX_EAUTH;
+		return s->state == SESS_FAILED && is_meant(s, r) ? TCPX_ESTALLED : TCPX_EAUTH;
 	tcpx_control_cut(s, now_ns, "replaced by a resumed one");
 	if (s->state == SESS_FAILED)
 		return s->cause;
@@ -158,7 +160,7 @@ tcpx_resume_accept(struct tcpx_engine *e, const struct tcpx_resume *r, struct li
 	int rc;
 
 	if (!s)
-		return TCPX_EPEERGONE;
+		return r->expect == e->incarnation ? TCPX_ESTALLED : TCPX_EPEERGONE;
 	pthread_mutex_lock(&s->lock);
 	rc = accept_locked(s, r, line, now_ns);
 	pthread_mutex_unlock(&s->lock);

@@ -13,16 +13,15 @@ int tcpx_resume_ask(struct session *s);
  * valid answer. session.lock held. */
 int tcpx_resume_answered(struct session *s, struct tcpx_buf *b);
 /* Acceptor: a new connection begins with RESUME @r. 0: @line belongs to the session now. Else
- * the caller keeps it: TCPX_EPEERGONE: no such session; TCPX_EAUTH; or another code. Takes
- * session.lock. */
+ * the caller keeps it: TCPX_ESTALLED: the session has ended here; TCPX_EPEERGONE: an earlier
+ * incarnation was meant; TCPX_EAUTH; or another code. Takes session.lock. */
 int tcpx_resume_accept(struct tcpx_engine *e, const struct tcpx_resume *r, struct line *line,
 		       uint64_t now_ns);
 /* Acceptor, with a secret: the key that resumes session @id. For a session that is not known it is
  * a random one: so a stranger does not learn which are. */
 int tcpx_resume_key(struct tcpx_engine *e, uint64_t id, struct tcpx_seal_psk *key);
-/* Acceptor: the code that answers a proven TCPX_START_ASK that reached @at. TCPX_EPEERGONE: this
- * session has ended here, or was an earlier incarnation's at this address; TCPX_EAUTH: it is open
- * here, so it can be resumed, or another engine is meant. */
+/* Acceptor: the code that answers a proven TCPX_START_ASK that reached @at: as of
+ * tcpx_identity_ask(); TCPX_EAUTH also if it is open here, so that it can be resumed. */
 int tcpx_resume_known(struct tcpx_engine *e, const struct tcpx_resume *r,
 		      const struct tcpx_addr *at);
 

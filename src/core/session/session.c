@@ -177,6 +177,7 @@ tcpx_session_fail(struct session *s, int code, const char *fmt, ...)
 	char text[sizeof(s->cause_text)]; /* an argument may be s->cause_text */
 	struct tcpx_buf b;
 	bool was_open;
+	int told;
 	va_list ap;
 
 	if (s->state == SESS_FAILED)
@@ -188,10 +189,11 @@ tcpx_session_fail(struct session *s, int code, const char *fmt, ...)
 	s->cause = code;
 	log_end(s);
 	tcpx_buf_init(&b, room, sizeof(room));
-	/* a closing engine is gone for the peer; one that merely hangs up is not */
-	tcpx_refuse_write(&b, atomic_load(&s->engine->closing) ? TCPX_EPEERGONE : code,
-			  s->cause_text);
 	was_open = s->state == SESS_OPEN;
+	/* a closing engine is gone for the peer; one that hangs up, or misses the peer, is not */
+	told = atomic_load(&s->engine->closing) ? TCPX_EPEERGONE :
+	       was_open && code == TCPX_EPEERGONE ? TCPX_ESTALLED : code;
+	tcpx_refuse_write(&b, told, s->cause_text);
 	s->state = SESS_FAILED; /* first: a cut during BYE is no other cause */
 	if (was_open)
 		tcpx_control_put(s, TCPX_FR_BYE, &b);
@@ -210,15 +212,37 @@ tcpx_session_cause(const struct session *s)
 }
 
 void
+tcpx_session_peer_gone(struct session *s, const char *why)
+{
+	uint64_t incarnation = s->peer->incarnation;
+	struct registry *r = &s->engine->registry;
+
+	tcpx_session_fail(s, TCPX_EPEERGONE, "%s", why);
+	pthread_mutex_lock(&r->lock);
+	tcpx_chain_each(n, after, &r->peers) {
+		struct tcpx_peer *p = tcpx_container(n, struct tcpx_peer, in_engine);
+
+		pthread_mutex_lock(&p->lock);
+		if (incarnation && p->incarnation == incarnation) {
+			atomic_store(&p->dead, true);
+			if (p->out)
+				tcpx_session_wake_loop(p->out);
+			tcpx_chain_each(k, after2, &p->inbound)
+				tcpx_session_wake_loop(tcpx_container(k, struct session, in_peer));
+		}
+		pthread_mutex_unlock(&p->lock);
+	}
+	pthread_mutex_unlock(&r->lock);
+}
+
+void
 tcpx_session_check_alive(struct session *s, uint64_t now_ns)
 {
-	if (s->state != SESS_OPEN || (s->chan.tx_up > 0 && s->chan.rx_up > 0))
-		return;
-	if (!s->control.line.stream) {
-		tcpx_session_fail(s, TCPX_EPEERGONE, "%s", "peer has gone: every connection is closed");
-		return;
-	}
-	if (s->health.dying_ns == 0) {
+	bool whole = s->chan.tx_up > 0 && s->chan.rx_up > 0;
+
+	if (s->state != SESS_OPEN || whole || !s->control.line.stream || s->control.resuming) {
+		s->health.dying_ns = 0;
+	} else if (s->health.dying_ns == 0) {
 		s->health.dying_ns = now_ns + DYING_NS;
 		tcpx_session_wake_loop(s);
 	}

@@ -15,6 +15,7 @@
 #include "core/loop/loop.h"
 #include "core/session/line.h"
 #include "proto/ctrl.h"
+#include "proto/health.h"
 #include "proto/sched.h"
 
 struct chan_wiring;
@@ -62,8 +63,8 @@ struct control {
 	bool asking;                /* opener: is the session still known there?       */
 	uint32_t epoch;
 	uint32_t target_addr;       /* index of the peer address to try next           */
-	uint32_t refused;           /* attempts in a row that the peer's addresses refused */
-	uint64_t refused_ns;        /* the first of them                               */
+	struct tcpx_refusals refusals; /* of its addresses, since it was cut           */
+	bool closed;                /* the last connection was closed there, not reset */
 	struct tcpx_stream *probe;  /* acceptor, while cut: does the opener listen?    */
 	uint64_t retry_ns, cut_ns;
 	struct work flush_work;         /* flushes frames of other loops' threads */
@@ -209,8 +210,10 @@ void tcpx_session_fail(struct session *s, int code, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 /* A failed session's cause, for a caller: with its text, logged already. lock held. */
 int tcpx_session_cause(const struct session *s);
-/* If a direction has no channel left, fails the session: at once if the control stream is cut,
- * else after a time for the peer's reason. lock held. */
+/* Proof that this incarnation of the peer has gone: all sessions with it end so. lock held. */
+void tcpx_session_peer_gone(struct session *s, const char *why);
+/* If a direction has no channel left, fails the session after a time for the peer's reason. While
+ * the control stream is cut, its deadline decides. lock held. */
 void tcpx_session_check_alive(struct session *s, uint64_t now_ns);
 /* Iterator over sessions: NULL starts. Consumes the reference passed in; returns a
  * referenced session or NULL. It needs no memory. If a session goes away meanwhile, the

@@ -10,6 +10,7 @@
 #include "core/session/connect.h"
 #include "core/session/control.h"
 #include "core/session/handshake.h"
+#include "core/session/peer.h"
 #include "core/session/peer_session.h"
 #include "core/session/rival.h"
 #include "core/session/session.h"
@@ -102,7 +103,7 @@ open_timer(struct session *s, uint64_t now_ns)
 		tcpx_session_add_timer(s, s->health.dying_ns);
 	if (!s->control.line.stream || s->control.resuming) {
 		if (now_ns >= s->control.cut_ns + s->engine->limit.stall_ns) {
-			tcpx_session_fail(s, TCPX_EPEERGONE,
+			tcpx_session_fail(s, TCPX_ESTALLED,
 					  "control stream cut and not resumed within %llu ms",
 					  (unsigned long long)(s->engine->limit.stall_ns / TCPX_MS));
 			return;
@@ -143,6 +144,8 @@ handshake_overdue(struct session *s)
 static void
 run_timer(struct session *s, uint64_t now_ns)
 {
+	if (s->peer && atomic_load(&s->peer->dead))
+		tcpx_session_fail(s, TCPX_EPEERGONE, "%s", "peer has gone, as another session found");
 	switch (s->state) {
 	case SESS_FAILED:
 		return;

@@ -363,18 +363,20 @@ on_message(struct session *s, struct tcpx_buf *b)
 	return tcpx_channel_message(s, &m);
 }
 
+/* A session that the peer no longer uses may be opened again; that of a closed engine may not. */
 static int
 on_bye(struct session *s, struct tcpx_buf *b)
 {
-	char text[TCPX_TEXT_MAX];
+	char text[TCPX_TEXT_MAX], why[TCPX_TEXT_MAX + TCPX_NAME_MAX + 32];
 	int32_t code;
 
-	if (tcpx_refuse_read(b, &code, text) != 0)
+	if (tcpx_refuse_read(b, &code, text) != 0 || code == 0)
 		return TCPX_EPROTO;
-	/* a session that the peer no longer uses may be opened again; that of a
-	 * closed engine may not */
-	tcpx_session_fail(s, code == TCPX_ECLOSED ? TCPX_ECLOSED : TCPX_EPEERGONE,
-			  "peer %s ended the session: %s", s->peer->name, text);
+	snprintf(why, sizeof(why), "peer %s ended the session: %s", s->peer->name, text);
+	if (code == TCPX_EPEERGONE)
+		tcpx_session_peer_gone(s, why);
+	else
+		tcpx_session_fail(s, code, "%s", why);
 	return 0;
 }
 

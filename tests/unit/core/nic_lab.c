@@ -43,15 +43,29 @@ lab_engine(struct lab *t, int i, const struct tcpx_net_ops *net, const char *con
 	return e;
 }
 
-void
-lab_open_on(struct lab *t, const struct tcpx_net_ops *net, const char *const *settings,
-	    const struct tcpx_fabric_script *script)
+static void
+lab_make(struct lab *t, const struct tcpx_net_ops *net, const char *const *of_a,
+	 const char *const *of_b, const struct tcpx_fabric_script *script)
 {
 	memset(t, 0, sizeof(*t));
 	t->fabric = tcpx_fabric_new(7, script);
 	assert_non_null(t->fabric);
-	t->a = lab_engine(t, 0, net, settings);
-	t->b = lab_engine(t, 1, net, settings);
+	t->a = lab_engine(t, 0, net, of_a);
+	t->b = lab_engine(t, 1, net, of_b);
+}
+
+void
+lab_open_on(struct lab *t, const struct tcpx_net_ops *net, const char *const *settings,
+	    const struct tcpx_fabric_script *script)
+{
+	lab_make(t, net, settings, settings, script);
+}
+
+void
+lab_open_two(struct lab *t, const struct tcpx_net_ops *net, const char *const *of_a,
+	     const char *const *of_b)
+{
+	lab_make(t, net, of_a, of_b, NULL);
 }
 
 void
@@ -96,6 +110,26 @@ run_until(struct lab *t, bool (*done)(void *), void *arg, uint64_t limit_ns)
 		tcpx_fabric_advance(t->fabric, next < end_ns ? next : end_ns);
 	}
 	return true;
+}
+
+uint64_t
+run_alone(struct lab *t, tcpx_engine *e, bool (*done)(void *), void *arg, uint64_t limit_ns)
+{
+	uint64_t begin_ns = tcpx_fabric_now(t->fabric), next, at;
+
+	for (;;) {
+		for (int i = 0; i < 3; i++)
+			tcpx_engine_step(e);
+		if (done(arg) || tcpx_fabric_now(t->fabric) >= begin_ns + limit_ns)
+			return tcpx_fabric_now(t->fabric) - begin_ns;
+		next = tcpx_fabric_next_ns(t->fabric);
+		at = tcpx_engine_timer(e);
+		next = at < next ? at : next;
+		if (next <= tcpx_fabric_now(t->fabric))
+			next = tcpx_fabric_now(t->fabric) + 1000;
+		tcpx_fabric_advance(t->fabric, next < begin_ns + limit_ns ? next :
+				    begin_ns + limit_ns);
+	}
 }
 
 struct tcpx_peer_info

@@ -23,10 +23,14 @@ extern const char *const lab_settings[];
 
 void lab_open_on(struct lab *t, const struct tcpx_net_ops *net, const char *const *settings,
 		 const struct tcpx_fabric_script *script);
+void lab_open_two(struct lab *t, const struct tcpx_net_ops *net, const char *const *of_a,
+		  const char *const *of_b);
 void lab_open(struct lab *t, const struct tcpx_net_ops *net, const char *const *settings);
 void lab_close(struct lab *t);
 /* Turns both engines, and the clock when they rest, until done says so or the time is up. */
 bool run_until(struct lab *t, bool (*done)(void *), void *arg, uint64_t limit_ns);
+/* Turns @e alone: the other stands still, or is no more. The virtual time that it took. */
+uint64_t run_alone(struct lab *t, tcpx_engine *e, bool (*done)(void *), void *arg, uint64_t limit_ns);
 /* For run_until(): the transfer @arg has ended. */
 bool over(void *arg);
 struct tcpx_peer_info lab_info(struct lab *t);

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Why a session ends: a peer that has gone, one that lives, and what one of the two has seen. */
+#include "nic_lab.h"
+
+#include <errno.h>
+#include <string.h>
+
+#define LEN (1u << 20)
+
+static const struct tcpx_net_ops *const nets[] = { &tcpx_net_loop, &tcpx_net_loop_comm };
+
+/* A send that nobody receives waits in the engine that opened the session, and in the other. */
+struct pair {
+	struct lab t;
+	struct mem of_a, of_b;
+	tcpx_peer *back;
+	tcpx_xfer *x[2];
+};
+
+static void
+pair_open(struct pair *w, const struct tcpx_net_ops *net)
+{
+	struct tcpx_desc d = { 0, 0, LEN };
+
+	lab_open(&w->t, net, lab_settings);
+	meet(&w->t);
+	assert_ok(lab_info(&w->t).status);
+	mem_open(&w->of_a, w->t.a, LEN, TCPX_MEM_LOCAL);
+	mem_open(&w->of_b, w->t.b, LEN, TCPX_MEM_LOCAL);
+	assert_ok(tcpx_peer_find(w->t.b, "anna", &w->back));
+	d.region = w->of_a.id;
+	assert_ok(tcpx_send(w->t.p, &d, 1, 1, &w->x[0]));
+	d.region = w->of_b.id;
+	assert_ok(tcpx_send(w->back, &d, 1, 1, &w->x[1]));
+	assert_false(run_until(&w->t, over, w->x[0], TCPX_SEC));
+}
+
+static void
+pair_close(struct pair *w)
+{
+	tcpx_peer_free(w->back);
+	tcpx_xfer_free(w->x[0]);
+	tcpx_xfer_free(w->x[1]);
+	lab_close(&w->t);
+	mem_close(&w->of_a);
+	mem_close(&w->of_b);
+}
+
+/* Killed: its kernel closes or resets what it had, and refuses from then on. */
+static void
+a_peer_that_was_killed_has_gone(void **state)
+{
+	static const uint64_t most_ns[] = { 1000 * TCPX_MS, 3500 * TCPX_MS };
+
+	for (int i = 0; i < 8; i++) {
+		bool opener = i & 1, reset = i & 2;
+		struct pair w;
+		uint64_t took_ns;
+
+		pair_open(&w, nets[i / 4]);
+		tcpx_fabric_break_all(w.t.fabric, reset);
+		tcpx_fabric_refuse_all(w.t.fabric, true);
+		took_ns = run_alone(&w.t, opener ? w.t.a : w.t.b, over, w.x[!opener], 60 * TCPX_SEC);
+		assert_code(tcpx_test(w.x[!opener]), TCPX_EPEERGONE);
+		assert_in_range(took_ns, 500 * TCPX_MS, most_ns[reset]);
+		assert_non_null(strstr(w.t.last, "nobody listens at its addresses"));
+		pair_close(&w);
+	}
+}
+
+static bool
+resumed(void *arg)
+{
+	struct tcpx_counters c = { .struct_size = sizeof(c) };
+
+	assert_ok(tcpx_query(arg, &c));
+	return c.ctrl_resumes > 0;
+}
+
+/* Both live: a firewall has reset everything, and refuses for a while. */
+static void
+a_session_that_lost_every_connection_resumes(void **state)
+{
+	for (int i = 0; i < 4; i++) {
+		struct pair w;
+
+		pair_open(&w, nets[i / 2]);
+		tcpx_fabric_break_all(w.t.fabric, true);
+		if (i & 1) {
+			tcpx_fabric_refuse_all(w.t.fabric, true);
+			assert_false(run_until(&w.t, resumed, w.t.a, 2 * TCPX_SEC));
+			assert_code(tcpx_test(w.x[0]), -EAGAIN);
+			assert_code(tcpx_test(w.x[1]), -EAGAIN);
+			tcpx_fabric_refuse_all(w.t.fabric, false);
+		}
+		assert_true(run_until(&w.t, resumed, w.t.a, TCPX_SEC));
+		assert_true(run_until(&w.t, resumed, w.t.b, TCPX_SEC));
+		pair_close(&w);
+	}
+}
+
+/* Each engine has opened a session to the other: the proof is one for both. */
+static void
+a_peer_has_gone_from_all_its_sessions(void **state)
+{
+	struct tcpx_desc d = { 0, 0, LEN };
+	struct pair w;
+	tcpx_peer *p;
+	tcpx_xfer *x;
+
+	pair_open(&w, nets[0]);
+	p = rig_add(w.t.a, w.t.b);
+	tcpx_peer_free(p);
+	p = rig_add(w.t.b, w.t.a);
+	d.region = w.of_b.id;
+	assert_ok(tcpx_send(p, &d, 1, 1, &x));
+	assert_false(run_until(&w.t, over, x, TCPX_SEC));
+	tcpx_fabric_break_all(w.t.fabric, false);
+	tcpx_fabric_refuse_all(w.t.fabric, true);
+	run_alone(&w.t, w.t.b, over, x, 60 * TCPX_SEC);
+	assert_code(tcpx_test(x), TCPX_EPEERGONE);
+	(void)run_alone(&w.t, w.t.b, over, w.x[1], TCPX_MS);
+	assert_code(tcpx_test(w.x[1]), TCPX_EPEERGONE);
+	tcpx_xfer_free(x);
+	tcpx_peer_free(p);
+	pair_close(&w);
+}
+
+/* The side that notices first says why, and the other ends with that. */
+static void
+a_farewell_keeps_its_code(void **state)
+{
+	static const char *const soon[] = { "TCPX_CHANNELS=4", "TCPX_THREADS=1", "TCPX_PORT=0",
+					    "TCPX_DEBUG=WARN", "TCPX_STALL_MS=2000", NULL };
+	struct tcpx_xfer_info info = TCPX_XFER_INFO_INIT;
+	struct tcpx_desc l = { 0, 0, LEN }, f = l;
+	struct mem from, to;
+	struct lab t;
+	tcpx_xfer *x;
+
+	lab_open_two(&t, &tcpx_net_loop, lab_settings, soon);
+	meet(&t);
+	mem_open(&from, t.a, LEN, TCPX_MEM_LOCAL);
+	mem_open(&to, t.b, LEN, TCPX_MEM_REMOTE_READ | TCPX_MEM_REMOTE_WRITE);
+	l.region = from.id;
+	f.region = mem_tell(&to, t.b, t.a);
+	tcpx_fabric_hold(t.fabric, TCPX_FABRIC_DATA, 60 * TCPX_SEC);
+	assert_ok(tcpx_write(t.p, &l, 1, &f, 1, NULL, 0, &x));
+	assert_true(run_until(&t, over, x, 5 * TCPX_SEC));
+	assert_code(tcpx_test(x), TCPX_ESTALLED);
+	assert_ok(tcpx_xfer_query(x, &info));
+	if (!strstr(info.cause, "peer bert ended the session: transfer"))
+		fail_msg("%s", info.cause);
+	assert_code(lab_info(&t).status, TCPX_ESTALLED);
+	tcpx_xfer_free(x);
+	lab_close(&t);
+	mem_close(&from);
+	mem_close(&to);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_peer_that_was_killed_has_gone),
+		cmocka_unit_test(a_session_that_lost_every_connection_resumes),
+		cmocka_unit_test(a_peer_has_gone_from_all_its_sessions),
+		cmocka_unit_test(a_farewell_keeps_its_code),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
