@@ -6,7 +6,6 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <net/if.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,6 +26,14 @@ tcpx_addr_format(const struct tcpx_addr *a, char *buf, size_t cap)
 	if (a->port)
 		snprintf(port, sizeof(port), ":%u", a->port);
 	snprintf(buf, cap, "%s%s%s%s%s", bracket ? "[" : "", ip, scope, bracket ? "]" : "", port);
+}
+
+bool
+tcpx_addr_is_loopback(const struct tcpx_addr *a)
+{
+	static const uint8_t one[16] = { [15] = 1 };
+
+	return a->family == 4 ? a->ip[0] == 127 : !memcmp(a->ip, one, sizeof(one));
 }
 
 /* Decimal digits only, 0 to max. */

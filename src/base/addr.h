@@ -3,6 +3,7 @@
 #ifndef BASE_ADDR_H
 #define BASE_ADDR_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -17,6 +18,8 @@ struct tcpx_addr {
 
 /* "10.0.0.1:80" / "[::1]:80"; port left out when 0. Static size: 64 is enough. */
 void tcpx_addr_format(const struct tcpx_addr *a, char *buf, size_t cap);
+/* 127.0.0.0/8 or ::1. */
+bool tcpx_addr_is_loopback(const struct tcpx_addr *a);
 /* A literal address with optional ":port"; no names. -EINVAL, not logged: it may be a name. */
 int tcpx_addr_parse(const char *text, struct tcpx_addr *a);
 

@@ -150,6 +150,10 @@ const char *tcpx_host_nic_unfit(const struct tcpx_host_nic *nic);
 /* Why the default leaves it out; NULL if it does not. Static. */
 const char *tcpx_host_nic_left_out(const struct tcpx_host_nic *nic);
 
+/* This boot of this host and the network namespace of the calling thread, as one number: where it
+ * differs between two, the loopback of the one is not that of the other. 0: unknown. */
+uint64_t tcpx_host_id(void);
+
 /* -ENOENT without a list of online CPUs, -EINVAL if it is malformed. */
 TCPX_MUST_CHECK int tcpx_host_cpus(const char *root, struct tcpx_host_cpus *out);
 /* The CPUs that the calling thread may run on. -ENOMEM, -errno; not logged. */

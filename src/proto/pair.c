@@ -28,19 +28,11 @@ struct plan {
 
 typedef bool (*match_fn)(const struct tcpx_addr *a, const struct tcpx_addr *b);
 
-static bool
-is_loopback(const struct tcpx_addr *n)
-{
-	static const uint8_t one[16] = { [15] = 1 };
-
-	return n->family == 4 ? n->ip[0] == 127 : !memcmp(n->ip, one, sizeof(one));
-}
-
 /* Can the two reach each other at all? */
 static bool
 same_kind(const struct tcpx_addr *a, const struct tcpx_addr *b)
 {
-	return a->family == b->family && is_loopback(a) == is_loopback(b);
+	return a->family == b->family && tcpx_addr_is_loopback(a) == tcpx_addr_is_loopback(b);
 }
 
 /* Compares by the longer prefix; one known prefix is enough. */
@@ -142,7 +134,7 @@ only_loopback(const struct tcpx_addr *at, uint32_t count)
 {
 	uint32_t i = 0;
 
-	while (i < count && is_loopback(&at[i]))
+	while (i < count && tcpx_addr_is_loopback(&at[i]))
 		i++;
 	return i == count;
 }

@@ -95,6 +95,13 @@ with="NCCL_GPUDIRECTTCPX_CTRL_DEV=eth9 TCPX_NICS=$data"
 ok "one that NCCL's variable names is a warning" says \
 	'NCCL_GPUDIRECTTCPX_CTRL_DEV "eth9" is not used: no interface' \
 	client 10.77.1.2 -b 1M -e 1M -n 1
+with=TCPX_CTRL=eth0
+only="offers only loopback addresses, those of another host (or network namespace): name a NIC"
+ok "a server whose data NIC is its own loopback" serves --nics lo
+ok "is refused by name" says "the peer $only there" client 10.77.0.2
+ok "also by a client that has lo" says "both sides offer only loopback addresses" \
+	client 10.77.0.2 --nics lo
+ok "and the server is told what to do" within 20 grep -q "this side $only here" "$scratch/serve"
 ok "info shows it" says "control arrives at eth0, too (environment)" \
 	env TCPX_CTRL=eth0 "$tool" lab exec --name "$lab" h0 "$tool" info
 done_testing

@@ -35,6 +35,7 @@
 #include "core/session/session.h"
 #include "core/transfer/match.h"
 #include "core/transfer/transfer.h"
+#include "host/host.h"
 #include "seal/secret.h"
 
 #define PAGE_BYTES 4096u
@@ -127,6 +128,7 @@ assemble(struct tcpx_engine *e, const struct tcpx_engine_opts *o, const struct e
 	if (o->log) /* a caller's sink beats TCPX_DEBUG_FILE */
 		tcpx_log_sink(o->log, o->log_arg);
 	e->clock = env ? env->clock : tcpx_clock_system;
+	e->host_id = env ? 0 : tcpx_host_id();
 	e->events.peers = o->peer_events != 0;
 	rc = tcpx_engine_provider(e, env);
 	if (rc)

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/addr.h"
 #include "base/random.h"
 #include "core/context/context.h"
 #include "core/memory/payload.h"
@@ -106,6 +107,33 @@ settle(struct session *s, const struct tcpx_hello *h)
 	return 0;
 }
 
+/* A loopback is of one host, and of one network namespace there: alone it leads to no other. */
+static int
+check_host(const struct tcpx_engine *e, const struct tcpx_hello *h, bool for_peer, char *why,
+	   size_t cap)
+{
+	bool ours = true, theirs = true;
+	uint32_t i;
+
+	if (!e->host_id || !h->host || e->host_id == h->host)
+		return 0;
+	for (i = 0; i < e->nics.count; i++)
+		ours &= tcpx_addr_is_loopback(&e->nics.at[i].addr);
+	for (i = 0; i < h->nic_count; i++)
+		theirs &= tcpx_addr_is_loopback(&h->nic[i].addr);
+	if (!ours && !theirs)
+		return 0;
+	if (ours && theirs)
+		snprintf(why, cap, "both sides offer only loopback addresses, and are on two hosts (or "
+			 "in two network namespaces): name a NIC on each (nics=, --nics)");
+	else
+		snprintf(why, cap, "%s offers only loopback addresses, those of another host (or "
+			 "network namespace): name a NIC %s (nics=, --nics)",
+			 theirs != for_peer ? "the peer" : "this side",
+			 theirs != for_peer ? "there" : "here");
+	return -ENONET;
+}
+
 /* The reason @why in the words of this side, or of the one that reads our REFUSE. */
 static int
 check_hello(const struct tcpx_engine *e, const struct tcpx_hello *h, bool for_peer, char *why,
@@ -131,7 +159,7 @@ check_hello(const struct tcpx_engine *e, const struct tcpx_hello *h, bool for_pe
 			 h->channels, h->window, h->chunk_max, h->nic_count);
 		return TCPX_EPROTO;
 	}
-	return 0;
+	return check_host(e, h, for_peer, why, cap);
 }
 
 /* With a secret: what resuming stands on is of this connection, and of no other holder of it. */

@@ -337,7 +337,7 @@ stays_here(int fd)
 		return false;
 	sockaddr_to(&name, &here);
 	sockaddr_to(&peer, &there);
-	if (here.family == 4 && there.family == 4 && here.ip[0] == 127 && there.ip[0] == 127)
+	if (tcpx_addr_is_loopback(&here) && tcpx_addr_is_loopback(&there))
 		return true;
 	return here.family == there.family && !memcmp(here.ip, there.ip, sizeof(here.ip));
 }

@@ -260,11 +260,11 @@ static void
 a_hello_that_does_not_fit_is_refused_with_the_reason(void **state)
 {
 	struct rig *r = *state;
-	struct { struct tcpx_hello h; int code; } try[5];
+	struct { struct tcpx_hello h; int code; } try[6];
 	uint8_t start[64];
 	int fd;
 
-	for (int i = 0; i < 5; i++)
+	for (int i = 0; i < 6; i++)
 		try[i].h = good_hello();
 	memcpy(try[0].h.expect_name, "somebody", 9);
 	try[0].code = TCPX_EAUTH;
@@ -276,7 +276,9 @@ a_hello_that_does_not_fit_is_refused_with_the_reason(void **state)
 	try[3].code = TCPX_EPEERGONE;
 	memcpy(try[4].h.terms, "chunk 524288", 13);
 	try[4].code = TCPX_EVERSION;
-	for (int i = 0; i < 5; i++) {
+	try[5].h.host = 1; /* another host, and its loopback */
+	try[5].code = -ENONET;
+	for (int i = 0; i < 6; i++) {
 		uint8_t buf[TCPX_FRAME_MAX];
 
 		fd = starter(r, TCPX_START_NEW);
@@ -289,7 +291,7 @@ a_hello_that_does_not_fit_is_refused_with_the_reason(void **state)
 	fd = stranger(r);
 	say(fd, start, start_frame(start, TCPX_PROTO_VERSION, true, TCPX_START_NEW));
 	assert_refused(fd, TCPX_EAUTH);
-	assert_undisturbed(r, 7);
+	assert_undisturbed(r, 8);
 }
 
 /* It says who it is and then nothing, or nonsense: its session ends, nobody else's. */
