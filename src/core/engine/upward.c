@@ -44,6 +44,15 @@ loop_timers(struct loop *l, uint64_t now_ns)
 }
 
 static void
+loop_late(struct loop *l, const struct pause *p)
+{
+	if (l->index == 0) {
+		tcpx_accept_late(l, p);
+		tcpx_sessions_late(l->engine, p);
+	}
+}
+
+static void
 loop_before_sleep(struct loop *l)
 {
 	if (l->index == 0)
@@ -62,6 +71,7 @@ loop_after_events(struct loop *l, uint64_t now_ns)
 
 static const struct loop_calls of_loop = {
 	.timers = loop_timers,
+	.late = loop_late,
 	.before_sleep = loop_before_sleep,
 	.sleep_limit = tcpx_batches_timeout,
 	.after_events = loop_after_events,
@@ -76,6 +86,15 @@ static const struct copy_calls of_copy = {
 };
 
 /* ---- session ---- */
+
+static void
+session_late(struct session *s, const struct pause *p)
+{
+	tcpx_xfers_late(s, p);
+	for (uint32_t i = 0; i < s->chan.count; i++)
+		if (s->chan.tx[i])
+			pause_skip(&s->chan.tx[i]->fence.down_ns, p);
+}
 
 static void
 session_failed(struct session *s)
@@ -100,6 +119,7 @@ static const struct session_calls of_session = {
 	.check_channels = tcpx_channels_check,
 	.frame = tcpx_frames_handle,
 	.check_transfers = tcpx_xfers_check,
+	.late = session_late,
 	.opened = tcpx_launch_waiting,
 	.failed = session_failed,
 	.lost = session_lost,

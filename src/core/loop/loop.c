@@ -10,6 +10,8 @@
 #include "core/context/context.h"
 #include "core/loop/lease.h"
 
+#define LATE_NS TCPX_SEC /* the process, or its machine, stood still */
+
 static void woken(struct work *w, uint64_t now_ns);
 
 int
@@ -188,14 +190,20 @@ run_work(struct loop *l, uint64_t now_ns)
 	return any;
 }
 
-static bool
+/* After the turn's events, so that nobody is missed whose bytes were here already. Time in which
+ * nothing ran is nobody's fault: all deadlines move by it. */
+static void
 run_timers(struct loop *l, uint64_t now_ns)
 {
+	uint64_t due_ns = l->timer_ns > l->seen_ns ? l->timer_ns : l->seen_ns;
+
+	l->seen_ns = now_ns;
 	if (now_ns < l->timer_ns)
-		return false;
+		return;
+	if (now_ns > due_ns + LATE_NS)
+		l->engine->up.loop->late(l, &(struct pause){ now_ns - due_ns, now_ns });
 	l->timer_ns = UINT64_MAX;
 	l->engine->up.loop->timers(l, now_ns);
-	return true;
 }
 
 /* Callers' events to look at, or frames to flush: loop 0 has them. */
@@ -226,7 +234,6 @@ tcpx_loop_step(struct loop *l, int64_t timeout_ns)
 	int i, n;
 
 	ran = run_work(l, now_ns);
-	ran |= run_timers(l, now_ns);
 	if (has_control_work(l) || has_copies(l))
 		up->before_sleep(l);
 	/* a borrower checks its condition before it sleeps */
@@ -257,6 +264,7 @@ tcpx_loop_step(struct loop *l, int64_t timeout_ns)
 	}
 	if (has_copies(l))
 		up->after_events(l, now_ns);
+	run_timers(l, now_ns);
 	if (!tcpx_chain_empty(&l->deferred))
 		free_deferred(l);
 }

@@ -37,9 +37,25 @@ struct deferred {
 
 struct loop;
 
+/* Time in which this process, or its machine, stood still. */
+struct pause {
+	uint64_t ns;
+	uint64_t end_ns;
+};
+
+/* What a deadline is counted from; 0: nothing. What came after the pause stays. */
+static inline void
+pause_skip(uint64_t *from_ns, const struct pause *p)
+{
+	if (*from_ns)
+		*from_ns = *from_ns + p->ns < p->end_ns ? *from_ns + p->ns : p->end_ns;
+}
+
 /* Calls of a turn to the rooms (folders of core/) above this one; all with the lease held. */
 struct loop_calls {
 	void (*timers)(struct loop *l, uint64_t now_ns);
+	/* No turn has run meanwhile: moves the deadlines of what waits for a peer. */
+	void (*late)(struct loop *l, const struct pause *p);
 	/* Starts copies; on loop 0 also opens transfers whose event has happened and writes frames. */
 	void (*before_sleep)(struct loop *l);
 	/* The longest sleep of the loop; -1: unlimited. */
@@ -108,6 +124,7 @@ struct loop {
 	uint64_t awake_until_ns;          /* spin until then: a GPU was busy with little data */
 	uint64_t timer_ns;            /* earliest deadline on this loop               */
 	uint64_t now_ns;              /* time of the last look at the clock           */
+	uint64_t seen_ns;             /* time of the last look at timer_ns            */
 };
 
 #define CORE_EVENTS 64 /* poller events a step */

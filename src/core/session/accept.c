@@ -408,6 +408,17 @@ tcpx_accept_timer(struct loop *l, uint64_t now_ns)
 }
 
 void
+tcpx_accept_late(struct loop *l, const struct pause *p)
+{
+	tcpx_chain_each(n, after, &l->engine->listeners->pending) {
+		struct pending_conn *g = tcpx_container(n, struct pending_conn, node);
+
+		g->deadline_ns += p->ns;
+		g->rival.until_ns += p->ns;
+	}
+}
+
+void
 tcpx_accept_close_all(struct loop *l)
 {
 	tcpx_chain_each(n, after, &l->engine->listeners->pending)

@@ -31,6 +31,8 @@ struct listeners {
 };
 
 void tcpx_accept_timer(struct loop *l, uint64_t now_ns);
+/* Moves the deadlines of pending connections. */
+void tcpx_accept_late(struct loop *l, const struct pause *p);
 void tcpx_accept_close_all(struct loop *l);
 /* Takes the connections that wait at a listener. */
 void tcpx_accept_ready(struct source *src, unsigned ready, uint64_t now_ns);

@@ -165,6 +165,8 @@ struct session_calls {
 	/* transfers */
 	int (*frame)(struct session *s, const struct tcpx_frame_head *h, const uint8_t *payload);
 	void (*check_transfers)(struct session *s, uint64_t now_ns);
+	/* both: deadlines move, as this process stood still */
+	void (*late)(struct session *s, const struct pause *p);
 	/* both */
 	void (*opened)(struct session *s, uint64_t now_ns);
 	void (*failed)(struct session *s);

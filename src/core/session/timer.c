@@ -192,6 +192,48 @@ tcpx_session_work(struct work *w, uint64_t now_ns)
 		tcpx_peer_linger(s->engine, now_ns);
 }
 
+/* A deadline moves; one that is not set stays 0. */
+static void
+move(uint64_t *at_ns, const struct pause *p)
+{
+	if (*at_ns)
+		*at_ns += p->ns;
+}
+
+static void
+move_deadlines(struct session *s, const struct pause *p)
+{
+	struct control *c = &s->control;
+	struct health *h = &s->health;
+
+	if (s->hs)
+		move(&s->hs->deadline_ns, p);
+	move(&c->retry_ns, p);
+	move(&h->dying_ns, p);
+	pause_skip(&c->cut_ns, p);
+	pause_skip(&c->refusals.round_ns, p);
+	pause_skip(&h->heard_ns, p);
+	pause_skip(&h->pinged_ns, p);
+	pause_skip(&h->asked_ns, p);
+	pause_skip(&h->tx_progress_ns, p);
+	pause_skip(&h->rx_progress_ns, p);
+	s->engine->up.session->late(s, p);
+}
+
+void
+tcpx_sessions_late(struct tcpx_engine *e, const struct pause *p)
+{
+	tcpx_info(TCPX_SUB_BOOT, "engine %s stood still for %llu ms: it waits longer for its peers",
+		  e->name, (unsigned long long)(p->ns / TCPX_MS));
+	tcpx_chain_each(n, after, &e->registry.served) {
+		struct session *s = tcpx_container(n, struct session, in_loop);
+
+		pthread_mutex_lock(&s->lock);
+		move_deadlines(s, p);
+		pthread_mutex_unlock(&s->lock);
+	}
+}
+
 void
 tcpx_sessions_timer(struct tcpx_engine *e, uint64_t now_ns)
 {

@@ -11,5 +11,7 @@ void tcpx_session_work(struct work *w, uint64_t now_ns);
 
 /* Timers of all sessions of loop 0. Its lease held, no lock. */
 void tcpx_sessions_timer(struct tcpx_engine *e, uint64_t now_ns);
+/* Moves all deadlines of its sessions. Likewise. */
+void tcpx_sessions_late(struct tcpx_engine *e, const struct pause *p);
 
 #endif

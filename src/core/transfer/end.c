@@ -180,3 +180,11 @@ tcpx_xfers_check(struct session *s, uint64_t now_ns)
 			return;
 		}
 }
+
+void
+tcpx_xfers_late(struct session *s, const struct pause *p)
+{
+	for (int i = 0; i < SESS_BUCKETS; i++)
+		tcpx_chain_each(n, after, &s->xfers.bucket[i])
+			pause_skip(&tcpx_container(n, struct tcpx_xfer, table)->times.progress_ns, p);
+}

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A process that stood still for longer than its deadlines goes on, if the other has waited. */
+#include "nic_lab.h"
+
+#define LEN (4u << 20)
+
+static const struct tcpx_net_ops *const nets[] = { &tcpx_net_loop, &tcpx_net_loop_comm };
+static const char *const patient[] = { "TCPX_CHANNELS=4", "TCPX_THREADS=1", "TCPX_PORT=0",
+				       "TCPX_DEBUG=WARN", "TCPX_STALL_MS=100000", NULL };
+
+enum frozen { FIRST, SECOND, BOTH };
+
+/* A transfer is under way; then @who stands still for @for_ns. */
+static void
+goes_on(const struct tcpx_net_ops *net, enum frozen who, bool read, uint64_t for_ns)
+{
+	struct tcpx_desc l = { 0, 0, LEN }, f = l;
+	struct mem from, to;
+	struct lab t;
+	tcpx_xfer *x;
+
+	lab_open_two(&t, net, who == SECOND ? patient : lab_settings,
+		     who == FIRST ? patient : lab_settings);
+	meet(&t);
+	mem_open(&from, t.a, LEN, TCPX_MEM_LOCAL);
+	mem_open(&to, t.b, LEN, TCPX_MEM_REMOTE_READ | TCPX_MEM_REMOTE_WRITE);
+	fill(read ? to.at : from.at, LEN, 3);
+	l.region = from.id;
+	f.region = mem_tell(&to, t.b, t.a);
+	tcpx_fabric_hold(t.fabric, TCPX_FABRIC_DATA, TCPX_SEC);
+	assert_ok((read ? tcpx_read : tcpx_write)(t.p, &l, 1, &f, 1, NULL, 0, &x));
+	assert_false(run_until(&t, over, x, 500 * TCPX_MS));
+	if (who == BOTH)
+		tcpx_fabric_advance(t.fabric, tcpx_fabric_now(t.fabric) + for_ns);
+	else
+		(void)run_alone(&t, who == FIRST ? t.b : t.a, over, x, for_ns);
+	assert_true(run_until(&t, over, x, 5 * TCPX_SEC));
+	assert_ok(tcpx_test(x));
+	assert_filled(read ? from.at : to.at, LEN, 3);
+	tcpx_xfer_free(x);
+	lab_close(&t);
+	mem_close(&from);
+	mem_close(&to);
+}
+
+static void
+what_stood_still_goes_on(void **state)
+{
+	static const uint64_t for_ns[] = { 12 * TCPX_SEC, 45 * TCPX_SEC };
+
+	for (int i = 0; i < 24; i++)
+		goes_on(nets[i / 12], (enum frozen)(i % 3), i / 3 % 2, for_ns[i / 6 % 2]);
+}
+
+/* What only came late is judged as before: the other side is silent for ten seconds that ran. */
+static void
+a_pause_forgives_no_silence_after_it(void **state)
+{
+	struct tcpx_desc l = { 0, 0, LEN }, f = l;
+	struct mem from, to;
+	uint64_t took_ns;
+	struct lab t;
+	tcpx_xfer *x;
+
+	lab_open(&t, nets[0], lab_settings);
+	meet(&t);
+	mem_open(&from, t.a, LEN, TCPX_MEM_LOCAL);
+	mem_open(&to, t.b, LEN, TCPX_MEM_REMOTE_READ | TCPX_MEM_REMOTE_WRITE);
+	l.region = from.id;
+	f.region = mem_tell(&to, t.b, t.a);
+	assert_ok(tcpx_write(t.p, &l, 1, &f, 1, NULL, 0, &x));
+	tcpx_fabric_advance(t.fabric, tcpx_fabric_now(t.fabric) + 30 * TCPX_SEC);
+	took_ns = run_alone(&t, t.a, over, x, 60 * TCPX_SEC);
+	assert_code(tcpx_test(x), TCPX_ESTALLED);
+	assert_in_range(took_ns, 9 * TCPX_SEC, 13 * TCPX_SEC);
+	tcpx_xfer_free(x);
+	lab_close(&t);
+	mem_close(&from);
+	mem_close(&to);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_stood_still_goes_on),
+		cmocka_unit_test(a_pause_forgives_no_silence_after_it),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
