@@ -2,7 +2,7 @@
 """gate.py SIZES ACTION COMMAND...: runs `tcpx perf` behind a gate, lets SIZES sizes pass, and
 acts when the next one is ready to be timed. Ends with its exit code.
 
-kill: its server is killed.  int: it gets SIGINT.  late: SIGINT when two timed runs have ended,
+kill: its server is killed.  stop: its server is stopped, until perf has ended.  int: it gets SIGINT.  late: SIGINT when two timed runs have ended,
 as --events FILE (the last two words) tells.  twice: the same, then waits until it notices, and
 sends it again."""
 import os
@@ -48,13 +48,18 @@ def main():
         for pid in children(tool.pid):
             os.kill(pid, signal.SIGKILL)
         ours.send(b"g")
+    if action == "stop":
+        servers = children(tool.pid)
+        for pid in servers:
+            os.kill(pid, signal.SIGSTOP)
+        ours.send(b"g")
     if action in ("late", "twice"):
         ours.send(b"g")
         until(lambda: open(command[-1]).read().count('"event":"run"') > 4)
     if action == "twice":
         for pid in children(tool.pid):
             os.kill(pid, signal.SIGSTOP)
-    if action != "kill":
+    if action not in ("kill", "stop"):
         os.kill(tool.pid, signal.SIGINT)
     if action == "twice":
         until(lambda: not catches_int(tool.pid))

@@ -47,6 +47,10 @@ ok "which says so" grep -q "^# Failed at 256 KiB" "$scratch/table"
 ok "it dies, and CSV is printed" at 1 kill 1 --format csv
 ok "with what was measured" test "$(wc -l <"$scratch/table")" = 2
 
+ok "the server is stopped" says "from the server for 5 s (--timeout): it does not answer" \
+	at 1 stop 1 --timeout 5
+ok "the result says who was silent" result "$json" \
+	"r['failed']['cause'] == 'the server did not answer for 5 s'"
 ok "SIGINT between two sizes" at 1 int 130
 ok "what was measured is kept" ended interrupted 262144 1
 ok "and page and table say that it is not all" says_so "Interrupted at 256 KiB.*1 of 3 sizes"

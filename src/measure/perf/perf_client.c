@@ -192,25 +192,57 @@ take_note(struct perf *p, tcpx_note *note, json_t **msg)
 }
 
 int
+perf_await_note(struct perf *p, uint64_t until_ns, tcpx_note **note)
+{
+	struct tcpx_peer_info info = { .struct_size = sizeof(info) };
+	int rc;
+
+	do {
+		rc = tcpx_note_wait(p->engine, 200, note);
+		if (rc == -EAGAIN && !tcpx_peer_query(p->peer, &info) && info.status)
+			rc = info.status;
+	} while (rc == -EAGAIN && tcpx_clock_now(&tcpx_clock_system) < perf_stop_limit(until_ns));
+	return rc;
+}
+
+int
+perf_no_answer(struct perf *p, const char *want, uint64_t timeout_ms, int rc)
+{
+	uint64_t own_ms = p->args->timeout_s * 1000;
+
+	if (perf_stop_asked())
+		return -EINTR;
+	if (rc != -EAGAIN) {
+		tool_fail(TOOL_FINDING, name, "no '%s' from the server: %s (%s)", want,
+			  tcpx_strerror(rc), tcpx_strerror_name(rc));
+		return rc;
+	}
+	tool_fail(TOOL_FINDING, name, "no '%s' from the server for %.3g s%s: it does not answer "
+		  "(TCPX_ETIMEDOUT). Is its process stopped, or its machine overloaded? Look there with "
+		  "`tcpx top`", want, (double)timeout_ms / 1e3,
+		  timeout_ms == own_ms ? " (--timeout)" : "");
+	snprintf(p->refusal, sizeof(p->refusal), "the server did not answer for %.3g s",
+		 (double)timeout_ms / 1e3);
+	return TCPX_ETIMEDOUT;
+}
+
+int
 perf_await(struct perf *p, const char *want, uint64_t timeout_ms, json_t **reply)
 {
 	uint64_t until = tcpx_clock_now(&tcpx_clock_system) + timeout_ms * TCPX_MS;
-	struct tcpx_peer_info info = { .struct_size = sizeof(info) };
 	json_t *msg = NULL;
 	tcpx_note *note;
-	bool silent;
 	int rc;
 
 	for (;;) {
-		rc = tcpx_note_wait(p->engine, 200, &note);
-		if (!rc)
-			rc = take_note(p, note, &msg);
-		else if (rc == -EAGAIN && !tcpx_peer_query(p->peer, &info) && info.status)
-			rc = info.status;
+		rc = perf_await_note(p, until, &note);
+		if (rc)
+			return perf_no_answer(p, want, timeout_ms, rc);
+		rc = take_note(p, note, &msg);
 		if (rc == -EAGAIN && tcpx_clock_now(&tcpx_clock_system) < perf_stop_limit(until))
 			continue;
 		if (rc)
-			break;
+			return perf_no_answer(p, want, timeout_ms, rc);
 		if (!strcmp(job_text(msg, "t"), want)) {
 			*reply = msg;
 			return 0;
@@ -226,13 +258,6 @@ perf_await(struct perf *p, const char *want, uint64_t timeout_ms, json_t **reply
 		if (rc)
 			return rc;
 	}
-	if (perf_stop_asked())
-		return -EINTR;
-	silent = rc == -EAGAIN;
-	rc = silent ? TCPX_ETIMEDOUT : rc;
-	tool_fail(TOOL_FINDING, name, "no '%s' from the server: %s (%s)", want,
-		  silent ? "it does not answer" : tcpx_strerror(rc), tcpx_strerror_name(rc));
-	return rc;
 }
 
 int

@@ -64,5 +64,11 @@ TCPX_MUST_CHECK int perf_tell(struct perf *p, const char *type, json_t *msg, con
 /* Waits for a message that the server sends without a request. */
 TCPX_MUST_CHECK int perf_await(struct perf *p, const char *want, uint64_t timeout_ms,
 			       json_t **reply);
+/* The next note of any sender: 0 and the caller's, -EAGAIN at @until_ns or soon after a signal,
+ * or the code of the session's end. */
+TCPX_MUST_CHECK int perf_await_note(struct perf *p, uint64_t until_ns, tcpx_note **note);
+/* Such a wait for @want, of @timeout_ms, came to nothing: prints that, unless a signal ended it.
+ * Returns -EINTR then, TCPX_ETIMEDOUT for -EAGAIN, else @rc. */
+TCPX_MUST_CHECK int perf_no_answer(struct perf *p, const char *want, uint64_t timeout_ms, int rc);
 
 #endif

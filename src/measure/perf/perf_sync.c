@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "measure/perf/perf_stop.h"
 
 enum {
 	TELL_MIN = 4,
@@ -74,26 +73,22 @@ sync_parse(const char *note, size_t len, uint64_t *ns, size_t count)
 static int
 wait_answer(struct perf *p)
 {
-	uint64_t until = now_ns() + p->args->timeout_s * TCPX_SEC;
+	uint64_t timeout_ms = p->args->timeout_s * 1000, until = now_ns() + timeout_ms * TCPX_MS;
+	bool answer = false;
 	tcpx_note *note;
 	const char *data;
 	size_t len;
-	bool answer;
 	int rc;
 
-	while (now_ns() < perf_stop_limit(until)) {
-		rc = tcpx_note_wait(p->engine, 200, &note);
-		if (rc == -EAGAIN)
-			continue;
+	while (!answer) {
+		rc = perf_await_note(p, until, &note);
 		if (rc)
-			return rc;
+			return perf_no_answer(p, "time", timeout_ms, rc);
 		data = tcpx_note_data(note, &len);
 		answer = len == 1 && data[0] == JOB_NOTE_TIME;
 		tcpx_note_free(note);
-		if (answer)
-			return 0;
 	}
-	return TCPX_ETIMEDOUT;
+	return 0;
 }
 
 static int

@@ -85,6 +85,50 @@ times_travel_in_notes(void **state)
 	assert_int_equal(sync_parse(note, len - 1, got, 2), -EINVAL);
 }
 
+/* In place of the library's: a server that is silent, or whose session has ended. */
+int __wrap_tcpx_note_wait(tcpx_engine *e, int timeout_ms, tcpx_note **note);
+int __wrap_tcpx_notify(tcpx_peer *p, const void *data, size_t len);
+int __wrap_tcpx_peer_query(tcpx_peer *p, struct tcpx_peer_info *info);
+static int session;
+
+int
+__wrap_tcpx_note_wait(tcpx_engine *e, int timeout_ms, tcpx_note **note)
+{
+	(void)e, (void)timeout_ms, (void)note;
+	return -EAGAIN;
+}
+
+int
+__wrap_tcpx_notify(tcpx_peer *p, const void *data, size_t len)
+{
+	(void)p, (void)data, (void)len;
+	return 0;
+}
+
+int
+__wrap_tcpx_peer_query(tcpx_peer *p, struct tcpx_peer_info *info)
+{
+	(void)p;
+	info->status = session;
+	return 0;
+}
+
+static void
+a_server_that_does_not_answer_is_named(void **state)
+{
+	struct perf_args args = { .timeout_s = 0 };
+	struct perf p = { .args = &args };
+
+	(void)state;
+	assert_int_equal(sync_begin(&p), TCPX_ETIMEDOUT);
+	assert_string_equal(p.refusal, "the server did not answer for 0 s");
+	p.refusal[0] = '\0';
+	session = TCPX_EPEERGONE; /* is not waited for */
+	args.timeout_s = 86400;
+	assert_int_equal(sync_end(&p, 1, 2), TCPX_EPEERGONE);
+	assert_string_equal(p.refusal, "");
+}
+
 int
 main(void)
 {
@@ -92,6 +136,7 @@ main(void)
 		cmocka_unit_test(an_interval_is_the_same_by_either_clock),
 		cmocka_unit_test(a_clock_that_runs_otherwise_is_noticed),
 		cmocka_unit_test(times_travel_in_notes),
+		cmocka_unit_test(a_server_that_does_not_answer_is_named),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
