@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The log sink, the only mutable global of the library. Whether a line is wanted costs two
- * relaxed loads. sink.lock is held for reading while a line is delivered, so a replaced
- * sink is never called again.
+ * The log sink, with its relay the only mutable global of the library. Whether a line is wanted
+ * costs two relaxed loads. sink.lock is held for reading while a line is delivered, so a replaced
+ * sink is never called again. Nothing that waits happens under it but a program's own function.
  */
 #include "base/log.h"
 
@@ -20,7 +20,11 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/err.h"
+#include "base/log_file.h"
+#include "base/log_limit.h"
+#include "base/log_relay.h"
 #include "base/text.h"
 
 #define LINE_MAX_BYTES 1024
@@ -55,42 +59,61 @@ static struct {
 	atomic_uint subsys; /* one bit for each subsystem whose INFO and below is wanted */
 	pthread_rwlock_t lock;
 	/* guarded by lock */
-	tcpx_log_fn fn; /* NULL: fd                    */
+	tcpx_log_fn fn; /* a program's own; NULL: relayed, or to fd */
 	void *arg;
+	bool relayed;
 	int fd; /* stderr, or a file of our own */
 	bool level_set;
 	uint32_t told[TOLD_MAX]; /* hashes of the lines of tcpx_log_once() */
 	unsigned told_count;
+	pthread_mutex_t out_lock; /* lines leave in the order of their passing */
+	struct tcpx_log_limit limit; /* guarded by out_lock */
+	atomic_bool owes;            /* limit.left_out > 0 */
 } sink = {
 	.level = TCPX_LOG_NONE,
 	.subsys = SUBSYS_ALL,
 	.lock = PTHREAD_RWLOCK_INITIALIZER,
+	.out_lock = PTHREAD_MUTEX_INITIALIZER,
 	.fd = STDERR_FILENO,
 };
 
 static void
-sink_replace(tcpx_log_fn fn, void *arg, int fd)
+sink_replace(tcpx_log_fn fn, void *arg, bool relayed, int fd)
 {
+	bool asked = fn || relayed || fd != STDERR_FILENO;
 	int old;
 
 	pthread_rwlock_wrlock(&sink.lock);
 	old = sink.fd;
 	sink.fn = fn;
 	sink.arg = arg;
+	sink.relayed = relayed;
 	sink.fd = fd;
 	sink.told_count = 0;
+	sink.limit = (struct tcpx_log_limit){ .left_out = 0 };
+	atomic_store(&sink.owes, false);
 	if (!sink.level_set) /* who asks for lines gets warnings; stderr is not ours */
-		atomic_store(&sink.level, fn || fd != STDERR_FILENO ? TCPX_LOG_WARN : TCPX_LOG_NONE);
+		atomic_store(&sink.level, asked ? TCPX_LOG_WARN : TCPX_LOG_NONE);
 	pthread_rwlock_unlock(&sink.lock);
 	if (old != STDERR_FILENO)
 		close(old);
+	if (!relayed)
+		tcpx_relay_set(NULL, NULL);
 }
 
 void
 tcpx_log_sink(tcpx_log_fn fn, void *arg)
 {
-	sink_replace(fn, arg, STDERR_FILENO);
+	sink_replace(fn, arg, false, STDERR_FILENO);
 }
+
+void
+tcpx_log_relay(tcpx_log_fn fn, void *arg)
+{
+	tcpx_relay_set(fn, arg);
+	sink_replace(NULL, NULL, true, STDERR_FILENO);
+}
+
 
 bool
 tcpx_log_on(enum tcpx_level level, enum tcpx_subsys subsys)
@@ -112,59 +135,128 @@ host_read(char host[HOST_BYTES])
 	host[strcspn(host, ".")] = '\0';
 }
 
-/* Keeps one line one line, whatever bytes its values contain: no control characters, those of
- * U+0080 to U+009F neither, and UTF-8 alone. */
+/* "host:pid:tid TCPX LEVEL SUBSYS ", the start of every line. */
 static void
-line_clean(char *line)
+line_begin(char line[LINE_MAX_BYTES], enum tcpx_level level, enum tcpx_subsys subsys)
 {
-	unsigned char *at = (unsigned char *)line;
-	size_t len;
+	char host[HOST_BYTES];
 
-	for (; *at; at += len) {
-		len = *at >= 0x80 ? tcpx_text_utf8(at) : *at >= ' ' && *at != 0x7f;
-		if (len == 0 || (at[0] == 0xc2 && at[1] < 0xa0)) {
-			*at = '?';
-			len = 1;
-		}
-	}
+	host_read(host);
+	snprintf(line, LINE_MAX_BYTES, "%s:%d:%ld TCPX %s %s ", host, (int)getpid(),
+		 syscall(SYS_gettid), level_name[level], subsys_name[subsys]);
 }
 
 /* One write() a line, so that lines of several processes do not mix. */
-static void
-line_deliver(enum tcpx_level level, char *line, size_t len)
+static bool
+line_out(int level, const char *line)
 {
-	ssize_t rc;
+	char text[LINE_MAX_BYTES + 1];
+	int len;
 
+	if (sink.relayed)
+		return tcpx_relay_put(level, line);
+	len = snprintf(text, sizeof(text), "%.*s\n", LINE_MAX_BYTES - 1, line);
+	return tcpx_log_file_put(sink.fd, text, (size_t)len);
+}
+
+/* Under out_lock: what was left out, if a line about it may pass. */
+static void
+summary_out(bool last, uint64_t now_ns)
+{
+	char line[LINE_MAX_BYTES];
+	uint64_t span_ns, count = tcpx_log_limit_summary(&sink.limit, last, now_ns, &span_ns);
+	size_t len;
+
+	if (!count)
+		return;
+	line_begin(line, TCPX_LOG_WARN, TCPX_SUB_INIT);
+	len = strlen(line);
+	snprintf(line + len, sizeof(line) - len, "%llu lines left out in %llu ms: at most %u pass "
+		 "in a second, and none that would wait",
+		 (unsigned long long)count, (unsigned long long)(span_ns / TCPX_MS), LOG_A_SECOND);
+	if (!line_out(TCPX_LOG_WARN, line))
+		tcpx_log_limit_lost(&sink.limit, count, now_ns - span_ns);
+}
+
+void
+tcpx_log_put(int level, const char *line)
+{
+	bool all = atomic_load_explicit(&sink.level, memory_order_relaxed) >= TCPX_LOG_DEBUG;
+	uint64_t now_ns = tcpx_clock_now(&tcpx_clock_system);
+
+	pthread_mutex_lock(&sink.out_lock);
+	summary_out(false, now_ns);
+	if ((all || tcpx_log_limit_pass(&sink.limit, level == TCPX_LOG_INFO, now_ns)) &&
+	    !line_out(level, line))
+		tcpx_log_limit_lost(&sink.limit, 1, now_ns);
+	atomic_store_explicit(&sink.owes, sink.limit.left_out > 0, memory_order_relaxed);
+	pthread_mutex_unlock(&sink.out_lock);
+}
+
+bool
+tcpx_log_owes(void)
+{
+	return atomic_load_explicit(&sink.owes, memory_order_relaxed);
+}
+
+static void
+tell(bool last)
+{
+	if (!tcpx_log_owes())
+		return;
 	pthread_rwlock_rdlock(&sink.lock);
-	if (sink.fn) {
+	pthread_mutex_lock(&sink.out_lock);
+	summary_out(last, tcpx_clock_now(&tcpx_clock_system));
+	atomic_store_explicit(&sink.owes, sink.limit.left_out > 0, memory_order_relaxed);
+	pthread_mutex_unlock(&sink.out_lock);
+	pthread_rwlock_unlock(&sink.lock);
+}
+
+void
+tcpx_log_tell(void)
+{
+	tell(false);
+}
+
+void
+tcpx_log_hold(void)
+{
+	tcpx_relay_hold();
+}
+
+void
+tcpx_log_release(void)
+{
+	tell(true);
+	tcpx_relay_release();
+}
+
+static void
+line_deliver(enum tcpx_level level, const char *line)
+{
+	pthread_rwlock_rdlock(&sink.lock);
+	if (sink.fn)
 		sink.fn(sink.arg, level, line);
-	} else {
-		line[len++] = '\n';
-		do
-			rc = write(sink.fd, line, len);
-		while (rc < 0 && errno == EINTR);
-	}
+	else
+		tcpx_log_put(level, line);
 	pthread_rwlock_unlock(&sink.lock);
 }
 
 void
 tcpx_log_write(enum tcpx_level level, enum tcpx_subsys subsys, const char *fmt, ...)
 {
-	char line[LINE_MAX_BYTES + 1]; /* room for the newline */
-	char host[HOST_BYTES];
+	char raw[LINE_MAX_BYTES], line[LINE_MAX_BYTES];
 	int saved = errno;
 	va_list args;
 	size_t len;
 
-	host_read(host);
-	snprintf(line, LINE_MAX_BYTES, "%s:%d:%ld TCPX %s %s ", host, (int)getpid(),
-		 syscall(SYS_gettid), level_name[level], subsys_name[subsys]);
-	len = strlen(line);
+	line_begin(raw, level, subsys);
+	len = strlen(raw);
 	va_start(args, fmt);
-	vsnprintf(line + len, LINE_MAX_BYTES - len, fmt, args);
+	vsnprintf(raw + len, sizeof(raw) - len, fmt, args);
 	va_end(args);
-	line_clean(line);
-	line_deliver(level, line, strlen(line));
+	tcpx_text_escape(line, sizeof(line), raw);
+	line_deliver(level, line);
 	errno = saved;
 }
 
@@ -295,7 +387,7 @@ tcpx_log_setup(const char *level, const char *subsys, const char *file)
 		return rc;
 
 	if (fd >= 0)
-		sink_replace(NULL, NULL, fd);
+		sink_replace(NULL, NULL, false, fd);
 	atomic_store(&sink.subsys, mask);
 	if (at == SIZE_MAX || at == 0)
 		return 0;

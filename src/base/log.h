@@ -4,7 +4,9 @@
  * library): stderr by default, a file (TCPX_DEBUG_FILE, with %h host and %p pid), or the
  * caller's function. Until a level is set, the last two get WARN, and stderr nothing: it is
  * the application's. Levels by the reader's action: ERROR act now, WARN look soon, INFO
- * once per object, DEBUG per set-up event, TRACE per chunk.
+ * once per object, DEBUG per set-up event, TRACE per chunk. A descriptor and an application's
+ * function get few lines a second (base/log_limit.h), and nobody waits for either; a line says how
+ * many were left out.
  */
 #ifndef BASE_LOG_H
 #define BASE_LOG_H
@@ -39,9 +41,23 @@ typedef void (*tcpx_log_fn)(void *arg, int level, const char *line);
  * or "auto" leaves its part as it is; the first values are NONE, ALL and stderr. Returns 0, or
  * TCPX_ECONFIG naming the bad word: nothing has changed. */
 int tcpx_log_setup(const char *level, const char *subsys, const char *file);
-/* Replaces the sink; fn NULL goes back to stderr. After the return the old sink is not
- * called any more, so a sink may not call this function. */
+/* Replaces the sink by a program's own function, called at once for every line, whatever locks
+ * the caller holds; fn NULL goes back to stderr. After the return the old sink is not called any
+ * more, so a sink may not call this function. */
 void tcpx_log_sink(tcpx_log_fn fn, void *arg);
+/* The same for an application's function: within the limit, by a thread that holds no lock. It
+ * may call all but this, tcpx_open() and tcpx_close(). */
+void tcpx_log_relay(tcpx_log_fn fn, void *arg);
+/* For a program's function: writes its words for a line to stderr as the log would, within the
+ * limit and without waiting. */
+void tcpx_log_put(int level, const char *line);
+/* An engine begins, or has ended: then its lines are delivered. */
+void tcpx_log_hold(void);
+void tcpx_log_release(void);
+/* Were lines left out that no line counts yet? Then tcpx_log_tell() is to be called after a
+ * second. */
+bool tcpx_log_owes(void);
+void tcpx_log_tell(void);
 /* Is this the first time that the sink is to have this text? For warnings about what every
  * engine of a process finds anew, as a mistyped setting. */
 bool tcpx_log_once(const char *text);

@@ -48,8 +48,29 @@ tcpx_text_add(struct tcpx_text *t, const char *fmt, ...)
 	va_end(args);
 }
 
-size_t
-tcpx_text_utf8(const unsigned char *s)
+void
+tcpx_text_escape(char *to, size_t cap, const char *s)
+{
+	static const char digit[] = "0123456789abcdef";
+	size_t len = 0, want;
+
+	for (; *s; s++, len += want) {
+		unsigned char c = (unsigned char)*s;
+
+		want = c >= ' ' && c < 0x7f ? 1 : 4;
+		if (len + want >= cap)
+			break;
+		if (want == 1)
+			to[len] = *s;
+		else
+			memcpy(to + len, (char[]){ '\\', 'x', digit[c >> 4], digit[c & 15] }, 4);
+	}
+	to[len] = '\0';
+}
+
+/* Length of the UTF-8 sequence at @s beyond ASCII; 0: not a sequence. */
+static size_t
+utf8_len(const unsigned char *s)
 {
 	size_t len = s[0] >= 0xc2 && s[0] <= 0xdf ? 2 : (s[0] & 0xf0) == 0xe0 ? 3 :
 		     s[0] >= 0xf0 && s[0] <= 0xf4 ? 4 : 0;
@@ -76,7 +97,7 @@ tcpx_text_quote(struct tcpx_text *t, const char *s)
 			      at[len] != '\\'; len++)
 			;
 		if (len == 0)
-			len = tcpx_text_utf8(at);
+			len = utf8_len(at);
 		if (len)
 			tcpx_text_add(t, "%.*s", (int)len, (const char *)at);
 		else

@@ -17,8 +17,8 @@ struct tcpx_text {
 /* Begin with a zeroed struct. */
 void tcpx_text_add(struct tcpx_text *t, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
-/* Length of the UTF-8 sequence at @s beyond ASCII; 0: not a sequence. */
-size_t tcpx_text_utf8(const unsigned char *s);
+/* Copies @s, cut to @cap bytes with its NUL, as printable ASCII: every other byte is \xNN. */
+void tcpx_text_escape(char *to, size_t cap, const char *s);
 /* Adds @s as a JSON string with its quotes. Bytes that are not UTF-8 or not printable are
  * escaped one by one. */
 void tcpx_text_quote(struct tcpx_text *t, const char *s);

@@ -230,7 +230,8 @@ struct tcpx_net_ops {
 	/* Control streams, of which one kind listens. listen: bind to addr (port 0: any of
 	 * the params), *bound is the actual address. -EADDRINUSE (the caller logs it),
 	 * -EADDRNOTAVAIL. accept: @from is the other end, @at the own
-	 * one (family 0: unknown); -EAGAIN: no connection.
+	 * one (family 0: unknown); -EAGAIN: no connection; -EMFILE: those that wait cannot be
+	 * taken now, and the listener stays ready.
 	 * connect: starts; send and recv return -EAGAIN until it is up. nic may be -1: any source
 	 * address. */
 	int (*listen)(struct tcpx_net *net, const struct tcpx_addr *addr, struct tcpx_addr *bound,

@@ -15,6 +15,7 @@
 
 #include "base/err.h"
 #include "base/parse.h"
+#include "base/text.h"
 
 /* The library's last failure in this thread, not yet shown: the command that it ends mostly
  * reports it in its own line. */
@@ -36,25 +37,43 @@ tool_log_flush(void)
 	held[0] = '\0';
 }
 
+/* Of an I/O thread, which must not wait for a reader. */
+static void
+warn_now(int level, const char *text)
+{
+	char line[1024];
+
+	tool_progress_clear();
+	snprintf(line, sizeof(line), "%swarning:%s %s", tool_paint(stderr, TOOL_YELLOW),
+		 tool_paint(stderr, TOOL_PLAIN), text);
+	tcpx_log_put(level, line);
+}
+
 static void
 tell(void *arg, int level, const char *line)
 {
-	char last[sizeof(held)];
+	char last[sizeof(held)], shown[sizeof(held)];
 	const char *text = line;
 	size_t len;
 
 	if (tcpx_log_on(TCPX_LOG_INFO, TCPX_SUB_TOOL)) {
-		fprintf(stderr, "%s\n", line);
+		tcpx_log_put(level, line);
 		return;
 	}
 	for (int words = 4; words > 0 && *text; words--) /* host:pid:tid TCPX WARN INIT */
 		text += strcspn(text, " ") + (text[strcspn(text, " ")] != '\0');
+	if (gettid() != getpid()) {
+		warn_now(level, text);
+		return;
+	}
 	tcpx_err_last(last, sizeof(last));
-	len = strlen(last);
-	if (!len || strncmp(text, last, len) || gettid() != getpid()) {
+	tcpx_text_escape(shown, sizeof(shown), last);
+	len = strlen(shown);
+	if (!len || strncmp(text, shown, len)) {
 		warn(text);
 		return;
 	}
+	len = strlen(last);
 	tool_log_flush();
 	memcpy(held, last, len + 1);
 }

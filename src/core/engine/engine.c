@@ -125,8 +125,10 @@ assemble(struct tcpx_engine *e, const struct tcpx_engine_opts *o, const struct e
 			    tcpx_cfg_str(e->cfg, TCPX_SET_DEBUG_FILE));
 	if (rc)
 		return rc;
-	if (o->log) /* a caller's sink beats TCPX_DEBUG_FILE */
+	if (o->log && e->manual) /* no threads, here neither */
 		tcpx_log_sink(o->log, o->log_arg);
+	else if (o->log) /* a caller's sink beats TCPX_DEBUG_FILE */
+		tcpx_log_relay(o->log, o->log_arg);
 	e->clock = env ? env->clock : tcpx_clock_system;
 	e->host_id = env ? 0 : tcpx_host_id();
 	e->events.peers = o->peer_events != 0;
@@ -195,6 +197,7 @@ tcpx_engine_open(const struct tcpx_engine_opts *opts, const struct engine_env *e
 	w = calloc(1, sizeof(*w));
 	if (!w)
 		return -ENOMEM;
+	tcpx_log_hold();
 	e = &w->engine;
 	e->up = tcpx_upward;
 	e->memory = &w->memory;
@@ -420,6 +423,7 @@ tcpx_close(tcpx_engine *e)
 	if (e->here)
 		munmap(e->here, PAGE_BYTES);
 	free(tcpx_container(e, struct whole, engine));
+	tcpx_log_release();
 }
 
 static bool

@@ -223,6 +223,16 @@ has_copies(const struct loop *l)
 	       atomic_load_explicit(&l->copies.flying, memory_order_relaxed);
 }
 
+/* The log's summary has no other moment than a turn. */
+static int64_t
+tell_left_out(const struct loop *l, int64_t timeout_ns)
+{
+	if (l->index != 0 || l->engine->manual || !tcpx_log_owes())
+		return timeout_ns;
+	tcpx_log_tell();
+	return timeout_ns < 0 || timeout_ns > (int64_t)TCPX_SEC ? (int64_t)TCPX_SEC : timeout_ns;
+}
+
 void
 tcpx_loop_step(struct loop *l, int64_t timeout_ns)
 {
@@ -247,6 +257,8 @@ tcpx_loop_step(struct loop *l, int64_t timeout_ns)
 		limit_ns = up->sleep_limit(l, now_ns);
 	if (limit_ns >= 0 && (timeout_ns < 0 || timeout_ns > limit_ns))
 		timeout_ns = limit_ns;
+
+	timeout_ns = tell_left_out(l, timeout_ns);
 
 	atomic_store(&l->asleep, timeout_ns != 0);
 	if (atomic_load(&l->wake_asked) && atomic_exchange(&l->wake_asked, false))

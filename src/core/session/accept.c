@@ -23,6 +23,7 @@
 #include "core/session/session.h"
 
 #define PENDING_MAX 256
+#define REST_NS     (100 * TCPX_MS)
 #define START_MAX   128 /* bytes of START, with those of later versions */
 
 struct pending_conn {
@@ -380,21 +381,52 @@ add_pending(struct tcpx_engine *e, struct tcpx_stream *stream, const struct tcpx
 		pending_close(g);
 }
 
+/* A listener whose connections nobody can take now would be ready in every turn. */
+static void
+rest(struct listening *at, uint64_t now_ns)
+{
+	struct loop *l = &at->engine->loop[0];
+
+	if (at->engine->ops->stream_watch(at->listener, l->poller, &at->source, 0) != 0)
+		return;
+	at->rest_until_ns = now_ns + REST_NS;
+	tcpx_loop_timer(l, at->rest_until_ns);
+}
+
 void
 tcpx_accept_ready(struct source *src, unsigned ready, uint64_t now_ns)
 {
 	struct listening *at = tcpx_container(src, struct listening, source);
 	struct tcpx_stream *stream;
 	struct tcpx_addr from, here;
+	int rc;
 
 	(void)ready;
-	while (at->engine->ops->accept(at->listener, &stream, &from, &here) == 0)
+	while ((rc = at->engine->ops->accept(at->listener, &stream, &from, &here)) == 0)
 		add_pending(at->engine, stream, &from, &here, now_ns);
+	if (rc == -EMFILE)
+		rest(at, now_ns);
+}
+
+static void
+rested(struct listening *at, uint64_t now_ns)
+{
+	struct loop *l = &at->engine->loop[0];
+
+	if (at->rest_until_ns && now_ns >= at->rest_until_ns) {
+		at->rest_until_ns = 0;
+		(void)at->engine->ops->stream_watch(at->listener, l->poller, &at->source,
+						    TCPX_READABLE);
+	}
+	if (at->rest_until_ns)
+		tcpx_loop_timer(l, at->rest_until_ns);
 }
 
 void
 tcpx_accept_timer(struct loop *l, uint64_t now_ns)
 {
+	for (uint32_t i = 0; i < l->engine->listeners->count; i++)
+		rested(&l->engine->listeners->at[i], now_ns);
 	tcpx_chain_each(n, after, &l->engine->listeners->pending) {
 		struct pending_conn *g = tcpx_container(n, struct pending_conn, node);
 

@@ -15,6 +15,7 @@ struct listening {
 	struct tcpx_stream *listener;
 	const char *nic; /* its name, or "address" */
 	struct tcpx_addr bound;
+	uint64_t rest_until_ns; /* not watched until then; 0: watched */
 };
 
 #define LOOPBACKS 2 /* 127.0.0.1 and ::1 */

@@ -275,18 +275,22 @@ tcpx_sock_connected(int fd)
 	return -err;
 }
 
-/* Without this a level-triggered listener spins while descriptors are short. */
-static void
+/* Without a descriptor for it the connection stays in the queue and its listener ready. -EAGAIN:
+ * refused with the spare one. -EMFILE: there is none, or another thread took it. */
+static int
 accept_shed(int listen_fd, int *spare)
 {
 	int fd;
 
-	close(*spare);
+	if (*spare >= 0)
+		close(*spare);
 	fd = accept4(listen_fd, NULL, NULL, SOCK_CLOEXEC);
 	if (fd >= 0)
 		close(fd);
 	*spare = open("/dev/null", O_RDONLY | O_CLOEXEC);
-	tcpx_warn(TCPX_SUB_NET, "no file descriptor left: a connection was refused");
+	tcpx_warn(TCPX_SUB_NET, "no file descriptor left: a connection %s",
+		  fd >= 0 ? "was refused" : "waits");
+	return fd >= 0 ? -EAGAIN : -EMFILE;
 }
 
 int
@@ -300,7 +304,7 @@ tcpx_sock_accept_fd(const struct tcpx_net *net, int listen_fd, int *spare,
 
 		fd = accept4(listen_fd, &sa.sa, &len, SOCK_CLOEXEC | SOCK_NONBLOCK);
 		if (fd < 0 && (errno == EMFILE || errno == ENFILE))
-			accept_shed(listen_fd, spare);
+			return accept_shed(listen_fd, spare);
 		if (fd < 0) /* also for a connection that has failed: accept4() returns its error */
 			return -EAGAIN;
 		sockaddr_to(&sa, from);

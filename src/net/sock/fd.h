@@ -19,7 +19,8 @@ int tcpx_sock_connect_fd(const struct tcpx_nic *nic, const struct tcpx_addr *to,
 /* Whether that socket is connected: 0, -EAGAIN, or its error (the kernel reports it once). */
 int tcpx_sock_connected(int fd);
 /* The next connection that the net's gate admits, or -EAGAIN. Others are closed, a few a call.
- * With no descriptor left, *spare is closed for a moment to refuse the connection. */
+ * With no descriptor left, *spare is closed for a moment to refuse the connection; -EMFILE: with
+ * no *spare either it waits. */
 int tcpx_sock_accept_fd(const struct tcpx_net *net, int listen_fd, int *spare,
 			struct tcpx_addr *from, int *fd);
 /* The own address of a connection; family 0: unknown. */

@@ -38,14 +38,14 @@ two_hundred_sessions_need_no_thread(void **state)
 		e[i] = rig_open(name, one);
 		p[i] = rig_add(hub, e[i]);
 	}
-	assert_threads(threads + SESSIONS + 1); /* one an engine, as asked */
+	assert_threads(threads + SESSIONS + 2); /* one an engine, as asked, and the log's */
 	for (int i = 0; i < SESSIONS; i++) {
 		assert_ok(tcpx_peer_wait(p[i], WAIT_MS));
 		assert_ok(tcpx_notify(p[i], "hello", 5));
 	}
 	for (int i = 0; i < SESSIONS; i++)
 		assert_note(e[i], "hub", "hello");
-	assert_threads(threads + SESSIONS + 1);
+	assert_threads(threads + SESSIONS + 2);
 	after = counters_of(hub);
 	assert_int_equal(after.sessions, SESSIONS);
 	print_message("# %d sessions of 1 + 1 channels: %lu KiB each at the hub\n", SESSIONS,

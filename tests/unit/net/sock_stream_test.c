@@ -224,6 +224,37 @@ no_descriptor_left_sheds_the_connection(void **state)
 	r->ops->stream_close(l);
 }
 
+static void
+without_a_spare_descriptor_the_connection_waits(void **state)
+{
+	struct rig *r = *state;
+	struct tcpx_stream *near, *far = NULL;
+	struct tcpx_stream *l;
+	struct rlimit old, tight;
+	struct tcpx_addr to, from, at;
+	struct tcpx_net_event ev[4];
+	int fd = open("/dev/null", O_RDONLY | O_CLOEXEC); /* the lowest free one */
+
+	assert_true(fd >= 0);
+	close(fd);
+	getrlimit(RLIMIT_NOFILE, &old);
+	tight = (struct rlimit){ (rlim_t)fd + 1, old.rlim_max };
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &tight), 0);
+	l = listen_any(r, &to); /* takes the last */
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &old), 0);
+	assert_int_equal(r->ops->stream_watch(l, r->poller, l, TCPX_READABLE), 0);
+	assert_int_equal(r->ops->connect(r->net, 0, &to, &near), 0);
+	assert_int_equal(r->ops->poller_wait(r->poller, ev, 4, RIG_WAIT_NS), 1);
+	tight.rlim_cur = (rlim_t)fd + 2;
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &tight), 0);
+	assert_int_equal(r->ops->accept(l, &far, &from, &at), -EMFILE);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &old), 0);
+	assert_int_equal(r->ops->accept(l, &far, &from, &at), 0);
+	r->ops->stream_close(near);
+	r->ops->stream_close(far);
+	r->ops->stream_close(l);
+}
+
 #define FACT(f) cmocka_unit_test_setup_teardown(f, rig_open, rig_close)
 
 int
@@ -238,6 +269,7 @@ main(void)
 		FACT(address_in_use_and_foreign_address_are_told),
 		FACT(bad_targets_are_refused),
 		FACT(no_descriptor_left_sheds_the_connection),
+		FACT(without_a_spare_descriptor_the_connection_waits),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How many lines pass, and what becomes of those that nobody reads or that a slow function takes. */
+#include "base_test.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <pty.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/log_file.h"
+#include "base/log_limit.h"
+#include "base/log_relay.h"
+
+/* What @count lines at @at_ms do after those before. */
+static const struct {
+	uint64_t at_ms;
+	unsigned count;
+	bool info;
+	unsigned pass;
+	unsigned told; /* by the summary that goes before them */
+} steps[] = {
+	{ 1000, 5, false, 5, 0 },
+	{ 1300, 700, false, 4, 0 },    /* the tenth is a summary's */
+	{ 1999, 1, false, 0, 0 },
+	{ 2000, 1, false, 1, 697 },    /* ten with the summary: it is one of this second */
+	{ 2500, 100, false, 7, 0 },
+	{ 9000, 0, false, 0, 93 },
+	{ 9000, 60, true, 58, 0 },     /* 50 at the start, then with the others */
+	{ 20000, 60, true, 8, 2 },
+};
+
+static void
+ten_pass_in_a_second(void **state)
+{
+	struct tcpx_log_limit l = { .passed = 0 };
+
+	for (size_t i = 0; i < ARRAY_LEN(steps); i++) {
+		uint64_t now_ns = steps[i].at_ms * TCPX_MS, span_ns;
+		unsigned pass = 0;
+		char name[32];
+
+		snprintf(name, sizeof(name), "step %zu", i);
+		check(name, "told", (long)tcpx_log_limit_summary(&l, false, now_ns, &span_ns),
+		      steps[i].told);
+		for (unsigned k = 0; k < steps[i].count; k++)
+			pass += tcpx_log_limit_pass(&l, steps[i].info, now_ns);
+		check(name, "passed", pass, steps[i].pass);
+	}
+}
+
+static void
+the_last_summary_does_not_wait_for_a_second(void **state)
+{
+	struct tcpx_log_limit l = { .passed = 0 };
+	uint64_t span_ns;
+
+	for (int i = 0; i < 30; i++)
+		tcpx_log_limit_pass(&l, false, TCPX_SEC + (uint64_t)i * TCPX_MS);
+	assert_int_equal(tcpx_log_limit_summary(&l, false, 2 * TCPX_SEC - 1, &span_ns), 0);
+	assert_int_equal(tcpx_log_limit_summary(&l, true, 2 * TCPX_SEC - 1, &span_ns), 21);
+	assert_int_equal(span_ns, TCPX_SEC - 1 - 9 * TCPX_MS);
+	assert_int_equal(tcpx_log_limit_summary(&l, true, 2 * TCPX_SEC - 1, &span_ns), 0);
+}
+
+/* Until the descriptor takes no more. */
+static unsigned
+fill(int fd)
+{
+	char line[1000];
+	unsigned n = 0;
+
+	memset(line, '.', sizeof(line));
+	line[sizeof(line) - 1] = '\n';
+	while (tcpx_log_file_put(fd, line, sizeof(line)))
+		assert_true(++n < 100000);
+	return n;
+}
+
+static void
+check_full(const char *name, int reader, int writer)
+{
+	int flags = fcntl(writer, F_GETFL);
+	char some[65536];
+
+	check(name, "lines before it is full", fill(writer) > 0, true);
+	check(name, "flags", fcntl(writer, F_GETFL), flags);
+	assert_int_equal(fcntl(reader, F_SETFL, O_NONBLOCK), 0);
+	while (read(reader, some, sizeof(some)) > 0)
+		;
+	check(name, "after a reader", fill(writer) > 0, true);
+	close(reader);
+	check(name, "without a reader", tcpx_log_file_put(writer, "x\n", 2), false);
+	close(writer);
+}
+
+static void
+nobody_waits_for_a_reader(void **state)
+{
+	int end[2];
+
+	assert_int_equal(pipe(end), 0);
+	check_full("pipe", end[0], end[1]);
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, end), 0);
+	check_full("socket", end[0], end[1]);
+	assert_int_equal(openpty(&end[0], &end[1], NULL, NULL, NULL), 0);
+	check_full("terminal", end[0], end[1]);
+}
+
+/* ---- an application's function ---- */
+
+static struct {
+	pthread_mutex_t held; /* what the application holds while it calls the library */
+	atomic_uint calls;
+	atomic_bool other_thread;
+	pthread_t caller;
+} app = { .held = PTHREAD_MUTEX_INITIALIZER };
+
+static void
+wants_the_lock(void *arg, int level, const char *line)
+{
+	pthread_mutex_lock(&app.held);
+	app.other_thread = !pthread_equal(app.caller, pthread_self());
+	app.calls++;
+	pthread_mutex_unlock(&app.held);
+}
+
+static void
+a_function_is_called_outside_the_locks_of_the_caller(void **state)
+{
+	app.caller = pthread_self();
+	app.calls = 0;
+	tcpx_log_hold();
+	tcpx_log_relay(wants_the_lock, NULL);
+	pthread_mutex_lock(&app.held);
+	tcpx_warn(TCPX_SUB_NET, "under a lock");
+	assert_int_equal(app.calls, 0);
+	pthread_mutex_unlock(&app.held);
+	tcpx_log_release();
+	assert_int_equal(app.calls, 1); /* the end of the last engine waits for it */
+	assert_true(app.other_thread);
+	tcpx_warn(TCPX_SUB_NET, "without an engine");
+	assert_int_equal(app.calls, 2);
+	assert_false(app.other_thread);
+	tcpx_log_sink(NULL, NULL);
+}
+
+static void
+a_slow_function_delays_nobody(void **state)
+{
+	unsigned taken = 0;
+
+	app.calls = 0;
+	tcpx_relay_hold();
+	tcpx_relay_set(wants_the_lock, NULL);
+	pthread_mutex_lock(&app.held);
+	while (tcpx_relay_put(TCPX_LOG_WARN, "line"))
+		taken++;
+	assert_in_range(taken, RELAY_LINES, RELAY_LINES + 1); /* one may be in the call */
+	pthread_mutex_unlock(&app.held);
+	tcpx_relay_set(NULL, NULL); /* the old function has had every line */
+	assert_int_equal(app.calls, taken);
+	tcpx_relay_release();
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(ten_pass_in_a_second),
+		cmocka_unit_test(the_last_summary_does_not_wait_for_a_second),
+		cmocka_unit_test(nobody_waits_for_a_reader),
+		cmocka_unit_test(a_function_is_called_outside_the_locks_of_the_caller),
+		cmocka_unit_test(a_slow_function_delays_nobody),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
