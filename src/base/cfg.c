@@ -6,6 +6,7 @@
 #include "base/cfg.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -282,6 +283,18 @@ line_put(void *arg, const char *name, const char *text, const char *source)
 	return 0;
 }
 
+/* A container may run as a user whose HOME is another's. */
+static bool
+is_closed(const char *path)
+{
+	if (faccessat(AT_FDCWD, path, R_OK, AT_EACCESS) == 0 || errno != EACCES)
+		return false;
+	if (tcpx_log_once(path))
+		tcpx_warn(TCPX_SUB_INIT, "%s: %s: its settings are not used", path,
+			  tcpx_err_text(-EACCES));
+	return true;
+}
+
 static int
 files_load(struct loader *l, const struct tcpx_cfg_sources *src)
 {
@@ -291,6 +304,8 @@ files_load(struct loader *l, const struct tcpx_cfg_sources *src)
 
 	if (src->etc_file)
 		rc = tcpx_cfg_file_read(src->etc_file, false, line_put, l);
+	if (!named && home && is_closed(home))
+		return rc;
 	if (!rc && home && *home)
 		rc = tcpx_cfg_file_read(home, named != NULL, line_put, l);
 	return rc;

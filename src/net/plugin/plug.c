@@ -13,13 +13,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "net/plugin/comm.h"
+#include "net/plugin/file.h"
 #include "net/plugin/find.h"
+#include "net/plugin/init.h"
 #include "net/plugin/inside.h"
 #include "net/plugin/result.h"
 
 #define DEVICES_MAX 1024 /* a larger number means a wrong table */
 #define WHY_BYTES   400
+#define INIT_NS     (30 * TCPX_SEC)
 
 static const struct plug_abi *const abis[] = {
 	&plug_abi_v12, &plug_abi_v11, &plug_abi_v10, &plug_abi_v9, &plug_abi_v8, &plug_abi_v7,
@@ -146,9 +150,12 @@ read_devices(struct plug *p, char why[WHY_BYTES])
 static int
 start(struct plug *p, char why[WHY_BYTES])
 {
-	enum nccl_result result = p->abi->init(p->table, &p->ctx, plug_logger, plug_profiler);
-	int rc;
+	enum nccl_result result;
+	int rc = plug_init(p, INIT_NS, &result);
 
+	if (rc)
+		return because(why, rc, rc == -ETIMEDOUT ? "its init() has not returned for %llu s" :
+			       "no thread for its init() of %llu s", INIT_NS / TCPX_SEC);
 	if (result != NCCL_OK)
 		return because(why, -ELIBBAD, "its init() says %s (%d)",
 			       plug_result_text(result), (int)result);
@@ -218,9 +225,14 @@ known(void *library)
 static int
 load(const char *name, struct plug **out, char why[WHY_BYTES])
 {
-	void *library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
-	const char *text = library ? NULL : dlerror();
+	int rc = plug_file_check(name, why, WHY_BYTES);
+	const char *text;
+	void *library;
 
+	if (rc)
+		return rc;
+	library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+	text = library ? NULL : dlerror();
 	if (!library && text && strstr(text, name) && strstr(text, "No such file"))
 		return because(why, -ENOENT, "no such library");
 	if (!library)

@@ -434,6 +434,28 @@ settings_of_this_process_are_found(void **state)
 	rmdir(dir);
 }
 
+static void
+a_home_of_another_user_costs_a_warning(void **state)
+{
+	char dir[] = "/tmp/tcpx-home-XXXXXX";
+	struct tcpx_cfg *cfg;
+	char path[64];
+
+	if (geteuid() != 0) {
+		print_message("# skipped: not root\n");
+		skip();
+	}
+	assert_non_null(mkdtemp(dir)); /* for root alone */
+	snprintf(path, sizeof(path), "%s/.tcpx.conf", dir);
+	assert_int_equal(seteuid(65534), 0);
+	cfg = load((struct tcpx_cfg_sources){ .home_file = path, .env = ENV("PATH=/bin") });
+	assert_int_equal(seteuid(0), 0);
+	check_has(captured, path);
+	check_has(captured, "not used");
+	tcpx_cfg_free(cfg);
+	rmdir(dir);
+}
+
 /* Random assignments in random sources: the strongest that names a setting has it. */
 static void
 strongest_source_wins(void **state)
@@ -487,6 +509,7 @@ main(void)
 		test_fresh(set_replaces_or_leaves_alone),
 		test_fresh(channels_are_counted_over_nics),
 		test_fresh(settings_of_this_process_are_found),
+		test_fresh(a_home_of_another_user_costs_a_warning),
 		test_fresh(strongest_source_wins),
 	};
 

@@ -4,11 +4,17 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <sched.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
+#include "base/clock.h"
 #include "net/plugin/find.h"
+#include "net/plugin/init.h"
 
 static const char *const versions[] = { "v6", "v7", "v8", "v9", "v10", "v11", "v12" };
 
@@ -128,6 +134,58 @@ what_is_missing_is_said(void **state)
 	assert_said("libnone.so: it exports none of ncclNetPlugin_v6 to _v12", "ELIBBAD");
 	assert_null(p);
 	rig_close(&r);
+}
+
+static void
+what_dlopen_would_hang_or_die_on_is_refused(void **state)
+{
+	struct plug *p = NULL;
+	struct stat st;
+	struct rig r;
+
+	rig_take(&r, "v7", "libfake.so");
+	dlclose(r.library); /* the mapping of a file that is cut is lost */
+	r.library = dlopen(NULL, RTLD_NOW);
+	r.fake = NULL;
+	assert_int_equal(stat(r.path, &st), 0);
+	assert_int_equal(truncate(r.path, st.st_size / 4), 0);
+	rig_log_clear();
+	assert_int_equal(plug_open(r.path, &p), -ELIBBAD);
+	assert_said("libfake.so: it is cut short", "ELIBBAD");
+	unlink(r.path);
+	assert_int_equal(mkfifo(r.path, 0600), 0);
+	rig_log_clear();
+	assert_int_equal(plug_open(r.path, &p), -ELIBBAD);
+	assert_said("libfake.so: it is no file", "ELIBBAD");
+	rig_close(&r);
+}
+
+static struct {
+	atomic_bool go, gone;
+} stuck;
+
+static enum nccl_result
+hang(const void *table, void **ctx, nccl_logger logger, nccl_profiler profiler)
+{
+	while (!stuck.go)
+		sched_yield();
+	stuck.gone = true;
+	return NCCL_OK;
+}
+
+static void
+an_init_that_hangs_is_given_up(void **state)
+{
+	struct plug_abi abi = { .version = 7, .init = hang };
+	struct plug p = { .abi = &abi };
+	enum nccl_result result;
+
+	assert_int_equal(plug_init(&p, 20 * TCPX_MS, &result), -ETIMEDOUT);
+	stuck.go = true;
+	while (!stuck.gone)
+		sched_yield();
+	assert_int_equal(plug_init(&p, 3600 * TCPX_SEC, &result), 0);
+	assert_int_equal(result, NCCL_OK);
 }
 
 static void
@@ -330,6 +388,8 @@ main(void)
 		cmocka_unit_test(init_is_called_once_for_all_users),
 		cmocka_unit_test(a_context_ends_with_its_last_user),
 		cmocka_unit_test(what_is_missing_is_said),
+		cmocka_unit_test(what_dlopen_would_hang_or_die_on_is_refused),
+		cmocka_unit_test(an_init_that_hangs_is_given_up),
 		cmocka_unit_test(a_failed_init_is_not_repeated),
 		cmocka_unit_test(devices_are_needed),
 		cmocka_unit_test(wrong_tables_are_refused),
