@@ -425,7 +425,9 @@ struct tcpx_nic_info {
 	char name[32];
 	char addr[64];
 	int numa;                  /* -1 unknown                                         */
-	uint32_t gbps;             /* 0 unknown                                          */
+	uint32_t gbps;             /* mbps / 1000                                        */
+	uint32_t mbps;             /* its rate, or less where a qdisc (tbf) limits it;
+				    * 0 unknown                                          */
 };
 /* The NICs this engine uses. As tcpx_query_channels(). */
 TCPX_API int tcpx_query_nics(tcpx_engine *engine, struct tcpx_nic_info *out, size_t stride,

@@ -87,7 +87,8 @@ class ThreadInfo(Struct):
 
 
 class NicInfo(Struct):
-    _fields_ = [("name", c_char * 32), ("addr", c_char * 64), ("numa", c_int), ("gbps", c_uint32)]
+    _fields_ = [("name", c_char * 32), ("addr", c_char * 64), ("numa", c_int), ("gbps", c_uint32),
+                ("mbps", c_uint32)]
 
 
 # By their names in the header.

@@ -123,6 +123,7 @@ const struct shape tcpx_channel_info_shape =
 static const struct field nic[] = {
 	INFO(STRING, name, REPORT | RECORD | KEY), INFO(STRING, addr, REPORT | RECORD),
 	INFO(INT, numa, REPORT | RECORD), INFO(INDEX, gbps, REPORT | RECORD | UNKNOWN),
+	INFO(INDEX, mbps, REPORT | RECORD | UNKNOWN, .optional = true),
 	FIGURE(INT, gpu, REPORT),
 	FIGURE(COUNT, bytes_tx, RATED,
 	       LABEL("tcpx_nic_bytes_total", TX, "Payload over a NIC.")),

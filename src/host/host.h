@@ -52,7 +52,7 @@ struct tcpx_host_nic {
 	bool hardware;      /* a device stands behind it                         */
 	bool loopback;
 	bool bridge_port;   /* belongs to a bridge, as containers' ends do       */
-	uint32_t speed_mbps; /* 0 unknown                                        */
+	uint32_t speed_mbps; /* or less, where its qdisc limits it; 0 unknown    */
 	uint32_t mtu;       /* 0 unknown                                         */
 	uint32_t queues_rx, queues_tx;
 	struct tcpx_addr addr; /* the one to use: IPv4 before IPv6 before

@@ -135,6 +135,7 @@ read_machine(struct tcpx_links *links)
 			add_address(link, &addr);
 	}
 	freeifaddrs(all);
+	tcpx_links_limits(links);
 	return rc;
 }
 

@@ -13,6 +13,7 @@ struct tcpx_link {
 	char name[16];
 	bool up, loopback;
 	unsigned index; /* 0 unknown */
+	uint64_t limit_bps; /* of its root qdisc; 0: none */
 	struct tcpx_addr addrs[TCPX_HOST_ADDRESSES]; /* best first */
 	unsigned addr_count;
 };
@@ -22,6 +23,9 @@ struct tcpx_links {
 	unsigned count;
 };
 
+/* What may leave by each link, where its root qdisc is a tbf; else as it is. No right is needed; a
+ * kernel that does not say leaves all as they are. */
+void tcpx_links_limits(struct tcpx_links *links);
 /* root: "" is the machine; else a directory with copies of its files (a fixture). 0; -ENOMEM or the
  * system's error (logged), *links is unchanged then. */
 TCPX_MUST_CHECK int tcpx_links_read(const char *root, struct tcpx_links *links);

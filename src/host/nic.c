@@ -71,6 +71,8 @@ static void
 read_nic(const char *root, const struct tcpx_link *link, const struct tcpx_host_cpus *cpus,
 	 struct tcpx_host_nic *nic)
 {
+	uint64_t limit_mbps;
+
 	*nic = (struct tcpx_host_nic){
 		.place.numa = -1,
 		.up = link->up,
@@ -82,6 +84,10 @@ read_nic(const char *root, const struct tcpx_link *link, const struct tcpx_host_
 	memcpy(nic->addrs, link->addrs, sizeof(nic->addrs));
 	nic->addr = link->addrs[0];
 	read_sysfs(root, link, cpus, nic);
+	limit_mbps = (link->limit_bps + 500000) / 1000000;
+	/* what a NIC without a device claims, as veth its 10 Gbit/s, is no limit */
+	if (limit_mbps && (!nic->hardware || !nic->speed_mbps || limit_mbps < nic->speed_mbps))
+		nic->speed_mbps = limit_mbps < UINT32_MAX ? (uint32_t)limit_mbps : UINT32_MAX;
 }
 
 int

@@ -33,7 +33,7 @@ struct tcpx_nic {
 	struct tcpx_addr addr; /* source address; port 0                            */
 	bool bind_device;      /* also SO_BINDTODEVICE (may be refused: ignored)    */
 	int numa;              /* -1 unknown                                        */
-	uint32_t gbps;         /* 0 unknown                                         */
+	uint32_t mbps;         /* 0 unknown                                         */
 	int gpu;               /* the GPU that owns its channels' slots; -1: host memory */
 };
 

@@ -185,7 +185,7 @@ def what_is_added_at_an_end_passes_with_a_note():
     for old, new, why in (
             ("while open */\n};", "while open */\n\tuint64_t more;\n};",
              "new: member tcpx_peer_info.more 320 8"),
-            ("\tuint32_t gbps;", "\tuint32_t gbps; uint64_t more;", "grown: struct tcpx_nic_info"),
+            ("\tuint32_t mbps;", "\tuint32_t mbps; uint64_t more;", "grown: struct tcpx_nic_info"),
             ("TCPX_OP_RECV = 4", "TCPX_OP_RECV = 4, TCPX_OP_MORE = 5", "new: value TCPX_OP_MORE 5"),
             ("#define TCPX_NAME_MAX ", "#define TCPX_MORE 7\n#define TCPX_NAME_MAX ",
              "new: value TCPX_MORE 7")):

@@ -60,6 +60,21 @@ ok "a host that is not there is refused" exits 2 "$tool" lab exec --name "$lab" 
 ok "a command that is not there is refused" exits 2 "$tool" lab exec --name "$lab" h0 /no/such
 ok "the first NIC carries its rate" reaches 0 1000000000
 ok "the slow NIC carries its rate" reaches 1 250000000
+measures() {
+	serve_on h1
+	on h0 "$tool" perf 10.77.0.2 -b 8M -e 8M -n 4 --json "$scratch/result.json" >"$scratch/perf"
+	code=$?
+	kill "$server"
+	wait "$server"
+	cat "$scratch/perf"
+	return $code
+}
+rates_known() {
+	grep -q "eth0 (1 Gbit/s), eth1 (0.25 Gbit/s)" "$scratch/perf" && grep -q "%line" "$scratch/perf" &&
+		result "$scratch/result.json" "[(n['gbps'], n['mbps']) for n in r['nics']] == [(1, 1000), (0, 250)]"
+}
+ok "a run over both" measures
+ok "knows the rates, and its share of them" rates_known
 start "$scratch/sleeper" "$tool" lab exec --name "$lab" h0 sleep 60
 within 5 json "[p for h in lab['hosts'] for p in h['pids']] == [$started]"
 ok "status counts the processes inside" json \

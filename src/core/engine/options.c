@@ -55,7 +55,7 @@ copy_nic(struct tcpx_nic *to, const struct tcpx_host_nic *from)
 	to->addr = from->addr;
 	to->bind_device = !from->loopback && strcmp(from->name, from->ifname) == 0;
 	to->numa = from->place.numa;
-	to->gbps = from->speed_mbps / 1000;
+	to->mbps = from->speed_mbps;
 	to->gpu = TCPX_ON_HOST;
 }
 

@@ -204,7 +204,8 @@ tcpx_query_nics(tcpx_engine *e, struct tcpx_nic_info *out, size_t stride,
 
 	for (i = 0; i < e->nics.count && i < cap; i++) {
 		struct tcpx_nic_info one = { .numa = e->nics.at[i].numa,
-					     .gbps = e->nics.at[i].gbps };
+					     .gbps = e->nics.at[i].mbps / 1000,
+					     .mbps = e->nics.at[i].mbps };
 
 		memcpy(one.name, e->nics.at[i].name, sizeof(one.name));
 		tcpx_addr_format(&e->nics.at[i].addr, one.addr, sizeof(one.addr));

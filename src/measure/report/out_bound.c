@@ -14,6 +14,12 @@
 #define NEARLY_FULL 0.85 /* the rest goes to measuring and neighbours */
 
 double
+nic_Gbps(const struct tcpx_nic_info *nic)
+{
+	return nic->mbps ? nic->mbps / 1e3 : nic->gbps; /* a record of before mbps */
+}
+
+double
 row_line_fraction(const struct result *r, const struct row *row)
 {
 	double gbps = 0;
@@ -26,9 +32,9 @@ row_line_fraction(const struct result *r, const struct row *row)
 		for (size_t k = 0; !seen && k < r->nics.n; k++) {
 			if (strcmp(r->nics.at[k].name, row->per_nic.at[i].nic))
 				continue;
-			if (!r->nics.at[k].gbps)
+			if (!(nic_Gbps(&r->nics.at[k]) > 0))
 				return NAN;
-			gbps += (double)r->nics.at[k].gbps;
+			gbps += nic_Gbps(&r->nics.at[k]);
 		}
 	}
 	return gbps > 0 ? row->algbw_GBps * 8 / gbps : NAN;

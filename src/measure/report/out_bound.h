@@ -20,6 +20,8 @@ struct bound_facts {
 	double in_flight, window;        /* messages of a channel, on the mean; allowed */
 };
 
+/* A NIC's rate; 0: not known. */
+double nic_Gbps(const struct tcpx_nic_info *nic);
 /* The share of the rate of the NICs that carried it, in one direction; NAN: not known. */
 double row_line_fraction(const struct result *r, const struct row *row);
 struct bound_facts bound_facts_of(const struct result *r, const struct row *row);

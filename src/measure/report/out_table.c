@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "measure/report/out_bound.h"
 #include "measure/report/out_columns.h"
 #include "measure/report/out_layout.h"
 #include "tool/out_text.h"
@@ -30,8 +31,8 @@ print_nics(FILE *f, const struct result *r)
 		const struct tcpx_nic_info *nic = &r->nics.at[i];
 
 		print_texts(f, (const char *const[]){ "# NIC ", nic->name, " ", nic->addr, NULL });
-		if (nic->gbps)
-			fprintf(f, ", %llu Gbit/s", (unsigned long long)nic->gbps);
+		if (nic_Gbps(nic) > 0)
+			fprintf(f, ", %.5g Gbit/s", nic_Gbps(nic));
 		if (nic->numa >= 0)
 			fprintf(f, ", NUMA node %lld", (long long)nic->numa);
 		fputc('\n', f);
@@ -92,8 +93,8 @@ print_route(FILE *f, const struct result *r)
 	fprintf(to, "%s to %s", r->machine.host, r->peer);
 	for (size_t i = 0; i < r->nics.n; i++) {
 		fprintf(to, "%s %s", i ? "," : " by", r->nics.at[i].name);
-		if (r->nics.at[i].gbps)
-			fprintf(to, " (%llu Gbit/s)", (unsigned long long)r->nics.at[i].gbps);
+		if (nic_Gbps(&r->nics.at[i]) > 0)
+			fprintf(to, " (%.5g Gbit/s)", nic_Gbps(&r->nics.at[i]));
 	}
 	fprintf(to, "; provider %s", r->provider);
 	fclose(to);

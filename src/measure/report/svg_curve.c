@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "tool/out_text.h"
+#include "measure/report/out_bound.h"
 #include "measure/report/out_verdict.h"
 #include "measure/report/svg_chart.h"
 #include "measure/report/svg_plot.h"
@@ -108,9 +109,9 @@ line_GBps(const struct result *r)
 	double gbps = 0;
 
 	for (size_t i = 0; i < r->nics.n; i++) {
-		if (!r->nics.at[i].gbps)
+		if (!(nic_Gbps(&r->nics.at[i]) > 0))
 			return 0;
-		gbps += (double)r->nics.at[i].gbps;
+		gbps += nic_Gbps(&r->nics.at[i]);
 	}
 	return gbps / 8 * (r->rows.n && !strcmp(r->rows.at[0].dir, "bi") ? 2 : 1);
 }

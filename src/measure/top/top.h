@@ -40,6 +40,8 @@ void top_rates(json_t *now, const json_t *before);
 double top_number(const json_t *o, const char *key);
 /* ["per_s"][key]; 0 without one. */
 double top_per_s(const json_t *o, const char *key);
+/* A NIC's rate in bytes a second; 0: not known. */
+double top_link_Bps(const json_t *nic);
 const char *top_string(const json_t *o, const char *key);
 /* The elements of o[key]; an empty array without any. */
 const json_t *top_list(const json_t *o, const char *key);

@@ -25,9 +25,8 @@ nics(struct tcpx_text *t, const json_t *engine, unsigned columns)
 			      top_per_s(o, "bytes_tx") : top_per_s(o, "bytes_rx");
 
 		snprintf(share, sizeof(share), "-");
-		if (top_number(o, "gbps") > 0)
-			snprintf(share, sizeof(share), "%.0f%%",
-				 rate * 8 / GB / top_number(o, "gbps") * 100);
+		if (top_link_Bps(o) > 0)
+			snprintf(share, sizeof(share), "%.0f%%", rate / top_link_Bps(o) * 100);
 		top_clean(top_string(o, "name"), name, sizeof(name));
 		tcpx_text_add(t, " %-*s %8.3f %8.3f %6s %5.0f %8.0f %8.0f %8.0f %6.0f\n", room,
 			      top_fit(name, (size_t)room, fits, sizeof(fits)),

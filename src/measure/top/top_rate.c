@@ -17,6 +17,14 @@ top_per_s(const json_t *o, const char *key)
 	return top_number(json_object_get(o, "per_s"), key);
 }
 
+double
+top_link_Bps(const json_t *nic)
+{
+	double mbps = top_number(nic, "mbps");
+
+	return mbps > 0 ? mbps * 1e6 / 8 : top_number(nic, "gbps") * 1e9 / 8; /* older engines */
+}
+
 const char *
 top_string(const json_t *o, const char *key)
 {

@@ -221,9 +221,9 @@ link_rate(const json_t *engine)
 	size_t i;
 
 	json_array_foreach(top_list(engine, "nics"), i, nic) {
-		if (top_number(nic, "gbps") <= 0)
+		if (top_link_Bps(nic) <= 0)
 			return 0;
-		sum += top_number(nic, "gbps") * GB / 8;
+		sum += top_link_Bps(nic);
 	}
 	return sum;
 }

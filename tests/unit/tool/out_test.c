@@ -545,7 +545,7 @@ bounds_come_from_the_record(void **state)
 	assert_true(isnan(f.line_fraction)); /* the rate of one NIC is not known */
 	assert_float_equal(f.sender_busy, 0.15 * 5.25, 1e-9);
 	SET(row->op, "read");
-	r.nics.at[0].gbps = r.nics.at[1].gbps = 25;
+	r.nics.at[0].mbps = r.nics.at[1].mbps = 25000;
 	f = bound_facts_of(&r, row);
 	assert_float_equal(f.line_fraction, 42. / 50, 1e-9);
 	assert_float_equal(f.receiver_busy, 0.15 * 5.25, 1e-9);

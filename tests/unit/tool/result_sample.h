@@ -140,9 +140,9 @@ sample_result(struct result *r)
 	SET(r->provider, "sock");
 	r->note = strdup("made up");
 	nic = LIST_ADD(&r->nics);
-	*nic = (struct tcpx_nic_info){ "eth0", "10.0.0.1", 0, 100 };
+	*nic = (struct tcpx_nic_info){ "eth0", "10.0.0.1", 0, 100, 100000 };
 	nic = LIST_ADD(&r->nics);
-	*nic = (struct tcpx_nic_info){ "eth1", "10.1.0.1", -1, 0 };
+	*nic = (struct tcpx_nic_info){ "eth1", "10.1.0.1", -1, 0, 0 };
 	gpu = LIST_ADD(&r->gpus);
 	*gpu = (struct result_gpu){ "server", 1, "A GPU", "0000:65:00.0", 150ull << 30 };
 	SET(r->unpack, "d2d");
