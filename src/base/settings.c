@@ -106,6 +106,11 @@ static const struct tcpx_setting_def settings[] = {
 		.unit = "ms", .min = 1, .max = DAY_MS, .since = "0.1.0",
 		.help = "A session without progress for this long has failed.",
 	},
+	[TCPX_SET_FREEZE_MS] = {
+		.name = "TCPX_FREEZE_MS", .type = TCPX_TYPE_MS, .value = "auto",
+		.automatic = true, .unit = "ms", .min = 1, .max = DAY_MS, .since = "0.1.0",
+		.help = "How long a peer's process may be stopped; auto: TCPX_STALL_MS; 86400s: for ever.",
+	},
 	[TCPX_SET_KEEPALIVE_MS] = {
 		.name = "TCPX_KEEPALIVE_MS", .type = TCPX_TYPE_MS, .value = "5000",
 		.unit = "ms", .min = 1, .max = DAY_MS, .since = "0.1.0",

@@ -248,6 +248,9 @@ struct tcpx_net_ops {
 	 * nothing asks for the connection: 0 once it stands, -EAGAIN, or its error. */
 	ssize_t (*stream_send)(struct tcpx_stream *s, const void *data, size_t len);
 	ssize_t (*stream_recv)(struct tcpx_stream *s, void *data, size_t len);
+	/* Has the peer's kernel acknowledged all that the network was given? 1, 0, or a code: that is
+	 * not known. */
+	int (*stream_acked)(struct tcpx_stream *s);
 	void (*stream_close)(struct tcpx_stream *s);
 
 	/* Channel set-up. chan_listen expects one connection on one NIC and writes the handle

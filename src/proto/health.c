@@ -21,3 +21,51 @@ tcpx_refused_again(struct tcpx_refusals *r, uint32_t addresses, uint64_t apart_n
 		return false;
 	return ++r->row >= 2 * addresses;
 }
+
+struct tcpx_patience
+tcpx_patience_of(uint64_t stall_ns, uint64_t keepalive_ns, uint64_t process_ns)
+{
+	uint64_t look_ns = stall_ns / 24;
+
+	return (struct tcpx_patience){ .idle_ns = keepalive_ns,
+				       .look_ns = look_ns < keepalive_ns ? look_ns : keepalive_ns,
+				       .process_ns = process_ns };
+}
+
+static bool
+is_asked(const struct tcpx_silence *s)
+{
+	return s->asked_ns > s->heard_ns;
+}
+
+bool
+tcpx_silence_is_long(const struct tcpx_patience *p, const struct tcpx_silence *s, uint64_t now_ns)
+{
+	return is_asked(s) && now_ns >= s->asked_ns + 2 * p->look_ns;
+}
+
+enum tcpx_silence_verdict
+tcpx_silence_judge(const struct tcpx_patience *p, const struct tcpx_silence *s, int kernel,
+		   uint64_t now_ns)
+{
+	uint64_t every_ns = s->in_use ? p->look_ns : p->idle_ns;
+	bool ask = now_ns >= s->heard_ns + every_ns &&
+		   (!is_asked(s) || now_ns >= s->pinged_ns + p->look_ns);
+
+	if (!tcpx_silence_is_long(p, s, now_ns))
+		return ask ? TCPX_SILENCE_ASK : TCPX_SILENCE_NONE;
+	if (kernel == 0 || (kernel < 0 && now_ns >= s->asked_ns + 5 * p->look_ns))
+		return TCPX_SILENCE_CUT;
+	if (kernel > 0 && now_ns - s->heard_ns >= p->process_ns)
+		return TCPX_SILENCE_OVER;
+	return !ask ? TCPX_SILENCE_NONE : kernel > 0 ? TCPX_SILENCE_STOPPED : TCPX_SILENCE_ASK;
+}
+
+uint64_t
+tcpx_silence_next(const struct tcpx_patience *p, const struct tcpx_silence *s, uint64_t now_ns)
+{
+	uint64_t due_ns = is_asked(s) ? s->asked_ns + 2 * p->look_ns :
+					s->heard_ns + (s->in_use ? p->look_ns : p->idle_ns);
+
+	return due_ns > now_ns && due_ns < now_ns + p->look_ns ? due_ns : now_ns + p->look_ns;
+}

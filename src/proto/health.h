@@ -22,4 +22,44 @@ uint64_t tcpx_rounds_apart(bool closed, uint64_t stall_ns);
 bool tcpx_refused_again(struct tcpx_refusals *r, uint32_t addresses, uint64_t apart_ns,
 			uint64_t now_ns);
 
+/*
+ * A peer that says nothing is asked by PING. While its kernel acknowledges that, the connection is
+ * good and its process stands still, which is judged by a deadline of its own. Else the connection
+ * is cut, in time for another to carry on: within an eighth of the stall deadline, or a quarter
+ * where the kernel's part is not known.
+ */
+struct tcpx_patience {
+	uint64_t idle_ns;    /* a silence before the peer of an idle session is asked */
+	uint64_t look_ns;    /* ... of one in use, and between looks                  */
+	uint64_t process_ns; /* UINT64_MAX: its process may stand still for ever      */
+};
+
+struct tcpx_silence {
+	uint64_t heard_ns;  /* the last word                                          */
+	uint64_t asked_ns;  /* the first PING since                                   */
+	uint64_t pinged_ns; /* the last PING                                          */
+	bool in_use;
+};
+
+enum tcpx_silence_verdict {
+	TCPX_SILENCE_NONE,
+	TCPX_SILENCE_ASK,     /* send PING                                            */
+	TCPX_SILENCE_STOPPED, /* the process stands still: send PING again            */
+	TCPX_SILENCE_CUT,     /* the connection                                       */
+	TCPX_SILENCE_OVER     /* the process has stood still for too long             */
+};
+
+struct tcpx_patience tcpx_patience_of(uint64_t stall_ns, uint64_t keepalive_ns,
+				      uint64_t process_ns);
+/* Has PING waited for its answer so long that the peer's kernel matters? */
+bool tcpx_silence_is_long(const struct tcpx_patience *p, const struct tcpx_silence *s,
+			  uint64_t now_ns);
+/* @kernel: 1: it has acknowledged all; 0: not; less: unknown. Looked at if the silence is long. */
+enum tcpx_silence_verdict tcpx_silence_judge(const struct tcpx_patience *p,
+					     const struct tcpx_silence *s, int kernel,
+					     uint64_t now_ns);
+/* When to judge again: a session may be in use by then. */
+uint64_t tcpx_silence_next(const struct tcpx_patience *p, const struct tcpx_silence *s,
+			   uint64_t now_ns);
+
 #endif

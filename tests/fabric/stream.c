@@ -217,6 +217,14 @@ tcpx_loop_stream_recv(struct tcpx_stream *s, void *data, size_t len)
 	return tcpx_pipe_ended(in) ? 0 : -EAGAIN;
 }
 
+int
+tcpx_loop_stream_acked(struct tcpx_stream *s)
+{
+	const struct loop_link *l = s->end.link;
+
+	return tcpx_link_when(l, l->pipe[s->end.side].last_ns) <= l->fabric->now_ns;
+}
+
 void
 tcpx_loop_stream_close(struct tcpx_stream *s)
 {

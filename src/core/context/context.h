@@ -63,6 +63,7 @@ struct limits {
 	enum tcpx_unpack_impl unpack;
 	enum tcpx_lend lend;
 	uint64_t connect_ns, handshake_ns, stall_ns, keepalive_ns, linger_ns;
+	uint64_t process_ns; /* a peer's process may say nothing; UINT64_MAX: no limit */
 	bool strict_nics, round_robin;
 	uint64_t spin_ns;
 };

@@ -15,7 +15,28 @@
 #include "host/host.h"
 #include "proto/chunk.h"
 
-void
+#define FOR_EVER_NS (86400 * TCPX_SEC)
+
+/* A peer that is stopped moves nothing, either: so that deadline may not come first. */
+static int
+limit_freeze(struct tcpx_engine *e)
+{
+	struct limits *l = &e->limit;
+
+	l->process_ns = tcpx_cfg_num(e->cfg, TCPX_SET_FREEZE_MS) * TCPX_MS;
+	if (l->process_ns == 0)
+		l->process_ns = l->stall_ns;
+	if (l->process_ns < l->stall_ns)
+		return tcpx_fail(TCPX_SUB_INIT, TCPX_ECONFIG, "TCPX_FREEZE_MS is %llu, at least the "
+				 "%llu of TCPX_STALL_MS are allowed",
+				 (unsigned long long)(l->process_ns / TCPX_MS),
+				 (unsigned long long)(l->stall_ns / TCPX_MS));
+	if (l->process_ns >= FOR_EVER_NS)
+		l->process_ns = UINT64_MAX;
+	return 0;
+}
+
+int
 tcpx_engine_limits(struct tcpx_engine *e)
 {
 	const struct tcpx_cfg *c = e->cfg;
@@ -45,6 +66,7 @@ tcpx_engine_limits(struct tcpx_engine *e)
 	l->lend = (enum tcpx_lend)tcpx_cfg_num(c, TCPX_SET_ZEROCOPY);
 	l->round_robin = strcmp(tcpx_cfg_str(c, TCPX_SET_DIST), "rr") == 0;
 	e->limit.notes = (uint32_t)tcpx_cfg_num(c, TCPX_SET_NOTE_LIMIT);
+	return limit_freeze(e);
 }
 
 static void

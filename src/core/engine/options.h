@@ -5,8 +5,8 @@
 
 #include "core/engine/engine.h"
 
-/* The limits that follow from settings and provider alone. */
-void tcpx_engine_limits(struct tcpx_engine *e);
+/* The limits that follow from settings and provider alone. TCPX_ECONFIG: they contradict. */
+int tcpx_engine_limits(struct tcpx_engine *e);
 /* Chooses NICs by the setting, or a test's; then threads, channels and the time to spin. */
 int tcpx_engine_nics(struct tcpx_engine *e, const struct engine_env *env);
 

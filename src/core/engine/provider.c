@@ -90,8 +90,7 @@ tcpx_engine_provider(struct tcpx_engine *e, const struct engine_env *env)
 	e->ops = env ? env->net : tcpx_net_find(name);
 	if (!e->ops)
 		return tcpx_fail(TCPX_SUB_INIT, TCPX_ECONFIG, "no provider named %s", name);
-	tcpx_engine_limits(e);
-	return 0;
+	return tcpx_engine_limits(e);
 }
 
 /* The provider logs it if it allows less than was set. */

@@ -120,6 +120,7 @@ struct schedule {
 struct health {
 	uint64_t start_ns, open_ns, heard_ns;
 	uint64_t pinged_ns, asked_ns; /* the last PING; the first since something was heard */
+	uint64_t stopped_ns;          /* its process stands still: the last word before; 0: not */
 	uint64_t answers;             /* PONGs                                          */
 	bool doubted;                 /* a rival's HELLO has waited for one             */
 	uint64_t dying_ns;          /* a direction has no channel: it fails then       */

@@ -2,6 +2,7 @@
 /* A session's deadlines: connecting, handshake, keep-alive, stall; and its end. */
 #include "core/session/timer.h"
 
+#include <errno.h>
 #include <stdio.h>
 
 #include "base/random.h"
@@ -14,6 +15,7 @@
 #include "core/session/peer_session.h"
 #include "core/session/rival.h"
 #include "core/session/session.h"
+#include "proto/health.h"
 
 static void
 free_session(struct deferred *g)
@@ -58,37 +60,78 @@ in_use(const struct session *s, uint64_t now_ns)
 	return session_busy(s) || now_ns < used_ns + s->engine->limit.keepalive_ns;
 }
 
-/* A silent peer is asked by PING twice, and then its connection is cut. On a session in use that
- * is early enough for another connection to resume before a plugin's silent channels count as
- * lost; on an idle one, before the other side gives up waiting for it. */
+/* A deadline moves; one that is not set stays 0. */
+static void
+move(uint64_t *at_ns, const struct pause *p)
+{
+	if (*at_ns)
+		*at_ns += p->ns;
+}
+
+/* What waits for the peer's process waited for nothing meanwhile. */
+static void
+skip(struct session *s, const struct pause *p)
+{
+	pause_skip(&s->health.tx_progress_ns, p);
+	pause_skip(&s->health.rx_progress_ns, p);
+	s->engine->up.session->late(s, p);
+}
+
+static void
+ask(struct session *s, uint64_t now_ns)
+{
+	struct health *h = &s->health;
+
+	h->pinged_ns = now_ns;
+	if (h->asked_ns <= h->heard_ns)
+		h->asked_ns = now_ns;
+	if (s->control.proving || s->control.resuming)
+		return; /* RESUME is the first frame, and waits for its own answer */
+	tcpx_control_put_raw(s, TCPX_FR_PING, NULL);
+	if (tcpx_ctrl_ack_owed(s->control.ctrl))
+		tcpx_ctrl_put_ack(s->control.ctrl);
+	tcpx_control_flush(s);
+}
+
+/* heard_ns was of the connection before, until this one stands. */
 static void
 keep_alive(struct session *s, uint64_t now_ns)
 {
-	uint64_t idle_ns = s->engine->limit.keepalive_ns, look_ns = s->engine->limit.stall_ns / 12;
-	uint64_t every_ns;
+	const struct limits *l = &s->engine->limit;
+	struct tcpx_patience p = tcpx_patience_of(l->stall_ns, l->keepalive_ns, l->process_ns);
+	struct health *h = &s->health;
+	struct tcpx_silence silence = { h->heard_ns, h->asked_ns, h->pinged_ns, in_use(s, now_ns) };
+	int kernel = -ENOTSUP;
 
-	if (look_ns > idle_ns)
-		look_ns = idle_ns;
-	every_ns = in_use(s, now_ns) ? look_ns : idle_ns;
-	/* RESUME must be the first frame of a new connection, and heard_ns
-	 * was of the old one */
 	if (!s->control.line.stream || !s->control.up)
 		return;
-	if (s->health.asked_ns > s->health.heard_ns && now_ns >= s->health.asked_ns + 2 * look_ns) {
+	if (h->stopped_ns && !s->control.resuming && h->heard_ns > h->stopped_ns) {
+		skip(s, &(struct pause){ h->heard_ns - h->stopped_ns, now_ns });
+		h->stopped_ns = 0;
+	}
+	if (s->engine->ops->stream_acked && tcpx_silence_is_long(&p, &silence, now_ns))
+		kernel = s->engine->ops->stream_acked(s->control.line.stream);
+	switch (tcpx_silence_judge(&p, &silence, kernel, now_ns)) {
+	case TCPX_SILENCE_CUT:
 		tcpx_control_cut(s, now_ns, "peer is silent");
 		return;
+	case TCPX_SILENCE_OVER:
+		tcpx_session_fail(s, TCPX_ESTALLED, "peer's process has said nothing for %llu ms, while "
+				  "its kernel answers", (unsigned long long)(l->process_ns / TCPX_MS));
+		return;
+	case TCPX_SILENCE_STOPPED:
+		if (h->stopped_ns == 0)
+			h->stopped_ns = h->heard_ns;
+		ask(s, now_ns);
+		break;
+	case TCPX_SILENCE_ASK:
+		ask(s, now_ns);
+		break;
+	case TCPX_SILENCE_NONE:
+		break;
 	}
-	if (now_ns >= s->health.heard_ns + every_ns &&
-	    (s->health.asked_ns <= s->health.heard_ns || now_ns >= s->health.pinged_ns + look_ns)) {
-		s->health.pinged_ns = now_ns;
-		if (s->health.asked_ns <= s->health.heard_ns)
-			s->health.asked_ns = now_ns;
-		tcpx_control_put_raw(s, TCPX_FR_PING, NULL);
-		if (tcpx_ctrl_ack_owed(s->control.ctrl))
-			tcpx_ctrl_put_ack(s->control.ctrl);
-		tcpx_control_flush(s);
-	}
-	tcpx_session_add_timer(s, now_ns + look_ns);
+	silence = (struct tcpx_silence){ h->heard_ns, h->asked_ns, h->pinged_ns, silence.in_use };
+	tcpx_session_add_timer(s, tcpx_silence_next(&p, &silence, now_ns));
 }
 
 static void
@@ -101,7 +144,7 @@ open_timer(struct session *s, uint64_t now_ns)
 	}
 	if (s->health.dying_ns)
 		tcpx_session_add_timer(s, s->health.dying_ns);
-	if (!s->control.line.stream || s->control.resuming) {
+	if (!s->control.line.stream || (s->control.resuming && !s->health.stopped_ns)) {
 		if (now_ns >= s->control.cut_ns + s->engine->limit.stall_ns) {
 			tcpx_session_fail(s, TCPX_ESTALLED,
 					  "control stream cut and not resumed within %llu ms",
@@ -114,11 +157,11 @@ open_timer(struct session *s, uint64_t now_ns)
 		else if (!s->control.line.stream)
 			tcpx_control_probe(s, now_ns);
 	}
-	s->engine->up.session->check_channels(s, now_ns);
-	if (s->state == SESS_FAILED)
-		return;
 	keep_alive(s, now_ns);
-	s->engine->up.session->check_transfers(s, now_ns);
+	if (s->state == SESS_OPEN && !s->health.stopped_ns)
+		s->engine->up.session->check_channels(s, now_ns);
+	if (s->state == SESS_OPEN && !s->health.stopped_ns)
+		s->engine->up.session->check_transfers(s, now_ns);
 }
 
 /* The handshake's deadline has passed. */
@@ -192,14 +235,6 @@ tcpx_session_work(struct work *w, uint64_t now_ns)
 		tcpx_peer_linger(s->engine, now_ns);
 }
 
-/* A deadline moves; one that is not set stays 0. */
-static void
-move(uint64_t *at_ns, const struct pause *p)
-{
-	if (*at_ns)
-		*at_ns += p->ns;
-}
-
 static void
 move_deadlines(struct session *s, const struct pause *p)
 {
@@ -215,9 +250,8 @@ move_deadlines(struct session *s, const struct pause *p)
 	pause_skip(&h->heard_ns, p);
 	pause_skip(&h->pinged_ns, p);
 	pause_skip(&h->asked_ns, p);
-	pause_skip(&h->tx_progress_ns, p);
-	pause_skip(&h->rx_progress_ns, p);
-	s->engine->up.session->late(s, p);
+	pause_skip(&h->stopped_ns, p);
+	skip(s, p);
 }
 
 void

@@ -46,6 +46,12 @@ tcpx_plugnet_stream_recv(struct tcpx_stream *s, void *data, size_t len)
 	return tcpx_net_sock.stream_recv(s, data, len);
 }
 
+int
+tcpx_plugnet_stream_acked(struct tcpx_stream *s)
+{
+	return tcpx_net_sock.stream_acked(s);
+}
+
 void
 tcpx_plugnet_stream_close(struct tcpx_stream *s)
 {

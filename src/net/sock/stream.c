@@ -5,6 +5,8 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -151,6 +153,18 @@ tcpx_sock_stream_recv(struct tcpx_stream *s, void *data, size_t len)
 	if (n > 0 && s->watch.poller)
 		tcpx_sock_poller_hot(s->watch.poller, s->fd, &s->watch);
 	return stream_result(n);
+}
+
+/* Bytes that a closed window keeps here do not count: who closes it is alive. */
+int
+tcpx_sock_stream_acked(struct tcpx_stream *s)
+{
+	struct tcp_info tcp = { 0 };
+	socklen_t len = sizeof(tcp);
+
+	if (getsockopt(s->fd, IPPROTO_TCP, TCP_INFO, &tcp, &len) < 0)
+		return tcpx_fail_errno(TCPX_SUB_NET, "TCP_INFO of a control stream");
+	return tcp.tcpi_unacked == 0;
 }
 
 void

@@ -2,6 +2,8 @@
 /* A process that stood still for longer than its deadlines goes on, if the other has waited. */
 #include "nic_lab.h"
 
+#include <string.h>
+
 #define LEN (4u << 20)
 
 static const struct tcpx_net_ops *const nets[] = { &tcpx_net_loop, &tcpx_net_loop_comm };
@@ -52,6 +54,91 @@ what_stood_still_goes_on(void **state)
 		goes_on(nets[i / 12], (enum frozen)(i % 3), i / 3 % 2, for_ns[i / 6 % 2]);
 }
 
+/* Its kernel answers, and it does not: no failure where that is set. Then its channels and what it
+ * owes are judged as before. */
+static void
+a_stopped_peer_is_waited_for(void **state)
+{
+	static const char *const for_ever[] = { "TCPX_CHANNELS=4", "TCPX_THREADS=1", "TCPX_PORT=0",
+						"TCPX_DEBUG=WARN", "TCPX_FREEZE_MS=86400s", NULL };
+	struct tcpx_counters c = { .struct_size = sizeof(c) };
+	struct tcpx_desc l = { 0, 0, LEN }, f = l;
+
+	for (int i = 0; i < 4; i++) {
+		tcpx_engine *stopped;
+		struct mem from, to;
+		struct lab t;
+		tcpx_xfer *x;
+
+		lab_open(&t, nets[i / 2], for_ever);
+		meet(&t);
+		stopped = i & 1 ? t.a : t.b;
+		mem_open(&from, t.a, LEN, TCPX_MEM_LOCAL);
+		mem_open(&to, t.b, LEN, TCPX_MEM_REMOTE_READ | TCPX_MEM_REMOTE_WRITE);
+		fill(from.at, LEN, 3);
+		l.region = from.id;
+		f.region = mem_tell(&to, t.b, t.a);
+		tcpx_fabric_hold(t.fabric, TCPX_FABRIC_DATA, TCPX_SEC);
+		assert_ok(tcpx_write(t.p, &l, 1, &f, 1, NULL, 0, &x));
+		assert_false(run_until(&t, over, x, 500 * TCPX_MS));
+		(void)run_alone(&t, stopped == t.a ? t.b : t.a, over, x, 90 * TCPX_SEC);
+		assert_true(run_until(&t, over, x, 5 * TCPX_SEC));
+		assert_ok(tcpx_test(x));
+		assert_filled(to.at, LEN, 3);
+		assert_ok(tcpx_query(t.a, &c));
+		assert_int_equal(c.ctrl_resumes, 0); /* the connection was good */
+		tcpx_xfer_free(x);
+		/* awake again, and silent data */
+		tcpx_fabric_hold(t.fabric, TCPX_FABRIC_DATA, 60 * TCPX_SEC);
+		assert_ok(tcpx_write(t.p, &l, 1, &f, 1, NULL, 0, &x));
+		assert_true(run_until(&t, over, x, 12 * TCPX_SEC));
+		assert_code(tcpx_test(x), TCPX_ESTALLED);
+		tcpx_xfer_free(x);
+		lab_close(&t);
+		mem_close(&from);
+		mem_close(&to);
+	}
+}
+
+static void
+a_stopped_peer_is_named(void **state)
+{
+	struct tcpx_desc l = { 0, 0, LEN }, f = l;
+	struct mem from, to;
+	uint64_t took_ns;
+	struct lab t;
+	tcpx_xfer *x;
+
+	lab_open(&t, nets[0], lab_settings);
+	meet(&t);
+	mem_open(&from, t.a, LEN, TCPX_MEM_LOCAL);
+	mem_open(&to, t.b, LEN, TCPX_MEM_REMOTE_READ | TCPX_MEM_REMOTE_WRITE);
+	l.region = from.id;
+	f.region = mem_tell(&to, t.b, t.a);
+	assert_ok(tcpx_write(t.p, &l, 1, &f, 1, NULL, 0, &x));
+	took_ns = run_alone(&t, t.a, over, x, 60 * TCPX_SEC);
+	assert_code(tcpx_test(x), TCPX_ESTALLED);
+	assert_in_range(took_ns, 10 * TCPX_SEC, 11 * TCPX_SEC);
+	assert_non_null(strstr(t.last, "peer's process has said nothing for 10000 ms"));
+	tcpx_xfer_free(x);
+	lab_close(&t);
+	mem_close(&from);
+	mem_close(&to);
+}
+
+static void
+contradicting_deadlines_are_refused(void **state)
+{
+	static const char *const bad[] = { "TCPX_FREEZE_MS=5s", NULL };
+	char text[256];
+	tcpx_engine *e;
+
+	assert_code(rig_try_open("anna", bad, &e), TCPX_ECONFIG);
+	tcpx_last_error(NULL, text, sizeof(text));
+	assert_string_equal(text, "TCPX_FREEZE_MS is 5000, at least the 10000 of TCPX_STALL_MS are "
+				  "allowed (TCPX_ECONFIG)");
+}
+
 /* What only came late is judged as before: the other side is silent for ten seconds that ran. */
 static void
 a_pause_forgives_no_silence_after_it(void **state)
@@ -84,6 +171,9 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_stood_still_goes_on),
+		cmocka_unit_test(a_stopped_peer_is_waited_for),
+		cmocka_unit_test(a_stopped_peer_is_named),
+		cmocka_unit_test(contradicting_deadlines_are_refused),
 		cmocka_unit_test(a_pause_forgives_no_silence_after_it),
 	};
 

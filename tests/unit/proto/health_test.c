@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* When refusals prove that a peer has gone. */
+/* When refusals prove that a peer has gone, and what a silence means. */
 #include "base_test.h"
 #include "proto/health.h"
 
@@ -50,12 +50,80 @@ a_reset_connection_proves_less_than_a_closed_one(void **state)
 	assert_int_equal(tcpx_rounds_apart(false, 1000 * MS), 500 * MS);
 }
 
+/* A silence from 0 on. What becomes of it, and when; times in ms. */
+static void
+a_silence_is_judged_by_who_is_silent(void **state)
+{
+	static const struct {
+		uint64_t stall, keepalive, process; /* 0: for ever */
+		bool in_use;
+		int kernel;
+		enum tcpx_silence_verdict end;
+		uint64_t at_least, at_most;
+	} rows[] = {
+		/* the defaults: a connection that is dead is cut before a third of the deadline */
+		{ 10000, 5000, 10000, true, 0, TCPX_SILENCE_CUT, 1250, 1260 },
+		{ 10000, 5000, 10000, true, -1, TCPX_SILENCE_CUT, 2500, 2510 },
+		{ 10000, 5000, 10000, true, 1, TCPX_SILENCE_OVER, 10000, 10420 },
+		{ 10000, 5000, 10000, false, 0, TCPX_SILENCE_CUT, 5830, 5840 },
+		{ 10000, 5000, 10000, false, 1, TCPX_SILENCE_OVER, 10000, 10420 },
+		/* a stopped process is waited for */
+		{ 10000, 5000, 60000, true, 1, TCPX_SILENCE_OVER, 60000, 60420 },
+		{ 10000, 5000, 0, true, 1, TCPX_SILENCE_STOPPED, 99999, 100000 },
+		/* a short deadline, a keep-alive that is shorter still */
+		{ 1000, 5000, 1000, true, 0, TCPX_SILENCE_CUT, 125, 127 },
+		{ 100000, 50, 100000, true, 0, TCPX_SILENCE_CUT, 150, 152 },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct tcpx_patience p = tcpx_patience_of(rows[i].stall * MS, rows[i].keepalive * MS,
+					rows[i].process ? rows[i].process * MS : UINT64_MAX);
+		struct tcpx_silence s = { .heard_ns = MS, .in_use = rows[i].in_use };
+		enum tcpx_silence_verdict v = TCPX_SILENCE_NONE;
+		uint64_t now;
+
+		for (now = MS; v < TCPX_SILENCE_CUT && now < 100000 * MS;
+		     now = tcpx_silence_next(&p, &s, now)) {
+			v = tcpx_silence_judge(&p, &s, rows[i].kernel, now);
+			if (v == TCPX_SILENCE_ASK || v == TCPX_SILENCE_STOPPED) {
+				assert_true(now >= s.pinged_ns + p.look_ns);
+				s.asked_ns = s.asked_ns ? s.asked_ns : now;
+				s.pinged_ns = now;
+			}
+			if (v == TCPX_SILENCE_STOPPED)
+				assert_int_equal(rows[i].kernel, 1);
+			if (v >= TCPX_SILENCE_CUT)
+				break;
+		}
+		if (rows[i].end == TCPX_SILENCE_STOPPED)
+			assert_true(v < TCPX_SILENCE_CUT);
+		else
+			assert_int_equal(v, rows[i].end);
+		if (now / MS < rows[i].at_least || now / MS > rows[i].at_most)
+			fail_msg("row %zu: after %llu ms", i, (unsigned long long)(now / MS));
+	}
+}
+
+/* Whatever is set: what a dead connection costs leaves two thirds for another. */
+static void
+a_dead_connection_is_cut_before_a_third_of_the_deadline(void **state)
+{
+	for (uint64_t stall = 1; stall < 86400000; stall = stall * 3 + 1)
+		for (uint64_t keepalive = 1; keepalive < 86400000; keepalive = keepalive * 3 + 1) {
+			struct tcpx_patience p = tcpx_patience_of(stall * MS, keepalive * MS, 0);
+
+			assert_true(6 * p.look_ns < stall * MS / 3); /* asked, and five looks more */
+		}
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(two_rounds_apart_are_the_proof),
 		cmocka_unit_test(one_answer_in_between_takes_it_back),
+		cmocka_unit_test(a_silence_is_judged_by_who_is_silent),
+		cmocka_unit_test(a_dead_connection_is_cut_before_a_third_of_the_deadline),
 		cmocka_unit_test(a_reset_connection_proves_less_than_a_closed_one),
 	};
 
