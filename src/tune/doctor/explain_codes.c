@@ -144,16 +144,19 @@ const struct explained explain_codes[] = {
 		CODE(TCPX_EPEERGONE),
 		.symptom = "All transfers with the peer end at once, and later ones fail at once.\n",
 		.cause = "The peer's process ended or was restarted. One that was restarted is another "
-			"peer: what was posted to the old one would reach memory that is not there. An "
-			"engine that was added by its blob has gone, too, if all its addresses refuse for "
-			"a second.\n",
+			"peer: what was posted to the old one would reach memory that is not there. It "
+			"is said with proof alone: the peer's farewell, another incarnation that answers, "
+			"or all its addresses that refuse in two rounds. These are half a second apart if "
+			"its kernel closed a connection; a quarter of TCPX_STALL_MS if it was reset, as a "
+			"firewall does, too; a second before the first contact.\n",
 		.check = "The peer's own log and exit code.\n",
 		.fix = "Take the new peer's blobs and add it anew.\n",
 	},
 	{
 		CODE(TCPX_ESTALLED),
-		.symptom = "After TCPX_STALL_MS without a byte all transfers of the session end. The "
-			"line counts chunks, channels and how old the control stream's last word is.\n",
+		.symptom = "After TCPX_STALL_MS without a byte all transfers of the session end, or "
+			"after as long without a control stream. What the peer saw first stands behind "
+			"\"ended the session\". The line counts chunks, channels and how old the control stream's last word is.\n",
 		.cause = "A path that swallows packets (a firewall that drops, an MTU that does not fit "
 			"the way, a NIC without a route back), or a peer that is stopped.\n",
 		.check = "Reachability of each NIC, MTU and firewall; then the connections:\n"
