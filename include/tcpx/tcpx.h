@@ -379,6 +379,8 @@ struct tcpx_counters {
 	uint64_t lease_borrows;           /* times a waiting thread did the I/O           */
 	uint32_t sessions, regions;       /* now                                          */
 	uint64_t memory_bytes;            /* the engine's own allocations for sessions    */
+	uint64_t channels_suspected;      /* given up because their path was silent or slow */
+	uint64_t channels_healed;         /* lost ones, or late ones, that stand again    */
 };
 /* Totals of an engine. */
 TCPX_API int tcpx_query(tcpx_engine *engine, struct tcpx_counters *counters);

@@ -68,6 +68,10 @@ static const struct field totals[] = {
 	FIGURE(COUNT, queue_ns, SUM), FIGURE(COUNT, wire_ns, SUM), FIGURE(COUNT, ack_ns, SUM),
 	FIGURE(COUNT, unpack_ns, SUM), FIGURE(COUNT, lease_borrows, SUM),
 	FIGURE(INDEX, sessions, 0), FIGURE(INDEX, regions, 0), FIGURE(COUNT, memory_bytes, 0),
+	FIGURE(COUNT, channels_suspected, COUNTER,
+	       METRIC("tcpx_channels_suspected_total", "Channels given up for a silent or slow path.")),
+	FIGURE(COUNT, channels_healed, COUNTER,
+	       METRIC("tcpx_channels_healed_total", "Lost channels that stand again.")),
 };
 const struct shape tcpx_totals_figures = SHAPE(totals);
 #undef S

@@ -181,6 +181,10 @@ struct tcpx_stream_chan_ops {
 	int (*ack)(struct tcpx_chan *c, const struct tcpx_ack *ack);
 	/* Fills in what the connection knows, from retransmits on; the rest stays. */
 	int (*stats)(struct tcpx_chan *c, struct tcpx_channel_info *info);
+	/* Are bytes under way that the other end's kernel has not acknowledged, though it takes
+	 * more? 1, and for how long nothing has come from there; or 0; or a code. Any thread, as
+	 * stats. */
+	int (*under_way)(struct tcpx_chan *c, uint64_t *quiet_ns);
 };
 
 /* Comm channels: messages are bare payload between slots that the channel owns. The core sends

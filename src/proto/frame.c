@@ -32,10 +32,12 @@ static const char *const frame_name[] = {
 	[TCPX_FR_CHANNEL_ACK] = "CHANNEL_ACK",
 	[TCPX_FR_MESSAGE] = "MESSAGE",
 	[TCPX_FR_BYE] = "BYE",
+	[TCPX_FR_CHANNEL_ASK] = "CHANNEL_ASK",
+	[TCPX_FR_CHANNEL_HANDLE] = "CHANNEL_HANDLE",
 };
 
 #define FRAME_NAMES (sizeof(frame_name) / sizeof(frame_name[0]))
-_Static_assert(FRAME_NAMES == TCPX_FR_BYE + 1, "name every frame");
+_Static_assert(FRAME_NAMES == TCPX_FR_CHANNEL_HANDLE + 1, "name every frame");
 
 static bool
 frame_known(uint8_t type)

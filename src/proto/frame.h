@@ -54,7 +54,9 @@ enum tcpx_frame_type {
 	TCPX_FR_FENCED,    /* the receiver has closed it                           */
 	TCPX_FR_CHANNEL_ACK, /* for channels that carry no acknowledgements        */
 	TCPX_FR_MESSAGE,     /* for channels whose messages carry no header        */
-	TCPX_FR_BYE        /* the session ends                                     */
+	TCPX_FR_BYE,       /* the session ends                                     */
+	TCPX_FR_CHANNEL_ASK, /* opens a channel again: listen for this generation  */
+	TCPX_FR_CHANNEL_HANDLE /* the answer: where it connects to, or that it cannot */
 };
 
 struct tcpx_frame_head {
@@ -188,6 +190,15 @@ struct tcpx_chan_event {
 	char text[TCPX_TEXT_MAX];/* CHANNEL_DOWN: why                               */
 };
 
+/* Where a channel's new generation connects to. */
+struct tcpx_chan_handle {
+	uint8_t backward;        /* 0: opener sends on it                           */
+	uint16_t channel, generation;
+	bool usable;             /* else its side cannot listen now                 */
+	uint8_t token[16];       /* of this generation                              */
+	uint8_t handle[TCPX_HANDLE_MAX];
+};
+
 /* The header of a message on a channel that carries bare payload. */
 struct tcpx_message {
 	uint8_t backward;        /* 0: opener sends on it                           */
@@ -223,6 +234,8 @@ void tcpx_done_write(struct tcpx_buf *b, const struct tcpx_done *d);
 int tcpx_done_read(struct tcpx_buf *b, struct tcpx_done *d);
 void tcpx_chan_event_write(struct tcpx_buf *b, const struct tcpx_chan_event *e);
 int tcpx_chan_event_read(struct tcpx_buf *b, struct tcpx_chan_event *e);
+void tcpx_chan_handle_write(struct tcpx_buf *b, const struct tcpx_chan_handle *h);
+int tcpx_chan_handle_read(struct tcpx_buf *b, struct tcpx_chan_handle *h);
 void tcpx_message_write(struct tcpx_buf *b, const struct tcpx_message *m);
 int tcpx_message_read(struct tcpx_buf *b, struct tcpx_message *m);
 /* ACK, CANCEL, MATCHED carry one u64; NOTE is bytes; PING, PONG nothing;

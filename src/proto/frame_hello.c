@@ -114,6 +114,31 @@ handle_len(const uint8_t *handle)
 	return len;
 }
 
+static void
+put_handle(struct tcpx_buf *b, bool usable, const uint8_t handle[TCPX_HANDLE_MAX])
+{
+	uint8_t len = handle_len(handle);
+
+	tcpx_buf_put_u8(b, usable ? len : HANDLE_NONE);
+	if (usable)
+		tcpx_buf_put_bytes(b, handle, len);
+}
+
+/* Returns whether it is usable. */
+static bool
+get_handle(struct tcpx_buf *b, uint8_t handle[TCPX_HANDLE_MAX])
+{
+	uint8_t len = tcpx_buf_get_u8(b);
+
+	if (len == HANDLE_NONE)
+		return false;
+	b->bad |= len > TCPX_HANDLE_MAX;
+	if (!b->bad)
+		tcpx_buf_get_bytes(b, handle, len);
+	b->bad |= len != handle_len(handle);
+	return true;
+}
+
 void
 tcpx_handles_write(struct tcpx_buf *b, const struct tcpx_handles *h)
 {
@@ -122,12 +147,8 @@ tcpx_handles_write(struct tcpx_buf *b, const struct tcpx_handles *h)
 	tcpx_buf_put_u16(b, h->count);
 	b->bad |= h->count > 2 * TCPX_CHANNELS_MAX;
 	for (uint16_t i = 0; !b->bad && i < h->count; i++) {
-		uint8_t len = handle_len(h->handle[i]);
-
 		tcpx_buf_put_u16(b, h->far_nic[i]);
-		tcpx_buf_put_u8(b, h->usable[i] ? len : HANDLE_NONE);
-		if (h->usable[i])
-			tcpx_buf_put_bytes(b, h->handle[i], len);
+		put_handle(b, h->usable[i], h->handle[i]);
 	}
 }
 
@@ -141,20 +162,36 @@ tcpx_handles_read(struct tcpx_buf *b, struct tcpx_handles *h)
 	v.count = tcpx_buf_get_u16(b);
 	b->bad |= v.count > 2 * TCPX_CHANNELS_MAX || v.count % 2;
 	for (uint16_t i = 0; !b->bad && i < v.count; i++) {
-		uint8_t len;
-
 		v.far_nic[i] = tcpx_buf_get_u16(b);
 		b->bad |= v.far_nic[i] >= TCPX_NICS_MAX;
-		len = tcpx_buf_get_u8(b);
-		v.usable[i] = len != HANDLE_NONE;
-		if (!v.usable[i])
-			continue;
-		b->bad |= len > TCPX_HANDLE_MAX;
-		if (!b->bad)
-			tcpx_buf_get_bytes(b, v.handle[i], len);
-		b->bad |= len != handle_len(v.handle[i]);
+		v.usable[i] = get_handle(b, v.handle[i]);
 	}
 	if (tcpx_wire_end(b))
+		return TCPX_EPROTO;
+	*h = v;
+	return 0;
+}
+
+void
+tcpx_chan_handle_write(struct tcpx_buf *b, const struct tcpx_chan_handle *h)
+{
+	tcpx_buf_put_u8(b, h->backward);
+	tcpx_buf_put_u16(b, h->channel);
+	tcpx_buf_put_u16(b, h->generation);
+	tcpx_buf_put_bytes(b, h->token, sizeof(h->token));
+	put_handle(b, h->usable, h->handle);
+}
+
+int
+tcpx_chan_handle_read(struct tcpx_buf *b, struct tcpx_chan_handle *h)
+{
+	struct tcpx_chan_handle v = { .backward = tcpx_wire_get_bool(b) };
+
+	v.channel = tcpx_buf_get_u16(b);
+	v.generation = tcpx_buf_get_u16(b);
+	tcpx_buf_get_bytes(b, v.token, sizeof(v.token));
+	v.usable = get_handle(b, v.handle);
+	if (tcpx_wire_end(b) || v.channel >= TCPX_CHANNELS_MAX)
 		return TCPX_EPROTO;
 	*h = v;
 	return 0;

@@ -132,7 +132,9 @@ breaks() {
 	unset TCPX_EMU_FAULT
 	return $code
 }
-ok "a connection that says nothing any more" breaks half-open:req=12
+# and none that could replace it stands
+ok "a connection that says nothing any more" \
+	breaks "half-open:req=12;$(for n in 1 2 3 4 5 6 7 8 9; do printf 'connect-error:comm=%d;' $n; done)"
 ok "the sender names transfer, chunk, tag, offset, channel, NIC and stage" grep -qE "^\[ERROR\] Send (failed|timeout) at iteration 1 chunk=[0-5] tag=1009[0-9] offset=[0-9]+ channel=0 NIC=127.0.1.1 transfer=[0-9]+ stage: [a-z]" \
 	"$scratch/client"
 ok "the chunks of the iteration that hangs are there" both "chunk_idx=5 tag=10104 size=524288 offset=2621440"

@@ -307,3 +307,14 @@ tcpx_loop_chan_stats(struct tcpx_chan *c, struct tcpx_channel_info *stats)
 			1000;
 	return 0;
 }
+
+int
+tcpx_loop_chan_under_way(struct tcpx_chan *c, uint64_t *quiet_ns)
+{
+	const struct loop_link *l = c->end.link;
+	const struct loop_pipe *out = &l->pipe[c->end.side];
+	uint64_t heard_ns = l->moved_ns > l->up_ns ? l->moved_ns : l->up_ns;
+
+	*quiet_ns = l->fabric->now_ns > heard_ns ? l->fabric->now_ns - heard_ns : 0;
+	return out->tail && tcpx_link_when(l, out->tail->ready_ns) > l->fabric->now_ns;
+}

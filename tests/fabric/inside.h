@@ -136,6 +136,7 @@ struct loop_link {
 	int sender;             /* side that sends payload */
 	uint64_t session;
 	const struct tcpx_net *net[2];
+	uint64_t moved_ns;      /* bytes of it were last read             */
 	uint64_t payload_bytes; /* given to it so far, headers included */
 	struct loop_sent *unacked;
 	uint32_t unacked_count, unacked_cap;
@@ -303,6 +304,7 @@ int tcpx_loop_chan_ack(struct tcpx_chan *c, const struct tcpx_ack *ack);
 /* Messages up to applied are where they belong: their chunks may be sent again. */
 void tcpx_loop_chan_forget(struct loop_link *l, uint64_t applied);
 int tcpx_loop_chan_stats(struct tcpx_chan *c, struct tcpx_channel_info *stats);
+int tcpx_loop_chan_under_way(struct tcpx_chan *c, uint64_t *quiet_ns);
 
 /* ---- slots.c ---- */
 int tcpx_slotring_new(struct loop_ring **ring);

@@ -90,6 +90,7 @@ static const struct tcpx_stream_chan_ops streams = {
 	.recv = tcpx_loop_chan_recv,
 	.ack = tcpx_loop_chan_ack,
 	.stats = tcpx_loop_chan_stats,
+	.under_way = tcpx_loop_chan_under_way,
 };
 
 static const struct tcpx_comm_chan_ops comms = {

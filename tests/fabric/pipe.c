@@ -138,6 +138,7 @@ tcpx_pipe_read(struct loop_pipe *p, void *data, size_t len)
 		memcpy((char *)data + done, (s->lent ? s->lent : s->data) + s->off, n);
 		s->off += n;
 		p->link->fabric->activity++;
+		p->link->moved_ns = p->link->fabric->now_ns;
 		done += n;
 		p->queued -= n;
 		if (s->off < s->len)

@@ -19,6 +19,7 @@ static union {
 	struct tcpx_done done;
 	struct tcpx_chan_event event;
 	struct tcpx_message message;
+	struct tcpx_chan_handle chan_handle;
 	struct {
 		int32_t code;
 		char text[TCPX_TEXT_MAX];
@@ -42,7 +43,9 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 		return 0;
 	tcpx_buf_init_const(&in, data + 1, len - 1);
 	tcpx_buf_init(&out, room, sizeof(room));
-	switch (data[0] % 12) {
+	switch (data[0] % 13) {
+	case 12:
+		AGAIN(chan_handle, chan_handle);
 	case 11:
 		AGAIN(start, start);
 	case 0:

@@ -49,15 +49,15 @@ sim_plan_network(struct sim_world *w)
 	w->calm_ns = START_NS + 200 * TCPX_MS;
 }
 
-/* Faults with a time of their own; breaks are fewer than the channels of a session. */
+/* Faults with a time of their own. Breaks may take every channel of a session. */
 static void
-plan_faults(struct sim_world *w, uint64_t channels)
+plan_faults(struct sim_world *w)
 {
 	uint64_t cuts = 0, breaks = 0;
 
 	if (w->weather != SIM_SOUND) {
 		cuts = sim_between(w, 0, SIM_CUTS);
-		breaks = sim_between(w, 0, channels - 1 < SIM_BREAKS ? channels - 1 : SIM_BREAKS);
+		breaks = sim_between(w, 0, SIM_BREAKS);
 	}
 	for (uint64_t i = 0; i < SIM_CUTS; i++)
 		w->cut_ns[i] = i < cuts ? START_NS + sim_between(w, 0, 2 * WORK_NS) : SIM_NEVER;
@@ -88,7 +88,7 @@ sim_plan_settings(struct sim_world *w)
 {
 	uint64_t channels = sim_between(w, 1, 6);
 
-	plan_faults(w, channels);
+	plan_faults(w);
 	setting(w, "TCPX_CHANNELS", channels);
 	setting(w, "TCPX_CHUNK", sim_one_in(w, 2) ? 64 << 10 : 512 << 10);
 	setting(w, "TCPX_WINDOW", sim_between(w, 1, 16));

@@ -107,13 +107,13 @@ struct sim_note {
 
 struct sim_totals {
 	uint64_t worlds, xfers, done, cancelled, failed, failed_unasked, notes, bytes;
-	uint64_t resumes, channels_lost, resent, virtual_ns;
+	uint64_t resumes, channels_lost, healed, suspected, resent, virtual_ns;
 };
 
 /* What the network does besides delaying. */
 enum sim_weather {
 	SIM_SOUND,
-	SIM_SURVIVABLE, /* cuts and breaks that leave every session a channel each way */
+	SIM_SURVIVABLE, /* cuts and breaks, of all channels perhaps: they are opened again */
 	SIM_WILD        /* anything at any time: transfers may fail                    */
 };
 

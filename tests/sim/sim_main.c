@@ -37,8 +37,10 @@ main(int argc, char **argv)
 	       " cancelled, %" PRIu64 " failed as asked, %" PRIu64 " failed by the network\n",
 	       t.worlds, bad, t.xfers, t.done, t.cancelled, t.failed, t.failed_unasked);
 	printf("%" PRIu64 " notes, %.1f MB, %" PRIu64 " control resumes, %" PRIu64
-	       " channels lost, %" PRIu64 " chunks sent again, %.1f virtual seconds\n",
-	       t.notes, (double)t.bytes / 1e6, t.resumes, t.channels_lost, t.resent,
+	       " channels lost (%" PRIu64 " suspected), %" PRIu64 " opened again, %" PRIu64
+	       " chunks sent again, %.1f virtual seconds\n",
+	       t.notes, (double)t.bytes / 1e6, t.resumes, t.channels_lost, t.suspected, t.healed,
+	       t.resent,
 	       (double)t.virtual_ns / 1e9);
 	return bad ? 1 : 0;
 }

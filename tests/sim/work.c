@@ -206,6 +206,8 @@ sim_work_close_engine(struct sim_world *w, int engine)
 	if (tcpx_query(e->engine, &c) == 0) {
 		w->totals->resumes += c.ctrl_resumes;
 		w->totals->channels_lost += c.channels_lost;
+		w->totals->healed += c.channels_healed;
+		w->totals->suspected += c.channels_suspected;
 		w->totals->resent += c.chunks_resent;
 	}
 	tcpx_close(e->engine);

@@ -63,6 +63,7 @@ tcpx_acks_take(struct channel *c, const struct tcpx_ack *ack, uint64_t now_ns)
 {
 	struct session *s = c->session;
 	struct tcpx_window *w = &c->window;
+	bool moved = ack->received > c->tx.acked.received || ack->applied > c->tx.acked.applied;
 	uint64_t seq;
 	int rc = 0;
 
@@ -84,6 +85,10 @@ tcpx_acks_take(struct channel *c, const struct tcpx_ack *ack, uint64_t now_ns)
 			retire(c, seq, now_ns);
 	}
 	c->tx.acked.applied = ack->applied;
+	if (moved) {
+		c->tx.since_ns = c->tx.moved_ns = now_ns;
+		c->heal.proven = true;
+	}
 	pthread_mutex_unlock(&s->lock);
 	return rc ? TCPX_EFRAME : 0;
 }

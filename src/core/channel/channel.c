@@ -29,54 +29,102 @@ tcpx_channel_kind(const struct tcpx_engine *e)
 	return e->ops->comm ? &tcpx_comm_kind : &tcpx_stream_kind;
 }
 
+static void
+drop_state(struct channel *c)
+{
+	tcpx_window_fini(&c->window);
+	free(c->tx.record);
+	free(c->rx.landing);
+	free(c->rx.heads.at);
+	free(c->wiring);
+	c->tx.record = NULL;
+	c->rx.landing = NULL;
+	c->rx.heads.at = NULL;
+	c->wiring = NULL;
+}
+
+/* Its window, what is kept of messages, and what it needs to connect. */
+static int
+make_state(struct channel *c)
+{
+	const struct session *s = c->session;
+	uint32_t limit = s->chan.window;
+	bool whole;
+	int rc;
+
+	if (s->engine->facts.slots_max && limit > s->engine->facts.slots_max)
+		limit = s->engine->facts.slots_max;
+	rc = tcpx_window_init(&c->window, limit);
+	if (rc)
+		return rc;
+	c->wiring = calloc(1, sizeof(*c->wiring));
+	if (c->sending)
+		c->tx.record = calloc(c->window.size, sizeof(*c->tx.record));
+	else
+		c->rx.landing = calloc(c->window.size, sizeof(*c->rx.landing));
+	if (!c->sending && c->kind->heads)
+		c->rx.heads.at = calloc(c->window.size, sizeof(*c->rx.heads.at));
+	whole = c->wiring && (c->tx.record || c->rx.landing) &&
+		(c->sending || !c->kind->heads || c->rx.heads.at);
+	if (!whole) {
+		drop_state(c);
+		return -ENOMEM;
+	}
+	c->tx.send_seq = c->rx.heads.first = c->rx.heads.next = c->window.next;
+	c->state = CHAN_WIRING;
+	return 0;
+}
+
 int
 tcpx_channel_new(struct session *s, uint16_t index, bool sending, bool backward,
 		 struct channel **out)
 {
 	struct channel *c = calloc(1, sizeof(*c));
-	uint32_t limit = s->chan.window;
 	int rc;
 
 	if (!c)
 		return -ENOMEM;
 	c->kind = tcpx_channel_kind(s->engine);
-	if (s->engine->facts.slots_max && limit > s->engine->facts.slots_max)
-		limit = s->engine->facts.slots_max;
-	rc = tcpx_window_init(&c->window, limit);
-	if (rc == 0 && sending)
-		c->tx.record = calloc(c->window.size, sizeof(*c->tx.record));
-	else if (rc == 0)
-		c->rx.landing = calloc(c->window.size, sizeof(*c->rx.landing));
-	if (rc == 0 && !sending && c->kind->heads)
-		c->rx.heads.at = calloc(c->window.size, sizeof(*c->rx.heads.at));
-	if (rc == 0 && ((!c->tx.record && !c->rx.landing) ||
-			(!sending && c->kind->heads && !c->rx.heads.at)))
-		rc = -ENOMEM;
+	c->session = s;
+	c->sending = sending;
+	rc = make_state(c);
 	if (rc) {
-		tcpx_window_fini(&c->window);
-		free(c->tx.record);
-		free(c->rx.landing);
-		free(c->rx.heads.at);
 		free(c);
 		return rc;
 	}
-	c->tx.send_seq = c->rx.heads.first = c->rx.heads.next = c->window.next;
 	tcpx_node_init(&c->client.waiting);
 	c->source.on_ready = channel_ready;
 	c->work.run = channel_work;
-	c->session = s;
 	c->loop = &s->engine->loop[index % s->engine->loop_count];
 	c->client.loop = c->loop;
 	c->client.work = &c->work;
 	c->client.session = s;
 	c->index = index;
 	c->generation = 1;
-	c->sending = sending;
 	c->backward = backward;
-	c->state = CHAN_WIRING;
 	s->chan.silent = c->kind->silent;
 	s->chan.open++;
 	*out = c;
+	return 0;
+}
+
+int
+tcpx_channel_renew(struct channel *c)
+{
+	struct tcpx_rate rate = c->tx.rate;
+	int rc;
+
+	if (c->generation == UINT16_MAX)
+		return TCPX_ELIMIT;
+	c->fence = (struct fence){ .asked = false };
+	c->tx = (struct sender){ .rate = rate };
+	c->rx = (struct receiver){ .parked = false };
+	rc = make_state(c);
+	if (rc)
+		return rc;
+	c->generation++; /* on both sides: what is said of the old one no longer counts */
+	c->closed = false;
+	c->session->chan.open++;
 	return 0;
 }
 
@@ -141,15 +189,16 @@ channel_work(struct work *w, uint64_t now_ns)
 	struct channel *c = tcpx_container(w, struct channel, work);
 	struct session *s = c->session;
 	struct tcpx_ack reported;
-	bool over, fenced, down, acked;
+	bool over, fenced, down, silent, acked;
 	int rc = 0;
 
 	if (c->closed)
 		return;
 	pthread_mutex_lock(&s->lock);
-	over = s->state == SESS_FAILED || c->state == CHAN_DOWN;
+	over = s->state == SESS_FAILED || (c->state == CHAN_DOWN && s->state == SESS_OPEN);
 	fenced = c->fence.done;
 	down = c->fence.asked;
+	silent = c->fence.silent;
 	acked = c->tx.reported_new;
 	reported = c->tx.reported;
 	c->tx.reported_new = false;
@@ -160,6 +209,8 @@ channel_work(struct work *w, uint64_t now_ns)
 		tcpx_channel_fenced(c, now_ns);
 	} else if (down) {
 		tcpx_channel_down(c, TCPX_EFENCED, "taken down by the sender");
+	} else if (silent) {
+		tcpx_channel_down(c, TCPX_ECHANNEL, "its path is silent or too slow, and others move");
 	} else if (c->state == CHAN_UP) {
 		if (acked)
 			rc = tcpx_acks_take(c, &reported, now_ns);

@@ -18,6 +18,7 @@
 #include "core/session/session.h"
 #include "net/net.h"
 #include "proto/frame.h"
+#include "proto/path.h"
 #include "proto/sched.h"
 #include "proto/window.h"
 
@@ -75,18 +76,23 @@ struct channel_calls {
 
 enum channel_state { CHAN_WIRING, CHAN_UP, CHAN_FENCING, CHAN_DOWN };
 
-/* What a channel needs until it is connected; in the session's handshake. */
+/* What a channel needs until it is connected. */
 struct chan_wiring {
 	struct tcpx_chan_listener *listener;
 	void *connect_state;
 	uint8_t handle[TCPX_HANDLE_BYTES];
 	struct tcpx_chan_id id;
 	bool usable;
+	/* on an open session */
+	bool asked;             /* connecting: CHANNEL_ASK of this generation is out    */
+	bool used;              /* connecting: this generation was asked for before     */
+	uint64_t try_ns;        /* since when it is tried                               */
 };
 
 /* What is known of the end of a channel. session.lock */
 struct fence {
 	bool asked;             /* receiving: CHANNEL_DOWN has come                   */
+	bool silent;            /* sending: given up, as others move and it does not  */
 	bool done;              /* sending: FENCED has come                           */
 	uint64_t last;          /* with done: last message the peer took over         */
 	uint64_t down_ns;
@@ -102,6 +108,9 @@ struct sender {
 	/* session.lock */
 	uint64_t outstanding_bytes;
 	uint32_t outstanding;
+	uint64_t since_ns;      /* the newest acknowledgement, or the first pick after it */
+	uint64_t moved_ns;      /* the newest acknowledgement                         */
+	uint64_t clear_ns;      /* newest look that found no byte under way           */
 	struct tcpx_rate rate;
 	struct tcpx_ack reported; /* from CHANNEL_ACK, not yet handled                */
 	bool reported_new;
@@ -163,7 +172,9 @@ struct channel {
 	struct tcpx_chan *chan;
 	unsigned interest;
 	struct tcpx_window window;
-	struct chan_wiring *wiring; /* NULL once the session is open                  */
+	struct chan_wiring *wiring; /* owned; NULL while it stands; session.lock       */
+	struct tcpx_heal heal;  /* of a lost one; session.lock                        */
+	uint16_t wanted;        /* listening: the generation of CHANNEL_ASK, 0: none; session.lock */
 	struct fence fence;
 	struct sender tx;       /* if sending, else                                   */
 	struct receiver rx;
@@ -207,6 +218,10 @@ const struct channel_kind *tcpx_channel_kind(const struct tcpx_engine *e);
 /* Makes a channel that is not connected yet, with its window. -ENOMEM, or the window's code. */
 int tcpx_channel_new(struct session *s, uint16_t index, bool sending, bool backward,
 		     struct channel **out);
+/* A channel that was lost and has closed is as new, not connected, with its rate and figures.
+ * lock held, and the lease of its loop. -ENOMEM, TCPX_ELIMIT (no generation is left): it stays
+ * closed. */
+int tcpx_channel_renew(struct channel *c);
 /* lock held: a fence frame or an acknowledgement of the channel has come. */
 void tcpx_channel_event(struct session *s, uint8_t type, const struct tcpx_chan_event *ev);
 /* lock held: the header of the channel's next message has come. 0; TCPX_EPROTO: its headers are

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 
 #include "core/channel/acks.h"
+#include "core/channel/attempt.h"
 #include "core/channel/channel.h"
 #include "core/channel/kind.h"
 #include "core/channel/landing.h"
@@ -87,24 +88,30 @@ hang_up(struct channel *c)
 	tcpx_landing_drop(c);
 }
 
+/* No event of its loop names the closed channel any more. On an open session it is opened again. */
 static void
-free_channel(struct deferred *g)
+settled(struct deferred *g)
 {
-	tcpx_session_put(tcpx_container(g, struct channel, deferred)->session);
+	struct channel *c = tcpx_container(g, struct channel, deferred);
+	struct session *s = c->session;
+
+	pthread_mutex_lock(&s->lock);
+	if (s->state == SESS_OPEN && tcpx_channel_renew(c) == 0) {
+		tcpx_heal_lost(&c->heal, engine_now(s->engine));
+		tcpx_session_wake_loop(s);
+	}
+	pthread_mutex_unlock(&s->lock);
+	tcpx_session_put(s);
 }
 
 void
 tcpx_channel_wired(struct channel *c)
 {
-	const struct tcpx_engine *e = c->session->engine;
-
 	if (!c->wiring)
 		return;
-	if (c->wiring->listener)
-		e->ops->chan_listener_close(c->wiring->listener);
-	c->wiring->listener = NULL;
-	if (c->wiring->connect_state)
-		e->ops->chan_connect_cancel(e->net, &c->wiring->connect_state);
+	tcpx_attempt_end(c);
+	free(c->wiring);
+	c->wiring = NULL;
 }
 
 void
@@ -145,7 +152,7 @@ tcpx_channel_close(struct channel *c)
 	pthread_mutex_unlock(&s->lock);
 	tcpx_loop_cancel(c->loop, &c->work);
 	tcpx_staging_wake_next(c->loop, c->sending ? TCPX_FLOW_PACK : TCPX_FLOW_UNPACK);
-	tcpx_loop_defer_free(c->loop, &c->deferred, free_channel);
+	tcpx_loop_defer_free(c->loop, &c->deferred, settled);
 }
 
 static void
@@ -165,15 +172,20 @@ put_event(struct channel *c, uint8_t type, uint64_t seq, const char *why)
 	tcpx_control_flush(c->session);
 }
 
-/* UP -> FENCING or DOWN. Returns false if it was not up. lock held. */
+/* UP -> FENCING or DOWN; a receiving one that the peer connected first, too. Returns false if it
+ * was nothing of that. lock held. */
 static bool
 leave_up(struct channel *c, const char *why)
 {
 	struct session *s = c->session;
 
+	if (c->state == CHAN_WIRING && !c->sending && s->state == SESS_OPEN) {
+		c->state = CHAN_DOWN;
+		return true;
+	}
 	if (c->state != CHAN_UP)
 		return false;
-	c->state = c->sending ? CHAN_FENCING : CHAN_DOWN;
+	c->state = c->sending && s->state == SESS_OPEN ? CHAN_FENCING : CHAN_DOWN;
 	c->fence.down_ns = engine_now(s->engine);
 	if (s->state != SESS_OPEN)
 		return true;
@@ -206,8 +218,8 @@ tcpx_channel_down(struct channel *c, int code, const char *why)
 		tcpx_session_wake_loop(s);
 	}
 	pthread_mutex_unlock(&s->lock);
-	if (was_up && (!open || !c->sending))
-		tcpx_channel_close(c);
+	if (was_up && open && !c->sending)
+		tcpx_channel_close(c); /* in a handshake: when the session is open, or has failed */
 }
 
 /* The receiver's side is closed; FENCED decides which messages arrived. */
@@ -233,23 +245,4 @@ tcpx_channel_fenced(struct channel *c, uint64_t now_ns)
 	tcpx_session_check_alive(s, now_ns);
 	pthread_mutex_unlock(&s->lock);
 	tcpx_channel_close(c);
-}
-
-void
-tcpx_channels_check(struct session *s, uint64_t now_ns)
-{
-	uint32_t i;
-
-	for (i = 0; i < s->chan.count; i++) {
-		struct channel *c = s->chan.tx[i];
-
-		if (!c || c->state != CHAN_FENCING)
-			continue;
-		if (now_ns >= c->fence.down_ns + s->engine->limit.stall_ns) {
-			tcpx_session_fail(s, TCPX_ESTALLED, "channel %u on %s: peer did not fence it",
-					  c->index, tcpx_near_nic(c)->name);
-			return;
-		}
-		tcpx_session_add_timer(s, c->fence.down_ns + s->engine->limit.stall_ns);
-	}
 }

@@ -17,10 +17,7 @@ void tcpx_channel_close(struct channel *c);
 void tcpx_channel_down(struct channel *c, int code, const char *why);
 void tcpx_channel_fenced(struct channel *c, uint64_t now_ns);
 
-/* Fails the session if a fence has taken too long. lock held. */
-void tcpx_channels_check(struct session *s, uint64_t now_ns);
-
-/* Nothing is waited for any more: its listener, or an attempt to connect, ends. lock held. */
+/* It stands, or is closed: its listener, or an attempt to connect, ends. lock held. */
 void tcpx_channel_wired(struct channel *c);
 
 #endif

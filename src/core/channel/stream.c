@@ -279,6 +279,12 @@ stats(const struct channel *c, struct tcpx_channel_info *info)
 	return c->session->engine->ops->stream->stats(c->chan, info);
 }
 
+static int
+under_way(const struct channel *c, uint64_t *quiet_ns)
+{
+	return c->session->engine->ops->stream->under_way(c->chan, quiet_ns);
+}
+
 const struct channel_kind tcpx_stream_kind = {
 	.in_place = true,
 	.receive = receive,
@@ -287,5 +293,6 @@ const struct channel_kind tcpx_stream_kind = {
 	.send = send_message,
 	.acked = acked,
 	.stats = stats,
+	.under_way = under_way,
 	.packs = list_staged,
 };

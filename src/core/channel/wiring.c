@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/random.h"
+#include "core/channel/attempt.h"
 #include "core/channel/channel.h"
 #include "core/channel/connection.h"
 #include "core/channel/kind.h"
@@ -120,20 +121,6 @@ plan_pairs(const struct session *s, struct tcpx_pair *pair, char *reason, size_t
 			   tcpx_pair_plan(theirs, m, ours, n, pair, s->chan.count);
 }
 
-/* Does each side of the session listen for what it receives? Else the acceptor alone listens. */
-static bool
-both_listen(const struct session *s)
-{
-	return tcpx_channel_kind(s->engine)->receiver_listens;
-}
-
-/* Which side of a channel listens. The other connects with its handle. */
-static bool
-listens(const struct channel *c)
-{
-	return both_listen(c->session) ? !c->sending : !c->session->opener;
-}
-
 /* Makes the i-th channel as HANDLES counts them, forward ones first, with its NICs; it is not
  * connected yet. */
 static int
@@ -150,14 +137,10 @@ make(struct session *s, uint32_t i, const struct tcpx_pair *pair)
 	rc = tcpx_channel_new(s, (uint16_t)k, sending, backward, &c);
 	if (rc)
 		return rc;
-	c->wiring = &s->hs->wiring[i];
 	c->near_nic = (int)near;
 	c->far_nic = (int)far;
 	tcpx_bind_nic(c->loop, near);
-	c->wiring->id.session = s->id;
-	c->wiring->id.channel = (uint16_t)k;
-	c->wiring->id.generation = c->generation;
-	c->wiring->id.sending_side_is_opener = !backward;
+	tcpx_attempt_identify(c);
 	*(sending ? &s->chan.tx[k] : &s->chan.rx[k]) = c;
 	return channel_token(s, &c->wiring->id, c->wiring->id.token);
 }
@@ -168,9 +151,6 @@ make_all(struct session *s, const struct tcpx_pair *pair)
 	uint32_t i;
 	int rc = 0;
 
-	s->hs->wiring = calloc(2 * s->chan.count, sizeof(*s->hs->wiring));
-	if (!s->hs->wiring)
-		return -ENOMEM;
 	for (i = 0; i < 2 * s->chan.count && rc == 0; i++)
 		rc = make(s, i, &pair[i % s->chan.count]);
 	return rc;
@@ -202,11 +182,9 @@ put_handles(struct session *s)
 	for (i = 0; i < h.count; i++) {
 		c = counted(s, i);
 		h.far_nic[i] = (uint16_t)c->near_nic;
-		if (!listens(c))
+		if (!tcpx_attempt_listens(c))
 			continue;
-		h.usable[i] = s->engine->ops->chan_listen(s->engine->net, c->near_nic, &c->wiring->id,
-							  h.handle[i], &c->wiring->listener) == 0;
-		c->wiring->usable = h.usable[i];
+		h.usable[i] = tcpx_attempt_listen(c, h.handle[i]) == 0;
 	}
 	tcpx_buf_init(&b, room, sizeof(room));
 	tcpx_handles_write(&b, &h);
@@ -222,7 +200,7 @@ take_handles(struct session *s, const struct tcpx_handles *h)
 
 	for (i = 0; i < h->count; i++) {
 		c = counted(s, i);
-		if (listens(c))
+		if (tcpx_attempt_listens(c))
 			continue;
 		memcpy(c->wiring->handle, h->handle[i], sizeof(c->wiring->handle));
 		c->wiring->usable = h->usable[i];
@@ -265,7 +243,7 @@ connect_all(struct session *s, const struct tcpx_handles *h)
 	if (rc)
 		return rc;
 	take_handles(s, h);
-	rc = both_listen(s) ? put_handles(s) : 0;
+	rc = tcpx_attempt_both_listen(s) ? put_handles(s) : 0;
 	if (rc)
 		return rc;
 	begin(s);
@@ -276,7 +254,7 @@ connect_all(struct session *s, const struct tcpx_handles *h)
 static int
 answered(struct session *s, const struct tcpx_handles *h)
 {
-	if (s->hs->handles_came || !both_listen(s))
+	if (s->hs->handles_came || !tcpx_attempt_both_listen(s))
 		return TCPX_EPROTO;
 	s->hs->handles_came = true;
 	take_handles(s, h);
@@ -294,25 +272,16 @@ tcpx_wiring_handles(struct session *s, const struct tcpx_handles *h)
 static void
 try_channel(struct session *s, struct channel *c)
 {
-	const struct tcpx_net_ops *ops = s->engine->ops;
 	uint64_t *wired_ns = c->sending ? &s->hs->tx_wired_ns : &s->hs->rx_wired_ns;
-	struct chan_wiring *w = c->wiring;
-	struct tcpx_chan *chan;
 	int rc;
 
-	if (!w->usable || c->state != CHAN_WIRING)
+	if (c->state != CHAN_WIRING || !c->wiring->usable)
 		return;
-	if (!listens(c))
-		rc = ops->chan_connect(s->engine->net, c->near_nic, &w->id, w->handle, c->sending,
-				       &w->connect_state, &chan);
-	else
-		rc = ops->chan_accept(w->listener, c->sending, &chan);
-	if (rc == 0)
-		rc = tcpx_channel_up(c, chan);
+	rc = tcpx_attempt_step(c);
 	if (rc == 0 && *wired_ns == 0)
 		*wired_ns = engine_now(s->engine);
 	if (rc != 0 && rc != -EAGAIN)
-		w->usable = false;
+		c->wiring->usable = false;
 }
 
 static uint64_t
@@ -333,7 +302,7 @@ undecided(struct channel *const *chan, uint32_t count)
 	uint32_t k, n = 0;
 
 	for (k = 0; k < count; k++)
-		n += chan[k]->wiring->usable && chan[k]->state == CHAN_WIRING;
+		n += chan[k]->state == CHAN_WIRING && chan[k]->wiring->usable;
 	return n;
 }
 
@@ -376,7 +345,6 @@ drop_missing(struct session *s, struct channel **chan, uint64_t peer_bits, uint3
 		struct channel *c = chan[k];
 
 		tcpx_channel_wired(c);
-		c->wiring = NULL; /* the handshake goes */
 		if (c->state == CHAN_UP && (peer_bits >> k & 1)) {
 			(*up)++;
 			continue;
@@ -436,7 +404,7 @@ is_hopeless(const struct session *s)
 {
 	const struct channel_set *set = &s->chan;
 
-	if (!s->opener && !s->hs->handles_came && both_listen(s))
+	if (!s->opener && !s->hs->handles_came && tcpx_attempt_both_listen(s))
 		return false; /* the peer's handles are not known yet */
 	return (undecided(set->tx, set->count) == 0 && up_bits(set->tx, set->count) == 0) ||
 	       (undecided(set->rx, set->count) == 0 && up_bits(set->rx, set->count) == 0);

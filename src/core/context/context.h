@@ -47,6 +47,11 @@ struct counters {
 		ack_ns, unpack_ns, lease_borrows;
 };
 
+/* Channels given up for a silent or slow path, and lost ones that stand again. */
+struct heal_count {
+	_Atomic uint64_t suspected, healed;
+};
+
 /* Payload over one NIC, with that of closed channels. */
 struct nic_count {
 	_Atomic uint64_t bytes_tx, bytes_rx, stalls;
@@ -153,6 +158,7 @@ struct tcpx_engine {
 	struct events events;
 	struct changes changes;
 	struct counters count;
+	struct heal_count healing;
 	struct memory *memory;
 	struct listeners *listeners;
 	struct gate *gate;

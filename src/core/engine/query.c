@@ -117,8 +117,10 @@ tcpx_query(tcpx_engine *e, struct tcpx_counters *out)
 				 out->struct_size, sizeof(full));
 	_Static_assert(sizeof(struct counters) == offsetof(struct tcpx_counters, sessions) -
 		       offsetof(struct tcpx_counters, bytes_tx), "sums in the public order");
+	full.channels_suspected = atomic_load(&e->healing.suspected);
+	full.channels_healed = atomic_load(&e->healing.healed);
 	shape_each(f, &tcpx_totals_figures)
-		if (f->use & FIGURE_SUM)
+		if ((f->use & FIGURE_SUM) && f->offset < offsetof(struct tcpx_counters, sessions))
 			*(uint64_t *)((char *)&full + f->offset) = atomic_load_explicit(
 				&first[(f->offset - offsetof(struct tcpx_counters, bytes_tx)) /
 				       sizeof(*first)], memory_order_relaxed);

@@ -6,7 +6,7 @@
 #include "core/engine/upward.h"
 
 #include "core/channel/channel.h"
-#include "core/channel/connection.h"
+#include "core/channel/check.h"
 #include "core/channel/pack.h"
 #include "core/channel/receiver.h"
 #include "core/channel/unpack.h"

@@ -23,9 +23,6 @@
 #include "core/session/receive.h"
 #include "core/session/timer.h"
 
-#define DYING_NS (200 * TCPX_MS) /* time for the control stream to give the reason
-				  * of dead channels */
-
 int
 tcpx_session_new(struct tcpx_engine *e, bool opener, struct session **out)
 {
@@ -90,7 +87,6 @@ drop_handshake(struct session *s)
 		return;
 	tcpx_chain_each(n, after, &s->hs->notes)
 		free(tcpx_container(n, struct tcpx_note, node));
-	free(s->hs->wiring);
 	free(s->hs);
 	s->hs = NULL;
 }
@@ -243,7 +239,7 @@ tcpx_session_check_alive(struct session *s, uint64_t now_ns)
 	if (s->state != SESS_OPEN || whole || !s->control.line.stream || s->control.resuming) {
 		s->health.dying_ns = 0;
 	} else if (s->health.dying_ns == 0) {
-		s->health.dying_ns = now_ns + DYING_NS;
+		s->health.dying_ns = now_ns + s->engine->limit.stall_ns;
 		tcpx_session_wake_loop(s);
 	}
 }

@@ -18,7 +18,6 @@
 #include "proto/health.h"
 #include "proto/sched.h"
 
-struct chan_wiring;
 struct channel;
 
 enum session_state {
@@ -43,7 +42,6 @@ struct handshake {
 	struct tcpx_node notes;      /* sent before the session is open                */
 	uint64_t deadline_ns;
 	uint64_t tx_wired_ns, rx_wired_ns; /* when the first channel of a direction came up */
-	struct chan_wiring *wiring;  /* owned; of all channels                         */
 };
 
 /* What a resumed control connection stands on. */
@@ -215,8 +213,8 @@ void tcpx_session_fail(struct session *s, int code, const char *fmt, ...)
 int tcpx_session_cause(const struct session *s);
 /* Proof that this incarnation of the peer has gone: all sessions with it end so. lock held. */
 void tcpx_session_peer_gone(struct session *s, const char *why);
-/* If a direction has no channel left, fails the session after a time for the peer's reason. While
- * the control stream is cut, its deadline decides. lock held. */
+/* If a direction has no channel left, and none can be opened again within the stall deadline, the
+ * session fails. While the control stream is cut, its deadline decides. lock held. */
 void tcpx_session_check_alive(struct session *s, uint64_t now_ns);
 /* Iterator over sessions: NULL starts. Consumes the reference passed in; returns a
  * referenced session or NULL. It needs no memory. If a session goes away meanwhile, the

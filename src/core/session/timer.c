@@ -138,8 +138,10 @@ static void
 open_timer(struct session *s, uint64_t now_ns)
 {
 	if (s->health.dying_ns && now_ns >= s->health.dying_ns) {
-		tcpx_session_fail(s, TCPX_ENOCHANNEL, "no %s channel is left of %u",
-				  s->chan.tx_up ? "receiving" : "sending", s->chan.count);
+		tcpx_session_fail(s, TCPX_ENOCHANNEL,
+				  "none of %u %s channels could be opened again within %llu ms",
+				  s->chan.count, s->chan.tx_up ? "receiving" : "sending",
+				  (unsigned long long)(s->engine->limit.stall_ns / TCPX_MS));
 		return;
 	}
 	if (s->health.dying_ns)

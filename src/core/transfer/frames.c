@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "core/channel/channel.h"
+#include "core/channel/heal.h"
 #include "core/context/context.h"
 #include "core/loop/loop.h"
 #include "core/memory/builder.h"
@@ -346,7 +347,24 @@ on_channel(struct session *s, uint8_t type, struct tcpx_buf *b)
 		return rc;
 	if (ev.channel >= s->chan.count)
 		return TCPX_EPROTO;
-	tcpx_channel_event(s, type, &ev);
+	if (type == TCPX_FR_CHANNEL_ASK)
+		tcpx_heal_asked(s, &ev);
+	else
+		tcpx_channel_event(s, type, &ev);
+	return 0;
+}
+
+static int
+on_chan_handle(struct session *s, struct tcpx_buf *b)
+{
+	struct tcpx_chan_handle h;
+	int rc = tcpx_chan_handle_read(b, &h);
+
+	if (rc)
+		return rc;
+	if (h.channel >= s->chan.count)
+		return TCPX_EPROTO;
+	tcpx_heal_handle(s, &h);
 	return 0;
 }
 
@@ -406,7 +424,10 @@ tcpx_frames_handle(struct session *s, const struct tcpx_frame_head *h, const uin
 	case TCPX_FR_CHANNEL_DOWN:
 	case TCPX_FR_FENCED:
 	case TCPX_FR_CHANNEL_ACK:
+	case TCPX_FR_CHANNEL_ASK:
 		return on_channel(s, h->type, &b);
+	case TCPX_FR_CHANNEL_HANDLE:
+		return on_chan_handle(s, &b);
 	case TCPX_FR_MESSAGE:
 		return on_message(s, &b);
 	case TCPX_FR_BYE:

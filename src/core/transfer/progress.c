@@ -80,6 +80,7 @@ tcpx_chunk_applied(struct channel *c, const struct rx_record *r, uint64_t now_ns
 	count_add(&s->engine->nics.sum[c->near_nic].bytes_rx, r->len);
 	c->figures.bytes += r->len;
 	c->figures.chunks++;
+	c->heal.proven = true;
 	if (x && x->id == r->id && atomic_load(&x->status) == -EAGAIN) {
 		s->health.rx_progress_ns = x->times.progress_ns = now_ns;
 		if (!tcpx_chunkmap_set(&x->rx.map, r->chunk))

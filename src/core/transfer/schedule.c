@@ -70,8 +70,8 @@ allowed(struct session *s, struct channel *c, uint32_t len, uint64_t now_ns)
 					.outstanding_bytes = s->sched.outstanding_bytes };
 	uint32_t k;
 
-	if (tcpx_window_full(&c->window))
-		return false;
+	if (tcpx_window_full(&c->window) || (c->heal.wasted && !c->heal.proven && c->tx.outstanding))
+		return false; /* a path that delivered nothing before gets one message to prove it */
 	if (s->engine->limit.round_robin)
 		return my_turn(s, c);
 	for (k = 0; k < s->chan.count; k++)
@@ -106,6 +106,8 @@ assign(struct session *s, struct channel *c, struct tcpx_xfer *x, uint32_t len, 
 	x->tx.in_flight++;
 	s->sched.queued_bytes -= len;
 	s->sched.outstanding_bytes += len;
+	if (c->tx.outstanding == 0)
+		c->tx.since_ns = now_ns;
 	c->tx.outstanding_bytes += len;
 	c->tx.outstanding++;
 	c->figures.in_flight_sum += c->tx.outstanding;

@@ -4,8 +4,8 @@
  * finds it dead sets the code; every later call returns the same code.
  */
 #include <errno.h>
+#include <linux/tcp.h> /* its tcp_info, which is longer than that of netinet/tcp.h */
 #include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/socket.h>
@@ -120,4 +120,18 @@ tcpx_sock_chan_stats(struct tcpx_chan *c, struct tcpx_channel_info *info)
 	if (lend != TCPX_LEND_AUTO) /* AUTO: none yet */
 		snprintf(info->tx_mode, sizeof(info->tx_mode), "%s", tcpx_lend_name(lend));
 	return 0;
+}
+
+int
+tcpx_sock_chan_under_way(struct tcpx_chan *c, uint64_t *quiet_ns)
+{
+	struct tcp_info tcp = { 0 };
+	socklen_t len = sizeof(tcp);
+
+	if (getsockopt(c->fd, IPPROTO_TCP, TCP_INFO, &tcp, &len) < 0)
+		return tcpx_fail_errno(TCPX_SUB_NET, "TCP_INFO of channel %u", c->channel);
+	*quiet_ns = tcp.tcpi_last_ack_recv * TCPX_MS;
+	/* unsent although the window is open: no packet gets out of here */
+	return tcp.tcpi_unacked > 0 ||
+	       (tcp.tcpi_notsent_bytes > 0 && tcp.tcpi_snd_wnd >= tcp.tcpi_snd_mss);
 }

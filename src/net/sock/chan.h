@@ -33,5 +33,6 @@ int tcpx_sock_chan_watch(struct tcpx_chan *c, struct tcpx_poller *p, void *owner
 			 unsigned interest);
 void tcpx_sock_chan_close(struct tcpx_chan *c);
 int tcpx_sock_chan_stats(struct tcpx_chan *c, struct tcpx_channel_info *info);
+int tcpx_sock_chan_under_way(struct tcpx_chan *c, uint64_t *quiet_ns);
 
 #endif

@@ -70,6 +70,7 @@ static const struct tcpx_stream_chan_ops channels = {
 	.recv = tcpx_sock_chan_recv,
 	.ack = tcpx_sock_chan_ack,
 	.stats = tcpx_sock_chan_stats,
+	.under_way = tcpx_sock_chan_under_way,
 };
 
 const struct tcpx_net_ops tcpx_net_sock = {

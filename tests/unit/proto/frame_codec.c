@@ -189,6 +189,18 @@ message_fill(union any *a, struct tcpx_rng *rng)
 }
 
 static void
+chan_handle_fill(union any *a, struct tcpx_rng *rng)
+{
+	a->chan_handle.backward = (uint8_t)tcpx_rng_below(rng, 2);
+	a->chan_handle.channel = (uint16_t)tcpx_rng_below(rng, TCPX_CHANNELS_MAX);
+	a->chan_handle.generation = (uint16_t)tcpx_rng_next(rng);
+	a->chan_handle.usable = tcpx_rng_below(rng, 2);
+	fill_bytes(rng, a->chan_handle.token, sizeof(a->chan_handle.token));
+	if (a->chan_handle.usable)
+		fill_bytes(rng, a->chan_handle.handle, tcpx_rng_below(rng, TCPX_HANDLE_MAX + 1));
+}
+
+static void
 refuse_fill(union any *a, struct tcpx_rng *rng)
 {
 	a->refuse.code = some_code(rng);
@@ -215,6 +227,7 @@ CODEC(ready)
 CODEC(done)
 CODEC(event)
 CODEC(message)
+CODEC(chan_handle)
 
 static void
 open_put(struct tcpx_buf *b, const union any *a)
@@ -269,5 +282,7 @@ const struct codec codecs[CODECS] = {
 	[DONE] = { "DONE", done_fill, done_put, done_get, false },
 	[CHANNEL_DOWN] = { "CHANNEL_DOWN", event_fill, event_put, event_get, false },
 	[MESSAGE] = { "MESSAGE", message_fill, message_put, message_get, false },
+	[CHANNEL_HANDLE] = { "CHANNEL_HANDLE", chan_handle_fill, chan_handle_put, chan_handle_get,
+			     false },
 	[REFUSE] = { "REFUSE", refuse_fill, refuse_put, refuse_get, false },
 };

@@ -24,6 +24,7 @@ union any {
 	struct tcpx_done done;
 	struct tcpx_chan_event event;
 	struct tcpx_message message;
+	struct tcpx_chan_handle chan_handle;
 	struct refusal refuse;
 };
 
@@ -35,7 +36,8 @@ struct codec {
 	bool grows; /* later versions may append */
 };
 
-enum { START, HELLO, RESUME, HANDLES, READY, OPEN, LIST, DONE, CHANNEL_DOWN, MESSAGE, REFUSE, CODECS };
+enum { START, HELLO, RESUME, HANDLES, READY, OPEN, LIST, DONE, CHANNEL_DOWN, MESSAGE, CHANNEL_HANDLE,
+       REFUSE, CODECS };
 extern const struct codec codecs[CODECS];
 
 /* What notes, lists and payloads of these frames are made of. */

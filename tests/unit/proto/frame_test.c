@@ -201,6 +201,9 @@ static const struct {
 	{ "DONE, positive code", DONE, 8, 0 },
 	{ "CHANNEL_DOWN, direction 2", CHANNEL_DOWN, 0, 2 },
 	{ "CHANNEL_DOWN, channel 64", CHANNEL_DOWN, 2, 64 },
+	{ "CHANNEL_HANDLE, direction 2", CHANNEL_HANDLE, 0, 2 },
+	{ "CHANNEL_HANDLE, channel 64", CHANNEL_HANDLE, 2, 64 },
+	{ "CHANNEL_HANDLE, 129 bytes", CHANNEL_HANDLE, 21, 129 },
 	{ "REFUSE, positive code", REFUSE, 0, 0 },
 };
 

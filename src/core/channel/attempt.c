@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core/channel/attempt.h"
+
+#include "core/channel/channel.h"
+#include "core/channel/connection.h"
+#include "core/channel/kind.h"
+#include "core/context/context.h"
+#include "core/session/session.h"
+
+bool
+tcpx_attempt_both_listen(const struct session *s)
+{
+	return tcpx_channel_kind(s->engine)->receiver_listens;
+}
+
+bool
+tcpx_attempt_listens(const struct channel *c)
+{
+	return tcpx_attempt_both_listen(c->session) ? !c->sending : !c->session->opener;
+}
+
+void
+tcpx_attempt_identify(struct channel *c)
+{
+	struct tcpx_chan_id *id = &c->wiring->id;
+
+	id->session = c->session->id;
+	id->channel = c->index;
+	id->generation = c->generation;
+	id->sending_side_is_opener = !c->backward;
+}
+
+int
+tcpx_attempt_listen(struct channel *c, uint8_t handle[TCPX_HANDLE_BYTES])
+{
+	const struct tcpx_engine *e = c->session->engine;
+	int rc = e->ops->chan_listen(e->net, c->near_nic, &c->wiring->id, handle,
+				     &c->wiring->listener);
+
+	c->wiring->usable = rc == 0;
+	return rc;
+}
+
+int
+tcpx_attempt_step(struct channel *c)
+{
+	const struct tcpx_engine *e = c->session->engine;
+	struct chan_wiring *w = c->wiring;
+	struct tcpx_chan *chan;
+	int rc;
+
+	if (tcpx_attempt_listens(c))
+		rc = e->ops->chan_accept(w->listener, c->sending, &chan);
+	else
+		rc = e->ops->chan_connect(e->net, c->near_nic, &w->id, w->handle, c->sending,
+					  &w->connect_state, &chan);
+	return rc ? rc : tcpx_channel_up(c, chan);
+}
+
+void
+tcpx_attempt_end(struct channel *c)
+{
+	const struct tcpx_engine *e = c->session->engine;
+
+	if (c->wiring->listener)
+		e->ops->chan_listener_close(c->wiring->listener);
+	c->wiring->listener = NULL;
+	if (c->wiring->connect_state)
+		e->ops->chan_connect_cancel(e->net, &c->wiring->connect_state);
+}

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core/channel/check.h"
+
+#include "core/channel/channel.h"
+#include "core/channel/heal.h"
+#include "core/channel/kind.h"
+#include "core/context/context.h"
+#include "core/loop/loop.h"
+#include "core/session/session.h"
+#include "proto/path.h"
+
+#define LOOKS 24 /* in a stall deadline, while messages are in flight */
+
+static bool
+is_up(const struct channel *c)
+{
+	return c && c->state == CHAN_UP;
+}
+
+/* What a channel is measured against. */
+static struct tcpx_path_others
+others_of(const struct session *s, const struct channel *c)
+{
+	struct tcpx_path_others o = { .bytes = s->sched.queued_bytes + s->sched.outstanding_bytes };
+	uint32_t i;
+
+	for (i = 0; i < s->chan.count; i++) {
+		const struct channel *other = s->chan.tx[i];
+
+		if (other == c || !is_up(other))
+			continue;
+		o.Bps += other->tx.rate.Bps;
+		if (other->tx.moved_ns > o.moved_ns)
+			o.moved_ns = other->tx.moved_ns;
+		if (other->tx.outstanding == 0)
+			o.alive_ns = s->health.heard_ns;
+	}
+	return o;
+}
+
+/* An idle channel between the same two NICs would swallow the chunks that it is given next. */
+static void
+give_up(struct session *s, const struct channel *lost)
+{
+	uint32_t i;
+
+	for (i = 0; i < s->chan.count; i++) {
+		struct channel *c = s->chan.tx[i];
+
+		if (!is_up(c) || (c != lost && (c->tx.outstanding || c->near_nic != lost->near_nic ||
+						c->far_nic != lost->far_nic)))
+			continue;
+		c->fence.silent = true;
+		count_add(&s->engine->healing.suspected, 1);
+		tcpx_loop_post(c->loop, &c->work);
+	}
+}
+
+/* A path that swallows what is sent is noticed while the others still carry: its chunks go to
+ * them as soon as the peer has fenced it. */
+static void
+look_at_path(struct session *s, struct channel *c, uint64_t now_ns)
+{
+	struct tcpx_path_others others;
+	struct tcpx_path path = { .since_ns = c->tx.since_ns, .bytes = c->tx.outstanding_bytes,
+				  .Bps = c->tx.rate.Bps };
+	uint64_t quiet_ns = 0;
+
+	if (c->tx.outstanding == 0 || c->fence.silent || !c->chan || !c->kind->under_way)
+		return;
+	tcpx_session_add_timer(s, now_ns + s->engine->limit.stall_ns / LOOKS);
+	if (c->kind->under_way(c, &quiet_ns) <= 0) {
+		c->tx.clear_ns = now_ns;
+		return;
+	}
+	path.clear_ns = c->tx.clear_ns;
+	path.heard_ns = now_ns - quiet_ns;
+	others = others_of(s, c);
+	if (tcpx_path_is_lost(&path, &others, s->engine->limit.stall_ns, now_ns))
+		give_up(s, c);
+}
+
+/* False: the session has failed. */
+static bool
+look_at_fence(struct session *s, const struct channel *c, uint64_t now_ns)
+{
+	uint64_t due_ns = c->fence.down_ns + s->engine->limit.stall_ns;
+
+	if (now_ns >= due_ns) {
+		tcpx_session_fail(s, TCPX_ESTALLED, "channel %u on %s: peer did not fence it",
+				  c->index, tcpx_near_nic(c)->name);
+		return false;
+	}
+	tcpx_session_add_timer(s, due_ns);
+	return true;
+}
+
+void
+tcpx_channels_check(struct session *s, uint64_t now_ns)
+{
+	uint32_t i;
+
+	for (i = 0; i < s->chan.count; i++) {
+		struct channel *c = s->chan.tx[i];
+
+		if (is_up(c))
+			look_at_path(s, c, now_ns);
+		else if (c && c->state == CHAN_FENCING && !look_at_fence(s, c, now_ns))
+			return;
+	}
+	tcpx_heal_all(s, now_ns);
+}

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a session's timer looks at in its channels: fences, silent paths, lost channels. */
+#ifndef CORE_CHANNEL_CHECK_H
+#define CORE_CHANNEL_CHECK_H
+
+#include <stdint.h>
+
+#include "core/session/session.h"
+
+/* Fails the session if a fence has taken too long; gives up channels whose path is silent or too
+ * slow; goes on opening lost ones. lock held, and the lease of the session's loop. */
+void tcpx_channels_check(struct session *s, uint64_t now_ns);
+
+#endif

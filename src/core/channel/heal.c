@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core/channel/heal.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/random.h"
+#include "core/channel/attempt.h"
+#include "core/channel/channel.h"
+#include "core/channel/connection.h"
+#include "core/channel/kind.h"
+#include "core/context/context.h"
+#include "core/loop/loop.h"
+#include "core/session/control.h"
+#include "core/session/peer.h"
+#include "core/session/session.h"
+#include "proto/path.h"
+
+static void
+put(struct session *s, uint8_t type, struct tcpx_buf *b)
+{
+	if (tcpx_control_put(s, type, b) != 0)
+		tcpx_session_fail(s, TCPX_ELIMIT, "peer does not read its control stream");
+	else
+		tcpx_control_flush_later(s);
+}
+
+/* ---- the side that connects ---- */
+
+static void
+ask(struct channel *c)
+{
+	struct tcpx_chan_event ev = { .backward = c->backward, .channel = c->index };
+	uint8_t room[64];
+	struct tcpx_buf b;
+
+	if (c->wiring->used && c->generation == UINT16_MAX)
+		return;
+	c->generation += c->wiring->used;
+	c->wiring->used = true;
+	ev.generation = c->generation;
+	tcpx_attempt_identify(c);
+	c->wiring->asked = true;
+	tcpx_buf_init(&b, room, sizeof(room));
+	tcpx_chan_event_write(&b, &ev);
+	put(c->session, TCPX_FR_CHANNEL_ASK, &b);
+}
+
+/* The attempt has failed. A handle that may have been used is not used again. */
+static void
+failed(struct channel *c, int rc, uint64_t now_ns)
+{
+	tcpx_attempt_end(c);
+	tcpx_heal_failed(&c->heal, now_ns);
+	c->wiring->try_ns = 0;
+	if (rc == TCPX_ECHANNEL || tcpx_attempt_both_listen(c->session))
+		c->wiring->usable = c->wiring->asked = false;
+}
+
+/* Connects a step further. */
+static int
+connect_step(struct channel *c, uint64_t now_ns)
+{
+	int rc;
+
+	if (!c->wiring->usable && c->wiring->asked)
+		return -EAGAIN; /* the answer comes when it comes: its frame is not lost */
+	if (now_ns < c->heal.at_ns) {
+		tcpx_session_add_timer(c->session, c->heal.at_ns);
+		return -EAGAIN;
+	}
+	if (!c->wiring->usable) {
+		ask(c);
+		return -EAGAIN;
+	}
+	if (c->wiring->try_ns == 0)
+		c->wiring->try_ns = now_ns;
+	rc = tcpx_attempt_step(c);
+	if (rc == -EAGAIN && now_ns < c->wiring->try_ns + TCPX_HEAL_ATTEMPT_NS) {
+		tcpx_session_add_timer(c->session,
+				       now_ns + tcpx_heal_look_ns(now_ns - c->wiring->try_ns));
+		return rc;
+	}
+	if (rc) {
+		failed(c, rc, now_ns);
+		tcpx_session_add_timer(c->session, c->heal.at_ns);
+	}
+	return rc;
+}
+
+void
+tcpx_heal_handle(struct session *s, const struct tcpx_chan_handle *h)
+{
+	struct channel *c = h->backward == s->opener ? s->chan.rx[h->channel] : s->chan.tx[h->channel];
+
+	if (!c || c->state != CHAN_WIRING || c->generation != h->generation || !c->wiring->asked ||
+	    tcpx_attempt_listens(c))
+		return;
+	c->wiring->usable = h->usable;
+	c->wiring->asked = h->usable;
+	if (h->usable) {
+		memcpy(c->wiring->handle, h->handle, sizeof(c->wiring->handle));
+		memcpy(c->wiring->id.token, h->token, sizeof(h->token));
+	} else {
+		tcpx_heal_failed(&c->heal, engine_now(s->engine));
+	}
+	tcpx_session_wake_loop(s);
+}
+
+/* ---- the side that listens ---- */
+
+static void
+answer(struct channel *c, bool usable, const uint8_t *handle)
+{
+	struct tcpx_chan_handle h = { .backward = c->backward, .channel = c->index,
+				      .generation = c->generation, .usable = usable };
+	uint8_t room[TCPX_HANDLE_MAX + 64];
+	struct tcpx_buf b;
+
+	if (usable) {
+		memcpy(h.handle, handle, sizeof(h.handle));
+		memcpy(h.token, c->wiring->id.token, sizeof(h.token));
+	}
+	tcpx_buf_init(&b, room, sizeof(room));
+	tcpx_chan_handle_write(&b, &h);
+	put(c->session, TCPX_FR_CHANNEL_HANDLE, &b);
+}
+
+/* The newest generation that the peer asked for. */
+static void
+listen_again(struct channel *c, uint64_t now_ns)
+{
+	uint8_t handle[TCPX_HANDLE_BYTES] = { 0 };
+	int rc;
+
+	tcpx_attempt_end(c);
+	c->generation = c->wanted;
+	c->wanted = 0;
+	c->wiring->try_ns = now_ns;
+	tcpx_attempt_identify(c);
+	rc = tcpx_random_bytes(c->wiring->id.token, sizeof(c->wiring->id.token));
+	if (rc == 0)
+		rc = tcpx_attempt_listen(c, handle);
+	answer(c, rc == 0, handle);
+}
+
+static int
+listen_step(struct channel *c, uint64_t now_ns)
+{
+	int rc;
+
+	if (c->wanted)
+		listen_again(c, now_ns);
+	if (c->session->state != SESS_OPEN || !c->wiring->listener)
+		return -EAGAIN;
+	rc = tcpx_attempt_step(c);
+	if (rc && rc != -EAGAIN) {
+		tcpx_attempt_end(c);
+		answer(c, false, NULL);
+	} else if (rc) {
+		tcpx_session_add_timer(c->session,
+				       now_ns + tcpx_heal_look_ns(now_ns - c->wiring->try_ns));
+	}
+	return rc;
+}
+
+void
+tcpx_heal_asked(struct session *s, const struct tcpx_chan_event *ev)
+{
+	struct channel *c = ev->backward == s->opener ? s->chan.rx[ev->channel] :
+							s->chan.tx[ev->channel];
+
+	if (!c || !tcpx_attempt_listens(c) || ev->generation < c->generation)
+		return;
+	c->wanted = ev->generation; /* an old connection may still be closing */
+	tcpx_session_wake_loop(s);
+}
+
+/* ---- both ---- */
+
+static void
+came_up(struct channel *c)
+{
+	struct session *s = c->session;
+
+	tcpx_channel_wired(c);
+	(*(c->sending ? &s->chan.tx_up : &s->chan.rx_up))++;
+	if (s->chan.tx_up && s->chan.rx_up)
+		s->health.dying_ns = 0;
+	count_add(&s->engine->healing.healed, 1);
+	tcpx_info(TCPX_SUB_CHAN, "channel %u (%s) on %s to %s of %s stands again: %u of %u",
+		  c->index, c->sending ? "sending" : "receiving", tcpx_near_nic(c)->name,
+		  tcpx_far_nic(c)->name, s->peer->name, c->sending ? s->chan.tx_up : s->chan.rx_up,
+		  s->chan.count);
+	tcpx_loop_post(c->loop, &c->work);
+}
+
+static void
+step(struct channel *c, uint64_t now_ns)
+{
+	int rc;
+
+	if (!c || c->state != CHAN_WIRING || !c->wiring || c->session->state != SESS_OPEN)
+		return;
+	rc = tcpx_attempt_listens(c) ? listen_step(c, now_ns) : connect_step(c, now_ns);
+	if (rc == 0)
+		came_up(c);
+}
+
+void
+tcpx_heal_all(struct session *s, uint64_t now_ns)
+{
+	uint32_t i;
+
+	for (i = 0; i < s->chan.count; i++) {
+		step(s->chan.tx[i], now_ns);
+		step(s->chan.rx[i], now_ns);
+	}
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Opening lost channels of an open session again, and those that came too late for its set-up.
+ * The side that connects asks for the next generation (CHANNEL_ASK), the other listens and answers
+ * with a handle and a token (CHANNEL_HANDLE). Each side uses the channel as soon as it stands
+ * there. The peer's frames about a channel arrive in order, so its fence always comes first.
+ * lock held.
+ */
+#ifndef CORE_CHANNEL_HEAL_H
+#define CORE_CHANNEL_HEAL_H
+
+#include <stdint.h>
+
+#include "core/session/session.h"
+
+/* Goes on with every lost channel. */
+void tcpx_heal_all(struct session *s, uint64_t now_ns);
+/* The peer wants to connect a channel again. */
+void tcpx_heal_asked(struct session *s, const struct tcpx_chan_event *ev);
+/* The peer listens for one, or cannot. */
+void tcpx_heal_handle(struct session *s, const struct tcpx_chan_handle *h);
+
+#endif

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "proto/path.h"
+
+#define MS_NS 1000000ull
+#define S_NS  1000000000ull
+
+static uint64_t
+later(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
+static uint64_t
+elapsed(uint64_t since_ns, uint64_t now_ns)
+{
+	return now_ns > since_ns ? now_ns - since_ns : 0;
+}
+
+/* UINT64_MAX: for ever. */
+static uint64_t
+passing_ns(uint64_t bytes, uint64_t Bps)
+{
+	unsigned __int128 ns = Bps ? (unsigned __int128)bytes * S_NS / Bps : UINT64_MAX;
+
+	return ns < UINT64_MAX ? (uint64_t)ns : UINT64_MAX;
+}
+
+bool
+tcpx_path_is_lost(const struct tcpx_path *p, const struct tcpx_path_others *o, uint64_t stall_ns,
+		  uint64_t now_ns)
+{
+	uint64_t least_ns = stall_ns / TCPX_PATH_PARTS;
+	uint64_t from_ns = later(p->since_ns, p->clear_ns), quiet_ns = later(from_ns, p->heard_ns);
+	uint64_t others_ns = later(o->moved_ns, o->alive_ns), own_ns;
+
+	if (!p->bytes)
+		return false;
+	if (elapsed(quiet_ns, now_ns) >= least_ns)
+		return others_ns >= quiet_ns + least_ns / 2;
+	if (!p->Bps || !o->Bps || elapsed(others_ns, now_ns) >= least_ns)
+		return false;
+	own_ns = later(elapsed(from_ns, now_ns), passing_ns(p->bytes, p->Bps));
+	return own_ns >= least_ns && own_ns / 2 >= passing_ns(o->bytes, o->Bps);
+}
+
+static uint64_t
+doubled(uint64_t first_ns, uint32_t times, uint64_t most_ns)
+{
+	while (times-- > 0 && first_ns < most_ns)
+		first_ns *= 2;
+	return first_ns < most_ns ? first_ns : most_ns;
+}
+
+void
+tcpx_heal_lost(struct tcpx_heal *h, uint64_t now_ns)
+{
+	h->wasted = h->proven ? 0 : h->wasted + 1;
+	h->at_ns = h->proven ? now_ns : now_ns + doubled(S_NS, h->wasted - 1, 32 * S_NS);
+	h->failed = 0;
+	h->proven = false;
+}
+
+void
+tcpx_heal_failed(struct tcpx_heal *h, uint64_t now_ns)
+{
+	h->at_ns = now_ns + doubled(100 * MS_NS, h->failed++, S_NS);
+}
+
+uint64_t
+tcpx_heal_look_ns(uint64_t running_ns)
+{
+	uint64_t ns = running_ns / 16;
+
+	return ns < MS_NS / 5 ? MS_NS / 5 : ns > 50 * MS_NS ? 50 * MS_NS : ns;
+}

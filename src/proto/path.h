@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * When a channel's path counts as dead or as too slow, and when a lost channel is opened again.
+ * Pure: times and bytes in, decisions out.
+ */
+#ifndef PROTO_PATH_H
+#define PROTO_PATH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* A sending channel with messages in flight. */
+struct tcpx_path {
+	uint64_t since_ns; /* its newest acknowledgement, or the first message in flight after it */
+	uint64_t clear_ns; /* newest look that found nothing under way: the peer's kernel had all  */
+	uint64_t heard_ns; /* its kernel last heard from the other end                          */
+	uint64_t bytes;    /* in flight                                                         */
+	uint64_t Bps;      /* its rate so far; 0: unknown                                       */
+};
+
+/* The rest of its session. */
+struct tcpx_path_others {
+	uint64_t moved_ns; /* newest acknowledgement of another channel                          */
+	uint64_t alive_ns; /* the peer was last heard; 0 where no other channel is idle          */
+	uint64_t bytes;    /* waiting and in flight, this channel's included                     */
+	uint64_t Bps;      /* sum of the other channels' known rates                             */
+};
+
+#define TCPX_PATH_PARTS 6 /* no path is given up before a sixth of the stall deadline */
+
+/*
+ * tcpx_path_is_lost - is the channel to be given up, so that others carry what it holds?
+ * @stall_ns: the stall deadline
+ *
+ * Bytes of it are under way to the other end's kernel, and either
+ * - nothing came back for a sixth of @stall_ns, while for half of that time or longer another channel
+ *   moved, or was idle beside a peer that answers. Where all are silent, none is to blame; or
+ * - its oldest message takes that long, or what is in flight would at its own rate, which is also
+ *   twice as long as the other channels need for all that the session has.
+ */
+bool tcpx_path_is_lost(const struct tcpx_path *p, const struct tcpx_path_others *o,
+		       uint64_t stall_ns, uint64_t now_ns);
+
+/* The opening of one lost channel again. All zero: lost for the first time, at once. */
+struct tcpx_heal {
+	uint64_t at_ns;  /* not before                                                       */
+	uint32_t failed; /* attempts in a row that did not connect                           */
+	uint32_t wasted; /* connections in a row that delivered nothing                      */
+	bool proven;     /* this connection has delivered                                    */
+};
+
+#define TCPX_HEAL_ATTEMPT_NS 1000000000ull /* an attempt takes so long at most: the first repeat
+					    * of a lost SYN comes then, and later ones slower */
+
+/* The connection is lost. One that delivered is opened again at once; one that did not, after
+ * 1 s, 2 s, and so on to 32 s: a path may pass the handshake and no data (MTU). */
+void tcpx_heal_lost(struct tcpx_heal *h, uint64_t now_ns);
+/* An attempt failed: the next after 100 ms, 200 ms, and so on to 1 s. */
+void tcpx_heal_failed(struct tcpx_heal *h, uint64_t now_ns);
+/* How long until the next look at an attempt that has run for so long: 0.2 to 50 ms. */
+uint64_t tcpx_heal_look_ns(uint64_t running_ns);
+
+#endif

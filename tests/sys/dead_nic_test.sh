@@ -1,0 +1,47 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# A NIC of four goes down in the middle of a transfer, without a word to either side: the others
+# carry what was on it, and every byte is right. When it is back it carries its share again. Each
+# NIC in turn would be the same; eth1 has the control stream besides.
+here=$(dirname "$0")
+. "$here/tap.sh"
+
+lab_up --rate 250M
+json=$scratch/result.json
+
+sent() {
+	on h0 awk -v nic="$1" 'sub(":", "", $1) && $1 == nic { printf "%.0f\n", $10 }' /proc/net/dev
+}
+at_work() {
+	[ "$(sent "$1")" -gt $(($2 + 4000000)) ]
+}
+given_up() {
+	grep -q "on $1 .*is lost: its path is silent" "$scratch/perf"
+}
+# loses NIC OPERATION: the NIC of the server goes down while both carry transfers, and comes back
+# when its channel has been given up
+loses() {
+	before=$(sent "$1")
+	start "$scratch/perf" env TCPX_DEBUG=INFO "$tool" lab exec --name "$lab" h0 "$tool" perf \
+		10.77.1.2 -b 64M -e 64M -n 12 -w 1 --op "$2" --json "$json"
+	client=$started
+	within 20 at_work "$1" "$before" || { cat "$scratch/perf"; return 1; }
+	on h1 python3 "$here/link.py" "$1" down
+	within 20 given_up "$1" || { cat "$scratch/perf" "$scratch/serve"; return 1; }
+	on h1 python3 "$here/link.py" "$1" up
+	again=$(sent "$1")
+	within 20 at_work "$1" "$again" || { cat "$scratch/perf" "$scratch/serve"; return 1; }
+	wait "$client"
+	code=$?
+	cat "$scratch/perf"
+	return $code
+}
+
+for nic in eth2 eth1; do
+	serve_on h1
+	ok "writes go on without $nic, and with it again" loses $nic write
+	ok "every byte is right" result "$json" "all(row['wrong'] == 0 for row in rows)"
+	kill "$server"
+	wait "$server"
+done
+done_testing

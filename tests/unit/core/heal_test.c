@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Channels that are lost, late or silent on a scripted network: given up, and opened again. */
+#include "nic_lab.h"
+
+#include <string.h>
+
+#define LEN (6u << 20)
+
+static const struct tcpx_net_ops *const nets[] = { &tcpx_net_loop, &tcpx_net_loop_comm };
+
+/* A write under way, each byte its own. */
+struct move {
+	struct mem from, to;
+	tcpx_xfer *x;
+};
+
+static void
+move_begin(struct lab *t, struct move *m)
+{
+	struct tcpx_desc l = { 0, 0, LEN }, f = l;
+
+	mem_open(&m->from, t->a, LEN, TCPX_MEM_LOCAL);
+	mem_open(&m->to, t->b, LEN, TCPX_MEM_REMOTE_WRITE);
+	fill(m->from.at, LEN, 1);
+	fill(m->to.at, LEN, 2);
+	l.region = m->from.id;
+	f.region = mem_tell(&m->to, t->b, t->a);
+	assert_ok(tcpx_write(t->p, &l, 1, &f, 1, NULL, 0, &m->x));
+}
+
+static void
+move_end(struct move *m)
+{
+	assert_ok(tcpx_test(m->x));
+	assert_filled(m->to.at, LEN, 1);
+	tcpx_xfer_free(m->x);
+	mem_close(&m->from);
+	mem_close(&m->to);
+}
+
+static void
+move_whole(struct lab *t)
+{
+	struct move m;
+
+	move_begin(t, &m);
+	assert_true(run_until(t, over, m.x, 9 * TCPX_SEC));
+	move_end(&m);
+}
+
+static bool
+is_whole(void *arg)
+{
+	struct tcpx_peer_info info = lab_info(arg);
+
+	return info.channels_tx == 4 && info.channels_rx == 4;
+}
+
+static bool
+are_all_healed(void *arg)
+{
+	return counters_of(((struct lab *)arg)->a).channels_healed == 8 && is_whole(arg);
+}
+
+/* Every channel at once, of a session that is idle and of one that is busy. */
+static void
+all_channels_are_opened_again(void **state)
+{
+	for (int i = 0; i < 4; i++) {
+		struct lab t;
+		struct move m;
+
+		lab_open(&t, nets[i % 2], lab_settings);
+		meet(&t);
+		move_whole(&t);
+		if (i / 2)
+			move_begin(&t, &m);
+		while (tcpx_fabric_count(t.fabric, TCPX_FABRIC_DATA))
+			assert_ok(tcpx_fabric_break_channel(t.fabric, 0));
+		assert_true(run_until(&t, are_all_healed, &t, 3 * TCPX_SEC));
+		if (i / 2) {
+			assert_true(run_until(&t, over, m.x, 9 * TCPX_SEC));
+			move_end(&m);
+		}
+		move_whole(&t);
+		lab_close(&t);
+	}
+}
+
+static void
+a_nic_that_comes_late_joins(void **state)
+{
+	for (int i = 0; i < 2; i++) {
+		struct lab t;
+
+		lab_open(&t, nets[i], lab_settings);
+		assert_ok(tcpx_fabric_set_nic_up(t.fabric, &t.nic[1][2].addr, false));
+		meet(&t);
+		assert_int_equal(lab_info(&t).channels_tx, 3);
+		assert_false(run_until(&t, is_whole, &t, 20 * TCPX_SEC));
+		assert_int_equal(lab_info(&t).channels_tx, 3);
+		assert_ok(tcpx_fabric_set_nic_up(t.fabric, &t.nic[1][2].addr, true));
+		assert_true(run_until(&t, is_whole, &t, 2 * TCPX_SEC));
+		move_whole(&t);
+		lab_close(&t);
+	}
+}
+
+/* The other NICs carry what the silent one had, and it carries its share again soon after. */
+static void
+a_silent_nic_is_given_up_and_comes_back(void **state)
+{
+	static const struct tcpx_fabric_script script = { .nic_Bps = 10000000 };
+	struct tcpx_counters c;
+	struct move m;
+	struct lab t;
+
+	lab_open_on(&t, &tcpx_net_loop, lab_settings, &script);
+	meet(&t);
+	move_whole(&t);
+	move_begin(&t, &m);
+	assert_false(run_until(&t, over, m.x, 50 * TCPX_MS));
+	assert_ok(tcpx_fabric_set_nic_up(t.fabric, &t.nic[1][2].addr, false));
+	assert_true(run_until(&t, over, m.x, 4 * TCPX_SEC));
+	move_end(&m);
+	c = counters_of(t.a);
+	assert_int_equal(c.channels_suspected, 1);
+	assert_true(c.chunks_resent > 0);
+	assert_int_equal(lab_info(&t).channels_tx, 3);
+	assert_ok(tcpx_fabric_set_nic_up(t.fabric, &t.nic[1][2].addr, true));
+	assert_true(run_until(&t, is_whole, &t, 3 * TCPX_SEC));
+	move_whole(&t);
+	lab_close(&t);
+}
+
+/* All silent at once: no path is to blame, and when they are back nothing was resent. */
+static void
+a_network_that_pauses_costs_no_channel(void **state)
+{
+	static const struct tcpx_fabric_script script = { .nic_Bps = 10000000 };
+	struct tcpx_counters c;
+	struct move m;
+	struct lab t;
+
+	lab_open_on(&t, &tcpx_net_loop, lab_settings, &script);
+	meet(&t);
+	move_begin(&t, &m);
+	assert_false(run_until(&t, over, m.x, 50 * TCPX_MS));
+	tcpx_fabric_hold(t.fabric, TCPX_FABRIC_DATA, 6 * TCPX_SEC);
+	tcpx_fabric_hold(t.fabric, TCPX_FABRIC_CONTROL, 6 * TCPX_SEC);
+	assert_true(run_until(&t, over, m.x, 9 * TCPX_SEC));
+	move_end(&m);
+	c = counters_of(t.a);
+	assert_int_equal(c.channels_suspected, 0);
+	assert_int_equal(c.channels_lost, 0);
+	lab_close(&t);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(all_channels_are_opened_again),
+		cmocka_unit_test(a_nic_that_comes_late_joins),
+		cmocka_unit_test(a_silent_nic_is_given_up_and_comes_back),
+		cmocka_unit_test(a_network_that_pauses_costs_no_channel),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

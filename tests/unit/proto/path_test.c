@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* When a path is given up, and when a lost channel is tried again. Times in ms. */
+#include "base_test.h"
+#include "proto/path.h"
+
+#define MS  1000000ull
+#define SEC (1000 * MS)
+#define NOW (100 * SEC)
+
+#define KB 1000ull
+#define MB (1000 * KB)
+
+/* What was so many ms before NOW. */
+#define AGO(ms) (NOW - (ms) * MS)
+
+static const struct {
+	const char *name;
+	struct tcpx_path path;
+	struct tcpx_path_others others;
+	bool lost;
+} path_cases[] = {
+	{ "nothing in flight", { AGO(9000), 0, AGO(9000), 0, MB }, { AGO(1), AGO(1), MB, MB }, false },
+	{ "silent for a sixth, others move", { AGO(1700), 0, AGO(1700), MB, 100 * MB },
+	  { AGO(1), 0, 100 * MB, 300 * MB }, true },
+	{ "not yet", { AGO(1600), 0, AGO(1600), MB, 100 * MB }, { AGO(1), 0, 100 * MB, 300 * MB },
+	  false },
+	{ "idle for long before, sent just now", { AGO(10), 0, AGO(60000), MB, 100 * MB },
+	  { AGO(1), 0, 100 * MB, 300 * MB }, false },
+	{ "all are silent", { AGO(9000), 0, AGO(9000), MB, 100 * MB },
+	  { AGO(9000), 0, 100 * MB, 300 * MB }, false },
+	{ "others moved a little longer only", { AGO(9000), 0, AGO(9000), MB, 100 * MB },
+	  { AGO(8500), 0, 100 * MB, 300 * MB }, false },
+	{ "last chunk: others idle, the peer answers", { AGO(2000), 0, AGO(2000), MB, 0 },
+	  { 0, AGO(300), MB, 0 }, true },
+	{ "last chunk: others idle, the peer is silent", { AGO(2000), 0, AGO(2000), MB, 0 },
+	  { 0, AGO(2100), MB, 0 }, false },
+	{ "the peer's kernel has had all until now: its engine is busy",
+	  { AGO(9000), AGO(400), AGO(9000), MB, 100 * MB }, { AGO(1), AGO(1), MB, 300 * MB }, false },
+	{ "bytes trickle, others wait for it", { AGO(2000), 0, AGO(100), 5 * MB, 100 * MB },
+	  { AGO(1), AGO(1), 5 * MB, 300 * MB }, true },
+	{ "its rate fell, others wait for it", { AGO(300), 0, AGO(10), 5 * MB, MB },
+	  { AGO(200), AGO(100), 5 * MB, 300 * MB }, true },
+	{ "its rate fell, others have as much to do", { AGO(300), 0, AGO(10), 5 * MB, MB },
+	  { AGO(1), 0, 1500 * MB, 300 * MB }, false },
+	{ "slow from the start, and in time", { AGO(300), 0, AGO(10), 100 * KB, MB },
+	  { AGO(1), AGO(1), 100 * KB, 300 * MB }, false },
+	{ "bytes trickle, its rate is unknown", { AGO(4000), 0, AGO(100), 512 * KB, 0 },
+	  { AGO(1), AGO(1), 512 * KB, 300 * MB }, false },
+};
+
+static void
+paths_are_judged_against_others(void **state)
+{
+	for (size_t i = 0; i < ARRAY_LEN(path_cases); i++)
+		check(path_cases[i].name, "lost",
+		      tcpx_path_is_lost(&path_cases[i].path, &path_cases[i].others, 10 * SEC, NOW),
+		      path_cases[i].lost);
+}
+
+static void
+what_delivered_is_opened_again_at_once(void **state)
+{
+	struct tcpx_heal h = { .proven = true, .wasted = 3, .failed = 2 };
+
+	tcpx_heal_lost(&h, NOW);
+	assert_int_equal(h.at_ns, NOW);
+	assert_int_equal(h.wasted, 0);
+	assert_int_equal(h.failed, 0);
+	assert_false(h.proven);
+}
+
+static void
+what_delivered_nothing_waits_longer_each_time(void **state)
+{
+	static const uint64_t waits[] = { 1, 2, 4, 8, 16, 32, 32, 32 };
+	struct tcpx_heal h = { 0 };
+
+	for (size_t i = 0; i < ARRAY_LEN(waits); i++) {
+		tcpx_heal_lost(&h, NOW);
+		assert_int_equal(h.at_ns, NOW + waits[i] * SEC);
+	}
+}
+
+static void
+attempts_that_fail_wait_at_most_a_second(void **state)
+{
+	static const uint64_t waits[] = { 100, 200, 400, 800, 1000, 1000 };
+	struct tcpx_heal h = { 0 };
+
+	for (size_t i = 0; i < ARRAY_LEN(waits); i++) {
+		tcpx_heal_failed(&h, NOW);
+		assert_int_equal(h.at_ns, NOW + waits[i] * MS);
+	}
+}
+
+static void
+looks_grow_rare(void **state)
+{
+	assert_int_equal(tcpx_heal_look_ns(0), MS / 5);
+	assert_int_equal(tcpx_heal_look_ns(160 * MS), 10 * MS);
+	assert_int_equal(tcpx_heal_look_ns(3600 * SEC), 50 * MS);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(paths_are_judged_against_others),
+		cmocka_unit_test(what_delivered_is_opened_again_at_once),
+		cmocka_unit_test(what_delivered_nothing_waits_longer_each_time),
+		cmocka_unit_test(attempts_that_fail_wait_at_most_a_second),
+		cmocka_unit_test(looks_grow_rare),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
