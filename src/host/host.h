@@ -185,4 +185,14 @@ bool tcpx_host_addr_equal(const struct tcpx_addr *a, const struct tcpx_addr *b);
 /* Both of one family, with known prefixes, in one subnet. */
 bool tcpx_host_addr_same_subnet(const struct tcpx_addr *a, const struct tcpx_addr *b);
 
+/*
+ * tcpx_link_watch_open - a descriptor that is readable when links, addresses or routes change
+ * @fd: out: non-blocking, close-on-exec; of the calling thread's network namespace. Closed by the caller
+ *
+ * Return: 0, or the system's code (not logged).
+ */
+int tcpx_link_watch_open(int *fd);
+/* Takes all that it has to say. Did something change? */
+bool tcpx_link_watch_take(int fd);
+
 #endif

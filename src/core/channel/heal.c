@@ -217,3 +217,31 @@ tcpx_heal_all(struct session *s, uint64_t now_ns)
 		step(s->chan.rx[i], now_ns);
 	}
 }
+
+/* One whose connection delivered nothing waits on: its path may pass handshakes alone. */
+static void
+hurry(struct channel *c, uint64_t now_ns)
+{
+	if (!c || c->state != CHAN_WIRING || c->heal.wasted > 1)
+		return;
+	c->heal.failed = 0;
+	c->heal.at_ns = now_ns;
+	if (c->wiring->try_ns)
+		c->wiring->try_ns = now_ns; /* looks are frequent again */
+	if (!tcpx_attempt_listens(c) && c->wiring->connect_state)
+		tcpx_attempt_end(c); /* its SYN may be repeated seconds from now */
+}
+
+void
+tcpx_heal_hurry(struct session *s, uint64_t now_ns)
+{
+	uint32_t i;
+
+	if (s->state != SESS_OPEN || (s->chan.tx_up == s->chan.count && s->chan.rx_up == s->chan.count))
+		return;
+	for (i = 0; i < s->chan.count; i++) {
+		hurry(s->chan.tx[i], now_ns);
+		hurry(s->chan.rx[i], now_ns);
+	}
+	tcpx_session_wake_loop(s);
+}

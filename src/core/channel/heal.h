@@ -13,6 +13,8 @@
 
 #include "core/session/session.h"
 
+/* Something changed in this host's network: lost channels are tried now. */
+void tcpx_heal_hurry(struct session *s, uint64_t now_ns);
 /* Goes on with every lost channel. */
 void tcpx_heal_all(struct session *s, uint64_t now_ns);
 /* The peer wants to connect a channel again. */

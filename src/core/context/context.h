@@ -31,6 +31,7 @@
 struct channel_calls;
 struct copy_calls;
 struct gate;
+struct link_watch;
 struct listeners;
 struct loop;
 struct loop_calls;
@@ -167,6 +168,7 @@ struct tcpx_engine {
 	struct tcpx_secret *own_secret;   /* the same, if the engine opened it */
 	uint64_t host_id;         /* of boot id and network namespace; 0: unknown */
 	struct stats *stats;      /* NULL: no statistics port */
+	struct link_watch *links; /* NULL: the kernel reports nothing on links */
 };
 
 static inline bool

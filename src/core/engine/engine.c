@@ -14,6 +14,7 @@
 #include "base/random.h"
 #include "core/context/context.h"
 #include "core/engine/bindings.h"
+#include "core/engine/links.h"
 #include "core/engine/options.h"
 #include "core/engine/provider.h"
 #include "core/engine/stats.h"
@@ -161,6 +162,8 @@ assemble(struct tcpx_engine *e, const struct tcpx_engine_opts *o, const struct e
 		rc = start_threads(e);
 	if (rc == 0 && !e->manual)
 		rc = tcpx_stats_open(e);
+	if (rc == 0 && !e->manual)
+		rc = tcpx_links_watch(e);
 	return rc;
 }
 
@@ -378,6 +381,7 @@ tcpx_close(tcpx_engine *e)
 		drain(e);
 	}
 	tcpx_stats_close(e);
+	tcpx_links_unwatch(e);
 	for (i = 0; i < e->listeners->count; i++)
 		e->ops->stream_close(e->listeners->at[i].listener);
 	for (i = 0; e->loop && i < e->loop_count; i++) {

@@ -24,6 +24,12 @@
 
 #define ADDR_TEXT     64
 #define NOTSENT_LOWAT (512 << 10)
+
+/* An idle channel that a firewall has forgotten, or whose peer host has gone, is noticed before it is
+ * needed: 5 s without a word, then three questions. */
+#define KEEP_IDLE_S  5
+#define KEEP_EVERY_S 2
+#define KEEP_TIMES   3
 #define TURNED_AWAY   64 /* most connections refused in a call */
 
 union sockaddr_any {
@@ -413,5 +419,10 @@ tcpx_sock_tune(int fd, const char *congestion)
 		(void)congestion_set(fd, "reno");
 	if (set_int(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, NOTSENT_LOWAT) < 0)
 		return tcpx_fail_errno(TCPX_SUB_NET, "TCP_NOTSENT_LOWAT %d", NOTSENT_LOWAT);
+	if (set_int(fd, SOL_SOCKET, SO_KEEPALIVE, 1) < 0 ||
+	    set_int(fd, IPPROTO_TCP, TCP_KEEPIDLE, KEEP_IDLE_S) < 0 ||
+	    set_int(fd, IPPROTO_TCP, TCP_KEEPINTVL, KEEP_EVERY_S) < 0 ||
+	    set_int(fd, IPPROTO_TCP, TCP_KEEPCNT, KEEP_TIMES) < 0)
+		return tcpx_fail_errno(TCPX_SUB_NET, "TCP keep-alive of a channel");
 	return 0;
 }

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The kernel's reports on links, in a network namespace of the test's own. */
+#include <net/if.h>
+#include <sched.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base_test.h"
+#include "host/host.h"
+
+static void
+a_link_that_comes_up_is_reported(void **state)
+{
+	struct ifreq lo = { .ifr_name = "lo" };
+	int s, fd;
+
+	if (unshare(CLONE_NEWNET) < 0)
+		skip(); /* no namespaces here */
+	assert_int_equal(tcpx_link_watch_open(&fd), 0);
+	assert_false(tcpx_link_watch_take(fd));
+	s = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	assert_true(s >= 0);
+	assert_int_equal(ioctl(s, SIOCGIFFLAGS, &lo), 0);
+	lo.ifr_flags |= IFF_UP;
+	assert_int_equal(ioctl(s, SIOCSIFFLAGS, &lo), 0);
+	assert_true(tcpx_link_watch_take(fd));
+	assert_false(tcpx_link_watch_take(fd));
+	close(s);
+	close(fd);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_link_that_comes_up_is_reported),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
