@@ -146,6 +146,7 @@ enum tcpx_cuda_device_attribute {
 	  (CUstream stream, CUdeviceptr addr, uint64_t value, unsigned flags))                \
 	X(cuStreamWaitValue64, cuStreamWaitValue64_v2,                                        \
 	  (CUstream stream, CUdeviceptr addr, uint64_t value, unsigned flags))                \
+	X(cuMemGetInfo, cuMemGetInfo_v2, (size_t *left, size_t *total))                       \
 	X(cuMemGetHandleForAddressRange, cuMemGetHandleForAddressRange,                       \
 	  (void *handle, CUdeviceptr ptr, size_t size, int type, unsigned long long flags))
 

@@ -59,6 +59,16 @@ ok "more is sent than was posted" faulty "size-larger:comm=0,req=2" 0 "do not fi
 ok "nothing comes for a message that has bytes" faulty "size-zero:comm=0,req=2" 0 \
 	"its header says" "is lost" "$all_well"
 ok "a wrong bit is found" faulty "flip-byte" 1 "bytes were wrong"
+# 48 requests, all of them of timed transfers
+one_bit() {
+	TCPX_EMU_FAULT=$1
+	shift
+	exits 1 gpus --channels 1 -w 0 -n 6 "$@" && has "1 bytes were wrong"
+}
+for req in 1 20 47; do
+	ok "a wrong bit of request $req is found, written" one_bit "flip-byte:req=$req,role=recv"
+	ok "a wrong bit of request $req is found, read" one_bit "flip-byte:req=$req,role=recv" --op read
+done
 ok "fragments in each other's place are found" faulty "frag-size:n=512;swap-fragments" 1 \
 	"bytes were wrong"
 

@@ -221,6 +221,15 @@ cuDeviceTotalMem_v2(size_t *bytes, CUdevice device)
 	LEAVE(CUDA_SUCCESS);
 }
 
+/* As if nothing had been taken. */
+EXPORT CUresult
+cuMemGetInfo_v2(size_t *left, size_t *total)
+{
+	ENTER(cuMemGetInfo);
+	*left = *total = (size_t)4 << 30;
+	LEAVE(fake_context("cuMemGetInfo") ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT);
+}
+
 EXPORT CUresult
 cuDeviceGetAttribute(int *value, int attribute, CUdevice device)
 {

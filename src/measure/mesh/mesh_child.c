@@ -49,7 +49,8 @@ add_number(struct words *w, const char *option, uint64_t v)
 
 /* Settings of the engine and its NICs are in the environment. */
 static void
-make_words(struct words *w, const struct perf_args *a, int blob, int result, int gate)
+make_words(struct words *w, const struct perf_args *a, uint64_t beside, int blob, int result,
+	   int gate)
 {
 	char place[PLACE_TEXT];
 
@@ -61,6 +62,7 @@ make_words(struct words *w, const struct perf_args *a, int blob, int result, int
 	add(w, "--json");
 	add(w, "/dev/fd/%d", result);
 	add_number(w, "--gate-fd", (uint64_t)gate);
+	add_number(w, "--beside", beside);
 	add_number(w, "--begin", a->begin);
 	add_number(w, "--end", a->begin);
 	add_number(w, "--warmup", a->warmup);
@@ -99,8 +101,8 @@ become(struct words *w, int blob, int result, int gate)
 }
 
 int
-mesh_child_start(const struct perf_args *a, unsigned peer, const void *blob, size_t blob_len,
-		 struct mesh_child *c)
+mesh_child_start(const struct perf_args *a, unsigned peer, uint64_t beside, const void *blob,
+		 size_t blob_len, struct mesh_child *c)
 {
 	int gate[2] = { -1, -1 }, memory, rc = 0;
 	struct words *w = malloc(sizeof(*w));
@@ -113,7 +115,7 @@ mesh_child_start(const struct perf_args *a, unsigned peer, const void *blob, siz
 	    socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, gate) < 0)
 		rc = tcpx_fail_errno(TCPX_SUB_TOOL, "a measurement's files");
 	if (!rc) {
-		make_words(w, a, memory, c->result, gate[1]);
+		make_words(w, a, beside, memory, c->result, gate[1]);
 		fflush(NULL);
 		c->pid = fork();
 		if (c->pid == 0)

@@ -21,9 +21,9 @@ struct mesh_child {
 	bool failed; /* ... or failed before                                       */
 };
 
-/* 0 or -errno, logged. */
-TCPX_MUST_CHECK int mesh_child_start(const struct perf_args *a, unsigned peer, const void *blob,
-				     size_t blob_len, struct mesh_child *c);
+/* @beside: measurements that share this host's memory with it. 0 or -errno, logged. */
+TCPX_MUST_CHECK int mesh_child_start(const struct perf_args *a, unsigned peer, uint64_t beside,
+				     const void *blob, size_t blob_len, struct mesh_child *c);
 /* Has it reached its gate, or failed before? To be called until true. */
 bool mesh_child_ready(struct mesh_child *c);
 /* Opens the gate of a measurement that is ready; failed: it could not. */

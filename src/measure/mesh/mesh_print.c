@@ -49,15 +49,22 @@ print_matrix(FILE *f, const struct result_mesh *m)
 static void
 print_checks(FILE *f, const struct result_mesh *m)
 {
-	size_t failed = 0, wrong = 0, checked = 0;
+	size_t failed = 0, wrong = 0, checked = 0, in_part = 0;
+	double least = 1;
 
 	for (size_t i = 0; i < m->pairs.n; i++) {
 		failed += m->pairs.at[i].failed;
 		wrong += m->pairs.at[i].wrong != 0;
 		checked += m->pairs.at[i].checked;
+		if (m->pairs.at[i].checked || !(m->pairs.at[i].compared > 0))
+			continue;
+		in_part++;
+		least = m->pairs.at[i].compared < least ? m->pairs.at[i].compared : least;
 	}
-	fprintf(f, "# %zu pairs: %zu compared byte by byte, %zu with wrong bytes, %zu failed\n",
-		m->pairs.n, checked, wrong, failed);
+	fprintf(f, "# %zu pairs: %zu compared byte by byte, ", m->pairs.n, checked);
+	if (in_part)
+		fprintf(f, "%zu in part (%.2g %% at least), ", in_part, 100 * least);
+	fprintf(f, "%zu with wrong bytes, %zu failed\n", wrong, failed);
 }
 
 void

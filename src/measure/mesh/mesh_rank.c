@@ -213,6 +213,18 @@ watch(struct rank *k, bool (*done)(struct mesh_child *))
 	return TOOL_OK;
 }
 
+/* Measurements of ranks of this host beside one of ours, at most: each has a server, too. */
+static uint64_t
+count_beside(const struct rank *k)
+{
+	const char *host = job_text(json_array_get(k->ranks, k->env->rank), "host");
+	uint64_t here = 0;
+
+	for (unsigned rank = 0; rank < k->env->size; rank++)
+		here += !strcmp(job_text(json_array_get(k->ranks, rank), "host"), host);
+	return 2 * here * (k->args->at_once ? k->env->size - 1 : 1) - 1;
+}
+
 /* Starts a measurement with each peer whose client we are in this step. */
 static void
 start_children(struct rank *k, unsigned step)
@@ -228,7 +240,7 @@ start_children(struct rank *k, unsigned step)
 		if (!mesh_plan_client(&k->plan, step, k->env->rank, peer))
 			continue;
 		c->failed = job_bytes(json_object_get(hello, "blob"), "blob", blob, sizeof(blob),
-				      &len) || mesh_child_start(k->args, peer, blob, len, c);
+				      &len) || mesh_child_start(k->args, peer, count_beside(k), blob, len, c);
 	}
 }
 

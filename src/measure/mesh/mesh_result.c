@@ -16,7 +16,7 @@ static json_t *
 format_pair(unsigned from, unsigned to, unsigned step, const struct row *row)
 {
 	struct result_mesh_pair pair = { .from = from, .to = to, .step = step, .failed = !row,
-					 .peer_GBps = NAN, .p50_us = NAN };
+					 .peer_GBps = NAN, .p50_us = NAN, .compared = NAN };
 
 	if (row) {
 		pair.GBps = row->algbw_GBps;
@@ -24,6 +24,7 @@ format_pair(unsigned from, unsigned to, unsigned step, const struct row *row)
 		pair.p50_us = row->time_us.p50;
 		pair.iters = row->iters;
 		pair.checked = row->checked;
+		pair.compared = row->compared;
 		pair.wrong = row->wrong;
 	}
 	return shape_json(&mesh_pair_shape, &pair);

@@ -328,6 +328,8 @@ baseline_new(const struct baseline_plan *asked, bool client, struct baseline **o
 		return -ENOMEM;
 	b->plan = *asked;
 	b->plan.client = client;
+	if (!b->plan.slots)
+		b->plan.slots = b->plan.depth;
 	plan = &b->plan;
 	b->listener = -1;
 	b->call = 1 << 20;
@@ -448,17 +450,20 @@ baseline_congestion(struct baseline *b, char buf[BASELINE_NAMES])
 }
 
 int
-baseline_echo(struct baseline *b, uint64_t len)
+baseline_echo(struct baseline *b, uint64_t slot)
 {
+	const struct baseline_plan *plan = &b->plan;
+	uint64_t got = 0, len = plan->out->total, at = slot * plan->span;
+	uint8_t *to = plan->in_mem + at + layout_piece_at(plan->in, 0);
 	const struct raw_conn *c = &b->conn[0];
-	uint64_t got = 0;
-	ssize_t n = send(c->fd, b->plan.out_mem, len, MSG_NOSIGNAL);
+	ssize_t n = send(c->fd, plan->out_mem + at + layout_piece_at(plan->out, 0), len,
+			 MSG_NOSIGNAL);
 
 	if (n != (ssize_t)len)
 		return tcpx_fail_errno(TCPX_SUB_TOOL, "baseline round trip of %zu bytes",
 				       (size_t)len);
 	while (got < len) {
-		n = recv(c->fd, b->plan.in_mem + got, len - got, 0);
+		n = recv(c->fd, to + got, len - got, 0);
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0 && errno == EAGAIN)

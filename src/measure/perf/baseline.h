@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Plain sockets with the same work: send and recv over the same pages, number of
- * connections, addresses and threads; no protocol, no check. A round is one transfer for
- * each in flight; its receiver answers one byte when it has everything.
+ * Plain sockets with the same work: send and recv over the same ring of memory, number of
+ * connections, addresses and threads; no protocol. A round is one transfer for each in flight;
+ * its receiver answers one byte when it has everything. Rounds follow each other round the ring.
  */
 #ifndef TOOL_BASELINE_H
 #define TOOL_BASELINE_H
@@ -29,6 +29,7 @@ struct baseline_plan {
 	const struct layout *out, *in; /* this side's                            */
 	uint8_t *out_mem, *in_mem;
 	uint64_t span, depth;
+	uint64_t slots;         /* of the ring, whole rounds; 0: depth          */
 	unsigned threads;
 	uint64_t token;         /* a connection identifies itself by it         */
 	char congestion[16];    /* congestion control; "" the system's          */
@@ -50,8 +51,8 @@ void baseline_close(struct baseline *b);
 void baseline_set_call(struct baseline *b, uint64_t bytes);
 /* Client: runs this many rounds. *ns: from the first thread's start to the last one's end. */
 TCPX_MUST_CHECK int baseline_run(struct baseline *b, uint64_t rounds, uint64_t *ns);
-/* Client with echo: one round trip of @len bytes. */
-TCPX_MUST_CHECK int baseline_echo(struct baseline *b, uint64_t len);
+/* Client with echo: one round trip of the layout's bytes, from and to @slot. */
+TCPX_MUST_CHECK int baseline_echo(struct baseline *b, uint64_t slot);
 
 /* The congestion control of the connections by which this side sends, read back from the kernel:
  * "cubic", "" if it sends nothing. Returns buf. */

@@ -39,8 +39,10 @@ raw_conn_init(struct raw_conn *c, const struct baseline_plan *plan, size_t k)
 		.fd = -1, .sends = plan->conn[k].out == plan->client,
 		.blocking = plan->threads >= plan->conns, .layout = layout,
 		.mem = plan->conn[k].out ? plan->out_mem : plan->in_mem, .span = plan->span,
-		.depth = plan->depth, .from = layout->total * place / count,
+		.depth = plan->depth, .slots = plan->slots,
+		.from = layout->total * place / count,
 		.to = layout->total * (place + 1) / count };
+	c->pos = c->from;
 }
 
 bool
@@ -52,8 +54,7 @@ raw_conn_is_empty(const struct raw_conn *c)
 void
 raw_conn_begin(struct raw_conn *c)
 {
-	c->slot = 0;
-	c->pos = c->from;
+	c->left = c->depth;
 	c->active = true;
 	c->blocked = false;
 }
@@ -79,7 +80,8 @@ raw_conn_step(struct raw_conn *c, uint64_t call)
 	if (c->pos < c->to)
 		return RAW_MOVED;
 	c->pos = c->from;
-	if (++c->slot < c->depth)
+	c->slot = (c->slot + 1) % c->slots;
+	if (--c->left)
 		return RAW_MOVED;
 	c->active = false;
 	return RAW_DONE;

@@ -16,9 +16,10 @@ struct raw_conn {
 	bool blocked;    /* until poll() reports it                       */
 	const struct layout *layout;
 	uint8_t *mem;
-	uint64_t span, depth;
+	uint64_t span, depth, slots;
 	uint64_t from, to;   /* its share of a transfer                   */
 	uint64_t slot, pos;  /* next byte                                 */
+	uint64_t left;       /* transfers of the round                    */
 };
 
 enum raw_step { RAW_BLOCKED, RAW_MOVED, RAW_DONE };

@@ -50,10 +50,14 @@ warm_up(struct load *l, uint64_t *one_ns)
 	uint64_t n = a->warmup ? a->warmup : 1, ns = 0;
 	int rc = 0;
 
+	load_set_ring(l, 0, n);
 	if (a->warmup || guess)
 		rc = load_run(l, n, NULL, &ns);
 	if (!rc && guess && ns < SETTLE_NS) {
-		n = clamp(n * SETTLE_NS / (ns ? ns : 1), 1, 10000);
+		uint64_t more = clamp(n * SETTLE_NS / (ns ? ns : 1), 1, 10000);
+
+		load_set_ring(l, ns / n, more);
+		n = more;
 		rc = load_run(l, n, NULL, &ns);
 	}
 	*one_ns = ns / n;
@@ -101,18 +105,21 @@ measure(struct load *l, struct row *row)
 	uint64_t one_ns = 0;
 	int rc = !stats ? -ENOMEM : a->each ? 0 : warm_up(l, &one_ns);
 
+	load_set_ring(l, one_ns, a->duration_s ? 0 : a->each ? 1 : iters_of_run(a, one_ns));
+	if (!rc)
+		rc = load_get_ready(l);
 	if (!rc)
 		rc = pass_gate(a->gate_fd);
 	if (!rc) {
 		tcpx_hist_init(&stats->hist);
 		if (a->each)
-			rc = load_each(l, stats, &row->wrong);
+			rc = load_each(l, stats);
 		else if (a->baseline)
 			rc = perf_pairs(l, iters_of_run(a, one_ns), stats, row);
 		else if (a->duration_s)
-			rc = load_run_for(l, a->duration_s * TCPX_SEC, one_ns, stats);
+			rc = load_measure_for(l, a->duration_s * TCPX_SEC, one_ns, stats);
 		else
-			rc = load_run(l, iters_of_run(a, one_ns), stats, NULL);
+			rc = load_measure(l, iters_of_run(a, one_ns), stats);
 	}
 	if (rc && perf_stop_asked() && stats && stats->iters)
 		rc = 0; /* this much was measured */
@@ -120,10 +127,6 @@ measure(struct load *l, struct row *row)
 		perf_fill_row(l, stats, row);
 	if (!rc && l->perf->events)
 		events_put(l->perf->events, "usage", events_usage(&stats->near));
-	if (!rc && a->check && !l->perf->unchecked && (a->each || !perf_stop_asked())) {
-		rc = a->each ? 0 : load_check(l, &row->wrong);
-		row->checked = !rc;
-	}
 	free(stats);
 	return rc;
 }
@@ -279,7 +282,7 @@ static bool
 any_wrong(const struct result *r)
 {
 	for (size_t i = 0; i < r->rows.n; i++)
-		if (r->rows.at[i].wrong)
+		if (r->rows.at[i].wrong || r->rows.at[i].baseline_wrong > 0)
 			return true;
 	return false;
 }

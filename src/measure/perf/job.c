@@ -24,6 +24,38 @@ job_has_in(const struct job *job)
 	return job->op == JOB_READ || job->bi || job->lat;
 }
 
+uint64_t
+job_slots_least(const struct job *job)
+{
+	return job->lat ? JOB_LAT_SLOTS : job->depth;
+}
+
+unsigned
+job_ways(const struct job *job)
+{
+	return job_has_out(job) + job_has_in(job);
+}
+
+json_t *
+job_slots_format(struct job_slots s)
+{
+	return json_pack("{s:I, s:I, s:b}", "slot", (json_int_t)s.slot, "slots",
+			 (json_int_t)s.slots, "raw", s.raw);
+}
+
+int
+job_slots_parse(const json_t *msg, uint64_t most, struct job_slots *s)
+{
+	struct job_slots got = { .raw = json_is_true(json_object_get(msg, "raw")) };
+	int rc = job_number(msg, "slot", 0, most ? most - 1 : 0, &got.slot);
+
+	if (!rc)
+		rc = job_number(msg, "slots", 1, most - got.slot, &got.slots);
+	if (!rc)
+		*s = got;
+	return rc;
+}
+
 int
 job_number(const json_t *msg, const char *name, uint64_t min, uint64_t max, uint64_t *out)
 {
@@ -89,10 +121,11 @@ json_t *
 job_format(const struct job *job)
 {
 	char mem[PLACE_TEXT];
-	json_t *msg = json_pack("{s:s, s:b, s:b, s:b, s:I, s:I, s:o, s:s}", "op",
+	json_t *msg = json_pack("{s:s, s:b, s:b, s:b, s:I, s:I, s:I, s:o, s:s}", "op",
 				job_op_names[job->op], "bi", job->bi, "lat", job->lat, "spin",
 				job->spin, "depth", (json_int_t)job->depth, "span",
-				(json_int_t)job->span_bytes, "meta",
+				(json_int_t)job->span_bytes, "ring",
+				(json_int_t)job->ring_bytes, "meta",
 				job_hex(job->meta, job->meta_len), "mem",
 				job->mem_said ? place_format(&job->mem, mem) : "");
 
@@ -139,6 +172,8 @@ job_parse(const json_t *msg, struct job *job)
 	rc = job_number(msg, "depth", 1, JOB_DEPTH_MAX, &j.depth);
 	if (!rc)
 		rc = job_number(msg, "span", 1, INT64_MAX / JOB_DEPTH_MAX, &j.span_bytes);
+	if (!rc && json_object_get(msg, "ring"))
+		rc = job_number(msg, "ring", 0, INT64_MAX, &j.ring_bytes);
 	j.cpu_said = json_object_get(msg, "cpu");
 	if (!rc && j.cpu_said)
 		rc = job_number(msg, "cpu", 0, TCPX_CPUS_MAX - 1, &j.cpu);

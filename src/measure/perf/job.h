@@ -6,12 +6,12 @@
  *
  *	client			server
  *	job            ->       job_ok     memory, NICs, GPUs
- *	case           ->       case_ok    one size: layouts
- *	arm            ->       armed      fills and poisons memory
+ *	case           ->       case_ok    one size: layouts, slots of the ring
+ *	arm            ->       armed      fills and poisons slots
  *	run            ->       ready      the barrier; then transfers, then a note "E". A
  *	                                   timed run: "T"..., "G", transfers, "E", "T"..., "D"
  *	               <-       ran        its interval, CPU time, channels
- *	verify         ->       verdict
+ *	verify         ->       verdict    compares slots
  *	raw, raw_call, mark     raw_ok, raw_called, marked
  *	path           ->       path_go    both sides copy to and from their GPUs now
  *	               <-       path_ran   at what speed
@@ -34,6 +34,8 @@
 
 enum {
 	JOB_DEPTH_MAX = 256,
+	JOB_LAT_SLOTS = 4,            /* transfers that a latency run leaves behind */
+	JOB_SLOTS_MAX = 4096,         /* of a ring                                 */
 	JOB_BLOB_BYTES = 4096,
 	JOB_TEXT = 64,                /* room for a label or a text                */
 	JOB_NOTE_TIME = 'T',          /* the client's time; answered (perf_sync.h) */
@@ -53,6 +55,7 @@ struct job {
 	bool bi, lat, spin;
 	uint64_t depth;      /* transfers in flight, 1 to JOB_DEPTH_MAX            */
 	uint64_t span_bytes; /* memory of one transfer, at most                    */
+	uint64_t ring_bytes; /* of all in a ring, one way; the server may have less */
 	bool mem_said;       /* else the server chooses                            */
 	struct place mem;    /* of the server                                      */
 	bool cpu_said;       /* the server runs on one CPU; job_ok repeats it if so */
@@ -70,14 +73,28 @@ struct job_case {
 	uint64_t size, descs, seed;
 };
 
+/* Slots of a ring from @slot on; of plain sockets, or of ours. */
+struct job_slots {
+	uint64_t slot, slots;
+	bool raw;
+};
+
 bool job_has_out(const struct job *job);
 bool job_has_in(const struct job *job);
+/* Slots that a ring needs at least. */
+uint64_t job_slots_least(const struct job *job);
+/* Does transfer data go both ways? Then 2. */
+unsigned job_ways(const struct job *job);
 
 json_t *job_format(const struct job *job);
 /* 0, or TCPX_EBLOB (logged, with the field and what is allowed). */
 TCPX_MUST_CHECK int job_parse(const json_t *msg, struct job *job);
 json_t *job_case_format(const struct job_case *c);
 TCPX_MUST_CHECK int job_case_parse(const json_t *msg, const struct job *job, struct job_case *c);
+
+json_t *job_slots_format(struct job_slots s);
+/* TCPX_EBLOB also for slots that a ring of @most has not. */
+TCPX_MUST_CHECK int job_slots_parse(const json_t *msg, uint64_t most, struct job_slots *s);
 
 /* Member @name as a whole number in [min, max]; TCPX_EBLOB, logged. */
 TCPX_MUST_CHECK int job_number(const json_t *msg, const char *name, uint64_t min, uint64_t max,

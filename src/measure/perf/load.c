@@ -16,10 +16,8 @@
 #include "measure/perf/perf_sync.h"
 
 enum {
-	LAT_SLOTS = 4,
 	SPIN_LOOK = 4096,
-	WAIT_MS = 100, /* between two looks whether an end was asked for */
-	RUN_NS = 500 * 1000 * 1000 /* of one of many: a rate that changes is seen soon */
+	WAIT_MS = 100 /* between two looks whether an end was asked for */
 };
 
 static uint64_t
@@ -35,7 +33,7 @@ load_bytes(const struct load *l)
 	return l->perf->at.size * (l->perf->job.bi ? 2 : 1);
 }
 
-/* A prepared list over one layout, kept in l->list[]. */
+/* A prepared list over one layout. */
 static int
 add_list(struct load *l, const struct layout *layout, const struct regions *regions,
 	 uint64_t slot, tcpx_list **list)
@@ -48,60 +46,83 @@ add_list(struct load *l, const struct layout *layout, const struct regions *regi
 	regions_descs(regions, layout, slot, desc);
 	rc = tcpx_list_prepare(l->perf->engine, desc, layout->count, list);
 	free(desc);
-	if (!rc)
-		l->list[l->lists++] = *list;
 	return rc;
 }
 
+/* @list[2] gets both lists of the transfer. */
 static int
 prepare(struct load *l, enum tcpx_op op, const struct layout *near,
 	const struct regions *near_regions, const struct layout *far,
-	const struct regions *far_regions, uint64_t slot, tcpx_xfer **xfer)
+	const struct regions *far_regions, uint64_t slot, tcpx_list **list, tcpx_xfer **xfer)
 {
-	tcpx_list *local, *remote;
-	int rc = add_list(l, near, near_regions, slot, &local);
+	int rc = add_list(l, near, near_regions, slot, &list[0]);
 
 	if (!rc)
-		rc = add_list(l, far, far_regions, slot, &remote);
+		rc = add_list(l, far, far_regions, slot, &list[1]);
 	if (!rc)
-		rc = tcpx_xfer_prepare(l->perf->peer, op, local, remote, xfer);
+		rc = tcpx_xfer_prepare(l->perf->peer, op, list[0], list[1], xfer);
+	return rc;
+}
+
+int
+load_prepare(struct load *l, uint64_t slots)
+{
+	struct perf *p = l->perf;
+	const struct job *job = &p->job;
+	int rc = 0;
+
+	for (; !rc && job->op != JOB_SENDRECV && l->ready < slots; l->ready += !rc) {
+		struct load_slot *slot = &l->slot[l->ready];
+
+		if (job_has_out(job))
+			rc = prepare(l, TCPX_OP_WRITE, &p->lay.client_out, &p->out.regions,
+				     &p->lay.server_out, &p->far_out, l->ready, slot->list,
+				     &slot->out);
+		if (!rc && job_has_in(job) && !(job->lat && job->op == JOB_WRITE))
+			rc = prepare(l, TCPX_OP_READ, &p->lay.client_in, &p->in.regions,
+				     &p->lay.server_in, &p->far_in, l->ready, slot->list + 2,
+				     &slot->in);
+	}
 	return rc;
 }
 
 int
 load_open(struct load *l, struct perf *p)
 {
-	const struct job *job = &p->job;
-	int rc = 0;
+	uint64_t most = p->slots;
 
-	*l = (struct load){ .perf = p, .slots = job->lat ? LAT_SLOTS : job->depth };
-	if (job->op == JOB_SENDRECV)
-		return 0;
-	for (uint64_t d = 0; !rc && d < l->slots; d++) {
-		uint64_t slot = job->lat ? 0 : d;
-
-		if (job_has_out(job))
-			rc = prepare(l, TCPX_OP_WRITE, &p->lay.client_out, &p->out.regions,
-				     &p->lay.server_out, &p->far_out, slot, &l->slot[d].out);
-		if (!rc && job_has_in(job) && !(job->lat && job->op == JOB_WRITE))
-			rc = prepare(l, TCPX_OP_READ, &p->lay.client_in, &p->in.regions,
-				     &p->lay.server_in, &p->far_in, slot, &l->slot[d].in);
-	}
-	if (rc)
-		load_close(l);
-	return rc;
+	if (p->out.parts && mem_slots(&p->out, p->lay.span) < most)
+		most = mem_slots(&p->out, p->lay.span);
+	if (p->in.parts && mem_slots(&p->in, p->lay.span) < most)
+		most = mem_slots(&p->in, p->lay.span);
+	*l = (struct load){ .perf = p, .most = most, .window = job_slots_least(&p->job),
+			    .slot = calloc(most, sizeof(*l->slot)) };
+	if (!l->slot)
+		return -ENOMEM;
+	load_set_ring(l, 0, l->window);
+	return 0;
 }
 
 void
 load_close(struct load *l)
 {
-	for (uint64_t d = 0; d < l->slots; d++) {
-		tcpx_xfer_free(l->slot[d].out);
-		tcpx_xfer_free(l->slot[d].in);
+	for (uint64_t d = 0; d < l->most; d++) {
+		struct load_slot *slot = &l->slot[d];
+
+		tcpx_xfer_free(slot->out);
+		tcpx_xfer_free(slot->in);
+		for (int i = 0; i < 4; i++)
+			if (slot->list[i])
+				tcpx_list_free(slot->list[i]);
 	}
-	for (size_t i = 0; i < l->lists; i++)
-		tcpx_list_free(l->list[i]);
+	free(l->slot);
 	*l = (struct load){ 0 };
+}
+
+struct load_slot *
+load_slot_at(struct load *l, uint64_t i)
+{
+	return &l->slot[(l->at + i) % l->ring];
 }
 
 /* SEND and RECV are matched by tag: the slot's number. */
@@ -109,7 +130,7 @@ static int
 post_sendrecv(struct load *l, struct load_slot *slot)
 {
 	struct perf *p = l->perf;
-	uint64_t d = p->job.lat ? 0 : (uint64_t)(slot - l->slot);
+	uint64_t d = (uint64_t)(slot - l->slot);
 	const struct layout *in = &p->lay.client_in, *out = &p->lay.client_out;
 	struct tcpx_desc *desc = calloc(p->at.descs, sizeof(*desc));
 	int rc = 0;
@@ -162,10 +183,13 @@ load_look(struct load *l, uint64_t now_ns)
 	if (!l->timed || !p->pace || !pace_due(p->pace, now_ns))
 		return;
 	bytes = l->done * load_bytes(l);
-	for (uint64_t d = 0; d < l->slots && !p->job.lat; d++) /* what is under way */
-		if (l->slot[d].busy)
-			bytes += bytes_done(l->slot[d].out) + bytes_done(l->slot[d].in);
-	pace_look(p->pace, now_ns, bytes, (double)l->done / (double)l->asked);
+	for (uint64_t i = 0; i < l->window && !p->job.lat; i++) { /* what is under way */
+		const struct load_slot *slot = load_slot_at(l, l->done + i);
+
+		if (slot->busy)
+			bytes += bytes_done(slot->out) + bytes_done(slot->in);
+	}
+	pace_look(p->pace, now_ns, bytes, (double)(l->before + l->done) / (double)l->whole);
 }
 
 static int
@@ -236,10 +260,11 @@ run_window(struct load *l, uint64_t *iters, struct load_stats *stats)
 {
 	int rc = 0;
 
-	for (uint64_t i = 0; !rc && i < *iters + l->slots; i++) {
-		struct load_slot *slot = &l->slot[i % l->slots];
+	for (uint64_t i = 0; !rc && i < *iters + l->window; i++) {
+		struct load_slot *slot;
 
-		if (slot->busy) {
+		if (i >= l->window) {
+			slot = load_slot_at(l, i - l->window);
 			rc = load_wait(l, slot);
 			if (!rc && stats) {
 				uint64_t now = now_ns();
@@ -252,7 +277,7 @@ run_window(struct load *l, uint64_t *iters, struct load_stats *stats)
 		if (i < *iters && load_is_over(l))
 			*iters = i;
 		if (!rc && i < *iters)
-			rc = load_post(l, slot, NULL);
+			rc = load_post(l, load_slot_at(l, i), NULL);
 	}
 	return rc;
 }
@@ -309,19 +334,27 @@ load_run(struct load *l, uint64_t iters, struct load_stats *stats, uint64_t *ns)
 		free(before);
 		return -EINTR;
 	}
+	rc = load_fill(l, l->at + iters < l->ring ? l->at + iters : l->ring);
+	if (rc) {
+		free(before);
+		return rc;
+	}
 	if (stats) /* takes its time: not between "ready" and the first transfer */
 		usage_read(p->engine, p->peer_name, before);
 	rc = p->sides.placed ? thread_place(&here, p->sides.client) : 0;
 	if (!rc)
-		rc = perf_tell(p, "run", json_pack("{s:I, s:b}", "iters", (json_int_t)iters,
-						   "timed", stats != NULL), "ready");
+		rc = perf_tell(p, "run", json_pack("{s:I, s:b, s:I, s:I}", "iters",
+						   (json_int_t)iters, "timed", stats != NULL,
+						   "slot", (json_int_t)l->at, "ring",
+						   (json_int_t)l->ring), "ready");
 	if (!rc && stats)
 		rc = sync_begin(p);
 	if (rc)
 		goto free_usage;
 	put_begin(p, iters, stats != NULL);
 	l->timed = stats != NULL;
-	l->asked = iters;
+	if (l->whole < l->before + iters)
+		l->whole = l->before + iters;
 	l->done = 0;
 	usage_read_process(before);
 	if (stats && p->pace)
@@ -342,6 +375,7 @@ load_run(struct load *l, uint64_t iters, struct load_stats *stats, uint64_t *ns)
 		usage_add_difference(&stats->near, before, after);
 		stats->ns += took_ns;
 		stats->iters += iters;
+		l->before += iters;
 		if (p->pace)
 			pace_run_end(p->pace, before->now_ns + took_ns, iters * load_bytes(l));
 	}
@@ -362,20 +396,4 @@ load_iters_for(uint64_t ns, uint64_t one_ns)
 	uint64_t n = ns / (one_ns ? one_ns : 1);
 
 	return n ? n : 1;
-}
-
-int
-load_run_for(struct load *l, uint64_t ns, uint64_t one_ns, struct load_stats *stats)
-{
-	uint64_t until = now_ns() + ns, now, left, took_ns, iters;
-	int rc = 0;
-
-	while (!rc && (now = now_ns()) + one_ns / 2 < until) {
-		left = until - now;
-		iters = load_iters_for(left < RUN_NS ? left : RUN_NS, one_ns);
-		rc = load_run(l, iters, stats, &took_ns);
-		if (!rc)
-			one_ns = took_ns / iters;
-	}
-	return rc;
 }

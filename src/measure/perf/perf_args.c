@@ -152,7 +152,7 @@ static const struct opt perf_opts[] = {
 	  "0.1 s a run)", OPT_NUMBER(iters, 1, 1000000000) },
 	{ 'w', "warmup", "N", "transfers before, not in any figure (5; with --duration 1)",
 	  OPT_NUMBER(warmup, 0, 1000000) },
-	{ 'c', "check", "0|1", "compare every byte once a size, untimed (1)", OPT_TAKE(take_check) },
+	{ 'c', "check", "0|1", "compare every byte, while the clock stands (1)", OPT_TAKE(take_check) },
 	{ 0, "self", NULL, "both sides from this command, as two processes", OPT_FLAG(self) },
 	{ 0, "op", "OP", "write, read or sendrecv (write)", OPT_CHOICE(op, job_op_names) },
 	{ 0, "dir", "DIR", "uni, or bi: both ways at once (uni)", OPT_CHOICE(bi, dirs) },
@@ -223,6 +223,8 @@ static const struct opt perf_opts[] = {
 	  OPT_TEXT(peer_blob) },
 	{ 0, "gate-fd", "FD", "before the timed run, write a byte there and wait for one",
 	  OPT_INT(gate_fd, 0, 1 << 20) },
+	{ 0, "beside", "N", "N more measurements share this machine's free memory (0)",
+	  OPT_NUMBER(beside, 0, 1 << 20) },
 	{ 0, "ctrl", "NIC", "NIC or address for control besides --nics; no data goes over it",
 	  PERF_SETTING(CTRL) },
 	{ 0, "provider", "P", "how bytes move: auto, sock, or tcpx, which ends with 3 where "

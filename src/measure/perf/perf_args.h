@@ -39,6 +39,7 @@ struct perf_args {
 	const char *json, *report; /* files; NULL none                             */
 	const char *peer_blob;     /* file with a server's blob, in place of host  */
 	int gate_fd;               /* descriptor to wait on before the timed run; -1 none */
+	uint64_t beside;           /* measurements that share the machine's memory with it */
 	bool each;                 /* every transfer is a run, timed and compared  */
 	const char *text;          /* the transfer begins with it; NULL            */
 	bool mesh, from_env, at_once;

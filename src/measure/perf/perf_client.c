@@ -324,14 +324,16 @@ begin_job(struct perf *p)
 {
 	const struct place *mem = &p->args->mem;
 	struct job *job = &p->job;
-	uint64_t len = job->depth * job->span_bytes;
+	uint64_t least = job_slots_least(job);
 	json_t *msg;
 	int rc = 0;
 
 	if (job_has_out(job))
-		rc = mem_open(p->engine, p->gpus, mem, len, TCPX_MEM_LOCAL, &p->out);
+		rc = mem_open(p->engine, p->gpus, mem, job->ring_bytes, least, job->span_bytes,
+			      TCPX_MEM_LOCAL, &p->out);
 	if (!rc && job_has_in(job))
-		rc = mem_open(p->engine, p->gpus, mem, len, TCPX_MEM_REMOTE_WRITE, &p->in);
+		rc = mem_open(p->engine, p->gpus, mem, job->ring_bytes, least, job->span_bytes,
+			      TCPX_MEM_REMOTE_WRITE, &p->in);
 	if (rc)
 		return rc;
 
@@ -358,6 +360,9 @@ perf_begin_job(struct perf *p, uint64_t size_max)
 			       .depth = a->depth,
 			       .span_bytes = layout_span(size_max, a->descs),
 			       .mem_said = a->self || a->peer_mem, .iters = a->iters };
+	p->job.ring_bytes = mem_ring_bytes(p->gpus, &a->mem, 0, a->beside) / job_ways(&p->job);
+	if (a->iters && p->job.ring_bytes / p->job.span_bytes > a->iters)
+		p->job.ring_bytes = p->job.span_bytes * a->iters;
 	place_format(&a->mem, p->job.near);
 	snprintf(p->job.label, sizeof(p->job.label), "%s", a->label ? a->label : "");
 	snprintf(p->job.text, sizeof(p->job.text), "%s", a->text ? a->text : "");
@@ -388,6 +393,7 @@ perf_begin_case(struct perf *p, uint64_t size)
 {
 	const struct job_case at = { size, p->args->descs, size + 1 };
 	struct layouts lay;
+	json_t *reply;
 	int rc = layouts_init(&lay, at.size, at.descs, at.seed);
 
 	if (rc)
@@ -397,7 +403,12 @@ perf_begin_case(struct perf *p, uint64_t size)
 	p->lay = lay;
 	p->at = at;
 	p->runs[0] = p->runs[1] = 0;
-	rc = perf_tell(p, "case", job_case_format(&at), "case_ok");
+	p->spoiled = false;
+	rc = perf_ask(p, "case", job_case_format(&at), "case_ok", &reply);
+	if (!rc) {
+		rc = job_number(reply, "slots", job_slots_least(&p->job), JOB_SLOTS_MAX, &p->slots);
+		json_decref(reply);
+	}
 	if (!rc && p->events)
 		put_session(p);
 	return rc;

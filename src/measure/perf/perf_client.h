@@ -24,10 +24,12 @@ struct perf {
 	struct job job;
 	struct job_case at;      /* the size being measured                        */
 	struct layouts lay;      /* of it                                          */
+	uint64_t slots;          /* that the server has for it                     */
 	struct gpus *gpus;       /* NULL: host memory only                         */
 	struct mem out, in;
 	struct regions far_out, far_in; /* the server's memory for either way      */
 	struct place far_mem;    /* where it lies                                  */
+	bool spoiled;            /* this size has its wrong byte (--spoil)         */
 	bool unchecked;          /* a side copies nothing (--unpack none)          */
 	struct sides sides;      /* where either side's thread runs                */
 	struct job_inbox inbox;

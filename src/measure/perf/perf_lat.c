@@ -55,14 +55,15 @@ lat_run(struct load *l, uint64_t *iters, struct load_stats *stats)
 	int rc = 0;
 
 	for (uint64_t i = 0; !rc && i < *iters; i++) {
-		struct load_slot *slot = &l->slot[i % l->slots];
+		struct load_slot *slot = load_slot_at(l, i);
 		uint64_t ns;
 
 		if (load_is_over(l)) {
 			*iters = i;
 			break;
 		}
-		rc = load_wait(l, slot); /* of four rounds ago: acknowledged long since */
+		if (i >= l->window) /* acknowledged long since */
+			rc = load_wait(l, load_slot_at(l, i - l->window));
 		if (!rc)
 			rc = load_post(l, slot, ping);
 		if (!rc && p->job.op == JOB_WRITE) {
@@ -81,7 +82,7 @@ lat_run(struct load *l, uint64_t *iters, struct load_stats *stats)
 			load_look(l, slot->post_ns + ns);
 		}
 	}
-	for (uint64_t d = 0; !rc && d < l->slots; d++)
-		rc = load_wait(l, &l->slot[d]);
+	for (uint64_t i = *iters < l->window ? 0 : *iters - l->window; !rc && i < *iters; i++)
+		rc = load_wait(l, load_slot_at(l, i));
 	return rc;
 }

@@ -15,7 +15,8 @@
 
 #include "base/rng.h"
 
-#define EDGE       4096u      /* before the first place, so that one piece is page-aligned */
+#define PAGE       4096u
+#define LINE       64u        /* small transfers of a ring lie close, as in a cache      */
 #define PIECES_MAX (1u << 24)
 #define POISON     UINT64_MAX /* a transfer number that no transfer has */
 
@@ -27,10 +28,19 @@ stride_of(uint64_t total, uint64_t count)
 	return count == 1 ? longest : (longest + (gap < 64 ? 64 : gap) + 63) / 64 * 64;
 }
 
+/* Before the first place and, at least, after the last: one piece is page-aligned. */
+static uint64_t
+edge_of(uint64_t total)
+{
+	return total < PAGE ? LINE : PAGE;
+}
+
 uint64_t
 layout_span(uint64_t total, uint64_t count)
 {
-	return (EDGE + count * stride_of(total, count) + EDGE + 4095) / 4096 * 4096;
+	uint64_t edge = edge_of(total);
+
+	return (edge + count * stride_of(total, count) + edge + edge - 1) / edge * edge;
 }
 
 int
@@ -84,15 +94,15 @@ layout_piece_start(const struct layout *l, uint64_t piece)
 uint64_t
 layout_piece_at(const struct layout *l, uint64_t piece)
 {
-	return EDGE + (l->place ? l->place[piece] * l->stride : 0);
+	return edge_of(l->total) + (l->place ? l->place[piece] * l->stride : 0);
 }
 
 void
 layout_gap(const struct layout *l, uint64_t i, uint64_t *at, uint64_t *len)
 {
-	uint64_t to = i < l->count ? EDGE + i * l->stride : l->span;
+	uint64_t edge = edge_of(l->total), to = i < l->count ? edge + i * l->stride : l->span;
 
-	*at = i ? EDGE + (i - 1) * l->stride +
+	*at = i ? edge + (i - 1) * l->stride +
 		  layout_piece_len(l, l->piece ? l->piece[i - 1] : 0) : 0;
 	*len = to - *at;
 }

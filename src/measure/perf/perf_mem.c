@@ -13,8 +13,25 @@
 #include <unistd.h>
 
 #include "measure/perf/job.h"
+#include "measure/perf/perf_free.h"
 
-enum { PAGE = 4096, PIECES_BY_GPU = 256 };
+enum { PAGE = 4096, PIECES_BY_GPU = 256, RING_MAX = 1 << 30, RING_SHARE = 4 };
+
+uint64_t
+mem_ring_bytes(struct gpus *gpus, const struct place *place, uint64_t promised, uint64_t beside)
+{
+	uint64_t least = UINT64_MAX, left = perf_free_bytes();
+
+	if (!place->gpus)
+		least = left > promised ? left - promised : 0;
+	for (unsigned i = 0; i < place->gpus; i++) {
+		left = gpu_free_bytes(gpus, place->gpu[i]) * place->gpus;
+		if (left < least)
+			least = left;
+	}
+	least /= RING_SHARE * (beside + 1);
+	return least < RING_MAX ? least : RING_MAX;
+}
 
 static int
 open_host(uint64_t len, uint64_t *addr)
@@ -30,16 +47,17 @@ open_host(uint64_t len, uint64_t *addr)
 	if (mem == MAP_FAILED)
 		return tcpx_fail_errno(TCPX_SUB_TOOL, "%" PRIu64 " MiB of memory for the transfers",
 				       len >> 20);
-	memset(mem, 0, len); /* touches the pages, so that none is made during a measurement */
 	*addr = (uintptr_t)mem;
 	return 0;
 }
 
 int
-mem_open(tcpx_engine *engine, struct gpus *gpus, const struct place *place, uint64_t len,
-	 unsigned access, struct mem *mem)
+mem_open(tcpx_engine *engine, struct gpus *gpus, const struct place *place, uint64_t ring,
+	 uint64_t depth, uint64_t span, unsigned access, struct mem *mem)
 {
 	unsigned parts = place->gpus ? place->gpus : 1;
+	uint64_t least = (depth + parts - 1) / parts * span;
+	uint64_t len = ring / parts > least ? ring / parts : least;
 	struct mem m = { .gpus = place->gpus ? gpus : NULL,
 			 .len = (len + PAGE - 1) / PAGE * PAGE };
 	int rc = 0;
@@ -78,26 +96,43 @@ mem_close(tcpx_engine *engine, struct mem *mem)
 	*mem = (struct mem){ 0 };
 }
 
-int
-mem_for_sockets(const struct mem *mem, struct mem *pinned, uint8_t **addr)
+uint64_t
+mem_slots(const struct mem *mem, uint64_t span)
 {
-	struct mem m = { .gpus = mem->gpus, .len = mem->len, .parts = 1, .pinned = true };
+	return mem->len / span * mem->parts;
+}
+
+int
+mem_for_sockets(const struct mem *mem, uint64_t len, struct mem *own, const struct mem **same)
+{
+	struct mem m = { .gpus = mem->gpus, .len = len, .parts = 1, .pinned = true };
 	void *p;
 	int rc;
 
-	if (!mem->gpus) {
-		*addr = (uint8_t *)(uintptr_t)mem->addr[0];
+	*same = mem->parts ? mem : NULL;
+	if (!mem->gpus)
 		return 0;
-	}
 	m.gpu[0] = mem->gpu[0];
 	rc = gpu_pin(m.gpus, m.gpu[0], m.len, &p);
 	if (rc)
 		return rc;
-	memset(p, 0, m.len);
 	m.addr[0] = (uintptr_t)p;
-	*pinned = m;
-	*addr = p;
+	*own = m;
+	*same = own;
 	return 0;
+}
+
+uint8_t *
+mem_at(const struct mem *mem)
+{
+	return mem ? (uint8_t *)(uintptr_t)mem->addr[0] : NULL;
+}
+
+/* Is it written and compared by a GPU? */
+static bool
+by_gpu(const struct mem *mem)
+{
+	return mem->gpus && !mem->pinned;
 }
 
 /* The place of a slot: the part, and the address in it. */
@@ -110,7 +145,7 @@ part_of(const struct mem *mem, uint64_t slot)
 static uint64_t
 addr_of(const struct mem *mem, const struct layout *l, uint64_t slot)
 {
-	return mem->addr[part_of(mem, slot)] + slot * l->span;
+	return mem->addr[part_of(mem, slot)] + slot / mem->parts * l->span;
 }
 
 static int
@@ -161,7 +196,7 @@ fill_gpu(const struct mem *mem, const struct layout *l, uint64_t slot, struct pa
 int
 mem_fill(const struct mem *mem, const struct layout *l, uint64_t slot, struct pattern p)
 {
-	if (mem->gpus)
+	if (by_gpu(mem))
 		return fill_gpu(mem, l, slot, p);
 	layout_fill(l, (void *)(uintptr_t)addr_of(mem, l, slot), p);
 	return 0;
@@ -173,7 +208,7 @@ mem_poison(const struct mem *mem, const struct layout *l, uint64_t slot, uint64_
 	uint64_t addr = addr_of(mem, l, slot);
 	int rc;
 
-	if (!mem->gpus) {
+	if (!by_gpu(mem)) {
 		layout_poison(l, (void *)(uintptr_t)addr, seed);
 		return 0;
 	}
@@ -203,22 +238,22 @@ static int
 verify_gpu(const struct mem *mem, const struct layout *l, uint64_t slot, uint64_t seed,
 	   uint64_t transfers, uint64_t poison, uint64_t chunk, struct layout_verdict *v)
 {
-	bool by_gpu = l->count <= PIECES_BY_GPU;
+	bool few = l->count <= PIECES_BY_GPU;
 	uint64_t wrong = 0;
 	uint8_t *copy;
 	int rc = 0;
 
-	if (by_gpu)
+	if (few)
 		rc = check_gpu(mem, l, slot, pattern_of(seed, slot), layout_poison_pattern(poison),
 			       &wrong);
-	if (rc || (by_gpu && !wrong))
+	if (rc || (few && !wrong))
 		return rc;
 	rc = fetch(mem, l, slot, &copy);
 	if (rc)
 		return rc;
 	layout_verify(l, copy, seed, slot, transfers, poison, chunk, v);
 	free(copy);
-	if (by_gpu && v->wrong != wrong)
+	if (few && v->wrong != wrong)
 		return tcpx_fail(TCPX_SUB_TOOL, -EIO, "GPU %d finds %" PRIu64 " wrong bytes, and a"
 				 " look at a copy %" PRIu64, gpu_of(mem, slot), wrong, v->wrong);
 	return 0;
@@ -229,7 +264,7 @@ mem_verify(const struct mem *mem, const struct layout *l, uint64_t slot, uint64_
 	   uint64_t transfers, uint64_t poison, uint64_t chunk, struct layout_verdict *v)
 {
 	*v = (struct layout_verdict){ 0 };
-	if (mem->gpus)
+	if (by_gpu(mem))
 		return verify_gpu(mem, l, slot, seed, transfers, poison, chunk, v);
 	layout_verify(l, (void *)(uintptr_t)addr_of(mem, l, slot), seed, slot, transfers, poison,
 		      chunk, v);
@@ -241,7 +276,7 @@ mem_put(const struct mem *mem, const struct layout *l, uint64_t slot, const void
 {
 	uint64_t addr = addr_of(mem, l, slot) + layout_piece_at(l, 0);
 
-	if (mem->gpus)
+	if (by_gpu(mem))
 		return gpu_write(mem->gpus, gpu_of(mem, slot), from, len, addr);
 	memcpy((void *)(uintptr_t)addr, from, len);
 	return 0;
@@ -252,7 +287,7 @@ mem_get(const struct mem *mem, const struct layout *l, uint64_t slot, void *to, 
 {
 	uint64_t addr = addr_of(mem, l, slot) + layout_piece_at(l, 0);
 
-	if (mem->gpus)
+	if (by_gpu(mem))
 		return gpu_read(mem->gpus, gpu_of(mem, slot), addr, len, to);
 	memcpy(to, (void *)(uintptr_t)addr, len);
 	return 0;
@@ -268,7 +303,7 @@ mem_spoil(const struct mem *mem, const struct layout *l, uint64_t slot)
 
 	if (!l->total)
 		return 0;
-	if (!mem->gpus) {
+	if (!by_gpu(mem)) {
 		*(uint8_t *)(uintptr_t)addr ^= 1;
 		return 0;
 	}
@@ -283,7 +318,7 @@ regions_descs(const struct regions *r, const struct layout *l, uint64_t slot,
 {
 	for (uint64_t k = 0; k < l->count; k++)
 		desc[k] = (struct tcpx_desc){ r->id[slot % r->count],
-					      slot * l->span + layout_piece_at(l, k),
+					      slot / r->count * l->span + layout_piece_at(l, k),
 					      layout_piece_len(l, k) };
 }
 

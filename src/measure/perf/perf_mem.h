@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The memory of one side for one way of the data: registered host memory, or memory of one
- * or several GPUs, a part on each. Slot d, that is transfer d of several in flight, lies in
- * part d mod parts, d spans from its begin: a list names memory of one GPU only.
+ * or several GPUs, a part on each. Slot d of its ring lies in part d mod parts, d / parts spans
+ * from its begin: a list names memory of one GPU only.
  */
 #ifndef TOOL_PERF_MEM_H
 #define TOOL_PERF_MEM_H
@@ -30,16 +30,29 @@ struct mem {
 	bool pinned;               /* host memory that belongs to the driver       */
 };
 
-/* @gpus may be NULL if @place is the host. A failure has been logged; -ENOMEM also for more
- * memory than the machine has. */
+/* Bytes that the rings at @place may have together: at most 1 GiB, and a quarter of what is free,
+ * which they share with those of so many @beside; less what others were @promised of the host's.
+ * Of several GPUs the least counts. */
+uint64_t mem_ring_bytes(struct gpus *gpus, const struct place *place, uint64_t promised,
+			uint64_t beside);
+/* For a ring of @ring bytes in all, but for at least @depth slots of @span. @gpus may be NULL if
+ * @place is the host, whose pages are made when they are first filled. A failure has been
+ * logged; -ENOMEM also for more memory than the machine has. */
 TCPX_MUST_CHECK int mem_open(tcpx_engine *engine, struct gpus *gpus, const struct place *place,
-			     uint64_t len, unsigned access, struct mem *mem);
+			     uint64_t ring, uint64_t depth, uint64_t span, unsigned access,
+			     struct mem *mem);
+/* How many slots of @span it has. */
+uint64_t mem_slots(const struct mem *mem, uint64_t span);
 void mem_close(tcpx_engine *engine, struct mem *mem);
-/* For plain sockets: the same host memory, or as much page-locked memory, which is then
- * @pinned and closed without an engine. *addr is NULL if there is no memory. */
-TCPX_MUST_CHECK int mem_for_sockets(const struct mem *mem, struct mem *pinned, uint8_t **addr);
+/* For plain sockets: the same host memory, or @len bytes of page-locked memory, closed without
+ * an engine. *same: @mem, or @own; NULL if there is no memory. */
+TCPX_MUST_CHECK int mem_for_sockets(const struct mem *mem, uint64_t len, struct mem *own,
+				    const struct mem **same);
+/* Host memory of one part as a pointer; NULL: there is none. */
+uint8_t *mem_at(const struct mem *mem);
 
-/* Like the functions of perf_layout.h, for the layout in @slot. */
+/* Like the functions of perf_layout.h, for the layout in @slot, whose number is that of its
+ * pattern. */
 TCPX_MUST_CHECK int mem_fill(const struct mem *mem, const struct layout *l, uint64_t slot,
 			     struct pattern p);
 TCPX_MUST_CHECK int mem_poison(const struct mem *mem, const struct layout *l, uint64_t slot,

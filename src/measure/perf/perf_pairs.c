@@ -19,8 +19,12 @@ enum { CALIBRATE_NS = 60 * 1000 * 1000, CALIBRATE_TURNS = 2, LAT_ROUNDS_MAX = 1 
 struct pairs {
 	struct load *load;
 	struct baseline *raw;
-	struct mem out, in;        /* page-locked, where ours is a GPU's           */
+	struct mem own[2];         /* page-locked, where ours is a GPU's           */
+	struct load_side side;     /* their memory                                 */
 	struct layout flat;        /* of a transfer by sockets: one piece          */
+	uint64_t slots, at;        /* of their ring; where the next run begins     */
+	uint64_t seed;             /* of its patterns                              */
+	uint64_t raw_iters, raw_compared, raw_wrong; /* transfers, bytes           */
 	uint64_t iters;            /* of one run of ours                           */
 	uint64_t rounds;           /* of one run of the sockets                    */
 	struct load_stats *ours;   /* of one run                                   */
@@ -81,6 +85,29 @@ plan_conns(struct perf *p, const struct usage *u, struct baseline_plan *plan)
 	}
 }
 
+/* The memory of the sockets: ours, or page-locked memory beside a GPU's. */
+static int
+open_ring(struct pairs *s, struct baseline_plan *plan)
+{
+	struct perf *p = s->load->perf;
+	uint64_t per_round = p->job.lat ? 1 : p->job.depth;
+	int rc = layout_init(&s->flat, p->at.size, 1, 0);
+
+	s->slots = s->load->ring / per_round * per_round;
+	s->side = (struct load_side){ NULL, NULL, &s->flat, &s->flat };
+	plan->slots = s->slots;
+	plan->span = s->flat.span;
+	if (!rc)
+		rc = mem_for_sockets(&p->out, plan->slots * plan->span, &s->own[0], &s->side.out);
+	if (!rc)
+		rc = mem_for_sockets(&p->in, plan->slots * plan->span, &s->own[1], &s->side.in);
+	plan->out_mem = mem_at(s->side.out);
+	plan->in_mem = mem_at(s->side.in);
+	if (plan->echo && !plan->out_mem) /* READ: any memory of the size will do */
+		plan->out_mem = plan->in_mem;
+	return rc;
+}
+
 static int
 open_raw(struct pairs *s)
 {
@@ -95,17 +122,11 @@ open_raw(struct pairs *s)
 		goto free_all;
 	*plan = (struct baseline_plan){
 		.echo = p->job.lat, .out = &s->flat, .in = &s->flat,
-		.span = p->lay.span, .depth = p->job.depth,
+		.depth = p->job.depth,
 		.token = tcpx_clock_now(&tcpx_clock_system) & INT64_MAX };
-	rc = layout_init(&s->flat, p->at.size, 1, 0);
-	if (!rc)
-		rc = mem_for_sockets(&p->out, &s->out, &plan->out_mem);
-	if (!rc)
-		rc = mem_for_sockets(&p->in, &s->in, &plan->in_mem);
+	rc = open_ring(s, plan);
 	if (rc)
 		goto free_all;
-	if (plan->echo && !plan->out_mem) /* READ: any memory of the size will do */
-		plan->out_mem = plan->in_mem;
 	usage_read(p->engine, p->peer_name, u);
 	plan_conns(p, u, plan);
 	if (!plan->conns) {
@@ -121,11 +142,13 @@ open_raw(struct pairs *s)
 	for (size_t i = 0; i < plan->conns; i++)
 		json_array_append_new(conns, json_integer(plan->conn[i].out));
 	rc = perf_ask(p, "raw",
-		      json_pack("{s:b, s:i, s:I, s:O}", "echo", plan->echo, "threads",
-				(int)plan->threads, "token", (json_int_t)plan->token, "conns",
-				conns), "raw_ok", &reply);
+		      json_pack("{s:b, s:i, s:I, s:I, s:O}", "echo", plan->echo, "threads",
+				(int)plan->threads, "token", (json_int_t)plan->token, "slots",
+				(json_int_t)plan->slots, "conns", conns), "raw_ok", &reply);
 	if (!rc)
 		rc = job_number(reply, "port", 1, UINT16_MAX, &port);
+	if (!rc) /* pages for all of it */
+		rc = load_arm(p, &s->side, (struct job_slots){ 0, s->slots, true }, &s->seed);
 	if (!rc)
 		rc = baseline_connect(plan, (uint16_t)port, &s->raw);
 free_all:
@@ -162,16 +185,26 @@ rounds_for(uint64_t ns, uint64_t one_ns)
 	return one_ns && one_ns < ns ? (ns + one_ns - 1) / one_ns : 1;
 }
 
+/* From s->at on, round the ring. */
+static int
+run_rounds(struct pairs *s, uint64_t rounds, uint64_t *ns)
+{
+	int rc = baseline_run(s->raw, rounds, ns);
+
+	s->at = (s->at + rounds * s->load->perf->job.depth) % s->slots;
+	return rc;
+}
+
 /* Chooses the size of calls and the rounds of a run. */
 static int
 calibrate(struct pairs *s)
 {
 	static const uint64_t calls[] = { 256 << 10, 512 << 10, 1 << 20 };
 	uint64_t best[ARRAY_LEN(calls)], ns, choice = 0;
-	int rc = baseline_run(s->raw, 2, &ns); /* warm-up */
+	int rc = run_rounds(s, 2, &ns); /* warm-up */
 
 	if (!rc)
-		rc = baseline_run(s->raw, 2, &ns);
+		rc = run_rounds(s, 2, &ns);
 	ns /= 2;
 	for (int turn = 0; !rc && turn < CALIBRATE_TURNS; turn++) {
 		uint64_t rounds = rounds_for(CALIBRATE_NS, ns);
@@ -181,7 +214,7 @@ calibrate(struct pairs *s)
 
 			rc = set_call(s, calls[i]);
 			if (!rc)
-				rc = baseline_run(s->raw, rounds, &took);
+				rc = run_rounds(s, rounds, &took);
 			if (!rc && (!turn || took / rounds < best[i]))
 				best[i] = took / rounds;
 		}
@@ -214,53 +247,107 @@ both_cpu_s(struct perf *p, double *cpu_s)
 
 /* This many round trips on one connection, blocking. */
 static int
-run_echo(struct pairs *s, struct tcpx_hist *hist)
+run_echo(struct pairs *s, uint64_t rounds, struct tcpx_hist *hist)
 {
 	struct perf *p = s->load->perf;
 	uint64_t part = p->job.op == JOB_READ ? 1 : 2, start;
 	struct placed here = { 0 };
 	int rc = p->sides.placed ? thread_place(&here, p->sides.client) : 0;
 
-	tcpx_hist_init(hist);
-	for (uint64_t i = 0; !rc && i < s->rounds; i++) {
+	for (uint64_t i = 0; !rc && i < rounds; i++) {
 		start = tcpx_clock_now(&tcpx_clock_system);
-		rc = baseline_echo(s->raw, p->at.size);
+		rc = baseline_echo(s->raw, s->at);
 		tcpx_hist_add(hist, (tcpx_clock_now(&tcpx_clock_system) - start) / part);
+		s->at = (s->at + 1) % s->slots;
 	}
 	thread_release(&here);
 	return rc;
 }
 
+/* One run of the sockets. */
+struct raw_run {
+	struct tcpx_hist hist;  /* --lat                                            */
+	uint64_t ns;            /* else: the time of its rounds                     */
+	uint64_t wall_ns;
+	double cpu_s;
+};
+
+/* So many rounds, with what they cost. */
 static int
-run_raw(struct pairs *s)
+time_rounds(struct pairs *s, uint64_t rounds, struct raw_run *r)
 {
 	struct perf *p = s->load->perf;
-	struct tcpx_hist *hist = NULL;
-	double before = 0, after = 0, ways = p->job.bi || p->job.lat ? 2 : 1;
+	double before = 0, after = 0;
 	uint64_t ns = 0, start;
 	int rc = both_cpu_s(p, &before);
 
 	if (rc)
 		return rc;
 	start = tcpx_clock_now(&tcpx_clock_system);
-	if (p->job.lat) {
-		hist = malloc(sizeof(*hist));
-		rc = hist ? run_echo(s, hist) : -ENOMEM;
-	} else {
-		rc = baseline_run(s->raw, s->rounds, &ns);
-	}
-	s->raw_ns = (tcpx_clock_now(&tcpx_clock_system) - start) / s->rounds;
+	rc = p->job.lat ? run_echo(s, rounds, &r->hist) : run_rounds(s, rounds, &ns);
+	r->wall_ns += tcpx_clock_now(&tcpx_clock_system) - start;
+	r->ns += ns;
 	if (!rc)
 		rc = both_cpu_s(p, &after);
-	if (!rc && hist) {
-		tcpx_hist_merge(&s->raw_hist, hist);
-		s->raw_us = (double)tcpx_hist_percentile(hist, 50) / 1000;
-	} else if (!rc) {
-		s->raw_us = (double)ns / 1000 / (double)(s->rounds * p->job.depth);
+	r->cpu_s += after - before;
+	return rc;
+}
+
+/* So many rounds, which do not go beyond the end of the ring, and are all compared. */
+static int
+check_rounds(struct pairs *s, uint64_t rounds, struct raw_run *r)
+{
+	struct perf *p = s->load->perf;
+	const struct tcpx_xfer_info none = { 0 };
+	struct job_slots slots = { s->at, rounds * p->job.depth, true };
+	int rc = load_arm(p, &s->side, slots, &s->seed);
+
+	for (uint64_t d = s->at; !rc && p->job.lat && d < s->at + slots.slots; d++)
+		rc = mem_fill(s->side.out ? s->side.out : s->side.in, &s->flat, d,
+			      pattern_of(s->seed + 1, d)); /* what is to come back */
+	if (!rc)
+		rc = time_rounds(s, rounds, r);
+	if (!rc)
+		rc = load_compare(p, &s->side, slots, s->seed, &none, &s->raw_wrong);
+	if (!rc)
+		s->raw_compared += slots.slots;
+	return rc;
+}
+
+/* As load_measure() does. */
+static int
+run_raw(struct pairs *s)
+{
+	struct perf *p = s->load->perf;
+	uint64_t ring = s->slots / p->job.depth, left = s->rounds, n;
+	struct raw_run *r = calloc(1, sizeof(*r));
+	double ways = p->job.bi || p->job.lat ? 2 : 1;
+	int rc = r ? 0 : -ENOMEM;
+
+	if (r)
+		tcpx_hist_init(&r->hist);
+	if (!rc && (!p->args->check || p->job.lat)) {
+		n = !p->args->check ? left : left > ring ? left - ring : 0;
+		rc = n ? time_rounds(s, n, r) : 0;
+		left -= n;
 	}
-	s->raw_cpu_s += after - before;
-	s->raw_bytes += (double)(p->at.size * s->rounds * p->job.depth) * ways;
-	free(hist);
+	for (; !rc && left; left -= n) {
+		n = ring - s->at / p->job.depth < left ? ring - s->at / p->job.depth : left;
+		rc = check_rounds(s, n, r);
+	}
+	if (!rc && p->job.lat) {
+		tcpx_hist_merge(&s->raw_hist, &r->hist);
+		s->raw_us = (double)tcpx_hist_percentile(&r->hist, 50) / 1000;
+	} else if (!rc) {
+		s->raw_us = (double)r->ns / 1000 / (double)(s->rounds * p->job.depth);
+	}
+	if (!rc) {
+		s->raw_ns = r->wall_ns / s->rounds;
+		s->raw_cpu_s += r->cpu_s;
+		s->raw_iters += s->rounds * p->job.depth;
+		s->raw_bytes += (double)(p->at.size * s->rounds * p->job.depth) * ways;
+	}
+	free(r);
 	return rc;
 }
 
@@ -272,7 +359,7 @@ run_ours(struct pairs *s, double *us)
 
 	memset(o, 0, sizeof(*o));
 	tcpx_hist_init(&o->hist);
-	rc = load_run(s->load, s->iters, o, NULL);
+	rc = load_measure(s->load, s->iters, o);
 	if (rc)
 		return rc;
 	s->ours_ns = o->ns / o->iters;
@@ -281,6 +368,8 @@ run_ours(struct pairs *s, double *us)
 	t->ns += o->ns;
 	t->far_ns += o->far_ns;
 	t->iters += o->iters;
+	t->compared += o->compared;
+	t->wrong += o->wrong;
 	t->sum_us += o->sum_us;
 	t->square_us += o->square_us;
 	tcpx_hist_merge(&t->hist, &o->hist);
@@ -344,6 +433,10 @@ fill_baseline(struct pairs *s, struct row *row)
 
 	row_sum_up_pairs(row);
 	snprintf(row->baseline_congestion, sizeof(row->baseline_congestion), "%s", s->congestion);
+	if (s->load->perf->args->check && s->raw_iters) {
+		row->baseline_compared = (double)s->raw_compared / (double)s->raw_iters;
+		row->baseline_wrong = (double)s->raw_wrong;
+	}
 	if (s->raw_bytes > 0)
 		row->baseline_cpu_s_per_GB = s->raw_cpu_s / (s->raw_bytes / 1e9);
 	if (s->load->perf->job.lat) {
@@ -386,8 +479,8 @@ perf_pairs(struct load *l, uint64_t iters, struct load_stats *stats, struct row 
 	if (!rc)
 		fill_baseline(s, row);
 	baseline_close(s->raw);
-	mem_close(NULL, &s->out);
-	mem_close(NULL, &s->in);
+	mem_close(NULL, &s->own[0]);
+	mem_close(NULL, &s->own[1]);
 	free(s->ours);
 	free(s);
 	return rc;

@@ -201,6 +201,10 @@ perf_fill_row(struct load *l, const struct load_stats *s, struct row *row)
 	snprintf(row->dist, sizeof(row->dist), "%s", p->args->dist);
 	row->descs = p->at.descs;
 	row->iters = s->iters;
+	row->wrong = s->wrong;
+	row->checked = s->compared && s->compared == s->iters;
+	if (p->args->check && !p->unchecked)
+		row->compared = (double)s->compared / (double)s->iters;
 	row->warmup = p->args->warmup;
 	fill_session(l, row);
 	row->time_us = perf_time_of(&s->hist, s->sum_us, s->square_us, there_and_back ? 2 : 1);

@@ -10,7 +10,7 @@
 #include "measure/perf/load.h"
 #include "measure/report/row.h"
 
-/* Everything of @row but baseline, pairs, checked and wrong. */
+/* Everything of @row but baseline and pairs. */
 void perf_fill_row(struct load *l, const struct load_stats *stats, struct row *row);
 /* Percentiles of a histogram of ns, times @scale. */
 struct row_time perf_time_of(const struct tcpx_hist *hist, double sum_us, double square_us,

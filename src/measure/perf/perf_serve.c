@@ -156,10 +156,25 @@ ready_gpus(struct serve *s, const struct place *place)
 	return place->gpus ? gpus_ready(s->gpus, place) : 0;
 }
 
+/* Host memory of the clients, whether they have touched it or not. */
+static uint64_t
+promised(const struct serve *s)
+{
+	uint64_t sum = 0;
+
+	tcpx_chain_each(node, after, &s->clients) {
+		const struct client *g = tcpx_container(node, struct client, node);
+
+		sum += g->out.gpus ? 0 : g->out.len;
+		sum += g->in.gpus ? 0 : g->in.len;
+	}
+	return sum;
+}
+
 static int
 open_mem(struct serve *s, struct client *g)
 {
-	uint64_t len = g->job.depth * g->job.span_bytes;
+	uint64_t least = job_slots_least(&g->job), ring;
 	char where[PLACE_TEXT];
 	int rc;
 
@@ -171,10 +186,17 @@ open_mem(struct serve *s, struct client *g)
 		g->place.gpus = 0;
 		rc = 0;
 	}
-	if (!rc && job_has_out(&g->job))
-		rc = mem_open(s->engine, s->gpus, &g->place, len, TCPX_MEM_REMOTE_WRITE, &g->out);
+	if (rc)
+		return rc;
+	ring = mem_ring_bytes(s->gpus, &g->place, promised(s), 0) / job_ways(&g->job);
+	if (ring > g->job.ring_bytes)
+		ring = g->job.ring_bytes;
+	if (job_has_out(&g->job))
+		rc = mem_open(s->engine, s->gpus, &g->place, ring, least, g->job.span_bytes,
+			      TCPX_MEM_REMOTE_WRITE, &g->out);
 	if (!rc && job_has_in(&g->job))
-		rc = mem_open(s->engine, s->gpus, &g->place, len, TCPX_MEM_REMOTE_READ, &g->in);
+		rc = mem_open(s->engine, s->gpus, &g->place, ring, least, g->job.span_bytes,
+			      TCPX_MEM_REMOTE_READ, &g->in);
 	return rc;
 }
 
@@ -288,86 +310,16 @@ take_case(struct serve *s, struct client *g, const json_t *msg)
 	client_end_case(s, g);
 	g->at = at;
 	rc = layouts_init(&g->lay, g->at.size, g->at.descs, g->at.seed);
-	if (!rc && s->events)
+	if (rc)
+		return rc;
+	g->slots = JOB_SLOTS_MAX;
+	if (g->out.parts && mem_slots(&g->out, g->lay.span) < g->slots)
+		g->slots = mem_slots(&g->out, g->lay.span);
+	if (g->in.parts && mem_slots(&g->in, g->lay.span) < g->slots)
+		g->slots = mem_slots(&g->in, g->lay.span);
+	if (s->events)
 		put_session(s, g);
-	return rc ? rc : job_send(g->peer, "case_ok", NULL);
-}
-
-static int
-take_arm(struct client *g, const json_t *msg)
-{
-	int rc = job_number(msg, "seed", 0, INT64_MAX, &g->check_seed);
-
-	for (uint64_t d = 0; !rc && d < g->job.depth; d++) {
-		if (g->out.len)
-			rc = mem_poison(&g->out, &g->lay.server_out, d, g->check_seed + 2);
-		if (!rc && g->in.len)
-			rc = mem_fill(&g->in, &g->lay.server_in, d,
-				      pattern_of(g->check_seed + 1, d));
-	}
-	return rc ? rc : job_send(g->peer, "armed", NULL);
-}
-
-/* What stands where the client has put its text: to be seen, and then replaced by the pattern,
- * which the comparison wants there. */
-static int
-take_text(struct client *g, uint64_t slot, char got[JOB_TEXT], struct layout_verdict *total)
-{
-	const struct pattern p = pattern_of(g->check_seed, slot);
-	struct layout_verdict v = { 0 };
-	size_t len = strlen(g->job.text) + 1;
-	uint8_t pattern[JOB_TEXT];
-	int rc;
-
-	if (len == 1 || len > g->at.size || g->at.descs > 1)
-		return 0;
-	rc = mem_get(&g->out, &g->lay.server_out, slot, got, len);
-	if (rc)
-		return rc;
-	got[len - 1] = '\0';
-	for (size_t i = 0; i < len; i++)
-		v.wrong += got[i] != g->job.text[i];
-	if (v.wrong)
-		snprintf(v.text, sizeof(v.text), "transfer %" PRIu64 " offset 0: the text is not"
-			 " the client's", slot);
-	layout_verdict_add(total, &v);
-	pattern_fill(p, 0, pattern, len);
-	return mem_put(&g->out, &g->lay.server_out, slot, pattern, len);
-}
-
-static int
-take_verify(struct serve *s, struct client *g, const json_t *msg)
-{
-	struct layout_verdict total = { 0 };
-	char text[JOB_TEXT] = "";
-	json_t *verdict, *event;
-	uint64_t chunk;
-	int rc = job_number(msg, "chunk", 0, INT64_MAX, &chunk);
-
-	if (!rc && g->out.len && json_is_true(json_object_get(msg, "spoil")))
-		rc = mem_spoil(&g->out, &g->lay.server_out, 0);
-	for (uint64_t d = 0; !rc && g->out.len && d < g->job.depth; d++) {
-		struct layout_verdict v = { 0 };
-
-		rc = take_text(g, d, text, &total);
-		if (rc)
-			break;
-		rc = mem_verify(&g->out, &g->lay.server_out, d, g->check_seed, g->job.depth,
-				g->check_seed + 2, chunk, &v);
-		layout_verdict_add(&total, &v);
-	}
-	if (rc)
-		return rc;
-	g->wrong += total.wrong;
-	if (text[0] && !s->quiet)
-		printf("client %s: received '%s'\n", g->name, text);
-	verdict = json_pack("{s:I, s:I, s:s}", "wrong", (json_int_t)total.wrong, "first",
-			    (json_int_t)total.first, "text", total.text);
-	event = json_pack("{s:s%, s:I}", "received", text, strnlen(text, sizeof(text)), "transfer",
-			  json_integer_value(json_object_get(msg, "transfer")));
-	json_object_update(event, verdict);
-	events_put(s->events, "verdict", event);
-	return job_send(g->peer, "verdict", verdict);
+	return job_send(g->peer, "case_ok", json_pack("{s:I}", "slots", (json_int_t)g->slots));
 }
 
 static int
@@ -427,11 +379,11 @@ take_message(struct serve *s, struct client *g, const json_t *msg)
 	else if (!g->lay.span)
 		rc = tcpx_fail(TCPX_SUB_TOOL, TCPX_ESTATE, "message '%.32s' before any case", t);
 	else if (!strcmp(t, "arm"))
-		rc = take_arm(g, msg);
+		rc = client_take_arm(g, msg);
 	else if (!strcmp(t, "run"))
 		rc = client_begin_run(s, g, msg);
 	else if (!strcmp(t, "verify"))
-		rc = take_verify(s, g, msg);
+		rc = client_take_verify(s, g, msg);
 	else if (!strcmp(t, "raw"))
 		rc = client_take_raw(s, g, msg);
 	else if (!strcmp(t, "raw_call"))

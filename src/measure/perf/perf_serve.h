@@ -24,6 +24,7 @@ struct client_run {
 	bool going;              /* the client will post now: wait for that           */
 	bool over;               /* the client has seen its last acknowledgement      */
 	uint64_t iters;
+	uint64_t slot, ring;     /* of the first transfer; so many are gone round     */
 	uint64_t received, sent; /* SEND/RECV and pongs: ended                        */
 	uint64_t recv_posted, send_posted;
 	uint64_t begin_ns;       /* by our clock; of a timed run whose end is known   */
@@ -51,17 +52,20 @@ struct client {
 	struct place place;      /* where our memory for it lies                      */
 	struct mem out, in;      /* data comes into out, goes from in                 */
 	struct regions client_in; /* of the client, for pongs                         */
+	uint64_t slots;          /* of the ring that the size has                     */
 	uint64_t check_seed;
 	struct client_run run;
 	struct placed placed;    /* our thread, during a run of a job with a CPU      */
 	/* SEND/RECV: oldest first, ring of job.depth; pongs: ring of PONG_SLOTS */
 	tcpx_xfer *recv[JOB_DEPTH_MAX], *send[JOB_DEPTH_MAX];
-	tcpx_list *pong_list[2];
-	tcpx_xfer *pong[PONG_SLOTS];
+	tcpx_list *(*pong_list)[2]; /* of each slot of the ring, g->slots of them      */
+	tcpx_xfer **pong;
 	struct reach *reach;     /* ports that it tries; NULL: it does not            */
 	struct baseline *raw;
 	struct layout raw_flat;  /* of a transfer by it: one piece                    */
-	struct mem raw_out, raw_in; /* its memory, where ours is a GPU's              */
+	struct mem raw_own[2];   /* its memory for out and in, where ours is a GPU's  */
+	const struct mem *raw_mem[2]; /* its memory; NULL none                        */
+	uint64_t raw_slots;      /* of its ring                                       */
 	/* for what is printed */
 	uint64_t timed_iters, timed_ns; /* of this size                              */
 	uint64_t runs, wrong;
@@ -104,6 +108,9 @@ int client_take_path(struct serve *s, struct client *g, const json_t *msg);
 void client_fail(struct serve *s, struct client *g, const char *what, int rc);
 int client_begin_run(struct serve *s, struct client *g, const json_t *msg);
 void client_note_of_run(struct serve *s, struct client *g, const char *note, size_t len);
+/* Slots of its ring, or of that of the plain sockets. */
+int client_take_arm(struct client *g, const json_t *msg);
+int client_take_verify(struct serve *s, struct client *g, const json_t *msg);
 bool client_pump(struct serve *s, struct client *g, tcpx_xfer **oldest);
 /* Gives back what belongs to one size. */
 void client_end_case(struct serve *s, struct client *g);

@@ -32,7 +32,7 @@ fill_plan(struct client *g, const json_t *msg, struct baseline_plan *plan)
 
 	*plan = (struct baseline_plan){
 		.echo = json_is_true(json_object_get(msg, "echo")), .out = &g->raw_flat,
-		.in = &g->raw_flat, .span = g->lay.span, .depth = g->job.depth,
+		.in = &g->raw_flat, .depth = g->job.depth,
 		.placed = g->job.cpu_said, .cpu = (unsigned)g->job.cpu,
 		.conns = json_array_size(conns) };
 	rc = layout_init(&g->raw_flat, g->at.size, 1, 0);
@@ -40,6 +40,8 @@ fill_plan(struct client *g, const json_t *msg, struct baseline_plan *plan)
 		rc = job_number(msg, "threads", 1, BASELINE_THREADS, &threads);
 	if (!rc)
 		rc = job_number(msg, "token", 0, INT64_MAX, &plan->token);
+	if (!rc) /* a piece by itself takes no more room than several */
+		rc = job_number(msg, "slots", job_slots_least(&g->job), g->slots, &plan->slots);
 	if (rc)
 		return rc;
 	if (!plan->conns || plan->conns > BASELINE_CONNS)
@@ -52,8 +54,17 @@ fill_plan(struct client *g, const json_t *msg, struct baseline_plan *plan)
 					 " a direction that the job has not", i);
 	}
 	plan->threads = (unsigned)threads;
-	rc = mem_for_sockets(&g->out, &g->raw_out, &plan->out_mem);
-	return rc ? rc : mem_for_sockets(&g->in, &g->raw_in, &plan->in_mem);
+	plan->span = g->raw_flat.span;
+	rc = mem_for_sockets(&g->out, plan->slots * plan->span, &g->raw_own[0], &g->raw_mem[0]);
+	if (!rc)
+		rc = mem_for_sockets(&g->in, plan->slots * plan->span, &g->raw_own[1],
+				     &g->raw_mem[1]);
+	plan->out_mem = mem_at(g->raw_mem[0]);
+	plan->in_mem = mem_at(g->raw_mem[1]);
+	g->raw_slots = rc ? 0 : plan->slots;
+	if (plan->echo) /* it has a buffer of its own */
+		g->raw_mem[0] = g->raw_mem[1] = NULL;
+	return rc;
 }
 
 int
@@ -92,8 +103,10 @@ client_end_raw(struct serve *s, struct client *g)
 {
 	baseline_close(g->raw);
 	g->raw = NULL;
-	mem_close(s->engine, &g->raw_out);
-	mem_close(s->engine, &g->raw_in);
+	g->raw_mem[0] = g->raw_mem[1] = NULL;
+	g->raw_slots = 0;
+	mem_close(s->engine, &g->raw_own[0]);
+	mem_close(s->engine, &g->raw_own[1]);
 }
 
 /* Other clients wait this third of a second: they measure, too. */

@@ -65,24 +65,36 @@ find_back(struct serve *s, struct client *g)
 }
 
 static int
+prepare_pong(struct serve *s, struct client *g, uint64_t slot)
+{
+	tcpx_list **list = g->pong_list[slot];
+	struct tcpx_desc d;
+	int rc = 0;
+
+	regions_descs(&g->in.regions, &g->lay.server_in, slot, &d);
+	if (!list[0])
+		rc = tcpx_list_prepare(s->engine, &d, 1, &list[0]);
+	regions_descs(&g->client_in, &g->lay.client_in, slot, &d);
+	if (!rc && !list[1])
+		rc = tcpx_list_prepare(s->engine, &d, 1, &list[1]);
+	return rc ? rc : tcpx_xfer_prepare(g->back, TCPX_OP_WRITE, list[0], list[1],
+					   &g->pong[slot]);
+}
+
+static int
 prepare_pongs(struct serve *s, struct client *g)
 {
-	struct tcpx_desc d;
 	int rc = find_back(s, g);
 
 	if (!rc)
 		rc = tcpx_peer_wait(g->back, 5000);
-	if (rc || g->pong[0])
-		return rc;
-	regions_descs(&g->in.regions, &g->lay.server_in, 0, &d);
-	rc = tcpx_list_prepare(s->engine, &d, 1, &g->pong_list[0]);
-	if (rc)
-		return rc;
-	regions_descs(&g->client_in, &g->lay.client_in, 0, &d);
-	rc = tcpx_list_prepare(s->engine, &d, 1, &g->pong_list[1]);
-	for (int i = 0; !rc && i < PONG_SLOTS; i++)
-		rc = tcpx_xfer_prepare(g->back, TCPX_OP_WRITE, g->pong_list[0], g->pong_list[1],
-				       &g->pong[i]);
+	if (!rc && !g->pong) {
+		g->pong = calloc(g->slots, sizeof(*g->pong));
+		g->pong_list = calloc(g->slots, sizeof(*g->pong_list));
+		rc = g->pong && g->pong_list ? 0 : -ENOMEM;
+	}
+	for (uint64_t i = 0; !rc && i < g->run.ring; i++)
+		rc = g->pong[i] ? 0 : prepare_pong(s, g, i);
 	return rc;
 }
 
@@ -91,7 +103,7 @@ post_half(struct client *g, enum tcpx_op op, uint64_t n, tcpx_xfer **xfer)
 {
 	bool recv = op == TCPX_OP_RECV;
 	const struct layout *l = recv ? &g->lay.server_out : &g->lay.server_in;
-	uint64_t d = n % g->job.depth;
+	uint64_t d = (g->run.slot + n) % g->run.ring;
 	struct tcpx_desc *desc = calloc(l->count, sizeof(*desc));
 	int rc;
 
@@ -132,13 +144,19 @@ int
 client_begin_run(struct serve *s, struct client *g, const json_t *msg)
 {
 	struct client_run *r = &g->run;
-	uint64_t iters;
+	uint64_t iters, slot = 0, ring = 0;
 	int rc = job_number(msg, "iters", 1, INT64_MAX, &iters);
 
+	if (!rc)
+		rc = job_number(msg, "ring", job_slots_least(&g->job), g->slots, &ring);
+	if (!rc)
+		rc = job_number(msg, "slot", 0, ring - 1, &slot);
 	if (rc)
 		return rc;
 	memset(r, 0, sizeof(*r));
 	r->iters = iters;
+	r->slot = slot;
+	r->ring = ring;
 	r->timed = json_is_true(json_object_get(msg, "timed"));
 	r->going = !r->timed;
 	if (g->job.op == JOB_SENDRECV) {
@@ -167,13 +185,13 @@ client_begin_run(struct serve *s, struct client *g, const json_t *msg)
 static int
 send_pong(struct client *g)
 {
-	tcpx_xfer *x = g->pong[g->run.sent++ % PONG_SLOTS];
+	tcpx_xfer *x = g->pong[(g->run.slot + g->run.sent++) % g->run.ring];
 	const char note = JOB_NOTE_PING;
 	int rc = tcpx_xfer_post(x, &note, 1);
 
 	if (rc != TCPX_ESTATE)
 		return rc;
-	(void)tcpx_wait(x, 1000); /* four pongs ago: only its acknowledgement is missing */
+	(void)tcpx_wait(x, 1000); /* a ring ago: only its acknowledgement is missing */
 	return tcpx_xfer_post(x, &note, 1);
 }
 
@@ -224,8 +242,10 @@ client_note_of_run(struct serve *s, struct client *g, const char *note, size_t l
 		rc = send_pong(g);
 	else if (note[0] == JOB_NOTE_TIME)
 		rc = hear_time(g, note, len);
-	else if (note[0] == JOB_NOTE_GO)
+	else if (note[0] == JOB_NOTE_GO) {
 		r->going = true;
+		usage_read_process(&r->before); /* times that went to and fro are not the run's */
+	}
 	else if (note[0] == JOB_NOTE_END)
 		rc = hear_end(s, g, note, len);
 	else if (note[0] == JOB_NOTE_DONE)
@@ -330,14 +350,14 @@ client_end_case(struct serve *s, struct client *g)
 		tcpx_xfer_free(g->send[i]);
 		g->recv[i] = g->send[i] = NULL;
 	}
-	for (int i = 0; i < PONG_SLOTS; i++) {
+	for (uint64_t i = 0; g->pong && i < g->slots; i++)
 		tcpx_xfer_free(g->pong[i]);
-		g->pong[i] = NULL;
-	}
-	for (int i = 0; i < 2; i++) {
-		if (g->pong_list[i])
-			tcpx_list_free(g->pong_list[i]);
-		g->pong_list[i] = NULL;
-	}
+	for (uint64_t i = 0; g->pong_list && i < 2 * g->slots; i++)
+		if (g->pong_list[i / 2][i % 2])
+			tcpx_list_free(g->pong_list[i / 2][i % 2]);
+	free(g->pong);
+	free(g->pong_list);
+	g->pong = NULL;
+	g->pong_list = NULL;
 	layouts_fini(&g->lay);
 }

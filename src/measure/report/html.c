@@ -301,10 +301,12 @@ add_verdict(json_t *page, const struct page *p)
 	const struct row_stage *stage = &row->stage_us;
 	char title[512], stop[512], limit[256] = "", check[256];
 	char congestion[256];
-	bool checked = result_is_whole(r);
+	bool checked = result_is_whole(r), in_part = false;
 
-	for (size_t i = 0; i < r->rows.n; i++)
+	for (size_t i = 0; i < r->rows.n; i++) {
 		checked &= r->rows.at[i].checked;
+		in_part |= r->rows.at[i].checked || r->rows.at[i].compared > 0;
+	}
 	out_verdict_stop(r, stop, sizeof(stop));
 	if (p->row) {
 		out_verdict_speed(p->row, title, sizeof(title));
@@ -314,10 +316,11 @@ add_verdict(json_t *page, const struct page *p)
 		memcpy(title, stop, sizeof(title));
 	out_verdict_check(r, check, sizeof(check));
 	out_verdict_congestion(row, congestion, sizeof(congestion));
-	template_add(page, json_pack("{s:o, s:o, s:o, s:o, s:b, s:b, s:b, s:b, s:b, s:b, s:b, s:b, s:b}",
+	template_add(page, json_pack("{s:o, s:o, s:o, s:o, s:b, s:b, s:b, s:b, s:b, s:b, s:b, s:b, s:b, s:b}",
 				     "congestion_told", out_json(congestion),
 				     "title", out_json(title), "limit", out_json(limit),
 				     "check", out_json(check), "checked_all", checked,
+				     "in_part", in_part,
 				     "right", result_is_right(r) && !result_copied_nothing(r) &&
 				     !r->failed.code[0], "several", p->n > 1,
 				     "curve", p->row && (p->n > 1 || r->rows.n > 1), "cpu", has_cost(r),

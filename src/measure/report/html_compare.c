@@ -274,7 +274,7 @@ static void
 add_check(json_t *page, const struct result *results, size_t n)
 {
 	char check[256], text[300];
-	bool right = true, all = true;
+	bool right = true, all = true, in_part = false;
 
 	snprintf(text, sizeof(text), "Verified: every byte of all records arrived as sent.");
 	for (size_t i = n; i-- > 0;) {
@@ -284,6 +284,8 @@ add_check(json_t *page, const struct result *results, size_t n)
 
 		for (size_t k = 0; k < r->rows.n; k++)
 			checked &= r->rows.at[k].checked;
+		for (size_t k = 0; k < r->rows.n; k++)
+			in_part |= r->rows.at[k].checked || r->rows.at[k].compared > 0;
 		if (!good || (right && !checked)) {
 			out_verdict_check(r, check, sizeof(check));
 			snprintf(text, sizeof(text), "%c: %s", (int)('A' + i), check);
@@ -291,8 +293,8 @@ add_check(json_t *page, const struct result *results, size_t n)
 		right &= good;
 		all &= checked;
 	}
-	template_add(page, json_pack("{s:o, s:b, s:b, s:s, s:s}", "check", out_json(text), "right", right,
-				     "checked_all", all, "limit", "", "congestion_told", ""));
+	template_add(page, json_pack("{s:o, s:b, s:b, s:b, s:s, s:s}", "check", out_json(text), "right",
+				     right, "checked_all", all, "in_part", in_part, "limit", "", "congestion_told", ""));
 }
 
 void

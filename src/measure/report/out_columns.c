@@ -195,8 +195,16 @@ path_cell(const struct cells *c, char *buf)
 static void
 wrong_cell(const struct cells *c, char *buf)
 {
-	if (c->row->checked)
+	if (c->row->checked || c->row->compared > 0)
 		count(c->row->wrong, buf);
+}
+
+/* Where not every byte was compared. */
+static void
+compared_cell(const struct cells *c, char *buf)
+{
+	if (!c->row->checked && c->row->compared > 0)
+		number(100 * c->row->compared, buf);
 }
 
 static const struct column {
@@ -228,6 +236,7 @@ static const struct column {
 	{ "95 %", 14, 94, false, interval_cell },
 	{ "%path", 7, 88, false, path_cell },
 	{ "wrong", 7, 85, false, wrong_cell },
+	{ "%compared", 11, 84, false, compared_cell },
 };
 
 enum { MARK = 2 }; /* " *" at the end of a row */

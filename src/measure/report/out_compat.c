@@ -51,7 +51,7 @@ out_nccl_row(FILE *f, const struct result *r, const struct row *row,
 	fit(v->lat ? row->half_rtt_us.mean : row->time_us.mean, 7, time, sizeof(time));
 	fit(row->algbw_GBps, 6, algbw, sizeof(algbw));
 	fit(row->busbw_GBps, 6, busbw, sizeof(busbw));
-	if (row->checked)
+	if (row->checked || row->compared > 0)
 		snprintf(wrong, sizeof(wrong), "%g", (double)row->wrong);
 
 	fprintf(f, "%12llu  %12llu  %8s  %6s  %6d", (unsigned long long)row->size,

@@ -48,7 +48,7 @@ bool
 result_is_right(const struct result *r)
 {
 	for (size_t i = 0; i < r->rows.n; i++)
-		if (r->rows.at[i].wrong)
+		if (r->rows.at[i].wrong || r->rows.at[i].baseline_wrong > 0)
 			return false;
 	return true;
 }
@@ -223,7 +223,8 @@ out_verdict_stop(const struct result *r, char *buf, size_t cap)
 void
 out_verdict_check(const struct result *r, char *buf, size_t cap)
 {
-	uint64_t bytes = 0, wrong = 0, unchecked = 0;
+	uint64_t bytes = 0, wrong = 0, unchecked = 0, in_part = 0;
+	double raw_wrong = 0, least = 1;
 	char amount[OUT_QUANTITY];
 
 	for (size_t i = 0; i < r->rows.n; i++) {
@@ -231,10 +232,16 @@ out_verdict_check(const struct result *r, char *buf, size_t cap)
 
 		bytes += row->size * row->iters * (!strcmp(row->dir, "bi") ? 2 : 1);
 		wrong += row->wrong;
-		unchecked += !row->checked;
+		raw_wrong += row->baseline_wrong > 0 ? row->baseline_wrong : 0;
+		unchecked += !row->checked && !(row->compared > 0);
+		in_part += !row->checked && row->compared > 0;
+		least = !row->checked && row->compared > 0 && row->compared < least ? row->compared
+										   : least;
 	}
 	if (wrong)
 		snprintf(buf, cap, "%llu bytes were wrong.", (unsigned long long)wrong);
+	else if (raw_wrong > 0)
+		snprintf(buf, cap, "%.0f bytes that raw sockets moved were wrong.", raw_wrong);
 	else if (result_copied_nothing(r))
 		snprintf(buf, cap, OUT_COPIED_NOTHING ".");
 	else if (!r->rows.n)
@@ -244,6 +251,10 @@ out_verdict_check(const struct result *r, char *buf, size_t cap)
 	else if (unchecked)
 		snprintf(buf, cap, "No byte was wrong; %llu of %zu rows were not checked.",
 			 (unsigned long long)unchecked, r->rows.n);
+	else if (in_part)
+		snprintf(buf, cap, "No byte was wrong of those compared, %s%.2g %% of %s.",
+			 in_part < r->rows.n || r->rows.n > 1 ? "at least " : "", 100 * least,
+			 r->rows.n > 1 ? "each row" : out_amount(bytes, amount));
 	else if (!result_is_whole(r))
 		snprintf(buf, cap, "No byte was wrong in the %zu row%s measured before.", r->rows.n,
 			 r->rows.n == 1 ? "" : "s");

@@ -132,6 +132,7 @@ static const struct field row_fields[] = {
 	MAYBE_OBJECT(half_rtt_us, maybe_time_shape),
 	MAYBE_OBJECT(baseline_half_rtt_us, percentile_shape), MAYBE_LIST(series, point_shape),
 	LIST(histogram, bucket_shape),
+	MAYBE(compared), MAYBE(baseline_compared), MAYBE(baseline_wrong),
 };
 const struct shape row_shape = SHAPE(row_fields);
 #undef S
@@ -177,7 +178,7 @@ static const struct shape mesh_rank_shape = SHAPE(mesh_rank_fields);
 #define S struct result_mesh_pair
 static const struct field mesh_pair_fields[] = {
 	INDEX(from), INDEX(to), INDEX(step), NUMBER(GBps), MAYBE(peer_GBps), MAYBE(p50_us),
-	COUNT(iters), BOOL(checked), BOOL(failed), COUNT(wrong),
+	COUNT(iters), BOOL(checked), MAYBE(compared), BOOL(failed), COUNT(wrong),
 };
 const struct shape mesh_pair_shape = SHAPE(mesh_pair_fields);
 #undef S

@@ -115,7 +115,8 @@ struct row {
 	double peer_algbw_GBps;   /* what the other side measured; optional          */
 	double transfers_per_s;   /* in one direction; optional                      */
 	bool checked;             /* every byte was compared with the pattern        */
-	uint64_t wrong;           /* bytes that differed; 0 if !checked              */
+	double compared;          /* share of the timed bytes that were; optional    */
+	uint64_t wrong;           /* of them, bytes that differed                    */
 	double cpu_s_per_GB;      /* CPU seconds of both ends / GB moved; optional   */
 	double client_cpu_s_per_GB, server_cpu_s_per_GB; /* of each end; optional    */
 
@@ -123,6 +124,8 @@ struct row {
 	char baseline_congestion[40]; /* of the raw sockets that sent; "" none       */
 	double baseline_GBps;         /* raw sockets, same pages, one piece; optional */
 	double baseline_cpu_s_per_GB; /* optional                                    */
+	double baseline_compared; /* as compared, of their timed runs; optional      */
+	double baseline_wrong;    /* bytes of them that differed; optional           */
 	double ratio;                 /* median of pairs[].ratio; optional. With --lat
 	                               * baseline half round trip / ours             */
 	struct row_interval ratio_ci;
@@ -198,6 +201,7 @@ struct result_mesh_pair {
 	double p50_us;         /* of one transfer; optional                          */
 	uint64_t iters;
 	bool checked, failed;
+	double compared;   /* as of a row; optional */
 	uint64_t wrong;        /* bytes                                              */
 };
 

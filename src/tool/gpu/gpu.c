@@ -211,6 +211,16 @@ gpus_ready(struct gpus *g, const struct place *place)
 	return rc;
 }
 
+uint64_t
+gpu_free_bytes(struct gpus *g, int gpu)
+{
+	size_t left = 0, total;
+
+	if (!g->api.cuMemGetInfo || enter(g, gpu))
+		return 0;
+	return leave(g, CALL(g, cuMemGetInfo(&left, &total), "free memory of GPU %d", gpu)) ? 0 : left;
+}
+
 int
 gpu_alloc(struct gpus *g, int gpu, uint64_t len, uint64_t *addr)
 {

@@ -41,6 +41,8 @@ json_t *gpus_format(struct gpus *g, const struct place *place);
 
 /* The calls below log what fails. Those that name a GPU need gpus_ready() for it. */
 
+/* Memory that nobody has taken; 0: the driver does not say. */
+uint64_t gpu_free_bytes(struct gpus *g, int gpu);
 TCPX_MUST_CHECK int gpu_alloc(struct gpus *g, int gpu, uint64_t len, uint64_t *addr);
 void gpu_free(struct gpus *g, int gpu, uint64_t addr);
 /* Can this PTX be loaded? */

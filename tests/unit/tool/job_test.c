@@ -22,7 +22,7 @@ static void
 jobs_come_back_as_they_were(void **state)
 {
 	const struct job job = { .op = JOB_SENDRECV, .bi = true, .spin = true, .depth = 7,
-				 .span_bytes = 1ull << 33, .meta = { 0, 255, 16 }, .meta_len = 3,
+				 .span_bytes = 1ull << 33, .ring_bytes = 1ull << 30, .meta = { 0, 255, 16 }, .meta_len = 3,
 				 .label = "a label", .text = "hello", .near = "cuda:3", .iters = 9,
 				 .mem_said = true, .mem = { 2, { 1, 5 } }, .cpu_said = true,
 				 .cpu = 3 };
@@ -57,6 +57,7 @@ static const struct {
 	{ "a text of 64 bytes", "{'op':'read','depth':1,'span':4096,'meta':'','text':'01234567890123"
 	  "45678901234567890123456789012345678901234567890123'}", TCPX_EBLOB },
 	{ "negative iterations", "{'op':'read','depth':1,'span':4096,'meta':'','iters':-1}", TCPX_EBLOB },
+	{ "a negative ring", "{'op':'read','depth':1,'span':4096,'meta':'','ring':-1}", TCPX_EBLOB },
 	{ "a CPU", "{'op':'read','depth':1,'span':4096,'meta':'','cpu':0}", 0 },
 	{ "a CPU below none", "{'op':'read','depth':1,'span':4096,'meta':'','cpu':-1}", TCPX_EBLOB },
 	{ "a CPU beyond all", "{'op':'read','depth':1,'span':4096,'meta':'','cpu':8192}", TCPX_EBLOB },
@@ -107,6 +108,32 @@ a_case_must_fit_its_job(void **state)
 	msg = job_case_format(&fine);
 	assert_int_equal(job_case_parse(msg, &job, &got), TCPX_EBLOB);
 	json_decref(msg);
+}
+
+static void
+slots_must_be_in_their_ring(void **state)
+{
+	static const struct {
+		struct job_slots s;
+		uint64_t most;
+		int rc;
+	} cases[] = {
+		{ { 0, 7, false }, 7, 0 },	     { { 3, 4, true }, 7, 0 },
+		{ { 3, 5, true }, 7, TCPX_EBLOB },   { { 7, 1, false }, 7, TCPX_EBLOB },
+		{ { 0, 0, false }, 7, TCPX_EBLOB },  { { 0, 1, false }, 0, TCPX_EBLOB },
+		{ { 1, INT64_MAX, false }, 7, TCPX_EBLOB },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		struct job_slots got = { 0 };
+		json_t *msg = job_slots_format(cases[i].s);
+		int rc = job_slots_parse(msg, cases[i].most, &got);
+
+		if (rc != cases[i].rc || (!rc && memcmp(&got, &cases[i].s, sizeof(got))))
+			fail_msg("case %zu: rc is %d, want %d", i, rc, cases[i].rc);
+		json_decref(msg);
+	}
 }
 
 /* {"text":"xxx..."} of @len bytes in all. */
@@ -204,6 +231,7 @@ main(void)
 		cmocka_unit_test(jobs_come_back_as_they_were),
 		cmocka_unit_test(job_table),
 		cmocka_unit_test(a_case_must_fit_its_job),
+		cmocka_unit_test(slots_must_be_in_their_ring),
 		cmocka_unit_test(long_messages_are_cut_and_joined),
 		cmocka_unit_test(what_is_no_part_is_refused),
 		cmocka_unit_test(a_new_message_replaces_half_of_an_old_one),

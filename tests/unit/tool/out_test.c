@@ -152,10 +152,10 @@ static const char csv[] =
 	"half_rtt_us.min,half_rtt_us.p50,half_rtt_us.p99,half_rtt_us.p999,"
 	"half_rtt_us.max,half_rtt_us.mean,half_rtt_us.stdev,"
 	"baseline_half_rtt_us.p50,baseline_half_rtt_us.p99,"
-	"baseline_half_rtt_us.p999\n"
+	"baseline_half_rtt_us.p999,compared,baseline_compared,baseline_wrong\n"
 	"67108864,write,uni,host,cuda:1,1,20,5,2,2,524288,16,pull,12000,12750,14000,"
 	"14500,15000,12782.64,250,5.25,5.25,5.2,78.2,true,0,0.35,0.15,0.2,,,5.5,0.3,0.97,0.94,1,"
-	"50,45,0.105,false,7.5,16,1234,300,90,40,70,,,,,,,,,,\n";
+	"50,45,0.105,false,7.5,16,1234,300,90,40,70,,,,,,,,,,,,,\n";
 
 /* The record printed in @format, to be freed. */
 static char *
@@ -327,6 +327,33 @@ what_was_not_checked_or_measured_does_not_look_so(void **state)
 	assert_null(strstr(text, "ratio"));
 	assert_null(strstr(text, "raw"));
 	assert_non_null(strstr(text, "The bytes were not checked."));
+	free(text);
+	result_fini(&r);
+}
+
+static void
+a_share_that_was_compared_stands_beside_the_figure(void **state)
+{
+	struct result r;
+	struct row *row;
+	char *text;
+
+	sample_result(&r);
+	row = sample_row(&r, 1 << 20);
+	row->checked = false;
+	row->compared = 0.125;
+	text = print(&r, OUT_TABLE);
+	assert_non_null(strstr(text, "wrong  %compared\n"));
+	assert_non_null(strstr(text, " 0       12.5\n"));
+	assert_non_null(strstr(text, "No byte was wrong of those compared, 12 % of "));
+	assert_null(strstr(text, "Verified"));
+	free(text);
+	row->checked = true;
+	row->compared = 1;
+	row->baseline_wrong = 3;
+	text = print(&r, OUT_TABLE);
+	assert_null(strstr(text, "%compared"));
+	assert_non_null(strstr(text, "3 bytes that raw sockets moved were wrong."));
 	free(text);
 	result_fini(&r);
 }
@@ -660,6 +687,7 @@ main(void)
 		cmocka_unit_test(every_format_prints_its_columns),
 		cmocka_unit_test(json_is_the_record),
 		cmocka_unit_test(what_was_not_checked_or_measured_does_not_look_so),
+		cmocka_unit_test(a_share_that_was_compared_stands_beside_the_figure),
 		cmocka_unit_test(a_run_that_copied_nothing_says_so_loudly),
 		cmocka_unit_test(wrong_bytes_and_a_degraded_session_are_told),
 		cmocka_unit_test(a_run_that_ended_early_says_so),
