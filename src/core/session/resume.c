@@ -80,23 +80,15 @@ tcpx_resume_answered(struct session *s, struct tcpx_buf *b)
 	return carry_on(s, r.received);
 }
 
+/* The session of this number that a peer has opened, with a reference; NULL: none. */
 static struct session *
 find(struct tcpx_engine *e, uint64_t id)
 {
-	struct session *found = NULL;
+	struct session *s = NULL;
 
-	pthread_mutex_lock(&e->registry.lock);
-	tcpx_chain_each(n, after, &e->registry.sessions) {
-		struct session *s = tcpx_container(n, struct session, in_engine);
-
-		if (s->id == id && !s->opener) {
-			tcpx_session_get(s);
-			found = s;
-			break;
-		}
-	}
-	pthread_mutex_unlock(&e->registry.lock);
-	return found;
+	while ((s = tcpx_session_after(e, s)) && (s->id != id || s->opener))
+		;
+	return s;
 }
 
 static int

@@ -28,21 +28,13 @@ tcpx_rival_judge(const struct rival_facts *f)
 static struct session *
 find(struct tcpx_engine *e, uint64_t incarnation)
 {
-	struct session *found = NULL;
+	struct session *s = NULL;
 
-	pthread_mutex_lock(&e->registry.lock);
-	tcpx_chain_each(n, after, &e->registry.sessions) {
-		struct session *s = tcpx_container(n, struct session, in_engine);
-
+	while ((s = tcpx_session_after(e, s)))
 		if (!s->opener && s->peer && s->peer->incarnation == incarnation &&
-		    atomic_load(&s->state) != SESS_FAILED) {
-			tcpx_session_get(s);
-			found = s;
+		    atomic_load(&s->state) != SESS_FAILED)
 			break;
-		}
-	}
-	pthread_mutex_unlock(&e->registry.lock);
-	return found;
+	return s;
 }
 
 static void

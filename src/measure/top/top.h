@@ -53,6 +53,15 @@ const char *top_fit(const char *s, size_t columns, char *buf, size_t cap);
 /* A command line without the directory of its program. */
 const char *top_command(const char *line);
 
+/* "eth0 -> eth1", a channel's NIC and the peer's. */
+void top_way(const json_t *channel, char *buf, size_t cap);
+/* "3/16": its messages in flight, of those allowed. */
+void top_window(const json_t *channel, char *buf, size_t cap);
+/* Lines for sessions that are not open: no channel would show them. */
+void top_sessions(struct tcpx_text *t, const json_t *engine, int indent);
+/* The table of I/O threads under @head; names have @width columns. */
+void top_threads(struct tcpx_text *t, const json_t *engine, const char *head, int indent, int width);
+
 /* The view, as lines; headings begin in the first column. */
 void top_format(struct tcpx_text *t, const json_t *doc);
 /* All counters in Prometheus's text format. */

@@ -54,15 +54,11 @@ static void
 channel(struct tcpx_text *t, const json_t *c, const json_t *session, unsigned columns)
 {
 	int room = columns > 100 ? 24 : 12, way_room = columns > 100 ? 40 : 21;
-	char peer[64], near[33], far[33], way[96], window[32], gpu[16] = "-", fit1[64], fit2[96];
+	char peer[64], way[96], window[32], gpu[16] = "-", fit1[64], fit2[96];
 
 	top_clean(top_string(session, "peer"), peer, sizeof(peer));
-	top_clean(top_string(c, "nic"), near, sizeof(near));
-	top_clean(top_string(c, "peer_nic"), far, sizeof(far));
-	snprintf(way, sizeof(way), "%s %s %s", near,
-		 json_is_true(json_object_get(c, "sending")) ? "->" : "<-", far);
-	snprintf(window, sizeof(window), "%.0f/%.0f", top_number(c, "in_flight"),
-		 top_number(c, "window"));
+	top_way(c, way, sizeof(way));
+	top_window(c, window, sizeof(window));
 	if (json_is_integer(json_object_get(c, "gpu")))
 		snprintf(gpu, sizeof(gpu), "%.0f", top_number(c, "gpu"));
 	tcpx_text_add(t, " %-*s %3.0f %-*s %3s %7.3f %7s %8.0f %6.0f%s\n", room,
@@ -107,36 +103,6 @@ channels(struct tcpx_text *t, const json_t *engine, unsigned columns, bool with_
 			      top_number(engine, "channels_left_out"));
 }
 
-static void
-sessions(struct tcpx_text *t, const json_t *engine)
-{
-	char peer[64], state[16];
-	const json_t *o;
-	size_t i;
-
-	json_array_foreach(top_list(engine, "sessions"), i, o)
-		if (strcmp(top_string(o, "state"), "open") != 0)
-			tcpx_text_add(t, " session with %s: %s\n",
-				      top_clean(top_string(o, "peer"), peer, sizeof(peer)),
-				      top_clean(top_string(o, "state"), state, sizeof(state)));
-}
-
-static void
-threads(struct tcpx_text *t, const json_t *engine)
-{
-	char name[20], cpus[64];
-	const json_t *o;
-	size_t i;
-
-	if (json_array_size(top_list(engine, "threads")))
-		tcpx_text_add(t, "#%-15s %9s  %s\n", "thread", "id", "CPUs");
-	json_array_foreach(top_list(engine, "threads"), i, o)
-		tcpx_text_add(t, " %-15s %9.0f  %s\n",
-			      top_clean(top_string(o, "name"), name, sizeof(name)),
-			      top_number(o, "tid"),
-			      top_clean(top_string(o, "granted"), cpus, sizeof(cpus)));
-}
-
 void
 top_detail(struct tcpx_text *t, const json_t *engine, unsigned columns, bool idle)
 {
@@ -158,6 +124,6 @@ top_detail(struct tcpx_text *t, const json_t *engine, unsigned columns, bool idl
 	nics(t, engine, columns);
 	gpus(t, engine);
 	channels(t, engine, columns, idle);
-	sessions(t, engine);
-	threads(t, engine);
+	top_sessions(t, engine, 1);
+	top_threads(t, engine, "#thread", 1, 15);
 }

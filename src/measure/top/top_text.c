@@ -81,6 +81,53 @@ top_command(const char *line)
 	return name ? name + 1 : line;
 }
 
+void
+top_way(const json_t *channel, char *buf, size_t cap)
+{
+	char near[33], far[33];
+
+	snprintf(buf, cap, "%s %s %s", top_clean(top_string(channel, "nic"), near, sizeof(near)),
+		 json_is_true(json_object_get(channel, "sending")) ? "->" : "<-",
+		 top_clean(top_string(channel, "peer_nic"), far, sizeof(far)));
+}
+
+void
+top_window(const json_t *channel, char *buf, size_t cap)
+{
+	snprintf(buf, cap, "%.0f/%.0f", top_number(channel, "in_flight"),
+		 top_number(channel, "window"));
+}
+
+void
+top_sessions(struct tcpx_text *t, const json_t *engine, int indent)
+{
+	char peer[64], state[16];
+	const json_t *o;
+	size_t i;
+
+	json_array_foreach(top_list(engine, "sessions"), i, o)
+		if (strcmp(top_string(o, "state"), "open") != 0)
+			tcpx_text_add(t, "%*ssession with %s: %s\n", indent, "",
+				      top_clean(top_string(o, "peer"), peer, sizeof(peer)),
+				      top_clean(top_string(o, "state"), state, sizeof(state)));
+}
+
+void
+top_threads(struct tcpx_text *t, const json_t *engine, const char *head, int indent, int width)
+{
+	char name[20], cpus[64];
+	const json_t *o;
+	size_t i;
+
+	if (json_array_size(top_list(engine, "threads")))
+		tcpx_text_add(t, "%-*s %9s  CPUs\n", indent + width, head, "id");
+	json_array_foreach(top_list(engine, "threads"), i, o)
+		tcpx_text_add(t, "%*s%-*s %9.0f  %s\n", indent, "", width,
+			      top_clean(top_string(o, "name"), name, sizeof(name)),
+			      top_number(o, "tid"),
+			      top_clean(top_string(o, "granted"), cpus, sizeof(cpus)));
+}
+
 static void
 bytes_per_s(struct tcpx_text *t, const json_t *o, const char *key)
 {
@@ -193,15 +240,11 @@ all_channels(const json_t *engine)
 static void
 format_channel(struct tcpx_text *t, const json_t *c, const json_t *session)
 {
-	char peer[21], way[72], near[33], far[33], window[32], rtt[24] = "down", who[128];
+	char peer[21], way[72], window[32], rtt[24] = "down", who[128];
 
 	top_clean(top_string(session, "peer"), peer, sizeof(peer));
-	top_clean(top_string(c, "nic"), near, sizeof(near));
-	top_clean(top_string(c, "peer_nic"), far, sizeof(far));
-	snprintf(way, sizeof(way), "%s %s %s", near,
-		 json_is_true(json_object_get(c, "sending")) ? "->" : "<-", far);
-	snprintf(window, sizeof(window), "%.0f/%.0f", top_number(c, "in_flight"),
-		 top_number(c, "window"));
+	top_way(c, way, sizeof(way));
+	top_window(c, window, sizeof(window));
 	if (json_is_true(json_object_get(c, "up")))
 		snprintf(rtt, sizeof(rtt), "%.0f", top_number(c, "rtt_us"));
 	snprintf(who, sizeof(who), "%-13s %3.0f %-14s", peer, top_number(c, "index"), way);
@@ -236,37 +279,6 @@ format_channels(struct tcpx_text *t, const json_t *engine)
 	free(all.session);
 }
 
-/* Sessions that are not open: no channel would show them. */
-static void
-format_sessions(struct tcpx_text *t, const json_t *engine)
-{
-	json_t *session;
-	char peer[64], state[16];
-	size_t i;
-
-	json_array_foreach(top_list(engine, "sessions"), i, session)
-		if (strcmp(top_string(session, "state"), "open") != 0)
-			tcpx_text_add(t, "  session with %s: %s\n",
-				      top_clean(top_string(session, "peer"), peer, sizeof(peer)),
-				      top_clean(top_string(session, "state"), state, sizeof(state)));
-}
-
-static void
-format_threads(struct tcpx_text *t, const json_t *engine)
-{
-	const json_t *list = top_list(engine, "threads");
-	char name[20], cpus[64];
-	json_t *o;
-	size_t i;
-
-	if (json_array_size(list))
-		tcpx_text_add(t, "  %-16s %9s  %s\n", "THREAD", "id", "CPUs");
-	json_array_foreach(list, i, o)
-		tcpx_text_add(t, "  %-16s %9.0f  %s\n", top_clean(top_string(o, "name"), name, sizeof(name)),
-			      top_number(o, "tid"),
-			      top_clean(top_string(o, "granted"), cpus, sizeof(cpus)));
-}
-
 static void
 format_engine(struct tcpx_text *t, const json_t *e)
 {
@@ -288,8 +300,8 @@ format_engine(struct tcpx_text *t, const json_t *e)
 	format_nics(t, e);
 	format_gpus(t, e);
 	format_channels(t, e);
-	format_sessions(t, e);
-	format_threads(t, e);
+	top_sessions(t, e, 2);
+	top_threads(t, e, "  THREAD", 2, 16);
 }
 
 /* ---- all ---- */
