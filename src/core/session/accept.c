@@ -11,19 +11,23 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/admit.h"
 #include "base/parse.h"
 #include "core/context/context.h"
 #include "core/loop/loop.h"
 #include "core/memory/payload.h"
 #include "core/session/control.h"
 #include "core/session/handshake.h"
+#include "core/session/listen.h"
 #include "core/session/peer.h"
 #include "core/session/resume.h"
 #include "core/session/rival.h"
 #include "core/session/session.h"
 
-#define PENDING_MAX 256
-#define REST_NS     (100 * TCPX_MS)
+#define AT_ONCE     64                /* taken from a listener in one turn            */
+#define REST_NS     (100 * TCPX_MS) /* without descriptors                          */
+#define SPARE_NS    (50 * TCPX_MS)  /* to introduce oneself, however many there are */
+#define SOON_NS     (10 * TCPX_MS)  /* until one may have done so                   */
 #define START_MAX   128 /* bytes of START, with those of later versions */
 
 struct pending_conn {
@@ -34,7 +38,8 @@ struct pending_conn {
 	struct line line;
 	struct tcpx_ctrl *ctrl;
 	struct tcpx_addr from, at;
-	uint64_t deadline_ns;
+	uint64_t deadline_ns, since_ns;
+	bool known;              /* resumes a session of ours */
 	uint8_t first[START_MAX];
 	size_t first_len;
 	bool started;            /* start is known                              */
@@ -262,6 +267,7 @@ started(struct pending_conn *g)
 		turn_away(g, TCPX_ELIMIT, "its proof cannot be checked now");
 	} else {
 		g->started = true;
+		g->known = e->secret && g->start.kind == TCPX_START_RESUME;
 	}
 }
 
@@ -360,7 +366,7 @@ add_pending(struct tcpx_engine *e, struct tcpx_stream *stream, const struct tcpx
 	struct loop *l = &e->loop[0];
 	struct pending_conn *g = NULL;
 
-	if (l->engine->listeners->pending_count < PENDING_MAX && !atomic_load(&e->closing))
+	if (!atomic_load(&e->closing))
 		g = calloc(1, sizeof(*g));
 	if (!g || tcpx_ctrl_new(&g->ctrl) != 0) {
 		count_add(&e->count.refused, 1);
@@ -373,6 +379,7 @@ add_pending(struct tcpx_engine *e, struct tcpx_stream *stream, const struct tcpx
 	g->line.stream = stream;
 	g->from = *from;
 	g->at = *at;
+	g->since_ns = now_ns;
 	g->deadline_ns = now_ns + e->limit.handshake_ns;
 	tcpx_chain_add(&l->engine->listeners->pending, &g->node);
 	l->engine->listeners->pending_count++;
@@ -381,52 +388,66 @@ add_pending(struct tcpx_engine *e, struct tcpx_stream *stream, const struct tcpx
 		pending_close(g);
 }
 
-/* A listener whose connections nobody can take now would be ready in every turn. */
-static void
-rest(struct listening *at, uint64_t now_ns)
+/* Closes one of too many. False: all have just come. */
+static bool
+make_room(struct tcpx_engine *e, uint64_t now_ns)
 {
-	struct loop *l = &at->engine->loop[0];
+	struct tcpx_admit_guest guest[PENDING_MAX];
+	struct pending_conn *g, *of[PENDING_MAX];
+	uint32_t n = 0;
+	char from[64];
+	int victim;
 
-	if (at->engine->ops->stream_watch(at->listener, l->poller, &at->source, 0) != 0)
-		return;
-	at->rest_until_ns = now_ns + REST_NS;
-	tcpx_loop_timer(l, at->rest_until_ns);
+	tcpx_chain_each(node, after, &e->listeners->pending) {
+		g = of[n] = tcpx_container(node, struct pending_conn, node);
+		guest[n++] = (struct tcpx_admit_guest){ g->from, g->since_ns, g->known || g->hello };
+	}
+	victim = tcpx_admit_victim(guest, n, SPARE_NS, now_ns);
+	if (victim < 0)
+		return false;
+	tcpx_addr_format(&of[victim]->from, from, sizeof(from));
+	tcpx_warn(TCPX_SUB_BOOT, "connection from %s closed after %llu ms: %u wait to introduce "
+		  "themselves, at most %u may", from,
+		  (unsigned long long)((now_ns - of[victim]->since_ns) / TCPX_MS), n,
+		  e->listeners->pending_max);
+	count_add(&e->count.refused, 1);
+	pending_close(of[victim]);
+	return true;
 }
 
 void
 tcpx_accept_ready(struct source *src, unsigned ready, uint64_t now_ns)
 {
 	struct listening *at = tcpx_container(src, struct listening, source);
+	const struct listeners *all = at->engine->listeners;
 	struct tcpx_stream *stream;
 	struct tcpx_addr from, here;
-	int rc;
+	uint32_t i, n = AT_ONCE;
+	int rc = 0;
 
 	(void)ready;
-	while ((rc = at->engine->ops->accept(at->listener, &stream, &from, &here)) == 0)
-		add_pending(at->engine, stream, &from, &here, now_ns);
-	if (rc == -EMFILE)
-		rest(at, now_ns);
-}
-
-static void
-rested(struct listening *at, uint64_t now_ns)
-{
-	struct loop *l = &at->engine->loop[0];
-
-	if (at->rest_until_ns && now_ns >= at->rest_until_ns) {
-		at->rest_until_ns = 0;
-		(void)at->engine->ops->stream_watch(at->listener, l->poller, &at->source,
-						    TCPX_READABLE);
+	if (all->pending_count >= all->pending_max) {
+		n = 1;
+		if (!make_room(at->engine, now_ns)) {
+			tcpx_listen_rest(at, SOON_NS, now_ns);
+			return;
+		}
+	} else if (n > all->pending_max - all->pending_count) {
+		n = all->pending_max - all->pending_count;
 	}
-	if (at->rest_until_ns)
-		tcpx_loop_timer(l, at->rest_until_ns);
+	for (i = 0; i < n && rc == 0; i++) {
+		rc = at->engine->ops->accept(at->listener, &stream, &from, &here);
+		if (rc == 0)
+			add_pending(at->engine, stream, &from, &here, now_ns);
+	}
+	if (rc == -EMFILE)
+		tcpx_listen_rest(at, REST_NS, now_ns);
 }
 
 void
 tcpx_accept_timer(struct loop *l, uint64_t now_ns)
 {
-	for (uint32_t i = 0; i < l->engine->listeners->count; i++)
-		rested(&l->engine->listeners->at[i], now_ns);
+	tcpx_listen_rested(l->engine, now_ns);
 	tcpx_chain_each(n, after, &l->engine->listeners->pending) {
 		struct pending_conn *g = tcpx_container(n, struct pending_conn, node);
 

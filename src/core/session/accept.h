@@ -18,6 +18,7 @@ struct listening {
 	uint64_t rest_until_ns; /* not watched until then; 0: watched */
 };
 
+#define PENDING_MAX 256 /* connections that have not introduced themselves */
 #define LOOPBACKS 2 /* 127.0.0.1 and ::1 */
 
 /* The listeners of an engine. */
@@ -28,7 +29,7 @@ struct listeners {
 	uint32_t told; /* how many of them peers learn of */
 	/* lease of loop 0 */
 	struct tcpx_node pending; /* accepted, no first frame yet */
-	uint32_t pending_count;
+	uint32_t pending_count, pending_max;
 };
 
 void tcpx_accept_timer(struct loop *l, uint64_t now_ns);

@@ -170,9 +170,30 @@ tcpx_control_stranger(struct session *s, int code, const char *why)
 	tcpx_session_fail(s, code, "something listens at %s that is no tcpx engine%s", text, why);
 }
 
+/* An engine with many guests may close a connection that it has not answered, as does one that
+ * restarts: the opener connects again, for as long as it would wait for a connection. */
+static bool
+connects_again(struct session *s, bool heard, uint64_t now_ns)
+{
+	struct handshake *hs = s->hs;
+
+	if (!s->opener || heard || (s->state != SESS_PROOF && s->state != SESS_HELLO))
+		return false;
+	hs->retry_pause_ns = hs->retry_pause_ns ? 2 * hs->retry_pause_ns : CONTROL_RETRY_NS;
+	if (now_ns + hs->retry_pause_ns >= hs->connect_until_ns)
+		return false;
+	s->state = SESS_CONNECTING;
+	hs->deadline_ns = hs->connect_until_ns;
+	s->control.retry_ns = now_ns + hs->retry_pause_ns;
+	tcpx_session_add_timer(s, s->control.retry_ns);
+	return true;
+}
+
 void
 tcpx_control_cut(struct session *s, uint64_t now_ns, const char *why)
 {
+	bool heard = s->control.line.heard;
+
 	if (!s->control.line.stream)
 		return;
 	tcpx_line_close(&s->control.line, s->engine->ops);
@@ -195,6 +216,8 @@ tcpx_control_cut(struct session *s, uint64_t now_ns, const char *why)
 		s->control.retry_ns = now_ns + CONTROL_RETRY_NS;
 		break;
 	default:
+		if (connects_again(s, heard, now_ns))
+			break;
 		if (s->opener && s->state == SESS_HELLO)
 			tcpx_control_stranger(s, TCPX_EPEERGONE, "; or it went away or is full: "
 						"the connection was closed before HELLO");

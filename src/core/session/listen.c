@@ -4,7 +4,9 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/resource.h>
 
+#include "base/admit.h"
 #include "base/parse.h"
 #include "core/context/context.h"
 #include "core/session/accept.h"
@@ -105,10 +107,13 @@ int
 tcpx_listen_open(struct tcpx_engine *e, const char *text)
 {
 	uint64_t port = tcpx_cfg_num(e->cfg, TCPX_SET_PORT);
+	struct rlimit files = { 0 };
 	struct tcpx_addr addr;
 	uint32_t i;
 	int rc = 0;
 
+	getrlimit(RLIMIT_NOFILE, &files);
+	e->listeners->pending_max = tcpx_admit_room(files.rlim_cur, 1, PENDING_MAX);
 	if (text ? !strcmp(text, "off") : port == TCPX_PORT_OFF)
 		return 0;
 	if (text && tcpx_addr_parse(text, &addr) == 0)
@@ -125,4 +130,36 @@ tcpx_listen_open(struct tcpx_engine *e, const char *text)
 	for (i = 0; rc == 0 && i < e->nics.count; i++)
 		rc = listen_like_first(e, e->nics.at[i].addr, port, e->nics.at[i].name);
 	return rc ? rc : listen_at_loopback(e);
+}
+
+void
+tcpx_listen_rest(struct listening *at, uint64_t rest_ns, uint64_t now_ns)
+{
+	struct loop *l = &at->engine->loop[0];
+
+	if (at->engine->ops->stream_watch(at->listener, l->poller, &at->source, 0) != 0)
+		return;
+	at->rest_until_ns = now_ns + rest_ns;
+	tcpx_loop_timer(l, at->rest_until_ns);
+}
+
+static void
+look_again(struct listening *at, uint64_t now_ns)
+{
+	struct loop *l = &at->engine->loop[0];
+
+	if (at->rest_until_ns && now_ns >= at->rest_until_ns) {
+		at->rest_until_ns = 0;
+		(void)at->engine->ops->stream_watch(at->listener, l->poller, &at->source,
+						    TCPX_READABLE);
+	}
+	if (at->rest_until_ns)
+		tcpx_loop_timer(l, at->rest_until_ns);
+}
+
+void
+tcpx_listen_rested(struct tcpx_engine *e, uint64_t now_ns)
+{
+	for (uint32_t i = 0; i < e->listeners->count; i++)
+		look_again(&e->listeners->at[i], now_ns);
 }

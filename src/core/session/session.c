@@ -66,6 +66,7 @@ tcpx_session_new(struct tcpx_engine *e, bool opener, struct session **out)
 	}
 	s->hs->deadline_ns = s->health.start_ns +
 			     (opener ? e->limit.connect_ns : e->limit.handshake_ns);
+	s->hs->connect_until_ns = s->hs->deadline_ns;
 	pthread_mutex_lock(&e->registry.lock);
 	tcpx_chain_add(&e->registry.sessions, &s->in_engine);
 	e->registry.session_count++;

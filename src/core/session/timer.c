@@ -243,8 +243,10 @@ move_deadlines(struct session *s, const struct pause *p)
 	struct control *c = &s->control;
 	struct health *h = &s->health;
 
-	if (s->hs)
+	if (s->hs) {
 		move(&s->hs->deadline_ns, p);
+		move(&s->hs->connect_until_ns, p);
+	}
 	move(&c->retry_ns, p);
 	move(&h->dying_ns, p);
 	pause_skip(&c->cut_ns, p);

@@ -8,9 +8,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/admit.h"
 #include "net/sock/chan.h"
 #include "net/sock/fd.h"
 #include "net/sock/port.h"
@@ -61,10 +63,13 @@ tcpx_sock_ports_close(struct tcpx_net *net)
 static int
 port_open(struct tcpx_sock_port *p)
 {
+	struct rlimit files = { 0 };
 	int rc;
 
 	if (p->fd >= 0)
 		return 0;
+	getrlimit(RLIMIT_NOFILE, &files);
+	p->room = tcpx_admit_room(files.rlim_cur, p->net->nic_count, TCPX_SOCK_PENDING);
 	if (!p->pending)
 		p->pending = calloc(TCPX_SOCK_PENDING, sizeof(*p->pending));
 	if (!p->pending)
@@ -174,14 +179,14 @@ pending_step(struct tcpx_sock_port *p, struct tcpx_sock_pending *g, uint64_t now
 /* A flood displaces its own silent connections: a good one sends its preamble within a step
  * or two. */
 static struct tcpx_sock_pending *
-pending_oldest(struct tcpx_sock_port *p)
+pending_victim(struct tcpx_sock_port *p, uint64_t now_ns)
 {
-	struct tcpx_sock_pending *oldest = p->pending;
+	struct tcpx_admit_guest guest[TCPX_SOCK_PENDING];
 
-	for (uint32_t i = 1; i < p->pending_count; i++)
-		if (p->pending[i].deadline_ns < oldest->deadline_ns)
-			oldest = &p->pending[i];
-	return oldest;
+	for (uint32_t i = 0; i < p->pending_count; i++)
+		guest[i] = (struct tcpx_admit_guest){ .from = p->pending[i].from,
+			.since_ns = p->pending[i].deadline_ns - PREAMBLE_NS };
+	return &p->pending[tcpx_admit_victim(guest, p->pending_count, 0, now_ns)];
 }
 
 /* Under the lock: reads from each pending connection, then accepts new ones. */
@@ -198,8 +203,8 @@ port_step(struct tcpx_sock_port *p)
 	for (int i = 0; i < ACCEPTS_A_STEP; i++) {
 		if (tcpx_sock_accept_fd(p->net, p->fd, &p->spare, &from, &fd))
 			return;
-		if (p->pending_count == TCPX_SOCK_PENDING)
-			pending_refuse(p, pending_oldest(p), "too many without a preamble", now_ns);
+		if (p->pending_count == p->room)
+			pending_refuse(p, pending_victim(p, now_ns), "too many without a preamble", now_ns);
 		g = &p->pending[p->pending_count++];
 		*g = (struct tcpx_sock_pending){
 			.fd = fd,

@@ -28,7 +28,7 @@ struct tcpx_sock_port {
 	struct tcpx_addr addr;
 	struct tcpx_chan_listener *expected;
 	struct tcpx_sock_pending *pending;
-	uint32_t pending_count;
+	uint32_t pending_count, room;
 	uint64_t refused;      /* connections, ever */
 	uint64_t refused_logged; /* of these, in the log */
 	uint64_t logged_ns;

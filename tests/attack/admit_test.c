@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Those that connect and do not introduce themselves keep nobody out, and of many that connect at
+ * once each gets in. The silent ones never leave by themselves here: TCPX_HANDSHAKE_MS is an hour.
+ */
+#include "foe.h"
+
+#include <arpa/inet.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "core/engine/engine.h"
+#include "core/session/accept.h"
+
+#define SILENT 600
+#define HERD   40
+#define LONG   "TCPX_HANDSHAKE_MS=3600s"
+
+static void
+more_files(void)
+{
+	struct rlimit files;
+
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &files), 0);
+	files.rlim_cur = files.rlim_max;
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &files), 0);
+}
+
+/* Comes from 127.0.5.@from and says nothing. */
+static int
+silent(tcpx_engine *at, int from)
+{
+	struct sockaddr_in own = { .sin_family = AF_INET }, to = { .sin_family = AF_INET };
+	int fd = socket(AF_INET, SOCK_STREAM, 0), one = 1;
+
+	assert_true(fd >= 0);
+	own.sin_addr.s_addr = htonl(0x7f000500u + (unsigned)from);
+	to.sin_addr.s_addr = htonl(0x7f000301u);
+	to.sin_port = htons(tcpx_port(at));
+	setsockopt(fd, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, &one, sizeof(one));
+	assert_int_equal(bind(fd, (struct sockaddr *)&own, sizeof(own)), 0);
+	assert_int_equal(connect(fd, (struct sockaddr *)&to, sizeof(to)), 0);
+	return fd;
+}
+
+static void
+assert_gets_in(tcpx_engine *at, const struct tcpx_secret *secret)
+{
+	tcpx_engine *guest = open_with("guest", secret, NULL);
+	tcpx_peer *p = rig_add(guest, at);
+
+	assert_ok(tcpx_peer_wait(p, WAIT_MS));
+	assert_ok(tcpx_notify(p, "here", 4));
+	assert_note(at, "guest", "here");
+	tcpx_peer_free(p);
+	tcpx_close(guest);
+}
+
+static void
+silent_ones_keep_nobody_out(const struct tcpx_secret *secret)
+{
+	tcpx_engine *e = open_with("host", secret, LONG);
+	int fd[SILENT];
+
+	for (int i = 0; i < SILENT; i++) {
+		fd[i] = silent(e, 1 + i % 3);
+		if (i % 100 == 99)
+			assert_gets_in(e, secret);
+	}
+	assert_in_range(e->listeners->pending_count, 1, PENDING_MAX);
+	for (int i = 0; i < SILENT; i++)
+		close(fd[i]);
+	tcpx_close(e);
+}
+
+static void
+silent_ones_keep_nobody_out_without_a_secret(void **state)
+{
+	(void)state;
+	silent_ones_keep_nobody_out(NULL);
+}
+
+static void
+silent_ones_keep_nobody_out_with_one(void **state)
+{
+	struct tcpx_secret *secret = secret_of("a secret of more than thirty-two bytes, all told", 0);
+
+	(void)state;
+	if (!secret) {
+		print_message("# skipped: no OpenSSL\n");
+		skip();
+	}
+	silent_ones_keep_nobody_out(secret);
+	tcpx_secret_close(secret);
+}
+
+/* More at once than may wait. */
+static void
+a_herd_gets_in(void **state)
+{
+	struct rlimit files, few;
+	tcpx_engine *e, *of[HERD];
+	tcpx_peer *p[HERD];
+
+	(void)state;
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &files), 0);
+	few = (struct rlimit){ 128, files.rlim_max };
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+	e = open_with("host", NULL, "TCPX_CHANNELS=1");
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &files), 0);
+	assert_int_equal(e->listeners->pending_max, 16);
+	for (int i = 0; i < HERD; i++)
+		of[i] = open_with("one", NULL, "TCPX_CHANNELS=1");
+	for (int i = 0; i < HERD; i++)
+		p[i] = rig_add(of[i], e);
+	for (int i = 0; i < HERD; i++) {
+		assert_ok(tcpx_peer_wait(p[i], WAIT_MS));
+		tcpx_peer_free(p[i]);
+		tcpx_close(of[i]);
+	}
+	tcpx_close(e);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(silent_ones_keep_nobody_out_without_a_secret),
+		cmocka_unit_test(silent_ones_keep_nobody_out_with_one),
+		cmocka_unit_test(a_herd_gets_in),
+	};
+
+	more_files();
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
