@@ -7,7 +7,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "base_test.h"
+#include "../base/base_test.h"
 #include "host/host.h"
 
 static void
