@@ -26,18 +26,27 @@ typedef int (*tcpx_ssl_use_psk)(SSL *ssl, const EVP_MD *md, const unsigned char 
 typedef int (*tcpx_ssl_find_psk)(SSL *ssl, const unsigned char *id, size_t id_len,
 				 SSL_SESSION **session);
 typedef void (*tcpx_ssl_info)(const SSL *ssl, int where, int value);
+typedef int (*tcpx_bio_read)(BIO *bio, char *out, int cap);
+typedef int (*tcpx_bio_write)(BIO *bio, const char *in, int len);
+typedef long (*tcpx_bio_control)(BIO *bio, int command, long number, void *pointer);
 
 enum tcpx_openssl_number {
 	TLS1_3_VERSION = 0x0304,
 	SSL_CTRL_MODE = 33,
 	SSL_CTRL_SET_SESS_CACHE_MODE = 44, /* 0: off */
+	SSL_CTRL_CLEAR_MODE = 78,
 	SSL_CTRL_SET_GROUPS_LIST = 92,
 	SSL_CTRL_SET_MIN_PROTO_VERSION = 123,
 	SSL_CTRL_SET_MAX_PROTO_VERSION = 124,
 	SSL_MODE_RELEASE_BUFFERS = 0x10,
+	SSL_READING = 3,
+	BIO_TYPE_SOURCE_SINK = 0x400,
+	BIO_CTRL_FLUSH = 11,
+	BIO_FLAGS_READ = 1,
+	BIO_FLAGS_SHOULD_RETRY = 8,
+	BIO_FLAGS_ALL = 15,
 	SSL_VERIFY_NONE = 0,
 	SSL_VERIFY_PEER = 1,
-	ERR_LIB_USER = 128,
 	SSL_CB_READ_ALERT = 0x4004,
 	SSL_CB_WRITE_ALERT = 0x4008,
 	SSL_KEY_UPDATE_NOT_REQUESTED = 0,
@@ -58,12 +67,15 @@ enum tcpx_openssl_number {
  * in the other. */
 #define TCPX_OPENSSL_CRYPTO(X)                                                                \
 	X(int, OPENSSL_atexit, (void (*handler)(void)))                                       \
+	X(BIO_METHOD *, BIO_meth_new, (int type, const char *name))                           \
+	X(void, BIO_meth_free, (BIO_METHOD * method))                                         \
+	X(int, BIO_meth_set_read, (BIO_METHOD * method, tcpx_bio_read read))                  \
+	X(int, BIO_meth_set_write, (BIO_METHOD * method, tcpx_bio_write write))               \
+	X(int, BIO_meth_set_ctrl, (BIO_METHOD * method, tcpx_bio_control control))            \
 	X(BIO *, BIO_new, (const BIO_METHOD *method))                                         \
-	X(const BIO_METHOD *, BIO_s_mem, (void))                                              \
 	X(int, BIO_free, (BIO *bio))                                                          \
-	X(int, BIO_read, (BIO *bio, void *data, int len))                                     \
-	X(int, BIO_write, (BIO *bio, const void *data, int len))                              \
-	X(size_t, BIO_ctrl_pending, (BIO *bio))                                               \
+	X(void, BIO_set_flags, (BIO * bio, int flags))                                        \
+	X(void, BIO_clear_flags, (BIO * bio, int flags))                                      \
 	X(int, ERR_set_mark, (void))                                                          \
 	X(int, ERR_pop_to_mark, (void))                                                       \
 	X(unsigned long, ERR_peek_last_error, (void))                                         \
@@ -76,10 +88,7 @@ enum tcpx_openssl_number {
 #define TCPX_OPENSSL_OPTIONAL(X)                                                              \
 	X(OSSL_LIB_CTX *, OSSL_LIB_CTX_new, (void))                                           \
 	X(void, OSSL_LIB_CTX_free, (OSSL_LIB_CTX * ctx))                                      \
-	X(BIO *, BIO_new_ex, (OSSL_LIB_CTX * ctx, const BIO_METHOD *method))                  \
-	X(void, ERR_new, (void))                                                              \
-	X(void, ERR_set_error, (int library, int reason, const char *format, ...))            \
-	X(void, ERR_put_error, (int library, int function, int reason, const char *file, int line))
+	X(BIO *, BIO_new_ex, (OSSL_LIB_CTX * ctx, const BIO_METHOD *method))
 
 #define TCPX_OPENSSL_SSL(X)                                                                   \
 	X(int, OPENSSL_init_ssl, (uint64_t options, const void *settings))                    \
@@ -106,6 +115,9 @@ enum tcpx_openssl_number {
 	X(int, SSL_do_handshake, (SSL * ssl))                                                 \
 	X(int, SSL_read, (SSL * ssl, void *data, int len))                                    \
 	X(int, SSL_write, (SSL * ssl, const void *data, int len))                             \
+	X(int, SSL_want, (const SSL *ssl))                                                    \
+	X(long, SSL_ctrl, (SSL * ssl, int command, long number, void *pointer))               \
+	X(int, SSL_free_buffers, (SSL * ssl))                                                 \
 	X(int, SSL_version, (const SSL *ssl))                                                 \
 	X(int, SSL_session_reused, (const SSL *ssl))                                          \
 	X(int, SSL_key_update, (SSL * ssl, int type))                                         \

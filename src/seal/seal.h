@@ -53,6 +53,9 @@ struct tcpx_seal_ops {
 	 * of handshake and alerts before. @cap >= @len + TCPX_SEAL_ROOM. 0: nothing to send. An error
 	 * seals nothing: TCPX_ESTATE (@len before proven() or after an error), -EINVAL, -ENOMEM. */
 	ssize_t (*take)(struct tcpx_seal *s, const void *plain, size_t len, void *out, size_t cap);
+	/* Called now and then: gives back the memory that only a busy connection needs, if few
+	 * records came and went since the last call. */
+	void (*rest)(struct tcpx_seal *s);
 	/* This side has checked the peer's Finished, and a key of start() was used. */
 	bool (*proven)(const struct tcpx_seal *s);
 	/* Keying material bound to the connection (RFC 8446 7.5): equal on both sides, another for

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One TLS connection. OpenSSL reads from one memory BIO and writes to another, so it never waits.
+ * One TLS connection. OpenSSL reads from memory and writes to memory, so it never waits.
  * The first error stays: afterwards OpenSSL is not asked again, only its alert is taken out.
+ *
+ * A silent connection has a third of the memory of a busy one, which keeps OpenSSL's buffers: to
+ * get and give back two of 16 KiB is a tenth of a small record's cost.
  */
 #include "seal/tls.h"
 
@@ -10,14 +13,15 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "seal/tls_bytes.h"
 #include "seal/tls_lib.h"
 
 /* A stranger has so many bytes to prove the secret with; a handshake takes less than 1 KB. */
 #define HANDSHAKE_MAX 16384u
-/* take() may add so much after what waits: a change of key, a record's own bytes. */
-#define TAKE_ADDS 128u
-/* so many bytes at most go into a BIO at once, whose lengths are int */
-#define BIO_MAX (1u << 30)
+/* So many bytes at most are read at once: OpenSSL's lengths are int. */
+#define READ_MAX (1u << 30)
+/* With so many records since rest() a connection is busy. */
+#define BUSY 16u
 
 /* Alerts of RFC 8446 6 */
 enum {
@@ -35,10 +39,11 @@ enum {
 struct tcpx_seal {
 	struct tcpx_seal_lib *lib;
 	SSL *ssl;
-	BIO *in, *out; /* of ssl */
 	struct tcpx_tls_proof proof;
+	struct tcpx_tls_bytes bytes;
 	size_t fed;      /* bytes until proven */
 	uint64_t sealed; /* records under the present key */
+	unsigned recent; /* records since rest(), both ways; counted up to BUSY */
 	int error;       /* the first */
 	bool proven;
 };
@@ -78,7 +83,7 @@ told_by_peer(const struct tcpx_seal *s)
 static int
 found_here(const struct tcpx_seal *s)
 {
-	unsigned long error = tcpx_tls_error(s->lib);
+	unsigned long error = s->lib->api.ERR_peek_last_error();
 	const char *reason = s->lib->api.ERR_reason_error_string(error);
 	bool wrong = (error & 0xfff) == SSL_R_BINDER_DOES_NOT_VERIFY ||
 		     refuses_proof(s->proof.alert_sent);
@@ -90,13 +95,27 @@ found_here(const struct tcpx_seal *s)
 			       reason ? reason : "no reason given");
 }
 
+/* A handshake ends without an alert where no TLS is spoken, and then says that it reads. It has
+ * emptied the thread's queue of errors before; what reads records has not. */
+static bool
+waits(const struct tcpx_seal *s)
+{
+	const struct tcpx_openssl *api = &s->lib->api;
+
+	if (!s->proven)
+		return api->ERR_peek_last_error() == 0;
+	return s->proof.alert_sent < 0 && api->SSL_want(s->ssl) == SSL_READING;
+}
+
 /* Why did the last call of ssl give nothing? 0: it needs more bytes. */
 static int
 why_not(const struct tcpx_seal *s)
 {
 	if (s->proof.alert_received >= 0)
 		return told_by_peer(s);
-	return tcpx_tls_error(s->lib) ? found_here(s) : 0;
+	if (s->bytes.full)
+		return tcpx_fail_known(TCPX_EPROTO, "the peer wants more answers than it reads");
+	return waits(s) ? 0 : found_here(s);
 }
 
 static int
@@ -123,18 +142,17 @@ set_up(struct tcpx_seal *s, bool opener)
 {
 	const struct tcpx_openssl *api = &s->lib->api;
 	OSSL_LIB_CTX *own = s->lib->own;
+	BIO *bio;
 
 	s->ssl = api->SSL_new(opener ? s->lib->opener : s->lib->acceptor);
-	s->in = own ? api->BIO_new_ex(own, api->BIO_s_mem()) : api->BIO_new(api->BIO_s_mem());
-	s->out = own ? api->BIO_new_ex(own, api->BIO_s_mem()) : api->BIO_new(api->BIO_s_mem());
-	if (!s->ssl || !s->in || !s->out) {
-		api->BIO_free(s->in);
-		api->BIO_free(s->out);
+	bio = own ? api->BIO_new_ex(own, s->lib->method) : api->BIO_new(s->lib->method);
+	if (!s->ssl || !bio) {
+		api->BIO_free(bio);
 		api->SSL_free(s->ssl);
 		s->ssl = NULL;
 		return -ENOMEM;
 	}
-	api->SSL_set_bio(s->ssl, s->in, s->out);
+	api->SSL_set_bio(s->ssl, bio, bio);
 	if (!opener) {
 		api->SSL_set_accept_state(s->ssl);
 		return 0;
@@ -152,6 +170,7 @@ tls_end(struct tcpx_seal *s)
 		s->lib->api.SSL_free(s->ssl);
 		tcpx_tls_leave(s->lib);
 	}
+	tcpx_tls_bytes_free(&s->bytes);
 	explicit_bzero(s, sizeof(*s));
 	free(s);
 }
@@ -170,9 +189,10 @@ tls_start(struct tcpx_seal_lib *lib, bool opener, const struct tcpx_seal_psk *ps
 	if (!s)
 		return -ENOMEM;
 	s->lib = lib;
-	s->proof = (struct tcpx_tls_proof){ .api = &lib->api, .count = count,
-					    .alert_sent = -1, .alert_received = -1 };
+	s->proof = (struct tcpx_tls_proof){ .api = &lib->api, .bytes = &s->bytes,
+					    .count = count, .alert_sent = -1, .alert_received = -1 };
 	memcpy(s->proof.psk, psk, count * sizeof(*psk));
+	tcpx_tls_bytes_init(&s->bytes, &lib->api);
 	if (tcpx_tls_enter(lib, &s->proof)) {
 		rc = set_up(s, opener);
 		tcpx_tls_leave(lib);
@@ -185,17 +205,28 @@ tls_start(struct tcpx_seal_lib *lib, bool opener, const struct tcpx_seal_psk *ps
 	return 0;
 }
 
-static int
-put_in(struct tcpx_seal *s, const void *in, size_t len)
+static void
+count_record(struct tcpx_seal *s)
 {
-	if (len > BIO_MAX)
-		return tcpx_fail(TCPX_SUB_BOOT, -EINVAL, "%zu bytes at once, at most %u are allowed",
-				 len, BIO_MAX);
-	if (!s->proven)
-		s->fed += len;
-	if (len && s->lib->api.BIO_write(s->in, in, (int)len) != (int)len)
-		return -ENOMEM;
-	return 0;
+	if (s->recent < BUSY && ++s->recent == BUSY)
+		s->lib->api.SSL_ctrl(s->ssl, SSL_CTRL_CLEAR_MODE, SSL_MODE_RELEASE_BUFFERS, NULL);
+}
+
+static void
+tls_rest(struct tcpx_seal *s)
+{
+	const struct tcpx_openssl *api = &s->lib->api;
+
+	if (s->recent == BUSY) {
+		s->recent = 0;
+		return;
+	}
+	s->recent = 0;
+	if (s->proven && !s->error && tcpx_tls_enter(s->lib, &s->proof)) {
+		api->SSL_ctrl(s->ssl, SSL_CTRL_MODE, SSL_MODE_RELEASE_BUFFERS, NULL);
+		api->SSL_free_buffers(s->ssl);
+		tcpx_tls_leave(s->lib);
+	}
 }
 
 /* Fills @out as far as whole records are here. */
@@ -203,21 +234,20 @@ static size_t
 read_records(struct tcpx_seal *s, uint8_t *out, size_t cap)
 {
 	const struct tcpx_openssl *api = &s->lib->api;
-	size_t got = 0;
+	size_t got = 0, most;
+	int n;
 
-	while (got < cap) {
-		size_t most = cap - got < BIO_MAX ? cap - got : BIO_MAX;
-		int n = api->SSL_read(s->ssl, out + got, (int)most);
-
+	do {
+		most = cap - got < READ_MAX ? cap - got : READ_MAX;
+		n = api->SSL_read(s->ssl, out + got, (int)most);
 		if (n <= 0) {
 			s->error = why_not(s);
 			break;
 		}
+		count_record(s);
 		got += (size_t)n;
-	}
-	/* a peer that asks for new keys again and again */
-	if (!s->error && api->BIO_ctrl_pending(s->out) > TCPX_SEAL_ROOM - TAKE_ADDS)
-		s->error = tcpx_fail_known(TCPX_EPROTO, "the peer wants more answers than it reads");
+		/* it holds nothing back but the rest of a record, so without more it has no more */
+	} while (got < cap && s->bytes.in_len > 0);
 	return got;
 }
 
@@ -230,12 +260,16 @@ tls_feed(struct tcpx_seal *s, const void *in, size_t len, void *out, size_t cap)
 		return s->error;
 	if (!tcpx_tls_enter(s->lib, &s->proof))
 		return TCPX_ECLOSED;
-	s->error = put_in(s, in, len);
+	if (!s->proven)
+		s->fed += len;
+	s->error = tcpx_tls_bytes_give(&s->bytes, in, len);
 	if (!s->error && !s->proven)
 		s->error = handshake(s);
-	if (!s->error && s->proven)
+	if (!s->error && s->proven && cap > 0)
 		got = read_records(s, out, cap);
 	tcpx_tls_leave(s->lib);
+	if (tcpx_tls_bytes_keep(&s->bytes) && !s->error)
+		s->error = -ENOMEM;
 	return got > 0 ? (ssize_t)got : s->error;
 }
 
@@ -253,13 +287,15 @@ seal_block(struct tcpx_seal *s, const void *plain, size_t len)
 	if (api->SSL_write(s->ssl, plain, (int)len) != (int)len)
 		return -ENOMEM;
 	s->sealed++;
+	count_record(s);
 	return 0;
 }
 
 static ssize_t
 tls_take(struct tcpx_seal *s, const void *plain, size_t len, void *out, size_t cap)
 {
-	int n, rc = 0;
+	size_t n;
+	int rc = 0;
 
 	if (len > TCPX_SEAL_BLOCK || cap < len + TCPX_SEAL_ROOM)
 		return tcpx_fail(TCPX_SUB_BOOT, -EINVAL, "%zu bytes to seal into %zu, at most %u into "
@@ -269,11 +305,12 @@ tls_take(struct tcpx_seal *s, const void *plain, size_t len, void *out, size_t c
 				       s->error ? "after an error" : "before the peer's proof");
 	if (!tcpx_tls_enter(s->lib, &s->proof))
 		return TCPX_ECLOSED;
+	tcpx_tls_bytes_take(&s->bytes, out, cap);
 	if (len)
 		rc = s->error = seal_block(s, plain, len);
-	n = s->lib->api.BIO_read(s->out, out, (int)cap);
+	n = tcpx_tls_bytes_taken(&s->bytes);
 	tcpx_tls_leave(s->lib);
-	return rc ? rc : n > 0 ? n : 0;
+	return rc ? rc : (ssize_t)n;
 }
 
 static bool
@@ -305,6 +342,7 @@ const struct tcpx_seal_ops tcpx_seal_tls_ops = {
 	.end = tls_end,
 	.feed = tls_feed,
 	.take = tls_take,
+	.rest = tls_rest,
 	.proven = tls_proven,
 	.export = tls_export,
 };

@@ -10,25 +10,10 @@
 #include <string.h>
 
 #include "base/err.h"
-
-/* An error that is none: library and reason, as 3 and as 1.1.1 pack them. */
-#define NOTHING	    (128ul << 23 | 1)
-#define OLD_NOTHING (128ul << 24 | 1)
+#include "seal/tls_bytes.h"
 
 /* OpenSSL's callbacks have no argument of ours; all run in the thread that called. */
 static _Thread_local struct tcpx_tls_proof *current;
-
-/* Lies below what OpenSSL then says, above what the application has not read. */
-static void
-push_nothing(const struct tcpx_openssl *api)
-{
-	if (api->ERR_put_error) {
-		api->ERR_put_error(ERR_LIB_USER, 0, 1, __FILE__, __LINE__);
-		return;
-	}
-	api->ERR_new();
-	api->ERR_set_error(ERR_LIB_USER, 1, NULL);
-}
 
 bool
 tcpx_tls_enter(const struct tcpx_seal_lib *lib, struct tcpx_tls_proof *proof)
@@ -36,17 +21,14 @@ tcpx_tls_enter(const struct tcpx_seal_lib *lib, struct tcpx_tls_proof *proof)
 	if (!tcpx_openssl_enter())
 		return false;
 	lib->api.ERR_set_mark();
-	push_nothing(&lib->api);
 	current = proof;
 	return true;
 }
 
-unsigned long
-tcpx_tls_error(const struct tcpx_seal_lib *lib)
+struct tcpx_tls_proof *
+tcpx_tls_current(void)
 {
-	unsigned long error = lib->api.ERR_peek_last_error();
-
-	return error == (lib->api.ERR_put_error ? OLD_NOTHING : NOTHING) ? 0 : error;
+	return current;
 }
 
 void
@@ -124,7 +106,7 @@ set_up(const struct tcpx_openssl *api, SSL_CTX *ctx, bool opener)
 	    api->SSL_CTX_set_block_padding(ctx, 0) != 1)
 		return false;
 	api->SSL_CTX_ctrl(ctx, SSL_CTRL_SET_SESS_CACHE_MODE, 0, NULL);
-	/* a third of the memory of a connection that is silent */
+	/* until the connection is busy: see seal/tls.c */
 	api->SSL_CTX_ctrl(ctx, SSL_CTRL_MODE, SSL_MODE_RELEASE_BUFFERS, NULL);
 	/* a key alone, without (EC)DHE, would open old recordings once the secret is known */
 	api->SSL_CTX_clear_options(ctx, SSL_OP_ALLOW_NO_DHE_KEX | SSL_OP_ENABLE_MIDDLEBOX_COMPAT);
@@ -165,9 +147,10 @@ start_library(struct tcpx_seal_lib *lib)
 	if (lib->own || !api->OSSL_LIB_CTX_new) {
 		lib->opener = new_context(lib, true);
 		lib->acceptor = new_context(lib, false);
+		lib->method = tcpx_tls_bytes_method(api);
 	}
 	tcpx_tls_leave(lib);
-	return lib->opener && lib->acceptor;
+	return lib->opener && lib->acceptor && lib->method;
 }
 
 int
@@ -202,6 +185,7 @@ tcpx_tls_lib_close(struct tcpx_seal_lib *lib)
 	if (tcpx_tls_enter(lib, NULL)) {
 		lib->api.SSL_CTX_free(lib->opener);
 		lib->api.SSL_CTX_free(lib->acceptor);
+		lib->api.BIO_meth_free(lib->method);
 		if (lib->own)
 			lib->api.OSSL_LIB_CTX_free(lib->own);
 		tcpx_tls_leave(lib);

@@ -16,12 +16,14 @@ struct tcpx_seal_lib {
 	struct tcpx_openssl api;
 	OSSL_LIB_CTX *own; /* NULL in 1.1.1 */
 	SSL_CTX *opener, *acceptor;
+	BIO_METHOD *method;
 	uint64_t records_max;
 };
 
-/* What a connection's handshake reads and leaves. */
+/* What a connection's OpenSSL reads and leaves. */
 struct tcpx_tls_proof {
 	const struct tcpx_openssl *api;
+	struct tcpx_tls_bytes *bytes;
 	struct tcpx_seal_psk psk[2];
 	uint32_t count;
 	int alert_sent, alert_received; /* -1: none */
@@ -42,8 +44,8 @@ int tcpx_tls_lib_mac(const struct tcpx_seal_lib *lib, const char *key, const voi
  * False: the process is at exit() and has begun to take OpenSSL down. Then nothing may be used.
  */
 bool tcpx_tls_enter(const struct tcpx_seal_lib *lib, struct tcpx_tls_proof *proof);
-/* The last error since tcpx_tls_enter(), or 0. */
-unsigned long tcpx_tls_error(const struct tcpx_seal_lib *lib);
+/* That of the callback that runs. */
+struct tcpx_tls_proof *tcpx_tls_current(void);
 void tcpx_tls_leave(const struct tcpx_seal_lib *lib);
 
 #endif

@@ -388,6 +388,12 @@ plain_take(struct tcpx_seal *s, const void *plain, size_t len, void *out, size_t
 	return (ssize_t)n;
 }
 
+static void
+plain_rest(struct tcpx_seal *s)
+{
+	(void)s;
+}
+
 static bool
 plain_proven(const struct tcpx_seal *s)
 {
@@ -413,6 +419,7 @@ const struct tcpx_seal_ops tcpx_seal_plain_ops = {
 	.end = plain_end,
 	.feed = plain_feed,
 	.take = plain_take,
+	.rest = plain_rest,
 	.proven = plain_proven,
 	.export = plain_export,
 };

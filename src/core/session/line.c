@@ -171,6 +171,13 @@ tcpx_line_key(struct line *l, const char *label, const void *context, size_t con
 }
 
 void
+tcpx_line_rest(struct line *l)
+{
+	if (l->seal)
+		l->how->rest(l->seal);
+}
+
+void
 tcpx_line_close(struct line *l, const struct tcpx_net_ops *net)
 {
 	if (l->seal)

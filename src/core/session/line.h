@@ -61,6 +61,8 @@ ssize_t tcpx_line_recv(struct line *l, const struct tcpx_net_ops *net, bool open
 /* Keying material of this connection. A sealed and proven one only. */
 int tcpx_line_key(struct line *l, const char *label, const void *context, size_t context_len,
 		  void *out, size_t len);
+/* Now and then: what only a busy one needs is given back. */
+void tcpx_line_rest(struct line *l);
 /* Closes it, if there is one. */
 void tcpx_line_close(struct line *l, const struct tcpx_net_ops *net);
 

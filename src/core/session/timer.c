@@ -105,6 +105,7 @@ keep_alive(struct session *s, uint64_t now_ns)
 
 	if (!s->control.line.stream || !s->control.up)
 		return;
+	tcpx_line_rest(&s->control.line);
 	if (h->stopped_ns && !s->control.resuming && h->heard_ns > h->stopped_ns) {
 		skip(s, &(struct pause){ h->heard_ns - h->stopped_ns, now_ns });
 		h->stopped_ns = 0;
