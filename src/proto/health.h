@@ -62,4 +62,25 @@ enum tcpx_silence_verdict tcpx_silence_judge(const struct tcpx_patience *p,
 uint64_t tcpx_silence_next(const struct tcpx_patience *p, const struct tcpx_silence *s,
 			   uint64_t now_ns);
 
+/*
+ * A transfer that makes no progress. One of many on a slow wire may wait for its turn, so the
+ * progress of others counts for chunks that no channel has taken. A chunk that a channel holds
+ * waits for that channel alone.
+ */
+enum tcpx_stall {
+	TCPX_STALL_NONE,
+	TCPX_STALL_XFER,   /* it is stuck, and others move   */
+	TCPX_STALL_SESSION /* nothing moves in its direction */
+};
+
+struct tcpx_stall_facts {
+	uint64_t own_ns;  /* its own last progress, or its begin                      */
+	uint64_t way_ns;  /* ... of any transfer in its direction                     */
+	uint64_t held_ns; /* a channel that holds a chunk has brought nothing since; 0: none holds */
+	bool owed;        /* all is in place: only the peer's word lacks              */
+};
+
+enum tcpx_stall tcpx_stall_judge(const struct tcpx_stall_facts *f, uint64_t limit_ns,
+				 uint64_t now_ns);
+
 #endif

@@ -151,6 +151,7 @@ struct receiver {
 /* Lease holder or session.lock alone. */
 struct chan_figures {
 	uint64_t bytes, chunks, in_flight_sum;
+	uint64_t moved_ns;      /* receiving: when a chunk was last applied           */
 	_Atomic uint64_t stalls;
 	uint32_t in_flight_max;
 };

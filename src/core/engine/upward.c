@@ -22,6 +22,7 @@
 #include "core/session/session.h"
 #include "core/session/timer.h"
 #include "core/transfer/answer.h"
+#include "core/transfer/deadline.h"
 #include "core/transfer/end.h"
 #include "core/transfer/frames.h"
 #include "core/transfer/launch.h"

@@ -49,7 +49,8 @@ tcpx_session_new(struct tcpx_engine *e, bool opener, struct session **out)
 	tcpx_node_init(&s->in_engine);
 	tcpx_node_init(&s->in_peer);
 	tcpx_node_init(&s->control.to_flush);
-	tcpx_node_init(&s->xfers.waiting);
+	for (i = 0; i < CREDIT_KINDS; i++)
+		tcpx_node_init(&s->xfers.waiting[i]);
 	tcpx_node_init(&s->xfers.after_event);
 	tcpx_node_init(&s->hs->notes);
 	for (i = 0; i < SESS_BUCKETS; i++)

@@ -85,12 +85,15 @@ struct channel_set {
 	uint32_t peer_nic_count;
 };
 
+/* A send may wait for its receive as long as it likes, and keeps nobody else waiting. */
+enum credit_kind { CREDIT_ONE_SIDED, CREDIT_SENDS, CREDIT_KINDS };
+
 /* Transfers of both sides. */
 struct transfer_table {
 	struct tcpx_node bucket[SESS_BUCKETS];
 	uint32_t live;              /* in the table                                    */
 	uint64_t live_bytes;        /* their lengths together                          */
-	struct tcpx_node waiting;   /* posted, not yet opened                          */
+	struct tcpx_node waiting[CREDIT_KINDS]; /* posted, not yet opened              */
 	struct tcpx_node after_event;  /* posted, waiting for the caller's event          */
 	uint64_t opened_here;       /* number of the newest transfer this side opened  */
 	uint64_t opened_there;      /* ... of the newest completely opened by the peer */
@@ -101,7 +104,7 @@ struct transfer_table {
 
 /* What the peer grants us, and what of it open transfers use. */
 struct credit {
-	uint32_t xfers, used_xfers;
+	uint32_t xfers, used_xfers[CREDIT_KINDS]; /* of each kind                      */
 	uint64_t list, used_list;
 	uint32_t unmatched;         /* the peer's sends without a receive; peer.lock */
 };
@@ -191,12 +194,19 @@ id_is_known(const struct session *s, uint64_t id)
 							      s->xfers.opened_there);
 }
 
+/* Is a transfer posted and not yet opened, for want of the session or of credit? lock held. */
+static inline bool
+session_waits(const struct session *s)
+{
+	return !tcpx_chain_empty(&s->xfers.waiting[CREDIT_ONE_SIDED]) ||
+	       !tcpx_chain_empty(&s->xfers.waiting[CREDIT_SENDS]);
+}
+
 /* Is a transfer open, or waiting to be? lock held. */
 static inline bool
 session_busy(const struct session *s)
 {
-	return s->xfers.live > 0 || !tcpx_chain_empty(&s->xfers.waiting) ||
-	       !tcpx_chain_empty(&s->xfers.after_event);
+	return s->xfers.live > 0 || session_waits(s) || !tcpx_chain_empty(&s->xfers.after_event);
 }
 
 /* With two references: the caller's, and the engine's. */

@@ -54,7 +54,8 @@ end_users(struct session *s, uint64_t id)
 				return; /* that has ended all of them */
 			tcpx_xfer_end(x, TCPX_EREGION, text);
 		}
-	end_queued(&s->xfers.waiting, id, text);
+	for (i = 0; i < CREDIT_KINDS; i++)
+		end_queued(&s->xfers.waiting[i], id, text);
 	end_queued(&s->xfers.after_event, id, text);
 	s->xfers.launching = false;
 	tcpx_launch_waiting(s, engine_now(s->engine)); /* flushes, too */

@@ -50,7 +50,7 @@ unlink_xfer(struct session *s, struct tcpx_xfer *x)
 		s->xfers.live--;
 		s->xfers.live_bytes -= x->total;
 		if (!x->target) {
-			s->credit.used_xfers--;
+			s->credit.used_xfers[xfer_kind(x)]--;
 			s->credit.used_list -= x->post.list_bytes;
 			x->post.list_bytes = 0;
 		}
@@ -121,7 +121,7 @@ tcpx_xfer_end(struct tcpx_xfer *x, int code, const char *text)
 		tcpx_event_session(e);
 		tcpx_loop_wake(&e->loop[0]);
 	}
-	if (s && !tcpx_chain_empty(&s->xfers.waiting))
+	if (s && session_waits(s))
 		tcpx_launch_waiting(s, now_ns);
 	while (held-- > 0)
 		tcpx_xfer_put(x);
@@ -137,9 +137,10 @@ tcpx_xfers_end(struct session *s)
 		tcpx_chain_each(n, after, &s->xfers.bucket[i])
 			tcpx_xfer_end(tcpx_container(n, struct tcpx_xfer, table), s->cause,
 				      s->cause_text);
-	tcpx_chain_each(m, after2, &s->xfers.waiting)
-		tcpx_xfer_end(tcpx_container(m, struct tcpx_xfer, queue), s->cause,
-			      s->cause_text);
+	for (i = 0; i < CREDIT_KINDS; i++)
+		tcpx_chain_each(m, after2, &s->xfers.waiting[i])
+			tcpx_xfer_end(tcpx_container(m, struct tcpx_xfer, queue), s->cause,
+				      s->cause_text);
 	tcpx_chain_each(k, after3, &s->xfers.after_event)
 		tcpx_xfer_end(tcpx_container(k, struct tcpx_xfer, queue), s->cause,
 			      s->cause_text);
@@ -147,44 +148,4 @@ tcpx_xfers_end(struct session *s)
 		tcpx_xfer_put(s->xfers.opening);
 		s->xfers.opening = NULL;
 	}
-}
-
-void
-tcpx_xfers_check(struct session *s, uint64_t now_ns)
-{
-	uint64_t limit_ns = s->engine->limit.stall_ns, moved_ns;
-	struct tcpx_xfer *x;
-	int i;
-
-	for (i = 0; i < SESS_BUCKETS; i++)
-		tcpx_chain_each(n, after, &s->xfers.bucket[i]) {
-			x = tcpx_container(n, struct tcpx_xfer, table);
-			/* a send waits for its receive without a limit */
-			if (x->op == TCPX_OP_SEND && x->times.ready_ns == 0)
-				continue;
-			moved_ns = x->sends ? s->health.tx_progress_ns : s->health.rx_progress_ns;
-			if (moved_ns < x->times.progress_ns)
-				moved_ns = x->times.progress_ns;
-			if (now_ns < moved_ns + limit_ns) {
-				tcpx_session_add_timer(s, moved_ns + limit_ns);
-				continue;
-			}
-			count_add(&s->engine->count.stalls, 1);
-			tcpx_session_fail(s, TCPX_ESTALLED,
-					  "transfer %llu: %u of %u chunks, %u in flight, nothing moved "
-					  "for %llu ms; %u + %u channels up, control stream %s",
-					  (unsigned long long)x->id,
-					  x->sends ? x->tx.applied : x->rx.map.set, x->chunks,
-					  x->tx.in_flight, (unsigned long long)(limit_ns / TCPX_MS),
-					  s->chan.tx_up, s->chan.rx_up, s->control.line.stream ? "up" : "cut");
-			return;
-		}
-}
-
-void
-tcpx_xfers_late(struct session *s, const struct pause *p)
-{
-	for (int i = 0; i < SESS_BUCKETS; i++)
-		tcpx_chain_each(n, after, &s->xfers.bucket[i])
-			pause_skip(&tcpx_container(n, struct tcpx_xfer, table)->times.progress_ns, p);
 }

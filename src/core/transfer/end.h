@@ -5,17 +5,10 @@
 
 #include "core/transfer/transfer.h"
 
-struct pause;
-
 /* Ends it, once: no byte of its memory is touched afterwards. First cause wins. */
 void tcpx_xfer_end(struct tcpx_xfer *x, int code, const char *text);
 
 /* The session has failed: everything on it ends. */
 void tcpx_xfers_end(struct session *s);
-/* A transfer without progress fails the session, if nothing else moved in its direction
- * either: one of many on a slow wire may wait longer for its turn. */
-void tcpx_xfers_check(struct session *s, uint64_t now_ns);
-/* Moves their deadlines. */
-void tcpx_xfers_late(struct session *s, const struct pause *p);
 
 #endif

@@ -221,7 +221,7 @@ open_is_sane(const struct session *s, const struct tcpx_open *o)
 {
 	return !s->xfers.opening && !s->xfers.skipping && !id_is_ours(s, o->id) &&
 	       (o->id & ~ID_OF_ACCEPTOR) == s->xfers.opened_there + 1 &&
-	       s->xfers.live <= 2 * s->engine->limit.credit_xfers &&
+	       s->xfers.live <= 2 * CREDIT_KINDS * s->engine->limit.credit_xfers && /* of both sides */
 	       ((o->flags & TCPX_OPEN_INLINE) ||
 		(o->chunk >= 4096 && o->chunk <= s->chan.chunk_max &&
 		 tcpx_chunk_count(o->total, o->chunk) != UINT32_MAX));

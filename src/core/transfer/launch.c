@@ -153,7 +153,7 @@ launch(struct session *s, struct tcpx_xfer *x, uint64_t now_ns)
 
 	x->id = ++s->xfers.opened_here | (s->opener ? 0 : ID_OF_ACCEPTOR);
 	tcpx_xfer_shape(x, x->payload.list->total, chunk_of(s, x));
-	s->credit.used_xfers++;
+	s->credit.used_xfers[xfer_kind(x)]++;
 	s->credit.used_list += x->post.list_bytes;
 	tcpx_xfer_insert(s, x, now_ns);
 	if (x->chunks == UINT32_MAX) {
@@ -175,26 +175,36 @@ launch(struct session *s, struct tcpx_xfer *x, uint64_t now_ns)
 static bool
 may_launch(const struct session *s, const struct tcpx_xfer *x)
 {
-	return s->state == SESS_OPEN && s->credit.used_xfers < s->credit.xfers &&
+	return s->state == SESS_OPEN && s->credit.used_xfers[xfer_kind(x)] < s->credit.xfers &&
 	       (s->credit.used_list + x->post.list_bytes <= s->credit.list ||
 		s->credit.used_list == 0);
+}
+
+/* The first that may be opened, of any kind; NULL: none. */
+static struct tcpx_xfer *
+next_waiting(struct session *s)
+{
+	for (int kind = 0; kind < CREDIT_KINDS; kind++) {
+		struct tcpx_node *n = tcpx_chain_first(&s->xfers.waiting[kind]);
+		struct tcpx_xfer *x = n ? tcpx_container(n, struct tcpx_xfer, queue) : NULL;
+
+		if (x && may_launch(s, x))
+			return x;
+	}
+	return NULL;
 }
 
 void
 tcpx_launch_waiting(struct session *s, uint64_t now_ns)
 {
-	struct tcpx_node *n;
 	bool any = false, later = true;
+	struct tcpx_xfer *x;
 
 	if (s->xfers.launching)
 		return;
 	s->xfers.launching = true;
-	while ((n = tcpx_chain_first(&s->xfers.waiting))) {
-		struct tcpx_xfer *x = tcpx_container(n, struct tcpx_xfer, queue);
-
-		if (!may_launch(s, x))
-			break;
-		tcpx_chain_remove(n);
+	while ((x = next_waiting(s))) {
+		tcpx_chain_remove(&x->queue);
 		any = true;
 		later &= launch(s, x, now_ns);
 	}
@@ -223,7 +233,7 @@ post_events(struct session *s)
 			continue;
 		}
 		tcpx_chain_remove(n);
-		tcpx_chain_add(&s->xfers.waiting, n);
+		tcpx_chain_add(&s->xfers.waiting[xfer_kind(x)], n);
 	}
 	s->xfers.launching = false;
 	tcpx_launch_waiting(s, engine_now(s->engine));

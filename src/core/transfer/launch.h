@@ -7,7 +7,7 @@
 
 #include "core/transfer/transfer.h"
 
-/* Opens the transfers of xfers.waiting, in order, while credit lasts. session.lock held. */
+/* Opens the transfers of xfers.waiting, each kind in order, while credit lasts. session.lock held. */
 void tcpx_launch_waiting(struct session *s, uint64_t now_ns);
 /* Opens the transfers of all sessions whose event has happened. Lease of loop 0 held, no lock. */
 void tcpx_launch_after_events(struct tcpx_engine *e);

@@ -75,7 +75,7 @@ enqueue(struct session *s, struct tcpx_xfer *x)
 		atomic_fetch_add(&s->engine->registry.after_event, 1);
 		tcpx_loop_wake(s->loop);
 	} else {
-		tcpx_chain_add(&s->xfers.waiting, &x->queue);
+		tcpx_chain_add(&s->xfers.waiting[xfer_kind(x)], &x->queue);
 	}
 	tcpx_launch_waiting(s, x->times.post_ns);
 	return 0;

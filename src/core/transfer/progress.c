@@ -78,6 +78,7 @@ tcpx_chunk_applied(struct channel *c, const struct rx_record *r, uint64_t now_ns
 	count_add(&s->engine->count.chunks_rx, 1);
 	pthread_mutex_lock(&s->lock);
 	count_add(&s->engine->nics.sum[c->near_nic].bytes_rx, r->len);
+	c->figures.moved_ns = now_ns;
 	c->figures.bytes += r->len;
 	c->figures.chunks++;
 	c->heal.proven = true;

@@ -2,6 +2,7 @@
 /* Where a transfer is stuck: its first chunk that is not in place, and who has it. */
 #include "core/transfer/stuck.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "core/channel/channel.h"
@@ -34,6 +35,29 @@ find_in_windows(struct session *s, const struct tcpx_xfer *x, struct stuck *at)
 	return found;
 }
 
+uint64_t
+tcpx_xfer_held_ns(struct session *s, const struct tcpx_xfer *x)
+{
+	uint64_t first_ns = 0;
+
+	for (uint32_t i = 0; i < s->chan.count; i++) {
+		struct channel *c = s->chan.tx[i];
+
+		if (!c || c->closed || !c->tx.record)
+			continue;
+		for (uint64_t seq = c->window.released + 1; seq < c->window.next; seq++) {
+			const struct tx_record *r = tcpx_tx_record(c, seq);
+			uint64_t at_ns = r->taken_ns > c->tx.rate.last_ns ? r->taken_ns :
+									    c->tx.rate.last_ns;
+
+			if (r->payload == &x->payload && r->id == x->id &&
+			    (first_ns == 0 || at_ns < first_ns))
+				first_ns = at_ns;
+		}
+	}
+	return first_ns;
+}
+
 /* The lowest chunk that no channel holds: given back by a lost channel, or never taken. */
 static struct stuck
 find_in_queue(const struct tcpx_xfer *x)
@@ -52,6 +76,14 @@ find_in_queue(const struct tcpx_xfer *x)
 	return at;
 }
 
+/* Nothing of it is to be sent any more. */
+static bool
+is_owed(const struct tcpx_xfer *x)
+{
+	return x->sends && !x->target && x->op == TCPX_OP_WRITE &&
+	       (x->post.inlined || (x->chunks && x->tx.applied == x->chunks));
+}
+
 struct stuck
 tcpx_xfer_locate(struct session *s, const struct tcpx_xfer *x)
 {
@@ -59,6 +91,12 @@ tcpx_xfer_locate(struct session *s, const struct tcpx_xfer *x)
 
 	if (!s) {
 		at.stage = x->op == TCPX_OP_RECV ? "waits for its send" : "queued";
+	} else if (tcpx_node_linked(&x->queue)) {
+		at.stage = x->post.event ? "waits for the event it was posted after" :
+			   s->state == SESS_OPEN ? "waits for credit" : "waits for the session";
+	} else if (is_owed(x)) {
+		at.chunk = x->chunks;
+		at.stage = "all sent, not answered";
 	} else if (!x->sends) {
 		while (at.chunk < x->rx.map.count && tcpx_chunkmap_get(&x->rx.map, (uint32_t)at.chunk))
 			at.chunk++;
@@ -69,4 +107,31 @@ tcpx_xfer_locate(struct session *s, const struct tcpx_xfer *x)
 		at = find_in_queue(x);
 	}
 	return at;
+}
+
+static void
+name_path(const struct session *s, const struct channel *c, char *buf, size_t cap)
+{
+	struct tcpx_addr here = tcpx_near_nic(c)->addr, there = s->chan.peer_nic[c->far_nic].addr;
+	char from[64], to[64];
+
+	here.port = there.port = 0;
+	tcpx_addr_format(&here, from, sizeof(from));
+	tcpx_addr_format(&there, to, sizeof(to));
+	snprintf(buf, cap, ": channel %u, %s %s to %s %s", c->index, tcpx_near_nic(c)->name, from,
+		 tcpx_far_nic(c)->name, there.family ? to : "");
+}
+
+void
+tcpx_xfer_describe(struct session *s, const struct tcpx_xfer *x, char *buf, size_t cap)
+{
+	struct stuck at = tcpx_xfer_locate(s, x);
+	char path[200] = "";
+
+	if (at.channel >= 0 && s->chan.tx[at.channel])
+		name_path(s, s->chan.tx[at.channel], path, sizeof(path));
+	snprintf(buf, cap, "transfer %llu: %u of %u chunks in place, %llu %s%s",
+		 (unsigned long long)(x->id & ~ID_OF_ACCEPTOR),
+		 x->sends ? x->tx.applied : x->rx.map.set, x->chunks, (unsigned long long)at.chunk,
+		 at.stage, path);
 }

@@ -7,4 +7,10 @@
 /* Where @x is at this moment. @s is its session, whose lock is held; NULL: it has none yet. */
 struct stuck tcpx_xfer_locate(struct session *s, const struct tcpx_xfer *x);
 
+/* Since when the first to fall silent of the channels that hold a chunk of @x has brought nothing; 0:
+ * none holds one. lock held. */
+uint64_t tcpx_xfer_held_ns(struct session *s, const struct tcpx_xfer *x);
+/* What of it is in place, and where it is stuck: stage, channel, NICs, addresses. lock held. */
+void tcpx_xfer_describe(struct session *s, const struct tcpx_xfer *x, char *buf, size_t cap);
+
 #endif

@@ -12,6 +12,7 @@
 #include "core/memory/builder.h"
 #include "core/memory/list.h"
 #include "core/memory/payload.h"
+#include "core/session/session.h"
 #include "proto/chunk.h"
 #include "proto/frame.h"
 #include "proto/sched.h"
@@ -112,6 +113,12 @@ struct tcpx_xfer {
 	struct xfer_times times;
 	struct xfer_failure failure;
 };
+
+static inline enum credit_kind
+xfer_kind(const struct tcpx_xfer *x)
+{
+	return x->op == TCPX_OP_SEND ? CREDIT_SENDS : CREDIT_ONE_SIDED;
+}
 
 static inline struct tcpx_xfer *
 xfer_of(struct payload *p)

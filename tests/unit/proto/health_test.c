@@ -116,6 +116,33 @@ a_dead_connection_is_cut_before_a_third_of_the_deadline(void **state)
 		}
 }
 
+static void
+a_stall_costs_one_transfer_while_others_move(void **state)
+{
+	static const struct {
+		uint64_t own, way, held; /* ms */
+		bool owed;
+		enum tcpx_stall stall;   /* after 30 s, with a deadline of 10 */
+	} rows[] = {
+		{ 20001, 20001, 0, false, TCPX_STALL_NONE },
+		{ 20001, 1, 1, true, TCPX_STALL_NONE },       /* it moves itself */
+		{ 20000, 20000, 0, false, TCPX_STALL_SESSION },
+		{ 20000, 20000, 25000, true, TCPX_STALL_SESSION },
+		{ 1, 29999, 0, false, TCPX_STALL_NONE },      /* waits for its turn */
+		{ 1, 29999, 20001, false, TCPX_STALL_NONE },  /* on a slow channel */
+		{ 1, 29999, 20000, false, TCPX_STALL_XFER },  /* on one that is dead */
+		{ 1, 29999, 0, true, TCPX_STALL_XFER },       /* never answered */
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct tcpx_stall_facts f = { rows[i].own * MS, rows[i].way * MS, rows[i].held * MS,
+					      rows[i].owed };
+
+		if (tcpx_stall_judge(&f, 10000 * MS, 30000 * MS) != rows[i].stall)
+			fail_msg("row %zu", i);
+	}
+}
+
 int
 main(void)
 {
@@ -124,6 +151,7 @@ main(void)
 		cmocka_unit_test(one_answer_in_between_takes_it_back),
 		cmocka_unit_test(a_silence_is_judged_by_who_is_silent),
 		cmocka_unit_test(a_dead_connection_is_cut_before_a_third_of_the_deadline),
+		cmocka_unit_test(a_stall_costs_one_transfer_while_others_move),
 		cmocka_unit_test(a_reset_connection_proves_less_than_a_closed_one),
 	};
 
