@@ -66,6 +66,13 @@ def widen(record):
              "share": (i + 1) / 10, "retransmits": 100 * i} for i in range(4)])
 
 
+def delay(record):
+    """The same at a third of the rate, for three times as long."""
+    for point in record["rows"][0]["series"]:
+        point["t_s"] *= 3
+        point["GBps"] /= 3
+
+
 def grow(record):
     """A mesh of 16 ranks on hosts with long names, with a pair that failed and one with wrong bytes."""
     mesh, ranks = record["mesh"][0], range(16)
@@ -84,19 +91,22 @@ def make_pages():
     perf("lat", "--self", "--baseline", "--lat", "-b", "64", "-e", "64K", "--iters", "200", "--pairs", "3")
     perf("kv", "--self", "--kv", "1000x8K", "--iters", "20")
     perf("mesh", "--mesh", "--ranks", "3", "-b", "256K", "--iters", "8")
+    perf("rate", "--self", "-b", "1M", "-e", "1M", "--duration", "1", "--interval", "0.1")
     change("failed", "sweep", fail)
     change("none", "failed", lambda record: record.update(rows=[]))
     change("wide", "sweep", widen)
     change("grid", "mesh", grow)
-    for name in ("sweep", "lat", "kv", "mesh", "failed", "none", "wide", "grid"):
+    for name in ("sweep", "lat", "kv", "mesh", "rate", "failed", "none", "wide", "grid"):
         report(name, name)
     report("two", "sweep", "small")
+    change("late", "rate", delay)
+    report("rates", "rate", "late")
     report("many", "sweep", "small", "failed", "wide", "kv")
     shutil.copytree(os.path.join(root, "docs", "results", "gpu-cpus"), path("study"), dirs_exist_ok=True)
     tap.succeeds(tool, "matrix", "report", path("study"), "-o", os.devnull, "--html", path("matrix.html"))
 
 
-PAGES = "sweep", "lat", "kv", "mesh", "grid", "failed", "none", "wide", "two", "many", "matrix"
+PAGES = "sweep", "lat", "kv", "mesh", "rate", "rates", "grid", "failed", "none", "wide", "two", "many", "matrix"
 BAD = """<!doctype html><meta charset=utf-8><body style="background:#fff;color:#000"><main>
 <div style="width:2000px">wide</div><p style="color:#aaa">pale</p>
 <div style="width:300px"><svg viewBox="0 0 300 60"><text x="280" y="30">cut off</text><text x="8" y="20">one</text>
@@ -194,12 +204,21 @@ def a_failed_run_is_red_and_nowhere_verified():
     assert page["h1"] == "bad" and not page["good"] and "Verified" not in page["text"], page
 
 
+def the_rate_is_plotted():
+    window.open(path("rates.html"), 1200, 900, False)
+    plot = window.run("""(() => {
+        const e = [...document.querySelectorAll("svg[aria-label='Rate over time']")];
+        return e.map(s => s.querySelectorAll("polyline").length);
+    })()""")
+    assert plot == [2, 2], plot # wide and narrow, two lines each
+
+
 window = None
 try:
     window = browser.Browser(scratch)
     tap.run([the_reports_can_be_made, the_check_sees_what_is_bad, a_phone_shows_all_of_them, and_in_the_dark,
              so_does_a_screen, also_in_the_dark, a_value_shows_under_the_pointer, and_at_a_touch_beside_it,
-             the_record_can_be_saved, a_failed_run_is_red_and_nowhere_verified])
+             the_record_can_be_saved, the_rate_is_plotted, a_failed_run_is_red_and_nowhere_verified])
 finally:
     if window:
         window.close()

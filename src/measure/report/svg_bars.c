@@ -149,6 +149,7 @@ svg_stages(FILE *f, double width, const struct result *r)
 #define HIST_BOTTOM 310.0
 
 #define BINS 88
+#define EDGE 28.0 /* half of the longest text of a tick */
 
 struct histogram {
 	double width;
@@ -223,6 +224,13 @@ draw_bins(FILE *f, const struct histogram *h)
 	}
 }
 
+/* The middle of a text stands at its tick, unless an edge of the picture would cut it. */
+static const char *
+tick_at(const struct histogram *h, double x)
+{
+	return x < EDGE ? "tick" : x > h->width - EDGE ? "tick end" : "tick middle";
+}
+
 static void
 draw_time_axis(FILE *f, const struct histogram *h)
 {
@@ -235,7 +243,7 @@ draw_time_axis(FILE *f, const struct histogram *h)
 		double x = svg_at(&h->x, ticks.at[i]);
 
 		svg_line(f, "axis", x, HIST_BOTTOM, x, HIST_BOTTOM + 5);
-		svg_text(f, "tick middle", x, HIST_BOTTOM + 21, "%s", out_time(ticks.at[i], text));
+		svg_text(f, tick_at(h, x), x, HIST_BOTTOM + 21, "%s", out_time(ticks.at[i], text));
 	}
 	svg_text(f, "unit end", h->width, HIST_BOTTOM + 44, "%s", h->unit);
 }

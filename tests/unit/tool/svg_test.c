@@ -256,6 +256,26 @@ a_latency_report_has_a_histogram(void **state)
 	result_fini(&r);
 }
 
+/* A text whose middle stood at a tick beside an edge would be cut there. */
+static void
+ticks_at_an_edge_are_whole(void **state)
+{
+	static const struct { double first, last; const char *text; } cases[] = {
+		{ 1095, 2000, "<text class=\"tick\" " }, { 1300, 1825, "<text class=\"tick end\" " },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		struct row_bucket bucket[] = { { cases[i].first, 5 }, { cases[i].last, 5 } };
+		struct row row = { .op = "write", .half_rtt_us.p50 = NAN, .histogram = { bucket, 2 } };
+		char text[32768] = "";
+		FILE *f = fmemopen(text, sizeof(text), "w");
+
+		svg_histogram(f, SVG_NARROW, &row);
+		fclose(f);
+		assert_non_null(strstr(text, cases[i].text));
+	}
+}
+
 static void
 several_records_are_compared_in_one_plot(void **state)
 {
@@ -536,6 +556,7 @@ main(void)
 		cmocka_unit_test(the_check_itself_sees_what_is_not_well_formed),
 		cmocka_unit_test(a_report_has_its_pictures_and_its_data),
 		cmocka_unit_test(a_latency_report_has_a_histogram),
+		cmocka_unit_test(ticks_at_an_edge_are_whole),
 		cmocka_unit_test(several_records_are_compared_in_one_plot),
 		cmocka_unit_test(a_difference_stands_in_title_and_card_with_its_interval),
 		cmocka_unit_test(a_difference_within_its_interval_is_none),
