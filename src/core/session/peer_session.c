@@ -299,11 +299,14 @@ status_of(struct tcpx_peer *p)
 
 	pthread_mutex_lock(&p->lock);
 	rc = p->gone;
-	s = p->out;
+	s = p->out ? p->out : open_inbound(p);
 	if (!s && !tcpx_chain_empty(&p->inbound))
 		s = tcpx_container(p->inbound.next, struct session, in_peer);
-	if (rc == 0)
-		rc = s && atomic_load(&s->state) == SESS_OPEN ? 0 : -EAGAIN;
+	if (rc == 0 && (!s || atomic_load(&s->state) != SESS_OPEN))
+		rc = -EAGAIN;
+	/* its loop may not have taken it out yet */
+	if (rc == -EAGAIN && s && atomic_load(&s->state) == SESS_FAILED && s->cause != TCPX_ECLOSED)
+		rc = s->cause;
 	pthread_mutex_unlock(&p->lock);
 	return rc;
 }
@@ -363,9 +366,6 @@ tcpx_peer_query(tcpx_peer *p, struct tcpx_peer_info *info)
 		full.channels_wanted = s->chan.count;
 		full.chunk_bytes = s->chan.chunk_max;
 		full.window_slots = s->chan.window;
-		/* it says why before its loop has taken it out */
-		if (full.status == -EAGAIN && s->state == SESS_FAILED && s->cause != TCPX_ECLOSED)
-			full.status = s->cause;
 		if (full.status && !full.cause[0])
 			memcpy(full.cause, s->cause_text, sizeof(full.cause));
 		full.setup_ns = s->health.open_ns ? s->health.open_ns - s->health.start_ns : 0;

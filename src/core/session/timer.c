@@ -147,7 +147,7 @@ open_timer(struct session *s, uint64_t now_ns)
 	}
 	if (s->health.dying_ns)
 		tcpx_session_add_timer(s, s->health.dying_ns);
-	if (!s->control.line.stream || (s->control.resuming && !s->health.stopped_ns)) {
+	if (!s->control.up || (s->control.resuming && !s->health.stopped_ns)) {
 		if (now_ns >= s->control.cut_ns + s->engine->limit.stall_ns) {
 			tcpx_session_fail(s, TCPX_ESTALLED,
 					  "control stream cut and not resumed within %llu ms",
@@ -155,9 +155,9 @@ open_timer(struct session *s, uint64_t now_ns)
 			return;
 		}
 		tcpx_session_add_timer(s, s->control.cut_ns + s->engine->limit.stall_ns);
-		if (s->opener && !s->control.line.stream)
+		if (s->opener && !s->control.up)
 			tcpx_control_connect(s, now_ns);
-		else if (!s->control.line.stream)
+		else if (!s->control.up)
 			tcpx_control_probe(s, now_ns);
 	}
 	keep_alive(s, now_ns);

@@ -99,6 +99,72 @@ a_session_that_lost_every_connection_resumes(void **state)
 	}
 }
 
+/* Addresses that swallow cost an attempt each, and not the session. */
+static void
+a_control_stream_finds_the_address_that_is_left(void **state)
+{
+	for (int i = 0; i < 6; i++) {
+		struct pair w;
+
+		pair_open(&w, nets[i / 3]);
+		for (int n = 0; n < 1 + i % 3; n++)
+			assert_ok(tcpx_fabric_set_nic_up(w.t.fabric, &w.t.nic[1][n].addr, false));
+		assert_true(run_until(&w.t, resumed, w.t.a, 6 * TCPX_SEC));
+		assert_true(run_until(&w.t, resumed, w.t.b, TCPX_SEC));
+		assert_code(tcpx_test(w.x[0]), -EAGAIN);
+		assert_code(tcpx_test(w.x[1]), -EAGAIN);
+		pair_close(&w);
+	}
+}
+
+/* It comes back at its address, with its name. Its old connections were closed, or are half-open: it
+ * vanished with its host, and nothing was said. */
+static void
+a_peer_that_restarted_is_another(void **state)
+{
+	static const char *const fixed[] = { "TCPX_CHANNELS=4", "TCPX_THREADS=1", "TCPX_PORT=7000",
+					     "TCPX_DEBUG=WARN", NULL };
+
+	for (int i = 0; i < 4; i++) {
+		const struct tcpx_net_ops *net = nets[i / 2];
+		struct tcpx_desc d = { 0, 0, LEN };
+		struct mem m;
+		struct lab t;
+		tcpx_peer *anew;
+		tcpx_xfer *x;
+
+		lab_open(&t, net, fixed);
+		meet(&t);
+		mem_open(&m, t.a, LEN, TCPX_MEM_LOCAL);
+		d.region = m.id;
+		assert_ok(tcpx_send(t.p, &d, 1, 1, &x));
+		assert_false(run_until(&t, over, x, TCPX_SEC));
+		if (i & 1) {
+			for (int n = 0; n < NICS; n++)
+				assert_ok(tcpx_fabric_set_nic_up(t.fabric, &t.nic[1][n].addr, false));
+			(void)run_alone(&t, t.a, over, x, 4 * TCPX_SEC); /* it has missed it by then */
+			for (int n = 0; n < NICS; n++)
+				assert_ok(tcpx_fabric_set_nic_up(t.fabric, &t.nic[1][n].addr, true));
+		}
+		tcpx_fabric_break_all(t.fabric, false);
+		lab_restart(&t, net, fixed);
+		assert_true(run_until(&t, over, x, 4 * TCPX_SEC));
+		assert_code(tcpx_test(x), TCPX_EPEERGONE);
+		assert_non_null(strstr(t.last, "another incarnation answers"));
+		assert_code(tcpx_peer_wait(t.p, 0), TCPX_EPEERGONE);
+		anew = rig_add(t.a, t.b);
+		tcpx_peer_free(t.p);
+		t.p = anew;
+		tcpx_xfer_free(x);
+		assert_ok(tcpx_send(t.p, &d, 1, 1, &x));
+		assert_false(run_until(&t, over, x, 2 * TCPX_SEC));
+		assert_ok(lab_info(&t).status);
+		tcpx_xfer_free(x);
+		lab_close(&t);
+		mem_close(&m);
+	}
+}
+
 /* Each engine has opened a session to the other: the proof is one for both. */
 static void
 a_peer_has_gone_from_all_its_sessions(void **state)
@@ -164,6 +230,8 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_peer_that_was_killed_has_gone),
 		cmocka_unit_test(a_session_that_lost_every_connection_resumes),
+		cmocka_unit_test(a_control_stream_finds_the_address_that_is_left),
+		cmocka_unit_test(a_peer_that_restarted_is_another),
 		cmocka_unit_test(a_peer_has_gone_from_all_its_sessions),
 		cmocka_unit_test(a_farewell_keeps_its_code),
 	};

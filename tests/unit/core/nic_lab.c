@@ -85,6 +85,13 @@ lab_close(struct lab *t)
 	tcpx_log_sink(NULL, NULL);
 }
 
+void
+lab_restart(struct lab *t, const struct tcpx_net_ops *net, const char *const *settings)
+{
+	tcpx_close(t->b);
+	t->b = lab_engine(t, 1, net, settings);
+}
+
 bool
 run_until(struct lab *t, bool (*done)(void *), void *arg, uint64_t limit_ns)
 {

@@ -27,6 +27,8 @@ void lab_open_two(struct lab *t, const struct tcpx_net_ops *net, const char *con
 		  const char *const *of_b);
 void lab_open(struct lab *t, const struct tcpx_net_ops *net, const char *const *settings);
 void lab_close(struct lab *t);
+/* The second engine ends, and another of its name takes its place. */
+void lab_restart(struct lab *t, const struct tcpx_net_ops *net, const char *const *settings);
 /* Turns both engines, and the clock when they rest, until done says so or the time is up. */
 bool run_until(struct lab *t, bool (*done)(void *), void *arg, uint64_t limit_ns);
 /* Turns @e alone: the other stands still, or is no more. The virtual time that it took. */
