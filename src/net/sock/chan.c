@@ -4,8 +4,8 @@
  * finds it dead sets the code; every later call returns the same code.
  */
 #include <errno.h>
-#include <linux/tcp.h> /* its tcp_info, which is longer than that of netinet/tcp.h */
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/socket.h>
@@ -14,6 +14,7 @@
 #include "net/sock/chan.h"
 #include "net/registry.h"
 #include "net/sock/fd.h"
+#include "net/sock/path.h"
 #include "net/sock/sock.h"
 
 int
@@ -125,13 +126,5 @@ tcpx_sock_chan_stats(struct tcpx_chan *c, struct tcpx_channel_info *info)
 int
 tcpx_sock_chan_under_way(struct tcpx_chan *c, uint64_t *quiet_ns)
 {
-	struct tcp_info tcp = { 0 };
-	socklen_t len = sizeof(tcp);
-
-	if (getsockopt(c->fd, IPPROTO_TCP, TCP_INFO, &tcp, &len) < 0)
-		return tcpx_fail_errno(TCPX_SUB_NET, "TCP_INFO of channel %u", c->channel);
-	*quiet_ns = tcp.tcpi_last_ack_recv * TCPX_MS;
-	/* unsent although the window is open: no packet gets out of here */
-	return tcp.tcpi_unacked > 0 ||
-	       (tcp.tcpi_notsent_bytes > 0 && tcp.tcpi_snd_wnd >= tcp.tcpi_snd_mss);
+	return tcpx_sock_under_way(c->fd, quiet_ns);
 }

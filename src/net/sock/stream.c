@@ -6,13 +6,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "net/sock/fd.h"
+#include "net/sock/path.h"
 #include "net/sock/poller.h"
 #include "net/sock/stream.h"
 
@@ -155,16 +155,13 @@ tcpx_sock_stream_recv(struct tcpx_stream *s, void *data, size_t len)
 	return stream_result(n);
 }
 
-/* Bytes that a closed window keeps here do not count: who closes it is alive. */
 int
 tcpx_sock_stream_acked(struct tcpx_stream *s)
 {
-	struct tcp_info tcp = { 0 };
-	socklen_t len = sizeof(tcp);
+	uint64_t quiet_ns;
+	int rc = tcpx_sock_under_way(s->fd, &quiet_ns);
 
-	if (getsockopt(s->fd, IPPROTO_TCP, TCP_INFO, &tcp, &len) < 0)
-		return tcpx_fail_errno(TCPX_SUB_NET, "TCP_INFO of a control stream");
-	return tcp.tcpi_unacked == 0;
+	return rc < 0 ? rc : !rc;
 }
 
 void
