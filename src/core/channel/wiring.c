@@ -25,7 +25,8 @@
 #include "core/session/peer.h"
 #include "core/session/session.h"
 
-#define POLL_NS  (200 * 1000ull)   /* between looks at unfinished channels      */
+#define POLL_NS  (200 * 1000ull)   /* between the first looks at unfinished channels */
+#define RARER    8                 /* later a look comes after this part of the time so far */
 #define GRACE_NS (1000 * TCPX_MS)  /* for the rest of a direction, once its
 				    * first channel is up */
 
@@ -36,6 +37,8 @@ begin(struct session *s)
 	uint64_t now_ns = engine_now(s->engine);
 
 	s->state = SESS_WIRING;
+	s->hs->wiring_ns = now_ns;
+	s->hs->look_ns = now_ns + POLL_NS;
 	s->hs->deadline_ns = now_ns + tcpx_wiring_patience(s->engine);
 }
 
@@ -420,6 +423,24 @@ has_all(const struct session *s)
 	       !(theirs->backward_up & ~up_bits(s->chan.tx, s->chan.count));
 }
 
+/* A session whose channels do not come costs less and less: 100 looks in a minute. The later ones
+ * are at whole milliseconds, so that one turn has those of many sessions. */
+static uint64_t
+next_look(const struct session *s, uint64_t now_ns)
+{
+	const uint64_t wired_ns[] = { s->hs->tx_wired_ns, s->hs->rx_wired_ns };
+	uint64_t pause_ns = (now_ns - s->hs->wiring_ns) / RARER, at_ns = now_ns + POLL_NS;
+
+	if (pause_ns >= TCPX_MS)
+		at_ns = ((now_ns + pause_ns) / TCPX_MS + 1) * TCPX_MS;
+	else if (pause_ns > POLL_NS)
+		at_ns = now_ns + pause_ns;
+	for (int i = 0; i < 2; i++)
+		if (wired_ns[i] && now_ns < wired_ns[i] + GRACE_NS && at_ns > wired_ns[i] + GRACE_NS)
+			at_ns = wired_ns[i] + GRACE_NS;
+	return at_ns;
+}
+
 void
 tcpx_wiring_step(struct session *s, uint64_t now_ns)
 {
@@ -452,6 +473,7 @@ tcpx_wiring_step(struct session *s, uint64_t now_ns)
 		finish(s, now_ns);
 		return;
 	}
-	tcpx_session_add_timer(s, now_ns + POLL_NS);
+	s->hs->look_ns = next_look(s, now_ns);
+	tcpx_session_add_timer(s, s->hs->look_ns);
 	tcpx_control_flush(s);
 }

@@ -212,7 +212,9 @@ run_timer(struct session *s, uint64_t now_ns)
 			handshake_overdue(s);
 			return;
 		}
-		if (s->state == SESS_WIRING || s->state == SESS_READY)
+		if (s->state == SESS_WIRING && now_ns < s->hs->look_ns)
+			tcpx_session_add_timer(s, s->hs->look_ns);
+		else if (s->state == SESS_WIRING || s->state == SESS_READY)
 			s->engine->up.session->wire(s, now_ns);
 	}
 	if (s->state != SESS_FAILED && s->state != SESS_OPEN)

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
+#include <sys/epoll.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -22,6 +23,8 @@
 #define PREAMBLE_NS       (5 * TCPX_SEC)
 #define LOG_NS        TCPX_SEC /* at most one warning in this time */
 #define ACCEPTS_A_STEP 64
+#define STEP_NS       (100 * 1000ull)  /* between looks, however many channels are awaited */
+#define SWEEP_NS      (100 * TCPX_MS)  /* between looks for late ones                      */
 
 int
 tcpx_sock_ports_open(struct tcpx_net *net)
@@ -34,7 +37,7 @@ tcpx_sock_ports_open(struct tcpx_net *net)
 
 		p->net = net;
 		p->nic = &net->nics[i];
-		p->fd = -1;
+		p->fd = p->set = -1;
 		p->spare = -1;
 		pthread_mutex_init(&p->lock, NULL);
 	}
@@ -51,12 +54,41 @@ tcpx_sock_ports_close(struct tcpx_net *net)
 			close(p->pending[--p->pending_count].fd);
 		if (p->fd >= 0) {
 			close(p->fd);
+			close(p->set);
 			close(p->spare);
 		}
 		free(p->pending);
 		pthread_mutex_destroy(&p->lock);
 	}
 	free(net->ports);
+}
+
+static int
+set_add(struct tcpx_sock_port *p, int fd)
+{
+	struct epoll_event ev = { .events = EPOLLIN, .data.fd = fd };
+
+	return epoll_ctl(p->set, EPOLL_CTL_ADD, fd, &ev) < 0 ? -errno : 0;
+}
+
+/* The listener, and the set of what is ready at this port. */
+static int
+listen_here(struct tcpx_sock_port *p)
+{
+	int rc = tcpx_sock_listen_fd(p->net, p->nic, &p->nic->addr, &p->addr, &p->fd);
+
+	if (rc)
+		return rc;
+	p->set = epoll_create1(EPOLL_CLOEXEC);
+	rc = p->set < 0 ? -errno : set_add(p, p->fd);
+	if (rc == 0)
+		return 0;
+	rc = tcpx_fail(TCPX_SUB_NET, rc, "data port of %s: %s", p->nic->name, tcpx_err_text(rc));
+	if (p->set >= 0)
+		close(p->set);
+	close(p->fd);
+	p->fd = p->set = -1;
+	return rc;
 }
 
 /* Under the lock. */
@@ -74,7 +106,7 @@ port_open(struct tcpx_sock_port *p)
 		p->pending = calloc(TCPX_SOCK_PENDING, sizeof(*p->pending));
 	if (!p->pending)
 		return tcpx_fail(TCPX_SUB_NET, -ENOMEM, "data port of %s", p->nic->name);
-	rc = tcpx_sock_listen_fd(p->net, p->nic, &p->nic->addr, &p->addr, &p->fd);
+	rc = listen_here(p);
 	if (!rc)
 		p->spare = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	return rc;
@@ -172,6 +204,7 @@ pending_step(struct tcpx_sock_port *p, struct tcpx_sock_pending *g, uint64_t now
 	} else if (cl) {
 		cl->used = true;
 		cl->fd = g->fd;
+		epoll_ctl(p->set, EPOLL_CTL_DEL, g->fd, NULL);
 		pending_forget(p, g);
 	}
 }
@@ -189,30 +222,75 @@ pending_victim(struct tcpx_sock_port *p, uint64_t now_ns)
 	return &p->pending[tcpx_admit_victim(guest, p->pending_count, 0, now_ns)];
 }
 
-/* Under the lock: reads from each pending connection, then accepts new ones. */
-static void
-port_step(struct tcpx_sock_port *p)
+static struct tcpx_sock_pending *
+pending_of(struct tcpx_sock_port *p, int fd)
 {
-	uint64_t now_ns = tcpx_clock_now(p->net->clock);
+	for (uint32_t i = 0; i < p->pending_count; i++)
+		if (p->pending[i].fd == fd)
+			return &p->pending[i];
+	return NULL;
+}
+
+static void
+port_accept(struct tcpx_sock_port *p, uint64_t now_ns)
+{
 	struct tcpx_sock_pending *g;
 	struct tcpx_addr from;
 	int fd;
 
-	for (uint32_t i = p->pending_count; i-- > 0;)
-		pending_step(p, &p->pending[i], now_ns);
 	for (int i = 0; i < ACCEPTS_A_STEP; i++) {
 		if (tcpx_sock_accept_fd(p->net, p->fd, &p->spare, &from, &fd))
 			return;
 		if (p->pending_count == p->room)
-			pending_refuse(p, pending_victim(p, now_ns), "too many without a preamble", now_ns);
+			pending_refuse(p, pending_victim(p, now_ns), "too many without a preamble",
+				       now_ns);
 		g = &p->pending[p->pending_count++];
 		*g = (struct tcpx_sock_pending){
 			.fd = fd,
 			.from = from,
 			.deadline_ns = now_ns + PREAMBLE_NS,
 		};
-		pending_step(p, g, now_ns);
+		if (set_add(p, fd) != 0)
+			pending_refuse(p, g, "it cannot be watched", now_ns);
+		else
+			pending_step(p, g, now_ns);
 	}
+}
+
+static void
+sweep(struct tcpx_sock_port *p, uint64_t now_ns)
+{
+	p->swept_ns = now_ns;
+	for (uint32_t i = p->pending_count; i-- > 0;)
+		if (now_ns >= p->pending[i].deadline_ns)
+			pending_refuse(p, &p->pending[i], "no preamble within 5 s", now_ns);
+}
+
+/* Under the lock: reads what has come, then accepts new ones. What is silent costs nothing, and
+ * however many channels ask, the port is looked at every STEP_NS; a test's clock may stand. */
+static void
+port_step(struct tcpx_sock_port *p)
+{
+	uint64_t now_ns = tcpx_clock_now(p->net->clock);
+	struct epoll_event ev[ACCEPTS_A_STEP];
+	struct tcpx_sock_pending *g;
+	bool accepts = false;
+	int n;
+
+	if (now_ns != p->stepped_ns && now_ns - p->stepped_ns < STEP_NS)
+		return;
+	p->stepped_ns = now_ns;
+	if (now_ns - p->swept_ns >= SWEEP_NS)
+		sweep(p, now_ns);
+	n = epoll_wait(p->set, ev, ACCEPTS_A_STEP, 0);
+	for (int i = 0; i < n; i++) {
+		accepts |= ev[i].data.fd == p->fd;
+		g = pending_of(p, ev[i].data.fd);
+		if (g)
+			pending_step(p, g, now_ns);
+	}
+	if (accepts)
+		port_accept(p, now_ns);
 }
 
 int

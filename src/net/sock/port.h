@@ -24,6 +24,8 @@ struct tcpx_sock_port {
 	const struct tcpx_nic *nic;
 	pthread_mutex_t lock; /* guards everything below, and the listeners in the list */
 	int fd;               /* -1 until the first channel is expected */
+	int set;              /* epoll: fd and the pending ones, so that a look costs one call */
+	uint64_t stepped_ns, swept_ns;
 	int spare;            /* closed for a moment when no descriptor is left */
 	struct tcpx_addr addr;
 	struct tcpx_chan_listener *expected;
