@@ -12,7 +12,8 @@
 
 #include "proto/frame.h"
 
-#define READ_BYTES 16384 /* one record, about */
+#define READ_BYTES  16384 /* one record, about */
+#define REFUSAL_MAX 256   /* of one in clear */
 
 static int
 keep(struct line *l, const uint8_t *bytes, size_t len, size_t plain)
@@ -118,19 +119,34 @@ tcpx_line_send(struct line *l, const struct tcpx_net_ops *net, const void *data,
 
 /* An acceptor that will not or cannot prove anything refuses in clear: one REFUSE and no more, so
  * nothing of it can stand before the bytes of a peer that proves itself later. A record of TLS
- * never begins with the first byte of a frame's length, which is 0. */
+ * never begins with the first byte of a frame's length, which is 0. -EAGAIN: it is not all here;
+ * 0: not in clear. */
 static ssize_t
 in_clear(struct line *l, const uint8_t *bytes, size_t len, void *room, size_t cap)
 {
 	struct tcpx_frame_head h;
+	int rc;
 
-	if (l->heard || tcpx_line_proven(l) || bytes[0] != 0)
+	if (!l->clear && (l->heard || tcpx_line_proven(l) || bytes[0] != 0))
 		return 0;
-	if (tcpx_frame_head_read(bytes, len, &h) != 0 || h.type != TCPX_FR_REFUSE || h.len != len ||
-	    len > cap)
+	l->clear = true;
+	if (len > cap - l->refusal_len || len > REFUSAL_MAX - l->refusal_len)
 		return TCPX_EPROTO;
-	memcpy(room, bytes, len);
-	return (ssize_t)len;
+	if (!l->refusal)
+		l->refusal = malloc(REFUSAL_MAX);
+	if (!l->refusal)
+		return -ENOMEM;
+	memcpy(l->refusal + l->refusal_len, bytes, len);
+	l->refusal_len += len;
+	rc = tcpx_frame_head_read(l->refusal, l->refusal_len, &h);
+	if (rc)
+		return rc;
+	if (h.type != TCPX_FR_REFUSE || h.len < l->refusal_len)
+		return TCPX_EPROTO;
+	if (h.len > l->refusal_len)
+		return -EAGAIN;
+	memcpy(room, l->refusal, h.len);
+	return (ssize_t)h.len;
 }
 
 ssize_t
@@ -149,10 +165,11 @@ tcpx_line_recv(struct line *l, const struct tcpx_net_ops *net, bool opener, void
 			return got;
 		n = opener ? in_clear(l, in, (size_t)got, room, cap) : 0;
 		l->heard = true;
-		l->due |= !tcpx_line_proven(l);
-		l->clear = n > 0;
-		if (n)
+		if (n) {
+			l->more = false;
 			return n;
+		}
+		l->due |= !tcpx_line_proven(l);
 		n = l->how->feed(l->seal, in, (size_t)got, room, cap);
 		if (n == 0 && (size_t)got < sizeof(in)) {
 			l->more = false;
@@ -185,5 +202,6 @@ tcpx_line_close(struct line *l, const struct tcpx_net_ops *net)
 	if (l->stream)
 		net->stream_close(l->stream);
 	free(l->rest);
+	free(l->refusal);
 	*l = (struct line){ .stream = NULL };
 }

@@ -23,6 +23,8 @@ struct line {
 	uint8_t *rest;                   /* owned; bytes that the connection did not take yet */
 	size_t rest_at, rest_len;
 	size_t plain;                    /* bytes of frames that they end              */
+	uint8_t *refusal;                /* owned; what came in clear                  */
+	size_t refusal_len;
 	bool more;                       /* more plaintext may wait in seal            */
 	bool heard;                      /* something came                             */
 	bool clear;                      /* ... in clear: anybody's                    */
