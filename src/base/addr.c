@@ -98,7 +98,24 @@ addr_read(char *text, struct tcpx_addr *a)
 		if (!scope_parse(scope, &a->scope))
 			return false;
 	}
-	return inet_pton(AF_INET6, text, a->ip) == 1;
+	if (inet_pton(AF_INET6, text, a->ip) != 1)
+		return false;
+	(void)tcpx_addr_unmap(a);
+	return true;
+}
+
+bool
+tcpx_addr_unmap(struct tcpx_addr *a)
+{
+	static const uint8_t mapped[12] = { [10] = 0xff, [11] = 0xff };
+
+	if (a->family != 6 || memcmp(a->ip, mapped, sizeof(mapped)))
+		return false;
+	a->family = 4;
+	a->scope = 0;
+	memmove(a->ip, a->ip + 12, 4);
+	memset(a->ip + 4, 0, 12);
+	return true;
 }
 
 int

@@ -15,14 +15,8 @@
 static void
 unmap(struct tcpx_addr *a)
 {
-	static const uint8_t mapped[12] = { [10] = 0xff, [11] = 0xff };
-
-	if (a->family != 6 || a->prefix < MAPPED_BITS || memcmp(a->ip, mapped, sizeof(mapped)))
-		return;
-	a->family = 4;
-	a->prefix = (uint8_t)(a->prefix - MAPPED_BITS);
-	memmove(a->ip, a->ip + 12, 4);
-	memset(a->ip + 4, 0, 12);
+	if (a->prefix >= MAPPED_BITS && tcpx_addr_unmap(a))
+		a->prefix = (uint8_t)(a->prefix - MAPPED_BITS);
 }
 
 /* One network, between blanks. */

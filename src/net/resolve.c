@@ -27,6 +27,7 @@ from_sockaddr(const struct sockaddr *sa, struct tcpx_addr *out)
 		out->port = ntohs(in6->sin6_port);
 		out->scope = in6->sin6_scope_id;
 		memcpy(out->ip, &in6->sin6_addr, 16);
+		(void)tcpx_addr_unmap(out);
 	} else {
 		return -EINVAL;
 	}

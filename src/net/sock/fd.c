@@ -67,14 +67,10 @@ sockaddr_to(const union sockaddr_any *sa, struct tcpx_addr *a)
 		return;
 	}
 	a->port = ntohs(sa->in6.sin6_port);
-	if (IN6_IS_ADDR_V4MAPPED(&sa->in6.sin6_addr)) {
-		a->family = 4;
-		memcpy(a->ip, &sa->in6.sin6_addr.s6_addr[12], 4);
-		return;
-	}
 	a->family = 6;
 	a->scope = sa->in6.sin6_scope_id;
 	memcpy(a->ip, &sa->in6.sin6_addr, 16);
+	(void)tcpx_addr_unmap(a);
 }
 
 static int
