@@ -204,13 +204,14 @@ matrix_figure_check(const char *how, const char *what)
 }
 
 int
-matrix_expect_cut(const char *value, char *how, size_t cap, double *want)
+matrix_expect_cut(const char *value, char *how, size_t cap, struct matrix_want *want)
 {
 	size_t len = strlen(value);
 
 	while (len && !isspace((unsigned char)value[len - 1]))
 		len--;
-	if (!len || !matrix_number_parse(value + len, want))
+	want->above = value[len] == '>';
+	if (!len || !matrix_number_parse(value + len + want->above, &want->number))
 		return -EINVAL;
 	while (len && isspace((unsigned char)value[len - 1]))
 		len--;

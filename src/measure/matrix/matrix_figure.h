@@ -24,7 +24,13 @@ TCPX_MUST_CHECK int matrix_figure_check(const char *how, const char *what);
  */
 int matrix_figure_find(const char *how, const char *text, double *out, char why[MATRIX_WHY]);
 
-/* Splits an expectation, "FIGURE NUMBER"; -EINVAL: not of this form. */
-int matrix_expect_cut(const char *value, char *how, size_t cap, double *want);
+/* What a figure must be: this number, or more than it. */
+struct matrix_want {
+	double number;
+	bool above;
+};
+
+/* Splits an expectation, "FIGURE NUMBER" or "FIGURE >NUMBER"; -EINVAL: not of this form. */
+int matrix_expect_cut(const char *value, char *how, size_t cap, struct matrix_want *want);
 
 #endif

@@ -125,7 +125,8 @@ static void
 figures_find(struct gathered *g)
 {
 	char why[MATRIX_WHY], how[512];
-	double v, want;
+	struct matrix_want want;
+	double v;
 
 	for (size_t i = 0; i < g->study->n; i++) {
 		const struct matrix_line *line = &g->study->lines[i];
@@ -140,8 +141,9 @@ figures_find(struct gathered *g)
 			continue;
 		if (figure_of(g, how, &v, why))
 			fail_first(g, "expected %.60s: %.100s", line->name, why);
-		else if (v != want)
-			fail_first(g, "expected %.60s: it is %.6g, not %.6g", line->name, v, want);
+		else if (want.above ? !(v > want.number) : v != want.number)
+			fail_first(g, "expected %.60s: it is %.6g, not %s%.6g", line->name, v,
+				   want.above ? "above " : "", want.number);
 	}
 }
 

@@ -30,7 +30,7 @@ figures_check(const struct matrix_spec *spec)
 {
 	const struct matrix_section *study = &spec->sections[0];
 	char how[512];
-	double want;
+	struct matrix_want want;
 	int rc = 0;
 
 	for (size_t i = 0; !rc && i < study->n; i++) {

@@ -71,11 +71,17 @@ static void
 expectations_are_cut_in_two(void **state)
 {
 	char how[64];
-	double want;
+	struct matrix_want want;
 
 	assert_int_equal(matrix_expect_cut("json:rows[-1].wrong 0", how, sizeof(how), &want), 0);
 	assert_string_equal(how, "json:rows[-1].wrong");
-	assert_float_equal(want, 0, 0);
+	assert_float_equal(want.number, 0, 0);
+	assert_false(want.above);
+	assert_int_equal(matrix_expect_cut("json:x >0.5", how, sizeof(how), &want), 0);
+	assert_string_equal(how, "json:x");
+	assert_float_equal(want.number, 0.5, 0);
+	assert_true(want.above);
+	assert_int_not_equal(matrix_expect_cut("json:x >", how, sizeof(how), &want), 0);
 	assert_int_not_equal(matrix_expect_cut("json:x", how, sizeof(how), &want), 0);
 	assert_int_not_equal(matrix_expect_cut("json:x y", how, sizeof(how), &want), 0);
 	assert_int_not_equal(matrix_expect_cut("", how, sizeof(how), &want), 0);
