@@ -84,8 +84,10 @@ open_export(struct tcpx_seal *s, const char *label, const void *context, size_t 
 	return 0;
 }
 
-static const struct tcpx_seal_ops open_ops = { "open", open_start, open_end, open_feed,
-					       open_take, open_proven, open_export };
+static const struct tcpx_seal_ops open_ops = {
+	.name = "open", .start = open_start, .end = open_end, .feed = open_feed, .take = open_take,
+	.rest = open_end, .proven = open_proven, .export = open_export,
+};
 const struct tcpx_secret no_secret = { .ops = &open_ops, .count = 1,
 				       .lib = (struct tcpx_seal_lib *)&open_ops };
 
