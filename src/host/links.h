@@ -14,6 +14,7 @@ struct tcpx_link {
 	bool up, loopback;
 	unsigned index; /* 0 unknown */
 	uint64_t limit_bps; /* of its root qdisc; 0: none */
+	bool invents_speed; /* the speed in its file is nobody's */
 	struct tcpx_addr addrs[TCPX_HOST_ADDRESSES]; /* best first */
 	unsigned addr_count;
 };
@@ -23,8 +24,8 @@ struct tcpx_links {
 	unsigned count;
 };
 
-/* What may leave by each link, where its root qdisc is a tbf; else as it is. No right is needed; a
- * kernel that does not say leaves all as they are. */
+/* Fills in limit_bps and invents_speed. No right is needed; what the kernel does not say stays as
+ * it is. */
 void tcpx_links_limits(struct tcpx_links *links);
 /* root: "" is the machine; else a directory with copies of its files (a fixture). 0; -ENOMEM or the
  * system's error (logged), *links is unchanged then. */

@@ -85,8 +85,9 @@ read_nic(const char *root, const struct tcpx_link *link, const struct tcpx_host_
 	nic->addr = link->addrs[0];
 	read_sysfs(root, link, cpus, nic);
 	limit_mbps = (link->limit_bps + 500000) / 1000000;
-	/* what a NIC without a device claims, as veth its 10 Gbit/s, is no limit */
-	if (limit_mbps && (!nic->hardware || !nic->speed_mbps || limit_mbps < nic->speed_mbps))
+	if (link->invents_speed)
+		nic->speed_mbps = 0;
+	if (limit_mbps && (!nic->speed_mbps || limit_mbps < nic->speed_mbps))
 		nic->speed_mbps = limit_mbps < UINT32_MAX ? (uint32_t)limit_mbps : UINT32_MAX;
 }
 

@@ -10,6 +10,13 @@ ok "a bad name is refused" says "allowed are" "$tool" lab up --name ../x
 ok "delay is not emulated and that is said" exits 3 "$tool" lab up --name "$lab" --delay 1ms
 ok "a verb nearly right is proposed" says "did you mean 'status'" "$tool" lab statsu
 lab_up --nics 1
+no_rate() {
+	on h0 "$tool" info --json - | python3 -c "
+import json, sys
+nics = {n['name']: n['speed_mbps'] for n in json.load(sys.stdin)['nics']['all']}
+assert nics['eth0'] is None, nics"
+}
+ok "without a limit no rate is claimed" no_rate
 "$tool" lab down --name "$lab"
 
 left() {
