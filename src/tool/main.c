@@ -6,6 +6,7 @@
 
 #include "tcpx/tcpx.h"
 #include "tool/completion.h"
+#include "tool/output.h"
 #include "tool/tool.h"
 #include "tool/verbs.h"
 
@@ -143,15 +144,13 @@ run_completion(int argc, char **argv)
 	return tool_usage("tcpx completion", "allowed are bash, zsh and fish");
 }
 
-int
-main(int argc, char **argv)
+static int
+run(int argc, char **argv)
 {
 	const char *word = argc > 1 ? argv[1] : NULL;
 	const struct tool_verb *c;
 	int rc;
 
-	/* a child that runs /proc/self/exe would be called "exe" in diag, top and ps */
-	prctl(PR_SET_NAME, "tcpx");
 	if (!word) {
 		print_usage(stderr);
 		return TOOL_USAGE;
@@ -171,4 +170,13 @@ main(int argc, char **argv)
 	rc = c->run(argc - 1, argv + 1);
 	tool_log_flush();
 	return rc;
+}
+
+int
+main(int argc, char **argv)
+{
+	output_guard();
+	/* a child that runs /proc/self/exe would be called "exe" in diag, top and ps */
+	prctl(PR_SET_NAME, "tcpx");
+	return output_end(run(argc, argv));
 }

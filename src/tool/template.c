@@ -11,6 +11,7 @@
 
 #include "base/err.h"
 #include "tool/out_text.h"
+#include "tool/output.h"
 #include "tool/tool.h"
 
 #define TAG_MAX 400
@@ -225,18 +226,17 @@ int
 template_write(const struct template *t, const json_t *value, const char *path)
 {
 	const struct scope root = { NULL, value, true };
-	bool to_stdout = !strcmp(path, "-"), failed;
-	FILE *f;
+	struct output out;
+	int rc;
 
 	if (!value)
 		return tcpx_fail(TCPX_SUB_TOOL, -ENOMEM, "write report %s", path);
-	f = to_stdout ? stdout : fopen(path, "we");
-	if (!f)
-		return tcpx_fail_errno(TCPX_SUB_TOOL, "write report %s", path);
-	walk(t, f, t->text, &root);
-	failed = ferror(f) != 0;
-	failed |= (to_stdout ? fflush(f) : fclose(f)) != 0;
-	return failed ? tcpx_fail_errno(TCPX_SUB_TOOL, "write report %s", path) : 0;
+	rc = output_open(&out, path);
+	if (!rc) {
+		walk(t, out.f, t->text, &root);
+		rc = output_close(&out, false);
+	}
+	return rc ? tcpx_fail(TCPX_SUB_TOOL, rc, "write report %s", path) : 0;
 }
 
 void

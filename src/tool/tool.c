@@ -16,6 +16,7 @@
 #include "base/err.h"
 #include "base/parse.h"
 #include "base/text.h"
+#include "tool/output.h"
 
 /* The library's last failure in this thread, not yet shown: the command that it ends mostly
  * reports it in its own line. */
@@ -194,21 +195,23 @@ tool_writable(const char *command, const char *option, const char *path)
 }
 
 int
+tool_json_save(const json_t *root, size_t flags, const char *path)
+{
+	struct output out;
+	int rc = output_open(&out, path);
+
+	if (rc < 0)
+		return rc;
+	return output_close(&out, json_dumpf(root, out.f, flags) < 0 ||
+				  fputc('\n', out.f) == EOF);
+}
+
+int
 tool_json_write(const json_t *root, const char *path)
 {
-	bool to_stdout = !strcmp(path, "-");
-	FILE *f = to_stdout ? stdout : fopen(path, "we");
-	bool failed;
+	int rc = tool_json_save(root, JSON_INDENT(2) | JSON_REAL_PRECISION(12), path);
 
-	if (!f)
-		return tool_fail(TOOL_USAGE, "tcpx", "cannot write %s: %s", path, strerror(errno));
-
-	failed = json_dumpf(root, f, JSON_INDENT(2) | JSON_REAL_PRECISION(12)) < 0;
-	failed |= fputc('\n', f) == EOF;
-	failed |= (to_stdout ? fflush(f) : fclose(f)) != 0;
-	if (failed)
-		return tool_fail(TOOL_USAGE, "tcpx", "cannot write %s: %s", path, strerror(errno));
-	return TOOL_OK;
+	return rc < 0 ? output_refused("tcpx", path, rc) : TOOL_OK;
 }
 
 int

@@ -71,7 +71,9 @@ void tool_progress_clear(void);
  * TOOL_USAGE with a message that names @option; @path NULL is well. */
 int tool_writable(const char *command, const char *option, const char *path);
 
-/* Writes @root, indented, to @path ("-": stdout). TOOL_OK, or TOOL_USAGE with a message. */
+/* Writes @root and a line end to @path as tool/output.h says, with jansson's @flags. 0; -errno. */
+int tool_json_save(const json_t *root, size_t flags, const char *path);
+/* The same, indented; TOOL_OK, or output_refused() of it. */
 int tool_json_write(const json_t *root, const char *path);
 
 /* The same for one that was just made, and is taken over; NULL: no memory (TOOL_DENIED). */

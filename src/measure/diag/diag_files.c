@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The files in the folder of a `tcpx diag` run. */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "measure/diag/diag.h"
+#include "tool/output.h"
 #include "tune/plan/irq_count.h"
 #include "measure/perf/job.h"
 #include "tool/out_text.h"
@@ -165,21 +165,17 @@ static int
 write_one(const struct diag *d, const json_t *json, const char *name,
 	  void (*write)(FILE *f, const struct diag *d, const json_t *json))
 {
+	struct output out;
 	char path[640];
-	FILE *f;
-	bool bad;
+	int rc;
 
 	snprintf(path, sizeof(path), "%s/%s", d->dir, name);
-	f = fopen(path, "we");
-	if (!f)
-		return tool_fail(TOOL_USAGE, "tcpx diag", "cannot write %s: %s", path,
-				 strerror(errno));
-	write(f, d, json);
-	bad = ferror(f) != 0;
-	if (fclose(f) != 0 || bad)
-		return tool_fail(TOOL_USAGE, "tcpx diag", "cannot write %s: %s", path,
-				 strerror(errno));
-	return TOOL_OK;
+	rc = output_open(&out, path);
+	if (!rc) {
+		write(out.f, d, json);
+		rc = output_close(&out, false);
+	}
+	return rc ? output_refused("tcpx diag", path, rc) : TOOL_OK;
 }
 
 int

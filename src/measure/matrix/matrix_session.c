@@ -19,6 +19,7 @@
 #include "measure/matrix/matrix_find.h"
 #include "measure/matrix/matrix_machine.h"
 #include "tool/out_text.h"
+#include "tool/output.h"
 #include "tool/tool.h"
 
 static const char command_name[] = "tcpx matrix";
@@ -217,16 +218,14 @@ static int
 spec_copy(struct matrix_session *s)
 {
 	char path[MATRIX_PATH];
-	bool failed;
-	FILE *f;
+	struct output out;
+	int rc;
 
 	matrix_store_path(&s->store, "study.spec", path);
-	f = fopen(path, "we");
-	if (!f)
-		return tcpx_fail_errno(TCPX_SUB_TOOL, "write %s", path);
-	failed = fwrite(s->text, 1, s->len, f) != s->len;
-	failed |= fclose(f) != 0;
-	return failed ? tcpx_fail_errno(TCPX_SUB_TOOL, "write %s", path) : 0;
+	rc = output_open(&out, path);
+	if (!rc)
+		rc = output_close(&out, fwrite(s->text, 1, s->len, out.f) != s->len);
+	return rc ? tcpx_fail(TCPX_SUB_TOOL, rc, "write %s", path) : 0;
 }
 
 /* ---- a session ---------------------------------------------------------------------- */

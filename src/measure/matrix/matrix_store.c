@@ -15,6 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "tool/output.h"
 #include "tool/shape.h"
 
 #define ROW_BYTES 1024
@@ -300,21 +301,19 @@ matrix_store_add(struct matrix_store *s, const struct matrix_run *run, json_t *d
 int
 matrix_store_write(const struct matrix_store *s, const char *name, const json_t *json)
 {
-	char path[MATRIX_PATH], beside[MATRIX_PATH + 8];
+	char path[MATRIX_PATH];
+	struct output out;
 	bool failed;
-	FILE *f;
+	int rc;
 
 	matrix_store_path(s, name, path);
-	snprintf(beside, sizeof(beside), "%s.new", path);
-	f = fopen(beside, "we");
-	if (!f)
-		return tcpx_fail_errno(TCPX_SUB_TOOL, "write %s", beside);
-	failed = json_dumpf(json, f, JSON_INDENT(1) | JSON_REAL_PRECISION(9)) < 0;
-	failed |= fputc('\n', f) == EOF || fflush(f) || fsync(fileno(f));
-	failed |= fclose(f) != 0;
-	if (failed || rename(beside, path))
-		return tcpx_fail_errno(TCPX_SUB_TOOL, "write %s", path);
-	return 0;
+	rc = output_open(&out, path);
+	if (!rc) {
+		failed = json_dumpf(json, out.f, JSON_INDENT(1) | JSON_REAL_PRECISION(9)) < 0;
+		failed |= fputc('\n', out.f) == EOF || fflush(out.f) || fsync(fileno(out.f));
+		rc = output_close(&out, failed);
+	}
+	return rc ? tcpx_fail(TCPX_SUB_TOOL, rc, "write %s", path) : 0;
 }
 
 json_t *

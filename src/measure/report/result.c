@@ -13,6 +13,7 @@
 
 #include "base/err.h"
 #include "measure/report/result_fields.h"
+#include "tool/output.h"
 
 char *
 result_text(const struct result *r)
@@ -27,21 +28,17 @@ result_text(const struct result *r)
 int
 result_save(const struct result *r, const char *path)
 {
-	bool to_stdout = !strcmp(path, "-");
 	char *text = result_text(r);
-	FILE *f;
-	bool failed;
+	struct output out;
+	int rc;
 
 	if (!text)
 		return tcpx_fail(TCPX_SUB_TOOL, -ENOMEM, "write result to %s", path);
-	f = to_stdout ? stdout : fopen(path, "we");
-	failed = !f || fputs(text, f) < 0 || fputc('\n', f) < 0;
-	if (f)
-		failed |= (to_stdout ? fflush(f) : fclose(f)) != 0;
+	rc = output_open(&out, path);
+	if (!rc)
+		rc = output_close(&out, fputs(text, out.f) < 0 || fputc('\n', out.f) < 0);
 	free(text);
-	if (failed)
-		return tcpx_fail_errno(TCPX_SUB_TOOL, "write result to %s", path);
-	return 0;
+	return rc ? tcpx_fail(TCPX_SUB_TOOL, rc, "write result to %s", path) : 0;
 }
 
 static int

@@ -7,13 +7,13 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/cfg.h"
 #include "base/clock.h"
 #include "tool/opt.h"
+#include "tool/output.h"
 #include "tool/tool.h"
 #include "measure/top/top.h"
 #include "measure/top/top_terminal.h"
@@ -31,70 +31,30 @@ struct wish {
 
 /* ---- writing ---- */
 
-/* Pipes and the like cannot be replaced by renaming: they are written directly. */
-static bool
-is_plain(const char *path)
-{
-	struct stat st;
-
-	return strcmp(path, "-") != 0 && (stat(path, &st) < 0 || S_ISREG(st.st_mode));
-}
-
-/* Writes the text whole or not at all: a reader of the file never sees a half. */
-static int
-write_text(const char *path, const char *text)
-{
-	bool plain = is_plain(path), to_stdout = !strcmp(path, "-"), failed;
-	char draft[4096];
-	FILE *f;
-
-	if (snprintf(draft, sizeof(draft), plain ? "%s.%d" : "%s", path, (int)getpid()) >=
-	    (int)sizeof(draft))
-		return tool_fail(TOOL_USAGE, NAME, "%s: the name is too long", path);
-	f = to_stdout ? stdout : fopen(draft, plain ? "wex" : "we");
-	if (!f)
-		return tool_fail(TOOL_USAGE, NAME, "cannot write %s: %s", draft, strerror(errno));
-	failed = fputs(text, f) < 0;
-	failed |= (to_stdout ? fflush(f) : fclose(f)) != 0;
-	if (!failed && (!plain || rename(draft, path) == 0))
-		return TOOL_OK;
-	tool_fail(TOOL_USAGE, NAME, "cannot write %s: %s", path, strerror(errno));
-	if (plain)
-		unlink(draft);
-	return TOOL_USAGE;
-}
-
 static int
 write_json(const json_t *doc, const char *path)
 {
-	struct tcpx_text t = { .at = NULL };
-	char *text;
-	int rc;
+	int rc = tool_json_save(doc, JSON_INDENT(2) | JSON_REAL_PRECISION(12), path);
 
-	text = json_dumps(doc, JSON_INDENT(2) | JSON_REAL_PRECISION(12));
-	tcpx_text_add(&t, "%s\n", text ? text : "");
-	t.bad |= !text;
-	free(text);
-	if (tcpx_text_detach(&t, &text) < 0)
-		return tool_fail(TOOL_DENIED, NAME, "no memory for the text");
-	rc = write_text(path, text);
-	free(text);
-	return rc;
+	return rc < 0 ? output_refused(NAME, path, rc) : TOOL_OK;
 }
 
 static int
 write_prometheus(const json_t *doc, const char *path)
 {
 	struct tcpx_text t = { .at = NULL };
+	struct output out;
 	char *text;
 	int rc;
 
 	top_prometheus(&t, doc);
 	if (tcpx_text_detach(&t, &text) < 0)
 		return tool_fail(TOOL_DENIED, NAME, "no memory for the text");
-	rc = write_text(path, text);
+	rc = output_open(&out, path);
+	if (!rc)
+		rc = output_close(&out, fputs(text, out.f) < 0);
 	free(text);
-	return rc;
+	return rc < 0 ? output_refused(NAME, path, rc) : TOOL_OK;
 }
 
 /* ---- one view after the other ---- */

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tool/output.h"
 #include "tune/plan/irq.h"
 #include "tool/opt.h"
 #include "tool/tool.h"
@@ -44,21 +45,19 @@ irq_count_load(const char *path, struct tcpx_snapshot *snap)
 static int
 save(const struct tcpx_snapshot *snap, const char *path)
 {
-	bool is_stdout = !path || !strcmp(path, "-"), failed;
-	FILE *f = is_stdout ? stdout : fopen(path, "we");
-	char *bytes;
+	struct output out;
+	char *bytes = NULL;
 	size_t len;
+	int rc;
 
-	if (!f)
-		return tool_fail(TOOL_USAGE, NAME, "cannot write %s: %s", path, strerror(errno));
-	failed = tcpx_snapshot_format(snap, &bytes, &len) < 0;
-	if (!failed) {
-		failed = fwrite(bytes, 1, len, f) != len;
-		free(bytes);
-	}
-	failed |= (is_stdout ? fflush(f) : fclose(f)) != 0;
-	return failed ? tool_fail(TOOL_USAGE, NAME, "cannot write %s: %s",
-				  is_stdout ? "the snapshot" : path, strerror(errno)) : TOOL_OK;
+	path = path ? path : "-";
+	rc = tcpx_snapshot_format(snap, &bytes, &len);
+	if (!rc)
+		rc = output_open(&out, path);
+	if (!rc)
+		rc = output_close(&out, fwrite(bytes, 1, len, out.f) != len);
+	free(bytes);
+	return rc ? output_refused(NAME, path, rc) : TOOL_OK;
 }
 
 int

@@ -33,7 +33,9 @@ fill(const char *text, bool markdown, const char *json)
 	assert_non_null(value);
 	assert_true(fd >= 0);
 	assert_int_equal(template_write(&t, value, path), 0);
-	f = fdopen(fd, "r");
+	close(fd);
+	f = fopen(path, "r");
+	assert_non_null(f);
 	if (getdelim(&out, &room, '\0', f) < 0)
 		out[0] = '\0';
 	fclose(f);
