@@ -178,6 +178,7 @@ static bool
 leave_up(struct channel *c, const char *why)
 {
 	struct session *s = c->session;
+	bool warn;
 
 	if (c->state == CHAN_WIRING && !c->sending && s->state == SESS_OPEN) {
 		c->state = CHAN_DOWN;
@@ -191,8 +192,12 @@ leave_up(struct channel *c, const char *why)
 		return true;
 	(*(c->sending ? &s->chan.tx_up : &s->chan.rx_up))--;
 	count_add(&s->engine->count.channels_lost, 1);
-	/* a leaving peer closes its channels before its BYE is read */
-	tcpx_log(s->xfers.live > 0 ? TCPX_LOG_WARN : TCPX_LOG_INFO, TCPX_SUB_CHAN,
+	/* a leaving peer closes its channels before its BYE is read; one cause may cost many */
+	warn = s->xfers.live > 0 && (s->health.warned_ns == 0 ||
+				     c->fence.down_ns >= s->health.warned_ns + TCPX_SEC);
+	if (warn)
+		s->health.warned_ns = c->fence.down_ns;
+	tcpx_log(warn ? TCPX_LOG_WARN : TCPX_LOG_INFO, TCPX_SUB_CHAN,
 		 "channel %u (%s) on %s to %s of %s is lost: %s; %u left", c->index,
 		 c->sending ? "sending" : "receiving", tcpx_near_nic(c)->name,
 		 tcpx_far_nic(c)->name, s->peer->name, why, c->sending ? s->chan.tx_up : s->chan.rx_up);

@@ -127,6 +127,7 @@ struct health {
 	uint64_t stopped_ns;          /* its process stands still: the last word before; 0: not */
 	uint64_t answers;             /* PONGs                                          */
 	bool doubted;                 /* a rival's HELLO has waited for one             */
+	uint64_t warned_ns;         /* the newest warning that a channel is lost      */
 	uint64_t dying_ns;          /* a direction has no channel: it fails then       */
 	uint64_t tx_progress_ns, rx_progress_ns; /* when a chunk was last applied      */
 };

@@ -58,12 +58,14 @@ a_peer_that_was_killed_has_gone(void **state)
 		uint64_t took_ns;
 
 		pair_open(&w, nets[i / 4]);
+		w.t.warnings = 0;
 		tcpx_fabric_break_all(w.t.fabric, reset);
 		tcpx_fabric_refuse_all(w.t.fabric, true);
 		took_ns = run_alone(&w.t, opener ? w.t.a : w.t.b, over, w.x[!opener], 60 * TCPX_SEC);
 		assert_code(tcpx_test(w.x[!opener]), TCPX_EPEERGONE);
 		assert_in_range(took_ns, 500 * TCPX_MS, most_ns[reset]);
 		assert_non_null(strstr(w.t.last, "nobody listens at its addresses"));
+		assert_in_range(w.t.warnings, 1, 2); /* of the channels, and of the session */
 		pair_close(&w);
 	}
 }

@@ -15,8 +15,10 @@ remember(void *arg, int level, const char *line)
 {
 	struct lab *t = arg;
 
-	if (level == 2)
-		snprintf(t->last, sizeof(t->last), "%s", line);
+	if (level != 2)
+		return;
+	snprintf(t->last, sizeof(t->last), "%s", line);
+	t->warnings++;
 }
 
 static tcpx_engine *

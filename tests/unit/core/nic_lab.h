@@ -17,6 +17,7 @@ struct lab {
 	tcpx_peer *p;
 	struct tcpx_nic nic[2][NICS];
 	char last[256];
+	uint32_t warnings;
 };
 
 extern const char *const lab_settings[];
