@@ -111,7 +111,8 @@ dispatch(struct session *s, const struct tcpx_frame_head *h, const uint8_t *payl
 	return s->engine->up.session->frame(s, h, payload);
 }
 
-/* Handles all complete frames. False: the session has failed or its connection is gone. */
+/* Handles complete frames, until the turn's budget is spent: a frame of a few bytes may name a
+ * list of a million entries. False: the session has failed or its connection is gone. */
 static bool
 take_frames(struct session *s, uint64_t now_ns)
 {
@@ -125,8 +126,13 @@ take_frames(struct session *s, uint64_t now_ns)
 		if (rc != 1)
 			break;
 		count++;
+		s->control.spent += FRAME_COST;
 		bad = dispatch(s, &h, payload, now_ns);
-	} while (!bad && s->state != SESS_FAILED && s->control.line.stream);
+	} while (!bad && s->state != SESS_FAILED && s->control.line.stream &&
+		 s->control.spent < TURN_BUDGET);
+	s->control.more = rc == 1 && !bad && s->control.line.stream;
+	if (s->control.more)
+		tcpx_loop_post(s->loop, &s->control.read_work);
 	count_add(&s->engine->count.ctrl_frames_rx, count);
 	if (bad)
 		tcpx_session_fail(s, bad, "frame %s in session state %d",
@@ -165,6 +171,9 @@ read_frames(struct session *s, uint64_t now_ns)
 	ssize_t n;
 	int rc;
 
+	s->control.spent = 0;
+	if (s->control.more && (!take_frames(s, now_ns) || s->control.more))
+		return;
 	do {
 		cap = tcpx_ctrl_room(s->control.ctrl, &room);
 		n = tcpx_line_recv(line, s->engine->ops, s->opener, room, cap);
@@ -179,7 +188,24 @@ read_frames(struct session *s, uint64_t now_ns)
 		}
 		s->health.heard_ns = now_ns;
 		tcpx_ctrl_arrived(s->control.ctrl, (size_t)n);
-	} while (take_frames(s, now_ns) && (line->seal ? line->more : (size_t)n == cap));
+	} while (take_frames(s, now_ns) && !s->control.more &&
+		 (line->seal ? line->more : (size_t)n == cap));
+}
+
+/* Reads, if there is anything to read from, and answers. */
+static void
+serve(struct session *s, bool readable, uint64_t now_ns)
+{
+	if (s->control.line.stream && s->control.up && s->state != SESS_FAILED && readable)
+		read_frames(s, now_ns);
+	if (s->control.line.stream && s->state != SESS_FAILED) {
+		if (tcpx_ctrl_ack_due(s->control.ctrl))
+			tcpx_ctrl_put_ack(s->control.ctrl);
+		if (s->state == SESS_OPEN && !tcpx_node_linked(&s->control.to_flush))
+			tcpx_control_flush_later(s);
+		else
+			tcpx_control_flush(s);
+	}
 }
 
 void
@@ -190,16 +216,16 @@ tcpx_control_ready(struct source *src, unsigned ready, uint64_t now_ns)
 	pthread_mutex_lock(&s->lock);
 	if (s->control.line.stream && !s->control.up && s->state != SESS_FAILED)
 		tcpx_control_connect(s, now_ns);
-	if (s->control.line.stream && s->control.up && s->state != SESS_FAILED &&
-	    (ready & (TCPX_READABLE | TCPX_BROKEN)))
-		read_frames(s, now_ns);
-	if (s->control.line.stream && s->state != SESS_FAILED) {
-		if (tcpx_ctrl_ack_due(s->control.ctrl))
-			tcpx_ctrl_put_ack(s->control.ctrl);
-		if (s->state == SESS_OPEN && !tcpx_node_linked(&s->control.to_flush))
-			tcpx_control_flush_later(s);
-		else
-			tcpx_control_flush(s);
-	}
+	serve(s, ready & (TCPX_READABLE | TCPX_BROKEN), now_ns);
+	pthread_mutex_unlock(&s->lock);
+}
+
+void
+tcpx_control_read_work(struct work *w, uint64_t now_ns)
+{
+	struct session *s = tcpx_container(w, struct session, control.read_work);
+
+	pthread_mutex_lock(&s->lock);
+	serve(s, s->control.more, now_ns);
 	pthread_mutex_unlock(&s->lock);
 }

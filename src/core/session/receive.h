@@ -7,6 +7,12 @@
 
 #include "core/loop/loop.h"
 
+/* What a session may cost in one turn of the loop, in entries of lists: then others have theirs. */
+#define TURN_BUDGET (64u << 10)
+#define FRAME_COST  64u
+
+/* Takes the frames that the turn before left. */
+void tcpx_control_read_work(struct work *w, uint64_t now_ns);
 void tcpx_control_ready(struct source *src, unsigned ready, uint64_t now_ns);
 
 #endif

@@ -68,6 +68,9 @@ struct control {
 	bool closed;                /* the last connection was closed there, not reset */
 	struct tcpx_stream *probe;  /* acceptor, while cut: does the opener listen?    */
 	uint64_t retry_ns, cut_ns;
+	uint32_t spent;             /* of this turn: see TURN_BUDGET                    */
+	bool more;                  /* frames that have come wait for the next turn    */
+	struct work read_work;          /* which takes them */
 	struct work flush_work;         /* flushes frames of other loops' threads */
 	struct tcpx_node to_flush;    /* engine's chain; lease                           */
 	_Atomic bool flush_owed;          /* frames that no flush has written yet            */
@@ -107,6 +110,7 @@ struct transfer_table {
 struct credit {
 	uint32_t xfers, used_xfers[CREDIT_KINDS]; /* of each kind                      */
 	uint64_t list, used_list;
+	uint64_t their_list;        /* what its open transfers use of ours             */
 	uint32_t unmatched;         /* the peer's sends without a receive; peer.lock */
 };
 

@@ -46,6 +46,7 @@ reap(struct session *s)
 	if (s->peer)
 		tcpx_peer_session_lost(s);
 	tcpx_loop_cancel(s->loop, &s->control.flush_work);
+	tcpx_loop_cancel(s->loop, &s->control.read_work);
 	tcpx_loop_cancel(s->loop, &s->work); /* last: a drop of the peer queues this work */
 	tcpx_loop_defer_free(s->loop, &s->deferred, free_session); /* the engine's reference */
 }

@@ -49,11 +49,13 @@ unlink_xfer(struct session *s, struct tcpx_xfer *x)
 		tcpx_chain_remove(&x->table);
 		s->xfers.live--;
 		s->xfers.live_bytes -= x->total;
-		if (!x->target) {
+		if (x->target) {
+			s->credit.their_list -= x->post.list_bytes;
+		} else {
 			s->credit.used_xfers[xfer_kind(x)]--;
 			s->credit.used_list -= x->post.list_bytes;
-			x->post.list_bytes = 0;
 		}
+		x->post.list_bytes = 0;
 		held++;
 	}
 	if (tcpx_node_linked(&x->queue)) {

@@ -20,12 +20,17 @@
 #include "core/memory/payload.h"
 #include "core/session/note.h"
 #include "core/session/peer.h"
+#include "core/session/receive.h"
 #include "core/session/session.h"
 #include "core/transfer/answer.h"
 #include "core/transfer/end.h"
 #include "core/transfer/match.h"
 #include "core/transfer/schedule.h"
 #include "core/transfer/transfer.h"
+
+/* A READ whose bytes have all come frees its credit at the opener a little before it ends here. */
+#define THEIR_LISTS      4
+#define LIST_ENTRY_BYTES 24ull
 
 /* The id is known from here on. Later chunks without a transfer go to a sink, and channels
  * that waited for it are woken. */
@@ -98,6 +103,7 @@ begin(struct session *s, struct tcpx_xfer *x)
 	atomic_store(&x->status, -EAGAIN);
 	tcpx_xfer_get(x);
 	tcpx_xfer_insert(s, x, engine_now(s->engine));
+	s->credit.their_list += x->post.list_bytes;
 	atomic_store(&x->payload.live, x->id);
 	opened(s, x->id);
 	if (x->op == TCPX_OP_READ)
@@ -179,17 +185,21 @@ open_one_sided(struct session *s, const struct tcpx_open *o)
 {
 	struct tcpx_engine *e = s->engine;
 	unsigned need = o->op == TCPX_WIRE_READ ? TCPX_MEM_REMOTE_READ : TCPX_MEM_REMOTE_WRITE;
+	uint64_t list_bytes = o->entry_count * LIST_ENTRY_BYTES;
 	struct tcpx_xfer *x;
 	int rc;
 
-	if ((uint64_t)o->entry_count * 24 > 2 * e->limit.credit_list)
-		return TCPX_EPROTO;
+	s->control.spent += o->entry_count < TURN_BUDGET ? o->entry_count : TURN_BUDGET;
+	if (list_bytes > 2 * e->limit.credit_list ||
+	    s->credit.their_list + list_bytes > THEIR_LISTS * e->limit.credit_list)
+		return TCPX_EPROTO; /* the peer ignores its credit */
 	if (o->op == TCPX_WIRE_WRITE && (o->flags & TCPX_OPEN_INLINE))
 		return o->flags & TCPX_OPEN_MORE ? TCPX_EPROTO : write_whole(s, o);
 	rc = tcpx_xfer_new(e, &x);
 	if (rc)
 		return rc;
 	x->target = true;
+	x->post.list_bytes = list_bytes;
 	x->op = o->op == TCPX_WIRE_READ ? TCPX_OP_READ : TCPX_OP_WRITE;
 	x->sends = x->op == TCPX_OP_READ;
 	x->id = o->id;

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A peer that has a key, and frames of a hundred bytes that name lists of a million entries. What
+ * it was not granted costs it its session, and what it was granted never costs others their turn.
+ */
+#include "foe.h"
+
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/engine/engine.h"
+#include "core/memory/memory.h"
+#include "core/memory/region.h"
+#include "core/session/control.h"
+#include "core/session/session.h"
+#include "net/registry.h"
+#include "proto/runs.h"
+
+#define LEN   (4u << 20)
+#define LONG  1300000u /* entries of a list that TCPX_CREDIT_LIST_BYTES=16M allows */
+#define SHORT 5000u    /* with 64K */
+#define READS 30
+
+static atomic_uint turns;
+
+static int
+count_turn(struct tcpx_poller *p, struct tcpx_net_event *ev, int max, int64_t timeout_ns)
+{
+	turns++;
+	return tcpx_net_sock.poller_wait(p, ev, max, timeout_ns);
+}
+
+struct world {
+	tcpx_engine *host, *evil;
+	tcpx_peer *p;
+	struct mem far;
+	struct tcpx_region_ref ref; /* of far, as frames name it */
+};
+
+static void
+world_open(struct world *w, const char *credit)
+{
+	static struct tcpx_net_ops ops;
+	const char *const settings[] = { "TCPX_NICS=127.0.1.1", "TCPX_CHANNELS=1", "TCPX_THREADS=1",
+					 "TCPX_STATS=off", credit, NULL };
+	struct engine_env env = { .clock = tcpx_clock_system, .net = &ops };
+	struct tcpx_engine_opts opts = TCPX_ENGINE_OPTS_INIT;
+	struct region g;
+
+	ops = tcpx_net_sock;
+	ops.poller_wait = count_turn;
+	opts.settings = settings;
+	opts.listen = "127.0.3.1:0";
+	assert_ok(tcpx_engine_open(&opts, &env, &w->host));
+	w->evil = open_with("evil", NULL, "TCPX_CHANNELS=1");
+	w->p = rig_add(w->evil, w->host);
+	assert_ok(tcpx_peer_wait(w->p, WAIT_MS));
+	mem_open(&w->far, w->host, LEN, TCPX_MEM_REMOTE_READ | TCPX_MEM_REMOTE_WRITE);
+	assert_int_equal(tcpx_region_get(&w->host->memory->regions, w->far.id, &g), 0);
+	w->ref = g.ref;
+}
+
+static void
+world_close(struct world *w)
+{
+	tcpx_peer_free(w->p);
+	tcpx_close(w->evil);
+	tcpx_close(w->host);
+	mem_close(&w->far);
+}
+
+/* An OPEN whose list is every second byte; the last entry is @past bytes further. */
+static void
+put_open(struct session *s, uint8_t op, uint32_t entries, const struct tcpx_region_ref *ref,
+	 uint64_t past)
+{
+	struct tcpx_open o = { .op = op, .total = entries, .chunk = 4096, .entry_count = entries };
+	struct tcpx_runs_writer w;
+	uint8_t room[512], *at;
+	struct tcpx_buf b;
+
+	o.id = ++s->xfers.opened_here | (s->opener ? 0 : ID_OF_ACCEPTOR);
+	tcpx_buf_init(&b, room, sizeof(room));
+	tcpx_open_write(&b, &o);
+	at = room + b.pos;
+	tcpx_runs_write_init(&w);
+	for (uint32_t i = 0; i < entries; i++) {
+		struct tcpx_run_entry e = { 0, 2ull * i + (i == entries - 1 ? past : 0), 1 };
+
+		assert_true(tcpx_runs_write(&w, ref, &e, &at, room + sizeof(room)));
+	}
+	assert_true(tcpx_runs_write(&w, ref, NULL, &at, room + sizeof(room)));
+	b.pos = (size_t)(at - room);
+	tcpx_open_finish(&b, 0, NULL, 0);
+	assert_int_equal(tcpx_control_put_bulk(s, TCPX_FR_OPEN, &b, NULL), 0);
+}
+
+static void
+put_opens(struct world *w, int count, uint8_t op, uint32_t entries, uint64_t past)
+{
+	struct session *s = session_of(w->evil);
+
+	pthread_mutex_lock(&s->lock);
+	for (int i = 0; i < count; i++)
+		put_open(s, op, entries, &w->ref, past);
+	tcpx_control_flush(s);
+	pthread_mutex_unlock(&s->lock);
+}
+
+static void
+lists_beyond_the_credit_cost_the_session(void **state)
+{
+	struct world w;
+	int rc;
+
+	(void)state;
+	world_open(&w, "TCPX_CREDIT_LIST_BYTES=64K");
+	put_opens(&w, 2, TCPX_WIRE_WRITE, SHORT, 0);
+	assert_ok(tcpx_notify(w.p, "alive", 5));
+	assert_note(w.host, "evil", "alive");
+	put_opens(&w, 1, TCPX_WIRE_WRITE, SHORT, 0);
+	while ((rc = tcpx_peer_wait(w.p, WAIT_MS)) == 0)
+		;
+	assert_code(rc, TCPX_EPROTO);
+	world_close(&w);
+}
+
+static void
+a_turn_has_few_of_many_long_lists(void **state)
+{
+	struct world w;
+	unsigned before;
+
+	(void)state;
+	world_open(&w, "TCPX_CREDIT_LIST_BYTES=16M");
+	before = turns;
+	put_opens(&w, READS, TCPX_WIRE_READ, LONG, LEN); /* refused at their last entry */
+	while (counters_of(w.host).refused < READS)
+		sched_yield();
+	assert_in_range(turns - before, READS, UINT32_MAX);
+	world_close(&w);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(lists_beyond_the_credit_cost_the_session),
+		cmocka_unit_test(a_turn_has_few_of_many_long_lists),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
