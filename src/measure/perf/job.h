@@ -35,7 +35,7 @@
 enum {
 	JOB_DEPTH_MAX = 256,
 	JOB_LAT_SLOTS = 4,            /* transfers that a latency run leaves behind */
-	JOB_SLOTS_MAX = 4096,         /* of a ring                                 */
+	JOB_SLOTS_MAX = 16384,        /* of a ring                                 */
 	JOB_BLOB_BYTES = 4096,
 	JOB_TEXT = 64,                /* room for a label or a text                */
 	JOB_NOTE_TIME = 'T',          /* the client's time; answered (perf_sync.h) */

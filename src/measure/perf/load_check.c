@@ -18,7 +18,9 @@ enum {
 	LAP_NS = 5 * 1000 * 1000,    /* of a ring: small enough for caches, and compared and
 				      * filled before an idle connection starts small again */
 	LAP_MIN = 16,                /* but so many transfers,                     */
-	LAP_WINDOWS = 8,             /* and so many times what is in flight        */
+	LAP_WINDOWS = 8,             /* and so many times what is in flight, or    */
+	LAP_WINDOWS_SMALL = 64,      /* of small ones, whose way up and down takes its time, */
+	LAP_BYTES = 16 << 20,        /* within these                               */
 	LAT_SLOTS = 256,
 	TAIL = 10,                   /* a run that does not stop: its last tenth is compared */
 	RUN_NS = 500 * 1000 * 1000   /* of one of many: a rate that changes is seen soon */
@@ -208,7 +210,9 @@ void
 load_set_ring(struct load *l, uint64_t one_ns, uint64_t iters)
 {
 	uint64_t slots = min_u64(l->most, iters ? iters : l->most);
-	uint64_t lap = max_u64(LAP_MIN, LAP_WINDOWS * l->window);
+	uint64_t lap = max_u64(max_u64(LAP_MIN, LAP_WINDOWS * l->window),
+			       min_u64(LAP_WINDOWS_SMALL * l->window,
+				       LAP_BYTES / l->perf->lay.span));
 
 	if (one_ns)
 		lap = max_u64(lap, LAP_NS / one_ns);
