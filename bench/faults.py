@@ -156,7 +156,7 @@ def listens():
 
 def measure(fault, op, env, folder):
     """Seconds of the transfer, or why there are none."""
-    size, more = (BYTES, ["-n", "1"]) if op != "many" else (BYTES >> 4, ["-n", "16", "--depth", "16"])
+    size, more = (BYTES, ["-n", "1", "--each"]) if op != "many" else (BYTES >> 4, ["-n", "16", "--depth", "16"])
     out, log = os.path.join(folder, "out.json"), open(os.path.join(folder, "log"), "w+")
     must(subprocess.run([TCPX, "lab", "up", "--name", LAB, "--rate", RATE], text=True,
                         stdout=subprocess.PIPE, stderr=subprocess.STDOUT))
@@ -169,7 +169,7 @@ def measure(fault, op, env, folder):
         client = subprocess.Popen(
             [TCPX, "lab", "exec", "--name", LAB, "h0", TCPX, "perf", address("h1", "eth1"), "-b",
              str(size), "-e", str(size), "-w", "0", "--op", "read" if op == "read" else "write",
-             "--each", "--gate-fd", str(theirs.fileno()), "--json", out, "--timeout", "60"] + more,
+             "--gate-fd", str(theirs.fileno()), "--json", out, "--timeout", "60"] + more,
             env=env, stdout=log, stderr=log, pass_fds=[theirs.fileno()])
         theirs.close()
         ours.recv(1)
