@@ -37,9 +37,13 @@ tcpx_path_is_lost(const struct tcpx_path *p, const struct tcpx_path_others *o, u
 		return false;
 	if (elapsed(quiet_ns, now_ns) >= least_ns)
 		return others_ns >= quiet_ns + least_ns / 2;
-	if (!p->Bps || !o->Bps || elapsed(others_ns, now_ns) >= least_ns)
+	if (!o->Bps || elapsed(others_ns, now_ns) >= least_ns)
 		return false;
-	own_ns = later(elapsed(from_ns, now_ns), passing_ns(p->bytes, p->Bps));
+	own_ns = elapsed(from_ns, now_ns);
+	if (p->Bps)
+		own_ns = later(own_ns, passing_ns(p->bytes, p->Bps));
+	else
+		least_ns *= 2; /* it may be slow by nature */
 	return own_ns >= least_ns && own_ns / 2 >= passing_ns(o->bytes, o->Bps);
 }
 

@@ -36,7 +36,8 @@ struct tcpx_path_others {
  * - nothing came back for a sixth of @stall_ns, while for half of that time or longer another channel
  *   moved, or was idle beside a peer that answers. Where all are silent, none is to blame; or
  * - its oldest message takes that long, or what is in flight would at its own rate, which is also
- *   twice as long as the other channels need for all that the session has.
+ *   twice as long as the other channels need for all that the session has. With an unknown rate it
+ *   has twice that time.
  */
 bool tcpx_path_is_lost(const struct tcpx_path *p, const struct tcpx_path_others *o,
 		       uint64_t stall_ns, uint64_t now_ns);

@@ -44,8 +44,10 @@ static const struct {
 	  { AGO(1), 0, 1500 * MB, 300 * MB }, false },
 	{ "slow from the start, and in time", { AGO(300), 0, AGO(10), 100 * KB, MB },
 	  { AGO(1), AGO(1), 100 * KB, 300 * MB }, false },
-	{ "bytes trickle, its rate is unknown", { AGO(4000), 0, AGO(100), 512 * KB, 0 },
+	{ "bytes trickle, its rate is unknown", { AGO(3300), 0, AGO(100), 512 * KB, 0 },
 	  { AGO(1), AGO(1), 512 * KB, 300 * MB }, false },
+	{ "... and for a third of the deadline", { AGO(3400), 0, AGO(100), 512 * KB, 0 },
+	  { AGO(1), AGO(1), 512 * KB, 300 * MB }, true },
 };
 
 static void
