@@ -37,20 +37,26 @@ read_number(const char *root, const char *file, const char *key, uint64_t *value
 uint64_t
 perf_free_bytes_at(const char *root)
 {
-	static const char *const limits[][2] = {
-		{ "/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current" },
+	static const char *const limits[][4] = {
+		{ "/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current",
+		  "/sys/fs/cgroup/memory.stat", "inactive_file " },
 		{ "/sys/fs/cgroup/memory/memory.limit_in_bytes",
-		  "/sys/fs/cgroup/memory/memory.usage_in_bytes" },
+		  "/sys/fs/cgroup/memory/memory.usage_in_bytes",
+		  "/sys/fs/cgroup/memory/memory.stat", "total_inactive_file " },
 	};
-	uint64_t left = 0, limit, used;
+	uint64_t left = 0, limit, used, files;
 
 	if (read_number(root, "/proc/meminfo", "MemAvailable:", &left))
 		left *= 1024;
-	for (int i = 0; i < 2; i++)
-		if (read_number(root, limits[i][0], "", &limit) &&
-		    read_number(root, limits[i][1], "", &used) &&
-		    (used < limit ? limit - used : 0) < left)
+	for (int i = 0; i < 2; i++) {
+		if (!read_number(root, limits[i][0], "", &limit) ||
+		    !read_number(root, limits[i][1], "", &used))
+			continue;
+		if (read_number(root, limits[i][2], limits[i][3], &files))
+			used -= files < used ? files : used; /* the kernel takes them back */
+		if ((used < limit ? limit - used : 0) < left)
 			left = used < limit ? limit - used : 0;
+	}
 	return left;
 }
 

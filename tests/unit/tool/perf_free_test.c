@@ -14,10 +14,11 @@
 #include "measure/perf/perf_free.h"
 #include "tool/tool.h"
 
-enum { FILES = 5 };
+enum { FILES = 7 };
 static const char *const names[FILES] = {
 	"/proc/meminfo", "/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current",
 	"/sys/fs/cgroup/memory/memory.limit_in_bytes", "/sys/fs/cgroup/memory/memory.usage_in_bytes",
+	"/sys/fs/cgroup/memory.stat", "/sys/fs/cgroup/memory/memory.stat",
 };
 
 #define MEMINFO "MemTotal: 9 kB\nMemFree:  1 kB\nMemAvailable:     8 kB\nCached: 3 kB\n"
@@ -33,6 +34,10 @@ static const struct {
 	{ { MEMINFO, "5000\n", "6000\n" }, 0 },
 	{ { MEMINFO, "9000000\n", "1000\n" }, 8192 },
 	{ { MEMINFO, NULL, NULL, "3000\n", "1000\n" }, 2000 },
+	{ { MEMINFO, "5000\n", "4000\n", NULL, NULL, "anon 7\ninactive_file 3000\n" }, 4000 },
+	{ { MEMINFO, "5000\n", "4000\n", NULL, NULL, "inactive_file 9000\n" }, 5000 },
+	{ { MEMINFO, NULL, NULL, "3000\n", "2000\n", NULL,
+	    "inactive_file 1\ntotal_inactive_file 500\n" }, 1500 },
 	{ { MEMINFO, NULL, NULL, "9223372036854771712\n", "1000\n" }, 8192 },
 };
 
