@@ -213,4 +213,23 @@ ok "and is what the schema says" python3 "$(dirname "$0")/../../scripts/check-re
 ok "its page, too" grep -q "Interrupted: Ctrl-C; 0 of 6 pairs" "$scratch/mesh.html"
 ok "after SIGTERM as well" exits 143 stopped TERM
 ok "none is left over" within 30 left_over
+# killed RANK: as soon as it is there, so mostly before it has met the others.
+killed() {
+	rm -f "$json"
+	start "$scratch/said" timeout 100 "$tool" perf --mesh --ranks 3 -b 256K --duration 62 --json "$json"
+	within 30 rank_here "$1" || return 1
+	kill -9 "$rank"
+	wait "$started"
+	got=$?
+	cat "$scratch/said"
+	echo "exit code $got"
+	[ "$got" != 0 ] && [ "$got" != 124 ] && grep -q "rank $1 ended by signal 9" "$scratch/said"
+}
+rank_here() {
+	parent=$(pgrep -P "$started") && rank=$(pgrep -P "$parent" | sed -n "$(($1 + 1))p") &&
+		[ "$rank" ]
+}
+ok "a rank that dies early ends the mesh at once" killed 2
+ok "its result names it" result "$json" "'rank 2' in r['failed']['cause']"
+ok "and so does rank 0" killed 0
 done_testing

@@ -25,7 +25,7 @@
 #include "measure/report/out_verdict.h"
 #include "tool/tool.h"
 
-enum { LOOK_MS = 20 };
+enum { LOOK_MS = 20, SPEAK_MS = 1000 };
 
 static const char name[] = "tcpx perf --mesh";
 
@@ -47,10 +47,32 @@ export_settings(const struct perf_args *a)
 	}
 }
 
-/* The highest exit code of the @n processes. The first signal that we get is passed on to them:
- * they are in groups of their own. */
+/* Rank @rank ended by signal @sig. If it has not met the others, they would wait for it until
+ * their patience ends: we come in its place. Without rank 0 there is nowhere to meet. */
+static void
+speak_for(const struct mesh_env *env, const pid_t *pid, unsigned rank, int sig)
+{
+	char text[64];
+	int fd;
+
+	tool_fail(TOOL_FINDING, name, "rank %u ended by signal %d", rank, sig);
+	for (unsigned i = 1; rank == 0 && i < env->size; i++)
+		if (pid[i] > 0)
+			kill(pid[i], SIGTERM);
+	if (rank == 0 || mesh_connect(env->host, env->port, SPEAK_MS, &fd))
+		return;
+	snprintf(text, sizeof(text), "ended by signal %d", sig);
+	if (mesh_line_send(fd, "fail", json_pack("{s:i, s:i, s:s, s:s, s:s}", "rank", (int)rank,
+						   "size", (int)env->size, "job", env->job, "host",
+						   env->host, "text", text)))
+		tool_fail(TOOL_FINDING, name, "the other ranks do not know");
+	close(fd);
+}
+
+/* The highest exit code of the @n processes, the ranks of @env if it is not NULL. The first
+ * signal that we get is passed on to them: they are in groups of their own. */
 static int
-wait_for(pid_t *pid, unsigned n)
+wait_for(pid_t *pid, unsigned n, const struct mesh_env *env)
 {
 	int status, code = TOOL_OK;
 	bool passed = false;
@@ -71,6 +93,8 @@ wait_for(pid_t *pid, unsigned n)
 			if (!WIFEXITED(status) || WEXITSTATUS(status) > code)
 				code = WIFEXITED(status) ? WEXITSTATUS(status) : TOOL_FINDING;
 			pid[i] = 0;
+			if (env && WIFSIGNALED(status) && !perf_stop_asked())
+				speak_for(env, pid, i, WTERMSIG(status));
 		}
 		passed = perf_stop_asked() && left ? true : passed;
 		if (left)
@@ -116,7 +140,7 @@ run_rank(struct perf_args *a, struct mesh_env *env, int listener, struct result 
 	}
 	code = mesh_rank_run(a, env, r);
 	if (hub > 0)
-		(void)wait_for(&hub, 1);
+		(void)wait_for(&hub, 1, NULL);
 	if (!r->mesh.n)
 		return code;
 	r->mesh.at[0].seconds = (double)(tcpx_clock_now(&tcpx_clock_system) - begin) / 1e9;
@@ -180,7 +204,7 @@ run_here(struct perf_args *a, struct result *r)
 	close(listener);
 	for (unsigned i = 0; i < env.size; i++)
 		code = pid[i] < 0 ? TOOL_FINDING : code;
-	last = wait_for(pid, env.size);
+	last = wait_for(pid, env.size, &env);
 	free(pid);
 	return last > code ? last : code;
 }

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "measure/perf/perf_stop.h"
 
 enum { STEP = 64 << 10, AGAIN_US = 50 * 1000, SEND_S = 30 };
 
@@ -176,7 +177,7 @@ mesh_connect(const char *host, uint16_t port, uint64_t timeout_ms, int *fd)
 	uint64_t until = begin + timeout_ms * TCPX_MS, tell_at = begin + SILENT_NS;
 	int rc;
 
-	while ((rc = connect_once(host, port, fd)) &&
+	while ((rc = connect_once(host, port, fd)) && !perf_stop_asked() &&
 	       (now = tcpx_clock_now(&tcpx_clock_system)) < until) {
 		if (now >= tell_at) {
 			fprintf(stderr, "tcpx perf: waiting for rank 0 at %s port %u (%s; %" PRIu64
