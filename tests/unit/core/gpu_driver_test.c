@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Engines over the driver in software. Each call of it fails once, at each of its first turns:
+ * what names GPU memory ends with a cause or goes well, and transfers of host memory do not
+ * notice.
+ */
+#include "rig.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "device/cuda_api.h"
+#include "fake/fakecuda.h"
+
+#define LEN       300000
+#define TURNS_MAX 6 /* calls of a loop come again and again */
+
+#define MEMBER(result, name, params) result(*name) params;
+static struct {
+	FAKECUDA_HOOKS(MEMBER)
+} fakecuda;
+
+#define NAME(name, symbol, params) #name,
+static const char *const calls[] = { TCPX_CUDA_REQUIRED(NAME) TCPX_CUDA_OPTIONAL(NAME) };
+
+enum { CALLS = sizeof(calls) / sizeof(*calls) };
+
+struct gpus {
+	struct tcpx_cuda_api cu;
+	CUcontext context[2];
+	CUdeviceptr memory[2]; /* in software: the CPU reads it */
+};
+
+/* Two engines with GPU memory, which may have no name, and host memory. */
+struct pair {
+	struct rig r;
+	struct mem gpu[2];
+	int refused; /* the code of a registration of GPU memory */
+};
+
+static const char *
+library(void)
+{
+	const char *path = getenv("FAKECUDA_LIBRARY");
+
+	if (!path)
+		fail_msg("FAKECUDA_LIBRARY is not set");
+	return path;
+}
+
+static void
+gpus_open(struct gpus *g)
+{
+	void *found = dlopen(library(), RTLD_NOW | RTLD_LOCAL);
+	CUcontext old;
+
+	assert_non_null(found);
+#define FIND(result, name, params) *(void **)&fakecuda.name = dlsym(found, #name);
+	FAKECUDA_HOOKS(FIND)
+	assert_ok(tcpx_cuda_api_load(library(), &g->cu));
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(g->cu.cuDevicePrimaryCtxRetain(&g->context[i], i), 0);
+		assert_int_equal(g->cu.cuCtxPushCurrent(g->context[i]), 0);
+		assert_int_equal(g->cu.cuMemAlloc(&g->memory[i], LEN), 0);
+		assert_int_equal(g->cu.cuCtxPopCurrent(&old), 0);
+	}
+	fakecuda.fakecuda_reset();
+}
+
+static void
+gpus_close(struct gpus *g)
+{
+	CUcontext old;
+
+	fakecuda.fakecuda_reset();
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(g->cu.cuCtxPushCurrent(g->context[i]), 0);
+		assert_int_equal(g->cu.cuMemFree(g->memory[i]), 0);
+		assert_int_equal(g->cu.cuCtxPopCurrent(&old), 0);
+		assert_int_equal(g->cu.cuDevicePrimaryCtxRelease(i), 0);
+	}
+	tcpx_cuda_api_unload(&g->cu);
+}
+
+static bool
+is_cause(int rc)
+{
+	return rc == -EIO || rc == -ENODEV || rc == -ENOMEM;
+}
+
+/* Memory that is refused, with a cause, is far.id 0. */
+static void
+lend(struct pair *p, const struct gpus *g, int i, tcpx_engine *e)
+{
+	struct mem *m = &p->gpu[i];
+	int rc;
+
+	*m = (struct mem){ .at = (uint8_t *)(uintptr_t)g->memory[i], .len = LEN };
+	fill(m->at, LEN, 10 + (uint32_t)i);
+	rc = tcpx_mem_register(e, m->at, LEN, TCPX_MEM_REMOTE_READ | TCPX_MEM_REMOTE_WRITE, &m->id);
+	if (rc && !is_cause(rc))
+		fail_msg("GPU memory is refused with %s", tcpx_strerror_name(rc));
+	p->refused = rc ? rc : p->refused;
+}
+
+static void
+pair_open(struct pair *p, const struct gpus *g, const char *impl)
+{
+	char driver[512], how[64];
+	const char *const set[] = { driver, how, NULL };
+
+	snprintf(driver, sizeof(driver), "TCPX_CUDA_LIBRARY=%s", library());
+	snprintf(how, sizeof(how), "TCPX_UNPACK_IMPL=%s", impl);
+	memset(p, 0, sizeof(*p));
+	rig_begin(&p->r, set, set);
+	lend(p, g, 0, p->r.a);
+	lend(p, g, 1, p->r.b);
+	if (!p->refused)
+		p->gpu[1].far = mem_tell(&p->gpu[1], p->r.b, p->r.a);
+}
+
+static tcpx_xfer *
+post(struct pair *p, bool write)
+{
+	struct tcpx_desc l = { p->gpu[0].id, 0, LEN }, f = { p->gpu[1].far, 0, LEN };
+	tcpx_xfer *x;
+
+	assert_ok(write ? tcpx_write(p->r.to_b, &l, 1, &f, 1, NULL, 0, &x) :
+			  tcpx_read(p->r.to_b, &l, 1, &f, 1, NULL, 0, &x));
+	return x;
+}
+
+static void
+host_memory_moves(struct pair *p)
+{
+	fill(p->r.near.at, LEN, 1);
+	fill(p->r.far.at, LEN, 2);
+	assert_ok(rig_move(&p->r, TCPX_OP_WRITE, 0, 0, LEN));
+	assert_filled(p->r.far.at, LEN, 1);
+}
+
+/* The driver is asked where memory lies. If it cannot say, that is the caller's to repeat. */
+static void
+ask_for(tcpx_engine *e, const char *call)
+{
+	static uint8_t probe[64];
+	uint64_t id;
+	int rc = tcpx_mem_register(e, probe, sizeof(probe), TCPX_MEM_LOCAL, &id);
+
+	if (rc && !is_cause(rc))
+		fail_msg("%s failed: host memory is refused with %s", call, tcpx_strerror_name(rc));
+}
+
+/* GPU memory moves one way, host memory the other way meanwhile. True: the call came. */
+static bool
+move_with(const struct gpus *g, const char *impl, const char *call, unsigned n)
+{
+	struct pair p;
+	tcpx_xfer *x = NULL;
+	unsigned looks = 0;
+	bool hit;
+	int rc;
+
+	fakecuda.fakecuda_reset();
+	fakecuda.fakecuda_fail(call, n, CUDA_ERROR_LAUNCH_FAILED);
+	pair_open(&p, g, impl);
+	while (fakecuda.fakecuda_calls(call) < n && looks++ < 4)
+		ask_for(looks & 1 ? p.r.a : p.r.b, call);
+	rig_memory(&p.r, LEN, LEN);
+	if (!p.refused)
+		x = post(&p, n & 1);
+	host_memory_moves(&p);
+	if (x) {
+		rc = finish(x);
+		if (rc && !is_cause(rc))
+			fail_msg("call %u of %s failed: %s", n, call, tcpx_strerror_name(rc));
+		if (!rc)
+			assert_filled(p.gpu[n & 1].at, LEN, 10 + !(n & 1));
+	}
+	host_memory_moves(&p);
+	hit = fakecuda.fakecuda_calls(call) >= n;
+	rig_end(&p.r);
+	for (int i = 0; i < 2; i++)
+		if (!fakecuda.fakecuda_retained(i))
+			fail_msg("call %u of %s failed: the caller's context is gone", n, call);
+	return hit;
+}
+
+/* A context that cannot be taken off stays on the thread's stack, where it fills up. */
+static bool
+turn_of(const char *call, unsigned n)
+{
+	return n <= (strcmp(call, "cuCtxPopCurrent") ? TURNS_MAX : 1);
+}
+
+static void
+each_call_may_fail_at_each_turn(void **state)
+{
+	static const char *const impls[] = { "kernel", "d2d", "host" };
+	struct gpus g;
+
+	(void)state;
+	gpus_open(&g);
+	for (int k = 0; k < 3; k++)
+		for (int i = 0; i < CALLS; i++)
+			for (unsigned n = 1; turn_of(calls[i], n); n++)
+				if (!move_with(&g, impls[k], calls[i], n))
+					break;
+	gpus_close(&g);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(each_call_may_fail_at_each_turn),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
