@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Engines over the driver in software. Each call of it fails once, at each of its first turns:
- * what names GPU memory ends with a cause or goes well, and transfers of host memory do not
- * notice.
+ * Engines over the driver in software. Each call of it fails once, at each of its first turns,
+ * and the device fails with transfers in flight: what names GPU memory ends with a cause or
+ * goes well, and transfers of host memory do not notice.
  */
 #include "rig.h"
 
@@ -211,11 +211,48 @@ each_call_may_fail_at_each_turn(void **state)
 	gpus_close(&g);
 }
 
+static void
+a_device_may_fail_with_transfers_in_flight(void **state)
+{
+	struct gpus g;
+	struct pair p;
+	tcpx_xfer *x[4];
+
+	(void)state;
+	gpus_open(&g);
+	for (unsigned works = 0; works < 3; works++) {
+		fakecuda.fakecuda_reset();
+		pair_open(&p, &g, "kernel");
+		assert_ok(p.refused);
+		rig_memory(&p.r, LEN, LEN);
+		fakecuda.fakecuda_hold(true);
+		fakecuda.fakecuda_allow(works);
+		for (int i = 0; i < 4; i++)
+			x[i] = post(&p, i & 1);
+		fakecuda.fakecuda_break(CUDA_ERROR_INVALID_CONTEXT);
+		for (int i = 0; i < 4; i++) {
+			int rc = finish(x[i]);
+
+			if (rc && !is_cause(rc))
+				fail_msg("in flight: %s", tcpx_strerror_name(rc));
+		}
+		host_memory_moves(&p);
+		assert_true(is_cause(finish(post(&p, true))));
+		host_memory_moves(&p);
+		rig_end(&p.r);
+		/* what it still had to do, which no device that failed does, finds no memory */
+		fakecuda.fakecuda_break(0);
+		fakecuda.fakecuda_hold(false);
+	}
+	gpus_close(&g);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_call_may_fail_at_each_turn),
+		cmocka_unit_test(a_device_may_fail_with_transfers_in_flight),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
