@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # The demonstration: two processes, four NICs between them, 1 GiB, every byte checked.
-# As root the processes stand on two emulated hosts; otherwise the NICs are 127.0.k.1.
+# As root the processes stand on two emulated hosts; otherwise the NICs are 127.0.k.1. Then the
+# third NIC goes down in mid-transfer and up again (without root: its connections are reset).
 # Usage: demo.sh [TOOL]; results go beside the tool. Nothing else stays behind.
 set -eu
 
@@ -9,6 +10,7 @@ tool=${1:-build/tcpx}
 out=$(dirname "$tool")
 report=$out/demo-report.html
 json=$out/demo.json
+fault_json=$out/demo-fault.json
 lab=demo$$
 server=
 
@@ -44,8 +46,21 @@ verify() {
 	END
 }
 
-rm -f "$json" "$report"
+# fault HOW NIC COMMAND...: transfers of 1 GiB for 5 s, and a NIC that is lost meanwhile.
+fault() {
+	# shellcheck disable=SC2086 # words of a command, or none
+	$in_lab python3 "$(dirname "$0")/demo_fault.py" "$@" -b 1G -w 0 --duration 5 --json "$fault_json"
+	python3 - "$fault_json" <<-'END'
+	import json, sys
+	row = json.load(open(sys.argv[1]))["rows"][-1]
+	if row["wrong"] != 0:
+	    sys.exit("demo: %s bytes wrong with a fault" % row["wrong"])
+	END
+}
+
+rm -f "$json" "$report" "$fault_json"
 lab_code=3
+in_lab=
 if [ "$(id -u)" = 0 ]; then
 	lab_code=0
 	"$tool" lab up --name "$lab" || lab_code=$?
@@ -61,11 +76,14 @@ case $lab_code in
 		cat "$out/demo-serve.log" >&2
 		exit $code
 	}
+	in_lab="$tool lab exec --name $lab h0"
+	fault link eth2 "$tool" perf 10.77.0.2
 	;;
 3)
 	how="addresses of the loopback"
 	echo "No network namespaces (that needs root): 127.0.0.1 to 127.0.3.1 stand for four NICs."
 	perf "$tool" perf --self --nics 127.0.0.1,127.0.1.1,127.0.2.1,127.0.3.1
+	fault reset 127.0.2.1 "$tool" perf --self --nics 127.0.0.1,127.0.1.1,127.0.2.1,127.0.3.1
 	;;
 *)
 	exit "$lab_code"
