@@ -28,7 +28,7 @@ emu_ctrl_flush(struct emu_ctrl *c)
 
 	if (!c->out_len || c->broken)
 		return;
-	n = send(c->fd, c->out, c->out_len, MSG_DONTWAIT | MSG_NOSIGNAL);
+	n = send(c->fd, c->out, c->out_len, MSG_DONTWAIT);
 	if (n > 0) {
 		memmove(c->out, c->out + n, c->out_len - (size_t)n);
 		c->out_len -= (unsigned)n;

@@ -58,7 +58,7 @@ emu_step_send(struct emu_helper *h, struct emu_socket *s, struct emu_task *t)
 		n = t->real - t->moved;
 		from = t->gpu ? staged(h, s, t, &n) : t->src + t->moved;
 	}
-	sent = from ? send(s->fd, from, limit(t, n), MSG_DONTWAIT | MSG_NOSIGNAL) : -1;
+	sent = from ? send(s->fd, from, limit(t, n), MSG_DONTWAIT) : -1;
 	if (sent < 0) {
 		if (from && (errno == EAGAIN || errno == EINTR))
 			return EMU_STEP_BLOCKED;

@@ -142,7 +142,7 @@ emu_wire_write(int fd, const void *data, unsigned len, const struct emu_patience
 	const char *at = data;
 
 	while (len && ready(fd, POLLOUT, p)) {
-		ssize_t n = send(fd, at, len, MSG_NOSIGNAL);
+		ssize_t n = send(fd, at, len, 0);
 
 		if (n < 0 && errno != EAGAIN && errno != EINTR)
 			return false;

@@ -147,6 +147,7 @@ struct tcpx_net_params {
 struct tcpx_net_facts {
 	uint32_t chunk_max; /* bytes of a message                                    */
 	uint32_t slots_max; /* messages in flight a channel; 0: no limit             */
+	bool raises_sigpipe; /* its calls may: the core blocks the signal in threads not its own */
 	uint64_t setup_ns;  /* the set-up of a channel waits so long by design: the
 	                     * handshake adds it to its deadline                     */
 	char terms[128];    /* values that both sides must have in common, as text: "chunk

@@ -12,6 +12,7 @@
 
 #include "base/mutex.h"
 #include "base/random.h"
+#include "base/sigpipe.h"
 #include "core/context/context.h"
 #include "core/engine/bindings.h"
 #include "core/engine/links.h"
@@ -363,6 +364,16 @@ end_receives(struct tcpx_engine *e)
 	}
 }
 
+static void
+close_net(struct tcpx_engine *e)
+{
+	struct tcpx_sigpipe sigpipe;
+
+	tcpx_sigpipe_hold(&sigpipe);
+	e->ops->close(e->net);
+	tcpx_sigpipe_release(&sigpipe, true);
+}
+
 void
 tcpx_close(tcpx_engine *e)
 {
@@ -389,7 +400,7 @@ tcpx_close(tcpx_engine *e)
 		tcpx_loop_fini(&e->loop[i]);
 	}
 	if (e->net)
-		e->ops->close(e->net);
+		close_net(e);
 	tcpx_staging_close(e);
 	free(e->loop);
 	free(e->memory->batches);

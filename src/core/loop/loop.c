@@ -7,6 +7,7 @@
 #include "core/loop/loop.h"
 
 #include "base/mutex.h"
+#include "base/sigpipe.h"
 #include "core/context/context.h"
 #include "core/loop/lease.h"
 
@@ -233,8 +234,8 @@ tell_left_out(const struct loop *l, int64_t timeout_ns)
 	return timeout_ns < 0 || timeout_ns > (int64_t)TCPX_SEC ? (int64_t)TCPX_SEC : timeout_ns;
 }
 
-void
-tcpx_loop_step(struct loop *l, int64_t timeout_ns)
+static void
+turn(struct loop *l, int64_t timeout_ns)
 {
 	const struct loop_calls *up = l->engine->up.loop;
 	struct tcpx_net_event ev[CORE_EVENTS];
@@ -279,4 +280,19 @@ tcpx_loop_step(struct loop *l, int64_t timeout_ns)
 	run_timers(l, now_ns);
 	if (!tcpx_chain_empty(&l->deferred))
 		free_deferred(l);
+}
+
+void
+tcpx_loop_step(struct loop *l, int64_t timeout_ns)
+{
+	/* the loop's own thread has every signal blocked, for good */
+	bool own = l->thread.runs && pthread_equal(pthread_self(), l->thread.id);
+	bool quiet = l->engine->facts.raises_sigpipe && !own;
+	struct tcpx_sigpipe sigpipe;
+
+	if (quiet)
+		tcpx_sigpipe_hold(&sigpipe);
+	turn(l, timeout_ns);
+	if (quiet)
+		tcpx_sigpipe_release(&sigpipe, true);
 }

@@ -93,6 +93,7 @@ tell(const struct tcpx_net *net, uint32_t dynamic, struct tcpx_net_facts *facts)
 
 	facts->chunk_max = net->chunk;
 	facts->slots_max = net->window;
+	facts->raises_sigpipe = true; /* plugins send without MSG_NOSIGNAL */
 	facts->setup_ns = setup_ns(sockets * threads);
 	snprintf(facts->terms, sizeof(facts->terms), "chunk %u, sockets %u, threads %u, sync %u",
 		 dynamic, sockets, threads, setting("NCCL_GPUDIRECTTCPX_RECV_SYNC", 0, 1, 0));

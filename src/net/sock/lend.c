@@ -7,11 +7,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/errqueue.h>
-#include <signal.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
 
+#include "base/sigpipe.h"
 #include "net/sock/chan.h"
 #include "net/sock/fd.h"
 #include "net/sock/payload.h"
@@ -130,31 +130,17 @@ splice_refused(struct tcpx_chan *c, const char *call)
 	return 0;
 }
 
-/*
- * splice() into a closed socket raises SIGPIPE. Unlike send() it has no flag against that,
- * and the thread may be the application's. So SIGPIPE is blocked for the call and consumed
- * afterwards, unless one was pending before.
- */
+/* splice() into a closed socket raises SIGPIPE; after a partial one, too: the kernel hides the error
+ * then, but not the signal. */
 static ssize_t
 splice_quietly(int from, int to, size_t bytes)
 {
-	static const struct timespec at_once;
-	sigset_t sigpipe, before, pending;
+	struct tcpx_sigpipe quiet;
 	ssize_t n;
-	int err;
 
-	sigemptyset(&sigpipe);
-	sigaddset(&sigpipe, SIGPIPE);
-	pthread_sigmask(SIG_BLOCK, &sigpipe, &before);
-	sigpending(&pending);
+	tcpx_sigpipe_hold(&quiet);
 	n = splice(from, NULL, to, NULL, bytes, SPLICE_F_MORE | SPLICE_F_NONBLOCK);
-	err = errno;
-	/* also after a partial splice: the kernel hides the error then, but not the signal */
-	if (n < (ssize_t)bytes && !sigismember(&pending, SIGPIPE))
-		while (sigtimedwait(&sigpipe, NULL, &at_once) < 0 && errno == EINTR)
-			;
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	errno = err;
+	tcpx_sigpipe_release(&quiet, n < (ssize_t)bytes);
 	return n;
 }
 

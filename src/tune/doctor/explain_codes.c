@@ -156,14 +156,16 @@ const struct explained explain_codes[] = {
 		CODE(TCPX_ESTALLED),
 		.symptom = "After TCPX_STALL_MS without a byte all transfers of the session end, or "
 			"after as long without a control stream. What the peer saw first stands behind "
-			"\"ended the session\". The line counts chunks, channels and how old the control stream's last word is.\n",
+			"\"ended the session\". The line names transfer, chunk, channel and addresses, and "
+			"counts the channels that moved lately. While other transfers move, one that is "
+			"stuck ends alone.\n",
 		.cause = "A path that swallows packets (a firewall that drops, an MTU that does not fit "
 			"the way, a NIC without a route back), or a peer that is stopped.\n",
 		.check = "Reachability of each NIC, MTU and firewall; then the connections:\n"
 			"    tcpx doctor --peer HOST\n"
 			"    ss -tin dst HOST\n",
-		.fix = "Mend the path; raise TCPX_STALL_MS only where pauses are normal, as for "
-			"processes under a debugger. With a plugin see stuck.\n",
+		.fix = "Mend the path. Where a peer's process may be stopped, as under a debugger, set "
+			"TCPX_FREEZE_MS; 86400s is no limit. With a plugin see stuck.\n",
 	},
 	{
 		CODE(TCPX_EPROTO),

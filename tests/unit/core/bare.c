@@ -2,6 +2,8 @@
 /* An engine without sockets, threads or devices. See bare.h. */
 #include "bare.h"
 
+#include <stdlib.h>
+
 #include <errno.h>
 
 #include "base/mutex.h"
@@ -82,6 +84,8 @@ bare_channel(struct bare *b, uint16_t index)
 	struct channel *c;
 
 	assert_int_equal(tcpx_channel_new(b->s, index, true, !b->s->opener, &c), 0);
+	free(c->wiring);
+	c->wiring = NULL;
 	c->state = CHAN_UP;
 	b->s->chan.tx[index] = c;
 	if (b->s->chan.count <= index)
