@@ -234,12 +234,17 @@ tcpx_log_release(void)
 static void
 line_deliver(enum tcpx_level level, const char *line)
 {
+	tcpx_log_fn direct = NULL;
+	void *arg = NULL;
+
 	pthread_rwlock_rdlock(&sink.lock);
 	if (sink.fn)
 		sink.fn(sink.arg, level, line);
-	else
+	else if (!sink.relayed || !tcpx_relay_direct(&direct, &arg))
 		tcpx_log_put(level, line);
 	pthread_rwlock_unlock(&sink.lock);
+	if (direct)
+		direct(arg, level, line); /* no engine is open: in the caller's thread, without a lock */
 }
 
 void

@@ -120,17 +120,12 @@ tcpx_relay_set(tcpx_log_fn fn, void *arg)
 bool
 tcpx_relay_put(int level, const char *line)
 {
-	bool queued = false, direct;
-	tcpx_log_fn fn;
-	void *arg;
+	bool queued = false;
 
 	pthread_mutex_lock(&relay.lock);
 	check_process();
-	fn = relay.fn;
-	arg = relay.arg;
-	direct = !relay.users && !relay.runs;
 	start();
-	if (!direct && relay.count < RELAY_LINES) {
+	if ((relay.users || relay.runs) && relay.count < RELAY_LINES) {
 		unsigned at = (relay.first + relay.count) % RELAY_LINES;
 
 		relay.line[at].text = strdup(line);
@@ -140,9 +135,23 @@ tcpx_relay_put(int level, const char *line)
 		pthread_cond_signal(&relay.work);
 	}
 	pthread_mutex_unlock(&relay.lock);
-	if (direct && fn)
-		fn(arg, level, line);
-	return direct || queued;
+	return queued;
+}
+
+bool
+tcpx_relay_direct(tcpx_log_fn *fn, void **arg)
+{
+	bool direct;
+
+	pthread_mutex_lock(&relay.lock);
+	check_process();
+	direct = !relay.users && !relay.runs;
+	if (direct) {
+		*fn = relay.fn;
+		*arg = relay.arg;
+	}
+	pthread_mutex_unlock(&relay.lock);
+	return direct;
 }
 
 void

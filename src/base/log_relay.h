@@ -16,8 +16,10 @@
 
 /* Replaces the function, after the old one has had every line and has returned. NULL: none. */
 void tcpx_relay_set(tcpx_log_fn fn, void *arg);
-/* False: too many wait already. */
+/* False: too many wait already, or no engine is open. */
 bool tcpx_relay_put(int level, const char *line);
+/* Is no engine open, so that lines are given to the function (perhaps NULL) at once? */
+bool tcpx_relay_direct(tcpx_log_fn *fn, void **arg);
 /* An engine begins or has ended. The last to end waits until every line is delivered. */
 void tcpx_relay_hold(void);
 void tcpx_relay_release(void);
