@@ -56,15 +56,3 @@ tcpx_attempt_step(struct channel *c)
 					  &w->connect_state, &chan);
 	return rc ? rc : tcpx_channel_up(c, chan);
 }
-
-void
-tcpx_attempt_end(struct channel *c)
-{
-	const struct tcpx_engine *e = c->session->engine;
-
-	if (c->wiring->listener)
-		e->ops->chan_listener_close(c->wiring->listener);
-	c->wiring->listener = NULL;
-	if (c->wiring->connect_state)
-		e->ops->chan_connect_cancel(e->net, &c->wiring->connect_state);
-}

@@ -18,7 +18,5 @@ void tcpx_attempt_identify(struct channel *c);
 int tcpx_attempt_listen(struct channel *c, uint8_t handle[TCPX_HANDLE_BYTES]);
 /* Connects, or accepts, a step further. 0: the channel is up; -EAGAIN; or why that failed. */
 int tcpx_attempt_step(struct channel *c);
-/* Nothing is waited for any more: its listener, or an attempt to connect, ends. */
-void tcpx_attempt_end(struct channel *c);
 
 #endif

@@ -219,10 +219,6 @@ const struct channel_kind *tcpx_channel_kind(const struct tcpx_engine *e);
 /* Makes a channel that is not connected yet, with its window. -ENOMEM, or the window's code. */
 int tcpx_channel_new(struct session *s, uint16_t index, bool sending, bool backward,
 		     struct channel **out);
-/* A channel that was lost and has closed is as new, not connected, with its rate and figures.
- * lock held, and the lease of its loop. -ENOMEM, TCPX_ELIMIT (no generation is left): it stays
- * closed. */
-int tcpx_channel_renew(struct channel *c);
 /* lock held: a fence frame or an acknowledgement of the channel has come. */
 void tcpx_channel_event(struct session *s, uint8_t type, const struct tcpx_chan_event *ev);
 /* lock held: the header of the channel's next message has come. 0; TCPX_EPROTO: its headers are

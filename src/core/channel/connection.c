@@ -11,10 +11,10 @@
 #include <stdlib.h>
 
 #include "core/channel/acks.h"
-#include "core/channel/attempt.h"
 #include "core/channel/channel.h"
 #include "core/channel/kind.h"
 #include "core/channel/landing.h"
+#include "core/channel/state.h"
 #include "core/context/context.h"
 #include "core/loop/loop.h"
 #include "core/memory/batch.h"
@@ -105,11 +105,23 @@ settled(struct deferred *g)
 }
 
 void
+tcpx_channel_unwire(struct channel *c)
+{
+	const struct tcpx_engine *e = c->session->engine;
+
+	if (c->wiring->listener)
+		e->ops->chan_listener_close(c->wiring->listener);
+	c->wiring->listener = NULL;
+	if (c->wiring->connect_state)
+		e->ops->chan_connect_cancel(e->net, &c->wiring->connect_state);
+}
+
+void
 tcpx_channel_wired(struct channel *c)
 {
 	if (!c->wiring)
 		return;
-	tcpx_attempt_end(c);
+	tcpx_channel_unwire(c);
 	free(c->wiring);
 	c->wiring = NULL;
 }

@@ -17,6 +17,8 @@ void tcpx_channel_close(struct channel *c);
 void tcpx_channel_down(struct channel *c, int code, const char *why);
 void tcpx_channel_fenced(struct channel *c, uint64_t now_ns);
 
+/* Its listener, or an attempt to connect, ends; another may begin. lock held. */
+void tcpx_channel_unwire(struct channel *c);
 /* It stands, or is closed: its listener, or an attempt to connect, ends. lock held. */
 void tcpx_channel_wired(struct channel *c);
 

@@ -50,7 +50,7 @@ ask(struct channel *c)
 static void
 failed(struct channel *c, int rc, uint64_t now_ns)
 {
-	tcpx_attempt_end(c);
+	tcpx_channel_unwire(c);
 	tcpx_heal_failed(&c->heal, now_ns);
 	c->wiring->try_ns = 0;
 	if (rc == TCPX_ECHANNEL || tcpx_attempt_both_listen(c->session))
@@ -133,7 +133,7 @@ listen_again(struct channel *c, uint64_t now_ns)
 	uint8_t handle[TCPX_HANDLE_BYTES] = { 0 };
 	int rc;
 
-	tcpx_attempt_end(c);
+	tcpx_channel_unwire(c);
 	c->generation = c->wanted;
 	c->wanted = 0;
 	c->wiring->try_ns = now_ns;
@@ -155,7 +155,7 @@ listen_step(struct channel *c, uint64_t now_ns)
 		return -EAGAIN;
 	rc = tcpx_attempt_step(c);
 	if (rc && rc != -EAGAIN) {
-		tcpx_attempt_end(c);
+		tcpx_channel_unwire(c);
 		answer(c, false, NULL);
 	} else if (rc) {
 		tcpx_session_add_timer(c->session,
@@ -229,7 +229,7 @@ hurry(struct channel *c, uint64_t now_ns)
 	if (c->wiring->try_ns)
 		c->wiring->try_ns = now_ns; /* looks are frequent again */
 	if (!tcpx_attempt_listens(c) && c->wiring->connect_state)
-		tcpx_attempt_end(c); /* its SYN may be repeated seconds from now */
+		tcpx_channel_unwire(c); /* its SYN may be repeated seconds from now */
 }
 
 void
