@@ -267,7 +267,7 @@ io_thread(void *arg)
 		pthread_mutex_lock(&l->lease.lock);
 		take(l, LEASE_IO);
 		while (!atomic_load(&l->thread.stop) && atomic_load(&l->lease.borrowers) == 0)
-			tcpx_loop_step(l, -1);
+			tcpx_loop_turn(l, -1);
 		give(l);
 	}
 	tcpx_bind_end(l);

@@ -234,8 +234,8 @@ tell_left_out(const struct loop *l, int64_t timeout_ns)
 	return timeout_ns < 0 || timeout_ns > (int64_t)TCPX_SEC ? (int64_t)TCPX_SEC : timeout_ns;
 }
 
-static void
-turn(struct loop *l, int64_t timeout_ns)
+void
+tcpx_loop_turn(struct loop *l, int64_t timeout_ns)
 {
 	const struct loop_calls *up = l->engine->up.loop;
 	struct tcpx_net_event ev[CORE_EVENTS];
@@ -285,14 +285,12 @@ turn(struct loop *l, int64_t timeout_ns)
 void
 tcpx_loop_step(struct loop *l, int64_t timeout_ns)
 {
-	/* the loop's own thread has every signal blocked, for good */
-	bool own = l->thread.runs && pthread_equal(pthread_self(), l->thread.id);
-	bool quiet = l->engine->facts.raises_sigpipe && !own;
+	bool quiet = l->engine->facts.raises_sigpipe;
 	struct tcpx_sigpipe sigpipe;
 
 	if (quiet)
 		tcpx_sigpipe_hold(&sigpipe);
-	turn(l, timeout_ns);
+	tcpx_loop_turn(l, timeout_ns);
 	if (quiet)
 		tcpx_sigpipe_release(&sigpipe, true);
 }

@@ -155,6 +155,9 @@ void tcpx_loop_timer(struct loop *l, uint64_t at_ns);
  * and spin for a while, rather than wake one by one when the payload is there. */
 void tcpx_loop_wake_below(struct loop *l, uint32_t end);
 /* One turn: work, events, timers. The lease must be held. timeout_ns < 0: until needed. */
+void tcpx_loop_turn(struct loop *l, int64_t timeout_ns);
+/* The same in a thread that is not the loop's own, which has every signal blocked: a provider whose
+ * calls may raise SIGPIPE raises none there. */
 void tcpx_loop_step(struct loop *l, int64_t timeout_ns);
 
 #endif

@@ -69,6 +69,7 @@ bare_close(struct bare *b)
 			free(c->tx.record);
 			free(c->rx.landing);
 			free(c->rx.heads.at);
+			free(c->wiring);
 		}
 	tcpx_chain_remove(&s->in_engine);
 	tcpx_session_put(s);
@@ -84,7 +85,7 @@ bare_channel(struct bare *b, uint16_t index)
 	struct channel *c;
 
 	assert_int_equal(tcpx_channel_new(b->s, index, true, !b->s->opener, &c), 0);
-	free(c->wiring);
+	free(c->wiring); /* it stands */
 	c->wiring = NULL;
 	c->state = CHAN_UP;
 	b->s->chan.tx[index] = c;
