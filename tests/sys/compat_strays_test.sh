@@ -18,7 +18,7 @@ serving() {
 	shift
 	start "$log" "$@"
 	server=$started
-	within 30 grep -qE 'Listening on port|"ready"' "$log" || { cat "$log"; return 1; }
+	within 30 grep -qE 'Listening on port [0-9]|"ready","port":[0-9]+[,}]' "$log" || { cat "$log"; return 1; }
 	port=$(sed -n 's/.*Listening on port \([0-9]*\).*/\1/p; s/.*"ready","port":\([0-9]*\).*/\1/p' "$log")
 }
 free_port() {

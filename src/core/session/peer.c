@@ -14,9 +14,19 @@
 #include "core/context/context.h"
 #include "core/session/session.h"
 
-int
-tcpx_peer_new(struct tcpx_engine *e, const char *name, uint64_t incarnation,
-	      struct tcpx_peer **out)
+/* registry.lock */
+static void
+enter(struct tcpx_peer *p)
+{
+	struct registry *r = &p->engine->registry;
+
+	p->number = ++r->peers_made;
+	tcpx_chain_add(&r->peers, &p->in_engine);
+}
+
+/* One that is not in the registry yet. */
+static int
+make(struct tcpx_engine *e, const char *name, uint64_t incarnation, struct tcpx_peer **out)
 {
 	struct tcpx_peer *p = calloc(1, sizeof(*p));
 
@@ -30,11 +40,21 @@ tcpx_peer_new(struct tcpx_engine *e, const char *name, uint64_t incarnation,
 	tcpx_node_init(&p->inbound);
 	tcpx_node_init(&p->recvs);
 	tcpx_node_init(&p->unexpected);
-	pthread_mutex_lock(&e->registry.lock);
-	p->number = ++e->registry.peers_made;
-	tcpx_chain_add(&e->registry.peers, &p->in_engine);
-	pthread_mutex_unlock(&e->registry.lock);
 	*out = p;
+	return 0;
+}
+
+int
+tcpx_peer_new(struct tcpx_engine *e, const char *name, uint64_t incarnation,
+	      struct tcpx_peer **out)
+{
+	int rc = make(e, name, incarnation, out);
+
+	if (rc)
+		return rc;
+	pthread_mutex_lock(&e->registry.lock);
+	enter(*out);
+	pthread_mutex_unlock(&e->registry.lock);
 	return 0;
 }
 
@@ -71,14 +91,13 @@ tcpx_peer_put(struct tcpx_peer *p)
 	free(p);
 }
 
-/* The newest living peer of that name; incarnation 0 means any. A reference. */
+/* The newest living peer of that name; incarnation 0 means any. A reference. registry.lock */
 static struct tcpx_peer *
-find(struct tcpx_engine *e, const char *name, uint64_t incarnation)
+find_there(struct tcpx_engine *e, const char *name, uint64_t incarnation)
 {
 	struct tcpx_node *n;
 	struct tcpx_peer *found = NULL;
 
-	pthread_mutex_lock(&e->registry.lock);
 	for (n = e->registry.peers.prev; n != &e->registry.peers && !found; n = n->prev) {
 		struct tcpx_peer *p = tcpx_container(n, struct tcpx_peer, in_engine);
 
@@ -88,21 +107,46 @@ find(struct tcpx_engine *e, const char *name, uint64_t incarnation)
 			found = p;
 		pthread_mutex_unlock(&p->lock);
 	}
+	return found;
+}
+
+static struct tcpx_peer *
+find(struct tcpx_engine *e, const char *name, uint64_t incarnation)
+{
+	struct tcpx_peer *found;
+
+	pthread_mutex_lock(&e->registry.lock);
+	found = find_there(e, name, incarnation);
 	pthread_mutex_unlock(&e->registry.lock);
 	return found;
 }
 
+/* An application may add a peer while its HELLO arrives: both get one and the same. */
 int
 tcpx_peer_find_or_make(struct tcpx_engine *e, const char *name, uint64_t incarnation,
 	       struct tcpx_peer **out)
 {
-	struct tcpx_peer *p = find(e, name, incarnation);
+	struct tcpx_peer *fresh = NULL;
+	int rc;
 
-	if (p) {
-		*out = p;
+	*out = find(e, name, incarnation);
+	if (*out)
 		return 0;
+	rc = make(e, name, incarnation, &fresh);
+	if (rc)
+		return rc;
+	pthread_mutex_lock(&e->registry.lock);
+	*out = find_there(e, name, incarnation);
+	if (!*out)
+		enter(fresh);
+	pthread_mutex_unlock(&e->registry.lock);
+	if (*out) {
+		pthread_mutex_destroy(&fresh->lock);
+		free(fresh);
+	} else {
+		*out = fresh;
 	}
-	return tcpx_peer_new(e, name, incarnation, out);
+	return 0;
 }
 
 int
