@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One channel's way to its connection: which side listens, its token, an attempt. lock held. */
+/* One channel's way to its connection: which side listens, its identity, an attempt. lock held. */
 #ifndef CORE_CHANNEL_ATTEMPT_H
 #define CORE_CHANNEL_ATTEMPT_H
 

@@ -110,3 +110,18 @@ tcpx_channels_check(struct session *s, uint64_t now_ns)
 	}
 	tcpx_heal_all(s, now_ns);
 }
+
+void
+tcpx_channels_late(struct session *s, const struct pause *p)
+{
+	uint32_t i;
+
+	for (i = 0; i < s->chan.count; i++) {
+		struct channel *c = s->chan.tx[i];
+
+		if (!c)
+			continue;
+		pause_skip(&c->fence.down_ns, p);
+		c->tx.clear_ns = p->end_ns;
+	}
+}

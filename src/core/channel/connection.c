@@ -94,11 +94,16 @@ settled(struct deferred *g)
 {
 	struct channel *c = tcpx_container(g, struct channel, deferred);
 	struct session *s = c->session;
+	int rc;
 
 	pthread_mutex_lock(&s->lock);
-	if (s->state == SESS_OPEN && tcpx_channel_renew(c) == 0) {
+	rc = s->state == SESS_OPEN ? tcpx_channel_renew(c) : -ECANCELED;
+	if (rc == 0) {
 		tcpx_heal_lost(&c->heal, engine_now(s->engine));
 		tcpx_session_wake_loop(s);
+	} else if (s->state == SESS_OPEN) {
+		(void)tcpx_fail(TCPX_SUB_CHAN, rc, "channel %u of %s stays lost", c->index,
+				s->peer->name);
 	}
 	pthread_mutex_unlock(&s->lock);
 	tcpx_session_put(s);

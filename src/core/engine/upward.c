@@ -92,9 +92,7 @@ static void
 session_late(struct session *s, const struct pause *p)
 {
 	tcpx_xfers_late(s, p);
-	for (uint32_t i = 0; i < s->chan.count; i++)
-		if (s->chan.tx[i])
-			pause_skip(&s->chan.tx[i]->fence.down_ns, p);
+	tcpx_channels_late(s, p);
 }
 
 static void

@@ -18,8 +18,7 @@
 static bool
 is_owed(const struct session *s, const struct tcpx_xfer *x)
 {
-	return x->sends && !x->target && (x->post.inlined || x->tx.applied == x->chunks) &&
-	       s->control.line.stream && !s->control.resuming;
+	return tcpx_xfer_is_owed(x) && s->control.line.stream && !s->control.resuming;
 }
 
 static enum tcpx_stall

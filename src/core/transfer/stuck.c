@@ -10,27 +10,47 @@
 #include "core/session/session.h"
 #include "core/transfer/transfer.h"
 
+/* A walk over the records of a transfer in the windows of its session's channels. */
+struct walk {
+	struct channel *channel;
+	const struct tx_record *record;
+	uint32_t next;
+	uint64_t seq;
+};
+
+static bool
+walk_on(struct walk *w, struct session *s, const struct tcpx_xfer *x)
+{
+	for (;;) {
+		while (w->channel && ++w->seq < w->channel->window.next) {
+			w->record = tcpx_tx_record(w->channel, w->seq);
+			if (w->record->payload == &x->payload && w->record->id == x->id)
+				return true;
+		}
+		if (w->next == s->chan.count)
+			return false;
+		w->channel = s->chan.tx[w->next++];
+		if (w->channel && (w->channel->closed || !w->channel->tx.record))
+			w->channel = NULL;
+		if (w->channel)
+			w->seq = w->channel->window.released;
+	}
+}
+
 /* The channel in whose window a chunk of the transfer is, and which: the lowest. */
 static bool
 find_in_windows(struct session *s, const struct tcpx_xfer *x, struct stuck *at)
 {
+	struct walk w = { .channel = NULL };
 	bool found = false;
 
-	for (uint32_t i = 0; i < s->chan.count; i++) {
-		struct channel *c = s->chan.tx[i];
-
-		if (!c || c->closed || !c->tx.record)
+	while (walk_on(&w, s, x)) {
+		if (found && w.record->chunk >= at->chunk)
 			continue;
-		for (uint64_t seq = c->window.released + 1; seq < c->window.next; seq++) {
-			const struct tx_record *r = tcpx_tx_record(c, seq);
-
-			if (r->payload != &x->payload || r->id != x->id ||
-			    (found && r->chunk >= at->chunk))
-				continue;
-			*at = (struct stuck){ r->chunk, c->index, "", "sent, not acknowledged" };
-			memcpy(at->nic, tcpx_near_nic(c)->name, sizeof(at->nic));
-			found = true;
-		}
+		*at = (struct stuck){ w.record->chunk, w.channel->index, "",
+				      "sent, not acknowledged" };
+		memcpy(at->nic, tcpx_near_nic(w.channel)->name, sizeof(at->nic));
+		found = true;
 	}
 	return found;
 }
@@ -38,22 +58,14 @@ find_in_windows(struct session *s, const struct tcpx_xfer *x, struct stuck *at)
 uint64_t
 tcpx_xfer_held_ns(struct session *s, const struct tcpx_xfer *x)
 {
-	uint64_t first_ns = 0;
+	struct walk w = { .channel = NULL };
+	uint64_t first_ns = 0, at_ns;
 
-	for (uint32_t i = 0; i < s->chan.count; i++) {
-		struct channel *c = s->chan.tx[i];
-
-		if (!c || c->closed || !c->tx.record)
-			continue;
-		for (uint64_t seq = c->window.released + 1; seq < c->window.next; seq++) {
-			const struct tx_record *r = tcpx_tx_record(c, seq);
-			uint64_t at_ns = r->taken_ns > c->tx.rate.last_ns ? r->taken_ns :
-									    c->tx.rate.last_ns;
-
-			if (r->payload == &x->payload && r->id == x->id &&
-			    (first_ns == 0 || at_ns < first_ns))
-				first_ns = at_ns;
-		}
+	while (walk_on(&w, s, x)) {
+		at_ns = w.record->taken_ns > w.channel->tx.rate.last_ns ? w.record->taken_ns :
+									   w.channel->tx.rate.last_ns;
+		if (first_ns == 0 || at_ns < first_ns)
+			first_ns = at_ns;
 	}
 	return first_ns;
 }
@@ -76,12 +88,10 @@ find_in_queue(const struct tcpx_xfer *x)
 	return at;
 }
 
-/* Nothing of it is to be sent any more. */
-static bool
-is_owed(const struct tcpx_xfer *x)
+bool
+tcpx_xfer_is_owed(const struct tcpx_xfer *x)
 {
-	return x->sends && !x->target && x->op == TCPX_OP_WRITE &&
-	       (x->post.inlined || (x->chunks && x->tx.applied == x->chunks));
+	return x->sends && !x->target && (x->post.inlined || x->tx.applied == x->chunks);
 }
 
 struct stuck
@@ -94,15 +104,15 @@ tcpx_xfer_locate(struct session *s, const struct tcpx_xfer *x)
 	} else if (tcpx_node_linked(&x->queue)) {
 		at.stage = x->post.event ? "waits for the event it was posted after" :
 			   s->state == SESS_OPEN ? "waits for credit" : "waits for the session";
-	} else if (is_owed(x)) {
+	} else if (x->op == TCPX_OP_SEND && x->times.ready_ns == 0) {
+		at.stage = "waits for its receive";
+	} else if (tcpx_xfer_is_owed(x)) {
 		at.chunk = x->chunks;
 		at.stage = "all sent, not answered";
 	} else if (!x->sends) {
 		while (at.chunk < x->rx.map.count && tcpx_chunkmap_get(&x->rx.map, (uint32_t)at.chunk))
 			at.chunk++;
 		at.stage = "not arrived";
-	} else if (x->op == TCPX_OP_SEND && x->times.ready_ns == 0) {
-		at.stage = "waits for its receive";
 	} else if (!x->tx.in_flight || !find_in_windows(s, x, &at)) {
 		at = find_in_queue(x);
 	}

@@ -7,6 +7,9 @@
 /* Where @x is at this moment. @s is its session, whose lock is held; NULL: it has none yet. */
 struct stuck tcpx_xfer_locate(struct session *s, const struct tcpx_xfer *x);
 
+/* Nothing of it is to be sent any more: only the target's answer lacks. Of a SEND that has its
+ * receive. lock held. */
+bool tcpx_xfer_is_owed(const struct tcpx_xfer *x);
 /* Since when the first to fall silent of the channels that hold a chunk of @x has brought nothing; 0:
  * none holds one. lock held. */
 uint64_t tcpx_xfer_held_ns(struct session *s, const struct tcpx_xfer *x);
