@@ -141,6 +141,29 @@ output_refused(const char *command, const char *path, int rc)
 			 to_stdout ? "to " : "", to_stdout ? "stdout" : path, strerror(-rc));
 }
 
+int
+output_writable(const char *command, const char *option, const char *path)
+{
+	const char *slash = path ? strrchr(path, '/') : NULL;
+	char folder[4096] = ".";
+	struct stat st;
+
+	if (!path || !strcmp(path, "-"))
+		return TOOL_OK;
+	if (stat(path, &st)) { /* it has to be made */
+		if (slash)
+			snprintf(folder, sizeof(folder), "%.*s",
+				 slash == path ? 1 : (int)(slash - path), path);
+		path = errno == ENOENT ? folder : path;
+	} else if (S_ISDIR(st.st_mode)) {
+		return tool_fail(TOOL_USAGE, command, "%s %s: %s", option, path, strerror(EISDIR));
+	}
+	if (access(path, path == folder ? W_OK | X_OK : W_OK))
+		return tool_fail(TOOL_USAGE, command, "%s: cannot write to %s: %s", option, path,
+				 strerror(errno));
+	return TOOL_OK;
+}
+
 void
 output_guard(void)
 {

@@ -23,6 +23,10 @@ int output_open(struct output *o, const char *path);
  * whole, though every write may have gone well. */
 int output_close(struct output *o, bool failed);
 
+/* Can the file @path ("-": stdout) be written later? Leaves it as it is. TOOL_OK, or
+ * TOOL_USAGE with a message that names @option; @path NULL is well. */
+int output_writable(const char *command, const char *option, const char *path);
+
 /* "tcpx irq: cannot write FILE: No space left on device", for -errno @rc of the above. 1 for
  * stdout, which is no mistake in the command line; else TOOL_USAGE. */
 int output_refused(const char *command, const char *path, int rc);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Messages, terminal output and JSON files of the tool. Colour and progress reach a
+ * Messages and terminal output of the tool. Colour and progress reach a
  * terminal only, so pipes and logs stay clean.
  */
 #include "tool/tool.h"
@@ -16,7 +16,6 @@
 #include "base/err.h"
 #include "base/parse.h"
 #include "base/text.h"
-#include "tool/output.h"
 
 /* The library's last failure in this thread, not yet shown: the command that it ends mostly
  * reports it in its own line. */
@@ -169,79 +168,6 @@ tool_progress_clear(void)
 {
 	if (isatty(STDERR_FILENO))
 		fputs("\r\033[K", stderr);
-}
-
-int
-tool_writable(const char *command, const char *option, const char *path)
-{
-	const char *slash = path ? strrchr(path, '/') : NULL;
-	char folder[4096] = ".";
-	struct stat st;
-
-	if (!path || !strcmp(path, "-"))
-		return TOOL_OK;
-	if (stat(path, &st)) { /* it has to be made */
-		if (slash)
-			snprintf(folder, sizeof(folder), "%.*s",
-				 slash == path ? 1 : (int)(slash - path), path);
-		path = errno == ENOENT ? folder : path;
-	} else if (S_ISDIR(st.st_mode)) {
-		return tool_fail(TOOL_USAGE, command, "%s %s: %s", option, path, strerror(EISDIR));
-	}
-	if (access(path, path == folder ? W_OK | X_OK : W_OK))
-		return tool_fail(TOOL_USAGE, command, "%s: cannot write to %s: %s", option, path,
-				 strerror(errno));
-	return TOOL_OK;
-}
-
-int
-tool_json_save(const json_t *root, size_t flags, const char *path)
-{
-	struct output out;
-	int rc = output_open(&out, path);
-
-	if (rc < 0)
-		return rc;
-	return output_close(&out, json_dumpf(root, out.f, flags) < 0 ||
-				  fputc('\n', out.f) == EOF);
-}
-
-int
-tool_json_write(const json_t *root, const char *path)
-{
-	int rc = tool_json_save(root, JSON_INDENT(2) | JSON_REAL_PRECISION(12), path);
-
-	return rc < 0 ? output_refused("tcpx", path, rc) : TOOL_OK;
-}
-
-int
-tool_json_put(const char *command, json_t *root, const char *path)
-{
-	int rc = root ? tool_json_write(root, path)
-		      : tool_fail(TOOL_DENIED, command, "no memory for the JSON text");
-
-	json_decref(root);
-	return rc;
-}
-
-char *
-tool_cpu_list(const struct tcpx_cpuset *set)
-{
-	size_t len = tcpx_cpuset_format(set, NULL, 0) + 1;
-	char *list = tool_need(malloc(len));
-
-	tcpx_cpuset_format(set, list, len);
-	return list;
-}
-
-json_t *
-tool_json_cpus(const struct tcpx_cpuset *set)
-{
-	char *list = tool_cpu_list(set);
-	json_t *json = json_string(list);
-
-	free(list);
-	return json;
 }
 
 const char *

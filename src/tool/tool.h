@@ -6,12 +6,10 @@
 #ifndef TOOL_TOOL_H
 #define TOOL_TOOL_H
 
-#include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 
-#include "base/cpuset.h"
 
 #define ARRAY_LEN(a) (sizeof(a) / sizeof((a)[0]))
 
@@ -66,21 +64,6 @@ const char *tool_paint(FILE *f, enum tool_colour colour);
 void tool_progress(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* Removes it; call before printing anything else. */
 void tool_progress_clear(void);
-
-/* Can the file @path ("-": stdout) be written later? Leaves it as it is. TOOL_OK, or
- * TOOL_USAGE with a message that names @option; @path NULL is well. */
-int tool_writable(const char *command, const char *option, const char *path);
-
-/* Writes @root and a line end to @path as tool/output.h says, with jansson's @flags. 0; -errno. */
-int tool_json_save(const json_t *root, size_t flags, const char *path);
-/* The same, indented; TOOL_OK, or output_refused() of it. */
-int tool_json_write(const json_t *root, const char *path);
-
-/* The same for one that was just made, and is taken over; NULL: no memory (TOOL_DENIED). */
-int tool_json_put(const char *command, json_t *root, const char *path);
-/* A set of CPUs as its list, heap; and as JSON. */
-char *tool_cpu_list(const struct tcpx_cpuset *set);
-json_t *tool_json_cpus(const struct tcpx_cpuset *set);
 
 /* The name nearest to @word by spelling; NULL: none is near. names[] entries are @stride
  * bytes apart, each beginning with a const char *. */

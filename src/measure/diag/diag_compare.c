@@ -8,6 +8,8 @@
 #include "measure/perf/job.h"
 #include "tool/opt.h"
 #include "tool/out_text.h"
+#include "tool/json_file.h"
+#include "tool/output.h"
 #include "tool/tool.h"
 
 #define NAME "tcpx diag compare"
@@ -244,7 +246,7 @@ diag_compare(int argc, char **argv)
 		return p.exit;
 	if (argc - p.first_word != 2)
 		return tool_usage(NAME, "two runs are compared, not %d", argc - p.first_word);
-	rc = tool_writable(NAME, "--json", w.json);
+	rc = output_writable(NAME, "--json", w.json);
 	rc = rc ? rc : load(argv[p.first_word], &a);
 	if (rc)
 		return rc;

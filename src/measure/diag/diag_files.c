@@ -8,6 +8,7 @@
 #include "tune/plan/irq_count.h"
 #include "measure/perf/job.h"
 #include "tool/out_text.h"
+#include "tool/json_file.h"
 #include "tool/tool.h"
 
 static void

@@ -10,6 +10,7 @@
 #include "tcpx/tcpx.h"
 #include "measure/diag/diag.h"
 #include "tool/envlist.h"
+#include "tool/json_file.h"
 #include "tool/tool.h"
 #include "tune/plan/irq_count.h"
 #include "tune/info/machine.h"

@@ -10,6 +10,8 @@
 #include "base/parse.h"
 #include "measure/diag/diag.h"
 #include "tool/opt.h"
+#include "tool/json_file.h"
+#include "tool/output.h"
 #include "tool/tool.h"
 
 #define NAME "tcpx diag run"
@@ -244,7 +246,7 @@ diag_run(int argc, char **argv)
 		return p.exit;
 	if (p.first_word == argc)
 		return tool_usage(NAME, "no command to run");
-	if (tool_writable(NAME, "--json", a.json) != TOOL_OK)
+	if (output_writable(NAME, "--json", a.json) != TOOL_OK)
 		return TOOL_USAGE;
 	d.root = a.root;
 	d.interval_ns = a.interval_ms * 1000000;

@@ -7,6 +7,7 @@
 #include "measure/diag/diag.h"
 #include "tune/info/machine.h"
 #include "tool/out_text.h"
+#include "tool/json_file.h"
 #include "tool/tool.h"
 
 /* ---- CSV -------------------------------------------------------------------------- */

@@ -12,6 +12,7 @@
 #include "measure/lab/lab.h"
 #include "measure/lab/lab_ns.h"
 #include "tool/opt.h"
+#include "tool/json_file.h"
 #include "tool/tool.h"
 #include "tool/verbs.h"
 

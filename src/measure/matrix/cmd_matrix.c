@@ -11,6 +11,8 @@
 #include "measure/matrix/matrix_session.h"
 #include "tool/opt.h"
 #include "tool/out_text.h"
+#include "tool/json_file.h"
+#include "tool/output.h"
 #include "tool/tool.h"
 #include "tool/verbs.h"
 
@@ -215,7 +217,7 @@ run_run(int argc, char **argv)
 
 	if (!opt_read(&p, &cmd, argc, argv, &a))
 		return p.exit;
-	if (tool_writable(cmd.name, "--json", a.json) != TOOL_OK)
+	if (output_writable(cmd.name, "--json", a.json) != TOOL_OK)
 		return TOOL_USAGE;
 	wish->sets = a.sets;
 	wish->reference = a.reference;
@@ -268,7 +270,7 @@ run_resume(int argc, char **argv)
 
 	if (!opt_read(&p, &cmd, argc, argv, &a))
 		return p.exit;
-	rc = tool_writable(cmd.name, "--json", a.json);
+	rc = output_writable(cmd.name, "--json", a.json);
 	rc = rc ? rc : one_folder(&p, &a.wish.dir);
 	rc = rc ? rc : matrix_session_resume(&a.wish);
 	return rc ? rc : conclude(a.wish.dir, NULL, a.json);
@@ -301,9 +303,9 @@ run_report(int argc, char **argv)
 	if (!opt_read(&p, &cmd, argc, argv, &a))
 		return p.exit;
 	rc = one_folder(&p, &dir);
-	rc = rc ? rc : tool_writable(cmd.name, "--output", a.output);
-	rc = rc ? rc : tool_writable(cmd.name, "--html", a.html);
-	rc = rc ? rc : tool_writable(cmd.name, "--json", a.json);
+	rc = rc ? rc : output_writable(cmd.name, "--output", a.output);
+	rc = rc ? rc : output_writable(cmd.name, "--html", a.html);
+	rc = rc ? rc : output_writable(cmd.name, "--json", a.json);
 	if (rc)
 		return rc;
 	if (!a.output && !a.html)

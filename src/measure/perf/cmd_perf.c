@@ -18,11 +18,13 @@
 #include "measure/mesh/mesh.h"
 #include "measure/mesh/mesh_result.h"
 #include "measure/report/out_verdict.h"
+#include "measure/perf/load_measure.h"
 #include "measure/perf/perf_events.h"
 #include "measure/perf/perf_stop.h"
 #include "measure/perf/perf_row.h"
 #include "measure/report/result.h"
 #include "measure/report/result_fields.h"
+#include "tool/output.h"
 #include "tool/tool.h"
 #include "measure/perf/unpack_bench.h"
 
@@ -411,8 +413,8 @@ cmd_perf(int argc, char **argv)
 
 	if (rc)
 		return rc < 0 ? TOOL_OK : rc;
-	if (tool_writable("tcpx perf", "--json", args.json) != TOOL_OK ||
-	    tool_writable("tcpx perf", "--report", args.report) != TOOL_OK)
+	if (output_writable("tcpx perf", "--json", args.json) != TOOL_OK ||
+	    output_writable("tcpx perf", "--report", args.report) != TOOL_OK)
 		return TOOL_USAGE;
 	if (args.unpack_only)
 		return measure_unpack(&args);

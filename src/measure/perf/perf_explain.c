@@ -3,12 +3,14 @@
  * A transfer that failed or does not move, as both ends see it. Nothing here waits long:
  * the peer gets two seconds for its view.
  */
+#include "measure/perf/perf_explain.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "measure/perf/load.h"
 #include "measure/perf/perf_events.h"
+#include "measure/perf/perf_usage.h"
 #include "tool/tool.h"
 
 enum { VIEW_MS = 2000 };

@@ -3,11 +3,13 @@
  * The latency of one small transfer. WRITE and SEND go there and back, and half of that
  * is reported; a READ is a round trip by itself and reported whole.
  */
+#include "measure/perf/perf_lat.h"
+
 #include <errno.h>
 #include <string.h>
 
 #include "base/clock.h"
-#include "measure/perf/load.h"
+#include "measure/perf/perf_explain.h"
 #include "measure/perf/perf_stop.h"
 
 enum { SPIN_LOOK = 4096, WAIT_MS = 250 };

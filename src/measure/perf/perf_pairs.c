@@ -10,6 +10,8 @@
 
 #include "base/clock.h"
 #include "measure/perf/baseline.h"
+#include "measure/perf/load_check.h"
+#include "measure/perf/load_measure.h"
 #include "measure/perf/perf_row.h"
 #include "measure/perf/perf_stop.h"
 #include "tool/tool.h"

@@ -7,7 +7,7 @@
 
 #include <stdio.h>
 
-#include "measure/perf/load.h"
+#include "measure/perf/load_ring.h"
 #include "measure/report/row.h"
 
 /* Everything of @row but baseline and pairs. */

@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "tool/opt.h"
 #include "tool/output.h"
+#include "tool/json_file.h"
 #include "tool/tool.h"
 #include "measure/top/top.h"
 #include "measure/top/top_terminal.h"

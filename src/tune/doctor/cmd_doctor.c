@@ -11,6 +11,7 @@
 #include "tune/doctor/doctor_view.h"
 #include "tune/doctor/explain.h"
 #include "tool/opt.h"
+#include "tool/json_file.h"
 #include "tool/tool.h"
 
 static void

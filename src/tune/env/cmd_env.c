@@ -11,6 +11,7 @@
 #include "tune/info/machine_plugin.h"
 #include "tool/opt.h"
 #include "tool/out_text.h"
+#include "tool/json_file.h"
 #include "tool/tool.h"
 
 #define NAME "tcpx env"

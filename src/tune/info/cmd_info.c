@@ -12,6 +12,7 @@
 #include "tune/info/machine_plugin.h"
 #include "tool/opt.h"
 #include "tool/out_text.h"
+#include "tool/json_file.h"
 #include "tool/tool.h"
 
 #define NIC_COLUMNS "%9s %6s %7s %4s %-12s %s" /* speed, MTU, queues, node, driver, PCI */

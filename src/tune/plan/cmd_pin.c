@@ -13,6 +13,7 @@
 #include "tune/plan/planfile.h"
 #include "tool/opt.h"
 #include "tool/out_text.h"
+#include "tool/json_file.h"
 #include "tool/tool.h"
 #include "tune/irq/pin.h"
 

@@ -8,6 +8,7 @@
 #include "tune/plan/topo_tree.h"
 #include "tune/plan/topo_view.h"
 #include "tool/opt.h"
+#include "tool/json_file.h"
 #include "tool/tool.h"
 #include "tune/texts/spec.h"
 #include "tune/texts/tree.h"

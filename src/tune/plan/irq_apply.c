@@ -13,6 +13,7 @@
 #include "tune/plan/irq_table.h"
 #include "tool/opt.h"
 #include "tune/plan/planfile.h"
+#include "tool/json_file.h"
 #include "tool/tool.h"
 
 enum {

@@ -7,6 +7,7 @@
 
 #include "tcpx/tcpx.h"
 #include "tune/info/machine.h"
+#include "tool/json_file.h"
 #include "tool/tool.h"
 
 static const struct tcpx_host_node *

@@ -7,6 +7,7 @@
 #include "tune/plan/irq_count.h"
 #include "tool/opt.h"
 #include "tool/out_text.h"
+#include "tool/json_file.h"
 #include "tool/tool.h"
 #include "tune/plan/topo_view.h"
 

@@ -9,6 +9,7 @@
 #include "tune/plan/plan_nics.h"
 #include "tool/opt.h"
 #include "tool/out_text.h"
+#include "tool/json_file.h"
 #include "tool/tool.h"
 #include "tune/texts/lint.h"
 

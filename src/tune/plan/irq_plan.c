@@ -20,6 +20,7 @@
 #include "tool/out_text.h"
 #include "tune/plan/plan_json.h"
 #include "tune/plan/plan_nics.h"
+#include "tool/json_file.h"
 #include "tool/tool.h"
 
 enum emit { EMIT_TABLE, EMIT_NCCL, EMIT_JSON, EMIT_SH, EMIT_SYSTEMD, EMIT_SLURM, EMIT_SPEC };

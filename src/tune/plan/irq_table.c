@@ -9,6 +9,7 @@
 
 #include "tune/info/machine.h"
 #include "tool/out_text.h"
+#include "tool/json_file.h"
 #include "tool/tool.h"
 
 static volatile sig_atomic_t caught;

@@ -8,6 +8,7 @@
 
 #include "tune/info/machine.h"
 #include "tune/texts/plan_text.h"
+#include "tool/json_file.h"
 #include "tool/tool.h"
 
 static json_t *

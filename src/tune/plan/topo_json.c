@@ -5,6 +5,7 @@
 
 #include "tcpx/tcpx.h"
 #include "tune/info/machine.h"
+#include "tool/json_file.h"
 #include "tool/tool.h"
 #include "tune/plan/topo_view.h"
 

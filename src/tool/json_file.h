@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* JSON files that a command writes, and what several of them hold. */
+#ifndef TOOL_JSON_FILE_H
+#define TOOL_JSON_FILE_H
+
+#include <jansson.h>
+
+#include "base/cpuset.h"
+
+/* Writes @root and a line end to @path as tool/output.h says, with jansson's @flags. 0; -errno. */
+int tool_json_save(const json_t *root, size_t flags, const char *path);
+/* The same, indented; TOOL_OK, or output_refused() of it. */
+int tool_json_write(const json_t *root, const char *path);
+
+/* The same for one that was just made, and is taken over; NULL: no memory (TOOL_DENIED). */
+int tool_json_put(const char *command, json_t *root, const char *path);
+/* A set of CPUs as its list, heap; and as JSON. */
+char *tool_cpu_list(const struct tcpx_cpuset *set);
+json_t *tool_json_cpus(const struct tcpx_cpuset *set);
+
+#endif
