@@ -338,10 +338,12 @@ TCPX_API int tcpx_xfer_query(tcpx_xfer *xfer, struct tcpx_xfer_info *info);
 /* ---- notes ----------------------------------------------------------------------- */
 
 /* Sends a note, ordered with nothing else. At most TCPX_NOTE_MAX; 0 bytes are a note, too. Where
- * TCPX_NOTE_LIMIT untaken notes wait at the peer it is dropped there, and counted; so is a READ's
- * note. A WRITE whose note finds no room fails with TCPX_ELIMIT. */
+ * TCPX_NOTE_LIMIT untaken notes of this engine wait at the peer, or TCPX_PEER_MEMORY is used up, it
+ * is dropped there, and counted; so is a READ's note. A WRITE whose note finds no room fails with
+ * TCPX_ELIMIT. */
 TCPX_API TCPX_MUST_USE int tcpx_notify(tcpx_peer *peer, const void *data, size_t len);
-/* Takes the oldest note; -EAGAIN if there is none (one atomic load). */
+/* Takes a note: each peer's in their order, peers in turn. -EAGAIN if there is none (one atomic
+ * load). */
 TCPX_API int tcpx_note_get(tcpx_engine *engine, tcpx_note **note);
 /* The same, waiting; -EAGAIN after timeout_ms. */
 TCPX_API int tcpx_note_wait(tcpx_engine *engine, int timeout_ms, tcpx_note **note);
@@ -378,7 +380,8 @@ struct tcpx_counters {
 	uint64_t unpack_ns;               /* rx: landed until applied                     */
 	uint64_t lease_borrows;           /* times a waiting thread did the I/O           */
 	uint32_t sessions, regions;       /* now                                          */
-	uint64_t memory_bytes;            /* the engine's own allocations for sessions    */
+	uint64_t memory_bytes;            /* the engine's own for sessions, and what it keeps
+					   * for peers (TCPX_PEERS_MEMORY)            */
 	uint64_t channels_suspected;      /* given up because their path was silent or slow */
 	uint64_t channels_healed;         /* lost ones, or late ones, that stand again    */
 };

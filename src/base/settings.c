@@ -144,7 +144,7 @@ static const struct tcpx_setting_def settings[] = {
 	[TCPX_SET_NOTE_LIMIT] = {
 		.name = "TCPX_NOTE_LIMIT", .type = TCPX_TYPE_COUNT, .value = "65536",
 		.unit = "notes", .min = 1, .max = 16 * MIB, .since = "0.1.0",
-		.help = "Notes kept until they are taken; more are dropped.",
+		.help = "Notes of a peer kept until they are taken; more are dropped.",
 	},
 	[TCPX_SET_CREDIT_XFERS] = {
 		.name = "TCPX_CREDIT_XFERS", .type = TCPX_TYPE_COUNT, .value = "64",
@@ -155,6 +155,16 @@ static const struct tcpx_setting_def settings[] = {
 		.name = "TCPX_CREDIT_LIST_BYTES", .type = TCPX_TYPE_SIZE, .value = "16M",
 		.unit = "bytes", .min = 64 * KIB, .max = GIB, .since = "0.1.0",
 		.help = "Memory that a peer's descriptor lists may take in a session.",
+	},
+	[TCPX_SET_PEER_MEMORY] = {
+		.name = "TCPX_PEER_MEMORY", .type = TCPX_TYPE_SIZE, .value = "64M",
+		.unit = "bytes", .min = MIB, .max = 64 * GIB, .since = "0.1.0",
+		.help = "For a peer's lists, notes, sends without a receive, frames it does not read.",
+	},
+	[TCPX_SET_PEERS_MEMORY] = {
+		.name = "TCPX_PEERS_MEMORY", .type = TCPX_TYPE_SIZE, .value = "auto",
+		.automatic = true, .unit = "bytes", .min = MIB, .max = 1024 * GIB, .since = "0.1.0",
+		.help = "The same for all peers together; auto: 1G, or a 16th of memory if less.",
 	},
 	[TCPX_SET_UNPACK_IMPL] = {
 		.name = "TCPX_UNPACK_IMPL", .type = TCPX_TYPE_WORD, .value = "kernel",

@@ -154,6 +154,9 @@ const char *tcpx_host_nic_left_out(const struct tcpx_host_nic *nic);
  * differs between two, the loopback of the one is not that of the other. 0: unknown. */
 uint64_t tcpx_host_id(void);
 
+/* Bytes of memory: the machine's, or the less that its container allows. 0: unknown. */
+uint64_t tcpx_host_ram(const char *root);
+
 /* -ENOENT without a list of online CPUs, -EINVAL if it is malformed. */
 TCPX_MUST_CHECK int tcpx_host_cpus(const char *root, struct tcpx_host_cpus *out);
 /* The CPUs that the calling thread may run on. -ENOMEM, -errno; not logged. */

@@ -22,6 +22,7 @@
 #include "base/chain.h"
 #include "base/clock.h"
 #include "base/cpuset.h"
+#include "base/quota.h"
 #include "device/device.h"
 #include "net/net.h"
 #include "proto/frame.h"
@@ -65,7 +66,8 @@ struct limits {
 	uint32_t chunk;     /* as set; 0: depends on the size of each transfer       */
 	uint32_t chunk_max; /* offered to peers                                      */
 	uint64_t credit_list, staging;
-	uint32_t notes;     /* limit of notes not yet taken                           */
+	uint32_t notes;     /* limit of a peer's notes not yet taken                  */
+	uint64_t peer_memory;
 	enum tcpx_unpack_impl unpack;
 	enum tcpx_lend lend;
 	uint64_t connect_ns, handshake_ns, stall_ns, keepalive_ns, linger_ns;
@@ -159,6 +161,7 @@ struct tcpx_engine {
 	struct events events;
 	struct changes changes;
 	struct counters count;
+	struct tcpx_quota kept;   /* for all peers: see tcpx_peer.kept */
 	struct heal_count healing;
 	struct memory *memory;
 	struct listeners *listeners;

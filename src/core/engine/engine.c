@@ -222,7 +222,7 @@ tcpx_engine_open(const struct tcpx_engine_opts *opts, const struct engine_env *e
 	tcpx_node_init(&e->registry.served);
 	tcpx_node_init(&e->registry.to_flush);
 	tcpx_node_init(&e->listeners->pending);
-	tcpx_node_init(&e->notes->queue);
+	tcpx_node_init(&e->notes->turn);
 	tcpx_gpus_init(e, env ? env->gpu : NULL);
 	e->memory->gpu_arg = env ? env->gpu_arg : NULL;
 	rc = mark_process(e);
@@ -414,8 +414,7 @@ tcpx_close(tcpx_engine *e)
 	tcpx_gpus_fini(e);
 	if (e->memory->host)
 		e->memory->host_ops->close(e->memory->host);
-	tcpx_chain_each(untaken, next, &e->notes->queue)
-		free(tcpx_container(untaken, struct tcpx_note, node));
+	tcpx_notes_close(e->notes);
 	tcpx_chain_each(k, after3, &e->registry.lists) {
 		tcpx_chain_remove(k);
 		tcpx_list_put(tcpx_container(k, struct tcpx_list, handle));

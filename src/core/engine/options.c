@@ -15,7 +15,9 @@
 #include "host/host.h"
 #include "proto/chunk.h"
 
-#define FOR_EVER_NS (86400 * TCPX_SEC)
+#define FOR_EVER_NS  (86400 * TCPX_SEC)
+#define PEERS_MEMORY (1ull << 30)
+#define RAM_PART     16
 
 /* A peer that is stopped moves nothing, either: so that deadline may not come first. */
 static int
@@ -34,6 +36,19 @@ limit_freeze(struct tcpx_engine *e)
 	if (l->process_ns >= FOR_EVER_NS)
 		l->process_ns = UINT64_MAX;
 	return 0;
+}
+
+static void
+limit_memory(struct tcpx_engine *e)
+{
+	uint64_t all = tcpx_cfg_num(e->cfg, TCPX_SET_PEERS_MEMORY), ram;
+
+	e->limit.peer_memory = tcpx_cfg_num(e->cfg, TCPX_SET_PEER_MEMORY);
+	if (all == 0) {
+		ram = tcpx_host_ram(tcpx_cfg_str(e->cfg, TCPX_SET_ROOT));
+		all = ram && ram / RAM_PART < PEERS_MEMORY ? ram / RAM_PART : PEERS_MEMORY;
+	}
+	e->kept.limit = all;
 }
 
 int
@@ -65,7 +80,8 @@ tcpx_engine_limits(struct tcpx_engine *e)
 	l->unpack = (enum tcpx_unpack_impl)tcpx_cfg_num(c, TCPX_SET_UNPACK_IMPL);
 	l->lend = (enum tcpx_lend)tcpx_cfg_num(c, TCPX_SET_ZEROCOPY);
 	l->round_robin = strcmp(tcpx_cfg_str(c, TCPX_SET_DIST), "rr") == 0;
-	e->limit.notes = (uint32_t)tcpx_cfg_num(c, TCPX_SET_NOTE_LIMIT);
+	l->notes = (uint32_t)tcpx_cfg_num(c, TCPX_SET_NOTE_LIMIT);
+	limit_memory(e);
 	return limit_freeze(e);
 }
 

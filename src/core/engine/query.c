@@ -127,7 +127,8 @@ tcpx_query(tcpx_engine *e, struct tcpx_counters *out)
 	pthread_mutex_lock(&e->memory->regions.lock);
 	full.regions = e->memory->regions.live;
 	pthread_mutex_unlock(&e->memory->regions.lock);
-	full.memory_bytes = sizeof(*e) + e->loop_count * sizeof(struct loop);
+	full.memory_bytes = sizeof(*e) + e->loop_count * sizeof(struct loop) +
+			    tcpx_quota_used(&e->kept);
 	while ((s = tcpx_session_after(e, s))) {
 		pthread_mutex_lock(&s->lock);
 		full.memory_bytes += session_memory(s);

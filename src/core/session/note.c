@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Notes that have arrived and wait to be taken. Their number is limited: beyond it new ones
- * are dropped and counted, because an application that never takes them must not
- * exhaust memory.
+ * Notes that have arrived and wait to be taken. Each peer has a queue, limited in number and bytes:
+ * beyond it its new ones are dropped and counted, because an application that never takes them must
+ * not exhaust memory, and a peer that sends many must not cost others theirs.
  */
 #include "core/session/note.h"
 
@@ -57,52 +57,129 @@ tcpx_note_keep(struct tcpx_node *chain, const void *data, size_t len)
 	return 0;
 }
 
-int
-tcpx_note_push(const struct tcpx_peer *from, const void *data, size_t len)
+void
+tcpx_note_queue_init(struct note_queue *q)
+{
+	tcpx_node_init(&q->notes);
+	tcpx_node_init(&q->turn);
+	q->count = 0;
+}
+
+static uint64_t
+bytes_of(const struct tcpx_note *n)
+{
+	return sizeof(*n) + n->len;
+}
+
+static int
+dropped(const struct tcpx_peer *from, int code)
 {
 	struct tcpx_engine *e = from->engine;
-	struct notes *q = e->notes;
-	bool full = atomic_load(&e->events.notes) >= e->limit.notes;
-	struct tcpx_note *n = NULL;
 
-	if (!full)
-		n = make(from, data, len);
-	if (!n) {
-		if (atomic_fetch_add(&e->count.notes_dropped, 1) == 0)
-			tcpx_warn(TCPX_SUB_XFER,
-				  "%u notes wait untaken, the limit; newer ones are dropped (once)",
-				  e->limit.notes);
-		return full ? TCPX_ELIMIT : -ENOMEM;
+	if (atomic_fetch_add(&e->count.notes_dropped, 1) == 0)
+		tcpx_warn(TCPX_SUB_XFER, "%u notes of %s wait untaken, of at most %u and %llu KiB with "
+			  "all else it keeps here; newer ones are dropped (once)", from->notes.count,
+			  from->name, e->limit.notes, (unsigned long long)e->limit.peer_memory / 1024);
+	return code;
+}
+
+/* False: it has too many. */
+static bool
+enqueue(struct tcpx_peer *from, struct tcpx_note *n)
+{
+	struct notes *all = from->engine->notes;
+	struct note_queue *q = &from->notes;
+	bool room;
+
+	pthread_mutex_lock(&all->lock);
+	room = q->count < from->engine->limit.notes;
+	if (room) {
+		tcpx_chain_add(&q->notes, &n->node);
+		if (q->count++ == 0) {
+			tcpx_chain_add(&all->turn, &q->turn);
+			tcpx_peer_get(from);
+		}
+		atomic_fetch_add(&from->engine->events.notes, 1);
 	}
-	pthread_mutex_lock(&q->lock);
-	tcpx_chain_add(&q->queue, &n->node);
-	atomic_fetch_add(&e->events.notes, 1);
-	pthread_mutex_unlock(&q->lock);
+	pthread_mutex_unlock(&all->lock);
+	return room;
+}
+
+int
+tcpx_note_push(struct tcpx_peer *from, const void *data, size_t len)
+{
+	struct tcpx_engine *e = from->engine;
+	uint64_t bytes = sizeof(struct tcpx_note) + len;
+	struct tcpx_note *n;
+
+	if (!tcpx_quota_charge(&from->kept, bytes))
+		return dropped(from, TCPX_ELIMIT);
+	n = make(from, data, len);
+	if (!n || !enqueue(from, n)) {
+		tcpx_quota_give(&from->kept, bytes);
+		free(n);
+		return dropped(from, n ? TCPX_ELIMIT : -ENOMEM);
+	}
 	count_add(&e->count.notes_rx, 1);
 	tcpx_event_changed(e);
 	wake_waiters(e);
 	return 0;
 }
 
+/* The first note of the first peer, who then is the last. *rest: who has no more, with the
+ * reference of its queue; else NULL. notes.lock */
+static struct tcpx_note *
+dequeue(struct notes *all, struct tcpx_peer **rest)
+{
+	struct tcpx_node *turn = tcpx_chain_first(&all->turn);
+	struct tcpx_peer *p;
+	struct tcpx_note *n;
+
+	*rest = NULL;
+	if (!turn)
+		return NULL;
+	p = tcpx_container(turn, struct tcpx_peer, notes.turn);
+	n = tcpx_container(tcpx_chain_first(&p->notes.notes), struct tcpx_note, node);
+	tcpx_chain_remove(&n->node);
+	tcpx_chain_remove(turn);
+	tcpx_quota_give(&p->kept, bytes_of(n));
+	if (--p->notes.count)
+		tcpx_chain_add(&all->turn, turn);
+	else
+		*rest = p;
+	return n;
+}
+
 static int
 take(struct tcpx_engine *e, struct tcpx_note **note)
 {
-	struct notes *q = e->notes;
-	struct tcpx_node *n;
+	struct notes *all = e->notes;
+	struct tcpx_peer *rest;
+	struct tcpx_note *n;
 
-	pthread_mutex_lock(&q->lock);
-	n = tcpx_chain_first(&q->queue);
-	if (n) {
-		tcpx_chain_remove(n);
+	pthread_mutex_lock(&all->lock);
+	n = dequeue(all, &rest);
+	if (n)
 		atomic_fetch_sub(&e->events.notes, 1);
-	}
-	pthread_mutex_unlock(&q->lock);
+	pthread_mutex_unlock(&all->lock);
 	if (!n)
 		return -EAGAIN;
-	atomic_store_explicit(&q->looks, 0, memory_order_relaxed);
+	if (rest)
+		tcpx_peer_put(rest);
+	atomic_store_explicit(&all->looks, 0, memory_order_relaxed);
 	tcpx_event_changed(e);
-	*note = tcpx_container(n, struct tcpx_note, node);
+	*note = n;
 	return 0;
+}
+
+void
+tcpx_notes_close(struct notes *all)
+{
+	struct tcpx_peer *rest;
+	struct tcpx_note *n;
+
+	while ((n = dequeue(all, &rest)))
+		free(n);
 }
 
 /* An application that polls many times in vain does the I/O itself. */

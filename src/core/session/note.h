@@ -22,10 +22,16 @@ struct tcpx_note {
 	uint8_t data[];
 };
 
-/* The queue of received notes of an engine. */
+/* Received notes of a peer. While it has some it is alive, and in the engine's chain. */
+struct note_queue {
+	struct tcpx_node notes, turn;
+	uint32_t count;
+};
+
+/* The peers with received notes of an engine: each in turn gives one. */
 struct notes {
 	pthread_mutex_t lock;
-	struct tcpx_node queue;
+	struct tcpx_node turn;
 	_Atomic int sleepers;
 	_Atomic uint32_t looks; /* calls of tcpx_note_get() in a row that found none */
 };
@@ -33,9 +39,12 @@ struct notes {
 /* Copies a note into a chain that the caller locks: a note to send once its session is open.
  * -ENOMEM. */
 int tcpx_note_keep(struct tcpx_node *chain, const void *data, size_t len);
-/* Copies a received note into the queue and wakes the threads that wait for one. At the limit of
- * TCPX_NOTE_LIMIT (TCPX_ELIMIT) or without memory it is dropped and counted: then its transfer
- * fails. */
-int tcpx_note_push(const struct tcpx_peer *from, const void *data, size_t len);
+/* Copies a received note into its peer's queue and wakes the threads that wait for one. Above
+ * TCPX_NOTE_LIMIT or the peer's share of memory (TCPX_ELIMIT), or without memory, it is dropped and
+ * counted: then its transfer fails. */
+int tcpx_note_push(struct tcpx_peer *from, const void *data, size_t len);
+void tcpx_note_queue_init(struct note_queue *q);
+/* Frees notes that nobody took. No other thread is left. */
+void tcpx_notes_close(struct notes *all);
 
 #endif

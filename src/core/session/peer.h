@@ -9,7 +9,9 @@
 #include <stdint.h>
 
 #include "base/chain.h"
+#include "base/quota.h"
 #include "core/loop/queue.h"
+#include "core/session/note.h"
 #include "net/net.h"
 #include "proto/frame.h"
 
@@ -39,6 +41,9 @@ struct tcpx_peer {
 	int gone;                    /* why it is gone for ever; 0: it is not        */
 	char gone_text[192];
 	struct peer_news news;       /* events.lock                                  */
+	struct note_queue notes;     /* notes.lock                                   */
+	struct tcpx_quota kept;      /* its lists, notes, unexpected sends, and what its
+				      * sessions have to say to it                   */
 };
 
 int tcpx_peer_new(struct tcpx_engine *e, const char *name, uint64_t incarnation,

@@ -180,6 +180,33 @@ write_whole(struct session *s, const struct tcpx_open *o)
 	return 0;
 }
 
+/* What it takes here to keep the peer's transfer: its list, its note, a bit for each chunk. */
+static int
+charge(struct tcpx_xfer *x, const struct tcpx_open *o)
+{
+	uint64_t bytes = sizeof(*x) + x->post.list_bytes + x->chunks / 8 +
+			 (o->flags & TCPX_OPEN_NOTE ? o->note_len : 0);
+
+	if (!tcpx_quota_charge(&x->session->peer->kept, bytes))
+		return TCPX_ELIMIT;
+	x->kept = bytes;
+	return 0;
+}
+
+static int
+keep_note(struct tcpx_xfer *x, const struct tcpx_open *o)
+{
+	if (!(o->flags & TCPX_OPEN_NOTE))
+		return 0;
+	x->note.bytes = malloc(o->note_len + 1u);
+	if (!x->note.bytes)
+		return -ENOMEM;
+	memcpy(x->note.bytes, o->note, o->note_len);
+	x->note.len = o->note_len;
+	x->note.there = true;
+	return 0;
+}
+
 static int
 open_one_sided(struct session *s, const struct tcpx_open *o)
 {
@@ -207,19 +234,15 @@ open_one_sided(struct session *s, const struct tcpx_open *o)
 	tcpx_session_get(s);
 	x->session = s;
 	tcpx_xfer_shape(x, o->total, o->chunk);
-	if (o->flags & TCPX_OPEN_NOTE) {
-		x->note.bytes = malloc(o->note_len + 1u);
-		x->note.len = o->note_len;
-		x->note.there = true;
-	}
-	if (x->note.bytes)
-		memcpy(x->note.bytes, o->note, o->note_len);
-	rc = x->note.there && !x->note.bytes ? -ENOMEM : 0;
+	rc = charge(x, o);
+	if (rc == 0)
+		rc = keep_note(x, o);
 	if (rc == 0)
 		rc = tcpx_builder_new(e, need, o->entry_count, o->total, &x->rx.builder);
 	if (rc) {
 		s->xfers.skipping = o->flags & TCPX_OPEN_MORE ? o->id : 0;
-		refuse(s, o->id, rc, "target is out of memory");
+		refuse(s, o->id, rc, rc == TCPX_ELIMIT ? TCPX_NO_ROOM_FOR_PEER :
+							 "target is out of memory");
 		tcpx_xfer_put(x);
 		return 0;
 	}

@@ -50,9 +50,17 @@ take_unexpected(struct tcpx_peer *p, uint64_t tag)
 	return NULL;
 }
 
+static uint64_t
+bytes_of(const struct unexpected *u)
+{
+	return sizeof(*u) + (u->inlined ? u->total : 0);
+}
+
+/* One that was in the queue. */
 static void
 drop_unexpected(struct unexpected *u)
 {
+	tcpx_quota_give(&u->session->peer->kept, bytes_of(u));
 	tcpx_session_put(u->session);
 	free(u);
 }
@@ -82,7 +90,7 @@ tcpx_match_send(struct session *s, const struct tcpx_open *o)
 	struct tcpx_peer *p = s->peer;
 	struct unexpected *u = keep(s, o);
 	struct tcpx_xfer *x;
-	bool over;
+	bool over, kept = true;
 	int rc;
 
 	if (!u)
@@ -92,10 +100,16 @@ tcpx_match_send(struct session *s, const struct tcpx_open *o)
 	x = take_recv(p, o->tag);
 	if (x)
 		x->session = s;
-	else
+	else if ((kept = tcpx_quota_charge(&p->kept, bytes_of(u))))
 		tcpx_chain_add(&p->unexpected, &u->node);
-	over = !x && ++s->credit.unmatched > 2 * s->engine->limit.credit_xfers;
+	over = !x && kept && ++s->credit.unmatched > 2 * s->engine->limit.credit_xfers;
 	pthread_mutex_unlock(&p->lock);
+	if (!kept) {
+		free(u);
+		tcpx_session_put(s);
+		tcpx_answer_done(s, o->id, TCPX_ELIMIT, 0, TCPX_NO_ROOM_FOR_PEER, NULL, 0);
+		return 0;
+	}
 	if (!x)
 		return over ? TCPX_EPROTO : 0; /* the sender ignores its credit */
 	/* the transfer owns the reference taken above */

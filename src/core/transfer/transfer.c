@@ -53,6 +53,8 @@ tcpx_xfer_put(struct tcpx_xfer *x)
 	free(x->note.bytes);
 	free(x->tx.again);
 	free(x->rx.map.words);
+	if (x->kept)
+		tcpx_quota_give(&x->session->peer->kept, x->kept);
 	if (x->session)
 		tcpx_session_put(x->session);
 	if (x->peer)

@@ -112,6 +112,7 @@ struct tcpx_xfer {
 	_Atomic int32_t word;   /* index + 1 of its completion word; gpus.word_lock   */
 	struct xfer_times times;
 	struct xfer_failure failure;
+	uint64_t kept;          /* target: charged to its peer                        */
 };
 
 static inline enum credit_kind

@@ -32,10 +32,12 @@ const struct explained explain_codes[] = {
 		CODE(TCPX_ELIMIT),
 		.symptom = "A call, a transfer or, if the peer asked for too much, a session fails.\n",
 		.cause = "What a peer or a call may make an engine keep is bounded: pieces of a list, "
-			"chunks of a transfer, GPUs, notes, control bytes that a peer does not read.\n",
+			"chunks of a transfer, GPUs, notes, control bytes that a peer does not read; and "
+			"all of a peer's together, and of all peers'.\n",
 		.check = "The line logged names the limit and its value.\n",
 		.fix = "Cut the transfer, or raise the setting that the line names (TCPX_CHUNK, "
-			"TCPX_CREDIT_LIST_BYTES, TCPX_NOTE_LIMIT) on the side that refused.\n",
+			"TCPX_CREDIT_LIST_BYTES, TCPX_NOTE_LIMIT, TCPX_PEER_MEMORY) on the side that "
+			"refused.\n",
 	},
 	{
 		CODE(TCPX_EBLOB),

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/quota.h"
+
+/* Adds @bytes unless then fewer than @spare would be left. */
+static bool
+take(struct tcpx_quota *q, uint64_t bytes, uint64_t spare)
+{
+	uint64_t used = tcpx_quota_used(q);
+
+	do {
+		if (used > q->limit || bytes > q->limit - used || q->limit - used - bytes < spare)
+			return false;
+	} while (!atomic_compare_exchange_weak_explicit(&q->used, &used, used + bytes,
+							memory_order_relaxed,
+							memory_order_relaxed));
+	return true;
+}
+
+bool
+tcpx_quota_charge(struct tcpx_quota *q, uint64_t bytes)
+{
+	if (!take(q, bytes, 0))
+		return false;
+	if (!q->whole || take(q->whole, bytes, tcpx_quota_used(q)))
+		return true;
+	atomic_fetch_sub_explicit(&q->used, bytes, memory_order_relaxed);
+	return false;
+}
+
+void
+tcpx_quota_give(struct tcpx_quota *q, uint64_t bytes)
+{
+	atomic_fetch_sub_explicit(&q->used, bytes, memory_order_relaxed);
+	if (q->whole)
+		atomic_fetch_sub_explicit(&q->whole->used, bytes, memory_order_relaxed);
+}

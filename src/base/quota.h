@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Bytes that one party keeps here, out of what all may keep together. A party may hold no more
+ * than is still free: so many greedy ones leave as much for the next as each of them has.
+ */
+#ifndef BASE_QUOTA_H
+#define BASE_QUOTA_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct tcpx_quota {
+	uint64_t limit;
+	struct tcpx_quota *whole; /* of all parties; NULL: this is the whole */
+	_Atomic uint64_t used;
+};
+
+/* False: it may not have them, and nothing has changed. Any thread. */
+bool tcpx_quota_charge(struct tcpx_quota *q, uint64_t bytes);
+void tcpx_quota_give(struct tcpx_quota *q, uint64_t bytes);
+static inline uint64_t
+tcpx_quota_used(const struct tcpx_quota *q)
+{
+	return atomic_load_explicit(&q->used, memory_order_relaxed);
+}
+
+#endif

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Bytes for a party out of a whole: refused above either limit, and always some for the next. */
+#include "base_test.h"
+
+#include <pthread.h>
+
+#include "base/quota.h"
+
+static void
+a_party_has_its_limit(void **state)
+{
+	struct tcpx_quota whole = { .limit = 1000 }, a = { .limit = 100, .whole = &whole };
+
+	(void)state;
+	assert_false(tcpx_quota_charge(&a, 101));
+	assert_true(tcpx_quota_charge(&a, 60));
+	assert_false(tcpx_quota_charge(&a, 41));
+	assert_false(tcpx_quota_charge(&a, UINT64_MAX));
+	assert_true(tcpx_quota_charge(&a, 40));
+	assert_int_equal(tcpx_quota_used(&whole), 100);
+	tcpx_quota_give(&a, 60);
+	assert_int_equal(tcpx_quota_used(&a), 40);
+	assert_int_equal(tcpx_quota_used(&whole), 40);
+}
+
+static void
+the_whole_has_its_limit(void **state)
+{
+	struct tcpx_quota whole = { .limit = 100 };
+
+	(void)state;
+	assert_true(tcpx_quota_charge(&whole, 100));
+	assert_false(tcpx_quota_charge(&whole, 1));
+	tcpx_quota_give(&whole, 100);
+	assert_true(tcpx_quota_charge(&whole, 0));
+}
+
+static uint64_t
+fill(struct tcpx_quota *q)
+{
+	while (tcpx_quota_charge(q, 1))
+		;
+	return tcpx_quota_used(q);
+}
+
+static void
+greedy_ones_leave_a_share_for_the_next(void **state)
+{
+	struct tcpx_quota whole = { .limit = 1000 }, of[10];
+
+	(void)state;
+	for (int i = 0; i < 10; i++)
+		of[i] = (struct tcpx_quota){ .limit = 1000, .whole = &whole };
+	assert_int_equal(fill(&of[0]), 500);
+	assert_int_equal(fill(&of[1]), 250);
+	for (int i = 2; i < 9; i++)
+		fill(&of[i]);
+	assert_in_range(fill(&of[9]), 1, 100);
+	tcpx_quota_give(&of[0], 500);
+	assert_true(tcpx_quota_charge(&of[9], 100));
+}
+
+#define THREADS 4
+#define ROUNDS  20000
+
+static void *
+in_and_out(void *arg)
+{
+	struct tcpx_quota *q = arg;
+	uintptr_t in = 0;
+
+	for (int i = 0; i < ROUNDS; i++) {
+		if (!tcpx_quota_charge(q, 7))
+			continue;
+		in++;
+		tcpx_quota_give(q, 7);
+	}
+	return (void *)in;
+}
+
+static void
+threads_neither_lose_nor_find_bytes(void **state)
+{
+	struct tcpx_quota whole = { .limit = 40 }, q = { .limit = 20, .whole = &whole };
+	pthread_t t[THREADS];
+
+	(void)state;
+	for (int i = 0; i < THREADS; i++)
+		assert_int_equal(pthread_create(&t[i], NULL, in_and_out, &q), 0);
+	for (int i = 0; i < THREADS; i++) {
+		void *in;
+
+		pthread_join(t[i], &in);
+		assert_true((uintptr_t)in > 0);
+	}
+	assert_int_equal(tcpx_quota_used(&q), 0);
+	assert_int_equal(tcpx_quota_used(&whole), 0);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_party_has_its_limit),
+		cmocka_unit_test(the_whole_has_its_limit),
+		cmocka_unit_test(greedy_ones_leave_a_share_for_the_next),
+		cmocka_unit_test(threads_neither_lose_nor_find_bytes),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

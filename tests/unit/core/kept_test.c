@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What an engine keeps for a peer has a limit in bytes. What is above fails the peer's own transfer
+ * or note, another peer does not notice, and all is given back.
+ */
+#include "rig.h"
+
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/context/context.h"
+
+#define MIB      (1u << 20)
+#define NOTE     8192u
+#define MANY     400  /* notes or sends of 8 KiB: more than 1 MiB */
+#define PIECES   50000u /* entries of 24 bytes: more than 1 MiB */
+#define TINY     { "TCPX_PEER_MEMORY=1M", "TCPX_CREDIT_XFERS=1000", "TCPX_CHANNELS=1", NULL }
+
+struct crowd {
+	struct rig r;
+	tcpx_engine *other;
+	tcpx_peer *p; /* b, at other */
+};
+
+static void
+crowd_begin(struct crowd *c, const char *const *settings)
+{
+	rig_begin(&c->r, settings, settings);
+	c->other = rig_open("other", settings);
+	c->p = rig_connect(c->other, c->r.b);
+	assert_ok(tcpx_peer_wait(c->p, WAIT_MS));
+	assert_ok(tcpx_peer_wait(c->r.to_b, WAIT_MS));
+}
+
+static void
+crowd_end(struct crowd *c)
+{
+	tcpx_peer_free(c->p);
+	tcpx_close(c->other);
+	rig_end(&c->r);
+}
+
+static uint64_t
+kept(tcpx_engine *e)
+{
+	return tcpx_quota_used(&e->kept);
+}
+
+/* At the target, until the last frame of all that was sent has been handled. */
+static void
+wait_notes(tcpx_engine *e, uint64_t count)
+{
+	while (counters_of(e).notes_rx + counters_of(e).notes_dropped < count)
+		sched_yield();
+}
+
+static void
+send_notes(tcpx_peer *to, int count, size_t len)
+{
+	char *text = calloc(1, len);
+
+	memset(text, 'n', len);
+	for (int i = 0; i < count; i++)
+		assert_ok(tcpx_notify(to, text, len));
+	free(text);
+}
+
+static void
+notes_of_one_cost_another_none(void **state)
+{
+	static const char *const few[] = { "TCPX_NOTE_LIMIT=3", NULL };
+	struct crowd c;
+
+	(void)state;
+	crowd_begin(&c, few);
+	send_notes(c.r.to_b, 10, 1);
+	wait_notes(c.r.b, 10);
+	assert_int_equal(counters_of(c.r.b).notes_dropped, 7);
+	send_notes(c.p, 3, 1);
+	wait_notes(c.r.b, 13);
+	assert_int_equal(counters_of(c.r.b).notes_dropped, 7);
+	for (int i = 0; i < 3; i++) { /* in turn */
+		assert_note(c.r.b, "anna", "n");
+		assert_note(c.r.b, "other", "n");
+	}
+	assert_no_note(c.r.b);
+	crowd_end(&c);
+}
+
+static void
+notes_have_a_limit_in_bytes(void **state)
+{
+	static const char *const tiny[] = TINY;
+	struct crowd c;
+	tcpx_note *n;
+	uint64_t idle;
+	int left = 0;
+
+	(void)state;
+	crowd_begin(&c, tiny);
+	idle = kept(c.r.b);
+	send_notes(c.r.to_b, MANY, NOTE);
+	wait_notes(c.r.b, MANY);
+	assert_in_range(kept(c.r.b), MIB - 2 * NOTE, MIB + idle);
+	assert_in_range(counters_of(c.r.b).notes_dropped, MANY - MIB / NOTE, MANY - 100);
+	send_notes(c.p, 50, NOTE);
+	wait_notes(c.r.b, MANY + 50);
+	while (tcpx_note_get(c.r.b, &n) == 0) {
+		left += !strcmp(tcpx_note_sender(n), "other");
+		tcpx_note_free(n);
+	}
+	assert_int_equal(left, 50);
+	assert_in_range(kept(c.r.b), 0, idle);
+	crowd_end(&c);
+}
+
+static void
+a_list_above_it_is_refused(void **state)
+{
+	static const char *const tiny[] = TINY;
+	struct tcpx_desc *f = calloc(PIECES, sizeof(*f)), l;
+	struct crowd c;
+	uint64_t idle;
+	tcpx_xfer *x;
+
+	(void)state;
+	crowd_begin(&c, tiny);
+	rig_memory(&c.r, 2 * PIECES, 2 * PIECES);
+	assert_ok(rig_move(&c.r, TCPX_OP_WRITE, 0, 0, 2 * PIECES));
+	idle = kept(c.r.b);
+	for (uint32_t i = 0; i < PIECES; i++)
+		f[i] = (struct tcpx_desc){ c.r.far.far, 2 * i, 1 };
+	l = (struct tcpx_desc){ c.r.near.id, 0, PIECES };
+	for (int i = 0; i < 4; i++) {
+		assert_ok(tcpx_write(c.r.to_b, &l, 1, f, PIECES, NULL, 0, &x));
+		assert_code(finish(x), TCPX_ELIMIT);
+		l.len = PIECES / 4;
+		assert_ok(tcpx_write(c.r.to_b, &l, 1, f, PIECES / 4, NULL, 0, &x));
+		assert_ok(finish(x));
+		l.len = PIECES;
+	}
+	while (kept(c.r.b) > idle)
+		sched_yield();
+	send_notes(c.p, 1, 1);
+	assert_note(c.r.b, "other", "n");
+	crowd_end(&c);
+	free(f);
+}
+
+static void
+sends_without_a_receive_have_a_limit(void **state)
+{
+	static const char *const tiny[] = TINY;
+	static tcpx_xfer *x[MANY];
+	struct crowd c;
+	struct tcpx_desc l;
+	tcpx_peer *back;
+	int refused = 0;
+	uint64_t idle;
+	tcpx_note *n;
+
+	(void)state;
+	crowd_begin(&c, tiny);
+	rig_memory(&c.r, NOTE, NOTE);
+	idle = kept(c.r.b);
+	l = (struct tcpx_desc){ c.r.near.id, 0, NOTE };
+	for (int i = 0; i < MANY; i++)
+		assert_ok(tcpx_send(c.r.to_b, &l, 1, 7, &x[i]));
+	send_notes(c.r.to_b, 1, 1); /* is behind them */
+	wait_notes(c.r.b, 1);
+	assert_in_range(kept(c.r.b), MIB - 2 * NOTE, MIB + idle);
+	while (tcpx_note_get(c.r.b, &n) == 0) /* it may have found no room */
+		tcpx_note_free(n);
+	assert_ok(tcpx_peer_find(c.r.b, "anna", &back));
+	while (kept(c.r.b) > idle) {
+		struct tcpx_desc to = { c.r.far.id, 0, NOTE };
+		tcpx_xfer *in;
+
+		assert_ok(tcpx_recv(back, &to, 1, 7, &in));
+		assert_ok(finish(in));
+	}
+	for (int i = 0; i < MANY; i++)
+		refused += finish(x[i]) == TCPX_ELIMIT;
+	assert_in_range(refused, MANY - MIB / NOTE, MANY - 100);
+	tcpx_peer_free(back);
+	crowd_end(&c);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(notes_of_one_cost_another_none),
+		cmocka_unit_test(notes_have_a_limit_in_bytes),
+		cmocka_unit_test(a_list_above_it_is_refused),
+		cmocka_unit_test(sends_without_a_receive_have_a_limit),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
