@@ -16,15 +16,27 @@ take(struct tcpx_quota *q, uint64_t bytes, uint64_t spare)
 	return true;
 }
 
-bool
-tcpx_quota_charge(struct tcpx_quota *q, uint64_t bytes)
+static bool
+take_both(struct tcpx_quota *q, uint64_t bytes, uint64_t spare, bool share)
 {
-	if (!take(q, bytes, 0))
+	if (!take(q, bytes, spare))
 		return false;
-	if (!q->whole || take(q->whole, bytes, tcpx_quota_used(q)))
+	if (!q->whole || take(q->whole, bytes, share ? tcpx_quota_used(q) : 0))
 		return true;
 	atomic_fetch_sub_explicit(&q->used, bytes, memory_order_relaxed);
 	return false;
+}
+
+bool
+tcpx_quota_charge(struct tcpx_quota *q, uint64_t bytes)
+{
+	return take_both(q, bytes, q->reserve, true);
+}
+
+bool
+tcpx_quota_draw(struct tcpx_quota *q, uint64_t bytes)
+{
+	return take_both(q, bytes, 0, false);
 }
 
 void

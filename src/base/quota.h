@@ -13,11 +13,14 @@
 struct tcpx_quota {
 	uint64_t limit;
 	struct tcpx_quota *whole; /* of all parties; NULL: this is the whole */
+	uint64_t reserve;         /* of the limit, for answers                 */
 	_Atomic uint64_t used;
 };
 
 /* False: it may not have them, and nothing has changed. Any thread. */
 bool tcpx_quota_charge(struct tcpx_quota *q, uint64_t bytes);
+/* The same for answers, which a party above its limit gets, too: of the reserve. */
+bool tcpx_quota_draw(struct tcpx_quota *q, uint64_t bytes);
 void tcpx_quota_give(struct tcpx_quota *q, uint64_t bytes);
 static inline uint64_t
 tcpx_quota_used(const struct tcpx_quota *q)

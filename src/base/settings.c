@@ -158,12 +158,12 @@ static const struct tcpx_setting_def settings[] = {
 	},
 	[TCPX_SET_PEER_MEMORY] = {
 		.name = "TCPX_PEER_MEMORY", .type = TCPX_TYPE_SIZE, .value = "64M",
-		.unit = "bytes", .min = MIB, .max = 64 * GIB, .since = "0.1.0",
+		.unit = "bytes", .min = 4 * MIB, .max = 64 * GIB, .since = "0.1.0",
 		.help = "For a peer's lists, notes, sends without a receive, frames it does not read.",
 	},
 	[TCPX_SET_PEERS_MEMORY] = {
 		.name = "TCPX_PEERS_MEMORY", .type = TCPX_TYPE_SIZE, .value = "auto",
-		.automatic = true, .unit = "bytes", .min = MIB, .max = 1024 * GIB, .since = "0.1.0",
+		.automatic = true, .unit = "bytes", .min = 4 * MIB, .max = 1024 * GIB, .since = "0.1.0",
 		.help = "The same for all peers together; auto: 1G, or a 16th of memory if less.",
 	},
 	[TCPX_SET_UNPACK_IMPL] = {

@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/err.h"
+
 #define CAP_MIN  4096u
 #define CAP_KEEP (64u << 10) /* kept when empty */
 
@@ -20,6 +22,13 @@ is_lent(const struct tcpx_byteq *s, const struct tcpx_loan *loan)
 }
 
 static void
+give(const struct tcpx_loan *loan, size_t bytes)
+{
+	if (loan->quota)
+		tcpx_quota_give(loan->quota, bytes);
+}
+
+static void
 leave_memory(struct tcpx_byteq *s, struct tcpx_loan *loan)
 {
 	if (is_lent(s, loan)) {
@@ -27,6 +36,7 @@ leave_memory(struct tcpx_byteq *s, struct tcpx_loan *loan)
 		loan->retired_cap = s->cap;
 	} else {
 		free(s->data);
+		give(loan, s->cap);
 	}
 }
 
@@ -46,9 +56,13 @@ tcpx_byteq_reserve(struct tcpx_byteq *s, size_t len, struct tcpx_loan *loan)
 		s->origin = s->begin;
 		return 0;
 	}
+	if (loan->quota && !tcpx_quota_draw(loan->quota, cap))
+		return TCPX_ELIMIT;
 	data = malloc(cap);
-	if (!data)
+	if (!data) {
+		give(loan, cap);
 		return -ENOMEM;
+	}
 	if (live)
 		memcpy(data, tcpx_byteq_at(s, s->begin), live);
 	leave_memory(s, loan);
@@ -66,13 +80,14 @@ tcpx_byteq_drop(struct tcpx_byteq *s, uint64_t off, const struct tcpx_loan *loan
 		return;
 	s->origin = s->begin;
 	if (s->cap > CAP_KEEP)
-		tcpx_byteq_fini(s);
+		tcpx_byteq_fini(s, loan);
 }
 
 void
-tcpx_byteq_fini(struct tcpx_byteq *s)
+tcpx_byteq_fini(struct tcpx_byteq *s, const struct tcpx_loan *loan)
 {
 	free(s->data);
+	give(loan, s->cap);
 	s->data = NULL;
 	s->cap = 0;
 	s->origin = s->begin;
@@ -82,5 +97,6 @@ void
 tcpx_loan_end(struct tcpx_loan *loan)
 {
 	free(loan->retired);
-	*loan = (struct tcpx_loan){ .data = NULL };
+	give(loan, loan->retired_cap);
+	*loan = (struct tcpx_loan){ .quota = loan->quota };
 }

@@ -9,6 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/quota.h"
+
 struct tcpx_byteq {
 	uint8_t *data;       /* data[0] has offset origin    */
 	size_t cap;
@@ -21,6 +23,7 @@ struct tcpx_loan {
 	const uint8_t *data; /* the lent queue's memory; NULL: nothing is lent      */
 	uint8_t *retired;    /* that memory, if the queue has left it meanwhile     */
 	size_t retired_cap;
+	struct tcpx_quota *quota; /* is charged for all memory; NULL: nothing is    */
 };
 
 static inline size_t
@@ -35,11 +38,12 @@ tcpx_byteq_at(const struct tcpx_byteq *s, uint64_t off)
 	return s->data + (off - s->origin);
 }
 
-/* Makes room for len bytes behind the end. 0 or -ENOMEM (not logged). */
+/* Makes room for len bytes behind the end. 0, -ENOMEM, or TCPX_ELIMIT: the quota refuses (not
+ * logged). */
 int tcpx_byteq_reserve(struct tcpx_byteq *s, size_t len, struct tcpx_loan *loan);
 /* Drops everything before off. */
 void tcpx_byteq_drop(struct tcpx_byteq *s, uint64_t off, const struct tcpx_loan *loan);
-void tcpx_byteq_fini(struct tcpx_byteq *s);
+void tcpx_byteq_fini(struct tcpx_byteq *s, const struct tcpx_loan *loan);
 void tcpx_loan_end(struct tcpx_loan *loan);
 
 #endif

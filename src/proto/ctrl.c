@@ -66,10 +66,10 @@ tcpx_ctrl_free(struct tcpx_ctrl *c)
 {
 	if (!c)
 		return;
-	tcpx_byteq_fini(&c->log);
-	tcpx_byteq_fini(&c->queue);
-	tcpx_byteq_fini(&c->raw);
-	tcpx_byteq_fini(&c->bulk);
+	tcpx_byteq_fini(&c->log, &c->loan);
+	tcpx_byteq_fini(&c->queue, &c->loan);
+	tcpx_byteq_fini(&c->raw, &c->loan);
+	tcpx_byteq_fini(&c->bulk, &c->loan);
 	tcpx_loan_end(&c->loan);
 	free(c);
 }
@@ -77,8 +77,14 @@ tcpx_ctrl_free(struct tcpx_ctrl *c)
 size_t
 tcpx_ctrl_memory(const struct tcpx_ctrl *c)
 {
-	return sizeof(*c) + c->log.cap + c->queue.cap + c->raw.cap + c->bulk.cap +
-	       c->loan.retired_cap;
+	return sizeof(*c) + (c->loan.quota ? 0 : c->log.cap + c->queue.cap + c->raw.cap + c->bulk.cap +
+						 c->loan.retired_cap);
+}
+
+void
+tcpx_ctrl_charge(struct tcpx_ctrl *c, struct tcpx_quota *quota)
+{
+	c->loan.quota = quota;
 }
 
 /* ---- out: putting ------------------------------------------------------------------ */
@@ -99,6 +105,11 @@ append_frame(struct tcpx_byteq *s, uint8_t type, uint64_t number, const void *pa
 static int
 room_for(struct tcpx_ctrl *c, struct tcpx_byteq *s, size_t limit, uint8_t type, size_t len)
 {
+	int rc;
+
+	if (tcpx_frame_numbered(type) != (s != &c->raw))
+		return tcpx_fail(TCPX_SUB_BOOT, -EINVAL, "%s frame (type %u) put as one with%s number",
+				 tcpx_frame_name(type), type, s == &c->raw ? "out a" : " a");
 	if (len > TCPX_FRAME_MAX - TCPX_FRAME_HEAD)
 		return tcpx_fail(TCPX_SUB_BOOT, TCPX_ELIMIT,
 				 "%s frame with %zu bytes; at most %u are allowed",
@@ -108,17 +119,9 @@ room_for(struct tcpx_ctrl *c, struct tcpx_byteq *s, size_t limit, uint8_t type, 
 				 "%s frame: %zu bytes of control frames wait already; "
 				 "at most %zu are allowed",
 				 tcpx_frame_name(type), tcpx_byteq_len(s), limit);
-	if (tcpx_byteq_reserve(s, TCPX_FRAME_HEAD + len, &c->loan))
-		return tcpx_fail(TCPX_SUB_BOOT, -ENOMEM, "%s frame with %zu bytes",
-				 tcpx_frame_name(type), len);
-	return 0;
-}
-
-static int
-refuse_type(uint8_t type, const char *kind)
-{
-	return tcpx_fail(TCPX_SUB_BOOT, -EINVAL, "%s frame (type %u) put as %s",
-			 tcpx_frame_name(type), type, kind);
+	rc = tcpx_byteq_reserve(s, TCPX_FRAME_HEAD + len, &c->loan);
+	return rc ? tcpx_fail(TCPX_SUB_BOOT, rc, "no room for a %s frame with %zu bytes",
+			      tcpx_frame_name(type), len) : 0;
 }
 
 int
@@ -126,8 +129,6 @@ tcpx_ctrl_put(struct tcpx_ctrl *c, uint8_t type, const void *payload, size_t len
 {
 	int rc;
 
-	if (!tcpx_frame_numbered(type))
-		return refuse_type(type, "a numbered one");
 	rc = room_for(c, &c->log, TCPX_CTRL_MAX, type, len);
 	if (rc)
 		return rc;
@@ -141,8 +142,6 @@ tcpx_ctrl_put_bulk(struct tcpx_ctrl *c, uint8_t type, const void *payload, size_
 {
 	int rc;
 
-	if (!tcpx_frame_numbered(type))
-		return refuse_type(type, "a numbered one");
 	rc = room_for(c, &c->queue, TCPX_CTRL_QUEUE, type, len);
 	if (rc)
 		return rc;
@@ -158,8 +157,6 @@ tcpx_ctrl_put_raw(struct tcpx_ctrl *c, uint8_t type, const void *payload, size_t
 {
 	int rc;
 
-	if (tcpx_frame_numbered(type))
-		return refuse_type(type, "one without a number");
 	rc = room_for(c, &c->raw, TCPX_CTRL_RAW, type, len);
 	if (rc)
 		return rc;

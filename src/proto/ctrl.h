@@ -14,6 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/quota.h"
 #include "proto/frame.h"
 
 #define TCPX_CTRL_AHEAD (32u << 10) /* unwritten log bytes above which bulk frames wait */
@@ -72,7 +73,10 @@ void tcpx_ctrl_cut(struct tcpx_ctrl *c);
 /* A new connection: the peer has everything up to peer_received; the log is repeated from
  * there. TCPX_EPROTO: that is below what the peer acknowledged, or above what was written. */
 int tcpx_ctrl_resume(struct tcpx_ctrl *c, uint64_t peer_received);
-/* Bytes of memory: log, queue, buffers. */
+/* From now on its queues are charged: a frame above the quota is TCPX_ELIMIT. Before the first
+ * frame is put. Borrowed. */
+void tcpx_ctrl_charge(struct tcpx_ctrl *c, struct tcpx_quota *quota);
+/* Bytes of memory: buffers, and queues that no quota is charged for. */
 size_t tcpx_ctrl_memory(const struct tcpx_ctrl *c);
 
 #endif

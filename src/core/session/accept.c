@@ -114,6 +114,8 @@ welcome(struct pending_conn *g, const struct tcpx_hello *h, uint64_t now_ns, boo
 	pthread_mutex_lock(&s->lock);
 	rc = tcpx_peer_find_or_make(e, h->name, h->incarnation, &s->peer);
 	if (rc == 0)
+		tcpx_ctrl_charge(s->control.ctrl, &s->peer->kept);
+	if (rc == 0)
 		rc = e->ops->stream_watch(g->line.stream, s->loop->poller, &s->source,
 					  TCPX_READABLE);
 	if (rc == 0) {

@@ -107,6 +107,7 @@ tcpx_match_send(struct session *s, const struct tcpx_open *o)
 	if (!kept) {
 		free(u);
 		tcpx_session_put(s);
+		count_add(&s->engine->count.refused, 1);
 		tcpx_answer_done(s, o->id, TCPX_ELIMIT, 0, TCPX_NO_ROOM_FOR_PEER, NULL, 0);
 		return 0;
 	}

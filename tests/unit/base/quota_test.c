@@ -60,6 +60,21 @@ greedy_ones_leave_a_share_for_the_next(void **state)
 	assert_true(tcpx_quota_charge(&of[9], 100));
 }
 
+static void
+a_reserve_is_for_answers(void **state)
+{
+	struct tcpx_quota whole = { .limit = 150 };
+	struct tcpx_quota a = { .limit = 100, .reserve = 20, .whole = &whole };
+
+	(void)state;
+	assert_int_equal(fill(&a), 75); /* as much as is left */
+	assert_true(tcpx_quota_draw(&a, 25));
+	assert_false(tcpx_quota_draw(&a, 1));
+	tcpx_quota_give(&a, 30);
+	assert_false(tcpx_quota_charge(&a, 11));
+	assert_true(tcpx_quota_charge(&a, 5));
+}
+
 #define THREADS 4
 #define ROUNDS  20000
 
@@ -104,6 +119,7 @@ main(void)
 		cmocka_unit_test(a_party_has_its_limit),
 		cmocka_unit_test(the_whole_has_its_limit),
 		cmocka_unit_test(greedy_ones_leave_a_share_for_the_next),
+		cmocka_unit_test(a_reserve_is_for_answers),
 		cmocka_unit_test(threads_neither_lose_nor_find_bytes),
 	};
 

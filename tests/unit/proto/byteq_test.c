@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The byte queue: offsets stay right when memory moves, and lent memory does not move. */
 #include "base_test.h"
+#include "base/err.h"
 #include "proto/byteq.h"
 
 static void
@@ -34,7 +35,7 @@ bytes_keep_their_offsets(void **state)
 		tcpx_byteq_drop(&q, q.begin + tcpx_rng_below(&rng, tcpx_byteq_len(&q) + 1), &loan);
 		check_random(seed, intact(&q));
 	}
-	tcpx_byteq_fini(&q);
+	tcpx_byteq_fini(&q, &loan);
 	assert_int_equal(q.cap, 0);
 }
 
@@ -61,7 +62,7 @@ lent_memory_is_left_not_moved(void **state)
 	assert_true(intact(&q));
 	tcpx_loan_end(&loan);
 	assert_null(loan.retired);
-	tcpx_byteq_fini(&q);
+	tcpx_byteq_fini(&q, &loan);
 }
 
 static void
@@ -82,7 +83,7 @@ lent_memory_is_not_freed_when_all_is_dropped(void **state)
 	assert_int_equal(q.cap, 0); /* now it goes back */
 	append(&q, 10, &loan);
 	assert_true(intact(&q));
-	tcpx_byteq_fini(&q);
+	tcpx_byteq_fini(&q, &loan);
 }
 
 static void
@@ -97,13 +98,38 @@ memory_is_moved_down_instead_of_grown(void **state)
 		assert_true(intact(&q));
 	}
 	assert_int_equal(q.cap, 4096);
-	tcpx_byteq_fini(&q);
+	tcpx_byteq_fini(&q, &loan);
+}
+
+/* Whatever the queue does, it holds what it was charged for. */
+static void
+its_memory_is_charged(void **state)
+{
+	struct tcpx_quota quota = { .limit = 100000 };
+	struct tcpx_loan loan = { .quota = &quota };
+	struct tcpx_byteq q = { 0 };
+
+	(void)state;
+	append(&q, 3000, &loan);
+	assert_int_equal(tcpx_quota_used(&quota), q.cap);
+	loan.data = q.data;
+	append(&q, 20000, &loan);
+	assert_int_equal(tcpx_quota_used(&quota), q.cap + loan.retired_cap);
+	tcpx_loan_end(&loan);
+	assert_int_equal(tcpx_quota_used(&quota), q.cap);
+	assert_int_equal(tcpx_byteq_reserve(&q, 60000, &loan), TCPX_ELIMIT);
+	assert_int_equal(tcpx_quota_used(&quota), q.cap);
+	tcpx_byteq_drop(&q, q.end, &loan);
+	assert_int_equal(tcpx_quota_used(&quota), q.cap);
+	tcpx_byteq_fini(&q, &loan);
+	assert_int_equal(tcpx_quota_used(&quota), 0);
 }
 
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(its_memory_is_charged),
 		cmocka_unit_test(bytes_keep_their_offsets),
 		cmocka_unit_test(lent_memory_is_left_not_moved),
 		cmocka_unit_test(lent_memory_is_not_freed_when_all_is_dropped),
