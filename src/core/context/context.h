@@ -22,6 +22,7 @@
 #include "base/chain.h"
 #include "base/clock.h"
 #include "base/cpuset.h"
+#include "base/heap.h"
 #include "base/quota.h"
 #include "device/device.h"
 #include "net/net.h"
@@ -104,8 +105,11 @@ struct registry {
 	struct tcpx_node xfers, lists; /* handles that the application holds */
 	_Atomic uint32_t session_count;
 	_Atomic uint32_t after_event;     /* transfers that wait for a caller's event */
+	_Atomic uint64_t linger_ns;       /* when a dropped peer may be due; 0: none is */
 	/* lease of loop 0 */
 	struct tcpx_node served;       /* sessions whose control stream the loop serves */
+	struct tcpx_heap timers;       /* of these                                      */
+	uint64_t timed_ns;             /* the newest run of timers that were due        */
 	struct tcpx_node to_flush;       /* sessions with answers not yet written */
 };
 

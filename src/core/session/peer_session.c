@@ -19,6 +19,9 @@
 #include "net/resolve.h"
 #include "proto/blob.h"
 
+#define LINGERERS 16
+#define MORE_NS   (10 * TCPX_MS) /* until others than these are looked at */
+
 /* A session opened by the peer carries our operations, too. p->lock held. */
 static struct session *
 open_inbound(struct tcpx_peer *p)
@@ -56,6 +59,7 @@ tcpx_peer_session(struct tcpx_peer *p, struct session **out)
 	if (made) {
 		tcpx_peer_get(p);
 		made->peer = p;
+		tcpx_ctrl_charge(made->control.ctrl, &p->kept);
 		pthread_mutex_lock(&p->lock);
 		s = p->out;
 		if (!s) {
@@ -100,7 +104,18 @@ tcpx_peer_session_lost(struct session *s)
 	tcpx_event_session(p->engine);
 }
 
-/* Our idle session to a peer dropped long enough ago, with a reference; else NULL. */
+/* Some dropped peer may be due then. */
+static void
+look_at(struct tcpx_engine *e, uint64_t at_ns)
+{
+	uint64_t old_ns = atomic_load(&e->registry.linger_ns);
+
+	while ((old_ns == 0 || at_ns < old_ns) &&
+	       !atomic_compare_exchange_weak(&e->registry.linger_ns, &old_ns, at_ns))
+		;
+}
+
+/* Our session to a peer dropped long enough ago, with a reference; else NULL. registry.lock */
 static struct session *
 lingered(struct tcpx_peer *p, uint64_t now_ns)
 {
@@ -115,7 +130,7 @@ lingered(struct tcpx_peer *p, uint64_t now_ns)
 			s = p->out;
 			tcpx_session_get(s);
 		} else {
-			tcpx_loop_timer(&e->loop[0], now_ns < at_ns ? at_ns : now_ns + TCPX_SEC);
+			look_at(e, now_ns < at_ns ? at_ns : now_ns + TCPX_SEC);
 		}
 	}
 	pthread_mutex_unlock(&p->lock);
@@ -125,31 +140,35 @@ lingered(struct tcpx_peer *p, uint64_t now_ns)
 void
 tcpx_peer_linger(struct tcpx_engine *e, uint64_t now_ns)
 {
-	struct tcpx_peer *all[16];
-	struct session *s;
+	uint64_t at_ns = atomic_load(&e->registry.linger_ns);
+	struct session *of[LINGERERS];
 	uint32_t i, count = 0;
 
-	pthread_mutex_lock(&e->registry.lock);
-	tcpx_chain_each(n, after, &e->registry.peers) {
-		struct tcpx_peer *p = tcpx_container(n, struct tcpx_peer, in_engine);
+	if (at_ns && now_ns >= at_ns) {
+		atomic_store(&e->registry.linger_ns, 0);
+		pthread_mutex_lock(&e->registry.lock);
+		tcpx_chain_each(n, after, &e->registry.peers) {
+			struct tcpx_peer *p = tcpx_container(n, struct tcpx_peer, in_engine);
 
-		if (p->dropped_ns && count < 16 && tcpx_peer_try_get(p))
-			all[count++] = p;
-	}
-	pthread_mutex_unlock(&e->registry.lock);
-	for (i = 0; i < count; i++) {
-		s = lingered(all[i], now_ns);
-		if (s) {
-			pthread_mutex_lock(&s->lock);
-			if (!session_busy(s))
-				tcpx_session_fail(s, TCPX_ECLOSED, "no longer used");
-			else /* its transfers go on */
-				tcpx_loop_timer(&e->loop[0], now_ns + TCPX_SEC);
-			pthread_mutex_unlock(&s->lock);
-			tcpx_session_put(s);
+			if (count < LINGERERS && p->dropped_ns && (of[count] = lingered(p, now_ns)))
+				count++;
 		}
-		tcpx_peer_put(all[i]);
+		pthread_mutex_unlock(&e->registry.lock);
+		if (count == LINGERERS)
+			look_at(e, now_ns + MORE_NS);
 	}
+	for (i = 0; i < count; i++) {
+		pthread_mutex_lock(&of[i]->lock);
+		if (!session_busy(of[i]))
+			tcpx_session_fail(of[i], TCPX_ECLOSED, "no longer used");
+		else /* its transfers go on */
+			look_at(e, now_ns + TCPX_SEC);
+		pthread_mutex_unlock(&of[i]->lock);
+		tcpx_session_put(of[i]);
+	}
+	at_ns = atomic_load(&e->registry.linger_ns);
+	if (at_ns)
+		tcpx_loop_timer(&e->loop[0], at_ns);
 }
 
 /* Gives the peer to the application and starts its session. Takes over the reference. */
@@ -282,6 +301,7 @@ tcpx_peer_free(tcpx_peer *p)
 		return;
 	if (atomic_fetch_sub(&p->handles, 1) == 1) {
 		p->dropped_ns = engine_now(p->engine);
+		look_at(p->engine, p->dropped_ns + p->engine->limit.linger_ns);
 		pthread_mutex_lock(&p->lock);
 		if (p->out)
 			tcpx_session_wake_loop(p->out);

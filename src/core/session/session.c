@@ -124,7 +124,19 @@ tcpx_session_wake_loop(struct session *s)
 void
 tcpx_session_add_timer(struct session *s, uint64_t at_ns)
 {
+	struct registry *r = &s->engine->registry;
+
+	if (!tcpx_loop_is_mine(s->loop)) {
+		tcpx_session_wake_loop(s); /* which finds what is due */
+		return;
+	}
+	if (at_ns <= r->timed_ns)
+		at_ns = r->timed_ns + 1; /* not in the run that may be asking */
 	tcpx_loop_timer(s->loop, at_ns);
+	if (!tcpx_node_linked(&s->in_loop) || (s->timer.linked && s->timer.key <= at_ns))
+		return;
+	tcpx_heap_remove(&r->timers, &s->timer);
+	tcpx_heap_add(&r->timers, &s->timer, at_ns);
 }
 
 void

@@ -146,6 +146,7 @@ struct session {
 	struct tcpx_engine *engine;
 	struct loop *loop;
 	struct tcpx_node in_loop, in_engine, in_peer;
+	struct tcpx_heap_node timer; /* registry.timers; lease                           */
 	pthread_mutex_t lock;
 	/* everything below: lock */
 	_Atomic int state;      /* enum session_state */
@@ -220,7 +221,8 @@ int tcpx_session_new(struct tcpx_engine *e, bool opener, struct session **out);
 void tcpx_session_get(struct session *s);
 void tcpx_session_put(struct session *s);
 void tcpx_session_wake_loop(struct session *s); /* queues the session's work on its loop */
-void tcpx_session_add_timer(struct session *s, uint64_t at_ns); /* lease of its loop */
+/* Its deadlines are judged at @at_ns, or earlier. Any thread. */
+void tcpx_session_add_timer(struct session *s, uint64_t at_ns);
 /* Both sides are READY. lock held. */
 void tcpx_session_opened(struct session *s, uint64_t now_ns);
 /* Fails it: every transfer ends, everything is closed. lock held. Without the lease of its

@@ -38,6 +38,7 @@ reap(struct session *s)
 	if (!done)
 		return;
 	tcpx_chain_remove(&s->in_loop);
+	tcpx_heap_remove(&e->registry.timers, &s->timer);
 	tcpx_chain_remove(&s->control.to_flush);
 	pthread_mutex_lock(&e->registry.lock);
 	tcpx_chain_remove(&s->in_engine);
@@ -237,7 +238,7 @@ tcpx_session_work(struct work *w, uint64_t now_ns)
 	pthread_mutex_unlock(&s->lock);
 	if (atomic_load(&s->state) == SESS_FAILED)
 		reap(s);
-	else if (s->engine->limit.linger_ns)
+	else
 		tcpx_peer_linger(s->engine, now_ns);
 }
 
@@ -276,16 +277,23 @@ tcpx_sessions_late(struct tcpx_engine *e, const struct pause *p)
 	}
 }
 
+/* Those that are due, and no others: thousands may be open. */
 void
 tcpx_sessions_timer(struct tcpx_engine *e, uint64_t now_ns)
 {
-	tcpx_chain_each(n, after, &e->registry.served) {
-		struct session *s = tcpx_container(n, struct session, in_loop);
+	struct registry *r = &e->registry;
 
+	r->timed_ns = now_ns;
+	while (r->timers.first && r->timers.first->key <= now_ns) {
+		struct session *s = tcpx_container(r->timers.first, struct session, timer);
+
+		tcpx_heap_remove(&r->timers, &s->timer);
 		pthread_mutex_lock(&s->lock);
 		run_timer(s, now_ns);
 		pthread_mutex_unlock(&s->lock);
 		if (atomic_load(&s->state) == SESS_FAILED)
 			reap(s);
 	}
+	if (r->timers.first)
+		tcpx_loop_timer(&e->loop[0], r->timers.first->key);
 }
