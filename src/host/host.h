@@ -197,5 +197,7 @@ bool tcpx_host_addr_same_subnet(const struct tcpx_addr *a, const struct tcpx_add
 int tcpx_link_watch_open(int *fd);
 /* Takes all that it has to say. Did something change? */
 bool tcpx_link_watch_take(int fd);
+/* Has a link that is up this address? True also where the kernel cannot be asked. */
+bool tcpx_link_up_with(const struct tcpx_addr *addr);
 
 #endif

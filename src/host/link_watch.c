@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Changes of links, addresses and routes, as the kernel reports them by rtnetlink. */
 #include <errno.h>
+#include <ifaddrs.h>
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
+#include <net/if.h>
+#include <netinet/in.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -39,4 +43,33 @@ tcpx_link_watch_take(int fd)
 	while ((n = recv(fd, room, sizeof(room), 0)) > 0 || (n < 0 && errno == ENOBUFS))
 		any = true;
 	return any;
+}
+
+/* All of 127.0.0.0/8 is the loopback's. */
+static bool
+has(const struct ifaddrs *ifa, const struct tcpx_addr *addr)
+{
+	const struct sockaddr_in *in = (const void *)ifa->ifa_addr;
+	const struct sockaddr_in6 *in6 = (const void *)ifa->ifa_addr;
+
+	if (!in || in->sin_family != (addr->family == 4 ? AF_INET : AF_INET6))
+		return false;
+	if (addr->family == 4)
+		return !memcmp(&in->sin_addr, addr->ip, 4) ||
+		       ((ifa->ifa_flags & IFF_LOOPBACK) && addr->ip[0] == 127);
+	return !memcmp(&in6->sin6_addr, addr->ip, 16);
+}
+
+bool
+tcpx_link_up_with(const struct tcpx_addr *addr)
+{
+	struct ifaddrs *all;
+	bool up = false;
+
+	if (getifaddrs(&all) < 0)
+		return true;
+	for (const struct ifaddrs *ifa = all; ifa && !up; ifa = ifa->ifa_next)
+		up = (ifa->ifa_flags & IFF_UP) && (ifa->ifa_flags & IFF_RUNNING) && has(ifa, addr);
+	freeifaddrs(all);
+	return up;
 }

@@ -10,8 +10,13 @@ tcpx_rounds_apart(bool closed, uint64_t stall_ns)
 }
 
 bool
-tcpx_refused_again(struct tcpx_refusals *r, uint32_t addresses, uint64_t apart_ns, uint64_t now_ns)
+tcpx_refused_again(struct tcpx_refusals *r, uint32_t addresses, uint64_t apart_ns, bool ours_down,
+		   uint64_t now_ns)
 {
+	if (ours_down) {
+		r->row = 0;
+		return false;
+	}
 	if (r->row < addresses) {
 		r->row++;
 		r->round_ns = now_ns;

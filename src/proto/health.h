@@ -9,7 +9,8 @@
 /*
  * A living engine listens all its life. So it has gone when each of its addresses refuses twice,
  * in two rounds apart. A firewall that restarts refuses for a while, too: after a connection that
- * was reset the rounds are further apart than after one that the peer's kernel closed.
+ * was reset the rounds are further apart than after one that the peer's kernel closed. While a
+ * link of ours is down a refusal may be anybody's: another route leads to another host.
  */
 struct tcpx_refusals {
 	uint32_t row;      /* refusals in a row that count; 0: none                   */
@@ -18,9 +19,10 @@ struct tcpx_refusals {
 
 /* The least time between the rounds. */
 uint64_t tcpx_rounds_apart(bool closed, uint64_t stall_ns);
-/* The next of @addresses, tried in turn, has refused. True: the peer has gone. */
+/* The next of @addresses, tried in turn, has refused. @ours_down: a link of ours is down. True: the
+ * peer has gone. */
 bool tcpx_refused_again(struct tcpx_refusals *r, uint32_t addresses, uint64_t apart_ns,
-			uint64_t now_ns);
+			bool ours_down, uint64_t now_ns);
 
 /*
  * A peer that says nothing is asked by PING. While its kernel acknowledges that, the connection is

@@ -95,6 +95,7 @@ struct nics {
 	struct nic_count sum[TCPX_NET_NICS];
 	struct ctrl_nic ctrl;
 	bool named; /* by TCPX_NICS or a test */
+	_Atomic bool one_down; /* as far as the kernel reports: one has no link, or no address */
 };
 
 /* The objects of an engine: each is in one chain. */

@@ -18,12 +18,24 @@ struct link_watch {
 };
 
 static void
+look(struct tcpx_engine *e)
+{
+	const struct nics *n = &e->nics;
+	bool down = n->ctrl.count && !tcpx_link_up_with(&n->ctrl.addr[0]);
+
+	for (uint32_t i = 0; i < n->count; i++)
+		down |= !tcpx_link_up_with(&n->at[i].addr);
+	atomic_store(&e->nics.one_down, down);
+}
+
+static void
 changed(struct source *src, unsigned ready, uint64_t now_ns)
 {
 	struct link_watch *w = tcpx_container(src, struct link_watch, source);
 
 	if (!tcpx_link_watch_take(w->fd))
 		return;
+	look(w->engine);
 	tcpx_chain_each(n, after, &w->engine->registry.served) {
 		struct session *s = tcpx_container(n, struct session, in_loop);
 
@@ -53,6 +65,7 @@ tcpx_links_watch(struct tcpx_engine *e)
 		return 0;
 	}
 	e->links = w;
+	look(e);
 	if (e->ops->poller_watch_fd(e->loop[0].poller, w->fd, &w->source) < 0)
 		tcpx_links_unwatch(e); /* logged */
 	return 0;

@@ -83,8 +83,12 @@ refuse(struct pending_conn *g, int code, const char *why, const char *words)
 	size_t len;
 
 	tcpx_addr_format(&g->from, from, sizeof(from));
-	(void)tcpx_fail(TCPX_SUB_BOOT, code, "connection from %s turned away: %s", from, why);
-	count_add(&g->loop->engine->count.refused, 1);
+	if (g->started && g->start.kind == TCPX_START_ASK) { /* the code is the answer */
+		tcpx_debug(TCPX_SUB_BOOT, "connection from %s is answered: %s", from, why);
+	} else {
+		(void)tcpx_fail(TCPX_SUB_BOOT, code, "connection from %s turned away: %s", from, why);
+		count_add(&g->loop->engine->count.refused, 1);
+	}
 	tcpx_buf_init(&b, room, sizeof(room));
 	tcpx_refuse_write(&b, code, known ? words : "");
 	if (g->line.seal && !known)

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * The control stream's connection: made by the opener, and again after a cut; and the
- * acceptor's probe of a silent opener.
- */
+/* The control stream's connection: made by the opener, and again after a cut. */
 #include "core/session/connect.h"
 
 #include <errno.h>
@@ -15,9 +12,7 @@
 #include "core/session/resume.h"
 #include "core/session/session.h"
 
-#define ATTEMPT_NS (1000 * TCPX_MS) /* for one attempt on one address     */
 #define FIRST_NS   (1000 * TCPX_MS) /* between rounds of refusals, at first contact */
-#define PATIENCE_NS (1000 * TCPX_MS) /* for the opener to resume after a cut */
 
 /* START, and with a secret the proof of it: of the session's own key when it is resumed, so that
  * no other holder of the secret can do that. */
@@ -71,10 +66,8 @@ came_up(struct session *s, uint64_t now_ns)
 		tcpx_control_flush(s);
 }
 
-/* An attempt to reach the peer has failed. At first contact a refusal says something of an
- * incarnation alone: HOST:PORT may not be up yet. */
-static bool
-peer_is_gone(struct session *s, int rc, uint32_t addr_count, uint64_t now_ns)
+bool
+tcpx_control_misses_peer(struct session *s, int rc, uint32_t addr_count, uint64_t now_ns)
 {
 	uint64_t apart_ns = s->state == SESS_OPEN ? tcpx_rounds_apart(s->control.closed,
 								      s->engine->limit.stall_ns) :
@@ -85,70 +78,11 @@ peer_is_gone(struct session *s, int rc, uint32_t addr_count, uint64_t now_ns)
 		return false;
 	}
 	if ((s->state != SESS_OPEN && !s->peer->incarnation) ||
-	    !tcpx_refused_again(&s->control.refusals, addr_count, apart_ns, now_ns))
+	    !tcpx_refused_again(&s->control.refusals, addr_count, apart_ns,
+				atomic_load(&s->engine->nics.one_down), now_ns))
 		return false;
 	tcpx_session_peer_gone(s, "peer has gone: nobody listens at its addresses");
 	return true;
-}
-
-/* The address in the opener's HELLO, from the @at-th one round. Returns their
- * number; 0: none. */
-static uint32_t
-opener_listens(const struct session *s, uint32_t at, struct tcpx_addr *to)
-{
-	const struct channel_set *set = &s->chan;
-	uint32_t count = 0, i, k = 0;
-
-	for (i = 0; i < set->peer_nic_count; i++)
-		count += set->peer_nic[i].addr.port != 0;
-	for (i = 0; i < set->peer_nic_count; i++)
-		if (set->peer_nic[i].addr.port != 0 && k++ == at % count)
-			*to = set->peer_nic[i].addr;
-	return count;
-}
-
-/* Only the opener can resume a session. If it has not done so in time, or no channel is left, the
- * acceptor connects to it: nothing is sent on that connection, and the opener closes it. */
-void
-tcpx_control_probe(struct session *s, uint64_t now_ns)
-{
-	const struct tcpx_net_ops *ops = s->engine->ops;
-	uint64_t patience_ns = s->engine->limit.stall_ns / 4, at_ns = s->control.cut_ns;
-	struct tcpx_addr to = { 0 };
-	uint32_t count = opener_listens(s, s->control.target_addr, &to);
-	int rc;
-
-	if (count == 0)
-		return;
-	if (s->control.probe) {
-		rc = (int)ops->stream_send(s->control.probe, NULL, 0);
-		if (rc == -EAGAIN && now_ns < s->control.retry_ns) {
-			tcpx_session_add_timer(s, now_ns + CONTROL_RETRY_NS);
-			return;
-		}
-		ops->stream_close(s->control.probe);
-		s->control.probe = NULL;
-		if (peer_is_gone(s, rc, count, now_ns))
-			return;
-		s->control.retry_ns = now_ns + (rc == -ECONNREFUSED ? CONTROL_RETRY_NS : ATTEMPT_NS);
-	}
-	if (s->chan.tx_up && s->chan.rx_up)
-		at_ns += patience_ns < PATIENCE_NS ? patience_ns : PATIENCE_NS;
-	if (at_ns < s->control.retry_ns)
-		at_ns = s->control.retry_ns;
-	if (now_ns < at_ns) {
-		tcpx_session_add_timer(s, at_ns);
-		return;
-	}
-	s->control.target_addr++;
-	rc = ops->connect(s->engine->net, -1, &to, &s->control.probe);
-	if (rc) {
-		s->control.probe = NULL;
-		if (peer_is_gone(s, rc, count, now_ns))
-			return;
-	}
-	s->control.retry_ns = now_ns + (rc == -ECONNREFUSED ? CONTROL_RETRY_NS : ATTEMPT_NS);
-	tcpx_session_add_timer(s, now_ns + CONTROL_RETRY_NS);
 }
 
 void
@@ -176,7 +110,8 @@ tcpx_control_connect(struct session *s, uint64_t now_ns)
 			return;
 		}
 		tcpx_control_cut(s, now_ns, rc == -EAGAIN ? "no answer" : tcpx_err_text(rc));
-		if (s->state == SESS_FAILED || peer_is_gone(s, rc, addr_count, now_ns))
+		if (s->state == SESS_FAILED ||
+		    tcpx_control_misses_peer(s, rc, addr_count, now_ns))
 			return;
 		snprintf(s->cause_text, sizeof(s->cause_text), "%s",
 			 rc == -EAGAIN ? "no answer" : tcpx_err_text(rc));
@@ -193,7 +128,7 @@ tcpx_control_connect(struct session *s, uint64_t now_ns)
 	tcpx_addr_format(&to, text, sizeof(text));
 	rc = ops->connect(s->engine->net, -1, &to, &s->control.line.stream);
 	if (rc) {
-		if (peer_is_gone(s, rc, addr_count, now_ns))
+		if (tcpx_control_misses_peer(s, rc, addr_count, now_ns))
 			return;
 		snprintf(s->cause_text, sizeof(s->cause_text), "%s: %s", text, tcpx_err_text(rc));
 		s->control.line.stream = NULL;
@@ -202,7 +137,7 @@ tcpx_control_connect(struct session *s, uint64_t now_ns)
 		return;
 	}
 	s->control.interest = 0;
-	s->control.retry_ns = now_ns + ATTEMPT_NS;
+	s->control.retry_ns = now_ns + CONTROL_ATTEMPT_NS;
 	tcpx_control_watch(s, TCPX_READABLE | TCPX_WRITABLE);
 	tcpx_session_add_timer(s, s->control.retry_ns);
 }

@@ -3,15 +3,18 @@
 #ifndef CORE_SESSION_CONNECT_H
 #define CORE_SESSION_CONNECT_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "core/session/session.h"
 
-/* Acceptor, cut: probes whether the opener is alive. */
-void tcpx_control_probe(struct session *s, uint64_t now_ns);
 /* Opener: connects, or goes on with that; then sends START. */
 void tcpx_control_connect(struct session *s, uint64_t now_ns);
 
+/* An attempt at one of the peer's @addr_count addresses has ended with @rc. True: that is the proof
+ * that it has gone, and the session has failed. At first contact a refusal says something of an
+ * incarnation alone: HOST:PORT may not be up yet. */
+bool tcpx_control_misses_peer(struct session *s, int rc, uint32_t addr_count, uint64_t now_ns);
 /* Opener, in every turn until the proof is there: then sends HELLO or RESUME. */
 int tcpx_control_introduce(struct session *s);
 

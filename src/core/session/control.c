@@ -228,15 +228,6 @@ tcpx_control_cut(struct session *s, uint64_t now_ns, const char *why)
 	tcpx_session_wake_loop(s);
 }
 
-void
-tcpx_control_probe_end(struct session *s)
-{
-	if (s->control.probe)
-		s->engine->ops->stream_close(s->control.probe);
-	s->control.probe = NULL;
-	s->control.refusals.row = 0;
-}
-
 /* Frames that answer the peer wait until here. What the application sends on a completion
  * (a reply to a note, say) goes out first, and takes them along. */
 void

@@ -9,6 +9,7 @@
 #include "core/session/session.h"
 
 #define CONTROL_RETRY_NS (20 * TCPX_MS) /* between attempts to connect */
+#define CONTROL_ATTEMPT_NS (1000 * TCPX_MS) /* for one attempt on one address */
 
 int tcpx_control_put(struct session *s, uint8_t type, const struct tcpx_buf *b);
 int tcpx_control_put_bulk(struct session *s, uint8_t type, const struct tcpx_buf *b,
@@ -23,7 +24,6 @@ void tcpx_control_flush_later(struct session *s);
 void tcpx_control_flush_by_loop(struct session *s);
 void tcpx_control_flush_work(struct work *w, uint64_t now_ns);
 void tcpx_control_cut(struct session *s, uint64_t now_ns, const char *why);
-void tcpx_control_probe_end(struct session *s);
 
 /* Opener: the address that it has connected to. */
 struct tcpx_addr tcpx_control_dialled(const struct session *s);

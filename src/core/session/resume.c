@@ -13,7 +13,17 @@
 #include "core/session/control.h"
 #include "core/session/identity.h"
 #include "core/session/peer.h"
+#include "core/session/probe.h"
 #include "core/session/session.h"
+
+void
+tcpx_resume_body(const struct session *s, const struct tcpx_addr *dialled, struct tcpx_buf *b)
+{
+	struct tcpx_resume r = { .session = s->id, .incarnation = s->engine->incarnation,
+				 .expect = s->peer->incarnation, .dialled = *dialled };
+
+	tcpx_resume_write(b, &r);
+}
 
 static int
 put(struct session *s, uint8_t type)
@@ -59,7 +69,7 @@ carry_on(struct session *s, uint64_t peer_received)
 	s->control.resuming = false;
 	s->control.closed = false;
 	s->control.cut_ns = 0;
-	tcpx_control_probe_end(s);
+	tcpx_probe_end(s);
 	tcpx_session_check_alive(s, engine_now(s->engine));
 	count_add(&s->engine->count.ctrl_resumes, 1);
 	tcpx_info(TCPX_SUB_BOOT, "control stream with %s resumed, epoch %u", s->peer->name,
@@ -80,13 +90,13 @@ tcpx_resume_answered(struct session *s, struct tcpx_buf *b)
 	return carry_on(s, r.received);
 }
 
-/* The session of this number that a peer has opened, with a reference; NULL: none. */
+/* The session of this number that this side, or a peer, has opened, with a reference; NULL: none. */
 static struct session *
-find(struct tcpx_engine *e, uint64_t id)
+find(struct tcpx_engine *e, uint64_t id, bool opener)
 {
 	struct session *s = NULL;
 
-	while ((s = tcpx_session_after(e, s)) && (s->id != id || s->opener))
+	while ((s = tcpx_session_after(e, s)) && (s->id != id || s->opener != opener))
 		;
 	return s;
 }
@@ -124,7 +134,7 @@ accept_locked(struct session *s, const struct tcpx_resume *r, struct line *line,
 int
 tcpx_resume_key(struct tcpx_engine *e, uint64_t id, struct tcpx_seal_psk *key)
 {
-	struct session *s = find(e, id);
+	struct session *s = find(e, id, false);
 	bool known = false;
 	struct tcpx_buf b;
 
@@ -148,7 +158,7 @@ int
 tcpx_resume_accept(struct tcpx_engine *e, const struct tcpx_resume *r, struct line *line,
 		   uint64_t now_ns)
 {
-	struct session *s = find(e, r->session);
+	struct session *s = find(e, r->session, false);
 	int rc;
 
 	if (!s)
@@ -164,10 +174,15 @@ int
 tcpx_resume_known(struct tcpx_engine *e, const struct tcpx_resume *r, const struct tcpx_addr *at)
 {
 	struct tcpx_identity us = { .name = e->name, .incarnation = e->incarnation };
-	struct session *s = find(e, r->session);
+	struct session *s = find(e, r->session, false);
+	bool over = false;
 
+	if (!s) {
+		s = find(e, r->session, true);
+		over = s && atomic_load(&s->state) == SESS_FAILED;
+	}
 	if (!s)
 		return tcpx_identity_ask(&us, r, at);
 	tcpx_session_put(s);
-	return TCPX_EAUTH;
+	return over ? TCPX_ESTALLED : TCPX_EAUTH;
 }

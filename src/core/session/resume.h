@@ -20,8 +20,10 @@ int tcpx_resume_accept(struct tcpx_engine *e, const struct tcpx_resume *r, struc
 /* Acceptor, with a secret: the key that resumes session @id. For a session that is not known it is
  * a random one: so a stranger does not learn which are. */
 int tcpx_resume_key(struct tcpx_engine *e, uint64_t id, struct tcpx_seal_psk *key);
-/* Acceptor: the code that answers a proven TCPX_START_ASK that reached @at: as of
- * tcpx_identity_ask(); TCPX_EAUTH also if it is open here, so that it can be resumed. */
+/* The frame of one that asks, as RESUME without what only a resumption needs. session.lock held. */
+void tcpx_resume_body(const struct session *s, const struct tcpx_addr *dialled, struct tcpx_buf *b);
+/* The code that answers a TCPX_START_ASK that reached @at, proven if there is a secret: as of
+ * tcpx_identity_ask(); TCPX_EAUTH also if the session is open here, so that it can be resumed. */
 int tcpx_resume_known(struct tcpx_engine *e, const struct tcpx_resume *r,
 		      const struct tcpx_addr *at);
 

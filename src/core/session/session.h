@@ -19,6 +19,7 @@
 #include "proto/sched.h"
 
 struct channel;
+struct probe;
 
 enum session_state {
 	SESS_CONNECTING, /* opener: control connection not up                       */
@@ -66,7 +67,7 @@ struct control {
 	uint32_t target_addr;       /* index of the peer address to try next           */
 	struct tcpx_refusals refusals; /* of its addresses, since it was cut           */
 	bool closed;                /* the last connection was closed there, not reset */
-	struct tcpx_stream *probe;  /* acceptor, while cut: does the opener listen?    */
+	struct probe *probe;        /* acceptor, while cut: NULL or owned              */
 	uint64_t retry_ns, cut_ns;
 	uint32_t spent;             /* of this turn: see TURN_BUDGET                    */
 	bool more;                  /* frames that have come wait for the next turn    */

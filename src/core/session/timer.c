@@ -13,6 +13,7 @@
 #include "core/session/handshake.h"
 #include "core/session/peer.h"
 #include "core/session/peer_session.h"
+#include "core/session/probe.h"
 #include "core/session/rival.h"
 #include "core/session/session.h"
 #include "proto/health.h"
@@ -31,7 +32,7 @@ reap(struct session *s)
 
 	pthread_mutex_lock(&s->lock);
 	tcpx_line_close(&s->control.line, e->ops);
-	tcpx_control_probe_end(s);
+	tcpx_probe_end(s);
 	done = s->chan.open == 0 && tcpx_node_linked(&s->in_engine);
 	pthread_mutex_unlock(&s->lock);
 	tcpx_rival_ended(s);
@@ -160,7 +161,7 @@ open_timer(struct session *s, uint64_t now_ns)
 		if (s->opener && !s->control.up)
 			tcpx_control_connect(s, now_ns);
 		else if (!s->control.up)
-			tcpx_control_probe(s, now_ns);
+			tcpx_probe_step(s, now_ns);
 	}
 	keep_alive(s, now_ns);
 	if (s->state == SESS_OPEN && !s->health.stopped_ns)

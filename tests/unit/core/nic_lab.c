@@ -94,6 +94,15 @@ lab_restart(struct lab *t, const struct tcpx_net_ops *net, const char *const *se
 	t->b = lab_engine(t, 1, net, settings);
 }
 
+void
+lab_restart_opener(struct lab *t, const struct tcpx_net_ops *net, const char *const *settings)
+{
+	tcpx_peer_free(t->p);
+	t->p = NULL;
+	tcpx_close(t->a);
+	t->a = lab_engine(t, 0, net, settings);
+}
+
 bool
 run_until(struct lab *t, bool (*done)(void *), void *arg, uint64_t limit_ns)
 {

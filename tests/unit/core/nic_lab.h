@@ -30,6 +30,8 @@ void lab_open(struct lab *t, const struct tcpx_net_ops *net, const char *const *
 void lab_close(struct lab *t);
 /* The second engine ends, and another of its name takes its place. */
 void lab_restart(struct lab *t, const struct tcpx_net_ops *net, const char *const *settings);
+/* The first engine, which opened the session, does the same; break its connections before. */
+void lab_restart_opener(struct lab *t, const struct tcpx_net_ops *net, const char *const *settings);
 /* Turns both engines, and the clock when they rest, until done says so or the time is up. */
 bool run_until(struct lab *t, bool (*done)(void *), void *arg, uint64_t limit_ns);
 /* Turns @e alone: the other stands still, or is no more. The virtual time that it took. */

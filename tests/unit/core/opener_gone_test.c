@@ -2,7 +2,10 @@
 /* An opener that is gone, over channels that say nothing of it, and one that comes back. */
 #include "nic_lab.h"
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 struct waiting {
 	struct lab t;
@@ -102,6 +105,63 @@ an_opener_that_comes_back_is_served(void **state)
 	}
 }
 
+static const char *const fixed[] = { "TCPX_CHANNELS=4", "TCPX_THREADS=1", "TCPX_PORT=7001",
+				     "TCPX_DEBUG=WARN", NULL, NULL };
+
+static void
+secret_write(char *setting, size_t cap)
+{
+	char path[] = "/tmp/tcpx-opener-XXXXXX";
+	int fd = mkstemp(path);
+
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, "0123456789abcdef0123456789abcdef\n", 33), 33);
+	close(fd);
+	snprintf(setting, cap, "TCPX_SECRET_FILE=%s", path);
+}
+
+/* Killed and started again at once: its successor listens where it did, and is no proof by
+ * silence. Asked, it says who it is. */
+static void
+an_opener_that_restarted_is_missed_as_soon_as_its_successor_answers(void **state)
+{
+	static const struct tcpx_net_ops *const nets[] = { &tcpx_net_loop, &tcpx_net_loop_comm };
+	char secret[64];
+
+	secret_write(secret, sizeof(secret));
+	for (int i = 0; i < 4; i++) {
+		const char *set[6];
+		struct tcpx_desc d = { 0, 0, 4096 };
+		struct waiting w = { .back = NULL };
+		uint64_t took_ns;
+
+		memcpy(set, fixed, sizeof(set));
+		set[4] = i & 1 ? secret : NULL;
+		lab_open_two(&w.t, nets[i / 2], set, set);
+		meet(&w.t);
+		assert_ok(lab_info(&w.t).status);
+		mem_open(&w.from, w.t.b, 4096, TCPX_MEM_LOCAL);
+		assert_ok(tcpx_peer_find(w.t.b, "anna", &w.back));
+		d.region = w.from.id;
+		assert_ok(tcpx_send(w.back, &d, 1, 7, &w.x));
+		assert_false(run_until(&w.t, over, w.x, TCPX_SEC));
+		tcpx_fabric_break_all(w.t.fabric, true);
+		lab_restart_opener(&w.t, nets[i / 2], set);
+		w.t.last[0] = '\0';
+		took_ns = tcpx_fabric_now(w.t.fabric);
+		assert_true(run_until(&w.t, over, w.x, 20 * TCPX_SEC));
+		took_ns = tcpx_fabric_now(w.t.fabric) - took_ns;
+		assert_code(tcpx_test(w.x), TCPX_EPEERGONE);
+		assert_non_null(strstr(w.t.last, "another incarnation answers"));
+		assert_in_range(took_ns, 0, 3 * TCPX_SEC);
+		tcpx_xfer_free(w.x);
+		tcpx_peer_free(w.back);
+		lab_close(&w.t);
+		mem_close(&w.from);
+	}
+	unlink(strchr(secret, '=') + 1);
+}
+
 int
 main(void)
 {
@@ -109,6 +169,7 @@ main(void)
 		cmocka_unit_test(an_opener_that_is_gone_is_missed_soon),
 		cmocka_unit_test(an_opener_that_listens_is_waited_for),
 		cmocka_unit_test(an_opener_that_comes_back_is_served),
+		cmocka_unit_test(an_opener_that_restarted_is_missed_as_soon_as_its_successor_answers),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -219,6 +219,58 @@ one_address_is_one_peer(void **state)
 	tcpx_close(c);
 }
 
+static void
+say(int fd, uint8_t type, uint8_t *frame, const struct tcpx_buf *b)
+{
+	assert_false(b->bad);
+	tcpx_frame_head_write(frame, type, 0, (uint32_t)b->pos);
+	assert_int_equal(send(fd, frame, TCPX_FRAME_HEAD + b->pos, MSG_NOSIGNAL),
+			 TCPX_FRAME_HEAD + b->pos);
+}
+
+/* What an engine answers to one that asks for a session, which it has opened or not. */
+static int
+asked(tcpx_engine *e, uint64_t session, uint64_t expect, bool dialled_here)
+{
+	struct tcpx_start start = { .version_min = TCPX_PROTO_VERSION,
+				    .version_max = TCPX_PROTO_VERSION, .kind = TCPX_START_ASK };
+	struct tcpx_resume r = { .session = session, .incarnation = NOBODYS, .expect = expect,
+				 .dialled = { .family = 4, .ip = { 127, 0, 1, 1 } } };
+	uint8_t frame[TCPX_FRAME_MAX];
+	struct tcpx_buf b;
+	int fd = dial(e), code = 0;
+
+	tcpx_buf_init(&b, frame + TCPX_FRAME_HEAD, sizeof(frame) - TCPX_FRAME_HEAD);
+	tcpx_start_write(&b, &start);
+	say(fd, TCPX_FR_START, frame, &b);
+	r.dialled.port = (uint16_t)(tcpx_port(e) + !dialled_here);
+	tcpx_buf_init(&b, frame + TCPX_FRAME_HEAD, sizeof(frame) - TCPX_FRAME_HEAD);
+	tcpx_resume_write(&b, &r);
+	say(fd, TCPX_FR_RESUME, frame, &b);
+	frame_of(fd, TCPX_FR_REFUSE, 0, &code);
+	close(fd);
+	return code;
+}
+
+static void
+who_is_asked_for_a_session_says_whether_it_knows_it(void **state)
+{
+	struct rig *r = *state;
+	struct tcpx_channel_info c[8];
+	size_t n = 8;
+	uint64_t id;
+
+	assert_ok(tcpx_peer_wait(r->to_b, WAIT_MS));
+	assert_ok(tcpx_query_channels(r->a, c, sizeof(c[0]), &n));
+	id = c[0].session;
+	assert_code(asked(r->a, id, r->a->incarnation, true), TCPX_EAUTH); /* its opener */
+	assert_code(asked(r->b, id, r->b->incarnation, true), TCPX_EAUTH); /* its acceptor */
+	assert_code(asked(r->a, id + 1, r->a->incarnation, true), TCPX_ESTALLED);
+	assert_code(asked(r->a, id + 1, r->a->incarnation + 1, true), TCPX_EPEERGONE);
+	assert_code(asked(r->a, id + 1, r->a->incarnation + 1, false), TCPX_EAUTH);
+	assert_int_equal(counters_of(r->a).refused, 0); /* an answer is no refusal */
+}
+
 #define FACT(f) cmocka_unit_test_setup_teardown(f, rig_setup, rig_teardown)
 
 int
@@ -231,6 +283,7 @@ main(void)
 		FACT(one_that_has_left_is_in_nobodys_way),
 		FACT(one_that_leaves_while_it_waits_disturbs_nobody),
 		FACT(one_address_is_one_peer),
+		FACT(who_is_asked_for_a_session_says_whether_it_knows_it),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

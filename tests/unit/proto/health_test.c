@@ -23,7 +23,8 @@ two_rounds_apart_are_the_proof(void **state)
 		struct tcpx_refusals r = { 0 };
 		uint64_t at = 0;
 
-		while (!tcpx_refused_again(&r, rows[i].addresses, rows[i].apart_ms * MS, at * MS))
+		while (!tcpx_refused_again(&r, rows[i].addresses, rows[i].apart_ms * MS, false,
+					   at * MS))
 			at += rows[i].every_ms;
 		if (at != rows[i].proven_at_ms)
 			fail_msg("row %zu: proven after %llu ms", i, (unsigned long long)at);
@@ -38,7 +39,34 @@ one_answer_in_between_takes_it_back(void **state)
 	for (uint64_t ms = 0; ms < 10000; ms += 20) {
 		if (ms % 400 == 380)
 			r.row = 0; /* a time-out, or an address that listens */
-		assert_false(tcpx_refused_again(&r, 2, 500 * MS, ms * MS));
+		assert_false(tcpx_refused_again(&r, 2, 500 * MS, false, ms * MS));
+	}
+}
+
+/* Refusals every 20 ms from 0 on, of two addresses; a link of ours is down for a while. */
+static void
+refusals_while_a_link_of_ours_is_down_prove_nothing(void **state)
+{
+	static const struct {
+		uint64_t down_ms, up_ms, proven_at_ms; /* 0: never */
+	} rows[] = {
+		{ 0, 0, 540 },          /* never down: 20 ends the first round, 520 and 540 are the second */
+		{ 0, 10000, 0 },        /* down all the time */
+		{ 0, 300, 840 },        /* from the link's return on as from the first refusal */
+		{ 100, 120, 660 },      /* between the rounds */
+		{ 520, 540, 1080 },     /* in the second */
+		{ 560, 10000, 540 },    /* afterwards */
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct tcpx_refusals r = { 0 };
+		uint64_t ms = 0;
+
+		while (ms < 10000 && !tcpx_refused_again(&r, 2, 500 * MS,
+				ms >= rows[i].down_ms && ms < rows[i].up_ms, ms * MS))
+			ms += 20;
+		if ((ms < 10000 ? ms : 0) != rows[i].proven_at_ms)
+			fail_msg("row %zu: proven after %llu ms", i, (unsigned long long)ms);
 	}
 }
 
@@ -149,6 +177,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(two_rounds_apart_are_the_proof),
 		cmocka_unit_test(one_answer_in_between_takes_it_back),
+		cmocka_unit_test(refusals_while_a_link_of_ours_is_down_prove_nothing),
 		cmocka_unit_test(a_silence_is_judged_by_who_is_silent),
 		cmocka_unit_test(a_dead_connection_is_cut_before_a_third_of_the_deadline),
 		cmocka_unit_test(a_stall_costs_one_transfer_while_others_move),
