@@ -14,27 +14,10 @@ export TCPX_EMU_MODE=strict
 # in a file of its own, away from the lines that are looked at
 export TCPX_DEBUG=INFO TCPX_DEBUG_FILE="$scratch/log"
 
-# Ports of the loopback that are free, three behind them too; somebody may still be faster.
-free_port() {
-	python3 - <<'END'
-import random, socket
-while True:
-    base = random.randrange(20000, 32000)
-    held = [socket.socket() for _ in range(4)]
-    try:
-        for i, one in enumerate(held):
-            one.bind(("127.0.1.1", base + i))
-    except OSError:
-        continue
-    print(base)
-    break
-END
-}
-
 # pair PROGRAM SERVER-ARGS CLIENT-ARGS: both sides; their lines in $scratch/server, client
 pair() {
 	for _ in 1 2 3; do
-		port=$(free_port)
+		port=$(free_port 127.0.1.1)
 		rm -f "$scratch/log"
 		# shellcheck disable=SC2086 # lists of words
 		start "$scratch/server" "$bin/$1" --port "$port" server $2
@@ -53,17 +36,6 @@ pair() {
 	[ $code = 0 ] && [ $server_code = 0 ]
 }
 
-# both TEXT...: each is in what server and client said
-both() {
-	for text; do
-		for side in server client; do
-			grep -qE -- "$text" "$scratch/$side" || {
-				echo "no '$text' of the $side"
-				return 1
-			}
-		done
-	done
-}
 # plugged N: so many engines had the plugin, and none was without
 plugged() {
 	[ "$(grep -c "provider tcpx, 2 NICs" "$scratch/log")" = "$1" ] && ! grep "cannot be had here" "$scratch/log" ||
@@ -155,7 +127,7 @@ export GPU_LIST=0,1,2,3 UCCL_TCPX_PERF_SIZE=1048576 UCCL_TCPX_PERF_ITERS=2
 emu_nics "127.0.1.1=127.0.1.1,gpus=0+1;127.0.2.1=127.0.2.1,gpus=2+3"
 fullmesh() {
 	rm -rf "$LOG_DIR" "$scratch/log"
-	UCCL_TCPX_BOOTSTRAP_PORT_BASE=$(free_port)
+	UCCL_TCPX_BOOTSTRAP_PORT_BASE=$(free_port 127.0.1.1)
 	export UCCL_TCPX_BOOTSTRAP_PORT_BASE
 	start "$scratch/mesh" "$bin/run_p2p_fullmesh.sh" "$@" server
 	server=$started

@@ -42,13 +42,6 @@ ok "so it is for serve" drives_none exits 3 timeout 60 "$tool" serve --port 0
 ok "--any goes without, and says so" says "plain sockets, by --any" drives_none "$tool" perf --self --any -b 64K -n 1
 ok "and does its work" grep -q "provider sock" "$scratch/said"
 
-free_port() {
-	python3 -c '
-import socket
-s = socket.socket()
-s.bind(("127.0.0.1", 0))
-print(s.getsockname()[1])'
-}
 pair() { # PROGRAM: both sides; somebody may take the port first
 	for _ in 1 2 3; do
 		port=$(free_port)

@@ -93,18 +93,6 @@ pair() {
 	tail -n 40 "$scratch/server" "$scratch/client"
 	[ $code = 0 ] && [ $server_code = 0 ]
 }
-# both TEXT...: each is in what both sides say (extended expressions)
-both() {
-	for text; do
-		for side in server client; do
-			grep -qE -- "$text" "$scratch/$side" || {
-				echo "no '$text' of the $side"
-				cat "$scratch/$side"
-				return 1
-			}
-		done
-	done
-}
 carried="\(provider tcpx, GPU [0-7] to GPU [0-7]\)"
 # figures N: so many of each side, all by the plugin between GPUs
 figures() {

@@ -177,23 +177,6 @@ ok "the first host is the server" says "words: client 10.1.2.3 0" hosts
 # ---- the program itself, over the loopback ----
 export TCPX_NICS=127.0.0.1 TCPX_CUDA_LIBRARY=/nonexistent
 
-# A port with three free ones behind it; somebody may still be faster, so who uses it asks again.
-free_port() {
-	python3 - <<'END'
-import random, socket
-while True:
-    base = random.randrange(20000, 32000)
-    held = [socket.socket() for _ in range(4)]
-    try:
-        for i, one in enumerate(held):
-            one.bind(("127.0.0.1", base + i))
-    except OSError:
-        continue
-    print(base)
-    break
-END
-}
-
 for script in bench_p2p.sh run_p2p_fullmesh.sh print_latest_bw.py; do
 	ok "$script refuses what it does not know" exits 2 "$bin/$script" --fast
 	ok "$script has help" exits 0 "$bin/$script" --help

@@ -21,9 +21,6 @@ serving() {
 	within 30 grep -qE 'Listening on port [0-9]|"ready","port":[0-9]+[,}]' "$log" || { cat "$log"; return 1; }
 	port=$(sed -n 's/.*Listening on port \([0-9]*\).*/\1/p; s/.*"ready","port":\([0-9]*\).*/\1/p' "$log")
 }
-free_port() {
-	python3 -c "import socket; s = socket.create_server(('127.0.0.1', 0)); print(s.getsockname()[1])"
-}
 program_serves() {
 	for _ in 1 2 3; do # somebody may be faster
 		serving "$scratch/server" "$bin/$1" --port="$(free_port)" server 0 && return

@@ -9,23 +9,6 @@ unset UCCL_TCPX_PERF_SIZE UCCL_TCPX_PERF_ITERS
 # by choice, not because there is nothing else
 export TCPX_PROVIDER=sock UCCL_TCPX_HOST_RECV_DEBUG=1
 
-# A port with three free ones behind it; somebody may still be faster, so pair() asks again.
-free_port() {
-	python3 - <<'END'
-import random, socket
-while True:
-    base = random.randrange(20000, 32000)
-    held = [socket.socket() for _ in range(4)]
-    try:
-        for i, one in enumerate(held):
-            one.bind(("127.0.0.1", base + i))
-    except OSError:
-        continue
-    print(base)
-    break
-END
-}
-
 # pair PROGRAM SERVER-ARGS CLIENT-ARGS: both sides; their lines in $scratch/server, client.
 pair() {
 	for _ in 1 2 3; do
@@ -43,19 +26,6 @@ pair() {
 	done
 	cat "$scratch/server" "$scratch/client"
 	[ $code = 0 ] && [ $server_code = 0 ]
-}
-
-# both TEXT...: each is in what server and client said.
-both() {
-	for text; do
-		for side in server client; do
-			grep -qE -- "$text" "$scratch/$side" || {
-				echo "no '$text' of the $side"
-				cat "$scratch/$side"
-				return 1
-			}
-		done
-	done
 }
 
 # same TEXT: server and client say the same number there.

@@ -45,20 +45,6 @@ ok "no rank in the environment" exits 2 mesh --from-env
 ok "half of one" exits 2 env RANK=0 WORLD_SIZE=2 "$tool" perf --mesh --from-env
 ok "what it lacks is named" says "TCPX_RENDEZVOUS" env RANK=0 WORLD_SIZE=2 "$tool" perf --mesh --from-env
 
-# Not of those that connections are given: somebody may take it between the look and the use.
-free_port() {
-	python3 -c "
-import random, socket
-while True:
-    port = random.randrange(20000, 32000)
-    try:
-        socket.socket().bind(('0.0.0.0', port))
-    except OSError:
-        continue
-    print(port)
-    break"
-}
-
 # launch RANKS COMMAND...: so many of it, each with \$rank; all must end well.
 launch() {
 	ranks=$1

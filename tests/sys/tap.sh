@@ -121,6 +121,37 @@ within() {
 	done
 }
 
+# free_port [ADDRESS]: one with three free ones behind it, none of those that connections are
+# given; somebody may still be faster, so who uses it asks again.
+free_port() {
+	python3 - "${1:-127.0.0.1}" <<'END'
+import random, socket, sys
+while True:
+    base = random.randrange(20000, 32000)
+    held = [socket.socket() for _ in range(4)]
+    try:
+        for i, one in enumerate(held):
+            one.bind((sys.argv[1], base + i))
+    except OSError:
+        continue
+    print(base)
+    break
+END
+}
+
+# both TEXT...: each is in $scratch/server and in $scratch/client (extended expressions).
+both() {
+	for text; do
+		for side in server client; do
+			grep -qE -- "$text" "$scratch/$side" || {
+				echo "no '$text' of the $side"
+				cat "$scratch/$side"
+				return 1
+			}
+		done
+	done
+}
+
 # result FILE EXPRESSION: true of a result file, as python sees it (r, and its rows).
 result() {
 	python3 -c "
