@@ -176,6 +176,11 @@ if [ "$long" ] && [ -e build/build.ninja ] && compiled product build product \
 	tests/fake/libcuda_fake.so tests/unit/seal/exit_test; then
 	longer acceptance sh scripts/acceptance.sh build
 	longer exits build/tests/unit/seal/exit_test 1000
+	for test in over_tcp with_a_secret over_a_plugin; do
+		longer "nth-$test" env EMU_LIBRARY="$PWD/build-asan/emu/libnccl-net-tcpx-emu.so" \
+			FAKECUDA_LIBRARY="$PWD/build-asan/tests/fake/libcuda_fake.so" \
+			build-asan/tests/nth/nth_test "$test" all
+	done
 	longer soak sh tests/long/soak.sh build/tcpx
 	# with a C++ compiler
 	if [ -e build/src/nixl/libplugin_TCPX.so ] && compiled nixl build tests/nixl/nixl_driver; then

@@ -281,6 +281,9 @@ tcpx_loop_start(struct loop *l)
 	int rc;
 
 	rc = pthread_create(&l->thread.id, NULL, io_thread, l);
+	if (rc == EAGAIN) /* which says "not yet" elsewhere */
+		return tcpx_fail(TCPX_SUB_INIT, -ENOMEM, "I/O thread %u: the limit of threads is reached",
+				 l->index);
 	if (rc)
 		return tcpx_fail(TCPX_SUB_INIT, -rc, "I/O thread %u", l->index);
 	l->thread.runs = true;
