@@ -124,8 +124,9 @@ CASES.update({
     "address removed at the peer": (lose_address("h1", "eth2"), 1, NEVER),
     "black hole inwards": (hole("eth2", ("in",)), 1, NEVER),
     "black hole outwards": (hole("eth2", ("out",)), 1, NEVER),
-    "MTU 1400 at one end": (lambda: must(lab("h1", "ip", "link", "set", "eth1", "mtu", "1400")), 1,
-                            NEVER),
+    # no fault between two ends of veth
+    "MTU 1400 at one end": (lambda: must(lab("h1", "ip", "link", "set", "eth1", "mtu", "1400")), 0,
+                            0),
     "RST of 1 NIC": (reset(NICS[1:2]), 0, 0),
     "RST of 3 NICs": (reset(NICS[1:]), 0, 0),
     "RST of 4 NICs": (reset(NICS), 0, 0),
@@ -215,6 +216,8 @@ def main():
                 best = ideal(clean, lost, seconds)
                 for run in range(a.runs):
                     took, why = measure(fault, op, env, folder)
+                    if took and took < 0.9 * best:
+                        took, why = None, "ended in %.2f s: the fault came too late" % took
                     row = {"case": name, "op": op, "run": run, "ideal_s": best, "s": took,
                            "times": took and took / best, "why": why}
                     rows.append(row)

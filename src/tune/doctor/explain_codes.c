@@ -181,12 +181,14 @@ const struct explained explain_codes[] = {
 	{
 		CODE(TCPX_EAUTH),
 		.symptom = "Connecting fails; nothing was exchanged but the greeting.\n",
-		.cause = "The files that TCPX_SECRET_FILE names differ, or one side has none.\n",
+		.cause = "The files that TCPX_SECRET_FILE names differ, or one side has none; or the address "
+			"leads to another engine than the one that was meant. \"this incarnation has a session\": "
+			"without a secret, somebody says the name of an engine whose session answers.\n",
 		.check = "On both sides, which file and what is in it:\n"
 			"    tcpx info --config\n"
 			"    sha256sum FILE\n",
 		.fix = "Give both sides the same file, of at least 16 bytes and readable by its owner only. "
-			"A line end at its end does not count.\n",
+			"A line end at its end does not count. With a secret nobody else can say that name.\n",
 	},
 	{
 		CODE(TCPX_ETIMEDOUT),

@@ -263,11 +263,11 @@ static void
 a_hello_that_does_not_fit_is_refused_with_the_reason(void **state)
 {
 	struct rig *r = *state;
-	struct { struct tcpx_hello h; int code; } try[6];
+	struct { struct tcpx_hello h; int code; } try[7];
 	uint8_t start[64];
 	int fd;
 
-	for (int i = 0; i < 6; i++)
+	for (int i = 0; i < 7; i++)
 		try[i].h = good_hello();
 	memcpy(try[0].h.expect_name, "somebody", 9);
 	try[0].code = TCPX_EAUTH;
@@ -281,7 +281,9 @@ a_hello_that_does_not_fit_is_refused_with_the_reason(void **state)
 	try[4].code = TCPX_EVERSION;
 	try[5].h.host = 1; /* another host, and its loopback */
 	try[5].code = -ENONET;
-	for (int i = 0; i < 6; i++) {
+	try[6].h.incarnation = 0; /* nobody's */
+	try[6].code = TCPX_EPROTO;
+	for (int i = 0; i < 7; i++) {
 		uint8_t buf[TCPX_FRAME_MAX];
 
 		fd = starter(r, TCPX_START_NEW);
@@ -294,7 +296,7 @@ a_hello_that_does_not_fit_is_refused_with_the_reason(void **state)
 	fd = stranger(r);
 	say(fd, start, start_frame(start, TCPX_PROTO_VERSION, true, TCPX_START_NEW));
 	assert_refused(fd, TCPX_EAUTH);
-	assert_undisturbed(r, 8);
+	assert_undisturbed(r, 9);
 }
 
 /* It says who it is and then nothing, or nonsense: its session ends, nobody else's. */
@@ -467,6 +469,44 @@ what_listens_is_no_engine(void **state)
 	}
 }
 
+/* Before the proof an answer is anybody's, so it cannot say that the peer has gone. */
+static void
+a_refusal_without_proof_is_not_believed(void **state)
+{
+	static const int said[] = { TCPX_EPEERGONE, TCPX_ESTALLED, -ECANCELED, -EAGAIN, TCPX_EAUTH };
+	struct sockaddr_in at = { .sin_family = AF_INET, .sin_addr = { htonl(0x7f000101) } };
+	socklen_t len = sizeof(at);
+	int fd = socket(AF_INET, SOCK_STREAM, 0), other;
+	char set[160], where[64], why[512];
+	const char *settings[] = { set, NULL };
+	uint8_t room[TCPX_FRAME_MAX], out[TCPX_FRAME_MAX];
+	struct tcpx_buf b;
+	tcpx_engine *e;
+	tcpx_peer *p;
+
+	write_secret(0, "a secret that both sides know well");
+	snprintf(set, sizeof(set), "TCPX_SECRET_FILE=%s", secret_path[0]);
+	assert_int_equal(bind(fd, (struct sockaddr *)&at, sizeof(at)), 0);
+	assert_int_equal(listen(fd, 1), 0);
+	assert_int_equal(getsockname(fd, (struct sockaddr *)&at, &len), 0);
+	snprintf(where, sizeof(where), "127.0.1.1:%u", ntohs(at.sin_port));
+	for (size_t i = 0; i < sizeof(said) / sizeof(said[0]); i++) {
+		e = rig_open("anna", settings);
+		assert_ok(tcpx_peer_connect(e, where, &p));
+		other = accept(fd, NULL, NULL);
+		tcpx_buf_init(&b, room, sizeof(room));
+		tcpx_refuse_write(&b, said[i], "the peer has gone");
+		say(other, out, frame(out, TCPX_FR_REFUSE, 0, room, b.pos));
+		assert_code(tcpx_peer_wait(p, WAIT_MS), said[i] == TCPX_EAUTH ? TCPX_EAUTH : TCPX_EPROTO);
+		tcpx_last_error(e, why, sizeof(why));
+		assert_null(strstr(why, "the peer has gone"));
+		tcpx_peer_free(p);
+		tcpx_close(e);
+		close(other);
+	}
+	close(fd);
+}
+
 static void
 a_secret_without_its_library_is_an_error(void **state)
 {
@@ -491,6 +531,7 @@ main(void)
 		TEST(a_crowd_of_strangers_leaves_room_for_friends),
 		cmocka_unit_test(what_listens_is_no_engine),
 		cmocka_unit_test(only_equal_secrets_meet),
+		cmocka_unit_test(a_refusal_without_proof_is_not_believed),
 		cmocka_unit_test(a_secret_without_its_library_is_an_error),
 	};
 
