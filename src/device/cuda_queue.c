@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <sched.h>
 #include <stdlib.h>
+#include <time.h>
 
 #define PAGE_BYTES    4096
 #define LINE_BYTES    128 /* each word has its own line */
@@ -16,8 +17,9 @@
 
 /* A query of the driver costs 1.7 us, a load of the word nothing. So errors are noticed late. */
 #define POLLS_A_QUERY 1000
-/* Polls before a waiter waits in the driver; few batches take longer. */
+/* Polls before a waiter sleeps between them; few batches take longer. */
 #define FINISH_SPINS 2000
+#define FINISH_NAP_NS 50000
 
 /* ---- open and close ---------------------------------------------------------------- */
 
@@ -333,9 +335,11 @@ tcpx_cuda_queue_poll(struct tcpx_queue *q, uint64_t ticket)
 	return ticket <= q->done ? 0 : -EAGAIN;
 }
 
+/* The driver has no wait with an end. */
 int
-tcpx_cuda_queue_finish(struct tcpx_queue *q, uint64_t ticket)
+tcpx_cuda_queue_finish(struct tcpx_queue *q, uint64_t ticket, uint64_t wait_ns)
 {
+	const struct timespec nap = { .tv_nsec = FINISH_NAP_NS };
 	int rc = tcpx_cuda_queue_poll(q, ticket);
 
 	for (int i = 0; i < FINISH_SPINS && rc == -EAGAIN; i++) {
@@ -343,12 +347,14 @@ tcpx_cuda_queue_finish(struct tcpx_queue *q, uint64_t ticket)
 			sched_yield();
 		rc = tcpx_cuda_queue_poll(q, ticket);
 	}
-	if (rc != -EAGAIN)
-		return rc;
-	rc = tcpx_gpu_enter(q->gpu);
-	if (rc)
-		return q->broken = rc;
-	rc = tcpx_cuda_queue_drain(q);
-	tcpx_gpu_leave(q->gpu);
-	return rc ? rc : watch(q);
+	while (rc == -EAGAIN) {
+		rc = watch(q);
+		if (rc == 0)
+			rc = tcpx_cuda_queue_poll(q, ticket);
+		if (rc != -EAGAIN || wait_ns < FINISH_NAP_NS)
+			break;
+		nanosleep(&nap, NULL);
+		wait_ns -= FINISH_NAP_NS;
+	}
+	return rc;
 }

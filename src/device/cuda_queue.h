@@ -65,7 +65,7 @@ void tcpx_cuda_queue_close(struct tcpx_queue *queue);
 int tcpx_cuda_queue_copy(struct tcpx_queue *queue, const struct tcpx_copy *list, size_t count,
 			 uint64_t *ticket);
 int tcpx_cuda_queue_poll(struct tcpx_queue *queue, uint64_t ticket);
-int tcpx_cuda_queue_finish(struct tcpx_queue *queue, uint64_t ticket);
+int tcpx_cuda_queue_finish(struct tcpx_queue *queue, uint64_t ticket, uint64_t wait_ns);
 
 /* For cuda_queue.c and cuda_batch.c alone; all but look() with the GPU entered. */
 

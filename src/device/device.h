@@ -99,8 +99,8 @@ struct tcpx_device_ops {
 		    uint64_t *ticket);
 	/* 0: that batch and all before it are done and visible; -EAGAIN; or a failure. */
 	int (*poll)(struct tcpx_queue *queue, uint64_t ticket);
-	/* Waits for it; bounded by the batches in flight. */
-	int (*finish)(struct tcpx_queue *queue, uint64_t ticket);
+	/* Waits for it, wait_ns at most. */
+	int (*finish)(struct tcpx_queue *queue, uint64_t ticket, uint64_t wait_ns);
 };
 
 extern const struct tcpx_device_ops tcpx_device_host; /* memcpy by the caller      */

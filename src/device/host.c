@@ -132,6 +132,13 @@ host_poll(struct tcpx_queue *queue, uint64_t ticket)
 			 (unsigned long long)ticket, (unsigned long long)queue->tickets);
 }
 
+static int
+host_finish(struct tcpx_queue *queue, uint64_t ticket, uint64_t wait_ns)
+{
+	(void)wait_ns;
+	return host_poll(queue, ticket);
+}
+
 const struct tcpx_device_ops tcpx_device_host = {
 	.name = "host",
 	.open = host_open,
@@ -145,5 +152,5 @@ const struct tcpx_device_ops tcpx_device_host = {
 	.queue_close = host_queue_close,
 	.copy = host_copy,
 	.poll = host_poll,
-	.finish = host_poll,
+	.finish = host_finish,
 };

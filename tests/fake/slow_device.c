@@ -232,7 +232,7 @@ slow_poll(struct tcpx_queue *queue, uint64_t ticket)
 		return tcpx_fail(TCPX_SUB_DEV, -EINVAL, "poll for batch %llu of %llu",
 				 (unsigned long long)ticket,
 				 (unsigned long long)queue->tickets);
-	while (queue->head && queue->head->done_ns <= now)
+	while (queue->head && queue->head->done_ns <= now && !queue->dev->test->hung)
 		end_oldest(queue);
 	drop_if_broken(queue);
 	if (queue->broken)
@@ -241,8 +241,11 @@ slow_poll(struct tcpx_queue *queue, uint64_t ticket)
 }
 
 static int
-slow_finish(struct tcpx_queue *queue, uint64_t ticket)
+slow_finish(struct tcpx_queue *queue, uint64_t ticket, uint64_t wait_ns)
 {
+	(void)wait_ns;
+	if (queue->dev->test->hung)
+		return slow_poll(queue, ticket);
 	while (queue->head && queue->head->ticket <= ticket)
 		end_oldest(queue);
 	drop_if_broken(queue);

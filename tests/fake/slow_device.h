@@ -19,6 +19,7 @@ struct tcpx_slow_device {
 	uint64_t delay_min_ns, delay_max_ns; /* a batch, after the one before it */
 	uint32_t full_ppm;                   /* copies answered with "no room"   */
 	uint32_t broken_ppm;                 /* batches that end with -EIO       */
+	bool hung;                           /* nothing ends, not even with an error */
 	/* memory that is a GPU's; range_count 0: the device has no GPU at all */
 	struct {
 		const void *addr;

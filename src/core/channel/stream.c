@@ -14,6 +14,7 @@
 #include "core/channel/unpack.h"
 #include "core/context/context.h"
 #include "core/loop/loop.h"
+#include "core/memory/late.h"
 #include "core/memory/list.h"
 #include "core/memory/payload.h"
 #include "core/memory/staging.h"
@@ -66,6 +67,21 @@ receive_part(struct channel *c)
 	return ops->recv(c->chan, iov, 1);
 }
 
+/* A GPU that is late keeps nobody waiting: its transfer ends, and the payload goes to the sink. */
+static int
+take_buffer(struct channel *c)
+{
+	struct payload *p = c->rx.open.payload;
+	int place = tcpx_copy_place(c, p->list);
+
+	if (tcpx_late_is(c->session->engine, TCPX_FLOW_UNPACK, place)) {
+		above(c)->broken(c, p, c->rx.open.id, -EIO, "cannot be written");
+		return 0;
+	}
+	c->rx.open.buffer = tcpx_staging_get(&c->client, TCPX_FLOW_UNPACK, place, c->rx.head.len);
+	return c->rx.open.buffer ? 0 : tcpx_channel_hold(c);
+}
+
 static int
 open_message(struct channel *c)
 {
@@ -89,9 +105,9 @@ open_message(struct channel *c)
 	if (how == CHUNK_PARK)
 		return tcpx_channel_hold(c);
 	if (c->rx.open.payload && list_staged(c->rx.open.payload->list)) {
-		c->rx.open.buffer = tcpx_staging_get(&c->client, TCPX_FLOW_UNPACK, c->rx.head.len);
-		if (!c->rx.open.buffer)
-			return tcpx_channel_hold(c);
+		rc = take_buffer(c);
+		if (rc)
+			return rc;
 	}
 	c->rx.placed = true;
 	c->rx.open.landed_ns = engine_now(c->session->engine);

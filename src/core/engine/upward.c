@@ -39,6 +39,7 @@ loop_timers(struct loop *l, uint64_t now_ns)
 		tcpx_accept_timer(l, now_ns);
 		tcpx_sessions_timer(l->engine, now_ns);
 	}
+	tcpx_batches_timer(l, now_ns);
 	tcpx_staging_timer(l, now_ns);
 	if (l->index == 0)
 		tcpx_peer_linger(l->engine, now_ns);

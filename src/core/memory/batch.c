@@ -8,19 +8,21 @@
 #include "core/memory/batch.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <stdlib.h>
 
+#include "base/clock.h"
 #include "base/mutex.h"
 #include "core/context/context.h"
 #include "core/loop/loop.h"
 #include "core/memory/gpu.h"
 #include "core/memory/memory.h"
 #include "core/memory/payload.h"
+#include "core/memory/spans.h"
 #include "core/memory/staging.h"
 
 #define BATCH_ITEMS 64
 #define BATCH_SPANS 4096
-#define SPANS_FIRST 256
 #define ENOUGH_BYTES (256u << 10) /* a launch costs little beside this: no waiting for more */
 
 /* How a loop waits for a GPU. With little data a thread waits for each message, so the loop
@@ -28,17 +30,20 @@
  * can use the CPU. */
 #define LITTLE_BYTES (1u << 20)
 #define POLL_NS      20000
+#define LATE_POLL_NS (100 * TCPX_MS) /* a device that is late */
+#define WAIT_NS      TCPX_MS         /* with the lock held    */
 
 struct copy_batch {
 	struct tcpx_node node;
 	enum tcpx_flow flow;
 	int place;
 	uint64_t ticket;
-	bool finished; /* done on the device; not yet reported */
+	bool finished; /* done on the device, or given up; not yet reported */
+	bool late;     /* given up: the device may still carry it out */
 	uint64_t bytes;
 	int error;
-	uint32_t item_count, span_count, span_cap;
-	struct tcpx_copy *span;
+	uint32_t item_count;
+	struct span_list spans;
 	struct batch_item item[BATCH_ITEMS];
 };
 
@@ -61,6 +66,7 @@ init(struct batches *b)
 
 	tcpx_mutex_init(&b->lock);
 	tcpx_node_init(&b->flying);
+	tcpx_node_init(&b->late);
 	tcpx_node_init(&b->spare);
 	for (f = 0; f < TCPX_FLOWS; f++)
 		for (z = 0; z < STAGING_SIZES; z++) {
@@ -90,7 +96,7 @@ static void
 free_batch(struct copy_batch *b)
 {
 	if (b)
-		free(b->span);
+		free(b->spans.at);
 	free(b);
 }
 
@@ -106,7 +112,7 @@ tcpx_batches_fini(struct loop *l)
 		for (p = 0; p < CORE_PLACES; p++) {
 			free_batch(all->filling[f][p]);
 			all->filling[f][p] = NULL;
-			if (all->queue[f][p])
+			if (all->queue[f][p] && !tcpx_late_is(l->engine, (enum tcpx_flow)f, p - 1))
 				(p ? l->engine->memory->gpus.ops : l->engine->memory->host_ops)
 					->queue_close(all->queue[f][p]);
 			all->queue[f][p] = NULL;
@@ -115,6 +121,10 @@ tcpx_batches_fini(struct loop *l)
 	tcpx_chain_each(n, after, &all->spare) {
 		tcpx_chain_remove(n);
 		free_batch(tcpx_container(n, struct copy_batch, node));
+	}
+	tcpx_chain_each(m, after2, &all->late) {
+		tcpx_chain_remove(m);
+		free_batch(tcpx_container(m, struct copy_batch, node));
 	}
 	pthread_mutex_destroy(&all->lock);
 }
@@ -141,52 +151,12 @@ filling(struct loop *l, enum tcpx_flow flow, int place)
 	}
 	b->flow = flow;
 	b->place = place;
-	b->finished = false;
+	b->finished = b->late = false;
 	b->error = 0;
-	b->item_count = b->span_count = 0;
+	b->item_count = b->spans.count = 0;
 	b->bytes = 0;
 	*at = b;
 	return b;
-}
-
-static int
-room_for(struct copy_batch *b, uint32_t spans)
-{
-	struct tcpx_copy *grown;
-	uint32_t cap = b->span_cap ? b->span_cap : SPANS_FIRST;
-
-	while (cap < b->span_count + spans)
-		cap *= 2;
-	if (cap == b->span_cap)
-		return 0;
-	grown = realloc(b->span, cap * sizeof(*grown));
-	if (!grown)
-		return -ENOMEM;
-	b->span = grown;
-	b->span_cap = cap;
-	return 0;
-}
-
-static int
-add_spans(struct copy_batch *b, const struct tcpx_fraglist *src, uint64_t src_off,
-	  const struct tcpx_fraglist *dst, uint64_t dst_off, uint64_t len)
-{
-	struct tcpx_fragpos spos = tcpx_frag_seek(src, src_off);
-	struct tcpx_fragpos dpos = tcpx_frag_seek(dst, dst_off);
-	struct tcpx_span span[CORE_IOV];
-	uint64_t part;
-	size_t i, n;
-	int rc = 0;
-
-	while (rc == 0 && len > 0) {
-		n = tcpx_frag_compose(src, &spos, dst, &dpos, len, span, CORE_IOV, &part);
-		rc = n == 0 ? TCPX_EFRAME : room_for(b, (uint32_t)n);
-		for (i = 0; rc == 0 && i < n; i++)
-			b->span[b->span_count++] =
-				(struct tcpx_copy){ span[i].src, span[i].dst, span[i].len };
-		len -= part;
-	}
-	return rc;
 }
 
 static void launch(struct loop *l, struct copy_batch *b);
@@ -204,15 +174,15 @@ add(struct copy_client *c, enum tcpx_flow flow, int place, uint64_t seq, struct 
 
 	if (!b)
 		return -ENOMEM;
-	spans = b->span_count;
+	spans = b->spans.count;
 	it = &b->item[b->item_count];
 	*it = (struct batch_item){ .client = c, .seq = seq };
 	if (payload) {
 		atomic_fetch_add(&payload->batched, 1);
 		if (atomic_load(&payload->live) == id)
-			rc = add_spans(b, src, src_off, dst, dst_off, len);
+			rc = tcpx_spans_add(&b->spans, src, src_off, dst, dst_off, len);
 		if (rc || atomic_load(&payload->live) != id) {
-			b->span_count = spans;
+			b->spans.count = spans;
 			atomic_fetch_sub(&payload->batched, 1);
 		} else {
 			it->payload = payload;
@@ -223,7 +193,7 @@ add(struct copy_client *c, enum tcpx_flow flow, int place, uint64_t seq, struct 
 		return rc;
 	b->item_count++;
 	c->loop->copies.waiting++;
-	if (b->item_count == BATCH_ITEMS || b->span_count >= BATCH_SPANS ||
+	if (b->item_count == BATCH_ITEMS || b->spans.count >= BATCH_SPANS ||
 	    b->bytes >= ENOUGH_BYTES)
 		launch(c->loop, b);
 	return 0;
@@ -258,14 +228,57 @@ uncount(struct copy_batch *b)
 		}
 }
 
-static void
-finish(struct loop *l, struct copy_batch *b)
+static struct late_watch *
+watch_of(struct loop *l, const struct copy_batch *b)
 {
-	if (b->finished)
-		return;
-	b->error = ops_of(l, b)->finish(queue_of(l, b), b->ticket);
+	return &l->batches->watch[b->flow][b->place + 1];
+}
+
+static void
+done(struct loop *l, struct copy_batch *b, int rc)
+{
+	b->error = rc;
 	b->finished = true;
 	uncount(b);
+	tcpx_late_moved(watch_of(l, b), engine_now(l->engine));
+}
+
+/* The device has not finished @b yet. If it is late, all that it has in flight in that direction
+ * is given up. */
+static void
+look(struct loop *l, const struct copy_batch *b)
+{
+	enum tcpx_flow flow = b->flow;
+	int place = b->place;
+
+	if (place == TCPX_ON_HOST ||
+	    !tcpx_late_look(watch_of(l, b), tcpx_late_patience(l->engine), engine_now(l->engine)))
+		return;
+	tcpx_chain_each(n, after, &l->batches->flying) {
+		struct copy_batch *o = tcpx_container(n, struct copy_batch, node);
+
+		if (o->finished || o->flow != flow || o->place != place)
+			continue;
+		o->late = true;
+		tcpx_late_count(l->engine, flow, place, 1);
+		done(l, o, -EIO);
+	}
+}
+
+/* False: the device needs longer. */
+static bool
+finish(struct loop *l, struct copy_batch *b)
+{
+	int rc;
+
+	if (b->finished)
+		return true;
+	rc = ops_of(l, b)->finish(queue_of(l, b), b->ticket, WAIT_NS);
+	if (rc == -EAGAIN)
+		look(l, b);
+	else
+		done(l, b, rc);
+	return b->finished;
 }
 
 /* The oldest unfinished batch of the same queue. */
@@ -281,21 +294,30 @@ before(struct loop *l, const struct copy_batch *b)
 	return NULL;
 }
 
+static int
+start(struct loop *l, struct copy_batch *b)
+{
+	if (tcpx_late_is(l->engine, b->flow, b->place))
+		return -EIO;
+	return ops_of(l, b)->copy(queue_of(l, b), b->spans.at, b->spans.count, &b->ticket);
+}
+
 static void
 launch(struct loop *l, struct copy_batch *b)
 {
-	const struct tcpx_device_ops *ops = ops_of(l, b);
-	struct copy_batch *first;
+	struct copy_batch *first = before(l, b);
 	int rc;
 
-	rc = ops->copy(queue_of(l, b), b->span, b->span_count, &b->ticket);
-	if (rc == -EAGAIN && b->item_count < BATCH_ITEMS && b->span_count < BATCH_SPANS)
+	if (!first)
+		tcpx_late_moved(watch_of(l, b), engine_now(l->engine));
+	rc = start(l, b);
+	if (rc == -EAGAIN && b->item_count < BATCH_ITEMS && b->spans.count < BATCH_SPANS)
 		return; /* no room on the device: the batch goes with the next turn's */
 	while (rc == -EAGAIN) {
 		first = before(l, b);
 		if (first)
-			finish(l, first);
-		rc = ops->copy(queue_of(l, b), b->span, b->span_count, &b->ticket);
+			(void)finish(l, first);
+		rc = start(l, b);
 	}
 	b->error = rc;
 	b->finished = rc != 0;
@@ -332,15 +354,28 @@ tcpx_batches_launch(struct loop *l)
 	pthread_mutex_unlock(&l->batches->lock);
 }
 
+/* lock held. False: a device needs longer. */
+static bool
+finish_all(struct loop *l)
+{
+	do {
+		launch_all(l); /* a batch without room goes when the others are done */
+		tcpx_chain_each(n, after, &l->batches->flying)
+			if (!finish(l, tcpx_container(n, struct copy_batch, node)))
+				return false;
+	} while (l->copies.waiting);
+	return true;
+}
+
 void
 tcpx_batches_finish(struct loop *l)
 {
 	pthread_mutex_lock(&l->batches->lock);
-	do {
-		launch_all(l); /* a batch without room goes when the others are done */
-		tcpx_chain_each(n, after, &l->batches->flying)
-			finish(l, tcpx_container(n, struct copy_batch, node));
-	} while (l->copies.waiting);
+	while (!finish_all(l)) { /* the loop may go on between two looks */
+		pthread_mutex_unlock(&l->batches->lock);
+		sched_yield();
+		pthread_mutex_lock(&l->batches->lock);
+	}
 	pthread_mutex_unlock(&l->batches->lock);
 }
 
@@ -353,11 +388,30 @@ over(struct loop *l, struct copy_batch *b)
 		return true;
 	rc = ops_of(l, b)->poll(queue_of(l, b), b->ticket);
 	if (rc == -EAGAIN)
-		return false;
-	b->error = rc;
-	b->finished = true;
-	uncount(b);
-	return true;
+		look(l, b);
+	else
+		done(l, b, rc);
+	return b->finished;
+}
+
+void
+tcpx_batches_timer(struct loop *l, uint64_t now_ns)
+{
+	if (tcpx_chain_empty(&l->batches->late))
+		return;
+	pthread_mutex_lock(&l->batches->lock);
+	tcpx_chain_each(n, after, &l->batches->late) {
+		struct copy_batch *b = tcpx_container(n, struct copy_batch, node);
+
+		if (ops_of(l, b)->poll(queue_of(l, b), b->ticket) == -EAGAIN)
+			continue;
+		tcpx_chain_remove(n);
+		tcpx_chain_add(&l->batches->spare, n);
+		tcpx_late_count(l->engine, b->flow, b->place, -1);
+	}
+	if (!tcpx_chain_empty(&l->batches->late))
+		tcpx_loop_timer(l, now_ns + LATE_POLL_NS);
+	pthread_mutex_unlock(&l->batches->lock);
 }
 
 /* Takes out the oldest batch that is done. */
@@ -404,8 +458,12 @@ tcpx_batches_poll(struct loop *l, uint64_t now_ns)
 		}
 		for (i = 0; i < b->item_count && b->flow == TCPX_FLOW_UNPACK; i++)
 			up->unpacked_all(b->item[i].client);
+		if (b->late) {
+			tcpx_staging_wake_all(l, b->flow);
+			tcpx_loop_timer(l, now_ns + LATE_POLL_NS);
+		}
 		pthread_mutex_lock(&l->batches->lock);
-		tcpx_chain_add(&l->batches->spare, &b->node);
+		tcpx_chain_add(b->late ? &l->batches->late : &l->batches->spare, &b->node);
 		pthread_mutex_unlock(&l->batches->lock);
 	}
 }

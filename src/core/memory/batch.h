@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "base/chain.h"
+#include "core/memory/late.h"
 #include "core/memory/staging.h"
 #include "device/device.h"
 #include "proto/frag.h"
@@ -44,6 +45,8 @@ struct batches {
 	struct copy_batch *filling[TCPX_FLOWS][CORE_PLACES];
 	struct tcpx_queue *queue[TCPX_FLOWS][CORE_PLACES]; /* NULL: place not in use    */
 	struct tcpx_node flying;    /* launched, oldest first                           */
+	struct tcpx_node late;      /* given up, and not yet done by the device         */
+	struct late_watch watch[TCPX_FLOWS][CORE_PLACES];
 	struct tcpx_node spare;     /* done, for reuse: no allocation for each chunk    */
 	struct pool pool[TCPX_FLOWS][STAGING_SIZES];
 	_Atomic uint64_t flying_bytes; /* handed to devices and not yet reported        */
@@ -62,10 +65,12 @@ int tcpx_batch_add(struct copy_client *c, enum tcpx_flow flow, int place, uint64
 		   uint64_t src_off, const struct tcpx_fraglist *dst, uint64_t dst_off,
 		   uint64_t len);
 void tcpx_batches_launch(struct loop *l);
-/* Waits until all batches are done on the device; poll still reports them. Any
- * thread, any lock. */
+/* Waits until all batches are done on the device, or their device is late; poll still reports
+ * them. Any thread, any lock. */
 void tcpx_batches_finish(struct loop *l);
 void tcpx_batches_poll(struct loop *l, uint64_t now_ns);
+/* Looks for what devices were late with, and have done by now. */
+void tcpx_batches_timer(struct loop *l, uint64_t now_ns);
 /* The longest sleep of a loop with copies in flight; -1: unlimited. */
 int64_t tcpx_batches_timeout(const struct loop *l, uint64_t now_ns);
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "core/memory/gpu.h"
+#include "core/memory/late.h"
 #include "core/memory/list.h"
 #include "core/memory/memory.h"
 #include "core/memory/payload.h"
@@ -16,6 +17,7 @@
 static int
 copy_small(struct gpus *g, enum tcpx_flow flow, const struct tcpx_list *l, uint64_t len)
 {
+	uint64_t wait_ns = tcpx_late_patience(l->engine);
 	struct tcpx_queue *q = g->small[flow][l->place];
 	struct tcpx_copy copy[CORE_IOV];
 	struct tcpx_fraglist list = list_frags(l);
@@ -39,9 +41,20 @@ copy_small(struct gpus *g, enum tcpx_flow flow, const struct tcpx_list *l, uint6
 			rc = g->ops->copy(q, copy, n, &ticket);
 		} while (rc == -EAGAIN); /* nothing is in flight: there will be room */
 		if (rc == 0)
-			rc = g->ops->finish(q, ticket);
+			rc = g->ops->finish(q, ticket, wait_ns);
 	}
-	return rc;
+	if (rc == -EAGAIN)
+		g->stuck = (struct small_copy){ q, ticket };
+	return rc == -EAGAIN ? -EIO : rc;
+}
+
+/* A GPU that was late may still copy from or to it. lock held. 0, or -EIO. */
+static int
+free_scratch(struct gpus *g, const struct tcpx_engine *e, enum tcpx_flow flow, int place)
+{
+	if (g->stuck.queue && g->ops->poll(g->stuck.queue, g->stuck.ticket) != -EAGAIN)
+		g->stuck.queue = NULL;
+	return g->stuck.queue || tcpx_late_is(e, flow, place) ? -EIO : 0;
 }
 
 /* TCPX_FLOW_UNPACK: buf into the list; PACK: the list into buf. */
@@ -59,9 +72,11 @@ copy_list(enum tcpx_flow flow, const struct tcpx_list *l, uint8_t *buf, uint64_t
 	if (len > GPU_SMALL_MAX)
 		return -EINVAL;
 	pthread_mutex_lock(&g->small_lock);
-	if (flow == TCPX_FLOW_UNPACK)
+	rc = free_scratch(g, l->engine, flow, l->place);
+	if (rc == 0 && flow == TCPX_FLOW_UNPACK)
 		memcpy(g->scratch, buf, len);
-	rc = copy_small(g, flow, l, len);
+	if (rc == 0)
+		rc = copy_small(g, flow, l, len);
 	if (rc == 0 && flow == TCPX_FLOW_PACK)
 		memcpy(buf, g->scratch, len);
 	pthread_mutex_unlock(&g->small_lock);

@@ -12,6 +12,7 @@
 #include "core/context/context.h"
 #include "core/loop/loop.h"
 #include "core/memory/batch.h"
+#include "core/memory/late.h"
 #include "core/memory/memory.h"
 #include "core/memory/staging.h"
 #include "core/memory/word.h"
@@ -31,7 +32,9 @@ tcpx_gpus_fini(struct tcpx_engine *e)
 	struct gpus *g = &e->memory->gpus;
 	int f, i;
 
-	if (g->dev) {
+	if (g->dev && (tcpx_late_any(e) || g->stuck.queue)) {
+		tcpx_warn(TCPX_SUB_DEV, "a GPU still keeps copies: what they may reach is left to it");
+	} else if (g->dev) {
 		for (f = 0; f < TCPX_FLOWS; f++)
 			for (i = 0; i < TCPX_GPUS_MAX; i++)
 				if (g->small[f][i])
@@ -154,6 +157,16 @@ tcpx_gpu_ready(struct tcpx_engine *e, int place)
 	return rc;
 }
 
+/* A driver that has lost its GPU cannot say whose memory it is. What the CPU can read is no GPU's. */
+static bool
+is_the_hosts(struct tcpx_engine *e, const void *addr, size_t len)
+{
+	const struct tcpx_frag ends[] = { { (uintptr_t)addr, 1 }, { (uintptr_t)addr + len - 1, 1 } };
+	uint8_t byte[2];
+
+	return tcpx_touch_copy(&e->memory->touch, TCPX_FLOW_PACK, ends, 2, byte, sizeof(byte)) == 0;
+}
+
 int
 tcpx_gpu_place(struct tcpx_engine *e, void *addr, size_t len, int *place)
 {
@@ -164,7 +177,7 @@ tcpx_gpu_place(struct tcpx_engine *e, void *addr, size_t len, int *place)
 	rc = open_device(e);
 	if (rc == 0)
 		rc = g->ops->where(g->dev, (uintptr_t)addr, len, &at);
-	else if (rc == -ENODEV)
+	if (rc == -ENODEV || (rc && rc != -EINVAL && is_the_hosts(e, addr, len)))
 		rc = 0; /* then it cannot be a GPU's */
 	if (rc == 0 && at != TCPX_ON_HOST)
 		rc = ready(e, at);

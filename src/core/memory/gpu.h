@@ -18,6 +18,12 @@ struct tcpx_engine;
 
 #define GPU_SMALL_MAX 16384u /* bytes of one small copy: a control message's payload */
 
+/* A small copy that its GPU was late with. */
+struct small_copy {
+	struct tcpx_queue *queue; /* NULL: there is none */
+	uint64_t ticket;
+};
+
 struct gpus {
 	/* Three locks, each the innermost of its users. The set-up of a GPU may
 	 * wait in the driver for streams that wait for words, which other threads
@@ -30,6 +36,7 @@ struct gpus {
 	_Atomic uint32_t used;     /* GPUs that are set up, one bit each                */
 	uint8_t *scratch;          /* pinned: GPU_SMALL_MAX                             */
 	struct tcpx_queue *small[TCPX_FLOWS][TCPX_GPUS_MAX];
+	struct small_copy stuck;   /* it may still reach scratch; small_lock            */
 	uint64_t *words;           /* pinned: waited for by callers' streams            */
 	uint64_t *word_value;      /* the newest value that each has or will have       */
 	uint32_t *word_free;

@@ -32,6 +32,7 @@ struct memory {
 	struct batches *batches; /* one a loop */
 	struct tcpx_net_memory for_provider;
 	_Atomic uint64_t copied[TCPX_FLOWS][CORE_PLACES]; /* bytes copied by devices */
+	_Atomic int late[TCPX_FLOWS][CORE_PLACES]; /* batches that devices were late with, and keep */
 };
 
 #endif

@@ -12,6 +12,7 @@
 #include "core/context/context.h"
 #include "core/loop/loop.h"
 #include "core/memory/batch.h"
+#include "core/memory/late.h"
 #include "core/memory/memory.h"
 
 #define STAGING_PAGE 4096u
@@ -40,7 +41,7 @@ static void
 empty(struct pool *p)
 {
 	free(p->all);
-	p->all = p->free = p->cold = NULL;
+	p->all = p->free = p->cold = p->late = NULL;
 	p->count = 0;
 }
 
@@ -95,7 +96,7 @@ tcpx_staging_close(struct tcpx_engine *e)
 		for (f = 0; f < TCPX_FLOWS; f++)
 			for (z = 0; z < STAGING_SIZES; z++)
 				empty(&m->batches[i].pool[f][z]);
-	if (m->staging.mem)
+	if (m->staging.mem && !tcpx_late_any(e))
 		m->staging.ops->unpin(m->staging.dev, m->staging.mem);
 	m->staging.mem = NULL;
 }
@@ -128,7 +129,7 @@ may_have(const struct copy_client *c, const struct pool *p)
 }
 
 struct staging_buffer *
-tcpx_staging_get(struct copy_client *c, enum tcpx_flow flow, uint32_t len)
+tcpx_staging_get(struct copy_client *c, enum tcpx_flow flow, int place, uint32_t len)
 {
 	struct pool *p = c->loop->batches->pool[flow];
 	struct staging_buffer *buffer;
@@ -143,6 +144,7 @@ tcpx_staging_get(struct copy_client *c, enum tcpx_flow flow, uint32_t len)
 	p->free = buffer->next;
 	p->used++;
 	buffer->holder = c;
+	buffer->place = place;
 	return buffer;
 }
 
@@ -172,11 +174,26 @@ tcpx_staging_wake_next(struct loop *l, enum tcpx_flow flow)
 		pass(l, &l->batches->pool[flow][z]);
 }
 
+void
+tcpx_staging_wake_all(struct loop *l, enum tcpx_flow flow)
+{
+	for (int z = 0; z < STAGING_SIZES; z++)
+		tcpx_chain_each(n, after, &l->batches->pool[flow][z].waiters) {
+			tcpx_chain_remove(n);
+			tcpx_loop_post(l, tcpx_container(n, struct copy_client, waiting)->work);
+		}
+}
+
 static void
 set_free(struct loop *l, struct staging_buffer *buffer)
 {
 	struct pool *p = buffer->pool;
 
+	if (tcpx_late_is(l->engine, p->flow, buffer->place)) {
+		buffer->next = p->late;
+		p->late = buffer;
+		return;
+	}
 	buffer->next = p->free;
 	p->free = buffer;
 	pass(l, p);
@@ -218,7 +235,13 @@ tcpx_staging_put_lent(struct loop *l, struct staging_buffer *buffer, uint64_t no
 static void
 warm(struct loop *l, struct pool *p, uint64_t now_ns)
 {
-	struct staging_buffer *buffer;
+	struct staging_buffer *buffer, *late = p->late;
+
+	p->late = NULL;
+	while ((buffer = late)) {
+		late = buffer->next;
+		set_free(l, buffer);
+	}
 
 	while ((buffer = p->cold) && buffer->until_ns <= now_ns) {
 		p->cold = buffer->next;

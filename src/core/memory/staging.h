@@ -27,6 +27,7 @@ struct staging_buffer {
 	struct pool *pool;
 	struct copy_client *holder; /* NULL: free or cold */
 	uint64_t until_ns;  /* in the cold list: may be reused after this               */
+	int place;          /* the GPU that copies to or from it                        */
 	uint8_t *mem;
 };
 
@@ -35,8 +36,9 @@ struct staging_buffer {
 struct pool {
 	struct staging_buffer *free;
 	struct staging_buffer *cold; /* given back while a kernel may still read them; oldest first */
+	struct staging_buffer *late; /* given back while a GPU that is late may still copy     */
 	struct staging_buffer *all;  /* owned */
-	uint32_t count, used; /* used: neither free nor cold */
+	uint32_t count, used; /* used: neither free, cold nor late */
 	enum tcpx_flow flow;
 	bool large;
 	struct tcpx_node waiters; /* channels that wait for one */
@@ -51,14 +53,17 @@ enum staging_size { STAGING_SMALL, STAGING_LARGE, STAGING_SIZES };
 int tcpx_staging_open(struct tcpx_engine *e, const struct tcpx_device_ops *ops,
 		      struct tcpx_device *dev);
 void tcpx_staging_close(struct tcpx_engine *e);
-/* A buffer for len bytes. NULL: none is free; c's work runs when one is. */
-struct staging_buffer *tcpx_staging_get(struct copy_client *c, enum tcpx_flow flow, uint32_t len);
+/* A buffer for len bytes of place. NULL: none is free; c's work runs when one is. */
+struct staging_buffer *tcpx_staging_get(struct copy_client *c, enum tcpx_flow flow, int place,
+					uint32_t len);
+/* Runs the work of all that wait for a buffer. */
+void tcpx_staging_wake_all(struct loop *l, enum tcpx_flow flow);
 /* The woken channel has run; wakes the next waiter. */
 void tcpx_staging_wake_next(struct loop *l, enum tcpx_flow flow);
 void tcpx_staging_put(struct loop *l, struct staging_buffer *buffer);
 /* Puts back a buffer whose pages a dead connection may still show to the peer. */
 void tcpx_staging_put_lent(struct loop *l, struct staging_buffer *buffer, uint64_t now_ns);
-/* Frees cold buffers whose time has come. */
+/* Frees cold buffers whose time has come, and late ones whose GPU is late no more. */
 void tcpx_staging_timer(struct loop *l, uint64_t now_ns);
 
 #endif

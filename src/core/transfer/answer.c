@@ -40,24 +40,30 @@ tcpx_answer_done(struct session *s, uint64_t id, int code, uint64_t bytes, const
 }
 
 void
+tcpx_answer_unusable(struct session *s, struct tcpx_xfer *x, int code, const char *what)
+{
+	char text[TCPX_TEXT_MAX], where[80];
+
+	tcpx_list_fault(x->payload.list, where, sizeof(where));
+	snprintf(text, sizeof(text), "memory of the %s side %s: %s: %s", x->target ? "target's" :
+		 "initiator's", what, where, tcpx_err_text(code));
+	if (x->target)
+		tcpx_answer_done(s, x->id, code, 0, text, NULL, 0);
+	else
+		tcpx_control_put_u64(s, TCPX_FR_CANCEL, x->id);
+	tcpx_xfer_end(x, code, text);
+	tcpx_control_flush(s);
+}
+
+void
 tcpx_answer_broken(struct channel *c, struct payload *p, uint64_t id, int code, const char *what)
 {
 	struct session *s = c->session;
 	struct tcpx_xfer *x = xfer_of(p);
-	char text[TCPX_TEXT_MAX], where[80];
 
-	tcpx_list_fault(p->list, where, sizeof(where));
-	snprintf(text, sizeof(text), "memory of the %s side %s: %s: %s", x->target ? "target's" :
-		 "initiator's", what, where, tcpx_err_text(code));
 	pthread_mutex_lock(&s->lock);
-	if (x->id == id && atomic_load(&x->status) == -EAGAIN) {
-		if (x->target)
-			tcpx_answer_done(s, x->id, code, 0, text, NULL, 0);
-		else
-			tcpx_control_put_u64(s, TCPX_FR_CANCEL, x->id);
-		tcpx_xfer_end(x, code, text);
-		tcpx_control_flush(s);
-	}
+	if (x->id == id && atomic_load(&x->status) == -EAGAIN)
+		tcpx_answer_unusable(s, x, code, what);
 	pthread_mutex_unlock(&s->lock);
 }
 

@@ -5,16 +5,20 @@
  */
 #include "core/transfer/schedule.h"
 
+#include <errno.h>
+
 #include "core/channel/channel.h"
 #include "core/channel/kind.h"
 #include "core/channel/wake.h"
 #include "core/context/context.h"
 #include "core/loop/loop.h"
+#include "core/memory/late.h"
 #include "core/memory/list.h"
 #include "core/memory/payload.h"
 #include "core/memory/staging.h"
 #include "core/session/control.h"
 #include "core/session/session.h"
+#include "core/transfer/answer.h"
 #include "core/transfer/transfer.h"
 
 /* An older rate counts as unknown, so that a channel once slow is tried again. */
@@ -183,6 +187,17 @@ place_payload(struct channel *c, struct tx_record *r, struct staging_buffer *buf
 		r->mem = c->kind->slot(c, c->window.next - 1);
 }
 
+/* A transfer of a GPU that is late keeps no other waiting. */
+static bool
+end_if_late(struct session *s, struct channel *c, struct tcpx_xfer *x)
+{
+	if (!c->kind->packs(x->payload.list) ||
+	    !tcpx_late_is(s->engine, TCPX_FLOW_PACK, tcpx_copy_place(c, x->payload.list)))
+		return false;
+	tcpx_answer_unusable(s, x, -EIO, "cannot be read");
+	return true;
+}
+
 struct tx_record *
 tcpx_schedule_pick(struct channel *c, uint64_t now_ns)
 {
@@ -194,7 +209,9 @@ tcpx_schedule_pick(struct channel *c, uint64_t now_ns)
 	uint32_t len;
 
 	pthread_mutex_lock(&s->lock);
-	n = next_in_turn(s, c);
+	do
+		n = next_in_turn(s, c);
+	while (n && end_if_late(s, c, tcpx_container(n, struct tcpx_xfer, tx.drr)));
 	if (n) {
 		x = tcpx_container(n, struct tcpx_xfer, tx.drr);
 		len = next_len(n);
@@ -202,7 +219,7 @@ tcpx_schedule_pick(struct channel *c, uint64_t now_ns)
 			s->control.chunks_wait = true; /* no chunk before its OPEN is in the kernel */
 		else if (room_ahead(c, x, len) && allowed(s, c, len, now_ns) &&
 			 (!wants_staging(c, x) || (buffer = tcpx_staging_get(&c->client, TCPX_FLOW_PACK,
-									     len))) &&
+						tcpx_copy_place(c, x->payload.list), len))) &&
 			 assign(s, c, x, len, now_ns) == 0)
 			r = tcpx_tx_record(c, c->window.next - 1);
 		if (r) {

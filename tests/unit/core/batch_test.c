@@ -47,7 +47,7 @@ poll_queue(struct tcpx_queue *q, uint64_t ticket)
 }
 
 static int
-finish(struct tcpx_queue *q, uint64_t ticket)
+finish(struct tcpx_queue *q, uint64_t ticket, uint64_t wait_ns)
 {
 	if (q->done < ticket)
 		q->done = ticket;

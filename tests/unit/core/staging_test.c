@@ -79,7 +79,7 @@ end(struct world *w)
 static struct staging_buffer *
 get(struct world *w, int c, enum tcpx_flow flow)
 {
-	return tcpx_staging_get(&w->c[c], flow, LARGE);
+	return tcpx_staging_get(&w->c[c], flow, 0, LARGE);
 }
 
 static void

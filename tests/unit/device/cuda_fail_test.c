@@ -62,7 +62,7 @@ move(struct rig *r, struct tcpx_queue *q, enum tcpx_flow flow)
 	if (rc) { /* for ever the same */
 		assert_int_equal(gpu->copy(q, r->list, r->count, &ticket), rc);
 		assert_int_equal(gpu->poll(q, 1), rc);
-		assert_int_equal(gpu->finish(q, 1), rc);
+		assert_int_equal(gpu->finish(q, 1, UINT64_MAX), rc);
 	}
 	return rc;
 }
@@ -203,7 +203,7 @@ a_gpu_that_fails_ends_its_batches(void **state)
 	while ((rc = gpu->poll(q, ticket)) == -EAGAIN)
 		assert_true(++polls < 10000);
 	assert_int_equal(rc, -EIO);
-	assert_int_equal(gpu->finish(q, ticket), -EIO);
+	assert_int_equal(gpu->finish(q, ticket, UINT64_MAX), -EIO);
 	fakecuda.fakecuda_reset();
 	gpu->queue_close(q);
 	rig_close(r);
@@ -222,7 +222,7 @@ a_waiter_learns_of_a_gpu_that_fails(void **state)
 	fakecuda.fakecuda_hold(true);
 	assert_int_equal(gpu->copy(q, r->list, r->count, &ticket), 0);
 	fakecuda.fakecuda_break(CUDA_ERROR_LAUNCH_FAILED);
-	assert_int_equal(gpu->finish(q, ticket), -EIO);
+	assert_int_equal(gpu->finish(q, ticket, UINT64_MAX), -EIO);
 	fakecuda.fakecuda_reset();
 	gpu->queue_close(q);
 	rig_close(r);
@@ -243,7 +243,7 @@ a_kernel_that_ends_and_does_not_say_so_is_an_error(void **state)
 		fakecuda.fakecuda_mute(true);
 		assert_int_equal(gpu->copy(q, r->list, r->count, &ticket), 0);
 		if (wait)
-			rc = gpu->finish(q, ticket);
+			rc = gpu->finish(q, ticket, UINT64_MAX);
 		else
 			while ((rc = gpu->poll(q, ticket)) == -EAGAIN)
 				assert_true(++polls < 10000000);

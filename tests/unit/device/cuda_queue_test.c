@@ -28,7 +28,7 @@ start(struct rig *r, struct tcpx_queue *q)
 static void
 copy_and_check(struct rig *r, struct tcpx_queue *q, enum tcpx_flow flow)
 {
-	assert_int_equal(gpu->finish(q, start(r, q)), 0);
+	assert_int_equal(gpu->finish(q, start(r, q), UINT64_MAX), 0);
 	rig_check(r, flow);
 	rig_context_is_kept(r);
 }
@@ -102,7 +102,7 @@ none_crosses_the_bus_and_spreads_nothing(void **state)
 	rig_batch(r, TCPX_FLOW_UNPACK, 2000, 2000, 50, false);
 	memset(r->want, 0xee, USER_BYTES);
 	copies = fakecuda.fakecuda_calls("cuMemcpyAsync");
-	assert_int_equal(gpu->finish(q, start(r, q)), 0);
+	assert_int_equal(gpu->finish(q, start(r, q), UINT64_MAX), 0);
 	copies = fakecuda.fakecuda_calls("cuMemcpyAsync") - copies;
 	assert_in_range(copies, 1, 50);
 	assert_int_equal(fakecuda.fakecuda_calls("cuLaunchKernel"), 0);
@@ -125,7 +125,7 @@ a_batch_is_not_done_before_its_kernel_is(void **state)
 	for (int i = 0; i < 5000; i++) /* also when the driver is asked in between */
 		assert_int_equal(gpu->poll(q, ticket), -EAGAIN);
 	fakecuda.fakecuda_hold(false);
-	assert_int_equal(gpu->finish(q, ticket), 0);
+	assert_int_equal(gpu->finish(q, ticket, UINT64_MAX), 0);
 	rig_check(r, TCPX_FLOW_UNPACK);
 	gpu->queue_close(q);
 	rig_close(r);
@@ -153,8 +153,8 @@ tickets_count_up_and_may_be_asked_for_in_any_order(void **state)
 	for (uint64_t t = 6; t >= 1; t--)
 		assert_int_equal(gpu->poll(q, t), -EAGAIN);
 	fakecuda.fakecuda_hold(false);
-	assert_int_equal(gpu->finish(q, 3), 0);
-	assert_int_equal(gpu->finish(q, 6), 0);
+	assert_int_equal(gpu->finish(q, 3, UINT64_MAX), 0);
+	assert_int_equal(gpu->finish(q, 6, UINT64_MAX), 0);
 	for (uint64_t t = 1; t <= 6; t++)
 		assert_int_equal(gpu->poll(q, t), 0);
 	assert_int_equal(gpu->poll(q, 7), -EINVAL);
@@ -179,7 +179,7 @@ a_kernel_that_overtakes_a_copy_is_told_after_it(void **state)
 	assert_int_equal(gpu->poll(q, copy), -EAGAIN);
 	assert_int_equal(gpu->poll(q, kernel), -EAGAIN);
 	fakecuda.fakecuda_hold(false);
-	assert_int_equal(gpu->finish(q, kernel), 0);
+	assert_int_equal(gpu->finish(q, kernel, UINT64_MAX), 0);
 	assert_int_equal(gpu->poll(q, copy), 0);
 	gpu->queue_close(q);
 	rig_close(r);
@@ -229,7 +229,7 @@ a_full_queue_says_so_and_goes_on_later(void **state)
 	assert_int_equal(rc, -EAGAIN);
 	assert_int_equal(taken, TCPX_QUEUE_BATCHES);
 	fakecuda.fakecuda_hold(false);
-	assert_int_equal(gpu->finish(q, 1), 0);
+	assert_int_equal(gpu->finish(q, 1, UINT64_MAX), 0);
 	copy_and_check(r, q, TCPX_FLOW_PACK);
 	gpu->queue_close(q);
 	rig_close(r);
@@ -265,7 +265,7 @@ lists_wait_for_room_and_are_never_overwritten(void **state)
 	}
 	assert_int_equal(waits, batches_all - TCPX_QUEUE_PIECES / LIST_MAX);
 	fakecuda.fakecuda_hold(false);
-	assert_int_equal(gpu->finish(q, ticket), 0);
+	assert_int_equal(gpu->finish(q, ticket, UINT64_MAX), 0);
 	rig_check(r, TCPX_FLOW_UNPACK);
 	gpu->queue_close(q);
 	rig_close(r);
@@ -287,7 +287,7 @@ a_list_longer_than_the_ring_goes_in_several_launches(void **state)
 		list[i ^ 1] = (struct tcpx_copy){ r->list->src + 16 * i, r->list->dst + 16 * i, 16 };
 	assert_int_equal(gpu->copy(q, list, count, &ticket), 0);
 	assert_int_equal(ticket, 1);
-	assert_int_equal(gpu->finish(q, ticket), 0);
+	assert_int_equal(gpu->finish(q, ticket, UINT64_MAX), 0);
 	rig_check(r, TCPX_FLOW_UNPACK);
 	assert_int_equal(fakecuda.fakecuda_calls("cuLaunchKernel"), 2);
 	free(list);
@@ -399,7 +399,7 @@ bounce_memory_is_not_used_twice_at_once(void **state)
 		for (int part = 0; part < 4; part++)
 			assert_int_equal(gpu->copy(unpack, r->list + i * 80 + part * 256, 256,
 						   &ticket), 0);
-		assert_int_equal(gpu->finish(unpack, ticket), 0);
+		assert_int_equal(gpu->finish(unpack, ticket, UINT64_MAX), 0);
 		rig_check(r, TCPX_FLOW_UNPACK);
 	}
 	gpu->queue_close(pack);

@@ -61,7 +61,7 @@ a_copy_is_done_when_it_returns(void **state)
 	assert_string_equal(to, "defabc");
 	assert_int_equal(ticket, 1);
 	assert_int_equal(host->poll(q, 1), 0);
-	assert_int_equal(host->finish(q, 2), -EINVAL);
+	assert_int_equal(host->finish(q, 2, UINT64_MAX), -EINVAL);
 	host->queue_close(q);
 	host->close(dev);
 }

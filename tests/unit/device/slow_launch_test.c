@@ -42,7 +42,7 @@ launch(struct rig *r, struct tcpx_queue *q, size_t first, size_t count)
 	uint64_t ticket;
 
 	assert_int_equal(gpu->copy(q, r->list + first, count, &ticket), 0);
-	assert_int_equal(gpu->finish(q, ticket), 0);
+	assert_int_equal(gpu->finish(q, ticket, UINT64_MAX), 0);
 }
 
 static void

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core/memory/late.h"
+
+#include "core/context/context.h"
+#include "core/memory/memory.h"
+
+#define LOOKS_MIN 8 /* before a device is late */
+
+void
+tcpx_late_moved(struct late_watch *w, uint64_t now_ns)
+{
+	*w = (struct late_watch){ .looked_ns = now_ns };
+}
+
+bool
+tcpx_late_look(struct late_watch *w, uint64_t patience_ns, uint64_t now_ns)
+{
+	uint64_t part_ns = now_ns > w->looked_ns ? now_ns - w->looked_ns : 0;
+
+	if (part_ns > patience_ns / LOOKS_MIN)
+		part_ns = patience_ns / LOOKS_MIN;
+	w->quiet_ns += part_ns;
+	w->looked_ns = now_ns;
+	return patience_ns && w->quiet_ns >= patience_ns / LOOKS_MIN * LOOKS_MIN;
+}
+
+uint64_t
+tcpx_late_patience(const struct tcpx_engine *e)
+{
+	return e->limit.stall_ns / 2;
+}
+
+bool
+tcpx_late_is(const struct tcpx_engine *e, enum tcpx_flow flow, int place)
+{
+	return atomic_load_explicit(&e->memory->late[flow][place + 1], memory_order_relaxed) > 0;
+}
+
+void
+tcpx_late_count(struct tcpx_engine *e, enum tcpx_flow flow, int place, int change)
+{
+	int before = atomic_fetch_add(&e->memory->late[flow][place + 1], change);
+
+	if (before == 0)
+		tcpx_warn(TCPX_SUB_DEV, "GPU %d has finished no copy for %llu ms: transfers of its "
+			  "memory end with EIO until it does", place,
+			  (unsigned long long)(tcpx_late_patience(e) / TCPX_MS));
+	else if (before + change == 0)
+		tcpx_info(TCPX_SUB_DEV, "GPU %d copies again", place);
+}
+
+bool
+tcpx_late_any(const struct tcpx_engine *e)
+{
+	for (int f = 0; f < TCPX_FLOWS; f++)
+		for (int p = 0; p < CORE_PLACES; p++)
+			if (atomic_load(&e->memory->late[f][p]) > 0)
+				return true;
+	return false;
+}

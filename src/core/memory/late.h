@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A GPU that hangs says nothing. It is late when it has finished no copy for half of the stall
+ * deadline, so that what waits behind its copies can still move in time. Its copies end with -EIO
+ * then; but it may carry them out at any time, so the buffers in them are not used again before.
+ * Pure but for the counters.
+ */
+#ifndef CORE_MEMORY_LATE_H
+#define CORE_MEMORY_LATE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "device/device.h"
+
+struct tcpx_engine;
+
+/* The copies in flight of one queue. */
+struct late_watch {
+	uint64_t looked_ns, quiet_ns;
+};
+
+/* A copy has begun on an idle queue, or one has ended. */
+void tcpx_late_moved(struct late_watch *w, uint64_t now_ns);
+/* Nothing has ended since the last look. True: the device is late. Only time between looks counts, so
+ * a process that stood still blames nobody. */
+bool tcpx_late_look(struct late_watch *w, uint64_t patience_ns, uint64_t now_ns);
+uint64_t tcpx_late_patience(const struct tcpx_engine *e);
+/* Does the device of @place still keep copies that it was late with? Any thread. */
+bool tcpx_late_is(const struct tcpx_engine *e, enum tcpx_flow flow, int place);
+/* So many batches more, or fewer. Logs when the device becomes late, and when it is no more. */
+void tcpx_late_count(struct tcpx_engine *e, enum tcpx_flow flow, int place, int change);
+/* Is any? Then what it may still reach is not given back to the system. */
+bool tcpx_late_any(const struct tcpx_engine *e);
+
+#endif
