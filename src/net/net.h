@@ -52,10 +52,12 @@ struct tcpx_net_memory {
 	int (*read)(void *arg, int gpu, void *dst, const void *src, size_t len);
 };
 
-/* Who may connect. The core provides it; without admits everybody may. Any thread. */
+/* Connections that come. The core provides it. Any thread. */
 struct tcpx_net_gate {
 	void *arg;
-	bool (*admits)(void *arg, const struct tcpx_addr *from);
+	bool (*admits)(void *arg, const struct tcpx_addr *from); /* NULL: everybody */
+	/* A listener that is watched for @owner has its connection: chan_accept() gives it. */
+	void (*arrived)(void *owner);
 };
 
 enum tcpx_ready {
@@ -265,6 +267,9 @@ struct tcpx_net_ops {
 	int (*chan_listen)(struct tcpx_net *net, int nic, const struct tcpx_chan_id *id,
 			   uint8_t handle[TCPX_HANDLE_BYTES], struct tcpx_chan_listener **cl);
 	int (*chan_accept)(struct tcpx_chan_listener *cl, bool sending, struct tcpx_chan **chan);
+	/* Calls the net's gate when the connection has come, while the poller is waited in: then
+	 * chan_accept() need be called again only then, and once a second. NULL: never does. */
+	int (*chan_listener_watch)(struct tcpx_chan_listener *cl, struct tcpx_poller *p, void *owner);
 	void (*chan_listener_close)(struct tcpx_chan_listener *cl);
 	int (*chan_connect)(struct tcpx_net *net, int nic, const struct tcpx_chan_id *id,
 			    const uint8_t handle[TCPX_HANDLE_BYTES], bool sending, void **state,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Handshakes that stop after HANDLES, and data connections that say three bytes: they cost little,
- * and less and less, and the others go on. WIRING_LOAD="SESSIONS CONNECTIONS" measures more of them.
+ * Handshakes that stop after HANDLES, and data connections that say three bytes: nobody looks at
+ * them but once a second, and the others go on. WIRING_LOAD="SESSIONS CONNECTIONS" measures more of them.
  */
 #include "foe.h"
 
@@ -19,7 +19,7 @@
 #include "net/registry.h"
 #include "net/sock/wire.h"
 
-#define LOOKS_MAX 100 /* at a channel, in the life of a handshake that stops */
+#define LOOKS_MAX 20 /* at a channel, in the life of a handshake that stops */
 #define ROUNDS    200
 
 static atomic_uint looks;
@@ -120,8 +120,8 @@ measure(const char *what, tcpx_engine *near, tcpx_peer *p, uint64_t far)
 	wall = seconds(CLOCK_MONOTONIC) - wall;
 	cpu = seconds(CLOCK_PROCESS_CPUTIME_ID) - cpu;
 	qsort(ms, ROUNDS, sizeof(ms[0]), by_size);
-	print_message("# %s: READ of 16 bytes median %.2f ms, longest %.2f ms; %.2f CPU\n", what,
-		      ms[ROUNDS / 2], ms[ROUNDS - 1], cpu / wall);
+	print_message("# %s: READ of 16 bytes median %.2f ms, p99 %.2f ms, longest %.2f ms; %.2f CPU\n",
+		      what, ms[ROUNDS / 2], ms[ROUNDS * 99 / 100], ms[ROUNDS - 1], cpu / wall);
 	mem_close(&mine);
 }
 
@@ -144,7 +144,7 @@ host_open(void)
 }
 
 static void
-handshakes_that_stop_cost_less_and_less(void **state)
+handshakes_that_stop_cost_nobody_his_time(void **state)
 {
 	const char *load = getenv("WIRING_LOAD");
 	int sessions = 10, connections = 20, *fd;
@@ -185,7 +185,7 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(handshakes_that_stop_cost_less_and_less),
+		cmocka_unit_test(handshakes_that_stop_cost_nobody_his_time),
 	};
 	struct rlimit files;
 

@@ -37,6 +37,9 @@ tcpx_attempt_listen(struct channel *c, uint8_t handle[TCPX_HANDLE_BYTES])
 	int rc = e->ops->chan_listen(e->net, c->near_nic, &c->wiring->id, handle,
 				     &c->wiring->listener);
 
+	if (rc == 0 && e->ops->chan_listener_watch)
+		rc = e->ops->chan_listener_watch(c->wiring->listener, c->session->loop->poller,
+						 c->session);
 	c->wiring->usable = rc == 0;
 	return rc;
 }

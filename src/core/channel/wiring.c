@@ -27,8 +27,30 @@
 
 #define POLL_NS  (200 * 1000ull)   /* between the first looks at unfinished channels */
 #define RARER    8                 /* later a look comes after this part of the time so far */
+#define TOLD_NS  (1000 * TCPX_MS)  /* between looks, where the provider reports arrivals */
 #define GRACE_NS (1000 * TCPX_MS)  /* for the rest of a direction, once its
 				    * first channel is up */
+
+/* A session whose channels do not come costs little where arrivals are reported, else less and
+ * less: 100 looks in a minute. The later ones are at whole milliseconds, so that one turn has those
+ * of many sessions. */
+static uint64_t
+next_look(const struct session *s, uint64_t now_ns)
+{
+	const uint64_t wired_ns[] = { s->hs->tx_wired_ns, s->hs->rx_wired_ns };
+	uint64_t pause_ns = (now_ns - s->hs->wiring_ns) / RARER, at_ns = now_ns + POLL_NS;
+
+	if (!s->opener && s->engine->ops->chan_listener_watch)
+		at_ns = now_ns + TOLD_NS;
+	else if (pause_ns >= TCPX_MS)
+		at_ns = ((now_ns + pause_ns) / TCPX_MS + 1) * TCPX_MS;
+	else if (pause_ns > POLL_NS)
+		at_ns = now_ns + pause_ns;
+	for (int i = 0; i < 2; i++)
+		if (wired_ns[i] && now_ns < wired_ns[i] + GRACE_NS && at_ns > wired_ns[i] + GRACE_NS)
+			at_ns = wired_ns[i] + GRACE_NS;
+	return at_ns;
+}
 
 /* Channels begin to connect. */
 static void
@@ -38,7 +60,7 @@ begin(struct session *s)
 
 	s->state = SESS_WIRING;
 	s->hs->wiring_ns = now_ns;
-	s->hs->look_ns = now_ns + POLL_NS;
+	s->hs->look_ns = next_look(s, now_ns);
 	s->hs->deadline_ns = now_ns + tcpx_wiring_patience(s->engine);
 }
 
@@ -226,7 +248,7 @@ tcpx_wiring_listen(struct session *s)
 	if (rc)
 		return rc;
 	begin(s);
-	tcpx_session_add_timer(s, engine_now(s->engine) + POLL_NS);
+	tcpx_session_add_timer(s, s->hs->look_ns);
 	return put_handles(s);
 }
 
@@ -421,24 +443,6 @@ has_all(const struct session *s)
 
 	return !(theirs->forward_up & ~up_bits(s->chan.rx, s->chan.count)) &&
 	       !(theirs->backward_up & ~up_bits(s->chan.tx, s->chan.count));
-}
-
-/* A session whose channels do not come costs less and less: 100 looks in a minute. The later ones
- * are at whole milliseconds, so that one turn has those of many sessions. */
-static uint64_t
-next_look(const struct session *s, uint64_t now_ns)
-{
-	const uint64_t wired_ns[] = { s->hs->tx_wired_ns, s->hs->rx_wired_ns };
-	uint64_t pause_ns = (now_ns - s->hs->wiring_ns) / RARER, at_ns = now_ns + POLL_NS;
-
-	if (pause_ns >= TCPX_MS)
-		at_ns = ((now_ns + pause_ns) / TCPX_MS + 1) * TCPX_MS;
-	else if (pause_ns > POLL_NS)
-		at_ns = now_ns + pause_ns;
-	for (int i = 0; i < 2; i++)
-		if (wired_ns[i] && now_ns < wired_ns[i] + GRACE_NS && at_ns > wired_ns[i] + GRACE_NS)
-			at_ns = wired_ns[i] + GRACE_NS;
-	return at_ns;
 }
 
 void

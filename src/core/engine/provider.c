@@ -15,6 +15,7 @@
 #include "core/memory/gpu.h"
 #include "core/memory/memory.h"
 #include "core/session/gate.h"
+#include "core/session/timer.h"
 #include "net/registry.h"
 
 /* A provider that cannot notice a broken connection gives it up after this part of the
@@ -118,7 +119,7 @@ open_net(struct tcpx_engine *e, const struct engine_env *env)
 					  .clock = &e->clock,
 					  .fabric = env ? env->fabric : NULL,
 					  .lend = e->limit.lend, .memory = &e->memory->for_provider,
-					  .gate = { e, tcpx_gate_admits },
+					  .gate = { e, tcpx_gate_admits, tcpx_session_arrived },
 					  .congestion = tcpx_cfg_str(e->cfg, TCPX_SET_CONGESTION),
 					  .plugin = tcpx_cfg_str(e->cfg, TCPX_SET_PLUGIN_PATH),
 					  .chunk = e->limit.chunk, .window = e->limit.window,

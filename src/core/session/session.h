@@ -141,7 +141,7 @@ struct health {
  * names the side. */
 struct session {
 	struct source source; /* its control connection */
-	struct work work;
+	struct work work, arrival; /* the second: a channel that it listens for has come */
 	struct deferred deferred;
 	_Atomic int refs;
 	struct tcpx_engine *engine;

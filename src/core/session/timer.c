@@ -49,6 +49,7 @@ reap(struct session *s)
 		tcpx_peer_session_lost(s);
 	tcpx_loop_cancel(s->loop, &s->control.flush_work);
 	tcpx_loop_cancel(s->loop, &s->control.read_work);
+	tcpx_loop_cancel(s->loop, &s->arrival);
 	tcpx_loop_cancel(s->loop, &s->work); /* last: a drop of the peer queues this work */
 	tcpx_loop_defer_free(s->loop, &s->deferred, free_session); /* the engine's reference */
 }
@@ -241,6 +242,26 @@ tcpx_session_work(struct work *w, uint64_t now_ns)
 		reap(s);
 	else
 		tcpx_peer_linger(s->engine, now_ns);
+}
+
+void
+tcpx_session_arrived(void *owner)
+{
+	struct session *s = owner;
+
+	tcpx_loop_post(s->loop, &s->arrival);
+}
+
+void
+tcpx_session_arrival(struct work *w, uint64_t now_ns)
+{
+	struct session *s = tcpx_container(w, struct session, arrival);
+
+	pthread_mutex_lock(&s->lock);
+	if (s->hs)
+		s->hs->look_ns = now_ns;
+	pthread_mutex_unlock(&s->lock);
+	tcpx_session_work(&s->work, now_ns);
 }
 
 static void

@@ -14,4 +14,8 @@ void tcpx_sessions_timer(struct tcpx_engine *e, uint64_t now_ns);
 /* Moves all deadlines of its sessions. Likewise. */
 void tcpx_sessions_late(struct tcpx_engine *e, const struct pause *p);
 
+/* For the provider: a channel of the session @owner has come. Any thread. */
+void tcpx_session_arrived(void *owner);
+void tcpx_session_arrival(struct work *w, uint64_t now_ns);
+
 #endif

@@ -286,6 +286,25 @@ ready_of(uint32_t events)
 	       (events & (EPOLLERR | EPOLLHUP) ? TCPX_BROKEN : 0);
 }
 
+/* Owners are aligned: the lowest bit marks an inner one. */
+static struct tcpx_sock_inner *
+inner_of(void *owner)
+{
+	return (uintptr_t)owner & 1 ? (void *)((uintptr_t)owner & ~(uintptr_t)1) : NULL;
+}
+
+int
+tcpx_sock_poller_inner(struct tcpx_poller *p, int fd, struct tcpx_sock_inner *inner)
+{
+	return tcpx_sock_poller_watch_fd(p, fd, (void *)((uintptr_t)inner | 1));
+}
+
+void
+tcpx_sock_poller_inner_drop(struct tcpx_poller *p, int fd)
+{
+	epoll_ctl(p->epoll_fd, EPOLL_CTL_DEL, fd, NULL);
+}
+
 int
 tcpx_sock_poller_wait(struct tcpx_poller *p, struct tcpx_net_event *events, int max,
 		      int64_t timeout_ns)
@@ -313,6 +332,8 @@ tcpx_sock_poller_wait(struct tcpx_poller *p, struct tcpx_net_event *events, int 
 	for (int i = 0; i < n; i++) {
 		if (ready[i].data.ptr == p)
 			wake_absorb(p);
+		else if (inner_of(ready[i].data.ptr))
+			inner_of(ready[i].data.ptr)->ready(inner_of(ready[i].data.ptr));
 		else
 			events[count++] = (struct tcpx_net_event){
 				.owner = ready[i].data.ptr,

@@ -12,12 +12,20 @@ struct tcpx_sock_watch {
 	unsigned interest;
 };
 
+/* What the provider itself watches: ready() runs within the wait. */
+struct tcpx_sock_inner {
+	void (*ready)(struct tcpx_sock_inner *inner);
+};
+
 int tcpx_sock_poller_open(struct tcpx_net *net, struct tcpx_poller **poller);
 void tcpx_sock_poller_close(struct tcpx_poller *p);
 int tcpx_sock_poller_wait(struct tcpx_poller *p, struct tcpx_net_event *events, int max,
 			  int64_t timeout_ns);
 void tcpx_sock_poller_wake(struct tcpx_poller *p);
 int tcpx_sock_poller_watch_fd(struct tcpx_poller *p, int fd, void *owner);
+/* Of an fd that only one poller watches; taken out by closing it, or by the second. */
+int tcpx_sock_poller_inner(struct tcpx_poller *p, int fd, struct tcpx_sock_inner *inner);
+void tcpx_sock_poller_inner_drop(struct tcpx_poller *p, int fd);
 /* This watched fd has just received and is likely to receive again. Only the thread that
  * waits in p calls this. */
 void tcpx_sock_poller_hot(struct tcpx_poller *p, int fd, const struct tcpx_sock_watch *w);

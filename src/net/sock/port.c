@@ -2,8 +2,9 @@
 /*
  * Where channels arrive: one data listener for each NIC and the channels expected on it. A
  * connection is pending until its preamble names an expected channel with the right token. A
- * pending connection that is silent, wrong or late is closed and disturbs no other. Nothing
- * here waits or is watched: each chan_accept() call takes one step for all.
+ * pending connection that is silent, wrong or late is closed and disturbs no other. A step for all
+ * is taken when the set is ready, where a poller watches it, and by chan_accept(). Late ones are
+ * looked for in the latter alone.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -14,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/admit.h"
+#include "base/chain.h"
 #include "net/sock/chan.h"
 #include "net/sock/fd.h"
 #include "net/sock/port.h"
@@ -25,6 +27,9 @@
 #define ACCEPTS_A_STEP 64
 #define STEP_NS       (100 * 1000ull)  /* between looks, however many channels are awaited */
 #define SWEEP_NS      (100 * TCPX_MS)  /* between looks for late ones                      */
+#define REST_NS       (100 * TCPX_MS)  /* without descriptors                              */
+
+static void port_ready(struct tcpx_sock_inner *inner);
 
 int
 tcpx_sock_ports_open(struct tcpx_net *net)
@@ -39,6 +44,7 @@ tcpx_sock_ports_open(struct tcpx_net *net)
 		p->nic = &net->nics[i];
 		p->fd = p->set = -1;
 		p->spare = -1;
+		p->inner.ready = port_ready;
 		pthread_mutex_init(&p->lock, NULL);
 	}
 	return 0;
@@ -61,6 +67,15 @@ tcpx_sock_ports_close(struct tcpx_net *net)
 		pthread_mutex_destroy(&p->lock);
 	}
 	free(net->ports);
+}
+
+/* What to look for at the listener. */
+static int
+set_mod(struct tcpx_sock_port *p, uint32_t events)
+{
+	struct epoll_event ev = { .events = events, .data.fd = p->fd };
+
+	return epoll_ctl(p->set, EPOLL_CTL_MOD, p->fd, &ev) < 0 ? -errno : 0;
 }
 
 static int
@@ -204,6 +219,8 @@ pending_step(struct tcpx_sock_port *p, struct tcpx_sock_pending *g, uint64_t now
 	} else if (cl) {
 		cl->used = true;
 		cl->fd = g->fd;
+		if (cl->owner)
+			p->net->gate.arrived(cl->owner);
 		epoll_ctl(p->set, EPOLL_CTL_DEL, g->fd, NULL);
 		pending_forget(p, g);
 	}
@@ -236,10 +253,13 @@ port_accept(struct tcpx_sock_port *p, uint64_t now_ns)
 {
 	struct tcpx_sock_pending *g;
 	struct tcpx_addr from;
-	int fd;
+	int fd, rc;
 
 	for (int i = 0; i < ACCEPTS_A_STEP; i++) {
-		if (tcpx_sock_accept_fd(p->net, p->fd, &p->spare, &from, &fd))
+		rc = tcpx_sock_accept_fd(p->net, p->fd, &p->spare, &from, &fd);
+		if (rc == -EMFILE && set_mod(p, 0) == 0)
+			p->rest_until_ns = now_ns + REST_NS;
+		if (rc)
 			return;
 		if (p->pending_count == p->room)
 			pending_refuse(p, pending_victim(p, now_ns), "too many without a preamble",
@@ -266,22 +286,18 @@ sweep(struct tcpx_sock_port *p, uint64_t now_ns)
 			pending_refuse(p, &p->pending[i], "no preamble within 5 s", now_ns);
 }
 
-/* Under the lock: reads what has come, then accepts new ones. What is silent costs nothing, and
- * however many channels ask, the port is looked at every STEP_NS; a test's clock may stand. */
+/* Under the lock: reads what has come, then accepts new ones. What is silent costs nothing. */
 static void
-port_step(struct tcpx_sock_port *p)
+port_look(struct tcpx_sock_port *p, uint64_t now_ns)
 {
-	uint64_t now_ns = tcpx_clock_now(p->net->clock);
 	struct epoll_event ev[ACCEPTS_A_STEP];
 	struct tcpx_sock_pending *g;
 	bool accepts = false;
 	int n;
 
-	if (now_ns != p->stepped_ns && now_ns - p->stepped_ns < STEP_NS)
-		return;
 	p->stepped_ns = now_ns;
-	if (now_ns - p->swept_ns >= SWEEP_NS)
-		sweep(p, now_ns);
+	if (p->rest_until_ns && now_ns >= p->rest_until_ns && set_mod(p, EPOLLIN) == 0)
+		p->rest_until_ns = 0;
 	n = epoll_wait(p->set, ev, ACCEPTS_A_STEP, 0);
 	for (int i = 0; i < n; i++) {
 		accepts |= ev[i].data.fd == p->fd;
@@ -291,6 +307,50 @@ port_step(struct tcpx_sock_port *p)
 	}
 	if (accepts)
 		port_accept(p, now_ns);
+}
+
+/* The same, and closes late ones; however many channels ask, every STEP_NS. A test's clock may
+ * stand. */
+static void
+port_step(struct tcpx_sock_port *p)
+{
+	uint64_t now_ns = tcpx_clock_now(p->net->clock);
+
+	if (now_ns != p->stepped_ns && now_ns - p->stepped_ns < STEP_NS)
+		return;
+	if (now_ns - p->swept_ns >= SWEEP_NS)
+		sweep(p, now_ns);
+	port_look(p, now_ns);
+}
+
+static void
+port_ready(struct tcpx_sock_inner *inner)
+{
+	struct tcpx_sock_port *p = tcpx_container(inner, struct tcpx_sock_port, inner);
+
+	pthread_mutex_lock(&p->lock);
+	if (p->poller) /* else the last listener has gone meanwhile */
+		port_look(p, tcpx_clock_now(p->net->clock));
+	pthread_mutex_unlock(&p->lock);
+}
+
+int
+tcpx_sock_chan_listener_watch(struct tcpx_chan_listener *cl, struct tcpx_poller *poller, void *owner)
+{
+	struct tcpx_sock_port *p = cl->port;
+	int rc = 0;
+
+	pthread_mutex_lock(&p->lock);
+	if (!p->poller)
+		rc = tcpx_sock_poller_inner(poller, p->set, &p->inner);
+	if (rc == 0) {
+		p->poller = poller;
+		cl->owner = owner;
+		if (cl->fd >= 0)
+			p->net->gate.arrived(owner);
+	}
+	pthread_mutex_unlock(&p->lock);
+	return rc;
 }
 
 int
@@ -379,9 +439,13 @@ tcpx_sock_chan_listener_close(struct tcpx_chan_listener *cl)
 	for (at = &p->expected; *at != cl; at = &(*at)->next)
 		;
 	*at = cl->next;
-	/* no call steps a port that expects nothing: its pending connections would stay */
+	/* nobody looks for late ones at a port that expects nothing: new ones wait in the kernel */
 	while (!p->expected && p->pending_count)
 		close(p->pending[--p->pending_count].fd);
+	if (!p->expected && p->poller) {
+		tcpx_sock_poller_inner_drop(p->poller, p->set);
+		p->poller = NULL;
+	}
 	pthread_mutex_unlock(&p->lock);
 	if (cl->fd >= 0)
 		close(cl->fd);

@@ -6,6 +6,7 @@
 #include <pthread.h>
 
 #include "net/net.h"
+#include "net/sock/poller.h"
 #include "net/sock/wire.h"
 
 #define TCPX_SOCK_PENDING 256 /* most unidentified connections of a NIC */
@@ -25,6 +26,9 @@ struct tcpx_sock_port {
 	pthread_mutex_t lock; /* guards everything below, and the listeners in the list */
 	int fd;               /* -1 until the first channel is expected */
 	int set;              /* epoll: fd and the pending ones, so that a look costs one call */
+	struct tcpx_sock_inner inner;
+	struct tcpx_poller *poller; /* watches the set; NULL: none does */
+	uint64_t rest_until_ns; /* without descriptors: fd is not looked at; 0: it is */
 	uint64_t stepped_ns, swept_ns;
 	int spare;            /* closed for a moment when no descriptor is left */
 	struct tcpx_addr addr;
@@ -42,6 +46,7 @@ struct tcpx_chan_listener {
 	struct tcpx_chan_id id;
 	int fd;    /* the identified connection; -1 before it came and after it was taken */
 	bool used; /* a token is good once */
+	void *owner; /* who hears of its connection; NULL: nobody */
 };
 
 int tcpx_sock_ports_open(struct tcpx_net *net);
@@ -50,6 +55,8 @@ int tcpx_sock_chan_listen(struct tcpx_net *net, int nic, const struct tcpx_chan_
 			  uint8_t handle[TCPX_HANDLE_BYTES], struct tcpx_chan_listener **cl);
 int tcpx_sock_chan_accept(struct tcpx_chan_listener *cl, bool sending,
 			  struct tcpx_chan **chan);
+int tcpx_sock_chan_listener_watch(struct tcpx_chan_listener *cl, struct tcpx_poller *poller,
+				  void *owner);
 void tcpx_sock_chan_listener_close(struct tcpx_chan_listener *cl);
 
 #endif

@@ -94,6 +94,7 @@ const struct tcpx_net_ops tcpx_net_sock = {
 	.stream_close = tcpx_sock_stream_close,
 	.chan_listen = tcpx_sock_chan_listen,
 	.chan_accept = tcpx_sock_chan_accept,
+	.chan_listener_watch = tcpx_sock_chan_listener_watch,
 	.chan_listener_close = tcpx_sock_chan_listener_close,
 	.chan_connect = tcpx_sock_chan_connect,
 	.chan_connect_cancel = tcpx_sock_chan_connect_cancel,

@@ -181,7 +181,7 @@ whom_the_gate_does_not_admit_is_closed_unread(void **state)
 	uint8_t bytes[TCPX_SOCK_PREAMBLE_BYTES];
 	int asked = 0, fd;
 
-	r->net->gate = (struct tcpx_net_gate){ &asked, from_nobody };
+	r->net->gate = (struct tcpx_net_gate){ .arg = &asked, .admits = from_nobody };
 	fd = rig_raw(g.handle);
 	tcpx_sock_preamble_format(&g.id, bytes);
 	send(fd, bytes, sizeof(bytes), MSG_NOSIGNAL);
@@ -273,6 +273,47 @@ the_silent_are_closed_after_five_seconds(void **state)
 	assert_int_equal(r->net->ports->refused, 2);
 	assert_int_equal(r->warnings, 1); /* two in a moment: one line */
 	gate_close(&g);
+}
+
+static void
+count_arrival(void *owner)
+{
+	++*(int *)owner;
+}
+
+/* The wait itself takes the steps: no call of chan_accept() is in vain. */
+static void
+a_watched_listener_tells_that_its_connection_has_come(void **state)
+{
+	struct rig *r = *state;
+	struct gate g = gate_open(r);
+	struct tcpx_net_event ev[4];
+	struct tcpx_poller *p;
+	struct tcpx_chan *chan;
+	uint8_t bytes[TCPX_SOCK_PREAMBLE_BYTES];
+	int arrived = 0, silent, fd;
+
+	r->net->gate = (struct tcpx_net_gate){ .arrived = count_arrival };
+	assert_int_equal(r->ops->poller_open(r->net, &p), 0);
+	assert_int_equal(r->ops->chan_listener_watch(g.cl, p, &arrived), 0);
+	silent = rig_raw(g.handle);
+	fd = rig_raw(g.handle);
+	tcpx_sock_preamble_format(&g.id, bytes);
+	send(fd, bytes, sizeof(bytes) - 1, MSG_NOSIGNAL);
+	while (r->net->ports->pending_count < 2)
+		assert_int_equal(r->ops->poller_wait(p, ev, 4, (int64_t)TCPX_SEC), 0);
+	assert_int_equal(arrived, 0);
+	send(fd, bytes + sizeof(bytes) - 1, 1, MSG_NOSIGNAL);
+	while (!arrived)
+		assert_int_equal(r->ops->poller_wait(p, ev, 4, (int64_t)TCPX_SEC), 0);
+	assert_int_equal(r->ops->chan_accept(g.cl, false, &chan), 0);
+	assert_int_equal(arrived, 1);
+	r->ops->chan_close(chan);
+	r->ops->chan_listener_close(g.cl); /* the last: the port is watched no more */
+	assert_null(r->net->ports->poller);
+	r->ops->poller_close(p);
+	close(silent);
+	close(fd);
 }
 
 static void
@@ -469,6 +510,7 @@ main(void)
 		FACT(a_wrong_token_ends_the_connect),
 		FACT(a_token_is_good_once),
 		FACT(the_silent_are_closed_after_five_seconds),
+		FACT(a_watched_listener_tells_that_its_connection_has_come),
 		FACT(a_flood_keeps_nobody_out),
 		FACT(bad_handles_and_directions_are_refused),
 		FACT(channels_stand_over_ipv6),
