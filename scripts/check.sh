@@ -173,7 +173,7 @@ longer() {
 
 # All of the product and what the acceptance run needs beside it.
 if [ "$long" ] && [ -e build/build.ninja ] && compiled product build product \
-	tests/fake/libcuda_fake.so tests/unit/seal/exit_test; then
+	tests/fake/libcuda_fake.so tests/unit/seal/exit_test tests/deaths/deaths_test; then
 	longer acceptance sh scripts/acceptance.sh build
 	longer exits build/tests/unit/seal/exit_test 1000
 	for test in over_tcp with_a_secret over_a_plugin; do
@@ -181,6 +181,8 @@ if [ "$long" ] && [ -e build/build.ninja ] && compiled product build product \
 			FAKECUDA_LIBRARY="$PWD/build-asan/tests/fake/libcuda_fake.so" \
 			build-asan/tests/nth/nth_test "$test" all
 	done
+	longer deaths build/tests/deaths/deaths_test 1000
+	longer deaths-asan build-asan/tests/deaths/deaths_test 1000
 	longer soak sh tests/long/soak.sh build/tcpx
 	# with a C++ compiler
 	if [ -e build/src/nixl/libplugin_TCPX.so ] && compiled nixl build tests/nixl/nixl_driver; then
