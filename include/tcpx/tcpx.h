@@ -384,6 +384,9 @@ struct tcpx_counters {
 					   * for peers (TCPX_PEERS_MEMORY)            */
 	uint64_t channels_suspected;      /* given up because their path was silent or slow */
 	uint64_t channels_healed;         /* lost ones, or late ones, that stand again    */
+	uint64_t chunks_corrupt;          /* rx, with TCPX_CHECKSUM: arrived changed, and were
+					   * sent again                                   */
+	uint64_t frames_corrupt;          /* likewise of the control stream               */
 };
 /* Totals of an engine. */
 TCPX_API int tcpx_query(tcpx_engine *engine, struct tcpx_counters *counters);

@@ -68,7 +68,8 @@ class Counters(Struct):
         "ctrl_frames_rx", "ctrl_resumes", "channels_lost", "chunks_resent", "stalls", "refused",
         "queue_ns", "wire_ns", "ack_ns", "unpack_ns", "lease_borrows")] + [
             ("sessions", c_uint32), ("regions", c_uint32), ("memory_bytes", c_uint64),
-            ("channels_suspected", c_uint64), ("channels_healed", c_uint64)]
+            ("channels_suspected", c_uint64), ("channels_healed", c_uint64),
+            ("chunks_corrupt", c_uint64), ("frames_corrupt", c_uint64)]
 
 
 class ChannelInfo(Struct):

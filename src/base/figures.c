@@ -72,6 +72,10 @@ static const struct field totals[] = {
 	       METRIC("tcpx_channels_suspected_total", "Channels given up for a silent or slow path.")),
 	FIGURE(COUNT, channels_healed, COUNTER,
 	       METRIC("tcpx_channels_healed_total", "Lost channels that stand again.")),
+	FIGURE(COUNT, chunks_corrupt, COUNTER,
+	       METRIC("tcpx_chunks_corrupt_total", "Chunks that arrived changed (TCPX_CHECKSUM).")),
+	FIGURE(COUNT, frames_corrupt, COUNTER,
+	       METRIC("tcpx_frames_corrupt_total", "Control frames that arrived changed.")),
 };
 const struct shape tcpx_totals_figures = SHAPE(totals);
 #undef S

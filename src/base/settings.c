@@ -126,6 +126,11 @@ static const struct tcpx_setting_def settings[] = {
 		.max = 1, .since = "0.1.0",
 		.help = "Refuse a session one of whose NICs cannot connect.",
 	},
+	[TCPX_SET_CHECKSUM] = {
+		.name = "TCPX_CHECKSUM", .type = TCPX_TYPE_BOOL, .value = "0",
+		.max = 1, .since = "0.1.0",
+		.help = "Sum payload end to end (CRC32C); what arrives changed is sent again.",
+	},
 	[TCPX_SET_SECRET_FILE] = {
 		.name = "TCPX_SECRET_FILE", .type = TCPX_TYPE_STRING, .value = "",
 		.since = "0.1.0",

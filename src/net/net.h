@@ -77,7 +77,7 @@ struct tcpx_stream;   /* one control connection, or what accepts them */
 struct tcpx_chan;     /* one data connection, simplex        */
 struct tcpx_chan_listener; /* one expected data connection   */
 
-/* The header of a message. In band it has 40 bytes. */
+/* The header of a message. In band it has 40 bytes, and the sum follows the payload. */
 struct tcpx_head {
 	uint64_t xfer;  /* transfer id of the session          */
 	uint32_t chunk; /* index in the transfer               */
@@ -85,6 +85,8 @@ struct tcpx_head {
 	uint16_t channel;
 	uint16_t generation;
 	uint64_t seq; /* per channel and generation, from 1  */
+	uint32_t sum; /* CRC32C of the payload, if it is summed; of a stream it is known at the end */
+	bool summed;
 };
 
 /* One message being sent by a stream channel. Filled by the core, advanced by the provider. */
@@ -170,7 +172,8 @@ struct tcpx_chan_id {
 struct tcpx_stream_chan_ops {
 	/* Starts or continues m. 0: the provider has taken all of it; -EAGAIN: a part, m->sent
 	 * bytes of payload. m->iov covers the payload from m->sent on, perhaps not to its end:
-	 * -EAGAIN with no iov left asks for more. */
+	 * -EAGAIN with no iov left asks for more. head.sum counts in the call that ends the
+	 * payload and in those behind it. */
 	int (*send)(struct tcpx_chan *c, struct tcpx_tx_msg *m);
 	/* The newest acknowledgement; -EAGAIN: no new one. */
 	int (*acked)(struct tcpx_chan *c, struct tcpx_ack *ack);
@@ -179,6 +182,8 @@ struct tcpx_stream_chan_ops {
 	 * the sender abandoned it, drop it; -EAGAIN. */
 	int (*recv_head)(struct tcpx_chan *c, struct tcpx_head *head);
 	ssize_t (*recv)(struct tcpx_chan *c, struct iovec *iov, int iov_count);
+	/* Of the message that ended last, if it is summed: the sum that it came with. */
+	uint32_t (*sum)(const struct tcpx_chan *c);
 	/* Sends an acknowledgement; -EAGAIN: call again when writable, newer values may replace
 	 * it. */
 	int (*ack)(struct tcpx_chan *c, const struct tcpx_ack *ack);

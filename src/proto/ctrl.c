@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "proto/byteq.h"
+#include "proto/frame_sum.h"
 
 #define ACK_BYTES  (32u << 10) /* received since the last ACK was put */
 #define ACK_FRAMES 64u
@@ -21,6 +22,7 @@
 enum { LENT_NOTHING, LENT_LOG, LENT_RAW, LENT_BOTH = LENT_LOG | LENT_RAW };
 
 struct tcpx_ctrl {
+	bool sums;                 /* frames are summed, both ways               */
 	/* out */
 	struct tcpx_byteq log;    /* numbered frames from acked + 1 on          */
 	struct tcpx_byteq queue;  /* bulk frames without a number yet           */
@@ -74,6 +76,12 @@ tcpx_ctrl_free(struct tcpx_ctrl *c)
 	free(c);
 }
 
+void
+tcpx_ctrl_sum(struct tcpx_ctrl *c)
+{
+	c->sums = true;
+}
+
 size_t
 tcpx_ctrl_memory(const struct tcpx_ctrl *c)
 {
@@ -90,14 +98,16 @@ tcpx_ctrl_charge(struct tcpx_ctrl *c, struct tcpx_quota *quota)
 /* ---- out: putting ------------------------------------------------------------------ */
 
 static void
-append_frame(struct tcpx_byteq *s, uint8_t type, uint64_t number, const void *payload,
-	     size_t len)
+append_frame(const struct tcpx_ctrl *c, struct tcpx_byteq *s, uint8_t type, uint64_t number,
+	     const void *payload, size_t len)
 {
 	uint8_t *at = tcpx_byteq_at(s, s->end);
 
 	tcpx_frame_head_write(at, type, number, (uint32_t)len);
 	if (len)
 		memcpy(at + TCPX_FRAME_HEAD, payload, len);
+	if (c->sums && s != &c->queue && tcpx_frame_is_summed(type))
+		tcpx_frame_sum(at, TCPX_FRAME_HEAD + len);
 	s->end += TCPX_FRAME_HEAD + len;
 }
 
@@ -132,7 +142,7 @@ tcpx_ctrl_put(struct tcpx_ctrl *c, uint8_t type, const void *payload, size_t len
 	rc = room_for(c, &c->log, TCPX_CTRL_MAX, type, len);
 	if (rc)
 		return rc;
-	append_frame(&c->log, type, c->next++, payload, len);
+	append_frame(c, &c->log, type, c->next++, payload, len);
 	return 0;
 }
 
@@ -145,7 +155,7 @@ tcpx_ctrl_put_bulk(struct tcpx_ctrl *c, uint8_t type, const void *payload, size_
 	rc = room_for(c, &c->queue, TCPX_CTRL_QUEUE, type, len);
 	if (rc)
 		return rc;
-	append_frame(&c->queue, type, 0, payload, len);
+	append_frame(c, &c->queue, type, 0, payload, len);
 	c->bulk_put++;
 	if (ticket)
 		*ticket = c->bulk_put;
@@ -160,7 +170,7 @@ tcpx_ctrl_put_raw(struct tcpx_ctrl *c, uint8_t type, const void *payload, size_t
 	rc = room_for(c, &c->raw, TCPX_CTRL_RAW, type, len);
 	if (rc)
 		return rc;
-	append_frame(&c->raw, type, 0, payload, len);
+	append_frame(c, &c->raw, type, 0, payload, len);
 	return 0;
 }
 
@@ -172,26 +182,11 @@ tcpx_ctrl_bulk_written(const struct tcpx_ctrl *c)
 
 /* ---- out: writing ------------------------------------------------------------------ */
 
-static struct tcpx_frame_head
-head_at(const struct tcpx_byteq *s, uint64_t off)
-{
-	struct tcpx_frame_head h;
-	struct tcpx_buf b;
-
-	tcpx_buf_init_const(&b, tcpx_byteq_at(s, off), TCPX_FRAME_HEAD);
-	h.len = tcpx_buf_get_u32(&b);
-	h.type = tcpx_buf_get_u8(&b);
-	h.flags = tcpx_buf_get_u8(&b);
-	tcpx_buf_get_u16(&b);
-	h.number = tcpx_buf_get_u64(&b);
-	return h;
-}
-
 /* Moves one bulk frame into the log. False: no memory. */
 static bool
 admit_one(struct tcpx_ctrl *c)
 {
-	struct tcpx_frame_head h = head_at(&c->queue, c->queue.begin);
+	struct tcpx_frame_head h = tcpx_frame_head_own(tcpx_byteq_at(&c->queue, c->queue.begin));
 	const uint8_t *frame;
 
 	if (tcpx_byteq_reserve(&c->log, h.len, &c->loan) ||
@@ -200,7 +195,7 @@ admit_one(struct tcpx_ctrl *c)
 	memcpy(tcpx_byteq_at(&c->bulk, c->bulk.end), &c->next, sizeof(c->next));
 	c->bulk.end += sizeof(c->next);
 	frame = tcpx_byteq_at(&c->queue, c->queue.begin);
-	append_frame(&c->log, h.type, c->next++, frame + TCPX_FRAME_HEAD,
+	append_frame(c, &c->log, h.type, c->next++, frame + TCPX_FRAME_HEAD,
 		     h.len - TCPX_FRAME_HEAD);
 	tcpx_byteq_drop(&c->queue, c->queue.begin + h.len, &c->loan);
 	return true;
@@ -262,7 +257,7 @@ tcpx_ctrl_pending(struct tcpx_ctrl *c, const uint8_t **data)
 	/* a half-written frame comes first: raw frames stand between frames */
 	if (raw && log && c->sent > c->mark)
 		return lend(c, LENT_LOG, &c->log, c->sent,
-			    c->mark + head_at(&c->log, c->mark).len, data);
+			    c->mark + tcpx_frame_head_own(tcpx_byteq_at(&c->log, c->mark)).len, data);
 	if (raw && log && raw + log <= JOINED)
 		return lend_both(c, data);
 	if (raw)
@@ -275,7 +270,7 @@ static void
 advance_mark(struct tcpx_ctrl *c)
 {
 	while (c->mark < c->sent) {
-		struct tcpx_frame_head h = head_at(&c->log, c->mark);
+		struct tcpx_frame_head h = tcpx_frame_head_own(tcpx_byteq_at(&c->log, c->mark));
 
 		if (c->sent - c->mark < h.len)
 			break;
@@ -326,7 +321,7 @@ acknowledge(struct tcpx_ctrl *c, uint64_t number)
 				 "; %" PRIu64 " is the last one sent",
 				 number, limit);
 	for (; c->acked < number; c->acked++)
-		off += head_at(&c->log, off).len;
+		off += tcpx_frame_head_own(tcpx_byteq_at(&c->log, off)).len;
 	if (c->mark < off) {
 		c->mark = off;
 		c->mark_number = number;
@@ -396,10 +391,12 @@ tcpx_ctrl_next(struct tcpx_ctrl *c, struct tcpx_frame_head *head, const uint8_t 
 		const uint8_t *at = c->in + c->in_begin;
 		size_t have = c->in_end - c->in_begin;
 		struct tcpx_frame_head h;
-		int rc = tcpx_frame_head_read(at, have, &h);
+		int rc = (c->sums ? tcpx_frame_sum_read : tcpx_frame_head_read)(at, have, &h);
 
 		if (rc == -EAGAIN || (!rc && h.len > have))
 			return 0;
+		if (rc == TCPX_EDATA)
+			return rc;
 		if (rc)
 			return tcpx_fail(TCPX_SUB_BOOT, rc,
 					 "bytes on the control stream after frame %" PRIu64
@@ -441,7 +438,7 @@ tcpx_ctrl_ack_owed(const struct tcpx_ctrl *c)
 int
 tcpx_ctrl_put_ack(struct tcpx_ctrl *c)
 {
-	uint8_t payload[8];
+	uint8_t payload[8], *ack;
 	struct tcpx_buf b;
 	uint64_t at = c->raw.end;
 	int rc;
@@ -450,8 +447,10 @@ tcpx_ctrl_put_ack(struct tcpx_ctrl *c)
 	tcpx_buf_put_u64(&b, c->received);
 	if (c->raw_ack != NO_ACK && c->raw_ack >= c->raw.begin && !(c->lent & LENT_RAW)) {
 		/* an ACK that is not yet being written: update its number */
-		memcpy(tcpx_byteq_at(&c->raw, c->raw_ack) + TCPX_FRAME_HEAD, payload,
-		       sizeof(payload));
+		ack = tcpx_byteq_at(&c->raw, c->raw_ack);
+		memcpy(ack + TCPX_FRAME_HEAD, payload, sizeof(payload));
+		if (c->sums)
+			tcpx_frame_sum(ack, TCPX_FRAME_HEAD + sizeof(payload));
 	} else {
 		rc = tcpx_ctrl_put_raw(c, TCPX_FR_ACK, payload, sizeof(payload));
 		if (rc)

@@ -27,6 +27,8 @@ struct tcpx_ctrl; /* not thread-safe */
 
 int tcpx_ctrl_new(struct tcpx_ctrl **out);
 void tcpx_ctrl_free(struct tcpx_ctrl *c);
+/* From now on frames are summed, those that come too, as in proto/frame_sum.h. */
+void tcpx_ctrl_sum(struct tcpx_ctrl *c);
 
 /* Adds a numbered frame; the payload is copied. -ENOMEM, TCPX_ELIMIT. */
 int tcpx_ctrl_put(struct tcpx_ctrl *c, uint8_t type, const void *payload, size_t len);
@@ -55,7 +57,8 @@ void tcpx_ctrl_arrived(struct tcpx_ctrl *c, size_t len);
  * The next complete frame: *head and *payload (borrowed until the next call of room()).
  * Repeated numbers are dropped and ACK frames are handled inside. Before the session is
  * open, numbered frames are returned too.
- * Return: 1; 0 none complete; TCPX_EPROTO: garbage, or a gap in the numbers.
+ * Return: 1; 0 none complete; TCPX_EPROTO: garbage, or a gap in the numbers; TCPX_EDATA (not
+ * logged): a summed frame arrived changed, and nothing behind it counts.
  */
 int tcpx_ctrl_next(struct tcpx_ctrl *c, struct tcpx_frame_head *head, const uint8_t **payload);
 

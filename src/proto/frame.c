@@ -72,6 +72,21 @@ tcpx_frame_head_write(uint8_t *dst, uint8_t type, uint64_t number, uint32_t payl
 	tcpx_buf_put_u32(&b, head_check(len, type, number));
 }
 
+struct tcpx_frame_head
+tcpx_frame_head_own(const uint8_t *src)
+{
+	struct tcpx_frame_head h;
+	struct tcpx_buf b;
+
+	tcpx_buf_init_const(&b, src, TCPX_FRAME_HEAD);
+	h.len = tcpx_buf_get_u32(&b);
+	h.type = tcpx_buf_get_u8(&b);
+	h.flags = tcpx_buf_get_u8(&b);
+	tcpx_buf_get_u16(&b);
+	h.number = tcpx_buf_get_u64(&b);
+	return h;
+}
+
 int
 tcpx_frame_head_read(const uint8_t *src, size_t have, struct tcpx_frame_head *out)
 {
@@ -216,6 +231,8 @@ tcpx_message_write(struct tcpx_buf *b, const struct tcpx_message *m)
 	tcpx_buf_put_u64(b, m->xfer);
 	tcpx_buf_put_u32(b, m->chunk);
 	tcpx_buf_put_u32(b, m->len);
+	if (m->summed)
+		tcpx_buf_put_u32(b, m->sum);
 }
 
 int
@@ -229,6 +246,9 @@ tcpx_message_read(struct tcpx_buf *b, struct tcpx_message *m)
 	v.xfer = tcpx_buf_get_u64(b);
 	v.chunk = tcpx_buf_get_u32(b);
 	v.len = tcpx_buf_get_u32(b);
+	v.summed = !b->bad && tcpx_buf_left(b) > 0;
+	if (v.summed)
+		v.sum = tcpx_buf_get_u32(b);
 	if (tcpx_wire_end(b) || v.channel >= TCPX_CHANNELS_MAX || !v.seq)
 		return TCPX_EPROTO;
 	*m = v;

@@ -77,6 +77,8 @@ const char *tcpx_frame_name(uint8_t type);
 void tcpx_frame_head_write(uint8_t *dst, uint8_t type, uint64_t number, uint32_t payload_len);
 /* Reads one. 0; -EAGAIN: fewer than TCPX_FRAME_HEAD bytes; TCPX_EPROTO: not a frame. */
 int tcpx_frame_head_read(const uint8_t *src, size_t have, struct tcpx_frame_head *out);
+/* One that this side wrote: nothing is checked. */
+struct tcpx_frame_head tcpx_frame_head_own(const uint8_t *src);
 
 struct tcpx_hello_nic {
 	struct tcpx_addr addr; /* port: of its control listener; 0 none */
@@ -118,6 +120,7 @@ struct tcpx_hello {
 	uint16_t nic_count;
 	struct tcpx_hello_nic nic[TCPX_NICS_MAX];
 	char terms[TCPX_TERMS_MAX]; /* the provider's; both sides must have the same */
+	bool sums;            /* wants payload and frames to be summed; not written if false */
 };
 
 struct tcpx_resume {
@@ -206,6 +209,8 @@ struct tcpx_message {
 	uint64_t seq;            /* from 1                                          */
 	uint64_t xfer;           /* 0: none; the receiver drops the message         */
 	uint32_t chunk, len;
+	bool summed;             /* sum is there                                    */
+	uint32_t sum;            /* CRC32C of the payload                           */
 };
 
 /* Formatters append the payload (without the head) to b; b goes bad if it does not

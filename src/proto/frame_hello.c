@@ -58,6 +58,8 @@ tcpx_hello_write(struct tcpx_buf *b, const struct tcpx_hello *h)
 	tcpx_wire_put_text(b, h->terms, sizeof(h->terms));
 	for (uint16_t i = 0; !b->bad && i < h->nic_count; i++)
 		tcpx_buf_put_u8(b, h->nic[i].offer.rank);
+	if (h->sums)
+		tcpx_buf_put_u8(b, h->sums);
 }
 
 int
@@ -87,6 +89,9 @@ tcpx_hello_read(struct tcpx_buf *b, struct tcpx_hello *h)
 		v.nic[i].offer.rank = tcpx_buf_get_u8(b);
 		b->bad |= v.nic[i].offer.rank > TCPX_NICS_MAX;
 	}
+	v.sums = !b->bad && tcpx_buf_left(b) > 0;
+	if (v.sums)
+		b->bad |= tcpx_buf_get_u8(b) != 1;
 
 	if (tcpx_wire_end(b) || v.role < TCPX_ROLE_OPENER || v.role > TCPX_ROLE_ACCEPTOR)
 		return TCPX_EPROTO;

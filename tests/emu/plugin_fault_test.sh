@@ -36,6 +36,11 @@ ok "the control connection of a comm closes" \
 	with "ctrl-close:comm=0,req=3,role=send" "is lost" "Verified: all"
 ok "a message is shorter than its header says" \
 	with "size-smaller:comm=0,req=3,role=send" "its header says" "is lost" "Verified: all"
+export TCPX_CHECKSUM=1
+ok "a byte is wrong, and is sent again" \
+	with "flip-byte:comm=0,req=3,role=recv,byte=1000" "arrived changed" "is lost" "Verified: all"
+ok "summed, without a fault" with "" "Verified: all"
+unset TCPX_CHECKSUM
 TCPX_STALL_MS=9000
 export TCPX_STALL_MS
 ok "a data connection breaks, and nobody says so" \

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Scripted channels: direct receiving, acknowledgements, and the rules of sending. On the
- * wire a message is its header, the payload, and one byte: whether it was abandoned.
+ * wire a message is its header, the payload, one byte: whether it was abandoned, and the sum.
  */
 #include "fabric/inside.h"
 
@@ -9,7 +9,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PHASE_DONE (LOOP_HEAD_BYTES + 1)
+/* Bytes of a trailer. */
+static uint32_t
+tail_len(const struct tcpx_head *head)
+{
+	return head->summed ? LOOP_TAIL_MAX : 1;
+}
 
 _Static_assert(sizeof(struct tcpx_head) <= LOOP_HEAD_BYTES, "a header must fit");
 
@@ -130,7 +135,7 @@ tcpx_loop_chan_send(struct tcpx_chan *c, struct tcpx_tx_msg *m)
 {
 	struct loop_link *l = c->end.link;
 	struct loop_pipe *out = &l->pipe[c->end.side];
-	uint8_t head[LOOP_HEAD_BYTES] = { 0 }, trailer = m->abandon;
+	uint8_t head[LOOP_HEAD_BYTES] = { 0 }, trailer[LOOP_TAIL_MAX] = { m->abandon };
 	size_t before = m->sent + m->phase;
 	bool lend = c->end.net->lends && m->owned && !m->abandon, done;
 	int rc;
@@ -153,9 +158,11 @@ tcpx_loop_chan_send(struct tcpx_chan *c, struct tcpx_tx_msg *m)
 		c->tx_open = true;
 	}
 	memcpy(head, &m->head, sizeof(m->head));
+	memcpy(trailer + 1, &m->head.sum, sizeof(m->head.sum));
 	done = (m->phase >= LOOP_HEAD_BYTES || send_frame(out, m, head, 0, LOOP_HEAD_BYTES)) &&
 	       send_payload(out, m, lend) &&
-	       send_frame(out, m, &trailer, LOOP_HEAD_BYTES, PHASE_DONE);
+	       send_frame(out, m, trailer, LOOP_HEAD_BYTES,
+			  LOOP_HEAD_BYTES + tail_len(&m->head));
 	tcpx_link_given(l, m->sent + m->phase - before);
 	if (!done)
 		return -EAGAIN;
@@ -222,6 +229,7 @@ tcpx_loop_chan_recv_head(struct tcpx_chan *c, struct tcpx_head *head)
 	memcpy(head, c->head, sizeof(*head));
 	c->rx_open = true;
 	c->body_left = head->len;
+	c->summed = head->summed;
 	c->last_seq = head->seq;
 	return 0;
 }
@@ -231,12 +239,24 @@ static int
 finish(struct tcpx_chan *c)
 {
 	struct loop_link *l = c->end.link;
-	uint8_t trailer;
+	uint32_t len = c->summed ? LOOP_TAIL_MAX : 1;
 
-	if (!tcpx_pipe_read(&l->pipe[!c->end.side], &trailer, 1))
+	c->tail_got += tcpx_pipe_read(&l->pipe[!c->end.side], c->tail + c->tail_got,
+				      len - c->tail_got);
+	if (c->tail_got < len)
 		return chan_is_over(c) ? TCPX_ECHANNEL : -EAGAIN;
+	c->tail_got = 0;
 	c->rx_open = false;
-	return trailer ? TCPX_ECANCELED : 0;
+	return c->tail[0] ? TCPX_ECANCELED : 0;
+}
+
+uint32_t
+tcpx_loop_chan_sum(const struct tcpx_chan *c)
+{
+	uint32_t sum;
+
+	memcpy(&sum, c->tail + 1, sizeof(sum));
+	return sum;
 }
 
 ssize_t
@@ -255,6 +275,7 @@ tcpx_loop_chan_recv(struct tcpx_chan *c, struct iovec *iov, int iov_count)
 		size_t want = iov[i].iov_len < c->body_left ? iov[i].iov_len : c->body_left;
 		size_t n = tcpx_pipe_read(&l->pipe[!c->end.side], iov[i].iov_base, want);
 
+		tcpx_fabric_flip(l->fabric, TCPX_FABRIC_DATA, iov[i].iov_base, n);
 		got += n;
 		c->body_left -= n;
 		if (n < want)

@@ -184,7 +184,29 @@ tcpx_fabric_calm(struct tcpx_fabric *f)
 {
 	f->script.cut_ppm = f->script.break_ppm = 0;
 	f->script.refuse_ppm = f->script.hold_ppm = 0;
+	memset(f->flip_ppm, 0, sizeof(f->flip_ppm));
 	f->fault_count = 0;
+}
+
+void
+tcpx_fabric_set_flips(struct tcpx_fabric *f, enum tcpx_fabric_kind kind, uint32_t ppm)
+{
+	f->flip_ppm[kind] = ppm;
+}
+
+uint64_t
+tcpx_fabric_flips(const struct tcpx_fabric *f)
+{
+	return f->flips;
+}
+
+void
+tcpx_fabric_flip(struct tcpx_fabric *f, enum tcpx_fabric_kind kind, void *data, size_t len)
+{
+	if (!len || !tcpx_fabric_chance(f, f->flip_ppm[kind]))
+		return;
+	((uint8_t *)data)[tcpx_rng_below(&f->rng, len)] ^= (uint8_t)(1u << tcpx_rng_below(&f->rng, 8));
+	f->flips++;
 }
 
 /* ---- faults ---------------------------------------------------------------------- */

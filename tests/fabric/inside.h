@@ -44,7 +44,8 @@ struct tcpx_fabric {
 	uint32_t links_made[TCPX_FABRIC_KINDS];
 	uint16_t next_port;
 	uint64_t next_handle;
-	uint64_t activity;
+	uint64_t activity, flips;
+	uint32_t flip_ppm[TCPX_FABRIC_KINDS];
 	uint8_t **free_page; /* pages of no slot, in no order */
 	size_t free_count, free_cap, page_count;
 	struct loop_range forbidden[LOOP_FORBIDDEN];
@@ -162,6 +163,7 @@ struct loop_listener {
 struct tcpx_stream {
 	struct loop_listener *listener; /* NULL: it is connected */
 	struct loop_end end;
+	uint64_t got;
 };
 
 struct tcpx_chan_listener {
@@ -175,6 +177,7 @@ struct tcpx_chan_listener {
 };
 
 #define LOOP_HEAD_BYTES 40
+#define LOOP_TAIL_MAX   5
 #define LOOP_ACK_BYTES  sizeof(struct tcpx_ack)
 
 struct tcpx_chan {
@@ -187,7 +190,10 @@ struct tcpx_chan {
 	/* direct, receiving */
 	uint8_t head[LOOP_HEAD_BYTES];
 	uint32_t head_got;
+	uint8_t tail[LOOP_TAIL_MAX];
+	uint32_t tail_got;
 	bool rx_open;
+	bool summed;        /* the open message, or the last one */
 	uint32_t body_left;
 	/* acknowledgements: the part of one that was read; the newest passed on */
 	uint8_t part[LOOP_ACK_BYTES];
@@ -201,6 +207,8 @@ bool tcpx_fabric_chance(struct tcpx_fabric *f, uint32_t ppm);
 uint64_t tcpx_fabric_delay(struct tcpx_fabric *f, enum tcpx_fabric_kind kind);
 /* len, or sometimes a part of it; at least 1 when len is not 0. */
 size_t tcpx_fabric_part(struct tcpx_fabric *f, size_t len);
+/* Perhaps changes a bit of what was read. */
+void tcpx_fabric_flip(struct tcpx_fabric *f, enum tcpx_fabric_kind kind, void *data, size_t len);
 /* Counts a broken rule. Returns TCPX_EFRAME. */
 int tcpx_fabric_blame(struct tcpx_fabric *f, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
@@ -299,6 +307,7 @@ void tcpx_loop_chan_promise(struct tcpx_chan *c, bool more);
 int tcpx_loop_chan_send(struct tcpx_chan *c, struct tcpx_tx_msg *m);
 int tcpx_loop_chan_acked(struct tcpx_chan *c, struct tcpx_ack *ack);
 int tcpx_loop_chan_recv_head(struct tcpx_chan *c, struct tcpx_head *head);
+uint32_t tcpx_loop_chan_sum(const struct tcpx_chan *c);
 ssize_t tcpx_loop_chan_recv(struct tcpx_chan *c, struct iovec *iov, int iov_count);
 int tcpx_loop_chan_ack(struct tcpx_chan *c, const struct tcpx_ack *ack);
 /* Messages up to applied are where they belong: their chunks may be sent again. */

@@ -88,6 +88,7 @@ static const struct tcpx_stream_chan_ops streams = {
 	.acked = tcpx_loop_chan_acked,
 	.recv_head = tcpx_loop_chan_recv_head,
 	.recv = tcpx_loop_chan_recv,
+	.sum = tcpx_loop_chan_sum,
 	.ack = tcpx_loop_chan_ack,
 	.stats = tcpx_loop_chan_stats,
 	.under_way = tcpx_loop_chan_under_way,

@@ -98,6 +98,11 @@ void tcpx_fabric_refuse_all(struct tcpx_fabric *f, bool all);
 /* Stops all random faults: from now on the network only delays. */
 void tcpx_fabric_calm(struct tcpx_fabric *f);
 
+/* From now on a bit is wrong in so many millionths of what is read of payload, or of control
+ * streams that have had 2 KiB: more than a handshake has. */
+void tcpx_fabric_set_flips(struct tcpx_fabric *f, enum tcpx_fabric_kind kind, uint32_t ppm);
+/* Such bits so far. */
+uint64_t tcpx_fabric_flips(const struct tcpx_fabric *f);
 /* Says that this range must never be lent or be a slot; at most 64 of them. */
 int tcpx_fabric_forbid(struct tcpx_fabric *f, const void *addr, size_t len);
 /* How often an engine broke a rule of net.h, and the first one in words ("" if none). */

@@ -156,6 +156,7 @@ slot_land(struct loop_slot *s, struct tcpx_fabric *f)
 		page += tcpx_rng_below(&f->rng, LOOP_PAGE - n + 1);
 		s->frag[s->frag_count++] = (struct iovec){ page, n };
 		memcpy(page, s->src + (s->head.len - left), n);
+		tcpx_fabric_flip(f, TCPX_FABRIC_DATA, page, n);
 		left -= n;
 	}
 	return 0;

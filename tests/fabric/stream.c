@@ -212,6 +212,9 @@ tcpx_loop_stream_recv(struct tcpx_stream *s, void *data, size_t len)
 	if (tcpx_link_dead(l, s->end.side))
 		return l->reset_code;
 	n = tcpx_pipe_read(in, data, len);
+	s->got += n;
+	if (s->got > 1024)
+		tcpx_fabric_flip(l->fabric, TCPX_FABRIC_CONTROL, data, n);
 	if (n)
 		return (ssize_t)n;
 	return tcpx_pipe_ended(in) ? 0 : -EAGAIN;

@@ -83,6 +83,24 @@ setting(struct sim_world *w, const char *name, uint64_t value)
 	w->settings[n] = w->setting[n];
 }
 
+/* Bits that arrive wrong, where all engines sum. Drawn apart, so that the rest of a seed's world does
+ * not depend on it. */
+static void
+plan_flips(struct sim_world *w)
+{
+	struct tcpx_rng rng = tcpx_rng_seed(w->seed ^ 0xf11b5);
+
+	if (tcpx_rng_below(&rng, 3))
+		return;
+	setting(w, "TCPX_CHECKSUM", 1);
+	if (w->weather == SIM_SOUND)
+		return;
+	tcpx_fabric_set_flips(w->fabric, TCPX_FABRIC_DATA, (uint32_t)tcpx_rng_below(&rng, 4000));
+	if (!w->secret.ops) /* whose stand-in for TLS believes what comes */
+		tcpx_fabric_set_flips(w->fabric, TCPX_FABRIC_CONTROL,
+				      (uint32_t)tcpx_rng_below(&rng, 100000));
+}
+
 void
 sim_plan_settings(struct sim_world *w)
 {
@@ -100,6 +118,7 @@ sim_plan_settings(struct sim_world *w)
 	setting(w, "TCPX_KEEPALIVE_MS", sim_one_in(w, 2) ? 5000 : 50);
 	if (sim_one_in(w, 4))
 		setting(w, "TCPX_DIST", 0);
+	plan_flips(w);
 	for (uint32_t i = 0; i < SIM_SETTINGS && w->settings[i]; i++)
 		if (!strcmp(w->settings[i], "TCPX_DIST=0"))
 			w->settings[i] = "TCPX_DIST=rr";

@@ -108,6 +108,7 @@ struct sim_note {
 struct sim_totals {
 	uint64_t worlds, xfers, done, cancelled, failed, failed_unasked, notes, bytes;
 	uint64_t resumes, channels_lost, healed, suspected, resent, virtual_ns;
+	uint64_t flips, chunks_corrupt, frames_corrupt;
 };
 
 /* What the network does besides delaying. */

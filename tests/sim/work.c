@@ -209,6 +209,8 @@ sim_work_close_engine(struct sim_world *w, int engine)
 		w->totals->healed += c.channels_healed;
 		w->totals->suspected += c.channels_suspected;
 		w->totals->resent += c.chunks_resent;
+		w->totals->chunks_corrupt += c.chunks_corrupt;
+		w->totals->frames_corrupt += c.frames_corrupt;
 	}
 	tcpx_close(e->engine);
 	e->closed = true;

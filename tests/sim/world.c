@@ -235,6 +235,7 @@ take_apart(struct sim_world *w, bool made)
 	uint32_t first = (uint32_t)sim_between(w, 0, w->engine_count - 1);
 
 	w->totals->virtual_ns += tcpx_fabric_now(w->fabric) - TCPX_SEC;
+	w->totals->flips += tcpx_fabric_flips(w->fabric);
 	if (made && !w->failed)
 		sim_work_judge(w);
 	for (uint32_t i = 0; i < w->engine_count; i++) {

@@ -70,6 +70,28 @@ ok "plain sockets that are right" exits 0 self "" --baseline --pairs 1
 ok "were compared" result "$json" \
 	"rows[0]['baseline_compared'] == 1 and rows[0]['baseline_wrong'] == 0"
 
+# Summed, each is sent again: the transfers are right, and the log says what happened.
+summed() {
+	TCPX_CHECKSUM=1 TCPX_DEBUG=WARN self "$@" 2>&1
+}
+repairs() {
+	summed "$@" >"$scratch/summed" || { cat "$scratch/summed"; return 1; }
+	grep -q "arrived changed on channel" "$scratch/summed" || { cat "$scratch/summed"; return 1; }
+	result "$json" "rows[0]['wrong'] == 0 and rows[0]['checked'] and rows[0]['compared'] == 1"
+}
+for k in 2 18; do
+	ok "a byte of transfer $k, written, is sent again" repairs "$(in_transfer $k)"
+done
+ok "read" repairs "$(in_transfer 9)" --op read
+ok "both ways" repairs "$(in_transfer 9)" --dir bi
+ok "sent and received" repairs "$(in_transfer 9)" --op sendrecv
+ok "scattered pieces are sent again" repairs "$(in_transfer 12)" --descs 64
+ok "a network that is right costs nothing" exits 0 summed ""
+gpus_summed() {
+	TCPX_CUDA_LIBRARY=$FAKECUDA_LIBRARY repairs "$(in_transfer 14)" --mem cuda:0 --peer-mem cuda:0
+}
+ok "to the memory of a GPU it is sent again" gpus_summed
+
 # A run by the clock says how much of it was compared.
 ok "a run by the clock" exits 0 timeout 100 "$tool" perf --self -b 1M -e 1M --duration 1 --json "$json"
 ok "tells the share" result "$json" \

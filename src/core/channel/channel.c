@@ -100,7 +100,8 @@ tcpx_channel_message(struct session *s, const struct tcpx_message *m)
 		c->rx.heads.at[c->rx.heads.next++ & (c->window.size - 1)] =
 			(struct tcpx_head){ .xfer = m->xfer, .chunk = m->chunk, .len = m->len,
 					    .channel = m->channel, .generation = m->generation,
-					    .seq = m->seq };
+					    .seq = m->seq, .sum = m->sum,
+					    .summed = m->summed };
 	tcpx_loop_post(c->loop, &c->work);
 	return 0;
 }

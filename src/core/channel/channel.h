@@ -63,6 +63,10 @@ struct channel_calls {
 		     enum chunk_place *how);
 	/* A received chunk is in place. 0, or TCPX_EFRAME. */
 	int (*applied)(struct channel *c, const struct rx_record *r, uint64_t now_ns);
+	/* A received chunk is not what was sent (log; perhaps the transfer ends): the channel
+	 * goes down, so the chunk goes again. @sum: of what came. */
+	void (*corrupt)(struct channel *c, const struct rx_record *r, const struct tcpx_head *h,
+			uint32_t sum, uint64_t now_ns);
 	/* A sent chunk is in place at the peer, or goes to another channel. The record's
 	 * reference is given up. lock held. */
 	void (*acked)(struct channel *c, struct tx_record *r, uint64_t now_ns);
@@ -103,6 +107,7 @@ struct sender {
 	struct tx_record *record; /* window.size of them                              */
 	struct tcpx_tx_msg msg;
 	bool msg_open;          /* msg is partly sent                                 */
+	uint32_t sum;           /* of its payload so far, where it is not staged      */
 	uint64_t send_seq;      /* the message being sent, or to be sent next         */
 	struct tcpx_ack acked;  /* newest acknowledgement handled                     */
 	/* session.lock */
@@ -136,6 +141,7 @@ struct receiver {
 	struct tcpx_head head;  /* stream: the open message                           */
 	struct rx_record open;  /* where its payload goes                             */
 	uint32_t got;           /* payload bytes of it                                */
+	uint32_t sum;           /* of these                                           */
 	bool head_open;
 	bool placed;            /* its payload has a place                            */
 	bool held;              /* waits for an OPEN or a buffer: nothing is read       */

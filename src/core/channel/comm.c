@@ -7,6 +7,7 @@
 
 #include <errno.h>
 
+#include "base/crc32c.h"
 #include "core/channel/channel.h"
 #include "core/channel/connection.h"
 #include "core/channel/unpack.h"
@@ -33,6 +34,23 @@ announce(struct channel *c)
 			rc = ops->head(c->chan, &head);
 	}
 	return rc;
+}
+
+/* Of the landed message, before any of it goes to user memory, and in order. */
+static int
+check_sum(struct channel *c, struct rx_record *r, uint64_t now_ns)
+{
+	const struct tcpx_landed *msg = &c->rx.landed;
+	uint32_t i, sum = 0;
+
+	if (msg->head.summed != c->session->sums)
+		return TCPX_EFRAME;
+	for (i = 0; msg->head.summed && i < msg->frag_count; i++)
+		sum = tcpx_crc32c(sum, msg->frag[i].iov_base, msg->frag[i].iov_len);
+	if (!msg->head.summed || sum == msg->head.sum)
+		return 0;
+	above(c)->corrupt(c, r, &msg->head, sum, now_ns);
+	return TCPX_EDATA;
 }
 
 static int
@@ -62,6 +80,12 @@ receive(struct channel *c, uint64_t now_ns)
 			return tcpx_channel_hold(c);
 		c->rx.head_open = false;
 		r.landed_ns = engine_now(c->session->engine);
+		rc = check_sum(c, &r, now_ns);
+		if (rc) {
+			if (r.payload)
+				above(c)->put(r.payload);
+			return rc;
+		}
 		rc = tcpx_unpack_add(c, &c->rx.landed, &r);
 	}
 	return rc;
@@ -93,7 +117,8 @@ put_header(struct channel *c)
 	const struct tcpx_head *h = &c->tx.msg.head;
 	struct tcpx_message m = { .backward = c->backward, .channel = h->channel,
 				  .generation = h->generation, .seq = h->seq, .xfer = h->xfer,
-				  .chunk = h->chunk, .len = h->len };
+				  .chunk = h->chunk, .len = h->len, .summed = h->summed,
+				  .sum = h->sum };
 	struct session *s = c->session;
 	uint8_t room[64];
 	struct tcpx_buf b;
@@ -111,8 +136,14 @@ put_header(struct channel *c)
 static int
 send_message(struct channel *c, struct tx_record *r, bool more)
 {
-	int rc = c->session->engine->ops->comm->send(c->chan, &c->tx.msg.head);
+	struct tcpx_tx_msg *m = &c->tx.msg;
+	int rc;
 
+	if (m->head.summed && !m->phase) {
+		m->head.sum = tcpx_crc32c(0, r->mem, r->len);
+		m->phase = 1;
+	}
+	rc = c->session->engine->ops->comm->send(c->chan, &m->head);
 	return rc ? rc : put_header(c);
 }
 

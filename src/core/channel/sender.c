@@ -53,8 +53,10 @@ next_message(struct channel *c)
 						 .chunk = r->chunk,
 						 .len = r->len, .channel = c->index,
 						 .generation = c->generation,
-						 .seq = c->tx.send_seq },
+						 .seq = c->tx.send_seq,
+						 .summed = c->session->sums },
 				       .owned = r->staged };
+	c->tx.sum = 0;
 	c->tx.msg_open = true;
 	return true;
 }

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 
+#include "base/crc32c.h"
 #include "core/channel/acks.h"
 #include "core/channel/channel.h"
 #include "core/channel/connection.h"
@@ -16,10 +17,53 @@
 #include "core/loop/loop.h"
 #include "core/memory/late.h"
 #include "core/memory/list.h"
+#include "core/memory/memory.h"
 #include "core/memory/payload.h"
 #include "core/memory/staging.h"
+#include "core/memory/touch.h"
 #include "core/session/session.h"
 #include "proto/chunk.h"
+
+static struct touch *
+room_of(const struct channel *c)
+{
+	return &c->session->engine->memory->room[c->loop->index];
+}
+
+/* Into user memory, by the kernel. Summed payload takes a way around by the loop's room, since this
+ * process may not read memory that another thread may unmap. */
+static ssize_t
+receive_direct(struct channel *c, struct payload *p, uint32_t left)
+{
+	const struct tcpx_stream_chan_ops *ops = c->session->engine->ops->stream;
+	uint32_t most = c->rx.head.summed ? TOUCH_ROOM : CORE_CALL_MAX;
+	struct tcpx_fraglist list = list_frags(p->list);
+	struct tcpx_frag frag[CORE_IOV];
+	struct iovec iov[CORE_IOV];
+	struct tcpx_fragpos pos;
+	uint64_t covered;
+	size_t i, n;
+	ssize_t got;
+
+	pos = tcpx_frag_seek(&list, payload_offset(p, c->rx.head.chunk) + c->rx.got);
+	n = tcpx_frag_next(&list, &pos, left < most ? left : most, frag, CORE_IOV, &covered);
+	if (c->rx.head.summed) {
+		iov[0] = (struct iovec){ room_of(c)->room, covered };
+		got = ops->recv(c->chan, iov, 1);
+		if (got <= 0)
+			return got;
+		c->rx.sum = tcpx_crc32c(c->rx.sum, room_of(c)->room, (size_t)got);
+		c->rx.got += (uint32_t)got;
+		return tcpx_touch_move(room_of(c), TCPX_FLOW_UNPACK, frag, n, (size_t)got);
+	}
+	for (i = 0; i < n; i++) {
+		iov[i].iov_base = (void *)(uintptr_t)frag[i].addr;
+		iov[i].iov_len = frag[i].len;
+	}
+	got = ops->recv(c->chan, iov, (int)n);
+	c->rx.got += got > 0 ? (uint32_t)got : 0;
+	return got;
+}
 
 /* One socket call: into user memory, inside the gate; into the staging buffer;
  * or into the sink. */
@@ -29,42 +73,32 @@ receive_part(struct channel *c)
 	const struct tcpx_stream_chan_ops *ops = c->session->engine->ops->stream;
 	struct payload *p = c->rx.open.payload;
 	uint32_t left = c->rx.head.len - c->rx.got;
-	struct tcpx_frag frag[CORE_IOV];
-	struct iovec iov[CORE_IOV];
-	struct tcpx_fraglist list;
-	struct tcpx_fragpos pos;
-	uint8_t sink[16384];
-	uint64_t covered;
-	size_t i, n;
+	uint8_t sink[16384], *data;
+	struct iovec iov;
 	ssize_t got;
 
-	if (c->rx.open.buffer) {
-		iov[0].iov_base = c->rx.open.buffer->mem + c->rx.got;
-		iov[0].iov_len = left < CORE_CALL_MAX ? left : CORE_CALL_MAX;
-		return ops->recv(c->chan, iov, 1);
-	}
-	if (p) {
+	if (p && !c->rx.open.buffer) {
 		atomic_store(&c->loop->gate, p);
 		if (atomic_load(&p->live) == c->rx.open.id) {
-			list = list_frags(p->list);
-			pos = tcpx_frag_seek(&list, payload_offset(p, c->rx.head.chunk) + c->rx.got);
-			n = tcpx_frag_next(&list, &pos, left < CORE_CALL_MAX ? left : CORE_CALL_MAX,
-					   frag, CORE_IOV, &covered);
-			for (i = 0; i < n; i++) {
-				iov[i].iov_base = (void *)(uintptr_t)frag[i].addr;
-				iov[i].iov_len = frag[i].len;
-			}
-			got = ops->recv(c->chan, iov, (int)n);
+			got = receive_direct(c, p, left);
 			atomic_store(&c->loop->gate, NULL);
 			if (got != -EFAULT)
 				return got;
 			above(c)->broken(c, p, c->rx.open.id, -EFAULT, "cannot be written");
+			return 0; /* what comes now goes to the sink */
 		}
 		atomic_store(&c->loop->gate, NULL);
 	}
-	iov[0].iov_base = sink;
-	iov[0].iov_len = left < sizeof(sink) ? left : sizeof(sink);
-	return ops->recv(c->chan, iov, 1);
+	iov = (struct iovec){ sink, left < sizeof(sink) ? left : sizeof(sink) };
+	if (c->rx.open.buffer)
+		iov = (struct iovec){ c->rx.open.buffer->mem + c->rx.got,
+				      left < CORE_CALL_MAX ? left : CORE_CALL_MAX };
+	data = iov.iov_base;
+	got = ops->recv(c->chan, &iov, 1);
+	if (got > 0 && c->rx.head.summed)
+		c->rx.sum = tcpx_crc32c(c->rx.sum, data, (size_t)got);
+	c->rx.got += got > 0 ? (uint32_t)got : 0;
+	return got;
 }
 
 /* A GPU that is late keeps nobody waiting: its transfer ends, and the payload goes to the sink. */
@@ -92,9 +126,11 @@ open_message(struct channel *c)
 		rc = c->session->engine->ops->stream->recv_head(c->chan, &c->rx.head);
 		if (rc)
 			return rc;
+		if (c->rx.head.summed != c->session->sums)
+			return TCPX_EFRAME;
 		c->rx.head_open = true;
 		c->rx.placed = false;
-		c->rx.got = 0;
+		c->rx.got = c->rx.sum = 0;
 	} else if (c->rx.placed) {
 		return 0;
 	}
@@ -151,6 +187,15 @@ land(struct channel *c, uint64_t now_ns)
 	return rc ? rc : tcpx_landing_placed(c, &c->rx.open);
 }
 
+static bool
+is_as_sent(struct channel *c)
+{
+	if (!c->rx.head.summed)
+		return true;
+	c->rx.head.sum = c->session->engine->ops->stream->sum(c->chan);
+	return c->rx.head.sum == c->rx.sum;
+}
+
 static int
 close_message(struct channel *c, uint64_t now_ns)
 {
@@ -163,6 +208,9 @@ close_message(struct channel *c, uint64_t now_ns)
 		rc = claim(c, TCPX_EV_PLACED);
 		if (rc == 0)
 			rc = tcpx_landing_placed(c, &c->rx.open);
+	} else if (rc == 0 && !is_as_sent(c)) {
+		above(c)->corrupt(c, &c->rx.open, &c->rx.head, c->rx.sum, now_ns);
+		rc = TCPX_EDATA;
 	} else if (rc == 0) {
 		rc = c->rx.open.buffer ? land_staged(c) : land(c, now_ns);
 	}
@@ -186,7 +234,6 @@ receive(struct channel *c, uint64_t now_ns)
 			n = receive_part(c);
 			if (n < 0)
 				return (int)n;
-			c->rx.got += (uint32_t)n;
 		}
 		rc = close_message(c, now_ns);
 		if (rc)
@@ -209,6 +256,47 @@ no_release(struct channel *c, uint64_t seq)
 	return 0;
 }
 
+/* A roomful of the payload is copied inside the gate, summed and sent from there. What the provider
+ * does not take now is copied again. */
+static int
+send_summed(struct channel *c, struct tx_record *r, uint64_t *offered)
+{
+	struct payload *p = r->payload;
+	struct tcpx_fraglist list = list_frags(p->list);
+	struct tcpx_tx_msg *m = &c->tx.msg;
+	uint64_t left = m->head.len - m->sent;
+	struct tcpx_frag frag[CORE_IOV];
+	struct tcpx_fragpos pos;
+	struct iovec iov;
+	size_t n, before = m->sent;
+	int rc = 0;
+
+	*offered = 0;
+	atomic_store(&c->loop->gate, p);
+	if (atomic_load(&p->live) == r->id) {
+		pos = tcpx_frag_seek(&list, payload_offset(p, r->chunk) + m->sent);
+		n = tcpx_frag_next(&list, &pos, left < TOUCH_ROOM ? left : TOUCH_ROOM, frag,
+				   CORE_IOV, offered);
+		rc = tcpx_touch_move(room_of(c), TCPX_FLOW_PACK, frag, n, *offered);
+	} else {
+		m->abandon = true;
+	}
+	atomic_store(&c->loop->gate, NULL);
+	if (rc)
+		return rc;
+	iov = (struct iovec){ room_of(c)->room, *offered };
+	m->iov = &iov;
+	m->iov_count = *offered > 0;
+	m->head.sum = tcpx_crc32c(c->tx.sum, iov.iov_base, *offered);
+	rc = c->session->engine->ops->stream->send(c->chan, m);
+	m->iov = NULL;
+	if (m->sent == before + *offered)
+		c->tx.sum = m->head.sum;
+	else if (!m->abandon)
+		c->tx.sum = tcpx_crc32c(c->tx.sum, room_of(c)->room, m->sent - before);
+	return rc;
+}
+
 /* One call into the provider with the rest of the payload, inside the gate. */
 static int
 send_direct(struct channel *c, struct tx_record *r, uint64_t *offered)
@@ -222,6 +310,8 @@ send_direct(struct channel *c, struct tx_record *r, uint64_t *offered)
 	size_t i, n = 0;
 	int rc;
 
+	if (c->tx.msg.head.summed)
+		return send_summed(c, r, offered);
 	*offered = 0;
 	atomic_store(&c->loop->gate, p);
 	if (atomic_load(&p->live) == r->id) {
@@ -250,6 +340,8 @@ send_staged(struct channel *c, struct tx_record *r, bool more)
 	struct iovec iov = { r->mem + c->tx.msg.sent, r->len - c->tx.msg.sent };
 	int rc;
 
+	if (c->tx.msg.head.summed && !c->tx.msg.phase)
+		c->tx.msg.head.sum = tcpx_crc32c(0, r->mem, r->len);
 	c->tx.msg.iov = &iov;
 	c->tx.msg.iov_count = 1;
 	c->tx.msg.more = more;

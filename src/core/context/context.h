@@ -55,6 +55,11 @@ struct heal_count {
 	_Atomic uint64_t suspected, healed;
 };
 
+/* What arrived changed, where sessions sum. */
+struct corrupt_count {
+	_Atomic uint64_t chunks, frames;
+};
+
 /* Payload over one NIC, with that of closed channels. */
 struct nic_count {
 	_Atomic uint64_t bytes_tx, bytes_rx, stalls;
@@ -73,7 +78,7 @@ struct limits {
 	enum tcpx_lend lend;
 	uint64_t connect_ns, handshake_ns, stall_ns, keepalive_ns, linger_ns;
 	uint64_t process_ns; /* a peer's process may say nothing; UINT64_MAX: no limit */
-	bool strict_nics, round_robin;
+	bool strict_nics, round_robin, checksum;
 	uint64_t spin_ns;
 };
 
@@ -168,6 +173,7 @@ struct tcpx_engine {
 	struct counters count;
 	struct tcpx_quota kept;   /* for all peers: see tcpx_peer.kept */
 	struct heal_count healing;
+	struct corrupt_count corrupt;
 	struct memory *memory;
 	struct listeners *listeners;
 	struct gate *gate;

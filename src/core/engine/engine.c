@@ -229,7 +229,7 @@ tcpx_engine_open(const struct tcpx_engine_opts *opts, const struct engine_env *e
 	if (rc == 0)
 		rc = tcpx_regions_init(&e->memory->regions);
 	if (rc == 0)
-		rc = tcpx_touch_open(&e->memory->touch);
+		rc = tcpx_touch_open(&e->memory->touch, TOUCH_SMALL);
 	if (rc == 0)
 		rc = assemble(e, &o, env);
 	if (rc) {
@@ -426,6 +426,7 @@ tcpx_close(tcpx_engine *e)
 	if (e->events.fd >= 0)
 		close(e->events.fd);
 	tcpx_regions_fini(&e->memory->regions);
+	tcpx_touch_rooms_close(e);
 	tcpx_touch_close(&e->memory->touch);
 	tcpx_secret_close(e->own_secret);
 	tcpx_bind_close(e);

@@ -76,6 +76,7 @@ tcpx_engine_limits(struct tcpx_engine *e)
 	l->keepalive_ns = tcpx_cfg_num(c, TCPX_SET_KEEPALIVE_MS) * TCPX_MS;
 	l->linger_ns = tcpx_cfg_num(c, TCPX_SET_LINGER_MS) * TCPX_MS;
 	l->strict_nics = tcpx_cfg_num(c, TCPX_SET_STRICT_NICS) != 0;
+	l->checksum = tcpx_cfg_num(c, TCPX_SET_CHECKSUM) != 0;
 	l->staging = tcpx_cfg_num(c, TCPX_SET_STAGING);
 	l->unpack = (enum tcpx_unpack_impl)tcpx_cfg_num(c, TCPX_SET_UNPACK_IMPL);
 	l->lend = (enum tcpx_lend)tcpx_cfg_num(c, TCPX_SET_ZEROCOPY);

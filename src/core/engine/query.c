@@ -119,6 +119,8 @@ tcpx_query(tcpx_engine *e, struct tcpx_counters *out)
 		       offsetof(struct tcpx_counters, bytes_tx), "sums in the public order");
 	full.channels_suspected = atomic_load(&e->healing.suspected);
 	full.channels_healed = atomic_load(&e->healing.healed);
+	full.chunks_corrupt = atomic_load(&e->corrupt.chunks);
+	full.frames_corrupt = atomic_load(&e->corrupt.frames);
 	shape_each(f, &tcpx_totals_figures)
 		if ((f->use & FIGURE_SUM) && f->offset < offsetof(struct tcpx_counters, sessions))
 			*(uint64_t *)((char *)&full + f->offset) = atomic_load_explicit(

@@ -131,6 +131,7 @@ static const struct channel_calls of_channel = {
 	.pick = tcpx_schedule_pick,
 	.place = tcpx_chunk_place,
 	.applied = tcpx_chunk_applied,
+	.corrupt = tcpx_chunk_corrupt,
 	.acked = tcpx_chunk_acked,
 	.given_back = tcpx_chunk_given_back,
 	.broken = tcpx_answer_broken,

@@ -28,6 +28,7 @@ struct memory {
 	void *gpu_arg;           /* of a test's device */
 	struct regions regions;
 	struct touch touch;
+	struct touch *room;      /* one a loop, for payload that is summed; NULL: none so far */
 	struct staging staging;
 	struct batches *batches; /* one a loop */
 	struct tcpx_net_memory for_provider;

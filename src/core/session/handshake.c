@@ -14,6 +14,7 @@
 #include "base/random.h"
 #include "core/context/context.h"
 #include "core/memory/payload.h"
+#include "core/memory/touch.h"
 #include "core/session/accept.h"
 #include "core/session/control.h"
 #include "core/session/identity.h"
@@ -57,6 +58,7 @@ our_hello(const struct session *s, struct tcpx_hello *h)
 	memcpy(h->name, e->name, sizeof(h->name));
 	snprintf(h->provider, sizeof(h->provider), "%s", e->ops->name);
 	snprintf(h->terms, sizeof(h->terms), "%s", e->facts.terms);
+	h->sums = s->sums || e->limit.checksum;
 	h->channels = (uint16_t)s->chan.count;
 	h->window = (uint16_t)s->chan.window;
 	h->chunk_max = s->chan.chunk_max;
@@ -104,7 +106,11 @@ settle(struct session *s, const struct tcpx_hello *h)
 		return -ENOMEM;
 	memcpy(s->chan.peer_nic, h->nic, h->nic_count * sizeof(h->nic[0]));
 	s->chan.peer_nic_count = h->nic_count;
-	return 0;
+	s->sums = h->sums || s->engine->limit.checksum;
+	if (!s->sums)
+		return 0;
+	tcpx_ctrl_sum(s->control.ctrl);
+	return tcpx_touch_rooms_open(s->engine);
 }
 
 /* A loopback is of one host, and of one network namespace there: alone it leads to no other. */
@@ -158,6 +164,16 @@ check_hello(const struct tcpx_engine *e, const struct tcpx_hello *h, bool for_pe
 		snprintf(why, cap, "%s offers %u channels, window %u, chunk %u, %u NICs", them,
 			 h->channels, h->window, h->chunk_max, h->nic_count);
 		return TCPX_EPROTO;
+	}
+	if (h->sums || e->limit.checksum) {
+		for (uint32_t i = 0; e->ops->comm && i < e->nics.count; i++) {
+			if (e->nics.at[i].gpu < 0)
+				continue;
+			snprintf(why, cap, "TCPX_CHECKSUM is set, and %s receives over %s into memory of "
+				 "GPU %d, which is not summed in this release", us,
+				 e->nics.at[i].name, e->nics.at[i].gpu);
+			return TCPX_EVERSION;
+		}
 	}
 	return check_host(e, h, for_peer, why, cap);
 }
@@ -214,8 +230,9 @@ on_hello(struct session *s, const uint8_t *payload, size_t len, uint64_t now_ns)
 		return 0;
 	}
 	recognise(s, &h);
-	if (settle(s, &h) != 0)
-		return -ENOMEM;
+	rc = settle(s, &h);
+	if (rc)
+		return rc;
 	s->hs->deadline_ns = now_ns + s->engine->limit.handshake_ns;
 	s->state = SESS_HANDLES;
 	return own_keys(s);

@@ -10,6 +10,7 @@
 #include "core/session/connect.h"
 #include "core/session/control.h"
 #include "core/session/handshake.h"
+#include "core/session/peer.h"
 #include "core/session/resume.h"
 #include "core/session/rival.h"
 #include "core/session/session.h"
@@ -111,6 +112,20 @@ dispatch(struct session *s, const struct tcpx_frame_head *h, const uint8_t *payl
 	return s->engine->up.session->frame(s, h, payload);
 }
 
+/* The network changed a frame: a new connection repeats it, and all behind it. */
+static void
+changed(struct session *s, uint64_t now_ns)
+{
+	count_add(&s->engine->corrupt.frames, 1);
+	if (s->health.corrupt_ns == 0 || now_ns >= s->health.corrupt_ns + TCPX_SEC) {
+		s->health.corrupt_ns = now_ns;
+		tcpx_log(TCPX_LOG_WARN, TCPX_SUB_BOOT, "a control frame of %s after frame %llu "
+			 "arrived changed: it is repeated on a new connection", s->peer->name,
+			 (unsigned long long)tcpx_ctrl_received(s->control.ctrl));
+	}
+	tcpx_control_cut(s, now_ns, "a frame arrived changed");
+}
+
 /* Handles complete frames, until the turn's budget is spent: a frame of a few bytes may name a
  * list of a million entries. False: the session has failed or its connection is gone. */
 static bool
@@ -137,6 +152,8 @@ take_frames(struct session *s, uint64_t now_ns)
 	if (bad)
 		tcpx_session_fail(s, bad, "frame %s in session state %d",
 				  tcpx_frame_name(h.type), s->state);
+	else if (rc == TCPX_EDATA && s->state == SESS_OPEN)
+		changed(s, now_ns);
 	else if (rc < 0 && s->opener && (s->state == SESS_HELLO || s->state == SESS_PROOF))
 		tcpx_control_stranger(s, rc, ": its bytes are no frame");
 	else if (rc < 0)

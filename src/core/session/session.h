@@ -133,6 +133,7 @@ struct health {
 	uint64_t answers;             /* PONGs                                          */
 	bool doubted;                 /* a rival's HELLO has waited for one             */
 	uint64_t warned_ns;         /* the newest warning that a channel is lost      */
+	uint64_t corrupt_ns;        /* ... that bytes arrived changed                 */
 	uint64_t dying_ns;          /* a direction has no channel: it fails then       */
 	uint64_t tx_progress_ns, rx_progress_ns; /* when a chunk was last applied      */
 };
@@ -152,6 +153,7 @@ struct session {
 	/* everything below: lock */
 	_Atomic int state;      /* enum session_state */
 	bool opener;
+	bool sums;              /* payload and frames are summed: either side wants it */
 	int cause;
 	char cause_text[192];
 	struct tcpx_peer *peer; /* owned reference */

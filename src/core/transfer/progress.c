@@ -3,6 +3,7 @@
 #include "core/transfer/progress.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,10 +13,14 @@
 #include "core/memory/payload.h"
 #include "core/memory/staging.h"
 #include "core/session/control.h"
+#include "core/session/peer.h"
 #include "core/session/session.h"
 #include "core/transfer/answer.h"
 #include "core/transfer/end.h"
 #include "core/transfer/transfer.h"
+
+/* Messages of a transfer in a row that arrive changed, with no chunk in place between them. */
+#define CORRUPT_MAX 5
 
 int
 tcpx_chunk_place(struct channel *c, const struct tcpx_head *h, struct rx_record *r,
@@ -84,6 +89,7 @@ tcpx_chunk_applied(struct channel *c, const struct rx_record *r, uint64_t now_ns
 	c->heal.proven = true;
 	if (x && x->id == r->id && atomic_load(&x->status) == -EAGAIN) {
 		s->health.rx_progress_ns = x->times.progress_ns = now_ns;
+		x->rx.corrupt = 0;
 		if (!tcpx_chunkmap_set(&x->rx.map, r->chunk))
 			rc = TCPX_EFRAME; /* the fence forbids it: no chunk is applied twice */
 		count_add(&x->bytes_done, r->len);
@@ -95,6 +101,36 @@ tcpx_chunk_applied(struct channel *c, const struct rx_record *r, uint64_t now_ns
 	}
 	pthread_mutex_unlock(&s->lock);
 	return rc;
+}
+
+void
+tcpx_chunk_corrupt(struct channel *c, const struct rx_record *r, const struct tcpx_head *h,
+		   uint32_t sum, uint64_t now_ns)
+{
+	struct session *s = c->session;
+	struct tcpx_xfer *x = xfer_of(r->payload);
+	char text[TCPX_TEXT_MAX];
+
+	count_add(&s->engine->corrupt.chunks, 1);
+	snprintf(text, sizeof(text), "chunk %u of transfer %llu arrived changed on channel %u, %s: "
+		 "CRC32C %08x, sent with %08x", h->chunk, (unsigned long long)h->xfer, c->index,
+		 tcpx_near_nic(c)->name, sum, h->sum);
+	pthread_mutex_lock(&s->lock);
+	if (s->health.corrupt_ns == 0 || now_ns >= s->health.corrupt_ns + TCPX_SEC) {
+		s->health.corrupt_ns = now_ns;
+		tcpx_log(TCPX_LOG_WARN, TCPX_SUB_CHAN, "%s of %s to %s: %s", tcpx_far_nic(c)->name,
+			 s->peer->name, tcpx_near_nic(c)->name, text);
+	}
+	if (x && x->id == r->id && atomic_load(&x->status) == -EAGAIN &&
+	    ++x->rx.corrupt == CORRUPT_MAX) {
+		if (x->target)
+			tcpx_answer_done(s, x->id, TCPX_EDATA, 0, text, NULL, 0);
+		else
+			tcpx_control_put_u64(s, TCPX_FR_CANCEL, x->id);
+		tcpx_xfer_end(x, TCPX_EDATA, text);
+		tcpx_control_flush(s);
+	}
+	pthread_mutex_unlock(&s->lock);
 }
 
 void

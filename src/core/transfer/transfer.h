@@ -63,6 +63,7 @@ struct xfer_sending {
 struct xfer_receiving {
 	struct tcpx_chunkmap map;
 	struct list_builder *builder; /* target: its list is still arriving           */
+	uint32_t corrupt;       /* messages that arrived changed, since the last chunk in place */
 };
 
 /* Who waits for the end, and whether anybody has seen it. */

@@ -94,7 +94,7 @@ finish(struct tcpx_chan *c)
 	rc = seam_fill(c, TCPX_SOCK_TAIL_BYTES);
 	if (rc)
 		return rc;
-	if (!tcpx_sock_tail_parse(rx->seam, rx->cur.seq, &abandoned)) {
+	if (!tcpx_sock_tail_parse(rx->seam, &rx->cur, &abandoned, &rx->sum)) {
 		c->dead = tcpx_fail(TCPX_SUB_NET, TCPX_EFRAME,
 				    "channel %u: trailer of seq %llu is not one", c->channel,
 				    (unsigned long long)rx->cur.seq);
@@ -103,6 +103,12 @@ finish(struct tcpx_chan *c)
 	rx->open = false;
 	rx->last = rx->cur.seq;
 	return abandoned ? TCPX_ECANCELED : 0;
+}
+
+uint32_t
+tcpx_sock_chan_sum(const struct tcpx_chan *c)
+{
+	return c->rx.sum;
 }
 
 ssize_t

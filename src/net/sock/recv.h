@@ -18,12 +18,14 @@ struct tcpx_sock_rx {
 	struct tcpx_head cur;
 	size_t pos;           /* payload bytes taken */
 	uint64_t last;        /* newest seq ended */
+	uint32_t sum;         /* that came behind its payload */
 	struct tcpx_ack acked; /* newest acknowledgement whose record has begun */
 	uint8_t out[TCPX_SOCK_ACK_BYTES];
 	size_t out_left; /* bytes of its record that are not in the kernel yet */
 };
 
 int tcpx_sock_chan_recv_head(struct tcpx_chan *c, struct tcpx_head *head);
+uint32_t tcpx_sock_chan_sum(const struct tcpx_chan *c);
 ssize_t tcpx_sock_chan_recv(struct tcpx_chan *c, struct iovec *iov, int iov_count);
 int tcpx_sock_chan_ack(struct tcpx_chan *c, const struct tcpx_ack *ack);
 

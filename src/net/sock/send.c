@@ -31,7 +31,7 @@ msg_begin(struct tcpx_chan *c, struct tcpx_tx_msg *m)
 		return tcpx_fail(TCPX_SUB_NET, TCPX_ELIMIT, "message of %u bytes, at most %u",
 				 h->len, TCPX_SOCK_CHUNK_MAX);
 	tcpx_sock_head_format(h, tx->head);
-	tcpx_sock_tail_format(h->seq, false, tx->tail);
+	tcpx_sock_tail_format(h, false, tx->tail);
 	tx->pos = 0;
 	tx->open = true;
 	m->sent = 0;
@@ -180,8 +180,8 @@ tcpx_sock_chan_send(struct tcpx_chan *c, struct tcpx_tx_msg *m)
 	if (rc)
 		return rc;
 	/* a good trailer that has begun to leave stays good: the payload has left */
-	if (m->abandon && tx->pos <= TCPX_SOCK_HEAD_BYTES + m->head.len)
-		tcpx_sock_tail_format(m->head.seq, true, tx->tail);
+	if ((m->abandon || m->head.summed) && tx->pos <= TCPX_SOCK_HEAD_BYTES + m->head.len)
+		tcpx_sock_tail_format(&m->head, m->abandon, tx->tail);
 
 	whole = msg_hold(c, m);
 	while (!rc && !whole) {

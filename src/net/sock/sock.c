@@ -68,6 +68,7 @@ static const struct tcpx_stream_chan_ops channels = {
 	.acked = tcpx_sock_chan_acked,
 	.recv_head = tcpx_sock_chan_recv_head,
 	.recv = tcpx_sock_chan_recv,
+	.sum = tcpx_sock_chan_sum,
 	.ack = tcpx_sock_chan_ack,
 	.stats = tcpx_sock_chan_stats,
 	.under_way = tcpx_sock_chan_under_way,

@@ -11,11 +11,13 @@
 
 #define HEAD_MAGIC     0x7c50u
 #define TAIL_MAGIC     0x7c50e17du
+#define TAIL_GONE      0x7c50ab0du /* summed, and abandoned */
 #define PREAMBLE_MAGIC 0x54435850u /* "TCXP" */
 #define HANDLE_MAGIC   0x54435848u /* "TCXH" */
 #define WIRE_VERSION   1
 
 #define ID_OPENER_SENDS 1
+#define HEAD_SUMMED     1
 
 const uint8_t tcpx_sock_answer[TCPX_SOCK_ANSWER_BYTES] = { 'T', 'C', 'X', 'A' };
 
@@ -41,7 +43,7 @@ tcpx_sock_head_format(const struct tcpx_head *h, uint8_t out[TCPX_SOCK_HEAD_BYTE
 
 	tcpx_buf_init(&b, out, TCPX_SOCK_HEAD_BYTES);
 	tcpx_buf_put_u16(&b, HEAD_MAGIC);
-	tcpx_buf_put_u16(&b, 0);
+	tcpx_buf_put_u16(&b, h->summed ? HEAD_SUMMED : 0);
 	tcpx_buf_put_u16(&b, h->channel);
 	tcpx_buf_put_u16(&b, h->generation);
 	tcpx_buf_put_u64(&b, h->xfer);
@@ -56,7 +58,7 @@ bool
 tcpx_sock_head_parse(const uint8_t in[TCPX_SOCK_HEAD_BYTES], struct tcpx_head *h)
 {
 	uint32_t magic, flags, check, pad;
-	struct tcpx_head head;
+	struct tcpx_head head = { 0 };
 	struct tcpx_buf b;
 
 	tcpx_buf_init_const(&b, in, TCPX_SOCK_HEAD_BYTES);
@@ -70,34 +72,41 @@ tcpx_sock_head_parse(const uint8_t in[TCPX_SOCK_HEAD_BYTES], struct tcpx_head *h
 	head.seq = tcpx_buf_get_u64(&b);
 	check = tcpx_buf_get_u32(&b);
 	pad = tcpx_buf_get_u32(&b);
-	if (magic != HEAD_MAGIC || flags || pad || check != head_check(in))
+	if (magic != HEAD_MAGIC || flags > HEAD_SUMMED || pad || check != head_check(in))
 		return false;
+	head.summed = flags;
 	*h = head;
 	return true;
 }
 
+/* The second word is the sum, or where there is none whether the message is abandoned. */
 void
-tcpx_sock_tail_format(uint64_t seq, bool abandoned, uint8_t out[TCPX_SOCK_TAIL_BYTES])
+tcpx_sock_tail_format(const struct tcpx_head *h, bool abandoned,
+		      uint8_t out[TCPX_SOCK_TAIL_BYTES])
 {
 	struct tcpx_buf b;
 
 	tcpx_buf_init(&b, out, TCPX_SOCK_TAIL_BYTES);
-	tcpx_buf_put_u32(&b, TAIL_MAGIC ^ (uint32_t)seq);
-	tcpx_buf_put_u32(&b, abandoned);
+	tcpx_buf_put_u32(&b, (h->summed && abandoned ? TAIL_GONE : TAIL_MAGIC) ^ (uint32_t)h->seq);
+	tcpx_buf_put_u32(&b, h->summed ? h->sum : abandoned);
 }
 
 bool
-tcpx_sock_tail_parse(const uint8_t in[TCPX_SOCK_TAIL_BYTES], uint64_t seq, bool *abandoned)
+tcpx_sock_tail_parse(const uint8_t in[TCPX_SOCK_TAIL_BYTES], const struct tcpx_head *h,
+		     bool *abandoned, uint32_t *sum)
 {
-	uint32_t magic, status;
+	uint32_t magic, word;
 	struct tcpx_buf b;
 
 	tcpx_buf_init_const(&b, in, TCPX_SOCK_TAIL_BYTES);
-	magic = tcpx_buf_get_u32(&b);
-	status = tcpx_buf_get_u32(&b);
-	if (magic != (TAIL_MAGIC ^ (uint32_t)seq) || status > 1)
+	magic = tcpx_buf_get_u32(&b) ^ (uint32_t)h->seq;
+	word = tcpx_buf_get_u32(&b);
+	if (magic != TAIL_MAGIC && (magic != TAIL_GONE || !h->summed))
 		return false;
-	*abandoned = status;
+	if (!h->summed && word > 1)
+		return false;
+	*abandoned = h->summed ? magic == TAIL_GONE : word;
+	*sum = word;
 	return true;
 }
 

@@ -13,9 +13,11 @@
 
 void tcpx_sock_head_format(const struct tcpx_head *h, uint8_t out[TCPX_SOCK_HEAD_BYTES]);
 bool tcpx_sock_head_parse(const uint8_t in[TCPX_SOCK_HEAD_BYTES], struct tcpx_head *h);
-void tcpx_sock_tail_format(uint64_t seq, bool abandoned, uint8_t out[TCPX_SOCK_TAIL_BYTES]);
-bool tcpx_sock_tail_parse(const uint8_t in[TCPX_SOCK_TAIL_BYTES], uint64_t seq,
-			  bool *abandoned);
+/* Of the message with that header. */
+void tcpx_sock_tail_format(const struct tcpx_head *h, bool abandoned,
+			   uint8_t out[TCPX_SOCK_TAIL_BYTES]);
+bool tcpx_sock_tail_parse(const uint8_t in[TCPX_SOCK_TAIL_BYTES], const struct tcpx_head *h,
+			  bool *abandoned, uint32_t *sum);
 void tcpx_sock_ack_format(const struct tcpx_ack *ack, uint8_t out[TCPX_SOCK_ACK_BYTES]);
 void tcpx_sock_ack_parse(const uint8_t in[TCPX_SOCK_ACK_BYTES], struct tcpx_ack *ack);
 void tcpx_sock_preamble_format(const struct tcpx_chan_id *id,

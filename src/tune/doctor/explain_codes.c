@@ -104,7 +104,8 @@ const struct explained explain_codes[] = {
 		CODE(TCPX_EDATA),
 		.symptom = "The bytes that arrived are not those that were sent.\n",
 		.cause = "Memory that was changed while it was being sent, or read before the transfer "
-			"had ended; else a failure of the kind corrupt-data.\n",
+			"had ended; with TCPX_CHECKSUM a chunk that arrived changed five times in a "
+			"row; else a failure of the kind corrupt-data.\n",
 		.check = "Where and how much, by a pattern that names misplaced bytes:\n"
 			"    tcpx perf HOST\n",
 		.fix = "See corrupt-data. If tcpx perf finds wrong bytes on idle memory, check the "

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -303,16 +304,32 @@ giving_back_costs_the_same_among_many(void **state)
 			 (unsigned long long)few, (unsigned long long)many);
 }
 
+static int
+setup_summed(void **state)
+{
+	static const char *const sums[] = { "TCPX_CHECKSUM=1", NULL };
+	struct rig *r = malloc(sizeof(*r));
+
+	assert_non_null(r);
+	rig_begin(r, sums, NULL);
+	*state = r;
+	return 0;
+}
+
 int
 main(void)
 {
 #define T(name) cmocka_unit_test_setup_teardown(name, rig_setup, rig_teardown)
+#define SUMMED(name) cmocka_unit_test_setup_teardown(name, setup_summed, rig_teardown)
 	const struct CMUnitTest tests[] = {
 		T(memory_that_is_not_mapped_is_refused),
 		T(registering_fills_no_page),
 		T(memory_lost_later_ends_its_transfer_alone),
 		T(a_receive_into_lost_memory_fails_at_both_sides),
 		T(a_file_that_became_shorter_is_no_signal),
+		SUMMED(memory_lost_later_ends_its_transfer_alone),
+		SUMMED(a_receive_into_lost_memory_fails_at_both_sides),
+		SUMMED(a_file_that_became_shorter_is_no_signal),
 		T(a_forked_child_cannot_touch_the_engine),
 		T(a_thread_cancelled_while_it_waits_blocks_nobody),
 		T(giving_back_costs_the_same_among_many),

@@ -190,7 +190,7 @@ wire_expect(struct wire *w, size_t good, bool abandoned)
 	uint8_t head[TCPX_SOCK_HEAD_BYTES], tail[TCPX_SOCK_TAIL_BYTES];
 
 	tcpx_sock_head_format(&w->msg.head, head);
-	tcpx_sock_tail_format(w->msg.head.seq, abandoned, tail);
+	tcpx_sock_tail_format(&w->msg.head, abandoned, tail);
 	wire_want(w, head, sizeof(head));
 	wire_want(w, w->from, good);
 	wire_want(w, NULL, w->msg.head.len - good);

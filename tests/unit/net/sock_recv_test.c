@@ -126,7 +126,7 @@ a_corrupt_trailer_ends_the_channel(void **state)
 		assert_int_equal(rig_channel(&one, &id, &one.tx, &one.rx), 0);
 		head.len = 0;
 		tcpx_sock_head_format(&head, bytes);
-		tcpx_sock_tail_format(1, false, bytes + TCPX_SOCK_HEAD_BYTES);
+		tcpx_sock_tail_format(&head, false, bytes + TCPX_SOCK_HEAD_BYTES);
 		bytes[TCPX_SOCK_HEAD_BYTES + cases[i].at] ^= cases[i].flip;
 		raw_send(&one, bytes, sizeof(bytes));
 		assert_int_equal(recv_head(&one, &head), 0);
@@ -158,7 +158,7 @@ messages_cut_into_bytes_arrive(void **state)
 		tcpx_sock_head_format(&sent, bytes);
 		for (size_t k = 0; k < LEN; k++)
 			bytes[TCPX_SOCK_HEAD_BYTES + k] = rig_byte(seq, k);
-		tcpx_sock_tail_format(seq, seq == 2, bytes + WIRE - TCPX_SOCK_TAIL_BYTES);
+		tcpx_sock_tail_format(&sent, seq == 2, bytes + WIRE - TCPX_SOCK_TAIL_BYTES);
 		if (seq <= 3)
 			raw_send(r, bytes + i % WIRE, 1);
 		else
@@ -223,7 +223,7 @@ the_end_of_the_connection_is_quiet_wherever_it_comes(void **state)
 
 		assert_int_equal(rig_channel(&one, &id, &one.tx, &one.rx), 0);
 		tcpx_sock_head_format(&good, bytes);
-		tcpx_sock_tail_format(1, false, bytes + 140);
+		tcpx_sock_tail_format(&good, false, bytes + 140);
 		raw_send(&one, bytes, cuts[i]);
 		one.ops->chan_close(one.tx);
 		for (size_t got = 0; rc >= 0 || rc == -EAGAIN; rig_pause(&one, deadline)) {

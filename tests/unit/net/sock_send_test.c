@@ -286,7 +286,7 @@ a_message_goes_on_from_any_byte(void **state)
 		passage_begin(p, ++seq, LEN);
 		tcpx_sock_head_format(&p->msg.head, bytes);
 		memcpy(bytes + TCPX_SOCK_HEAD_BYTES, p->src, LEN);
-		tcpx_sock_tail_format(seq, false, bytes + PAYLOAD_END);
+		tcpx_sock_tail_format(&p->msg.head, false, bytes + PAYLOAD_END);
 		assert_int_equal(send(r->tx->fd, bytes, pos, MSG_NOSIGNAL), pos);
 		memcpy(tx->head, bytes, sizeof(tx->head));
 		memcpy(tx->tail, bytes + PAYLOAD_END, sizeof(tx->tail));

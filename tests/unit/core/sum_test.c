@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* TCPX_CHECKSUM on a scripted network that gets bits wrong. */
+#include "nic_lab.h"
+
+#include <string.h>
+
+#define LEN  (3u << 20)
+#define PPM  1000000u
+#define NETS 3
+
+static const struct tcpx_net_ops *const nets[NETS] = { &tcpx_net_loop, &tcpx_net_loop_lend,
+						       &tcpx_net_loop_comm };
+static const char *const plain[] = { "TCPX_CHANNELS=4", "TCPX_THREADS=1", "TCPX_PORT=0",
+				     "TCPX_DEBUG=WARN", "TCPX_CHUNK=64K", NULL };
+static const char *const summed[] = { "TCPX_CHANNELS=4", "TCPX_THREADS=1", "TCPX_PORT=0",
+				      "TCPX_DEBUG=WARN", "TCPX_CHUNK=64K", "TCPX_CHECKSUM=1",
+				      NULL };
+
+/* Memory of both sides, and the last transfer between it. */
+struct pair {
+	struct mem near, far;
+	struct tcpx_desc l, f;
+	tcpx_xfer *x;
+};
+
+static void
+pair_open(struct lab *t, struct pair *m)
+{
+	mem_open(&m->near, t->a, LEN, TCPX_MEM_LOCAL);
+	mem_open(&m->far, t->b, LEN, TCPX_MEM_REMOTE_WRITE | TCPX_MEM_REMOTE_READ);
+	m->l = (struct tcpx_desc){ m->near.id, 0, LEN };
+	m->f = (struct tcpx_desc){ mem_tell(&m->far, t->b, t->a), 0, LEN };
+}
+
+static void
+pair_close(struct pair *m)
+{
+	mem_close(&m->near);
+	mem_close(&m->far);
+}
+
+/* Writes or reads @len bytes of pattern @seed; how it ended. */
+static int
+move_some(struct lab *t, struct pair *m, bool read, uint64_t len, uint32_t seed)
+{
+	int rc;
+
+	fill(read ? m->far.at : m->near.at, len, seed);
+	fill(read ? m->near.at : m->far.at, len, seed + 1);
+	m->l.len = m->f.len = len;
+	assert_ok((read ? tcpx_read : tcpx_write)(t->p, &m->l, 1, &m->f, 1, NULL, 0, &m->x));
+	assert_true(run_until(t, over, m->x, 60 * TCPX_SEC));
+	rc = tcpx_test(m->x);
+	if (rc == 0 && counters_of(t->a).chunks_corrupt + counters_of(t->b).chunks_corrupt)
+		assert_filled(read ? m->near.at : m->far.at, len, seed);
+	return rc;
+}
+
+static bool
+is_right(const struct pair *m, uint64_t len)
+{
+	return !memcmp(m->near.at, m->far.at, len);
+}
+
+static void
+changed_payload_is_sent_again(void **state)
+{
+	for (int i = 0; i < NETS; i++) {
+		struct tcpx_counters a, b;
+		struct pair m;
+		struct lab t;
+
+		lab_open(&t, nets[i], summed);
+		meet(&t);
+		pair_open(&t, &m);
+		tcpx_fabric_set_flips(t.fabric, TCPX_FABRIC_DATA, i == 2 ? PPM / 1000 : PPM / 100);
+		for (uint32_t k = 0; k < 6; k++) {
+			assert_ok(move_some(&t, &m, k % 2, LEN, 10 * k));
+			assert_true(is_right(&m, LEN));
+			tcpx_xfer_free(m.x);
+		}
+		a = counters_of(t.a);
+		b = counters_of(t.b);
+		assert_true(tcpx_fabric_flips(t.fabric) > 0);
+		assert_true(a.chunks_corrupt > 0 && b.chunks_corrupt > 0);
+		assert_true(a.chunks_resent >= b.chunks_corrupt);
+		assert_true(b.chunks_resent >= a.chunks_corrupt);
+		assert_true(t.warnings > 0);
+		pair_close(&m);
+		lab_close(&t);
+	}
+}
+
+/* Payload in OPEN and DONE, lists and answers. */
+static void
+changed_frames_are_repeated(void **state)
+{
+	for (int i = 0; i < NETS; i++) {
+		struct pair m;
+		struct lab t;
+
+		lab_open(&t, nets[i], summed);
+		meet(&t);
+		pair_open(&t, &m);
+		tcpx_fabric_set_flips(t.fabric, TCPX_FABRIC_CONTROL, PPM / 20);
+		for (uint32_t k = 0; k < 300; k++) {
+			assert_ok(move_some(&t, &m, k % 2, 1000, k));
+			assert_true(is_right(&m, 1000));
+			tcpx_xfer_free(m.x);
+		}
+		assert_true(tcpx_fabric_flips(t.fabric) > 0);
+		assert_true(counters_of(t.a).frames_corrupt > 0);
+		assert_true(counters_of(t.b).frames_corrupt > 0);
+		assert_true(counters_of(t.a).ctrl_resumes > 0);
+		pair_close(&m);
+		lab_close(&t);
+	}
+}
+
+/* Without the setting nothing is summed, and nothing is found. */
+static void
+either_side_may_ask(void **state)
+{
+	for (int i = 0; i < 4 * NETS; i++) {
+		bool wanted = i % 4;
+		uint64_t found;
+		struct pair m;
+		struct lab t;
+
+		lab_open_two(&t, nets[i / 4], i & 1 ? summed : plain, i & 2 ? summed : plain);
+		meet(&t);
+		pair_open(&t, &m);
+		tcpx_fabric_set_flips(t.fabric, TCPX_FABRIC_DATA, i >= 8 ? PPM / 1000 : PPM / 100);
+		assert_ok(move_some(&t, &m, false, LEN, 1));
+		found = counters_of(t.b).chunks_corrupt;
+		assert_true(tcpx_fabric_flips(t.fabric) > 0);
+		assert_int_equal(found > 0, wanted);
+		assert_int_equal(is_right(&m, LEN), wanted);
+		assert_int_equal(counters_of(t.a).chunks_resent > 0, wanted);
+		tcpx_xfer_free(m.x);
+		pair_close(&m);
+		lab_close(&t);
+	}
+}
+
+static void
+what_never_arrives_right_ends_its_transfer(void **state)
+{
+	for (int i = 0; i < 2 * NETS; i++) {
+		struct tcpx_xfer_info info = TCPX_XFER_INFO_INIT;
+		struct pair m;
+		struct lab t;
+
+		lab_open(&t, nets[i % NETS], summed);
+		meet(&t);
+		pair_open(&t, &m);
+		tcpx_fabric_set_flips(t.fabric, TCPX_FABRIC_DATA, PPM);
+		assert_code(move_some(&t, &m, i / NETS, LEN, 1), TCPX_EDATA);
+		assert_ok(tcpx_xfer_query(m.x, &info));
+		if (!strstr(info.cause, "arrived changed"))
+			fail_msg("\"%s\"", info.cause);
+		tcpx_xfer_free(m.x);
+		tcpx_fabric_set_flips(t.fabric, TCPX_FABRIC_DATA, 0);
+		assert_ok(move_some(&t, &m, i / NETS, LEN, 5));
+		assert_true(is_right(&m, LEN));
+		tcpx_xfer_free(m.x);
+		pair_close(&m);
+		lab_close(&t);
+	}
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(changed_payload_is_sent_again),
+		cmocka_unit_test(changed_frames_are_repeated),
+		cmocka_unit_test(either_side_may_ask),
+		cmocka_unit_test(what_never_arrives_right_ends_its_transfer),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
