@@ -27,10 +27,10 @@ static int receive(void)
 	DO(tcpx_open(&opts, &e));
 	DO(tcpx_mem_register(e, buf, sizeof(buf), TCPX_MEM_REMOTE_WRITE, &mine));
 	DO(tcpx_mem_export(e, mine, key, &len));
-	DO(tcpx_note_wait(e, -1, &note));                 /* "hello" */
+	DO(tcpx_note_wait(e, 60000, &note));              /* "hello": a minute for it */
 	DO(tcpx_peer_find(e, tcpx_note_sender(note), &peer));
 	DO(tcpx_notify(peer, key, len));
-	DO(tcpx_note_wait(e, -1, &note));                 /* "done": every byte is in place */
+	DO(tcpx_note_wait(e, 60000, &note));              /* "done": every byte is in place */
 	puts(buf);
 	return 0;
 }
@@ -45,7 +45,7 @@ static int push(const char *host)
 	DO(tcpx_open(NULL, &e));
 	DO(tcpx_peer_connect(e, host, &peer));
 	DO(tcpx_notify(peer, "hello", 5));
-	DO(tcpx_note_wait(e, -1, &note));
+	DO(tcpx_note_wait(e, 60000, &note));
 	const void *key = tcpx_note_data(note, &len);
 	DO(tcpx_mem_import(e, key, len, &theirs));
 	DO(tcpx_mem_register(e, buf, sizeof(buf), TCPX_MEM_LOCAL, &mine));

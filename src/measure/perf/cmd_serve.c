@@ -15,7 +15,12 @@
 #include "measure/perf/perf_serve.h"
 #include "tool/tool.h"
 
-enum { TURN_MS = 100, STOP_MS = 500, SWEEP_NS = 100 * 1000 * 1000 };
+/* Clients that were turned away. */
+struct refusals {
+	uint64_t count, last_ns;
+};
+
+enum { REFUSED_S = 10, /* for another client */ TURN_MS = 100, STOP_MS = 500, SWEEP_NS = 100 * 1000 * 1000 };
 
 static const char name[] = "tcpx serve";
 
@@ -128,11 +133,29 @@ tell_ready(struct serve *s)
 	return 0;
 }
 
+/* A client that the engine, or this server, has turned away may be the one that was to come. So the
+ * wait ends a while after the last of them. */
+static bool
+is_refused(struct serve *s, struct refusals *r, uint64_t now)
+{
+	struct tcpx_counters c = { .struct_size = sizeof(c) };
+
+	if (tcpx_query(s->engine, &c))
+		return false;
+	if (c.refused + s->refused != r->count) {
+		r->count = c.refused + s->refused;
+		r->last_ns = now;
+	}
+	return r->count && now - r->last_ns > REFUSED_S * TCPX_SEC && !s->measured &&
+	       !serve_is_busy(s);
+}
+
 /* Until a signal, or with --once until the one client has gone or none has come. */
 static int
 serve_all(struct serve *s)
 {
 	const struct perf_args *a = s->args;
+	struct refusals refusals = { 0 };
 	uint64_t begin = tcpx_clock_now(&tcpx_clock_system), swept = begin, now;
 
 	while (!stop_asked && !(a->once && s->measured)) {
@@ -146,6 +169,9 @@ serve_all(struct serve *s)
 		    !serve_is_busy(s))
 			return tool_fail(TOOL_FINDING, name, "no client to measure within %" PRIu64
 					 " s (--wait)", a->wait_s);
+		if (a->once && !a->wait_s && is_refused(s, &refusals, now))
+			return tool_fail(TOOL_FINDING, name, "no client to measure: one was refused, and "
+					 "no other came within %d s (--wait S waits longer)", REFUSED_S);
 	}
 	return TOOL_OK;
 }

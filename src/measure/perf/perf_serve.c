@@ -80,6 +80,7 @@ client_fail(struct serve *s, struct client *g, const char *what, int rc)
 	tool_fail(TOOL_FINDING, name, "client %s: %s", g->name, text);
 	events_put(s->events, g->had_job ? "error" : "refused",
 		   json_pack("{s:s, s:s}", "peer", g->name, "text", text));
+	s->refused += !g->had_job;
 	g->failed = true;
 	g->run.on = false;
 	thread_release(&g->placed);

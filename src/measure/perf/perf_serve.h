@@ -80,6 +80,7 @@ struct serve {
 	struct tcpx_node clients;
 	uint64_t served, wrong;  /* clients that are gone                             */
 	uint64_t measured, failed; /* of them: with a job; with a failed job */
+	uint64_t refused;          /* answers to one without a job that say why */
 	bool quiet;              /* nothing to stdout                                 */
 	FILE *events;            /* borrowed; NULL none                               */
 };

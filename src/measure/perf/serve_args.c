@@ -33,7 +33,7 @@ static const struct opt serve_opts[] = {
 	{ 0, "any", NULL, "sockets where there is no plugin, and host memory where there is no "
 	  "GPU, rather than an end with 3", OPT_FLAG(any) },
 	{ 0, "label", "TEXT", "only clients that have the same --label", PERF_LABEL(label) },
-	{ 0, "wait", "S", "seconds until one must have come; 0: for ever (0)",
+	{ 0, "wait", "S", "seconds until one must have come; 0: for ever, or 10 after one was refused (0)",
 	  OPT_NUMBER(wait_s, 0, 86400 * 7) },
 	{ 0, "events", "FILE", "what happens, as it happens, a JSON object a line; -: to stdout, "
 	  "and nothing else there", OPT_TEXT(events) },

@@ -72,7 +72,8 @@ const struct explained explain_others[] = {
 	{
 		.name = "no-client", .title = "a server that measures one client has met none",
 		.says = { "no client to measure" },
-		.symptom = "It ends with exit code 1 after the time of --wait.\n",
+		.symptom = "It ends with exit code 1 after the time of --wait, or without it 10 s "
+			"after it refused one.\n",
 		.cause = "The client was not started, went elsewhere, or was turned away: what was "
 			"refused stands above in the server's log.\n",
 		.check = "The client's log; who listens where:\n"
