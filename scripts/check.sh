@@ -184,6 +184,9 @@ if [ "$long" ] && [ -e build/build.ninja ] && compiled product build product \
 	longer deaths build/tests/deaths/deaths_test 1000
 	longer deaths-asan build-asan/tests/deaths/deaths_test 1000
 	longer soak sh tests/long/soak.sh build/tcpx
+	if compiled crowd build tests/attack/crowd_test; then
+		longer crowd env CROWD_LOAD="1000 10000 4000" build/tests/attack/crowd_test
+	fi
 	# with a C++ compiler
 	if [ -e build/src/nixl/libplugin_TCPX.so ] && compiled nixl build tests/nixl/nixl_driver; then
 		longer nixl-restarts build/tests/nixl/nixl_driver build/src/nixl/libplugin_TCPX.so restart 100

@@ -103,10 +103,13 @@ struct nics {
 	_Atomic bool one_down; /* as far as the kernel reports: one has no link, or no address */
 };
 
+#define PEER_BUCKETS 512
+
 /* The objects of an engine: each is in one chain. */
 struct registry {
 	pthread_mutex_t lock;
 	struct tcpx_node peers, sessions;
+	struct tcpx_node incarnations[PEER_BUCKETS]; /* the peers whose incarnation is known */
 	uint64_t peers_made;
 	struct tcpx_node xfers, lists; /* handles that the application holds */
 	_Atomic uint32_t session_count;

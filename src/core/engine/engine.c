@@ -216,6 +216,8 @@ tcpx_engine_open(const struct tcpx_engine_opts *opts, const struct engine_env *e
 	tcpx_mutex_init(&e->notes->lock);
 	tcpx_mutex_init(&e->gate->lock);
 	tcpx_node_init(&e->registry.peers);
+	for (uint32_t i = 0; i < PEER_BUCKETS; i++)
+		tcpx_node_init(&e->registry.incarnations[i]);
 	tcpx_node_init(&e->registry.sessions);
 	tcpx_node_init(&e->registry.xfers);
 	tcpx_node_init(&e->registry.lists);

@@ -200,11 +200,8 @@ recognise(struct session *s, const struct tcpx_hello *h)
 {
 	struct tcpx_peer *p = s->peer;
 
+	tcpx_peer_recognise(p, h->incarnation, h->name);
 	pthread_mutex_lock(&p->lock);
-	if (p->incarnation == 0) { /* after that others read these without a lock */
-		p->incarnation = h->incarnation;
-		memcpy(p->name, h->name, sizeof(p->name));
-	}
 	tcpx_peer_learn(p, h); /* the stream may be resumed there */
 	pthread_mutex_unlock(&p->lock);
 }

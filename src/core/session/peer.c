@@ -22,6 +22,24 @@ enter(struct tcpx_peer *p)
 
 	p->number = ++r->peers_made;
 	tcpx_chain_add(&r->peers, &p->in_engine);
+	if (p->incarnation)
+		tcpx_chain_add(peer_bucket(r, p->incarnation), &p->in_bucket);
+}
+
+void
+tcpx_peer_recognise(struct tcpx_peer *p, uint64_t incarnation, const char *name)
+{
+	struct registry *r = &p->engine->registry;
+
+	pthread_mutex_lock(&r->lock);
+	pthread_mutex_lock(&p->lock);
+	if (p->incarnation == 0) { /* after that others read these without a lock */
+		p->incarnation = incarnation;
+		memcpy(p->name, name, sizeof(p->name));
+		tcpx_chain_add(peer_bucket(r, incarnation), &p->in_bucket);
+	}
+	pthread_mutex_unlock(&p->lock);
+	pthread_mutex_unlock(&r->lock);
 }
 
 /* One that is not in the registry yet. */
@@ -37,6 +55,7 @@ make(struct tcpx_engine *e, const char *name, uint64_t incarnation, struct tcpx_
 	p->incarnation = incarnation;
 	snprintf(p->name, sizeof(p->name), "%s", name);
 	tcpx_mutex_init(&p->lock);
+	tcpx_node_init(&p->in_bucket);
 	tcpx_node_init(&p->inbound);
 	tcpx_node_init(&p->recvs);
 	tcpx_node_init(&p->unexpected);
@@ -89,6 +108,7 @@ tcpx_peer_put(struct tcpx_peer *p)
 		return;
 	pthread_mutex_lock(&e->registry.lock);
 	tcpx_chain_remove(&p->in_engine);
+	tcpx_chain_remove(&p->in_bucket);
 	pthread_mutex_unlock(&e->registry.lock);
 	tcpx_queue_forget(e, &p->news);
 	pthread_mutex_destroy(&p->lock);
@@ -99,11 +119,13 @@ tcpx_peer_put(struct tcpx_peer *p)
 static struct tcpx_peer *
 find_there(struct tcpx_engine *e, const char *name, uint64_t incarnation)
 {
-	struct tcpx_node *n;
+	struct tcpx_node *all = incarnation ? peer_bucket(&e->registry, incarnation) :
+					      &e->registry.peers;
 	struct tcpx_peer *found = NULL;
 
-	for (n = e->registry.peers.prev; n != &e->registry.peers && !found; n = n->prev) {
-		struct tcpx_peer *p = tcpx_container(n, struct tcpx_peer, in_engine);
+	for (struct tcpx_node *n = all->prev; n != all && !found; n = n->prev) {
+		struct tcpx_peer *p = incarnation ? tcpx_container(n, struct tcpx_peer, in_bucket) :
+						    tcpx_container(n, struct tcpx_peer, in_engine);
 
 		pthread_mutex_lock(&p->lock);
 		if (!p->gone && p->incarnation != 0 && strcmp(p->name, name) == 0 &&

@@ -10,6 +10,7 @@
 
 #include "base/chain.h"
 #include "base/quota.h"
+#include "core/context/context.h"
 #include "core/loop/queue.h"
 #include "core/session/note.h"
 #include "net/net.h"
@@ -23,7 +24,7 @@ struct tcpx_peer {
 	_Atomic int refs;     /* handles, sessions, transfers                       */
 	_Atomic int handles;  /* of the application                                 */
 	struct tcpx_engine *engine;
-	struct tcpx_node in_engine;
+	struct tcpx_node in_engine, in_bucket; /* registry.lock */
 	uint64_t number;      /* of this engine's peers, from 1                     */
 	pthread_mutex_t lock; /* everything below */
 	char name[TCPX_NAME_MAX];
@@ -46,8 +47,17 @@ struct tcpx_peer {
 				      * sessions have to say to it                   */
 };
 
+/* The bucket of an incarnation. registry.lock */
+static inline struct tcpx_node *
+peer_bucket(struct registry *r, uint64_t incarnation)
+{
+	return &r->incarnations[(incarnation ^ incarnation >> 32) % PEER_BUCKETS];
+}
+
 int tcpx_peer_new(struct tcpx_engine *e, const char *name, uint64_t incarnation,
 		  struct tcpx_peer **out);
+/* The one that the application has dialled is this. session.lock may be held. */
+void tcpx_peer_recognise(struct tcpx_peer *p, uint64_t incarnation, const char *name);
 void tcpx_peer_get(struct tcpx_peer *p);
 /* For lookups: false for a peer whose last reference is being given back. */
 bool tcpx_peer_try_get(struct tcpx_peer *p);

@@ -28,13 +28,26 @@ tcpx_rival_judge(const struct rival_facts *f)
 static struct session *
 find(struct tcpx_engine *e, uint64_t incarnation)
 {
-	struct session *s = NULL;
+	struct session *found = NULL;
 
-	while ((s = tcpx_session_after(e, s)))
-		if (!s->opener && s->peer && s->peer->incarnation == incarnation &&
-		    atomic_load(&s->state) != SESS_FAILED)
-			break;
-	return s;
+	pthread_mutex_lock(&e->registry.lock);
+	tcpx_chain_each(n, after, peer_bucket(&e->registry, incarnation)) {
+		struct tcpx_peer *p = tcpx_container(n, struct tcpx_peer, in_bucket);
+
+		pthread_mutex_lock(&p->lock);
+		tcpx_chain_each(k, after2, &p->inbound) {
+			struct session *s = tcpx_container(k, struct session, in_peer);
+
+			if (!found && p->incarnation == incarnation &&
+			    atomic_load(&s->state) != SESS_FAILED) {
+				tcpx_session_get(s);
+				found = s;
+			}
+		}
+		pthread_mutex_unlock(&p->lock);
+	}
+	pthread_mutex_unlock(&e->registry.lock);
+	return found;
 }
 
 static void

@@ -231,8 +231,8 @@ tcpx_session_peer_gone(struct session *s, const char *why)
 
 	tcpx_session_fail(s, TCPX_EPEERGONE, "%s", why);
 	pthread_mutex_lock(&r->lock);
-	tcpx_chain_each(n, after, &r->peers) {
-		struct tcpx_peer *p = tcpx_container(n, struct tcpx_peer, in_engine);
+	tcpx_chain_each(n, after, peer_bucket(r, incarnation)) {
+		struct tcpx_peer *p = tcpx_container(n, struct tcpx_peer, in_bucket);
 
 		pthread_mutex_lock(&p->lock);
 		if (incarnation && p->incarnation == incarnation) {
