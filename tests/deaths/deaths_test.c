@@ -269,6 +269,20 @@ exchange(struct survivor *s, struct traffic *t)
 		ended(s, rc);
 }
 
+static void
+hangs(const struct one *v, int i)
+{
+	struct tcpx_xfer_info x = TCPX_XFER_INFO_INIT;
+	struct tcpx_peer_info p = TCPX_PEER_INFO_INIT;
+
+	(void)tcpx_xfer_query(v->t.x[i], &x);
+	(void)tcpx_peer_query(v->t.peer, &p);
+	printf("# %s: kind %u, %llu of %llu bytes, stage \"%s\"; peer: %s, \"%s\"\n", v->name,
+	       v->t.kind[i], (unsigned long long)x.bytes_done, (unsigned long long)x.bytes_total,
+	       x.stage, tcpx_strerror_name(p.status), p.cause);
+	MUST(!"a transfer that has not ended");
+}
+
 /* All that is in flight, and a transfer that is posted too late, ends. */
 static void
 outlive(struct survivor *s, struct one *v)
@@ -285,7 +299,8 @@ outlive(struct survivor *s, struct one *v)
 	for (int i = 0; i < AT_ONCE; i++) {
 		if (!t->x[i])
 			continue;
-		MUST(tcpx_wait(t->x[i], (int)(GUARD / TCPX_MS)) != -EAGAIN);
+		if (tcpx_wait(t->x[i], (int)(GUARD / TCPX_MS)) == -EAGAIN)
+			hangs(v, i);
 		ended(s, tcpx_test(t->x[i]));
 	}
 	took_ns = now() - v->end_ns;
@@ -354,9 +369,24 @@ block(struct survivor *s, uint32_t seed, uint32_t count, bool kill_them)
 	}
 	for (uint32_t i = 0; i < count; i++)
 		outlive(s, &s->victim[i]);
-	while (tcpx_note_get(s->e, &n) == 0)
-		tcpx_note_free(n);
 	return moved;
+}
+
+/* When only the bystander has a session. */
+static struct holds
+quiet(const struct survivor *s)
+{
+	uint64_t until_ns = now() + GUARD;
+	struct holds h;
+	tcpx_note *n;
+
+	do {
+		while (tcpx_note_get(s->e, &n) == 0)
+			tcpx_note_free(n);
+		usleep(10000);
+		h = held(s);
+	} while (h.c.sessions > 1 && now() < until_ns);
+	return h;
 }
 
 /* Sessions end a moment after their peers. */
@@ -365,8 +395,11 @@ settles(const struct survivor *s, const struct holds *before)
 {
 	uint64_t until_ns = now() + GUARD;
 	struct holds h;
+	tcpx_note *n;
 
 	do {
+		while (tcpx_note_get(s->e, &n) == 0) /* the last words of the dead */
+			tcpx_note_free(n);
 		h = held(s);
 		if (same(&h, before))
 			return true;
@@ -415,9 +448,7 @@ survive(uint32_t kills, uint32_t seed)
 	survivor_open(&s);
 	(void)block(&s, seed, PEERS, true); /* makes what is kept for the next */
 	(void)block(&s, seed, PEERS, false);
-	do
-		before = held(&s);
-	while (before.c.sessions > 1);
+	before = quiet(&s);
 	say("before", &before);
 	for (uint32_t i = 0; i < blocks; i++) {
 		uint32_t count = i + 1 < blocks ? PEERS : kills - i * PEERS;

@@ -15,6 +15,7 @@
 #include "core/memory/payload.h"
 #include "core/session/control.h"
 #include "core/session/peer.h"
+#include "core/session/peer_session.h"
 #include "core/session/session.h"
 #include "core/transfer/answer.h"
 #include "core/transfer/end.h"
@@ -121,11 +122,26 @@ tcpx_match_send(struct session *s, const struct tcpx_open *o)
 	return rc;
 }
 
+/* A receive is in the queue of a peer that has no session: without one nobody would notice that
+ * it goes away. */
+static void
+call(struct tcpx_peer *p)
+{
+	struct session *s;
+	int rc = tcpx_peer_session(p, &s);
+
+	if (rc == 0)
+		tcpx_session_put(s);
+	else
+		tcpx_match_fail(p, rc, "no session for a receive");
+}
+
 int
 tcpx_match_recv(struct tcpx_peer *p, struct tcpx_xfer *x)
 {
 	struct unexpected *u = NULL;
 	struct session *s;
+	bool alone;
 	int rc;
 
 	x->times.post_ns = engine_now(x->engine);
@@ -138,6 +154,7 @@ tcpx_match_recv(struct tcpx_peer *p, struct tcpx_xfer *x)
 		tcpx_xfer_get(x);
 		tcpx_chain_add(&p->recvs, &x->queue);
 	}
+	alone = !p->out && tcpx_chain_empty(&p->inbound) && p->addr_count;
 	if (u) {
 		tcpx_session_get(u->session);
 		x->session = u->session;
@@ -146,6 +163,8 @@ tcpx_match_recv(struct tcpx_peer *p, struct tcpx_xfer *x)
 	if (rc)
 		return rc;
 	count_add(&x->engine->count.xfers_posted, 1);
+	if (!u && alone)
+		call(p);
 	if (!u)
 		return 0;
 	s = u->session;

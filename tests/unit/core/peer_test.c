@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <netinet/in.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -296,6 +297,33 @@ a_dropped_peer_finishes_its_transfers(void **state)
 	rig_end(&r);
 }
 
+/* It has no session then, and waits for one. */
+static void
+a_receive_of_a_peer_that_hung_up_ends_with_it(void **state)
+{
+	static const char *const hangs_up[] = { "TCPX_LINGER_MS=0", NULL };
+	struct tcpx_desc f;
+	tcpx_peer *to_a;
+	tcpx_xfer *x;
+	struct rig r;
+
+	(void)state;
+	rig_begin(&r, hangs_up, NULL);
+	rig_memory(&r, 100, 100);
+	f = (struct tcpx_desc){ r.far.id, 0, 100 };
+	assert_ok(tcpx_peer_find(r.b, "anna", &to_a));
+	assert_ok(tcpx_peer_wait(to_a, WAIT_MS));
+	tcpx_peer_free(r.to_b);
+	while (counters_of(r.b).sessions)
+		sched_yield();
+	assert_ok(tcpx_recv(to_a, &f, 1, 1, &x));
+	tcpx_close(r.a);
+	r.a = NULL;
+	assert_code(finish(x), TCPX_EPEERGONE);
+	tcpx_peer_free(to_a);
+	rig_end(&r);
+}
+
 static void
 an_engine_closes_with_everything_open(void **state)
 {
@@ -396,6 +424,7 @@ main(void)
 		TEST(bad_addresses_and_blobs_are_refused),
 		TEST(drop_and_add_keep_the_session),
 		cmocka_unit_test(a_dropped_peer_finishes_its_transfers),
+		cmocka_unit_test(a_receive_of_a_peer_that_hung_up_ends_with_it),
 		TEST(an_engine_closes_with_everything_open),
 		cmocka_unit_test(stop_waits_for_what_is_open),
 		cmocka_unit_test(the_library_has_the_version_of_its_header),
