@@ -26,7 +26,7 @@ emu_now_ns(void)
 }
 
 struct emu_comm *
-emu_comm_new(enum emu_role role, const struct emu_config *config, const struct emu_faults *faults,
+emu_comm_new(enum emu_role role, const struct emu_config *config, struct emu_faults *faults,
 	     const struct emu_nic *nic, int gpu, int index)
 {
 	struct emu_comm *c = calloc(1, sizeof(*c));
@@ -244,18 +244,33 @@ emu_comm_post(struct emu_comm *c, struct emu_reg *reg, void *data, uint32_t byte
 	return r;
 }
 
-const struct emu_fault *
+struct emu_fault *
 emu_comm_fault(const struct emu_comm *c, enum emu_fault_kind kind, int64_t req)
 {
 	return emu_fault_find(c->faults, kind, c->role, c->index, req);
 }
 
+struct emu_fault *
+emu_comm_fires(const struct emu_comm *c, enum emu_fault_kind kind, int64_t req)
+{
+	struct emu_fault *f = emu_comm_fault(c, kind, req);
+
+	if (f)
+		emu_fault_fired(f);
+	return f;
+}
+
 int64_t
-emu_comm_fault_byte(const struct emu_fault *f, const struct emu_task *t, uint32_t total)
+emu_comm_fault_byte(const struct emu_fault *f, const struct emu_socket *s,
+		    const struct emu_task *t, uint32_t total)
 {
 	uint64_t byte = f->byte == EMU_ANY ? total / 2 : (uint64_t)f->byte;
 
-	if ((f->socket != EMU_ANY) || byte < t->offset || byte >= (uint64_t)t->offset + t->len)
+	if (f->socket != EMU_ANY && f->socket != (int64_t)s->index)
+		return -1;
+	if (f->socket != EMU_ANY && f->byte == EMU_ANY)
+		return t->len / 2;
+	if (byte < t->offset || byte >= (uint64_t)t->offset + t->len)
 		return -1;
 	return (int64_t)(byte - t->offset);
 }
@@ -276,14 +291,14 @@ emu_socket_task(struct emu_socket *s)
 }
 
 static void
-trigger_set(struct emu_comm *c, struct emu_task *t, uint32_t total)
+trigger_set(struct emu_comm *c, const struct emu_socket *s, struct emu_task *t, uint32_t total)
 {
 	static const enum emu_fault_kind kinds[] = { EMU_FAULT_KILL, EMU_FAULT_DATA_CLOSE,
 						     EMU_FAULT_HALF_OPEN };
 
 	for (unsigned i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
-		const struct emu_fault *f = emu_comm_fault(c, kinds[i], (int64_t)t->seq);
-		int64_t at = f ? emu_comm_fault_byte(f, t, total) : -1;
+		struct emu_fault *f = emu_comm_fault(c, kinds[i], (int64_t)t->seq);
+		int64_t at = f ? emu_comm_fault_byte(f, s, t, total) : -1;
 
 		if (at >= 0) {
 			t->trigger = (struct emu_trigger){ f, (uint32_t)at };
@@ -296,11 +311,13 @@ void
 emu_socket_add(struct emu_comm *c, struct emu_socket *s, uint32_t total)
 {
 	struct emu_task *t = &s->task[atomic_load(&s->tail) % EMU_TASKS_MAX];
-	const struct emu_fault *delay = emu_comm_fault(c, EMU_FAULT_SOCKET_DELAY, (int64_t)t->seq);
+	struct emu_fault *delay = emu_comm_fault(c, EMU_FAULT_SOCKET_DELAY, (int64_t)t->seq);
 
-	if (delay && (delay->socket == EMU_ANY || delay->socket == (int64_t)s->index))
+	if (delay && (delay->socket == EMU_ANY || delay->socket == (int64_t)s->index)) {
 		t->not_before = emu_now_ns() + (uint64_t)delay->ms * 1000000u;
-	trigger_set(c, t, total);
+		emu_fault_fired(delay);
+	}
+	trigger_set(c, s, t, total);
 	s->queued += t->len;
 	t->end = s->queued;
 	c->last_socket = s->index;

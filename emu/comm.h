@@ -32,7 +32,7 @@
 
 /* A fault that ends the process or the connection when its task reaches a byte. */
 struct emu_trigger {
-	const struct emu_fault *fault; /* NULL: none */
+	struct emu_fault *fault;       /* NULL: none */
 	uint32_t at;                   /* bytes of the task */
 };
 
@@ -53,6 +53,7 @@ struct emu_task {
 	uint32_t frags;
 	uint16_t epoch;       /* earlier tasks of the request on this socket */
 	int64_t flip;         /* byte of the task to corrupt, or -1                 */
+	struct emu_fault *flips;       /* whose flip it is                          */
 	const char *no_cmsg;  /* why the first byte is fatal, or NULL               */
 };
 
@@ -122,7 +123,7 @@ struct emu_comm {
 	int index;                     /* index within its role, in this process    */
 	struct emu_comm *next;         /* all comms ever made                       */
 	const struct emu_config *config;
-	const struct emu_faults *faults;
+	struct emu_faults *faults;
 	const struct emu_nic *nic;
 	int gpu;
 	bool closed;
@@ -160,7 +161,7 @@ struct emu_comm {
 
 /* Belongs to setup.c until it is up. NULL: no memory. */
 struct emu_comm *emu_comm_new(enum emu_role role, const struct emu_config *config,
-			      const struct emu_faults *faults, const struct emu_nic *nic, int gpu,
+			      struct emu_faults *faults, const struct emu_nic *nic, int gpu,
 			      int index);
 /* Makes pool, metadata and the 24 bytes of a receive comm. */
 bool emu_comm_receives(struct emu_comm *c);
@@ -177,11 +178,14 @@ struct emu_request *emu_comm_request(struct emu_comm *c, uint64_t seq);
 /* A new request at the ring's tail, and its pointer for the caller. */
 struct emu_request *emu_comm_post(struct emu_comm *c, struct emu_reg *reg, void *data,
 				  uint32_t bytes, void **request);
-const struct emu_fault *emu_comm_fault(const struct emu_comm *c, enum emu_fault_kind kind,
-				       int64_t req);
-/* The byte of a request that a fault names (default: the middle), if the task
- * has it; else -1. */
-int64_t emu_comm_fault_byte(const struct emu_fault *f, const struct emu_task *t, uint32_t total);
+/* A fault that is meant for this comm and request; NULL: none. */
+struct emu_fault *emu_comm_fault(const struct emu_comm *c, enum emu_fault_kind kind, int64_t req);
+/* The same of one that happens by being asked for. */
+struct emu_fault *emu_comm_fires(const struct emu_comm *c, enum emu_fault_kind kind, int64_t req);
+/* The byte of a task on socket @s that a fault names; -1: another socket's, or not in this task.
+ * Default: the middle of the request, or of the socket's part. */
+int64_t emu_comm_fault_byte(const struct emu_fault *f, const struct emu_socket *s,
+			    const struct emu_task *t, uint32_t total);
 
 bool emu_socket_room(const struct emu_socket *s);
 /* The next free task; it counts from emu_socket_add() on. */

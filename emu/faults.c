@@ -2,6 +2,7 @@
 /* The table of faults, and the parser of their names. */
 #include "emu/faults.h"
 
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,9 +12,10 @@
 
 static const struct {
 	const char *name;
-	int64_t n, ms;
+	int64_t n, ms, least, most;
+	unsigned roles, keys;
 } table[] = {
-#define X(name, text, n, ms, help) { text, n, ms },
+#define X(name, text, n, ms, least, most, roles, keys, help) { text, n, ms, least, most, roles, keys },
 	EMU_FAULTS(X)
 #undef X
 };
@@ -21,13 +23,14 @@ static const struct {
 static const struct {
 	const char *name;
 	size_t offset;
+	unsigned bit; /* 0: of every fault */
 } keys[] = {
-	{ "comm", offsetof(struct emu_fault, comm) },
-	{ "req", offsetof(struct emu_fault, req) },
-	{ "byte", offsetof(struct emu_fault, byte) },
-	{ "socket", offsetof(struct emu_fault, socket) },
-	{ "n", offsetof(struct emu_fault, n) },
-	{ "ms", offsetof(struct emu_fault, ms) },
+	{ "comm", offsetof(struct emu_fault, comm), 0 },
+	{ "req", offsetof(struct emu_fault, req), EMU_KEY_REQ },
+	{ "byte", offsetof(struct emu_fault, byte), EMU_KEY_BYTE },
+	{ "socket", offsetof(struct emu_fault, socket), EMU_KEY_SOCKET },
+	{ "n", offsetof(struct emu_fault, n), EMU_KEY_N },
+	{ "ms", offsetof(struct emu_fault, ms), EMU_KEY_MS },
 };
 
 const char *
@@ -54,6 +57,10 @@ key_parse(struct emu_fault *f, char *pair, char *why, unsigned cap)
 		number = strtoll(value + 1, &end, 0);
 		if (end == value + 1 || *end || number < 0)
 			break;
+		if (keys[i].bit && !(table[f->kind].keys & keys[i].bit)) {
+			snprintf(why, cap, "%s takes no %s=", table[f->kind].name, keys[i].name);
+			return false;
+		}
 		memcpy((char *)f + keys[i].offset, &number, sizeof(number));
 		return true;
 	}
@@ -62,8 +69,28 @@ key_parse(struct emu_fault *f, char *pair, char *why, unsigned cap)
 	return false;
 }
 
+/* Could it happen at all? */
 static bool
-fault_parse(struct emu_faults *all, char *text, char *why, unsigned cap)
+is_possible(const struct emu_fault *f, unsigned sockets, char *why, unsigned cap)
+{
+	const char *name = table[f->kind].name;
+
+	if (f->role != EMU_ANY && !(table[f->kind].roles & 1u << f->role))
+		snprintf(why, cap, "%s happens to no %s comm", name,
+			 f->role == EMU_SEND ? "send" : "receive");
+	else if (f->socket != EMU_ANY && f->socket >= (int64_t)sockets)
+		snprintf(why, cap, "%s:socket=%lld: a comm has %u sockets, from 0", name,
+			 (long long)f->socket, sockets);
+	else if (f->n < table[f->kind].least || f->n > table[f->kind].most)
+		snprintf(why, cap, "%s:n=%lld: allowed are %lld to %lld", name, (long long)f->n,
+			 (long long)table[f->kind].least, (long long)table[f->kind].most);
+	else
+		return true;
+	return false;
+}
+
+static bool
+fault_parse(struct emu_faults *all, unsigned sockets, char *text, char *why, unsigned cap)
 {
 	char *rest = text, *name = strsep(&rest, ":");
 	struct emu_fault *f = &all->fault[all->count];
@@ -75,12 +102,16 @@ fault_parse(struct emu_faults *all, char *text, char *why, unsigned cap)
 	for (unsigned i = 0; i < EMU_FAULT_KINDS; i++) {
 		if (strcmp(table[i].name, name))
 			continue;
-		*f = (struct emu_fault){ (enum emu_fault_kind)i, EMU_ANY, EMU_ANY, EMU_ANY,
-					 EMU_ANY, table[i].n, table[i].ms, EMU_ANY };
+		*f = (struct emu_fault){ .kind = (enum emu_fault_kind)i, .comm = EMU_ANY,
+					 .req = EMU_ANY, .byte = EMU_ANY, .socket = EMU_ANY,
+					 .n = table[i].n, .ms = table[i].ms, .role = EMU_ANY };
+		snprintf(f->text, sizeof(f->text), "%s%s%s", name, rest ? ":" : "", rest ? rest : "");
 		while (rest) {
 			if (!key_parse(f, strsep(&rest, ","), why, cap))
 				return false;
 		}
+		if (!is_possible(f, sockets, why, cap))
+			return false;
 		all->count++;
 		return true;
 	}
@@ -89,7 +120,7 @@ fault_parse(struct emu_faults *all, char *text, char *why, unsigned cap)
 }
 
 bool
-emu_faults_parse(const char *text, struct emu_faults *f, char *why, unsigned cap)
+emu_faults_parse(const char *text, unsigned sockets, struct emu_faults *f, char *why, unsigned cap)
 {
 	char copy[TEXT_MAX], *rest = copy, *one;
 
@@ -100,28 +131,47 @@ emu_faults_parse(const char *text, struct emu_faults *f, char *why, unsigned cap
 	}
 	memcpy(copy, text, strlen(text) + 1);
 	while ((one = strsep(&rest, "; \n"))) {
-		if (*one && !fault_parse(f, one, why, cap))
+		if (*one && !fault_parse(f, sockets, one, why, cap))
 			return false;
 	}
 	return true;
 }
 
+/* @which EMU_ANY: the place has no such number. */
 static bool
 means(int64_t asked, int64_t which)
 {
-	return asked == EMU_ANY || which == EMU_ANY || asked == which;
+	return asked == EMU_ANY || asked == which;
 }
 
-const struct emu_fault *
-emu_fault_find(const struct emu_faults *f, enum emu_fault_kind kind, enum emu_role role,
-	       int64_t comm, int64_t req)
+struct emu_fault *
+emu_fault_find(struct emu_faults *f, enum emu_fault_kind kind, enum emu_role role, int64_t comm,
+	       int64_t req)
 {
 	for (unsigned i = 0; i < f->count; i++) {
-		const struct emu_fault *one = &f->fault[i];
+		struct emu_fault *one = &f->fault[i];
 
 		if (one->kind == kind && means(one->role, role) && means(one->comm, comm) &&
-		    means(one->req, req))
+		    means(one->req, req) && table[kind].roles & 1u << role)
 			return one;
+	}
+	return NULL;
+}
+
+void
+emu_fault_fired(struct emu_fault *f)
+{
+	atomic_fetch_add(&f->times, 1);
+}
+
+const char *
+emu_faults_unfired(const struct emu_faults *f, unsigned *i)
+{
+	while (*i < f->count) {
+		const struct emu_fault *one = &f->fault[(*i)++];
+
+		if (!atomic_load(&one->times))
+			return one->text;
 	}
 	return NULL;
 }

@@ -14,6 +14,7 @@
 static void
 pull_trigger(struct emu_comm *c, struct emu_socket *s, const struct emu_trigger *trigger)
 {
+	emu_fault_fired(trigger->fault);
 	switch (trigger->fault->kind) {
 	case EMU_FAULT_KILL:
 		kill(getpid(), SIGKILL);

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "emu/comm.h"
 #include "emu/say.h"
@@ -31,10 +32,11 @@ init(nccl_logger logger)
 		emu_misuse("no-logger", "init: the logger is NULL, and called unasked");
 	if (!result)
 		result = emu_topology_read(&emu.topology, emu.config.ifname);
-	if (!emu_faults_parse(faults ? faults : "", &emu.faults, why, sizeof(why))) {
+	if (!emu_faults_parse(faults ? faults : "", emu.config.sockets, &emu.faults, why, sizeof(why))) {
 		emu_warn("[fault] TCPX_EMU_FAULT: %s", why);
 		result = NCCL_INTERNAL_ERROR;
 	}
+	emu.pid = getpid();
 	prctl(PR_SET_TIMERSLACK, 1);
 	if (result) {
 		atomic_store(&initialised, false);
@@ -44,6 +46,19 @@ init(nccl_logger logger)
 		 emu.config.strict ? "strict" : "faithful", emu.topology.count,
 		 emu.config.sockets, emu.config.threads, emu.config.chunk);
 	return NCCL_OK;
+}
+
+/* A fault that was asked for and did not happen shows nothing, and should not pass for a test. */
+static void __attribute__((destructor))
+report(void)
+{
+	const char *text;
+	unsigned i = 0;
+
+	if (!atomic_load(&initialised) || emu.pid != getpid())
+		return;
+	while ((text = emu_faults_unfired(&emu.faults, &i)))
+		emu_last_word("fault", "\"%s\" never happened in process %d", text, (int)emu.pid);
 }
 
 static enum nccl_result
@@ -259,7 +274,7 @@ static bool
 late(struct emu_comm *c, struct emu_request *r, int64_t seq)
 {
 	if (r->late == EMU_ANY) {
-		const struct emu_fault *f = emu_comm_fault(c, EMU_FAULT_TEST_LATE, seq);
+		const struct emu_fault *f = emu_comm_fires(c, EMU_FAULT_TEST_LATE, seq);
 
 		r->late = f ? f->n : 0;
 	}

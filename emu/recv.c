@@ -52,23 +52,27 @@ collect(struct emu_comm *c)
 
 /* ---- headers ------------------------------------------------------------------------------ */
 
-static const struct emu_fault *
+static struct emu_fault *
 shape_fault(struct emu_comm *c, int64_t seq)
 {
 	static const enum emu_fault_kind kinds[] = { EMU_FAULT_FRAG_SIZE, EMU_FAULT_FRAG_ODD_EVEN,
 						     EMU_FAULT_FRAG_COUNT, EMU_FAULT_FRAG_ALIGN };
-	const struct emu_fault *f = NULL;
+	struct emu_fault *f = NULL;
 
 	for (unsigned i = 0; i < sizeof(kinds) / sizeof(kinds[0]) && !f; i++)
-		f = emu_comm_fault(c, kinds[i], seq);
+		f = emu_comm_fires(c, kinds[i], seq);
 	return f;
 }
 
 static const char *
 why_no_cmsg(struct emu_comm *c, const struct emu_socket *s, int64_t seq)
 {
-	if (emu_comm_fault(c, EMU_FAULT_NO_CMSG, seq))
+	struct emu_fault *f = emu_comm_fault(c, EMU_FAULT_NO_CMSG, seq);
+
+	if (f && (f->socket == EMU_ANY || f->socket == (int64_t)s->index)) {
+		emu_fault_fired(f);
 		return "the fault no-cmsg";
+	}
 	if (s->early)
 		return "the sender's data came before the flow rule was active";
 	return c->no_cmsg;
@@ -95,7 +99,7 @@ chunk_queue(struct emu_comm *c, struct emu_request *r, uint64_t seq, const struc
 {
 	struct emu_socket *s = &c->socket[h->socket];
 	struct emu_task *t = emu_socket_task(s);
-	const struct emu_fault *flip = emu_comm_fault(c, EMU_FAULT_FLIP_BYTE, (int64_t)seq);
+	struct emu_fault *flip = emu_comm_fault(c, EMU_FAULT_FLIP_BYTE, (int64_t)seq);
 	uint64_t seed = emu_rng_mix(emu_rng_mix(c->config->seed, (uint64_t)c->index), seq);
 	uint32_t bit = 1u << h->socket;
 
@@ -103,8 +107,9 @@ chunk_queue(struct emu_comm *c, struct emu_request *r, uint64_t seq, const struc
 	t->offset = h->offset;
 	t->len = h->size;
 	t->no_cmsg = why_no_cmsg(c, s, (int64_t)seq);
+	t->flips = flip;
 	if (flip)
-		t->flip = emu_comm_fault_byte(flip, t, h->total);
+		t->flip = emu_comm_fault_byte(flip, s, t, h->total);
 	emu_shape_begin(&t->shape, shape_fault(c, (int64_t)seq), seed, h->offset, h->size,
 			h->total);
 	epoch_next(c, r, t, h->socket, r->posted_sockets & bit);
@@ -141,10 +146,11 @@ header_good(struct emu_comm *c, const struct emu_request *r, const struct emu_he
 static bool
 ctrl_cut(struct emu_comm *c, const struct emu_header *h, uint64_t seq)
 {
-	const struct emu_fault *f = emu_comm_fault(c, EMU_FAULT_CTRL_CLOSE, (int64_t)seq);
+	struct emu_fault *f = emu_comm_fault(c, EMU_FAULT_CTRL_CLOSE, (int64_t)seq);
 
 	if (!f || (f->byte != EMU_ANY && (uint64_t)f->byte >= (uint64_t)h->offset + h->size))
 		return false;
+	emu_fault_fired(f);
 	shutdown(c->ctrl.fd, SHUT_RDWR);
 	return c->ctrl.broken = true;
 }
@@ -203,7 +209,8 @@ emu_recv_progress(struct emu_comm *c)
 
 /* ---- done ---------------------------------------------------------------------------------- */
 
-static void
+/* False: there are no two. */
+static bool
 swap_fragments(struct emu_request *r)
 {
 	for (uint32_t i = 0; i + 1 < r->frags; i++) {
@@ -214,9 +221,10 @@ swap_fragments(struct emu_request *r)
 				continue;
 			r->frag[k].dst_off = r->frag[i].dst_off;
 			r->frag[i].dst_off = other;
-			return;
+			return true;
 		}
 	}
+	return false;
 }
 
 /* Interleaved: the first fragment of each chunk, the second of each... Or the chunks
@@ -255,14 +263,19 @@ emu_recv_done(struct emu_comm *c, struct emu_request *r)
 {
 	int64_t seq = (int64_t)c->ring.done;
 	unsigned slot = (unsigned)(seq % NCCL_UNPACK_SLOTS);
+	struct emu_fault *swap;
+	bool several;
 	uint32_t n;
 
 	if (r->pending)
 		return false;
-	if (emu_comm_fault(c, EMU_FAULT_SWAP_FRAGMENTS, seq))
-		swap_fragments(r);
-	n = entries_write(r, c->meta->mem[slot], emu_comm_fault(c, EMU_FAULT_INTERLEAVE, seq),
-			  emu_comm_fault(c, EMU_FAULT_SOCKET_REVERSE, seq));
+	swap = emu_comm_fault(c, EMU_FAULT_SWAP_FRAGMENTS, seq);
+	if (swap && swap_fragments(r))
+		emu_fault_fired(swap);
+	several = r->groups > 1; /* one chunk has no order */
+	n = entries_write(r, c->meta->mem[slot],
+			  several && emu_comm_fires(c, EMU_FAULT_INTERLEAVE, seq),
+			  several && emu_comm_fires(c, EMU_FAULT_SOCKET_REVERSE, seq));
 	__atomic_store_n(&c->meta->cnt[slot], n, __ATOMIC_RELEASE);
 	return true;
 }

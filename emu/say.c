@@ -84,6 +84,18 @@ emu_misuse(const char *name, const char *fmt, ...)
 }
 
 void
+emu_last_word(const char *name, const char *fmt, ...)
+{
+	char text[480];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	fprintf(stderr, "NET/TCPX-EMU [%s] %s\n", name, text);
+}
+
+void
 emu_fatal(const char *name, const char *fmt, ...)
 {
 	va_list ap;

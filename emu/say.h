@@ -27,4 +27,7 @@ enum nccl_result emu_misuse(const char *name, const char *fmt, ...) EMU_FORMAT(2
 /* A condition that makes the real plugin end the process: a WARN, and exit status 1. */
 _Noreturn void emu_fatal(const char *name, const char *fmt, ...) EMU_FORMAT(2);
 
+/* On stderr, when the process ends and the caller's logger may be gone. */
+void emu_last_word(const char *name, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
 #endif

@@ -65,8 +65,7 @@ collect_socket(struct emu_comm *c, struct emu_socket *s)
 	if (ioctl(s->fd, SIOCOUTQ, &waiting) || (uint64_t)waiting > sent)
 		return;
 	while ((t = emu_socket_moved(s)) && t->end <= sent - (uint64_t)waiting) {
-		const struct emu_fault *f = emu_comm_fault(c, EMU_FAULT_ACK_DELAY,
-							   (int64_t)t->seq);
+		struct emu_fault *f = emu_comm_fault(c, EMU_FAULT_ACK_DELAY, (int64_t)t->seq);
 		struct emu_request *r = emu_comm_request(c, t->seq);
 
 		now = f && !now ? emu_now_ns() : now;
@@ -96,10 +95,10 @@ announce_read(struct emu_comm *c)
 static uint32_t
 total_of(struct emu_comm *c, const struct emu_request *r, int64_t seq)
 {
-	const struct emu_fault *larger = emu_comm_fault(c, EMU_FAULT_SIZE_LARGER, seq);
-	const struct emu_fault *smaller = emu_comm_fault(c, EMU_FAULT_SIZE_SMALLER, seq);
+	const struct emu_fault *larger = emu_comm_fires(c, EMU_FAULT_SIZE_LARGER, seq);
+	const struct emu_fault *smaller = emu_comm_fires(c, EMU_FAULT_SIZE_SMALLER, seq);
 
-	if (emu_comm_fault(c, EMU_FAULT_SIZE_ZERO, seq))
+	if (emu_comm_fires(c, EMU_FAULT_SIZE_ZERO, seq))
 		return 0;
 	if (larger)
 		return r->posted + (uint32_t)larger->n;
@@ -159,11 +158,12 @@ chunk_queue(struct emu_comm *c, struct emu_socket *s, struct emu_request *r, uin
 static bool
 ctrl_cut(struct emu_comm *c, const struct emu_request *r, uint64_t seq)
 {
-	const struct emu_fault *f = emu_comm_fault(c, EMU_FAULT_CTRL_CLOSE, (int64_t)seq);
+	struct emu_fault *f = emu_comm_fault(c, EMU_FAULT_CTRL_CLOSE, (int64_t)seq);
 	uint32_t chunk = c->config->chunk;
 
 	if (!f || (f->byte != EMU_ANY && (uint64_t)f->byte >= (uint64_t)r->cut + chunk))
 		return false;
+	emu_fault_fired(f);
 	emu_ctrl_flush(&c->ctrl);
 	shutdown(c->ctrl.fd, SHUT_RDWR);
 	return c->ctrl.broken = true;
@@ -182,6 +182,7 @@ cut(struct emu_comm *c)
 		return;
 	if (!r->known) {
 		r->total = total_of(c, r, (int64_t)seq);
+		emu_comm_fires(c, EMU_FAULT_ACK_DELAY, (int64_t)seq);
 		r->known = true;
 		if (!r->total && emu_ctrl_room(&c->ctrl)) {
 			emu_ctrl_put(&c->ctrl, &(struct emu_header){ .type = EMU_HEADER_DATA });
@@ -216,7 +217,8 @@ emu_send_progress(struct emu_comm *c)
 		return NCCL_OK;
 	for (unsigned i = 0; i < c->sockets; i++)
 		collect_socket(c, &c->socket[i]);
-	announce_read(c);
+	if (c->config->recv_sync) /* else nothing that the peer says is read, not even its end */
+		announce_read(c);
 	emu_ring_activate(&c->ring);
 	if (emu_ring_has_active(&c->ring) && !c->ctrl.broken)
 		cut(c);

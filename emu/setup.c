@@ -20,14 +20,14 @@ static struct {
 } past = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 static const struct emu_nic *
-nic_of(const struct emu *e, int dev)
+nic_of(struct emu *e, int dev)
 {
 	return dev >= 0 && (unsigned)dev < e->topology.count ? &e->topology.nic[dev] : NULL;
 }
 
 /* The address of CTRL_DEV if that is a NIC or an interface here; else the NIC's own. */
 static struct in_addr
-ctrl_address(const struct emu *e, const struct emu_nic *nic)
+ctrl_address(struct emu *e, const struct emu_nic *nic)
 {
 	const char *name = e->config.ctrl_dev;
 	struct in_addr addr = nic->addr;
@@ -45,7 +45,7 @@ ctrl_address(const struct emu *e, const struct emu_nic *nic)
 }
 
 enum nccl_result
-emu_listen(const struct emu *e, int dev, void *handle, void **listen_comm)
+emu_listen(struct emu *e, int dev, void *handle, void **listen_comm)
 {
 	const struct emu_nic *nic = nic_of(e, dev);
 	struct emu_handle h = { .magic = EMU_HANDLE_MAGIC };
@@ -88,7 +88,7 @@ emu_listen(const struct emu *e, int dev, void *handle, void **listen_comm)
 /* ---- a comm on its way ------------------------------------------------------------------- */
 
 static struct emu_comm *
-comm_start(const struct emu *e, enum emu_role role, const struct emu_nic *nic, int gpu,
+comm_start(struct emu *e, enum emu_role role, const struct emu_nic *nic, int gpu,
 	   unsigned sockets, unsigned helpers, struct emu_wait *w)
 {
 	const struct emu_fault *nulls, *early;
@@ -103,8 +103,8 @@ comm_start(const struct emu *e, enum emu_role role, const struct emu_nic *nic, i
 		return NULL;
 	c->sockets = sockets;
 	c->helpers = helpers;
-	nulls = emu_comm_fault(c, EMU_FAULT_SETUP_NULLS, EMU_ANY);
-	early = emu_comm_fault(c, EMU_FAULT_EARLY_COMM, EMU_ANY);
+	nulls = emu_comm_fires(c, EMU_FAULT_SETUP_NULLS, EMU_ANY);
+	early = emu_comm_fires(c, EMU_FAULT_EARLY_COMM, EMU_ANY);
 	*w = (struct emu_wait){ .comm = c, .nulls = 1 + (nulls ? nulls->n : 0), .early = early };
 	return c;
 }
@@ -175,7 +175,7 @@ dial_known(const struct emu_dial *dial)
 }
 
 static enum nccl_result
-dial_new(const struct emu *e, const struct emu_nic *nic, const struct emu_handle *h,
+dial_new(struct emu *e, const struct emu_nic *nic, const struct emu_handle *h,
 	 const void *memory, struct emu_dial **out)
 {
 	struct emu_dial *d;
@@ -204,7 +204,7 @@ dial_new(const struct emu *e, const struct emu_nic *nic, const struct emu_handle
 }
 
 enum nccl_result
-emu_connect(const struct emu *e, int dev, void *handle, void **send_comm)
+emu_connect(struct emu *e, int dev, void *handle, void **send_comm)
 {
 	const struct emu_nic *nic = nic_of(e, dev);
 	enum nccl_result result;
@@ -244,7 +244,7 @@ emu_connect(const struct emu *e, int dev, void *handle, void **send_comm)
 static const char *
 wrong_nic(const struct emu_comm *c)
 {
-	if (emu_comm_fault(c, EMU_FAULT_WRONG_NIC, EMU_ANY))
+	if (emu_comm_fires(c, EMU_FAULT_WRONG_NIC, EMU_ANY))
 		return "the fault wrong-nic";
 	if (c->nic->gpus & 1ull << c->gpu)
 		return NULL;
@@ -253,7 +253,7 @@ wrong_nic(const struct emu_comm *c)
 }
 
 static enum nccl_result
-accept_start(const struct emu *e, struct emu_listen_comm *l)
+accept_start(struct emu *e, struct emu_listen_comm *l)
 {
 	struct emu_comm *c = comm_start(e, EMU_RECV, l->nic, l->gpu, l->sockets, l->helpers,
 					&l->wait);
@@ -274,7 +274,7 @@ accept_start(const struct emu *e, struct emu_listen_comm *l)
 }
 
 enum nccl_result
-emu_accept(const struct emu *e, void *listen_comm, void **recv_comm,
+emu_accept(struct emu *e, void *listen_comm, void **recv_comm,
 	   struct nccl_device_handle **device)
 {
 	struct emu_listen_comm *l = listen_comm;

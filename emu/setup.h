@@ -13,11 +13,12 @@ struct emu {
 	struct emu_config config;
 	struct emu_topology topology;
 	struct emu_faults faults;
+	pid_t pid;
 };
 
-enum nccl_result emu_listen(const struct emu *e, int dev, void *handle, void **listen_comm);
-enum nccl_result emu_connect(const struct emu *e, int dev, void *handle, void **send_comm);
-enum nccl_result emu_accept(const struct emu *e, void *listen_comm, void **recv_comm,
+enum nccl_result emu_listen(struct emu *e, int dev, void *handle, void **listen_comm);
+enum nccl_result emu_connect(struct emu *e, int dev, void *handle, void **send_comm);
+enum nccl_result emu_accept(struct emu *e, void *listen_comm, void **recv_comm,
 			    struct nccl_device_handle **device);
 enum nccl_result emu_listen_close(void *listen_comm);
 

@@ -30,7 +30,7 @@ delay(struct emu_comm *c, const struct emu_patience *p)
 	static const enum emu_fault_kind kinds[] = { EMU_FAULT_SETUP_DELAY, EMU_FAULT_EARLY_COMM };
 
 	for (unsigned i = 0; i < 2; i++) {
-		const struct emu_fault *f = emu_comm_fault(c, kinds[i], EMU_ANY);
+		const struct emu_fault *f = emu_comm_fires(c, kinds[i], EMU_ANY);
 
 		if (f)
 			emu_wire_sleep((uint64_t)f->ms * 1000000u, p);
@@ -75,8 +75,8 @@ static enum nccl_result
 dial_all(struct emu_comm *c, const struct emu_handle *to)
 {
 	struct emu_patience p = patience(c, c->config->connect_ms);
-	const struct emu_fault *refused = emu_comm_fault(c, EMU_FAULT_CONNECT_REFUSED, EMU_ANY);
-	const struct emu_fault *error = emu_comm_fault(c, EMU_FAULT_CONNECT_ERROR, EMU_ANY);
+	const struct emu_fault *refused = emu_comm_fires(c, EMU_FAULT_CONNECT_REFUSED, EMU_ANY);
+	const struct emu_fault *error = emu_comm_fires(c, EMU_FAULT_CONNECT_ERROR, EMU_ANY);
 	uint32_t rule;
 
 	delay(c, &p);
@@ -145,7 +145,7 @@ rule_program(struct emu_comm *c, const struct emu_patience *p)
 {
 	uint32_t rule = RULE_OK;
 
-	if (emu_comm_fault(c, EMU_FAULT_RULES_EXHAUSTED, EMU_ANY)) {
+	if (emu_comm_fires(c, EMU_FAULT_RULES_EXHAUSTED, EMU_ANY)) {
 		rule = RULE_EXHAUSTED;
 		emu_warn("[rules-exhausted] receive comm %d: no flow rule is left", c->index);
 	}
@@ -156,7 +156,7 @@ rule_program(struct emu_comm *c, const struct emu_patience *p)
 static void
 rules_activate(struct emu_comm *c, const struct emu_patience *p)
 {
-	const struct emu_fault *late = emu_comm_fault(c, EMU_FAULT_RULE_LATE, EMU_ANY);
+	const struct emu_fault *late = emu_comm_fires(c, EMU_FAULT_RULE_LATE, EMU_ANY);
 	int waiting;
 
 	if (c->config->delays)
@@ -174,7 +174,7 @@ static enum nccl_result
 accept_all(struct emu_comm *c, const struct emu_listen_comm *l)
 {
 	struct emu_patience p = patience(c, 0);
-	const struct emu_fault *error = emu_comm_fault(c, EMU_FAULT_ACCEPT_ERROR, EMU_ANY);
+	const struct emu_fault *error = emu_comm_fires(c, EMU_FAULT_ACCEPT_ERROR, EMU_ANY);
 	uint32_t index;
 
 	delay(c, &p);

@@ -54,8 +54,10 @@ landed(struct emu_helper *h, struct emu_socket *s, struct emu_task *t, unsigned 
 	uint32_t src = s->fill[i].page * EMU_PAGE + s->fill[i].src, len = s->fill[i].len;
 	char *bytes = place(c, s, i);
 
-	if (t->flip >= at && t->flip < (int64_t)at + len)
+	if (t->flip >= at && t->flip < (int64_t)at + len) {
 		bytes[t->flip - at] ^= 1;
+		emu_fault_fired(t->flips);
+	}
 	if (!emu_pool_direct(c->pool) &&
 	    !emu_copier_copy(&h->copier, emu_pool_base(c->pool) + src, bytes, len))
 		return false;

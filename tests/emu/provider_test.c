@@ -366,8 +366,8 @@ whatever_way_it_comes(void **state)
 {
 	static const char *const envs[] = {
 		ON_HOST BE_STRICT FAULT("frag-odd-even"), ON_HOST BE_STRICT FAULT("frag-align"),
-		ON_HOST BE_STRICT SOCKETS FAULT("socket-delay:socket=1,ms=30,req=3"),
-		ON_HOST BE_STRICT FAULT("socket-reverse;interleave"), ON_HOST BE_STRICT FAULT("test-late"),
+		ON_HOST BE_STRICT SOCKETS FAULT("socket-delay:socket=1,ms=30"),
+		ON_HOST BE_STRICT FAULT("test-late"),
 		ON_HOST BE_STRICT FAULT("ack-delay:ms=5"), ON_HOST BE_STRICT FAULT("setup-nulls:n=20"),
 		ON_HOST BE_STRICT FAULT("setup-delay:ms=50"), ON_HOST BE_STRICT FAULT("connect-refused"),
 		ON_HOST BE_STRICT "|NCCL_GPUDIRECTTCPX_RECV_SYNC=1",

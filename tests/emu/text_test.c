@@ -108,7 +108,7 @@ faults_are_found_by_whom_they_mean(void **state)
 	struct emu_faults f;
 	char why[200] = "";
 
-	assert_true(emu_faults_parse("kill:comm=1,req=0x10,role=send;flip-byte:byte=9; no-cmsg",
+	assert_true(emu_faults_parse("kill:comm=1,req=0x10,role=send;flip-byte:byte=9; no-cmsg", 4,
 				     &f, why, sizeof(why)));
 	assert_int_equal(f.count, 3);
 	assert_null(emu_fault_find(&f, EMU_FAULT_KILL, EMU_SEND, 0, 16));
@@ -118,7 +118,11 @@ faults_are_found_by_whom_they_mean(void **state)
 	assert_non_null(emu_fault_find(&f, EMU_FAULT_NO_CMSG, EMU_RECV, 7, 0));
 	assert_int_equal(emu_fault_find(&f, EMU_FAULT_FLIP_BYTE, EMU_RECV, 7, 0)->byte, 9);
 	assert_null(emu_fault_find(&f, EMU_FAULT_HALF_OPEN, EMU_RECV, 7, 0));
-	assert_true(emu_faults_parse("", &f, why, sizeof(why)) && f.count == 0);
+	/* one that has no number is not every number */
+	assert_null(emu_fault_find(&f, EMU_FAULT_KILL, EMU_SEND, 1, EMU_ANY));
+	/* nor does it happen to a role that it cannot */
+	assert_null(emu_fault_find(&f, EMU_FAULT_NO_CMSG, EMU_SEND, 7, 0));
+	assert_true(emu_faults_parse("", 4, &f, why, sizeof(why)) && f.count == 0);
 }
 
 static void
@@ -128,7 +132,7 @@ every_fault_has_its_name(void **state)
 	char why[200] = "";
 
 	for (unsigned i = 0; i < EMU_FAULT_KINDS; i++) {
-		assert_true(emu_faults_parse(emu_fault_name(i), &f, why, sizeof(why)));
+		assert_true(emu_faults_parse(emu_fault_name(i), 4, &f, why, sizeof(why)));
 		assert_int_equal(f.fault[0].kind, i);
 	}
 }
@@ -138,12 +142,34 @@ bad_faults_are_named(void **state)
 {
 	static const char *const bad[] = { "kil", "kill:req", "kill:req=", "kill:req=1x",
 					   "kill:role=both", "kill:size=1", "kill:req=-1",
-					   "kill:re=1" };
+					   "kill:re=1",
+					   /* what cannot happen */
+					   "flip-byte:role=send", "no-cmsg:role=send",
+					   "ack-delay:role=recv", "accept-error:role=send",
+					   "kill:socket=4", "socket-delay:socket=9",
+					   "connect-error:n=0", "connect-error:n=99",
+					   "size-larger:n=4294967295", "frag-size:n=4097",
+					   "setup-nulls:req=1", "kill:ms=1", "wrong-nic:byte=1" };
 	struct emu_faults f;
 	char why[200];
 
 	for (unsigned i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
-		assert_false(emu_faults_parse(bad[i], &f, why, sizeof(why)));
+		if (emu_faults_parse(bad[i], 4, &f, why, sizeof(why)))
+			fail_msg("%s is taken", bad[i]);
+}
+
+static void
+a_fault_that_did_not_happen_is_known(void **state)
+{
+	struct emu_faults f;
+	char why[200] = "";
+	unsigned i = 0;
+
+	assert_true(emu_faults_parse("kill:req=3;no-cmsg;test-late:n=2", 4, &f, why, sizeof(why)));
+	emu_fault_fired(emu_fault_find(&f, EMU_FAULT_NO_CMSG, EMU_RECV, 0, 0));
+	assert_string_equal(emu_faults_unfired(&f, &i), "kill:req=3");
+	assert_string_equal(emu_faults_unfired(&f, &i), "test-late:n=2");
+	assert_null(emu_faults_unfired(&f, &i));
 }
 
 /* Any order of legal moves keeps the marks in order, and each request in one state. */
@@ -195,6 +221,7 @@ main(void)
 		cmocka_unit_test(faults_are_found_by_whom_they_mean),
 		cmocka_unit_test(every_fault_has_its_name),
 		cmocka_unit_test(bad_faults_are_named),
+		cmocka_unit_test(a_fault_that_did_not_happen_is_known),
 		cmocka_unit_test(the_ring_holds_sixteen),
 	};
 

@@ -41,7 +41,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 			promise(strcmp(t.nic[i - 1].name, t.nic[i].name) < 0);
 		emu_topology_select(&t, text);
 	}
-	if (emu_faults_parse(text, &f, why, sizeof(why)))
+	if (emu_faults_parse(text, 4, &f, why, sizeof(why)))
 		cut(f.count ? &f.fault[0] : NULL, data, len);
 	free(text);
 	return 0;
