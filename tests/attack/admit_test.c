@@ -17,6 +17,7 @@
 
 #define SILENT 600
 #define HERD   40
+#define HALVES 60
 #define LONG   "TCPX_HANDSHAKE_MS=3600s"
 
 static void
@@ -97,6 +98,54 @@ silent_ones_keep_nobody_out_with_one(void **state)
 	tcpx_secret_close(secret);
 }
 
+/* Has said HELLO and goes no further. Returns its connection. */
+static int
+half_open(tcpx_engine *at, uint64_t number)
+{
+	struct tcpx_hello hello = foe_introduction("half");
+	struct foe *f = malloc(sizeof(*f));
+	uint8_t payload[TCPX_FRAME_MAX];
+	size_t len;
+	int fd;
+
+	assert_non_null(f);
+	hello.incarnation = hello.session = 1000 + number;
+	foe_dial(f, "127.0.3.1", tcpx_port(at));
+	foe_start(f, false, TCPX_START_NEW, 0);
+	foe_hello(f, &hello);
+	assert_true(foe_get(f, TCPX_FR_HANDLES, payload, &len));
+	fd = f->fd;
+	free(f);
+	return fd;
+}
+
+/* Without a secret anybody may begin a session: not more than some stay half done, and the others
+ * have descriptors. */
+static void
+half_open_sessions_make_room(void **state)
+{
+	struct rlimit files, few;
+	tcpx_engine *e;
+	int fd[HALVES];
+
+	(void)state;
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &files), 0);
+	few = (struct rlimit){ 128, files.rlim_max };
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+	e = open_with("host", NULL, "TCPX_HANDSHAKE_MS=2");
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &files), 0);
+	e->limit.handshake_ns = 2 * TCPX_MS;
+	assert_int_equal(e->listeners->half_open_max, 16);
+	e->facts.setup_ns = 3600 * TCPX_SEC; /* they stay until they must go */
+	for (int i = 0; i < HALVES; i++) {
+		fd[i] = half_open(e, (uint64_t)i);
+		assert_in_range(e->listeners->half_open_count, 1, 16 + HALVES / 2);
+	}
+	for (int i = 0; i < HALVES; i++)
+		close(fd[i]);
+	tcpx_close(e);
+}
+
 /* More at once than may wait. */
 static void
 a_herd_gets_in(void **state)
@@ -130,6 +179,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(silent_ones_keep_nobody_out_without_a_secret),
 		cmocka_unit_test(silent_ones_keep_nobody_out_with_one),
+		cmocka_unit_test(half_open_sessions_make_room),
 		cmocka_unit_test(a_herd_gets_in),
 	};
 

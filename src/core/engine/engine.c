@@ -224,6 +224,7 @@ tcpx_engine_open(const struct tcpx_engine_opts *opts, const struct engine_env *e
 	tcpx_node_init(&e->registry.served);
 	tcpx_node_init(&e->registry.to_flush);
 	tcpx_node_init(&e->listeners->pending);
+	tcpx_node_init(&e->listeners->half_open);
 	tcpx_node_init(&e->notes->turn);
 	tcpx_gpus_init(e, env ? env->gpu : NULL);
 	e->memory->gpu_arg = env ? env->gpu_arg : NULL;

@@ -17,6 +17,7 @@
 #include "core/loop/loop.h"
 #include "core/memory/payload.h"
 #include "core/session/control.h"
+#include "core/session/half_open.h"
 #include "core/session/handshake.h"
 #include "core/session/listen.h"
 #include "core/session/peer.h"
@@ -112,6 +113,7 @@ welcome(struct pending_conn *g, const struct tcpx_hello *h, uint64_t now_ns, boo
 	struct session *s;
 	int rc;
 
+	tcpx_half_open_room(e, now_ns);
 	rc = tcpx_session_new(e, false, &s);
 	if (rc)
 		return rc;
@@ -129,6 +131,7 @@ welcome(struct pending_conn *g, const struct tcpx_hello *h, uint64_t now_ns, boo
 		s->control.interest = TCPX_READABLE;
 		s->health.heard_ns = now_ns;
 		tcpx_chain_add(&e->registry.served, &s->in_loop);
+		tcpx_half_open_add(s, &g->from);
 		pthread_mutex_lock(&s->peer->lock);
 		tcpx_chain_add(&s->peer->inbound, &s->in_peer);
 		pthread_mutex_unlock(&s->peer->lock);

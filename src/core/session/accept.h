@@ -19,6 +19,7 @@ struct listening {
 };
 
 #define PENDING_MAX 256 /* connections that have not introduced themselves */
+#define HALF_OPEN_MAX 4096 /* sessions in the handshake that others have opened */
 #define LOOPBACKS 2 /* 127.0.0.1 and ::1 */
 
 /* The listeners of an engine. */
@@ -30,6 +31,8 @@ struct listeners {
 	/* lease of loop 0 */
 	struct tcpx_node pending; /* accepted, no first frame yet */
 	uint32_t pending_count, pending_max;
+	struct tcpx_node half_open; /* handshakes of sessions that others have opened */
+	uint32_t half_open_count, half_open_max;
 };
 
 void tcpx_accept_timer(struct loop *l, uint64_t now_ns);

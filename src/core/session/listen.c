@@ -114,6 +114,7 @@ tcpx_listen_open(struct tcpx_engine *e, const char *text)
 
 	getrlimit(RLIMIT_NOFILE, &files);
 	e->listeners->pending_max = tcpx_admit_room(files.rlim_cur, 1, PENDING_MAX);
+	e->listeners->half_open_max = tcpx_admit_room(files.rlim_cur, 1, HALF_OPEN_MAX);
 	if (text ? !strcmp(text, "off") : port == TCPX_PORT_OFF)
 		return 0;
 	if (text && tcpx_addr_parse(text, &addr) == 0)

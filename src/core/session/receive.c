@@ -141,7 +141,7 @@ take_frames(struct session *s, uint64_t now_ns)
 		if (rc != 1)
 			break;
 		count++;
-		s->control.spent += FRAME_COST;
+		s->control.spent += FRAME_COST + h.len / COST_BYTES;
 		bad = dispatch(s, &h, payload, now_ns);
 	} while (!bad && s->state != SESS_FAILED && s->control.line.stream &&
 		 s->control.spent < TURN_BUDGET);
@@ -233,7 +233,8 @@ tcpx_control_ready(struct source *src, unsigned ready, uint64_t now_ns)
 	pthread_mutex_lock(&s->lock);
 	if (s->control.line.stream && !s->control.up && s->state != SESS_FAILED)
 		tcpx_control_connect(s, now_ns);
-	serve(s, ready & (TCPX_READABLE | TCPX_BROKEN), now_ns);
+	/* what has come already is taken first, once in a turn: by read_work */
+	serve(s, (ready & (TCPX_READABLE | TCPX_BROKEN)) && !s->control.more, now_ns);
 	pthread_mutex_unlock(&s->lock);
 }
 

@@ -18,6 +18,7 @@
 #include "core/loop/loop.h"
 #include "core/loop/queue.h"
 #include "core/session/control.h"
+#include "core/session/half_open.h"
 #include "core/session/note.h"
 #include "core/session/peer.h"
 #include "core/session/receive.h"
@@ -55,6 +56,7 @@ tcpx_session_new(struct tcpx_engine *e, bool opener, struct session **out)
 		tcpx_node_init(&s->xfers.waiting[i]);
 	tcpx_node_init(&s->xfers.after_event);
 	tcpx_node_init(&s->hs->notes);
+	tcpx_node_init(&s->hs->half_open);
 	for (i = 0; i < SESS_BUCKETS; i++)
 		tcpx_node_init(&s->xfers.bucket[i]);
 	rc = tcpx_ctrl_new(&s->control.ctrl);
@@ -152,6 +154,7 @@ tcpx_session_opened(struct session *s, uint64_t now_ns)
 		  "window %u, open in %.1f ms", (unsigned long long)s->id, s->peer->name,
 		  s->chan.tx_up, s->chan.rx_up, s->chan.chunk_max, s->chan.window,
 		  (double)(now_ns - s->health.start_ns) / 1e6);
+	tcpx_half_open_remove(s);
 	tcpx_chain_each(n, after, &s->hs->notes) {
 		struct tcpx_note *note = tcpx_container(n, struct tcpx_note, node);
 

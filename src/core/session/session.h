@@ -41,6 +41,9 @@ struct handshake {
 	bool ready_came;
 	struct tcpx_readiness ready; /* the peer's                                     */
 	struct tcpx_node notes;      /* sent before the session is open                */
+	struct tcpx_node half_open;  /* acceptor: listeners.half_open; lease           */
+	struct session *session;     /* ... whose handshake this is                    */
+	struct tcpx_addr from;
 	uint64_t deadline_ns;
 	uint64_t connect_until_ns;   /* opener: a close without an answer is no end    */
 	uint64_t retry_pause_ns;     /* before the next of these                       */

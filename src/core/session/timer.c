@@ -10,6 +10,7 @@
 #include "core/loop/loop.h"
 #include "core/session/connect.h"
 #include "core/session/control.h"
+#include "core/session/half_open.h"
 #include "core/session/handshake.h"
 #include "core/session/peer.h"
 #include "core/session/peer_session.h"
@@ -40,6 +41,7 @@ reap(struct session *s)
 		return;
 	tcpx_chain_remove(&s->in_loop);
 	tcpx_heap_remove(&e->registry.timers, &s->timer);
+	tcpx_half_open_remove(s);
 	tcpx_chain_remove(&s->control.to_flush);
 	pthread_mutex_lock(&e->registry.lock);
 	tcpx_chain_remove(&s->in_engine);

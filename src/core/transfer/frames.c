@@ -266,6 +266,7 @@ on_open(struct session *s, struct tcpx_buf *b)
 	struct tcpx_open o;
 	int rc = tcpx_open_read(b, &o);
 
+	s->control.spent += OPEN_COST;
 	if (rc)
 		return rc;
 	if (!open_is_sane(s, &o))
