@@ -115,7 +115,8 @@ TCPX_MUST_CHECK int tcpx_host_nics_read(const char *root, struct tcpx_host_nic *
  *
  * The default: up, an address that reaches beyond the link, not loopback, not of
  * containers; if none is left, the loopback. A NIC that is named but down or without
- * address is left out with a warning.
+ * address is left out with a warning. One that is down, has an address and is spelled out is used, if
+ * another is up: its link may come.
  * Return: 0 and at least one NIC; -ENODEV (the log lists what there is); -EINVAL (an
  * empty entry).
  */

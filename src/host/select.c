@@ -161,6 +161,16 @@ name_matches(const char *name, const char *entry, bool exact)
 	return exact ? strcmp(name, entry) == 0 : starts_with(name, entry);
 }
 
+/* One that is spelled out and down is wanted: its channels join when its link comes. */
+static void
+choose_named(struct chosen *c, const struct tcpx_host_nic *nic, const char *why)
+{
+	if (!nic->up)
+		tcpx_warn(TCPX_SUB_HOST, "NIC selection: %s is down; it joins when its link comes",
+			  nic->name);
+	choose(c, nic, nic->up ? why : "is named, and down");
+}
+
 /* A NIC of its own: the interface's facts under the address's text. */
 static void
 choose_address(struct chosen *c, const struct tcpx_host_nic *all, unsigned count,
@@ -171,17 +181,17 @@ choose_address(struct chosen *c, const struct tcpx_host_nic *all, unsigned count
 		struct tcpx_addr own;
 		size_t cut;
 
-		if (!nic.up || !tcpx_host_nic_address(&all[i], addr, &own))
+		if (!tcpx_host_nic_address(&all[i], addr, &own))
 			continue;
 		cut = strlen(text) < sizeof(nic.name) ? 0 : strlen(text) - sizeof(nic.name) + 1;
 		snprintf(nic.name, sizeof(nic.name), "%s", text + cut);
 		nic.addr = nic.addrs[0] = own;
 		nic.addr_count = 1;
-		choose(c, &nic, "its address is named");
+		choose_named(c, &nic, "its address is named");
 		return;
 	}
-	tcpx_warn(TCPX_SUB_HOST, "NIC selection: address %s is not one of this machine's that "
-		  "are up; left out", text);
+	tcpx_warn(TCPX_SUB_HOST, "NIC selection: address %s is not one of this machine's; left out",
+		  text);
 }
 
 static void
@@ -198,11 +208,11 @@ choose_names(struct chosen *c, const struct tcpx_host_nic *all, unsigned count,
 		if (!name_matches(all[i].ifname, entry, exact))
 			continue;
 		matched = true;
-		if (unfit)
+		if (unfit && (all[i].addr.family == 0 || strcmp(all[i].ifname, entry) != 0))
 			tcpx_warn(TCPX_SUB_HOST, "NIC selection: %s matches \"%s\" but: %s; left "
 				  "out", all[i].ifname, entry, unfit);
 		else
-			choose(c, &all[i], why);
+			choose_named(c, &all[i], why);
 	}
 	if (!matched)
 		tcpx_warn(TCPX_SUB_HOST, "NIC selection: no interface matches \"%s\"%s", entry,
@@ -254,6 +264,16 @@ choose_default(struct chosen *c, const struct tcpx_host_nic *all, unsigned count
 			choose(c, &all[i], "only the loopback is left");
 }
 
+static bool
+one_is_up(const struct chosen *c)
+{
+	unsigned i = 0;
+
+	while (i < c->count && !c->nic[i].up)
+		i++;
+	return i < c->count;
+}
+
 int
 tcpx_host_nics_select(const struct tcpx_host_nic *all, unsigned all_count, const char *selection,
 		      struct tcpx_host_nic *out, unsigned cap, unsigned *count)
@@ -273,7 +293,7 @@ tcpx_host_nics_select(const struct tcpx_host_nic *all, unsigned all_count, const
 	else
 		choose_default(&c, all, all_count, &sel);
 
-	if (c.count == 0) {
+	if (!one_is_up(&c)) {
 		describe_all(all, all_count, inventory, sizeof(inventory));
 		return tcpx_fail(TCPX_SUB_HOST, -ENODEV, "NIC selection \"%.128s\" leaves none; "
 				 "there is: %s", selection ? selection : "", inventory);

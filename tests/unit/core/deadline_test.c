@@ -157,6 +157,36 @@ a_stalled_session_says_where(void **state)
 	scene_close(&c);
 }
 
+static bool
+both_have_ended(void *arg)
+{
+	struct lab *t = arg;
+
+	return t->a->registry.session_count == 0 && t->b->registry.session_count == 0;
+}
+
+/* Every NIC is down for longer than the deadline: one clear error at each end, the server's too. */
+static void
+a_dead_network_is_one_error_on_each_side(void **state)
+{
+	for (int i = 0; i < 4; i++) {
+		struct scene c;
+		tcpx_xfer *x;
+
+		scene_open(&c, nets[i / 2], lab_settings);
+		assert_ok((i & 1 ? tcpx_read : tcpx_write)(c.t.p, &c.l, 1, &c.f, 1, NULL, 0, &x));
+		c.t.stalled = 0;
+		for (int n = 0; n < NICS; n++)
+			assert_ok(tcpx_fabric_set_nic_up(c.t.fabric, &c.t.nic[0][n].addr, false));
+		assert_true(run_until(&c.t, over, x, 13 * TCPX_SEC));
+		assert_code(tcpx_test(x), TCPX_ESTALLED);
+		assert_true(run_until(&c.t, both_have_ended, &c.t, 13 * TCPX_SEC));
+		assert_int_equal(c.t.stalled, 2);
+		tcpx_xfer_free(x);
+		scene_close(&c);
+	}
+}
+
 int
 main(void)
 {
@@ -164,6 +194,7 @@ main(void)
 		cmocka_unit_test(a_stuck_transfer_ends_while_others_move),
 		cmocka_unit_test(sends_without_a_receive_keep_nobody_waiting),
 		cmocka_unit_test(a_stalled_session_says_where),
+		cmocka_unit_test(a_dead_network_is_one_error_on_each_side),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -18,6 +18,7 @@ remember(void *arg, int level, const char *line)
 	if (level != 2)
 		return;
 	snprintf(t->last, sizeof(t->last), "%s", line);
+	t->stalled += strstr(line, "ESTALLED") != NULL;
 	t->warnings++;
 }
 

@@ -17,7 +17,7 @@ struct lab {
 	tcpx_peer *p;
 	struct tcpx_nic nic[2][NICS];
 	char last[256];
-	uint32_t warnings;
+	uint32_t warnings, stalled; /* of both engines; those that say ESTALLED */
 };
 
 extern const char *const lab_settings[];

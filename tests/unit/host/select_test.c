@@ -95,7 +95,9 @@ selections_choose_as_nccl_does(void **state)
 		{ "zlocal", "zlocal" },
 		{ "eth2", "-19" },
 		{ "eth3", "-19" },
-		{ "eth2,eth0", "eth0" },
+		{ "eth2,eth0", "eth2 eth0" }, /* down, but spelled out: its link may come */
+		{ "=eth0,eth2", "eth0 eth2" },
+		{ "10.0.2.1,eth0", "10.0.2.1 eth0" },
 		{ "ib0,eth0", "eth0" },
 		{ "nothing", "-19" },
 		{ "127.0.1.1,127.0.2.1", "127.0.1.1 127.0.2.1" },
@@ -151,7 +153,7 @@ a_named_nic_that_does_not_fit_is_warned_of(void **state)
 {
 	capture_start();
 	choose("=eth2,eth3,eth0,eth9,10.9.9.9", 4);
-	assert_int_equal(captured_count("eth2 matches \"eth2\" but: down"), 1);
+	assert_int_equal(captured_count("eth2 is down; it joins when its link comes"), 1);
 	assert_int_equal(captured_count("eth3 matches \"eth3\" but: no address"), 1);
 	assert_int_equal(captured_count("no interface matches \"eth9\""), 1);
 	assert_int_equal(captured_count("10.9.9.9"), 1);
