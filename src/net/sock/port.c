@@ -286,6 +286,13 @@ sweep(struct tcpx_sock_port *p, uint64_t now_ns)
 			pending_refuse(p, &p->pending[i], "no preamble within 5 s", now_ns);
 }
 
+static void
+end_rest(struct tcpx_sock_port *p, uint64_t now_ns)
+{
+	if (p->rest_until_ns && now_ns >= p->rest_until_ns && set_mod(p, EPOLLIN) == 0)
+		p->rest_until_ns = 0;
+}
+
 /* Under the lock: reads what has come, then accepts new ones. What is silent costs nothing. */
 static void
 port_look(struct tcpx_sock_port *p, uint64_t now_ns)
@@ -296,8 +303,7 @@ port_look(struct tcpx_sock_port *p, uint64_t now_ns)
 	int n;
 
 	p->stepped_ns = now_ns;
-	if (p->rest_until_ns && now_ns >= p->rest_until_ns && set_mod(p, EPOLLIN) == 0)
-		p->rest_until_ns = 0;
+	end_rest(p, now_ns);
 	n = epoll_wait(p->set, ev, ACCEPTS_A_STEP, 0);
 	for (int i = 0; i < n; i++) {
 		accepts |= ev[i].data.fd == p->fd;
@@ -346,6 +352,7 @@ tcpx_sock_chan_listener_watch(struct tcpx_chan_listener *cl, struct tcpx_poller 
 	if (rc == 0) {
 		p->poller = poller;
 		cl->owner = owner;
+		end_rest(p, tcpx_clock_now(p->net->clock)); /* a set at rest wakes nobody */
 		if (cl->fd >= 0)
 			p->net->gate.arrived(owner);
 	}
