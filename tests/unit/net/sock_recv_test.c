@@ -265,10 +265,39 @@ closing_with_bytes_waiting_leaves_no_event(void **state)
 
 #define FACT(f) cmocka_unit_test_setup_teardown(f, rig_open_channel, rig_close)
 
+/* A summed message's trailer: good or abandoned by its magic, then the sum; any other bit is none. */
+static void
+a_sum_follows_the_payload(void **state)
+{
+	struct tcpx_head h = good, back;
+	uint8_t head[TCPX_SOCK_HEAD_BYTES], tail[TCPX_SOCK_TAIL_BYTES];
+	bool abandoned;
+	uint32_t sum;
+
+	h.summed = true;
+	h.sum = 0x80000001u;
+	tcpx_sock_head_format(&h, head);
+	assert_true(tcpx_sock_head_parse(head, &back));
+	assert_true(back.summed);
+	for (int gone = 0; gone < 2; gone++) {
+		tcpx_sock_tail_format(&h, gone, tail);
+		assert_true(tcpx_sock_tail_parse(tail, &back, &abandoned, &sum));
+		assert_int_equal(abandoned, gone);
+		assert_int_equal(sum, h.sum);
+		for (int bit = 0; bit < 32; bit++) {
+			tail[bit / 8] ^= (uint8_t)(1u << bit % 8);
+			assert_false(tcpx_sock_tail_parse(tail, &back, &abandoned, &sum));
+			tail[bit / 8] ^= (uint8_t)(1u << bit % 8);
+		}
+	}
+	assert_false(tcpx_sock_tail_parse(tail, &good, &abandoned, &sum)); /* of no summed one */
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_sum_follows_the_payload),
 		cmocka_unit_test(a_header_with_any_byte_changed_does_not_parse),
 		FACT(headers_that_do_not_fit_the_channel_end_it),
 		FACT(a_corrupt_header_ends_the_channel_with_one_line),
