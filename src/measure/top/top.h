@@ -59,6 +59,8 @@ void top_way(const json_t *channel, char *buf, size_t cap);
 void top_window(const json_t *channel, char *buf, size_t cap);
 /* Lines for sessions that are not open: no channel would show them. */
 void top_sessions(struct tcpx_text *t, const json_t *engine, int indent);
+/* What arrived changed, if anything did: a line. */
+void top_corrupt(struct tcpx_text *t, const json_t *counters, const char *indent);
 /* The table of I/O threads under @head; names have @width columns. */
 void top_threads(struct tcpx_text *t, const json_t *engine, const char *head, int indent, int width);
 

@@ -118,9 +118,11 @@ top_detail(struct tcpx_text *t, const json_t *engine, unsigned columns, bool idl
 		      json_array_size(top_list(engine, "sessions")), top_number(n, "xfers_done"),
 		      top_per_s(n, "xfers_done"));
 	tcpx_text_add(t, " failed transfers %.0f  lost channels %.0f  chunks sent again %.0f  "
-		      "resumes %.0f\n \n", top_number(n, "xfers_failed"),
+		      "resumes %.0f\n", top_number(n, "xfers_failed"),
 		      top_number(n, "channels_lost"), top_number(n, "chunks_resent"),
 		      top_number(n, "ctrl_resumes"));
+	top_corrupt(t, n, " ");
+	tcpx_text_add(t, " \n");
 	nics(t, engine, columns);
 	gpus(t, engine);
 	channels(t, engine, columns, idle);

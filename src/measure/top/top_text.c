@@ -113,6 +113,17 @@ top_sessions(struct tcpx_text *t, const json_t *engine, int indent)
 }
 
 void
+top_corrupt(struct tcpx_text *t, const json_t *counters, const char *indent)
+{
+	double chunks = top_number(counters, "chunks_corrupt");
+	double frames = top_number(counters, "frames_corrupt");
+
+	if (chunks > 0 || frames > 0)
+		tcpx_text_add(t, "%sarrived changed: %.0f chunks, %.0f control frames\n", indent,
+			      chunks, frames);
+}
+
+void
 top_threads(struct tcpx_text *t, const json_t *engine, const char *head, int indent, int width)
 {
 	char name[20], cpus[64];
@@ -297,6 +308,7 @@ format_engine(struct tcpx_text *t, const json_t *e)
 		      top_per_s(n, "notes_tx") + top_per_s(n, "notes_rx"),
 		      top_number(n, "channels_lost"), top_number(n, "chunks_resent"),
 		      top_number(n, "ctrl_resumes"));
+	top_corrupt(t, n, "  ");
 	format_nics(t, e);
 	format_gpus(t, e);
 	format_channels(t, e);

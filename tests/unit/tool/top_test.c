@@ -500,12 +500,29 @@ bytes_are_keys(void **state)
 	}
 }
 
+static void
+what_arrived_changed_has_a_line_of_its_own(void **state)
+{
+	json_t *now = document(engine("anna", 1e9, 1e6), NULL);
+	char *text = text_of(top_format, now);
+
+	assert_null(strstr(text, "arrived changed"));
+	free(text);
+	json_object_set_new(json_object_get(at(now, "engines", 0), "totals"), "chunks_corrupt",
+			    json_integer(3));
+	text = text_of(top_format, now);
+	assert_non_null(strstr(text, "  arrived changed: 3 chunks, 0 control frames\n"));
+	free(text);
+	json_decref(now);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(rates_are_by_the_engines_clock),
 		cmocka_unit_test(what_is_new_has_no_rate),
+		cmocka_unit_test(what_arrived_changed_has_a_line_of_its_own),
 		cmocka_unit_test(counter_that_fell_has_rate_zero),
 		cmocka_unit_test(busiest_stands_first),
 		cmocka_unit_test(names_cannot_steer_a_terminal),
