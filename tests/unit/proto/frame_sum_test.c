@@ -138,6 +138,44 @@ a_wrong_byte_costs_a_connection(void **state)
 	}
 }
 
+/* What only a session that sums, or wants to, says. */
+static void
+hello_and_headers_say_whether_there_are_sums(void **state)
+{
+	struct tcpx_hello hello = { .session = 1, .role = TCPX_ROLE_OPENER, .incarnation = 2,
+				    .name = "a", .provider = "sock", .channels = 1, .window = 1,
+				    .chunk_max = 1 };
+	struct tcpx_message m = { .seq = 1, .len = 5, .sum = 0x01020304 }, back;
+	size_t plain[2] = { 0 };
+	uint8_t room[1000];
+	struct tcpx_hello h;
+	struct tcpx_buf b;
+
+	for (int sums = 0; sums < 2; sums++) {
+		hello.sums = m.summed = sums;
+		tcpx_buf_init(&b, room, sizeof(room));
+		tcpx_hello_write(&b, &hello);
+		assert_int_equal(b.pos, sums ? plain[0] + 1 : b.pos);
+		plain[0] = b.pos;
+		tcpx_buf_init_const(&b, room, plain[0]);
+		assert_int_equal(tcpx_hello_read(&b, &h), 0);
+		assert_int_equal(h.sums, sums);
+		tcpx_buf_init(&b, room + 500, 500);
+		tcpx_message_write(&b, &m);
+		assert_int_equal(b.pos, sums ? plain[1] + 4 : b.pos);
+		plain[1] = b.pos;
+		tcpx_buf_init_const(&b, room + 500, plain[1]);
+		assert_int_equal(tcpx_message_read(&b, &back), 0);
+		assert_int_equal(back.summed, sums);
+		assert_int_equal(back.sum, sums ? m.sum : 0);
+	}
+	room[plain[0] - 1] = 2;
+	tcpx_buf_init_const(&b, room, plain[0]);
+	assert_int_equal(tcpx_hello_read(&b, &h), TCPX_EPROTO);
+	tcpx_buf_init_const(&b, room + 500, plain[1] - 1);
+	assert_int_equal(tcpx_message_read(&b, &back), TCPX_EPROTO);
+}
+
 int
 main(void)
 {
@@ -147,6 +185,7 @@ main(void)
 		cmocka_unit_test(frames_of_a_handshake_are_not_summed),
 		cmocka_unit_test(streams_of_summed_frames_pass),
 		cmocka_unit_test(a_wrong_byte_costs_a_connection),
+		cmocka_unit_test(hello_and_headers_say_whether_there_are_sums),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
