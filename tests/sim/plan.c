@@ -95,7 +95,9 @@ plan_flips(struct sim_world *w)
 	setting(w, "TCPX_CHECKSUM", 1);
 	if (w->weather == SIM_SOUND)
 		return;
-	tcpx_fabric_set_flips(w->fabric, TCPX_FABRIC_DATA, (uint32_t)tcpx_rng_below(&rng, 4000));
+	/* of a comm each page of a message is a read: five wrong messages in a row shall be rare */
+	tcpx_fabric_set_flips(w->fabric, TCPX_FABRIC_DATA,
+			      (uint32_t)tcpx_rng_below(&rng, w->ops->comm ? 400 : 4000));
 	if (!w->secret.ops) /* whose stand-in for TLS believes what comes */
 		tcpx_fabric_set_flips(w->fabric, TCPX_FABRIC_CONTROL,
 				      (uint32_t)tcpx_rng_below(&rng, 100000));
