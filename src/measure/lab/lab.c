@@ -222,8 +222,8 @@ place_close(struct place *p)
 		close(p->ns);
 }
 
-static int
-nic_index(unsigned nic)
+int
+lab_nic_index(unsigned nic)
 {
 	return (int)nic + 2; /* 1 is lo */
 }
@@ -234,7 +234,7 @@ build_segment(struct build *b, unsigned nic)
 {
 	const struct lab *lab = b->lab;
 	char name[32], other[48]; /* in use: below IFNAMSIZ */
-	struct lab_nl_end end = { name, nic_index(nic) }, far = { other, 0 };
+	struct lab_nl_end end = { name, lab_nic_index(nic) }, far = { other, 0 };
 	struct tcpx_nl m;
 	int rc;
 
@@ -245,17 +245,17 @@ build_segment(struct build *b, unsigned nic)
 	}
 
 	snprintf(other, sizeof(other), "br%u", nic);
-	far.index = nic_index(nic);
+	far.index = lab_nic_index(nic);
 	lab_nl_bridge(&m, far, lab->mtu);
 	rc = ask(&b->fabric, &m, "bridge", 0, nic);
-	lab_nl_link_up(&m, nic_index(nic), 0);
+	lab_nl_link_up(&m, lab_nic_index(nic), 0);
 	rc = rc ? rc : ask(&b->fabric, &m, "bridge up", 0, nic);
 	for (unsigned i = 0; i < lab->hosts && !rc; i++) {
 		snprintf(other, sizeof(other), "h%un%u", i, nic);
-		far.index = nic_index((i + 1) * lab->nics + nic);
+		far.index = lab_nic_index((i + 1) * lab->nics + nic);
 		lab_nl_veth(&m, end, far, b->fabric.ns, lab->mtu);
 		rc = ask(&b->host[i], &m, "veth", i, nic);
-		lab_nl_link_up(&m, far.index, nic_index(nic));
+		lab_nl_link_up(&m, far.index, lab_nic_index(nic));
 		rc = rc ? rc : ask(&b->fabric, &m, "bridge port", i, nic);
 	}
 	return rc;
@@ -269,19 +269,19 @@ build_nic(struct build *b, unsigned host, unsigned nic)
 	struct tcpx_nl m;
 	int rc;
 
-	lab_nl_addr(&m, nic_index(nic), lab_addr(host, nic), 24);
+	lab_nl_addr(&m, lab_nic_index(nic), lab_addr(host, nic), 24);
 	rc = ask(at, &m, "address", host, nic);
 	if (rc)
 		return rc;
 	if (rate_bps) {
 		struct lab_nl_tbf tbf = lab_nl_tbf_for(rate_bps);
 
-		lab_nl_tbf(&m, nic_index(nic), &tbf);
+		lab_nl_tbf(&m, lab_nic_index(nic), &tbf);
 		rc = ask(at, &m, "rate limit (tbf)", host, nic);
 		if (rc)
 			return rc;
 	}
-	lab_nl_link_up(&m, nic_index(nic), 0);
+	lab_nl_link_up(&m, lab_nic_index(nic), 0);
 	return ask(at, &m, "link up", host, nic);
 }
 

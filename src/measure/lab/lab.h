@@ -41,6 +41,8 @@ bool lab_ns_parse(const char *ns_name, char *lab, int *host);
 int lab_rates_parse(struct lab *lab, const char *text);
 /* Host byte order: 10.77.<nic>.<host + 1>, prefix length 24. */
 uint32_t lab_addr(unsigned host, unsigned nic);
+/* Interface index of a host's NIC in its namespace. */
+int lab_nic_index(unsigned nic);
 
 /* All or nothing: TOOL_OK, TOOL_USAGE (the name is taken), TOOL_DENIED, TOOL_ROLLED_BACK,
  * TOOL_HALF. */
