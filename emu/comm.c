@@ -294,7 +294,7 @@ static void
 trigger_set(struct emu_comm *c, const struct emu_socket *s, struct emu_task *t, uint32_t total)
 {
 	static const enum emu_fault_kind kinds[] = { EMU_FAULT_KILL, EMU_FAULT_DATA_CLOSE,
-						     EMU_FAULT_HALF_OPEN };
+						     EMU_FAULT_FALSE_DONE, EMU_FAULT_HALF_OPEN };
 
 	for (unsigned i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
 		struct emu_fault *f = emu_comm_fault(c, kinds[i], (int64_t)t->seq);

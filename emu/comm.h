@@ -60,7 +60,8 @@ struct emu_task {
 struct emu_socket {
 	int fd;
 	unsigned index;
-	bool dead;                     /* written by the helper                     */
+	_Atomic bool dead;             /* written by the helper                     */
+	_Atomic bool lies;             /* a fault: what it was given counts as sent */
 	struct emu_task task[EMU_TASKS_MAX];
 	uint32_t head;                 /* written by the driver                     */
 	_Atomic uint32_t moved, tail;

@@ -66,6 +66,8 @@ enum { EMU_KEY_NONE = 0, EMU_KEY_REQ = 1, EMU_KEY_BYTE = 2, EMU_KEY_SOCKET = 4, 
 	  "the control connection closes") \
 	X(DATA_CLOSE, "data-close", 0, 0, 0, INT32_MAX, EMU_OF_BOTH, EMU_KEY_PLACE, \
 	  "a data connection closes: silence") \
+	X(FALSE_DONE, "false-done", 0, 0, 0, INT32_MAX, EMU_OF_SENDS, EMU_KEY_PLACE, \
+	  "a data connection closes, and its sends are done though nothing arrives") \
 	X(KILL, "kill", 0, 0, 0, INT32_MAX, EMU_OF_BOTH, EMU_KEY_PLACE, "the process is killed") \
 	X(HALF_OPEN, "half-open", 0, 0, 0, INT32_MAX, EMU_OF_BOTH, EMU_KEY_PLACE, \
 	  "nothing moves any more, nothing closes") \

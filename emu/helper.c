@@ -23,6 +23,11 @@ pull_trigger(struct emu_comm *c, struct emu_socket *s, const struct emu_trigger 
 		shutdown(s->fd, SHUT_RDWR);
 		s->dead = true;
 		break;
+	case EMU_FAULT_FALSE_DONE:
+		shutdown(s->fd, SHUT_RDWR);
+		s->dead = true;
+		atomic_store(&s->lies, true);
+		break;
 	default: /* half-open: affects the whole comm */
 		atomic_store(&c->stalled, true);
 		break;

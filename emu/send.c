@@ -52,6 +52,15 @@ emu_send_hash(struct emu_comm *c, const struct emu_request *r)
 
 /* ---- taking finished chunks back --------------------------------------------------------- */
 
+/* The kernel gives buffers back after a reset, too, and the real plugin takes that for an arrival. */
+static void
+collect_lies(struct emu_comm *c, struct emu_socket *s)
+{
+	for (; s->head != atomic_load(&s->tail); s->head++)
+		emu_comm_request(c, s->task[s->head % EMU_TASKS_MAX].seq)->pending--;
+	atomic_store(&s->moved, s->head);
+}
+
 static void
 collect_socket(struct emu_comm *c, struct emu_socket *s)
 {
@@ -59,6 +68,8 @@ collect_socket(struct emu_comm *c, struct emu_socket *s)
 	struct emu_task *t;
 	int waiting = 0;
 
+	if (atomic_load(&s->lies))
+		collect_lies(c, s);
 	if (!emu_socket_moved(s) || s->fd < 0)
 		return;
 	/* bytes sent after the count was read make this later, never too early */

@@ -51,6 +51,8 @@ for role in send recv; do
 	ok "half-open, as the $role side sees it" faulty "half-open:comm=0,req=2,role=$role" 0 \
 		"within 3000 ms" "is lost" "$all_well"
 done
+ok "a send is done and never arrives: it is sent again" faulty "false-done:comm=0,req=2" 0 "is lost" \
+	"$all_well"
 ok "every control connection closes, and every one after it: opened again each time" \
 	faulty "ctrl-close:req=2" 0 "is lost" "$all_well"
 # on a slow machine chunks are smaller than a slot, which one byte more then fits

@@ -73,6 +73,27 @@ sender_is_not_told(void *arg)
 	return 0;
 }
 
+/* The sender is told what is not so. */
+static int
+false_success(void *arg)
+{
+	uint64_t end = now_ms() + FOREVER_MS;
+	void *send, *recv;
+	int s = 0, r = 0;
+
+	plugin();
+	pair_connect(&p, 0);
+	pair_memory(&p, CHUNK);
+	CHECK(pair_send(&p, CHUNK, &send) == NCCL_OK);
+	CHECK(pair_recv(&p, CHUNK, &recv) == NCCL_OK);
+	while (!s && now_ms() < end) {
+		CHECK(plugin()->test(send, &s, NULL) == NCCL_OK);
+		CHECK(plugin()->test(recv, &r, NULL) == NCCL_OK);
+	}
+	CHECK(s && !r);
+	return 0;
+}
+
 static int
 silence(void *arg)
 {
@@ -139,6 +160,7 @@ peers(void **state)
 	must_say("ctrl-closed", STRICT FAULT("ctrl-close:role=send,byte=600000")
 		 "|NCCL_DYNAMIC_CHUNK_SIZE=262144", control_gone, NULL);
 	must_say("ctrl-closed", STRICT FAULT("ctrl-close:role=recv"), sender_is_not_told, NULL);
+	must_pass(STRICT FAULT("false-done:byte=100000"), false_success, NULL);
 	must_pass(STRICT FAULT("data-close:role=send,byte=100000"), silence, NULL);
 	must_pass(STRICT FAULT("data-close:role=recv,byte=0"), silence, NULL);
 	must_pass(STRICT FAULT("half-open:role=recv"), silence, NULL);
