@@ -191,7 +191,8 @@ emu_comm_close(struct emu_comm *c)
 	if (c->role == EMU_RECV)
 		receives_end(c);
 	emu_copier_fini(&c->copier);
-	emu_reg_orphan_all(&c->regs);
+	for (uint64_t seq = c->ring.free; seq != c->ring.tail; seq++)
+		emu_reg_unuse(emu_comm_request(c, seq)->reg);
 	c->closed = true;
 	return NCCL_OK;
 }
@@ -238,7 +239,6 @@ emu_comm_post(struct emu_comm *c, struct emu_reg *reg, void *data, uint32_t byte
 
 	*r = (struct emu_request){ .reg = reg, .data = data, .posted = bytes, .late = -1,
 				   .frag = r->frag, .group = r->group, .page = r->page };
-	reg->used++;
 	*shell = (struct emu_shell){ EMU_SHELL_MAGIC, c, seq };
 	*request = shell;
 	return r;

@@ -143,7 +143,6 @@ struct emu_comm {
 	struct emu_ring ring;
 	struct emu_request request[EMU_REQUESTS];
 	struct emu_shell shell[EMU_SHELLS];
-	struct emu_reg *regs;
 	unsigned last_socket;          /* the socket that got the last task         */
 	uint64_t announced;            /* receives announced by the peer            */
 	uint64_t announce;             /* receives announced by this side           */

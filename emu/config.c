@@ -19,7 +19,7 @@ extern char **environ;
 /* The emulator's own; TOPOLOGY, NICS and FAULT are read elsewhere. */
 static const char *const known[] = {
 	"NICS", "TOPOLOGY", "MODE", "FAULT", "SEED", "GPU", "MEMORY", "POOL", "POISON", "DELAYS",
-	"CONNECT_MS",
+	"CONNECT_MS", "PAGE_LOSS",
 };
 
 static bool
@@ -100,7 +100,8 @@ own_read(struct emu_config *c)
 	static const char *const memories[] = { "auto", "gpu", "pinned", "host" };
 	static const char *const delays[] = { "none", "real" };
 	static const char *const off_on[] = { "0", "1" };
-	int mode = 0, memory = 0, delay = 0, poison = 1;
+	static const char *const losses[] = { "warn", "abort" };
+	int mode = 0, memory = 0, delay = 0, poison = 1, loss = 0;
 	uint64_t gpu = 0, pool = 32768, connect_ms = 20000;
 	bool good = names_good();
 
@@ -108,12 +109,14 @@ own_read(struct emu_config *c)
 	good &= word("TCPX_EMU_MEMORY", memories, 4, &memory);
 	good &= word("TCPX_EMU_DELAYS", delays, 2, &delay);
 	good &= word("TCPX_EMU_POISON", off_on, 2, &poison);
+	good &= word("TCPX_EMU_PAGE_LOSS", losses, 2, &loss);
 	good &= number("TCPX_EMU_SEED", 0, UINT64_MAX, &c->seed);
 	good &= number("TCPX_EMU_GPU", 0, EMU_GPUS_MAX - 1, &gpu);
 	/* fragment offsets have 32 bits */
 	good &= number("TCPX_EMU_POOL", 1, 1u << 20, &pool);
 	good &= number("TCPX_EMU_CONNECT_MS", 1, 3600000, &connect_ms);
 	c->strict = mode == 1;
+	c->page_loss_aborts = loss == 1;
 	c->memory = (enum emu_memory)memory;
 	c->delays = c->steering_check = delay == 1;
 	c->poison = poison != 0;

@@ -16,6 +16,7 @@ enum emu_memory { EMU_MEMORY_AUTO, EMU_MEMORY_GPU, EMU_MEMORY_PINNED, EMU_MEMORY
 struct emu_config {
 	/* TCPX_EMU_* */
 	bool strict;         /* MODE                                                      */
+	bool page_loss_aborts; /* PAGE_LOSS: in strict mode; no hardware has shown the loss */
 	uint64_t seed;       /* SEED                                                      */
 	int gpu;             /* GPU: for a thread without a current context               */
 	enum emu_memory memory;

@@ -61,9 +61,22 @@ report(void)
 		emu_last_word("fault", "\"%s\" never happened in process %d", text, (int)emu.pid);
 }
 
+/* Of calls that need NICs. */
+static enum nccl_result
+ready(const char *call)
+{
+	if (atomic_load(&initialised))
+		return NCCL_OK;
+	return emu_misuse("no-init", "%s: init() was not called, or failed", call);
+}
+
 static enum nccl_result
 devices(int *count)
 {
+	enum nccl_result result = ready("devices");
+
+	if (result)
+		return result;
 	*count = (int)emu.topology.count;
 	return NCCL_OK;
 }
@@ -71,8 +84,11 @@ devices(int *count)
 static enum nccl_result
 properties(int dev, struct nccl_props_v7 *props)
 {
+	enum nccl_result result = ready("getProperties");
 	struct emu_nic *nic;
 
+	if (result)
+		return result;
 	if (dev < 0 || (unsigned)dev >= emu.topology.count)
 		return emu_misuse("bad-dev", "getProperties: dev %d of %u", dev,
 				  emu.topology.count);
@@ -89,16 +105,20 @@ properties(int dev, struct nccl_props_v7 *props)
 static enum nccl_result
 listen_on(int dev, void *handle, void **listen_comm)
 {
-	enum nccl_result result = emu_gpu_start(&emu.config);
+	enum nccl_result result = ready("listen");
 
+	if (!result)
+		result = emu_gpu_start(&emu.config);
 	return result ? result : emu_listen(&emu, dev, handle, listen_comm);
 }
 
 static enum nccl_result
 connect_to(int dev, void *handle, void **send_comm, struct nccl_device_handle **device)
 {
-	enum nccl_result result = emu_gpu_start(&emu.config);
+	enum nccl_result result = ready("connect");
 
+	if (!result)
+		result = emu_gpu_start(&emu.config);
 	(void)device; /* ignored, as by the real plugin */
 	return result ? result : emu_connect(&emu, dev, handle, send_comm);
 }
@@ -117,19 +137,14 @@ reg(void *comm, void *data, int size, int type, void **mhandle)
 	struct emu_comm *c;
 	enum nccl_result result = emu_comm_enter(comm, EMU_ANY, "regMr", &c);
 
-	return result ? result : emu_comm_leave(c, emu_reg_new(&c->regs, data, size, type, mhandle));
+	return result ? result : emu_comm_leave(c, emu_reg_new(c->nic, data, size, type, mhandle));
 }
 
 static enum nccl_result
 dereg(void *comm, void *mhandle)
 {
-	enum nccl_result result;
-	struct emu_comm *c;
-
-	if (!comm && emu_reg_drop_orphan(mhandle))
-		return NCCL_OK;
-	result = emu_comm_enter(comm, EMU_ANY, "deregMr", &c);
-	return result ? result : emu_comm_leave(c, emu_reg_drop(c->regs, mhandle));
+	(void)comm; /* not looked at, as by the real plugin */
+	return emu_reg_drop(mhandle);
 }
 
 static enum nccl_result
@@ -169,10 +184,10 @@ post_checks(struct emu_comm *c, const char *call, int size, void *mhandle, struc
 				  EMU_REQUESTS);
 	if (size < 0)
 		return emu_refuse("bad-size", "%s: size %d", call, size);
-	*reg = emu_reg_find(c->regs, mhandle);
+	*reg = emu_reg_use(c->nic, mhandle);
 	if (!*reg)
-		return emu_misuse("mhandle-unknown", "%s: %p is no registration of this comm", call,
-				  mhandle);
+		return emu_misuse("mhandle-unknown", "%s: %p is no registration of NIC %s", call,
+				  mhandle, c->nic->name);
 	return NCCL_OK;
 }
 
@@ -187,10 +202,12 @@ send_post(struct emu_comm *c, void *data, int size, void *mhandle, void **reques
 	if (result)
 		return result;
 	if (size && ((char *)data < reg->base ||
-		     (size_t)((char *)data - reg->base) + (size_t)size > reg->size))
+		     (size_t)((char *)data - reg->base) + (size_t)size > reg->size)) {
+		emu_reg_unuse(reg);
 		return emu_misuse("send-outside", "isend: %p, %d bytes, is not within its "
 				  "registration %p, %zu bytes", data, size, (void *)reg->base,
 				  reg->size);
+	}
 	if ((unsigned)size > sockets)
 		emu_misuse("send-large", "isend: %d bytes are more than %llu, a chunk for each of %u "
 			   "sockets: the receiver loses pages", size, (unsigned long long)sockets,
@@ -287,7 +304,7 @@ send_finish(struct emu_comm *c, struct emu_request *r, uint64_t seq)
 	if (c->config->strict && r->hash != emu_send_hash(c, r))
 		return emu_misuse("send-changed", "send comm %d, request %llu: the buffer was written "
 				  "to before test() said done", c->index, (unsigned long long)seq);
-	r->reg->used--;
+	emu_reg_unuse(r->reg);
 	c->ring.free++;
 	return NCCL_OK;
 }
@@ -380,7 +397,7 @@ consumed(void *comm, int n, void *request)
 {
 	struct emu_shell *shell = request;
 	struct emu_comm *c;
-	enum nccl_result result = emu_comm_enter(comm, EMU_RECV, "irecvConsumed", &c);
+	enum nccl_result result = emu_comm_enter(comm, EMU_ANY, "irecvConsumed", &c);
 
 	if (result)
 		return result;
@@ -388,9 +405,9 @@ consumed(void *comm, int n, void *request)
 		result = emu_refuse("consume-n", "irecvConsumed: n is %d: maxRecvs is 1", n);
 	else if (!shell || shell->magic != EMU_SHELL_MAGIC)
 		result = emu_refuse("consume-null", "irecvConsumed: %p is no request", request);
-	else if (shell->comm->role == EMU_SEND)
+	else if (shell->comm->role == EMU_SEND) /* whatever comm it is said of */
 		emu_warn("[consume-send] irecvConsumed: a send needs none");
-	else if (shell->comm != c)
+	else if (c->role == EMU_SEND || shell->comm != c)
 		result = emu_refuse("consume-comm", "irecvConsumed: the request is of receive comm "
 				    "%d, not %d", shell->comm->index, c->index);
 	else
@@ -404,8 +421,11 @@ static enum nccl_result
 close_comm(void *comm)
 {
 	struct emu_comm *c;
-	enum nccl_result result = emu_comm_enter(comm, EMU_ANY, "close", &c);
+	enum nccl_result result;
 
+	if (!comm)
+		return NCCL_OK; /* as by the real plugin */
+	result = emu_comm_enter(comm, EMU_ANY, "close", &c);
 	return result ? result : emu_comm_leave(c, emu_comm_close(c));
 }
 

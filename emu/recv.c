@@ -86,7 +86,7 @@ epoch_next(struct emu_comm *c, struct emu_request *r, struct emu_task *t, unsign
 {
 	if (used) {
 		r->epoch[socket]++;
-		emu_misuse("page-loss", "receive comm %d, request %llu: two chunks on socket %u, "
+		(c->config->page_loss_aborts ? emu_misuse : emu_refuse)("page-loss", "receive comm %d, request %llu: two chunks on socket %u, "
 			   "pages are lost: a send is to have at most NCCL_DYNAMIC_CHUNK_SIZE = %u "
 			   "bytes", c->index, (unsigned long long)t->seq, socket,
 			   c->config->chunk);
@@ -333,7 +333,7 @@ emu_recv_consumed(struct emu_comm *c, uint64_t seq)
 		__atomic_store_n(&c->meta->cnt[seq % NCCL_UNPACK_SLOTS], 0xdbdbdbdbdbdbdbdbull,
 				 __ATOMIC_RELEASE);
 	r->frags = 0;
-	r->reg->used--;
+	emu_reg_unuse(r->reg);
 	c->ring.free++;
 	return NCCL_OK;
 }

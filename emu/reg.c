@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Registrations. GPU memory must be what a dma-buf can hold: whole, aligned pages. */
+/* The registrations of the process. GPU memory must be what a dma-buf can hold: whole, aligned pages. */
 #include "emu/reg.h"
 
 #include <pthread.h>
@@ -9,8 +9,13 @@
 #include "emu/bounds.h"
 #include "emu/say.h"
 
+static struct {
+	pthread_mutex_t lock;
+	struct emu_reg *list;
+} all = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
 enum nccl_result
-emu_reg_new(struct emu_reg **list, void *data, int size, int type, void **mhandle)
+emu_reg_new(const struct emu_nic *nic, void *data, int size, int type, void **mhandle)
 {
 	struct emu_reg *r;
 
@@ -31,74 +36,61 @@ emu_reg_new(struct emu_reg **list, void *data, int size, int type, void **mhandl
 	r = calloc(1, sizeof(*r));
 	if (!r)
 		return NCCL_SYSTEM_ERROR;
-	*r = (struct emu_reg){ .next = *list, .base = data, .size = (size_t)size,
-			       .gpu = type == NCCL_PTR_CUDA, .live = true };
-	*list = r;
+	r->nic = nic;
+	r->base = data;
+	r->size = (size_t)size;
+	r->gpu = type == NCCL_PTR_CUDA;
+	pthread_mutex_lock(&all.lock);
+	r->next = all.list;
+	all.list = r;
+	pthread_mutex_unlock(&all.lock);
 	*mhandle = r;
 	return NCCL_OK;
 }
 
 struct emu_reg *
-emu_reg_find(struct emu_reg *list, const void *mhandle)
+emu_reg_use(const struct emu_nic *nic, const void *mhandle)
 {
-	for (; list; list = list->next) {
-		if (list == mhandle)
-			return list->live ? list : NULL;
-	}
-	return NULL;
+	struct emu_reg *r;
+
+	pthread_mutex_lock(&all.lock);
+	for (r = all.list; r && (r != mhandle || r->nic != nic); r = r->next)
+		;
+	if (r)
+		r->used++;
+	pthread_mutex_unlock(&all.lock);
+	return r;
+}
+
+void
+emu_reg_unuse(struct emu_reg *r)
+{
+	pthread_mutex_lock(&all.lock);
+	r->used--;
+	pthread_mutex_unlock(&all.lock);
 }
 
 enum nccl_result
-emu_reg_drop(struct emu_reg *list, void *mhandle)
+emu_reg_drop(const void *mhandle)
 {
-	struct emu_reg *r = emu_reg_find(list, mhandle);
-
-	if (!r)
-		return emu_misuse("dereg-unknown", "deregMr: %p is no registration of this comm",
-				  mhandle);
-	if (r->used)
-		return emu_misuse("dereg-busy", "deregMr: %u requests still use %p, %zu bytes",
-				  r->used, (void *)r->base, r->size);
-	r->live = false;
-	return NCCL_OK;
-}
-
-/* Registrations of closed comms. */
-static struct {
-	pthread_mutex_t lock;
-	struct emu_reg *list;
-} orphans = { .lock = PTHREAD_MUTEX_INITIALIZER };
-
-void
-emu_reg_orphan_all(struct emu_reg **list)
-{
-	while (*list) {
-		struct emu_reg *r = *list;
-
-		*list = r->next;
-		if (!r->live) {
-			free(r);
-			continue;
-		}
-		pthread_mutex_lock(&orphans.lock);
-		r->next = orphans.list;
-		orphans.list = r;
-		pthread_mutex_unlock(&orphans.lock);
-	}
-}
-
-bool
-emu_reg_drop_orphan(const void *mhandle)
-{
+	enum nccl_result result = NCCL_OK;
 	struct emu_reg **at, *r;
 
-	pthread_mutex_lock(&orphans.lock);
-	for (at = &orphans.list; *at && *at != mhandle; at = &(*at)->next)
+	if (!mhandle)
+		return NCCL_OK; /* as by the real plugin */
+	pthread_mutex_lock(&all.lock);
+	for (at = &all.list; *at && *at != mhandle; at = &(*at)->next)
 		;
 	r = *at;
-	if (r)
+	if (!r)
+		result = emu_misuse("dereg-unknown", "deregMr: %p is no registration", mhandle);
+	else if (r->used)
+		result = emu_misuse("dereg-busy", "deregMr: %u requests still use %p, %zu bytes",
+				    r->used, (void *)r->base, r->size);
+	else
 		*at = r->next;
-	pthread_mutex_unlock(&orphans.lock);
-	free(r);
-	return r != NULL;
+	pthread_mutex_unlock(&all.lock);
+	if (!result)
+		free(r);
+	return result;
 }

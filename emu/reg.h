@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Registered memory, the result of regMr(). It belongs to one comm; one thread at a time. */
+/*
+ * Registered memory, the result of regMr(). It belongs to the process and to a NIC: any comm of
+ * the NIC may use it, and it outlives the comm that it was made with. Any thread.
+ */
 #ifndef EMU_REG_H
 #define EMU_REG_H
 
@@ -9,26 +12,24 @@
 
 #include "net/plugin/nccl_net.h"
 
+struct emu_nic;
+
 struct emu_reg {
 	struct emu_reg *next;
+	const struct emu_nic *nic;
 	char *base;
 	size_t size;
-	bool gpu;      /* type CUDA      */
-	bool live;     /* not deregistered; dead entries stay, to recognise stale handles */
+	bool gpu;      /* type CUDA                      */
 	unsigned used; /* number of requests that use it */
 };
 
-/* Registers @data after the real plugin's checks. @list: the comm's. */
-enum nccl_result emu_reg_new(struct emu_reg **list, void *data, int size, int type,
+/* Registers @data after the real plugin's checks. */
+enum nccl_result emu_reg_new(const struct emu_nic *nic, void *data, int size, int type,
 			     void **mhandle);
-/* Makes a registration dead. Refused: it is not live, or a request uses it. */
-enum nccl_result emu_reg_drop(struct emu_reg *list, void *mhandle);
-/* The live registration of @mhandle, or NULL. */
-struct emu_reg *emu_reg_find(struct emu_reg *list, const void *mhandle);
-/* Moves the live registrations of a closed comm to a list of the process, which any thread may
- * use. A client may deregister after closing: the real plugin does not look at the comm, and a
- * broken comm has to be closed first. */
-void emu_reg_orphan_all(struct emu_reg **list);
-bool emu_reg_drop_orphan(const void *mhandle); /* false: not on that list */
+/* For a request: the registration of @mhandle, if it is one of the NIC; or NULL. */
+struct emu_reg *emu_reg_use(const struct emu_nic *nic, const void *mhandle);
+void emu_reg_unuse(struct emu_reg *r);
+/* Refused: it is none, or a request uses it. NULL is well. */
+enum nccl_result emu_reg_drop(const void *mhandle);
 
 #endif

@@ -51,6 +51,8 @@ emu_listen(struct emu *e, int dev, void *handle, void **listen_comm)
 	struct emu_handle h = { .magic = EMU_HANDLE_MAGIC };
 	struct emu_listen_comm *l;
 
+	if (!handle)
+		return emu_misuse("handle-bad", "listen: no memory for the handle");
 	if (!nic)
 		return emu_misuse("bad-dev", "listen: dev %d of %u: dev is the number of a NIC, not "
 				  "of a GPU", dev, e->topology.count);
@@ -212,6 +214,8 @@ emu_connect(struct emu *e, int dev, void *handle, void **send_comm)
 	struct emu_dial *d;
 
 	*send_comm = NULL;
+	if (!handle)
+		return emu_misuse("handle-bad", "connect: there is no handle");
 	memcpy(&h, handle, sizeof(h));
 	if (!nic)
 		return emu_misuse("bad-dev", "connect: dev %d of %u: dev is the number of a NIC, "
@@ -307,7 +311,9 @@ emu_listen_close(void *listen_comm)
 {
 	struct emu_listen_comm *l = listen_comm;
 
-	if (!l || l->magic != EMU_LISTEN_MAGIC || l->closed)
+	if (!l)
+		return NCCL_OK; /* as by the real plugin */
+	if (l->magic != EMU_LISTEN_MAGIC || l->closed)
 		return emu_misuse("no-listen", "closeListen: %p is no open listen comm",
 				  listen_comm);
 	l->closed = true;

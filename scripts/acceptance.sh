@@ -147,6 +147,7 @@ if part fatal; then
 		done
 		fault "$f:req=3" 1 "no (sending|receiving) channel is left"
 	done
+	fault "false-done:comm=0,req=3" 0 "is lost"
 	for f in size-larger size-smaller size-zero; do
 		fault $f:comm=0,req=3 0 "is lost"
 		fault $f:req=3 1 "no (sending|receiving) channel is left"

@@ -31,12 +31,15 @@ mhandle_unknown(void *arg)
 }
 
 static int
-mhandle_of_another(void *arg)
+mhandle_of_another_nic(void *arg)
 {
+	struct pair other;
 	void *request;
 
 	pair_start(&p);
-	CHECK(plugin()->isend(p.send, p.to, 100, 0, p.to_mh, &request) == REFUSED);
+	pair_connect(&other, 1);
+	pair_memory(&other, 4096);
+	CHECK(plugin()->isend(p.send, other.from, 100, 0, other.from_mh, &request) == REFUSED);
 	return 0;
 }
 
@@ -66,7 +69,7 @@ static int
 dereg_unknown(void *arg)
 {
 	pair_start(&p);
-	CHECK(plugin()->dereg(p.recv, p.from_mh) == REFUSED);
+	CHECK(plugin()->dereg(p.recv, &p) == REFUSED);
 	return 0;
 }
 
@@ -119,8 +122,10 @@ wrong_comm(void *arg)
 static int
 no_comm(void *arg)
 {
+	void *request;
+
 	pair_start(&p);
-	CHECK(plugin()->dereg(NULL, p.from_mh) == REFUSED);
+	CHECK(plugin()->isend(NULL, p.from, 100, 0, p.from_mh, &request) == REFUSED);
 	return 0;
 }
 
@@ -351,16 +356,56 @@ registrations_outlive_their_comm(void **state)
 	must_pass(STRICT, dereg_after_close, NULL);
 }
 
+static int
+dereg_twice(void *arg)
+{
+	pair_start(&p);
+	CHECK(plugin()->dereg(p.send, p.from_mh) == NCCL_OK);
+	CHECK(plugin()->dereg(p.send, p.from_mh) == REFUSED);
+	return 0;
+}
+
+static int
+no_init(void *arg)
+{
+	char handle[NCCL_HANDLE_BYTES] = { 0 };
+	void *comm;
+	int count;
+
+	CHECK(plugin_only()->devices(&count) == REFUSED);
+	CHECK(plugin_only()->listen(0, handle, &comm) == REFUSED);
+	return 0;
+}
+
+static int
+no_handle(void *arg)
+{
+	void *comm;
+
+	CHECK(plugin()->listen(0, NULL, &comm) == REFUSED);
+	CHECK(plugin()->connect(0, NULL, &comm, NULL) == REFUSED);
+	return 0;
+}
+
+static void
+what_comes_before_init_is_named(void **state)
+{
+	must_say("no-init", FAITHFUL, no_init, NULL); /* no mode is known yet */
+	must_say("no-init", STRICT, no_init, NULL);
+}
+
 static const struct {
 	const char *name;
 	int (*body)(void *);
 	const char *env;
 } misuses[] = {
 	{ "mhandle-unknown", mhandle_unknown, "" },
-	{ "mhandle-unknown", mhandle_of_another, "" },
+	{ "mhandle-unknown", mhandle_of_another_nic, "" },
 	{ "send-outside", send_outside, "" },
 	{ "dereg-busy", dereg_busy, "" },
 	{ "dereg-unknown", dereg_unknown, "" },
+	{ "dereg-unknown", dereg_twice, "" },
+	{ "handle-bad", no_handle, "" },
 	{ "iflush", iflush, "" },
 	{ "closed-comm", closed_comm, "" },
 	{ "closed-comm", closed_with_request, "" },
@@ -399,6 +444,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_strict_mode_ends),
+		cmocka_unit_test(what_comes_before_init_is_named),
 		cmocka_unit_test(a_comm_may_change_hands),
 		cmocka_unit_test(registrations_outlive_their_comm),
 	};

@@ -73,7 +73,7 @@ sender_is_not_told(void *arg)
 	return 0;
 }
 
-/* The sender is told what is not so. */
+/* test() says done of what never arrives. */
 static int
 false_success(void *arg)
 {

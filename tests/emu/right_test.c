@@ -45,6 +45,41 @@ random_sizes(void **state)
 	}
 }
 
+/* What looks like a mistake, and what the real plugin takes. */
+static int
+takes(void *arg)
+{
+	struct pair p, other;
+	void *sent, *request;
+	int done = 0;
+
+	pair_start(&p);
+	pair_connect(&other, 0);
+	pair_memory(&other, 4096);
+	/* a registration is the NIC's, not the comm's */
+	CHECK(plugin()->isend(p.send, other.from, 100, 0, other.from_mh, &sent) == NCCL_OK);
+	CHECK(pair_recv(&p, 100, &request) == NCCL_OK);
+	finish(sent);
+	while (!done)
+		CHECK(plugin()->test(request, &done, NULL) == NCCL_OK);
+	CHECK(plugin()->consumed(p.recv, 1, request) == NCCL_OK);
+	CHECK(pair_send(&p, 100, &request) == NCCL_OK);
+	CHECK(plugin()->consumed(p.send, 1, request) == NCCL_OK); /* and a warning */
+	CHECK(plugin()->dereg(p.send, NULL) == NCCL_OK);
+	CHECK(plugin()->dereg(p.recv, other.to_mh) == NCCL_OK);
+	CHECK(plugin()->close_send(other.send) == NCCL_OK);
+	CHECK(plugin()->close_send(NULL) == NCCL_OK && plugin()->close_recv(NULL) == NCCL_OK);
+	CHECK(plugin()->close_listen(NULL) == NCCL_OK);
+	return 0;
+}
+
+static void
+what_the_real_one_takes(void **state)
+{
+	must_say("consume-send", STRICT, takes, NULL);
+	must_say("consume-send", FAITHFUL, takes, NULL);
+}
+
 static void
 software_gpu(void **state)
 {
@@ -177,6 +212,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(only_version_7_is_exported),
 		cmocka_unit_test(random_sizes),
+		cmocka_unit_test(what_the_real_one_takes),
 		cmocka_unit_test(software_gpu),
 		cmocka_unit_test(copies_do_not_wait_for_kernels),
 		cmocka_unit_test(a_chunk_for_each_socket),
