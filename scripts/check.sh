@@ -184,6 +184,10 @@ if [ "$long" ] && [ -e build/build.ninja ] && compiled product build product \
 	longer deaths build/tests/deaths/deaths_test 1000
 	longer deaths-asan build-asan/tests/deaths/deaths_test 1000
 	longer soak sh tests/long/soak.sh build/tcpx
+	longer chaos-asan sh tests/long/chaos.sh build-asan/tcpx 1800
+	if compiled chaos-tsan build-tsan tcpx; then
+		longer chaos-tsan setarch -R sh tests/long/chaos.sh build-tsan/tcpx 600
+	fi
 	if compiled crowd build tests/attack/crowd_test; then
 		longer crowd env CROWD_LOAD="1000 10000 4000" build/tests/attack/crowd_test
 	fi
