@@ -149,7 +149,7 @@ static const struct tcpx_setting_def settings[] = {
 	[TCPX_SET_NOTE_LIMIT] = {
 		.name = "TCPX_NOTE_LIMIT", .type = TCPX_TYPE_COUNT, .value = "65536",
 		.unit = "notes", .min = 1, .max = 16 * MIB, .since = "0.1.0",
-		.help = "Notes of a peer kept until they are taken; more are dropped.",
+		.help = "Notes of a peer kept until they are taken; more wait at the peer.",
 	},
 	[TCPX_SET_CREDIT_XFERS] = {
 		.name = "TCPX_CREDIT_XFERS", .type = TCPX_TYPE_COUNT, .value = "64",

@@ -34,10 +34,11 @@ static const char *const frame_name[] = {
 	[TCPX_FR_BYE] = "BYE",
 	[TCPX_FR_CHANNEL_ASK] = "CHANNEL_ASK",
 	[TCPX_FR_CHANNEL_HANDLE] = "CHANNEL_HANDLE",
+	[TCPX_FR_NOTED] = "NOTED",
 };
 
 #define FRAME_NAMES (sizeof(frame_name) / sizeof(frame_name[0]))
-_Static_assert(FRAME_NAMES == TCPX_FR_CHANNEL_HANDLE + 1, "name every frame");
+_Static_assert(FRAME_NAMES == TCPX_FR_NOTED + 1, "name every frame");
 
 static bool
 frame_known(uint8_t type)

@@ -56,7 +56,8 @@ enum tcpx_frame_type {
 	TCPX_FR_MESSAGE,     /* for channels whose messages carry no header        */
 	TCPX_FR_BYE,       /* the session ends                                     */
 	TCPX_FR_CHANNEL_ASK, /* opens a channel again: listen for this generation  */
-	TCPX_FR_CHANNEL_HANDLE /* the answer: where it connects to, or that it cannot */
+	TCPX_FR_CHANNEL_HANDLE, /* the answer: where it connects to, or that it cannot */
+	TCPX_FR_NOTED = 48 /* so many notes more have been taken over              */
 };
 
 struct tcpx_frame_head {
@@ -243,7 +244,7 @@ void tcpx_chan_handle_write(struct tcpx_buf *b, const struct tcpx_chan_handle *h
 int tcpx_chan_handle_read(struct tcpx_buf *b, struct tcpx_chan_handle *h);
 void tcpx_message_write(struct tcpx_buf *b, const struct tcpx_message *m);
 int tcpx_message_read(struct tcpx_buf *b, struct tcpx_message *m);
-/* ACK, CANCEL, MATCHED carry one u64; NOTE is bytes; PING, PONG nothing;
+/* ACK, CANCEL, MATCHED, NOTED carry one u64; NOTE is bytes; PING, PONG nothing;
  * REFUSE and BYE are code and text: */
 void tcpx_refuse_write(struct tcpx_buf *b, int32_t code, const char *text);
 int tcpx_refuse_read(struct tcpx_buf *b, int32_t *code, char text[TCPX_TEXT_MAX]);

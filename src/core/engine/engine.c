@@ -33,6 +33,7 @@
 #include "core/session/gate.h"
 #include "core/session/listen.h"
 #include "core/session/note.h"
+#include "core/session/note_flow.h"
 #include "core/session/peer.h"
 #include "core/session/session.h"
 #include "core/transfer/match.h"
@@ -226,6 +227,8 @@ tcpx_engine_open(const struct tcpx_engine_opts *opts, const struct engine_env *e
 	tcpx_node_init(&e->listeners->pending);
 	tcpx_node_init(&e->listeners->half_open);
 	tcpx_node_init(&e->notes->turn);
+	e->notes->engine = e;
+	e->notes->retry.run = tcpx_notes_retry;
 	tcpx_gpus_init(e, env ? env->gpu : NULL);
 	e->memory->gpu_arg = env ? env->gpu_arg : NULL;
 	rc = mark_process(e);

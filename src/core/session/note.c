@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Notes that have arrived and wait to be taken. Each peer has a queue, limited in number and bytes:
- * beyond it its new ones are dropped and counted, because an application that never takes them must
- * not exhaust memory, and a peer that sends many must not cost others theirs.
+ * beyond it its new ones find no room, because an application that never takes them must not exhaust
+ * memory, and a peer that sends many must not cost others theirs.
  */
 #include "core/session/note.h"
 
@@ -106,19 +106,21 @@ enqueue(struct tcpx_peer *from, struct tcpx_note *n)
 }
 
 int
-tcpx_note_push(struct tcpx_peer *from, const void *data, size_t len)
+tcpx_note_push(struct tcpx_peer *from, const void *data, size_t len, bool drop)
 {
 	struct tcpx_engine *e = from->engine;
 	uint64_t bytes = sizeof(struct tcpx_note) + len;
 	struct tcpx_note *n;
+	int rc;
 
 	if (!tcpx_quota_charge(&from->kept, bytes))
-		return dropped(from, TCPX_ELIMIT);
+		return drop ? dropped(from, TCPX_ELIMIT) : TCPX_ELIMIT;
 	n = make(from, data, len);
 	if (!n || !enqueue(from, n)) {
 		tcpx_quota_give(&from->kept, bytes);
+		rc = n ? TCPX_ELIMIT : -ENOMEM;
 		free(n);
-		return dropped(from, n ? TCPX_ELIMIT : -ENOMEM);
+		return drop ? dropped(from, rc) : rc;
 	}
 	count_add(&e->count.notes_rx, 1);
 	tcpx_event_changed(e);
@@ -164,6 +166,8 @@ take(struct tcpx_engine *e, struct tcpx_note **note)
 	pthread_mutex_unlock(&all->lock);
 	if (!n)
 		return -EAGAIN;
+	if (atomic_load(&all->held))
+		tcpx_loop_post(&e->loop[0], &all->retry);
 	if (rest)
 		tcpx_peer_put(rest);
 	atomic_store_explicit(&all->looks, 0, memory_order_relaxed);

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "base/chain.h"
+#include "core/loop/loop.h"
 #include "proto/frame.h"
 
 struct tcpx_engine;
@@ -34,15 +35,18 @@ struct notes {
 	struct tcpx_node turn;
 	_Atomic int sleepers;
 	_Atomic uint32_t looks; /* calls of tcpx_note_get() in a row that found none */
+	_Atomic uint32_t held;  /* in all sessions: come, and found no room yet      */
+	struct work retry;      /* for these                                         */
+	struct tcpx_engine *engine;
 };
 
 /* Copies a note into a chain that the caller locks: a note to send once its session is open.
  * -ENOMEM. */
 int tcpx_note_keep(struct tcpx_node *chain, const void *data, size_t len);
 /* Copies a received note into its peer's queue and wakes the threads that wait for one. Above
- * TCPX_NOTE_LIMIT or the peer's share of memory (TCPX_ELIMIT), or without memory, it is dropped and
- * counted: then its transfer fails. */
-int tcpx_note_push(struct tcpx_peer *from, const void *data, size_t len);
+ * TCPX_NOTE_LIMIT or the peer's share of memory (TCPX_ELIMIT), or without memory, it is not; @drop: it
+ * is counted as dropped then, and its transfer fails. */
+int tcpx_note_push(struct tcpx_peer *from, const void *data, size_t len, bool drop);
 void tcpx_note_queue_init(struct note_queue *q);
 /* Frees notes that nobody took. No other thread is left. */
 void tcpx_notes_close(struct notes *all);

@@ -13,7 +13,7 @@
 #include "core/loop/loop.h"
 #include "core/loop/queue.h"
 #include "core/session/control.h"
-#include "core/session/note.h"
+#include "core/session/note_flow.h"
 #include "core/session/peer.h"
 #include "core/session/session.h"
 #include "net/resolve.h"
@@ -400,7 +400,6 @@ int
 tcpx_notify(tcpx_peer *p, const void *data, size_t len)
 {
 	struct session *s;
-	struct tcpx_buf b;
 	int rc;
 
 	if (len > TCPX_NOTE_MAX || (len && !data))
@@ -412,13 +411,9 @@ tcpx_notify(tcpx_peer *p, const void *data, size_t len)
 	pthread_mutex_lock(&s->lock);
 	if (s->state == SESS_FAILED) {
 		rc = tcpx_session_cause(s);
-	} else if (s->state == SESS_OPEN) {
-		tcpx_buf_init_const(&b, data, len);
-		b.pos = len;
-		rc = tcpx_control_put_bulk(s, TCPX_FR_NOTE, &b, NULL);
-		tcpx_control_flush(s);
 	} else {
-		rc = tcpx_note_keep(&s->hs->notes, data, len);
+		rc = tcpx_notes_send(s, data, len);
+		tcpx_control_flush(s);
 	}
 	count_add(&p->engine->count.notes_tx, rc == 0);
 	pthread_mutex_unlock(&s->lock);

@@ -19,7 +19,7 @@
 #include "core/loop/queue.h"
 #include "core/session/control.h"
 #include "core/session/half_open.h"
-#include "core/session/note.h"
+#include "core/session/note_flow.h"
 #include "core/session/peer.h"
 #include "core/session/receive.h"
 #include "core/session/timer.h"
@@ -55,8 +55,10 @@ tcpx_session_new(struct tcpx_engine *e, bool opener, struct session **out)
 	for (i = 0; i < CREDIT_KINDS; i++)
 		tcpx_node_init(&s->xfers.waiting[i]);
 	tcpx_node_init(&s->xfers.after_event);
-	tcpx_node_init(&s->hs->notes);
 	tcpx_node_init(&s->hs->half_open);
+	tcpx_node_init(&s->xfers.noting);
+	tcpx_node_init(&s->notes.waiting);
+	tcpx_node_init(&s->notes.held);
 	for (i = 0; i < SESS_BUCKETS; i++)
 		tcpx_node_init(&s->xfers.bucket[i]);
 	rc = tcpx_ctrl_new(&s->control.ctrl);
@@ -89,10 +91,6 @@ tcpx_session_get(struct session *s)
 static void
 drop_handshake(struct session *s)
 {
-	if (!s->hs)
-		return;
-	tcpx_chain_each(n, after, &s->hs->notes)
-		free(tcpx_container(n, struct tcpx_note, node));
 	free(s->hs);
 	s->hs = NULL;
 }
@@ -109,6 +107,7 @@ tcpx_session_put(struct session *s)
 		free(s->chan.rx[i]);
 	}
 	drop_handshake(s);
+	tcpx_notes_drop(s);
 	free(s->chan.peer_nic);
 	tcpx_ctrl_free(s->control.ctrl);
 	explicit_bzero(&s->resume, sizeof(s->resume));
@@ -145,8 +144,6 @@ tcpx_session_add_timer(struct session *s, uint64_t at_ns)
 void
 tcpx_session_opened(struct session *s, uint64_t now_ns)
 {
-	struct tcpx_buf b;
-
 	s->state = SESS_OPEN;
 	s->health.open_ns = s->health.heard_ns = now_ns;
 	s->sched.drr.quantum = s->chan.chunk_max;
@@ -155,15 +152,7 @@ tcpx_session_opened(struct session *s, uint64_t now_ns)
 		  s->chan.tx_up, s->chan.rx_up, s->chan.chunk_max, s->chan.window,
 		  (double)(now_ns - s->health.start_ns) / 1e6);
 	tcpx_half_open_remove(s);
-	tcpx_chain_each(n, after, &s->hs->notes) {
-		struct tcpx_note *note = tcpx_container(n, struct tcpx_note, node);
-
-		tcpx_buf_init(&b, note->data, note->len);
-		b.pos = note->len;
-		tcpx_chain_remove(n);
-		tcpx_control_put_bulk(s, TCPX_FR_NOTE, &b, NULL);
-		free(note);
-	}
+	tcpx_notes_flush(s);
 	drop_handshake(s);
 	s->engine->up.session->opened(s, now_ns);
 	tcpx_control_flush(s);

@@ -40,7 +40,6 @@ struct handshake {
 	bool handles_came;           /* acceptor: the opener's                         */
 	bool ready_came;
 	struct tcpx_readiness ready; /* the peer's                                     */
-	struct tcpx_node notes;      /* sent before the session is open                */
 	struct tcpx_node half_open;  /* acceptor: listeners.half_open; lease           */
 	struct session *session;     /* ... whose handshake this is                    */
 	struct tcpx_addr from;
@@ -103,6 +102,7 @@ struct transfer_table {
 	uint64_t live_bytes;        /* their lengths together                          */
 	struct tcpx_node waiting[CREDIT_KINDS]; /* posted, not yet opened              */
 	struct tcpx_node after_event;  /* posted, waiting for the caller's event          */
+	struct tcpx_node noting;    /* READs with all bytes here, whose note may not go yet */
 	uint64_t opened_here;       /* number of the newest transfer this side opened  */
 	uint64_t opened_there;      /* ... of the newest completely opened by the peer */
 	struct tcpx_xfer *opening;  /* the peer's; its list is still arriving (reference) */
@@ -141,6 +141,16 @@ struct health {
 	uint64_t tx_progress_ns, rx_progress_ns; /* when a chunk was last applied      */
 };
 
+/* Notes on their way; see note_flow.h. */
+struct note_flow {
+	uint32_t out;               /* sent, and not yet taken over by the peer        */
+	uint32_t taken;             /* taken over from the peer, not yet reported     */
+	struct tcpx_node waiting;   /* to be sent                                      */
+	uint64_t waiting_bytes;
+	struct tcpx_node held;      /* the peer's, for which there is no room here     */
+	uint32_t held_count;
+};
+
 /* One conversation. Both sides may start transfers on it; the top bit of a transfer's id
  * names the side. */
 struct session {
@@ -166,6 +176,7 @@ struct session {
 	struct control control;
 	struct channel_set chan;
 	struct transfer_table xfers;
+	struct note_flow notes;
 	struct credit credit;
 	struct schedule sched;
 	struct health health;

@@ -12,6 +12,7 @@
 #include "core/session/control.h"
 #include "core/session/half_open.h"
 #include "core/session/handshake.h"
+#include "core/session/note_flow.h"
 #include "core/session/peer.h"
 #include "core/session/peer_session.h"
 #include "core/session/probe.h"
@@ -167,6 +168,8 @@ open_timer(struct session *s, uint64_t now_ns)
 			tcpx_probe_step(s, now_ns);
 	}
 	keep_alive(s, now_ns);
+	if (s->state == SESS_OPEN)
+		tcpx_notes_look(s, now_ns);
 	if (s->state == SESS_OPEN && !s->health.stopped_ns)
 		s->engine->up.session->check_channels(s, now_ns);
 	if (s->state == SESS_OPEN && !s->health.stopped_ns)

@@ -12,6 +12,7 @@
 #include "core/memory/payload.h"
 #include "core/session/control.h"
 #include "core/session/note.h"
+#include "core/session/note_flow.h"
 #include "core/session/peer.h"
 #include "core/session/session.h"
 #include "core/transfer/end.h"
@@ -115,24 +116,52 @@ tcpx_answer_match(struct session *s, struct tcpx_xfer *x, uint64_t id, uint64_t 
 	return tcpx_control_put_u64(s, TCPX_FR_MATCHED, id);
 }
 
+/* A READ with all its bytes here: its note may go. */
+static void
+end_noting(struct session *s, struct tcpx_xfer *x)
+{
+	int rc = tcpx_notes_send(s, x->note.bytes, x->note.len);
+
+	count_add(&s->engine->count.notes_tx, rc == 0);
+	tcpx_xfer_end(x, rc, rc ? "no memory for its note" : NULL);
+}
+
 void
 tcpx_answer_filled(struct session *s, struct tcpx_xfer *x)
 {
 	const char *why = NULL;
-	struct tcpx_buf b;
 	int rc = 0;
 
 	if (x->target) {
 		if (x->note.there)
-			rc = tcpx_note_push(s->peer, x->note.bytes, x->note.len);
+			rc = tcpx_note_push(s->peer, x->note.bytes, x->note.len, true);
 		if (rc)
 			why = TCPX_NO_ROOM_FOR_NOTE;
 		tcpx_answer_done(s, x->id, rc, rc ? 0 : x->total, why, NULL, 0);
+	} else if (x->note.there && (!tcpx_notes_may_go(s) || !tcpx_chain_empty(&s->xfers.noting))) {
+		tcpx_xfer_get(x);
+		tcpx_chain_add(&s->xfers.noting, &x->queue);
+		tcpx_session_add_timer(s, x->times.progress_ns + s->engine->limit.stall_ns);
+		return;
 	} else if (x->note.there) {
-		tcpx_buf_init(&b, x->note.bytes, x->note.len);
-		b.pos = x->note.len;
-		tcpx_control_put_bulk(s, TCPX_FR_NOTE, &b, NULL);
-		count_add(&s->engine->count.notes_tx, 1);
+		end_noting(s, x);
+		return;
 	}
 	tcpx_xfer_end(x, rc, why);
+}
+
+int
+tcpx_answer_noted(struct session *s, uint64_t count)
+{
+	int rc = tcpx_notes_told(s, count);
+
+	while (rc == 0 && tcpx_notes_may_go(s) && !tcpx_chain_empty(&s->xfers.noting)) {
+		struct tcpx_node *n = tcpx_chain_first(&s->xfers.noting);
+		struct tcpx_xfer *x = tcpx_container(n, struct tcpx_xfer, queue);
+
+		tcpx_chain_remove(n);
+		end_noting(s, x);
+		tcpx_xfer_put(x);
+	}
+	return rc;
 }

@@ -30,6 +30,10 @@ judge(struct session *s, const struct tcpx_xfer *x, uint64_t now_ns)
 							   s->health.rx_progress_ns,
 				      .owed = is_owed(s, x) };
 
+	if (tcpx_node_linked(&x->queue)) { /* all is here: its note waits for room at the peer */
+		tcpx_session_add_timer(s, f.own_ns + limit_ns);
+		return now_ns >= f.own_ns + limit_ns ? TCPX_STALL_XFER : TCPX_STALL_NONE;
+	}
 	/* a send waits for its receive without a limit */
 	if (x->op == TCPX_OP_SEND && x->times.ready_ns == 0)
 		return TCPX_STALL_NONE;

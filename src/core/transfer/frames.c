@@ -19,6 +19,7 @@
 #include "core/memory/list.h"
 #include "core/memory/payload.h"
 #include "core/session/note.h"
+#include "core/session/note_flow.h"
 #include "core/session/peer.h"
 #include "core/session/receive.h"
 #include "core/session/session.h"
@@ -170,7 +171,7 @@ write_whole(struct session *s, const struct tcpx_open *o)
 		return 0;
 	count_add(&s->engine->count.bytes_rx, o->total);
 	if (o->flags & TCPX_OPEN_NOTE)
-		rc = tcpx_note_push(s->peer, o->note, o->note_len);
+		rc = tcpx_note_push(s->peer, o->note, o->note_len, true);
 	if (rc) {
 		refuse(s, o->id, rc, TCPX_NO_ROOM_FOR_NOTE);
 		return 0;
@@ -449,8 +450,9 @@ tcpx_frames_handle(struct session *s, const struct tcpx_frame_head *h, const uin
 	case TCPX_FR_NOTE:
 		if (len > TCPX_NOTE_MAX)
 			return TCPX_EPROTO;
-		(void)tcpx_note_push(s->peer, payload, len); /* no transfer waits for it */
-		return 0;
+		return tcpx_notes_arrived(s, payload, len);
+	case TCPX_FR_NOTED:
+		return len == 8 ? tcpx_answer_noted(s, tcpx_buf_get_u64(&b)) : TCPX_EPROTO;
 	case TCPX_FR_CANCEL:
 		return len == 8 ? on_cancel(s, tcpx_buf_get_u64(&b)) : TCPX_EPROTO;
 	case TCPX_FR_MATCHED:

@@ -101,6 +101,9 @@ tcpx_xfer_locate(struct session *s, const struct tcpx_xfer *x)
 
 	if (!s) {
 		at.stage = x->op == TCPX_OP_RECV ? "waits for its send" : "queued";
+	} else if (tcpx_node_linked(&x->queue) && tcpx_node_linked(&x->table)) {
+		at.chunk = x->chunks;
+		at.stage = "all here, the note waits for room at the peer";
 	} else if (tcpx_node_linked(&x->queue)) {
 		at.stage = x->post.event ? "waits for the event it was posted after" :
 			   s->state == SESS_OPEN ? "waits for credit" : "waits for the session";

@@ -239,21 +239,85 @@ waiting_after_much_use_ends_in_time(void **state)
 	assert_null(n);
 }
 
+/* More than may be on the way. None is lost, and none overtakes another. */
 static void
-notes_above_the_limit_are_dropped_and_counted(void **state)
+notes_above_the_limit_wait_for_their_turn(void **state)
 {
 	static const char *const few[] = { "TCPX_NOTE_LIMIT=3", NULL };
+	char text[16];
 	struct rig r;
 
 	rig_begin(&r, NULL, few);
 	rig_memory(&r, 10, 10);
-	for (int i = 0; i < 5; i++)
-		assert_ok(tcpx_notify(r.to_b, "n", 1));
-	assert_ok(rig_move(&r, TCPX_OP_WRITE, 0, 0, 10)); /* is behind them */
-	for (int i = 0; i < 3; i++)
-		assert_note(r.b, "anna", "n");
+	for (int i = 0; i < 300; i++) {
+		snprintf(text, sizeof(text), "%d", i);
+		assert_ok(tcpx_notify(r.to_b, text, strlen(text)));
+	}
+	assert_ok(rig_move(&r, TCPX_OP_WRITE, 0, 0, 10)); /* nobody else waits */
+	for (int i = 0; i < 300; i++) {
+		snprintf(text, sizeof(text), "%d", i);
+		assert_note(r.b, "anna", text);
+	}
 	assert_no_note(r.b);
-	assert_int_equal(counters_of(r.b).notes_dropped, 2);
+	assert_int_equal(counters_of(r.b).notes_dropped, 0);
+	rig_end(&r);
+}
+
+#define READS 120 /* more than notes may be on the way */
+
+static void
+a_read_whose_note_finds_no_room_waits(void **state)
+{
+	static const char *const few[] = { "TCPX_NOTE_LIMIT=3", NULL };
+	static const size_t lens[] = { 10, 200000 };
+	static tcpx_xfer *x[READS];
+	struct rig r;
+
+	rig_begin(&r, NULL, few);
+	rig_memory(&r, 200000, 200000);
+	for (int i = 0; i < 2; i++) {
+		struct tcpx_desc l = { r.near.id, 0, lens[i] }, f = { r.far.far, 0, lens[i] };
+		int open = 0;
+
+		for (int k = 0; k < READS; k++)
+			assert_ok(tcpx_read(r.to_b, &l, 1, &f, 1, "r", 1, &x[k]));
+		assert_ok(tcpx_wait(x[0], WAIT_MS));
+		assert_code(tcpx_wait(x[READS - 1], 20), -EAGAIN);
+		for (int k = 0; k < READS; k++)
+			open += tcpx_test(x[k]) == -EAGAIN;
+		assert_true(open >= READS - 3 - 64);
+		for (int k = 0; k < READS; k++)
+			assert_note(r.b, "anna", "r");
+		for (int k = 0; k < READS; k++)
+			assert_ok(finish(x[k]));
+		assert_no_note(r.b);
+	}
+	assert_int_equal(counters_of(r.b).notes_dropped, 0);
+	rig_end(&r);
+}
+
+/* The peer never takes a note: the transfer ends in its time, alone, and says why. */
+static void
+a_read_whose_note_finds_no_room_fails_in_time(void **state)
+{
+	static const char *const few[] = { "TCPX_NOTE_LIMIT=1", "TCPX_STALL_MS=1000", NULL };
+	struct tcpx_xfer_info info = TCPX_XFER_INFO_INIT;
+	struct tcpx_desc l, f;
+	tcpx_xfer *x = NULL;
+	struct rig r;
+
+	rig_begin(&r, few, few);
+	rig_memory(&r, 10, 10);
+	l = (struct tcpx_desc){ r.near.id, 0, 10 };
+	f = (struct tcpx_desc){ r.far.far, 0, 10 };
+	for (int k = 0; k < 70; k++)
+		assert_ok(tcpx_notify(r.to_b, "n", 1));
+	assert_ok(tcpx_read(r.to_b, &l, 1, &f, 1, "r", 1, &x));
+	assert_code(tcpx_wait(x, WAIT_MS), TCPX_ESTALLED);
+	assert_ok(tcpx_xfer_query(x, &info));
+	assert_non_null(strstr(info.cause, "the note waits for room at the peer"));
+	tcpx_xfer_free(x);
+	assert_ok(rig_move(&r, TCPX_OP_READ, 0, 0, 10));
 	rig_end(&r);
 }
 
@@ -379,7 +443,9 @@ main(void)
 		TEST(a_note_before_the_session_is_open_is_not_lost),
 		TEST(waiting_for_a_note_ends_in_time),
 		TEST(waiting_after_much_use_ends_in_time),
-		cmocka_unit_test(notes_above_the_limit_are_dropped_and_counted),
+		cmocka_unit_test(notes_above_the_limit_wait_for_their_turn),
+		cmocka_unit_test(a_read_whose_note_finds_no_room_waits),
+		cmocka_unit_test(a_read_whose_note_finds_no_room_fails_in_time),
 		cmocka_unit_test(a_write_whose_note_finds_no_room_fails),
 		TEST(the_event_fd_is_readable_while_something_is_unseen),
 		TEST(a_note_makes_the_event_fd_readable_until_taken),
