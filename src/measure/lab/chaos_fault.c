@@ -31,6 +31,7 @@ be_child(struct chaos_run *r, unsigned h, uint32_t life)
 	int rc;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	setpgid(0, 0); /* a terminal's ^C is for the parent, which ends all in order */
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	rc = ns < 0 ? ns : lab_ns_enter(ns);

@@ -153,8 +153,9 @@ chaos_judge_outcome(const struct chaos_judge *j, const struct chaos_outcome *o)
 	switch (o->code) {
 	case 0:
 		return o->wrong ? "wrong bytes" : NULL;
-	case TCPX_ECANCELED: /* the sender's cancel ends the receive that it met */
-		return o->cancelled || o->kind == CHAOS_RECV ? NULL : "nobody cancelled it";
+	case TCPX_ECANCELED: /* of the sender, or of a receiver that closes */
+		return o->cancelled || o->kind == CHAOS_RECV ||
+		       (o->kind == CHAOS_SEND && peer_has_gone(o)) ? NULL : "nobody cancelled it";
 	case TCPX_EPEERGONE:
 		return peer_has_gone(o) ? NULL : "the peer had not gone";
 	case TCPX_ESTALLED:

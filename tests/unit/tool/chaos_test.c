@@ -137,6 +137,8 @@ planted_codes_are_found(void **state)
 		{ TCPX_ECANCELED, CHAOS_READ, 1, 0, 5, true, 0, true },
 		{ TCPX_ECANCELED, CHAOS_READ, 1, 0, 5, false, 0, false },
 		{ TCPX_ECANCELED, CHAOS_RECV, 1, 0, 5, false, 0, true },
+		{ TCPX_ECANCELED, CHAOS_SEND, 1, 0, 5, false, 0, false },
+		{ TCPX_ECANCELED, CHAOS_SEND, 1, 4, 5, false, 0, true }, /* closing */
 		{ TCPX_EPEERGONE, CHAOS_WRITE, 1, 0, 5, false, 0, false },
 		{ TCPX_EPEERGONE, CHAOS_WRITE, 1, 6, 5, false, 0, false },
 		{ TCPX_EPEERGONE, CHAOS_WRITE, 1, 4, 5, false, 0, true },
