@@ -106,6 +106,7 @@ joined() {
 start() {
 	log=$1
 	shift
+	: >"$log" # now, and not when the job runs: what an earlier one said is not its
 	"$@" >"$log" 2>&1 &
 	started=$!
 	jobs_started="$jobs_started $started"
