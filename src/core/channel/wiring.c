@@ -30,6 +30,7 @@
 #define TOLD_NS  (1000 * TCPX_MS)  /* between looks, where the provider reports arrivals */
 #define GRACE_NS (1000 * TCPX_MS)  /* for the rest of a direction, once its
 				    * first channel is up */
+#define HOPELESS_NS (100 * TCPX_MS) /* for the peer to say why none of them came */
 
 /* A session whose channels do not come costs little where arrivals are reported, else less and
  * less: 100 looks in a minute. The later ones are at whole milliseconds, so that one turn has those
@@ -435,6 +436,20 @@ is_hopeless(const struct session *s)
 	       (undecided(set->rx, set->count) == 0 && up_bits(set->rx, set->count) == 0);
 }
 
+/* A peer that closes refuses channels first, and its control stream says why a moment later. */
+static void
+give_up_hope(struct session *s, uint64_t now_ns)
+{
+	if (s->hs->hopeless_ns == 0)
+		s->hs->hopeless_ns = now_ns;
+	s->hs->look_ns = s->hs->hopeless_ns + HOPELESS_NS;
+	if (now_ns >= s->hs->look_ns)
+		tcpx_session_fail(s, TCPX_ENOCHANNEL, "none of %u channels could connect",
+				  s->chan.count);
+	else
+		tcpx_session_add_timer(s, s->hs->look_ns);
+}
+
 /* Before the acceptor answers, it needs all channels of the opener's READY. */
 static bool
 has_all(const struct session *s)
@@ -456,8 +471,7 @@ tcpx_wiring_step(struct session *s, uint64_t now_ns)
 			try_channel(s, s->chan.rx[k]);
 		}
 		if (is_hopeless(s)) {
-			tcpx_session_fail(s, TCPX_ENOCHANNEL, "none of %u channels could connect",
-					  s->chan.count);
+			give_up_hope(s, now_ns);
 			return;
 		}
 		if (s->opener && grace_over(s, now_ns)) {

@@ -48,6 +48,7 @@ struct handshake {
 	uint64_t retry_pause_ns;     /* before the next of these                       */
 	uint64_t wiring_ns, look_ns; /* when channels began to connect; the next look   */
 	uint64_t tx_wired_ns, rx_wired_ns; /* when the first channel of a direction came up */
+	uint64_t hopeless_ns;        /* when a direction had none left to try          */
 };
 
 /* What a resumed control connection stands on. */
