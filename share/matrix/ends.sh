@@ -56,13 +56,17 @@ serve() { # the wrapper's last word, serve.ended, comes after the server's end
 		done"
 }
 
+# A server whose wrapper was killed, too, leaves serve.pid alone: its number may be another's by now.
 stop() {
 	far "cd $there 2>/dev/null && [ -e serve.pid ] || exit 0
 		n=0
-		kill \$(cat serve.pid) 2>/dev/null
+		pid=\$(cat serve.pid)
+		alive() { tr '\\0' ' ' 2>/dev/null </proc/\$pid/cmdline | grep -q ' serve '; }
+		alive && kill \$pid
 		until [ -e serve.ended ]; do
 			n=\$((n + 1))
-			[ \$n != 100 ] || kill -9 \$(cat serve.pid)
+			[ \$n -lt 30 ] || alive || break
+			[ \$n != 100 ] || kill -9 \$pid
 			[ \$n -lt 120 ] || { echo 'the server does not end' >&2; exit 1; }
 			sleep 0.1
 		done
