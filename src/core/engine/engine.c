@@ -354,11 +354,9 @@ end_receives(struct tcpx_engine *e)
 		p = NULL;
 		for (n = e->registry.peers.next; n != &e->registry.peers && !p; n = n->next) {
 			p = tcpx_container(n, struct tcpx_peer, in_engine);
-			pthread_mutex_lock(&p->lock);
-			waiting = !tcpx_chain_empty(&p->recvs);
+			waiting = tcpx_match_waits(p);
 			if (waiting)
 				tcpx_peer_get(p);
-			pthread_mutex_unlock(&p->lock);
 			if (!waiting)
 				p = NULL;
 		}

@@ -122,6 +122,7 @@ static const struct session_calls of_session = {
 	.late = session_late,
 	.opened = tcpx_launch_waiting,
 	.failed = session_failed,
+	.met = tcpx_match_merge,
 	.lost = session_lost,
 };
 

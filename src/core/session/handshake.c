@@ -204,6 +204,8 @@ recognise(struct session *s, const struct tcpx_hello *h)
 	pthread_mutex_lock(&p->lock);
 	tcpx_peer_learn(p, h); /* the stream may be resumed there */
 	pthread_mutex_unlock(&p->lock);
+	if (p->found)
+		tcpx_session_wake_loop(s);
 }
 
 static int

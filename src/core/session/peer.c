@@ -26,6 +26,49 @@ enter(struct tcpx_peer *p)
 		tcpx_chain_add(peer_bucket(r, p->incarnation), &p->in_bucket);
 }
 
+struct tcpx_peer *
+tcpx_peer_lock_queues(struct tcpx_peer *p)
+{
+	pthread_mutex_lock(&p->lock);
+	if (!p->home)
+		return p;
+	pthread_mutex_lock(&p->home->lock);
+	return p->home;
+}
+
+void
+tcpx_peer_unlock_queues(struct tcpx_peer *p)
+{
+	if (p->home)
+		pthread_mutex_unlock(&p->home->lock);
+	pthread_mutex_unlock(&p->lock);
+}
+
+/* The queues of another of its incarnation, with a reference; NULL: there is none. registry.lock and
+ * p->lock */
+static struct tcpx_peer *
+home_of(const struct tcpx_peer *p)
+{
+	struct tcpx_node *all = peer_bucket(&p->engine->registry, p->incarnation);
+	struct tcpx_peer *found = NULL;
+
+	tcpx_chain_each(n, after, all) {
+		struct tcpx_peer *other = tcpx_container(n, struct tcpx_peer, in_bucket);
+
+		if (other == p || found)
+			continue;
+		pthread_mutex_lock(&other->lock);
+		if (!other->gone && other->incarnation == p->incarnation &&
+		    strcmp(other->name, p->name) == 0) {
+			found = other->home ? other->home : other;
+			if (!tcpx_peer_try_get(found))
+				found = NULL;
+		}
+		pthread_mutex_unlock(&other->lock);
+	}
+	return found;
+}
+
 void
 tcpx_peer_recognise(struct tcpx_peer *p, uint64_t incarnation, const char *name)
 {
@@ -37,6 +80,7 @@ tcpx_peer_recognise(struct tcpx_peer *p, uint64_t incarnation, const char *name)
 		p->incarnation = incarnation;
 		memcpy(p->name, name, sizeof(p->name));
 		tcpx_chain_add(peer_bucket(r, incarnation), &p->in_bucket);
+		p->found = home_of(p);
 	}
 	pthread_mutex_unlock(&p->lock);
 	pthread_mutex_unlock(&r->lock);
@@ -111,6 +155,10 @@ tcpx_peer_put(struct tcpx_peer *p)
 	tcpx_chain_remove(&p->in_bucket);
 	pthread_mutex_unlock(&e->registry.lock);
 	tcpx_queue_forget(e, &p->news);
+	if (p->found)
+		tcpx_peer_put(p->found);
+	if (p->home)
+		tcpx_peer_put(p->home);
 	pthread_mutex_destroy(&p->lock);
 	free(p);
 }

@@ -37,6 +37,9 @@ struct tcpx_peer {
 	uint32_t given;              /* the first of them: by the application        */
 	struct tcpx_node recvs;      /* posted receives, tcpx_xfer.queue             */
 	struct tcpx_node unexpected;
+	struct tcpx_peer *home;      /* owned; NULL: itself. Another of this incarnation: receives
+				      * and unexpected sends of both are in that one's queues */
+	_Atomic(struct tcpx_peer *) found; /* owned; that one, until home is set      */
 	_Atomic uint64_t dropped_ns; /* 0: in use                                    */
 	_Atomic bool dead;           /* that is proven: its sessions end             */
 	int gone;                    /* why it is gone for ever; 0: it is not        */
@@ -56,7 +59,12 @@ peer_bucket(struct registry *r, uint64_t incarnation)
 
 int tcpx_peer_new(struct tcpx_engine *e, const char *name, uint64_t incarnation,
 		  struct tcpx_peer **out);
-/* The one that the application has dialled is this. session.lock may be held. */
+/* Locks the queues of receives and unexpected sends, and the peer. Returns the one that has the
+ * queues. A home has no home, so the order is safe. */
+struct tcpx_peer *tcpx_peer_lock_queues(struct tcpx_peer *p);
+void tcpx_peer_unlock_queues(struct tcpx_peer *p);
+/* The one that the application has dialled is this. If it has called here meanwhile, or was dialled
+ * twice, there is another of it: p->found. session.lock may be held. */
 void tcpx_peer_recognise(struct tcpx_peer *p, uint64_t incarnation, const char *name);
 void tcpx_peer_get(struct tcpx_peer *p);
 /* For lookups: false for a peer whose last reference is being given back. */

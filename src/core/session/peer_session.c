@@ -120,20 +120,20 @@ static struct session *
 lingered(struct tcpx_peer *p, uint64_t now_ns)
 {
 	struct tcpx_engine *e = p->engine;
+	struct tcpx_peer *home = tcpx_peer_lock_queues(p);
 	struct session *s = NULL;
 	uint64_t at_ns;
 
-	pthread_mutex_lock(&p->lock);
 	if (p->dropped_ns && p->out && atomic_load(&p->handles) == 0) {
 		at_ns = p->dropped_ns + e->limit.linger_ns;
-		if (now_ns >= at_ns && tcpx_chain_empty(&p->recvs)) {
+		if (now_ns >= at_ns && tcpx_chain_empty(&home->recvs)) {
 			s = p->out;
 			tcpx_session_get(s);
 		} else {
 			look_at(e, now_ns < at_ns ? at_ns : now_ns + TCPX_SEC);
 		}
 	}
-	pthread_mutex_unlock(&p->lock);
+	tcpx_peer_unlock_queues(p);
 	return s;
 }
 

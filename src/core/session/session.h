@@ -199,7 +199,8 @@ struct session_calls {
 	/* both */
 	void (*opened)(struct session *s, uint64_t now_ns);
 	void (*failed)(struct session *s);
-	/* no lock held; last: the peer has no other session */
+	/* no lock held; met: the peer is the one of peer.found. last: the peer has no other session */
+	void (*met)(struct tcpx_peer *p);
 	void (*lost)(struct session *s, bool last);
 };
 

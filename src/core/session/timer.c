@@ -243,6 +243,8 @@ tcpx_session_work(struct work *w, uint64_t now_ns)
 	if (s->state != SESS_FAILED)
 		tcpx_control_flush(s);
 	pthread_mutex_unlock(&s->lock);
+	if (s->peer && s->peer->found)
+		s->engine->up.session->met(s->peer);
 	if (atomic_load(&s->state) == SESS_FAILED)
 		reap(s);
 	else

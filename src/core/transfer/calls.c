@@ -104,14 +104,14 @@ hold_session(struct tcpx_xfer *x)
 			tcpx_session_get(s);
 		return s;
 	}
-	pthread_mutex_lock(&x->peer->lock);
+	(void)tcpx_peer_lock_queues(x->peer);
 	s = x->session;
 	waiting = !s && tcpx_node_linked(&x->queue);
 	if (waiting)
 		tcpx_chain_remove(&x->queue);
 	if (s)
 		tcpx_session_get(s);
-	pthread_mutex_unlock(&x->peer->lock);
+	tcpx_peer_unlock_queues(x->peer);
 	if (waiting) {
 		tcpx_xfer_end(x, TCPX_ECANCELED, "cancelled");
 		tcpx_xfer_put(x);
@@ -172,11 +172,11 @@ tcpx_xfer_query(tcpx_xfer *x, struct tcpx_xfer_info *info)
 				 "tcpx_xfer_info of %zu bytes, this library knows %zu",
 				 info->struct_size, sizeof(full));
 	full.status = atomic_load_explicit(&x->status, memory_order_acquire);
-	pthread_mutex_lock(&x->peer->lock);
+	(void)tcpx_peer_lock_queues(x->peer);
 	s = full.status == -EAGAIN ? x->session : NULL;
 	if (s)
 		tcpx_session_get(s);
-	pthread_mutex_unlock(&x->peer->lock);
+	tcpx_peer_unlock_queues(x->peer);
 	if (s)
 		pthread_mutex_lock(&s->lock);
 	full.id = x->id;

@@ -2,7 +2,8 @@
 /*
  * Two-sided matching: the first posted receive of its tag from that peer matches a SEND.
  * Both queues belong to the peer, not to a session, because a receive is posted before the
- * session of its send is known.
+ * session of its send is known. An application may hold several handles of one incarnation: all
+ * use the queues of one, the home.
  */
 #include "core/transfer/match.h"
 
@@ -88,7 +89,7 @@ keep(struct session *s, const struct tcpx_open *o)
 int
 tcpx_match_send(struct session *s, const struct tcpx_open *o)
 {
-	struct tcpx_peer *p = s->peer;
+	struct tcpx_peer *p = s->peer, *home;
 	struct unexpected *u = keep(s, o);
 	struct tcpx_xfer *x;
 	bool over, kept = true;
@@ -97,14 +98,14 @@ tcpx_match_send(struct session *s, const struct tcpx_open *o)
 	if (!u)
 		return -ENOMEM;
 	tcpx_session_get(s);
-	pthread_mutex_lock(&p->lock);
-	x = take_recv(p, o->tag);
+	home = tcpx_peer_lock_queues(p);
+	x = take_recv(home, o->tag);
 	if (x)
 		x->session = s;
 	else if ((kept = tcpx_quota_charge(&p->kept, bytes_of(u))))
-		tcpx_chain_add(&p->unexpected, &u->node);
+		tcpx_chain_add(&home->unexpected, &u->node);
 	over = !x && kept && ++s->credit.unmatched > 2 * s->engine->limit.credit_xfers;
-	pthread_mutex_unlock(&p->lock);
+	tcpx_peer_unlock_queues(p);
 	if (!kept) {
 		free(u);
 		tcpx_session_put(s);
@@ -136,42 +137,17 @@ call(struct tcpx_peer *p)
 		tcpx_match_fail(p, rc, "no session for a receive");
 }
 
-int
-tcpx_match_recv(struct tcpx_peer *p, struct tcpx_xfer *x)
+/* The receive takes an unexpected send. No lock held. */
+static int
+answer(struct tcpx_xfer *x, struct unexpected *u)
 {
-	struct unexpected *u = NULL;
-	struct session *s;
-	bool alone;
-	int rc;
+	struct session *s = u->session;
+	int rc = 0;
 
-	x->times.post_ns = engine_now(x->engine);
-	tcpx_watch_posted(x);
-	pthread_mutex_lock(&p->lock);
-	rc = p->gone;
-	if (rc == 0)
-		u = take_unexpected(p, x->post.tag);
-	if (rc == 0 && !u) {
-		tcpx_xfer_get(x);
-		tcpx_chain_add(&p->recvs, &x->queue);
-	}
-	alone = !p->out && tcpx_chain_empty(&p->inbound) && p->addr_count;
-	if (u) {
-		tcpx_session_get(u->session);
-		x->session = u->session;
-	}
-	pthread_mutex_unlock(&p->lock);
-	if (rc)
-		return rc;
-	count_add(&x->engine->count.xfers_posted, 1);
-	if (!u && alone)
-		call(p);
-	if (!u)
-		return 0;
-	s = u->session;
 	pthread_mutex_lock(&s->lock);
 	if (s->state == SESS_FAILED)
 		tcpx_xfer_end(x, s->cause, s->cause_text);
-	else
+	else if (atomic_load(&x->status) == -EAGAIN)
 		rc = tcpx_answer_match(s, x, u->id, u->total, u->chunk,
 				     u->inlined ? u->payload : NULL);
 	tcpx_control_flush(s);
@@ -180,14 +156,100 @@ tcpx_match_recv(struct tcpx_peer *p, struct tcpx_xfer *x)
 	return rc;
 }
 
+/* The lock of the queues held. */
+static void
+pair(struct tcpx_xfer *x, struct unexpected *u)
+{
+	tcpx_session_get(u->session);
+	x->session = u->session;
+	x->id = u->id; /* a cancel may come before the answer */
+}
+
+int
+tcpx_match_recv(struct tcpx_peer *p, struct tcpx_xfer *x)
+{
+	struct unexpected *u = NULL;
+	struct tcpx_peer *home;
+	bool alone;
+	int rc;
+
+	x->times.post_ns = engine_now(x->engine);
+	tcpx_watch_posted(x);
+	home = tcpx_peer_lock_queues(p);
+	rc = p->gone;
+	if (rc == 0)
+		u = take_unexpected(home, x->post.tag);
+	if (rc == 0 && !u) {
+		tcpx_xfer_get(x);
+		tcpx_chain_add(&home->recvs, &x->queue);
+	}
+	alone = !p->out && tcpx_chain_empty(&p->inbound) && p->addr_count;
+	if (u)
+		pair(x, u);
+	tcpx_peer_unlock_queues(p);
+	if (rc)
+		return rc;
+	count_add(&x->engine->count.xfers_posted, 1);
+	if (!u && alone)
+		call(p);
+	return u ? answer(x, u) : 0;
+}
+
+/* The receives of @p go behind those of its home; *paired: those for which a send waits there, each with
+ * that send in the same place of *sends. Both locks held. */
+static void
+move_receives(struct tcpx_peer *p, struct tcpx_peer *home, struct tcpx_node *paired,
+	      struct tcpx_node *sends)
+{
+	tcpx_chain_each(n, after, &p->recvs) {
+		struct tcpx_xfer *x = tcpx_container(n, struct tcpx_xfer, queue);
+		struct unexpected *u = take_unexpected(home, x->post.tag);
+
+		tcpx_chain_remove(n);
+		tcpx_chain_add(u ? paired : &home->recvs, n);
+		if (u) {
+			pair(x, u);
+			tcpx_chain_add(sends, &u->node);
+		}
+	}
+}
+
+void
+tcpx_match_merge(struct tcpx_peer *p)
+{
+	struct tcpx_peer *home = atomic_exchange(&p->found, NULL);
+	struct tcpx_node paired, sends;
+
+	tcpx_node_init(&paired);
+	tcpx_node_init(&sends);
+	if (!home)
+		return;
+	pthread_mutex_lock(&p->lock);
+	pthread_mutex_lock(&home->lock);
+	move_receives(p, home, &paired, &sends);
+	/* its own session opens after this: it has had no sends */
+	p->home = home;
+	tcpx_peer_unlock_queues(p);
+	tcpx_chain_each(n, after, &paired) {
+		struct tcpx_xfer *x = tcpx_container(n, struct tcpx_xfer, queue);
+		struct tcpx_node *u = tcpx_chain_first(&sends);
+
+		tcpx_chain_remove(n);
+		tcpx_chain_remove(u);
+		(void)answer(x, tcpx_container(u, struct unexpected, node));
+		tcpx_xfer_put(x);
+	}
+}
+
 void
 tcpx_match_forget(struct tcpx_peer *p, struct session *s, uint64_t id)
 {
+	struct tcpx_peer *home;
 	struct tcpx_node gone;
 
 	tcpx_node_init(&gone);
-	pthread_mutex_lock(&p->lock);
-	tcpx_chain_each(n, after, &p->unexpected) {
+	home = tcpx_peer_lock_queues(p);
+	tcpx_chain_each(n, after, &home->unexpected) {
 		struct unexpected *u = tcpx_container(n, struct unexpected, node);
 
 		if (u->session == s && (id == 0 || u->id == id)) {
@@ -196,22 +258,33 @@ tcpx_match_forget(struct tcpx_peer *p, struct session *s, uint64_t id)
 			tcpx_chain_add(&gone, n);
 		}
 	}
-	pthread_mutex_unlock(&p->lock);
+	tcpx_peer_unlock_queues(p);
 	tcpx_chain_each(m, after2, &gone)
 		drop_unexpected(tcpx_container(m, struct unexpected, node));
 }
 
-/* A waiting receive that uses the region (0: any), or NULL. p->lock held. */
+/* A waiting receive of that peer (NULL: of any) that uses the region (0: any), or NULL.
+ * home->lock held. */
 static struct tcpx_xfer *
-first_naming(struct tcpx_peer *p, uint64_t region_id)
+first(struct tcpx_peer *home, const struct tcpx_peer *of, uint64_t region_id)
 {
-	tcpx_chain_each(n, after, &p->recvs) {
+	tcpx_chain_each(n, after, &home->recvs) {
 		struct tcpx_xfer *x = tcpx_container(n, struct tcpx_xfer, queue);
 
-		if (region_id == 0 || tcpx_list_names(x->payload.list, region_id))
+		if ((!of || x->peer == of) &&
+		    (region_id == 0 || tcpx_list_names(x->payload.list, region_id)))
 			return x;
 	}
 	return NULL;
+}
+
+bool
+tcpx_match_waits(struct tcpx_peer *p)
+{
+	bool waits = first(tcpx_peer_lock_queues(p), p, 0) != NULL;
+
+	tcpx_peer_unlock_queues(p);
+	return waits;
 }
 
 /* The thread that takes a receive out of the queue ends it: a cancel may run
@@ -222,11 +295,10 @@ end_recvs(struct tcpx_peer *p, uint64_t region_id, int code, const char *text)
 	struct tcpx_xfer *x;
 
 	do {
-		pthread_mutex_lock(&p->lock);
-		x = first_naming(p, region_id);
+		x = first(tcpx_peer_lock_queues(p), p, region_id);
 		if (x)
 			tcpx_chain_remove(&x->queue);
-		pthread_mutex_unlock(&p->lock);
+		tcpx_peer_unlock_queues(p);
 		if (x) {
 			tcpx_xfer_end(x, code, text);
 			tcpx_xfer_put(x);
@@ -256,12 +328,11 @@ tcpx_match_region_gone(struct tcpx_engine *e, uint64_t region_id)
 
 			/* a waiting receive holds its peer, so this cannot be its last
 			 * reference; peers without such a receive are skipped */
-			pthread_mutex_lock(&p->lock);
-			if (first_naming(p, region_id)) {
+			if (first(tcpx_peer_lock_queues(p), p, region_id)) {
 				tcpx_peer_get(p);
 				all[count++] = p;
 			}
-			pthread_mutex_unlock(&p->lock);
+			tcpx_peer_unlock_queues(p);
 		}
 		pthread_mutex_unlock(&e->registry.lock);
 		for (uint32_t i = 0; i < count; i++) {

@@ -26,7 +26,11 @@ int tcpx_match_send(struct session *s, const struct tcpx_open *o);
 int tcpx_match_recv(struct tcpx_peer *p, struct tcpx_xfer *x);
 /* Drops the session's SENDs that wait: that of @id, or all (0). peer.lock not held. */
 void tcpx_match_forget(struct tcpx_peer *p, struct session *s, uint64_t id);
-/* Ends all receives that wait. No lock held. */
+/* Has it a receive that waits? registry.lock may be held. */
+bool tcpx_match_waits(struct tcpx_peer *p);
+/* Two of one incarnation, @p and p->found, have the queues of the second from here on. No lock held. */
+void tcpx_match_merge(struct tcpx_peer *p);
+/* Ends all receives of @p that wait. No lock held. */
 void tcpx_match_fail(struct tcpx_peer *p, int code, const char *text);
 /* Ends receives that wait for their send and name the region. No lock held. */
 void tcpx_match_region_gone(struct tcpx_engine *e, uint64_t region_id);

@@ -297,6 +297,58 @@ a_dropped_peer_finishes_its_transfers(void **state)
 	rig_end(&r);
 }
 
+static tcpx_peer *
+dial(tcpx_engine *from, tcpx_engine *to)
+{
+	tcpx_peer *p;
+	char at[32];
+
+	snprintf(at, sizeof(at), "127.0.1.1:%u", tcpx_port(to));
+	assert_ok(tcpx_peer_connect(from, at, &p));
+	return p;
+}
+
+/* Then each knows the other twice: as the one that it dialled, and as the one that called. */
+static void
+engines_that_dial_each_other_meet(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 24; i++) {
+		struct rig r = { .fds = fd_count(), .threads = thread_count() };
+		tcpx_peer *again = NULL, *to_a;
+		tcpx_xfer *send, *recv;
+		struct tcpx_desc f, l;
+
+		r.a = rig_open("anna", NULL);
+		r.b = rig_open("bert", NULL);
+		r.to_b = dial(r.a, r.b);
+		to_a = dial(r.b, r.a);
+		rig_memory(&r, 100, 100);
+		f = (struct tcpx_desc){ r.far.id, 0, 100 };
+		l = (struct tcpx_desc){ r.near.id, 0, 100 };
+		if (i & 1)
+			assert_ok(tcpx_peer_wait(r.to_b, WAIT_MS));
+		if (i & 2)
+			assert_ok(tcpx_peer_wait(to_a, WAIT_MS));
+		if (i & 4)
+			again = dial(r.b, r.a);
+		assert_ok(tcpx_recv(again ? again : to_a, &f, 1, 7, &recv));
+		assert_ok(tcpx_send(r.to_b, &l, 1, 7, &send));
+		assert_ok(finish(recv));
+		assert_ok(finish(send));
+		assert_filled(r.far.at, 100, 1);
+		assert_ok(tcpx_recv(to_a, &f, 1, 8, &recv));
+		tcpx_xfer_free(recv); /* cancelled wherever it waits */
+		assert_ok(tcpx_recv(to_a, &f, 1, 9, &recv));
+		tcpx_peer_free(to_a);
+		tcpx_peer_free(again);
+		tcpx_close(r.a);
+		assert_code(finish(recv), TCPX_EPEERGONE);
+		r.a = NULL;
+		rig_end(&r);
+	}
+}
+
 /* It has no session then, and waits for one. */
 static void
 a_receive_of_a_peer_that_hung_up_ends_with_it(void **state)
@@ -424,6 +476,7 @@ main(void)
 		TEST(bad_addresses_and_blobs_are_refused),
 		TEST(drop_and_add_keep_the_session),
 		cmocka_unit_test(a_dropped_peer_finishes_its_transfers),
+		cmocka_unit_test(engines_that_dial_each_other_meet),
 		cmocka_unit_test(a_receive_of_a_peer_that_hung_up_ends_with_it),
 		TEST(an_engine_closes_with_everything_open),
 		cmocka_unit_test(stop_waits_for_what_is_open),
