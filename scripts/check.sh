@@ -183,6 +183,9 @@ if [ "$long" ] && [ -e build/build.ninja ] && compiled product build product \
 	done
 	longer deaths build/tests/deaths/deaths_test 1000
 	longer deaths-asan build-asan/tests/deaths/deaths_test 1000
+	# shellcheck disable=SC2086 # two words or none
+	longer babble-asan env UBSAN_OPTIONS=halt_on_error=1 $fixed build-asan/tests/babble/babble \
+		--seeds 1000..1000000000 --seconds 3600
 	longer soak sh tests/long/soak.sh build/tcpx
 	longer chaos-asan sh tests/long/chaos.sh build-asan/tcpx 1800
 	if compiled chaos-tsan build-tsan tcpx; then

@@ -227,6 +227,7 @@ tcpx_loop_chan_recv_head(struct tcpx_chan *c, struct tcpx_head *head)
 		return chan_is_over(c) ? TCPX_ECHANNEL : -EAGAIN;
 	c->head_got = 0;
 	memcpy(head, c->head, sizeof(*head));
+	head->summed = c->head[offsetof(struct tcpx_head, summed)] != 0; /* any byte may come */
 	c->rx_open = true;
 	c->body_left = head->len;
 	c->summed = head->summed;

@@ -186,11 +186,11 @@ tcpx_loop_comm_recv(struct tcpx_chan *c, struct tcpx_landed *msg)
 		return -EAGAIN;
 	}
 	s = slot_of(r, r->landed);
-	if (slot_land(s, l->fabric))
-		return TCPX_ECHANNEL;
 	if (!same_head(&s->head, &r->heads[r->landed % LOOP_SLOTS]))
 		return tcpx_fabric_blame(l->fabric, "comm: message %llu under another's header",
 					 (unsigned long long)s->head.seq);
+	if (slot_land(s, l->fabric))
+		return TCPX_ECHANNEL;
 	r->landed++;
 	l->fabric->activity++;
 	c->last_seq = s->head.seq;

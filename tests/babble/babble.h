@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The stateful fuzzer. A world is a host, a guest whose transfers with it must all succeed, and a
+ * few babblers: peers that follow the protocol as far as it takes them deep into a session, and
+ * say anything there. They open sessions, and are opened to. Network and time are the scripted
+ * ones, so a seed repeats its world exactly.
+ */
+#ifndef BABBLE_BABBLE_H
+#define BABBLE_BABBLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/rng.h"
+#include "core/engine/engine.h"
+#include "core/session/line.h"
+#include "fabric/loop.h"
+#include "fake/plain_seal.h"
+#include "proto/ctrl.h"
+#include "proto/frame.h"
+#include "proto/runs.h"
+#include "seal/secret.h"
+#include "tcpx/tcpx.h"
+
+#define BABBLERS      3
+#define BABBLE_CHANS  (2 * 4) /* of a session, both ways */
+#define BABBLE_KNOWN  16      /* transfers that a babbler remembers, of each side */
+#define BABBLE_XFERS  12      /* that the host has open with babblers */
+#define BABBLE_MEMORY (256u << 10)
+#define BABBLE_NEVER  UINT64_MAX
+
+enum stage {
+	STAGE_IDLE,    /* no connection                                             */
+	STAGE_START,   /* acceptor: START is awaited                                */
+	STAGE_HELLO,   /* the host's HELLO is awaited, or its RESUME or RESUMED      */
+	STAGE_HANDLES, /* opener: the host's HANDLES are awaited                    */
+	STAGE_WIRING,  /* channels connect; READY is awaited                        */
+	STAGE_OPEN
+};
+
+/* A transfer as a babbler knows it. */
+struct known {
+	uint64_t id, total;
+	uint8_t op;
+	uint32_t chunk;
+	uint32_t next;           /* the first chunk that was not sent */
+};
+
+/* A list that is being said. */
+struct listing {
+	struct tcpx_runs_writer runs;
+	uint32_t entries; /* still to be said, and their bytes */
+	uint64_t bytes, offset;
+	bool whole;
+};
+
+struct babble_chan {
+	struct tcpx_chan_id id;
+	bool forward, usable, tried;
+	uint8_t handle[TCPX_HANDLE_BYTES];
+	struct tcpx_chan_listener *listener;
+	void *connecting;
+	struct tcpx_chan *chan;
+	uint64_t seq;       /* sending: of the last message; receiving: of those whole */
+	uint64_t acked;
+	uint32_t left;      /* receiving: bytes of the payload that is on its way */
+	bool inside;
+};
+
+struct babbler {
+	struct world *world;
+	int number;
+	struct tcpx_net *net;
+	struct tcpx_net_facts facts;
+	struct tcpx_nic nic;
+	struct tcpx_stream *listener;
+	struct tcpx_addr bound;
+	enum stage stage;
+	bool opener;             /* of the present session */
+	bool resuming, resumed_lie;
+	bool reads;              /* else it never takes what is sent to it */
+	uint32_t lies_ppm;       /* of the fields and frames that it says */
+	uint64_t next_ns;        /* the next sentence */
+	uint64_t pause_ns;       /* between two, on average */
+	struct line line;
+	struct tcpx_start start; /* of the host, where it opens */
+	uint8_t first[64];
+	size_t first_len;
+	struct tcpx_ctrl *ctrl;
+	bool begun;              /* the stream: a session, or what is left of one */
+	uint64_t session, incarnation;
+	uint32_t epoch;
+	struct tcpx_hello theirs;
+	struct tcpx_handles handles;
+	uint8_t token[16], seed[16];
+	struct tcpx_seal_psk resume_key;
+	bool handles_came, ready_sent;
+	uint32_t wish, count;    /* channels each way; the first is what its HELLO says */
+	bool sums;
+	struct babble_chan chan[BABBLE_CHANS];
+	uint64_t opened;         /* number of its newest transfer */
+	uint64_t listing;        /* its transfer whose list is not complete; 0: none */
+	struct listing list;
+	uint32_t chunk_max;      /* as its HELLO says */
+	struct known mine[BABBLE_KNOWN], hosts[BABBLE_KNOWN];
+	uint32_t mine_count, hosts_count;
+	uint64_t said;
+};
+
+struct babble_totals {
+	uint64_t worlds, sessions, resumes, frames, lies, refused, transfers, bytes;
+};
+
+/* What the host's application does with a babbler. */
+struct deal {
+	tcpx_xfer *xfer;
+	uint64_t until_ns; /* cancelled then; BABBLE_NEVER: not */
+};
+
+/* A transfer between guest and host, which must succeed. */
+struct errand {
+	enum tcpx_op op;
+	bool by_host;      /* else by the guest */
+	uint64_t post_ns;
+	uint64_t offset, len;
+	tcpx_xfer *xfer, *recv;
+	bool posted, ended;
+};
+
+#define BABBLE_ERRANDS 10
+
+struct world {
+	uint64_t seed;
+	struct tcpx_rng rng;
+	bool verbose, failed;
+	struct tcpx_fabric *fabric;
+	const struct tcpx_net_ops *ops;
+	struct tcpx_secret secret;
+	tcpx_engine *host, *guest;
+	struct tcpx_nic host_nic, guest_nic;
+	tcpx_peer *to_host, *to_guest;
+	uint8_t *mem[2];                /* of the host, of the guest: for each other alone */
+	uint64_t region[2], far_id[2];    /* far_id[i]: the name of mem[i] at the other */
+	uint8_t *shared;                /* of the host: babblers have the key */
+	uint64_t shared_id;
+	struct tcpx_region_ref shared_ref, guest_ref; /* the second with a wrong key */
+	struct deal deal[BABBLE_XFERS];
+	struct errand errand[BABBLE_ERRANDS];
+	struct babbler babbler[BABBLERS];
+	uint32_t babblers;
+	uint64_t talk_ns;               /* for so long they talk */
+	bool gone;                      /* they have left */
+	bool notes_taken;               /* by the host's application */
+	char setting[8][48];
+	const char *settings[9];
+	struct babble_totals *totals;
+};
+
+/* A property does not hold: says so once a world. */
+void babble_fail(struct world *w, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+bool babble_one_in(struct world *w, uint32_t n);
+uint64_t babble_between(struct world *w, uint64_t low, uint64_t high);
+/* Runs one seed. True when everything held. */
+bool babble_world(uint64_t seed, bool verbose, struct babble_totals *totals);
+
+/* ---- host.c: what the applications of host and guest do ---- */
+int babble_host_begin(struct world *w);
+void babble_host_do(struct world *w);
+uint64_t babble_host_next_ns(const struct world *w);
+/* All transfers with babblers have ended, those of the guest too. */
+bool babble_host_ended(const struct world *w);
+void babble_host_end(struct world *w);
+
+/* ---- peer.c: a babbler's connection ---- */
+int babbler_begin(struct world *w, int number);
+/* Takes what has come, and says what is due. */
+void babbler_do(struct babbler *b);
+void babbler_hang_up(struct babbler *b); /* keeps the session, to resume it perhaps */
+void babbler_end(struct babbler *b);
+void babbler_dial(struct babbler *b, bool resume);
+
+/* ---- meet.c: the words of the handshake ---- */
+void babbler_say_hello(struct babbler *b);
+void babbler_say_resume(struct babbler *b, uint8_t type);
+/* A frame of the handshake. False: hang up. */
+bool babbler_meet(struct babbler *b, uint8_t type, struct tcpx_buf *payload);
+/* Channels connect further; READY when they have. */
+void babbler_wire(struct babbler *b);
+
+/* A channel is opened again: where it connects to; that its other end asks to. */
+void babbler_take_handle(struct babbler *b, struct tcpx_buf *payload);
+void babbler_listen_again(struct babbler *b, struct tcpx_buf *payload);
+
+/* ---- words.c: those of an open session ---- */
+void babbler_talk(struct babbler *b);
+void babbler_hear(struct babbler *b, uint8_t type, struct tcpx_buf *payload);
+
+/* ---- data.c ---- */
+void babbler_data_read(struct babbler *b);
+/* Sends a chunk of one of its transfers, or anything. */
+void babbler_data_say(struct babbler *b);
+/* With its listener, or its attempt to connect; the next generation may begin. */
+void babbler_close_chan(struct babbler *b, struct babble_chan *c);
+void babbler_data_end(struct babbler *b);
+
+/* ---- lies.c ---- */
+bool babbler_lies(struct babbler *b);
+/* The truth, or now and then a value at some edge. */
+uint64_t babbler_tell(struct babbler *b, uint64_t truth);
+/* Puts a frame that was written to @b, whole or damaged. */
+void babbler_put(struct babbler *b, uint8_t type, const struct tcpx_buf *payload, bool bulk);
+
+#endif
