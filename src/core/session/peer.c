@@ -44,8 +44,9 @@ tcpx_peer_unlock_queues(struct tcpx_peer *p)
 	pthread_mutex_unlock(&p->lock);
 }
 
-/* The queues of another of its incarnation, with a reference; NULL: there is none. registry.lock and
- * p->lock */
+/* The one of its incarnation that has the queues, with a reference; NULL: there is none. One that is
+ * gone counts: a session that the peer has opened may have outlived it. registry.lock; p->lock, if
+ * others know p */
 static struct tcpx_peer *
 home_of(const struct tcpx_peer *p)
 {
@@ -58,7 +59,7 @@ home_of(const struct tcpx_peer *p)
 		if (other == p || found)
 			continue;
 		pthread_mutex_lock(&other->lock);
-		if (!other->gone && other->incarnation == p->incarnation &&
+		if (other->incarnation == p->incarnation &&
 		    strcmp(other->name, p->name) == 0) {
 			found = other->home ? other->home : other;
 			if (!tcpx_peer_try_get(found))
@@ -163,6 +164,14 @@ tcpx_peer_put(struct tcpx_peer *p)
 	free(p);
 }
 
+/* Is it gone, or about to be, as its loop will find? p->lock held. */
+static bool
+is_gone(const struct tcpx_peer *p)
+{
+	return p->gone || (p->out && atomic_load(&p->out->state) == SESS_FAILED &&
+			   p->out->cause != TCPX_ECLOSED);
+}
+
 /* The newest living peer of that name; incarnation 0 means any. A reference. registry.lock */
 static struct tcpx_peer *
 find_there(struct tcpx_engine *e, const char *name, uint64_t incarnation)
@@ -176,7 +185,7 @@ find_there(struct tcpx_engine *e, const char *name, uint64_t incarnation)
 						    tcpx_container(n, struct tcpx_peer, in_engine);
 
 		pthread_mutex_lock(&p->lock);
-		if (!p->gone && p->incarnation != 0 && strcmp(p->name, name) == 0 &&
+		if (!is_gone(p) && p->incarnation != 0 && strcmp(p->name, name) == 0 &&
 		    (!incarnation || p->incarnation == incarnation) && tcpx_peer_try_get(p))
 			found = p;
 		pthread_mutex_unlock(&p->lock);
@@ -211,8 +220,10 @@ tcpx_peer_find_or_make(struct tcpx_engine *e, const char *name, uint64_t incarna
 		return rc;
 	pthread_mutex_lock(&e->registry.lock);
 	*out = find_there(e, name, incarnation);
-	if (!*out)
+	if (!*out) {
+		fresh->home = home_of(fresh);
 		enter(fresh);
+	}
 	pthread_mutex_unlock(&e->registry.lock);
 	if (*out) {
 		pthread_mutex_destroy(&fresh->lock);

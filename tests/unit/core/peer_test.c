@@ -11,6 +11,8 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "core/session/peer_session.h"
+#include "core/session/session.h"
 
 #define MIB (1u << 20)
 
@@ -349,6 +351,66 @@ engines_that_dial_each_other_meet(void **state)
 	}
 }
 
+/* Two engines, each with a session to the other; *s: bert's. */
+static void
+call_each_other(struct rig *r, tcpx_peer **to_a, struct session **s)
+{
+	for (bool both = false; !both;) {
+		*r = (struct rig){ .fds = fd_count(), .threads = thread_count() };
+		r->a = rig_open("anna", NULL);
+		r->b = rig_open("bert", NULL);
+		r->to_b = rig_add(r->a, r->b);
+		*to_a = rig_add(r->b, r->a);
+		assert_ok(tcpx_peer_wait(r->to_b, WAIT_MS));
+		assert_ok(tcpx_peer_wait(*to_a, WAIT_MS));
+		assert_ok(tcpx_peer_session(*to_a, s));
+		both = (*s)->opener;
+		if (!both) { /* anna's call had come before bert's began */
+			tcpx_session_put(*s);
+			tcpx_peer_free(*to_a);
+			rig_end(r);
+		}
+	}
+}
+
+/* One's session fails, and the other's lives: what comes by that meets what is posted anew. */
+static void
+a_peer_added_again_has_what_comes_by_an_older_session(void **state)
+{
+	tcpx_xfer *send, *recv;
+	struct tcpx_desc f, l;
+	struct session *s;
+	tcpx_peer *to_a;
+	struct rig r;
+
+	(void)state;
+	call_each_other(&r, &to_a, &s);
+	rig_memory(&r, 100, 100);
+	f = (struct tcpx_desc){ r.far.id, 0, 100 };
+	l = (struct tcpx_desc){ r.near.id, 0, 100 };
+	pthread_mutex_lock(&s->lock);
+	tcpx_session_fail(s, TCPX_ESTALLED, "%s", "planted");
+	pthread_mutex_unlock(&s->lock);
+	tcpx_session_put(s);
+	while (info_of(to_a).status != TCPX_ESTALLED)
+		sched_yield();
+	tcpx_peer_free(to_a);
+	to_a = rig_add(r.b, r.a);
+	for (uint32_t i = 0; i < 2; i++) {
+		fill(r.near.at, 100, 30 + i);
+		if (i == 0)
+			assert_ok(tcpx_recv(to_a, &f, 1, 7, &recv));
+		assert_ok(tcpx_send(r.to_b, &l, 1, 7, &send));
+		if (i == 1)
+			assert_ok(tcpx_recv(to_a, &f, 1, 7, &recv));
+		assert_ok(finish(recv));
+		assert_ok(finish(send));
+		assert_filled(r.far.at, 100, 30 + i);
+	}
+	tcpx_peer_free(to_a);
+	rig_end(&r);
+}
+
 /* It has no session then, and waits for one. */
 static void
 a_receive_of_a_peer_that_hung_up_ends_with_it(void **state)
@@ -477,6 +539,7 @@ main(void)
 		TEST(drop_and_add_keep_the_session),
 		cmocka_unit_test(a_dropped_peer_finishes_its_transfers),
 		cmocka_unit_test(engines_that_dial_each_other_meet),
+		cmocka_unit_test(a_peer_added_again_has_what_comes_by_an_older_session),
 		cmocka_unit_test(a_receive_of_a_peer_that_hung_up_ends_with_it),
 		TEST(an_engine_closes_with_everything_open),
 		cmocka_unit_test(stop_waits_for_what_is_open),
