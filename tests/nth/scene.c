@@ -26,6 +26,7 @@ struct play {
 	bool lent[2], known;
 	tcpx_list *list[2];
 	tcpx_xfer *kept; /* over prepared lists */
+	int failed;      /* how the last one-sided transfer that failed did; 0: none */
 };
 
 /* An error that is none of the table's has no name. */
@@ -95,8 +96,11 @@ end(struct play *p, tcpx_xfer *x, int to, size_t len, uint32_t seed)
 	struct tcpx_xfer_info info = TCPX_XFER_INFO_INIT;
 	int rc = named(tcpx_wait(x, WAIT_MS));
 
-	if (rc == 0)
+	if (rc == 0) {
+		if (p->failed)
+			print_message("# %s; one failed before: %s\n", nth_name(), tcpx_strerror_name(p->failed));
 		assert_filled(p->at[to], len, seed);
+	}
 	assert_ok(tcpx_xfer_query(x, &info));
 	assert_code(info.status, rc);
 	if (rc)
@@ -118,6 +122,8 @@ move(struct play *p, bool write, size_t len, uint32_t seed)
 		return rc;
 	tcpx_xfer_watch(x, p);
 	rc = end(p, x, write ? FAR : NEAR, len, seed);
+	if (rc)
+		p->failed = rc;
 	tcpx_xfer_free(x);
 	return rc;
 }
