@@ -26,7 +26,7 @@ babbler_begin(struct world *w, int number)
 	b->incarnation = tcpx_rng_next(&w->rng) | 1;
 	b->lies_ppm = lies[babble_between(w, 0, 4)];
 	b->reads = !babble_one_in(w, 6);
-	b->pause_ns = babble_one_in(w, 3) ? 10 * TCPX_MS : TCPX_MS / 4;
+	b->pause_ns = w->talk_ns / babble_between(w, 50, 1000);
 	b->next_ns = tcpx_fabric_now(w->fabric) + babble_between(w, 0, 5 * TCPX_MS);
 	rc = w->ops->open(&p, &b->net, &b->facts);
 	return rc ? rc : w->ops->listen(b->net, &b->nic.addr, &b->bound, &b->listener);

@@ -82,7 +82,7 @@ plan(struct world *w)
 		w->secret.psk[0] = (struct tcpx_seal_psk){ .id = { 1 }, .id_len = 1, .key = { 2 } };
 	}
 	w->babblers = (uint32_t)babble_between(w, 1, BABBLERS);
-	w->talk_ns = babble_one_in(w, 10) ? 15 * TCPX_SEC : babble_between(w, 20, 300) * TCPX_MS;
+	w->talk_ns = babble_one_in(w, 10) ? 15 * TCPX_SEC : babble_between(w, 20, 200) * TCPX_MS;
 	w->notes_taken = !babble_one_in(w, 3);
 	setting(w, "TCPX_CHANNELS", babble_between(w, 1, 4));
 	setting(w, "TCPX_THREADS", babble_between(w, 1, 2));
@@ -149,13 +149,11 @@ check_quotas(struct world *w)
 static void
 turn(struct world *w)
 {
-	babble_host_do(w);
 	for (uint32_t i = 0; i < w->babblers && !w->gone; i++)
 		babbler_do(&w->babbler[i]);
 	tcpx_engine_step(w->host);
 	if (w->guest)
 		tcpx_engine_step(w->guest);
-	check_quotas(w);
 }
 
 static uint64_t
@@ -185,6 +183,7 @@ step(struct world *w)
 	uint64_t seen;
 	uint32_t quiet, turns = 0;
 
+	babble_host_do(w);
 	for (quiet = 0; quiet < QUIET_TURNS && !w->failed; quiet++) {
 		seen = tcpx_fabric_activity(w->fabric);
 		turn(w);
@@ -193,6 +192,7 @@ step(struct world *w)
 		if (++turns > REST_TURNS)
 			babble_fail(w, "no rest after %u turns", turns);
 	}
+	check_quotas(w);
 	tcpx_fabric_advance(w->fabric, next_ns(w));
 }
 
