@@ -149,17 +149,18 @@ woken(struct work *w, uint64_t now_ns)
 	tcpx_loop_wake_below(l, atomic_load(&l->below.end));
 }
 
+/* The next work before @end, which is taken out when it is reached: NULL. */
 static struct work *
-next_work(struct loop *l)
+next_work(struct loop *l, struct tcpx_node *end)
 {
 	struct tcpx_node *n;
 	struct work *w = NULL;
 
 	pthread_mutex_lock(&l->queue.lock);
 	n = tcpx_chain_first(&l->queue.works);
-	if (n) {
+	tcpx_chain_remove(n);
+	if (n != end) {
 		w = tcpx_container(n, struct work, node);
-		tcpx_chain_remove(n);
 		w->queued = false;
 	}
 	atomic_store(&l->queue.any, !tcpx_chain_empty(&l->queue.works));
@@ -168,25 +169,23 @@ next_work(struct loop *l)
 }
 
 /* Runs the work queued when the turn began. Work that queues itself again (a channel with
- * more chunks) waits for the next turn, so that every source gets its share. */
+ * more chunks) waits for the next turn, so that every source gets its share. A node of its own
+ * marks the end: any work may be cancelled meanwhile. */
 static bool
 run_work(struct loop *l, uint64_t now_ns)
 {
-	struct tcpx_node *last, *n;
+	struct tcpx_node end;
 	struct work *w;
 	bool any = false;
 
 	if (!atomic_load(&l->queue.any))
 		return false;
 	pthread_mutex_lock(&l->queue.lock);
-	last = tcpx_chain_empty(&l->queue.works) ? NULL : l->queue.works.prev;
+	tcpx_chain_add(&l->queue.works, &end);
 	pthread_mutex_unlock(&l->queue.lock);
-	while (last && (w = next_work(l))) {
-		n = &w->node;
+	while ((w = next_work(l, &end))) {
 		any = true;
 		w->run(w, now_ns);
-		if (n == last)
-			break;
 	}
 	return any;
 }

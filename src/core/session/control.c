@@ -78,12 +78,14 @@ tcpx_control_flush(struct session *s)
 {
 	struct line *line = &s->control.line;
 	const uint8_t *data = NULL;
+	uint64_t opened;
 	bool owed;
 	size_t len;
 	ssize_t n;
 
 	if (!line->stream || !s->control.up)
 		return;
+	opened = tcpx_ctrl_bulk_written(s->control.ctrl);
 	do {
 		/* what is owed began with the bytes that pending() gave last */
 		owed = tcpx_line_owes(line);
@@ -103,7 +105,8 @@ tcpx_control_flush(struct session *s)
 	} while (n > 0 || owed);
 	atomic_store_explicit(&s->control.flush_owed, false, memory_order_relaxed);
 	tcpx_control_watch(s, TCPX_READABLE);
-	if (s->control.chunks_wait) {
+	/* an OPEN may wait longer, for a peer that acknowledges nothing: its channels sleep on */
+	if (s->control.chunks_wait && tcpx_ctrl_bulk_written(s->control.ctrl) != opened) {
 		s->control.chunks_wait = false;
 		s->engine->up.session->writable(s);
 	}

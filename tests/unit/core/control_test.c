@@ -116,13 +116,28 @@ channels_that_waited_for_an_open_are_woken_once_it_has_gone(void **state)
 
 	w.stream.room = 0;
 	s->control.chunks_wait = true;
-	assert_int_equal(tcpx_control_put_u64(s, TCPX_FR_MATCHED, 7), 0);
+	assert_int_equal(tcpx_ctrl_put_bulk(s->control.ctrl, TCPX_FR_OPEN, "", 0, NULL), 0);
 	tcpx_control_flush(s);
 	assert_int_equal(woken, 0);
 	w.stream.room = 1000;
 	tcpx_control_flush(s);
 	tcpx_control_flush(s);
 	assert_int_equal(woken, 1);
+	bare_close(&w.b);
+}
+
+/* Else they would look, flush and wake each other for ever. */
+static void
+channels_sleep_on_while_the_open_cannot_go(void **state)
+{
+	struct world w;
+	struct session *s = begin(&w);
+
+	s->control.chunks_wait = true;
+	assert_int_equal(tcpx_control_put_u64(s, TCPX_FR_MATCHED, 7), 0);
+	tcpx_control_flush(s); /* the OPEN is not there */
+	assert_int_equal(woken, 0);
+	assert_true(s->control.chunks_wait);
 	bare_close(&w.b);
 }
 
@@ -190,6 +205,7 @@ main(void)
 		cmocka_unit_test(nothing_is_written_before_the_flush),
 		cmocka_unit_test(what_finds_no_room_waits_until_it_is_writable),
 		cmocka_unit_test(channels_that_waited_for_an_open_are_woken_once_it_has_gone),
+		cmocka_unit_test(channels_sleep_on_while_the_open_cannot_go),
 		cmocka_unit_test(answers_wait_for_the_end_of_the_turn_unless_a_flush_took_them),
 		cmocka_unit_test(a_cancel_does_not_overtake_its_open),
 		cmocka_unit_test(a_write_that_fails_cuts_the_stream_and_not_the_session),

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A turn of a loop runs what was queued when it began, each work once, whatever happens to it. */
+#include "bare.h"
+
+#include "core/loop/loop.h"
+
+#define ENDLESS 1000 /* runs of one work in a turn that would not end */
+
+struct task {
+	struct work work;
+	struct loop *loop;
+	struct task *cancels; /* NULL: nobody */
+	uint32_t runs;
+};
+
+/* Queues itself again, as a busy channel does. */
+static void
+again(struct work *w, uint64_t now_ns)
+{
+	struct task *t = tcpx_container(w, struct task, work);
+
+	(void)now_ns;
+	if (t->cancels)
+		tcpx_loop_cancel(t->loop, &t->cancels->work);
+	if (++t->runs < ENDLESS)
+		tcpx_loop_post(t->loop, w);
+}
+
+static int
+no_events(struct tcpx_poller *p, struct tcpx_net_event *ev, int max, int64_t timeout_ns)
+{
+	(void)p, (void)ev, (void)max, (void)timeout_ns;
+	return 0;
+}
+
+static void
+begin(struct bare *b, struct task *t, size_t count)
+{
+	bare_open(b, true);
+	b->ops.poller_wait = no_events;
+	for (size_t i = 0; i < BARE_LOOPS; i++)
+		tcpx_node_init(&b->loop[i].deferred);
+	memset(t, 0, count * sizeof(*t));
+	for (size_t i = 0; i < count; i++) {
+		t[i].loop = &b->loop[1];
+		t[i].work.run = again;
+		tcpx_node_init(&t[i].work.node);
+		tcpx_loop_post(t[i].loop, &t[i].work);
+	}
+}
+
+static void
+end(struct bare *b, struct task *t, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		tcpx_loop_cancel(t[i].loop, &t[i].work);
+	bare_close(b);
+}
+
+static void
+work_that_queues_itself_runs_once_a_turn(void **state)
+{
+	struct bare b;
+	struct task t[3];
+
+	(void)state;
+	begin(&b, t, 3);
+	for (uint32_t turn = 1; turn < 4; turn++) {
+		tcpx_loop_turn(&b.loop[1], 0);
+		for (int i = 0; i < 3; i++)
+			assert_int_equal(t[i].runs, turn);
+	}
+	end(&b, t, 3);
+}
+
+static void
+a_turn_ends_though_its_last_work_is_cancelled(void **state)
+{
+	struct bare b;
+	struct task t[2];
+
+	(void)state;
+	begin(&b, t, 2);
+	t[0].cancels = &t[1];
+	tcpx_loop_turn(&b.loop[1], 0);
+	assert_int_equal(t[0].runs, 1);
+	assert_int_equal(t[1].runs, 0);
+	end(&b, t, 2);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(work_that_queues_itself_runs_once_a_turn),
+		cmocka_unit_test(a_turn_ends_though_its_last_work_is_cancelled),
+	};
+
+	return cmocka_run_group_tests_name("core/turn", tests, NULL, NULL);
+}
