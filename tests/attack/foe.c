@@ -265,7 +265,8 @@ take_frame(struct foe *f, struct tcpx_frame_head *h, uint8_t *payload, size_t *l
 }
 
 bool
-foe_get(struct foe *f, uint8_t type, uint8_t *payload, size_t *len)
+foe_get_one_of(struct foe *f, const uint8_t *types, size_t count, uint8_t *type, uint8_t *payload,
+	       size_t *len)
 {
 	struct tcpx_frame_head h;
 	uint8_t in[4096];
@@ -273,8 +274,10 @@ foe_get(struct foe *f, uint8_t type, uint8_t *payload, size_t *len)
 
 	for (;;) {
 		while (take_frame(f, &h, payload, len))
-			if (h.type == type)
+			if (memchr(types, h.type, count)) {
+				*type = h.type;
 				return true;
+			}
 		n = recv(f->fd, in, sizeof(in), 0);
 		if (n <= 0)
 			return false;
@@ -287,6 +290,12 @@ foe_get(struct foe *f, uint8_t type, uint8_t *payload, size_t *len)
 			return false;
 		f->have += (size_t)n;
 	}
+}
+
+bool
+foe_get(struct foe *f, uint8_t type, uint8_t *payload, size_t *len)
+{
+	return foe_get_one_of(f, &type, 1, &type, payload, len);
 }
 
 void

@@ -52,6 +52,8 @@ void foe_put(struct foe *f, uint8_t type, const struct tcpx_buf *b);
 void foe_hello(struct foe *f, const struct tcpx_hello *h);
 /* The next frame of this type, others are passed over. False: the connection has ended. */
 bool foe_get(struct foe *f, uint8_t type, uint8_t *payload, size_t *len);
+bool foe_get_one_of(struct foe *f, const uint8_t *types, size_t count, uint8_t *type, uint8_t *payload,
+		    size_t *len);
 void foe_close(struct foe *f);
 struct tcpx_hello foe_introduction(const char *name);
 

@@ -1,0 +1,402 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Lies on channels, about channels, and in the handshake. One on a channel costs that channel and
+ * nothing else; one in the handshake is refused with its code.
+ */
+#include "lies.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "core/engine/engine.h"
+#include "net/sock/wire.h"
+
+#define TOTAL 100000u /* two chunks */
+
+/* Waits until the host has closed this connection. Acknowledgements may come before. */
+static void
+assert_closed(const char *what, int fd)
+{
+	uint8_t in[256];
+	ssize_t n;
+
+	do
+		n = recv(fd, in, sizeof(in), 0);
+	while (n > 0);
+	if (n < 0 && errno != ECONNRESET)
+		fail_msg("%s: the channel is still open", what);
+}
+
+static uint64_t
+open_write(struct liar *l)
+{
+	uint8_t room[512];
+	struct tcpx_buf b;
+
+	tcpx_buf_init(&b, room, sizeof(room));
+	write_open(l, &b, TCPX_WIRE_WRITE, TOTAL, false);
+	liar_put(l, TCPX_FR_OPEN, &b);
+	return l->opened;
+}
+
+static struct tcpx_head
+first_chunk(uint64_t id)
+{
+	return (struct tcpx_head){ .xfer = id, .len = CHUNK, .generation = 1, .seq = 1 };
+}
+
+/* The other channel carries both chunks. */
+static void
+assert_other_channel_works(struct liar *l, const char *what, uint64_t id)
+{
+	struct tcpx_head h = first_chunk(id);
+
+	h.channel = 1;
+	for (uint64_t k = 0; k < 2; k++) {
+		h.chunk = (uint32_t)k;
+		h.len = k ? TOTAL - CHUNK : CHUNK;
+		h.seq = ++l->seq[1];
+		liar_send(l, 1, &h, h.len);
+	}
+	assert_verdict(what, liar_verdict(l, id), 0);
+}
+
+static void
+in_a_header(void **state)
+{
+	static const struct {
+		const char *what;
+		struct tcpx_head h; /* xfer: to be added to the right one */
+	} lies[] = {
+		{ "another channel", { .len = CHUNK, .channel = 1, .generation = 1, .seq = 1 } },
+		{ "channel 65535", { .len = CHUNK, .channel = 65535, .generation = 1, .seq = 1 } },
+		{ "an earlier generation", { .len = CHUNK, .seq = 1 } },
+		{ "a later generation", { .len = CHUNK, .generation = 2, .seq = 1 } },
+		{ "no such chunk", { .chunk = 2, .len = CHUNK, .generation = 1, .seq = 1 } },
+		{ "chunk 2^32 - 1", { .chunk = UINT32_MAX, .len = CHUNK, .generation = 1, .seq = 1 } },
+		{ "a byte short", { .len = CHUNK - 1, .generation = 1, .seq = 1 } },
+		{ "a byte long", { .len = CHUNK + 1, .generation = 1, .seq = 1 } },
+		{ "no bytes", { .len = 0, .generation = 1, .seq = 1 } },
+		{ "4 GiB", { .len = UINT32_MAX, .generation = 1, .seq = 1 } },
+		{ "the last chunk whole", { .chunk = 1, .len = CHUNK, .generation = 1, .seq = 1 } },
+		{ "message 0", { .len = CHUNK, .generation = 1 } },
+		{ "a message left out", { .len = CHUNK, .generation = 1, .seq = 2 } },
+		{ "message 2^64 - 1", { .len = CHUNK, .generation = 1, .seq = UINT64_MAX } },
+		{ "a sum that was not agreed", { .len = CHUNK, .generation = 1, .seq = 1, .summed = 1 } },
+		{ "a transfer of the host's", { .xfer = 1ull << 63, .len = CHUNK, .generation = 1, .seq = 1 } },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ITEMS(lies); i++) {
+		struct tcpx_head h = lies[i].h;
+		struct liar l;
+		uint64_t id;
+
+		liar_open(&l, lies_world()->host);
+		id = open_write(&l);
+		h.xfer += id;
+		liar_send(&l, 0, &h, h.len > CHUNK ? CHUNK : h.len);
+		assert_closed(lies[i].what, l.tx[0]);
+		assert_other_channel_works(&l, lies[i].what, id);
+		liar_close(&l);
+	}
+	assert_witness_is_well();
+}
+
+static void
+in_bytes_of_a_message(void **state)
+{
+	static const struct lie lies[] = {
+		{ "magic", 0, 2, 0x7c51, 0 },	     { "flags", 2, 2, 2, 0 },
+		{ "check", 32, 4, 0, 0 },	     { "zero", 36, 4, 1, 0 },
+		{ "the trailer's magic", 40, 4, 0x7c50e17d, 0 }, /* that of message 0 */
+		{ "the trailer's word", 44, 4, 2, 0 },
+	};
+	static uint8_t payload[CHUNK];
+	uint8_t bytes[TCPX_SOCK_HEAD_BYTES + TCPX_SOCK_TAIL_BYTES];
+
+	(void)state;
+	for (size_t i = 0; i < ITEMS(lies); i++) {
+		struct tcpx_head h;
+		struct liar l;
+
+		liar_open(&l, lies_world()->host);
+		h = first_chunk(open_write(&l));
+		tcpx_sock_head_format(&h, bytes);
+		tcpx_sock_tail_format(&h, false, bytes + TCPX_SOCK_HEAD_BYTES);
+		tell_lie(bytes, &lies[i]);
+		(void)!send(l.tx[0], bytes, TCPX_SOCK_HEAD_BYTES, MSG_NOSIGNAL);
+		(void)!send(l.tx[0], payload, sizeof(payload), MSG_NOSIGNAL);
+		(void)!send(l.tx[0], bytes + TCPX_SOCK_HEAD_BYTES, TCPX_SOCK_TAIL_BYTES, MSG_NOSIGNAL);
+		assert_closed(lies[i].what, l.tx[0]);
+		assert_other_channel_works(&l, lies[i].what, h.xfer);
+		liar_close(&l);
+	}
+	assert_witness_is_well();
+}
+
+static void
+a_chunk_twice(void **state)
+{
+	(void)state;
+	for (int second = 0; second < 2; second++) { /* on the same channel, on the other */
+		struct tcpx_head h;
+		struct liar l;
+		uint8_t ack[TCPX_SOCK_ACK_BYTES];
+
+		liar_open(&l, lies_world()->host);
+		h = first_chunk(open_write(&l));
+		liar_send(&l, 0, &h, h.len);
+		assert_int_equal(recv(l.tx[0], ack, sizeof(ack), MSG_WAITALL), sizeof(ack));
+		h.channel = (uint16_t)second;
+		h.seq = second ? 1 : 2;
+		liar_send(&l, second, &h, h.len);
+		assert_closed("a chunk twice", l.tx[second]);
+		assert_goes_on(&l, "a chunk twice");
+		liar_close(&l);
+	}
+	assert_witness_is_well();
+}
+
+/* Chunks of what has ended are dropped, and cost nothing. */
+static void
+a_chunk_too_late(void **state)
+{
+	struct tcpx_head h;
+	struct liar l;
+	uint8_t ack[TCPX_SOCK_ACK_BYTES];
+
+	(void)state;
+	liar_open(&l, lies_world()->host);
+	h = first_chunk(open_write(&l));
+	liar_put_u64(&l, TCPX_FR_CANCEL, h.xfer);
+	assert_goes_on(&l, "after CANCEL");
+	liar_send(&l, 0, &h, h.len);
+	assert_int_equal(recv(l.tx[0], ack, sizeof(ack), MSG_WAITALL), sizeof(ack));
+	assert_goes_on(&l, "a chunk after CANCEL");
+	liar_close(&l);
+	assert_witness_is_well();
+}
+
+/* ---- about channels ---- */
+
+static void
+about_channels(void **state)
+{
+	static const struct {
+		const char *what;
+		uint8_t type;
+		struct tcpx_chan_event e;
+		int want;
+	} lies[] = {
+		{ "CHANNEL_DOWN of channel 2", TCPX_FR_CHANNEL_DOWN, { .channel = 2 }, TCPX_EPROTO },
+		{ "CHANNEL_DOWN of 65535", TCPX_FR_CHANNEL_DOWN, { .channel = 65535 }, TCPX_EPROTO },
+		{ "... of another generation", TCPX_FR_CHANNEL_DOWN, { .generation = 9 }, LIVES },
+		{ "... of the wrong way", TCPX_FR_CHANNEL_DOWN, { .generation = 1, .backward = 1 }, LIVES },
+		{ "FENCED that was not asked", TCPX_FR_FENCED, { .generation = 9, .backward = 1 }, LIVES },
+		{ "FENCED at a message never sent", TCPX_FR_FENCED,
+		  { .generation = 1, .backward = 1, .seq = 7 }, TCPX_EFRAME },
+		{ "CHANNEL_ACK of another kind", TCPX_FR_CHANNEL_ACK,
+		  { .generation = 1, .backward = 1, .seq = 7, .applied = 7 }, LIVES },
+		{ "CHANNEL_ASK of channel 2", TCPX_FR_CHANNEL_ASK, { .channel = 2 }, TCPX_EPROTO },
+		{ "CHANNEL_ASK of an earlier one", TCPX_FR_CHANNEL_ASK, { .generation = 0 }, LIVES },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ITEMS(lies); i++) {
+		uint8_t room[512];
+		struct tcpx_buf b;
+		struct liar l;
+
+		liar_open(&l, lies_world()->host);
+		tcpx_buf_init(&b, room, sizeof(room));
+		tcpx_chan_event_write(&b, &lies[i].e);
+		liar_put(&l, lies[i].type, &b);
+		if (lies[i].want == LIVES)
+			assert_goes_on(&l, lies[i].what);
+		else
+			assert_verdict(lies[i].what, liar_verdict(&l, 0), lies[i].want);
+		liar_close(&l);
+	}
+	assert_witness_is_well();
+}
+
+/* Of a channel that carries its own headers. */
+static void
+a_header_beside_its_channel(void **state)
+{
+	struct tcpx_message m = { .generation = 1, .seq = 1, .xfer = 1, .len = 100 };
+	uint8_t room[512];
+	struct tcpx_buf b;
+	struct liar l;
+
+	(void)state;
+	liar_open(&l, lies_world()->host);
+	tcpx_buf_init(&b, room, sizeof(room));
+	tcpx_message_write(&b, &m);
+	liar_put(&l, TCPX_FR_MESSAGE, &b);
+	assert_verdict("MESSAGE", liar_verdict(&l, 0), TCPX_EPROTO);
+	liar_close(&l);
+	assert_witness_is_well();
+}
+
+static void
+in_a_preamble(void **state)
+{
+	static const struct lie lies[] = {
+		{ "magic", 0, 4, 0x54435851, 0 },  { "version", 4, 2, 2, 0 },
+		{ "flags", 6, 2, 2, 0 },	   { "direction", 6, 2, 0, 0 },
+		{ "session", 8, 8, 1, 0 },	   { "channel", 16, 2, 1, 0 },
+		{ "channel 64", 16, 2, 64, 0 },	   { "generation", 18, 2, 2, 0 },
+		{ "token", 20, 8, 0, 0 },	   { "zero", 36, 4, 1, 0 },
+	};
+	struct tcpx_hello h = foe_introduction("liar");
+	uint8_t bytes[TCPX_SOCK_PREAMBLE_BYTES];
+	struct tcpx_chan_id id;
+	struct liar l;
+	int fd;
+
+	(void)state;
+	h.session = h.incarnation = 77777;
+	assert_true(liar_greet(&l, lies_world()->host, &h));
+	for (size_t i = 0; i < ITEMS(lies); i++) {
+		id = liar_chan_id(&l, 0);
+		tcpx_sock_preamble_format(&id, bytes);
+		tell_lie(bytes, &lies[i]);
+		fd = liar_dial_data(&l, 0);
+		(void)!send(fd, bytes, sizeof(bytes), MSG_NOSIGNAL);
+		assert_int_equal(recv(fd, bytes, 1, 0) > 0, false); /* no answer, closed */
+		close(fd);
+	}
+	liar_wire(&l); /* the right ones are still waited for */
+	assert_goes_on(&l, "after wrong preambles");
+	liar_close(&l);
+	assert_witness_is_well();
+}
+
+/* ---- the handshake ---- */
+
+static void
+in_start(void **state)
+{
+	static const struct {
+		const char *what;
+		struct tcpx_start s;
+		int want;
+	} lies[] = {
+		{ "version 2", { 2, 2, false, TCPX_START_NEW, 0 }, TCPX_EVERSION },
+		{ "versions 4 to 9", { 4, 9, false, TCPX_START_NEW, 0 }, TCPX_EVERSION },
+		{ "version 0", { 0, 3, false, TCPX_START_NEW, 0 }, TCPX_EPROTO },
+		{ "versions 4 to 3", { 4, 3, false, TCPX_START_NEW, 0 }, TCPX_EPROTO },
+		{ "kind 0", { 3, 3, false, 0, 0 }, TCPX_EPROTO },
+		{ "kind 4", { 3, 3, false, 4, 0 }, TCPX_EPROTO },
+		{ "sealed, where there is no secret", { 3, 3, true, TCPX_START_NEW, 0 }, TCPX_EAUTH },
+		{ "HELLO where RESUME was said", { 3, 3, false, TCPX_START_RESUME, 5 }, TCPX_EPROTO },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ITEMS(lies); i++) {
+		struct tcpx_hello h = foe_introduction("liar");
+		uint8_t room[64];
+		struct tcpx_buf b;
+		struct liar l;
+
+		memset(&l, 0, sizeof(l));
+		foe_dial(&l.f, "127.0.3.1", tcpx_port(lies_world()->host));
+		tcpx_buf_init(&b, room, sizeof(room));
+		tcpx_start_write(&b, &lies[i].s);
+		foe_put(&l.f, TCPX_FR_START, &b);
+		foe_hello(&l.f, &h);
+		assert_verdict(lies[i].what, liar_verdict(&l, 0), lies[i].want);
+		foe_close(&l.f);
+	}
+	assert_witness_is_well();
+}
+
+static void
+in_hello(void **state)
+{
+#define FIELD(f) offsetof(struct tcpx_hello, f), sizeof(((struct tcpx_hello *)0)->f)
+	static const struct {
+		const char *what;
+		size_t at, size;
+		const char *bytes; /* NULL: zeros */
+		int want;
+	} lies[] = {
+		{ "no role", FIELD(role), NULL, TCPX_EPROTO },
+		{ "the acceptor's role", FIELD(role), "\2", TCPX_EPROTO },
+		{ "no incarnation", FIELD(incarnation), NULL, TCPX_EPROTO },
+		{ "meant for another incarnation", FIELD(expect), "1234567", TCPX_EPEERGONE },
+		{ "meant for another name", FIELD(expect_name), "other", TCPX_EAUTH },
+		{ "a name that obeys no terminal", FIELD(name), "\x1b[2J", TCPX_EPROTO },
+		{ "another provider", FIELD(provider), "other", TCPX_EVERSION },
+		{ "other terms", FIELD(terms), "chunk 1", TCPX_EVERSION },
+		{ "no channels", FIELD(channels), NULL, TCPX_EPROTO },
+		{ "too many channels", FIELD(channels), "\xff", TCPX_EPROTO },
+		{ "no window", FIELD(window), NULL, TCPX_EPROTO },
+		{ "no chunk", FIELD(chunk_max), NULL, TCPX_EPROTO },
+		{ "a chunk of 255 bytes", FIELD(chunk_max), "\xff", TCPX_EPROTO },
+		{ "no credit", FIELD(credit_xfers), NULL, TCPX_EPROTO },
+		{ "no NIC", FIELD(nic_count), NULL, TCPX_EPROTO },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ITEMS(lies); i++) {
+		struct tcpx_hello h = foe_introduction("liar");
+		uint8_t *at = (uint8_t *)&h + lies[i].at;
+		struct liar l;
+
+		memset(&l, 0, sizeof(l));
+		h.incarnation = h.session = 88000 + i;
+		memset(at, 0, lies[i].size);
+		if (lies[i].bytes)
+			memcpy(at, lies[i].bytes, strlen(lies[i].bytes));
+		foe_dial(&l.f, "127.0.3.1", tcpx_port(lies_world()->host));
+		foe_start(&l.f, false, TCPX_START_NEW, 0);
+		foe_hello(&l.f, &h);
+		assert_verdict(lies[i].what, liar_verdict(&l, 0), lies[i].want);
+		foe_close(&l.f);
+	}
+	assert_witness_is_well();
+#undef FIELD
+}
+
+/* Words of an open session before it is open. */
+static void
+too_early(void **state)
+{
+	static const uint8_t types[] = { TCPX_FR_OPEN, TCPX_FR_LIST, TCPX_FR_DONE, TCPX_FR_NOTE,
+					 TCPX_FR_CANCEL, TCPX_FR_MESSAGE, TCPX_FR_BYE,
+					 TCPX_FR_HANDLES, TCPX_FR_CHANNEL_ASK, TCPX_FR_RESUMED };
+
+	(void)state;
+	for (size_t i = 0; i < ITEMS(types); i++) {
+		struct tcpx_hello h = foe_introduction("liar");
+		uint8_t bytes[40] = { 0 };
+		struct liar l;
+
+		h.incarnation = h.session = 99000 + i;
+		assert_true(liar_greet(&l, lies_world()->host, &h));
+		liar_put_as(&l, types[i], tcpx_frame_numbered(types[i]), bytes, sizeof(bytes));
+		assert_verdict(tcpx_frame_name(types[i]), liar_verdict(&l, 0), TCPX_EPROTO);
+		liar_close(&l);
+	}
+	assert_witness_is_well();
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(in_a_header),	 cmocka_unit_test(in_bytes_of_a_message),
+		cmocka_unit_test(a_chunk_twice), cmocka_unit_test(a_chunk_too_late),
+		cmocka_unit_test(about_channels), cmocka_unit_test(a_header_beside_its_channel),
+		cmocka_unit_test(in_a_preamble), cmocka_unit_test(in_start),
+		cmocka_unit_test(in_hello),	 cmocka_unit_test(too_early),
+	};
+
+	return cmocka_run_group_tests(tests, lies_begin, lies_end);
+}
