@@ -26,6 +26,19 @@ free_session(struct deferred *g)
 	tcpx_session_put(tcpx_container(g, struct session, deferred));
 }
 
+/* Is it one of the engine's, so not reaped yet? */
+static bool
+is_listed(struct session *s)
+{
+	struct registry *r = &s->engine->registry;
+	bool listed;
+
+	pthread_mutex_lock(&r->lock);
+	listed = tcpx_node_linked(&s->in_engine);
+	pthread_mutex_unlock(&r->lock);
+	return listed;
+}
+
 static void
 reap(struct session *s)
 {
@@ -35,7 +48,7 @@ reap(struct session *s)
 	pthread_mutex_lock(&s->lock);
 	tcpx_line_close(&s->control.line, e->ops);
 	tcpx_probe_end(s);
-	done = s->chan.open == 0 && tcpx_node_linked(&s->in_engine);
+	done = s->chan.open == 0 && is_listed(s);
 	pthread_mutex_unlock(&s->lock);
 	tcpx_rival_ended(s);
 	if (!done)
@@ -237,7 +250,7 @@ tcpx_session_work(struct work *w, uint64_t now_ns)
 	struct session *s = tcpx_container(w, struct session, work);
 
 	pthread_mutex_lock(&s->lock);
-	if (!tcpx_node_linked(&s->in_loop) && tcpx_node_linked(&s->in_engine))
+	if (!tcpx_node_linked(&s->in_loop) && is_listed(s))
 		tcpx_chain_add(&s->engine->registry.served, &s->in_loop);
 	run_timer(s, now_ns);
 	if (s->state != SESS_FAILED)
