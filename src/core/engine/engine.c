@@ -338,8 +338,6 @@ drain(struct tcpx_engine *e)
 			tcpx_loop_step(&e->loop[i], 0);
 			let_go(&e->loop[i]);
 		}
-	if (e->loop[0].poller)
-		tcpx_accept_close_all(&e->loop[0]);
 }
 
 static void
@@ -392,6 +390,8 @@ tcpx_close(tcpx_engine *e)
 		for (i = 0; i < e->loop_count; i++)
 			tcpx_loop_stop(&e->loop[i]);
 		end_receives(e);
+		if (e->loop[0].poller)
+			tcpx_accept_close_all(&e->loop[0]); /* they become no sessions from here on */
 		fail_sessions(e); /* accepted meanwhile */
 		drain(e);
 	}
