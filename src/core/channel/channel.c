@@ -131,7 +131,8 @@ channel_work(struct work *w, uint64_t now_ns)
 	if (c->closed)
 		return;
 	pthread_mutex_lock(&s->lock);
-	over = s->state == SESS_FAILED || (c->state == CHAN_DOWN && s->state == SESS_OPEN);
+	over = s->state == SESS_FAILED || s->state == SESS_CONNECTING ||
+	       (c->state == CHAN_DOWN && s->state == SESS_OPEN);
 	fenced = c->fence.done;
 	down = c->fence.asked;
 	silent = c->fence.silent;

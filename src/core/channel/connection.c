@@ -88,22 +88,37 @@ hang_up(struct channel *c)
 	tcpx_landing_drop(c);
 }
 
-/* No event of its loop names the closed channel any more. On an open session it is opened again. */
+/* Of an open session. */
+static void
+renew(struct channel *c)
+{
+	struct session *s = c->session;
+	int rc = tcpx_channel_renew(c);
+
+	if (rc) {
+		(void)tcpx_fail(TCPX_SUB_CHAN, rc, "channel %u of %s stays lost", c->index,
+				s->peer->name);
+		return;
+	}
+	tcpx_heal_lost(&c->heal, engine_now(s->engine));
+	tcpx_session_wake_loop(s);
+}
+
+/* No event of its loop names the closed channel any more. On an open session it is opened again,
+ * and one that begins again makes another. */
 static void
 settled(struct deferred *g)
 {
 	struct channel *c = tcpx_container(g, struct channel, deferred);
 	struct session *s = c->session;
-	int rc;
 
 	pthread_mutex_lock(&s->lock);
-	rc = s->state == SESS_OPEN ? tcpx_channel_renew(c) : -ECANCELED;
-	if (rc == 0) {
-		tcpx_heal_lost(&c->heal, engine_now(s->engine));
+	if (s->state == SESS_OPEN) {
+		renew(c);
+	} else if (s->state == SESS_CONNECTING) {
+		*(c->sending ? &s->chan.tx[c->index] : &s->chan.rx[c->index]) = NULL;
+		free(c);
 		tcpx_session_wake_loop(s);
-	} else if (s->state == SESS_OPEN) {
-		(void)tcpx_fail(TCPX_SUB_CHAN, rc, "channel %u of %s stays lost", c->index,
-				s->peer->name);
 	}
 	pthread_mutex_unlock(&s->lock);
 	tcpx_session_put(s);

@@ -121,6 +121,12 @@ tcpx_control_connect(struct session *s, uint64_t now_ns)
 			tcpx_session_add_timer(s, s->control.retry_ns);
 		return;
 	}
+	rc = s->state == SESS_CONNECTING ? tcpx_handshake_forget(s) : 0;
+	if (rc) {
+		if (rc != -EAGAIN)
+			tcpx_session_fail(s, rc, "%s", "connecting again");
+		return;
+	}
 	pthread_mutex_lock(&p->lock);
 	if (p->addr_count)
 		to = p->addr[s->control.target_addr++ % p->addr_count];

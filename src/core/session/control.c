@@ -6,6 +6,7 @@
 #include "core/session/control.h"
 
 #include <errno.h>
+#include <stdio.h>
 
 #include "core/context/context.h"
 #include "core/loop/loop.h"
@@ -173,29 +174,40 @@ tcpx_control_stranger(struct session *s, int code, const char *why)
 	tcpx_session_fail(s, code, "something listens at %s that is no tcpx engine%s", text, why);
 }
 
-/* An engine with many guests may close a connection that it has not answered, as does one that
- * restarts: the opener connects again, for as long as it would wait for a connection. */
-static bool
-connects_again(struct session *s, bool heard, uint64_t now_ns)
+static uint64_t
+next_pause(const struct handshake *hs)
+{
+	return hs->retry_pause_ns ? 2 * hs->retry_pause_ns : CONTROL_RETRY_NS;
+}
+
+bool
+tcpx_control_may_begin_again(const struct session *s, uint64_t now_ns)
+{
+	if (!s->opener || s->state == SESS_CONNECTING || s->state >= SESS_OPEN ||
+	    (s->state == SESS_PROOF && s->control.line.heard))
+		return false;
+	return now_ns + next_pause(s->hs) < s->hs->connect_until_ns;
+}
+
+/* What the attempt has made by now is taken apart before the next one. */
+static void
+begin_again(struct session *s, uint64_t now_ns, const char *why)
 {
 	struct handshake *hs = s->hs;
 
-	if (!s->opener || heard || (s->state != SESS_PROOF && s->state != SESS_HELLO))
-		return false;
-	hs->retry_pause_ns = hs->retry_pause_ns ? 2 * hs->retry_pause_ns : CONTROL_RETRY_NS;
-	if (now_ns + hs->retry_pause_ns >= hs->connect_until_ns)
-		return false;
 	s->state = SESS_CONNECTING;
+	snprintf(s->cause_text, sizeof(s->cause_text), "%s", why);
+	hs->retry_pause_ns = next_pause(hs);
 	hs->deadline_ns = hs->connect_until_ns;
 	s->control.retry_ns = now_ns + hs->retry_pause_ns;
 	tcpx_session_add_timer(s, s->control.retry_ns);
-	return true;
+	s->engine->up.session->unwire(s);
 }
 
 void
 tcpx_control_cut(struct session *s, uint64_t now_ns, const char *why)
 {
-	bool heard = s->control.line.heard;
+	bool again = tcpx_control_may_begin_again(s, now_ns);
 
 	if (!s->control.line.stream)
 		return;
@@ -219,9 +231,9 @@ tcpx_control_cut(struct session *s, uint64_t now_ns, const char *why)
 		s->control.retry_ns = now_ns + CONTROL_RETRY_NS;
 		break;
 	default:
-		if (connects_again(s, heard, now_ns))
-			break;
-		if (s->opener && s->state == SESS_HELLO)
+		if (again)
+			begin_again(s, now_ns, why);
+		else if (s->opener && s->state == SESS_HELLO)
 			tcpx_control_stranger(s, TCPX_EPEERGONE, "; or it went away or is full: "
 						"the connection was closed before HELLO");
 		else

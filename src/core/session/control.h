@@ -24,6 +24,9 @@ void tcpx_control_flush_later(struct session *s);
 void tcpx_control_flush_by_loop(struct session *s);
 void tcpx_control_flush_work(struct work *w, uint64_t now_ns);
 void tcpx_control_cut(struct session *s, uint64_t now_ns, const char *why);
+/* An engine with many guests may close a connection in a handshake, as does one that restarts, or
+ * a firewall: after a cut the opener begins again, for as long as it would wait for a connection. */
+bool tcpx_control_may_begin_again(const struct session *s, uint64_t now_ns);
 
 /* Opener: the address that it has connected to. */
 struct tcpx_addr tcpx_control_dialled(const struct session *s);

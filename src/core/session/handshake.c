@@ -283,6 +283,37 @@ tcpx_handshake_start(struct session *s)
 }
 
 int
+tcpx_handshake_forget(struct session *s)
+{
+	struct handshake was = *s->hs;
+	struct tcpx_ctrl *fresh;
+	int rc;
+
+	for (uint32_t k = 0; k < TCPX_CHANNELS_MAX; k++)
+		if (s->chan.tx[k] || s->chan.rx[k])
+			return -EAGAIN;
+	if (!s->chan.peer_nic) /* it had no HELLO */
+		return 0;
+	/* the peer may still take the old number for a session that stands */
+	rc = tcpx_random_bytes(&s->id, sizeof(s->id));
+	if (rc == 0)
+		rc = tcpx_ctrl_new(&fresh);
+	if (rc)
+		return rc;
+	tcpx_ctrl_free(s->control.ctrl);
+	tcpx_ctrl_charge(fresh, &s->peer->kept);
+	s->control.ctrl = fresh;
+	s->sums = false;
+	free(s->chan.peer_nic);
+	s->chan = (struct channel_set){ .count = 0 };
+	*s->hs = (struct handshake){ .deadline_ns = was.deadline_ns,
+				     .connect_until_ns = was.connect_until_ns,
+				     .retry_pause_ns = was.retry_pause_ns };
+	tcpx_node_init(&s->hs->half_open);
+	return 0;
+}
+
+int
 tcpx_handshake_check(const struct tcpx_engine *e, const struct tcpx_hello *h,
 		     const struct tcpx_addr *at, struct tcpx_refusal *no)
 {

@@ -10,6 +10,9 @@
 
 /* Opener: the connection stands; sends HELLO. */
 int tcpx_handshake_start(struct session *s);
+/* Opener: forgets an attempt that was cut. -EAGAIN: its channels are not closed yet, and their
+ * loops wake this one. */
+int tcpx_handshake_forget(struct session *s);
 /* Why a HELLO is refused: for the log here, and for the peer. */
 struct tcpx_refusal {
 	char why[320], answer[TCPX_TEXT_MAX];

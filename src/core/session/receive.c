@@ -3,6 +3,7 @@
 #include "core/session/receive.h"
 
 #include <errno.h>
+#include <stdio.h>
 
 #include "core/context/context.h"
 #include "core/loop/loop.h"
@@ -44,11 +45,11 @@ unproven(int code)
 }
 
 static int
-refused(struct session *s, struct tcpx_buf *b)
+refused(struct session *s, struct tcpx_buf *b, uint64_t now_ns)
 {
 	bool proven = s->engine->secret && !s->control.line.clear;
 	const char *words = NULL;
-	char text[TCPX_TEXT_MAX];
+	char text[TCPX_TEXT_MAX], why[TCPX_TEXT_MAX + 32];
 	int32_t code;
 
 	code = tcpx_refuse_read(b, &code, text) != 0 || code >= 0 ? 0 : code;
@@ -56,7 +57,7 @@ refused(struct session *s, struct tcpx_buf *b)
 	    (!proven || (code != TCPX_EPEERGONE && code != TCPX_ESTALLED))) {
 		/* not the end: resumes again, under the session's own key */
 		s->control.asking = false;
-		tcpx_control_cut(s, engine_now(s->engine), "refused");
+		tcpx_control_cut(s, now_ns, "refused");
 		return 0;
 	}
 	if (code == 0)
@@ -69,12 +70,17 @@ refused(struct session *s, struct tcpx_buf *b)
 		words = own_words(s, code);
 	if (words && s->engine->secret)
 		code = unproven(code);
-	tcpx_session_fail(s, code, "refused by the peer: %s", words ? words : text);
+	snprintf(why, sizeof(why), "refused by the peer: %s", words ? words : text);
+	if (code == TCPX_ELIMIT && tcpx_control_may_begin_again(s, now_ns))
+		tcpx_control_cut(s, now_ns, why); /* it may have room later */
+	else
+		tcpx_session_fail(s, code, "%s", why);
 	return 0;
 }
 
 static int
-raw_frame(struct session *s, const struct tcpx_frame_head *h, const uint8_t *payload)
+raw_frame(struct session *s, const struct tcpx_frame_head *h, const uint8_t *payload,
+	  uint64_t now_ns)
 {
 	struct tcpx_buf b;
 
@@ -88,7 +94,7 @@ raw_frame(struct session *s, const struct tcpx_frame_head *h, const uint8_t *pay
 	case TCPX_FR_RESUMED:
 		return tcpx_resume_answered(s, &b);
 	case TCPX_FR_REFUSE:
-		return refused(s, &b);
+		return refused(s, &b, now_ns);
 	default:
 		return TCPX_EPROTO;
 	}
@@ -106,7 +112,7 @@ dispatch(struct session *s, const struct tcpx_frame_head *h, const uint8_t *payl
 		      h->type == TCPX_FR_HANDLES || h->type == TCPX_FR_READY))
 		return tcpx_handshake_frame(s, h, payload, now_ns);
 	if (!tcpx_frame_numbered(h->type))
-		return raw_frame(s, h, payload);
+		return raw_frame(s, h, payload, now_ns);
 	if (early || s->control.resuming)
 		return TCPX_EPROTO;
 	return s->engine->up.session->frame(s, h, payload);

@@ -189,6 +189,8 @@ struct session_calls {
 	int (*listen)(struct session *s);
 	int (*handles)(struct session *s, const struct tcpx_handles *h);
 	void (*wire)(struct session *s, uint64_t now_ns);
+	/* closes those of an attempt that is given up: their loops free them */
+	void (*unwire)(struct session *s);
 	void (*writable)(struct session *s); /* the frames that chunks waited for are written */
 	void (*check_channels)(struct session *s, uint64_t now_ns);
 	/* transfers */
