@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Chaos with 8 processes; the seed is recorded.
 # Usage: chaos.sh TOOL SECONDS [SEED]
+export TSAN_OPTIONS="${TSAN_OPTIONS:-halt_on_error=1 second_deadlock_stack=1}" # a report ends its process
 seed=${3:-$(date +%s)}
 "$1" lab chaos --processes 8 --duration "$2" --seed "$seed" --name "chaos$$" >"/tmp/chaos.$$" 2>&1
 code=$?
