@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Makes the wheel, with what `make` built inside: the library, and NIXL's plugin if it is there.
+"""Makes the wheel, with what `make` built inside: the library, and the plugins that are there.
 
     cd python && python3 setup.py bdist_wheel        BUILD=DIR: not ../build
 
@@ -19,7 +19,7 @@ from wheel.bdist_wheel import bdist_wheel
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 BUILD = os.path.abspath(os.environ.get("BUILD", os.path.join(ROOT, "build")))
 LIBRARY = "src/lib/libtcpx-p2p.so.0"
-FILES = [LIBRARY, "src/nixl/libplugin_TCPX.so"]
+FILES = [LIBRARY, "src/nixl/libplugin_TCPX.so", "src/nccl/libnccl-net-tcpx-p2p.so"]
 GLIBC = (2, 34)
 ALLOWED = r"lib(c|m|dl|rt|pthread|stdc\+\+|gcc_s)\.so\.\d|ld-linux.*"
 

@@ -33,7 +33,7 @@ def main(arguments: List[str]) -> int:
         if arguments == ["nixl", "--remove"]:
             return plugins.nixl_remove()
         if arguments == ["nccl"]:
-            print(plugins.own("libnccl-net-tcpx.so"))
+            print(plugins.own("libnccl-net-tcpx-p2p.so"))
             return 0
     except (plugins.Missing, OSError) as why:
         print("tcpx: %s" % why, file=sys.stderr)

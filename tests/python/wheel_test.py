@@ -116,14 +116,20 @@ class Wheel(unittest.TestCase):
         self.assertIn("no NIXL is installed", done.stdout)
 
     def test_commands_that_lack_something_say_so(self):
-        lacks = ("perf", "no command tcpx in PATH"), ("nccl", "has no libnccl-net")
-        for word, said in lacks:
-            done = self.run_python("-m", "tcpx", word, PATH=self.place)
-            self.assertEqual(done.returncode, 1)
-            self.assertIn(said, done.stdout)
+        done = self.run_python("-m", "tcpx", "perf", PATH=self.place)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("no command tcpx in PATH", done.stdout)
         done = self.run_python("-m", "tcpx", "fly")
         self.assertEqual(done.returncode, 2)
         self.assertIn("usage", done.stdout)
+
+    def test_the_nccl_plugin_is_named(self):
+        if not os.path.exists(BUILD + "/src/nccl/libnccl-net-tcpx-p2p.so"):
+            self.skipTest("the plugin was not built")
+        done = self.run_python("-m", "tcpx", "nccl")
+        self.assertEqual(done.returncode, 0, done.stdout)
+        self.assertEqual(os.path.realpath(done.stdout.strip()), os.path.realpath(
+            self.site + "/tcpx/lib/libnccl-net-tcpx-p2p.so"))
 
     def test_perf_runs_the_command_of_the_machine(self):
         with open(self.place + "/tcpx", "w", encoding="utf-8") as tool:

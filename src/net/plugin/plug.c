@@ -23,6 +23,7 @@
 
 #define DEVICES_MAX 1024 /* a larger number means a wrong table */
 #define WHY_BYTES   400
+#define MARK        "tcpx_nccl_plugin" /* of our own, src/nccl/mark.c */
 #define INIT_NS     (30 * TCPX_SEC)
 
 static const struct plug_abi *const abis[] = {
@@ -199,7 +200,11 @@ adopt(void *library, const char *name, struct plug **out, char why[WHY_BYTES])
 	p->library = library;
 	dlinfo(library, RTLD_DI_LINKMAP, &map);
 	p->path = strdup(map && map->l_name && *map->l_name ? map->l_name : name);
-	rc = p->path ? find_table(library, p, why) : because(why, -ENOMEM, "no memory");
+	rc = p->path ? 0 : because(why, -ENOMEM, "no memory");
+	if (rc == 0 && dlsym(library, MARK))
+		rc = because(why, -ELIBBAD, "it is this library itself, as a plugin for NCCL");
+	if (rc == 0)
+		rc = find_table(library, p, why);
 	if (rc == 0)
 		rc = check_chunk(p, why);
 	if (rc) {

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The engine of this process, with the settings that NCCL's contract asks for. It stays open until
+ * the process ends, because a new communicator would need it at once.
+ */
+#include "nccl/hub.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include "nccl/say.h"
+
+#define SETTINGS     8
+#define SETTING_BYTES 4200
+#define NICS_MAX     64
+
+/*
+ * What this plugin must have, and what it has instead of the library's defaults unless the
+ * environment says otherwise. NCCL gives up no peer that is alive: one may checkpoint for minutes.
+ * Sends may wait for their receives in all communicators of two processes at once: credit for each.
+ */
+static const char *const always[] = { "TCPX_PROVIDER=sock", "TCPX_CUDA_LIBRARY=none" };
+static const char *const usual[] = { "TCPX_CREDIT_XFERS=4096", "TCPX_FREEZE_MS=600s",
+				     "TCPX_CONNECT_MS=120s" };
+
+struct settings {
+	const char *at[SETTINGS + 1];
+	char nics[SETTING_BYTES];
+};
+
+static bool
+is_set(const char *setting)
+{
+	char name[64];
+	const char *value;
+
+	snprintf(name, sizeof(name), "%.*s", (int)strcspn(setting, "="), setting);
+	value = getenv(name);
+	return value && *value;
+}
+
+/* NCCL's users name NICs by NCCL_SOCKET_IFNAME, often to keep one out. */
+static void
+settings_make(struct settings *s)
+{
+	const char *names = getenv("NCCL_SOCKET_IFNAME");
+	size_t count = 0;
+
+	for (size_t i = 0; i < sizeof(always) / sizeof(always[0]); i++)
+		s->at[count++] = always[i];
+	for (size_t i = 0; i < sizeof(usual) / sizeof(usual[0]); i++)
+		if (!is_set(usual[i]))
+			s->at[count++] = usual[i];
+	if (names && *names && !is_set("TCPX_NICS")) {
+		snprintf(s->nics, sizeof(s->nics), "TCPX_NICS=%s", names);
+		s->at[count++] = s->nics;
+	}
+	s->at[count] = NULL;
+}
+
+static int
+open_engine(const char *name, const char *listen, tcpx_engine **engine)
+{
+	struct tcpx_engine_opts opts = TCPX_ENGINE_OPTS_INIT;
+	struct settings settings;
+	char why[PIPE_WHY_BYTES];
+	int rc;
+
+	settings_make(&settings);
+	opts.name = name;
+	opts.listen = listen;
+	opts.settings = settings.at;
+	opts.log = tcpx_nccl_sink;
+	rc = tcpx_open(&opts, engine);
+	if (rc) {
+		tcpx_last_error(NULL, why, sizeof(why));
+		tcpx_nccl_warn("no engine: %s", why);
+	}
+	return rc;
+}
+
+int
+tcpx_nccl_hub_nics(struct tcpx_nic_info *out, size_t *count)
+{
+	tcpx_engine *engine;
+	int rc = open_engine("nccl-devices", "off", &engine);
+
+	if (rc)
+		return rc;
+	rc = tcpx_query_nics(engine, out, sizeof(*out), count);
+	tcpx_close(engine);
+	return rc;
+}
+
+static void
+name_hub(struct hub *h)
+{
+	char host[17];
+
+	if (gethostname(host, sizeof(host)) != 0)
+		snprintf(host, sizeof(host), "host");
+	host[sizeof(host) - 1] = '\0';
+	if (getrandom(&h->key, sizeof(h->key), 0) != (ssize_t)sizeof(h->key))
+		h->key = (uintptr_t)h ^ (uint64_t)getpid() << 32;
+	snprintf(h->name, sizeof(h->name), "%s:%d.%08x", host, (int)getpid(), (unsigned)h->key);
+}
+
+/* "10.0.0.2,10.0.0.3": connecting begins with the first, so that all find the same session. */
+static int
+write_addrs(struct hub *h)
+{
+	struct tcpx_nic_info nic[NICS_MAX];
+	size_t count = NICS_MAX, at = 0;
+	int rc = tcpx_query_nics(h->engine, nic, sizeof(nic[0]), &count);
+
+	for (size_t i = 0; rc == 0 && i < count && i < NICS_MAX; i++) {
+		size_t len = strlen(nic[i].addr);
+
+		if (at + len + 2 > sizeof(h->addrs))
+			break;
+		at += (size_t)snprintf(h->addrs + at, sizeof(h->addrs) - at, "%s%s", at ? "," : "",
+				       nic[i].addr);
+	}
+	h->port = tcpx_port(h->engine);
+	return rc ? rc : at ? 0 : -ENODEV;
+}
+
+int
+tcpx_nccl_hub_open(struct hub **out)
+{
+	struct hub *h = calloc(1, sizeof(*h));
+	int rc;
+
+	if (!h)
+		return -ENOMEM;
+	pthread_mutex_init(&h->lock, NULL);
+	name_hub(h);
+	rc = open_engine(h->name, NULL, &h->engine);
+	if (rc == 0)
+		rc = write_addrs(h);
+	if (rc) {
+		tcpx_close(h->engine);
+		pthread_mutex_destroy(&h->lock);
+		free(h);
+		return rc;
+	}
+	*out = h;
+	return 0;
+}
+
+int
+tcpx_nccl_hub_register(struct hub *h, void *addr, size_t len, uint64_t *region)
+{
+	return tcpx_mem_register(h->engine, addr, len, TCPX_MEM_LOCAL, region);
+}
+
+void
+tcpx_nccl_hub_deregister(struct hub *h, uint64_t region)
+{
+	(void)tcpx_mem_deregister(h->engine, region);
+}

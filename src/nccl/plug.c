@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "nccl/plug.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "nccl/comm.h"
+#include "nccl/say.h"
+
+#define NICS_MAX 64
+
+/* NCCL's table has no place for it before v11. */
+static struct plug plug = { .lock = PTHREAD_MUTEX_INITIALIZER,
+			    .regions = { .lock = PTHREAD_MUTEX_INITIALIZER } };
+
+enum nccl_result
+tcpx_nccl_result(int code)
+{
+	switch (tcpx_err_group(code)) {
+	case TCPX_GROUP_OK:
+		return NCCL_OK;
+	case TCPX_GROUP_CHANNEL:
+	case TCPX_GROUP_SESSION:
+		return NCCL_REMOTE_ERROR;
+	case TCPX_GROUP_TRANSFER:
+		return code == TCPX_ELENGTH ? NCCL_INVALID_USAGE : NCCL_INTERNAL_ERROR;
+	case TCPX_GROUP_SYSTEM:
+		return code == -EINVAL ? NCCL_INVALID_ARGUMENT : NCCL_SYSTEM_ERROR;
+	default:
+		return NCCL_INTERNAL_ERROR;
+	}
+}
+
+/* plug.lock held. */
+static int
+make_devices(void)
+{
+	struct tcpx_nic_info nic[NICS_MAX];
+	size_t nics = NICS_MAX, count;
+	int rc = tcpx_nccl_hub_nics(nic, &nics);
+
+	if (rc)
+		return rc;
+	nics = nics < NICS_MAX ? nics : NICS_MAX;
+	count = tcpx_nccl_device_count(nics);
+	plug.device = calloc(count, sizeof(*plug.device));
+	if (!plug.device)
+		return count ? -ENOMEM : -ENODEV;
+	plug.device_count = count;
+	for (size_t i = 0; i < count; i++)
+		tcpx_nccl_device_make(&plug.device[i], nic, nics, i);
+	tcpx_nccl_info("tcpx-p2p %s: %zu NICs, first %s %s, as %zu devices of %d Mb/s", tcpx_version(),
+		       nics, nic[0].name, nic[0].addr, count, plug.device[0].mbps);
+	return 0;
+}
+
+enum nccl_result
+tcpx_nccl_init(nccl_logger logger)
+{
+	int rc = 0;
+
+	pthread_mutex_lock(&plug.lock);
+	tcpx_nccl_say_to(logger);
+	if (!plug.device)
+		rc = make_devices();
+	if (rc == 0)
+		plug.users++;
+	pthread_mutex_unlock(&plug.lock);
+	return tcpx_nccl_result(rc);
+}
+
+void *
+tcpx_nccl_context(void)
+{
+	return &plug;
+}
+
+/* NCCL may unload itself after its last communicator, and its logger with it. */
+enum nccl_result
+tcpx_nccl_finalize(void *ctx)
+{
+	struct comm *dialing = NULL;
+
+	if (!ctx)
+		return NCCL_OK; /* its init() failed */
+	pthread_mutex_lock(&plug.lock);
+	if (plug.users && --plug.users == 0) {
+		tcpx_nccl_say_to(NULL);
+		dialing = plug.dialing;
+		plug.dialing = NULL;
+	}
+	pthread_mutex_unlock(&plug.lock);
+	tcpx_nccl_comm_drop_all(dialing);
+	return NCCL_OK;
+}
+
+enum nccl_result
+tcpx_nccl_devices(int *count)
+{
+	*count = (int)plug.device_count;
+	return plug.device ? NCCL_OK : NCCL_INVALID_USAGE;
+}
+
+enum nccl_result
+tcpx_nccl_properties(int dev, struct nccl_props_v12 *props)
+{
+	if (dev < 0 || (size_t)dev >= plug.device_count)
+		return NCCL_INVALID_ARGUMENT;
+	tcpx_nccl_device_properties(&plug.device[dev], dev, props);
+	return NCCL_OK;
+}
+
+/* The engine's threads start here, and not in init(): NCCL has moved its thread near its GPU by
+ * now, and they inherit that. */
+struct plug *
+tcpx_nccl_plug(void)
+{
+	int rc = 0;
+
+	pthread_mutex_lock(&plug.lock);
+	if (!plug.hub)
+		rc = tcpx_nccl_hub_open(&plug.hub);
+	pthread_mutex_unlock(&plug.lock);
+	return rc ? NULL : &plug;
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Two processes, each with the plugin loaded anew, and the connections between them. */
+#ifndef TESTS_NCCL_PAIR_H
+#define TESTS_NCCL_PAIR_H
+
+#include "player.h"
+
+struct rank {
+	int me;   /* 0 or 1                                             */
+	int link; /* to the other                                       */
+	struct player player;
+	const void *arg;
+};
+
+/* Runs @play in two processes; true: both returned 0. One that hangs is killed after minutes. */
+bool pair_run(const char *file, int version, int (*play)(struct rank *r), const void *arg);
+
+/* A byte each way. */
+void pair_meet(struct rank *r);
+/* Makes @count comms each way, all at once: @send[i] meets @recv[i] of the other. */
+bool pair_connect(struct rank *r, void **send, void **recv, int count);
+
+/* As pair_connect() for one comm, with itself; a handle from listen(). */
+bool self_connect(struct player *p, void **send, void **recv);
+
+#endif
