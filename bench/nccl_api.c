@@ -17,6 +17,7 @@ static const struct symbol {
 	{ "ncclGetVersion", PLACE(nccl_version) },   { "ncclGetUniqueId", PLACE(nccl_id) },
 	{ "ncclCommInitRank", PLACE(nccl_init) },    { "ncclSend", PLACE(nccl_send) },
 	{ "ncclRecv", PLACE(nccl_recv) },            { "ncclGroupStart", PLACE(nccl_group_start) },
+	{ "ncclAllReduce", PLACE(nccl_all_reduce) },
 	{ "ncclGroupEnd", PLACE(nccl_group_end) },   { "ncclCommDestroy", PLACE(nccl_destroy) },
 	{ "ncclGetErrorString", PLACE(nccl_strerror) }, { NULL, 0 }
 }, cuda_symbols[] = {

@@ -10,7 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { NCCL_UINT8 = 1 }; /* ncclUint8 */
+enum { NCCL_UINT8 = 1, NCCL_UINT32 = 3 }; /* ncclUint8, ncclUint32 */
+enum { NCCL_SUM = 0 };                     /* ncclSum */
 
 struct nccl_id {
 	char bytes[128];
@@ -22,6 +23,8 @@ struct nccl_api {
 	int (*nccl_init)(void **comm, int ranks, struct nccl_id id, int rank);
 	int (*nccl_send)(const void *buf, size_t n, int type, int peer, void *comm, void *stream);
 	int (*nccl_recv)(void *buf, size_t n, int type, int peer, void *comm, void *stream);
+	int (*nccl_all_reduce)(const void *from, void *to, size_t n, int type, int op, void *comm,
+			       void *stream);
 	int (*nccl_group_start)(void);
 	int (*nccl_group_end)(void);
 	int (*nccl_destroy)(void *comm);

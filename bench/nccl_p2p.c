@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * NCCL's send and receive between two processes with a GPU each, for comparison. One pair
- * serves many measurements: a command a line on stdin, a JSON object a line on stdout.
+ * NCCL's send, receive and all-reduce between two processes with a GPU each, for comparison. One
+ * pair serves many measurements: a command a line on stdin, a JSON object a line on stdout.
  * Every byte of a message of the size is compared before anything is timed.
  */
 #include <signal.h>
@@ -31,12 +31,14 @@ enum {
 
 static struct nccl_api api; /* filled once, before all else */
 
-/* uni, bi: messages back to back. pingpong: one there and back. path, pathbi: no
+/* uni, bi: messages back to back. pingpong: one there and back. allreduce: sums of 32-bit words,
+ * back to back. path, pathbi: no
  * network, only the copies out of one GPU and into the other: the limit of any way
  * through host memory. */
-enum verb { UNI, BI, PINGPONG, PATH, PATHBI, VERBS };
+enum verb { UNI, BI, PINGPONG, ALLREDUCE, PATH, PATHBI, VERBS };
 
-static const char *const verb_names[VERBS] = { "uni", "bi", "pingpong", "path", "pathbi" };
+static const char *const verb_names[VERBS] = { "uni", "bi", "pingpong", "allreduce", "path",
+					       "pathbi" };
 
 struct command {
 	enum verb verb;
@@ -143,6 +145,19 @@ min_u64(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
+/* What an all-reduce makes of both ranks' data. */
+static void
+fill_sum(uint8_t *stage, uint64_t offset)
+{
+	for (uint64_t i = 0; i < STAGE_BYTES / 8; i++) {
+		uint64_t a = pattern(offset / 8 + i, 0), b = pattern(offset / 8 + i, 1);
+		uint32_t sum[2] = { (uint32_t)a + (uint32_t)b,
+				    (uint32_t)(a >> 32) + (uint32_t)(b >> 32) };
+
+		memcpy(stage + 8 * i, sum, 8);
+	}
+}
+
 /* Makes both buffers at least this large. */
 static void
 make_room(struct rank *r, uint64_t size)
@@ -175,7 +190,7 @@ make_pinned(struct rank *r, uint64_t size)
 }
 
 static uint64_t
-count_wrong(const struct rank *r, uint64_t size)
+count_wrong(const struct rank *r, enum verb verb, uint64_t size)
 {
 	uint8_t *want = r->stage, *got = r->stage + STAGE_BYTES;
 	uint64_t wrong = 0;
@@ -183,7 +198,10 @@ count_wrong(const struct rank *r, uint64_t size)
 	for (uint64_t at = 0; at < size; at += STAGE_BYTES) {
 		uint64_t len = min_u64(size - at, STAGE_BYTES);
 
-		fill_stage(want, at, r->other);
+		if (verb == ALLREDUCE)
+			fill_sum(want, at);
+		else
+			fill_stage(want, at, r->other);
 		CUDA(api.to_host(got, r->dst + at, len));
 		if (!memcmp(want, got, len))
 			continue;
@@ -205,6 +223,20 @@ static void
 recv_one(const struct rank *r, uint64_t size)
 {
 	NCCL(api.nccl_recv((void *)(uintptr_t)r->dst, size, NCCL_UINT8, r->other, r->comm, r->out));
+}
+
+static void
+reduce_one(const struct rank *r, uint64_t size)
+{
+	NCCL(api.nccl_all_reduce((void *)(uintptr_t)r->src, (void *)(uintptr_t)r->dst, size / 4,
+				 NCCL_UINT32, NCCL_SUM, r->comm, r->out));
+}
+
+static void
+queue_reductions(const struct rank *r, const struct command *c, uint64_t count)
+{
+	for (uint64_t i = 0; i < count; i++)
+		reduce_one(r, c->size);
 }
 
 static void
@@ -253,6 +285,8 @@ run(const struct rank *r, const struct command *c, uint64_t count)
 {
 	if (c->verb == PINGPONG)
 		queue_round_trips(r, c, count);
+	else if (c->verb == ALLREDUCE)
+		queue_reductions(r, c, count);
 	else if (c->verb == PATH || c->verb == PATHBI)
 		queue_copies(r, c, count);
 	else
@@ -261,21 +295,22 @@ run(const struct rank *r, const struct command *c, uint64_t count)
 	CUDA(api.sync(r->in));
 }
 
-/* Once a size: both ways, onto poisoned memory. Returns the bytes that differ here. */
+/* Once a size and kind: both ways, onto poisoned memory. Returns the bytes that differ here. */
 static uint64_t
-check(struct rank *r, uint64_t size)
+check(struct rank *r, enum verb verb, uint64_t size)
 {
-	const struct command both = { BI, size, 1, 1 };
+	const struct command both = { verb == ALLREDUCE ? ALLREDUCE : BI, size, 1, 1 };
+	uint64_t key = size << 1 | (verb == ALLREDUCE);
 
 	for (size_t i = 0; i < r->checks; i++)
-		if (r->checked[i] == size)
+		if (r->checked[i] == key)
 			return 0;
 	CUDA(api.fill(r->dst, 0xa5, size));
 	CUDA(api.sync(NULL));
 	run(r, &both, 1);
 	if (r->checks < CHECKED)
-		r->checked[r->checks++] = size;
-	return count_wrong(r, size);
+		r->checked[r->checks++] = key;
+	return count_wrong(r, verb, size);
 }
 
 /* The part of a command that both ranks run. The clock starts when both are ready, and
@@ -291,7 +326,7 @@ take_part(struct rank *r, const struct command *c, struct report *others, double
 	if (c->verb == PATH || c->verb == PATHBI)
 		make_pinned(r, c->size);
 	else
-		mine.wrong = check(r, c->size);
+		mine.wrong = check(r, c->verb, c->size);
 	run(r, c, min_u64(c->count, c->size < 16 << 20 ? 20 : 2)); /* warm-up */
 	if (r->me == 1)
 		tell(r, &ready, 1);
@@ -373,6 +408,8 @@ parse(const char *line, struct command *c)
 	for (int v = 0; v < VERBS; v++)
 		if (!strcmp(word, verb_names[v]))
 			c->verb = (enum verb)v;
+	if (c->verb == ALLREDUCE && size % 4)
+		return false;
 	return c->verb != VERBS && size > 0 && size <= 1ull << 36 && count > 0 && group > 0 &&
 	       count <= (c->verb == PINGPONG ? EVENTS : 1u << 24);
 }
@@ -388,7 +425,7 @@ serve_stdin(struct rank *r)
 			answer(r, &c);
 			continue;
 		}
-		printf("{\"error\": \"allowed are uni|bi|path|pathbi SIZE COUNT [GROUP], "
+		printf("{\"error\": \"allowed are uni|bi|allreduce|path|pathbi SIZE COUNT [GROUP], "
 		       "pingpong SIZE COUNT (at most %d), quit\"}\n", EVENTS);
 		fflush(stdout);
 	}
@@ -487,6 +524,9 @@ main(int argc, char **argv)
 		die("fork failed");
 	r = (struct rank){ .me = child == 0, .other = child != 0, .link = link[child == 0] };
 	close(link[child != 0]);
+	/* two nodes, for NCCL: it plans as between machines */
+	if (getenv("NCCL_P2P_HOSTS"))
+		setenv("NCCL_HOSTID", r.me ? "bench-b" : "bench-a", 0);
 	if (child == 0)
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 	live(&r, ordinal, nccl, cuda);

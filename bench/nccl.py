@@ -1,0 +1,217 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""NCCL over its own sockets, default and tuned, beside NCCL over our plugin, in less than 150 seconds.
+
+    bench/nccl.py --out OUT [--bin build] [--seconds 140]
+
+Needs two GPUs, their driver, NCCL 2.26 or newer, and in build/ nccl_p2p and the plugin. Two processes
+a side, each a node of its own for NCCL, over this machine's loopback. Every byte of each operation and
+size is compared before it is timed. Sides take turns, one after the other, in rounds. OUT gets nccl.json,
+nccl.md, and each side's log of NCCL, whose lines " via NET/..." say which net was used.
+"""
+import argparse
+import glob
+import json
+import os
+import sys
+import time
+
+import gpulib
+from gpulib import KIB, MIB, Failed, Pair, Programs, size_text
+
+PLUGIN = "src/nccl/libnccl-net-tcpx-p2p.so"
+BASE = {"NCCL_P2P_HOSTS": "1", "NCCL_NVLS_ENABLE": "0", "NCCL_SOCKET_IFNAME": "lo",
+        "NCCL_IB_DISABLE": "1", "NCCL_P2P_DISABLE": "1", "NCCL_SHM_DISABLE": "1"}
+SOCKETS = {"NCCL_NET": "Socket", "NCCL_NET_PLUGIN": "none"}
+# One set for all operations; no set of settings is the best at every size.
+TUNED = dict(gpulib.TUNED_UNI, NCCL_MIN_NCHANNELS="16", NCCL_MAX_NCHANNELS="16")
+CASES = [("uni", 64 * MIB), ("bi", 64 * MIB), ("allreduce", 64 * MIB), ("allreduce", MIB),
+         ("allreduce", 8), ("allreduce", 4 * KIB), ("pingpong", 8), ("pingpong", 4 * KIB)]
+NET = {"default": "NET/Socket", "tuned": "NET/Socket", "ours": "NET/tcpx-p2p"}
+
+
+def sides(programs):
+    plugin = os.path.join(os.path.abspath(programs.folder), PLUGIN)
+    if not os.path.exists(plugin):
+        plugin = os.path.join(os.path.abspath(programs.folder), os.path.basename(PLUGIN))
+    if not os.path.exists(plugin):
+        raise Failed("no plugin %s" % plugin)
+    return {"default": dict(BASE, **SOCKETS), "tuned": dict(BASE, **SOCKETS, **TUNED),
+            "ours": dict(BASE, NCCL_NET="tcpx-p2p", NCCL_NET_PLUGIN=plugin)}
+
+
+class Bench:
+    def __init__(self, programs, until, nccl, cuda):
+        self.until = until
+        self.rows = {}    # (op, size) -> side -> [answer]
+        self.failed = {}  # side -> why it takes no more part
+        self.pairs = {}
+        self.logs = {}
+        for name, settings in sides(programs).items():
+            self.pairs[name] = Pair(programs, name, settings, nccl=nccl, cuda=cuda)
+
+    def left(self):
+        return self.until - time.monotonic()
+
+    def fail(self, name, why):
+        print("%s: %s" % (name, why), file=sys.stderr)
+        self.failed[name] = str(why)
+        self.pairs[name].kill()
+
+    def start(self):
+        for name, pair in self.pairs.items():
+            try:
+                pair.ready(timeout=max(min(45, self.left() - 60), 5))
+                print("%s: NCCL %s, connected in %.1f s" % (name, pair.greeting["nccl"],
+                                                            pair.greeting["setup_s"]))
+            except Failed as why:
+                self.fail(name, why)
+
+    def measure(self, name, op, size):
+        pair = self.pairs[name]
+        key = (op, size, 1)
+        if key not in pair.message_s:  # compares, and says how many make a good sample
+            first = pair.ask(op, size, 4 if size >= MIB else 100, 1, timeout=25)
+            pair.message_s[key] = max(first["message_us"] / 1e6, 1e-7)
+            if first["wrong"]:
+                raise Failed("%s %s: %d bytes are wrong" % (op, size_text(size), first["wrong"]))
+        count = min(max(int(0.15 / pair.message_s[key]), 2), 4000)
+        answer = pair.ask(op, size, count, 1, timeout=25)
+        pair.message_s[key] = max(answer["message_us"] / 1e6, 1e-7)
+        return answer
+
+    def round(self, number):
+        for op, size in CASES:
+            names = [n for n in self.pairs if n not in self.failed]
+            for name in names[::-1] if number % 2 else names:
+                if self.left() < 12:
+                    return
+                try:
+                    answer = self.measure(name, op, size)
+                except Failed as why:
+                    self.fail(name, why)
+                    continue
+                self.rows.setdefault((op, size), {}).setdefault(name, []).append(answer)
+
+    def close(self, out):
+        for name, pair in self.pairs.items():
+            folder = pair.folder.name
+            try:
+                pair.process.stdin.close()
+                pair.process.wait(timeout=max(min(8, self.left()), 1))
+            except Exception as why:  # of any kind: the logs are what counts now
+                print("%s: it did not end: %s" % (name, why), file=sys.stderr)
+            pair.kill()
+            text = "".join(open(path, errors="replace").read()
+                           for path in sorted(glob.glob(os.path.join(folder, "log.*"))))
+            pair.errors.seek(0)
+            text += "\n---- standard error ----\n" + pair.errors.read()
+            with open(os.path.join(out, "nccl-%s.log" % name), "w", encoding="utf-8") as f:
+                f.write(text)
+            self.logs[name] = text
+            pair.folder.cleanup()
+
+
+def used(log):
+    """{"NET/Socket": 4}: connections by net, and the line that names the net."""
+    ways = {}
+    for line in log.splitlines():
+        if " via " in line:
+            way = line.split(" via ")[1].split()[0].rsplit("/", 1)[0]
+            ways[way] = ways.get(way, 0) + 1
+    named = next((line.strip() for line in log.splitlines() if "Using network" in line), "")
+    return ways, named
+
+
+def figure(op, size, answers):
+    """(median, text): GB/s of large messages, microseconds of small ones."""
+    if op == "pingpong":
+        us = gpulib.median([a["half_rtt_us"]["p50"] for a in answers])
+        return us, "%.1f us" % us
+    if size < MIB:
+        us = gpulib.median([a["message_us"] for a in answers])
+        return us, "%.1f us" % us
+    rate = gpulib.median([a["GBps"] for a in answers])
+    return rate, "%.2f GB/s" % rate
+
+
+def ratios(op, size, ours, others):
+    """Of our median of rounds to theirs; above 1 we are better."""
+    values = []
+    for a, b in zip(ours, others):
+        x, y = figure(op, size, [a])[0], figure(op, size, [b])[0]
+        values.append(y / x if op == "pingpong" or size < MIB else x / y)
+    return gpulib.median(values), gpulib.median_interval(values)
+
+
+def ratio_text(op, size, got, name):
+    if "ours" not in got or name not in got:
+        return ""
+    middle, interval = ratios(op, size, got["ours"], got[name])
+    return "%.2f" % middle + (" (%.2f .. %.2f)" % interval if interval else "")
+
+
+def table(bench):
+    lines = ["| operation | size | default | tuned | ours | ours / default | ours / tuned | "
+             "CPU s/GB default, tuned, ours | rounds |", "|" + " --- |" * 9]
+    for op, size in CASES:
+        got = bench.rows.get((op, size), {})
+        cells = [figure(op, size, got[n])[1] if n in got else "" for n in NET]
+        cpu = ["%.2f" % gpulib.median([a["cpu_s_per_GB"] for a in got[n]])
+               if n in got and size >= MIB else "-" for n in NET]
+        lines.append("| %s | %s | %s | %s | %s | %s | %d |" % (
+            op, size_text(size), " | ".join(cells), ratio_text(op, size, got, "default"),
+            ratio_text(op, size, got, "tuned"), ", ".join(cpu),
+            min((len(v) for v in got.values()), default=0)))
+    return lines
+
+
+def report(bench, out, programs):
+    record = {"machine": gpulib.machine(), "sides": sides(programs), "failed": bench.failed,
+              "rows": [{"op": op, "size": size, "of": got}
+                       for (op, size), got in bench.rows.items()], "used": {}}
+    lines = table(bench) + [""]
+    bad = False
+    for name in NET:
+        ways, named = used(bench.logs.get(name, ""))
+        record["used"][name] = {"connections": ways, "line": named}
+        right = list(ways) == [NET[name]]
+        bad |= not right or name in bench.failed
+        lines.append("%s: %s; %s%s" % (name, named or "no line \"Using network\"", ways,
+                                       "" if right else " NOT THE NET THAT WAS MEANT"))
+        if name in bench.failed:
+            lines.append("%s FAILED: %s" % (name, bench.failed[name]))
+    text = "\n".join(lines) + "\n"
+    print(text)
+    with open(os.path.join(out, "nccl.json"), "w", encoding="utf-8") as f:
+        json.dump(record, f, indent=1)
+    with open(os.path.join(out, "nccl.md"), "w", encoding="utf-8") as f:
+        f.write(text)
+    return 1 if bad else 0
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--out", required=True)
+    parser.add_argument("--bin", default=os.path.join(gpulib.ROOT, "build"))
+    parser.add_argument("--seconds", type=float, default=140)
+    parser.add_argument("--nccl", help="path of libnccl.so.2")
+    parser.add_argument("--cuda", help="path of libcuda.so.1")
+    options = parser.parse_args()
+    os.makedirs(options.out, exist_ok=True)
+    programs = Programs(options.bin)
+    bench = Bench(programs, time.monotonic() + options.seconds, options.nccl, options.cuda)
+    try:
+        bench.start()
+        number = 0
+        while bench.left() > 20 and number < 9 and len(bench.failed) < len(NET):
+            bench.round(number)
+            number += 1
+    finally:
+        bench.close(options.out)
+    return report(bench, options.out, programs)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
