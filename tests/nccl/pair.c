@@ -12,7 +12,7 @@
 
 #include "net/plugin/plug.h"
 
-#define HANG_S 150
+#define HANG_S 500
 
 static void __attribute__((noreturn))
 child(const char *file, int version, int (*play)(struct rank *r), struct rank *r)
