@@ -2,12 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """NCCL over its own sockets, default and tuned, beside NCCL over our plugin, in less than 150 seconds.
 
-    bench/nccl.py --out OUT [--bin build] [--seconds 140]
+    bench/nccl.py --out OUT [--bin build] [--seconds 140] [--null]
 
 Needs two GPUs, their driver, NCCL 2.26 or newer, and in build/ nccl_p2p and the plugin. Two processes
 a side, each a node of its own for NCCL, over this machine's loopback. Every byte of each operation and
 size is compared before it is timed. Sides take turns, one after the other, in rounds. OUT gets nccl.json,
-nccl.md, and each side's log of NCCL, whose lines " via NET/..." say which net was used.
+nccl.md, and each side's log of NCCL, whose lines " via NET/..." say which net was used. --null adds a
+plugin that moves nothing (bench/nccl_null.c): NCCL's own ceiling, with wrong data and NCCL_PROTO=Simple.
 """
 import argparse
 import glob
@@ -27,28 +28,34 @@ SOCKETS = {"NCCL_NET": "Socket", "NCCL_NET_PLUGIN": "none"}
 TUNED = dict(gpulib.TUNED_UNI, NCCL_MIN_NCHANNELS="16", NCCL_MAX_NCHANNELS="16")
 CASES = [("uni", 64 * MIB), ("bi", 64 * MIB), ("allreduce", 64 * MIB), ("allreduce", MIB),
          ("allreduce", 8), ("allreduce", 4 * KIB), ("pingpong", 8), ("pingpong", 4 * KIB)]
-NET = {"default": "NET/Socket", "tuned": "NET/Socket", "ours": "NET/tcpx-p2p"}
+NET = {"default": "NET/Socket", "tuned": "NET/Socket", "ours": "NET/tcpx-p2p", "null": "NET/null"}
 
 
-def sides(programs):
+def sides(programs, null):
     plugin = os.path.join(os.path.abspath(programs.folder), PLUGIN)
     if not os.path.exists(plugin):
         plugin = os.path.join(os.path.abspath(programs.folder), os.path.basename(PLUGIN))
     if not os.path.exists(plugin):
         raise Failed("no plugin %s" % plugin)
-    return {"default": dict(BASE, **SOCKETS), "tuned": dict(BASE, **SOCKETS, **TUNED),
+    all_sides = {"default": dict(BASE, **SOCKETS), "tuned": dict(BASE, **SOCKETS, **TUNED),
             "ours": dict(BASE, NCCL_NET="tcpx-p2p", NCCL_NET_PLUGIN=plugin)}
+    if null:
+        moves_nothing = os.path.join(os.path.abspath(programs.folder), "bench/libnccl_null.so")
+        all_sides["null"] = dict(BASE, NCCL_NET="null", NCCL_NET_PLUGIN=moves_nothing,
+                                 NCCL_PROTO="Simple")
+    return all_sides
 
 
 class Bench:
-    def __init__(self, programs, until, nccl, cuda):
+    def __init__(self, programs, until, options):
         self.until = until
         self.rows = {}    # (op, size) -> side -> [answer]
         self.failed = {}  # side -> why it takes no more part
         self.pairs = {}
+        self.settings = sides(programs, options.null)
         self.logs = {}
-        for name, settings in sides(programs).items():
-            self.pairs[name] = Pair(programs, name, settings, nccl=nccl, cuda=cuda)
+        for name, settings in self.settings.items():
+            self.pairs[name] = Pair(programs, name, settings, nccl=options.nccl, cuda=options.cuda)
 
     def left(self):
         return self.until - time.monotonic()
@@ -73,7 +80,7 @@ class Bench:
         if key not in pair.message_s:  # compares, and says how many make a good sample
             first = pair.ask(op, size, 4 if size >= MIB else 100, 1, timeout=25)
             pair.message_s[key] = max(first["message_us"] / 1e6, 1e-7)
-            if first["wrong"]:
+            if first["wrong"] and name != "null":
                 raise Failed("%s %s: %d bytes are wrong" % (op, size_text(size), first["wrong"]))
         count = min(max(int(0.15 / pair.message_s[key]), 2), 4000)
         answer = pair.ask(op, size, count, 1, timeout=25)
@@ -152,13 +159,14 @@ def ratio_text(op, size, got, name):
 
 
 def table(bench):
-    lines = ["| operation | size | default | tuned | ours | ours / default | ours / tuned | "
-             "CPU s/GB default, tuned, ours | rounds |", "|" + " --- |" * 9]
+    names = list(bench.pairs)
+    lines = ["| operation | size | %s | ours / default | ours / tuned | CPU s/GB %s | rounds |"
+             % (" | ".join(names), ", ".join(names)), "|" + " --- |" * (6 + len(names))]
     for op, size in CASES:
         got = bench.rows.get((op, size), {})
-        cells = [figure(op, size, got[n])[1] if n in got else "" for n in NET]
+        cells = [figure(op, size, got[n])[1] if n in got else "" for n in names]
         cpu = ["%.2f" % gpulib.median([a["cpu_s_per_GB"] for a in got[n]])
-               if n in got and size >= MIB else "-" for n in NET]
+               if n in got and size >= MIB else "-" for n in names]
         lines.append("| %s | %s | %s | %s | %s | %s | %d |" % (
             op, size_text(size), " | ".join(cells), ratio_text(op, size, got, "default"),
             ratio_text(op, size, got, "tuned"), ", ".join(cpu),
@@ -166,13 +174,13 @@ def table(bench):
     return lines
 
 
-def report(bench, out, programs):
-    record = {"machine": gpulib.machine(), "sides": sides(programs), "failed": bench.failed,
+def report(bench, out):
+    record = {"machine": gpulib.machine(), "sides": bench.settings, "failed": bench.failed,
               "rows": [{"op": op, "size": size, "of": got}
                        for (op, size), got in bench.rows.items()], "used": {}}
     lines = table(bench) + [""]
     bad = False
-    for name in NET:
+    for name in bench.pairs:
         ways, named = used(bench.logs.get(name, ""))
         record["used"][name] = {"connections": ways, "line": named}
         right = list(ways) == [NET[name]]
@@ -198,19 +206,20 @@ def main():
     parser.add_argument("--seconds", type=float, default=140)
     parser.add_argument("--nccl", help="path of libnccl.so.2")
     parser.add_argument("--cuda", help="path of libcuda.so.1")
+    parser.add_argument("--null", action="store_true", help="NCCL's ceiling, too")
     options = parser.parse_args()
     os.makedirs(options.out, exist_ok=True)
     programs = Programs(options.bin)
-    bench = Bench(programs, time.monotonic() + options.seconds, options.nccl, options.cuda)
+    bench = Bench(programs, time.monotonic() + options.seconds, options)
     try:
         bench.start()
         number = 0
-        while bench.left() > 20 and number < 9 and len(bench.failed) < len(NET):
+        while bench.left() > 20 and number < 9 and len(bench.failed) < len(bench.pairs):
             bench.round(number)
             number += 1
     finally:
         bench.close(options.out)
-    return report(bench, options.out, programs)
+    return report(bench, options.out)
 
 
 if __name__ == "__main__":
