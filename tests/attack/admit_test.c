@@ -20,6 +20,7 @@
 #define HERD   40
 #define YOUNG  20 /* more than may be half open, but none has had its time */
 #define HALVES 30
+#define AGAIN  300 /* more than may wait to introduce themselves */
 #define LONG   "TCPX_HANDSHAKE_MS=3600s"
 
 static void
@@ -100,9 +101,9 @@ silent_ones_keep_nobody_out_with_one(void **state)
 	tcpx_secret_close(secret);
 }
 
-/* Has said HELLO and goes no further. Returns its connection. */
+/* Says START and HELLO and goes no further. Returns its connection. */
 static int
-half_open(tcpx_engine *at, uint64_t number)
+introduce(tcpx_engine *at, uint64_t number, bool answered)
 {
 	struct tcpx_hello hello = foe_introduction("half");
 	struct foe *f = malloc(sizeof(*f));
@@ -115,10 +116,61 @@ half_open(tcpx_engine *at, uint64_t number)
 	foe_dial(f, "127.0.3.1", tcpx_port(at));
 	foe_start(f, false, TCPX_START_NEW, 0);
 	foe_hello(f, &hello);
-	assert_true(foe_get(f, TCPX_FR_HANDLES, payload, &len));
+	if (answered)
+		assert_true(foe_get(f, TCPX_FR_HANDLES, payload, &len));
 	fd = f->fd;
 	free(f);
 	return fd;
+}
+
+static int
+half_open(tcpx_engine *at, uint64_t number)
+{
+	return introduce(at, number, true);
+}
+
+/* Without a secret a HELLO that is said again waits until the session's peer has answered. */
+static void
+a_hello_said_often_keeps_nobody_out(void **state)
+{
+	tcpx_engine *e = open_with("host", NULL, LONG);
+	int fd[AGAIN];
+
+	(void)state;
+	fd[0] = half_open(e, 1);
+	for (int i = 1; i < AGAIN; i++)
+		fd[i] = introduce(e, 1, false);
+	assert_gets_in(e, NULL);
+	for (int i = 0; i < AGAIN; i++)
+		close(fd[i]);
+	tcpx_close(e);
+}
+
+/* With a secret anybody may say, in clear, that he resumes a session. */
+static void
+resumes_that_are_none_keep_nobody_out(void **state)
+{
+	struct tcpx_secret *secret = secret_of("a secret of more than thirty-two bytes, all told", 0);
+	tcpx_engine *e;
+	struct foe f;
+	int fd[AGAIN];
+
+	(void)state;
+	if (!secret) {
+		print_message("# skipped: no OpenSSL\n");
+		skip();
+	}
+	e = open_with("host", secret, LONG);
+	for (int i = 0; i < AGAIN; i++) {
+		foe_dial(&f, "127.0.3.1", tcpx_port(e));
+		foe_start(&f, true, TCPX_START_RESUME, (uint64_t)i);
+		fd[i] = f.fd;
+	}
+	assert_gets_in(e, secret);
+	for (int i = 0; i < AGAIN; i++)
+		close(fd[i]);
+	tcpx_close(e);
+	tcpx_secret_close(secret);
 }
 
 /* As if they had begun an hour earlier. */
@@ -194,6 +246,8 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(silent_ones_keep_nobody_out_without_a_secret),
 		cmocka_unit_test(silent_ones_keep_nobody_out_with_one),
+		cmocka_unit_test(a_hello_said_often_keeps_nobody_out),
+		cmocka_unit_test(resumes_that_are_none_keep_nobody_out),
 		cmocka_unit_test(half_open_sessions_make_room),
 		cmocka_unit_test(a_herd_gets_in),
 	};

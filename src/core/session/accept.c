@@ -11,7 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/admit.h"
 #include "base/parse.h"
 #include "core/context/context.h"
 #include "core/loop/loop.h"
@@ -21,33 +20,14 @@
 #include "core/session/handshake.h"
 #include "core/session/listen.h"
 #include "core/session/peer.h"
+#include "core/session/pending.h"
 #include "core/session/resume.h"
 #include "core/session/rival.h"
 #include "core/session/session.h"
 
 #define AT_ONCE     64                /* taken from a listener in one turn            */
 #define REST_NS     (100 * TCPX_MS) /* without descriptors                          */
-#define SPARE_NS    (50 * TCPX_MS)  /* to introduce oneself, however many there are */
 #define SOON_NS     (10 * TCPX_MS)  /* until one may have done so                   */
-#define START_MAX   128 /* bytes of START, with those of later versions */
-
-struct pending_conn {
-	struct source source;
-	struct deferred deferred;
-	struct tcpx_node node;
-	struct loop *loop;
-	struct line line;
-	struct tcpx_ctrl *ctrl;
-	struct tcpx_addr from, at;
-	uint64_t deadline_ns, since_ns;
-	bool known;              /* resumes a session of ours */
-	uint8_t first[START_MAX];
-	size_t first_len;
-	bool started;            /* start is known                              */
-	struct tcpx_start start;
-	struct tcpx_hello *hello; /* owned; waits for a rival's answer; else NULL */
-	struct rival rival;
-};
 
 static void
 free_pending(struct deferred *deferred)
@@ -148,12 +128,27 @@ welcome(struct pending_conn *g, const struct tcpx_hello *h, uint64_t now_ns, boo
 	return 0;
 }
 
+/* One alone waits for a session's answer: the newest. What was asked first is not asked again. */
+static void
+take_over(struct pending_conn *g)
+{
+	struct pending_conn *other = tcpx_pending_waiter(g->loop->engine, g->rival.older);
+
+	if (!other)
+		return;
+	g->rival.answers = other->rival.answers;
+	g->rival.until_ns = other->rival.until_ns;
+	turn_away(other, TCPX_EAUTH, "a newer connection of this incarnation has come");
+}
+
 /* Keeps the HELLO until the rival has answered, or not in time. Nothing else is read meanwhile. */
 static int
 wait_for_rival(struct pending_conn *g, const struct tcpx_hello *h)
 {
 	struct loop *l = g->loop;
 
+	if (!g->hello)
+		take_over(g);
 	tcpx_loop_timer(l, g->rival.until_ns);
 	if (g->hello)
 		return 0;
@@ -397,55 +392,46 @@ add_pending(struct tcpx_engine *e, struct tcpx_stream *stream, const struct tcpx
 		pending_close(g);
 }
 
-/* Closes one of too many. False: all have just come. */
-static bool
-make_room(struct tcpx_engine *e, uint64_t now_ns)
+static void
+make_room(struct pending_conn *g, uint64_t now_ns)
 {
-	struct tcpx_admit_guest guest[PENDING_MAX];
-	struct pending_conn *g, *of[PENDING_MAX];
-	uint32_t n = 0;
+	const struct listeners *all = g->loop->engine->listeners;
 	char from[64];
-	int victim;
 
-	tcpx_chain_each(node, after, &e->listeners->pending) {
-		g = of[n] = tcpx_container(node, struct pending_conn, node);
-		guest[n++] = (struct tcpx_admit_guest){ g->from, g->since_ns, g->known || g->hello };
-	}
-	victim = tcpx_admit_victim(guest, n, SPARE_NS, now_ns);
-	if (victim < 0)
-		return false;
-	tcpx_addr_format(&of[victim]->from, from, sizeof(from));
+	tcpx_addr_format(&g->from, from, sizeof(from));
 	tcpx_warn(TCPX_SUB_BOOT, "connection from %s closed after %llu ms: %u wait to introduce "
 		  "themselves, at most %u may", from,
-		  (unsigned long long)((now_ns - of[victim]->since_ns) / TCPX_MS), n,
-		  e->listeners->pending_max);
-	count_add(&e->count.refused, 1);
-	pending_close(of[victim]);
-	return true;
+		  (unsigned long long)((now_ns - g->since_ns) / TCPX_MS), all->pending_count,
+		  all->pending_max);
+	count_add(&g->loop->engine->count.refused, 1);
+	pending_close(g);
 }
 
+/* One that comes makes room for itself. So many a turn are taken when there is none, too: else a
+ * loop that is busy with payload would be slower than those that come. */
 void
 tcpx_accept_ready(struct source *src, unsigned ready, uint64_t now_ns)
 {
 	struct listening *at = tcpx_container(src, struct listening, source);
 	const struct listeners *all = at->engine->listeners;
+	struct pending_conn *victim = NULL;
 	struct tcpx_stream *stream;
 	struct tcpx_addr from, here;
-	uint32_t i, n = AT_ONCE;
+	uint32_t i;
 	int rc = 0;
 
 	(void)ready;
-	if (all->pending_count >= all->pending_max) {
-		n = 1;
-		if (!make_room(at->engine, now_ns)) {
-			tcpx_listen_rest(at, SOON_NS, now_ns);
-			return;
+	for (i = 0; i < AT_ONCE && rc == 0; i++) {
+		if (all->pending_count >= all->pending_max) {
+			victim = tcpx_pending_victim(at->engine, now_ns);
+			if (!victim) {
+				tcpx_listen_rest(at, SOON_NS, now_ns);
+				return;
+			}
 		}
-	} else if (n > all->pending_max - all->pending_count) {
-		n = all->pending_max - all->pending_count;
-	}
-	for (i = 0; i < n && rc == 0; i++) {
 		rc = at->engine->ops->accept(at->listener, &stream, &from, &here);
+		if (rc == 0 && all->pending_count >= all->pending_max)
+			make_room(victim, now_ns);
 		if (rc == 0)
 			add_pending(at->engine, stream, &from, &here, now_ns);
 	}

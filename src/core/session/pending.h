@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A connection that has not introduced itself yet, and which of too many goes. Lease of loop 0. */
+#ifndef CORE_SESSION_PENDING_H
+#define CORE_SESSION_PENDING_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/context/context.h"
+#include "core/loop/loop.h"
+#include "core/session/line.h"
+#include "core/session/rival.h"
+#include "proto/ctrl.h"
+
+#define START_MAX 128 /* bytes of START, with those of later versions */
+
+struct pending_conn {
+	struct source source;
+	struct deferred deferred;
+	struct tcpx_node node;
+	struct loop *loop;
+	struct line line;
+	struct tcpx_ctrl *ctrl;
+	struct tcpx_addr from, at;
+	uint64_t deadline_ns, since_ns;
+	bool known;              /* resumes a session of ours */
+	uint8_t first[START_MAX];
+	size_t first_len;
+	bool started;            /* start is known                              */
+	struct tcpx_start start;
+	struct tcpx_hello *hello; /* owned; waits for a rival's answer; else NULL */
+	struct rival rival;
+};
+
+/* Which of too many makes room for the next; NULL: all have just come. */
+struct pending_conn *tcpx_pending_victim(struct tcpx_engine *e, uint64_t now_ns);
+/* The one whose HELLO waits for an answer of that session, or NULL. */
+struct pending_conn *tcpx_pending_waiter(struct tcpx_engine *e, const struct session *older);
+
+#endif
