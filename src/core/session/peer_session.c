@@ -310,6 +310,19 @@ tcpx_peer_free(tcpx_peer *p)
 	tcpx_peer_put(p);
 }
 
+/* A session opened by the peer that is open, or may be soon, or has failed: one that replaces another
+ * stands beside it for a moment. p->lock held. */
+static struct session *
+best_inbound(struct tcpx_peer *p)
+{
+	struct session *s = open_inbound(p);
+
+	tcpx_chain_each(n, after, &p->inbound)
+		if (!s || atomic_load(&s->state) == SESS_FAILED)
+			s = tcpx_container(n, struct session, in_peer);
+	return s;
+}
+
 /* 0 open, -EAGAIN not yet, or the reason. */
 static int
 status_of(struct tcpx_peer *p)
@@ -319,9 +332,7 @@ status_of(struct tcpx_peer *p)
 
 	pthread_mutex_lock(&p->lock);
 	rc = p->gone;
-	s = p->out ? p->out : open_inbound(p);
-	if (!s && !tcpx_chain_empty(&p->inbound))
-		s = tcpx_container(p->inbound.next, struct session, in_peer);
+	s = p->out ? p->out : best_inbound(p);
 	if (rc == 0 && (!s || atomic_load(&s->state) != SESS_OPEN))
 		rc = -EAGAIN;
 	/* its loop may not have taken it out yet */

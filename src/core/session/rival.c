@@ -95,8 +95,7 @@ tcpx_rival_replace(struct rival *r)
 	if (!r->older)
 		return;
 	pthread_mutex_lock(&r->older->lock);
-	tcpx_session_fail(r->older, TCPX_EPEERGONE, "%s",
-			  "the peer has connected anew");
+	tcpx_session_fail(r->older, TCPX_ESTALLED, "%s", "the peer has connected anew");
 	pthread_mutex_unlock(&r->older->lock);
 	tcpx_rival_forget(r);
 }

@@ -157,7 +157,7 @@ one_that_does_not_answer_is_replaced(void **state)
 	took_ns = engine_now(r->b) - start_ns;
 	assert_in_range(took_ns, TCPX_SEC, WAIT_MS * TCPX_MS);
 	frame_of(older, TCPX_FR_REFUSE, 0, &code);
-	assert_code(code, TCPX_EPEERGONE);
+	assert_code(code, TCPX_ESTALLED);
 	close(older);
 	close(newer);
 }
