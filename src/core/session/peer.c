@@ -164,17 +164,28 @@ tcpx_peer_put(struct tcpx_peer *p)
 	free(p);
 }
 
+static bool
+has_failed(const struct session *s)
+{
+	return atomic_load(&s->state) == SESS_FAILED && s->cause != TCPX_ECLOSED;
+}
+
 /* Is it gone, or about to be, as its loop will find? p->lock held. */
 static bool
 is_gone(const struct tcpx_peer *p)
 {
-	return p->gone || (p->out && atomic_load(&p->out->state) == SESS_FAILED &&
-			   p->out->cause != TCPX_ECLOSED);
+	if (p->gone || p->out)
+		return p->gone || has_failed(p->out);
+	tcpx_chain_each(n, after, &p->inbound)
+		if (!has_failed(tcpx_container(n, struct session, in_peer)))
+			return false;
+	return !tcpx_chain_empty(&p->inbound);
 }
 
-/* The newest living peer of that name; incarnation 0 means any. A reference. registry.lock */
+/* The newest living peer of that name but @not; incarnation 0 means any. A reference. registry.lock */
 static struct tcpx_peer *
-find_there(struct tcpx_engine *e, const char *name, uint64_t incarnation)
+find_there(struct tcpx_engine *e, const char *name, uint64_t incarnation,
+	   const struct tcpx_peer *not)
 {
 	struct tcpx_node *all = incarnation ? peer_bucket(&e->registry, incarnation) :
 					      &e->registry.peers;
@@ -185,7 +196,7 @@ find_there(struct tcpx_engine *e, const char *name, uint64_t incarnation)
 						    tcpx_container(n, struct tcpx_peer, in_engine);
 
 		pthread_mutex_lock(&p->lock);
-		if (!is_gone(p) && p->incarnation != 0 && strcmp(p->name, name) == 0 &&
+		if (p != not && !is_gone(p) && p->incarnation != 0 && strcmp(p->name, name) == 0 &&
 		    (!incarnation || p->incarnation == incarnation) && tcpx_peer_try_get(p))
 			found = p;
 		pthread_mutex_unlock(&p->lock);
@@ -194,12 +205,12 @@ find_there(struct tcpx_engine *e, const char *name, uint64_t incarnation)
 }
 
 static struct tcpx_peer *
-find(struct tcpx_engine *e, const char *name, uint64_t incarnation)
+find(struct tcpx_engine *e, const char *name, uint64_t incarnation, const struct tcpx_peer *not)
 {
 	struct tcpx_peer *found;
 
 	pthread_mutex_lock(&e->registry.lock);
-	found = find_there(e, name, incarnation);
+	found = find_there(e, name, incarnation, not);
 	pthread_mutex_unlock(&e->registry.lock);
 	return found;
 }
@@ -207,19 +218,19 @@ find(struct tcpx_engine *e, const char *name, uint64_t incarnation)
 /* An application may add a peer while its HELLO arrives: both get one and the same. */
 int
 tcpx_peer_find_or_make(struct tcpx_engine *e, const char *name, uint64_t incarnation,
-	       struct tcpx_peer **out)
+		       const struct tcpx_peer *not, struct tcpx_peer **out)
 {
 	struct tcpx_peer *fresh = NULL;
 	int rc;
 
-	*out = find(e, name, incarnation);
+	*out = find(e, name, incarnation, not);
 	if (*out)
 		return 0;
 	rc = make(e, name, incarnation, &fresh);
 	if (rc)
 		return rc;
 	pthread_mutex_lock(&e->registry.lock);
-	*out = find_there(e, name, incarnation);
+	*out = find_there(e, name, incarnation, not);
 	if (!*out) {
 		fresh->home = home_of(fresh);
 		enter(fresh);
@@ -237,7 +248,7 @@ tcpx_peer_find_or_make(struct tcpx_engine *e, const char *name, uint64_t incarna
 int
 tcpx_peer_find(tcpx_engine *e, const char *name, tcpx_peer **peer)
 {
-	struct tcpx_peer *p = find(e, name, 0);
+	struct tcpx_peer *p = find(e, name, 0, NULL);
 
 	if (!p)
 		return tcpx_fail_known(-ENOENT, "no peer named %s", name);

@@ -72,9 +72,9 @@ bool tcpx_peer_try_get(struct tcpx_peer *p);
 void tcpx_peer_put(struct tcpx_peer *p);
 /* That peer as a handle for the application; NULL: it is no more. */
 struct tcpx_peer *tcpx_peer_numbered(struct tcpx_engine *e, uint64_t number);
-/* The peer of a HELLO, made if new; a reference. */
+/* The peer of a HELLO, made if new; a reference. @not: one that is about to be gone, or NULL. */
 int tcpx_peer_find_or_make(struct tcpx_engine *e, const char *name, uint64_t incarnation,
-		   struct tcpx_peer **out);
+			   const struct tcpx_peer *not, struct tcpx_peer **out);
 /* @code for which it is gone, with the text, which the loop's thread has logged. */
 int tcpx_peer_fail(struct tcpx_peer *p, int code);
 /* Adds the listening addresses of a HELLO. p->lock held. */

@@ -251,7 +251,7 @@ tcpx_peer_add(tcpx_engine *e, const void *blob, size_t len, tcpx_peer **peer)
 	tcpx_buf_init_const(&b, blob, len);
 	if (!blob || tcpx_endpoint_blob_read(&b, &ep) != 0)
 		return tcpx_fail(TCPX_SUB_BOOT, TCPX_EBLOB, "engine blob of %zu bytes", len);
-	rc = tcpx_peer_find_or_make(e, ep.name, ep.incarnation, &p);
+	rc = tcpx_peer_find_or_make(e, ep.name, ep.incarnation, NULL, &p);
 	if (rc)
 		return rc;
 	pthread_mutex_lock(&p->lock);
@@ -310,19 +310,6 @@ tcpx_peer_free(tcpx_peer *p)
 	tcpx_peer_put(p);
 }
 
-/* A session opened by the peer that is open, or may be soon, or has failed: one that replaces another
- * stands beside it for a moment. p->lock held. */
-static struct session *
-best_inbound(struct tcpx_peer *p)
-{
-	struct session *s = open_inbound(p);
-
-	tcpx_chain_each(n, after, &p->inbound)
-		if (!s || atomic_load(&s->state) == SESS_FAILED)
-			s = tcpx_container(n, struct session, in_peer);
-	return s;
-}
-
 /* 0 open, -EAGAIN not yet, or the reason. */
 static int
 status_of(struct tcpx_peer *p)
@@ -332,7 +319,9 @@ status_of(struct tcpx_peer *p)
 
 	pthread_mutex_lock(&p->lock);
 	rc = p->gone;
-	s = p->out ? p->out : best_inbound(p);
+	s = p->out ? p->out : open_inbound(p);
+	if (!s && !tcpx_chain_empty(&p->inbound))
+		s = tcpx_container(p->inbound.next, struct session, in_peer);
 	if (rc == 0 && (!s || atomic_load(&s->state) != SESS_OPEN))
 		rc = -EAGAIN;
 	/* its loop may not have taken it out yet */

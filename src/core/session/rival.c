@@ -100,6 +100,20 @@ tcpx_rival_replace(struct rival *r)
 	tcpx_rival_forget(r);
 }
 
+const struct tcpx_peer *
+tcpx_rival_leaver(const struct rival *r)
+{
+	struct tcpx_peer *p = r->older ? r->older->peer : NULL;
+	bool ours = false;
+
+	if (p) {
+		pthread_mutex_lock(&p->lock);
+		ours = p->out != NULL;
+		pthread_mutex_unlock(&p->lock);
+	}
+	return ours ? NULL : p;
+}
+
 void
 tcpx_rival_forget(struct rival *r)
 {

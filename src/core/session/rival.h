@@ -13,6 +13,8 @@
 struct session;
 struct tcpx_engine;
 
+struct tcpx_peer;
+
 enum rival_verdict {
 	RIVAL_ADMIT,   /* nobody has that incarnation            */
 	RIVAL_REPLACE, /* admit, and end the older session       */
@@ -41,7 +43,10 @@ struct rival {
  * timers run. Lease of loop 0, no session's lock. */
 enum rival_verdict tcpx_rival_look(struct tcpx_engine *e, struct rival *r, uint64_t incarnation,
 				   bool proven, uint64_t now_ns);
-/* Ends the older session. The newcomer's stands already, so that the peer stays. */
+/* Without a session of ours the peer is gone with the older one, as what was said there is lost: the
+ * newcomer is another of it. NULL: the peer stays. */
+const struct tcpx_peer *tcpx_rival_leaver(const struct rival *r);
+/* Ends the older session. The newcomer's stands already. */
 void tcpx_rival_replace(struct rival *r);
 void tcpx_rival_forget(struct rival *r);
 /* The session has answered PING, or has ended: a newcomer that waits for it looks again. Lease of

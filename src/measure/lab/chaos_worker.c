@@ -104,6 +104,21 @@ make_memory(struct worker *w)
 					   TCPX_MEM_LOCAL, &w->local);
 }
 
+/* A process that did not run for a while says so: others may have lost it. */
+static void
+beat(struct worker *w)
+{
+	uint64_t now = tcpx_clock_now(&tcpx_clock_system), n;
+
+	if (w->now && now - w->now > GAP_NS) {
+		n = atomic_load(&w->own->gaps);
+		w->own->gap[n % CHAOS_GAPS] = (struct chaos_gap){ w->now, now };
+		atomic_store(&w->own->gaps, n + 1);
+	}
+	w->now = now;
+	atomic_store(&w->own->beat_ns, now);
+}
+
 static int
 publish(struct worker *w)
 {
@@ -118,24 +133,10 @@ publish(struct worker *w)
 		rc = tcpx_mem_export(w->engine, w->target, c->target, &c->target_len);
 	if (!rc)
 		rc = tcpx_mem_export(w->engine, w->source_region, c->source, &c->source_len);
+	beat(w); /* whoever sees it ready looks for that next */
 	if (!rc)
 		atomic_store(&w->own->ready, w->life);
 	return rc;
-}
-
-/* A process that did not run for a while says so: others may have lost it. */
-static void
-beat(struct worker *w)
-{
-	uint64_t now = tcpx_clock_now(&tcpx_clock_system), n;
-
-	if (w->now && now - w->now > GAP_NS) {
-		n = atomic_load(&w->own->gaps);
-		w->own->gap[n % CHAOS_GAPS] = (struct chaos_gap){ w->now, now };
-		atomic_store(&w->own->gaps, n + 1);
-	}
-	w->now = now;
-	atomic_store(&w->own->beat_ns, now);
 }
 
 static void

@@ -162,6 +162,42 @@ one_that_does_not_answer_is_replaced(void **state)
 	close(newer);
 }
 
+static int
+status_of(tcpx_peer *p)
+{
+	struct tcpx_peer_info info = { .struct_size = sizeof(info) };
+
+	assert_ok(tcpx_peer_query(p, &info));
+	return info.status;
+}
+
+/* What was said on the older one is lost: who holds it hears of that, and finds the newer one. */
+static void
+who_is_replaced_is_told_of(void **state)
+{
+	struct rig *r = *state;
+	int older = claim(r->b, "client", NOBODYS), newer, patience = WAIT_MS;
+	tcpx_peer *before, *now;
+	tcpx_note *n;
+
+	frame_of(older, TCPX_FR_HELLO, 0, NULL);
+	assert_ok(tcpx_peer_find(r->b, "client", &before));
+	assert_code(status_of(before), -EAGAIN);
+	newer = claim(r->b, "client", NOBODYS);
+	frame_of(newer, TCPX_FR_HELLO, 0, NULL);
+	frame_of(older, TCPX_FR_REFUSE, 0, NULL);
+	while (counters_of(r->b).sessions > 2 && --patience) /* rig's own, and the newer */
+		assert_code(tcpx_note_wait(r->a, 1, &n), -EAGAIN);
+	assert_code(status_of(before), TCPX_ESTALLED);
+	assert_ok(tcpx_peer_find(r->b, "client", &now));
+	assert_ptr_not_equal(now, before);
+	assert_code(status_of(now), -EAGAIN);
+	tcpx_peer_free(before);
+	tcpx_peer_free(now);
+	close(older);
+	close(newer);
+}
+
 static void
 one_that_has_left_is_in_nobodys_way(void **state)
 {
@@ -280,6 +316,7 @@ main(void)
 		cmocka_unit_test(the_rule),
 		FACT(an_impostor_of_a_living_client_is_refused),
 		FACT(one_that_does_not_answer_is_replaced),
+		FACT(who_is_replaced_is_told_of),
 		FACT(one_that_has_left_is_in_nobodys_way),
 		FACT(one_that_leaves_while_it_waits_disturbs_nobody),
 		FACT(one_address_is_one_peer),
