@@ -133,7 +133,7 @@ publish(struct worker *w)
 		rc = tcpx_mem_export(w->engine, w->target, c->target, &c->target_len);
 	if (!rc)
 		rc = tcpx_mem_export(w->engine, w->source_region, c->source, &c->source_len);
-	beat(w); /* whoever sees it ready looks for that next */
+	beat(w); /* the parent looks for one as soon as this is ready */
 	if (!rc)
 		atomic_store(&w->own->ready, w->life);
 	return rc;
