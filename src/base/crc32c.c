@@ -68,16 +68,28 @@ times(uint32_t a, uint32_t b)
 }
 
 uint32_t
-tcpx_crc32c_join(uint32_t a, uint32_t b, uint64_t b_len)
+tcpx_crc32c_mover(uint64_t len)
 {
 	uint32_t zeros = ONE, step = X8;
 
-	for (; b_len; b_len >>= 1) {
-		if (b_len & 1)
+	for (; len; len >>= 1) {
+		if (len & 1)
 			zeros = times(zeros, step);
 		step = times(step, step);
 	}
-	return times(a, zeros) ^ b;
+	return zeros;
+}
+
+uint32_t
+tcpx_crc32c_past(uint32_t crc, uint32_t mover)
+{
+	return times(crc, mover);
+}
+
+uint32_t
+tcpx_crc32c_join(uint32_t a, uint32_t b, uint64_t b_len)
+{
+	return times(a, tcpx_crc32c_mover(b_len)) ^ b;
 }
 
 uint32_t

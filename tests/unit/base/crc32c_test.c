@@ -69,14 +69,16 @@ parts_and_neighbours_sum_alike(void **state)
 
 	for (int round = 0; round < 300; round++) {
 		size_t len = tcpx_rng_below(&rng, sizeof(room)), done = 0, part;
-		uint32_t whole = tcpx_crc32c(0, room, len), sum = 0, joined = 0;
+		uint32_t whole = tcpx_crc32c(0, room, len), sum = 0, joined = 0, moved = 0;
 
 		for (; done < len; done += part) {
 			part = tcpx_rng_between(&rng, 1, len - done);
 			sum = tcpx_crc32c(sum, room + done, part);
 			joined = tcpx_crc32c_join(joined, tcpx_crc32c(0, room + done, part), part);
+			moved = tcpx_crc32c_past(moved, tcpx_crc32c_mover(part)) ^
+				tcpx_crc32c(0, room + done, part);
 		}
-		check_random(seed, sum == whole && joined == whole);
+		check_random(seed, sum == whole && joined == whole && moved == whole);
 	}
 	assert_int_equal(tcpx_crc32c_join(0x12345678, 0, 0), 0x12345678);
 }
