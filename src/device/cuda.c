@@ -235,6 +235,7 @@ const struct tcpx_device_ops tcpx_device_cuda = {
 	.queue_open = tcpx_cuda_queue_open,
 	.queue_close = tcpx_cuda_queue_close,
 	.copy = tcpx_cuda_queue_copy,
+	.sum = tcpx_cuda_queue_sum,
 	.poll = tcpx_cuda_queue_poll,
 	.finish = tcpx_cuda_queue_finish,
 };

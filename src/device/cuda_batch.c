@@ -381,7 +381,7 @@ tcpx_cuda_queue_copy(struct tcpx_queue *q, const struct tcpx_copy *list, size_t 
 	if (rc)
 		return rc;
 	q->batch[s.ticket % TCPX_QUEUE_BATCHES] =
-		(struct tcpx_batch){ s.end, s.copier, q->pieces.head, q->bounces.head };
+		(struct tcpx_batch){ s.end, s.copier, q->pieces.head, q->bounces.head, NULL, NULL, 0 };
 	*ticket = q->tickets = s.ticket;
 	return 0;
 }

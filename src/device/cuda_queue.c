@@ -76,12 +76,12 @@ make_streams(struct tcpx_queue *q)
 
 	if (result == CUDA_SUCCESS)
 		result = tcpx_gpu_copier(q->dev, q->gpu, q->flow, &q->copier);
-	if (result == CUDA_SUCCESS && q->flow == TCPX_FLOW_UNPACK &&
-	    q->gpu->impl == TCPX_UNPACK_KERNEL) {
+	if (q->gpu->impl != TCPX_UNPACK_KERNEL)
+		return result;
+	if (result == CUDA_SUCCESS && q->flow == TCPX_FLOW_UNPACK)
 		result = tcpx_gpu_stream(q->gpu, &q->engine);
-		if (result == CUDA_SUCCESS)
-			result = q->gpu->cu->cuEventCreate(&q->crossed, CU_EVENT_DISABLE_TIMING);
-	}
+	if (result == CUDA_SUCCESS)
+		result = q->gpu->cu->cuEventCreate(&q->crossed, CU_EVENT_DISABLE_TIMING);
 	return result;
 }
 
@@ -237,6 +237,16 @@ ask(struct tcpx_queue *q, bool *over)
 	}
 }
 
+/* The oldest batch in flight is done. Its room may be taken soon. */
+static void
+take(struct tcpx_queue *q)
+{
+	const struct tcpx_batch *b = &q->batch[++q->done % TCPX_QUEUE_BATCHES];
+
+	if (b->sums)
+		tcpx_launch_sum_join(b->part, b->parts, b->sums);
+}
+
 int
 tcpx_cuda_queue_look(struct tcpx_queue *q)
 {
@@ -246,7 +256,8 @@ tcpx_cuda_queue_look(struct tcpx_queue *q)
 
 	while (rc == 0 && over && q->done < q->tickets) {
 		rc = ask(q, &over);
-		q->done += rc == 0 && over;
+		if (rc == 0 && over)
+			take(q);
 	}
 	if (q->done != before) {
 		q->fruitless = 0;

@@ -27,6 +27,9 @@ struct tcpx_batch {
 	enum tcpx_batch_end end;
 	bool copier; /* it is in the copier's stream, else in the queue's own */
 	uint64_t pieces_end, bounce_end; /* heads of the rings after it  */
+	uint32_t *sums;          /* the caller's; NULL: it copies        */
+	struct tcpx_piece *part; /* with sums: what they are made of     */
+	uint32_t parts;
 };
 
 struct tcpx_queue {
@@ -38,7 +41,7 @@ struct tcpx_queue {
 	CUstream stream; /* kernels and their copies                              */
 	struct tcpx_copier *copier; /* borrowed, shared by queues: batches of one copy */
 	CUstream engine; /* UNPACK: copies that do not wait for kernels               */
-	CUevent crossed; /* engine to stream: the stream waits for earlier copies */
+	CUevent crossed; /* engine or copier to stream: it waits for earlier copies */
 	bool behind;	 /* the engine has work that the stream does not wait for yet */
 	CUevent *event;	 /* one for each batch, without stream memory operations  */
 
@@ -64,10 +67,12 @@ int tcpx_cuda_queue_open(struct tcpx_device *dev, int place, enum tcpx_flow flow
 void tcpx_cuda_queue_close(struct tcpx_queue *queue);
 int tcpx_cuda_queue_copy(struct tcpx_queue *queue, const struct tcpx_copy *list, size_t count,
 			 uint64_t *ticket);
+int tcpx_cuda_queue_sum(struct tcpx_queue *queue, const struct tcpx_summed *list, size_t count,
+			uint32_t *sums, uint64_t *ticket);
 int tcpx_cuda_queue_poll(struct tcpx_queue *queue, uint64_t ticket);
 int tcpx_cuda_queue_finish(struct tcpx_queue *queue, uint64_t ticket, uint64_t wait_ns);
 
-/* For cuda_queue.c and cuda_batch.c alone; all but look() with the GPU entered. */
+/* For cuda_queue.c, cuda_batch.c and cuda_sum.c alone; all but look() with the GPU entered. */
 
 /* Takes completed batches out of the rings. 0, or the code that broke the queue. */
 int tcpx_cuda_queue_look(struct tcpx_queue *q);

@@ -24,6 +24,12 @@ struct tcpx_copy {
 	uint64_t src, dst, len;
 };
 
+/* Memory whose CRC32C continues the sum of that number. */
+struct tcpx_summed {
+	uint64_t addr, len;
+	uint32_t of;
+};
+
 /* The direction of a queue: from user memory into staging slots, or out of them. */
 enum tcpx_flow { TCPX_FLOW_PACK, TCPX_FLOW_UNPACK, TCPX_FLOWS };
 
@@ -97,6 +103,11 @@ struct tcpx_device_ops {
 	 * failure breaks the queue: every later call returns that code. */
 	int (*copy)(struct tcpx_queue *queue, const struct tcpx_copy *list, size_t count,
 		    uint64_t *ticket);
+	/* GPUs only, else NULL. Starts to sum memory as it is when the queue's earlier batches
+	 * are done; a batch of its own. sums[of] is continued, and stays until the batch is
+	 * seen done. Failures as copy(); -ENOTSUP: our kernels are not used. */
+	int (*sum)(struct tcpx_queue *queue, const struct tcpx_summed *list, size_t count,
+		   uint32_t *sums, uint64_t *ticket);
 	/* 0: that batch and all before it are done and visible; -EAGAIN; or a failure. */
 	int (*poll)(struct tcpx_queue *queue, uint64_t ticket);
 	/* Waits for it, wait_ns at most. */

@@ -9,6 +9,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/crc32c.h"
+
 #define LINE_BYTES   128 /* of the GPU's L2 cache */
 #define WARP_THREADS 32
 #define ADDRESS_BITS 48
@@ -35,6 +37,7 @@ static const struct shape {
 	[TCPX_LAUNCH_PAGES]   = { "tcpx_unpack_pages", 8 },
 	[TCPX_LAUNCH_PACKETS] = { "tcpx_unpack_packets", 16 },
 	[TCPX_LAUNCH_MIXED]   = { "tcpx_unpack_mixed", 16 },
+	[TCPX_LAUNCH_SUM]     = { "tcpx_sum", 0 }, /* never of host memory */
 };
 
 const char *
@@ -174,13 +177,90 @@ tcpx_launch_plan(const struct tcpx_copy *list, size_t count, bool pcie, uint32_t
 	return 0;
 }
 
+static size_t
+length_of(const struct tcpx_piece *p)
+{
+	return (size_t)(p->src >> ADDRESS_BITS) + 1;
+}
+
 void
 tcpx_launch_run_host(const struct tcpx_piece *piece, uint32_t pieces)
 {
 	for (uint32_t i = 0; i < pieces; i++) {
 		uint64_t src = piece[i].src & (ADDRESS_END - 1);
-		size_t len = (size_t)(piece[i].src >> ADDRESS_BITS) + 1;
 
-		memcpy((void *)(uintptr_t)piece[i].dst, (const void *)(uintptr_t)src, len);
+		memcpy((void *)(uintptr_t)piece[i].dst, (const void *)(uintptr_t)src,
+		       length_of(&piece[i]));
+	}
+}
+
+/* ---- sums -------------------------------------------------------------------------- */
+
+size_t
+tcpx_launch_sum_pieces(const struct tcpx_summed *list, size_t count)
+{
+	size_t pieces = 0;
+
+	for (size_t i = 0; i < count; i++)
+		pieces += list[i].len > TCPX_LAUNCH_PIECE_BYTES ?
+				  list[i].len / TCPX_LAUNCH_PIECE_BYTES + 2 : list[i].len > 0;
+	return pieces;
+}
+
+int
+tcpx_launch_sum(const struct tcpx_summed *list, size_t count, uint32_t sms,
+		struct tcpx_piece *piece, size_t cap, struct tcpx_launch *launch)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		struct tcpx_summed s = list[i];
+
+		if (s.len && !in_reach(s.addr, s.len))
+			return -ERANGE;
+		while (s.len) {
+			uint64_t len = piece_len(s.addr, s.len, TCPX_LAUNCH_PIECE_BYTES);
+
+			if (n == cap)
+				return -ENOBUFS;
+			piece[n++] = (struct tcpx_piece){
+				.src = s.addr | (len - 1) << ADDRESS_BITS,
+				.dst = (uint64_t)s.of << 32,
+			};
+			s.addr += len;
+			s.len -= len;
+		}
+	}
+	launch->kernel = TCPX_LAUNCH_SUM;
+	launch->pieces = (uint32_t)n;
+	choose_grid(false, sms ? sms : 1, launch);
+	return 0;
+}
+
+/* The kernel inverts nothing, neither before nor after. */
+void
+tcpx_launch_sum_host(struct tcpx_piece *piece, uint32_t pieces)
+{
+	for (struct tcpx_piece *p = piece; p < piece + pieces; p++) {
+		const void *mem = (const void *)(uintptr_t)(p->src & (ADDRESS_END - 1));
+
+		p->dst = p->dst >> 32 << 32 | (uint32_t)~tcpx_crc32c(~0u, mem, length_of(p));
+	}
+}
+
+/* Most pieces are of one length. */
+void
+tcpx_launch_sum_join(const struct tcpx_piece *piece, uint32_t pieces, uint32_t *sums)
+{
+	uint32_t mover = 0, *sum;
+	size_t of = 0;
+
+	for (const struct tcpx_piece *p = piece; p < piece + pieces; p++) {
+		if (length_of(p) != of) {
+			of = length_of(p);
+			mover = tcpx_crc32c_mover(of);
+		}
+		sum = &sums[p->dst >> 32];
+		*sum = ~(tcpx_crc32c_past(~*sum, mover) ^ (uint32_t)p->dst);
 	}
 }

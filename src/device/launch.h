@@ -19,6 +19,8 @@ enum tcpx_launch_kernel {
 	TCPX_LAUNCH_PAGES,   /* whole lines: 4 loads                  */
 	TCPX_LAUNCH_PACKETS, /* short pieces, copied in one turn of 3 */
 	TCPX_LAUNCH_MIXED,   /* all others: 4 loads                   */
+	TCPX_LAUNCH_COPIES,  /* so many copy; the rest does not       */
+	TCPX_LAUNCH_SUM = TCPX_LAUNCH_COPIES,
 	TCPX_LAUNCH_KERNELS
 };
 
@@ -26,10 +28,10 @@ enum tcpx_launch_kernel {
 #define TCPX_LAUNCH_PIECE_BYTES 4096
 
 /* The 16 bytes that the kernel reads: addresses below 2^48, length - 1 in the top bits of
- * src. Made by tcpx_launch_plan() only. */
+ * src. Made by tcpx_launch_plan() and tcpx_launch_sum() only. */
 struct tcpx_piece {
 	uint64_t src; /* | (len - 1) << 48: 1..65536 bytes */
-	uint64_t dst;
+	uint64_t dst; /* of a sum: its number << 32 | the piece's own, which the kernel writes */
 };
 
 struct tcpx_launch {
@@ -58,6 +60,14 @@ int tcpx_launch_plan(const struct tcpx_copy *list, size_t count, bool pcie, uint
 		     struct tcpx_piece *piece, size_t cap, struct tcpx_launch *launch);
 /* Makes the copies by memcpy(), for the software driver of the tests. */
 void tcpx_launch_run_host(const struct tcpx_piece *piece, uint32_t pieces);
+
+/* The same for sums: the room that a list needs; the cut, with its codes; and the kernel's twin. */
+size_t tcpx_launch_sum_pieces(const struct tcpx_summed *list, size_t count);
+int tcpx_launch_sum(const struct tcpx_summed *list, size_t count, uint32_t sms,
+		    struct tcpx_piece *piece, size_t cap, struct tcpx_launch *launch);
+void tcpx_launch_sum_host(struct tcpx_piece *piece, uint32_t pieces);
+/* The kernel is done: continues sums[] by its pieces. */
+void tcpx_launch_sum_join(const struct tcpx_piece *piece, uint32_t pieces, uint32_t *sums);
 
 /* The kernels as PTX text, zero-terminated; see unpack_kernels.cu. */
 extern const char tcpx_unpack_ptx[];

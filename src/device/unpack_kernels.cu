@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The copy kernels. A warp copies a piece (launch.h), then the one a grid further. Destinations
+ * The copy kernels, and the one that sums. A warp copies a piece (launch.h), then the one a grid further. Destinations
  * are written in aligned 16-byte vectors. A source with another alignment is read in aligned
  * vectors, too, and shifted. No read leaves the vectors that hold the piece. No header is
  * needed: "sh scripts/ptx.sh" compiles it with clang alone.
@@ -280,3 +280,172 @@ report(u64 arrived, u64 done, u64 ticket)
 KERNEL(tcpx_unpack_pages, 4, true)
 KERNEL(tcpx_unpack_packets, 3, false)
 KERNEL(tcpx_unpack_mixed, 4, false)
+
+/* ---- CRC32C ------------------------------------------------------------------------- */
+
+#define POLY 0x82f63b78u /* of Castagnoli, lowest power in the highest bit */
+#define FIVE 7		 /* groups of 5 bits in a word                     */
+
+/* v after a number of zero bits; before them, if it is negative. */
+constexpr u32
+after_zeros(u32 v, int bits)
+{
+	for (; bits > 0; bits--)
+		v = v >> 1 ^ (v & 1 ? POLY : 0);
+	for (; bits < 0; bits++)
+		v = v & 1u << 31 ? (v ^ POLY) << 1 | 1 : v << 1;
+	return v;
+}
+
+struct words {
+	u32 of[WARP];
+};
+
+/* What becomes of each bit of a word. */
+constexpr words
+bits_after(int zeros)
+{
+	words w = {};
+
+	for (int i = 0; i < WARP; i++)
+		w.of[i] = after_zeros(1u << i, zeros);
+	return w;
+}
+
+/* What takes a sum back by as many vectors as its lane has before it. */
+constexpr words
+back_by_lanes()
+{
+	words w = {};
+
+	for (int i = 0; i < WARP; i++)
+		w.of[i] = after_zeros(1u << 31, -i * VEC * 8);
+	return w;
+}
+
+/* To the next word of a vector; and from its last word to the same lane's vector in the next row.
+ * That is done in the last row, too. It is right there for the first lane, and too far by a
+ * vector more for each other. */
+__device__ static const words word_bits = bits_after(32);
+__device__ static const words row_bits = bits_after((ROW - VEC) * 8 + 32);
+__device__ static const words lane_powers = back_by_lanes();
+
+/* A table of 32 entries lies in one register of each thread: a look-up is a shuffle. */
+INLINE void
+make_tables(const words &bits, u32 lane, u32 table[FIVE])
+{
+#pragma unroll
+	for (int k = 0; k < FIVE; k++) {
+		table[k] = 0;
+#pragma unroll
+		for (int b = 0; b < 5; b++)
+			if (5 * k + b < 32)
+				table[k] ^= lane >> b & 1 ? bits.of[5 * k + b] : 0;
+	}
+}
+
+INLINE u32
+look_up(const u32 table[FIVE], u32 v)
+{
+	u32 sum = 0;
+
+#pragma unroll
+	for (int k = 0; k < FIVE; k++)
+		sum ^= __nvvm_shfl_sync_idx_i32(ALL, table[k], v >> 5 * k, 0x1f);
+	return sum;
+}
+
+/* The product of two polynomials. */
+INLINE u32
+times(u32 a, u32 b)
+{
+	u32 sum = 0;
+
+#pragma unroll 8
+	for (int i = 0; i < 32; i++) {
+		sum ^= a & 1u << 31 ? b : 0;
+		a <<= 1;
+		b = b >> 1 ^ (b & 1 ? POLY : 0);
+	}
+	return sum;
+}
+
+/* The vector at @at, 0 where it is not of the piece. */
+INLINE vec
+within(vec v, u64 at, u64 from, u64 to)
+{
+	if (at >= from && at + VEC <= to)
+		return v;
+#pragma unroll
+	for (int k = 0; k < 4; k++, at += 4) {
+		if (at < from)
+			v.word[k] &= from - at < 4 ? ~0u << (u32)(from - at) * 8 : 0;
+		if (at + 4 > to)
+			v.word[k] &= to > at ? ~0u >> (u32)(at + 4 - to) * 8 : 0;
+	}
+	return v;
+}
+
+INLINE u32
+sum_vector(vec v, u32 sum, const u32 word_table[FIVE], const u32 row_table[FIVE])
+{
+#pragma unroll
+	for (int k = 0; k < 3; k++)
+		sum = look_up(word_table, sum ^ v.word[k]);
+	return look_up(row_table, sum ^ v.word[3]);
+}
+
+/*
+ * The CRC32C of a piece with nothing inverted, so zeros before it do not matter: the warp's rows
+ * end with the last vector that holds a part of it. Zeros behind it do, and are taken back.
+ */
+INLINE u32
+sum_piece(piece p, u32 lane, const u32 word_table[FIVE], const u32 row_table[FIVE])
+{
+	const int ROWS = 2; /* in flight */
+	const u64 end = p.src + p.len, last = (end + VEC - 1) & ~(u64)(VEC - 1);
+	const int rows = (int)((last - (p.src & ~(u64)(VEC - 1)) + ROW - 1) / ROW);
+	const u32 behind = (u32)(last - end);
+	u64 at = last - (u64)rows * ROW + lane * VEC;
+	u32 sum = 0;
+
+	for (int row = 0; row < rows; row += ROWS) {
+		vec v[ROWS];
+
+#pragma unroll
+		for (int i = 0; i < ROWS; i++)
+			v[i] = load_if(row + i < rows && at + i * ROW + VEC > p.src, at + i * ROW);
+#pragma unroll
+		for (int i = 0; i < ROWS; i++)
+			if (row + i < rows)
+				sum = sum_vector(within(v[i], at + i * ROW, p.src, end), sum,
+						 word_table, row_table);
+		at += ROWS * ROW;
+	}
+	sum = times(sum, lane_powers.of[lane]);
+	asm("redux.sync.xor.b32 %0, %1, %2;" : "=r"(sum) : "r"(sum), "r"(ALL));
+	for (u32 i = 0; i < behind * 8; i++)
+		sum = sum >> 31 ? (sum ^ POLY) << 1 | 1 : sum << 1;
+	return sum;
+}
+
+/* Each piece's sum goes to the lower half of its dst. */
+extern "C" __global__ __attribute__((launch_bounds(1024))) void
+tcpx_sum(u64 list, u32 pieces, u64 arrived, u64 done, u64 ticket)
+{
+	const u32 thread = __nvvm_read_ptx_sreg_tid_x(), lane = thread % WARP;
+	const u32 block_warps = (u32)__nvvm_read_ptx_sreg_ntid_x() / WARP;
+	const u32 warps = __nvvm_read_ptx_sreg_nctaid_x() * block_warps;
+	u32 i = __nvvm_read_ptx_sreg_ctaid_x() * block_warps + thread / WARP;
+	u32 word_table[FIVE], row_table[FIVE], sum;
+
+	make_tables(word_bits, lane, word_table);
+	make_tables(row_bits, lane, row_table);
+	for (; i < pieces; i += warps) {
+		sum = sum_piece(load_piece(list, i), lane, word_table, row_table);
+		if (!lane)
+			asm volatile("st.global.u32 [%0], %1;" ::"l"(list + (u64)i * VEC + 8), "r"(sum)
+				     : "memory");
+	}
+	report(arrived, done, ticket);
+}

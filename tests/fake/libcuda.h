@@ -40,7 +40,7 @@ struct CUevent_st {
 	bool live;
 };
 
-enum kernel { KERNEL_UNPACK, KERNEL_FILL, KERNEL_CHECK };
+enum kernel { KERNEL_UNPACK, KERNEL_SUM, KERNEL_FILL, KERNEL_CHECK };
 
 struct CUfunc_st {
 	enum kernel kernel;

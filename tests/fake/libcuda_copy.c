@@ -139,7 +139,7 @@ identify(struct CUfunc_st *f)
 {
 	for (int k = 0; k < TCPX_LAUNCH_KERNELS; k++) {
 		if (!strcmp(f->name, tcpx_launch_kernel_name(k))) {
-			f->kernel = KERNEL_UNPACK;
+			f->kernel = k == TCPX_LAUNCH_SUM ? KERNEL_SUM : KERNEL_UNPACK;
 			f->threads_max = tcpx_launch_threads_max(k);
 			return true;
 		}
@@ -176,15 +176,15 @@ cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, CUfunction function,
 
 /* ---- kernels ------------------------------------------------------------------------------ */
 
-/* The unpack kernels' parameters in 64 bits each: piece, pieces, arrived, done, ticket. */
+/* The unpack kernels' and the sum's parameters in 64 bits each: piece, pieces, arrived, done, ticket. */
 static void
 take_parameters(CUfunction f, void **params, uint64_t arg[6])
 {
-	static const unsigned counts[] = { [KERNEL_UNPACK] = 5, [KERNEL_FILL] = 4,
-					   [KERNEL_CHECK] = 6 };
+	static const unsigned counts[] = { [KERNEL_UNPACK] = 5, [KERNEL_SUM] = 5,
+					   [KERNEL_FILL] = 4, [KERNEL_CHECK] = 6 };
 
 	for (unsigned i = 0; i < counts[f->kernel]; i++) {
-		if (f->kernel == KERNEL_UNPACK && i == 1)
+		if (f->kernel <= KERNEL_SUM && i == 1)
 			arg[i] = *(uint32_t *)params[i];
 		else
 			memcpy(&arg[i], params[i], sizeof(arg[i]));
@@ -209,18 +209,18 @@ cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned g
 }
 
 static bool
-piece_good(const struct tcpx_piece *p)
+piece_good(const struct tcpx_piece *p, enum kernel kernel)
 {
 	uint64_t src = p->src & ((1ull << 48) - 1), len = (p->src >> 48) + 1;
 
 	return fake_memory_good(src, len, true, "kernel reads") &&
-	       fake_memory_good(p->dst, len, true, "kernel writes");
+	       (kernel == KERNEL_SUM || fake_memory_good(p->dst, len, true, "kernel writes"));
 }
 
 static void
-run_unpack(const uint64_t arg[6])
+run_unpack(enum kernel kernel, const uint64_t arg[6])
 {
-	const struct tcpx_piece *piece = (const struct tcpx_piece *)(uintptr_t)arg[0];
+	struct tcpx_piece *piece = (struct tcpx_piece *)(uintptr_t)arg[0];
 	uint32_t pieces = (uint32_t)arg[1];
 
 	if (!fake_memory_good(arg[0], pieces * sizeof(*piece), true, "kernel reads its list") ||
@@ -229,10 +229,13 @@ run_unpack(const uint64_t arg[6])
 	if (*(uint32_t *)(uintptr_t)arg[2] != 0)
 		fake_mistake(0, "the count of arrived blocks is not 0");
 	for (uint32_t i = 0; i < pieces; i++) {
-		if (!piece_good(&piece[i]))
+		if (!piece_good(&piece[i], kernel))
 			return;
 	}
-	tcpx_launch_run_host(piece, pieces);
+	if (kernel == KERNEL_SUM)
+		tcpx_launch_sum_host(piece, pieces);
+	else
+		tcpx_launch_run_host(piece, pieces);
 	if (arg[3] && !fake.mute && fake_memory_good(arg[3], 8, true, "kernel tells its end"))
 		__atomic_store_n((uint64_t *)(uintptr_t)arg[3], arg[4], __ATOMIC_RELEASE);
 }
@@ -254,8 +257,8 @@ run_check(const uint64_t arg[6])
 void
 fake_kernel_run(const struct op *op)
 {
-	if (op->function->kernel == KERNEL_UNPACK) {
-		run_unpack(op->arg);
+	if (op->function->kernel <= KERNEL_SUM) {
+		run_unpack(op->function->kernel, op->arg);
 	} else if (fake_memory_good(op->arg[0], op->arg[1], true, "pattern")) {
 		if (op->function->kernel == KERNEL_FILL)
 			pattern_fill((struct pattern){ op->arg[2] }, op->arg[3],

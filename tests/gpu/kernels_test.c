@@ -262,7 +262,7 @@ run_list(struct bed *b, uint64_t number, enum place from, enum place to)
 	    (rc = put_list(b, list_place, piece, l.pieces)) || (rc = poison(b, to)))
 		return rc;
 	if (number % 2) { /* not the plan's choice: any must do */
-		l.kernel = tcpx_rng_below(&b->rng, TCPX_LAUNCH_KERNELS);
+		l.kernel = tcpx_rng_below(&b->rng, TCPX_LAUNCH_COPIES);
 		l.threads = 32 * (uint32_t)tcpx_rng_between(
 					 &b->rng, 1, tcpx_launch_threads_max(l.kernel) / 32);
 		l.blocks = (uint32_t)tcpx_rng_between(&b->rng, 1, 3 * b->gpu.sms);

@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "base/crc32c.h"
 #include "base/rng.h"
 #include "device/launch.h"
 
@@ -224,6 +225,56 @@ the_grid_is_no_larger_than_the_work_or_the_link(void **state)
 	assert_int_equal(plan_of(1000, 1448, 1, true).blocks, 16);
 }
 
+/* Parts of several memories, anywhere, in one launch. */
+static void
+sums_of_pieces_are_those_of_the_whole(void **state)
+{
+	static uint8_t mem[64 << 10] __attribute__((aligned(4096)));
+	struct tcpx_rng rng = tcpx_rng_seed(3);
+	struct tcpx_summed list[8];
+	struct tcpx_launch l;
+
+	for (size_t i = 0; i < sizeof(mem); i++)
+		mem[i] = (uint8_t)tcpx_rng_next(&rng);
+	for (int round = 0; round < 500; round++) {
+		uint32_t want[3] = { 0, 1, 2 }, got[3] = { 0, 1, 2 };
+		size_t n = tcpx_rng_between(&rng, 1, 8);
+
+		for (size_t i = 0; i < n; i++) {
+			uint64_t len = tcpx_rng_below(&rng, round % 2 ? 300 : 30000);
+			const uint8_t *at = mem + tcpx_rng_below(&rng, sizeof(mem) - len);
+
+			list[i] = (struct tcpx_summed){ (uintptr_t)at, len,
+							(uint32_t)tcpx_rng_below(&rng, 3) };
+			want[list[i].of] = tcpx_crc32c(want[list[i].of], at, len);
+		}
+		assert_int_equal(tcpx_launch_sum(list, n, SMS, pieces,
+						 tcpx_launch_sum_pieces(list, n), &l), 0);
+		assert_int_equal(l.kernel, TCPX_LAUNCH_SUM);
+		assert_true(l.blocks * l.threads >= 32 * l.pieces);
+		for (uint32_t i = 0; i < l.pieces; i++)
+			assert_true(piece_len(pieces[i]) <= TCPX_LAUNCH_PIECE_BYTES);
+		tcpx_launch_sum_host(pieces, l.pieces);
+		tcpx_launch_sum_join(pieces, l.pieces, got);
+		assert_memory_equal(got, want, sizeof(want));
+	}
+}
+
+static void
+a_sum_that_cannot_be_launched_is_refused(void **state)
+{
+	struct tcpx_summed far = { TOP - 1, 2, 0 }, none = { UINT64_MAX, 0, 0 };
+	struct tcpx_summed page = { 0x1001, 4096, 0 }, pair = { 0x1001, 4097, 0 };
+	struct tcpx_launch l;
+
+	assert_int_equal(tcpx_launch_sum(&far, 1, SMS, pieces, MAX_PIECES, &l), -ERANGE);
+	assert_int_equal(tcpx_launch_sum(&page, 1, SMS, pieces, 1, &l), 0);
+	assert_int_equal(tcpx_launch_sum(&pair, 1, SMS, pieces, 1, &l), -ENOBUFS);
+	assert_int_equal(tcpx_launch_sum(&none, 1, SMS, pieces, 0, &l), 0);
+	assert_int_equal(l.pieces, 0);
+	assert_true(l.blocks && l.threads);
+}
+
 static void
 every_kernel_has_a_name(void **state)
 {
@@ -308,6 +359,8 @@ main(void)
 		cmocka_unit_test(what_does_not_fit_is_refused),
 		cmocka_unit_test(the_kernel_suits_the_pieces),
 		cmocka_unit_test(the_grid_is_no_larger_than_the_work_or_the_link),
+		cmocka_unit_test(sums_of_pieces_are_those_of_the_whole),
+		cmocka_unit_test(a_sum_that_cannot_be_launched_is_refused),
 		cmocka_unit_test(every_kernel_has_a_name),
 		cmocka_unit_test(text_is_the_last_image),
 		cmocka_unit_test(a_plan_copies_what_its_list_says),
