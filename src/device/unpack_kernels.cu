@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The copy kernels, and the one that sums. A warp copies a piece (launch.h), then the one a grid further. Destinations
- * are written in aligned 16-byte vectors. A source with another alignment is read in aligned
+ * The copy kernels, and the one that sums. A warp copies a piece (launch.h), then the one a grid
+ * further. Destinations are written in aligned 16-byte vectors. A source with another alignment is read in aligned
  * vectors, too, and shifted. No read leaves the vectors that hold the piece. No header is
  * needed: "sh scripts/ptx.sh" compiles it with clang alone.
  */

@@ -176,7 +176,7 @@ cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, CUfunction function,
 
 /* ---- kernels ------------------------------------------------------------------------------ */
 
-/* The unpack kernels' and the sum's parameters in 64 bits each: piece, pieces, arrived, done, ticket. */
+/* Parameters in 64 bits each. Of those that copy or sum: piece, pieces, arrived, done, ticket. */
 static void
 take_parameters(CUfunction f, void **params, uint64_t arg[6])
 {

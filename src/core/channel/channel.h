@@ -35,6 +35,7 @@ struct tx_record {
 	uint8_t *mem;           /* staged: the payload's memory, in buffer or in a slot of the
 				 * channel's own, perhaps a GPU's */
 	bool staged, packed;    /* packed: no copy is in flight any more               */
+	uint32_t sum;           /* packed into a GPU's slot, and summed there          */
 	uint64_t open_ticket;   /* of an OPEN that must be written first; 0: it has been */
 	bool lent;              /* the kernel may read the buffer until RECEIVED       */
 	bool empty;             /* its transfer ended before it was packed: the
@@ -48,6 +49,8 @@ struct rx_record {
 	uint32_t chunk, len;
 	uint64_t landed_ns;
 	struct staging_buffer *buffer; /* staged: ours, with the payload */
+	uint32_t sum;           /* sent with it                */
+	bool unpacked;          /* not yet reported to its transfer */
 };
 
 enum chunk_place { CHUNK_FOUND, CHUNK_SINK, CHUNK_PARK };

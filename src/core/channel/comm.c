@@ -36,7 +36,8 @@ announce(struct channel *c)
 	return rc;
 }
 
-/* Of the landed message, before any of it goes to user memory, and in order. */
+/* Of the landed message, before any of it goes to user memory, and in order. What a GPU sums is
+ * looked at when it is unpacked. */
 static int
 check_sum(struct channel *c, struct rx_record *r, uint64_t now_ns)
 {
@@ -45,9 +46,12 @@ check_sum(struct channel *c, struct rx_record *r, uint64_t now_ns)
 
 	if (msg->head.summed != c->session->sums)
 		return TCPX_EFRAME;
-	for (i = 0; msg->head.summed && i < msg->frag_count; i++)
+	r->sum = msg->head.sum;
+	if (!msg->head.summed || c->client.sums)
+		return 0;
+	for (i = 0; i < msg->frag_count; i++)
 		sum = tcpx_crc32c(sum, msg->frag[i].iov_base, msg->frag[i].iov_len);
-	if (!msg->head.summed || sum == msg->head.sum)
+	if (sum == msg->head.sum)
 		return 0;
 	above(c)->corrupt(c, r, &msg->head, sum, now_ns);
 	return TCPX_EDATA;
@@ -140,7 +144,7 @@ send_message(struct channel *c, struct tx_record *r, bool more)
 	int rc;
 
 	if (m->head.summed && !m->phase) {
-		m->head.sum = tcpx_crc32c(0, r->mem, r->len);
+		m->head.sum = c->client.sums ? r->sum : tcpx_crc32c(0, r->mem, r->len);
 		m->phase = 1;
 	}
 	rc = c->session->engine->ops->comm->send(c->chan, &m->head);

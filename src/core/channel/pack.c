@@ -55,6 +55,7 @@ tcpx_pack_done(struct copy_client *client, uint64_t seq, int error)
 		return;
 	if (error || !r->payload || atomic_load(&r->payload->live) != r->id)
 		give_up(c, r, error);
+	r->sum = client->sum;
 	r->packed = true;
 	tcpx_loop_post(c->loop, &c->work);
 }

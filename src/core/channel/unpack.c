@@ -85,6 +85,49 @@ tcpx_unpack_add(struct channel *c, const struct tcpx_landed *msg, struct rx_reco
 	return rc;
 }
 
+/* The message is in place, or its transfer has ended. */
+static int
+settle(struct channel *c, uint64_t seq, struct rx_record *r, int rc)
+{
+	if (rc == 0)
+		rc = tcpx_window_step(&c->window, seq, TCPX_EV_UNPACKED);
+	if (rc == 0)
+		return tcpx_landing_placed(c, r);
+	tcpx_landing_let_go(c, r);
+	return rc;
+}
+
+/*
+ * What GPUs sum counts after all before it, which another GPU may unpack: behind a message that
+ * arrived changed the fence counts none, so none there may be in place.
+ */
+static int
+apply_in_turn(struct channel *c, uint64_t now_ns)
+{
+	struct rx_record *r;
+	uint64_t seq;
+	int rc = 0;
+
+	while (rc == 0 && (seq = tcpx_window_oldest(&c->window)) != 0) {
+		r = tcpx_landing_record(c, seq);
+		if (!r->unpacked)
+			break;
+		rc = settle(c, seq, r, above(c)->applied(c, r, now_ns));
+	}
+	return rc;
+}
+
+/* The channel goes down with this code. */
+static int
+refuse_changed(struct channel *c, struct rx_record *r, uint64_t now_ns)
+{
+	struct tcpx_head h = { .xfer = r->id, .chunk = r->chunk, .sum = r->sum };
+
+	above(c)->corrupt(c, r, &h, c->client.sum, now_ns);
+	tcpx_landing_let_go(c, r);
+	return TCPX_EDATA;
+}
+
 void
 tcpx_unpack_done(struct copy_client *client, uint64_t seq, int error, uint64_t now_ns)
 {
@@ -99,16 +142,18 @@ tcpx_unpack_done(struct copy_client *client, uint64_t seq, int error, uint64_t n
 		return;
 	}
 	count_add(&c->session->engine->count.unpack_ns, now_ns - r->landed_ns);
-	if (error)
+	if (error) {
 		above(c)->broken(c, r->payload, r->id, error, "cannot be written");
-	else
-		rc = above(c)->applied(c, r, now_ns);
-	if (rc == 0)
-		rc = tcpx_window_step(&c->window, seq, TCPX_EV_UNPACKED);
-	if (rc == 0)
-		rc = tcpx_landing_placed(c, r);
-	else
-		tcpx_landing_let_go(c, r);
+		rc = settle(c, seq, r, 0);
+	} else if (!client->sums) {
+		rc = settle(c, seq, r, above(c)->applied(c, r, now_ns));
+	} else if (client->summed && client->sum != r->sum) {
+		rc = refuse_changed(c, r, now_ns);
+	} else {
+		r->unpacked = true;
+	}
+	if (rc == 0 && client->sums)
+		rc = apply_in_turn(c, now_ns);
 	if (rc)
 		tcpx_channel_down(c, rc, "");
 }

@@ -165,6 +165,7 @@ make(struct session *s, uint32_t i, const struct tcpx_pair *pair)
 		return rc;
 	c->near_nic = (int)near;
 	c->far_nic = (int)far;
+	c->client.sums = s->sums && c->kind->heads && tcpx_near_nic(c)->gpu != TCPX_ON_HOST;
 	tcpx_bind_nic(c->loop, near);
 	tcpx_attempt_identify(c);
 	*(sending ? &s->chan.tx[k] : &s->chan.rx[k]) = c;

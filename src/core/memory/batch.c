@@ -20,8 +20,8 @@
 #include "core/memory/payload.h"
 #include "core/memory/spans.h"
 #include "core/memory/staging.h"
+#include "core/memory/sums.h"
 
-#define BATCH_ITEMS 64
 #define BATCH_SPANS 4096
 #define ENOUGH_BYTES (256u << 10) /* a launch costs little beside this: no waiting for more */
 
@@ -44,6 +44,8 @@ struct copy_batch {
 	int error;
 	uint32_t item_count;
 	struct span_list spans;
+	uint32_t copied;      /* spans that the device has; it had no room for sums then */
+	struct sum_list sums; /* of what is copied                                      */
 	struct batch_item item[BATCH_ITEMS];
 };
 
@@ -95,8 +97,10 @@ tcpx_batches_open(struct loop *l)
 static void
 free_batch(struct copy_batch *b)
 {
-	if (b)
-		free(b->spans.at);
+	if (!b)
+		return;
+	free(b->spans.at);
+	free(b->sums.at);
 	free(b);
 }
 
@@ -153,8 +157,7 @@ filling(struct loop *l, enum tcpx_flow flow, int place)
 	b->place = place;
 	b->finished = b->late = false;
 	b->error = 0;
-	b->item_count = b->spans.count = 0;
-	b->bytes = 0;
+	b->bytes = b->item_count = b->spans.count = b->copied = b->sums.count = 0;
 	*at = b;
 	return b;
 }
@@ -169,23 +172,30 @@ add(struct copy_client *c, enum tcpx_flow flow, int place, uint64_t seq, struct 
 {
 	struct copy_batch *b = filling(c->loop, flow, place);
 	struct batch_item *it;
-	uint32_t spans;
+	bool packs = flow == TCPX_FLOW_PACK;
+	uint32_t spans, sums;
 	int rc = 0;
 
 	if (!b)
 		return -ENOMEM;
 	spans = b->spans.count;
+	sums = b->sums.count;
 	it = &b->item[b->item_count];
 	*it = (struct batch_item){ .client = c, .seq = seq };
 	if (payload) {
 		atomic_fetch_add(&payload->batched, 1);
 		if (atomic_load(&payload->live) == id)
 			rc = tcpx_spans_add(&b->spans, src, src_off, dst, dst_off, len);
+		if (rc == 0 && c->sums)
+			rc = tcpx_sums_add(&b->sums, b->item_count, packs ? dst : src,
+					   packs ? dst_off : src_off, len);
 		if (rc || atomic_load(&payload->live) != id) {
 			b->spans.count = spans;
+			b->sums.count = sums;
 			atomic_fetch_sub(&payload->batched, 1);
 		} else {
 			it->payload = payload;
+			it->summed = c->sums;
 			b->bytes += len;
 		}
 	}
@@ -297,9 +307,15 @@ before(struct loop *l, const struct copy_batch *b)
 static int
 start(struct loop *l, struct copy_batch *b)
 {
-	if (tcpx_late_is(l->engine, b->flow, b->place))
-		return -EIO;
-	return ops_of(l, b)->copy(queue_of(l, b), b->spans.at, b->spans.count, &b->ticket);
+	uint32_t more = b->spans.count - b->copied;
+	int rc = tcpx_late_is(l->engine, b->flow, b->place) ? -EIO : 0;
+
+	if (rc == 0 && (more || !b->copied))
+		rc = ops_of(l, b)->copy(queue_of(l, b), b->spans.at + b->copied, more, &b->ticket);
+	if (rc || !b->sums.count)
+		return rc;
+	b->copied += more;
+	return ops_of(l, b)->sum(queue_of(l, b), b->sums.at, b->sums.count, b->sums.sum, &b->ticket);
 }
 
 static void
@@ -451,6 +467,8 @@ tcpx_batches_poll(struct loop *l, uint64_t now_ns)
 		for (i = 0; i < b->item_count; i++) {
 			struct batch_item *it = &b->item[i];
 
+			it->client->summed = it->summed;
+			it->client->sum = b->sums.sum[i];
 			if (b->flow == TCPX_FLOW_PACK)
 				up->packed(it->client, it->seq, b->error);
 			else

@@ -35,6 +35,7 @@ struct batch_item {
 	struct copy_client *client;
 	uint64_t seq;            /* of the client's message               */
 	struct payload *payload; /* counted in its batched; NULL: none    */
+	bool summed;
 };
 
 /* A loop's batches. The end of a transfer finishes those that touch its memory, on any

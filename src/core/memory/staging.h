@@ -19,6 +19,9 @@ struct copy_client {
 	struct work *work;         /* of the loop: runs when a buffer is free             */
 	const void *session;       /* its buffers decide who gets the next one            */
 	struct tcpx_node waiting; /* in a pool's chain: waits for a buffer               */
+	bool sums;                /* a GPU sums what its messages have in their slots    */
+	bool summed;              /* so it was with the message that is being reported,  */
+	uint32_t sum;             /* and this is its CRC32C                              */
 };
 
 /* One chunk of page-locked memory that every GPU can address. */

@@ -165,12 +165,12 @@ check_hello(const struct tcpx_engine *e, const struct tcpx_hello *h, bool for_pe
 			 h->channels, h->window, h->chunk_max, h->nic_count);
 		return TCPX_EPROTO;
 	}
-	if (h->sums || e->limit.checksum) {
+	if ((h->sums || e->limit.checksum) && e->limit.unpack != TCPX_UNPACK_KERNEL) {
 		for (uint32_t i = 0; e->ops->comm && i < e->nics.count; i++) {
 			if (e->nics.at[i].gpu < 0)
 				continue;
 			snprintf(why, cap, "TCPX_CHECKSUM is set, and %s receives over %s into memory of "
-				 "GPU %d, which is not summed in this release", us,
+				 "GPU %d, which only TCPX_UNPACK_IMPL=kernel sums", us,
 				 e->nics.at[i].name, e->nics.at[i].gpu);
 			return TCPX_EVERSION;
 		}
