@@ -85,7 +85,7 @@ look(struct player *p, uint8_t *handle, void *listen, void **send, void **recv)
 	if (!result && !*recv)
 		result = p->abi->accept(p->table, listen, recv, NULL);
 	if (result)
-		fprintf(stderr, "connecting: %d: %s\n", (int)result, player_warning());
+		fprintf(stderr, "connecting: %d: %s\n", (int)result, player_warnings());
 	return result == NCCL_OK;
 }
 

@@ -18,7 +18,8 @@ static const struct plug_abi *const abis[] = {
 
 static struct {
 	pthread_mutex_t lock;
-	char line[600], copy[600];
+	char text[8192], copy[8192];
+	size_t len;
 } warned = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 static void __attribute__((format(printf, 5, 6)))
@@ -31,16 +32,20 @@ logger(enum nccl_log_level level, unsigned long subsys, const char *file, int li
 		return;
 	va_start(ap, fmt);
 	pthread_mutex_lock(&warned.lock);
-	vsnprintf(warned.line, sizeof(warned.line), fmt, ap);
+	if (warned.len < sizeof(warned.text) - 1)
+		warned.len += (size_t)vsnprintf(warned.text + warned.len,
+						sizeof(warned.text) - warned.len, fmt, ap);
+	if (warned.len < sizeof(warned.text) - 1)
+		warned.text[warned.len++] = '\n';
 	pthread_mutex_unlock(&warned.lock);
 	va_end(ap);
 }
 
 const char *
-player_warning(void)
+player_warnings(void)
 {
 	pthread_mutex_lock(&warned.lock);
-	memcpy(warned.copy, warned.line, sizeof(warned.copy));
+	memcpy(warned.copy, warned.text, sizeof(warned.copy));
 	pthread_mutex_unlock(&warned.lock);
 	return warned.copy;
 }
@@ -56,7 +61,7 @@ die(const char *what)
 {
 	const char *why = dlerror();
 
-	fprintf(stderr, "player: %s: %s %s\n", what, why ? why : "", player_warning());
+	fprintf(stderr, "player: %s: %s %s\n", what, why ? why : "", player_warnings());
 	_Exit(2);
 }
 

@@ -22,8 +22,8 @@ struct player {
 /* Loads the file and begins as a communicator does. */
 void player_open(struct player *p, const char *file, int version);
 void player_close(struct player *p);
-/* The newest WARN line of the plugin, "" before the first. */
-const char *player_warning(void);
+/* The WARN lines of the plugin, as many as fit; "" before the first. */
+const char *player_warnings(void);
 
 /* One comm of this process: messages of sizes and bytes that both ends know by the seed. */
 struct flow {

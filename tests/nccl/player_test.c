@@ -46,7 +46,7 @@ judge(struct rank *r, const struct flow *f, int count)
 		if (!f[i].failed && !f[i].what[0])
 			continue;
 		fprintf(stderr, "rank %d comm %d: result %d, %s; %s\n", r->me, i, (int)f[i].failed,
-			f[i].what, player_warning());
+			f[i].what, player_warnings());
 		return 1;
 	}
 	return 0;
@@ -184,15 +184,17 @@ play_half_way(struct rank *r)
 {
 	struct player *p = &r->player;
 	uint8_t handle[PLUG_HANDLE_BYTES], never[PLUG_HANDLE_BYTES];
-	void *listen, *comm = NULL, *dialing = NULL;
+	void *listen, *comm = NULL, *dialing = NULL, *other = NULL;
 
 	if (p->abi->listen(p->table, p->ctx, 0, handle, &listen))
 		return 1;
 	memcpy(never, handle, sizeof(never));
-	if (p->abi->connect(p->table, p->ctx, 0, never, &dialing) || dialing)
-		return 1; /* begun, and never asked for again */
-	if (p->abi->accept(p->table, listen, &comm, NULL) || comm)
+	if (p->abi->connect(p->table, p->ctx, 0, never, &other))
+		return 1; /* begun, and never asked for again: mostly it has no comm yet */
+	if (p->abi->accept(p->table, listen, &comm, NULL))
 		return 1;
+	if (comm)
+		p->abi->close_recv(p->table, comm);
 	while (!dialing) {
 		comm = NULL;
 		if (p->abi->connect(p->table, p->ctx, 0, handle, &comm))
@@ -200,6 +202,8 @@ play_half_way(struct rank *r)
 		dialing = comm;
 	}
 	p->abi->close_send(p->table, dialing);
+	if (other)
+		p->abi->close_send(p->table, other);
 	p->abi->close_listen(p->table, listen); /* with what has arrived */
 	return 0;
 }
@@ -230,7 +234,7 @@ play_death(struct rank *r)
 		if (r->me == 1 && f[0].done > 20)
 			_Exit(0);
 	}
-	if (judge(r, f, 4) == 0 || !strstr(player_warning(), "failed: "))
+	if (judge(r, f, 4) == 0 || !strstr(player_warnings(), "failed: "))
 		return 1;
 	for (int i = 0; i < 4; i++)
 		flow_abort(&f[i]);
@@ -257,12 +261,12 @@ play_too_long(struct rank *r)
 	open_flows(r, &f[1], &recv, false, &plan, 0);
 	f[0].seed = 0; /* a size that is not 0 */
 	f[1].room = 0;
-	while (!f[1].failed && f[1].done == 0) {
+	while (f[0].posted == 0 || (!f[1].failed && f[1].done == 0)) {
 		(void)flow_step(&f[0]);
 		(void)flow_step(&f[1]);
 	}
-	if (f[1].failed != NCCL_INVALID_USAGE || !strstr(player_warning(), "failed: ")) {
-		fprintf(stderr, "%d: %s\n", (int)f[1].failed, player_warning());
+	if (f[1].failed != NCCL_INVALID_USAGE || !strstr(player_warnings(), "failed: ")) {
+		fprintf(stderr, "%d: %s\n", (int)f[1].failed, player_warnings());
 		return 1;
 	}
 	pair_meet(r);
