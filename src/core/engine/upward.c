@@ -104,10 +104,10 @@ session_failed(struct session *s)
 }
 
 static void
-session_lost(struct session *s, bool last)
+session_lost(struct session *s, bool over)
 {
 	tcpx_match_forget(s->peer, s, 0);
-	if (last)
+	if (over)
 		tcpx_match_fail(s->peer, s->cause, s->cause_text);
 }
 

@@ -98,7 +98,7 @@ tcpx_peer_session_lost(struct session *s)
 	pthread_mutex_unlock(&p->lock);
 	if (down)
 		tcpx_queue_peer(p->engine, &p->news, p->name, p->incarnation, s->cause);
-	p->engine->up.session->lost(s, last);
+	p->engine->up.session->lost(s, down);
 	if (ours)
 		tcpx_session_put(s);
 	tcpx_event_session(p->engine);

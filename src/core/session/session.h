@@ -201,9 +201,9 @@ struct session_calls {
 	/* both */
 	void (*opened)(struct session *s, uint64_t now_ns);
 	void (*failed)(struct session *s);
-	/* no lock held; met: the peer is the one of peer.found. last: the peer has no other session */
+	/* no lock held; met: the peer is the one of peer.found. over: the peer is gone, or has no other */
 	void (*met)(struct tcpx_peer *p);
-	void (*lost)(struct session *s, bool last);
+	void (*lost)(struct session *s, bool over);
 };
 
 #define ID_OF_ACCEPTOR (1ull << 63)

@@ -388,12 +388,14 @@ a_peer_added_again_has_what_comes_by_an_older_session(void **state)
 	rig_memory(&r, 100, 100);
 	f = (struct tcpx_desc){ r.far.id, 0, 100 };
 	l = (struct tcpx_desc){ r.near.id, 0, 100 };
+	assert_ok(tcpx_recv(to_a, &f, 1, 8, &recv));
 	pthread_mutex_lock(&s->lock);
 	tcpx_session_fail(s, TCPX_ESTALLED, "%s", "planted");
 	pthread_mutex_unlock(&s->lock);
 	tcpx_session_put(s);
 	while (info_of(to_a).status != TCPX_ESTALLED)
 		sched_yield();
+	assert_code(finish(recv), TCPX_ESTALLED); /* it was posted with one that is gone */
 	tcpx_peer_free(to_a);
 	to_a = rig_add(r.b, r.a);
 	for (uint32_t i = 0; i < 2; i++) {
