@@ -26,7 +26,6 @@ struct play {
 	bool lent[2], known;
 	tcpx_list *list[2];
 	tcpx_xfer *kept; /* over prepared lists */
-	int failed;      /* how the last one-sided transfer that failed did; 0: none */
 };
 
 /* An error that is none of the table's has no name. */
@@ -96,11 +95,8 @@ end(struct play *p, tcpx_xfer *x, int to, size_t len, uint32_t seed)
 	struct tcpx_xfer_info info = TCPX_XFER_INFO_INIT;
 	int rc = named(tcpx_wait(x, WAIT_MS));
 
-	if (rc == 0) {
-		if (p->failed)
-			print_message("# %s; one failed before: %s\n", nth_name(), tcpx_strerror_name(p->failed));
+	if (rc == 0)
 		assert_filled(p->at[to], len, seed);
-	}
 	assert_ok(tcpx_xfer_query(x, &info));
 	assert_code(info.status, rc);
 	if (rc)
@@ -109,12 +105,33 @@ end(struct play *p, tcpx_xfer *x, int to, size_t len, uint32_t seed)
 }
 
 static int
+meet(struct play *p)
+{
+	int rc = p->lent[NEAR] ? 0 : lend(p, NEAR);
+
+	rc = rc || p->lent[FAR] ? rc : lend(p, FAR);
+	rc = rc || p->to_far ? rc : introduce(p);
+	return rc || p->known ? rc : tell(p);
+}
+
+/* Bytes of a WRITE that has failed may still come, until its target gives the memory back. */
+static void
+forbid(struct play *p)
+{
+	assert_ok(tcpx_mem_deregister(p->e[FAR], p->id[FAR]));
+	assert_ok(tcpx_mem_deregister(p->e[NEAR], p->far));
+	p->lent[FAR] = p->known = false;
+}
+
+static int
 move(struct play *p, bool write, size_t len, uint32_t seed)
 {
+	int rc = meet(p);
 	struct tcpx_desc l = { p->id[NEAR], 0, len }, f = { p->far, 0, len };
 	tcpx_xfer *x;
-	int rc;
 
+	if (rc)
+		return rc;
 	fill(p->at[write ? NEAR : FAR], len, seed);
 	rc = write ? tcpx_write(p->to_far, &l, 1, &f, 1, "note", 4, &x) :
 		     tcpx_read(p->to_far, &l, 1, &f, 1, NULL, 0, &x);
@@ -122,8 +139,8 @@ move(struct play *p, bool write, size_t len, uint32_t seed)
 		return rc;
 	tcpx_xfer_watch(x, p);
 	rc = end(p, x, write ? FAR : NEAR, len, seed);
-	if (rc)
-		p->failed = rc;
+	if (rc && write)
+		forbid(p);
 	tcpx_xfer_free(x);
 	return rc;
 }
@@ -131,10 +148,11 @@ move(struct play *p, bool write, size_t len, uint32_t seed)
 static int
 prepared(struct play *p)
 {
+	int rc = meet(p);
 	struct tcpx_desc l[2] = { { p->id[NEAR], 0, LEN / 2 }, { p->id[NEAR], LEN / 2, LEN / 2 } };
 	struct tcpx_desc f = { p->far, 0, LEN };
-	int rc = named(tcpx_list_prepare(p->e[NEAR], l, 2, &p->list[NEAR]));
 
+	rc = rc ? rc : named(tcpx_list_prepare(p->e[NEAR], l, 2, &p->list[NEAR]));
 	rc = rc ? rc : named(tcpx_list_prepare(p->e[NEAR], &f, 1, &p->list[FAR]));
 	rc = rc ? rc : named(tcpx_xfer_prepare(p->to_far, TCPX_OP_WRITE, p->list[NEAR],
 					       p->list[FAR], &p->kept));
@@ -143,16 +161,20 @@ prepared(struct play *p)
 		rc = named(tcpx_xfer_post(p->kept, "again", 5));
 		rc = rc ? rc : end(p, p->kept, FAR, LEN, 20 + i);
 	}
+	if (rc && p->known)
+		forbid(p);
 	return rc;
 }
 
 static int
 two_sided(struct play *p, size_t len, uint32_t seed)
 {
+	int rc = meet(p);
 	struct tcpx_desc l = { p->id[NEAR], 0, len }, f = { p->id[FAR], 0, len };
 	tcpx_xfer *send, *recv;
-	int rc;
 
+	if (rc)
+		return rc;
 	if (!p->to_near && named(tcpx_peer_find(p->e[FAR], "near", &p->to_near)))
 		return -ENOENT;
 	rc = named(tcpx_recv(p->to_near, &f, 1, seed, &recv));
@@ -219,16 +241,6 @@ host_put(int side, void *at)
 
 const struct scene_memory scene_host = { host_get, host_put };
 
-
-static int
-meet(struct play *p)
-{
-	int rc = p->lent[NEAR] ? 0 : lend(p, NEAR);
-
-	rc = rc || p->lent[FAR] ? rc : lend(p, FAR);
-	rc = rc || p->to_far ? rc : introduce(p);
-	return rc || p->known ? rc : tell(p);
-}
 
 static void
 use(struct play *p)
