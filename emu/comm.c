@@ -235,7 +235,7 @@ emu_comm_post(struct emu_comm *c, struct emu_reg *reg, void *data, uint32_t byte
 {
 	uint64_t seq = c->ring.tail++;
 	struct emu_request *r = emu_comm_request(c, seq);
-	struct emu_shell *shell = &c->shell[seq % EMU_SHELLS];
+	struct emu_shell *shell = &c->shell[seq % (c->config->strict ? EMU_SHELLS : EMU_REQUESTS)];
 
 	*r = (struct emu_request){ .reg = reg, .data = data, .posted = bytes, .late = -1,
 				   .frag = r->frag, .group = r->group, .page = r->page };

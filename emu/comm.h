@@ -24,7 +24,8 @@
 #include "emu/shape.h"
 #include "emu/topology.h"
 
-#define EMU_SHELLS   256 /* pointers used in turn, so a stale one is recognised          */
+#define EMU_SHELLS   256 /* pointers used in turn in strict mode, so a stale one is recognised; else
+			  * those of EMU_REQUESTS come again, as by the real plugin    */
 #define EMU_BATCH    32  /* fragments that one call into the kernel fills                   */
 #define EMU_STAGING  (256u << 10)
 #define EMU_COMM_MAGIC 0x7c9e3001u
@@ -67,6 +68,7 @@ struct emu_socket {
 	_Atomic uint32_t moved, tail;
 	uint64_t queued;               /* bytes of all tasks so far                 */
 	_Atomic uint64_t sent;         /* taken by the kernel                       */
+	_Atomic uint64_t landed;       /* bytes in pages                            */
 	bool early;                    /* bytes came before the steering rule was active */
 	/* the helper's: fragments being filled, or staged bytes to send */
 	struct {
@@ -147,6 +149,10 @@ struct emu_comm {
 	uint64_t announced;            /* receives announced by the peer            */
 	uint64_t announce;             /* receives announced by this side           */
 	bool host_said;
+	struct {
+		uint64_t moved, since; /* ns; 0: not looked at yet */
+		bool said;
+	} stall;
 
 	/* receive */
 	struct emu_pool *pool;

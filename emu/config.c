@@ -19,7 +19,7 @@ extern char **environ;
 /* The emulator's own; TOPOLOGY, NICS and FAULT are read elsewhere. */
 static const char *const known[] = {
 	"NICS", "TOPOLOGY", "MODE", "FAULT", "SEED", "GPU", "MEMORY", "POOL", "POISON", "DELAYS",
-	"CONNECT_MS", "PAGE_LOSS",
+	"CONNECT_MS", "PAGE_LOSS", "STALL_MS",
 };
 
 static bool
@@ -42,14 +42,26 @@ number(const char *name, uint64_t min, uint64_t max, uint64_t *out)
 	return true;
 }
 
-/* Like the real plugin: a value out of range is reported, and the default stays. */
+/* Like the real plugin: the digits that a value begins with count, and one out of range is reported
+ * and the default stays. */
 static uint32_t
-param(const char *name, uint32_t min, uint32_t max, uint32_t other)
+param(const char *name, int64_t min, int64_t max, uint32_t other)
 {
-	uint64_t value = other;
+	const char *text = getenv(name);
+	char *end;
+	long long value;
 
-	if (!number(name, min, max, &value))
-		emu_warn("%s restored to default %u", name, other);
+	if (!text || !*text)
+		return other;
+	errno = 0;
+	value = strtoll(text, &end, 0);
+	if (errno || end == text || value < min || value > max) {
+		emu_warn("invalid %s=%s: a number from %lld to %lld; restored to default %u", name, text,
+			 (long long)min, (long long)max, other);
+		return other;
+	}
+	if (*end)
+		emu_warn("%s=%s is read as %lld", name, text, value);
 	return (uint32_t)value;
 }
 
@@ -102,7 +114,7 @@ own_read(struct emu_config *c)
 	static const char *const off_on[] = { "0", "1" };
 	static const char *const losses[] = { "warn", "abort" };
 	int mode = 0, memory = 0, delay = 0, poison = 1, loss = 0;
-	uint64_t gpu = 0, pool = 32768, connect_ms = 20000;
+	uint64_t gpu = 0, pool = 32768, connect_ms = 20000, stall_ms = 5000;
 	bool good = names_good();
 
 	good &= word("TCPX_EMU_MODE", modes, 2, &mode);
@@ -115,6 +127,7 @@ own_read(struct emu_config *c)
 	/* fragment offsets have 32 bits */
 	good &= number("TCPX_EMU_POOL", 1, 1u << 20, &pool);
 	good &= number("TCPX_EMU_CONNECT_MS", 1, 3600000, &connect_ms);
+	good &= number("TCPX_EMU_STALL_MS", 1, 3600000, &stall_ms);
 	c->strict = mode == 1;
 	c->page_loss_aborts = loss == 1;
 	c->memory = (enum emu_memory)memory;
@@ -123,22 +136,27 @@ own_read(struct emu_config *c)
 	c->gpu = (int)gpu;
 	c->pool_pages = (uint32_t)pool;
 	c->connect_ms = (uint32_t)connect_ms;
+	c->stall_ms = (uint32_t)stall_ms;
 	return good;
 }
 
-/* "nic:lo-hi{,lo-hi};..." as the real parser reads it: a single CPU without '-' is wrong. */
+/* "nic:lo-hi{,lo-hi};..." as the real parser reads it: a single CPU without '-' is wrong. Text without
+ * a ':' and NICs that are not there are passed over. */
 static bool
 bindings_good(const char *name)
 {
 	const char *at = getenv(name), *all = at;
 
 	while (at && *at) {
-		size_t len = strcspn(at, ":");
 		unsigned ranges = 0;
 
-		if (!len || at[len] != ':')
-			goto bad;
-		at += len;
+		at = strpbrk(at, ":;");
+		if (!at)
+			break;
+		if (*at == ';') {
+			at++;
+			continue;
+		}
 		do {
 			unsigned lo, hi;
 			int used = 0;
@@ -161,6 +179,29 @@ bad:
 	return false;
 }
 
+/* What the real plugin has and the emulator has not: no client of ours can work with it there. */
+static bool
+modelled(void)
+{
+	bool good = true;
+
+	if (param("NCCL_INLINE_THRESHOLD", 0, 2048, 0)) {
+		emu_warn("[inline] NCCL_INLINE_THRESHOLD is not 0: the real plugin would send() memory of "
+			 "GPUs by its control connection");
+		good = false;
+	}
+	if (!param("NCCL_USE_DMA_BUF", 0, 1, 1)) {
+		emu_warn("[dma-buf] NCCL_USE_DMA_BUF is 0: the real plugin registers no memory of GPUs then");
+		good = false;
+	}
+	if (param(NCCL_TCPX "FLOW_STEERING_STRATEGY", 0, 3, 3) != 3) {
+		emu_warn("[steering] " NCCL_TCPX "FLOW_STEERING_STRATEGY is not 3: the real plugin "
+			 "connects with no other");
+		good = false;
+	}
+	return good;
+}
+
 static bool
 sockets_read(struct emu_config *c)
 {
@@ -180,8 +221,8 @@ sockets_read(struct emu_config *c)
 enum nccl_result
 emu_config_read(struct emu_config *c)
 {
-	static const char *const algorithms[] = { "RR", "KATY" };
-	int katy = 0;
+	const char *algorithm = getenv(NCCL_TCPX "SCHED_ALG");
+	const char *chunk = getenv("NCCL_DYNAMIC_CHUNK_SIZE");
 	bool good;
 
 	memset(c, 0, sizeof(*c));
@@ -192,15 +233,16 @@ emu_config_read(struct emu_config *c)
 		good = false;
 	}
 	good &= sockets_read(c);
-	c->chunk = param("NCCL_DYNAMIC_CHUNK_SIZE", 0, INT_MAX, 0);
+	c->chunk = param("NCCL_DYNAMIC_CHUNK_SIZE", 0, INT_MAX, chunk && *chunk ? 131072 : 0);
 	if (!c->chunk) {
 		emu_warn("[no-chunk-size] NCCL_DYNAMIC_CHUNK_SIZE is unset or 0: the real plugin "
 			 "would hang; set 524288");
 		good = false;
 	}
-	if (!word(NCCL_TCPX "SCHED_ALG", algorithms, 2, &katy))
-		good = false;
-	c->katy = katy == 1;
+	c->katy = algorithm && !strcmp(algorithm, "KATY");
+	if (algorithm && *algorithm && !c->katy && strcmp(algorithm, "RR"))
+		emu_info(NCCL_TCPX "SCHED_ALG=%s is neither RR nor KATY: it is RR", algorithm);
+	good &= modelled();
 	c->recv_sync = param(NCCL_TCPX "RECV_SYNC", 0, 1, 0);
 	c->spinwait = param(NCCL_TCPX "SPINWAIT_CONNECT", 0, 1, 1);
 	c->retries = param(NCCL_TCPX "CONNECTION_RETRY", 0, 1000, 3);

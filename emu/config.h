@@ -24,6 +24,7 @@ struct emu_config {
 	bool poison;         /* POISON: of pages given back                               */
 	bool delays;         /* DELAYS: of the real set-up                                */
 	uint32_t connect_ms; /* CONNECT_MS: time limit of an attempt                      */
+	uint32_t stall_ms;   /* STALL_MS: a request that does not move is named then      */
 	bool steering_check; /* data from before the rule was active has no cmsg          */
 	/* NCCL_* */
 	uint32_t threads;    /* helper threads of a comm                                  */

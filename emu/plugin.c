@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The one symbol: NCCL's table of functions, version 7. */
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -10,6 +11,7 @@
 #include "emu/comm.h"
 #include "emu/say.h"
 #include "emu/setup.h"
+#include "emu/stall.h"
 
 #define SIZE_POISON (-0x5eed)
 
@@ -179,9 +181,9 @@ post_checks(struct emu_comm *c, const char *call, int size, void *mhandle, struc
 	if (!mhandle)
 		return emu_refuse("no-mhandle", "%s: the mhandle is NULL", call);
 	if (emu_ring_full(&c->ring))
-		return emu_refuse("ring-full", "%s: unable to allocate requests: comm %d has %d, "
-				  "done but not consumed receives included", call, c->index,
-				  EMU_REQUESTS);
+		return emu_refuse("ring-full", "%s: unable to allocate requests: comm %d has %d%s", call,
+				  c->index, EMU_REQUESTS, c->role == EMU_RECV ? ", done but not consumed "
+				  "ones included" : "");
 	if (size < 0)
 		return emu_refuse("bad-size", "%s: size %d", call, size);
 	*reg = emu_reg_use(c->nic, mhandle);
@@ -248,8 +250,8 @@ recv_post(struct emu_comm *c, int n, void **data, int *sizes, void **mhandles, v
 		return result;
 	if (!reg->gpu && !c->host_said) {
 		c->host_said = true;
-		emu_warn("[host-receive] receive comm %d: the buffer is registered as host memory; "
-			 "payload lands in bounce pages all the same", c->index);
+		emu_misuse("host-receive", "receive comm %d: the buffer is registered as host memory: "
+			   "payload comes there, and no entries of bounce pages", c->index);
 	}
 	emu_comm_post(c, reg, data[0], (uint32_t)sizes[0], request);
 	return NCCL_OK;
@@ -317,8 +319,10 @@ finish(struct emu_comm *c, uint64_t seq, int *done)
 	bool complete = c->role == EMU_SEND ? emu_send_done(c, r) : !r->pending;
 	enum nccl_result result = NCCL_OK;
 
-	if (!complete || late(c, r, (int64_t)seq))
+	if (!complete || late(c, r, (int64_t)seq)) {
+		emu_stall_look(c);
 		return NCCL_OK;
+	}
 	if (c->role == EMU_RECV)
 		emu_recv_done(c, r);
 	else
@@ -335,11 +339,15 @@ test_inside(struct emu_comm *c, uint64_t seq, int *done)
 	enum nccl_result result;
 
 	if (state == EMU_FREE || state == EMU_INACTIVE)
-		return emu_refuse("test-after-done", "test: request %llu of comm %d was done before",
+		/* the real plugin takes the end of the request that has its pointer by then */
+		return emu_misuse("test-after-done", "test: request %llu of comm %d was done before",
 				  (unsigned long long)seq, c->index);
 	result = c->role == EMU_SEND ? emu_send_progress(c) : emu_recv_progress(c);
-	if (result || !emu_ring_has_transmitting(&c->ring))
+	if (result || !emu_ring_has_transmitting(&c->ring)) {
+		if (!result)
+			emu_stall_look(c);
 		return result;
+	}
 	if (seq != c->ring.done)
 		return emu_refuse("test-order", "test called with invalid request: %llu of comm %d "
 				  "while %llu is the oldest that is not done",
@@ -366,29 +374,34 @@ test(void *request, int *done, int *sizes)
 	return emu_comm_leave(c, test_inside(c, shell->seq, done));
 }
 
+/* An empty receive has no page whose state the real plugin would look at: its ring goes wrong. */
+static enum nccl_result
+consume_wrong(struct emu_comm *c, uint64_t seq, const char *name, const char *what)
+{
+	const struct emu_request *r = emu_comm_request(c, seq);
+	bool empty = r->known ? !r->total : !r->posted;
+
+	return (empty ? emu_misuse : emu_refuse)(name, "irecvConsumed: request %llu of receive comm %d%s "
+						 "%s", (unsigned long long)seq, c->index,
+						 empty ? " (empty)" : "", what);
+}
+
 static enum nccl_result
 consumed_inside(struct emu_comm *c, uint64_t seq)
 {
-	unsigned long long n = seq;
+	char expected[60];
 
 	switch (emu_ring_state(&c->ring, seq)) {
 	case EMU_FREE:
-		return emu_refuse("consume-twice", "irecvConsumed: request %llu of receive comm %d "
-				  "was consumed before", n, c->index);
+		return consume_wrong(c, seq, "consume-twice", "was consumed before");
 	case EMU_INACTIVE:
 		if (seq == c->ring.free)
 			return emu_recv_consumed(c, seq);
-		if (!emu_comm_request(c, seq)->total) /* the real plugin frees
-						       * another request's slot */
-			return emu_misuse("consume-order", "irecvConsumed: invalid request %llu of "
-					  "receive comm %d (empty) vs expected %llu", n, c->index,
-					  (unsigned long long)c->ring.free);
-		return emu_refuse("consume-order", "irecvConsumed: invalid request %llu of receive "
-				  "comm %d vs expected %llu", n, c->index,
-				  (unsigned long long)c->ring.free);
+		snprintf(expected, sizeof(expected), "is invalid vs expected %llu",
+			 (unsigned long long)c->ring.free);
+		return consume_wrong(c, seq, "consume-order", expected);
 	default:
-		return emu_refuse("consume-early", "irecvConsumed: request %llu of receive comm %d is "
-				  "not done", n, c->index);
+		return consume_wrong(c, seq, "consume-early", "is not done");
 	}
 }
 
@@ -426,7 +439,10 @@ close_comm(void *comm)
 	if (!comm)
 		return NCCL_OK; /* as by the real plugin */
 	result = emu_comm_enter(comm, EMU_ANY, "close", &c);
-	return result ? result : emu_comm_leave(c, emu_comm_close(c));
+	if (result)
+		return result;
+	emu_stall_close(c);
+	return emu_comm_leave(c, emu_comm_close(c));
 }
 
 __attribute__((visibility("default"))) extern const struct nccl_net_v7 ncclNetPlugin_v7;

@@ -100,6 +100,17 @@ emu_pool_take(struct emu_pool *p, uint32_t *page, uint32_t n)
 	return got;
 }
 
+uint32_t
+emu_pool_left(struct emu_pool *p)
+{
+	uint32_t left;
+
+	pthread_mutex_lock(&p->lock);
+	left = p->free;
+	pthread_mutex_unlock(&p->lock);
+	return left;
+}
+
 void
 emu_pool_give(struct emu_pool *p, const uint32_t *page, uint32_t n)
 {

@@ -258,6 +258,22 @@ entries_write(struct emu_request *r, struct nccl_unpack_frag *to, bool interleav
 	return n;
 }
 
+/* Into a buffer that is registered as host memory the real plugin reads by recv(). */
+static void
+host_write(struct emu_comm *c, struct emu_request *r)
+{
+	for (uint32_t i = 0; i < r->frags; i++) {
+		const struct nccl_unpack_frag *f = &r->frag[i];
+
+		if (emu_pool_direct(c->pool))
+			memcpy(r->data + f->dst_off, emu_pool_base(c->pool) + f->src_off, f->len);
+		else
+			emu_copier_copy(&c->copier, r->data + f->dst_off,
+					emu_pool_base(c->pool) + f->src_off, f->len);
+	}
+	emu_copier_wait(&c->copier);
+}
+
 bool
 emu_recv_done(struct emu_comm *c, struct emu_request *r)
 {
@@ -272,6 +288,11 @@ emu_recv_done(struct emu_comm *c, struct emu_request *r)
 	swap = emu_comm_fault(c, EMU_FAULT_SWAP_FRAGMENTS, seq);
 	if (swap && swap_fragments(r))
 		emu_fault_fired(swap);
+	if (!r->reg->gpu) {
+		host_write(c, r);
+		__atomic_store_n(&c->meta->cnt[slot], 0, __ATOMIC_RELEASE);
+		return true;
+	}
 	several = r->groups > 1; /* one chunk has no order */
 	n = entries_write(r, c->meta->mem[slot],
 			  several && emu_comm_fires(c, EMU_FAULT_INTERLEAVE, seq),

@@ -4,6 +4,7 @@
 
 #include <pthread.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 
 #include "emu/gpu.h"
 #include "emu/bounds.h"
@@ -29,7 +30,9 @@ emu_reg_new(const struct emu_nic *nic, void *data, int size, int type, void **mh
 		if (size <= 0 || (unsigned)size % EMU_PAGE)
 			return emu_refuse("reg-size", "regMr: size %d is no multiple of 4096 from "
 					  "4096 to 2147479552", size);
-		if (!emu_gpu_owns(data, (size_t)size))
+		/* host memory that stands for a GPU's must be there at least */
+		if (!data || !emu_gpu_owns(data, (size_t)size) ||
+		    (emu_gpu_direct(EMU_DEVICE) && msync(data, (size_t)size, MS_ASYNC)))
 			return emu_refuse("reg-kind", "regMr: %p, %d bytes, is not memory of a GPU",
 					  data, size);
 	}

@@ -5,6 +5,7 @@
 #include <arpa/inet.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/random.h>
 #include <unistd.h>
 
@@ -277,6 +278,20 @@ accept_start(struct emu *e, struct emu_listen_comm *l)
 	return thread_start(c, emu_setup_accept, l);
 }
 
+/* What a peer sends before accept() has given the comm comes, with the real plugin's delays, before its flow
+ * rules: strict mode asks for the barrier of both sides without them. */
+static void
+barrier_check(const struct emu_comm *c)
+{
+	int waiting = 0;
+
+	for (unsigned i = 0; i <= c->sockets && !waiting && atomic_load(&c->up) > 0; i++)
+		ioctl(i < c->sockets ? c->socket[i].fd : c->ctrl.fd, FIONREAD, &waiting);
+	if (waiting)
+		emu_misuse("no-barrier", "receive comm %d: the peer sent before accept() gave this comm: "
+			   "its first bytes would be \"no cmsg\"", c->index);
+}
+
 enum nccl_result
 emu_accept(struct emu *e, void *listen_comm, void **recv_comm,
 	   struct nccl_device_handle **device)
@@ -291,14 +306,17 @@ emu_accept(struct emu *e, void *listen_comm, void **recv_comm,
 		return emu_misuse("device-handle", "accept: the device handle is the caller's: "
 				  "%s is NULL", device ? "*recvDevHandle" : "recvDevHandle");
 	if (l->wait.given)
-		return emu_misuse("accept-again", "accept: a listen comm accepts once: this one gave "
-				  "receive comm %d", l->wait.comm->index);
+		return emu_misuse("accept-again", "accept: a listen comm accepts once: this one %s "
+				  "receive comm %d", atomic_load(&l->wait.comm->up) < 0 ? "failed to make" :
+				  "gave", l->wait.comm->index);
 	if (!l->wait.comm) {
 		result = accept_start(e, l);
 		if (result)
 			return result;
 	}
 	result = wait_poll(&l->wait, recv_comm);
+	if (*recv_comm && e->config.strict)
+		barrier_check(l->wait.comm);
 	if (*recv_comm)
 		**device = (struct nccl_device_handle){
 			NCCL_DEVICE_UNPACK, NCCL_UNPACK_VERSION, l->wait.comm->device,
@@ -318,7 +336,7 @@ emu_listen_close(void *listen_comm)
 				  listen_comm);
 	l->closed = true;
 	if (l->wait.comm && !l->wait.given) {
-		emu_warn("closeListen while accept is under way: receive comm %d is given up",
+		emu_warn("[close-listen] closeListen while accept is under way: receive comm %d is given up",
 			 l->wait.comm->index);
 		emu_comm_close(l->wait.comm);
 	} else if (l->wait.comm && l->wait.comm->setup_runs) {

@@ -143,6 +143,7 @@ emu_step_recv(struct emu_helper *h, struct emu_socket *s, struct emu_task *t)
 		s->dead = true; /* and not reported, as in the real plugin */
 		return EMU_STEP_IDLE;
 	}
+	atomic_fetch_add(&s->landed, (uint64_t)n);
 	/* else the sender may wait 40 ms for the last acknowledgement */
 	setsockopt(s->fd, IPPROTO_TCP, TCP_QUICKACK, &on, sizeof(on));
 	return EMU_STEP_MOVED;

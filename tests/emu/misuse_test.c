@@ -20,6 +20,41 @@ static struct pair p;
 /* ---- what the real one would not survive, or not notice ------------------------------------ */
 
 static int
+test_after_done(void *arg)
+{
+	void *send, *recv;
+	int done;
+
+	pair_start(&p);
+	pair_exchange(&p, 1, 100, &send, &recv);
+	CHECK(plugin()->test(send, &done, NULL) == REFUSED);
+	return 0;
+}
+
+static int
+empty_consumed_early(void *arg)
+{
+	void *recv;
+
+	pair_start(&p);
+	CHECK(pair_recv(&p, 0, &recv) == NCCL_OK);
+	CHECK(plugin()->consumed(p.recv, 1, recv) == REFUSED);
+	return 0;
+}
+
+static int
+empty_consumed_twice(void *arg)
+{
+	void *send, *recv;
+
+	pair_start(&p);
+	pair_exchange(&p, 1, 0, &send, &recv);
+	CHECK(plugin()->consumed(p.recv, 1, recv) == NCCL_OK);
+	CHECK(plugin()->consumed(p.recv, 1, recv) == REFUSED);
+	return 0;
+}
+
+static int
 mhandle_unknown(void *arg)
 {
 	void *request;
@@ -394,11 +429,106 @@ what_comes_before_init_is_named(void **state)
 	must_say("no-init", STRICT, no_init, NULL);
 }
 
+/* The sender does not wait for the other side's accept(). */
+static int
+no_barrier(void *arg)
+{
+	struct halves h = { 0 };
+	void *at, *mh, *request;
+	int done;
+
+	plugin();
+	at = mem_new(4096);
+	halves_listen(&h);
+	CHECK(plugin()->accept(h.listen, &h.recv, &h.device) == NCCL_OK && !h.recv);
+	while (!h.send)
+		CHECK(plugin()->connect(0, h.handle, &h.send, NULL) == NCCL_OK);
+	CHECK(plugin()->reg(h.send, at, 4096, NCCL_PTR_CUDA, &mh) == NCCL_OK);
+	CHECK(plugin()->isend(h.send, at, 100, 0, mh, &request) == NCCL_OK);
+	CHECK(plugin()->test(request, &done, NULL) == NCCL_OK);
+	while (!h.recv)
+		CHECK(plugin()->accept(h.listen, &h.recv, &h.device) == NCCL_OK);
+	return 0;
+}
+
+static int
+host_receive(void *arg)
+{
+	static char into[4096];
+	void *at = into, *mh, *request;
+	int size = sizeof(into), tag = 0;
+
+	pair_start(&p);
+	CHECK(plugin()->reg(p.recv, into, sizeof(into), NCCL_PTR_HOST, &mh) == NCCL_OK);
+	CHECK(plugin()->irecv(p.recv, 1, &at, &size, &tag, &mh, &request) == NCCL_OK);
+	return 0;
+}
+
+static int
+reg_unmapped(void *arg)
+{
+	void *mh;
+
+	pair_start(&p);
+	CHECK(plugin()->reg(p.send, NULL, 4096, NCCL_PTR_CUDA, &mh) == REFUSED);
+	CHECK(plugin()->reg(p.send, (void *)0x1000, 4096, NCCL_PTR_CUDA, &mh) == REFUSED);
+	return 0;
+}
+
+static int
+close_busy(void *arg)
+{
+	void *request;
+
+	pair_start(&p);
+	CHECK(pair_send(&p, 100, &request) == NCCL_OK);
+	CHECK(plugin()->close_send(p.send) == NCCL_OK);
+	return 0;
+}
+
+static int
+close_unconsumed(void *arg)
+{
+	void *send, *recv;
+
+	pair_start(&p);
+	pair_exchange(&p, 1, 0, &send, &recv);
+	CHECK(plugin()->close_recv(p.recv) == NCCL_OK);
+	return 0;
+}
+
+/* A receive for which nothing is ever sent: its side says so. */
+static int
+stall(void *arg)
+{
+	uint64_t end = now_ms() + 200;
+	void *request;
+	int done = 0;
+
+	pair_start(&p);
+	CHECK(pair_recv(&p, 100, &request) == NCCL_OK);
+	while (now_ms() < end)
+		CHECK(plugin()->test(request, &done, NULL) == NCCL_OK && !done);
+	return 0;
+}
+
+/* Not this call's mistake alone, or one that the real plugin survives: named in both modes. */
+static void
+what_would_hang_in_silence_is_named(void **state)
+{
+	must_abort("no-barrier", STRICT, no_barrier, NULL);
+	must_say("close-busy", STRICT, close_busy, NULL);
+	must_say("close-busy", FAITHFUL, close_unconsumed, NULL);
+	must_say("stall", STRICT "|TCPX_EMU_STALL_MS=20", stall, NULL);
+	must_say("reg-kind", STRICT, reg_unmapped, NULL);
+}
+
 static const struct {
 	const char *name;
 	int (*body)(void *);
 	const char *env;
 } misuses[] = {
+	{ "host-receive", host_receive, "" },
 	{ "mhandle-unknown", mhandle_unknown, "" },
 	{ "mhandle-unknown", mhandle_of_another_nic, "" },
 	{ "send-outside", send_outside, "" },
@@ -413,6 +543,9 @@ static const struct {
 	{ "no-comm", no_comm, "" },
 	{ "no-request", no_request, "" },
 	{ "consume-order", empty_out_of_order, "" },
+	{ "consume-early", empty_consumed_early, "" },
+	{ "consume-twice", empty_consumed_twice, "" },
+	{ "test-after-done", test_after_done, "" },
 	{ "bad-dev", bad_dev, "" },
 	{ "no-logger", no_logger, "" },
 	{ "accept-again", accept_again, "" },
@@ -444,6 +577,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_strict_mode_ends),
+		cmocka_unit_test(what_would_hang_in_silence_is_named),
 		cmocka_unit_test(what_comes_before_init_is_named),
 		cmocka_unit_test(a_comm_may_change_hands),
 		cmocka_unit_test(registrations_outlive_their_comm),

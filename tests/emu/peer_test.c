@@ -124,6 +124,7 @@ loses_its_peer(void *arg)
 		CHECK(read(through[0], h.handle, sizeof(h.handle)) == sizeof(h.handle));
 		while (!h.send)
 			CHECK(plugin()->connect(0, h.handle, &h.send, NULL) == NCCL_OK);
+		CHECK(read(through[0], &done, 1) == 1); /* both sides stand */
 		at = mem_new(4096);
 		CHECK(plugin()->reg(h.send, at, 4096, NCCL_PTR_CUDA, &mh) == NCCL_OK);
 		for (;;) {
@@ -135,6 +136,7 @@ loses_its_peer(void *arg)
 	CHECK(write(through[1], h.handle, sizeof(h.handle)) == sizeof(h.handle));
 	while (!h.recv)
 		CHECK(plugin()->accept(h.listen, &h.recv, &h.device) == NCCL_OK);
+	CHECK(write(through[1], "", 1) == 1);
 	at = mem_new(4096);
 	CHECK(plugin()->reg(h.recv, at, 4096, NCCL_PTR_CUDA, &mh) == NCCL_OK);
 	for (unsigned i = 0; !result; i++) {

@@ -9,12 +9,21 @@
 
 #define PAGE_BYTES 4096 /* of a GPU's memory, exported as a dma-buf */
 
+/* A plugin that unpacks receives into no memory that is registered as the host's: its bounce pages are a
+ * GPU's. Host memory stands for a GPU's then, which Google's plugin refuses, and the emulator takes
+ * without a driver. */
+static bool
+as_gpu(const struct plug_comm *c, bool gpu)
+{
+	return gpu || (c->unpack && !c->sending);
+}
+
 static int
 check(const struct plug_comm *c, const void *mem, size_t size, bool gpu)
 {
 	const struct plug_device *d = &c->plug->device[c->dev];
 
-	if (!mem || size == 0 || (gpu && ((uintptr_t)mem | size) % PAGE_BYTES))
+	if (!mem || size == 0 || (as_gpu(c, gpu) && ((uintptr_t)mem | size) % PAGE_BYTES))
 		return tcpx_fail(TCPX_SUB_NET, -EINVAL, "%s: registering %zu bytes at %p; of a GPU "
 				 "they are whole pages of %d", plug_own_name(c->plug), size, mem,
 				 PAGE_BYTES);
@@ -22,7 +31,7 @@ check(const struct plug_comm *c, const void *mem, size_t size, bool gpu)
 		return tcpx_fail(TCPX_SUB_NET, -EMSGSIZE, "%s: registering %zu bytes, at most %llu",
 				 plug_own_name(c->plug), size,
 				 (unsigned long long)c->plug->abi->reg_max);
-	if (gpu ? !d->props.gpu : !d->props.host)
+	if (as_gpu(c, gpu) ? !d->props.gpu : !d->props.host)
 		return tcpx_fail(TCPX_SUB_NET, -EOPNOTSUPP, "%s: %s takes no memory of %s",
 				 plug_own_name(c->plug), d->props.name, gpu ? "GPUs" : "the host");
 	/* Google's plugin reads the PCI address of the NIC and crashes without one */
@@ -46,7 +55,7 @@ plug_reg(struct plug_comm *c, void *mem, size_t size, bool gpu, void **mhandle)
 		return tcpx_fail(TCPX_SUB_NET, -ENOMEM, "%s: no memory to register",
 				 plug_own_name(c->plug));
 	result = c->plug->abi->reg(c->plug->table, c->comm, mem, size,
-				   gpu ? NCCL_PTR_CUDA : NCCL_PTR_HOST, &mr->mhandle);
+				   as_gpu(c, gpu) ? NCCL_PTR_CUDA : NCCL_PTR_HOST, &mr->mhandle);
 	if (result == NCCL_OK && c->unpack && !mr->mhandle)
 		result = NCCL_INTERNAL_ERROR; /* every message would be refused */
 	if (result != NCCL_OK) {
