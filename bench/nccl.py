@@ -124,7 +124,7 @@ def used(log):
     ways = {}
     for line in log.splitlines():
         if " via " in line:
-            way = line.split(" via ")[1].split()[0].rsplit("/", 1)[0]
+            way = "/".join(line.split(" via ")[1].split("/")[:2])
             ways[way] = ways.get(way, 0) + 1
     named = next((line.strip() for line in log.splitlines() if "Using network" in line), "")
     return ways, named
