@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "nccl/comm.h"
+#include "nccl/environ.h"
 #include "nccl/say.h"
 
 #define NICS_MAX 64
@@ -54,6 +55,17 @@ make_devices(void)
 	return 0;
 }
 
+/* NCCL's sends and receives are cut into pieces of 128 KiB, unless this says otherwise; its tuned
+ * sockets have 512 KiB, too. It concerns the net alone. */
+static void
+set_piece(void)
+{
+	static char piece[] = "NCCL_P2P_NET_CHUNKSIZE=524288";
+
+	if (tcpx_nccl_environ_add(piece) > 0)
+		tcpx_nccl_info("%s: set for NCCL, as the environment has no other", piece);
+}
+
 enum nccl_result
 tcpx_nccl_init(nccl_logger logger)
 {
@@ -63,6 +75,8 @@ tcpx_nccl_init(nccl_logger logger)
 	tcpx_nccl_say_to(logger);
 	if (!plug.device)
 		rc = make_devices();
+	if (rc == 0 && !plug.users)
+		set_piece();
 	if (rc == 0)
 		plug.users++;
 	pthread_mutex_unlock(&plug.lock);
