@@ -202,7 +202,7 @@ adopt(void *library, const char *name, struct plug **out, char why[WHY_BYTES])
 	p->path = strdup(map && map->l_name && *map->l_name ? map->l_name : name);
 	rc = p->path ? 0 : because(why, -ENOMEM, "no memory");
 	if (rc == 0 && dlsym(library, MARK))
-		rc = because(why, -ELIBBAD, "it is this library itself, as a plugin for NCCL");
+		rc = because(why, -ENODEV, "it is this library itself, as a plugin for NCCL");
 	if (rc == 0)
 		rc = find_table(library, p, why);
 	if (rc == 0)
@@ -274,11 +274,12 @@ open_one(const char *name, struct plug **out, char why[WHY_BYTES])
 	return 0;
 }
 
-/* The more telling code of two: a bad library counts more than a missing one. */
+/* The more telling code of two: a bad library counts more than a missing one, and than our own,
+ * which is for NCCL. */
 static int
 worse(int one, int other)
 {
-	return one == 0 || one == -ENOENT ? other : one;
+	return one == 0 || one == -ENOENT || one == -ENODEV ? other : one;
 }
 
 static int

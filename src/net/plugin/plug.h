@@ -36,7 +36,7 @@ struct plug_props {
  * never unloaded: its threads may live on. A failure of init() is final for the process.
  * Any thread; takes as long as the plugin's init().
  * Return: 0; -ENOENT: no such library; -ELIBBAD: not a plugin of v6 to v12, or its init
- * failed; -ENODEV: it has no device; -EINVAL: NCCL_DYNAMIC_CHUNK_SIZE unset or 0 for a plugin
+ * failed; -ENODEV: none is wanted, or the one that is named is our own, or has no device; -EINVAL: NCCL_DYNAMIC_CHUNK_SIZE unset or 0 for a plugin
  * of the TCPX family, decided before init(). Each failure is logged in one line with the names
  * that were tried.
  */

@@ -215,7 +215,9 @@ probe_plugin(const struct machine *m, struct check_result *r)
 	if (!p)
 		return check_unknown(r, "no memory");
 	machine_plugin_read(m, NULL, p);
-	if (!p->found)
+	if (p->code == -ENODEV && !*named)
+		check_skip(r, "%s", p->why);
+	else if (!p->found)
 		check_finding(r, "%s", p->why);
 	else if (!p->count)
 		check_finding(r, "%s, interface v%d, has no device", p->name, p->abi);

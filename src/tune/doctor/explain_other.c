@@ -70,6 +70,22 @@ const struct explained explain_others[] = {
 			"version is missing, build the plugin on this machine or an older one.\n",
 	},
 	{
+		.name = "nccl-plugin", .title = "NCCL does not use the plugin",
+		.says = { "nccl-used", "NET/Plugin: Could not find", "Using network Socket",
+			  "libnccl-net-tcpx-p2p.so", "ncclNetPlugin_v" },
+		.symptom = "NCCL's log (NCCL_DEBUG=INFO) says \"Using network Socket\", or a rank waits for "
+			"others for ever. NCCL goes on with its sockets where a plugin does not load.\n",
+		.cause = "NCCL_NET_PLUGIN is not set for this rank, or the file is not in the loader's path. "
+			"NCCL_NET names another net. Or NCCL 2.27 to 2.29 made a communicator again, and "
+			"has forgotten the plugin's name.\n",
+		.check = "What the loader says with this environment; and of a job, with the log that it wrote:\n"
+			"    tcpx doctor --only nccl\n"
+			"    NCCL_DEBUG_FILE=/tmp/nccl.%h.%p tcpx doctor --only nccl-used\n",
+		.fix = "Give every rank the variables, here and on all machines:\n"
+			"    eval \"$(tcpx env nccl)\"\n"
+			"With NCCL 2.27 to 2.29 also NCCL_NET_PLUGIN_REF_COUNT=1.\n",
+	},
+	{
 		.name = "no-client", .title = "a server that measures one client has met none",
 		.says = { "no client to measure" },
 		.symptom = "It ends with exit code 1 after the time of --wait, or without it 10 s "

@@ -43,14 +43,16 @@ static const struct opt opts[] = {
 };
 
 static const struct opt_command command = {
-	NAME, "[OPTIONS]",
+	NAME, "[nccl] [OPTIONS]",
 	"Prints the environment that a job over GPUDirect-TCPX should have on this machine: what "
 	"Google publishes for NCCL on A3-high, with this machine's NICs and the plan's CPUs "
 	"(tcpx irq plan). With --lint says what is wrong with one; exit code 1 if there is an "
-	"error or a warning.",
+	"error or a warning. The word nccl: what a job of NCCL over our own plugin needs instead, on "
+	"any machine.",
 	opts, ARRAY_LEN(opts),
 	"  eval \"$(tcpx env)\"\n"
 	"  tcpx env --format docker > tcpx.env && docker run --env-file tcpx.env ...\n"
+	"  eval \"$(tcpx env nccl)\"\n"
 	"  tcpx env --lint\n"
 	"  tcpx env --lint --pid \"$(pgrep -n all_reduce_perf)\"\n", false, NULL,
 };
@@ -157,21 +159,37 @@ lint(const struct args *a, const struct machine *m, const struct tcpx_roles *rol
 }
 
 static int
+print(const struct args *a, const struct env_set *set)
+{
+	if (a->form == ENV_JSON && !a->json)
+		return tool_json_put(NAME, env_json(set), "-");
+	if (!a->json || a->form >= 0)
+		env_print(stdout, set, a->form < 0 ? ENV_SH : (enum env_form)a->form);
+	return a->json ? tool_json_put(NAME, env_json(set), a->json) : TOOL_OK;
+}
+
+static int
 make(const struct args *a, const struct machine *m, const struct tcpx_roles *roles)
 {
 	struct env_set set;
-	int rc = TOOL_OK;
+	int rc;
 
 	if (env_make(m, roles, &set))
 		return tool_fail(TOOL_DENIED, NAME, "no memory for the variables");
-	if (a->form == ENV_JSON && !a->json) {
-		rc = tool_json_put(NAME, env_json(&set), "-");
-	} else {
-		if (!a->json || a->form >= 0)
-			env_print(stdout, &set, a->form < 0 ? ENV_SH : (enum env_form)a->form);
-		if (a->json)
-			rc = tool_json_put(NAME, env_json(&set), a->json);
-	}
+	rc = print(a, &set);
+	env_fini(&set);
+	return rc;
+}
+
+static int
+make_nccl(const struct args *a)
+{
+	struct env_set set;
+	int rc;
+
+	if (env_make_nccl(a->nics, &set))
+		return tool_fail_last(TOOL_DENIED, NAME, "variables for NCCL");
+	rc = print(a, &set);
 	env_fini(&set);
 	return rc;
 }
@@ -240,16 +258,23 @@ cmd_env(int argc, char **argv)
 {
 	struct args a = { .form = -1 };
 	struct opt_parser p;
+	const char *word;
 
 	if (!opt_read(&p, &command, argc, argv, &a))
 		return p.exit;
-	if (opt_words(&p, 0))
+	if (opt_words(&p, 1))
 		return TOOL_USAGE;
+	word = p.first_word < argc ? argv[p.first_word] : NULL;
+	if (word && strcmp(word, "nccl"))
+		return tool_usage(NAME, "\"%s\": nccl is the only word", word);
+	if (word && (a.lint || a.control || a.root))
+		return tool_usage(NAME, "%s is not for nccl", a.lint ? "--lint" :
+				  a.control ? "--control" : "--root");
 	if ((a.file || a.pid) && !a.lint)
 		return tool_usage(NAME, "%s is for --lint", a.file ? "--file" : "--pid");
 	if (a.file && a.pid)
 		return tool_usage(NAME, "--file and --pid name two environments");
 	if (a.lint && a.form >= 0)
 		return tool_usage(NAME, "--format and --lint are two things; --json is for both");
-	return run(&a);
+	return word ? make_nccl(&a) : run(&a);
 }

@@ -7,6 +7,7 @@
 
 #include "host/plan.h"
 #include "tool/tool.h"
+#include "tune/info/nccl_plugin.h"
 #include "tune/texts/plan_text.h"
 
 const char *const env_form_names[ENV_FORMS + 1] = { "sh", "json", "docker", "slurm", NULL };
@@ -150,6 +151,46 @@ env_make(const struct machine *m, const struct tcpx_roles *found, struct env_set
 		rc = add_bindings(m, nics, out);
 	if (rc == 0 && *nics)
 		rc = add(out, "TCPX_NICS", nics, "the same NICs for tcpx");
+	if (rc)
+		env_fini(out);
+	return rc;
+}
+
+/* LD_LIBRARY_PATH with the file's folder before what this environment has. */
+static int
+add_folder(const char *file, struct env_set *set)
+{
+	const char *now = getenv("LD_LIBRARY_PATH");
+	int len = (int)(strrchr(file, '/') - file), rc = -ENOMEM;
+	char *value;
+
+	now = now ? now : "";
+	if (asprintf(&value, "%.*s%s%s", len, file, *now ? ":" : "", now) < 0)
+		return rc;
+	rc = add(set, "LD_LIBRARY_PATH", value, "where the plugin lies");
+	free(value);
+	return rc;
+}
+
+int
+env_make_nccl(const char *nics, struct env_set *out)
+{
+	struct nccl_plugin plugin;
+	char file[512];
+	int rc = 0;
+
+	*out = (struct env_set){ 0 };
+	nccl_plugin_ask(NCCL_PLUGIN_NAME, &plugin);
+	if (!plugin.loads && !nccl_plugin_file(file, sizeof(file)))
+		return tcpx_fail(TCPX_SUB_TOOL, -ENOENT, "no " NCCL_PLUGIN " is in the loader's path, or "
+				 "where this program was installed");
+	if (!plugin.loads)
+		rc = add_folder(file, out);
+	if (rc == 0)
+		rc = add(out, "NCCL_NET_PLUGIN", NCCL_PLUGIN_NAME, "for every rank: one without it "
+			 "cannot connect to the others");
+	if (rc == 0 && nics)
+		rc = add(out, "TCPX_NICS", nics, "messages go over these NICs");
 	if (rc)
 		env_fini(out);
 	return rc;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The environment for a job over GPUDirect-TCPX on a machine: Google's published values for
- * NCCL on A3-high, with this machine's NICs and the plan's CPUs.
+ * NCCL on A3-high, with this machine's NICs and the plan's CPUs. And that for NCCL over our plugin.
  */
 #ifndef TOOL_ENV_MAKE_H
 #define TOOL_ENV_MAKE_H
@@ -31,6 +31,9 @@ extern const char *const env_form_names[ENV_FORMS + 1]; /* NULL-terminated */
 
 /* 0, or -ENOMEM. Bindings are left out where the machine's CPUs are unknown. */
 int env_make(const struct machine *m, const struct tcpx_roles *roles, struct env_set *out);
+/* For a job over NCCL and our plugin for it; @nics NULL: all that are usual. 0, -ENOMEM, or -ENOENT: the
+ * plugin is not here, logged. */
+int env_make_nccl(const char *nics, struct env_set *out);
 void env_fini(struct env_set *set);
 
 /* One of the forms but JSON. */

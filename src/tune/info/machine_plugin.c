@@ -14,7 +14,8 @@ look(const char *path, struct machine_plugin *p)
 	struct plug *plug;
 	unsigned i = 0;
 
-	if (plug_open(path, &plug)) {
+	p->code = plug_open(path, &plug);
+	if (p->code) {
 		tcpx_err_last(p->why, sizeof(p->why));
 		return;
 	}

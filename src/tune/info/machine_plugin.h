@@ -14,6 +14,7 @@
 
 struct machine_plugin {
 	bool found;
+	int code;           /* of plug_open()                                      */
 	char why[512];      /* why it is not loaded                                */
 	char name[64];      /* the plugin's own name                               */
 	char path[512];

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What NCCL's log (NCCL_DEBUG=INFO) says of the net that it uses. */
+#ifndef TOOL_NCCL_LOG_H
+#define TOOL_NCCL_LOG_H
+
+struct nccl_log {
+	char path[512];
+	char version[64];   /* of NCCL; "" not said                       */
+	char net[64];       /* "tcpx-p2p", "Socket", ...; "" none yet     */
+	char said[192];     /* its last line of a plugin that was not taken */
+};
+
+/*
+ * nccl_log_read - the newest file that @pattern names, as NCCL_DEBUG_FILE does: %h is this host,
+ * %p any process
+ * Return: 0; a negative errno with out->path set.
+ */
+int nccl_log_read(const char *pattern, struct nccl_log *out);
+
+#endif
