@@ -13,8 +13,7 @@
 #define META_BYTES   sizeof(struct nccl_unpack_meta)
 #define DEVICE_BYTES 4096u /* whole pages: the struct is alone */
 
-static pthread_mutex_t all_lock = PTHREAD_MUTEX_INITIALIZER;
-static struct emu_comm *all;
+static struct emu_kept comms = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 uint64_t
 emu_now_ns(void)
@@ -29,7 +28,7 @@ struct emu_comm *
 emu_comm_new(enum emu_role role, const struct emu_config *config, struct emu_faults *faults,
 	     const struct emu_nic *nic, int gpu, int index)
 {
-	struct emu_comm *c = calloc(1, sizeof(*c));
+	struct emu_comm *c = emu_kept_new(&comms, sizeof(*c));
 
 	if (!c)
 		return NULL;
@@ -45,10 +44,6 @@ emu_comm_new(enum emu_role role, const struct emu_config *config, struct emu_fau
 		c->socket[i].index = i;
 		c->socket[i].fd = -1;
 	}
-	pthread_mutex_lock(&all_lock);
-	c->next = all;
-	all = c;
-	pthread_mutex_unlock(&all_lock);
 	return c;
 }
 
@@ -104,6 +99,15 @@ emu_comm_receives(struct emu_comm *c)
 	       emu_copier_wait(&c->copier);
 }
 
+static uint32_t
+back(struct emu_pool *pool, uint32_t src, uint32_t len)
+{
+	uint32_t pages = emu_pages(src, len);
+
+	emu_pool_give_run(pool, src / EMU_PAGE, pages);
+	return pages;
+}
+
 /* All pages held by the comm, in any state. The kernel frees them when a socket closes. */
 static uint32_t
 pages_back(struct emu_comm *c)
@@ -113,9 +117,8 @@ pages_back(struct emu_comm *c)
 	for (uint64_t seq = c->ring.free; seq < c->ring.tail; seq++) {
 		struct emu_request *r = emu_comm_request(c, seq);
 
-		for (uint32_t i = 0; i < r->frags; i++)
-			emu_pool_give(c->pool, &r->page[i].page, 1);
-		count += r->frags;
+		for (uint32_t i = 0; i < r->frags; count += r->page[i++].pages)
+			emu_pool_give_run(c->pool, r->page[i].page, r->page[i].pages);
 	}
 	for (unsigned i = 0; i < c->sockets; i++) {
 		struct emu_socket *s = &c->socket[i];
@@ -123,15 +126,11 @@ pages_back(struct emu_comm *c)
 		for (uint32_t at = s->head; at != atomic_load(&s->tail); at++) {
 			struct emu_task *t = &s->task[at % EMU_TASKS_MAX];
 
-			for (uint32_t k = 0; k < t->frags; k++) {
-				uint32_t page = t->frag[k].src_off / EMU_PAGE;
-
-				emu_pool_give(c->pool, &page, 1);
-			}
-			count += t->frags;
+			for (uint32_t k = 0; k < t->frags; k++)
+				count += back(c->pool, t->frag[k].src_off, t->frag[k].len);
 		}
-		for (unsigned k = s->filled; k < s->fills; k++, count++)
-			emu_pool_give(c->pool, &s->fill[k].page, 1);
+		for (unsigned k = s->filled; k < s->fills; k++)
+			count += back(c->pool, s->fill[k].page * EMU_PAGE + s->fill[k].src, s->fill[k].len);
 	}
 	emu_pool_give(c->pool, c->lost, c->lost_count);
 	return count;
@@ -194,6 +193,7 @@ emu_comm_close(struct emu_comm *c)
 	for (uint64_t seq = c->ring.free; seq != c->ring.tail; seq++)
 		emu_reg_unuse(emu_comm_request(c, seq)->reg);
 	c->closed = true;
+	emu_kept_end(&comms, c);
 	return NCCL_OK;
 }
 

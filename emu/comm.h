@@ -18,6 +18,7 @@
 #include "emu/config.h"
 #include "emu/ctrl.h"
 #include "emu/faults.h"
+#include "emu/kept.h"
 #include "emu/pool.h"
 #include "emu/reg.h"
 #include "emu/ring.h"
@@ -61,7 +62,6 @@ struct emu_task {
 struct emu_socket {
 	int fd;
 	unsigned index;
-	_Atomic bool dead;             /* written by the helper                     */
 	_Atomic bool lies;             /* a fault: what it was given counts as sent */
 	struct emu_task task[EMU_TASKS_MAX];
 	uint32_t head;                 /* written by the driver                     */
@@ -86,13 +86,15 @@ struct emu_helper {
 	bool started;
 	pthread_t thread;
 	int wake;                      /* an eventfd                                */
+	_Atomic bool ended;            /* by itself: a connection failed            */
 	struct emu_copier copier;
 	uint64_t rng;
 };
 
+/* The pages of a fragment, one after the other: one page but with frag-large. */
 struct emu_page {
 	uint32_t page;
-	uint16_t socket, epoch;
+	uint16_t pages, socket, epoch;
 };
 
 struct emu_request {
@@ -121,10 +123,10 @@ struct emu_shell {
 };
 
 struct emu_comm {
+	struct emu_kept_node kept;
 	uint32_t magic;
 	enum emu_role role;
 	int index;                     /* index within its role, in this process    */
-	struct emu_comm *next;         /* all comms ever made                       */
 	const struct emu_config *config;
 	struct emu_faults *faults;
 	const struct emu_nic *nic;
@@ -159,7 +161,8 @@ struct emu_comm {
 	struct nccl_unpack_meta *meta;
 	struct nccl_unpack_device *device; /* the GPU's                             */
 	struct emu_copier copier;          /* the driver's: poison, strict mode's checks */
-	const char *no_cmsg;
+	const char *no_cmsg;               /* why there is none, or NULL            */
+	char wrong_nic[400];               /* its text                              */
 	char *frag_room;
 	uint32_t *lost;                    /* pages whose tokens were forgotten     */
 	uint32_t lost_count, lost_cap;
@@ -171,7 +174,7 @@ struct emu_comm *emu_comm_new(enum emu_role role, const struct emu_config *confi
 			      int index);
 /* Makes pool, metadata and the 24 bytes of a receive comm. */
 bool emu_comm_receives(struct emu_comm *c);
-/* Stops helpers, closes connections, gives back pages. The rest stays, to
+/* Stops helpers, closes connections, gives back pages. The rest is kept for a while, to
  * recognise late callers. */
 enum nccl_result emu_comm_close(struct emu_comm *c);
 
@@ -200,6 +203,13 @@ void emu_socket_add(struct emu_comm *c, struct emu_socket *s, uint32_t total);
 /* The oldest task finished by its helper, or NULL. */
 struct emu_task *emu_socket_moved(struct emu_socket *s);
 void emu_socket_taken(struct emu_socket *s);
+
+/* The pages that @len bytes from @src on are in. */
+static inline uint32_t
+emu_pages(uint32_t src, uint32_t len)
+{
+	return (src % EMU_PAGE + len + EMU_PAGE - 1) / EMU_PAGE;
+}
 
 /* The work of one call of test(). Returns the codes of the real plugin:
  * NCCL_REMOTE_ERROR... */

@@ -50,6 +50,8 @@ enum { EMU_KEY_NONE = 0, EMU_KEY_REQ = 1, EMU_KEY_BYTE = 2, EMU_KEY_SOCKET = 4, 
 	  "fragments of odd and even lengths in turn") \
 	X(FRAG_COUNT, "frag-count", 2047, 0, 1, 2049, EMU_OF_RECVS, EMU_KEY_REQ | EMU_KEY_N, \
 	  "exactly n fragments") \
+	X(FRAG_LARGE, "frag-large", 9000, 0, 2, 65536, EMU_OF_RECVS, EMU_KEY_REQ | EMU_KEY_N, \
+	  "fragments of n bytes that begin anywhere in a page and go on in the next ones") \
 	X(FRAG_ALIGN, "frag-align", 0, 0, 0, INT32_MAX, EMU_OF_RECVS, EMU_KEY_REQ, \
 	  "all alignments of source and destination, 0 to 15") \
 	X(SOCKET_DELAY, "socket-delay", 0, 100, 0, INT32_MAX, EMU_OF_BOTH, EMU_KEY_REQ | EMU_KEY_SOCKET | EMU_KEY_MS, \

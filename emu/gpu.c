@@ -67,6 +67,7 @@ static struct driver driver;
 static const struct emu_config *config;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
+/* A driver that was asked for by name and is none is said; "none" asks for none. */
 static bool
 library_load(void)
 {
@@ -75,12 +76,17 @@ library_load(void)
 	int flags = RTLD_NOW | RTLD_LOCAL;
 	void *library;
 
+	if (named && !strcmp(name, "none"))
+		return false;
 	/* a process with GPU memory has usually loaded the driver */
 	if (!named && config->memory == EMU_MEMORY_AUTO)
 		flags |= RTLD_NOLOAD;
 	library = dlopen(named ? name : LIBRARY, flags);
-	if (!library)
+	if (!library) {
+		if (named)
+			emu_warn("[driver] TCPX_CUDA_LIBRARY: %s", dlerror());
 		return false;
+	}
 	for (unsigned i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++) {
 		void *address = dlsym(library, wanted[i].symbol);
 
@@ -91,7 +97,11 @@ library_load(void)
 		}
 		memcpy((char *)&driver + wanted[i].offset, &address, sizeof(address));
 	}
-	return driver.init(0) == 0 && driver.count(&driver.gpus) == 0 && driver.gpus > 0;
+	if (driver.init(0) == 0 && driver.count(&driver.gpus) == 0 && driver.gpus > 0)
+		return true;
+	if (named)
+		emu_warn("[driver] TCPX_CUDA_LIBRARY=%s has no GPU", name);
+	return false;
 }
 
 enum nccl_result

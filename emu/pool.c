@@ -16,8 +16,11 @@ struct emu_pool {
 	char *base;
 	uint32_t pages, free;
 	uint64_t rng;
-	uint32_t list[];
+	uint32_t *place; /* of each page in the list, or TAKEN; behind the list */
+	uint32_t list[]; /* the free ones                                       */
 };
+
+#define TAKEN UINT32_MAX
 
 static struct emu_pool *pools[EMU_GPUS_MAX];
 static pthread_mutex_t pools_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -26,7 +29,7 @@ static struct emu_pool *
 make(int gpu, const struct emu_config *config)
 {
 	uint32_t pages = config->pool_pages;
-	struct emu_pool *p = malloc(sizeof(*p) + pages * sizeof(p->list[0]));
+	struct emu_pool *p = malloc(sizeof(*p) + 2 * pages * sizeof(p->list[0]));
 
 	if (!p)
 		return NULL;
@@ -39,8 +42,9 @@ make(int gpu, const struct emu_config *config)
 		return NULL;
 	}
 	pthread_mutex_init(&p->lock, NULL);
+	p->place = p->list + pages;
 	for (uint32_t i = 0; i < pages; i++)
-		p->list[i] = i;
+		p->list[i] = p->place[i] = i;
 	return p;
 }
 
@@ -84,20 +88,63 @@ emu_pool_direct(const struct emu_pool *p)
 	return emu_gpu_direct(p->kind);
 }
 
+/* The list's last takes its place. */
+static uint32_t
+take_at(struct emu_pool *p, uint32_t at)
+{
+	uint32_t page = p->list[at], last = p->list[--p->free];
+
+	p->list[at] = last;
+	p->place[last] = at;
+	p->place[page] = TAKEN;
+	return page;
+}
+
+static void
+give(struct emu_pool *p, uint32_t page)
+{
+	p->place[page] = p->free;
+	p->list[p->free++] = page;
+}
+
 uint32_t
 emu_pool_take(struct emu_pool *p, uint32_t *page, uint32_t n)
 {
 	uint32_t got = 0;
 
 	pthread_mutex_lock(&p->lock);
-	while (got < n && p->free) {
-		uint32_t at = emu_rng_below(&p->rng, p->free);
-
-		page[got++] = p->list[at];
-		p->list[at] = p->list[--p->free];
-	}
+	while (got < n && p->free)
+		page[got++] = take_at(p, emu_rng_below(&p->rng, p->free));
 	pthread_mutex_unlock(&p->lock);
 	return got;
+}
+
+/* How many of the n pages from @first on are free, until one is not. */
+static uint32_t
+free_run(const struct emu_pool *p, uint32_t first, uint32_t n)
+{
+	uint32_t run = 0;
+
+	while (run < n && p->place[first + run] != TAKEN)
+		run++;
+	return run;
+}
+
+bool
+emu_pool_take_run(struct emu_pool *p, uint32_t n, uint32_t *first)
+{
+	uint32_t places = p->pages >= n ? p->pages - n + 1 : 0;
+	bool found = false;
+
+	pthread_mutex_lock(&p->lock);
+	for (uint32_t i = 0, from = places ? emu_rng_below(&p->rng, places) : 0; i < places && !found; i++) {
+		*first = (from + i) % places;
+		found = free_run(p, *first, n) == n;
+	}
+	for (uint32_t i = 0; found && i < n; i++)
+		take_at(p, p->place[*first + i]);
+	pthread_mutex_unlock(&p->lock);
+	return found;
 }
 
 uint32_t
@@ -116,6 +163,15 @@ emu_pool_give(struct emu_pool *p, const uint32_t *page, uint32_t n)
 {
 	pthread_mutex_lock(&p->lock);
 	for (uint32_t i = 0; i < n; i++)
-		p->list[p->free++] = page[i];
+		give(p, page[i]);
+	pthread_mutex_unlock(&p->lock);
+}
+
+void
+emu_pool_give_run(struct emu_pool *p, uint32_t first, uint32_t n)
+{
+	pthread_mutex_lock(&p->lock);
+	for (uint32_t i = 0; i < n; i++)
+		give(p, first + i);
 	pthread_mutex_unlock(&p->lock);
 }

@@ -22,8 +22,11 @@ char *emu_pool_base(const struct emu_pool *pool);
 bool emu_pool_direct(const struct emu_pool *pool);
 /* Takes up to @n pages; returns their number. */
 uint32_t emu_pool_take(struct emu_pool *pool, uint32_t *page, uint32_t n);
+/* Takes @n pages that lie one after the other, from *first on; false: there are none. */
+bool emu_pool_take_run(struct emu_pool *pool, uint32_t n, uint32_t *first);
 /* Pages that nobody has. */
 uint32_t emu_pool_left(struct emu_pool *pool);
 void emu_pool_give(struct emu_pool *pool, const uint32_t *page, uint32_t n);
+void emu_pool_give_run(struct emu_pool *pool, uint32_t first, uint32_t n);
 
 #endif

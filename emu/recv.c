@@ -29,8 +29,10 @@ collect_task(struct emu_comm *c, const struct emu_socket *s, const struct emu_ta
 	for (uint32_t i = 0; i < t->frags; i++, r->frags++) {
 		r->frag[r->frags] = t->frag[i];
 		r->group[r->frags] = (uint16_t)r->groups;
-		r->page[r->frags] = (struct emu_page){ t->frag[i].src_off / EMU_PAGE,
-						       (uint16_t)s->index, t->epoch };
+		r->page[r->frags] = (struct emu_page){
+			t->frag[i].src_off / EMU_PAGE,
+			(uint16_t)emu_pages(t->frag[i].src_off, t->frag[i].len),
+			(uint16_t)s->index, t->epoch };
 	}
 	r->groups++;
 	r->pending--;
@@ -56,7 +58,8 @@ static struct emu_fault *
 shape_fault(struct emu_comm *c, int64_t seq)
 {
 	static const enum emu_fault_kind kinds[] = { EMU_FAULT_FRAG_SIZE, EMU_FAULT_FRAG_ODD_EVEN,
-						     EMU_FAULT_FRAG_COUNT, EMU_FAULT_FRAG_ALIGN };
+						     EMU_FAULT_FRAG_COUNT, EMU_FAULT_FRAG_ALIGN,
+						     EMU_FAULT_FRAG_LARGE };
 	struct emu_fault *f = NULL;
 
 	for (unsigned i = 0; i < sizeof(kinds) / sizeof(kinds[0]) && !f; i++)
@@ -311,11 +314,12 @@ poison(struct emu_comm *c, const struct emu_request *r)
 
 	for (uint32_t i = 0; i < r->frags; i++) {
 		char *page = base + (size_t)r->page[i].page * EMU_PAGE;
+		size_t len = (size_t)r->page[i].pages * EMU_PAGE;
 
 		if (emu_pool_direct(c->pool))
-			memset(page, POISON, EMU_PAGE);
+			memset(page, POISON, len);
 		else
-			emu_copier_fill(&c->copier, page, POISON, EMU_PAGE);
+			emu_copier_fill(&c->copier, page, POISON, len);
 	}
 	emu_copier_wait(&c->copier);
 }
@@ -346,9 +350,10 @@ emu_recv_consumed(struct emu_comm *c, uint64_t seq)
 		const struct emu_page *p = &r->page[i];
 
 		if (p->epoch == r->epoch[p->socket])
-			emu_pool_give(c->pool, &p->page, 1);
+			emu_pool_give_run(c->pool, p->page, p->pages);
 		else
-			lose(c, p->page);
+			for (uint32_t k = 0; k < p->pages; k++)
+				lose(c, p->page + k);
 	}
 	if (c->config->strict)
 		__atomic_store_n(&c->meta->cnt[seq % NCCL_UNPACK_SLOTS], 0xdbdbdbdbdbdbdbdbull,

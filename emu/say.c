@@ -3,12 +3,14 @@
 #include "emu/say.h"
 
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 static nccl_logger sink;
 static bool strict;
+static atomic_flag ending = ATOMIC_FLAG_INIT;
 
 void
 emu_say_to(nccl_logger logger)
@@ -103,6 +105,8 @@ emu_fatal(const char *name, const char *fmt, ...)
 	va_start(ap, fmt);
 	say(NCCL_LOG_WARN, true, name, fmt, ap);
 	va_end(ap);
-	/* other threads are at work: nothing may be torn down under them */
-	_exit(1);
+	/* in this thread, with all others at work, as the real plugin; and no two at once */
+	while (atomic_flag_test_and_set(&ending))
+		pause();
+	exit(1);
 }

@@ -24,7 +24,7 @@ enum nccl_result emu_refuse(const char *name, const char *fmt, ...) EMU_FORMAT(2
 /* A call that makes the real plugin crash or corrupt unnoticed: strict mode aborts;
  * otherwise a WARN and NCCL_INTERNAL_ERROR. */
 enum nccl_result emu_misuse(const char *name, const char *fmt, ...) EMU_FORMAT(2);
-/* A condition that makes the real plugin end the process: a WARN, and exit status 1. */
+/* A condition that makes the real plugin end the process: a WARN, and exit(1) in whatever thread. */
 _Noreturn void emu_fatal(const char *name, const char *fmt, ...) EMU_FORMAT(2);
 
 /* On stderr, when the process ends and the caller's logger may be gone. */

@@ -111,8 +111,8 @@ total_of(struct emu_comm *c, const struct emu_request *r, int64_t seq)
 
 	if (emu_comm_fires(c, EMU_FAULT_SIZE_ZERO, seq))
 		return 0;
-	if (larger)
-		return r->posted + (uint32_t)larger->n;
+	if (larger) /* sizes are int, as the real plugin's */
+		return larger->n < INT32_MAX - (int64_t)r->posted ? r->posted + (uint32_t)larger->n : INT32_MAX;
 	if (smaller)
 		return r->posted > smaller->n ? r->posted - (uint32_t)smaller->n : 0;
 	return r->posted;

@@ -3,7 +3,7 @@
 #include "emu/setup.h"
 
 #include <arpa/inet.h>
-#include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/random.h>
@@ -12,13 +12,10 @@
 #include "emu/say.h"
 #include "emu/wire.h"
 
-/* Everything ever made, to recognise late and repeated callers. */
 static struct {
-	pthread_mutex_t lock;
-	struct emu_dial *dials;
-	struct emu_listen_comm *listens;
-	int comms[2]; /* number made so far, by role */
-} past = { .lock = PTHREAD_MUTEX_INITIALIZER };
+	struct emu_kept dials, listens;
+	atomic_int comms[2]; /* number made so far, by role */
+} past = { { .lock = PTHREAD_MUTEX_INITIALIZER }, { .lock = PTHREAD_MUTEX_INITIALIZER }, { 0 } };
 
 static const struct emu_nic *
 nic_of(struct emu *e, int dev)
@@ -57,12 +54,14 @@ emu_listen(struct emu *e, int dev, void *handle, void **listen_comm)
 	if (!nic)
 		return emu_misuse("bad-dev", "listen: dev %d of %u: dev is the number of a NIC, not "
 				  "of a GPU", dev, e->topology.count);
-	l = calloc(1, sizeof(*l));
+	l = emu_kept_new(&past.listens, sizeof(*l));
 	if (!l)
 		return NCCL_SYSTEM_ERROR;
-	*l = (struct emu_listen_comm){ .magic = EMU_LISTEN_MAGIC, .nic = nic,
-				       .gpu = emu_gpu_current(), .sockets = e->config.sockets,
-				       .helpers = e->config.threads };
+	l->magic = EMU_LISTEN_MAGIC;
+	l->nic = nic;
+	l->gpu = emu_gpu_current();
+	l->sockets = e->config.sockets;
+	l->helpers = e->config.threads;
 	h.data.sin_addr = nic->addr;
 	h.ctrl.sin_addr = ctrl_address(e, nic);
 	l->data_fd = emu_wire_listen(&h.data);
@@ -71,7 +70,8 @@ emu_listen(struct emu *e, int dev, void *handle, void **listen_comm)
 		emu_warn("[listen] %s: %m", inet_ntoa(nic->addr));
 		if (l->data_fd >= 0)
 			close(l->data_fd);
-		free(l);
+		l->closed = true;
+		emu_kept_end(&past.listens, l);
 		return NCCL_SYSTEM_ERROR;
 	}
 	h.nonce = l->nonce;
@@ -80,10 +80,6 @@ emu_listen(struct emu *e, int dev, void *handle, void **listen_comm)
 	memcpy(h.network, nic->network, sizeof(h.network));
 	memset(handle, 0, NCCL_HANDLE_BYTES);
 	memcpy(handle, &h, sizeof(h));
-	pthread_mutex_lock(&past.lock);
-	l->next = past.listens;
-	past.listens = l;
-	pthread_mutex_unlock(&past.lock);
 	*listen_comm = l;
 	return NCCL_OK;
 }
@@ -98,9 +94,7 @@ comm_start(struct emu *e, enum emu_role role, const struct emu_nic *nic, int gpu
 	struct emu_comm *c;
 	int index;
 
-	pthread_mutex_lock(&past.lock);
-	index = past.comms[role]++;
-	pthread_mutex_unlock(&past.lock);
+	index = atomic_fetch_add(&past.comms[role], 1);
 	c = emu_comm_new(role, &e->config, &e->faults, nic, gpu, index);
 	if (!c || !emu_copier_init(&c->copier, gpu))
 		return NULL;
@@ -108,7 +102,8 @@ comm_start(struct emu *e, enum emu_role role, const struct emu_nic *nic, int gpu
 	c->helpers = helpers;
 	nulls = emu_comm_fires(c, EMU_FAULT_SETUP_NULLS, EMU_ANY);
 	early = emu_comm_fires(c, EMU_FAULT_EARLY_COMM, EMU_ANY);
-	*w = (struct emu_wait){ .comm = c, .nulls = 1 + (nulls ? nulls->n : 0), .early = early };
+	*w = (struct emu_wait){ .comm = c, .index = index, .nulls = 1 + (nulls ? nulls->n : 0),
+				.early = early };
 	return c;
 }
 
@@ -139,7 +134,7 @@ wait_poll(struct emu_wait *w, void **comm)
 		w->comm->setup_runs = false;
 	}
 	if (up < 0) {
-		w->given = true;
+		w->given = w->failed = true;
 		emu_comm_close(w->comm);
 		return (enum nccl_result)-up;
 	}
@@ -152,16 +147,20 @@ wait_poll(struct emu_wait *w, void **comm)
 
 /* ---- connect ------------------------------------------------------------------------------- */
 
-/* Has this process connected to that listener before? */
+/* Has this process connected to that listener before, or is it about to? An attempt that failed is
+ * none: with a copy of the handle as it came the real plugin tries again. */
 static bool
 connected_before(uint64_t nonce)
 {
 	bool found = false;
 
-	pthread_mutex_lock(&past.lock);
-	for (struct emu_dial *d = past.dials; d && !found; d = d->next)
-		found = d->to.nonce == nonce;
-	pthread_mutex_unlock(&past.lock);
+	pthread_mutex_lock(&past.dials.lock);
+	for (struct emu_kept_node *n = past.dials.all; n && !found; n = n->all) {
+		const struct emu_dial *d = (const struct emu_dial *)n;
+
+		found = d->to.nonce == nonce && !d->wait.failed;
+	}
+	pthread_mutex_unlock(&past.dials.lock);
 	return found;
 }
 
@@ -170,10 +169,10 @@ dial_known(const struct emu_dial *dial)
 {
 	bool found = false;
 
-	pthread_mutex_lock(&past.lock);
-	for (struct emu_dial *d = past.dials; d && !found; d = d->next)
-		found = d == dial;
-	pthread_mutex_unlock(&past.lock);
+	pthread_mutex_lock(&past.dials.lock);
+	for (struct emu_kept_node *n = past.dials.all; n && !found; n = n->all)
+		found = n == &dial->kept;
+	pthread_mutex_unlock(&past.dials.lock);
 	return found;
 }
 
@@ -190,18 +189,16 @@ dial_new(struct emu *e, const struct emu_nic *nic, const struct emu_handle *h,
 		emu_misuse("network", "connect: %s is on network %s and does not reach %s on %s: "
 			   "the connection will time out", nic->name, nic->network,
 			   inet_ntoa(h->data.sin_addr), h->network);
-	d = calloc(1, sizeof(*d));
+	d = emu_kept_new(&past.dials, sizeof(*d));
 	if (!d)
 		return NCCL_SYSTEM_ERROR;
 	d->magic = EMU_DIAL_MAGIC;
-	d->to = *h;
 	d->memory = memory;
-	if (!comm_start(e, EMU_SEND, nic, emu_gpu_current(), h->sockets, h->helpers, &d->wait))
-		return free(d), NCCL_SYSTEM_ERROR;
-	pthread_mutex_lock(&past.lock);
-	d->next = past.dials;
-	past.dials = d;
-	pthread_mutex_unlock(&past.lock);
+	if (!comm_start(e, EMU_SEND, nic, emu_gpu_current(), h->sockets, h->helpers, &d->wait)) {
+		emu_kept_end(&past.dials, d);
+		return NCCL_SYSTEM_ERROR;
+	}
+	d->to = *h;
 	*out = d;
 	return thread_start(d->wait.comm, emu_setup_dial, d);
 }
@@ -240,21 +237,33 @@ emu_connect(struct emu *e, int dev, void *handle, void **send_comm)
 				  "call again with the same memory, %p", d->memory);
 	if (d->wait.given)
 		return emu_misuse("connect-again", "connect: this handle's connection was given "
-				  "before (send comm %d)", d->wait.comm->index);
-	return wait_poll(&d->wait, send_comm);
+				  "before (send comm %d)", d->wait.index);
+	result = wait_poll(&d->wait, send_comm);
+	if (d->wait.given && !d->wait.early) /* else its thread still reads it */
+		emu_kept_end(&past.dials, d);
+	return result;
 }
 
 /* ---- accept -------------------------------------------------------------------------------- */
 
+/* Why the data of a receive comm will lie outside the pool; NULL: it will not. */
 static const char *
-wrong_nic(const struct emu_comm *c)
+wrong_nic(struct emu_comm *c)
 {
+	char gpus[EMU_GPUS_MAX * 4] = "none";
+	int len = 0;
+
 	if (emu_comm_fires(c, EMU_FAULT_WRONG_NIC, EMU_ANY))
 		return "the fault wrong-nic";
 	if (c->nic->gpus & 1ull << c->gpu)
 		return NULL;
-	return "the GPU that was current at listen() is not local to this NIC: its flow rule is on "
-	       "another NIC";
+	for (int i = 0; i < EMU_GPUS_MAX; i++) {
+		if (c->nic->gpus & 1ull << i)
+			len += snprintf(gpus + len, sizeof(gpus) - (size_t)len, "%s%d", len ? ", " : "", i);
+	}
+	snprintf(c->wrong_nic, sizeof(c->wrong_nic), "GPU %d, current at listen(), is not local to NIC "
+		 "%s, whose GPUs are: %s; its flow rule is on another NIC", c->gpu, c->nic->name, gpus);
+	return c->wrong_nic;
 }
 
 static enum nccl_result
@@ -273,8 +282,7 @@ accept_start(struct emu *e, struct emu_listen_comm *l)
 	}
 	c->no_cmsg = wrong_nic(c);
 	if (c->no_cmsg)
-		emu_info("receive comm %d: GPU %d on %s: %s", c->index, c->gpu, c->nic->name,
-			 c->no_cmsg);
+		emu_info("receive comm %d: %s", c->index, c->no_cmsg);
 	return thread_start(c, emu_setup_accept, l);
 }
 
@@ -307,8 +315,8 @@ emu_accept(struct emu *e, void *listen_comm, void **recv_comm,
 				  "%s is NULL", device ? "*recvDevHandle" : "recvDevHandle");
 	if (l->wait.given)
 		return emu_misuse("accept-again", "accept: a listen comm accepts once: this one %s "
-				  "receive comm %d", atomic_load(&l->wait.comm->up) < 0 ? "failed to make" :
-				  "gave", l->wait.comm->index);
+				  "receive comm %d", l->wait.failed ? "failed to make" : "gave",
+				  l->wait.index);
 	if (!l->wait.comm) {
 		result = accept_start(e, l);
 		if (result)
@@ -328,6 +336,7 @@ enum nccl_result
 emu_listen_close(void *listen_comm)
 {
 	struct emu_listen_comm *l = listen_comm;
+	struct emu_comm *c;
 
 	if (!l)
 		return NCCL_OK; /* as by the real plugin */
@@ -335,16 +344,18 @@ emu_listen_close(void *listen_comm)
 		return emu_misuse("no-listen", "closeListen: %p is no open listen comm",
 				  listen_comm);
 	l->closed = true;
-	if (l->wait.comm && !l->wait.given) {
+	c = l->wait.comm;
+	if (c && !l->wait.given) {
 		emu_warn("[close-listen] closeListen while accept is under way: receive comm %d is given up",
-			 l->wait.comm->index);
-		emu_comm_close(l->wait.comm);
-	} else if (l->wait.comm && l->wait.comm->setup_runs) {
-		/* a comm that was given early: its thread still needs the listeners */
-		pthread_join(l->wait.comm->setup, NULL);
-		l->wait.comm->setup_runs = false;
+			 c->index);
+		emu_comm_close(c);
+	} else if (c && l->wait.early && c->index == l->wait.index && c->setup_runs) {
+		/* given early: its thread still needs the listeners */
+		pthread_join(c->setup, NULL);
+		c->setup_runs = false;
 	}
 	close(l->data_fd);
 	close(l->ctrl_fd);
+	emu_kept_end(&past.listens, l);
 	return NCCL_OK;
 }

@@ -47,23 +47,25 @@ _Static_assert(sizeof(struct emu_handle) <= NCCL_HANDLE_BYTES, "a handle has 128
 
 /* A comm on its way to the caller. */
 struct emu_wait {
-	struct emu_comm *comm;
+	struct emu_comm *comm; /* once given it may be another's          */
+	int index;             /* the comm's                              */
+	bool failed;
 	int64_t nulls;         /* NULL answers still to give              */
 	bool early;            /* given before it is up                   */
 	bool given;            /* or failed: the caller must not come again */
 };
 
 struct emu_dial {
+	struct emu_kept_node kept;
 	uint32_t magic;
-	struct emu_dial *next;
 	struct emu_handle to;
 	const void *memory;    /* the caller's                            */
 	struct emu_wait wait;
 };
 
 struct emu_listen_comm {
+	struct emu_kept_node kept;
 	uint32_t magic;
-	struct emu_listen_comm *next;
 	const struct emu_nic *nic;
 	int gpu, data_fd, ctrl_fd;
 	unsigned sockets, helpers;

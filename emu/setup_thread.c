@@ -71,22 +71,31 @@ dial_failed(const struct emu_comm *c)
 	return NCCL_SYSTEM_ERROR;
 }
 
+/* Of the fault: attempts at a port of ours that nobody listens on, 1 ms apart as the real plugin's. */
+static void
+refusals(struct emu_comm *c, const struct emu_patience *p)
+{
+	struct emu_fault *f = emu_comm_fault(c, EMU_FAULT_CONNECT_REFUSED, EMU_ANY);
+
+	for (int64_t i = 0; f && i < f->n && emu_wire_refused(c->nic->addr, p); i++) {
+		emu_info("send comm %d: connection refused, %lld of %lld", c->index, (long long)i + 1,
+			 (long long)f->n);
+		emu_fault_fired(f);
+		emu_wire_sleep(1000000, p);
+	}
+}
+
 static enum nccl_result
 dial_all(struct emu_comm *c, const struct emu_handle *to)
 {
 	struct emu_patience p = patience(c, c->config->connect_ms);
-	const struct emu_fault *refused = emu_comm_fires(c, EMU_FAULT_CONNECT_REFUSED, EMU_ANY);
 	const struct emu_fault *error = emu_comm_fires(c, EMU_FAULT_CONNECT_ERROR, EMU_ANY);
 	uint32_t rule;
 
 	delay(c, &p);
 	if (error)
 		return (enum nccl_result)error->n;
-	for (int64_t i = 0; refused && i < refused->n; i++) {
-		emu_info("send comm %d: the fault connect-refused, %lld of %lld", c->index,
-			 (long long)i + 1, (long long)refused->n);
-		emu_wire_sleep(1000000, &p);
-	}
+	refusals(c, &p);
 	if (strcmp(to->network, c->nic->network)) {
 		emu_wire_sleep((uint64_t)c->config->connect_ms * 1000000u, &p);
 		errno = ETIMEDOUT;

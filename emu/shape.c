@@ -64,6 +64,8 @@ wanted(struct emu_shape *s)
 		return (struct emu_cut){ 0, clamp((uint64_t)s->fault->n, 1, EMU_PAGE) };
 	case EMU_FAULT_FRAG_ODD_EVEN:
 		return (struct emu_cut){ i % 2, 2 * (1 + emu_rng_below(&s->rng, 1000)) + i % 2 };
+	case EMU_FAULT_FRAG_LARGE:
+		return (struct emu_cut){ emu_rng_below(&s->rng, EMU_PAGE), (uint32_t)s->fault->n };
 	case EMU_FAULT_FRAG_ALIGN: /* each length is 1 more than a multiple of 16 */
 		return (struct emu_cut){ i / 16 % 16, 16 * (1 + emu_rng_below(&s->rng, 200)) + 1 };
 	default:

@@ -19,8 +19,8 @@ struct emu_shape {
 };
 
 struct emu_cut {
-	uint32_t src; /* offset in its page   */
-	uint32_t len; /* at least 1, src + len <= EMU_PAGE */
+	uint32_t src; /* offset in its first page */
+	uint32_t len; /* at least 1, src + len <= EMU_PAGE but with frag-large */
 };
 
 /* A chunk [offset, offset + len) of a request of @total bytes. Fragments are counted as if

@@ -22,13 +22,15 @@ progress(const struct emu_comm *c)
 }
 
 static bool
-any_dead(const struct emu_comm *c)
+any_ended(const struct emu_comm *c)
 {
-	for (unsigned i = 0; i < c->sockets; i++) {
-		if (atomic_load(&c->socket[i].dead))
-			return true;
-	}
-	return false;
+	bool ended = false;
+
+	for (unsigned i = 0; i < c->helpers; i++)
+		ended |= atomic_load(&c->helper[i].ended);
+	for (unsigned i = 0; i < c->sockets; i++)
+		ended |= atomic_load(&c->socket[i].lies);
+	return ended;
 }
 
 static const char *
@@ -36,8 +38,8 @@ reason(const struct emu_comm *c)
 {
 	const struct emu_request *r = &c->request[c->ring.done % EMU_REQUESTS];
 
-	if (any_dead(c))
-		return "a data connection is gone, of which the real plugin says nothing";
+	if (any_ended(c))
+		return "a data connection is gone, and no result tells of it";
 	if (c->role == EMU_RECV && r->pending && !emu_pool_left(c->pool))
 		return "no bounce page is free: receives that are done and not consumed have them";
 	if (c->role == EMU_RECV && !r->known)

@@ -15,12 +15,32 @@
 #include "emu/helper.h"
 #include "emu/say.h"
 
+/* One fragment over pages that lie one after the other. */
+static bool
+plan_large(struct emu_comm *c, struct emu_socket *s, struct emu_task *t)
+{
+	struct emu_shape next = t->shape;
+	struct emu_cut cut = emu_shape_next(&next);
+
+	s->fills = s->filled = 0;
+	if (!emu_pool_take_run(c->pool, emu_pages(cut.src, cut.len), &s->fill[0].page))
+		return false;
+	t->shape = next;
+	s->fill[0].src = cut.src;
+	s->fill[0].len = cut.len;
+	s->fill[0].got = 0;
+	s->fills = 1;
+	return true;
+}
+
 /* Chooses pages and lengths of the next fragments. False: no page is free. */
 static bool
 plan(struct emu_comm *c, struct emu_socket *s, struct emu_task *t)
 {
 	uint32_t page[EMU_BATCH], pages;
 
+	if (t->shape.fault && t->shape.fault->kind == EMU_FAULT_FRAG_LARGE)
+		return plan_large(c, s, t);
 	pages = emu_pool_take(c->pool, page, EMU_BATCH);
 	s->fills = s->filled = 0;
 	while (s->fills < pages && t->shape.left) {
@@ -139,10 +159,12 @@ emu_step_recv(struct emu_helper *h, struct emu_socket *s, struct emu_task *t)
 	n = recvmsg(s->fd, &msg, MSG_DONTWAIT);
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return EMU_STEP_BLOCKED;
-	if (n <= 0 || !account(h, s, t, (uint32_t)n)) {
-		s->dead = true; /* and not reported, as in the real plugin */
-		return EMU_STEP_IDLE;
+	if (n <= 0) {
+		errno = n ? errno : 0;
+		return emu_helper_lost(h, s);
 	}
+	if (!account(h, s, t, (uint32_t)n))
+		return EMU_STEP_END; /* gpu.c has said why */
 	atomic_fetch_add(&s->landed, (uint64_t)n);
 	/* else the sender may wait 40 ms for the last acknowledgement */
 	setsockopt(s->fd, IPPROTO_TCP, TCP_QUICKACK, &on, sizeof(on));

@@ -59,12 +59,10 @@ emu_step_send(struct emu_helper *h, struct emu_socket *s, struct emu_task *t)
 		from = t->gpu ? staged(h, s, t, &n) : t->src + t->moved;
 	}
 	sent = from ? send(s->fd, from, limit(t, n), MSG_DONTWAIT) : -1;
-	if (sent < 0) {
-		if (from && (errno == EAGAIN || errno == EINTR))
-			return EMU_STEP_BLOCKED;
-		s->dead = true; /* reported to nobody */
-		return EMU_STEP_IDLE;
-	}
+	if (!from)
+		return EMU_STEP_END; /* no memory, or gpu.c has said why */
+	if (sent < 0)
+		return errno == EAGAIN || errno == EINTR ? EMU_STEP_BLOCKED : emu_helper_lost(h, s);
 	t->moved += (uint32_t)sent;
 	if (t->moved == t->len)
 		s->staged_len = 0;

@@ -55,8 +55,9 @@ emu_wire_sleep(uint64_t ns, const struct emu_patience *p)
 	return false;
 }
 
-int
-emu_wire_listen(struct sockaddr_in *addr)
+/* A socket at @addr with a port of its own, which is set there; -1: errno. */
+static int
+bound(struct sockaddr_in *addr, bool listens)
 {
 	socklen_t len = sizeof(*addr);
 	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -65,7 +66,7 @@ emu_wire_listen(struct sockaddr_in *addr)
 	addr->sin_port = 0;
 	if (fd < 0)
 		return -1;
-	if (bind(fd, (struct sockaddr *)addr, sizeof(*addr)) || listen(fd, 64) ||
+	if (bind(fd, (struct sockaddr *)addr, sizeof(*addr)) || (listens && listen(fd, 64)) ||
 	    getsockname(fd, (struct sockaddr *)addr, &len)) {
 		int error = errno;
 
@@ -74,6 +75,12 @@ emu_wire_listen(struct sockaddr_in *addr)
 		return -1;
 	}
 	return fd;
+}
+
+int
+emu_wire_listen(struct sockaddr_in *addr)
+{
+	return bound(addr, true);
 }
 
 static bool
@@ -89,6 +96,21 @@ connected(int fd, const struct sockaddr_in *to, const struct emu_patience *p)
 	if (getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &len) == 0 && error)
 		errno = error;
 	return error == 0;
+}
+
+bool
+emu_wire_refused(struct in_addr at, const struct emu_patience *p)
+{
+	struct sockaddr_in to = { .sin_addr = at };
+	int closed = bound(&to, false); /* nobody listens there, and nobody else can */
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	bool refused = closed >= 0 && fd >= 0 && !connected(fd, &to, p) && errno == ECONNREFUSED;
+
+	if (closed >= 0)
+		close(closed);
+	if (fd >= 0)
+		close(fd);
+	return refused;
 }
 
 /* A refused connection has no listener yet: retries every 1 ms, as the real plugin. */

@@ -27,6 +27,8 @@ struct emu_patience {
 
 /* Listens on an ephemeral port of @addr and sets the port there. -1: failed, errno. */
 int emu_wire_listen(struct sockaddr_in *addr);
+/* An attempt at that address of this host that its kernel refuses; false: it did not. */
+bool emu_wire_refused(struct in_addr at, const struct emu_patience *p);
 /* A connected socket, or -1. @from: the address to connect from; NULL: any. */
 int emu_wire_dial(const struct sockaddr_in *to, const struct in_addr *from,
 		  const struct emu_patience *p);

@@ -33,6 +33,7 @@ without_waiting() {
 ok "set-up: NULL requests; small fragments of chunks in turn" without_waiting
 ok "2047 fragments a message, last chunk first" \
 	faulty "frag-count:n=2047;socket-reverse;rule-late" 0 "$all_well"
+ok "fragments over several pages" faulty "frag-large" 0 "$all_well"
 
 export TCPX_EMU_MODE=faithful
 real_delays() { # longer than a handshake, and one direction stands long before the other

@@ -59,6 +59,7 @@ child(const char *env, int (*body)(void *), void *arg, int text)
 	dup2(text, STDERR_FILENO);
 	close(text);
 	signal(SIGABRT, SIG_DFL);
+	signal(SIGPIPE, SIG_IGN); /* which a client of this plugin must: its sends raise it */
 	environment(env);
 	exit(body(arg)); /* so that a fault that never happened is reported */
 }

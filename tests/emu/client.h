@@ -52,6 +52,8 @@ _Noreturn void check_failed(const char *what, const char *file, int line);
 
 /* The plugin, initialised. */
 const struct nccl_net_v7 *plugin(void);
+/* The same with a logger of the caller's. */
+const struct nccl_net_v7 *plugin_with(nccl_logger logger);
 /* Found, no more. */
 const struct nccl_net_v7 *plugin_only(void);
 void log_to_stderr(enum nccl_log_level level, unsigned long subsys, const char *file, int line,

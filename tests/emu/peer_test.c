@@ -6,6 +6,7 @@
 #include <stdint.h>
 /* cmocka wants these first */
 #include <cmocka.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -105,6 +106,88 @@ silence(void *arg)
 	return 0;
 }
 
+/* Set by the plugin's line of a lost data connection. */
+static _Atomic bool line_said;
+
+static void
+listener(enum nccl_log_level level, unsigned long subsys, const char *file, int line, const char *fmt, ...)
+{
+	char text[600];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	if (strstr(text, "Connection closed by remote peer"))
+		line_said = true;
+	log_to_stderr(level, subsys, file, line, "%s", text);
+}
+
+/* The first receive's bytes are held back on socket 1 while the second's connection, socket 2, is lost.
+ * With a thread for both nothing of socket 1 is read any more; with two it is. */
+static int
+a_connection_is_lost(void *arg)
+{
+	const bool *one_thread = arg;
+	uint64_t held_until = now_ms() + 600, end = now_ms() + FOREVER_MS;
+	void *send[2], *recv[2], *at;
+	int sent = 0, done = 0, early = 0, size = 1000, tag = 0;
+
+	plugin_with(listener);
+	pair_start(&p);
+	for (unsigned i = 0; i < 2; i++) {
+		at = p.to + i * p.place;
+		CHECK(pair_send(&p, size, &send[i]) == NCCL_OK);
+		CHECK(plugin()->irecv(p.recv, 1, &at, &size, &tag, &p.to_mh, &recv[i]) == NCCL_OK);
+	}
+	while (!line_said) {
+		if (sent < 2)
+			CHECK(plugin()->test(send[sent], &done, NULL) == NCCL_OK);
+		sent += done;
+		if (!early)
+			CHECK(plugin()->test(recv[0], &early, NULL) == NCCL_OK);
+		CHECK(now_ms() < end);
+	}
+	if (early) /* the held bytes came before the line: nothing can be said */
+		return 0;
+	done = 0;
+	/* half a second more than it is held back */
+	while (!done && now_ms() < (*one_thread ? held_until + 500 : end))
+		CHECK(plugin()->test(recv[0], &done, NULL) == NCCL_OK);
+	CHECK(!!done == !*one_thread);
+	return 0;
+}
+
+/* The sender's end of a data connection is shut down: its next send() raises SIGPIPE. */
+static int
+a_signal(void *arg)
+{
+	enum nccl_result sender, receiver;
+	bool done;
+
+	signal(SIGPIPE, SIG_DFL);
+	both_sides(&sender, &receiver, &done, FOREVER_MS);
+	return 0;
+}
+
+static void
+lost_connections(void **state)
+{
+	const char *close = FAITHFUL FAULT("data-close:role=recv,req=1,byte=0;"
+					   "socket-delay:role=recv,req=0,ms=600");
+	bool one = true, two = false;
+	char env[300];
+	struct outcome o;
+
+	snprintf(env, sizeof(env), "%s|NCCL_NSOCKS_PERTHREAD=4|NCCL_SOCKET_NTHREADS=1", close);
+	must_say("data-closed", env, a_connection_is_lost, &one);
+	snprintf(env, sizeof(env), "%s|NCCL_NSOCKS_PERTHREAD=2|NCCL_SOCKET_NTHREADS=2", close);
+	must_say("data-closed", env, a_connection_is_lost, &two);
+	o = run_child(FAITHFUL FAULT("data-close:role=send,byte=100000"), a_signal, NULL);
+	if (!WIFSIGNALED(o.status) || WTERMSIG(o.status) != SIGPIPE)
+		fail_msg("no SIGPIPE: status 0x%x, text:\n%s", (unsigned)o.status, o.text);
+}
+
 /* The sender is another process, and is killed in the middle of its third message. */
 static int
 loses_its_peer(void *arg)
@@ -163,8 +246,8 @@ peers(void **state)
 		 "|NCCL_DYNAMIC_CHUNK_SIZE=262144", control_gone, NULL);
 	must_say("ctrl-closed", STRICT FAULT("ctrl-close:role=recv"), sender_is_not_told, NULL);
 	must_pass(STRICT FAULT("false-done:byte=100000"), false_success, NULL);
-	must_pass(STRICT FAULT("data-close:role=send,byte=100000"), silence, NULL);
-	must_pass(STRICT FAULT("data-close:role=recv,byte=0"), silence, NULL);
+	must_say("data-closed", STRICT FAULT("data-close:role=send,byte=100000"), silence, NULL);
+	must_say("data-closed", STRICT FAULT("data-close:role=recv,byte=0"), silence, NULL);
 	must_pass(STRICT FAULT("half-open:role=recv"), silence, NULL);
 	must_pass(STRICT FAULT("kill:role=send,req=2,byte=100"), loses_its_peer, NULL);
 }
@@ -174,6 +257,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(peers),
+		cmocka_unit_test(lost_connections),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

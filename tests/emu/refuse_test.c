@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 
 #include "emu/client.h"
 
@@ -249,6 +250,64 @@ lenient_environments(void **state)
 	must_pass(HOST "NCCL_GPUDIRECTTCPX_TX_BINDINGS=eth1", init_works, NULL);
 }
 
+/* ---- what the text has ----------------------------------------------------------------------- */
+
+static void
+tells(const char *text, int status, const char *env, int (*body)(void *))
+{
+	struct outcome o = run_child(env, body, NULL);
+
+	if (!WIFEXITED(o.status) || WEXITSTATUS(o.status) != status || !said(&o, text))
+		fail_msg("exit %d and \"%s\" expected with %s; status 0x%x, text:\n%s", status, text, env,
+			 (unsigned)o.status, o.text);
+}
+
+/* The driver is looked for at the first listen(). */
+static int
+listens(void *arg)
+{
+	char handle[NCCL_HANDLE_BYTES];
+	void *listen;
+
+	CHECK(plugin_only()->init(log_to_stderr) == NCCL_OK);
+	CHECK(plugin_only()->listen(0, handle, &listen) == NCCL_OK);
+	return 0;
+}
+
+static int
+moves_one(void *arg)
+{
+	void *send, *recv;
+
+	pair_start(&p);
+	pair_exchange(&p, 1, 100, &send, &recv);
+	return 0;
+}
+
+static void
+last_wish(void)
+{
+	fputs("the client's atexit\n", stderr);
+}
+
+static int
+moves_one_with_a_last_wish(void *arg)
+{
+	atexit(last_wish);
+	return moves_one(arg);
+}
+
+static void
+what_a_line_names(void **state)
+{
+	tells("/nonexistent.so", 0, "TCPX_CUDA_LIBRARY=/nonexistent.so", listens);
+	tells("connection refused, 3 of 3", 0, STRICT "|TCPX_EMU_FAULT=connect-refused:n=3", moves_one);
+	tells("GPU 5, current at listen(), is not local to NIC eth1, whose GPUs are: 0, 1;", 1,
+	      FAITHFUL "|TCPX_EMU_GPU=5", moves_one);
+	/* exit(), as by the real plugin */
+	tells("the client's atexit", 1, FAITHFUL "|TCPX_EMU_GPU=5", moves_one_with_a_last_wish);
+}
+
 int
 main(void)
 {
@@ -256,6 +315,7 @@ main(void)
 		cmocka_unit_test(what_the_real_one_refuses),
 		cmocka_unit_test(bad_environments),
 		cmocka_unit_test(lenient_environments),
+		cmocka_unit_test(what_a_line_names),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -8,6 +8,7 @@
 /* cmocka wants these first */
 #include <cmocka.h>
 #include <dlfcn.h>
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -78,6 +79,62 @@ what_the_real_one_takes(void **state)
 {
 	must_say("consume-send", STRICT, takes, NULL);
 	must_say("consume-send", FAITHFUL, takes, NULL);
+}
+
+/* With a copy of the handle from before the attempt. */
+static int
+connects_after_a_failure(void *arg)
+{
+	char copy[NCCL_HANDLE_BYTES];
+	enum nccl_result result = NCCL_OK;
+	struct halves h;
+
+	halves_listen(&h);
+	memcpy(copy, h.handle, sizeof(copy));
+	while (result == NCCL_OK && !h.send)
+		result = plugin()->connect(0, h.handle, &h.send, NULL);
+	CHECK(result == NCCL_SYSTEM_ERROR);
+	memcpy(h.handle, copy, sizeof(copy));
+	halves_meet(&h);
+	return 0;
+}
+
+static void
+a_failed_connect_may_be_repeated(void **state)
+{
+	must_pass(STRICT "|TCPX_EMU_FAULT=connect-error:comm=0", connects_after_a_failure, NULL);
+	must_pass(FAITHFUL "|TCPX_EMU_FAULT=connect-error:comm=0", connects_after_a_failure, NULL);
+}
+
+/* Bytes that the heap has given out. */
+static size_t
+heap(void)
+{
+	return mallinfo2().uordblks + mallinfo2().hblkhd;
+}
+
+static int
+pairs_come_and_go(void *arg)
+{
+	size_t before = 0, each;
+	struct pair p;
+
+	for (unsigned i = 0; i < 300; i++) {
+		if (i == 100)
+			before = heap(); /* as many are kept as are kept at all */
+		pair_connect(&p, 0);
+		pair_close(&p);
+	}
+	each = (heap() - before) / 200;
+	fprintf(stderr, "%zu bytes a pair\n", each);
+	CHECK(each < 256);
+	return 0;
+}
+
+static void
+nothing_is_left_of_a_pair(void **state)
+{
+	must_pass(FAITHFUL "|NCCL_NSOCKS_PERTHREAD=1", pairs_come_and_go, NULL);
 }
 
 static void
@@ -214,6 +271,8 @@ main(void)
 		cmocka_unit_test(only_version_7_is_exported),
 		cmocka_unit_test(random_sizes),
 		cmocka_unit_test(what_the_real_one_takes),
+		cmocka_unit_test(a_failed_connect_may_be_repeated),
+		cmocka_unit_test(nothing_is_left_of_a_pair),
 		cmocka_unit_test(software_gpu),
 		cmocka_unit_test(copies_do_not_wait_for_kernels),
 		cmocka_unit_test(a_chunk_for_each_socket),

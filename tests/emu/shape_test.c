@@ -34,7 +34,11 @@ cut_all(const struct emu_fault *f, uint64_t seed, uint32_t len)
 	while (s.left) {
 		struct emu_cut cut = emu_shape_next(&s);
 
-		assert_true(cut.len >= 1 && cut.src + cut.len <= EMU_PAGE);
+		if (f && f->kind == EMU_FAULT_FRAG_LARGE)
+			assert_true(cut.src < EMU_PAGE && (cut.len <= f->n || cut.len <= EMU_PAGE));
+		else
+			assert_true(cut.src + cut.len <= EMU_PAGE);
+		assert_true(cut.len >= 1);
 		sum += cut.len;
 	}
 	assert_int_equal(sum, len);
@@ -49,11 +53,13 @@ any_shape_covers_a_chunk(void **state)
 	for (unsigned i = 0; i < 300; i++) {
 		static const enum emu_fault_kind kinds[] = {
 			EMU_FAULT_FRAG_SIZE, EMU_FAULT_FRAG_ODD_EVEN, EMU_FAULT_FRAG_ALIGN,
-			EMU_FAULT_FRAG_COUNT,
+			EMU_FAULT_FRAG_COUNT, EMU_FAULT_FRAG_LARGE,
 		};
 		uint32_t len = 1 + emu_rng_below(&rng, i % 2 ? 5000 : 2047 * EMU_PAGE);
-		struct emu_fault f = fault(kinds[i % 4], 1 + emu_rng_below(&rng, EMU_PAGE));
+		struct emu_fault f = fault(kinds[i % 5], 1 + emu_rng_below(&rng, EMU_PAGE));
 
+		if (f.kind == EMU_FAULT_FRAG_LARGE)
+			f.n *= 16;
 		if (f.kind == EMU_FAULT_FRAG_COUNT && f.n > 2047)
 			f.n = 2047;
 		assert_true(cut_all(&f, i, len) <= 2047);
@@ -136,16 +142,35 @@ moves_so(void *arg)
 	return 0;
 }
 
+static int
+moves_many(void *arg)
+{
+	struct work w = { .comms = 1, .messages = 40, .max = CHUNK, .whole = true, .seed = 9 };
+
+	plugin();
+	pair_connect(&p, 0);
+	pair_memory(&p, w.max);
+	CHECK(pairs_move(&p, &w));
+	pair_close(&p);
+	return 0;
+}
+
 static void
 a_client_takes_any_shape(void **state)
 {
 	struct shape_case ones = { 2000, 2000, 1, false }, large = { 4095 * 20 + 3, 21, 4095, false };
 	struct shape_case most = { CHUNK, 2047, 0, false }, two = { 2 * CHUNK, 2048, 0, false };
+	struct shape_case over = { 9000 * 20 + 3, 21, 9000, false };
 	struct shape_case any = { CHUNK, 0, 0, false }, places = { CHUNK, 0, 0, true };
 
 	must_pass(FAITHFUL "|TCPX_EMU_FAULT=frag-size:n=1", moves_so, &ones);
 	must_pass(FAITHFUL "|TCPX_EMU_FAULT=frag-size:n=1", moves_so, &any);
 	must_pass(FAITHFUL "|TCPX_EMU_FAULT=frag-size:n=4095", moves_so, &large);
+	must_pass(FAITHFUL "|TCPX_EMU_FAULT=frag-large", moves_so, &over);
+	must_pass(FAITHFUL "|TCPX_EMU_FAULT=frag-large:n=65536", moves_so, &any);
+	/* more messages than the pool has pages for: they come back */
+	must_pass(FAITHFUL "|TCPX_EMU_FAULT=frag-large|TCPX_EMU_POOL=3000|NCCL_NSOCKS_PERTHREAD=1",
+		  moves_many, NULL);
 	must_pass(FAITHFUL "|TCPX_EMU_FAULT=frag-odd-even", moves_so, &any);
 	must_pass(FAITHFUL "|TCPX_EMU_FAULT=frag-align", moves_so, &places);
 	must_pass(FAITHFUL "|TCPX_EMU_FAULT=frag-count:n=2047", moves_so, &most);
