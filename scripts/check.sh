@@ -173,8 +173,10 @@ longer() {
 
 # All of the product and what the acceptance run needs beside it.
 if [ "$long" ] && [ -e build/build.ninja ] && compiled product build product \
-	tests/fake/libcuda_fake.so tests/unit/seal/exit_test tests/deaths/deaths_test; then
+	tests/fake/libcuda_fake.so tests/unit/seal/exit_test tests/deaths/deaths_test \
+	tests/stranger/stranger_test; then
 	longer acceptance sh scripts/acceptance.sh build
+	longer stranger build/tests/stranger/stranger_test build/emu/libnccl-net-tcpx-emu.so 67108864 48
 	longer exits build/tests/unit/seal/exit_test 1000
 	for test in over_tcp with_a_secret over_a_plugin; do
 		longer "nth-$test" env EMU_LIBRARY="$PWD/build-asan/emu/libnccl-net-tcpx-emu.so" \
