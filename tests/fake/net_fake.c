@@ -127,6 +127,8 @@ fake_init(nccl_logger logger)
 	       net_fake.device_count);
 	if (net_fake.calls[NET_FAKE_INIT] > net_fake.calls[NET_FAKE_FINALIZE])
 		return wrong("init twice");
+	if (net_fake.result[NET_FAKE_INIT])
+		logger(NCCL_LOG_WARN, NCCL_SUBSYS_INIT, "fake", 8, "a fake setting is wrong");
 	return called(NET_FAKE_INIT);
 }
 
@@ -161,7 +163,7 @@ fake_properties(int dev, PROPS *props)
 	props->device_version = net_fake.device_version;
 #endif
 #if FAKE_VERSION >= 9
-	props->max_p2p_bytes = 1ull << 40;
+	props->max_p2p_bytes = net_fake.p2p_bytes ? net_fake.p2p_bytes : 1ull << 40;
 #endif
 	return NCCL_OK;
 }

@@ -40,6 +40,7 @@ struct net_fake {
 	int device_type, device_version;
 	int ptr_support;
 	bool no_pci;
+	uint64_t p2p_bytes;         /* v9 and later: bytes of a message                      */
 	int nulls;                  /* connect() and accept() say "not yet" so often         */
 	int early;                  /* and isend() and irecv() then, for each comm           */
 	int delay;                  /* calls of test() before a request is done              */

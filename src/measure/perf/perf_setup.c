@@ -116,7 +116,7 @@ try_plugin(const struct tcpx_cfg *cfg)
 static int
 go_without_plugin(struct perf_args *a, const char *command)
 {
-	char text[256];
+	char text[512];
 
 	tcpx_err_last(text, sizeof(text));
 	tool_fail(TOOL_DENIED, command, "no plugin can be used: %s%s", text,

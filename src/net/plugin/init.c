@@ -5,7 +5,9 @@
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include "base/clock.h"
@@ -20,7 +22,19 @@ struct call {
 	void *ctx;
 	enum nccl_result result;
 	bool done, left;
+	/* the thread's until done */
+	char words[PLUG_WORDS];
 };
+
+/* Where this thread's init() has its warnings; NULL: it is in none. */
+static _Thread_local char *words_of;
+
+void
+plug_init_heard(const char *text)
+{
+	if (words_of)
+		snprintf(words_of, PLUG_WORDS, "%s", text);
+}
 
 static void
 call_free(struct call *c)
@@ -35,9 +49,12 @@ run(void *arg)
 {
 	struct call *c = arg;
 	void *ctx = NULL;
-	enum nccl_result result = c->abi->init(c->table, &ctx, plug_logger, plug_profiler);
+	enum nccl_result result;
 	bool left;
 
+	words_of = c->words;
+	result = c->abi->init(c->table, &ctx, plug_logger, plug_profiler);
+	words_of = NULL;
 	pthread_mutex_lock(&c->lock);
 	c->ctx = ctx;
 	c->result = result;
@@ -86,7 +103,7 @@ call_new(const struct plug *p)
 }
 
 int
-plug_init(struct plug *p, uint64_t limit_ns, enum nccl_result *result)
+plug_init(struct plug *p, uint64_t limit_ns, enum nccl_result *result, char words[PLUG_WORDS])
 {
 	uint64_t until_ns = tcpx_clock_now(&tcpx_clock_system) + limit_ns;
 	struct timespec until = { (time_t)(until_ns / TCPX_SEC), (long)(until_ns % TCPX_SEC) };
@@ -105,8 +122,10 @@ plug_init(struct plug *p, uint64_t limit_ns, enum nccl_result *result)
 	done = c->done;
 	c->left = !done;
 	*result = c->result;
-	if (done)
+	if (done) {
 		p->ctx = c->ctx;
+		memcpy(words, c->words, PLUG_WORDS);
+	}
 	pthread_mutex_unlock(&c->lock);
 	if (!done)
 		return -ETIMEDOUT;

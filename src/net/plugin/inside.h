@@ -13,7 +13,6 @@
 
 struct plug_device {
 	struct plug_props props;
-	uint64_t size_max; /* of a message */
 };
 
 struct plug {
@@ -26,7 +25,7 @@ struct plug {
 	unsigned users;
 	bool ready;                 /* initialised                                       */
 	int failed;                 /* the code of its failed init(), which is final     */
-	char why[160];              /* the failure in words                              */
+	char why[400];              /* the failure in words                              */
 	int device_count;
 	struct plug_device *device;
 	/* Given up while the plugin was still connecting them; plug_lost_poll() ends them. */

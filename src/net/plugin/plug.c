@@ -119,7 +119,8 @@ read_device(struct plug *p, int dev, char why[WHY_BYTES])
 	d->props.recvs_max = facts.max_recvs > 0 ? (uint32_t)facts.max_recvs : 1;
 	d->props.requests_max = p->abi->requests;
 	/* test() returns sizes as int in every version */
-	d->size_max = facts.size_max && facts.size_max < INT32_MAX ? facts.size_max : INT32_MAX;
+	d->props.size_max = facts.size_max && facts.size_max < INT32_MAX ? (uint32_t)facts.size_max :
+			    INT32_MAX;
 	return 0;
 }
 
@@ -152,14 +153,15 @@ static int
 start(struct plug *p, char why[WHY_BYTES])
 {
 	enum nccl_result result;
-	int rc = plug_init(p, INIT_NS, &result);
+	char words[PLUG_WORDS] = "";
+	int rc = plug_init(p, INIT_NS, &result, words);
 
 	if (rc)
 		return because(why, rc, rc == -ETIMEDOUT ? "its init() has not returned for %llu s" :
 			       "no thread for its init() of %llu s", INIT_NS / TCPX_SEC);
 	if (result != NCCL_OK)
-		return because(why, -ELIBBAD, "its init() says %s (%d)",
-			       plug_result_text(result), (int)result);
+		return because(why, -ELIBBAD, "its init() says %s (%d)%s%s", plug_result_text(result),
+			       (int)result, words[0] ? ", and before that: " : "", words);
 	rc = check_table(p->abi, p->table, p->abi->need_count, why);
 	return rc ? rc : read_devices(p, why);
 }

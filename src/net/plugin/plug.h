@@ -25,6 +25,7 @@ struct plug_props {
 	bool unpack;        /* payload lands in bounce pages: device handle, consumed()  */
 	bool gpu, host;     /* kinds of memory it takes                                  */
 	uint32_t recvs_max; /* a group of irecv()                                        */
+	uint32_t size_max;  /* of a message                                              */
 	uint32_t requests_max; /* of a comm, at once: PLUG_REQUESTS; of a plugin v6 8    */
 };
 

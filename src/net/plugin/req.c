@@ -24,7 +24,7 @@ static int
 check_post(struct plug_comm *c, const void *mem, uint32_t len, const struct plug_mr *mr)
 {
 	uintptr_t at = (uintptr_t)mem;
-	uint64_t size_max = c->plug->device[c->dev].size_max;
+	uint64_t size_max = c->plug->device[c->dev].props.size_max;
 
 	if (!c->over)
 		return tcpx_fail(TCPX_SUB_NET, TCPX_ESTATE, "%s: a message before the comm stands",

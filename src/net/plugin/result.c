@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "net/plugin/init.h"
 #include "net/plugin/inside.h"
 #include "net/plugin/result.h"
 
@@ -76,16 +77,21 @@ void
 plug_logger(enum nccl_log_level level, unsigned long subsys, const char *file, int line,
 	    const char *fmt, ...)
 {
+	bool warns = level == NCCL_LOG_WARN || level == NCCL_LOG_ABORT;
+	bool wanted = tcpx_log_on(level_of(level), TCPX_SUB_NET);
 	char text[LINE_BYTES];
 	va_list ap;
 
-	if (!tcpx_log_on(level_of(level), TCPX_SUB_NET))
+	if (!warns && !wanted)
 		return;
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
 	text[strcspn(text, "\n")] = '\0';
-	tcpx_log_write(level_of(level), TCPX_SUB_NET, "plugin: %s", text);
+	if (warns)
+		plug_init_heard(text);
+	if (wanted)
+		tcpx_log_write(level_of(level), TCPX_SUB_NET, "plugin: %s", text);
 }
 
 enum nccl_result

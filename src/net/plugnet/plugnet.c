@@ -37,33 +37,39 @@ setting(const char *name, uint32_t low, uint32_t high, uint32_t otherwise)
 	return (uint32_t)v;
 }
 
-/* The requests that a comm of any device takes at once. */
-static uint32_t
-requests_max(struct plug *plug)
+/* What any device takes: requests of a comm at once, bytes of a message. */
+static void
+least(struct plug *plug, uint32_t *requests, uint32_t *bytes)
 {
-	uint32_t most = PLUGNET_WINDOW;
 	struct plug_props props;
 
-	for (int i = 0; i < plug_devices(plug); i++)
-		if (plug_properties(plug, i, &props) == 0 && props.requests_max < most)
-			most = props.requests_max;
-	return most;
+	*requests = PLUGNET_WINDOW;
+	*bytes = PLUGNET_CHUNK_MAX;
+	for (int i = 0; i < plug_devices(plug); i++) {
+		if (plug_properties(plug, i, &props))
+			continue;
+		*requests = props.requests_max < *requests ? props.requests_max : *requests;
+		*bytes = props.size_max < *bytes ? props.size_max : *bytes;
+	}
+	if (*bytes > PLUGNET_PAGE) /* a receive is posted with whole pages */
+		*bytes = *bytes / PLUGNET_PAGE * PLUGNET_PAGE;
 }
 
 /* Cuts the wanted chunk and window to the plugin's limits. */
 static void
 set_limits(struct tcpx_net *net, const struct tcpx_net_params *params, uint32_t dynamic)
 {
-	uint32_t most = dynamic && dynamic < PLUGNET_CHUNK_MAX ? dynamic : PLUGNET_CHUNK_MAX;
-	uint32_t requests = requests_max(net->plug);
+	uint32_t requests, most;
 
+	least(net->plug, &requests, &most);
+	most = dynamic && dynamic < most ? dynamic : most;
 	net->chunk = params->chunk ? params->chunk : dynamic ? dynamic : PLUGNET_CHUNK;
 	if (net->chunk > most) {
 		if (params->chunk && most == dynamic)
 			tcpx_warn(TCPX_SUB_NET, "chunk %u is cut to %u: NCCL_DYNAMIC_CHUNK_SIZE "
 				  "is what the plugin sends as one piece", net->chunk, most);
 		else if (params->chunk)
-			tcpx_warn(TCPX_SUB_NET, "chunk %u is cut to %u, the most that a receive "
+			tcpx_warn(TCPX_SUB_NET, "chunk %u is cut to %u, the most that a message "
 				  "of the plugin may have", net->chunk, most);
 		net->chunk = most;
 	}

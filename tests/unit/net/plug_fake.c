@@ -125,7 +125,7 @@ plug_properties(struct plug *p, int dev, struct plug_props *out)
 		return blame("properties of no device");
 	*out = (struct plug_props){ .speed_mbps = 200000, .unpack = plug_fake.unpack,
 				    .gpu = true, .host = true, .recvs_max = 1,
-				    .requests_max = plug_fake.requests };
+				    .requests_max = plug_fake.requests, .size_max = INT32_MAX };
 	snprintf(out->name, sizeof(out->name), "%s", plug_fake.dev[dev]);
 	snprintf(out->pci, sizeof(out->pci), "%s", plug_fake.pci[dev] ? plug_fake.pci[dev] : "");
 	return 0;

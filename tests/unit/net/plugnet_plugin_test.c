@@ -27,6 +27,8 @@ struct ends {
 	uint32_t chunk, window;
 };
 
+static uint64_t p2p_bytes; /* of the next plugin's messages; 0: no limit */
+
 /* A GPU whose memory is the host's. */
 static int
 mem_get(void *arg, int gpu, size_t size, void **mem)
@@ -80,6 +82,7 @@ ends_open(struct ends *e, const char *version, bool unpack, int gpu)
 	e->fake = dlsym(e->library, "net_fake");
 	assert_non_null(e->fake);
 	e->fake->device_type = unpack ? NCCL_DEVICE_UNPACK : NCCL_DEVICE_HOST;
+	e->fake->p2p_bytes = p2p_bytes;
 	e->nic = (struct tcpx_nic){ .name = "eth1", .numa = -1, .gpu = gpu,
 				    .addr = { .family = 4, .ip = { 127, 0, 0, 1 } } };
 	params.plugin = path;
@@ -232,6 +235,21 @@ every_version_carries_messages(void **state)
 	}
 }
 
+/* Plugins of v9 and later say how much a message may have: whole pages of that are a chunk. */
+static void
+a_chunk_is_no_larger_than_a_message(void **state)
+{
+	struct ends e;
+
+	p2p_bytes = 50000;
+	ends_open(&e, "v12", true, 0); /* is started anew, as every one since v11 */
+	p2p_bytes = 0;
+	assert_int_equal(e.chunk, 49152);
+	ends_join(&e);
+	messages(&e, 0);
+	ends_close(&e);
+}
+
 /* With messages on their way, landed and taken: nothing stays, and no rule is broken. */
 static void
 closing_is_clean_at_any_moment(void **state)
@@ -307,6 +325,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_version_carries_messages),
+		cmocka_unit_test(a_chunk_is_no_larger_than_a_message),
 		cmocka_unit_test(closing_is_clean_at_any_moment),
 		cmocka_unit_test(what_the_plugin_says_ends_the_channel),
 		cmocka_unit_test(a_short_message_is_found_out),
