@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Files below a root directory, so that a directory tree can represent a machine. No path
- * or symbolic link leaves the root: ".." stops at it, and absolute links start from it. The
- * root is NULL, "" or "/" for the machine itself.
- */
+/* Files below a root directory, by paths of io_path.h. */
 #ifndef HOST_IO_H
 #define HOST_IO_H
 
@@ -13,16 +9,12 @@
 #include <sys/types.h>
 
 #include "base/err.h"
-
-#define TCPX_IO_LINKS 40  /* most links in one look-up          */
-#define TCPX_IO_PATH 4096 /* longest path, with the NUL         */
+#include "host/io_path.h"
 
 struct tcpx_io_names {
 	struct dirent **entry; /* heap; in the order of their bytes */
 	unsigned count;
 };
-
-bool tcpx_io_is_machine(const char *root);
 
 /* Opens the target of a path inside the root with @flags of open(2). A
  * descriptor, or -errno. */
@@ -39,10 +31,6 @@ TCPX_MUST_CHECK int tcpx_io_open_below(int dir, const char *root, const char *pa
 TCPX_MUST_CHECK int tcpx_io_read_below(int dir, const char *root, const char *parent,
 				       const char *path, char *buf, size_t cap);
 TCPX_MUST_CHECK int tcpx_io_list_open(int dir, struct tcpx_io_names *names);
-
-/* Resolves @path inside the root to a path without links, beginning with "/"; @out has
- * TCPX_IO_PATH bytes. -ENOENT, -ELOOP, -ENAMETOOLONG, -ENOTDIR, -EACCES. */
-TCPX_MUST_CHECK int tcpx_io_realpath(const char *root, const char *path, char *out);
 
 /* Reads a whole small text file, NUL-terminated, without white space at its end. Returns
  * its length; -EFBIG if it does not fit; -EINVAL if it is not a file; or -errno. */
@@ -80,9 +68,5 @@ bool tcpx_io_is_dir(const char *root, const char *path);
 /* Names in a directory except "." and ".."; give back with tcpx_io_names_free(). */
 TCPX_MUST_CHECK int tcpx_io_list(const char *root, const char *dir, struct tcpx_io_names *names);
 void tcpx_io_names_free(struct tcpx_io_names *names);
-
-/* Like snprintf(); false if @text does not fit @cap. */
-TCPX_MUST_CHECK bool tcpx_io_join(char *buf, size_t cap, const char *fmt, ...)
-	__attribute__((format(printf, 3, 4)));
 
 #endif

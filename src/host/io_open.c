@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Opening the target of a path inside a root. The kernel does that since 5.6. Before, and
- * where a filter forbids the call, io.c resolves links, and the opened path has none.
+ * where a filter forbids the call, io_path.c resolves links, and the opened path has none.
  */
 #include <errno.h>
 #include <fcntl.h>

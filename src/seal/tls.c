@@ -14,6 +14,7 @@
 
 #include "base/err.h"
 #include "seal/tls_bytes.h"
+#include "seal/tls_current.h"
 #include "seal/tls_lib.h"
 
 /* A stranger has so many bytes to prove the secret with; a handshake takes less than 1 KB. */

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "seal/tls_lib.h"
+#include "seal/tls_current.h"
 
 static int
 read_in(BIO *bio, char *out, int cap)

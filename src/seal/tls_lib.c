@@ -11,33 +11,7 @@
 
 #include "base/err.h"
 #include "seal/tls_bytes.h"
-
-/* OpenSSL's callbacks have no argument of ours; all run in the thread that called. */
-static _Thread_local struct tcpx_tls_proof *current;
-
-bool
-tcpx_tls_enter(const struct tcpx_seal_lib *lib, struct tcpx_tls_proof *proof)
-{
-	if (!tcpx_openssl_enter())
-		return false;
-	lib->api.ERR_set_mark();
-	current = proof;
-	return true;
-}
-
-struct tcpx_tls_proof *
-tcpx_tls_current(void)
-{
-	return current;
-}
-
-void
-tcpx_tls_leave(const struct tcpx_seal_lib *lib)
-{
-	current = NULL;
-	lib->api.ERR_pop_to_mark();
-	tcpx_openssl_leave();
-}
+#include "seal/tls_current.h"
 
 /* A key as the session that it would resume, or NULL. */
 static SSL_SESSION *
@@ -60,7 +34,7 @@ session_of(const struct tcpx_openssl *api, SSL *ssl, const struct tcpx_seal_psk 
 static int
 use_psk(SSL *ssl, const EVP_MD *md, const unsigned char **id, size_t *id_len, SSL_SESSION **session)
 {
-	const struct tcpx_tls_proof *p = current;
+	const struct tcpx_tls_proof *p = tcpx_tls_current();
 
 	*session = session_of(p->api, ssl, &p->psk[0]);
 	*id = p->psk[0].id;
@@ -72,7 +46,7 @@ use_psk(SSL *ssl, const EVP_MD *md, const unsigned char **id, size_t *id_len, SS
 static int
 find_psk(SSL *ssl, const unsigned char *id, size_t id_len, SSL_SESSION **session)
 {
-	const struct tcpx_tls_proof *p = current;
+	const struct tcpx_tls_proof *p = tcpx_tls_current();
 
 	*session = NULL;
 	for (uint32_t i = 0; i < p->count; i++) {
@@ -88,9 +62,9 @@ static void
 note_alert(const SSL *ssl, int where, int value)
 {
 	if (where == SSL_CB_WRITE_ALERT)
-		current->alert_sent = value & 0xff;
+		tcpx_tls_current()->alert_sent = value & 0xff;
 	else if (where == SSL_CB_READ_ALERT)
-		current->alert_received = value & 0xff;
+		tcpx_tls_current()->alert_received = value & 0xff;
 }
 
 static bool

@@ -9,8 +9,6 @@
 
 #include "tune/record/sample_part.h"
 
-#define SAMPLE_TIMES (1u << 16) /* samples whose times are kept */
-
 const char *
 tcpx_sample_metric_name(enum tcpx_sample_metric metric)
 {
@@ -25,83 +23,6 @@ tcpx_sample_metric_name(enum tcpx_sample_metric metric)
 	};
 
 	return (unsigned)metric < TCPX_SAMPLE_METRICS ? names[metric] : "?";
-}
-
-int
-tcpx_sample_read(int fd, char **text, size_t *room)
-{
-	size_t used = 0;
-
-	for (;;) {
-		ssize_t n;
-
-		if (used + 1 >= *room) {
-			size_t want = *room ? *room * 2 : 16384;
-			char *larger = realloc(*text, want);
-
-			if (!larger)
-				return -ENOMEM;
-			*text = larger;
-			*room = want;
-		}
-		n = pread(fd, *text + used, *room - used - 1, (off_t)used);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -errno;
-		if (n == 0)
-			break;
-		used += (size_t)n;
-	}
-	(*text)[used] = '\0';
-	return (int)used;
-}
-
-/* ---- the ring --------------------------------------------------------------------- */
-
-static struct sample_cell *
-cell_at(const struct tcpx_sampler *s, uint64_t place)
-{
-	return &s->ring[place % s->cells];
-}
-
-/* If a cell of a sample is overwritten, the whole sample goes. */
-static void
-push_out(struct tcpx_sampler *s)
-{
-	uint32_t sample = cell_at(s, s->first)->sample;
-
-	while (s->first < s->next && cell_at(s, s->first)->sample == sample)
-		s->first++;
-	s->cost.lost++;
-}
-
-void
-tcpx_sampler_put(struct tcpx_sampler *s, unsigned object, int cpu,
-		 enum tcpx_sample_metric metric, uint64_t value)
-{
-	if (value == 0 || s->sample == 0)
-		return;
-	if (s->next - s->first == s->cells)
-		push_out(s);
-	*cell_at(s, s->next++) = (struct sample_cell){
-		s->sample, (uint16_t)object, (int16_t)cpu, (unsigned)metric & 63,
-		value & ((1ull << 58) - 1) };
-}
-
-void
-tcpx_sampler_each(const struct tcpx_sampler *s,
-		  void (*fn)(void *arg, const struct tcpx_sample *sample), void *arg)
-{
-	for (uint64_t i = s->first; i < s->next; i++) {
-		const struct sample_cell *cell = cell_at(s, i);
-		struct tcpx_sample sample = {
-			.ns = s->time_ns[cell->sample % SAMPLE_TIMES], .object = cell->object,
-			.cpu = cell->cpu, .metric = cell->metric, .value = cell->value,
-		};
-
-		fn(arg, &sample);
-	}
 }
 
 const struct tcpx_sample_object *
@@ -166,8 +87,7 @@ look(struct tcpx_sampler *s, uint64_t now_ns)
 
 	if (s->sample)
 		late = keep_time(s, now_ns);
-	if (s->first < s->next && s->sample - cell_at(s, s->first)->sample >= SAMPLE_TIMES)
-		push_out(s);
+	tcpx_sampler_push_out(s);
 	s->time_ns[s->sample % SAMPLE_TIMES] = now_ns - s->begin_ns;
 	tcpx_sample_cpus_look(s);
 	tcpx_sample_irqs_look(s);

@@ -34,6 +34,37 @@ tcpx_sample_cpus_fini(struct tcpx_sampler *s)
 	free(s->cpus.text);
 }
 
+/* Reads all of an open file from its beginning, NUL-terminated; grows *@text. The length, or -errno. */
+static int
+read_all(int fd, char **text, size_t *room)
+{
+	size_t used = 0;
+
+	for (;;) {
+		ssize_t n;
+
+		if (used + 1 >= *room) {
+			size_t want = *room ? *room * 2 : 16384;
+			char *larger = realloc(*text, want);
+
+			if (!larger)
+				return -ENOMEM;
+			*text = larger;
+			*room = want;
+		}
+		n = pread(fd, *text + used, *room - used - 1, (off_t)used);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		if (n == 0)
+			break;
+		used += (size_t)n;
+	}
+	(*text)[used] = '\0';
+	return (int)used;
+}
+
 static void
 put(struct tcpx_sampler *s, const struct tcpx_cpu_times *times)
 {
@@ -74,7 +105,7 @@ tcpx_sample_cpus_look(struct tcpx_sampler *s)
 
 	if (c->fd < 0)
 		return;
-	rc = tcpx_sample_read(c->fd, &c->text, &c->room);
+	rc = read_all(c->fd, &c->text, &c->room);
 	if (rc >= 0)
 		rc = tcpx_cpu_times_parse(c->text, &times, &count);
 	if (rc < 0) {

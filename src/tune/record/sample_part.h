@@ -11,6 +11,7 @@
 #define SAMPLE_OBJECT_SAMPLER 1
 #define SAMPLE_OBJECT_PMU 2
 #define SAMPLE_OBJECT_FIRST 3 /* vectors, then threads */
+#define SAMPLE_TIMES (1u << 16) /* samples whose times are kept */
 
 /* Metric and value share eight bytes: no value reaches 2^58 within an interval. */
 struct sample_cell {
@@ -76,6 +77,8 @@ struct tcpx_sampler {
 	struct tcpx_sample_cost cost;
 };
 
+/* The oldest sample goes if its time will be overwritten. */
+void tcpx_sampler_push_out(struct tcpx_sampler *s);
 /* Adds a cell; 0 is dropped. */
 void tcpx_sampler_put(struct tcpx_sampler *s, unsigned object, int cpu,
 		      enum tcpx_sample_metric metric, uint64_t value);
@@ -91,9 +94,5 @@ void tcpx_sample_irqs_look(struct tcpx_sampler *s);
 int tcpx_sample_threads_init(struct tcpx_sampler *s, const long *pids, unsigned count);
 void tcpx_sample_threads_fini(struct tcpx_sampler *s);
 void tcpx_sample_threads_look(struct tcpx_sampler *s, uint64_t now_ns);
-
-/* Reads all of an open file from its beginning, NUL-terminated; grows *@text. The
- * length, or -errno. */
-int tcpx_sample_read(int fd, char **text, size_t *room);
 
 #endif

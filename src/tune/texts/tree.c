@@ -139,34 +139,6 @@ write_nodes(struct tree *t)
 	}
 }
 
-int
-tcpx_tree_irq_cpu(const struct tree *t, const struct tcpx_machine_vector *v)
-{
-	const struct tcpx_machine_nic *nic = &t->m->nics[v->nic];
-	struct tcpx_cpuset cpus = t->m->online;
-	unsigned count, place;
-	int cpu;
-
-	if (nic->place.numa >= 0)
-		tcpx_machine_node_cpus(t->m, nic->place.numa, &cpus);
-	if (tcpx_cpuset_empty(&cpus))
-		cpus = t->m->online;
-	count = tcpx_cpuset_count(&cpus);
-	if (count == 0)
-		return -1;
-	place = v->kind == TCPX_VECTOR_MGMT || v->queue < 0 ? 0 : (unsigned)v->queue + 1;
-	cpu = tcpx_cpuset_first(&cpus);
-	for (place %= count; place > 0; place--)
-		cpu = tcpx_cpuset_next(&cpus, cpu);
-	return cpu;
-}
-
-uint32_t
-tcpx_tree_count(unsigned irq, int cpu, int effective)
-{
-	return cpu == effective ? irq * 1000 + (unsigned)cpu : 0;
-}
-
 /* ---- making and removing ---------------------------------------------------------- */
 
 static int
