@@ -39,6 +39,7 @@ emu_comm_new(enum emu_role role, const struct emu_config *config, struct emu_fau
 	c->faults = faults;
 	c->nic = nic;
 	c->gpu = gpu;
+	c->pid = getpid();
 	c->ctrl.fd = -1;
 	for (unsigned i = 0; i < EMU_SOCKETS_MAX; i++) {
 		c->socket[i].index = i;
@@ -193,6 +194,7 @@ emu_comm_close(struct emu_comm *c)
 	for (uint64_t seq = c->ring.free; seq != c->ring.tail; seq++)
 		emu_reg_unuse(emu_comm_request(c, seq)->reg);
 	c->closed = true;
+	atomic_store(&c->asked_ns, 0);
 	emu_kept_end(&comms, c);
 	return NCCL_OK;
 }
@@ -204,6 +206,9 @@ emu_comm_enter(void *ptr, int role, const char *call, struct emu_comm **out)
 
 	if (!ptr || c->magic != EMU_COMM_MAGIC)
 		return emu_misuse("no-comm", "%s: %p is no comm", call, ptr);
+	if (c->pid != getpid())
+		return emu_misuse("forked", "%s: comm %d is another process's: none of its threads came "
+				  "through fork()", call, c->index);
 	if (c->closed)
 		return emu_misuse("closed-comm", "%s: comm %d was closed", call, c->index);
 	if (role != EMU_ANY && (int)c->role != role)
@@ -222,6 +227,23 @@ emu_comm_leave(struct emu_comm *c, enum nccl_result result)
 {
 	atomic_store(&c->inside, false);
 	return result;
+}
+
+int
+emu_comm_neglected(uint64_t before_ns)
+{
+	int index = -1;
+
+	pthread_mutex_lock(&comms.lock);
+	for (struct emu_kept_node *n = comms.all; n && index < 0; n = n->all) {
+		struct emu_comm *c = (struct emu_comm *)n;
+		uint64_t asked = atomic_load(&c->asked_ns);
+
+		if (asked && asked < before_ns && atomic_compare_exchange_strong(&c->asked_ns, &asked, 0))
+			index = c->index;
+	}
+	pthread_mutex_unlock(&comms.lock);
+	return index;
 }
 
 struct emu_request *

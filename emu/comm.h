@@ -14,6 +14,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "emu/config.h"
 #include "emu/ctrl.h"
@@ -131,6 +132,7 @@ struct emu_comm {
 	struct emu_faults *faults;
 	const struct emu_nic *nic;
 	int gpu;
+	pid_t pid;                     /* whose threads it has                      */
 	bool closed;
 	_Atomic bool inside;
 	_Atomic int up;                /* 0: connecting, 1: up, < 0: failed */
@@ -151,6 +153,8 @@ struct emu_comm {
 	uint64_t announced;            /* receives announced by the peer            */
 	uint64_t announce;             /* receives announced by this side           */
 	bool host_said;
+	_Atomic uint64_t asked_ns;         /* sends: when one was posted or tested last; 0: none
+					    * is waiting, or it was said                 */
 	struct {
 		uint64_t moved, since; /* ns; 0: not looked at yet */
 		bool said;
@@ -166,6 +170,7 @@ struct emu_comm {
 	char *frag_room;
 	uint32_t *lost;                    /* pages whose tokens were forgotten     */
 	uint32_t lost_count, lost_cap;
+	bool loss_said;
 };
 
 /* Belongs to setup.c until it is up. NULL: no memory. */
@@ -223,5 +228,7 @@ enum nccl_result emu_recv_consumed(struct emu_comm *c, uint64_t seq);
 uint64_t emu_send_hash(struct emu_comm *c, const struct emu_request *r);
 
 uint64_t emu_now_ns(void);
+/* The index of a send comm whose requests nobody has asked for since @before_ns, once; -1: none. */
+int emu_comm_neglected(uint64_t before_ns);
 
 #endif

@@ -38,12 +38,16 @@ init(nccl_logger logger)
 		emu_warn("[fault] TCPX_EMU_FAULT: %s", why);
 		result = NCCL_INTERNAL_ERROR;
 	}
+	if (!result && !emu_ctrl_dev_found(&emu))
+		emu_warn("[ctrl-dev] CTRL_DEV=%s is no interface here: each NIC carries its own control "
+			 "connections; the real plugin has no address for them then", emu.config.ctrl_dev);
 	emu.pid = getpid();
 	prctl(PR_SET_TIMERSLACK, 1);
 	if (result) {
 		atomic_store(&initialised, false);
 		return result;
 	}
+	emu_stall_start(&emu.config);
 	emu_info("emulator of GPUDirect-TCPX, %s, %u NICs, %u sockets on %u threads, chunk %u",
 		 emu.config.strict ? "strict" : "faithful", emu.topology.count,
 		 emu.config.sockets, emu.config.threads, emu.config.chunk);
@@ -217,6 +221,7 @@ send_post(struct emu_comm *c, void *data, int size, void *mhandle, void **reques
 	r = emu_comm_post(c, reg, data, (uint32_t)size, request);
 	if (c->config->strict)
 		r->hash = emu_send_hash(c, r);
+	emu_stall_asked(c);
 	return NCCL_OK;
 }
 
@@ -363,6 +368,8 @@ test(void *request, int *done, int *sizes)
 	struct emu_comm *c;
 	enum nccl_result result;
 
+	if (!done)
+		return emu_misuse("no-done", "test: there is no place for the answer");
 	*done = 0;
 	if (!shell || shell->magic != EMU_SHELL_MAGIC)
 		return emu_misuse("no-request", "test: %p is no request", request);
@@ -371,7 +378,9 @@ test(void *request, int *done, int *sizes)
 		return result;
 	if (c->config->strict && sizes)
 		*sizes = SIZE_POISON; /* the real plugin leaves rubbish there */
-	return emu_comm_leave(c, test_inside(c, shell->seq, done));
+	result = test_inside(c, shell->seq, done);
+	emu_stall_asked(c);
+	return emu_comm_leave(c, result);
 }
 
 /* An empty receive has no page whose state the real plugin would look at: its ring goes wrong. */

@@ -87,8 +87,10 @@ static void
 epoch_next(struct emu_comm *c, struct emu_request *r, struct emu_task *t, unsigned socket,
 	   bool used)
 {
-	if (used) {
+	if (used)
 		r->epoch[socket]++;
+	if (used && !c->loss_said) { /* how many it were is said at close */
+		c->loss_said = true;
 		(c->config->page_loss_aborts ? emu_misuse : emu_refuse)("page-loss", "receive comm %d, request %llu: two chunks on socket %u, "
 			   "pages are lost: a send is to have at most NCCL_DYNAMIC_CHUNK_SIZE = %u "
 			   "bytes", c->index, (unsigned long long)t->seq, socket,

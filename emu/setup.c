@@ -23,23 +23,29 @@ nic_of(struct emu *e, int dev)
 	return dev >= 0 && (unsigned)dev < e->topology.count ? &e->topology.nic[dev] : NULL;
 }
 
-/* The address of CTRL_DEV if that is a NIC or an interface here; else the NIC's own. */
-static struct in_addr
-ctrl_address(struct emu *e, const struct emu_nic *nic)
+/* Of CTRL_DEV, if that is a NIC or an interface here; else @addr stays. */
+static bool
+ctrl_address(struct emu *e, struct in_addr *addr)
 {
 	const char *name = e->config.ctrl_dev;
-	struct in_addr addr = nic->addr;
 
 	if (!name || !*name)
-		return addr;
+		return true;
 	for (unsigned i = 0; i < e->topology.count; i++) {
-		if (!strcmp(e->topology.nic[i].name, name))
-			return e->topology.nic[i].addr;
+		if (!strcmp(e->topology.nic[i].name, name)) {
+			*addr = e->topology.nic[i].addr;
+			return true;
+		}
 	}
-	if (!emu_topology_address(name, &addr))
-		emu_info("CTRL_DEV=%s is no interface here: %s carries its control connections",
-			 name, nic->name);
-	return addr;
+	return emu_topology_address(name, addr);
+}
+
+bool
+emu_ctrl_dev_found(struct emu *e)
+{
+	struct in_addr addr;
+
+	return ctrl_address(e, &addr);
 }
 
 enum nccl_result
@@ -63,7 +69,8 @@ emu_listen(struct emu *e, int dev, void *handle, void **listen_comm)
 	l->sockets = e->config.sockets;
 	l->helpers = e->config.threads;
 	h.data.sin_addr = nic->addr;
-	h.ctrl.sin_addr = ctrl_address(e, nic);
+	h.ctrl.sin_addr = nic->addr;
+	ctrl_address(e, &h.ctrl.sin_addr);
 	l->data_fd = emu_wire_listen(&h.data);
 	l->ctrl_fd = l->data_fd < 0 ? -1 : emu_wire_listen(&h.ctrl);
 	if (l->ctrl_fd < 0 || getrandom(&l->nonce, sizeof(l->nonce), 0) != sizeof(l->nonce)) {

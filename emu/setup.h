@@ -16,6 +16,8 @@ struct emu {
 	pid_t pid;
 };
 
+/* Is CTRL_DEV, if it is set, a NIC or an interface? */
+bool emu_ctrl_dev_found(struct emu *e);
 enum nccl_result emu_listen(struct emu *e, int dev, void *handle, void **listen_comm);
 enum nccl_result emu_connect(struct emu *e, int dev, void *handle, void **send_comm);
 enum nccl_result emu_accept(struct emu *e, void *listen_comm, void **recv_comm,

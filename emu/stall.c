@@ -2,7 +2,10 @@
 /* A comm moves when a mark of its ring, a chunk or a byte of one does. */
 #include "emu/stall.h"
 
+#include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
+#include <time.h>
 
 #include "emu/say.h"
 
@@ -68,6 +71,48 @@ emu_stall_look(struct emu_comm *c)
 	emu_warn("[stall] %s comm %d, request %llu: nothing has moved for %u ms: %s",
 		 c->role == EMU_SEND ? "send" : "receive", c->index, (unsigned long long)c->ring.done,
 		 c->config->stall_ms, reason(c));
+}
+
+/* Without a call nothing looks at a comm: for posted sends that is a mistake. */
+static void *
+watch(void *arg)
+{
+	const uint64_t stall_ns = *(const uint32_t *)arg * 1000000ull;
+	const struct timespec pause = { (time_t)(stall_ns / 4 / 1000000000u),
+					(long)(stall_ns / 4 % 1000000000u) };
+	int index;
+
+	for (;;) {
+		nanosleep(&pause, NULL);
+		while ((index = emu_comm_neglected(emu_now_ns() - stall_ns)) >= 0)
+			emu_warn("[stall] send comm %d: has sends, and for %u ms nobody has called test(): "
+				 "all progress happens there", index, *(const uint32_t *)arg);
+	}
+	return NULL;
+}
+
+void
+emu_stall_start(const struct emu_config *config)
+{
+	pthread_attr_t detached;
+	sigset_t all, old;
+	pthread_t thread;
+
+	pthread_attr_init(&detached);
+	pthread_attr_setdetachstate(&detached, PTHREAD_CREATE_DETACHED);
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	if (pthread_create(&thread, &detached, watch, (void *)&config->stall_ms))
+		emu_warn("no thread that looks for stalls: %m");
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	pthread_attr_destroy(&detached);
+}
+
+void
+emu_stall_asked(struct emu_comm *c)
+{
+	if (c->role == EMU_SEND)
+		atomic_store(&c->asked_ns, c->ring.done == c->ring.tail ? 0 : emu_now_ns());
 }
 
 void

@@ -8,6 +8,10 @@
 
 #include "emu/comm.h"
 
+/* Starts the thread that finds sends for which nobody calls test(); it has no signals and stays. */
+void emu_stall_start(const struct emu_config *config);
+/* A send was posted, or test() called for one. */
+void emu_stall_asked(struct emu_comm *c);
 /* test() has just said "not done": once a stall, after STALL_MS, says what the comm waits for. */
 void emu_stall_look(struct emu_comm *c);
 /* The comm is about to be closed. */

@@ -5,6 +5,7 @@
 #include <sys/socket.h>
 
 #include "emu/helper.h"
+#include "emu/say.h"
 
 /* Sent behind the end of a message that a fault made longer. */
 static const char filler[4096];
@@ -61,6 +62,11 @@ emu_step_send(struct emu_helper *h, struct emu_socket *s, struct emu_task *t)
 	sent = from ? send(s->fd, from, limit(t, n), MSG_DONTWAIT) : -1;
 	if (!from)
 		return EMU_STEP_END; /* no memory, or gpu.c has said why */
+	if (sent < 0 && errno == EFAULT) {
+		emu_misuse("send-unmapped", "send comm %d, request %llu: its memory went before test() said "
+			   "done", h->comm->index, (unsigned long long)t->seq);
+		errno = EFAULT;
+	}
 	if (sent < 0)
 		return errno == EAGAIN || errno == EINTR ? EMU_STEP_BLOCKED : emu_helper_lost(h, s);
 	t->moved += (uint32_t)sent;

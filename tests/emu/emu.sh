@@ -37,6 +37,14 @@ has() {
 	done
 }
 
+# happened FAULT;FAULT...: each in at least one of perf()'s two processes; who ends by itself says if not
+happened() {
+	for one in $(printf '%s' "$1" | tr ';' ' '); do
+		[ "$(grep -cF "\"$one\" never happened" "$scratch/perf")" -lt 2 ] ||
+			{ echo "$one has not happened"; return 1; }
+	done
+}
+
 # lacks TEXT...
 lacks() {
 	for text; do

@@ -8,9 +8,12 @@
 /* cmocka wants these first */
 #include <cmocka.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "emu/client.h"
@@ -523,11 +526,79 @@ what_would_hang_in_silence_is_named(void **state)
 	must_say("reg-kind", STRICT, reg_unmapped, NULL);
 }
 
+static int
+no_done(void *arg)
+{
+	void *request;
+
+	pair_start(&p);
+	CHECK(pair_send(&p, 100, &request) == NCCL_OK);
+	CHECK(plugin()->test(request, NULL, NULL) == REFUSED);
+	return 0;
+}
+
+static _Atomic bool heard; /* the name of that mistake, which a thread of the plugin finds */
+
+static void
+listener(enum nccl_log_level level, unsigned long subsys, const char *file, int line, const char *fmt, ...)
+{
+	char text[600];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	log_to_stderr(level, subsys, file, line, "%s", text);
+	if (strstr(text, "[send-unmapped]"))
+		heard = true;
+}
+
+/* The memory goes before the first test(), which would send it. */
+static int
+send_unmapped(void *arg)
+{
+	uint64_t end = now_ms() + FOREVER_MS;
+	char *at = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	void *request, *mh;
+	int done = 0;
+
+	plugin_with(listener);
+	pair_start(&p);
+	CHECK(plugin()->reg(p.send, at, 4096, NCCL_PTR_CUDA, &mh) == NCCL_OK);
+	CHECK(plugin()->isend(p.send, at, 100, 0, mh, &request) == NCCL_OK);
+	munmap(at, 4096);
+	while (!heard && now_ms() < end)
+		CHECK(plugin()->test(request, &done, NULL) == NCCL_OK && !done);
+	return 0;
+}
+
+/* A comm of the parent's, used in a child. */
+static int
+forked(void *arg)
+{
+	void *request;
+	int status;
+	pid_t pid;
+
+	pair_start(&p);
+	pid = fork();
+	if (pid == 0)
+		_exit(pair_send(&p, 100, &request) == REFUSED ? 0 : 9);
+	CHECK(waitpid(pid, &status, 0) == pid);
+	if (WIFSIGNALED(status))
+		raise(WTERMSIG(status));
+	CHECK(WEXITSTATUS(status) == 0);
+	return 0;
+}
+
 static const struct {
 	const char *name;
 	int (*body)(void *);
 	const char *env;
 } misuses[] = {
+	{ "no-done", no_done, "" },
+	{ "send-unmapped", send_unmapped, "" },
+	{ "forked", forked, "" },
 	{ "host-receive", host_receive, "" },
 	{ "mhandle-unknown", mhandle_unknown, "" },
 	{ "mhandle-unknown", mhandle_of_another_nic, "" },

@@ -239,6 +239,7 @@ loses_its_peer(void *arg)
 			CHECK(plugin()->consumed(h.recv, 1, request) == NCCL_OK);
 	}
 	CHECK(result == NCCL_SYSTEM_ERROR);
+	CHECK(plugin()->close_recv(h.recv) == NCCL_OK);
 	return 0;
 }
 

@@ -25,6 +25,7 @@ with() {
 	for text; do
 		grep -q "$text" "$scratch/perf" || { echo "no: $text"; cat "$scratch/perf"; return 1; }
 	done
+	[ "$(grep -c "never happened" "$scratch/perf")" -lt 2 ] || { echo "no fault"; return 1; }
 }
 
 ok "strict: a write" env TCPX_EMU_MODE=strict "$tool" perf --self -b 64K -e 4M -n 4 \

@@ -248,6 +248,7 @@ lenient_environments(void **state)
 	must_pass(HOST "NCCL_DYNAMIC_CHUNK_SIZE=512K", init_works, NULL);
 	must_pass(HOST "NCCL_GPUDIRECTTCPX_TX_BINDINGS=eth9:5-6", init_works, NULL);
 	must_pass(HOST "NCCL_GPUDIRECTTCPX_TX_BINDINGS=eth1", init_works, NULL);
+	must_say("ctrl-dev", HOST "NCCL_GPUDIRECTTCPX_CTRL_DEV=eth99", init_works, NULL);
 }
 
 /* ---- what the text has ----------------------------------------------------------------------- */

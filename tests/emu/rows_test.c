@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Rows of docs/emulator-rows.md that no other test has. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+/* cmocka wants these first */
+#include <cmocka.h>
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "emu/client.h"
+
+static struct pair p;
+static const char *awaited; /* words of the plugin's log */
+static _Atomic bool heard;
+
+static void
+listener(enum nccl_log_level level, unsigned long subsys, const char *file, int line, const char *fmt, ...)
+{
+	char text[600];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	log_to_stderr(level, subsys, file, line, "%s", text);
+	if (awaited && strstr(text, awaited))
+		heard = true;
+}
+
+static void
+start(const char *words)
+{
+	awaited = words;
+	plugin_with(listener);
+	pair_start(&p);
+}
+
+/* ---- receives into memory that is registered as the host's ------------------------------------ */
+
+static int
+host_receive(void *arg)
+{
+	static char into[4096] __attribute__((aligned(4096)));
+	void *at = into, *mh, *send, *recv;
+	int size = 1000, tag = 0;
+
+	start(NULL);
+	memset(p.from, 7, 1000);
+	CHECK(plugin()->reg(p.recv, into, sizeof(into), NCCL_PTR_HOST, &mh) == NCCL_OK);
+	CHECK(plugin()->irecv(p.recv, 1, &at, &size, &tag, &mh, &recv) == NCCL_OK);
+	CHECK(pair_send(&p, 1000, &send) == NCCL_OK);
+	for (int sent = 0, received = 0; !sent || !received;) {
+		if (!sent)
+			CHECK(plugin()->test(send, &sent, NULL) == NCCL_OK);
+		if (!received)
+			CHECK(plugin()->test(recv, &received, NULL) == NCCL_OK);
+	}
+	CHECK(p.meta->cnt[0] == 0 && !memcmp(into, p.from, 1000));
+	pair_close(&p);
+	return 0;
+}
+
+static void
+a_host_receive_lands_in_place(void **state)
+{
+	must_say("host-receive", FAITHFUL, host_receive, NULL);
+}
+
+/* ---- what stands still ------------------------------------------------------------------------ */
+
+/* Sends that nobody asks for. */
+static int
+never_tests(void *arg)
+{
+	uint64_t end = now_ms() + FOREVER_MS;
+	void *request;
+
+	start("nobody has called test()");
+	CHECK(pair_send(&p, 100, &request) == NCCL_OK);
+	while (!heard && now_ms() < end)
+		sched_yield();
+	CHECK(heard);
+	pair_close(&p);
+	return 0;
+}
+
+/* A message for which the pool is too small. */
+static int
+no_page(void *arg)
+{
+	uint64_t end = now_ms() + FOREVER_MS;
+	void *send, *recv;
+	int sent = 0, received = 0;
+
+	start("no bounce page is free");
+	CHECK(pair_send(&p, CHUNK, &send) == NCCL_OK && pair_recv(&p, CHUNK, &recv) == NCCL_OK);
+	while (!heard && now_ms() < end) {
+		if (!sent)
+			CHECK(plugin()->test(send, &sent, NULL) == NCCL_OK);
+		CHECK(plugin()->test(recv, &received, NULL) == NCCL_OK && !received);
+	}
+	CHECK(heard);
+	pair_close(&p);
+	return 0;
+}
+
+static int
+closes_with_a_posted_receive(void *arg)
+{
+	void *recv;
+
+	start("is closed with 1 receives that are not done");
+	CHECK(pair_recv(&p, 100, &recv) == NCCL_OK);
+	pair_close(&p);
+	CHECK(heard);
+	return 0;
+}
+
+static void
+what_stands_still_is_named(void **state)
+{
+	must_say("stall", STRICT "|TCPX_EMU_STALL_MS=20", never_tests, NULL);
+	must_say("stall", STRICT "|TCPX_EMU_STALL_MS=20|TCPX_EMU_POOL=10", no_page, NULL);
+	must_say("close-busy", STRICT, closes_with_a_posted_receive, NULL);
+}
+
+/* ---- pointers, sizes, numbers ------------------------------------------------------------------ */
+
+static int
+pointers_return(void *arg)
+{
+	void *send[32], *recv[32];
+	bool same = true;
+
+	start(NULL);
+	for (unsigned i = 0; i < 32; i++) {
+		pair_exchange(&p, 1, 100, &send[i], &recv[i]);
+		CHECK(plugin()->consumed(p.recv, 1, recv[i]) == NCCL_OK);
+	}
+	for (unsigned i = 0; i < 16; i++)
+		same &= send[i] == send[i + 16] && recv[i] == recv[i + 16];
+	CHECK(same == *(const bool *)arg);
+	pair_close(&p);
+	return 0;
+}
+
+static void
+request_pointers_have_a_period(void **state)
+{
+	bool sixteen = true, none = false;
+
+	must_pass(FAITHFUL, pointers_return, &sixteen);
+	must_pass(STRICT, pointers_return, &none);
+}
+
+static int
+asks_for_a_size(void *arg)
+{
+	int done, size = 77;
+	void *request;
+
+	start(NULL);
+	CHECK(pair_send(&p, 100, &request) == NCCL_OK);
+	CHECK(plugin()->test(request, &done, &size) == NCCL_OK);
+	CHECK((size == 77) == *(const bool *)arg);
+	pair_close(&p);
+	return 0;
+}
+
+static void
+sizes_are_not_given(void **state)
+{
+	bool left = true, rubbish = false;
+
+	must_pass(FAITHFUL, asks_for_a_size, &left);
+	must_pass(STRICT, asks_for_a_size, &rubbish);
+}
+
+static int
+a_gpu_for_a_nic(void *arg)
+{
+	char handle[NCCL_HANDLE_BYTES] = { 0 };
+	void *comm;
+
+	plugin();
+	if (*(const bool *)arg)
+		CHECK(plugin()->listen(4, handle, &comm) == REFUSED);
+	else
+		CHECK(plugin()->connect(4, handle, &comm, NULL) == REFUSED);
+	return 0;
+}
+
+static void
+a_dev_is_a_nic(void **state)
+{
+	bool listens = true, connects = false;
+
+	must_abort("bad-dev", STRICT, a_gpu_for_a_nic, &listens);
+	must_abort("bad-dev", STRICT, a_gpu_for_a_nic, &connects);
+	must_say("bad-dev", FAITHFUL, a_gpu_for_a_nic, &listens);
+	must_say("bad-dev", FAITHFUL, a_gpu_for_a_nic, &connects);
+}
+
+/* ---- a chunk for each socket, as Google sets it -------------------------------------------------- */
+
+static int
+two_megabytes(void *arg)
+{
+	struct work w = { .comms = 1, .messages = 40, .max = 4 * CHUNK, .whole = true, .seed = 12 };
+
+	plugin();
+	pair_connect(&p, 0);
+	pair_memory(&p, w.max);
+	CHECK(pairs_move(&p, &w));
+	pair_close(&p);
+	return 0;
+}
+
+static void
+chunk_times_sockets_is_no_mistake(void **state)
+{
+	must_pass(STRICT "|TCPX_EMU_POOL=60000", two_megabytes, NULL);
+	must_pass(FAITHFUL "|TCPX_EMU_POOL=60000", two_megabytes, NULL);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_host_receive_lands_in_place),
+		cmocka_unit_test(what_stands_still_is_named),
+		cmocka_unit_test(request_pointers_have_a_period),
+		cmocka_unit_test(sizes_are_not_given),
+		cmocka_unit_test(a_dev_is_a_nic),
+		cmocka_unit_test(chunk_times_sockets_is_no_mistake),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
