@@ -204,6 +204,150 @@ a_dev_is_a_nic(void **state)
 	must_say("bad-dev", FAITHFUL, a_gpu_for_a_nic, &connects);
 }
 
+/* ---- calls with what is none --------------------------------------------------------------------- */
+
+static int
+reg_type(void *arg)
+{
+	void *mh;
+
+	start(NULL);
+	CHECK(plugin()->reg(p.send, p.from, 4096, 4, &mh) == REFUSED);
+	return 0;
+}
+
+static int
+reg_without_comm(void *arg)
+{
+	struct halves h;
+	void *mh;
+
+	start(NULL);
+	halves_listen(&h);
+	CHECK(plugin()->reg(*(const bool *)arg ? h.listen : NULL, p.from, 4096, NCCL_PTR_CUDA, &mh) ==
+	      REFUSED);
+	return 0;
+}
+
+static int
+negative_size(void *arg)
+{
+	void *request;
+
+	start(NULL);
+	CHECK(pair_send(&p, -1, &request) == REFUSED && pair_recv(&p, -1, &request) == REFUSED);
+	return 0;
+}
+
+static int
+no_buffers(void *arg)
+{
+	void *request;
+
+	start(NULL);
+	CHECK(plugin()->irecv(p.recv, 0, NULL, NULL, NULL, NULL, &request) == REFUSED);
+	return 0;
+}
+
+static int
+garbage_mhandle(void *arg)
+{
+	void *request;
+
+	start(NULL);
+	CHECK(plugin()->isend(p.send, p.from, 100, 0, &p, &request) == REFUSED);
+	return 0;
+}
+
+static int
+garbage_request(void *arg)
+{
+	int done;
+
+	start(NULL);
+	CHECK(plugin()->test(p.from, &done, NULL) == REFUSED);
+	return 0;
+}
+
+static int
+consume_by_another(void *arg)
+{
+	struct pair other;
+	void *send, *recv;
+
+	start(NULL);
+	pair_connect(&other, 0);
+	pair_exchange(&p, 1, 100, &send, &recv);
+	CHECK(plugin()->consumed(other.recv, 1, recv) == REFUSED);
+	return 0;
+}
+
+static int
+listen_closed_early(void *arg)
+{
+	struct halves h;
+
+	start(NULL);
+	halves_listen(&h);
+	CHECK(plugin()->accept(h.listen, &h.recv, &h.device) == NCCL_OK && !h.recv);
+	CHECK(plugin()->close_listen(h.listen) == NCCL_OK);
+	return 0;
+}
+
+static int
+listen_closed_twice(void *arg)
+{
+	struct halves h;
+
+	start(NULL);
+	halves_listen(&h);
+	CHECK(plugin()->close_listen(h.listen) == NCCL_OK);
+	CHECK(plugin()->close_listen(h.listen) == REFUSED);
+	return 0;
+}
+
+static int
+comm_closed_twice(void *arg)
+{
+	start(NULL);
+	CHECK(plugin()->close_send(p.send) == NCCL_OK);
+	CHECK(plugin()->close_send(p.send) == REFUSED);
+	return 0;
+}
+
+/* strict: what is no count yet cannot be taken for one */
+static int
+count_too_early(void *arg)
+{
+	void *recv;
+
+	start(NULL);
+	CHECK(p.meta->cnt[0] == 0xdbdbdbdbdbdbdbdbull);
+	CHECK(pair_recv(&p, 100, &recv) == NCCL_OK);
+	CHECK(p.meta->cnt[0] == 0xdbdbdbdbdbdbdbdbull);
+	pair_close(&p);
+	return 0;
+}
+
+static void
+what_is_none_is_named(void **state)
+{
+	bool of_listen = true, of_none = false;
+
+	must_say("reg-type", STRICT, reg_type, NULL);
+	must_abort("no-comm", STRICT, reg_without_comm, &of_listen);
+	must_abort("no-comm", STRICT, reg_without_comm, &of_none);
+	must_say("bad-size", STRICT, negative_size, NULL);
+	must_say("recv-n", STRICT, no_buffers, NULL);
+	must_abort("mhandle-unknown", STRICT, garbage_mhandle, NULL);
+	must_abort("no-request", STRICT, garbage_request, NULL);
+	must_say("consume-comm", STRICT, consume_by_another, NULL);
+	must_say("close-listen", STRICT, listen_closed_early, NULL);
+	must_abort("no-listen", STRICT, listen_closed_twice, NULL);
+	must_abort("closed-comm", STRICT, comm_closed_twice, NULL);
+	must_pass(STRICT, count_too_early, NULL);
+}
+
 /* ---- a chunk for each socket, as Google sets it -------------------------------------------------- */
 
 static int
@@ -235,6 +379,7 @@ main(void)
 		cmocka_unit_test(request_pointers_have_a_period),
 		cmocka_unit_test(sizes_are_not_given),
 		cmocka_unit_test(a_dev_is_a_nic),
+		cmocka_unit_test(what_is_none_is_named),
 		cmocka_unit_test(chunk_times_sockets_is_no_mistake),
 	};
 
