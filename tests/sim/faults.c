@@ -1,24 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Faults at their time. A network that must stay survivable delays them until every session
- * is open: a connection lost inside a handshake may end it.
- */
+/* Faults at their time, in handshakes too. */
 #include "sim/sim.h"
-
-static bool
-all_open(const struct sim_world *w)
-{
-	for (uint32_t i = 0; i < w->engine_count; i++)
-		for (uint32_t k = 0; k < w->engine_count; k++) {
-			struct tcpx_peer_info info = { .struct_size = sizeof(info) };
-
-			if (w->engine[i].closed || w->engine[k].closed)
-				continue;
-			if (tcpx_peer_query(w->engine[i].peer[k], &info) || info.status)
-				return false;
-		}
-	return true;
-}
 
 static bool
 due(const struct sim_world *w, uint64_t *at_ns)
@@ -36,8 +18,6 @@ sim_faults_do(struct sim_world *w)
 	struct sim_engine *e = &w->engine[0];
 
 	if (sim_faults_next_ns(w) > tcpx_fabric_now(f))
-		return;
-	if (w->weather == SIM_SURVIVABLE && !all_open(w))
 		return;
 	for (int i = 0; i < SIM_CUTS; i++)
 		if (due(w, &w->cut_ns[i]) && tcpx_fabric_count(f, TCPX_FABRIC_CONTROL))

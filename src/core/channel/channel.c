@@ -125,7 +125,7 @@ channel_work(struct work *w, uint64_t now_ns)
 	struct channel *c = tcpx_container(w, struct channel, work);
 	struct session *s = c->session;
 	struct tcpx_ack reported;
-	bool over, fenced, down, silent, acked;
+	bool over, fenced, down, silent, broke, acked;
 	int rc = 0;
 
 	if (c->closed)
@@ -136,6 +136,7 @@ channel_work(struct work *w, uint64_t now_ns)
 	fenced = c->fence.done;
 	down = c->fence.asked;
 	silent = c->fence.silent;
+	broke = c->fence.broke;
 	acked = c->tx.reported_new;
 	reported = c->tx.reported;
 	c->tx.reported_new = false;
@@ -146,6 +147,8 @@ channel_work(struct work *w, uint64_t now_ns)
 		tcpx_channel_fenced(c, now_ns);
 	} else if (down) {
 		tcpx_channel_down(c, TCPX_EFENCED, "taken down by the sender");
+	} else if (broke) {
+		tcpx_channel_down(c, TCPX_ECHANNEL, "its connection broke in the handshake");
 	} else if (silent) {
 		tcpx_channel_down(c, TCPX_ECHANNEL, "its path is silent or too slow, and others move");
 	} else if (c->state == CHAN_UP) {

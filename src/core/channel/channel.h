@@ -99,6 +99,7 @@ struct chan_wiring {
 /* What is known of the end of a channel. session.lock */
 struct fence {
 	bool asked;             /* receiving: CHANNEL_DOWN has come                   */
+	bool broke;             /* in the handshake, after both had said READY        */
 	bool silent;            /* sending: given up, as others move and it does not  */
 	bool done;              /* sending: FENCED has come                           */
 	uint64_t last;          /* with done: last message the peer took over         */

@@ -17,6 +17,7 @@
 #include "core/channel/channel.h"
 #include "core/channel/connection.h"
 #include "core/channel/kind.h"
+#include "core/channel/ready.h"
 #include "core/context/context.h"
 #include "core/loop/affinity.h"
 #include "core/loop/loop.h"
@@ -311,18 +312,6 @@ try_channel(struct session *s, struct channel *c)
 		c->wiring->usable = false;
 }
 
-static uint64_t
-up_bits(struct channel *const *chan, uint32_t count)
-{
-	uint64_t bits = 0;
-	uint32_t k;
-
-	for (k = 0; k < count; k++)
-		if (chan[k] && chan[k]->state == CHAN_UP)
-			bits |= 1ull << k;
-	return bits;
-}
-
 static uint32_t
 undecided(struct channel *const *chan, uint32_t count)
 {
@@ -331,20 +320,6 @@ undecided(struct channel *const *chan, uint32_t count)
 	for (k = 0; k < count; k++)
 		n += chan[k]->state == CHAN_WIRING && chan[k]->wiring->usable;
 	return n;
-}
-
-static int
-put_ready(struct session *s)
-{
-	uint8_t room[32];
-	struct tcpx_readiness r = {
-		.forward_up = up_bits(s->opener ? s->chan.tx : s->chan.rx, s->chan.count),
-		.backward_up = up_bits(s->opener ? s->chan.rx : s->chan.tx, s->chan.count) };
-	struct tcpx_buf b;
-
-	tcpx_buf_init(&b, room, sizeof(room));
-	tcpx_ready_write(&b, &r);
-	return tcpx_control_put(s, TCPX_FR_READY, &b);
 }
 
 /* Is the wait over? A direction waits for its rest once its first channel is up. With a
@@ -361,71 +336,8 @@ grace_over(const struct session *s, uint64_t now_ns)
 	return tx && rx;
 }
 
-/* Gives up channels that did not come; closes those that the peer lacks. */
-static void
-drop_missing(struct session *s, struct channel **chan, uint64_t peer_bits, uint32_t *up)
-{
-	uint32_t k;
-
-	*up = 0;
-	for (k = 0; k < s->chan.count; k++) {
-		struct channel *c = chan[k];
-
-		tcpx_channel_wired(c);
-		if (c->state == CHAN_UP && (peer_bits >> k & 1)) {
-			(*up)++;
-			continue;
-		}
-		c->state = CHAN_DOWN;
-		tcpx_loop_post(c->loop, &c->work); /* which closes it */
-	}
-}
-
-static void
-warn_missing(const struct session *s, struct channel *const *chan, const char *what)
-{
-	uint32_t i, k, missing;
-
-	for (i = 0; i < s->engine->nics.count; i++) {
-		missing = 0;
-		for (k = 0; k < s->chan.count; k++)
-			missing += chan[k] && chan[k]->near_nic == (int)i &&
-				   chan[k]->state != CHAN_UP;
-		if (missing)
-			tcpx_warn(TCPX_SUB_CHAN,
-				  "session to %s is degraded: %u %s channels on NIC %s could not "
-				  "connect; the others carry all", s->peer->name, missing, what,
-				  s->engine->nics.at[i].name);
-	}
-}
-
-static void
-finish(struct session *s, uint64_t now_ns)
-{
-	uint64_t forward = s->hs->ready.forward_up, backward = s->hs->ready.backward_up;
-	struct channel_set *set = &s->chan;
-	uint32_t up;
-
-	drop_missing(s, set->tx, s->opener ? forward : backward, &set->tx_up);
-	drop_missing(s, set->rx, s->opener ? backward : forward, &set->rx_up);
-	up = set->tx_up < set->rx_up ? set->tx_up : set->rx_up;
-	if (up == 0) {
-		tcpx_session_fail(s, TCPX_ENOCHANNEL, "none of %u channels could connect",
-				  s->chan.count);
-		return;
-	}
-	if (s->engine->limit.strict_nics && up < set->count) {
-		tcpx_session_fail(s, TCPX_ENOCHANNEL,
-				  "%u of %u channels could not connect, and TCPX_STRICT_NICS is set",
-				  set->count - up, set->count);
-		return;
-	}
-	warn_missing(s, set->tx, "sending");
-	warn_missing(s, set->rx, "receiving");
-	tcpx_session_opened(s, now_ns);
-}
-
-/* A direction has no channel and will have none: waiting is pointless. */
+/* A direction has had no channel and will have none: waiting is pointless. One that has lost all
+ * opens them again, as in an open session. */
 static bool
 is_hopeless(const struct session *s)
 {
@@ -433,8 +345,8 @@ is_hopeless(const struct session *s)
 
 	if (!s->opener && !s->hs->handles_came && tcpx_attempt_both_listen(s))
 		return false; /* the peer's handles are not known yet */
-	return (undecided(set->tx, set->count) == 0 && up_bits(set->tx, set->count) == 0) ||
-	       (undecided(set->rx, set->count) == 0 && up_bits(set->rx, set->count) == 0);
+	return (!s->hs->tx_wired_ns && undecided(set->tx, set->count) == 0) ||
+	       (!s->hs->rx_wired_ns && undecided(set->rx, set->count) == 0);
 }
 
 /* A peer that closes refuses channels first, and its control stream says why a moment later. */
@@ -444,21 +356,13 @@ give_up_hope(struct session *s, uint64_t now_ns)
 	if (s->hs->hopeless_ns == 0)
 		s->hs->hopeless_ns = now_ns;
 	s->hs->look_ns = s->hs->hopeless_ns + HOPELESS_NS;
-	if (now_ns >= s->hs->look_ns)
+	if (now_ns >= s->hs->look_ns && tcpx_control_may_wire_again(s, now_ns))
+		tcpx_control_start_over(s, now_ns, "no channel could connect");
+	else if (now_ns >= s->hs->look_ns)
 		tcpx_session_fail(s, TCPX_ENOCHANNEL, "none of %u channels could connect",
 				  s->chan.count);
 	else
 		tcpx_session_add_timer(s, s->hs->look_ns);
-}
-
-/* Before the acceptor answers, it needs all channels of the opener's READY. */
-static bool
-has_all(const struct session *s)
-{
-	const struct tcpx_readiness *theirs = &s->hs->ready;
-
-	return !(theirs->forward_up & ~up_bits(s->chan.rx, s->chan.count)) &&
-	       !(theirs->backward_up & ~up_bits(s->chan.tx, s->chan.count));
 }
 
 void
@@ -477,19 +381,19 @@ tcpx_wiring_step(struct session *s, uint64_t now_ns)
 		}
 		if (s->opener && grace_over(s, now_ns)) {
 			s->state = SESS_READY;
-			if (put_ready(s) != 0)
+			if (tcpx_ready_put(s) != 0)
 				return;
 		} else if (!s->opener && s->hs->ready_came &&
-			   (has_all(s) || grace_over(s, now_ns))) {
+			   (tcpx_ready_has_all(s) || grace_over(s, now_ns))) {
 			s->state = SESS_READY;
-			if (put_ready(s) != 0)
+			if (tcpx_ready_put(s) != 0)
 				return;
-			finish(s, now_ns);
+			tcpx_ready_finish(s, now_ns);
 			return;
 		}
 	}
 	if (s->state == SESS_READY && s->opener && s->hs->ready_came) {
-		finish(s, now_ns);
+		tcpx_ready_finish(s, now_ns);
 		return;
 	}
 	s->hs->look_ns = next_look(s, now_ns);

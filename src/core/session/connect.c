@@ -20,7 +20,7 @@ static int
 start(struct session *s, uint64_t now_ns)
 {
 	const struct tcpx_secret *secret = s->engine->secret;
-	bool again = s->state == SESS_OPEN, own = again && !s->control.asking;
+	bool again = tcpx_control_resumes(s), own = again && !s->control.asking;
 	struct tcpx_start start = { .version_min = TCPX_PROTO_VERSION,
 				    .version_max = TCPX_PROTO_VERSION, .sealed = secret != NULL,
 				    .kind = own ? TCPX_START_RESUME :
@@ -47,7 +47,7 @@ tcpx_control_introduce(struct session *s)
 	if (!s->control.proving || !tcpx_line_proven(&s->control.line))
 		return 0;
 	s->control.proving = false;
-	return s->state == SESS_OPEN ? tcpx_resume_ask(s) : tcpx_handshake_start(s);
+	return tcpx_control_resumes(s) ? tcpx_resume_ask(s) : tcpx_handshake_start(s);
 }
 
 /* The connection stands. */

@@ -13,6 +13,8 @@
 #include "core/session/peer.h"
 #include "core/session/session.h"
 
+#define FEW_PAUSE_MAX_NS (200 * TCPX_MS) /* of a few attempts: the fourth pause is 160 ms */
+
 static const void *
 bytes_of(const struct tcpx_buf *b)
 {
@@ -181,12 +183,28 @@ next_pause(const struct handshake *hs)
 }
 
 bool
+tcpx_control_resumes(const struct session *s)
+{
+	return s->state == SESS_OPEN || (s->opener && s->state == SESS_READY);
+}
+
+bool
 tcpx_control_may_begin_again(const struct session *s, uint64_t now_ns)
 {
-	if (!s->opener || s->state == SESS_CONNECTING || s->state >= SESS_OPEN ||
-	    (s->state == SESS_PROOF && s->control.line.heard))
+	if (!s->opener || s->state == SESS_CONNECTING || s->state >= SESS_READY)
+		return false;
+	/* closed amid the proof: perhaps for another secret, whose alert a reset has swallowed */
+	if (s->state == SESS_PROOF && s->control.line.heard && next_pause(s->hs) > FEW_PAUSE_MAX_NS)
 		return false;
 	return now_ns + next_pause(s->hs) < s->hs->connect_until_ns;
+}
+
+bool
+tcpx_control_may_wire_again(const struct session *s, uint64_t now_ns)
+{
+	return s->opener && (s->state == SESS_WIRING || s->state == SESS_READY) &&
+	       next_pause(s->hs) <= FEW_PAUSE_MAX_NS &&
+	       now_ns + next_pause(s->hs) < s->hs->connect_until_ns;
 }
 
 /* What the attempt has made by now is taken apart before the next one. */
@@ -199,9 +217,19 @@ begin_again(struct session *s, uint64_t now_ns, const char *why)
 	snprintf(s->cause_text, sizeof(s->cause_text), "%s", why);
 	hs->retry_pause_ns = next_pause(hs);
 	hs->deadline_ns = hs->connect_until_ns;
+	s->control.cut_ns = 0;
+	s->control.asking = false;
 	s->control.retry_ns = now_ns + hs->retry_pause_ns;
 	tcpx_session_add_timer(s, s->control.retry_ns);
 	s->engine->up.session->unwire(s);
+}
+
+static void
+cut_resumable(struct session *s, uint64_t now_ns)
+{
+	s->control.retry_ns = now_ns + (s->control.cut_ns ? CONTROL_RETRY_NS : 0);
+	if (s->control.cut_ns == 0)
+		s->control.cut_ns = now_ns;
 }
 
 void
@@ -222,16 +250,18 @@ tcpx_control_cut(struct session *s, uint64_t now_ns, const char *why)
 	case SESS_FAILED:
 		return;
 	case SESS_OPEN:
-		s->control.retry_ns = now_ns + (s->control.cut_ns ? CONTROL_RETRY_NS : 0);
-		if (s->control.cut_ns == 0)
-			s->control.cut_ns = now_ns;
+		cut_resumable(s, now_ns);
 		tcpx_session_check_alive(s, now_ns);
 		break;
 	case SESS_CONNECTING:
 		s->control.retry_ns = now_ns + CONTROL_RETRY_NS;
 		break;
 	default:
-		if (again)
+		if (tcpx_control_resumes(s)) {
+			cut_resumable(s, now_ns);
+			if (s->hs->deadline_ns < s->hs->connect_until_ns)
+				s->hs->deadline_ns = s->hs->connect_until_ns;
+		} else if (again)
 			begin_again(s, now_ns, why);
 		else if (s->opener && s->state == SESS_HELLO)
 			tcpx_control_stranger(s, TCPX_EPEERGONE, "; or it went away or is full: "
@@ -241,6 +271,13 @@ tcpx_control_cut(struct session *s, uint64_t now_ns, const char *why)
 					  "connection closed during the handshake: %s", why);
 	}
 	tcpx_session_wake_loop(s);
+}
+
+void
+tcpx_control_start_over(struct session *s, uint64_t now_ns, const char *why)
+{
+	s->state = SESS_WIRING;
+	tcpx_control_cut(s, now_ns, why);
 }
 
 /* Frames that answer the peer wait until here. What the application sends on a completion

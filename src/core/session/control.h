@@ -24,9 +24,18 @@ void tcpx_control_flush_later(struct session *s);
 void tcpx_control_flush_by_loop(struct session *s);
 void tcpx_control_flush_work(struct work *w, uint64_t now_ns);
 void tcpx_control_cut(struct session *s, uint64_t now_ns, const char *why);
+/* Is a lost connection replaced by RESUME? An opener that waits for READY may have an acceptor that
+ * has the session open, and uses it: another session would lose that. */
+bool tcpx_control_resumes(const struct session *s);
 /* An engine with many guests may close a connection in a handshake, as does one that restarts, or
- * a firewall: after a cut the opener begins again, for as long as it would wait for a connection. */
+ * a firewall: after a cut the opener begins again, for as long as it would wait for a connection; after one
+ * amid the proof of the secret a few times. */
 bool tcpx_control_may_begin_again(const struct session *s, uint64_t now_ns);
+/* ... and a firewall may reset the channels alone. But where no channel ever connects an error should
+ * say so soon: a few attempts. */
+bool tcpx_control_may_wire_again(const struct session *s, uint64_t now_ns);
+/* Opener, before READY: begins again. */
+void tcpx_control_start_over(struct session *s, uint64_t now_ns, const char *why);
 
 /* Opener: the address that it has connected to. */
 struct tcpx_addr tcpx_control_dialled(const struct session *s);

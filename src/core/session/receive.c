@@ -48,13 +48,14 @@ static int
 refused(struct session *s, struct tcpx_buf *b, uint64_t now_ns)
 {
 	bool proven = s->engine->secret && !s->control.line.clear;
+	bool open = s->state == SESS_OPEN, again = tcpx_control_resumes(s) && s->control.cut_ns;
 	const char *words = NULL;
 	char text[TCPX_TEXT_MAX], why[TCPX_TEXT_MAX + 32];
 	int32_t code;
 
 	code = tcpx_refuse_read(b, &code, text) != 0 || code >= 0 ? 0 : code;
-	if (s->state == SESS_OPEN && s->engine->secret &&
-	    (!proven || (code != TCPX_EPEERGONE && code != TCPX_ESTALLED))) {
+	if ((open || again) && s->engine->secret &&
+	    (!proven || (open && code != TCPX_EPEERGONE && code != TCPX_ESTALLED))) {
 		/* not the end: resumes again, under the session's own key */
 		s->control.asking = false;
 		tcpx_control_cut(s, now_ns, "refused");
@@ -62,8 +63,15 @@ refused(struct session *s, struct tcpx_buf *b, uint64_t now_ns)
 	}
 	if (code == 0)
 		return TCPX_EPROTO;
-	if (s->state == SESS_OPEN && code == TCPX_EPEERGONE) {
+	if ((open || again) && code == TCPX_EPEERGONE) {
 		tcpx_session_peer_gone(s, "peer has gone: another incarnation answers");
+		return 0;
+	}
+	if (again && !open) {
+		if (code == TCPX_ELIMIT)
+			tcpx_control_cut(s, now_ns, "refused: full");
+		else
+			tcpx_control_start_over(s, now_ns, "the acceptor had not opened the session");
 		return 0;
 	}
 	if (!proven && (s->engine->secret || !text[0]))
@@ -71,7 +79,9 @@ refused(struct session *s, struct tcpx_buf *b, uint64_t now_ns)
 	if (words && s->engine->secret)
 		code = unproven(code);
 	snprintf(why, sizeof(why), "refused by the peer: %s", words ? words : text);
-	if (code == TCPX_ELIMIT && tcpx_control_may_begin_again(s, now_ns))
+	if (code == TCPX_ENOCHANNEL && tcpx_control_may_wire_again(s, now_ns))
+		tcpx_control_start_over(s, now_ns, why);
+	else if (code == TCPX_ELIMIT && tcpx_control_may_begin_again(s, now_ns))
 		tcpx_control_cut(s, now_ns, why); /* it may have room later */
 	else
 		tcpx_session_fail(s, code, "%s", why);

@@ -40,6 +40,7 @@ struct handshake {
 	bool handles_came;           /* acceptor: the opener's                         */
 	bool ready_came;
 	struct tcpx_readiness ready; /* the peer's                                     */
+	struct tcpx_readiness said;  /* ours                                           */
 	struct tcpx_node half_open;  /* acceptor: listeners.half_open; lease           */
 	struct session *session;     /* ... whose handshake this is                    */
 	struct tcpx_addr from;

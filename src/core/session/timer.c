@@ -120,7 +120,9 @@ keep_alive(struct session *s, uint64_t now_ns)
 	const struct limits *l = &s->engine->limit;
 	struct tcpx_patience p = tcpx_patience_of(l->stall_ns, l->keepalive_ns, l->process_ns);
 	struct health *h = &s->health;
-	struct tcpx_silence silence = { h->heard_ns, h->asked_ns, h->pinged_ns, in_use(s, now_ns) };
+	bool open = s->state == SESS_OPEN; /* else it waits for READY, which has a deadline */
+	struct tcpx_silence silence = { h->heard_ns, h->asked_ns, h->pinged_ns,
+					!open || in_use(s, now_ns) };
 	int kernel = -ENOTSUP;
 
 	if (!s->control.line.stream || !s->control.up)
@@ -137,11 +139,13 @@ keep_alive(struct session *s, uint64_t now_ns)
 		tcpx_control_cut(s, now_ns, "peer is silent");
 		return;
 	case TCPX_SILENCE_OVER:
+		if (!open)
+			break;
 		tcpx_session_fail(s, TCPX_ESTALLED, "peer's process has said nothing for %llu ms, while "
 				  "its kernel answers", (unsigned long long)(l->process_ns / TCPX_MS));
 		return;
 	case TCPX_SILENCE_STOPPED:
-		if (h->stopped_ns == 0)
+		if (h->stopped_ns == 0 && open)
 			h->stopped_ns = h->heard_ns;
 		ask(s, now_ns);
 		break;
@@ -236,8 +240,12 @@ run_timer(struct session *s, uint64_t now_ns)
 		}
 		if (s->state == SESS_WIRING && now_ns < s->hs->look_ns)
 			tcpx_session_add_timer(s, s->hs->look_ns);
+		else if (s->state == SESS_READY && !s->control.up)
+			tcpx_control_connect(s, now_ns);
 		else if (s->state == SESS_WIRING || s->state == SESS_READY)
 			s->engine->up.session->wire(s, now_ns);
+		if (s->state == SESS_READY)
+			keep_alive(s, now_ns);
 	}
 	if (s->state != SESS_FAILED && s->state != SESS_OPEN)
 		tcpx_session_add_timer(s, s->hs->deadline_ns);

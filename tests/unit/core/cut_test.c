@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Connections that are lost before the session is open: the opener begins again. */
+/* Connections that are lost before the session is open: the opener begins again, or resumes where
+ * the acceptor may have the session open. */
 #include "nic_lab.h"
 
 #include <errno.h>
@@ -9,6 +10,7 @@
 
 #include "core/session/accept.h"
 #include "core/session/half_open.h"
+#include "core/session/session.h"
 
 #define LEN 100000
 
@@ -68,13 +70,40 @@ assert_moves(struct lab *t)
 	mem_close(&to);
 }
 
-/* Everything is reset, or the control connection alone, after so many turns. False: by then the
- * session was open. */
+enum what { CONTROL, ALL, DATA, WHATS };
+
+static void
+cut(struct lab *t, enum what what)
+{
+	if (what == ALL)
+		tcpx_fabric_break_all(t->fabric, true);
+	for (uint32_t n = tcpx_fabric_count(t->fabric, TCPX_FABRIC_DATA); what == DATA && n > 0; n--)
+		assert_ok(tcpx_fabric_break_channel(t->fabric, n - 1));
+	if (what == CONTROL && tcpx_fabric_count(t->fabric, TCPX_FABRIC_CONTROL))
+		assert_ok(tcpx_fabric_cut_control(t->fabric, 0));
+}
+
+/* The session that an engine has open; 0: none. */
+static uint64_t
+open_session(tcpx_engine *e)
+{
+	struct session *s = NULL;
+	uint64_t id = 0;
+
+	while ((s = tcpx_session_after(e, s)))
+		if (s->state == SESS_OPEN)
+			id = s->id;
+	return id;
+}
+
+/* Some connections are reset after so many turns. What the acceptor has open by then stays. False: the
+ * opener has it open, too. */
 static bool
-survives_a_cut_after(unsigned turns, const struct tcpx_net_ops *net, bool all)
+survives_a_cut_after(unsigned turns, const struct tcpx_net_ops *net, enum what what, unsigned *kept)
 {
 	struct turns w = { .left = turns };
 	struct tcpx_counters c;
+	uint64_t there;
 	bool opened;
 	struct lab t;
 
@@ -83,31 +112,61 @@ survives_a_cut_after(unsigned turns, const struct tcpx_net_ops *net, bool all)
 	t.p = rig_add(t.a, t.b);
 	assert_true(run_until(&t, have_passed, &w, 10 * TCPX_SEC));
 	opened = is_open(&t);
-	if (!opened && all)
-		tcpx_fabric_break_all(t.fabric, true);
-	else if (!opened && tcpx_fabric_count(t.fabric, TCPX_FABRIC_CONTROL))
-		assert_ok(tcpx_fabric_cut_control(t.fabric, 0));
+	there = open_session(t.b);
+	if (!opened)
+		cut(&t, what);
 	assert_true(run_until(&t, is_decided, &t, 60 * TCPX_SEC));
 	if (lab_info(&t).status)
 		fail_msg("cut after %u turns: %s", turns, lab_info(&t).cause);
 	assert_moves(&t);
 	c = counters_of(t.a);
 	assert_int_equal(c.sessions, 1);
+	if (there && !opened) {
+		(*kept)++;
+		assert_true(open_session(t.a) == there && open_session(t.b) == there);
+		assert_int_equal(c.ctrl_resumes, what != DATA);
+	}
 	lab_close(&t);
 	return !opened;
 }
 
 static void
-an_opener_begins_again_wherever_it_was_cut(void **state)
+a_session_opens_wherever_it_was_cut(void **state)
 {
-	for (int i = 0; i < 8; i++) {
-		unsigned turns = 0;
+	for (int i = 0; i < 4 * WHATS; i++) {
+		unsigned turns = 0, kept = 0;
 
 		settings[4] = i & 1 ? secret : NULL;
-		while (survives_a_cut_after(turns, nets[i & 2 ? 1 : 0], i & 4))
+		while (survives_a_cut_after(turns, nets[i & 2 ? 1 : 0], (enum what)(i / 4), &kept))
 			turns++;
 		assert_in_range(turns, 15, 1000);
+		assert_true(kept > 0);
 	}
+}
+
+/* The NIC of the control connection goes down before READY has come: the other one carries on. */
+static void
+an_opener_that_waits_for_ready_in_silence_resumes(void **state)
+{
+	struct turns w = { .left = 0 };
+	uint64_t there = 0, from_ns;
+	struct lab t;
+
+	settings[4] = NULL;
+	lab_open_on(&t, &tcpx_net_loop, settings, &slow);
+	w.t = &t;
+	t.p = rig_add(t.a, t.b);
+	for (; !there; there = open_session(t.b), w.left = 1)
+		assert_true(run_until(&t, have_passed, &w, 10 * TCPX_SEC));
+	assert_int_equal(lab_info(&t).status, -EAGAIN);
+	assert_ok(tcpx_fabric_set_nic_up(t.fabric, &t.b->nics.at[0].addr, false));
+	from_ns = tcpx_fabric_now(t.fabric);
+	assert_true(run_until(&t, is_decided, &t, 30 * TCPX_SEC));
+	assert_ok(lab_info(&t).status);
+	assert_in_range(tcpx_fabric_now(t.fabric) - from_ns, 0, 5 * TCPX_SEC);
+	assert_true(open_session(t.a) == there);
+	assert_moves(&t);
+	lab_close(&t);
 }
 
 static bool
@@ -190,7 +249,8 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(an_opener_begins_again_wherever_it_was_cut),
+		cmocka_unit_test(a_session_opens_wherever_it_was_cut),
+		cmocka_unit_test(an_opener_that_waits_for_ready_in_silence_resumes),
 		cmocka_unit_test(an_opener_that_was_sent_away_for_want_of_room_begins_again),
 		cmocka_unit_test(an_acceptor_that_closes_leaves_no_connection),
 		cmocka_unit_test(one_whose_peer_dies_meanwhile_misses_it_soon),
