@@ -35,6 +35,63 @@ open_inbound(struct tcpx_peer *p)
 	return NULL;
 }
 
+/* The one of this object, with a reference, and why it is gone in *gone. */
+static struct session *
+own_session(struct tcpx_peer *p, int *gone)
+{
+	struct session *s;
+
+	pthread_mutex_lock(&p->lock);
+	*gone = p->gone;
+	s = p->out ? p->out : open_inbound(p);
+	if (s)
+		tcpx_session_get(s);
+	pthread_mutex_unlock(&p->lock);
+	return s;
+}
+
+/* A peer that was dialled and has called, too, is two objects. The acceptor takes one session of an
+ * incarnation, so that of the other serves; a reference. NULL: none lives. */
+static struct session *
+sister_session(struct tcpx_peer *p)
+{
+	struct registry *r = &p->engine->registry;
+	struct session *s = NULL;
+	uint64_t incarnation;
+
+	pthread_mutex_lock(&p->lock);
+	incarnation = p->incarnation;
+	pthread_mutex_unlock(&p->lock);
+	if (!incarnation)
+		return NULL;
+	pthread_mutex_lock(&r->lock);
+	tcpx_chain_each(n, after, peer_bucket(r, incarnation)) {
+		struct tcpx_peer *q = tcpx_container(n, struct tcpx_peer, in_bucket);
+
+		if (s || q == p)
+			continue;
+		pthread_mutex_lock(&q->lock);
+		if (q->incarnation == incarnation && !q->gone) {
+			s = q->out && atomic_load(&q->out->state) != SESS_FAILED ? q->out :
+										 open_inbound(q);
+			if (s)
+				tcpx_session_get(s);
+		}
+		pthread_mutex_unlock(&q->lock);
+	}
+	pthread_mutex_unlock(&r->lock);
+	return s;
+}
+
+/* The session that carries what is posted with @p, with a reference; NULL: none yet. */
+static struct session *
+usable_session(struct tcpx_peer *p, int *gone)
+{
+	struct session *s = own_session(p, gone);
+
+	return s || *gone ? s : sister_session(p);
+}
+
 int
 tcpx_peer_session(struct tcpx_peer *p, struct session **out)
 {
@@ -43,12 +100,7 @@ tcpx_peer_session(struct tcpx_peer *p, struct session **out)
 
 	if (rc)
 		return rc;
-	pthread_mutex_lock(&p->lock);
-	rc = p->gone;
-	s = p->out ? p->out : open_inbound(p);
-	if (s)
-		tcpx_session_get(s);
-	pthread_mutex_unlock(&p->lock);
+	s = usable_session(p, &rc);
 	if (rc == 0 && !s)
 		rc = tcpx_session_new(p->engine, true, &made);
 	if (rc) {
@@ -314,20 +366,22 @@ tcpx_peer_free(tcpx_peer *p)
 static int
 status_of(struct tcpx_peer *p)
 {
-	struct session *s;
 	int rc;
+	struct session *s = usable_session(p, &rc);
 
 	pthread_mutex_lock(&p->lock);
-	rc = p->gone;
-	s = p->out ? p->out : open_inbound(p);
-	if (!s && !tcpx_chain_empty(&p->inbound))
+	if (!s && !tcpx_chain_empty(&p->inbound)) {
 		s = tcpx_container(p->inbound.next, struct session, in_peer);
+		tcpx_session_get(s);
+	}
+	pthread_mutex_unlock(&p->lock);
 	if (rc == 0 && (!s || atomic_load(&s->state) != SESS_OPEN))
 		rc = -EAGAIN;
 	/* its loop may not have taken it out yet */
 	if (rc == -EAGAIN && s && atomic_load(&s->state) == SESS_FAILED && s->cause != TCPX_ECLOSED)
 		rc = s->cause;
-	pthread_mutex_unlock(&p->lock);
+	if (s)
+		tcpx_session_put(s);
 	return rc;
 }
 

@@ -351,6 +351,42 @@ engines_that_dial_each_other_meet(void **state)
 	}
 }
 
+/* anna has dialled bert, and knows the one that called besides. When his session has ended hers serves
+ * for both: a second one of hers would be refused. */
+static void
+a_peer_that_hung_up_is_reached_by_the_session_that_stands(void **state)
+{
+	static const char *const hangs_up[] = { "TCPX_LINGER_MS=0", NULL };
+
+	(void)state;
+	for (bool both = false; !both;) {
+		struct rig r = { .fds = fd_count(), .threads = thread_count() };
+		tcpx_peer *to_a, *caller;
+		tcpx_note *note;
+
+		r.a = rig_open("anna", NULL);
+		r.b = rig_open("bert", hangs_up);
+		r.to_b = dial(r.a, r.b);
+		to_a = dial(r.b, r.a);
+		assert_ok(tcpx_peer_wait(r.to_b, WAIT_MS));
+		assert_ok(tcpx_peer_wait(to_a, WAIT_MS));
+		assert_ok(tcpx_notify(to_a, "I", 1));
+		assert_ok(tcpx_note_wait(r.a, WAIT_MS, &note));
+		assert_ok(tcpx_note_peer(r.a, note, &caller));
+		tcpx_note_free(note);
+		both = counters_of(r.a).sessions == 2;
+		tcpx_peer_free(to_a);
+		while (both && counters_of(r.a).sessions == 2)
+			sched_yield();
+		assert_ok(tcpx_peer_wait(caller, WAIT_MS));
+		assert_ok(tcpx_notify(caller, "you", 3));
+		assert_note(r.b, "anna", "you");
+		assert_int_equal(counters_of(r.a).sessions, 1);
+		tcpx_peer_free(caller);
+		rig_end(&r);
+	}
+}
+
 /* Two engines, each with a session to the other; *s: bert's. */
 static void
 call_each_other(struct rig *r, tcpx_peer **to_a, struct session **s)
@@ -541,6 +577,7 @@ main(void)
 		TEST(drop_and_add_keep_the_session),
 		cmocka_unit_test(a_dropped_peer_finishes_its_transfers),
 		cmocka_unit_test(engines_that_dial_each_other_meet),
+		cmocka_unit_test(a_peer_that_hung_up_is_reached_by_the_session_that_stands),
 		cmocka_unit_test(a_peer_added_again_has_what_comes_by_an_older_session),
 		cmocka_unit_test(a_receive_of_a_peer_that_hung_up_ends_with_it),
 		TEST(an_engine_closes_with_everything_open),
