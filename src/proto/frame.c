@@ -35,10 +35,14 @@ static const char *const frame_name[] = {
 	[TCPX_FR_CHANNEL_ASK] = "CHANNEL_ASK",
 	[TCPX_FR_CHANNEL_HANDLE] = "CHANNEL_HANDLE",
 	[TCPX_FR_NOTED] = "NOTED",
+	[TCPX_FR_LANE_OPEN] = "LANE_OPEN",
+	[TCPX_FR_LANE_POST] = "LANE_POST",
+	[TCPX_FR_LANE_FAIL] = "LANE_FAIL",
+	[TCPX_FR_LANE_CLOSE] = "LANE_CLOSE",
 };
 
 #define FRAME_NAMES (sizeof(frame_name) / sizeof(frame_name[0]))
-_Static_assert(FRAME_NAMES == TCPX_FR_NOTED + 1, "name every frame");
+_Static_assert(FRAME_NAMES == TCPX_FR_LANE_CLOSE + 1, "name every frame");
 
 static bool
 frame_known(uint8_t type)

@@ -18,6 +18,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "proto/lane.h"
 #include "proto/netmap.h"
 #include "proto/pair.h"
 #include "tcpx/tcpx.h"
@@ -57,7 +58,11 @@ enum tcpx_frame_type {
 	TCPX_FR_BYE,       /* the session ends                                     */
 	TCPX_FR_CHANNEL_ASK, /* opens a channel again: listen for this generation  */
 	TCPX_FR_CHANNEL_HANDLE, /* the answer: where it connects to, or that it cannot */
-	TCPX_FR_NOTED = 48 /* so many notes more have been taken over              */
+	TCPX_FR_NOTED = 48, /* so many notes more have been taken over             */
+	TCPX_FR_LANE_OPEN = 64, /* a lane from the sender of this frame            */
+	TCPX_FR_LANE_POST, /* the answer; receives that are announced              */
+	TCPX_FR_LANE_FAIL, /* either end: it takes part in nothing more            */
+	TCPX_FR_LANE_CLOSE /* its sender sends nothing more                        */
 };
 
 struct tcpx_frame_head {
@@ -203,6 +208,28 @@ struct tcpx_chan_handle {
 	uint8_t handle[TCPX_HANDLE_MAX];
 };
 
+#define TCPX_LANE_KEY_BYTES 16
+
+/* Lanes are named by their word without a message (proto/lane.h). */
+struct tcpx_lane_opening {
+	uint64_t lane;
+	uint8_t key[TCPX_LANE_KEY_BYTES]; /* of the receiver that is meant         */
+};
+
+struct tcpx_lane_posts {
+	uint64_t lane;
+	uint64_t first;          /* number of the first receive                     */
+	uint16_t count;          /* 0: the answer to LANE_OPEN                      */
+	uint64_t len[TCPX_LANE_SLOTS];
+};
+
+struct tcpx_lane_failure {
+	uint64_t lane;
+	bool sending;            /* by the end that sends                           */
+	int32_t code;            /* negative                                        */
+	char text[TCPX_TEXT_MAX];
+};
+
 /* The header of a message on a channel that carries bare payload. */
 struct tcpx_message {
 	uint8_t backward;        /* 0: opener sends on it                           */
@@ -244,7 +271,13 @@ void tcpx_chan_handle_write(struct tcpx_buf *b, const struct tcpx_chan_handle *h
 int tcpx_chan_handle_read(struct tcpx_buf *b, struct tcpx_chan_handle *h);
 void tcpx_message_write(struct tcpx_buf *b, const struct tcpx_message *m);
 int tcpx_message_read(struct tcpx_buf *b, struct tcpx_message *m);
-/* ACK, CANCEL, MATCHED, NOTED carry one u64; NOTE is bytes; PING, PONG nothing;
+void tcpx_lane_opening_write(struct tcpx_buf *b, const struct tcpx_lane_opening *o);
+int tcpx_lane_opening_read(struct tcpx_buf *b, struct tcpx_lane_opening *o);
+void tcpx_lane_posts_write(struct tcpx_buf *b, const struct tcpx_lane_posts *p);
+int tcpx_lane_posts_read(struct tcpx_buf *b, struct tcpx_lane_posts *p);
+void tcpx_lane_failure_write(struct tcpx_buf *b, const struct tcpx_lane_failure *f);
+int tcpx_lane_failure_read(struct tcpx_buf *b, struct tcpx_lane_failure *f);
+/* ACK, CANCEL, MATCHED, NOTED, LANE_CLOSE carry one u64; NOTE is bytes; PING, PONG nothing;
  * REFUSE and BYE are code and text: */
 void tcpx_refuse_write(struct tcpx_buf *b, int32_t code, const char *text);
 int tcpx_refuse_read(struct tcpx_buf *b, int32_t *code, char text[TCPX_TEXT_MAX]);

@@ -20,6 +20,9 @@ static union {
 	struct tcpx_chan_event event;
 	struct tcpx_message message;
 	struct tcpx_chan_handle chan_handle;
+	struct tcpx_lane_opening lane_opening;
+	struct tcpx_lane_posts lane_posts;
+	struct tcpx_lane_failure lane_failure;
 	struct {
 		int32_t code;
 		char text[TCPX_TEXT_MAX];
@@ -43,7 +46,13 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 		return 0;
 	tcpx_buf_init_const(&in, data + 1, len - 1);
 	tcpx_buf_init(&out, room, sizeof(room));
-	switch (data[0] % 13) {
+	switch (data[0] % 16) {
+	case 15:
+		AGAIN(lane_failure, lane_failure);
+	case 14:
+		AGAIN(lane_posts, lane_posts);
+	case 13:
+		AGAIN(lane_opening, lane_opening);
 	case 12:
 		AGAIN(chan_handle, chan_handle);
 	case 11:
@@ -89,6 +98,6 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 		return 0;
 	}
 	promise(!out.bad);
-	promise(out.pos == len - 1 || (data[0] % 13 == 11 && out.pos < len - 1));
+	promise(out.pos == len - 1 || (data[0] % 16 == 11 && out.pos < len - 1));
 	return 0;
 }

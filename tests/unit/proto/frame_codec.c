@@ -200,6 +200,39 @@ chan_handle_fill(union any *a, struct tcpx_rng *rng)
 		fill_bytes(rng, a->chan_handle.handle, tcpx_rng_below(rng, TCPX_HANDLE_MAX + 1));
 }
 
+static uint64_t
+some_lane(struct tcpx_rng *rng)
+{
+	return tcpx_lane_word(tcpx_rng_below(rng, 2),
+			      (uint32_t)tcpx_rng_between(rng, 1, TCPX_LANES_MAX));
+}
+
+static void
+lane_opening_fill(union any *a, struct tcpx_rng *rng)
+{
+	a->lane_opening.lane = some_lane(rng);
+	fill_bytes(rng, a->lane_opening.key, sizeof(a->lane_opening.key));
+}
+
+static void
+lane_posts_fill(union any *a, struct tcpx_rng *rng)
+{
+	a->lane_posts.lane = some_lane(rng);
+	a->lane_posts.first = tcpx_rng_next(rng);
+	a->lane_posts.count = (uint16_t)tcpx_rng_below(rng, TCPX_LANE_SLOTS + 1);
+	for (uint16_t i = 0; i < a->lane_posts.count; i++)
+		a->lane_posts.len[i] = tcpx_rng_between(rng, 0, TCPX_LANE_LEN_MAX);
+}
+
+static void
+lane_failure_fill(union any *a, struct tcpx_rng *rng)
+{
+	a->lane_failure.lane = some_lane(rng);
+	a->lane_failure.sending = tcpx_rng_below(rng, 2);
+	a->lane_failure.code = TCPX_ELENGTH;
+	fill_text(rng, a->lane_failure.text, sizeof(a->lane_failure.text));
+}
+
 static void
 refuse_fill(union any *a, struct tcpx_rng *rng)
 {
@@ -228,6 +261,9 @@ CODEC(done)
 CODEC(event)
 CODEC(message)
 CODEC(chan_handle)
+CODEC(lane_opening)
+CODEC(lane_posts)
+CODEC(lane_failure)
 
 static void
 open_put(struct tcpx_buf *b, const union any *a)
@@ -284,5 +320,8 @@ const struct codec codecs[CODECS] = {
 	[MESSAGE] = { "MESSAGE", message_fill, message_put, message_get, false },
 	[CHANNEL_HANDLE] = { "CHANNEL_HANDLE", chan_handle_fill, chan_handle_put, chan_handle_get,
 			     false },
+	[LANE_OPEN] = { "LANE_OPEN", lane_opening_fill, lane_opening_put, lane_opening_get, false },
+	[LANE_POST] = { "LANE_POST", lane_posts_fill, lane_posts_put, lane_posts_get, false },
+	[LANE_FAIL] = { "LANE_FAIL", lane_failure_fill, lane_failure_put, lane_failure_get, false },
 	[REFUSE] = { "REFUSE", refuse_fill, refuse_put, refuse_get, false },
 };

@@ -25,6 +25,9 @@ union any {
 	struct tcpx_chan_event event;
 	struct tcpx_message message;
 	struct tcpx_chan_handle chan_handle;
+	struct tcpx_lane_opening lane_opening;
+	struct tcpx_lane_posts lane_posts;
+	struct tcpx_lane_failure lane_failure;
 	struct refusal refuse;
 };
 
@@ -37,7 +40,7 @@ struct codec {
 };
 
 enum { START, HELLO, RESUME, HANDLES, READY, OPEN, LIST, DONE, CHANNEL_DOWN, MESSAGE, CHANNEL_HANDLE,
-       REFUSE, CODECS };
+       LANE_OPEN, LANE_POST, LANE_FAIL, REFUSE, CODECS };
 extern const struct codec codecs[CODECS];
 
 /* What notes, lists and payloads of these frames are made of. */

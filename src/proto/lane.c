@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The rules of a lane's ends. */
+#include "proto/lane.h"
+
+#include <errno.h>
+
+#include "base/err.h"
+
+#define UNKNOWN UINT64_MAX
+
+/* Announced receives below which the next is announced at once, so that the sender never waits;
+ * and how many of the others share a frame. */
+#define ENOUGH 4
+#define GATHER 4
+
+/* ---- both ends ---- */
+
+int
+tcpx_lane_ring_post(struct tcpx_lane_ring *r, uint64_t *seq)
+{
+	if (r->posted - r->done >= TCPX_LANE_SLOTS || r->posted == TCPX_LANE_SEQ)
+		return TCPX_ELIMIT;
+	*seq = ++r->posted;
+	return 0;
+}
+
+static uint64_t
+bit(uint64_t seq)
+{
+	return 1ull << seq % TCPX_LANE_SLOTS;
+}
+
+bool
+tcpx_lane_ring_has(const struct tcpx_lane_ring *r, uint64_t seq)
+{
+	return seq > r->done && seq <= r->posted && !(r->finished & bit(seq));
+}
+
+void
+tcpx_lane_ring_finish(struct tcpx_lane_ring *r, uint64_t seq)
+{
+	if (!tcpx_lane_ring_has(r, seq))
+		return;
+	r->finished |= bit(seq);
+	while (r->finished & bit(r->done + 1))
+		r->finished &= ~bit(++r->done);
+}
+
+/* ---- sender ---- */
+
+int
+tcpx_lane_announced(struct tcpx_lane_tx *t, uint64_t first, const uint64_t *len, uint32_t count)
+{
+	if (first != t->announced + 1 || count > TCPX_LANE_SLOTS - (t->announced - t->launched) ||
+	    count > TCPX_LANE_SEQ - t->announced)
+		return TCPX_EPROTO;
+	for (uint32_t i = 0; i < count; i++)
+		t->room[++t->announced % TCPX_LANE_SLOTS] = len[i];
+	return 0;
+}
+
+bool
+tcpx_lane_next(const struct tcpx_lane_tx *t, uint64_t *seq, uint64_t *room)
+{
+	if (t->launched == t->announced || t->launched == t->ring.posted)
+		return false;
+	*seq = t->launched + 1;
+	*room = t->room[*seq % TCPX_LANE_SLOTS];
+	return true;
+}
+
+void
+tcpx_lane_launched(struct tcpx_lane_tx *t)
+{
+	t->launched++;
+}
+
+/* ---- receiver ---- */
+
+int
+tcpx_lane_receive(struct tcpx_lane_rx *r, uint64_t len, uint64_t *seq)
+{
+	int rc = len > TCPX_LANE_LEN_MAX ? -EINVAL : tcpx_lane_ring_post(&r->ring, seq);
+
+	if (rc == 0)
+		r->slot[*seq % TCPX_LANE_SLOTS] = (struct tcpx_lane_slot){ len, UNKNOWN, 0 };
+	return rc;
+}
+
+bool
+tcpx_lane_due(const struct tcpx_lane_rx *r)
+{
+	uint64_t untold = r->ring.posted - r->told, open = r->told - r->ring.done;
+
+	return untold >= GATHER || (untold && open < ENOUGH);
+}
+
+uint32_t
+tcpx_lane_tell(struct tcpx_lane_rx *r, uint64_t *first, uint64_t len[TCPX_LANE_SLOTS])
+{
+	uint32_t count = 0;
+
+	*first = r->told + 1;
+	while (r->told < r->ring.posted)
+		len[count++] = r->slot[++r->told % TCPX_LANE_SLOTS].len;
+	return count;
+}
+
+int
+tcpx_lane_fits(const struct tcpx_lane_rx *r, uint64_t seq, uint32_t chunk, uint32_t len)
+{
+	const struct tcpx_lane_slot *s = &r->slot[seq % TCPX_LANE_SLOTS];
+	uint64_t end = tcpx_lane_offset(chunk) + len;
+	bool last = chunk & TCPX_LANE_LAST;
+
+	if (seq > r->told || !tcpx_lane_ring_has(&r->ring, seq))
+		return TCPX_EFRAME;
+	if (last ? s->total != UNKNOWN : len == 0 || len % TCPX_LANE_UNIT || end >= s->total)
+		return TCPX_EFRAME;
+	if (last && len == 0 && end)
+		return TCPX_EFRAME; /* only an empty message has an empty chunk */
+	return end > s->len ? TCPX_ELENGTH : 0;
+}
+
+int
+tcpx_lane_applied(struct tcpx_lane_rx *r, uint64_t seq, uint32_t chunk, uint32_t len)
+{
+	struct tcpx_lane_slot *s = &r->slot[seq % TCPX_LANE_SLOTS];
+	int rc = tcpx_lane_fits(r, seq, chunk, len);
+
+	if (rc)
+		return TCPX_EFRAME; /* it fitted when it began to arrive */
+	if (chunk & TCPX_LANE_LAST)
+		s->total = tcpx_lane_offset(chunk) + len;
+	s->got += len;
+	if (s->got > s->total)
+		return TCPX_EFRAME;
+	return s->got == s->total;
+}

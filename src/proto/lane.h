@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A lane: an ordered one-way pipe of messages whose receives are announced beforehand. The rules
+ * of both ends, without memory or sockets: numbers, limits, and what has arrived. A message is
+ * named by a word that takes the place of a transfer's id:
+ *
+ *	bit 63: the session's acceptor opened the lane   bit 62: set
+ *	20 bits: the lane's number, from 1               42 bits: the message's, from 1
+ *
+ * Its chunks are named by their offset in units of 4 KiB; the top bit marks the last one.
+ */
+#ifndef PROTO_LANE_H
+#define PROTO_LANE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define TCPX_LANE_BIT   (1ull << 62)
+#define TCPX_LANES_MAX  ((1u << 20) - 1)    /* in the life of a session, each way       */
+#define TCPX_LANE_SEQ   ((1ull << 42) - 1)  /* the greatest number of a message         */
+#define TCPX_LANE_SLOTS 64u   /* messages from the oldest unfinished to the newest      */
+#define TCPX_LANE_UNIT  4096u
+#define TCPX_LANE_LAST  (1u << 31)
+#define TCPX_LANE_LEN_MAX ((uint64_t)TCPX_LANE_UNIT << 31)
+
+static inline bool
+tcpx_lane_is(uint64_t word)
+{
+	return word & TCPX_LANE_BIT;
+}
+
+/* The lane's own word, without a message. */
+static inline uint64_t
+tcpx_lane_word(bool acceptor, uint32_t number)
+{
+	return (uint64_t)acceptor << 63 | TCPX_LANE_BIT | (uint64_t)number << 42;
+}
+
+static inline uint32_t
+tcpx_lane_number(uint64_t word)
+{
+	return (uint32_t)(word >> 42) & TCPX_LANES_MAX;
+}
+
+static inline uint64_t
+tcpx_lane_seq(uint64_t word)
+{
+	return word & TCPX_LANE_SEQ;
+}
+
+/* The messages of one end. Posts get numbers in order, and may finish in any. */
+struct tcpx_lane_ring {
+	uint64_t posted;   /* the newest                                                */
+	uint64_t done;     /* all up to here are finished                               */
+	uint64_t finished; /* bit seq % 64: finished before an older one                */
+};
+/* 0 and *seq; TCPX_ELIMIT: TCPX_LANE_SLOTS are posted, or the numbers are used up. */
+int tcpx_lane_ring_post(struct tcpx_lane_ring *r, uint64_t *seq);
+void tcpx_lane_ring_finish(struct tcpx_lane_ring *r, uint64_t seq);
+/* Is it posted and not finished? */
+bool tcpx_lane_ring_has(const struct tcpx_lane_ring *r, uint64_t seq);
+
+/* The sender's end. */
+struct tcpx_lane_tx {
+	struct tcpx_lane_ring ring;
+	uint64_t announced; /* receives up to here are known                            */
+	uint64_t launched;  /* messages up to here have gone to the channels            */
+	uint64_t room[TCPX_LANE_SLOTS]; /* lengths of the receives (launched, announced]  */
+};
+/* The peer's receives from @first on. TCPX_EPROTO: out of turn, or too many. */
+int tcpx_lane_announced(struct tcpx_lane_tx *t, uint64_t first, const uint64_t *len,
+			uint32_t count);
+/* May the next message go? *seq: its number, *room: the length of its receive. */
+bool tcpx_lane_next(const struct tcpx_lane_tx *t, uint64_t *seq, uint64_t *room);
+/* The next message has gone. */
+void tcpx_lane_launched(struct tcpx_lane_tx *t);
+
+/* One receive: whole applied chunks are counted, never bytes as they come. */
+struct tcpx_lane_slot {
+	uint64_t len;   /* posted                                                       */
+	uint64_t total; /* of the message; UINT64_MAX: its last chunk has not come       */
+	uint64_t got;
+};
+
+/* The receiver's end. */
+struct tcpx_lane_rx {
+	struct tcpx_lane_ring ring;
+	uint64_t told;  /* receives up to here are announced                            */
+	struct tcpx_lane_slot slot[TCPX_LANE_SLOTS];
+};
+/* Posts a receive. -EINVAL: longer than a message can be. */
+int tcpx_lane_receive(struct tcpx_lane_rx *r, uint64_t len, uint64_t *seq);
+/* Are the receives not yet announced worth a frame? Few wait while the sender has enough. */
+bool tcpx_lane_due(const struct tcpx_lane_rx *r);
+/* Takes all that are not announced: their number, from *first on, and lengths. */
+uint32_t tcpx_lane_tell(struct tcpx_lane_rx *r, uint64_t *first, uint64_t len[TCPX_LANE_SLOTS]);
+/* Does a chunk of @len bytes fit its receive? 0; TCPX_EFRAME; TCPX_ELENGTH: the message is longer
+ * than the receive. */
+int tcpx_lane_fits(const struct tcpx_lane_rx *r, uint64_t seq, uint32_t chunk, uint32_t len);
+/* It is in place. 1: the message is whole; 0; TCPX_EFRAME. */
+int tcpx_lane_applied(struct tcpx_lane_rx *r, uint64_t seq, uint32_t chunk, uint32_t len);
+
+/* The chunk that begins at @offset, as the header names it. */
+static inline uint32_t
+tcpx_lane_chunk(uint64_t offset, bool last)
+{
+	return (uint32_t)(offset / TCPX_LANE_UNIT) | (last ? TCPX_LANE_LAST : 0);
+}
+
+static inline uint64_t
+tcpx_lane_offset(uint32_t chunk)
+{
+	return (uint64_t)(chunk & ~TCPX_LANE_LAST) * TCPX_LANE_UNIT;
+}
+
+#endif
