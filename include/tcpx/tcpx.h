@@ -50,6 +50,7 @@ extern "C" {
 typedef struct tcpx_engine tcpx_engine; /* a process's endpoint: threads, NICs, memory   */
 typedef struct tcpx_peer tcpx_peer;     /* one incarnation of another engine             */
 typedef struct tcpx_xfer tcpx_xfer;     /* one transfer                                  */
+typedef struct tcpx_lane tcpx_lane;     /* one end of a one-way pipe of messages         */
 typedef struct tcpx_list tcpx_list;     /* a prepared descriptor list                    */
 typedef struct tcpx_note tcpx_note;     /* bytes that a peer sent                        */
 
@@ -279,6 +280,42 @@ TCPX_API int tcpx_wait(tcpx_xfer *xfer, int timeout_ms);
 TCPX_API void tcpx_cancel(tcpx_xfer *xfer);
 /* Cancels if in progress, gives the handle back. Cannot fail. NULL is allowed. */
 TCPX_API void tcpx_xfer_free(tcpx_xfer *xfer);
+
+/* ---- lanes ----------------------------------------------------------------------- */
+
+/*
+ * A lane is an ordered one-way pipe of messages: the n-th send meets the n-th receive. Receives are
+ * announced beforehand, so a message that has its receive costs no word of its own between the
+ * engines: for many messages, posted ahead. A message waits for its receive. Host memory
+ * (TCPX_PROVIDER=sock) only.
+ *
+ *	receiver: tcpx_lane_listen(e, key, &l);  the key travels to the sender by other means
+ *	sender:   tcpx_lane_open(p, key, &l);
+ *	both:     tcpx_lane_ready(l); tcpx_lane_post(l, region, 0, len, &x); tcpx_test(x); ...
+ *
+ * A lane fails as a whole: where a message is cancelled, does not fit or loses its region, all of
+ * both ends that have not ended fail with that cause.
+ */
+#define TCPX_LANE_KEY  16 /* bytes                                                       */
+#define TCPX_LANE_OPEN 64 /* messages from the oldest that has not ended to the newest   */
+
+/* A receiving end. @key: out: names it, for one sender. -ENOTSUP: the provider cannot. */
+TCPX_API TCPX_MUST_USE int tcpx_lane_listen(tcpx_engine *engine, uint8_t key[TCPX_LANE_KEY],
+					    tcpx_lane **lane);
+/* The sending end of the lane with that key at the peer. It keeps the peer. */
+TCPX_API TCPX_MUST_USE int tcpx_lane_open(tcpx_peer *peer, const uint8_t key[TCPX_LANE_KEY],
+					  tcpx_lane **lane);
+/* 0: both ends are there; -EAGAIN: not yet; or the first cause of its failure (-ENOENT: nobody
+ * listens under that key). One atomic load. */
+TCPX_API int tcpx_lane_ready(tcpx_lane *lane);
+/* Posts a message: a send or a receive, by the end. Its end is that of any transfer: tcpx_test(),
+ * tcpx_wait(), tcpx_xfer_watch(); a receive's info has the length. -EAGAIN: not ready; -ENOBUFS:
+ * TCPX_LANE_OPEN are open; what ended the lane; -ENOTSUP: GPU memory; as tcpx_send(). */
+TCPX_API TCPX_MUST_USE int tcpx_lane_post(tcpx_lane *lane, uint64_t region, uint64_t offset,
+					  uint64_t len, tcpx_xfer **xfer);
+/* Gives the end back. Messages that have not ended fail with TCPX_ECANCELED, at both ends. After the
+ * return no byte of them is read or written. NULL is allowed. */
+TCPX_API void tcpx_lane_close(tcpx_lane *lane);
 
 /* ---- many at once ---------------------------------------------------------------- */
 

@@ -46,7 +46,7 @@ def an_include_of_a_higher_room_is_found():
 
 def a_call_to_a_sibling_through_a_table_is_found():
     finds("tcpx_control_flush(), which struct session_calls reaches", "src/core/engine/upward.c",
-          ".opened = tcpx_launch_waiting", ".opened = tcpx_control_flush")
+          ".opened = session_opened", ".opened = tcpx_control_flush")
 
 
 def a_call_to_a_sibling_through_a_wrapper_is_found():

@@ -29,6 +29,7 @@ struct tx_record {
 	struct payload *payload; /* owned reference of its transfer */
 	uint64_t id;            /* of the post it belongs to */
 	uint32_t chunk, len;
+	uint32_t named;         /* the chunk in the message's header */
 	struct tcpx_rate_mark mark;
 	uint64_t ready_ns, taken_ns, sent_ns;
 	struct staging_buffer *buffer; /* staged: ours, with the payload; NULL once free   */
@@ -46,7 +47,8 @@ struct tx_record {
 struct rx_record {
 	struct payload *payload; /* owned reference of its transfer; NULL: sink */
 	uint64_t id;            /* of the post it belongs to   */
-	uint32_t chunk, len;
+	uint32_t chunk, len;    /* of a lane: in units of 4 KiB */
+	bool last;              /* of a lane's message         */
 	uint64_t landed_ns;
 	struct staging_buffer *buffer; /* staged: ours, with the payload */
 	uint32_t sum;           /* sent with it                */
@@ -64,6 +66,8 @@ struct channel_calls {
 	 * or TCPX_EFRAME. */
 	int (*place)(struct channel *c, const struct tcpx_head *h, struct rx_record *r,
 		     enum chunk_place *how);
+	/* May a message be acknowledged, all of whose bytes have come? Else the channel holds. */
+	bool (*settled)(struct channel *c, const struct rx_record *r);
 	/* A received chunk is in place. 0, or TCPX_EFRAME. */
 	int (*applied)(struct channel *c, const struct rx_record *r, uint64_t now_ns);
 	/* A received chunk is not what was sent (log; perhaps the transfer ends): the channel

@@ -50,7 +50,7 @@ next_message(struct channel *c)
 	if (c->tx.send_seq == c->window.next || (r->staged && !r->packed) || !open_is_out(c, r))
 		return false;
 	c->tx.msg = (struct tcpx_tx_msg){ .head = { .xfer = r->empty ? 0 : r->id,
-						 .chunk = r->chunk,
+						 .chunk = r->named,
 						 .len = r->len, .channel = c->index,
 						 .generation = c->generation,
 						 .seq = c->tx.send_seq,

@@ -45,7 +45,7 @@ receive_direct(struct channel *c, struct payload *p, uint32_t left)
 	size_t i, n;
 	ssize_t got;
 
-	pos = tcpx_frag_seek(&list, payload_offset(p, c->rx.head.chunk) + c->rx.got);
+	pos = tcpx_frag_seek(&list, payload_offset(p, c->rx.open.chunk) + c->rx.got);
 	n = tcpx_frag_next(&list, &pos, left < most ? left : most, frag, CORE_IOV, &covered);
 	if (c->rx.head.summed) {
 		iov[0] = (struct iovec){ room_of(c)->room, covered };
@@ -235,6 +235,8 @@ receive(struct channel *c, uint64_t now_ns)
 			if (n < 0)
 				return (int)n;
 		}
+		if (!above(c)->settled(c, &c->rx.open))
+			return tcpx_channel_hold(c);
 		rc = close_message(c, now_ns);
 		if (rc)
 			return rc;

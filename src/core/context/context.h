@@ -111,7 +111,7 @@ struct registry {
 	struct tcpx_node peers, sessions;
 	struct tcpx_node incarnations[PEER_BUCKETS]; /* the peers whose incarnation is known */
 	uint64_t peers_made;
-	struct tcpx_node xfers, lists; /* handles that the application holds */
+	struct tcpx_node xfers, lists, lanes; /* handles that the application holds */
 	_Atomic uint32_t session_count;
 	_Atomic uint32_t after_event;     /* transfers that wait for a caller's event */
 	_Atomic uint64_t linger_ns;       /* when a dropped peer may be due; 0: none is */

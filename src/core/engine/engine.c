@@ -36,6 +36,7 @@
 #include "core/session/note_flow.h"
 #include "core/session/peer.h"
 #include "core/session/session.h"
+#include "core/transfer/lane.h"
 #include "core/transfer/match.h"
 #include "core/transfer/transfer.h"
 #include "host/host.h"
@@ -222,6 +223,7 @@ tcpx_engine_open(const struct tcpx_engine_opts *opts, const struct engine_env *e
 	tcpx_node_init(&e->registry.sessions);
 	tcpx_node_init(&e->registry.xfers);
 	tcpx_node_init(&e->registry.lists);
+	tcpx_node_init(&e->registry.lanes);
 	tcpx_node_init(&e->registry.served);
 	tcpx_node_init(&e->registry.to_flush);
 	tcpx_node_init(&e->listeners->pending);
@@ -413,6 +415,10 @@ tcpx_close(tcpx_engine *e)
 	tcpx_chain_each(m, after2, &e->registry.xfers) {
 		tcpx_chain_remove(m);
 		tcpx_xfer_put(tcpx_container(m, struct tcpx_xfer, handle));
+	}
+	tcpx_chain_each(o, after4, &e->registry.lanes) {
+		tcpx_chain_remove(o);
+		tcpx_lane_put(tcpx_container(o, struct tcpx_lane, handle));
 	}
 	tcpx_regions_unlock(e);
 	tcpx_gpus_fini(e);

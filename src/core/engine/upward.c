@@ -25,6 +25,8 @@
 #include "core/transfer/deadline.h"
 #include "core/transfer/end.h"
 #include "core/transfer/frames.h"
+#include "core/transfer/lane.h"
+#include "core/transfer/lane_frames.h"
 #include "core/transfer/launch.h"
 #include "core/transfer/match.h"
 #include "core/transfer/progress.h"
@@ -97,8 +99,16 @@ session_late(struct session *s, const struct pause *p)
 }
 
 static void
+session_opened(struct session *s, uint64_t now_ns)
+{
+	tcpx_lanes_opened(s);
+	tcpx_launch_waiting(s, now_ns);
+}
+
+static void
 session_failed(struct session *s)
 {
+	tcpx_lanes_end(s);
 	tcpx_xfers_end(s);
 	tcpx_channels_end(s);
 }
@@ -121,7 +131,7 @@ static const struct session_calls of_session = {
 	.frame = tcpx_frames_handle,
 	.check_transfers = tcpx_xfers_check,
 	.late = session_late,
-	.opened = tcpx_launch_waiting,
+	.opened = session_opened,
 	.failed = session_failed,
 	.met = tcpx_match_merge,
 	.lost = session_lost,
@@ -132,6 +142,7 @@ static const struct session_calls of_session = {
 static const struct channel_calls of_channel = {
 	.pick = tcpx_schedule_pick,
 	.place = tcpx_chunk_place,
+	.settled = tcpx_lane_settled,
 	.applied = tcpx_chunk_applied,
 	.corrupt = tcpx_chunk_corrupt,
 	.acked = tcpx_chunk_acked,

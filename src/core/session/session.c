@@ -57,6 +57,7 @@ tcpx_session_new(struct tcpx_engine *e, bool opener, struct session **out)
 	tcpx_node_init(&s->xfers.after_event);
 	tcpx_node_init(&s->hs->half_open);
 	tcpx_node_init(&s->xfers.noting);
+	tcpx_node_init(&s->lanes.all);
 	tcpx_node_init(&s->notes.waiting);
 	tcpx_node_init(&s->notes.held);
 	for (i = 0; i < SESS_BUCKETS; i++)

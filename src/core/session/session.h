@@ -112,6 +112,13 @@ struct transfer_table {
 	bool launching;               /* tcpx_launch_waiting() is running                  */
 };
 
+/* Lanes of both sides, in the order of their opening; core/transfer has them. */
+struct lane_table {
+	struct tcpx_node all;
+	uint32_t opened_here, opened_there; /* numbers of the newest                    */
+	uint32_t live;              /* messages that have not ended                    */
+};
+
 /* What the peer grants us, and what of it open transfers use. */
 struct credit {
 	uint32_t xfers, used_xfers[CREDIT_KINDS]; /* of each kind                      */
@@ -178,6 +185,7 @@ struct session {
 	struct control control;
 	struct channel_set chan;
 	struct transfer_table xfers;
+	struct lane_table lanes;
 	struct note_flow notes;
 	struct credit credit;
 	struct schedule sched;
@@ -235,7 +243,7 @@ session_waits(const struct session *s)
 static inline bool
 session_busy(const struct session *s)
 {
-	return s->xfers.live > 0 || session_waits(s) || !tcpx_chain_empty(&s->xfers.after_event);
+	return s->xfers.live > 0 || s->lanes.live > 0 || session_waits(s) || !tcpx_chain_empty(&s->xfers.after_event);
 }
 
 /* With two references: the caller's, and the engine's. */

@@ -16,6 +16,7 @@
 #include "core/session/peer.h"
 #include "core/session/session.h"
 #include "core/transfer/end.h"
+#include "core/transfer/lane.h"
 #include "core/transfer/transfer.h"
 
 void
@@ -41,6 +42,21 @@ tcpx_answer_done(struct session *s, uint64_t id, int code, uint64_t bytes, const
 }
 
 void
+tcpx_answer_fail(struct session *s, struct tcpx_xfer *x, int code, const char *theirs,
+		const char *text)
+{
+	if (x->lane) {
+		tcpx_lane_fail(x->lane, code, theirs);
+		return;
+	}
+	if (x->target)
+		tcpx_answer_done(s, x->id, code, 0, theirs, NULL, 0);
+	else
+		tcpx_control_put_u64(s, TCPX_FR_CANCEL, x->id);
+	tcpx_xfer_end(x, code, text); /* no-op where that has failed the session */
+}
+
+void
 tcpx_answer_unusable(struct session *s, struct tcpx_xfer *x, int code, const char *what)
 {
 	char text[TCPX_TEXT_MAX], where[80];
@@ -48,11 +64,7 @@ tcpx_answer_unusable(struct session *s, struct tcpx_xfer *x, int code, const cha
 	tcpx_list_fault(x->payload.list, where, sizeof(where));
 	snprintf(text, sizeof(text), "memory of the %s side %s: %s: %s", x->target ? "target's" :
 		 "initiator's", what, where, tcpx_err_text(code));
-	if (x->target)
-		tcpx_answer_done(s, x->id, code, 0, text, NULL, 0);
-	else
-		tcpx_control_put_u64(s, TCPX_FR_CANCEL, x->id);
-	tcpx_xfer_end(x, code, text);
+	tcpx_answer_fail(s, x, code, text, text);
 	tcpx_control_flush(s);
 }
 

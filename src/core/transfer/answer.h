@@ -17,6 +17,9 @@ void tcpx_answer_done(struct session *s, uint64_t id, int code, uint64_t bytes, 
 #define TCPX_NO_ROOM_FOR_PEER "the target keeps enough for this peer (TCPX_PEER_MEMORY, " \
 			      "TCPX_PEERS_MEMORY there)"
 
+/* Ends it on both sides; @theirs: the text for the peer. */
+void tcpx_answer_fail(struct session *s, struct tcpx_xfer *x, int code, const char *theirs,
+		     const char *text);
 /* Its memory cannot be copied from or to ("cannot be read"): ends it on both sides. */
 void tcpx_answer_unusable(struct session *s, struct tcpx_xfer *x, int code, const char *what);
 /* The same for a chunk of it, if it has not ended since. No lock held. */

@@ -21,6 +21,7 @@
 #include "core/session/session.h"
 #include "core/transfer/answer.h"
 #include "core/transfer/end.h"
+#include "core/transfer/lane.h"
 #include "core/transfer/stuck.h"
 #include "core/transfer/transfer.h"
 #include "core/transfer/watch.h"
@@ -133,7 +134,9 @@ tcpx_cancel(tcpx_xfer *x)
 		return;
 	pthread_mutex_lock(&s->lock);
 	if (!ended(x)) {
-		if (x->op == TCPX_OP_RECV)
+		if (x->lane)
+			tcpx_lane_fail(x->lane, TCPX_ECANCELED, "a message of its was cancelled");
+		else if (x->op == TCPX_OP_RECV)
 			tcpx_answer_done(s, x->id, TCPX_ECANCELED, 0, "cancelled by the receiver",
 					NULL, 0);
 		else if (tcpx_node_linked(&x->table))

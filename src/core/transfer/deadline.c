@@ -34,7 +34,10 @@ judge(struct session *s, const struct tcpx_xfer *x, uint64_t now_ns)
 		tcpx_session_add_timer(s, f.own_ns + limit_ns);
 		return now_ns >= f.own_ns + limit_ns ? TCPX_STALL_XFER : TCPX_STALL_NONE;
 	}
-	/* a send waits for its receive without a limit */
+	/* a send waits for its receive without a limit, and a lane's receive for its send, whose
+	 * side judges it */
+	if (x->lane && !x->sends)
+		return TCPX_STALL_NONE;
 	if (x->op == TCPX_OP_SEND && x->times.ready_ns == 0)
 		return TCPX_STALL_NONE;
 	if (now_ns >= f.own_ns + limit_ns && x->tx.in_flight)
@@ -82,13 +85,7 @@ end_one(struct session *s, struct tcpx_xfer *x)
 	snprintf(text, sizeof(text), "%s; stuck for %llu ms, while others moved", what,
 		 (unsigned long long)(s->engine->limit.stall_ns / TCPX_MS));
 	(void)tcpx_fail(TCPX_SUB_XFER, TCPX_ESTALLED, "%s", text);
-	if (x->target)
-		tcpx_answer_done(s, x->id, TCPX_ESTALLED, 0, what, NULL, 0);
-	else
-		tcpx_control_put_u64(s, TCPX_FR_CANCEL, x->id);
-	if (s->state == SESS_FAILED)
-		return; /* that has ended all of them */
-	tcpx_xfer_end(x, TCPX_ESTALLED, text);
+	tcpx_answer_fail(s, x, TCPX_ESTALLED, what, text);
 	tcpx_control_flush(s);
 }
 

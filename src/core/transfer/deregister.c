@@ -13,6 +13,7 @@
 #include "core/session/session.h"
 #include "core/transfer/answer.h"
 #include "core/transfer/end.h"
+#include "core/transfer/lane.h"
 #include "core/transfer/launch.h"
 #include "core/transfer/match.h"
 #include "core/transfer/transfer.h"
@@ -38,13 +39,16 @@ end_users(struct session *s, uint64_t id)
 	if (s->state == SESS_FAILED)
 		return;
 	snprintf(text, sizeof(text), "region %#llx deregistered", (unsigned long long)id);
+	tcpx_lanes_region_gone(s, id, text);
+	if (s->state == SESS_FAILED)
+		return;
 	s->xfers.launching = true; /* else waiting transfers would move to the table
 				  * during these walks */
 	for (i = 0; i < SESS_BUCKETS; i++)
 		tcpx_chain_each(n, after, &s->xfers.bucket[i]) {
 			struct tcpx_xfer *x = tcpx_container(n, struct tcpx_xfer, table);
 
-			if (!x->payload.list || !tcpx_list_names(x->payload.list, id))
+			if (x->lane || !x->payload.list || !tcpx_list_names(x->payload.list, id))
 				continue;
 			if (x->target)
 				tcpx_answer_done(s, x->id, TCPX_EREGION, 0, text, NULL, 0);

@@ -18,6 +18,7 @@
 #include "core/memory/payload.h"
 #include "core/memory/word.h"
 #include "core/session/session.h"
+#include "core/transfer/lane.h"
 #include "core/transfer/launch.h"
 #include "core/transfer/stuck.h"
 #include "core/transfer/transfer.h"
@@ -45,6 +46,8 @@ unlink_xfer(struct session *s, struct tcpx_xfer *x)
 		tcpx_drr_remove(&s->sched.drr, &x->tx.drr);
 		s->sched.queued_bytes -= queued_bytes(x);
 	}
+	if (x->lane)
+		return tcpx_lane_unlink(x);
 	if (tcpx_node_linked(&x->table)) {
 		tcpx_chain_remove(&x->table);
 		s->xfers.live--;

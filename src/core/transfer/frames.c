@@ -25,6 +25,7 @@
 #include "core/session/session.h"
 #include "core/transfer/answer.h"
 #include "core/transfer/end.h"
+#include "core/transfer/lane_frames.h"
 #include "core/transfer/match.h"
 #include "core/transfer/schedule.h"
 #include "core/transfer/transfer.h"
@@ -307,7 +308,7 @@ on_done(struct session *s, struct tcpx_buf *b)
 	if (rc)
 		return rc;
 	x = tcpx_xfer_find(s, d.id);
-	if (!x || x->target)
+	if (!x || x->target || x->lane)
 		return id_is_ours(s, d.id) && id_is_known(s, d.id) ? 0 : TCPX_EPROTO; /* cancelled */
 	if (d.code) {
 		tcpx_xfer_end(x, d.code, d.text);
@@ -466,6 +467,11 @@ tcpx_frames_handle(struct session *s, const struct tcpx_frame_head *h, const uin
 		return on_chan_handle(s, &b);
 	case TCPX_FR_MESSAGE:
 		return on_message(s, &b);
+	case TCPX_FR_LANE_OPEN:
+	case TCPX_FR_LANE_POST:
+	case TCPX_FR_LANE_FAIL:
+	case TCPX_FR_LANE_CLOSE:
+		return tcpx_lane_frame(s, h->type, &b);
 	case TCPX_FR_BYE:
 		return on_bye(s, &b);
 	default:

@@ -18,6 +18,7 @@
 #include "core/session/control.h"
 #include "core/session/session.h"
 #include "core/transfer/end.h"
+#include "core/transfer/lane.h"
 #include "core/transfer/schedule.h"
 #include "core/transfer/transfer.h"
 
@@ -142,6 +143,19 @@ chunk_of(struct session *s, const struct tcpx_xfer *x)
 		channels = SCHEDULE_FEW_CHANNELS;
 	return tcpx_chunk_size(bytes, channels, min, max, s->engine->limit.chunk,
 			       x->sends && bytes > min ? slowest_Bps(s) : 0);
+}
+
+uint32_t
+tcpx_launch_lane_chunk(const struct session *s, uint64_t total)
+{
+	uint64_t bytes = total + s->sched.queued_bytes + s->sched.outstanding_bytes;
+	uint32_t max = s->engine->limit.chunk || s->chan.chunk_max < TCPX_CHUNK_MAX ?
+			       s->chan.chunk_max : TCPX_CHUNK_MAX;
+	uint32_t chunk = tcpx_chunk_size(bytes, s->chan.tx_up, TCPX_CHUNK_MIN, max,
+					 s->engine->limit.chunk,
+					 bytes > TCPX_CHUNK_MIN ? slowest_Bps(s) : 0);
+
+	return chunk - chunk % TCPX_LANE_UNIT;
 }
 
 /* The waiting chain's reference becomes the table's. True: the channel that picks its first

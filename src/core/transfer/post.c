@@ -158,16 +158,6 @@ make(struct tcpx_peer *peer, enum tcpx_op op, struct tcpx_list *local, struct tc
 	return 0;
 }
 
-/* Gives the handle to the application: closing the engine frees what it keeps. */
-static void
-hand_out(struct tcpx_xfer *x, struct tcpx_xfer **out)
-{
-	pthread_mutex_lock(&x->engine->registry.lock);
-	tcpx_chain_add(&x->engine->registry.xfers, &x->handle);
-	pthread_mutex_unlock(&x->engine->registry.lock);
-	*out = x;
-}
-
 static int
 post_new(struct tcpx_peer *peer, enum tcpx_op op, const struct tcpx_desc *local, size_t nlocal,
 	 const struct tcpx_desc *remote, size_t nremote, const void *note, size_t note_len,
@@ -200,7 +190,8 @@ post_new(struct tcpx_peer *peer, enum tcpx_op op, const struct tcpx_desc *local,
 		tcpx_xfer_put(x);
 		return rc;
 	}
-	hand_out(x, out);
+	tcpx_xfer_hand_out(x);
+	*out = x;
 	return 0;
 }
 
@@ -254,7 +245,8 @@ tcpx_xfer_prepare(tcpx_peer *peer, enum tcpx_op op, tcpx_list *local, tcpx_list 
 	if (rc)
 		return rc;
 	atomic_store(&x->status, TCPX_ESTATE); /* not posted yet */
-	hand_out(x, xfer);
+	tcpx_xfer_hand_out(x);
+	*xfer = x;
 	return 0;
 }
 

@@ -17,6 +17,7 @@
 #include "core/session/session.h"
 #include "core/transfer/answer.h"
 #include "core/transfer/end.h"
+#include "core/transfer/lane.h"
 #include "core/transfer/transfer.h"
 
 /* Messages of a transfer in a row that arrive changed, with no chunk in place between them. */
@@ -32,6 +33,11 @@ tcpx_chunk_place(struct channel *c, const struct tcpx_head *h, struct rx_record 
 
 	*r = (struct rx_record){ .id = h->xfer, .chunk = h->chunk, .len = h->len };
 	pthread_mutex_lock(&s->lock);
+	if (tcpx_lane_is(h->xfer)) {
+		rc = tcpx_lane_place(c, h, r, how);
+		pthread_mutex_unlock(&s->lock);
+		return rc;
+	}
 	x = tcpx_xfer_find(s, h->xfer);
 	if (!x) {
 		*how = CHUNK_SINK;
@@ -76,7 +82,7 @@ tcpx_chunk_applied(struct channel *c, const struct rx_record *r, uint64_t now_ns
 {
 	struct session *s = c->session;
 	struct tcpx_xfer *x = xfer_of(r->payload);
-	bool small;
+	bool small, done = false;
 	int rc = 0;
 
 	count_add(&s->engine->count.bytes_rx, r->len);
@@ -90,10 +96,14 @@ tcpx_chunk_applied(struct channel *c, const struct rx_record *r, uint64_t now_ns
 	if (x && x->id == r->id && atomic_load(&x->status) == -EAGAIN) {
 		s->health.rx_progress_ns = x->times.progress_ns = now_ns;
 		x->rx.corrupt = 0;
-		if (!tcpx_chunkmap_set(&x->rx.map, r->chunk))
-			rc = TCPX_EFRAME; /* the fence forbids it: no chunk is applied twice */
 		count_add(&x->bytes_done, r->len);
-		if (rc == 0 && tcpx_chunkmap_full(&x->rx.map)) {
+		if (x->lane)
+			rc = tcpx_lane_chunk_applied(s, x, r, &done);
+		else if (!tcpx_chunkmap_set(&x->rx.map, r->chunk))
+			rc = TCPX_EFRAME; /* the fence forbids it: no chunk is applied twice */
+		if (done)
+			say(c, true);
+		else if (rc == 0 && !x->lane && tcpx_chunkmap_full(&x->rx.map)) {
 			small = x->chunks == 1 && x->total <= STAGING_SMALL_BYTES;
 			tcpx_answer_filled(s, x);
 			say(c, small);
@@ -123,11 +133,7 @@ tcpx_chunk_corrupt(struct channel *c, const struct rx_record *r, const struct tc
 	}
 	if (x && x->id == r->id && atomic_load(&x->status) == -EAGAIN &&
 	    ++x->rx.corrupt == CORRUPT_MAX) {
-		if (x->target)
-			tcpx_answer_done(s, x->id, TCPX_EDATA, 0, text, NULL, 0);
-		else
-			tcpx_control_put_u64(s, TCPX_FR_CANCEL, x->id);
-		tcpx_xfer_end(x, TCPX_EDATA, text);
+		tcpx_answer_fail(s, x, TCPX_EDATA, text, text);
 		tcpx_control_flush(s);
 	}
 	pthread_mutex_unlock(&s->lock);
@@ -144,7 +150,7 @@ tcpx_chunk_acked(struct channel *c, struct tx_record *r, uint64_t now_ns)
 		x->times.progress_ns = now_ns;
 		count_add(&x->bytes_done, r->len);
 		/* an initiator waits for DONE: chunks in a sink are acknowledged, too */
-		if (x->tx.applied == x->chunks && x->target)
+		if (x->tx.applied == x->chunks && (x->target || x->lane))
 			tcpx_xfer_end(x, 0, NULL);
 	}
 	r->payload = NULL;

@@ -19,6 +19,7 @@
 #include "core/session/control.h"
 #include "core/session/session.h"
 #include "core/transfer/answer.h"
+#include "core/transfer/lane.h"
 #include "core/transfer/transfer.h"
 
 /* An older rate counts as unknown, so that a channel once slow is tried again. */
@@ -84,6 +85,15 @@ allowed(struct session *s, struct channel *c, uint32_t len, uint64_t now_ns)
 	return tcpx_pull_allowed(&pc, &ps, len);
 }
 
+/* The next chunk as a message's header names it. */
+static uint32_t
+name_of(const struct tcpx_xfer *x)
+{
+	uint32_t k = next_of(x);
+
+	return x->lane ? tcpx_lane_chunk(payload_offset(&x->payload, k), k + 1 == x->chunks) : k;
+}
+
 /* The chunk leaves the transfer's queue for this channel's window. */
 static int
 assign(struct session *s, struct channel *c, struct tcpx_xfer *x, uint32_t len, uint64_t now_ns)
@@ -100,6 +110,7 @@ assign(struct session *s, struct channel *c, struct tcpx_xfer *x, uint32_t len, 
 	if (now_ns < x->times.ready_ns) /* the turn began before the transfer was ready */
 		now_ns = x->times.ready_ns;
 	*r = (struct tx_record){ .payload = &x->payload, .id = x->id, .chunk = next_of(x), .len = len,
+				 .named = name_of(x),
 				 .ready_ns = x->times.ready_ns, .taken_ns = now_ns,
 				 .mark = tcpx_rate_now(&c->tx.rate, now_ns) };
 	tcpx_xfer_get(x);

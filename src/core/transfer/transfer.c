@@ -14,6 +14,7 @@
 #include "core/memory/word.h"
 #include "core/session/peer.h"
 #include "core/session/session.h"
+#include "core/transfer/lane.h"
 
 int
 tcpx_xfer_new(struct tcpx_engine *e, struct tcpx_xfer **out)
@@ -55,11 +56,20 @@ tcpx_xfer_put(struct tcpx_xfer *x)
 	free(x->rx.map.words);
 	if (x->kept)
 		tcpx_quota_give(&x->session->peer->kept, x->kept);
+	tcpx_lane_put(x->lane);
 	if (x->session)
 		tcpx_session_put(x->session);
 	if (x->peer)
 		tcpx_peer_put(x->peer);
 	free(x);
+}
+
+void
+tcpx_xfer_hand_out(struct tcpx_xfer *x)
+{
+	pthread_mutex_lock(&x->engine->registry.lock);
+	tcpx_chain_add(&x->engine->registry.xfers, &x->handle);
+	pthread_mutex_unlock(&x->engine->registry.lock);
 }
 
 void

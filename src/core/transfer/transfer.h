@@ -18,6 +18,7 @@
 #include "proto/sched.h"
 
 struct session;
+struct tcpx_lane;
 
 /* Where a transfer that has not ended, or has failed, is stuck. */
 struct stuck {
@@ -94,6 +95,7 @@ struct tcpx_xfer {
 	struct payload payload;
 	struct tcpx_engine *engine;
 	struct tcpx_peer *peer; /* owned reference; NULL at the target                */
+	struct tcpx_lane *lane; /* owned reference, if it is a lane's message         */
 	struct session *session; /* owned reference: that of the last post; NULL: none yet */
 	enum tcpx_op op;        /* RECV also for a target of SEND                     */
 	bool target;            /* made by the peer's OPEN                            */
@@ -131,6 +133,8 @@ xfer_of(struct payload *p)
 int tcpx_xfer_new(struct tcpx_engine *e, struct tcpx_xfer **out);
 void tcpx_xfer_get(struct tcpx_xfer *x);
 void tcpx_xfer_put(struct tcpx_xfer *x);
+/* Gives the handle to the application: closing the engine frees what it keeps. */
+void tcpx_xfer_hand_out(struct tcpx_xfer *x);
 void tcpx_xfer_shape(struct tcpx_xfer *x, uint64_t total, uint32_t chunk);
 int tcpx_xfer_map(struct tcpx_xfer *x); /* allocates the chunk map */
 /* No reference; NULL: none. session.lock held. */

@@ -1,0 +1,329 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A lane's messages: posted, launched when their receives are known, ended together when the lane
+ * fails.
+ *
+ * An acknowledgement alone is no success, since what goes to a sink is acknowledged, too. So a
+ * receiver that fails with receives announced says so, and the channels hold chunks that come for
+ * it, unacknowledged, until its sender has answered: by then the sends have ended as well.
+ */
+#include "core/transfer/lane.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "core/channel/channel.h"
+#include "core/context/context.h"
+#include "core/loop/loop.h"
+#include "core/memory/list.h"
+#include "core/memory/payload.h"
+#include "core/session/control.h"
+#include "core/session/session.h"
+#include "core/transfer/end.h"
+#include "core/transfer/launch.h"
+#include "core/transfer/lane_frames.h"
+#include "core/transfer/schedule.h"
+#include "core/transfer/transfer.h"
+
+void
+tcpx_lane_put(struct tcpx_lane *l)
+{
+	if (!l || atomic_fetch_sub(&l->refs, 1) != 1)
+		return;
+	if (l->session)
+		tcpx_session_put(l->session);
+	free(l);
+}
+
+static struct tcpx_xfer **
+slot_of(struct tcpx_lane *l, uint64_t seq)
+{
+	return &l->slot[seq % TCPX_LANE_SLOTS];
+}
+
+static struct tcpx_lane_ring *
+ring_of(struct tcpx_lane *l)
+{
+	return l->sends ? &l->tx.ring : &l->rx.ring;
+}
+
+static void
+leave(struct tcpx_lane *l)
+{
+	if (!tcpx_node_linked(&l->in_session))
+		return;
+	tcpx_chain_remove(&l->in_session);
+	tcpx_lane_put(l);
+}
+
+int
+tcpx_lane_unlink(struct tcpx_xfer *x)
+{
+	struct tcpx_lane *l = x->lane;
+	uint64_t seq = tcpx_lane_seq(x->id);
+
+	if (*slot_of(l, seq) != x)
+		return 0;
+	*slot_of(l, seq) = NULL;
+	tcpx_chain_remove(&x->table);
+	tcpx_lane_ring_finish(ring_of(l), seq);
+	l->session->lanes.live--;
+	if (l->sends && l->tx.ring.done == l->tx.ring.posted && atomic_load(&l->status) != 0)
+		leave(l); /* its receiver has closed it; the message has a reference */
+	return 1;
+}
+
+/* ---- ends ---- */
+
+void
+tcpx_lanes_wake_held(struct session *s)
+{
+	for (uint32_t i = 0; i < s->chan.count; i++)
+		if (s->chan.rx[i] && s->chan.rx[i]->rx.parked)
+			tcpx_loop_post(s->chan.rx[i]->loop, &s->chan.rx[i]->work);
+}
+
+/* Its messages from @first on end. */
+static void
+end_from(struct tcpx_lane *l, uint64_t first, int code, const char *text)
+{
+	uint64_t last = ring_of(l)->posted;
+	int status = atomic_load(&l->status);
+
+	if (status == 0 || status == -EAGAIN) {
+		snprintf(l->cause, sizeof(l->cause), "%s", text);
+		atomic_store(&l->status, code);
+	}
+	for (uint64_t seq = first; seq <= last; seq++)
+		if (*slot_of(l, seq))
+			tcpx_xfer_end(*slot_of(l, seq), code, text);
+}
+
+void
+tcpx_lane_end(struct tcpx_lane *l, int code, const char *text)
+{
+	atomic_fetch_add(&l->refs, 1); /* the messages may have the last ones */
+	end_from(l, ring_of(l)->done + 1, code, text);
+	leave(l);
+	tcpx_lane_put(l);
+}
+
+void
+tcpx_lane_fail(struct tcpx_lane *l, int code, const char *text)
+{
+	int status = atomic_load(&l->status);
+	bool ended = status && status != -EAGAIN, told;
+
+	if (ended && ring_of(l)->done == ring_of(l)->posted)
+		return;
+	atomic_fetch_add(&l->refs, 1); /* as above */
+	/* chunks of announced receives may be under way */
+	l->held = !l->sends && l->rx.told > l->rx.ring.done;
+	told = l->session->state == SESS_OPEN && l->word;
+	end_from(l, ring_of(l)->done + 1, code, text);
+	if (told)
+		tcpx_lane_tell_failure(l->session, l->word, l->sends, code, text);
+	if (!l->held || !told)
+		leave(l);
+	tcpx_lane_put(l);
+}
+
+void
+tcpx_lane_refused(struct tcpx_lane *l)
+{
+	atomic_fetch_add(&l->refs, 1);
+	end_from(l, l->tx.launched + 1, TCPX_ECLOSED, "closed by its receiver");
+	if (l->tx.ring.done == l->tx.ring.posted)
+		leave(l);
+	tcpx_lane_put(l);
+}
+
+void
+tcpx_lanes_end(struct session *s)
+{
+	tcpx_chain_each(n, after, &s->lanes.all)
+		tcpx_lane_end(tcpx_container(n, struct tcpx_lane, in_session), s->cause,
+			      s->cause_text);
+}
+
+void
+tcpx_lanes_region_gone(struct session *s, uint64_t region_id, const char *text)
+{
+	tcpx_chain_each(n, after, &s->lanes.all) {
+		struct tcpx_lane *l = tcpx_container(n, struct tcpx_lane, in_session);
+		bool named = false;
+
+		for (uint32_t i = 0; i < TCPX_LANE_SLOTS; i++)
+			named |= l->slot[i] && tcpx_list_names(l->slot[i]->payload.list, region_id);
+		if (named)
+			tcpx_lane_fail(l, TCPX_EREGION, text);
+		if (s->state == SESS_FAILED)
+			return; /* that has ended all of them */
+	}
+}
+
+/* ---- sending ---- */
+
+/* The next message has its receive: it goes to the channels. False: the lane has failed. */
+static bool
+launch(struct tcpx_lane *l, struct tcpx_xfer *x, uint64_t room)
+{
+	struct session *s = l->session;
+	uint64_t total = x->payload.list->total;
+	char text[TCPX_TEXT_MAX];
+
+	if (total > room) {
+		snprintf(text, sizeof(text), "send of %llu bytes met a receive of %llu",
+			 (unsigned long long)total, (unsigned long long)room);
+		tcpx_lane_fail(l, TCPX_ELENGTH, text);
+		return false;
+	}
+	tcpx_xfer_shape(x, total, tcpx_launch_lane_chunk(s, total));
+	x->chunks += total == 0; /* an empty message has one chunk */
+	x->times.progress_ns = engine_now(s->engine);
+	tcpx_chain_add(&s->xfers.bucket[x->id % SESS_BUCKETS], &x->table);
+	atomic_store(&x->payload.live, x->id);
+	tcpx_schedule_chunks(s, x);
+	return true;
+}
+
+void
+tcpx_lane_launch(struct tcpx_lane *l)
+{
+	uint64_t seq, room;
+
+	while (tcpx_lane_next(&l->tx, &seq, &room)) {
+		tcpx_lane_launched(&l->tx);
+		if (!launch(l, *slot_of(l, seq), room))
+			return;
+	}
+}
+
+/* ---- receiving ---- */
+
+void
+tcpx_lane_announce(struct tcpx_lane *l)
+{
+	struct tcpx_lane_posts p = { .lane = l->word };
+
+	if (!tcpx_lane_due(&l->rx))
+		return;
+	p.count = (uint16_t)tcpx_lane_tell(&l->rx, &p.first, p.len);
+	tcpx_lane_tell_posts(l->session, &p);
+}
+
+int
+tcpx_lane_enqueue(struct tcpx_lane *l, struct tcpx_xfer *x)
+{
+	struct session *s = l->session;
+	uint64_t len = x->payload.list->total, seq;
+	int rc = tcpx_list_check(x->payload.list);
+
+	if (rc == 0)
+		rc = l->sends ? tcpx_lane_ring_post(&l->tx.ring, &seq) :
+				tcpx_lane_receive(&l->rx, len, &seq);
+	if (rc)
+		return rc;
+	x->id = l->word | seq;
+	x->total = len;
+	tcpx_xfer_get(x);
+	*slot_of(l, seq) = x;
+	s->lanes.live++;
+	if (l->sends) {
+		tcpx_lane_launch(l);
+		return 0;
+	}
+	x->payload.chunk = TCPX_LANE_UNIT;
+	tcpx_chain_add(&s->xfers.bucket[x->id % SESS_BUCKETS], &x->table);
+	atomic_store(&x->payload.live, x->id);
+	tcpx_lane_announce(l);
+	tcpx_control_flush(s);
+	return 0;
+}
+
+struct tcpx_lane *
+tcpx_lane_find(struct session *s, uint64_t word)
+{
+	tcpx_chain_each(n, after, &s->lanes.all) {
+		struct tcpx_lane *l = tcpx_container(n, struct tcpx_lane, in_session);
+
+		if (l->word == (word & ~TCPX_LANE_SEQ))
+			return l;
+	}
+	return NULL;
+}
+
+/* A chunk without a receive: late, for a lane that has ended; or nothing that a sender may send. */
+static int
+stray(struct channel *c, uint64_t word, enum chunk_place *how)
+{
+	struct session *s = c->session;
+	struct tcpx_lane *l = tcpx_lane_find(s, word);
+
+	*how = l ? CHUNK_PARK : CHUNK_SINK;
+	c->rx.parked = l != NULL;
+	return id_is_ours(s, word) || tcpx_lane_number(word) > s->lanes.opened_there ||
+	       (l && !l->held) ? TCPX_EFRAME : 0;
+}
+
+int
+tcpx_lane_place(struct channel *c, const struct tcpx_head *h, struct rx_record *r,
+		enum chunk_place *how)
+{
+	struct tcpx_xfer *x = tcpx_xfer_find(c->session, h->xfer);
+	struct tcpx_lane *l = x ? x->lane : NULL;
+	int rc;
+
+	c->rx.parked = false;
+	if (!l)
+		return stray(c, h->xfer, how);
+	if (l->sends)
+		return TCPX_EFRAME;
+	rc = tcpx_lane_fits(&l->rx, tcpx_lane_seq(h->xfer), h->chunk, h->len);
+	if (rc)
+		return TCPX_EFRAME; /* a sender has compared the lengths */
+	*how = CHUNK_FOUND;
+	r->chunk = h->chunk & ~TCPX_LANE_LAST;
+	r->last = h->chunk & TCPX_LANE_LAST;
+	tcpx_xfer_get(x);
+	r->payload = &x->payload;
+	return 0;
+}
+
+int
+tcpx_lane_chunk_applied(struct session *s, struct tcpx_xfer *x, const struct rx_record *r,
+			bool *done)
+{
+	struct tcpx_lane *l = x->lane;
+	uint64_t seq = tcpx_lane_seq(r->id);
+	uint32_t chunk = r->chunk | (r->last ? TCPX_LANE_LAST : 0);
+	int rc = tcpx_lane_applied(&l->rx, seq, chunk, r->len);
+
+	if (rc < 0)
+		return rc;
+	*done = rc == 1;
+	if (*done) {
+		x->total = l->rx.slot[seq % TCPX_LANE_SLOTS].total;
+		tcpx_xfer_end(x, 0, NULL);
+		tcpx_lane_announce(l);
+	}
+	return 0;
+}
+
+bool
+tcpx_lane_settled(struct channel *c, const struct rx_record *r)
+{
+	struct session *s = c->session;
+	struct tcpx_lane *l;
+	bool held;
+
+	if (!tcpx_lane_is(r->id) || !r->payload || atomic_load(&r->payload->live) == r->id)
+		return true;
+	pthread_mutex_lock(&s->lock);
+	l = tcpx_lane_find(s, r->id);
+	held = l && l->held;
+	c->rx.parked = held;
+	pthread_mutex_unlock(&s->lock);
+	return !held;
+}

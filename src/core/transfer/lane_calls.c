@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Public calls of tcpx/tcpx.h on lanes. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/random.h"
+#include "core/context/context.h"
+#include "core/memory/list.h"
+#include "core/memory/payload.h"
+#include "core/session/control.h"
+#include "core/session/peer.h"
+#include "core/session/peer_session.h"
+#include "core/session/session.h"
+#include "core/transfer/lane.h"
+#include "core/transfer/lane_frames.h"
+#include "core/transfer/transfer.h"
+#include "core/transfer/watch.h"
+
+_Static_assert(TCPX_LANE_KEY == TCPX_LANE_KEY_BYTES, "a key travels whole");
+
+static int
+make(struct tcpx_engine *e, bool sends, struct tcpx_lane **out)
+{
+	struct tcpx_lane *l;
+	int rc = engine_check(e);
+
+	if (rc)
+		return rc;
+	if (e->ops->comm)
+		return tcpx_fail(TCPX_SUB_XFER, -ENOTSUP, "lanes need a provider of streams: %s has "
+				 "none", e->ops->name);
+	l = calloc(1, sizeof(*l));
+	if (!l)
+		return tcpx_fail(TCPX_SUB_XFER, -ENOMEM, "no memory for a lane");
+	l->engine = e;
+	l->refs = 1;
+	l->sends = sends;
+	l->status = -EAGAIN;
+	tcpx_node_init(&l->handle);
+	tcpx_node_init(&l->in_session);
+	*out = l;
+	return 0;
+}
+
+static void
+hand_out(struct tcpx_lane *l, struct tcpx_lane **out)
+{
+	pthread_mutex_lock(&l->engine->registry.lock);
+	tcpx_chain_add(&l->engine->registry.lanes, &l->handle);
+	pthread_mutex_unlock(&l->engine->registry.lock);
+	*out = l;
+}
+
+int
+tcpx_lane_listen(tcpx_engine *e, uint8_t key[TCPX_LANE_KEY], tcpx_lane **lane)
+{
+	struct tcpx_lane *l = NULL;
+	int rc = make(e, false, &l);
+
+	if (rc)
+		return rc;
+	rc = tcpx_random_bytes(l->key, sizeof(l->key));
+	if (rc) {
+		free(l);
+		return rc;
+	}
+	memcpy(key, l->key, sizeof(l->key));
+	hand_out(l, lane);
+	return 0;
+}
+
+/* Into the session, which is opening or open. lock held. */
+static int
+join(struct tcpx_lane *l, struct session *s)
+{
+	if (s->state == SESS_FAILED)
+		return tcpx_session_cause(s);
+	if (s->lanes.opened_here == TCPX_LANES_MAX)
+		return tcpx_fail(TCPX_SUB_XFER, TCPX_ELIMIT, "a session has at most %u lanes in its life",
+				 TCPX_LANES_MAX);
+	atomic_fetch_add(&l->refs, 1);
+	tcpx_chain_add(&s->lanes.all, &l->in_session);
+	if (s->state == SESS_OPEN) {
+		tcpx_lane_tell_open(l);
+		tcpx_control_flush(s);
+	}
+	return 0;
+}
+
+int
+tcpx_lane_open(tcpx_peer *p, const uint8_t key[TCPX_LANE_KEY], tcpx_lane **lane)
+{
+	struct tcpx_lane *l = NULL;
+	int rc = make(p->engine, true, &l);
+
+	if (rc)
+		return rc;
+	memcpy(l->key, key, sizeof(l->key));
+	rc = tcpx_peer_session(p, &l->session);
+	if (rc) {
+		free(l);
+		return rc;
+	}
+	pthread_mutex_lock(&l->session->lock);
+	rc = join(l, l->session);
+	pthread_mutex_unlock(&l->session->lock);
+	if (rc) {
+		tcpx_lane_put(l);
+		return rc;
+	}
+	tcpx_peer_get(p);
+	atomic_fetch_add(&p->handles, 1);
+	l->peer = p;
+	hand_out(l, lane);
+	return 0;
+}
+
+int
+tcpx_lane_ready(tcpx_lane *l)
+{
+	int status = atomic_load_explicit(&l->status, memory_order_acquire);
+
+	return status == 0 || status == -EAGAIN ? status : tcpx_fail_known(status, "%s", l->cause);
+}
+
+static int
+message(struct tcpx_lane *l, const struct tcpx_desc *piece, struct tcpx_xfer **out)
+{
+	struct tcpx_list *list;
+	struct tcpx_xfer *x;
+	int rc = tcpx_list_new(l->engine, piece, 1, false, &list);
+
+	if (rc)
+		return rc;
+	if (list_staged(list))
+		rc = tcpx_fail(TCPX_SUB_XFER, -ENOTSUP, "lanes carry host memory only");
+	else
+		rc = tcpx_xfer_new(l->engine, &x);
+	if (rc) {
+		tcpx_list_put(list);
+		return rc;
+	}
+	x->op = l->sends ? TCPX_OP_SEND : TCPX_OP_RECV;
+	x->sends = l->sends;
+	x->payload.list = list;
+	x->user = true;
+	tcpx_peer_get(l->peer);
+	x->peer = l->peer;
+	tcpx_session_get(l->session);
+	x->session = l->session;
+	atomic_fetch_add(&l->refs, 1);
+	x->lane = l;
+	*out = x;
+	return 0;
+}
+
+int
+tcpx_lane_post(tcpx_lane *l, uint64_t region, uint64_t offset, uint64_t len, tcpx_xfer **xfer)
+{
+	struct tcpx_desc piece = { region, offset, len };
+	struct tcpx_xfer *x;
+	int rc = engine_check(l->engine);
+
+	if (rc == 0)
+		rc = tcpx_lane_ready(l);
+	if (rc)
+		return rc;
+	if (atomic_load(&l->engine->stopping))
+		return tcpx_fail(TCPX_SUB_XFER, TCPX_ECLOSED, "post on an engine that is closing");
+	rc = message(l, &piece, &x);
+	if (rc)
+		return rc;
+	x->times.post_ns = engine_now(l->engine);
+	pthread_mutex_lock(&l->session->lock);
+	rc = atomic_load(&l->status); /* it may have failed meanwhile */
+	if (rc == 0) {
+		tcpx_watch_posted(x);
+		rc = tcpx_lane_enqueue(l, x);
+	}
+	pthread_mutex_unlock(&l->session->lock);
+	if (rc) {
+		tcpx_xfer_put(x);
+		return rc == TCPX_ELIMIT ? -ENOBUFS : rc;
+	}
+	count_add(&l->engine->count.xfers_posted, 1);
+	tcpx_xfer_hand_out(x);
+	*xfer = x;
+	return 0;
+}
+
+/* With its session. */
+static void
+close_open(struct tcpx_lane *l)
+{
+	const struct tcpx_lane_ring *r = l->sends ? &l->tx.ring : &l->rx.ring;
+	struct session *s = l->session;
+
+	pthread_mutex_lock(&s->lock);
+	if (atomic_load(&l->status) == 0 && r->done == r->posted) {
+		tcpx_control_put_u64(s, TCPX_FR_LANE_CLOSE, l->word);
+		tcpx_lane_end(l, TCPX_ECLOSED, "closed");
+	} else {
+		tcpx_lane_fail(l, TCPX_ECANCELED, l->sends ? "closed by its sender" :
+							     "closed by its receiver");
+	}
+	tcpx_control_flush(s);
+	pthread_mutex_unlock(&s->lock);
+}
+
+void
+tcpx_lane_close(tcpx_lane *l)
+{
+	bool open;
+
+	if (!l || !engine_is_here(l->engine))
+		return;
+	pthread_mutex_lock(&l->engine->registry.lock);
+	tcpx_chain_remove(&l->handle);
+	open = l->session != NULL;
+	pthread_mutex_unlock(&l->engine->registry.lock);
+	if (open)
+		close_open(l);
+	if (l->peer)
+		tcpx_peer_free(l->peer);
+	tcpx_lane_put(l);
+}

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Frames of lanes, both ways. */
+#include "core/transfer/lane_frames.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/context/context.h"
+#include "core/session/control.h"
+#include "core/session/peer.h"
+#include "core/session/session.h"
+
+#define FRAME_ROOM (TCPX_FRAME_MAX - TCPX_FRAME_HEAD)
+
+static void
+put(struct session *s, uint8_t type, const struct tcpx_buf *b)
+{
+	if (tcpx_control_put(s, type, b) != 0)
+		tcpx_session_fail(s, TCPX_ELIMIT, "peer does not read its control stream");
+}
+
+void
+tcpx_lane_tell_open(struct tcpx_lane *l)
+{
+	struct session *s = l->session;
+	struct tcpx_lane_opening o;
+	uint8_t room[64];
+	struct tcpx_buf b;
+
+	l->word = o.lane = tcpx_lane_word(!s->opener, ++s->lanes.opened_here);
+	memcpy(o.key, l->key, sizeof(o.key));
+	tcpx_buf_init(&b, room, sizeof(room));
+	tcpx_lane_opening_write(&b, &o);
+	put(s, TCPX_FR_LANE_OPEN, &b);
+}
+
+void
+tcpx_lane_tell_posts(struct session *s, const struct tcpx_lane_posts *p)
+{
+	uint8_t room[sizeof(*p)];
+	struct tcpx_buf b;
+
+	tcpx_buf_init(&b, room, sizeof(room));
+	tcpx_lane_posts_write(&b, p);
+	put(s, TCPX_FR_LANE_POST, &b);
+}
+
+void
+tcpx_lane_tell_failure(struct session *s, uint64_t word, bool sending, int code, const char *text)
+{
+	struct tcpx_lane_failure f = { .lane = word, .sending = sending, .code = code };
+	uint8_t room[sizeof(f) + 16];
+	struct tcpx_buf b;
+
+	snprintf(f.text, sizeof(f.text), "%s", text);
+	tcpx_buf_init(&b, room, sizeof(room));
+	tcpx_lane_failure_write(&b, &f);
+	put(s, TCPX_FR_LANE_FAIL, &b);
+}
+
+void
+tcpx_lanes_opened(struct session *s)
+{
+	tcpx_chain_each(n, after, &s->lanes.all)
+		tcpx_lane_tell_open(tcpx_container(n, struct tcpx_lane, in_session));
+}
+
+/* The receiver that listens under this key becomes the lane's. False: there is none. */
+static bool
+bind_listener(struct session *s, const struct tcpx_lane_opening *o)
+{
+	struct registry *r = &s->engine->registry;
+	struct tcpx_lane *found = NULL;
+
+	pthread_mutex_lock(&r->lock);
+	tcpx_chain_each(n, after, &r->lanes) {
+		struct tcpx_lane *l = tcpx_container(n, struct tcpx_lane, handle);
+
+		if (!found && !l->session && !memcmp(l->key, o->key, sizeof(l->key)))
+			found = l;
+	}
+	if (found) {
+		tcpx_session_get(s);
+		found->session = s;
+		tcpx_peer_get(s->peer);
+		atomic_fetch_add(&s->peer->handles, 1);
+		found->peer = s->peer;
+		found->word = o->lane;
+		atomic_fetch_add(&found->refs, 1);
+		tcpx_chain_add(&s->lanes.all, &found->in_session);
+		atomic_store(&found->status, 0);
+	}
+	pthread_mutex_unlock(&r->lock);
+	return found != NULL;
+}
+
+static int
+on_open(struct session *s, struct tcpx_buf *b)
+{
+	struct tcpx_lane_posts answer = { .first = 1 };
+	struct tcpx_lane_opening o;
+	int rc = tcpx_lane_opening_read(b, &o);
+
+	if (rc)
+		return rc;
+	if (id_is_ours(s, o.lane) || tcpx_lane_number(o.lane) != s->lanes.opened_there + 1)
+		return TCPX_EPROTO;
+	s->lanes.opened_there++;
+	answer.lane = o.lane;
+	if (bind_listener(s, &o)) {
+		tcpx_lane_tell_posts(s, &answer);
+		return 0;
+	}
+	count_add(&s->engine->count.refused, 1);
+	tcpx_lane_tell_failure(s, o.lane, false, -ENOENT, "no lane is listened for by this key");
+	return 0;
+}
+
+/* May the peer speak of that lane, as its other end? */
+static bool
+is_known(const struct session *s, uint64_t word, bool we_send)
+{
+	return id_is_ours(s, word) == we_send &&
+	       tcpx_lane_number(word) <= (we_send ? s->lanes.opened_here : s->lanes.opened_there);
+}
+
+static int
+on_posts(struct session *s, struct tcpx_buf *b)
+{
+	struct tcpx_lane_posts p;
+	struct tcpx_lane *l;
+	int rc = tcpx_lane_posts_read(b, &p);
+
+	if (rc)
+		return rc;
+	if (!is_known(s, p.lane, true))
+		return TCPX_EPROTO;
+	l = tcpx_lane_find(s, p.lane);
+	if (!l)
+		return 0; /* it has ended here */
+	if (atomic_load(&l->status) == -EAGAIN)
+		atomic_store(&l->status, 0);
+	rc = atomic_load(&l->status) ? TCPX_EPROTO : /* after LANE_CLOSE */
+	     tcpx_lane_announced(&l->tx, p.first, p.len, p.count);
+	if (rc)
+		return rc;
+	tcpx_lane_launch(l);
+	return 0;
+}
+
+static int
+on_fail(struct session *s, struct tcpx_buf *b)
+{
+	struct tcpx_lane_failure f;
+	struct tcpx_lane *l;
+	int rc = tcpx_lane_failure_read(b, &f);
+
+	if (rc)
+		return rc;
+	if (!is_known(s, f.lane, !f.sending))
+		return TCPX_EPROTO;
+	l = tcpx_lane_find(s, f.lane);
+	if (l)
+		tcpx_lane_end(l, f.code, f.text);
+	if (f.sending)
+		tcpx_lanes_wake_held(s);
+	else /* the receiver may go on: no send waits for an acknowledgement any more */
+		tcpx_control_put_u64(s, TCPX_FR_LANE_CLOSE, f.lane);
+	return 0;
+}
+
+static int
+on_close(struct session *s, uint64_t word)
+{
+	struct tcpx_lane *l = tcpx_lane_find(s, word);
+	bool we_send = id_is_ours(s, word);
+
+	if (tcpx_lane_seq(word) || !tcpx_lane_is(word) || !is_known(s, word, we_send))
+		return TCPX_EPROTO;
+	if (l && we_send)
+		tcpx_lane_refused(l);
+	else if (l)
+		tcpx_lane_end(l, TCPX_ECLOSED, "closed by its sender");
+	if (!we_send)
+		tcpx_lanes_wake_held(s);
+	return 0;
+}
+
+int
+tcpx_lane_frame(struct session *s, uint8_t type, struct tcpx_buf *b)
+{
+	switch (type) {
+	case TCPX_FR_LANE_OPEN:
+		return on_open(s, b);
+	case TCPX_FR_LANE_POST:
+		return on_posts(s, b);
+	case TCPX_FR_LANE_FAIL:
+		return on_fail(s, b);
+	default:
+		return tcpx_buf_left(b) == 8 ? on_close(s, tcpx_buf_get_u64(b)) : TCPX_EPROTO;
+	}
+}

@@ -1,0 +1,390 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Lanes between two engines: which send meets which receive, every byte, and how a lane ends. */
+#include "rig.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/rng.h"
+
+#define MIB   (1u << 20)
+#define ROOM  (8 * MIB)
+#define DEPTH TCPX_LANE_OPEN
+
+/* A lane from anna to bert. */
+struct pipe {
+	struct rig rig;
+	tcpx_lane *tx, *rx;
+};
+
+static void
+wait_ready(tcpx_lane *l, int code)
+{
+	int rc;
+
+	while ((rc = tcpx_lane_ready(l)) == -EAGAIN)
+		sched_yield();
+	assert_code(rc, code);
+}
+
+static void
+close_tx(struct pipe *p)
+{
+	tcpx_lane_close(p->tx);
+	p->tx = NULL;
+}
+
+static void
+close_rx(struct pipe *p)
+{
+	tcpx_lane_close(p->rx);
+	p->rx = NULL;
+}
+
+static void
+pipe_open(struct pipe *p)
+{
+	uint8_t key[TCPX_LANE_KEY];
+
+	assert_ok(tcpx_lane_listen(p->rig.b, key, &p->rx));
+	assert_code(tcpx_lane_ready(p->rx), -EAGAIN);
+	assert_ok(tcpx_lane_open(p->rig.to_b, key, &p->tx));
+	wait_ready(p->tx, 0);
+	wait_ready(p->rx, 0);
+}
+
+static int
+pipe_setup(void **state)
+{
+	struct pipe *p = calloc(1, sizeof(*p));
+
+	rig_begin(&p->rig, NULL, NULL);
+	rig_memory(&p->rig, ROOM, ROOM);
+	pipe_open(p);
+	*state = p;
+	return 0;
+}
+
+static int
+pipe_teardown(void **state)
+{
+	struct pipe *p = *state;
+
+	close_tx(p);
+	close_rx(p);
+	rig_end(&p->rig);
+	free(p);
+	return 0;
+}
+
+static tcpx_xfer *
+post_send(struct pipe *p, size_t off, size_t len)
+{
+	tcpx_xfer *x;
+
+	assert_ok(tcpx_lane_post(p->tx, p->rig.near.id, off, len, &x));
+	return x;
+}
+
+static tcpx_xfer *
+post_recv(struct pipe *p, size_t off, size_t len)
+{
+	tcpx_xfer *x;
+
+	assert_ok(tcpx_lane_post(p->rx, p->rig.far.id, off, len, &x));
+	return x;
+}
+
+static uint64_t
+length_of(tcpx_xfer *x)
+{
+	struct tcpx_xfer_info info = TCPX_XFER_INFO_INIT;
+
+	assert_ok(tcpx_xfer_query(x, &info));
+	return info.bytes_total;
+}
+
+static void
+end_with(tcpx_xfer *x, int code)
+{
+	assert_code(tcpx_wait(x, WAIT_MS), code);
+	tcpx_xfer_free(x);
+}
+
+static void
+test_a_message(void **state)
+{
+	struct pipe *p = *state;
+	tcpx_xfer *r = post_recv(p, 0, 3 * MIB), *s = post_send(p, 100, 3 * MIB - 7);
+
+	end_with(s, 0);
+	assert_ok(tcpx_wait(r, WAIT_MS));
+	assert_int_equal(length_of(r), 3 * MIB - 7);
+	tcpx_xfer_free(r);
+	assert_memory_equal(p->rig.far.at, p->rig.near.at + 100, 3 * MIB - 7);
+}
+
+static void
+test_send_first(void **state)
+{
+	struct pipe *p = *state;
+	tcpx_xfer *s = post_send(p, 0, 64 << 10), *r;
+
+	assert_code(tcpx_wait(s, 20), -EAGAIN);
+	r = post_recv(p, 0, MIB);
+	end_with(s, 0);
+	end_with(r, 0);
+	assert_memory_equal(p->rig.far.at, p->rig.near.at, 64 << 10);
+}
+
+static void
+test_an_empty_message(void **state)
+{
+	struct pipe *p = *state;
+	tcpx_xfer *r = post_recv(p, 0, 4096), *s = post_send(p, 0, 0);
+
+	end_with(s, 0);
+	assert_ok(tcpx_wait(r, WAIT_MS));
+	assert_int_equal(length_of(r), 0);
+	tcpx_xfer_free(r);
+}
+
+/* Lengths of every kind: below, at and above units and chunks. */
+static size_t
+some_length(struct tcpx_rng *rng)
+{
+	static const size_t edge[] = { 0, 1, 4095, 4096, 4097, 65535, 65536, 65537, 131072 };
+	uint64_t k = tcpx_rng_below(rng, 16);
+
+	return k < sizeof(edge) / sizeof(edge[0]) ? edge[k] : tcpx_rng_below(rng, 131073);
+}
+
+/* Many messages deep, receives before and after their sends; each message has its own bytes. */
+static void
+test_order_and_every_byte(void **state)
+{
+	enum { SLOT = 128 << 10, TOTAL = 1500 };
+	struct pipe *p = *state;
+	tcpx_xfer *send[DEPTH], *recv[DEPTH];
+	size_t len[DEPTH], sent = 0, got = 0, done = 0;
+	struct tcpx_rng rng = tcpx_rng_seed(18);
+
+	while (done < TOTAL) {
+		size_t to_send = tcpx_rng_below(&rng, 9), to_get = tcpx_rng_below(&rng, 9);
+
+		for (; to_send && sent < TOTAL && sent - done < DEPTH; to_send--, sent++) {
+			size_t at = sent % DEPTH;
+
+			len[at] = some_length(&rng);
+			fill(p->rig.near.at + at * SLOT, len[at], (uint32_t)sent);
+			send[at] = post_send(p, at * SLOT, len[at]);
+		}
+		for (; to_get && got < TOTAL && got - done < DEPTH; to_get--, got++) {
+			memset(p->rig.far.at + got % DEPTH * SLOT, 0xee, SLOT);
+			recv[got % DEPTH] = post_recv(p, got % DEPTH * SLOT, SLOT);
+		}
+		while (done < sent && done < got && (sent == TOTAL || tcpx_rng_below(&rng, 4))) {
+			size_t at = done % DEPTH;
+
+			assert_ok(tcpx_wait(recv[at], WAIT_MS));
+			assert_int_equal(length_of(recv[at]), len[at]);
+			assert_filled(p->rig.far.at + at * SLOT, len[at], (uint32_t)done);
+			for (size_t k = len[at]; k < SLOT; k++)
+				assert_int_equal(p->rig.far.at[at * SLOT + k], 0xee);
+			tcpx_xfer_free(recv[at]);
+			end_with(send[at], 0);
+			done++;
+		}
+	}
+	assert_ok(tcpx_lane_ready(p->tx));
+}
+
+static void
+test_no_more_than_the_limit(void **state)
+{
+	struct pipe *p = *state;
+	tcpx_xfer *x[DEPTH], *more;
+
+	for (size_t i = 0; i < DEPTH; i++)
+		x[i] = post_recv(p, i * 4096, 4096);
+	assert_code(tcpx_lane_post(p->rx, p->rig.far.id, 0, 1, &more), -ENOBUFS);
+	end_with(post_send(p, 0, 4096), 0);
+	end_with(x[0], 0);
+	x[0] = post_recv(p, 0, 4096);
+	close_rx(p);
+	for (size_t i = 0; i < DEPTH; i++)
+		end_with(x[i], TCPX_ECANCELED);
+}
+
+static void
+test_too_long_ends_both(void **state)
+{
+	struct pipe *p = *state;
+	tcpx_xfer *r = post_recv(p, 0, 4096), *s = post_send(p, 0, 4097), *next;
+
+	end_with(s, TCPX_ELENGTH);
+	end_with(r, TCPX_ELENGTH);
+	assert_code(tcpx_lane_post(p->tx, p->rig.near.id, 0, 1, &next), TCPX_ELENGTH);
+	assert_code(tcpx_lane_ready(p->rx), TCPX_ELENGTH);
+}
+
+/* Not one send whose receive failed may count as done, and no byte comes after the return. */
+static void
+test_receiver_closes_in_mid_flight(void **state)
+{
+	struct pipe *p = *state;
+	tcpx_xfer *s[8], *r[8];
+	uint8_t *copy = malloc(ROOM);
+	int rc[8], round, i;
+
+	assert_non_null(copy);
+	for (round = 0; round < 40; round++) {
+		for (i = 0; i < 8; i++) {
+			r[i] = post_recv(p, (size_t)i * MIB, MIB);
+			s[i] = post_send(p, (size_t)i * MIB, MIB);
+		}
+		if (round % 4)
+			(void)tcpx_wait(r[round % 8], WAIT_MS);
+		close_rx(p);
+		memcpy(copy, p->rig.far.at, ROOM);
+		for (i = 0; i < 8; i++) {
+			rc[i] = tcpx_test(r[i]);
+			assert_true(rc[i] == 0 || rc[i] == TCPX_ECANCELED);
+			tcpx_xfer_free(r[i]);
+		}
+		for (i = 0; i < 8; i++) {
+			int sent = tcpx_wait(s[i], WAIT_MS);
+
+			assert_true(sent == 0 || sent == TCPX_ECANCELED);
+			if (sent == 0)
+				assert_memory_equal(p->rig.far.at + (size_t)i * MIB,
+						    p->rig.near.at + (size_t)i * MIB, MIB);
+			tcpx_xfer_free(s[i]);
+		}
+		assert_memory_equal(copy, p->rig.far.at, ROOM);
+		close_tx(p);
+		memset(p->rig.far.at, round, ROOM);
+		pipe_open(p);
+	}
+	free(copy);
+}
+
+/* What was received was sent, even if its receiver closes at once. */
+static void
+test_receiver_closes_when_done(void **state)
+{
+	struct pipe *p = *state;
+	tcpx_xfer *s[4], *r[4], *more;
+	int round, i;
+
+	for (round = 0; round < 50; round++) {
+		for (i = 0; i < 4; i++) {
+			s[i] = post_send(p, (size_t)i * MIB, 64 << 10);
+			r[i] = post_recv(p, (size_t)i * MIB, 64 << 10);
+		}
+		more = post_send(p, 0, 1);
+		for (i = 0; i < 4; i++)
+			end_with(r[i], 0);
+		close_rx(p);
+		for (i = 0; i < 4; i++)
+			end_with(s[i], 0);
+		end_with(more, TCPX_ECLOSED);
+		close_tx(p);
+		pipe_open(p);
+	}
+}
+
+static void
+test_sender_closes_in_mid_flight(void **state)
+{
+	struct pipe *p = *state;
+	tcpx_xfer *s[4], *r[4];
+	int round, i, rc;
+
+	for (round = 0; round < 20; round++) {
+		for (i = 0; i < 4; i++) {
+			r[i] = post_recv(p, (size_t)i * MIB, MIB);
+			s[i] = post_send(p, (size_t)i * MIB, MIB);
+		}
+		if (round % 2)
+			(void)tcpx_wait(s[round % 4], WAIT_MS);
+		close_tx(p);
+		for (i = 0; i < 4; i++) {
+			rc = tcpx_wait(r[i], WAIT_MS);
+			if (tcpx_test(s[i]) == 0)
+				assert_ok(rc);
+			assert_true(rc == 0 || rc == TCPX_ECANCELED || rc == TCPX_ECLOSED);
+			tcpx_xfer_free(s[i]);
+			tcpx_xfer_free(r[i]);
+		}
+		close_rx(p);
+		pipe_open(p);
+	}
+}
+
+static void
+test_deregistering_ends_both(void **state)
+{
+	struct pipe *p = *state;
+	tcpx_xfer *r = post_recv(p, 0, MIB), *next = post_recv(p, MIB, MIB);
+
+	assert_ok(tcpx_mem_deregister(p->rig.b, p->rig.far.id));
+	end_with(r, TCPX_EREGION);
+	end_with(next, TCPX_EREGION);
+	while (tcpx_lane_ready(p->tx) == 0)
+		sched_yield();
+	assert_code(tcpx_lane_ready(p->tx), TCPX_EREGION);
+	p->rig.far.id = 0;
+}
+
+static void
+test_nobody_listens(void **state)
+{
+	struct pipe *p = *state;
+	uint8_t key[TCPX_LANE_KEY] = { 0 };
+	tcpx_lane *l;
+
+	assert_ok(tcpx_lane_open(p->rig.to_b, key, &l));
+	wait_ready(l, -ENOENT);
+	tcpx_lane_close(l);
+	test_a_message(state);
+}
+
+static void
+test_the_session_is_lost(void **state)
+{
+	struct pipe *p = *state;
+	tcpx_xfer *s = post_send(p, 0, MIB);
+
+	close_rx(p);
+	tcpx_close(p->rig.b);
+	p->rig.b = NULL;
+	assert_code(tcpx_wait(s, WAIT_MS) == 0, 0);
+	assert_true(tcpx_lane_ready(p->tx) < 0);
+	tcpx_xfer_free(s);
+}
+
+#define WITH(test) cmocka_unit_test_setup_teardown(test, pipe_setup, pipe_teardown)
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		WITH(test_a_message),
+		WITH(test_send_first),
+		WITH(test_an_empty_message),
+		WITH(test_order_and_every_byte),
+		WITH(test_no_more_than_the_limit),
+		WITH(test_too_long_ends_both),
+		WITH(test_receiver_closes_in_mid_flight),
+		WITH(test_receiver_closes_when_done),
+		WITH(test_sender_closes_in_mid_flight),
+		WITH(test_deregistering_ends_both),
+		WITH(test_nobody_listens),
+		WITH(test_the_session_is_lost),
+	};
+
+	return cmocka_run_group_tests_name("lane", tests, NULL, NULL);
+}
