@@ -299,12 +299,10 @@ TCPX_API void tcpx_xfer_free(tcpx_xfer *xfer);
 #define TCPX_LANE_KEY  16 /* bytes                                                       */
 #define TCPX_LANE_OPEN 64 /* messages from the oldest that has not ended to the newest   */
 
-/* A receiving end. @key: out: names it, for one sender. -ENOTSUP: the provider cannot. */
-TCPX_API TCPX_MUST_USE int tcpx_lane_listen(tcpx_engine *engine, uint8_t key[TCPX_LANE_KEY],
-					    tcpx_lane **lane);
+/* A receiving end. @key: out: TCPX_LANE_KEY bytes, for one sender. -ENOTSUP: the provider cannot. */
+TCPX_API TCPX_MUST_USE int tcpx_lane_listen(tcpx_engine *engine, void *key, tcpx_lane **lane);
 /* The sending end of the lane with that key at the peer. It keeps the peer. */
-TCPX_API TCPX_MUST_USE int tcpx_lane_open(tcpx_peer *peer, const uint8_t key[TCPX_LANE_KEY],
-					  tcpx_lane **lane);
+TCPX_API TCPX_MUST_USE int tcpx_lane_open(tcpx_peer *peer, const void *key, tcpx_lane **lane);
 /* 0: both ends are there; -EAGAIN: not yet; or the first cause of its failure (-ENOENT: nobody
  * listens under that key). One atomic load. */
 TCPX_API int tcpx_lane_ready(tcpx_lane *lane);

@@ -53,7 +53,7 @@ hand_out(struct tcpx_lane *l, struct tcpx_lane **out)
 }
 
 int
-tcpx_lane_listen(tcpx_engine *e, uint8_t key[TCPX_LANE_KEY], tcpx_lane **lane)
+tcpx_lane_listen(tcpx_engine *e, void *key, tcpx_lane **lane)
 {
 	struct tcpx_lane *l = NULL;
 	int rc = make(e, false, &l);
@@ -89,7 +89,7 @@ join(struct tcpx_lane *l, struct session *s)
 }
 
 int
-tcpx_lane_open(tcpx_peer *p, const uint8_t key[TCPX_LANE_KEY], tcpx_lane **lane)
+tcpx_lane_open(tcpx_peer *p, const void *key, tcpx_lane **lane)
 {
 	struct tcpx_lane *l = NULL;
 	int rc = make(p->engine, true, &l);
