@@ -9,7 +9,7 @@
 
 /* What a session may cost in one turn of the loop, in entries of lists: then others have theirs. An
  * OPEN may be refused, with a line for the log and an answer. */
-#define TURN_BUDGET (64u << 10)
+#define TURN_BUDGET (8u << 10)
 #define FRAME_COST  64u
 #define OPEN_COST   192u /* beside that of a frame */
 #define COST_BYTES  16u  /* cost as much as an entry */
