@@ -366,6 +366,30 @@ test_the_session_is_lost(void **state)
 	tcpx_xfer_free(s);
 }
 
+/* What the application keeps goes with its engine, in any state. */
+static void
+test_the_engine_closes_with_lanes(void **state)
+{
+	struct pipe *p = *state;
+	uint8_t key[TCPX_LANE_KEY];
+	tcpx_lane *alone, *opening;
+	int i;
+
+	assert_ok(tcpx_lane_listen(p->rig.a, key, &alone));
+	assert_ok(tcpx_lane_open(p->rig.to_b, key, &opening));
+	for (i = 0; i < 4; i++) {
+		(void)post_recv(p, (size_t)i * MIB, MIB);
+		(void)post_send(p, (size_t)i * MIB, MIB);
+	}
+	(void)post_send(p, 0, 1);
+	p->tx = p->rx = NULL;
+	tcpx_close(p->rig.a);
+	p->rig.a = NULL;
+	tcpx_close(p->rig.b);
+	p->rig.b = NULL;
+	p->rig.to_b = NULL;
+}
+
 #define WITH(test) cmocka_unit_test_setup_teardown(test, pipe_setup, pipe_teardown)
 
 int
@@ -384,6 +408,7 @@ main(void)
 		WITH(test_deregistering_ends_both),
 		WITH(test_nobody_listens),
 		WITH(test_the_session_is_lost),
+		WITH(test_the_engine_closes_with_lanes),
 	};
 
 	return cmocka_run_group_tests_name("lane", tests, NULL, NULL);
