@@ -141,6 +141,16 @@ take_over(struct pending_conn *g)
 	turn_away(other, TCPX_EAUTH, "a newer connection of this incarnation has come");
 }
 
+/* Its opener has given it up, and may wait on another. One that stood still finds both at once, in any
+ * order. An opener says nothing between its HELLO and ours. */
+static bool
+is_given_up(const struct pending_conn *g)
+{
+	uint8_t byte;
+
+	return g->loop->engine->ops->stream_recv(g->line.stream, &byte, sizeof(byte)) != -EAGAIN;
+}
+
 /* Keeps the HELLO until the rival has answered, or not in time. Nothing else is read meanwhile. */
 static int
 wait_for_rival(struct pending_conn *g, const struct tcpx_hello *h)
@@ -176,6 +186,10 @@ greet(struct pending_conn *g, const struct tcpx_hello *h, uint64_t now_ns)
 	verdict = tcpx_rival_look(e, &g->rival, h->incarnation, proven, now_ns);
 	if (verdict == RIVAL_REFUSE) {
 		turn_away(g, TCPX_EAUTH, "this incarnation has a session, which is alive");
+		return;
+	}
+	if (verdict == RIVAL_WAIT && is_given_up(g)) {
+		pending_close(g);
 		return;
 	}
 	if (verdict == RIVAL_WAIT) {

@@ -162,6 +162,25 @@ one_that_does_not_answer_is_replaced(void **state)
 	close(newer);
 }
 
+/* An acceptor that stood still finds the attempts of one opener in any order: the one that it has given
+ * up sends nobody away. */
+static void
+one_that_is_given_up_does_not_displace_another(void **state)
+{
+	struct rig *r = *state;
+	int older = claim(r->b, "client", NOBODYS), live;
+
+	frame_of(older, TCPX_FR_HELLO, 0, NULL);
+	live = claim(r->b, "client", NOBODYS);
+	frame_of(older, TCPX_FR_PING, 0, NULL);
+	pthread_mutex_lock(&r->b->registry.lock); /* it stands before it looks for rivals */
+	close(claim(r->b, "client", NOBODYS));
+	pthread_mutex_unlock(&r->b->registry.lock);
+	assert_int_equal(frame_of(live, TCPX_FR_HELLO, TCPX_FR_REFUSE, NULL), TCPX_FR_HELLO);
+	close(older);
+	close(live);
+}
+
 static int
 status_of(tcpx_peer *p)
 {
@@ -316,6 +335,7 @@ main(void)
 		cmocka_unit_test(the_rule),
 		FACT(an_impostor_of_a_living_client_is_refused),
 		FACT(one_that_does_not_answer_is_replaced),
+		FACT(one_that_is_given_up_does_not_displace_another),
 		FACT(who_is_replaced_is_told_of),
 		FACT(one_that_has_left_is_in_nobodys_way),
 		FACT(one_that_leaves_while_it_waits_disturbs_nobody),

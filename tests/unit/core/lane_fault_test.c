@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Lanes on a network whose channels break and whose control connection is cut: nothing is lost, or
+ * arrives twice, or out of order. Scripted network, virtual time. */
+#include "nic_lab.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/rng.h"
+
+enum { LANES = 3, DEPTH = 8, MESSAGES = 60, LARGEST = 40000, ROOM = DEPTH * LARGEST };
+
+static const struct tcpx_fabric_script slow = { .delay_min_ns = { 20000, 20000 },
+						.delay_max_ns = { 60000, 60000 },
+						.segment_max = 4000 };
+static char secret[64];
+static const char *settings[] = { "TCPX_CHANNELS=3", "TCPX_THREADS=1", "TCPX_PORT=0",
+				  "TCPX_DEBUG=ERROR", NULL, NULL, NULL };
+
+struct way {
+	tcpx_lane *tx, *rx;
+	struct mem from, to;
+	tcpx_xfer *send[DEPTH], *recv[DEPTH];
+	uint32_t len[DEPTH];
+	uint32_t sent, received, posted; /* messages */
+};
+
+struct play {
+	struct lab lab;
+	struct way way[LANES];
+	struct tcpx_rng rng;
+	unsigned faults;
+};
+
+static bool
+stands(void *arg)
+{
+	struct play *p = arg;
+
+	for (int i = 0; i < LANES; i++)
+		if (tcpx_lane_ready(p->way[i].tx) || tcpx_lane_ready(p->way[i].rx))
+			return false;
+	return true;
+}
+
+static void
+post(struct play *p, struct way *w)
+{
+	uint32_t i = w->posted % DEPTH;
+
+	w->len[i] = tcpx_rng_below(&p->rng, 4) ? (uint32_t)tcpx_rng_below(&p->rng, LARGEST) : 0;
+	fill(w->from.at + (size_t)i * LARGEST, w->len[i], w->posted + 1);
+	memset(w->to.at + (size_t)i * LARGEST, 0xdb, LARGEST);
+	assert_ok(tcpx_lane_post(w->rx, w->to.id, (uint64_t)i * LARGEST, LARGEST, &w->recv[i]));
+	assert_ok(tcpx_lane_post(w->tx, w->from.id, (uint64_t)i * LARGEST, w->len[i], &w->send[i]));
+	w->posted++;
+}
+
+/* The oldest, if both ends have it. */
+static bool
+take(struct way *w)
+{
+	uint32_t i = w->received % DEPTH;
+	const uint8_t *at = w->to.at + (size_t)i * LARGEST;
+
+	if (w->received == w->posted || tcpx_test(w->recv[i]) == -EAGAIN ||
+	    tcpx_test(w->send[i]) == -EAGAIN)
+		return false;
+	assert_ok(tcpx_test(w->recv[i]));
+	assert_ok(tcpx_test(w->send[i]));
+	assert_filled(at, w->len[i], w->received + 1);
+	for (uint32_t k = w->len[i]; k < LARGEST; k++)
+		assert_int_equal(at[k], 0xdb);
+	tcpx_xfer_free(w->recv[i]);
+	tcpx_xfer_free(w->send[i]);
+	w->received++;
+	return true;
+}
+
+static void
+hurt(struct play *p)
+{
+	struct tcpx_fabric *f = p->lab.fabric;
+	uint32_t data = tcpx_fabric_count(f, TCPX_FABRIC_DATA);
+
+	p->faults++;
+	if (tcpx_rng_below(&p->rng, 3) == 0 && tcpx_fabric_count(f, TCPX_FABRIC_CONTROL))
+		assert_ok(tcpx_fabric_cut_control(f, 0));
+	else if (data)
+		assert_ok(tcpx_fabric_break_channel(f, (uint32_t)tcpx_rng_below(&p->rng, data)));
+}
+
+static bool
+all_are_through(void *arg)
+{
+	struct play *p = arg;
+	bool done = true;
+
+	for (int i = 0; i < LANES; i++) {
+		struct way *w = &p->way[i];
+
+		while (take(w))
+			;
+		while (w->posted < MESSAGES && w->posted < w->received + DEPTH)
+			post(p, w);
+		done &= w->received == MESSAGES;
+	}
+	if (p->faults < 12 && tcpx_rng_below(&p->rng, 60) == 0)
+		hurt(p);
+	return done;
+}
+
+static void
+play(uint32_t seed)
+{
+	struct play p = { .rng = tcpx_rng_seed(seed) };
+	uint8_t key[TCPX_LANE_KEY];
+
+	lab_open_on(&p.lab, &tcpx_net_loop, settings, &slow);
+	meet(&p.lab);
+	for (int i = 0; i < LANES; i++) {
+		struct way *w = &p.way[i];
+
+		mem_open(&w->from, p.lab.a, ROOM, TCPX_MEM_LOCAL);
+		mem_open(&w->to, p.lab.b, ROOM, TCPX_MEM_LOCAL);
+		assert_ok(tcpx_lane_listen(p.lab.b, key, &w->rx));
+		assert_ok(tcpx_lane_open(p.lab.p, key, &w->tx));
+	}
+	assert_true(run_until(&p.lab, stands, &p, 10 * TCPX_SEC));
+	assert_true(run_until(&p.lab, all_are_through, &p, 100 * TCPX_SEC));
+	assert_true(p.faults > 0);
+	for (int i = 0; i < LANES; i++) {
+		tcpx_lane_close(p.way[i].tx);
+		tcpx_lane_close(p.way[i].rx);
+		mem_close(&p.way[i].from);
+		mem_close(&p.way[i].to);
+	}
+	lab_close(&p.lab);
+}
+
+static void
+lost_connections_lose_no_message(void **state)
+{
+	for (uint32_t seed = 1; seed <= 40; seed++) {
+		settings[4] = seed & 1 ? secret : "TCPX_CHECKSUM=1";
+		settings[5] = (seed & 3) == 3 ? "TCPX_CHECKSUM=1" : NULL;
+		play(seed);
+	}
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(lost_connections_lose_no_message),
+	};
+	char path[] = "/tmp/tcpx-lane-XXXXXX";
+	int fd = mkstemp(path), rc;
+
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, "0123456789abcdef0123456789abcdef\n", 33), 33);
+	close(fd);
+	snprintf(secret, sizeof(secret), "TCPX_SECRET_FILE=%s", path);
+	rc = cmocka_run_group_tests(tests, NULL, NULL);
+	unlink(path);
+	return rc;
+}
