@@ -18,7 +18,7 @@
 #include "core/memory/payload.h"
 #include "core/memory/word.h"
 #include "core/session/session.h"
-#include "core/transfer/lane.h"
+#include "core/transfer/lane_state.h"
 #include "core/transfer/launch.h"
 #include "core/transfer/stuck.h"
 #include "core/transfer/transfer.h"

@@ -22,57 +22,9 @@
 #include "core/session/session.h"
 #include "core/transfer/end.h"
 #include "core/transfer/launch.h"
-#include "core/transfer/lane_frames.h"
+#include "core/transfer/lane_tell.h"
 #include "core/transfer/schedule.h"
 #include "core/transfer/transfer.h"
-
-void
-tcpx_lane_put(struct tcpx_lane *l)
-{
-	if (!l || atomic_fetch_sub(&l->refs, 1) != 1)
-		return;
-	if (l->session)
-		tcpx_session_put(l->session);
-	free(l);
-}
-
-static struct tcpx_xfer **
-slot_of(struct tcpx_lane *l, uint64_t seq)
-{
-	return &l->slot[seq % TCPX_LANE_SLOTS];
-}
-
-static struct tcpx_lane_ring *
-ring_of(struct tcpx_lane *l)
-{
-	return l->sends ? &l->tx.ring : &l->rx.ring;
-}
-
-static void
-leave(struct tcpx_lane *l)
-{
-	if (!tcpx_node_linked(&l->in_session))
-		return;
-	tcpx_chain_remove(&l->in_session);
-	tcpx_lane_put(l);
-}
-
-int
-tcpx_lane_unlink(struct tcpx_xfer *x)
-{
-	struct tcpx_lane *l = x->lane;
-	uint64_t seq = tcpx_lane_seq(x->id);
-
-	if (*slot_of(l, seq) != x)
-		return 0;
-	*slot_of(l, seq) = NULL;
-	tcpx_chain_remove(&x->table);
-	tcpx_lane_ring_finish(ring_of(l), seq);
-	l->session->lanes.live--;
-	if (l->sends && l->tx.ring.done == l->tx.ring.posted && atomic_load(&l->status) != 0)
-		leave(l); /* its receiver has closed it; the message has a reference */
-	return 1;
-}
 
 /* ---- ends ---- */
 
@@ -88,7 +40,7 @@ tcpx_lanes_wake_held(struct session *s)
 static void
 end_from(struct tcpx_lane *l, uint64_t first, int code, const char *text)
 {
-	uint64_t last = ring_of(l)->posted;
+	uint64_t last = tcpx_lane_ring(l)->posted;
 	int status = atomic_load(&l->status);
 
 	if (status == 0 || status == -EAGAIN) {
@@ -96,16 +48,16 @@ end_from(struct tcpx_lane *l, uint64_t first, int code, const char *text)
 		atomic_store(&l->status, code);
 	}
 	for (uint64_t seq = first; seq <= last; seq++)
-		if (*slot_of(l, seq))
-			tcpx_xfer_end(*slot_of(l, seq), code, text);
+		if (*tcpx_lane_slot(l, seq))
+			tcpx_xfer_end(*tcpx_lane_slot(l, seq), code, text);
 }
 
 void
 tcpx_lane_end(struct tcpx_lane *l, int code, const char *text)
 {
 	atomic_fetch_add(&l->refs, 1); /* the messages may have the last ones */
-	end_from(l, ring_of(l)->done + 1, code, text);
-	leave(l);
+	end_from(l, tcpx_lane_ring(l)->done + 1, code, text);
+	tcpx_lane_leave(l);
 	tcpx_lane_put(l);
 }
 
@@ -115,17 +67,17 @@ tcpx_lane_fail(struct tcpx_lane *l, int code, const char *text)
 	int status = atomic_load(&l->status);
 	bool ended = status && status != -EAGAIN, told;
 
-	if (ended && ring_of(l)->done == ring_of(l)->posted)
+	if (ended && tcpx_lane_ring(l)->done == tcpx_lane_ring(l)->posted)
 		return;
 	atomic_fetch_add(&l->refs, 1); /* as above */
 	/* chunks of announced receives may be under way */
 	l->held = !l->sends && l->rx.told > l->rx.ring.done;
 	told = l->session->state == SESS_OPEN && l->word;
-	end_from(l, ring_of(l)->done + 1, code, text);
+	end_from(l, tcpx_lane_ring(l)->done + 1, code, text);
 	if (told)
 		tcpx_lane_tell_failure(l->session, l->word, l->sends, code, text);
 	if (!l->held || !told)
-		leave(l);
+		tcpx_lane_leave(l);
 	tcpx_lane_put(l);
 }
 
@@ -135,7 +87,7 @@ tcpx_lane_refused(struct tcpx_lane *l)
 	atomic_fetch_add(&l->refs, 1);
 	end_from(l, l->tx.launched + 1, TCPX_ECLOSED, "closed by its receiver");
 	if (l->tx.ring.done == l->tx.ring.posted)
-		leave(l);
+		tcpx_lane_leave(l);
 	tcpx_lane_put(l);
 }
 
@@ -195,7 +147,7 @@ tcpx_lane_launch(struct tcpx_lane *l)
 
 	while (tcpx_lane_next(&l->tx, &seq, &room)) {
 		tcpx_lane_launched(&l->tx);
-		if (!launch(l, *slot_of(l, seq), room))
+		if (!launch(l, *tcpx_lane_slot(l, seq), room))
 			return;
 	}
 }
@@ -228,7 +180,7 @@ tcpx_lane_enqueue(struct tcpx_lane *l, struct tcpx_xfer *x)
 	x->id = l->word | seq;
 	x->total = len;
 	tcpx_xfer_get(x);
-	*slot_of(l, seq) = x;
+	*tcpx_lane_slot(l, seq) = x;
 	s->lanes.live++;
 	if (l->sends) {
 		tcpx_lane_launch(l);
@@ -240,18 +192,6 @@ tcpx_lane_enqueue(struct tcpx_lane *l, struct tcpx_xfer *x)
 	tcpx_lane_announce(l);
 	tcpx_control_flush(s);
 	return 0;
-}
-
-struct tcpx_lane *
-tcpx_lane_find(struct session *s, uint64_t word)
-{
-	tcpx_chain_each(n, after, &s->lanes.all) {
-		struct tcpx_lane *l = tcpx_container(n, struct tcpx_lane, in_session);
-
-		if (l->word == (word & ~TCPX_LANE_SEQ))
-			return l;
-	}
-	return NULL;
 }
 
 /* A chunk without a receive: late, for a lane that has ended; or nothing that a sender may send. */

@@ -7,51 +7,19 @@
 #ifndef CORE_TRANSFER_LANE_H
 #define CORE_TRANSFER_LANE_H
 
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "core/context/context.h"
 #include "core/channel/channel.h"
-#include "core/transfer/transfer.h"
-#include "proto/lane.h"
+#include "core/transfer/lane_state.h"
 
-/* One end of a lane. */
-struct tcpx_lane {
-	_Atomic int refs;         /* the handle, the session's chain, the messages       */
-	_Atomic int status;       /* -EAGAIN not open yet, 0, or the first cause         */
-	struct tcpx_engine *engine;
-	struct tcpx_peer *peer;   /* a handle of it, given back with the lane's          */
-	struct session *session;  /* owned reference; NULL: listening. registry.lock, and
-				   * constant once status is 0                           */
-	struct tcpx_node handle;  /* in registry.lanes while the application has it      */
-	uint8_t key[TCPX_LANE_KEY_BYTES];
-	bool sends;
-	uint64_t word;            /* 0: not opened yet                                   */
-	struct tcpx_node in_session;
-	bool held;                /* receiver, failed: chunks that come are not acknowledged
-				   * before its sender knows                             */
-	union {
-		struct tcpx_lane_tx tx;
-		struct tcpx_lane_rx rx;
-	};
-	struct tcpx_xfer *slot[TCPX_LANE_SLOTS]; /* owned references, by seq             */
-	char cause[192];
-};
-
-/* A reference. Any lock may be held. */
-void tcpx_lane_put(struct tcpx_lane *l);
 /* Ends it here and at the other end, with all its messages. First cause wins. */
 void tcpx_lane_fail(struct tcpx_lane *l, int code, const char *text);
-/* The message has ended: it leaves the lane. The number of references that it gave up. */
-int tcpx_lane_unlink(struct tcpx_xfer *x);
 /* The session has failed. */
 void tcpx_lanes_end(struct session *s);
 /* Ends all that have a message in that region. */
 void tcpx_lanes_region_gone(struct session *s, uint64_t region_id, const char *text);
 
-/* For the lane's own files: a lane of the session, NULL: none. */
-struct tcpx_lane *tcpx_lane_find(struct session *s, uint64_t word);
 /* Gives a message its number and its slot; it goes, or is announced, if it may. 0; TCPX_ELIMIT;
  * -EINVAL; TCPX_ESTALE. */
 int tcpx_lane_enqueue(struct tcpx_lane *l, struct tcpx_xfer *x);

@@ -13,7 +13,7 @@
 #include "core/session/peer_session.h"
 #include "core/session/session.h"
 #include "core/transfer/lane.h"
-#include "core/transfer/lane_frames.h"
+#include "core/transfer/lane_tell.h"
 #include "core/transfer/transfer.h"
 #include "core/transfer/watch.h"
 

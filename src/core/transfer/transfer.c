@@ -14,7 +14,7 @@
 #include "core/memory/word.h"
 #include "core/session/peer.h"
 #include "core/session/session.h"
-#include "core/transfer/lane.h"
+#include "core/transfer/lane_state.h"
 
 int
 tcpx_xfer_new(struct tcpx_engine *e, struct tcpx_xfer **out)

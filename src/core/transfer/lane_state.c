@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core/transfer/lane_state.h"
+
+#include <stdlib.h>
+
+#include "core/session/session.h"
+#include "core/transfer/transfer.h"
+
+void
+tcpx_lane_put(struct tcpx_lane *l)
+{
+	if (!l || atomic_fetch_sub(&l->refs, 1) != 1)
+		return;
+	if (l->session)
+		tcpx_session_put(l->session);
+	free(l);
+}
+
+struct tcpx_xfer **
+tcpx_lane_slot(struct tcpx_lane *l, uint64_t seq)
+{
+	return &l->slot[seq % TCPX_LANE_SLOTS];
+}
+
+struct tcpx_lane_ring *
+tcpx_lane_ring(struct tcpx_lane *l)
+{
+	return l->sends ? &l->tx.ring : &l->rx.ring;
+}
+
+void
+tcpx_lane_leave(struct tcpx_lane *l)
+{
+	if (!tcpx_node_linked(&l->in_session))
+		return;
+	tcpx_chain_remove(&l->in_session);
+	tcpx_lane_put(l);
+}
+
+int
+tcpx_lane_unlink(struct tcpx_xfer *x)
+{
+	struct tcpx_lane *l = x->lane;
+	uint64_t seq = tcpx_lane_seq(x->id);
+
+	if (*tcpx_lane_slot(l, seq) != x)
+		return 0;
+	*tcpx_lane_slot(l, seq) = NULL;
+	tcpx_chain_remove(&x->table);
+	tcpx_lane_ring_finish(tcpx_lane_ring(l), seq);
+	l->session->lanes.live--;
+	if (l->sends && l->tx.ring.done == l->tx.ring.posted && atomic_load(&l->status) != 0)
+		tcpx_lane_leave(l); /* its receiver has closed it; the message has a reference */
+	return 1;
+}
+
+struct tcpx_lane *
+tcpx_lane_find(struct session *s, uint64_t word)
+{
+	tcpx_chain_each(n, after, &s->lanes.all) {
+		struct tcpx_lane *l = tcpx_container(n, struct tcpx_lane, in_session);
+
+		if (l->word == (word & ~TCPX_LANE_SEQ))
+			return l;
+	}
+	return NULL;
+}

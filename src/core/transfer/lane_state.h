@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One end of a lane: what it keeps, and how messages and the lane leave. session.lock held, unless noted. */
+#ifndef CORE_TRANSFER_LANE_STATE_H
+#define CORE_TRANSFER_LANE_STATE_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/chain.h"
+#include "proto/frame.h"
+#include "proto/lane.h"
+
+struct session;
+struct tcpx_engine;
+struct tcpx_peer;
+struct tcpx_xfer;
+
+struct tcpx_lane {
+	_Atomic int refs;         /* the handle, the session's chain, the messages       */
+	_Atomic int status;       /* -EAGAIN not open yet, 0, or the first cause         */
+	struct tcpx_engine *engine;
+	struct tcpx_peer *peer;   /* a handle of it, given back with the lane's          */
+	struct session *session;  /* owned reference; NULL: listening. registry.lock, and
+				   * constant once status is 0                           */
+	struct tcpx_node handle;  /* in registry.lanes while the application has it      */
+	uint8_t key[TCPX_LANE_KEY_BYTES];
+	bool sends;
+	uint64_t word;            /* 0: not opened yet                                   */
+	struct tcpx_node in_session;
+	bool held;                /* receiver, failed: chunks that come are not acknowledged
+				   * before its sender knows                             */
+	union {
+		struct tcpx_lane_tx tx;
+		struct tcpx_lane_rx rx;
+	};
+	struct tcpx_xfer *slot[TCPX_LANE_SLOTS]; /* owned references, by seq             */
+	char cause[192];
+};
+
+/* A reference. Any lock may be held. */
+void tcpx_lane_put(struct tcpx_lane *l);
+/* A lane of the session; NULL: none. */
+struct tcpx_lane *tcpx_lane_find(struct session *s, uint64_t word);
+struct tcpx_xfer **tcpx_lane_slot(struct tcpx_lane *l, uint64_t seq);
+struct tcpx_lane_ring *tcpx_lane_ring(struct tcpx_lane *l);
+/* The session knows it no longer. Its reference goes. */
+void tcpx_lane_leave(struct tcpx_lane *l);
+/* The message has ended: it leaves the lane. The number of references that it gave up. */
+int tcpx_lane_unlink(struct tcpx_xfer *x);
+
+#endif

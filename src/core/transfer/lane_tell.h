@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Frames of lanes that go out. session.lock held. */
+#ifndef CORE_TRANSFER_LANE_TELL_H
+#define CORE_TRANSFER_LANE_TELL_H
+
+#include "core/transfer/lane_state.h"
+#include "proto/frame.h"
+
+void tcpx_lane_tell_open(struct tcpx_lane *l);
+void tcpx_lane_tell_posts(struct session *s, const struct tcpx_lane_posts *p);
+/* @sending: by the end that sends. */
+void tcpx_lane_tell_failure(struct session *s, uint64_t word, bool sending, int code,
+			    const char *text);
+
+#endif
