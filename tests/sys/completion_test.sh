@@ -40,7 +40,7 @@ ok "commands that begin alike" gives "top topo" to
 ok "a verb" gives "restore" irq re
 ok "an option" gives "--baseline" perf --base
 ok "an option of a verb" gives "--under-load" irq verify --und
-ok "values of an option" gives "write read sendrecv" perf --op ""
+ok "values of an option" gives "write read sendrecv lane" perf --op ""
 ok "one that has begun" gives "sendrecv" perf --op s
 ok "behind an equals sign, which makes words" gives "sendrecv" perf --op = s
 ok "of a short option" gives "tx rx app" pin -r ""

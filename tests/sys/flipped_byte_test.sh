@@ -39,6 +39,7 @@ for k in 2 18; do
 	ok "a byte of transfer $k, read" finds 1 "$(in_transfer $k)" --op read
 	ok "one of transfer $k each way" finds 2 "$(in_transfer $k)" --dir bi
 	ok "a byte of transfer $k, sent and received" finds 1 "$(in_transfer $k)" --op sendrecv
+	ok "a byte of message $k of a lane" finds 1 "$(in_transfer $k)" --op lane
 done
 ok "several in flight" finds 1 "$(in_transfer 17)" --depth 3
 ok "scattered pieces" finds 1 "$(in_transfer 12)" --descs 64
@@ -85,6 +86,7 @@ done
 ok "read" repairs "$(in_transfer 9)" --op read
 ok "both ways" repairs "$(in_transfer 9)" --dir bi
 ok "sent and received" repairs "$(in_transfer 9)" --op sendrecv
+ok "over a lane" repairs "$(in_transfer 9)" --op lane
 ok "scattered pieces are sent again" repairs "$(in_transfer 12)" --descs 64
 ok "a network that is right costs nothing" exits 0 summed ""
 gpus_summed() {

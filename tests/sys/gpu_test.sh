@@ -38,6 +38,7 @@ ok "and the GPUs" right "[(g['side'], g['gpu']) for g in r['gpus']] == \
 ok "reads" run_right "len(rows) == 2" $both -b 64K -e 1M -f 16 --op read
 ok "sends and receives" run_right "1" $both -b 1M --op sendrecv
 ok "both ways at once" run_right "1" $both -b 1M --dir bi
+ok "lanes refuse them, and say so" says "lanes carry host memory only" exits 1 self $both -b 1M --op lane
 ok "from host memory" run_right "rows[0]['mem'] == 'host'" --peer-mem cuda -b 4K -e 4M -f 32
 ok "to host memory" run_right "rows[0]['peer_mem'] == 'host'" --mem cuda -b 4K -e 4M -f 32
 ok "read from host memory" run_right "1" --mem cuda -b 1M --op read

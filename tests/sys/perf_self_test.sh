@@ -30,6 +30,9 @@ ok "shares are of the whole" result "$json" \
 	"all(abs(sum(n['share'] for n in x['per_nic']) - 1) < 0.01 for x in rows)"
 ok "reads" run_right "[1 << 24]" -b 16M --op read
 ok "sends and receives" run_right "[1 << 24]" -b 16M --op sendrecv
+ok "over a lane" run_right "[0, 1, 1 << 10, 1 << 20]" -b 0 -e 1M -f 1024 --op lane
+ok "which the result names" result "$json" "all(x['op'] == 'lane' for x in rows)"
+ok "a lane each way, full" run_right "[1000003]" -b 1000003 --op lane --dir bi --depth 64 -n 130
 ok "both ways at once" run_right "[1 << 24]" -b 16M --dir bi
 ok "several in flight" run_right "[1 << 20]" -b 1M --depth 8 -n 16
 ok "nothing, and one byte" run_right "[0, 1]" -b 0 -e 1
@@ -40,6 +43,7 @@ ok "more channels than NICs" run_right "[1 << 24]" -b 16M --channels 7
 ok "one channel" run_right "[1 << 24]" -b 16M --channels 1
 ok "round robin" run_right "[1 << 24]" -b 16M --dist rr
 ok "small messages, there and back" self --lat -b 64 -n 200
+ok "there and back over lanes" self --lat -b 64 -n 200 --op lane
 ok "a half round trip is a time" result "$json" "0 < rows[0]['time_us']['p50'] < 100000"
 ok "NICs of the two sides may differ in number" run_right "[1 << 22]" -b 4M \
 	--peer-nics 127.0.0.2,127.0.1.2
@@ -101,6 +105,9 @@ ok "the copy kernels alone, over a driver in software" says "tcpx_unpack_mixed" 
 	env TCPX_CUDA_LIBRARY="$FAKECUDA_LIBRARY" "$tool" perf --unpack-only --pairs 1
 ok "and what it does meanwhile" grep -q "6 of 6" "$scratch/said"
 ok "a bad size is refused" exits 2 "$tool" perf --self -b 1X
+ok "more messages in flight than a lane has are refused" says "at most 64" \
+	exits 2 "$tool" perf --self --op lane --depth 65
+ok "so are pieces over a lane" says "one piece" exits 2 "$tool" perf --self --op lane --kv 10x8K
 ok "neither a host nor --self is refused" exits 2 "$tool" perf
 ok "too many channels are refused" exits 2 "$tool" perf --self --channels 100000
 done_testing

@@ -57,7 +57,7 @@ ok "and page and table say that it is not all" says_so "Interrupted at 256 KiB.*
 ok "SIGINT in a long run" at 0 late 130 --duration 600
 ok "the row is there as far as it came" result "$json" \
 	"r['interrupted']['sizes_done'] == 0 and rows[0]['iters'] > 0 and rows[0]['busbw_GBps'] > 0"
-for op in "--op read" "--op sendrecv" "--dir bi" "--lat" "--depth 4"; do
+for op in "--op read" "--op sendrecv" "--op lane" "--dir bi" "--lat" "--depth 4"; do
 	# shellcheck disable=SC2086 # two words
 	ok "SIGINT in a long run, $op" at 0 late 130 --duration 600 $op
 done

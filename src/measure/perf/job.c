@@ -10,7 +10,7 @@
 
 #include "base/cpuset.h"
 
-const char *const job_op_names[] = { "write", "read", "sendrecv", NULL };
+const char *const job_op_names[] = { "write", "read", "sendrecv", "lane", NULL };
 
 bool
 job_has_out(const struct job *job)
@@ -34,6 +34,18 @@ unsigned
 job_ways(const struct job *job)
 {
 	return job_has_out(job) + job_has_in(job);
+}
+
+bool
+job_is_met(const struct job *job)
+{
+	return job->op == JOB_SENDRECV || job->op == JOB_LANE;
+}
+
+uint64_t
+job_depth_most(enum job_op op)
+{
+	return op == JOB_LANE ? TCPX_LANE_OPEN : JOB_DEPTH_MAX;
 }
 
 json_t *
@@ -164,12 +176,13 @@ job_parse(const json_t *msg, struct job *job)
 		j.op++;
 	if (!job_op_names[j.op])
 		return tcpx_fail(TCPX_SUB_TOOL, TCPX_EBLOB,
-				 "message job: op is '%.16s', allowed are write, read, sendrecv", op);
+				 "message job: op is '%.16s', allowed are write, read, sendrecv,"
+				 " lane", op);
 	j.mem_said = mem[0];
 	if (j.mem_said && place_parse(mem, &j.mem))
 		return tcpx_fail(TCPX_SUB_TOOL, TCPX_EBLOB, "message job: mem is '%.64s', %s", mem,
 				 place_allowed);
-	rc = job_number(msg, "depth", 1, JOB_DEPTH_MAX, &j.depth);
+	rc = job_number(msg, "depth", 1, job_depth_most(j.op), &j.depth);
 	if (!rc)
 		rc = job_number(msg, "span", 1, INT64_MAX / JOB_DEPTH_MAX, &j.span_bytes);
 	if (!rc && json_object_get(msg, "ring"))
@@ -206,7 +219,8 @@ job_case_parse(const json_t *msg, const struct job *job, struct job_case *c)
 	int rc = job_number(msg, "size", 0, job->span_bytes, &got.size);
 
 	if (!rc)
-		rc = job_number(msg, "descs", 1, got.size ? got.size : 1, &got.descs);
+		rc = job_number(msg, "descs", 1, got.size && job->op != JOB_LANE ? got.size : 1,
+				&got.descs);
 	if (!rc)
 		rc = job_number(msg, "seed", 0, INT64_MAX, &got.seed);
 	if (!rc)

@@ -46,14 +46,14 @@ enum {
 	JOB_NOTE_PING = 'P'           /* rides in each transfer of a latency run   */
 };
 
-enum job_op { JOB_WRITE, JOB_READ, JOB_SENDRECV };
+enum job_op { JOB_WRITE, JOB_READ, JOB_SENDRECV, JOB_LANE };
 extern const char *const job_op_names[]; /* NULL-terminated */
 
 /* A client's job for its session. "out" is from the client to the server. */
 struct job {
 	enum job_op op;
 	bool bi, lat, spin;
-	uint64_t depth;      /* transfers in flight, 1 to JOB_DEPTH_MAX            */
+	uint64_t depth;      /* transfers in flight, 1 to job_depth_most()         */
 	uint64_t span_bytes; /* memory of one transfer, at most                    */
 	uint64_t ring_bytes; /* of all in a ring, one way; the server may have less */
 	bool mem_said;       /* else the server chooses                            */
@@ -85,6 +85,10 @@ bool job_has_in(const struct job *job);
 uint64_t job_slots_least(const struct job *job);
 /* Does transfer data go both ways? Then 2. */
 unsigned job_ways(const struct job *job);
+/* Does each transfer meet a receive that the other side posts? */
+bool job_is_met(const struct job *job);
+/* Transfers in flight, at most. */
+uint64_t job_depth_most(enum job_op op);
 
 json_t *job_format(const struct job *job);
 /* 0, or TCPX_EBLOB (logged, with the field and what is allowed). */

@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "measure/perf/perf_explain.h"
+#include "measure/perf/perf_lane.h"
 #include "measure/perf/perf_stop.h"
 
 enum {
@@ -84,7 +85,7 @@ load_prepare(struct load *l, uint64_t slots)
 	const struct job *job = &p->job;
 	int rc = 0;
 
-	for (; !rc && job->op != JOB_SENDRECV && l->ready < slots; l->ready += !rc) {
+	for (; !rc && !job_is_met(job) && l->ready < slots; l->ready += !rc) {
 		struct load_slot *slot = &l->slot[l->ready];
 
 		if (job_has_out(job))
@@ -186,6 +187,19 @@ post_sendrecv(struct load *l, struct load_slot *slot)
 	return rc;
 }
 
+/* The n-th send of a lane meets its n-th receive. */
+static int
+post_lane(struct load *l, struct load_slot *slot)
+{
+	struct perf *p = l->perf;
+	uint64_t d = (uint64_t)(slot - l->slot);
+	int rc = 0;
+
+	if (p->lane_in)
+		rc = lane_post(p->lane_in, &p->in.regions, &p->lay.client_in, d, &slot->in);
+	return rc ? rc : lane_post(p->lane_out, &p->out.regions, &p->lay.client_out, d, &slot->out);
+}
+
 int
 load_post(struct load *l, struct load_slot *slot, const char *note)
 {
@@ -196,6 +210,8 @@ load_post(struct load *l, struct load_slot *slot, const char *note)
 	slot->busy = true;
 	if (l->perf->job.op == JOB_SENDRECV)
 		return post_sendrecv(l, slot);
+	if (l->perf->job.op == JOB_LANE)
+		return post_lane(l, slot);
 	if (slot->out)
 		rc = tcpx_xfer_post(slot->out, note, len);
 	if (!rc && slot->in)
@@ -268,7 +284,7 @@ load_wait(struct load *l, struct load_slot *slot)
 	if (!rc)
 		rc = wait_one(l, slot->in);
 	slot->busy = false;
-	if (l->perf->job.op == JOB_SENDRECV) {
+	if (job_is_met(&l->perf->job)) {
 		tcpx_xfer_free(slot->out);
 		tcpx_xfer_free(slot->in);
 		slot->out = slot->in = NULL;
@@ -289,5 +305,5 @@ load_add_time(struct load_stats *stats, uint64_t ns)
 bool
 load_is_over(const struct load *l)
 {
-	return perf_stop_asked() && l->perf->job.op != JOB_SENDRECV;
+	return perf_stop_asked() && !job_is_met(&l->perf->job);
 }

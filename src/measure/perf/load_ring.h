@@ -60,8 +60,8 @@ int load_wait(struct load *l, struct load_slot *slot);
 void load_add_time(struct load_stats *stats, uint64_t ns);
 /* For points and progress, between two transfers and while one is waited for. */
 void load_look(struct load *l, uint64_t now_ns);
-/* An end was asked for, and the run may end before its count: of SEND and RECV the other side
- * has its halves posted. */
+/* An end was asked for, and the run may end before its count: of SEND and RECV, and of a lane, the other
+ * side has its halves posted. */
 bool load_is_over(const struct load *l);
 
 #endif

@@ -154,7 +154,7 @@ static const struct opt perf_opts[] = {
 	  OPT_NUMBER(warmup, 0, 1000000) },
 	{ 'c', "check", "0|1", "compare every byte, while the clock stands (1)", OPT_TAKE(take_check) },
 	{ 0, "self", NULL, "both sides from this command, as two processes", OPT_FLAG(self) },
-	{ 0, "op", "OP", "write, read or sendrecv (write)", OPT_CHOICE(op, job_op_names) },
+	{ 0, "op", "OP", "write, read, sendrecv or lane (write)", OPT_CHOICE(op, job_op_names) },
 	{ 0, "dir", "DIR", "uni, or bi: both ways at once (uni)", OPT_CHOICE(bi, dirs) },
 	{ 0, "nics", "LIST", "NICs to use: eth0,eth1; prefixes; =exact; ^all but",
 	  OPT_TEXT(nics) },
@@ -326,6 +326,16 @@ check_mesh(struct perf_args *a, const char *name)
 	return TOOL_OK;
 }
 
+/* Lanes carry messages of one piece, and a number of them at once. */
+static int
+check_lane(const struct perf_args *a, const char *name)
+{
+	if (a->op == JOB_LANE && (a->descs > 1 || a->depth > job_depth_most(a->op)))
+		return tool_usage(name, "--op lane moves one piece at a time, with a --depth of at most"
+				  " %" PRIu64, job_depth_most(a->op));
+	return TOOL_OK;
+}
+
 /* One transfer a run, each by itself. */
 static int
 check_each(const struct perf_args *a, const char *name)
@@ -381,7 +391,7 @@ check_perf_args(struct perf_args *a)
 	if (a->lat && ((a->depth > 1 && a->depth != UINT64_MAX) || a->descs > 1))
 		return tool_usage(name, "--lat measures one piece at a time, without --depth,"
 				  " --descs and --kv");
-	if (check_gpus(a, name) != TOOL_OK)
+	if (check_gpus(a, name) != TOOL_OK || check_lane(a, name) != TOOL_OK)
 		return TOOL_USAGE;
 	if (a->spoil && !a->check)
 		return tool_usage(name, "--spoil without a check: leave out -c 0");

@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/parse.h"
 #include "measure/perf/perf_events.h"
+#include "measure/perf/perf_lane.h"
 #include "measure/perf/perf_server.h"
 #include "measure/perf/perf_stop.h"
 #include "tool/tool.h"
@@ -161,6 +162,8 @@ perf_close(struct perf *p)
 	if (!p->engine)
 		return;
 	layouts_fini(&p->lay);
+	tcpx_lane_close(p->lane_out);
+	tcpx_lane_close(p->lane_in);
 	mem_close(p->engine, &p->out);
 	mem_close(p->engine, &p->in);
 	if (p->peer)
@@ -302,6 +305,20 @@ compare_unpack(struct perf *p)
 	return 0;
 }
 
+/* What the server receives, and what it sends if that goes over a lane, too. */
+static int
+join_lanes(struct perf *p)
+{
+	uint64_t timeout_ms = p->args->timeout_s * 1000;
+	int rc = lane_open(p->peer, p->server, &p->lane_out);
+
+	if (!rc)
+		rc = lane_await(p->lane_out, timeout_ms);
+	if (!rc && p->lane_in)
+		rc = lane_await(p->lane_in, timeout_ms);
+	return rc;
+}
+
 static int
 take_job_ok(struct perf *p)
 {
@@ -316,7 +333,8 @@ take_job_ok(struct perf *p)
 	    place_parse(job_text(p->server, "mem"), &p->far_mem))
 		return tcpx_fail(TCPX_SUB_TOOL, TCPX_EBLOB, "message job_ok: no memory in it");
 	p->sides.placed = p->job.cpu_said && json_object_get(p->server, "cpu");
-	return compare_unpack(p);
+	rc = compare_unpack(p);
+	return rc || p->job.op != JOB_LANE ? rc : join_lanes(p);
 }
 
 static int
@@ -343,6 +361,8 @@ begin_job(struct perf *p)
 		return rc;
 	msg = job_format(job);
 	rc = regions_export(p->engine, &p->in.regions, msg, "client_in");
+	if (!rc && job->op == JOB_LANE && job_has_in(job))
+		rc = lane_listen(p->engine, msg, &p->lane_in);
 	if (rc) {
 		json_decref(msg);
 		return rc;

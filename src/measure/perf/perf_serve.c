@@ -12,6 +12,7 @@
 
 #include "base/clock.h"
 #include "measure/perf/perf_events.h"
+#include "measure/perf/perf_lane.h"
 #include "tool/tool.h"
 
 #define LEAVE_NS (2 * TCPX_SEC) /* a client that sent "bye" closes first, within this */
@@ -31,6 +32,9 @@ end_job(struct serve *s, struct client *g)
 {
 	thread_release(&g->placed);
 	client_end_case(s, g);
+	tcpx_lane_close(g->lane_out);
+	tcpx_lane_close(g->lane_in);
+	g->lane_out = g->lane_in = NULL;
 	mem_close(s->engine, &g->out);
 	mem_close(s->engine, &g->in);
 	regions_forget(s->engine, &g->client_in);
@@ -234,6 +238,19 @@ check_client(const struct serve *s, const struct client *g, const struct job *jo
 	return 0;
 }
 
+/* The client sends on lane_out, and we on lane_in. */
+static int
+open_lanes(struct serve *s, struct client *g, const json_t *msg, json_t *reply)
+{
+	int rc = lane_listen(s->engine, reply, &g->lane_out);
+
+	if (!rc && job_has_in(&g->job))
+		rc = client_find_back(s, g);
+	if (!rc && job_has_in(&g->job))
+		rc = lane_open(g->back, msg, &g->lane_in);
+	return rc;
+}
+
 static int
 take_job(struct serve *s, struct client *g, const json_t *msg)
 {
@@ -265,6 +282,8 @@ take_job(struct serve *s, struct client *g, const json_t *msg)
 		rc = regions_export(s->engine, &g->out.regions, reply, "server_out");
 	if (!rc)
 		rc = regions_export(s->engine, &g->in.regions, reply, "server_in");
+	if (!rc && g->job.op == JOB_LANE)
+		rc = open_lanes(s, g, msg, reply);
 	if (rc) {
 		json_decref(reply);
 		return rc;

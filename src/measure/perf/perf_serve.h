@@ -52,6 +52,7 @@ struct client {
 	struct place place;      /* where our memory for it lies                      */
 	struct mem out, in;      /* data comes into out, goes from in                 */
 	struct regions client_in; /* of the client, for pongs                         */
+	tcpx_lane *lane_out, *lane_in; /* as the client's                             */
 	uint64_t slots;          /* of the ring that the size has                     */
 	uint64_t check_seed;
 	struct client_run run;
@@ -107,6 +108,8 @@ int client_take_raw_call(struct client *g, const json_t *msg);
 void client_end_raw(struct serve *s, struct client *g);
 int client_take_path(struct serve *s, struct client *g, const json_t *msg);
 void client_fail(struct serve *s, struct client *g, const char *what, int rc);
+/* g->back: the client's engine may not be reachable through the session that it has opened. */
+TCPX_MUST_CHECK int client_find_back(struct serve *s, struct client *g);
 int client_begin_run(struct serve *s, struct client *g, const json_t *msg);
 void client_note_of_run(struct serve *s, struct client *g, const char *note, size_t len);
 /* Slots of its ring, or of that of the plain sockets. */

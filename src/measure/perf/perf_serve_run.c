@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The server's part in a run. For WRITE and READ it only waits for the note that ends it;
- * for SEND/RECV it posts the other halves; with --lat it sends each ping back.
+ * for SEND/RECV and lanes it posts the other halves; with --lat it sends each ping back.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/parse.h"
 #include "measure/perf/perf_events.h"
+#include "measure/perf/perf_lane.h"
 #include "measure/perf/perf_serve.h"
 
 /* Sends in flight: a pong must not wait for the acknowledgement of the one before. */
@@ -54,10 +55,8 @@ end_run(struct serve *s, struct client *g)
 		client_fail(s, g, "the result of a run", rc);
 }
 
-/* A handle by which we can post to the client: its engine may not be reachable through
- * the session that it opened. */
-static int
-find_back(struct serve *s, struct client *g)
+int
+client_find_back(struct serve *s, struct client *g)
 {
 	if (g->back)
 		return 0;
@@ -84,7 +83,7 @@ prepare_pong(struct serve *s, struct client *g, uint64_t slot)
 static int
 prepare_pongs(struct serve *s, struct client *g)
 {
-	int rc = find_back(s, g);
+	int rc = client_find_back(s, g);
 
 	if (!rc)
 		rc = tcpx_peer_wait(g->back, 5000);
@@ -103,13 +102,17 @@ post_half(struct client *g, enum tcpx_op op, uint64_t n, tcpx_xfer **xfer)
 {
 	bool recv = op == TCPX_OP_RECV;
 	const struct layout *l = recv ? &g->lay.server_out : &g->lay.server_in;
+	const struct regions *regions = recv ? &g->out.regions : &g->in.regions;
 	uint64_t d = (g->run.slot + n) % g->run.ring;
-	struct tcpx_desc *desc = calloc(l->count, sizeof(*desc));
+	struct tcpx_desc *desc;
 	int rc;
 
+	if (g->job.op == JOB_LANE)
+		return lane_post(recv ? g->lane_out : g->lane_in, regions, l, d, xfer);
+	desc = calloc(l->count, sizeof(*desc));
 	if (!desc)
 		return -ENOMEM;
-	regions_descs(recv ? &g->out.regions : &g->in.regions, l, d, desc);
+	regions_descs(regions, l, d, desc);
 	rc = recv ? tcpx_recv(g->peer, desc, l->count, d, xfer)
 		  : tcpx_send(g->back, desc, l->count, d, xfer);
 	free(desc);
@@ -137,7 +140,7 @@ post_halves(struct client *g)
 			       &g->send[r->send_posted % send_depth(g)]);
 		r->send_posted += !rc;
 	}
-	return rc;
+	return rc == -EAGAIN ? 0 : rc; /* the client has not said yet that it has our lane */
 }
 
 int
@@ -159,8 +162,8 @@ client_begin_run(struct serve *s, struct client *g, const json_t *msg)
 	r->ring = ring;
 	r->timed = json_is_true(json_object_get(msg, "timed"));
 	r->going = !r->timed;
-	if (g->job.op == JOB_SENDRECV) {
-		rc = job_has_in(&g->job) ? find_back(s, g) : 0;
+	if (job_is_met(&g->job)) {
+		rc = job_has_in(&g->job) ? client_find_back(s, g) : 0;
 		if (!rc)
 			rc = post_halves(g);
 	} else if (g->job.lat && g->job.op == JOB_WRITE) {
@@ -252,7 +255,7 @@ client_note_of_run(struct serve *s, struct client *g, const char *note, size_t l
 		r->over = true;
 	if (rc)
 		client_fail(s, g, "a note of a run", rc);
-	else if (r->over && g->job.op != JOB_SENDRECV)
+	else if (r->over && !job_is_met(&g->job))
 		end_run(s, g);
 }
 
@@ -292,7 +295,7 @@ client_pump(struct serve *s, struct client *g, tcpx_xfer **oldest)
 	uint64_t depth = g->job.depth, sends;
 	int rc;
 
-	if (!r->on || g->job.op != JOB_SENDRECV)
+	if (!r->on || !job_is_met(&g->job))
 		return r->on && g->job.spin;
 	rc = reap(g->recv, depth, &r->received, r->recv_posted);
 	if (!rc || rc == -EAGAIN)

@@ -16,7 +16,7 @@
 #define AS(name_, kind, member, ...) \
 	{ .name = name_, .offset = offsetof(S, member), .type = kind, __VA_ARGS__ }
 
-static const char *const ops[] = { "write", "read", "sendrecv", NULL };
+static const char *const ops[] = { "write", "read", "sendrecv", "lane", NULL };
 static const char *const dirs[] = { "uni", "bi", NULL };
 static const char *const dists[] = { "pull", "rr", NULL };
 static const char *const sides[] = { "client", "server", NULL };

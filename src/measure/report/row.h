@@ -96,7 +96,7 @@ struct row_bucket {
 /* One measured case: one size of one operation. Begin with result_add_row(). */
 struct row {
 	uint64_t size;     /* bytes of one transfer                                  */
-	char op[16];       /* "write", "read", "sendrecv"                            */
+	char op[16];       /* "write", "read", "sendrecv", "lane"                    */
 	char dir[8];       /* "uni", "bi"                                            */
 	char mem[64];      /* of this side: "host", "cuda:0", "cuda:0-3"             */
 	char peer_mem[64]; /* of the other; "" unknown                               */

@@ -44,6 +44,8 @@ static const struct {
 	{ "no operation", "{'depth':1,'span':4096,'meta':''}", TCPX_EBLOB },
 	{ "depth 0", "{'op':'read','depth':0,'span':4096,'meta':''}", TCPX_EBLOB },
 	{ "depth too large", "{'op':'read','depth':257,'span':4096,'meta':''}", TCPX_EBLOB },
+	{ "a lane as deep as it may be", "{'op':'lane','depth':64,'span':4096,'meta':''}", 0 },
+	{ "a lane too deep", "{'op':'lane','depth':65,'span':4096,'meta':''}", TCPX_EBLOB },
 	{ "depth as text", "{'op':'read','depth':'1','span':4096,'meta':''}", TCPX_EBLOB },
 	{ "negative span", "{'op':'read','depth':1,'span':-1,'meta':''}", TCPX_EBLOB },
 	{ "depth x span overflows", "{'op':'read','depth':256,'span':9223372036854775807,"
