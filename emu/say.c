@@ -34,7 +34,8 @@ say(enum nccl_log_level level, bool last, const char *name, const char *fmt, va_
 	snprintf(line, sizeof(line), name ? "NET/TCPX-EMU [%s] %s" : "NET/TCPX-EMU %s%s",
 		 name ? name : "", text);
 	if (sink)
-		sink(level, NCCL_SUBSYS_NET, __func__, 0, "%s", line);
+		sink(level, level == NCCL_LOG_WARN ? NCCL_SUBSYS_ALL : NCCL_SUBSYS_NET, __func__, 0,
+		     "%s", line);
 	if (!sink || last)
 		fprintf(stderr, "%s%s\n", last ? "\n" : "", line);
 }

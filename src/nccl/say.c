@@ -23,8 +23,8 @@ say(enum nccl_log_level level, const char *line)
 	nccl_logger to = atomic_load(&logger);
 
 	if (to)
-		to(level, NCCL_SUBSYS_INIT | NCCL_SUBSYS_NET, "tcpx-p2p", 0,
-		   "NET/tcpx-p2p : %s", line);
+		to(level, level == NCCL_LOG_WARN ? NCCL_SUBSYS_ALL : NCCL_SUBSYS_INIT | NCCL_SUBSYS_NET,
+		   "tcpx-p2p", 0, "NET/tcpx-p2p : %s", line);
 }
 
 void

@@ -34,10 +34,10 @@ log_to_stderr(enum nccl_log_level level, unsigned long subsys, const char *file,
 {
 	va_list ap;
 
-	(void)subsys;
 	(void)file;
 	(void)line;
-	if (level > NCCL_LOG_INFO)
+	/* as NCCL with NCCL_DEBUG_SUBSYS=NET for what informs, and GRAPH for warnings */
+	if (level > NCCL_LOG_INFO || !(subsys & (level == NCCL_LOG_WARN ? 0x20 : NCCL_SUBSYS_NET)))
 		return;
 	va_start(ap, fmt);
 	vfprintf(stderr, fmt, ap);

@@ -16,6 +16,8 @@ static const struct plug_abi *const abis[] = {
 	&plug_abi_v12,
 };
 
+#define SUBSYS_GRAPH 0x20ul /* as with NCCL_DEBUG_SUBSYS=GRAPH: a warning is shown all the same */
+
 static struct {
 	pthread_mutex_t lock;
 	char text[8192], copy[8192];
@@ -28,7 +30,7 @@ logger(enum nccl_log_level level, unsigned long subsys, const char *file, int li
 {
 	va_list ap;
 
-	if (level != NCCL_LOG_WARN)
+	if (level != NCCL_LOG_WARN || !(subsys & SUBSYS_GRAPH))
 		return;
 	va_start(ap, fmt);
 	pthread_mutex_lock(&warned.lock);

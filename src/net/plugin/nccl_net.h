@@ -48,6 +48,8 @@ enum nccl_log_level {
 
 #define NCCL_SUBSYS_INIT 0x01ul
 #define NCCL_SUBSYS_NET  0x10ul
+/* Of warnings: NCCL shows them whatever NCCL_DEBUG_SUBSYS names. */
+#define NCCL_SUBSYS_ALL  (~0ul)
 
 /* Plugins call it without a check for NULL. fmt is as for printf(), without newline. */
 typedef void (*nccl_logger)(enum nccl_log_level level, unsigned long subsys, const char *file,
