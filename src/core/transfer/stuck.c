@@ -135,6 +135,24 @@ name_path(const struct session *s, const struct channel *c, char *buf, size_t ca
 		 tcpx_far_nic(c)->name, there.family ? to : "");
 }
 
+/* The channels that a missing chunk may come by: what each does. */
+static void
+name_sources(const struct session *s, char *buf, size_t cap)
+{
+	static const char *const names[] = { [CHAN_WIRING] = "wiring", [CHAN_UP] = "up",
+					     [CHAN_FENCING] = "fencing", [CHAN_DOWN] = "down" };
+	size_t at = 0;
+
+	for (uint32_t i = 0; i < s->chan.count && at < cap; i++) {
+		const struct channel *c = s->chan.rx[i];
+
+		if (c)
+			at += (size_t)snprintf(buf + at, cap - at, "%s %u %s", at ? "," : ": channels",
+					       i, c->rx.parked ? "waits for OPEN" :
+					       names[atomic_load(&c->state)]);
+	}
+}
+
 void
 tcpx_xfer_describe(struct session *s, const struct tcpx_xfer *x, char *buf, size_t cap)
 {
@@ -143,6 +161,8 @@ tcpx_xfer_describe(struct session *s, const struct tcpx_xfer *x, char *buf, size
 
 	if (at.channel >= 0 && s->chan.tx[at.channel])
 		name_path(s, s->chan.tx[at.channel], path, sizeof(path));
+	else if (s && !x->sends && tcpx_node_linked(&x->table))
+		name_sources(s, path, sizeof(path));
 	snprintf(buf, cap, "transfer %llu: %u of %u chunks in place, %llu %s%s",
 		 (unsigned long long)(x->id & ~ID_OF_ACCEPTOR),
 		 x->sends ? x->tx.applied : x->rx.map.set, x->chunks, (unsigned long long)at.chunk,
