@@ -2,13 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """NCCL over its own sockets, default and tuned, beside NCCL over our plugin, in less than 150 seconds.
 
-    bench/nccl.py --out OUT [--bin build] [--seconds 140] [--null]
+    bench/nccl.py --out OUT [--bin build] [--seconds 140] [--null] [--other FILE] [--gpus 0,0]
 
-Needs two GPUs, their driver, NCCL 2.26 or newer, and in build/ nccl_p2p and the plugin. Two processes
-a side, each a node of its own for NCCL, over this machine's loopback. Every byte of each operation and
-size is compared before it is timed. Sides take turns, one after the other, in rounds. OUT gets nccl.json,
-nccl.md, and each side's log of NCCL, whose lines " via NET/..." say which net was used. --null adds a
-plugin that moves nothing (bench/nccl_null.c): NCCL's own ceiling, with wrong data and NCCL_PROTO=Simple.
+Needs two GPUs (or one for both ranks, `--gpus 0,0`: they take turns on it, unless MPS runs), their driver,
+NCCL 2.26 or newer, and in build/ nccl_p2p and the plugin. Two processes a side, each a node of its own for
+NCCL, over this machine's loopback. Every byte of each operation and size is compared before it is timed. Sides
+take turns, one after the other, in rounds. OUT gets nccl.json, nccl.md, and each side's log of NCCL, whose
+lines " via NET/..." say which net was used. --null adds a plugin that moves nothing (bench/nccl_null.c): NCCL's
+own ceiling, with wrong data and NCCL_PROTO=Simple. --other adds another build of our plugin.
 """
 import argparse
 import glob
@@ -28,10 +29,11 @@ SOCKETS = {"NCCL_NET": "Socket", "NCCL_NET_PLUGIN": "none"}
 TUNED = dict(gpulib.TUNED_UNI, NCCL_MIN_NCHANNELS="16", NCCL_MAX_NCHANNELS="16")
 CASES = [("uni", 64 * MIB), ("bi", 64 * MIB), ("allreduce", 64 * MIB), ("allreduce", MIB),
          ("allreduce", 8), ("allreduce", 4 * KIB), ("pingpong", 8), ("pingpong", 4 * KIB)]
-NET = {"default": "NET/Socket", "tuned": "NET/Socket", "ours": "NET/tcpx-p2p", "null": "NET/null"}
+NET = {"default": "NET/Socket", "tuned": "NET/Socket", "ours": "NET/tcpx-p2p",
+       "other": "NET/tcpx-p2p", "null": "NET/null"}
 
 
-def sides(programs, null):
+def sides(programs, null, other):
     plugin = os.path.join(os.path.abspath(programs.folder), PLUGIN)
     if not os.path.exists(plugin):
         plugin = os.path.join(os.path.abspath(programs.folder), os.path.basename(PLUGIN))
@@ -39,6 +41,8 @@ def sides(programs, null):
         raise Failed("no plugin %s" % plugin)
     all_sides = {"default": dict(BASE, **SOCKETS), "tuned": dict(BASE, **SOCKETS, **TUNED),
             "ours": dict(BASE, NCCL_NET="tcpx-p2p", NCCL_NET_PLUGIN=plugin)}
+    if other:
+        all_sides["other"] = dict(all_sides["ours"], NCCL_NET_PLUGIN=os.path.abspath(other))
     if null:
         moves_nothing = os.path.join(os.path.abspath(programs.folder), "bench/libnccl_null.so")
         all_sides["null"] = dict(BASE, NCCL_NET="null", NCCL_NET_PLUGIN=moves_nothing,
@@ -52,10 +56,12 @@ class Bench:
         self.rows = {}    # (op, size) -> side -> [answer]
         self.failed = {}  # side -> why it takes no more part
         self.pairs = {}
-        self.settings = sides(programs, options.null)
+        self.settings = sides(programs, options.null, options.other)
+        gpus = options.gpus.split(",")
         self.logs = {}
         for name, settings in self.settings.items():
-            self.pairs[name] = Pair(programs, name, settings, nccl=options.nccl, cuda=options.cuda)
+            self.pairs[name] = Pair(programs, name, settings, gpus, nccl=options.nccl,
+                                    cuda=options.cuda)
 
     def left(self):
         return self.until - time.monotonic()
@@ -160,16 +166,18 @@ def ratio_text(op, size, got, name):
 
 def table(bench):
     names = list(bench.pairs)
-    lines = ["| operation | size | %s | ours / default | ours / tuned | CPU s/GB %s | rounds |"
-             % (" | ".join(names), ", ".join(names)), "|" + " --- |" * (6 + len(names))]
+    others = [n for n in names if n != "ours"]
+    lines = ["| operation | size | %s | %s | CPU s/GB %s | rounds |" % (
+        " | ".join(names), " | ".join("ours / " + n for n in others), ", ".join(names)),
+        "|" + " --- |" * (4 + len(names) + len(others))]
     for op, size in CASES:
         got = bench.rows.get((op, size), {})
         cells = [figure(op, size, got[n])[1] if n in got else "" for n in names]
         cpu = ["%.2f" % gpulib.median([a["cpu_s_per_GB"] for a in got[n]])
                if n in got and size >= MIB else "-" for n in names]
-        lines.append("| %s | %s | %s | %s | %s | %s | %d |" % (
-            op, size_text(size), " | ".join(cells), ratio_text(op, size, got, "default"),
-            ratio_text(op, size, got, "tuned"), ", ".join(cpu),
+        lines.append("| %s | %s | %s | %s | %s | %d |" % (
+            op, size_text(size), " | ".join(cells),
+            " | ".join(ratio_text(op, size, got, n) for n in others), ", ".join(cpu),
             min((len(v) for v in got.values()), default=0)))
     return lines
 
@@ -204,6 +212,8 @@ def main():
     parser.add_argument("--out", required=True)
     parser.add_argument("--bin", default=os.path.join(gpulib.ROOT, "build"))
     parser.add_argument("--seconds", type=float, default=140)
+    parser.add_argument("--gpus", default="0,1", help="of the two ranks (0,1)")
+    parser.add_argument("--other", help="path of another build of our plugin")
     parser.add_argument("--nccl", help="path of libnccl.so.2")
     parser.add_argument("--cuda", help="path of libcuda.so.1")
     parser.add_argument("--null", action="store_true", help="NCCL's ceiling, too")
