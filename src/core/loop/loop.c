@@ -190,18 +190,24 @@ run_work(struct loop *l, uint64_t now_ns)
 	return any;
 }
 
-/* After the turn's events, so that nobody is missed whose bytes were here already. Time in which
- * nothing ran is nobody's fault: all deadlines move by it. */
+/* Time in which nothing ran is nobody's fault: all deadlines move by it, before anything sets one
+ * or judges by one. */
 static void
-run_timers(struct loop *l, uint64_t now_ns)
+look_at_clock(struct loop *l, uint64_t now_ns)
 {
 	uint64_t due_ns = l->timer_ns > l->seen_ns ? l->timer_ns : l->seen_ns;
 
-	l->seen_ns = now_ns;
+	l->now_ns = l->seen_ns = now_ns;
+	if (now_ns > due_ns && now_ns - due_ns > LATE_NS)
+		l->engine->up.loop->late(l, &(struct pause){ now_ns - due_ns, now_ns });
+}
+
+/* After the turn's events, so that nobody is missed whose bytes were here already. */
+static void
+run_timers(struct loop *l, uint64_t now_ns)
+{
 	if (now_ns < l->timer_ns)
 		return;
-	if (now_ns > due_ns + LATE_NS)
-		l->engine->up.loop->late(l, &(struct pause){ now_ns - due_ns, now_ns });
 	l->timer_ns = UINT64_MAX;
 	l->engine->up.loop->timers(l, now_ns);
 }
@@ -243,6 +249,7 @@ tcpx_loop_turn(struct loop *l, int64_t timeout_ns)
 	bool ran;
 	int i, n;
 
+	look_at_clock(l, now_ns);
 	ran = run_work(l, now_ns);
 	if (has_control_work(l) || has_copies(l))
 		up->before_sleep(l);
@@ -267,7 +274,8 @@ tcpx_loop_turn(struct loop *l, int64_t timeout_ns)
 					tcpx_lease_sleep(l, now_ns, timeout_ns));
 	tcpx_lease_slept(l);
 	atomic_store_explicit(&l->asleep, false, memory_order_release);
-	l->now_ns = now_ns = engine_now(l->engine);
+	now_ns = engine_now(l->engine);
+	look_at_clock(l, now_ns);
 	for (i = 0; i < n; i++) {
 		struct source *src = ev[i].owner;
 

@@ -251,7 +251,8 @@ run_timer(struct session *s, uint64_t now_ns)
 		tcpx_session_add_timer(s, s->hs->deadline_ns);
 }
 
-/* Queued from anywhere: checks the session now. */
+/* Queued from anywhere: checks the session in this turn. What an open one owes is judged by its
+ * timer alone, after the turn's events: work may have waited while this process stood still. */
 void
 tcpx_session_work(struct work *w, uint64_t now_ns)
 {
@@ -260,7 +261,10 @@ tcpx_session_work(struct work *w, uint64_t now_ns)
 	pthread_mutex_lock(&s->lock);
 	if (!tcpx_node_linked(&s->in_loop) && is_listed(s))
 		tcpx_chain_add(&s->engine->registry.served, &s->in_loop);
-	run_timer(s, now_ns);
+	if (s->state == SESS_OPEN)
+		tcpx_session_add_timer(s, now_ns);
+	else
+		run_timer(s, now_ns);
 	if (s->state != SESS_FAILED)
 		tcpx_control_flush(s);
 	pthread_mutex_unlock(&s->lock);
@@ -302,7 +306,6 @@ move_deadlines(struct session *s, const struct pause *p)
 		move(&s->hs->deadline_ns, p);
 		move(&s->hs->connect_until_ns, p);
 	}
-	move(&c->retry_ns, p);
 	move(&h->dying_ns, p);
 	pause_skip(&c->cut_ns, p);
 	pause_skip(&c->refusals.round_ns, p);

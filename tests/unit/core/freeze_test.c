@@ -11,15 +11,18 @@ static const char *const patient[] = { "TCPX_CHANNELS=4", "TCPX_THREADS=1", "TCP
 				       "TCPX_DEBUG=WARN", "TCPX_STALL_MS=100000", NULL };
 
 enum frozen { FIRST, SECOND, BOTH };
+/* What the first finds as it goes on: all is well; a thread of the application has got a CPU before
+ * it, and posts another; its connections are reset; both. */
+enum found { NOTHING, POST, CUT, POST_AND_CUT };
 
 /* A transfer is under way; then @who stands still for @for_ns. */
 static void
-goes_on(const struct tcpx_net_ops *net, enum frozen who, bool read, uint64_t for_ns)
+goes_on(const struct tcpx_net_ops *net, enum frozen who, bool read, uint64_t for_ns, enum found found)
 {
 	struct tcpx_desc l = { 0, 0, LEN }, f = l;
 	struct mem from, to;
 	struct lab t;
-	tcpx_xfer *x;
+	tcpx_xfer *x, *more = NULL;
 
 	lab_open_two(&t, net, who == SECOND ? patient : lab_settings,
 		     who == FIRST ? patient : lab_settings);
@@ -30,15 +33,25 @@ goes_on(const struct tcpx_net_ops *net, enum frozen who, bool read, uint64_t for
 	l.region = from.id;
 	f.region = mem_tell(&to, t.b, t.a);
 	tcpx_fabric_hold(t.fabric, TCPX_FABRIC_DATA, TCPX_SEC);
+	tcpx_fabric_hold(t.fabric, TCPX_FABRIC_CONTROL, 510 * TCPX_MS); /* a PING is on its way */
 	assert_ok((read ? tcpx_read : tcpx_write)(t.p, &l, 1, &f, 1, NULL, 0, &x));
 	assert_false(run_until(&t, over, x, 500 * TCPX_MS));
 	if (who == BOTH)
 		tcpx_fabric_advance(t.fabric, tcpx_fabric_now(t.fabric) + for_ns);
 	else
 		(void)run_alone(&t, who == FIRST ? t.b : t.a, over, x, for_ns);
+	if (found & CUT)
+		tcpx_fabric_break_all(t.fabric, true);
+	if (found & POST)
+		assert_ok((read ? tcpx_read : tcpx_write)(t.p, &l, 1, &f, 1, NULL, 0, &more));
 	assert_true(run_until(&t, over, x, 5 * TCPX_SEC));
 	assert_ok(tcpx_test(x));
+	if (found & POST) {
+		assert_true(run_until(&t, over, more, 5 * TCPX_SEC));
+		assert_ok(tcpx_test(more));
+	}
 	assert_filled(read ? from.at : to.at, LEN, 3);
+	tcpx_xfer_free(more);
 	tcpx_xfer_free(x);
 	lab_close(&t);
 	mem_close(&from);
@@ -50,8 +63,9 @@ what_stood_still_goes_on(void **state)
 {
 	static const uint64_t for_ns[] = { 12 * TCPX_SEC, 45 * TCPX_SEC };
 
-	for (int i = 0; i < 24; i++)
-		goes_on(nets[i / 12], (enum frozen)(i % 3), i / 3 % 2, for_ns[i / 6 % 2]);
+	for (int i = 0; i < 96; i++)
+		goes_on(nets[i / 12 % 2], (enum frozen)(i % 3), i / 3 % 2, for_ns[i / 6 % 2],
+			(enum found)(i / 24));
 }
 
 /* Its kernel answers, and it does not: no failure where that is set. Then its channels and what it
