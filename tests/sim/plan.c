@@ -71,8 +71,8 @@ plan_faults(struct sim_world *w)
 	}
 }
 
-static void
-setting(struct sim_world *w, const char *name, uint64_t value)
+void
+sim_setting(struct sim_world *w, const char *name, uint64_t value)
 {
 	uint32_t n = 0;
 
@@ -92,7 +92,7 @@ plan_flips(struct sim_world *w)
 
 	if (tcpx_rng_below(&rng, 3))
 		return;
-	setting(w, "TCPX_CHECKSUM", 1);
+	sim_setting(w, "TCPX_CHECKSUM", 1);
 	if (w->weather == SIM_SOUND)
 		return;
 	/* of a comm each page of a message is a read: five wrong messages in a row shall be rare */
@@ -109,17 +109,17 @@ sim_plan_settings(struct sim_world *w)
 	uint64_t channels = sim_between(w, 1, 6);
 
 	plan_faults(w);
-	setting(w, "TCPX_CHANNELS", channels);
-	setting(w, "TCPX_CHUNK", sim_one_in(w, 2) ? 64 << 10 : 512 << 10);
-	setting(w, "TCPX_WINDOW", sim_between(w, 1, 16));
-	setting(w, "TCPX_THREADS", sim_between(w, 1, 2));
-	setting(w, "TCPX_INLINE", sim_one_in(w, 3) ? 0 : sim_between(w, 0, 8192));
-	setting(w, "TCPX_CREDIT_XFERS", sim_one_in(w, 2) ? 64 : sim_between(w, 1, 4));
-	setting(w, "TCPX_STAGING", 2 << 20);
-	setting(w, "TCPX_STALL_MS", 10000);
-	setting(w, "TCPX_KEEPALIVE_MS", sim_one_in(w, 2) ? 5000 : 50);
+	sim_setting(w, "TCPX_CHANNELS", channels);
+	sim_setting(w, "TCPX_CHUNK", sim_one_in(w, 2) ? 64 << 10 : 512 << 10);
+	sim_setting(w, "TCPX_WINDOW", sim_between(w, 1, 16));
+	sim_setting(w, "TCPX_THREADS", sim_between(w, 1, 2));
+	sim_setting(w, "TCPX_INLINE", sim_one_in(w, 3) ? 0 : sim_between(w, 0, 8192));
+	sim_setting(w, "TCPX_CREDIT_XFERS", sim_one_in(w, 2) ? 64 : sim_between(w, 1, 4));
+	sim_setting(w, "TCPX_STAGING", 2 << 20);
+	sim_setting(w, "TCPX_STALL_MS", 10000);
+	sim_setting(w, "TCPX_KEEPALIVE_MS", sim_one_in(w, 2) ? 5000 : 50);
 	if (sim_one_in(w, 4))
-		setting(w, "TCPX_DIST", 0);
+		sim_setting(w, "TCPX_DIST", 0);
 	plan_flips(w);
 	for (uint32_t i = 0; i < SIM_SETTINGS && w->settings[i]; i++)
 		if (!strcmp(w->settings[i], "TCPX_DIST=0"))

@@ -29,7 +29,8 @@
 #define SIM_PIECES    200
 #define SIM_CUTS      6
 #define SIM_BREAKS    4
-#define SIM_SETTINGS  12
+#define SIM_SETTINGS  14
+#define SIM_NAPS      6
 #define SIM_NEVER     UINT64_MAX
 
 /* A registered range. Source bytes never change while it is in use; every byte of a
@@ -105,10 +106,16 @@ struct sim_note {
 	uint32_t seen;
 };
 
+/* A process gets no CPU. */
+struct sim_nap {
+	int engine;
+	uint64_t from_ns, to_ns;
+};
+
 struct sim_totals {
 	uint64_t worlds, xfers, done, cancelled, failed, failed_unasked, notes, bytes;
 	uint64_t resumes, channels_lost, healed, suspected, resent, virtual_ns;
-	uint64_t flips, chunks_corrupt, frames_corrupt;
+	uint64_t flips, chunks_corrupt, frames_corrupt, naps;
 };
 
 /* What the network does besides delaying. */
@@ -135,6 +142,7 @@ struct sim_world {
 	uint64_t deregister_ns, close_ns;
 	int deregister_engine, deregister_region, close_engine;
 	uint64_t cut_ns[SIM_CUTS], break_ns[SIM_BREAKS], nic_ns[2]; /* SIM_NEVER: done */
+	struct sim_nap nap[SIM_NAPS];
 	uint64_t calm_ns; /* no new faults from then on */
 	uint64_t end_ns;
 	char setting[SIM_SETTINGS][48];
@@ -152,10 +160,17 @@ uint64_t sim_between(struct sim_world *w, uint64_t low, uint64_t high);
 void sim_plan_network(struct sim_world *w);
 void sim_plan_settings(struct sim_world *w);
 void sim_plan_work(struct sim_world *w);
+void sim_setting(struct sim_world *w, const char *name, uint64_t value);
 
 /* ---- faults.c: what happens to the network at its time ---- */
 void sim_faults_do(struct sim_world *w);
 uint64_t sim_faults_next_ns(const struct sim_world *w);
+
+/* ---- naps.c: processes that get no CPU ---- */
+void sim_plan_naps(struct sim_world *w);
+void sim_naps_delay(struct sim_world *w);
+bool sim_naps(const struct sim_world *w, int engine);
+uint64_t sim_naps_next_ns(const struct sim_world *w);
 
 /* ---- memory.c ---- */
 int sim_memory_open(struct sim_world *w, int engine);

@@ -146,7 +146,7 @@ turn(struct sim_world *w)
 	for (uint32_t i = 0; i < w->engine_count; i++) {
 		struct sim_engine *e = &w->engine[(first + i * step) % w->engine_count];
 
-		if (!e->closed)
+		if (!e->closed && !sim_naps(w, (int)(e - w->engine)))
 			tcpx_engine_step(e->engine);
 	}
 }
@@ -160,7 +160,7 @@ next_ns(struct sim_world *w)
 		struct sim_engine *e = &w->engine[i];
 		uint64_t t;
 
-		if (e->closed)
+		if (e->closed || sim_naps(w, (int)i))
 			continue;
 		t = tcpx_engine_timer(e->engine);
 		if (t < next)
@@ -172,6 +172,8 @@ next_ns(struct sim_world *w)
 	}
 	if (sim_work_next_ns(w) < next)
 		next = sim_work_next_ns(w);
+	if (sim_naps_next_ns(w) < next)
+		next = sim_naps_next_ns(w);
 	/* faults that wait for the sessions to stand are no reason to hurry */
 	if (sim_faults_next_ns(w) > now && sim_faults_next_ns(w) < next)
 		next = sim_faults_next_ns(w);
@@ -182,7 +184,7 @@ next_ns(struct sim_world *w)
 static void
 run(struct sim_world *w)
 {
-	uint64_t quiet_ns = 0; /* all has ended, and late bytes may still come until then */
+	uint64_t quiet_ns = 0; /* all has ended and nobody sleeps: late bytes may still come until then */
 	uint64_t seen;
 	uint32_t turns = 0, quiet;
 
@@ -201,7 +203,7 @@ run(struct sim_world *w)
 				sim_fail(w, "no rest after %u turns", turns);
 		}
 		next = next_ns(w);
-		if (sim_work_ended(w) && !quiet_ns)
+		if (sim_work_ended(w) && !quiet_ns && sim_naps_next_ns(w) == SIM_NEVER)
 			quiet_ns = tcpx_fabric_now(w->fabric) + SETTLE_NS;
 		if (quiet_ns && (next > quiet_ns || next == SIM_NEVER))
 			return;
@@ -295,6 +297,7 @@ sim_world_run(uint64_t seed, bool verbose, struct sim_totals *totals)
 	w->engine_count = (uint32_t)sim_between(w, 2, SIM_ENGINES);
 	sim_plan_network(w);
 	sim_plan_settings(w);
+	sim_plan_naps(w);
 	if (!w->fabric) {
 		free(w);
 		return false;
@@ -306,6 +309,7 @@ sim_world_run(uint64_t seed, bool verbose, struct sim_totals *totals)
 		sim_fail(w, "cannot open: %s", tcpx_strerror_name(rc));
 	} else {
 		sim_plan_work(w);
+		sim_naps_delay(w);
 		run(w);
 	}
 	take_apart(w, rc == 0);
