@@ -16,6 +16,7 @@
 #include "core/memory/builder.h"
 #include "core/memory/list.h"
 #include "core/memory/memory.h"
+#include "core/session/receive.h"
 
 #define PAGE       4096u
 #define PART_BYTES 16000u /* bytes of operations in one frame */
@@ -241,11 +242,17 @@ cut(const uint8_t *ops, size_t len, size_t at)
 static int
 feed(struct list_builder *b, const uint8_t *ops, const size_t *part, size_t parts)
 {
+	uint32_t cost;
 	size_t i;
 	int rc = 0;
 
-	for (i = 0; rc == 0 && i < parts; i++)
-		rc = tcpx_builder_feed(b, ops + part[i], part[i + 1] - part[i]);
+	for (i = 0; rc == 0 && i < parts; i++) {
+		tcpx_builder_feed(b, ops + part[i], part[i + 1] - part[i]);
+		do {
+			cost = TURN_BUDGET;
+			rc = tcpx_builder_read(b, &cost);
+		} while (rc == 1);
+	}
 	return rc;
 }
 

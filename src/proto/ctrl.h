@@ -54,7 +54,7 @@ void tcpx_ctrl_written(struct tcpx_ctrl *c, size_t len);
 size_t tcpx_ctrl_room(struct tcpx_ctrl *c, uint8_t **data);
 void tcpx_ctrl_arrived(struct tcpx_ctrl *c, size_t len);
 /*
- * The next complete frame: *head and *payload (borrowed until the next call of room()).
+ * The next complete frame: *head and *payload (borrowed until the next call of room(), also by a cut).
  * Repeated numbers are dropped and ACK frames are handled inside. Before the session is
  * open, numbered frames are returned too.
  * Return: 1; 0 none complete; TCPX_EPROTO: garbage, or a gap in the numbers; TCPX_EDATA (not

@@ -116,6 +116,8 @@ make(struct world *w)
 {
 	int rc = open_engine(w, "host", 1, &w->host_nic, &w->host);
 
+	if (rc == 0 && w->seed % 2)
+		w->host->limit.turn_cost = 1 + (uint32_t)(w->seed / 2 % 600);
 	if (rc == 0)
 		rc = open_engine(w, "guest", 2, &w->guest_nic, &w->guest);
 	if (rc == 0)

@@ -103,6 +103,18 @@ plan_flips(struct sim_world *w)
 				      (uint32_t)tcpx_rng_below(&rng, 100000));
 }
 
+/* Lists that take many turns to be read, and to be filled. Drawn apart, too. */
+static void
+plan_turns(struct sim_world *w)
+{
+	struct tcpx_rng rng = tcpx_rng_seed(w->seed ^ 0x7a21);
+
+	if (tcpx_rng_below(&rng, 2))
+		w->turn_cost = (uint32_t)tcpx_rng_between(&rng, 1, 200);
+	if (tcpx_rng_below(&rng, 2))
+		w->turn_pieces = (uint32_t)tcpx_rng_between(&rng, 1, 30);
+}
+
 void
 sim_plan_settings(struct sim_world *w)
 {
@@ -121,6 +133,7 @@ sim_plan_settings(struct sim_world *w)
 	if (sim_one_in(w, 4))
 		sim_setting(w, "TCPX_DIST", 0);
 	plan_flips(w);
+	plan_turns(w);
 	for (uint32_t i = 0; i < SIM_SETTINGS && w->settings[i]; i++)
 		if (!strcmp(w->settings[i], "TCPX_DIST=0"))
 			w->settings[i] = "TCPX_DIST=rr";

@@ -144,6 +144,7 @@ struct sim_world {
 	uint64_t cut_ns[SIM_CUTS], break_ns[SIM_BREAKS], nic_ns[2]; /* SIM_NEVER: done */
 	struct sim_nap nap[SIM_NAPS];
 	uint64_t calm_ns; /* no new faults from then on */
+	uint32_t turn_cost, turn_pieces; /* what a turn handles at most; 0: as usual */
 	uint64_t end_ns;
 	char setting[SIM_SETTINGS][48];
 	const char *settings[SIM_SETTINGS + 1];

@@ -57,6 +57,7 @@ static int
 open_engine(struct sim_world *w, int i)
 {
 	struct sim_engine *e = &w->engine[i];
+	int rc;
 	struct engine_env env = { .clock = *tcpx_fabric_clock(w->fabric), .net = w->ops,
 				  .fabric = w->fabric, .device = &tcpx_device_host,
 				  .manual = true, .nics = e->nic,
@@ -93,7 +94,12 @@ open_engine(struct sim_world *w, int i)
 	e->gpu_dst = sim_one_in(w, 3);
 	env.gpu = &tcpx_device_slow;
 	env.gpu_arg = e->gpu_src || e->gpu_dst ? &e->gpu : NULL;
-	return tcpx_engine_open(&opts, &env, &e->engine);
+	rc = tcpx_engine_open(&opts, &env, &e->engine);
+	if (rc == 0 && w->turn_cost)
+		e->engine->limit.turn_cost = w->turn_cost;
+	if (rc == 0 && w->turn_pieces)
+		e->engine->limit.turn_pieces = w->turn_pieces;
+	return rc;
 }
 
 static int

@@ -15,6 +15,9 @@
 #include "core/channel/channel.h"
 
 #define CHANNEL_TURN 16 /* landed or small messages a turn */
+/* Pieces of user memory a turn, where the kernel gathers and scatters them: 0.1 us each, and a message
+ * may have a million. A turn may exceed it by CORE_IOV. */
+#define CHANNEL_PIECES 512
 
 struct channel_kind {
 	bool in_place; /* messages are received in place or in a buffer, not in slots */
@@ -27,7 +30,8 @@ struct channel_kind {
 	int (*acknowledge)(struct channel *c);
 	/* The provider may use the slot of message seq again. */
 	int (*release)(struct channel *c, uint64_t seq);
-	/* Starts or continues the open message. more: the next one follows at once. -EAGAIN. */
+	/* Starts or continues the open message. more: the next one follows at once. 0: all of it is sent;
+	 * 1: it goes on in the next turn; -EAGAIN; or what ends the channel. */
 	int (*send)(struct channel *c, struct tx_record *r, bool more);
 	/* The channel may be read: takes an acknowledgement. 0; -EAGAIN; what ends the channel. */
 	int (*acked)(struct channel *c, uint64_t now_ns);

@@ -157,7 +157,7 @@ tcpx_sender_step(struct channel *c, bool readable, uint64_t now_ns)
 		if (rc == 0)
 			sent(c, engine_now(c->session->engine));
 	} while (rc == 0 && c->tx.msg.head.len <= STAGING_SMALL_BYTES && ++turn < CHANNEL_TURN);
-	if (rc == 0) {
+	if (rc == 0 || rc == 1) {
 		tcpx_loop_post(c->loop, &c->work); /* after the other channels' turns */
 	} else if (rc == -EAGAIN) {
 		c->figures.stalls++;

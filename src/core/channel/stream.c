@@ -30,10 +30,16 @@ room_of(const struct channel *c)
 	return &c->session->engine->memory->room[c->loop->index];
 }
 
+/* What a turn does with pieces of user memory: see CHANNEL_PIECES. */
+struct part {
+	uint64_t bytes; /* offered to the kernel by the last call */
+	size_t pieces;  /* ... by all of the turn's */
+};
+
 /* Into user memory, by the kernel. Summed payload takes a way around by the loop's room, since this
  * process may not read memory that another thread may unmap. */
 static ssize_t
-receive_direct(struct channel *c, struct payload *p, uint32_t left)
+receive_direct(struct channel *c, struct payload *p, uint32_t left, size_t *pieces)
 {
 	const struct tcpx_stream_chan_ops *ops = c->session->engine->ops->stream;
 	uint32_t most = c->rx.head.summed ? TOUCH_ROOM : CORE_CALL_MAX;
@@ -47,6 +53,7 @@ receive_direct(struct channel *c, struct payload *p, uint32_t left)
 
 	pos = tcpx_frag_seek(&list, payload_offset(p, c->rx.open.chunk) + c->rx.got);
 	n = tcpx_frag_next(&list, &pos, left < most ? left : most, frag, CORE_IOV, &covered);
+	*pieces += n;
 	if (c->rx.head.summed) {
 		iov[0] = (struct iovec){ room_of(c)->room, covered };
 		got = ops->recv(c->chan, iov, 1);
@@ -68,7 +75,7 @@ receive_direct(struct channel *c, struct payload *p, uint32_t left)
 /* One socket call: into user memory, inside the gate; into the staging buffer;
  * or into the sink. */
 static ssize_t
-receive_part(struct channel *c)
+receive_part(struct channel *c, size_t *pieces)
 {
 	const struct tcpx_stream_chan_ops *ops = c->session->engine->ops->stream;
 	struct payload *p = c->rx.open.payload;
@@ -80,7 +87,7 @@ receive_part(struct channel *c)
 	if (p && !c->rx.open.buffer) {
 		atomic_store(&c->loop->gate, p);
 		if (atomic_load(&p->live) == c->rx.open.id) {
-			got = receive_direct(c, p, left);
+			got = receive_direct(c, p, left, pieces);
 			atomic_store(&c->loop->gate, NULL);
 			if (got != -EFAULT)
 				return got;
@@ -219,10 +226,11 @@ close_message(struct channel *c, uint64_t now_ns)
 	return rc;
 }
 
-/* Receives at most one large message, or several small ones. */
+/* Receives at most one large message, or several small ones; of many pieces, a part. */
 static int
 receive(struct channel *c, uint64_t now_ns)
 {
+	size_t pieces = 0;
 	int turn, rc;
 	ssize_t n;
 
@@ -231,7 +239,9 @@ receive(struct channel *c, uint64_t now_ns)
 		if (rc)
 			return rc;
 		while (c->rx.got < c->rx.head.len) {
-			n = receive_part(c);
+			if (pieces >= c->session->engine->limit.turn_pieces)
+				return 0;
+			n = receive_part(c, &pieces);
 			if (n < 0)
 				return (int)n;
 		}
@@ -261,7 +271,7 @@ no_release(struct channel *c, uint64_t seq)
 /* A roomful of the payload is copied inside the gate, summed and sent from there. What the provider
  * does not take now is copied again. */
 static int
-send_summed(struct channel *c, struct tx_record *r, uint64_t *offered)
+send_summed(struct channel *c, struct tx_record *r, struct part *part)
 {
 	struct payload *p = r->payload;
 	struct tcpx_fraglist list = list_frags(p->list);
@@ -273,26 +283,27 @@ send_summed(struct channel *c, struct tx_record *r, uint64_t *offered)
 	size_t n, before = m->sent;
 	int rc = 0;
 
-	*offered = 0;
+	part->bytes = 0;
 	atomic_store(&c->loop->gate, p);
 	if (atomic_load(&p->live) == r->id) {
 		pos = tcpx_frag_seek(&list, payload_offset(p, r->chunk) + m->sent);
 		n = tcpx_frag_next(&list, &pos, left < TOUCH_ROOM ? left : TOUCH_ROOM, frag,
-				   CORE_IOV, offered);
-		rc = tcpx_touch_move(room_of(c), TCPX_FLOW_PACK, frag, n, *offered);
+				   CORE_IOV, &part->bytes);
+		part->pieces += n;
+		rc = tcpx_touch_move(room_of(c), TCPX_FLOW_PACK, frag, n, part->bytes);
 	} else {
 		m->abandon = true;
 	}
 	atomic_store(&c->loop->gate, NULL);
 	if (rc)
 		return rc;
-	iov = (struct iovec){ room_of(c)->room, *offered };
+	iov = (struct iovec){ room_of(c)->room, part->bytes };
 	m->iov = &iov;
-	m->iov_count = *offered > 0;
-	m->head.sum = tcpx_crc32c(c->tx.sum, iov.iov_base, *offered);
+	m->iov_count = part->bytes > 0;
+	m->head.sum = tcpx_crc32c(c->tx.sum, iov.iov_base, part->bytes);
 	rc = c->session->engine->ops->stream->send(c->chan, m);
 	m->iov = NULL;
-	if (m->sent == before + *offered)
+	if (m->sent == before + part->bytes)
 		c->tx.sum = m->head.sum;
 	else if (!m->abandon)
 		c->tx.sum = tcpx_crc32c(c->tx.sum, room_of(c)->room, m->sent - before);
@@ -301,7 +312,7 @@ send_summed(struct channel *c, struct tx_record *r, uint64_t *offered)
 
 /* One call into the provider with the rest of the payload, inside the gate. */
 static int
-send_direct(struct channel *c, struct tx_record *r, uint64_t *offered)
+send_direct(struct channel *c, struct tx_record *r, struct part *part)
 {
 	struct payload *p = r->payload;
 	struct tcpx_fraglist list = list_frags(p->list);
@@ -313,13 +324,14 @@ send_direct(struct channel *c, struct tx_record *r, uint64_t *offered)
 	int rc;
 
 	if (c->tx.msg.head.summed)
-		return send_summed(c, r, offered);
-	*offered = 0;
+		return send_summed(c, r, part);
+	part->bytes = 0;
 	atomic_store(&c->loop->gate, p);
 	if (atomic_load(&p->live) == r->id) {
 		pos = tcpx_frag_seek(&list, payload_offset(p, r->chunk) + c->tx.msg.sent);
 		n = tcpx_frag_next(&list, &pos, left < CORE_CALL_MAX ? left : CORE_CALL_MAX, frag,
-				   CORE_IOV, offered);
+				   CORE_IOV, &part->bytes);
+		part->pieces += n;
 		for (i = 0; i < n; i++) {
 			iov[i].iov_base = (void *)(uintptr_t)frag[i].addr;
 			iov[i].iov_len = frag[i].len;
@@ -356,22 +368,24 @@ send_staged(struct channel *c, struct tx_record *r, bool more)
 static int
 send_message(struct channel *c, struct tx_record *r, bool more)
 {
-	uint64_t before, offered;
+	struct part part = { 0, 0 };
+	uint64_t before;
+	bool taken;
 	int rc;
 
 	if (r->staged)
 		return send_staged(c, r, more);
 	do {
 		before = c->tx.msg.sent;
-		offered = c->tx.msg.head.len - before;
-		rc = send_direct(c, r, &offered);
+		rc = send_direct(c, r, &part);
 		if (rc == -EFAULT) {
 			above(c)->broken(c, r->payload, r->id, -EFAULT, "cannot be read");
-			rc = send_direct(c, r, &offered); /* filler: the transfer has ended */
+			rc = send_direct(c, r, &part); /* filler: the transfer has ended */
 		}
-	} while (rc == -EAGAIN && offered > 0 && c->tx.msg.sent == before + offered &&
-		 c->tx.msg.sent < c->tx.msg.head.len);
-	return rc;
+		taken = rc == -EAGAIN && part.bytes > 0 && c->tx.msg.sent == before + part.bytes &&
+			c->tx.msg.sent < c->tx.msg.head.len;
+	} while (taken && part.pieces < c->session->engine->limit.turn_pieces);
+	return taken ? 1 : rc;
 }
 
 static int

@@ -80,6 +80,8 @@ struct limits {
 	uint64_t process_ns; /* a peer's process may say nothing; UINT64_MAX: no limit */
 	bool strict_nics, round_robin, checksum;
 	uint64_t spin_ns;
+	uint32_t turn_cost;   /* of one session's frames in a turn: see TURN_BUDGET */
+	uint32_t turn_pieces; /* of one channel in a turn: see CHANNEL_PIECES */
 };
 
 #define CTRL_ADDRS 8

@@ -7,11 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/channel/kind.h"
 #include "core/context/context.h"
 #include "core/engine/engine.h"
 #include "core/memory/gpu.h"
 #include "core/memory/memory.h"
 #include "core/session/note.h"
+#include "core/session/receive.h"
 #include "host/host.h"
 #include "proto/chunk.h"
 
@@ -82,6 +84,8 @@ tcpx_engine_limits(struct tcpx_engine *e)
 	l->lend = (enum tcpx_lend)tcpx_cfg_num(c, TCPX_SET_ZEROCOPY);
 	l->round_robin = strcmp(tcpx_cfg_str(c, TCPX_SET_DIST), "rr") == 0;
 	l->notes = (uint32_t)tcpx_cfg_num(c, TCPX_SET_NOTE_LIMIT);
+	l->turn_cost = TURN_BUDGET;
+	l->turn_pieces = CHANNEL_PIECES;
 	limit_memory(e);
 	return limit_freeze(e);
 }

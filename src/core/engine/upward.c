@@ -129,6 +129,7 @@ static const struct session_calls of_session = {
 	.writable = tcpx_channels_wake_all,
 	.check_channels = tcpx_channels_check,
 	.frame = tcpx_frames_handle,
+	.frame_rest = tcpx_frames_rest,
 	.check_transfers = tcpx_xfers_check,
 	.late = session_late,
 	.opened = session_opened,

@@ -18,6 +18,7 @@
 struct list_builder {
 	struct lookup lookup;
 	struct tcpx_runs_reader reader;
+	struct tcpx_buf ops; /* borrowed: what is being read */
 	struct tcpx_list *list;
 	struct tcpx_fraggrow grow;
 	uint32_t *region; /* index in lookup.all of each introduced region; its key was right */
@@ -36,6 +37,7 @@ builder_init(struct list_builder *b, struct tcpx_engine *e, unsigned need, uint3
 	b->list = tcpx_list_empty(e, entries);
 	if (!b->list)
 		return -ENOMEM;
+	tcpx_buf_init_const(&b->ops, NULL, 0);
 	b->grow = (struct tcpx_fraggrow){ .frag = b->list->frag, .start = b->list->start };
 	tcpx_lookup_init(&b->lookup, e, false);
 	b->region = b->few;
@@ -117,17 +119,20 @@ introduce(struct list_builder *b, const struct tcpx_region_ref *ref)
 	return 0;
 }
 
-/* Reads entries like the last one: most of a long list. */
-static void
-feed_alike(struct list_builder *b, struct tcpx_buf *buf)
+/* Reads entries like the last one, at most @most: nearly all of a long list. */
+static uint32_t
+read_alike(struct list_builder *b, uint32_t most)
 {
 	const struct region *g;
+	size_t left = b->entries - b->count, n;
 
 	if (b->count == 0)
-		return;
+		return 0;
 	g = &b->lookup.all[b->region[b->reader.region]];
-	b->count += tcpx_runs_read_alike(&b->reader, buf, (uintptr_t)g->addr, g->len,
-					 b->entries - b->count, &b->grow);
+	n = tcpx_runs_read_alike(&b->reader, &b->ops, (uintptr_t)g->addr, g->len,
+				 left < most ? left : most, &b->grow);
+	b->count += n;
+	return (uint32_t)n;
 }
 
 static int
@@ -147,20 +152,29 @@ take(struct list_builder *b, const struct tcpx_run_entry *e)
 	return 0;
 }
 
-int
+void
 tcpx_builder_feed(struct list_builder *b, const uint8_t *ops, size_t len)
+{
+	tcpx_buf_init_const(&b->ops, ops, len);
+}
+
+int
+tcpx_builder_read(struct list_builder *b, uint32_t *cost)
 {
 	struct tcpx_run_entry e;
 	struct tcpx_region_ref ref;
-	struct tcpx_buf buf;
+	uint32_t took;
 	int rc;
 
-	tcpx_buf_init_const(&buf, ops, len);
 	do {
-		feed_alike(b, &buf);
-		rc = tcpx_runs_read(&b->reader, &buf, &e, &ref);
+		*cost -= read_alike(b, *cost);
+		if (*cost == 0)
+			return b->reader.repeat_left || tcpx_buf_left(&b->ops);
+		rc = tcpx_runs_read(&b->reader, &b->ops, &e, &ref);
 		if (rc <= 0)
 			return rc;
+		took = rc == 2 ? LIST_REGION_COST : 1;
+		*cost -= took < *cost ? took : *cost;
 		rc = rc == 2 ? introduce(b, &ref) : take(b, &e);
 	} while (rc == 0);
 	return rc;
@@ -191,11 +205,13 @@ tcpx_list_read(struct tcpx_engine *e, unsigned need, uint32_t entries, uint64_t 
 	       const uint8_t *ops, size_t len, struct tcpx_list **out)
 {
 	struct list_builder b;
+	uint32_t cost = UINT32_MAX;
 	int rc = builder_init(&b, e, need, entries, total);
 
 	if (rc)
 		return rc;
-	rc = tcpx_builder_feed(&b, ops, len);
+	tcpx_builder_feed(&b, ops, len);
+	rc = tcpx_builder_read(&b, &cost);
 	if (rc == 0)
 		rc = tcpx_builder_finish(&b, out);
 	builder_fini(&b);

@@ -14,14 +14,20 @@
 
 struct list_builder;
 
+#define LIST_REGION_COST 16u
+
 /* Begins a list of @entries entries and @total bytes. need: the right that each region must have
  * (enum tcpx_mem_access). -ENOMEM. */
 int tcpx_builder_new(struct tcpx_engine *e, unsigned need, uint32_t entries, uint64_t total,
 		     struct list_builder **out);
 void tcpx_builder_free(struct list_builder *b);
-/* Reads more of the list; @ops ends with a whole operation. -ENOMEM, TCPX_EPROTO; TCPX_EREGION,
- * TCPX_EKEY, TCPX_ERANGE (logged). */
-int tcpx_builder_feed(struct list_builder *b, const uint8_t *ops, size_t len);
+/* More of the list, to be read; it ends with a whole operation. Borrowed until it is read. What was
+ * fed before must be. */
+void tcpx_builder_feed(struct list_builder *b, const uint8_t *ops, size_t len);
+/* Reads on, for at most *cost, an entry costing 1 and a region LIST_REGION_COST; takes from *cost what it
+ * took. 0: all that was fed is read; 1: a part is left for the next call. -ENOMEM, TCPX_EPROTO;
+ * TCPX_EREGION, TCPX_EKEY, TCPX_ERANGE (logged). */
+int tcpx_builder_read(struct list_builder *b, uint32_t *cost);
 /* Returns the list with one reference, once all of it was read. TCPX_EPROTO: entries or bytes are
  * missing; -EXDEV: places differ; -ENOMEM. The builder is still to be freed. */
 int tcpx_builder_finish(struct list_builder *b, struct tcpx_list **out);

@@ -242,7 +242,8 @@ tcpx_control_cut(struct session *s, uint64_t now_ns, const char *why)
 	tcpx_line_close(&s->control.line, s->engine->ops);
 	s->control.up = false;
 	s->control.interest = 0;
-	s->control.resuming = s->control.proving = s->control.more = false;
+	s->control.resuming = s->control.proving = false;
+	s->control.more = s->xfers.half_read;
 	tcpx_ctrl_cut(s->control.ctrl);
 	tcpx_debug(TCPX_SUB_BOOT, "control stream with %s cut: %s", s->peer ? s->peer->name : "?",
 		   why);

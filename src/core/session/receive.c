@@ -142,26 +142,27 @@ changed(struct session *s, uint64_t now_ns)
 	tcpx_control_cut(s, now_ns, "a frame arrived changed");
 }
 
-/* Handles complete frames, until the turn's budget is spent: a frame of a few bytes may name a
- * list of a million entries. False: the session has failed or its connection is gone. */
+/* Handles complete frames, until the turn's budget is spent. A frame of a few bytes may name a list of
+ * a million entries: one that is read in part comes first in the next turn, with a connection or
+ * without, as the peer will not repeat it. False: the session has failed or its connection is gone. */
 static bool
 take_frames(struct session *s, uint64_t now_ns)
 {
-	struct tcpx_frame_head h;
+	struct tcpx_frame_head h = { .type = TCPX_FR_LIST };
 	const uint8_t *payload;
 	uint64_t count = 0;
-	int rc, bad = 0;
+	int rc = 1, bad = s->xfers.half_read ? s->engine->up.session->frame_rest(s) : 0;
 
-	do {
+	while (!bad && !s->xfers.half_read && s->state != SESS_FAILED && s->control.line.stream &&
+	       s->control.spent < s->engine->limit.turn_cost) {
 		rc = tcpx_ctrl_next(s->control.ctrl, &h, &payload);
 		if (rc != 1)
 			break;
 		count++;
 		s->control.spent += FRAME_COST + h.len / COST_BYTES;
 		bad = dispatch(s, &h, payload, now_ns);
-	} while (!bad && s->state != SESS_FAILED && s->control.line.stream &&
-		 s->control.spent < TURN_BUDGET);
-	s->control.more = rc == 1 && !bad && s->control.line.stream;
+	}
+	s->control.more = !bad && (s->xfers.half_read || (rc == 1 && s->control.line.stream));
 	if (s->control.more)
 		tcpx_loop_post(s->loop, &s->control.read_work);
 	count_add(&s->engine->count.ctrl_frames_rx, count);
@@ -174,7 +175,7 @@ take_frames(struct session *s, uint64_t now_ns)
 		tcpx_control_stranger(s, rc, ": its bytes are no frame");
 	else if (rc < 0)
 		tcpx_session_fail(s, rc, "%s", "bytes on the control stream that are no frame");
-	return s->state != SESS_FAILED && s->control.line.stream;
+	return s->state != SESS_FAILED && s->control.line.stream && s->control.up;
 }
 
 /* The connection gives nothing more. @rc 0: closed by the peer. A session that is open resumes
@@ -229,10 +230,13 @@ read_frames(struct session *s, uint64_t now_ns)
 static void
 serve(struct session *s, bool readable, uint64_t now_ns)
 {
-	if (s->control.line.stream && s->control.up && s->state != SESS_FAILED && readable)
+	bool up = s->control.line.stream && s->control.up;
+
+	if ((up || s->xfers.half_read) && s->state != SESS_FAILED && readable)
 		read_frames(s, now_ns);
 	if (s->control.line.stream && s->state != SESS_FAILED) {
-		if (tcpx_ctrl_ack_due(s->control.ctrl))
+		/* RESUME is the first frame of a connection */
+		if (s->control.up && !s->control.proving && tcpx_ctrl_ack_due(s->control.ctrl))
 			tcpx_ctrl_put_ack(s->control.ctrl);
 		if (s->state == SESS_OPEN && !tcpx_node_linked(&s->control.to_flush))
 			tcpx_control_flush_later(s);

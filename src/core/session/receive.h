@@ -7,8 +7,9 @@
 
 #include "core/loop/loop.h"
 
-/* What a session may cost in one turn of the loop, in entries of lists: then others have theirs. An
- * OPEN may be refused, with a line for the log and an answer. */
+/* What a session may cost in one turn of the loop, in entries of lists: then others have theirs. A
+ * list that is longer is read on in the next. An OPEN may be refused, with a line for the log and an
+ * answer. */
 #define TURN_BUDGET (8u << 10)
 #define FRAME_COST  64u
 #define OPEN_COST   192u /* beside that of a frame */

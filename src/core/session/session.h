@@ -74,7 +74,7 @@ struct control {
 	struct probe *probe;        /* acceptor, while cut: NULL or owned              */
 	uint64_t retry_ns, cut_ns;
 	uint32_t spent;             /* of this turn: see TURN_BUDGET                    */
-	bool more;                  /* frames that have come wait for the next turn    */
+	bool more;                  /* what has come waits for the next turn           */
 	struct work read_work;          /* which takes them */
 	struct work flush_work;         /* flushes frames of other loops' threads */
 	struct tcpx_node to_flush;    /* engine's chain; lease                           */
@@ -108,6 +108,7 @@ struct transfer_table {
 	uint64_t opened_here;       /* number of the newest transfer this side opened  */
 	uint64_t opened_there;      /* ... of the newest completely opened by the peer */
 	struct tcpx_xfer *opening;  /* the peer's; its list is still arriving (reference) */
+	bool half_read;             /* ... and of its last frame a part is not read yet */
 	uint64_t skipping;          /* the peer's; refused, but its list still arrives */
 	bool launching;               /* tcpx_launch_waiting() is running                  */
 };
@@ -204,6 +205,7 @@ struct session_calls {
 	void (*check_channels)(struct session *s, uint64_t now_ns);
 	/* transfers */
 	int (*frame)(struct session *s, const struct tcpx_frame_head *h, const uint8_t *payload);
+	int (*frame_rest)(struct session *s); /* of the one that xfers.half_read is about */
 	void (*check_transfers)(struct session *s, uint64_t now_ns);
 	/* both: deadlines move, as this process stood still */
 	void (*late)(struct session *s, const struct pause *p);

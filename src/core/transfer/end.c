@@ -152,5 +152,6 @@ tcpx_xfers_end(struct session *s)
 	if (s->xfers.opening) {
 		tcpx_xfer_put(s->xfers.opening);
 		s->xfers.opening = NULL;
+		s->xfers.half_read = false;
 	}
 }

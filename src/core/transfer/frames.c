@@ -115,19 +115,20 @@ begin(struct session *s, struct tcpx_xfer *x)
 						x->chunks : s->engine->loop_count);
 }
 
-/* Feeds list operations; begins the transfer when no more follow. The session's reference
- * in s->xfers.opening is given up unless more follow. */
+/* Reads what was fed of the list, as far as the turn allows; begins the transfer when nothing is left
+ * and no more follows. Until then s->xfers.opening has the reference to it. */
 static int
-feed(struct session *s, struct tcpx_xfer *x, const uint8_t *ops, size_t len, bool more)
+read_list(struct session *s, struct tcpx_xfer *x)
 {
-	int rc;
+	uint32_t turn = s->engine->limit.turn_cost;
+	uint32_t most = s->control.spent < turn ? turn - s->control.spent : 0, left = most;
+	int rc = tcpx_builder_read(x->rx.builder, &left);
 
-	rc = tcpx_builder_feed(x->rx.builder, ops, len);
-	if (rc == 0 && more) {
-		s->xfers.opening = x;
+	s->control.spent += most - left;
+	s->xfers.half_read = rc == 1;
+	s->xfers.opening = rc == 1 || (rc == 0 && x->rx.more) ? x : NULL;
+	if (s->xfers.opening)
 		return 0;
-	}
-	s->xfers.opening = NULL;
 	if (rc == 0)
 		rc = tcpx_builder_finish(x->rx.builder, &x->payload.list);
 	if (rc == 0 && tcpx_list_check(x->payload.list) != 0)
@@ -138,7 +139,7 @@ feed(struct session *s, struct tcpx_xfer *x, const uint8_t *ops, size_t len, boo
 		return rc;
 	}
 	if (rc) {
-		s->xfers.skipping = more ? x->id : 0;
+		s->xfers.skipping = x->rx.more ? x->id : 0;
 		refuse_list(s, x->id, rc);
 	} else {
 		begin(s, x);
@@ -149,13 +150,32 @@ feed(struct session *s, struct tcpx_xfer *x, const uint8_t *ops, size_t len, boo
 	return 0;
 }
 
+static int
+feed(struct session *s, struct tcpx_xfer *x, const uint8_t *ops, size_t len, bool more)
+{
+	tcpx_builder_feed(x->rx.builder, ops, len);
+	x->rx.more = more;
+	return read_list(s, x);
+}
+
+int
+tcpx_frames_rest(struct session *s)
+{
+	return read_list(s, s->xfers.opening);
+}
+
 /* A WRITE that is complete in its OPEN ends at once, and leaves nothing. The region cannot
  * go meanwhile: deregistering ends with this session's lock. */
 static int
 write_whole(struct session *s, const struct tcpx_open *o)
 {
 	struct tcpx_list *l;
-	int rc = tcpx_list_read(s->engine, TCPX_MEM_REMOTE_WRITE, o->entry_count, o->total, o->list,
+	int rc;
+
+	if (o->entry_count > TCPX_FRAME_MAX) /* a sender has none that is empty */
+		return TCPX_EPROTO;
+	s->control.spent += o->entry_count;
+	rc = tcpx_list_read(s->engine, TCPX_MEM_REMOTE_WRITE, o->entry_count, o->total, o->list,
 				o->list_len, &l);
 
 	if (rc == TCPX_EPROTO)
@@ -218,7 +238,6 @@ open_one_sided(struct session *s, const struct tcpx_open *o)
 	struct tcpx_xfer *x;
 	int rc;
 
-	s->control.spent += o->entry_count < TURN_BUDGET ? o->entry_count : TURN_BUDGET;
 	if (list_bytes > 2 * e->limit.credit_list ||
 	    s->credit.their_list + list_bytes > THEIR_LISTS * e->limit.credit_list)
 		return TCPX_EPROTO; /* the peer ignores its credit */

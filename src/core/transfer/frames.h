@@ -7,6 +7,9 @@
 
 #include "core/session/session.h"
 
+/* @payload stays while xfers.half_read is set. */
 int tcpx_frames_handle(struct session *s, const struct tcpx_frame_head *h, const uint8_t *payload);
+/* In the next turn: more of the list of which that frame has a part. */
+int tcpx_frames_rest(struct session *s);
 
 #endif

@@ -64,6 +64,7 @@ struct xfer_sending {
 struct xfer_receiving {
 	struct tcpx_chunkmap map;
 	struct list_builder *builder; /* target: its list is still arriving           */
+	bool more;              /* ... in further frames                              */
 	uint32_t corrupt;       /* messages that arrived changed, since the last chunk in place */
 };
 

@@ -71,9 +71,26 @@ bed_fill(struct bed *d, size_t count, bool any)
 	d->count = count;
 }
 
-/* Sends it to b in frames of any size. */
+/* Reads what was fed, in one turn of @turn or, 0, in turns of any cost. */
 static int
-arrive(struct bed *d, const struct tcpx_list *r, struct tcpx_list **out)
+read_fed(struct bed *d, struct list_builder *b, uint32_t turn)
+{
+	uint32_t cost, most;
+	int rc;
+
+	do {
+		most = cost = turn ? turn : tcpx_rng_below(&d->rng, 4) ? 1 + tcpx_rng_below(&d->rng, 40) :
+							       tcpx_rng_below(&d->rng, ENTRIES);
+		rc = tcpx_builder_read(b, &cost);
+		assert_true(cost <= most);
+		assert_false(rc == 1 && cost);
+	} while (rc == 1);
+	return rc;
+}
+
+/* Sends it to b in frames of any size, of which each is read in turns. */
+static int
+arrive(struct bed *d, const struct tcpx_list *r, uint32_t turn, struct tcpx_list **out)
 {
 	struct list_builder *b;
 	uint8_t frame[8192];
@@ -88,7 +105,8 @@ arrive(struct bed *d, const struct tcpx_list *r, struct tcpx_list **out)
 
 		tcpx_buf_init(&buf, frame, tcpx_rng_between(&d->rng, TCPX_PACKED_CELL, sizeof(frame)));
 		done = tcpx_packed_copy(&r->ops, &at, &buf);
-		rc = tcpx_builder_feed(b, frame, buf.pos);
+		tcpx_builder_feed(b, frame, buf.pos);
+		rc = read_fed(d, b, turn);
 	} while (rc == 0 && !done);
 	if (rc == 0)
 		rc = tcpx_builder_finish(b, out);
@@ -107,7 +125,7 @@ a_list_arrives_as_if_made_there(void **state)
 		bed_fill(d, tcpx_rng_below(&d->rng, round % 2 ? 20 : ENTRIES), round % 3);
 		assert_ok(tcpx_list_new(d->rig->b, d->local, d->count, false, &here));
 		assert_ok(tcpx_list_new(d->rig->a, d->remote, d->count, true, &far));
-		assert_ok(arrive(d, far, &there));
+		assert_ok(arrive(d, far, round % 4 ? 0 : UINT32_MAX, &there));
 		assert_int_equal(here->total, d->total);
 		assert_int_equal(far->total, d->total);
 		assert_int_equal(there->total, d->total);
@@ -121,6 +139,48 @@ a_list_arrives_as_if_made_there(void **state)
 		tcpx_list_put(here);
 		tcpx_list_put(far);
 		tcpx_list_put(there);
+	}
+	bed_free(d);
+}
+
+/* A list of equal steps, in one operation of a few bytes. */
+static void
+a_turn_reads_what_it_may_cost(void **state)
+{
+	static const uint32_t turn[] = { 1, 2, 7, 100, ENTRIES - 1, ENTRIES, ENTRIES + 100, UINT32_MAX };
+	struct bed *d = bed_new(*state);
+
+	for (size_t i = 0; i < ENTRIES; i++)
+		d->remote[i] = (struct tcpx_desc){ d->mem[0].far, i * 300, 200 };
+	for (size_t k = 0; k < sizeof(turn) / sizeof(turn[0]); k++) {
+		struct tcpx_list *far, *there;
+		struct list_builder *b;
+		uint32_t turns = 0, cost;
+		uint8_t frame[TCPX_PACKED_CELL];
+		struct tcpx_buf buf;
+		size_t at = 0;
+		int rc;
+
+		assert_ok(tcpx_list_new(d->rig->a, d->remote, ENTRIES, true, &far));
+		tcpx_buf_init(&buf, frame, sizeof(frame));
+		assert_true(tcpx_packed_copy(&far->ops, &at, &buf));
+		assert_ok(tcpx_builder_new(d->rig->b, TCPX_MEM_REMOTE_WRITE, ENTRIES, far->total, &b));
+		cost = 0;
+		assert_int_equal(tcpx_builder_read(b, &cost), 0); /* nothing was fed */
+		tcpx_builder_feed(b, frame, buf.pos);
+		assert_int_equal(tcpx_builder_read(b, &cost), 1);
+		do {
+			cost = turn[k];
+			rc = tcpx_builder_read(b, &cost);
+			turns++;
+		} while (rc == 1);
+		assert_ok(rc);
+		assert_in_range(turns, ENTRIES / turn[k], (ENTRIES + LIST_REGION_COST) / turn[k] + 1);
+		assert_ok(tcpx_builder_finish(b, &there));
+		tcpx_builder_free(b);
+		assert_int_equal(there->frag_count, ENTRIES);
+		tcpx_list_put(there);
+		tcpx_list_put(far);
 	}
 	bed_free(d);
 }
@@ -141,7 +201,7 @@ the_first_entry_outside_is_named(void **state)
 		assert_ok(tcpx_list_new(d->rig->a, d->remote, 200, true, &far));
 		/* b takes a page from the region's end: that one entry is outside now */
 		d->rig->b->memory->regions.page[0][(uint32_t)d->mem[0].id - 1].len = LEN - 1;
-		assert_code(arrive(d, far, &there), TCPX_ERANGE);
+		assert_code(arrive(d, far, 1 + (uint32_t)bad, &there), TCPX_ERANGE);
 		d->rig->b->memory->regions.page[0][(uint32_t)d->mem[0].id - 1].len = LEN;
 		tcpx_last_error(d->rig->b, text, sizeof(text));
 		snprintf(want, sizeof(want), "descriptor %zu: offset %u length 4096,", bad, LEN - 4096);
@@ -157,6 +217,8 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(a_list_arrives_as_if_made_there, rig_setup,
+						rig_teardown),
+		cmocka_unit_test_setup_teardown(a_turn_reads_what_it_may_cost, rig_setup,
 						rig_teardown),
 		cmocka_unit_test_setup_teardown(the_first_entry_outside_is_named, rig_setup,
 						rig_teardown),
