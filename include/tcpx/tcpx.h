@@ -466,7 +466,7 @@ TCPX_API int tcpx_query_threads(tcpx_engine *engine, struct tcpx_thread_info *ou
 
 struct tcpx_nic_info {
 	char name[32];
-	char addr[64];
+	char addr[64]; /* 0.0.0.0 or ::: it had none when the engine opened */
 	int numa;                  /* -1 unknown                                         */
 	uint32_t gbps;             /* mbps / 1000                                        */
 	uint32_t mbps;             /* its rate, or less where a qdisc (tbf) limits it;

@@ -29,6 +29,14 @@ tcpx_addr_format(const struct tcpx_addr *a, char *buf, size_t cap)
 }
 
 bool
+tcpx_addr_is_wild(const struct tcpx_addr *a)
+{
+	static const uint8_t wild[16];
+
+	return a->family && !memcmp(a->ip, wild, a->family == 4 ? 4 : 16);
+}
+
+bool
 tcpx_addr_is_loopback(const struct tcpx_addr *a)
 {
 	static const uint8_t one[16] = { [15] = 1 };

@@ -115,8 +115,8 @@ TCPX_MUST_CHECK int tcpx_host_nics_read(const char *root, struct tcpx_host_nic *
  *
  * The default: up, an address that reaches beyond the link, not loopback, not of
  * containers; if none is left, the loopback. A NIC that is named but down or without
- * address is left out with a warning. One that is down, has an address and is spelled out is used, if
- * another is up: its link may come.
+ * address is left out with a warning. One that is spelled out is used, if another is fit: its link or
+ * its address may come. Without one its address is 0.0.0.0 or ::, by the family of the first fit one.
  * Return: 0 and at least one NIC; -ENODEV (the log lists what there is); -EINVAL (an
  * empty entry).
  */
@@ -198,7 +198,8 @@ bool tcpx_host_addr_same_subnet(const struct tcpx_addr *a, const struct tcpx_add
 int tcpx_link_watch_open(int *fd);
 /* Takes all that it has to say. Did something change? */
 bool tcpx_link_watch_take(int fd);
-/* Has a link that is up this address? True also where the kernel cannot be asked. */
-bool tcpx_link_up_with(const struct tcpx_addr *addr);
+/* Has a link that is up this address? 0.0.0.0, :: : has @name any of that family? True also where the
+ * kernel cannot be asked. */
+bool tcpx_link_up_with(const char *name, const struct tcpx_addr *addr);
 
 #endif

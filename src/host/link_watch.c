@@ -60,8 +60,19 @@ has(const struct ifaddrs *ifa, const struct tcpx_addr *addr)
 	return !memcmp(&in6->sin6_addr, addr->ip, 16);
 }
 
+/* Any that peers could reach. */
+static bool
+has_one(const struct ifaddrs *ifa, const char *name, uint8_t family)
+{
+	const struct sockaddr_in6 *in6 = (const void *)ifa->ifa_addr;
+
+	if (!in6 || in6->sin6_family != (family == 4 ? AF_INET : AF_INET6) || strcmp(ifa->ifa_name, name))
+		return false;
+	return family == 4 || !IN6_IS_ADDR_LINKLOCAL(&in6->sin6_addr);
+}
+
 bool
-tcpx_link_up_with(const struct tcpx_addr *addr)
+tcpx_link_up_with(const char *name, const struct tcpx_addr *addr)
 {
 	struct ifaddrs *all;
 	bool up = false;
@@ -69,7 +80,8 @@ tcpx_link_up_with(const struct tcpx_addr *addr)
 	if (getifaddrs(&all) < 0)
 		return true;
 	for (const struct ifaddrs *ifa = all; ifa && !up; ifa = ifa->ifa_next)
-		up = (ifa->ifa_flags & IFF_UP) && (ifa->ifa_flags & IFF_RUNNING) && has(ifa, addr);
+		up = (ifa->ifa_flags & IFF_UP) && (ifa->ifa_flags & IFF_RUNNING) &&
+		     (tcpx_addr_is_wild(addr) ? has_one(ifa, name, addr->family) : has(ifa, addr));
 	freeifaddrs(all);
 	return up;
 }

@@ -171,6 +171,17 @@ choose_named(struct chosen *c, const struct tcpx_host_nic *nic, const char *why)
 	choose(c, nic, nic->up ? why : "is named, and down");
 }
 
+/* So is one without an address, or with one that IPv6 gives to every link: see wait_for_addresses(). */
+static void
+choose_spelled(struct chosen *c, const struct tcpx_host_nic *found, const char *why)
+{
+	struct tcpx_host_nic nic = *found;
+
+	if (tcpx_host_addr_link_local(&nic.addr))
+		nic.addr.family = 0;
+	choose_named(c, &nic, why);
+}
+
 /* A NIC of its own: the interface's facts under the address's text. */
 static void
 choose_address(struct chosen *c, const struct tcpx_host_nic *all, unsigned count,
@@ -208,7 +219,9 @@ choose_names(struct chosen *c, const struct tcpx_host_nic *all, unsigned count,
 		if (!name_matches(all[i].ifname, entry, exact))
 			continue;
 		matched = true;
-		if (unfit && (all[i].addr.family == 0 || strcmp(all[i].ifname, entry) != 0))
+		if (strcmp(all[i].ifname, entry) == 0)
+			choose_spelled(c, &all[i], why);
+		else if (unfit)
 			tcpx_warn(TCPX_SUB_HOST, "NIC selection: %s matches \"%s\" but: %s; left "
 				  "out", all[i].ifname, entry, unfit);
 		else
@@ -264,14 +277,40 @@ choose_default(struct chosen *c, const struct tcpx_host_nic *all, unsigned count
 			choose(c, &all[i], "only the loopback is left");
 }
 
-static bool
-one_is_up(const struct chosen *c)
+/* The first that can be used now; NULL: none. */
+static const struct tcpx_host_nic *
+first_fit(const struct chosen *c)
 {
 	unsigned i = 0;
 
-	while (i < c->count && !c->nic[i].up)
+	while (i < c->count && tcpx_host_nic_unfit(&c->nic[i]))
 		i++;
-	return i < c->count;
+	return i < c->count ? &c->nic[i] : NULL;
+}
+
+/* Those without an address wait for one of the family that the others have. Where all have
+ * link-local ones alone, these are meant. */
+static void
+wait_for_addresses(struct chosen *c)
+{
+	const struct tcpx_host_nic *fit = first_fit(c);
+
+	for (unsigned i = 0; i < c->count; i++) {
+		struct tcpx_host_nic *nic = &c->nic[i];
+
+		if (nic->addr.family)
+			continue;
+		if (!fit && nic->addr_count) {
+			nic->addr = nic->addrs[0];
+			continue;
+		}
+		if (!fit)
+			continue;
+		nic->addr = (struct tcpx_addr){ .family = fit->addr.family };
+		snprintf(nic->why, sizeof(nic->why), "is named, and has no address");
+		tcpx_warn(TCPX_SUB_HOST, "NIC selection: %s has no address of IPv%u%s; it joins when it has "
+			  "one", nic->name, nic->addr.family, nic->addr_count ? " beyond its link" : "");
+	}
 }
 
 int
@@ -293,7 +332,8 @@ tcpx_host_nics_select(const struct tcpx_host_nic *all, unsigned all_count, const
 	else
 		choose_default(&c, all, all_count, &sel);
 
-	if (!one_is_up(&c)) {
+	wait_for_addresses(&c);
+	if (!first_fit(&c)) {
 		describe_all(all, all_count, inventory, sizeof(inventory));
 		return tcpx_fail(TCPX_SUB_HOST, -ENODEV, "NIC selection \"%.128s\" leaves none; "
 				 "there is: %s", selection ? selection : "", inventory);

@@ -30,7 +30,7 @@
 /* A NIC of an engine. */
 struct tcpx_nic {
 	char name[32];         /* interface name, or the address for an address-NIC */
-	struct tcpx_addr addr; /* source address; port 0                            */
+	struct tcpx_addr addr; /* source address; port 0. 0.0.0.0, ::: it has none yet */
 	bool bind_device;      /* also SO_BINDTODEVICE (may be refused: ignored)    */
 	int numa;              /* -1 unknown                                        */
 	uint32_t mbps;         /* 0 unknown                                         */

@@ -21,10 +21,10 @@ static void
 look(struct tcpx_engine *e)
 {
 	const struct nics *n = &e->nics;
-	bool down = n->ctrl.count && !tcpx_link_up_with(&n->ctrl.addr[0]);
+	bool down = n->ctrl.count && !tcpx_link_up_with(n->ctrl.name, &n->ctrl.addr[0]);
 
 	for (uint32_t i = 0; i < n->count; i++)
-		down |= !tcpx_link_up_with(&n->at[i].addr);
+		down |= !tcpx_link_up_with(n->at[i].name, &n->at[i].addr);
 	atomic_store(&e->nics.one_down, down);
 }
 

@@ -28,6 +28,8 @@ port_at(const struct tcpx_engine *e, const struct tcpx_addr *addr)
 {
 	static const uint8_t any[16];
 
+	if (tcpx_addr_is_wild(addr))
+		return 0;
 	for (uint32_t i = 0; i < e->listeners->count; i++) {
 		const struct tcpx_addr *bound = &e->listeners->at[i].bound;
 		bool wild = !memcmp(bound->ip, any, sizeof(any));

@@ -129,7 +129,8 @@ tcpx_listen_open(struct tcpx_engine *e, const char *text)
 		tcpx_info(TCPX_SUB_BOOT, "control arrives at %s, too; data go by %u other NICs",
 			  e->nics.ctrl.name, e->nics.count);
 	for (i = 0; rc == 0 && i < e->nics.count; i++)
-		rc = listen_like_first(e, e->nics.at[i].addr, port, e->nics.at[i].name);
+		if (!tcpx_addr_is_wild(&e->nics.at[i].addr)) /* control takes the others */
+			rc = listen_like_first(e, e->nics.at[i].addr, port, e->nics.at[i].name);
 	return rc ? rc : listen_at_loopback(e);
 }
 

@@ -8,6 +8,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <ifaddrs.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
@@ -71,6 +72,35 @@ sockaddr_to(const union sockaddr_any *sa, struct tcpx_addr *a)
 	a->scope = sa->in6.sin6_scope_id;
 	memcpy(a->ip, &sa->in6.sin6_addr, 16);
 	(void)tcpx_addr_unmap(a);
+}
+
+static bool
+is_local(const struct sockaddr *sa)
+{
+	const struct sockaddr_in6 *in6 = (const void *)sa;
+
+	return sa->sa_family == AF_INET6 && IN6_IS_ADDR_LINKLOCAL(&in6->sin6_addr);
+}
+
+/* The address of a NIC; of one that had none when the engine opened: what it has now. -EADDRNOTAVAIL:
+ * nothing, not logged. */
+static int
+own_address(const struct tcpx_nic *nic, struct tcpx_addr *own)
+{
+	int family = nic->addr.family == 4 ? AF_INET : AF_INET6;
+	struct ifaddrs *all;
+
+	*own = nic->addr;
+	if (!tcpx_addr_is_wild(own))
+		return 0;
+	if (getifaddrs(&all) < 0)
+		return tcpx_fail_errno(TCPX_SUB_NET, "addresses of %s", nic->name);
+	for (const struct ifaddrs *ifa = all; ifa && tcpx_addr_is_wild(own); ifa = ifa->ifa_next)
+		if (ifa->ifa_addr && ifa->ifa_addr->sa_family == family &&
+		    !is_local(ifa->ifa_addr) && !strcmp(ifa->ifa_name, nic->name))
+			sockaddr_to((const void *)ifa->ifa_addr, own);
+	freeifaddrs(all);
+	return tcpx_addr_is_wild(own) ? -EADDRNOTAVAIL : 0;
 }
 
 static int
@@ -182,12 +212,15 @@ tcpx_sock_listen_fd(const struct tcpx_net *net, const struct tcpx_nic *nic,
 {
 	union sockaddr_any sa;
 	socklen_t len = sizeof(sa);
-	int rc, fd;
+	struct tcpx_addr at = *addr;
+	int fd, rc = nic ? own_address(nic, &at) : 0;
 
-	if (addr->port == 0 && net->port_first)
-		rc = listen_within(net, nic, *addr, &fd);
+	if (rc)
+		return rc;
+	if (at.port == 0 && net->port_first)
+		rc = listen_within(net, nic, at, &fd);
 	else
-		rc = listen_at(nic, addr, &fd);
+		rc = listen_at(nic, &at, &fd);
 	if (rc)
 		return rc;
 	if (getsockname(fd, &sa.sa, &len) < 0) {
@@ -203,6 +236,7 @@ tcpx_sock_listen_fd(const struct tcpx_net *net, const struct tcpx_nic *nic,
 int
 tcpx_sock_connect_fd(const struct tcpx_nic *nic, const struct tcpx_addr *to, int *out)
 {
+	struct tcpx_addr own = { 0 };
 	char text[ADDR_TEXT];
 	union sockaddr_any sa;
 	socklen_t len;
@@ -213,11 +247,13 @@ tcpx_sock_connect_fd(const struct tcpx_nic *nic, const struct tcpx_addr *to, int
 		return tcpx_fail(TCPX_SUB_NET, -EAFNOSUPPORT,
 				 "connect from %s (IPv%u) to %s: families differ", nic->name,
 				 nic->addr.family, text);
-	rc = socket_open(nic, to, &fd);
+	rc = nic ? own_address(nic, &own) : 0;
+	if (rc == 0)
+		rc = socket_open(nic, to, &fd);
 	if (rc)
 		return rc;
 	if (nic) {
-		len = sockaddr_from(&nic->addr, &sa);
+		len = sockaddr_from(&own, &sa);
 		/* without it bind() takes a port that no other connection uses; those are few */
 		set_int(fd, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, 1);
 		if (bind(fd, &sa.sa, len) < 0) {
@@ -229,7 +265,7 @@ tcpx_sock_connect_fd(const struct tcpx_nic *nic, const struct tcpx_addr *to, int
 	len = sockaddr_from(to, &sa);
 	/* a scope id is local to a host: a link-local peer is on the link of the NIC */
 	if (nic && to->family == 6 && IN6_IS_ADDR_LINKLOCAL(&sa.in6.sin6_addr))
-		sa.in6.sin6_scope_id = nic->addr.scope;
+		sa.in6.sin6_scope_id = own.scope;
 	if (connect(fd, &sa.sa, len) < 0 && errno != EINPROGRESS) {
 		rc = -errno;
 		tcpx_debug(TCPX_SUB_NET, "connect to %s: %s", text, tcpx_err_name(rc));

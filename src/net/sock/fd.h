@@ -10,8 +10,8 @@
 
 /* The NIC of that index; NULL (logged): there is none. */
 const struct tcpx_nic *tcpx_sock_nic(const struct tcpx_net *net, int nic);
-/* A socket listening on addr, with port 0 on any of the net's ports; nic may be NULL.
- * -EADDRINUSE is not logged. */
+/* A socket listening on addr, with port 0 on any of the net's ports; nic may be NULL, else addr is its
+ * own. -EADDRINUSE is not logged, nor -EADDRNOTAVAIL of a NIC that has no address yet. */
 int tcpx_sock_listen_fd(const struct tcpx_net *net, const struct tcpx_nic *nic,
 			const struct tcpx_addr *addr, struct tcpx_addr *bound, int *fd);
 /* A socket that connects to an address; nic may be NULL. */

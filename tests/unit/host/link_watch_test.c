@@ -14,6 +14,7 @@ static void
 a_link_that_comes_up_is_reported(void **state)
 {
 	const struct tcpx_addr near = { .family = 4, .ip = { 127, 0, 3, 1 } };
+	const struct tcpx_addr any = { .family = 4 };
 	const struct tcpx_addr far = { .family = 4, .ip = { 10, 0, 0, 1 } };
 	struct ifreq lo = { .ifr_name = "lo" };
 	int s, fd;
@@ -22,7 +23,8 @@ a_link_that_comes_up_is_reported(void **state)
 		skip(); /* no namespaces here */
 	assert_int_equal(tcpx_link_watch_open(&fd), 0);
 	assert_false(tcpx_link_watch_take(fd));
-	assert_false(tcpx_link_up_with(&near));
+	assert_false(tcpx_link_up_with("lo", &near));
+	assert_false(tcpx_link_up_with("lo", &any));
 	s = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	assert_true(s >= 0);
 	assert_int_equal(ioctl(s, SIOCGIFFLAGS, &lo), 0);
@@ -30,8 +32,10 @@ a_link_that_comes_up_is_reported(void **state)
 	assert_int_equal(ioctl(s, SIOCSIFFLAGS, &lo), 0);
 	assert_true(tcpx_link_watch_take(fd));
 	assert_false(tcpx_link_watch_take(fd));
-	assert_true(tcpx_link_up_with(&near));
-	assert_false(tcpx_link_up_with(&far));
+	assert_true(tcpx_link_up_with("lo", &near));
+	assert_true(tcpx_link_up_with("lo", &any));
+	assert_false(tcpx_link_up_with("eth0", &any));
+	assert_false(tcpx_link_up_with("lo", &far));
 	close(s);
 	close(fd);
 }

@@ -97,6 +97,8 @@ selections_choose_as_nccl_does(void **state)
 		{ "eth3", "-19" },
 		{ "eth2,eth0", "eth2 eth0" }, /* down, but spelled out: its link may come */
 		{ "=eth0,eth2", "eth0 eth2" },
+		{ "eth3,eth0", "eth3 eth0" }, /* no address, but spelled out */
+		{ "eth2,eth3", "-19" },
 		{ "10.0.2.1,eth0", "10.0.2.1 eth0" },
 		{ "ib0,eth0", "eth0" },
 		{ "nothing", "-19" },
@@ -153,8 +155,10 @@ a_named_nic_that_does_not_fit_is_warned_of(void **state)
 {
 	capture_start();
 	choose("=eth2,eth3,eth0,eth9,10.9.9.9", 4);
+	assert_int_equal(out[1].addr.family, 4); /* as eth0's: it waits for one of that family */
+	assert_true(tcpx_addr_is_wild(&out[1].addr));
 	assert_int_equal(captured_count("eth2 is down; it joins when its link comes"), 1);
-	assert_int_equal(captured_count("eth3 matches \"eth3\" but: no address"), 1);
+	assert_int_equal(captured_count("eth3 has no address of IPv4; it joins when it has one"), 1);
 	assert_int_equal(captured_count("no interface matches \"eth9\""), 1);
 	assert_int_equal(captured_count("10.9.9.9"), 1);
 	capture_start();
