@@ -21,8 +21,10 @@ take_both(struct tcpx_quota *q, uint64_t bytes, uint64_t spare, bool share)
 {
 	if (!take(q, bytes, spare))
 		return false;
-	if (!q->whole || take(q->whole, bytes, share ? tcpx_quota_used(q) : 0))
-		return true;
+	do {
+		if (!q->whole || take(q->whole, bytes, share ? tcpx_quota_used(q) : 0))
+			return true;
+	} while (q->whole->yield && q->whole->yield(q->whole, bytes));
 	atomic_fetch_sub_explicit(&q->used, bytes, memory_order_relaxed);
 	return false;
 }

@@ -14,6 +14,9 @@ struct tcpx_quota {
 	uint64_t limit;
 	struct tcpx_quota *whole; /* of all parties; NULL: this is the whole */
 	uint64_t reserve;         /* of the limit, for answers                 */
+	/* Of the whole: gives up at least @bytes that matter least. False: there are none. The
+	 * caller of a charge may hold locks. NULL: nothing can be given up. */
+	bool (*yield)(struct tcpx_quota *whole, uint64_t bytes);
 	_Atomic uint64_t used;
 };
 

@@ -33,7 +33,6 @@
 #include "core/session/gate.h"
 #include "core/session/listen.h"
 #include "core/session/note.h"
-#include "core/session/note_flow.h"
 #include "core/session/peer.h"
 #include "core/session/session.h"
 #include "core/transfer/lane.h"
@@ -215,7 +214,7 @@ tcpx_engine_open(const struct tcpx_engine_opts *opts, const struct engine_env *e
 	e->manual = env && env->manual;
 	tcpx_mutex_init(&e->registry.lock);
 	tcpx_mutex_init(&e->events.lock);
-	tcpx_mutex_init(&e->notes->lock);
+	tcpx_notes_open(e);
 	tcpx_mutex_init(&e->gate->lock);
 	tcpx_node_init(&e->registry.peers);
 	for (uint32_t i = 0; i < PEER_BUCKETS; i++)
@@ -228,9 +227,6 @@ tcpx_engine_open(const struct tcpx_engine_opts *opts, const struct engine_env *e
 	tcpx_node_init(&e->registry.to_flush);
 	tcpx_node_init(&e->listeners->pending);
 	tcpx_node_init(&e->listeners->half_open);
-	tcpx_node_init(&e->notes->turn);
-	e->notes->engine = e;
-	e->notes->retry.run = tcpx_notes_retry;
 	tcpx_gpus_init(e, env ? env->gpu : NULL);
 	e->memory->gpu_arg = env ? env->gpu_arg : NULL;
 	rc = mark_process(e);

@@ -114,6 +114,7 @@ welcome(struct pending_conn *g, const struct tcpx_hello *h, uint64_t now_ns, boo
 		tcpx_half_open_add(s, &g->from);
 		pthread_mutex_lock(&s->peer->lock);
 		tcpx_chain_add(&s->peer->inbound, &s->in_peer);
+		tcpx_notes_absent(s->peer, false);
 		pthread_mutex_unlock(&s->peer->lock);
 		rc = tcpx_handshake_accept(s, h, now_ns);
 		tcpx_control_flush(s);

@@ -10,11 +10,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/mutex.h"
 #include "core/context/context.h"
 #include "core/loop/event.h"
 #include "core/loop/futex.h"
 #include "core/loop/lease.h"
 #include "core/loop/loop.h"
+#include "core/session/note_flow.h"
 #include "core/session/peer.h"
 
 static void
@@ -62,7 +64,9 @@ tcpx_note_queue_init(struct note_queue *q)
 {
 	tcpx_node_init(&q->notes);
 	tcpx_node_init(&q->turn);
+	tcpx_node_init(&q->left);
 	q->count = 0;
+	q->absent = false;
 }
 
 static uint64_t
@@ -83,6 +87,21 @@ dropped(const struct tcpx_peer *from, int code)
 	return code;
 }
 
+/* Its first note. */
+static void
+begin_turn(struct notes *all, struct tcpx_peer *from)
+{
+	struct note_queue *q = &from->notes;
+
+	if (tcpx_node_linked(&q->turn)) /* among the spent, with a reference */
+		tcpx_chain_remove(&q->turn);
+	else
+		tcpx_peer_get(from);
+	tcpx_chain_add(&all->turn, &q->turn);
+	if (q->absent)
+		tcpx_chain_add(&all->left, &q->left);
+}
+
 /* False: it has too many. */
 static bool
 enqueue(struct tcpx_peer *from, struct tcpx_note *n)
@@ -95,10 +114,8 @@ enqueue(struct tcpx_peer *from, struct tcpx_note *n)
 	room = q->count < from->engine->limit.notes;
 	if (room) {
 		tcpx_chain_add(&q->notes, &n->node);
-		if (q->count++ == 0) {
-			tcpx_chain_add(&all->turn, &q->turn);
-			tcpx_peer_get(from);
-		}
+		if (q->count++ == 0)
+			begin_turn(all, from);
 		atomic_fetch_add(&from->engine->events.notes, 1);
 	}
 	pthread_mutex_unlock(&all->lock);
@@ -128,6 +145,23 @@ tcpx_note_push(struct tcpx_peer *from, const void *data, size_t len, bool drop)
 	return 0;
 }
 
+/* The oldest note of a peer that has some. notes.lock */
+static struct tcpx_note *
+pop(struct tcpx_peer *p)
+{
+	struct note_queue *q = &p->notes;
+	struct tcpx_note *n = tcpx_container(tcpx_chain_first(&q->notes), struct tcpx_note, node);
+
+	tcpx_chain_remove(&n->node);
+	tcpx_quota_give(&p->kept, bytes_of(n));
+	atomic_fetch_sub(&p->engine->events.notes, 1);
+	if (--q->count == 0) {
+		tcpx_chain_remove(&q->turn);
+		tcpx_chain_remove(&q->left);
+	}
+	return n;
+}
+
 /* The first note of the first peer, who then is the last. *rest: who has no more, with the
  * reference of its queue; else NULL. notes.lock */
 static struct tcpx_note *
@@ -141,14 +175,13 @@ dequeue(struct notes *all, struct tcpx_peer **rest)
 	if (!turn)
 		return NULL;
 	p = tcpx_container(turn, struct tcpx_peer, notes.turn);
-	n = tcpx_container(tcpx_chain_first(&p->notes.notes), struct tcpx_note, node);
-	tcpx_chain_remove(&n->node);
-	tcpx_chain_remove(turn);
-	tcpx_quota_give(&p->kept, bytes_of(n));
-	if (--p->notes.count)
+	n = pop(p);
+	if (p->notes.count) {
+		tcpx_chain_remove(turn);
 		tcpx_chain_add(&all->turn, turn);
-	else
+	} else {
 		*rest = p;
+	}
 	return n;
 }
 
@@ -161,8 +194,6 @@ take(struct tcpx_engine *e, struct tcpx_note **note)
 
 	pthread_mutex_lock(&all->lock);
 	n = dequeue(all, &rest);
-	if (n)
-		atomic_fetch_sub(&e->events.notes, 1);
 	pthread_mutex_unlock(&all->lock);
 	if (!n)
 		return -EAGAIN;
@@ -174,6 +205,98 @@ take(struct tcpx_engine *e, struct tcpx_note **note)
 	tcpx_event_changed(e);
 	*note = n;
 	return 0;
+}
+
+void
+tcpx_notes_absent(struct tcpx_peer *p, bool absent)
+{
+	struct notes *all = p->engine->notes;
+
+	pthread_mutex_lock(&all->lock);
+	p->notes.absent = absent;
+	tcpx_chain_remove(&p->notes.left);
+	if (absent && p->notes.count)
+		tcpx_chain_add(&all->left, &p->notes.left);
+	pthread_mutex_unlock(&all->lock);
+}
+
+/* The oldest note of who left first; NULL: nobody has. Its peer's reference stays, for locks may be
+ * held under which it cannot be given back. notes.lock */
+static struct tcpx_note *
+give_up(struct notes *all)
+{
+	struct tcpx_node *left = tcpx_chain_first(&all->left);
+	struct tcpx_note *n;
+	struct tcpx_peer *p;
+
+	if (!left)
+		return NULL;
+	p = tcpx_container(left, struct tcpx_peer, notes.left);
+	n = pop(p);
+	if (p->notes.count == 0)
+		tcpx_chain_add(&all->spent, &p->notes.turn);
+	return n;
+}
+
+bool
+tcpx_notes_yield(struct tcpx_quota *kept, uint64_t bytes)
+{
+	struct tcpx_engine *e = tcpx_container(kept, struct tcpx_engine, kept);
+	struct notes *all = e->notes;
+	char sender[TCPX_NAME_MAX];
+	uint64_t freed = 0, count = 0;
+	struct tcpx_note *n;
+	bool tell;
+
+	pthread_mutex_lock(&all->lock);
+	while (freed < bytes && (n = give_up(all))) {
+		memcpy(sender, n->sender, sizeof(sender));
+		freed += bytes_of(n);
+		count++;
+		free(n);
+	}
+	tell = count && !all->told;
+	all->told |= tell;
+	pthread_mutex_unlock(&all->lock);
+	if (!count)
+		return false;
+	count_add(&e->count.notes_dropped, count);
+	if (tell)
+		tcpx_warn(TCPX_SUB_XFER, "peers keep %llu KiB here, of at most %llu (TCPX_PEERS_MEMORY): "
+			  "untaken notes of those that have gone are dropped, as of %s (once)",
+			  (unsigned long long)tcpx_quota_used(kept) / 1024,
+			  (unsigned long long)kept->limit / 1024, sender);
+	tcpx_event_changed(e);
+	tcpx_loop_post(&e->loop[0], &all->retry);
+	return true;
+}
+
+void
+tcpx_notes_spent(struct notes *all)
+{
+	struct tcpx_node *turn;
+
+	do {
+		pthread_mutex_lock(&all->lock);
+		turn = tcpx_chain_first(&all->spent);
+		if (turn)
+			tcpx_chain_remove(turn);
+		pthread_mutex_unlock(&all->lock);
+		if (turn)
+			tcpx_peer_put(tcpx_container(turn, struct tcpx_peer, notes.turn));
+	} while (turn);
+}
+
+void
+tcpx_notes_open(struct tcpx_engine *e)
+{
+	tcpx_mutex_init(&e->notes->lock);
+	tcpx_node_init(&e->notes->turn);
+	tcpx_node_init(&e->notes->left);
+	tcpx_node_init(&e->notes->spent);
+	e->notes->engine = e;
+	e->notes->retry.run = tcpx_notes_retry;
+	e->kept.yield = tcpx_notes_yield;
 }
 
 void

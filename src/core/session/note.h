@@ -5,10 +5,12 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "base/chain.h"
+#include "base/quota.h"
 #include "core/loop/loop.h"
 #include "proto/frame.h"
 
@@ -25,14 +27,18 @@ struct tcpx_note {
 
 /* Received notes of a peer. While it has some it is alive, and in the engine's chain. */
 struct note_queue {
-	struct tcpx_node notes, turn;
+	struct tcpx_node notes, turn, left;
 	uint32_t count;
+	bool absent; /* has had a session, and has none */
 };
 
 /* The peers with received notes of an engine: each in turn gives one. */
 struct notes {
 	pthread_mutex_t lock;
 	struct tcpx_node turn;
+	struct tcpx_node left;  /* those of them that have no session, in the order of leaving */
+	struct tcpx_node spent; /* peers whose last note was given up: a reference of each     */
+	bool told;              /* that some were given up                                     */
 	_Atomic int sleepers;
 	_Atomic uint32_t looks; /* calls of tcpx_note_get() in a row that found none */
 	_Atomic uint32_t held;  /* in all sessions: come, and found no room yet      */
@@ -48,6 +54,15 @@ int tcpx_note_keep(struct tcpx_node *chain, const void *data, size_t len);
  * is counted as dropped then, and its transfer fails. */
 int tcpx_note_push(struct tcpx_peer *from, const void *data, size_t len, bool drop);
 void tcpx_note_queue_init(struct note_queue *q);
+/* The peer has no session any more, or has one again. p->lock may be held. */
+void tcpx_notes_absent(struct tcpx_peer *p, bool absent);
+/* Drops notes of peers without a session, of who left first, its oldest first: at least @bytes of
+ * them. False: there are none. For tcpx_quota.yield of an engine's quota. */
+bool tcpx_notes_yield(struct tcpx_quota *kept, uint64_t bytes);
+/* Gives back the peers whose last note was given up. Their lock may not be held. */
+void tcpx_notes_spent(struct notes *all);
+/* The engine's notes, before its first peer. */
+void tcpx_notes_open(struct tcpx_engine *e);
 /* Frees notes that nobody took. No other thread is left. */
 void tcpx_notes_close(struct notes *all);
 

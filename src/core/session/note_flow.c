@@ -132,6 +132,7 @@ tcpx_notes_retry(struct work *w, uint64_t now_ns)
 {
 	struct notes *all = tcpx_container(w, struct notes, retry);
 
+	tcpx_notes_spent(all);
 	tcpx_chain_each(n, after, &all->engine->registry.served) {
 		struct session *s = tcpx_container(n, struct session, in_loop);
 

@@ -117,6 +117,7 @@ tcpx_peer_session(struct tcpx_peer *p, struct session **out)
 		if (!s) {
 			s = p->out = made;
 			tcpx_session_get(made); /* the peer's */
+			tcpx_notes_absent(p, false);
 		}
 		tcpx_session_get(s);
 		pthread_mutex_unlock(&p->lock);
@@ -147,6 +148,7 @@ tcpx_peer_session_lost(struct session *s)
 		memcpy(p->gone_text, s->cause_text, sizeof(p->gone_text));
 	}
 	down = last || p->gone;
+	tcpx_notes_absent(p, last);
 	pthread_mutex_unlock(&p->lock);
 	if (down)
 		tcpx_queue_peer(p->engine, &p->news, p->name, p->incarnation, s->cause);

@@ -114,6 +114,54 @@ threads_neither_lose_nor_find_bytes(void **state)
 	assert_int_equal(tcpx_quota_used(&whole), 0);
 }
 
+static uint64_t hoard;
+
+static bool
+yields(struct tcpx_quota *whole, uint64_t bytes)
+{
+	uint64_t some = bytes < hoard ? bytes : hoard;
+
+	tcpx_quota_give(whole, some);
+	hoard -= some;
+	return some > 0;
+}
+
+static void
+what_matters_least_is_given_up_for_the_whole_alone(void **state)
+{
+	struct tcpx_quota whole = { .limit = 1000, .yield = yields };
+	struct tcpx_quota a = { .limit = 200, .whole = &whole };
+
+	(void)state;
+	hoard = 900;
+	assert_true(tcpx_quota_charge(&whole, 900));
+	assert_true(tcpx_quota_charge(&a, 40));
+	assert_int_equal(hoard, 900); /* there was room */
+	assert_true(tcpx_quota_charge(&a, 30));
+	assert_int_equal(hoard, 840); /* and as much is free as it has */
+	assert_false(tcpx_quota_charge(&a, 150));
+	assert_false(tcpx_quota_charge(&a, UINT64_MAX));
+	assert_int_equal(hoard, 840); /* its own limit is none of theirs */
+	assert_true(tcpx_quota_draw(&a, 130));
+	assert_int_equal(tcpx_quota_used(&whole), 200 + hoard);
+	assert_int_equal(tcpx_quota_used(&a), 200);
+}
+
+static void
+when_there_is_no_more_of_it_the_whole_is_full(void **state)
+{
+	struct tcpx_quota whole = { .limit = 100, .yield = yields };
+	struct tcpx_quota a = { .limit = 100, .whole = &whole };
+
+	(void)state;
+	hoard = 5;
+	assert_true(tcpx_quota_charge(&whole, 95));
+	assert_false(tcpx_quota_charge(&a, 50));
+	assert_int_equal(hoard, 0);
+	assert_int_equal(tcpx_quota_used(&a), 0);
+	assert_int_equal(tcpx_quota_used(&whole), 90);
+}
+
 int
 main(void)
 {
@@ -123,6 +171,8 @@ main(void)
 		cmocka_unit_test(greedy_ones_leave_a_share_for_the_next),
 		cmocka_unit_test(a_reserve_is_for_answers),
 		cmocka_unit_test(threads_neither_lose_nor_find_bytes),
+		cmocka_unit_test(what_matters_least_is_given_up_for_the_whole_alone),
+		cmocka_unit_test(when_there_is_no_more_of_it_the_whole_is_full),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

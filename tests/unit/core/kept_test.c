@@ -196,6 +196,78 @@ sends_without_a_receive_have_a_limit(void **state)
 	crowd_end(&c);
 }
 
+#define WHOLE (4u << 20)
+
+/* A peer that sends what it may, and goes. */
+static void
+leave_notes(tcpx_engine *b, int number)
+{
+	static const char *const plain[] = { "TCPX_CHANNELS=1", NULL };
+	uint64_t before = counters_of(b).notes_rx, share = (WHOLE - kept(b)) / 2 / (NOTE + 400);
+	char name[16];
+	tcpx_engine *e;
+	tcpx_peer *p;
+
+	snprintf(name, sizeof(name), "guest%d", number);
+	e = rig_open(name, plain);
+	p = rig_connect(e, b);
+	assert_ok(tcpx_peer_wait(p, WAIT_MS));
+	send_notes(p, (int)share, NOTE);
+	wait_notes(b, before + share);
+	tcpx_peer_free(p);
+	tcpx_close(e);
+	while (counters_of(b).sessions > 2) /* the rig's two */
+		sched_yield();
+}
+
+static int
+write_with_note(struct crowd *c, const char *note)
+{
+	struct tcpx_desc l = { c->r.near.id, 0, 8 }, f = { c->r.far.far, 0, 8 };
+	tcpx_xfer *x;
+
+	assert_ok(tcpx_write(c->r.to_b, &l, 1, &f, 1, note, NOTE, &x));
+	return finish(x);
+}
+
+/* They go out in the order in which they came: those of who left first are missing first. */
+static void
+notes_of_those_that_left_keep_nobody_out(void **state)
+{
+	static const char *const small[] = { "TCPX_PEERS_MEMORY=4M", "TCPX_CHANNELS=1", NULL };
+	int of[10] = { 0 }, mine = 0, guests = 0;
+	char note[NOTE] = "w";
+	struct crowd c;
+	uint64_t came;
+	tcpx_note *n;
+
+	(void)state;
+	crowd_begin(&c, small);
+	rig_memory(&c.r, 8, 8);
+	while (WHOLE - kept(c.r.b) > SLACK && guests < 10)
+		leave_notes(c.r.b, guests++);
+	assert_in_range(guests, 4, 9);
+	came = counters_of(c.r.b).notes_rx;
+	assert_int_equal(counters_of(c.r.b).notes_dropped, 0);
+	for (int i = 0; i < 50; i++)
+		assert_ok(write_with_note(&c, note));
+	assert_in_range(kept(c.r.b), 0, WHOLE);
+	while (tcpx_note_get(c.r.b, &n) == 0) {
+		if (!strcmp(tcpx_note_sender(n), "anna"))
+			mine++;
+		else
+			of[tcpx_note_sender(n)[5] - '0']++;
+		tcpx_note_free(n);
+	}
+	assert_int_equal(mine, 50);
+	assert_in_range(counters_of(c.r.b).notes_dropped, 50, came / 2);
+	for (int i = 1; i < guests; i++)
+		came -= (uint64_t)of[i];
+	assert_int_equal(came - (uint64_t)of[0], counters_of(c.r.b).notes_dropped);
+	assert_in_range(kept(c.r.b), 0, SLACK);
+	crowd_end(&c);
+}
+
 int
 main(void)
 {
@@ -204,6 +276,7 @@ main(void)
 		cmocka_unit_test(notes_have_a_limit_in_bytes),
 		cmocka_unit_test(a_list_above_it_is_refused),
 		cmocka_unit_test(sends_without_a_receive_have_a_limit),
+		cmocka_unit_test(notes_of_those_that_left_keep_nobody_out),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
