@@ -31,6 +31,8 @@
 #define SIM_BREAKS    4
 #define SIM_SETTINGS  14
 #define SIM_NAPS      6
+#define SIM_LANES     3
+#define SIM_MESSAGES  100 /* of a lane */
 #define SIM_NEVER     UINT64_MAX
 
 /* A registered range. Source bytes never change while it is in use; every byte of a
@@ -112,9 +114,40 @@ struct sim_nap {
 	uint64_t from_ns, to_ns;
 };
 
+/* A message of a lane. Of each pair [0] is the sender's, [1] the receiver's. */
+struct sim_message {
+	uint32_t len, room, at[2];
+	struct sim_handle handle[2];
+};
+
+/* One end of a lane, with memory of its own, apart for each message. */
+struct sim_end {
+	int engine;
+	tcpx_lane *lane; /* NULL: not opened, or closed */
+	uint64_t open_ns, close_ns, deregister_ns;
+	uint8_t *mem;
+	uint8_t *orig; /* the sender's: what it held at first; the receiver's: must hold */
+	uint32_t bytes, posted;
+	uint64_t region;
+	bool opened, gone; /* gone: the memory is deregistered */
+	bool over;         /* posts no more, and will close    */
+	bool hasty;        /* closes when all has succeeded    */
+	int status;        /* why                              */
+};
+
+struct sim_lane {
+	uint8_t key[TCPX_LANE_KEY];
+	bool stray; /* opened by another key */
+	bool asked; /* it may fail           */
+	struct sim_end end[2];
+	uint32_t count;
+	struct sim_message message[SIM_MESSAGES];
+};
+
 struct sim_totals {
 	uint64_t worlds, xfers, done, cancelled, failed, failed_unasked, notes, bytes;
 	uint64_t resumes, channels_lost, healed, suspected, resent, virtual_ns;
+	uint64_t lanes, messages, messages_done;
 	uint64_t flips, chunks_corrupt, frames_corrupt, naps;
 };
 
@@ -138,6 +171,8 @@ struct sim_world {
 	uint32_t xfer_count, note_count;
 	struct sim_xfer xfer[SIM_XFERS];
 	struct sim_note note[SIM_NOTES];
+	uint32_t lane_count;
+	struct sim_lane lane[SIM_LANES];
 	/* once, at most: a region is deregistered; an engine closes */
 	uint64_t deregister_ns, close_ns;
 	int deregister_engine, deregister_region, close_engine;
@@ -197,6 +232,22 @@ uint64_t sim_work_next_ns(const struct sim_world *w);
 /* Counts and judges at the end; frees handles. */
 void sim_work_judge(struct sim_world *w);
 void sim_work_close_engine(struct sim_world *w, int engine);
+
+/* ---- lanes_plan.c ---- */
+void sim_lanes_plan(struct sim_world *w);
+void sim_lanes_free(struct sim_world *w);
+
+/* ---- lanes.c: as work.c, for lanes ---- */
+void sim_lanes_do(struct sim_world *w);
+/* Looks at an engine's messages. Returns how many have ended that are not watched. */
+uint32_t sim_lanes_look(struct sim_world *w, int engine);
+void sim_lanes_engine_closed(struct sim_world *w, int engine);
+bool sim_lanes_ended(const struct sim_world *w);
+uint64_t sim_lanes_next_ns(const struct sim_world *w);
+/* Says which lane keeps the world from its end. */
+void sim_lanes_hang(struct sim_world *w);
+void sim_lanes_judge(struct sim_world *w);
+void sim_lanes_check(struct sim_world *w);
 
 /* ---- world.c ---- */
 /* Runs one seed. True when everything held. */

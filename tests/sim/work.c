@@ -226,6 +226,7 @@ sim_work_close_engine(struct sim_world *w, int engine)
 		}
 	for (int i = 0; i < SIM_REGIONS; i++)
 		sim_memory_freeze(&e->region[i]);
+	sim_lanes_engine_closed(w, engine);
 }
 
 void
@@ -397,6 +398,7 @@ sim_work_look(struct sim_world *w)
 		waited = take_events(w, w->engine[e].engine);
 		waited += take_notes(w, e);
 		waited += test_handles(w, e);
+		waited += sim_lanes_look(w, (int)e);
 		if (up != (waited > 0))
 			sim_fail(w, "e%u: %u events, notes and ends wait, its descriptor is %sreadable",
 				 e, waited, up ? "" : "not ");

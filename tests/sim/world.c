@@ -180,6 +180,8 @@ next_ns(struct sim_world *w)
 		next = sim_work_next_ns(w);
 	if (sim_naps_next_ns(w) < next)
 		next = sim_naps_next_ns(w);
+	if (sim_lanes_next_ns(w) < next)
+		next = sim_lanes_next_ns(w);
 	/* faults that wait for the sessions to stand are no reason to hurry */
 	if (sim_faults_next_ns(w) > now && sim_faults_next_ns(w) < next)
 		next = sim_faults_next_ns(w);
@@ -201,6 +203,7 @@ run(struct sim_world *w)
 			seen = tcpx_fabric_activity(w->fabric);
 			sim_faults_do(w);
 			sim_work_do(w);
+			sim_lanes_do(w);
 			turn(w);
 			sim_work_look(w);
 			if (tcpx_fabric_activity(w->fabric) != seen)
@@ -209,7 +212,8 @@ run(struct sim_world *w)
 				sim_fail(w, "no rest after %u turns", turns);
 		}
 		next = next_ns(w);
-		if (sim_work_ended(w) && !quiet_ns && sim_naps_next_ns(w) == SIM_NEVER)
+		if (sim_work_ended(w) && sim_lanes_ended(w) && !quiet_ns &&
+		    sim_naps_next_ns(w) == SIM_NEVER)
 			quiet_ns = tcpx_fabric_now(w->fabric) + SETTLE_NS;
 		if (quiet_ns && (next > quiet_ns || next == SIM_NEVER))
 			return;
@@ -220,6 +224,7 @@ run(struct sim_world *w)
 					    !w->xfer[i].handle[h].ended)
 						sim_fail(w, "transfer %u (%d) never ended", i,
 							 h);
+			sim_lanes_hang(w);
 			return;
 		}
 		tcpx_fabric_advance(w->fabric, next);
@@ -244,15 +249,19 @@ take_apart(struct sim_world *w, bool made)
 
 	w->totals->virtual_ns += tcpx_fabric_now(w->fabric) - TCPX_SEC;
 	w->totals->flips += tcpx_fabric_flips(w->fabric);
-	if (made && !w->failed)
+	if (made && !w->failed) {
 		sim_work_judge(w);
+		sim_lanes_judge(w);
+	}
 	for (uint32_t i = 0; i < w->engine_count; i++) {
 		int e = (int)((first + i) % w->engine_count);
 
 		if (!w->engine[e].engine)
 			continue;
-		if (made && !w->failed && i == 0)
+		if (made && !w->failed && i == 0) {
 			sim_memory_check(w);
+			sim_lanes_check(w);
+		}
 		sim_work_close_engine(w, e);
 		check_device(w, e, &w->engine[e].slow);
 		check_device(w, e, &w->engine[e].gpu);
@@ -269,6 +278,9 @@ take_apart(struct sim_world *w, bool made)
 		}
 		sim_memory_close(&w->engine[i]);
 	}
+	if (made && !w->failed)
+		sim_lanes_check(w);
+	sim_lanes_free(w);
 	for (uint32_t i = 0; i < w->xfer_count; i++)
 		free(w->xfer[i].frozen);
 	tcpx_fabric_free(w->fabric);
@@ -315,6 +327,7 @@ sim_world_run(uint64_t seed, bool verbose, struct sim_totals *totals)
 		sim_fail(w, "cannot open: %s", tcpx_strerror_name(rc));
 	} else {
 		sim_plan_work(w);
+		sim_lanes_plan(w);
 		sim_naps_delay(w);
 		run(w);
 	}

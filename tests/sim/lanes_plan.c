@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The plan of a world's lanes, and their memory. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "sim/sim.h"
+
+enum { TX, RX };
+
+#define START_NS  TCPX_SEC
+#define WORK_NS   (20 * TCPX_MS)
+#define BYTES_MAX (200u << 10) /* of one lane */
+
+static uint32_t
+plan_length(struct sim_world *w)
+{
+	switch (sim_between(w, 0, 7)) {
+	case 0:
+		return (uint32_t)sim_between(w, 0, 1);
+	case 1 ... 3:
+		return (uint32_t)sim_between(w, 2, 300);
+	case 4:
+		return (uint32_t)(4096 * sim_between(w, 1, 4) + sim_between(w, 0, 2) - 1);
+	case 5:
+		return (uint32_t)((64 << 10) + sim_between(w, 0, 2) - 1);
+	default:
+		return (uint32_t)sim_between(w, 300, 40000);
+	}
+}
+
+static void
+plan_handle(struct sim_world *w, struct sim_handle *h, uint64_t both_ns, uint32_t one_in)
+{
+	h->watched = !sim_one_in(w, 4);
+	h->watch_again = sim_one_in(w, 4);
+	if (!sim_one_in(w, one_in))
+		return;
+	h->kill = sim_one_in(w, 2) ? SIM_CANCEL : SIM_FREE;
+	h->kill_ns = both_ns + sim_between(w, 0, 4 * TCPX_MS); /* perhaps while it is under way */
+}
+
+static void
+plan_messages(struct sim_world *w, struct sim_lane *l)
+{
+	uint32_t most = sim_one_in(w, 4) ? SIM_MESSAGES : 20, at[2] = { 0 };
+	uint32_t count = (uint32_t)sim_between(w, 1, most), kills = sim_one_in(w, 3) ? 12 : 10000;
+	bool at_once = sim_one_in(w, 3);
+	uint64_t ns[2] = { l->end[TX].open_ns, l->end[RX].open_ns };
+
+	for (; l->count < count && at[TX] < BYTES_MAX; l->count++) {
+		struct sim_message *m = &l->message[l->count];
+
+		m->len = plan_length(w);
+		m->room = m->len + (sim_one_in(w, 3) ? (uint32_t)sim_between(w, 0, 5000) : 0);
+		if (m->len && sim_one_in(w, 300)) {
+			m->room = m->len - 1;
+			l->asked = true;
+		}
+		for (int k = 0; k < 2; k++) {
+			at[k] += (uint32_t)sim_between(w, 0, 40);
+			m->at[k] = at[k];
+			at[k] += k == RX ? m->room : m->len;
+			ns[k] += at_once ? 0 : sim_between(w, 0, 2 * WORK_NS / count);
+			m->handle[k].post_ns = ns[k];
+		}
+		for (int k = 0; k < 2; k++)
+			plan_handle(w, &m->handle[k], ns[TX] > ns[RX] ? ns[TX] : ns[RX], kills);
+	}
+	for (int k = 0; k < 2; k++)
+		l->end[k].bytes = at[k] + 8;
+}
+
+static int
+plan_memory(struct sim_world *w, struct sim_end *e)
+{
+	e->mem = malloc(e->bytes);
+	e->orig = malloc(e->bytes);
+	if (!e->mem || !e->orig)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < e->bytes; i++)
+		e->mem[i] = e->orig[i] = (uint8_t)sim_between(w, 0, 255);
+	return tcpx_mem_register(w->engine[e->engine].engine, e->mem, e->bytes, TCPX_MEM_LOCAL,
+				 &e->region);
+}
+
+static void
+plan_lane(struct sim_world *w, struct sim_lane *l)
+{
+	for (int k = 0; k < 2; k++) {
+		struct sim_end *e = &l->end[k];
+
+		e->engine = (int)sim_between(w, 0, w->engine_count - 1);
+		e->open_ns = START_NS + sim_between(w, 0, WORK_NS / 2);
+		e->close_ns = sim_one_in(w, 4) ? START_NS + sim_between(w, 0, 4 * WORK_NS) : SIM_NEVER;
+		e->hasty = sim_one_in(w, 3);
+		e->deregister_ns = sim_one_in(w, 12) ? START_NS + sim_between(w, 0, 2 * WORK_NS)
+						     : SIM_NEVER;
+	}
+	l->stray = sim_one_in(w, 16);
+	l->asked = l->stray || w->ops->comm;
+	plan_messages(w, l);
+	for (int k = 0; k < 2; k++)
+		if (plan_memory(w, &l->end[k]))
+			sim_fail(w, "no memory for a lane");
+}
+
+void
+sim_lanes_plan(struct sim_world *w)
+{
+	struct tcpx_rng rest = w->rng; /* the rest of a seed's world does not depend on lanes */
+
+	w->rng = tcpx_rng_seed(w->seed ^ 0x1a4e5);
+	w->lane_count = sim_one_in(w, 2) ? (uint32_t)sim_between(w, 1, SIM_LANES) : 0;
+	for (uint32_t i = 0; i < w->lane_count; i++)
+		plan_lane(w, &w->lane[i]);
+	w->rng = rest;
+}
+
+void
+sim_lanes_free(struct sim_world *w)
+{
+	for (uint32_t i = 0; i < w->lane_count; i++)
+		for (int k = 0; k < 2; k++) {
+			free(w->lane[i].end[k].mem);
+			free(w->lane[i].end[k].orig);
+		}
+}
