@@ -370,7 +370,9 @@ too_early(void **state)
 {
 	static const uint8_t types[] = { TCPX_FR_OPEN, TCPX_FR_LIST, TCPX_FR_DONE, TCPX_FR_NOTE,
 					 TCPX_FR_CANCEL, TCPX_FR_MESSAGE, TCPX_FR_BYE,
-					 TCPX_FR_HANDLES, TCPX_FR_CHANNEL_ASK, TCPX_FR_RESUMED };
+					 TCPX_FR_HANDLES, TCPX_FR_CHANNEL_ASK, TCPX_FR_RESUMED,
+					 TCPX_FR_LANE_OPEN, TCPX_FR_LANE_POST, TCPX_FR_LANE_FAIL,
+					 TCPX_FR_LANE_CLOSE };
 
 	(void)state;
 	for (size_t i = 0; i < ITEMS(types); i++) {

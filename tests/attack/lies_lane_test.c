@@ -1,0 +1,539 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Lies about lanes, and on them. One in a frame ends the session with its code, or has no effect; one on
+ * a channel costs that channel and nothing else. What a peer opens without end is no memory of ours.
+ */
+#include "lies.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "core/engine/engine.h"
+#include "core/session/peer.h"
+#include "proto/ctrl.h"
+#include "proto/lane.h"
+
+#define OURS  (1ull << 63) /* in a lane's word: the host has opened it */
+#define UNIT  TCPX_LANE_UNIT
+#define ROOM  (2 * UNIT)   /* of the host's receive */
+#define BATCH 100          /* lanes that are opened before an answer is read */
+
+static uint64_t
+word(uint32_t number)
+{
+	return tcpx_lane_word(false, number);
+}
+
+static void
+say_open(struct liar *l, uint64_t lane, const uint8_t key[TCPX_LANE_KEY])
+{
+	struct tcpx_lane_opening o = { .lane = lane };
+	uint8_t room[64];
+	struct tcpx_buf b;
+
+	memcpy(o.key, key, sizeof(o.key));
+	tcpx_buf_init(&b, room, sizeof(room));
+	tcpx_lane_opening_write(&b, &o);
+	liar_put(l, TCPX_FR_LANE_OPEN, &b);
+}
+
+static void
+say_posts(struct liar *l, uint64_t lane, uint64_t first, uint16_t count, uint64_t len)
+{
+	uint8_t room[1024];
+	struct tcpx_buf b;
+
+	tcpx_buf_init(&b, room, sizeof(room));
+	tcpx_buf_put_u64(&b, lane);
+	tcpx_buf_put_u64(&b, first);
+	tcpx_buf_put_u16(&b, count);
+	for (uint16_t i = 0; i < count; i++)
+		tcpx_buf_put_u64(&b, len);
+	liar_put(l, TCPX_FR_LANE_POST, &b);
+}
+
+/* The host's answer to LANE_OPEN: 0, or the code of LANE_FAIL. */
+static int
+answer(struct liar *l)
+{
+	static const uint8_t types[] = { TCPX_FR_LANE_POST, TCPX_FR_LANE_FAIL };
+	uint8_t payload[TCPX_FRAME_MAX], type;
+	struct tcpx_lane_failure f;
+	struct tcpx_lane_posts p;
+	struct tcpx_buf b;
+	size_t len;
+
+	assert_true(foe_get_one_of(&l->f, types, sizeof(types), &type, payload, &len));
+	tcpx_buf_init_const(&b, payload, len);
+	if (type == TCPX_FR_LANE_FAIL) {
+		assert_int_equal(tcpx_lane_failure_read(&b, &f), 0);
+		return f.code;
+	}
+	assert_int_equal(tcpx_lane_posts_read(&b, &p), 0);
+	assert_int_equal(p.count, 0);
+	return 0;
+}
+
+/* A lane from the liar, on which the host has announced a receive. */
+struct heard {
+	struct liar l;
+	tcpx_lane *lane;
+	tcpx_xfer *recv;
+};
+
+static void
+heard_open(struct heard *h)
+{
+	uint8_t key[TCPX_LANE_KEY], payload[TCPX_FRAME_MAX];
+	size_t len;
+
+	liar_open(&h->l, lies_world()->host);
+	assert_ok(tcpx_lane_listen(lies_world()->host, key, &h->lane));
+	say_open(&h->l, word(1), key);
+	assert_int_equal(answer(&h->l), 0);
+	assert_ok(tcpx_lane_ready(h->lane));
+	assert_ok(tcpx_lane_post(h->lane, lies_world()->far.id, 0, ROOM, &h->recv));
+	assert_true(foe_get(&h->l.f, TCPX_FR_LANE_POST, payload, &len));
+}
+
+static void
+heard_close(struct heard *h)
+{
+	tcpx_xfer_free(h->recv);
+	tcpx_lane_close(h->lane);
+	liar_close(&h->l);
+}
+
+/* A lane from the host to the liar, which has answered. */
+struct spoken {
+	struct liar l;
+	tcpx_peer *to;
+	tcpx_lane *lane;
+};
+
+static void
+spoken_open(struct spoken *s)
+{
+	uint8_t key[TCPX_LANE_KEY] = { 1 }, payload[TCPX_FRAME_MAX];
+	size_t len;
+
+	liar_open(&s->l, lies_world()->host);
+	assert_ok(tcpx_peer_find(lies_world()->host, "liar", &s->to));
+	assert_ok(tcpx_lane_open(s->to, key, &s->lane));
+	assert_true(foe_get(&s->l.f, TCPX_FR_LANE_OPEN, payload, &len));
+	say_posts(&s->l, OURS | word(1), 1, 0, 0);
+	assert_goes_on(&s->l, "an honest answer");
+	assert_ok(tcpx_lane_ready(s->lane));
+}
+
+static void
+spoken_close(struct spoken *s)
+{
+	tcpx_lane_close(s->lane);
+	tcpx_peer_free(s->to);
+	liar_close(&s->l);
+}
+
+static void
+judge(struct liar *l, const char *what, int want)
+{
+	if (want == LIVES)
+		assert_goes_on(l, what);
+	else
+		assert_verdict(what, liar_verdict(l, 0), want);
+}
+
+/* ---- frames ---- */
+
+static void
+in_lane_open(void **state)
+{
+	static const struct {
+		const char *what;
+		uint64_t lane;
+		int want;
+	} lies[] = {
+		{ "lane 0", TCPX_LANE_BIT, TCPX_EPROTO },
+		{ "a number left out", TCPX_LANE_BIT | 2ull << 42, TCPX_EPROTO },
+		{ "the greatest number", TCPX_LANE_BIT | (uint64_t)TCPX_LANES_MAX << 42, TCPX_EPROTO },
+		{ "no lane's word", 1ull << 42, TCPX_EPROTO },
+		{ "a word with a message", TCPX_LANE_BIT | 1ull << 42 | 1, TCPX_EPROTO },
+		{ "a lane of the host's", OURS | TCPX_LANE_BIT | 1ull << 42, TCPX_EPROTO },
+		{ "a key that nobody listens by", TCPX_LANE_BIT | 1ull << 42, LIVES },
+	};
+	static const uint8_t key[TCPX_LANE_KEY] = { 7 };
+
+	(void)state;
+	for (size_t i = 0; i < ITEMS(lies); i++) {
+		struct liar l;
+
+		liar_open(&l, lies_world()->host);
+		say_open(&l, lies[i].lane, key);
+		if (lies[i].want == LIVES)
+			assert_verdict(lies[i].what, answer(&l), -ENOENT);
+		judge(&l, lies[i].what, lies[i].want);
+		liar_close(&l);
+	}
+	assert_witness_is_well();
+}
+
+/* A listener is for one sender, and a number for one lane. */
+static void
+opened_twice(void **state)
+{
+	uint8_t key[TCPX_LANE_KEY], wrong[TCPX_LANE_KEY];
+	tcpx_lane *lane;
+	struct liar l;
+
+	(void)state;
+	assert_ok(tcpx_lane_listen(lies_world()->host, key, &lane));
+	liar_open(&l, lies_world()->host);
+	memcpy(wrong, key, sizeof(wrong));
+	wrong[TCPX_LANE_KEY - 1] ^= 1;
+	say_open(&l, word(1), wrong);
+	assert_verdict("a bit of the key wrong", answer(&l), -ENOENT);
+	say_open(&l, word(2), key);
+	assert_verdict("the right key", answer(&l), 0);
+	say_open(&l, word(3), key);
+	assert_verdict("the same key again", answer(&l), -ENOENT);
+	assert_ok(tcpx_lane_ready(lane));
+	say_open(&l, word(2), key);
+	assert_verdict("a number again", liar_verdict(&l, 0), TCPX_EPROTO);
+	liar_close(&l);
+	tcpx_lane_close(lane);
+	assert_witness_is_well();
+}
+
+static void
+in_lane_post(void **state)
+{
+	static const struct {
+		const char *what;
+		uint64_t lane, first, len;
+		uint16_t count;
+		int want;
+	} lies[] = {
+		{ "64 receives", OURS | 1, 1, UNIT, 64, LIVES },
+		{ "65 receives", OURS | 1, 1, UNIT, 65, TCPX_EPROTO },
+		{ "receives that begin at 0", OURS | 1, 0, UNIT, 1, TCPX_EPROTO },
+		{ "receives left out", OURS | 1, 2, UNIT, 1, TCPX_EPROTO },
+		{ "receives at the end of numbers", OURS | 1, UINT64_MAX, UNIT, 1, TCPX_EPROTO },
+		{ "none, at another place", OURS | 1, 5, UNIT, 0, TCPX_EPROTO },
+		{ "a longer one than there is", OURS | 1, 1, TCPX_LANE_LEN_MAX + 1, 1, TCPX_EPROTO },
+		{ "a lane never opened", OURS | 2, 1, UNIT, 1, TCPX_EPROTO },
+		{ "its own lane", 1, 1, UNIT, 1, TCPX_EPROTO },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ITEMS(lies); i++) {
+		struct spoken s;
+
+		spoken_open(&s);
+		say_posts(&s.l, (lies[i].lane & OURS) | word((uint32_t)lies[i].lane), lies[i].first,
+			  lies[i].count, lies[i].len);
+		judge(&s.l, lies[i].what, lies[i].want);
+		if (lies[i].want == LIVES) {
+			say_posts(&s.l, OURS | word(1), 65, 1, UNIT);
+			assert_verdict("a 65th", liar_verdict(&s.l, 0), TCPX_EPROTO);
+		}
+		spoken_close(&s);
+	}
+	assert_witness_is_well();
+}
+
+static void
+in_lane_fail(void **state)
+{
+	static const struct {
+		const char *what;
+		uint64_t lane;
+		uint8_t sending;
+		int32_t code;
+		int want;
+	} lies[] = {
+		{ "an honest one", OURS | 1, 0, TCPX_ECLOSED, LIVES },
+		{ "a code that is none", OURS | 1, 0, -99999, LIVES },
+		{ "code 0", OURS | 1, 0, 0, TCPX_EPROTO },
+		{ "an end that is none", OURS | 1, 2, TCPX_ECLOSED, TCPX_EPROTO },
+		{ "the host's end", OURS | 1, 1, TCPX_ECLOSED, TCPX_EPROTO },
+		{ "a lane never opened", OURS | 2, 0, TCPX_ECLOSED, TCPX_EPROTO },
+		{ "its own, never opened", 1, 1, TCPX_ECLOSED, TCPX_EPROTO },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ITEMS(lies); i++) {
+		uint64_t lane = (lies[i].lane & OURS) | word((uint32_t)lies[i].lane);
+		struct tcpx_lane_failure f = { lane, false, lies[i].code, "so it is" };
+		uint8_t room[512];
+		struct spoken s;
+		struct tcpx_buf b;
+
+		spoken_open(&s);
+		tcpx_buf_init(&b, room, sizeof(room));
+		tcpx_lane_failure_write(&b, &f);
+		room[8] = lies[i].sending;
+		liar_put(&s.l, TCPX_FR_LANE_FAIL, &b);
+		judge(&s.l, lies[i].what, lies[i].want);
+		if (lies[i].want == LIVES)
+			assert_int_equal(tcpx_lane_ready(s.lane),
+					 lies[i].code == TCPX_ECLOSED ? TCPX_ECLOSED : TCPX_EPROTO);
+		spoken_close(&s);
+	}
+	assert_witness_is_well();
+}
+
+static void
+in_lane_close(void **state)
+{
+	static const struct {
+		const char *what;
+		uint64_t word;
+		int want;
+	} lies[] = {
+		{ "an honest one", OURS | TCPX_LANE_BIT | 1ull << 42, LIVES },
+		{ "a lane never opened", OURS | TCPX_LANE_BIT | 2ull << 42, TCPX_EPROTO },
+		{ "its own, never opened", TCPX_LANE_BIT | 1ull << 42, TCPX_EPROTO },
+		{ "a word with a message", OURS | TCPX_LANE_BIT | 1ull << 42 | 1, TCPX_EPROTO },
+		{ "no lane's word", OURS | 1ull << 42, TCPX_EPROTO },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ITEMS(lies); i++) {
+		struct spoken s;
+
+		spoken_open(&s);
+		liar_put_u64(&s.l, TCPX_FR_LANE_CLOSE, lies[i].word);
+		judge(&s.l, lies[i].what, lies[i].want);
+		if (lies[i].want == LIVES) { /* what comes later is of nothing */
+			liar_put_u64(&s.l, TCPX_FR_LANE_CLOSE, lies[i].word);
+			say_posts(&s.l, OURS | word(1), 1, 1, UNIT);
+			assert_goes_on(&s.l, "words after the end");
+		}
+		spoken_close(&s);
+	}
+	assert_witness_is_well();
+}
+
+static void
+in_a_payload(void **state)
+{
+	static const struct {
+		const char *what;
+		uint8_t type;
+		size_t len;
+	} lies[] = {
+		{ "LANE_OPEN of nothing", TCPX_FR_LANE_OPEN, 0 },
+		{ "LANE_OPEN without a whole key", TCPX_FR_LANE_OPEN, 23 },
+		{ "LANE_OPEN with more", TCPX_FR_LANE_OPEN, 25 },
+		{ "LANE_POST of 3 bytes", TCPX_FR_LANE_POST, 3 },
+		{ "LANE_POST without its lengths", TCPX_FR_LANE_POST, 18 },
+		{ "LANE_FAIL without a text", TCPX_FR_LANE_FAIL, 13 },
+		{ "LANE_CLOSE of 7 bytes", TCPX_FR_LANE_CLOSE, 7 },
+		{ "LANE_CLOSE of 9 bytes", TCPX_FR_LANE_CLOSE, 9 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ITEMS(lies); i++) {
+		uint8_t bytes[64] = { 0 };
+		struct spoken s;
+		struct tcpx_buf b;
+
+		spoken_open(&s);
+		tcpx_buf_init(&b, bytes, sizeof(bytes));
+		tcpx_buf_put_u64(&b, (lies[i].type == TCPX_FR_LANE_OPEN ? 0 : OURS) | word(1));
+		bytes[15] = bytes[17] = 1; /* first, count: of LANE_POST */
+		liar_put_as(&s.l, lies[i].type, ++s.l.number, bytes, lies[i].len);
+		assert_verdict(lies[i].what, liar_verdict(&s.l, 0), TCPX_EPROTO);
+		spoken_close(&s);
+	}
+	assert_witness_is_well();
+}
+
+/* ---- on channels ---- */
+
+/* Waits until the host has closed this connection. */
+static void
+assert_closed(const char *what, int fd)
+{
+	uint8_t in[256];
+	ssize_t n;
+
+	do
+		n = recv(fd, in, sizeof(in), 0);
+	while (n > 0);
+	if (n < 0 && errno != ECONNRESET)
+		fail_msg("%s: the channel is still open", what);
+}
+
+static void
+in_a_chunk(void **state)
+{
+	static const struct {
+		const char *what;
+		uint64_t add; /* to the word of message 1 */
+		uint32_t chunk, len;
+	} lies[] = {
+		{ "a message never announced", 1, TCPX_LANE_LAST, 100 },
+		{ "message 64", 63, TCPX_LANE_LAST, 100 },
+		{ "message 65, in the slot of 1", 64, TCPX_LANE_LAST, 100 },
+		{ "message 0", UINT64_MAX, TCPX_LANE_LAST, 100 },
+		{ "a lane never opened", 1ull << 42, TCPX_LANE_LAST, 100 },
+		{ "a lane of the host's", OURS, TCPX_LANE_LAST, 100 },
+		{ "a byte too long", 0, TCPX_LANE_LAST, ROOM + 1 },
+		{ "far beyond the receive", 0, 100 | TCPX_LANE_LAST, 100 },
+		{ "at the end of offsets", 0, UINT32_MAX, 100 },
+		{ "no whole unit, and not the last", 0, 0, 100 },
+		{ "nothing, and not the last", 0, 0, 0 },
+		{ "nothing behind something", 0, 1 | TCPX_LANE_LAST, 0 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ITEMS(lies); i++) {
+		struct tcpx_head lie = { .chunk = lies[i].chunk, .len = lies[i].len, .generation = 1,
+					 .seq = 1 };
+		struct tcpx_head h = { .chunk = TCPX_LANE_LAST, .len = ROOM, .generation = 1,
+				       .channel = 1, .seq = 1 };
+		struct heard w;
+
+		heard_open(&w);
+		h.xfer = word(1) | 1;
+		lie.xfer = h.xfer + lies[i].add;
+		liar_send(&w.l, 0, &lie, lie.len);
+		assert_closed(lies[i].what, w.l.tx[0]);
+		liar_send(&w.l, 1, &h, h.len);
+		assert_verdict(lies[i].what, finish(w.recv), 0);
+		w.recv = NULL;
+		assert_goes_on(&w.l, lies[i].what);
+		heard_close(&w);
+	}
+	assert_witness_is_well();
+}
+
+/* More bytes than its last chunk has said, and its last chunk twice. */
+static void
+in_the_sum_of_chunks(void **state)
+{
+	static const uint32_t second[] = { 1, TCPX_LANE_LAST }; /* of one that ends with its first unit */
+
+	(void)state;
+	for (size_t i = 0; i < ITEMS(second); i++) {
+		struct tcpx_head h = { .chunk = 0, .len = UNIT, .generation = 1, .seq = 1 };
+		struct heard w;
+
+		heard_open(&w);
+		h.xfer = word(1) | 1;
+		liar_send(&w.l, 0, &h, h.len);
+		h.chunk = 1 | TCPX_LANE_LAST;
+		h.seq = 2;
+		liar_send(&w.l, 0, &h, h.len);
+		assert_verdict("an honest message", finish(w.recv), 0);
+		w.recv = NULL;
+		h.chunk = second[i];
+		h.channel = 1;
+		h.seq = 1;
+		liar_send(&w.l, 1, &h, h.len);
+		assert_closed("a chunk of a message that has ended", w.l.tx[1]);
+		assert_goes_on(&w.l, "a chunk of a message that has ended");
+		heard_close(&w);
+	}
+	assert_witness_is_well();
+}
+
+/* ---- without end ---- */
+
+/* @count lanes that nobody listens for, the next numbers. */
+static void
+say_many(struct liar *l, uint32_t *number, uint32_t count)
+{
+	uint8_t room[TCPX_FRAME_HEAD + 24];
+	struct tcpx_lane_opening o = { .key = { 7 } };
+	struct tcpx_buf b;
+
+	for (; count; count--) {
+		o.lane = word(++*number);
+		tcpx_frame_head_write(room, TCPX_FR_LANE_OPEN, ++l->number, 24);
+		tcpx_buf_init(&b, room + TCPX_FRAME_HEAD, 24);
+		tcpx_lane_opening_write(&b, &o);
+		foe_say(&l->f, room, sizeof(room));
+	}
+}
+
+static void
+say_ack(struct liar *l, uint64_t number)
+{
+	uint8_t room[8];
+	struct tcpx_buf b;
+
+	tcpx_buf_init(&b, room, sizeof(room));
+	tcpx_buf_put_u64(&b, number);
+	liar_put_as(l, TCPX_FR_ACK, 0, room, sizeof(room));
+}
+
+static void
+a_flood_of_lanes(void **state)
+{
+	uint32_t number = 0;
+	uint64_t before;
+	tcpx_peer *from;
+	struct liar l;
+
+	(void)state;
+	liar_open(&l, lies_world()->host);
+	assert_ok(tcpx_peer_find(lies_world()->host, "liar", &from));
+	before = tcpx_quota_used(&from->kept);
+	while (number < 5000) {
+		say_many(&l, &number, BATCH);
+		for (int i = 0; i < BATCH; i++)
+			assert_int_equal(answer(&l), -ENOENT);
+		say_ack(&l, number); /* HANDLES and READY were before these answers */
+	}
+	assert_goes_on(&l, "5000 lanes that nobody listens for");
+	assert_in_range(tcpx_quota_used(&from->kept), 0, before + 3 * BATCH * sizeof(struct tcpx_lane_failure));
+	tcpx_peer_free(from);
+	liar_close(&l);
+	assert_witness_is_well();
+}
+
+/* The host keeps what it has answered, up to its limit. Then there is no room for a last word, either. */
+static void
+a_flood_without_acknowledgements(void **state)
+{
+	struct tcpx_peer_info info = { .struct_size = sizeof(info) };
+	uint8_t payload[TCPX_FRAME_MAX];
+	uint32_t number = 0;
+	uint64_t kept = 0;
+	tcpx_peer *from;
+	struct liar l;
+	size_t len;
+
+	(void)state;
+	liar_open(&l, lies_world()->host);
+	assert_ok(tcpx_peer_find(lies_world()->host, "liar", &from));
+	for (;; kept += TCPX_FRAME_HEAD + len) {
+		if (kept == 0 || kept / (TCPX_FRAME_HEAD + len) % BATCH == 0)
+			say_many(&l, &number, BATCH);
+		if (!foe_get(&l.f, TCPX_FR_LANE_FAIL, payload, &len))
+			break;
+	}
+	assert_in_range(kept, 1, TCPX_CTRL_MAX);
+	assert_ok(tcpx_peer_query(from, &info));
+	assert_verdict("answers that are not acknowledged", info.status, TCPX_ELIMIT);
+	tcpx_peer_free(from);
+	liar_close(&l);
+	assert_witness_is_well();
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(in_lane_open),	 cmocka_unit_test(opened_twice),
+		cmocka_unit_test(in_lane_post),	 cmocka_unit_test(in_lane_fail),
+		cmocka_unit_test(in_lane_close), cmocka_unit_test(in_a_payload),
+		cmocka_unit_test(in_a_chunk),	 cmocka_unit_test(in_the_sum_of_chunks),
+		cmocka_unit_test(a_flood_of_lanes), cmocka_unit_test(a_flood_without_acknowledgements),
+	};
+
+	return cmocka_run_group_tests(tests, lies_begin, lies_end);
+}
