@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "judge.h"
 #include "tcpx/tcpx.h"
 
 enum { ALONE, LISTS, NOTES, OPENS, READS, PHASES, DONE };
@@ -33,6 +34,7 @@ struct state {
 	_Atomic uint64_t bulk_bytes[PHASES], asked[PHASES], refused[PHASES];
 	uint32_t samples[PHASES];
 	float us[PHASES][SAMPLES];
+	double turn_us[PHASES]; /* the server's longest */
 	uint64_t kept; /* the server's own count, at most */
 };
 
@@ -122,11 +124,18 @@ be_server(struct state *s)
 
 	if (rc)
 		fail("region", rc);
+	judge_turns(e);
 	s->region_len = (uint32_t)len;
 	s->server = getpid();
 	s->port = tcpx_port(e);
 	while (s->phase < DONE) {
+		int phase = s->phase;
+		double us;
+
 		usleep(50000);
+		us = judge_turn_us();
+		if (phase >= 0 && phase < PHASES && phase == s->phase && us > s->turn_us[phase])
+			s->turn_us[phase] = us;
 		take_notes(e, s->resting);
 		if (tcpx_query(e, &c) == 0 && c.memory_bytes > s->kept)
 			s->kept = c.memory_bytes;
@@ -230,31 +239,6 @@ note_on(struct state *s, const char *address)
 
 /* ---- the judge ---- */
 
-static long
-resident_kib(pid_t pid)
-{
-	char path[64], line[128];
-	long kib = 0;
-	FILE *f;
-
-	snprintf(path, sizeof(path), "/proc/%d/status", pid);
-	f = fopen(path, "r");
-	while (f && fgets(line, sizeof(line), f))
-		if (sscanf(line, "VmRSS: %ld", &kib) == 1)
-			break;
-	if (f)
-		fclose(f);
-	return kib;
-}
-
-static int
-by_size(const void *a, const void *b)
-{
-	float x = *(const float *)a, y = *(const float *)b;
-
-	return (x > y) - (x < y);
-}
-
 /* Seconds until the server's memory is back, or @most. */
 static double
 until_back(pid_t server, long before, unsigned most)
@@ -264,7 +248,7 @@ until_back(pid_t server, long before, unsigned most)
 	do {
 		usleep(50000);
 		ns = tcpx_clock_now(&tcpx_clock_system) - begin_ns;
-	} while (resident_kib(server) > before + BACK_KIB && ns < most * TCPX_SEC);
+	} while (judge_resident_kib(server) > before + BACK_KIB && ns < most * TCPX_SEC);
 	return (double)ns / 1e9;
 }
 
@@ -276,8 +260,8 @@ judge(struct state *s, unsigned seconds, unsigned rest)
 
 	while (s->phase < 0 || !s->samples[ALONE])
 		usleep(1000);
-	printf("%-6s %9s %9s %9s %7s %12s %9s %9s %9s %7s\n", "", "READ GB/s", "p50 us", "p99 us",
-	       "times", "asked", "refused", "KiB most", "KiB then", "after s");
+	printf("%-6s %9s %9s %9s %7s %8s %12s %9s %9s %9s %7s\n", "", "READ GB/s", "p50 us", "p99 us",
+	       "times", "turn us", "asked", "refused", "KiB most", "KiB then", "after s");
 	for (int i = 0; i < PHASES; i++) {
 		uint64_t begin_ns = tcpx_clock_now(&tcpx_clock_system);
 		long most = 0, now;
@@ -288,24 +272,25 @@ judge(struct state *s, unsigned seconds, unsigned rest)
 		s->resting = 0;
 		for (unsigned k = 0; k < seconds * 20; k++) {
 			usleep(50000);
-			now = resident_kib(s->server);
+			now = judge_resident_kib(s->server);
 			most = now > most ? now : most;
 		}
 		s->resting = 1; /* the greedy one leaves at the next phase */
 		took = (double)(tcpx_clock_now(&tcpx_clock_system) - begin_ns) / 1e9;
 		n = s->samples[i];
-		qsort(s->us[i], n, sizeof(float), by_size);
+		judge_sort(s->us[i], n);
 		if (i == ALONE && n)
 			alone_us = s->us[i][n * 99 / 100];
 		if (i == ALONE)
 			before = most;
 		s->phase = i + 1;
 		back = until_back(s->server, before, rest);
-		printf("%-6s %9.4f %9.0f %9.0f %7.2f %12llu %9llu %9ld %9ld %7.1f\n", kinds[i],
+		printf("%-6s %9.4f %9.0f %9.0f %7.2f %8.0f %12llu %9llu %9ld %9ld %7.1f\n", kinds[i],
 		       (double)s->bulk_bytes[i] / took / 1e9, n ? s->us[i][n / 2] : 0,
 		       n ? s->us[i][n * 99 / 100] : 0, n ? s->us[i][n * 99 / 100] / alone_us : 0,
+		       s->turn_us[i],
 		       (unsigned long long)s->asked[i], (unsigned long long)s->refused[i], most,
-		       resident_kib(s->server), back);
+		       judge_resident_kib(s->server), back);
 	}
 	printf("kept for peers, by the server's count: at most %llu KiB\n",
 	       (unsigned long long)s->kept / 1024);

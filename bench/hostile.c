@@ -20,6 +20,7 @@
 
 #include "base/clock.h"
 #include "hostile.h"
+#include "judge.h"
 #include "tcpx/tcpx.h"
 
 #define BULK  (8u << 20)
@@ -289,31 +290,6 @@ be_generator(struct shared *s, uint32_t rate)
 
 /* ---- the report ---- */
 
-static long
-resident_kib(pid_t pid)
-{
-	char path[64], line[128];
-	long kib = 0;
-	FILE *f;
-
-	snprintf(path, sizeof(path), "/proc/%d/status", pid);
-	f = fopen(path, "r");
-	while (f && fgets(line, sizeof(line), f))
-		if (sscanf(line, "VmRSS: %ld", &kib) == 1)
-			break;
-	if (f)
-		fclose(f);
-	return kib;
-}
-
-static int
-by_size(const void *a, const void *b)
-{
-	float x = *(const float *)a, y = *(const float *)b;
-
-	return (x > y) - (x < y);
-}
-
 static void
 report(struct shared *s, const double *seconds, const uint32_t *made, long before, long during,
        long after)
@@ -324,14 +300,14 @@ report(struct shared *s, const double *seconds, const uint32_t *made, long befor
 	for (int i = 0; i < PHASES; i++) {
 		uint32_t n = s->sample_count[i];
 
-		qsort(s->sample_us[i], n, sizeof(float), by_size);
+		judge_sort(s->sample_us[i], n);
 		Bps[i] = (double)s->bulk_bytes[i] / seconds[i];
 		p99[i] = n ? s->sample_us[i][n * 99 / 100] : 0;
 		printf("%-22s %5.1f s, %6u connections: WRITE %5.2f GB/s; READ of 16 bytes: median %.0f "
 		       "us, p99 %.0f, longest %.0f (%u)\n", name[i], seconds[i], made[i], Bps[i] / 1e9,
 		       n ? s->sample_us[i][n / 2] : 0, p99[i], n ? s->sample_us[i][n - 1] : 0, n);
 	}
-	qsort(s->honest_ms, s->honest_count, sizeof(float), by_size);
+	judge_sort(s->honest_ms, s->honest_count);
 	printf("WRITE: %.3f of that beside the dummy's load; p99: %.2f times\n", Bps[2] / Bps[1],
 	       p99[2] / p99[1]);
 	printf("honest ones: %u, %u failed, median %.1f ms, longest %.1f ms\n", s->honest_count,
@@ -383,7 +359,7 @@ main(int argc, char **argv)
 	memset(s->sample_us[0], 0, sizeof(s->sample_us[0]));
 	s->sample_count[0] = 0;
 	s->bulk_bytes[0] = 0;
-	before = resident_kib(server);
+	before = judge_resident_kib(server);
 	for (int i = 0; i < PHASES; i++) {
 		uint64_t from_ns = tcpx_clock_now(&tcpx_clock_system);
 		uint32_t first = s->made;
@@ -391,14 +367,14 @@ main(int argc, char **argv)
 		s->phase = i;
 		for (int k = 0; k < (i ? length : length / 4 + 1) * 10; k++) {
 			usleep(100000);
-			during = resident_kib(server) > during ? resident_kib(server) : during;
+			during = judge_resident_kib(server) > during ? judge_resident_kib(server) : during;
 		}
 		seconds[i] = (double)(tcpx_clock_now(&tcpx_clock_system) - from_ns) / 1e9;
 		made[i] = s->made - first;
 	}
 	s->phase = PHASE_AFTER;
 	sleep(6); /* TCPX_HANDSHAKE_MS and a little */
-	report(s, seconds, made, before, during, resident_kib(server));
+	report(s, seconds, made, before, during, judge_resident_kib(server));
 	s->phase = PHASE_END;
 	while (wait(NULL) > 0)
 		;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A peer that knows the secret, has a valid key, and keeps none of a sender's rules: it puts frames
- * on the control stream by hand. unruly serve FILE says each 100 ms what it keeps, and takes no note.
+ * on the control stream by hand. unruly serve FILE says each 100 ms what it keeps, and its longest turn, and takes no
+ * note.
  * Of the others each gets ADDRESS FILE SECONDS: unruly read (16 bytes, each millisecond), unruly
  * bulk (READs of 1 MiB), and those who take: lists, notes, sends (kept as long as they may), repeat
  * (lists refused at their last entry), tiny (OPENs of a wrong key), pings; all: tiny, pings, sends
@@ -22,6 +23,7 @@
 #include "core/memory/region.h"
 #include "core/session/control.h"
 #include "core/session/session.h"
+#include "judge.h"
 #include "proto/runs.h"
 #include "tcpx/tcpx.h"
 
@@ -86,21 +88,6 @@ end_it(int sig)
 	told_to_end = 1;
 }
 
-static long
-resident_kib(void)
-{
-	FILE *f = fopen("/proc/self/status", "r");
-	char line[128];
-	long kib = 0;
-
-	while (f && fgets(line, sizeof(line), f))
-		if (sscanf(line, "VmRSS: %ld", &kib) == 1)
-			break;
-	if (f)
-		fclose(f);
-	return kib;
-}
-
 static void
 tell(tcpx_engine *e, uint64_t region, const char *path)
 {
@@ -132,6 +119,7 @@ serve(const char *path)
 
 	if (rc)
 		fail("region", rc);
+	judge_turns(e);
 	tell(e, region, path);
 	signal(SIGTERM, end_it);
 	setvbuf(stdout, NULL, _IOLBF, 0);
@@ -139,9 +127,9 @@ serve(const char *path)
 		rc = tcpx_query(e, &c);
 		if (rc)
 			fail("query", rc);
-		printf("sessions %u kept %llu KiB resident %ld KiB refused %llu\n", c.sessions,
-		       (unsigned long long)c.memory_bytes / 1024, resident_kib(),
-		       (unsigned long long)c.refused);
+		printf("sessions %u kept %llu KiB resident %ld KiB refused %llu turn %.0f us\n", c.sessions,
+		       (unsigned long long)c.memory_bytes / 1024, judge_resident_kib(getpid()),
+		       (unsigned long long)c.refused, judge_turn_us());
 		usleep(100000);
 	}
 	tcpx_close(e);
@@ -192,14 +180,6 @@ reach(struct guest *g, const char *address, const char *path)
 	return true;
 }
 
-static int
-by_size(const void *a, const void *b)
-{
-	float x = *(const float *)a, y = *(const float *)b;
-
-	return (x > y) - (x < y);
-}
-
 static void
 read_small(struct guest *g)
 {
@@ -220,7 +200,7 @@ read_small(struct guest *g)
 		us[n++] = (float)(tcpx_clock_now(&tcpx_clock_system) - from_ns) / 1000;
 		usleep(1000);
 	}
-	qsort(us, n, sizeof(*us), by_size);
+	judge_sort(us, n);
 	printf("READs %u median %.0f us p99 %.0f us longest %.0f us\n", n, us[n / 2], us[n * 99 / 100],
 	       us[n - 1]);
 	free(us);
