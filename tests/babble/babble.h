@@ -19,6 +19,7 @@
 #include "fake/plain_seal.h"
 #include "proto/ctrl.h"
 #include "proto/frame.h"
+#include "proto/lane.h"
 #include "proto/runs.h"
 #include "seal/secret.h"
 #include "tcpx/tcpx.h"
@@ -28,6 +29,8 @@
 #define BABBLE_KNOWN  16      /* transfers that a babbler remembers, of each side */
 #define BABBLE_XFERS  12      /* that the host has open with babblers */
 #define BABBLE_MEMORY (256u << 10)
+#define BABBLE_LANES  4       /* of the host at a time, with as many messages open each */
+#define BABBLE_LANE_DEEP 4
 #define BABBLE_NEVER  UINT64_MAX
 
 enum stage {
@@ -45,6 +48,14 @@ struct known {
 	uint8_t op;
 	uint32_t chunk;
 	uint32_t next;           /* the first chunk that was not sent */
+};
+
+/* A lane as a babbler knows it. */
+struct known_lane {
+	uint64_t word;
+	bool host_sends;
+	uint64_t announced, sent;
+	uint64_t len[TCPX_LANE_SLOTS]; /* of the host's receives */
 };
 
 /* A list that is being said. */
@@ -105,17 +116,30 @@ struct babbler {
 	uint32_t chunk_max;      /* as its HELLO says */
 	struct known mine[BABBLE_KNOWN], hosts[BABBLE_KNOWN];
 	uint32_t mine_count, hosts_count;
+	struct known_lane lane[BABBLE_KNOWN];
+	uint32_t lane_count, lanes_opened;
 	uint64_t said;
 };
 
 struct babble_totals {
 	uint64_t worlds, sessions, resumes, frames, lies, refused, transfers, bytes;
+	uint64_t lanes, messages; /* of the host with babblers; the second: that succeeded */
 };
 
 /* What the host's application does with a babbler. */
 struct deal {
 	tcpx_xfer *xfer;
 	uint64_t until_ns; /* cancelled then; BABBLE_NEVER: not */
+};
+
+/* A lane of the host's with a babbler. */
+struct lane_deal {
+	tcpx_lane *lane; /* NULL: none now */
+	bool sends;
+	uint8_t key[TCPX_LANE_KEY]; /* of its newest receiving end: babblers know it */
+	tcpx_xfer *xfer[BABBLE_LANE_DEEP];
+	uint32_t top[BABBLE_LANE_DEEP]; /* the longest receive there */
+	uint64_t until_ns;
 };
 
 /* A transfer between guest and host, which must succeed. */
@@ -146,6 +170,10 @@ struct world {
 	uint64_t shared_id;
 	struct tcpx_region_ref shared_ref, guest_ref; /* the second with a wrong key */
 	struct deal deal[BABBLE_XFERS];
+	bool lanes;                     /* this world has some */
+	struct lane_deal lane[BABBLE_LANES];
+	uint8_t *lane_mem;              /* of the host */
+	uint64_t lane_region;
 	struct errand errand[BABBLE_ERRANDS];
 	struct babbler babbler[BABBLERS];
 	uint32_t babblers;
@@ -171,6 +199,16 @@ uint64_t babble_host_next_ns(const struct world *w);
 /* All transfers with babblers have ended, those of the guest too. */
 bool babble_host_ended(const struct world *w);
 void babble_host_end(struct world *w);
+/* A handle, which the caller gives back; NULL: it cannot be had now. */
+tcpx_peer *babble_some_babbler(struct world *w);
+
+/* ---- lanes.c: those of the host, and a babbler's words about them ---- */
+int babble_lanes_begin(struct world *w);
+void babble_lanes_do(struct world *w);
+uint64_t babble_lanes_next_ns(const struct world *w);
+void babble_lanes_end(struct world *w);
+void babbler_say_lane(struct babbler *b);
+void babbler_hear_lane(struct babbler *b, uint8_t type, struct tcpx_buf *payload);
 
 /* ---- peer.c: a babbler's connection ---- */
 int babbler_begin(struct world *w, int number);
@@ -200,6 +238,8 @@ void babbler_hear(struct babbler *b, uint8_t type, struct tcpx_buf *payload);
 void babbler_data_read(struct babbler *b);
 /* Sends a chunk of one of its transfers, or anything. */
 void babbler_data_say(struct babbler *b);
+/* The same of a lane's message. */
+void babbler_data_lane(struct babbler *b, uint64_t id, uint32_t chunk, uint32_t len);
 /* With its listener, or its attempt to connect; the next generation may begin. */
 void babbler_close_chan(struct babbler *b, struct babble_chan *c);
 void babbler_data_end(struct babbler *b);

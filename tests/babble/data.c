@@ -173,6 +173,35 @@ send_bare(struct babbler *b, struct babble_chan *c, struct tcpx_head *h)
 	babbler_put(b, TCPX_FR_MESSAGE, &out, false);
 }
 
+/* Everything in @h but what it carries is filled in here. */
+static void
+send_next(struct babbler *b, struct babble_chan *c, struct tcpx_head *h)
+{
+	h->channel = (uint16_t)babbler_tell(b, c->id.channel);
+	h->generation = (uint16_t)babbler_tell(b, c->id.generation);
+	h->seq = babbler_tell(b, ++c->seq);
+	if (b->world->ops->comm)
+		send_bare(b, c, h);
+	else
+		send_in_band(b, c, h);
+	if (babble_one_in(b->world, 200))
+		babbler_close_chan(b, c);
+}
+
+void
+babbler_data_lane(struct babbler *b, uint64_t id, uint32_t chunk, uint32_t len)
+{
+	struct babble_chan *c = some_sending(b);
+	struct tcpx_head h = { .summed = b->sums != babbler_lies(b) };
+
+	if (!c)
+		return;
+	h.xfer = babbler_tell(b, id);
+	h.chunk = (uint32_t)babbler_tell(b, chunk);
+	h.len = (uint32_t)babbler_tell(b, len);
+	send_next(b, c, &h);
+}
+
 void
 babbler_data_say(struct babbler *b)
 {
@@ -198,13 +227,5 @@ babbler_data_say(struct babbler *b)
 	h.len = (uint32_t)(h.chunk + 1 == chunks ? k->total - (chunks - 1) * k->chunk : k->chunk);
 	h.chunk = (uint32_t)babbler_tell(b, h.chunk);
 	h.len = (uint32_t)babbler_tell(b, h.len);
-	h.channel = (uint16_t)babbler_tell(b, c->id.channel);
-	h.generation = (uint16_t)babbler_tell(b, c->id.generation);
-	h.seq = babbler_tell(b, ++c->seq);
-	if (b->world->ops->comm)
-		send_bare(b, c, &h);
-	else
-		send_in_band(b, c, &h);
-	if (babble_one_in(b->world, 200))
-		babbler_close_chan(b, c);
+	send_next(b, c, &h);
 }

@@ -90,6 +90,8 @@ babble_host_begin(struct world *w)
 		rc = name_of_region(w->host, w->region[0], &w->guest_ref);
 	w->guest_ref.key[5] ^= 4;
 	if (rc == 0)
+		rc = babble_lanes_begin(w);
+	if (rc == 0)
 		rc = know(w->guest, w->host, &w->to_host);
 	if (rc == 0)
 		rc = know(w->host, w->guest, &w->to_guest);
@@ -155,8 +157,8 @@ judge(struct world *w, struct errand *x, uint64_t now_ns)
 
 /* ---- between host and babblers ---- */
 
-static tcpx_peer *
-some_babbler(struct world *w)
+tcpx_peer *
+babble_some_babbler(struct world *w)
 {
 	const struct babbler *b = &w->babbler[babble_between(w, 0, w->babblers - 1)];
 	char name[32];
@@ -208,7 +210,7 @@ some_deal(struct world *w, tcpx_peer *p, struct deal *d)
 static void
 deal_more(struct world *w, struct deal *d, uint64_t now_ns)
 {
-	tcpx_peer *p = some_babbler(w);
+	tcpx_peer *p = babble_some_babbler(w);
 
 	if (!p)
 		return;
@@ -253,6 +255,7 @@ babble_host_do(struct world *w)
 		if (!d->xfer && !w->gone && babble_one_in(w, 200))
 			deal_more(w, d, now_ns);
 	}
+	babble_lanes_do(w);
 	take_notes(w, w->host);
 	take_notes(w, w->guest);
 }
@@ -268,7 +271,7 @@ babble_host_next_ns(const struct world *w)
 	for (int i = 0; i < BABBLE_XFERS; i++)
 		if (w->deal[i].xfer && w->deal[i].until_ns < next)
 			next = w->deal[i].until_ns;
-	return next;
+	return babble_lanes_next_ns(w) < next ? babble_lanes_next_ns(w) : next;
 }
 
 bool
@@ -303,6 +306,7 @@ void
 babble_host_end(struct world *w)
 {
 	compare(w);
+	babble_lanes_end(w);
 	for (int i = 0; i < BABBLE_ERRANDS; i++) {
 		tcpx_xfer_free(w->errand[i].xfer);
 		tcpx_xfer_free(w->errand[i].recv);

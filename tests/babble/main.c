@@ -91,6 +91,7 @@ main(int argc, char **argv)
 	printf("# %" PRIu64 " worlds, %" PRIu64 " bad; %" PRIu64 " sessions of babblers, %" PRIu64
 	       " resumed, %" PRIu64 " refused or ended; %" PRIu64 " frames, %" PRIu64 " lies\n",
 	       t.worlds, bad, t.sessions, t.resumes, t.refused, t.frames, t.lies);
-	printf("# %" PRIu64 " transfers of others, %.1f MB\n", t.transfers, (double)t.bytes / 1e6);
+	printf("# %" PRIu64 " transfers of others, %.1f MB; %" PRIu64 " lanes, %" PRIu64
+	       " of their messages succeeded\n", t.transfers, (double)t.bytes / 1e6, t.lanes, t.messages);
 	return bad ? 1 : 0;
 }

@@ -41,6 +41,7 @@ forget_session(struct babbler *b)
 	b->begun = b->handles_came = b->ready_sent = b->sums = b->resuming = b->resumed_lie = false;
 	b->opened = b->listing = 0;
 	b->mine_count = b->hosts_count = b->epoch = b->count = 0;
+	b->lane_count = b->lanes_opened = 0;
 }
 
 void

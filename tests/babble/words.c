@@ -321,6 +321,10 @@ say_something(struct babbler *b)
 {
 	struct known *k;
 
+	if (b->world->lanes && babble_one_in(b->world, 3)) {
+		babbler_say_lane(b);
+		return;
+	}
 	switch (babble_between(b->world, 0, 19)) {
 	case 0 ... 4:
 		say_open(b);
@@ -434,6 +438,9 @@ babbler_hear(struct babbler *b, uint8_t type, struct tcpx_buf *in)
 		break;
 	case TCPX_FR_CHANNEL_HANDLE:
 		babbler_take_handle(b, in);
+		break;
+	case TCPX_FR_LANE_OPEN ... TCPX_FR_LANE_CLOSE:
+		babbler_hear_lane(b, type, in);
 		break;
 	default:
 		break;

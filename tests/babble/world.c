@@ -273,6 +273,7 @@ take_apart(struct world *w, bool made)
 	free(w->mem[0]);
 	free(w->mem[1]);
 	free(w->shared);
+	free(w->lane_mem);
 	tcpx_fabric_free(w->fabric);
 	plain_seal_close(w->secret.lib);
 }

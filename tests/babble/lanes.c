@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Lanes in a world: those of the host's application with babblers, and the words of babblers about
+ * them. Bytes around the host's receives stay, whatever is said; all of its messages end.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "babble/babble.h"
+
+#define PLACE 8192u /* of a message in the host's memory; the rest of it stays as it was */
+#define MOST  8000u
+#define OLD   0xa5
+
+/* ---- the host ---- */
+
+static uint8_t *
+place_of(const struct world *w, int lane, int message)
+{
+	return w->lane_mem + (size_t)(lane * BABBLE_LANE_DEEP + message) * PLACE;
+}
+
+int
+babble_lanes_begin(struct world *w)
+{
+	const size_t all = BABBLE_LANES * BABBLE_LANE_DEEP * PLACE;
+
+	/* other seeds are as they were before there were lanes: some are kept for what they found */
+	w->lanes = w->seed % 3 == 0;
+	w->lane_mem = malloc(all);
+	if (!w->lane_mem)
+		return -ENOMEM;
+	memset(w->lane_mem, OLD, all);
+	return w->lanes ? tcpx_mem_register(w->host, w->lane_mem, all, TCPX_MEM_LOCAL, &w->lane_region)
+			: 0;
+}
+
+static void
+begin(struct world *w, struct lane_deal *d, uint64_t now_ns)
+{
+	tcpx_peer *p = NULL;
+	uint8_t key[TCPX_LANE_KEY] = { 1 };
+	int rc;
+
+	d->sends = babble_one_in(w, 2);
+	d->until_ns = now_ns + babble_between(w, 0, 100 * TCPX_MS);
+	if (d->sends && !(p = babble_some_babbler(w)))
+		return;
+	rc = d->sends ? tcpx_lane_open(p, key, &d->lane) : tcpx_lane_listen(w->host, d->key, &d->lane);
+	if (rc)
+		d->lane = NULL;
+	w->totals->lanes += !rc;
+	tcpx_peer_free(p);
+}
+
+static void
+post(struct world *w, struct lane_deal *d, int i)
+{
+	uint32_t len = (uint32_t)babble_between(w, 0, MOST);
+	uint64_t at = (uint64_t)(place_of(w, (int)(d - w->lane), i) - w->lane_mem);
+
+	if (tcpx_lane_post(d->lane, w->lane_region, at, len, &d->xfer[i]))
+		d->xfer[i] = NULL;
+	else if (!d->sends && len > d->top[i])
+		d->top[i] = len;
+}
+
+static void
+close_lane(struct world *w, struct lane_deal *d)
+{
+	tcpx_lane_close(d->lane);
+	d->lane = NULL;
+	for (int i = 0; i < BABBLE_LANE_DEEP; i++) {
+		if (d->xfer[i] && tcpx_test(d->xfer[i]) == -EAGAIN)
+			babble_fail(w, "a message goes on after its lane was closed");
+		tcpx_xfer_free(d->xfer[i]);
+		d->xfer[i] = NULL;
+	}
+}
+
+void
+babble_lanes_do(struct world *w)
+{
+	uint64_t now_ns = tcpx_fabric_now(w->fabric);
+
+	for (int i = 0; w->lanes && i < BABBLE_LANES; i++) {
+		struct lane_deal *d = &w->lane[i];
+
+		for (int k = 0; d->lane && k < BABBLE_LANE_DEEP; k++) {
+			if (d->xfer[k] && tcpx_test(d->xfer[k]) != -EAGAIN) {
+				w->totals->messages += tcpx_test(d->xfer[k]) == 0;
+				tcpx_xfer_free(d->xfer[k]);
+				d->xfer[k] = NULL;
+			}
+			if (!d->xfer[k] && babble_one_in(w, 8))
+				post(w, d, k);
+		}
+		if (d->lane && (w->gone || now_ns >= d->until_ns))
+			close_lane(w, d);
+		else if (!d->lane && !w->gone && babble_one_in(w, 50))
+			begin(w, d, now_ns);
+	}
+}
+
+uint64_t
+babble_lanes_next_ns(const struct world *w)
+{
+	uint64_t next = BABBLE_NEVER;
+
+	for (int i = 0; i < BABBLE_LANES; i++)
+		if (w->lane[i].lane && w->lane[i].until_ns < next)
+			next = w->lane[i].until_ns;
+	return next;
+}
+
+void
+babble_lanes_end(struct world *w)
+{
+	for (int i = 0; i < BABBLE_LANES; i++) {
+		struct lane_deal *d = &w->lane[i];
+
+		close_lane(w, d);
+		for (int k = 0; k < BABBLE_LANE_DEEP; k++)
+			for (uint32_t at = d->top[k]; at < PLACE; at++)
+				if (place_of(w, i, k)[at] != OLD)
+					babble_fail(w, "a byte behind a receive of a lane has changed");
+	}
+}
+
+/* ---- a babbler ---- */
+
+static struct known_lane *
+find(struct babbler *b, uint64_t word)
+{
+	for (uint32_t i = 0; i < b->lane_count; i++)
+		if (b->lane[i].word == word)
+			return &b->lane[i];
+	return NULL;
+}
+
+static void
+forget(struct babbler *b, uint64_t word)
+{
+	struct known_lane *l = find(b, word);
+
+	if (l)
+		*l = b->lane[--b->lane_count];
+}
+
+static void
+remember(struct babbler *b, uint64_t word, bool host_sends)
+{
+	if (b->lane_count == BABBLE_KNOWN)
+		b->lane_count--;
+	b->lane[b->lane_count++] = (struct known_lane){ .word = word, .host_sends = host_sends };
+}
+
+static void
+say_open(struct babbler *b)
+{
+	struct world *w = b->world;
+	struct tcpx_lane_opening o = { .lane = tcpx_lane_word(!b->opener, ++b->lanes_opened) };
+	uint8_t room[64];
+	struct tcpx_buf out;
+
+	memcpy(o.key, w->lane[babble_between(w, 0, BABBLE_LANES - 1)].key, sizeof(o.key));
+	remember(b, o.lane, false);
+	o.lane = babbler_tell(b, o.lane);
+	o.key[0] ^= babbler_lies(b);
+	tcpx_buf_init(&out, room, sizeof(room));
+	tcpx_lane_opening_write(&out, &o);
+	babbler_put(b, TCPX_FR_LANE_OPEN, &out, false);
+}
+
+static void
+say_posts(struct babbler *b, struct known_lane *l, uint16_t count)
+{
+	struct tcpx_lane_posts p = { .lane = babbler_tell(b, l->word), .count = count };
+	uint8_t room[1024];
+	struct tcpx_buf out;
+
+	p.first = babbler_tell(b, l->announced + 1);
+	for (uint16_t i = 0; i < count; i++)
+		p.len[i] = babbler_tell(b, MOST);
+	l->announced += count;
+	tcpx_buf_init(&out, room, sizeof(room));
+	tcpx_lane_posts_write(&out, &p);
+	babbler_put(b, TCPX_FR_LANE_POST, &out, false);
+}
+
+static void
+say_fail(struct babbler *b, const struct known_lane *l)
+{
+	struct tcpx_lane_failure f = { babbler_tell(b, l->word), !l->host_sends != babbler_lies(b),
+				       (int)-babble_between(b->world, 1, 1400), "so it is" };
+	uint8_t room[512];
+	struct tcpx_buf out;
+
+	tcpx_buf_init(&out, room, sizeof(room));
+	tcpx_lane_failure_write(&out, &f);
+	forget(b, l->word);
+	babbler_put(b, TCPX_FR_LANE_FAIL, &out, false);
+}
+
+static void
+say_close(struct babbler *b, uint64_t word)
+{
+	uint8_t room[8];
+	struct tcpx_buf out;
+
+	tcpx_buf_init(&out, room, sizeof(room));
+	tcpx_buf_put_u64(&out, babbler_tell(b, word));
+	forget(b, word);
+	babbler_put(b, TCPX_FR_LANE_CLOSE, &out, false);
+}
+
+/* The next message, in a chunk or two. */
+static void
+say_message(struct babbler *b, struct known_lane *l)
+{
+	uint64_t id, len;
+
+	if (l->host_sends || (l->sent == l->announced && !babbler_lies(b)))
+		return;
+	id = l->word | (babbler_tell(b, ++l->sent) & TCPX_LANE_SEQ);
+	len = l->len[l->sent % TCPX_LANE_SLOTS];
+	len = babbler_lies(b) ? len + 1 : babble_between(b->world, 0, len);
+	if (len > TCPX_LANE_UNIT && babble_one_in(b->world, 2)) {
+		babbler_data_lane(b, id, 0, TCPX_LANE_UNIT);
+		babbler_data_lane(b, id, 1 | TCPX_LANE_LAST, (uint32_t)len - TCPX_LANE_UNIT);
+		return;
+	}
+	babbler_data_lane(b, id, TCPX_LANE_LAST, (uint32_t)len);
+}
+
+void
+babbler_say_lane(struct babbler *b)
+{
+	struct world *w = b->world;
+	struct known_lane none = { .word = tcpx_rng_next(&w->rng), .host_sends = babble_one_in(w, 2) };
+	struct known_lane *l = b->lane_count ? &b->lane[babble_between(w, 0, b->lane_count - 1)] : NULL;
+
+	if (!l && babbler_lies(b))
+		l = &none;
+	switch (babble_between(w, 0, 19)) {
+	case 0 ... 3:
+		say_open(b);
+		break;
+	case 4:
+		if (l)
+			say_fail(b, l);
+		break;
+	case 5:
+		if (l)
+			say_close(b, l->word);
+		break;
+	case 6 ... 10:
+		if (l && (l->host_sends != babbler_lies(b)) && l->announced < 60)
+			say_posts(b, l, (uint16_t)babble_between(w, 0, 4));
+		break;
+	default:
+		if (l)
+			say_message(b, l);
+	}
+}
+
+static void
+hear_posts(struct babbler *b, const struct tcpx_lane_posts *p)
+{
+	struct known_lane *l = find(b, p->lane);
+
+	for (uint16_t i = 0; l && i < p->count; i++)
+		l->len[++l->announced % TCPX_LANE_SLOTS] = p->len[i];
+}
+
+void
+babbler_hear_lane(struct babbler *b, uint8_t type, struct tcpx_buf *in)
+{
+	struct tcpx_lane_opening o;
+	struct tcpx_lane_posts p;
+	struct tcpx_lane_failure f;
+
+	switch (type) {
+	case TCPX_FR_LANE_OPEN:
+		if (tcpx_lane_opening_read(in, &o) != 0) {
+			babble_fail(b->world, "the host's LANE_OPEN is none");
+			return;
+		}
+		remember(b, o.lane, true);
+		say_posts(b, find(b, o.lane), 0);
+		break;
+	case TCPX_FR_LANE_POST:
+		if (tcpx_lane_posts_read(in, &p) != 0)
+			babble_fail(b->world, "the host's LANE_POST is none");
+		else
+			hear_posts(b, &p);
+		break;
+	case TCPX_FR_LANE_FAIL:
+		if (tcpx_lane_failure_read(in, &f) != 0)
+			babble_fail(b->world, "the host's LANE_FAIL is none");
+		else if (f.sending || babble_one_in(b->world, 4))
+			forget(b, f.lane);
+		else
+			say_close(b, f.lane);
+		break;
+	default: /* LANE_CLOSE */
+		forget(b, tcpx_buf_get_u64(in));
+	}
+}
