@@ -64,8 +64,8 @@ TCPX_API enum tcpx_err_group tcpx_err_group(int code);
 
 /* ---- engine ---------------------------------------------------------------------- */
 
-/* One whole log line of printable ASCII, without newline; at most 10 a second, and one that says how
- * many were left out, but with TCPX_DEBUG=DEBUG or TRACE all. Called from a thread of its own that
+/* One whole log line of printable ASCII, without newline; at most 10 in any second, one
+ * that says how many were left out among them, but with TCPX_DEBUG=DEBUG or TRACE all. Called from a thread of its own that
  * lives as long as an engine, and holds none of the library's locks: it may call the library, but
  * not open or close an engine, nor use one that is being closed. Levels: 1 error, 2 warning,
  * 3 info, 4 debug, 5 trace. */

@@ -182,9 +182,10 @@ void
 tcpx_log_put(int level, const char *line)
 {
 	bool all = atomic_load_explicit(&sink.level, memory_order_relaxed) >= TCPX_LOG_DEBUG;
-	uint64_t now_ns = tcpx_clock_now(&tcpx_clock_system);
+	uint64_t now_ns;
 
 	pthread_mutex_lock(&sink.out_lock);
+	now_ns = tcpx_clock_now(&tcpx_clock_system);
 	summary_out(false, now_ns);
 	if ((all || tcpx_log_limit_pass(&sink.limit, level == TCPX_LOG_INFO, now_ns)) &&
 	    !line_out(level, line))

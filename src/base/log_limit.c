@@ -4,27 +4,35 @@
 
 #include "base/clock.h"
 
-static void
-turn(struct tcpx_log_limit *l, uint64_t now_ns)
+/* Those that passed less than a second ago. A time may be older than those before it. */
+static uint32_t
+recent(const struct tcpx_log_limit *l, uint64_t now_ns)
 {
-	if (l->second_ns && now_ns - l->second_ns < TCPX_SEC)
-		return;
-	l->second_ns = now_ns;
-	l->passed = 0;
+	uint32_t known = l->passed < LOG_A_SECOND ? (uint32_t)l->passed : LOG_A_SECOND, count = 0;
+
+	for (uint32_t i = 0; i < known; i++)
+		count += l->at_ns[i] + TCPX_SEC > now_ns;
+	return count;
+}
+
+static bool
+pass(struct tcpx_log_limit *l, uint32_t most, uint64_t now_ns)
+{
+	if (recent(l, now_ns) >= most)
+		return false;
+	l->at_ns[l->passed++ % LOG_A_SECOND] = now_ns;
+	return true;
 }
 
 bool
 tcpx_log_limit_pass(struct tcpx_log_limit *l, bool info, uint64_t now_ns)
 {
-	turn(l, now_ns);
 	if (info && l->start < LOG_AT_START) {
 		l->start++;
 		return true;
 	}
-	if (l->passed < LOG_A_SECOND - 1) {
-		l->passed++;
+	if (pass(l, LOG_A_SECOND - 1, now_ns))
 		return true;
-	}
 	tcpx_log_limit_lost(l, 1, now_ns);
 	return false;
 }
@@ -34,10 +42,8 @@ tcpx_log_limit_summary(struct tcpx_log_limit *l, bool last, uint64_t now_ns, uin
 {
 	uint64_t count = l->left_out;
 
-	turn(l, now_ns);
-	if (!count || l->passed >= (last ? LOG_A_SECOND : 1))
+	if (!count || (!last && l->since_ns + TCPX_SEC > now_ns) || !pass(l, LOG_A_SECOND, now_ns))
 		return 0;
-	l->passed++;
 	l->left_out = 0;
 	*span_ns = now_ns - l->since_ns;
 	return count;

@@ -24,13 +24,14 @@ static const struct {
 	unsigned pass;
 	unsigned told; /* by the summary that goes before them */
 } steps[] = {
-	{ 1000, 5, false, 5, 0 },
-	{ 1300, 700, false, 4, 0 },    /* the tenth is a summary's */
+	{ 1000, 1, false, 1, 0 },
+	{ 1900, 700, false, 8, 0 },    /* the tenth is a summary's */
 	{ 1999, 1, false, 0, 0 },
-	{ 2000, 1, false, 1, 697 },    /* ten with the summary: it is one of this second */
-	{ 2500, 100, false, 7, 0 },
-	{ 9000, 0, false, 0, 93 },
-	{ 9000, 60, true, 58, 0 },     /* 50 at the start, then with the others */
+	{ 2000, 9, false, 1, 0 },      /* that of 1000 is more than a second ago, the others are not */
+	{ 2899, 1, false, 0, 0 },
+	{ 2900, 100, false, 7, 702 },  /* and 1 of 2000 */
+	{ 3900, 0, false, 0, 93 },
+	{ 3900, 60, true, 58, 0 },     /* 50 at the start, then with the others */
 	{ 20000, 60, true, 8, 2 },
 };
 
@@ -65,6 +66,49 @@ the_last_summary_does_not_wait_for_a_second(void **state)
 	assert_int_equal(tcpx_log_limit_summary(&l, true, 2 * TCPX_SEC - 1, &span_ns), 21);
 	assert_int_equal(span_ns, TCPX_SEC - 1 - 9 * TCPX_MS);
 	assert_int_equal(tcpx_log_limit_summary(&l, true, 2 * TCPX_SEC - 1, &span_ns), 0);
+}
+
+/* Storms and lulls: each line either passes or is in one summary, and no window of a second has
+ * more than ten, wherever it begins. */
+static void
+no_second_has_more(void **state)
+{
+	enum { LINES = 20000 };
+	static uint64_t at_ns[2 * LINES];
+	struct tcpx_log_limit l = { .passed = 0 };
+	uint64_t now_ns = TCPX_SEC, seed = 7, told = 0, span_ns;
+	uint32_t passed = 0, n = 0;
+	uint64_t count;
+
+	for (int i = 0; i <= LINES; i++) {
+		seed = seed * 6364136223846793005u + 1442695040888963407u;
+		now_ns += (seed >> 40) % (seed >> 60 ? 20 * TCPX_MS : 2 * TCPX_SEC);
+		if (i == LINES)
+			now_ns += TCPX_SEC;
+		count = tcpx_log_limit_summary(&l, i == LINES || i % 100 == 0, now_ns, &span_ns);
+		told += count;
+		if (count)
+			at_ns[n++] = now_ns;
+		if (i < LINES && tcpx_log_limit_pass(&l, false, now_ns)) {
+			passed++;
+			at_ns[n++] = now_ns;
+		}
+	}
+	assert_int_equal(passed + told, LINES);
+	assert_in_range(passed, LINES / 20, LINES - 1);
+	for (uint32_t i = LOG_A_SECOND; i < n; i++)
+		assert_true(at_ns[i] - at_ns[i - LOG_A_SECOND] >= TCPX_SEC);
+}
+
+static void
+a_clock_that_goes_back_lets_no_more_pass(void **state)
+{
+	struct tcpx_log_limit l = { .passed = 0 };
+	unsigned pass = 0;
+
+	for (uint64_t i = 0; i < 100; i++)
+		pass += tcpx_log_limit_pass(&l, false, 2 * TCPX_SEC - i * TCPX_MS);
+	assert_int_equal(pass, LOG_A_SECOND - 1);
 }
 
 /* Until the descriptor takes no more. */
@@ -173,6 +217,8 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(ten_pass_in_a_second),
 		cmocka_unit_test(the_last_summary_does_not_wait_for_a_second),
+		cmocka_unit_test(no_second_has_more),
+		cmocka_unit_test(a_clock_that_goes_back_lets_no_more_pass),
 		cmocka_unit_test(nobody_waits_for_a_reader),
 		cmocka_unit_test(a_function_is_called_outside_the_locks_of_the_caller),
 		cmocka_unit_test(a_slow_function_delays_nobody),
