@@ -6,7 +6,6 @@
 #include "proto/byteq.h"
 
 #include <errno.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -40,8 +39,18 @@ leave_memory(struct tcpx_byteq *s, struct tcpx_loan *loan)
 	}
 }
 
+static size_t
+memory_for(size_t len)
+{
+	size_t cap = CAP_MIN;
+
+	while (len > cap / 2)
+		cap *= 2;
+	return cap;
+}
+
 int
-tcpx_byteq_reserve(struct tcpx_byteq *s, size_t len, struct tcpx_loan *loan)
+tcpx_byteq_reserve(struct tcpx_byteq *s, size_t len, struct tcpx_loan *loan, bool spare)
 {
 	size_t live = tcpx_byteq_len(s);
 	size_t cap = s->cap ? s->cap : CAP_MIN;
@@ -49,14 +58,14 @@ tcpx_byteq_reserve(struct tcpx_byteq *s, size_t len, struct tcpx_loan *loan)
 
 	if (s->data && s->end - s->origin + len <= s->cap)
 		return 0;
-	while (live + len > cap / 2)
-		cap *= 2;
+	if (live + len > cap / 2)
+		cap = memory_for(live + len);
 	if (s->data && cap == s->cap && !is_lent(s, loan)) {
 		memmove(s->data, tcpx_byteq_at(s, s->begin), live);
 		s->origin = s->begin;
 		return 0;
 	}
-	if (loan->quota && !tcpx_quota_draw(loan->quota, cap))
+	if (loan->quota && !(spare ? tcpx_quota_charge : tcpx_quota_draw)(loan->quota, cap))
 		return TCPX_ELIMIT;
 	data = malloc(cap);
 	if (!data) {
@@ -70,6 +79,22 @@ tcpx_byteq_reserve(struct tcpx_byteq *s, size_t len, struct tcpx_loan *loan)
 	s->cap = cap;
 	s->origin = s->begin;
 	return 0;
+}
+
+int
+tcpx_byteq_try(struct tcpx_byteq *s, size_t len, size_t most, struct tcpx_loan *loan)
+{
+	const struct tcpx_quota *q = loan->quota;
+	size_t cap = len > most ? SIZE_MAX : memory_for(len);
+	int rc;
+
+	if (cap == SIZE_MAX || (q && (cap > q->limit - q->reserve ||
+				      (q->whole && cap > q->whole->limit / 2))))
+		return TCPX_ELIMIT;
+	if (tcpx_byteq_len(s) + len > most)
+		return -EAGAIN;
+	rc = tcpx_byteq_reserve(s, len, loan, true);
+	return rc == TCPX_ELIMIT ? -EAGAIN : rc;
 }
 
 void

@@ -6,6 +6,7 @@
 #ifndef PROTO_BYTEQ_H
 #define PROTO_BYTEQ_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -38,9 +39,11 @@ tcpx_byteq_at(const struct tcpx_byteq *s, uint64_t off)
 	return s->data + (off - s->origin);
 }
 
-/* Makes room for len bytes behind the end. 0, -ENOMEM, or TCPX_ELIMIT: the quota refuses (not
- * logged). */
-int tcpx_byteq_reserve(struct tcpx_byteq *s, size_t len, struct tcpx_loan *loan);
+/* Makes room for len bytes behind the end. @spare: what the quota keeps for answers is left. 0,
+ * -ENOMEM, or TCPX_ELIMIT: the quota refuses (not logged). */
+int tcpx_byteq_reserve(struct tcpx_byteq *s, size_t len, struct tcpx_loan *loan, bool spare);
+/* The same with @spare, and at most @most bytes in all. -EAGAIN: not now; TCPX_ELIMIT: never. */
+int tcpx_byteq_try(struct tcpx_byteq *s, size_t len, size_t most, struct tcpx_loan *loan);
 /* Drops everything before off. */
 void tcpx_byteq_drop(struct tcpx_byteq *s, uint64_t off, const struct tcpx_loan *loan);
 void tcpx_byteq_fini(struct tcpx_byteq *s, const struct tcpx_loan *loan);

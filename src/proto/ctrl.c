@@ -129,7 +129,7 @@ room_for(struct tcpx_ctrl *c, struct tcpx_byteq *s, size_t limit, uint8_t type, 
 				 "%s frame: %zu bytes of control frames wait already; "
 				 "at most %zu are allowed",
 				 tcpx_frame_name(type), tcpx_byteq_len(s), limit);
-	rc = tcpx_byteq_reserve(s, TCPX_FRAME_HEAD + len, &c->loan);
+	rc = tcpx_byteq_reserve(s, TCPX_FRAME_HEAD + len, &c->loan, false);
 	return rc ? tcpx_fail(TCPX_SUB_BOOT, rc, "no room for a %s frame with %zu bytes",
 			      tcpx_frame_name(type), len) : 0;
 }
@@ -137,22 +137,19 @@ room_for(struct tcpx_ctrl *c, struct tcpx_byteq *s, size_t limit, uint8_t type, 
 int
 tcpx_ctrl_put(struct tcpx_ctrl *c, uint8_t type, const void *payload, size_t len)
 {
-	int rc;
+	int rc = room_for(c, &c->log, TCPX_CTRL_MAX, type, len);
 
-	rc = room_for(c, &c->log, TCPX_CTRL_MAX, type, len);
-	if (rc)
-		return rc;
-	append_frame(c, &c->log, type, c->next++, payload, len);
-	return 0;
+	if (rc == 0)
+		append_frame(c, &c->log, type, c->next++, payload, len);
+	return rc;
 }
 
 int
 tcpx_ctrl_put_bulk(struct tcpx_ctrl *c, uint8_t type, const void *payload, size_t len,
 		   uint64_t *ticket)
 {
-	int rc;
+	int rc = room_for(c, &c->queue, TCPX_CTRL_QUEUE, type, len);
 
-	rc = room_for(c, &c->queue, TCPX_CTRL_QUEUE, type, len);
 	if (rc)
 		return rc;
 	append_frame(c, &c->queue, type, 0, payload, len);
@@ -163,15 +160,19 @@ tcpx_ctrl_put_bulk(struct tcpx_ctrl *c, uint8_t type, const void *payload, size_
 }
 
 int
+tcpx_ctrl_bulk_room(struct tcpx_ctrl *c, size_t len)
+{
+	return tcpx_byteq_try(&c->queue, len, TCPX_CTRL_QUEUE, &c->loan);
+}
+
+int
 tcpx_ctrl_put_raw(struct tcpx_ctrl *c, uint8_t type, const void *payload, size_t len)
 {
-	int rc;
+	int rc = room_for(c, &c->raw, TCPX_CTRL_RAW, type, len);
 
-	rc = room_for(c, &c->raw, TCPX_CTRL_RAW, type, len);
-	if (rc)
-		return rc;
-	append_frame(c, &c->raw, type, 0, payload, len);
-	return 0;
+	if (rc == 0)
+		append_frame(c, &c->raw, type, 0, payload, len);
+	return rc;
 }
 
 uint64_t
@@ -182,6 +183,13 @@ tcpx_ctrl_bulk_written(const struct tcpx_ctrl *c)
 
 /* ---- out: writing ------------------------------------------------------------------ */
 
+bool
+tcpx_ctrl_bulk_due(const struct tcpx_ctrl *c)
+{
+	return tcpx_byteq_len(&c->queue) && !c->held && c->log.end - c->sent < TCPX_CTRL_AHEAD &&
+	       tcpx_byteq_len(&c->log) < TCPX_CTRL_LOG;
+}
+
 /* Moves one bulk frame into the log. False: no memory. */
 static bool
 admit_one(struct tcpx_ctrl *c)
@@ -189,8 +197,8 @@ admit_one(struct tcpx_ctrl *c)
 	struct tcpx_frame_head h = tcpx_frame_head_own(tcpx_byteq_at(&c->queue, c->queue.begin));
 	const uint8_t *frame;
 
-	if (tcpx_byteq_reserve(&c->log, h.len, &c->loan) ||
-	    tcpx_byteq_reserve(&c->bulk, sizeof(c->next), &c->loan))
+	if (tcpx_byteq_reserve(&c->log, h.len, &c->loan, false) ||
+	    tcpx_byteq_reserve(&c->bulk, sizeof(c->next), &c->loan, false))
 		return false;
 	memcpy(tcpx_byteq_at(&c->bulk, c->bulk.end), &c->next, sizeof(c->next));
 	c->bulk.end += sizeof(c->next);
@@ -204,11 +212,8 @@ admit_one(struct tcpx_ctrl *c)
 static void
 admit_bulk(struct tcpx_ctrl *c)
 {
-	while (tcpx_byteq_len(&c->queue) && c->log.end - c->sent < TCPX_CTRL_AHEAD &&
-	       tcpx_byteq_len(&c->log) < TCPX_CTRL_LOG) {
-		if (!admit_one(c))
-			return; /* the next pending() tries again */
-	}
+	while (tcpx_ctrl_bulk_due(c) && admit_one(c)) /* else the next pending() tries again */
+		;
 }
 
 static size_t
@@ -250,8 +255,7 @@ tcpx_ctrl_pending(struct tcpx_ctrl *c, const uint8_t **data)
 	size_t raw, log;
 
 	end_loan(c);
-	if (!c->held)
-		admit_bulk(c);
+	admit_bulk(c);
 	c->lent_raw = raw = tcpx_byteq_len(&c->raw);
 	log = c->held ? 0 : (size_t)(c->log.end - c->sent);
 	/* a half-written frame comes first: raw frames stand between frames */

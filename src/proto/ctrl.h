@@ -76,6 +76,11 @@ void tcpx_ctrl_cut(struct tcpx_ctrl *c);
 /* A new connection: the peer has everything up to peer_received; the log is repeated from
  * there. TCPX_EPROTO: that is below what the peer acknowledged, or above what was written. */
 int tcpx_ctrl_resume(struct tcpx_ctrl *c, uint64_t peer_received);
+/* Room for bulk frames of @len bytes together, which are put next. 0; -EAGAIN: not before others have
+ * gone, or the quota has room; TCPX_ELIMIT: never; -ENOMEM. None is logged. */
+int tcpx_ctrl_bulk_room(struct tcpx_ctrl *c, size_t len);
+/* Bulk frames may be written. After pending(): and memory was short, which it may find later. */
+bool tcpx_ctrl_bulk_due(const struct tcpx_ctrl *c);
 /* From now on its queues are charged: a frame above the quota is TCPX_ELIMIT. Before the first
  * frame is put. Borrowed. */
 void tcpx_ctrl_charge(struct tcpx_ctrl *c, struct tcpx_quota *quota);

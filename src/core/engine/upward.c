@@ -126,6 +126,7 @@ static const struct session_calls of_session = {
 	.handles = tcpx_wiring_handles,
 	.wire = tcpx_wiring_step,
 	.unwire = tcpx_channels_end,
+	.room = tcpx_launch_waiting,
 	.writable = tcpx_channels_wake_all,
 	.check_channels = tcpx_channels_check,
 	.frame = tcpx_frames_handle,

@@ -13,6 +13,7 @@
 #include "core/session/peer.h"
 #include "core/session/session.h"
 
+#define ROOM_NS (50 * TCPX_MS) /* between looks for memory, which others may have */
 #define FEW_PAUSE_MAX_NS (200 * TCPX_MS) /* of a few attempts: the fourth pause is 160 ms */
 
 static const void *
@@ -77,6 +78,13 @@ tcpx_control_watch(struct session *s, unsigned interest)
 }
 
 void
+tcpx_control_wants_room(struct session *s, uint64_t now_ns)
+{
+	s->control.short_of_room = true;
+	tcpx_session_add_timer(s, now_ns + ROOM_NS);
+}
+
+void
 tcpx_control_flush(struct session *s)
 {
 	struct line *line = &s->control.line;
@@ -108,6 +116,10 @@ tcpx_control_flush(struct session *s)
 	} while (n > 0 || owed);
 	atomic_store_explicit(&s->control.flush_owed, false, memory_order_relaxed);
 	tcpx_control_watch(s, TCPX_READABLE);
+	if (tcpx_ctrl_bulk_due(s->control.ctrl))
+		tcpx_control_wants_room(s, engine_now(s->engine));
+	else if (s->control.short_of_room && tcpx_ctrl_bulk_written(s->control.ctrl) != opened)
+		tcpx_session_add_timer(s, engine_now(s->engine)); /* theirs may have become free */
 	/* an OPEN may wait longer, for a peer that acknowledges nothing: its channels sleep on */
 	if (s->control.chunks_wait && tcpx_ctrl_bulk_written(s->control.ctrl) != opened) {
 		s->control.chunks_wait = false;

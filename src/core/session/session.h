@@ -80,6 +80,7 @@ struct control {
 	struct tcpx_node to_flush;    /* engine's chain; lease                           */
 	_Atomic bool flush_owed;          /* frames that no flush has written yet            */
 	bool chunks_wait;           /* a channel waits for an OPEN to be written       */
+	bool short_of_room;         /* transfers wait until there is memory for their frames */
 };
 
 /* The session's channels, and what both sides agreed on for them. */
@@ -201,6 +202,7 @@ struct session_calls {
 	void (*wire)(struct session *s, uint64_t now_ns);
 	/* closes those of an attempt that is given up: their loops free them */
 	void (*unwire)(struct session *s);
+	void (*room)(struct session *s, uint64_t now_ns); /* for frames that waited: perhaps */
 	void (*writable)(struct session *s); /* the frames that chunks waited for are written */
 	void (*check_channels)(struct session *s, uint64_t now_ns);
 	/* transfers */

@@ -187,6 +187,10 @@ open_timer(struct session *s, uint64_t now_ns)
 	keep_alive(s, now_ns);
 	if (s->state == SESS_OPEN)
 		tcpx_notes_look(s, now_ns);
+	if (s->state == SESS_OPEN && s->control.short_of_room) {
+		s->control.short_of_room = false;
+		s->engine->up.session->room(s, now_ns);
+	}
 	if (s->state == SESS_OPEN && !s->health.stopped_ns)
 		s->engine->up.session->check_channels(s, now_ns);
 	if (s->state == SESS_OPEN && !s->health.stopped_ns)

@@ -23,6 +23,7 @@
 #include "core/transfer/transfer.h"
 
 #define FRAME_ROOM (TCPX_FRAME_MAX - TCPX_FRAME_HEAD)
+#define FRAME_FACTS 128 /* what a frame of an OPEN holds besides list, note and payload: less */
 
 static uint8_t
 wire_op(enum tcpx_op op)
@@ -208,16 +209,46 @@ next_waiting(struct session *s)
 	return NULL;
 }
 
+/* At most so many bytes of frames open it. */
+static size_t
+frames_of(const struct tcpx_xfer *x)
+{
+	size_t list = x->post.remote ? x->post.remote->ops.pos : 0;
+	size_t frames = 2 + list / (FRAME_ROOM - TCPX_NOTE_MAX);
+
+	if (x->sends && x->payload.list->total <= x->engine->limit.inline_bytes)
+		list += x->payload.list->total;
+	return list + (x->note.there ? x->note.len : 0) + frames * FRAME_FACTS;
+}
+
+/* 0: there is room for its frames; -EAGAIN: it waits for that; or why it has ended. */
+static int
+make_room(struct session *s, struct tcpx_xfer *x, uint64_t now_ns)
+{
+	int rc = tcpx_ctrl_bulk_room(s->control.ctrl, frames_of(x));
+
+	if (rc == -EAGAIN)
+		tcpx_control_wants_room(s, now_ns);
+	else if (rc)
+		tcpx_xfer_end(x, rc, rc == TCPX_ELIMIT ? "its list is larger than what this engine "
+			      "keeps for a peer (TCPX_PEER_MEMORY, TCPX_PEERS_MEMORY)" :
+			      "no memory for its list");
+	return rc;
+}
+
 void
 tcpx_launch_waiting(struct session *s, uint64_t now_ns)
 {
 	bool any = false, later = true;
 	struct tcpx_xfer *x;
+	int rc;
 
 	if (s->xfers.launching)
 		return;
 	s->xfers.launching = true;
-	while ((x = next_waiting(s))) {
+	while ((x = next_waiting(s)) && (rc = make_room(s, x, now_ns)) != -EAGAIN) {
+		if (rc)
+			continue; /* it has ended */
 		tcpx_chain_remove(&x->queue);
 		any = true;
 		later &= launch(s, x, now_ns);

@@ -268,6 +268,58 @@ notes_of_those_that_left_keep_nobody_out(void **state)
 	crowd_end(&c);
 }
 
+/* Entries that follow no rule: 4 to 5 bytes each, packed. */
+static void
+shuffle(struct tcpx_desc *f, uint32_t count, uint64_t far)
+{
+	uint64_t seed = 7;
+
+	for (uint32_t i = 0; i < count; i++)
+		f[i] = (struct tcpx_desc){ far, 2 * i, 1 };
+	for (uint32_t i = count - 1; i > 0; i--) {
+		struct tcpx_desc d = f[i];
+		uint32_t k;
+
+		seed = seed * 6364136223846793005u + 1442695040888963407u;
+		k = (uint32_t)((seed >> 33) % (i + 1));
+		f[i] = f[k];
+		f[k] = d;
+	}
+}
+
+/* This engine's own lists fill what it keeps for a peer: they wait for each other, and none costs
+ * another transfer. */
+static void
+own_lists_wait_for_room(void **state)
+{
+	static const char *const tiny[] = TINY;
+	static const char *const grants[] = { "TCPX_CREDIT_LIST_BYTES=256M", "TCPX_PEER_MEMORY=1G",
+					      "TCPX_PEERS_MEMORY=4G", "TCPX_CHANNELS=1", NULL };
+	enum { LISTS = 30, HUGE_LIST = 650000 };
+	struct tcpx_desc *f = calloc(HUGE_LIST, sizeof(*f)), l;
+	tcpx_xfer *x[LISTS];
+	struct rig r;
+
+	(void)state;
+	rig_begin(&r, tiny, grants);
+	rig_memory(&r, 2 * HUGE_LIST, 2 * HUGE_LIST);
+	assert_ok(rig_move(&r, TCPX_OP_WRITE, 0, 0, 8));
+	shuffle(f, PIECES, r.far.far);
+	l = (struct tcpx_desc){ r.near.id, 0, PIECES };
+	for (int i = 0; i < LISTS; i++)
+		assert_ok(tcpx_write(r.to_b, &l, 1, f, PIECES, NULL, 0, &x[i]));
+	for (int i = 0; i < LISTS; i++)
+		assert_ok(finish(x[i]));
+	shuffle(f, HUGE_LIST, r.far.far); /* more than it may ever have */
+	l.len = HUGE_LIST;
+	assert_ok(tcpx_write(r.to_b, &l, 1, f, HUGE_LIST, NULL, 0, &x[0]));
+	assert_code(finish(x[0]), TCPX_ELIMIT);
+	assert_ok(rig_move(&r, TCPX_OP_WRITE, 0, 0, 8));
+	assert_int_equal(counters_of(r.a).sessions, 1);
+	rig_end(&r);
+	free(f);
+}
+
 int
 main(void)
 {
@@ -277,6 +329,7 @@ main(void)
 		cmocka_unit_test(a_list_above_it_is_refused),
 		cmocka_unit_test(sends_without_a_receive_have_a_limit),
 		cmocka_unit_test(notes_of_those_that_left_keep_nobody_out),
+		cmocka_unit_test(own_lists_wait_for_room),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

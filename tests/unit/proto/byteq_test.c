@@ -7,7 +7,7 @@
 static void
 append(struct tcpx_byteq *q, size_t len, struct tcpx_loan *loan)
 {
-	assert_int_equal(tcpx_byteq_reserve(q, len, loan), 0);
+	assert_int_equal(tcpx_byteq_reserve(q, len, loan, false), 0);
 	for (size_t i = 0; i < len; i++, q->end++)
 		*tcpx_byteq_at(q, q->end) = (uint8_t)(q->end * 31);
 }
@@ -117,7 +117,7 @@ its_memory_is_charged(void **state)
 	assert_int_equal(tcpx_quota_used(&quota), q.cap + loan.retired_cap);
 	tcpx_loan_end(&loan);
 	assert_int_equal(tcpx_quota_used(&quota), q.cap);
-	assert_int_equal(tcpx_byteq_reserve(&q, 60000, &loan), TCPX_ELIMIT);
+	assert_int_equal(tcpx_byteq_reserve(&q, 60000, &loan, false), TCPX_ELIMIT);
 	assert_int_equal(tcpx_quota_used(&quota), q.cap);
 	tcpx_byteq_drop(&q, q.end, &loan);
 	assert_int_equal(tcpx_quota_used(&quota), q.cap);

@@ -435,6 +435,36 @@ bytes_lent_do_not_move(void **state)
 	tcpx_ctrl_free(b);
 }
 
+/* What has room is put; what has none yet may have some when others have gone. */
+static void
+bulk_asks_for_room_before_it_begins(void **state)
+{
+	struct tcpx_quota quota = { .limit = 1 << 20, .reserve = 1 << 17 };
+	struct tcpx_ctrl *a = ctrl_new(), *b = ctrl_new();
+	char types[64];
+
+	tcpx_ctrl_charge(a, &quota);
+	assert_int_equal(tcpx_ctrl_bulk_room(a, 200000), 0);
+	for (int i = 0; i < 26; i++) {
+		assert_int_equal(tcpx_ctrl_bulk_room(a, 15020), 0);
+		bulk_ok(a, TCPX_FR_LIST, 15000);
+	}
+	assert_in_range(tcpx_quota_used(&quota), 1, (1 << 20) - (1 << 17));
+	assert_int_equal(tcpx_ctrl_bulk_room(a, 1 << 20), TCPX_ELIMIT);
+	assert_int_equal(tcpx_ctrl_bulk_room(a, TCPX_CTRL_QUEUE + 1), TCPX_ELIMIT);
+	assert_int_equal(tcpx_ctrl_bulk_room(a, 200000), -EAGAIN);
+	for (int i = 0; i < 4; i++) { /* the log is short of memory, too, until the peer has it */
+		take_types(a, b, types, sizeof(types));
+		assert_int_equal(tcpx_ctrl_put_ack(b), 0);
+		take_types(b, a, types, sizeof(types));
+	}
+	assert_false(tcpx_ctrl_bulk_due(a));
+	assert_int_equal(tcpx_ctrl_bulk_room(a, 200000), 0);
+	tcpx_ctrl_free(a);
+	tcpx_ctrl_free(b);
+	assert_int_equal(tcpx_quota_used(&quota), 0);
+}
+
 static void
 freeing_with_bytes_lent_leaks_nothing(void **state)
 {
@@ -469,6 +499,7 @@ main(void)
 		cmocka_unit_test(peer_that_never_acknowledges_meets_the_limits),
 		cmocka_unit_test(memory_goes_back_when_all_is_acknowledged),
 		cmocka_unit_test(bytes_lent_do_not_move),
+		cmocka_unit_test(bulk_asks_for_room_before_it_begins),
 		cmocka_unit_test(freeing_with_bytes_lent_leaks_nothing),
 	};
 
