@@ -279,6 +279,10 @@ struct tcpx_net_ops {
 	int (*chan_connect)(struct tcpx_net *net, int nic, const struct tcpx_chan_id *id,
 			    const uint8_t handle[TCPX_HANDLE_BYTES], bool sending, void **state,
 			    struct tcpx_chan **chan);
+	/* An event of @owner, with nothing ready that could be named, whenever an unfinished attempt
+	 * may go on: then chan_connect() need be called again only then, and once a second. The
+	 * same poller each time. NULL: never does. */
+	int (*chan_connect_watch)(struct tcpx_net *net, void *state, struct tcpx_poller *p, void *owner);
 	/* Gives up an unfinished chan_connect. */
 	void (*chan_connect_cancel)(struct tcpx_net *net, void **state);
 	int (*chan_watch)(struct tcpx_chan *c, struct tcpx_poller *p, void *owner,

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Handshakes that stop after HANDLES, and data connections that say three bytes: nobody looks at
- * them but once a second, and the others go on. WIRING_LOAD="SESSIONS CONNECTIONS" measures more of them.
+ * them but once a second, and the others go on. Nor does who connects to data ports that say nothing.
+ * WIRING_LOAD="SESSIONS CONNECTIONS" and DIAL_LOAD="PEERS CHANNELS" measure more of them.
  */
 #include "foe.h"
 
@@ -125,6 +126,29 @@ measure(const char *what, tcpx_engine *near, tcpx_peer *p, uint64_t far)
 	mem_close(&mine);
 }
 
+/* ---- the side that connects ---- */
+
+static atomic_uint dials;
+static struct tcpx_addr silent; /* a port whose connections nobody accepts */
+
+static int
+dial(struct tcpx_net *net, int nic, const struct tcpx_chan_id *id,
+     const uint8_t handle[TCPX_HANDLE_BYTES], bool sending, void **state, struct tcpx_chan **chan)
+{
+	dials++;
+	return tcpx_net_sock.chan_connect(net, nic, id, handle, sending, state, chan);
+}
+
+static int
+listen_elsewhere(struct tcpx_net *net, int nic, const struct tcpx_chan_id *id,
+		 uint8_t handle[TCPX_HANDLE_BYTES], struct tcpx_chan_listener **cl)
+{
+	int rc = tcpx_net_sock.chan_listen(net, nic, id, handle, cl);
+
+	tcpx_sock_handle_format(&silent, id, handle);
+	return rc;
+}
+
 static tcpx_engine *
 host_open(void)
 {
@@ -181,11 +205,88 @@ handshakes_that_stop_cost_nobody_his_time(void **state)
 	tcpx_close(host);
 }
 
+static tcpx_engine *
+engine_over(struct tcpx_net_ops *ops, const char *nic, const char *listen, int channels)
+{
+	char each_way[32];
+	const char *const settings[] = { each_way, "TCPX_STATS=off", "TCPX_THREADS=1",
+					 "TCPX_HANDSHAKE_MS=1500", nic, NULL };
+	struct engine_env env = { .clock = tcpx_clock_system, .net = ops };
+	struct tcpx_engine_opts opts = TCPX_ENGINE_OPTS_INIT;
+	tcpx_engine *e;
+
+	snprintf(each_way, sizeof(each_way), "TCPX_CHANNELS=%d", channels);
+	opts.settings = settings;
+	opts.listen = listen;
+	assert_ok(tcpx_engine_open(&opts, &env, &e));
+	return e;
+}
+
+static int
+silent_port(void)
+{
+	struct sockaddr_in at = { .sin_family = AF_INET };
+	int fd = socket(AF_INET, SOCK_STREAM, 0);
+	socklen_t len = sizeof(at);
+
+	at.sin_addr.s_addr = inet_addr("127.0.1.1");
+	assert_int_equal(bind(fd, (struct sockaddr *)&at, len), 0);
+	assert_int_equal(listen(fd, 4096), 0);
+	assert_int_equal(getsockname(fd, (struct sockaddr *)&at, &len), 0);
+	silent = (struct tcpx_addr){ .family = 4, .port = ntohs(at.sin_port) };
+	memcpy(silent.ip, &at.sin_addr, 4);
+	return fd;
+}
+
+/* 128 connections stand, and nobody answers on them until the handshake is given up. */
+static void
+ports_that_say_nothing_are_not_asked_again_and_again(void **state)
+{
+	static struct tcpx_net_ops mute, ours;
+	const char *load = getenv("DIAL_LOAD");
+	int fd = silent_port(), count = 1, channels = 64;
+	tcpx_engine **host, *guest;
+	tcpx_peer **p;
+	double wall, cpu;
+
+	(void)state;
+	mute = ours = tcpx_net_sock;
+	mute.chan_listen = listen_elsewhere;
+	ours.chan_connect = dial;
+	if (load)
+		assert_int_equal(sscanf(load, "%d %d", &count, &channels), 2);
+	host = calloc((size_t)count, sizeof(*host));
+	p = calloc((size_t)count, sizeof(*p));
+	for (int i = 0; i < count; i++)
+		host[i] = engine_over(&mute, "TCPX_NICS=127.0.1.1", "127.0.3.1:0", channels);
+	guest = engine_over(&ours, "TCPX_NICS=127.0.1.2", "127.0.3.2:0", channels);
+	dials = 0;
+	wall = seconds(CLOCK_MONOTONIC);
+	cpu = seconds(CLOCK_PROCESS_CPUTIME_ID);
+	for (int i = 0; i < count; i++)
+		p[i] = rig_add(guest, host[i]);
+	for (int i = 0; i < count; i++)
+		assert_code(tcpx_peer_wait(p[i], WAIT_MS), TCPX_ETIMEDOUT);
+	print_message("# %d peers of %d channels that say nothing: %u calls, %.2f s of CPU in %.2f s\n",
+		      count, 2 * channels, dials, seconds(CLOCK_PROCESS_CPUTIME_ID) - cpu,
+		      seconds(CLOCK_MONOTONIC) - wall);
+	assert_in_range(dials, 1, (unsigned)(count * 2 * channels) * LOOKS_MAX);
+	for (int i = 0; i < count; i++)
+		tcpx_peer_free(p[i]);
+	tcpx_close(guest);
+	for (int i = 0; i < count; i++)
+		tcpx_close(host[i]);
+	free(host);
+	free(p);
+	close(fd);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(handshakes_that_stop_cost_nobody_his_time),
+		cmocka_unit_test(ports_that_say_nothing_are_not_asked_again_and_again),
 	};
 	struct rlimit files;
 

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/channel/attempt.h"
 
+#include <errno.h>
+
 #include "core/channel/channel.h"
 #include "core/channel/connection.h"
 #include "core/channel/kind.h"
 #include "core/context/context.h"
+#include "core/loop/loop.h"
 #include "core/session/session.h"
 
 bool
@@ -57,5 +60,9 @@ tcpx_attempt_step(struct channel *c)
 	else
 		rc = e->ops->chan_connect(e->net, c->near_nic, &w->id, w->handle, c->sending,
 					  &w->connect_state, &chan);
+	if (rc == -EAGAIN && w->connect_state && e->ops->chan_connect_watch &&
+	    e->ops->chan_connect_watch(e->net, w->connect_state, c->session->loop->poller,
+				       &c->session->dials) != 0)
+		return TCPX_ECHANNEL;
 	return rc ? rc : tcpx_channel_up(c, chan);
 }

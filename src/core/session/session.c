@@ -41,6 +41,7 @@ tcpx_session_new(struct tcpx_engine *e, bool opener, struct session **out)
 	s->loop = &e->loop[0];
 	s->opener = opener;
 	s->source.on_ready = tcpx_control_ready;
+	s->dials.on_ready = tcpx_session_dialled;
 	s->work.run = tcpx_session_work;
 	s->arrival.run = tcpx_session_arrival;
 	s->control.flush_work.run = tcpx_control_flush_work;

@@ -166,7 +166,8 @@ struct note_flow {
  * names the side. */
 struct session {
 	struct source source; /* its control connection */
-	struct work work, arrival; /* the second: a channel that it listens for has come */
+	struct source dials;  /* the channels that it connects: one may go on */
+	struct work work, arrival; /* the second: a channel that it listens for has come, or that */
 	struct deferred deferred;
 	_Atomic int refs;
 	struct tcpx_engine *engine;

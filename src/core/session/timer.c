@@ -289,6 +289,13 @@ tcpx_session_arrived(void *owner)
 }
 
 void
+tcpx_session_dialled(struct source *src, unsigned ready, uint64_t now_ns)
+{
+	(void)ready, (void)now_ns;
+	tcpx_session_arrived(tcpx_container(src, struct session, dials));
+}
+
+void
 tcpx_session_arrival(struct work *w, uint64_t now_ns)
 {
 	struct session *s = tcpx_container(w, struct session, arrival);

@@ -16,6 +16,8 @@ void tcpx_sessions_late(struct tcpx_engine *e, const struct pause *p);
 
 /* For the provider: a channel of the session @owner has come. Any thread. */
 void tcpx_session_arrived(void *owner);
+/* Of session.dials: a channel that it connects may go on. */
+void tcpx_session_dialled(struct source *src, unsigned ready, uint64_t now_ns);
 void tcpx_session_arrival(struct work *w, uint64_t now_ns);
 
 #endif

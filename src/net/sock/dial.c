@@ -13,11 +13,13 @@
 #include "net/sock/chan.h"
 #include "net/sock/dial.h"
 #include "net/sock/fd.h"
+#include "net/sock/poller.h"
 #include "net/sock/wire.h"
 
 /* A connection attempt; *state points here between calls. */
 struct dial {
 	int fd;
+	struct tcpx_poller *poller; /* reports its steps; NULL: none does */
 	struct tcpx_addr to;
 	bool up;
 	size_t sent, got;
@@ -118,6 +120,29 @@ dial_step(struct dial *d)
 	return 0;
 }
 
+/* A later event would name an owner that may have gone. */
+static void
+dial_unwatch(struct dial *d)
+{
+	if (d->poller)
+		tcpx_sock_poller_drop(d->poller, d->fd);
+	d->poller = NULL;
+}
+
+int
+tcpx_sock_chan_connect_watch(struct tcpx_net *net, void *state, struct tcpx_poller *p, void *owner)
+{
+	struct dial *d = state;
+	int rc;
+
+	if (d->poller)
+		return 0;
+	rc = tcpx_sock_poller_edges(p, d->fd, owner);
+	if (rc == 0)
+		d->poller = p;
+	return rc;
+}
+
 int
 tcpx_sock_chan_connect(struct tcpx_net *net, int nic, const struct tcpx_chan_id *id,
 		       const uint8_t handle[TCPX_HANDLE_BYTES], bool sending, void **state,
@@ -136,6 +161,7 @@ tcpx_sock_chan_connect(struct tcpx_net *net, int nic, const struct tcpx_chan_id 
 	if (rc == -EAGAIN)
 		return rc;
 	*state = NULL;
+	dial_unwatch(d);
 	if (rc)
 		close(d->fd);
 	else
@@ -153,6 +179,7 @@ tcpx_sock_chan_connect_cancel(struct tcpx_net *net, void **state)
 		return;
 	if (!d->up)
 		dial_failed(d, "silent");
+	dial_unwatch(d);
 	close(d->fd);
 	free(d);
 	*state = NULL;

@@ -299,8 +299,18 @@ tcpx_sock_poller_inner(struct tcpx_poller *p, int fd, struct tcpx_sock_inner *in
 	return tcpx_sock_poller_watch_fd(p, fd, (void *)((uintptr_t)inner | 1));
 }
 
+int
+tcpx_sock_poller_edges(struct tcpx_poller *p, int fd, void *owner)
+{
+	struct epoll_event ev = { .events = EPOLLIN | EPOLLOUT | EPOLLET, .data.ptr = owner };
+
+	if (epoll_ctl(p->epoll_fd, EPOLL_CTL_ADD, fd, &ev) < 0)
+		return tcpx_fail_errno(TCPX_SUB_NET, "watch of fd %d", fd);
+	return 0;
+}
+
 void
-tcpx_sock_poller_inner_drop(struct tcpx_poller *p, int fd)
+tcpx_sock_poller_drop(struct tcpx_poller *p, int fd)
 {
 	epoll_ctl(p->epoll_fd, EPOLL_CTL_DEL, fd, NULL);
 }

@@ -23,9 +23,11 @@ int tcpx_sock_poller_wait(struct tcpx_poller *p, struct tcpx_net_event *events, 
 			  int64_t timeout_ns);
 void tcpx_sock_poller_wake(struct tcpx_poller *p);
 int tcpx_sock_poller_watch_fd(struct tcpx_poller *p, int fd, void *owner);
-/* Of an fd that only one poller watches; taken out by closing it, or by the second. */
+/* Of an fd that only one poller watches; taken out by closing it, or by the third. The second reports
+ * each change once: what is ready and not used up keeps nobody awake. */
 int tcpx_sock_poller_inner(struct tcpx_poller *p, int fd, struct tcpx_sock_inner *inner);
-void tcpx_sock_poller_inner_drop(struct tcpx_poller *p, int fd);
+int tcpx_sock_poller_edges(struct tcpx_poller *p, int fd, void *owner);
+void tcpx_sock_poller_drop(struct tcpx_poller *p, int fd);
 /* This watched fd has just received and is likely to receive again. Only the thread that
  * waits in p calls this. */
 void tcpx_sock_poller_hot(struct tcpx_poller *p, int fd, const struct tcpx_sock_watch *w);

@@ -450,7 +450,7 @@ tcpx_sock_chan_listener_close(struct tcpx_chan_listener *cl)
 	while (!p->expected && p->pending_count)
 		close(p->pending[--p->pending_count].fd);
 	if (!p->expected && p->poller) {
-		tcpx_sock_poller_inner_drop(p->poller, p->set);
+		tcpx_sock_poller_drop(p->poller, p->set);
 		p->poller = NULL;
 	}
 	pthread_mutex_unlock(&p->lock);
