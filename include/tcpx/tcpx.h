@@ -306,6 +306,8 @@ TCPX_API TCPX_MUST_USE int tcpx_lane_open(tcpx_peer *peer, const void *key, tcpx
 /* 0: both ends are there; -EAGAIN: not yet; or the first cause of its failure (-ENOENT: nobody
  * listens under that key). One atomic load. */
 TCPX_API int tcpx_lane_ready(tcpx_lane *lane);
+/* The peer of the other end; give it back with tcpx_peer_free(). -EAGAIN: not yet known. */
+TCPX_API TCPX_MUST_USE int tcpx_lane_peer(tcpx_lane *lane, tcpx_peer **peer);
 /* Posts a message: a send or a receive, by the end. Its end is that of any transfer: tcpx_test(),
  * tcpx_wait(), tcpx_xfer_watch(); a receive's info has the length. -EAGAIN: not ready; -ENOBUFS:
  * TCPX_LANE_OPEN are open; what ended the lane; -ENOTSUP: GPU memory; as tcpx_send(). */

@@ -188,10 +188,10 @@ tcpx_nccl_close(void *comm)
 {
 	struct comm *c = comm;
 
-	for (size_t i = 0; c && i < REQUESTS; i++)
-		tcpx_nccl_pipe_drop(c->request[i].message);
 	if (c)
 		tcpx_nccl_pipe_close(c->pipe);
+	for (size_t i = 0; c && i < REQUESTS; i++)
+		tcpx_nccl_pipe_drop(c->request[i].message);
 	free(c);
 	return NCCL_OK;
 }
@@ -268,7 +268,7 @@ tcpx_nccl_post(void *comm, void *data, size_t size, void *mhandle, void **reques
 	rc = tcpx_nccl_pipe_post(c->pipe, region->id, offset, size, &r->message);
 	if (rc) {
 		r->message = NULL;
-		return call_failed(c, rc, "a message with");
+		return rc == -ENOBUFS ? NCCL_OK : call_failed(c, rc, "a message with");
 	}
 	r->len = tcpx_nccl_pipe_sends(c->pipe) ? size : 0;
 	*request = r;

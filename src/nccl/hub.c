@@ -21,11 +21,9 @@
 /*
  * What this plugin must have, and what it has instead of the library's defaults unless the
  * environment says otherwise. NCCL gives up no peer that is alive: one may checkpoint for minutes.
- * Sends may wait for their receives in all communicators of two processes at once: credit for each.
  */
 static const char *const always[] = { "TCPX_PROVIDER=sock", "TCPX_CUDA_LIBRARY=none" };
-static const char *const usual[] = { "TCPX_CREDIT_XFERS=4096", "TCPX_FREEZE_MS=600s",
-				     "TCPX_CONNECT_MS=120s" };
+static const char *const usual[] = { "TCPX_FREEZE_MS=600s", "TCPX_CONNECT_MS=120s" };
 
 struct settings {
 	const char *at[SETTINGS + 1];
@@ -100,13 +98,14 @@ static void
 name_hub(struct hub *h)
 {
 	char host[17];
+	unsigned id;
 
 	if (gethostname(host, sizeof(host)) != 0)
 		snprintf(host, sizeof(host), "host");
 	host[sizeof(host) - 1] = '\0';
-	if (getrandom(&h->key, sizeof(h->key), 0) != (ssize_t)sizeof(h->key))
-		h->key = (uintptr_t)h ^ (uint64_t)getpid() << 32;
-	snprintf(h->name, sizeof(h->name), "%s:%d.%08x", host, (int)getpid(), (unsigned)h->key);
+	if (getrandom(&id, sizeof(id), 0) != (ssize_t)sizeof(id))
+		id = (unsigned)(uintptr_t)h;
+	snprintf(h->name, sizeof(h->name), "%s:%d.%08x", host, (int)getpid(), id);
 }
 
 /* "10.0.0.2,10.0.0.3": connecting begins with the first, so that all find the same session. */
@@ -137,14 +136,12 @@ tcpx_nccl_hub_open(struct hub **out)
 
 	if (!h)
 		return -ENOMEM;
-	pthread_mutex_init(&h->lock, NULL);
 	name_hub(h);
 	rc = open_engine(h->name, NULL, &h->engine);
 	if (rc == 0)
 		rc = write_addrs(h);
 	if (rc) {
 		tcpx_close(h->engine);
-		pthread_mutex_destroy(&h->lock);
 		free(h);
 		return rc;
 	}

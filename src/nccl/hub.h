@@ -3,9 +3,6 @@
 #ifndef NCCL_HUB_H
 #define NCCL_HUB_H
 
-#include <pthread.h>
-#include <stdatomic.h>
-
 #include "nccl/pipe.h"
 
 #define HUB_NAME_BYTES  44
@@ -16,11 +13,6 @@ struct hub {
 	char name[HUB_NAME_BYTES];   /* no other process of any host has it             */
 	char addrs[HUB_ADDRS_BYTES]; /* of its NICs, between commas, as many as fit      */
 	uint16_t port;
-	uint64_t key;                /* a stranger's note is not taken for a peer's      */
-	_Atomic uint32_t pipes;      /* numbers of pipes to others                       */
-	pthread_mutex_t lock;        /* guards what follows                              */
-	uint64_t listens;            /* numbers                                          */
-	struct pipe_listen *first;
 };
 
 #endif

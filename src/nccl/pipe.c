@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * A pipe's messages are two-sided transfers whose tag is the pipe's number and the message's. The
- * sender connects, and sends a note that says which listener it means and its pipe's number.
- */
+/* A pipe is a lane of the library, whose key travels in the ticket, and the way to its peer. */
 #include "nccl/pipe.h"
 
 #include <errno.h>
@@ -11,51 +8,34 @@
 #include <string.h>
 
 #include "nccl/hub.h"
-#include "nccl/say.h"
 
-#define TICKET_MAGIC 0x31505854u /* "TXP1" */
-#define HELLO_MAGIC  0x31485854u /* "TXH1" */
+#define TICKET_MAGIC 0x32505854u /* "TXP2" */
 #define REFUSALS     4           /* before a peer is given up                        */
 #define PLACE_BYTES  160         /* NAME@ADDRESS:PORT                                */
 
-/* Both in the byte order of x86 and ARM, as the rest of a NCCL job's. */
+/* In the byte order of x86 and ARM, as the rest of a NCCL job's. */
 struct ticket {
 	uint32_t magic;
 	uint16_t port, zero;
-	uint64_t key, listen;
+	uint8_t key[TCPX_LANE_KEY];
 	char name[HUB_NAME_BYTES];
 	char addrs[HUB_ADDRS_BYTES];
 };
 
-struct hello {
-	uint32_t magic, pipe;
-	uint64_t key, listen;
-};
-
 _Static_assert(sizeof(struct ticket) == PIPE_TICKET_BYTES, "a ticket fills its room");
 
-/* A pipe that has arrived and was not accepted. */
-struct arrival {
-	struct arrival *next;
-	tcpx_peer *peer;
-	uint32_t number;
-};
-
 struct pipe_listen {
-	struct hub *hub;
-	uint64_t number;
-	struct pipe_listen *next;
-	struct arrival *first; /* in order; guarded by hub->lock                     */
+	tcpx_lane *lane;    /* NULL: accepted                                        */
 };
 
 struct pipe {
+	tcpx_lane *lane;
+	char who[TCPX_NAME_MAX];
+	bool sends, ready;
+	/* of a sender */
 	struct hub *hub;
 	tcpx_peer *peer;
-	char who[TCPX_NAME_MAX];
-	uint32_t number;    /* the sender's                                          */
-	uint32_t next;      /* message                                               */
-	bool sends, ready;
-	struct ticket to;   /* of a sender                                           */
+	struct ticket to;
 	size_t at;          /* in to.addrs: the address that is tried next           */
 	unsigned refused;   /* times in a row                                        */
 };
@@ -66,17 +46,13 @@ int
 tcpx_nccl_pipe_listen(struct hub *h, uint8_t ticket[PIPE_TICKET_BYTES], struct pipe_listen **out)
 {
 	struct pipe_listen *l = calloc(1, sizeof(*l));
-	struct ticket t = { .magic = TICKET_MAGIC, .port = h->port, .key = h->key };
+	struct ticket t = { .magic = TICKET_MAGIC, .port = h->port };
+	int rc = l ? tcpx_lane_listen(h->engine, t.key, &l->lane) : -ENOMEM;
 
-	if (!l)
-		return -ENOMEM;
-	l->hub = h;
-	pthread_mutex_lock(&h->lock);
-	l->number = ++h->listens;
-	l->next = h->first;
-	h->first = l;
-	pthread_mutex_unlock(&h->lock);
-	t.listen = l->number;
+	if (rc) {
+		free(l);
+		return rc;
+	}
 	memcpy(t.name, h->name, sizeof(t.name));
 	memcpy(t.addrs, h->addrs, sizeof(t.addrs));
 	memcpy(ticket, &t, sizeof(t));
@@ -84,103 +60,42 @@ tcpx_nccl_pipe_listen(struct hub *h, uint8_t ticket[PIPE_TICKET_BYTES], struct p
 	return 0;
 }
 
-/* Takes over the handle. */
-static void
-arrive(struct hub *h, const struct hello *hello, tcpx_peer *peer)
-{
-	struct pipe_listen *l = h->first;
-	struct arrival **end, *a;
-
-	while (l && l->number != hello->listen)
-		l = l->next;
-	a = l ? calloc(1, sizeof(*a)) : NULL;
-	if (!a) {
-		tcpx_peer_free(peer); /* its listener is closed */
-		return;
-	}
-	a->peer = peer;
-	a->number = hello->pipe;
-	for (end = &l->first; *end; end = &(*end)->next)
-		;
-	*end = a;
-}
-
-/* Gives each note to its listener. hub->lock held. */
-static void
-sort_notes(struct hub *h)
-{
-	struct hello hello;
-	tcpx_note *note;
-	tcpx_peer *peer;
-	size_t len;
-
-	while (tcpx_note_get(h->engine, &note) == 0) {
-		const void *data = tcpx_note_data(note, &len);
-
-		if (len == sizeof(hello)) {
-			memcpy(&hello, data, len);
-			if (hello.magic == HELLO_MAGIC && hello.key == h->key &&
-			    tcpx_note_peer(h->engine, note, &peer) == 0)
-				arrive(h, &hello, peer);
-		}
-		tcpx_note_free(note);
-	}
-}
-
 static void
 name_peer(struct pipe *p)
 {
 	struct tcpx_peer_info info = TCPX_PEER_INFO_INIT;
+	tcpx_peer *peer;
 
-	if (tcpx_peer_query(p->peer, &info) == 0)
+	if (tcpx_lane_peer(p->lane, &peer))
+		return;
+	if (tcpx_peer_query(peer, &info) == 0)
 		snprintf(p->who, sizeof(p->who), "%s", info.name);
+	tcpx_peer_free(peer);
 }
 
+/* A lane that has failed already is accepted, too: its first receive says why. */
 int
 tcpx_nccl_pipe_accept(struct pipe_listen *l, struct pipe **out)
 {
-	struct arrival *a;
 	struct pipe *p;
 
-	pthread_mutex_lock(&l->hub->lock);
-	sort_notes(l->hub);
-	a = l->first;
-	if (a)
-		l->first = a->next;
-	pthread_mutex_unlock(&l->hub->lock);
-	if (!a)
+	if (!l->lane || tcpx_lane_ready(l->lane) == -EAGAIN)
 		return -EAGAIN;
 	p = calloc(1, sizeof(*p));
-	if (p) {
-		p->hub = l->hub;
-		p->peer = a->peer;
-		p->number = a->number;
-		p->ready = true;
-		name_peer(p);
-	} else {
-		tcpx_peer_free(a->peer);
-	}
-	free(a);
+	if (!p)
+		return -ENOMEM;
+	p->lane = l->lane;
+	l->lane = NULL;
+	p->ready = true;
+	name_peer(p);
 	*out = p;
-	return p ? 0 : -ENOMEM;
+	return 0;
 }
 
 void
 tcpx_nccl_pipe_listen_close(struct pipe_listen *l)
 {
-	struct pipe_listen **at;
-	struct arrival *a;
-
-	pthread_mutex_lock(&l->hub->lock);
-	for (at = &l->hub->first; *at != l; at = &(*at)->next)
-		;
-	*at = l->next;
-	pthread_mutex_unlock(&l->hub->lock);
-	while ((a = l->first)) {
-		l->first = a->next;
-		tcpx_peer_free(a->peer);
-		free(a);
-	}
+	tcpx_lane_close(l->lane);
 	free(l);
 }
 
@@ -208,6 +123,8 @@ dial(struct pipe *p)
 {
 	char place[PLACE_BYTES];
 
+	tcpx_lane_close(p->lane);
+	p->lane = NULL;
 	tcpx_peer_free(p->peer);
 	p->peer = NULL;
 	if (!next_place(p, place))
@@ -225,7 +142,6 @@ tcpx_nccl_pipe_connect(struct hub *h, const uint8_t ticket[PIPE_TICKET_BYTES], s
 		return -ENOMEM;
 	p->hub = h;
 	p->sends = true;
-	p->number = atomic_fetch_add(&h->pipes, 1);
 	memcpy(&p->to, ticket, sizeof(p->to));
 	p->to.name[sizeof(p->to.name) - 1] = p->to.addrs[sizeof(p->to.addrs) - 1] = '\0';
 	snprintf(p->who, sizeof(p->who), "%s", p->to.name);
@@ -238,14 +154,6 @@ tcpx_nccl_pipe_connect(struct hub *h, const uint8_t ticket[PIPE_TICKET_BYTES], s
 	return 0;
 }
 
-static int
-greet(struct pipe *p)
-{
-	struct hello hello = { HELLO_MAGIC, p->number, p->to.key, p->to.listen };
-
-	return tcpx_notify(p->peer, &hello, sizeof(hello));
-}
-
 /* By another address; or by the first, because a session of ours that is half made makes the peer
  * refuse a second one. Silence was waited for long enough. */
 static bool
@@ -256,6 +164,7 @@ again(struct pipe *p, int rc)
 	return p->to.addrs[p->at] && dial(p) == 0;
 }
 
+/* A lane that stood, and whose receiver has ended it since, is ready: its first message says why. */
 int
 tcpx_nccl_pipe_ready(struct pipe *p)
 {
@@ -263,14 +172,15 @@ tcpx_nccl_pipe_ready(struct pipe *p)
 
 	if (p->ready)
 		return 0;
-	rc = tcpx_peer_wait(p->peer, 0);
+	rc = p->lane ? 0 : tcpx_peer_wait(p->peer, 0);
+	if (rc == 0 && !p->lane)
+		rc = tcpx_lane_open(p->peer, p->to.key, &p->lane);
 	if (rc == 0)
-		rc = greet(p);
-	if (rc == 0)
-		p->ready = true;
-	if (rc == 0 || rc == -EAGAIN)
+		rc = tcpx_lane_ready(p->lane);
+	if (rc == -EAGAIN || rc == -ENOENT) /* nobody listens for it, and nobody will */
 		return rc;
-	return again(p, rc) ? -EAGAIN : rc;
+	p->ready = rc == 0 || (p->lane && tcpx_peer_wait(p->peer, 0) == 0);
+	return p->ready ? 0 : again(p, rc) ? -EAGAIN : rc;
 }
 
 /* ---- messages -------------------------------------------------------------------- */
@@ -279,14 +189,7 @@ int
 tcpx_nccl_pipe_post(struct pipe *p, uint64_t region, uint64_t offset, uint64_t len,
 		    tcpx_xfer **message)
 {
-	struct tcpx_desc piece = { region, offset, len };
-	uint64_t tag = (uint64_t)p->number << 32 | p->next;
-	int rc = p->sends ? tcpx_send(p->peer, &piece, 1, tag, message) :
-			    tcpx_recv(p->peer, &piece, 1, tag, message);
-
-	if (rc == 0)
-		p->next++;
-	return rc;
+	return tcpx_lane_post(p->lane, region, offset, len, message);
 }
 
 int
@@ -316,6 +219,7 @@ tcpx_nccl_pipe_drop(tcpx_xfer *message)
 void
 tcpx_nccl_pipe_close(struct pipe *p)
 {
+	tcpx_lane_close(p->lane);
 	tcpx_peer_free(p->peer);
 	free(p);
 }

@@ -28,10 +28,10 @@ int tcpx_nccl_hub_open(struct hub **hub);
 int tcpx_nccl_hub_register(struct hub *hub, void *addr, size_t len, uint64_t *region);
 void tcpx_nccl_hub_deregister(struct hub *hub, uint64_t region);
 
-/* Fills a ticket by which other processes, or this one, send here. */
+/* Fills a ticket by which another process, or this one, sends here, once. */
 int tcpx_nccl_pipe_listen(struct hub *hub, uint8_t ticket[PIPE_TICKET_BYTES],
 			  struct pipe_listen **listen);
-/* The next pipe that has arrived, the receiving end. -EAGAIN if there is none. */
+/* The receiving end, once its sender is there. -EAGAIN: it is not, or was accepted already. */
 int tcpx_nccl_pipe_accept(struct pipe_listen *listen, struct pipe **pipe);
 void tcpx_nccl_pipe_listen_close(struct pipe_listen *listen);
 
@@ -41,7 +41,7 @@ int tcpx_nccl_pipe_connect(struct hub *hub, const uint8_t ticket[PIPE_TICKET_BYT
 /* 0 once messages can be posted, -EAGAIN before, or why they never will. */
 int tcpx_nccl_pipe_ready(struct pipe *pipe);
 
-/* Posts a message: a send or a receive, by the pipe's end. */
+/* Posts a message: a send or a receive, by the pipe's end. -ENOBUFS: TCPX_LANE_OPEN are open. */
 int tcpx_nccl_pipe_post(struct pipe *pipe, uint64_t region, uint64_t offset, uint64_t len,
 			tcpx_xfer **message);
 /* 0: the message is whole at its receiver, and *len is the length of a receive. After 0 or a
@@ -49,7 +49,7 @@ int tcpx_nccl_pipe_post(struct pipe *pipe, uint64_t region, uint64_t offset, uin
 int tcpx_nccl_pipe_test(struct pipe *pipe, tcpx_xfer *message, uint64_t *len, char *why);
 /* Ends it. After the return no byte of its memory is read or written. */
 void tcpx_nccl_pipe_drop(tcpx_xfer *message);
-/* In any state, after its messages were dropped. */
+/* In any state; messages that have not ended fail, and are dropped afterwards. */
 void tcpx_nccl_pipe_close(struct pipe *pipe);
 
 bool tcpx_nccl_pipe_sends(const struct pipe *pipe);

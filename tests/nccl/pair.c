@@ -56,8 +56,8 @@ pair_run(const char *file, int version, int (*play)(struct rank *r), const void 
 	return !status[0] && !status[1];
 }
 
-static void
-exchange(struct rank *r, const void *mine, void *theirs, size_t len)
+void
+pair_exchange(struct rank *r, const void *mine, void *theirs, size_t len)
 {
 	if (send(r->link, mine, len, MSG_NOSIGNAL) != (ssize_t)len ||
 	    recv(r->link, theirs, len, MSG_WAITALL) != (ssize_t)len) {
@@ -71,7 +71,7 @@ pair_meet(struct rank *r)
 {
 	char mine = 'm', theirs;
 
-	exchange(r, &mine, &theirs, 1);
+	pair_exchange(r, &mine, &theirs, 1);
 }
 
 /* One look at both ends, as the service thread looks: never waiting. */
@@ -103,7 +103,7 @@ pair_connect(struct rank *r, void **send, void **recv, int count)
 		send[i] = recv[i] = NULL;
 		good = p->abi->listen(p->table, p->ctx, i % 8, mine[i], &listen[i]) == NCCL_OK;
 	}
-	exchange(r, mine, theirs, (size_t)count * sizeof(*mine));
+	pair_exchange(r, mine, theirs, (size_t)count * sizeof(*mine));
 	while (good && open < count) {
 		open = 0;
 		for (i = 0; good && i < count; i++) {

@@ -15,6 +15,8 @@ struct rank {
 /* Runs @play in two processes; true: both returned 0. One that hangs is killed after minutes. */
 bool pair_run(const char *file, int version, int (*play)(struct rank *r), const void *arg);
 
+/* @len bytes each way; @mine and @theirs may be the same. */
+void pair_exchange(struct rank *r, const void *mine, void *theirs, size_t len);
 /* A byte each way. */
 void pair_meet(struct rank *r);
 /* Makes @count comms each way, all at once: @send[i] meets @recv[i] of the other. */

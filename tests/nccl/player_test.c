@@ -184,11 +184,11 @@ play_half_way(struct rank *r)
 {
 	struct player *p = &r->player;
 	uint8_t handle[PLUG_HANDLE_BYTES], never[PLUG_HANDLE_BYTES];
-	void *listen, *comm = NULL, *dialing = NULL, *other = NULL;
+	void *listen, *forgotten, *comm = NULL, *dialing = NULL, *other = NULL;
 
-	if (p->abi->listen(p->table, p->ctx, 0, handle, &listen))
+	if (p->abi->listen(p->table, p->ctx, 0, handle, &listen) ||
+	    p->abi->listen(p->table, p->ctx, 1, never, &forgotten))
 		return 1;
-	memcpy(never, handle, sizeof(never));
 	if (p->abi->connect(p->table, p->ctx, 0, never, &other))
 		return 1; /* begun, and never asked for again: mostly it has no comm yet */
 	if (p->abi->accept(p->table, listen, &comm, NULL))
@@ -205,6 +205,7 @@ play_half_way(struct rank *r)
 	if (other)
 		p->abi->close_send(p->table, other);
 	p->abi->close_listen(p->table, listen); /* with what has arrived */
+	p->abi->close_listen(p->table, forgotten);
 	return 0;
 }
 
@@ -323,6 +324,7 @@ play_facts(struct rank *r)
 	} while (request);
 	if (posted != 32)
 		return 6;
+	pair_meet(r);
 	p->abi->close_recv(p->table, recv); /* with all of them open */
 	p->abi->dereg(p->table, send, mhandle);
 	p->abi->close_send(p->table, send);

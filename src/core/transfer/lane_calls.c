@@ -124,6 +124,20 @@ tcpx_lane_ready(tcpx_lane *l)
 	return status == 0 || status == -EAGAIN ? status : tcpx_fail_known(status, "%s", l->cause);
 }
 
+int
+tcpx_lane_peer(tcpx_lane *l, tcpx_peer **peer)
+{
+	bool known = l->sends || atomic_load(&l->status) != -EAGAIN;
+	int rc = engine_check(l->engine);
+
+	if (rc || !known)
+		return rc ? rc : -EAGAIN;
+	tcpx_peer_get(l->peer);
+	atomic_fetch_add(&l->peer->handles, 1);
+	*peer = l->peer;
+	return 0;
+}
+
 static int
 message(struct tcpx_lane *l, const struct tcpx_desc *piece, struct tcpx_xfer **out)
 {

@@ -46,13 +46,23 @@ close_rx(struct pipe *p)
 static void
 pipe_open(struct pipe *p)
 {
+	struct tcpx_peer_info info = TCPX_PEER_INFO_INIT;
 	uint8_t key[TCPX_LANE_KEY];
+	tcpx_peer *peer;
 
 	assert_ok(tcpx_lane_listen(p->rig.b, key, &p->rx));
 	assert_code(tcpx_lane_ready(p->rx), -EAGAIN);
+	assert_code(tcpx_lane_peer(p->rx, &peer), -EAGAIN);
 	assert_ok(tcpx_lane_open(p->rig.to_b, key, &p->tx));
 	wait_ready(p->tx, 0);
 	wait_ready(p->rx, 0);
+	assert_ok(tcpx_lane_peer(p->rx, &peer));
+	assert_ok(tcpx_peer_query(peer, &info));
+	assert_string_equal(info.name, "anna");
+	tcpx_peer_free(peer);
+	assert_ok(tcpx_lane_peer(p->tx, &peer));
+	assert_ptr_equal(peer, p->rig.to_b);
+	tcpx_peer_free(peer);
 }
 
 static int

@@ -1,0 +1,329 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Which end of a comm comes first, and which goes first: by the plugin's calls alone.
+ * Usage: nccl_ends PLUGIN
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "net/plugin/plug.h"
+#include "pair.h"
+
+enum { VERSION = 11, MANY = 32, BYTES = 3000, LARGE = 4 << 20 };
+
+static const char *plugin;
+
+/* One comm each way, and memory of this process. */
+struct ends {
+	struct player *player;
+	void *send, *recv, *mhandle;
+	uint8_t *memory;
+};
+
+static uint8_t memory[LARGE];
+
+static bool
+ends_open(struct rank *r, struct ends *e)
+{
+	struct player *p = &r->player;
+
+	*e = (struct ends){ .player = p, .memory = memory };
+	return pair_connect(r, &e->send, &e->recv, 1) &&
+	       !p->abi->reg(p->table, e->recv, memory, sizeof(memory), NCCL_PTR_HOST, &e->mhandle);
+}
+
+static void
+close_send(struct ends *e)
+{
+	e->player->abi->close_send(e->player->table, e->send);
+}
+
+static void
+close_recv(struct ends *e)
+{
+	e->player->abi->close_recv(e->player->table, e->recv);
+}
+
+static enum nccl_result
+post(struct ends *e, bool sends, size_t offset, size_t len, void **request)
+{
+	const struct plug_abi *abi = e->player->abi;
+
+	*request = NULL;
+	if (sends)
+		return abi->isend(e->player->table, e->send, e->memory + offset, len, 0, e->mhandle,
+				  request);
+	return abi->irecv(e->player->table, e->recv, e->memory + offset, len, 0, e->mhandle, request);
+}
+
+/* Until it ends; *size is the message's. */
+static enum nccl_result
+finish(struct ends *e, void *request, int *size)
+{
+	enum nccl_result result = NCCL_OK;
+	int done = 0;
+
+	while (!result && !done)
+		result = e->player->abi->test(e->player->table, request, &done, size);
+	return result;
+}
+
+static bool
+said(const char *what)
+{
+	if (strstr(player_warnings(), what))
+		return true;
+	fprintf(stderr, "not said: '%s', but: %s\n", what, player_warnings());
+	return false;
+}
+
+/* ---- the sender first ------------------------------------------------------------ */
+
+/* All that a comm may have are posted, as requests, before there is one receive: one by one they
+ * meet theirs, which are longer. */
+static int
+play_sends_first(struct rank *r)
+{
+	bool sends = r->me == 0;
+	void *request[MANY];
+	struct ends e;
+	int size;
+
+	if (!ends_open(r, &e))
+		return 1;
+	memset(memory, sends ? 7 : 0, sizeof(memory));
+	for (int i = 0; sends && i < MANY; i++) {
+		memory[i * BYTES] = (uint8_t)(100 + i);
+		if (post(&e, true, (size_t)i * BYTES, (size_t)i, &request[i]) || !request[i])
+			return 2;
+	}
+	pair_meet(r);
+	for (int i = 0; !sends && i < MANY; i++)
+		if (post(&e, false, (size_t)i * BYTES, BYTES, &request[i]) || !request[i])
+			return 3;
+	for (int i = 0; i < MANY; i++)
+		if (finish(&e, request[i], &size) || size != i ||
+		    (i && memory[i * BYTES] != 100 + i) || (!sends && memory[i * BYTES + i] != 0))
+			return 4;
+	pair_meet(r);
+	close_send(&e);
+	close_recv(&e);
+	return 0;
+}
+
+static void
+sends_wait_for_their_receives(void **state)
+{
+	assert_true(pair_run(plugin, VERSION, play_sends_first, NULL));
+}
+
+/* A listen comm that is closed, and one that has its sender. */
+static int
+play_nobody(struct rank *r)
+{
+	struct player *p = &r->player;
+	uint8_t handle[2][PLUG_HANDLE_BYTES], again[PLUG_HANDLE_BYTES];
+	void *listen[2], *send = NULL, *recv = NULL, *other = NULL;
+	enum nccl_result result;
+
+	for (int i = 0; i < 2; i++)
+		if (p->abi->listen(p->table, p->ctx, 0, handle[i], &listen[i]))
+			return 1;
+	p->abi->close_listen(p->table, listen[0]);
+	do
+		result = p->abi->connect(p->table, p->ctx, 0, handle[0], &other);
+	while (!result && !other);
+	if (!result || !said("connecting to"))
+		return 2;
+	memcpy(again, handle[1], sizeof(again));
+	while (!send || !recv)
+		if ((!send && p->abi->connect(p->table, p->ctx, 0, handle[1], &send)) ||
+		    (!recv && p->abi->accept(p->table, listen[1], &recv, NULL)))
+			return 3;
+	do
+		result = p->abi->connect(p->table, p->ctx, 0, again, &other);
+	while (!result && !other);
+	p->abi->close_send(p->table, send);
+	p->abi->close_recv(p->table, recv);
+	p->abi->close_listen(p->table, listen[1]);
+	return result ? 0 : 4;
+}
+
+static void
+nobody_listens_is_an_error(void **state)
+{
+	assert_true(pair_run(plugin, VERSION, play_nobody, NULL));
+}
+
+/* ---- one end closes with requests under way -------------------------------------- */
+
+/* Process 0 closes its end of both comms; the other's requests end with an error that says so. */
+static int
+play_close(struct rank *r)
+{
+	void *sent, *received;
+	struct ends e;
+	int size;
+
+	if (!ends_open(r, &e) || post(&e, true, 0, LARGE / 2, &sent))
+		return 1; /* no receive will meet it */
+	pair_meet(r);
+	if (r->me == 0)
+		close_recv(&e);
+	else if (finish(&e, sent, &size) == NCCL_OK || !said("closed by its receiver"))
+		return 2;
+	pair_meet(r);
+	if (r->me == 1 && post(&e, false, 0, LARGE, &received))
+		return 3; /* meets the other's send */
+	pair_meet(r);
+	if (r->me == 0)
+		close_send(&e);
+	else if (finish(&e, received, &size) == NCCL_OK && size != LARGE / 2)
+		return 4; /* it was quick, or: */
+	pair_meet(r);
+	if (r->me == 1)
+		close_send(&e);
+	if (r->me == 1)
+		close_recv(&e);
+	return 0;
+}
+
+static void
+the_other_end_may_close_first(void **state)
+{
+	for (int i = 0; i < 10; i++)
+		assert_true(pair_run(plugin, VERSION, play_close, NULL));
+}
+
+/* The receiver has closed before the sender asks whether it is connected: it is, and its first
+ * message fails. */
+static int
+play_gone(struct rank *r)
+{
+	uint8_t handle[PLUG_HANDLE_BYTES];
+	struct player *p = &r->player;
+	void *listen, *comm = NULL, *request = NULL;
+	enum nccl_result result;
+	struct ends e;
+
+	if (!ends_open(r, &e) || p->abi->listen(p->table, p->ctx, 0, handle, &listen))
+		return 1; /* there is a session */
+	pair_exchange(r, handle, handle, sizeof(handle));
+	if (r->me == 0 && p->abi->connect(p->table, p->ctx, 0, handle, &comm))
+		return 2;
+	while (r->me == 1 && !comm)
+		if (p->abi->accept(p->table, listen, &comm, NULL))
+			return 3;
+	if (r->me == 1)
+		p->abi->close_recv(p->table, comm);
+	pair_meet(r);
+	while (r->me == 0 && !comm)
+		if (p->abi->connect(p->table, p->ctx, 0, handle, &comm))
+			return 4;
+	if (r->me == 0) {
+		p->abi->close_send(p->table, e.send);
+		e.send = comm;
+		do
+			result = post(&e, true, 0, 8, &request);
+		while (!result && finish(&e, request, NULL) == NCCL_OK);
+	}
+	p->abi->close_listen(p->table, listen);
+	close_send(&e);
+	close_recv(&e);
+	return r->me == 1 || said("closed by its receiver") ? 0 : 5;
+}
+
+static void
+a_comm_whose_receiver_has_gone_fails_with_its_message(void **state)
+{
+	assert_true(pair_run(plugin, VERSION, play_gone, NULL));
+}
+
+/* A receiver has its last message and closes at once, often before its sender knows. */
+static int
+play_last(struct rank *r)
+{
+	void *request;
+	struct ends e;
+	int size;
+
+	for (int round = 0; round < 50; round++) {
+		if (!ends_open(r, &e))
+			return 1;
+		if (post(&e, r->me == 0, 0, LARGE >> round % 20, &request) ||
+		    finish(&e, request, &size) || size != LARGE >> round % 20) {
+			fprintf(stderr, "round %d: %s\n", round, player_warnings());
+			return 2;
+		}
+		e.player->abi->dereg(e.player->table, e.send, e.mhandle);
+		close_recv(&e);
+		close_send(&e);
+	}
+	pair_meet(r);
+	return 0;
+}
+
+static void
+a_receiver_closes_with_its_last_message(void **state)
+{
+	assert_true(pair_run(plugin, VERSION, play_last, NULL));
+}
+
+/* The sender is killed in mid message. */
+static int
+play_killed(struct rank *r)
+{
+	void *request[2];
+	struct ends e;
+	int size;
+
+	if (!ends_open(r, &e))
+		return 1;
+	for (int i = 0; i < 2; i++)
+		if (post(&e, r->me == 0, 0, LARGE, &request[i]))
+			return 2;
+	if (finish(&e, request[0], &size))
+		return 3;
+	if (r->me == 0)
+		_Exit(0);
+	while (finish(&e, request[1], &size) == NCCL_OK)
+		if (post(&e, false, 0, LARGE, &request[1])) /* that one had come */
+			break;
+	if (!said("failed: "))
+		return 4;
+	e.player->abi->dereg(e.player->table, e.send, e.mhandle);
+	close_recv(&e);
+	close_send(&e);
+	return 0;
+}
+
+static void
+a_killed_sender_is_an_error_of_the_receive(void **state)
+{
+	assert_true(pair_run(plugin, VERSION, play_killed, NULL));
+}
+
+int
+main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(sends_wait_for_their_receives),
+		cmocka_unit_test(nobody_listens_is_an_error),
+		cmocka_unit_test(the_other_end_may_close_first),
+		cmocka_unit_test(a_comm_whose_receiver_has_gone_fails_with_its_message),
+		cmocka_unit_test(a_receiver_closes_with_its_last_message),
+		cmocka_unit_test(a_killed_sender_is_an_error_of_the_receive),
+	};
+
+	if (argc < 2)
+		return 2;
+	plugin = argv[1];
+	setenv("NCCL_SOCKET_IFNAME", "lo", 1);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
