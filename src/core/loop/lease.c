@@ -77,6 +77,14 @@ give_back(struct loop *l)
 	leave(l);
 }
 
+bool
+tcpx_lease_is_fresh(const struct loop *l)
+{
+	uint64_t lent_ns = atomic_load_explicit(&l->lease.lent_ns, memory_order_acquire);
+
+	return lent_ns && engine_now(l->engine) < lent_ns + LEASE_NS;
+}
+
 /* A thread that ended in a system call of the loop would keep the lease for ever. */
 static int
 hold_cancel(void)

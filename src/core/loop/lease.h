@@ -21,6 +21,8 @@ tcpx_lease_slept(struct loop *l)
 	atomic_store_explicit(&l->lease.wake_ns, UINT64_MAX, memory_order_release);
 }
 
+/* Has an application given the loop back just now? Its I/O thread sleeps for a while then. */
+bool tcpx_lease_is_fresh(const struct loop *l);
 /* One turn of the loop on this thread, or a yield if another thread runs it. */
 void tcpx_lease_help(struct loop *l);
 /* Waits until done(arg), doing the loop's I/O on this thread where it can. word: a futex to

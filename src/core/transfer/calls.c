@@ -33,13 +33,15 @@ loop_of(struct tcpx_xfer *x)
 }
 
 /* An application that spins does the I/O itself: one thread then does the work of two that
- * would compete for a core. */
+ * would compete for a core. One that has done it just now goes on at once, since nobody else does. */
 static void
 help(struct tcpx_xfer *x)
 {
+	struct loop *l = loop_of(x);
+
 	if (atomic_fetch_add_explicit(&x->waiters.tests, 1, memory_order_relaxed) >=
-	    TESTS_BEFORE_HELP)
-		tcpx_lease_help(loop_of(x));
+	    TESTS_BEFORE_HELP || tcpx_lease_is_fresh(l))
+		tcpx_lease_help(l);
 }
 
 /* A status as the call returns it: a failure has its text. */

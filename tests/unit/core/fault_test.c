@@ -258,6 +258,37 @@ a_thread_cancelled_while_it_waits_blocks_nobody(void **state)
 	tcpx_xfer_free(x);
 }
 
+/* Does the first test in vain, soon after a wait, do the I/O? */
+static bool
+helps_at_once(struct rig *r, const struct tcpx_desc *l)
+{
+	uint64_t borrows;
+	tcpx_xfer *x;
+
+	assert_ok(tcpx_recv(r->to_b, l, 1, 9, &x));
+	assert_code(tcpx_wait(x, 1), -EAGAIN);
+	borrows = counters_of(r->a).lease_borrows;
+	assert_code(tcpx_test(x), -EAGAIN);
+	borrows = counters_of(r->a).lease_borrows - borrows;
+	tcpx_xfer_free(x);
+	return borrows > 0;
+}
+
+/* Its I/O thread leaves the loop to who ran it last, so nobody else does. This thread may be
+ * interrupted for longer than that. */
+static void
+who_has_run_the_loop_goes_on_at_once(void **state)
+{
+	struct rig *r = *state;
+	struct tcpx_desc l;
+	int tries = 1;
+
+	rig_memory(r, 100, 100);
+	l = (struct tcpx_desc){ r->near.id, 0, 100 };
+	while (!helps_at_once(r, &l))
+		assert_in_range(tries++, 1, 3000);
+}
+
 static uint64_t
 cpu_ns(void)
 {
@@ -332,6 +363,7 @@ main(void)
 		SUMMED(a_file_that_became_shorter_is_no_signal),
 		T(a_forked_child_cannot_touch_the_engine),
 		T(a_thread_cancelled_while_it_waits_blocks_nobody),
+		T(who_has_run_the_loop_goes_on_at_once),
 		T(giving_back_costs_the_same_among_many),
 	};
 
