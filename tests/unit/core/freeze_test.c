@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "proto/health.h"
+
 #define LEN (4u << 20)
 
 static const struct tcpx_net_ops *const nets[] = { &tcpx_net_loop, &tcpx_net_loop_comm };
@@ -114,6 +116,55 @@ a_stopped_peer_is_waited_for(void **state)
 	}
 }
 
+static bool
+never(void *arg)
+{
+	(void)arg;
+	return false;
+}
+
+/* For two hours its kernel takes them: so many a second, and nothing is kept of them. */
+static void
+pings_that_nobody_answers_cost_little(void **state)
+{
+	static const char *const for_ever[] = { "TCPX_CHANNELS=4", "TCPX_THREADS=1", "TCPX_PORT=0",
+						"TCPX_DEBUG=WARN", "TCPX_FREEZE_MS=86400s",
+						"TCPX_STALL_MS=10000", NULL };
+	const uint64_t hours_ns = 7200 * TCPX_SEC;
+	struct tcpx_patience p = tcpx_patience_of(10 * TCPX_SEC, 5 * TCPX_SEC, UINT64_MAX);
+	struct tcpx_counters before = { .struct_size = sizeof(before) }, after = before;
+	struct tcpx_desc l = { 0, 0, LEN }, f = l;
+
+	for (int in_use = 0; in_use < 2; in_use++) {
+		struct mem from, to;
+		struct lab t;
+		tcpx_xfer *x = NULL;
+
+		lab_open(&t, nets[0], for_ever);
+		meet(&t);
+		mem_open(&from, t.a, LEN, TCPX_MEM_LOCAL);
+		mem_open(&to, t.b, LEN, TCPX_MEM_REMOTE_READ | TCPX_MEM_REMOTE_WRITE);
+		l.region = from.id;
+		f.region = mem_tell(&to, t.b, t.a);
+		assert_ok(tcpx_query(t.a, &before));
+		if (in_use)
+			assert_ok(tcpx_write(t.p, &l, 1, &f, 1, NULL, 0, &x));
+		(void)run_alone(&t, t.a, never, NULL, hours_ns);
+		assert_ok(tcpx_query(t.a, &after));
+		assert_int_equal(after.sessions, 1);
+		assert_in_range(after.ctrl_frames_tx - before.ctrl_frames_tx, 1000,
+				hours_ns / p.look_ns + 10);
+		assert_in_range(after.memory_bytes, 0, before.memory_bytes + (64 << 10));
+		print_message("# %llu frames in two hours, %lld bytes more kept\n",
+			      (unsigned long long)(after.ctrl_frames_tx - before.ctrl_frames_tx),
+			      (long long)(after.memory_bytes - before.memory_bytes));
+		tcpx_xfer_free(x);
+		lab_close(&t);
+		mem_close(&from);
+		mem_close(&to);
+	}
+}
+
 static void
 a_stopped_peer_is_named(void **state)
 {
@@ -186,6 +237,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_stood_still_goes_on),
 		cmocka_unit_test(a_stopped_peer_is_waited_for),
+		cmocka_unit_test(pings_that_nobody_answers_cost_little),
 		cmocka_unit_test(a_stopped_peer_is_named),
 		cmocka_unit_test(contradicting_deadlines_are_refused),
 		cmocka_unit_test(a_pause_forgives_no_silence_after_it),
