@@ -196,7 +196,7 @@ tcpx_sock_chan_ack(struct tcpx_chan *c, const struct tcpx_ack *ack)
 		return rc;
 	if (ack->received == rx->acked.received && ack->applied == rx->acked.applied)
 		return 0;
-	tcpx_sock_ack_format(ack, rx->out);
+	tcpx_sock_ack_format(ack, rx->cur.summed, rx->out);
 	rx->out_left = sizeof(rx->out);
 	rx->acked = *ack;
 	return ack_flush(c);

@@ -197,6 +197,7 @@ tcpx_sock_chan_send(struct tcpx_chan *c, struct tcpx_tx_msg *m)
 	tcpx_sock_lend_end(c);
 	tx->open = false;
 	tx->last = m->head.seq;
+	tx->summed = m->head.summed;
 	return 0;
 }
 
@@ -208,7 +209,11 @@ acked_parse(struct tcpx_chan *c, struct tcpx_ack *newest)
 	size_t whole = tx->in_got - tx->in_got % TCPX_SOCK_ACK_BYTES;
 	struct tcpx_ack ack;
 
-	tcpx_sock_ack_parse(tx->in + whole - TCPX_SOCK_ACK_BYTES, &ack);
+	if (!tcpx_sock_ack_parse(tx->in + whole - TCPX_SOCK_ACK_BYTES, tx->summed, &ack)) {
+		c->dead = tcpx_fail(TCPX_SUB_NET, TCPX_EFRAME,
+				    "channel %u: the sum of an acknowledgement is wrong", c->channel);
+		return c->dead;
+	}
 	if (ack.applied > ack.received || ack.received > tx->last ||
 	    ack.received < newest->received || ack.applied < newest->applied) {
 		c->dead = tcpx_fail(TCPX_SUB_NET, TCPX_EFRAME,

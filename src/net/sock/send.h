@@ -21,6 +21,7 @@ struct tcpx_sock_held {
 
 struct tcpx_sock_tx {
 	bool open;     /* a message is under way */
+	bool summed;   /* the newest one is: so are acknowledgements */
 	size_t pos;    /* its bytes in the socket: header, payload and trailer */
 	uint64_t last; /* newest seq that is held or in the kernel as a whole */
 	struct tcpx_sock_held held;

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/crc32c.h"
 #include "net/sock/wire.h"
 
 #define HEAD_MAGIC     0x7c50u
@@ -110,24 +111,31 @@ tcpx_sock_tail_parse(const uint8_t in[TCPX_SOCK_TAIL_BYTES], const struct tcpx_h
 	return true;
 }
 
+/* Summed: applied is the distance below received, and the sum of both stands behind it. */
 void
-tcpx_sock_ack_format(const struct tcpx_ack *ack, uint8_t out[TCPX_SOCK_ACK_BYTES])
+tcpx_sock_ack_format(const struct tcpx_ack *ack, bool summed, uint8_t out[TCPX_SOCK_ACK_BYTES])
 {
 	struct tcpx_buf b;
 
 	tcpx_buf_init(&b, out, TCPX_SOCK_ACK_BYTES);
 	tcpx_buf_put_u64(&b, ack->received);
-	tcpx_buf_put_u64(&b, ack->applied);
+	if (!summed) {
+		tcpx_buf_put_u64(&b, ack->applied);
+		return;
+	}
+	tcpx_buf_put_u32(&b, (uint32_t)(ack->received - ack->applied));
+	tcpx_buf_put_u32(&b, tcpx_crc32c(0, out, TCPX_SOCK_ACK_BYTES - 4));
 }
 
-void
-tcpx_sock_ack_parse(const uint8_t in[TCPX_SOCK_ACK_BYTES], struct tcpx_ack *ack)
+bool
+tcpx_sock_ack_parse(const uint8_t in[TCPX_SOCK_ACK_BYTES], bool summed, struct tcpx_ack *ack)
 {
 	struct tcpx_buf b;
 
 	tcpx_buf_init_const(&b, in, TCPX_SOCK_ACK_BYTES);
 	ack->received = tcpx_buf_get_u64(&b);
-	ack->applied = tcpx_buf_get_u64(&b);
+	ack->applied = summed ? ack->received - tcpx_buf_get_u32(&b) : tcpx_buf_get_u64(&b);
+	return !summed || tcpx_buf_get_u32(&b) == tcpx_crc32c(0, in, TCPX_SOCK_ACK_BYTES - 4);
 }
 
 /* version, direction, session, channel, generation: the same in preamble and handle */

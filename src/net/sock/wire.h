@@ -18,8 +18,9 @@ void tcpx_sock_tail_format(const struct tcpx_head *h, bool abandoned,
 			   uint8_t out[TCPX_SOCK_TAIL_BYTES]);
 bool tcpx_sock_tail_parse(const uint8_t in[TCPX_SOCK_TAIL_BYTES], const struct tcpx_head *h,
 			  bool *abandoned, uint32_t *sum);
-void tcpx_sock_ack_format(const struct tcpx_ack *ack, uint8_t out[TCPX_SOCK_ACK_BYTES]);
-void tcpx_sock_ack_parse(const uint8_t in[TCPX_SOCK_ACK_BYTES], struct tcpx_ack *ack);
+/* Summed, as the messages that it is for; then they lie less than 4 billion apart. */
+void tcpx_sock_ack_format(const struct tcpx_ack *ack, bool summed, uint8_t out[TCPX_SOCK_ACK_BYTES]);
+bool tcpx_sock_ack_parse(const uint8_t in[TCPX_SOCK_ACK_BYTES], bool summed, struct tcpx_ack *ack);
 void tcpx_sock_preamble_format(const struct tcpx_chan_id *id,
 			       uint8_t out[TCPX_SOCK_PREAMBLE_BYTES]);
 bool tcpx_sock_preamble_parse(const uint8_t in[TCPX_SOCK_PREAMBLE_BYTES],

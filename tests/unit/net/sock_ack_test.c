@@ -127,7 +127,7 @@ cut_acknowledgements_are_put_together(void **state)
 		struct tcpx_ack third = { seq + 3, seq + 3 }, got = { 0, 0 };
 
 		assert_int_equal(r->ops->stream->ack(r->rx, &first), 0);
-		tcpx_sock_ack_format(&second, rx->out);
+		tcpx_sock_ack_format(&second, false, rx->out);
 		assert_int_equal(send(r->rx->fd, rx->out, pos, MSG_NOSIGNAL), pos);
 		rx->out_left = TCPX_SOCK_ACK_BYTES - pos;
 		rx->acked = second;
@@ -175,13 +175,46 @@ impossible_acknowledgements_end_the_channel(void **state)
 			rig_pause(&one, deadline);
 		assert_int_equal(rc, 0);
 		assert_int_equal(one.ops->stream->ack(one.rx, &wrong[i]), TCPX_ESTATE);
-		tcpx_sock_ack_format(&wrong[i], record);
+		tcpx_sock_ack_format(&wrong[i], false, record);
 		assert_int_equal(send(one.rx->fd, record, sizeof(record), 0), sizeof(record));
 		while ((rc = one.ops->stream->acked(one.tx, &got)) == -EAGAIN)
 			rig_pause(&one, deadline);
 		assert_int_equal(rc, TCPX_EFRAME);
 		assert_int_equal(got.received, 2);
 		assert_int_equal(one.ops->stream->acked(one.tx, &got), TCPX_EFRAME);
+		one.ops->chan_close(one.tx);
+		one.ops->chan_close(one.rx);
+	}
+}
+
+/* A false one would free what is still on its way, and complete a message of a lane. */
+static void
+a_bit_of_a_summed_acknowledgement_ends_the_channel(void **state)
+{
+	for (size_t bit = 0; bit < 8 * TCPX_SOCK_ACK_BYTES; bit++) {
+		struct tcpx_chan_id id = rig_id(3, 1);
+		struct rig one = *(struct rig *)*state;
+		uint64_t deadline = rig_deadline();
+		uint8_t record[TCPX_SOCK_ACK_BYTES];
+		struct tcpx_ack got = { 0, 0 };
+		int rc;
+
+		assert_int_equal(rig_channel(&one, &id, &one.tx, &one.rx), 0);
+		one.tx->tx.last = one.rx->rx.last = 1000; /* as if so many messages had gone */
+		one.tx->tx.summed = one.rx->rx.cur.summed = true;
+		assert_int_equal(one.ops->stream->ack(one.rx, &(struct tcpx_ack){ 300, 290 }), 0);
+		while ((rc = one.ops->stream->acked(one.tx, &got)) == -EAGAIN)
+			rig_pause(&one, deadline);
+		assert_int_equal(rc, 0);
+		assert_int_equal(got.received, 300);
+		assert_int_equal(got.applied, 290);
+		tcpx_sock_ack_format(&(struct tcpx_ack){ 400, 390 }, true, record);
+		record[bit / 8] ^= (uint8_t)(1u << bit % 8);
+		assert_int_equal(send(one.rx->fd, record, sizeof(record), 0), sizeof(record));
+		while ((rc = one.ops->stream->acked(one.tx, &got)) == -EAGAIN)
+			rig_pause(&one, deadline);
+		assert_int_equal(rc, TCPX_EFRAME);
+		assert_int_equal(got.received, 300);
 		one.ops->chan_close(one.tx);
 		one.ops->chan_close(one.rx);
 	}
@@ -198,6 +231,7 @@ main(void)
 		FACT(a_full_reverse_way_splits_no_record),
 		FACT(cut_acknowledgements_are_put_together),
 		FACT(impossible_acknowledgements_end_the_channel),
+		FACT(a_bit_of_a_summed_acknowledgement_ends_the_channel),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
