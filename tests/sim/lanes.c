@@ -199,7 +199,7 @@ open_end(struct sim_world *w, struct sim_lane *l, int k)
 	memcpy(key, l->key, sizeof(key));
 	key[0] ^= l->stray;
 	rc = k == RX ? tcpx_lane_listen(e->engine, l->key, &l->end[k].lane)
-		     : tcpx_lane_open(e->peer[l->end[RX].engine], key, &l->end[k].lane);
+		     : tcpx_lane_open(sim_peer(w, l->end[TX].engine, l->end[RX].engine), key, &l->end[k].lane);
 	if (w->verbose)
 		printf("  %8.3f ms lane %d: the %s is opened at e%d: %s\n", ms_of(w),
 		       (int)(l - w->lane), side_name[k], l->end[k].engine, tcpx_strerror_name(rc));

@@ -8,14 +8,32 @@
 #define START_NS   TCPX_SEC
 #define FIRST_NS   (60 * TCPX_MS) /* while there is work */
 #define LONGEST_NS (9 * TCPX_SEC) /* of TCPX_STALL_MS = 10 s */
+#define AWAKE_NS   (3 * TCPX_SEC)
+
+/* In turn, and between the rounds all are awake for long enough to answer each other. */
+static void
+plan_in_turn(struct sim_world *w, struct tcpx_rng *rng, uint32_t first, uint64_t longest)
+{
+	uint64_t from = START_NS + tcpx_rng_below(rng, FIRST_NS);
+
+	for (uint32_t i = first; i < SIM_NAPS; i++) {
+		struct sim_nap *n = &w->nap[i];
+
+		if (i > first && (i - first) % w->engine_count == 0)
+			from += AWAKE_NS;
+		n->engine = (int)(i % w->engine_count);
+		n->from_ns = from;
+		n->to_ns = from + 1 + tcpx_rng_below(rng, longest);
+		from = n->to_ns + tcpx_rng_below(rng, 5 * TCPX_MS);
+	}
+}
 
 void
 sim_plan_naps(struct sim_world *w)
 {
 	struct tcpx_rng rng = tcpx_rng_seed(w->seed ^ 0x9a95);
 	uint64_t longest = tcpx_rng_below(&rng, 3) ? LONGEST_NS : 3 * TCPX_SEC;
-	uint64_t engine = 0, from = START_NS + tcpx_rng_below(&rng, FIRST_NS);
-	bool in_turn = tcpx_rng_below(&rng, 2);
+	uint32_t first = (uint32_t)tcpx_rng_below(&rng, SIM_NAPS);
 
 	for (uint32_t i = 0; i < SIM_NAPS; i++)
 		w->nap[i].from_ns = w->nap[i].to_ns = SIM_NEVER;
@@ -24,17 +42,17 @@ sim_plan_naps(struct sim_world *w)
 	/* the handshake's deadlines are those of a peer that may be none: they are no part of this */
 	sim_setting(w, "TCPX_HANDSHAKE_MS", 60000);
 	sim_setting(w, "TCPX_CONNECT_MS", 60000);
-	for (uint32_t i = (uint32_t)tcpx_rng_below(&rng, SIM_NAPS); i < SIM_NAPS; i++) {
+	w->totals->naps += SIM_NAPS - first;
+	if (tcpx_rng_below(&rng, 2)) {
+		plan_in_turn(w, &rng, first, longest);
+		return;
+	}
+	for (uint32_t i = first; i < SIM_NAPS; i++) {
 		struct sim_nap *n = &w->nap[i];
 
-		w->totals->naps++;
-		/* who has got a CPU has it for long enough to answer */
-		engine += in_turn ? 1 + tcpx_rng_below(&rng, w->engine_count - 1) : tcpx_rng_next(&rng);
-		n->engine = (int)(engine %= w->engine_count);
-		n->from_ns = from;
-		n->to_ns = from + 1 + tcpx_rng_below(&rng, longest);
-		from = in_turn ? n->to_ns + tcpx_rng_below(&rng, 5 * TCPX_MS) :
-				 START_NS + tcpx_rng_below(&rng, FIRST_NS);
+		n->engine = (int)tcpx_rng_below(&rng, w->engine_count);
+		n->from_ns = START_NS + tcpx_rng_below(&rng, FIRST_NS);
+		n->to_ns = n->from_ns + 1 + tcpx_rng_below(&rng, longest);
 	}
 }
 

@@ -127,7 +127,8 @@ sim_plan_settings(struct sim_world *w)
 	sim_setting(w, "TCPX_THREADS", sim_between(w, 1, 2));
 	sim_setting(w, "TCPX_INLINE", sim_one_in(w, 3) ? 0 : sim_between(w, 0, 8192));
 	sim_setting(w, "TCPX_CREDIT_XFERS", sim_one_in(w, 2) ? 64 : sim_between(w, 1, 4));
-	sim_setting(w, "TCPX_STAGING", 2 << 20);
+	/* what waits for a process that gets no CPU must not use up the buffers of the others */
+	sim_setting(w, "TCPX_STAGING", w->nap[SIM_NAPS - 1].from_ns == SIM_NEVER ? 2 << 20 : 32 << 20);
 	sim_setting(w, "TCPX_STALL_MS", 10000);
 	sim_setting(w, "TCPX_KEEPALIVE_MS", sim_one_in(w, 2) ? 5000 : 50);
 	if (sim_one_in(w, 4))
@@ -253,20 +254,23 @@ plan_kill(struct sim_world *w, struct sim_handle *h)
 }
 
 static bool
-plan_xfer(struct sim_world *w, struct sim_xfer *x, uint64_t *left)
+plan_xfer(struct sim_world *w, struct sim_xfer *x, int engine, uint64_t *left)
 {
 	uint64_t total = plan_total(w, *left), room = total;
 	int a = (int)sim_between(w, 0, w->engine_count - 1);
 	int b = (int)sim_between(w, 0, w->engine_count - 1);
+	uint64_t now = tcpx_fabric_now(w->fabric);
 	bool kill = sim_one_in(w, 8), kill_recv = false;
 
+	if (engine >= 0)
+		*(sim_one_in(w, 2) ? &a : &b) = engine;
 	x->op = sim_one_in(w, 4) ? TCPX_OP_SEND : sim_one_in(w, 2) ? TCPX_OP_READ : TCPX_OP_WRITE;
 	x->tag = x->number; /* one receive for one send */
 	x->src.engine = x->op == TCPX_OP_READ ? b : a;
 	x->dst.engine = x->op == TCPX_OP_READ ? a : b;
-	x->handle[0].post_ns = START_NS + sim_between(w, 0, WORK_NS);
+	x->handle[0].post_ns = now + sim_between(w, 0, WORK_NS);
 	if (x->op == TCPX_OP_SEND) {
-		x->handle[1].post_ns = START_NS + sim_between(w, 0, WORK_NS);
+		x->handle[1].post_ns = now + sim_between(w, 0, WORK_NS);
 		kill_recv = sim_one_in(w, 8);
 		if (sim_one_in(w, 4))
 			room = total + sim_between(w, 1, 5000); /* a longer receive */
@@ -295,20 +299,30 @@ plan_xfer(struct sim_world *w, struct sim_xfer *x, uint64_t *left)
 	return true;
 }
 
-void
-sim_plan_work(struct sim_world *w)
+/* @engine: one side of each; -1: any */
+static void
+plan_xfers(struct sim_world *w, int engine, uint32_t wanted, uint64_t bytes)
 {
-	uint32_t wanted = (uint32_t)sim_between(w, 1, SIM_XFERS);
-	uint64_t left = BYTES_MAX;
-
 	for (uint32_t i = 0; i < wanted; i++) {
 		struct sim_xfer *x = &w->xfer[w->xfer_count];
 
 		memset(x, 0, sizeof(*x));
 		x->number = w->xfer_count;
-		if (plan_xfer(w, x, &left))
+		if (plan_xfer(w, x, engine, &bytes))
 			w->xfer_count++;
 	}
+}
+
+void
+sim_plan_more(struct sim_world *w, int engine)
+{
+	plan_xfers(w, engine, (uint32_t)sim_between(w, 1, SIM_XFERS - SIM_FIRST), BYTES_MAX / 5);
+}
+
+void
+sim_plan_work(struct sim_world *w)
+{
+	plan_xfers(w, -1, (uint32_t)sim_between(w, 1, SIM_FIRST), BYTES_MAX);
 	w->note_count = sim_one_in(w, 2) ? 0 : (uint32_t)sim_between(w, 1, SIM_NOTES);
 	for (uint32_t i = 0; i < w->note_count; i++)
 		w->note[i] = (struct sim_note){

@@ -19,12 +19,13 @@
 #include "seal/secret.h"
 #include "tcpx/tcpx.h"
 
-#define SIM_ENGINES   3
+#define SIM_ENGINES   4 /* three at first, and one that starts again */
 #define SIM_NICS      3
 #define SIM_REGIONS   4 /* an engine's: two it sends from, two it receives into */
 #define SIM_SRC_BYTES (160u << 10)
 #define SIM_DST_BYTES (320u << 10)
-#define SIM_XFERS     24
+#define SIM_XFERS     32
+#define SIM_FIRST     24 /* of them, at first */
 #define SIM_NOTES     16
 #define SIM_PIECES    200
 #define SIM_CUTS      6
@@ -50,10 +51,11 @@ struct sim_engine {
 	tcpx_engine *engine;
 	struct tcpx_nic nic[SIM_NICS];
 	uint32_t nic_count;
-	tcpx_peer *peer[SIM_ENGINES];
+	tcpx_peer *peer[SIM_ENGINES][2]; /* by its blob, by its address */
 	struct sim_region region[SIM_REGIONS];
 	struct tcpx_slow_device slow; /* host memory            */
 	struct tcpx_slow_device gpu;  /* no ranges: it has none */
+	int name;                     /* e0, e1, ...: its number, or its predecessor's */
 	bool gpu_src, gpu_dst;        /* which regions it has   */
 	bool closed;
 };
@@ -148,7 +150,7 @@ struct sim_totals {
 	uint64_t worlds, xfers, done, cancelled, failed, failed_unasked, notes, bytes;
 	uint64_t resumes, channels_lost, healed, suspected, resent, virtual_ns;
 	uint64_t lanes, messages, messages_done;
-	uint64_t flips, chunks_corrupt, frames_corrupt, naps;
+	uint64_t flips, chunks_corrupt, frames_corrupt, naps, dials, restarts;
 };
 
 /* What the network does besides delaying. */
@@ -178,6 +180,10 @@ struct sim_world {
 	int deregister_engine, deregister_region, close_engine;
 	uint64_t cut_ns[SIM_CUTS], break_ns[SIM_BREAKS], nic_ns[2]; /* SIM_NEVER: done */
 	struct sim_nap nap[SIM_NAPS];
+	struct tcpx_rng meeting;
+	bool dials;
+	uint64_t restart_ns; /* once, at most */
+	int restart_engine;
 	uint64_t calm_ns; /* no new faults from then on */
 	uint32_t turn_cost, turn_pieces; /* what a turn handles at most; 0: as usual */
 	uint64_t end_ns;
@@ -196,11 +202,22 @@ uint64_t sim_between(struct sim_world *w, uint64_t low, uint64_t high);
 void sim_plan_network(struct sim_world *w);
 void sim_plan_settings(struct sim_world *w);
 void sim_plan_work(struct sim_world *w);
+/* Transfers from or to an engine that has come later. */
+void sim_plan_more(struct sim_world *w, int engine);
 void sim_setting(struct sim_world *w, const char *name, uint64_t value);
 
 /* ---- faults.c: what happens to the network at its time ---- */
 void sim_faults_do(struct sim_world *w);
 uint64_t sim_faults_next_ns(const struct sim_world *w);
+
+/* ---- meet.c: engines that meet, and meet again ---- */
+void sim_plan_meeting(struct sim_world *w);
+/* The engines from that one on, and all others. */
+int sim_meet(struct sim_world *w, int first);
+/* One of the handles of a peer. */
+tcpx_peer *sim_peer(struct sim_world *w, int me, int other);
+/* At its time. */
+void sim_restart(struct sim_world *w);
 
 /* ---- naps.c: processes that get no CPU ---- */
 void sim_plan_naps(struct sim_world *w);
@@ -250,6 +267,8 @@ void sim_lanes_judge(struct sim_world *w);
 void sim_lanes_check(struct sim_world *w);
 
 /* ---- world.c ---- */
+/* Opens the engine of that number; as another one's successor under its name, or -1. */
+int sim_open_engine(struct sim_world *w, int engine, int predecessor);
 /* Runs one seed. True when everything held. */
 bool sim_world_run(uint64_t seed, bool verbose, struct sim_totals *totals);
 

@@ -44,7 +44,9 @@ main(int argc, char **argv)
 	       (double)t.virtual_ns / 1e9);
 	printf("%" PRIu64 " lanes, %" PRIu64 " of %" PRIu64 " ends of messages done\n", t.lanes,
 	       t.messages_done, t.messages);
-	printf("%" PRIu64 " bits wrong; found in %" PRIu64 " chunks and %" PRIu64 " control frames; %" PRIu64
-	       " times a process got no CPU\n", t.flips, t.chunks_corrupt, t.frames_corrupt, t.naps);
+	printf("%" PRIu64 " bits wrong; found in %" PRIu64 " chunks and %" PRIu64 " control frames\n",
+	       t.flips, t.chunks_corrupt, t.frames_corrupt);
+	printf("%" PRIu64 " times a process got no CPU, %" PRIu64 " peers dialled by address, %" PRIu64
+	       " processes that started again\n", t.naps, t.dials, t.restarts);
 	return bad ? 1 : 0;
 }

@@ -72,12 +72,14 @@ call_post(struct sim_world *w, struct sim_xfer *x, int h)
 {
 	static struct tcpx_desc local[SIM_PIECES], remote[SIM_PIECES];
 	int me = handle_engine(x, h), other = h ? x->src.engine : target(x);
-	tcpx_peer *peer = w->engine[me].peer[other];
+	tcpx_peer *peer = sim_peer(w, me, other);
 	const struct sim_list *mine = x->op == TCPX_OP_READ || h ? &x->dst : &x->src;
 	const struct sim_list *theirs = x->op == TCPX_OP_READ ? &x->src : &x->dst;
 	size_t n = to_descs(w, mine, -1, local), m;
 	uint8_t note[8192];
 
+	if (!peer)
+		return TCPX_ECLOSED; /* one of the two had closed when the other came */
 	if (h)
 		return tcpx_recv(peer, local, n, x->tag, &x->handle[h].xfer);
 	if (x->op == TCPX_OP_SEND)
@@ -170,7 +172,7 @@ notify(struct sim_world *w, struct sim_note *n, uint32_t number)
 	n->rc = TCPX_ECLOSED;
 	note_text(text, 1, number, n->len);
 	if (!from->closed)
-		n->rc = tcpx_notify(from->peer[n->to], text, n->len);
+		n->rc = tcpx_notify(sim_peer(w, n->from, n->to), text, n->len);
 }
 
 static void
@@ -302,7 +304,7 @@ take_note(struct sim_world *w, int engine, tcpx_note *note)
 	want_len = kind ? w->note[number].len : w->xfer[number].note_len;
 	note_text(want, kind, number, want_len);
 	if (to != engine || len != want_len || memcmp(data, want, len) ||
-	    tcpx_note_sender(note)[1] != '0' + from)
+	    tcpx_note_sender(note)[1] != '0' + w->engine[from].name)
 		sim_fail(w, "note %u of kind %u came wrong", number, kind);
 	if ((*(kind ? &w->note[number].seen : &w->xfer[number].notes_seen))++)
 		sim_fail(w, "note %u of kind %u came twice", number, kind);

@@ -53,8 +53,8 @@ log_line(void *arg, int level, const char *line)
 
 /* ---- making ---------------------------------------------------------------------- */
 
-static int
-open_engine(struct sim_world *w, int i)
+int
+sim_open_engine(struct sim_world *w, int i, int predecessor)
 {
 	struct sim_engine *e = &w->engine[i];
 	int rc;
@@ -67,13 +67,14 @@ open_engine(struct sim_world *w, int i)
 					 .settings = w->settings, .log = log_line,
 					 .log_arg = &w->verbose };
 
-	snprintf(name, sizeof(name), "e%d", i);
+	e->name = predecessor < 0 ? i : predecessor;
+	snprintf(name, sizeof(name), "e%d", e->name);
 	e->nic_count = (uint32_t)sim_between(w, 1, SIM_NICS);
 	for (uint32_t n = 0; n < e->nic_count; n++) {
 		e->nic[n] = (struct tcpx_nic){ .numa = -1,
 					       .addr = { .family = 4, .prefix = 24,
 							 .ip = { 10, (uint8_t)n, 0,
-								 (uint8_t)(i + 1) } } };
+								 (uint8_t)(e->name + 1) } } };
 		snprintf(e->nic[n].name, sizeof(e->nic[n].name), "eth%u", n);
 	}
 	env.nic_count = e->nic_count;
@@ -103,41 +104,18 @@ open_engine(struct sim_world *w, int i)
 }
 
 static int
-introduce(struct sim_world *w, int me, int other)
-{
-	struct sim_engine *e = &w->engine[me], *o = &w->engine[other];
-	uint8_t blob[4096];
-	size_t len = sizeof(blob);
-	int rc;
-
-	rc = tcpx_metadata(o->engine, blob, &len);
-	if (rc == 0)
-		rc = tcpx_peer_add(e->engine, blob, len, &e->peer[other]);
-	for (int i = 0; i < SIM_REGIONS && rc == 0; i++) {
-		len = sizeof(blob);
-		rc = tcpx_mem_export(o->engine, o->region[i].id, blob, &len);
-		if (rc == 0)
-			rc = tcpx_mem_import(e->engine, blob, len,
-					     &o->region[i].imported[me]);
-	}
-	return rc;
-}
-
-static int
 make(struct sim_world *w)
 {
 	int n = (int)w->engine_count, rc = 0;
 
 	for (int i = 0; i < n && rc == 0; i++) {
-		rc = open_engine(w, i);
+		rc = sim_open_engine(w, i, -1);
 		if (rc)
 			w->engine[i].closed = true;
 		else
 			rc = sim_memory_open(w, i);
 	}
-	for (int i = 0; i < n * n && rc == 0; i++)
-		rc = introduce(w, i / n, i % n);
-	return rc;
+	return rc ? rc : sim_meet(w, 0);
 }
 
 /* ---- running --------------------------------------------------------------------- */
@@ -178,6 +156,8 @@ next_ns(struct sim_world *w)
 	}
 	if (sim_work_next_ns(w) < next)
 		next = sim_work_next_ns(w);
+	if (w->restart_ns < next)
+		next = w->restart_ns;
 	if (sim_naps_next_ns(w) < next)
 		next = sim_naps_next_ns(w);
 	if (sim_lanes_next_ns(w) < next)
@@ -202,6 +182,7 @@ run(struct sim_world *w)
 		for (quiet = 0; quiet < QUIET_TURNS && !w->failed; quiet++) {
 			seen = tcpx_fabric_activity(w->fabric);
 			sim_faults_do(w);
+			sim_restart(w);
 			sim_work_do(w);
 			sim_lanes_do(w);
 			turn(w);
@@ -213,7 +194,7 @@ run(struct sim_world *w)
 		}
 		next = next_ns(w);
 		if (sim_work_ended(w) && sim_lanes_ended(w) && !quiet_ns &&
-		    sim_naps_next_ns(w) == SIM_NEVER)
+		    sim_naps_next_ns(w) == SIM_NEVER && w->restart_ns == SIM_NEVER)
 			quiet_ns = tcpx_fabric_now(w->fabric) + SETTLE_NS;
 		if (quiet_ns && (next > quiet_ns || next == SIM_NEVER))
 			return;
@@ -312,10 +293,11 @@ sim_world_run(uint64_t seed, bool verbose, struct sim_totals *totals)
 	w->rng = tcpx_rng_seed(seed);
 	w->verbose = verbose;
 	w->totals = totals;
-	w->engine_count = (uint32_t)sim_between(w, 2, SIM_ENGINES);
+	w->engine_count = (uint32_t)sim_between(w, 2, 3);
 	sim_plan_network(w);
-	sim_plan_settings(w);
 	sim_plan_naps(w);
+	sim_plan_settings(w);
+	sim_plan_meeting(w);
 	if (!w->fabric) {
 		free(w);
 		return false;
