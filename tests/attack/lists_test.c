@@ -214,7 +214,7 @@ a_turn_has_few_of_many_tiny_opens(void **state)
 		put_opens(&w, 100, TCPX_WIRE_READ, 1, 0);
 	while (counters_of(w.host).refused < TINY)
 		sched_yield();
-	assert_in_range(turns - before, TINY / 32 - 4, UINT32_MAX);
+	assert_in_range(turns - before, TINY / 11 - 4, UINT32_MAX);
 	world_close(&w);
 }
 

@@ -9,10 +9,11 @@
 
 /* What a session may cost in one turn of the loop, in entries of lists: then others have theirs. A
  * list that is longer is read on in the next. An OPEN may be refused, with a line for the log and an
- * answer. */
+ * answer: 4 us and more. */
 #define TURN_BUDGET (8u << 10)
 #define FRAME_COST  64u
 #define OPEN_COST   192u /* beside that of a frame */
+#define REFUSE_COST 512u /* beside that of an OPEN */
 #define COST_BYTES  16u  /* cost as much as an entry */
 
 /* Takes the frames that the turn before left. */

@@ -51,6 +51,7 @@ static void
 refuse(struct session *s, uint64_t id, int code, const char *text)
 {
 	count_add(&s->engine->count.refused, 1);
+	s->control.spent += REFUSE_COST;
 	opened(s, id);
 	tcpx_answer_done(s, id, code, 0, text, NULL, 0);
 }
@@ -120,8 +121,8 @@ begin(struct session *s, struct tcpx_xfer *x)
 static int
 read_list(struct session *s, struct tcpx_xfer *x)
 {
-	uint32_t turn = s->engine->limit.turn_cost;
-	uint32_t most = s->control.spent < turn ? turn - s->control.spent : 0, left = most;
+	uint32_t turn = s->engine->limit.turn_cost, spent = s->control.spent;
+	uint32_t most = spent < turn ? turn - spent : 0, left = most;
 	int rc = tcpx_builder_read(x->rx.builder, &left);
 
 	s->control.spent += most - left;
