@@ -78,11 +78,16 @@ give_back(struct loop *l)
 }
 
 bool
-tcpx_lease_is_fresh(const struct loop *l)
+tcpx_lease_is_lent(const struct loop *l)
 {
-	uint64_t lent_ns = atomic_load_explicit(&l->lease.lent_ns, memory_order_acquire);
+	return atomic_load_explicit(&l->lease.look_ns, memory_order_relaxed) != UINT64_MAX;
+}
 
-	return lent_ns && engine_now(l->engine) < lent_ns + LEASE_NS;
+bool
+tcpx_lease_is_due(const struct loop *l)
+{
+	return engine_now(l->engine) - atomic_load_explicit(&l->lease.lent_ns, memory_order_relaxed) >=
+	       DUE_NS;
 }
 
 /* A thread that ended in a system call of the loop would keep the lease for ever. */

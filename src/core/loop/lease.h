@@ -13,6 +13,7 @@
 		       * does the I/O itself */
 #define NAP_MAX_NS (8 * TCPX_MS) /* longest an idle loop stays lent after long use */
 #define SOON_NS    (20 * TCPX_MS) /* a borrower that sleeps for less sets its own timer */
+#define DUE_NS     1000      /* between two looks of threads that test               */
 #define LEASE_NS   (TCPX_MS / 4) /* a borrowed loop goes back after this idle time */
 
 static inline void
@@ -21,8 +22,10 @@ tcpx_lease_slept(struct loop *l)
 	atomic_store_explicit(&l->lease.wake_ns, UINT64_MAX, memory_order_release);
 }
 
-/* Has an application given the loop back just now? Its I/O thread sleeps for a while then. */
-bool tcpx_lease_is_fresh(const struct loop *l);
+/* Does its I/O thread sleep, because an application thread has run the loop lately? Any thread. */
+bool tcpx_lease_is_lent(const struct loop *l);
+/* Not each test of many transfers looks for events: has the last look been DUE_NS ago? Any thread. */
+bool tcpx_lease_is_due(const struct loop *l);
 /* One turn of the loop on this thread, or a yield if another thread runs it. */
 void tcpx_lease_help(struct loop *l);
 /* Waits until done(arg), doing the loop's I/O on this thread where it can. word: a futex to

@@ -39,8 +39,8 @@ help(struct tcpx_xfer *x)
 {
 	struct loop *l = loop_of(x);
 
-	if (atomic_fetch_add_explicit(&x->waiters.tests, 1, memory_order_relaxed) >=
-	    TESTS_BEFORE_HELP || tcpx_lease_is_fresh(l))
+	if ((atomic_fetch_add_explicit(&x->waiters.tests, 1, memory_order_relaxed) >=
+	     TESTS_BEFORE_HELP || tcpx_lease_is_lent(l)) && tcpx_lease_is_due(l))
 		tcpx_lease_help(l);
 }
 
