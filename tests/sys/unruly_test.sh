@@ -33,7 +33,7 @@ within_limits() {
 		"$scratch/serve"
 }
 refused_some() {
-	last | awk '{ exit !($9 > 0) }'
+	last | awk '{ exit !($10 > 0) }'
 }
 # beside WHAT: somebody takes, two others work.
 beside() {
