@@ -74,9 +74,13 @@ done
 ok "fragments in each other's place are found" faulty "frag-size:n=512;swap-fragments" 1 \
 	"bytes were wrong"
 
-# What makes the plugin end its process: this one's peer has gone, and it says so.
+# What makes the plugin end its process: this one's peer has gone, and it says so. The process calls exit()
+# while its threads work, and AddressSanitizer's search for leaks then hangs now and then.
+ends_it() {
+	ASAN_OPTIONS="${ASAN_OPTIONS-}:detect_leaks=0" faulty "$1" 1 "peer has gone" "failed"
+}
 for fault in no-cmsg:req=3 wrong-nic frag-count:n=2048 frag-count:n=2049 kill:req=3,role=recv; do
-	ok "$fault ends the receiving process" faulty "$fault" 1 "peer has gone" "failed"
+	ok "$fault ends the receiving process" ends_it "$fault"
 done
 
 TCPX_EMU_FAULT='' serve --mem cuda:0
