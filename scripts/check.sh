@@ -195,6 +195,9 @@ if [ "$long" ] && [ -e build/build.ninja ] && compiled product build product \
 	# shellcheck disable=SC2086 # two words or none
 	longer babble-asan env UBSAN_OPTIONS=halt_on_error=1 $fixed build-asan/tests/babble/babble \
 		--seeds 1000..1000000000 --seconds 3600
+	# shellcheck disable=SC2086
+	longer live-asan env UBSAN_OPTIONS=halt_on_error=1 $fixed build-asan/tests/babble/live \
+		1000 1000000000 --seconds 1800
 	longer soak sh tests/long/soak.sh build/tcpx
 	longer chaos-asan sh tests/long/chaos.sh build-asan/tcpx 1800
 	if compiled chaos-tsan build-tsan tcpx; then

@@ -2,8 +2,8 @@
 /*
  * The stateful fuzzer. A world is a host, a guest whose transfers with it must all succeed, and a
  * few babblers: peers that follow the protocol as far as it takes them deep into a session, and
- * say anything there. They open sessions, and are opened to. Network and time are the scripted
- * ones, so a seed repeats its world exactly.
+ * say anything there. They open sessions, and are opened to. In main.c network and time are the
+ * scripted ones, so a seed repeats its world exactly; in live.c they are the machine's.
  */
 #ifndef BABBLE_BABBLE_H
 #define BABBLE_BABBLE_H
@@ -136,7 +136,6 @@ struct deal {
 struct lane_deal {
 	tcpx_lane *lane; /* NULL: none now */
 	bool sends;
-	uint8_t key[TCPX_LANE_KEY]; /* of its newest receiving end: babblers know it */
 	tcpx_xfer *xfer[BABBLE_LANE_DEEP];
 	uint32_t top[BABBLE_LANE_DEEP]; /* the longest receive there */
 	uint64_t until_ns;
@@ -154,11 +153,20 @@ struct errand {
 
 #define BABBLE_ERRANDS 10
 
+/* What babblers know of their host; they may be in another process. */
+struct told {
+	struct tcpx_region_ref shared, guest; /* the second with a wrong key */
+	uint16_t port;
+	uint8_t lane[BABBLE_LANES][TCPX_LANE_KEY]; /* of the newest receiving end of each lane */
+};
+
 struct world {
 	uint64_t seed;
 	struct tcpx_rng rng;
 	bool verbose, failed;
-	struct tcpx_fabric *fabric;
+	struct tcpx_fabric *fabric;     /* NULL: sockets, and the time of day */
+	const struct tcpx_clock *clock;
+	uint64_t begun_ns;
 	const struct tcpx_net_ops *ops;
 	struct tcpx_secret secret;
 	tcpx_engine *host, *guest;
@@ -166,9 +174,9 @@ struct world {
 	tcpx_peer *to_host, *to_guest;
 	uint8_t *mem[2];                /* of the host, of the guest: for each other alone */
 	uint64_t region[2], far_id[2];    /* far_id[i]: the name of mem[i] at the other */
+	struct told *told, told_here;
 	uint8_t *shared;                /* of the host: babblers have the key */
 	uint64_t shared_id;
-	struct tcpx_region_ref shared_ref, guest_ref; /* the second with a wrong key */
 	struct deal deal[BABBLE_XFERS];
 	bool lanes;                     /* this world has some */
 	struct lane_deal lane[BABBLE_LANES];
@@ -178,19 +186,29 @@ struct world {
 	struct babbler babbler[BABBLERS];
 	uint32_t babblers;
 	uint64_t talk_ns;               /* for so long they talk */
+	uint64_t patient_ns;            /* no transfer of the guest takes longer */
 	bool gone;                      /* they have left */
 	bool notes_taken;               /* by the host's application */
 	char setting[8][48];
-	const char *settings[9];
+	const char *settings[10];
 	struct babble_totals *totals;
 };
 
+/* Runs one seed. True when everything held. */
+bool babble_world(uint64_t seed, bool verbose, struct babble_totals *totals);
+
+/* ---- plan.c ---- */
 /* A property does not hold: says so once a world. */
 void babble_fail(struct world *w, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 bool babble_one_in(struct world *w, uint32_t n);
 uint64_t babble_between(struct world *w, uint64_t low, uint64_t high);
-/* Runs one seed. True when everything held. */
-bool babble_world(uint64_t seed, bool verbose, struct babble_totals *totals);
+/* Who talks, for how long, and the engines' settings. */
+void babble_plan(struct world *w);
+void babble_nic(const struct world *w, uint8_t place, struct tcpx_nic *nic);
+/* Host, guest, and what they do. */
+int babble_open_engines(struct world *w);
+/* Nobody keeps more than he may. */
+void babble_check_quotas(struct world *w);
 
 /* ---- host.c: what the applications of host and guest do ---- */
 int babble_host_begin(struct world *w);
@@ -233,6 +251,14 @@ void babbler_listen_again(struct babbler *b, struct tcpx_buf *payload);
 /* ---- words.c: those of an open session ---- */
 void babbler_talk(struct babbler *b);
 void babbler_hear(struct babbler *b, uint8_t type, struct tcpx_buf *payload);
+
+/* ---- wire_fabric.c, wire_sock.c: a network's bytes ---- */
+void babble_wire_ack(struct tcpx_chan *c, const struct tcpx_ack *a, bool summed);
+/* @len of the payload, whatever the header says. */
+void babble_wire_message(struct tcpx_chan *c, const struct tcpx_head *h, const void *payload, uint32_t len,
+			 bool abandoned);
+/* The next message of a comm channel; 0: it has no room. */
+uint64_t babble_wire_slot(const struct tcpx_chan *c);
 
 /* ---- data.c ---- */
 void babbler_data_read(struct babbler *b);

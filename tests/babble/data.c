@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A babbler's channels. Bytes are put into the scripted network's pipes: they may be any. */
+/* A babbler's channels. What it puts there may be any bytes. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "babble/babble.h"
 #include "base/crc32c.h"
-#include "fabric/inside.h"
 
 #define PAYLOAD_MAX 65536u
 
@@ -42,17 +41,6 @@ sends(const struct babbler *b, const struct babble_chan *c)
 	return c->forward == b->opener;
 }
 
-static void
-put_bytes(struct babble_chan *c, const void *bytes, size_t len)
-{
-	struct loop_pipe *out = &c->chan->end.link->pipe[c->chan->end.side];
-	const char *at = bytes;
-	size_t n = 1;
-
-	for (; len && n; len -= n, at += n)
-		n = tcpx_pipe_write(out, at, len);
-}
-
 /* ---- receiving ---- */
 
 static void
@@ -63,7 +51,7 @@ acknowledge(struct babbler *b, struct babble_chan *c)
 	if (c->seq == c->acked && !babbler_lies(b))
 		return;
 	c->acked = c->seq;
-	put_bytes(c, &a, sizeof(a));
+	babble_wire_ack(c->chan, &a, b->sums);
 }
 
 /* 0: there may be more. */
@@ -134,18 +122,14 @@ static void
 send_in_band(struct babbler *b, struct babble_chan *c, const struct tcpx_head *h)
 {
 	static uint8_t payload[PAYLOAD_MAX];
-	uint8_t head[LOOP_HEAD_BYTES] = { 0 }, tail[LOOP_TAIL_MAX] = { 0 };
-	uint32_t len = (uint32_t)babbler_tell(b, h->len), sum;
+	uint32_t len = (uint32_t)babbler_tell(b, h->len);
+	struct tcpx_head sent = *h;
+	bool abandoned = babbler_lies(b);
 
-	tail[0] = babbler_lies(b);
-	memcpy(head, h, sizeof(*h));
 	memset(payload, (int)h->seq, sizeof(payload));
 	len = len < sizeof(payload) ? len : sizeof(payload);
-	sum = (uint32_t)babbler_tell(b, tcpx_crc32c(0, payload, len));
-	memcpy(tail + 1, &sum, sizeof(sum));
-	put_bytes(c, head, sizeof(head));
-	put_bytes(c, payload, len);
-	put_bytes(c, tail, h->summed ? LOOP_TAIL_MAX : 1);
+	sent.sum = (uint32_t)babbler_tell(b, tcpx_crc32c(0, payload, len));
+	babble_wire_message(c->chan, &sent, payload, len, abandoned);
 }
 
 static void
@@ -155,14 +139,12 @@ send_bare(struct babbler *b, struct babble_chan *c, struct tcpx_head *h)
 	struct tcpx_message m = { .backward = !c->forward, .xfer = h->xfer, .len = h->len,
 				  .channel = h->channel, .generation = h->generation,
 				  .seq = h->seq, .chunk = h->chunk, .summed = h->summed };
-	const struct loop_ring *ring = c->chan->end.link->ring;
-	uint64_t first = c->chan->last_seq + 1; /* the network's rules are kept */
+	uint64_t first = babble_wire_slot(c->chan); /* the network's rules are kept */
 	struct tcpx_head sent = *h;
 	uint8_t room[128], *slot;
 	struct tcpx_buf out;
 
-	if (h->len <= PAYLOAD_MAX && first - ring->released <= LOOP_SLOTS &&
-	    (slot = ops->slot(c->chan, first))) {
+	if (h->len <= PAYLOAD_MAX && first && (slot = ops->slot(c->chan, first))) {
 		sent.seq = first;
 		memset(slot, (int)first, h->len);
 		(void)ops->send(c->chan, &sent);

@@ -13,7 +13,6 @@
 
 #define HALF       (BABBLE_MEMORY / 2) /* the first is sent from, the second received into */
 #define SHARE      (HALF / BABBLE_ERRANDS)
-#define PATIENT_NS (30 * TCPX_SEC)
 #define OLD_BYTE   0x5a
 
 static tcpx_engine *
@@ -75,7 +74,7 @@ know(tcpx_engine *a, tcpx_engine *b, tcpx_peer **p)
 int
 babble_host_begin(struct world *w)
 {
-	uint64_t now_ns = tcpx_fabric_now(w->fabric);
+	uint64_t now_ns = tcpx_clock_now(w->clock);
 	int rc = share(w, 0);
 
 	if (rc == 0)
@@ -85,10 +84,10 @@ babble_host_begin(struct world *w)
 		rc = tcpx_mem_register(w->host, w->shared, BABBLE_MEMORY,
 				       TCPX_MEM_REMOTE_READ | TCPX_MEM_REMOTE_WRITE, &w->shared_id);
 	if (rc == 0)
-		rc = name_of_region(w->host, w->shared_id, &w->shared_ref);
+		rc = name_of_region(w->host, w->shared_id, &w->told->shared);
 	if (rc == 0)
-		rc = name_of_region(w->host, w->region[0], &w->guest_ref);
-	w->guest_ref.key[5] ^= 4;
+		rc = name_of_region(w->host, w->region[0], &w->told->guest);
+	w->told->guest.key[5] ^= 4;
 	if (rc == 0)
 		rc = babble_lanes_begin(w);
 	if (rc == 0)
@@ -140,9 +139,9 @@ judge(struct world *w, struct errand *x, uint64_t now_ns)
 	int rc = tcpx_test(x->xfer), other = x->recv ? tcpx_test(x->recv) : 0;
 
 	if (rc == -EAGAIN || other == -EAGAIN) {
-		if (now_ns > x->post_ns + PATIENT_NS)
+		if (now_ns - x->post_ns > w->patient_ns)
 			babble_fail(w, "a transfer of the guest takes %llu s",
-				    PATIENT_NS / TCPX_SEC);
+				    (unsigned long long)(w->patient_ns / TCPX_SEC));
 		return;
 	}
 	x->ended = true;
@@ -168,7 +167,7 @@ babble_some_babbler(struct world *w)
 		snprintf(name, sizeof(name), "babbler%d", b->number);
 		return tcpx_peer_find(w->host, name, &p) == 0 ? p : NULL;
 	}
-	snprintf(name, sizeof(name), "10.0.0.%d:%u", 100 + b->number, b->bound.port);
+	snprintf(name, sizeof(name), "%u.0.0.%d:%u", b->nic.addr.ip[0], 100 + b->number, b->bound.port);
 	return tcpx_peer_connect(w->host, name, &p) == 0 ? p : NULL;
 }
 
@@ -233,7 +232,7 @@ take_notes(struct world *w, tcpx_engine *e)
 void
 babble_host_do(struct world *w)
 {
-	uint64_t now_ns = tcpx_fabric_now(w->fabric);
+	uint64_t now_ns = tcpx_clock_now(w->clock);
 
 	for (int i = 0; i < BABBLE_ERRANDS; i++) {
 		struct errand *x = &w->errand[i];

@@ -26,8 +26,6 @@ babble_lanes_begin(struct world *w)
 {
 	const size_t all = BABBLE_LANES * BABBLE_LANE_DEEP * PLACE;
 
-	/* other seeds are as they were before there were lanes: some are kept for what they found */
-	w->lanes = w->seed % 3 == 0;
 	w->lane_mem = malloc(all);
 	if (!w->lane_mem)
 		return -ENOMEM;
@@ -47,7 +45,7 @@ begin(struct world *w, struct lane_deal *d, uint64_t now_ns)
 	d->until_ns = now_ns + babble_between(w, 0, 100 * TCPX_MS);
 	if (d->sends && !(p = babble_some_babbler(w)))
 		return;
-	rc = d->sends ? tcpx_lane_open(p, key, &d->lane) : tcpx_lane_listen(w->host, d->key, &d->lane);
+	rc = d->sends ? tcpx_lane_open(p, key, &d->lane) : tcpx_lane_listen(w->host, w->told->lane[d - w->lane], &d->lane);
 	if (rc)
 		d->lane = NULL;
 	w->totals->lanes += !rc;
@@ -82,7 +80,7 @@ close_lane(struct world *w, struct lane_deal *d)
 void
 babble_lanes_do(struct world *w)
 {
-	uint64_t now_ns = tcpx_fabric_now(w->fabric);
+	uint64_t now_ns = tcpx_clock_now(w->clock);
 
 	for (int i = 0; w->lanes && i < BABBLE_LANES; i++) {
 		struct lane_deal *d = &w->lane[i];
@@ -164,7 +162,7 @@ say_open(struct babbler *b)
 	uint8_t room[64];
 	struct tcpx_buf out;
 
-	memcpy(o.key, w->lane[babble_between(w, 0, BABBLE_LANES - 1)].key, sizeof(o.key));
+	memcpy(o.key, w->told->lane[babble_between(w, 0, BABBLE_LANES - 1)], sizeof(o.key));
 	remember(b, o.lane, false);
 	o.lane = babbler_tell(b, o.lane);
 	o.key[0] ^= babbler_lies(b);

@@ -11,7 +11,7 @@ host_addr(const struct babbler *b)
 {
 	struct tcpx_addr at = b->world->host_nic.addr;
 
-	at.port = tcpx_port(b->world->host);
+	at.port = b->world->told->port;
 	return at;
 }
 

@@ -13,21 +13,19 @@ babbler_begin(struct world *w, int number)
 {
 	struct babbler *b = &w->babbler[number];
 	struct tcpx_net_params p = { .nics = &b->nic, .nic_count = 1, .fabric = w->fabric,
-				     .clock = tcpx_fabric_clock(w->fabric) };
+				     .clock = w->clock, };
 	static const uint32_t lies[] = { 0, 300, 1000, 4000, 20000 };
 	int rc;
 
 	b->world = w;
 	b->number = number;
-	b->nic = (struct tcpx_nic){ .numa = -1, .gpu = -1,
-				    .addr = { .family = 4, .prefix = 24,
-					      .ip = { 10, 0, 0, (uint8_t)(100 + number) } } };
-	snprintf(b->nic.name, sizeof(b->nic.name), "eth0");
+	babble_nic(w, (uint8_t)(100 + number), &b->nic);
+	b->nic.gpu = -1;
 	b->incarnation = tcpx_rng_next(&w->rng) | 1;
 	b->lies_ppm = lies[babble_between(w, 0, 4)];
 	b->reads = !babble_one_in(w, 6);
 	b->pause_ns = w->talk_ns / babble_between(w, 50, 1000);
-	b->next_ns = tcpx_fabric_now(w->fabric) + babble_between(w, 0, 5 * TCPX_MS);
+	b->next_ns = tcpx_clock_now(w->clock) + babble_between(w, 0, 5 * TCPX_MS);
 	rc = w->ops->open(&p, &b->net, &b->facts);
 	return rc ? rc : w->ops->listen(b->net, &b->nic.addr, &b->bound, &b->listener);
 }
@@ -87,7 +85,7 @@ babbler_dial(struct babbler *b, bool resume)
 				    .version_max = TCPX_PROTO_VERSION,
 				    .sealed = w->secret.ops != NULL, .kind = TCPX_START_NEW };
 
-	to.port = tcpx_port(w->host);
+	to.port = w->told->port;
 	if (!resume)
 		forget_session(b);
 	if (w->ops->connect(b->net, 0, &to, &b->line.stream) != 0)
@@ -270,7 +268,7 @@ idle(struct babbler *b, uint64_t now_ns)
 void
 babbler_do(struct babbler *b)
 {
-	uint64_t now_ns = tcpx_fabric_now(b->world->fabric);
+	uint64_t now_ns = tcpx_clock_now(b->world->clock);
 
 	if (!b->net || !b->listener)
 		return;

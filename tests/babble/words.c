@@ -50,7 +50,7 @@ static void
 write_list(struct babbler *b, struct tcpx_buf *out, uint32_t entries)
 {
 	struct world *w = b->world;
-	struct tcpx_region_ref ref[2] = { w->shared_ref, w->guest_ref };
+	struct tcpx_region_ref ref[2] = { w->told->shared, w->told->guest };
 	uint8_t *at = out->data + out->pos;
 	const uint8_t *limit = out->data + out->cap;
 
@@ -65,6 +65,9 @@ write_list(struct babbler *b, struct tcpx_buf *out, uint32_t entries)
 		if (len < BABBLE_MEMORY)
 			e.offset = babbler_tell(b, babble_one_in(w, 2) ? b->list.offset :
 						   babble_between(w, 0, BABBLE_MEMORY - len - 1));
+		/* the kernel refuses what lies far away; kept seeds of worlds know no such lie */
+		if (!w->fabric && babbler_lies(b))
+			e.offset = BABBLE_MEMORY - len / 2;
 		if (!tcpx_runs_write(&b->list.runs, ref, &e, &at, limit))
 			break;
 		b->list.bytes -= len;

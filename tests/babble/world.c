@@ -1,67 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One world: made, run under virtual time, left by its babblers, and taken apart. */
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "babble/babble.h"
-#include "core/session/peer.h"
 #include "core/session/session.h"
 
 #define QUIET_TURNS 3
 #define REST_TURNS  20000 /* in one moment */
+#define PATIENT_NS  (30 * TCPX_SEC)
 #define AFTER_NS    (120 * TCPX_SEC) /* all has ended so long after the babblers left */
 
-void
-babble_fail(struct world *w, const char *fmt, ...)
-{
-	va_list args;
-
-	if (w->failed)
-		return;
-	w->failed = true;
-	printf("seed %llu, %s%s, at %.3f ms: ", (unsigned long long)w->seed, w->ops->name,
-	       w->secret.ops ? ", secret" : "",
-	       (double)(tcpx_fabric_now(w->fabric) - TCPX_SEC) / TCPX_MS);
-	va_start(args, fmt);
-	vprintf(fmt, args);
-	va_end(args);
-	printf("\n");
-}
-
-bool
-babble_one_in(struct world *w, uint32_t n)
-{
-	return tcpx_rng_below(&w->rng, n) == 0;
-}
-
-uint64_t
-babble_between(struct world *w, uint64_t low, uint64_t high)
-{
-	return tcpx_rng_between(&w->rng, low, high);
-}
-
-static void
-log_line(void *arg, int level, const char *line)
-{
-	(void)level;
-	if (*(const bool *)arg)
-		printf("  %s\n", line);
-}
-
 /* ---- making ---- */
-
-static void
-setting(struct world *w, const char *name, uint64_t value)
-{
-	uint32_t n = 0;
-
-	while (w->settings[n])
-		n++;
-	snprintf(w->setting[n], sizeof(w->setting[n]), "%s=%llu", name, (unsigned long long)value);
-	w->settings[n] = w->setting[n];
-}
 
 static void
 plan(struct world *w)
@@ -76,77 +27,29 @@ plan(struct world *w)
 	w->ops = babble_one_in(w, 3) ? &tcpx_net_loop_comm :
 		 babble_one_in(w, 4) ? &tcpx_net_loop_lend : &tcpx_net_loop;
 	w->fabric = tcpx_fabric_new(tcpx_rng_next(&w->rng), &s);
+	if (!w->fabric)
+		return;
+	w->clock = tcpx_fabric_clock(w->fabric);
+	w->begun_ns = tcpx_clock_now(w->clock);
 	if (babble_one_in(w, 2)) {
 		w->secret = (struct tcpx_secret){ .ops = &tcpx_seal_plain_ops, .count = 1 };
 		w->secret.lib = plain_seal_open(tcpx_rng_next(&w->rng));
 		w->secret.psk[0] = (struct tcpx_seal_psk){ .id = { 1 }, .id_len = 1, .key = { 2 } };
 	}
-	w->babblers = (uint32_t)babble_between(w, 1, BABBLERS);
-	w->talk_ns = babble_one_in(w, 10) ? 15 * TCPX_SEC : babble_between(w, 20, 200) * TCPX_MS;
-	w->notes_taken = !babble_one_in(w, 3);
-	setting(w, "TCPX_CHANNELS", babble_between(w, 1, 4));
-	setting(w, "TCPX_THREADS", babble_between(w, 1, 2));
-	setting(w, "TCPX_CHUNK", 64 << 10);
-	setting(w, "TCPX_INLINE", babble_between(w, 0, 4096));
-	setting(w, "TCPX_CREDIT_XFERS", babble_one_in(w, 2) ? 64 : babble_between(w, 1, 8));
-	setting(w, "TCPX_CREDIT_LIST_BYTES", babble_one_in(w, 2) ? 64 << 10 : 16 << 20);
-	setting(w, "TCPX_PEER_MEMORY", babble_one_in(w, 2) ? 4 << 20 : 64 << 20);
-	setting(w, "TCPX_CHECKSUM", babble_one_in(w, 4));
-}
-
-static int
-open_engine(struct world *w, const char *name, uint8_t place, struct tcpx_nic *nic, tcpx_engine **e)
-{
-	struct engine_env env = { .clock = *tcpx_fabric_clock(w->fabric), .net = w->ops,
-				  .fabric = w->fabric, .device = &tcpx_device_host,
-				  .manual = true, .nics = nic, .nic_count = 1,
-				  .secret = w->secret.ops ? &w->secret : NULL };
-	struct tcpx_engine_opts opts = { .struct_size = sizeof(opts), .name = name,
-					 .settings = w->settings, .log = log_line,
-					 .log_arg = &w->verbose };
-
-	*nic = (struct tcpx_nic){ .numa = -1, .addr = { .family = 4, .prefix = 24,
-							.ip = { 10, 0, 0, place } } };
-	snprintf(nic->name, sizeof(nic->name), "eth0");
-	return tcpx_engine_open(&opts, &env, e);
+	babble_plan(w);
 }
 
 static int
 make(struct world *w)
 {
-	int rc = open_engine(w, "host", 1, &w->host_nic, &w->host);
+	int rc = babble_open_engines(w);
 
-	if (rc == 0 && w->seed % 2)
-		w->host->limit.turn_cost = 1 + (uint32_t)(w->seed / 2 % 600);
-	if (rc == 0)
-		rc = open_engine(w, "guest", 2, &w->guest_nic, &w->guest);
-	if (rc == 0)
-		rc = babble_host_begin(w);
 	for (uint32_t i = 0; i < w->babblers && rc == 0; i++)
 		rc = babbler_begin(w, (int)i);
 	return rc;
 }
 
 /* ---- running ---- */
-
-/* Nobody keeps more than he may. */
-static void
-check_quotas(struct world *w)
-{
-	struct tcpx_engine *e = w->host;
-	struct tcpx_node *all = &e->registry.peers;
-
-	if (tcpx_quota_used(&e->kept) > e->kept.limit)
-		babble_fail(w, "the host keeps %llu bytes for all",
-			    (unsigned long long)tcpx_quota_used(&e->kept));
-	for (struct tcpx_node *n = all->next; n != all; n = n->next) {
-		const struct tcpx_peer *p = tcpx_container(n, struct tcpx_peer, in_engine);
-
-		if (tcpx_quota_used(&p->kept) > p->kept.limit)
-			babble_fail(w, "the host keeps %llu bytes for %s",
-				    (unsigned long long)tcpx_quota_used(&p->kept), p->name);
-	}
-}
 
 static void
 turn(struct world *w)
@@ -194,7 +97,7 @@ step(struct world *w)
 		if (++turns > REST_TURNS)
 			babble_fail(w, "no rest after %u turns", turns);
 	}
-	check_quotas(w);
+	babble_check_quotas(w);
 	tcpx_fabric_advance(w->fabric, next_ns(w));
 }
 
@@ -291,6 +194,8 @@ babble_world(uint64_t seed, bool verbose, struct babble_totals *totals)
 	w->rng = tcpx_rng_seed(seed);
 	w->verbose = verbose;
 	w->totals = totals;
+	w->told = &w->told_here;
+	w->patient_ns = PATIENT_NS;
 	plan(w);
 	if (!w->fabric) {
 		free(w);

@@ -1,0 +1,339 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * live FIRST COUNT [--seconds N] [--verbose]: the same over sockets of the loopback, for each seed
+ * from FIRST on. Host and guest are a process with threads of their own, the babblers another, which
+ * ends a seed by frames, at the latest by the time: it waits for nothing that need not come. Prints
+ * each seed that broke a property; exit status 1 if there is one.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "babble/babble.h"
+#include "net/registry.h"
+
+#define FRAMES       600 /* of a babbler */
+#define LONGEST_NS   (200 * TCPX_MS) /* a seed ends then */
+#define HANG_SECONDS 120 /* of one seed, which takes a fraction of a second */
+#define AFTER        2   /* transfers of the guest that are posted when the babblers have left */
+
+static volatile uint64_t now_at;
+
+/* What both processes see. */
+struct common {
+	struct told told;
+	struct babble_totals host;
+};
+
+struct run {
+	struct common *common;
+	struct tcpx_secret *secret; /* NULL: no OpenSSL here */
+	bool verbose;
+	struct babble_totals totals;
+	long most_kib; /* resident, of a host */
+};
+
+static void
+hangs(int signo)
+{
+	char line[64];
+	int n = snprintf(line, sizeof(line), "seed %" PRIu64 " hangs\n", now_at);
+
+	(void)signo;
+	(void)!write(STDOUT_FILENO, line, (size_t)n);
+	abort();
+}
+
+/* ---- the host's process ---- */
+
+static bool
+errands_ended(const struct world *w)
+{
+	for (int i = 0; i < BABBLE_ERRANDS; i++)
+		if (!w->errand[i].ended)
+			return false;
+	return true;
+}
+
+/* The babblers have left: what was not posted is posted now, what waits for them is given up. */
+static void
+left_alone(struct world *w)
+{
+	uint64_t now_ns = tcpx_clock_now(w->clock);
+
+	w->gone = true;
+	for (int i = 0; i < BABBLE_ERRANDS; i++)
+		if (!w->errand[i].posted)
+			w->errand[i].post_ns = now_ns;
+	for (int i = 0; i < BABBLE_XFERS; i++)
+		w->deal[i].until_ns = now_ns;
+}
+
+static void
+live(struct world *w, int leave)
+{
+	struct pollfd fds[2] = { { .fd = leave, .events = POLLIN },
+				 { .fd = tcpx_event_fd(w->host), .events = POLLIN } };
+
+	for (int i = 0; i < AFTER; i++)
+		w->errand[i].post_ns = BABBLE_NEVER;
+	while (!w->failed && (!w->gone || !errands_ended(w))) {
+		babble_host_do(w);
+		babble_check_quotas(w);
+		(void)poll(fds, 2, 1);
+		if (!w->gone && fds[0].revents)
+			left_alone(w);
+		if (w->gone)
+			fds[0].fd = -1;
+	}
+}
+
+/* The exit status. It answers on @ready when it can be dialled, and ends after the end of @leave. */
+static int
+host_process(struct world *w, struct run *r, int ready, int leave)
+{
+	int rc;
+
+	alarm(HANG_SECONDS);
+	for (uint32_t i = 0; i < w->babblers; i++)
+		babbler_end(&w->babbler[i]);
+	w->totals = &r->common->host;
+	rc = babble_open_engines(w);
+	if (rc)
+		babble_fail(w, "cannot begin: %s", tcpx_strerror_name(rc));
+	(void)!write(ready, "", 1);
+	if (rc == 0) {
+		live(w, leave);
+		babble_host_end(w);
+	}
+	tcpx_close(w->guest);
+	tcpx_close(w->host);
+	free(w->mem[0]);
+	free(w->mem[1]);
+	free(w->shared);
+	free(w->lane_mem);
+	return w->failed;
+}
+
+/* ---- the babblers' process ---- */
+
+static void
+watch(struct babbler *b, struct tcpx_poller *p)
+{
+	const struct tcpx_net_ops *ops = b->world->ops;
+	unsigned what = b->reads || b->stage != STAGE_OPEN ? TCPX_READABLE : 0;
+	const uint8_t *data;
+
+	if (b->listener)
+		(void)ops->stream_watch(b->listener, p, b, TCPX_READABLE);
+	if (b->line.stream && b->stage > STAGE_START &&
+	    (tcpx_line_owes(&b->line) || tcpx_ctrl_pending(b->ctrl, &data)))
+		what |= TCPX_WRITABLE;
+	if (b->line.stream)
+		(void)ops->stream_watch(b->line.stream, p, b, what);
+	for (uint32_t i = 0; b->reads && i < 2 * b->count; i++)
+		if (b->chan[i].chan && b->chan[i].forward != b->opener)
+			(void)ops->chan_watch(b->chan[i].chan, p, b, TCPX_READABLE);
+}
+
+/* Until something has come, or a babbler has something to say. */
+static void
+rest(struct world *w, struct tcpx_poller *p)
+{
+	uint64_t now_ns = tcpx_clock_now(w->clock), next = now_ns + TCPX_MS;
+	struct tcpx_net_event events[16];
+
+	for (uint32_t i = 0; i < w->babblers; i++) {
+		struct babbler *b = &w->babbler[i];
+
+		if (!b->net)
+			continue;
+		watch(b, p);
+		if (b->next_ns < next)
+			next = b->next_ns;
+	}
+	(void)w->ops->poller_wait(p, events, 16, next > now_ns ? (int64_t)(next - now_ns) : 0);
+}
+
+static void
+babble(struct world *w, struct tcpx_poller *p)
+{
+	uint64_t end_ns = tcpx_clock_now(w->clock) + LONGEST_NS;
+	uint32_t talking = w->babblers;
+
+	while (talking && !w->failed && tcpx_clock_now(w->clock) < end_ns) {
+		talking = 0;
+		for (uint32_t i = 0; i < w->babblers; i++) {
+			struct babbler *b = &w->babbler[i];
+
+			babbler_do(b);
+			if (b->said > FRAMES)
+				babbler_end(b);
+			talking += b->net != NULL;
+		}
+		rest(w, p);
+	}
+	for (uint32_t i = 0; i < w->babblers; i++)
+		babbler_end(&w->babbler[i]);
+}
+
+/* ---- a seed ---- */
+
+static void
+plan(struct world *w, const struct run *r)
+{
+	w->ops = &tcpx_net_sock;
+	w->clock = &tcpx_clock_system;
+	w->begun_ns = tcpx_clock_now(w->clock);
+	w->told = &r->common->told;
+	w->verbose = r->verbose;
+	w->patient_ns = BABBLE_NEVER; /* HANG_SECONDS ends it */
+	if (r->secret && babble_one_in(w, 2))
+		w->secret = *r->secret;
+	babble_plan(w);
+	w->talk_ns = babble_between(w, 5, 100) * TCPX_MS;
+}
+
+/* 0: the process of the host has ended well. */
+static int
+ended(struct run *r, pid_t host, uint64_t seed)
+{
+	struct rusage used;
+	int status = 0;
+
+	while (wait4(host, &status, 0, &used) < 0 && errno == EINTR)
+		;
+	if (used.ru_maxrss > r->most_kib)
+		r->most_kib = used.ru_maxrss;
+	if (WIFSIGNALED(status))
+		printf("seed %" PRIu64 ": the host ends by signal %d\n", seed, WTERMSIG(status));
+	else if (WEXITSTATUS(status))
+		printf("seed %" PRIu64 ": the host ends with status %d\n", seed, WEXITSTATUS(status));
+	return status;
+}
+
+static void
+meet(struct world *w, struct run *r, struct tcpx_poller *p, pid_t host, const int fds[4])
+{
+	char byte;
+
+	close(fds[1]);
+	close(fds[2]);
+	w->rng = tcpx_rng_seed(~w->seed);
+	if (read(fds[0], &byte, 1) == 1)
+		babble(w, p);
+	close(fds[0]);
+	close(fds[3]);
+	w->failed |= ended(r, host, w->seed) != 0;
+}
+
+static bool
+one(struct run *r, uint64_t seed)
+{
+	struct world *w = calloc(1, sizeof(*w));
+	struct tcpx_poller *p = NULL;
+	int fds[4], rc = 0;
+	pid_t host;
+	bool bad;
+
+	if (!w || pipe(fds) || pipe(fds + 2))
+		exit(2);
+	w->seed = seed;
+	w->rng = tcpx_rng_seed(seed);
+	w->totals = &r->totals;
+	plan(w, r);
+	for (uint32_t i = 0; i < w->babblers && rc == 0; i++)
+		rc = babbler_begin(w, (int)i);
+	if (rc == 0)
+		rc = w->ops->poller_open(NULL, &p);
+	fflush(stdout);
+	host = rc ? -1 : fork();
+	if (host < 0) {
+		perror("babblers");
+		exit(2);
+	}
+	if (host == 0) {
+		w->ops->poller_close(p);
+		close(fds[0]);
+		close(fds[3]);
+		rc = host_process(w, r, fds[1], fds[2]);
+		free(w);
+		exit(rc);
+	}
+	meet(w, r, p, host, fds);
+	w->ops->poller_close(p);
+	bad = w->failed;
+	free(w);
+	return bad;
+}
+
+/* ---- all ---- */
+
+static struct tcpx_secret *
+some_secret(void)
+{
+	char path[] = "/tmp/babble-secret-XXXXXX", text[] = "a secret of many engines, and some bytes more";
+	struct tcpx_secret *s = NULL;
+	int fd = mkstemp(path);
+
+	if (fd < 0)
+		return NULL;
+	if (write(fd, text, sizeof(text)) != sizeof(text) || tcpx_secret_open(path, &s) != 0)
+		s = NULL;
+	close(fd);
+	unlink(path);
+	return s;
+}
+
+static void
+report(const struct run *r, uint64_t seeds, uint64_t bad)
+{
+	const struct babble_totals *t = &r->totals, *h = &r->common->host;
+
+	printf("# %" PRIu64 " seeds, %" PRIu64 " bad; %" PRIu64 " sessions of babblers, %" PRIu64
+	       " resumed, %" PRIu64 " refused or ended; %" PRIu64 " frames, %" PRIu64 " lies\n",
+	       seeds, bad, t->sessions, t->resumes, t->refused, t->frames, t->lies);
+	printf("# %" PRIu64 " transfers of others, %.1f MB; %" PRIu64 " lanes, %" PRIu64
+	       " of their messages succeeded; a host had %ld MiB at most\n", h->transfers,
+	       (double)h->bytes / 1e6, h->lanes, h->messages, r->most_kib >> 10);
+}
+
+int
+main(int argc, char **argv)
+{
+	uint64_t first, count, bad = 0, end_ns = UINT64_MAX, seconds;
+	struct run r = { .secret = some_secret() };
+
+	if (argc < 3 || sscanf(argv[1], "%" SCNu64, &first) != 1 ||
+	    sscanf(argv[2], "%" SCNu64, &count) != 1) {
+		fprintf(stderr, "usage: live FIRST COUNT [--seconds N] [--verbose]\n");
+		return 2;
+	}
+	for (int i = 3; i < argc; i++) {
+		r.verbose |= !strcmp(argv[i], "--verbose");
+		if (!strcmp(argv[i], "--seconds") && i + 1 < argc &&
+		    sscanf(argv[i + 1], "%" SCNu64, &seconds) == 1)
+			end_ns = tcpx_clock_now(&tcpx_clock_system) + seconds * TCPX_SEC;
+	}
+	r.common = mmap(NULL, sizeof(*r.common), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+			-1, 0);
+	if (r.common == MAP_FAILED)
+		return 2;
+	signal(SIGALRM, hangs);
+	for (now_at = first; now_at - first < count && tcpx_clock_now(&tcpx_clock_system) < end_ns;
+	     now_at++) {
+		alarm(2 * HANG_SECONDS);
+		bad += one(&r, now_at);
+	}
+	report(&r, now_at - first, bad);
+	tcpx_secret_close(r.secret);
+	return bad ? 1 : 0;
+}
