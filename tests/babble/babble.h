@@ -272,6 +272,8 @@ void babbler_data_end(struct babbler *b);
 
 /* ---- lies.c ---- */
 bool babbler_lies(struct babbler *b);
+/* Over sockets alone: the seeds of worlds stay as they were. */
+bool babbler_lies_more(struct babbler *b);
 /* The truth, or now and then a value at some edge. */
 uint64_t babbler_tell(struct babbler *b, uint64_t truth);
 /* Puts a frame that was written to @b, whole or damaged. */

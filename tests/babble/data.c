@@ -130,6 +130,8 @@ send_in_band(struct babbler *b, struct babble_chan *c, const struct tcpx_head *h
 	len = len < sizeof(payload) ? len : sizeof(payload);
 	sent.sum = (uint32_t)babbler_tell(b, tcpx_crc32c(0, payload, len));
 	babble_wire_message(c->chan, &sent, payload, len, abandoned);
+	if (babbler_lies_more(b))
+		babble_wire_message(c->chan, &sent, payload, len, abandoned);
 }
 
 static void

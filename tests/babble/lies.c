@@ -67,6 +67,25 @@ damage(struct babbler *b, uint8_t *bytes, size_t len, size_t cap)
 	}
 }
 
+bool
+babbler_lies_more(struct babbler *b)
+{
+	return !b->world->fabric && babbler_lies(b);
+}
+
+static void
+put(struct babbler *b, uint8_t type, const void *payload, size_t len, bool bulk)
+{
+	if (!tcpx_frame_numbered(type) || babbler_lies_more(b))
+		(void)tcpx_ctrl_put_raw(b->ctrl, type, payload, len); /* with number 0 */
+	else if (bulk)
+		(void)tcpx_ctrl_put_bulk(b->ctrl, type, payload, len, NULL);
+	else
+		(void)tcpx_ctrl_put(b->ctrl, type, payload, len);
+	b->said++;
+	b->world->totals->frames++;
+}
+
 void
 babbler_put(struct babbler *b, uint8_t type, const struct tcpx_buf *payload, bool bulk)
 {
@@ -81,12 +100,7 @@ babbler_put(struct babbler *b, uint8_t type, const struct tcpx_buf *payload, boo
 		len = damage(b, room, len, sizeof(room));
 	if (babbler_lies(b))
 		type = (uint8_t)tcpx_rng_below(&b->world->rng, 60);
-	if (!tcpx_frame_numbered(type))
-		(void)tcpx_ctrl_put_raw(b->ctrl, type, room, len);
-	else if (bulk)
-		(void)tcpx_ctrl_put_bulk(b->ctrl, type, room, len, NULL);
-	else
-		(void)tcpx_ctrl_put(b->ctrl, type, room, len);
-	b->said++;
-	b->world->totals->frames++;
+	put(b, type, room, len, bulk);
+	if (babbler_lies_more(b))
+		put(b, type, room, len, bulk);
 }

@@ -65,8 +65,8 @@ write_list(struct babbler *b, struct tcpx_buf *out, uint32_t entries)
 		if (len < BABBLE_MEMORY)
 			e.offset = babbler_tell(b, babble_one_in(w, 2) ? b->list.offset :
 						   babble_between(w, 0, BABBLE_MEMORY - len - 1));
-		/* the kernel refuses what lies far away; kept seeds of worlds know no such lie */
-		if (!w->fabric && babbler_lies(b))
+		/* the kernel refuses what lies far away */
+		if (babbler_lies_more(b))
 			e.offset = BABBLE_MEMORY - len / 2;
 		if (!tcpx_runs_write(&b->list.runs, ref, &e, &at, limit))
 			break;
