@@ -19,7 +19,7 @@
  * child cannot use an engine of its parent: calls give TCPX_ESTATE, giving back does nothing.
  *
  * Names are tcpx_NOUN_VERB(). A call without a noun concerns the engine (tcpx_open, _query,
- * _port) or starts, moves or ends a transfer (tcpx_write, _test, _wait, _cancel). Handles are
+ * _port, _poll) or starts, moves or ends a transfer (tcpx_write, _test, _wait, _cancel). Handles are
  * made by the library and given back by tcpx_NOUN_free(), the engine by tcpx_close() or
  * tcpx_close_wait(), memory by tcpx_mem_deregister().
  */
@@ -352,6 +352,19 @@ TCPX_API TCPX_MUST_USE int tcpx_event_get(tcpx_engine *engine, struct tcpx_event
  * caller's thread does the I/O, as in tcpx_wait(). */
 TCPX_API TCPX_MUST_USE int tcpx_event_wait(tcpx_engine *engine, int timeout_ms,
 					   struct tcpx_event *out, size_t stride, size_t *count);
+
+/*
+ * tcpx_poll - do the engine's control I/O now, and keep it with the threads that poll
+ *
+ * The first call asks the first I/O thread for its loop, which has all control streams; later ones
+ * run a turn of it each. No call waits for a lock. Between calls the loop stands still, but that
+ * tcpx_wait() may run it; 100 us without a call, and the I/O thread takes it back by itself. Of
+ * several threads that poll one works, the others return after one load.
+ * Return: 0: a turn was run; -EAGAIN: another thread runs the loop, or is asked; TCPX_ESTATE.
+ */
+TCPX_API int tcpx_poll(tcpx_engine *engine);
+/* The polls of all threads are over: the I/O thread takes the loop back at once. */
+TCPX_API void tcpx_poll_done(tcpx_engine *engine);
 
 struct tcpx_xfer_info {
 	size_t struct_size;

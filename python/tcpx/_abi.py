@@ -148,6 +148,8 @@ CALLS = {
     "tcpx_xfer_stream_wait": (c_int, _handle, c_void_p),
     "tcpx_test": (c_int, _handle),
     "tcpx_wait": (c_int, _handle, c_int),
+    "tcpx_poll": (c_int, _handle),
+    "tcpx_poll_done": (None, _handle),
     "tcpx_cancel": (None, _handle),
     "tcpx_xfer_free": (None, _handle),
     "tcpx_xfer_watch": (None, _handle, c_void_p),

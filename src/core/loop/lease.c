@@ -2,7 +2,8 @@
 /*
  * Who runs a loop. Its I/O thread does, unless a waiting application thread borrows it:
  * then nothing is handed between threads. A returned loop stays lent for LEASE_NS, because
- * its borrower is likely to come back.
+ * its borrower is likely to come back; one that was polled for POLL_NS. Nobody holds the
+ * lease between calls: the first that locks a lent loop has it.
  */
 #include "core/loop/lease.h"
 
@@ -69,10 +70,19 @@ borrow(struct loop *l)
 	return true;
 }
 
+/* The I/O thread leaves the loop alone for keep_ns from at_ns. Most calls change the time alone. */
+static void
+lend(struct loop *l, uint64_t at_ns, uint64_t keep_ns)
+{
+	if (atomic_load_explicit(&l->lease.keep_ns, memory_order_relaxed) != keep_ns)
+		atomic_store(&l->lease.keep_ns, keep_ns);
+	atomic_store_explicit(&l->lease.lent_ns, at_ns, memory_order_release);
+}
+
 static void
 give_back(struct loop *l)
 {
-	atomic_store_explicit(&l->lease.lent_ns, l->now_ns, memory_order_release);
+	lend(l, l->now_ns, LEASE_NS);
 	give(l);
 	leave(l);
 }
@@ -115,6 +125,53 @@ tcpx_lease_help(struct loop *l)
 		sched_yield();
 	}
 	pthread_setcancelstate(before, NULL);
+}
+
+/* The I/O thread, which may sleep in the poller, gives way before its next turn. It is woken once. */
+static void
+ask(struct loop *l)
+{
+	lend(l, engine_now(l->engine), POLL_NS);
+	if (!atomic_exchange(&l->lease.asked, true)) {
+		count_add(&l->engine->count.lease_borrows, 1);
+		tcpx_loop_wake(l);
+	}
+}
+
+int
+tcpx_poll(tcpx_engine *e)
+{
+	struct loop *l = &e->loop[0];
+	int before, holder, rc = engine_check(e);
+
+	if (rc)
+		return rc;
+	holder = atomic_load_explicit(&l->lease.holder, memory_order_acquire);
+	if (holder == LEASE_IO)
+		ask(l);
+	if (holder != LEASE_NONE || e->manual || pthread_mutex_trylock(&l->lease.lock) != 0)
+		return -EAGAIN;
+	before = hold_cancel();
+	take(l, LEASE_APP);
+	tcpx_loop_step(l, 0);
+	lend(l, l->now_ns, POLL_NS);
+	give(l);
+	pthread_setcancelstate(before, NULL);
+	return 0;
+}
+
+/* Takes back the loan first and changes the word afterwards; the I/O thread clears the word and
+ * then looks at the loan. So one of the two notices. */
+void
+tcpx_poll_done(tcpx_engine *e)
+{
+	struct loop *l = &e->loop[0];
+	uint64_t polled = POLL_NS;
+
+	if (!engine_is_here(e) || !atomic_compare_exchange_strong(&l->lease.keep_ns, &polled, 0))
+		return;
+	atomic_store(&l->lease.park, 2);
+	tcpx_futex_wake(&l->lease.park, 1);
 }
 
 static uint64_t
@@ -216,6 +273,29 @@ promise(struct loop *l, uint64_t until_ns)
 	return until_ns;
 }
 
+/* When a loop that nobody borrows may be the I/O thread's again. A time that moves while it is
+ * compared may lie ahead of now_ns. */
+static bool
+kept(const struct loop *l, uint64_t now_ns)
+{
+	uint64_t keep_ns = atomic_load(&l->lease.keep_ns);
+
+	return keep_ns && (int64_t)(now_ns - atomic_load(&l->lease.lent_ns)) < (int64_t)keep_ns;
+}
+
+/* Until the next look. A polled loop is looked at when its time is over. */
+static uint64_t
+nap_end(const struct loop *l, struct nap *nap, uint64_t now_ns)
+{
+	uint64_t end_ns = now_ns + nap->ns;
+
+	if (atomic_load(&l->lease.keep_ns) == POLL_NS)
+		return nap->seen_ns + POLL_NS;
+	if (nap->ns < NAP_MAX_NS)
+		nap->ns += nap->ns / 4;
+	return end_ns;
+}
+
 /* A borrow that has lasted for a whole nap is a real wait: nothing is to be looked at
  * until it returns. */
 static void
@@ -227,13 +307,12 @@ park(struct loop *l, struct nap *nap, uint64_t now_ns)
 		atomic_store(&l->lease.park, 1);
 		if (atomic_load(&l->lease.borrowers) > 0 && !atomic_load(&l->thread.stop))
 			tcpx_futex_wait(&l->lease.park, 1, left(promise(l, UINT64_MAX), now_ns));
-		atomic_store(&l->lease.park, 0);
 	} else {
 		nap->seen_ns = lent_ns;
-		tcpx_futex_wait(&l->lease.park, 0, left(promise(l, now_ns + nap->ns), now_ns));
-		if (nap->ns < NAP_MAX_NS)
-			nap->ns += nap->ns / 4;
+		tcpx_futex_wait(&l->lease.park, 0,
+				left(promise(l, nap_end(l, nap, now_ns)), now_ns));
 	}
+	atomic_store(&l->lease.park, 0);
 	atomic_store(&l->lease.look_ns, UINT64_MAX);
 	wake_ns = atomic_load(&l->lease.wake_ns);
 	if (wake_ns <= engine_now(l->engine) &&
@@ -257,8 +336,14 @@ tcpx_lease_sleep(struct loop *l, uint64_t now_ns, int64_t timeout_ns)
 static bool
 lent(const struct loop *l, uint64_t now_ns)
 {
-	return atomic_load(&l->lease.borrowers) > 0 ||
-	       now_ns - atomic_load(&l->lease.lent_ns) < LEASE_NS;
+	return atomic_load(&l->lease.borrowers) > 0 || kept(l, now_ns);
+}
+
+static bool
+wanted(const struct loop *l)
+{
+	return atomic_load(&l->thread.stop) || atomic_load(&l->lease.borrowers) > 0 ||
+	       atomic_load(&l->lease.asked);
 }
 
 static void *
@@ -279,8 +364,10 @@ io_thread(void *arg)
 		nap.ns = LEASE_NS;
 		pthread_mutex_lock(&l->lease.lock);
 		take(l, LEASE_IO);
-		while (!atomic_load(&l->thread.stop) && atomic_load(&l->lease.borrowers) == 0)
+		/* a poll that began at the end of its time may have been first */
+		while (!wanted(l) && !kept(l, now_ns))
 			tcpx_loop_turn(l, -1);
+		atomic_store(&l->lease.asked, false);
 		give(l);
 	}
 	tcpx_bind_end(l);

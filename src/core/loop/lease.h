@@ -14,6 +14,7 @@
 #define NAP_MAX_NS (8 * TCPX_MS) /* longest an idle loop stays lent after long use */
 #define SOON_NS    (20 * TCPX_MS) /* a borrower that sleeps for less sets its own timer */
 #define DUE_NS     1000      /* between two looks of threads that test               */
+#define POLL_NS    100000    /* a polled loop goes back after this time without a poll */
 #define LEASE_NS   (TCPX_MS / 4) /* a borrowed loop goes back after this idle time */
 
 static inline void

@@ -74,6 +74,8 @@ struct lease {
 	_Atomic bool stepping;        /* stepper is meaningful                        */
 	_Atomic int borrowers;        /* application threads that want or hold the lease */
 	_Atomic uint64_t lent_ns;     /* last time that a borrower held it            */
+	_Atomic uint64_t keep_ns;     /* how long it stays lent from then on          */
+	_Atomic bool asked;           /* a poll wants it from the I/O thread          */
 	_Atomic uint32_t park;        /* the I/O thread's futex; 1: until no borrower is left */
 	_Atomic uint64_t look_ns;     /* when the sleeping I/O thread will look next  */
 	_Atomic uint64_t wake_ns;     /* when the sleeping borrower wants to be woken */
