@@ -71,8 +71,9 @@ tcpx_silence_next(const struct tcpx_patience *p, const struct tcpx_silence *s, u
 {
 	uint64_t due_ns = is_asked(s) ? s->asked_ns + 2 * p->look_ns :
 					s->heard_ns + (s->in_use ? p->look_ns : p->idle_ns);
+	bool looks = s->in_use || is_asked(s);
 
-	return due_ns > now_ns && due_ns < now_ns + p->look_ns ? due_ns : now_ns + p->look_ns;
+	return due_ns > now_ns && (!looks || due_ns < now_ns + p->look_ns) ? due_ns : now_ns + p->look_ns;
 }
 
 enum tcpx_stall

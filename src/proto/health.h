@@ -60,7 +60,7 @@ bool tcpx_silence_is_long(const struct tcpx_patience *p, const struct tcpx_silen
 enum tcpx_silence_verdict tcpx_silence_judge(const struct tcpx_patience *p,
 					     const struct tcpx_silence *s, int kernel,
 					     uint64_t now_ns);
-/* When to judge again: a session may be in use by then. */
+/* When to judge again; or as soon as an idle session is used. */
 uint64_t tcpx_silence_next(const struct tcpx_patience *p, const struct tcpx_silence *s,
 			   uint64_t now_ns);
 

@@ -126,6 +126,15 @@ tcpx_session_wake_loop(struct session *s)
 }
 
 void
+tcpx_session_used(struct session *s)
+{
+	if (!s->health.resting)
+		return;
+	s->health.resting = false;
+	tcpx_session_add_timer(s, 0);
+}
+
+void
 tcpx_session_add_timer(struct session *s, uint64_t at_ns)
 {
 	struct registry *r = &s->engine->registry;

@@ -146,6 +146,7 @@ struct health {
 	uint64_t stopped_ns;          /* its process stands still: the last word before; 0: not */
 	uint64_t answers;             /* PONGs                                          */
 	bool doubted;                 /* a rival's HELLO has waited for one             */
+	bool resting;                 /* idle: nothing is looked at until it is used, or a PING is due */
 	uint64_t warned_ns;         /* the newest warning that a channel is lost      */
 	uint64_t corrupt_ns;        /* ... that bytes arrived changed                 */
 	uint64_t dying_ns;          /* a direction has no channel: it fails then       */
@@ -256,6 +257,8 @@ int tcpx_session_new(struct tcpx_engine *e, bool opener, struct session **out);
 void tcpx_session_get(struct session *s);
 void tcpx_session_put(struct session *s);
 void tcpx_session_wake_loop(struct session *s); /* queues the session's work on its loop */
+/* A transfer begins: its deadlines are looked at from now on. lock held. Any thread. */
+void tcpx_session_used(struct session *s);
 /* Its deadlines are judged at @at_ns, or earlier. Any thread. */
 void tcpx_session_add_timer(struct session *s, uint64_t at_ns);
 /* Both sides are READY. lock held. */

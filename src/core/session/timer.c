@@ -155,6 +155,7 @@ keep_alive(struct session *s, uint64_t now_ns)
 	case TCPX_SILENCE_NONE:
 		break;
 	}
+	h->resting = !silence.in_use;
 	silence = (struct tcpx_silence){ h->heard_ns, h->asked_ns, h->pinged_ns, silence.in_use };
 	tcpx_session_add_timer(s, tcpx_silence_next(&p, &silence, now_ns));
 }

@@ -182,6 +182,7 @@ tcpx_lane_enqueue(struct tcpx_lane *l, struct tcpx_xfer *x)
 	tcpx_xfer_get(x);
 	*tcpx_lane_slot(l, seq) = x;
 	s->lanes.live++;
+	tcpx_session_used(s);
 	if (l->sends) {
 		tcpx_lane_launch(l);
 		return 0;

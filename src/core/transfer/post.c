@@ -77,6 +77,7 @@ enqueue(struct session *s, struct tcpx_xfer *x)
 	} else {
 		tcpx_chain_add(&s->xfers.waiting[xfer_kind(x)], &x->queue);
 	}
+	tcpx_session_used(s);
 	tcpx_launch_waiting(s, x->times.post_ns);
 	return 0;
 }

@@ -115,4 +115,5 @@ tcpx_xfer_insert(struct session *s, struct tcpx_xfer *x, uint64_t now_ns)
 	s->xfers.live++;
 	s->xfers.live_bytes += x->total;
 	x->times.progress_ns = now_ns;
+	tcpx_session_used(s);
 }

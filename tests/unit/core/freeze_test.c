@@ -116,13 +116,6 @@ a_stopped_peer_is_waited_for(void **state)
 	}
 }
 
-static bool
-never(void *arg)
-{
-	(void)arg;
-	return false;
-}
-
 /* For two hours its kernel takes them: so many a second, and nothing is kept of them. */
 static void
 pings_that_nobody_answers_cost_little(void **state)

@@ -106,9 +106,10 @@ a_nic_that_comes_late_joins(void **state)
 	}
 }
 
-/* The other NICs carry what the silent one had, and it carries its share again soon after. */
+/* The other NICs carry what the silent one had, and it carries its share again soon after. The session
+ * has been idle for @idle_ns. */
 static void
-a_silent_nic_is_given_up_and_comes_back(void **state)
+gives_up_a_silent_nic(uint64_t idle_ns)
 {
 	static const struct tcpx_fabric_script script = { .nic_Bps = 10000000 };
 	struct tcpx_counters c;
@@ -118,6 +119,7 @@ a_silent_nic_is_given_up_and_comes_back(void **state)
 	lab_open_on(&t, &tcpx_net_loop, lab_settings, &script);
 	meet(&t);
 	move_whole(&t);
+	assert_false(run_until(&t, never, NULL, idle_ns));
 	move_begin(&t, &m);
 	assert_false(run_until(&t, over, m.x, 50 * TCPX_MS));
 	assert_ok(tcpx_fabric_set_nic_up(t.fabric, &t.nic[1][2].addr, false));
@@ -131,6 +133,13 @@ a_silent_nic_is_given_up_and_comes_back(void **state)
 	assert_true(run_until(&t, is_whole, &t, 3 * TCPX_SEC));
 	move_whole(&t);
 	lab_close(&t);
+}
+
+static void
+a_silent_nic_is_given_up_and_comes_back(void **state)
+{
+	for (uint64_t idle_ns = 0; idle_ns < 22 * TCPX_SEC; idle_ns += 1500 * TCPX_MS)
+		gives_up_a_silent_nic(idle_ns);
 }
 
 /* All silent at once: no path is to blame, and when they are back nothing was resent. */

@@ -172,6 +172,13 @@ over(void *arg)
 	return tcpx_test(arg) != -EAGAIN;
 }
 
+bool
+never(void *arg)
+{
+	(void)arg;
+	return false;
+}
+
 void
 meet(struct lab *t)
 {

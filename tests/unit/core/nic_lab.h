@@ -38,6 +38,7 @@ bool run_until(struct lab *t, bool (*done)(void *), void *arg, uint64_t limit_ns
 uint64_t run_alone(struct lab *t, tcpx_engine *e, bool (*done)(void *), void *arg, uint64_t limit_ns);
 /* For run_until(): the transfer @arg has ended. */
 bool over(void *arg);
+bool never(void *arg); /* until the time is up */
 struct tcpx_peer_info lab_info(struct lab *t);
 /* The first engine adds the second, as t->p; their session is open or has failed. */
 void meet(struct lab *t);

@@ -97,12 +97,6 @@ static const char *const lab_strict[] = { "TCPX_CHANNELS=4", "TCPX_THREADS=1", "
 					  "TCPX_DEBUG=WARN", "TCPX_STRICT_NICS=1", NULL };
 static const struct tcpx_net_ops *const nets[] = { &tcpx_net_loop, &tcpx_net_loop_comm };
 
-static bool
-never(void *arg)
-{
-	return false;
-}
-
 static void
 lab_move(struct lab *t)
 {

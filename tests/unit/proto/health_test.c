@@ -132,6 +132,21 @@ a_silence_is_judged_by_who_is_silent(void **state)
 	}
 }
 
+/* Thousands may be open: an idle one is looked at when a PING is due, and not before. */
+static void
+an_idle_session_is_left_alone(void **state)
+{
+	struct tcpx_patience p = tcpx_patience_of(24000 * MS, 5000 * MS, 24000 * MS);
+	struct tcpx_silence s = { .heard_ns = 100 * MS };
+
+	assert_int_equal(tcpx_silence_next(&p, &s, 200 * MS), 5100 * MS);
+	s.in_use = true;
+	assert_int_equal(tcpx_silence_next(&p, &s, 200 * MS), 1100 * MS);
+	s.in_use = false;
+	s.asked_ns = s.pinged_ns = 5100 * MS;
+	assert_int_equal(tcpx_silence_next(&p, &s, 5100 * MS), 6100 * MS);
+}
+
 /* Whatever is set: what a dead connection costs leaves two thirds for another. */
 static void
 a_dead_connection_is_cut_before_a_third_of_the_deadline(void **state)
@@ -178,6 +193,7 @@ main(void)
 		cmocka_unit_test(two_rounds_apart_are_the_proof),
 		cmocka_unit_test(one_answer_in_between_takes_it_back),
 		cmocka_unit_test(refusals_while_a_link_of_ours_is_down_prove_nothing),
+		cmocka_unit_test(an_idle_session_is_left_alone),
 		cmocka_unit_test(a_silence_is_judged_by_who_is_silent),
 		cmocka_unit_test(a_dead_connection_is_cut_before_a_third_of_the_deadline),
 		cmocka_unit_test(a_stall_costs_one_transfer_while_others_move),
