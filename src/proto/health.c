@@ -79,7 +79,7 @@ tcpx_silence_next(const struct tcpx_patience *p, const struct tcpx_silence *s, u
 enum tcpx_stall
 tcpx_stall_judge(const struct tcpx_stall_facts *f, uint64_t limit_ns, uint64_t now_ns)
 {
-	if (now_ns < f->own_ns + limit_ns)
+	if (now_ns < f->own_ns + limit_ns || now_ns < f->short_ns + limit_ns)
 		return TCPX_STALL_NONE;
 	if (now_ns >= f->way_ns + limit_ns)
 		return TCPX_STALL_SESSION;

@@ -80,6 +80,7 @@ struct tcpx_stall_facts {
 	uint64_t way_ns;  /* ... of any transfer in its direction                     */
 	uint64_t held_ns; /* a channel that holds a chunk has brought nothing since; 0: none holds */
 	bool owed;        /* all is in place: only the peer's word lacks              */
+	uint64_t short_ns; /* it last waited for buffers that other sessions held; 0: never */
 };
 
 enum tcpx_stall tcpx_stall_judge(const struct tcpx_stall_facts *f, uint64_t limit_ns,

@@ -84,7 +84,7 @@ hang_up(struct channel *c)
 		c->session->engine->ops->chan_close(chan);
 	c->interest = 0;
 	c->rx.parked = false;
-	tcpx_chain_remove(&c->client.waiting);
+	tcpx_staging_leave(&c->client);
 	tcpx_landing_drop(c);
 }
 

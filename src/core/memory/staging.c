@@ -27,7 +27,7 @@ fill(struct pool *p, uint8_t *mem, uint32_t count, size_t size)
 	p->all = calloc(count, sizeof(*p->all));
 	if (!p->all)
 		return -ENOMEM;
-	p->count = count;
+	p->count = p->idle = count;
 	for (i = count; i-- > 0;) {
 		p->all[i].pool = p;
 		p->all[i].mem = mem + i * size;
@@ -42,7 +42,7 @@ empty(struct pool *p)
 {
 	free(p->all);
 	p->all = p->free = p->cold = p->late = NULL;
-	p->count = 0;
+	p->count = p->idle = 0;
 }
 
 int
@@ -101,6 +101,18 @@ tcpx_staging_close(struct tcpx_engine *e)
 	m->staging.mem = NULL;
 }
 
+/* The peers of several sessions may stand still at once. One is kept at least, a quarter at most:
+ * idle sessions shall not halve what the others have. */
+uint32_t
+tcpx_staging_reserve(uint32_t count, uint32_t sessions)
+{
+	uint32_t most = count / 4 ? count / 4 : 1;
+
+	if (sessions < 2)
+		return 0;
+	return sessions - 1 < most ? sessions - 1 : most;
+}
+
 static uint32_t
 held(const struct pool *p, const void *session)
 {
@@ -113,7 +125,7 @@ held(const struct pool *p, const void *session)
 
 /* The buffers that a session holds decide, since its peer may stand still and keep them. Few
  * buffers stay in the caches: one direction alone is faster with more of them, both at once
- * with fewer (docs/results/gpu-tuning.md). The last one is for a session that has none. */
+ * with fewer (docs/results/gpu-tuning.md). The last ones are for sessions that have none. */
 static bool
 may_have(const struct copy_client *c, const struct pool *p)
 {
@@ -124,8 +136,22 @@ may_have(const struct copy_client *c, const struct pool *p)
 		return false;
 	if (p->large && n >= LARGE_MIN && l->batches->pool[!p->flow][STAGING_LARGE].used > 0)
 		return false;
-	return n == 0 || p->free->next ||
-	       atomic_load_explicit(&l->engine->registry.session_count, memory_order_relaxed) < 2;
+	return n == 0 || p->idle > tcpx_staging_reserve(p->count,
+			atomic_load_explicit(&l->engine->registry.session_count, memory_order_relaxed));
+}
+
+static bool
+is_short(const struct copy_client *c)
+{
+	return atomic_load_explicit(&c->short_ns, memory_order_relaxed) == UINT64_MAX;
+}
+
+void
+tcpx_staging_leave(struct copy_client *c)
+{
+	tcpx_chain_remove(&c->waiting);
+	if (is_short(c))
+		atomic_store(&c->short_ns, engine_now(c->loop->engine));
 }
 
 struct staging_buffer *
@@ -136,12 +162,15 @@ tcpx_staging_get(struct copy_client *c, enum tcpx_flow flow, int place, uint32_t
 
 	p += len <= STAGING_SMALL_BYTES ? STAGING_SMALL : STAGING_LARGE;
 	if (!may_have(c, p)) {
-		tcpx_chain_remove(&c->waiting); /* it may have waited for the other size */
+		tcpx_staging_leave(c); /* it may have waited for the other size */
 		tcpx_chain_add(&p->waiters, &c->waiting);
+		if (held(p, c->session) == 0)
+			atomic_store(&c->short_ns, UINT64_MAX);
 		return NULL;
 	}
 	buffer = p->free;
 	p->free = buffer->next;
+	p->idle--;
 	p->used++;
 	buffer->holder = c;
 	buffer->place = place;
@@ -158,7 +187,7 @@ pass(struct loop *l, struct pool *p)
 
 		if (!may_have(c, p))
 			continue;
-		tcpx_chain_remove(n);
+		tcpx_staging_leave(c);
 		tcpx_loop_post(l, c->work);
 		return;
 	}
@@ -179,8 +208,10 @@ tcpx_staging_wake_all(struct loop *l, enum tcpx_flow flow)
 {
 	for (int z = 0; z < STAGING_SIZES; z++)
 		tcpx_chain_each(n, after, &l->batches->pool[flow][z].waiters) {
-			tcpx_chain_remove(n);
-			tcpx_loop_post(l, tcpx_container(n, struct copy_client, waiting)->work);
+			struct copy_client *c = tcpx_container(n, struct copy_client, waiting);
+
+			tcpx_staging_leave(c);
+			tcpx_loop_post(l, c->work);
 		}
 }
 
@@ -196,6 +227,7 @@ set_free(struct loop *l, struct staging_buffer *buffer)
 	}
 	buffer->next = p->free;
 	p->free = buffer;
+	p->idle++;
 	pass(l, p);
 }
 

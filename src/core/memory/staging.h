@@ -19,6 +19,8 @@ struct copy_client {
 	struct work *work;         /* of the loop: runs when a buffer is free             */
 	const void *session;       /* its buffers decide who gets the next one            */
 	struct tcpx_node waiting; /* in a pool's chain: waits for a buffer               */
+	/* The last time it waited while other sessions held all buffers; UINT64_MAX: it does now */
+	_Atomic uint64_t short_ns;
 	bool sums;                /* a GPU sums what its messages have in their slots    */
 	bool summed;              /* so it was with the message that is being reported,  */
 	uint32_t sum;             /* and this is its CRC32C                              */
@@ -42,6 +44,7 @@ struct pool {
 	struct staging_buffer *late; /* given back while a GPU that is late may still copy     */
 	struct staging_buffer *all;  /* owned */
 	uint32_t count, used; /* used: neither free, cold nor late */
+	uint32_t idle;        /* in the free list                  */
 	enum tcpx_flow flow;
 	bool large;
 	struct tcpx_node waiters; /* channels that wait for one */
@@ -52,6 +55,8 @@ enum staging_size { STAGING_SMALL, STAGING_LARGE, STAGING_SIZES };
 
 #define STAGING_SMALL_BYTES (64u << 10)
 
+/* How many of a pool's free buffers are for sessions that have none of it. */
+uint32_t tcpx_staging_reserve(uint32_t count, uint32_t sessions);
 /* Makes pools for all loops from one piece of pinned memory; a no-op if they exist. */
 int tcpx_staging_open(struct tcpx_engine *e, const struct tcpx_device_ops *ops,
 		      struct tcpx_device *dev);
@@ -59,6 +64,8 @@ void tcpx_staging_close(struct tcpx_engine *e);
 /* A buffer for len bytes of place. NULL: none is free; c's work runs when one is. */
 struct staging_buffer *tcpx_staging_get(struct copy_client *c, enum tcpx_flow flow, int place,
 					uint32_t len);
+/* c no longer waits. */
+void tcpx_staging_leave(struct copy_client *c);
 /* Runs the work of all that wait for a buffer. */
 void tcpx_staging_wake_all(struct loop *l, enum tcpx_flow flow);
 /* The woken channel has run; wakes the next waiter. */

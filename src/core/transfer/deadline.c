@@ -28,7 +28,8 @@ judge(struct session *s, const struct tcpx_xfer *x, uint64_t now_ns)
 	struct tcpx_stall_facts f = { .own_ns = x->times.progress_ns,
 				      .way_ns = x->sends ? s->health.tx_progress_ns :
 							   s->health.rx_progress_ns,
-				      .owed = is_owed(s, x) };
+				      .owed = is_owed(s, x),
+				      .short_ns = tcpx_xfer_short_ns(s, x, now_ns) };
 
 	if (tcpx_node_linked(&x->queue)) { /* all is here: its note waits for room at the peer */
 		tcpx_session_add_timer(s, f.own_ns + limit_ns);
@@ -44,6 +45,8 @@ judge(struct session *s, const struct tcpx_xfer *x, uint64_t now_ns)
 		f.held_ns = tcpx_xfer_held_ns(s, x);
 	if (f.own_ns + limit_ns > now_ns)
 		tcpx_session_add_timer(s, f.own_ns + limit_ns);
+	else if (f.short_ns + limit_ns > now_ns)
+		tcpx_session_add_timer(s, f.short_ns + limit_ns);
 	return tcpx_stall_judge(&f, limit_ns, now_ns);
 }
 

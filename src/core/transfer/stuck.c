@@ -70,6 +70,23 @@ tcpx_xfer_held_ns(struct session *s, const struct tcpx_xfer *x)
 	return first_ns;
 }
 
+uint64_t
+tcpx_xfer_short_ns(struct session *s, const struct tcpx_xfer *x, uint64_t now_ns)
+{
+	struct channel *const *c = x->sends ? s->chan.tx : s->chan.rx;
+	uint64_t last_ns = 0, at_ns;
+
+	if (x->sends && x->tx.next_chunk == x->chunks && !x->tx.again_count)
+		return 0;
+	for (uint32_t i = 0; i < s->chan.count; i++) {
+		at_ns = c[i] ? atomic_load(&c[i]->client.short_ns) : 0;
+		if (at_ns > now_ns) /* it waits, or did so until after this turn's time */
+			return now_ns;
+		last_ns = at_ns > last_ns ? at_ns : last_ns;
+	}
+	return last_ns;
+}
+
 /* The lowest chunk that no channel holds: given back by a lost channel, or never taken. */
 static struct stuck
 find_in_queue(const struct tcpx_xfer *x)
@@ -94,6 +111,17 @@ tcpx_xfer_is_owed(const struct tcpx_xfer *x)
 	return x->sends && !x->target && (x->post.inlined || x->tx.applied == x->chunks);
 }
 
+#define SHORT "waits for staging buffers, which other sessions hold"
+
+static bool
+is_short(struct channel *const *c, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++)
+		if (c[i] && atomic_load(&c[i]->client.short_ns) == UINT64_MAX)
+			return true;
+	return false;
+}
+
 struct stuck
 tcpx_xfer_locate(struct session *s, const struct tcpx_xfer *x)
 {
@@ -115,9 +143,11 @@ tcpx_xfer_locate(struct session *s, const struct tcpx_xfer *x)
 	} else if (!x->sends) {
 		while (at.chunk < x->rx.map.count && tcpx_chunkmap_get(&x->rx.map, (uint32_t)at.chunk))
 			at.chunk++;
-		at.stage = "not arrived";
+		at.stage = is_short(s->chan.rx, s->chan.count) ? SHORT : "not arrived";
 	} else if (!x->tx.in_flight || !find_in_windows(s, x, &at)) {
 		at = find_in_queue(x);
+		if (is_short(s->chan.tx, s->chan.count))
+			at.stage = SHORT;
 	}
 	return at;
 }

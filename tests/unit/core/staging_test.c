@@ -39,6 +39,7 @@ begin(uint32_t sessions)
 	const struct tcpx_device_params none = { .library = NULL };
 
 	assert_non_null(w);
+	w->e.clock = tcpx_clock_system;
 	w->e.loop = &w->l;
 	w->e.loop_count = 1;
 	w->e.registry.session_count = sessions;
@@ -143,6 +144,43 @@ who_may_not_have_it_is_not_woken_for_it(void **state)
 	end(w);
 }
 
+static void
+a_reserve_grows_with_sessions_up_to_a_quarter(void **state)
+{
+	static const struct {
+		uint32_t count, sessions, reserve;
+	} rows[] = { { 2, 1, 0 },  { 2, 2, 1 },  { 2, 9, 1 },  { 8, 2, 1 },
+		     { 8, 3, 2 },  { 8, 99, 2 }, { 64, 5, 4 }, { 64, 99, 16 } };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		assert_int_equal(tcpx_staging_reserve(rows[i].count, rows[i].sessions),
+				 rows[i].reserve);
+}
+
+/* The deadline of a transfer leaves that wait out, and no wait for slots of its own session. */
+static void
+a_wait_for_slots_of_others_is_known(void **state)
+{
+	struct world *w = begin(2);
+	struct staging_buffer *a;
+
+	(void)state;
+	w->e.registry.session_count = 1; /* the second is new */
+	a = get(w, 0, TCPX_FLOW_PACK);
+	assert_non_null(get(w, 0, TCPX_FLOW_PACK));
+	assert_non_null(get(w, 1, TCPX_FLOW_PACK));
+	w->e.registry.session_count = 2;
+	assert_null(get(w, 1, TCPX_FLOW_PACK));
+	assert_int_equal(w->c[1].short_ns, 0);
+	assert_null(get(w, 2, TCPX_FLOW_PACK));
+	assert_true(w->c[2].short_ns == UINT64_MAX);
+	tcpx_staging_put(&w->l, a);
+	assert_true(w->work[2].queued);
+	assert_true(w->c[2].short_ns != UINT64_MAX);
+	end(w);
+}
+
 /* Slots of a dead connection rest; they hinder nobody and come back. */
 static void
 cold_slots_do_not_count_and_come_back(void **state)
@@ -174,6 +212,8 @@ main(void)
 		cmocka_unit_test(while_both_directions_work_two_are_enough),
 		cmocka_unit_test(a_session_that_keeps_its_slots_leaves_one_to_others),
 		cmocka_unit_test(who_may_not_have_it_is_not_woken_for_it),
+		cmocka_unit_test(a_reserve_grows_with_sessions_up_to_a_quarter),
+		cmocka_unit_test(a_wait_for_slots_of_others_is_known),
 		cmocka_unit_test(cold_slots_do_not_count_and_come_back),
 	};
 

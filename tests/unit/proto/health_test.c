@@ -166,20 +166,23 @@ a_stall_costs_one_transfer_while_others_move(void **state)
 		uint64_t own, way, held; /* ms */
 		bool owed;
 		enum tcpx_stall stall;   /* after 30 s, with a deadline of 10 */
+		uint64_t waited;         /* ms */
 	} rows[] = {
-		{ 20001, 20001, 0, false, TCPX_STALL_NONE },
-		{ 20001, 1, 1, true, TCPX_STALL_NONE },       /* it moves itself */
-		{ 20000, 20000, 0, false, TCPX_STALL_SESSION },
-		{ 20000, 20000, 25000, true, TCPX_STALL_SESSION },
-		{ 1, 29999, 0, false, TCPX_STALL_NONE },      /* waits for its turn */
-		{ 1, 29999, 20001, false, TCPX_STALL_NONE },  /* on a slow channel */
-		{ 1, 29999, 20000, false, TCPX_STALL_XFER },  /* on one that is dead */
-		{ 1, 29999, 0, true, TCPX_STALL_XFER },       /* never answered */
+		{ 20001, 20001, 0, false, TCPX_STALL_NONE, 0 },
+		{ 20001, 1, 1, true, TCPX_STALL_NONE, 0 },       /* it moves itself */
+		{ 20000, 20000, 0, false, TCPX_STALL_SESSION, 0 },
+		{ 20000, 20000, 25000, true, TCPX_STALL_SESSION, 0 },
+		{ 1, 29999, 0, false, TCPX_STALL_NONE, 0 },      /* waits for its turn */
+		{ 1, 29999, 20001, false, TCPX_STALL_NONE, 0 },  /* on a slow channel */
+		{ 1, 29999, 20000, false, TCPX_STALL_XFER, 0 },  /* on one that is dead */
+		{ 1, 29999, 0, true, TCPX_STALL_XFER, 0 },       /* never answered */
+		{ 1, 1, 0, false, TCPX_STALL_NONE, 20001 },   /* others held the buffers */
+		{ 1, 1, 0, false, TCPX_STALL_SESSION, 20000 },
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		struct tcpx_stall_facts f = { rows[i].own * MS, rows[i].way * MS, rows[i].held * MS,
-					      rows[i].owed };
+					      rows[i].owed, rows[i].waited * MS };
 
 		if (tcpx_stall_judge(&f, 10000 * MS, 30000 * MS) != rows[i].stall)
 			fail_msg("row %zu", i);
