@@ -70,6 +70,13 @@ tcpx_heal_failed(struct tcpx_heal *h, uint64_t now_ns)
 	h->at_ns = now_ns + doubled(100 * MS_NS, h->failed++, S_NS);
 }
 
+void
+tcpx_heal_urgent(struct tcpx_heal *h, uint64_t stall_ns, uint64_t now_ns)
+{
+	if (h->at_ns > now_ns + stall_ns / 8)
+		h->at_ns = now_ns + stall_ns / 8;
+}
+
 uint64_t
 tcpx_heal_look_ns(uint64_t running_ns)
 {

@@ -95,11 +95,23 @@ look_at_fence(struct session *s, const struct channel *c, uint64_t now_ns)
 	return true;
 }
 
+/* The session ends if none stands within its stall deadline. */
+static void
+hurry(struct session *s, struct channel *c, uint64_t now_ns)
+{
+	if (c && c->state == CHAN_WIRING)
+		tcpx_heal_urgent(&c->heal, s->engine->limit.stall_ns, now_ns);
+}
+
 void
 tcpx_channels_check(struct session *s, uint64_t now_ns)
 {
 	uint32_t i;
 
+	for (i = 0; s->health.dying_ns && i < s->chan.count; i++) {
+		hurry(s, s->chan.tx[i], now_ns);
+		hurry(s, s->chan.rx[i], now_ns);
+	}
 	for (i = 0; i < s->chan.count; i++) {
 		struct channel *c = s->chan.tx[i];
 

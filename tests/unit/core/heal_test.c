@@ -56,6 +56,13 @@ is_whole(void *arg)
 	return info.channels_tx == 4 && info.channels_rx == 4;
 }
 
+/* At both ends. */
+static bool
+all_stand(void *arg)
+{
+	return tcpx_fabric_count(((struct lab *)arg)->fabric, TCPX_FABRIC_DATA) == 8 && is_whole(arg);
+}
+
 static bool
 are_all_healed(void *arg)
 {
@@ -81,6 +88,26 @@ all_channels_are_opened_again(void **state)
 		if (i / 2) {
 			assert_true(run_until(&t, over, m.x, 9 * TCPX_SEC));
 			move_end(&m);
+		}
+		move_whole(&t);
+		lab_close(&t);
+	}
+}
+
+/* Connections that carry nothing are lost again and again: they are opened ever later, unless the
+ * session has no other. */
+static void
+an_idle_session_outlives_many_resets(void **state)
+{
+	for (int i = 0; i < 2; i++) {
+		struct lab t;
+
+		lab_open(&t, nets[i], lab_settings);
+		meet(&t);
+		for (int k = 0; k < 7; k++) {
+			while (tcpx_fabric_count(t.fabric, TCPX_FABRIC_DATA))
+				assert_ok(tcpx_fabric_break_channel(t.fabric, 0));
+			assert_true(run_until(&t, all_stand, &t, 4 * TCPX_SEC));
 		}
 		move_whole(&t);
 		lab_close(&t);
@@ -170,6 +197,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(all_channels_are_opened_again),
+		cmocka_unit_test(an_idle_session_outlives_many_resets),
 		cmocka_unit_test(a_nic_that_comes_late_joins),
 		cmocka_unit_test(a_silent_nic_is_given_up_and_comes_back),
 		cmocka_unit_test(a_network_that_pauses_costs_no_channel),

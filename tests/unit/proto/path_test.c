@@ -84,6 +84,17 @@ what_delivered_nothing_waits_longer_each_time(void **state)
 }
 
 static void
+where_no_channel_is_left_nothing_waits_long(void **state)
+{
+	struct tcpx_heal h = { .at_ns = NOW + 32 * SEC };
+
+	tcpx_heal_urgent(&h, 8 * SEC, NOW);
+	assert_int_equal(h.at_ns, NOW + SEC);
+	tcpx_heal_urgent(&h, 8 * SEC, NOW + SEC / 2);
+	assert_int_equal(h.at_ns, NOW + SEC); /* never later */
+}
+
+static void
 attempts_that_fail_wait_at_most_a_second(void **state)
 {
 	static const uint64_t waits[] = { 100, 200, 400, 800, 1000, 1000 };
@@ -110,6 +121,7 @@ main(void)
 		cmocka_unit_test(paths_are_judged_against_others),
 		cmocka_unit_test(what_delivered_is_opened_again_at_once),
 		cmocka_unit_test(what_delivered_nothing_waits_longer_each_time),
+		cmocka_unit_test(where_no_channel_is_left_nothing_waits_long),
 		cmocka_unit_test(attempts_that_fail_wait_at_most_a_second),
 		cmocka_unit_test(looks_grow_rare),
 	};
