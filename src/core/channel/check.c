@@ -95,12 +95,18 @@ look_at_fence(struct session *s, const struct channel *c, uint64_t now_ns)
 	return true;
 }
 
-/* The session ends if none stands within its stall deadline. */
+/* A direction has no channel, or what has one brings nothing: its transfers end, and with none the
+ * session, if that lasts for the stall deadline. */
 static void
-hurry(struct session *s, struct channel *c, uint64_t now_ns)
+hurry(struct session *s, struct channel *const *c, uint64_t progress_ns, uint64_t now_ns)
 {
-	if (c && c->state == CHAN_WIRING)
-		tcpx_heal_urgent(&c->heal, s->engine->limit.stall_ns, now_ns);
+	uint64_t stall_ns = s->engine->limit.stall_ns;
+
+	if (!s->health.dying_ns && (!session_busy(s) || now_ns < progress_ns + stall_ns / 8))
+		return;
+	for (uint32_t i = 0; i < s->chan.count; i++)
+		if (c[i] && c[i]->state == CHAN_WIRING)
+			tcpx_heal_urgent(&c[i]->heal, stall_ns, now_ns);
 }
 
 void
@@ -108,10 +114,8 @@ tcpx_channels_check(struct session *s, uint64_t now_ns)
 {
 	uint32_t i;
 
-	for (i = 0; s->health.dying_ns && i < s->chan.count; i++) {
-		hurry(s, s->chan.tx[i], now_ns);
-		hurry(s, s->chan.rx[i], now_ns);
-	}
+	hurry(s, s->chan.tx, s->health.tx_progress_ns, now_ns);
+	hurry(s, s->chan.rx, s->health.rx_progress_ns, now_ns);
 	for (i = 0; i < s->chan.count; i++) {
 		struct channel *c = s->chan.tx[i];
 

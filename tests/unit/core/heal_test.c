@@ -114,6 +114,29 @@ an_idle_session_outlives_many_resets(void **state)
 	}
 }
 
+/* One connection is left each way, a NIC falls silent, and the others were lost too often to be opened soon. */
+static void
+transfers_do_not_wait_for_what_was_lost_often(void **state)
+{
+	for (uint32_t nic = 0; nic < 4; nic++) {
+		struct lab t;
+
+		lab_open(&t, &tcpx_net_loop, lab_settings);
+		meet(&t);
+		for (int k = 0; k < 7; k++) {
+			while (tcpx_fabric_count(t.fabric, TCPX_FABRIC_DATA) > (k == 6 ? 2 : 0))
+				assert_ok(tcpx_fabric_break_channel(t.fabric, k == 6));
+			if (k < 6)
+				assert_true(run_until(&t, all_stand, &t, 4 * TCPX_SEC));
+		}
+		assert_false(run_until(&t, never, NULL, 2 * TCPX_SEC));
+		assert_ok(tcpx_fabric_set_nic_up(t.fabric, &t.nic[1][nic].addr, false));
+		assert_int_equal(lab_info(&t).channels_tx + lab_info(&t).channels_rx, 2);
+		move_whole(&t);
+		lab_close(&t);
+	}
+}
+
 static void
 a_nic_that_comes_late_joins(void **state)
 {
@@ -198,6 +221,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(all_channels_are_opened_again),
 		cmocka_unit_test(an_idle_session_outlives_many_resets),
+		cmocka_unit_test(transfers_do_not_wait_for_what_was_lost_often),
 		cmocka_unit_test(a_nic_that_comes_late_joins),
 		cmocka_unit_test(a_silent_nic_is_given_up_and_comes_back),
 		cmocka_unit_test(a_network_that_pauses_costs_no_channel),
