@@ -90,6 +90,16 @@ static const struct field session[] = {
 	       METRIC("tcpx_session_queued_bytes", "Payload that no channel has taken.")),
 	FIGURE(COUNT, in_flight_bytes, REPORT,
 	       METRIC("tcpx_session_in_flight_bytes", "Payload sent and not acknowledged.")),
+	FIGURE(INDEX, lanes, REPORT, METRIC("tcpx_session_lanes", "Lanes that are open.")),
+	FIGURE(COUNT, lanes_failed, COUNTER,
+	       METRIC("tcpx_session_lanes_failed_total",
+		      "Lanes that failed, or were closed with messages open.")),
+	FIGURE(COUNT, lane_messages_tx, RATED,
+	       LABEL("tcpx_session_lane_messages_total", TX, "Messages of lanes that succeeded.")),
+	FIGURE(COUNT, lane_messages_rx, RATED, LABEL("tcpx_session_lane_messages_total", RX, NULL)),
+	FIGURE(COUNT, lane_bytes_tx, RATED,
+	       LABEL("tcpx_session_lane_bytes_total", TX, "Bytes of these messages.")),
+	FIGURE(COUNT, lane_bytes_rx, RATED, LABEL("tcpx_session_lane_bytes_total", RX, NULL)),
 };
 const struct shape tcpx_session_figures = SHAPE(session);
 #undef S

@@ -56,6 +56,9 @@ struct session_figures {
 	const char *state;
 	uint32_t transfers;
 	uint64_t queued_bytes, in_flight_bytes;
+	uint32_t lanes;
+	uint64_t lanes_failed;
+	uint64_t lane_messages_tx, lane_messages_rx, lane_bytes_tx, lane_bytes_rx;
 };
 
 struct gpu_figures {

@@ -198,6 +198,18 @@ if [ -e "$FAKECUDA_LIBRARY" ]; then
 	end_work
 fi
 
+work --op lane
+ok "lanes are counted" within 60 true_of "len(engines) == 2 and all(
+    len(e['sessions']) == 1 and s['lanes'] == 1 and s['lanes_failed'] == 0 and
+    s['lane_messages_tx'] + s['lane_messages_rx'] > 0 and
+    s['lane_bytes_tx'] == s['lane_messages_tx'] * (4 << 20) and
+    s['lane_bytes_rx'] == s['lane_messages_rx'] * (4 << 20)
+    for e in engines for s in e['sessions'])"
+ok "and seen" says "LANES WITH" top --once -i 100ms
+ok "also by Prometheus" sh -c "'$tool' top --once --prometheus - |
+	grep -q 'tcpx_session_lane_messages_total{.*direction=\"rx\"} [1-9]'"
+end_work
+
 touch "$scratch/file"
 ok "an engine works without a socket" env TCPX_STATS="$scratch/file/x" timeout 60 "$tool" perf --self \
 	--nics 127.0.0.1 -b 1M -n 1

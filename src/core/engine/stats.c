@@ -119,6 +119,18 @@ count_nic(struct writer *w, const struct channel_figures *c)
 		n->rtt_us = c->info.rtt_us;
 }
 
+/* lock held. */
+static void
+copy_lanes(const struct lane_count *n, struct session_figures *to)
+{
+	to->lanes = n->open;
+	to->lanes_failed = n->failed;
+	to->lane_messages_tx = n->messages_tx;
+	to->lane_messages_rx = n->messages_rx;
+	to->lane_bytes_tx = n->bytes_tx;
+	to->lane_bytes_rx = n->bytes_rx;
+}
+
 static void
 write_session(struct writer *w, struct session *s)
 {
@@ -138,6 +150,7 @@ write_session(struct writer *w, struct session *s)
 	now.transfers = s->xfers.live;
 	now.queued_bytes = s->sched.queued_bytes;
 	now.in_flight_bytes = s->sched.outstanding_bytes;
+	copy_lanes(&s->lanes.count, &now);
 	pthread_mutex_unlock(&s->lock);
 
 	tcpx_text_add(t, "{");

@@ -114,11 +114,19 @@ struct transfer_table {
 	bool launching;               /* tcpx_launch_waiting() is running                  */
 };
 
+/* What lanes of both sides have done; failed: also closed with messages open. */
+struct lane_count {
+	uint32_t open;
+	uint64_t failed;
+	uint64_t messages_tx, messages_rx, bytes_tx, bytes_rx; /* of messages that succeeded */
+};
+
 /* Lanes of both sides, in the order of their opening; core/transfer has them. */
 struct lane_table {
 	struct tcpx_node all;
 	uint32_t opened_here, opened_there; /* numbers of the newest                    */
 	uint32_t live;              /* messages that have not ended                    */
+	struct lane_count count;
 };
 
 /* What the peer grants us, and what of it open transfers use. */

@@ -45,7 +45,7 @@ end_from(struct tcpx_lane *l, uint64_t first, int code, const char *text)
 
 	if (status == 0 || status == -EAGAIN) {
 		snprintf(l->cause, sizeof(l->cause), "%s", text);
-		atomic_store(&l->status, code);
+		tcpx_lane_falls(l, code);
 	}
 	for (uint64_t seq = first; seq <= last; seq++)
 		if (*tcpx_lane_slot(l, seq))

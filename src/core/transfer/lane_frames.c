@@ -42,7 +42,7 @@ bind_listener(struct session *s, const struct tcpx_lane_opening *o)
 		found->word = o->lane;
 		atomic_fetch_add(&found->refs, 1);
 		tcpx_chain_add(&s->lanes.all, &found->in_session);
-		atomic_store(&found->status, 0);
+		tcpx_lane_stands(found);
 	}
 	pthread_mutex_unlock(&r->lock);
 	return found != NULL;
@@ -93,7 +93,7 @@ on_posts(struct session *s, struct tcpx_buf *b)
 	if (!l)
 		return 0; /* it has ended here */
 	if (atomic_load(&l->status) == -EAGAIN)
-		atomic_store(&l->status, 0);
+		tcpx_lane_stands(l);
 	rc = atomic_load(&l->status) ? TCPX_EPROTO : /* after LANE_CLOSE */
 	     tcpx_lane_announced(&l->tx, p.first, p.len, p.count);
 	if (rc)

@@ -29,6 +29,32 @@ tcpx_lane_ring(struct tcpx_lane *l)
 }
 
 void
+tcpx_lane_stands(struct tcpx_lane *l)
+{
+	l->session->lanes.count.open++;
+	atomic_store(&l->status, 0);
+}
+
+void
+tcpx_lane_falls(struct tcpx_lane *l, int code)
+{
+	struct lane_count *n = &l->session->lanes.count;
+
+	n->open -= atomic_load(&l->status) == 0;
+	n->failed += code != TCPX_ECLOSED;
+	atomic_store(&l->status, code);
+}
+
+void
+tcpx_lane_count(const struct tcpx_xfer *x)
+{
+	struct lane_count *n = &x->session->lanes.count;
+
+	*(x->sends ? &n->messages_tx : &n->messages_rx) += 1;
+	*(x->sends ? &n->bytes_tx : &n->bytes_rx) += x->total;
+}
+
+void
 tcpx_lane_leave(struct tcpx_lane *l)
 {
 	if (!tcpx_node_linked(&l->in_session))

@@ -44,6 +44,12 @@ void tcpx_lane_put(struct tcpx_lane *l);
 struct tcpx_lane *tcpx_lane_find(struct session *s, uint64_t word);
 struct tcpx_xfer **tcpx_lane_slot(struct tcpx_lane *l, uint64_t seq);
 struct tcpx_lane_ring *tcpx_lane_ring(struct tcpx_lane *l);
+/* Its other end is there. */
+void tcpx_lane_stands(struct tcpx_lane *l);
+/* Its status becomes @code, the first cause. */
+void tcpx_lane_falls(struct tcpx_lane *l, int code);
+/* A message of a lane succeeds. */
+void tcpx_lane_count(const struct tcpx_xfer *x);
 /* The session knows it no longer. Its reference goes. */
 void tcpx_lane_leave(struct tcpx_lane *l);
 /* The message has ended: it leaves the lane. The number of references that it gave up. */

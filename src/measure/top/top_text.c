@@ -166,6 +166,34 @@ gpu(struct tcpx_text *t, const json_t *o)
 		tcpx_text_add(t, " %4s", "-");
 }
 
+void
+top_lanes(struct tcpx_text *t, const json_t *engine, const char *head, int indent, int width)
+{
+	char peer[64], fits[64];
+	bool any = false;
+	const json_t *o;
+	size_t i;
+
+	json_array_foreach(top_list(engine, "sessions"), i, o) {
+		double sent = top_number(o, "lane_messages_tx");
+		double received = top_number(o, "lane_messages_rx");
+
+		if (top_number(o, "lanes") + top_number(o, "lanes_failed") + sent + received <= 0)
+			continue;
+		if (!any)
+			tcpx_text_add(t, "%-*s %5s %6s %8s %8s %10s %10s\n", indent + width, head,
+				      "lanes", "failed", "out GB/s", "in GB/s", "sent", "received");
+		any = true;
+		top_clean(top_string(o, "peer"), peer, sizeof(peer));
+		tcpx_text_add(t, "%*s%-*s %5.0f %6.0f", indent, "", width,
+			      top_fit(peer, (size_t)width, fits, sizeof(fits)),
+			      top_number(o, "lanes"), top_number(o, "lanes_failed"));
+		bytes_per_s(t, o, "lane_bytes_tx");
+		bytes_per_s(t, o, "lane_bytes_rx");
+		tcpx_text_add(t, " %10.0f %10.0f\n", sent, received);
+	}
+}
+
 /* ---- of one engine ---- */
 
 static double
@@ -312,6 +340,7 @@ format_engine(struct tcpx_text *t, const json_t *e)
 	format_nics(t, e);
 	format_gpus(t, e);
 	format_channels(t, e);
+	top_lanes(t, e, "  LANES WITH", 2, 20);
 	top_sessions(t, e, 2);
 	top_threads(t, e, "  THREAD", 2, 16);
 }

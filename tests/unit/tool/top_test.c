@@ -285,6 +285,47 @@ prometheus_text_is_valid(void **state)
 	json_decref(doc);
 }
 
+/* The only session has had so many messages of two lanes. */
+static json_t *
+with_lanes(json_t *engine, int messages)
+{
+	json_t *session = (json_t *)at(engine, "sessions", 0);
+
+	json_object_update_new(session, json_pack("{s:i s:i s:i s:i s:I s:i}", "lanes", 2,
+						  "lanes_failed", 1, "lane_messages_tx", messages,
+						  "lane_messages_rx", 0, "lane_bytes_tx",
+						  (json_int_t)messages * 1000000, "lane_bytes_rx", 0));
+	return engine;
+}
+
+static void
+lanes_have_a_line_for_each_session(void **state)
+{
+	json_t *before = document(with_lanes(engine("anna", 1e9, 1e6), 1000), NULL);
+	json_t *now = document(with_lanes(engine("anna", 2e9, 2e6), 3000), NULL);
+	char *text;
+
+	top_rates(now, before);
+	assert_true(top_per_s(at(at(now, "engines", 0), "sessions", 0), "lane_messages_tx") == 2000);
+	text = text_of(top_format, now);
+	assert_non_null(strstr(text, "  bert                     2      1    2.000    0.000       3000"
+				     "          0\n"));
+	free(text);
+	text = text_of(top_prometheus, now);
+	assert_non_null(strstr(text, "# TYPE tcpx_session_lanes gauge\n"));
+	assert_non_null(strstr(text, "# TYPE tcpx_session_lane_bytes_total counter\n"));
+	assert_non_null(strstr(text, "peer=\"bert\",direction=\"tx\"} 3000000000\n"));
+	assert_true(check_prometheus(text) > 30);
+	free(text);
+	json_decref(now);
+	now = document(engine("anna", 1e9, 1e6), NULL);
+	text = text_of(top_format, now);
+	assert_null(strstr(text, "LANES")); /* there were none */
+	free(text);
+	json_decref(now);
+	json_decref(before);
+}
+
 /* ---- what no engine says ---- */
 
 /* Something else in the place of some value or other. */
@@ -527,6 +568,7 @@ main(void)
 		cmocka_unit_test(busiest_stands_first),
 		cmocka_unit_test(names_cannot_steer_a_terminal),
 		cmocka_unit_test(prometheus_text_is_valid),
+		cmocka_unit_test(lanes_have_a_line_for_each_session),
 		cmocka_unit_test(nonsense_is_shown_as_nothing),
 		cmocka_unit_test(screens_hold_any_number_of_engines),
 		cmocka_unit_test(a_line_tells_an_engine),
