@@ -34,6 +34,9 @@ ok "over a lane" run_right "[0, 1, 1 << 10, 1 << 20]" -b 0 -e 1M -f 1024 --op la
 ok "which the result names" result "$json" "all(x['op'] == 'lane' for x in rows)"
 ok "a lane each way, full" run_right "[1000003]" -b 1000003 --op lane --dir bi --depth 64 -n 130
 ok "both ways at once" run_right "[1 << 24]" -b 16M --dir bi
+ok "several lanes" run_right "[1 << 20]" -b 1M --op lane --lanes 4 -n 41
+ok "several each way, full" run_right "[1000003]" -b 1000003 --op lane --dir bi --lanes 3 --depth 64 -n 130
+ok "as many as there may be" run_right "[4096]" -b 4K --op lane --lanes 64 -n 200
 ok "several in flight" run_right "[1 << 20]" -b 1M --depth 8 -n 16
 ok "nothing, and one byte" run_right "[0, 1]" -b 0 -e 1
 ok "lengths that divide by nothing" run_right "[1000003, 1000020]" -b 1000003 -e 1000020 --step 17
@@ -107,6 +110,9 @@ ok "and what it does meanwhile" grep -q "6 of 6" "$scratch/said"
 ok "a bad size is refused" exits 2 "$tool" perf --self -b 1X
 ok "more messages in flight than a lane has are refused" says "at most 64" \
 	exits 2 "$tool" perf --self --op lane --depth 65
+ok "so are lanes without work" says "some of 4 lanes without" \
+	exits 2 "$tool" perf --self --op lane --lanes 4 --depth 3
+ok "and lanes of no lane" says "for --op lane" exits 2 "$tool" perf --self --lanes 2
 ok "so are pieces over a lane" says "one piece" exits 2 "$tool" perf --self --op lane --kv 10x8K
 ok "neither a host nor --self is refused" exits 2 "$tool" perf
 ok "too many channels are refused" exits 2 "$tool" perf --self --channels 100000

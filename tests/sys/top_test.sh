@@ -198,9 +198,9 @@ if [ -e "$FAKECUDA_LIBRARY" ]; then
 	end_work
 fi
 
-work --op lane
+work --op lane --lanes 3
 ok "lanes are counted" within 60 true_of "len(engines) == 2 and all(
-    len(e['sessions']) == 1 and s['lanes'] == 1 and s['lanes_failed'] == 0 and
+    len(e['sessions']) == 1 and s['lanes'] == 3 and s['lanes_failed'] == 0 and
     s['lane_messages_tx'] + s['lane_messages_rx'] > 0 and
     s['lane_bytes_tx'] == s['lane_messages_tx'] * (4 << 20) and
     s['lane_bytes_rx'] == s['lane_messages_rx'] * (4 << 20)

@@ -68,6 +68,7 @@ make_words(struct words *w, const struct perf_args *a, uint64_t beside, int blob
 	add_number(w, "--warmup", a->warmup);
 	add_number(w, "--check", a->check);
 	add_number(w, "--depth", a->depth);
+	add_number(w, "--lanes", a->lanes);
 	add_number(w, "--descs", a->descs);
 	add_number(w, "--timeout", a->timeout_s);
 	if (a->iters)

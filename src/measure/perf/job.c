@@ -146,6 +146,8 @@ job_format(const struct job *job)
 	json_object_update_new(msg, json_pack("{s:s, s:s, s:s, s:I}", "label", job->label, "text",
 					      job->text, "near", job->near, "iters",
 					      (json_int_t)job->iters));
+	if (job->lanes > 1)
+		json_object_set_new(msg, "lanes", json_integer((json_int_t)job->lanes));
 	return msg;
 }
 
@@ -166,7 +168,7 @@ short_text(const json_t *msg, const char *name, char out[JOB_TEXT])
 int
 job_parse(const json_t *msg, struct job *job)
 {
-	struct job j = { .bi = json_is_true(json_object_get(msg, "bi")),
+	struct job j = { .lanes = 1, .bi = json_is_true(json_object_get(msg, "bi")),
 			 .lat = json_is_true(json_object_get(msg, "lat")),
 			 .spin = json_is_true(json_object_get(msg, "spin")) };
 	const char *op = job_text(msg, "op"), *mem = job_text(msg, "mem");
@@ -183,6 +185,8 @@ job_parse(const json_t *msg, struct job *job)
 		return tcpx_fail(TCPX_SUB_TOOL, TCPX_EBLOB, "message job: mem is '%.64s', %s", mem,
 				 place_allowed);
 	rc = job_number(msg, "depth", 1, job_depth_most(j.op), &j.depth);
+	if (!rc && json_object_get(msg, "lanes"))
+		rc = job_number(msg, "lanes", 1, JOB_LANES_MAX, &j.lanes);
 	if (!rc)
 		rc = job_number(msg, "span", 1, INT64_MAX / JOB_DEPTH_MAX, &j.span_bytes);
 	if (!rc && json_object_get(msg, "ring"))

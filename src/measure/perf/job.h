@@ -34,6 +34,7 @@
 
 enum {
 	JOB_DEPTH_MAX = 256,
+	JOB_LANES_MAX = 64,
 	JOB_LAT_SLOTS = 4,            /* transfers that a latency run leaves behind */
 	JOB_SLOTS_MAX = 16384,        /* of a ring                                 */
 	JOB_BLOB_BYTES = 4096,
@@ -54,6 +55,7 @@ struct job {
 	enum job_op op;
 	bool bi, lat, spin;
 	uint64_t depth;      /* transfers in flight, 1 to job_depth_most()         */
+	uint64_t lanes;      /* each way; at least 1                               */
 	uint64_t span_bytes; /* memory of one transfer, at most                    */
 	uint64_t ring_bytes; /* of all in a ring, one way; the server may have less */
 	bool mem_said;       /* else the server chooses                            */

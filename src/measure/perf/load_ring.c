@@ -8,7 +8,6 @@
 
 #include "base/clock.h"
 #include "measure/perf/perf_explain.h"
-#include "measure/perf/perf_lane.h"
 #include "measure/perf/perf_stop.h"
 
 enum {
@@ -195,9 +194,10 @@ post_lane(struct load *l, struct load_slot *slot)
 	uint64_t d = (uint64_t)(slot - l->slot);
 	int rc = 0;
 
-	if (p->lane_in)
-		rc = lane_post(p->lane_in, &p->in.regions, &p->lay.client_in, d, &slot->in);
-	return rc ? rc : lane_post(p->lane_out, &p->out.regions, &p->lay.client_out, d, &slot->out);
+	if (p->lanes_in.count)
+		rc = lanes_post(&p->lanes_in, &p->in.regions, &p->lay.client_in, d, &slot->in);
+	return rc ? rc : lanes_post(&p->lanes_out, &p->out.regions, &p->lay.client_out, d,
+				    &slot->out);
 }
 
 int

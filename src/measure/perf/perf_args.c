@@ -171,8 +171,10 @@ static const struct opt perf_opts[] = {
 	  OPT_NUMBER(descs, 1, 1000000) },
 	{ 0, "kv", "COUNTxSIZE", "one size only: COUNT scattered pieces of SIZE, as pages of a "
 	  "key-value cache", OPT_TAKE(take_kv) },
-	{ 0, "depth", "N", "transfers in flight at once (1; with several GPUs one each)",
+	{ 0, "depth", "N", "transfers in flight at once (1; with several GPUs or lanes one each)",
 	  OPT_NUMBER(depth, 1, JOB_DEPTH_MAX) },
+	{ 0, "lanes", "N", "lanes each way, which take transfers in turn (1); with --op lane",
+	  OPT_NUMBER(lanes, 1, JOB_LANES_MAX) },
 	{ 0, "lat", NULL, "half round trip of a transfer with note, there and back",
 	  OPT_FLAG(lat) },
 	{ 0, "spin", NULL, "both applications test in a loop instead of waiting",
@@ -278,7 +280,7 @@ check_gpus(struct perf_args *a, const char *name)
 	if (a->lat && gpus > 1)
 		return tool_usage(name, "--lat measures one GPU of each side, not %" PRIu64, gpus);
 	if (a->depth == UINT64_MAX)
-		a->depth = gpus > 1 ? gpus : 1;
+		a->depth = gpus > a->lanes ? gpus : a->lanes;
 	if (a->depth < gpus)
 		return tool_usage(name, "--depth %" PRIu64 " leaves some of %" PRIu64 " GPUs without"
 				  " work; allowed is %" PRIu64 " and more", a->depth, gpus, gpus);
@@ -326,13 +328,18 @@ check_mesh(struct perf_args *a, const char *name)
 	return TOOL_OK;
 }
 
-/* Lanes carry messages of one piece, and a number of them at once. */
+/* Lanes carry messages of one piece, and a number of them at once. Each has work. */
 static int
 check_lane(const struct perf_args *a, const char *name)
 {
 	if (a->op == JOB_LANE && (a->descs > 1 || a->depth > job_depth_most(a->op)))
 		return tool_usage(name, "--op lane moves one piece at a time, with a --depth of at most"
 				  " %" PRIu64, job_depth_most(a->op));
+	if (a->lanes > 1 && (a->op != JOB_LANE || a->lat || a->each))
+		return tool_usage(name, "--lanes is for --op lane, without --lat and --each");
+	if (a->depth < a->lanes)
+		return tool_usage(name, "--depth %" PRIu64 " leaves some of %" PRIu64 " lanes without"
+				  " work", a->depth, a->lanes);
 	return TOOL_OK;
 }
 
@@ -430,7 +437,7 @@ perf_args_parse(struct perf_args *a, int argc, char **argv)
 	struct opt_parser p;
 
 	*a = (struct perf_args){ .begin = UINT64_MAX, .end = UINT64_MAX, .factor = 4, .warmup = UINT64_MAX,
-				 .check = true, .depth = UINT64_MAX, .descs = 1,
+				 .check = true, .depth = UINT64_MAX, .lanes = 1, .descs = 1,
 				 .timeout_s = 30, .ready_fd = -1, .gate_fd = -1, .dist = "pull" };
 	if (!opt_read(&p, &perf_command, argc, argv, a))
 		return p.exit ? p.exit : -1;

@@ -27,7 +27,7 @@ struct perf_args {
 	unsigned bi;               /* 1: both ways at once                         */
 	uint64_t begin, end, factor, step;
 	uint64_t iters;            /* 0: as many as fill a run                     */
-	uint64_t warmup, depth, descs, duration_s, pairs;
+	uint64_t warmup, depth, lanes, descs, duration_s, pairs;
 	uint64_t interval_ms;      /* of interval lines and points; 0: not asked   */
 	unsigned check;            /* 1: every byte is compared                    */
 	bool spoil;

@@ -13,7 +13,6 @@
 #include "base/clock.h"
 #include "base/parse.h"
 #include "measure/perf/perf_events.h"
-#include "measure/perf/perf_lane.h"
 #include "measure/perf/perf_server.h"
 #include "measure/perf/perf_stop.h"
 #include "tool/tool.h"
@@ -162,8 +161,8 @@ perf_close(struct perf *p)
 	if (!p->engine)
 		return;
 	layouts_fini(&p->lay);
-	tcpx_lane_close(p->lane_out);
-	tcpx_lane_close(p->lane_in);
+	lanes_close(&p->lanes_out);
+	lanes_close(&p->lanes_in);
 	mem_close(p->engine, &p->out);
 	mem_close(p->engine, &p->in);
 	if (p->peer)
@@ -305,17 +304,17 @@ compare_unpack(struct perf *p)
 	return 0;
 }
 
-/* What the server receives, and what it sends if that goes over a lane, too. */
+/* What the server receives, and what it sends if that goes over lanes, too. */
 static int
 join_lanes(struct perf *p)
 {
 	uint64_t timeout_ms = p->args->timeout_s * 1000;
-	int rc = lane_open(p->peer, p->server, &p->lane_out);
+	int rc = lanes_open(p->peer, p->server, p->job.lanes, &p->lanes_out);
 
 	if (!rc)
-		rc = lane_await(p->lane_out, timeout_ms);
-	if (!rc && p->lane_in)
-		rc = lane_await(p->lane_in, timeout_ms);
+		rc = lanes_await(&p->lanes_out, timeout_ms);
+	if (!rc)
+		rc = lanes_await(&p->lanes_in, timeout_ms);
 	return rc;
 }
 
@@ -362,7 +361,7 @@ begin_job(struct perf *p)
 	msg = job_format(job);
 	rc = regions_export(p->engine, &p->in.regions, msg, "client_in");
 	if (!rc && job->op == JOB_LANE && job_has_in(job))
-		rc = lane_listen(p->engine, msg, &p->lane_in);
+		rc = lanes_listen(p->engine, msg, job->lanes, &p->lanes_in);
 	if (rc) {
 		json_decref(msg);
 		return rc;
@@ -377,7 +376,7 @@ perf_begin_job(struct perf *p, uint64_t size_max)
 	const struct perf_args *a = p->args;
 
 	p->job = (struct job){ .op = a->op, .bi = a->bi, .lat = a->lat, .spin = a->spin,
-			       .depth = a->depth,
+			       .depth = a->depth, .lanes = a->lanes,
 			       .span_bytes = layout_span(size_max, a->descs),
 			       .mem_said = a->self || a->peer_mem, .iters = a->iters };
 	p->job.ring_bytes = mem_ring_bytes(p->gpus, &a->mem, 0, a->beside) / job_ways(&p->job);

@@ -10,6 +10,7 @@
 
 #include "measure/perf/job.h"
 #include "measure/perf/perf_args.h"
+#include "measure/perf/perf_lane.h"
 #include "measure/perf/perf_mem.h"
 #include "measure/perf/perf_pace.h"
 #include "measure/perf/perf_path.h"
@@ -28,7 +29,7 @@ struct perf {
 	struct gpus *gpus;       /* NULL: host memory only                         */
 	struct mem out, in;
 	struct regions far_out, far_in; /* the server's memory for either way      */
-	tcpx_lane *lane_out, *lane_in;  /* of the job; NULL: no such way, or no lanes */
+	struct lanes lanes_out, lanes_in; /* of the job                            */
 	struct place far_mem;    /* where it lies                                  */
 	bool spoiled;            /* this size has its wrong byte (--spoil)         */
 	bool unchecked;          /* a side copies nothing (--unpack none)          */

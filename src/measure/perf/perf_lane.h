@@ -1,21 +1,31 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The lanes of a job with --op lane: one for each way the data goes. The key travels with the
- * job's messages; one side listens, the other opens.
+ * The lanes of a job with --op lane, for each way the data goes. Their keys travel with the job's
+ * messages; one side listens, the other opens. A slot of the ring has its lane, the same on both
+ * sides, so that sends meet their receives.
  */
 #ifndef TOOL_PERF_LANE_H
 #define TOOL_PERF_LANE_H
 
+#include "measure/perf/job.h"
 #include "measure/perf/perf_mem.h"
 
-/* A receiving end, whose key becomes a member of @msg. Codes of the library, logged there. */
-TCPX_MUST_CHECK int lane_listen(tcpx_engine *engine, json_t *msg, tcpx_lane **lane);
-/* The sending end of the lane that the peer's message names. TCPX_EBLOB: it names none. */
-TCPX_MUST_CHECK int lane_open(tcpx_peer *peer, const json_t *msg, tcpx_lane **lane);
-/* Waits until the other end is there. TCPX_ETIMEDOUT, or what ended it. */
-TCPX_MUST_CHECK int lane_await(tcpx_lane *lane, uint64_t timeout_ms);
-/* The next message, from or to @slot. */
-TCPX_MUST_CHECK int lane_post(tcpx_lane *lane, const struct regions *r, const struct layout *l,
-			      uint64_t slot, tcpx_xfer **xfer);
+struct lanes {
+	tcpx_lane *at[JOB_LANES_MAX];
+	uint64_t count; /* 0: no such way, or no lanes                               */
+};
+
+/* Receiving ends, whose keys become a member of @msg. Codes of the library, logged there. */
+TCPX_MUST_CHECK int lanes_listen(tcpx_engine *engine, json_t *msg, uint64_t count,
+				 struct lanes *lanes);
+/* The sending ends of the lanes that the peer's message names. TCPX_EBLOB: it names others. */
+TCPX_MUST_CHECK int lanes_open(tcpx_peer *peer, const json_t *msg, uint64_t count,
+			       struct lanes *lanes);
+void lanes_close(struct lanes *lanes);
+/* Waits until the other ends are there. TCPX_ETIMEDOUT, or what ended one. */
+TCPX_MUST_CHECK int lanes_await(const struct lanes *lanes, uint64_t timeout_ms);
+/* The next message of its lane, from or to @slot. */
+TCPX_MUST_CHECK int lanes_post(const struct lanes *lanes, const struct regions *r,
+			       const struct layout *l, uint64_t slot, tcpx_xfer **xfer);
 
 #endif

@@ -32,9 +32,8 @@ end_job(struct serve *s, struct client *g)
 {
 	thread_release(&g->placed);
 	client_end_case(s, g);
-	tcpx_lane_close(g->lane_out);
-	tcpx_lane_close(g->lane_in);
-	g->lane_out = g->lane_in = NULL;
+	lanes_close(&g->lanes_out);
+	lanes_close(&g->lanes_in);
 	mem_close(s->engine, &g->out);
 	mem_close(s->engine, &g->in);
 	regions_forget(s->engine, &g->client_in);
@@ -238,16 +237,16 @@ check_client(const struct serve *s, const struct client *g, const struct job *jo
 	return 0;
 }
 
-/* The client sends on lane_out, and we on lane_in. */
+/* The client sends on lanes_out, and we on lanes_in. */
 static int
 open_lanes(struct serve *s, struct client *g, const json_t *msg, json_t *reply)
 {
-	int rc = lane_listen(s->engine, reply, &g->lane_out);
+	int rc = lanes_listen(s->engine, reply, g->job.lanes, &g->lanes_out);
 
 	if (!rc && job_has_in(&g->job))
 		rc = client_find_back(s, g);
 	if (!rc && job_has_in(&g->job))
-		rc = lane_open(g->back, msg, &g->lane_in);
+		rc = lanes_open(g->back, msg, g->job.lanes, &g->lanes_in);
 	return rc;
 }
 

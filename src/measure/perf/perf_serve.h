@@ -52,7 +52,7 @@ struct client {
 	struct place place;      /* where our memory for it lies                      */
 	struct mem out, in;      /* data comes into out, goes from in                 */
 	struct regions client_in; /* of the client, for pongs                         */
-	tcpx_lane *lane_out, *lane_in; /* as the client's                             */
+	struct lanes lanes_out, lanes_in; /* as the client's                          */
 	uint64_t slots;          /* of the ring that the size has                     */
 	uint64_t check_seed;
 	struct client_run run;

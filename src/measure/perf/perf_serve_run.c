@@ -108,7 +108,7 @@ post_half(struct client *g, enum tcpx_op op, uint64_t n, tcpx_xfer **xfer)
 	int rc;
 
 	if (g->job.op == JOB_LANE)
-		return lane_post(recv ? g->lane_out : g->lane_in, regions, l, d, xfer);
+		return lanes_post(recv ? &g->lanes_out : &g->lanes_in, regions, l, d, xfer);
 	desc = calloc(l->count, sizeof(*desc));
 	if (!desc)
 		return -ENOMEM;

@@ -21,7 +21,7 @@ quiet(void *arg, int level, const char *line)
 static void
 jobs_come_back_as_they_were(void **state)
 {
-	const struct job job = { .op = JOB_SENDRECV, .bi = true, .spin = true, .depth = 7,
+	const struct job job = { .op = JOB_SENDRECV, .bi = true, .spin = true, .depth = 7, .lanes = 3,
 				 .span_bytes = 1ull << 33, .ring_bytes = 1ull << 30, .meta = { 0, 255, 16 }, .meta_len = 3,
 				 .label = "a label", .text = "hello", .near = "cuda:3", .iters = 9,
 				 .mem_said = true, .mem = { 2, { 1, 5 } }, .cpu_said = true,
@@ -46,6 +46,9 @@ static const struct {
 	{ "depth too large", "{'op':'read','depth':257,'span':4096,'meta':''}", TCPX_EBLOB },
 	{ "a lane as deep as it may be", "{'op':'lane','depth':64,'span':4096,'meta':''}", 0 },
 	{ "a lane too deep", "{'op':'lane','depth':65,'span':4096,'meta':''}", TCPX_EBLOB },
+	{ "all lanes", "{'op':'lane','depth':64,'lanes':64,'span':4096,'meta':''}", 0 },
+	{ "no lanes", "{'op':'lane','depth':1,'lanes':0,'span':4096,'meta':''}", TCPX_EBLOB },
+	{ "too many lanes", "{'op':'lane','depth':1,'lanes':65,'span':4096,'meta':''}", TCPX_EBLOB },
 	{ "depth as text", "{'op':'read','depth':'1','span':4096,'meta':''}", TCPX_EBLOB },
 	{ "negative span", "{'op':'read','depth':1,'span':-1,'meta':''}", TCPX_EBLOB },
 	{ "depth x span overflows", "{'op':'read','depth':256,'span':9223372036854775807,"
