@@ -357,9 +357,9 @@ TCPX_API TCPX_MUST_USE int tcpx_event_wait(tcpx_engine *engine, int timeout_ms,
  * tcpx_poll - do the engine's control I/O now, and keep it with the threads that poll
  *
  * The first call asks the first I/O thread for its loop, which has all control streams; later ones
- * run a turn of it each. No call waits for a lock. Between calls the loop stands still, but that
- * tcpx_wait() may run it; 100 us without a call, and the I/O thread takes it back by itself. Of
- * several threads that poll one works, the others return after one load.
+ * run a turn of it each. No call waits for a lock. Between calls only tcpx_wait() runs the loop.
+ * The I/O thread takes it back 100 us after the latest call. Of several threads that poll, one
+ * works, and the others return after one load.
  * Return: 0: a turn was run; -EAGAIN: another thread runs the loop, or is asked; TCPX_ESTATE.
  */
 TCPX_API int tcpx_poll(tcpx_engine *engine);

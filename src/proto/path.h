@@ -58,7 +58,7 @@ struct tcpx_heal {
 void tcpx_heal_lost(struct tcpx_heal *h, uint64_t now_ns);
 /* An attempt failed: the next after 100 ms, 200 ms, and so on to 1 s. */
 void tcpx_heal_failed(struct tcpx_heal *h, uint64_t now_ns);
-/* No channel is left in its direction: the next attempt is an eighth of the stall deadline away at most. */
+/* Nothing moves in its direction: the next attempt is an eighth of the stall deadline away at most. */
 void tcpx_heal_urgent(struct tcpx_heal *h, uint64_t stall_ns, uint64_t now_ns);
 /* How long until the next look at an attempt that has run for so long: 0.2 to 50 ms. */
 uint64_t tcpx_heal_look_ns(uint64_t running_ns);

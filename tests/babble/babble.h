@@ -198,6 +198,8 @@ struct world {
 bool babble_world(uint64_t seed, bool verbose, struct babble_totals *totals);
 
 /* ---- plan.c ---- */
+/* The process ends if @seed takes longer. */
+void babble_watch(uint64_t seed, unsigned seconds);
 /* A property does not hold: says so once a world. */
 void babble_fail(struct world *w, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 bool babble_one_in(struct world *w, uint32_t n);

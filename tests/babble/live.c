@@ -8,7 +8,6 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,8 +24,6 @@
 #define HANG_SECONDS 120 /* of one seed, which takes a fraction of a second */
 #define AFTER        2   /* transfers of the guest that are posted when the babblers have left */
 
-static volatile uint64_t now_at;
-
 /* What both processes see. */
 struct common {
 	struct told told;
@@ -40,17 +37,6 @@ struct run {
 	struct babble_totals totals;
 	long most_kib; /* resident, of a host */
 };
-
-static void
-hangs(int signo)
-{
-	char line[64];
-	int n = snprintf(line, sizeof(line), "seed %" PRIu64 " hangs\n", now_at);
-
-	(void)signo;
-	(void)!write(STDOUT_FILENO, line, (size_t)n);
-	abort();
-}
 
 /* ---- the host's process ---- */
 
@@ -102,7 +88,7 @@ host_process(struct world *w, struct run *r, int ready, int leave)
 {
 	int rc;
 
-	alarm(HANG_SECONDS);
+	babble_watch(w->seed, HANG_SECONDS);
 	for (uint32_t i = 0; i < w->babblers; i++)
 		babbler_end(&w->babbler[i]);
 	w->totals = &r->common->host;
@@ -309,7 +295,7 @@ report(const struct run *r, uint64_t seeds, uint64_t bad)
 int
 main(int argc, char **argv)
 {
-	uint64_t first, count, bad = 0, end_ns = UINT64_MAX, seconds;
+	uint64_t first, count, seed, bad = 0, end_ns = UINT64_MAX, seconds;
 	struct run r = { .secret = some_secret() };
 
 	if (argc < 3 || sscanf(argv[1], "%" SCNu64, &first) != 1 ||
@@ -327,13 +313,11 @@ main(int argc, char **argv)
 			-1, 0);
 	if (r.common == MAP_FAILED)
 		return 2;
-	signal(SIGALRM, hangs);
-	for (now_at = first; now_at - first < count && tcpx_clock_now(&tcpx_clock_system) < end_ns;
-	     now_at++) {
-		alarm(2 * HANG_SECONDS);
-		bad += one(&r, now_at);
+	for (seed = first; seed - first < count && tcpx_clock_now(&tcpx_clock_system) < end_ns; seed++) {
+		babble_watch(seed, 2 * HANG_SECONDS);
+		bad += one(&r, seed);
 	}
-	report(&r, now_at - first, bad);
+	report(&r, seed - first, bad);
 	tcpx_secret_close(r.secret);
 	return bad ? 1 : 0;
 }

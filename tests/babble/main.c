@@ -5,7 +5,6 @@
  * status 1 if there is one.
  */
 #include <inttypes.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,26 +14,12 @@
 
 #define HANG_SECONDS 300 /* of one world, which takes some milliseconds */
 
-static volatile uint64_t now_at;
-
-static void
-hangs(int signo)
-{
-	char line[64];
-	int n = snprintf(line, sizeof(line), "seed %" PRIu64 " hangs\n", now_at);
-
-	(void)signo;
-	(void)!write(STDOUT_FILENO, line, (size_t)n);
-	abort();
-}
-
 static uint64_t
 one(uint64_t seed, bool verbose, struct babble_totals *t)
 {
 	bool ok;
 
-	now_at = seed;
-	alarm(HANG_SECONDS);
+	babble_watch(seed, HANG_SECONDS);
 	ok = babble_world(seed, verbose, t);
 	alarm(0);
 	fflush(stdout);
@@ -67,7 +52,6 @@ main(int argc, char **argv)
 	struct babble_totals t = { 0 };
 	bool verbose = false;
 
-	signal(SIGALRM, hangs);
 	for (int i = 1; i < argc; i++) {
 		if (!strcmp(argv[i], "--verbose")) {
 			verbose = true;

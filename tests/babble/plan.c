@@ -1,11 +1,36 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a world is made of, over either network: chances, settings, engines. */
+#include <inttypes.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "babble/babble.h"
 #include "core/session/peer.h"
+
+static volatile uint64_t watched;
+
+static void
+hangs(int signo)
+{
+	char line[64];
+	int n = snprintf(line, sizeof(line), "seed %" PRIu64 " hangs\n", watched);
+
+	(void)signo;
+	(void)!write(STDOUT_FILENO, line, (size_t)n);
+	abort();
+}
+
+void
+babble_watch(uint64_t seed, unsigned seconds)
+{
+	watched = seed;
+	signal(SIGALRM, hangs);
+	alarm(seconds);
+}
 
 void
 babble_fail(struct world *w, const char *fmt, ...)

@@ -95,8 +95,8 @@ look_at_fence(struct session *s, const struct channel *c, uint64_t now_ns)
 	return true;
 }
 
-/* A direction has no channel, or what has one brings nothing: its transfers end, and with none the
- * session, if that lasts for the stall deadline. */
+/* Where nothing moves, lost channels do not wait for long: after the stall deadline the transfers of
+ * this direction end, or the session. */
 static void
 hurry(struct session *s, struct channel *const *c, uint64_t progress_ns, uint64_t now_ns)
 {

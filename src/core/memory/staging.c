@@ -140,8 +140,8 @@ may_have(const struct copy_client *c, const struct pool *p)
 			atomic_load_explicit(&l->engine->registry.session_count, memory_order_relaxed));
 }
 
-static bool
-is_short(const struct copy_client *c)
+bool
+tcpx_staging_is_short(const struct copy_client *c)
 {
 	return atomic_load_explicit(&c->short_ns, memory_order_relaxed) == UINT64_MAX;
 }
@@ -150,7 +150,7 @@ void
 tcpx_staging_leave(struct copy_client *c)
 {
 	tcpx_chain_remove(&c->waiting);
-	if (is_short(c))
+	if (tcpx_staging_is_short(c))
 		atomic_store(&c->short_ns, engine_now(c->loop->engine));
 }
 

@@ -64,6 +64,8 @@ void tcpx_staging_close(struct tcpx_engine *e);
 /* A buffer for len bytes of place. NULL: none is free; c's work runs when one is. */
 struct staging_buffer *tcpx_staging_get(struct copy_client *c, enum tcpx_flow flow, int place,
 					uint32_t len);
+/* Does c wait while other sessions hold all buffers? */
+bool tcpx_staging_is_short(const struct copy_client *c);
 /* c no longer waits. */
 void tcpx_staging_leave(struct copy_client *c);
 /* Runs the work of all that wait for a buffer. */

@@ -114,10 +114,10 @@ tcpx_xfer_is_owed(const struct tcpx_xfer *x)
 #define SHORT "waits for staging buffers, which other sessions hold"
 
 static bool
-is_short(struct channel *const *c, uint32_t count)
+one_is_short(struct channel *const *c, uint32_t count)
 {
 	for (uint32_t i = 0; i < count; i++)
-		if (c[i] && atomic_load(&c[i]->client.short_ns) == UINT64_MAX)
+		if (c[i] && tcpx_staging_is_short(&c[i]->client))
 			return true;
 	return false;
 }
@@ -143,10 +143,10 @@ tcpx_xfer_locate(struct session *s, const struct tcpx_xfer *x)
 	} else if (!x->sends) {
 		while (at.chunk < x->rx.map.count && tcpx_chunkmap_get(&x->rx.map, (uint32_t)at.chunk))
 			at.chunk++;
-		at.stage = is_short(s->chan.rx, s->chan.count) ? SHORT : "not arrived";
+		at.stage = one_is_short(s->chan.rx, s->chan.count) ? SHORT : "not arrived";
 	} else if (!x->tx.in_flight || !find_in_windows(s, x, &at)) {
 		at = find_in_queue(x);
-		if (is_short(s->chan.tx, s->chan.count))
+		if (one_is_short(s->chan.tx, s->chan.count))
 			at.stage = SHORT;
 	}
 	return at;

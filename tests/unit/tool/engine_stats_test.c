@@ -2,13 +2,13 @@
 /* An engine's report, as tcpx top asks for it: complete, true, and at no cost
  * when nobody asks. */
 #include "../core/rig.h"
+#include "stats_bed.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <jansson.h>
 #include <pthread.h>
-#include <sched.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,59 +21,6 @@
 
 #include "net/stats_port.h"
 #include "measure/top/top.h"
-
-struct bed {
-	char dir[64], setting[96];
-	const char *settings[8];
-};
-
-static int
-setup(void **state)
-{
-	struct bed *b = calloc(1, sizeof(*b));
-
-	assert_non_null(b);
-	strcpy(b->dir, "/tmp/stats-test-XXXXXX");
-	assert_non_null(mkdtemp(b->dir));
-	snprintf(b->setting, sizeof(b->setting), "TCPX_STATS=%s", b->dir);
-	b->settings[0] = b->setting;
-	*state = b;
-	return 0;
-}
-
-static int
-teardown(void **state)
-{
-	struct bed *b = *state;
-
-	assert_int_equal(rmdir(b->dir), 0); /* no socket is left behind */
-	free(b);
-	return 0;
-}
-
-/* All that the engines in the bed say. */
-static json_t *
-look(const struct bed *b)
-{
-	const struct top_where where = { .dir = b->dir, .patience_ms = WAIT_MS };
-	json_t *doc = top_look(&where);
-
-	assert_non_null(doc);
-	assert_int_equal(json_array_size(json_object_get(doc, "silent")), 0);
-	return doc;
-}
-
-static const json_t *
-engine_named(const json_t *doc, const char *name)
-{
-	json_t *e;
-	size_t i;
-
-	json_array_foreach(json_object_get(doc, "engines"), i, e)
-		if (!strcmp(top_string(e, "name"), name))
-			return e;
-	return NULL;
-}
 
 static double
 total(const json_t *engine, const char *key)
@@ -105,7 +52,7 @@ snapshot_says_what_was_moved(void **state)
 	rig_memory(&r, 4 << 20, 4 << 20);
 	assert_ok(rig_move(&r, TCPX_OP_WRITE, 0, 0, 4 << 20));
 	assert_ok(rig_move(&r, TCPX_OP_READ, 0, 0, 1 << 20));
-	doc = look(b);
+	doc = bed_look(b);
 	anna = engine_named(doc, "anna");
 	bert = engine_named(doc, "bert");
 	assert_non_null(anna);
@@ -125,91 +72,6 @@ snapshot_says_what_was_moved(void **state)
 	assert_int_equal(json_array_size(top_list(anna, "threads")), 1);
 	assert_true(top_number(json_array_get(top_list(anna, "threads"), 0), "tid") > 0);
 	json_decref(doc);
-	rig_end(&r);
-}
-
-/* A lane from anna to bert. */
-static void
-open_lane(struct rig *r, tcpx_lane **tx, tcpx_lane **rx)
-{
-	uint8_t key[TCPX_LANE_KEY];
-	int rc;
-
-	assert_ok(tcpx_lane_listen(r->b, key, rx));
-	assert_ok(tcpx_lane_open(r->to_b, key, tx));
-	while ((rc = tcpx_lane_ready(*tx)) == -EAGAIN)
-		sched_yield();
-	assert_ok(rc);
-}
-
-static void
-pass(struct rig *r, tcpx_lane *tx, tcpx_lane *rx, uint64_t len)
-{
-	tcpx_xfer *in, *out;
-
-	assert_ok(tcpx_lane_post(rx, r->far.id, 0, 1 << 20, &in));
-	assert_ok(tcpx_lane_post(tx, r->near.id, 0, len, &out));
-	assert_ok(tcpx_wait(in, WAIT_MS));
-	assert_ok(tcpx_wait(out, WAIT_MS));
-	tcpx_xfer_free(in);
-	tcpx_xfer_free(out);
-}
-
-/* The figures of an engine's only session. */
-static void
-assert_lanes(const struct bed *b, const char *engine, const double figures[6])
-{
-	static const char *const names[] = { "lanes", "lanes_failed", "lane_messages_tx",
-					     "lane_messages_rx", "lane_bytes_tx", "lane_bytes_rx" };
-	json_t *doc = look(b);
-	const json_t *session = json_array_get(top_list(engine_named(doc, engine), "sessions"), 0);
-
-	for (int i = 0; i < 6; i++)
-		if (!json_is_integer(json_object_get(session, names[i])) ||
-		    top_number(session, names[i]) != figures[i])
-			fail_msg("%s of %s: %g, not %g", names[i], engine,
-				 top_number(session, names[i]), figures[i]);
-	json_decref(doc);
-}
-
-static void
-snapshot_counts_lanes_and_their_messages(void **state)
-{
-	struct bed *b = *state;
-	tcpx_lane *tx[3], *rx[3];
-	tcpx_xfer *in;
-	struct rig r;
-
-	rig_begin(&r, b->settings, b->settings);
-	rig_memory(&r, 1 << 20, 1 << 20);
-	assert_ok(rig_move(&r, TCPX_OP_WRITE, 0, 0, 1 << 20)); /* of no lane */
-	for (int i = 0; i < 3; i++)
-		open_lane(&r, &tx[i], &rx[i]);
-	pass(&r, tx[0], rx[0], 0);
-	pass(&r, tx[0], rx[0], 1000003);
-	pass(&r, tx[2], rx[2], 8);
-	assert_lanes(b, "anna", (double[]){ 3, 0, 3, 0, 1000011, 0 });
-	assert_lanes(b, "bert", (double[]){ 3, 0, 0, 3, 0, 1000011 });
-
-	tcpx_lane_close(tx[0]); /* with nothing open */
-	while (tcpx_lane_ready(rx[0]) == 0)
-		sched_yield();
-	assert_lanes(b, "anna", (double[]){ 2, 0, 3, 0, 1000011, 0 });
-	assert_lanes(b, "bert", (double[]){ 2, 0, 0, 3, 0, 1000011 });
-
-	assert_ok(tcpx_lane_post(rx[1], r.far.id, 0, 8, &in));
-	tcpx_cancel(in);
-	assert_code(tcpx_wait(in, WAIT_MS), TCPX_ECANCELED);
-	tcpx_xfer_free(in);
-	while (tcpx_lane_ready(tx[1]) == 0)
-		sched_yield();
-	assert_lanes(b, "anna", (double[]){ 1, 1, 3, 0, 1000011, 0 });
-	assert_lanes(b, "bert", (double[]){ 1, 1, 0, 3, 0, 1000011 });
-	for (int i = 0; i < 3; i++) {
-		tcpx_lane_close(rx[i]);
-		if (i)
-			tcpx_lane_close(tx[i]);
-	}
 	rig_end(&r);
 }
 
@@ -238,7 +100,7 @@ many_channels_and_odd_names_are_well_formed(void **state)
 	p = rig_add(z, a);
 	rc = tcpx_peer_wait(p, WAIT_MS);
 	assert_ok(rc);
-	doc = look(b);
+	doc = bed_look(b);
 	assert_int_equal(json_array_size(top_list(doc, "engines")), 3);
 	e = engine_named(doc, "zoe");
 	session = json_array_get(top_list(e, "sessions"), 0);
@@ -291,7 +153,7 @@ counters_only_rise_under_load(void **state)
 	for (i = 0; i < 20 || total(engine_named(doc, "bert"), "bytes_rx") < 8e6; i++) {
 		json_decref(before);
 		before = doc;
-		doc = look(b);
+		doc = bed_look(b);
 		assert_non_null(engine_named(doc, "anna"));
 		if (!before)
 			continue;
@@ -321,14 +183,14 @@ sums_of_a_nic_outlive_channels(void **state)
 	rig_memory(&r, 1 << 20, 1 << 20);
 	assert_ok(rig_move(&r, TCPX_OP_WRITE, 0, 0, 1 << 20));
 	do { /* the last acknowledgements may come behind the news that all is done */
-		doc = look(b);
+		doc = bed_look(b);
 		sent = sum(top_list(engine_named(doc, "anna"), "nics"), "bytes_tx");
 		json_decref(doc);
 	} while (sent < 1 << 20);
 	tcpx_close(r.b);
 	r.b = NULL;
 	do { /* the session goes when the loop hears of it */
-		doc = look(b);
+		doc = bed_look(b);
 		sent = sum(top_list(engine_named(doc, "anna"), "nics"), "bytes_tx");
 		assert_int_equal(sent, 1 << 20);
 		if (!json_array_size(top_list(engine_named(doc, "anna"), "sessions")))
@@ -449,7 +311,7 @@ unasked_engine_rests(void **state)
 	json_t *doc;
 
 	assert_rests(e);
-	doc = look(b);
+	doc = bed_look(b);
 	json_decref(doc);
 	assert_rests(e);
 	tcpx_close(e);
@@ -490,7 +352,7 @@ no_descriptor_left_is_no_spin(void **state)
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &old), 0);
 	assert_true(conn >= 0);
 	assert_rests(e);
-	doc = look(b); /* and then it answers again */
+	doc = bed_look(b); /* and then it answers again */
 	assert_non_null(engine_named(doc, "full"));
 	json_decref(doc);
 	tcpx_close(e);
@@ -500,16 +362,14 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(snapshot_says_what_was_moved, setup, teardown),
-		cmocka_unit_test_setup_teardown(snapshot_counts_lanes_and_their_messages, setup,
-						teardown),
-		cmocka_unit_test_setup_teardown(many_channels_and_odd_names_are_well_formed, setup,
-						teardown),
-		cmocka_unit_test_setup_teardown(counters_only_rise_under_load, setup, teardown),
-		cmocka_unit_test_setup_teardown(sums_of_a_nic_outlive_channels, setup, teardown),
-		cmocka_unit_test_setup_teardown(engine_works_without, setup, teardown),
-		cmocka_unit_test_setup_teardown(unasked_engine_rests, setup, teardown),
-		cmocka_unit_test_setup_teardown(no_descriptor_left_is_no_spin, setup, teardown),
+		cmocka_unit_test_setup_teardown(snapshot_says_what_was_moved, bed_setup, bed_teardown),
+		cmocka_unit_test_setup_teardown(many_channels_and_odd_names_are_well_formed, bed_setup,
+						bed_teardown),
+		cmocka_unit_test_setup_teardown(counters_only_rise_under_load, bed_setup, bed_teardown),
+		cmocka_unit_test_setup_teardown(sums_of_a_nic_outlive_channels, bed_setup, bed_teardown),
+		cmocka_unit_test_setup_teardown(engine_works_without, bed_setup, bed_teardown),
+		cmocka_unit_test_setup_teardown(unasked_engine_rests, bed_setup, bed_teardown),
+		cmocka_unit_test_setup_teardown(no_descriptor_left_is_no_spin, bed_setup, bed_teardown),
 	};
 
 	return cmocka_run_group_tests_name("tool/engine_stats", tests, NULL, NULL);
