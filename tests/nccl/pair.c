@@ -101,7 +101,7 @@ pair_connect(struct rank *r, void **send, void **recv, int count)
 
 	for (i = 0; good && i < count; i++) {
 		send[i] = recv[i] = NULL;
-		good = p->abi->listen(p->table, p->ctx, i % 8, mine[i], &listen[i]) == NCCL_OK;
+		good = p->abi->listen(p->table, p->ctx, i % p->devices, mine[i], &listen[i]) == NCCL_OK;
 	}
 	pair_exchange(r, mine, theirs, (size_t)count * sizeof(*mine));
 	while (good && open < count) {

@@ -67,6 +67,19 @@ die(const char *what)
 	_Exit(2);
 }
 
+bool
+player_has(const char *file, int version)
+{
+	void *library = dlopen(file, RTLD_NOW | RTLD_LOCAL);
+	bool has;
+
+	if (!library)
+		die("dlopen");
+	has = dlsym(library, abis[version - 6]->symbol) != NULL;
+	dlclose(library);
+	return has;
+}
+
 void
 player_open(struct player *p, const char *file, int version)
 {
@@ -81,6 +94,8 @@ player_open(struct player *p, const char *file, int version)
 		die("dlsym");
 	if (p->abi->init(p->table, &p->ctx, logger, profiler))
 		die("init");
+	if (p->abi->devices(p->table, &p->devices) || p->devices < 1)
+		die("no device");
 	dlclose(library); /* as NCCL may: the plugin has to stay */
 }
 

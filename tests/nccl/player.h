@@ -17,7 +17,11 @@ struct player {
 	const struct plug_abi *abi;
 	const void *table;
 	void *ctx;
+	int devices;
 };
+
+/* Whether the file has a table of this version. */
+bool player_has(const char *file, int version);
 
 /* Loads the file and begins as a communicator does. */
 void player_open(struct player *p, const char *file, int version);
