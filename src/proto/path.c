@@ -80,7 +80,9 @@ tcpx_heal_urgent(struct tcpx_heal *h, uint64_t stall_ns, uint64_t now_ns)
 uint64_t
 tcpx_heal_look_ns(uint64_t running_ns)
 {
-	uint64_t ns = running_ns / 16;
+	uint64_t ns = running_ns / 8;
 
-	return ns < MS_NS / 5 ? MS_NS / 5 : ns > 50 * MS_NS ? 50 * MS_NS : ns;
+	if (ns >= MS_NS)
+		ns -= ns % MS_NS;
+	return ns < MS_NS / 5 ? MS_NS / 5 : ns > TCPX_LOOK_MAX_NS ? TCPX_LOOK_MAX_NS : ns;
 }

@@ -60,7 +60,9 @@ void tcpx_heal_lost(struct tcpx_heal *h, uint64_t now_ns);
 void tcpx_heal_failed(struct tcpx_heal *h, uint64_t now_ns);
 /* Nothing moves in its direction: the next attempt is an eighth of the stall deadline away at most. */
 void tcpx_heal_urgent(struct tcpx_heal *h, uint64_t stall_ns, uint64_t now_ns);
-/* How long until the next look at an attempt that has run for so long: 0.2 to 50 ms. */
+#define TCPX_LOOK_MAX_NS 1000000000ull
+/* How long until the next look at an attempt, of which nothing is reported, that has run for so long:
+ * an eighth of that, and 0.2 ms to 1 s. The longer ones are whole milliseconds: many then share a turn. */
 uint64_t tcpx_heal_look_ns(uint64_t running_ns);
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Handshakes that stop after HANDLES, and data connections that say three bytes: nobody looks at
- * them but once a second, and the others go on. Nor does who connects to data ports that say nothing.
+ * them but once a second, and the others go on. Nor does who connects to data ports that say nothing,
+ * at first or again.
  * WIRING_LOAD="SESSIONS CONNECTIONS" and DIAL_LOAD="PEERS CHANNELS" measure more of them.
  */
 #include "foe.h"
@@ -18,6 +19,7 @@
 #include "core/engine/engine.h"
 #include "core/session/session.h"
 #include "net/registry.h"
+#include "net/sock/chan.h"
 #include "net/sock/wire.h"
 
 #define LOOKS_MAX 20 /* at a channel, in the life of a handshake that stops */
@@ -128,15 +130,23 @@ measure(const char *what, tcpx_engine *near, tcpx_peer *p, uint64_t far)
 
 /* ---- the side that connects ---- */
 
-static atomic_uint dials;
-static struct tcpx_addr silent; /* a port whose connections nobody accepts */
+static atomic_uint dials, attempts; /* calls, and how many of them began a connection */
+static atomic_int dialled = -1;     /* the latest that stands */
+static atomic_bool moved;           /* handles name the silent port */
+static struct tcpx_addr silent;     /* a port whose connections nobody accepts */
 
 static int
 dial(struct tcpx_net *net, int nic, const struct tcpx_chan_id *id,
      const uint8_t handle[TCPX_HANDLE_BYTES], bool sending, void **state, struct tcpx_chan **chan)
 {
+	int rc;
+
 	dials++;
-	return tcpx_net_sock.chan_connect(net, nic, id, handle, sending, state, chan);
+	attempts += !*state;
+	rc = tcpx_net_sock.chan_connect(net, nic, id, handle, sending, state, chan);
+	if (rc == 0)
+		dialled = (*chan)->fd;
+	return rc;
 }
 
 static int
@@ -145,7 +155,8 @@ listen_elsewhere(struct tcpx_net *net, int nic, const struct tcpx_chan_id *id,
 {
 	int rc = tcpx_net_sock.chan_listen(net, nic, id, handle, cl);
 
-	tcpx_sock_handle_format(&silent, id, handle);
+	if (moved)
+		tcpx_sock_handle_format(&silent, id, handle);
 	return rc;
 }
 
@@ -251,6 +262,7 @@ ports_that_say_nothing_are_not_asked_again_and_again(void **state)
 
 	(void)state;
 	mute = ours = tcpx_net_sock;
+	moved = true;
 	mute.chan_listen = listen_elsewhere;
 	ours.chan_connect = dial;
 	if (load)
@@ -281,12 +293,47 @@ ports_that_say_nothing_are_not_asked_again_and_again(void **state)
 	close(fd);
 }
 
+/* A channel breaks, and nobody answers where it is to be opened again. */
+static void
+a_channel_that_does_not_heal_is_left_alone(void **state)
+{
+	static struct tcpx_net_ops mute, ours;
+	int fd = silent_port();
+	tcpx_engine *host, *guest;
+	tcpx_note *note;
+	tcpx_peer *p;
+
+	(void)state;
+	mute = ours = tcpx_net_sock;
+	moved = false;
+	mute.chan_listen = listen_elsewhere;
+	mute.chan_accept = look;
+	ours.chan_connect = dial;
+	host = engine_over(&mute, "TCPX_NICS=127.0.1.1", "127.0.3.1:0", 2);
+	guest = engine_over(&ours, "TCPX_NICS=127.0.1.2", "127.0.3.2:0", 2);
+	p = rig_add(guest, host);
+	assert_ok(tcpx_peer_wait(p, WAIT_MS));
+	moved = true;
+	looks = dials = attempts = 0;
+	shutdown(dialled, SHUT_RDWR);
+	while (attempts < 3)
+		assert_code(tcpx_note_wait(guest, 5, &note), -EAGAIN);
+	print_message("# %u attempts: %u calls, %u looks\n", attempts, dials, looks);
+	assert_in_range(dials, 3, 3 * LOOKS_MAX / 4);
+	assert_in_range(looks, 1, 3 * LOOKS_MAX / 4);
+	tcpx_peer_free(p);
+	tcpx_close(guest);
+	tcpx_close(host);
+	close(fd);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(handshakes_that_stop_cost_nobody_his_time),
 		cmocka_unit_test(ports_that_say_nothing_are_not_asked_again_and_again),
+		cmocka_unit_test(a_channel_that_does_not_heal_is_left_alone),
 	};
 	struct rlimit files;
 

@@ -9,6 +9,7 @@
 #include "core/context/context.h"
 #include "core/loop/loop.h"
 #include "core/session/session.h"
+#include "proto/path.h"
 
 bool
 tcpx_attempt_both_listen(const struct session *s)
@@ -65,4 +66,14 @@ tcpx_attempt_step(struct channel *c)
 				       &c->session->dials) != 0)
 		return TCPX_ECHANNEL;
 	return rc ? rc : tcpx_channel_up(c, chan);
+}
+
+/* What the provider reports is an event of the session. */
+uint64_t
+tcpx_attempt_look_ns(const struct session *s, bool listens, uint64_t running_ns)
+{
+	const struct tcpx_net_ops *ops = s->engine->ops;
+	bool reports = listens ? (bool)ops->chan_listener_watch : (bool)ops->chan_connect_watch;
+
+	return reports ? TCPX_LOOK_MAX_NS : tcpx_heal_look_ns(running_ns);
 }

@@ -18,5 +18,7 @@ void tcpx_attempt_identify(struct channel *c);
 int tcpx_attempt_listen(struct channel *c, uint8_t handle[TCPX_HANDLE_BYTES]);
 /* Connects, or accepts, a step further. 0: the channel is up; -EAGAIN; or why that failed. */
 int tcpx_attempt_step(struct channel *c);
+/* How long until the next look at attempts of this side that have run for so long. */
+uint64_t tcpx_attempt_look_ns(const struct session *s, bool listens, uint64_t running_ns);
 
 #endif

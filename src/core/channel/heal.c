@@ -25,6 +25,19 @@ put(struct session *s, uint8_t type, struct tcpx_buf *b)
 		tcpx_control_flush_later(s);
 }
 
+/* The attempt is under way. */
+static void
+look_later(struct channel *c, uint64_t now_ns)
+{
+	uint64_t at_ns = now_ns + tcpx_attempt_look_ns(c->session, tcpx_attempt_listens(c),
+						       now_ns - c->wiring->try_ns);
+	uint64_t end_ns = c->wiring->try_ns + TCPX_HEAL_ATTEMPT_NS;
+
+	if (!tcpx_attempt_listens(c) && at_ns > end_ns)
+		at_ns = end_ns;
+	tcpx_session_add_timer(c->session, at_ns);
+}
+
 /* ---- the side that connects ---- */
 
 static void
@@ -77,8 +90,7 @@ connect_step(struct channel *c, uint64_t now_ns)
 		c->wiring->try_ns = now_ns;
 	rc = tcpx_attempt_step(c);
 	if (rc == -EAGAIN && now_ns < c->wiring->try_ns + TCPX_HEAL_ATTEMPT_NS) {
-		tcpx_session_add_timer(c->session,
-				       now_ns + tcpx_heal_look_ns(now_ns - c->wiring->try_ns));
+		look_later(c, now_ns);
 		return rc;
 	}
 	if (rc) {
@@ -158,8 +170,7 @@ listen_step(struct channel *c, uint64_t now_ns)
 		tcpx_channel_unwire(c);
 		answer(c, false, NULL);
 	} else if (rc) {
-		tcpx_session_add_timer(c->session,
-				       now_ns + tcpx_heal_look_ns(now_ns - c->wiring->try_ns));
+		look_later(c, now_ns);
 	}
 	return rc;
 }

@@ -26,29 +26,17 @@
 #include "core/session/peer.h"
 #include "core/session/session.h"
 
-#define POLL_NS  (200 * 1000ull)   /* between the first looks at unfinished channels */
-#define RARER    8                 /* later a look comes after this part of the time so far */
-#define TOLD_NS  (1000 * TCPX_MS)  /* between looks, where the provider reports their steps */
 #define GRACE_NS (1000 * TCPX_MS)  /* for the rest of a direction, once its
 				    * first channel is up */
 #define HOPELESS_NS (100 * TCPX_MS) /* for the peer to say why none of them came */
 
-/* A session whose channels do not come costs little where their steps are reported, else less and
- * less: 100 looks in a minute. The later ones are at whole milliseconds, so that one turn has those
- * of many sessions. */
+/* When unfinished channels are looked at next, or the grace of a direction is over. */
 static uint64_t
 next_look(const struct session *s, uint64_t now_ns)
 {
-	const struct tcpx_net_ops *ops = s->engine->ops;
 	const uint64_t wired_ns[] = { s->hs->tx_wired_ns, s->hs->rx_wired_ns };
-	uint64_t pause_ns = (now_ns - s->hs->wiring_ns) / RARER, at_ns = now_ns + POLL_NS;
+	uint64_t at_ns = now_ns + tcpx_attempt_look_ns(s, !s->opener, now_ns - s->hs->wiring_ns);
 
-	if (s->opener ? (bool)ops->chan_connect_watch : (bool)ops->chan_listener_watch)
-		at_ns = now_ns + TOLD_NS;
-	else if (pause_ns >= TCPX_MS)
-		at_ns = ((now_ns + pause_ns) / TCPX_MS + 1) * TCPX_MS;
-	else if (pause_ns > POLL_NS)
-		at_ns = now_ns + pause_ns;
 	for (int i = 0; i < 2; i++)
 		if (wired_ns[i] && now_ns < wired_ns[i] + GRACE_NS && at_ns > wired_ns[i] + GRACE_NS)
 			at_ns = wired_ns[i] + GRACE_NS;

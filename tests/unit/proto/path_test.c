@@ -110,8 +110,9 @@ static void
 looks_grow_rare(void **state)
 {
 	assert_int_equal(tcpx_heal_look_ns(0), MS / 5);
-	assert_int_equal(tcpx_heal_look_ns(160 * MS), 10 * MS);
-	assert_int_equal(tcpx_heal_look_ns(3600 * SEC), 50 * MS);
+	assert_int_equal(tcpx_heal_look_ns(4 * MS), MS / 2);
+	assert_int_equal(tcpx_heal_look_ns(165 * MS), 20 * MS);
+	assert_int_equal(tcpx_heal_look_ns(3600 * SEC), SEC);
 }
 
 int
