@@ -64,11 +64,11 @@ TCPX_API enum tcpx_err_group tcpx_err_group(int code);
 
 /* ---- engine ---------------------------------------------------------------------- */
 
-/* One whole log line of printable ASCII, without newline; at most 10 in any second, one
- * that says how many were left out among them, but with TCPX_DEBUG=DEBUG or TRACE all. Called from a thread of its own that
- * lives as long as an engine, and holds none of the library's locks: it may call the library, but
- * not open or close an engine, nor use one that is being closed. Levels: 1 error, 2 warning,
- * 3 info, 4 debug, 5 trace. */
+/* One whole log line of printable ASCII, without newline; at most 10 in any second, one that says
+ * how many were left out among them, but with TCPX_DEBUG=DEBUG or TRACE all. Called from a thread of
+ * its own that lives as long as an engine, and holds none of the library's locks: it may call the
+ * library, but not open or close an engine, nor use one that is being closed. Levels: 1 error,
+ * 2 warning, 3 info, 4 debug, 5 trace. */
 typedef void (*tcpx_log_sink_fn)(void *arg, int level, const char *line);
 
 struct tcpx_engine_opts {
@@ -94,19 +94,17 @@ struct tcpx_engine_opts {
  */
 TCPX_API TCPX_MUST_USE int tcpx_open(const struct tcpx_engine_opts *opts, tcpx_engine **engine);
 
-/* Ends every transfer with TCPX_ECLOSED, closes and frees everything. Never waits for
- * the network. Peers, transfers and lists of this engine are freed with it and must not
- * be used afterwards. Notes that were taken belong to the caller, before and after.
- * NULL is allowed. */
+/* Ends every transfer with TCPX_ECLOSED, closes and frees everything. Never waits for the network.
+ * Peers, transfers and lists of this engine are freed with it and must not be used afterwards.
+ * Notes that were taken belong to the caller, before and after. NULL is allowed. */
 TCPX_API void tcpx_close(tcpx_engine *engine);
 
 /* Lets open transfers finish until @timeout_ms (-1: no limit) and refuses new ones; then it is
  * tcpx_close(). Return: 0, or TCPX_ETIMEDOUT if a transfer had to be ended. */
 TCPX_API int tcpx_close_wait(tcpx_engine *engine, int timeout_ms);
 
-/* The blob for tcpx_peer_add() of another engine: name, incarnation, addresses. @len
- * in: room in @buf, out: bytes needed. -ENOBUFS if it does not fit (buf may be NULL to
- * ask). At most TCPX_METADATA_MAX. */
+/* The blob for tcpx_peer_add() of another engine: name, incarnation, addresses. @len in: room in @buf,
+ * out: bytes needed, TCPX_METADATA_MAX at most. -ENOBUFS: it does not fit (NULL may ask). */
 TCPX_API int tcpx_metadata(tcpx_engine *engine, void *buf, size_t *len);
 
 /* Port of the control listener, host byte order. */
@@ -229,16 +227,14 @@ TCPX_API TCPX_MUST_USE int tcpx_read(tcpx_peer *peer, const struct tcpx_desc *lo
 			      const struct tcpx_desc *remote, size_t nremote, const void *note,
 			      size_t note_len, tcpx_xfer **xfer);
 
-/* Two-sided transfers. The first posted receive of its tag from that peer matches a send.
- * Longer than the receive: both end with TCPX_ELENGTH. Shorter: the receive's info has the
- * length. */
+/* Two-sided transfers. The first posted receive of its tag from that peer matches a send. Longer
+ * than the receive: both end with TCPX_ELENGTH. Shorter: the receive's info has the length. */
 TCPX_API TCPX_MUST_USE int tcpx_send(tcpx_peer *peer, const struct tcpx_desc *local, size_t nlocal,
 			      uint64_t tag, tcpx_xfer **xfer);
 TCPX_API TCPX_MUST_USE int tcpx_recv(tcpx_peer *peer, const struct tcpx_desc *local, size_t nlocal,
 			      uint64_t tag, tcpx_xfer **xfer);
 
-/* A list checked and packed once, for many transfers. All regions must be local,
- * or all imported. */
+/* A list checked and packed once, for many transfers. All regions must be local, or all imported. */
 TCPX_API TCPX_MUST_USE int tcpx_list_prepare(tcpx_engine *engine, const struct tcpx_desc *desc,
 				      size_t count, tcpx_list **list);
 TCPX_API void tcpx_list_free(tcpx_list *list);
@@ -298,6 +294,7 @@ TCPX_API void tcpx_xfer_free(tcpx_xfer *xfer);
  */
 #define TCPX_LANE_KEY  16 /* bytes                                                       */
 #define TCPX_LANE_OPEN 64 /* messages from the oldest that has not ended to the newest   */
+#define TCPX_LANE_WEIGHT_MAX 16
 
 /* A receiving end. @key: out: TCPX_LANE_KEY bytes, for one sender. -ENOTSUP: the provider cannot. */
 TCPX_API TCPX_MUST_USE int tcpx_lane_listen(tcpx_engine *engine, void *key, tcpx_lane **lane);
@@ -313,6 +310,10 @@ TCPX_API TCPX_MUST_USE int tcpx_lane_peer(tcpx_lane *lane, tcpx_peer **peer);
  * TCPX_LANE_OPEN are open; what ended the lane; -ENOTSUP: GPU memory; as tcpx_send(). */
 TCPX_API TCPX_MUST_USE int tcpx_lane_post(tcpx_lane *lane, uint64_t region, uint64_t offset,
 					  uint64_t len, tcpx_xfer **xfer);
+/* The share of a sending end. While more waits to go to the same process, 4 sends four times the
+ * bytes of 1, which all have at first. From its next turn on. -EINVAL: 0, above
+ * TCPX_LANE_WEIGHT_MAX, or of a receiving end. */
+TCPX_API int tcpx_lane_weight(tcpx_lane *lane, uint32_t weight);
 /* Gives the end back. Messages that have not ended fail with TCPX_ECANCELED, at both ends. After the
  * return no byte of them is read or written. NULL is allowed. */
 TCPX_API void tcpx_lane_close(tcpx_lane *lane);

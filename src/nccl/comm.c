@@ -103,10 +103,10 @@ unlist(struct comm *c)
 }
 
 static int
-dial(struct plug *plug, struct place *place)
+dial(struct plug *plug, struct place *place, uint32_t weight)
 {
 	struct comm *c = comm_new(plug);
-	int rc = c ? tcpx_nccl_pipe_connect(plug->hub, place->ticket, &c->pipe) : -ENOMEM;
+	int rc = c ? tcpx_nccl_pipe_connect(plug->hub, place->ticket, weight, &c->pipe) : -ENOMEM;
 	char why[PIPE_WHY_BYTES];
 
 	if (rc) {
@@ -124,7 +124,7 @@ dial(struct plug *plug, struct place *place)
 }
 
 enum nccl_result
-tcpx_nccl_connect(int dev, void *handle, void **send_comm)
+tcpx_nccl_connect(int dev, void *handle, uint32_t weight, void **send_comm)
 {
 	struct place *place = handle;
 	struct plug *plug;
@@ -135,7 +135,7 @@ tcpx_nccl_connect(int dev, void *handle, void **send_comm)
 	*send_comm = NULL;
 	if (!place->dialing) {
 		plug = tcpx_nccl_plug();
-		rc = plug ? dial(plug, place) : -EIO;
+		rc = plug ? dial(plug, place, weight) : -EIO;
 		if (rc)
 			return tcpx_nccl_result(rc);
 	}

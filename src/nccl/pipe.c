@@ -36,6 +36,7 @@ struct pipe {
 	struct hub *hub;
 	tcpx_peer *peer;
 	struct ticket to;
+	uint32_t weight;
 	size_t at;          /* in to.addrs: the address that is tried next           */
 	unsigned refused;   /* times in a row                                        */
 };
@@ -133,7 +134,8 @@ dial(struct pipe *p)
 }
 
 int
-tcpx_nccl_pipe_connect(struct hub *h, const uint8_t ticket[PIPE_TICKET_BYTES], struct pipe **out)
+tcpx_nccl_pipe_connect(struct hub *h, const uint8_t ticket[PIPE_TICKET_BYTES], uint32_t weight,
+		       struct pipe **out)
 {
 	struct pipe *p = calloc(1, sizeof(*p));
 	int rc;
@@ -142,6 +144,7 @@ tcpx_nccl_pipe_connect(struct hub *h, const uint8_t ticket[PIPE_TICKET_BYTES], s
 		return -ENOMEM;
 	p->hub = h;
 	p->sends = true;
+	p->weight = weight;
 	memcpy(&p->to, ticket, sizeof(p->to));
 	p->to.name[sizeof(p->to.name) - 1] = p->to.addrs[sizeof(p->to.addrs) - 1] = '\0';
 	snprintf(p->who, sizeof(p->who), "%s", p->to.name);
@@ -173,8 +176,11 @@ tcpx_nccl_pipe_ready(struct pipe *p)
 	if (p->ready)
 		return 0;
 	rc = p->lane ? 0 : tcpx_peer_wait(p->peer, 0);
-	if (rc == 0 && !p->lane)
+	if (rc == 0 && !p->lane) {
 		rc = tcpx_lane_open(p->peer, p->to.key, &p->lane);
+		if (rc == 0)
+			rc = tcpx_lane_weight(p->lane, p->weight);
+	}
 	if (rc == 0)
 		rc = tcpx_lane_ready(p->lane);
 	if (rc == -EAGAIN || rc == -ENOENT) /* nobody listens for it, and nobody will */

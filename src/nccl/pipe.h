@@ -35,9 +35,9 @@ int tcpx_nccl_pipe_listen(struct hub *hub, uint8_t ticket[PIPE_TICKET_BYTES],
 int tcpx_nccl_pipe_accept(struct pipe_listen *listen, struct pipe **pipe);
 void tcpx_nccl_pipe_listen_close(struct pipe_listen *listen);
 
-/* Begins to connect; the sending end. -EINVAL: no ticket. */
+/* Begins to connect; the sending end. @weight: as of tcpx_lane_weight(). -EINVAL: no ticket. */
 int tcpx_nccl_pipe_connect(struct hub *hub, const uint8_t ticket[PIPE_TICKET_BYTES],
-			   struct pipe **pipe);
+			   uint32_t weight, struct pipe **pipe);
 /* 0 once messages can be posted, -EAGAIN before, or why they never will. */
 int tcpx_nccl_pipe_ready(struct pipe *pipe);
 

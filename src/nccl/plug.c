@@ -83,10 +83,14 @@ tcpx_nccl_init(nccl_logger logger)
 	return tcpx_nccl_result(rc);
 }
 
-void *
-tcpx_nccl_context(void)
+uint32_t
+tcpx_nccl_weight(const struct nccl_comm_config *config)
 {
-	return &plug;
+	int class = config ? config->traffic_class : NCCL_TRAFFIC_CLASS_UNDEF;
+
+	if (class < 1)
+		return 1;
+	return class < TCPX_LANE_WEIGHT_MAX ? (uint32_t)class : TCPX_LANE_WEIGHT_MAX;
 }
 
 /* NCCL may unload itself after its last communicator, and its logger with it. */

@@ -29,8 +29,9 @@ struct plug {
 enum nccl_result tcpx_nccl_init(nccl_logger logger);
 /* Of one communicator. Up to v10 nobody calls it. */
 enum nccl_result tcpx_nccl_finalize(void *ctx);
-/* What init() gives as context. */
-void *tcpx_nccl_context(void);
+/* The weight of a communicator's connections: its trafficClass, which has no other meaning for NCCL.
+ * @config may be NULL. */
+uint32_t tcpx_nccl_weight(const struct nccl_comm_config *config);
 enum nccl_result tcpx_nccl_devices(int *count);
 enum nccl_result tcpx_nccl_properties(int dev, struct nccl_props_v12 *props);
 

@@ -62,10 +62,18 @@
 #define DEVICE , struct nccl_device_handle **device
 #endif
 
+/* A communicator's context is the weight of its connections. */
 #if V < 11
 #define GIVE_CONTEXT()
 #else
-#define GIVE_CONTEXT() (*ctx = result ? NULL : tcpx_nccl_context())
+#define GIVE_CONTEXT() (*ctx = result ? NULL : (void *)(uintptr_t)tcpx_nccl_weight(config))
+#endif
+#if V < 10
+#define WEIGHT 1
+#elif V == 10
+#define WEIGHT tcpx_nccl_weight(config)
+#else
+#define WEIGHT (uint32_t)(uintptr_t)ctx
 #endif
 
 static enum nccl_result
@@ -134,7 +142,7 @@ start_listen(CTX int dev, void *handle, void **listen_comm)
 static enum nccl_result
 start_connect(CTX int dev, CONFIG void *handle, void **send_comm DEVICE)
 {
-	return tcpx_nccl_connect(dev, handle, send_comm);
+	return tcpx_nccl_connect(dev, handle, WEIGHT, send_comm);
 }
 
 static enum nccl_result

@@ -74,12 +74,12 @@ quantum(const struct tcpx_drr *d)
 	return d->quantum ? d->quantum : QUANTUM_UNSET;
 }
 
-/* The next node's turn begins, with one more quantum. */
+/* Its turn begins. */
 static void
-drr_advance(struct tcpx_drr *d)
+drr_give(struct tcpx_drr *d, struct tcpx_drr_node *n)
 {
-	d->turn = d->turn->next;
-	d->turn->deficit += quantum(d);
+	n->deficit += (int64_t)quantum(d) * (n->weight ? n->weight : 1);
+	d->turn = n;
 }
 
 void
@@ -90,8 +90,7 @@ tcpx_drr_add(struct tcpx_drr *d, struct tcpx_drr_node *n)
 	n->deficit = 0;
 	if (!d->turn) {
 		n->prev = n->next = n;
-		n->deficit = quantum(d);
-		d->turn = n;
+		drr_give(d, n);
 		return;
 	}
 	n->next = d->turn; /* last in the round */
@@ -108,10 +107,10 @@ tcpx_drr_remove(struct tcpx_drr *d, struct tcpx_drr_node *n)
 	if (n->next == n)
 		d->turn = NULL;
 	else if (d->turn == n)
-		drr_advance(d);
+		drr_give(d, n->next);
 	n->prev->next = n->next;
 	n->next->prev = n->prev;
-	*n = (struct tcpx_drr_node){ .next = NULL };
+	n->prev = n->next = NULL;
 }
 
 struct tcpx_drr_node *
@@ -120,7 +119,7 @@ tcpx_drr_peek(struct tcpx_drr *d, uint32_t (*next_len)(struct tcpx_drr_node *))
 	if (!d->turn)
 		return NULL;
 	while (d->turn->deficit < (int64_t)next_len(d->turn))
-		drr_advance(d);
+		drr_give(d, d->turn->next);
 	return d->turn;
 }
 

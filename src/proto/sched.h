@@ -59,6 +59,7 @@ bool tcpx_pull_allowed(const struct tcpx_pull_channel *c, const struct tcpx_pull
 struct tcpx_drr_node {
 	struct tcpx_drr_node *prev, *next; /* NULL: not in the ring */
 	int64_t deficit;
+	uint32_t weight;                   /* quanta a turn; 0: one */
 };
 struct tcpx_drr {
 	struct tcpx_drr_node *turn; /* NULL: empty */

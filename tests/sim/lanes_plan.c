@@ -99,6 +99,7 @@ plan_lane(struct sim_world *w, struct sim_lane *l)
 	l->stray = sim_one_in(w, 16);
 	l->asked = l->stray || w->ops->comm;
 	plan_messages(w, l);
+	l->weight = (uint32_t)sim_between(w, 1, TCPX_LANE_WEIGHT_MAX);
 	for (int k = 0; k < 2; k++)
 		if (plan_memory(w, &l->end[k]))
 			sim_fail(w, "no memory for a lane");

@@ -142,7 +142,7 @@ struct sim_lane {
 	bool stray; /* opened by another key */
 	bool asked; /* it may fail           */
 	struct sim_end end[2];
-	uint32_t count;
+	uint32_t count, weight;
 	struct sim_message message[SIM_MESSAGES];
 };
 

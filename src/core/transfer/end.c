@@ -22,6 +22,7 @@
 #include "core/transfer/launch.h"
 #include "core/transfer/stuck.h"
 #include "core/transfer/transfer.h"
+#include "core/transfer/turn.h"
 #include "core/transfer/watch.h"
 
 static uint64_t
@@ -42,8 +43,8 @@ unlink_xfer(struct session *s, struct tcpx_xfer *x)
 {
 	int held = 0;
 
-	if (x->tx.drr.next) {
-		tcpx_drr_remove(&s->sched.drr, &x->tx.drr);
+	if (tcpx_turn_has(x)) {
+		tcpx_turn_leave(s, x);
 		s->sched.queued_bytes -= queued_bytes(x);
 	}
 	if (x->lane)

@@ -386,8 +386,7 @@ on_matched(struct session *s, uint64_t id)
 
 	if (!x)
 		return id_is_ours(s, id) && id_is_known(s, id) ? 0 : TCPX_EPROTO;
-	if (x->op != TCPX_OP_SEND || x->target || x->tx.drr.next || x->post.inlined ||
-	    x->times.ready_ns)
+	if (x->op != TCPX_OP_SEND || x->target || x->post.inlined || x->times.ready_ns)
 		return TCPX_EPROTO;
 	tcpx_schedule_chunks(s, x);
 	return 0;

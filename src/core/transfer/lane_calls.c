@@ -203,6 +203,24 @@ tcpx_lane_post(tcpx_lane *l, uint64_t region, uint64_t offset, uint64_t len, tcp
 	return 0;
 }
 
+int
+tcpx_lane_weight(tcpx_lane *l, uint32_t weight)
+{
+	int rc = engine_check(l->engine);
+
+	if (rc)
+		return rc;
+	if (!l->sends)
+		return tcpx_fail(TCPX_SUB_XFER, -EINVAL, "the weight of a lane is its sender's");
+	if (!weight || weight > TCPX_LANE_WEIGHT_MAX)
+		return tcpx_fail(TCPX_SUB_XFER, -EINVAL, "weight %u of a lane: 1 to %d", weight,
+				 TCPX_LANE_WEIGHT_MAX);
+	pthread_mutex_lock(&l->session->lock);
+	l->turn.drr.weight = weight;
+	pthread_mutex_unlock(&l->session->lock);
+	return 0;
+}
+
 /* With its session. */
 static void
 close_open(struct tcpx_lane *l)

@@ -8,13 +8,13 @@
 #include <stdint.h>
 
 #include "base/chain.h"
+#include "core/transfer/transfer.h"
 #include "proto/frame.h"
 #include "proto/lane.h"
 
 struct session;
 struct tcpx_engine;
 struct tcpx_peer;
-struct tcpx_xfer;
 
 struct tcpx_lane {
 	_Atomic int refs;         /* the handle, the session's chain, the messages       */
@@ -34,6 +34,8 @@ struct tcpx_lane {
 		struct tcpx_lane_tx tx;
 		struct tcpx_lane_rx rx;
 	};
+	struct turn turn;         /* of a sender                                         */
+	uint64_t ready;           /* bit seq % 64: that message has chunks to be taken   */
 	struct tcpx_xfer *slot[TCPX_LANE_SLOTS]; /* owned references, by seq             */
 	char cause[192];
 };

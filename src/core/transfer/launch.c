@@ -21,6 +21,7 @@
 #include "core/transfer/lane.h"
 #include "core/transfer/schedule.h"
 #include "core/transfer/transfer.h"
+#include "core/transfer/turn.h"
 
 #define FRAME_ROOM (TCPX_FRAME_MAX - TCPX_FRAME_HEAD)
 #define FRAME_FACTS 128 /* what a frame of an OPEN holds besides list, note and payload: less */
@@ -184,7 +185,7 @@ launch(struct session *s, struct tcpx_xfer *x, uint64_t now_ns)
 		tcpx_session_fail(s, rc, "%s", "control stream cannot take an operation");
 	else if (x->op == TCPX_OP_WRITE && !x->post.inlined)
 		tcpx_schedule_chunks(s, x);
-	return rc == 0 && x->tx.drr.next && list_staged(x->payload.list);
+	return rc == 0 && tcpx_turn_has(x) && list_staged(x->payload.list);
 }
 
 static bool

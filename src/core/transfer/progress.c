@@ -19,6 +19,7 @@
 #include "core/transfer/end.h"
 #include "core/transfer/lane.h"
 #include "core/transfer/transfer.h"
+#include "core/transfer/turn.h"
 
 /* Messages of a transfer in a row that arrive changed, with no chunk in place between them. */
 #define CORRUPT_MAX 5
@@ -181,7 +182,7 @@ tcpx_chunk_given_back(struct channel *c, struct tx_record *r)
 	}
 	x->tx.again[x->tx.again_count++] = r->chunk;
 	s->sched.queued_bytes += r->len;
-	tcpx_drr_add(&s->sched.drr, &x->tx.drr);
+	tcpx_turn_join(s, x);
 	count_add(&s->engine->count.chunks_resent, 1);
 put:
 	tcpx_xfer_put(x);

@@ -22,6 +22,7 @@
 #include "core/transfer/answer.h"
 #include "core/transfer/lane.h"
 #include "core/transfer/transfer.h"
+#include "core/transfer/turn.h"
 
 /* An older rate counts as unknown, so that a channel once slow is tried again. */
 #define RATE_AGE_NS (30 * TCPX_SEC)
@@ -40,7 +41,7 @@ next_of(const struct tcpx_xfer *x)
 static uint32_t
 next_len(struct tcpx_drr_node *n)
 {
-	struct tcpx_xfer *x = tcpx_container(n, struct tcpx_xfer, tx.drr);
+	const struct tcpx_xfer *x = turn_of(n);
 
 	return tcpx_chunk_len(x->total, x->payload.chunk, next_of(x));
 }
@@ -129,9 +130,9 @@ assign(struct session *s, struct channel *c, struct tcpx_xfer *x, uint32_t len, 
 	c->figures.in_flight_sum += c->tx.outstanding;
 	if (c->tx.outstanding > c->figures.in_flight_max)
 		c->figures.in_flight_max = c->tx.outstanding;
-	tcpx_drr_charge(&s->sched.drr, &x->tx.drr, len);
+	tcpx_turn_charge(s, x, len);
 	if (x->tx.again_count == 0 && x->tx.next_chunk == x->chunks)
-		tcpx_drr_remove(&s->sched.drr, &x->tx.drr);
+		tcpx_turn_leave(s, x);
 	if (s->engine->limit.round_robin) {
 		s->sched.rr_next = (s->sched.rr_next + 1) % s->chan.count;
 		(void)my_turn(s, c); /* moves on to a channel that is up: c is, at least */
@@ -174,7 +175,7 @@ next_in_turn(struct session *s, struct channel *c)
 
 	if (s->state == SESS_OPEN && c->state == CHAN_UP)
 		n = tcpx_drr_peek(&s->sched.drr, next_len);
-	if (!n || may_go(s, c, tcpx_container(n, struct tcpx_xfer, tx.drr)))
+	if (!n || may_go(s, c, turn_of(n)))
 		return n;
 	tcpx_control_flush(s);
 	return s->state == SESS_OPEN ? tcpx_drr_peek(&s->sched.drr, next_len) : NULL;
@@ -289,9 +290,9 @@ tcpx_schedule_pick(struct channel *c, uint64_t now_ns)
 	pthread_mutex_lock(&s->lock);
 	do
 		n = next_in_turn(s, c);
-	while (n && end_if_late(s, c, tcpx_container(n, struct tcpx_xfer, tx.drr)));
+	while (n && end_if_late(s, c, turn_of(n)));
 	if (n) {
-		x = tcpx_container(n, struct tcpx_xfer, tx.drr);
+		x = turn_of(n);
 		len = next_len(n);
 		if (!may_go(s, c, x))
 			s->control.chunks_wait = true; /* no chunk before its OPEN is in the kernel */
@@ -324,7 +325,7 @@ tcpx_schedule_chunks(struct session *s, struct tcpx_xfer *x)
 
 	x->times.ready_ns = engine_now(s->engine);
 	s->sched.queued_bytes += x->total;
-	tcpx_drr_add(&s->sched.drr, &x->tx.drr);
+	tcpx_turn_join(s, x);
 	/* staged, each picks two: one is packed while the other is sent */
 	want = x->chunks;
 	if (list_staged(x->payload.list) && want > SCHEDULE_FEW_CHANNELS)

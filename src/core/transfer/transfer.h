@@ -50,9 +50,15 @@ struct xfer_note {
 	bool there;
 };
 
+/* In the ring of those whose chunks channels take. session.lock */
+struct turn {
+	struct tcpx_drr_node drr;
+	struct tcpx_xfer *next; /* whose chunk is next: itself; of a lane, a message  */
+};
+
 /* Chunks that leave from here. session.lock */
 struct xfer_sending {
-	struct tcpx_drr_node drr;
+	struct turn turn;       /* a lane's message has the lane's                    */
 	uint32_t next_chunk;    /* first chunk never taken                            */
 	uint32_t *again;        /* chunks given back by fences                        */
 	uint32_t again_count, again_cap;

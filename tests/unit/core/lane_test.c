@@ -10,6 +10,7 @@
 #include "base/rng.h"
 #include "core/context/context.h"
 #include "core/loop/loop.h"
+#include "core/transfer/lane_state.h"
 
 #define MIB   (1u << 20)
 #define ROOM  (8 * MIB)
@@ -446,6 +447,18 @@ sent_meanwhile(struct pipe *p, size_t len, int count)
 }
 
 static void
+test_a_weight(void **state)
+{
+	struct pipe *p = *state;
+
+	assert_ok(tcpx_lane_weight(p->tx, TCPX_LANE_WEIGHT_MAX));
+	assert_code(tcpx_lane_weight(p->tx, 0), -EINVAL);
+	assert_code(tcpx_lane_weight(p->tx, TCPX_LANE_WEIGHT_MAX + 1), -EINVAL);
+	assert_int_equal(p->tx->turn.drr.weight, TCPX_LANE_WEIGHT_MAX);
+	assert_code(tcpx_lane_weight(p->rx, 1), -EINVAL);
+}
+
+static void
 test_a_loop_that_is_lent_takes_no_large_messages(void **state)
 {
 	static const char *const two[] = { "TCPX_THREADS=2", "TCPX_CHANNELS=2", NULL };
@@ -484,6 +497,7 @@ main(void)
 		WITH(test_nobody_listens),
 		WITH(test_the_session_is_lost),
 		WITH(test_the_engine_closes_with_lanes),
+		WITH(test_a_weight),
 		cmocka_unit_test(test_a_loop_that_is_lent_takes_no_large_messages),
 	};
 

@@ -293,6 +293,32 @@ shares_are_even_in_bytes(void **state)
 }
 
 static void
+shares_follow_weights(void **state)
+{
+	static const uint32_t weight[4] = { 0, 1, 4, 16 };
+	uint64_t seed = test_seed();
+	struct tcpx_rng rng = tcpx_rng_seed(seed);
+	struct tcpx_drr d = { .quantum = MIB };
+	struct work w[4];
+	uint64_t one;
+
+	for (int i = 0; i < 4; i++) {
+		w[i] = (struct work){ .node.weight = weight[i], .left = UINT64_MAX,
+				      .chunk = (uint32_t)tcpx_rng_between(&rng, 4096, MIB) };
+		tcpx_drr_add(&d, &w[i].node);
+	}
+	while (w[0].done < 200 * MIB)
+		serve(&d);
+	one = w[1].done;
+	check_random(seed, one + 2 * MIB > w[0].done && one < w[0].done + 2 * MIB);
+	for (int i = 2; i < 4; i++)
+		check_random(seed, w[i].done + 18 * MIB > weight[i] * one &&
+					   w[i].done < weight[i] * one + 34 * MIB);
+	tcpx_drr_remove(&d, &w[2].node);
+	assert_int_equal(w[2].node.weight, 4); /* it stays, for the next time */
+}
+
+static void
 removing_passes_the_turn_on(void **state)
 {
 	struct tcpx_drr d = { .quantum = 1000 };
@@ -340,6 +366,7 @@ main(void)
 		cmocka_unit_test(slow_nic_does_not_hoard),
 		cmocka_unit_test(large_transfer_does_not_starve_small_ones),
 		cmocka_unit_test(shares_are_even_in_bytes),
+		cmocka_unit_test(shares_follow_weights),
 		cmocka_unit_test(removing_passes_the_turn_on),
 		cmocka_unit_test(turns_end_without_a_quantum),
 	};
