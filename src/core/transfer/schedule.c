@@ -332,8 +332,9 @@ tcpx_schedule_chunks(struct session *s, struct tcpx_xfer *x)
 		want = (want + 1) / 2;
 	if (x->chunks > 1 || !wake_one(s, x))
 		tcpx_channels_wake(s, want);
-	/* the next transfer's go to other channels; a lone transfer's to those that
-	 * were just awake */
-	if (s->chan.count && (want == 1 || (list_staged(x->payload.list) && s->xfers.live > 1)))
+	/* the next transfer's go to other channels, or a queue of transfers of few chunks would
+	 * leave the rest idle; a lone transfer's to those that were just awake */
+	if (s->chan.count && (want == 1 || s->sched.outstanding_bytes ||
+			      (list_staged(x->payload.list) && s->xfers.live > 1)))
 		s->sched.next_wake = (s->sched.next_wake + want) % s->chan.count;
 }

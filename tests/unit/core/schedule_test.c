@@ -353,6 +353,32 @@ one_chunk_wakes_one_channel_and_many_wake_as_many(void **state)
 }
 
 static void
+a_queue_of_transfers_of_few_chunks_wakes_all_channels(void **state)
+{
+	struct bare b;
+	struct channel *c[4];
+	struct tcpx_xfer *x[3];
+
+	bare_open(&b, true);
+	for (uint16_t i = 0; i < 4; i++)
+		c[i] = bare_channel(&b, i);
+	for (int i = 0; i < 3; i++) {
+		x[i] = bare_xfer(&b, 1 + (uint64_t)i, 2 * CHUNK, CHUNK);
+		tcpx_schedule_chunks(b.s, x[i]);
+		if (i == 0)
+			assert_false(c[2]->work.queued || c[3]->work.queued);
+		if (i == 0)
+			assert_non_null(tcpx_schedule_pick(c[0], b.now_ns));
+	}
+	for (int i = 0; i < 4; i++)
+		assert_true(c[i]->work.queued);
+	drop(c[0], x[0]);
+	for (int i = 0; i < 3; i++)
+		tcpx_xfer_put(x[i]);
+	bare_close(&b);
+}
+
+static void
 of_many_that_sleep_two_are_woken_and_wake_the_rest(void **state)
 {
 	struct bare b;
@@ -389,6 +415,7 @@ main(void)
 		cmocka_unit_test(the_oldest_message_of_a_lane_goes_first),
 		cmocka_unit_test(round_robin_wakes_the_channel_whose_turn_it_is),
 		cmocka_unit_test(one_chunk_wakes_one_channel_and_many_wake_as_many),
+		cmocka_unit_test(a_queue_of_transfers_of_few_chunks_wakes_all_channels),
 		cmocka_unit_test(of_many_that_sleep_two_are_woken_and_wake_the_rest),
 	};
 
