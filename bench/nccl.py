@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """NCCL over its own sockets, default and tuned, beside NCCL over our plugin, in less than 150 seconds.
 
-    bench/nccl.py --out OUT [--bin build] [--seconds 140] [--null] [--other FILE] [--gpus 0,0]
+    bench/nccl.py --out OUT [--bin build] [--seconds 140] [--cases CASES] [--null] [--other FILE] [--gpus 0,0]
 
 Needs two GPUs (or one for both ranks, `--gpus 0,0`: they take turns on it, unless MPS runs), their driver,
 NCCL 2.26 or newer, and in build/ nccl_p2p and the plugin. Two processes a side, each a node of its own for
@@ -27,10 +27,16 @@ BASE = {"NCCL_P2P_HOSTS": "1", "NCCL_NVLS_ENABLE": "0", "NCCL_SOCKET_IFNAME": "l
 SOCKETS = {"NCCL_NET": "Socket", "NCCL_NET_PLUGIN": "none"}
 # One set for all operations; no set of settings is the best at every size.
 TUNED = dict(gpulib.TUNED_UNI, NCCL_MIN_NCHANNELS="16", NCCL_MAX_NCHANNELS="16")
-CASES = [("uni", 64 * MIB), ("bi", 64 * MIB), ("allreduce", 64 * MIB), ("allreduce", MIB),
-         ("allreduce", 8), ("allreduce", 4 * KIB), ("pingpong", 8), ("pingpong", 4 * KIB)]
+CASES = "uni:64M,bi:64M,allreduce:64M,allreduce:1M,allreduce:8,allreduce:4K,pingpong:8,pingpong:4K"
 NET = {"default": "NET/Socket", "tuned": "NET/Socket", "ours": "NET/tcpx-p2p",
        "other": "NET/tcpx-p2p", "null": "NET/null"}
+
+
+def parse_cases(text):
+    """[("allreduce", 65536)] of "allreduce:64K"."""
+    units = {"K": KIB, "M": MIB, "G": gpulib.GIB}
+    words = [word.split(":") for word in text.split(",")]
+    return [(op, int(size.rstrip("KMG")) * units.get(size[-1], 1)) for op, size in words]
 
 
 def sides(programs, null, other):
@@ -53,6 +59,7 @@ def sides(programs, null, other):
 class Bench:
     def __init__(self, programs, until, options):
         self.until = until
+        self.cases = parse_cases(options.cases)
         self.rows = {}    # (op, size) -> side -> [answer]
         self.failed = {}  # side -> why it takes no more part
         self.pairs = {}
@@ -94,7 +101,7 @@ class Bench:
         return answer
 
     def round(self, number):
-        for op, size in CASES:
+        for op, size in self.cases:
             names = [n for n in self.pairs if n not in self.failed]
             for name in names[::-1] if number % 2 else names:
                 if self.left() < 12:
@@ -170,7 +177,7 @@ def table(bench):
     lines = ["| operation | size | %s | %s | CPU s/GB %s | rounds |" % (
         " | ".join(names), " | ".join("ours / " + n for n in others), ", ".join(names)),
         "|" + " --- |" * (4 + len(names) + len(others))]
-    for op, size in CASES:
+    for op, size in bench.cases:
         got = bench.rows.get((op, size), {})
         cells = [figure(op, size, got[n])[1] if n in got else "" for n in names]
         cpu = ["%.2f" % gpulib.median([a["cpu_s_per_GB"] for a in got[n]])
@@ -211,6 +218,8 @@ def main():
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", required=True)
     parser.add_argument("--bin", default=os.path.join(gpulib.ROOT, "build"))
+    parser.add_argument("--cases", default=CASES, help="OPERATION:SIZE,... (%(default)s); operations are "
+                        "those of nccl_p2p: uni, bi, pingpong, allreduce, allgather, reducescatter")
     parser.add_argument("--seconds", type=float, default=140)
     parser.add_argument("--gpus", default="0,1", help="of the two ranks (0,1)")
     parser.add_argument("--other", help="path of another build of our plugin")

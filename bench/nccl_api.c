@@ -17,7 +17,8 @@ static const struct symbol {
 	{ "ncclGetVersion", PLACE(nccl_version) },   { "ncclGetUniqueId", PLACE(nccl_id) },
 	{ "ncclCommInitRank", PLACE(nccl_init) },    { "ncclSend", PLACE(nccl_send) },
 	{ "ncclRecv", PLACE(nccl_recv) },            { "ncclGroupStart", PLACE(nccl_group_start) },
-	{ "ncclAllReduce", PLACE(nccl_all_reduce) },
+	{ "ncclAllReduce", PLACE(nccl_all_reduce) }, { "ncclAllGather", PLACE(nccl_all_gather) },
+	{ "ncclReduceScatter", PLACE(nccl_reduce_scatter) },
 	{ "ncclGroupEnd", PLACE(nccl_group_end) },   { "ncclCommDestroy", PLACE(nccl_destroy) },
 	{ "ncclGetErrorString", PLACE(nccl_strerror) }, { NULL, 0 }
 }, cuda_symbols[] = {

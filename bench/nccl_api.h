@@ -25,6 +25,9 @@ struct nccl_api {
 	int (*nccl_recv)(void *buf, size_t n, int type, int peer, void *comm, void *stream);
 	int (*nccl_all_reduce)(const void *from, void *to, size_t n, int type, int op, void *comm,
 			       void *stream);
+	int (*nccl_all_gather)(const void *from, void *to, size_t n, int type, void *comm, void *stream);
+	int (*nccl_reduce_scatter)(const void *from, void *to, size_t n, int type, int op, void *comm,
+				   void *stream);
 	int (*nccl_group_start)(void);
 	int (*nccl_group_end)(void);
 	int (*nccl_destroy)(void *comm);

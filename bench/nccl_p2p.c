@@ -19,26 +19,17 @@
 #include <unistd.h>
 
 #include "nccl_api.h"
+#include "nccl_data.h"
 
 enum {
 	EVENTS = 4096,           /* round trips of a pingpong                          */
 	CHECKED = 64,            /* sizes remembered as compared                       */
-	STAGE_BYTES = 4 << 20,   /* host memory that patterns pass through             */
 	BLOCKING_SYNC = 4,       /* CU_CTX_SCHED_BLOCKING_SYNC: waiting costs no CPU   */
 	NON_BLOCKING_STREAM = 1, /* CU_STREAM_NON_BLOCKING                             */
 	PORTABLE = 1             /* CU_MEMHOSTALLOC_PORTABLE                           */
 };
 
 static struct nccl_api api; /* filled once, before all else */
-
-/* uni, bi: messages back to back. pingpong: one there and back. allreduce: sums of 32-bit words,
- * back to back. path, pathbi: no
- * network, only the copies out of one GPU and into the other: the limit of any way
- * through host memory. */
-enum verb { UNI, BI, PINGPONG, ALLREDUCE, PATH, PATHBI, VERBS };
-
-static const char *const verb_names[VERBS] = { "uni", "bi", "pingpong", "allreduce", "path",
-					       "pathbi" };
 
 struct command {
 	enum verb verb;
@@ -119,43 +110,10 @@ hear(const struct rank *r, void *what, size_t len)
 
 /* ---- data ------------------------------------------------------------------------ */
 
-/* Eight bytes at word @i of rank @sender's data: no two places or senders are alike. */
-static uint64_t
-pattern(uint64_t i, int sender)
-{
-	uint64_t x = (i + 1) * 0x9e3779b97f4a7c15u + (uint64_t)sender;
-
-	x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
-	return x ^ x >> 27;
-}
-
-static void
-fill_stage(uint8_t *stage, uint64_t offset, int sender)
-{
-	for (uint64_t i = 0; i < STAGE_BYTES / 8; i++) {
-		uint64_t word = pattern(offset / 8 + i, sender);
-
-		memcpy(stage + 8 * i, &word, 8);
-	}
-}
-
 static uint64_t
 min_u64(uint64_t a, uint64_t b)
 {
 	return a < b ? a : b;
-}
-
-/* What an all-reduce makes of both ranks' data. */
-static void
-fill_sum(uint8_t *stage, uint64_t offset)
-{
-	for (uint64_t i = 0; i < STAGE_BYTES / 8; i++) {
-		uint64_t a = pattern(offset / 8 + i, 0), b = pattern(offset / 8 + i, 1);
-		uint32_t sum[2] = { (uint32_t)a + (uint32_t)b,
-				    (uint32_t)(a >> 32) + (uint32_t)(b >> 32) };
-
-		memcpy(stage + 8 * i, sum, 8);
-	}
 }
 
 /* Makes both buffers at least this large. */
@@ -172,7 +130,7 @@ make_room(struct rank *r, uint64_t size)
 	CUDA(api.alloc(&r->dst, size));
 	r->room = size;
 	for (uint64_t at = 0; at < size; at += STAGE_BYTES) {
-		fill_stage(r->stage, at, r->me);
+		data_fill(r->stage, at, r->me);
 		CUDA(api.to_gpu(r->src + at, r->stage, min_u64(size - at, STAGE_BYTES)));
 	}
 }
@@ -193,15 +151,10 @@ static uint64_t
 count_wrong(const struct rank *r, enum verb verb, uint64_t size)
 {
 	uint8_t *want = r->stage, *got = r->stage + STAGE_BYTES;
-	uint64_t wrong = 0;
+	uint64_t wrong = 0, len;
 
-	for (uint64_t at = 0; at < size; at += STAGE_BYTES) {
-		uint64_t len = min_u64(size - at, STAGE_BYTES);
-
-		if (verb == ALLREDUCE)
-			fill_sum(want, at);
-		else
-			fill_stage(want, at, r->other);
+	for (uint64_t at = 0; at < data_received(verb, size); at += len) {
+		len = data_want(want, verb, size, at, r->me);
 		CUDA(api.to_host(got, r->dst + at, len));
 		if (!memcmp(want, got, len))
 			continue;
@@ -226,17 +179,23 @@ recv_one(const struct rank *r, uint64_t size)
 }
 
 static void
-reduce_one(const struct rank *r, uint64_t size)
+collect_one(const struct rank *r, enum verb verb, uint64_t size)
 {
-	NCCL(api.nccl_all_reduce((void *)(uintptr_t)r->src, (void *)(uintptr_t)r->dst, size / 4,
-				 NCCL_UINT32, NCCL_SUM, r->comm, r->out));
+	void *from = (void *)(uintptr_t)r->src, *to = (void *)(uintptr_t)r->dst;
+
+	if (verb == ALLREDUCE)
+		NCCL(api.nccl_all_reduce(from, to, size / 4, NCCL_UINT32, NCCL_SUM, r->comm, r->out));
+	else if (verb == ALLGATHER)
+		NCCL(api.nccl_all_gather(from, to, size / 8, NCCL_UINT32, r->comm, r->out));
+	else
+		NCCL(api.nccl_reduce_scatter(from, to, size / 8, NCCL_UINT32, NCCL_SUM, r->comm, r->out));
 }
 
 static void
-queue_reductions(const struct rank *r, const struct command *c, uint64_t count)
+queue_collectives(const struct rank *r, const struct command *c, uint64_t count)
 {
 	for (uint64_t i = 0; i < count; i++)
-		reduce_one(r, c->size);
+		collect_one(r, c->verb, c->size);
 }
 
 static void
@@ -285,8 +244,8 @@ run(const struct rank *r, const struct command *c, uint64_t count)
 {
 	if (c->verb == PINGPONG)
 		queue_round_trips(r, c, count);
-	else if (c->verb == ALLREDUCE)
-		queue_reductions(r, c, count);
+	else if (verb_is_collective(c->verb))
+		queue_collectives(r, c, count);
 	else if (c->verb == PATH || c->verb == PATHBI)
 		queue_copies(r, c, count);
 	else
@@ -299,8 +258,8 @@ run(const struct rank *r, const struct command *c, uint64_t count)
 static uint64_t
 check(struct rank *r, enum verb verb, uint64_t size)
 {
-	const struct command both = { verb == ALLREDUCE ? ALLREDUCE : BI, size, 1, 1 };
-	uint64_t key = size << 1 | (verb == ALLREDUCE);
+	const struct command both = { verb_is_collective(verb) ? verb : BI, size, 1, 1 };
+	uint64_t key = size * VERBS + both.verb;
 
 	for (size_t i = 0; i < r->checks; i++)
 		if (r->checked[i] == key)
@@ -310,7 +269,7 @@ check(struct rank *r, enum verb verb, uint64_t size)
 	run(r, &both, 1);
 	if (r->checks < CHECKED)
 		r->checked[r->checks++] = key;
-	return count_wrong(r, verb, size);
+	return count_wrong(r, both.verb, size);
 }
 
 /* The part of a command that both ranks run. The clock starts when both are ready, and
@@ -408,7 +367,7 @@ parse(const char *line, struct command *c)
 	for (int v = 0; v < VERBS; v++)
 		if (!strcmp(word, verb_names[v]))
 			c->verb = (enum verb)v;
-	if (c->verb == ALLREDUCE && size % 4)
+	if (verb_is_collective(c->verb) && size % (c->verb == ALLREDUCE ? 4 : 16))
 		return false;
 	return c->verb != VERBS && size > 0 && size <= 1ull << 36 && count > 0 && group > 0 &&
 	       count <= (c->verb == PINGPONG ? EVENTS : 1u << 24);
@@ -425,8 +384,8 @@ serve_stdin(struct rank *r)
 			answer(r, &c);
 			continue;
 		}
-		printf("{\"error\": \"allowed are uni|bi|allreduce|path|pathbi SIZE COUNT [GROUP], "
-		       "pingpong SIZE COUNT (at most %d), quit\"}\n", EVENTS);
+		printf("{\"error\": \"allowed are uni|bi|allreduce|allgather|reducescatter|path|pathbi "
+		       "SIZE COUNT [GROUP], pingpong SIZE COUNT (at most %d), quit\"}\n", EVENTS);
 		fflush(stdout);
 	}
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "facts.h"
 
+#include "nccl/tuner.h"
 #include "net/plugin/nccl_net.h"
 
 #define nccl_props_v10 nccl_props_v9
@@ -9,6 +10,8 @@
 #define SIZES(v)                { "properties " #v, sizeof(struct nccl_props_##v) }, \
 				{ "table " #v, sizeof(struct nccl_net_##v) }
 #define HANDLE(theirs, ours)    ROW("device handle " #theirs, struct nccl_device_handle, ours)
+#define TUNER(theirs, ours)     ROW("tuner v5 " #theirs, struct nccl_tuner_v5, ours)
+#define TUNER_BYTES             sizeof(struct nccl_tuner_v5)
 #define VALUE(theirs, ours)     { #theirs, (size_t)(ours) }
 #define FACTS                   our_facts
 #define FACTS_COUNT             our_facts_count

@@ -27,7 +27,7 @@ def it_needs_no_newer_symbols():
 def it_shows_its_tables_and_its_mark():
     listing = tap.succeeds("nm", "-D", "--defined-only", plugin)
     names = sorted(line.split()[-1] for line in listing.splitlines())
-    assert names == TABLES + ["tcpx_nccl_plugin"], " ".join(names)
+    assert names == TABLES + ["ncclTunerPlugin_v5", "tcpx_nccl_plugin"], " ".join(names)
 
 
 def it_calls_no_gpu_and_sets_nothing_in_the_environment():
