@@ -1,26 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Fewer channels for small collectives. NCCL spreads 64 KiB over all of its channels, which is many
- * messages of some KiB for the one thread that moves them. It has no cost of a message in its model.
+ * How collectives below some MiB go: NCCL spreads 64 KiB over all of its channels, in messages of
+ * some KiB, and its model has no cost of a message. The one thread that moves them has.
  */
 #include "nccl/tuner.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
 
-#define PART_BYTES (32u << 10) /* of a channel and a rank, at least: docs/results/nccl.md */
-#define MANY       16          /* from here on NCCL decides                               */
+/* The first row whose part is not smaller than a rank's part of the collective. */
+struct way {
+	size_t part; /* bytes, at most */
+	enum nccl_algo algo;
+	enum nccl_proto proto;
+	int channels;
+};
 
-int
-tcpx_nccl_channels(int func, size_t bytes, size_t ranks)
-{
-	size_t channels;
-
-	if ((func != NCCL_ALL_GATHER && func != NCCL_REDUCE_SCATTER && func != NCCL_ALL_REDUCE) || !ranks)
-		return 0;
-	channels = bytes / ranks / PART_BYTES;
-	return channels >= MANY ? 0 : channels ? (int)channels : 1;
-}
+/* By docs/results/nccl.md. Beyond the last one NCCL decides. */
+static const struct way ways[] = {
+	{ 4 << 10, NCCL_TREE, NCCL_LL, 1 },
+	{ 16 << 10, NCCL_RING, NCCL_LL, 1 },
+	{ 64 << 10, NCCL_RING, NCCL_LL, 2 },
+	{ 128 << 10, NCCL_RING, NCCL_LL, 4 },
+	{ 2 << 20, NCCL_RING, NCCL_SIMPLE, 4 },
+	{ 4 << 20, NCCL_RING, NCCL_SIMPLE, 8 },
+};
 
 static bool
 sets_channels(void)
@@ -34,8 +38,8 @@ sets_channels(void)
 	return false;
 }
 
-/* A job that sets the number of channels keeps it. With several ranks a node NCCL decides, too: a channel then
- * has links within the node, which are not ours. */
+/* A job that sets the number of channels keeps it. With several ranks a node NCCL decides, too: a
+ * channel then has links within the node, which are not ours. */
 static enum nccl_result
 init(void **ctx, uint64_t comm_id, size_t ranks, size_t nodes, nccl_logger logger, void *domains,
      void *constants)
@@ -53,16 +57,32 @@ init(void **ctx, uint64_t comm_id, size_t ranks, size_t nodes, nccl_logger logge
 	return NCCL_OK;
 }
 
+static const struct way *
+way_of(int func, size_t part)
+{
+	if (func != NCCL_ALL_GATHER && func != NCCL_REDUCE_SCATTER && func != NCCL_ALL_REDUCE)
+		return NULL;
+	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++)
+		if (part <= ways[i].part)
+			return &ways[i];
+	return NULL;
+}
+
+/* A way that the job, or the collective, does not allow is none. */
 static enum nccl_result
 coll_info(void *ctx, int func, size_t bytes, int pipe_ops, float **costs, int algos, int protos,
 	  int registered, int *channels)
 {
 	const size_t *ranks = ctx;
-	int most = ranks ? tcpx_nccl_channels(func, bytes, *ranks) : 0;
+	const struct way *w = ranks ? way_of(func, bytes / *ranks) : NULL;
+	float *cost = (float *)costs;
 
-	(void)pipe_ops, (void)costs, (void)algos, (void)protos, (void)registered;
-	if (most)
-		*channels = most;
+	(void)pipe_ops, (void)registered;
+	if (!w)
+		return NCCL_OK;
+	*channels = w->channels;
+	if ((int)w->algo < algos && (int)w->proto < protos && cost[w->algo * protos + w->proto] >= 0)
+		cost[w->algo * protos + w->proto] = 0;
 	return NCCL_OK;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How many channels the plugin's tuner leaves to a collective. Usage: nccl_tuner PLUGIN */
+/* What the plugin's tuner says of a collective. Usage: nccl_tuner PLUGIN */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,9 +11,15 @@
 
 #include "nccl/tuner.h"
 
+#define ALGOS 7
+#define PROTOS 3
 #define UNSET 77 /* what NCCL has, unless the tuner says otherwise */
 
 static const struct nccl_tuner_v5 *tuner;
+
+/* What it said last. */
+static float costs[ALGOS][PROTOS];
+static int channels;
 
 static void *
 open_tuner(size_t ranks, size_t nodes)
@@ -24,70 +30,125 @@ open_tuner(size_t ranks, size_t nodes)
 	return ctx;
 }
 
-static int
-channels(void *ctx, int func, size_t bytes)
+/* Each way costs 5, but those of LL128, which are not allowed. */
+static void
+ask(void *ctx, int func, size_t bytes)
 {
-	int n = UNSET;
+	for (int a = 0; a < ALGOS; a++)
+		for (int p = 0; p < PROTOS; p++)
+			costs[a][p] = p == NCCL_LL128 ? -1 : 5;
+	channels = UNSET;
+	assert_int_equal(tuner->coll_info(ctx, func, bytes, 1, (float **)costs, ALGOS, PROTOS, 0,
+					  &channels), NCCL_OK);
+}
 
-	assert_int_equal(tuner->coll_info(ctx, func, bytes, 1, NULL, 7, 3, 0, &n), NCCL_OK);
-	return n;
+static int
+count_chosen(void)
+{
+	int chosen = 0;
+
+	for (int a = 0; a < ALGOS; a++)
+		for (int p = 0; p < PROTOS; p++) {
+			chosen += costs[a][p] == 0;
+			assert_true(costs[a][p] == (p == NCCL_LL128 ? -1 : costs[a][p] == 0 ? 0 : 5));
+		}
+	return chosen;
 }
 
 static void
-small_collectives_have_few(void **state)
+small_collectives_have_few_channels(void **state)
 {
 	void *ctx = open_tuner(2, 2);
-	int last = 1, n;
+	int last = 1;
 
 	(void)state;
-	assert_int_equal(channels(ctx, NCCL_ALL_REDUCE, 8), 1);
-	assert_int_equal(channels(ctx, NCCL_ALL_GATHER, 0), 1);
-	assert_int_equal(channels(ctx, NCCL_ALL_REDUCE, 1 << 30), UNSET);
-	for (size_t bytes = 8; bytes < 64 << 20; bytes *= 2) {
-		n = channels(ctx, NCCL_REDUCE_SCATTER, bytes);
-		assert_true(n >= last);
-		last = n;
+	ask(ctx, NCCL_ALL_REDUCE, 8);
+	assert_int_equal(channels, 1);
+	assert_true(costs[NCCL_TREE][NCCL_LL] == 0);
+	ask(ctx, NCCL_ALL_REDUCE, 4 << 20);
+	assert_true(costs[NCCL_RING][NCCL_SIMPLE] == 0);
+	for (size_t bytes = 8; bytes <= 8 << 20; bytes *= 2) {
+		ask(ctx, NCCL_REDUCE_SCATTER, bytes);
+		assert_true(channels >= last && channels < UNSET);
+		assert_int_equal(count_chosen(), 1);
+		last = channels;
 	}
-	assert_int_equal(channels(ctx, 0, 8), UNSET); /* a broadcast */
 	assert_int_equal(tuner->finalize(ctx), NCCL_OK);
 }
 
 static void
-a_part_for_each_rank(void **state)
+large_ones_and_other_kinds_are_as_nccl_has_them(void **state)
 {
-	void *two = open_tuner(2, 2), *four = open_tuner(4, 4);
+	void *ctx = open_tuner(2, 2);
 
 	(void)state;
-	assert_int_equal(channels(two, NCCL_ALL_REDUCE, 256 << 10),
-			 channels(four, NCCL_ALL_REDUCE, 512 << 10));
+	ask(ctx, NCCL_ALL_REDUCE, 16 << 20);
+	assert_int_equal(channels, UNSET);
+	assert_int_equal(count_chosen(), 0);
+	ask(ctx, 0, 8); /* a broadcast */
+	assert_int_equal(channels, UNSET);
+	assert_int_equal(count_chosen(), 0);
+	tuner->finalize(ctx);
+}
+
+static void
+a_part_for_each_rank_counts(void **state)
+{
+	void *two = open_tuner(2, 2), *four = open_tuner(4, 4);
+	int of_two;
+
+	(void)state;
+	ask(two, NCCL_ALL_REDUCE, 256 << 10);
+	of_two = channels;
+	ask(four, NCCL_ALL_REDUCE, 512 << 10);
+	assert_int_equal(channels, of_two);
 	tuner->finalize(two);
 	tuner->finalize(four);
 }
 
+/* NCCL_ALGO and NCCL_PROTO come as ways that are not allowed. */
 static void
-others_keep_theirs(void **state)
+a_way_that_is_not_allowed_stays_so(void **state)
 {
-	void *node = open_tuner(8, 1), *nodes = open_tuner(16, 2), *asked;
+	void *ctx = open_tuner(2, 2);
+	float none[ALGOS][PROTOS];
 
 	(void)state;
-	assert_int_equal(channels(node, NCCL_ALL_REDUCE, 8), UNSET);
-	assert_int_equal(channels(nodes, NCCL_ALL_REDUCE, 8), UNSET);
+	for (int i = 0; i < ALGOS * PROTOS; i++)
+		none[i / PROTOS][i % PROTOS] = -1;
+	channels = UNSET;
+	tuner->coll_info(ctx, NCCL_ALL_REDUCE, 8, 1, (float **)none, ALGOS, PROTOS, 0, &channels);
+	for (int i = 0; i < ALGOS * PROTOS; i++)
+		assert_true(none[i / PROTOS][i % PROTOS] == -1);
+	tuner->finalize(ctx);
+}
+
+static void
+what_the_job_sets_and_links_of_a_node_stay(void **state)
+{
+	void *ctx[3] = { open_tuner(8, 1), open_tuner(16, 2) };
+
+	(void)state;
 	setenv("NCCL_MAX_NCHANNELS", "4", 1);
-	asked = open_tuner(2, 2);
+	ctx[2] = open_tuner(2, 2);
 	unsetenv("NCCL_MAX_NCHANNELS");
-	assert_int_equal(channels(asked, NCCL_ALL_REDUCE, 8), UNSET);
-	tuner->finalize(node);
-	tuner->finalize(nodes);
-	tuner->finalize(asked);
+	for (int i = 0; i < 3; i++) {
+		ask(ctx[i], NCCL_ALL_REDUCE, 8);
+		assert_int_equal(channels, UNSET);
+		assert_int_equal(count_chosen(), 0);
+		tuner->finalize(ctx[i]);
+	}
 }
 
 int
 main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(small_collectives_have_few),
-		cmocka_unit_test(a_part_for_each_rank),
-		cmocka_unit_test(others_keep_theirs),
+		cmocka_unit_test(small_collectives_have_few_channels),
+		cmocka_unit_test(large_ones_and_other_kinds_are_as_nccl_has_them),
+		cmocka_unit_test(a_part_for_each_rank_counts),
+		cmocka_unit_test(a_way_that_is_not_allowed_stays_so),
+		cmocka_unit_test(what_the_job_sets_and_links_of_a_node_stay),
 	};
 	void *plugin = argc > 1 ? dlopen(argv[1], RTLD_NOW | RTLD_LOCAL) : NULL;
 
