@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""NCCL over its own sockets, default and tuned, beside NCCL over our plugin, in less than 150 seconds.
+"""NCCL over its own sockets, default and tuned in two ways, beside NCCL over our plugin, in less than 150 seconds.
 
     bench/nccl.py --out OUT [--bin build] [--seconds 140] [--cases CASES] [--null] [--other FILE] [--gpus 0,0]
 
@@ -25,10 +25,11 @@ PLUGIN = "src/nccl/libnccl-net-tcpx-p2p.so"
 BASE = {"NCCL_P2P_HOSTS": "1", "NCCL_NVLS_ENABLE": "0", "NCCL_SOCKET_IFNAME": "lo",
         "NCCL_IB_DISABLE": "1", "NCCL_P2P_DISABLE": "1", "NCCL_SHM_DISABLE": "1"}
 SOCKETS = {"NCCL_NET": "Socket", "NCCL_NET_PLUGIN": "none"}
-# One set for all operations; no set of settings is the best at every size.
-TUNED = dict(gpulib.TUNED_UNI, NCCL_MIN_NCHANNELS="16", NCCL_MAX_NCHANNELS="16")
+# No set of settings is the best at every size: one has 16 channels for collectives, too.
+TUNED_P2P = gpulib.TUNED_UNI
+TUNED = dict(TUNED_P2P, NCCL_MIN_NCHANNELS="16", NCCL_MAX_NCHANNELS="16")
 CASES = "uni:64M,bi:64M,allreduce:64M,allreduce:1M,allreduce:8,allreduce:4K,pingpong:8,pingpong:4K"
-NET = {"default": "NET/Socket", "tuned": "NET/Socket", "ours": "NET/tcpx-p2p",
+NET = {"default": "NET/Socket", "tuned": "NET/Socket", "tuned-p2p": "NET/Socket", "ours": "NET/tcpx-p2p",
        "other": "NET/tcpx-p2p", "null": "NET/null"}
 
 
@@ -46,6 +47,7 @@ def sides(programs, null, other):
     if not os.path.exists(plugin):
         raise Failed("no plugin %s" % plugin)
     all_sides = {"default": dict(BASE, **SOCKETS), "tuned": dict(BASE, **SOCKETS, **TUNED),
+            "tuned-p2p": dict(BASE, **SOCKETS, **TUNED_P2P),
             "ours": dict(BASE, NCCL_NET="tcpx-p2p", NCCL_NET_PLUGIN=plugin)}
     if other:
         all_sides["other"] = dict(all_sides["ours"], NCCL_NET_PLUGIN=os.path.abspath(other))
