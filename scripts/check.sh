@@ -210,6 +210,10 @@ if [ "$long" ] && [ -e build/build.ninja ] && compiled product build product \
 	if [ -e build/src/nixl/libplugin_TCPX.so ] && compiled nixl build tests/nixl/nixl_driver; then
 		longer nixl-restarts build/tests/nixl/nixl_driver build/src/nixl/libplugin_TCPX.so restart 100
 	fi
+	longer nccl-aborts-asan build-asan/tests/nccl/nccl_player \
+		build-asan/src/nccl/libnccl-net-tcpx-p2p.so ours 2 1000
+	longer nccl-storm-asan build-asan/tests/nccl/nccl_storm \
+		build-asan/src/nccl/libnccl-net-tcpx-p2p.so 2 200
 	longer coverage sh tests/long/coverage.sh
 	longer pages python3 tests/long/pages.py build/tcpx
 	longer fresh sh tests/long/fresh.sh

@@ -27,11 +27,19 @@ child(const char *file, int version, int (*play)(struct rank *r), struct rank *r
 	exit(rc);
 }
 
+/* It exited with 0 or with this. */
+static bool
+ended_well(int status, int or_code)
+{
+	return WIFEXITED(status) && (WEXITSTATUS(status) == 0 || WEXITSTATUS(status) == or_code);
+}
+
 bool
-pair_run(const char *file, int version, int (*play)(struct rank *r), const void *arg)
+pair_run_to(const char *file, int version, int (*play)(struct rank *r), const void *arg, int or_code)
 {
 	int link[2], status[2] = { -1, -1 };
 	pid_t pid[2];
+	bool good;
 
 	fflush(stdout);
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, link))
@@ -50,10 +58,17 @@ pair_run(const char *file, int version, int (*play)(struct rank *r), const void 
 	for (int me = 0; me < 2; me++)
 		if (pid[me] < 0 || waitpid(pid[me], &status[me], 0) != pid[me])
 			return false;
-	if (status[0] || status[1])
+	good = ended_well(status[0], or_code) && ended_well(status[1], or_code);
+	if (!good)
 		fprintf(stderr, "v%d: process 0 ended with %#x, process 1 with %#x\n", version,
 			(unsigned)status[0], (unsigned)status[1]);
-	return !status[0] && !status[1];
+	return good;
+}
+
+bool
+pair_run(const char *file, int version, int (*play)(struct rank *r), const void *arg)
+{
+	return pair_run_to(file, version, play, arg, 0);
 }
 
 void

@@ -14,6 +14,9 @@ struct rank {
 
 /* Runs @play in two processes; true: both returned 0. One that hangs is killed after minutes. */
 bool pair_run(const char *file, int version, int (*play)(struct rank *r), const void *arg);
+/* The same where one may also end with @or_code: pair_exchange() does with 3, without the other. */
+bool pair_run_to(const char *file, int version, int (*play)(struct rank *r), const void *arg,
+		 int or_code);
 
 /* @len bytes each way; @mine and @theirs may be the same. */
 void pair_exchange(struct rank *r, const void *mine, void *theirs, size_t len);

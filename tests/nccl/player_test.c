@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A net plugin of NCCL's, driven as NCCL drives it. Usage: nccl_player PLUGIN any|ours [SEED]
+ * A net plugin of NCCL's, driven as NCCL drives it. Usage: nccl_player PLUGIN any|ours [SEED [ABORTS]]
  * any: what holds for each. ours: what libnccl-net-tcpx-p2p.so promises beside it.
  */
 #include <errno.h>
@@ -21,6 +21,7 @@ enum { COMMS_MAX = 64 };
 
 static const char *plugin;
 static uint64_t seed = 1;
+static int aborts = 40;
 
 struct plan {
 	int comms;         /* each way                                      */
@@ -177,7 +178,8 @@ play_aborts(struct rank *r)
 static void
 abort_at_any_moment_leaves_memory_alone(void **state)
 {
-	const struct plan plan = { .comms = 3, .messages = 1000, .largest = 256 << 10, .rounds = 40 };
+	const struct plan plan = { .comms = 3, .messages = 1000, .largest = 256 << 10,
+				   .rounds = aborts };
 
 	assert_true(pair_run(plugin, 11, play_aborts, &plan));
 }
@@ -406,6 +408,8 @@ main(int argc, char **argv)
 	plugin = argv[1];
 	if (argc > 3)
 		seed = strtoull(argv[3], NULL, 0);
+	if (argc > 4)
+		aborts = atoi(argv[4]);
 	setenv("NCCL_SOCKET_IFNAME", "lo", 1);
 	return is_ours ? cmocka_run_group_tests(ours, NULL, NULL) :
 			 cmocka_run_group_tests(any, NULL, NULL);
