@@ -235,9 +235,9 @@ def main():
     o = parser.parse_args()
     os.makedirs(o.out, exist_ok=True)
     until = time.monotonic() + o.seconds
-    settings = nccl.sides(gpulib.Programs(o.bin), False, None)
-    if o.fixed:
-        settings = {name: dict(settings[name], **FIXED) for name in ("default", "ours")}
+    known = nccl.sides(gpulib.Programs(o.bin), False, None)
+    settings = {name: dict(known[name], **(FIXED if o.fixed else {}))
+                for name in ("default", "tuned", "ours") if name != "tuned" or not o.fixed}
     sides, got, logs, failed = {}, {}, [], None
     try:
         for name in settings:
