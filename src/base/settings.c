@@ -144,7 +144,12 @@ static const struct tcpx_setting_def settings[] = {
 	[TCPX_SET_INLINE] = {
 		.name = "TCPX_INLINE", .type = TCPX_TYPE_SIZE, .value = "8K",
 		.unit = "bytes", .max = 8 * KIB, .since = "0.1.0",
-		.help = "Up to this length a payload rides in its control message.",
+		.help = "Up to this length a payload rides in its control message; 0: nor do messages of lanes.",
+	},
+	[TCPX_SET_EAGER] = {
+		.name = "TCPX_EAGER", .type = TCPX_TYPE_SIZE, .value = "32M",
+		.unit = "bytes", .max = 64 * GIB, .since = "0.1.0",
+		.help = "For small messages of lanes that come before their receives, of all peers.",
 	},
 	[TCPX_SET_NOTE_LIMIT] = {
 		.name = "TCPX_NOTE_LIMIT", .type = TCPX_TYPE_COUNT, .value = "65536",

@@ -118,20 +118,17 @@ room_for(struct tcpx_ctrl *c, struct tcpx_byteq *s, size_t limit, uint8_t type, 
 	int rc;
 
 	if (tcpx_frame_numbered(type) != (s != &c->raw))
-		return tcpx_fail(TCPX_SUB_BOOT, -EINVAL, "%s frame (type %u) put as one with%s number",
-				 tcpx_frame_name(type), type, s == &c->raw ? "out a" : " a");
+		return tcpx_fail(TCPX_SUB_BOOT, -EINVAL, "%s frame put as one with%s number",
+				 tcpx_frame_name(type), s == &c->raw ? "out a" : " a");
 	if (len > TCPX_FRAME_MAX - TCPX_FRAME_HEAD)
-		return tcpx_fail(TCPX_SUB_BOOT, TCPX_ELIMIT,
-				 "%s frame with %zu bytes; at most %u are allowed",
-				 tcpx_frame_name(type), len, TCPX_FRAME_MAX - TCPX_FRAME_HEAD);
+		return tcpx_fail(TCPX_SUB_BOOT, TCPX_ELIMIT, "%s frame with %zu bytes; at most %u are "
+				 "allowed", tcpx_frame_name(type), len, TCPX_FRAME_MAX - TCPX_FRAME_HEAD);
 	if (tcpx_byteq_len(s) + TCPX_FRAME_HEAD + len > limit)
-		return tcpx_fail(TCPX_SUB_BOOT, TCPX_ELIMIT,
-				 "%s frame: %zu bytes of control frames wait already; "
-				 "at most %zu are allowed",
-				 tcpx_frame_name(type), tcpx_byteq_len(s), limit);
+		return tcpx_fail(TCPX_SUB_BOOT, TCPX_ELIMIT, "%s frame: %zu bytes of control frames wait "
+				 "already; at most %zu are allowed", tcpx_frame_name(type),
+				 tcpx_byteq_len(s), limit);
 	rc = tcpx_byteq_reserve(s, TCPX_FRAME_HEAD + len, &c->loan, false);
-	return rc ? tcpx_fail(TCPX_SUB_BOOT, rc, "no room for a %s frame with %zu bytes",
-			      tcpx_frame_name(type), len) : 0;
+	return rc ? tcpx_fail(TCPX_SUB_BOOT, rc, "no room for a %s frame", tcpx_frame_name(type)) : 0;
 }
 
 int
@@ -183,11 +180,25 @@ tcpx_ctrl_bulk_written(const struct tcpx_ctrl *c)
 
 /* ---- out: writing ------------------------------------------------------------------ */
 
+/* May the log take what is not urgent? */
+static bool
+flows(const struct tcpx_ctrl *c)
+{
+	return !c->held && c->log.end - c->sent < TCPX_CTRL_AHEAD &&
+	       tcpx_byteq_len(&c->log) < TCPX_CTRL_LOG;
+}
+
 bool
 tcpx_ctrl_bulk_due(const struct tcpx_ctrl *c)
 {
-	return tcpx_byteq_len(&c->queue) && !c->held && c->log.end - c->sent < TCPX_CTRL_AHEAD &&
-	       tcpx_byteq_len(&c->log) < TCPX_CTRL_LOG;
+	return tcpx_byteq_len(&c->queue) && flows(c);
+}
+
+bool
+tcpx_ctrl_room_now(struct tcpx_ctrl *c, size_t len)
+{
+	return flows(c) && !tcpx_byteq_len(&c->queue) &&
+	       !tcpx_byteq_try(&c->log, TCPX_FRAME_HEAD + len, TCPX_CTRL_MAX, &c->loan);
 }
 
 /* Moves one bulk frame into the log. False: no memory. */
@@ -273,9 +284,11 @@ tcpx_ctrl_pending(struct tcpx_ctrl *c, const uint8_t **data)
 static void
 advance_mark(struct tcpx_ctrl *c)
 {
-	while (c->mark < c->sent) {
-		struct tcpx_frame_head h = tcpx_frame_head_own(tcpx_byteq_at(&c->log, c->mark));
+	struct tcpx_frame_head h;
+	uint64_t number;
 
+	while (c->mark < c->sent) {
+		h = tcpx_frame_head_own(tcpx_byteq_at(&c->log, c->mark));
 		if (c->sent - c->mark < h.len)
 			break;
 		c->mark += h.len;
@@ -284,8 +297,6 @@ advance_mark(struct tcpx_ctrl *c)
 	if (c->mark_number > c->written)
 		c->written = c->mark_number;
 	while (tcpx_byteq_len(&c->bulk)) {
-		uint64_t number;
-
 		memcpy(&number, tcpx_byteq_at(&c->bulk, c->bulk.begin), sizeof(number));
 		if (number > c->written)
 			break;
@@ -320,10 +331,8 @@ acknowledge(struct tcpx_ctrl *c, uint64_t number)
 	uint64_t off = c->log.begin;
 
 	if (number > limit)
-		return tcpx_fail(TCPX_SUB_BOOT, TCPX_EPROTO,
-				 "the peer acknowledges control frame %" PRIu64
-				 "; %" PRIu64 " is the last one sent",
-				 number, limit);
+		return tcpx_fail(TCPX_SUB_BOOT, TCPX_EPROTO, "the peer acknowledges control frame %"
+				 PRIu64 "; %" PRIu64 " is the last one sent", number, limit);
 	for (; c->acked < number; c->acked++)
 		off += tcpx_frame_head_own(tcpx_byteq_at(&c->log, off)).len;
 	if (c->mark < off) {
@@ -363,14 +372,11 @@ static int
 take_ack(struct tcpx_ctrl *c, const uint8_t *payload, size_t len)
 {
 	struct tcpx_buf b;
-	uint64_t number;
 
+	if (len != 8)
+		return tcpx_fail(TCPX_SUB_BOOT, TCPX_EPROTO, "ACK frame with %zu bytes instead of 8", len);
 	tcpx_buf_init_const(&b, payload, len);
-	number = tcpx_buf_get_u64(&b);
-	if (b.bad || tcpx_buf_left(&b))
-		return tcpx_fail(TCPX_SUB_BOOT, TCPX_EPROTO,
-				 "ACK frame with %zu bytes instead of 8", len);
-	return acknowledge(c, number);
+	return acknowledge(c, tcpx_buf_get_u64(&b));
 }
 
 /* Counts a numbered frame. 1: new; 0: seen before; TCPX_EPROTO: a gap. */
@@ -380,9 +386,8 @@ take_number(struct tcpx_ctrl *c, const struct tcpx_frame_head *h)
 	if (h->number <= c->received)
 		return 0;
 	if (h->number != c->received + 1)
-		return tcpx_fail(TCPX_SUB_BOOT, TCPX_EPROTO,
-				 "control frame %" PRIu64 " (%s) after %" PRIu64, h->number,
-				 tcpx_frame_name(h->type), c->received);
+		return tcpx_fail(TCPX_SUB_BOOT, TCPX_EPROTO, "control frame %" PRIu64 " (%s) after %" PRIu64,
+				 h->number, tcpx_frame_name(h->type), c->received);
 	c->received = h->number;
 	c->unacked_bytes += h->len;
 	return 1;
@@ -399,13 +404,10 @@ tcpx_ctrl_next(struct tcpx_ctrl *c, struct tcpx_frame_head *head, const uint8_t 
 
 		if (rc == -EAGAIN || (!rc && h.len > have))
 			return 0;
-		if (rc == TCPX_EDATA)
-			return rc;
 		if (rc)
-			return tcpx_fail(TCPX_SUB_BOOT, rc,
-					 "bytes on the control stream after frame %" PRIu64
-					 " that are not a frame",
-					 c->received);
+			return rc == TCPX_EDATA ? rc :
+			       tcpx_fail(TCPX_SUB_BOOT, rc, "bytes on the control stream after "
+					 "frame %" PRIu64 " that are not a frame", c->received);
 		if (h.type == TCPX_FR_ACK)
 			rc = take_ack(c, at + TCPX_FRAME_HEAD, h.len - TCPX_FRAME_HEAD);
 		else
@@ -486,10 +488,8 @@ tcpx_ctrl_resume(struct tcpx_ctrl *c, uint64_t peer_received)
 
 	c->lent &= LENT_RAW; /* written() of the old connection no longer counts for the log */
 	if (peer_received < c->acked)
-		return tcpx_fail(TCPX_SUB_BOOT, TCPX_EPROTO,
-				 "the peer resumes after control frame %" PRIu64
-				 "; it had acknowledged %" PRIu64,
-				 peer_received, c->acked);
+		return tcpx_fail(TCPX_SUB_BOOT, TCPX_EPROTO, "the peer resumes after control frame %"
+				 PRIu64 "; it had acknowledged %" PRIu64, peer_received, c->acked);
 	rc = acknowledge(c, peer_received);
 	if (rc)
 		return rc;

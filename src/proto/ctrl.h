@@ -79,6 +79,9 @@ int tcpx_ctrl_resume(struct tcpx_ctrl *c, uint64_t peer_received);
 /* Room for bulk frames of @len bytes together, which are put next. 0; -EAGAIN: not before others have
  * gone, or the quota has room; TCPX_ELIMIT: never; -ENOMEM. None is logged. */
 int tcpx_ctrl_bulk_room(struct tcpx_ctrl *c, size_t len);
+/* Is there room for a numbered frame of @len bytes that goes ahead of the bulk, as there would be for one
+ * of these? Its memory is there then. */
+bool tcpx_ctrl_room_now(struct tcpx_ctrl *c, size_t len);
 /* Bulk frames may be written. After pending(): and memory was short, which it may find later. */
 bool tcpx_ctrl_bulk_due(const struct tcpx_ctrl *c);
 /* From now on its queues are charged: a frame above the quota is TCPX_ELIMIT. Before the first

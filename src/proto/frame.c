@@ -39,10 +39,12 @@ static const char *const frame_name[] = {
 	[TCPX_FR_LANE_POST] = "LANE_POST",
 	[TCPX_FR_LANE_FAIL] = "LANE_FAIL",
 	[TCPX_FR_LANE_CLOSE] = "LANE_CLOSE",
+	[TCPX_FR_LANE_DATA] = "LANE_DATA",
+	[TCPX_FR_LANE_GRANT] = "LANE_GRANT",
 };
 
 #define FRAME_NAMES (sizeof(frame_name) / sizeof(frame_name[0]))
-_Static_assert(FRAME_NAMES == TCPX_FR_LANE_CLOSE + 1, "name every frame");
+_Static_assert(FRAME_NAMES == TCPX_FR_LANE_GRANT + 1, "name every frame");
 
 static bool
 frame_known(uint8_t type)

@@ -62,7 +62,9 @@ enum tcpx_frame_type {
 	TCPX_FR_LANE_OPEN = 64, /* a lane from the sender of this frame            */
 	TCPX_FR_LANE_POST, /* the answer; receives that are announced              */
 	TCPX_FR_LANE_FAIL, /* either end: it takes part in nothing more            */
-	TCPX_FR_LANE_CLOSE /* its sender sends nothing more                        */
+	TCPX_FR_LANE_CLOSE, /* its sender sends nothing more                       */
+	TCPX_FR_LANE_DATA, /* a whole message                                      */
+	TCPX_FR_LANE_GRANT /* of byte credit                                       */
 };
 
 struct tcpx_frame_head {
@@ -230,6 +232,17 @@ struct tcpx_lane_failure {
 	char text[TCPX_TEXT_MAX];
 };
 
+#define TCPX_LANE_DATA_HEAD 11u /* before the payload */
+#define TCPX_LANE_DATA_MAX  (TCPX_FRAME_MAX - TCPX_FRAME_HEAD - TCPX_LANE_DATA_HEAD)
+
+/* payload points into the frame. */
+struct tcpx_lane_data {
+	uint64_t message;        /* lane and number                                 */
+	bool known;              /* its receive has been announced: no credit is used */
+	const uint8_t *payload;
+	uint16_t len;
+};
+
 /* The header of a message on a channel that carries bare payload. */
 struct tcpx_message {
 	uint8_t backward;        /* 0: opener sends on it                           */
@@ -277,7 +290,10 @@ void tcpx_lane_posts_write(struct tcpx_buf *b, const struct tcpx_lane_posts *p);
 int tcpx_lane_posts_read(struct tcpx_buf *b, struct tcpx_lane_posts *p);
 void tcpx_lane_failure_write(struct tcpx_buf *b, const struct tcpx_lane_failure *f);
 int tcpx_lane_failure_read(struct tcpx_buf *b, struct tcpx_lane_failure *f);
-/* ACK, CANCEL, MATCHED, NOTED, LANE_CLOSE carry one u64; NOTE is bytes; PING, PONG nothing;
+/* A payload of NULL is appended by the caller. */
+void tcpx_lane_data_write(struct tcpx_buf *b, const struct tcpx_lane_data *d);
+int tcpx_lane_data_read(struct tcpx_buf *b, struct tcpx_lane_data *d);
+/* ACK, CANCEL, MATCHED, NOTED, LANE_CLOSE, LANE_GRANT carry one u64; NOTE is bytes; PING, PONG nothing;
  * REFUSE and BYE are code and text: */
 void tcpx_refuse_write(struct tcpx_buf *b, int32_t code, const char *text);
 int tcpx_refuse_read(struct tcpx_buf *b, int32_t *code, char text[TCPX_TEXT_MAX]);

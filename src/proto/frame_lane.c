@@ -83,3 +83,29 @@ tcpx_lane_failure_read(struct tcpx_buf *b, struct tcpx_lane_failure *f)
 	*f = v;
 	return 0;
 }
+
+void
+tcpx_lane_data_write(struct tcpx_buf *b, const struct tcpx_lane_data *d)
+{
+	tcpx_buf_put_u64(b, d->message);
+	tcpx_buf_put_u8(b, d->known);
+	tcpx_buf_put_u16(b, d->len);
+	if (d->payload)
+		tcpx_buf_put_bytes(b, d->payload, d->len);
+}
+
+int
+tcpx_lane_data_read(struct tcpx_buf *b, struct tcpx_lane_data *d)
+{
+	struct tcpx_lane_data v = { .message = tcpx_buf_get_u64(b) };
+
+	v.known = tcpx_wire_get_bool(b);
+	b->bad |= !tcpx_lane_is(v.message) || !tcpx_lane_seq(v.message) ||
+		  !tcpx_lane_number(v.message);
+	v.len = tcpx_buf_get_u16(b);
+	v.payload = tcpx_buf_borrow(b, v.len);
+	if (tcpx_wire_end(b))
+		return TCPX_EPROTO;
+	*d = v;
+	return 0;
+}

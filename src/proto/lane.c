@@ -6,12 +6,11 @@
 
 #include "base/err.h"
 
-#define UNKNOWN UINT64_MAX
-
 /* Announced receives below which the next is announced at once, so that the sender never waits;
- * and how many of the others share a frame. */
+ * how many of the others share a frame; and how many whose message has come already. */
 #define ENOUGH 4
 #define GATHER 4
+#define BEHIND (TCPX_LANE_SLOTS / 2)
 
 /* ---- both ends ---- */
 
@@ -51,7 +50,9 @@ tcpx_lane_ring_finish(struct tcpx_lane_ring *r, uint64_t seq)
 int
 tcpx_lane_announced(struct tcpx_lane_tx *t, uint64_t first, const uint64_t *len, uint32_t count)
 {
-	if (first != t->announced + 1 || count > TCPX_LANE_SLOTS - (t->announced - t->launched) ||
+	uint64_t ahead = t->announced > t->launched ? t->announced - t->launched : 0;
+
+	if (first != t->announced + 1 || count > TCPX_LANE_SLOTS - ahead ||
 	    count > TCPX_LANE_SEQ - t->announced)
 		return TCPX_EPROTO;
 	for (uint32_t i = 0; i < count; i++)
@@ -62,11 +63,17 @@ tcpx_lane_announced(struct tcpx_lane_tx *t, uint64_t first, const uint64_t *len,
 bool
 tcpx_lane_next(const struct tcpx_lane_tx *t, uint64_t *seq, uint64_t *room)
 {
-	if (t->launched == t->announced || t->launched == t->ring.posted)
+	if (t->launched == t->ring.posted)
 		return false;
 	*seq = t->launched + 1;
-	*room = t->room[*seq % TCPX_LANE_SLOTS];
+	*room = *seq <= t->announced ? t->room[*seq % TCPX_LANE_SLOTS] : TCPX_LANE_UNKNOWN;
 	return true;
+}
+
+bool
+tcpx_lane_near(const struct tcpx_lane_tx *t, uint64_t seq)
+{
+	return seq <= t->announced + TCPX_LANE_SLOTS;
 }
 
 void
@@ -83,15 +90,18 @@ tcpx_lane_receive(struct tcpx_lane_rx *r, uint64_t len, uint64_t *seq)
 	int rc = len > TCPX_LANE_LEN_MAX ? -EINVAL : tcpx_lane_ring_post(&r->ring, seq);
 
 	if (rc == 0)
-		r->slot[*seq % TCPX_LANE_SLOTS] = (struct tcpx_lane_slot){ len, UNKNOWN, 0 };
+		r->slot[*seq % TCPX_LANE_SLOTS] = (struct tcpx_lane_slot){ len, TCPX_LANE_UNKNOWN, 0 };
 	return rc;
 }
 
 bool
 tcpx_lane_due(const struct tcpx_lane_rx *r)
 {
-	uint64_t untold = r->ring.posted - r->told, open = r->told - r->ring.done;
+	uint64_t untold = r->ring.posted - r->told;
+	uint64_t open = r->told > r->ring.done ? r->told - r->ring.done : 0;
 
+	if (r->ring.posted == r->ring.done)
+		return untold >= BEHIND;
 	return untold >= GATHER || (untold && open < ENOUGH);
 }
 
@@ -115,11 +125,27 @@ tcpx_lane_fits(const struct tcpx_lane_rx *r, uint64_t seq, uint32_t chunk, uint3
 
 	if (seq > r->told || !tcpx_lane_ring_has(&r->ring, seq))
 		return TCPX_EFRAME;
-	if (last ? s->total != UNKNOWN : len == 0 || len % TCPX_LANE_UNIT || end >= s->total)
+	if (last ? s->total != TCPX_LANE_UNKNOWN : len == 0 || len % TCPX_LANE_UNIT || end >= s->total)
 		return TCPX_EFRAME;
 	if (last && len == 0 && end)
 		return TCPX_EFRAME; /* only an empty message has an empty chunk */
 	return end > s->len ? TCPX_ELENGTH : 0;
+}
+
+int
+tcpx_lane_early(struct tcpx_lane_rx *r, uint64_t seq, bool known)
+{
+	const struct tcpx_lane_slot *s = &r->slot[seq % TCPX_LANE_SLOTS];
+
+	if (seq <= r->early || seq > r->told + (known ? 0 : TCPX_LANE_SLOTS))
+		return TCPX_EPROTO;
+	if (seq > r->ring.posted && seq != r->ring.posted + 1 && seq != r->early + 1)
+		return TCPX_EPROTO; /* those between cannot go by a channel, nor come later */
+	if (seq <= r->ring.posted && (!tcpx_lane_ring_has(&r->ring, seq) || s->got ||
+				      s->total != TCPX_LANE_UNKNOWN))
+		return TCPX_EPROTO;
+	r->early = seq;
+	return 0;
 }
 
 int

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A lane: an ordered one-way pipe of messages whose receives are announced beforehand. The rules
- * of both ends, without memory or sockets: numbers, limits, and what has arrived. A message is
- * named by a word that takes the place of a transfer's id:
+ * of both ends, without memory or sockets: numbers, limits, and what has arrived. A small message may
+ * go in one frame, before its receive is known, too. A message is named by a word that takes the
+ * place of a transfer's id:
  *
  *	bit 63: the session's acceptor opened the lane   bit 62: set
  *	20 bits: the lane's number, from 1               42 bits: the message's, from 1
@@ -22,6 +23,7 @@
 #define TCPX_LANE_UNIT  4096u
 #define TCPX_LANE_LAST  (1u << 31)
 #define TCPX_LANE_LEN_MAX ((uint64_t)TCPX_LANE_UNIT << 31)
+#define TCPX_LANE_UNKNOWN UINT64_MAX
 
 static inline bool
 tcpx_lane_is(uint64_t word)
@@ -64,21 +66,23 @@ bool tcpx_lane_ring_has(const struct tcpx_lane_ring *r, uint64_t seq);
 struct tcpx_lane_tx {
 	struct tcpx_lane_ring ring;
 	uint64_t announced; /* receives up to here are known                            */
-	uint64_t launched;  /* messages up to here have gone to the channels            */
+	uint64_t launched;  /* messages up to here have gone, perhaps beyond @announced  */
 	uint64_t room[TCPX_LANE_SLOTS]; /* lengths of the receives (launched, announced]  */
 };
 /* The peer's receives from @first on. TCPX_EPROTO: out of turn, or too many. */
 int tcpx_lane_announced(struct tcpx_lane_tx *t, uint64_t first, const uint64_t *len,
 			uint32_t count);
-/* May the next message go? *seq: its number, *room: the length of its receive. */
+/* Is there a next message? *seq: its number, *room: the length of its receive, or TCPX_LANE_UNKNOWN. */
 bool tcpx_lane_next(const struct tcpx_lane_tx *t, uint64_t *seq, uint64_t *room);
+/* Can the receiver keep it, if its receive is not known? */
+bool tcpx_lane_near(const struct tcpx_lane_tx *t, uint64_t seq);
 /* The next message has gone. */
 void tcpx_lane_launched(struct tcpx_lane_tx *t);
 
 /* One receive: whole applied chunks are counted, never bytes as they come. */
 struct tcpx_lane_slot {
 	uint64_t len;   /* posted                                                       */
-	uint64_t total; /* of the message; UINT64_MAX: its last chunk has not come       */
+	uint64_t total; /* of the message; TCPX_LANE_UNKNOWN: its last chunk has not come */
 	uint64_t got;
 };
 
@@ -86,6 +90,7 @@ struct tcpx_lane_slot {
 struct tcpx_lane_rx {
 	struct tcpx_lane_ring ring;
 	uint64_t told;  /* receives up to here are announced                            */
+	uint64_t early; /* the newest message that came in a frame                      */
 	struct tcpx_lane_slot slot[TCPX_LANE_SLOTS];
 };
 /* Posts a receive. -EINVAL: longer than a message can be. */
@@ -97,6 +102,9 @@ uint32_t tcpx_lane_tell(struct tcpx_lane_rx *r, uint64_t *first, uint64_t len[TC
 /* Does a chunk of @len bytes fit its receive? 0; TCPX_EFRAME; TCPX_ELENGTH: the message is longer
  * than the receive. */
 int tcpx_lane_fits(const struct tcpx_lane_rx *r, uint64_t seq, uint32_t chunk, uint32_t len);
+/* A message has come in one frame; @known: its sender knew of its receive. TCPX_EPROTO: not in turn,
+ * too far ahead, or a part of it has come by a channel. */
+int tcpx_lane_early(struct tcpx_lane_rx *r, uint64_t seq, bool known);
 /* It is in place. 1: the message is whole; 0; TCPX_EFRAME. */
 int tcpx_lane_applied(struct tcpx_lane_rx *r, uint64_t seq, uint32_t chunk, uint32_t len);
 

@@ -19,6 +19,7 @@
 #include "fake/plain_seal.h"
 #include "proto/ctrl.h"
 #include "proto/frame.h"
+#include "proto/eager.h"
 #include "proto/lane.h"
 #include "proto/runs.h"
 #include "seal/secret.h"
@@ -118,6 +119,8 @@ struct babbler {
 	uint32_t mine_count, hosts_count;
 	struct known_lane lane[BABBLE_KNOWN];
 	uint32_t lane_count, lanes_opened;
+	struct tcpx_eager_tx credit; /* for messages before their receives */
+	uint64_t granted;            /* ... of the host, of which it uses less */
 	uint64_t said;
 };
 

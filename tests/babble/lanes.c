@@ -219,7 +219,7 @@ say_message(struct babbler *b, struct known_lane *l)
 {
 	uint64_t id, len;
 
-	if (l->host_sends || (l->sent == l->announced && !babbler_lies(b)))
+	if (l->host_sends || (l->sent >= l->announced && !babbler_lies(b)))
 		return;
 	id = l->word | (babbler_tell(b, ++l->sent) & TCPX_LANE_SEQ);
 	len = l->len[l->sent % TCPX_LANE_SLOTS];
@@ -232,6 +232,42 @@ say_message(struct babbler *b, struct known_lane *l)
 	babbler_data_lane(b, id, TCPX_LANE_LAST, (uint32_t)len);
 }
 
+/* The next message in a frame, with its receive or before that, if there is credit. */
+static void
+say_early(struct babbler *b, struct known_lane *l)
+{
+	static const uint8_t payload[MOST];
+	struct tcpx_lane_data d = { .payload = payload, .known = l->sent < l->announced };
+	uint8_t room[MOST + 64];
+	struct tcpx_buf out;
+
+	d.len = (uint16_t)babble_between(b->world, 0, babble_one_in(b->world, 2) ? 100 : MOST);
+	if (d.known && d.len > l->len[(l->sent + 1) % TCPX_LANE_SLOTS] && !babbler_lies(b))
+		d.len = (uint16_t)l->len[(l->sent + 1) % TCPX_LANE_SLOTS];
+	if (!d.known && l->sent >= l->announced + TCPX_LANE_SLOTS && !babbler_lies(b))
+		return;
+	if (!d.known && !tcpx_eager_use(&b->credit, tcpx_eager_cost(d.len)) && !babbler_lies(b))
+		return;
+	d.known ^= babbler_lies(b);
+	d.message = babbler_tell(b, l->word | ++l->sent);
+	l->sent -= babbler_lies(b); /* it comes again */
+	tcpx_buf_init(&out, room, sizeof(room));
+	tcpx_lane_data_write(&out, &d);
+	babbler_put(b, TCPX_FR_LANE_DATA, &out, false);
+}
+
+static void
+say_grant(struct babbler *b)
+{
+	uint8_t room[8];
+	struct tcpx_buf out;
+
+	b->granted += babble_between(b->world, 0, 20000);
+	tcpx_buf_init(&out, room, sizeof(room));
+	tcpx_buf_put_u64(&out, babbler_tell(b, b->granted));
+	babbler_put(b, TCPX_FR_LANE_GRANT, &out, false);
+}
+
 void
 babbler_say_lane(struct babbler *b)
 {
@@ -241,7 +277,7 @@ babbler_say_lane(struct babbler *b)
 
 	if (!l && babbler_lies(b))
 		l = &none;
-	switch (babble_between(w, 0, 19)) {
+	switch (babble_between(w, 0, 29)) {
 	case 0 ... 3:
 		say_open(b);
 		break;
@@ -256,6 +292,14 @@ babbler_say_lane(struct babbler *b)
 	case 6 ... 10:
 		if (l && (l->host_sends != babbler_lies(b)) && l->announced < 60)
 			say_posts(b, l, (uint16_t)babble_between(w, 0, 4));
+		break;
+	case 11 ... 13:
+		if (l && (l->host_sends != babbler_lies(b)))
+			say_grant(b);
+		break;
+	case 14 ... 20:
+		if (l && (!l->host_sends != babbler_lies(b)))
+			say_early(b, l);
 		break;
 	default:
 		if (l)
@@ -278,8 +322,17 @@ babbler_hear_lane(struct babbler *b, uint8_t type, struct tcpx_buf *in)
 	struct tcpx_lane_opening o;
 	struct tcpx_lane_posts p;
 	struct tcpx_lane_failure f;
+	struct tcpx_lane_data d;
 
 	switch (type) {
+	case TCPX_FR_LANE_DATA:
+		if (tcpx_lane_data_read(in, &d) != 0)
+			babble_fail(b->world, "the host's LANE_DATA is none");
+		break;
+	case TCPX_FR_LANE_GRANT:
+		if (tcpx_eager_granted(&b->credit, tcpx_buf_get_u64(in)) != 0)
+			babble_fail(b->world, "the host takes back credit");
+		break;
 	case TCPX_FR_LANE_OPEN:
 		if (tcpx_lane_opening_read(in, &o) != 0) {
 			babble_fail(b->world, "the host's LANE_OPEN is none");

@@ -40,6 +40,8 @@ forget_session(struct babbler *b)
 	b->opened = b->listing = 0;
 	b->mine_count = b->hosts_count = b->epoch = b->count = 0;
 	b->lane_count = b->lanes_opened = 0;
+	b->credit = (struct tcpx_eager_tx){ 0 };
+	b->granted = 0;
 }
 
 void

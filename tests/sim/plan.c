@@ -118,14 +118,17 @@ plan_turns(struct sim_world *w)
 void
 sim_plan_settings(struct sim_world *w)
 {
-	uint64_t channels = sim_between(w, 1, 6);
+	uint64_t channels = sim_between(w, 1, 6), inline_bytes;
 
 	plan_faults(w);
 	sim_setting(w, "TCPX_CHANNELS", channels);
 	sim_setting(w, "TCPX_CHUNK", sim_one_in(w, 2) ? 64 << 10 : 512 << 10);
 	sim_setting(w, "TCPX_WINDOW", sim_between(w, 1, 16));
 	sim_setting(w, "TCPX_THREADS", sim_between(w, 1, 2));
-	sim_setting(w, "TCPX_INLINE", sim_one_in(w, 3) ? 0 : sim_between(w, 0, 8192));
+	inline_bytes = sim_one_in(w, 3) ? 0 : sim_between(w, 0, 8192);
+	sim_setting(w, "TCPX_INLINE", inline_bytes);
+	w->early_bytes = inline_bytes ? TCPX_LANE_DATA_MAX : 0;
+	sim_setting(w, "TCPX_EAGER", w->seed % 4 ? 32 << 20 : w->seed % 8 ? 0 : 64 << 10);
 	sim_setting(w, "TCPX_CREDIT_XFERS", sim_one_in(w, 2) ? 64 : sim_between(w, 1, 4));
 	sim_setting(w, "TCPX_STAGING", w->nap[SIM_NAPS - 1].from_ns == SIM_NEVER || w->seed % 2 == 0 ?
 		    2 << 20 : 32 << 20);

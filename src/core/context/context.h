@@ -177,6 +177,7 @@ struct tcpx_engine {
 	struct changes changes;
 	struct counters count;
 	struct tcpx_quota kept;   /* for all peers: see tcpx_peer.kept */
+	struct tcpx_quota eager;  /* part of it: see lane_table.pool */
 	struct heal_count healing;
 	struct corrupt_count corrupt;
 	struct memory *memory;

@@ -51,6 +51,7 @@ limit_memory(struct tcpx_engine *e)
 		all = ram && ram / RAM_PART < PEERS_MEMORY ? ram / RAM_PART : PEERS_MEMORY;
 	}
 	e->kept.limit = all;
+	e->eager.limit = tcpx_cfg_num(e->cfg, TCPX_SET_EAGER);
 }
 
 int

@@ -24,7 +24,7 @@ struct touch {
 	int fd;
 };
 
-#define TOUCH_SMALL 8192u        /* for payload that travels in a frame     */
+#define TOUCH_SMALL (16u << 10)  /* for payload that travels in a frame     */
 #define TOUCH_ROOM  (64u << 10)  /* for payload that is summed, a loop each */
 
 /* Whole pages. 0 or a code (logged). */

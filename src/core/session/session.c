@@ -59,6 +59,8 @@ tcpx_session_new(struct tcpx_engine *e, bool opener, struct session **out)
 	tcpx_node_init(&s->hs->half_open);
 	tcpx_node_init(&s->xfers.noting);
 	tcpx_node_init(&s->lanes.all);
+	s->lanes.pool.limit = e->eager.limit;
+	s->lanes.pool.whole = &e->eager;
 	tcpx_node_init(&s->notes.waiting);
 	tcpx_node_init(&s->notes.held);
 	for (i = 0; i < SESS_BUCKETS; i++)

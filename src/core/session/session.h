@@ -11,10 +11,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/quota.h"
 #include "core/context/context.h"
 #include "core/loop/loop.h"
 #include "core/session/line.h"
 #include "proto/ctrl.h"
+#include "proto/eager.h"
 #include "proto/health.h"
 #include "proto/sched.h"
 
@@ -127,6 +129,9 @@ struct lane_table {
 	uint32_t opened_here, opened_there; /* numbers of the newest                    */
 	uint32_t live;              /* messages that have not ended                    */
 	struct lane_count count;
+	struct tcpx_eager_tx credit; /* for messages without a known receive, there    */
+	struct tcpx_eager_rx kept;  /* ... and here                                    */
+	struct tcpx_quota pool;     /* the window of these: a part of engine.eager     */
 };
 
 /* What the peer grants us, and what of it open transfers use. */

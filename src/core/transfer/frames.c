@@ -486,10 +486,7 @@ tcpx_frames_handle(struct session *s, const struct tcpx_frame_head *h, const uin
 		return on_chan_handle(s, &b);
 	case TCPX_FR_MESSAGE:
 		return on_message(s, &b);
-	case TCPX_FR_LANE_OPEN:
-	case TCPX_FR_LANE_POST:
-	case TCPX_FR_LANE_FAIL:
-	case TCPX_FR_LANE_CLOSE:
+	case TCPX_FR_LANE_OPEN ... TCPX_FR_LANE_GRANT:
 		return tcpx_lane_frame(s, h->type, &b);
 	case TCPX_FR_BYE:
 		return on_bye(s, &b);

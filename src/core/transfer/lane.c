@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A lane's messages: posted, launched when their receives are known, ended together when the lane
- * fails.
+ * A lane's messages: posted, launched when their receives are known or before, ended together when the
+ * lane fails. What has come whole before a lane ends is still taken by receives that are posted later.
  *
  * An acknowledgement alone is no success, since what goes to a sink is acknowledged, too. So a
  * receiver that fails with receives announced says so, and the channels hold chunks that come for
@@ -16,10 +16,12 @@
 #include "core/channel/channel.h"
 #include "core/context/context.h"
 #include "core/loop/loop.h"
+#include "core/memory/copy.h"
 #include "core/memory/list.h"
 #include "core/memory/payload.h"
 #include "core/session/control.h"
 #include "core/session/session.h"
+#include "core/transfer/eager.h"
 #include "core/transfer/end.h"
 #include "core/transfer/launch.h"
 #include "core/transfer/lane_tell.h"
@@ -46,15 +48,31 @@ end_from(struct tcpx_lane *l, uint64_t first, int code, const char *text)
 	if (status == 0 || status == -EAGAIN) {
 		snprintf(l->cause, sizeof(l->cause), "%s", text);
 		tcpx_lane_falls(l, code);
+		tcpx_eager_drop(l);
 	}
 	for (uint64_t seq = first; seq <= last; seq++)
 		if (*tcpx_lane_slot(l, seq))
 			tcpx_xfer_end(*tcpx_lane_slot(l, seq), code, text);
 }
 
+/* All receives have ended, and the next ones have come already: the lane leaves its session, with them. */
+static bool
+lasts(struct tcpx_lane *l, int code, const char *text)
+{
+	if (tcpx_chain_empty(&l->kept) || atomic_load(&l->status) ||
+	    l->rx.ring.done != l->rx.ring.posted)
+		return false;
+	l->after = code;
+	snprintf(l->cause, sizeof(l->cause), "%s", text);
+	tcpx_lane_leave(l);
+	return true;
+}
+
 void
 tcpx_lane_end(struct tcpx_lane *l, int code, const char *text)
 {
+	if (lasts(l, code, text))
+		return;
 	atomic_fetch_add(&l->refs, 1); /* the messages may have the last ones */
 	end_from(l, tcpx_lane_ring(l)->done + 1, code, text);
 	tcpx_lane_leave(l);
@@ -72,7 +90,7 @@ tcpx_lane_fail(struct tcpx_lane *l, int code, const char *text)
 	atomic_fetch_add(&l->refs, 1); /* as above */
 	/* chunks of announced receives may be under way */
 	l->held = !l->sends && l->rx.told > l->rx.ring.done;
-	told = l->session->state == SESS_OPEN && l->word;
+	told = l->session->state == SESS_OPEN && l->word && !l->after;
 	end_from(l, tcpx_lane_ring(l)->done + 1, code, text);
 	if (told)
 		tcpx_lane_tell_failure(l->session, l->word, l->sends, code, text);
@@ -94,6 +112,7 @@ tcpx_lane_refused(struct tcpx_lane *l)
 void
 tcpx_lanes_end(struct session *s)
 {
+	tcpx_eager_end(s);
 	tcpx_chain_each(n, after, &s->lanes.all)
 		tcpx_lane_end(tcpx_container(n, struct tcpx_lane, in_session), s->cause,
 			      s->cause_text);
@@ -113,6 +132,16 @@ tcpx_lanes_region_gone(struct session *s, uint64_t region_id, const char *text)
 		if (s->state == SESS_FAILED)
 			return; /* that has ended all of them */
 	}
+}
+
+/* All of it is in place, or on its way. */
+static void
+whole(struct tcpx_xfer *x, uint64_t len, _Atomic uint64_t *bytes)
+{
+	x->total = len;
+	atomic_store(&x->bytes_done, len);
+	count_add(bytes, len);
+	tcpx_xfer_end(x, 0, NULL);
 }
 
 /* ---- sending ---- */
@@ -140,14 +169,38 @@ launch(struct tcpx_lane *l, struct tcpx_xfer *x, uint64_t room)
 	return true;
 }
 
+/* Its frame has been put, or its memory cannot be read. False as above. */
+static bool
+gone(struct tcpx_lane *l, struct tcpx_xfer *x, int rc)
+{
+	char text[TCPX_TEXT_MAX], where[80];
+
+	if (rc == 1) {
+		x->payload.chunk = TCPX_LANE_UNIT;
+		whole(x, x->payload.list->total, &l->engine->count.bytes_tx);
+	} else {
+		tcpx_list_fault(x->payload.list, where, sizeof(where));
+		snprintf(text, sizeof(text), "memory of the sender cannot be read: %s", where);
+		tcpx_lane_fail(l, rc, text);
+	}
+	return atomic_load(&l->status) == 0;
+}
+
 void
 tcpx_lane_launch(struct tcpx_lane *l)
 {
+	struct tcpx_xfer *x;
 	uint64_t seq, room;
+	int rc;
 
 	while (tcpx_lane_next(&l->tx, &seq, &room)) {
+		x = *tcpx_lane_slot(l, seq);
+		rc = x->payload.list->total > room ? 0 :
+		     tcpx_eager_send(l, x, room != TCPX_LANE_UNKNOWN);
+		if (rc == 0 && room == TCPX_LANE_UNKNOWN)
+			return;
 		tcpx_lane_launched(&l->tx);
-		if (!launch(l, *tcpx_lane_slot(l, seq), room))
+		if (!(rc ? gone(l, x, rc) : launch(l, x, room)))
 			return;
 	}
 }
@@ -165,9 +218,82 @@ tcpx_lane_announce(struct tcpx_lane *l)
 	tcpx_lane_tell_posts(l->session, &p);
 }
 
+/* A message that has come in a frame goes where its receive says. */
+static void
+deliver(struct tcpx_lane *l, struct tcpx_xfer *x, const uint8_t *bytes, uint64_t len)
+{
+	const struct tcpx_list *list = x->payload.list;
+	char text[TCPX_TEXT_MAX], where[80];
+	int rc;
+
+	if (len > list->total) {
+		snprintf(text, sizeof(text), "send of %llu bytes met a receive of %llu",
+			 (unsigned long long)len, (unsigned long long)list->total);
+		tcpx_lane_fail(l, TCPX_ELENGTH, text);
+		return;
+	}
+	/* a peer may also be sending it by a channel: nothing of that may come later */
+	tcpx_payload_quiesce(l->engine, &x->payload);
+	rc = tcpx_list_copy_in(list, bytes, len);
+	if (rc) {
+		tcpx_list_fault(list, where, sizeof(where));
+		snprintf(text, sizeof(text), "memory of the receiver cannot be written: %s", where);
+		tcpx_lane_fail(l, rc, text);
+		return;
+	}
+	whole(x, len, &l->engine->count.bytes_rx);
+	if (!l->after)
+		tcpx_lane_announce(l);
+}
+
+int
+tcpx_lane_arrived(struct tcpx_lane *l, const struct tcpx_lane_data *d)
+{
+	uint64_t seq = tcpx_lane_seq(d->message);
+	struct session *s = l->session;
+	struct tcpx_xfer *x;
+	int rc = tcpx_lane_early(&l->rx, seq, d->known);
+
+	if (rc)
+		return rc;
+	x = seq <= l->rx.ring.posted ? *tcpx_lane_slot(l, seq) : NULL;
+	if (x)
+		deliver(l, x, d->payload, d->len);
+	else
+		rc = tcpx_eager_keep(l, d);
+	if (rc)
+		tcpx_lane_fail(l, rc, "no memory for a message that came before its receive");
+	if (!d->known && (x || rc))
+		tcpx_eager_release(s, d->len);
+	return 0;
+}
+
+/* The receive takes what has come for it. The last one that an ended lane has left ends it. */
+static void
+take(struct tcpx_lane *l, struct tcpx_xfer *x, struct early *m)
+{
+	deliver(l, x, m->bytes, m->len);
+	if (l->after && tcpx_chain_empty(&l->kept) && atomic_load(&l->status) == 0)
+		tcpx_lane_falls(l, l->after);
+	tcpx_eager_put(l, m);
+}
+
+/* What a receive has to say goes with what is sent next, if the loop takes it along otherwise. */
+static void
+flush_soon(struct session *s)
+{
+	if (s->state == SESS_FAILED)
+		return;
+	if (atomic_load(&s->loop->asleep))
+		tcpx_control_flush(s);
+	else
+		tcpx_control_flush_by_loop(s);
+}
+
 int
 tcpx_lane_enqueue(struct tcpx_lane *l, struct tcpx_xfer *x)
 {
+	struct early *m;
 	struct session *s = l->session;
 	uint64_t len = x->payload.list->total, seq;
 	int rc = tcpx_list_check(x->payload.list);
@@ -182,16 +308,23 @@ tcpx_lane_enqueue(struct tcpx_lane *l, struct tcpx_xfer *x)
 	tcpx_xfer_get(x);
 	*tcpx_lane_slot(l, seq) = x;
 	s->lanes.live++;
-	tcpx_session_used(s);
 	if (l->sends) {
+		tcpx_session_used(s);
 		tcpx_lane_launch(l);
+		tcpx_control_flush(s);
 		return 0;
 	}
 	x->payload.chunk = TCPX_LANE_UNIT;
-	tcpx_chain_add(&s->xfers.bucket[x->id % SESS_BUCKETS], &x->table);
-	atomic_store(&x->payload.live, x->id);
-	tcpx_lane_announce(l);
-	tcpx_control_flush(s);
+	m = tcpx_eager_take(l);
+	if (m) {
+		take(l, x, m);
+	} else {
+		tcpx_session_used(s);
+		tcpx_chain_add(&s->xfers.bucket[x->id % SESS_BUCKETS], &x->table);
+		atomic_store(&x->payload.live, x->id);
+		tcpx_lane_announce(l);
+	}
+	flush_soon(s);
 	return 0;
 }
 

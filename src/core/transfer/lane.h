@@ -30,6 +30,8 @@ void tcpx_lane_announce(struct tcpx_lane *l);
 void tcpx_lane_end(struct tcpx_lane *l, int code, const char *text);
 /* Its receiver has closed it, with no receive open: what has gone is acknowledged yet. */
 void tcpx_lane_refused(struct tcpx_lane *l);
+/* A message has come in a frame. TCPX_EPROTO. */
+int tcpx_lane_arrived(struct tcpx_lane *l, const struct tcpx_lane_data *d);
 /* Channels that hold chunks of a lane look again where they go. */
 void tcpx_lanes_wake_held(struct session *s);
 

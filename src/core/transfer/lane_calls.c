@@ -12,6 +12,7 @@
 #include "core/session/peer.h"
 #include "core/session/peer_session.h"
 #include "core/session/session.h"
+#include "core/transfer/eager.h"
 #include "core/transfer/lane.h"
 #include "core/transfer/lane_tell.h"
 #include "core/transfer/transfer.h"
@@ -39,6 +40,7 @@ make(struct tcpx_engine *e, bool sends, struct tcpx_lane **out)
 	l->status = -EAGAIN;
 	tcpx_node_init(&l->handle);
 	tcpx_node_init(&l->in_session);
+	tcpx_node_init(&l->kept);
 	*out = l;
 	return 0;
 }
@@ -229,8 +231,10 @@ close_open(struct tcpx_lane *l)
 	struct session *s = l->session;
 
 	pthread_mutex_lock(&s->lock);
+	tcpx_eager_drop(l);
 	if (atomic_load(&l->status) == 0 && r->done == r->posted) {
-		tcpx_control_put_u64(s, TCPX_FR_LANE_CLOSE, l->word);
+		if (!l->after)
+			tcpx_control_put_u64(s, TCPX_FR_LANE_CLOSE, l->word);
 		tcpx_lane_end(l, TCPX_ECLOSED, "closed");
 	} else {
 		tcpx_lane_fail(l, TCPX_ECANCELED, l->sends ? "closed by its sender" :

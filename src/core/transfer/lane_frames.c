@@ -10,6 +10,7 @@
 #include "core/session/control.h"
 #include "core/session/peer.h"
 #include "core/session/session.h"
+#include "core/transfer/eager.h"
 #include "core/transfer/lane_tell.h"
 
 void
@@ -63,6 +64,7 @@ on_open(struct session *s, struct tcpx_buf *b)
 	answer.lane = o.lane;
 	if (bind_listener(s, &o)) {
 		tcpx_lane_tell_posts(s, &answer);
+		tcpx_eager_begin(s);
 		return 0;
 	}
 	count_add(&s->engine->count.refused, 1);
@@ -140,6 +142,45 @@ on_close(struct session *s, uint64_t word)
 	return 0;
 }
 
+/* One for a lane that has ended here goes nowhere. */
+static int
+on_data(struct session *s, struct tcpx_buf *b)
+{
+	struct tcpx_lane_data d;
+	struct tcpx_lane *l;
+	int rc = tcpx_lane_data_read(b, &d);
+
+	if (rc == 0 && !is_known(s, d.message, false))
+		rc = TCPX_EPROTO;
+	if (rc == 0 && !d.known)
+		rc = tcpx_eager_arrived(&s->lanes.kept, tcpx_eager_cost(d.len));
+	if (rc)
+		return rc;
+	l = tcpx_lane_find(s, d.message);
+	if (l && atomic_load(&l->status) == 0)
+		return tcpx_lane_arrived(l, &d);
+	if (!d.known)
+		tcpx_eager_release(s, d.len);
+	return 0;
+}
+
+/* Messages that waited for it may go. */
+static int
+on_grant(struct session *s, uint64_t total)
+{
+	int rc = s->lanes.opened_here ? tcpx_eager_granted(&s->lanes.credit, total) : TCPX_EPROTO;
+
+	tcpx_chain_each(n, after, &s->lanes.all) {
+		struct tcpx_lane *l = tcpx_container(n, struct tcpx_lane, in_session);
+
+		if (rc == 0 && l->sends && atomic_load(&l->status) == 0)
+			tcpx_lane_launch(l);
+		if (s->state == SESS_FAILED)
+			break; /* that has ended all of them */
+	}
+	return rc;
+}
+
 int
 tcpx_lane_frame(struct session *s, uint8_t type, struct tcpx_buf *b)
 {
@@ -150,6 +191,10 @@ tcpx_lane_frame(struct session *s, uint8_t type, struct tcpx_buf *b)
 		return on_posts(s, b);
 	case TCPX_FR_LANE_FAIL:
 		return on_fail(s, b);
+	case TCPX_FR_LANE_DATA:
+		return on_data(s, b);
+	case TCPX_FR_LANE_GRANT:
+		return tcpx_buf_left(b) == 8 ? on_grant(s, tcpx_buf_get_u64(b)) : TCPX_EPROTO;
 	default:
 		return tcpx_buf_left(b) == 8 ? on_close(s, tcpx_buf_get_u64(b)) : TCPX_EPROTO;
 	}

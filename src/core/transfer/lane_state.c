@@ -11,6 +11,8 @@ tcpx_lane_put(struct tcpx_lane *l)
 {
 	if (!l || atomic_fetch_sub(&l->refs, 1) != 1)
 		return;
+	tcpx_chain_each(n, after, &l->kept)
+		free(tcpx_container(n, struct early, node));
 	if (l->session)
 		tcpx_session_put(l->session);
 	free(l);

@@ -37,7 +37,16 @@ struct tcpx_lane {
 	struct turn turn;         /* of a sender                                         */
 	uint64_t ready;           /* bit seq % 64: that message has chunks to be taken   */
 	struct tcpx_xfer *slot[TCPX_LANE_SLOTS]; /* owned references, by seq             */
+	struct tcpx_node kept;    /* receiver: struct early, from the next to be posted on */
+	int after;                /* it has ended but for these: its code then           */
 	char cause[192];
+};
+
+/* A message that has come before its receive. */
+struct early {
+	struct tcpx_node node;
+	uint32_t len;
+	uint8_t bytes[];
 };
 
 /* A reference. Any lock may be held. */

@@ -52,3 +52,14 @@ tcpx_lane_tell_failure(struct session *s, uint64_t word, bool sending, int code,
 	tcpx_lane_failure_write(&b, &f);
 	put(s, TCPX_FR_LANE_FAIL, &b);
 }
+
+void
+tcpx_lane_tell_grant(struct session *s, uint64_t total)
+{
+	uint8_t room[8];
+	struct tcpx_buf b;
+
+	tcpx_buf_init(&b, room, sizeof(room));
+	tcpx_buf_put_u64(&b, total);
+	put(s, TCPX_FR_LANE_GRANT, &b);
+}

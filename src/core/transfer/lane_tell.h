@@ -8,6 +8,8 @@
 
 void tcpx_lane_tell_open(struct tcpx_lane *l);
 void tcpx_lane_tell_posts(struct session *s, const struct tcpx_lane_posts *p);
+/* Byte credit: all costs may add up to @total. */
+void tcpx_lane_tell_grant(struct session *s, uint64_t total);
 /* @sending: by the end that sends. */
 void tcpx_lane_tell_failure(struct session *s, uint64_t word, bool sending, int code,
 			    const char *text);

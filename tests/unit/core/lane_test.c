@@ -16,7 +16,7 @@
 #define ROOM  (8 * MIB)
 #define DEPTH TCPX_LANE_OPEN
 
-/* A lane from anna to bert. */
+/* Lanes from anna to bert. Up to 16,353 bytes a send may end before it is there. */
 struct pipe {
 	struct rig rig;
 	tcpx_lane *tx, *rx;
@@ -235,12 +235,37 @@ static void
 test_too_long_ends_both(void **state)
 {
 	struct pipe *p = *state;
-	tcpx_xfer *r = post_recv(p, 0, 4096), *s = post_send(p, 0, 4097), *next;
+	tcpx_xfer *r = post_recv(p, 0, 19000), *s = post_send(p, 0, 19001), *next;
 
 	end_with(s, TCPX_ELENGTH);
 	end_with(r, TCPX_ELENGTH);
 	assert_code(tcpx_lane_post(p->tx, p->rig.near.id, 0, 1, &next), TCPX_ELENGTH);
 	assert_code(tcpx_lane_ready(p->rx), TCPX_ELENGTH);
+}
+
+/* A send that has ended has no place to say so: the lane has. */
+static void
+test_too_long_and_early_ends_both(void **state)
+{
+	struct pipe *p = *state;
+	tcpx_xfer *r;
+
+	for (int first = 0; first < 2; first++) {
+		memset(p->rig.far.at, 0xee, 8192);
+		r = first ? post_recv(p, 0, 100) : NULL;
+		if (first)
+			(void)tcpx_wait(r, 20); /* its sender knows of it */
+		end_with(post_send(p, 0, 101), first ? TCPX_ELENGTH : 0);
+		end_with(r ? r : post_recv(p, 0, 100), TCPX_ELENGTH);
+		while (tcpx_lane_ready(p->tx) == 0)
+			sched_yield();
+		assert_code(tcpx_lane_ready(p->tx), TCPX_ELENGTH);
+		for (int i = 0; i < 8192; i++)
+			assert_int_equal(p->rig.far.at[i], 0xee);
+		close_tx(p);
+		close_rx(p);
+		pipe_open(p);
+	}
 }
 
 /* Not one send whose receive failed may count as done, and no byte comes after the return. */
@@ -297,7 +322,7 @@ test_receiver_closes_when_done(void **state)
 			s[i] = post_send(p, (size_t)i * MIB, 64 << 10);
 			r[i] = post_recv(p, (size_t)i * MIB, 64 << 10);
 		}
-		more = post_send(p, 0, 1);
+		more = post_send(p, 0, MIB);
 		for (i = 0; i < 4; i++)
 			end_with(r[i], 0);
 		close_rx(p);
@@ -467,7 +492,7 @@ test_a_loop_that_is_lent_takes_no_large_messages(void **state)
 	rig_begin(&p.rig, two, two);
 	rig_memory(&p.rig, ROOM, ROOM);
 	pipe_open(&p);
-	assert_int_equal(sent_meanwhile(&p, 1024, 50), 50 * 1024);
+	assert_int_equal(sent_meanwhile(&p, 16 << 10, 50), 50 * (16 << 10));
 	assert_true(sent_meanwhile(&p, 4 * MIB, 8) > 0); /* its I/O thread runs it */
 	/* as if a thread had run it by testing, and its I/O thread slept */
 	atomic_store(&p.rig.a->loop[0].lease.look_ns, 1);
@@ -490,6 +515,7 @@ main(void)
 		WITH(test_order_and_every_byte),
 		WITH(test_no_more_than_the_limit),
 		WITH(test_too_long_ends_both),
+		WITH(test_too_long_and_early_ends_both),
 		WITH(test_receiver_closes_in_mid_flight),
 		WITH(test_receiver_closes_when_done),
 		WITH(test_sender_closes_in_mid_flight),

@@ -240,6 +240,15 @@ refuse_fill(union any *a, struct tcpx_rng *rng)
 	fill_text(rng, a->refuse.text, sizeof(a->refuse.text));
 }
 
+static void
+lane_data_fill(union any *a, struct tcpx_rng *rng)
+{
+	a->lane_data.message = some_lane(rng) | tcpx_rng_between(rng, 1, TCPX_LANE_SEQ);
+	a->lane_data.known = tcpx_rng_below(rng, 2);
+	a->lane_data.payload = filler;
+	a->lane_data.len = (uint16_t)tcpx_rng_below(rng, 10000);
+}
+
 /* The type's own pair of functions behind one shape. */
 #define CODEC(noun)                                                                        \
 	static void noun##_put(struct tcpx_buf *b, const union any *a)                     \
@@ -264,6 +273,7 @@ CODEC(chan_handle)
 CODEC(lane_opening)
 CODEC(lane_posts)
 CODEC(lane_failure)
+CODEC(lane_data)
 
 static void
 open_put(struct tcpx_buf *b, const union any *a)
@@ -323,5 +333,6 @@ const struct codec codecs[CODECS] = {
 	[LANE_OPEN] = { "LANE_OPEN", lane_opening_fill, lane_opening_put, lane_opening_get, false },
 	[LANE_POST] = { "LANE_POST", lane_posts_fill, lane_posts_put, lane_posts_get, false },
 	[LANE_FAIL] = { "LANE_FAIL", lane_failure_fill, lane_failure_put, lane_failure_get, false },
+	[LANE_DATA] = { "LANE_DATA", lane_data_fill, lane_data_put, lane_data_get, false },
 	[REFUSE] = { "REFUSE", refuse_fill, refuse_put, refuse_get, false },
 };

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Byte credit of eager messages. */
+#include "proto/eager.h"
+
+#include "base/err.h"
+
+bool
+tcpx_eager_use(struct tcpx_eager_tx *t, uint64_t cost)
+{
+	if (cost > t->granted - t->used)
+		return false;
+	t->used += cost;
+	return true;
+}
+
+int
+tcpx_eager_granted(struct tcpx_eager_tx *t, uint64_t granted)
+{
+	if (granted < t->granted)
+		return TCPX_EPROTO;
+	t->granted = granted;
+	return 0;
+}
+
+int
+tcpx_eager_arrived(struct tcpx_eager_rx *r, uint64_t cost)
+{
+	if (cost > r->granted - r->used)
+		return TCPX_EPROTO;
+	r->used += cost;
+	return 0;
+}
+
+bool
+tcpx_eager_taken(struct tcpx_eager_rx *r, uint64_t cost)
+{
+	r->taken += cost;
+	return r->taken + r->window - r->granted >= r->window / 4;
+}
+
+bool
+tcpx_eager_short(const struct tcpx_eager_rx *r)
+{
+	return r->granted - r->used < r->window / 4;
+}
+
+uint64_t
+tcpx_eager_grant(struct tcpx_eager_rx *r)
+{
+	return r->granted = r->taken + r->window;
+}

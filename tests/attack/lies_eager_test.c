@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Lies about messages of lanes that come in a frame, and about credit for them. A lie ends the session
+ * with its code, or has no effect; nobody's memory is written but that of a receive.
+ */
+#include "lane_lies.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "core/engine/engine.h"
+#include "core/session/peer.h"
+#include "proto/eager.h"
+
+#define MOST 16000 /* bytes of a message in a frame, about */
+
+static void
+say_data(struct liar *l, uint64_t message, bool known, uint16_t len)
+{
+	static uint8_t payload[TCPX_FRAME_MAX];
+	struct tcpx_lane_data d = { message, known, payload, len };
+	uint8_t room[TCPX_FRAME_MAX - TCPX_FRAME_HEAD];
+	struct tcpx_buf b;
+
+	memset(payload, 0x5a, len);
+	tcpx_buf_init(&b, room, sizeof(room));
+	tcpx_lane_data_write(&b, &d);
+	liar_put(l, TCPX_FR_LANE_DATA, &b);
+}
+
+/* The host has announced receive 1, and a message of 100 bytes may have come before the lie. */
+static void
+in_lane_data(void **state)
+{
+	static const struct {
+		const char *what;
+		uint64_t before, message;
+		bool known;
+		uint16_t len;
+		int want;
+	} lies[] = {
+		{ "an honest one", 0, 1, true, 100, LIVES },
+		{ "an honest one on credit", 0, 1, false, 100, LIVES },
+		{ "one before its receive", 1, 2, false, 100, LIVES },
+		{ "... said to be announced", 1, 2, true, 100, TCPX_EPROTO },
+		{ "the same again", 1, 1, false, 100, TCPX_EPROTO },
+		{ "one that was kept again", 2, 2, false, 100, TCPX_EPROTO },
+		{ "one left out", 0, 3, false, 100, TCPX_EPROTO },
+		{ "one too far", 0, 66, false, 100, TCPX_EPROTO },
+		{ "the greatest number", 0, TCPX_LANE_SEQ, false, 100, TCPX_EPROTO },
+		{ "message 0", 0, 0, true, 100, TCPX_EPROTO },
+		{ "a lane never opened", 0, 1ull << 42 | 1, true, 100, TCPX_EPROTO },
+		{ "a lane of the host's", 0, OURS | 1, true, 100, TCPX_EPROTO },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ITEMS(lies); i++) {
+		struct heard w;
+
+		heard_open(&w);
+		if (lies[i].before)
+			say_data(&w.l, word(1) | 1, true, 100);
+		if (lies[i].before > 1)
+			say_data(&w.l, word(1) | 2, false, 100);
+		say_data(&w.l, word(1) + lies[i].message, lies[i].known, lies[i].len);
+		judge(&w.l, lies[i].what, lies[i].want);
+		heard_close(&w);
+	}
+	assert_witness_is_well();
+}
+
+static void
+in_its_length(void **state)
+{
+	uint8_t room[64] = { 0 };
+	struct tcpx_lane_data d = { word(1) | 1, true, room, 20 };
+	struct tcpx_buf b;
+	struct heard w;
+
+	(void)state;
+	for (int add = -1; add <= 1; add += 2) {
+		heard_open(&w);
+		tcpx_buf_init(&b, room, sizeof(room));
+		tcpx_lane_data_write(&b, &d);
+		liar_put_as(&w.l, TCPX_FR_LANE_DATA, ++w.l.number, room, b.pos + (size_t)add);
+		assert_verdict("a length that is not its own", liar_verdict(&w.l, 0), TCPX_EPROTO);
+		heard_close(&w);
+	}
+	/* longer than the receive: the lane ends, and the session goes on */
+	heard_open(&w);
+	say_data(&w.l, word(1) | 1, true, LANE_ROOM + 1);
+	assert_verdict("a message longer than its receive", finish(w.recv), TCPX_ELENGTH);
+	w.recv = NULL;
+	say_data(&w.l, word(1) | 2, false, 100);
+	assert_goes_on(&w.l, "a message after the end of its lane");
+	heard_close(&w);
+	assert_witness_is_well();
+}
+
+/* Before the first lane there is no credit, and with one there is so much. */
+static void
+beyond_its_credit(void **state)
+{
+	uint64_t used = 0, number = 1;
+	tcpx_peer *from;
+	struct liar l;
+	struct heard w;
+
+	(void)state;
+	liar_open(&l, lies_world()->host);
+	say_data(&l, word(1) | 1, false, 0);
+	assert_verdict("a message of no lane", liar_verdict(&l, 0), TCPX_EPROTO);
+	liar_close(&l);
+
+	heard_open(&w);
+	assert_ok(tcpx_peer_find(lies_world()->host, "liar", &from));
+	say_data(&w.l, word(1) | 1, true, 100);
+	while (used + tcpx_eager_cost(MOST) <= TCPX_EAGER_FIRST) {
+		say_data(&w.l, word(1) | ++number, false, MOST);
+		used += tcpx_eager_cost(MOST);
+	}
+	assert_goes_on(&w.l, "all that is granted");
+	assert_in_range(tcpx_quota_used(&from->kept), TCPX_EAGER_FIRST, 2 * TCPX_EAGER_FIRST);
+	say_data(&w.l, word(1) | ++number, false, MOST);
+	assert_verdict("more than is granted", liar_verdict(&w.l, 0), TCPX_EPROTO);
+	heard_close(&w);
+	assert_in_range(tcpx_quota_used(&from->kept), 0, TCPX_EAGER_FIRST - 1);
+	tcpx_peer_free(from);
+	assert_witness_is_well();
+}
+
+static void
+in_lane_grant(void **state)
+{
+	static const struct {
+		const char *what;
+		uint64_t first, second;
+		int want;
+	} lies[] = {
+		{ "honest ones", 1000, 2000, LIVES },
+		{ "nothing new", 1000, 1000, LIVES },
+		{ "all there is", 1000, UINT64_MAX, LIVES },
+		{ "one that takes back", 1000, 999, TCPX_EPROTO },
+		{ "one of nothing", 1000, 0, TCPX_EPROTO },
+	};
+	uint8_t nine[9] = { 0 };
+	struct spoken s;
+	struct liar l;
+
+	(void)state;
+	for (size_t i = 0; i < ITEMS(lies); i++) {
+		spoken_open(&s);
+		liar_put_u64(&s.l, TCPX_FR_LANE_GRANT, lies[i].first);
+		liar_put_u64(&s.l, TCPX_FR_LANE_GRANT, lies[i].second);
+		judge(&s.l, lies[i].what, lies[i].want);
+		spoken_close(&s);
+	}
+	for (size_t len = 7; len <= 9; len += 2) {
+		spoken_open(&s);
+		liar_put_as(&s.l, TCPX_FR_LANE_GRANT, ++s.l.number, nine, len);
+		assert_verdict("no 8 bytes", liar_verdict(&s.l, 0), TCPX_EPROTO);
+		spoken_close(&s);
+	}
+	liar_open(&l, lies_world()->host);
+	liar_put_u64(&l, TCPX_FR_LANE_GRANT, 1000);
+	assert_verdict("a grant for no lane", liar_verdict(&l, 0), TCPX_EPROTO);
+	liar_close(&l);
+	assert_witness_is_well();
+}
+
+/* A liar that grants without end, and takes nothing: the host keeps no more than of any frames. */
+static void
+a_grant_without_end(void **state)
+{
+	uint64_t before;
+	struct spoken s;
+	tcpx_xfer *x;
+	int sent = 0;
+
+	(void)state;
+	spoken_open(&s);
+	before = tcpx_quota_used(&s.to->kept);
+	liar_put_u64(&s.l, TCPX_FR_LANE_GRANT, UINT64_MAX);
+	say_posts(&s.l, OURS | word(1), 1, 0, 0);
+	for (;; sent++) {
+		assert_ok(tcpx_lane_post(s.lane, lies_world()->far.id, 0, 8192, &x));
+		if (tcpx_wait(x, 50) == -EAGAIN)
+			break;
+		tcpx_xfer_free(x);
+	}
+	assert_in_range(sent, 1, TCPX_LANE_SLOTS); /* no more may be ahead of its receives */
+	tcpx_cancel(x);
+	tcpx_xfer_free(x);
+	assert_in_range(tcpx_quota_used(&s.to->kept), 0, before + (2 << 20));
+	spoken_close(&s);
+	assert_witness_is_well();
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(in_lane_data),	 cmocka_unit_test(in_its_length),
+		cmocka_unit_test(beyond_its_credit), cmocka_unit_test(in_lane_grant),
+		cmocka_unit_test(a_grant_without_end),
+	};
+
+	return cmocka_run_group_tests(tests, lies_begin, lies_end);
+}

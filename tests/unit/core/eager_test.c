@@ -1,0 +1,445 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Small messages of lanes that come before their receives: kept, within what is granted, and given to
+ * receives that are posted later, whatever has become of their sender. */
+#include "rig.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "base/rng.h"
+#include "core/context/context.h"
+#include "core/session/peer.h"
+#include "core/session/session.h"
+
+#define ROOM  (1u << 20)
+#define SLOT  (16u << 10)
+#define SMALL 8192u
+#define MOST  TCPX_LANE_DATA_MAX
+
+/* A lane from anna to bert. */
+struct pipe {
+	struct rig rig;
+	tcpx_lane *tx, *rx;
+};
+
+static void
+pipe_open(struct pipe *p)
+{
+	uint8_t key[TCPX_LANE_KEY];
+
+	assert_ok(tcpx_lane_listen(p->rig.b, key, &p->rx));
+	assert_ok(tcpx_lane_open(p->rig.to_b, key, &p->tx));
+	while (tcpx_lane_ready(p->tx) || tcpx_lane_ready(p->rx))
+		sched_yield();
+}
+
+static void
+pipe_begin(struct pipe *p, const char *const *sender, const char *const *receiver)
+{
+	memset(p, 0, sizeof(*p));
+	rig_begin(&p->rig, sender, receiver);
+	rig_memory(&p->rig, ROOM, ROOM);
+	pipe_open(p);
+}
+
+static void
+pipe_end(struct pipe *p)
+{
+	tcpx_lane_close(p->tx);
+	tcpx_lane_close(p->rx);
+	if (p->rig.b)
+		assert_int_equal(p->rig.b->registry.session_count ? 0 : p->rig.b->eager.used, 0);
+	rig_end(&p->rig);
+}
+
+static tcpx_xfer *
+post(tcpx_lane *l, uint64_t region, size_t off, size_t len)
+{
+	tcpx_xfer *x;
+
+	assert_ok(tcpx_lane_post(l, region, off, len, &x));
+	return x;
+}
+
+static void
+end_with(tcpx_xfer *x, int code)
+{
+	assert_code(tcpx_wait(x, WAIT_MS), code);
+	tcpx_xfer_free(x);
+}
+
+/* It has ended when the post returns. Its memory is used for something else. */
+static void
+send_early(struct pipe *p, size_t len, uint32_t seed)
+{
+	tcpx_xfer *x;
+
+	fill(p->rig.near.at, len, seed);
+	x = post(p->tx, p->rig.near.id, 0, len);
+	assert_ok(tcpx_test(x));
+	tcpx_xfer_free(x);
+	memset(p->rig.near.at, 0x77, MOST);
+}
+
+static void
+receive(struct pipe *p, size_t len, uint32_t seed)
+{
+	struct tcpx_xfer_info info = TCPX_XFER_INFO_INIT;
+	tcpx_xfer *x;
+
+	memset(p->rig.far.at, 0xee, SLOT);
+	x = post(p->rx, p->rig.far.id, 0, SLOT);
+	assert_ok(tcpx_wait(x, WAIT_MS));
+	assert_ok(tcpx_xfer_query(x, &info));
+	tcpx_xfer_free(x);
+	assert_int_equal(info.bytes_total, len);
+	assert_int_equal(info.bytes_done, len);
+	assert_filled(p->rig.far.at, len, seed);
+	for (size_t i = len; i < SLOT; i++)
+		assert_int_equal(p->rig.far.at[i], 0xee);
+}
+
+/* Bert's session, in which the lane has come. */
+static struct session *
+session_of(struct pipe *p)
+{
+	struct session *s = tcpx_session_after(p->rig.b, NULL);
+
+	assert_non_null(s);
+	tcpx_session_put(s);
+	return s;
+}
+
+/* Until anna has that much credit. */
+static void
+wait_credit(struct pipe *p, uint64_t bytes)
+{
+	struct session *s = tcpx_session_after(p->rig.a, NULL);
+	uint64_t left;
+
+	assert_non_null(s);
+	do {
+		sched_yield();
+		pthread_mutex_lock(&s->lock);
+		left = s->lanes.credit.granted - s->lanes.credit.used;
+		pthread_mutex_unlock(&s->lock);
+	} while (left < bytes);
+	tcpx_session_put(s);
+}
+
+/* Until bert has that many bytes of credit in use. */
+static void
+wait_kept(struct pipe *p, uint64_t bytes)
+{
+	struct session *s = session_of(p);
+	uint64_t used;
+
+	do {
+		sched_yield();
+		pthread_mutex_lock(&s->lock);
+		used = s->lanes.kept.used - s->lanes.kept.taken;
+		pthread_mutex_unlock(&s->lock);
+	} while (used != bytes);
+}
+
+static void
+sends_end_before_their_receives(void **state)
+{
+	static const size_t len[] = { 0, 1, 4095, 4096, 8191, SMALL, MOST };
+	struct pipe p;
+
+	(void)state;
+	pipe_begin(&p, NULL, NULL);
+	for (uint32_t i = 0; i < 7; i++)
+		send_early(&p, len[i], i);
+	for (uint32_t i = 0; i < 7; i++)
+		receive(&p, len[i], i);
+	wait_kept(&p, 0);
+	pipe_end(&p);
+}
+
+static void
+one_that_is_longer_waits(void **state)
+{
+	struct pipe p;
+	tcpx_xfer *x;
+
+	(void)state;
+	pipe_begin(&p, NULL, NULL);
+	fill(p.rig.near.at, MOST + 1, 5);
+	x = post(p.tx, p.rig.near.id, 0, MOST + 1);
+	assert_code(tcpx_wait(x, 20), -EAGAIN);
+	receive(&p, MOST + 1, 5);
+	end_with(x, 0);
+	pipe_end(&p);
+}
+
+/* 64 messages may be ahead of the receives that a sender knows of. It hears of receives that were
+ * served at once after 32. */
+static void
+no_farther_ahead_than_the_window(void **state)
+{
+	struct pipe p;
+	tcpx_xfer *x;
+
+	(void)state;
+	pipe_begin(&p, NULL, NULL);
+	for (uint32_t i = 0; i < TCPX_LANE_OPEN; i++)
+		send_early(&p, 8, i);
+	wait_kept(&p, TCPX_LANE_OPEN * (8 + 128));
+	fill(p.rig.near.at, 8, TCPX_LANE_OPEN);
+	x = post(p.tx, p.rig.near.id, 0, 8);
+	for (uint32_t i = 0; i < TCPX_LANE_OPEN / 2; i++) {
+		assert_code(tcpx_test(x), -EAGAIN);
+		receive(&p, 8, i);
+	}
+	end_with(x, 0);
+	for (uint32_t i = TCPX_LANE_OPEN / 2; i <= TCPX_LANE_OPEN; i++)
+		receive(&p, 8, i);
+	pipe_end(&p);
+}
+
+static void
+no_more_than_is_granted(void **state)
+{
+	static const char *const little[] = { "TCPX_EAGER=64K", NULL }; /* a half of it at once */
+	struct pipe p;
+	tcpx_xfer *x;
+
+	(void)state;
+	pipe_begin(&p, NULL, little);
+	for (uint32_t round = 0; round < 30; round++) {
+		uint32_t i = 0;
+
+		wait_credit(&p, 24 << 10); /* grants come a quarter of the window at a time */
+		do {
+			fill(p.rig.near.at + i * SLOT, SMALL, 10 * round + i);
+			x = post(p.tx, p.rig.near.id, i * SLOT, SMALL);
+		} while (tcpx_test(x) == 0 && (tcpx_xfer_free(x), ++i));
+		assert_in_range(i, 2, 3);
+		wait_kept(&p, i * (SMALL + 128));
+		for (uint32_t k = 0; k <= i; k++)
+			receive(&p, SMALL, 10 * round + k);
+		end_with(x, 0);
+	}
+	assert_int_equal(p.rig.b->eager.used, 32 << 10);
+	pipe_end(&p);
+}
+
+static void
+nothing_is_granted(void **state)
+{
+	static const char *const none[] = { "TCPX_EAGER=0", NULL };
+	struct pipe p;
+	tcpx_xfer *x;
+
+	(void)state;
+	pipe_begin(&p, NULL, none);
+	fill(p.rig.near.at, 8, 1);
+	x = post(p.tx, p.rig.near.id, 0, 8);
+	assert_code(tcpx_wait(x, 20), -EAGAIN);
+	receive(&p, 8, 1);
+	end_with(x, 0);
+	pipe_end(&p);
+}
+
+/* A sender that uses up its credit gets more, from the pool of the engine. */
+static void
+credit_grows_with_use(void **state)
+{
+	struct pipe p;
+
+	(void)state;
+	pipe_begin(&p, NULL, NULL);
+	assert_int_equal(p.rig.b->eager.used, 256 << 10);
+	wait_credit(&p, 256 << 10);
+	for (uint32_t i = 0; i < 31; i++)
+		send_early(&p, SMALL, i);
+	wait_kept(&p, 31 * (SMALL + 128));
+	for (uint32_t i = 0; i < 31; i++)
+		receive(&p, SMALL, i);
+	assert_int_equal(p.rig.b->eager.used, 512 << 10);
+	wait_credit(&p, 384 << 10);
+	pipe_end(&p);
+}
+
+/* What was sent is received, though its sender has closed the lane, and the engine, since. */
+static void
+the_sender_is_over(void **state)
+{
+	struct pipe p;
+	tcpx_xfer *x;
+
+	for (int gone = 0; gone < 3; gone++) {
+		pipe_begin(&p, NULL, NULL);
+		for (uint32_t i = 0; i < 5; i++)
+			send_early(&p, 100 * i, i);
+		tcpx_lane_close(p.tx);
+		p.tx = NULL;
+		wait_kept(&p, 5 * 128 + 1000);
+		if (gone) {
+			struct session *s = session_of(&p);
+
+			tcpx_session_get(s);
+			tcpx_close(p.rig.a);
+			p.rig.a = NULL;
+			p.rig.to_b = NULL;
+			while (s->state != SESS_FAILED)
+				sched_yield();
+			tcpx_session_put(s);
+			assert_int_equal(p.rig.b->eager.used, 5 * 128 + 1000);
+		}
+		for (uint32_t i = 0; i < (gone == 2 ? 2 : 5); i++) {
+			assert_ok(tcpx_lane_ready(p.rx));
+			receive(&p, 100 * i, i);
+		}
+		if (gone < 2) {
+			assert_code(tcpx_lane_ready(p.rx), TCPX_ECLOSED);
+			assert_code(tcpx_lane_post(p.rx, p.rig.far.id, 0, 1, &x), TCPX_ECLOSED);
+		}
+		if (gone) {
+			tcpx_lane_close(p.rx);
+			p.rx = NULL;
+			assert_int_equal(p.rig.b->eager.used, 0);
+		}
+		pipe_end(&p);
+	}
+}
+
+/* The last message of a lane that its sender has closed does not fit. */
+static void
+the_sender_is_over_and_too_long(void **state)
+{
+	struct pipe p;
+
+	(void)state;
+	pipe_begin(&p, NULL, NULL);
+	send_early(&p, 100, 1);
+	send_early(&p, 100, 2);
+	tcpx_lane_close(p.tx);
+	p.tx = NULL;
+	wait_kept(&p, 2 * 228);
+	end_with(post(p.rx, p.rig.far.id, 0, 99), TCPX_ELENGTH);
+	assert_code(tcpx_lane_ready(p.rx), TCPX_ELENGTH);
+	wait_kept(&p, 0);
+	pipe_end(&p);
+}
+
+/* A receiver that closes gives up what it keeps; its sender hears of it. */
+static void
+the_receiver_is_over(void **state)
+{
+	struct pipe p;
+	tcpx_xfer *x;
+	int rc;
+
+	(void)state;
+	pipe_begin(&p, NULL, NULL);
+	for (uint32_t i = 0; i < 5; i++)
+		send_early(&p, 100, i);
+	wait_kept(&p, 5 * 228);
+	tcpx_lane_close(p.rx);
+	p.rx = NULL;
+	wait_kept(&p, 0);
+	while ((rc = tcpx_lane_post(p.tx, p.rig.near.id, 0, 8, &x)) == 0 || rc == -ENOBUFS)
+		if (rc == 0)
+			tcpx_xfer_free(x);
+	assert_code(rc, TCPX_ECLOSED);
+	wait_kept(&p, 0); /* what came for the lane that is no more */
+	pipe_end(&p);
+}
+
+static void
+memory_that_is_gone(void **state)
+{
+	struct pipe p;
+	uint64_t hole;
+	tcpx_xfer *x;
+	void *at;
+
+	(void)state;
+	for (int sends = 0; sends < 2; sends++) {
+		pipe_begin(&p, NULL, NULL);
+		at = mmap(NULL, SLOT, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		assert_ptr_not_equal(at, MAP_FAILED);
+		assert_ok(tcpx_mem_register(sends ? p.rig.a : p.rig.b, at, SLOT, TCPX_MEM_LOCAL, &hole));
+		assert_int_equal(munmap(at, SLOT), 0);
+		if (sends) {
+			x = post(p.rx, p.rig.far.id, 0, 100);
+			end_with(post(p.tx, hole, 0, 100), -EFAULT);
+			end_with(x, -EFAULT);
+		} else {
+			x = post(p.rx, hole, 0, 100);
+			send_early(&p, 100, 1);
+			end_with(x, -EFAULT);
+			while (tcpx_lane_ready(p.tx) == 0)
+				sched_yield();
+		}
+		assert_code(tcpx_lane_ready(p.tx), -EFAULT);
+		assert_code(tcpx_lane_ready(p.rx), -EFAULT);
+		pipe_end(&p);
+	}
+}
+
+/* Small and large ones in one lane, in order, receives before and after. */
+static void
+small_and_large(void **state)
+{
+	enum { TOTAL = 3000, DEPTH = 20 };
+	struct tcpx_rng rng = tcpx_rng_seed(18);
+	tcpx_xfer *send[DEPTH] = { 0 }, *recv[DEPTH];
+	size_t len[DEPTH], sent = 0, got = 0, done = 0;
+	struct pipe p;
+
+	(void)state;
+	pipe_begin(&p, NULL, NULL);
+	while (done < TOTAL) {
+		size_t at = sent % DEPTH;
+
+		if (tcpx_rng_below(&rng, 2) && sent < TOTAL && sent - done < DEPTH) {
+			len[at] = tcpx_rng_below(&rng, tcpx_rng_below(&rng, 3) ? 64 : SLOT + 1);
+			fill(p.rig.near.at + at * SLOT, len[at], (uint32_t)sent);
+			send[at] = post(p.tx, p.rig.near.id, at * SLOT, len[at]);
+			if (tcpx_test(send[at]) == 0)
+				memset(p.rig.near.at + at * SLOT, 0x77, SLOT);
+			sent++;
+		}
+		if (tcpx_rng_below(&rng, 2) && got < TOTAL && got - done < DEPTH) {
+			recv[got % DEPTH] = post(p.rx, p.rig.far.id, got % DEPTH * SLOT, SLOT);
+			got++;
+		}
+		if (done < sent && done < got && !tcpx_rng_below(&rng, 3)) {
+			at = done % DEPTH;
+			assert_ok(tcpx_wait(recv[at], WAIT_MS));
+			assert_filled(p.rig.far.at + at * SLOT, len[at], (uint32_t)done);
+			tcpx_xfer_free(recv[at]);
+			end_with(send[at], 0);
+			done++;
+		}
+	}
+	wait_kept(&p, 0);
+	pipe_end(&p);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(sends_end_before_their_receives),
+		cmocka_unit_test(one_that_is_longer_waits),
+		cmocka_unit_test(no_farther_ahead_than_the_window),
+		cmocka_unit_test(no_more_than_is_granted),
+		cmocka_unit_test(nothing_is_granted),
+		cmocka_unit_test(credit_grows_with_use),
+		cmocka_unit_test(the_sender_is_over),
+		cmocka_unit_test(the_sender_is_over_and_too_long),
+		cmocka_unit_test(the_receiver_is_over),
+		cmocka_unit_test(memory_that_is_gone),
+		cmocka_unit_test(small_and_large),
+	};
+
+	return cmocka_run_group_tests_name("eager", tests, NULL, NULL);
+}
