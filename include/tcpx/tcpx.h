@@ -162,9 +162,9 @@ TCPX_API int tcpx_mem_place(tcpx_engine *engine, uint64_t id, int *gpu);
 
 /* ---- peers ----------------------------------------------------------------------- */
 
-/* Names a peer by its metadata blob; connecting starts in the background. Adding the
- * same incarnation again gives the same peer, its connections still warm within
- * TCPX_LINGER_MS of a drop. Tried until TCPX_CONNECT_MS; TCPX_EPEERGONE as soon as every address
+/* Names a peer by its metadata blob; connecting starts in the background. Adding the same incarnation
+ * again gives the same peer, its connections still warm within TCPX_LINGER_MS of a drop. Two that add
+ * each other have one session. Tried until TCPX_CONNECT_MS; TCPX_EPEERGONE as soon as every address
  * has refused for a second: an engine that gave a blob listens all its life. */
 TCPX_API TCPX_MUST_USE int tcpx_peer_add(tcpx_engine *engine, const void *blob, size_t len,
 				  tcpx_peer **peer);

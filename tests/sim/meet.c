@@ -9,6 +9,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/session/peer.h"
+#include "core/session/session.h"
+
 #define START_NS    TCPX_SEC
 #define RESTART_NS  (40 * TCPX_MS) /* while there is work */
 
@@ -94,6 +97,43 @@ sim_meet(struct sim_world *w, int first)
 		    !w->engine[i % n].closed)
 			rc = introduce(w, i / n, i % n);
 	return rc;
+}
+
+/* Is another session between the same two open, which the other side has opened? */
+static bool
+has_twin(struct tcpx_engine *e, const struct session *s)
+{
+	bool found = false;
+
+	if (s->state != SESS_OPEN || s->peer->incarnation == e->incarnation)
+		return false;
+	tcpx_chain_each(n, after, &e->registry.sessions) {
+		const struct session *t = tcpx_container(n, struct session, in_engine);
+
+		found |= t->state == SESS_OPEN && t->opener != s->opener &&
+			 t->peer->incarnation == s->peer->incarnation;
+	}
+	return found;
+}
+
+/* Whatever the order in which two engines dial each other, one session is between them. Where control
+ * streams break in the handshake there may be two, each used by its opener. */
+void
+sim_twins_look(struct sim_world *w)
+{
+	for (uint32_t i = 0; i < w->engine_count && !w->failed; i++) {
+		struct tcpx_engine *e = w->engine[i].closed ? NULL : w->engine[i].engine;
+
+		if (!e)
+			continue;
+		tcpx_chain_each(n, after, &e->registry.sessions) {
+			struct session *s = tcpx_container(n, struct session, in_engine);
+
+			if (w->weather == SIM_SOUND && s->opener && has_twin(e, s))
+				sim_fail(w, "e%d has two sessions with %s", w->engine[i].name,
+					 s->peer->name);
+		}
+	}
 }
 
 /* In order, or as kill -9 does it: its connections are reset, and no word of its end goes out. */

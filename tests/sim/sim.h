@@ -217,6 +217,8 @@ void sim_plan_meeting(struct sim_world *w);
 int sim_meet(struct sim_world *w, int first);
 /* One of the handles of a peer. */
 tcpx_peer *sim_peer(struct sim_world *w, int me, int other);
+/* No two engines have two sessions. */
+void sim_twins_look(struct sim_world *w);
 /* At its time. */
 void sim_restart(struct sim_world *w);
 

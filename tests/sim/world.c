@@ -96,6 +96,11 @@ sim_open_engine(struct sim_world *w, int i, int predecessor)
 	env.gpu = &tcpx_device_slow;
 	env.gpu_arg = e->gpu_src || e->gpu_dst ? &e->gpu : NULL;
 	rc = tcpx_engine_open(&opts, &env, &e->engine);
+	if (rc == 0) { /* of two sessions one opens by their order */
+		struct tcpx_rng rng = tcpx_rng_seed(w->seed ^ (0x1ca0u + (uint32_t)i));
+
+		e->engine->incarnation = tcpx_rng_next(&rng) | 1;
+	}
 	if (rc == 0 && w->turn_cost)
 		e->engine->limit.turn_cost = w->turn_cost;
 	if (rc == 0 && w->turn_pieces)
@@ -186,6 +191,7 @@ run(struct sim_world *w)
 			sim_work_do(w);
 			sim_lanes_do(w);
 			turn(w);
+			sim_twins_look(w);
 			sim_work_look(w);
 			if (tcpx_fabric_activity(w->fabric) != seen)
 				quiet = 0;

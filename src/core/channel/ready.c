@@ -8,6 +8,7 @@
 #include "core/session/control.h"
 #include "core/session/peer.h"
 #include "core/session/session.h"
+#include "core/session/twins.h"
 
 static uint64_t
 up_bits(struct channel *const *chan, uint32_t count)
@@ -113,6 +114,7 @@ tcpx_ready_finish(struct session *s, uint64_t now_ns)
 		warn_missing(s, set->rx, "receiving");
 	tcpx_session_opened(s, now_ns);
 	tcpx_session_check_alive(s, now_ns);
+	tcpx_twins_stir(s);
 }
 
 /* Before the acceptor answers, it needs all channels of the opener's READY. */

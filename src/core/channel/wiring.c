@@ -25,6 +25,7 @@
 #include "core/session/handshake.h"
 #include "core/session/peer.h"
 #include "core/session/session.h"
+#include "core/session/twins.h"
 
 #define GRACE_NS (1000 * TCPX_MS)  /* for the rest of a direction, once its
 				    * first channel is up */
@@ -368,12 +369,12 @@ tcpx_wiring_step(struct session *s, uint64_t now_ns)
 			give_up_hope(s, now_ns);
 			return;
 		}
-		if (s->opener && grace_over(s, now_ns)) {
+		if (s->opener && grace_over(s, now_ns) && tcpx_twins_let_ready(s)) {
 			s->state = SESS_READY;
 			if (tcpx_ready_put(s) != 0)
 				return;
 		} else if (!s->opener && s->hs->ready_came &&
-			   (tcpx_ready_has_all(s) || grace_over(s, now_ns))) {
+			   (tcpx_ready_has_all(s) || grace_over(s, now_ns)) && tcpx_twins_let_ready(s)) {
 			s->state = SESS_READY;
 			if (tcpx_ready_put(s) != 0)
 				return;

@@ -111,7 +111,7 @@ struct nics {
 struct registry {
 	pthread_mutex_t lock;
 	struct tcpx_node peers, sessions;
-	struct tcpx_node incarnations[PEER_BUCKETS]; /* the peers whose incarnation is known */
+	struct tcpx_node incarnations[PEER_BUCKETS]; /* the peers; of 0 while not known */
 	uint64_t peers_made;
 	struct tcpx_node xfers, lists, lanes; /* handles that the application holds */
 	_Atomic uint32_t session_count;

@@ -452,14 +452,15 @@ nothing_open(void *arg)
 {
 	struct tcpx_engine *e = arg;
 	struct session *s = NULL;
-	uint32_t busy = 0;
+	uint32_t busy = 0, changes = atomic_load(&e->changes.count);
 
 	while ((s = tcpx_session_after(e, s))) {
 		pthread_mutex_lock(&s->lock);
 		busy += session_busy(s);
 		pthread_mutex_unlock(&s->lock);
 	}
-	return busy == 0;
+	/* what was posted with one may have moved to another, which had been looked at */
+	return busy == 0 && atomic_load(&e->changes.count) == changes;
 }
 
 int

@@ -29,6 +29,7 @@
 #include "core/transfer/lane_frames.h"
 #include "core/transfer/launch.h"
 #include "core/transfer/match.h"
+#include "core/transfer/move.h"
 #include "core/transfer/progress.h"
 #include "core/transfer/schedule.h"
 
@@ -114,11 +115,18 @@ session_failed(struct session *s)
 }
 
 static void
-session_lost(struct session *s, bool over)
+session_lost(struct session *s, struct tcpx_peer *p, bool over)
 {
-	tcpx_match_forget(s->peer, s, 0);
+	tcpx_match_forget(p, s, 0);
 	if (over)
-		tcpx_match_fail(s->peer, s->cause, s->cause_text);
+		tcpx_match_fail(p, s->cause, s->cause_text);
+}
+
+static void
+session_move(struct session *s, struct session *to)
+{
+	tcpx_xfers_move(s, to);
+	tcpx_lanes_move(s, to);
 }
 
 static const struct session_calls of_session = {
@@ -137,6 +145,7 @@ static const struct session_calls of_session = {
 	.failed = session_failed,
 	.met = tcpx_match_merge,
 	.lost = session_lost,
+	.move = session_move,
 };
 
 /* ---- channel ---- */

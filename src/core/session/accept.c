@@ -24,6 +24,7 @@
 #include "core/session/resume.h"
 #include "core/session/rival.h"
 #include "core/session/session.h"
+#include "core/session/twins.h"
 
 #define AT_ONCE     64                /* taken from a listener in one turn            */
 #define REST_NS     (100 * TCPX_MS) /* without descriptors                          */
@@ -125,6 +126,8 @@ welcome(struct pending_conn *g, const struct tcpx_hello *h, uint64_t now_ns, boo
 	*refused = rc || s->state == SESS_FAILED;
 	if (*refused)
 		tcpx_session_wake_loop(s);
+	else
+		tcpx_twins_stir(s);
 	tcpx_session_put(s);
 	return 0;
 }
@@ -142,32 +145,32 @@ take_over(struct pending_conn *g)
 	turn_away(other, TCPX_EAUTH, "a newer connection of this incarnation has come");
 }
 
-/* Its opener has given it up, and may wait on another. One that stood still finds both at once, in any
- * order. An opener says nothing between its HELLO and ours. */
-static bool
-is_given_up(const struct pending_conn *g)
-{
-	uint8_t byte;
-
-	return g->loop->engine->ops->stream_recv(g->line.stream, &byte, sizeof(byte)) != -EAGAIN;
-}
-
-/* Keeps the HELLO until the rival has answered, or not in time. Nothing else is read meanwhile. */
-static int
-wait_for_rival(struct pending_conn *g, const struct tcpx_hello *h)
+/* Keeps the HELLO until it is judged again. Nothing else is read meanwhile. */
+static void
+keep(struct pending_conn *g, const struct tcpx_hello *h, uint64_t until_ns)
 {
 	struct loop *l = g->loop;
+	int rc = 0;
 
-	if (!g->hello)
-		take_over(g);
-	tcpx_loop_timer(l, g->rival.until_ns);
-	if (g->hello)
-		return 0;
-	g->hello = malloc(sizeof(*g->hello));
-	if (!g->hello)
-		return -ENOMEM;
-	*g->hello = *h;
-	return l->engine->ops->stream_watch(g->line.stream, l->poller, &g->source, 0);
+	tcpx_loop_timer(l, until_ns);
+	if (!g->hello) {
+		g->hello = malloc(sizeof(*g->hello));
+		if (g->hello)
+			*g->hello = *h;
+		rc = g->hello ? l->engine->ops->stream_watch(g->line.stream, l->poller, &g->source, 0) :
+				-ENOMEM;
+	}
+	if (rc)
+		turn_away(g, rc, "it cannot wait here");
+}
+
+/* Must it wait for what becomes of our own session, as it may for a while? */
+static bool
+waits_for_twin(struct pending_conn *g, const struct tcpx_hello *h, uint64_t now_ns)
+{
+	if (!g->twin_until_ns)
+		g->twin_until_ns = now_ns + tcpx_rival_patience(g->loop->engine);
+	return now_ns < g->twin_until_ns && tcpx_twins_keep_hello(g->loop->engine, h);
 }
 
 static void
@@ -189,14 +192,18 @@ greet(struct pending_conn *g, const struct tcpx_hello *h, uint64_t now_ns)
 		turn_away(g, TCPX_EAUTH, "this incarnation has a session, which is alive");
 		return;
 	}
-	if (verdict == RIVAL_WAIT && is_given_up(g)) {
+	if ((verdict == RIVAL_WAIT || g->hello) && tcpx_pending_is_given_up(g)) {
 		pending_close(g);
 		return;
 	}
 	if (verdict == RIVAL_WAIT) {
-		rc = wait_for_rival(g, h);
-		if (rc)
-			turn_away(g, rc, "it cannot wait here");
+		if (!g->hello)
+			take_over(g);
+		keep(g, h, g->rival.until_ns);
+		return;
+	}
+	if (waits_for_twin(g, h, now_ns)) {
+		keep(g, h, g->twin_until_ns);
 		return;
 	}
 	rc = welcome(g, h, now_ns, &refused);
@@ -478,6 +485,8 @@ tcpx_accept_late(struct loop *l, const struct pause *p)
 
 		g->deadline_ns += p->ns;
 		g->rival.until_ns += p->ns;
+		if (g->twin_until_ns)
+			g->twin_until_ns += p->ns;
 	}
 }
 

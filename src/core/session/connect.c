@@ -11,6 +11,7 @@
 #include "core/session/peer.h"
 #include "core/session/resume.h"
 #include "core/session/session.h"
+#include "core/session/twins.h"
 
 #define FIRST_NS   (1000 * TCPX_MS) /* between rounds of refusals, at first contact */
 
@@ -77,7 +78,7 @@ tcpx_control_misses_peer(struct session *s, int rc, uint32_t addr_count, uint64_
 		s->control.refusals.row = 0;
 		return false;
 	}
-	if ((s->state != SESS_OPEN && !s->peer->incarnation) ||
+	if ((s->state != SESS_OPEN && (!s->peer->incarnation || tcpx_twins_rest(s, now_ns))) ||
 	    !tcpx_refused_again(&s->control.refusals, addr_count, apart_ns,
 				atomic_load(&s->engine->nics.one_down), now_ns))
 		return false;
@@ -92,6 +93,7 @@ tcpx_control_connect(struct session *s, uint64_t now_ns)
 	struct tcpx_peer *p = s->peer;
 	struct tcpx_addr to = { 0 };
 	uint32_t addr_count;
+	uint64_t rest_ns;
 	char text[64];
 	int rc;
 
@@ -119,6 +121,11 @@ tcpx_control_connect(struct session *s, uint64_t now_ns)
 	if (s->control.line.stream || now_ns < s->control.retry_ns) {
 		if (!s->control.line.stream)
 			tcpx_session_add_timer(s, s->control.retry_ns);
+		return;
+	}
+	rest_ns = s->state == SESS_CONNECTING ? tcpx_twins_rest(s, now_ns) : 0;
+	if (rest_ns) {
+		tcpx_session_add_timer(s, rest_ns);
 		return;
 	}
 	rc = s->state == SESS_CONNECTING ? tcpx_handshake_forget(s) : 0;

@@ -279,6 +279,8 @@ tcpx_control_cut(struct session *s, uint64_t now_ns, const char *why)
 		else if (s->opener && s->state == SESS_HELLO)
 			tcpx_control_stranger(s, TCPX_EPEERGONE, "; or it went away or is full: "
 						"the connection was closed before HELLO");
+		else if (atomic_load(&s->spare))
+			tcpx_session_fail(s, TCPX_ECLOSED, "%s", "the peer has given it up, beside ours");
 		else
 			tcpx_session_fail(s, TCPX_EPEERGONE,
 					  "connection closed during the handshake: %s", why);

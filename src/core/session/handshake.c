@@ -20,6 +20,7 @@
 #include "core/session/identity.h"
 #include "core/session/peer.h"
 #include "core/session/session.h"
+#include "core/session/twins.h"
 
 /* The port of a listener that answers at @addr; 0: none, because only another
  * address was requested. */
@@ -206,8 +207,8 @@ recognise(struct session *s, const struct tcpx_hello *h)
 	pthread_mutex_lock(&p->lock);
 	tcpx_peer_learn(p, h); /* the stream may be resumed there */
 	pthread_mutex_unlock(&p->lock);
-	if (p->found)
-		tcpx_session_wake_loop(s);
+	tcpx_session_wake_loop(s);
+	tcpx_twins_stir(s);
 }
 
 static int

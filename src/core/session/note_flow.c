@@ -62,6 +62,18 @@ tcpx_notes_flush(struct session *s)
 	}
 }
 
+void
+tcpx_notes_move(struct session *s, struct session *to)
+{
+	tcpx_chain_each(n, after, &s->notes.waiting) {
+		tcpx_chain_remove(n);
+		tcpx_chain_add(&to->notes.waiting, n);
+	}
+	to->notes.waiting_bytes += s->notes.waiting_bytes;
+	s->notes.waiting_bytes = 0;
+	tcpx_notes_flush(to);
+}
+
 static void
 took(struct session *s)
 {

@@ -24,6 +24,8 @@ int tcpx_notes_send(struct session *s, const void *data, size_t len);
 bool tcpx_notes_may_go(const struct session *s);
 /* Sends what waits and may go. */
 void tcpx_notes_flush(struct session *s);
+/* Those that wait go on with @to, which is open. Both locks held. */
+void tcpx_notes_move(struct session *s, struct session *to);
 /* NOTE has come. 0, -ENOMEM, TCPX_EPROTO: more than it may. */
 int tcpx_notes_arrived(struct session *s, const void *data, size_t len);
 /* NOTED has come. TCPX_EPROTO: for notes that were never sent. */

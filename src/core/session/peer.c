@@ -22,8 +22,7 @@ enter(struct tcpx_peer *p)
 
 	p->number = ++r->peers_made;
 	tcpx_chain_add(&r->peers, &p->in_engine);
-	if (p->incarnation)
-		tcpx_chain_add(peer_bucket(r, p->incarnation), &p->in_bucket);
+	tcpx_chain_add(peer_bucket(r, p->incarnation), &p->in_bucket);
 }
 
 struct tcpx_peer *
@@ -80,6 +79,7 @@ tcpx_peer_recognise(struct tcpx_peer *p, uint64_t incarnation, const char *name)
 	if (p->incarnation == 0) { /* after that others read these without a lock */
 		p->incarnation = incarnation;
 		memcpy(p->name, name, sizeof(p->name));
+		tcpx_chain_remove(&p->in_bucket);
 		tcpx_chain_add(peer_bucket(r, incarnation), &p->in_bucket);
 		p->found = home_of(p);
 	}

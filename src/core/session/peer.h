@@ -32,6 +32,7 @@ struct tcpx_peer {
 	bool named;           /* NAME@HOST:PORT: no other name may answer            */
 	struct session *out;  /* owned reference; the session opened by us */
 	struct tcpx_node inbound; /* sessions opened by the peer */
+	bool served;         /* had one that gave way: another of this incarnation has the session */
 	struct tcpx_addr addr[TCPX_NICS_MAX];
 	uint32_t addr_count;
 	uint32_t given;              /* the first of them: by the application        */

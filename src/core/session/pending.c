@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/session/pending.h"
 
+#include <errno.h>
+
 #include "base/admit.h"
 #include "core/session/accept.h"
 
@@ -25,6 +27,14 @@ tcpx_pending_victim(struct tcpx_engine *e, uint64_t now_ns)
 		guest[i].known = false;
 	victim = tcpx_admit_victim(guest, n, SPARE_NS, now_ns);
 	return victim < 0 ? NULL : of[victim];
+}
+
+bool
+tcpx_pending_is_given_up(const struct pending_conn *g)
+{
+	uint8_t byte;
+
+	return g->loop->engine->ops->stream_recv(g->line.stream, &byte, sizeof(byte)) != -EAGAIN;
 }
 
 struct pending_conn *

@@ -15,6 +15,7 @@
 #include "core/session/peer.h"
 #include "core/session/probe.h"
 #include "core/session/session.h"
+#include "core/session/twins.h"
 
 void
 tcpx_resume_body(const struct session *s, const struct tcpx_addr *dialled, struct tcpx_buf *b)
@@ -166,6 +167,7 @@ tcpx_resume_accept(struct tcpx_engine *e, const struct tcpx_resume *r, struct li
 	pthread_mutex_lock(&s->lock);
 	rc = accept_locked(s, r, line, now_ns);
 	pthread_mutex_unlock(&s->lock);
+	tcpx_twins_stir(s);
 	tcpx_session_put(s);
 	return rc;
 }

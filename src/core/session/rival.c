@@ -9,6 +9,7 @@
 #include "core/session/control.h"
 #include "core/session/peer.h"
 #include "core/session/session.h"
+#include "core/session/twins.h"
 
 #define ANSWER_NS TCPX_SEC /* or half of the handshake's time, if that is less */
 
@@ -24,39 +25,25 @@ tcpx_rival_judge(const struct rival_facts *f)
 	return f->overdue ? RIVAL_REPLACE : RIVAL_WAIT;
 }
 
-/* A session that a peer of this incarnation has opened, with a reference; NULL: none. */
-static struct session *
-find(struct tcpx_engine *e, uint64_t incarnation)
+/* Has the peer opened it? */
+static bool
+is_older(const struct session *s)
 {
-	struct session *found = NULL;
+	return !s->opener && atomic_load(&s->state) != SESS_FAILED;
+}
 
-	pthread_mutex_lock(&e->registry.lock);
-	tcpx_chain_each(n, after, peer_bucket(&e->registry, incarnation)) {
-		struct tcpx_peer *p = tcpx_container(n, struct tcpx_peer, in_bucket);
-
-		pthread_mutex_lock(&p->lock);
-		tcpx_chain_each(k, after2, &p->inbound) {
-			struct session *s = tcpx_container(k, struct session, in_peer);
-
-			if (!found && p->incarnation == incarnation &&
-			    atomic_load(&s->state) != SESS_FAILED) {
-				tcpx_session_get(s);
-				found = s;
-			}
-		}
-		pthread_mutex_unlock(&p->lock);
-	}
-	pthread_mutex_unlock(&e->registry.lock);
-	return found;
+uint64_t
+tcpx_rival_patience(const struct tcpx_engine *e)
+{
+	return e->limit.handshake_ns / 2 < ANSWER_NS ? e->limit.handshake_ns / 2 : ANSWER_NS;
 }
 
 static void
 ask(struct rival *r, uint64_t now_ns)
 {
 	struct session *s = r->older;
-	uint64_t patience_ns = s->engine->limit.handshake_ns / 2;
 
-	r->until_ns = now_ns + (patience_ns < ANSWER_NS ? patience_ns : ANSWER_NS);
+	r->until_ns = now_ns + tcpx_rival_patience(s->engine);
 	pthread_mutex_lock(&s->lock);
 	r->answers = s->health.answers;
 	s->health.doubted = true;
@@ -75,7 +62,7 @@ tcpx_rival_look(struct tcpx_engine *e, struct rival *r, uint64_t incarnation, bo
 	if (r->older && atomic_load(&r->older->state) == SESS_FAILED)
 		tcpx_rival_forget(r);
 	if (!r->older) {
-		r->older = find(e, incarnation);
+		r->older = tcpx_twins_find(e, incarnation, is_older);
 		if (r->older && !proven)
 			ask(r, now_ns);
 	}

@@ -39,6 +39,8 @@ struct rival {
 	uint64_t until_ns;
 };
 
+/* So long a newcomer waits at most. */
+uint64_t tcpx_rival_patience(const struct tcpx_engine *e);
 /* Judges now; asks the older session the first time. After RIVAL_WAIT call again when the loop's
  * timers run. Lease of loop 0, no session's lock. */
 enum rival_verdict tcpx_rival_look(struct tcpx_engine *e, struct rival *r, uint64_t incarnation,

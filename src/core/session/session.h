@@ -65,7 +65,7 @@ struct control {
 	struct tcpx_ctrl *ctrl;
 	struct line line;           /* no stream: cut                                  */
 	unsigned interest;
-	bool up;                    /* the connection stands                           */
+	_Atomic bool up;            /* the connection stands                           */
 	bool resuming;
 	bool proving;               /* opener: its first frame waits for the proof     */
 	bool asking;                /* opener: is the session still known there?       */
@@ -193,6 +193,8 @@ struct session {
 	_Atomic int state;      /* enum session_state */
 	bool opener;
 	bool sums;              /* payload and frames are summed: either side wants it */
+	bool moved;             /* what was posted with it has gone to its twin        */
+	_Atomic bool spare;     /* the peer's, and one of ours is there, too           */
 	int cause;
 	char cause_text[192];
 	struct tcpx_peer *peer; /* owned reference */
@@ -231,7 +233,9 @@ struct session_calls {
 	void (*failed)(struct session *s);
 	/* no lock held; met: the peer is the one of peer.found. over: the peer is gone, or has no other */
 	void (*met)(struct tcpx_peer *p);
-	void (*lost)(struct session *s, bool over);
+	void (*lost)(struct session *s, struct tcpx_peer *p, bool over);
+	/* what was posted with @s goes on with @to, which is open. Both locks held */
+	void (*move)(struct session *s, struct session *to);
 };
 
 #define ID_OF_ACCEPTOR (1ull << 63)

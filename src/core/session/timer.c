@@ -18,6 +18,7 @@
 #include "core/session/probe.h"
 #include "core/session/rival.h"
 #include "core/session/session.h"
+#include "core/session/twins.h"
 #include "proto/health.h"
 
 static void
@@ -53,6 +54,7 @@ reap(struct session *s)
 	tcpx_rival_ended(s);
 	if (!done)
 		return;
+	tcpx_twins_stir(s);
 	tcpx_chain_remove(&s->in_loop);
 	tcpx_heap_remove(&e->registry.timers, &s->timer);
 	tcpx_half_open_remove(s);
@@ -266,6 +268,7 @@ tcpx_session_work(struct work *w, uint64_t now_ns)
 	pthread_mutex_lock(&s->lock);
 	if (!tcpx_node_linked(&s->in_loop) && is_listed(s))
 		tcpx_chain_add(&s->engine->registry.served, &s->in_loop);
+	tcpx_twins_give_way(s);
 	if (s->state == SESS_OPEN)
 		tcpx_session_add_timer(s, now_ns);
 	else

@@ -22,6 +22,7 @@
 #include "core/transfer/answer.h"
 #include "core/transfer/end.h"
 #include "core/transfer/lane.h"
+#include "core/transfer/move.h"
 #include "core/transfer/stuck.h"
 #include "core/transfer/transfer.h"
 #include "core/transfer/watch.h"
@@ -94,33 +95,32 @@ tcpx_wait(tcpx_xfer *x, int timeout_ms)
 	return told(x, atomic_load_explicit(&x->status, memory_order_acquire));
 }
 
-/* Its session, with a reference; or NULL after ending a transfer without one. */
+/* Ends a receive that waits. False: it does not, or another thread has taken it out to end it. */
+static bool
+end_waiting(struct tcpx_xfer *x)
+{
+	bool waiting;
+
+	(void)tcpx_peer_lock_queues(x->peer);
+	waiting = x->op == TCPX_OP_RECV && !x->session && tcpx_node_linked(&x->queue);
+	if (waiting)
+		tcpx_chain_remove(&x->queue);
+	tcpx_peer_unlock_queues(x->peer);
+	if (!waiting)
+		return false;
+	tcpx_xfer_end(x, TCPX_ECANCELED, "cancelled");
+	tcpx_xfer_put(x);
+	return true;
+}
+
+/* Its session, locked, with a reference; or NULL after ending a transfer without one. */
 static struct session *
 hold_session(struct tcpx_xfer *x)
 {
-	struct session *s;
-	bool waiting;
+	struct session *s = NULL;
 
-	if (x->op != TCPX_OP_RECV) {
-		s = x->session;
-		if (s)
-			tcpx_session_get(s);
-		return s;
-	}
-	(void)tcpx_peer_lock_queues(x->peer);
-	s = x->session;
-	waiting = !s && tcpx_node_linked(&x->queue);
-	if (waiting)
-		tcpx_chain_remove(&x->queue);
-	if (s)
-		tcpx_session_get(s);
-	tcpx_peer_unlock_queues(x->peer);
-	if (waiting) {
-		tcpx_xfer_end(x, TCPX_ECANCELED, "cancelled");
-		tcpx_xfer_put(x);
-	}
-	while (!s && !ended(x))
-		sched_yield(); /* another thread took it out to end it */
+	while (!ended(x) && !end_waiting(x) && !(s = tcpx_xfer_lock_session(x)))
+		sched_yield();
 	return s;
 }
 
@@ -134,7 +134,6 @@ tcpx_cancel(tcpx_xfer *x)
 	s = hold_session(x);
 	if (!s)
 		return;
-	pthread_mutex_lock(&s->lock);
 	if (!ended(x)) {
 		if (x->lane)
 			tcpx_lane_fail(x->lane, TCPX_ECANCELED, "a message of its was cancelled");
@@ -177,13 +176,7 @@ tcpx_xfer_query(tcpx_xfer *x, struct tcpx_xfer_info *info)
 				 "tcpx_xfer_info of %zu bytes, this library knows %zu",
 				 info->struct_size, sizeof(full));
 	full.status = atomic_load_explicit(&x->status, memory_order_acquire);
-	(void)tcpx_peer_lock_queues(x->peer);
-	s = full.status == -EAGAIN ? x->session : NULL;
-	if (s)
-		tcpx_session_get(s);
-	tcpx_peer_unlock_queues(x->peer);
-	if (s)
-		pthread_mutex_lock(&s->lock);
+	s = full.status == -EAGAIN ? tcpx_xfer_lock_session(x) : NULL;
 	full.id = x->id;
 	full.bytes_total = x->total;
 	full.bytes_done = full.status == 0 ? x->total : atomic_load(&x->bytes_done);

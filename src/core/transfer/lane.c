@@ -146,6 +146,24 @@ whole(struct tcpx_xfer *x, uint64_t len, _Atomic uint64_t *bytes)
 
 /* ---- sending ---- */
 
+int
+tcpx_lane_join(struct tcpx_lane *l)
+{
+	struct session *s = l->session;
+
+	if (s->state == SESS_FAILED)
+		return tcpx_session_cause(s);
+	if (s->lanes.opened_here == TCPX_LANES_MAX)
+		return tcpx_fail(TCPX_SUB_XFER, TCPX_ELIMIT, "a session has at most %u lanes in its life",
+				 TCPX_LANES_MAX);
+	tcpx_chain_add(&s->lanes.all, &l->in_session);
+	if (s->state == SESS_OPEN) {
+		tcpx_lane_tell_open(l);
+		tcpx_control_flush(s);
+	}
+	return 0;
+}
+
 /* The next message has its receive: it goes to the channels. False: the lane has failed. */
 static bool
 launch(struct tcpx_lane *l, struct tcpx_xfer *x, uint64_t room)

@@ -72,41 +72,27 @@ tcpx_lane_listen(tcpx_engine *e, void *key, tcpx_lane **lane)
 	return 0;
 }
 
-/* Into the session, which is opening or open. lock held. */
-static int
-join(struct tcpx_lane *l, struct session *s)
-{
-	if (s->state == SESS_FAILED)
-		return tcpx_session_cause(s);
-	if (s->lanes.opened_here == TCPX_LANES_MAX)
-		return tcpx_fail(TCPX_SUB_XFER, TCPX_ELIMIT, "a session has at most %u lanes in its life",
-				 TCPX_LANES_MAX);
-	atomic_fetch_add(&l->refs, 1);
-	tcpx_chain_add(&s->lanes.all, &l->in_session);
-	if (s->state == SESS_OPEN) {
-		tcpx_lane_tell_open(l);
-		tcpx_control_flush(s);
-	}
-	return 0;
-}
-
 int
 tcpx_lane_open(tcpx_peer *p, const void *key, tcpx_lane **lane)
 {
 	struct tcpx_lane *l = NULL;
+	struct session *s;
 	int rc = make(p->engine, true, &l);
 
 	if (rc)
 		return rc;
 	memcpy(l->key, key, sizeof(l->key));
-	rc = tcpx_peer_session(p, &l->session);
+	rc = tcpx_peer_lock_session(p, &s);
 	if (rc) {
 		free(l);
 		return rc;
 	}
-	pthread_mutex_lock(&l->session->lock);
-	rc = join(l, l->session);
-	pthread_mutex_unlock(&l->session->lock);
+	tcpx_session_get(s);
+	l->session = s;
+	rc = tcpx_lane_join(l);
+	l->refs += rc == 0; /* the session's */
+	pthread_mutex_unlock(&s->lock);
+	tcpx_session_put(s);
 	if (rc) {
 		tcpx_lane_put(l);
 		return rc;
@@ -205,10 +191,37 @@ tcpx_lane_post(tcpx_lane *l, uint64_t region, uint64_t offset, uint64_t len, tcp
 	return 0;
 }
 
+/* Its session, locked, with a reference; NULL: none. It may move until that is open. */
+static struct session *
+lock_session(struct tcpx_lane *l)
+{
+	struct registry *r = &l->engine->registry;
+	struct session *s;
+	bool here;
+
+	do {
+		pthread_mutex_lock(&r->lock);
+		s = l->session;
+		if (s)
+			tcpx_session_get(s);
+		pthread_mutex_unlock(&r->lock);
+		if (!s)
+			return NULL;
+		pthread_mutex_lock(&s->lock);
+		here = l->session == s;
+		if (!here) {
+			pthread_mutex_unlock(&s->lock);
+			tcpx_session_put(s);
+		}
+	} while (!here);
+	return s;
+}
+
 int
 tcpx_lane_weight(tcpx_lane *l, uint32_t weight)
 {
 	int rc = engine_check(l->engine);
+	struct session *s;
 
 	if (rc)
 		return rc;
@@ -217,20 +230,19 @@ tcpx_lane_weight(tcpx_lane *l, uint32_t weight)
 	if (!weight || weight > TCPX_LANE_WEIGHT_MAX)
 		return tcpx_fail(TCPX_SUB_XFER, -EINVAL, "weight %u of a lane: 1 to %d", weight,
 				 TCPX_LANE_WEIGHT_MAX);
-	pthread_mutex_lock(&l->session->lock);
+	s = lock_session(l);
 	l->turn.drr.weight = weight;
-	pthread_mutex_unlock(&l->session->lock);
+	pthread_mutex_unlock(&s->lock);
+	tcpx_session_put(s);
 	return 0;
 }
 
-/* With its session. */
+/* With its session, which is locked. */
 static void
-close_open(struct tcpx_lane *l)
+close_open(struct tcpx_lane *l, struct session *s)
 {
 	const struct tcpx_lane_ring *r = l->sends ? &l->tx.ring : &l->rx.ring;
-	struct session *s = l->session;
 
-	pthread_mutex_lock(&s->lock);
 	tcpx_eager_drop(l);
 	if (atomic_load(&l->status) == 0 && r->done == r->posted) {
 		if (!l->after)
@@ -242,21 +254,22 @@ close_open(struct tcpx_lane *l)
 	}
 	tcpx_control_flush(s);
 	pthread_mutex_unlock(&s->lock);
+	tcpx_session_put(s);
 }
 
 void
 tcpx_lane_close(tcpx_lane *l)
 {
-	bool open;
+	struct session *s;
 
 	if (!l || !engine_is_here(l->engine))
 		return;
 	pthread_mutex_lock(&l->engine->registry.lock);
-	tcpx_chain_remove(&l->handle);
-	open = l->session != NULL;
+	tcpx_chain_remove(&l->handle); /* nobody finds it any more */
 	pthread_mutex_unlock(&l->engine->registry.lock);
-	if (open)
-		close_open(l);
+	s = lock_session(l);
+	if (s)
+		close_open(l, s);
 	if (l->peer)
 		tcpx_peer_free(l->peer);
 	tcpx_lane_put(l);

@@ -82,16 +82,18 @@ enqueue(struct session *s, struct tcpx_xfer *x)
 	return 0;
 }
 
-/* Sets x->session: that of its last post, if still open, or the peer's. */
+/* Sets x->session and locks it: that of its last post, if still open, or the peer's. */
 static int
 bind_session(struct tcpx_xfer *x)
 {
 	struct session *s;
 	int rc;
 
-	if (x->session && atomic_load(&x->session->state) == SESS_OPEN)
+	if (x->session && atomic_load(&x->session->state) == SESS_OPEN) {
+		pthread_mutex_lock(&x->session->lock);
 		return 0;
-	rc = tcpx_peer_session(x->peer, &s);
+	}
+	rc = tcpx_peer_lock_session(x->peer, &s);
 	if (rc)
 		return rc;
 	if (x->session)
@@ -119,7 +121,6 @@ post(struct tcpx_xfer *x, const void *note, size_t note_len)
 	if (rc)
 		return rc;
 	s = x->session;
-	pthread_mutex_lock(&s->lock);
 	rc = enqueue(s, x);
 	pthread_mutex_unlock(&s->lock);
 	if (rc == 0 && atomic_load(&s->state) < SESS_OPEN) /* the poster takes it on by a turn */

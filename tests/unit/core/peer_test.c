@@ -351,18 +351,32 @@ engines_that_dial_each_other_meet(void **state)
 	}
 }
 
-/* anna has dialled bert, and knows the one that called besides. When his session has ended hers serves
- * for both: a second one of hers would be refused. */
+/* Is the session that serves @p of this side's? */
+static bool
+is_ours(tcpx_peer *p)
+{
+	struct session *s;
+	bool ours;
+
+	assert_ok(tcpx_peer_session(p, &s));
+	ours = s->opener;
+	tcpx_session_put(s);
+	return ours;
+}
+
+/* anna and bert have dialled each other, and she may know the one that called besides. When he hangs up a
+ * session of his ends, and she opens one; hers stays. */
 static void
-a_peer_that_hung_up_is_reached_by_the_session_that_stands(void **state)
+a_peer_that_hung_up_is_reached_by_one_session(void **state)
 {
 	static const char *const hangs_up[] = { "TCPX_LINGER_MS=0", NULL };
 
 	(void)state;
-	for (bool both = false; !both;) {
+	for (int i = 0; i < 12; i++) {
 		struct rig r = { .fds = fd_count(), .threads = thread_count() };
 		tcpx_peer *to_a, *caller;
 		tcpx_note *note;
+		bool his;
 
 		r.a = rig_open("anna", NULL);
 		r.b = rig_open("bert", hangs_up);
@@ -374,79 +388,18 @@ a_peer_that_hung_up_is_reached_by_the_session_that_stands(void **state)
 		assert_ok(tcpx_note_wait(r.a, WAIT_MS, &note));
 		assert_ok(tcpx_note_peer(r.a, note, &caller));
 		tcpx_note_free(note);
-		both = counters_of(r.a).sessions == 2;
+		his = is_ours(to_a);
 		tcpx_peer_free(to_a);
-		while (both && counters_of(r.a).sessions == 2)
+		while (counters_of(r.a).sessions != !his)
 			sched_yield();
 		assert_ok(tcpx_peer_wait(caller, WAIT_MS));
 		assert_ok(tcpx_notify(caller, "you", 3));
 		assert_note(r.b, "anna", "you");
+		assert_ok(tcpx_peer_wait(r.to_b, WAIT_MS));
 		assert_int_equal(counters_of(r.a).sessions, 1);
 		tcpx_peer_free(caller);
 		rig_end(&r);
 	}
-}
-
-/* Two engines, each with a session to the other; *s: bert's. */
-static void
-call_each_other(struct rig *r, tcpx_peer **to_a, struct session **s)
-{
-	for (bool both = false; !both;) {
-		*r = (struct rig){ .fds = fd_count(), .threads = thread_count() };
-		r->a = rig_open("anna", NULL);
-		r->b = rig_open("bert", NULL);
-		r->to_b = rig_add(r->a, r->b);
-		*to_a = rig_add(r->b, r->a);
-		assert_ok(tcpx_peer_wait(r->to_b, WAIT_MS));
-		assert_ok(tcpx_peer_wait(*to_a, WAIT_MS));
-		assert_ok(tcpx_peer_session(*to_a, s));
-		both = (*s)->opener;
-		if (!both) { /* anna's call had come before bert's began */
-			tcpx_session_put(*s);
-			tcpx_peer_free(*to_a);
-			rig_end(r);
-		}
-	}
-}
-
-/* One's session fails, and the other's lives: what comes by that meets what is posted anew. */
-static void
-a_peer_added_again_has_what_comes_by_an_older_session(void **state)
-{
-	tcpx_xfer *send, *recv;
-	struct tcpx_desc f, l;
-	struct session *s;
-	tcpx_peer *to_a;
-	struct rig r;
-
-	(void)state;
-	call_each_other(&r, &to_a, &s);
-	rig_memory(&r, 100, 100);
-	f = (struct tcpx_desc){ r.far.id, 0, 100 };
-	l = (struct tcpx_desc){ r.near.id, 0, 100 };
-	assert_ok(tcpx_recv(to_a, &f, 1, 8, &recv));
-	pthread_mutex_lock(&s->lock);
-	tcpx_session_fail(s, TCPX_ESTALLED, "%s", "planted");
-	pthread_mutex_unlock(&s->lock);
-	tcpx_session_put(s);
-	while (info_of(to_a).status != TCPX_ESTALLED)
-		sched_yield();
-	assert_code(finish(recv), TCPX_ESTALLED); /* it was posted with one that is gone */
-	tcpx_peer_free(to_a);
-	to_a = rig_add(r.b, r.a);
-	for (uint32_t i = 0; i < 2; i++) {
-		fill(r.near.at, 100, 30 + i);
-		if (i == 0)
-			assert_ok(tcpx_recv(to_a, &f, 1, 7, &recv));
-		assert_ok(tcpx_send(r.to_b, &l, 1, 7, &send));
-		if (i == 1)
-			assert_ok(tcpx_recv(to_a, &f, 1, 7, &recv));
-		assert_ok(finish(recv));
-		assert_ok(finish(send));
-		assert_filled(r.far.at, 100, 30 + i);
-	}
-	tcpx_peer_free(to_a);
-	rig_end(&r);
 }
 
 /* It has no session then, and waits for one. */
@@ -577,8 +530,7 @@ main(void)
 		TEST(drop_and_add_keep_the_session),
 		cmocka_unit_test(a_dropped_peer_finishes_its_transfers),
 		cmocka_unit_test(engines_that_dial_each_other_meet),
-		cmocka_unit_test(a_peer_that_hung_up_is_reached_by_the_session_that_stands),
-		cmocka_unit_test(a_peer_added_again_has_what_comes_by_an_older_session),
+		cmocka_unit_test(a_peer_that_hung_up_is_reached_by_one_session),
 		cmocka_unit_test(a_receive_of_a_peer_that_hung_up_ends_with_it),
 		TEST(an_engine_closes_with_everything_open),
 		cmocka_unit_test(stop_waits_for_what_is_open),
