@@ -81,7 +81,7 @@ send_one(struct end *e, uint64_t seq)
 	struct iovec iov = { slot_of(e, seq), e->set->bytes };
 	struct tcpx_tx_msg m = {
 		.head = { .len = e->set->bytes, .seq = seq },
-		.iov = &iov, .iov_count = 1, .owned = true,
+		.iov = &iov, .iov_count = 1, .stable = true,
 	};
 	int rc;
 

@@ -123,16 +123,20 @@ TCPX_API void tcpx_last_error(tcpx_engine *engine, char *buf, size_t cap);
 enum tcpx_mem_access {
 	TCPX_MEM_LOCAL = 0,        /* only this process names it in lists                */
 	TCPX_MEM_REMOTE_READ = 1,  /* peers that hold the blob may READ it               */
-	TCPX_MEM_REMOTE_WRITE = 2  /* ... may WRITE it                                   */
+	TCPX_MEM_REMOTE_WRITE = 2, /* ... may WRITE it                                   */
+	TCPX_MEM_LEND = 4          /* its pages may be lent to the kernel                */
 };
 
 /*
  * tcpx_mem_register - make memory usable in descriptor lists
- * @addr, @len: host or GPU memory that stays valid until deregistered; len >= 1. GPU memory
- *              is recognised by its address, once the process has loaded the driver
- *              (cudaMalloc has, see TCPX_CUDA_LIBRARY); all of a region lies on one GPU.
- *              Managed memory counts as host memory
- * @access:     enum tcpx_mem_access, or-ed
+ * @addr, @len: host or GPU memory that stays valid until deregistered; len >= 1. GPU memory is recognised
+ *              by its address, once the process has loaded the driver (cudaMalloc has, see
+ *              TCPX_CUDA_LIBRARY); all of a region lies on one GPU. Managed memory counts as host memory
+ * @access:     enum tcpx_mem_access, or-ed. TCPX_MEM_LEND: the kernel may read host memory in place as it is
+ *              sent (64 KiB and more, in pieces of 16 KiB and more; not with TCPX_CHECKSUM). The owner writes
+ *              none of a transfer under way, a peer's READ too. One that ends with 0 is read no more.
+ *              After another end the memory is free as always, but what is on its way then may arrive as
+ *              it is by then, even where the peer's end says 0
  * @id:         out: local region id, never reused within an engine
  * Fills no page of it. Memory that cannot be touched later (unmapped, a file that became shorter)
  * ends the transfers that touch it with -EFAULT, and nothing else.
@@ -142,14 +146,13 @@ TCPX_API TCPX_MUST_USE int tcpx_mem_register(tcpx_engine *engine, void *addr, si
 				      unsigned access, uint64_t *id);
 
 /* Gives an id back. Ends every transfer that uses it with TCPX_EREGION, here and at the peers.
- * After the return no byte of it is read or written. Waits for at most one socket call or copy
- * in progress, never for the network. An imported id: transfers go on, the name is gone.
- * TCPX_ESTALE: id not live. */
+ * After the return no byte of it is read or written, but for pages that the kernel was lent. Waits for at most
+ * one socket call or copy in progress, never for the network. An imported id: transfers go on, the name is
+ * gone. TCPX_ESTALE: id not live. */
 TCPX_API int tcpx_mem_deregister(tcpx_engine *engine, uint64_t id);
 
-/* The blob that lets a peer name the region: id, 128-bit key, length, address, access; at
- * most TCPX_BLOB_MAX bytes. Any holder of the blob may use the region. @len as in
- * tcpx_metadata(). */
+/* The blob that lets a peer name the region: id, 128-bit key, length, address, access; at most
+ * TCPX_BLOB_MAX bytes. Any holder of the blob may use the region. @len as in tcpx_metadata(). */
 TCPX_API int tcpx_mem_export(tcpx_engine *engine, uint64_t id, void *buf, size_t *len);
 
 /* Reads a blob; @id then names the peer's region in remote lists. TCPX_EBLOB. */
@@ -176,8 +179,7 @@ TCPX_API TCPX_MUST_USE int tcpx_peer_connect(tcpx_engine *engine, const char *ho
 /* Finds a peer that connected to us or was added by us, by name (newest incarnation).
  * -ENOENT. Give it back with tcpx_peer_free(). */
 TCPX_API TCPX_MUST_USE int tcpx_peer_find(tcpx_engine *engine, const char *name, tcpx_peer **peer);
-/* Waits until its session is open. 0; -EAGAIN (timeout_ms passed; -1: no limit); or
- * the first cause of its failure. */
+/* Waits until its session is open. 0; -EAGAIN (timeout_ms passed; -1: no limit); or the first cause. */
 TCPX_API int tcpx_peer_wait(tcpx_peer *peer, int timeout_ms);
 /* Gives the handle back; its transfers go on. */
 TCPX_API void tcpx_peer_free(tcpx_peer *peer);
@@ -201,9 +203,8 @@ TCPX_API int tcpx_peer_query(tcpx_peer *peer, struct tcpx_peer_info *info);
 
 /* ---- transfers ------------------------------------------------------------------- */
 
-/* One piece of a transfer: @len bytes at @offset of a region. Byte k of the transfer
- * is byte k of the local list and byte k of the remote list, laid end to end. The
- * lists may be cut differently; their totals must be equal. len 0 is allowed. */
+/* One piece of a transfer: @len bytes, 0 or more, at @offset of a region. Byte k of the transfer is byte k of
+ * either list, laid end to end. The lists may be cut differently; their totals must be equal. */
 struct tcpx_desc {
 	uint64_t region;
 	uint64_t offset;
@@ -460,9 +461,8 @@ struct tcpx_channel_info {
 	uint64_t retransmits;      /* of the connection, from the kernel                 */
 	uint64_t rtt_us;
 	uint32_t loop;             /* the I/O thread that owns it                        */
-	char tx_mode[16];          /* how staged payload leaves: "copy", "splice",
-	                            * "msg_zerocopy"; "" before the first                 */
-	uint64_t lent_bytes;       /* bytes of it sent without a copy by the kernel      */
+	char tx_mode[16];          /* of staged and lent payload: copy, splice, msg_zerocopy; "" none */
+	uint64_t lent_bytes;       /* bytes sent without a copy by the kernel            */
 	int incoming_cpu;          /* CPU that handled its last packet; -1 unknown       */
 	uint32_t napi_id;          /* of the NIC queue of its last packet; 0 unknown     */
 	char congestion[16];       /* congestion control, from the kernel; "" not TCP    */

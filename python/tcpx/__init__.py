@@ -15,11 +15,11 @@ from .errors import (CallError, ChannelError, Error, ForkedError, SessionError, 
                      TransferError)
 from .log import log_lines
 from .peer import READ, RECV, SEND, WRITE, Peer
-from .region import LOCAL, REMOTE_READ, REMOTE_WRITE, Pieces, Region, RemoteRegion
+from .region import LEND, LOCAL, REMOTE_READ, REMOTE_WRITE, Pieces, Region, RemoteRegion
 from .transfer import Prepared, Transfer
 
 __version__: str = _C.tcpx_version().decode()
-__all__ = ["BLOB_MAX", "CallError", "ChannelError", "Engine", "Error", "ForkedError", "LOCAL",
-           "METADATA_MAX", "NOTE_MAX", "Note", "Peer", "PeerEvent", "Pieces", "Prepared", "READ",
-           "RECV", "REMOTE_READ", "REMOTE_WRITE", "Region", "RemoteRegion", "SEND", "SessionError",
-           "SystemCallError", "Transfer", "TransferError", "WRITE", "log_lines"]
+__all__ = ["BLOB_MAX", "CallError", "ChannelError", "Engine", "Error", "ForkedError", "LEND",
+           "LOCAL", "METADATA_MAX", "NOTE_MAX", "Note", "Peer", "PeerEvent", "Pieces", "Prepared",
+           "READ", "RECV", "REMOTE_READ", "REMOTE_WRITE", "Region", "RemoteRegion", "SEND",
+           "SessionError", "SystemCallError", "Transfer", "TransferError", "WRITE", "log_lines"]

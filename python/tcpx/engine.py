@@ -152,7 +152,7 @@ class Engine:
     def register(self, value: Any, access: int = LOCAL) -> Region:
         """Makes memory usable in transfers: a buffer, a numpy array, a tensor on host or GPU,
         anything with __cuda_array_interface__ or __dlpack__. The region holds @value.
-        @access: tcpx.LOCAL, or REMOTE_READ and REMOTE_WRITE or-ed."""
+        @access: tcpx.LOCAL, or REMOTE_READ, REMOTE_WRITE and LEND (TCPX_MEM_LEND) or-ed."""
         return self._register(memory.span(value), access)
 
     def register_pointer(self, address: int, nbytes: int, access: int = LOCAL,

@@ -11,7 +11,7 @@ from .memory import Span
 if TYPE_CHECKING:
     from .engine import Engine
 
-LOCAL, REMOTE_READ, REMOTE_WRITE = 0, 1, 2
+LOCAL, REMOTE_READ, REMOTE_WRITE, LEND = 0, 1, 2, 4
 
 
 class Pieces:

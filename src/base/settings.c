@@ -190,7 +190,7 @@ static const struct tcpx_setting_def settings[] = {
 	[TCPX_SET_ZEROCOPY] = {
 		.name = "TCPX_ZEROCOPY", .type = TCPX_TYPE_WORD, .value = "auto",
 		.words = { "auto", "off", "splice", "msg" }, .since = "0.1.0",
-		.help = "How staged payload leaves: by the kernel's copy, a pipe, MSG_ZEROCOPY.",
+		.help = "How staged payload, and that of TCPX_MEM_LEND, leaves: by a copy, a pipe, MSG_ZEROCOPY.",
 	},
 	[TCPX_SET_CONGESTION] = {
 		.name = "TCPX_CONGESTION", .type = TCPX_TYPE_STRING, .value = "",

@@ -97,9 +97,9 @@ struct tcpx_tx_msg {
 	size_t sent;        /* out: payload bytes the provider has taken so far          */
 	bool abandon;       /* core: user memory must not be read any more; finish with
 	                     * filler and mark the message void: the receiver drops it   */
-	bool owned;         /* core: the payload lies in whole pages of the engine, which do
-	                     * not change until the peer has acknowledged RECEIVED for this
-	                     * seq, or has closed its side (a fence). They may be lent.  */
+	bool stable;        /* core: the payload's memory does not change until the peer has
+	                     * acknowledged RECEIVED for this seq, or has closed its side (a
+	                     * fence), or its owner wants no more of it. It may be lent.  */
 	bool lent;          /* out: pages are lent; else the memory is free once all is taken */
 	bool more;          /* core: the next message follows at once, so this one may wait
 	                     * for it. May change from call to call                      */
@@ -119,7 +119,7 @@ struct tcpx_ack {
 	uint64_t applied;  /* all seq up to here are in place and visible                */
 };
 
-/* How payload in the engine's own memory is sent. */
+/* How payload is sent whose memory is stable. */
 enum tcpx_lend {
 	TCPX_LEND_AUTO,   /* as kernel and path allow                                  */
 	TCPX_LEND_OFF,    /* the kernel copies it: plain send                          */

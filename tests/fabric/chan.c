@@ -137,7 +137,7 @@ tcpx_loop_chan_send(struct tcpx_chan *c, struct tcpx_tx_msg *m)
 	struct loop_pipe *out = &l->pipe[c->end.side];
 	uint8_t head[LOOP_HEAD_BYTES] = { 0 }, trailer[LOOP_TAIL_MAX] = { m->abandon };
 	size_t before = m->sent + m->phase;
-	bool lend = c->end.net->lends && m->owned && !m->abandon, done;
+	bool lend = c->end.net->lends && m->stable && !m->abandon, done;
 	int rc;
 
 	tcpx_loop_chan_promise(c, false);
@@ -147,7 +147,7 @@ tcpx_loop_chan_send(struct tcpx_chan *c, struct tcpx_tx_msg *m)
 		return tcpx_fabric_blame(l->fabric, "send: seq %llu inside message %llu",
 					 (unsigned long long)m->head.seq,
 					 (unsigned long long)c->last_seq);
-	if (lend && tcpx_fabric_is_forbidden(l->fabric, m->iov->iov_base, m->iov->iov_len))
+	if (lend && m->iov_count && tcpx_fabric_is_forbidden(l->fabric, m->iov->iov_base, m->iov->iov_len))
 		return tcpx_fabric_blame(l->fabric, "lent from user memory");
 	if (m->phase == 0) {
 		if (tcpx_pipe_room(out) == 0)

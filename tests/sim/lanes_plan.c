@@ -79,8 +79,8 @@ plan_memory(struct sim_world *w, struct sim_end *e)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < e->bytes; i++)
 		e->mem[i] = e->orig[i] = (uint8_t)sim_between(w, 0, 255);
-	return tcpx_mem_register(w->engine[e->engine].engine, e->mem, e->bytes, TCPX_MEM_LOCAL,
-				 &e->region);
+	return tcpx_mem_register(w->engine[e->engine].engine, e->mem, e->bytes,
+				 w->engine[e->engine].lends ? TCPX_MEM_LEND : TCPX_MEM_LOCAL, &e->region);
 }
 
 static void

@@ -295,7 +295,7 @@ plan_xfer(struct sim_world *w, struct sim_xfer *x, int engine, uint64_t *left)
 	plan_cuts(w, &x->src, total);
 	plan_cuts(w, &x->dst, room);
 	x->moved = total;
-	x->own_src = kill && x->op != TCPX_OP_READ;
+	x->own_src = (kill || x->number % 2) && x->op != TCPX_OP_READ;
 	if (!plan_src(w, &x->src, x->own_src) || !plan_dst(w, &x->dst))
 		return false;
 	*left -= total;

@@ -39,7 +39,7 @@
 /* A registered range. Source bytes never change while it is in use; every byte of a
  * destination belongs to at most one transfer. */
 struct sim_region {
-	bool dst;
+	bool dst, lends; /* lends: by TCPX_MEM_LEND */
 	uint8_t *mem;
 	uint8_t *orig;   /* what it held at first */
 	uint8_t *frozen; /* what it must hold for ever; NULL while in use */
@@ -57,6 +57,7 @@ struct sim_engine {
 	struct tcpx_slow_device gpu;  /* no ranges: it has none */
 	int name;                     /* e0, e1, ...: its number, or its predecessor's */
 	bool gpu_src, gpu_dst;        /* which regions it has   */
+	bool lends;                   /* its memory is registered with TCPX_MEM_LEND */
 	bool closed;
 };
 

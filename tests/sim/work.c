@@ -104,6 +104,8 @@ end_handle(struct sim_world *w, struct sim_xfer *x, int h, int status)
 		       status ? tcpx_strerror_name(status) : "success");
 	if (status == 0 && !sim_memory_arrived(w, x))
 		sim_fail(w, "transfer %u ended before its bytes were in place", x->number);
+	if (status == 0 && h == 0 && x->own_src) /* nobody may read it any more */
+		sim_memory_scramble_src(w, x);
 	if (status && x->op == TCPX_OP_SEND && !other->ended && other->kill == SIM_LIVE) {
 		other->kill = SIM_CANCEL;
 		other->kill_ns = now_of(w) + LONELY_NS;
@@ -158,7 +160,7 @@ kill_handle(struct sim_world *w, struct sim_xfer *x, int h)
 		return;
 	if (h == 1 || x->op == TCPX_OP_READ)
 		sim_memory_scramble_dst(w, x);
-	else if (x->own_src)
+	else if (x->own_src && !w->engine[x->src.engine].lends) /* what is lent may arrive yet */
 		sim_memory_scramble_src(w, x);
 }
 

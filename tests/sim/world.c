@@ -93,6 +93,7 @@ sim_open_engine(struct sim_world *w, int i, int predecessor)
 		e->gpu.broken_ppm = 50000;
 	e->gpu_src = sim_one_in(w, 3);
 	e->gpu_dst = sim_one_in(w, 3);
+	e->lends = (w->seed ^ (uint64_t)(e - w->engine)) & 1;
 	env.gpu = &tcpx_device_slow;
 	env.gpu_arg = e->gpu_src || e->gpu_dst ? &e->gpu : NULL;
 	rc = tcpx_engine_open(&opts, &env, &e->engine);

@@ -39,6 +39,13 @@ open_is_out(struct channel *c, struct tx_record *r)
 	return out;
 }
 
+/* By the promise of TCPX_MEM_LEND. What is summed leaves from a copy. */
+static bool
+may_lend(const struct channel *c, const struct tx_record *r)
+{
+	return r->payload && r->payload->list->lend && !c->session->sums;
+}
+
 /* The oldest unsent message becomes the open one, if its payload is ready. */
 static bool
 next_message(struct channel *c)
@@ -55,7 +62,7 @@ next_message(struct channel *c)
 						 .generation = c->generation,
 						 .seq = c->tx.send_seq,
 						 .summed = c->session->sums },
-				       .owned = r->staged };
+				       .stable = r->staged || may_lend(c, r) };
 	c->tx.sum = 0;
 	c->tx.msg_open = true;
 	return true;

@@ -141,6 +141,19 @@ find_place(struct tcpx_list *l, const struct lookup *k)
 	return 0;
 }
 
+/* Small pieces are copied: a pipe has a place for each page or part of one. */
+#define LEND_PIECE (16u << 10)
+
+static bool
+may_lend(const struct tcpx_list *l, const struct lookup *k)
+{
+	unsigned all = TCPX_MEM_LEND;
+
+	for (uint32_t i = 0; i < k->count; i++)
+		all &= k->all[i].access;
+	return all && !l->imported && !list_staged(l) && l->frag_count <= l->total / LEND_PIECE;
+}
+
 int
 tcpx_list_keep(struct tcpx_list *l, const struct lookup *k)
 {
@@ -149,6 +162,7 @@ tcpx_list_keep(struct tcpx_list *l, const struct lookup *k)
 
 	if (rc)
 		return rc;
+	l->lend = may_lend(l, k);
 	l->region_id = k->count <= LIST_FEW ? l->few_id : malloc(k->count * sizeof(*l->region_id));
 	if (!l->region_id)
 		return -ENOMEM;

@@ -169,10 +169,10 @@ tcpx_mem_register(tcpx_engine *e, void *addr, size_t len, unsigned access, uint6
 	int rc;
 
 	if (!addr || len == 0 || (uintptr_t)addr + len < len ||
-	    access > (TCPX_MEM_REMOTE_READ | TCPX_MEM_REMOTE_WRITE))
+	    access > (TCPX_MEM_REMOTE_READ | TCPX_MEM_REMOTE_WRITE | TCPX_MEM_LEND))
 		return tcpx_fail(TCPX_SUB_XFER, -EINVAL,
 				 "memory at %p, length %zu, access %u: address and length must not "
-				 "be 0, access at most 3", addr, len, access);
+				 "be 0, access at most 7", addr, len, access);
 	rc = tcpx_gpu_place(e, addr, len, &g.place);
 	if (rc == 0 && g.place == TCPX_ON_HOST && !tcpx_memory_mapped(addr, len))
 		rc = tcpx_fail(TCPX_SUB_XFER, -EFAULT,
@@ -223,7 +223,7 @@ tcpx_mem_export(tcpx_engine *e, uint64_t id, void *buf, size_t *len)
 	memcpy(rb.key, g.ref.key, sizeof(rb.key));
 	rb.addr = g.owner_addr;
 	rb.len = g.len;
-	rb.access = (uint8_t)g.access;
+	rb.access = (uint8_t)(g.access & ~(unsigned)TCPX_MEM_LEND); /* no matter of the peer's */
 	rb.kind = g.place != TCPX_ON_HOST;
 	tcpx_buf_init(&b, room, sizeof(room));
 	tcpx_region_blob_write(&b, &rb);

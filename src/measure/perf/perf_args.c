@@ -206,8 +206,9 @@ static const struct opt perf_opts[] = {
 	  PERF_SETTING_TOO(UNPACK_IMPL, unpack) },
 	{ 0, "unpack-only", NULL, "measure only the copy kernels on the GPU of --mem (cuda:0), "
 	  "without any network", OPT_FLAG(unpack_only) },
-	{ 0, "zerocopy", "MODE", "how staged payload leaves, on both sides: auto, off, splice, "
-	  "msg (auto)", PERF_SETTING(ZEROCOPY) },
+	{ 0, "zerocopy", "MODE", "how staged payload leaves, and by this option that of host "
+	  "memory, on both sides: auto, off, splice, msg (auto)",
+	  PERF_SETTING_TOO(ZEROCOPY, zerocopy) },
 	{ 0, "congestion", "NAME", "congestion control of channels, and of the baseline: cubic, "
 	  "reno, ... (as the system has it, within a host reno)", PERF_SETTING(CONGESTION) },
 	{ 0, "spoil", NULL, "change one byte before it is compared, to see it found",

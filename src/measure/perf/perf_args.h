@@ -57,6 +57,7 @@ struct perf_args {
 	const char *label;         /* of both sides, or neither; NULL              */
 	const char *events;        /* file, "-" stdout; NULL none                  */
 	const char *unpack;        /* as typed; NULL: not given                    */
+	const char *zerocopy;      /* the same; memory is registered with TCPX_MEM_LEND */
 	uint64_t timeout_s;
 	const char *nics, *dist;
 	char settings[PERF_SETTINGS][128]; /* "TCPX_CHUNK=1048576"                 */

@@ -347,7 +347,7 @@ begin_job(struct perf *p)
 
 	if (job_has_out(job))
 		rc = mem_open(p->engine, p->gpus, mem, job->ring_bytes, least, job->span_bytes,
-			      TCPX_MEM_LOCAL, &p->out);
+			      p->args->zerocopy ? TCPX_MEM_LEND : TCPX_MEM_LOCAL, &p->out);
 	if (!rc && job_has_in(job))
 		rc = mem_open(p->engine, p->gpus, mem, job->ring_bytes, least, job->span_bytes,
 			      TCPX_MEM_REMOTE_WRITE, &p->in);

@@ -200,7 +200,7 @@ open_mem(struct serve *s, struct client *g)
 			      TCPX_MEM_REMOTE_WRITE, &g->out);
 	if (!rc && job_has_in(&g->job))
 		rc = mem_open(s->engine, s->gpus, &g->place, ring, least, g->job.span_bytes,
-			      TCPX_MEM_REMOTE_READ, &g->in);
+			      TCPX_MEM_REMOTE_READ | (s->args->zerocopy ? TCPX_MEM_LEND : 0), &g->in);
 	return rc;
 }
 

@@ -24,8 +24,8 @@ static const struct opt serve_opts[] = {
 	  PERF_PLACE(mem) },
 	{ 0, "unpack", "IMPL", "who copies to and from GPUs: kernel, d2d, host, none (kernel)",
 	  PERF_SETTING_TOO(UNPACK_IMPL, unpack) },
-	{ 0, "zerocopy", "MODE", "how staged payload leaves: auto, off, splice, msg (auto)",
-	  PERF_SETTING(ZEROCOPY) },
+	{ 0, "zerocopy", "MODE", "how staged payload leaves, and by this option that of host "
+	  "memory: auto, off, splice, msg (auto)", PERF_SETTING_TOO(ZEROCOPY, zerocopy) },
 	{ 0, "congestion", "NAME", "congestion control of channels (as the system has it, within "
 	  "a host reno)", PERF_SETTING(CONGESTION) },
 	{ 0, "provider", "P", "how bytes move: auto, sock, or tcpx, which ends with 3 where "

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Payload in the engine's own memory is not copied into the socket: its pages are lent to
- * the kernel, through a pipe or with MSG_ZEROCOPY. Header and trailer are never lent; they
- * change with each message.
+ * Payload whose memory is stable is not copied into the socket: its pages are lent to the kernel,
+ * through a pipe or with MSG_ZEROCOPY. It is the engine's own, or a user's by TCPX_MEM_LEND. Header
+ * and trailer are never lent; they change with each message.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -51,7 +51,7 @@
 enum tcpx_lend
 tcpx_sock_lend_plan(const struct tcpx_sock_lend_facts *f)
 {
-	if (!f->owned || f->len < LEND_MIN || f->want == TCPX_LEND_OFF)
+	if (!f->stable || f->len < LEND_MIN || f->want == TCPX_LEND_OFF)
 		return TCPX_LEND_OFF;
 	if (f->want != TCPX_LEND_MSG && f->pipe == 0)
 		return TCPX_LEND_SPLICE;
@@ -82,12 +82,12 @@ tcpx_sock_lend_begin(struct tcpx_chan *c, const struct tcpx_tx_msg *m)
 	struct tcpx_sock_lend *l = &c->tx.lend;
 	enum tcpx_lend want = c->net->lend;
 	struct tcpx_sock_lend_facts f = {
-		.want = want, .owned = m->owned, .len = m->head.len, .pipe = -ENOBUFS,
+		.want = want, .stable = m->stable, .len = m->head.len, .pipe = -ENOBUFS,
 		.no_msg = l->no_msg, .calls = l->calls, .saved = l->saved, .copied = l->copied,
 	};
 
 	l->way = TCPX_LEND_OFF;
-	if (!m->owned || m->head.len < LEND_MIN)
+	if (!m->stable || m->head.len < LEND_MIN)
 		return;
 	if ((want == TCPX_LEND_AUTO || want == TCPX_LEND_SPLICE) && !l->no_splice)
 		f.pipe = tcpx_sock_pipe_get(&c->net->pipes, &l->pipe);
@@ -114,19 +114,20 @@ count_lent(struct tcpx_sock_lend *l, uint64_t bytes)
 	atomic_fetch_add_explicit(&l->bytes, bytes, memory_order_relaxed);
 }
 
-/* The channel uses plain send from now on, this message from its present place. If the
- * connection is broken, plain send finds out. */
+/* This message uses plain send from its present place on, and the channel from now on, unless the refusal
+ * was for these pages alone. If the connection is broken, plain send finds out. */
 static ssize_t
 splice_refused(struct tcpx_chan *c, const char *call)
 {
 	struct tcpx_sock_lend *l = &c->tx.lend;
 
+	l->no_splice = errno != EFAULT;
 	tcpx_debug(TCPX_SUB_NET, "channel %u: %s: %s, no pages are lent this way", c->channel,
 		   call, tcpx_err_name(-errno));
 	tcpx_sock_pipe_put(&c->net->pipes, &l->pipe, !l->piped);
 	l->piped = 0;
-	l->no_splice = true;
 	l->way = TCPX_LEND_OFF;
+	atomic_store_explicit(&l->shown, (int)l->way, memory_order_relaxed);
 	return 0;
 }
 
@@ -207,7 +208,7 @@ msg_some(struct tcpx_chan *c, struct tcpx_tx_msg *m, bool *full)
 		n = sendmsg(c->fd, &msg, MSG_NOSIGNAL | MSG_MORE | MSG_ZEROCOPY);
 	if (n < 0 && !tcpx_sock_later(errno)) {
 		/* too many calls in flight, or these pages cannot be lent: plain send goes on */
-		l->no_msg = errno != ENOBUFS;
+		l->no_msg = errno != ENOBUFS && errno != EFAULT;
 		l->way = TCPX_LEND_OFF;
 		return 0;
 	}

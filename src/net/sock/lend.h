@@ -30,7 +30,7 @@ struct tcpx_sock_lend {
 /* What decides how one message is sent. */
 struct tcpx_sock_lend_facts {
 	enum tcpx_lend want; /* as set */
-	bool owned;
+	bool stable;
 	uint32_t len;
 	int pipe;            /* 0: the message has one; -EAGAIN: all are in use; else there are none */
 	bool no_msg;         /* MSG_ZEROCOPY was refused */

@@ -31,7 +31,7 @@ static void
 impossible_memory_is_refused(void **state)
 {
 	static const struct { uintptr_t addr; size_t len; unsigned access; } bad[] = {
-		{ 0, 10, 0 }, { 4096, 0, 0 }, { 4096, 10, 4 }, { UINTPTR_MAX - 5, 10, 0 },
+		{ 0, 10, 0 }, { 4096, 0, 0 }, { 4096, 10, 8 }, { UINTPTR_MAX - 5, 10, 0 },
 	};
 	struct rig *r = *state;
 	uint64_t id = 7;

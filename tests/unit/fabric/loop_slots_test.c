@@ -117,21 +117,21 @@ what_is_lent_is_read_when_it_arrives(void **state)
 	struct pair p;
 
 	(void)state;
-	for (int owned = 0; owned < 2; owned++) {
+	for (int stable = 0; stable < 2; stable++) {
 		uint8_t data = 'a', in = 0;
 		struct iovec iov = { &data, 1 }, dst = { &in, 1 };
 		struct tcpx_tx_msg m = { .head = { .len = 1, .seq = 1 }, .iov = &iov,
-					 .iov_count = 1, .owned = owned };
+					 .iov_count = 1, .stable = stable };
 
 		pair_open(&p, &tcpx_net_loop_lend, 28, &script);
 		make_chan(&p, 0, 0, &p.tx, &p.rx);
 		assert_int_equal(p.ops->stream->send(p.tx, &m), 0);
-		assert_int_equal(m.lent, owned);
+		assert_int_equal(m.lent, stable);
 		data = 'b';
 		tick(&p);
 		assert_int_equal(p.ops->stream->recv_head(p.rx, &head), 0);
 		assert_int_equal(p.ops->stream->recv(p.rx, &dst, 1), 1);
-		assert_int_equal(in, owned ? 'b' : 'a');
+		assert_int_equal(in, stable ? 'b' : 'a');
 		pair_clean(&p);
 	}
 }
@@ -159,7 +159,7 @@ user_memory_may_not_be_lent(void **state)
 	uint8_t data[10] = { 0 };
 	struct iovec iov = { data, sizeof(data) };
 	struct tcpx_tx_msg m = { .head = { .len = sizeof(data), .seq = 1 }, .iov = &iov,
-				 .iov_count = 1, .owned = true };
+				 .iov_count = 1, .stable = true };
 	struct pair p;
 
 	(void)state;

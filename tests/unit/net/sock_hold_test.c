@@ -146,7 +146,7 @@ wire_check(struct wire *w)
 }
 
 static void
-wire_begin(struct wire *w, uint32_t len, bool owned, bool more)
+wire_begin(struct wire *w, uint32_t len, bool stable, bool more)
 {
 	size_t pages = (SRC_BYTES - len) / PAGE;
 
@@ -154,7 +154,7 @@ wire_begin(struct wire *w, uint32_t len, bool owned, bool more)
 	w->msg = (struct tcpx_tx_msg){
 		.head = { .xfer = 1000 + w->seq, .chunk = 9, .len = len, .channel = 3,
 			  .generation = 7, .seq = w->seq + 1 },
-		.iov = w->iov, .owned = owned, .more = more,
+		.iov = w->iov, .stable = stable, .more = more,
 	};
 	w->seq++;
 }

@@ -112,7 +112,7 @@ small_and_user_payload_in_turns_with_lent(void **state)
 {
 	static const struct {
 		uint32_t len;
-		bool owned;
+		bool stable;
 	} turns[] = {
 		{ M, true }, { M, false }, { 100, true }, { 0, true }, { 2 * M, true },
 		{ 0, false }, { 64 * K - 1, true }, { 3 * M, false }, { 64 * K, true },
@@ -122,11 +122,11 @@ small_and_user_payload_in_turns_with_lent(void **state)
 
 	for (size_t i = 0; i < 4 * COUNT(turns); i++) {
 		uint32_t len = turns[i % COUNT(turns)].len;
-		bool owned = turns[i % COUNT(turns)].owned;
+		bool stable = turns[i % COUNT(turns)].stable;
 
-		trip_begin(t, len, owned, 1);
+		trip_begin(t, len, stable, 1);
 		assert_int_equal(trip_run(t), 0);
-		assert_int_equal(t->msg.lent, owned && len >= 64 * K);
+		assert_int_equal(t->msg.lent, stable && len >= 64 * K);
 	}
 	trip_free(t);
 }
@@ -385,7 +385,7 @@ a_slot_filled_anew_after_received_is_never_seen_torn(void **state)
 			t->msg = (struct tcpx_tx_msg){
 				.head = { .len = LEN, .channel = 3, .generation = 7,
 					  .seq = sent + 1 },
-				.iov = t->iov, .iov_count = 1, .owned = true,
+				.iov = t->iov, .iov_count = 1, .stable = true,
 			};
 			open = true;
 		}

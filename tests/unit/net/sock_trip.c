@@ -33,7 +33,7 @@ trip_free(struct trip *t)
 }
 
 void
-trip_begin(struct trip *t, uint32_t len, bool owned, int pieces)
+trip_begin(struct trip *t, uint32_t len, bool stable, int pieces)
 {
 	size_t step = (len / (unsigned)pieces + PAGE - 1) / PAGE * PAGE;
 	size_t at = 0;
@@ -41,7 +41,7 @@ trip_begin(struct trip *t, uint32_t len, bool owned, int pieces)
 	t->seq++;
 	t->msg = (struct tcpx_tx_msg){
 		.head = { .len = len, .channel = 3, .generation = 7, .seq = t->seq },
-		.iov = t->iov, .owned = owned,
+		.iov = t->iov, .stable = stable,
 	};
 	for (; at < len; at += t->iov[t->msg.iov_count++].iov_len)
 		t->iov[t->msg.iov_count] = (struct iovec){

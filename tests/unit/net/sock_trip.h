@@ -29,7 +29,7 @@ struct trip {
 struct trip *trip_new(struct rig *r);
 void trip_free(struct trip *t);
 /* The next message; trip_send() and trip_recv() are one call each. */
-void trip_begin(struct trip *t, uint32_t len, bool owned, int pieces);
+void trip_begin(struct trip *t, uint32_t len, bool stable, int pieces);
 int trip_send(struct trip *t);
 void trip_recv(struct trip *t);
 /* Runs it to its end and compares the payload; gives its fate. */
