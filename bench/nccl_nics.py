@@ -243,6 +243,9 @@ def within(times, begin, end):
 def judge(failures, times, o):
     """Adds to each its longest iteration, and rates beside the one before the first."""
     before = gpulib.median(within(times, 0, failures[0]["from"])) if failures else 0
+    if failures and times[-1][0] < failures[-1]["until"] - 1:  # one that never ended, as long as it was watched
+        end = failures[-1]["until"]
+        times = times + [(end, (end - times[-1][0]) * 1e3)]
     for f in failures:
         settle = min(1.0, o.down / 2, o.back / 2)
         f["longest_ms"] = max(overlapping(times, f["from"], f["until"]), default=None)
@@ -298,7 +301,7 @@ def play(o):
             time.sleep(o.back)
             failures = fail_in_turn(lab, ranks, o)
             open(stop, "w").close()
-            codes = [r.end(30) for r in ranks]
+            codes = [r.end(30 if o.side == "ours" else 5) for r in ranks]
             said = used(folder)
     finally:
         for r in ranks:
