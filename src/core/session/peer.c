@@ -104,6 +104,8 @@ make(struct tcpx_engine *e, const char *name, uint64_t incarnation, struct tcpx_
 	tcpx_node_init(&p->inbound);
 	tcpx_node_init(&p->recvs);
 	tcpx_node_init(&p->unexpected);
+	tcpx_tags_init(&p->recvs_by_tag);
+	tcpx_tags_init(&p->unexpected_by_tag);
 	tcpx_note_queue_init(&p->notes);
 	p->kept.limit = e->limit.peer_memory;
 	p->kept.reserve = p->kept.limit / 8;
@@ -160,6 +162,8 @@ tcpx_peer_put(struct tcpx_peer *p)
 		tcpx_peer_put(p->found);
 	if (p->home)
 		tcpx_peer_put(p->home);
+	tcpx_tags_fini(&p->recvs_by_tag);
+	tcpx_tags_fini(&p->unexpected_by_tag);
 	pthread_mutex_destroy(&p->lock);
 	free(p);
 }

@@ -10,6 +10,7 @@
 
 #include "base/chain.h"
 #include "base/quota.h"
+#include "base/tags.h"
 #include "core/context/context.h"
 #include "core/loop/queue.h"
 #include "core/session/note.h"
@@ -38,6 +39,7 @@ struct tcpx_peer {
 	uint32_t given;              /* the first of them: by the application        */
 	struct tcpx_node recvs;      /* posted receives, tcpx_xfer.queue             */
 	struct tcpx_node unexpected;
+	struct tcpx_tags recvs_by_tag, unexpected_by_tag;
 	struct tcpx_peer *home;      /* owned; NULL: itself. Another of this incarnation: receives
 				      * and unexpected sends of both are in that one's queues */
 	_Atomic(struct tcpx_peer *) found; /* owned; that one, until home is set      */

@@ -22,6 +22,7 @@
 #include "core/transfer/answer.h"
 #include "core/transfer/end.h"
 #include "core/transfer/lane.h"
+#include "core/transfer/match.h"
 #include "core/transfer/move.h"
 #include "core/transfer/stuck.h"
 #include "core/transfer/transfer.h"
@@ -99,12 +100,12 @@ tcpx_wait(tcpx_xfer *x, int timeout_ms)
 static bool
 end_waiting(struct tcpx_xfer *x)
 {
+	struct tcpx_peer *home = tcpx_peer_lock_queues(x->peer);
 	bool waiting;
 
-	(void)tcpx_peer_lock_queues(x->peer);
 	waiting = x->op == TCPX_OP_RECV && !x->session && tcpx_node_linked(&x->queue);
 	if (waiting)
-		tcpx_chain_remove(&x->queue);
+		tcpx_match_remove(home, x);
 	tcpx_peer_unlock_queues(x->peer);
 	if (!waiting)
 		return false;

@@ -23,33 +23,48 @@
 #include "core/transfer/transfer.h"
 #include "core/transfer/watch.h"
 
+static void
+add_recv(struct tcpx_peer *p, struct tcpx_xfer *x)
+{
+	tcpx_chain_add(&p->recvs, &x->queue);
+	tcpx_tags_add(&p->recvs_by_tag, &x->tagged, x->post.tag);
+}
+
+void
+tcpx_match_remove(struct tcpx_peer *home, struct tcpx_xfer *x)
+{
+	tcpx_chain_remove(&x->queue);
+	tcpx_tags_remove(&home->recvs_by_tag, &x->tagged);
+}
+
 static struct tcpx_xfer *
 take_recv(struct tcpx_peer *p, uint64_t tag)
 {
-	tcpx_chain_each(n, after, &p->recvs) {
-		struct tcpx_xfer *x = tcpx_container(n, struct tcpx_xfer, queue);
+	struct tcpx_tagged *found = tcpx_tags_find(&p->recvs_by_tag, tag);
+	struct tcpx_xfer *x = found ? tcpx_container(found, struct tcpx_xfer, tagged) : NULL;
 
-		if (x->post.tag == tag) {
-			tcpx_chain_remove(n);
-			return x;
-		}
-	}
-	return NULL;
+	if (x)
+		tcpx_match_remove(p, x);
+	return x;
+}
+
+static void
+remove_unexpected(struct tcpx_peer *p, struct unexpected *u)
+{
+	tcpx_chain_remove(&u->node);
+	tcpx_tags_remove(&p->unexpected_by_tag, &u->tagged);
+	u->session->credit.unmatched--;
 }
 
 static struct unexpected *
 take_unexpected(struct tcpx_peer *p, uint64_t tag)
 {
-	tcpx_chain_each(n, after, &p->unexpected) {
-		struct unexpected *u = tcpx_container(n, struct unexpected, node);
+	struct tcpx_tagged *found = tcpx_tags_find(&p->unexpected_by_tag, tag);
+	struct unexpected *u = found ? tcpx_container(found, struct unexpected, tagged) : NULL;
 
-		if (u->tag == tag) {
-			tcpx_chain_remove(n);
-			u->session->credit.unmatched--;
-			return u;
-		}
-	}
-	return NULL;
+	if (u)
+		remove_unexpected(p, u);
+	return u;
 }
 
 static uint64_t
@@ -78,7 +93,6 @@ keep(struct session *s, const struct tcpx_open *o)
 	u->session = s;
 	u->id = o->id;
 	u->total = o->total;
-	u->tag = o->tag;
 	u->chunk = o->chunk;
 	u->inlined = inlined;
 	if (inlined && o->total)
@@ -102,8 +116,10 @@ tcpx_match_send(struct session *s, const struct tcpx_open *o)
 	x = take_recv(home, o->tag);
 	if (x)
 		x->session = s;
-	else if ((kept = tcpx_quota_charge(&p->kept, bytes_of(u))))
+	else if ((kept = tcpx_quota_charge(&p->kept, bytes_of(u)))) {
 		tcpx_chain_add(&home->unexpected, &u->node);
+		tcpx_tags_add(&home->unexpected_by_tag, &u->tagged, o->tag);
+	}
 	over = !x && kept && ++s->credit.unmatched > 2 * s->engine->limit.credit_xfers;
 	tcpx_peer_unlock_queues(p);
 	if (!kept) {
@@ -181,7 +197,7 @@ tcpx_match_recv(struct tcpx_peer *p, struct tcpx_xfer *x)
 		u = take_unexpected(home, x->post.tag);
 	if (rc == 0 && !u) {
 		tcpx_xfer_get(x);
-		tcpx_chain_add(&home->recvs, &x->queue);
+		add_recv(home, x);
 	}
 	alone = !p->out && tcpx_chain_empty(&p->inbound) && p->addr_count;
 	if (u)
@@ -205,11 +221,13 @@ move_receives(struct tcpx_peer *p, struct tcpx_peer *home, struct tcpx_node *pai
 		struct tcpx_xfer *x = tcpx_container(n, struct tcpx_xfer, queue);
 		struct unexpected *u = take_unexpected(home, x->post.tag);
 
-		tcpx_chain_remove(n);
-		tcpx_chain_add(u ? paired : &home->recvs, n);
+		tcpx_match_remove(p, x);
 		if (u) {
 			pair(x, u);
+			tcpx_chain_add(paired, n);
 			tcpx_chain_add(sends, &u->node);
+		} else {
+			add_recv(home, x);
 		}
 	}
 }
@@ -253,8 +271,7 @@ tcpx_match_forget(struct tcpx_peer *p, struct session *s, uint64_t id)
 		struct unexpected *u = tcpx_container(n, struct unexpected, node);
 
 		if (u->session == s && (id == 0 || u->id == id)) {
-			tcpx_chain_remove(n);
-			u->session->credit.unmatched--;
+			remove_unexpected(home, u);
 			tcpx_chain_add(&gone, n);
 		}
 	}
@@ -292,12 +309,14 @@ tcpx_match_waits(struct tcpx_peer *p)
 static void
 end_recvs(struct tcpx_peer *p, uint64_t region_id, int code, const char *text)
 {
+	struct tcpx_peer *home;
 	struct tcpx_xfer *x;
 
 	do {
-		x = first(tcpx_peer_lock_queues(p), p, region_id);
+		home = tcpx_peer_lock_queues(p);
+		x = first(home, p, region_id);
 		if (x)
-			tcpx_chain_remove(&x->queue);
+			tcpx_match_remove(home, x);
 		tcpx_peer_unlock_queues(p);
 		if (x) {
 			tcpx_xfer_end(x, code, text);

@@ -6,14 +6,16 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/tags.h"
 #include "core/session/peer.h"
 #include "core/transfer/transfer.h"
 
 /* A SEND without a receive. */
 struct unexpected {
 	struct tcpx_node node;
+	struct tcpx_tagged tagged;
 	struct session *session; /* owned reference */
-	uint64_t id, total, tag;
+	uint64_t id, total;
 	uint32_t chunk;
 	bool inlined;
 	uint8_t payload[];
@@ -24,6 +26,8 @@ struct unexpected {
 int tcpx_match_send(struct session *s, const struct tcpx_open *o);
 /* Posts a receive, which takes a SEND that waits, or waits for one. No lock held. */
 int tcpx_match_recv(struct tcpx_peer *p, struct tcpx_xfer *x);
+/* Takes a receive that waits out of its queue, which @home has. home->lock held. */
+void tcpx_match_remove(struct tcpx_peer *home, struct tcpx_xfer *x);
 /* Drops the session's SENDs that wait: that of @id, or all (0). peer.lock not held. */
 void tcpx_match_forget(struct tcpx_peer *p, struct session *s, uint64_t id);
 /* Has it a receive that waits? registry.lock may be held. */

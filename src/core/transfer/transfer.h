@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/tags.h"
 #include "core/context/context.h"
 #include "core/loop/queue.h"
 #include "core/memory/builder.h"
@@ -114,6 +115,7 @@ struct tcpx_xfer {
 	/* guarded by session->lock from here */
 	struct tcpx_node table; /* session's live transfers                           */
 	struct tcpx_node queue; /* waits for credit or an event; or, under peer.lock, for a send */
+	struct tcpx_tagged tagged; /* waits for a send; peer.lock                     */
 	uint64_t id, total;
 	uint32_t chunks;
 	struct xfer_sending tx;

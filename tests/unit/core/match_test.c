@@ -129,6 +129,68 @@ tags_decide_and_then_the_order_of_posting(void **state)
 	assert_memory_equal(t->rig.far.at + 200, t->rig.near.at + 3000, 100);
 }
 
+/* Thousands wait, of many tags and of few, and some are cancelled: the n-th send of a tag meets the n-th
+ * receive that is left. */
+static void
+many_receives_wait_and_each_gets_its_send(void **state)
+{
+	enum { COUNT = 3000, SIZE = 8, EACH = 60 };
+	static tcpx_xfer *in[COUNT], *out[COUNT];
+	struct two *t = *state;
+
+	for (int way = 0; way < 2; way++) {
+		uint64_t tags = way ? COUNT / 2 : 7;
+		int next = 0, i, k;
+
+		fill(t->rig.far.at, COUNT * SIZE, 2);
+		for (i = 0; i < COUNT; i++)
+			in[i] = recv_at(t, (size_t)i * SIZE, SIZE, (uint64_t)i * 11 % tags << 32);
+		for (i = 0; i < COUNT; i += 3)
+			tcpx_cancel(in[i]);
+		while (next < COUNT) { /* as many as there is credit for */
+			for (i = next, k = 0; i < COUNT && k < EACH; i++)
+				if (i % 3 && ++k)
+					out[i] = send_at(t, (size_t)i * SIZE, SIZE,
+							 (uint64_t)i * 11 % tags << 32);
+			for (; next < i; next++)
+				if (next % 3)
+					assert_ok(finish(out[next]));
+		}
+		for (i = 0; i < COUNT; i++)
+			assert_code(finish(in[i]), i % 3 ? 0 : TCPX_ECANCELED);
+		for (i = 0; i < COUNT; i++)
+			if (i % 3)
+				assert_memory_equal(t->rig.far.at + i * SIZE, t->rig.near.at + i * SIZE,
+						    SIZE);
+	}
+}
+
+/* A row of sends waits, and each receive takes the first of its tag. */
+static void
+sends_that_wait_are_taken_by_tag_and_in_order(void **state)
+{
+	enum { COUNT = 60, SIZE = 100 };
+	struct two *t = *state;
+	tcpx_xfer *in[COUNT], *out[COUNT];
+
+	for (int i = 0; i < COUNT; i++)
+		out[i] = send_at(t, (size_t)i * SIZE, SIZE, (uint64_t)i % 5);
+	settle(t);
+	tcpx_cancel(out[12]);
+	settle(t);
+	for (int tag = 4; tag >= 0; tag--)
+		for (int i = tag; i < COUNT; i += 5)
+			if (i != 12)
+				in[i] = recv_at(t, (size_t)i * SIZE, SIZE, (uint64_t)tag);
+	for (int i = 0; i < COUNT; i++)
+		assert_code(finish(out[i]), i == 12 ? TCPX_ECANCELED : 0);
+	for (int i = 0; i < COUNT; i++)
+		if (i != 12)
+			assert_ok(finish(in[i]));
+	assert_filled(t->rig.far.at, 12 * SIZE, 1);
+	assert_memory_equal(t->rig.far.at + 13 * SIZE, t->rig.near.at + 13 * SIZE, (COUNT - 13) * SIZE);
+}
+
 static void
 a_shorter_send_says_its_length(void **state)
 {
@@ -269,6 +331,8 @@ main(void)
 		TEST(a_send_finds_the_receive_that_waits),
 		TEST(a_receive_finds_the_send_that_waits),
 		TEST(tags_decide_and_then_the_order_of_posting),
+		TEST(many_receives_wait_and_each_gets_its_send),
+		TEST(sends_that_wait_are_taken_by_tag_and_in_order),
 		TEST(a_shorter_send_says_its_length),
 		TEST(a_longer_send_fails_on_both_sides),
 		TEST(a_cancelled_send_meets_nobody),
