@@ -21,7 +21,8 @@
 /*
  * What this plugin must have, and what it has instead of the library's defaults unless the
  * environment says otherwise. NCCL gives up no peer that is alive: one may checkpoint for minutes.
- * Pages are lent only on request: that has been measured on loopback alone, where it costs more.
+ * Pages are lent only on request: after an abort NCCL frees its buffers, and what is on its way to a
+ * peer, whose receive may succeed, would arrive as their next owner has them.
  */
 static const char *const always[] = { "TCPX_PROVIDER=sock", "TCPX_CUDA_LIBRARY=none" };
 static const char *const usual[] = { "TCPX_FREEZE_MS=600s", "TCPX_CONNECT_MS=120s",

@@ -18,12 +18,11 @@ struct way {
 
 /* By docs/results/nccl.md. Beyond the last one NCCL decides. */
 static const struct way ways[] = {
-	{ 4 << 10, NCCL_TREE, NCCL_LL, 1 },
+	{ 1 << 10, NCCL_TREE, NCCL_LL, 1 },
 	{ 16 << 10, NCCL_RING, NCCL_LL, 1 },
-	{ 64 << 10, NCCL_RING, NCCL_LL, 2 },
+	{ 32 << 10, NCCL_RING, NCCL_LL, 2 },
 	{ 128 << 10, NCCL_RING, NCCL_LL, 4 },
-	{ 2 << 20, NCCL_RING, NCCL_SIMPLE, 4 },
-	{ 4 << 20, NCCL_RING, NCCL_SIMPLE, 8 },
+	{ 4 << 20, NCCL_RING, NCCL_SIMPLE, 4 },
 };
 
 static bool

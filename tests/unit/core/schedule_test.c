@@ -305,6 +305,35 @@ the_oldest_message_of_a_lane_goes_first(void **state)
 	bare_close(&b);
 }
 
+/* Loop 0 is lent to a thread that tests. */
+static void
+a_lone_message_stays_with_the_thread_that_tests(void **state)
+{
+	const uint64_t sizes[] = { CHUNK, 2 * CHUNK };
+	struct bare b;
+
+	for (int i = 0; i < 2; i++) {
+		struct sending l = { .taken = 0 };
+		bool large = sizes[i] > CHUNK;
+
+		bare_open(&b, true);
+		bare_channel(&b, 0);
+		bare_channel(&b, 1);
+		sending_open(&b, &l, 1, 1);
+		atomic_store(&b.loop[0].lease.look_ns, 0);
+		sending_post(&b, &l, sizes[i]);
+		assert_int_equal(bare_works(&b.loop[1]) > 0, large);
+		if (!large) {
+			assert_int_equal(bare_works(&b.loop[0]), 1);
+			sending_post(&b, &l, CHUNK); /* not lone any more */
+			assert_int_equal(bare_works(&b.loop[1]), 1);
+			assert_int_equal(bare_works(&b.loop[0]), 0);
+		}
+		sending_close(&l);
+		bare_close(&b);
+	}
+}
+
 static void
 round_robin_wakes_the_channel_whose_turn_it_is(void **state)
 {
@@ -414,6 +443,7 @@ main(void)
 		cmocka_unit_test(transfers_take_turns),
 		cmocka_unit_test(lanes_share_by_weight_whatever_waits),
 		cmocka_unit_test(the_oldest_message_of_a_lane_goes_first),
+		cmocka_unit_test(a_lone_message_stays_with_the_thread_that_tests),
 		cmocka_unit_test(round_robin_wakes_the_channel_whose_turn_it_is),
 		cmocka_unit_test(one_chunk_wakes_one_channel_and_many_wake_as_many),
 		cmocka_unit_test(a_queue_of_transfers_of_few_chunks_wakes_all_channels),
