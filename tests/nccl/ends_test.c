@@ -3,11 +3,13 @@
  * Which end of a comm comes first, and which goes first: by the plugin's calls alone.
  * Usage: nccl_ends PLUGIN
  */
+#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -16,6 +18,7 @@
 #include "pair.h"
 
 enum { VERSION = 11, MANY = 32, BYTES = 3000, LARGE = 4 << 20 };
+enum { COMMS = 4, CHANNELS = 3, FILES = 1024 };
 
 static const char *plugin;
 
@@ -309,6 +312,49 @@ a_killed_sender_is_an_error_of_the_receive(void **state)
 	assert_true(pair_run(plugin, VERSION, play_killed, NULL));
 }
 
+/* Connections over TCP of this process. */
+static int
+connections(void)
+{
+	struct sockaddr_storage at;
+	int count = 0;
+
+	for (int fd = 0; fd < FILES; fd++) {
+		socklen_t len = sizeof(at);
+
+		count += getpeername(fd, (struct sockaddr *)&at, &len) == 0 && at.ss_family == AF_INET;
+	}
+	return count;
+}
+
+/* Both dial each other at once, for several comms each way; one session is left, with what it needs. */
+static int
+play_one_session(struct rank *r)
+{
+	void *send[COMMS], *recv[COMMS];
+	struct player *p = &r->player;
+
+	if (!pair_connect(r, send, recv, COMMS))
+		return 1;
+	while (connections() != 1 + 2 * CHANNELS) /* the other is given up in a moment */
+		sched_yield();
+	pair_meet(r);
+	for (int i = 0; i < COMMS; i++) {
+		p->abi->close_send(p->table, send[i]);
+		p->abi->close_recv(p->table, recv[i]);
+	}
+	return 0;
+}
+
+static void
+ranks_that_dial_each_other_have_one_session(void **state)
+{
+	setenv("TCPX_CHANNELS", "3", 1);
+	for (int i = 0; i < 4; i++)
+		assert_true(pair_run(plugin, VERSION, play_one_session, NULL));
+	unsetenv("TCPX_CHANNELS");
+}
+
 int
 main(int argc, char **argv)
 {
@@ -319,6 +365,7 @@ main(int argc, char **argv)
 		cmocka_unit_test(a_comm_whose_receiver_has_gone_fails_with_its_message),
 		cmocka_unit_test(a_receiver_closes_with_its_last_message),
 		cmocka_unit_test(a_killed_sender_is_an_error_of_the_receive),
+		cmocka_unit_test(ranks_that_dial_each_other_have_one_session),
 	};
 
 	if (argc < 2)
