@@ -302,14 +302,14 @@ TCPX_API void tcpx_xfer_free(tcpx_xfer *xfer);
 TCPX_API TCPX_MUST_USE int tcpx_lane_listen(tcpx_engine *engine, void *key, tcpx_lane **lane);
 /* The sending end of the lane with that key at the peer. It keeps the peer. */
 TCPX_API TCPX_MUST_USE int tcpx_lane_open(tcpx_peer *peer, const void *key, tcpx_lane **lane);
-/* 0: both ends are there; -EAGAIN: not yet; or the first cause of its failure (-ENOENT: nobody
- * listens under that key). One atomic load. */
+/* 0: both ends are there; -EAGAIN: not yet; or what ended it (-ENOENT: nobody listens by that key). */
 TCPX_API int tcpx_lane_ready(tcpx_lane *lane);
 /* The peer of the other end; give it back with tcpx_peer_free(). -EAGAIN: not yet known. */
 TCPX_API TCPX_MUST_USE int tcpx_lane_peer(tcpx_lane *lane, tcpx_peer **peer);
-/* Posts a message: a send or a receive, by the end. Its end is that of any transfer: tcpx_test(),
- * tcpx_wait(), tcpx_xfer_watch(); a receive's info has the length. -EAGAIN: not ready; -ENOBUFS:
- * TCPX_LANE_OPEN are open; what ended the lane; -ENOTSUP: GPU memory; as tcpx_send(). */
+/* Posts a message: a send or a receive, by the end. It ends as any transfer; a receive's info has the
+ * length. While threads run the I/O by tests, frames of posts wait for the next test or wait of a
+ * message, or some ms. -EAGAIN: not ready; -ENOBUFS: TCPX_LANE_OPEN are open; what ended the lane;
+ * -ENOTSUP: GPU memory; as tcpx_send(). */
 TCPX_API TCPX_MUST_USE int tcpx_lane_post(tcpx_lane *lane, uint64_t region, uint64_t offset,
 					  uint64_t len, tcpx_xfer **xfer);
 /* The share of a sending end. While more waits to go to the same process, 4 sends four times the

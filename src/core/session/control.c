@@ -142,6 +142,26 @@ tcpx_control_flush_by_loop(struct session *s)
 }
 
 void
+tcpx_control_flush_by_test(struct session *s)
+{
+	atomic_store_explicit(&s->control.flush_owed, true, memory_order_relaxed);
+	tcpx_control_flush_by_loop(s);
+}
+
+void
+tcpx_control_flush_owed(struct session *s)
+{
+	if (!atomic_load_explicit(&s->control.flush_owed, memory_order_relaxed) ||
+	    !engine_is_here(s->engine))
+		return;
+	pthread_mutex_lock(&s->lock);
+	atomic_store_explicit(&s->control.flush_owed, false, memory_order_relaxed);
+	if (s->state != SESS_FAILED)
+		tcpx_control_flush(s);
+	pthread_mutex_unlock(&s->lock);
+}
+
+void
 tcpx_control_flush_work(struct work *w, uint64_t now_ns)
 {
 	struct session *s = tcpx_container(w, struct session, control.flush_work);

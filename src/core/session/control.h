@@ -22,6 +22,11 @@ void tcpx_control_flush(struct session *s);
 void tcpx_control_wants_room(struct session *s, uint64_t now_ns);
 /* Flushes before the session's loop sleeps. Its lease is held. */
 void tcpx_control_flush_later(struct session *s);
+/* Flushes with the next call that tests a message, or the next turn: many posts share a write. For a loop
+ * that is lent, and whose lease the caller need not have. */
+void tcpx_control_flush_by_test(struct session *s);
+/* A flush that is owed takes place now. lock not held. */
+void tcpx_control_flush_owed(struct session *s);
 /* Asks the session's loop for a flush. Any thread, with or without the lock. */
 void tcpx_control_flush_by_loop(struct session *s);
 void tcpx_control_flush_work(struct work *w, uint64_t now_ns);

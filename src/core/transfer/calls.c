@@ -61,6 +61,8 @@ tcpx_test(tcpx_xfer *x)
 {
 	int status = atomic_load_explicit(&x->status, memory_order_acquire);
 
+	if (x->lane)
+		tcpx_control_flush_owed(x->session);
 	if (status == -EAGAIN) {
 		help(x);
 		status = atomic_load_explicit(&x->status, memory_order_acquire);
@@ -84,6 +86,8 @@ tcpx_wait(tcpx_xfer *x, int timeout_ms)
 	struct loop *l = loop_of(x);
 	int rc;
 
+	if (x->lane)
+		tcpx_control_flush_owed(x->session);
 	if (!ended(x)) {
 		atomic_store(&x->waiters.loop, l);
 		rc = tcpx_lease_wait(l, ended, x, (_Atomic uint32_t *)&x->status,

@@ -15,6 +15,7 @@
 
 #include "core/channel/channel.h"
 #include "core/context/context.h"
+#include "core/loop/lease.h"
 #include "core/loop/loop.h"
 #include "core/memory/copy.h"
 #include "core/memory/list.h"
@@ -296,16 +297,16 @@ take(struct tcpx_lane *l, struct tcpx_xfer *x, struct early *m)
 	tcpx_eager_put(l, m);
 }
 
-/* What a receive has to say goes with what is sent next, if the loop takes it along otherwise. */
+/* A thread that tests posts on many lanes before: all that has one write. */
 static void
 flush_soon(struct session *s)
 {
 	if (s->state == SESS_FAILED)
 		return;
-	if (atomic_load(&s->loop->asleep))
-		tcpx_control_flush(s);
+	if (tcpx_lease_is_lent(s->loop))
+		tcpx_control_flush_by_test(s);
 	else
-		tcpx_control_flush_by_loop(s);
+		tcpx_control_flush(s);
 }
 
 int
@@ -329,7 +330,7 @@ tcpx_lane_enqueue(struct tcpx_lane *l, struct tcpx_xfer *x)
 	if (l->sends) {
 		tcpx_session_used(s);
 		tcpx_lane_launch(l);
-		tcpx_control_flush(s);
+		flush_soon(s);
 		return 0;
 	}
 	x->payload.chunk = TCPX_LANE_UNIT;

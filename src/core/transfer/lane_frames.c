@@ -63,8 +63,8 @@ on_open(struct session *s, struct tcpx_buf *b)
 	s->lanes.opened_there++;
 	answer.lane = o.lane;
 	if (bind_listener(s, &o)) {
+		tcpx_eager_begin(s); /* first: a lane that is ready has its credit */
 		tcpx_lane_tell_posts(s, &answer);
-		tcpx_eager_begin(s);
 		return 0;
 	}
 	count_add(&s->engine->count.refused, 1);

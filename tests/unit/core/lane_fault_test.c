@@ -9,6 +9,9 @@
 #include <unistd.h>
 
 #include "base/rng.h"
+#include "core/context/context.h"
+#include "core/loop/loop.h"
+#include "core/session/session.h"
 
 enum { LANES = 3, DEPTH = 8, MESSAGES = 60, LARGEST = 40000, ROOM = DEPTH * LARGEST };
 
@@ -113,31 +116,44 @@ all_are_through(void *arg)
 }
 
 static void
+begin(struct play *p)
+{
+	uint8_t key[TCPX_LANE_KEY];
+
+	lab_open_on(&p->lab, &tcpx_net_loop, settings, &slow);
+	meet(&p->lab);
+	for (int i = 0; i < LANES; i++) {
+		struct way *w = &p->way[i];
+
+		mem_open(&w->from, p->lab.a, ROOM, TCPX_MEM_LOCAL);
+		mem_open(&w->to, p->lab.b, ROOM, TCPX_MEM_LOCAL);
+		assert_ok(tcpx_lane_listen(p->lab.b, key, &w->rx));
+		assert_ok(tcpx_lane_open(p->lab.p, key, &w->tx));
+	}
+	assert_true(run_until(&p->lab, stands, p, 10 * TCPX_SEC));
+}
+
+static void
+end(struct play *p)
+{
+	for (int i = 0; i < LANES; i++) {
+		tcpx_lane_close(p->way[i].tx);
+		tcpx_lane_close(p->way[i].rx);
+		mem_close(&p->way[i].from);
+		mem_close(&p->way[i].to);
+	}
+	lab_close(&p->lab);
+}
+
+static void
 play(uint32_t seed)
 {
 	struct play p = { .rng = tcpx_rng_seed(seed) };
-	uint8_t key[TCPX_LANE_KEY];
 
-	lab_open_on(&p.lab, &tcpx_net_loop, settings, &slow);
-	meet(&p.lab);
-	for (int i = 0; i < LANES; i++) {
-		struct way *w = &p.way[i];
-
-		mem_open(&w->from, p.lab.a, ROOM, TCPX_MEM_LOCAL);
-		mem_open(&w->to, p.lab.b, ROOM, TCPX_MEM_LOCAL);
-		assert_ok(tcpx_lane_listen(p.lab.b, key, &w->rx));
-		assert_ok(tcpx_lane_open(p.lab.p, key, &w->tx));
-	}
-	assert_true(run_until(&p.lab, stands, &p, 10 * TCPX_SEC));
+	begin(&p);
 	assert_true(run_until(&p.lab, all_are_through, &p, 100 * TCPX_SEC));
 	assert_true(p.faults > 0);
-	for (int i = 0; i < LANES; i++) {
-		tcpx_lane_close(p.way[i].tx);
-		tcpx_lane_close(p.way[i].rx);
-		mem_close(&p.way[i].from);
-		mem_close(&p.way[i].to);
-	}
-	lab_close(&p.lab);
+	end(&p);
 }
 
 static void
@@ -150,11 +166,63 @@ lost_connections_lose_no_message(void **state)
 	}
 }
 
+/* Bytes that an engine's control stream has to write. */
+static size_t
+unwritten(tcpx_engine *e)
+{
+	struct session *s = tcpx_session_after(e, NULL);
+	const uint8_t *data;
+	size_t len;
+
+	assert_non_null(s);
+	len = tcpx_ctrl_pending(s->control.ctrl, &data);
+	tcpx_session_put(s);
+	return len;
+}
+
+/* A thread that runs the loop by testing posts on many lanes before it tests again. */
+static void
+posts_share_a_write_while_a_thread_tests(void **state)
+{
+	struct play p = { .rng = tcpx_rng_seed(1) };
+	struct way *w = &p.way[0];
+	tcpx_xfer *sent[5], *received[5];
+
+	settings[4] = settings[5] = NULL;
+	begin(&p);
+	for (int lent = 0; lent < 2; lent++) {
+		atomic_store(&p.lab.a->loop[0].lease.look_ns, lent ? 1 : UINT64_MAX);
+		for (int i = 0; i < 5; i++) {
+			assert_ok(tcpx_lane_post(p.way[i % LANES].tx, p.way[i % LANES].from.id, 0, 8,
+						 &sent[i]));
+			assert_int_equal(unwritten(p.lab.a), lent ? (i + 1) * (20 + 11 + 8) : 0);
+		}
+		assert_ok(tcpx_test(sent[0])); /* it has ended: the others go with it all the same */
+		assert_int_equal(unwritten(p.lab.a), 0);
+		for (int i = 0; i < 5; i++) {
+			assert_ok(tcpx_lane_post(p.way[i % LANES].rx, p.way[i % LANES].to.id, 0, 8,
+						 &received[i]));
+			assert_true(run_until(&p.lab, over, received[i], TCPX_SEC));
+			tcpx_xfer_free(received[i]);
+			tcpx_xfer_free(sent[i]);
+		}
+		/* without a test the next turn writes it */
+		assert_ok(tcpx_lane_post(w->tx, w->from.id, 0, 8, &sent[0]));
+		assert_ok(tcpx_lane_post(w->rx, w->to.id, 0, 8, &received[0]));
+		assert_true(run_until(&p.lab, over, received[0], TCPX_SEC));
+		tcpx_xfer_free(received[0]);
+		tcpx_xfer_free(sent[0]);
+	}
+	atomic_store(&p.lab.a->loop[0].lease.look_ns, UINT64_MAX);
+	end(&p);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(lost_connections_lose_no_message),
+		cmocka_unit_test(posts_share_a_write_while_a_thread_tests),
 	};
 	char path[] = "/tmp/tcpx-lane-XXXXXX";
 	int fd = mkstemp(path), rc;
