@@ -396,8 +396,7 @@ TCPX_API int tcpx_xfer_query(tcpx_xfer *xfer, struct tcpx_xfer_info *info);
  * they are taken, also of peers that have gone: but then they are dropped, oldest first, when others need
  * the memory (TCPX_PEERS_MEMORY). tcpx_counters.notes_dropped has them. */
 TCPX_API TCPX_MUST_USE int tcpx_notify(tcpx_peer *peer, const void *data, size_t len);
-/* Takes a note: each peer's in their order, peers in turn. -EAGAIN if there is none (one atomic
- * load). */
+/* Takes a note: each peer's in their order, peers in turn. -EAGAIN: none (one atomic load). */
 TCPX_API int tcpx_note_get(tcpx_engine *engine, tcpx_note **note);
 /* The same, waiting; -EAGAIN after timeout_ms. */
 TCPX_API int tcpx_note_wait(tcpx_engine *engine, int timeout_ms, tcpx_note **note);
@@ -438,8 +437,7 @@ struct tcpx_counters {
 					   * for peers (TCPX_PEERS_MEMORY)            */
 	uint64_t channels_suspected;      /* given up because their path was silent or slow */
 	uint64_t channels_healed;         /* lost ones, or late ones, that stand again    */
-	uint64_t chunks_corrupt;          /* rx, with TCPX_CHECKSUM: arrived changed, and were
-					   * sent again                                   */
+	uint64_t chunks_corrupt;          /* rx, with TCPX_CHECKSUM: changed, sent again   */
 	uint64_t frames_corrupt;          /* likewise of the control stream               */
 };
 /* Totals of an engine. */
@@ -487,8 +485,7 @@ struct tcpx_nic_info {
 	char addr[64]; /* 0.0.0.0 or ::: it had none when the engine opened */
 	int numa;                  /* -1 unknown                                         */
 	uint32_t gbps;             /* mbps / 1000                                        */
-	uint32_t mbps;             /* its rate, or less where a qdisc (tbf) limits it;
-				    * 0 unknown                                          */
+	uint32_t mbps;             /* its rate, or less by a qdisc (tbf); 0 unknown      */
 };
 /* The NICs this engine uses. As tcpx_query_channels(). */
 TCPX_API int tcpx_query_nics(tcpx_engine *engine, struct tcpx_nic_info *out, size_t stride,
