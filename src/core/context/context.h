@@ -82,6 +82,7 @@ struct limits {
 	uint64_t spin_ns;
 	uint32_t turn_cost;   /* of one session's frames in a turn: see TURN_BUDGET */
 	uint32_t turn_pieces; /* of one channel in a turn: see CHANNEL_PIECES */
+	uint64_t breach_ns;   /* who broke the protocol once opens no session for so long */
 };
 
 #define CTRL_ADDRS 8

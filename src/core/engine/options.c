@@ -12,6 +12,7 @@
 #include "core/engine/engine.h"
 #include "core/memory/gpu.h"
 #include "core/memory/memory.h"
+#include "core/session/breach.h"
 #include "core/session/note.h"
 #include "core/session/receive.h"
 #include "host/host.h"
@@ -86,6 +87,7 @@ tcpx_engine_limits(struct tcpx_engine *e)
 	l->round_robin = strcmp(tcpx_cfg_str(c, TCPX_SET_DIST), "rr") == 0;
 	l->notes = (uint32_t)tcpx_cfg_num(c, TCPX_SET_NOTE_LIMIT);
 	l->turn_cost = TURN_BUDGET;
+	l->breach_ns = BREACH_NS;
 	l->turn_pieces = CHANNEL_PIECES;
 	limit_memory(e);
 	return limit_freeze(e);

@@ -83,6 +83,12 @@ tcpx_builder_free(struct list_builder *b)
 	free(b);
 }
 
+uint32_t
+tcpx_builder_count(const struct list_builder *b)
+{
+	return (uint32_t)b->count;
+}
+
 static int
 introduce(struct list_builder *b, const struct tcpx_region_ref *ref)
 {

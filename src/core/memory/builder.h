@@ -21,6 +21,8 @@ struct list_builder;
 int tcpx_builder_new(struct tcpx_engine *e, unsigned need, uint32_t entries, uint64_t total,
 		     struct list_builder **out);
 void tcpx_builder_free(struct list_builder *b);
+/* How many entries were read. */
+uint32_t tcpx_builder_count(const struct list_builder *b);
 /* More of the list, to be read; it ends with a whole operation. Borrowed until it is read. What was
  * fed before must be. */
 void tcpx_builder_feed(struct list_builder *b, const uint8_t *ops, size_t len);

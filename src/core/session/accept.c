@@ -192,6 +192,10 @@ greet(struct pending_conn *g, const struct tcpx_hello *h, uint64_t now_ns)
 		turn_away(g, TCPX_EAUTH, "this incarnation has a session, which is alive");
 		return;
 	}
+	if (tcpx_breach_over(e, &g->from, h->incarnation, now_ns)) {
+		turn_away(g, TCPX_ELIMIT, "sessions from there broke the protocol: later again");
+		return;
+	}
 	if ((verdict == RIVAL_WAIT || g->hello) && tcpx_pending_is_given_up(g)) {
 		pending_close(g);
 		return;

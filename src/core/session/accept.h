@@ -7,6 +7,7 @@
 
 #include "core/context/context.h"
 #include "core/loop/loop.h"
+#include "core/session/breach.h"
 #include "net/net.h"
 
 struct listening {
@@ -33,6 +34,7 @@ struct listeners {
 	uint32_t pending_count, pending_max;
 	struct tcpx_node half_open; /* handshakes of sessions that others have opened */
 	uint32_t half_open_count, half_open_max;
+	struct breach_table breaches;
 };
 
 void tcpx_accept_timer(struct loop *l, uint64_t now_ns);

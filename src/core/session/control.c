@@ -70,6 +70,8 @@ tcpx_control_put_u64(struct session *s, uint8_t type, uint64_t v)
 void
 tcpx_control_watch(struct session *s, unsigned interest)
 {
+	if (s->control.pays)
+		interest &= ~(unsigned)TCPX_READABLE;
 	if (s->control.interest == interest)
 		return;
 	if (s->engine->ops->stream_watch(s->control.line.stream, s->loop->poller, &s->source,

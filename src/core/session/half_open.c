@@ -26,7 +26,7 @@ victim(const struct listeners *all, uint64_t spare_ns, uint64_t now_ns)
 	if (!guest)
 		return NULL;
 	tcpx_chain_each(node, after, &all->half_open)
-		guest[n++] = (struct tcpx_admit_guest){ .from = of_node(node)->from,
+		guest[n++] = (struct tcpx_admit_guest){ .from = of_node(node)->session->from,
 			.since_ns = of_node(node)->session->health.start_ns };
 	k = tcpx_admit_victim(guest, n, spare_ns, now_ns);
 	tcpx_chain_each(node2, after2, &all->half_open)
@@ -62,7 +62,7 @@ tcpx_half_open_add(struct session *s, const struct tcpx_addr *from)
 	struct listeners *all = s->engine->listeners;
 
 	s->hs->session = s;
-	s->hs->from = *from;
+	s->from = *from;
 	tcpx_chain_add(&all->half_open, &s->hs->half_open);
 	all->half_open_count++;
 }

@@ -8,6 +8,7 @@
 #include "core/context/context.h"
 #include "core/loop/loop.h"
 #include "core/memory/payload.h"
+#include "core/session/breach.h"
 #include "core/session/connect.h"
 #include "core/session/control.h"
 #include "core/session/handshake.h"
@@ -142,6 +143,35 @@ changed(struct session *s, uint64_t now_ns)
 	tcpx_control_cut(s, now_ns, "a frame arrived changed");
 }
 
+/* Nothing is read until the toll is paid. */
+static void
+pay(struct session *s)
+{
+	s->control.pays = true;
+	tcpx_control_watch(s, s->control.interest);
+	tcpx_session_add_timer(s, s->control.toll.paid_ns);
+}
+
+/* The peer was not listened to, so it was not silent. */
+bool
+tcpx_control_has_paid(struct session *s, uint64_t now_ns)
+{
+	if (!s->control.pays)
+		return true;
+	if (tcpx_toll_is_due(&s->control.toll, now_ns)) {
+		tcpx_session_add_timer(s, s->control.toll.paid_ns);
+		return false;
+	}
+	s->control.pays = false;
+	s->health.heard_ns = now_ns;
+	if (!s->control.line.stream || !s->control.up)
+		return true;
+	s->control.more = true;
+	tcpx_control_watch(s, s->control.interest | TCPX_READABLE);
+	tcpx_loop_post(s->loop, &s->control.read_work);
+	return true;
+}
+
 /* Handles complete frames, until the turn's budget is spent. A frame of a few bytes may name a list of
  * a million entries: one that is read in part comes first in the next turn, with a connection or
  * without, as the peer will not repeat it. False: the session has failed or its connection is gone. */
@@ -154,7 +184,8 @@ take_frames(struct session *s, uint64_t now_ns)
 	int rc = 1, bad = s->xfers.half_read ? s->engine->up.session->frame_rest(s) : 0;
 
 	while (!bad && !s->xfers.half_read && s->state != SESS_FAILED && s->control.line.stream &&
-	       s->control.spent < s->engine->limit.turn_cost) {
+	       s->control.spent < s->engine->limit.turn_cost &&
+	       !tcpx_toll_is_due(&s->control.toll, now_ns)) {
 		rc = tcpx_ctrl_next(s->control.ctrl, &h, &payload);
 		if (rc != 1)
 			break;
@@ -163,9 +194,13 @@ take_frames(struct session *s, uint64_t now_ns)
 		bad = dispatch(s, &h, payload, now_ns);
 	}
 	s->control.more = !bad && (s->xfers.half_read || (rc == 1 && s->control.line.stream));
-	if (s->control.more)
+	if (s->control.more && tcpx_toll_is_due(&s->control.toll, now_ns))
+		pay(s);
+	else if (s->control.more)
 		tcpx_loop_post(s->loop, &s->control.read_work);
 	count_add(&s->engine->count.ctrl_frames_rx, count);
+	if (bad || rc < 0)
+		tcpx_breach_ended(s, bad ? bad : rc, now_ns);
 	if (bad)
 		tcpx_session_fail(s, bad, "frame %s in session state %d",
 				  tcpx_frame_name(h.type), s->state);
@@ -232,7 +267,9 @@ serve(struct session *s, bool readable, uint64_t now_ns)
 {
 	bool up = s->control.line.stream && s->control.up;
 
-	if ((up || s->xfers.half_read) && s->state != SESS_FAILED && readable)
+	if (up && s->control.pays)
+		tcpx_control_watch(s, s->control.interest); /* a new connection's */
+	else if ((up || s->xfers.half_read) && s->state != SESS_FAILED && readable)
 		read_frames(s, now_ns);
 	if (s->control.line.stream && s->state != SESS_FAILED) {
 		/* RESUME is the first frame of a connection */
@@ -253,6 +290,8 @@ tcpx_control_ready(struct source *src, unsigned ready, uint64_t now_ns)
 	pthread_mutex_lock(&s->lock);
 	if (s->control.line.stream && !s->control.up && s->state != SESS_FAILED)
 		tcpx_control_connect(s, now_ns);
+	if (s->control.pays && (ready & TCPX_BROKEN))
+		tcpx_control_cut(s, now_ns, "broken, unread");
 	/* what has come already is taken first, once in a turn: by read_work */
 	serve(s, (ready & (TCPX_READABLE | TCPX_BROKEN)) && !s->control.more, now_ns);
 	pthread_mutex_unlock(&s->lock);

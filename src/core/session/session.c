@@ -158,7 +158,7 @@ void
 tcpx_session_opened(struct session *s, uint64_t now_ns)
 {
 	s->state = SESS_OPEN;
-	s->health.open_ns = s->health.heard_ns = now_ns;
+	s->health.open_ns = s->health.heard_ns = s->control.toll.paid_ns = now_ns;
 	s->sched.drr.quantum = s->chan.chunk_max;
 	tcpx_info(TCPX_SUB_BOOT, "session %016llx with %s: %u + %u channels, chunk at most %u, "
 		  "window %u, open in %.1f ms", (unsigned long long)s->id, s->peer->name,

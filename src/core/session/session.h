@@ -19,6 +19,7 @@
 #include "proto/eager.h"
 #include "proto/health.h"
 #include "proto/sched.h"
+#include "proto/toll.h"
 
 struct channel;
 struct probe;
@@ -45,7 +46,6 @@ struct handshake {
 	struct tcpx_readiness said;  /* ours                                           */
 	struct tcpx_node half_open;  /* acceptor: listeners.half_open; lease           */
 	struct session *session;     /* ... whose handshake this is                    */
-	struct tcpx_addr from;
 	uint64_t deadline_ns;
 	uint64_t connect_until_ns;   /* opener: a close without an answer is no end    */
 	uint64_t retry_pause_ns;     /* before the next of these                       */
@@ -77,6 +77,8 @@ struct control {
 	uint64_t retry_ns, cut_ns;
 	uint32_t spent;             /* of this turn: see TURN_BUDGET                    */
 	bool more;                  /* what has come waits for the next turn           */
+	bool pays;                  /* ... and is not read before toll.paid_ns         */
+	struct tcpx_toll toll;      /* for what was refused                            */
 	struct work read_work;          /* which takes them */
 	struct work flush_work;         /* flushes frames of other loops' threads */
 	struct tcpx_node to_flush;    /* engine's chain; lease                           */
@@ -198,6 +200,7 @@ struct session {
 	int cause;
 	char cause_text[192];
 	struct tcpx_peer *peer; /* owned reference */
+	struct tcpx_addr from;  /* acceptor: where it came from                        */
 	uint64_t id;
 	struct resumption resume;
 	struct handshake *hs;   /* NULL once it is open */

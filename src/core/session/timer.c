@@ -16,6 +16,7 @@
 #include "core/session/peer.h"
 #include "core/session/peer_session.h"
 #include "core/session/probe.h"
+#include "core/session/receive.h"
 #include "core/session/rival.h"
 #include "core/session/session.h"
 #include "core/session/twins.h"
@@ -187,7 +188,8 @@ open_timer(struct session *s, uint64_t now_ns)
 		else if (!s->control.up)
 			tcpx_probe_step(s, now_ns);
 	}
-	keep_alive(s, now_ns);
+	if (tcpx_control_has_paid(s, now_ns))
+		keep_alive(s, now_ns);
 	if (s->state == SESS_OPEN)
 		tcpx_notes_look(s, now_ns);
 	if (s->state == SESS_OPEN && s->control.short_of_room) {

@@ -27,56 +27,13 @@
 #include "core/transfer/end.h"
 #include "core/transfer/lane_frames.h"
 #include "core/transfer/match.h"
+#include "core/transfer/refuse.h"
 #include "core/transfer/schedule.h"
 #include "core/transfer/transfer.h"
 
 /* A READ whose bytes have all come frees its credit at the opener a little before it ends here. */
 #define THEIR_LISTS      4
 #define LIST_ENTRY_BYTES 24ull
-
-/* The id is known from here on. Later chunks without a transfer go to a sink, and channels
- * that waited for it are woken. */
-static void
-opened(struct session *s, uint64_t id)
-{
-	uint32_t i;
-
-	s->xfers.opened_there = id & ~ID_OF_ACCEPTOR;
-	for (i = 0; i < s->chan.count; i++)
-		if (s->chan.rx[i] && s->chan.rx[i]->rx.parked)
-			tcpx_loop_post(s->chan.rx[i]->loop, &s->chan.rx[i]->work);
-}
-
-static void
-refuse(struct session *s, uint64_t id, int code, const char *text)
-{
-	count_add(&s->engine->count.refused, 1);
-	s->control.spent += REFUSE_COST;
-	opened(s, id);
-	tcpx_answer_done(s, id, code, 0, text, NULL, 0);
-}
-
-static void
-refuse_list(struct session *s, uint64_t id, int code)
-{
-	char why[TCPX_TEXT_MAX], text[TCPX_TEXT_MAX];
-
-	snprintf(why, sizeof(why), "%s", tcpx_err_text(code));
-	if (code == TCPX_EKEY || code == TCPX_ERANGE || code == TCPX_EREGION)
-		tcpx_err_last(why, sizeof(why)); /* which region, and what it allows */
-	snprintf(text, sizeof(text), "refused by the target: %.*s", (int)sizeof(text) - 32, why);
-	refuse(s, id, code, text);
-}
-
-static void
-refuse_memory(struct session *s, uint64_t id, int code, const char *done, const struct tcpx_list *l)
-{
-	char text[TCPX_TEXT_MAX], where[80];
-
-	tcpx_list_fault(l, where, sizeof(where));
-	snprintf(text, sizeof(text), "target's memory cannot be %s: %s", done, where);
-	refuse(s, id, code, text);
-}
 
 /* The list is complete: the transfer begins, or ends at once. */
 static void
@@ -89,18 +46,18 @@ begin(struct session *s, struct tcpx_xfer *x)
 	    (!list_staged(x->payload.list) || x->total == 0 || s->xfers.live == 0)) {
 		rc = tcpx_list_copy_out(x->payload.list, small, x->total);
 		if (rc) {
-			refuse_memory(s, x->id, rc, "read", x->payload.list);
+			tcpx_refuse_memory(s, x->id, rc, "read", x->payload.list);
 			return;
 		}
 		count_add(&s->engine->count.bytes_tx, x->total);
-		opened(s, x->id);
+		tcpx_xfer_known(s, x->id);
 		tcpx_answer_done(s, x->id, 0, x->total, NULL, small, (uint16_t)x->total);
 		return;
 	}
 	if (x->op == TCPX_OP_WRITE)
 		rc = tcpx_xfer_map(x);
 	if (rc) {
-		refuse(s, x->id, rc, "target is out of memory");
+		tcpx_refuse(s, x->id, rc, "target is out of memory");
 		return;
 	}
 	atomic_store(&x->status, -EAGAIN);
@@ -108,7 +65,7 @@ begin(struct session *s, struct tcpx_xfer *x)
 	tcpx_xfer_insert(s, x, engine_now(s->engine));
 	s->credit.their_list += x->post.list_bytes;
 	atomic_store(&x->payload.live, x->id);
-	opened(s, x->id);
+	tcpx_xfer_known(s, x->id);
 	if (x->op == TCPX_OP_READ)
 		tcpx_schedule_chunks(s, x);
 	else if (list_staged(x->payload.list) && x->chunks > 1 && s->engine->limit.spin_ns)
@@ -141,7 +98,7 @@ read_list(struct session *s, struct tcpx_xfer *x)
 	}
 	if (rc) {
 		s->xfers.skipping = x->rx.more ? x->id : 0;
-		refuse_list(s, x->id, rc);
+		tcpx_refuse_list(s, x->id, rc, tcpx_builder_count(x->rx.builder));
 	} else {
 		begin(s, x);
 	}
@@ -182,12 +139,12 @@ write_whole(struct session *s, const struct tcpx_open *o)
 	if (rc == TCPX_EPROTO)
 		return rc;
 	if (rc) {
-		refuse_list(s, o->id, rc);
+		tcpx_refuse_list(s, o->id, rc, (uint32_t)o->entry_count);
 		return 0;
 	}
 	rc = tcpx_list_copy_in(l, o->payload, o->total);
 	if (rc)
-		refuse_memory(s, o->id, rc, "written", l);
+		tcpx_refuse_memory(s, o->id, rc, "written", l);
 	tcpx_list_put(l);
 	if (rc)
 		return 0;
@@ -195,10 +152,10 @@ write_whole(struct session *s, const struct tcpx_open *o)
 	if (o->flags & TCPX_OPEN_NOTE)
 		rc = tcpx_note_push(s->peer, o->note, o->note_len, true);
 	if (rc) {
-		refuse(s, o->id, rc, TCPX_NO_ROOM_FOR_NOTE);
+		tcpx_refuse(s, o->id, rc, TCPX_NO_ROOM_FOR_NOTE);
 		return 0;
 	}
-	opened(s, o->id);
+	tcpx_xfer_known(s, o->id);
 	tcpx_answer_done(s, o->id, 0, o->total, NULL, NULL, 0);
 	return 0;
 }
@@ -263,7 +220,7 @@ open_one_sided(struct session *s, const struct tcpx_open *o)
 		rc = tcpx_builder_new(e, need, o->entry_count, o->total, &x->rx.builder);
 	if (rc) {
 		s->xfers.skipping = o->flags & TCPX_OPEN_MORE ? o->id : 0;
-		refuse(s, o->id, rc, rc == TCPX_ELIMIT ? TCPX_NO_ROOM_FOR_PEER :
+		tcpx_refuse(s, o->id, rc, rc == TCPX_ELIMIT ? TCPX_NO_ROOM_FOR_PEER :
 							 "target is out of memory");
 		tcpx_xfer_put(x);
 		return 0;
@@ -295,7 +252,7 @@ on_open(struct session *s, struct tcpx_buf *b)
 		return TCPX_EPROTO;
 	if (o.op != TCPX_WIRE_SEND)
 		return open_one_sided(s, &o);
-	opened(s, o.id);
+	tcpx_xfer_known(s, o.id);
 	return tcpx_match_send(s, &o);
 }
 
@@ -367,7 +324,8 @@ on_cancel(struct session *s, uint64_t id)
 		x = s->xfers.opening;
 		s->xfers.opening = NULL;
 		s->xfers.skipping = id;
-		opened(s, id);
+		tcpx_refuse_charge(s, tcpx_builder_count(x->rx.builder));
+		tcpx_xfer_known(s, id);
 		tcpx_xfer_put(x);
 		return 0;
 	}

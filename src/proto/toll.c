@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "proto/toll.h"
+
+void
+tcpx_toll_charge(struct tcpx_toll *t, uint64_t entries, uint64_t most_ns, uint64_t now_ns)
+{
+	uint64_t free_ns = now_ns > TCPX_TOLL_FREE_NS ? now_ns - TCPX_TOLL_FREE_NS : 0;
+
+	if (t->paid_ns < free_ns)
+		t->paid_ns = free_ns;
+	t->paid_ns += entries * TCPX_TOLL_ENTRY_NS * TCPX_TOLL_TIMES;
+	if (t->paid_ns > now_ns + most_ns)
+		t->paid_ns = now_ns + most_ns;
+}
+
+static uint32_t
+remembered(const struct tcpx_breaches *b, uint64_t now_ns)
+{
+	uint64_t forgotten = now_ns > b->newest_ns ? (now_ns - b->newest_ns) / TCPX_BREACH_NS : 0;
+
+	return forgotten < b->count ? b->count - (uint32_t)forgotten : 0;
+}
+
+void
+tcpx_breach(struct tcpx_breaches *b, uint64_t incarnation, uint64_t now_ns)
+{
+	uint32_t count = remembered(b, now_ns);
+
+	b->count = count < 2 * TCPX_BREACH_FEW ? count + 1 : count;
+	b->incarnation = incarnation;
+	b->newest_ns = now_ns;
+}
+
+uint64_t
+tcpx_breach_until(const struct tcpx_breaches *b, uint64_t incarnation, uint64_t first_ns,
+		  uint64_t now_ns)
+{
+	uint32_t count = remembered(b, now_ns), times = 8;
+	uint64_t until_ns;
+
+	if (count == 0 || (incarnation != b->incarnation && count < TCPX_BREACH_FEW))
+		return 0;
+	if (incarnation == b->incarnation)
+		times = 1u << (count < 6 ? count - 1 : 5);
+	until_ns = b->newest_ns + times * first_ns;
+	return now_ns < until_ns ? until_ns : 0;
+}
