@@ -252,8 +252,8 @@ struct tcpx_net_ops {
 		      struct tcpx_addr *from, struct tcpx_addr *at);
 	int (*connect)(struct tcpx_net *net, int nic, const struct tcpx_addr *to,
 		       struct tcpx_stream **stream);
-	/* Sets the readiness to report (enum tcpx_ready, or-ed); level-triggered. A stream or
-	 * channel stays with one poller for its life. */
+	/* Sets the readiness to report (enum tcpx_ready, or-ed); level-triggered. 0: TCPX_BROKEN
+	 * alone, once at least. A stream or channel stays with one poller for its life. */
 	int (*stream_watch)(struct tcpx_stream *s, struct tcpx_poller *p, void *owner,
 			    unsigned interest);
 	/* Bytes moved (> 0), -EAGAIN, or a code; recv returns 0 at the end of the stream. Sending

@@ -219,6 +219,29 @@ a_turn_has_few_of_many_tiny_opens(void **state)
 	world_close(&w);
 }
 
+/* Its connection breaks while nothing is read from it: what it said last is heard, later. */
+static void
+who_pays_may_leave(void **state)
+{
+	struct session *s;
+	struct world w;
+
+	(void)state;
+	world_open(&w, "TCPX_CREDIT_LIST_BYTES=16M");
+	s = session_of(w.host);
+	tcpx_session_get(s);
+	put_opens(&w, 2, TCPX_WIRE_READ, LONG, LEN);
+	tcpx_close(w.evil);
+	while (atomic_load(&s->state) != SESS_FAILED)
+		sched_yield();
+	pthread_mutex_lock(&s->lock);
+	assert_code(s->cause, TCPX_EPEERGONE);
+	pthread_mutex_unlock(&s->lock);
+	tcpx_session_put(s);
+	tcpx_close(w.host);
+	mem_close(&w.far);
+}
+
 int
 main(void)
 {
@@ -227,6 +250,7 @@ main(void)
 		cmocka_unit_test(a_turn_has_few_of_many_long_lists),
 		cmocka_unit_test(a_turn_has_few_of_many_tiny_opens),
 		cmocka_unit_test(a_turn_moves_few_of_many_pieces),
+		cmocka_unit_test(who_pays_may_leave),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -227,6 +227,7 @@ tcpx_engine_open(const struct tcpx_engine_opts *opts, const struct engine_env *e
 	tcpx_node_init(&e->registry.to_flush);
 	tcpx_node_init(&e->listeners->pending);
 	tcpx_node_init(&e->listeners->half_open);
+	tcpx_release_init(e);
 	tcpx_gpus_init(e, env ? env->gpu : NULL);
 	e->memory->gpu_arg = env ? env->gpu_arg : NULL;
 	rc = mark_process(e);
@@ -394,6 +395,7 @@ tcpx_close(tcpx_engine *e)
 		drain(e);
 	}
 	tcpx_stats_close(e);
+	tcpx_release_close(e);
 	tcpx_links_unwatch(e);
 	for (i = 0; i < e->listeners->count; i++)
 		e->ops->stream_close(e->listeners->at[i].listener);
@@ -437,6 +439,7 @@ tcpx_close(tcpx_engine *e)
 	tcpx_secret_close(e->own_secret);
 	tcpx_bind_close(e);
 	tcpx_cfg_free(e->cfg);
+	pthread_mutex_destroy(&e->memory->release.lock);
 	pthread_mutex_destroy(&e->registry.lock);
 	pthread_mutex_destroy(&e->events.lock);
 	pthread_mutex_destroy(&e->notes->lock);

@@ -13,6 +13,7 @@
 #include "core/memory/lookup.h"
 #include "core/memory/memory.h"
 #include "core/memory/region.h"
+#include "core/memory/release.h"
 
 #define ENTRY_OPS 5 /* usual bytes of an entry's operations; more are possible */
 
@@ -26,6 +27,7 @@ make(struct tcpx_engine *e, size_t room, bool imported)
 		return NULL;
 	memset(l, 0, sizeof(*l));
 	l->refs = 1;
+	l->bytes = sizeof(*l) + room;
 	l->engine = e;
 	l->imported = imported;
 	l->place = TCPX_ON_HOST;
@@ -67,7 +69,7 @@ tcpx_list_put(struct tcpx_list *l)
 		tcpx_packed_fini(&l->ops);
 	if (l->region_id != l->few_id)
 		free(l->region_id);
-	free(l);
+	tcpx_release(l->engine, l, l->bytes);
 }
 
 /* Makes the descriptor's region k->last, and checks that the range lies in it. */

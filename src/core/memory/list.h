@@ -38,6 +38,7 @@ struct tcpx_list {
 	/* imported: as it travels, without empty entries; begins behind the struct */
 	struct tcpx_packed ops;
 	size_t entry_count;
+	size_t bytes;        /* of this struct and its room                            */
 	uint64_t room[];     /* one allocation: small transfers are very many */
 };
 

@@ -10,6 +10,7 @@
 #include "core/memory/batch.h"
 #include "core/memory/gpu.h"
 #include "core/memory/region.h"
+#include "core/memory/release.h"
 #include "core/memory/touch.h"
 #include "device/device.h"
 #include "net/net.h"
@@ -30,6 +31,7 @@ struct memory {
 	struct touch touch;
 	struct touch *room;      /* one a loop, for payload that is summed; NULL: none so far */
 	struct staging staging;
+	struct release release;
 	struct batches *batches; /* one a loop */
 	struct tcpx_net_memory for_provider;
 	_Atomic uint64_t copied[TCPX_FLOWS][CORE_PLACES]; /* bytes copied by devices */

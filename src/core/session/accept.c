@@ -183,6 +183,8 @@ greet(struct pending_conn *g, const struct tcpx_hello *h, uint64_t now_ns)
 	int rc;
 
 	rc = tcpx_handshake_check(e, h, &g->at, &no);
+	if (rc == 0)
+		rc = tcpx_breach_check(e, &g->from, h->incarnation, now_ns, &no);
 	if (rc) {
 		refuse(g, rc, no.why, no.answer);
 		return;
@@ -190,10 +192,6 @@ greet(struct pending_conn *g, const struct tcpx_hello *h, uint64_t now_ns)
 	verdict = tcpx_rival_look(e, &g->rival, h->incarnation, proven, now_ns);
 	if (verdict == RIVAL_REFUSE) {
 		turn_away(g, TCPX_EAUTH, "this incarnation has a session, which is alive");
-		return;
-	}
-	if (tcpx_breach_over(e, &g->from, h->incarnation, now_ns)) {
-		turn_away(g, TCPX_ELIMIT, "sessions from there broke the protocol: later again");
 		return;
 	}
 	if ((verdict == RIVAL_WAIT || g->hello) && tcpx_pending_is_given_up(g)) {

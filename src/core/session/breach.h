@@ -13,6 +13,7 @@
 
 struct session;
 struct tcpx_engine;
+struct tcpx_refusal;
 
 #define BREACH_ADDRS 32
 #define BREACH_NS (100 * TCPX_MS)
@@ -26,8 +27,8 @@ struct breach_table {
 
 /* The session, which the peer has opened, ends with @code. A no-op for what is no breach. lock held. */
 void tcpx_breach_ended(const struct session *s, int code, uint64_t now_ns);
-/* When that incarnation may open a session again; 0: now. */
-uint64_t tcpx_breach_over(const struct tcpx_engine *e, const struct tcpx_addr *from,
-			  uint64_t incarnation, uint64_t now_ns);
+/* May that incarnation open a session? 0, or TCPX_ELIMIT: later. */
+int tcpx_breach_check(const struct tcpx_engine *e, const struct tcpx_addr *from,
+		      uint64_t incarnation, uint64_t now_ns, struct tcpx_refusal *no);
 
 #endif

@@ -108,6 +108,8 @@ tcpx_control_flush(struct session *s)
 			tcpx_control_watch(s, TCPX_READABLE | TCPX_WRITABLE);
 			return;
 		}
+		if (n < 0 && s->control.more)
+			return; /* what the peer said last is still to be read */
 		if (n < 0) {
 			s->control.closed = n == -EPIPE; /* reset later, by our own bytes */
 			tcpx_control_cut(s, engine_now(s->engine), "send failed");

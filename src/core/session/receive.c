@@ -290,8 +290,6 @@ tcpx_control_ready(struct source *src, unsigned ready, uint64_t now_ns)
 	pthread_mutex_lock(&s->lock);
 	if (s->control.line.stream && !s->control.up && s->state != SESS_FAILED)
 		tcpx_control_connect(s, now_ns);
-	if (s->control.pays && (ready & TCPX_BROKEN))
-		tcpx_control_cut(s, now_ns, "broken, unread");
 	/* what has come already is taken first, once in a turn: by read_work */
 	serve(s, (ready & (TCPX_READABLE | TCPX_BROKEN)) && !s->control.more, now_ns);
 	pthread_mutex_unlock(&s->lock);

@@ -129,12 +129,13 @@ timeout_ms(int64_t timeout_ns)
 	return ms < INT_MAX ? (int)ms : INT_MAX;
 }
 
+/* Of what is broken the kernel reports always: without interest it does so once. */
 static int
 set_interest(struct tcpx_poller *p, int op, int fd, void *owner, unsigned interest)
 {
 	struct epoll_event ev = {
 		.events = (interest & TCPX_READABLE ? EPOLLIN : 0) |
-			  (interest & TCPX_WRITABLE ? EPOLLOUT : 0),
+			  (interest & TCPX_WRITABLE ? EPOLLOUT : 0) | (interest ? 0 : EPOLLET),
 		.data.ptr = owner,
 	};
 
