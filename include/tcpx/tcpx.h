@@ -197,6 +197,7 @@ struct tcpx_peer_info {
 	uint64_t setup_ns;        /* connect call to session open                        */
 	char provider[16];
 	char cause[192];          /* why it is not open (yet), for people; "" while open */
+	uint32_t resting_tx, resting_rx; /* of those wanted: closed until there is load  */
 };
 /* How a peer is reached and what was negotiated with it. */
 TCPX_API int tcpx_peer_query(tcpx_peer *peer, struct tcpx_peer_info *info);
@@ -433,8 +434,7 @@ struct tcpx_counters {
 	uint64_t unpack_ns;               /* rx: landed until applied                     */
 	uint64_t lease_borrows;           /* times a waiting thread did the I/O           */
 	uint32_t sessions, regions;       /* now                                          */
-	uint64_t memory_bytes;            /* the engine's own for sessions, and what it keeps
-					   * for peers (TCPX_PEERS_MEMORY)            */
+	uint64_t memory_bytes;            /* of sessions, and kept for peers (TCPX_PEERS_MEMORY) */
 	uint64_t channels_suspected;      /* given up because their path was silent or slow */
 	uint64_t channels_healed;         /* lost ones, or late ones, that stand again    */
 	uint64_t chunks_corrupt;          /* rx, with TCPX_CHECKSUM: changed, sent again   */
@@ -464,6 +464,7 @@ struct tcpx_channel_info {
 	int incoming_cpu;          /* CPU that handled its last packet; -1 unknown       */
 	uint32_t napi_id;          /* of the NIC queue of its last packet; 0 unknown     */
 	char congestion[16];       /* congestion control, from the kernel; "" not TCP    */
+	int rests;                 /* 1: not wanted until there is load (TCPX_NARROW)    */
 };
 /* All connections. Fills at most *count entries, @stride (the size of one) apart; sets *count
  * to how many there are. @out may be NULL with a *count of 0. */

@@ -41,7 +41,7 @@ class PeerInfo(Struct):
                 ("status", c_int), ("channels_tx", c_uint32), ("channels_rx", c_uint32),
                 ("channels_wanted", c_uint32), ("chunk_bytes", c_uint32),
                 ("window_slots", c_uint32), ("setup_ns", c_uint64), ("provider", c_char * 16),
-                ("cause", c_char * 192)]
+                ("cause", c_char * 192), ("resting_tx", c_uint32), ("resting_rx", c_uint32)]
 
 
 class Desc(Struct):
@@ -80,7 +80,7 @@ class ChannelInfo(Struct):
                 ("in_flight_sum", c_uint64), ("rate_Bps", c_uint64), ("retransmits", c_uint64),
                 ("rtt_us", c_uint64), ("loop", c_uint32), ("tx_mode", c_char * 16),
                 ("lent_bytes", c_uint64), ("incoming_cpu", c_int), ("napi_id", c_uint32),
-                ("congestion", c_char * 16)]
+                ("congestion", c_char * 16), ("rests", c_int)]
 
 
 class ThreadInfo(Struct):

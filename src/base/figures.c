@@ -129,6 +129,7 @@ static const struct field channel[] = {
 	INFO(STRING, congestion, REPORT | RECORD, .optional = true),
 	INFO(COUNT, lent_bytes, COUNTER | RECORD, .optional = true),
 	INFO(ID, session, KEY), INFO(STRING, peer, 0), INFO(INDEX, in_flight_max, 0),
+	INFO(FLAG, rests, REPORT),
 	INFO(COUNT, in_flight_sum, SUM), INFO(INT, incoming_cpu, 0), INFO(INDEX, napi_id, 0),
 };
 const struct shape tcpx_channel_figures = SHAPE(channel);

@@ -35,6 +35,11 @@ static const struct tcpx_setting_def settings[] = {
 		.aliases = { "UCCL_TCPX_NUM_CHANNELS" },
 		.help = "Connections to a peer each way, in all (16) or for each NIC (4/nic).",
 	},
+	[TCPX_SET_NARROW] = {
+		.name = "TCPX_NARROW", .type = TCPX_TYPE_BOOL, .value = "0",
+		.max = 1, .since = "0.1.0",
+		.help = "Begin with one channel a NIC, if the peer does, too; open the others under load.",
+	},
 	[TCPX_SET_CHUNK] = {
 		.name = "TCPX_CHUNK", .type = TCPX_TYPE_SIZE, .value = "auto",
 		.automatic = true, .unit = "bytes", .min = 64 * KIB, .max = 16 * MIB,

@@ -34,6 +34,7 @@ static const char *const frame_name[] = {
 	[TCPX_FR_BYE] = "BYE",
 	[TCPX_FR_CHANNEL_ASK] = "CHANNEL_ASK",
 	[TCPX_FR_CHANNEL_HANDLE] = "CHANNEL_HANDLE",
+	[TCPX_FR_WIDTH] = "WIDTH",
 	[TCPX_FR_NOTED] = "NOTED",
 	[TCPX_FR_LANE_OPEN] = "LANE_OPEN",
 	[TCPX_FR_LANE_POST] = "LANE_POST",

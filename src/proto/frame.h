@@ -58,6 +58,7 @@ enum tcpx_frame_type {
 	TCPX_FR_BYE,       /* the session ends                                     */
 	TCPX_FR_CHANNEL_ASK, /* opens a channel again: listen for this generation  */
 	TCPX_FR_CHANNEL_HANDLE, /* the answer: where it connects to, or that it cannot */
+	TCPX_FR_WIDTH,     /* all channels on which its sender sends, or the first of each pair of NICs */
 	TCPX_FR_NOTED = 48, /* so many notes more have been taken over             */
 	TCPX_FR_LANE_OPEN = 64, /* a lane from the sender of this frame            */
 	TCPX_FR_LANE_POST, /* the answer; receives that are announced              */
@@ -128,7 +129,8 @@ struct tcpx_hello {
 	uint16_t nic_count;
 	struct tcpx_hello_nic nic[TCPX_NICS_MAX];
 	char terms[TCPX_TERMS_MAX]; /* the provider's; both sides must have the same */
-	bool sums;            /* wants payload and frames to be summed; not written if false */
+	bool sums;            /* wants payload and frames to be summed              */
+	bool narrow;          /* would begin narrow, with the first channels alone  */
 };
 
 struct tcpx_resume {

@@ -34,6 +34,9 @@ tcpx_start_read(struct tcpx_buf *b, struct tcpx_start *s)
 	return 0;
 }
 
+/* The last byte of HELLO; without a wish it is not written. */
+enum { WISH_SUMS = 1, WISH_NARROW = 2 };
+
 void
 tcpx_hello_write(struct tcpx_buf *b, const struct tcpx_hello *h)
 {
@@ -58,14 +61,15 @@ tcpx_hello_write(struct tcpx_buf *b, const struct tcpx_hello *h)
 	tcpx_wire_put_text(b, h->terms, sizeof(h->terms));
 	for (uint16_t i = 0; !b->bad && i < h->nic_count; i++)
 		tcpx_buf_put_u8(b, h->nic[i].offer.rank);
-	if (h->sums)
-		tcpx_buf_put_u8(b, h->sums);
+	if (h->sums || h->narrow)
+		tcpx_buf_put_u8(b, (h->sums ? WISH_SUMS : 0) | (h->narrow ? WISH_NARROW : 0));
 }
 
 int
 tcpx_hello_read(struct tcpx_buf *b, struct tcpx_hello *h)
 {
 	struct tcpx_hello v = { .session = tcpx_buf_get_u64(b) };
+	uint8_t wishes = 0;
 
 	v.role = tcpx_buf_get_u8(b);
 	v.incarnation = tcpx_buf_get_u64(b);
@@ -89,10 +93,12 @@ tcpx_hello_read(struct tcpx_buf *b, struct tcpx_hello *h)
 		v.nic[i].offer.rank = tcpx_buf_get_u8(b);
 		b->bad |= v.nic[i].offer.rank > TCPX_NICS_MAX;
 	}
-	v.sums = !b->bad && tcpx_buf_left(b) > 0;
-	if (v.sums)
-		b->bad |= tcpx_buf_get_u8(b) != 1;
-
+	if (!b->bad && tcpx_buf_left(b) > 0) {
+		wishes = tcpx_buf_get_u8(b);
+		b->bad |= !wishes || wishes > (WISH_SUMS | WISH_NARROW);
+	}
+	v.sums = wishes & WISH_SUMS;
+	v.narrow = wishes & WISH_NARROW;
 	if (tcpx_wire_end(b) || v.role < TCPX_ROLE_OPENER || v.role > TCPX_ROLE_ACCEPTOR)
 		return TCPX_EPROTO;
 	if (!v.incarnation || !v.channels || v.channels > TCPX_CHANNELS_MAX || !v.window ||

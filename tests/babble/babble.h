@@ -109,7 +109,7 @@ struct babbler {
 	struct tcpx_seal_psk resume_key;
 	bool handles_came, ready_sent;
 	uint32_t wish, count;    /* channels each way; the first is what its HELLO says */
-	bool sums;
+	bool sums, narrow, wide; /* wide: as it said last */
 	struct babble_chan chan[BABBLE_CHANS];
 	uint64_t opened;         /* number of its newest transfer */
 	uint64_t listing;        /* its transfer whose list is not complete; 0: none */
@@ -182,6 +182,7 @@ struct world {
 	uint64_t shared_id;
 	struct deal deal[BABBLE_XFERS];
 	bool lanes;                     /* this world has some */
+	bool narrow;                    /* its sessions may begin narrow, if a babbler says so */
 	struct lane_deal lane[BABBLE_LANES];
 	uint8_t *lane_mem;              /* of the host */
 	uint64_t lane_region;
@@ -192,8 +193,8 @@ struct world {
 	uint64_t patient_ns;            /* no transfer of the guest takes longer */
 	bool gone;                      /* they have left */
 	bool notes_taken;               /* by the host's application */
-	char setting[8][48];
-	const char *settings[10];
+	char setting[9][48];
+	const char *settings[11];
 	struct babble_totals *totals;
 };
 

@@ -53,6 +53,8 @@ babbler_say_hello(struct babbler *b)
 	}
 	h.sums = babble_one_in(w, 4);
 	b->sums = h.sums;
+	h.narrow = b->narrow = w->narrow && (w->seed / 5 + (uint64_t)b->number) % 4;
+	b->wide = false;
 	tcpx_buf_init(&out, room, sizeof(room));
 	tcpx_hello_write(&out, &h);
 	babbler_put(b, TCPX_FR_HELLO, &out, false);

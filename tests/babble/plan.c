@@ -95,6 +95,7 @@ babble_plan(struct world *w)
 	babble_nic(w, 2, &w->guest_nic);
 	/* other seeds are as they were before there were lanes: some are kept for what they found */
 	w->lanes = w->seed % 3 == 0;
+	w->narrow = w->seed % 5 == 0;
 	w->babblers = (uint32_t)babble_between(w, 1, BABBLERS);
 	w->talk_ns = babble_one_in(w, 10) ? 15 * TCPX_SEC : babble_between(w, 20, 200) * TCPX_MS;
 	w->notes_taken = !babble_one_in(w, 3);
@@ -107,6 +108,7 @@ babble_plan(struct world *w)
 	setting(w, "TCPX_CREDIT_LIST_BYTES", babble_one_in(w, 2) ? 64 << 10 : 16 << 20);
 	setting(w, "TCPX_PEER_MEMORY", babble_one_in(w, 2) ? 4 << 20 : 64 << 20);
 	setting(w, "TCPX_CHECKSUM", babble_one_in(w, 4));
+	setting(w, "TCPX_NARROW", w->narrow);
 }
 
 static int
@@ -137,6 +139,8 @@ babble_open_engines(struct world *w)
 		w->host->limit.turn_cost = 1 + (uint32_t)(w->seed / 2 % 600);
 	if (w->seed / 3 % 8)
 		w->host->limit.breach_ns = 0; /* else few words are heard after the first wrong ones */
+	w->host->limit.wide_bytes = 1 + w->seed * 7919 % (64 << 10);
+	w->host->limit.narrow_ns = w->seed * 104729 % 50 * TCPX_MS;
 	w->told->port = tcpx_port(w->host);
 	rc = open_engine(w, "guest", &w->guest_nic, &w->guest);
 	return rc ? rc : babble_host_begin(w);

@@ -274,6 +274,21 @@ say_chan_handle(struct babbler *b)
 	babbler_put(b, TCPX_FR_CHANNEL_HANDLE, &out, false);
 }
 
+/* That it wants all channels, or the first; or the same again, or neither. */
+static void
+say_width(struct babbler *b)
+{
+	uint8_t room[2];
+	struct tcpx_buf out;
+
+	b->wide = !b->wide;
+	tcpx_buf_init(&out, room, sizeof(room));
+	tcpx_buf_put_u8(&out, (uint8_t)babbler_tell(b, b->wide));
+	if (babbler_lies(b))
+		tcpx_buf_put_u8(&out, b->wide);
+	babbler_put(b, TCPX_FR_WIDTH, &out, false);
+}
+
 /* A word at a wrong time: of the handshake, or random bytes. */
 static void
 say_misplaced(struct babbler *b)
@@ -296,6 +311,10 @@ say_misplaced(struct babbler *b)
 static void
 say_of_channels(struct babbler *b)
 {
+	if ((b->narrow && babble_one_in(b->world, 4)) || (b->world->narrow && babbler_lies(b))) {
+		say_width(b);
+		return;
+	}
 	switch (babble_between(b->world, 0, 11)) {
 	case 0:
 		say_channel(b, TCPX_FR_CHANNEL_DOWN);
@@ -408,6 +427,25 @@ fence(struct babbler *b, const struct tcpx_chan_event *down)
 		babbler_put(b, TCPX_FR_CHANNEL_ASK, &out, false);
 }
 
+/* The host wants all channels on which it sends, or no longer: the opener connects them. */
+static void
+open_others(struct babbler *b, struct tcpx_buf *in)
+{
+	uint8_t wide = tcpx_buf_get_u8(in), room[512];
+	struct tcpx_buf out;
+
+	if (in->bad || tcpx_buf_left(in) || wide > 1 || !b->world->narrow)
+		babble_fail(b->world, "the host's WIDTH is none");
+	for (uint32_t i = 1; wide && b->opener && i < b->count; i++) {
+		struct tcpx_chan_event e = { .backward = true, .channel = (uint16_t)i,
+					     .generation = (uint16_t)(b->chan[b->count + i].id.generation + 1u) };
+
+		tcpx_buf_init(&out, room, sizeof(room));
+		tcpx_chan_event_write(&out, &e);
+		babbler_put(b, TCPX_FR_CHANNEL_ASK, &out, false);
+	}
+}
+
 void
 babbler_hear(struct babbler *b, uint8_t type, struct tcpx_buf *in)
 {
@@ -435,6 +473,9 @@ babbler_hear(struct babbler *b, uint8_t type, struct tcpx_buf *in)
 			babble_fail(b->world, "the host's CHANNEL_DOWN is none");
 		else if (!babble_one_in(b->world, 4))
 			fence(b, &e);
+		break;
+	case TCPX_FR_WIDTH:
+		open_others(b, in);
 		break;
 	case TCPX_FR_CHANNEL_ASK:
 		babbler_listen_again(b, in);

@@ -14,7 +14,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 with open(os.path.join(ROOT, "src/lib/tcpx.abi"), encoding="utf-8") as record:
     LINES = [line.split() for line in record if not line.startswith("#")]
 WIDTHS = {"int": ctypes.c_int, "unsigned": ctypes.c_uint, "size_t": ctypes.c_size_t,
-          "uint64_t": ctypes.c_uint64, "uint16_t": ctypes.c_uint16, "void": None,
+          "uint64_t": ctypes.c_uint64, "uint32_t": ctypes.c_uint32, "uint16_t": ctypes.c_uint16, "void": None,
           "enum tcpx_op": ctypes.c_int, "enum tcpx_err_group": ctypes.c_int}
 
 

@@ -115,6 +115,20 @@ plan_turns(struct sim_world *w)
 		w->turn_pieces = (uint32_t)tcpx_rng_between(&rng, 1, 30);
 }
 
+/* Sessions that begin narrow, and whose width changes as often as their load. Drawn apart, too. */
+static void
+plan_widths(struct sim_world *w)
+{
+	struct tcpx_rng rng = tcpx_rng_seed(w->seed ^ 0x31d7);
+
+	if (tcpx_rng_below(&rng, 2))
+		return;
+	sim_setting(w, "TCPX_NARROW", 1);
+	w->wide_bytes = 1 + tcpx_rng_below(&rng, 64 << 10);
+	w->narrow_ns = tcpx_rng_below(&rng, 2) ? tcpx_rng_below(&rng, 3 * TCPX_MS) :
+						 tcpx_rng_below(&rng, 100 * TCPX_MS);
+}
+
 void
 sim_plan_settings(struct sim_world *w)
 {
@@ -138,6 +152,7 @@ sim_plan_settings(struct sim_world *w)
 		sim_setting(w, "TCPX_DIST", 0);
 	plan_flips(w);
 	plan_turns(w);
+	plan_widths(w);
 	for (uint32_t i = 0; i < SIM_SETTINGS && w->settings[i]; i++)
 		if (!strcmp(w->settings[i], "TCPX_DIST=0"))
 			w->settings[i] = "TCPX_DIST=rr";

@@ -30,7 +30,7 @@
 #define SIM_PIECES    200
 #define SIM_CUTS      6
 #define SIM_BREAKS    4
-#define SIM_SETTINGS  14
+#define SIM_SETTINGS  16
 #define SIM_NAPS      6
 #define SIM_LANES     3
 #define SIM_MESSAGES  100 /* of a lane */
@@ -188,6 +188,7 @@ struct sim_world {
 	int restart_engine;
 	uint64_t calm_ns; /* no new faults from then on */
 	uint32_t turn_cost, turn_pieces; /* what a turn handles at most; 0: as usual */
+	uint64_t wide_bytes, narrow_ns;  /* where sessions begin narrow; 0: as usual */
 	uint64_t end_ns;
 	char setting[SIM_SETTINGS][48];
 	const char *settings[SIM_SETTINGS + 1];

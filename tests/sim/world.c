@@ -109,6 +109,10 @@ sim_open_engine(struct sim_world *w, int i, int predecessor)
 		e->engine->limit.turn_cost = w->turn_cost;
 	if (rc == 0 && w->turn_pieces)
 		e->engine->limit.turn_pieces = w->turn_pieces;
+	if (rc == 0 && w->wide_bytes) {
+		e->engine->limit.wide_bytes = w->wide_bytes;
+		e->engine->limit.narrow_ns = w->narrow_ns;
+	}
 	return rc;
 }
 

@@ -183,8 +183,8 @@ def what_would_break_a_program_is_found():
 
 def what_is_added_at_an_end_passes_with_a_note():
     for old, new, why in (
-            ("while open */\n};", "while open */\n\tuint64_t more;\n};",
-             "new: member tcpx_peer_info.more 320 8"),
+            ("is load  */\n};", "is load  */\n\tuint64_t more;\n};",
+             "new: member tcpx_peer_info.more 328 8"),
             ("\tuint32_t mbps;", "\tuint32_t mbps; uint64_t more;", "grown: struct tcpx_nic_info"),
             ("TCPX_OP_RECV = 4", "TCPX_OP_RECV = 4, TCPX_OP_MORE = 5", "new: value TCPX_OP_MORE 5"),
             ("#define TCPX_NAME_MAX ", "#define TCPX_MORE 7\n#define TCPX_NAME_MAX ",

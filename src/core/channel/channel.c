@@ -111,6 +111,8 @@ channel_ready(struct source *src, unsigned ready, uint64_t now_ns)
 {
 	struct channel *c = tcpx_container(src, struct channel, source);
 
+	if (!c->closed && c->state == CHAN_FENCING)
+		tcpx_channel_down(c, TCPX_EFENCED, ""); /* it rests, and the peer has closed it */
 	if (c->closed || c->state != CHAN_UP)
 		return;
 	if (c->sending)
@@ -176,6 +178,7 @@ tcpx_channel_describe(const struct channel *c, struct tcpx_channel_info *o)
 	o->generation = c->generation;
 	o->sending = c->sending;
 	o->up = c->state == CHAN_UP;
+	o->rests = channel_rests(c);
 	o->bytes = c->figures.bytes;
 	o->chunks = c->figures.chunks;
 	o->stalls = c->figures.stalls;

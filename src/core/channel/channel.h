@@ -180,6 +180,8 @@ struct channel {
 	struct copy_client client; /* the same loop and work */
 	uint16_t index, generation;
 	bool sending, backward;
+	bool spare;             /* not the first of its pair of NICs, where channels may rest */
+	bool rested;            /* it rests, or did until its next connection: not lost; session.lock */
 	int near_nic, far_nic;  /* indices in the engine's and in the peer's          */
 	_Atomic int state;      /* enum channel_state; written under session.lock     */
 	bool closed;            /* connection and records are gone; session.lock      */
@@ -200,6 +202,13 @@ static inline const struct channel_calls *
 above(const struct channel *c)
 {
 	return c->session->engine->up.channel;
+}
+
+/* Is it not wanted at present? lock held. */
+static inline bool
+channel_rests(const struct channel *c)
+{
+	return c->spare && !(c->sending ? c->session->chan.tx_wide : c->session->chan.rx_wide);
 }
 
 static inline struct tx_record *

@@ -4,6 +4,7 @@
 #include "core/channel/channel.h"
 #include "core/channel/heal.h"
 #include "core/channel/kind.h"
+#include "core/channel/width.h"
 #include "core/context/context.h"
 #include "core/loop/loop.h"
 #include "core/session/session.h"
@@ -105,7 +106,7 @@ hurry(struct session *s, struct channel *const *c, uint64_t progress_ns, uint64_
 	if (!s->health.dying_ns && (!session_busy(s) || now_ns < progress_ns + stall_ns / 8))
 		return;
 	for (uint32_t i = 0; i < s->chan.count; i++)
-		if (c[i] && c[i]->state == CHAN_WIRING)
+		if (c[i] && c[i]->state == CHAN_WIRING && !channel_rests(c[i]))
 			tcpx_heal_urgent(&c[i]->heal, stall_ns, now_ns);
 }
 
@@ -124,7 +125,9 @@ tcpx_channels_check(struct session *s, uint64_t now_ns)
 		else if (c && c->state == CHAN_FENCING && !look_at_fence(s, c, now_ns))
 			return;
 	}
-	tcpx_heal_all(s, now_ns);
+	tcpx_width_check(s, now_ns);
+	if (s->state == SESS_OPEN)
+		tcpx_heal_all(s, now_ns);
 }
 
 void

@@ -100,7 +100,10 @@ renew(struct channel *c)
 				s->peer->name);
 		return;
 	}
-	tcpx_heal_lost(&c->heal, engine_now(s->engine));
+	if (channel_rests(c))
+		c->heal.proven = false;
+	else
+		tcpx_heal_lost(&c->heal, engine_now(s->engine));
 	tcpx_session_wake_loop(s);
 }
 
@@ -223,6 +226,8 @@ leave_up(struct channel *c, const char *why)
 	if (s->state != SESS_OPEN)
 		return true;
 	(*(c->sending ? &s->chan.tx_up : &s->chan.rx_up))--;
+	if (c->rested)
+		return true;
 	count_add(&s->engine->count.channels_lost, 1);
 	/* a leaving peer closes its channels before its BYE is read; one cause may cost many */
 	warn = s->xfers.live > 0 && (s->health.warned_ns == 0 ||
@@ -257,6 +262,13 @@ tcpx_channel_down(struct channel *c, int code, const char *why)
 	pthread_mutex_unlock(&s->lock);
 	if (was_up && open && !c->sending)
 		tcpx_channel_close(c); /* in a handshake: when the session is open, or has failed */
+}
+
+void
+tcpx_channel_rest(struct channel *c)
+{
+	leave_up(c, "");
+	put_event(c, TCPX_FR_CHANNEL_DOWN, 0, "");
 }
 
 /* The receiver's side is closed; FENCED decides which messages arrived. */

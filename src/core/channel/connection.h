@@ -16,6 +16,8 @@ void tcpx_channel_close(struct channel *c);
 /* Lease held, lock not: the connection has failed. */
 void tcpx_channel_down(struct channel *c, int code, const char *why);
 void tcpx_channel_fenced(struct channel *c, uint64_t now_ns);
+/* lock held: one that stands and sends, with nothing in flight, is to rest. The peer closes it. */
+void tcpx_channel_rest(struct channel *c);
 
 /* Its listener, or an attempt to connect, ends; another may begin. lock held. */
 void tcpx_channel_unwire(struct channel *c);

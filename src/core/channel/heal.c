@@ -181,7 +181,7 @@ tcpx_heal_asked(struct session *s, const struct tcpx_chan_event *ev)
 	struct channel *c = ev->backward == s->opener ? s->chan.rx[ev->channel] :
 							s->chan.tx[ev->channel];
 
-	if (!c || !tcpx_attempt_listens(c) || ev->generation < c->generation)
+	if (!c || !tcpx_attempt_listens(c) || ev->generation < c->generation || channel_rests(c))
 		return;
 	c->wanted = ev->generation; /* an old connection may still be closing */
 	tcpx_session_wake_loop(s);
@@ -198,11 +198,13 @@ came_up(struct channel *c)
 	(*(c->sending ? &s->chan.tx_up : &s->chan.rx_up))++;
 	if (s->chan.tx_up && s->chan.rx_up)
 		s->health.dying_ns = 0;
-	count_add(&s->engine->healing.healed, 1);
-	tcpx_info(TCPX_SUB_CHAN, "channel %u (%s) on %s to %s of %s stands again: %u of %u",
-		  c->index, c->sending ? "sending" : "receiving", tcpx_near_nic(c)->name,
-		  tcpx_far_nic(c)->name, s->peer->name, c->sending ? s->chan.tx_up : s->chan.rx_up,
-		  s->chan.count);
+	count_add(&s->engine->healing.healed, !c->rested);
+	tcpx_log(c->rested ? TCPX_LOG_DEBUG : TCPX_LOG_INFO, TCPX_SUB_CHAN,
+		 "channel %u (%s) on %s to %s of %s stands%s: %u of %u", c->index,
+		 c->sending ? "sending" : "receiving", tcpx_near_nic(c)->name,
+		 tcpx_far_nic(c)->name, s->peer->name, c->rested ? "" : " again",
+		 c->sending ? s->chan.tx_up : s->chan.rx_up, s->chan.count);
+	c->rested = false;
 	tcpx_loop_post(c->loop, &c->work);
 }
 
@@ -211,7 +213,8 @@ step(struct channel *c, uint64_t now_ns)
 {
 	int rc;
 
-	if (!c || c->state != CHAN_WIRING || !c->wiring || c->session->state != SESS_OPEN)
+	if (!c || c->state != CHAN_WIRING || !c->wiring || c->session->state != SESS_OPEN ||
+	    channel_rests(c))
 		return;
 	rc = tcpx_attempt_listens(c) ? listen_step(c, now_ns) : connect_step(c, now_ns);
 	if (rc == 0)
@@ -233,7 +236,7 @@ tcpx_heal_all(struct session *s, uint64_t now_ns)
 static void
 hurry(struct channel *c, uint64_t now_ns)
 {
-	if (!c || c->state != CHAN_WIRING || c->heal.wasted > 1)
+	if (!c || c->state != CHAN_WIRING || c->heal.wasted > 1 || channel_rests(c))
 		return;
 	c->heal.failed = 0;
 	c->heal.at_ns = now_ns;

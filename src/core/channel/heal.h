@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Opening lost channels of an open session again, and those that came too late for its set-up.
+ * Opening lost channels of an open session again, those that came too late for its set-up, and
+ * those that rested.
  * The side that connects asks for the next generation (CHANNEL_ASK), the other listens and answers
  * with a handle and a token (CHANNEL_HANDLE). Each side uses the channel as soon as it stands
  * there. The peer's frames about a channel arrive in order, so its fence always comes first.

@@ -58,6 +58,8 @@ drop_missing(struct session *s, struct channel **chan, uint64_t said, uint64_t p
 
 		bool both = peer_bits >> k & 1;
 
+		if (channel_rests(c))
+			continue;
 		c->fence.broke = broke_since(s, c, said, peer_bits);
 		tcpx_channel_wired(c);
 		c->state = c->fence.broke || (both && c->state == CHAN_UP) ? CHAN_UP : CHAN_DOWN;
@@ -76,7 +78,7 @@ warn_missing(const struct session *s, struct channel *const *chan, const char *w
 		missing = 0;
 		for (k = 0; k < s->chan.count; k++)
 			missing += chan[k] && chan[k]->near_nic == (int)i &&
-				   chan[k]->state != CHAN_UP;
+				   chan[k]->state != CHAN_UP && !channel_rests(chan[k]);
 		if (missing)
 			tcpx_warn(TCPX_SUB_CHAN,
 				  "session to %s is degraded: %u %s channels on NIC %s could not "
@@ -90,7 +92,7 @@ tcpx_ready_finish(struct session *s, uint64_t now_ns)
 {
 	const struct tcpx_readiness *they = &s->hs->ready, *we = &s->hs->said;
 	struct channel_set *set = &s->chan;
-	uint32_t up;
+	uint32_t up, wanted = set->count - set->spares;
 
 	drop_missing(s, set->tx, s->opener ? we->forward_up : we->backward_up,
 		     s->opener ? they->forward_up : they->backward_up, &set->tx_up);
@@ -102,10 +104,10 @@ tcpx_ready_finish(struct session *s, uint64_t now_ns)
 				  s->chan.count);
 		return;
 	}
-	if (s->engine->limit.strict_nics && up < set->count) {
+	if (s->engine->limit.strict_nics && up < wanted) {
 		tcpx_session_fail(s, TCPX_ENOCHANNEL,
 				  "%u of %u channels could not connect, and TCPX_STRICT_NICS is set",
-				  set->count - up, set->count);
+				  wanted - up, wanted);
 		return;
 	}
 	if (set->tx_up)

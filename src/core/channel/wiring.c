@@ -119,7 +119,7 @@ plan_by_map(const struct session *s, struct tcpx_pair *pair, char *reason, size_
 	return rc;
 }
 
-/* reason: why there is no pair. */
+/* The number of pairs; reason: why there is none. */
 static int
 plan_pairs(const struct session *s, struct tcpx_pair *pair, char *reason, size_t cap)
 {
@@ -139,9 +139,9 @@ plan_pairs(const struct session *s, struct tcpx_pair *pair, char *reason, size_t
 }
 
 /* Makes the i-th channel as HANDLES counts them, forward ones first, with its NICs; it is not
- * connected yet. */
+ * connected yet. A spare one rests until there is load. */
 static int
-make(struct session *s, uint32_t i, const struct tcpx_pair *pair)
+make(struct session *s, uint32_t i, const struct tcpx_pair *pair, bool spare)
 {
 	uint32_t k = i % s->chan.count;
 	bool backward = i >= s->chan.count;
@@ -156,6 +156,7 @@ make(struct session *s, uint32_t i, const struct tcpx_pair *pair)
 		return rc;
 	c->near_nic = (int)near;
 	c->far_nic = (int)far;
+	c->spare = c->rested = spare;
 	c->client.sums = s->sums && c->kind->heads && tcpx_near_nic(c)->gpu != TCPX_ON_HOST;
 	tcpx_bind_nic(c->loop, near);
 	tcpx_attempt_identify(c);
@@ -164,13 +165,16 @@ make(struct session *s, uint32_t i, const struct tcpx_pair *pair)
 }
 
 static int
-make_all(struct session *s, const struct tcpx_pair *pair)
+make_all(struct session *s, const struct tcpx_pair *pair, uint32_t pairs)
 {
 	uint32_t i;
 	int rc = 0;
 
+	if (s->chan.narrows && pairs < s->chan.count)
+		s->chan.spares = s->chan.count - pairs;
 	for (i = 0; i < 2 * s->chan.count && rc == 0; i++)
-		rc = make(s, i, &pair[i % s->chan.count]);
+		rc = make(s, i, &pair[i % s->chan.count],
+			  i % s->chan.count >= s->chan.count - s->chan.spares);
 	return rc;
 }
 
@@ -200,7 +204,7 @@ put_handles(struct session *s)
 	for (i = 0; i < h.count; i++) {
 		c = counted(s, i);
 		h.far_nic[i] = (uint16_t)c->near_nic;
-		if (!tcpx_attempt_listens(c))
+		if (!tcpx_attempt_listens(c) || channel_rests(c))
 			continue;
 		h.usable[i] = tcpx_attempt_listen(c, h.handle[i]) == 0;
 	}
@@ -218,7 +222,7 @@ take_handles(struct session *s, const struct tcpx_handles *h)
 
 	for (i = 0; i < h->count; i++) {
 		c = counted(s, i);
-		if (tcpx_attempt_listens(c))
+		if (tcpx_attempt_listens(c) || channel_rests(c))
 			continue;
 		memcpy(c->wiring->handle, h->handle[i], sizeof(c->wiring->handle));
 		c->wiring->usable = h->usable[i];
@@ -237,7 +241,7 @@ tcpx_wiring_listen(struct session *s)
 		tcpx_session_fail(s, rc, "%s", reason);
 		return 0;
 	}
-	rc = make_all(s, pair);
+	rc = make_all(s, pair, (uint32_t)rc);
 	if (rc)
 		return rc;
 	begin(s);
@@ -257,7 +261,7 @@ connect_all(struct session *s, const struct tcpx_handles *h)
 		return rc;
 	memcpy(s->resume.token, h->token, sizeof(s->resume.token));
 	memcpy(s->hs->seed, h->seed, sizeof(s->hs->seed));
-	rc = make_all(s, pair);
+	rc = make_all(s, pair, (uint32_t)rc);
 	if (rc)
 		return rc;
 	take_handles(s, h);

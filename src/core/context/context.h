@@ -79,6 +79,8 @@ struct limits {
 	uint64_t connect_ns, handshake_ns, stall_ns, keepalive_ns, linger_ns;
 	uint64_t process_ns; /* a peer's process may say nothing; UINT64_MAX: no limit */
 	bool strict_nics, round_robin, checksum;
+	bool narrow;          /* sessions begin narrow, if the peer's do, too         */
+	uint64_t wide_bytes, narrow_ns; /* TCPX_LOAD_BYTES and TCPX_LOAD_IDLE_NS       */
 	uint64_t spin_ns;
 	uint32_t turn_cost;   /* of one session's frames in a turn: see TURN_BUDGET */
 	uint32_t turn_pieces; /* of one channel in a turn: see CHANNEL_PIECES */

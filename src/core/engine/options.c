@@ -17,6 +17,7 @@
 #include "core/session/receive.h"
 #include "host/host.h"
 #include "proto/chunk.h"
+#include "proto/load.h"
 
 #define FOR_EVER_NS  (86400 * TCPX_SEC)
 #define PEERS_MEMORY (1ull << 30)
@@ -81,6 +82,9 @@ tcpx_engine_limits(struct tcpx_engine *e)
 	l->linger_ns = tcpx_cfg_num(c, TCPX_SET_LINGER_MS) * TCPX_MS;
 	l->strict_nics = tcpx_cfg_num(c, TCPX_SET_STRICT_NICS) != 0;
 	l->checksum = tcpx_cfg_num(c, TCPX_SET_CHECKSUM) != 0;
+	l->narrow = tcpx_cfg_num(c, TCPX_SET_NARROW) != 0 && !e->ops->comm;
+	l->wide_bytes = TCPX_LOAD_BYTES;
+	l->narrow_ns = TCPX_LOAD_IDLE_NS;
 	l->staging = tcpx_cfg_num(c, TCPX_SET_STAGING);
 	l->unpack = (enum tcpx_unpack_impl)tcpx_cfg_num(c, TCPX_SET_UNPACK_IMPL);
 	l->lend = (enum tcpx_lend)tcpx_cfg_num(c, TCPX_SET_ZEROCOPY);

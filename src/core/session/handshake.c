@@ -62,6 +62,7 @@ our_hello(const struct session *s, struct tcpx_hello *h)
 	snprintf(h->provider, sizeof(h->provider), "%s", e->ops->name);
 	snprintf(h->terms, sizeof(h->terms), "%s", e->facts.terms);
 	h->sums = s->sums || e->limit.checksum;
+	h->narrow = e->limit.narrow;
 	h->channels = (uint16_t)s->chan.count;
 	h->window = (uint16_t)s->chan.window;
 	h->chunk_max = s->chan.chunk_max;
@@ -102,6 +103,7 @@ settle(struct session *s, const struct tcpx_hello *h)
 	s->chan.count = smaller(s->chan.count, h->channels);
 	s->chan.window = smaller(s->chan.window, h->window);
 	s->chan.chunk_max = smaller(s->chan.chunk_max, h->chunk_max);
+	s->chan.narrows = s->engine->limit.narrow && h->narrow;
 	s->credit.xfers = smaller(s->engine->limit.credit_xfers, h->credit_xfers);
 	s->credit.list = h->credit_list_bytes;
 	s->chan.peer_nic = malloc(h->nic_count * sizeof(h->nic[0]));

@@ -257,6 +257,8 @@ tcpx_peer_query(tcpx_peer *p, struct tcpx_peer_info *info)
 		full.channels_tx = s->chan.tx_up;
 		full.channels_rx = s->chan.rx_up;
 		full.channels_wanted = s->chan.count;
+		full.resting_tx = session_resting(s, true);
+		full.resting_rx = session_resting(s, false);
 		full.chunk_bytes = s->chan.chunk_max;
 		full.window_slots = s->chan.window;
 		if (full.status && !full.cause[0])

@@ -18,6 +18,7 @@
 #include "proto/ctrl.h"
 #include "proto/eager.h"
 #include "proto/health.h"
+#include "proto/load.h"
 #include "proto/sched.h"
 #include "proto/toll.h"
 
@@ -94,6 +95,11 @@ struct channel_set {
 	struct channel *tx[TCPX_CHANNELS_MAX], *rx[TCPX_CHANNELS_MAX];
 	uint32_t tx_up, rx_up;
 	uint32_t open;              /* made and not yet closed                         */
+	bool narrows;               /* either way may be narrow: see core/channel/width.h */
+	uint32_t spares;            /* each way: those that rest while it is narrow    */
+	bool tx_wide, rx_wide;
+	bool loaded;                /* this side's shall be wide                       */
+	struct tcpx_load load;      /* ... what it is given to send                    */
 	bool silent;                /* idle ones do not report that the peer has died   */
 	struct tcpx_hello_nic *peer_nic; /* owned; the opener's also say where it listens */
 	uint32_t peer_nic_count;
@@ -263,6 +269,13 @@ session_waits(const struct session *s)
 {
 	return !tcpx_chain_empty(&s->xfers.waiting[CREDIT_ONE_SIDED]) ||
 	       !tcpx_chain_empty(&s->xfers.waiting[CREDIT_SENDS]);
+}
+
+/* Channels of a direction that are not wanted until there is load. lock held. */
+static inline uint32_t
+session_resting(const struct session *s, bool sending)
+{
+	return (sending ? s->chan.tx_wide : s->chan.rx_wide) ? 0 : s->chan.spares;
 }
 
 /* Is a transfer open, or waiting to be? lock held. */

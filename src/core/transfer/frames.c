@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "core/channel/channel.h"
-#include "core/channel/heal.h"
+#include "core/channel/frames.h"
 #include "core/context/context.h"
 #include "core/loop/loop.h"
 #include "core/memory/builder.h"
@@ -350,50 +350,6 @@ on_matched(struct session *s, uint64_t id)
 	return 0;
 }
 
-static int
-on_channel(struct session *s, uint8_t type, struct tcpx_buf *b)
-{
-	struct tcpx_chan_event ev;
-	int rc = tcpx_chan_event_read(b, &ev);
-
-	if (rc)
-		return rc;
-	if (ev.channel >= s->chan.count)
-		return TCPX_EPROTO;
-	if (type == TCPX_FR_CHANNEL_ASK)
-		tcpx_heal_asked(s, &ev);
-	else
-		tcpx_channel_event(s, type, &ev);
-	return 0;
-}
-
-static int
-on_chan_handle(struct session *s, struct tcpx_buf *b)
-{
-	struct tcpx_chan_handle h;
-	int rc = tcpx_chan_handle_read(b, &h);
-
-	if (rc)
-		return rc;
-	if (h.channel >= s->chan.count)
-		return TCPX_EPROTO;
-	tcpx_heal_handle(s, &h);
-	return 0;
-}
-
-static int
-on_message(struct session *s, struct tcpx_buf *b)
-{
-	struct tcpx_message m;
-	int rc = tcpx_message_read(b, &m);
-
-	if (rc)
-		return rc;
-	if (m.channel >= s->chan.count)
-		return TCPX_EPROTO;
-	return tcpx_channel_message(s, &m);
-}
-
 /* A session that the peer no longer uses may be opened again; that of a closed engine may not. */
 static int
 on_bye(struct session *s, struct tcpx_buf *b)
@@ -435,15 +391,9 @@ tcpx_frames_handle(struct session *s, const struct tcpx_frame_head *h, const uin
 		return len == 8 ? on_cancel(s, tcpx_buf_get_u64(&b)) : TCPX_EPROTO;
 	case TCPX_FR_MATCHED:
 		return len == 8 ? on_matched(s, tcpx_buf_get_u64(&b)) : TCPX_EPROTO;
-	case TCPX_FR_CHANNEL_DOWN:
-	case TCPX_FR_FENCED:
-	case TCPX_FR_CHANNEL_ACK:
-	case TCPX_FR_CHANNEL_ASK:
-		return on_channel(s, h->type, &b);
-	case TCPX_FR_CHANNEL_HANDLE:
-		return on_chan_handle(s, &b);
-	case TCPX_FR_MESSAGE:
-		return on_message(s, &b);
+	case TCPX_FR_CHANNEL_DOWN ... TCPX_FR_MESSAGE:
+	case TCPX_FR_CHANNEL_ASK ... TCPX_FR_WIDTH:
+		return tcpx_channel_frame(s, h->type, &b);
 	case TCPX_FR_LANE_OPEN ... TCPX_FR_LANE_GRANT:
 		return tcpx_lane_frame(s, h->type, &b);
 	case TCPX_FR_BYE:

@@ -10,6 +10,7 @@
 #include "core/channel/channel.h"
 #include "core/channel/kind.h"
 #include "core/channel/wake.h"
+#include "core/channel/width.h"
 #include "core/context/context.h"
 #include "core/loop/lease.h"
 #include "core/loop/loop.h"
@@ -335,6 +336,7 @@ tcpx_schedule_chunks(struct session *s, struct tcpx_xfer *x)
 	uint32_t want;
 
 	x->times.ready_ns = engine_now(s->engine);
+	tcpx_width_load(s, x->total, x->times.ready_ns);
 	s->sched.queued_bytes += x->total;
 	tcpx_turn_join(s, x);
 	/* staged, each picks two: one is packed while the other is sent */

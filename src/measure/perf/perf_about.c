@@ -214,7 +214,7 @@ print_missing(FILE *f, const struct usage *u)
 		for (size_t k = 0; k < u->channels; k++) {
 			const struct tcpx_channel_info *o = &u->channel[k];
 
-			if (!o->sending || o->up || strcmp(o->nic, c->nic) ||
+			if (!o->sending || o->up || o->rests || strcmp(o->nic, c->nic) ||
 			    strcmp(o->peer_nic, c->peer_nic))
 				continue;
 			first = k < first ? k : first;
@@ -230,13 +230,14 @@ bool
 perf_warn_degraded(struct perf *p)
 {
 	struct view *v = view_session(p);
-	bool degraded = v && !v->info.status && v->info.channels_tx < v->info.channels_wanted;
+	bool degraded = v && !v->info.status &&
+			v->info.channels_tx + v->info.resting_tx < v->info.channels_wanted;
 
 	if (degraded) {
 		fprintf(stderr, "%swarning:%s the session is degraded, %" PRIu32 " of %" PRIu32
 			" channels are open; missing:", tool_paint(stderr, TOOL_YELLOW),
 			tool_paint(stderr, TOOL_PLAIN), v->info.channels_tx,
-			v->info.channels_wanted);
+			v->info.channels_wanted - v->info.resting_tx);
 		print_missing(stderr, &v->usage);
 		fputc('\n', stderr);
 	}

@@ -69,7 +69,7 @@ add_channels(struct row *row, const struct usage *u, const struct usage *other, 
 
 		if (!c->sending)
 			continue;
-		row->degraded |= !c->up;
+		row->degraded |= !c->up && !c->rests;
 		if (!c->up && !c->chunks) /* it never came up, or was gone before */
 			continue;
 		to = LIST_ADD(&row->per_channel);
@@ -157,8 +157,8 @@ fill_session(struct load *l, struct row *row)
 	row->window = peer.window_slots;
 	row->chunk_bytes = x && !tcpx_xfer_query(x, &xfer) && xfer.chunk_bytes ? xfer.chunk_bytes
 									       : peer.chunk_bytes;
-	row->degraded |= peer.channels_tx < peer.channels_wanted ||
-			 peer.channels_rx < peer.channels_wanted;
+	row->degraded |= peer.channels_tx + peer.resting_tx < peer.channels_wanted ||
+			 peer.channels_rx + peer.resting_rx < peer.channels_wanted;
 }
 
 /* Payload that the server's own channels say they carried in one direction; 0: unknown, as

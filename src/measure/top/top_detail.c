@@ -66,14 +66,16 @@ channel(struct tcpx_text *t, const json_t *c, const json_t *session, unsigned co
 		      top_fit(way, (size_t)way_room, fit2, sizeof(fit2)), gpu,
 		      top_per_s(c, "bytes") / GB, window, top_per_s(c, "retransmits"),
 		      top_number(c, "rtt_us"),
-		      json_is_true(json_object_get(c, "up")) ? "" : " down");
+		      json_is_true(json_object_get(c, "up")) ? "" :
+		      json_is_true(json_object_get(c, "rests")) ? " rests" : " down");
 }
 
 /* Nothing moves and nothing is in flight. */
 static bool
 is_idle(const json_t *c)
 {
-	return json_is_true(json_object_get(c, "up")) && top_per_s(c, "bytes") <= 0 &&
+	return (json_is_true(json_object_get(c, "up")) || json_is_true(json_object_get(c, "rests"))) &&
+	       top_per_s(c, "bytes") <= 0 &&
 	       top_number(c, "in_flight") <= 0;
 }
 

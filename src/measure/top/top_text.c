@@ -284,7 +284,9 @@ format_channel(struct tcpx_text *t, const json_t *c, const json_t *session)
 	top_clean(top_string(session, "peer"), peer, sizeof(peer));
 	top_way(c, way, sizeof(way));
 	top_window(c, window, sizeof(window));
-	if (json_is_true(json_object_get(c, "up")))
+	if (json_is_true(json_object_get(c, "rests")) && !json_is_true(json_object_get(c, "up")))
+		snprintf(rtt, sizeof(rtt), "rests");
+	else if (json_is_true(json_object_get(c, "up")))
 		snprintf(rtt, sizeof(rtt), "%.0f", top_number(c, "rtt_us"));
 	snprintf(who, sizeof(who), "%-13s %3.0f %-14s", peer, top_number(c, "index"), way);
 	tcpx_text_add(t, "  %-*s", WHO, who);

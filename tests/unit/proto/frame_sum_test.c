@@ -169,9 +169,11 @@ hello_and_headers_say_whether_there_are_sums(void **state)
 		assert_int_equal(back.summed, sums);
 		assert_int_equal(back.sum, sums ? m.sum : 0);
 	}
-	room[plain[0] - 1] = 2;
-	tcpx_buf_init_const(&b, room, plain[0]);
-	assert_int_equal(tcpx_hello_read(&b, &h), TCPX_EPROTO);
+	for (int wishes = 0; wishes < 256; wishes++) {
+		room[plain[0] - 1] = (uint8_t)wishes;
+		tcpx_buf_init_const(&b, room, plain[0]);
+		assert_int_equal(tcpx_hello_read(&b, &h), wishes >= 1 && wishes <= 3 ? 0 : TCPX_EPROTO);
+	}
 	tcpx_buf_init_const(&b, room + 500, plain[1] - 1);
 	assert_int_equal(tcpx_message_read(&b, &back), TCPX_EPROTO);
 }
