@@ -106,6 +106,8 @@ static int
 post(struct tcpx_xfer *x, const void *note, size_t note_len)
 {
 	struct session *s;
+	struct loop *loop;
+	bool early;
 	int rc = engine_check(x->engine);
 
 	if (rc)
@@ -121,10 +123,12 @@ post(struct tcpx_xfer *x, const void *note, size_t note_len)
 	if (rc)
 		return rc;
 	s = x->session;
+	loop = s->loop;
 	rc = enqueue(s, x);
-	pthread_mutex_unlock(&s->lock);
-	if (rc == 0 && atomic_load(&s->state) < SESS_OPEN) /* the poster takes it on by a turn */
-		tcpx_lease_help(s->loop);
+	early = atomic_load(&s->state) < SESS_OPEN;
+	pthread_mutex_unlock(&s->lock); /* another thread may move x, and free this session */
+	if (rc == 0 && early) /* the poster takes it on by a turn */
+		tcpx_lease_help(loop);
 	return rc;
 }
 
