@@ -284,16 +284,16 @@ TCPX_API void tcpx_xfer_free(tcpx_xfer *xfer);
 /*
  * A lane is an ordered one-way pipe of messages: the n-th send meets the n-th receive. Receives are
  * announced beforehand, so a message costs no word of its own between the engines. It waits for its
- * receive. But up to 16,353 bytes are copied within the post where that is possible (never with
- * TCPX_INLINE=0): such a send may succeed before it is there, or has a receive, which may be posted
- * after the sender has closed. Host memory (TCPX_PROVIDER=sock) only.
+ * receive. But up to 16,353 bytes of host memory are copied within the post where that is possible
+ * (never with TCPX_INLINE=0): such a send may succeed before it is there, or has a receive, which may
+ * be posted after the sender has closed. Host or GPU memory; TCPX_PROVIDER=sock only.
  *
  *	receiver: tcpx_lane_listen(e, key, &l);  the key travels to the sender by other means
  *	sender:   tcpx_lane_open(p, key, &l);
  *	both:     tcpx_lane_ready(l); tcpx_lane_post(l, region, 0, len, &x); tcpx_test(x); ...
  *
- * A lane fails as a whole: where a message is cancelled, does not fit or loses its region, all of
- * both ends that have not ended fail with that cause, and so does what is posted later.
+ * A lane fails as a whole: where a message is cancelled, does not fit, loses its region or is not
+ * copied, all of both ends that have not ended fail with that cause, and so does what is posted later.
  */
 #define TCPX_LANE_KEY  16 /* bytes                                                       */
 #define TCPX_LANE_OPEN 64 /* messages from the oldest that has not ended to the newest   */
@@ -310,7 +310,7 @@ TCPX_API TCPX_MUST_USE int tcpx_lane_peer(tcpx_lane *lane, tcpx_peer **peer);
 /* Posts a message: a send or a receive, by the end. It ends as any transfer; a receive's info has the
  * length. While threads run the I/O by tests, frames of posts wait for the next test or wait of a
  * message, or some ms. -EAGAIN: not ready; -ENOBUFS: TCPX_LANE_OPEN are open; what ended the lane;
- * -ENOTSUP: GPU memory; as tcpx_send(). */
+ * as tcpx_send(). */
 TCPX_API TCPX_MUST_USE int tcpx_lane_post(tcpx_lane *lane, uint64_t region, uint64_t offset,
 					  uint64_t len, tcpx_xfer **xfer);
 /* The share of a sending end. While more waits to go to the same process, 4 sends four times the

@@ -284,6 +284,29 @@ in_a_chunk(void **state)
 	assert_witness_is_well();
 }
 
+/* Longer than what the session's chunks may be, and than a staging buffer perhaps. */
+static void
+in_the_length_of_a_chunk(void **state)
+{
+	struct tcpx_head h = { .len = CHUNK + UNIT, .chunk = TCPX_LANE_LAST, .generation = 1, .seq = 1 };
+	tcpx_xfer *large;
+	struct heard w;
+
+	(void)state;
+	heard_open(&w);
+	assert_ok(tcpx_lane_post(w.lane, lies_world()->far.id, 0, 2 * CHUNK, &large));
+	assert_goes_on(&w.l, "a receive of two chunks");
+	h.xfer = word(1) | 2;
+	liar_send(&w.l, 0, &h, 0);
+	assert_closed("a chunk longer than any", w.l.tx[0]);
+	h.channel = 1;
+	h.len = CHUNK;
+	liar_send(&w.l, 1, &h, CHUNK);
+	assert_verdict("a chunk as long as any", finish(large), 0);
+	heard_close(&w);
+	assert_witness_is_well();
+}
+
 /* More bytes than its last chunk has said, and its last chunk twice. */
 static void
 in_the_sum_of_chunks(void **state)
@@ -406,6 +429,7 @@ main(void)
 		cmocka_unit_test(in_lane_post),	 cmocka_unit_test(in_lane_fail),
 		cmocka_unit_test(in_lane_close), cmocka_unit_test(in_a_payload),
 		cmocka_unit_test(in_a_chunk),	 cmocka_unit_test(in_the_sum_of_chunks),
+		cmocka_unit_test(in_the_length_of_a_chunk),
 		cmocka_unit_test(a_flood_of_lanes), cmocka_unit_test(a_flood_without_acknowledgements),
 	};
 

@@ -17,6 +17,7 @@
 #include "core/session/line.h"
 #include "fabric/loop.h"
 #include "fake/plain_seal.h"
+#include "fake/slow_device.h"
 #include "proto/ctrl.h"
 #include "proto/frame.h"
 #include "proto/eager.h"
@@ -140,7 +141,7 @@ struct lane_deal {
 	tcpx_lane *lane; /* NULL: none now */
 	bool sends;
 	tcpx_xfer *xfer[BABBLE_LANE_DEEP];
-	uint32_t top[BABBLE_LANE_DEEP]; /* the longest receive there */
+	uint32_t room[BABBLE_LANE_DEEP]; /* of the receive there; a send: 0 */
 	uint64_t until_ns;
 };
 
@@ -186,6 +187,8 @@ struct world {
 	struct lane_deal lane[BABBLE_LANES];
 	uint8_t *lane_mem;              /* of the host */
 	uint64_t lane_region;
+	const struct tcpx_device_ops *gpu_ops; /* the host's, whose that memory is; NULL: none */
+	struct tcpx_slow_device gpu;
 	struct errand errand[BABBLE_ERRANDS];
 	struct babbler babbler[BABBLERS];
 	uint32_t babblers;

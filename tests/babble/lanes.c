@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Lanes in a world: those of the host's application with babblers, and the words of babblers about
- * them. Bytes around the host's receives stay, whatever is said; all of its messages end.
+ * them. Bytes outside of the host's open receives stay, whatever is said; all of its messages end.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -30,6 +30,8 @@ babble_lanes_begin(struct world *w)
 	if (!w->lane_mem)
 		return -ENOMEM;
 	memset(w->lane_mem, OLD, all);
+	w->gpu.range[0].addr = w->lane_mem;
+	w->gpu.range[0].len = all;
 	return w->lanes ? tcpx_mem_register(w->host, w->lane_mem, all, TCPX_MEM_LOCAL, &w->lane_region)
 			: 0;
 }
@@ -53,15 +55,36 @@ begin(struct world *w, struct lane_deal *d, uint64_t now_ns)
 }
 
 static void
+assert_old(struct world *w, const struct lane_deal *d, int i, uint32_t from, const char *what)
+{
+	const uint8_t *at = place_of(w, (int)(d - w->lane), i);
+
+	for (uint32_t k = from; k < PLACE; k++)
+		if (at[k] != OLD && !w->failed)
+			babble_fail(w, "a byte %s of a lane has changed", what);
+}
+
+/* The message has ended: the application has its memory back. */
+static void
+take_back(struct world *w, struct lane_deal *d, int i)
+{
+	w->totals->messages += tcpx_test(d->xfer[i]) == 0;
+	tcpx_xfer_free(d->xfer[i]);
+	d->xfer[i] = NULL;
+	assert_old(w, d, i, d->room[i], "behind a receive");
+	memset(place_of(w, (int)(d - w->lane), i), OLD, PLACE);
+}
+
+static void
 post(struct world *w, struct lane_deal *d, int i)
 {
 	uint32_t len = (uint32_t)babble_between(w, 0, MOST);
 	uint64_t at = (uint64_t)(place_of(w, (int)(d - w->lane), i) - w->lane_mem);
 
+	assert_old(w, d, i, 0, "in no receive");
+	d->room[i] = d->sends ? 0 : len;
 	if (tcpx_lane_post(d->lane, w->lane_region, at, len, &d->xfer[i]))
 		d->xfer[i] = NULL;
-	else if (!d->sends && len > d->top[i])
-		d->top[i] = len;
 }
 
 static void
@@ -72,8 +95,8 @@ close_lane(struct world *w, struct lane_deal *d)
 	for (int i = 0; i < BABBLE_LANE_DEEP; i++) {
 		if (d->xfer[i] && tcpx_test(d->xfer[i]) == -EAGAIN)
 			babble_fail(w, "a message goes on after its lane was closed");
-		tcpx_xfer_free(d->xfer[i]);
-		d->xfer[i] = NULL;
+		if (d->xfer[i])
+			take_back(w, d, i);
 	}
 }
 
@@ -86,11 +109,8 @@ babble_lanes_do(struct world *w)
 		struct lane_deal *d = &w->lane[i];
 
 		for (int k = 0; d->lane && k < BABBLE_LANE_DEEP; k++) {
-			if (d->xfer[k] && tcpx_test(d->xfer[k]) != -EAGAIN) {
-				w->totals->messages += tcpx_test(d->xfer[k]) == 0;
-				tcpx_xfer_free(d->xfer[k]);
-				d->xfer[k] = NULL;
-			}
+			if (d->xfer[k] && tcpx_test(d->xfer[k]) != -EAGAIN)
+				take_back(w, d, k);
 			if (!d->xfer[k] && babble_one_in(w, 8))
 				post(w, d, k);
 		}
@@ -120,9 +140,7 @@ babble_lanes_end(struct world *w)
 
 		close_lane(w, d);
 		for (int k = 0; k < BABBLE_LANE_DEEP; k++)
-			for (uint32_t at = d->top[k]; at < PLACE; at++)
-				if (place_of(w, i, k)[at] != OLD)
-					babble_fail(w, "a byte behind a receive of a lane has changed");
+			assert_old(w, d, k, 0, "in no receive");
 	}
 }
 

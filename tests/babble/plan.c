@@ -121,8 +121,13 @@ open_engine(struct world *w, const char *name, const struct tcpx_nic *nic, tcpx_
 	struct tcpx_engine_opts opts = { .struct_size = sizeof(opts), .name = name,
 					 .settings = w->settings, .log = log_line,
 					 .log_arg = &w->verbose };
-	int rc = tcpx_engine_open(&opts, &env, e);
+	int rc;
 
+	if (nic == &w->host_nic) {
+		env.gpu = w->gpu_ops;
+		env.gpu_arg = w->gpu_ops ? &w->gpu : NULL;
+	}
+	rc = tcpx_engine_open(&opts, &env, e);
 	if (rc == 0) /* of two sessions one opens by their order */
 		(*e)->incarnation = tcpx_rng_next(&w->rng) | 1;
 	return rc;

@@ -37,6 +37,12 @@ plan(struct world *w)
 		w->secret.psk[0] = (struct tcpx_seal_psk){ .id = { 1 }, .id_len = 1, .key = { 2 } };
 	}
 	babble_plan(w);
+	w->gpu = (struct tcpx_slow_device){ .clock = w->clock, .seed = w->seed, .full_ppm = 50000,
+					    .delay_max_ns = TCPX_MS, .next_ns = BABBLE_NEVER };
+	if (w->lanes && w->seed % 2) {
+		w->gpu_ops = &tcpx_device_slow;
+		w->gpu.range_count = 1;
+	}
 }
 
 static int
@@ -44,6 +50,8 @@ make(struct world *w)
 {
 	int rc = babble_open_engines(w);
 
+	if (rc == 0 && w->gpu_ops) /* only its device touches it */
+		rc = tcpx_fabric_forbid(w->fabric, w->gpu.range[0].addr, w->gpu.range[0].len);
 	for (uint32_t i = 0; i < w->babblers && rc == 0; i++)
 		rc = babbler_begin(w, (int)i);
 	return rc;
@@ -76,6 +84,7 @@ next_ns(struct world *w)
 	if (w->guest)
 		next = least(next, tcpx_engine_timer(w->guest));
 	next = least(next, babble_host_next_ns(w));
+	next = least(next, w->gpu.next_ns);
 	for (uint32_t i = 0; i < w->babblers && !w->gone; i++)
 		next = least(next, w->babbler[i].next_ns > now_ns ? w->babbler[i].next_ns : BABBLE_NEVER);
 	return next > now_ns ? next : now_ns + 1000;

@@ -10,7 +10,7 @@
 #include "base/clock.h"
 #include "device/device.h"
 
-#define SLOW_RANGES 8
+#define SLOW_RANGES 10
 
 /* test_arg of open; borrowed for the device's life, one device each. */
 struct tcpx_slow_device {

@@ -70,17 +70,33 @@ plan_messages(struct sim_world *w, struct sim_lane *l)
 		l->end[k].bytes = at[k] + 8;
 }
 
+/* Only its device touches it. */
+static void
+give_to_gpu(struct sim_world *w, const struct sim_end *e)
+{
+	struct tcpx_slow_device *gpu = &w->engine[e->engine].gpu;
+
+	gpu->range[gpu->range_count].addr = e->mem;
+	gpu->range[gpu->range_count].len = e->bytes;
+	gpu->range[gpu->range_count++].place = (int)sim_between(w, 3, 4);
+	tcpx_fabric_forbid(w->fabric, e->mem, e->bytes);
+}
+
 static int
 plan_memory(struct sim_world *w, struct sim_end *e)
 {
+	const struct sim_engine *owner = &w->engine[e->engine];
+
 	e->mem = malloc(e->bytes);
 	e->orig = malloc(e->bytes);
 	if (!e->mem || !e->orig)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < e->bytes; i++)
 		e->mem[i] = e->orig[i] = (uint8_t)sim_between(w, 0, 255);
-	return tcpx_mem_register(w->engine[e->engine].engine, e->mem, e->bytes,
-				 w->engine[e->engine].lends ? TCPX_MEM_LEND : TCPX_MEM_LOCAL, &e->region);
+	if ((owner->gpu_src || owner->gpu_dst) && sim_one_in(w, 2))
+		give_to_gpu(w, e);
+	return tcpx_mem_register(owner->engine, e->mem, e->bytes,
+				 owner->lends ? TCPX_MEM_LEND : TCPX_MEM_LOCAL, &e->region);
 }
 
 static void

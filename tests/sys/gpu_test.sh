@@ -38,7 +38,11 @@ ok "and the GPUs" right "[(g['side'], g['gpu']) for g in r['gpus']] == \
 ok "reads" run_right "len(rows) == 2" $both -b 64K -e 1M -f 16 --op read
 ok "sends and receives" run_right "1" $both -b 1M --op sendrecv
 ok "both ways at once" run_right "1" $both -b 1M --dir bi
-ok "lanes refuse them, and say so" says "lanes carry host memory only" exits 1 self $both -b 1M --op lane
+ok "lanes" run_right "len(rows) == 4" $both -b 0 -e 4M -f 1000 --op lane
+ok "several lanes, both ways" run_right "1" $both -b 64K -e 1M -f 16 --op lane --lanes 3 --depth 8 \
+	--dir bi -n 40
+ok "lanes from host memory" run_right "1" --peer-mem cuda -b 64K -e 1M -f 16 --op lane
+ok "lanes to host memory" run_right "1" --mem cuda:0-1 -b 64K -e 1M -f 16 --op lane --depth 8 -n 40
 ok "from host memory" run_right "rows[0]['mem'] == 'host'" --peer-mem cuda -b 4K -e 4M -f 32
 ok "to host memory" run_right "rows[0]['peer_mem'] == 'host'" --mem cuda -b 4K -e 4M -f 32
 ok "read from host memory" run_right "1" --mem cuda -b 1M --op read
@@ -60,6 +64,7 @@ done
 ok "a wrong byte in the server's GPU is found" finds_one $both -b 1M
 ok "a wrong byte in the client's GPU is found" finds_one $both -b 1M --op read
 ok "a wrong byte of many pages is found" finds_one $both --kv 300x8K
+ok "a wrong byte of a lane's message is found" finds_one $both -b 1M --op lane
 ok "a wrong byte in host memory is found" finds_one -b 1M
 ok "copying nothing is said, not checked" says "UNPACK NONE: NOTHING WAS COPIED" \
 	self $both -b 1M --unpack none

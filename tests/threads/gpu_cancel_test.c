@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Transfers of GPU memory are cancelled at any moment while three I/O threads an engine
+ * Transfers and lanes of GPU memory are given up at any moment while three I/O threads an engine
  * pack and unpack them. The end of a transfer may wait for a loop that waits for it. The
  * GPUs are in software. An alarm ends a deadlock.
  */
 #include "rig.h"
 
+#include <errno.h>
+#include <sched.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -110,22 +113,38 @@ give_up(struct rig *r, const struct gpus *g, enum end how, uint64_t delay_ns)
 }
 
 static void
-whoever_gives_up_gpu_transfers_comes_back(void **state)
+meet(struct rig *r, struct gpus *g)
 {
 	char driver[512];
 	const char *const set[] = { "TCPX_THREADS=3", "TCPX_CHANNELS=6", driver, NULL };
+
+	snprintf(driver, sizeof(driver), "TCPX_CUDA_LIBRARY=%s", library());
+	gpus_open(g);
+	r->a = rig_open("anna", set);
+	r->b = rig_open("bert", set);
+	r->to_b = rig_add(r->a, r->b);
+	assert_ok(tcpx_peer_wait(r->to_b, WAIT_MS));
+	r->near = lend(g, 0, r->a);
+	r->far = lend(g, 1, r->b);
+}
+
+static void
+part(struct rig *r, struct gpus *g)
+{
+	tcpx_peer_free(r->to_b);
+	tcpx_close(r->a);
+	tcpx_close(r->b);
+	gpus_close(g);
+}
+
+static void
+whoever_gives_up_gpu_transfers_comes_back(void **state)
+{
 	struct tcpx_rng rng = tcpx_rng_seed(1);
 	struct gpus g = { 0 };
 	struct rig r = { 0 };
 
-	snprintf(driver, sizeof(driver), "TCPX_CUDA_LIBRARY=%s", library());
-	gpus_open(&g);
-	r.a = rig_open("anna", set);
-	r.b = rig_open("bert", set);
-	r.to_b = rig_add(r.a, r.b);
-	assert_ok(tcpx_peer_wait(r.to_b, WAIT_MS));
-	r.near = lend(&g, 0, r.a);
-	r.far = lend(&g, 1, r.b);
+	meet(&r, &g);
 	r.far.far = mem_tell(&r.far, r.b, r.a);
 	for (int i = 0; i < ROUNDS; i++)
 		give_up(&r, &g, i % ENDS, tcpx_rng_below(&rng, DELAY_US) * 1000);
@@ -133,10 +152,96 @@ whoever_gives_up_gpu_transfers_comes_back(void **state)
 	fill(r.near.at, AREA, 1);
 	assert_ok(finish(post(&r, true)));
 	assert_filled(r.far.at, AREA, 1);
-	tcpx_peer_free(r.to_b);
-	tcpx_close(r.a);
-	tcpx_close(r.b);
-	gpus_close(&g);
+	part(&r, &g);
+}
+
+/* ---- lanes ---- */
+
+enum { MESSAGES = 16, PART = AREA / MESSAGES };
+
+struct pipe {
+	tcpx_lane *tx, *rx;
+	tcpx_xfer *send[MESSAGES], *recv[MESSAGES];
+};
+
+static void
+pipe_open(struct pipe *p, struct rig *r)
+{
+	uint8_t key[TCPX_LANE_KEY];
+
+	assert_ok(tcpx_lane_listen(r->b, key, &p->rx));
+	assert_ok(tcpx_lane_open(r->to_b, key, &p->tx));
+	while (tcpx_lane_ready(p->tx) == -EAGAIN || tcpx_lane_ready(p->rx) == -EAGAIN)
+		sched_yield();
+	for (uint64_t i = 0; i < MESSAGES; i++) {
+		assert_ok(tcpx_lane_post(p->rx, r->far.id, i * PART, PART, &p->recv[i]));
+		assert_ok(tcpx_lane_post(p->tx, r->near.id, i * PART, PART >> i % 5, &p->send[i]));
+	}
+}
+
+/* By the receiver. What it has got back it uses at once. */
+static void
+pipe_give_up(struct pipe *p, struct rig *r, const struct gpus *g, enum end how)
+{
+	for (int i = MESSAGES; i-- > 0 && how == CANCEL;)
+		tcpx_cancel(p->recv[i]); /* the first that has not ended ends the others */
+	if (how == FREE)
+		tcpx_lane_close(p->rx);
+	else if (how == DEREGISTER)
+		assert_ok(tcpx_mem_deregister(r->b, r->far.id));
+	for (int i = 0; i < MESSAGES; i++) {
+		assert_true(tcpx_test(p->recv[i]) != -EAGAIN);
+		if (tcpx_test(p->recv[i]) == 0)
+			assert_memory_equal(r->far.at + i * PART, r->near.at + i * PART, PART >> i % 5);
+	}
+	memset(r->far.at, how, AREA);
+	if (how == DEREGISTER)
+		r->far = lend(g, 1, r->b);
+	if (how != FREE)
+		tcpx_lane_close(p->rx);
+}
+
+static void
+pipe_end(struct pipe *p)
+{
+	for (int i = 0; i < MESSAGES; i++) {
+		if (finish(p->send[i]) == 0)
+			assert_ok(tcpx_test(p->recv[i]));
+		tcpx_xfer_free(p->recv[i]);
+	}
+	tcpx_lane_close(p->tx);
+}
+
+static void
+whoever_gives_up_gpu_lanes_comes_back(void **state)
+{
+	struct tcpx_rng rng = tcpx_rng_seed(2);
+	struct gpus g = { 0 };
+	struct rig r = { 0 };
+	struct pipe p;
+
+	meet(&r, &g);
+	fill(r.near.at, AREA, 1);
+	for (int i = 0; i < ROUNDS; i++) {
+		uint64_t end_ns;
+
+		pipe_open(&p, &r);
+		end_ns = tcpx_clock_now(&tcpx_clock_system) +
+			 tcpx_rng_below(&rng, 2 * DELAY_US) * 1000;
+		while (tcpx_clock_now(&tcpx_clock_system) < end_ns)
+			(void)tcpx_test(p.recv[0]);
+		pipe_give_up(&p, &r, &g, i % ENDS);
+		pipe_end(&p);
+		for (size_t k = 0; k < AREA; k++)
+			if (r.far.at[k] != i % ENDS)
+				fail_msg("byte %zu was written after the end", k);
+	}
+	pipe_open(&p, &r);
+	for (int i = 0; i < MESSAGES; i++)
+		assert_ok(tcpx_wait(p.recv[i], WAIT_MS));
+	pipe_end(&p);
+	tcpx_lane_close(p.rx);
+	part(&r, &g);
 }
 
 int
@@ -144,6 +249,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(whoever_gives_up_gpu_transfers_comes_back),
+		cmocka_unit_test(whoever_gives_up_gpu_lanes_comes_back),
 	};
 
 	alarm(LIMIT_S);

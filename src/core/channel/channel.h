@@ -53,6 +53,7 @@ struct rx_record {
 	struct staging_buffer *buffer; /* staged: ours, with the payload */
 	uint32_t sum;           /* sent with it                */
 	bool unpacked;          /* not yet reported to its transfer */
+	bool unsettled;         /* reported, not yet to be acknowledged */
 };
 
 enum chunk_place { CHUNK_FOUND, CHUNK_SINK, CHUNK_PARK };
@@ -66,9 +67,9 @@ struct channel_calls {
 	 * or TCPX_EFRAME. */
 	int (*place)(struct channel *c, const struct tcpx_head *h, struct rx_record *r,
 		     enum chunk_place *how);
-	/* May a message be acknowledged, all of whose bytes have come? Else the channel holds. */
+	/* May a message now be acknowledged whose transfer had ended when it was there? */
 	bool (*settled)(struct channel *c, const struct rx_record *r);
-	/* A received chunk is in place. 0, or TCPX_EFRAME. */
+	/* A received chunk is in place. 0; 1: not to be acknowledged before it is settled; TCPX_EFRAME. */
 	int (*applied)(struct channel *c, const struct rx_record *r, uint64_t now_ns);
 	/* A received chunk is not what was sent (log; perhaps the transfer ends): the channel
 	 * goes down, so the chunk goes again. @sum: of what came. */
@@ -153,6 +154,7 @@ struct receiver {
 	bool head_open;
 	bool placed;            /* its payload has a place                            */
 	bool held;              /* waits for an OPEN or a buffer: nothing is read       */
+	uint32_t unsettled;     /* stream: messages of that kind; nothing is read      */
 	_Atomic bool parked;    /* waits for an OPEN                                  */
 	struct tcpx_landed landed; /* comm: it waits in its slot                      */
 	struct tcpx_frag *frag; /* of a landed one: its fragments, frag_cap of them, and their */

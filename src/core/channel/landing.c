@@ -2,6 +2,8 @@
 /* A receiving channel's state of landed messages. */
 #include "core/channel/landing.h"
 
+#include <errno.h>
+
 #include "core/channel/channel.h"
 #include "core/channel/kind.h"
 #include "core/loop/loop.h"
@@ -34,7 +36,8 @@ release_spent(struct channel *c)
 	int rc = 0, step = 0;
 
 	while (step == 0 && (seq = tcpx_window_oldest(&c->window)) != 0 &&
-	       tcpx_window_state(&c->window, seq) == TCPX_SLOT_SPENT) {
+	       tcpx_window_state(&c->window, seq) == TCPX_SLOT_SPENT &&
+	       !tcpx_landing_record(c, seq)->unsettled) {
 		if (rc == 0)
 			rc = c->kind->release(c, seq);
 		step = tcpx_window_step(&c->window, seq, TCPX_EV_RELEASE);
@@ -52,6 +55,41 @@ tcpx_landing_placed(struct channel *c, struct rx_record *r)
 	c->rx.acks.unsent_bytes += r->len;
 	tcpx_landing_let_go(c, r);
 	return release_spent(c);
+}
+
+void
+tcpx_landing_wait(struct channel *c, uint64_t seq, struct rx_record *r)
+{
+	struct rx_record *own = tcpx_landing_record(c, seq);
+
+	if (r->buffer) /* it serves others */
+		tcpx_staging_put(c->loop, r->buffer);
+	r->buffer = NULL;
+	if (own != r) {
+		*own = *r;
+		*r = (struct rx_record){ 0 };
+	}
+	own->unsettled = true;
+	c->rx.unsettled++;
+}
+
+int
+tcpx_landing_settle(struct channel *c)
+{
+	uint64_t seq;
+	int rc = 0;
+
+	if (c->rx.unsettled)
+		c->rx.parked = false;
+	for (seq = c->window.released + 1; rc == 0 && c->rx.unsettled && seq < c->window.next; seq++) {
+		struct rx_record *r = tcpx_landing_record(c, seq);
+
+		if (!r->unsettled || !above(c)->settled(c, r))
+			continue;
+		c->rx.unsettled--;
+		rc = tcpx_landing_placed(c, r);
+	}
+	return rc == 0 && c->rx.unsettled ? -EAGAIN : rc;
 }
 
 void

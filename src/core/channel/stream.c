@@ -30,6 +30,13 @@ room_of(const struct channel *c)
 	return &c->session->engine->memory->room[c->loop->index];
 }
 
+/* An empty message needs no copy. */
+static bool
+packs(const struct tcpx_list *l)
+{
+	return list_staged(l) && l->total > 0;
+}
+
 /* What a turn does with pieces of user memory: see CHANNEL_PIECES. */
 struct part {
 	uint64_t bytes; /* offered to the kernel by the last call */
@@ -147,7 +154,7 @@ open_message(struct channel *c)
 		return rc;
 	if (how == CHUNK_PARK)
 		return tcpx_channel_hold(c);
-	if (c->rx.open.payload && list_staged(c->rx.open.payload->list)) {
+	if (c->rx.open.payload && packs(c->rx.open.payload->list) && c->rx.head.len) {
 		rc = take_buffer(c);
 		if (rc)
 			return rc;
@@ -191,7 +198,10 @@ land(struct channel *c, uint64_t now_ns)
 
 	if (rc == 0)
 		rc = above(c)->applied(c, &c->rx.open, now_ns);
-	return rc ? rc : tcpx_landing_placed(c, &c->rx.open);
+	if (rc != 1)
+		return rc ? rc : tcpx_landing_placed(c, &c->rx.open);
+	tcpx_landing_wait(c, c->rx.head.seq, &c->rx.open);
+	return 0;
 }
 
 static bool
@@ -231,10 +241,14 @@ static int
 receive(struct channel *c, uint64_t now_ns)
 {
 	size_t pieces = 0;
+	uint32_t large;
 	int turn, rc;
 	ssize_t n;
 
 	for (turn = 0; turn < CHANNEL_TURN; turn++) {
+		rc = tcpx_landing_settle(c);
+		if (rc)
+			return rc == -EAGAIN ? tcpx_channel_hold(c) : rc;
 		rc = open_message(c);
 		if (rc)
 			return rc;
@@ -245,12 +259,11 @@ receive(struct channel *c, uint64_t now_ns)
 			if (n < 0)
 				return (int)n;
 		}
-		if (!above(c)->settled(c, &c->rx.open))
-			return tcpx_channel_hold(c);
+		large = c->rx.open.buffer ? STAGING_SMALL_BYTES + 1 : TCPX_CHUNK_MIN;
 		rc = close_message(c, now_ns);
 		if (rc)
 			return rc;
-		if (c->rx.head.len >= TCPX_CHUNK_MIN)
+		if (c->rx.head.len >= large)
 			break;
 	}
 	return 0;
@@ -418,5 +431,5 @@ const struct channel_kind tcpx_stream_kind = {
 	.acked = acked,
 	.stats = stats,
 	.under_way = under_way,
-	.packs = list_staged,
+	.packs = packs,
 };

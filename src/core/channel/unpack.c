@@ -85,14 +85,20 @@ tcpx_unpack_add(struct channel *c, const struct tcpx_landed *msg, struct rx_reco
 	return rc;
 }
 
-/* The message is in place, or its transfer has ended. */
+/* The message is in place, or its transfer has ended. @rc: as of applied(). */
 static int
 settle(struct channel *c, uint64_t seq, struct rx_record *r, int rc)
 {
-	if (rc == 0)
+	bool waits = rc == 1;
+
+	if (rc == 0 || waits)
 		rc = tcpx_window_step(&c->window, seq, TCPX_EV_UNPACKED);
-	if (rc == 0)
+	if (rc == 0 && waits)
+		tcpx_landing_wait(c, seq, r);
+	else if (rc == 0)
 		return tcpx_landing_placed(c, r);
+	if (rc == 0)
+		return 0;
 	tcpx_landing_let_go(c, r);
 	return rc;
 }
@@ -144,7 +150,7 @@ tcpx_unpack_done(struct copy_client *client, uint64_t seq, int error, uint64_t n
 	count_add(&c->session->engine->count.unpack_ns, now_ns - r->landed_ns);
 	if (error) {
 		above(c)->broken(c, r->payload, r->id, error, "cannot be written");
-		rc = settle(c, seq, r, 0);
+		rc = settle(c, seq, r, !above(c)->settled(c, r));
 	} else if (!client->sums) {
 		rc = settle(c, seq, r, above(c)->applied(c, r, now_ns));
 	} else if (client->summed && client->sum != r->sum) {

@@ -179,7 +179,7 @@ launch(struct tcpx_lane *l, struct tcpx_xfer *x, uint64_t room)
 		tcpx_lane_fail(l, TCPX_ELENGTH, text);
 		return false;
 	}
-	tcpx_xfer_shape(x, total, tcpx_launch_lane_chunk(s, total));
+	tcpx_xfer_shape(x, total, tcpx_launch_lane_chunk(s, x));
 	x->chunks += total == 0; /* an empty message has one chunk */
 	x->times.progress_ns = engine_now(s->engine);
 	tcpx_chain_add(&s->xfers.bucket[x->id % SESS_BUCKETS], &x->table);
@@ -374,7 +374,7 @@ tcpx_lane_place(struct channel *c, const struct tcpx_head *h, struct rx_record *
 	if (l->sends)
 		return TCPX_EFRAME;
 	rc = tcpx_lane_fits(&l->rx, tcpx_lane_seq(h->xfer), h->chunk, h->len);
-	if (rc)
+	if (rc || h->len > c->session->chan.chunk_max)
 		return TCPX_EFRAME; /* a sender has compared the lengths */
 	*how = CHUNK_FOUND;
 	r->chunk = h->chunk & ~TCPX_LANE_LAST;
@@ -405,18 +405,25 @@ tcpx_lane_chunk_applied(struct session *s, struct tcpx_xfer *x, const struct rx_
 }
 
 bool
+tcpx_lane_holds(struct channel *c, const struct tcpx_lane *l)
+{
+	bool holds = l->held && tcpx_node_linked(&l->in_session);
+
+	if (holds)
+		c->rx.parked = true; /* perhaps for another message, too */
+	return holds;
+}
+
+bool
 tcpx_lane_settled(struct channel *c, const struct rx_record *r)
 {
-	struct session *s = c->session;
-	struct tcpx_lane *l;
-	bool held;
+	struct tcpx_xfer *x = tcpx_lane_is(r->id) && r->payload ? xfer_of(r->payload) : NULL;
+	bool holds;
 
-	if (!tcpx_lane_is(r->id) || !r->payload || atomic_load(&r->payload->live) == r->id)
+	if (!x)
 		return true;
-	pthread_mutex_lock(&s->lock);
-	l = tcpx_lane_find(s, r->id);
-	held = l && l->held;
-	c->rx.parked = held;
-	pthread_mutex_unlock(&s->lock);
-	return !held;
+	pthread_mutex_lock(&c->session->lock);
+	holds = tcpx_lane_holds(c, x->lane);
+	pthread_mutex_unlock(&c->session->lock);
+	return !holds;
 }

@@ -42,7 +42,10 @@ int tcpx_lane_place(struct channel *c, const struct tcpx_head *h, struct rx_reco
 		    enum chunk_place *how);
 int tcpx_lane_chunk_applied(struct session *s, struct tcpx_xfer *x, const struct rx_record *r,
 			    bool *done);
-/* May the channel acknowledge a message of which all bytes have come? No lock held. */
+/* Must the channel not acknowledge a chunk that has come for an ended message? It waits until it is
+ * woken. */
+bool tcpx_lane_holds(struct channel *c, const struct tcpx_lane *l);
+/* As the channels' settled(). No lock held. */
 bool tcpx_lane_settled(struct channel *c, const struct rx_record *r);
 
 #endif

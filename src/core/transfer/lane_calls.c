@@ -135,10 +135,7 @@ message(struct tcpx_lane *l, const struct tcpx_desc *piece, struct tcpx_xfer **o
 
 	if (rc)
 		return rc;
-	if (list_staged(list))
-		rc = tcpx_fail(TCPX_SUB_XFER, -ENOTSUP, "lanes carry host memory only");
-	else
-		rc = tcpx_xfer_new(l->engine, &x);
+	rc = tcpx_xfer_new(l->engine, &x);
 	if (rc) {
 		tcpx_list_put(list);
 		return rc;

@@ -131,14 +131,18 @@ slowest_Bps(const struct session *s)
  * MiB queued: 12.4 GB/s when each was cut for itself, 21.3 so; of 4 MiB: 15.9 and 31.3).
  */
 static uint32_t
-chunk_of(struct session *s, const struct tcpx_xfer *x)
+chunk_of(const struct session *s, const struct tcpx_xfer *x)
 {
 	bool staged = list_staged(x->payload.list) || (x->post.remote && list_staged(x->post.remote));
 	uint32_t min = staged ? TCPX_CHUNK_STAGED_MIN : TCPX_CHUNK_MIN;
 	uint32_t max = staged ? TCPX_CHUNK_STAGED_MAX : TCPX_CHUNK_MAX;
 	uint32_t channels = x->sends ? s->chan.tx_up : s->chan.rx_up;
-	uint64_t bytes = x->payload.list->total + (staged ? s->xfers.live_bytes : 0);
+	uint64_t bytes = x->payload.list->total;
 
+	if (x->lane)
+		bytes += s->sched.queued_bytes + s->sched.outstanding_bytes;
+	else if (staged)
+		bytes += s->xfers.live_bytes;
 	if (s->engine->limit.chunk || max > s->chan.chunk_max)
 		max = s->chan.chunk_max;
 	if (staged && bytes < CROWD_BYTES && channels > SCHEDULE_FEW_CHANNELS)
@@ -148,14 +152,9 @@ chunk_of(struct session *s, const struct tcpx_xfer *x)
 }
 
 uint32_t
-tcpx_launch_lane_chunk(const struct session *s, uint64_t total)
+tcpx_launch_lane_chunk(const struct session *s, const struct tcpx_xfer *x)
 {
-	uint64_t bytes = total + s->sched.queued_bytes + s->sched.outstanding_bytes;
-	uint32_t max = s->engine->limit.chunk || s->chan.chunk_max < TCPX_CHUNK_MAX ?
-			       s->chan.chunk_max : TCPX_CHUNK_MAX;
-	uint32_t chunk = tcpx_chunk_size(bytes, s->chan.tx_up, TCPX_CHUNK_MIN, max,
-					 s->engine->limit.chunk,
-					 bytes > TCPX_CHUNK_MIN ? slowest_Bps(s) : 0);
+	uint32_t chunk = chunk_of(s, x);
 
 	return chunk - chunk % TCPX_LANE_UNIT;
 }

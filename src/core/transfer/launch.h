@@ -9,7 +9,7 @@
 
 /* How a lane's message is cut: those that are open together keep all channels busy together.
  * session.lock held. */
-uint32_t tcpx_launch_lane_chunk(const struct session *s, uint64_t total);
+uint32_t tcpx_launch_lane_chunk(const struct session *s, const struct tcpx_xfer *x);
 
 /* Opens the transfers of xfers.waiting, each kind in order, while credit lasts. session.lock held. */
 void tcpx_launch_waiting(struct session *s, uint64_t now_ns);

@@ -109,6 +109,8 @@ tcpx_chunk_applied(struct channel *c, const struct rx_record *r, uint64_t now_ns
 			tcpx_answer_filled(s, x);
 			say(c, small);
 		}
+	} else if (x && x->lane) {
+		rc = tcpx_lane_holds(c, x->lane);
 	}
 	pthread_mutex_unlock(&s->lock);
 	return rc;

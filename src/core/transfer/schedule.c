@@ -29,9 +29,10 @@
 #define RATE_AGE_NS (30 * TCPX_SEC)
 
 /* Most messages picked and not yet sent: one being sent, one being packed. Small ones share a
- * launch, so there may be more. */
+ * launch, so there may be more; and the next launch begins when it can have several. */
 #define PACK_AHEAD       2
 #define PACK_AHEAD_SMALL 12
+#define PACK_TOGETHER    4
 
 static uint32_t
 next_of(const struct tcpx_xfer *x)
@@ -152,7 +153,9 @@ room_ahead(struct channel *c, const struct tcpx_xfer *x, uint32_t len)
 
 	if (!c->kind->packs(x->payload.list))
 		return ahead == 0;
-	return ahead < (len <= STAGING_SMALL_BYTES ? PACK_AHEAD_SMALL : PACK_AHEAD);
+	if (len > STAGING_SMALL_BYTES)
+		return ahead < PACK_AHEAD;
+	return ahead < (c->loop->copies.waiting ? PACK_AHEAD_SMALL : PACK_AHEAD_SMALL - PACK_TOGETHER);
 }
 
 static bool
