@@ -9,8 +9,7 @@ NCCL 2.26 or newer, and in build/ nccl_p2p and the plugin. Two processes a side,
 NCCL, over this machine's loopback. Every byte of each operation and size is compared before it is timed. Sides
 take turns, one after the other, in rounds. OUT gets nccl.json, nccl.md, and each side's log of NCCL, whose
 lines " via NET/..." say which net was used. --null adds a plugin that moves nothing (bench/nccl_null.c): NCCL's
-own ceiling, with wrong data and NCCL_PROTO=Simple. --other adds another build of our plugin, --gpu ours with
-receives in GPU memory.
+own ceiling, with wrong data and NCCL_PROTO=Simple. --other adds another build of our plugin.
 """
 import argparse
 import glob
@@ -29,12 +28,9 @@ SOCKETS = {"NCCL_NET": "Socket", "NCCL_NET_PLUGIN": "none"}
 # No set of settings is the best at every size: one has 16 channels for collectives, too.
 TUNED_P2P = gpulib.TUNED_UNI
 TUNED = dict(TUNED_P2P, NCCL_MIN_NCHANNELS="16", NCCL_MAX_NCHANNELS="16")
-# Receives in GPU memory, sends from the host's.
-GPU = {"TCPX_CUDA_LIBRARY": "libcuda.so.1", "NCCL_NET_GDR_LEVEL": "SYS", "NCCL_NET_GDR_READ": "0",
-       "NCCL_PROTO": "^LL128"}
 CASES = "uni:64M,bi:64M,allreduce:64M,allreduce:1M,allreduce:8,allreduce:4K,pingpong:8,pingpong:4K"
 NET = {"default": "NET/Socket", "tuned": "NET/Socket", "tuned-p2p": "NET/Socket", "ours": "NET/tcpx-p2p",
-       "other": "NET/tcpx-p2p", "gpu": "NET/tcpx-p2p", "null": "NET/null"}
+       "other": "NET/tcpx-p2p", "null": "NET/null"}
 
 
 def parse_cases(text):
@@ -44,7 +40,7 @@ def parse_cases(text):
     return [(op, int(size.rstrip("KMG")) * units.get(size[-1], 1)) for op, size in words]
 
 
-def sides(programs, null, other, gpu=False):
+def sides(programs, null, other):
     plugin = os.path.join(os.path.abspath(programs.folder), PLUGIN)
     if not os.path.exists(plugin):
         plugin = os.path.join(os.path.abspath(programs.folder), os.path.basename(PLUGIN))
@@ -55,8 +51,6 @@ def sides(programs, null, other, gpu=False):
             "ours": dict(BASE, NCCL_NET="tcpx-p2p", NCCL_NET_PLUGIN=plugin)}
     if other:
         all_sides["other"] = dict(all_sides["ours"], NCCL_NET_PLUGIN=os.path.abspath(other))
-    if gpu:
-        all_sides["gpu"] = dict(all_sides["ours"], **GPU)
     if null:
         moves_nothing = os.path.join(os.path.abspath(programs.folder), "bench/libnccl_null.so")
         all_sides["null"] = dict(BASE, NCCL_NET="null", NCCL_NET_PLUGIN=moves_nothing,
@@ -71,7 +65,7 @@ class Bench:
         self.rows = {}    # (op, size) -> side -> [answer]
         self.failed = {}  # side -> why it takes no more part
         self.pairs = {}
-        self.settings = sides(programs, options.null, options.other, options.gpu)
+        self.settings = sides(programs, options.null, options.other)
         gpus = options.gpus.split(",")
         self.logs = {}
         for name, settings in self.settings.items():
@@ -231,7 +225,6 @@ def main():
     parser.add_argument("--seconds", type=float, default=140)
     parser.add_argument("--gpus", default="0,1", help="of the two ranks (0,1)")
     parser.add_argument("--other", help="path of another build of our plugin")
-    parser.add_argument("--gpu", action="store_true", help="receives in GPU memory, too")
     parser.add_argument("--nccl", help="path of libnccl.so.2")
     parser.add_argument("--cuda", help="path of libcuda.so.1")
     parser.add_argument("--null", action="store_true", help="NCCL's ceiling, too")

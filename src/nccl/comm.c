@@ -214,8 +214,7 @@ tcpx_nccl_reg(void *comm, void *data, size_t size, int type, void **mhandle)
 {
 	struct comm *c = comm;
 	struct region *region;
-	bool taken = type == NCCL_PTR_HOST || (type == NCCL_PTR_CUDA && tcpx_nccl_hub_takes_gpu());
-	int rc = taken && size ? 0 : -EINVAL;
+	int rc = type == NCCL_PTR_HOST && size ? 0 : -EINVAL;
 
 	if (rc == 0)
 		rc = tcpx_nccl_region_get(&c->plug->regions, c->plug->hub, data, size, &region);

@@ -24,9 +24,9 @@
  * Pages are lent only on request: after an abort NCCL frees its buffers, and what is on its way to a
  * peer, whose receive may succeed, would arrive as their next owner has them.
  */
-static const char *const always[] = { "TCPX_PROVIDER=sock" };
+static const char *const always[] = { "TCPX_PROVIDER=sock", "TCPX_CUDA_LIBRARY=none" };
 static const char *const usual[] = { "TCPX_FREEZE_MS=600s", "TCPX_CONNECT_MS=120s",
-				     "TCPX_ZEROCOPY=off", "TCPX_CUDA_LIBRARY=none" };
+				     "TCPX_ZEROCOPY=off" };
 
 struct settings {
 	const char *at[SETTINGS + 1];
@@ -42,12 +42,6 @@ is_set(const char *setting)
 	snprintf(name, sizeof(name), "%.*s", (int)strcspn(setting, "="), setting);
 	value = getenv(name);
 	return value && *value;
-}
-
-bool
-tcpx_nccl_hub_takes_gpu(void)
-{
-	return is_set("TCPX_CUDA_LIBRARY") && strcmp(getenv("TCPX_CUDA_LIBRARY"), "none") != 0;
 }
 
 /* NCCL's users name NICs by NCCL_SOCKET_IFNAME, often to keep one out. */

@@ -22,8 +22,6 @@ struct pipe;        /* one end                                                  
 
 /* The NICs that a hub would use. @count as of tcpx_query_nics(). */
 int tcpx_nccl_hub_nics(struct tcpx_nic_info *out, size_t *count);
-/* Is GPU memory taken, too? The environment says so. */
-bool tcpx_nccl_hub_takes_gpu(void);
 int tcpx_nccl_hub_open(struct hub **hub);
 
 /* Memory that messages come from and go to, as tcpx_mem_register(). */

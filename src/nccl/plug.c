@@ -125,8 +125,6 @@ tcpx_nccl_properties(int dev, struct nccl_props_v12 *props)
 	if (dev < 0 || (size_t)dev >= plug.device_count)
 		return NCCL_INVALID_ARGUMENT;
 	tcpx_nccl_device_properties(&plug.device[dev], dev, props);
-	if (tcpx_nccl_hub_takes_gpu())
-		props->ptr_support |= NCCL_PTR_CUDA;
 	return NCCL_OK;
 }
 

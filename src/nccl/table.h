@@ -174,12 +174,12 @@ irecv(void *comm, int n, void **data, MSG_SIZE *sizes, int *tags, void **mhandle
 	return tcpx_nccl_post(comm, data[0], (size_t)sizes[0], mhandles[0], request);
 }
 
-/* A receive in a GPU's memory is done when every stream sees it. */
+/* Nothing is in a GPU's memory. */
 static enum nccl_result
 iflush(void *comm, int n, void **data, int *sizes, void **mhandles, void **request)
 {
 	*request = NULL;
-	return NCCL_OK;
+	return NCCL_INTERNAL_ERROR;
 }
 
 __attribute__((visibility("default"))) const TABLE GLUE(ncclNetPlugin_v, V) = {

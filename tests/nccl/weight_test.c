@@ -30,12 +30,6 @@ tcpx_nccl_hub_nics(struct tcpx_nic_info *out, size_t *count)
 	return 0;
 }
 
-bool
-tcpx_nccl_hub_takes_gpu(void)
-{
-	return false;
-}
-
 int
 tcpx_nccl_hub_open(struct hub **hub)
 {
