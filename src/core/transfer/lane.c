@@ -270,21 +270,20 @@ tcpx_lane_arrived(struct tcpx_lane *l, const struct tcpx_lane_data *d)
 {
 	uint64_t seq = tcpx_lane_seq(d->message);
 	struct session *s = l->session;
-	struct tcpx_xfer *x;
-	int rc = tcpx_lane_early(&l->rx, seq, d->known);
+	struct tcpx_xfer *x = NULL;
+	int broken = tcpx_lane_early(&l->rx, seq, d->known), rc = 0;
 
-	if (rc)
-		return rc;
-	x = seq <= l->rx.ring.posted ? *tcpx_lane_slot(l, seq) : NULL;
+	if (!broken && seq <= l->rx.ring.posted)
+		x = *tcpx_lane_slot(l, seq);
 	if (x)
 		deliver(l, x, d->payload, d->len);
-	else
+	else if (!broken)
 		rc = tcpx_eager_keep(l, d);
 	if (rc)
 		tcpx_lane_fail(l, rc, "no memory for a message that came before its receive");
-	if (!d->known && (x || rc))
+	if (!d->known && (x || rc || broken))
 		tcpx_eager_release(s, d->len);
-	return 0;
+	return broken;
 }
 
 /* The receive takes what has come for it. The last one that an ended lane has left ends it. */
