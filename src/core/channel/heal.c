@@ -175,6 +175,18 @@ listen_step(struct channel *c, uint64_t now_ns)
 	return rc;
 }
 
+/* The peer asks for a later generation than the one that stands here: it never had that one, or its
+ * FENCED would have come first. So it has taken nothing over, and will answer no CHANNEL_DOWN of it. */
+static void
+never_stood_there(struct channel *c)
+{
+	if (!c->sending)
+		c->fence.asked = true;
+	else if (!c->fence.done)
+		c->fence.done = true; /* fence.last is 0 */
+	tcpx_loop_post(c->loop, &c->work);
+}
+
 void
 tcpx_heal_asked(struct session *s, const struct tcpx_chan_event *ev)
 {
@@ -183,6 +195,9 @@ tcpx_heal_asked(struct session *s, const struct tcpx_chan_event *ev)
 
 	if (!c || !tcpx_attempt_listens(c) || ev->generation < c->generation || channel_rests(c))
 		return;
+	if (ev->generation > c->generation && !c->closed &&
+	    (c->state == CHAN_UP || c->state == CHAN_FENCING))
+		never_stood_there(c);
 	c->wanted = ev->generation; /* an old connection may still be closing */
 	tcpx_session_wake_loop(s);
 }

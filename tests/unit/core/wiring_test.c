@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "base/log.h"
+#include "core/channel/heal.h"
 #include "core/channel/wiring.h"
 #include "core/session/peer.h"
 
@@ -315,6 +316,34 @@ handles_come_once(void **state)
 	end(&b);
 }
 
+/* The opener had given up the one that stands here: it will fence nothing of it. */
+static void
+who_asks_for_a_later_generation_never_had_the_one_here(void **state)
+{
+	struct tcpx_chan_event ev = { .backward = 1, .channel = 0, .generation = 1 };
+	struct channel *c;
+	struct bare b;
+
+	bare_open(&b, false);
+	b.e.ops = &b.ops;
+	c = bare_channel(&b, 0);
+	tcpx_heal_asked(b.s, &ev);
+	assert_false(c->fence.done);
+	c->fence.done = true;
+	c->fence.last = 3;
+	ev.generation = 2;
+	tcpx_heal_asked(b.s, &ev);
+	assert_int_equal(c->fence.last, 3); /* FENCED came first, and says more */
+	c->fence = (struct fence){ .done = false };
+	(void)bare_works(&b.loop[0]);
+	tcpx_heal_asked(b.s, &ev);
+	assert_true(c->fence.done && c->fence.last == 0);
+	assert_true(c->work.queued);
+	assert_int_equal(c->wanted, 2);
+	(void)bare_works(&b.loop[0]);
+	bare_close(&b);
+}
+
 int
 main(void)
 {
@@ -327,6 +356,7 @@ main(void)
 		cmocka_unit_test(no_channel_of_a_direction_is_no_session),
 		cmocka_unit_test(the_acceptor_answers_when_it_has_what_the_opener_has),
 		cmocka_unit_test(handles_come_once),
+		cmocka_unit_test(who_asks_for_a_later_generation_never_had_the_one_here),
 	};
 
 	return cmocka_run_group_tests_name("core/wiring", tests, NULL, NULL);
