@@ -72,8 +72,8 @@ in_lane_data(void **state)
 static void
 in_its_length(void **state)
 {
-	uint8_t room[64] = { 0 };
-	struct tcpx_lane_data d = { word(1) | 1, true, room, 20 };
+	uint8_t room[64] = { 0 }, payload[20] = { 0 };
+	struct tcpx_lane_data d = { word(1) | 1, true, payload, sizeof(payload) };
 	struct tcpx_buf b;
 	struct heard w;
 

@@ -84,8 +84,10 @@ gpu_begin(struct gpu_rig *r, const struct tcpx_net_ops *net, uint32_t count,
 	r->count = count;
 	r->fabric = tcpx_fabric_new(1, script);
 	assert_non_null(r->fabric);
-	for (uint32_t i = 0; i < count; i++)
+	for (uint32_t i = 0; i < count; i++) {
 		open_side(r, i, settings);
+		r->side[i].e->incarnation = i + 1; /* of two sessions the one of the first side stays */
+	}
 	for (uint32_t i = 0; i < count; i++)
 		for (uint32_t k = 0; k < count; k++) {
 			if (i == k)

@@ -72,8 +72,6 @@ hello_fill(union any *a, struct tcpx_rng *rng)
 		n->offer.rank = (uint8_t)tcpx_rng_below(rng, TCPX_NICS_MAX + 1);
 	}
 	fill_text(rng, h->terms, sizeof(h->terms));
-	h->sums = tcpx_rng_below(rng, 2);
-	h->narrow = tcpx_rng_below(rng, 2);
 }
 
 static void
