@@ -199,22 +199,26 @@ tcpx_loop_stream_send(struct tcpx_stream *s, const void *data, size_t len)
 	return n ? (ssize_t)n : -EAGAIN;
 }
 
+/* Of a connection: HELLO and RESUME are not summed. */
+#define SPARED 1024
+
 ssize_t
 tcpx_loop_stream_recv(struct tcpx_stream *s, void *data, size_t len)
 {
 	struct loop_link *l = s->end.link;
 	struct loop_pipe *in = &l->pipe[!s->end.side];
 	int up = tcpx_link_up(l);
-	size_t n;
+	size_t n, spared;
 
 	if (up)
 		return up;
 	if (tcpx_link_dead(l, s->end.side))
 		return l->reset_code;
 	n = tcpx_pipe_read(in, data, len);
+	spared = s->got < SPARED ? SPARED - s->got : 0;
 	s->got += n;
-	if (s->got > 1024)
-		tcpx_fabric_flip(l->fabric, TCPX_FABRIC_CONTROL, data, n);
+	if (n > spared)
+		tcpx_fabric_flip(l->fabric, TCPX_FABRIC_CONTROL, (uint8_t *)data + spared, n - spared);
 	if (n)
 		return (ssize_t)n;
 	return tcpx_pipe_ended(in) ? 0 : -EAGAIN;
