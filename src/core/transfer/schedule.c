@@ -223,7 +223,7 @@ end_if_late(struct session *s, struct channel *c, struct tcpx_xfer *x)
 #define GATHER_ALWAYS (16u << 10)
 
 /* Is it all that the session has to send, and small? Handing it to another thread, and back at the
- * peer, would take longer than its copies: 64 KiB, there and back, 55 us in place of 95. */
+ * peer, would take longer than its copies: half a round trip of 64 KiB 55 us in place of 95. */
 #define LONE_BYTES (64u << 10)
 
 static bool
