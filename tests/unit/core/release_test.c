@@ -3,6 +3,8 @@
 #include "nic_lab.h"
 
 #include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
 
 #include "core/memory/memory.h"
 
@@ -64,12 +66,81 @@ a_long_list_goes_in_parts(void **state)
 	scene_close(&c);
 }
 
+/* Bytes of the block of so many that are not given back. */
+static size_t
+resident(const uint8_t *block, size_t bytes)
+{
+	uintptr_t from = (uintptr_t)block & ~(uintptr_t)4095;
+	size_t pages = ((uintptr_t)block + bytes - from) / 4096, sum = 0;
+	uint8_t *in = calloc(pages, 1);
+
+	assert_non_null(in);
+	assert_int_equal(mincore((void *)from, pages * 4096, in), 0);
+	for (size_t i = 0; i < pages; i++)
+		sum += (in[i] & 1) * 4096ull;
+	free(in);
+	return sum;
+}
+
+static void
+a_part_goes_back_to_the_system_in_each_turn(void **state)
+{
+	struct scene c;
+	struct release *r;
+	size_t bytes = LONG * 24, left, now;
+	uint8_t *block = malloc(bytes);
+
+	scene_open(&c);
+	r = &c.lab.a->memory->release;
+	memset(block, 1, bytes);
+	tcpx_release(c.lab.a, block, bytes);
+	left = resident(block, bytes);
+	assert_true(left > bytes - 8192);
+	for (int turns = 0; turns < 16; turns++, left = now) {
+		tcpx_engine_step(c.lab.a);
+		assert_int_equal(r->bytes, bytes);
+		now = resident(block, bytes);
+		assert_in_range(left - now, RELEASE_STEP, 2 * RELEASE_STEP);
+	}
+	scene_close(&c);
+}
+
+/* The parts are the larger, the more waits. */
+static void
+many_long_lists_go_in_no_more_turns_than_a_few(void **state)
+{
+	enum { LISTS = 10 };
+	struct scene c;
+	struct release *r;
+	unsigned turns = 0;
+	size_t bytes = 0, one;
+
+	scene_open(&c);
+	r = &c.lab.a->memory->release;
+	for (int i = 0; i < LISTS; i++)
+		bytes = freed(&c, LONG);
+	one = bytes / LISTS;
+	assert_int_equal(bytes, one * LISTS);
+	for (; r->bytes == bytes; turns++)
+		tcpx_engine_step(c.lab.a);
+	assert_int_equal(r->bytes, bytes - one);
+	assert_in_range(turns, 2, one / RELEASE_STEP / 4);
+	while (r->bytes) {
+		tcpx_engine_step(c.lab.a);
+		assert_int_equal(r->bytes % one, 0);
+	}
+	scene_close(&c);
+}
+
+/* ... and one that the application has not freed: that is done when no loop is left. */
 static void
 an_engine_closes_with_some_left(void **state)
 {
 	struct scene c;
+	tcpx_list *kept;
 
 	scene_open(&c);
+	assert_ok(tcpx_list_prepare(c.lab.a, c.desc, LONG, &kept));
 	freed(&c, LONG);
 	tcpx_engine_step(c.lab.a);
 	assert_true(freed(&c, LONG) > LONG * 48);
@@ -81,6 +152,8 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_long_list_goes_in_parts),
+		cmocka_unit_test(a_part_goes_back_to_the_system_in_each_turn),
+		cmocka_unit_test(many_long_lists_go_in_no_more_turns_than_a_few),
 		cmocka_unit_test(an_engine_closes_with_some_left),
 	};
 

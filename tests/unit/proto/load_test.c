@@ -26,6 +26,7 @@ many_bytes_in_a_short_time_are_a_load(void **state)
 		{ 5 * MIB, 101, 0, 0 },
 		{ 5 * MIB, 101, 1, 2 },
 		{ 5 * MIB, 99, 0, 2 },
+		{ 5 * MIB, 100, 0, 0 },
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
@@ -70,6 +71,18 @@ it_is_gone_after_a_while_with_nothing_under_way(void **state)
 	}
 }
 
+/* A load or not: what is posted is what a session is used for. */
+static void
+a_post_uses_it(void **state)
+{
+	struct tcpx_load l = { 0 };
+	uint64_t at_ns = 5000 * MS, end_ns = at_ns + TCPX_LOAD_IDLE_NS;
+
+	assert_false(tcpx_load_is_high(&l, 1, 0, TCPX_LOAD_BYTES, at_ns));
+	assert_false(tcpx_load_is_gone(&l, 0, 0, TCPX_LOAD_IDLE_NS, end_ns - 1));
+	assert_true(tcpx_load_is_gone(&l, 0, 0, TCPX_LOAD_IDLE_NS, end_ns));
+}
+
 /* Twice the limit within the time: one of the two parts that it may fall into has enough. */
 static void
 no_burst_is_missed(void **state)
@@ -98,6 +111,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(many_bytes_in_a_short_time_are_a_load),
 		cmocka_unit_test(it_is_gone_after_a_while_with_nothing_under_way),
+		cmocka_unit_test(a_post_uses_it),
 		cmocka_unit_test(no_burst_is_missed),
 	};
 

@@ -54,16 +54,22 @@ hear(struct world *w, int session, int at)
 		w->ready[session] = true;
 }
 
-/* What the opener of a session may do with it. */
+static void
+give_way(struct world *w, int k)
+{
+	if (tcpx_twin_gives_way(k == 0, w->stage[k][k], w->stage[!k][k])) {
+		w->gone[k] = true;
+		w->stage[k][0] = w->stage[k][1] = TCPX_STAGE_NONE;
+	}
+}
+
+/* What the opener of a session may do with it, also before it looks whether it gives way. */
 static void
 ask(struct world *w, int k)
 {
 	enum tcpx_stage *ours = &w->stage[k][k], theirs = w->stage[!k][k];
 
-	if (tcpx_twin_gives_way(k == 0, *ours, theirs)) {
-		w->gone[k] = true;
-		w->stage[k][0] = w->stage[k][1] = TCPX_STAGE_NONE;
-	} else if (*ours == TCPX_STAGE_SILENT) {
+	if (*ours == TCPX_STAGE_SILENT) {
 		*ours = TCPX_STAGE_TALKS;
 		say(w, k, !k, HELLO);
 	} else if (*ours == TCPX_STAGE_TALKS && w->answered[k] && !w->stuck[k] &&
@@ -94,7 +100,7 @@ step(struct world *w)
 {
 	int k = (int)tcpx_rng_below(&w->rng, 2);
 
-	switch (tcpx_rng_below(&w->rng, 4)) {
+	switch (tcpx_rng_below(&w->rng, 5)) {
 	case 0:
 		hear(w, k, (int)tcpx_rng_below(&w->rng, 2));
 		break;
@@ -103,6 +109,9 @@ step(struct world *w)
 		break;
 	case 2:
 		answer(w, k);
+		break;
+	case 3:
+		give_way(w, k);
 		break;
 	default:
 		w->impatient |= tcpx_rng_below(&w->rng, 50) == 0;
@@ -132,7 +141,7 @@ one_session_is_left(void **state)
 			for (int side = 0; side < 2; side++)
 				if (w.stage[0][side] == TCPX_STAGE_OPEN &&
 				    w.stage[1][side] == TCPX_STAGE_OPEN)
-					ask(&w, side); /* which is the next thing it does */
+					give_way(&w, side); /* which is the next thing it does */
 			if ((w.stage[0][0] == TCPX_STAGE_OPEN && w.stage[1][0] == TCPX_STAGE_OPEN) ||
 			    (w.stage[0][1] == TCPX_STAGE_OPEN && w.stage[1][1] == TCPX_STAGE_OPEN))
 				fail_msg("seed %llu: both are open at a side", (unsigned long long)seed);
@@ -160,6 +169,14 @@ one_that_was_maybe_opened_by_the_peer_never_gives_way(void **state)
 		}
 }
 
+/* ... and asks no more once its twin is open, but all the time before. */
+static void
+one_asks_until_its_twin_opens(void **state)
+{
+	for (int theirs = TCPX_STAGE_NONE; theirs <= TCPX_STAGE_OPEN; theirs++)
+		assert_int_equal(tcpx_twin_may_ask(theirs), theirs != TCPX_STAGE_OPEN);
+}
+
 static void
 the_larger_keeps_nobody_waiting(void **state)
 {
@@ -167,10 +184,14 @@ the_larger_keeps_nobody_waiting(void **state)
 		assert_false(tcpx_twin_keeps_hello(false, ours, true));
 		assert_true(tcpx_twin_may_answer(false, ours));
 	}
+	/* the smaller does, from its first word on */
+	assert_false(tcpx_twin_keeps_hello(true, TCPX_STAGE_NONE, true));
+	assert_false(tcpx_twin_keeps_hello(true, TCPX_STAGE_SILENT, true));
+	assert_true(tcpx_twin_keeps_hello(true, TCPX_STAGE_TALKS, false));
+	assert_true(tcpx_twin_keeps_hello(true, TCPX_STAGE_READY, false));
 	/* a peer that does not know whom it has dialled needs our HELLO to give way */
 	assert_true(tcpx_twin_keeps_hello(true, TCPX_STAGE_OPEN, true));
 	assert_false(tcpx_twin_keeps_hello(true, TCPX_STAGE_OPEN, false));
-	assert_false(tcpx_twin_keeps_hello(true, TCPX_STAGE_SILENT, true));
 }
 
 int
@@ -179,6 +200,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(one_session_is_left),
 		cmocka_unit_test(one_that_was_maybe_opened_by_the_peer_never_gives_way),
+		cmocka_unit_test(one_asks_until_its_twin_opens),
 		cmocka_unit_test(the_larger_keeps_nobody_waiting),
 	};
 
