@@ -35,9 +35,9 @@ now(void)
 }
 
 static tcpx_engine *
-one_open(const char *name, bool listens)
+wide_open(const char *name, bool listens, const char *channels)
 {
-	const char *const settings[] = { "TCPX_NICS=127.0.1.1", "TCPX_CHANNELS=1", "TCPX_THREADS=1",
+	const char *const settings[] = { "TCPX_NICS=127.0.1.1", channels, "TCPX_THREADS=1",
 					 "TCPX_STATS=off", "TCPX_CONNECT_MS=60s", NULL };
 	struct tcpx_engine_opts opts = TCPX_ENGINE_OPTS_INIT;
 	tcpx_engine *e;
@@ -47,6 +47,12 @@ one_open(const char *name, bool listens)
 	opts.listen = listens ? "127.0.3.1:0" : "off";
 	assert_ok(tcpx_open(&opts, &e));
 	return e;
+}
+
+static tcpx_engine *
+one_open(const char *name, bool listens)
+{
+	return wide_open(name, listens, "TCPX_CHANNELS=1");
 }
 
 static tcpx_peer *
@@ -254,6 +260,46 @@ those_that_have_gone_leave_nothing_behind(void **state)
 	tcpx_close(hub);
 }
 
+/* As many channels as one may have. */
+static void
+nor_do_those_with_many_channels(void **state)
+{
+	enum { WIDE = 6, CHANNELS = 64 };
+	tcpx_engine *hub = wide_open("hub", true, "TCPX_CHANNELS=64"), *e[WIDE];
+	uint64_t memory = counters_of(hub).memory_bytes, each;
+	tcpx_peer *p[WIDE];
+	int fds = 0;
+
+	(void)state;
+	for (int round = 0; round < 3; round++) {
+		for (int i = 0; i < WIDE; i++) {
+			e[i] = wide_open("guest", false, "TCPX_CHANNELS=64");
+			p[i] = dial(e[i], tcpx_port(hub));
+		}
+		for (int i = 0; i < WIDE; i++) {
+			assert_ok(tcpx_peer_wait(p[i], 60000));
+			assert_ok(tcpx_notify(p[i], "here", 4));
+			assert_note(hub, "guest", "here");
+		}
+		assert_true(fd_count() > WIDE * CHANNELS);
+		each = (counters_of(hub).memory_bytes - memory) / WIDE;
+		if (round == 0)
+			print_message("# a session of %d channels each way: %llu KiB\n", CHANNELS,
+				      (unsigned long long)each / 1024);
+		assert_in_range(each, 1, 2 << 20);
+		for (int i = 0; i < WIDE; i++) {
+			tcpx_peer_free(p[i]);
+			tcpx_close(e[i]);
+		}
+		while (counters_of(hub).sessions)
+			sched_yield();
+		fds = round == 0 ? fd_count() : fds;
+		assert_int_equal(fd_count(), fds);
+		assert_int_equal(counters_of(hub).memory_bytes, memory);
+	}
+	tcpx_close(hub);
+}
+
 static int
 by_size(const void *a, const void *b)
 {
@@ -388,6 +434,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(all_that_come_at_once_get_in),
 		cmocka_unit_test(those_that_have_gone_leave_nothing_behind),
+		cmocka_unit_test(nor_do_those_with_many_channels),
 		cmocka_unit_test(those_that_are_open_cost_the_others_nothing),
 	};
 	const char *numbers = getenv("CROWD_LOAD");

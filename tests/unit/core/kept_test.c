@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "core/context/context.h"
+#include "core/session/note.h"
 
 #define ROOM     (7u << 19)  /* of 4 MiB; an eighth is for answers */
 #define NOTE     8192u
@@ -119,6 +120,33 @@ notes_have_a_limit_in_bytes(void **state)
 	}
 	assert_int_equal(left, 50);
 	assert_int_equal(counters_of(c.r.b).notes_dropped, 0);
+	assert_in_range(kept(c.r.b), 0, idle + SLACK);
+	crowd_end(&c);
+}
+
+/* Each costs what it costs to keep it. */
+static void
+empty_notes_have_it_too(void **state)
+{
+	static const char *const tiny[] = TINY;
+	const int count = ROOM / sizeof(struct tcpx_note) * 2;
+	struct crowd c;
+	tcpx_note *n;
+	uint64_t idle;
+
+	(void)state;
+	crowd_begin(&c, tiny);
+	idle = kept(c.r.b);
+	for (int i = 0; i < count; i++)
+		assert_ok(tcpx_notify(c.r.to_b, NULL, 0));
+	while (kept(c.r.b) < ROOM - SLACK)
+		sched_yield();
+	assert_in_range(kept(c.r.b), ROOM - SLACK, ROOM + SLACK);
+	assert_in_range(counters_of(c.r.b).notes_rx, 1, ROOM / sizeof(struct tcpx_note));
+	for (int i = 0; i < count; i++) {
+		assert_ok(tcpx_note_wait(c.r.b, WAIT_MS, &n));
+		tcpx_note_free(n);
+	}
 	assert_in_range(kept(c.r.b), 0, idle + SLACK);
 	crowd_end(&c);
 }
@@ -326,6 +354,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(notes_of_one_cost_another_none),
 		cmocka_unit_test(notes_have_a_limit_in_bytes),
+		cmocka_unit_test(empty_notes_have_it_too),
 		cmocka_unit_test(a_list_above_it_is_refused),
 		cmocka_unit_test(sends_without_a_receive_have_a_limit),
 		cmocka_unit_test(notes_of_those_that_left_keep_nobody_out),
