@@ -298,6 +298,8 @@ TCPX_API void tcpx_xfer_free(tcpx_xfer *xfer);
 #define TCPX_LANE_KEY  16 /* bytes                                                       */
 #define TCPX_LANE_OPEN 64 /* messages from the oldest that has not ended to the newest   */
 #define TCPX_LANE_WEIGHT_MAX 16
+#define TCPX_LANE_LABEL  32 /* bytes, with the NUL                                        */
+#define TCPX_LANE_LABELS 32
 
 /* A receiving end. @key: out: TCPX_LANE_KEY bytes, for one sender. -ENOTSUP: the provider cannot. */
 TCPX_API TCPX_MUST_USE int tcpx_lane_listen(tcpx_engine *engine, void *key, tcpx_lane **lane);
@@ -316,6 +318,11 @@ TCPX_API TCPX_MUST_USE int tcpx_lane_post(tcpx_lane *lane, uint64_t region, uint
 /* The share of a sending end. While more waits to go to the same process, 4 sends four times the
  * bytes of 1, as all have at first. -EINVAL: 0, above TCPX_LANE_WEIGHT_MAX, or of a receiving end. */
 TCPX_API int tcpx_lane_weight(tcpx_lane *lane, uint32_t weight);
+/* A name for what several lanes carry: tcpx top and its metrics sum up the engine's lanes of each. It is
+ * copied, stays here, and may change: a message counts for the label of the moment it ends. NULL or "":
+ * none, as at first. While TCPX_LANE_LABELS others have lanes a new one counts as "other"; one without
+ * lanes may become part of that. -EINVAL: TCPX_LANE_LABEL bytes or more, or not printable ASCII. */
+TCPX_API int tcpx_lane_label(tcpx_lane *lane, const char *text);
 /* Gives the end back. Messages that have not ended fail with TCPX_ECANCELED, at both ends. After the
  * return no byte of them is read or written. NULL is allowed. */
 TCPX_API void tcpx_lane_close(tcpx_lane *lane);
@@ -404,15 +411,9 @@ TCPX_API int tcpx_note_wait(tcpx_engine *engine, int timeout_ms, tcpx_note **not
 /* A note's bytes, and its sender's name (as in its handshake): both until tcpx_note_free(). */
 TCPX_API const void *tcpx_note_data(const tcpx_note *note, size_t *len);
 TCPX_API const char *tcpx_note_sender(const tcpx_note *note);
-/*
- * tcpx_note_peer - the peer whose session brought a note
- * @peer: out: the same pointer as any other handle of that peer, so compare it with yours. Give it
- *        back with tcpx_peer_free()
- *
- * Anybody who may connect can claim any name: compare peers where not all are trusted. Another
- * engine of that name is another peer.
- * Return: 0; -ENOENT: the peer is no more, nobody holds it.
- */
+/* The peer whose session brought a note: the same pointer as any other handle of that peer, so compare
+ * it with yours; give it back with tcpx_peer_free(). Anybody who may connect can claim any name: compare
+ * peers where not all are trusted. -ENOENT: the peer is no more, nobody holds it. */
 TCPX_API int tcpx_note_peer(tcpx_engine *engine, const tcpx_note *note, tcpx_peer **peer);
 TCPX_API void tcpx_note_free(tcpx_note *note);
 

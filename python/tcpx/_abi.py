@@ -140,6 +140,7 @@ CALLS = {
     "tcpx_lane_peer": (c_int, _handle, _out),
     "tcpx_lane_post": (c_int, _handle, c_uint64, c_uint64, c_uint64, _out),
     "tcpx_lane_weight": (c_int, _handle, c_uint32),
+    "tcpx_lane_label": (c_int, _handle, c_char_p),
     "tcpx_lane_close": (None, _handle),
     "tcpx_list_prepare": (c_int, _handle, _list, c_size_t, _out),
     "tcpx_list_free": (None, _handle),

@@ -100,8 +100,29 @@ static const struct field session[] = {
 	FIGURE(COUNT, lane_bytes_tx, RATED,
 	       LABEL("tcpx_session_lane_bytes_total", TX, "Bytes of these messages.")),
 	FIGURE(COUNT, lane_bytes_rx, RATED, LABEL("tcpx_session_lane_bytes_total", RX, NULL)),
+	FIGURE(INDEX, lane_waiting_tx, REPORT,
+	       LABEL("tcpx_session_lane_waiting", TX, "Messages of lanes that have not ended.")),
+	FIGURE(INDEX, lane_waiting_rx, REPORT, LABEL("tcpx_session_lane_waiting", RX, NULL)),
 };
 const struct shape tcpx_session_figures = SHAPE(session);
+#undef S
+
+#define S struct label_figures
+static const struct field label[] = {
+	FIGURE(STRING, label, REPORT | KEY),
+	FIGURE(INDEX, lanes, REPORT, METRIC("tcpx_lanes", "Lanes of a label that are open.")),
+	FIGURE(COUNT, lanes_failed, COUNTER,
+	       METRIC("tcpx_lanes_failed_total", "Those that failed, or were closed with messages open.")),
+	FIGURE(COUNT, lane_messages_tx, RATED,
+	       LABEL("tcpx_lane_messages_total", TX, "Messages of a label's lanes that succeeded.")),
+	FIGURE(COUNT, lane_messages_rx, RATED, LABEL("tcpx_lane_messages_total", RX, NULL)),
+	FIGURE(COUNT, lane_bytes_tx, RATED, LABEL("tcpx_lane_bytes_total", TX, "Bytes of these messages.")),
+	FIGURE(COUNT, lane_bytes_rx, RATED, LABEL("tcpx_lane_bytes_total", RX, NULL)),
+	FIGURE(INDEX, lane_waiting_tx, REPORT,
+	       LABEL("tcpx_lane_waiting", TX, "Messages of a label's lanes that have not ended.")),
+	FIGURE(INDEX, lane_waiting_rx, REPORT, LABEL("tcpx_lane_waiting", RX, NULL)),
+};
+const struct shape tcpx_label_figures = SHAPE(label);
 #undef S
 
 #define S struct channel_figures

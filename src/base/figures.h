@@ -59,6 +59,16 @@ struct session_figures {
 	uint32_t lanes;
 	uint64_t lanes_failed;
 	uint64_t lane_messages_tx, lane_messages_rx, lane_bytes_tx, lane_bytes_rx;
+	uint32_t lane_waiting_tx, lane_waiting_rx;
+};
+
+/* Of lanes with one label: as those of a session. */
+struct label_figures {
+	char label[TCPX_LANE_LABEL];
+	uint32_t lanes;
+	uint64_t lanes_failed;
+	uint64_t lane_messages_tx, lane_messages_rx, lane_bytes_tx, lane_bytes_rx;
+	uint32_t lane_waiting_tx, lane_waiting_rx;
 };
 
 struct gpu_figures {
@@ -68,6 +78,7 @@ struct gpu_figures {
 
 extern const struct shape tcpx_totals_figures; /* of struct tcpx_counters              */
 extern const struct shape tcpx_engine_figures, tcpx_session_figures, tcpx_channel_figures;
+extern const struct shape tcpx_label_figures;
 extern const struct shape tcpx_nic_figures, tcpx_gpu_figures, tcpx_thread_figures;
 /* Parts of these tables, of struct tcpx_channel_info and struct tcpx_nic_info. */
 extern const struct shape tcpx_channel_info_shape, tcpx_channel_record, tcpx_nic_record;

@@ -70,7 +70,7 @@ comm_new(struct plug *plug)
 /* ---- connecting ------------------------------------------------------------------ */
 
 enum nccl_result
-tcpx_nccl_listen(int dev, void *handle, void **listen_comm)
+tcpx_nccl_listen(int dev, struct communicator of, void *handle, void **listen_comm)
 {
 	struct plug *plug = tcpx_nccl_plug();
 	struct place place = { .dialing = NULL };
@@ -81,7 +81,7 @@ tcpx_nccl_listen(int dev, void *handle, void **listen_comm)
 		return NCCL_SYSTEM_ERROR;
 	if (dev < 0 || (size_t)dev >= plug->device_count)
 		return NCCL_INVALID_ARGUMENT;
-	rc = tcpx_nccl_pipe_listen(plug->hub, place.ticket, &l);
+	rc = tcpx_nccl_pipe_listen(plug->hub, of, place.ticket, &l);
 	if (rc)
 		return tcpx_nccl_result(rc);
 	memcpy(handle, &place, sizeof(place));
@@ -103,10 +103,10 @@ unlist(struct comm *c)
 }
 
 static int
-dial(struct plug *plug, struct place *place, uint32_t weight)
+dial(struct plug *plug, struct communicator of, struct place *place)
 {
 	struct comm *c = comm_new(plug);
-	int rc = c ? tcpx_nccl_pipe_connect(plug->hub, place->ticket, weight, &c->pipe) : -ENOMEM;
+	int rc = c ? tcpx_nccl_pipe_connect(plug->hub, of, place->ticket, &c->pipe) : -ENOMEM;
 	char why[PIPE_WHY_BYTES];
 
 	if (rc) {
@@ -124,7 +124,7 @@ dial(struct plug *plug, struct place *place, uint32_t weight)
 }
 
 enum nccl_result
-tcpx_nccl_connect(int dev, void *handle, uint32_t weight, void **send_comm)
+tcpx_nccl_connect(int dev, struct communicator of, void *handle, void **send_comm)
 {
 	struct place *place = handle;
 	struct plug *plug;
@@ -135,7 +135,7 @@ tcpx_nccl_connect(int dev, void *handle, uint32_t weight, void **send_comm)
 	*send_comm = NULL;
 	if (!place->dialing) {
 		plug = tcpx_nccl_plug();
-		rc = plug ? dial(plug, place, weight) : -EIO;
+		rc = plug ? dial(plug, of, place) : -EIO;
 		if (rc)
 			return tcpx_nccl_result(rc);
 	}

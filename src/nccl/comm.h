@@ -6,14 +6,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "nccl/pipe.h"
 #include "net/plugin/nccl_net.h"
 
 struct comm;
 
-enum nccl_result tcpx_nccl_listen(int dev, void *handle, void **listen_comm);
-/* NCCL calls it with the same handle until there is a comm: it keeps its state there. @weight: its
- * share, as of tcpx_lane_weight(). */
-enum nccl_result tcpx_nccl_connect(int dev, void *handle, uint32_t weight, void **send_comm);
+enum nccl_result tcpx_nccl_listen(int dev, struct communicator of, void *handle,
+				  void **listen_comm);
+/* NCCL calls it with the same handle until there is a comm: it keeps its state there. */
+enum nccl_result tcpx_nccl_connect(int dev, struct communicator of, void *handle,
+				   void **send_comm);
 enum nccl_result tcpx_nccl_accept(void *listen_comm, void **recv_comm);
 enum nccl_result tcpx_nccl_close_listen(void *listen_comm);
 /* A send or a receive comm, in any state: its requests end. */

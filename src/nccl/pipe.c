@@ -36,22 +36,36 @@ struct pipe {
 	struct hub *hub;
 	tcpx_peer *peer;
 	struct ticket to;
-	uint32_t weight;
+	struct communicator of;
 	size_t at;          /* in to.addrs: the address that is tried next           */
 	unsigned refused;   /* times in a row                                        */
 };
 
+/* What tcpx top calls a communicator, and NCCL's log commId. */
+static int
+name_lane(tcpx_lane *lane, const struct communicator *of)
+{
+	char label[TCPX_LANE_LABEL];
+
+	snprintf(label, sizeof(label), "comm %llx", (unsigned long long)of->id);
+	return of->id ? tcpx_lane_label(lane, label) : 0;
+}
+
 /* ---- arriving -------------------------------------------------------------------- */
 
 int
-tcpx_nccl_pipe_listen(struct hub *h, uint8_t ticket[PIPE_TICKET_BYTES], struct pipe_listen **out)
+tcpx_nccl_pipe_listen(struct hub *h, struct communicator of, uint8_t ticket[PIPE_TICKET_BYTES],
+		      struct pipe_listen **out)
 {
 	struct pipe_listen *l = calloc(1, sizeof(*l));
 	struct ticket t = { .magic = TICKET_MAGIC, .port = h->port };
 	int rc = l ? tcpx_lane_listen(h->engine, t.key, &l->lane) : -ENOMEM;
 
+	if (rc == 0)
+		rc = name_lane(l->lane, &of);
 	if (rc) {
-		free(l);
+		if (l)
+			tcpx_nccl_pipe_listen_close(l);
 		return rc;
 	}
 	memcpy(t.name, h->name, sizeof(t.name));
@@ -134,8 +148,8 @@ dial(struct pipe *p)
 }
 
 int
-tcpx_nccl_pipe_connect(struct hub *h, const uint8_t ticket[PIPE_TICKET_BYTES], uint32_t weight,
-		       struct pipe **out)
+tcpx_nccl_pipe_connect(struct hub *h, struct communicator of,
+		       const uint8_t ticket[PIPE_TICKET_BYTES], struct pipe **out)
 {
 	struct pipe *p = calloc(1, sizeof(*p));
 	int rc;
@@ -144,7 +158,7 @@ tcpx_nccl_pipe_connect(struct hub *h, const uint8_t ticket[PIPE_TICKET_BYTES], u
 		return -ENOMEM;
 	p->hub = h;
 	p->sends = true;
-	p->weight = weight;
+	p->of = of;
 	memcpy(&p->to, ticket, sizeof(p->to));
 	p->to.name[sizeof(p->to.name) - 1] = p->to.addrs[sizeof(p->to.addrs) - 1] = '\0';
 	snprintf(p->who, sizeof(p->who), "%s", p->to.name);
@@ -179,7 +193,9 @@ tcpx_nccl_pipe_ready(struct pipe *p)
 	if (rc == 0 && !p->lane) {
 		rc = tcpx_lane_open(p->peer, p->to.key, &p->lane);
 		if (rc == 0)
-			rc = tcpx_lane_weight(p->lane, p->weight);
+			rc = tcpx_lane_weight(p->lane, p->of.weight);
+		if (rc == 0)
+			rc = name_lane(p->lane, &p->of);
 	}
 	if (rc == 0)
 		rc = tcpx_lane_ready(p->lane);

@@ -16,6 +16,14 @@
 #define PIPE_TICKET_BYTES 120
 #define PIPE_WHY_BYTES    300
 
+#define PIPE_COMM_ID      (UINT64_MAX >> 8)
+
+/* The one that a pipe belongs to. */
+struct communicator {
+	uint64_t id;        /* the last 14 digits of its number; 0: not known            */
+	uint32_t weight;    /* of its pipes, as of tcpx_lane_weight()                    */
+};
+
 struct hub;         /* this process's engine                                       */
 struct pipe_listen; /* where peers' pipes arrive                                   */
 struct pipe;        /* one end                                                     */
@@ -29,15 +37,15 @@ int tcpx_nccl_hub_register(struct hub *hub, void *addr, size_t len, uint64_t *re
 void tcpx_nccl_hub_deregister(struct hub *hub, uint64_t region);
 
 /* Fills a ticket by which another process, or this one, sends here, once. */
-int tcpx_nccl_pipe_listen(struct hub *hub, uint8_t ticket[PIPE_TICKET_BYTES],
-			  struct pipe_listen **listen);
+int tcpx_nccl_pipe_listen(struct hub *hub, struct communicator of,
+			  uint8_t ticket[PIPE_TICKET_BYTES], struct pipe_listen **listen);
 /* The receiving end, once its sender is there. -EAGAIN: it is not, or was accepted already. */
 int tcpx_nccl_pipe_accept(struct pipe_listen *listen, struct pipe **pipe);
 void tcpx_nccl_pipe_listen_close(struct pipe_listen *listen);
 
-/* Begins to connect; the sending end. @weight: as of tcpx_lane_weight(). -EINVAL: no ticket. */
-int tcpx_nccl_pipe_connect(struct hub *hub, const uint8_t ticket[PIPE_TICKET_BYTES],
-			   uint32_t weight, struct pipe **pipe);
+/* Begins to connect; the sending end. -EINVAL: no ticket. */
+int tcpx_nccl_pipe_connect(struct hub *hub, struct communicator of,
+			   const uint8_t ticket[PIPE_TICKET_BYTES], struct pipe **pipe);
 /* 0 once messages can be posted, -EAGAIN before, or why they never will. */
 int tcpx_nccl_pipe_ready(struct pipe *pipe);
 

@@ -8,7 +8,10 @@
 #include "nccl/environ.h"
 #include "nccl/say.h"
 
-#define NICS_MAX 64
+#define NICS_MAX    64
+#define WEIGHT_BITS 8
+
+_Static_assert(PIPE_COMM_ID == UINT64_MAX >> WEIGHT_BITS && sizeof(void *) == 8, "a context has both");
 
 /* NCCL's table has no place for it before v11. */
 static struct plug plug = { .lock = PTHREAD_MUTEX_INITIALIZER,
@@ -83,14 +86,29 @@ tcpx_nccl_init(nccl_logger logger)
 	return tcpx_nccl_result(rc);
 }
 
-uint32_t
-tcpx_nccl_weight(const struct nccl_comm_config *config)
+struct communicator
+tcpx_nccl_communicator(uint64_t comm_id, const struct nccl_comm_config *config)
 {
 	int class = config ? config->traffic_class : NCCL_TRAFFIC_CLASS_UNDEF;
 
-	if (class < 1)
-		return 1;
-	return class < TCPX_LANE_WEIGHT_MAX ? (uint32_t)class : TCPX_LANE_WEIGHT_MAX;
+	class = class < 1 ? 1 : class < TCPX_LANE_WEIGHT_MAX ? class : TCPX_LANE_WEIGHT_MAX;
+	return (struct communicator){ .id = comm_id & PIPE_COMM_ID, .weight = (uint32_t)class };
+}
+
+/* No memory: some versions of NCCL end a context twice, that of a communicator and of one split off. */
+void *
+tcpx_nccl_context(struct communicator c)
+{
+	return (void *)(uintptr_t)(c.id << WEIGHT_BITS | c.weight);
+}
+
+struct communicator
+tcpx_nccl_of_context(const void *ctx)
+{
+	uint64_t word = (uintptr_t)ctx;
+
+	return (struct communicator){ .id = word >> WEIGHT_BITS,
+				      .weight = word & ((1 << WEIGHT_BITS) - 1) };
 }
 
 /* NCCL may unload itself after its last communicator, and its logger with it. */

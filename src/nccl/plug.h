@@ -29,9 +29,12 @@ struct plug {
 enum nccl_result tcpx_nccl_init(nccl_logger logger);
 /* Of one communicator. Up to v10 nobody calls it. */
 enum nccl_result tcpx_nccl_finalize(void *ctx);
-/* The weight of a communicator's connections: its trafficClass, which has no other meaning for NCCL.
- * @config may be NULL. */
-uint32_t tcpx_nccl_weight(const struct nccl_comm_config *config);
+/* A communicator by its number, as NCCL's log has it (0: not known), and its trafficClass, which has no
+ * other meaning for NCCL: the weight of its connections. @config may be NULL. */
+struct communicator tcpx_nccl_communicator(uint64_t comm_id, const struct nccl_comm_config *config);
+/* The same as a context, which is never NULL, and back. */
+void *tcpx_nccl_context(struct communicator c);
+struct communicator tcpx_nccl_of_context(const void *ctx);
 enum nccl_result tcpx_nccl_devices(int *count);
 enum nccl_result tcpx_nccl_properties(int dev, struct nccl_props_v12 *props);
 

@@ -62,18 +62,22 @@
 #define DEVICE , struct nccl_device_handle **device
 #endif
 
-/* A communicator's context is the weight of its connections. */
 #if V < 11
 #define GIVE_CONTEXT()
 #else
-#define GIVE_CONTEXT() (*ctx = result ? NULL : (void *)(uintptr_t)tcpx_nccl_weight(config))
+#define GIVE_CONTEXT() \
+	(*ctx = result ? NULL : tcpx_nccl_context(tcpx_nccl_communicator(comm_id, config)))
 #endif
-#if V < 10
-#define WEIGHT 1
-#elif V == 10
-#define WEIGHT tcpx_nccl_weight(config)
+/* What is known of the communicator when it listens and connects. */
+#if V < 11
+#define LISTENER tcpx_nccl_communicator(0, NULL)
 #else
-#define WEIGHT (uint32_t)(uintptr_t)ctx
+#define LISTENER tcpx_nccl_of_context(ctx)
+#endif
+#if V == 10
+#define CONNECTOR tcpx_nccl_communicator(0, config)
+#else
+#define CONNECTOR LISTENER
 #endif
 
 static enum nccl_result
@@ -136,13 +140,13 @@ properties(int dev, PROPS *props)
 static enum nccl_result
 start_listen(CTX int dev, void *handle, void **listen_comm)
 {
-	return tcpx_nccl_listen(dev, handle, listen_comm);
+	return tcpx_nccl_listen(dev, LISTENER, handle, listen_comm);
 }
 
 static enum nccl_result
 start_connect(CTX int dev, CONFIG void *handle, void **send_comm DEVICE)
 {
-	return tcpx_nccl_connect(dev, handle, WEIGHT, send_comm);
+	return tcpx_nccl_connect(dev, CONNECTOR, handle, send_comm);
 }
 
 static enum nccl_result

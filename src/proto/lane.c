@@ -23,6 +23,12 @@ tcpx_lane_ring_post(struct tcpx_lane_ring *r, uint64_t *seq)
 	return 0;
 }
 
+uint32_t
+tcpx_lane_ring_open(const struct tcpx_lane_ring *r)
+{
+	return (uint32_t)(r->posted - r->done) - (uint32_t)__builtin_popcountll(r->finished);
+}
+
 static uint64_t
 bit(uint64_t seq)
 {

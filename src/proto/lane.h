@@ -59,6 +59,8 @@ struct tcpx_lane_ring {
 /* 0 and *seq; TCPX_ELIMIT: TCPX_LANE_SLOTS are posted, or the numbers are used up. */
 int tcpx_lane_ring_post(struct tcpx_lane_ring *r, uint64_t *seq);
 void tcpx_lane_ring_finish(struct tcpx_lane_ring *r, uint64_t seq);
+/* How many are posted and not finished? */
+uint32_t tcpx_lane_ring_open(const struct tcpx_lane_ring *r);
 /* Is it posted and not finished? */
 bool tcpx_lane_ring_has(const struct tcpx_lane_ring *r, uint64_t seq);
 

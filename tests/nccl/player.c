@@ -100,6 +100,24 @@ player_open(struct player *p, const char *file, int version)
 }
 
 void
+player_join(struct player *p, const struct player *first, uint64_t comm_id)
+{
+	const struct nccl_net_v11 *v11 = first->table;
+	const struct nccl_net_v12 *v12 = first->table;
+	enum nccl_result result = NCCL_INVALID_USAGE;
+	struct nccl_comm_config config = { NCCL_TRAFFIC_CLASS_UNDEF };
+
+	*p = *first;
+	p->ctx = NULL;
+	if (p->abi->version == 11)
+		result = v11->init(&p->ctx, comm_id, &config, logger, profiler);
+	else if (p->abi->version == 12)
+		result = v12->init(&p->ctx, comm_id, &config, logger, profiler);
+	if (result)
+		die("init");
+}
+
+void
 player_close(struct player *p)
 {
 	if (p->abi->finalize)

@@ -25,6 +25,8 @@ bool player_has(const char *file, int version);
 
 /* Loads the file and begins as a communicator does. */
 void player_open(struct player *p, const char *file, int version);
+/* Another communicator of the same file and version, v11 or v12, with this number. */
+void player_join(struct player *p, const struct player *first, uint64_t comm_id);
 void player_close(struct player *p);
 /* The WARN lines of the plugin, as many as fit; "" before the first. */
 const char *player_warnings(void);

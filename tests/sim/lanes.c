@@ -217,6 +217,8 @@ open_end(struct sim_world *w, struct sim_lane *l, int k)
 		give_up(w, &l->end[k]);
 	if (!rc && k == TX && tcpx_lane_weight(l->end[TX].lane, l->weight))
 		sim_fail(w, "a lane cannot have the weight %u", l->weight);
+	if (!rc && tcpx_lane_label(l->end[k].lane, (l - w->lane) % 2 ? "odd" : "even"))
+		sim_fail(w, "a lane cannot have a label");
 	if (rc && k == RX && !(w->ops->comm && rc == -ENOTSUP))
 		sim_fail(w, "cannot listen for a lane: %s", tcpx_strerror_name(rc));
 }

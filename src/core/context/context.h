@@ -110,6 +110,21 @@ struct nics {
 
 #define PEER_BUCKETS 512
 
+/* What lanes of one label have done. Texts and giving: registry.lock. */
+struct lane_label {
+	char text[TCPX_LANE_LABEL]; /* "": free                                            */
+	uint64_t given;             /* when, last: its number of all that were given        */
+	_Atomic uint32_t lanes;     /* that have it, in any state: 0: it may be replaced    */
+	_Atomic uint32_t open;
+	_Atomic uint64_t failed, messages_tx, messages_rx, bytes_tx, bytes_rx;
+};
+
+struct lane_labels {
+	struct lane_label other;    /* of those that found no place, and were replaced      */
+	struct lane_label at[TCPX_LANE_LABELS];
+	uint64_t given;
+};
+
 /* The objects of an engine: each is in one chain. */
 struct registry {
 	pthread_mutex_t lock;
@@ -176,6 +191,7 @@ struct tcpx_engine {
 	_Atomic bool stopping;    /* no new transfers; those open may end */
 	_Atomic bool closing;     /* no new objects at all                */
 	struct registry registry;
+	struct lane_labels labels;
 	struct events events;
 	struct changes changes;
 	struct counters count;

@@ -19,6 +19,7 @@
 #include "core/memory/memory.h"
 #include "core/session/peer.h"
 #include "core/session/session.h"
+#include "core/transfer/lane_state.h"
 #include "net/stats_port.h"
 
 #define SCHEMA       1
@@ -39,6 +40,7 @@ struct writer {
 	struct tcpx_engine *engine;
 	struct channel_figures *seen; /* room for 2 * TCPX_CHANNELS_MAX */
 	struct nic_figures nic[TCPX_NET_NICS];
+	struct label_figures other, label[TCPX_LANE_LABELS];
 	uint32_t listed, left_out; /* channels */
 };
 
@@ -119,6 +121,30 @@ count_nic(struct writer *w, const struct channel_figures *c)
 		n->rtt_us = c->info.rtt_us;
 }
 
+/* What the labels have is in the places of those of the engine. */
+static struct label_figures *
+figures_of(struct writer *w, const struct lane_label *label)
+{
+	const struct lane_labels *all = &w->engine->labels;
+
+	return label == &all->other ? &w->other : &w->label[label - all->at];
+}
+
+/* lock held. */
+static void
+count_waiting(struct writer *w, const struct session *s, struct session_figures *to)
+{
+	tcpx_chain_each(at, after, &s->lanes.all) {
+		struct tcpx_lane *l = tcpx_container(at, struct tcpx_lane, in_session);
+		uint32_t n = tcpx_lane_ring_open(tcpx_lane_ring(l));
+		struct label_figures *sum = l->label ? figures_of(w, l->label) : NULL;
+
+		*(l->sends ? &to->lane_waiting_tx : &to->lane_waiting_rx) += n;
+		if (sum)
+			*(l->sends ? &sum->lane_waiting_tx : &sum->lane_waiting_rx) += n;
+	}
+}
+
 /* lock held. */
 static void
 copy_lanes(const struct lane_count *n, struct session_figures *to)
@@ -151,6 +177,7 @@ write_session(struct writer *w, struct session *s)
 	now.queued_bytes = s->sched.queued_bytes;
 	now.in_flight_bytes = s->sched.outstanding_bytes;
 	copy_lanes(&s->lanes.count, &now);
+	count_waiting(w, s, &now);
 	pthread_mutex_unlock(&s->lock);
 
 	tcpx_text_add(t, "{");
@@ -207,6 +234,40 @@ write_sessions(struct writer *w)
 	add_number(&w->text, "channels_left_out", w->left_out);
 	free(all);
 	return 0;
+}
+
+/* registry.lock held. */
+static void
+copy_label(const struct lane_label *l, struct label_figures *to)
+{
+	memcpy(to->label, l->text, sizeof(to->label));
+	to->lanes = atomic_load(&l->open);
+	to->lanes_failed = atomic_load(&l->failed);
+	to->lane_messages_tx = atomic_load(&l->messages_tx);
+	to->lane_messages_rx = atomic_load(&l->messages_rx);
+	to->lane_bytes_tx = atomic_load(&l->bytes_tx);
+	to->lane_bytes_rx = atomic_load(&l->bytes_rx);
+}
+
+/* Labels that have been given, and what was merged. After the sessions, whose lanes wait. */
+static void
+write_labels(struct writer *w)
+{
+	const struct lane_labels *all = &w->engine->labels;
+	const struct label_figures *sum = &w->other;
+
+	pthread_mutex_lock(&w->engine->registry.lock);
+	copy_label(&all->other, &w->other);
+	for (size_t i = 0; i < TCPX_LANE_LABELS; i++)
+		copy_label(&all->at[i], &w->label[i]);
+	pthread_mutex_unlock(&w->engine->registry.lock);
+	tcpx_text_add(&w->text, "\"lane_labels\":[");
+	for (size_t i = 0; i < TCPX_LANE_LABELS; i++)
+		if (w->label[i].label[0])
+			write_object(w, &tcpx_label_figures, &w->label[i]);
+	if (sum->lanes || sum->lanes_failed || sum->lane_messages_tx || sum->lane_messages_rx)
+		write_object(w, &tcpx_label_figures, sum);
+	end(&w->text, "],");
 }
 
 /* ---- the engine ---- */
@@ -307,6 +368,7 @@ snapshot(struct tcpx_engine *e, char **text, size_t *len)
 	tcpx_figures_report(t, &tcpx_engine_figures, &now);
 	write_totals(&w);
 	rc = write_sessions(&w);
+	write_labels(&w);
 	write_nics(&w);
 	write_gpus(&w);
 	rc = rc ? rc : write_threads(&w);

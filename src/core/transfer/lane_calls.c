@@ -13,6 +13,7 @@
 #include "core/session/peer_session.h"
 #include "core/session/session.h"
 #include "core/transfer/eager.h"
+#include "core/transfer/label.h"
 #include "core/transfer/lane.h"
 #include "core/transfer/lane_tell.h"
 #include "core/transfer/transfer.h"
@@ -231,6 +232,34 @@ tcpx_lane_weight(tcpx_lane *l, uint32_t weight)
 	l->turn.drr.weight = weight;
 	pthread_mutex_unlock(&s->lock);
 	tcpx_session_put(s);
+	return 0;
+}
+
+/* A lane that listens may get its session meanwhile: then the label belongs under that one's lock. */
+int
+tcpx_lane_label(tcpx_lane *l, const char *text)
+{
+	struct registry *r = &l->engine->registry;
+	int rc = engine_check(l->engine);
+	struct session *s;
+	bool given;
+
+	if (rc == 0)
+		rc = tcpx_label_check(text);
+	if (rc)
+		return rc;
+	do {
+		s = lock_session(l);
+		pthread_mutex_lock(&r->lock);
+		given = l->session == s;
+		if (given)
+			tcpx_label_give(l, text);
+		pthread_mutex_unlock(&r->lock);
+		if (s) {
+			pthread_mutex_unlock(&s->lock);
+			tcpx_session_put(s);
+		}
+	} while (!given);
 	return 0;
 }
 

@@ -3,7 +3,9 @@
 
 #include <stdlib.h>
 
+#include "core/context/context.h"
 #include "core/session/session.h"
+#include "core/transfer/label.h"
 #include "core/transfer/transfer.h"
 
 void
@@ -13,6 +15,7 @@ tcpx_lane_put(struct tcpx_lane *l)
 		return;
 	tcpx_chain_each(n, after, &l->kept)
 		free(tcpx_container(n, struct early, node));
+	tcpx_label_take(l);
 	if (l->session)
 		tcpx_session_put(l->session);
 	free(l);
@@ -34,6 +37,8 @@ void
 tcpx_lane_stands(struct tcpx_lane *l)
 {
 	l->session->lanes.count.open++;
+	if (l->label)
+		atomic_fetch_add(&l->label->open, 1);
 	atomic_store(&l->status, 0);
 }
 
@@ -44,6 +49,10 @@ tcpx_lane_falls(struct tcpx_lane *l, int code)
 
 	n->open -= atomic_load(&l->status) == 0;
 	n->failed += code != TCPX_ECLOSED;
+	if (l->label) {
+		atomic_fetch_sub(&l->label->open, atomic_load(&l->status) == 0);
+		count_add(&l->label->failed, code != TCPX_ECLOSED);
+	}
 	atomic_store(&l->status, code);
 }
 
@@ -51,9 +60,14 @@ void
 tcpx_lane_count(const struct tcpx_xfer *x)
 {
 	struct lane_count *n = &x->session->lanes.count;
+	struct lane_label *label = x->lane->label;
 
 	*(x->sends ? &n->messages_tx : &n->messages_rx) += 1;
 	*(x->sends ? &n->bytes_tx : &n->bytes_rx) += x->total;
+	if (label) {
+		count_add(x->sends ? &label->messages_tx : &label->messages_rx, 1);
+		count_add(x->sends ? &label->bytes_tx : &label->bytes_rx, x->total);
+	}
 }
 
 void

@@ -27,6 +27,7 @@ struct tcpx_lane {
 	uint8_t key[TCPX_LANE_KEY_BYTES];
 	bool sends;
 	uint64_t word;            /* 0: not opened yet                                   */
+	struct lane_label *label; /* NULL: none. session.lock, or registry.lock before it has one */
 	struct tcpx_node in_session;
 	bool held;                /* receiver, failed: chunks that come are not acknowledged
 				   * before its sender knows                             */

@@ -61,9 +61,10 @@ void top_window(const json_t *channel, char *buf, size_t cap);
 void top_sessions(struct tcpx_text *t, const json_t *engine, int indent);
 /* What arrived changed, if anything did: a line. */
 void top_corrupt(struct tcpx_text *t, const json_t *counters, const char *indent);
-/* The table of lanes under @head, a line for each session that has had any; names have @width
- * columns. */
-void top_lanes(struct tcpx_text *t, const json_t *engine, const char *head, int indent, int width);
+/* Two tables of lanes: a line for each session that has had any, and for each label with open ones;
+ * @head has their titles, names have @width columns. */
+void top_lanes(struct tcpx_text *t, const json_t *engine, const char *const head[2], int indent,
+	       int width);
 /* The table of I/O threads under @head; names have @width columns. */
 void top_threads(struct tcpx_text *t, const json_t *engine, const char *head, int indent, int width);
 

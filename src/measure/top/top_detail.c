@@ -128,7 +128,7 @@ top_detail(struct tcpx_text *t, const json_t *engine, unsigned columns, bool idl
 	nics(t, engine, columns);
 	gpus(t, engine);
 	channels(t, engine, columns, idle);
-	top_lanes(t, engine, "#lanes with", 1, 20);
+	top_lanes(t, engine, (const char *const[]){ "#lanes with", "#lanes of label" }, 1, 20);
 	top_sessions(t, engine, 1);
 	top_threads(t, engine, "#thread", 1, 15);
 }

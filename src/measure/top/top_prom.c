@@ -9,7 +9,7 @@
 #include "measure/top/top.h"
 
 /* The objects of an engine that have figures. */
-enum level { OF_ENGINE, OF_TOTALS, OF_SESSION, OF_NIC, OF_GPU, OF_CHANNEL };
+enum level { OF_ENGINE, OF_TOTALS, OF_SESSION, OF_LABEL, OF_NIC, OF_GPU, OF_CHANNEL };
 
 static const struct field info = { .metric = "tcpx_engine_info",
 				   .help = "An engine and what it is made of." };
@@ -64,6 +64,10 @@ sample(struct tcpx_text *t, enum level level, const struct field *m, const json_
 		tcpx_text_add(t, ",");
 		label(t, "peer_nic", top_string(o, "peer_nic"));
 	}
+	if (level == OF_LABEL) {
+		tcpx_text_add(t, ",");
+		label(t, "label", top_string(o, "label"));
+	}
 	if (level == OF_NIC) {
 		tcpx_text_add(t, ",");
 		label(t, "nic", top_string(o, "name"));
@@ -98,6 +102,9 @@ samples(struct tcpx_text *t, enum level level, const struct field *m, const json
 		break;
 	case OF_TOTALS:
 		sample(t, level, m, engine, NULL, json_object_get(engine, "totals"));
+		break;
+	case OF_LABEL:
+		list_samples(t, level, m, engine, NULL, top_list(engine, "lane_labels"));
 		break;
 	case OF_NIC:
 		list_samples(t, level, m, engine, NULL, top_list(engine, "nics"));
@@ -134,7 +141,8 @@ top_prometheus(struct tcpx_text *t, const json_t *doc)
 {
 	static const struct shape *const figures[] = {
 		[OF_ENGINE] = &tcpx_engine_figures, [OF_TOTALS] = &tcpx_totals_figures,
-		[OF_SESSION] = &tcpx_session_figures, [OF_NIC] = &tcpx_nic_figures,
+		[OF_SESSION] = &tcpx_session_figures, [OF_LABEL] = &tcpx_label_figures,
+		[OF_NIC] = &tcpx_nic_figures,
 		[OF_GPU] = &tcpx_gpu_figures, [OF_CHANNEL] = &tcpx_channel_figures };
 	const json_t *engines = top_list(doc, "engines");
 

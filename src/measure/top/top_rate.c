@@ -114,6 +114,7 @@ top_rates(json_t *now, const json_t *before)
 		     &tcpx_totals_figures);
 		rate_list(engine, old, "nics", seconds, &tcpx_nic_figures);
 		rate_list(engine, old, "gpus", seconds, &tcpx_gpu_figures);
+		rate_list(engine, old, "lane_labels", seconds, &tcpx_label_figures);
 		rate_list(engine, old, "sessions", seconds, &tcpx_session_figures);
 		sessions = json_object_get(engine, "sessions");
 		json_array_foreach(sessions, k, session) {

@@ -166,32 +166,44 @@ gpu(struct tcpx_text *t, const json_t *o)
 		tcpx_text_add(t, " %4s", "-");
 }
 
-void
-top_lanes(struct tcpx_text *t, const json_t *engine, const char *head, int indent, int width)
+/* A line under @head, and before the first the titles. */
+static void
+lane_line(struct tcpx_text *t, const json_t *o, const char *name, const char *head, bool *any,
+	  int indent, int width)
 {
-	char peer[64], fits[64];
+	char clean[64], fits[64], waiting[32];
+
+	if (!*any)
+		tcpx_text_add(t, "%-*s %5s %6s %8s %8s %9s %9s %6s\n", indent + width, head, "lanes",
+			      "failed", "out GB/s", "in GB/s", "sent", "received", "waits");
+	*any = true;
+	top_clean(top_string(o, name), clean, sizeof(clean));
+	tcpx_text_add(t, "%*s%-*s %5.0f %6.0f", indent, "", width,
+		      top_fit(clean, (size_t)width, fits, sizeof(fits)), top_number(o, "lanes"),
+		      top_number(o, "lanes_failed"));
+	bytes_per_s(t, o, "lane_bytes_tx");
+	bytes_per_s(t, o, "lane_bytes_rx");
+	snprintf(waiting, sizeof(waiting), "%.0f+%.0f", top_number(o, "lane_waiting_tx"),
+		 top_number(o, "lane_waiting_rx"));
+	tcpx_text_add(t, " %9.0f %9.0f %6s\n", top_number(o, "lane_messages_tx"),
+		      top_number(o, "lane_messages_rx"), waiting);
+}
+
+void
+top_lanes(struct tcpx_text *t, const json_t *engine, const char *const head[2], int indent, int width)
+{
 	bool any = false;
 	const json_t *o;
 	size_t i;
 
-	json_array_foreach(top_list(engine, "sessions"), i, o) {
-		double sent = top_number(o, "lane_messages_tx");
-		double received = top_number(o, "lane_messages_rx");
-
-		if (top_number(o, "lanes") + top_number(o, "lanes_failed") + sent + received <= 0)
-			continue;
-		if (!any)
-			tcpx_text_add(t, "%-*s %5s %6s %8s %8s %10s %10s\n", indent + width, head,
-				      "lanes", "failed", "out GB/s", "in GB/s", "sent", "received");
-		any = true;
-		top_clean(top_string(o, "peer"), peer, sizeof(peer));
-		tcpx_text_add(t, "%*s%-*s %5.0f %6.0f", indent, "", width,
-			      top_fit(peer, (size_t)width, fits, sizeof(fits)),
-			      top_number(o, "lanes"), top_number(o, "lanes_failed"));
-		bytes_per_s(t, o, "lane_bytes_tx");
-		bytes_per_s(t, o, "lane_bytes_rx");
-		tcpx_text_add(t, " %10.0f %10.0f\n", sent, received);
-	}
+	json_array_foreach(top_list(engine, "sessions"), i, o)
+		if (top_number(o, "lanes") + top_number(o, "lanes_failed") +
+		    top_number(o, "lane_messages_tx") + top_number(o, "lane_messages_rx") > 0)
+			lane_line(t, o, "peer", head[0], &any, indent, width);
+	any = false;
+	json_array_foreach(top_list(engine, "lane_labels"), i, o)
+		if (top_number(o, "lanes") > 0)
+			lane_line(t, o, "label", head[1], &any, indent, width);
 }
 
 /* ---- of one engine ---- */
@@ -342,7 +354,7 @@ format_engine(struct tcpx_text *t, const json_t *e)
 	format_nics(t, e);
 	format_gpus(t, e);
 	format_channels(t, e);
-	top_lanes(t, e, "  LANES WITH", 2, 20);
+	top_lanes(t, e, (const char *const[]){ "  LANES WITH", "  LANES OF LABEL" }, 2, 20);
 	top_sessions(t, e, 2);
 	top_threads(t, e, "  THREAD", 2, 16);
 }

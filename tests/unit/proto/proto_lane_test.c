@@ -35,11 +35,15 @@ test_a_ring_holds_no_more_than_its_slots(void **state)
 		assert_int_equal(seq, i);
 	}
 	assert_int_equal(tcpx_lane_ring_post(&r, &seq), TCPX_ELIMIT);
-	for (uint64_t i = TCPX_LANE_SLOTS; i > 1; i--)
+	assert_int_equal(tcpx_lane_ring_open(&r), TCPX_LANE_SLOTS);
+	for (uint64_t i = TCPX_LANE_SLOTS; i > 1; i--) {
 		tcpx_lane_ring_finish(&r, i);
+		assert_int_equal(tcpx_lane_ring_open(&r), i - 1);
+	}
 	assert_int_equal(tcpx_lane_ring_post(&r, &seq), TCPX_ELIMIT); /* the oldest is open */
 	tcpx_lane_ring_finish(&r, 1);
 	assert_int_equal(r.done, TCPX_LANE_SLOTS);
+	assert_int_equal(tcpx_lane_ring_open(&r), 0);
 	assert_int_equal(tcpx_lane_ring_post(&r, &seq), 0);
 	assert_true(tcpx_lane_ring_has(&r, seq));
 	assert_false(tcpx_lane_ring_has(&r, seq - 1));

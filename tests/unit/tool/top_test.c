@@ -308,8 +308,8 @@ lanes_have_a_line_for_each_session(void **state)
 	top_rates(now, before);
 	assert_true(top_per_s(at(at(now, "engines", 0), "sessions", 0), "lane_messages_tx") == 2000);
 	text = text_of(top_format, now);
-	assert_non_null(strstr(text, "  bert                     2      1    2.000    0.000       3000"
-				     "          0\n"));
+	assert_non_null(strstr(text, "  bert                     2      1    2.000    0.000      3000"
+				     "         0    0+0\n"));
 	free(text);
 	text = text_of(top_prometheus, now);
 	assert_non_null(strstr(text, "# TYPE tcpx_session_lanes gauge\n"));
@@ -321,6 +321,55 @@ lanes_have_a_line_for_each_session(void **state)
 	now = document(engine("anna", 1e9, 1e6), NULL);
 	text = text_of(top_format, now);
 	assert_null(strstr(text, "LANES")); /* there were none */
+	free(text);
+	json_decref(now);
+	json_decref(before);
+}
+
+/* A label's lanes have had so many messages; one that has none any more is not in the view. */
+static json_t *
+with_labels(json_t *engine, const char *label, int messages)
+{
+	json_object_set_new(engine, "lane_labels",
+			    json_pack("[{s:s s:i s:i} {s:s s:i s:i s:i s:i s:i s:I s:i s:i}]", "label",
+				      "gone", "lanes", 0, "lane_messages_tx", 77, "label", label,
+				      "lanes", 4, "lanes_failed", 0, "lane_messages_tx", 1,
+				      "lane_messages_rx", messages, "lane_bytes_tx", 0,
+				      "lane_bytes_rx", (json_int_t)messages * 1000000,
+				      "lane_waiting_tx", 2, "lane_waiting_rx", 17));
+	return engine;
+}
+
+static void
+lanes_have_a_line_for_each_label(void **state)
+{
+	json_t *before = document(with_labels(engine("anna", 1e9, 1e6), "comm d1ce", 1000), NULL);
+	json_t *now = document(with_labels(engine("anna", 2e9, 2e6), "comm d1ce", 3000), NULL);
+	char *text;
+
+	top_rates(now, before);
+	text = text_of(top_format, now);
+	assert_non_null(strstr(text, "  LANES OF LABEL       lanes failed out GB/s  in GB/s      sent"
+				     "  received  waits\n")); /* 80 columns */
+	assert_non_null(strstr(text, "  comm d1ce                4      0    0.000    2.000         1"
+				     "      3000   2+17\n"));
+	assert_null(strstr(text, "gone"));
+	free(text);
+	text = text_of(top_prometheus, now);
+	assert_non_null(strstr(text, "label=\"gone\",direction=\"tx\"} 77\n"));
+	assert_non_null(strstr(text, "label=\"comm d1ce\",direction=\"rx\"} 3000000000\n"));
+	assert_non_null(strstr(text, "# TYPE tcpx_lane_waiting gauge\n"));
+	assert_non_null(strstr(text, "# TYPE tcpx_lane_bytes_total counter\n"));
+	assert_true(check_prometheus(text) > 40);
+	free(text);
+	json_decref(now);
+	now = document(with_labels(engine("anna", 2e9, 2e6), "a\"b\\c\nd\033[2J", 0), NULL);
+	text = text_of(top_prometheus, now);
+	assert_non_null(strstr(text, "label=\"a\\\"b\\\\c\\nd"));
+	assert_true(check_prometheus(text) > 40);
+	free(text);
+	text = text_of(top_format, now);
+	assert_non_null(strstr(text, "  a\"b\\c?d?[2J "));
 	free(text);
 	json_decref(now);
 	json_decref(before);
@@ -371,7 +420,8 @@ nonsense_is_shown_as_nothing(void **state)
 	rng = tcpx_rng_seed(4711);
 	for (unsigned i = 0; i < 1000; i++) {
 		json_t *before = document(engine("anna", 1e9, 1e6), engine("bert", 1e9, 1e6));
-		json_t *now = document(engine("anna", 2e9, 3e6), engine("bert", 1e9, 1e6));
+		json_t *now = document(with_labels(engine("anna", 2e9, 3e6), "x", 1),
+				       engine("bert", 1e9, 1e6));
 
 		spoil(before, &rng);
 		spoil(now, &rng);
@@ -569,6 +619,7 @@ main(void)
 		cmocka_unit_test(names_cannot_steer_a_terminal),
 		cmocka_unit_test(prometheus_text_is_valid),
 		cmocka_unit_test(lanes_have_a_line_for_each_session),
+		cmocka_unit_test(lanes_have_a_line_for_each_label),
 		cmocka_unit_test(nonsense_is_shown_as_nothing),
 		cmocka_unit_test(screens_hold_any_number_of_engines),
 		cmocka_unit_test(a_line_tells_an_engine),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A communicator's trafficClass as the weight of its connections, by each table that has one. Pipes
- * are this file's own. */
+/* What each table says of a communicator: its number, and its trafficClass as the weight of its
+ * connections. Pipes are this file's own. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -19,7 +19,7 @@ extern const struct nccl_net_v12 ncclNetPlugin_v12;
 
 #define NICS 4
 
-static uint32_t last_weight;
+static struct communicator listened, connected;
 static int ends[2]; /* of a pipe and of a place to listen */
 
 int
@@ -49,8 +49,10 @@ tcpx_nccl_hub_deregister(struct hub *h, uint64_t region)
 }
 
 int
-tcpx_nccl_pipe_listen(struct hub *h, uint8_t ticket[PIPE_TICKET_BYTES], struct pipe_listen **l)
+tcpx_nccl_pipe_listen(struct hub *h, struct communicator of, uint8_t ticket[PIPE_TICKET_BYTES],
+		      struct pipe_listen **l)
 {
+	listened = of;
 	*l = (struct pipe_listen *)&ends[1];
 	return 0;
 }
@@ -67,10 +69,10 @@ tcpx_nccl_pipe_listen_close(struct pipe_listen *l)
 }
 
 int
-tcpx_nccl_pipe_connect(struct hub *h, const uint8_t ticket[PIPE_TICKET_BYTES], uint32_t weight,
-		       struct pipe **pipe)
+tcpx_nccl_pipe_connect(struct hub *h, struct communicator of,
+		       const uint8_t ticket[PIPE_TICKET_BYTES], struct pipe **pipe)
 {
-	last_weight = weight;
+	connected = of;
 	*pipe = (struct pipe *)&ends[0];
 	return 0;
 }
@@ -121,33 +123,46 @@ log_nothing(enum nccl_log_level level, unsigned long subsys, const char *file, i
 {
 }
 
-/* What a connection's weight is, of a communicator of that class. */
-static uint32_t
-weight(int version, struct nccl_comm_config *config)
+/* The handle of an end that has not been dialed. */
+static void *
+clear(uint8_t handle[NCCL_HANDLE_BYTES])
+{
+	return memset(handle, 0, NCCL_HANDLE_BYTES);
+}
+
+/* Listens and connects, of a communicator with this number and configuration: @listened and @connected
+ * are what its pipes get of it. */
+static void
+play(int version, uint64_t id, struct nccl_comm_config *config)
 {
 	uint8_t handle[NCCL_HANDLE_BYTES] = { 0 };
-	void *ctx = NULL, *comm = NULL;
+	void *ctx = NULL, *listen = NULL, *comm = NULL;
 	int rc = -1;
 
-	last_weight = 0;
+	listened = connected = (struct communicator){ 0 };
 	if (version == 9)
 		rc = ncclNetPlugin_v9.init(log_nothing) ||
-		     ncclNetPlugin_v9.connect(0, handle, &comm, NULL);
+		     ncclNetPlugin_v9.listen(0, handle, &listen) ||
+		     ncclNetPlugin_v9.connect(0, clear(handle), &comm, NULL);
 	else if (version == 10)
 		rc = ncclNetPlugin_v10.init(log_nothing, NULL) ||
-		     ncclNetPlugin_v10.connect(0, config, handle, &comm, NULL);
+		     ncclNetPlugin_v10.listen(0, handle, &listen) ||
+		     ncclNetPlugin_v10.connect(0, config, clear(handle), &comm, NULL);
 	else if (version == 11)
-		rc = ncclNetPlugin_v11.init(&ctx, 1, config, log_nothing, NULL) || !ctx ||
-		     ncclNetPlugin_v11.connect(ctx, 0, handle, &comm, NULL) ||
+		rc = ncclNetPlugin_v11.init(&ctx, id, config, log_nothing, NULL) || !ctx ||
+		     ncclNetPlugin_v11.listen(ctx, 0, handle, &listen) ||
+		     ncclNetPlugin_v11.connect(ctx, 0, clear(handle), &comm, NULL) ||
 		     ncclNetPlugin_v11.finalize(ctx);
 	else if (version == 12)
-		rc = ncclNetPlugin_v12.init(&ctx, 1, config, log_nothing, NULL) || !ctx ||
-		     ncclNetPlugin_v12.connect(ctx, 0, handle, &comm, NULL) ||
+		rc = ncclNetPlugin_v12.init(&ctx, id, config, log_nothing, NULL) || !ctx ||
+		     ncclNetPlugin_v12.listen(ctx, 0, handle, &listen) ||
+		     ncclNetPlugin_v12.connect(ctx, 0, clear(handle), &comm, NULL) ||
 		     ncclNetPlugin_v12.finalize(ctx);
 	assert_int_equal(rc, 0);
+	assert_non_null(listen);
 	assert_non_null(comm);
 	assert_int_equal(ncclNetPlugin_v9.close_send(comm), 0);
-	return last_weight;
+	assert_int_equal(ncclNetPlugin_v9.close_listen(listen), 0);
 }
 
 static void
@@ -163,10 +178,31 @@ a_class_is_a_weight(void **state)
 		for (size_t i = 0; i < sizeof(of) / sizeof(of[0]); i++) {
 			struct nccl_comm_config config = { of[i].class };
 
-			assert_int_equal(weight(version, &config), version == 9 ? 1 : of[i].weight);
+			play(version, 1, &config);
+			assert_int_equal(connected.weight, version == 9 ? 1 : of[i].weight);
 		}
-		assert_int_equal(weight(version, NULL), 1);
+		play(version, 1, NULL);
+		assert_int_equal(connected.weight, 1);
 	}
+}
+
+/* Tables before v11 do not say which communicator it is. */
+static void
+both_ends_know_the_communicator(void **state)
+{
+	static const uint64_t ids[] = { 1, 0xd1ce, 0xfedcba9876543210, UINT64_MAX, 0,
+					0xff00000000000000 };
+	struct nccl_comm_config config = { 7 };
+
+	for (int version = 9; version <= 12; version++)
+		for (size_t i = 0; i < sizeof(ids) / sizeof(ids[0]); i++) {
+			uint64_t id = version < 11 ? 0 : ids[i] % (1ull << 56);
+
+			play(version, ids[i], &config);
+			assert_int_equal(listened.id, id);
+			assert_int_equal(connected.id, id);
+			assert_int_equal(connected.weight, version == 9 ? 1 : 7);
+		}
 }
 
 int
@@ -174,7 +210,8 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_class_is_a_weight),
+		cmocka_unit_test(both_ends_know_the_communicator),
 	};
 
-	return cmocka_run_group_tests_name("nccl/weight", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("nccl/communicator", tests, NULL, NULL);
 }
