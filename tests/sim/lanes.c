@@ -428,7 +428,7 @@ sim_lanes_next_ns(const struct sim_world *w)
 	return next;
 }
 
-/* ---- judging --------------------------------------------------------------------- */
+/* ---- ending ---------------------------------------------------------------------- */
 
 static bool
 has_ended(const struct sim_lane *l, int k)
@@ -461,53 +461,4 @@ sim_lanes_hang(struct sim_world *w)
 					 l->end[k].posted, !l->end[k].lane ? "closed" :
 					 tcpx_strerror_name(tcpx_lane_ready(l->end[k].lane)));
 		}
-}
-
-static void
-judge_message(struct sim_world *w, struct sim_lane *l, int k, uint32_t n)
-{
-	struct sim_handle *h = &l->message[n].handle[k];
-	int status = h->posted ? h->status : l->end[k].status;
-
-	w->totals->messages += h->posted;
-	w->totals->messages_done += h->ended && !h->status;
-	if ((!h->posted || h->status) && !l->asked && w->weather != SIM_WILD)
-		sim_fail(w, "message %u of %u of a lane, %s: %s for no reason, with %s", n, l->count,
-			 side_name[k], h->posted ? "failed" : "not posted", tcpx_strerror_name(status));
-	if (h->xfer && h->told != h->watched)
-		sim_fail(w, "message %u of a lane: its end was told %u times", n, h->told);
-}
-
-void
-sim_lanes_judge(struct sim_world *w)
-{
-	for (uint32_t i = 0; i < w->lane_count; i++) {
-		struct sim_lane *l = &w->lane[i];
-
-		w->totals->lanes++;
-		for (int k = 0; k < 2; k++) {
-			for (uint32_t n = 0; n < l->count; n++)
-				judge_message(w, l, k, n);
-			for (uint32_t n = 0; n < l->end[k].posted; n++) {
-				tcpx_xfer_free(l->message[n].handle[k].xfer);
-				l->message[n].handle[k].xfer = NULL;
-			}
-			if (sim_one_in(w, 2)) {
-				tcpx_lane_close(l->end[k].lane);
-				l->end[k].lane = NULL;
-			}
-		}
-	}
-}
-
-void
-sim_lanes_check(struct sim_world *w)
-{
-	for (uint32_t i = 0; i < w->lane_count; i++) {
-		const struct sim_end *e = &w->lane[i].end[RX];
-
-		if (memcmp(e->mem, e->orig, e->bytes))
-			sim_fail(w, "lane %u: a byte changed in no open receive%s", i,
-				 e->gone ? ", after its memory was given back" : "");
-	}
 }

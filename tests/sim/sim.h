@@ -251,6 +251,8 @@ void sim_work_do(struct sim_world *w);
 void sim_work_look(struct sim_world *w);
 bool sim_work_ended(const struct sim_world *w);
 uint64_t sim_work_next_ns(const struct sim_world *w);
+/* A SEND has two: its receive's, too. */
+int sim_handle_count(const struct sim_xfer *x);
 /* Counts and judges at the end; frees handles. */
 void sim_work_judge(struct sim_world *w);
 void sim_work_close_engine(struct sim_world *w, int engine);

@@ -37,8 +37,8 @@ handle_engine(const struct sim_xfer *x, int h)
 	return h ? x->dst.engine : initiator(x);
 }
 
-static int
-handle_count(const struct sim_xfer *x)
+int
+sim_handle_count(const struct sim_xfer *x)
 {
 	return x->op == TCPX_OP_SEND ? 2 : 1;
 }
@@ -219,7 +219,7 @@ sim_work_close_engine(struct sim_world *w, int engine)
 	tcpx_close(e->engine);
 	e->closed = true;
 	for (uint32_t i = 0; i < w->xfer_count; i++)
-		for (int h = 0; h < handle_count(&w->xfer[i]); h++) {
+		for (int h = 0; h < sim_handle_count(&w->xfer[i]); h++) {
 			struct sim_xfer *x = &w->xfer[i];
 
 			if (handle_engine(x, h) != engine)
@@ -239,7 +239,7 @@ sim_work_do(struct sim_world *w)
 	uint64_t now = now_of(w);
 
 	for (uint32_t i = 0; i < w->xfer_count; i++)
-		for (int h = 0; h < handle_count(&w->xfer[i]); h++) {
+		for (int h = 0; h < sim_handle_count(&w->xfer[i]); h++) {
 			struct sim_handle *handle = &w->xfer[i].handle[h];
 
 			if (!handle->posted && handle->post_ns <= now)
@@ -265,7 +265,7 @@ sim_work_next_ns(const struct sim_world *w)
 	uint64_t next = w->deregister_ns < w->close_ns ? w->deregister_ns : w->close_ns;
 
 	for (uint32_t i = 0; i < w->xfer_count; i++)
-		for (int h = 0; h < handle_count(&w->xfer[i]); h++) {
+		for (int h = 0; h < sim_handle_count(&w->xfer[i]); h++) {
 			const struct sim_handle *handle = &w->xfer[i].handle[h];
 
 			if (!handle->posted && handle->post_ns < next)
@@ -371,7 +371,7 @@ test_handles(struct sim_world *w, uint32_t e)
 	uint32_t found = 0;
 
 	for (uint32_t i = 0; i < w->xfer_count; i++)
-		for (int h = 0; h < handle_count(&w->xfer[i]); h++) {
+		for (int h = 0; h < sim_handle_count(&w->xfer[i]); h++) {
 			struct sim_handle *handle = &w->xfer[i].handle[h];
 			int status;
 
@@ -413,102 +413,11 @@ bool
 sim_work_ended(const struct sim_world *w)
 {
 	for (uint32_t i = 0; i < w->xfer_count; i++)
-		for (int h = 0; h < handle_count(&w->xfer[i]); h++)
+		for (int h = 0; h < sim_handle_count(&w->xfer[i]); h++)
 			if (!w->xfer[i].handle[h].ended)
 				return false;
 	for (uint32_t i = 0; i < w->note_count; i++)
 		if (!w->note[i].posted)
 			return false;
 	return true;
-}
-
-/* ---- judging --------------------------------------------------------------------- */
-
-static bool
-uses(const struct sim_world *w, const struct sim_list *l)
-{
-	for (uint32_t i = 0; i < l->count; i++)
-		if (w->engine[l->engine].region[l->piece[i].region].frozen)
-			return true;
-	return w->engine[l->engine].closed;
-}
-
-/* A failure that was asked for. */
-static bool
-may_fail(const struct sim_world *w, const struct sim_xfer *x)
-{
-	return x->handle[0].killed || x->handle[1].killed || x->dst.total < x->moved ||
-	       uses(w, &x->src) || uses(w, &x->dst);
-}
-
-static void
-judge_info(struct sim_world *w, const struct sim_xfer *x, int h)
-{
-	struct tcpx_xfer_info info = { .struct_size = sizeof(info) };
-
-	if (!x->handle[h].xfer || tcpx_xfer_query(x->handle[h].xfer, &info))
-		return;
-	if (info.status != x->handle[h].status)
-		sim_fail(w, "transfer %u: info says %d, test said %d", x->number, info.status,
-			 x->handle[h].status);
-	if (info.status == 0 && (info.bytes_total != x->moved || info.bytes_done != x->moved))
-		sim_fail(w, "transfer %u%s of %llu bytes: info says %llu of %llu", x->number,
-			 h ? " (recv)" : "", (unsigned long long)x->moved,
-			 (unsigned long long)info.bytes_done,
-			 (unsigned long long)info.bytes_total);
-}
-
-static void
-judge_xfer(struct sim_world *w, struct sim_xfer *x)
-{
-	for (int h = 0; h < handle_count(x); h++) {
-		const struct sim_handle *handle = &x->handle[h];
-
-		w->totals->xfers++;
-		judge_info(w, x, h);
-		if (handle->xfer && handle->told != handle->watched)
-			sim_fail(w, "transfer %u%s: its end was told %u times", x->number,
-				 h ? " (recv)" : "", handle->told);
-		if (handle->status == 0) {
-			w->totals->done++;
-			w->totals->bytes += x->moved;
-			if (x->dst.total < x->moved)
-				sim_fail(w, "transfer %u fits in a receive too short",
-					 x->number);
-		} else if (handle->killed) {
-			w->totals->cancelled++;
-		} else if (may_fail(w, x)) {
-			w->totals->failed++;
-		} else {
-			w->totals->failed_unasked++;
-			if (w->weather != SIM_WILD)
-				sim_fail(w, "transfer %u%s failed with %s for no reason",
-					 x->number, h ? " (recv)" : "",
-					 tcpx_strerror_name(handle->status));
-		}
-	}
-	if (x->has_note && x->handle[0].status == 0 && !x->notes_seen && w->weather != SIM_WILD &&
-	    !may_fail(w, x))
-		sim_fail(w, "transfer %u succeeded, its note did not come", x->number);
-}
-
-void
-sim_work_judge(struct sim_world *w)
-{
-	for (uint32_t i = 0; i < w->xfer_count; i++)
-		judge_xfer(w, &w->xfer[i]);
-	for (uint32_t i = 0; i < w->note_count; i++) {
-		const struct sim_note *n = &w->note[i];
-
-		if (n->rc && n->seen)
-			sim_fail(w, "note %u was refused and came", i);
-		if (!n->rc && !n->seen && w->weather != SIM_WILD && !w->engine[n->from].closed &&
-		    !w->engine[n->to].closed)
-			sim_fail(w, "note %u did not come", i);
-	}
-	for (uint32_t i = 0; i < w->xfer_count; i++)
-		for (int h = 0; h < 2; h++) {
-			tcpx_xfer_free(w->xfer[i].handle[h].xfer);
-			w->xfer[i].handle[h].xfer = NULL;
-		}
 }

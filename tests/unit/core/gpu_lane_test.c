@@ -50,15 +50,6 @@ post(tcpx_lane *l, const struct area *a, uint64_t at, uint64_t len)
 	return x;
 }
 
-static uint64_t
-length_of(tcpx_xfer *x)
-{
-	struct tcpx_xfer_info info = TCPX_XFER_INFO_INIT;
-
-	assert_ok(tcpx_xfer_query(x, &info));
-	return info.bytes_total;
-}
-
 /* ---- every byte ---- */
 
 static const uint64_t lengths[] = { 0, 1, 4095, 4096, 4097, 65536, 65537, 262144, MIB, 3 * MIB + 7 };
@@ -243,6 +234,28 @@ beside_is_well(struct beside *b)
 	memset(b->pipe.to->at, 0, b->pipe.to->len);
 }
 
+/* DEPTH messages of the pipe, one by one with what goes on beside it. */
+static void
+post_all(struct gpu_rig *r, struct pipe *p, struct beside *b, tcpx_xfer **send, tcpx_xfer **recv)
+{
+	for (int i = 0; i < DEPTH; i++) {
+		recv[i] = post(p->rx, p->to, (uint64_t)i * MIB, MIB);
+		send[i] = post(p->tx, p->from, (uint64_t)i * MIB, MIB);
+		beside_post(r, b, i);
+	}
+}
+
+static void
+assert_io_errors(tcpx_xfer **send, tcpx_xfer **recv)
+{
+	for (int i = 0; i < DEPTH; i++) {
+		assert_code(tcpx_test(send[i]), -EIO);
+		assert_code(tcpx_test(recv[i]), -EIO);
+		tcpx_xfer_free(send[i]);
+		tcpx_xfer_free(recv[i]);
+	}
+}
+
 static void
 a_copy_that_fails_ends_its_lane_only(void **state)
 {
@@ -257,19 +270,10 @@ a_copy_that_fails_ends_its_lane_only(void **state)
 		pipe_open(&r, &p, 0, 1, DEPTH * MIB);
 		beside_open(&r, &b);
 		r.side[broken].gpu.broken_ppm = 1000000;
-		for (int i = 0; i < DEPTH; i++) {
-			y[i] = post(p.rx, p.to, (uint64_t)i * MIB, MIB);
-			x[i] = post(p.tx, p.from, (uint64_t)i * MIB, MIB);
-			beside_post(&r, &b, i);
-		}
+		post_all(&r, &p, &b, x, y);
 		gpu_pass(&r, 300 * TCPX_MS);
 		beside_is_well(&b);
-		for (int i = 0; i < DEPTH; i++) {
-			assert_code(tcpx_test(x[i]), -EIO);
-			assert_code(tcpx_test(y[i]), -EIO);
-			tcpx_xfer_free(x[i]);
-			tcpx_xfer_free(y[i]);
-		}
+		assert_io_errors(x, y);
 		assert_code(tcpx_lane_ready(p.tx), -EIO);
 		assert_code(tcpx_lane_ready(p.rx), -EIO);
 		assert_filled(p.to->at, p.to->len, 2);
@@ -306,19 +310,10 @@ a_gpu_that_hangs_ends_its_lanes_only(void **state)
 		beside_open(&r, &b);
 		sessions = r.side[0].e->registry.session_count;
 		r.side[hung].gpu.hung = true;
-		for (int i = 0; i < DEPTH; i++) {
-			y[i] = post(p.rx, p.to, (uint64_t)i * MIB, MIB);
-			x[i] = post(p.tx, p.from, (uint64_t)i * MIB, MIB);
-			beside_post(&r, &b, i);
-		}
+		post_all(&r, &p, &b, x, y);
 		gpu_pass(&r, 3500 * TCPX_MS); /* within TCPX_STALL_MS */
 		beside_is_well(&b);
-		for (int i = 0; i < DEPTH; i++) {
-			assert_code(tcpx_test(x[i]), -EIO);
-			assert_code(tcpx_test(y[i]), -EIO);
-			tcpx_xfer_free(x[i]);
-			tcpx_xfer_free(y[i]);
-		}
+		assert_io_errors(x, y);
 		assert_int_equal(r.side[0].e->count.channels_lost, 0);
 		assert_int_equal(r.side[0].e->registry.session_count, sessions);
 		pipe_close(&p);

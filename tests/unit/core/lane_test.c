@@ -110,15 +110,6 @@ post_recv(struct pipe *p, size_t off, size_t len)
 	return x;
 }
 
-static uint64_t
-length_of(tcpx_xfer *x)
-{
-	struct tcpx_xfer_info info = TCPX_XFER_INFO_INIT;
-
-	assert_ok(tcpx_xfer_query(x, &info));
-	return info.bytes_total;
-}
-
 static void
 end_with(tcpx_xfer *x, int code)
 {

@@ -429,91 +429,6 @@ a_receive_of_a_peer_that_hung_up_ends_with_it(void **state)
 	rig_end(&r);
 }
 
-static void
-an_engine_closes_with_everything_open(void **state)
-{
-	struct rig *r = *state;
-	struct tcpx_desc l, f;
-	tcpx_xfer *x[6];
-	tcpx_peer *nobody;
-	char at[32];
-	int rc;
-
-	rig_memory(r, 32 * MIB, 32 * MIB);
-	l = (struct tcpx_desc){ r->near.id, 0, 32 * MIB };
-	f = (struct tcpx_desc){ r->far.far, 0, 32 * MIB };
-	snprintf(at, sizeof(at), "127.0.1.1:%u", free_port());
-	assert_ok(tcpx_peer_connect(r->a, at, &nobody));
-	assert_ok(tcpx_write(r->to_b, &l, 1, &f, 1, "note", 4, &x[0]));
-	assert_ok(tcpx_read(r->to_b, &l, 1, &f, 1, NULL, 0, &x[1]));
-	assert_ok(tcpx_send(r->to_b, &l, 1, 1, &x[2]));
-	assert_ok(tcpx_recv(r->to_b, &l, 1, 1, &x[3]));
-	assert_ok(tcpx_send(nobody, &l, 1, 1, &x[4]));
-	rc = tcpx_close_wait(r->a, 20);
-	assert_true(rc == TCPX_ETIMEDOUT);
-	r->a = NULL;
-}
-
-static void
-stop_waits_for_what_is_open(void **state)
-{
-	static const char *const three[] = { "TCPX_THREADS=3", "TCPX_CHANNELS=6", NULL };
-
-	for (int i = 0; i < 10; i++) {
-		struct rig r;
-		struct tcpx_desc l, f;
-		tcpx_xfer *x;
-
-		rig_begin(&r, three, three);
-		rig_memory(&r, 16 * MIB, 16 * MIB);
-		l = (struct tcpx_desc){ r.near.id, 0, 16 * MIB };
-		f = (struct tcpx_desc){ r.far.far, 0, 16 * MIB };
-		assert_ok(tcpx_write(r.to_b, &l, 1, &f, 1, NULL, 0, &x));
-		tcpx_peer_free(r.to_b);
-		assert_ok(tcpx_close_wait(r.a, 2000));
-		r.a = NULL;
-		assert_filled(r.far.at, 16 * MIB, 1);
-		rig_end(&r);
-	}
-	assert_ok(tcpx_close_wait(NULL, 0));
-	tcpx_close(NULL);
-}
-
-static void
-the_library_has_the_version_of_its_header(void **state)
-{
-	char text[64];
-
-	snprintf(text, sizeof(text), "%d.%d.%d", TCPX_VERSION_MAJOR, TCPX_VERSION_MINOR,
-		 TCPX_VERSION_PATCH);
-	assert_string_equal(tcpx_version(), text);
-}
-
-static void
-options_that_cannot_be_are_refused(void **state)
-{
-	static const char *const nic[] = { "TCPX_NICS=127.0.77.77x", NULL };
-	static const char *const word[] = { "TCPX_DIST=never", NULL };
-	static const char *const many[] = { "TCPX_CHANNELS=65", NULL };
-	struct tcpx_engine_opts opts = TCPX_ENGINE_OPTS_INIT;
-	int fds = fd_count();
-	tcpx_engine *e = NULL;
-	char name[80];
-
-	assert_int_not_equal(rig_try_open("x", nic, &e), 0);
-	assert_code(rig_try_open("x", word, &e), TCPX_ECONFIG);
-	assert_code(rig_try_open("x", many, &e), TCPX_ECONFIG);
-	memset(name, 'n', sizeof(name));
-	name[sizeof(name) - 1] = 0;
-	assert_code(rig_try_open(name, NULL, &e), -EINVAL);
-	opts.struct_size = 3;
-	assert_code(tcpx_open(&opts, &e), -EINVAL);
-	opts.struct_size = sizeof(opts) + 8;
-	assert_code(tcpx_open(&opts, &e), -EINVAL);
-	assert_null(e);
-	assert_int_equal(fd_count(), fds);
-}
-
 int
 main(void)
 {
@@ -532,10 +447,6 @@ main(void)
 		cmocka_unit_test(engines_that_dial_each_other_meet),
 		cmocka_unit_test(a_peer_that_hung_up_is_reached_by_one_session),
 		cmocka_unit_test(a_receive_of_a_peer_that_hung_up_ends_with_it),
-		TEST(an_engine_closes_with_everything_open),
-		cmocka_unit_test(stop_waits_for_what_is_open),
-		cmocka_unit_test(the_library_has_the_version_of_its_header),
-		cmocka_unit_test(options_that_cannot_be_are_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -281,3 +281,12 @@ counters_of(tcpx_engine *e)
 	assert_ok(tcpx_query(e, &c));
 	return c;
 }
+
+uint64_t
+length_of(tcpx_xfer *x)
+{
+	struct tcpx_xfer_info info = TCPX_XFER_INFO_INIT;
+
+	assert_ok(tcpx_xfer_query(x, &info));
+	return info.bytes_total;
+}

@@ -68,6 +68,8 @@ void assert_filled(const uint8_t *at, size_t len, uint32_t seed);
 int rig_move(struct rig *r, enum tcpx_op op, uint64_t near, uint64_t far, uint64_t len);
 /* Ends of it. */
 int finish(tcpx_xfer *x);
+/* Its bytes: a receive that has ended knows how many have come. */
+uint64_t length_of(tcpx_xfer *x);
 /* The next note must be these bytes from this sender. */
 void assert_note(tcpx_engine *e, const char *sender, const char *text);
 void assert_no_note(tcpx_engine *e);

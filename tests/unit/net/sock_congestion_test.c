@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The congestion control of channels. */
+#include "sock_rig.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "net/sock/fd.h"
+
+/* Those that this process may have, "" after the last. */
+static void
+allowed_algorithms(char names[8][16])
+{
+	FILE *f = fopen("/proc/sys/net/ipv4/tcp_allowed_congestion_control", "re");
+
+	memset(names, 0, 8 * sizeof(names[0]));
+	for (int i = 0; f && i < 7 && fscanf(f, "%15s", names[i]) == 1; i++)
+		;
+	if (f)
+		fclose(f);
+}
+
+static void
+a_channel_has_the_congestion_control_asked_for(void **state)
+{
+	struct rig *r = *state;
+	char names[8][16];
+
+	allowed_algorithms(names);
+	for (unsigned i = 0; i < 8; i++) {
+		struct tcpx_channel_info tx = { 0 }, rx = { 0 };
+		struct tcpx_chan_id id = rig_id((uint16_t)(i + 1), (uint8_t)(0x40 + i));
+		struct tcpx_chan *sender, *receiver;
+
+		assert_int_equal(tcpx_sock_congestion_check(names[i]), 0);
+		r->net->congestion = names[i];
+		assert_int_equal(rig_channel(r, &id, &sender, &receiver), 0);
+		assert_int_equal(r->ops->stream->stats(sender, &tx), 0);
+		assert_int_equal(r->ops->stream->stats(receiver, &rx), 0);
+		/* none asked for: within a host reno */
+		assert_string_equal(tx.congestion, names[i][0] ? names[i] : "reno");
+		assert_string_equal(rx.congestion, tx.congestion);
+		r->ops->chan_close(sender);
+		r->ops->chan_close(receiver);
+	}
+	r->net->congestion = "";
+}
+
+static void
+an_unknown_congestion_control_is_refused_at_once(void **state)
+{
+	struct rig *r = *state;
+	struct tcpx_net_params params = { .nics = &r->nic, .nic_count = 1,
+					  .congestion = "nonsense" };
+	struct tcpx_net_facts facts;
+	struct tcpx_net *net;
+
+	assert_int_equal(r->ops->open(&params, &net, &facts), -EINVAL);
+	assert_int_equal(r->warnings, 1);
+}
+
+int
+main(void)
+{
+#define FACT(f) cmocka_unit_test_setup_teardown(f, rig_open, rig_close)
+	const struct CMUnitTest tests[] = {
+		FACT(a_channel_has_the_congestion_control_asked_for),
+		FACT(an_unknown_congestion_control_is_refused_at_once),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Quantities and texts for people and programs. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "measure/report/out.h"
+#include "tool/out_text.h"
+#include "tool/tool.h"
+
+static void
+csv_quotes_what_needs_it(void **state)
+{
+	char *text;
+	size_t len;
+	FILE *f = open_memstream(&text, &len);
+
+	out_csv_text(f, "plain");
+	out_csv_text(f, ",\"\n");
+	fclose(f);
+	assert_string_equal(text, "plain\",\"\"\n\"");
+	free(text);
+}
+
+static void
+quantities_have_three_digits_and_a_fitting_unit(void **state)
+{
+	char buf[OUT_QUANTITY];
+
+	assert_string_equal(out_size(0, buf), "0 B");
+	assert_string_equal(out_size(1023, buf), "1023 B");
+	assert_string_equal(out_size(1536, buf), "1.50 KiB");
+	assert_string_equal(out_size(1ull << 30, buf), "1 GiB");
+	assert_string_equal(out_size(UINT64_MAX, buf), "16384 PiB");
+	assert_string_equal(out_amount(999999, buf), "1.00 MB");
+	assert_string_equal(out_amount(67108864, buf), "67.1 MB");
+	assert_string_equal(out_time(0.25, buf), "250 ns");
+	assert_string_equal(out_time(12.34, buf), "12.3 \u00b5s");
+	assert_string_equal(out_time(1500, buf), "1.50 ms");
+	assert_string_equal(out_time(3e9, buf), "3000 s");
+	assert_string_equal(out_digits(NAN, buf), "-");
+	assert_string_equal(out_digits(9.999, buf), "10.0");
+	assert_string_equal(out_digits(1e300, buf), "1.00e+300");
+}
+
+static void
+utf8_is_what_the_standard_allows(void **state)
+{
+	static const struct { const char *text; size_t len; } cases[] = {
+		{ "a", 1 }, { "", 0 }, { "\xc2\xb5", 2 }, { "\xe2\x82\xac", 3 },
+		{ "\xf0\x9f\x98\x80", 4 }, { "\x80", 0 }, { "\xc0\x80", 0 }, { "\xe2\x82", 0 },
+		{ "\xe0\x80\x80", 0 }, { "\xed\xa0\x80", 0 }, { "\xf4\x90\x80\x80", 0 },
+		{ "\xff", 0 },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++)
+		assert_int_equal(out_utf8_len(cases[i].text), cases[i].len);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(csv_quotes_what_needs_it),
+		cmocka_unit_test(quantities_have_three_digits_and_a_fitting_unit),
+		cmocka_unit_test(utf8_is_what_the_standard_allows),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
