@@ -109,7 +109,15 @@ def act(kind, nic, host, back):
     elif kind == "link":
         set_link(name, back)
     elif not back:
-        print(destroy_connections(own), "connections destroyed")
+        destroy_connections(own)
+
+
+def act_as_asked(host):
+    """A line each: KIND NIC away|back. One process for all: a new one would take CPU time from the ranks."""
+    for line in sys.stdin:
+        kind, nic, what = line.split()
+        act(kind, int(nic), host, what == "back")
+        print("done", flush=True)
 
 
 # ---- a rank ----------------------------------------------------------------------------------------
@@ -189,6 +197,8 @@ class Lab:
     def __init__(self, tool, rate):
         self.tool, self.name = tool, "nics%d" % os.getpid()
         self.run("up", "--nics", str(NICS + 1), "--rate", ",".join([rate] * NICS + ["0"]), "--mtu", "9000")
+        self.actors = [subprocess.Popen(self.inside(host, [sys.executable, os.path.abspath(__file__), "--act", str(host)]),
+                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) for host in (0, 1)]
 
     def run(self, verb, *args):
         subprocess.run([self.tool, "lab", verb, "--name", self.name, *args], check=True)
@@ -196,10 +206,19 @@ class Lab:
     def inside(self, host, argv):
         return [self.tool, "lab", "exec", "--name", self.name, "h%d" % host, *argv]
 
+    def down(self):
+        for actor in self.actors:
+            actor.stdin.close()
+            actor.wait()
+        self.run("down")
+
     def act(self, kind, nic, back):
-        for host in (0, 1):
-            subprocess.run(self.inside(host, [sys.executable, os.path.abspath(__file__), "--act", kind, str(nic),
-                                              str(host), "back" if back else "away"]), check=True)
+        for actor in self.actors:
+            actor.stdin.write("%s %d %s\n" % (kind, nic, "back" if back else "away"))
+            actor.stdin.flush()
+        for actor in self.actors:
+            if actor.stdout.readline() != "done\n":
+                raise gpulib.Failed("cannot do %s to eth%d" % (kind, nic))
 
 
 def first_iterations(ranks, count, seconds):
@@ -218,7 +237,7 @@ def fail_in_turn(lab, ranks, o):
         if time.monotonic() + o.down + o.back > end or any(r.process.poll() is not None for r in ranks):
             break
         # NCCL's own bootstrap is on the first NIC that its sockets have
-        kind, nic = kinds[i % len(kinds)], (i // len(kinds) + i) % NICS if o.side == "ours" else 1 + i % 3
+        kind, nic = kinds[i % len(kinds)], (i // len(kinds) + i % len(kinds)) % NICS if o.side == "ours" else 1 + i % 3
         f = {"kind": kind, "nic": nic, "from": time.monotonic()}
         lab.act(kind, nic, False)
         time.sleep(0 if kind == "reset" else o.down)
@@ -294,7 +313,7 @@ def play(o):
         with tempfile.TemporaryDirectory(prefix="nics-") as folder:
             meet, stop = os.path.join(folder, "meet"), os.path.join(folder, "stop")
             for me in (0, 1):
-                argv = ([os.path.abspath(o.player), plugin, str(me), meet, stop] if o.player else
+                argv = ([os.path.abspath(o.player), plugin, str(me), meet, stop, str(o.mib // 4)] if o.player else
                         [sys.executable, os.path.abspath(__file__), "--rank", str(me), meet, stop, str(o.mib)])
                 ranks.append(Rank(lab, me, argv, environment(o.side, plugin, me, folder)))
             first_iterations(ranks, 10, 90)
@@ -306,7 +325,7 @@ def play(o):
     finally:
         for r in ranks:
             r.end(0.1)
-        lab.run("down")
+        lab.down()
     last = [line for r in ranks for _, line in r.lines[-6:]]
     times = ranks[0].iterations()
     right = codes == [0, 0] and any(line.startswith("all ") for _, line in ranks[0].lines)
@@ -324,7 +343,7 @@ def play(o):
 
 def main():
     if sys.argv[1:2] == ["--act"]:
-        return act(sys.argv[2], int(sys.argv[3]), int(sys.argv[4]), sys.argv[5] == "back")
+        return act_as_asked(int(sys.argv[2]))
     if sys.argv[1:2] == ["--rank"]:
         return rank(int(sys.argv[2]), sys.argv[3], sys.argv[4], int(sys.argv[5]) * MIB // 4)
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -338,7 +357,7 @@ def main():
     parser.add_argument("--back", type=float, default=4, help="seconds until the next (4)")
     parser.add_argument("--seconds", type=float, help="of all failures (240; sockets 60)")
     parser.add_argument("--rate", default="0", help="bits a second of a NIC, such as 4G; 0: no limit (0)")
-    parser.add_argument("--mib", type=int, default=64, help="of an all-reduce (64)")
+    parser.add_argument("--mib", type=int, default=64, help="of an all-reduce (64); of the player's iteration at most")
     parser.add_argument("--player", help="tests/nccl/nccl_nics, in place of NCCL")
     o = parser.parse_args()
     o.seconds = o.seconds or (240 if o.side == "ours" else 60)

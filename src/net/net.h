@@ -263,6 +263,8 @@ struct tcpx_net_ops {
 	/* Has the peer's kernel acknowledged all that the network was given? 1, 0, or a code: that is
 	 * not known. */
 	int (*stream_acked)(struct tcpx_stream *s);
+	/* Its own address, once it stands; family 0: unknown. */
+	void (*stream_name)(struct tcpx_stream *s, struct tcpx_addr *at);
 	void (*stream_close)(struct tcpx_stream *s);
 
 	/* Channel set-up. chan_listen expects one connection on one NIC and writes the handle

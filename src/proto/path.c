@@ -25,12 +25,25 @@ passing_ns(uint64_t bytes, uint64_t Bps)
 	return ns < UINT64_MAX ? (uint64_t)ns : UINT64_MAX;
 }
 
+/* Since when nothing has come back of what is under way. */
+static uint64_t
+quiet_since_ns(const struct tcpx_path *p)
+{
+	return later(later(p->since_ns, p->clear_ns), p->heard_ns);
+}
+
+uint64_t
+tcpx_path_due_ns(const struct tcpx_path *p, uint64_t stall_ns)
+{
+	return quiet_since_ns(p) + stall_ns / TCPX_PATH_PARTS;
+}
+
 bool
 tcpx_path_is_lost(const struct tcpx_path *p, const struct tcpx_path_others *o, uint64_t stall_ns,
 		  uint64_t now_ns)
 {
 	uint64_t least_ns = stall_ns / TCPX_PATH_PARTS;
-	uint64_t from_ns = later(p->since_ns, p->clear_ns), quiet_ns = later(from_ns, p->heard_ns);
+	uint64_t from_ns = later(p->since_ns, p->clear_ns), quiet_ns = quiet_since_ns(p);
 	uint64_t others_ns = later(o->moved_ns, o->alive_ns), own_ns;
 
 	if (!p->bytes)

@@ -42,6 +42,9 @@ struct tcpx_path_others {
 bool tcpx_path_is_lost(const struct tcpx_path *p, const struct tcpx_path_others *o,
 		       uint64_t stall_ns, uint64_t now_ns);
 
+/* When a silence of it may count, as far as is known now. */
+uint64_t tcpx_path_due_ns(const struct tcpx_path *p, uint64_t stall_ns);
+
 /* The opening of one lost channel again. All zero: lost for the first time, at once. */
 struct tcpx_heal {
 	uint64_t at_ns;  /* not before                                                       */

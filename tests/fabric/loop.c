@@ -74,6 +74,7 @@ loop_close(struct tcpx_net *net)
 	.stream_send = tcpx_loop_stream_send,                                          \
 	.stream_recv = tcpx_loop_stream_recv,                                          \
 	.stream_acked = tcpx_loop_stream_acked,                                        \
+	.stream_name = tcpx_loop_stream_name,                                          \
 	.stream_close = tcpx_loop_stream_close,                                        \
 	.chan_listen = tcpx_loop_chan_listen,                                          \
 	.chan_accept = tcpx_loop_chan_accept,                                          \

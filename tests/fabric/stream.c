@@ -233,6 +233,12 @@ tcpx_loop_stream_acked(struct tcpx_stream *s)
 }
 
 void
+tcpx_loop_stream_name(struct tcpx_stream *s, struct tcpx_addr *at)
+{
+	*at = s->end.link->pipe[s->end.side].from->addr;
+}
+
+void
 tcpx_loop_stream_close(struct tcpx_stream *s)
 {
 	if (s->listener)

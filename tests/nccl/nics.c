@@ -2,7 +2,8 @@
 /*
  * One of two processes that exchange messages over a plugin of NCCL's, in iterations, until a file
  * appears; a script takes NICs away meanwhile.
- * Usage: nccl_nics PLUGIN 0|1 SOCKET STOP. Exit code 0: no error, every byte right.
+ * Usage: nccl_nics PLUGIN 0|1 SOCKET STOP [MESSAGES], of up to 1 MiB on each of four connections each way, in an
+ * iteration (16). Exit code 0: no error, every byte right.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +15,7 @@
 #include "base/clock.h"
 #include "pair.h"
 
-enum { COMMS = 4, MESSAGES = 16, LARGEST = 1 << 20, VERSION = 11 };
+enum { COMMS = 4, LARGEST = 1 << 20, VERSION = 11 };
 
 /* The other process is in another network namespace, in the same file system. */
 static int
@@ -47,14 +48,14 @@ open_flows(struct rank *r, struct flow *f, void **comm, bool sends)
 	}
 }
 
-/* MESSAGES more on each; false: an error or a wrong byte, which is said. */
+/* So many messages more on each; false: an error or a wrong byte, which is said. */
 static bool
-iterate(struct flow *f, int count)
+iterate(struct flow *f, int count, unsigned messages)
 {
 	bool more = true;
 
 	for (int i = 0; i < count; i++)
-		f[i].total += MESSAGES;
+		f[i].total += messages;
 	while (more) {
 		more = false;
 		for (int i = 0; i < count; i++)
@@ -84,14 +85,15 @@ goes_on(struct rank *r, const char *stop)
 int
 main(int argc, char **argv)
 {
-	struct rank r = { .me = argc == 5 ? atoi(argv[2]) : 0 };
+	struct rank r = { .me = argc >= 5 ? atoi(argv[2]) : 0 };
+	unsigned messages = argc == 6 ? (unsigned)atoi(argv[5]) : 16;
 	void *send[COMMS], *recv[COMMS];
 	struct flow f[2 * COMMS];
 	double longest = 0;
 	unsigned count = 0;
 	bool good = true;
 
-	if (argc != 5)
+	if (argc < 5 || argc > 6)
 		return 2;
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	r.link = meet_at(argv[3], r.me);
@@ -104,7 +106,7 @@ main(int argc, char **argv)
 		uint64_t begin = tcpx_clock_now(&tcpx_clock_system);
 		double ms;
 
-		good = iterate(f, 2 * COMMS);
+		good = iterate(f, 2 * COMMS, messages);
 		ms = (double)(tcpx_clock_now(&tcpx_clock_system) - begin) / TCPX_MS;
 		longest = ms > longest ? ms : longest;
 		printf("iteration %u: %.0f ms\n", ++count, ms);

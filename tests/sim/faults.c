@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Faults at their time, in handshakes too. */
+#include "core/engine/links.h"
 #include "sim/sim.h"
 
 static bool
@@ -11,11 +12,25 @@ due(const struct sim_world *w, uint64_t *at_ns)
 	return true;
 }
 
+/* The first engine's last NIC goes down, or comes back; of every other world its kernel says so. */
+static void
+set_nic(struct sim_world *w, bool up)
+{
+	struct sim_engine *e = &w->engine[0];
+	uint32_t last = e->nic_count - 1;
+
+	tcpx_fabric_set_nic_up(w->fabric, &e->nic[last].addr, up);
+	if (w->seed / 2 % 2 || e->closed)
+		return;
+	atomic_store(&e->engine->nics.down[last], !up);
+	atomic_store(&e->engine->nics.one_down, !up);
+	tcpx_links_changed(e->engine, tcpx_fabric_now(w->fabric));
+}
+
 void
 sim_faults_do(struct sim_world *w)
 {
 	struct tcpx_fabric *f = w->fabric;
-	struct sim_engine *e = &w->engine[0];
 
 	if (sim_faults_next_ns(w) > tcpx_fabric_now(f))
 		return;
@@ -29,7 +44,7 @@ sim_faults_do(struct sim_world *w)
 				tcpx_fabric_count(f, TCPX_FABRIC_DATA) - 1));
 	for (int i = 0; i < 2; i++)
 		if (due(w, &w->nic_ns[i]))
-			tcpx_fabric_set_nic_up(f, &e->nic[e->nic_count - 1].addr, i);
+			set_nic(w, i);
 }
 
 uint64_t

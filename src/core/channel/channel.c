@@ -127,7 +127,7 @@ channel_work(struct work *w, uint64_t now_ns)
 	struct channel *c = tcpx_container(w, struct channel, work);
 	struct session *s = c->session;
 	struct tcpx_ack reported;
-	bool over, fenced, down, silent, broke, acked;
+	bool over, fenced, down, silent, cut_off, broke, acked;
 	int rc = 0;
 
 	if (c->closed)
@@ -138,6 +138,7 @@ channel_work(struct work *w, uint64_t now_ns)
 	fenced = c->fence.done;
 	down = c->fence.asked;
 	silent = c->fence.silent;
+	cut_off = c->fence.cut_off;
 	broke = c->fence.broke;
 	acked = c->tx.reported_new;
 	reported = c->tx.reported;
@@ -151,6 +152,8 @@ channel_work(struct work *w, uint64_t now_ns)
 		tcpx_channel_down(c, TCPX_EFENCED, "taken down by the sender");
 	} else if (broke) {
 		tcpx_channel_down(c, TCPX_ECHANNEL, "its connection broke in the handshake");
+	} else if (cut_off) {
+		tcpx_channel_down(c, TCPX_ECHANNEL, "its NIC has no link or no address");
 	} else if (silent) {
 		tcpx_channel_down(c, TCPX_ECHANNEL, "its path is silent or too slow, and others move");
 	} else if (c->state == CHAN_UP) {

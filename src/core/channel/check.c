@@ -57,6 +57,23 @@ give_up(struct session *s, const struct channel *lost)
 	}
 }
 
+/* What stands on a NIC that is down goes to others at once, if there are any: else a connection may
+ * outlive a short fault, and nothing would carry its chunks. */
+static void
+leave_nics(struct channel *const *c, uint32_t count, const struct nics *nics)
+{
+	bool others = false;
+
+	for (uint32_t i = 0; i < count; i++)
+		others |= is_up(c[i]) && !atomic_load(&nics->down[c[i]->near_nic]);
+	for (uint32_t i = 0; i < count && others; i++) {
+		if (!is_up(c[i]) || !atomic_load(&nics->down[c[i]->near_nic]))
+			continue;
+		c[i]->fence.cut_off = true;
+		tcpx_loop_post(c[i]->loop, &c[i]->work);
+	}
+}
+
 /* A path that swallows what is sent is noticed while the others still carry: its chunks go to
  * them as soon as the peer has fenced it. */
 static void
@@ -79,6 +96,8 @@ look_at_path(struct session *s, struct channel *c, uint64_t now_ns)
 	others = others_of(s, c);
 	if (tcpx_path_is_lost(&path, &others, s->engine->limit.stall_ns, now_ns))
 		give_up(s, c);
+	else if (tcpx_path_due_ns(&path, s->engine->limit.stall_ns) > now_ns)
+		tcpx_session_add_timer(s, tcpx_path_due_ns(&path, s->engine->limit.stall_ns));
 }
 
 /* False: the session has failed. */
@@ -113,8 +132,13 @@ hurry(struct session *s, struct channel *const *c, uint64_t progress_ns, uint64_
 void
 tcpx_channels_check(struct session *s, uint64_t now_ns)
 {
+	const struct nics *nics = &s->engine->nics;
 	uint32_t i;
 
+	if (atomic_load(&nics->one_down)) {
+		leave_nics(s->chan.tx, s->chan.count, nics);
+		leave_nics(s->chan.rx, s->chan.count, nics);
+	}
 	hurry(s, s->chan.tx, s->health.tx_progress_ns, now_ns);
 	hurry(s, s->chan.rx, s->health.rx_progress_ns, now_ns);
 	for (i = 0; i < s->chan.count; i++) {

@@ -7,8 +7,8 @@
 
 #include "core/session/session.h"
 
-/* Fails the session if a fence has taken too long; gives up channels whose path is silent or too
- * slow; goes on opening lost ones. lock held, and the lease of the session's loop. */
+/* Fails the session if a fence has taken too long; gives up channels whose NIC is down, or whose path is
+ * silent or too slow; goes on opening lost ones. lock held, and the lease of the session's loop. */
 void tcpx_channels_check(struct session *s, uint64_t now_ns);
 /* Time in which nothing ran, here or there, counts for no fence and no silence. Likewise. */
 void tcpx_channels_late(struct session *s, const struct pause *p);

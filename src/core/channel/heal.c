@@ -229,7 +229,7 @@ step(struct channel *c, uint64_t now_ns)
 	int rc;
 
 	if (!c || c->state != CHAN_WIRING || !c->wiring || c->session->state != SESS_OPEN ||
-	    channel_rests(c))
+	    channel_rests(c) || atomic_load(&c->session->engine->nics.down[c->near_nic]))
 		return;
 	rc = tcpx_attempt_listens(c) ? listen_step(c, now_ns) : connect_step(c, now_ns);
 	if (rc == 0)
@@ -266,7 +266,9 @@ tcpx_heal_hurry(struct session *s, uint64_t now_ns)
 {
 	uint32_t i;
 
-	if (s->state != SESS_OPEN || (s->chan.tx_up == s->chan.count && s->chan.rx_up == s->chan.count))
+	if (s->state != SESS_OPEN ||
+	    (s->chan.tx_up == s->chan.count && s->chan.rx_up == s->chan.count &&
+	     !atomic_load(&s->engine->nics.one_down)))
 		return;
 	for (i = 0; i < s->chan.count; i++) {
 		hurry(s->chan.tx[i], now_ns);

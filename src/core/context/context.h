@@ -105,7 +105,9 @@ struct nics {
 	struct nic_count sum[TCPX_NET_NICS];
 	struct ctrl_nic ctrl;
 	bool named; /* by TCPX_NICS or a test */
-	_Atomic bool one_down; /* as far as the kernel reports: one has no link, or no address */
+	/* As far as the kernel reports: it had a link and its address, and has them no more. */
+	_Atomic bool down[TCPX_NET_NICS];
+	_Atomic bool one_down; /* one has no link or no address, the control NIC included */
 };
 
 #define PEER_BUCKETS 512

@@ -15,17 +15,35 @@ struct link_watch {
 	struct source source; /* on loop 0 */
 	struct tcpx_engine *engine;
 	int fd;
+	bool was_up[TCPX_NET_NICS]; /* else what the kernel says of it proves nothing */
 };
 
 static void
-look(struct tcpx_engine *e)
+look(struct link_watch *w)
 {
-	const struct nics *n = &e->nics;
+	struct nics *n = &w->engine->nics;
 	bool down = n->ctrl.count && !tcpx_link_up_with(n->ctrl.name, &n->ctrl.addr[0]);
 
-	for (uint32_t i = 0; i < n->count; i++)
-		down |= !tcpx_link_up_with(n->at[i].name, &n->at[i].addr);
-	atomic_store(&e->nics.one_down, down);
+	for (uint32_t i = 0; i < n->count; i++) {
+		bool up = tcpx_link_up_with(n->at[i].name, &n->at[i].addr);
+
+		w->was_up[i] |= up;
+		atomic_store(&n->down[i], !up && w->was_up[i]);
+		down |= !up;
+	}
+	atomic_store(&n->one_down, down);
+}
+
+void
+tcpx_links_changed(struct tcpx_engine *e, uint64_t now_ns)
+{
+	tcpx_chain_each(n, after, &e->registry.served) {
+		struct session *s = tcpx_container(n, struct session, in_loop);
+
+		pthread_mutex_lock(&s->lock);
+		tcpx_heal_hurry(s, now_ns);
+		pthread_mutex_unlock(&s->lock);
+	}
 }
 
 static void
@@ -35,14 +53,8 @@ changed(struct source *src, unsigned ready, uint64_t now_ns)
 
 	if (!tcpx_link_watch_take(w->fd))
 		return;
-	look(w->engine);
-	tcpx_chain_each(n, after, &w->engine->registry.served) {
-		struct session *s = tcpx_container(n, struct session, in_loop);
-
-		pthread_mutex_lock(&s->lock);
-		tcpx_heal_hurry(s, now_ns);
-		pthread_mutex_unlock(&s->lock);
-	}
+	look(w);
+	tcpx_links_changed(w->engine, now_ns);
 }
 
 int
@@ -65,7 +77,7 @@ tcpx_links_watch(struct tcpx_engine *e)
 		return 0;
 	}
 	e->links = w;
-	look(e);
+	look(w);
 	if (e->ops->poller_watch_fd(e->loop[0].poller, w->fd, &w->source) < 0)
 		tcpx_links_unwatch(e); /* logged */
 	return 0;

@@ -239,7 +239,7 @@ introduce(struct pending_conn *g, const struct tcpx_frame_head *head, const uint
 	if (kind != TCPX_START_NEW && head->type == TCPX_FR_RESUME &&
 	    tcpx_resume_read(&b, &resume) == 0) {
 		if (kind == TCPX_START_ASK)
-			rc = tcpx_resume_known(e, &resume, &g->at);
+			rc = tcpx_resume_known(e, &resume, &g->at, now_ns);
 		else if (resume.session == g->start.session)
 			rc = tcpx_resume_accept(e, &resume, &g->line, now_ns);
 	}

@@ -9,6 +9,7 @@
 #include "core/session/control.h"
 #include "core/session/handshake.h"
 #include "core/session/peer.h"
+#include "core/session/probe.h"
 #include "core/session/resume.h"
 #include "core/session/session.h"
 #include "core/session/twins.h"
@@ -84,6 +85,33 @@ tcpx_control_misses_peer(struct session *s, int rc, uint32_t addr_count, uint64_
 		return false;
 	tcpx_session_peer_gone(s, "peer has gone: nobody listens at its addresses");
 	return true;
+}
+
+void
+tcpx_control_leave_nic(struct session *s, uint64_t now_ns)
+{
+	const struct nics *nics = &s->engine->nics;
+	const struct tcpx_addr *near = NULL;
+	bool down, others = false;
+	struct tcpx_addr at;
+
+	if (!atomic_load(&nics->one_down) || !s->control.up)
+		return;
+	s->engine->ops->stream_name(s->control.line.stream, &at);
+	for (uint32_t i = 0; i < nics->count; i++) {
+		down = atomic_load(&nics->down[i]);
+		others |= !down;
+		if (down && nics->at[i].addr.family == at.family &&
+		    !memcmp(nics->at[i].addr.ip, at.ip, sizeof(at.ip)))
+			near = &nics->at[i].addr;
+	}
+	if (!near || !others)
+		return;
+	tcpx_control_cut(s, now_ns, "its NIC has no link or no address");
+	if (s->opener)
+		return; /* which connects again, by another address */
+	s->control.cut_here = true;
+	tcpx_probe_avoid(s, near);
 }
 
 void

@@ -10,6 +10,7 @@
 #include "core/session/line.h"
 #include "core/session/peer.h"
 #include "core/session/resume.h"
+#include "proto/pair.h"
 #include "seal/secret.h"
 
 #define PATIENCE_NS (1000 * TCPX_MS) /* for the opener to resume after a cut */
@@ -39,6 +40,20 @@ opener_listens(const struct session *s, uint32_t at, struct tcpx_addr *to)
 	return count;
 }
 
+void
+tcpx_probe_avoid(struct session *s, const struct tcpx_addr *near)
+{
+	struct tcpx_addr theirs[TCPX_NICS_MAX];
+	uint32_t count = 0, i;
+	struct tcpx_pair pair;
+
+	for (i = 0; i < s->chan.peer_nic_count; i++)
+		if (s->chan.peer_nic[i].addr.port != 0)
+			theirs[count++] = s->chan.peer_nic[i].addr;
+	if (tcpx_pair_plan(near, 1, theirs, count, &pair, 1) > 0)
+		s->control.target_addr = pair.far + 1u;
+}
+
 static void
 hang_up(struct session *s)
 {
@@ -57,6 +72,14 @@ tcpx_probe_end(struct session *s)
 {
 	hang_up(s);
 	s->control.refusals.row = 0;
+	s->control.cut_here = false;
+}
+
+/* Until the next attempt, as one has ended with @rc. */
+static uint64_t
+pause_ns(const struct session *s, int rc)
+{
+	return rc == -ECONNREFUSED || (rc && s->control.cut_here) ? CONTROL_RETRY_NS : CONTROL_ATTEMPT_NS;
 }
 
 /* 0; or the code for which the attempt has failed. */
@@ -197,7 +220,7 @@ go_on(struct session *s, uint64_t now_ns)
 		tcpx_session_fail(s, code, "the session has ended at the peer");
 	if (s->state == SESS_FAILED || tcpx_control_misses_peer(s, rc, addresses, now_ns))
 		return true;
-	s->control.retry_ns = now_ns + (rc == -ECONNREFUSED ? CONTROL_RETRY_NS : CONTROL_ATTEMPT_NS);
+	s->control.retry_ns = now_ns + pause_ns(s, rc);
 	return false;
 }
 
@@ -211,7 +234,7 @@ tcpx_probe_step(struct session *s, uint64_t now_ns)
 
 	if (count == 0 || (s->control.probe && go_on(s, now_ns)))
 		return;
-	if (s->chan.tx_up && s->chan.rx_up)
+	if (s->chan.tx_up && s->chan.rx_up && !s->control.cut_here)
 		at_ns += patience_ns < PATIENCE_NS ? patience_ns : PATIENCE_NS;
 	if (at_ns < s->control.retry_ns)
 		at_ns = s->control.retry_ns;
@@ -226,6 +249,6 @@ tcpx_probe_step(struct session *s, uint64_t now_ns)
 		if (tcpx_control_misses_peer(s, rc, count, now_ns))
 			return;
 	}
-	s->control.retry_ns = now_ns + (rc == -ECONNREFUSED ? CONTROL_RETRY_NS : CONTROL_ATTEMPT_NS);
+	s->control.retry_ns = now_ns + pause_ns(s, rc);
 	tcpx_session_add_timer(s, now_ns + CONTROL_RETRY_NS);
 }

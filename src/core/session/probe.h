@@ -12,6 +12,8 @@
 
 /* Acceptor, cut: a step further. An opener that has gone or knows the session no more fails it. */
 void tcpx_probe_step(struct session *s, uint64_t now_ns);
+/* The first address to ask at is none that the NIC of address @near leads to, if there is another. */
+void tcpx_probe_avoid(struct session *s, const struct tcpx_addr *near);
 void tcpx_probe_end(struct session *s);
 
 #endif

@@ -21,8 +21,10 @@ void
 tcpx_resume_body(const struct session *s, const struct tcpx_addr *dialled, struct tcpx_buf *b)
 {
 	struct tcpx_resume r = { .session = s->id, .incarnation = s->engine->incarnation,
-				 .expect = s->peer->incarnation, .dialled = *dialled };
+				 .expect = s->peer->incarnation, .dialled = *dialled,
+				 .epoch = s->control.epoch };
 
+	memcpy(r.token, s->resume.token, sizeof(r.token));
 	tcpx_resume_write(b, &r);
 }
 
@@ -172,8 +174,20 @@ tcpx_resume_accept(struct tcpx_engine *e, const struct tcpx_resume *r, struct li
 	return rc;
 }
 
+/* The acceptor has cut the connection, and who asks is the acceptor: so what is cut there stands here. */
+static void
+missed_cut(struct session *s, const struct tcpx_resume *r, uint64_t now_ns)
+{
+	pthread_mutex_lock(&s->lock);
+	if (s->state == SESS_OPEN && is_meant(s, r) && r->epoch == s->control.epoch &&
+	    s->control.up && !s->control.resuming)
+		tcpx_control_cut(s, now_ns, "the peer has cut it");
+	pthread_mutex_unlock(&s->lock);
+}
+
 int
-tcpx_resume_known(struct tcpx_engine *e, const struct tcpx_resume *r, const struct tcpx_addr *at)
+tcpx_resume_known(struct tcpx_engine *e, const struct tcpx_resume *r, const struct tcpx_addr *at,
+		  uint64_t now_ns)
 {
 	struct tcpx_identity us = { .name = e->name, .incarnation = e->incarnation };
 	struct session *s = find(e, r->session, false);
@@ -182,6 +196,8 @@ tcpx_resume_known(struct tcpx_engine *e, const struct tcpx_resume *r, const stru
 	if (!s) {
 		s = find(e, r->session, true);
 		over = s && atomic_load(&s->state) == SESS_FAILED;
+		if (s)
+			missed_cut(s, r, now_ns);
 	}
 	if (!s)
 		return tcpx_identity_ask(&us, r, at);

@@ -175,6 +175,7 @@ open_timer(struct session *s, uint64_t now_ns)
 	}
 	if (s->health.dying_ns)
 		tcpx_session_add_timer(s, s->health.dying_ns);
+	tcpx_control_leave_nic(s, now_ns);
 	if (!s->control.up || (s->control.resuming && !s->health.stopped_ns)) {
 		if (now_ns >= s->control.cut_ns + s->engine->limit.stall_ns) {
 			tcpx_session_fail(s, TCPX_ESTALLED,

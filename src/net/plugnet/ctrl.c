@@ -53,6 +53,12 @@ tcpx_plugnet_stream_acked(struct tcpx_stream *s)
 }
 
 void
+tcpx_plugnet_stream_name(struct tcpx_stream *s, struct tcpx_addr *at)
+{
+	tcpx_net_sock.stream_name(s, at);
+}
+
+void
 tcpx_plugnet_stream_close(struct tcpx_stream *s)
 {
 	tcpx_net_sock.stream_close(s);

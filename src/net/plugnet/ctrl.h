@@ -16,6 +16,7 @@ int tcpx_plugnet_stream_watch(struct tcpx_stream *s, struct tcpx_poller *p, void
 ssize_t tcpx_plugnet_stream_send(struct tcpx_stream *s, const void *data, size_t len);
 ssize_t tcpx_plugnet_stream_recv(struct tcpx_stream *s, void *data, size_t len);
 int tcpx_plugnet_stream_acked(struct tcpx_stream *s);
+void tcpx_plugnet_stream_name(struct tcpx_stream *s, struct tcpx_addr *at);
 void tcpx_plugnet_stream_close(struct tcpx_stream *s);
 
 #endif

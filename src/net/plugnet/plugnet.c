@@ -182,6 +182,7 @@ const struct tcpx_net_ops tcpx_net_plugin = {
 	.stream_send = tcpx_plugnet_stream_send,
 	.stream_recv = tcpx_plugnet_stream_recv,
 	.stream_acked = tcpx_plugnet_stream_acked,
+	.stream_name = tcpx_plugnet_stream_name,
 	.stream_close = tcpx_plugnet_stream_close,
 	.chan_listen = tcpx_plugnet_chan_listen,
 	.chan_accept = tcpx_plugnet_chan_accept,

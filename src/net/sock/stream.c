@@ -165,6 +165,12 @@ tcpx_sock_stream_acked(struct tcpx_stream *s)
 }
 
 void
+tcpx_sock_stream_name(struct tcpx_stream *s, struct tcpx_addr *at)
+{
+	tcpx_sock_name(s->fd, at);
+}
+
+void
 tcpx_sock_stream_close(struct tcpx_stream *s)
 {
 	if (!s)

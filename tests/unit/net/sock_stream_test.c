@@ -60,9 +60,13 @@ stream_echoes_and_ends(void **state)
 {
 	struct rig *r = *state;
 	struct tcpx_stream *near, *far;
+	struct tcpx_addr at;
 	char text[16];
 
 	stream_pair(r, &near, &far);
+	r->ops->stream_name(near, &at);
+	assert_int_equal(at.family, 4);
+	assert_memory_equal(at.ip, r->nic.addr.ip, 4);
 	assert_int_equal(r->ops->stream_recv(far, text, sizeof(text)), -EAGAIN);
 	assert_int_equal(r->ops->stream_send(near, "hello", 5), 5);
 	assert_int_equal(recv_some(r, far, text, sizeof(text)), 5);

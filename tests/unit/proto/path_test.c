@@ -60,6 +60,17 @@ paths_are_judged_against_others(void **state)
 }
 
 static void
+a_silence_counts_from_the_newest_sign_of_life(void **state)
+{
+	static const struct tcpx_path p[] = { { .since_ns = NOW, .clear_ns = 1, .heard_ns = 2 },
+					      { .since_ns = 1, .clear_ns = NOW, .heard_ns = 2 },
+					      { .since_ns = 1, .clear_ns = 2, .heard_ns = NOW } };
+
+	for (size_t i = 0; i < ARRAY_LEN(p); i++)
+		assert_int_equal(tcpx_path_due_ns(&p[i], 12 * SEC), NOW + 2 * SEC);
+}
+
+static void
 what_delivered_is_opened_again_at_once(void **state)
 {
 	struct tcpx_heal h = { .proven = true, .wasted = 3, .failed = 2 };
@@ -120,6 +131,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(paths_are_judged_against_others),
+		cmocka_unit_test(a_silence_counts_from_the_newest_sign_of_life),
 		cmocka_unit_test(what_delivered_is_opened_again_at_once),
 		cmocka_unit_test(what_delivered_nothing_waits_longer_each_time),
 		cmocka_unit_test(where_no_channel_is_left_nothing_waits_long),
