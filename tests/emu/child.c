@@ -235,3 +235,14 @@ mem_get(void *dst, const char *src, size_t len)
 {
 	mem_move(dst, src, len);
 }
+
+void
+must_name(const char *name, const char *more, int (*body)(void *))
+{
+	char env[256];
+
+	snprintf(env, sizeof(env), STRICT "%s", more);
+	must_abort(name, env, body, NULL);
+	snprintf(env, sizeof(env), FAITHFUL "%s", more);
+	must_say(name, env, body, NULL);
+}

@@ -40,6 +40,8 @@ void must_abort(const char *name, const char *env, int (*body)(void *), void *ar
 void must_exit(const char *name, const char *env, int (*body)(void *), void *arg);
 /* ... with 0, and [name] in its text. */
 void must_say(const char *name, const char *env, int (*body)(void *), void *arg);
+/* Both, in strict and in faithful mode; @more: further settings, "" or "|NAME=VALUE". */
+void must_name(const char *name, const char *more, int (*body)(void *));
 
 /* ---- in the child ------------------------------------------------------------------------- */
 

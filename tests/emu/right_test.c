@@ -9,6 +9,7 @@
 #include <cmocka.h>
 #include <dlfcn.h>
 #include <malloc.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -264,6 +265,57 @@ only_version_7_is_exported(void **state)
 	must_pass(STRICT, table, NULL);
 }
 
+/* Threads may use it one after the other. */
+static void *
+tester(void *arg)
+{
+	finish(arg);
+	return NULL;
+}
+
+static int
+hand_over(void *arg)
+{
+	struct pair p;
+	pthread_t thread;
+	void *request;
+
+	pair_start(&p);
+	for (unsigned i = 0; i < 4; i++) {
+		CHECK(pair_send(&p, 100, &request) == NCCL_OK);
+		CHECK(pthread_create(&thread, NULL, tester, request) == 0);
+		CHECK(pthread_join(thread, NULL) == 0);
+	}
+	return 0;
+}
+
+static void
+a_comm_may_change_hands(void **state)
+{
+	must_pass(STRICT, hand_over, NULL);
+}
+
+/* A comm that broke with requests on their way is closed first; its registrations go later. */
+static int
+dereg_after_close(void *arg)
+{
+	struct pair p;
+	void *request;
+
+	pair_start(&p);
+	CHECK(pair_send(&p, 100, &request) == NCCL_OK);
+	pair_close(&p);
+	CHECK(plugin()->dereg(NULL, p.from_mh) == NCCL_OK);
+	CHECK(plugin()->dereg(NULL, p.to_mh) == NCCL_OK);
+	return 0;
+}
+
+static void
+registrations_outlive_their_comm(void **state)
+{
+	must_pass(STRICT, dereg_after_close, NULL);
+}
+
 int
 main(void)
 {
@@ -278,6 +330,8 @@ main(void)
 		cmocka_unit_test(a_chunk_for_each_socket),
 		cmocka_unit_test(few_pages),
 		cmocka_unit_test(one_socket_and_announced_receives),
+		cmocka_unit_test(a_comm_may_change_hands),
+		cmocka_unit_test(registrations_outlive_their_comm),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
