@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Small messages of lanes that come before their receives: kept, within what is granted, and given to
  * receives that are posted later, whatever has become of their sender. */
-#include "rig.h"
+#include "lane_rig.h"
 
 #include <errno.h>
 #include <sched.h>
@@ -19,40 +19,15 @@
 #define SMALL 8192u
 #define MOST  TCPX_LANE_DATA_MAX
 
-/* A lane from anna to bert. */
-struct pipe {
-	struct rig rig;
-	tcpx_lane *tx, *rx;
-};
-
+/* What came early is given back, too. */
 static void
-pipe_open(struct pipe *p)
+end_empty(struct pipe *p)
 {
-	uint8_t key[TCPX_LANE_KEY];
-
-	assert_ok(tcpx_lane_listen(p->rig.b, key, &p->rx));
-	assert_ok(tcpx_lane_open(p->rig.to_b, key, &p->tx));
-	while (tcpx_lane_ready(p->tx) || tcpx_lane_ready(p->rx))
-		sched_yield();
-}
-
-static void
-pipe_begin(struct pipe *p, const char *const *sender, const char *const *receiver)
-{
-	memset(p, 0, sizeof(*p));
-	rig_begin(&p->rig, sender, receiver);
-	rig_memory(&p->rig, ROOM, ROOM);
-	pipe_open(p);
-}
-
-static void
-pipe_end(struct pipe *p)
-{
-	tcpx_lane_close(p->tx);
-	tcpx_lane_close(p->rx);
+	close_tx(p);
+	close_rx(p);
 	if (p->rig.b)
 		assert_int_equal(p->rig.b->registry.session_count ? 0 : p->rig.b->eager.used, 0);
-	rig_end(&p->rig);
+	pipe_end(p);
 }
 
 static tcpx_xfer *
@@ -62,13 +37,6 @@ post(tcpx_lane *l, uint64_t region, size_t off, size_t len)
 
 	assert_ok(tcpx_lane_post(l, region, off, len, &x));
 	return x;
-}
-
-static void
-end_with(tcpx_xfer *x, int code)
-{
-	assert_code(tcpx_wait(x, WAIT_MS), code);
-	tcpx_xfer_free(x);
 }
 
 /* It has ended when the post returns. Its memory is used for something else. */
@@ -152,13 +120,13 @@ sends_end_before_their_receives(void **state)
 	struct pipe p;
 
 	(void)state;
-	pipe_begin(&p, NULL, NULL);
+	pipe_begin(&p, NULL, NULL, ROOM);
 	for (uint32_t i = 0; i < 7; i++)
 		send_early(&p, len[i], i);
 	for (uint32_t i = 0; i < 7; i++)
 		receive(&p, len[i], i);
 	wait_kept(&p, 0);
-	pipe_end(&p);
+	end_empty(&p);
 }
 
 static void
@@ -168,13 +136,13 @@ one_that_is_longer_waits(void **state)
 	tcpx_xfer *x;
 
 	(void)state;
-	pipe_begin(&p, NULL, NULL);
+	pipe_begin(&p, NULL, NULL, ROOM);
 	fill(p.rig.near.at, MOST + 1, 5);
 	x = post(p.tx, p.rig.near.id, 0, MOST + 1);
 	assert_code(tcpx_wait(x, 20), -EAGAIN);
 	receive(&p, MOST + 1, 5);
 	end_with(x, 0);
-	pipe_end(&p);
+	end_empty(&p);
 }
 
 /* 64 messages may be ahead of the receives that a sender knows of. It hears of receives that were
@@ -186,7 +154,7 @@ no_farther_ahead_than_the_window(void **state)
 	tcpx_xfer *x;
 
 	(void)state;
-	pipe_begin(&p, NULL, NULL);
+	pipe_begin(&p, NULL, NULL, ROOM);
 	for (uint32_t i = 0; i < TCPX_LANE_OPEN; i++)
 		send_early(&p, 8, i);
 	wait_kept(&p, TCPX_LANE_OPEN * (8 + 128));
@@ -199,7 +167,7 @@ no_farther_ahead_than_the_window(void **state)
 	end_with(x, 0);
 	for (uint32_t i = TCPX_LANE_OPEN / 2; i <= TCPX_LANE_OPEN; i++)
 		receive(&p, 8, i);
-	pipe_end(&p);
+	end_empty(&p);
 }
 
 static void
@@ -210,7 +178,7 @@ no_more_than_is_granted(void **state)
 	tcpx_xfer *x;
 
 	(void)state;
-	pipe_begin(&p, NULL, little);
+	pipe_begin(&p, NULL, little, ROOM);
 	for (uint32_t round = 0; round < 30; round++) {
 		uint32_t i = 0;
 
@@ -226,7 +194,7 @@ no_more_than_is_granted(void **state)
 		end_with(x, 0);
 	}
 	assert_int_equal(p.rig.b->eager.used, 32 << 10);
-	pipe_end(&p);
+	end_empty(&p);
 }
 
 static void
@@ -237,13 +205,13 @@ nothing_is_granted(void **state)
 	tcpx_xfer *x;
 
 	(void)state;
-	pipe_begin(&p, NULL, none);
+	pipe_begin(&p, NULL, none, ROOM);
 	fill(p.rig.near.at, 8, 1);
 	x = post(p.tx, p.rig.near.id, 0, 8);
 	assert_code(tcpx_wait(x, 20), -EAGAIN);
 	receive(&p, 8, 1);
 	end_with(x, 0);
-	pipe_end(&p);
+	end_empty(&p);
 }
 
 /* A sender that uses up its credit gets more, from the pool of the engine. */
@@ -253,7 +221,7 @@ credit_grows_with_use(void **state)
 	struct pipe p;
 
 	(void)state;
-	pipe_begin(&p, NULL, NULL);
+	pipe_begin(&p, NULL, NULL, ROOM);
 	assert_int_equal(p.rig.b->eager.used, 256 << 10);
 	wait_credit(&p, 256 << 10);
 	for (uint32_t i = 0; i < 31; i++)
@@ -263,7 +231,7 @@ credit_grows_with_use(void **state)
 		receive(&p, SMALL, i);
 	assert_int_equal(p.rig.b->eager.used, 512 << 10);
 	wait_credit(&p, 384 << 10);
-	pipe_end(&p);
+	end_empty(&p);
 }
 
 /* What was sent is received, though its sender has closed the lane, and the engine, since. */
@@ -274,7 +242,7 @@ the_sender_is_over(void **state)
 	tcpx_xfer *x;
 
 	for (int gone = 0; gone < 3; gone++) {
-		pipe_begin(&p, NULL, NULL);
+		pipe_begin(&p, NULL, NULL, ROOM);
 		for (uint32_t i = 0; i < 5; i++)
 			send_early(&p, 100 * i, i);
 		tcpx_lane_close(p.tx);
@@ -305,7 +273,7 @@ the_sender_is_over(void **state)
 			p.rx = NULL;
 			assert_int_equal(p.rig.b->eager.used, 0);
 		}
-		pipe_end(&p);
+		end_empty(&p);
 	}
 }
 
@@ -316,7 +284,7 @@ the_sender_is_over_and_too_long(void **state)
 	struct pipe p;
 
 	(void)state;
-	pipe_begin(&p, NULL, NULL);
+	pipe_begin(&p, NULL, NULL, ROOM);
 	send_early(&p, 100, 1);
 	send_early(&p, 100, 2);
 	tcpx_lane_close(p.tx);
@@ -325,7 +293,7 @@ the_sender_is_over_and_too_long(void **state)
 	end_with(post(p.rx, p.rig.far.id, 0, 99), TCPX_ELENGTH);
 	assert_code(tcpx_lane_ready(p.rx), TCPX_ELENGTH);
 	wait_kept(&p, 0);
-	pipe_end(&p);
+	end_empty(&p);
 }
 
 /* A receiver that closes gives up what it keeps; its sender hears of it. */
@@ -337,7 +305,7 @@ the_receiver_is_over(void **state)
 	int rc;
 
 	(void)state;
-	pipe_begin(&p, NULL, NULL);
+	pipe_begin(&p, NULL, NULL, ROOM);
 	for (uint32_t i = 0; i < 5; i++)
 		send_early(&p, 100, i);
 	wait_kept(&p, 5 * 228);
@@ -349,7 +317,7 @@ the_receiver_is_over(void **state)
 			tcpx_xfer_free(x);
 	assert_code(rc, TCPX_ECLOSED);
 	wait_kept(&p, 0); /* what came for the lane that is no more */
-	pipe_end(&p);
+	end_empty(&p);
 }
 
 static void
@@ -362,7 +330,7 @@ memory_that_is_gone(void **state)
 
 	(void)state;
 	for (int sends = 0; sends < 2; sends++) {
-		pipe_begin(&p, NULL, NULL);
+		pipe_begin(&p, NULL, NULL, ROOM);
 		at = mmap(NULL, SLOT, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 		assert_ptr_not_equal(at, MAP_FAILED);
 		assert_ok(tcpx_mem_register(sends ? p.rig.a : p.rig.b, at, SLOT, TCPX_MEM_LOCAL, &hole));
@@ -380,7 +348,7 @@ memory_that_is_gone(void **state)
 		}
 		assert_code(tcpx_lane_ready(p.tx), -EFAULT);
 		assert_code(tcpx_lane_ready(p.rx), -EFAULT);
-		pipe_end(&p);
+		end_empty(&p);
 	}
 }
 
@@ -395,7 +363,7 @@ small_and_large(void **state)
 	struct pipe p;
 
 	(void)state;
-	pipe_begin(&p, NULL, NULL);
+	pipe_begin(&p, NULL, NULL, ROOM);
 	while (done < TOTAL) {
 		size_t at = sent % DEPTH;
 
@@ -421,7 +389,7 @@ small_and_large(void **state)
 		}
 	}
 	wait_kept(&p, 0);
-	pipe_end(&p);
+	end_empty(&p);
 }
 
 int

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lanes between two engines: which send meets which receive, every byte, and how a lane ends. */
-#include "rig.h"
+/* Lanes between two engines: which send meets which receive, and every byte. Up to 16,353 bytes a send
+ * may end before it is there. */
+#include "lane_rig.h"
 
 #include <errno.h>
 #include <sched.h>
@@ -12,53 +13,23 @@
 #include "core/loop/loop.h"
 #include "core/transfer/lane_state.h"
 
-#define MIB   (1u << 20)
-#define ROOM  (8 * MIB)
+#define ROOM  PIPE_ROOM
 #define DEPTH TCPX_LANE_OPEN
 
-/* Lanes from anna to bert. Up to 16,353 bytes a send may end before it is there. */
-struct pipe {
-	struct rig rig;
-	tcpx_lane *tx, *rx;
-};
-
+/* Each end says who is at the other, once it is ready. */
 static void
-wait_ready(tcpx_lane *l, int code)
-{
-	int rc;
-
-	while ((rc = tcpx_lane_ready(l)) == -EAGAIN)
-		sched_yield();
-	assert_code(rc, code);
-}
-
-static void
-close_tx(struct pipe *p)
-{
-	tcpx_lane_close(p->tx);
-	p->tx = NULL;
-}
-
-static void
-close_rx(struct pipe *p)
-{
-	tcpx_lane_close(p->rx);
-	p->rx = NULL;
-}
-
-static void
-pipe_open(struct pipe *p)
+test_who_is_at_the_other_end(void **state)
 {
 	struct tcpx_peer_info info = TCPX_PEER_INFO_INIT;
+	struct pipe *p = *state;
 	uint8_t key[TCPX_LANE_KEY];
 	tcpx_peer *peer;
+	tcpx_lane *l;
 
-	assert_ok(tcpx_lane_listen(p->rig.b, key, &p->rx));
-	assert_code(tcpx_lane_ready(p->rx), -EAGAIN);
-	assert_code(tcpx_lane_peer(p->rx, &peer), -EAGAIN);
-	assert_ok(tcpx_lane_open(p->rig.to_b, key, &p->tx));
-	wait_ready(p->tx, 0);
-	wait_ready(p->rx, 0);
+	assert_ok(tcpx_lane_listen(p->rig.b, key, &l));
+	assert_code(tcpx_lane_ready(l), -EAGAIN);
+	assert_code(tcpx_lane_peer(l, &peer), -EAGAIN);
+	tcpx_lane_close(l);
 	assert_ok(tcpx_lane_peer(p->rx, &peer));
 	assert_ok(tcpx_peer_query(peer, &info));
 	assert_string_equal(info.name, "anna");
@@ -66,55 +37,6 @@ pipe_open(struct pipe *p)
 	assert_ok(tcpx_lane_peer(p->tx, &peer));
 	assert_ptr_equal(peer, p->rig.to_b);
 	tcpx_peer_free(peer);
-}
-
-static int
-pipe_setup(void **state)
-{
-	struct pipe *p = calloc(1, sizeof(*p));
-
-	rig_begin(&p->rig, NULL, NULL);
-	rig_memory(&p->rig, ROOM, ROOM);
-	pipe_open(p);
-	*state = p;
-	return 0;
-}
-
-static int
-pipe_teardown(void **state)
-{
-	struct pipe *p = *state;
-
-	close_tx(p);
-	close_rx(p);
-	rig_end(&p->rig);
-	free(p);
-	return 0;
-}
-
-static tcpx_xfer *
-post_send(struct pipe *p, size_t off, size_t len)
-{
-	tcpx_xfer *x;
-
-	assert_ok(tcpx_lane_post(p->tx, p->rig.near.id, off, len, &x));
-	return x;
-}
-
-static tcpx_xfer *
-post_recv(struct pipe *p, size_t off, size_t len)
-{
-	tcpx_xfer *x;
-
-	assert_ok(tcpx_lane_post(p->rx, p->rig.far.id, off, len, &x));
-	return x;
-}
-
-static void
-end_with(tcpx_xfer *x, int code)
-{
-	assert_code(tcpx_wait(x, WAIT_MS), code);
-	tcpx_xfer_free(x);
 }
 
 static void
@@ -259,115 +181,6 @@ test_too_long_and_early_ends_both(void **state)
 	}
 }
 
-/* Not one send whose receive failed may count as done, and no byte comes after the return. */
-static void
-test_receiver_closes_in_mid_flight(void **state)
-{
-	struct pipe *p = *state;
-	tcpx_xfer *s[8], *r[8];
-	uint8_t *copy = malloc(ROOM);
-	int rc[8], round, i;
-
-	assert_non_null(copy);
-	for (round = 0; round < 40; round++) {
-		for (i = 0; i < 8; i++) {
-			r[i] = post_recv(p, (size_t)i * MIB, MIB);
-			s[i] = post_send(p, (size_t)i * MIB, MIB);
-		}
-		if (round % 4)
-			(void)tcpx_wait(r[round % 8], WAIT_MS);
-		close_rx(p);
-		memcpy(copy, p->rig.far.at, ROOM);
-		for (i = 0; i < 8; i++) {
-			rc[i] = tcpx_test(r[i]);
-			assert_true(rc[i] == 0 || rc[i] == TCPX_ECANCELED);
-			tcpx_xfer_free(r[i]);
-		}
-		for (i = 0; i < 8; i++) {
-			int sent = tcpx_wait(s[i], WAIT_MS);
-
-			assert_true(sent == 0 || sent == TCPX_ECANCELED);
-			if (sent == 0)
-				assert_memory_equal(p->rig.far.at + (size_t)i * MIB,
-						    p->rig.near.at + (size_t)i * MIB, MIB);
-			tcpx_xfer_free(s[i]);
-		}
-		assert_memory_equal(copy, p->rig.far.at, ROOM);
-		close_tx(p);
-		memset(p->rig.far.at, round, ROOM);
-		pipe_open(p);
-	}
-	free(copy);
-}
-
-/* What was received was sent, even if its receiver closes at once. */
-static void
-test_receiver_closes_when_done(void **state)
-{
-	struct pipe *p = *state;
-	tcpx_xfer *s[4], *r[4], *more;
-	int round, i;
-
-	for (round = 0; round < 50; round++) {
-		for (i = 0; i < 4; i++) {
-			s[i] = post_send(p, (size_t)i * MIB, 64 << 10);
-			r[i] = post_recv(p, (size_t)i * MIB, 64 << 10);
-		}
-		more = post_send(p, 0, MIB);
-		for (i = 0; i < 4; i++)
-			end_with(r[i], 0);
-		close_rx(p);
-		for (i = 0; i < 4; i++)
-			end_with(s[i], 0);
-		end_with(more, TCPX_ECLOSED);
-		close_tx(p);
-		pipe_open(p);
-	}
-}
-
-static void
-test_sender_closes_in_mid_flight(void **state)
-{
-	struct pipe *p = *state;
-	tcpx_xfer *s[4], *r[4];
-	int round, i, rc;
-
-	for (round = 0; round < 20; round++) {
-		for (i = 0; i < 4; i++) {
-			r[i] = post_recv(p, (size_t)i * MIB, MIB);
-			s[i] = post_send(p, (size_t)i * MIB, MIB);
-		}
-		if (round % 2)
-			(void)tcpx_wait(s[round % 4], WAIT_MS);
-		close_tx(p);
-		for (i = 0; i < 4; i++) {
-			rc = tcpx_wait(r[i], WAIT_MS);
-			if (tcpx_test(s[i]) == 0)
-				assert_ok(rc);
-			assert_true(rc == 0 || rc == TCPX_ECANCELED || rc == TCPX_ECLOSED);
-			tcpx_xfer_free(s[i]);
-			tcpx_xfer_free(r[i]);
-		}
-		close_rx(p);
-		pipe_open(p);
-	}
-}
-
-static void
-test_deregistering_ends_both(void **state)
-{
-	struct pipe *p = *state;
-	tcpx_xfer *r = post_recv(p, 0, MIB), *next = post_recv(p, MIB, MIB);
-
-	assert_ok(tcpx_mem_deregister(p->rig.b, p->rig.far.id));
-	end_with(r, TCPX_EREGION);
-	end_with(next, TCPX_EREGION);
-	while (tcpx_lane_ready(p->tx) == 0)
-		sched_yield();
-	assert_code(tcpx_lane_ready(p->tx), TCPX_EREGION);
-	p->rig.far.id = 0;
-}
-
 static void
 test_nobody_listens(void **state)
 {
@@ -379,44 +192,6 @@ test_nobody_listens(void **state)
 	wait_ready(l, -ENOENT);
 	tcpx_lane_close(l);
 	test_a_message(state);
-}
-
-static void
-test_the_session_is_lost(void **state)
-{
-	struct pipe *p = *state;
-	tcpx_xfer *s = post_send(p, 0, MIB);
-
-	close_rx(p);
-	tcpx_close(p->rig.b);
-	p->rig.b = NULL;
-	assert_code(tcpx_wait(s, WAIT_MS) == 0, 0);
-	assert_true(tcpx_lane_ready(p->tx) < 0);
-	tcpx_xfer_free(s);
-}
-
-/* What the application keeps goes with its engine, in any state. */
-static void
-test_the_engine_closes_with_lanes(void **state)
-{
-	struct pipe *p = *state;
-	uint8_t key[TCPX_LANE_KEY];
-	tcpx_lane *alone, *opening;
-	int i;
-
-	assert_ok(tcpx_lane_listen(p->rig.a, key, &alone));
-	assert_ok(tcpx_lane_open(p->rig.to_b, key, &opening));
-	for (i = 0; i < 4; i++) {
-		(void)post_recv(p, (size_t)i * MIB, MIB);
-		(void)post_send(p, (size_t)i * MIB, MIB);
-	}
-	(void)post_send(p, 0, 1);
-	p->tx = p->rx = NULL;
-	tcpx_close(p->rig.a);
-	p->rig.a = NULL;
-	tcpx_close(p->rig.b);
-	p->rig.b = NULL;
-	p->rig.to_b = NULL;
 }
 
 /* Bytes that channels of that loop of the sender have sent. */
@@ -478,20 +253,16 @@ static void
 test_a_loop_that_is_lent_takes_no_large_messages(void **state)
 {
 	static const char *const two[] = { "TCPX_THREADS=2", "TCPX_CHANNELS=2", NULL };
-	struct pipe p = { .tx = NULL };
+	struct pipe p;
 
-	rig_begin(&p.rig, two, two);
-	rig_memory(&p.rig, ROOM, ROOM);
-	pipe_open(&p);
+	pipe_begin(&p, two, two, ROOM);
 	assert_int_equal(sent_meanwhile(&p, 16 << 10, 50), 50 * (16 << 10));
 	assert_true(sent_meanwhile(&p, 4 * MIB, 8) > 0); /* its I/O thread runs it */
 	/* as if a thread had run it by testing, and its I/O thread slept */
 	atomic_store(&p.rig.a->loop[0].lease.look_ns, 1);
 	assert_int_equal(sent_meanwhile(&p, 4 * MIB, 8), 0);
 	atomic_store(&p.rig.a->loop[0].lease.look_ns, UINT64_MAX);
-	close_tx(&p);
-	close_rx(&p);
-	rig_end(&p.rig);
+	pipe_end(&p);
 }
 
 #define WITH(test) cmocka_unit_test_setup_teardown(test, pipe_setup, pipe_teardown)
@@ -500,6 +271,7 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
+		WITH(test_who_is_at_the_other_end),
 		WITH(test_a_message),
 		WITH(test_send_first),
 		WITH(test_an_empty_message),
@@ -507,13 +279,7 @@ main(void)
 		WITH(test_no_more_than_the_limit),
 		WITH(test_too_long_ends_both),
 		WITH(test_too_long_and_early_ends_both),
-		WITH(test_receiver_closes_in_mid_flight),
-		WITH(test_receiver_closes_when_done),
-		WITH(test_sender_closes_in_mid_flight),
-		WITH(test_deregistering_ends_both),
 		WITH(test_nobody_listens),
-		WITH(test_the_session_is_lost),
-		WITH(test_the_engine_closes_with_lanes),
 		WITH(test_a_weight),
 		cmocka_unit_test(test_a_loop_that_is_lent_takes_no_large_messages),
 	};
