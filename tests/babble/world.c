@@ -134,9 +134,9 @@ run(struct world *w)
 		babbler_end(&w->babbler[i]);
 	end_ns = tcpx_fabric_now(w->fabric) + AFTER_NS;
 	while (!w->failed && (!babble_host_ended(w) || strangers(w))) {
-		step(w);
 		if (tcpx_fabric_now(w->fabric) > end_ns)
 			babble_fail(w, "%u sessions and some transfers are left behind", strangers(w));
+		step(w); /* to the end of time, if nothing is due */
 	}
 }
 
@@ -150,11 +150,11 @@ empty(struct world *w)
 	w->guest = NULL;
 	w->notes_taken = true;
 	while (!w->failed && (tcpx_quota_used(&w->host->kept) || w->host->registry.session_count)) {
-		step(w);
 		if (tcpx_fabric_now(w->fabric) > end_ns)
 			babble_fail(w, "%llu bytes, %u sessions are kept for nobody",
 				    (unsigned long long)tcpx_quota_used(&w->host->kept),
 				    w->host->registry.session_count);
+		step(w);
 	}
 }
 
