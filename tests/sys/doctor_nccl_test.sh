@@ -81,6 +81,15 @@ touch -d '1 hour ago' "$log.7"
 said "NCCL version 2.30.1" "Using network tcpx-p2p" >"$log.8"
 ok "the newest counts" judged 0 "NCCL 2.30.1, says $log.8" doctor "$@"
 
+set -- "NCCL_DEBUG_FILE=$scratch/nccl.%h.%p"
+ok "also where the variable is not set" judged 0 "NCCL 2.30.1, says $log.8" doctor "$@"
+touch -d '1 hour ago' "$log.8"
+said "NCCL version 2.28.3+cuda13.0" "Using network Socket" >"$log.9"
+ok "a job without it is no error" judged 0 "NCCL_NET_PLUGIN is not set; NCCL 2.28.3+cuda13.0 used Socket, says $log.9" doctor "$@"
+said "NCCL version 2.28.3+cuda13.0" "NET/Plugin: Could not find: libnccl-net-tcpx-p2p.so" "Using network Socket" >"$log.9"
+ok "one that looked for it is" judged 1 "used Socket, says $log.9: NET/Plugin: Could not find: libnccl-net-tcpx-p2p.so" doctor "$@"
+ok "another's plugin is skipped" judged 0 "not ours" doctor "$@" NCCL_NET_PLUGIN=libc.so.6
+
 ok "a line of NCCL's log is explained" says "nccl-plugin: NCCL does not use" "$tool" doctor --explain "$(said 'Using network Socket')"
 ok "other words are refused" judged 2 "nccl is the only word" "$tool" env foo
 ok "and what is not for it" judged 2 "lint is not for nccl" "$tool" env nccl --lint

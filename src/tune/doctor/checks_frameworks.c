@@ -82,7 +82,7 @@ ask_nccl(const struct machine *m, struct check_result *r, struct nccl_plugin *p)
 	if (!check_here(m, r))
 		return NULL;
 	if (!value || !*value) {
-		check_skip(r, "NCCL_NET_PLUGIN is not set");
+		check_skip(r, "NCCL_NET_PLUGIN is not set: tcpx env nccl prints it");
 		return NULL;
 	}
 	nccl_plugin_ask(value, p);
@@ -109,15 +109,17 @@ probe_nccl(const struct machine *m, struct check_result *r)
 		check_ok(r, "%s, for NCCL's tables v%d to v%d", p.path, p.oldest, p.newest);
 }
 
+/* The job that wrote the log may have had variables that are not set here. */
 static void
 probe_nccl_used(const struct machine *m, struct check_result *r)
 {
-	const char *file = getenv("NCCL_DEBUG_FILE");
+	const char *file = getenv("NCCL_DEBUG_FILE"), *value = getenv("NCCL_NET_PLUGIN");
+	bool unset = m->here && (!value || !*value);
 	struct nccl_plugin p;
 	struct nccl_log log;
 	int rc;
 
-	if (!ask_nccl(m, r, &p))
+	if (!unset && !ask_nccl(m, r, &p))
 		return;
 	if (!file || !*file) {
 		check_skip(r, "NCCL_DEBUG_FILE names no log of a job");
@@ -128,6 +130,9 @@ probe_nccl_used(const struct machine *m, struct check_result *r)
 		check_unknown(r, "%s: %s", log.path, strerror(-rc));
 	else if (!*log.net)
 		check_unknown(r, "%s names no net: was NCCL_DEBUG INFO? %s", log.path, log.said);
+	else if (strcmp(log.net, NCCL_PLUGIN_NAME) && unset && !strstr(log.said, NCCL_PLUGIN_NAME))
+		check_skip(r, "NCCL_NET_PLUGIN is not set; NCCL %s used %s, says %s", log.version, log.net,
+			   log.path);
 	else if (strcmp(log.net, NCCL_PLUGIN_NAME))
 		check_finding(r, "NCCL %s used %s, says %s%s%s", log.version, log.net, log.path,
 			      *log.said ? ": " : "", log.said);
