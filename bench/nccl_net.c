@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What messages cost over two net plugins of NCCL's, without NCCL and without a GPU: a twin of
- * NCCL's sockets beside ours, say. Both have two processes, which stay; they play in turn, so that
+ * What messages cost over two net plugins of NCCL's, without NCCL and without a GPU: the
+ * sockets plugin beside ours, say. Both have two processes, which stay; they play in turn, so that
  * a ratio is of two neighbours in time. The first round is compared byte by byte.
- * Usage: nccl_net [-r ROUNDS] [-c CHANNELS] [-s SECONDS] [-n NETNS,NETNS] PLUGIN TWIN [PATTERN BYTES]...
+ * Usage: nccl_net [-r ROUNDS] [-c CHANNELS] [-s SECONDS] [-n NETNS,NETNS] PLUGIN SOCKETS [PATTERN BYTES]...
  */
 #include <fcntl.h>
 #include <poll.h>
@@ -311,7 +311,7 @@ main(int argc, char **argv)
 	argv += optind;
 	for (int i = 0; i < 2; i++)
 		side_start(&side[i], argv[i]);
-	printf("| pattern | bytes | us | twin, us | twin / ours | CPU us | twin's | CPU, ours / twin |\n"
+	printf("| pattern | bytes | us | sockets, us | sockets / ours | CPU us | sockets' | CPU, ours / sockets |\n"
 	       "|---|---:|---:|---:|---:|---:|---:|---:|\n");
 	for (int i = 2; argv[i]; i += 2)
 		good &= play_named(side, argv[i], strtoull(argv[i + 1], NULL, 0));

@@ -61,7 +61,7 @@ int tcpx_launch_plan(const struct tcpx_copy *list, size_t count, bool pcie, uint
 /* Makes the copies by memcpy(), for the software driver of the tests. */
 void tcpx_launch_run_host(const struct tcpx_piece *piece, uint32_t pieces);
 
-/* The same for sums: the room that a list needs; the cut, with its codes; and the kernel's twin. */
+/* The same for sums: the room that a list needs; the cut, with its codes; and the kernel's work by the host. */
 size_t tcpx_launch_sum_pieces(const struct tcpx_summed *list, size_t count);
 int tcpx_launch_sum(const struct tcpx_summed *list, size_t count, uint32_t sms,
 		    struct tcpx_piece *piece, size_t cap, struct tcpx_launch *launch);

@@ -52,7 +52,7 @@ steps(const struct turns *t, uint32_t gpu, uint32_t nic)
 static uint32_t
 place_of(const struct turns *t, uint32_t gpu, uint32_t nic)
 {
-	uint32_t before = 0, alike = 0, twins = 0;
+	uint32_t before = 0, alike = 0, sharers = 0;
 
 	for (uint32_t i = 0; i < t->side->nic_count; i++) {
 		if (!(t->used >> i & 1) || !are_alike(t, gpu, i, nic))
@@ -61,8 +61,8 @@ place_of(const struct turns *t, uint32_t gpu, uint32_t nic)
 		before += steps(t, gpu, i) < steps(t, gpu, nic);
 	}
 	for (uint32_t g = 0; g < gpu; g++)
-		twins += t->own->nics[g] == t->own->nics[gpu];
-	return (before + alike - twins % alike) % alike;
+		sharers += t->own->nics[g] == t->own->nics[gpu];
+	return (before + alike - sharers % alike) % alike;
 }
 
 static struct wish

@@ -379,8 +379,8 @@ it_has_the_tables_of_all_versions(void **state)
 		assert_true(player_has(plugin, version));
 }
 
-/* What NCCL asks of any plugin, so that it holds for the twin of its own transport, too. Not the
- * abort: a helper thread of the twin sends from memory that was deregistered. */
+/* What NCCL asks of any plugin, so that it holds for the sockets plugin, too. Not the abort: a
+ * helper thread of that sends from memory that was deregistered. */
 static const struct CMUnitTest any[] = {
 	cmocka_unit_test(every_version_moves_messages_of_all_sizes),
 	cmocka_unit_test(many_comms_at_once_and_again),

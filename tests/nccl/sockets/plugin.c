@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The twin's tables, v11 and v12, and its lines in NCCL's log. */
+/* The tables of the sockets plugin, v11 and v12, and its lines in NCCL's log. */
 #include <stdarg.h>
 #include <stdio.h>
 
-#include "twin.h"
+#include "sockets.h"
 
 #define SUBSYS_ALL (~0ul)
 
 static nccl_logger say;
 
 void
-twin_log_to(nccl_logger logger)
+sockets_log_to(nccl_logger logger)
 {
 	say = logger;
 }
 
 void
-twin_warn(const char *fmt, ...)
+sockets_warn(const char *fmt, ...)
 {
 	char line[256];
 	va_list ap;
@@ -25,7 +25,7 @@ twin_warn(const char *fmt, ...)
 	vsnprintf(line, sizeof(line), fmt, ap);
 	va_end(ap);
 	if (say)
-		say(NCCL_LOG_WARN, SUBSYS_ALL, __FILE__, __LINE__, "NET/twin: %s", line);
+		say(NCCL_LOG_WARN, SUBSYS_ALL, __FILE__, __LINE__, "NET/sockets: %s", line);
 }
 
 static enum nccl_result
@@ -33,7 +33,7 @@ init(void **ctx, uint64_t comm_id, struct nccl_comm_config *config, nccl_logger 
      nccl_profiler profiler)
 {
 	*ctx = &say;
-	twin_log_to(logger);
+	sockets_log_to(logger);
 	return NCCL_OK;
 }
 
@@ -51,7 +51,7 @@ finalize(void *ctx)
 static enum nccl_result
 properties_v11(int dev, struct nccl_props_v11 *props)
 {
-	const struct nic *nic = twin_nic(dev);
+	const struct nic *nic = sockets_nic(dev);
 
 	if (!nic)
 		return NCCL_INVALID_ARGUMENT;
@@ -62,7 +62,7 @@ properties_v11(int dev, struct nccl_props_v11 *props)
 static enum nccl_result
 properties_v12(int dev, struct nccl_props_v12 *props)
 {
-	const struct nic *nic = twin_nic(dev);
+	const struct nic *nic = sockets_nic(dev);
 
 	if (!nic)
 		return NCCL_INVALID_ARGUMENT;
@@ -74,13 +74,13 @@ properties_v12(int dev, struct nccl_props_v12 *props)
 static enum nccl_result
 dial(void *ctx, int dev, void *handle, void **comm, struct nccl_device_handle **device)
 {
-	return twin_connect(handle, comm);
+	return sockets_connect(handle, comm);
 }
 
 static enum nccl_result
 take(void *listen_comm, void **comm, struct nccl_device_handle **device)
 {
-	return twin_accept(listen_comm, comm);
+	return sockets_accept(listen_comm, comm);
 }
 
 static enum nccl_result
@@ -99,14 +99,14 @@ dereg(void *comm, void *mhandle)
 static enum nccl_result
 isend(void *comm, void *data, size_t size, int tag, void *mhandle, void *event, void **request)
 {
-	return twin_post(comm, data, size, request);
+	return sockets_post(comm, data, size, request);
 }
 
 static enum nccl_result
 irecv(void *comm, int n, void **data, size_t *sizes, int *tags, void **mhandles, void **events,
       void **request)
 {
-	return n == 1 ? twin_post(comm, data[0], sizes[0], request) : NCCL_INTERNAL_ERROR;
+	return n == 1 ? sockets_post(comm, data[0], sizes[0], request) : NCCL_INTERNAL_ERROR;
 }
 
 static enum nccl_result
@@ -117,11 +117,11 @@ iflush(void *comm, int n, void **data, int *sizes, void **mhandles, void **reque
 
 #define TABLE(v) \
 	__attribute__((visibility("default"))) const struct nccl_net_v##v ncclNetPlugin_v##v = { \
-		.name = "twin", .init = init, .devices = twin_devices, \
-		.properties = properties_v##v, .listen = twin_listen, .connect = dial, \
+		.name = "sockets", .init = init, .devices = sockets_devices, \
+		.properties = properties_v##v, .listen = sockets_listen, .connect = dial, \
 		.accept = take, .reg = reg, .dereg = dereg, .isend = isend, .irecv = irecv, \
-		.iflush = iflush, .test = twin_test, .close_send = twin_close, \
-		.close_recv = twin_close, .close_listen = twin_close_listen, .finalize = finalize, \
+		.iflush = iflush, .test = sockets_test, .close_send = sockets_close, \
+		.close_recv = sockets_close, .close_listen = sockets_close_listen, .finalize = finalize, \
 	}
 
 TABLE(11);

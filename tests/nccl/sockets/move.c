@@ -6,7 +6,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "twin.h"
+#include "sockets.h"
 
 /* As much as goes without waiting. */
 static enum nccl_result
@@ -150,7 +150,7 @@ give(struct request *r, uint8_t *data, size_t len)
 /* ---- a message ------------------------------------------------------------------- */
 
 enum nccl_result
-twin_post(void *comm, void *data, size_t size, void **request)
+sockets_post(void *comm, void *data, size_t size, void **request)
 {
 	struct comm *c = comm;
 	struct request *r = &c->request[c->first];
@@ -257,7 +257,7 @@ move_data(struct request *r, bool *through)
 }
 
 enum nccl_result
-twin_test(void *request, int *done, int *size)
+sockets_test(void *request, int *done, int *size)
 {
 	struct request *r = request;
 	enum nccl_result result = NCCL_OK;
@@ -272,7 +272,7 @@ twin_test(void *request, int *done, int *size)
 		result = move_data(r, &through);
 	if (result) {
 		if (!r->comm->broken)
-			twin_warn("a message of %zu bytes failed: %s", r->len,
+			sockets_warn("a message of %zu bytes failed: %s", r->len,
 				  result == NCCL_INVALID_USAGE ? "it is longer than its receive" :
 								 "the connection");
 		r->comm->broken = true;
@@ -290,7 +290,7 @@ twin_test(void *request, int *done, int *size)
 /* ---- the comm -------------------------------------------------------------------- */
 
 struct comm *
-twin_comm_new(bool sends, unsigned sockets, unsigned helpers)
+sockets_comm_new(bool sends, unsigned sockets, unsigned helpers)
 {
 	struct comm *c = calloc(1, sizeof(*c));
 
@@ -306,7 +306,7 @@ twin_comm_new(bool sends, unsigned sockets, unsigned helpers)
 }
 
 enum nccl_result
-twin_close(void *comm)
+sockets_close(void *comm)
 {
 	struct comm *c = comm;
 

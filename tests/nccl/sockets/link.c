@@ -12,7 +12,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "twin.h"
+#include "sockets.h"
 
 #define DEFAULT_MBPS 10000 /* where the kernel says nothing                                 */
 
@@ -112,7 +112,7 @@ find_nics(void)
 }
 
 enum nccl_result
-twin_devices(int *count)
+sockets_devices(int *count)
 {
 	pthread_once(&nics.once, find_nics);
 	*count = nics.count;
@@ -120,7 +120,7 @@ twin_devices(int *count)
 }
 
 const struct nic *
-twin_nic(int dev)
+sockets_nic(int dev)
 {
 	pthread_once(&nics.once, find_nics);
 	return dev >= 0 && dev < nics.count ? &nics.nic[dev] : NULL;
@@ -169,9 +169,9 @@ keep(struct comm *c, unsigned index, int fd)
 }
 
 enum nccl_result
-twin_listen(void *ctx, int dev, void *handle, void **listen_comm)
+sockets_listen(void *ctx, int dev, void *handle, void **listen_comm)
 {
-	const struct nic *nic = twin_nic(dev);
+	const struct nic *nic = sockets_nic(dev);
 	struct arriving *a = calloc(1, sizeof(*a));
 	socklen_t len = sizeof(a->handle.addr);
 
@@ -188,8 +188,8 @@ twin_listen(void *ctx, int dev, void *handle, void **listen_comm)
 	    listen(a->listen, SOCKETS_MAX + 1) ||
 	    getsockname(a->listen, (struct sockaddr *)&a->handle.addr, &len) ||
 	    getrandom(&a->handle.magic, sizeof(a->handle.magic), 0) < 0) {
-		twin_warn("listen on %s: %s", nic->name, strerror(errno));
-		twin_close_listen(a);
+		sockets_warn("listen on %s: %s", nic->name, strerror(errno));
+		sockets_close_listen(a);
 		return NCCL_SYSTEM_ERROR;
 	}
 	memset(handle, 0, NCCL_HANDLE_BYTES);
@@ -223,13 +223,13 @@ dial(const struct handle *h, struct dialing *d, enum nccl_result *result)
 		err = errno;
 	if (!err)
 		return true;
-	twin_warn("connecting to port %u failed: %s", ntohs(h->addr.sin_port), strerror(err));
+	sockets_warn("connecting to port %u failed: %s", ntohs(h->addr.sin_port), strerror(err));
 	*result = NCCL_REMOTE_ERROR;
 	return false;
 }
 
 enum nccl_result
-twin_connect(void *handle, void **send_comm)
+sockets_connect(void *handle, void **send_comm)
 {
 	struct handle *h = handle;
 	struct dialing *d = h->dialing;
@@ -241,7 +241,7 @@ twin_connect(void *handle, void **send_comm)
 		if (!d)
 			return NCCL_SYSTEM_ERROR;
 		d->fd = -1;
-		d->comm = twin_comm_new(true, h->sockets, h->helpers);
+		d->comm = sockets_comm_new(true, h->sockets, h->helpers);
 		if (!d->comm)
 			return NCCL_SYSTEM_ERROR;
 	}
@@ -255,7 +255,7 @@ twin_connect(void *handle, void **send_comm)
 	if (result && d->fd >= 0)
 		close(d->fd);
 	if (result)
-		twin_close(d->comm);
+		sockets_close(d->comm);
 	else
 		*send_comm = d->comm;
 	free(d);
@@ -306,13 +306,13 @@ arrive(struct arriving *a)
 }
 
 enum nccl_result
-twin_accept(void *listen_comm, void **recv_comm)
+sockets_accept(void *listen_comm, void **recv_comm)
 {
 	struct arriving *a = listen_comm;
 
 	*recv_comm = NULL;
 	if (!a->comm)
-		a->comm = twin_comm_new(false, a->handle.sockets, a->handle.helpers);
+		a->comm = sockets_comm_new(false, a->handle.sockets, a->handle.helpers);
 	if (!a->comm)
 		return NCCL_SYSTEM_ERROR;
 	while (a->count <= a->comm->sockets)
@@ -325,12 +325,12 @@ twin_accept(void *listen_comm, void **recv_comm)
 }
 
 enum nccl_result
-twin_close_listen(void *listen_comm)
+sockets_close_listen(void *listen_comm)
 {
 	struct arriving *a = listen_comm;
 
 	if (a->comm)
-		twin_close(a->comm);
+		sockets_close(a->comm);
 	if (a->fd >= 0)
 		close(a->fd);
 	if (a->listen >= 0)

@@ -5,8 +5,8 @@
  * default there are none: then the thread that tests does every send() and recv() on the control
  * socket. Messages of a comm have to be tested in order, as NCCL does.
  */
-#ifndef TESTS_NCCL_TWIN_H
-#define TESTS_NCCL_TWIN_H
+#ifndef TESTS_NCCL_SOCKETS_H
+#define TESTS_NCCL_SOCKETS_H
 
 #include <netinet/in.h>
 #include <pthread.h>
@@ -79,25 +79,25 @@ struct comm {
 	struct helper helper[HELPERS_MAX];
 };
 
-enum nccl_result twin_post(void *comm, void *data, size_t size, void **request);
-enum nccl_result twin_test(void *request, int *done, int *size);
+enum nccl_result sockets_post(void *comm, void *data, size_t size, void **request);
+enum nccl_result sockets_test(void *request, int *done, int *size);
 /* In any state. */
-enum nccl_result twin_close(void *comm);
+enum nccl_result sockets_close(void *comm);
 
 /* ---- connecting ------------------------------------------------------------------ */
 
 /* "" and the NIC; NULL: there is none. */
-const struct nic *twin_nic(int dev);
-enum nccl_result twin_devices(int *count);
-struct comm *twin_comm_new(bool sends, unsigned sockets, unsigned helpers);
+const struct nic *sockets_nic(int dev);
+enum nccl_result sockets_devices(int *count);
+struct comm *sockets_comm_new(bool sends, unsigned sockets, unsigned helpers);
 
-enum nccl_result twin_listen(void *ctx, int dev, void *handle, void **listen_comm);
-enum nccl_result twin_connect(void *handle, void **send_comm);
-enum nccl_result twin_accept(void *listen_comm, void **recv_comm);
-enum nccl_result twin_close_listen(void *listen_comm);
+enum nccl_result sockets_listen(void *ctx, int dev, void *handle, void **listen_comm);
+enum nccl_result sockets_connect(void *handle, void **send_comm);
+enum nccl_result sockets_accept(void *listen_comm, void **recv_comm);
+enum nccl_result sockets_close_listen(void *listen_comm);
 
 /* A WARN line of NCCL's log. */
-void twin_log_to(nccl_logger logger);
-void twin_warn(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+void sockets_log_to(nccl_logger logger);
+void sockets_warn(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 #endif
