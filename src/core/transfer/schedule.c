@@ -255,6 +255,20 @@ is_small_staged(const struct tcpx_xfer *x)
 	return list_staged(x->payload.list) && x->chunks == 1 && x->total <= STAGING_SMALL_BYTES;
 }
 
+/* While a session has no more than this under way, its lanes' messages go to the same channels, whose
+ * threads have just run. (All-reduces between two H100s of 128 and 512 KiB: 151 and 273 us in
+ * place of 184 and 326; one of 2 MiB, with 1 MiB under way, takes 601 in place of 538.) */
+#define LITTLE_BYTES (512u << 10)
+
+/* Where the search for an idle channel begins. */
+static uint32_t
+first_choice(const struct session *s, const struct tcpx_xfer *x)
+{
+	bool little = s->sched.queued_bytes + s->sched.outstanding_bytes <= LITTLE_BYTES;
+
+	return x->lane && little ? 0 : s->sched.next_wake;
+}
+
 /* A single chunk needs one channel: an idle one, best of the control streams' loop, since a
  * thread that waits for the transfer runs that. Small ones of staged memory gather there
  * even when it is busy: they share copies, answers and calls. (Spread over four loops they
@@ -264,7 +278,7 @@ one_channel(struct session *s, const struct tcpx_xfer *x)
 {
 	bool gathers = is_small_staged(x) || (x->lane && x->total <= GATHER_ALWAYS);
 	struct channel *c, *other = NULL, *full = NULL;
-	uint32_t i;
+	uint32_t first = first_choice(s, x), i;
 
 	for (i = 0; i < s->chan.count; i++) {
 		c = s->chan.tx[i];
@@ -273,7 +287,7 @@ one_channel(struct session *s, const struct tcpx_xfer *x)
 				return c;
 			full = gathers && x->total <= GATHER_ALWAYS ? c : NULL;
 		}
-		c = s->chan.tx[(s->sched.next_wake + i) % s->chan.count];
+		c = s->chan.tx[(first + i) % s->chan.count];
 		if (c && c->state == CHAN_UP && c->tx.outstanding == 0 && !other &&
 		    !keeps_off(s, c, x))
 			other = c;

@@ -334,6 +334,34 @@ a_lone_message_stays_with_the_thread_that_tests(void **state)
 	}
 }
 
+/* One after another, each acknowledged before the next; loop 0 is lent. */
+static void
+messages_keep_to_a_channel_while_little_is_under_way(void **state)
+{
+	struct sending l = { .taken = 0 };
+	struct channel *c[3];
+	uint32_t others = 0;
+	struct bare b;
+
+	bare_open(&b, true);
+	for (uint16_t i = 0; i < 3; i++)
+		c[i] = bare_channel(&b, i);
+	sending_open(&b, &l, 1, 1);
+	atomic_store(&b.loop[0].lease.look_ns, 0);
+	for (int i = 0; i < 8; i++) {
+		b.s->sched.outstanding_bytes = i < 4 ? CHUNK : 16 * CHUNK;
+		sending_post(&b, &l, CHUNK);
+		others += c[2]->work.queued;
+		assert_int_equal(bare_works(&b.loop[1]) + bare_works(&b.loop[2]), 1);
+		assert_true(i > 3 || !others);
+		sending_take(&b, c[1], &l, false);
+	}
+	assert_true(others > 0);
+	b.s->sched.outstanding_bytes = 0;
+	sending_close(&l);
+	bare_close(&b);
+}
+
 static void
 round_robin_wakes_the_channel_whose_turn_it_is(void **state)
 {
@@ -444,6 +472,7 @@ main(void)
 		cmocka_unit_test(lanes_share_by_weight_whatever_waits),
 		cmocka_unit_test(the_oldest_message_of_a_lane_goes_first),
 		cmocka_unit_test(a_lone_message_stays_with_the_thread_that_tests),
+		cmocka_unit_test(messages_keep_to_a_channel_while_little_is_under_way),
 		cmocka_unit_test(round_robin_wakes_the_channel_whose_turn_it_is),
 		cmocka_unit_test(one_chunk_wakes_one_channel_and_many_wake_as_many),
 		cmocka_unit_test(a_queue_of_transfers_of_few_chunks_wakes_all_channels),
