@@ -20,8 +20,8 @@ struct way {
 static const struct way ways[] = {
 	{ 1 << 10, NCCL_TREE, NCCL_LL, 1 },
 	{ 16 << 10, NCCL_RING, NCCL_LL, 1 },
-	{ 32 << 10, NCCL_RING, NCCL_LL, 2 },
-	{ 128 << 10, NCCL_RING, NCCL_LL, 4 },
+	{ 256 << 10, NCCL_RING, NCCL_SIMPLE, 1 },
+	{ 512 << 10, NCCL_RING, NCCL_SIMPLE, 2 },
 	{ 4 << 20, NCCL_RING, NCCL_SIMPLE, 4 },
 };
 

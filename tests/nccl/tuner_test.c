@@ -65,7 +65,11 @@ small_collectives_have_few_channels(void **state)
 	ask(ctx, NCCL_ALL_REDUCE, 8);
 	assert_int_equal(channels, 1);
 	assert_true(costs[NCCL_TREE][NCCL_LL] == 0);
+	ask(ctx, NCCL_ALL_REDUCE, 128 << 10);
+	assert_int_equal(channels, 1);
+	assert_true(costs[NCCL_RING][NCCL_SIMPLE] == 0);
 	ask(ctx, NCCL_ALL_REDUCE, 4 << 20);
+	assert_int_equal(channels, 4);
 	assert_true(costs[NCCL_RING][NCCL_SIMPLE] == 0);
 	for (size_t bytes = 8; bytes <= 8 << 20; bytes *= 2) {
 		ask(ctx, NCCL_REDUCE_SCATTER, bytes);
