@@ -198,7 +198,8 @@ struct tcpx_done {
 struct tcpx_chan_event {
 	uint8_t backward;        /* 0: opener sends on it                           */
 	uint16_t channel, generation;
-	uint64_t seq;            /* FENCED: last message taken over; ACK: received  */
+	uint64_t seq;            /* FENCED: last message taken over; ACK: received;
+				  * CHANNEL_DOWN: 1: for silence                    */
 	uint64_t applied;        /* ACK                                             */
 	char text[TCPX_TEXT_MAX];/* CHANNEL_DOWN: why                               */
 };

@@ -137,7 +137,7 @@ channel_work(struct work *w, uint64_t now_ns)
 	       (c->state == CHAN_DOWN && s->state == SESS_OPEN);
 	fenced = c->fence.done;
 	down = c->fence.asked;
-	silent = c->fence.silent;
+	silent = c->fence.silent || c->fence.beside;
 	cut_off = c->fence.cut_off;
 	broke = c->fence.broke;
 	acked = c->tx.reported_new;

@@ -106,6 +106,7 @@ struct fence {
 	bool asked;             /* receiving: CHANNEL_DOWN has come                   */
 	bool broke;             /* in the handshake, after both had said READY        */
 	bool silent;            /* sending: given up, as others move and it does not  */
+	bool beside;            /* ... as another between the same NICs is silent     */
 	bool cut_off;           /* its NIC here is down, and another is not           */
 	bool done;              /* sending: FENCED has come                           */
 	uint64_t last;          /* with done: last message the peer took over         */

@@ -39,21 +39,22 @@ others_of(const struct session *s, const struct channel *c)
 	return o;
 }
 
-/* An idle channel between the same two NICs would swallow the chunks that it is given next. */
 static void
-give_up(struct session *s, const struct channel *lost)
+give_up(struct channel *c, bool *why)
 {
-	uint32_t i;
+	*why = true;
+	count_add(&c->session->engine->healing.suspected, 1);
+	tcpx_loop_post(c->loop, &c->work);
+}
 
-	for (i = 0; i < s->chan.count; i++) {
+void
+tcpx_channels_leave(struct session *s, int near, int far)
+{
+	for (uint32_t i = 0; i < s->chan.count; i++) {
 		struct channel *c = s->chan.tx[i];
 
-		if (!is_up(c) || (c != lost && (c->tx.outstanding || c->near_nic != lost->near_nic ||
-						c->far_nic != lost->far_nic)))
-			continue;
-		c->fence.silent = true;
-		count_add(&s->engine->healing.suspected, 1);
-		tcpx_loop_post(c->loop, &c->work);
+		if (is_up(c) && !c->tx.outstanding && c->near_nic == near && (far < 0 || c->far_nic == far))
+			give_up(c, &c->fence.beside);
 	}
 }
 
@@ -94,10 +95,12 @@ look_at_path(struct session *s, struct channel *c, uint64_t now_ns)
 	path.clear_ns = c->tx.clear_ns;
 	path.heard_ns = now_ns - quiet_ns;
 	others = others_of(s, c);
-	if (tcpx_path_is_lost(&path, &others, s->engine->limit.stall_ns, now_ns))
-		give_up(s, c);
-	else if (tcpx_path_due_ns(&path, s->engine->limit.stall_ns) > now_ns)
+	if (tcpx_path_is_lost(&path, &others, s->engine->limit.stall_ns, now_ns)) {
+		tcpx_channels_leave(s, c->near_nic, c->far_nic);
+		give_up(c, &c->fence.silent);
+	} else if (tcpx_path_due_ns(&path, s->engine->limit.stall_ns) > now_ns) {
 		tcpx_session_add_timer(s, tcpx_path_due_ns(&path, s->engine->limit.stall_ns));
+	}
 }
 
 /* False: the session has failed. */
@@ -138,6 +141,10 @@ tcpx_channels_check(struct session *s, uint64_t now_ns)
 	if (atomic_load(&nics->one_down)) {
 		leave_nics(s->chan.tx, s->chan.count, nics);
 		leave_nics(s->chan.rx, s->chan.count, nics);
+	}
+	if (s->control.silent_nic && s->control.up && !s->control.resuming) {
+		tcpx_channels_leave(s, s->control.silent_nic - 1, -1);
+		s->control.silent_nic = 0;
 	}
 	hurry(s, s->chan.tx, s->health.tx_progress_ns, now_ns);
 	hurry(s, s->chan.rx, s->health.rx_progress_ns, now_ns);

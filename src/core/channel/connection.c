@@ -253,7 +253,7 @@ tcpx_channel_down(struct channel *c, int code, const char *why)
 	was_up = leave_up(c, why[0] ? why : tcpx_err_text(code));
 	if (was_up && open) {
 		if (c->sending)
-			put_event(c, TCPX_FR_CHANNEL_DOWN, 0, why);
+			put_event(c, TCPX_FR_CHANNEL_DOWN, c->fence.silent, why);
 		else
 			put_event(c, TCPX_FR_FENCED, c->rx.acks.due.applied, why);
 		tcpx_session_check_alive(s, engine_now(s->engine));

@@ -2,9 +2,20 @@
 #include "core/channel/frames.h"
 
 #include "core/channel/channel.h"
+#include "core/channel/check.h"
 #include "core/channel/heal.h"
 #include "core/channel/width.h"
 #include "core/session/session.h"
+
+/* The peer has lost a channel for silence. */
+static void
+leave_path(struct session *s, const struct tcpx_chan_event *ev)
+{
+	const struct channel *c = s->chan.rx[ev->channel];
+
+	if (c && c->generation == ev->generation && !c->closed)
+		tcpx_channels_leave(s, c->near_nic, c->far_nic);
+}
 
 static int
 on_event(struct session *s, uint8_t type, struct tcpx_buf *b)
@@ -16,6 +27,8 @@ on_event(struct session *s, uint8_t type, struct tcpx_buf *b)
 		return rc;
 	if (ev.channel >= s->chan.count)
 		return TCPX_EPROTO;
+	if (type == TCPX_FR_CHANNEL_DOWN && ev.seq)
+		leave_path(s, &ev);
 	if (type == TCPX_FR_CHANNEL_ASK)
 		tcpx_heal_asked(s, &ev);
 	else

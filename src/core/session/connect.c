@@ -87,31 +87,47 @@ tcpx_control_misses_peer(struct session *s, int rc, uint32_t addr_count, uint64_
 	return true;
 }
 
+/* The NIC of ours on which the connection stands; -1: none of those that carry data. */
+static int
+stands_on(const struct session *s)
+{
+	const struct nics *nics = &s->engine->nics;
+	struct tcpx_addr at;
+
+	s->engine->ops->stream_name(s->control.line.stream, &at);
+	for (uint32_t i = 0; i < nics->count; i++)
+		if (nics->at[i].addr.family == at.family &&
+		    !memcmp(nics->at[i].addr.ip, at.ip, sizeof(at.ip)))
+			return (int)i;
+	return -1;
+}
+
+void
+tcpx_control_silent(struct session *s, uint64_t now_ns)
+{
+	s->control.silent_nic = stands_on(s) + 1;
+	tcpx_control_cut(s, now_ns, "peer is silent");
+}
+
 void
 tcpx_control_leave_nic(struct session *s, uint64_t now_ns)
 {
 	const struct nics *nics = &s->engine->nics;
-	const struct tcpx_addr *near = NULL;
-	bool down, others = false;
-	struct tcpx_addr at;
+	bool others = false;
+	int nic;
 
 	if (!atomic_load(&nics->one_down) || !s->control.up)
 		return;
-	s->engine->ops->stream_name(s->control.line.stream, &at);
-	for (uint32_t i = 0; i < nics->count; i++) {
-		down = atomic_load(&nics->down[i]);
-		others |= !down;
-		if (down && nics->at[i].addr.family == at.family &&
-		    !memcmp(nics->at[i].addr.ip, at.ip, sizeof(at.ip)))
-			near = &nics->at[i].addr;
-	}
-	if (!near || !others)
+	nic = stands_on(s);
+	for (uint32_t i = 0; i < nics->count; i++)
+		others |= !atomic_load(&nics->down[i]);
+	if (nic < 0 || !atomic_load(&nics->down[nic]) || !others)
 		return;
 	tcpx_control_cut(s, now_ns, "its NIC has no link or no address");
 	if (s->opener)
 		return; /* which connects again, by another address */
 	s->control.cut_here = true;
-	tcpx_probe_avoid(s, near);
+	tcpx_probe_avoid(s, &nics->at[nic].addr);
 }
 
 void

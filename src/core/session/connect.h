@@ -15,6 +15,8 @@ void tcpx_control_connect(struct session *s, uint64_t now_ns);
  * that it has gone, and the session has failed. At first contact a refusal says something of an
  * incarnation alone: HOST:PORT may not be up yet. */
 bool tcpx_control_misses_peer(struct session *s, int rc, uint32_t addr_count, uint64_t now_ns);
+/* Cuts the connection, of which the peer's kernel acknowledges nothing. */
+void tcpx_control_silent(struct session *s, uint64_t now_ns);
 /* Cuts the connection if it stands on a NIC of ours that is down, and another is not. */
 void tcpx_control_leave_nic(struct session *s, uint64_t now_ns);
 /* Opener, in every turn until the proof is there: then sends HELLO or RESUME. */

@@ -71,6 +71,10 @@ carry_on(struct session *s, uint64_t peer_received)
 		return rc;
 	s->control.resuming = false;
 	s->control.closed = false;
+	if (engine_now(s->engine) >= s->control.cut_ns + s->engine->limit.stall_ns / 24)
+		s->control.silent_nic = 0; /* all were silent, not that NIC alone */
+	else if (s->control.silent_nic)
+		tcpx_session_wake_loop(s);
 	s->control.cut_ns = 0;
 	tcpx_probe_end(s);
 	tcpx_session_check_alive(s, engine_now(s->engine));

@@ -139,7 +139,7 @@ keep_alive(struct session *s, uint64_t now_ns)
 		kernel = s->engine->ops->stream_acked(s->control.line.stream);
 	switch (tcpx_silence_judge(&p, &silence, kernel, now_ns)) {
 	case TCPX_SILENCE_CUT:
-		tcpx_control_cut(s, now_ns, "peer is silent");
+		tcpx_control_silent(s, now_ns);
 		return;
 	case TCPX_SILENCE_OVER:
 		if (!open)

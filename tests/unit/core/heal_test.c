@@ -182,6 +182,7 @@ gives_up_a_silent_nic(uint64_t idle_ns)
 	assert_true(run_until(&t, is_one_short, &t, 1700 * TCPX_MS)); /* a sixth of the deadline, and no more */
 	assert_true(run_until(&t, over, m.x, 4 * TCPX_SEC));
 	move_end(&m);
+	assert_int_equal(lab_info(&t).channels_rx, 3); /* the other way nobody finds out for himself */
 	c = counters_of(t.a);
 	assert_int_equal(c.channels_suspected, 1);
 	assert_true(c.chunks_resent > 0);
@@ -197,6 +198,33 @@ a_silent_nic_is_given_up_and_comes_back(void **state)
 {
 	for (uint64_t idle_ns = 0; idle_ns < 22 * TCPX_SEC; idle_ns += 1500 * TCPX_MS)
 		gives_up_a_silent_nic(idle_ns);
+}
+
+static bool
+is_resumed(void *arg)
+{
+	return counters_of(((struct lab *)arg)->a).ctrl_resumes > 0;
+}
+
+/* Its NIC's channels are idle: they would have the next chunks. */
+static void
+channels_beside_a_silent_control_stream_are_left(void **state)
+{
+	struct tcpx_fabric_script script = { .nic_Bps = 10000000 };
+	struct move m;
+	struct lab t;
+
+	lab_open_on(&t, &tcpx_net_loop, lab_settings, &script);
+	meet(&t);
+	move_whole(&t);
+	assert_false(run_until(&t, never, NULL, 10 * TCPX_MS)); /* the last acknowledgement */
+	assert_ok(tcpx_fabric_set_nic_up(t.fabric, &t.nic[0][0].addr, false));
+	assert_true(run_until(&t, is_resumed, &t, 2 * TCPX_SEC));
+	assert_true(run_until(&t, is_one_short, &t, 20 * TCPX_MS));
+	move_begin(&t, &m);
+	assert_true(run_until(&t, over, m.x, 400 * TCPX_MS));
+	move_end(&m);
+	lab_close(&t);
 }
 
 /* All silent at once: no path is to blame, and when they are back nothing was resent. */
@@ -231,6 +259,7 @@ main(void)
 		cmocka_unit_test(transfers_do_not_wait_for_what_was_lost_often),
 		cmocka_unit_test(a_nic_that_comes_late_joins),
 		cmocka_unit_test(a_silent_nic_is_given_up_and_comes_back),
+		cmocka_unit_test(channels_beside_a_silent_control_stream_are_left),
 		cmocka_unit_test(a_network_that_pauses_costs_no_channel),
 	};
 
