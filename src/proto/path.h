@@ -55,6 +55,8 @@ struct tcpx_heal {
 
 #define TCPX_HEAL_ATTEMPT_NS 1000000000ull /* an attempt takes so long at most: the first repeat
 					    * of a lost SYN comes then, and later ones slower */
+#define TCPX_REST_ATTEMPT_NS 5000000000ull /* ... of a channel that rested: none is missed, and under load
+					    * its peer may be slow to answer */
 
 /* The connection is lost. One that delivered is opened again at once; one that did not, after
  * 1 s, 2 s, and so on to 32 s: a path may pass the handshake and no data (MTU). */

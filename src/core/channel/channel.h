@@ -97,7 +97,7 @@ struct chan_wiring {
 	bool usable;
 	/* on an open session */
 	bool asked;             /* connecting: CHANNEL_ASK of this generation is out    */
-	bool used;              /* connecting: this generation was asked for before     */
+	bool used;              /* connecting: the peer has listened for this generation, or was asked to */
 	uint64_t try_ns;        /* since when it is tried                               */
 };
 

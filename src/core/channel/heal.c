@@ -25,13 +25,19 @@ put(struct session *s, uint8_t type, struct tcpx_buf *b)
 		tcpx_control_flush_later(s);
 }
 
+static uint64_t
+attempt_end_ns(const struct channel *c)
+{
+	return c->wiring->try_ns + (c->rested ? TCPX_REST_ATTEMPT_NS : TCPX_HEAL_ATTEMPT_NS);
+}
+
 /* The attempt is under way. */
 static void
 look_later(struct channel *c, uint64_t now_ns)
 {
 	uint64_t at_ns = now_ns + tcpx_attempt_look_ns(c->session, tcpx_attempt_listens(c),
 						       now_ns - c->wiring->try_ns);
-	uint64_t end_ns = c->wiring->try_ns + TCPX_HEAL_ATTEMPT_NS;
+	uint64_t end_ns = attempt_end_ns(c);
 
 	if (!tcpx_attempt_listens(c) && at_ns > end_ns)
 		at_ns = end_ns;
@@ -89,7 +95,7 @@ connect_step(struct channel *c, uint64_t now_ns)
 	if (c->wiring->try_ns == 0)
 		c->wiring->try_ns = now_ns;
 	rc = tcpx_attempt_step(c);
-	if (rc == -EAGAIN && now_ns < c->wiring->try_ns + TCPX_HEAL_ATTEMPT_NS) {
+	if (rc == -EAGAIN && now_ns < attempt_end_ns(c)) {
 		look_later(c, now_ns);
 		return rc;
 	}
@@ -165,6 +171,8 @@ listen_step(struct channel *c, uint64_t now_ns)
 		listen_again(c, now_ns);
 	if (c->session->state != SESS_OPEN || !c->wiring->listener)
 		return -EAGAIN;
+	if (c->wiring->try_ns == 0) /* it rested */
+		c->wiring->try_ns = now_ns;
 	rc = tcpx_attempt_step(c);
 	if (rc && rc != -EAGAIN) {
 		tcpx_channel_unwire(c);

@@ -187,7 +187,7 @@ counted(struct session *s, uint32_t i)
 	return (backward != s->opener ? s->chan.tx : s->chan.rx)[i % s->chan.count];
 }
 
-/* Listens for this side's channels and sends HANDLES. */
+/* Listens for this side's channels, those that rest too, and sends HANDLES. */
 static int
 put_handles(struct session *s)
 {
@@ -204,7 +204,7 @@ put_handles(struct session *s)
 	for (i = 0; i < h.count; i++) {
 		c = counted(s, i);
 		h.far_nic[i] = (uint16_t)c->near_nic;
-		if (!tcpx_attempt_listens(c) || channel_rests(c))
+		if (!tcpx_attempt_listens(c))
 			continue;
 		h.usable[i] = tcpx_attempt_listen(c, h.handle[i]) == 0;
 	}
@@ -213,7 +213,7 @@ put_handles(struct session *s)
 	return tcpx_control_put(s, TCPX_FR_HANDLES, &b);
 }
 
-/* Stores the peer's handles: these channels can be connected now. */
+/* Stores the peer's handles: these channels can be connected now, or when there is load. */
 static void
 take_handles(struct session *s, const struct tcpx_handles *h)
 {
@@ -222,10 +222,10 @@ take_handles(struct session *s, const struct tcpx_handles *h)
 
 	for (i = 0; i < h->count; i++) {
 		c = counted(s, i);
-		if (tcpx_attempt_listens(c) || channel_rests(c))
+		if (tcpx_attempt_listens(c))
 			continue;
 		memcpy(c->wiring->handle, h->handle[i], sizeof(c->wiring->handle));
-		c->wiring->usable = h->usable[i];
+		c->wiring->usable = c->wiring->used = h->usable[i];
 	}
 }
 
@@ -297,7 +297,7 @@ try_channel(struct session *s, struct channel *c)
 	uint64_t *wired_ns = c->sending ? &s->hs->tx_wired_ns : &s->hs->rx_wired_ns;
 	int rc;
 
-	if (c->state != CHAN_WIRING || !c->wiring->usable)
+	if (c->state != CHAN_WIRING || !c->wiring->usable || channel_rests(c))
 		return;
 	rc = tcpx_attempt_step(c);
 	if (rc == 0 && *wired_ns == 0)
@@ -312,7 +312,7 @@ undecided(struct channel *const *chan, uint32_t count)
 	uint32_t k, n = 0;
 
 	for (k = 0; k < count; k++)
-		n += chan[k]->state == CHAN_WIRING && chan[k]->wiring->usable;
+		n += chan[k]->state == CHAN_WIRING && chan[k]->wiring->usable && !channel_rests(chan[k]);
 	return n;
 }
 

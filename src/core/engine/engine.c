@@ -289,7 +289,7 @@ tcpx_engine_timer(struct tcpx_engine *e)
 	uint32_t i;
 
 	for (i = 0; i < e->loop_count; i++) {
-		if (!tcpx_chain_empty(&e->loop[i].queue.works))
+		if (atomic_load(&e->loop[i].queue.any) || atomic_load(&e->loop[i].queue.any_ahead))
 			return 0;
 		if (e->loop[i].timer_ns < at_ns)
 			at_ns = e->loop[i].timer_ns;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * One turn of an I/O loop: work queued by other threads, poller events, and deadlines. The
- * lease holder runs it. A source closed during a turn stays in memory until the turn's
+ * lease holder runs it. What is about sessions comes first: chunks take a turn's time, and a peer waits
+ * for each answer. A source closed during a turn stays in memory until the turn's
  * events are handled.
  */
 #include "core/loop/loop.h"
@@ -24,6 +25,7 @@ tcpx_loop_init(struct loop *l, struct tcpx_engine *e, uint32_t index)
 	l->index = index;
 	l->timer_ns = l->lease.look_ns = l->lease.wake_ns = UINT64_MAX;
 	tcpx_node_init(&l->queue.works);
+	tcpx_node_init(&l->queue.ahead);
 	tcpx_node_init(&l->deferred);
 	l->below.work.run = woken;
 	pthread_mutex_init(&l->lease.lock, NULL);
@@ -85,6 +87,14 @@ tcpx_loop_wake(struct loop *l)
 		l->engine->ops->poller_wake(l->poller);
 }
 
+/* queue.lock held */
+static void
+queue_changed(struct work_queue *q)
+{
+	atomic_store(&q->any, !tcpx_chain_empty(&q->works));
+	atomic_store(&q->any_ahead, !tcpx_chain_empty(&q->ahead));
+}
+
 void
 tcpx_loop_post(struct loop *l, struct work *w)
 {
@@ -94,8 +104,8 @@ tcpx_loop_post(struct loop *l, struct work *w)
 	if (!w->queued) {
 		w->queued = true;
 		wake = true;
-		tcpx_chain_add(&l->queue.works, &w->node);
-		atomic_store(&l->queue.any, true);
+		tcpx_chain_add(w->ahead ? &l->queue.ahead : &l->queue.works, &w->node);
+		queue_changed(&l->queue);
 	}
 	pthread_mutex_unlock(&l->queue.lock);
 	if (wake)
@@ -109,7 +119,7 @@ tcpx_loop_cancel(struct loop *l, struct work *w)
 	if (w->queued) {
 		w->queued = false;
 		tcpx_chain_remove(&w->node);
-		atomic_store(&l->queue.any, !tcpx_chain_empty(&l->queue.works));
+		queue_changed(&l->queue);
 	}
 	pthread_mutex_unlock(&l->queue.lock);
 }
@@ -151,43 +161,54 @@ woken(struct work *w, uint64_t now_ns)
 
 /* The next work before @end, which is taken out when it is reached: NULL. */
 static struct work *
-next_work(struct loop *l, struct tcpx_node *end)
+next_work(struct loop *l, struct tcpx_node *works, struct tcpx_node *end)
 {
 	struct tcpx_node *n;
 	struct work *w = NULL;
 
 	pthread_mutex_lock(&l->queue.lock);
-	n = tcpx_chain_first(&l->queue.works);
+	n = tcpx_chain_first(works);
 	tcpx_chain_remove(n);
 	if (n != end) {
 		w = tcpx_container(n, struct work, node);
 		w->queued = false;
 	}
-	atomic_store(&l->queue.any, !tcpx_chain_empty(&l->queue.works));
+	queue_changed(&l->queue);
 	pthread_mutex_unlock(&l->queue.lock);
 	return w;
 }
 
-/* Runs the work queued when the turn began. Work that queues itself again (a channel with
- * more chunks) waits for the next turn, so that every source gets its share. A node of its own
+/* Runs the work of a kind that is queued by now. Work that queues itself again (a channel with
+ * more chunks) waits for the next time, so that every source gets its share. A node of its own
  * marks the end: any work may be cancelled meanwhile. */
 static bool
-run_work(struct loop *l, uint64_t now_ns)
+run_work(struct loop *l, bool ahead, uint64_t now_ns)
 {
-	struct tcpx_node end;
+	struct tcpx_node end, *works = ahead ? &l->queue.ahead : &l->queue.works;
 	struct work *w;
 	bool any = false;
 
-	if (!atomic_load(&l->queue.any))
+	if (!atomic_load(ahead ? &l->queue.any_ahead : &l->queue.any))
 		return false;
 	pthread_mutex_lock(&l->queue.lock);
-	tcpx_chain_add(&l->queue.works, &end);
+	tcpx_chain_add(works, &end);
 	pthread_mutex_unlock(&l->queue.lock);
-	while ((w = next_work(l, &end))) {
+	while ((w = next_work(l, works, &end))) {
 		any = true;
 		w->run(w, now_ns);
 	}
 	return any;
+}
+
+static void
+run_events(const struct tcpx_net_event *ev, int count, bool ahead, uint64_t now_ns)
+{
+	for (int i = 0; i < count; i++) {
+		struct source *src = ev[i].owner;
+
+		if (src->ahead == ahead && src->on_ready)
+			src->on_ready(src, ev[i].ready, now_ns);
+	}
 }
 
 /* Time in which nothing ran is nobody's fault: all deadlines move by it, before anything sets one
@@ -247,14 +268,16 @@ tcpx_loop_turn(struct loop *l, int64_t timeout_ns)
 	uint64_t now_ns = engine_now(l->engine);
 	int64_t limit_ns;
 	bool ran;
-	int i, n;
+	int n;
 
 	look_at_clock(l, now_ns);
-	ran = run_work(l, now_ns);
+	ran = run_work(l, true, now_ns);
+	ran |= run_work(l, false, now_ns);
 	if (has_control_work(l) || has_copies(l))
 		up->before_sleep(l);
 	/* a borrower checks its condition before it sleeps */
-	if (atomic_load(&l->queue.any) || (ran && atomic_load(&l->lease.holder) == LEASE_APP))
+	if (atomic_load(&l->queue.any) || atomic_load(&l->queue.any_ahead) ||
+	    (ran && atomic_load(&l->lease.holder) == LEASE_APP))
 		timeout_ns = 0;
 	else if (l->timer_ns != UINT64_MAX &&
 		 (timeout_ns < 0 || l->timer_ns < now_ns + (uint64_t)timeout_ns))
@@ -276,12 +299,9 @@ tcpx_loop_turn(struct loop *l, int64_t timeout_ns)
 	atomic_store_explicit(&l->asleep, false, memory_order_release);
 	now_ns = engine_now(l->engine);
 	look_at_clock(l, now_ns);
-	for (i = 0; i < n; i++) {
-		struct source *src = ev[i].owner;
-
-		if (src->on_ready)
-			src->on_ready(src, ev[i].ready, now_ns);
-	}
+	run_events(ev, n, true, now_ns);
+	run_work(l, true, now_ns);
+	run_events(ev, n, false, now_ns);
 	if (has_copies(l))
 		up->after_events(l, now_ns);
 	run_timers(l, now_ns);

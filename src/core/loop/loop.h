@@ -19,12 +19,14 @@ struct payload;
 
 /* A source of poller events. on_ready runs with the loop's lease held. */
 struct source {
+	bool ahead; /* of a turn's other events: a session's, not a channel's */
 	void (*on_ready)(struct source *src, unsigned ready, uint64_t now_ns);
 };
 
 /* A function to be run once by a loop, queued from any thread. */
 struct work {
 	struct tcpx_node node;
+	bool ahead;  /* of other work, and once more among the events: a session's */
 	bool queued; /* guarded by the queue's lock */
 	void (*run)(struct work *w, uint64_t now_ns);
 };
@@ -83,8 +85,8 @@ struct lease {
 
 struct work_queue {
 	pthread_mutex_t lock;         /* also requested and granted of the thread     */
-	struct tcpx_node works;
-	_Atomic bool any;             /* works is not empty; written under lock       */
+	struct tcpx_node works, ahead;
+	_Atomic bool any, any_ahead;  /* which of the two is not empty; written under lock */
 };
 
 struct io_thread {
@@ -129,7 +131,7 @@ struct loop {
 	uint64_t seen_ns;             /* time of the last look at timer_ns            */
 };
 
-#define CORE_EVENTS 64 /* poller events a step */
+#define CORE_EVENTS 256 /* poller events a step: a session is not behind the channels of many others */
 #define AWAKE_NS      200000
 
 /* Keeps the loop spinning for a while. */

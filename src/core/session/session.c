@@ -46,6 +46,7 @@ tcpx_session_new(struct tcpx_engine *e, bool opener, struct session **out)
 	s->arrival.run = tcpx_session_arrival;
 	s->control.flush_work.run = tcpx_control_flush_work;
 	s->control.read_work.run = tcpx_control_read_work;
+	s->source.ahead = s->dials.ahead = s->work.ahead = s->arrival.ahead = true;
 	s->health.start_ns = engine_now(e);
 	s->sched.drr.quantum = 1u << 20;
 	tcpx_mutex_init(&s->lock);

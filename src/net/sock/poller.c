@@ -19,7 +19,7 @@
 #include "base/mutex.h"
 #include "net/sock/poller.h"
 
-#define BATCH 64
+#define BATCH 256
 
 /* The C library may be older than the kernel. */
 #ifndef SYS_epoll_pwait2

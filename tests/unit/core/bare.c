@@ -46,6 +46,7 @@ bare_open(struct bare *b, bool opener)
 		l->index = i;
 		l->timer_ns = UINT64_MAX;
 		tcpx_node_init(&l->queue.works);
+		tcpx_node_init(&l->queue.ahead);
 		tcpx_mutex_init(&l->queue.lock);
 		l->lease.stepper = pthread_self();
 		l->lease.stepping = true;
@@ -119,6 +120,10 @@ bare_works(struct loop *l)
 	uint32_t count = 0;
 
 	tcpx_chain_each(n, after, &l->queue.works) {
+		tcpx_loop_cancel(l, tcpx_container(n, struct work, node));
+		count++;
+	}
+	tcpx_chain_each(n, after, &l->queue.ahead) {
 		tcpx_loop_cancel(l, tcpx_container(n, struct work, node));
 		count++;
 	}

@@ -52,6 +52,7 @@ begin(uint32_t sessions)
 	w->l.engine = &w->e;
 	w->l.timer_ns = UINT64_MAX;
 	tcpx_node_init(&w->l.queue.works);
+	tcpx_node_init(&w->l.queue.ahead);
 	pthread_mutex_init(&w->l.queue.lock, NULL);
 	w->l.lease.stepper = pthread_self(); /* nobody has to be woken */
 	w->l.lease.stepping = true;

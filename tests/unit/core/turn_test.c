@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A turn of a loop runs what was queued when it began, each work once, whatever happens to it. */
+/*
+ * A turn of a loop runs what was queued when it began, each work once, whatever happens to it. What is
+ * about sessions comes first.
+ */
 #include "bare.h"
 
 #include "core/loop/loop.h"
@@ -88,12 +91,86 @@ a_turn_ends_though_its_last_work_is_cancelled(void **state)
 	end(&b, t, 2);
 }
 
+/* What ran, in order. */
+static char order[16];
+
+struct step {
+	struct work work;
+	struct source source;
+	struct step *posts; /* NULL: nothing */
+	char name;
+};
+
+static struct step chunk = { .name = 'c' }, session = { .name = 's', .work.ahead = true },
+		   late = { .name = 'l', .work.ahead = true }, control = { .name = 'C', .source.ahead = true },
+		   channel = { .name = 'D' };
+static struct loop *loop;
+
+static void
+note(struct step *s)
+{
+	order[strlen(order)] = s->name;
+	if (s->posts)
+		tcpx_loop_post(loop, &s->posts->work);
+}
+
+static void
+note_work(struct work *w, uint64_t now_ns)
+{
+	(void)now_ns;
+	note(tcpx_container(w, struct step, work));
+}
+
+static void
+note_event(struct source *src, unsigned ready, uint64_t now_ns)
+{
+	(void)ready, (void)now_ns;
+	note(tcpx_container(src, struct step, source));
+}
+
+static int
+two_events(struct tcpx_poller *p, struct tcpx_net_event *ev, int max, int64_t timeout_ns)
+{
+	(void)p, (void)timeout_ns;
+	assert_true(max >= 2);
+	ev[0] = (struct tcpx_net_event){ .owner = &channel.source, .ready = TCPX_READABLE };
+	ev[1] = (struct tcpx_net_event){ .owner = &control.source, .ready = TCPX_READABLE };
+	return 2;
+}
+
+/* Work that an event of a session causes does not wait for the chunks of that turn, nor of the next. */
+static void
+sessions_come_before_chunks(void **state)
+{
+	struct step *all[] = { &chunk, &session, &late, &control, &channel };
+	struct bare b;
+
+	(void)state;
+	bare_open(&b, true);
+	b.ops.poller_wait = two_events;
+	loop = &b.loop[1];
+	tcpx_node_init(&loop->deferred);
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+		tcpx_node_init(&all[i]->work.node);
+		all[i]->work.run = note_work;
+		all[i]->source.on_ready = note_event;
+	}
+	control.posts = &late;
+	tcpx_loop_post(loop, &chunk.work);
+	tcpx_loop_post(loop, &session.work);
+	tcpx_loop_turn(loop, 0);
+	assert_string_equal(order, "scClD");
+	assert_false(loop->queue.any || loop->queue.any_ahead);
+	bare_close(&b);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(work_that_queues_itself_runs_once_a_turn),
 		cmocka_unit_test(a_turn_ends_though_its_last_work_is_cancelled),
+		cmocka_unit_test(sessions_come_before_chunks),
 	};
 
 	return cmocka_run_group_tests_name("core/turn", tests, NULL, NULL);

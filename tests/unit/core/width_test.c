@@ -58,26 +58,46 @@ assert_no_fault(struct lab *t)
 }
 
 /* The first engine writes or reads. */
+struct moving {
+	struct mem here, there;
+	size_t len;
+	bool reads;
+	tcpx_xfer *x;
+};
+
+static void
+move_begin(struct lab *t, struct moving *m, size_t len, bool reads)
+{
+	struct tcpx_desc l = { 0, 0, len }, f = l;
+
+	*m = (struct moving){ .len = len, .reads = reads };
+	mem_open(&m->here, t->a, len, TCPX_MEM_LOCAL);
+	mem_open(&m->there, t->b, len, TCPX_MEM_REMOTE_WRITE | TCPX_MEM_REMOTE_READ);
+	fill(reads ? m->there.at : m->here.at, len, 1);
+	fill(reads ? m->here.at : m->there.at, len, 2);
+	l.region = m->here.id;
+	f.region = mem_tell(&m->there, t->b, t->a);
+	assert_ok((reads ? tcpx_read : tcpx_write)(t->p, &l, 1, &f, 1, NULL, 0, &m->x));
+}
+
+static void
+move_end(struct lab *t, struct moving *m)
+{
+	assert_true(run_until(t, over, m->x, 9 * TCPX_SEC));
+	assert_ok(tcpx_test(m->x));
+	assert_filled(m->reads ? m->here.at : m->there.at, m->len, 1);
+	tcpx_xfer_free(m->x);
+	mem_close(&m->here);
+	mem_close(&m->there);
+}
+
 static void
 move(struct lab *t, size_t len, bool reads)
 {
-	struct tcpx_desc l = { 0, 0, len }, f = l;
-	struct mem here, there;
-	tcpx_xfer *x;
+	struct moving m;
 
-	mem_open(&here, t->a, len, TCPX_MEM_LOCAL);
-	mem_open(&there, t->b, len, TCPX_MEM_REMOTE_WRITE | TCPX_MEM_REMOTE_READ);
-	fill(reads ? there.at : here.at, len, 1);
-	fill(reads ? here.at : there.at, len, 2);
-	l.region = here.id;
-	f.region = mem_tell(&there, t->b, t->a);
-	assert_ok((reads ? tcpx_read : tcpx_write)(t->p, &l, 1, &f, 1, NULL, 0, &x));
-	assert_true(run_until(t, over, x, 9 * TCPX_SEC));
-	assert_ok(tcpx_test(x));
-	assert_filled(reads ? here.at : there.at, len, 1);
-	tcpx_xfer_free(x);
-	mem_close(&here);
-	mem_close(&there);
+	move_begin(t, &m, len, reads);
+	move_end(t, &m);
 }
 
 static void
@@ -145,6 +165,50 @@ narrows_when_idle_and_widens_again(void **state)
 		assert_width(&t, 4, 4);
 	}
 	assert_no_fault(&t);
+	lab_close(&t);
+}
+
+/* Is it wide within @ns of its load? */
+static void
+widens_within(struct lab *t, bool reads, uint64_t ns)
+{
+	struct width all = { t, reads ? 4 : 16, reads ? 16 : 4 };
+	struct moving m;
+
+	meet(t);
+	move_begin(t, &m, BIG, reads);
+	assert_true(run_until(t, has, &all, ns));
+	move_end(t, &m);
+	assert_no_fault(t);
+}
+
+/* A connection takes as long as one frame here. This side connects at once, for it has had the handles
+ * since the set-up; the other's load is known when the READ, and then its WIDTH, have come. */
+static void
+wide_as_soon_as_a_connection_stands(void **state)
+{
+	static const struct tcpx_fabric_script script = {
+		.delay_min_ns = { 20000000, 20000000 }, .delay_max_ns = { 20000000, 20000000 } };
+
+	for (uint64_t reads = 0; reads < 2; reads++) {
+		struct lab t;
+
+		lab_open_on(&t, &tcpx_net_loop, narrow, &script);
+		widens_within(&t, reads, (25 + reads * 40) * TCPX_MS);
+		lab_close(&t);
+	}
+}
+
+/* Under load a peer may answer late: those of one that carries on are not given up for that. */
+static void
+slow_connections_are_waited_for(void **state)
+{
+	static const struct tcpx_fabric_script script = {
+		.delay_min_ns = { 1000000, 1500000000 }, .delay_max_ns = { 2000000, 1600000000 } };
+	struct lab t;
+
+	lab_open_on(&t, &tcpx_net_loop, narrow, &script);
+	widens_within(&t, false, 2 * TCPX_SEC);
 	lab_close(&t);
 }
 
@@ -243,6 +307,8 @@ main(void)
 		cmocka_unit_test(widens_where_there_is_load),
 		cmocka_unit_test(many_small_ones_are_a_load),
 		cmocka_unit_test(narrows_when_idle_and_widens_again),
+		cmocka_unit_test(wide_as_soon_as_a_connection_stands),
+		cmocka_unit_test(slow_connections_are_waited_for),
 		cmocka_unit_test(load_may_come_at_any_moment),
 		cmocka_unit_test(both_sides_must_want_it),
 		cmocka_unit_test(narrow_is_not_degraded),
