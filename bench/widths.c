@@ -8,21 +8,21 @@
  */
 #include <dirent.h>
 #include <errno.h>
-#include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "crowd.h"
 #include "tcpx/tcpx.h"
 
 #define NICS     "TCPX_NICS=127.0.0.1,127.0.0.2,127.0.0.3,127.0.0.4"
 #define BYTES    (256u << 20)
-#define MANY     16
+#define SOME     (4u << 20) /* no load yet */
+#define REST_US  120000
 #define LANES    4
 #define DEEP     4
 #define MESSAGE  (1u << 20)
@@ -40,26 +40,11 @@ struct blob {
 	size_t metadata_len, region_len;
 };
 
-static struct shared {
-	pthread_barrier_t barrier;
-	struct blob blob[MANY]; /* pair: of the two engines */
-	uint8_t key[MANY][MANY][LANES][TCPX_LANE_KEY]; /* by receiver, sender */
-	double setup_s[MANY], wide_s[MANY], bytes[MANY]; /* the last: a second */
-	uint64_t sockets[MANY][2], kept[MANY], resident[MANY];
-} *shared;
-
-static void
-must(int rc, const char *what)
-{
-	char text[256];
-
-	if (rc == 0)
-		return;
-	tcpx_last_error(NULL, text, sizeof(text));
-	printf("# %s: %s (%s)\n", what, tcpx_strerror_name(rc), text);
-	fflush(stdout);
-	_exit(1);
-}
+/* What a process of many has measured. */
+struct figures {
+	double setup_s, wide_s, Bps;
+	uint64_t sockets[2], kept, resident, suspected; /* idle and loaded; bytes; channels */
+};
 
 static double
 now(void)
@@ -132,7 +117,8 @@ pages(size_t len)
 
 /* ---- pair ---- */
 
-static double sample[2][5][ROUNDS]; /* by width: set-up ms, sockets, first and second GB/s, wide ms */
+static double sample[2][6][ROUNDS]; /* by width: set-up ms, sockets, GB/s of 4 MiB after a rest, of the first
+				     * and second 256 MiB, ms until wide */
 
 static int
 by_size(const void *a, const void *b)
@@ -151,11 +137,11 @@ info_of(tcpx_peer *p)
 	return info;
 }
 
-/* One write of all. @wide_ms: looks meanwhile when all channels stand; NULL: does not look. */
+/* One write, in GB/s. @wide_ms: looks meanwhile when all channels stand; NULL: does not look. */
 static double
-write_all(tcpx_peer *p, uint64_t from, uint64_t to, double *wide_ms)
+write_of(tcpx_peer *p, uint64_t from, uint64_t to, uint64_t len, double *wide_ms)
 {
-	struct tcpx_desc l = { from, 0, BYTES }, r = { to, 0, BYTES };
+	struct tcpx_desc l = { from, 0, len }, r = { to, 0, len };
 	double t0 = now();
 	tcpx_xfer *x;
 
@@ -167,13 +153,13 @@ write_all(tcpx_peer *p, uint64_t from, uint64_t to, double *wide_ms)
 		*wide_ms = (now() - t0) * 1e3;
 	must(tcpx_wait(x, -1), "tcpx_wait");
 	tcpx_xfer_free(x);
-	return BYTES / (now() - t0) / 1e9;
+	return (double)len / (now() - t0) / 1e9;
 }
 
 static void
-one(int narrow, int round, void *mem, bool looks)
+one(int narrow, int round, void *mem, const struct blob *far, bool looks)
 {
-	struct blob own, *far = &shared->blob[narrow];
+	struct blob own;
 	tcpx_engine *e = engine_open(narrow, "near", &own);
 	uint64_t from = region(e, mem, BYTES, TCPX_MEM_LOCAL), to, before = count_sockets();
 	tcpx_peer *p;
@@ -182,35 +168,37 @@ one(int narrow, int round, void *mem, bool looks)
 	must(tcpx_peer_add(e, far->metadata, far->metadata_len, &p), "tcpx_peer_add");
 	must(tcpx_peer_wait(p, -1), "tcpx_peer_wait");
 	if (looks) {
-		write_all(p, from, to, &sample[narrow][4][round]);
+		usleep(REST_US);
+		sample[narrow][2][round] = write_of(p, from, to, SOME, NULL);
+		usleep(REST_US);
+		write_of(p, from, to, BYTES, &sample[narrow][5][round]);
 	} else {
 		sample[narrow][0][round] = (double)info_of(p).setup_ns / 1e6;
 		sample[narrow][1][round] = (double)(count_sockets() - before);
-		sample[narrow][2][round] = write_all(p, from, to, NULL);
-		sample[narrow][3][round] = write_all(p, from, to, NULL);
+		sample[narrow][3][round] = write_of(p, from, to, BYTES, NULL);
+		sample[narrow][4][round] = write_of(p, from, to, BYTES, NULL);
 	}
 	tcpx_peer_free(p);
 	tcpx_close(e);
 }
 
+/* The side that is written to: an engine of each width. */
 static void
-far_side(void *mem)
+far_side(const struct crowd *c, void *mem)
 {
+	struct blob b[2], all[2][2];
 	tcpx_engine *e[2];
 
 	for (int i = 0; i < 2; i++) {
-		struct blob *b = &shared->blob[i];
-
-		e[i] = engine_open(i, i ? "narrow" : "wide", b);
-		b->region_len = sizeof(b->region);
-		must(tcpx_mem_export(e[i], region(e[i], mem, BYTES, TCPX_MEM_REMOTE_WRITE), b->region,
-				     &b->region_len), "tcpx_mem_export");
+		e[i] = engine_open(i, i ? "narrow" : "wide", &b[i]);
+		b[i].region_len = sizeof(b[i].region);
+		must(tcpx_mem_export(e[i], region(e[i], mem, BYTES, TCPX_MEM_REMOTE_WRITE), b[i].region,
+				     &b[i].region_len), "tcpx_mem_export");
 	}
-	pthread_barrier_wait(&shared->barrier);
-	pthread_barrier_wait(&shared->barrier);
+	crowd_say(c, b, sizeof(b), all);
+	crowd_meet(c);
 	tcpx_close(e[0]);
 	tcpx_close(e[1]);
-	_exit(0);
 }
 
 /* The medians of each, and of their ratio round by round with its quartiles. */
@@ -230,27 +218,29 @@ print(const char *what, int k, int rounds)
 	       ratio[rounds / 2], ratio[rounds / 4], ratio[rounds * 3 / 4]);
 }
 
-static int
-pair(int rounds)
+static void
+pair(const struct crowd *c, void *arg)
 {
-	void *mem[2] = { pages(BYTES), pages(BYTES) };
-	int status;
+	void *mem = pages(BYTES);
+	int rounds = *(int *)arg;
+	struct blob none[2] = { 0 }, all[2][2];
 
-	if (fork() == 0)
-		far_side(mem[1]);
-	pthread_barrier_wait(&shared->barrier);
+	if (c->me == 0) {
+		far_side(c, mem);
+		return;
+	}
+	crowd_say(c, none, sizeof(none), all);
 	for (int i = -1; i < 2 * rounds; i++)
 		for (int k = 0; k < 2; k++)
-			one((i + k) & 1, i < 0 ? 0 : i / 2, mem[0], i & 1 && i > 0);
-	pthread_barrier_wait(&shared->barrier);
-	wait(&status);
+			one((i + k) & 1, i < 0 ? 0 : i / 2, mem, &all[0][(i + k) & 1], i & 1 && i > 0);
+	crowd_meet(c);
 	printf("| | wide (least to most) | narrow | ratio (quartiles) |\n|---|---|---|---|\n");
 	print("set-up, ms", 0, rounds);
 	print("sockets", 1, rounds);
-	print("first 256 MiB, GB/s", 2, rounds);
-	print("second 256 MiB, GB/s", 3, rounds);
-	print("post until all channels stand, ms", 4, rounds);
-	return status != 0;
+	print("4 MiB after a rest, GB/s", 2, rounds);
+	print("first 256 MiB, GB/s", 3, rounds);
+	print("second 256 MiB, GB/s", 4, rounds);
+	print("post until all channels stand, ms", 5, rounds);
 }
 
 /* ---- all ---- */
@@ -260,20 +250,22 @@ struct way {
 	tcpx_xfer *x[DEEP];
 };
 
-static struct way ways[2][MANY][LANES]; /* receiving, sending */
+static struct way ways[2][CROWD_MAX][LANES]; /* receiving, sending */
+
+typedef uint8_t lane_keys[CROWD_MAX][LANES][TCPX_LANE_KEY]; /* of a receiver's lanes, by sender */
 
 static void
-lanes_open(tcpx_engine *e, int me, int count, tcpx_peer **peer)
+lanes_open(tcpx_engine *e, int me, int count, const struct blob *blob, lane_keys *key, tcpx_peer **peer)
 {
 	bool ready = false;
 
 	for (int k = 1; k < count; k++) {
 		int to = (me + k) % count;
 
-		must(tcpx_peer_add(e, shared->blob[to].metadata, shared->blob[to].metadata_len, &peer[to]),
+		must(tcpx_peer_add(e, blob[to].metadata, blob[to].metadata_len, &peer[to]),
 		     "tcpx_peer_add");
 		for (int l = 0; l < LANES; l++)
-			must(tcpx_lane_open(peer[to], shared->key[to][me][l], &ways[1][to][l].lane),
+			must(tcpx_lane_open(peer[to], key[to][me][l], &ways[1][to][l].lane),
 			     "tcpx_lane_open");
 	}
 	while (!ready) {
@@ -292,7 +284,7 @@ lanes_open(tcpx_engine *e, int me, int count, tcpx_peer **peer)
 static bool
 all_wide(tcpx_peer *const *peer)
 {
-	for (int i = 0; i < MANY; i++)
+	for (int i = 0; i < CROWD_MAX; i++)
 		if (peer[i] && info_of(peer[i]).channels_tx < info_of(peer[i]).channels_wanted)
 			return false;
 	return true;
@@ -300,21 +292,21 @@ all_wide(tcpx_peer *const *peer)
 
 /* Posts wherever there is room; counts what has come. A test may do the work of many. */
 static void
-work(uint64_t id, int me, tcpx_peer *const *peer, double since)
+work(uint64_t id, tcpx_peer *const *peer, double since, struct figures *f)
 {
-	for (int i = 0; i < 2 * MANY * LANES * DEEP; i++) {
+	for (int i = 0; i < 2 * CROWD_MAX * LANES * DEEP; i++) {
 		struct way *w = &ways[i % 2][i / 2 / DEEP / LANES][i / 2 / DEEP % LANES];
 		tcpx_xfer **x = &w->x[i / 2 % DEEP];
 		int rc = *x ? tcpx_test(*x) : 0;
 
-		if (i % 16 == 0 && !shared->wide_s[me] && all_wide(peer))
-			shared->wide_s[me] = now() - since;
+		if (i % 16 == 0 && !f->wide_s && all_wide(peer))
+			f->wide_s = now() - since;
 
 		if (!w->lane || rc == -EAGAIN)
 			continue;
 		must(rc, "message");
 		if (*x)
-			shared->bytes[me] += i % 2 ? 0 : MESSAGE;
+			f->Bps += i % 2 ? 0 : MESSAGE;
 		tcpx_xfer_free(*x);
 		*x = NULL;
 		must(tcpx_lane_post(w->lane, id, 0, MESSAGE, x), "tcpx_lane_post");
@@ -322,83 +314,81 @@ work(uint64_t id, int me, tcpx_peer *const *peer, double since)
 }
 
 static void
-process(int me, int count, int narrow)
+print_all(const struct figures *f, int count, bool narrow)
 {
-	tcpx_engine *e;
-	struct tcpx_counters c = { .struct_size = sizeof(c) };
-	tcpx_peer *peer[MANY] = { NULL };
-	uint64_t base, id;
-	char name[16];
-	double t0, t1;
+	struct figures most = { 0 };
 
-	snprintf(name, sizeof(name), "p%d", me);
-	e = engine_open(narrow, name, &shared->blob[me]);
-	id = region(e, pages(MESSAGE), MESSAGE, TCPX_MEM_LOCAL);
-	for (int i = 0; i < count * LANES; i++)
-		if (i / LANES != me)
-			must(tcpx_lane_listen(e, shared->key[me][i / LANES][i % LANES],
-					      &ways[0][i / LANES][i % LANES].lane), "tcpx_lane_listen");
-	base = resident();
-	pthread_barrier_wait(&shared->barrier);
-	t0 = now();
-	lanes_open(e, me, count, peer);
-	shared->setup_s[me] = now() - t0;
-	pthread_barrier_wait(&shared->barrier);
-	must(tcpx_query(e, &c), "tcpx_query");
-	shared->sockets[me][0] = count_sockets();
-	shared->kept[me] = c.memory_bytes;
-	shared->resident[me] = resident() - base;
-	pthread_barrier_wait(&shared->barrier);
-	for (t1 = now(); now() < t1 + LOAD_S;)
-		work(id, me, peer, t1);
-	shared->bytes[me] /= now() - t1;
-	pthread_barrier_wait(&shared->barrier);
-	shared->sockets[me][1] = count_sockets();
-	pthread_barrier_wait(&shared->barrier);
-	_exit(0);
-}
-
-static int
-all(int count, int narrow)
-{
-	double setup = 0, wide = 0, bytes = 0;
-	uint64_t idle = 0, loaded = 0, kept = 0, own = 0;
-	int status, bad = 0;
-
-	for (int i = 0; i < count; i++)
-		if (fork() == 0)
-			process(i, count, narrow);
-	while (wait(&status) > 0)
-		bad |= status != 0;
 	for (int i = 0; i < count; i++) {
-		setup = shared->setup_s[i] > setup ? shared->setup_s[i] : setup;
-		wide = shared->wide_s[i] > wide ? shared->wide_s[i] : wide;
-		idle = shared->sockets[i][0] > idle ? shared->sockets[i][0] : idle;
-		loaded = shared->sockets[i][1] > loaded ? shared->sockets[i][1] : loaded;
-		kept = shared->kept[i] > kept ? shared->kept[i] : kept;
-		own = shared->resident[i] > own ? shared->resident[i] : own;
-		bytes += shared->bytes[i];
+		most.setup_s = f[i].setup_s > most.setup_s ? f[i].setup_s : most.setup_s;
+		most.wide_s = f[i].wide_s > most.wide_s ? f[i].wide_s : most.wide_s;
+		for (int k = 0; k < 2; k++)
+			most.sockets[k] = f[i].sockets[k] > most.sockets[k] ? f[i].sockets[k] : most.sockets[k];
+		most.kept = f[i].kept > most.kept ? f[i].kept : most.kept;
+		most.resident = f[i].resident > most.resident ? f[i].resident : most.resident;
+		most.Bps += f[i].Bps;
+		most.suspected += f[i].suspected;
 	}
 	printf("%d processes, %s: all lanes ready %.2f s; sockets a process %llu idle, %llu loaded; memory "
-	       "a peer %.0f KiB counted, %.0f KiB resident; all wide %.0f ms after load; %.2f GB/s\n",
-	       count, narrow ? "narrow" : "wide", setup, (unsigned long long)idle,
-	       (unsigned long long)loaded, (double)kept / (count - 1) / 1024,
-	       (double)own / (count - 1) / 1024, wide * 1e3, bytes / 1e9);
-	return bad;
+	       "a peer %.0f KiB counted, %.0f KiB resident; all wide %.0f ms after load; %.2f GB/s; %llu channels suspected\n",
+	       count, narrow ? "narrow" : "wide", most.setup_s, (unsigned long long)most.sockets[0],
+	       (unsigned long long)most.sockets[1], (double)most.kept / (count - 1) / 1024,
+	       (double)most.resident / (count - 1) / 1024, most.wide_s * 1e3, most.Bps / 1e9,
+	       (unsigned long long)most.suspected);
+}
+
+static void
+all(const struct crowd *c, void *narrow)
+{
+	static struct blob own, blob[CROWD_MAX];
+	static lane_keys listens, key[CROWD_MAX];
+	struct tcpx_counters n = { .struct_size = sizeof(n) };
+	struct figures f = { 0 }, figures[CROWD_MAX];
+	tcpx_peer *peer[CROWD_MAX] = { NULL };
+	tcpx_engine *e;
+	uint64_t base, id;
+	char name[16];
+	double t0;
+
+	snprintf(name, sizeof(name), "p%d", c->me);
+	e = engine_open(*(bool *)narrow, name, &own);
+	id = region(e, pages(MESSAGE), MESSAGE, TCPX_MEM_LOCAL);
+	for (int i = 0; i < c->count * LANES; i++)
+		if (i / LANES != c->me)
+			must(tcpx_lane_listen(e, listens[i / LANES][i % LANES],
+					      &ways[0][i / LANES][i % LANES].lane), "tcpx_lane_listen");
+	crowd_say(c, &own, sizeof(own), blob);
+	crowd_say(c, listens, sizeof(listens), key);
+	base = resident();
+	crowd_meet(c);
+	t0 = now();
+	lanes_open(e, c->me, c->count, blob, key, peer);
+	f.setup_s = now() - t0;
+	crowd_meet(c);
+	must(tcpx_query(e, &n), "tcpx_query");
+	f.sockets[0] = count_sockets();
+	f.kept = n.memory_bytes;
+	f.resident = resident() - base;
+	crowd_meet(c);
+	for (t0 = now(); now() < t0 + LOAD_S;)
+		work(id, peer, t0, &f);
+	f.Bps /= now() - t0;
+	crowd_meet(c);
+	must(tcpx_query(e, &n), "tcpx_query");
+	f.suspected = n.channels_suspected;
+	f.sockets[1] = count_sockets();
+	crowd_say(c, &f, sizeof(f), figures);
+	if (c->me == 0)
+		print_all(figures, c->count, *(bool *)narrow);
 }
 
 int
 main(int argc, char **argv)
 {
 	bool is_pair = argc == 3 && !strcmp(argv[1], "pair"), is_all = argc == 4 && !strcmp(argv[1], "all");
+	bool narrow = is_all && !strcmp(argv[3], "narrow");
 	int count = is_pair || is_all ? atoi(argv[2]) : 0;
-	pthread_barrierattr_t a;
 
-	if (count < 2 || count > (is_pair ? ROUNDS : MANY))
+	if (count < 2 || count > (is_pair ? ROUNDS : CROWD_MAX))
 		return 2;
-	shared = pages(sizeof(*shared));
-	pthread_barrierattr_init(&a);
-	pthread_barrierattr_setpshared(&a, PTHREAD_PROCESS_SHARED);
-	pthread_barrier_init(&shared->barrier, &a, is_pair ? 2 : (unsigned)count);
-	return is_pair ? pair(count) : all(count, !strcmp(argv[3], "narrow"));
+	return is_pair ? crowd_run(2, pair, &count) : crowd_run(count, all, &narrow);
 }
