@@ -186,7 +186,8 @@ is_gone(const struct tcpx_peer *p)
 	return !tcpx_chain_empty(&p->inbound);
 }
 
-/* The newest living peer of that name but @not; incarnation 0 means any. A reference. registry.lock */
+/* The newest living peer of that name, incarnation 0: any; but @not, and whom its session serves, too. A
+ * reference. registry.lock */
 static struct tcpx_peer *
 find_there(struct tcpx_engine *e, const char *name, uint64_t incarnation,
 	   const struct tcpx_peer *not)
@@ -200,8 +201,9 @@ find_there(struct tcpx_engine *e, const char *name, uint64_t incarnation,
 						    tcpx_container(n, struct tcpx_peer, in_engine);
 
 		pthread_mutex_lock(&p->lock);
-		if (p != not && !is_gone(p) && p->incarnation != 0 && strcmp(p->name, name) == 0 &&
-		    (!incarnation || p->incarnation == incarnation) && tcpx_peer_try_get(p))
+		if (p != not && !(not && peer_follows(p)) && !is_gone(p) && p->incarnation != 0 &&
+		    strcmp(p->name, name) == 0 && (!incarnation || p->incarnation == incarnation) &&
+		    tcpx_peer_try_get(p))
 			found = p;
 		pthread_mutex_unlock(&p->lock);
 	}

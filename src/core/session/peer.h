@@ -60,6 +60,13 @@ peer_bucket(struct registry *r, uint64_t incarnation)
 	return &r->incarnations[(incarnation ^ incarnation >> 32) % PEER_BUCKETS];
 }
 
+/* Has it no session of its own, since that of another of its incarnation serves it? p->lock held. */
+static inline bool
+peer_follows(const struct tcpx_peer *p)
+{
+	return p->served && !p->out && tcpx_chain_empty(&p->inbound);
+}
+
 int tcpx_peer_new(struct tcpx_engine *e, const char *name, uint64_t incarnation,
 		  struct tcpx_peer **out);
 /* Locks the queues of receives and unexpected sends, and the peer. Returns the one that has the

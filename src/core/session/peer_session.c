@@ -158,8 +158,7 @@ follower(struct session *s, uint64_t number)
 
 		pthread_mutex_lock(&p->lock);
 		if (p != s->peer && p->number > number && (!found || p->number < found->number) &&
-		    p->incarnation == s->peer->incarnation && p->served && !p->gone && !p->out &&
-		    tcpx_chain_empty(&p->inbound))
+		    p->incarnation == s->peer->incarnation && !p->gone && peer_follows(p))
 			found = p;
 		pthread_mutex_unlock(&p->lock);
 	}
@@ -193,7 +192,7 @@ tcpx_peer_session_lost(struct session *s)
 	struct tcpx_peer *p = s->peer;
 	/* it has carried nothing, and will not: another serves */
 	bool idle = s->moved || (!s->opener && s->health.open_ns == 0 && tcpx_twins_live(s, true));
-	bool ours = false, last, down;
+	bool ours = false, last, down, carried = s->health.open_ns && !s->moved;
 
 	pthread_mutex_lock(&p->lock);
 	if (p->out == s) {
@@ -211,7 +210,8 @@ tcpx_peer_session_lost(struct session *s)
 	if (down)
 		tcpx_queue_peer(p->engine, &p->news, p->name, p->incarnation, s->cause);
 	p->engine->up.session->lost(s, p, down);
-	if (down && p->incarnation && !tcpx_twins_live(s, false))
+	/* what they have said on it may be lost, also where another serves them next */
+	if (down && p->incarnation && (carried || !tcpx_twins_live(s, false)))
 		lose_followers(s);
 	if (ours)
 		tcpx_session_put(s);
