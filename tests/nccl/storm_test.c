@@ -70,6 +70,16 @@ storm_step(struct storm *s)
 	return more;
 }
 
+static uint32_t
+storm_done(const struct storm *s)
+{
+	uint32_t done = 0;
+
+	for (int i = 0; i < 2 * s->comms; i++)
+		done += s->flow[i].done;
+	return done;
+}
+
 static bool
 storm_is_right(const struct storm *s)
 {
@@ -226,16 +236,18 @@ break_one(uint32_t *rng)
 	return false;
 }
 
+/* One for each twelfth of the messages, however many looks these take. */
 static int
 play_breaks(struct rank *r)
 {
+	enum { EACH = 200, ALL = 8 * EACH };
 	static struct storm s;
-	uint32_t rng = seed * 2654435761u + (uint32_t)r->me + 1, steps = 0, broken = 0;
+	uint32_t rng = seed * 2654435761u + (uint32_t)r->me + 1, broken = 0;
 
-	if (!storm_open(&s, r, 4, 200, 256 << 10))
+	if (!storm_open(&s, r, 4, EACH, 256 << 10))
 		return 1;
 	while (storm_step(&s))
-		if (++steps % 512 == 0 && broken < 12)
+		if (storm_done(&s) * 12 / ALL > broken)
 			broken += break_one(&rng);
 	pair_meet(r);
 	if (!storm_is_right(&s))
