@@ -28,7 +28,7 @@
 #include "core/transfer/lane_frames.h"
 #include "core/transfer/match.h"
 #include "core/transfer/refuse.h"
-#include "core/transfer/schedule.h"
+#include "core/transfer/spread.h"
 #include "core/transfer/transfer.h"
 
 /* A READ whose bytes have all come frees its credit at the opener a little before it ends here. */
@@ -67,7 +67,7 @@ begin(struct session *s, struct tcpx_xfer *x)
 	atomic_store(&x->payload.live, x->id);
 	tcpx_xfer_known(s, x->id);
 	if (x->op == TCPX_OP_READ)
-		tcpx_schedule_chunks(s, x);
+		tcpx_spread_chunks(s, x);
 	else if (list_staged(x->payload.list) && x->chunks > 1 && s->engine->limit.spin_ns)
 		tcpx_loop_wake_below(s->loop, x->chunks < s->engine->loop_count ?
 						x->chunks : s->engine->loop_count);
@@ -346,7 +346,7 @@ on_matched(struct session *s, uint64_t id)
 		return id_is_ours(s, id) && id_is_known(s, id) ? 0 : TCPX_EPROTO;
 	if (x->op != TCPX_OP_SEND || x->target || x->post.inlined || x->times.ready_ns)
 		return TCPX_EPROTO;
-	tcpx_schedule_chunks(s, x);
+	tcpx_spread_chunks(s, x);
 	return 0;
 }
 

@@ -26,7 +26,7 @@
 #include "core/transfer/end.h"
 #include "core/transfer/launch.h"
 #include "core/transfer/lane_tell.h"
-#include "core/transfer/schedule.h"
+#include "core/transfer/spread.h"
 #include "core/transfer/transfer.h"
 
 /* ---- ends ---- */
@@ -184,7 +184,7 @@ launch(struct tcpx_lane *l, struct tcpx_xfer *x, uint64_t room)
 	x->times.progress_ns = engine_now(s->engine);
 	tcpx_chain_add(&s->xfers.bucket[x->id % SESS_BUCKETS], &x->table);
 	atomic_store(&x->payload.live, x->id);
-	tcpx_schedule_chunks(s, x);
+	tcpx_spread_chunks(s, x);
 	return true;
 }
 

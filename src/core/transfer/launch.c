@@ -19,7 +19,7 @@
 #include "core/session/session.h"
 #include "core/transfer/end.h"
 #include "core/transfer/lane.h"
-#include "core/transfer/schedule.h"
+#include "core/transfer/spread.h"
 #include "core/transfer/transfer.h"
 #include "core/transfer/turn.h"
 
@@ -145,8 +145,8 @@ chunk_of(const struct session *s, const struct tcpx_xfer *x)
 		bytes += s->xfers.live_bytes;
 	if (s->engine->limit.chunk || max > s->chan.chunk_max)
 		max = s->chan.chunk_max;
-	if (staged && bytes < CROWD_BYTES && channels > SCHEDULE_FEW_CHANNELS)
-		channels = SCHEDULE_FEW_CHANNELS;
+	if (staged && bytes < CROWD_BYTES && channels > SPREAD_FEW_CHANNELS)
+		channels = SPREAD_FEW_CHANNELS;
 	return tcpx_chunk_size(bytes, channels, min, max, s->engine->limit.chunk,
 			       x->sends && bytes > min ? slowest_Bps(s) : 0);
 }
@@ -183,7 +183,7 @@ launch(struct session *s, struct tcpx_xfer *x, uint64_t now_ns)
 	if (rc) /* the peer may have half a list: later operations would be ambiguous */
 		tcpx_session_fail(s, rc, "%s", "control stream cannot take an operation");
 	else if (x->op == TCPX_OP_WRITE && !x->post.inlined)
-		tcpx_schedule_chunks(s, x);
+		tcpx_spread_chunks(s, x);
 	return rc == 0 && tcpx_turn_has(x) && list_staged(x->payload.list);
 }
 

@@ -9,12 +9,8 @@
 #include "core/channel/channel.h"
 #include "core/transfer/transfer.h"
 
-#define SCHEDULE_FEW_CHANNELS 8 /* enough for a staged transfer of middle size */
-
 /* Picks the next chunk if this channel may: its record, in the window's newest slot. NULL:
  * none. Lease of its loop held, session.lock not. */
 struct tx_record *tcpx_schedule_pick(struct channel *c, uint64_t now_ns);
-/* Offers the chunks of x to the channels and wakes those that are to pick. session.lock held. */
-void tcpx_schedule_chunks(struct session *s, struct tcpx_xfer *x);
 
 #endif

@@ -8,6 +8,7 @@
 #include "core/transfer/lane_state.h"
 #include "core/transfer/progress.h"
 #include "core/transfer/schedule.h"
+#include "core/transfer/spread.h"
 
 #define CHUNK (64u << 10)
 
@@ -38,7 +39,7 @@ chunks_leave_in_order(void **state)
 	bare_open(&b, true);
 	c = bare_channel(&b, 0);
 	x = bare_xfer(&b, 7, 3 * CHUNK - 5, CHUNK);
-	tcpx_schedule_chunks(b.s, x);
+	tcpx_spread_chunks(b.s, x);
 	for (uint32_t k = 0; k < 3; k++) {
 		struct tx_record *r = tcpx_schedule_pick(c, b.now_ns);
 
@@ -69,7 +70,7 @@ user_memory_is_taken_when_it_can_be_sent(void **state)
 	bare_open(&b, true);
 	c = bare_channel(&b, 0);
 	x = bare_xfer(&b, 1, 4 * CHUNK, CHUNK);
-	tcpx_schedule_chunks(b.s, x);
+	tcpx_spread_chunks(b.s, x);
 	assert_non_null(tcpx_schedule_pick(c, b.now_ns));
 	assert_null(tcpx_schedule_pick(c, b.now_ns)); /* one waits to be sent */
 	send_all(c);
@@ -91,7 +92,7 @@ a_full_window_takes_nothing(void **state)
 	c->tx.rate.Bps = 10000000000ull; /* the pull rule would allow many */
 	c->tx.rate.last_ns = b.now_ns;
 	x = bare_xfer(&b, 1, 8 * CHUNK, CHUNK);
-	tcpx_schedule_chunks(b.s, x);
+	tcpx_spread_chunks(b.s, x);
 	for (int i = 0; i < 4; i++) {
 		assert_non_null(tcpx_schedule_pick(c, b.now_ns));
 		send_all(c);
@@ -114,7 +115,7 @@ what_a_lost_channel_gives_back_goes_first(void **state)
 	c = bare_channel(&b, 0);
 	other = bare_channel(&b, 1);
 	x = bare_xfer(&b, 1, 4 * CHUNK, CHUNK);
-	tcpx_schedule_chunks(b.s, x);
+	tcpx_spread_chunks(b.s, x);
 	r = tcpx_schedule_pick(c, b.now_ns);
 	assert_non_null(r);
 	assert_int_equal(r->chunk, 0);
@@ -146,7 +147,7 @@ no_chunk_leaves_before_its_open(void **state)
 	x = bare_xfer(&b, 1, CHUNK, CHUNK);
 	assert_int_equal(tcpx_ctrl_put_bulk(b.s->control.ctrl, TCPX_FR_OPEN, "", 0,
 					    &x->post.ticket), 0);
-	tcpx_schedule_chunks(b.s, x);
+	tcpx_spread_chunks(b.s, x);
 	assert_null(tcpx_schedule_pick(c, b.now_ns));
 	assert_true(b.s->control.chunks_wait); /* the flush that writes it wakes channels */
 	tcpx_xfer_put(x);
@@ -166,7 +167,7 @@ transfers_take_turns(void **state)
 	c = bare_channel(&b, 0);
 	for (int i = 0; i < 2; i++) {
 		x[i] = bare_xfer(&b, 1 + (uint64_t)i, 8 * CHUNK, CHUNK);
-		tcpx_schedule_chunks(b.s, x[i]);
+		tcpx_spread_chunks(b.s, x[i]);
 	}
 	for (int i = 0; i < 4; i++) {
 		struct tx_record *r = tcpx_schedule_pick(c, b.now_ns);
@@ -217,7 +218,7 @@ sending_post(struct bare *b, struct sending *l, uint64_t total)
 	atomic_fetch_add(&l->lane->refs, 1);
 	x->lane = l->lane;
 	*tcpx_lane_slot(l->lane, seq) = l->message[seq % TCPX_LANE_SLOTS] = x;
-	tcpx_schedule_chunks(b->s, x);
+	tcpx_spread_chunks(b->s, x);
 }
 
 /* The next chunk, which is acknowledged at once, or lost with the channel. */
@@ -374,7 +375,7 @@ round_robin_wakes_the_channel_whose_turn_it_is(void **state)
 	for (uint16_t i = 0; i < 2; i++)
 		c[i] = bare_channel(&b, i);
 	x = bare_xfer(&b, 1, 4 * CHUNK, CHUNK);
-	tcpx_schedule_chunks(b.s, x);
+	tcpx_spread_chunks(b.s, x);
 	(void)bare_works(&b.loop[0]);
 	(void)bare_works(&b.loop[1]);
 	assert_null(tcpx_schedule_pick(c[1], b.now_ns));
@@ -398,11 +399,11 @@ one_chunk_wakes_one_channel_and_many_wake_as_many(void **state)
 	for (uint16_t i = 0; i < 3; i++)
 		(void)bare_channel(&b, i);
 	one = bare_xfer(&b, 1, 100, CHUNK);
-	tcpx_schedule_chunks(b.s, one);
+	tcpx_spread_chunks(b.s, one);
 	assert_int_equal(bare_works(&b.loop[0]), 1); /* of the control stream's loop */
 	assert_int_equal(bare_works(&b.loop[1]), 0);
 	two = bare_xfer(&b, 2, 2 * CHUNK, CHUNK);
-	tcpx_schedule_chunks(b.s, two);
+	tcpx_spread_chunks(b.s, two);
 	assert_int_equal(bare_works(&b.loop[0]) + bare_works(&b.loop[1]) + bare_works(&b.loop[2]),
 			 2);
 	tcpx_xfer_put(one);
@@ -422,7 +423,7 @@ a_queue_of_transfers_of_few_chunks_wakes_all_channels(void **state)
 		c[i] = bare_channel(&b, i);
 	for (int i = 0; i < 3; i++) {
 		x[i] = bare_xfer(&b, 1 + (uint64_t)i, 2 * CHUNK, CHUNK);
-		tcpx_schedule_chunks(b.s, x[i]);
+		tcpx_spread_chunks(b.s, x[i]);
 		if (i == 0)
 			assert_false(c[2]->work.queued || c[3]->work.queued);
 		if (i == 0)
@@ -449,7 +450,7 @@ of_many_that_sleep_two_are_woken_and_wake_the_rest(void **state)
 		b.loop[i].asleep = true;
 	}
 	x = bare_xfer(&b, 1, 8 * CHUNK, CHUNK);
-	tcpx_schedule_chunks(b.s, x);
+	tcpx_spread_chunks(b.s, x);
 	assert_true(c[0]->work.queued && c[1]->work.queued);
 	assert_false(c[2]->work.queued);
 	assert_non_null(tcpx_schedule_pick(c[0], b.now_ns));
