@@ -4,48 +4,16 @@
 
 #include <string.h>
 
-#define LEN (6u << 20)
-
 static const struct tcpx_net_ops *const nets[] = { &tcpx_net_loop, &tcpx_net_loop_comm };
-
-/* A write under way, each byte its own. */
-struct move {
-	struct mem from, to;
-	tcpx_xfer *x;
-};
-
-static void
-move_begin(struct lab *t, struct move *m)
-{
-	struct tcpx_desc l = { 0, 0, LEN }, f = l;
-
-	mem_open(&m->from, t->a, LEN, TCPX_MEM_LOCAL);
-	mem_open(&m->to, t->b, LEN, TCPX_MEM_REMOTE_WRITE);
-	fill(m->from.at, LEN, 1);
-	fill(m->to.at, LEN, 2);
-	l.region = m->from.id;
-	f.region = mem_tell(&m->to, t->b, t->a);
-	assert_ok(tcpx_write(t->p, &l, 1, &f, 1, NULL, 0, &m->x));
-}
-
-static void
-move_end(struct move *m)
-{
-	assert_ok(tcpx_test(m->x));
-	assert_filled(m->to.at, LEN, 1);
-	tcpx_xfer_free(m->x);
-	mem_close(&m->from);
-	mem_close(&m->to);
-}
 
 static void
 move_whole(struct lab *t)
 {
 	struct move m;
 
-	move_begin(t, &m);
+	lab_move_begin(t, &m);
 	assert_true(run_until(t, over, m.x, 9 * TCPX_SEC));
-	move_end(&m);
+	lab_move_end(&m);
 }
 
 static bool
@@ -81,13 +49,13 @@ all_channels_are_opened_again(void **state)
 		meet(&t);
 		move_whole(&t);
 		if (i / 2)
-			move_begin(&t, &m);
+			lab_move_begin(&t, &m);
 		while (tcpx_fabric_count(t.fabric, TCPX_FABRIC_DATA))
 			assert_ok(tcpx_fabric_break_channel(t.fabric, 0));
 		assert_true(run_until(&t, are_all_healed, &t, 3 * TCPX_SEC));
 		if (i / 2) {
 			assert_true(run_until(&t, over, m.x, 9 * TCPX_SEC));
-			move_end(&m);
+			lab_move_end(&m);
 		}
 		move_whole(&t);
 		lab_close(&t);
@@ -176,12 +144,12 @@ gives_up_a_silent_nic(uint64_t idle_ns)
 	meet(&t);
 	move_whole(&t);
 	assert_false(run_until(&t, never, NULL, idle_ns));
-	move_begin(&t, &m);
+	lab_move_begin(&t, &m);
 	assert_false(run_until(&t, over, m.x, 50 * TCPX_MS));
 	assert_ok(tcpx_fabric_set_nic_up(t.fabric, &t.nic[1][2].addr, false));
 	assert_true(run_until(&t, is_one_short, &t, 1700 * TCPX_MS)); /* a sixth of the deadline, and no more */
 	assert_true(run_until(&t, over, m.x, 4 * TCPX_SEC));
-	move_end(&m);
+	lab_move_end(&m);
 	assert_int_equal(lab_info(&t).channels_rx, 3); /* the other way nobody finds out for himself */
 	c = counters_of(t.a);
 	assert_int_equal(c.channels_suspected, 1);
@@ -221,9 +189,9 @@ channels_beside_a_silent_control_stream_are_left(void **state)
 	assert_ok(tcpx_fabric_set_nic_up(t.fabric, &t.nic[0][0].addr, false));
 	assert_true(run_until(&t, is_resumed, &t, 2 * TCPX_SEC));
 	assert_true(run_until(&t, is_one_short, &t, 20 * TCPX_MS));
-	move_begin(&t, &m);
+	lab_move_begin(&t, &m);
 	assert_true(run_until(&t, over, m.x, 400 * TCPX_MS));
-	move_end(&m);
+	lab_move_end(&m);
 	lab_close(&t);
 }
 
@@ -238,12 +206,12 @@ a_network_that_pauses_costs_no_channel(void **state)
 
 	lab_open_on(&t, &tcpx_net_loop, lab_settings, &script);
 	meet(&t);
-	move_begin(&t, &m);
+	lab_move_begin(&t, &m);
 	assert_false(run_until(&t, over, m.x, 50 * TCPX_MS));
 	tcpx_fabric_hold(t.fabric, TCPX_FABRIC_DATA, 6 * TCPX_SEC);
 	tcpx_fabric_hold(t.fabric, TCPX_FABRIC_CONTROL, 6 * TCPX_SEC);
 	assert_true(run_until(&t, over, m.x, 9 * TCPX_SEC));
-	move_end(&m);
+	lab_move_end(&m);
 	c = counters_of(t.a);
 	assert_int_equal(c.channels_suspected, 0);
 	assert_int_equal(c.channels_lost, 0);

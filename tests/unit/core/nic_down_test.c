@@ -7,39 +7,14 @@
 
 #include "core/engine/links.h"
 
-#define LEN (6u << 20)
-
 /* A write takes 150 ms. */
 static const struct tcpx_fabric_script slow = { .nic_Bps = 10000000 };
 
-struct move {
-	struct mem from, to;
-	tcpx_xfer *x;
-};
-
 static void
-move_begin(struct lab *t, struct move *m)
-{
-	struct tcpx_desc l = { 0, 0, LEN }, f = l;
-
-	mem_open(&m->from, t->a, LEN, TCPX_MEM_LOCAL);
-	mem_open(&m->to, t->b, LEN, TCPX_MEM_REMOTE_WRITE);
-	fill(m->from.at, LEN, 1);
-	fill(m->to.at, LEN, 2);
-	l.region = m->from.id;
-	f.region = mem_tell(&m->to, t->b, t->a);
-	assert_ok(tcpx_write(t->p, &l, 1, &f, 1, NULL, 0, &m->x));
-}
-
-static void
-move_end(struct lab *t, struct move *m, uint64_t within_ns)
+move_within(struct lab *t, struct move *m, uint64_t within_ns)
 {
 	assert_true(run_until(t, over, m->x, within_ns));
-	assert_ok(tcpx_test(m->x));
-	assert_filled(m->to.at, LEN, 1);
-	tcpx_xfer_free(m->x);
-	mem_close(&m->from);
-	mem_close(&m->to);
+	lab_move_end(m);
 }
 
 /* The network loses NICs [first, end) of a side, or of both if it is their cables, and the engine of that
@@ -84,12 +59,12 @@ loses_a_nic(struct lab *t, int side, bool cable, int nic, bool busy)
 
 	meet(t);
 	if (busy)
-		move_begin(t, &m);
+		lab_move_begin(t, &m);
 	assert_false(run_until(t, never, NULL, 50 * TCPX_MS));
 	set_nics(t, side, cable, nic, nic + 1, false);
 	assert_true(run_until(t, is_one_short, t, 200 * TCPX_MS));
 	if (busy)
-		move_end(t, &m, 400 * TCPX_MS);
+		move_within(t, &m, 400 * TCPX_MS);
 	assert_false(run_until(t, never, NULL, 3 * TCPX_SEC)); /* and stays so: nobody tries in vain */
 	c = counters_of(t->a);
 	assert_int_equal(c.channels_suspected, 0);
@@ -98,8 +73,8 @@ loses_a_nic(struct lab *t, int side, bool cable, int nic, bool busy)
 	assert_true(is_one_short(t));
 	set_nics(t, side, cable, nic, nic + 1, true);
 	assert_true(run_until(t, is_whole, t, 30 * TCPX_MS));
-	move_begin(t, &m);
-	move_end(t, &m, TCPX_SEC);
+	lab_move_begin(t, &m);
+	move_within(t, &m, TCPX_SEC);
 }
 
 static void
@@ -135,12 +110,12 @@ nics_that_are_all_down_keep_their_channels(void **state)
 
 		lab_open_on(&t, &tcpx_net_loop, lab_settings, &slow);
 		meet(&t);
-		move_begin(&t, &m);
+		lab_move_begin(&t, &m);
 		assert_false(run_until(&t, over, m.x, 50 * TCPX_MS));
 		set_nics(&t, side, false, 0, NICS, false);
 		assert_false(run_until(&t, over, m.x, TCPX_SEC));
 		set_nics(&t, side, false, 0, NICS, true);
-		move_end(&t, &m, TCPX_SEC);
+		move_within(&t, &m, TCPX_SEC);
 		c = counters_of(t.a);
 		assert_int_equal(c.channels_lost, 0);
 		assert_int_equal(c.chunks_resent, 0);

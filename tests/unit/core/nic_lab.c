@@ -185,3 +185,27 @@ meet(struct lab *t)
 	t->p = rig_add(t->a, t->b);
 	assert_true(run_until(t, decided, t, 10 * TCPX_SEC));
 }
+
+void
+lab_move_begin(struct lab *t, struct move *m)
+{
+	struct tcpx_desc l = { 0, 0, MOVE_BYTES }, f = l;
+
+	mem_open(&m->from, t->a, MOVE_BYTES, TCPX_MEM_LOCAL);
+	mem_open(&m->to, t->b, MOVE_BYTES, TCPX_MEM_REMOTE_WRITE);
+	fill(m->from.at, MOVE_BYTES, 1);
+	fill(m->to.at, MOVE_BYTES, 2);
+	l.region = m->from.id;
+	f.region = mem_tell(&m->to, t->b, t->a);
+	assert_ok(tcpx_write(t->p, &l, 1, &f, 1, NULL, 0, &m->x));
+}
+
+void
+lab_move_end(struct move *m)
+{
+	assert_ok(tcpx_test(m->x));
+	assert_filled(m->to.at, MOVE_BYTES, 1);
+	tcpx_xfer_free(m->x);
+	mem_close(&m->from);
+	mem_close(&m->to);
+}

@@ -10,6 +10,7 @@
 #include "fabric/loop.h"
 
 #define NICS 4
+#define MOVE_BYTES (6u << 20)
 
 struct lab {
 	struct tcpx_fabric *fabric;
@@ -18,6 +19,12 @@ struct lab {
 	struct tcpx_nic nic[2][NICS];
 	char last[256];
 	uint32_t warnings, stalled; /* of both engines; those that say ESTALLED */
+};
+
+/* A write under way, each byte its own. */
+struct move {
+	struct mem from, to;
+	tcpx_xfer *x;
 };
 
 extern const char *const lab_settings[];
@@ -42,5 +49,8 @@ bool never(void *arg); /* until the time is up */
 struct tcpx_peer_info lab_info(struct lab *t);
 /* The first engine adds the second, as t->p; their session is open or has failed. */
 void meet(struct lab *t);
+/* Of MOVE_BYTES, from the first engine to the second. It has ended with success: what came is compared. */
+void lab_move_begin(struct lab *t, struct move *m);
+void lab_move_end(struct move *m);
 
 #endif
