@@ -299,7 +299,7 @@ TCPX_API void tcpx_xfer_free(tcpx_xfer *xfer);
 #define TCPX_LANE_OPEN 64 /* messages from the oldest that has not ended to the newest   */
 #define TCPX_LANE_WEIGHT_MAX 16
 #define TCPX_LANE_LABEL  32 /* bytes, with the NUL                                        */
-#define TCPX_LANE_LABELS 32
+#define TCPX_LANE_LABELS 32 /* of an engine, besides "other"                              */
 
 /* A receiving end. @key: out: TCPX_LANE_KEY bytes, for one sender. -ENOTSUP: the provider cannot. */
 TCPX_API TCPX_MUST_USE int tcpx_lane_listen(tcpx_engine *engine, void *key, tcpx_lane **lane);

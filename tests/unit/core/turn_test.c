@@ -147,6 +147,7 @@ sessions_come_before_chunks(void **state)
 
 	(void)state;
 	bare_open(&b, true);
+	assert_true(b.s->source.ahead && b.s->dials.ahead && b.s->work.ahead && b.s->arrival.ahead);
 	b.ops.poller_wait = two_events;
 	loop = &b.loop[1];
 	tcpx_node_init(&loop->deferred);
