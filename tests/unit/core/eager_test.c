@@ -257,8 +257,10 @@ the_sender_is_over(void **state)
 			p.rig.to_b = NULL;
 			while (s->state != SESS_FAILED)
 				sched_yield();
-			tcpx_session_put(s);
+			pthread_mutex_lock(&s->lock); /* which the failure holds until all is given back */
 			assert_int_equal(p.rig.b->eager.used, 5 * 128 + 1000);
+			pthread_mutex_unlock(&s->lock);
+			tcpx_session_put(s);
 		}
 		for (uint32_t i = 0; i < (gone == 2 ? 2 : 5); i++) {
 			assert_ok(tcpx_lane_ready(p.rx));
@@ -312,9 +314,10 @@ the_receiver_is_over(void **state)
 	tcpx_lane_close(p.rx);
 	p.rx = NULL;
 	wait_kept(&p, 0);
-	while ((rc = tcpx_lane_post(p.tx, p.rig.near.id, 0, 8, &x)) == 0 || rc == -ENOBUFS)
-		if (rc == 0)
-			tcpx_xfer_free(x);
+	while ((rc = tcpx_lane_post(p.tx, p.rig.near.id, 0, 8, &x)) == 0) {
+		(void)tcpx_wait(x, -1); /* to free it before would cancel it, and with it the lane */
+		tcpx_xfer_free(x);
+	}
 	assert_code(rc, TCPX_ECLOSED);
 	wait_kept(&p, 0); /* what came for the lane that is no more */
 	end_empty(&p);
