@@ -6,6 +6,7 @@
 #include "core/context/context.h"
 #include "core/loop/loop.h"
 #include "core/session/control.h"
+#include "core/session/handshake.h"
 #include "core/session/peer.h"
 #include "core/session/session.h"
 #include "core/session/twins.h"
@@ -114,7 +115,7 @@ tcpx_ready_finish(struct session *s, uint64_t now_ns)
 		warn_missing(s, set->tx, "sending");
 	if (set->rx_up)
 		warn_missing(s, set->rx, "receiving");
-	tcpx_session_opened(s, now_ns);
+	tcpx_handshake_done(s, now_ns);
 	tcpx_session_check_alive(s, now_ns);
 	tcpx_twins_stir(s);
 }

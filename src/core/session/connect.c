@@ -7,14 +7,13 @@
 #include <string.h>
 
 #include "core/session/control.h"
+#include "core/session/gone.h"
 #include "core/session/handshake.h"
 #include "core/session/peer.h"
 #include "core/session/probe.h"
 #include "core/session/resume.h"
 #include "core/session/session.h"
 #include "core/session/twins.h"
-
-#define FIRST_NS   (1000 * TCPX_MS) /* between rounds of refusals, at first contact */
 
 /* START, and with a secret the proof of it: of the session's own key when it is resumed, so that
  * no other holder of the secret can do that. */
@@ -66,25 +65,6 @@ came_up(struct session *s, uint64_t now_ns)
 		tcpx_session_fail(s, rc, "%s", "first frame of a connection");
 	else
 		tcpx_control_flush(s);
-}
-
-bool
-tcpx_control_misses_peer(struct session *s, int rc, uint32_t addr_count, uint64_t now_ns)
-{
-	uint64_t apart_ns = s->state == SESS_OPEN ? tcpx_rounds_apart(s->control.closed,
-								      s->engine->limit.stall_ns) :
-						    FIRST_NS;
-
-	if (rc != -ECONNREFUSED) {
-		s->control.refusals.row = 0;
-		return false;
-	}
-	if ((s->state != SESS_OPEN && (!s->peer->incarnation || tcpx_twins_rest(s, now_ns))) ||
-	    !tcpx_refused_again(&s->control.refusals, addr_count, apart_ns,
-				atomic_load(&s->engine->nics.one_down), now_ns))
-		return false;
-	tcpx_session_peer_gone(s, "peer has gone: nobody listens at its addresses");
-	return true;
 }
 
 /* The NIC of ours on which the connection stands; -1: none of those that carry data. */

@@ -3,7 +3,6 @@
 #ifndef CORE_SESSION_CONNECT_H
 #define CORE_SESSION_CONNECT_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "core/session/session.h"
@@ -11,10 +10,6 @@
 /* Opener: connects, or goes on with that; then sends START. */
 void tcpx_control_connect(struct session *s, uint64_t now_ns);
 
-/* An attempt at one of the peer's @addr_count addresses has ended with @rc. True: that is the proof
- * that it has gone, and the session has failed. At first contact a refusal says something of an
- * incarnation alone: HOST:PORT may not be up yet. */
-bool tcpx_control_misses_peer(struct session *s, int rc, uint32_t addr_count, uint64_t now_ns);
 /* Cuts the connection, of which the peer's kernel acknowledges nothing. */
 void tcpx_control_silent(struct session *s, uint64_t now_ns);
 /* Cuts the connection if it stands on a NIC of ours that is down, and another is not. */

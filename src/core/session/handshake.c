@@ -13,11 +13,15 @@
 #include "base/addr.h"
 #include "base/random.h"
 #include "core/context/context.h"
+#include "core/loop/event.h"
+#include "core/loop/queue.h"
 #include "core/memory/payload.h"
 #include "core/memory/touch.h"
 #include "core/session/accept.h"
 #include "core/session/control.h"
+#include "core/session/half_open.h"
 #include "core/session/identity.h"
+#include "core/session/note_flow.h"
 #include "core/session/peer.h"
 #include "core/session/session.h"
 #include "core/session/twins.h"
@@ -381,6 +385,26 @@ tcpx_handshake_frame(struct session *s, const struct tcpx_frame_head *h, const u
 	default:
 		return TCPX_EPROTO;
 	}
+}
+
+void
+tcpx_handshake_done(struct session *s, uint64_t now_ns)
+{
+	s->state = SESS_OPEN;
+	s->health.open_ns = s->health.heard_ns = s->control.toll.paid_ns = now_ns;
+	s->sched.drr.quantum = s->chan.chunk_max;
+	tcpx_info(TCPX_SUB_BOOT, "session %016llx with %s: %u + %u channels, chunk at most %u, "
+		  "window %u, open in %.1f ms", (unsigned long long)s->id, s->peer->name,
+		  s->chan.tx_up, s->chan.rx_up, s->chan.chunk_max, s->chan.window,
+		  (double)(now_ns - s->health.start_ns) / 1e6);
+	tcpx_half_open_remove(s);
+	tcpx_notes_flush(s);
+	free(s->hs);
+	s->hs = NULL;
+	s->engine->up.session->opened(s, now_ns);
+	tcpx_control_flush(s);
+	tcpx_queue_peer(s->engine, &s->peer->news, s->peer->name, s->peer->incarnation, 0);
+	tcpx_event_session(s->engine);
 }
 
 uint64_t

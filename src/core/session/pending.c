@@ -2,9 +2,11 @@
 #include "core/session/pending.h"
 
 #include <errno.h>
+#include <stdlib.h>
 
 #include "base/admit.h"
 #include "core/session/accept.h"
+#include "proto/frame.h"
 
 #define SPARE_NS (50 * TCPX_MS) /* to introduce oneself, however many there are */
 #define RESERVE  4 /* one place in so many is for those that have, or may have, a session */
@@ -47,4 +49,59 @@ tcpx_pending_waiter(struct tcpx_engine *e, const struct session *older)
 			return g;
 	}
 	return NULL;
+}
+
+static void
+free_pending(struct deferred *deferred)
+{
+	free(tcpx_container(deferred, struct pending_conn, deferred));
+}
+
+void
+tcpx_pending_close(struct pending_conn *g)
+{
+	struct loop *l = g->loop;
+
+	tcpx_line_close(&g->line, l->engine->ops);
+	tcpx_rival_forget(&g->rival);
+	free(g->hello);
+	tcpx_ctrl_free(g->ctrl);
+	g->source.on_ready = NULL;
+	tcpx_chain_remove(&g->node);
+	l->engine->listeners->pending_count--;
+	tcpx_loop_defer_free(l, &g->deferred, free_pending);
+}
+
+void
+tcpx_pending_refuse(struct pending_conn *g, int code, const char *why, const char *words)
+{
+	const struct tcpx_engine *e = g->loop->engine;
+	bool known = !e->secret || (g->line.seal && tcpx_line_proven(&g->line));
+	uint8_t room[256];
+	const uint8_t *data;
+	struct tcpx_buf b;
+	char from[64];
+	size_t len;
+
+	tcpx_addr_format(&g->from, from, sizeof(from));
+	if (g->started && g->start.kind == TCPX_START_ASK) { /* the code is the answer */
+		tcpx_debug(TCPX_SUB_BOOT, "connection from %s is answered: %s", from, why);
+	} else {
+		(void)tcpx_fail(TCPX_SUB_BOOT, code, "connection from %s turned away: %s", from, why);
+		count_add(&g->loop->engine->count.refused, 1);
+	}
+	tcpx_buf_init(&b, room, sizeof(room));
+	tcpx_refuse_write(&b, code, known ? words : "");
+	if (g->line.seal && !known)
+		(void)tcpx_line_send(&g->line, e->ops, NULL, 0); /* TLS says it */
+	else if (!b.bad && tcpx_ctrl_put_raw(g->ctrl, TCPX_FR_REFUSE, room, b.pos) == 0 &&
+		 (len = tcpx_ctrl_pending(g->ctrl, &data)) > 0)
+		(void)tcpx_line_send(&g->line, e->ops, data, len);
+	tcpx_pending_close(g);
+}
+
+void
+tcpx_pending_turn_away(struct pending_conn *g, int code, const char *why)
+{
+	tcpx_pending_refuse(g, code, why, why);
 }

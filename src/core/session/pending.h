@@ -41,5 +41,12 @@ struct pending_conn *tcpx_pending_waiter(struct tcpx_engine *e, const struct ses
 /* Its HELLO waits: has its opener given it up, as it may wait on another? One that stood still finds both
  * at once, in any order. An opener says nothing between its HELLO and ours. */
 bool tcpx_pending_is_given_up(const struct pending_conn *g);
+/* Closes and frees it. */
+void tcpx_pending_close(struct pending_conn *g);
+/* ... after an answer: @why is for the log here. The other side reads @words, unless a secret is wanted
+ * and it has not proved that it knows it: then it gets the code alone. */
+void tcpx_pending_refuse(struct pending_conn *g, int code, const char *why, const char *words);
+/* ... with the same words for both. */
+void tcpx_pending_turn_away(struct pending_conn *g, int code, const char *why);
 
 #endif

@@ -3,13 +3,13 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "core/context/context.h"
-#include "core/session/connect.h"
 #include "core/session/control.h"
+#include "core/session/gone.h"
 #include "core/session/line.h"
 #include "core/session/peer.h"
-#include "core/session/resume.h"
 #include "proto/pair.h"
 #include "seal/secret.h"
 
@@ -118,17 +118,22 @@ introduce(const struct session *s, struct probe *p)
 	return rc;
 }
 
+/* RESUME, with the epoch of what is cut. */
 static int
 ask(const struct session *s, struct probe *p)
 {
+	struct tcpx_resume r = { .session = s->id, .incarnation = s->engine->incarnation,
+				 .expect = s->peer->incarnation, .dialled = p->to,
+				 .epoch = s->control.epoch };
 	uint8_t room[128];
 	struct tcpx_buf b;
 
 	if (p->asked || !tcpx_line_proven(&p->line))
 		return 0;
 	p->asked = true;
+	memcpy(r.token, s->resume.token, sizeof(r.token));
 	tcpx_buf_init(&b, room, sizeof(room));
-	tcpx_resume_body(s, &p->to, &b);
+	tcpx_resume_write(&b, &r);
 	return b.bad ? TCPX_ELIMIT : tcpx_ctrl_put_raw(p->ctrl, TCPX_FR_RESUME, room, b.pos);
 }
 

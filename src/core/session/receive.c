@@ -11,6 +11,7 @@
 #include "core/session/breach.h"
 #include "core/session/connect.h"
 #include "core/session/control.h"
+#include "core/session/gone.h"
 #include "core/session/handshake.h"
 #include "core/session/peer.h"
 #include "core/session/resume.h"

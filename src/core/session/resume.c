@@ -17,17 +17,6 @@
 #include "core/session/session.h"
 #include "core/session/twins.h"
 
-void
-tcpx_resume_body(const struct session *s, const struct tcpx_addr *dialled, struct tcpx_buf *b)
-{
-	struct tcpx_resume r = { .session = s->id, .incarnation = s->engine->incarnation,
-				 .expect = s->peer->incarnation, .dialled = *dialled,
-				 .epoch = s->control.epoch };
-
-	memcpy(r.token, s->resume.token, sizeof(r.token));
-	tcpx_resume_write(b, &r);
-}
-
 static int
 put(struct session *s, uint8_t type)
 {

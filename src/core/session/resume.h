@@ -20,8 +20,6 @@ int tcpx_resume_accept(struct tcpx_engine *e, const struct tcpx_resume *r, struc
 /* Acceptor, with a secret: the key that resumes session @id. For a session that is not known it is
  * a random one: so a stranger does not learn which are. */
 int tcpx_resume_key(struct tcpx_engine *e, uint64_t id, struct tcpx_seal_psk *key);
-/* The frame of an acceptor that asks: RESUME, with the epoch of what is cut. session.lock held. */
-void tcpx_resume_body(const struct session *s, const struct tcpx_addr *dialled, struct tcpx_buf *b);
 /* The code that answers a TCPX_START_ASK that reached @at, proven if there is a secret: as of
  * tcpx_identity_ask(); TCPX_EAUTH also if the session is open here, so that it can be resumed: by
  * us, if we have opened it, and had not noticed the cut. Takes session.lock. */

@@ -16,9 +16,7 @@
 #include "core/context/context.h"
 #include "core/loop/event.h"
 #include "core/loop/loop.h"
-#include "core/loop/queue.h"
 #include "core/session/control.h"
-#include "core/session/half_open.h"
 #include "core/session/note_flow.h"
 #include "core/session/peer.h"
 #include "core/session/receive.h"
@@ -93,13 +91,6 @@ tcpx_session_get(struct session *s)
 	atomic_fetch_add_explicit(&s->refs, 1, memory_order_relaxed);
 }
 
-static void
-drop_handshake(struct session *s)
-{
-	free(s->hs);
-	s->hs = NULL;
-}
-
 void
 tcpx_session_put(struct session *s)
 {
@@ -111,7 +102,7 @@ tcpx_session_put(struct session *s)
 		free(s->chan.tx[i]);
 		free(s->chan.rx[i]);
 	}
-	drop_handshake(s);
+	free(s->hs);
 	tcpx_notes_drop(s);
 	free(s->chan.peer_nic);
 	tcpx_ctrl_free(s->control.ctrl);
@@ -153,25 +144,6 @@ tcpx_session_add_timer(struct session *s, uint64_t at_ns)
 		return;
 	tcpx_heap_remove(&r->timers, &s->timer);
 	tcpx_heap_add(&r->timers, &s->timer, at_ns);
-}
-
-void
-tcpx_session_opened(struct session *s, uint64_t now_ns)
-{
-	s->state = SESS_OPEN;
-	s->health.open_ns = s->health.heard_ns = s->control.toll.paid_ns = now_ns;
-	s->sched.drr.quantum = s->chan.chunk_max;
-	tcpx_info(TCPX_SUB_BOOT, "session %016llx with %s: %u + %u channels, chunk at most %u, "
-		  "window %u, open in %.1f ms", (unsigned long long)s->id, s->peer->name,
-		  s->chan.tx_up, s->chan.rx_up, s->chan.chunk_max, s->chan.window,
-		  (double)(now_ns - s->health.start_ns) / 1e6);
-	tcpx_half_open_remove(s);
-	tcpx_notes_flush(s);
-	drop_handshake(s);
-	s->engine->up.session->opened(s, now_ns);
-	tcpx_control_flush(s);
-	tcpx_queue_peer(s->engine, &s->peer->news, s->peer->name, s->peer->incarnation, 0);
-	tcpx_event_session(s->engine);
 }
 
 /* A session that ends with nothing open on it needs no warning. */
@@ -227,30 +199,6 @@ int
 tcpx_session_cause(const struct session *s)
 {
 	return tcpx_fail_known(s->cause, "session with %s: %s", s->peer->name, s->cause_text);
-}
-
-void
-tcpx_session_peer_gone(struct session *s, const char *why)
-{
-	uint64_t incarnation = s->peer->incarnation;
-	struct registry *r = &s->engine->registry;
-
-	tcpx_session_fail(s, TCPX_EPEERGONE, "%s", why);
-	pthread_mutex_lock(&r->lock);
-	tcpx_chain_each(n, after, peer_bucket(r, incarnation)) {
-		struct tcpx_peer *p = tcpx_container(n, struct tcpx_peer, in_bucket);
-
-		pthread_mutex_lock(&p->lock);
-		if (incarnation && p->incarnation == incarnation) {
-			atomic_store(&p->dead, true);
-			if (p->out)
-				tcpx_session_wake_loop(p->out);
-			tcpx_chain_each(k, after2, &p->inbound)
-				tcpx_session_wake_loop(tcpx_container(k, struct session, in_peer));
-		}
-		pthread_mutex_unlock(&p->lock);
-	}
-	pthread_mutex_unlock(&r->lock);
 }
 
 void

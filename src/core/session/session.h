@@ -296,16 +296,12 @@ void tcpx_session_wake_loop(struct session *s); /* queues the session's work on 
 void tcpx_session_used(struct session *s);
 /* Its deadlines are judged at @at_ns, or earlier. Any thread. */
 void tcpx_session_add_timer(struct session *s, uint64_t at_ns);
-/* Both sides are READY. lock held. */
-void tcpx_session_opened(struct session *s, uint64_t now_ns);
 /* Fails it: every transfer ends, everything is closed. lock held. Without the lease of its
  * loop the loop closes the connections. */
 void tcpx_session_fail(struct session *s, int code, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 /* A failed session's cause, for a caller: with its text, logged already. lock held. */
 int tcpx_session_cause(const struct session *s);
-/* Proof that this incarnation of the peer has gone: all sessions with it end so. lock held. */
-void tcpx_session_peer_gone(struct session *s, const char *why);
 /* If a direction has no channel left, and none can be opened again within the stall deadline, the
  * session fails. While the control stream is cut, its deadline decides. lock held. */
 void tcpx_session_check_alive(struct session *s, uint64_t now_ns);

@@ -18,6 +18,7 @@
 #include "core/memory/copy.h"
 #include "core/memory/list.h"
 #include "core/memory/payload.h"
+#include "core/session/gone.h"
 #include "core/session/note.h"
 #include "core/session/note_flow.h"
 #include "core/session/peer.h"

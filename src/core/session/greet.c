@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core/session/greet.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "core/context/context.h"
+#include "core/loop/loop.h"
+#include "core/session/breach.h"
+#include "core/session/control.h"
+#include "core/session/half_open.h"
+#include "core/session/handshake.h"
+#include "core/session/note.h"
+#include "core/session/peer.h"
+#include "core/session/resume.h"
+#include "core/session/rival.h"
+#include "core/session/session.h"
+#include "core/session/twins.h"
+
+static int
+welcome(struct pending_conn *g, const struct tcpx_hello *h, uint64_t now_ns, bool *refused)
+{
+	struct tcpx_engine *e = g->loop->engine;
+	struct session *s;
+	int rc;
+
+	tcpx_half_open_room(e, now_ns);
+	rc = tcpx_session_new(e, false, &s);
+	if (rc)
+		return rc;
+	pthread_mutex_lock(&s->lock);
+	rc = tcpx_peer_find_or_make(e, h->name, h->incarnation, tcpx_rival_leaver(&g->rival), &s->peer);
+	if (rc == 0)
+		tcpx_ctrl_charge(s->control.ctrl, &s->peer->kept);
+	if (rc == 0)
+		rc = e->ops->stream_watch(g->line.stream, s->loop->poller, &s->source,
+					  TCPX_READABLE);
+	if (rc == 0) {
+		s->control.line = g->line;
+		g->line = (struct line){ .stream = NULL };
+		s->control.up = true;
+		s->control.interest = TCPX_READABLE;
+		s->health.heard_ns = now_ns;
+		tcpx_chain_add(&e->registry.served, &s->in_loop);
+		tcpx_half_open_add(s, &g->from);
+		pthread_mutex_lock(&s->peer->lock);
+		tcpx_chain_add(&s->peer->inbound, &s->in_peer);
+		tcpx_notes_absent(s->peer, false);
+		pthread_mutex_unlock(&s->peer->lock);
+		rc = tcpx_handshake_accept(s, h, now_ns);
+		tcpx_control_flush(s);
+	}
+	if (rc)
+		tcpx_session_fail(s, rc, "%s", "cannot be set up here");
+	pthread_mutex_unlock(&s->lock);
+	*refused = rc || s->state == SESS_FAILED;
+	if (*refused)
+		tcpx_session_wake_loop(s);
+	else
+		tcpx_twins_stir(s);
+	tcpx_session_put(s);
+	return 0;
+}
+
+/* One alone waits for a session's answer: the newest. What was asked first is not asked again. */
+static void
+take_over(struct pending_conn *g)
+{
+	struct pending_conn *other = tcpx_pending_waiter(g->loop->engine, g->rival.older);
+
+	if (!other)
+		return;
+	g->rival.answers = other->rival.answers;
+	g->rival.until_ns = other->rival.until_ns;
+	tcpx_pending_turn_away(other, TCPX_EAUTH, "a newer connection of this incarnation has come");
+}
+
+/* Keeps the HELLO until it is judged again. Nothing else is read meanwhile. */
+static void
+keep(struct pending_conn *g, const struct tcpx_hello *h, uint64_t until_ns)
+{
+	struct loop *l = g->loop;
+	int rc = 0;
+
+	tcpx_loop_timer(l, until_ns);
+	if (!g->hello) {
+		g->hello = malloc(sizeof(*g->hello));
+		if (g->hello)
+			*g->hello = *h;
+		rc = g->hello ? l->engine->ops->stream_watch(g->line.stream, l->poller, &g->source, 0) :
+				-ENOMEM;
+	}
+	if (rc)
+		tcpx_pending_turn_away(g, rc, "it cannot wait here");
+}
+
+/* Must it wait for what becomes of our own session, as it may for a while? */
+static bool
+waits_for_twin(struct pending_conn *g, const struct tcpx_hello *h, uint64_t now_ns)
+{
+	if (!g->twin_until_ns)
+		g->twin_until_ns = now_ns + tcpx_rival_patience(g->loop->engine);
+	return now_ns < g->twin_until_ns && tcpx_twins_keep_hello(g->loop->engine, h);
+}
+
+void
+tcpx_greet_hello(struct pending_conn *g, const struct tcpx_hello *h, uint64_t now_ns)
+{
+	struct tcpx_engine *e = g->loop->engine;
+	bool proven = e->secret != NULL, refused;
+	struct tcpx_refusal no;
+	enum rival_verdict verdict;
+	int rc;
+
+	rc = tcpx_handshake_check(e, h, &g->at, &no);
+	if (rc == 0)
+		rc = tcpx_breach_check(e, &g->from, h->incarnation, now_ns, &no);
+	if (rc) {
+		tcpx_pending_refuse(g, rc, no.why, no.answer);
+		return;
+	}
+	verdict = tcpx_rival_look(e, &g->rival, h->incarnation, proven, now_ns);
+	if (verdict == RIVAL_REFUSE) {
+		tcpx_pending_turn_away(g, TCPX_EAUTH, "this incarnation has a session, which is alive");
+		return;
+	}
+	if ((verdict == RIVAL_WAIT || g->hello) && tcpx_pending_is_given_up(g)) {
+		tcpx_pending_close(g);
+		return;
+	}
+	if (verdict == RIVAL_WAIT) {
+		if (!g->hello)
+			take_over(g);
+		keep(g, h, g->rival.until_ns);
+		return;
+	}
+	if (waits_for_twin(g, h, now_ns)) {
+		keep(g, h, g->twin_until_ns);
+		return;
+	}
+	rc = welcome(g, h, now_ns, &refused);
+	if (rc) {
+		tcpx_pending_turn_away(g, rc, "it cannot be served");
+		return;
+	}
+	if (verdict == RIVAL_REPLACE && !refused)
+		tcpx_rival_replace(&g->rival);
+	tcpx_pending_close(g);
+}
+
+void
+tcpx_greet_first(struct pending_conn *g, const struct tcpx_frame_head *head, const uint8_t *payload,
+		 uint64_t now_ns)
+{
+	struct tcpx_engine *e = g->loop->engine;
+	uint8_t kind = g->start.kind;
+	struct tcpx_resume resume;
+	struct tcpx_hello hello;
+	struct tcpx_buf b;
+	int rc = TCPX_EPROTO;
+
+	tcpx_buf_init_const(&b, payload, head->len - TCPX_FRAME_HEAD);
+	if (kind == TCPX_START_NEW && head->type == TCPX_FR_HELLO &&
+	    tcpx_hello_read(&b, &hello) == 0 && hello.role == TCPX_ROLE_OPENER) {
+		tcpx_greet_hello(g, &hello, now_ns);
+		return;
+	}
+	if (kind != TCPX_START_NEW && head->type == TCPX_FR_RESUME &&
+	    tcpx_resume_read(&b, &resume) == 0) {
+		if (kind == TCPX_START_ASK)
+			rc = tcpx_resume_known(e, &resume, &g->at, now_ns);
+		else if (resume.session == g->start.session)
+			rc = tcpx_resume_accept(e, &resume, &g->line, now_ns);
+	}
+	if (rc == TCPX_EPEERGONE)
+		tcpx_pending_turn_away(g, rc, "its session was with an earlier incarnation");
+	else if (rc == TCPX_ESTALLED)
+		tcpx_pending_turn_away(g, rc, "this session has ended here");
+	else if (rc)
+		tcpx_pending_turn_away(g, rc, "its first frame is not acceptable");
+	else
+		tcpx_pending_close(g);
+}
