@@ -173,7 +173,7 @@ resumes_that_are_none_keep_nobody_out(void **state)
 	tcpx_secret_close(secret);
 }
 
-/* As if they had begun an hour earlier. */
+/* As if they had begun when the machine did. */
 static void
 age_sessions(tcpx_engine *e)
 {
@@ -181,7 +181,7 @@ age_sessions(tcpx_engine *e)
 
 	while ((s = tcpx_session_after(e, s))) {
 		pthread_mutex_lock(&s->lock);
-		s->health.start_ns -= 3600 * TCPX_SEC;
+		s->health.start_ns = 0;
 		pthread_mutex_unlock(&s->lock);
 	}
 }
@@ -199,7 +199,7 @@ half_open_sessions_make_room(void **state)
 	assert_int_equal(getrlimit(RLIMIT_NOFILE, &files), 0);
 	few = (struct rlimit){ 128, files.rlim_max };
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
-	e = open_with("host", NULL, "TCPX_HANDSHAKE_MS=1000s");
+	e = open_with("host", NULL, "TCPX_HANDSHAKE_MS=60s");
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &files), 0);
 	assert_int_equal(e->listeners->half_open_max, 16);
 	for (int i = 0; i < HALVES; i++) {
