@@ -168,6 +168,57 @@ a_silent_nic_is_given_up_and_comes_back(void **state)
 		gives_up_a_silent_nic(idle_ns);
 }
 
+#define SMALL 8192 /* a chunk, and so a channel's */
+
+static int
+write_small(struct lab *t, const struct move *m, tcpx_xfer **x)
+{
+	struct tcpx_desc l = { m->from.id, 0, SMALL }, f = { mem_tell(&m->to, t->b, t->a), 0, SMALL };
+
+	return tcpx_write(t->p, &l, 1, &f, 1, NULL, 0, x);
+}
+
+static bool
+are_two_short(void *arg)
+{
+	return lab_info(arg).channels_tx == 6;
+}
+
+/* It would have the next chunk, which then waits as long. */
+static void
+an_idle_channel_beside_a_silent_one_is_left(void **state)
+{
+	static const char *const two_a_nic[] = { "TCPX_CHANNELS=8", "TCPX_THREADS=1", "TCPX_PORT=0",
+						 "TCPX_DEBUG=WARN", "TCPX_INLINE=0", "TCPX_DIST=rr", NULL };
+	struct move m;
+	tcpx_xfer *x;
+	struct lab t;
+	int nth = 0;
+
+	lab_open(&t, &tcpx_net_loop, two_a_nic);
+	meet(&t);
+	lab_move_begin(&t, &m);
+	assert_true(run_until(&t, over, m.x, 9 * TCPX_SEC));
+	assert_ok(tcpx_fabric_set_nic_up(t.fabric, &t.nic[1][2].addr, false));
+	assert_ok(write_small(&t, &m, &x));
+	while (run_until(&t, over, x, 20 * TCPX_MS) && ++nth < 8) {
+		tcpx_xfer_free(x);
+		assert_ok(write_small(&t, &m, &x));
+	}
+	assert_false(over(x));
+	assert_true(run_until(&t, over, x, 2 * TCPX_SEC));
+	assert_ok(tcpx_test(x));
+	tcpx_xfer_free(x);
+	assert_true(are_two_short(&t));
+	for (nth = 0; nth < 8; nth++) {
+		assert_ok(write_small(&t, &m, &x));
+		assert_true(run_until(&t, over, x, 20 * TCPX_MS));
+		tcpx_xfer_free(x);
+	}
+	lab_move_end(&m);
+	lab_close(&t);
+}
+
 static bool
 is_resumed(void *arg)
 {
@@ -218,6 +269,24 @@ a_network_that_pauses_costs_no_channel(void **state)
 	lab_close(&t);
 }
 
+/* All silent at once: nothing says that the NIC of the control stream is to blame. */
+static void
+an_idle_session_outlives_a_pause_with_all_channels(void **state)
+{
+	struct lab t;
+
+	lab_open(&t, &tcpx_net_loop, lab_settings);
+	meet(&t);
+	move_whole(&t);
+	tcpx_fabric_hold(t.fabric, TCPX_FABRIC_DATA, 4 * TCPX_SEC);
+	tcpx_fabric_hold(t.fabric, TCPX_FABRIC_CONTROL, 4 * TCPX_SEC);
+	assert_true(run_until(&t, is_resumed, &t, 6 * TCPX_SEC));
+	assert_false(run_until(&t, never, NULL, 1 * TCPX_SEC));
+	assert_int_equal(counters_of(t.a).channels_lost, 0);
+	assert_true(is_whole(&t));
+	lab_close(&t);
+}
+
 int
 main(void)
 {
@@ -227,8 +296,10 @@ main(void)
 		cmocka_unit_test(transfers_do_not_wait_for_what_was_lost_often),
 		cmocka_unit_test(a_nic_that_comes_late_joins),
 		cmocka_unit_test(a_silent_nic_is_given_up_and_comes_back),
+		cmocka_unit_test(an_idle_channel_beside_a_silent_one_is_left),
 		cmocka_unit_test(channels_beside_a_silent_control_stream_are_left),
 		cmocka_unit_test(a_network_that_pauses_costs_no_channel),
+		cmocka_unit_test(an_idle_session_outlives_a_pause_with_all_channels),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
