@@ -29,10 +29,13 @@ again(struct work *w, uint64_t now_ns)
 		tcpx_loop_post(t->loop, w);
 }
 
+static int64_t slept_ns;
+
 static int
 no_events(struct tcpx_poller *p, struct tcpx_net_event *ev, int max, int64_t timeout_ns)
 {
-	(void)p, (void)ev, (void)max, (void)timeout_ns;
+	(void)p, (void)ev, (void)max;
+	slept_ns = timeout_ns;
 	return 0;
 }
 
@@ -89,6 +92,27 @@ a_turn_ends_though_its_last_work_is_cancelled(void **state)
 	assert_int_equal(t[0].runs, 1);
 	assert_int_equal(t[1].runs, 0);
 	end(&b, t, 2);
+}
+
+static void
+no_turn_sleeps_while_work_is_queued(void **state)
+{
+	struct bare b;
+	struct task t;
+
+	(void)state;
+	for (int ahead = 0; ahead < 2; ahead++) {
+		begin(&b, &t, 1);
+		tcpx_loop_cancel(t.loop, &t.work);
+		tcpx_loop_turn(&b.loop[1], TCPX_SEC);
+		assert_int_equal(slept_ns, TCPX_SEC);
+		t.work.ahead = ahead;
+		tcpx_loop_post(t.loop, &t.work);
+		tcpx_loop_turn(&b.loop[1], TCPX_SEC);
+		assert_int_equal(t.runs, ahead ? 2 : 1); /* once more after the events */
+		assert_int_equal(slept_ns, 0);
+		end(&b, &t, 1);
+	}
 }
 
 /* What ran, in order. */
@@ -171,6 +195,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(work_that_queues_itself_runs_once_a_turn),
 		cmocka_unit_test(a_turn_ends_though_its_last_work_is_cancelled),
+		cmocka_unit_test(no_turn_sleeps_while_work_is_queued),
 		cmocka_unit_test(sessions_come_before_chunks),
 	};
 
