@@ -251,8 +251,8 @@ def fail_in_turn(lab, ranks, o):
 
 # ---- what it comes to ------------------------------------------------------------------------------
 
-def overlapping(times, begin, end):
-    return [ms for at, ms in times if at > begin and at - ms / 1e3 < end]
+def ended_within(times, begin, end):
+    return [ms for at, ms in times if begin < at <= end]
 
 
 def within(times, begin, end):
@@ -265,9 +265,10 @@ def judge(failures, times, o):
     if failures and times[-1][0] < failures[-1]["until"] - 1:  # one that never ended, as long as it was watched
         end = failures[-1]["until"]
         times = times + [(end, (end - times[-1][0]) * 1e3)]
-    for f in failures:
+    starts = [f["from"] for f in failures[1:]] + [float("inf")]
+    for f, next_one in zip(failures, starts):  # an iteration is of the last failure before its end
         settle = min(1.0, o.down / 2, o.back / 2)
-        f["longest_ms"] = max(overlapping(times, f["from"], f["until"]), default=None)
+        f["longest_ms"] = max(ended_within(times, f["from"], next_one), default=None)
         for name, begin, end in (("during", f["from"], f["to"]), ("after", f["to"], f["until"])):
             took = within(times, begin + settle, end)
             f[name] = before / gpulib.median(took) if took else 0.0
