@@ -186,10 +186,10 @@ is_gone(const struct tcpx_peer *p)
 	return !tcpx_chain_empty(&p->inbound);
 }
 
-/* The newest living peer of that name, incarnation 0: any; but @not, and whom its session serves, too. A
- * reference. registry.lock */
+/* The newest living peer of that name, incarnation 0: any; but @not, and of a caller whom another's session
+ * serves. A reference. registry.lock */
 static struct tcpx_peer *
-find_there(struct tcpx_engine *e, const char *name, uint64_t incarnation,
+find_there(struct tcpx_engine *e, const char *name, uint64_t incarnation, bool caller,
 	   const struct tcpx_peer *not)
 {
 	struct tcpx_node *all = incarnation ? peer_bucket(&e->registry, incarnation) :
@@ -201,7 +201,7 @@ find_there(struct tcpx_engine *e, const char *name, uint64_t incarnation,
 						    tcpx_container(n, struct tcpx_peer, in_engine);
 
 		pthread_mutex_lock(&p->lock);
-		if (p != not && !(not && peer_follows(p)) && !is_gone(p) && p->incarnation != 0 &&
+		if (p != not && !(caller && peer_follows(p)) && !is_gone(p) && p->incarnation != 0 &&
 		    strcmp(p->name, name) == 0 && (!incarnation || p->incarnation == incarnation) &&
 		    tcpx_peer_try_get(p))
 			found = p;
@@ -211,32 +211,33 @@ find_there(struct tcpx_engine *e, const char *name, uint64_t incarnation,
 }
 
 static struct tcpx_peer *
-find(struct tcpx_engine *e, const char *name, uint64_t incarnation, const struct tcpx_peer *not)
+find(struct tcpx_engine *e, const char *name, uint64_t incarnation, bool caller,
+     const struct tcpx_peer *not)
 {
 	struct tcpx_peer *found;
 
 	pthread_mutex_lock(&e->registry.lock);
-	found = find_there(e, name, incarnation, not);
+	found = find_there(e, name, incarnation, caller, not);
 	pthread_mutex_unlock(&e->registry.lock);
 	return found;
 }
 
 /* An application may add a peer while its HELLO arrives: both get one and the same. */
 int
-tcpx_peer_find_or_make(struct tcpx_engine *e, const char *name, uint64_t incarnation,
+tcpx_peer_find_or_make(struct tcpx_engine *e, const char *name, uint64_t incarnation, bool caller,
 		       const struct tcpx_peer *not, struct tcpx_peer **out)
 {
 	struct tcpx_peer *fresh = NULL;
 	int rc;
 
-	*out = find(e, name, incarnation, not);
+	*out = find(e, name, incarnation, caller, not);
 	if (*out)
 		return 0;
 	rc = make(e, name, incarnation, &fresh);
 	if (rc)
 		return rc;
 	pthread_mutex_lock(&e->registry.lock);
-	*out = find_there(e, name, incarnation, not);
+	*out = find_there(e, name, incarnation, caller, not);
 	if (!*out) {
 		fresh->home = home_of(fresh);
 		enter(fresh);
@@ -254,7 +255,7 @@ tcpx_peer_find_or_make(struct tcpx_engine *e, const char *name, uint64_t incarna
 int
 tcpx_peer_find(tcpx_engine *e, const char *name, tcpx_peer **peer)
 {
-	struct tcpx_peer *p = find(e, name, 0, NULL);
+	struct tcpx_peer *p = find(e, name, 0, false, NULL);
 
 	if (!p)
 		return tcpx_fail_known(-ENOENT, "no peer named %s", name);

@@ -33,7 +33,7 @@ struct tcpx_peer {
 	bool named;           /* NAME@HOST:PORT: no other name may answer            */
 	struct session *out;  /* owned reference; the session opened by us */
 	struct tcpx_node inbound; /* sessions opened by the peer */
-	bool served;         /* had one that gave way: another of this incarnation has the session */
+	bool served;         /* its own gave way, or it has none: that of another object of it serves */
 	struct tcpx_addr addr[TCPX_NICS_MAX];
 	uint32_t addr_count;
 	uint32_t given;              /* the first of them: by the application        */
@@ -82,8 +82,9 @@ bool tcpx_peer_try_get(struct tcpx_peer *p);
 void tcpx_peer_put(struct tcpx_peer *p);
 /* That peer as a handle for the application; NULL: it is no more. */
 struct tcpx_peer *tcpx_peer_numbered(struct tcpx_engine *e, uint64_t number);
-/* The peer of a HELLO, made if new; a reference. @not: one that is about to be gone, or NULL. */
-int tcpx_peer_find_or_make(struct tcpx_engine *e, const char *name, uint64_t incarnation,
+/* The peer of a blob, or of a HELLO (@caller), made if new; a reference. @not: one that is about to be gone,
+ * or NULL. A caller is never one whom another's session serves, which would not hear that this is lost. */
+int tcpx_peer_find_or_make(struct tcpx_engine *e, const char *name, uint64_t incarnation, bool caller,
 			   const struct tcpx_peer *not, struct tcpx_peer **out);
 /* @code for which it is gone, with the text, which the loop's thread has logged. */
 int tcpx_peer_fail(struct tcpx_peer *p, int code);

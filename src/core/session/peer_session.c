@@ -76,6 +76,34 @@ tcpx_peer_usable_session(struct tcpx_peer *p, int *gone)
 	return s || *gone ? s : sister_session(p);
 }
 
+/* From now on @p hears of the end of @s, which another object has. False: it has failed already. */
+static bool
+follow(struct tcpx_peer *p, struct session *s)
+{
+	bool lives;
+
+	pthread_mutex_lock(&s->lock);
+	lives = s->state != SESS_FAILED;
+	pthread_mutex_lock(&p->lock);
+	p->served |= lives;
+	pthread_mutex_unlock(&p->lock);
+	pthread_mutex_unlock(&s->lock);
+	return lives;
+}
+
+/* The session that @p is to use; a reference. NULL: none, and why it is gone in *gone. */
+static struct session *
+session_for(struct tcpx_peer *p, int *gone)
+{
+	struct session *s = tcpx_peer_usable_session(p, gone);
+
+	while (s && s->peer != p && !follow(p, s)) {
+		tcpx_session_put(s);
+		s = tcpx_peer_usable_session(p, gone);
+	}
+	return s;
+}
+
 int
 tcpx_peer_session(struct tcpx_peer *p, struct session **out)
 {
@@ -84,7 +112,7 @@ tcpx_peer_session(struct tcpx_peer *p, struct session **out)
 
 	if (rc)
 		return rc;
-	s = tcpx_peer_usable_session(p, &rc);
+	s = session_for(p, &rc);
 	if (rc == 0 && !s)
 		rc = tcpx_session_new(p->engine, true, &made);
 	if (rc) {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A peer that was dialled by address, and whose session gave way, is served by the one that its peer has
- * opened. When that is replaced, the one that was served hears of it: what was said on it may be lost.
+ * A peer may have no session of its own: one of another object of its incarnation serves it, as its own gave
+ * way, or as it was added while the other stood. When that is lost, the one that was served hears of it: what
+ * was said on it may be lost, and receives wait for nobody.
  */
 #include "nic_lab.h"
 
@@ -79,6 +80,59 @@ scene_open(struct scene *c)
 	assert_note(c->t.b, "anna", "first");
 }
 
+static bool
+has_called(void *arg)
+{
+	struct scene *c = arg;
+
+	return c->back->out && atomic_load(&c->back->out->state) >= SESS_HELLO;
+}
+
+/* The first stands still: the second gives up, and has called anew when the first goes on. */
+static void
+connect_anew(struct scene *c)
+{
+	assert_int_equal(tcpx_fabric_cut_control(c->t.fabric, 0), 0);
+	run_alone(&c->t, c->t.b, back_is_gone, c, 300 * TCPX_SEC);
+	assert_true(back_is_gone(c));
+	tcpx_peer_free(c->back);
+	c->back = rig_add(c->t.b, c->t.a);
+}
+
+/* Dialled again, it goes on. */
+static void
+add_again(struct scene *c)
+{
+	tcpx_peer_free(c->t.p);
+	c->t.p = rig_add(c->t.a, c->t.b);
+	assert_ok(tcpx_notify(c->t.p, "next", 4));
+	assert_true(run_until(&c->t, has_note, c->t.b, TCPX_SEC));
+	assert_note(c->t.b, "anna", "next");
+	assert_int_equal(counters_of(c->t.a).sessions, 1);
+}
+
+/* What was said on the older session is lost, and not unseen. */
+static void
+hears_that_another_has_come(struct scene *c)
+{
+	connect_anew(c);
+	assert_ok(tcpx_notify(c->t.p, "lost", 4));
+	assert_true(run_until(&c->t, back_is_there, c, 60 * TCPX_SEC));
+	assert_non_null(strstr(c->t.last, "the peer has connected anew"));
+	run_until(&c->t, never, NULL, TCPX_SEC);
+	assert_no_note(c->t.b);
+	assert_code(lab_info(&c->t).status, TCPX_ESTALLED);
+	assert_code(tcpx_notify(c->t.p, "next", 4), TCPX_ESTALLED);
+	add_again(c);
+}
+
+static void
+scene_close(struct scene *c)
+{
+	tcpx_peer_free(c->back);
+	lab_close(&c->t);
+}
+
 static void
 who_was_served_hears_that_another_has_come(void **state)
 {
@@ -86,28 +140,96 @@ who_was_served_hears_that_another_has_come(void **state)
 
 	(void)state;
 	scene_open(&c);
-	/* the first stands still, and the second gives up and connects anew */
-	assert_int_equal(tcpx_fabric_cut_control(c.t.fabric, 0), 0);
-	run_alone(&c.t, c.t.b, back_is_gone, &c, 300 * TCPX_SEC);
-	assert_true(back_is_gone(&c));
+	hears_that_another_has_come(&c);
+	scene_close(&c);
+}
+
+/* The first engine's own session is lost while the one that the second has opened stands. Added again, it is
+ * served by that. */
+static void
+scene_open_late(struct scene *c)
+{
+	lab_open(&c->t, &tcpx_net_loop, quick);
+	c->t.a->incarnation = 7;
+	c->t.b->incarnation = 5;
+	meet(&c->t);
+	c->back = rig_add(c->t.b, c->t.a);
+	connect_anew(c);
+	run_alone(&c->t, c->t.b, has_called, c, TCPX_SEC);
+	assert_true(has_called(c));
+	assert_true(run_until(&c->t, back_is_there, c, 20 * TCPX_SEC));
+	run_until(&c->t, never, NULL, TCPX_SEC);
+	assert_code(lab_info(&c->t).status, TCPX_ESTALLED);
+	assert_int_equal(counters_of(c->t.a).sessions, 1);
+	add_again(c);
+	assert_true(!c->t.p->out && tcpx_chain_empty(&c->t.p->inbound));
+}
+
+static void
+who_was_added_later_hears_that_another_has_come(void **state)
+{
+	struct scene c;
+
+	(void)state;
+	scene_open_late(&c);
+	hears_that_another_has_come(&c);
+	scene_close(&c);
+}
+
+static void
+who_was_added_later_hears_that_the_peer_has_gone(void **state)
+{
+	struct scene c;
+	struct tcpx_desc at = { 0, 0, 64 };
+	struct mem room;
+	tcpx_xfer *x;
+
+	(void)state;
+	scene_open_late(&c);
+	mem_open(&room, c.t.a, 64, TCPX_MEM_LOCAL);
+	at.region = room.id;
+	assert_ok(tcpx_recv(c.t.p, &at, 1, 0, &x));
 	tcpx_peer_free(c.back);
+	c.back = NULL;
+	lab_restart(&c.t, &tcpx_net_loop, quick);
+	assert_true(run_until(&c.t, over, x, 60 * TCPX_SEC));
+	assert_code(tcpx_test(x), TCPX_EPEERGONE);
+	assert_code(lab_info(&c.t).status, TCPX_EPEERGONE);
+	tcpx_xfer_free(x);
+	mem_close(&room);
+	scene_close(&c);
+}
+
+/* A call that has ended may leave an object behind, which the first engine's own session serves. */
+static void
+who_is_served_by_ours_hears_that_another_has_come(void **state)
+{
+	tcpx_peer *dialled, *left;
+	struct scene c;
+
+	(void)state;
+	lab_open(&c.t, &tcpx_net_loop, quick);
+	meet(&c.t);
 	c.back = rig_add(c.t.b, c.t.a);
+	dialled = c.t.p;
+	assert_ok(tcpx_peer_find_or_make(c.t.a, "bert", c.t.b->incarnation, false, dialled, &left));
+	assert_ok(tcpx_peer_find(c.t.a, "bert", &c.t.p));
+	assert_ptr_equal(c.t.p, left);
+	tcpx_peer_put(left);
+	assert_ok(tcpx_notify(c.t.p, "first", 5));
+	assert_true(run_until(&c.t, has_note, c.t.b, TCPX_SEC));
+	assert_note(c.t.b, "anna", "first");
+	connect_anew(&c);
+	run_alone(&c.t, c.t.b, has_called, &c, TCPX_SEC);
 	assert_ok(tcpx_notify(c.t.p, "lost", 4));
 	assert_true(run_until(&c.t, back_is_there, &c, 60 * TCPX_SEC));
-	assert_non_null(strstr(c.t.last, "the peer has connected anew"));
 	run_until(&c.t, never, NULL, TCPX_SEC);
 	assert_no_note(c.t.b);
+	assert_code(status_of(dialled), TCPX_ESTALLED);
 	assert_code(lab_info(&c.t).status, TCPX_ESTALLED);
-	assert_code(tcpx_notify(c.t.p, "next", 4), TCPX_ESTALLED);
-	/* dialled again, it goes on */
-	tcpx_peer_free(c.t.p);
-	c.t.p = rig_add(c.t.a, c.t.b);
-	assert_ok(tcpx_notify(c.t.p, "next", 4));
-	assert_true(run_until(&c.t, has_note, c.t.b, TCPX_SEC));
-	assert_note(c.t.b, "anna", "next");
-	assert_int_equal(counters_of(c.t.a).sessions, 1);
-	tcpx_peer_free(c.back);
-	lab_close(&c.t);
+	add_again(&c);
+	tcpx_peer_free(dialled);
+	scene_close(&c);
 }
 
 int
@@ -115,6 +237,9 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(who_was_served_hears_that_another_has_come),
+		cmocka_unit_test(who_was_added_later_hears_that_another_has_come),
+		cmocka_unit_test(who_was_added_later_hears_that_the_peer_has_gone),
+		cmocka_unit_test(who_is_served_by_ours_hears_that_another_has_come),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
