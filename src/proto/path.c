@@ -43,19 +43,14 @@ tcpx_path_is_lost(const struct tcpx_path *p, const struct tcpx_path_others *o, u
 		  uint64_t now_ns)
 {
 	uint64_t least_ns = stall_ns / TCPX_PATH_PARTS;
-	uint64_t from_ns = later(p->since_ns, p->clear_ns), quiet_ns = quiet_since_ns(p);
-	uint64_t others_ns = later(o->moved_ns, o->alive_ns), own_ns;
+	uint64_t own_ns = elapsed(later(p->oldest_ns, p->clear_ns), now_ns), quiet_ns = quiet_since_ns(p);
+	uint64_t others_ns = later(o->moved_ns, o->alive_ns);
 
-	if (!p->bytes)
-		return false;
 	if (elapsed(quiet_ns, now_ns) >= least_ns)
 		return others_ns >= quiet_ns + least_ns / 2;
 	if (!o->Bps || elapsed(others_ns, now_ns) >= least_ns)
 		return false;
-	own_ns = elapsed(from_ns, now_ns);
-	if (p->Bps)
-		own_ns = later(own_ns, passing_ns(p->bytes, p->Bps));
-	else
+	if (!p->known)
 		least_ns *= 2; /* it may be slow by nature */
 	return own_ns >= least_ns && own_ns / 2 >= passing_ns(o->bytes, o->Bps);
 }

@@ -11,11 +11,11 @@
 
 /* A sending channel with messages in flight. */
 struct tcpx_path {
-	uint64_t since_ns; /* its newest acknowledgement, or the first message in flight after it */
-	uint64_t clear_ns; /* newest look that found nothing under way: the peer's kernel had all  */
-	uint64_t heard_ns; /* its kernel last heard from the other end                          */
-	uint64_t bytes;    /* in flight                                                         */
-	uint64_t Bps;      /* its rate so far; 0: unknown                                       */
+	uint64_t since_ns;  /* its newest acknowledgement, or the first message in flight after it */
+	uint64_t oldest_ns; /* its oldest message in flight was picked                           */
+	uint64_t clear_ns;  /* newest look that found nothing under way: the peer's kernel had all  */
+	uint64_t heard_ns;  /* its kernel last heard from the other end                          */
+	bool known;         /* its rate is                                                       */
 };
 
 /* The rest of its session. */
@@ -35,9 +35,10 @@ struct tcpx_path_others {
  * Bytes of it are under way to the other end's kernel, and either
  * - nothing came back for a sixth of @stall_ns, while for half of that time or longer another channel
  *   moved, or was idle beside a peer that answers. Where all are silent, none is to blame; or
- * - its oldest message takes that long, or what is in flight would at its own rate, which is also
- *   twice as long as the other channels need for all that the session has. With an unknown rate it
- *   has twice that time.
+ * - its oldest message takes that long, which is also twice as long as the other channels need for
+ *   all that the session has. With an unknown rate it has twice that time.
+ * What its rate promises does not count: one message that took long makes it low, as when the peer's
+ * process had no CPU.
  */
 bool tcpx_path_is_lost(const struct tcpx_path *p, const struct tcpx_path_others *o,
 		       uint64_t stall_ns, uint64_t now_ns);

@@ -87,6 +87,8 @@ tcpx_acks_take(struct channel *c, const struct tcpx_ack *ack, uint64_t now_ns)
 	c->tx.acked.applied = ack->applied;
 	if (moved) {
 		c->tx.since_ns = c->tx.moved_ns = now_ns;
+		if (c->tx.outstanding)
+			c->tx.oldest_ns = tcpx_tx_record(c, ack->applied + 1)->taken_ns;
 		c->heal.proven = true;
 	}
 	pthread_mutex_unlock(&s->lock);

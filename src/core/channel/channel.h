@@ -126,6 +126,7 @@ struct sender {
 	uint32_t outstanding;
 	uint64_t since_ns;      /* the newest acknowledgement, or the first pick after it */
 	uint64_t moved_ns;      /* the newest acknowledgement                         */
+	uint64_t oldest_ns;     /* the oldest message in flight was picked            */
 	uint64_t clear_ns;      /* newest look that found no byte under way, or end of a pause */
 	struct tcpx_rate rate;
 	struct tcpx_ack reported; /* from CHANNEL_ACK, not yet handled                */

@@ -81,8 +81,8 @@ static void
 look_at_path(struct session *s, struct channel *c, uint64_t now_ns)
 {
 	struct tcpx_path_others others;
-	struct tcpx_path path = { .since_ns = c->tx.since_ns, .bytes = c->tx.outstanding_bytes,
-				  .Bps = c->tx.rate.Bps };
+	struct tcpx_path path = { .since_ns = c->tx.since_ns, .oldest_ns = c->tx.oldest_ns,
+				  .known = c->tx.rate.Bps != 0 };
 	uint64_t quiet_ns = 0;
 
 	if (c->tx.outstanding == 0 || c->fence.silent || !c->chan || !c->kind->under_way)

@@ -121,7 +121,7 @@ assign(struct session *s, struct channel *c, struct tcpx_xfer *x, uint32_t len, 
 	s->sched.queued_bytes -= len;
 	s->sched.outstanding_bytes += len;
 	if (c->tx.outstanding == 0)
-		c->tx.since_ns = now_ns;
+		c->tx.since_ns = c->tx.oldest_ns = now_ns;
 	c->tx.outstanding_bytes += len;
 	c->tx.outstanding++;
 	c->figures.in_flight_sum += c->tx.outstanding;

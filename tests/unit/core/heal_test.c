@@ -4,6 +4,9 @@
 
 #include <string.h>
 
+#include "core/channel/channel.h"
+#include "core/session/peer.h"
+
 static const struct tcpx_net_ops *const nets[] = { &tcpx_net_loop, &tcpx_net_loop_comm };
 
 static void
@@ -287,6 +290,26 @@ an_idle_session_outlives_a_pause_with_all_channels(void **state)
 	lab_close(&t);
 }
 
+/* A peer without a CPU answers late: one message that took long costs no channel, though another would at its rate
+ * take longer than the others for all. */
+static void
+one_late_answer_costs_no_channel(void **state)
+{
+	static const struct tcpx_fabric_script script = { .nic_Bps = 1000000 };
+	struct move m;
+	struct lab t;
+
+	lab_open_on(&t, &tcpx_net_loop, lab_settings, &script);
+	meet(&t);
+	lab_move_begin(&t, &m);
+	assert_false(run_until(&t, over, m.x, 800 * TCPX_MS));
+	t.p->out->chan.tx[2]->tx.rate.Bps = 50000;
+	assert_true(run_until(&t, over, m.x, 4 * TCPX_SEC));
+	lab_move_end(&m);
+	assert_int_equal(counters_of(t.a).channels_suspected, 0);
+	lab_close(&t);
+}
+
 int
 main(void)
 {
@@ -300,6 +323,7 @@ main(void)
 		cmocka_unit_test(channels_beside_a_silent_control_stream_are_left),
 		cmocka_unit_test(a_network_that_pauses_costs_no_channel),
 		cmocka_unit_test(an_idle_session_outlives_a_pause_with_all_channels),
+		cmocka_unit_test(one_late_answer_costs_no_channel),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

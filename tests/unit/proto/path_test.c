@@ -19,34 +19,36 @@ static const struct {
 	struct tcpx_path_others others;
 	bool lost;
 } path_cases[] = {
-	{ "nothing in flight", { AGO(9000), 0, AGO(9000), 0, MB }, { AGO(1), AGO(1), MB, MB }, false },
-	{ "silent for a sixth, others move", { AGO(1700), 0, AGO(1700), MB, 100 * MB },
+	{ "silent for a sixth, others move", { AGO(1700), AGO(1700), 0, AGO(1700), true },
 	  { AGO(1), 0, 100 * MB, 300 * MB }, true },
-	{ "not yet", { AGO(1600), 0, AGO(1600), MB, 100 * MB }, { AGO(1), 0, 100 * MB, 300 * MB },
-	  false },
-	{ "idle for long before, sent just now", { AGO(10), 0, AGO(60000), MB, 100 * MB },
+	{ "not yet", { AGO(1600), AGO(1600), 0, AGO(1600), true }, { AGO(1), 0, 100 * MB, 300 * MB }, false },
+	{ "idle for long before, sent just now", { AGO(10), AGO(10), 0, AGO(60000), true },
 	  { AGO(1), 0, 100 * MB, 300 * MB }, false },
-	{ "all are silent", { AGO(9000), 0, AGO(9000), MB, 100 * MB },
+	{ "all are silent", { AGO(9000), AGO(9000), 0, AGO(9000), true },
 	  { AGO(9000), 0, 100 * MB, 300 * MB }, false },
-	{ "others moved a little longer only", { AGO(9000), 0, AGO(9000), MB, 100 * MB },
+	{ "others moved a little longer only", { AGO(9000), AGO(9000), 0, AGO(9000), true },
 	  { AGO(8500), 0, 100 * MB, 300 * MB }, false },
-	{ "last chunk: others idle, the peer answers", { AGO(2000), 0, AGO(2000), MB, 0 },
+	{ "last chunk: others idle, the peer answers", { AGO(2000), AGO(2000), 0, AGO(2000), false },
 	  { 0, AGO(300), MB, 0 }, true },
-	{ "last chunk: others idle, the peer is silent", { AGO(2000), 0, AGO(2000), MB, 0 },
+	{ "last chunk: others idle, the peer is silent", { AGO(2000), AGO(2000), 0, AGO(2000), false },
 	  { 0, AGO(2100), MB, 0 }, false },
 	{ "the peer's kernel has had all until now: its engine is busy",
-	  { AGO(9000), AGO(400), AGO(9000), MB, 100 * MB }, { AGO(1), AGO(1), MB, 300 * MB }, false },
-	{ "bytes trickle, others wait for it", { AGO(2000), 0, AGO(100), 5 * MB, 100 * MB },
+	  { AGO(9000), AGO(9000), AGO(400), AGO(9000), true }, { AGO(1), AGO(1), MB, 300 * MB }, false },
+	{ "bytes trickle, others wait for it", { AGO(2000), AGO(2000), 0, AGO(100), true },
 	  { AGO(1), AGO(1), 5 * MB, 300 * MB }, true },
-	{ "its rate fell, others wait for it", { AGO(300), 0, AGO(10), 5 * MB, MB },
+	{ "messages trickle, others wait for it", { AGO(300), AGO(1700), 0, AGO(10), true },
 	  { AGO(200), AGO(100), 5 * MB, 300 * MB }, true },
-	{ "its rate fell, others have as much to do", { AGO(300), 0, AGO(10), 5 * MB, MB },
-	  { AGO(1), 0, 1500 * MB, 300 * MB }, false },
-	{ "slow from the start, and in time", { AGO(300), 0, AGO(10), 100 * KB, MB },
+	{ "... and not for so long", { AGO(300), AGO(1600), 0, AGO(10), true },
+	  { AGO(200), AGO(100), 5 * MB, 300 * MB }, false },
+	{ "... and the peer's kernel had all not so long ago", { AGO(300), AGO(1700), AGO(1600), AGO(10), true },
+	  { AGO(200), AGO(100), 5 * MB, 300 * MB }, false },
+	{ "messages trickle, others have as much to do", { AGO(300), AGO(1700), 0, AGO(10), true },
+	  { AGO(1), 0, 300 * MB, 300 * MB }, false },
+	{ "slow from the start, and in time", { AGO(300), AGO(1000), 0, AGO(10), true },
 	  { AGO(1), AGO(1), 100 * KB, 300 * MB }, false },
-	{ "bytes trickle, its rate is unknown", { AGO(3300), 0, AGO(100), 512 * KB, 0 },
+	{ "bytes trickle, its rate is unknown", { AGO(3300), AGO(3300), 0, AGO(100), false },
 	  { AGO(1), AGO(1), 512 * KB, 300 * MB }, false },
-	{ "... and for a third of the deadline", { AGO(3400), 0, AGO(100), 512 * KB, 0 },
+	{ "... and for a third of the deadline", { AGO(3400), AGO(3400), 0, AGO(100), false },
 	  { AGO(1), AGO(1), 512 * KB, 300 * MB }, true },
 };
 
@@ -57,6 +59,36 @@ paths_are_judged_against_others(void **state)
 		check(path_cases[i].name, "lost",
 		      tcpx_path_is_lost(&path_cases[i].path, &path_cases[i].others, 10 * SEC, NOW),
 		      path_cases[i].lost);
+}
+
+/* Messages pass one after the other, at any rate: at looks that are a 24th of the deadline apart it is lost where
+ * one takes a sixth, and soon after that. */
+static void
+a_slow_path_is_found_when_a_message_takes_too_long(void **state)
+{
+	uint64_t seed = test_seed();
+	struct tcpx_rng rng = tcpx_rng_seed(seed);
+
+	for (int i = 0; i < 100000; i++) {
+		uint64_t look_ns = 10 * SEC / 24, each_ns = tcpx_rng_between(&rng, 1, i % 2 ? SEC / 4 : 3 * SEC);
+		uint64_t count = tcpx_rng_between(&rng, 1, 16), phase_ns = tcpx_rng_between(&rng, 0, look_ns);
+		struct tcpx_path p = { .known = true };
+		uint64_t at_ns = NOW + phase_ns, lost_ns = 0;
+
+		for (; at_ns < NOW + count * each_ns && !lost_ns; at_ns += look_ns) {
+			struct tcpx_path_others o = { at_ns, at_ns, MB, 100 * MB };
+
+			p.since_ns = at_ns - (at_ns - NOW) % each_ns;
+			p.heard_ns = at_ns;
+			p.oldest_ns = NOW; /* all were picked at once */
+			if (tcpx_path_is_lost(&p, &o, 10 * SEC, at_ns))
+				lost_ns = at_ns - NOW;
+		}
+		if (count * each_ns <= 10 * SEC / 6)
+			check_random(seed, lost_ns == 0);
+		else if (count * each_ns >= 10 * SEC / 6 + look_ns)
+			check_random(seed, lost_ns >= 10 * SEC / 6 && lost_ns < 10 * SEC / 6 + look_ns);
+	}
 }
 
 static void
@@ -131,6 +163,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(paths_are_judged_against_others),
+		cmocka_unit_test(a_slow_path_is_found_when_a_message_takes_too_long),
 		cmocka_unit_test(a_silence_counts_from_the_newest_sign_of_life),
 		cmocka_unit_test(what_delivered_is_opened_again_at_once),
 		cmocka_unit_test(what_delivered_nothing_waits_longer_each_time),
