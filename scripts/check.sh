@@ -207,8 +207,8 @@ if [ "$long" ] && [ -e build/build.ninja ] && compiled product build product \
 		longer crowd env CROWD_LOAD="1000 10000 4000" build/tests/attack/crowd_test
 	fi
 	# with a C++ compiler
-	if [ -e build/src/nixl/libplugin_TCPX.so ] && compiled nixl build tests/nixl/nixl_driver; then
-		longer nixl-restarts build/tests/nixl/nixl_driver build/src/nixl/libplugin_TCPX.so restart 100
+	if [ -e build/src/nixl/libplugin_TCPX.so ] && compiled nixl build tests/nixl/nixl_ends; then
+		longer nixl-restarts build/tests/nixl/nixl_ends build/src/nixl/libplugin_TCPX.so restart 100
 	fi
 	longer nccl-aborts-asan build-asan/tests/nccl/nccl_player \
 		build-asan/src/nccl/libnccl-net-tcpx-p2p.so ours 2 1000
