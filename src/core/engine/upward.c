@@ -15,6 +15,7 @@
 #include "core/context/context.h"
 #include "core/loop/loop.h"
 #include "core/memory/batch.h"
+#include "core/memory/flight.h"
 #include "core/memory/staging.h"
 #include "core/session/accept.h"
 #include "core/session/control.h"
@@ -42,7 +43,7 @@ loop_timers(struct loop *l, uint64_t now_ns)
 		tcpx_accept_timer(l, now_ns);
 		tcpx_sessions_timer(l->engine, now_ns);
 	}
-	tcpx_batches_timer(l, now_ns);
+	tcpx_flight_timer(l, now_ns);
 	tcpx_staging_timer(l, now_ns);
 	if (l->index == 0)
 		tcpx_peer_linger(l->engine, now_ns);

@@ -15,6 +15,7 @@
 #include "base/mutex.h"
 #include "core/context/context.h"
 #include "core/loop/loop.h"
+#include "core/memory/flight.h"
 #include "core/memory/gpu.h"
 #include "core/memory/memory.h"
 #include "core/memory/payload.h"
@@ -30,36 +31,6 @@
  * can use the CPU. */
 #define LITTLE_BYTES (1u << 20)
 #define POLL_NS      20000
-#define LATE_POLL_NS (100 * TCPX_MS) /* a device that is late */
-#define WAIT_NS      TCPX_MS         /* with the lock held    */
-
-struct copy_batch {
-	struct tcpx_node node;
-	enum tcpx_flow flow;
-	int place;
-	uint64_t ticket;
-	bool finished; /* done on the device, or given up; not yet reported */
-	bool late;     /* given up: the device may still carry it out */
-	uint64_t bytes;
-	int error;
-	uint32_t item_count;
-	struct span_list spans;
-	uint32_t copied;      /* spans that the device has; it had no room for sums then */
-	struct sum_list sums; /* of what is copied                                      */
-	struct batch_item item[BATCH_ITEMS];
-};
-
-static struct tcpx_queue *
-queue_of(const struct loop *l, const struct copy_batch *b)
-{
-	return l->batches->queue[b->flow][b->place + 1];
-}
-
-static const struct tcpx_device_ops *
-ops_of(const struct loop *l, const struct copy_batch *b)
-{
-	return b->place == TCPX_ON_HOST ? l->engine->memory->host_ops : l->engine->memory->gpus.ops;
-}
 
 static void
 init(struct batches *b)
@@ -223,86 +194,7 @@ tcpx_batch_add(struct copy_client *c, enum tcpx_flow flow, int place, uint64_t s
 	return rc;
 }
 
-/* ---- in flight ---- */
-
-/* The batch no longer touches any memory. */
-static void
-uncount(struct copy_batch *b)
-{
-	uint32_t i;
-
-	for (i = 0; i < b->item_count; i++)
-		if (b->item[i].payload) {
-			atomic_fetch_sub(&b->item[i].payload->batched, 1);
-			b->item[i].payload = NULL;
-		}
-}
-
-static struct late_watch *
-watch_of(struct loop *l, const struct copy_batch *b)
-{
-	return &l->batches->watch[b->flow][b->place + 1];
-}
-
-static void
-done(struct loop *l, struct copy_batch *b, int rc)
-{
-	b->error = rc;
-	b->finished = true;
-	uncount(b);
-	tcpx_late_moved(watch_of(l, b), engine_now(l->engine));
-}
-
-/* The device has not finished @b yet. If it is late, all that it has in flight in that direction
- * is given up. */
-static void
-look(struct loop *l, const struct copy_batch *b)
-{
-	enum tcpx_flow flow = b->flow;
-	int place = b->place;
-
-	if (place == TCPX_ON_HOST ||
-	    !tcpx_late_look(watch_of(l, b), tcpx_late_patience(l->engine), engine_now(l->engine)))
-		return;
-	tcpx_chain_each(n, after, &l->batches->flying) {
-		struct copy_batch *o = tcpx_container(n, struct copy_batch, node);
-
-		if (o->finished || o->flow != flow || o->place != place)
-			continue;
-		o->late = true;
-		tcpx_late_count(l->engine, flow, place, 1);
-		done(l, o, -EIO);
-	}
-}
-
-/* False: the device needs longer. */
-static bool
-finish(struct loop *l, struct copy_batch *b)
-{
-	int rc;
-
-	if (b->finished)
-		return true;
-	rc = ops_of(l, b)->finish(queue_of(l, b), b->ticket, WAIT_NS);
-	if (rc == -EAGAIN)
-		look(l, b);
-	else
-		done(l, b, rc);
-	return b->finished;
-}
-
-/* The oldest unfinished batch of the same queue. */
-static struct copy_batch *
-before(struct loop *l, const struct copy_batch *b)
-{
-	tcpx_chain_each(n, after, &l->batches->flying) {
-		struct copy_batch *o = tcpx_container(n, struct copy_batch, node);
-
-		if (o->flow == b->flow && o->place == b->place && !o->finished)
-			return o;
-	}
-	return NULL;
-}
+/* ---- launching ---- */
 
 static int
 start(struct loop *l, struct copy_batch *b)
@@ -311,39 +203,31 @@ start(struct loop *l, struct copy_batch *b)
 	int rc = tcpx_late_is(l->engine, b->flow, b->place) ? -EIO : 0;
 
 	if (rc == 0 && (more || !b->copied))
-		rc = ops_of(l, b)->copy(queue_of(l, b), b->spans.at + b->copied, more, &b->ticket);
+		rc = flight_ops(l, b)->copy(flight_queue(l, b), b->spans.at + b->copied, more, &b->ticket);
 	if (rc || !b->sums.count)
 		return rc;
 	b->copied += more;
-	return ops_of(l, b)->sum(queue_of(l, b), b->sums.at, b->sums.count, b->sums.sum, &b->ticket);
+	return flight_ops(l, b)->sum(flight_queue(l, b), b->sums.at, b->sums.count, b->sums.sum, &b->ticket);
 }
 
 static void
 launch(struct loop *l, struct copy_batch *b)
 {
-	struct copy_batch *first = before(l, b);
+	struct copy_batch *first = tcpx_flight_before(l, b);
 	int rc;
 
 	if (!first)
-		tcpx_late_moved(watch_of(l, b), engine_now(l->engine));
+		tcpx_late_moved(flight_watch(l, b), engine_now(l->engine));
 	rc = start(l, b);
 	if (rc == -EAGAIN && b->item_count < BATCH_ITEMS && b->spans.count < BATCH_SPANS)
 		return; /* no room on the device: the batch goes with the next turn's */
 	while (rc == -EAGAIN) {
-		first = before(l, b);
+		first = tcpx_flight_before(l, b);
 		if (first)
-			(void)finish(l, first);
+			(void)tcpx_flight_finish(l, first);
 		rc = start(l, b);
 	}
-	b->error = rc;
-	b->finished = rc != 0;
-	if (rc)
-		uncount(b);
-	else
-		count_add(&l->engine->memory->copied[b->flow][b->place + 1], b->bytes);
-	l->batches->flying_bytes += b->bytes;
-	tcpx_chain_add(&l->batches->flying, &b->node);
-	l->copies.flying++;
+	tcpx_flight_begin(l, b, rc);
 	l->batches->filling[b->flow][b->place + 1] = NULL;
 	l->copies.waiting -= b->item_count;
 }
@@ -377,7 +261,7 @@ finish_all(struct loop *l)
 	do {
 		launch_all(l); /* a batch without room goes when the others are done */
 		tcpx_chain_each(n, after, &l->batches->flying)
-			if (!finish(l, tcpx_container(n, struct copy_batch, node)))
+			if (!tcpx_flight_finish(l, tcpx_container(n, struct copy_batch, node)))
 				return false;
 	} while (l->copies.waiting);
 	return true;
@@ -395,63 +279,6 @@ tcpx_batches_finish(struct loop *l)
 	pthread_mutex_unlock(&l->batches->lock);
 }
 
-static bool
-over(struct loop *l, struct copy_batch *b)
-{
-	int rc;
-
-	if (b->finished)
-		return true;
-	rc = ops_of(l, b)->poll(queue_of(l, b), b->ticket);
-	if (rc == -EAGAIN)
-		look(l, b);
-	else
-		done(l, b, rc);
-	return b->finished;
-}
-
-void
-tcpx_batches_timer(struct loop *l, uint64_t now_ns)
-{
-	if (tcpx_chain_empty(&l->batches->late))
-		return;
-	pthread_mutex_lock(&l->batches->lock);
-	tcpx_chain_each(n, after, &l->batches->late) {
-		struct copy_batch *b = tcpx_container(n, struct copy_batch, node);
-
-		if (ops_of(l, b)->poll(queue_of(l, b), b->ticket) == -EAGAIN)
-			continue;
-		tcpx_chain_remove(n);
-		tcpx_chain_add(&l->batches->spare, n);
-		tcpx_late_count(l->engine, b->flow, b->place, -1);
-	}
-	if (!tcpx_chain_empty(&l->batches->late))
-		tcpx_loop_timer(l, now_ns + LATE_POLL_NS);
-	pthread_mutex_unlock(&l->batches->lock);
-}
-
-/* Takes out the oldest batch that is done. */
-static struct copy_batch *
-take_over(struct loop *l)
-{
-	struct copy_batch *found = NULL;
-
-	pthread_mutex_lock(&l->batches->lock);
-	tcpx_chain_each(n, after, &l->batches->flying) {
-		struct copy_batch *b = tcpx_container(n, struct copy_batch, node);
-
-		if (!over(l, b))
-			continue;
-		tcpx_chain_remove(n);
-		l->copies.flying--;
-		l->batches->flying_bytes -= b->bytes;
-		found = b;
-		break;
-	}
-	pthread_mutex_unlock(&l->batches->lock);
-	return found;
-}
-
 void
 tcpx_batches_poll(struct loop *l, uint64_t now_ns)
 {
@@ -460,7 +287,7 @@ tcpx_batches_poll(struct loop *l, uint64_t now_ns)
 	uint32_t i;
 
 	/* a completion may close a channel, which finishes and reports the others */
-	while (l->copies.flying && (b = take_over(l))) {
+	while (l->copies.flying && (b = tcpx_flight_take(l))) {
 		now_ns = engine_now(l->engine); /* it may have landed after this pass began */
 		if (b->place != TCPX_ON_HOST && b->bytes <= LITTLE_BYTES)
 			loop_stay_awake(l, now_ns);
@@ -476,13 +303,7 @@ tcpx_batches_poll(struct loop *l, uint64_t now_ns)
 		}
 		for (i = 0; i < b->item_count && b->flow == TCPX_FLOW_UNPACK; i++)
 			up->unpacked_all(b->item[i].client);
-		if (b->late) {
-			tcpx_staging_wake_all(l, b->flow);
-			tcpx_loop_timer(l, now_ns + LATE_POLL_NS);
-		}
-		pthread_mutex_lock(&l->batches->lock);
-		tcpx_chain_add(b->late ? &l->batches->late : &l->batches->spare, &b->node);
-		pthread_mutex_unlock(&l->batches->lock);
+		tcpx_flight_end(l, b, now_ns);
 	}
 }
 

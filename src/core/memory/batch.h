@@ -70,8 +70,6 @@ void tcpx_batches_launch(struct loop *l);
  * them. Any thread, any lock. */
 void tcpx_batches_finish(struct loop *l);
 void tcpx_batches_poll(struct loop *l, uint64_t now_ns);
-/* Looks for what devices were late with, and have done by now. */
-void tcpx_batches_timer(struct loop *l, uint64_t now_ns);
 /* The longest sleep of a loop with copies in flight; -1: unlimited. */
 int64_t tcpx_batches_timeout(const struct loop *l, uint64_t now_ns);
 
