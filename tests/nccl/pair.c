@@ -12,7 +12,7 @@
 
 #include "net/plugin/plug.h"
 
-#define HANG_S 500
+#define HANG_S 500 /* between two exchanges */
 
 static void __attribute__((noreturn))
 child(const char *file, int version, int (*play)(struct rank *r), struct rank *r)
@@ -74,6 +74,7 @@ pair_run(const char *file, int version, int (*play)(struct rank *r), const void 
 void
 pair_exchange(struct rank *r, const void *mine, void *theirs, size_t len)
 {
+	alarm(HANG_S); /* it goes on */
 	if (send(r->link, mine, len, MSG_NOSIGNAL) != (ssize_t)len ||
 	    recv(r->link, theirs, len, MSG_WAITALL) != (ssize_t)len) {
 		fprintf(stderr, "rank %d: the other process is gone\n", r->me);
