@@ -253,7 +253,7 @@ cmd_top(int argc, char **argv)
 	static const struct opt_command cmd = {
 		NAME, "[OPTIONS] [PID]",
 		"Shows what running engines do. On a terminal a line for each engine, the busiest "
-		"first: arrows choose, Enter opens one (its NICs, GPUs, channels, threads), Left "
+		"first: arrows choose, Enter opens one (its NICs, GPUs, channels, lanes, threads), Left "
 		"goes back, s sorts, i shows idle channels, q quits. Elsewhere, and with --once, "
 		"all of it as text. Asks each engine at its "
 		"socket, which only its user and root can reach. Root sees the engines of all users. "

@@ -300,7 +300,7 @@ format_channel(struct tcpx_text *t, const json_t *c, const json_t *session)
 		snprintf(rtt, sizeof(rtt), "rests");
 	else if (json_is_true(json_object_get(c, "up")))
 		snprintf(rtt, sizeof(rtt), "%.0f", top_number(c, "rtt_us"));
-	snprintf(who, sizeof(who), "%-13s %3.0f %-14s", peer, top_number(c, "index"), way);
+	snprintf(who, sizeof(who), "%-13s %3.0f %s", peer, top_number(c, "index"), way);
 	tcpx_text_add(t, "  %-*s", WHO, who);
 	if (strlen(who) > WHO) /* the figures keep their columns */
 		tcpx_text_add(t, "\n  %-*s", WHO, "");

@@ -118,6 +118,25 @@ names_cannot_steer_a_terminal(void **state)
 	json_decref(doc);
 }
 
+/* Figures stand in their columns: beside what fits, and below what does not. */
+static void
+a_channel_has_a_line_if_its_names_fit(void **state)
+{
+	json_t *doc = top_document(top_engine("anna", 1e9, 1e6), NULL);
+	json_t *s = (json_t *)top_at(top_at(doc, "engines", 0), "sessions", 0);
+	json_t *c = (json_t *)top_at(s, "channels", 0);
+	char *text;
+
+	json_object_set_new(s, "peer", json_string("vm:11606.4f27c85a"));
+	json_object_set_new(c, "nic", json_string("lo"));
+	json_object_set_new(c, "peer_nic", json_string("lo"));
+	text = top_text_of(top_format, doc);
+	assert_non_null(strstr(text, "  vm:11606.4f27c85a   0 lo -> lo      -"));
+	assert_non_null(strstr(text, "   1 eth1 -> eth1\n                                      2"));
+	free(text);
+	json_decref(doc);
+}
+
 /* ---- what no engine says ---- */
 
 /* Something else in the place of some value or other. */
@@ -360,6 +379,7 @@ main(void)
 		cmocka_unit_test(counter_that_fell_has_rate_zero),
 		cmocka_unit_test(busiest_stands_first),
 		cmocka_unit_test(names_cannot_steer_a_terminal),
+		cmocka_unit_test(a_channel_has_a_line_if_its_names_fit),
 		cmocka_unit_test(nonsense_is_shown_as_nothing),
 		cmocka_unit_test(screens_hold_any_number_of_engines),
 		cmocka_unit_test(a_line_tells_an_engine),
