@@ -70,6 +70,11 @@ ok "so is a plugin that is not there" says "no NCCL net plugin" \
 ok "another process's" of_a_process
 ok "no such process" exits 2 "$tool" env --lint --pid 1073741823
 ok "no such NIC" exits 2 "$tool" env --root "$scratch/m" --control eth7
+said_once() {
+	"$tool" env --root "$scratch/m" --nics eth7 2>&1 | tee "$scratch/said"
+	[ "$(grep -c "leaves none" "$scratch/said")" = 1 ]
+}
+ok "none of that name among those for data, which is said once" said_once
 ok "no such form" exits 2 "$tool" env --format xml
 ok "--pid without --lint" exits 2 "$tool" env --pid 1
 done_testing

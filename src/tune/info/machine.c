@@ -158,7 +158,7 @@ machine_roles(struct machine *m, const char *nics, const char *control, struct t
 {
 	const char *names = nics ? nics : named_nics(m);
 
-	if (*names) {
+	if (*names && strcmp(names, m->selection) != 0) {
 		m->selection = names;
 		m->nics_rc = tcpx_host_nics_select(m->facts->nics, m->facts->nic_count, names, m->nics,
 						   TCPX_HOST_NICS, &m->nic_count);
