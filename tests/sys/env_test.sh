@@ -51,6 +51,7 @@ ok "a shell takes it" says "chunk 524288" evaluated
 for form in sh docker slurm; do
 	ok "$form lints clean" exits 0 form_lints_clean "$form"
 done
+ok "JSON is refused, and not an empty environment" exits 2 form_lints_clean json
 ok "JSON has a reason for each" json_is_whole
 ok "JSON has the findings" finding
 ok "findings end with 1" exits 1 "$tool" env --root "$scratch/m" --lint

@@ -103,6 +103,11 @@ load(const struct args *a, const struct machine *m, int *rc)
 	*rc = TOOL_USAGE;
 	if (!bytes)
 		return NULL;
+	if (a->file && len && bytes[0] == '{') {
+		tool_fail(TOOL_USAGE, NAME, "%s is JSON: --lint takes the other forms", path);
+		free(bytes);
+		return NULL;
+	}
 	texts = env_texts(bytes, len, a->file ? '\n' : '\0');
 	free(bytes);
 	if (!texts)
