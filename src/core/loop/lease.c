@@ -100,6 +100,20 @@ tcpx_lease_is_due(const struct loop *l)
 	       DUE_NS;
 }
 
+/* Threads that count at the same time may lose a test. */
+bool
+tcpx_lease_spins(struct loop *l)
+{
+	struct lease *s = &l->lease;
+	uint64_t now_ns = engine_now(l->engine);
+	uint64_t before_ns = atomic_exchange_explicit(&s->vain_ns, now_ns, memory_order_relaxed);
+	uint32_t vain = atomic_load_explicit(&s->vain, memory_order_relaxed);
+
+	vain = now_ns - before_ns < LEASE_NS ? vain + 1 : 0;
+	atomic_store_explicit(&s->vain, vain, memory_order_relaxed);
+	return vain >= TESTS_BEFORE_HELP;
+}
+
 /* A thread that ended in a system call of the loop would keep the lease for ever. */
 static int
 hold_cancel(void)

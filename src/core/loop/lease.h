@@ -27,6 +27,9 @@ tcpx_lease_slept(struct loop *l)
 bool tcpx_lease_is_lent(const struct loop *l);
 /* Not each test of many transfers looks for events: has the last look been DUE_NS ago? Any thread. */
 bool tcpx_lease_is_due(const struct loop *l);
+/* A message of a lane has been tested in vain: is it one of many such tests, of any messages? Each
+ * message of a ping-pong is tested a few times only. Any thread. */
+bool tcpx_lease_spins(struct loop *l);
 /* One turn of the loop on this thread, or a yield if another thread runs it. */
 void tcpx_lease_help(struct loop *l);
 /* Waits until done(arg), doing the loop's I/O on this thread where it can. word: a futex to

@@ -81,6 +81,8 @@ struct lease {
 	_Atomic uint32_t park;        /* the I/O thread's futex; 1: until no borrower is left */
 	_Atomic uint64_t look_ns;     /* when the sleeping I/O thread will look next  */
 	_Atomic uint64_t wake_ns;     /* when the sleeping borrower wants to be woken */
+	_Atomic uint64_t vain_ns;     /* last fruitless test of a lane's message      */
+	_Atomic uint32_t vain;        /* how many there were, none long after another */
 };
 
 struct work_queue {

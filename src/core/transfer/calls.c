@@ -34,6 +34,13 @@ loop_of(struct tcpx_xfer *x)
 	return &x->engine->loop[0]; /* that of all control streams */
 }
 
+static bool
+spins(struct tcpx_xfer *x, struct loop *l)
+{
+	return atomic_fetch_add_explicit(&x->waiters.tests, 1, memory_order_relaxed) >=
+	       TESTS_BEFORE_HELP || (x->lane && tcpx_lease_spins(l));
+}
+
 /* An application that spins does the I/O itself: one thread then does the work of two that
  * would compete for a core. One that has done it just now goes on at once, since nobody else does. */
 static void
@@ -41,8 +48,7 @@ help(struct tcpx_xfer *x)
 {
 	struct loop *l = loop_of(x);
 
-	if ((atomic_fetch_add_explicit(&x->waiters.tests, 1, memory_order_relaxed) >=
-	     TESTS_BEFORE_HELP || tcpx_lease_is_lent(l)) && tcpx_lease_is_due(l))
+	if ((tcpx_lease_is_lent(l) || spins(x, l)) && tcpx_lease_is_due(l))
 		tcpx_lease_help(l);
 }
 
