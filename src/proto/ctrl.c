@@ -189,6 +189,12 @@ flows(const struct tcpx_ctrl *c)
 }
 
 bool
+tcpx_ctrl_waits(const struct tcpx_ctrl *c)
+{
+	return tcpx_byteq_len(&c->raw) || (!c->held && c->log.end > c->sent) || tcpx_ctrl_bulk_due(c);
+}
+
+bool
 tcpx_ctrl_bulk_due(const struct tcpx_ctrl *c)
 {
 	return tcpx_byteq_len(&c->queue) && flows(c);
@@ -218,13 +224,6 @@ admit_one(struct tcpx_ctrl *c)
 		     h.len - TCPX_FRAME_HEAD);
 	tcpx_byteq_drop(&c->queue, c->queue.begin + h.len, &c->loan);
 	return true;
-}
-
-static void
-admit_bulk(struct tcpx_ctrl *c)
-{
-	while (tcpx_ctrl_bulk_due(c) && admit_one(c)) /* else the next pending() tries again */
-		;
 }
 
 static size_t
@@ -266,7 +265,8 @@ tcpx_ctrl_pending(struct tcpx_ctrl *c, const uint8_t **data)
 	size_t raw, log;
 
 	end_loan(c);
-	admit_bulk(c);
+	while (tcpx_ctrl_bulk_due(c) && admit_one(c)) /* else the next call tries again */
+		;
 	c->lent_raw = raw = tcpx_byteq_len(&c->raw);
 	log = c->held ? 0 : (size_t)(c->log.end - c->sent);
 	/* a half-written frame comes first: raw frames stand between frames */

@@ -82,6 +82,8 @@ int tcpx_ctrl_bulk_room(struct tcpx_ctrl *c, size_t len);
 /* Is there room for a numbered frame of @len bytes that goes ahead of the bulk, as there would be for one
  * of these? Its memory is there then. */
 bool tcpx_ctrl_room_now(struct tcpx_ctrl *c, size_t len);
+/* Does anything wait to be written? */
+bool tcpx_ctrl_waits(const struct tcpx_ctrl *c);
 /* Bulk frames may be written. After pending(): and memory was short, which it may find later. */
 bool tcpx_ctrl_bulk_due(const struct tcpx_ctrl *c);
 /* From now on its queues are charged: a frame above the quota is TCPX_ELIMIT. Before the first

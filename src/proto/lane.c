@@ -11,6 +11,7 @@
 #define ENOUGH 4
 #define GATHER 4
 #define BEHIND (TCPX_LANE_SLOTS / 2)
+#define SMALL  8 /* messages in a row that came in a frame: the next ones will, too */
 
 /* ---- both ends ---- */
 
@@ -100,15 +101,17 @@ tcpx_lane_receive(struct tcpx_lane_rx *r, uint64_t len, uint64_t *seq)
 	return rc;
 }
 
-bool
+enum tcpx_lane_when
 tcpx_lane_due(const struct tcpx_lane_rx *r)
 {
 	uint64_t untold = r->ring.posted - r->told;
 	uint64_t open = r->told > r->ring.done ? r->told - r->ring.done : 0;
 
-	if (r->ring.posted == r->ring.done)
-		return untold >= BEHIND;
-	return untold >= GATHER || (untold && open < ENOUGH);
+	if (untold >= BEHIND)
+		return TCPX_LANE_NOW;
+	if (r->ring.posted == r->ring.done || !untold || (untold < GATHER && open >= ENOUGH))
+		return TCPX_LANE_NOT;
+	return r->small >= SMALL ? TCPX_LANE_SOON : TCPX_LANE_NOW;
 }
 
 uint32_t
@@ -151,6 +154,7 @@ tcpx_lane_early(struct tcpx_lane_rx *r, uint64_t seq, bool known)
 				      s->total != TCPX_LANE_UNKNOWN))
 		return TCPX_EPROTO;
 	r->early = seq;
+	r->small += r->small < SMALL;
 	return 0;
 }
 
@@ -162,6 +166,7 @@ tcpx_lane_applied(struct tcpx_lane_rx *r, uint64_t seq, uint32_t chunk, uint32_t
 
 	if (rc)
 		return TCPX_EFRAME; /* it fitted when it began to arrive */
+	r->small = 0;
 	if (chunk & TCPX_LANE_LAST)
 		s->total = tcpx_lane_offset(chunk) + len;
 	s->got += len;

@@ -93,12 +93,15 @@ struct tcpx_lane_rx {
 	struct tcpx_lane_ring ring;
 	uint64_t told;  /* receives up to here are announced                            */
 	uint64_t early; /* the newest message that came in a frame                      */
+	uint32_t small; /* so many in a row did                                         */
 	struct tcpx_lane_slot slot[TCPX_LANE_SLOTS];
 };
 /* Posts a receive. -EINVAL: longer than a message can be. */
 int tcpx_lane_receive(struct tcpx_lane_rx *r, uint64_t len, uint64_t *seq);
-/* Are the receives not yet announced worth a frame? Few wait while the sender has enough. */
-bool tcpx_lane_due(const struct tcpx_lane_rx *r);
+/* Are the receives not yet announced worth a frame? Few wait while the sender has enough, and those of
+ * small messages can wait: their sender does not. */
+enum tcpx_lane_when { TCPX_LANE_NOT, TCPX_LANE_SOON, TCPX_LANE_NOW };
+enum tcpx_lane_when tcpx_lane_due(const struct tcpx_lane_rx *r);
 /* Takes all that are not announced: their number, from *first on, and lengths. */
 uint32_t tcpx_lane_tell(struct tcpx_lane_rx *r, uint64_t *first, uint64_t len[TCPX_LANE_SLOTS]);
 /* Does a chunk of @len bytes fit its receive? 0; TCPX_EFRAME; TCPX_ELENGTH: the message is longer

@@ -28,6 +28,7 @@
 #include "core/transfer/frames.h"
 #include "core/transfer/lane.h"
 #include "core/transfer/lane_frames.h"
+#include "core/transfer/lane_tell.h"
 #include "core/transfer/launch.h"
 #include "core/transfer/match.h"
 #include "core/transfer/move.h"
@@ -130,6 +131,13 @@ session_move(struct session *s, struct session *to)
 	tcpx_lanes_move(s, to);
 }
 
+static void
+session_check(struct session *s, uint64_t now_ns)
+{
+	tcpx_xfers_check(s, now_ns);
+	tcpx_lanes_tell_due(s, now_ns);
+}
+
 static const struct session_calls of_session = {
 	.listen = tcpx_wiring_listen,
 	.handles = tcpx_wiring_handles,
@@ -140,7 +148,7 @@ static const struct session_calls of_session = {
 	.check_channels = tcpx_channels_check,
 	.frame = tcpx_frames_handle,
 	.frame_rest = tcpx_frames_rest,
-	.check_transfers = tcpx_xfers_check,
+	.check_transfers = session_check,
 	.late = session_late,
 	.opened = session_opened,
 	.failed = session_failed,

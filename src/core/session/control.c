@@ -86,6 +86,15 @@ tcpx_control_wants_room(struct session *s, uint64_t now_ns)
 	tcpx_session_add_timer(s, now_ns + ROOM_NS);
 }
 
+bool
+tcpx_control_owes(const struct session *s)
+{
+	const struct line *line = &s->control.line;
+
+	return tcpx_ctrl_waits(s->control.ctrl) || tcpx_line_owes(line) || line->due ||
+	       s->control.interest != TCPX_READABLE;
+}
+
 void
 tcpx_control_flush(struct session *s)
 {

@@ -18,6 +18,8 @@ int tcpx_control_put_raw(struct session *s, uint8_t type, const struct tcpx_buf 
 int tcpx_control_put_u64(struct session *s, uint8_t type, uint64_t v);
 void tcpx_control_watch(struct session *s, unsigned interest);
 void tcpx_control_flush(struct session *s);
+/* Has a flush anything to do? */
+bool tcpx_control_owes(const struct session *s);
 /* Transfers wait for memory for their frames: looks soon, and when frames have gone. */
 void tcpx_control_wants_room(struct session *s, uint64_t now_ns);
 /* Flushes before the session's loop sleeps. Its lease is held. */

@@ -58,6 +58,7 @@ tcpx_session_new(struct tcpx_engine *e, bool opener, struct session **out)
 	tcpx_node_init(&s->hs->half_open);
 	tcpx_node_init(&s->xfers.noting);
 	tcpx_node_init(&s->lanes.all);
+	tcpx_node_init(&s->lanes.soon);
 	s->lanes.pool.limit = e->eager.limit;
 	s->lanes.pool.whole = &e->eager;
 	tcpx_node_init(&s->notes.waiting);

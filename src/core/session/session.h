@@ -138,6 +138,8 @@ struct lane_table {
 	struct tcpx_node all;
 	uint32_t opened_here, opened_there; /* numbers of the newest                    */
 	uint32_t live;              /* messages that have not ended                    */
+	struct tcpx_node soon;      /* those whose receives are announced later, by time */
+	bool soon_set;              /* the session's timer is set for them             */
 	struct lane_count count;
 	struct tcpx_eager_tx credit; /* for messages without a known receive, there    */
 	struct tcpx_eager_rx kept;  /* ... and here                                    */

@@ -229,12 +229,12 @@ tcpx_lane_launch(struct tcpx_lane *l)
 void
 tcpx_lane_announce(struct tcpx_lane *l)
 {
-	struct tcpx_lane_posts p = { .lane = l->word };
+	enum tcpx_lane_when when = tcpx_lane_due(&l->rx);
 
-	if (!tcpx_lane_due(&l->rx))
-		return;
-	p.count = (uint16_t)tcpx_lane_tell(&l->rx, &p.first, p.len);
-	tcpx_lane_tell_posts(l->session, &p);
+	if (when == TCPX_LANE_NOT)
+		tcpx_chain_remove(&l->soon);
+	else if (when == TCPX_LANE_NOW || !tcpx_lane_tell_later(l))
+		tcpx_lane_tell_receives(l);
 }
 
 /* A message that has come in a frame goes where its receive says. */
@@ -300,7 +300,7 @@ take(struct tcpx_lane *l, struct tcpx_xfer *x, struct early *m)
 static void
 flush_soon(struct session *s)
 {
-	if (s->state == SESS_FAILED)
+	if (s->state == SESS_FAILED || !tcpx_control_owes(s))
 		return;
 	if (tcpx_lease_is_lent(s->loop))
 		tcpx_control_flush_by_test(s);

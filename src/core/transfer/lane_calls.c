@@ -41,6 +41,7 @@ make(struct tcpx_engine *e, bool sends, struct tcpx_lane **out)
 	l->status = -EAGAIN;
 	tcpx_node_init(&l->handle);
 	tcpx_node_init(&l->in_session);
+	tcpx_node_init(&l->soon);
 	tcpx_node_init(&l->kept);
 	*out = l;
 	return 0;

@@ -76,6 +76,7 @@ tcpx_lane_leave(struct tcpx_lane *l)
 	if (!tcpx_node_linked(&l->in_session))
 		return;
 	tcpx_chain_remove(&l->in_session);
+	tcpx_chain_remove(&l->soon);
 	tcpx_lane_put(l);
 }
 

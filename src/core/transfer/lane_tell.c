@@ -4,8 +4,13 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/context/context.h"
+#include "core/loop/lease.h"
+#include "core/loop/loop.h"
 #include "core/session/control.h"
 #include "core/session/session.h"
+
+#define LATER_NS 50000 /* two or three round trips of small messages on one host */
 
 static void
 put(struct session *s, uint8_t type, const struct tcpx_buf *b)
@@ -38,6 +43,62 @@ tcpx_lane_tell_posts(struct session *s, const struct tcpx_lane_posts *p)
 	tcpx_buf_init(&b, room, sizeof(room));
 	tcpx_lane_posts_write(&b, p);
 	put(s, TCPX_FR_LANE_POST, &b);
+}
+
+void
+tcpx_lane_tell_receives(struct tcpx_lane *l)
+{
+	struct tcpx_lane_posts p = { .lane = l->word };
+
+	tcpx_chain_remove(&l->soon);
+	p.count = (uint16_t)tcpx_lane_tell(&l->rx, &p.first, p.len);
+	tcpx_lane_tell_posts(l->session, &p);
+}
+
+static void
+set_timer(struct session *s, uint64_t at_ns)
+{
+	if (!s->lanes.soon_set)
+		tcpx_session_add_timer(s, at_ns);
+	s->lanes.soon_set = true;
+}
+
+/* Waking an I/O thread that sleeps would cost more than a frame. */
+bool
+tcpx_lane_tell_later(struct tcpx_lane *l)
+{
+	struct session *s = l->session;
+
+	if (!tcpx_lease_is_lent(s->loop) && !tcpx_loop_is_mine(s->loop) && !s->engine->manual)
+		return false;
+	if (!tcpx_node_linked(&l->soon)) {
+		l->soon_ns = engine_now(s->engine) + LATER_NS;
+		tcpx_chain_add(&s->lanes.soon, &l->soon);
+		set_timer(s, l->soon_ns);
+	}
+	return true;
+}
+
+/* Once one is due they share a write. */
+void
+tcpx_lanes_tell_due(struct session *s, uint64_t now_ns)
+{
+	struct tcpx_node *n = tcpx_chain_first(&s->lanes.soon);
+	struct tcpx_lane *l = n ? tcpx_container(n, struct tcpx_lane, soon) : NULL;
+
+	s->lanes.soon_set = false;
+	if (l && l->soon_ns > now_ns)
+		set_timer(s, l->soon_ns);
+	if (!l || l->soon_ns > now_ns)
+		return;
+	while ((n = tcpx_chain_first(&s->lanes.soon))) { /* a session that fails takes them out */
+		l = tcpx_container(n, struct tcpx_lane, soon);
+		tcpx_chain_remove(n);
+		if (atomic_load(&l->status) == 0)
+			tcpx_lane_tell_receives(l);
+	}
+	if (s->state == SESS_OPEN)
+		tcpx_control_flush(s);
 }
 
 void

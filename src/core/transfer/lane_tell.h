@@ -8,6 +8,13 @@
 
 void tcpx_lane_tell_open(struct tcpx_lane *l);
 void tcpx_lane_tell_posts(struct session *s, const struct tcpx_lane_posts *p);
+/* Of a receiver: all that are not announced. */
+void tcpx_lane_tell_receives(struct tcpx_lane *l);
+/* The same after a short time, if a thread looks at the loop by then: those that are over do without.
+ * False: now. */
+bool tcpx_lane_tell_later(struct tcpx_lane *l);
+/* Those whose time has come. */
+void tcpx_lanes_tell_due(struct session *s, uint64_t now_ns);
 /* Byte credit: all costs may add up to @total. */
 void tcpx_lane_tell_grant(struct session *s, uint64_t total);
 /* @sending: by the end that sends. */

@@ -144,6 +144,45 @@ test_chunks_that_contradict(void **state)
 /* What a frame may say, with five receives posted and three of them announced, of which the first is
  * whole and the second has begun by a channel, after early messages up to @early. */
 static void
+post_many(struct tcpx_lane_rx *r, int count)
+{
+	uint64_t seq;
+
+	while (count-- > 0)
+		assert_int_equal(tcpx_lane_receive(r, 1 << 20, &seq), 0);
+}
+
+/* A sender of small messages does not wait for announcements; the first large one ends that. */
+static void
+test_receives_of_small_messages_are_announced_later(void **state)
+{
+	struct tcpx_lane_rx r = { .told = 0 };
+	uint64_t first, len[TCPX_LANE_SLOTS];
+
+	assert_int_equal(tcpx_lane_due(&r), TCPX_LANE_NOT);
+	for (uint64_t seq = 1; seq <= 8; seq++) {
+		post_many(&r, 1);
+		assert_int_equal(tcpx_lane_due(&r), TCPX_LANE_NOW);
+		assert_int_equal(tcpx_lane_early(&r, seq, false), 0);
+		tcpx_lane_ring_finish(&r.ring, seq);
+		assert_int_equal(tcpx_lane_due(&r), TCPX_LANE_NOT);
+	}
+	post_many(&r, 1);
+	assert_int_equal(tcpx_lane_due(&r), TCPX_LANE_SOON);
+	post_many(&r, 22);
+	assert_int_equal(tcpx_lane_due(&r), TCPX_LANE_SOON);
+	post_many(&r, 1);
+	assert_int_equal(tcpx_lane_due(&r), TCPX_LANE_NOW);
+	assert_int_equal(tcpx_lane_tell(&r, &first, len), 32);
+	assert_int_equal(tcpx_lane_due(&r), TCPX_LANE_NOT);
+	assert_int_equal(tcpx_lane_applied(&r, 9, tcpx_lane_chunk(0, true), 100000), 1);
+	for (uint64_t seq = 9; seq <= 30; seq++)
+		tcpx_lane_ring_finish(&r.ring, seq);
+	post_many(&r, 1);
+	assert_int_equal(tcpx_lane_due(&r), TCPX_LANE_NOW);
+}
+
+static void
 test_early_messages_out_of_turn(void **state)
 {
 	static const struct {
@@ -295,7 +334,7 @@ run_seed(uint64_t seed)
 		}
 		if (tcpx_rng_below(&e.rng, 2))
 			(void)tcpx_lane_ring_post(&e.t.ring, &seq);
-		if (tcpx_lane_due(r)) {
+		if (tcpx_lane_due(r) > tcpx_rng_below(&e.rng, 2)) {
 			struct told *p = &e.told[e.told_put++];
 
 			p->count = tcpx_lane_tell(r, &p->first, p->len);
@@ -326,6 +365,7 @@ main(void)
 		cmocka_unit_test(test_announcements_in_turn),
 		cmocka_unit_test(test_chunks_that_do_not_fit),
 		cmocka_unit_test(test_chunks_that_contradict),
+		cmocka_unit_test(test_receives_of_small_messages_are_announced_later),
 		cmocka_unit_test(test_early_messages_out_of_turn),
 		cmocka_unit_test(test_seeds),
 	};
