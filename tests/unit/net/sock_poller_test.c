@@ -158,6 +158,58 @@ an_answer_is_heard_while_it_looks(void **state)
 	close(pair[1]);
 }
 
+static int
+poll_once(struct rig *r, struct tcpx_net_event *ev)
+{
+	return r->ops->poller_wait(r->poller, ev, 2, 0);
+}
+
+/* The stream of a thread that polls is reported without a look, three times of four, while nothing else
+ * is ready: reading it is the look. */
+static void
+a_stream_that_alone_receives_is_taken_for_ready(void **state)
+{
+	struct rig *r = *state;
+	struct tcpx_sock_watch watch[2] = { { 0 } };
+	struct tcpx_net_event ev[2];
+	char byte;
+	int pair[2][2], n;
+
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, pair[i]), 0);
+		assert_int_equal(tcpx_sock_watch_set(&watch[i], pair[i][0], r->poller, pair[i],
+						     TCPX_READABLE), 0);
+	}
+	for (int round = 0; round < 3; round++) {
+		for (int i = 0; i < 8; i++) {
+			assert_int_equal(write(pair[0][1], "x", 1), 1);
+			assert_int_equal(poll_once(r, ev), 1);
+			assert_int_equal(read(pair[0][0], &byte, 1), 1);
+			assert_int_equal(poll_once(r, ev), 0);
+			tcpx_sock_poller_hot(r->poller, pair[0][0], &watch[0]);
+		}
+		for (int i = 0; i < 12; i++) {
+			n = poll_once(r, ev);
+			assert_int_equal(n, i % 4 != 0);
+			assert_true(n == 0 || ev[0].owner == pair[0]);
+		}
+		assert_int_equal(write(pair[1][1], "x", 1), 1);
+		for (n = 0; poll_once(r, ev) != 1 || ev[0].owner != pair[1]; n++)
+			assert_in_range(n, 0, 3);
+		assert_int_equal(read(pair[1][0], &byte, 1), 1);
+		assert_int_equal(poll_once(r, ev), 0);
+		assert_int_equal(poll_once(r, ev), 0);
+	}
+	for (int i = 0; i < 8; i++)
+		tcpx_sock_poller_hot(r->poller, pair[0][0], &watch[0]);
+	assert_int_equal(poll_once(r, ev), 0);
+	tcpx_sock_watch_drop(&watch[0], pair[0][0]);
+	assert_int_equal(poll_once(r, ev), 0);
+	tcpx_sock_watch_drop(&watch[1], pair[1][0]);
+	for (int i = 0; i < 4; i++)
+		close(pair[i / 2][i % 2]);
+}
+
 static void
 what_is_closed_with_events_pending_is_not_heard_of(void **state)
 {
@@ -257,6 +309,7 @@ main(void)
 		FACT(no_wake_is_lost_while_it_looks_for_an_answer),
 		FACT(a_look_in_vain_never_cuts_a_timeout_short),
 		FACT(an_answer_is_heard_while_it_looks),
+		FACT(a_stream_that_alone_receives_is_taken_for_ready),
 		FACT(what_is_closed_with_events_pending_is_not_heard_of),
 		FACT(hang_up_is_told_once_without_interest),
 		FACT(a_small_batch_still_hears_everybody),
