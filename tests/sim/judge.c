@@ -91,6 +91,7 @@ sim_work_judge(struct sim_world *w)
 		    !w->engine[n->to].closed)
 			sim_fail(w, "note %u did not come", i);
 	}
+	sim_again_judge(w);
 	for (uint32_t i = 0; i < w->xfer_count; i++)
 		for (int h = 0; h < 2; h++) {
 			tcpx_xfer_free(w->xfer[i].handle[h].xfer);

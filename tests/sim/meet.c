@@ -53,6 +53,12 @@ add(struct sim_world *w, int me, int other)
 	return rc ? rc : tcpx_peer_add(w->engine[me].engine, blob, len, &w->engine[me].peer[other][0]);
 }
 
+int
+sim_add(struct sim_world *w, int me, int other, bool dials)
+{
+	return dials ? dial(w, me, other) : add(w, me, other);
+}
+
 static int
 introduce(struct sim_world *w, int me, int other)
 {

@@ -32,6 +32,7 @@
 #define SIM_BREAKS    4
 #define SIM_SETTINGS  16
 #define SIM_NAPS      6
+#define SIM_GIVE_UPS  6
 #define SIM_LANES     3
 #define SIM_MESSAGES  100 /* of a lane */
 #define SIM_NEVER     UINT64_MAX
@@ -52,6 +53,7 @@ struct sim_engine {
 	struct tcpx_nic nic[SIM_NICS];
 	uint32_t nic_count;
 	tcpx_peer *peer[SIM_ENGINES][2]; /* by its blob, by its address */
+	uint32_t life[SIM_ENGINES][2];   /* so often added again        */
 	struct sim_region region[SIM_REGIONS];
 	struct tcpx_slow_device slow; /* host memory            */
 	struct tcpx_slow_device gpu;  /* no ranges: it has none */
@@ -106,6 +108,7 @@ struct sim_note {
 	int from, to;
 	uint32_t len;
 	uint64_t post_ns;
+	uint32_t life, turn; /* of its peer's handle; its place among all that were posted */
 	int rc;
 	bool posted;
 	uint32_t seen;
@@ -151,7 +154,7 @@ struct sim_totals {
 	uint64_t worlds, xfers, done, cancelled, failed, failed_unasked, notes, bytes;
 	uint64_t resumes, channels_lost, healed, suspected, resent, virtual_ns;
 	uint64_t lanes, messages, messages_done;
-	uint64_t flips, chunks_corrupt, frames_corrupt, naps, dials, restarts;
+	uint64_t flips, chunks_corrupt, frames_corrupt, naps, dials, restarts, given_up, added_again;
 };
 
 /* What the network does besides delaying. */
@@ -171,7 +174,7 @@ struct sim_world {
 	struct tcpx_secret secret; /* of all engines; without ops there is none */
 	uint32_t engine_count;
 	struct sim_engine engine[SIM_ENGINES];
-	uint32_t xfer_count, note_count;
+	uint32_t xfer_count, note_count, notes_posted;
 	struct sim_xfer xfer[SIM_XFERS];
 	struct sim_note note[SIM_NOTES];
 	uint32_t early_bytes; /* a lane's send up to this may succeed before it is there */
@@ -184,6 +187,9 @@ struct sim_world {
 	struct sim_nap nap[SIM_NAPS];
 	struct tcpx_rng meeting;
 	bool dials;
+	struct tcpx_rng again;
+	bool adds_again;
+	uint64_t give_up_ns[SIM_GIVE_UPS];
 	uint64_t restart_ns; /* once, at most */
 	int restart_engine;
 	uint64_t calm_ns; /* no new faults from then on */
@@ -223,6 +229,17 @@ tcpx_peer *sim_peer(struct sim_world *w, int me, int other);
 void sim_twins_look(struct sim_world *w);
 /* At its time. */
 void sim_restart(struct sim_world *w);
+
+/* By its blob, or by an address. */
+int sim_add(struct sim_world *w, int me, int other, bool dials);
+
+/* ---- again.c: sessions that are given up, and peers that are added again ---- */
+void sim_plan_again(struct sim_world *w);
+void sim_again(struct sim_world *w);
+uint64_t sim_again_next_ns(const struct sim_world *w);
+/* Of a handle: another each time that it is added again. */
+uint32_t sim_peer_life(const struct sim_world *w, int me, int other, const tcpx_peer *p);
+void sim_again_judge(struct sim_world *w);
 
 /* ---- naps.c: processes that get no CPU ---- */
 void sim_plan_naps(struct sim_world *w);

@@ -48,5 +48,6 @@ main(int argc, char **argv)
 	       t.flips, t.chunks_corrupt, t.frames_corrupt);
 	printf("%" PRIu64 " times a process got no CPU, %" PRIu64 " peers dialled by address, %" PRIu64
 	       " processes that started again\n", t.naps, t.dials, t.restarts);
+	printf("%" PRIu64 " sessions given up, %" PRIu64 " peers added again\n", t.given_up, t.added_again);
 	return bad ? 1 : 0;
 }

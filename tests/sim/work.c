@@ -169,12 +169,17 @@ notify(struct sim_world *w, struct sim_note *n, uint32_t number)
 {
 	struct sim_engine *from = &w->engine[n->from];
 	uint8_t text[8192];
+	tcpx_peer *peer;
 
 	n->posted = true;
 	n->rc = TCPX_ECLOSED;
 	note_text(text, 1, number, n->len);
-	if (!from->closed)
-		n->rc = tcpx_notify(sim_peer(w, n->from, n->to), text, n->len);
+	if (from->closed)
+		return;
+	peer = sim_peer(w, n->from, n->to);
+	n->life = sim_peer_life(w, n->from, n->to, peer);
+	n->turn = w->notes_posted++;
+	n->rc = tcpx_notify(peer, text, n->len);
 }
 
 static void

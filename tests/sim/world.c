@@ -171,6 +171,8 @@ next_ns(struct sim_world *w)
 		next = sim_work_next_ns(w);
 	if (w->restart_ns < next)
 		next = w->restart_ns;
+	if (sim_again_next_ns(w) < next)
+		next = sim_again_next_ns(w);
 	if (sim_naps_next_ns(w) < next)
 		next = sim_naps_next_ns(w);
 	if (sim_lanes_next_ns(w) < next)
@@ -200,6 +202,7 @@ run(struct sim_world *w)
 			sim_lanes_do(w);
 			turn(w);
 			sim_twins_look(w);
+			sim_again(w);
 			sim_work_look(w);
 			if (tcpx_fabric_activity(w->fabric) != seen)
 				quiet = 0;
@@ -208,7 +211,8 @@ run(struct sim_world *w)
 		}
 		next = next_ns(w);
 		if (sim_work_ended(w) && sim_lanes_ended(w) && !quiet_ns &&
-		    sim_naps_next_ns(w) == SIM_NEVER && w->restart_ns == SIM_NEVER)
+		    sim_naps_next_ns(w) == SIM_NEVER && w->restart_ns == SIM_NEVER &&
+		    sim_again_next_ns(w) == SIM_NEVER)
 			quiet_ns = tcpx_fabric_now(w->fabric) + SETTLE_NS;
 		if (quiet_ns && (next > quiet_ns || next == SIM_NEVER))
 			return;
@@ -312,6 +316,7 @@ sim_world_run(uint64_t seed, bool verbose, struct sim_totals *totals)
 	sim_plan_naps(w);
 	sim_plan_settings(w);
 	sim_plan_meeting(w);
+	sim_plan_again(w);
 	if (!w->fabric) {
 		free(w);
 		return false;
