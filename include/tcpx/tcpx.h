@@ -135,8 +135,8 @@ enum tcpx_mem_access {
  * @access:     enum tcpx_mem_access, or-ed. TCPX_MEM_LEND: the kernel may read host memory in place as it is
  *              sent (64 KiB and more, in pieces of 16 KiB and more; not with TCPX_CHECKSUM). The owner writes
  *              none of a transfer under way, a peer's READ too. One that ends with 0 is read no more.
- *              After another end the memory is free as always, but what is on its way then may arrive as
- *              it is by then, even where the peer's end says 0
+ *              After another end the memory is free as always: connections that have lent pages of it
+ *              break, and are made again, so that nothing arrives as it is later
  * @id:         out: local region id, never reused within an engine
  * Fills no page of it. Memory that cannot be touched later (unmapped, a file that became shorter)
  * ends the transfers that touch it with -EFAULT, and nothing else.
@@ -146,9 +146,9 @@ TCPX_API TCPX_MUST_USE int tcpx_mem_register(tcpx_engine *engine, void *addr, si
 				      unsigned access, uint64_t *id);
 
 /* Gives an id back. Ends every transfer that uses it with TCPX_EREGION, here and at the peers.
- * After the return no byte of it is read or written, but for pages that the kernel was lent. Waits for at most
- * one socket call or copy in progress, never for the network. An imported id: transfers go on, the name is
- * gone. TCPX_ESTALE: id not live. */
+ * After the return no byte of it is read or written, but for pages that the kernel was lent, of which nothing
+ * arrives. Waits for at most one socket call or copy in progress, never for the network. An imported id:
+ * transfers go on, the name is gone. TCPX_ESTALE: id not live. */
 TCPX_API int tcpx_mem_deregister(tcpx_engine *engine, uint64_t id);
 
 /* The blob that lets a peer name the region: id, 128-bit key, length, address, access; at most

@@ -330,6 +330,13 @@ tcpx_loop_chan_stats(struct tcpx_chan *c, struct tcpx_channel_info *stats)
 	return 0;
 }
 
+void
+tcpx_loop_chan_recall(struct tcpx_chan *c)
+{
+	if (c->end.net->lends)
+		tcpx_link_break(c->end.link, c->end.side);
+}
+
 int
 tcpx_loop_chan_under_way(struct tcpx_chan *c, uint64_t *quiet_ns)
 {

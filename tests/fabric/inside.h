@@ -315,6 +315,7 @@ int tcpx_loop_chan_ack(struct tcpx_chan *c, const struct tcpx_ack *ack);
 void tcpx_loop_chan_forget(struct loop_link *l, uint64_t applied);
 int tcpx_loop_chan_stats(struct tcpx_chan *c, struct tcpx_channel_info *stats);
 int tcpx_loop_chan_under_way(struct tcpx_chan *c, uint64_t *quiet_ns);
+void tcpx_loop_chan_recall(struct tcpx_chan *c);
 
 /* ---- slots.c ---- */
 int tcpx_slotring_new(struct loop_ring **ring);

@@ -93,6 +93,7 @@ static const struct tcpx_stream_chan_ops streams = {
 	.ack = tcpx_loop_chan_ack,
 	.stats = tcpx_loop_chan_stats,
 	.under_way = tcpx_loop_chan_under_way,
+	.recall = tcpx_loop_chan_recall,
 };
 
 static const struct tcpx_comm_chan_ops comms = {

@@ -75,14 +75,6 @@ overwrite(struct sim_end *e, uint32_t at, uint32_t len)
 		e->mem[i] = (uint8_t)(e->mem[i] + 101);
 }
 
-/* The same of what has not ended well: a sender's may arrive yet, where it was lent. */
-static void
-overwrite_failed(const struct sim_world *w, struct sim_lane *l, int k, uint32_t at, uint32_t len)
-{
-	if (k == RX || !w->engine[l->end[k].engine].lends)
-		overwrite(&l->end[k], at, len);
-}
-
 static void
 keep(struct sim_end *e, uint32_t at, uint32_t len)
 {
@@ -101,7 +93,7 @@ end_send(struct sim_world *w, struct sim_lane *l, uint32_t n, int status)
 			 !r->posted ? "not posted" :
 			 tcpx_strerror_name(r->ended ? r->status : tcpx_test(r->xfer)));
 	if (!l->end[TX].gone && status)
-		overwrite_failed(w, l, TX, m->at[TX], m->len);
+		overwrite(&l->end[TX], m->at[TX], m->len);
 	else if (!l->end[TX].gone)
 		overwrite(&l->end[TX], m->at[TX], m->len);
 }
@@ -335,7 +327,7 @@ deregister(struct sim_world *w, struct sim_lane *l, int k)
 	if (rc)
 		sim_fail(w, "deregister gave %s", tcpx_strerror_name(rc));
 	e->gone = true;
-	overwrite_failed(w, l, k, 0, e->bytes);
+	overwrite(&l->end[k], 0, e->bytes);
 	if (k == RX)
 		keep(e, 0, e->bytes);
 	look(w, l, k, true);
@@ -388,7 +380,7 @@ sim_lanes_engine_closed(struct sim_world *w, int engine)
 			l->asked |= !is_complete(l, TX) || !is_complete(l, RX);
 			e->lane = NULL; /* freed with the engine, as its messages */
 			e->over = e->opened = true;
-			overwrite_failed(w, l, k, 0, e->bytes);
+			overwrite(&l->end[k], 0, e->bytes);
 			keep(e, 0, k == RX ? e->bytes : 0);
 			e->gone = true;
 			for (uint32_t n = 0; n < e->posted; n++) {

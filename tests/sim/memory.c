@@ -45,10 +45,9 @@ sim_memory_open(struct sim_world *w, int engine)
 			e->gpu.range[e->gpu.range_count].len = r->len;
 			e->gpu.range[e->gpu.range_count++].place = 3;
 		}
-		r->lends = e->lends && !r->dst;
 		rc = tcpx_mem_register(e->engine, r->mem, r->len,
 				       (r->dst ? TCPX_MEM_REMOTE_WRITE : TCPX_MEM_REMOTE_READ) |
-				       (r->lends ? TCPX_MEM_LEND : 0), &r->id);
+				       (e->lends && !r->dst ? TCPX_MEM_LEND : 0), &r->id);
 		/* only a device touches a GPU's memory, and that of slots */
 		if (rc == 0 && (gpu || w->ops == &tcpx_net_loop_comm))
 			tcpx_fabric_forbid(w->fabric, r->mem, r->len);
@@ -71,7 +70,7 @@ sim_memory_freeze(struct sim_region *r)
 {
 	if (r->frozen)
 		return;
-	for (uint32_t i = 0; i < r->len && !r->lends; i++) /* what is lent may arrive yet */
+	for (uint32_t i = 0; i < r->len; i++)
 		r->mem[i] = (uint8_t)~r->mem[i];
 	r->frozen = malloc(r->len);
 	if (r->frozen)

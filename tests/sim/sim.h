@@ -40,7 +40,7 @@
 /* A registered range. Source bytes never change while it is in use; every byte of a
  * destination belongs to at most one transfer. */
 struct sim_region {
-	bool dst, lends; /* lends: by TCPX_MEM_LEND */
+	bool dst;
 	uint8_t *mem;
 	uint8_t *orig;   /* what it held at first */
 	uint8_t *frozen; /* what it must hold for ever; NULL while in use */

@@ -160,7 +160,7 @@ kill_handle(struct sim_world *w, struct sim_xfer *x, int h)
 		return;
 	if (h == 1 || x->op == TCPX_OP_READ)
 		sim_memory_scramble_dst(w, x);
-	else if (x->own_src && !w->engine[x->src.engine].lends) /* what is lent may arrive yet */
+	else if (x->own_src)
 		sim_memory_scramble_src(w, x);
 }
 

@@ -42,6 +42,15 @@ tcpx_channel_hold(struct channel *c)
 	return -EAGAIN;
 }
 
+void
+tcpx_channel_recall(struct channel *c)
+{
+	const struct tcpx_stream_chan_ops *ops = c->session->engine->ops->stream;
+
+	if (c->chan && ops) /* a comm channel sends from slots of its own */
+		ops->recall(c->chan);
+}
+
 int
 tcpx_channel_up(struct channel *c, struct tcpx_chan *chan)
 {

@@ -11,6 +11,9 @@ void tcpx_channel_watch(struct channel *c, unsigned interest);
 /* Stops reading until the channel's work is queued: by the OPEN, or by a free buffer. -EAGAIN. */
 int tcpx_channel_hold(struct channel *c);
 int tcpx_channel_up(struct channel *c, struct tcpx_chan *chan); /* lock held */
+/* Breaks a connection that has lent pages, so that they are read no more. Its loop finds it broken. lock
+ * held. */
+void tcpx_channel_recall(struct channel *c);
 /* Lease of its loop held, lock not: closes the channel and frees its state. Once. */
 void tcpx_channel_close(struct channel *c);
 /* Lease held, lock not: the connection has failed. */

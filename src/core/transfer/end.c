@@ -112,10 +112,12 @@ tcpx_xfer_end(struct tcpx_xfer *x, int code, const char *text)
 		touched = atomic_load(&x->payload.batched) > 0;
 	if (touched)
 		tcpx_payload_quiesce(x->engine, &x->payload);
-	if (code)
+	if (code) {
 		x->failure.stuck = tcpx_xfer_locate(s, x);
-	else if (x->lane)
+		tcpx_xfer_recall(s, x);
+	} else if (x->lane) {
 		tcpx_lane_count(x);
+	}
 	if (s)
 		held = unlink_xfer(s, x);
 	if (held == 0) { /* the application may free it as soon as the status is visible */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "core/channel/channel.h"
+#include "core/channel/connection.h"
 #include "core/memory/payload.h"
 #include "core/session/session.h"
 #include "core/transfer/transfer.h"
@@ -68,6 +69,22 @@ tcpx_xfer_held_ns(struct session *s, const struct tcpx_xfer *x)
 			first_ns = at_ns;
 	}
 	return first_ns;
+}
+
+void
+tcpx_xfer_recall(struct session *s, const struct tcpx_xfer *x)
+{
+	const struct tcpx_list *list = x->payload.list;
+	struct walk w = { .channel = NULL };
+	struct channel *last = NULL;
+
+	if (!s || !x->sends || !list || !list->lend || s->sums || s->engine->limit.lend == TCPX_LEND_OFF)
+		return;
+	while (walk_on(&w, s, x)) {
+		if (w.channel != last)
+			tcpx_channel_recall(w.channel);
+		last = w.channel;
+	}
 }
 
 uint64_t

@@ -13,6 +13,9 @@ bool tcpx_xfer_is_owed(const struct tcpx_xfer *x);
 /* Since when the first to fall silent of the channels that hold a chunk of @x has brought nothing; 0:
  * none holds one. lock held. */
 uint64_t tcpx_xfer_held_ns(struct session *s, const struct tcpx_xfer *x);
+/* It has failed, and its memory is not touched: channels that may have lent its pages to the kernel, and
+ * wait for an acknowledgement, break. lock held. */
+void tcpx_xfer_recall(struct session *s, const struct tcpx_xfer *x);
 /* When chunks that no channel has last waited for staging buffers of other sessions; 0: never.
  * lock held. */
 uint64_t tcpx_xfer_short_ns(struct session *s, const struct tcpx_xfer *x, uint64_t now_ns);

@@ -53,5 +53,7 @@ void tcpx_sock_lend_settle(struct tcpx_chan *c);
 /* The MSG_ZEROCOPY calls of these numbers have completed. */
 void tcpx_sock_lend_done(struct tcpx_sock_lend *l, uint32_t first, uint32_t last, bool copied);
 void tcpx_sock_lend_close(struct tcpx_chan *c);
+/* As tcpx_stream_chan_ops says. */
+void tcpx_sock_chan_recall(struct tcpx_chan *c);
 
 #endif

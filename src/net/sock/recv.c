@@ -83,6 +83,20 @@ tcpx_sock_chan_recv_head(struct tcpx_chan *c, struct tcpx_head *head)
 	return 0;
 }
 
+/* Its sender may have taken back pages that it had lent: then the connection broke before they changed,
+ * and what was read of them since is not the message. */
+static int
+check_recalled(struct tcpx_chan *c)
+{
+	socklen_t len = sizeof(int);
+	int err = 0;
+
+	if (c->rx.cur.len >= TCPX_LEND_MIN)
+		(void)getsockopt(c->fd, SOL_SOCKET, SO_ERROR, &err, &len);
+	errno = err;
+	return err ? tcpx_sock_chan_io(c, -1) : 0;
+}
+
 /* All payload of the open message is here: reads its trailer. */
 static int
 finish(struct tcpx_chan *c)
@@ -100,6 +114,9 @@ finish(struct tcpx_chan *c)
 				    (unsigned long long)rx->cur.seq);
 		return c->dead;
 	}
+	rc = check_recalled(c);
+	if (rc)
+		return rc;
 	rx->open = false;
 	rx->last = rx->cur.seq;
 	return abandoned ? TCPX_ECANCELED : 0;

@@ -72,6 +72,7 @@ static const struct tcpx_stream_chan_ops channels = {
 	.ack = tcpx_sock_chan_ack,
 	.stats = tcpx_sock_chan_stats,
 	.under_way = tcpx_sock_chan_under_way,
+	.recall = tcpx_sock_chan_recall,
 };
 
 const struct tcpx_net_ops tcpx_net_sock = {

@@ -13,7 +13,7 @@
 
 #include "base/rng.h"
 
-enum { MIB = 1 << 20, SLOTS = 6, ROUNDS = 240, EACH = 6, FDS = 1024 };
+enum { MIB = 1 << 20, SLOTS = 6, ROUNDS = 240, TAKEN = 200, EACH = 6, FDS = 1024 };
 
 #ifndef SYS_memfd_secret
 #define SYS_memfd_secret 447
@@ -60,16 +60,23 @@ send_one(struct rig *r)
 }
 
 static void
-pass_one(struct rig *r)
+open_lane(struct rig *r, tcpx_lane **tx, tcpx_lane **rx)
 {
 	uint8_t key[TCPX_LANE_KEY];
+
+	assert_ok(tcpx_lane_listen(r->b, key, rx));
+	assert_ok(tcpx_lane_open(r->to_b, key, tx));
+	while (tcpx_lane_ready(*tx) == -EAGAIN || tcpx_lane_ready(*rx) == -EAGAIN)
+		sched_yield();
+}
+
+static void
+pass_one(struct rig *r)
+{
 	tcpx_lane *tx, *rx;
 	tcpx_xfer *send, *recv;
 
-	assert_ok(tcpx_lane_listen(r->b, key, &rx));
-	assert_ok(tcpx_lane_open(r->to_b, key, &tx));
-	while (tcpx_lane_ready(tx) == -EAGAIN || tcpx_lane_ready(rx) == -EAGAIN)
-		sched_yield();
+	open_lane(r, &tx, &rx);
 	assert_ok(tcpx_lane_post(rx, r->far.id, 0, MIB, &recv));
 	assert_ok(tcpx_lane_post(tx, r->near.id, 0, MIB, &send));
 	assert_ok(finish(send));
@@ -194,6 +201,50 @@ what_cannot_be_lent_is_copied(void **state)
 	close(fd);
 }
 
+/* ---- memory that is taken back while it is on its way --------------------------------- */
+
+/* The sender closes its lane at any moment, and uses the memory. Returns how the receive ended. */
+static int
+take_back(struct rig *r, struct tcpx_rng *rng, uint32_t round)
+{
+	tcpx_lane *tx, *rx;
+	tcpx_xfer *send, *recv;
+	int rc;
+
+	open_lane(r, &tx, &rx);
+	fill(r->near.at, MIB, round);
+	assert_ok(tcpx_lane_post(rx, r->far.id, 0, MIB, &recv));
+	assert_ok(tcpx_lane_post(tx, r->near.id, 0, MIB, &send));
+	for (uint64_t n = tcpx_rng_below(rng, 400); n; n--)
+		sched_yield();
+	tcpx_lane_close(tx);
+	memset(r->near.at, 0xee, MIB);
+	tcpx_xfer_free(send);
+	rc = tcpx_wait(recv, -1);
+	tcpx_xfer_free(recv);
+	tcpx_lane_close(rx);
+	return rc;
+}
+
+static void
+what_a_sender_has_taken_back_arrives_as_it_was_or_not_at_all(void **state)
+{
+	static const char *const settings[] = { "TCPX_CHANNELS=2", "TCPX_CHUNK=1M", NULL };
+	struct tcpx_rng rng = tcpx_rng_seed(3);
+	uint32_t arrived = 0, failed = 0;
+	struct rig r;
+
+	open_pair(&r, settings, TCPX_MEM_LEND);
+	for (uint32_t round = 1; round < TAKEN || !arrived || !failed; round++)
+		if (take_back(&r, &rng, round)) {
+			failed++;
+		} else {
+			assert_filled(r.far.at, MIB, round);
+			arrived++;
+		}
+	rig_end(&r);
+}
+
 /* ---- memory that is used again at once, and connections that are reset --------------- */
 
 struct slot {
@@ -301,6 +352,7 @@ main(void)
 		cmocka_unit_test(small_pieces_sums_and_a_setting_keep_pages_from_being_lent),
 		cmocka_unit_test_setup_teardown(a_peer_is_not_told, rig_setup, rig_teardown),
 		cmocka_unit_test(what_cannot_be_lent_is_copied),
+		cmocka_unit_test(what_a_sender_has_taken_back_arrives_as_it_was_or_not_at_all),
 		cmocka_unit_test(memory_of_what_ended_is_not_read_whatever_is_reset),
 	};
 

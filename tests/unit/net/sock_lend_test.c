@@ -10,6 +10,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -415,6 +416,50 @@ a_slot_filled_anew_after_received_is_never_seen_torn(void **state)
 	trip_free(t);
 }
 
+/* All of the message is with the receiver's kernel, which has the pages of its sender's slot. */
+static void
+a_message_that_is_recalled_does_not_count_whatever_is_read(void **state)
+{
+	enum { LEN = 64 * K };
+	struct trip *t = trip_new(*state);
+	struct rig *r = t->r;
+	uint64_t deadline = rig_deadline();
+	bool closes = r->net->lend == TCPX_LEND_AUTO; /* recalls, too */
+	int there = 0;
+
+	trip_begin(t, LEN, true, 1);
+	assert_int_equal(trip_send(t), 0);
+	while (ioctl(r->rx->fd, FIONREAD, &there) == 0 && there < LEN + (int)TCPX_SOCK_TAIL_BYTES)
+		rig_pause(r, deadline);
+	if (closes) {
+		r->ops->chan_close(r->tx);
+		r->tx = NULL;
+	} else {
+		r->ops->stream->recall(r->tx);
+	}
+	memset(t->src, 0xee, LEN);
+	while (t->end == -EAGAIN) {
+		trip_recv(t);
+		assert_true(tcpx_clock_now(&tcpx_clock_system) < deadline);
+	}
+	assert_int_equal(t->end, TCPX_ECHANNEL);
+	assert_int_equal(t->dst[0], 0xee); /* the last way to know it */
+	trip_free(t);
+}
+
+static void
+a_channel_that_has_lent_nothing_is_not_broken(void **state)
+{
+	struct trip *t = trip_new(*state);
+
+	trip_begin(t, 64 * K, false, 1);
+	assert_int_equal(trip_run(t), 0);
+	t->r->ops->stream->recall(t->r->tx);
+	trip_begin(t, 64 * K, true, 1);
+	assert_int_equal(trip_run(t), 0);
+	trip_free(t);
+}
+
 int
 main(void)
 {
@@ -439,6 +484,9 @@ main(void)
 		WITH(msg, a_closed_peer_raises_no_signal),
 		WITH(splice, a_signal_of_the_applications_own_stays),
 		WITH(splice, a_slot_filled_anew_after_received_is_never_seen_torn),
+		WITH(splice, a_message_that_is_recalled_does_not_count_whatever_is_read),
+		WITH(auto, a_message_that_is_recalled_does_not_count_whatever_is_read),
+		WITH(splice, a_channel_that_has_lent_nothing_is_not_broken),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
