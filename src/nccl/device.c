@@ -11,7 +11,6 @@
 
 #define DEVICES       8
 #define UNKNOWN_MBPS  100000 /* virtual NICs do not say theirs                         */
-#define LOOPBACK_MBPS 400000
 #define LATENCY_US    20     /* half a round trip of a small message, about            */
 #define MESSAGE_MAX   (1u << 30)
 
@@ -42,14 +41,6 @@ read_pci(const char *name, char pci[PATH_MAX])
 		*last = '\0';
 }
 
-static int
-speed(const struct tcpx_nic_info *nic)
-{
-	if (!strncmp(nic->addr, "127.", 4) || !strcmp(nic->addr, "::1"))
-		return LOOPBACK_MBPS;
-	return nic->mbps ? (int)nic->mbps : UNKNOWN_MBPS;
-}
-
 /* Neighbours are of different NICs. */
 void
 tcpx_nccl_device_make(struct device *d, const struct tcpx_nic_info *nics, size_t count, size_t i)
@@ -58,7 +49,7 @@ tcpx_nccl_device_make(struct device *d, const struct tcpx_nic_info *nics, size_t
 
 	snprintf(d->name, sizeof(d->name), "%s.%zu", nic->name, i / count);
 	read_pci(nic->name, d->pci);
-	d->mbps = speed(nic) / (int)per_nic(count);
+	d->mbps = (nic->mbps ? (int)nic->mbps : UNKNOWN_MBPS) / (int)per_nic(count);
 	if (d->mbps < 1)
 		d->mbps = 1;
 }

@@ -21,12 +21,12 @@
 /*
  * What this plugin must have, and what it has instead of the library's defaults unless the
  * environment says otherwise. NCCL gives up no peer that is alive: one may checkpoint for minutes.
- * Pages are lent only on request: after an abort NCCL frees its buffers, and what is on its way to a
- * peer, whose receive may succeed, would arrive as their next owner has them.
+ * With fewer messages in flight on a connection large ones are faster (docs/results/nccl.md), and NCCL has at
+ * most eight on each of its own.
  */
 static const char *const always[] = { "TCPX_PROVIDER=sock", "TCPX_CUDA_LIBRARY=none" };
 static const char *const usual[] = { "TCPX_FREEZE_MS=600s", "TCPX_CONNECT_MS=120s",
-				     "TCPX_ZEROCOPY=off" };
+				     "TCPX_WINDOW=4" };
 
 struct settings {
 	const char *at[SETTINGS + 1];
@@ -155,7 +155,7 @@ tcpx_nccl_hub_open(struct hub **out)
 int
 tcpx_nccl_hub_register(struct hub *h, void *addr, size_t len, uint64_t *region)
 {
-	/* NCCL leaves a buffer alone until its request is done, and drops what an abort has spoilt */
+	/* NCCL leaves a buffer alone until its request is done, or its communicator is aborted */
 	return tcpx_mem_register(h->engine, addr, len, TCPX_MEM_LEND, region);
 }
 
