@@ -285,8 +285,9 @@ TCPX_API void tcpx_xfer_free(tcpx_xfer *xfer);
  * A lane is an ordered one-way pipe of messages: the n-th send meets the n-th receive. Receives are
  * announced beforehand, so a message costs no word of its own between the engines. It waits for its
  * receive. But up to 16,353 bytes of host memory are copied within the post where that is possible
- * (never with TCPX_INLINE=0): such a send may succeed before it is there, or has a receive, which may
- * be posted after the sender has closed. Host or GPU memory; TCPX_PROVIDER=sock only.
+ * (never with TCPX_INLINE=0): such a send may succeed before it is there. And up to 64 KiB may leave
+ * at once: such a send succeeds when it is there. Either may have no receive yet, which may be posted
+ * after the sender has closed. Host or GPU memory; TCPX_PROVIDER=sock only.
  *
  *	receiver: tcpx_lane_listen(e, key, &l);  the key travels to the sender by other means
  *	sender:   tcpx_lane_open(p, key, &l);

@@ -154,7 +154,7 @@ static const struct tcpx_setting_def settings[] = {
 	[TCPX_SET_EAGER] = {
 		.name = "TCPX_EAGER", .type = TCPX_TYPE_SIZE, .value = "32M",
 		.unit = "bytes", .max = 64 * GIB, .since = "0.1.0",
-		.help = "For small messages of lanes that come before their receives, of all peers.",
+		.help = "For messages of lanes that come before their receives, of all peers.",
 	},
 	[TCPX_SET_NOTE_LIMIT] = {
 		.name = "TCPX_NOTE_LIMIT", .type = TCPX_TYPE_COUNT, .value = "65536",

@@ -23,9 +23,24 @@ tcpx_eager_granted(struct tcpx_eager_tx *t, uint64_t granted)
 }
 
 int
+tcpx_eager_begins(struct tcpx_eager_rx *r, uint64_t cost)
+{
+	if (cost > r->granted - r->used - r->coming)
+		return TCPX_EPROTO;
+	r->coming += cost;
+	return 0;
+}
+
+void
+tcpx_eager_stops(struct tcpx_eager_rx *r, uint64_t cost)
+{
+	r->coming -= cost;
+}
+
+int
 tcpx_eager_arrived(struct tcpx_eager_rx *r, uint64_t cost)
 {
-	if (cost > r->granted - r->used)
+	if (cost > r->granted - r->used - r->coming)
 		return TCPX_EPROTO;
 	r->used += cost;
 	return 0;

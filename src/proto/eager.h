@@ -3,7 +3,8 @@
  * Byte credit of eager messages: those that a sender lets go before their receive is announced, and
  * that the receiver keeps until then. One counter each way of a session, for all of its lanes. Both
  * sides count alike: a message costs its length and what it takes to keep it. The receiver says up
- * to which sum of these the sender may go, and raises that as messages are taken.
+ * to which sum of these the sender may go, and raises that as messages are taken. A message counts when
+ * all of it has come; the sender gives back what has not, and never will.
  */
 #ifndef PROTO_EAGER_H
 #define PROTO_EAGER_H
@@ -12,6 +13,7 @@
 #include <stdint.h>
 
 #define TCPX_EAGER_KEEP  128u          /* to keep a message, besides its bytes            */
+#define TCPX_EAGER_MOST  (64u << 10)   /* of one message; without a frame: by a channel    */
 #define TCPX_EAGER_FIRST (256u << 10)  /* the first window, if there is room              */
 #define TCPX_EAGER_LEAST (16u << 10)   /* ... and the least that is worth anything        */
 
@@ -36,7 +38,12 @@ struct tcpx_eager_rx {
 	uint64_t window;  /* what may be kept; 0: nothing is granted                      */
 	uint64_t granted; /* as LANE_GRANT has said                                       */
 	uint64_t used, taken;
+	uint64_t coming; /* of those that come by channels and will be kept               */
 };
+/* A message that will be kept begins to come by a channel. TCPX_EPROTO: without enough credit. */
+int tcpx_eager_begins(struct tcpx_eager_rx *r, uint64_t cost);
+/* ... comes no longer: it has come, or will not be kept. */
+void tcpx_eager_stops(struct tcpx_eager_rx *r, uint64_t cost);
 /* A message has come on credit. TCPX_EPROTO: without enough of it. */
 int tcpx_eager_arrived(struct tcpx_eager_rx *r, uint64_t cost);
 /* ... has been taken, or dropped. True: a grant is due. */

@@ -132,7 +132,7 @@ tcpx_lane_fits(const struct tcpx_lane_rx *r, uint64_t seq, uint32_t chunk, uint3
 	uint64_t end = tcpx_lane_offset(chunk) + len;
 	bool last = chunk & TCPX_LANE_LAST;
 
-	if (seq > r->told || !tcpx_lane_ring_has(&r->ring, seq))
+	if ((seq > r->told && !(chunk & TCPX_LANE_EARLY)) || !tcpx_lane_ring_has(&r->ring, seq))
 		return TCPX_EFRAME;
 	if (last ? s->total != TCPX_LANE_UNKNOWN : len == 0 || len % TCPX_LANE_UNIT || end >= s->total)
 		return TCPX_EFRAME;
@@ -146,16 +146,36 @@ tcpx_lane_early(struct tcpx_lane_rx *r, uint64_t seq, bool known)
 {
 	const struct tcpx_lane_slot *s = &r->slot[seq % TCPX_LANE_SLOTS];
 
-	if (seq <= r->early || seq > r->told + (known ? 0 : TCPX_LANE_SLOTS))
+	if (seq <= r->ring.done || seq > r->told + (known ? 0 : TCPX_LANE_SLOTS) || r->kept & bit(seq))
 		return TCPX_EPROTO;
-	if (seq > r->ring.posted && seq != r->ring.posted + 1 && seq != r->early + 1)
-		return TCPX_EPROTO; /* those between cannot go by a channel, nor come later */
-	if (seq <= r->ring.posted && (!tcpx_lane_ring_has(&r->ring, seq) || s->got ||
-				      s->total != TCPX_LANE_UNKNOWN))
+	if (seq > r->ring.posted)
+		r->kept |= bit(seq);
+	else if (!tcpx_lane_ring_has(&r->ring, seq) || s->got || s->total != TCPX_LANE_UNKNOWN)
 		return TCPX_EPROTO;
-	r->early = seq;
 	r->small += r->small < SMALL;
 	return 0;
+}
+
+int
+tcpx_lane_begins(struct tcpx_lane_rx *r, uint64_t seq)
+{
+	int rc = tcpx_lane_early(r, seq, false);
+
+	if (rc == 0)
+		r->small = 0;
+	return rc;
+}
+
+bool
+tcpx_lane_keeps(const struct tcpx_lane_rx *r, uint64_t seq)
+{
+	return r->kept & bit(seq);
+}
+
+void
+tcpx_lane_forget(struct tcpx_lane_rx *r, uint64_t seq)
+{
+	r->kept &= ~bit(seq);
 }
 
 int

@@ -2,13 +2,14 @@
 /*
  * A lane: an ordered one-way pipe of messages whose receives are announced beforehand. The rules
  * of both ends, without memory or sockets: numbers, limits, and what has arrived. A small message may
- * go in one frame, before its receive is known, too. A message is named by a word that takes the
- * place of a transfer's id:
+ * go before its receive is known, too: in one frame, or by a channel in one chunk. A message is named
+ * by a word that takes the place of a transfer's id:
  *
  *	bit 63: the session's acceptor opened the lane   bit 62: set
  *	20 bits: the lane's number, from 1               42 bits: the message's, from 1
  *
- * Its chunks are named by their offset in units of 4 KiB; the top bit marks the last one.
+ * Its chunks are named by their offset in units of 4 KiB; the top bit marks the last one, and the next
+ * the only one of a message that was sent on credit (proto/eager.h).
  */
 #ifndef PROTO_LANE_H
 #define PROTO_LANE_H
@@ -22,7 +23,8 @@
 #define TCPX_LANE_SLOTS 64u   /* messages from the oldest unfinished to the newest      */
 #define TCPX_LANE_UNIT  4096u
 #define TCPX_LANE_LAST  (1u << 31)
-#define TCPX_LANE_LEN_MAX ((uint64_t)TCPX_LANE_UNIT << 31)
+#define TCPX_LANE_EARLY (1u << 30)
+#define TCPX_LANE_LEN_MAX ((uint64_t)TCPX_LANE_UNIT << 30)
 #define TCPX_LANE_UNKNOWN UINT64_MAX
 
 static inline bool
@@ -92,8 +94,8 @@ struct tcpx_lane_slot {
 struct tcpx_lane_rx {
 	struct tcpx_lane_ring ring;
 	uint64_t told;  /* receives up to here are announced                            */
-	uint64_t early; /* the newest message that came in a frame                      */
-	uint32_t small; /* so many in a row did                                         */
+	uint64_t kept;  /* bit seq % 64: it has come, or is coming, before its receive  */
+	uint32_t small; /* so many in a row came in a frame                             */
 	struct tcpx_lane_slot slot[TCPX_LANE_SLOTS];
 };
 /* Posts a receive. -EINVAL: longer than a message can be. */
@@ -104,12 +106,18 @@ enum tcpx_lane_when { TCPX_LANE_NOT, TCPX_LANE_SOON, TCPX_LANE_NOW };
 enum tcpx_lane_when tcpx_lane_due(const struct tcpx_lane_rx *r);
 /* Takes all that are not announced: their number, from *first on, and lengths. */
 uint32_t tcpx_lane_tell(struct tcpx_lane_rx *r, uint64_t *first, uint64_t len[TCPX_LANE_SLOTS]);
-/* Does a chunk of @len bytes fit its receive? 0; TCPX_EFRAME; TCPX_ELENGTH: the message is longer
- * than the receive. */
+/* Does a chunk of @len bytes fit its receive, which is announced if it was not sent on credit? 0;
+ * TCPX_EFRAME; TCPX_ELENGTH: the message is longer than the receive. */
 int tcpx_lane_fits(const struct tcpx_lane_rx *r, uint64_t seq, uint32_t chunk, uint32_t len);
-/* A message has come in one frame; @known: its sender knew of its receive. TCPX_EPROTO: not in turn,
- * too far ahead, or a part of it has come by a channel. */
+/* A message has come in one frame; @known: its sender knew of its receive. Without a receive it is kept.
+ * TCPX_EPROTO: it has come, a part of it has, or it is too far ahead. */
 int tcpx_lane_early(struct tcpx_lane_rx *r, uint64_t seq, bool known);
+/* The same of one that begins to come by a channel on credit. */
+int tcpx_lane_begins(struct tcpx_lane_rx *r, uint64_t seq);
+/* Is it kept? */
+bool tcpx_lane_keeps(const struct tcpx_lane_rx *r, uint64_t seq);
+/* It is kept no longer: its receive has taken it, or it is to come again. */
+void tcpx_lane_forget(struct tcpx_lane_rx *r, uint64_t seq);
 /* It is in place. 1: the message is whole; 0; TCPX_EFRAME. */
 int tcpx_lane_applied(struct tcpx_lane_rx *r, uint64_t seq, uint32_t chunk, uint32_t len);
 
@@ -123,7 +131,7 @@ tcpx_lane_chunk(uint64_t offset, bool last)
 static inline uint64_t
 tcpx_lane_offset(uint32_t chunk)
 {
-	return (uint64_t)(chunk & ~TCPX_LANE_LAST) * TCPX_LANE_UNIT;
+	return (uint64_t)(chunk & ~(TCPX_LANE_LAST | TCPX_LANE_EARLY)) * TCPX_LANE_UNIT;
 }
 
 #endif

@@ -2,6 +2,7 @@
 /* See liar.h. */
 #include "liar.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -181,4 +182,17 @@ liar_send(struct liar *l, int channel, const struct tcpx_head *h, uint32_t len)
 	(void)!send(l->tx[channel], payload, len, MSG_NOSIGNAL);
 	(void)!send(l->tx[channel], tail, sizeof(tail), MSG_NOSIGNAL);
 	free(payload);
+}
+
+void
+assert_closed(const char *what, int fd)
+{
+	uint8_t in[256];
+	ssize_t n;
+
+	do
+		n = recv(fd, in, sizeof(in), 0);
+	while (n > 0);
+	if (n < 0 && errno != ECONNRESET)
+		fail_msg("%s: the channel is still open", what);
 }

@@ -39,5 +39,7 @@ int liar_dial_data(const struct liar *l, uint32_t i);
 struct tcpx_chan_id liar_chan_id(const struct liar *l, uint32_t i);
 /* A message on a channel, as @h says; @len bytes of payload. */
 void liar_send(struct liar *l, int channel, const struct tcpx_head *h, uint32_t len);
+/* Waits until the host has closed this connection. Acknowledgements may come before. */
+void assert_closed(const char *what, int fd);
 
 #endif

@@ -16,20 +16,6 @@
 
 #define TOTAL 100000u /* two chunks */
 
-/* Waits until the host has closed this connection. Acknowledgements may come before. */
-static void
-assert_closed(const char *what, int fd)
-{
-	uint8_t in[256];
-	ssize_t n;
-
-	do
-		n = recv(fd, in, sizeof(in), 0);
-	while (n > 0);
-	if (n < 0 && errno != ECONNRESET)
-		fail_msg("%s: the channel is still open", what);
-}
-
 static uint64_t
 open_write(struct liar *l)
 {

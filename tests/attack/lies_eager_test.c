@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Lies about messages of lanes that come in a frame, and about credit for them. A lie ends the session
- * with its code, or has no effect; nobody's memory is written but that of a receive.
+ * Lies about messages of lanes that come before their receives, and about credit for them. A lie ends the
+ * session with its code, or its channel, or has no effect; nobody's memory is written but that of a receive.
  */
 #include "lane_lies.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <string.h>
 
 #include "core/engine/engine.h"
 #include "core/session/peer.h"
+#include "core/session/session.h"
 #include "proto/eager.h"
 
+#define EARLY (TCPX_LANE_EARLY | TCPX_LANE_LAST)
 #define MOST 16000 /* bytes of a message in a frame, about */
 
 static void
@@ -45,7 +48,7 @@ in_lane_data(void **state)
 		{ "... said to be announced", 1, 2, true, 100, TCPX_EPROTO },
 		{ "the same again", 1, 1, false, 100, TCPX_EPROTO },
 		{ "one that was kept again", 2, 2, false, 100, TCPX_EPROTO },
-		{ "one left out", 0, 3, false, 100, TCPX_EPROTO },
+		{ "one that overtakes another", 0, 3, false, 100, LIVES },
 		{ "one too far", 0, 66, false, 100, TCPX_EPROTO },
 		{ "the greatest number", 0, TCPX_LANE_SEQ, false, 100, TCPX_EPROTO },
 		{ "message 0", 0, 0, true, 100, TCPX_EPROTO },
@@ -130,6 +133,141 @@ beyond_its_credit(void **state)
 }
 
 static void
+say_chunk(struct liar *l, int channel, uint64_t message, uint32_t chunk, uint32_t len)
+{
+	struct tcpx_head h = { .xfer = message, .chunk = chunk, .len = len, .generation = 1, .seq = 1,
+			       .channel = (uint16_t)channel };
+
+	liar_send(l, channel, &h, len);
+}
+
+/* The host has announced receive 1. Message 3 may have come. A lie costs its channel. */
+static void
+in_an_early_chunk(void **state)
+{
+	static const struct {
+		const char *what;
+		uint64_t message;
+		uint32_t chunk, len;
+		bool before;
+	} lies[] = {
+		{ "not the last", 2, TCPX_LANE_EARLY, 20480, false },
+		{ "not the first", 2, EARLY | 1, 20000, false },
+		{ "small enough for a frame", 2, EARLY, TCPX_LANE_DATA_MAX, false },
+		{ "one too long", 2, EARLY, TCPX_EAGER_MOST + 1, false },
+		{ "one too far", 66, EARLY, 20000, false },
+		{ "the greatest number", TCPX_LANE_SEQ, EARLY, 20000, false },
+		{ "message 0", 0, EARLY, 20000, false },
+		{ "the same again", 3, EARLY, 20000, true },
+		{ "a lane never opened", 1ull << 42 | 1, EARLY, 20000, false },
+		{ "a lane of the host's", OURS | 1, EARLY, 20000, false },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ITEMS(lies); i++) {
+		struct heard w;
+
+		heard_open(&w);
+		if (lies[i].before)
+			say_chunk(&w.l, 1, word(1) | 3, EARLY, 20000);
+		assert_goes_on(&w.l, "an honest one");
+		say_chunk(&w.l, 0, word(1) + lies[i].message, lies[i].chunk, lies[i].len);
+		assert_closed(lies[i].what, w.l.tx[0]);
+		assert_goes_on(&w.l, lies[i].what);
+		heard_close(&w);
+	}
+	assert_witness_is_well();
+}
+
+/* Of four that are as long as any, the last one has no credit. */
+static void
+early_chunks_beyond_their_credit(void **state)
+{
+	struct tcpx_head h = { .chunk = EARLY, .len = TCPX_EAGER_MOST, .generation = 1, .channel = 1 };
+	struct heard w;
+
+	(void)state;
+	heard_open(&w);
+	for (h.seq = 1; h.seq <= 3; h.seq++) {
+		h.xfer = (word(1) | 1) + h.seq;
+		liar_send(&w.l, 1, &h, h.len);
+	}
+	assert_goes_on(&w.l, "three that are granted");
+	h.xfer = word(1) | 5;
+	liar_send(&w.l, 1, &h, h.len);
+	assert_closed("more than is granted", w.l.tx[1]);
+	heard_close(&w);
+	assert_witness_is_well();
+}
+
+/* Until the host has the beginning of a message that it will keep. */
+static void
+wait_begun(void)
+{
+	struct session *s = NULL;
+	bool begun = false;
+
+	while (!begun) {
+		sched_yield();
+		while ((s = tcpx_session_after(lies_world()->host, s))) {
+			pthread_mutex_lock(&s->lock);
+			begun |= s->lanes.kept.coming > 0;
+			pthread_mutex_unlock(&s->lock);
+		}
+	}
+}
+
+/* The host has posted the receive of a message that has begun to come. Nothing else comes for it. */
+static void
+beside_an_early_chunk(void **state)
+{
+	struct tcpx_head h = { .chunk = EARLY, .len = 20000, .generation = 1, .channel = 1, .seq = 1 };
+	uint8_t payload[TCPX_FRAME_MAX];
+	struct heard w;
+	tcpx_xfer *x;
+	size_t len;
+
+	(void)state;
+	for (int by_frame = 0; by_frame < 2; by_frame++) {
+		heard_open(&w);
+		h.xfer = word(1) | 2;
+		liar_send(&w.l, 1, &h, 1000);
+		wait_begun();
+		assert_ok(tcpx_lane_post(w.lane, lies_world()->far.id, LANE_ROOM, 30000, &x));
+		assert_true(foe_get(&w.l.f, TCPX_FR_LANE_POST, payload, &len));
+		if (by_frame) {
+			say_data(&w.l, word(1) | 2, true, 100);
+			assert_verdict("a frame", liar_verdict(&w.l, 0), TCPX_EPROTO);
+		} else {
+			say_chunk(&w.l, 0, word(1) | 2, TCPX_LANE_LAST, 100);
+			assert_closed("a chunk of its receive", w.l.tx[0]);
+			assert_code(tcpx_test(x), -EAGAIN);
+			assert_goes_on(&w.l, "a chunk of its receive");
+		}
+		tcpx_xfer_free(x);
+		heard_close(&w);
+	}
+	assert_witness_is_well();
+}
+
+/* Longer than the receive: the lane ends, and the session goes on. */
+static void
+an_early_chunk_too_long_for_its_receive(void **state)
+{
+	struct heard w;
+
+	(void)state;
+	heard_open(&w);
+	say_chunk(&w.l, 0, word(1) | 1, EARLY, 20000);
+	assert_verdict("a message longer than its receive", finish(w.recv), TCPX_ELENGTH);
+	w.recv = NULL;
+	say_chunk(&w.l, 1, word(1) | 2, EARLY, 20000);
+	assert_goes_on(&w.l, "a message after the end of its lane");
+	heard_close(&w);
+	assert_witness_is_well();
+}
+
+static void
 in_lane_grant(void **state)
 {
 	static const struct {
@@ -203,6 +341,10 @@ main(void)
 		cmocka_unit_test(in_lane_data),	 cmocka_unit_test(in_its_length),
 		cmocka_unit_test(beyond_its_credit), cmocka_unit_test(in_lane_grant),
 		cmocka_unit_test(a_grant_without_end),
+		cmocka_unit_test(in_an_early_chunk),
+		cmocka_unit_test(early_chunks_beyond_their_credit),
+		cmocka_unit_test(beside_an_early_chunk),
+		cmocka_unit_test(an_early_chunk_too_long_for_its_receive),
 	};
 
 	return cmocka_run_group_tests(tests, lies_begin, lies_end);

@@ -226,20 +226,6 @@ in_a_payload(void **state)
 
 /* ---- on channels ---- */
 
-/* Waits until the host has closed this connection. */
-static void
-assert_closed(const char *what, int fd)
-{
-	uint8_t in[256];
-	ssize_t n;
-
-	do
-		n = recv(fd, in, sizeof(in), 0);
-	while (n > 0);
-	if (n < 0 && errno != ECONNRESET)
-		fail_msg("%s: the channel is still open", what);
-}
-
 static void
 in_a_chunk(void **state)
 {

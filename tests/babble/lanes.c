@@ -9,8 +9,9 @@
 
 #include "babble/babble.h"
 
-#define PLACE 8192u /* of a message in the host's memory; the rest of it stays as it was */
-#define MOST  8000u
+#define PLACE 20480u /* of a message in the host's memory; the rest of it stays as it was */
+#define MOST  20000u
+#define FRAME 8000u  /* of one in a frame */
 #define OLD   0xa5
 
 /* ---- the host ---- */
@@ -254,12 +255,12 @@ say_message(struct babbler *b, struct known_lane *l)
 static void
 say_early(struct babbler *b, struct known_lane *l)
 {
-	static const uint8_t payload[MOST];
+	static const uint8_t payload[FRAME];
 	struct tcpx_lane_data d = { .payload = payload, .known = l->sent < l->announced };
-	uint8_t room[MOST + 64];
+	uint8_t room[FRAME + 64];
 	struct tcpx_buf out;
 
-	d.len = (uint16_t)babble_between(b->world, 0, babble_one_in(b->world, 2) ? 100 : MOST);
+	d.len = (uint16_t)babble_between(b->world, 0, babble_one_in(b->world, 2) ? 100 : FRAME);
 	if (d.known && d.len > l->len[(l->sent + 1) % TCPX_LANE_SLOTS] && !babbler_lies(b))
 		d.len = (uint16_t)l->len[(l->sent + 1) % TCPX_LANE_SLOTS];
 	if (!d.known && l->sent >= l->announced + TCPX_LANE_SLOTS && !babbler_lies(b))
@@ -272,6 +273,25 @@ say_early(struct babbler *b, struct known_lane *l)
 	tcpx_buf_init(&out, room, sizeof(room));
 	tcpx_lane_data_write(&out, &d);
 	babbler_put(b, TCPX_FR_LANE_DATA, &out, false);
+}
+
+/* The next message by a channel, before its receive is known, if there is credit. */
+static void
+say_early_chunk(struct babbler *b, struct known_lane *l)
+{
+	uint64_t most = babble_one_in(b->world, 8) ? TCPX_EAGER_MOST : MOST;
+	uint32_t len = (uint32_t)babble_between(b->world, TCPX_LANE_DATA_MAX + 1, most);
+
+	if (l->sent < l->announced && !babbler_lies(b))
+		return;
+	if (l->sent >= l->announced + TCPX_LANE_SLOTS && !babbler_lies(b))
+		return;
+	if (!tcpx_eager_use(&b->credit, tcpx_eager_cost(len)) && !babbler_lies(b))
+		return;
+	++l->sent;
+	babbler_data_lane(b, l->word | (babbler_tell(b, l->sent) & TCPX_LANE_SEQ),
+			  TCPX_LANE_EARLY | TCPX_LANE_LAST, len);
+	l->sent -= babbler_lies(b); /* it comes again */
 }
 
 static void
@@ -295,7 +315,7 @@ babbler_say_lane(struct babbler *b)
 
 	if (!l && babbler_lies(b))
 		l = &none;
-	switch (babble_between(w, 0, 29)) {
+	switch (babble_between(w, 0, 34)) {
 	case 0 ... 3:
 		say_open(b);
 		break;
@@ -318,6 +338,10 @@ babbler_say_lane(struct babbler *b)
 	case 14 ... 20:
 		if (l && (!l->host_sends != babbler_lies(b)))
 			say_early(b, l);
+		break;
+	case 30 ... 34:
+		if (l && (!l->host_sends != babbler_lies(b)))
+			say_early_chunk(b, l);
 		break;
 	default:
 		if (l)

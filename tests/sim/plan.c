@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "proto/eager.h"
 #include "sim/sim.h"
 
 #define START_NS   TCPX_SEC /* the fabric's first moment */
@@ -141,7 +142,7 @@ sim_plan_settings(struct sim_world *w)
 	sim_setting(w, "TCPX_THREADS", sim_between(w, 1, 2));
 	inline_bytes = sim_one_in(w, 3) ? 0 : sim_between(w, 0, 8192);
 	sim_setting(w, "TCPX_INLINE", inline_bytes);
-	w->early_bytes = inline_bytes ? TCPX_LANE_DATA_MAX : 0;
+	w->early_bytes = inline_bytes ? TCPX_EAGER_MOST : 0;
 	sim_setting(w, "TCPX_EAGER", w->seed % 4 ? 32 << 20 : w->seed % 8 ? 0 : 64 << 10);
 	sim_setting(w, "TCPX_CREDIT_XFERS", sim_one_in(w, 2) ? 64 : sim_between(w, 1, 4));
 	sim_setting(w, "TCPX_STAGING", w->nap[SIM_NAPS - 1].from_ns == SIM_NEVER || w->seed % 2 == 0 ?

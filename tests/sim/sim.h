@@ -153,7 +153,7 @@ struct sim_lane {
 struct sim_totals {
 	uint64_t worlds, xfers, done, cancelled, failed, failed_unasked, notes, bytes;
 	uint64_t resumes, channels_lost, healed, suspected, resent, virtual_ns;
-	uint64_t lanes, messages, messages_done;
+	uint64_t lanes, messages, messages_done, credits;
 	uint64_t flips, chunks_corrupt, frames_corrupt, naps, dials, restarts, given_up, added_again;
 };
 
@@ -289,6 +289,9 @@ uint64_t sim_lanes_next_ns(const struct sim_world *w);
 void sim_lanes_hang(struct sim_world *w);
 void sim_lanes_judge(struct sim_world *w);
 void sim_lanes_check(struct sim_world *w);
+
+/* ---- credit.c ---- */
+void sim_credit_check(struct sim_world *w);
 
 /* ---- world.c ---- */
 /* Opens the engine of that number; as another one's successor under its name, or -1. */

@@ -42,8 +42,8 @@ main(int argc, char **argv)
 	       t.notes, (double)t.bytes / 1e6, t.resumes, t.channels_lost, t.suspected, t.healed,
 	       t.resent,
 	       (double)t.virtual_ns / 1e9);
-	printf("%" PRIu64 " lanes, %" PRIu64 " of %" PRIu64 " ends of messages done\n", t.lanes,
-	       t.messages_done, t.messages);
+	printf("%" PRIu64 " lanes, %" PRIu64 " of %" PRIu64 " ends of messages done, %" PRIu64
+	       " credits compared\n", t.lanes, t.messages_done, t.messages, t.credits);
 	printf("%" PRIu64 " bits wrong; found in %" PRIu64 " chunks and %" PRIu64 " control frames\n",
 	       t.flips, t.chunks_corrupt, t.frames_corrupt);
 	printf("%" PRIu64 " times a process got no CPU, %" PRIu64 " peers dialled by address, %" PRIu64

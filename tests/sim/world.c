@@ -249,6 +249,7 @@ take_apart(struct sim_world *w, bool made)
 	w->totals->virtual_ns += tcpx_fabric_now(w->fabric) - TCPX_SEC;
 	w->totals->flips += tcpx_fabric_flips(w->fabric);
 	if (made && !w->failed) {
+		sim_credit_check(w);
 		sim_work_judge(w);
 		sim_lanes_judge(w);
 	}

@@ -49,6 +49,7 @@ struct rx_record {
 	uint64_t id;            /* of the post it belongs to   */
 	uint32_t chunk, len;    /* of a lane: in units of 4 KiB */
 	bool last;              /* of a lane's message         */
+	bool early;             /* ... which was sent on credit */
 	uint64_t landed_ns;
 	struct staging_buffer *buffer; /* staged: ours, with the payload */
 	uint32_t sum;           /* sent with it                */
@@ -71,6 +72,9 @@ struct channel_calls {
 	bool (*settled)(struct channel *c, const struct rx_record *r);
 	/* A received chunk is in place. 0; 1: not to be acknowledged before it is settled; TCPX_EFRAME. */
 	int (*applied)(struct channel *c, const struct rx_record *r, uint64_t now_ns);
+	/* What was placed has not come whole. @passed: it is acknowledged all the same (its sender has
+	 * abandoned it, or its memory could not be written); else the channel has ended. */
+	void (*missed)(struct channel *c, const struct rx_record *r, bool passed);
 	/* A received chunk is not what was sent (log; perhaps the transfer ends): the channel
 	 * goes down, so the chunk goes again. @sum: of what came. */
 	void (*corrupt)(struct channel *c, const struct rx_record *r, const struct tcpx_head *h,

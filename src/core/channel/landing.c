@@ -103,7 +103,9 @@ tcpx_landing_drop(struct channel *c)
 {
 	if (c->rx.open.buffer)
 		tcpx_staging_put(c->loop, c->rx.open.buffer);
-	if (c->rx.open.payload)
+	if (c->rx.open.payload) {
+		above(c)->missed(c, &c->rx.open, false);
 		above(c)->put(c->rx.open.payload);
+	}
 	c->rx.open = (struct rx_record){ 0 };
 }

@@ -223,8 +223,10 @@ close_message(struct channel *c, uint64_t now_ns)
 	if (rc == TCPX_ECANCELED) {
 		/* the sender's memory has gone: nothing arrived */
 		rc = claim(c, TCPX_EV_PLACED);
-		if (rc == 0)
+		if (rc == 0) {
+			above(c)->missed(c, &c->rx.open, true);
 			rc = tcpx_landing_placed(c, &c->rx.open);
+		}
 	} else if (rc == 0 && !is_as_sent(c)) {
 		above(c)->corrupt(c, &c->rx.open, &c->rx.head, c->rx.sum, now_ns);
 		rc = TCPX_EDATA;

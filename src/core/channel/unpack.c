@@ -150,6 +150,7 @@ tcpx_unpack_done(struct copy_client *client, uint64_t seq, int error, uint64_t n
 	count_add(&c->session->engine->count.unpack_ns, now_ns - r->landed_ns);
 	if (error) {
 		above(c)->broken(c, r->payload, r->id, error, "cannot be written");
+		above(c)->missed(c, r, true);
 		rc = settle(c, seq, r, !above(c)->settled(c, r));
 	} else if (!client->sums) {
 		rc = settle(c, seq, r, above(c)->applied(c, r, now_ns));

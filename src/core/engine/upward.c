@@ -27,6 +27,7 @@
 #include "core/transfer/end.h"
 #include "core/transfer/frames.h"
 #include "core/transfer/lane.h"
+#include "core/transfer/lane_chunks.h"
 #include "core/transfer/lane_frames.h"
 #include "core/transfer/lane_tell.h"
 #include "core/transfer/launch.h"
@@ -164,6 +165,7 @@ static const struct channel_calls of_channel = {
 	.place = tcpx_chunk_place,
 	.settled = tcpx_lane_settled,
 	.applied = tcpx_chunk_applied,
+	.missed = tcpx_chunk_missed,
 	.corrupt = tcpx_chunk_corrupt,
 	.acked = tcpx_chunk_acked,
 	.given_back = tcpx_chunk_given_back,

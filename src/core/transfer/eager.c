@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Small messages of lanes. The control stream numbers, keeps and repeats them, so a send is over when
- * its frame is put. What a peer may have kept here is reserved before it is granted: a message that
- * comes always finds its room.
+ * Messages of lanes that do not wait for their receives. The control stream numbers, keeps and repeats
+ * small ones, so a send is over when its frame is put; longer ones go by a channel, in one chunk. What a
+ * peer may have kept here is reserved before it is granted: a message that comes always finds its room.
  */
 #include "core/transfer/eager.h"
 
@@ -12,12 +12,21 @@
 
 #include "core/context/context.h"
 #include "core/memory/copy.h"
+#include "core/memory/gpu.h"
 #include "core/memory/list.h"
+#include "core/memory/payload.h"
 #include "core/session/control.h"
 #include "core/session/peer.h"
 #include "core/session/session.h"
 #include "core/transfer/lane_tell.h"
+#include "core/transfer/launch.h"
 #include "core/transfer/transfer.h"
+
+/* Where more messages of a lane are posted, they wait for their receives: these will be known before the
+ * channels are idle, and what is kept is copied once more. */
+#define FEW 2
+
+_Static_assert(TCPX_EAGER_MOST <= GPU_SMALL_MAX, "what is kept is copied to any memory");
 
 /* ---- sending ---- */
 
@@ -57,6 +66,25 @@ tcpx_eager_send(struct tcpx_lane *l, struct tcpx_xfer *x, bool known)
 	if (rc)
 		tcpx_session_fail(s, rc, "%s", "control stream cannot take a message");
 	return rc ? rc : 1;
+}
+
+bool
+tcpx_eager_by_channel(struct tcpx_lane *l, const struct tcpx_xfer *x)
+{
+	const struct tcpx_list *list = x->payload.list;
+	struct session *s = l->session;
+
+	return list->total > TCPX_LANE_DATA_MAX && list->total <= TCPX_EAGER_MOST &&
+	       list->total <= tcpx_launch_lane_chunk(s, x) && s->engine->limit.inline_bytes &&
+	       !list_staged(list) && tcpx_lane_ring_open(&l->tx.ring) <= FEW &&
+	       tcpx_lane_near(&l->tx, tcpx_lane_seq(x->id)) &&
+	       tcpx_eager_use(&s->lanes.credit, tcpx_eager_cost(list->total));
+}
+
+void
+tcpx_eager_unsent(const struct tcpx_xfer *x)
+{
+	x->session->lanes.credit.used -= tcpx_eager_cost(x->total);
 }
 
 /* ---- credit of the peer ---- */
@@ -122,42 +150,134 @@ tcpx_eager_release(struct session *s, uint64_t len)
 
 /* ---- messages that are kept ---- */
 
+/* NULL: there is no memory. */
+static struct early *
+keep(struct tcpx_lane *l, uint64_t seq, uint32_t len)
+{
+	struct early *m = malloc(sizeof(*m) + len);
+
+	if (m)
+		*m = (struct early){ .len = len };
+	else
+		(void)tcpx_fail(TCPX_SUB_XFER, -ENOMEM, "a message of %u bytes of a lane", len);
+	l->kept[seq % TCPX_LANE_SLOTS] = m;
+	return m;
+}
+
 int
 tcpx_eager_keep(struct tcpx_lane *l, const struct tcpx_lane_data *d)
 {
-	struct early *m = malloc(sizeof(*m) + d->len);
+	struct early *m = keep(l, tcpx_lane_seq(d->message), d->len);
 
-	if (!m)
-		return tcpx_fail(TCPX_SUB_XFER, -ENOMEM, "a message of %u bytes of a lane", d->len);
-	m->len = d->len;
-	memcpy(m->bytes, d->payload, d->len);
-	tcpx_chain_add(&l->kept, &m->node);
+	if (m)
+		memcpy(m->bytes, d->payload, d->len);
+	return m ? 0 : -ENOMEM;
+}
+
+/* A receive of the lane's own. */
+static int
+make(struct tcpx_lane *l, uint64_t word, struct early *m)
+{
+	struct session *s = l->session;
+	struct tcpx_list *list = tcpx_list_empty(l->engine, 1);
+	struct tcpx_xfer *x = NULL;
+	int rc = list ? tcpx_xfer_new(l->engine, &x) : -ENOMEM;
+
+	if (rc) {
+		tcpx_list_put(list);
+		return rc;
+	}
+	list->frag[0] = (struct tcpx_frag){ (uintptr_t)m->bytes, m->len };
+	list->frag_count = 1;
+	list->total = tcpx_frag_sums(list->frag, 1, list->start);
+	x->op = TCPX_OP_RECV;
+	x->payload.list = list;
+	x->payload.chunk = TCPX_LANE_UNIT;
+	x->id = word;
+	x->total = m->len;
+	tcpx_session_get(s);
+	x->session = s;
+	atomic_fetch_add(&l->refs, 1);
+	x->lane = l;
+	atomic_store(&x->status, -EAGAIN);
+	tcpx_chain_add(&s->xfers.bucket[word % SESS_BUCKETS], &x->table);
+	atomic_store(&x->payload.live, word);
+	m->comes = x;
+	m->by_channel = true;
 	return 0;
 }
 
-struct early *
-tcpx_eager_take(struct tcpx_lane *l)
+int
+tcpx_eager_begins_here(struct tcpx_lane *l, uint64_t word, uint32_t len, struct tcpx_xfer **x)
 {
-	struct tcpx_node *n = tcpx_chain_first(&l->kept);
+	uint64_t seq = tcpx_lane_seq(word), cost = tcpx_eager_cost(len);
+	struct tcpx_eager_rx *k = &l->session->lanes.kept;
+	int rc = tcpx_eager_begins(k, cost);
+	struct early *m;
 
-	if (!n)
-		return NULL;
-	tcpx_chain_remove(n);
-	return tcpx_container(n, struct early, node);
+	if (rc)
+		return rc;
+	m = keep(l, seq, len);
+	rc = m ? make(l, word, m) : -ENOMEM;
+	if (rc) {
+		tcpx_eager_stops(k, cost);
+		l->kept[seq % TCPX_LANE_SLOTS] = NULL;
+		free(m);
+		return rc;
+	}
+	*x = m->comes;
+	return 0;
+}
+
+void
+tcpx_eager_whole(struct tcpx_lane *l, struct early *m)
+{
+	struct tcpx_xfer *x = m->comes;
+
+	m->comes = NULL;
+	tcpx_eager_stops(&l->session->lanes.kept, tcpx_eager_cost(m->len));
+	tcpx_payload_quiesce(l->engine, &x->payload);
+	tcpx_chain_remove(&x->table);
+	atomic_store(&x->status, TCPX_ECLOSED);
+	tcpx_xfer_put(x);
+}
+
+struct early *
+tcpx_eager_at(struct tcpx_lane *l, uint64_t seq)
+{
+	return l->kept[seq % TCPX_LANE_SLOTS];
+}
+
+struct early *
+tcpx_eager_take(struct tcpx_lane *l, uint64_t seq)
+{
+	struct early *m = tcpx_eager_at(l, seq);
+
+	l->kept[seq % TCPX_LANE_SLOTS] = NULL;
+	tcpx_lane_forget(&l->rx, seq);
+	return m;
 }
 
 void
 tcpx_eager_put(struct tcpx_lane *l, struct early *m)
 {
-	tcpx_eager_release(l->session, m->len);
+	if (m->comes)
+		tcpx_eager_whole(l, m);
+	else
+		tcpx_eager_release(l->session, m->len);
 	free(m);
 }
 
 void
-tcpx_eager_drop(struct tcpx_lane *l)
+tcpx_eager_drop(struct tcpx_lane *l, bool all)
 {
-	struct early *m;
+	uint64_t seq = l->sends ? 0 : l->rx.ring.posted + 1, end = seq + TCPX_LANE_SLOTS;
 
-	while ((m = tcpx_eager_take(l))) /* a grant may fail the session, which drops them, too */
-		tcpx_eager_put(l, m);
+	for (; !l->sends && l->rx.kept && seq < end; seq++) {
+		const struct early *m = tcpx_eager_at(l, seq);
+
+		all |= !m || m->comes;
+		if (m && all) /* a grant may fail the session, which drops them, too */
+			tcpx_eager_put(l, tcpx_eager_take(l, seq));
+	}
 }

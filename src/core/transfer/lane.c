@@ -49,7 +49,7 @@ end_from(struct tcpx_lane *l, uint64_t first, int code, const char *text)
 	if (status == 0 || status == -EAGAIN) {
 		snprintf(l->cause, sizeof(l->cause), "%s", text);
 		tcpx_lane_falls(l, code);
-		tcpx_eager_drop(l);
+		tcpx_eager_drop(l, true);
 	}
 	for (uint64_t seq = first; seq <= last; seq++)
 		if (*tcpx_lane_slot(l, seq))
@@ -60,8 +60,10 @@ end_from(struct tcpx_lane *l, uint64_t first, int code, const char *text)
 static bool
 lasts(struct tcpx_lane *l, int code, const char *text)
 {
-	if (tcpx_chain_empty(&l->kept) || atomic_load(&l->status) ||
-	    l->rx.ring.done != l->rx.ring.posted)
+	if (l->sends || atomic_load(&l->status) || l->rx.ring.done != l->rx.ring.posted)
+		return false;
+	tcpx_eager_drop(l, false);
+	if (!l->rx.kept || atomic_load(&l->status))
 		return false;
 	l->after = code;
 	snprintf(l->cause, sizeof(l->cause), "%s", text);
@@ -137,11 +139,10 @@ tcpx_lanes_region_gone(struct session *s, uint64_t region_id, const char *text)
 
 /* All of it is in place, or on its way. */
 static void
-whole(struct tcpx_xfer *x, uint64_t len, _Atomic uint64_t *bytes)
+whole(struct tcpx_xfer *x, uint64_t len)
 {
 	x->total = len;
 	atomic_store(&x->bytes_done, len);
-	count_add(bytes, len);
 	tcpx_xfer_end(x, 0, NULL);
 }
 
@@ -165,7 +166,7 @@ tcpx_lane_join(struct tcpx_lane *l)
 	return 0;
 }
 
-/* The next message has its receive: it goes to the channels. False: the lane has failed. */
+/* The next message goes to the channels. False: the lane has failed. */
 static bool
 launch(struct tcpx_lane *l, struct tcpx_xfer *x, uint64_t room)
 {
@@ -196,7 +197,8 @@ gone(struct tcpx_lane *l, struct tcpx_xfer *x, int rc)
 
 	if (rc == 1) {
 		x->payload.chunk = TCPX_LANE_UNIT;
-		whole(x, x->payload.list->total, &l->engine->count.bytes_tx);
+		count_add(&l->engine->count.bytes_tx, x->payload.list->total);
+		whole(x, x->payload.list->total);
 	} else {
 		tcpx_list_fault(x->payload.list, where, sizeof(where));
 		snprintf(text, sizeof(text), "memory of the sender cannot be read: %s", where);
@@ -216,7 +218,8 @@ tcpx_lane_launch(struct tcpx_lane *l)
 		x = *tcpx_lane_slot(l, seq);
 		rc = x->payload.list->total > room ? 0 :
 		     tcpx_eager_send(l, x, room != TCPX_LANE_UNKNOWN);
-		if (rc == 0 && room == TCPX_LANE_UNKNOWN)
+		x->tx.early = rc == 0 && room == TCPX_LANE_UNKNOWN && tcpx_eager_by_channel(l, x);
+		if (rc == 0 && room == TCPX_LANE_UNKNOWN && !x->tx.early)
 			return;
 		tcpx_lane_launched(&l->tx);
 		if (!(rc ? gone(l, x, rc) : launch(l, x, room)))
@@ -237,18 +240,26 @@ tcpx_lane_announce(struct tcpx_lane *l)
 		tcpx_lane_tell_receives(l);
 }
 
-/* A message that has come in a frame goes where its receive says. */
+void
+tcpx_lane_refuse(struct tcpx_lane *l, const struct tcpx_xfer *x, uint64_t len)
+{
+	char text[TCPX_TEXT_MAX];
+
+	snprintf(text, sizeof(text), "send of %llu bytes met a receive of %llu",
+		 (unsigned long long)len, (unsigned long long)x->payload.list->total);
+	tcpx_lane_fail(l, TCPX_ELENGTH, text);
+}
+
+/* A message that has come before its receive, or in a frame, goes where that says. */
 static void
-deliver(struct tcpx_lane *l, struct tcpx_xfer *x, const uint8_t *bytes, uint64_t len)
+deliver(struct tcpx_lane *l, struct tcpx_xfer *x, const uint8_t *bytes, uint64_t len, bool counted)
 {
 	const struct tcpx_list *list = x->payload.list;
 	char text[TCPX_TEXT_MAX], where[80];
 	int rc;
 
 	if (len > list->total) {
-		snprintf(text, sizeof(text), "send of %llu bytes met a receive of %llu",
-			 (unsigned long long)len, (unsigned long long)list->total);
-		tcpx_lane_fail(l, TCPX_ELENGTH, text);
+		tcpx_lane_refuse(l, x, len);
 		return;
 	}
 	/* a peer may also be sending it by a channel: nothing of that may come later */
@@ -260,7 +271,8 @@ deliver(struct tcpx_lane *l, struct tcpx_xfer *x, const uint8_t *bytes, uint64_t
 		tcpx_lane_fail(l, rc, text);
 		return;
 	}
-	whole(x, len, &l->engine->count.bytes_rx);
+	count_add(&l->engine->count.bytes_rx, counted ? 0 : len);
+	whole(x, len);
 	if (!l->after)
 		tcpx_lane_announce(l);
 }
@@ -276,7 +288,7 @@ tcpx_lane_arrived(struct tcpx_lane *l, const struct tcpx_lane_data *d)
 	if (!broken && seq <= l->rx.ring.posted)
 		x = *tcpx_lane_slot(l, seq);
 	if (x)
-		deliver(l, x, d->payload, d->len);
+		deliver(l, x, d->payload, d->len, false);
 	else if (!broken)
 		rc = tcpx_eager_keep(l, d);
 	if (rc)
@@ -286,14 +298,38 @@ tcpx_lane_arrived(struct tcpx_lane *l, const struct tcpx_lane_data *d)
 	return broken;
 }
 
-/* The receive takes what has come for it. The last one that an ended lane has left ends it. */
-static void
-take(struct tcpx_lane *l, struct tcpx_xfer *x, struct early *m)
+void
+tcpx_lane_take(struct tcpx_lane *l, struct tcpx_xfer *x)
 {
-	deliver(l, x, m->bytes, m->len);
-	if (l->after && tcpx_chain_empty(&l->kept) && atomic_load(&l->status) == 0)
+	struct early *m = tcpx_eager_take(l, tcpx_lane_seq(x->id));
+
+	deliver(l, x, m->bytes, m->len, m->by_channel);
+	if (l->after && !l->rx.kept && atomic_load(&l->status) == 0)
 		tcpx_lane_falls(l, l->after);
 	tcpx_eager_put(l, m);
+}
+
+void
+tcpx_lane_expect(struct session *s, struct tcpx_xfer *x)
+{
+	tcpx_chain_add(&s->xfers.bucket[x->id % SESS_BUCKETS], &x->table);
+	atomic_store(&x->payload.live, x->id);
+}
+
+static void
+begin_receive(struct tcpx_lane *l, struct tcpx_xfer *x)
+{
+	const struct early *m = tcpx_eager_at(l, tcpx_lane_seq(x->id));
+
+	x->payload.chunk = TCPX_LANE_UNIT;
+	if (m && !m->comes) {
+		tcpx_lane_take(l, x);
+		return;
+	}
+	tcpx_session_used(l->session);
+	if (!m) /* else it gets that when it is whole */
+		tcpx_lane_expect(l->session, x);
+	tcpx_lane_announce(l);
 }
 
 /* A thread that tests posts on many lanes before: all that has one write. */
@@ -311,7 +347,6 @@ flush_soon(struct session *s)
 int
 tcpx_lane_enqueue(struct tcpx_lane *l, struct tcpx_xfer *x)
 {
-	struct early *m;
 	struct session *s = l->session;
 	uint64_t len = x->payload.list->total, seq;
 	int rc = tcpx_list_check(x->payload.list);
@@ -329,100 +364,9 @@ tcpx_lane_enqueue(struct tcpx_lane *l, struct tcpx_xfer *x)
 	if (l->sends) {
 		tcpx_session_used(s);
 		tcpx_lane_launch(l);
-		flush_soon(s);
-		return 0;
-	}
-	x->payload.chunk = TCPX_LANE_UNIT;
-	m = tcpx_eager_take(l);
-	if (m) {
-		take(l, x, m);
 	} else {
-		tcpx_session_used(s);
-		tcpx_chain_add(&s->xfers.bucket[x->id % SESS_BUCKETS], &x->table);
-		atomic_store(&x->payload.live, x->id);
-		tcpx_lane_announce(l);
+		begin_receive(l, x);
 	}
 	flush_soon(s);
 	return 0;
-}
-
-/* A chunk without a receive: late, for a lane that has ended; or nothing that a sender may send. */
-static int
-stray(struct channel *c, uint64_t word, enum chunk_place *how)
-{
-	struct session *s = c->session;
-	struct tcpx_lane *l = tcpx_lane_find(s, word);
-
-	*how = l ? CHUNK_PARK : CHUNK_SINK;
-	c->rx.parked = l != NULL;
-	return id_is_ours(s, word) || tcpx_lane_number(word) > s->lanes.opened_there ||
-	       (l && !l->held) ? TCPX_EFRAME : 0;
-}
-
-int
-tcpx_lane_place(struct channel *c, const struct tcpx_head *h, struct rx_record *r,
-		enum chunk_place *how)
-{
-	struct tcpx_xfer *x = tcpx_xfer_find(c->session, h->xfer);
-	struct tcpx_lane *l = x ? x->lane : NULL;
-	int rc;
-
-	c->rx.parked = false;
-	if (!l)
-		return stray(c, h->xfer, how);
-	if (l->sends)
-		return TCPX_EFRAME;
-	rc = tcpx_lane_fits(&l->rx, tcpx_lane_seq(h->xfer), h->chunk, h->len);
-	if (rc || h->len > c->session->chan.chunk_max)
-		return TCPX_EFRAME; /* a sender has compared the lengths */
-	*how = CHUNK_FOUND;
-	r->chunk = h->chunk & ~TCPX_LANE_LAST;
-	r->last = h->chunk & TCPX_LANE_LAST;
-	tcpx_xfer_get(x);
-	r->payload = &x->payload;
-	return 0;
-}
-
-int
-tcpx_lane_chunk_applied(struct session *s, struct tcpx_xfer *x, const struct rx_record *r,
-			bool *done)
-{
-	struct tcpx_lane *l = x->lane;
-	uint64_t seq = tcpx_lane_seq(r->id);
-	uint32_t chunk = r->chunk | (r->last ? TCPX_LANE_LAST : 0);
-	int rc = tcpx_lane_applied(&l->rx, seq, chunk, r->len);
-
-	if (rc < 0)
-		return rc;
-	*done = rc == 1;
-	if (*done) {
-		x->total = l->rx.slot[seq % TCPX_LANE_SLOTS].total;
-		tcpx_xfer_end(x, 0, NULL);
-		tcpx_lane_announce(l);
-	}
-	return 0;
-}
-
-bool
-tcpx_lane_holds(struct channel *c, const struct tcpx_lane *l)
-{
-	bool holds = l->held && tcpx_node_linked(&l->in_session);
-
-	if (holds)
-		c->rx.parked = true; /* perhaps for another message, too */
-	return holds;
-}
-
-bool
-tcpx_lane_settled(struct channel *c, const struct rx_record *r)
-{
-	struct tcpx_xfer *x = tcpx_lane_is(r->id) && r->payload ? xfer_of(r->payload) : NULL;
-	bool holds;
-
-	if (!x)
-		return true;
-	pthread_mutex_lock(&c->session->lock);
-	holds = tcpx_lane_holds(c, x->lane);
-	pthread_mutex_unlock(&c->session->lock);
-	return !holds;
 }

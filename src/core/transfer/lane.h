@@ -10,7 +10,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "core/channel/channel.h"
 #include "core/transfer/lane_state.h"
 
 /* One that sends, into its session, which is opening or open. A failed session's cause; TCPX_ELIMIT. */
@@ -36,16 +35,11 @@ void tcpx_lane_refused(struct tcpx_lane *l);
 int tcpx_lane_arrived(struct tcpx_lane *l, const struct tcpx_lane_data *d);
 /* Channels that hold chunks of a lane look again where they go. */
 void tcpx_lanes_wake_held(struct session *s);
-
-/* As the channels' place() and applied(), for the chunks of a lane. *done: a message is whole. */
-int tcpx_lane_place(struct channel *c, const struct tcpx_head *h, struct rx_record *r,
-		    enum chunk_place *how);
-int tcpx_lane_chunk_applied(struct session *s, struct tcpx_xfer *x, const struct rx_record *r,
-			    bool *done);
-/* Must the channel not acknowledge a chunk that has come for an ended message? It waits until it is
- * woken. */
-bool tcpx_lane_holds(struct channel *c, const struct tcpx_lane *l);
-/* As the channels' settled(). No lock held. */
-bool tcpx_lane_settled(struct channel *c, const struct rx_record *r);
+/* The receive takes what has come for it, and is whole. */
+void tcpx_lane_take(struct tcpx_lane *l, struct tcpx_xfer *x);
+/* Chunks may come for the receive. */
+void tcpx_lane_expect(struct session *s, struct tcpx_xfer *x);
+/* A message of @len bytes, whose sender did not know of its receive, is longer than that: the lane fails. */
+void tcpx_lane_refuse(struct tcpx_lane *l, const struct tcpx_xfer *x, uint64_t len);
 
 #endif

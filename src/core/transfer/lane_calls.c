@@ -42,7 +42,6 @@ make(struct tcpx_engine *e, bool sends, struct tcpx_lane **out)
 	tcpx_node_init(&l->handle);
 	tcpx_node_init(&l->in_session);
 	tcpx_node_init(&l->soon);
-	tcpx_node_init(&l->kept);
 	*out = l;
 	return 0;
 }
@@ -270,7 +269,7 @@ close_open(struct tcpx_lane *l, struct session *s)
 {
 	const struct tcpx_lane_ring *r = l->sends ? &l->tx.ring : &l->rx.ring;
 
-	tcpx_eager_drop(l);
+	tcpx_eager_drop(l, true);
 	if (atomic_load(&l->status) == 0 && r->done == r->posted) {
 		if (!l->after)
 			tcpx_control_put_u64(s, TCPX_FR_LANE_CLOSE, l->word);

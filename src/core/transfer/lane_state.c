@@ -5,6 +5,7 @@
 
 #include "core/context/context.h"
 #include "core/session/session.h"
+#include "core/transfer/eager.h"
 #include "core/transfer/label.h"
 #include "core/transfer/transfer.h"
 
@@ -13,8 +14,6 @@ tcpx_lane_put(struct tcpx_lane *l)
 {
 	if (!l || atomic_fetch_sub(&l->refs, 1) != 1)
 		return;
-	tcpx_chain_each(n, after, &l->kept)
-		free(tcpx_container(n, struct early, node));
 	tcpx_label_take(l);
 	if (l->session)
 		tcpx_session_put(l->session);
@@ -89,6 +88,8 @@ tcpx_lane_unlink(struct tcpx_xfer *x)
 	if (*tcpx_lane_slot(l, seq) != x)
 		return 0;
 	*tcpx_lane_slot(l, seq) = NULL;
+	if (x->tx.early && !x->tx.in_flight && !x->tx.applied)
+		tcpx_eager_unsent(x);
 	tcpx_chain_remove(&x->table);
 	tcpx_lane_ring_finish(tcpx_lane_ring(l), seq);
 	l->session->lanes.live--;

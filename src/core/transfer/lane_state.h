@@ -40,14 +40,16 @@ struct tcpx_lane {
 	struct turn turn;         /* of a sender                                         */
 	uint64_t ready;           /* bit seq % 64: that message has chunks to be taken   */
 	struct tcpx_xfer *slot[TCPX_LANE_SLOTS]; /* owned references, by seq             */
-	struct tcpx_node kept;    /* receiver: struct early, from the next to be posted on */
+	struct early *kept[TCPX_LANE_SLOTS]; /* receiver, by seq: those of rx.kept       */
+	uint32_t corrupt;         /* early chunks that arrived changed, since the last that did not */
 	int after;                /* it has ended but for these: its code then           */
 	char cause[192];
 };
 
-/* A message that has come before its receive. */
+/* A message that has come before its receive, or is coming. */
 struct early {
-	struct tcpx_node node;
+	struct tcpx_xfer *comes; /* as a channel fills it; NULL: it is whole              */
+	bool by_channel;         /* which has counted its bytes                           */
 	uint32_t len;
 	uint8_t bytes[];
 };

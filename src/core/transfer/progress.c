@@ -16,8 +16,9 @@
 #include "core/session/peer.h"
 #include "core/session/session.h"
 #include "core/transfer/answer.h"
+#include "core/transfer/eager.h"
 #include "core/transfer/end.h"
-#include "core/transfer/lane.h"
+#include "core/transfer/lane_chunks.h"
 #include "core/transfer/transfer.h"
 #include "core/transfer/turn.h"
 
@@ -83,7 +84,7 @@ tcpx_chunk_applied(struct channel *c, const struct rx_record *r, uint64_t now_ns
 {
 	struct session *s = c->session;
 	struct tcpx_xfer *x = xfer_of(r->payload);
-	bool small, done = false;
+	bool small, live, done = false;
 	int rc = 0;
 
 	count_add(&s->engine->count.bytes_rx, r->len);
@@ -94,26 +95,48 @@ tcpx_chunk_applied(struct channel *c, const struct rx_record *r, uint64_t now_ns
 	c->figures.bytes += r->len;
 	c->figures.chunks++;
 	c->heal.proven = true;
-	if (x && x->id == r->id && atomic_load(&x->status) == -EAGAIN) {
+	live = x && x->id == r->id && atomic_load(&x->status) == -EAGAIN;
+	if (live) {
 		s->health.rx_progress_ns = x->times.progress_ns = now_ns;
 		x->rx.corrupt = 0;
 		count_add(&x->bytes_done, r->len);
-		if (x->lane)
+		if (r->early)
+			rc = tcpx_lane_early_came(s, x, r, &done);
+		else if (x->lane)
 			rc = tcpx_lane_chunk_applied(s, x, r, &done);
 		else if (!tcpx_chunkmap_set(&x->rx.map, r->chunk))
 			rc = TCPX_EFRAME; /* the fence forbids it: no chunk is applied twice */
-		if (done)
-			say(c, true);
-		else if (rc == 0 && !x->lane && tcpx_chunkmap_full(&x->rx.map)) {
+		if (rc == 0 && !x->lane && tcpx_chunkmap_full(&x->rx.map)) {
 			small = x->chunks == 1 && x->total <= STAGING_SMALL_BYTES;
 			tcpx_answer_filled(s, x);
 			say(c, small);
 		}
+	} else if (r->early) {
+		rc = tcpx_lane_early_came(s, NULL, r, &done);
 	} else if (x && x->lane) {
 		rc = tcpx_lane_holds(c, x->lane);
 	}
+	if (done)
+		say(c, true);
 	pthread_mutex_unlock(&s->lock);
 	return rc;
+}
+
+void
+tcpx_chunk_missed(struct channel *c, const struct rx_record *r, bool passed)
+{
+	struct session *s = c->session;
+	bool done = false;
+
+	if (!r->early)
+		return;
+	pthread_mutex_lock(&s->lock);
+	tcpx_lane_early_missed(s, xfer_of(r->payload));
+	if (passed)
+		(void)tcpx_lane_early_came(s, NULL, r, &done);
+	if (done)
+		say(c, true);
+	pthread_mutex_unlock(&s->lock);
 }
 
 void
@@ -122,6 +145,7 @@ tcpx_chunk_corrupt(struct channel *c, const struct rx_record *r, const struct tc
 {
 	struct session *s = c->session;
 	struct tcpx_xfer *x = xfer_of(r->payload);
+	uint32_t *row = x && r->early ? &x->lane->corrupt : x ? &x->rx.corrupt : NULL;
 	char text[TCPX_TEXT_MAX];
 
 	count_add(&s->engine->corrupt.chunks, 1);
@@ -135,7 +159,7 @@ tcpx_chunk_corrupt(struct channel *c, const struct rx_record *r, const struct tc
 			 s->peer->name, tcpx_near_nic(c)->name, text);
 	}
 	if (x && x->id == r->id && atomic_load(&x->status) == -EAGAIN &&
-	    ++x->rx.corrupt == CORRUPT_MAX) {
+	    ++*row == CORRUPT_MAX) {
 		tcpx_answer_fail(s, x, TCPX_EDATA, text, text);
 		tcpx_control_flush(s);
 	}
@@ -168,8 +192,11 @@ tcpx_chunk_given_back(struct channel *c, struct tx_record *r)
 	uint32_t *grown;
 
 	r->payload = NULL;
-	if (x->id != r->id || atomic_load(&x->status) != -EAGAIN)
+	if (x->id != r->id || atomic_load(&x->status) != -EAGAIN) {
+		if (x->tx.early)
+			tcpx_eager_unsent(x);
 		goto put;
+	}
 	x->tx.in_flight--;
 	x->failure.stuck = (struct stuck){ .chunk = r->chunk, .channel = c->index };
 	memcpy(x->failure.stuck.nic, tcpx_near_nic(c)->name, sizeof(x->failure.stuck.nic));

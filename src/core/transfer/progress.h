@@ -10,6 +10,7 @@
 int tcpx_chunk_place(struct channel *c, const struct tcpx_head *h, struct rx_record *r,
 		     enum chunk_place *how);
 int tcpx_chunk_applied(struct channel *c, const struct rx_record *r, uint64_t now_ns);
+void tcpx_chunk_missed(struct channel *c, const struct rx_record *r, bool passed);
 void tcpx_chunk_corrupt(struct channel *c, const struct rx_record *r, const struct tcpx_head *h,
 			uint32_t sum, uint64_t now_ns);
 void tcpx_chunk_acked(struct channel *c, struct tx_record *r, uint64_t now_ns);

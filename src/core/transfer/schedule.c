@@ -90,7 +90,10 @@ name_of(const struct tcpx_xfer *x)
 {
 	uint32_t k = next_of(x);
 
-	return x->lane ? tcpx_lane_chunk(payload_offset(&x->payload, k), k + 1 == x->chunks) : k;
+	if (!x->lane)
+		return k;
+	return tcpx_lane_chunk(payload_offset(&x->payload, k), k + 1 == x->chunks) |
+	       (x->tx.early ? TCPX_LANE_EARLY : 0);
 }
 
 /* The chunk leaves the transfer's queue for this channel's window. */

@@ -65,6 +65,7 @@ struct xfer_sending {
 	uint32_t again_count, again_cap;
 	uint32_t applied;       /* chunks acknowledged                                */
 	uint32_t in_flight;     /* chunks in a window                                 */
+	bool early;             /* a lane's, on credit                                */
 };
 
 /* Chunks that arrive here. session.lock */

@@ -70,49 +70,6 @@ receive(struct pipe *p, size_t len, uint32_t seed)
 		assert_int_equal(p->rig.far.at[i], 0xee);
 }
 
-/* Bert's session, in which the lane has come. */
-static struct session *
-session_of(struct pipe *p)
-{
-	struct session *s = tcpx_session_after(p->rig.b, NULL);
-
-	assert_non_null(s);
-	tcpx_session_put(s);
-	return s;
-}
-
-/* Until anna has that much credit. */
-static void
-wait_credit(struct pipe *p, uint64_t bytes)
-{
-	struct session *s = tcpx_session_after(p->rig.a, NULL);
-	uint64_t left;
-
-	assert_non_null(s);
-	do {
-		sched_yield();
-		pthread_mutex_lock(&s->lock);
-		left = s->lanes.credit.granted - s->lanes.credit.used;
-		pthread_mutex_unlock(&s->lock);
-	} while (left < bytes);
-	tcpx_session_put(s);
-}
-
-/* Until bert has that many bytes of credit in use. */
-static void
-wait_kept(struct pipe *p, uint64_t bytes)
-{
-	struct session *s = session_of(p);
-	uint64_t used;
-
-	do {
-		sched_yield();
-		pthread_mutex_lock(&s->lock);
-		used = s->lanes.kept.used - s->lanes.kept.taken;
-		pthread_mutex_unlock(&s->lock);
-	} while (used != bytes);
-}
-
 static void
 sends_end_before_their_receives(void **state)
 {
@@ -126,22 +83,6 @@ sends_end_before_their_receives(void **state)
 	for (uint32_t i = 0; i < 7; i++)
 		receive(&p, len[i], i);
 	wait_kept(&p, 0);
-	end_empty(&p);
-}
-
-static void
-one_that_is_longer_waits(void **state)
-{
-	struct pipe p;
-	tcpx_xfer *x;
-
-	(void)state;
-	pipe_begin(&p, NULL, NULL, ROOM);
-	fill(p.rig.near.at, MOST + 1, 5);
-	x = post(p.tx, p.rig.near.id, 0, MOST + 1);
-	assert_code(tcpx_wait(x, 20), -EAGAIN);
-	receive(&p, MOST + 1, 5);
-	end_with(x, 0);
 	end_empty(&p);
 }
 
@@ -400,7 +341,6 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(sends_end_before_their_receives),
-		cmocka_unit_test(one_that_is_longer_waits),
 		cmocka_unit_test(no_farther_ahead_than_the_window),
 		cmocka_unit_test(no_more_than_is_granted),
 		cmocka_unit_test(nothing_is_granted),

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/session/session.h"
+
 void
 wait_ready(tcpx_lane *l, int code)
 {
@@ -100,4 +102,44 @@ end_with(tcpx_xfer *x, int code)
 {
 	assert_code(tcpx_wait(x, WAIT_MS), code);
 	tcpx_xfer_free(x);
+}
+
+struct session *
+session_of(struct pipe *p)
+{
+	struct session *s = tcpx_session_after(p->rig.b, NULL);
+
+	assert_non_null(s);
+	tcpx_session_put(s);
+	return s;
+}
+
+void
+wait_credit(struct pipe *p, uint64_t bytes)
+{
+	struct session *s = tcpx_session_after(p->rig.a, NULL);
+	uint64_t left;
+
+	assert_non_null(s);
+	do {
+		sched_yield();
+		pthread_mutex_lock(&s->lock);
+		left = s->lanes.credit.granted - s->lanes.credit.used;
+		pthread_mutex_unlock(&s->lock);
+	} while (left < bytes);
+	tcpx_session_put(s);
+}
+
+void
+wait_kept(struct pipe *p, uint64_t bytes)
+{
+	struct session *s = session_of(p);
+	uint64_t used;
+
+	do {
+		sched_yield();
+		pthread_mutex_lock(&s->lock);
+		used = s->lanes.kept.used - s->lanes.kept.taken;
+		pthread_mutex_unlock(&s->lock);
+	} while (used != bytes);
 }

@@ -5,6 +5,8 @@
 
 #include "rig.h"
 
+struct session;
+
 #define MIB (1u << 20)
 
 struct pipe {
@@ -24,6 +26,13 @@ void wait_ready(tcpx_lane *l, int code);
 tcpx_xfer *post_send(struct pipe *p, size_t off, size_t len);
 tcpx_xfer *post_recv(struct pipe *p, size_t off, size_t len);
 void end_with(tcpx_xfer *x, int code);
+
+/* Bert's session, in which the lane has come. No reference. */
+struct session *session_of(struct pipe *p);
+/* Until anna has that much credit. */
+void wait_credit(struct pipe *p, uint64_t bytes);
+/* Until bert has that many bytes of credit in use. */
+void wait_kept(struct pipe *p, uint64_t bytes);
 
 /* cmocka set-up and teardown, with PIPE_ROOM bytes. */
 #define PIPE_ROOM (8 * MIB)

@@ -56,13 +56,13 @@ static void
 test_send_first(void **state)
 {
 	struct pipe *p = *state;
-	tcpx_xfer *s = post_send(p, 0, 64 << 10), *r;
+	tcpx_xfer *s = post_send(p, 0, (64 << 10) + 1), *r;
 
 	assert_code(tcpx_wait(s, 20), -EAGAIN);
 	r = post_recv(p, 0, MIB);
 	end_with(s, 0);
 	end_with(r, 0);
-	assert_memory_equal(p->rig.far.at, p->rig.near.at, 64 << 10);
+	assert_memory_equal(p->rig.far.at, p->rig.near.at, (64 << 10) + 1);
 }
 
 static void

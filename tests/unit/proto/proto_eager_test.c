@@ -2,6 +2,8 @@
 /* Byte credit: both sides count alike. */
 #include "base_test.h"
 
+#include <string.h>
+
 #include "base/err.h"
 #include "base/rng.h"
 #include "proto/eager.h"
@@ -34,6 +36,23 @@ test_no_more_than_is_granted(void **state)
 	assert_true(tcpx_eager_short(&r));
 	assert_int_equal(tcpx_eager_grant(&r), 1250);
 	assert_false(tcpx_eager_short(&r));
+}
+
+static void
+test_what_begins_holds_its_credit(void **state)
+{
+	struct tcpx_eager_rx r = { .window = 1000 };
+
+	assert_int_equal(tcpx_eager_grant(&r), 1000);
+	assert_int_equal(tcpx_eager_begins(&r, 1001), TCPX_EPROTO);
+	assert_int_equal(tcpx_eager_begins(&r, 800), 0);
+	assert_int_equal(tcpx_eager_begins(&r, 201), TCPX_EPROTO);
+	assert_int_equal(tcpx_eager_begins(&r, UINT64_MAX), TCPX_EPROTO);
+	assert_int_equal(tcpx_eager_arrived(&r, 201), TCPX_EPROTO);
+	assert_int_equal(tcpx_eager_arrived(&r, 100), 0);
+	tcpx_eager_stops(&r, 800);
+	assert_int_equal(tcpx_eager_arrived(&r, 900), 0);
+	assert_int_equal(tcpx_eager_begins(&r, 1), TCPX_EPROTO);
 }
 
 static void
@@ -83,11 +102,78 @@ run_seed(uint64_t seed)
 	assert_true(taken > 500);
 }
 
+enum { SENT, COMES, KEPT, OVER };
+
+/* One step of one message: it comes to a receive or into memory that keeps it, begins, is lost and goes
+ * again; or its lane ends, and what has not come will not. */
+static void
+step(struct tcpx_rng *rng, struct tcpx_eager_tx *t, struct tcpx_eager_rx *r, uint64_t cost, uint8_t *at)
+{
+	uint64_t luck = tcpx_rng_below(rng, 4);
+
+	if (*at == SENT && luck == 0) {
+		t->used -= cost;
+		*at = OVER;
+	} else if (*at == SENT && luck == 1) {
+		assert_int_equal(tcpx_eager_arrived(r, cost), 0);
+		*at = KEPT;
+	} else if (*at == SENT) {
+		assert_int_equal(tcpx_eager_begins(r, cost), 0);
+		*at = COMES;
+	} else if (*at == COMES) {
+		tcpx_eager_stops(r, cost);
+		if (luck)
+			assert_int_equal(tcpx_eager_arrived(r, cost), 0);
+		*at = luck ? KEPT : SENT;
+	} else if (*at == KEPT) {
+		if (tcpx_eager_taken(r, cost))
+			assert_int_equal(tcpx_eager_granted(t, tcpx_eager_grant(r)), 0);
+		*at = OVER;
+	}
+}
+
+/* Channels that are lost and lanes that end: what is kept and what begins stays within the window, nobody
+ * who keeps to it is refused, and both sides' sums are the same when nothing is under way. */
+static void
+run_channels(uint64_t seed)
+{
+	enum { DEEP = 40 };
+	struct tcpx_rng rng = tcpx_rng_seed(seed);
+	struct tcpx_eager_tx t = { .granted = 0 };
+	struct tcpx_eager_rx r = { .window = TCPX_EAGER_FIRST };
+	uint64_t cost[DEEP] = { 0 };
+	uint8_t at[DEEP];
+	bool open = true;
+
+	memset(at, OVER, sizeof(at));
+	assert_int_equal(tcpx_eager_granted(&t, tcpx_eager_grant(&r)), 0);
+	for (int n = 0; n < 20000 || open; n++) {
+		size_t k = tcpx_rng_below(&rng, DEEP);
+		uint64_t now = tcpx_eager_cost(tcpx_rng_below(&rng, TCPX_EAGER_MOST + 1));
+
+		if (at[k] != OVER) {
+			step(&rng, &t, &r, cost[k], &at[k]);
+		} else if (n < 20000 && tcpx_eager_use(&t, now)) {
+			at[k] = SENT;
+			cost[k] = now;
+		}
+		assert_true(r.used - r.taken + r.coming <= r.window);
+		open = false;
+		for (k = 0; k < DEEP; k++)
+			open |= at[k] != OVER;
+	}
+	assert_int_equal(t.used, r.used);
+	assert_int_equal(r.used, r.taken);
+	assert_int_equal(r.coming, 0);
+}
+
 static void
 test_seeds(void **state)
 {
 	for (uint64_t seed = 1; seed <= 200; seed++)
 		run_seed(seed);
+	for (uint64_t seed = 1; seed <= 50; seed++)
+		run_channels(seed);
 }
 
 int
@@ -96,6 +182,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_a_message_costs_more_than_its_bytes),
 		cmocka_unit_test(test_no_more_than_is_granted),
+		cmocka_unit_test(test_what_begins_holds_its_credit),
 		cmocka_unit_test(test_a_grant_takes_nothing_back),
 		cmocka_unit_test(test_seeds),
 	};

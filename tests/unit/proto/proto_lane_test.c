@@ -141,8 +141,8 @@ test_chunks_that_contradict(void **state)
 	assert_int_equal(tcpx_lane_fits(&r, 1, tcpx_lane_chunk(0, true), 5), TCPX_EFRAME);
 }
 
-/* What a frame may say, with five receives posted and three of them announced, of which the first is
- * whole and the second has begun by a channel, after early messages up to @early. */
+/* What may come before its receive is known, with five receives posted and three of them announced. The
+ * first is whole, the second has begun by a channel, and message @kept is here or on its way. */
 static void
 post_many(struct tcpx_lane_rx *r, int count)
 {
@@ -187,26 +187,28 @@ test_early_messages_out_of_turn(void **state)
 {
 	static const struct {
 		const char *what;
-		uint64_t early, seq;
+		uint64_t kept, seq;
 		bool known;
 		int want;
 	} row[] = {
-		{ "one that is announced", 0, 3, true, 0 },
-		{ "... on credit", 0, 3, false, 0 },
-		{ "one that is posted", 0, 4, false, 0 },
-		{ "... said to be announced", 0, 4, true, TCPX_EPROTO },
-		{ "the next to be posted", 0, 6, false, 0 },
-		{ "the one behind that", 0, 7, false, TCPX_EPROTO },
-		{ "... in turn", 6, 7, false, 0 },
-		{ "... said to be announced", 6, 7, true, TCPX_EPROTO },
-		{ "the farthest", 66, 67, false, 0 },
-		{ "one too far", 67, 68, false, TCPX_EPROTO },
-		{ "the same again", 7, 7, false, TCPX_EPROTO },
-		{ "an older one", 4, 3, false, TCPX_EPROTO },
-		{ "one that is whole", 0, 1, true, TCPX_EPROTO },
-		{ "one that has begun", 0, 2, true, TCPX_EPROTO },
-		{ "message 0", 0, 0, true, TCPX_EPROTO },
-		{ "far away", 0, TCPX_LANE_SEQ, false, TCPX_EPROTO },
+		{ "one that is announced", 9, 3, true, 0 },
+		{ "... on credit", 9, 3, false, 0 },
+		{ "one that is posted", 9, 4, false, 0 },
+		{ "... said to be announced", 9, 4, true, TCPX_EPROTO },
+		{ "the next to be posted", 9, 6, false, 0 },
+		{ "... said to be announced", 9, 6, true, TCPX_EPROTO },
+		{ "one that overtakes others", 9, 8, false, 0 },
+		{ "one that is overtaken", 9, 7, false, 0 },
+		{ "the farthest", 9, 67, false, 0 },
+		{ "one too far", 9, 68, false, TCPX_EPROTO },
+		{ "the same again", 9, 9, false, TCPX_EPROTO },
+		{ "what is coming to its receive", 3, 3, false, TCPX_EPROTO },
+		{ "... by a frame, too", 3, 3, true, TCPX_EPROTO },
+		{ "64 ahead of what is coming to its receive", 3, 67, false, TCPX_EPROTO },
+		{ "one that is whole", 9, 1, true, TCPX_EPROTO },
+		{ "one that has begun", 9, 2, true, TCPX_EPROTO },
+		{ "message 0", 9, 0, true, TCPX_EPROTO },
+		{ "far away", 9, TCPX_LANE_SEQ, false, TCPX_EPROTO },
 	};
 	struct tcpx_lane_rx r = { .told = 0 }, now;
 	uint64_t seq, first, len[TCPX_LANE_SLOTS];
@@ -223,11 +225,32 @@ test_early_messages_out_of_turn(void **state)
 		int rc;
 
 		now = r;
-		now.early = row[i].early;
+		now.kept = 1ull << row[i].kept;
 		rc = tcpx_lane_early(&now, row[i].seq, row[i].known);
-		if (rc != row[i].want || now.early != (rc ? row[i].early : row[i].seq))
+		if (rc != row[i].want || !tcpx_lane_keeps(&now, row[i].kept) ||
+		    (rc == 0 && tcpx_lane_keeps(&now, row[i].seq) != (row[i].seq > 5)))
 			fail_msg("%s: %d, not %d", row[i].what, rc, row[i].want);
+		tcpx_lane_forget(&now, row[i].kept);
+		assert_false(tcpx_lane_keeps(&now, row[i].kept));
 	}
+}
+
+/* On credit a chunk may come for a receive that is not announced, and only one. */
+static void
+test_an_early_chunk_and_its_receive(void **state)
+{
+	const uint32_t whole = TCPX_LANE_LAST | TCPX_LANE_EARLY;
+	struct tcpx_lane_rx r = { .told = 0 };
+	uint64_t seq;
+
+	assert_int_equal(tcpx_lane_offset(whole), 0);
+	assert_int_equal(tcpx_lane_receive(&r, 1000, &seq), 0);
+	assert_int_equal(tcpx_lane_fits(&r, 1, TCPX_LANE_LAST, 1000), TCPX_EFRAME);
+	assert_int_equal(tcpx_lane_fits(&r, 1, whole, 1001), TCPX_ELENGTH);
+	assert_int_equal(tcpx_lane_fits(&r, 2, whole, 1000), TCPX_EFRAME);
+	assert_int_equal(tcpx_lane_applied(&r, 1, whole, 1000), 1);
+	assert_int_equal(tcpx_lane_applied(&r, 1, whole, 1000), TCPX_EFRAME);
+	assert_int_equal(tcpx_lane_early(&r, 1, false), TCPX_EPROTO);
 }
 
 struct early {
@@ -245,14 +268,46 @@ struct two_ends {
 	uint64_t put, got;
 	struct told { uint64_t first, len[TCPX_LANE_SLOTS]; uint32_t count; } told[4096];
 	uint64_t told_put, told_got;
-	uint64_t kept; /* come before their receives */
+	uint64_t coming[TCPX_LANE_SLOTS]; /* on credit, in the middle                     */
+	uint32_t coming_count;
+	uint64_t whole; /* bit seq % 64: come before its receive, all of it               */
+	uint32_t lost, early;
 };
 
 static void
 finish(struct two_ends *e, uint64_t seq)
 {
 	tcpx_lane_ring_finish(&e->r.ring, seq);
-	tcpx_lane_ring_finish(&e->t.ring, seq); /* or earlier, if it went in a frame */
+	tcpx_lane_ring_finish(&e->t.ring, seq); /* or earlier, if it was early */
+}
+
+static void
+put_chunk(struct two_ends *e, uint64_t seq, uint32_t chunk, uint64_t len)
+{
+	e->wire[e->on_wire].seq = seq;
+	e->wire[e->on_wire].chunk = chunk;
+	e->wire[e->on_wire++].len = (uint32_t)len;
+}
+
+/* Before its receive is known, or in a frame. */
+static bool
+send_early(struct two_ends *e, uint64_t seq, bool known)
+{
+	uint64_t how = tcpx_rng_below(&e->rng, 6);
+
+	if (how > 3 || (!known && !tcpx_lane_near(&e->t, seq)))
+		return false;
+	if (how > 1 && !known) {
+		put_chunk(e, seq, TCPX_LANE_LAST | TCPX_LANE_EARLY, 1);
+		e->early++;
+	} else if (how < 2 && e->put - e->got < 2 * TCPX_LANE_SLOTS) {
+		e->frame[e->put++ % (2 * TCPX_LANE_SLOTS)] = (struct early){ seq, known };
+		tcpx_lane_ring_finish(&e->t.ring, seq);
+	} else {
+		return false;
+	}
+	tcpx_lane_launched(&e->t);
+	return true;
 }
 
 static void
@@ -264,13 +319,8 @@ send_some(struct two_ends *e)
 		bool known = room != TCPX_LANE_UNKNOWN;
 		uint64_t total, at = 0;
 
-		if (tcpx_rng_below(&e->rng, 3) == 0 && (known || tcpx_lane_near(&e->t, seq)) &&
-		    e->put - e->got < 2 * TCPX_LANE_SLOTS) {
-			e->frame[e->put++ % (2 * TCPX_LANE_SLOTS)] = (struct early){ seq, known };
-			tcpx_lane_launched(&e->t);
-			tcpx_lane_ring_finish(&e->t.ring, seq);
+		if (send_early(e, seq, known))
 			continue;
-		}
 		if (!known)
 			return;
 		total = tcpx_rng_below(&e->rng, room + 1);
@@ -278,26 +328,75 @@ send_some(struct two_ends *e)
 		do {
 			uint64_t left = total - at, n = left < 8192 ? left : 8192;
 
-			e->wire[e->on_wire].seq = seq;
-			e->wire[e->on_wire].chunk = tcpx_lane_chunk(at, at + n == total);
-			e->wire[e->on_wire++].len = (uint32_t)n;
+			put_chunk(e, seq, tcpx_lane_chunk(at, at + n == total), n);
 			at += n;
 		} while (at < total);
 	}
+}
+
+/* A chunk has come on credit, or the first of it. */
+static void
+hear_early(struct two_ends *e, uint64_t seq)
+{
+	assert_int_equal(tcpx_lane_begins(&e->r, seq), 0);
+	if (tcpx_lane_keeps(&e->r, seq)) {
+		assert_true(seq > e->r.ring.posted);
+		e->coming[e->coming_count++] = seq;
+		assert_in_range(e->coming_count, 1, TCPX_LANE_SLOTS);
+	} else if (tcpx_rng_below(&e->rng, 4)) {
+		assert_int_equal(tcpx_lane_applied(&e->r, seq, TCPX_LANE_LAST | TCPX_LANE_EARLY, 1), 1);
+		finish(e, seq);
+	} else {
+		put_chunk(e, seq, TCPX_LANE_LAST | TCPX_LANE_EARLY, 1); /* its channel was lost */
+	}
+}
+
+/* What is in the middle comes to its end, or is to come again. */
+static void
+go_on(struct two_ends *e)
+{
+	uint64_t seq, bit;
+	uint32_t k;
+
+	if (!e->coming_count)
+		return;
+	k = (uint32_t)tcpx_rng_below(&e->rng, e->coming_count);
+	seq = e->coming[k];
+	bit = 1ull << seq % TCPX_LANE_SLOTS;
+	e->coming[k] = e->coming[--e->coming_count];
+	if (!tcpx_rng_below(&e->rng, 4)) {
+		e->lost++;
+		tcpx_lane_forget(&e->r, seq);
+		put_chunk(e, seq, TCPX_LANE_LAST | TCPX_LANE_EARLY, 1);
+		return;
+	}
+	tcpx_lane_ring_finish(&e->t.ring, seq);
+	if (seq > e->r.ring.posted) {
+		e->whole |= bit;
+		return;
+	}
+	tcpx_lane_forget(&e->r, seq);
+	finish(e, seq);
 }
 
 static void
 hear_some(struct two_ends *e)
 {
 	for (uint64_t n = tcpx_rng_below(&e->rng, 4); n && e->on_wire; n--) {
-		uint64_t k = tcpx_rng_below(&e->rng, e->on_wire);
-		int rc = tcpx_lane_applied(&e->r, e->wire[k].seq, e->wire[k].chunk, e->wire[k].len);
+		uint64_t k = tcpx_rng_below(&e->rng, e->on_wire), seq = e->wire[k].seq;
+		uint32_t chunk = e->wire[k].chunk, len = e->wire[k].len;
+		int rc = 0;
 
+		e->wire[k] = e->wire[--e->on_wire];
+		if (chunk & TCPX_LANE_EARLY)
+			hear_early(e, seq);
+		else
+			rc = tcpx_lane_applied(&e->r, seq, chunk, len);
 		assert_true(rc >= 0);
 		if (rc == 1)
-			finish(e, e->wire[k].seq);
-		e->wire[k] = e->wire[--e->on_wire];
+			finish(e, seq);
 	}
+	go_on(e);
 	for (uint64_t n = tcpx_rng_below(&e->rng, 3); n && e->got < e->put; n--) {
 		struct early *f = &e->frame[e->got++ % (2 * TCPX_LANE_SLOTS)];
 
@@ -305,8 +404,7 @@ hear_some(struct two_ends *e)
 		if (f->seq <= e->r.ring.posted)
 			finish(e, f->seq);
 		else
-			assert_int_equal(f->seq, e->r.ring.posted + ++e->kept);
-		assert_true(e->kept <= TCPX_LANE_SLOTS);
+			e->whole |= 1ull << f->seq % TCPX_LANE_SLOTS;
 	}
 	if (e->told_got < e->told_put && tcpx_rng_below(&e->rng, 2)) {
 		struct told *p = &e->told[e->told_got++];
@@ -315,10 +413,26 @@ hear_some(struct two_ends *e)
 	}
 }
 
-/* Both ends against each other: any order of chunks, receives in any number a frame, messages
- * before and after their receives. */
 static void
-run_seed(uint64_t seed)
+receive(struct two_ends *e)
+{
+	uint64_t seq, bit;
+
+	if (tcpx_lane_receive(&e->r, 1 + tcpx_rng_below(&e->rng, 30000), &seq) != 0)
+		return;
+	bit = 1ull << seq % TCPX_LANE_SLOTS;
+	if (!(e->whole & bit))
+		return;
+	e->whole &= ~bit;
+	assert_true(tcpx_lane_keeps(&e->r, seq));
+	tcpx_lane_forget(&e->r, seq);
+	finish(e, seq);
+}
+
+/* Both ends against each other: any order of chunks, receives in any number a frame, messages before
+ * and after their receives, and some that begin more than once. */
+static void
+run_seed(uint64_t seed, uint64_t *early, uint64_t *lost)
 {
 	static struct two_ends e;
 	struct tcpx_lane_rx *r = &e.r;
@@ -327,11 +441,8 @@ run_seed(uint64_t seed)
 	memset(&e, 0, sizeof(e));
 	e.rng = tcpx_rng_seed(seed);
 	for (int step = 0; step < 4000; step++) {
-		if (tcpx_rng_below(&e.rng, 2) &&
-		    tcpx_lane_receive(r, tcpx_rng_below(&e.rng, 30000), &seq) == 0 && e.kept) {
-			e.kept--;
-			finish(&e, seq);
-		}
+		if (tcpx_rng_below(&e.rng, 2))
+			receive(&e);
 		if (tcpx_rng_below(&e.rng, 2))
 			(void)tcpx_lane_ring_post(&e.t.ring, &seq);
 		if (tcpx_lane_due(r) > tcpx_rng_below(&e.rng, 2)) {
@@ -347,13 +458,18 @@ run_seed(uint64_t seed)
 		assert_true(r->ring.posted - r->told <= TCPX_LANE_SLOTS);
 	}
 	assert_true(r->ring.done > 50);
+	*early += e.early;
+	*lost += e.lost;
 }
 
 static void
 test_seeds(void **state)
 {
+	uint64_t early = 0, lost = 0;
+
 	for (uint64_t seed = 1; seed <= 200; seed++)
-		run_seed(seed);
+		run_seed(seed, &early, &lost);
+	assert_true(early > 5000 && lost > 500);
 }
 
 int
@@ -367,6 +483,7 @@ main(void)
 		cmocka_unit_test(test_chunks_that_contradict),
 		cmocka_unit_test(test_receives_of_small_messages_are_announced_later),
 		cmocka_unit_test(test_early_messages_out_of_turn),
+		cmocka_unit_test(test_an_early_chunk_and_its_receive),
 		cmocka_unit_test(test_seeds),
 	};
 
