@@ -83,6 +83,16 @@ gather(const struct tcpx_frag *frag, size_t count, size_t *i, uint64_t *done, si
 	return sum;
 }
 
+/* One piece, as nearly always, takes a call that is 0.1 us cheaper. */
+static ssize_t
+call(const struct touch *t, enum tcpx_flow flow, const struct iovec *v, int n, off_t at)
+{
+	if (n == 1)
+		return flow == TCPX_FLOW_PACK ? pwrite(t->fd, v->iov_base, v->iov_len, at) :
+						pread(t->fd, v->iov_base, v->iov_len, at);
+	return flow == TCPX_FLOW_PACK ? pwritev(t->fd, v, n, at) : preadv(t->fd, v, n, at);
+}
+
 /* Between the room's first @len bytes, or what the pieces have of them, and the pieces. */
 static int
 move(const struct touch *t, enum tcpx_flow flow, const struct tcpx_frag *frag, size_t count,
@@ -95,8 +105,7 @@ move(const struct touch *t, enum tcpx_flow flow, const struct tcpx_frag *frag, s
 
 	for (at = 0; at < len && *i < count; at += part) {
 		part = gather(frag, count, i, done, len - at, v, &n);
-		got = flow == TCPX_FLOW_PACK ? pwritev(t->fd, v, n, (off_t)at) :
-					       preadv(t->fd, v, n, (off_t)at);
+		got = call(t, flow, v, n, (off_t)at);
 		if (got != (ssize_t)part)
 			return -EFAULT;
 	}
