@@ -362,8 +362,9 @@ tcpx_lane_enqueue(struct tcpx_lane *l, struct tcpx_xfer *x)
 	*tcpx_lane_slot(l, seq) = x;
 	s->lanes.live++;
 	if (l->sends) {
-		tcpx_session_used(s);
 		tcpx_lane_launch(l);
+		if (atomic_load(&x->status) == -EAGAIN) /* else no deadline has anything to judge */
+			tcpx_session_used(s);
 	} else {
 		begin_receive(l, x);
 	}

@@ -30,7 +30,7 @@ struct tcpx_lane {
 	struct lane_label *label; /* NULL: none. session.lock, or registry.lock before it has one */
 	struct tcpx_node in_session;
 	struct tcpx_node soon;    /* in lanes.soon: its receives are announced at soon_ns */
-	uint64_t soon_ns;
+	uint64_t soon_ns, told_ns;
 	bool held;                /* receiver, failed: chunks that come are not acknowledged
 				   * before its sender knows                             */
 	union {

@@ -51,6 +51,7 @@ tcpx_lane_tell_receives(struct tcpx_lane *l)
 	struct tcpx_lane_posts p = { .lane = l->word };
 
 	tcpx_chain_remove(&l->soon);
+	l->told_ns = engine_now(l->engine);
 	p.count = (uint16_t)tcpx_lane_tell(&l->rx, &p.first, p.len);
 	tcpx_lane_tell_posts(l->session, &p);
 }
@@ -63,16 +64,18 @@ set_timer(struct session *s, uint64_t at_ns)
 	s->lanes.soon_set = true;
 }
 
-/* Waking an I/O thread that sleeps would cost more than a frame. */
+/* An I/O thread that sleeps has to be woken for it, which is worth a few frames and not one. */
 bool
 tcpx_lane_tell_later(struct tcpx_lane *l)
 {
 	struct session *s = l->session;
+	uint64_t now_ns = engine_now(s->engine);
 
-	if (!tcpx_lease_is_lent(s->loop) && !tcpx_loop_is_mine(s->loop) && !s->engine->manual)
+	if (now_ns - l->told_ns >= LATER_NS && !tcpx_lease_is_lent(s->loop) &&
+	    !tcpx_loop_is_mine(s->loop))
 		return false;
 	if (!tcpx_node_linked(&l->soon)) {
-		l->soon_ns = engine_now(s->engine) + LATER_NS;
+		l->soon_ns = now_ns + LATER_NS;
 		tcpx_chain_add(&s->lanes.soon, &l->soon);
 		set_timer(s, l->soon_ns);
 	}

@@ -10,8 +10,8 @@ void tcpx_lane_tell_open(struct tcpx_lane *l);
 void tcpx_lane_tell_posts(struct session *s, const struct tcpx_lane_posts *p);
 /* Of a receiver: all that are not announced. */
 void tcpx_lane_tell_receives(struct tcpx_lane *l);
-/* The same after a short time, if a thread looks at the loop by then: those that are over do without.
- * False: now. */
+/* The same after a short time: those that are over by then do without. False: now, since it was long ago
+ * and the loop sleeps. */
 bool tcpx_lane_tell_later(struct tcpx_lane *l);
 /* Those whose time has come. */
 void tcpx_lanes_tell_due(struct session *s, uint64_t now_ns);

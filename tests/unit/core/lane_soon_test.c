@@ -6,6 +6,8 @@
 #include <string.h>
 
 #include "core/context/context.h"
+#include "core/loop/loop.h"
+#include "core/session/session.h"
 #include "core/transfer/lane_state.h"
 
 enum { SMALL = 8, LARGE = 1 << 20, WARM = 8, MESSAGES = 100 };
@@ -45,9 +47,17 @@ begin(struct play *p)
 	assert_true(run_until(&p->lab, stands, p, TCPX_SEC));
 }
 
+/* As after a poll of bert's: the I/O thread, which there is none of, leaves the loop alone. */
+static void
+lend(struct play *p, bool lent)
+{
+	atomic_store(&p->lab.b->loop[0].lease.look_ns, lent ? 1 : UINT64_MAX);
+}
+
 static void
 end(struct play *p)
 {
+	lend(p, false);
 	tcpx_lane_close(p->tx);
 	tcpx_lane_close(p->rx);
 	mem_close(&p->from);
@@ -105,9 +115,59 @@ a_row_of_small_messages_needs_no_announcements(void **state)
 
 	begin(&p);
 	play_small(&p, WARM);
+	lend(&p, true);
 	frames = counters_of(p.lab.b).ctrl_frames_tx;
 	play_small(&p, MESSAGES);
 	assert_in_range(counters_of(p.lab.b).ctrl_frames_tx - frames, 0, MESSAGES / 10);
+	end(&p);
+}
+
+/* A message takes 10 us. */
+static void
+with_a_sleeping_loop_those_of_50_us_share_a_frame(void **state)
+{
+	struct play p;
+	uint64_t frames;
+
+	begin(&p);
+	play_small(&p, WARM);
+	frames = counters_of(p.lab.b).ctrl_frames_tx;
+	play_small(&p, MESSAGES);
+	assert_in_range(counters_of(p.lab.b).ctrl_frames_tx - frames, 1, MESSAGES / 4);
+	for (int i = 0; i < 3; i++) {
+		assert_false(run_until(&p.lab, never, NULL, 100000));
+		post_recv(&p);
+		assert_true(run_until(&p.lab, all_is_announced, &p, 15000));
+		post_send(&p, SMALL);
+		finish_both(&p);
+	}
+	end(&p);
+}
+
+/* A session that is not used has no deadlines to look at; such a send needs none either. */
+static void
+a_send_that_is_over_at_once_wakes_nobody(void **state)
+{
+	struct play p;
+	struct loop *l;
+	struct session *s;
+
+	begin(&p);
+	l = &p.lab.a->loop[0];
+	s = tcpx_session_after(p.lab.a, NULL);
+	while (!s->health.resting)
+		assert_false(run_until(&p.lab, never, NULL, TCPX_SEC));
+	post_send(&p, SMALL);
+	assert_ok(tcpx_test(p.send));
+	assert_false(atomic_load(&l->queue.any) || atomic_load(&l->queue.any_ahead));
+	assert_true(s->health.resting);
+	post_recv(&p);
+	finish_both(&p);
+	post_send(&p, LARGE);
+	assert_false(s->health.resting);
+	post_recv(&p);
+	finish_both(&p);
+	tcpx_session_put(s);
 	end(&p);
 }
 
@@ -122,6 +182,7 @@ receives_are_announced_at_once_before_and_after_it(void **state)
 	post_send(&p, SMALL);
 	finish_both(&p);
 	play_small(&p, WARM);
+	lend(&p, true);
 	post_recv(&p);
 	assert_false(run_until(&p.lab, all_is_announced, &p, 15000));
 	post_send(&p, LARGE);
@@ -141,6 +202,7 @@ a_receive_that_waits_is_announced_by_time(void **state)
 
 	begin(&p);
 	play_small(&p, WARM);
+	lend(&p, true);
 	for (int i = 0; i < 3; i++) {
 		assert_true(all_is_announced(&p) || i == 0);
 		post_recv(&p);
@@ -158,6 +220,7 @@ a_lane_that_ends_with_such_a_receive_leaves_nothing(void **state)
 
 	begin(&p);
 	play_small(&p, WARM);
+	lend(&p, true);
 	post_recv(&p);
 	tcpx_lane_close(p.rx);
 	assert_code(tcpx_test(p.recv), TCPX_ECANCELED);
@@ -172,6 +235,8 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_row_of_small_messages_needs_no_announcements),
+		cmocka_unit_test(with_a_sleeping_loop_those_of_50_us_share_a_frame),
+		cmocka_unit_test(a_send_that_is_over_at_once_wakes_nobody),
 		cmocka_unit_test(receives_are_announced_at_once_before_and_after_it),
 		cmocka_unit_test(a_receive_that_waits_is_announced_by_time),
 		cmocka_unit_test(a_lane_that_ends_with_such_a_receive_leaves_nothing),
