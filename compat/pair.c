@@ -25,10 +25,10 @@ static int
 open_one(const char *name, const char *const *settings, tcpx_engine **engine)
 {
 	struct tcpx_engine_opts opts = TCPX_ENGINE_OPTS_INIT;
-	const char *all[SETTINGS + 2] = { "TCPX_PROVIDER=sock" };
+	const char *all[SETTINGS + 3] = { "TCPX_PROVIDER=sock", "TCPX_NARROW=0" };
 
 	for (int i = 0; i < SETTINGS && settings[i]; i++)
-		all[i + 1] = settings[i];
+		all[i + 2] = settings[i];
 	opts.name = name;
 	opts.listen = "0";
 	opts.settings = all;

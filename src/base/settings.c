@@ -36,7 +36,7 @@ static const struct tcpx_setting_def settings[] = {
 		.help = "Connections to a peer each way, in all (16) or for each NIC (4/nic).",
 	},
 	[TCPX_SET_NARROW] = {
-		.name = "TCPX_NARROW", .type = TCPX_TYPE_BOOL, .value = "0",
+		.name = "TCPX_NARROW", .type = TCPX_TYPE_BOOL, .value = "1",
 		.max = 1, .since = "0.1.0",
 		.help = "Begin with one channel a NIC, if the peer does, too; open the others under load.",
 	},

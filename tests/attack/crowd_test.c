@@ -38,7 +38,7 @@ static tcpx_engine *
 wide_open(const char *name, bool listens, const char *channels)
 {
 	const char *const settings[] = { "TCPX_NICS=127.0.1.1", channels, "TCPX_THREADS=1",
-					 "TCPX_STATS=off", "TCPX_CONNECT_MS=60s", NULL };
+					 "TCPX_STATS=off", "TCPX_CONNECT_MS=60s", "TCPX_NARROW=0", NULL };
 	struct tcpx_engine_opts opts = TCPX_ENGINE_OPTS_INIT;
 	tcpx_engine *e;
 

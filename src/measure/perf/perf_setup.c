@@ -15,7 +15,7 @@
 
 /* The flags in the form of engine settings; @text holds the made ones. */
 struct settings {
-	const char *list[PERF_SETTINGS + 4];
+	const char *list[PERF_SETTINGS + 5];
 	size_t count;
 	char nics[4096], port[32], gpu[16];
 };
@@ -35,6 +35,8 @@ collect(const struct perf_args *a, const char *nics, struct settings *s)
 		snprintf(s->gpu, sizeof(s->gpu), "TCPX_GPU=%d", a->mem.gpu[0]);
 		s->list[s->count++] = s->gpu;
 	}
+	if (!getenv("TCPX_NARROW")) /* figures are of all channels, from the first byte on */
+		s->list[s->count++] = "TCPX_NARROW=0";
 	s->list[s->count] = NULL;
 }
 

@@ -20,7 +20,7 @@ static const struct tcpx_fabric_script slow = { .delay_min_ns = { 20000, 20000 }
 						.delay_max_ns = { 60000, 60000 },
 						.segment_max = 200 };
 static char secret[64];
-static const char *settings[] = { "TCPX_CHANNELS=3", "TCPX_THREADS=2", "TCPX_PORT=0",
+static const char *settings[] = { "TCPX_CHANNELS=3", "TCPX_NARROW=0", "TCPX_THREADS=2", "TCPX_PORT=0",
 				  "TCPX_DEBUG=WARN", NULL, NULL };
 
 static bool
@@ -136,7 +136,7 @@ a_session_opens_wherever_it_was_cut(void **state)
 	for (int i = 0; i < 4 * WHATS; i++) {
 		unsigned turns = 0, kept = 0;
 
-		settings[4] = i & 1 ? secret : NULL;
+		settings[5] = i & 1 ? secret : NULL;
 		while (survives_a_cut_after(turns, nets[i & 2 ? 1 : 0], (enum what)(i / 4), &kept))
 			turns++;
 		assert_in_range(turns, 15, 1000);
@@ -152,7 +152,7 @@ an_opener_that_waits_for_ready_in_silence_resumes(void **state)
 	uint64_t there = 0, from_ns;
 	struct lab t;
 
-	settings[4] = NULL;
+	settings[5] = NULL;
 	lab_open_on(&t, &tcpx_net_loop, settings, &slow);
 	w.t = &t;
 	t.p = rig_add(t.a, t.b);
@@ -182,7 +182,7 @@ an_opener_that_was_sent_away_for_want_of_room_begins_again(void **state)
 	for (int i = 0; i < 4; i++) {
 		struct lab t;
 
-		settings[4] = i & 1 ? secret : NULL;
+		settings[5] = i & 1 ? secret : NULL;
 		lab_open_on(&t, nets[i / 2], settings, &slow);
 		t.p = rig_add(t.a, t.b);
 		assert_true(run_until(&t, is_half_open, &t, 10 * TCPX_SEC));
@@ -206,7 +206,7 @@ one_whose_peer_dies_meanwhile_misses_it_soon(void **state)
 	uint64_t took_ns;
 	struct lab t;
 
-	settings[4] = NULL;
+	settings[5] = NULL;
 	lab_open_on(&t, &tcpx_net_loop, settings, &slow);
 	w.t = &t;
 	t.p = rig_add(t.a, t.b);
@@ -225,7 +225,7 @@ one_whose_peer_dies_meanwhile_misses_it_soon(void **state)
 static void
 an_acceptor_that_closes_leaves_no_connection(void **state)
 {
-	settings[4] = NULL;
+	settings[5] = NULL;
 	for (unsigned turns = 0; turns < 60; turns++) {
 		struct turns w = { .left = turns };
 		tcpx_peer *back;

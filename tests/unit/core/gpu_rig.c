@@ -40,7 +40,7 @@ static void
 open_side(struct gpu_rig *r, uint32_t i, const char *const *settings)
 {
 	const char *all[SETTINGS] = { "TCPX_CHANNELS=2", "TCPX_THREADS=1", "TCPX_INLINE=0",
-				      "TCPX_STALL_MS=10000", "TCPX_KEEPALIVE_MS=60000" };
+				      "TCPX_STALL_MS=10000", "TCPX_KEEPALIVE_MS=60000", "TCPX_NARROW=0" };
 	struct side *s = &r->side[i];
 	struct engine_env env = { .clock = { engines_now, r }, .net = r->net,
 				  .fabric = r->fabric, .device = &tcpx_device_host,

@@ -192,7 +192,8 @@ static void
 an_idle_channel_beside_a_silent_one_is_left(void **state)
 {
 	static const char *const two_a_nic[] = { "TCPX_CHANNELS=8", "TCPX_THREADS=1", "TCPX_PORT=0",
-						 "TCPX_DEBUG=WARN", "TCPX_INLINE=0", "TCPX_DIST=rr", NULL };
+						 "TCPX_DEBUG=WARN", "TCPX_INLINE=0", "TCPX_DIST=rr",
+						 "TCPX_NARROW=0", NULL };
 	struct move m;
 	tcpx_xfer *x;
 	struct lab t;

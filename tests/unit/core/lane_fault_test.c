@@ -19,7 +19,7 @@ static const struct tcpx_fabric_script slow = { .delay_min_ns = { 20000, 20000 }
 						.delay_max_ns = { 60000, 60000 },
 						.segment_max = 4000 };
 static char secret[64];
-static const char *settings[] = { "TCPX_CHANNELS=3", "TCPX_THREADS=1", "TCPX_PORT=0",
+static const char *settings[] = { "TCPX_CHANNELS=3", "TCPX_NARROW=0", "TCPX_THREADS=1", "TCPX_PORT=0",
 				  "TCPX_DEBUG=ERROR", NULL, NULL, NULL };
 
 struct way {
@@ -160,8 +160,8 @@ static void
 lost_connections_lose_no_message(void **state)
 {
 	for (uint32_t seed = 1; seed <= 40; seed++) {
-		settings[4] = seed & 1 ? secret : "TCPX_CHECKSUM=1";
-		settings[5] = (seed & 3) == 3 ? "TCPX_CHECKSUM=1" : NULL;
+		settings[5] = seed & 1 ? secret : "TCPX_CHECKSUM=1";
+		settings[6] = (seed & 3) == 3 ? "TCPX_CHECKSUM=1" : NULL;
 		play(seed);
 	}
 }
@@ -188,7 +188,7 @@ posts_share_a_write_while_a_thread_tests(void **state)
 	struct way *w = &p.way[0];
 	tcpx_xfer *sent[5], *received[5];
 
-	settings[4] = settings[5] = NULL;
+	settings[5] = settings[6] = NULL;
 	begin(&p);
 	for (int lent = 0; lent < 2; lent++) {
 		atomic_store(&p.lab.a->loop[0].lease.look_ns, lent ? 1 : UINT64_MAX);

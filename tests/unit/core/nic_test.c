@@ -153,7 +153,8 @@ channels_open_at_the_same_time(void **state)
 	uint64_t took_ns[2];
 
 	for (int i = 0; i < 2; i++) {
-		const char *const settings[] = { counts[i], "TCPX_THREADS=1", "TCPX_PORT=0", NULL };
+		const char *const settings[] = { counts[i], "TCPX_THREADS=1", "TCPX_PORT=0",
+						 "TCPX_NARROW=0", NULL };
 		struct lab t;
 
 		lab_open_on(&t, &tcpx_net_loop, settings, &far);

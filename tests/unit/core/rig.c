@@ -74,7 +74,7 @@ rig_try_open(const char *name, const char *const *settings, tcpx_engine **e)
 {
 	const char *all[SETTINGS_MAX] = { "TCPX_NICS=127.0.1.1", "TCPX_PORT=0",
 					  "TCPX_CHANNELS=2", "TCPX_THREADS=1", "TCPX_STATS=off",
-					  "TCPX_DEBUG=INFO" };
+					  "TCPX_DEBUG=INFO", "TCPX_NARROW=0" };
 	struct tcpx_engine_opts opts = TCPX_ENGINE_OPTS_INIT;
 	size_t i = 0;
 

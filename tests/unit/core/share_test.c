@@ -19,7 +19,7 @@
 #define COST    60u /* of a turn: the network is faster */
 
 static char secret[64];
-static const char *settings[] = { "TCPX_CHANNELS=2", "TCPX_THREADS=1", "TCPX_PORT=0",
+static const char *settings[] = { "TCPX_CHANNELS=2", "TCPX_NARROW=0", "TCPX_THREADS=1", "TCPX_PORT=0",
 				  "TCPX_DEBUG=WARN", "TCPX_INLINE=0", NULL, NULL };
 
 enum event { CUT, CANCEL, FREE, DEREGISTER, TARGET_CLOSES, OPENER_CLOSES, EVENTS };
@@ -182,7 +182,7 @@ happens_anywhere(enum event what)
 	for (int i = 0; i < 8; i++) {
 		unsigned rounds = 0;
 
-		settings[5] = i & 4 ? secret : NULL;
+		settings[6] = i & 4 ? secret : NULL;
 		while (happens_after(rounds, what, i & 1, i & 2))
 			rounds += 1 + rounds / 4;
 		assert_in_range(rounds, 5, 200);

@@ -8,11 +8,11 @@
 #define BIG      (9u << 20)
 
 static const char *const narrow[] = { "TCPX_CHANNELS=4/nic", "TCPX_THREADS=2", "TCPX_PORT=0",
-				      "TCPX_DEBUG=WARN", "TCPX_NARROW=1", NULL };
+				      "TCPX_DEBUG=WARN", NULL };
 static const char *const wide[] = { "TCPX_CHANNELS=4/nic", "TCPX_THREADS=2", "TCPX_PORT=0",
-				    "TCPX_DEBUG=WARN", NULL };
+				    "TCPX_DEBUG=WARN", "TCPX_NARROW=0", NULL };
 static const char *const strict[] = { "TCPX_CHANNELS=4/nic", "TCPX_STRICT_NICS=1", "TCPX_PORT=0",
-				      "TCPX_DEBUG=WARN", "TCPX_NARROW=1", NULL };
+				      "TCPX_DEBUG=WARN", NULL };
 
 /* Channels of the first engine, and connections. */
 struct width {
