@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <sched.h>
 #include <string.h>
+#include <sys/socket.h>
 
 #include "core/engine/engine.h"
 #include "core/session/peer.h"
@@ -200,14 +201,15 @@ early_chunks_beyond_their_credit(void **state)
 	assert_witness_is_well();
 }
 
-/* Until the host has the beginning of a message that it will keep. */
+/* Until the host has the beginning of a message that it will keep, or no more. */
 static void
-wait_begun(void)
+wait_begun(bool want)
 {
 	struct session *s = NULL;
-	bool begun = false;
+	bool begun = !want;
 
-	while (!begun) {
+	while (begun != want) {
+		begun = false;
 		sched_yield();
 		while ((s = tcpx_session_after(lies_world()->host, s))) {
 			pthread_mutex_lock(&s->lock);
@@ -232,7 +234,7 @@ beside_an_early_chunk(void **state)
 		heard_open(&w);
 		h.xfer = word(1) | 2;
 		liar_send(&w.l, 1, &h, 1000);
-		wait_begun();
+		wait_begun(true);
 		assert_ok(tcpx_lane_post(w.lane, lies_world()->far.id, LANE_ROOM, 30000, &x));
 		assert_true(foe_get(&w.l.f, TCPX_FR_LANE_POST, payload, &len));
 		if (by_frame) {
@@ -245,6 +247,34 @@ beside_an_early_chunk(void **state)
 			assert_goes_on(&w.l, "a chunk of its receive");
 		}
 		tcpx_xfer_free(x);
+		heard_close(&w);
+	}
+	assert_witness_is_well();
+}
+
+/* A channel ends in the middle of it, with its receive posted or not. It comes again by another. */
+static void
+an_early_chunk_begins_again(void **state)
+{
+	struct tcpx_head h = { .chunk = EARLY, .len = 20000, .generation = 1, .channel = 1, .seq = 1 };
+	struct heard w;
+	tcpx_xfer *x;
+
+	(void)state;
+	for (int posted = 0; posted < 2; posted++) {
+		heard_open(&w);
+		h.xfer = word(1) | 2;
+		liar_send(&w.l, 1, &h, 1000);
+		wait_begun(true);
+		if (posted)
+			assert_ok(tcpx_lane_post(w.lane, lies_world()->far.id, LANE_ROOM, 30000, &x));
+		shutdown(w.l.tx[1], SHUT_RDWR);
+		wait_begun(false);
+		say_chunk(&w.l, 0, h.xfer, EARLY, h.len);
+		if (!posted)
+			assert_ok(tcpx_lane_post(w.lane, lies_world()->far.id, LANE_ROOM, 30000, &x));
+		assert_verdict("the second time", finish(x), 0);
+		assert_goes_on(&w.l, "the second time");
 		heard_close(&w);
 	}
 	assert_witness_is_well();
@@ -344,6 +374,7 @@ main(void)
 		cmocka_unit_test(in_an_early_chunk),
 		cmocka_unit_test(early_chunks_beyond_their_credit),
 		cmocka_unit_test(beside_an_early_chunk),
+		cmocka_unit_test(an_early_chunk_begins_again),
 		cmocka_unit_test(an_early_chunk_too_long_for_its_receive),
 	};
 

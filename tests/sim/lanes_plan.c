@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "proto/eager.h"
 #include "sim/sim.h"
 
 enum { TX, RX };
@@ -10,10 +11,14 @@ enum { TX, RX };
 #define START_NS  TCPX_SEC
 #define WORK_NS   (20 * TCPX_MS)
 #define BYTES_MAX (200u << 10) /* of one lane */
+#define EARLY_MAX (800u << 10) /* ... whose messages come before their receives */
 
+/* @early: perhaps of one that a channel carries before its receive. */
 static uint32_t
-plan_length(struct sim_world *w)
+plan_length(struct sim_world *w, bool early)
 {
+	if (early && !sim_one_in(w, 4))
+		return (uint32_t)sim_between(w, TCPX_LANE_DATA_MAX, TCPX_EAGER_MOST + 1);
 	switch (sim_between(w, 0, 7)) {
 	case 0:
 		return (uint32_t)sim_between(w, 0, 1);
@@ -44,13 +49,19 @@ plan_messages(struct sim_world *w, struct sim_lane *l)
 {
 	uint32_t most = sim_one_in(w, 4) ? SIM_MESSAGES : 20, at[2] = { 0 };
 	uint32_t count = (uint32_t)sim_between(w, 1, most), kills = sim_one_in(w, 3) ? 12 : 10000;
-	bool at_once = sim_one_in(w, 3);
+	bool at_once = sim_one_in(w, 3), early = sim_one_in(w, 2);
 	uint64_t ns[2] = { l->end[TX].open_ns, l->end[RX].open_ns };
 
-	for (; l->count < count && at[TX] < BYTES_MAX; l->count++) {
+	if (early) { /* receives are later than their sends */
+		at_once = false;
+		count = count < 20 ? count : 20;
+		ns[RX] = (ns[TX] > ns[RX] ? ns[TX] : ns[RX]) + sim_between(w, 0, 4 * TCPX_MS);
+	}
+
+	for (; l->count < count && at[TX] < (early ? EARLY_MAX : BYTES_MAX); l->count++) {
 		struct sim_message *m = &l->message[l->count];
 
-		m->len = plan_length(w);
+		m->len = plan_length(w, early);
 		m->room = m->len + (sim_one_in(w, 3) ? (uint32_t)sim_between(w, 0, 5000) : 0);
 		if (m->len && sim_one_in(w, 300)) {
 			m->room = m->len - 1;
