@@ -55,6 +55,16 @@ tcpx_lane_ring_finish(struct tcpx_lane_ring *r, uint64_t seq)
 /* ---- sender ---- */
 
 int
+tcpx_lane_send(struct tcpx_lane_tx *t, uint64_t *seq)
+{
+	int rc = tcpx_lane_ring_post(&t->ring, seq);
+	uint32_t open = tcpx_lane_ring_open(&t->ring);
+
+	t->streams = open > TCPX_LANE_FEW || (t->streams && open > 1);
+	return rc;
+}
+
+int
 tcpx_lane_announced(struct tcpx_lane_tx *t, uint64_t first, const uint64_t *len, uint32_t count)
 {
 	uint64_t ahead = t->announced > t->launched ? t->announced - t->launched : 0;

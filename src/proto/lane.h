@@ -21,6 +21,7 @@
 #define TCPX_LANES_MAX  ((1u << 20) - 1)    /* in the life of a session, each way       */
 #define TCPX_LANE_SEQ   ((1ull << 42) - 1)  /* the greatest number of a message         */
 #define TCPX_LANE_SLOTS 64u   /* messages from the oldest unfinished to the newest      */
+#define TCPX_LANE_FEW   2u
 #define TCPX_LANE_UNIT  4096u
 #define TCPX_LANE_LAST  (1u << 31)
 #define TCPX_LANE_EARLY (1u << 30)
@@ -71,8 +72,11 @@ struct tcpx_lane_tx {
 	struct tcpx_lane_ring ring;
 	uint64_t announced; /* receives up to here are known                            */
 	uint64_t launched;  /* messages up to here have gone, perhaps beyond @announced  */
+	bool streams;       /* more than TCPX_LANE_FEW were open since none was         */
 	uint64_t room[TCPX_LANE_SLOTS]; /* lengths of the receives (launched, announced]  */
 };
+/* Posts a message. As tcpx_lane_ring_post(). */
+int tcpx_lane_send(struct tcpx_lane_tx *t, uint64_t *seq);
 /* The peer's receives from @first on. TCPX_EPROTO: out of turn, or too many. */
 int tcpx_lane_announced(struct tcpx_lane_tx *t, uint64_t first, const uint64_t *len,
 			uint32_t count);

@@ -22,10 +22,6 @@
 #include "core/transfer/launch.h"
 #include "core/transfer/transfer.h"
 
-/* Where more messages of a lane are posted, they wait for their receives: these will be known before the
- * channels are idle, and what is kept is copied once more. */
-#define FEW 2
-
 _Static_assert(TCPX_EAGER_MOST <= GPU_SMALL_MAX, "what is kept is copied to any memory");
 
 /* ---- sending ---- */
@@ -68,6 +64,8 @@ tcpx_eager_send(struct tcpx_lane *l, struct tcpx_xfer *x, bool known)
 	return rc ? rc : 1;
 }
 
+/* A lane that streams waits for its receives: these will be known before its channels are idle, and what is
+ * kept is copied once more. */
 bool
 tcpx_eager_by_channel(struct tcpx_lane *l, const struct tcpx_xfer *x)
 {
@@ -76,7 +74,7 @@ tcpx_eager_by_channel(struct tcpx_lane *l, const struct tcpx_xfer *x)
 
 	return list->total > TCPX_LANE_DATA_MAX && list->total <= TCPX_EAGER_MOST &&
 	       list->total <= tcpx_launch_lane_chunk(s, x) && s->engine->limit.inline_bytes &&
-	       !list_staged(list) && tcpx_lane_ring_open(&l->tx.ring) <= FEW &&
+	       !list_staged(list) && !l->tx.streams &&
 	       tcpx_lane_near(&l->tx, tcpx_lane_seq(x->id)) &&
 	       tcpx_eager_use(&s->lanes.credit, tcpx_eager_cost(list->total));
 }

@@ -352,7 +352,7 @@ tcpx_lane_enqueue(struct tcpx_lane *l, struct tcpx_xfer *x)
 	int rc = tcpx_list_check(x->payload.list);
 
 	if (rc == 0)
-		rc = l->sends ? tcpx_lane_ring_post(&l->tx.ring, &seq) :
+		rc = l->sends ? tcpx_lane_send(&l->tx, &seq) :
 				tcpx_lane_receive(&l->rx, len, &seq);
 	if (rc)
 		return rc;

@@ -51,6 +51,29 @@ test_a_ring_holds_no_more_than_its_slots(void **state)
 }
 
 static void
+test_a_lane_streams_until_it_is_empty(void **state)
+{
+	struct tcpx_lane_tx t = { .announced = 0 };
+	uint64_t seq;
+
+	for (uint64_t i = 1; i <= 5; i++) {
+		assert_int_equal(tcpx_lane_send(&t, &seq), 0);
+		assert_int_equal(seq, i);
+		assert_int_equal(t.streams, i > TCPX_LANE_FEW);
+	}
+	for (uint64_t i = 1; i <= 4; i++)
+		tcpx_lane_ring_finish(&t.ring, i);
+	assert_int_equal(tcpx_lane_send(&t, &seq), 0);
+	assert_true(t.streams); /* two are open */
+	tcpx_lane_ring_finish(&t.ring, 5);
+	tcpx_lane_ring_finish(&t.ring, 6);
+	assert_int_equal(tcpx_lane_send(&t, &seq), 0);
+	assert_false(t.streams);
+	assert_int_equal(tcpx_lane_send(&t, &seq), 0);
+	assert_false(t.streams);
+}
+
+static void
 test_announcements_in_turn(void **state)
 {
 	uint64_t len[TCPX_LANE_SLOTS] = { 10, 20, 30 }, seq, room;
@@ -444,7 +467,7 @@ run_seed(uint64_t seed, uint64_t *early, uint64_t *lost)
 		if (tcpx_rng_below(&e.rng, 2))
 			receive(&e);
 		if (tcpx_rng_below(&e.rng, 2))
-			(void)tcpx_lane_ring_post(&e.t.ring, &seq);
+			(void)tcpx_lane_send(&e.t, &seq);
 		if (tcpx_lane_due(r) > tcpx_rng_below(&e.rng, 2)) {
 			struct told *p = &e.told[e.told_put++];
 
@@ -478,6 +501,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_words),
 		cmocka_unit_test(test_a_ring_holds_no_more_than_its_slots),
+		cmocka_unit_test(test_a_lane_streams_until_it_is_empty),
 		cmocka_unit_test(test_announcements_in_turn),
 		cmocka_unit_test(test_chunks_that_do_not_fit),
 		cmocka_unit_test(test_chunks_that_contradict),
