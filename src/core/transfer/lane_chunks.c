@@ -132,11 +132,11 @@ kept_by(struct tcpx_xfer *x)
 }
 
 int
-tcpx_lane_early_came(struct session *s, struct tcpx_xfer *x, const struct rx_record *r, bool *done)
+tcpx_lane_early_came(struct session *s, struct tcpx_xfer *x, const struct rx_record *r, bool *done,
+		     bool *over)
 {
 	struct tcpx_lane *l = x ? x->lane : NULL;
 	struct early *m = kept_by(x);
-	int rc = 0;
 
 	if (s->state == SESS_FAILED)
 		return 0; /* its credit is given back */
@@ -144,19 +144,13 @@ tcpx_lane_early_came(struct session *s, struct tcpx_xfer *x, const struct rx_rec
 		tcpx_eager_whole(l, m);
 	if (tcpx_eager_arrived(&s->lanes.kept, tcpx_eager_cost(r->len)))
 		return TCPX_EFRAME;
-	*done = true;
 	if (l)
 		l->corrupt = 0;
-	if (m && tcpx_lane_seq(r->id) > l->rx.ring.posted)
-		return 0;
-	if (m) {
+	*over = !m;
+	*done = m && tcpx_lane_seq(r->id) <= l->rx.ring.posted;
+	if (*done)
 		tcpx_lane_take(l, *tcpx_lane_slot(l, tcpx_lane_seq(r->id)));
-		return 0;
-	}
-	if (x)
-		rc = tcpx_lane_chunk_applied(s, x, r, done);
-	tcpx_eager_release(s, r->len);
-	return rc;
+	return x && !m ? tcpx_lane_chunk_applied(s, x, r, done) : 0;
 }
 
 void

@@ -14,8 +14,9 @@ int tcpx_lane_place(struct channel *c, const struct tcpx_head *h, struct rx_reco
 int tcpx_lane_chunk_applied(struct session *s, struct tcpx_xfer *x, const struct rx_record *r,
 			    bool *done);
 /* One that was sent on credit has come, to @x or, if that is NULL or has ended, to nobody. 0; TCPX_EFRAME.
- * *done: a frame may be due. */
-int tcpx_lane_early_came(struct session *s, struct tcpx_xfer *x, const struct rx_record *r, bool *done);
+ * *done: a message is whole; *over: its credit is to be released. */
+int tcpx_lane_early_came(struct session *s, struct tcpx_xfer *x, const struct rx_record *r, bool *done,
+			 bool *over);
 /* ... does not come to @x, and perhaps again. */
 void tcpx_lane_early_missed(struct session *s, struct tcpx_xfer *x);
 /* Must the channel not acknowledge a chunk that has come for an ended message? It waits until it is

@@ -84,7 +84,7 @@ tcpx_chunk_applied(struct channel *c, const struct rx_record *r, uint64_t now_ns
 {
 	struct session *s = c->session;
 	struct tcpx_xfer *x = xfer_of(r->payload);
-	bool small, live, done = false;
+	bool small, live, done = false, over = false;
 	int rc = 0;
 
 	count_add(&s->engine->count.bytes_rx, r->len);
@@ -101,7 +101,7 @@ tcpx_chunk_applied(struct channel *c, const struct rx_record *r, uint64_t now_ns
 		x->rx.corrupt = 0;
 		count_add(&x->bytes_done, r->len);
 		if (r->early)
-			rc = tcpx_lane_early_came(s, x, r, &done);
+			rc = tcpx_lane_early_came(s, x, r, &done, &over);
 		else if (x->lane)
 			rc = tcpx_lane_chunk_applied(s, x, r, &done);
 		else if (!tcpx_chunkmap_set(&x->rx.map, r->chunk))
@@ -112,12 +112,14 @@ tcpx_chunk_applied(struct channel *c, const struct rx_record *r, uint64_t now_ns
 			say(c, small);
 		}
 	} else if (r->early) {
-		rc = tcpx_lane_early_came(s, NULL, r, &done);
+		rc = tcpx_lane_early_came(s, NULL, r, &done, &over);
 	} else if (x && x->lane) {
 		rc = tcpx_lane_holds(c, x->lane);
 	}
 	if (done)
 		say(c, true);
+	if (over) /* a grant goes with the next frame: who lacks credit waits for that of its receive */
+		tcpx_eager_release(s, r->len);
 	pthread_mutex_unlock(&s->lock);
 	return rc;
 }
@@ -126,16 +128,16 @@ void
 tcpx_chunk_missed(struct channel *c, const struct rx_record *r, bool passed)
 {
 	struct session *s = c->session;
-	bool done = false;
+	bool done = false, over = false;
 
 	if (!r->early)
 		return;
 	pthread_mutex_lock(&s->lock);
 	tcpx_lane_early_missed(s, xfer_of(r->payload));
 	if (passed)
-		(void)tcpx_lane_early_came(s, NULL, r, &done);
-	if (done)
-		say(c, true);
+		(void)tcpx_lane_early_came(s, NULL, r, &done, &over);
+	if (over)
+		tcpx_eager_release(s, r->len);
 	pthread_mutex_unlock(&s->lock);
 }
 
