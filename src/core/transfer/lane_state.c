@@ -14,6 +14,8 @@ tcpx_lane_put(struct tcpx_lane *l)
 {
 	if (!l || atomic_fetch_sub(&l->refs, 1) != 1)
 		return;
+	for (uint32_t i = 0; i < TCPX_LANE_SLOTS; i++)
+		free(l->kept[i]); /* of a lane that only its engine has closed */
 	tcpx_label_take(l);
 	if (l->session)
 		tcpx_session_put(l->session);
