@@ -350,9 +350,11 @@ static void
 ranks_that_dial_each_other_have_one_session(void **state)
 {
 	setenv("TCPX_CHANNELS", "3", 1);
+	setenv("TCPX_NARROW", "0", 1);
 	for (int i = 0; i < 4; i++)
 		assert_true(pair_run(plugin, VERSION, play_one_session, NULL));
 	unsetenv("TCPX_CHANNELS");
+	unsetenv("TCPX_NARROW");
 }
 
 int
