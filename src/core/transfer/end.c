@@ -100,17 +100,13 @@ tcpx_xfer_end(struct tcpx_xfer *x, int code, const char *text)
 	struct session *s = x->session;
 	struct tcpx_engine *e = x->engine;
 	uint64_t now_ns;
-	bool touched;
 	int held = 0;
 
 	if (atomic_load(&x->status) != -EAGAIN)
 		return;
 	/* DONE may come before the call that sent the last byte has returned here. Of a receive all is
 	 * in place, but a wrong peer may have sent some of it twice. */
-	touched = atomic_exchange(&x->payload.live, 0) != 0;
-	if (code == 0 && !x->sends)
-		touched = atomic_load(&x->payload.batched) > 0;
-	if (touched)
+	if (atomic_exchange(&x->payload.live, 0) != 0)
 		tcpx_payload_quiesce(x->engine, &x->payload);
 	if (code) {
 		x->failure.stuck = tcpx_xfer_locate(s, x);
