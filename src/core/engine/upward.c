@@ -135,7 +135,8 @@ session_move(struct session *s, struct session *to)
 static void
 session_check(struct session *s, uint64_t now_ns)
 {
-	tcpx_xfers_check(s, now_ns);
+	if (!s->health.stopped_ns)
+		tcpx_xfers_check(s, now_ns);
 	tcpx_lanes_tell_due(s, now_ns);
 }
 

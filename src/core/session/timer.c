@@ -199,7 +199,7 @@ open_timer(struct session *s, uint64_t now_ns)
 	}
 	if (s->state == SESS_OPEN && !s->health.stopped_ns)
 		s->engine->up.session->check_channels(s, now_ns);
-	if (s->state == SESS_OPEN && !s->health.stopped_ns)
+	if (s->state == SESS_OPEN)
 		s->engine->up.session->check_transfers(s, now_ns);
 }
 

@@ -194,6 +194,26 @@ receives_are_announced_at_once_before_and_after_it(void **state)
 	end(&p);
 }
 
+/* It takes what is said to it as soon as it goes on. */
+static void
+a_peer_that_stands_still_is_told_too(void **state)
+{
+	struct session *s;
+	struct play p;
+
+	begin(&p);
+	play_small(&p, WARM);
+	lend(&p, true);
+	s = tcpx_session_after(p.lab.b, NULL);
+	s->health.stopped_ns = engine_now(p.lab.b);
+	post_recv(&p);
+	assert_true(run_until(&p.lab, all_is_announced, &p, TCPX_MS));
+	tcpx_session_put(s);
+	post_send(&p, SMALL);
+	finish_both(&p);
+	end(&p);
+}
+
 /* Nothing else happens meanwhile. */
 static void
 a_receive_that_waits_is_announced_by_time(void **state)
@@ -239,6 +259,7 @@ main(void)
 		cmocka_unit_test(a_send_that_is_over_at_once_wakes_nobody),
 		cmocka_unit_test(receives_are_announced_at_once_before_and_after_it),
 		cmocka_unit_test(a_receive_that_waits_is_announced_by_time),
+		cmocka_unit_test(a_peer_that_stands_still_is_told_too),
 		cmocka_unit_test(a_lane_that_ends_with_such_a_receive_leaves_nothing),
 	};
 
