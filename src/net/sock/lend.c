@@ -161,6 +161,7 @@ pipe_fill(struct tcpx_chan *c, struct tcpx_tx_msg *m)
 		return splice_refused(c, "vmsplice");
 	l->piped = (size_t)n;
 	m->lent = true;
+	atomic_store(&l->any, true);
 	return 0;
 }
 
@@ -213,6 +214,7 @@ msg_some(struct tcpx_chan *c, struct tcpx_tx_msg *m, bool *full)
 		l->call_bytes[l->calls++ % TCPX_SOCK_ZEROCOPIES] = (uint32_t)n;
 		l->pending++;
 		m->lent = true;
+		atomic_store(&l->any, true);
 	}
 	*full = n < (ssize_t)bytes;
 	if (*full) /* old reports must not wake the poller that waits for room */
@@ -291,13 +293,13 @@ tcpx_sock_lend_close(struct tcpx_chan *c)
 }
 
 /* The kernel forgets what it has not sent, and resets the connection. Within a host that is done before the
- * call returns, so a receiver that reads pages later than this finds the connection broken: see finish() in
- * recv.c. ThreadSanitizer takes connect() for the making of a descriptor, which others may not use meanwhile. */
+ * call returns, unless the kernel puts packets off, so a receiver that reads pages later than this finds the
+ * connection broken: see finish() in recv.c. ThreadSanitizer takes connect() for the making of a descriptor, which others may not use meanwhile. */
 void
 tcpx_sock_chan_recall(struct tcpx_chan *c)
 {
 	static const struct sockaddr none = { .sa_family = AF_UNSPEC };
 
-	if (atomic_load(&c->tx.lend.bytes) > 0 && syscall(SYS_connect, c->fd, &none, sizeof(none)) < 0)
+	if (atomic_load(&c->tx.lend.any) && syscall(SYS_connect, c->fd, &none, sizeof(none)) < 0)
 		(void)shutdown(c->fd, SHUT_RDWR);
 }

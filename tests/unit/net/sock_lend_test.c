@@ -443,7 +443,8 @@ a_message_that_is_recalled_does_not_count_whatever_is_read(void **state)
 		assert_true(tcpx_clock_now(&tcpx_clock_system) < deadline);
 	}
 	assert_int_equal(t->end, TCPX_ECHANNEL);
-	assert_int_equal(t->dst[0], 0xee); /* the last way to know it */
+	if (r->net->lend != TCPX_LEND_MSG) /* the kernel copies those within a host */
+		assert_int_equal(t->dst[0], 0xee); /* the last way to know it */
 	trip_free(t);
 }
 
@@ -485,6 +486,7 @@ main(void)
 		WITH(splice, a_signal_of_the_applications_own_stays),
 		WITH(splice, a_slot_filled_anew_after_received_is_never_seen_torn),
 		WITH(splice, a_message_that_is_recalled_does_not_count_whatever_is_read),
+		WITH(msg, a_message_that_is_recalled_does_not_count_whatever_is_read),
 		WITH(auto, a_message_that_is_recalled_does_not_count_whatever_is_read),
 		WITH(splice, a_channel_that_has_lent_nothing_is_not_broken),
 	};
