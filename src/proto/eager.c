@@ -13,6 +13,12 @@ tcpx_eager_use(struct tcpx_eager_tx *t, uint64_t cost)
 	return true;
 }
 
+void
+tcpx_eager_unused(struct tcpx_eager_tx *t, uint64_t cost)
+{
+	t->used -= cost;
+}
+
 int
 tcpx_eager_granted(struct tcpx_eager_tx *t, uint64_t granted)
 {

@@ -30,6 +30,8 @@ struct tcpx_eager_tx {
 };
 /* Uses credit, if there is enough. */
 bool tcpx_eager_use(struct tcpx_eager_tx *t, uint64_t cost);
+/* What it was used for has not gone, and never will. */
+void tcpx_eager_unused(struct tcpx_eager_tx *t, uint64_t cost);
 /* A grant has come. TCPX_EPROTO: it takes back. */
 int tcpx_eager_granted(struct tcpx_eager_tx *t, uint64_t granted);
 

@@ -54,7 +54,7 @@ tcpx_eager_send(struct tcpx_lane *l, struct tcpx_xfer *x, bool known)
 	tcpx_lane_data_write(&b, &d);
 	rc = tcpx_list_copy_out(x->payload.list, room + b.pos, len);
 	if (rc) {
-		s->lanes.credit.used -= known ? 0 : tcpx_eager_cost(len);
+		tcpx_eager_unused(&s->lanes.credit, known ? 0 : tcpx_eager_cost(len));
 		return rc;
 	}
 	b.pos += len;
@@ -77,12 +77,6 @@ tcpx_eager_by_channel(struct tcpx_lane *l, const struct tcpx_xfer *x)
 	       !list_staged(list) && !l->tx.streams &&
 	       tcpx_lane_near(&l->tx, tcpx_lane_seq(x->id)) &&
 	       tcpx_eager_use(&s->lanes.credit, tcpx_eager_cost(list->total));
-}
-
-void
-tcpx_eager_unsent(const struct tcpx_xfer *x)
-{
-	x->session->lanes.credit.used -= tcpx_eager_cost(x->total);
 }
 
 /* ---- credit of the peer ---- */

@@ -13,8 +13,6 @@ int tcpx_eager_send(struct tcpx_lane *l, struct tcpx_xfer *x, bool known);
 
 /* May it go by a channel, whose receive is not known? Then its credit is used. */
 bool tcpx_eager_by_channel(struct tcpx_lane *l, const struct tcpx_xfer *x);
-/* It has not gone, and never will: its credit is given back. */
-void tcpx_eager_unsent(const struct tcpx_xfer *x);
 
 /* Grants the peer its first credit of the session, if there is room for it. */
 void tcpx_eager_begin(struct session *s);

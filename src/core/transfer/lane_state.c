@@ -5,7 +5,6 @@
 
 #include "core/context/context.h"
 #include "core/session/session.h"
-#include "core/transfer/eager.h"
 #include "core/transfer/label.h"
 #include "core/transfer/transfer.h"
 
@@ -91,7 +90,7 @@ tcpx_lane_unlink(struct tcpx_xfer *x)
 		return 0;
 	*tcpx_lane_slot(l, seq) = NULL;
 	if (x->tx.early && !x->tx.in_flight && !x->tx.applied)
-		tcpx_eager_unsent(x);
+		tcpx_eager_unused(&x->session->lanes.credit, tcpx_eager_cost(x->total));
 	tcpx_chain_remove(&x->table);
 	tcpx_lane_ring_finish(tcpx_lane_ring(l), seq);
 	l->session->lanes.live--;

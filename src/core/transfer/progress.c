@@ -196,7 +196,7 @@ tcpx_chunk_given_back(struct channel *c, struct tx_record *r)
 	r->payload = NULL;
 	if (x->id != r->id || atomic_load(&x->status) != -EAGAIN) {
 		if (x->tx.early)
-			tcpx_eager_unsent(x);
+			tcpx_eager_unused(&x->session->lanes.credit, tcpx_eager_cost(x->total));
 		goto put;
 	}
 	x->tx.in_flight--;

@@ -68,6 +68,9 @@ test_a_grant_takes_nothing_back(void **state)
 	assert_int_equal(tcpx_eager_granted(&t, UINT64_MAX), 0);
 	assert_true(tcpx_eager_use(&t, UINT64_MAX - 100));
 	assert_false(tcpx_eager_use(&t, 1));
+	tcpx_eager_unused(&t, 100);
+	assert_true(tcpx_eager_use(&t, 100));
+	assert_false(tcpx_eager_use(&t, 1));
 }
 
 /* Messages and grants on their way for as long as they like: no more is kept than the window, and a
