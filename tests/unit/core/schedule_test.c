@@ -204,7 +204,6 @@ sending_open(struct bare *b, struct sending *l, uint32_t number, uint32_t weight
 				       .word = tcpx_lane_word(false, number),
 				       .turn.drr.weight = weight,
 				       .tx.ring = { .posted = 62, .done = 62 } };
-	tcpx_node_init(&l->lane->kept);
 }
 
 static void
