@@ -190,7 +190,6 @@ struct sim_world {
 	struct tcpx_rng again;
 	bool adds_again;
 	uint64_t give_up_ns[SIM_GIVE_UPS];
-	uint32_t gave_up; /* of these, so far */
 	uint64_t restart_ns; /* once, at most */
 	int restart_engine;
 	uint64_t calm_ns; /* no new faults from then on */

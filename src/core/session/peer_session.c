@@ -19,17 +19,29 @@
 #define LINGERERS 16
 #define MORE_NS   (10 * TCPX_MS) /* until others than these are looked at */
 
-/* A session opened by the peer carries our operations, too. p->lock held. */
-static struct session *
-open_inbound(struct tcpx_peer *p)
+/* It has carried operations, and has failed: its loop has not taken it from its peer yet. A call that opened
+ * another now would hide that some of them are lost. */
+static bool
+just_failed(const struct session *s)
 {
+	return atomic_load(&s->state) == SESS_FAILED && s->health.open_ns && !s->moved && s->cause != TCPX_ECLOSED;
+}
+
+/* A session opened by the peer carries our operations, too: one that is open, else one that has just failed.
+ * p->lock held. */
+static struct session *
+inbound_session(struct tcpx_peer *p)
+{
+	struct session *failed = NULL;
+
 	tcpx_chain_each(n, after, &p->inbound) {
 		struct session *s = tcpx_container(n, struct session, in_peer);
 
 		if (atomic_load(&s->state) == SESS_OPEN)
 			return s;
+		failed = just_failed(s) ? s : failed;
 	}
-	return NULL;
+	return failed;
 }
 
 /* The one of this object, with a reference, and why it is gone in *gone. */
@@ -40,7 +52,7 @@ own_session(struct tcpx_peer *p, int *gone)
 
 	pthread_mutex_lock(&p->lock);
 	*gone = p->gone;
-	s = p->out ? p->out : open_inbound(p);
+	s = p->out ? p->out : inbound_session(p);
 	if (s)
 		tcpx_session_get(s);
 	pthread_mutex_unlock(&p->lock);
@@ -56,16 +68,23 @@ may_serve(const struct session *s)
 }
 
 /* A peer that was dialled and has called, too, is two objects: the session of one serves both; a
- * reference. NULL: none lives. */
+ * reference. NULL: none lives, or has served this one and just failed. */
 static struct session *
 sister_session(struct tcpx_peer *p)
 {
+	struct session *s = NULL;
 	uint64_t incarnation;
+	bool served;
 
 	pthread_mutex_lock(&p->lock);
 	incarnation = p->incarnation;
+	served = p->served;
 	pthread_mutex_unlock(&p->lock);
-	return incarnation ? tcpx_twins_find(p->engine, incarnation, may_serve) : NULL;
+	if (incarnation)
+		s = tcpx_twins_find(p->engine, incarnation, may_serve);
+	if (incarnation && !s && served)
+		s = tcpx_twins_find(p->engine, incarnation, just_failed);
+	return s;
 }
 
 struct session *
@@ -76,19 +95,19 @@ tcpx_peer_usable_session(struct tcpx_peer *p, int *gone)
 	return s || *gone ? s : sister_session(p);
 }
 
-/* From now on @p hears of the end of @s, which another object has. False: it has failed already. */
+/* From now on @p hears of the end of @s, which another object has. False: it has failed, and none has served
+ * @p before. */
 static bool
 follow(struct tcpx_peer *p, struct session *s)
 {
-	bool lives;
+	bool served;
 
 	pthread_mutex_lock(&s->lock);
-	lives = s->state != SESS_FAILED;
 	pthread_mutex_lock(&p->lock);
-	p->served |= lives;
+	served = p->served |= s->state != SESS_FAILED;
 	pthread_mutex_unlock(&p->lock);
 	pthread_mutex_unlock(&s->lock);
-	return lives;
+	return served;
 }
 
 /* The session that @p is to use; a reference. NULL: none, and why it is gone in *gone. */

@@ -63,8 +63,10 @@ has_note(void *arg)
 	return ((tcpx_engine *)arg)->events.notes > 0;
 }
 
+/* @own: the second has called before the first adds it, so its session belongs to the first's object; else that
+ * object is served. */
 static void
-scene_open(struct scene *c)
+scene_open(struct scene *c, bool own)
 {
 	char at[64];
 
@@ -72,8 +74,14 @@ scene_open(struct scene *c)
 	c->t.a->incarnation = 7;
 	c->t.b->incarnation = 5;
 	snprintf(at, sizeof(at), "10.0.0.2:%u", tcpx_port(c->t.b));
-	assert_ok(tcpx_peer_connect(c->t.a, at, &c->t.p));
-	c->back = rig_add(c->t.b, c->t.a);
+	if (own) {
+		c->back = rig_add(c->t.b, c->t.a);
+		assert_true(run_until(&c->t, back_is_there, c, TCPX_SEC));
+		c->t.p = rig_add(c->t.a, c->t.b);
+	} else {
+		assert_ok(tcpx_peer_connect(c->t.a, at, &c->t.p));
+		c->back = rig_add(c->t.b, c->t.a);
+	}
 	assert_true(run_until(&c->t, one_serves, c, 20 * TCPX_SEC));
 	assert_ok(tcpx_notify(c->t.p, "first", 5));
 	assert_true(run_until(&c->t, has_note, c->t.b, TCPX_SEC));
@@ -133,13 +141,45 @@ scene_close(struct scene *c)
 	lab_close(&c->t);
 }
 
+/* No turn of its loop has come since. */
+static void
+hears_of_what_has_just_failed(struct scene *c)
+{
+	struct session *s = tcpx_session_after(c->t.a, NULL);
+
+	assert_false(s->opener);
+	pthread_mutex_lock(&s->lock);
+	tcpx_session_fail(s, TCPX_ESTALLED, "%s", "as a deadline does");
+	pthread_mutex_unlock(&s->lock);
+	assert_code(tcpx_notify(c->t.p, "next", 4), TCPX_ESTALLED);
+	assert_null(c->t.p->out);
+	tcpx_session_put(s);
+	run_until(&c->t, never, NULL, TCPX_SEC);
+	assert_code(lab_info(&c->t).status, TCPX_ESTALLED);
+	assert_code(tcpx_notify(c->t.p, "next", 4), TCPX_ESTALLED);
+	add_again(c);
+}
+
+static void
+a_call_hears_of_a_failure_before_the_loop_does(void **state)
+{
+	for (int own = 0; own < 2; own++) {
+		struct scene c;
+
+		scene_open(&c, own);
+		assert_int_equal(c.t.p->served, !own);
+		hears_of_what_has_just_failed(&c);
+		scene_close(&c);
+	}
+}
+
 static void
 who_was_served_hears_that_another_has_come(void **state)
 {
 	struct scene c;
 
 	(void)state;
-	scene_open(&c);
+	scene_open(&c, false);
 	hears_that_another_has_come(&c);
 	scene_close(&c);
 }
@@ -236,6 +276,7 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_call_hears_of_a_failure_before_the_loop_does),
 		cmocka_unit_test(who_was_served_hears_that_another_has_come),
 		cmocka_unit_test(who_was_added_later_hears_that_another_has_come),
 		cmocka_unit_test(who_was_added_later_hears_that_the_peer_has_gone),
