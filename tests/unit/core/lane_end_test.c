@@ -3,9 +3,14 @@
  * engine. */
 #include "lane_rig.h"
 
+#include <errno.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "core/context/context.h"
+#include "core/loop/loop.h"
+#include "core/transfer/transfer.h"
 
 #define ROOM PIPE_ROOM
 
@@ -158,10 +163,38 @@ test_the_engine_closes_with_lanes(void **state)
 
 #define WITH(test) cmocka_unit_test_setup_teardown(test, pipe_setup, pipe_teardown)
 
+/* Another thread is in the middle of a call that writes there, as when a peer sends a chunk twice. */
+static void
+a_receive_is_over_when_no_thread_writes_there(void **state)
+{
+	static const char *const settings[] = { "TCPX_CHANNELS=1", "TCPX_THREADS=2", NULL };
+	struct pipe p;
+	struct loop *other;
+	tcpx_xfer *send, *recv;
+
+	(void)state;
+	pipe_begin(&p, settings, settings, PIPE_ROOM);
+	recv = post_recv(&p, 0, MIB);
+	other = &p.rig.b->loop[1]; /* that of no channel */
+	atomic_store(&other->gate, &recv->payload);
+	send = post_send(&p, 0, MIB);
+	while (atomic_load(&recv->payload.live))
+		sched_yield();
+	for (int i = 0; i < 2000; i++) {
+		assert_code(atomic_load(&recv->status), -EAGAIN);
+		sched_yield();
+	}
+	atomic_store(&other->gate, NULL);
+	end_with(recv, 0);
+	end_with(send, 0);
+	pipe_end(&p);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_receive_is_over_when_no_thread_writes_there),
 		WITH(test_receiver_closes_in_mid_flight),
 		WITH(test_receiver_closes_when_done),
 		WITH(test_sender_closes_in_mid_flight),
