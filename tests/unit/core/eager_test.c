@@ -9,7 +9,6 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "base/rng.h"
 #include "core/context/context.h"
 #include "core/session/peer.h"
 #include "core/session/session.h"
@@ -296,46 +295,6 @@ memory_that_is_gone(void **state)
 	}
 }
 
-/* Small and large ones in one lane, in order, receives before and after. */
-static void
-small_and_large(void **state)
-{
-	enum { TOTAL = 3000, DEPTH = 20 };
-	struct tcpx_rng rng = tcpx_rng_seed(18);
-	tcpx_xfer *send[DEPTH] = { 0 }, *recv[DEPTH];
-	size_t len[DEPTH], sent = 0, got = 0, done = 0;
-	struct pipe p;
-
-	(void)state;
-	pipe_begin(&p, NULL, NULL, ROOM);
-	while (done < TOTAL) {
-		size_t at = sent % DEPTH;
-
-		if (tcpx_rng_below(&rng, 2) && sent < TOTAL && sent - done < DEPTH) {
-			len[at] = tcpx_rng_below(&rng, tcpx_rng_below(&rng, 3) ? 64 : SLOT + 1);
-			fill(p.rig.near.at + at * SLOT, len[at], (uint32_t)sent);
-			send[at] = post(p.tx, p.rig.near.id, at * SLOT, len[at]);
-			if (tcpx_test(send[at]) == 0)
-				memset(p.rig.near.at + at * SLOT, 0x77, SLOT);
-			sent++;
-		}
-		if (tcpx_rng_below(&rng, 2) && got < TOTAL && got - done < DEPTH) {
-			recv[got % DEPTH] = post(p.rx, p.rig.far.id, got % DEPTH * SLOT, SLOT);
-			got++;
-		}
-		if (done < sent && done < got && !tcpx_rng_below(&rng, 3)) {
-			at = done % DEPTH;
-			assert_ok(tcpx_wait(recv[at], WAIT_MS));
-			assert_filled(p.rig.far.at + at * SLOT, len[at], (uint32_t)done);
-			tcpx_xfer_free(recv[at]);
-			end_with(send[at], 0);
-			done++;
-		}
-	}
-	wait_kept(&p, 0);
-	end_empty(&p);
-}
-
 int
 main(void)
 {
@@ -349,7 +308,6 @@ main(void)
 		cmocka_unit_test(the_sender_is_over_and_too_long),
 		cmocka_unit_test(the_receiver_is_over),
 		cmocka_unit_test(memory_that_is_gone),
-		cmocka_unit_test(small_and_large),
 	};
 
 	return cmocka_run_group_tests_name("eager", tests, NULL, NULL);
