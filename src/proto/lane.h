@@ -21,7 +21,7 @@
 #define TCPX_LANES_MAX  ((1u << 20) - 1)    /* in the life of a session, each way       */
 #define TCPX_LANE_SEQ   ((1ull << 42) - 1)  /* the greatest number of a message         */
 #define TCPX_LANE_SLOTS 64u   /* messages from the oldest unfinished to the newest      */
-#define TCPX_LANE_FEW   2u
+#define TCPX_LANE_FEW   2u    /* sends open beyond which a lane streams                 */
 #define TCPX_LANE_UNIT  4096u
 #define TCPX_LANE_LAST  (1u << 31)
 #define TCPX_LANE_EARLY (1u << 30)

@@ -55,19 +55,23 @@ look(struct loop *l, const struct copy_batch *b)
 	}
 }
 
-bool
-tcpx_flight_finish(struct loop *l, struct copy_batch *b)
+/* What the device answers about it. */
+static bool
+seen(struct loop *l, struct copy_batch *b, int rc)
 {
-	int rc;
-
-	if (b->finished)
-		return true;
-	rc = flight_ops(l, b)->finish(flight_queue(l, b), b->ticket, WAIT_NS);
 	if (rc == -EAGAIN)
 		look(l, b);
 	else
 		done(l, b, rc);
 	return b->finished;
+}
+
+bool
+tcpx_flight_finish(struct loop *l, struct copy_batch *b)
+{
+	if (b->finished)
+		return true;
+	return seen(l, b, flight_ops(l, b)->finish(flight_queue(l, b), b->ticket, WAIT_NS));
 }
 
 struct copy_batch *
@@ -99,16 +103,9 @@ tcpx_flight_begin(struct loop *l, struct copy_batch *b, int rc)
 static bool
 over(struct loop *l, struct copy_batch *b)
 {
-	int rc;
-
 	if (b->finished)
 		return true;
-	rc = flight_ops(l, b)->poll(flight_queue(l, b), b->ticket);
-	if (rc == -EAGAIN)
-		look(l, b);
-	else
-		done(l, b, rc);
-	return b->finished;
+	return seen(l, b, flight_ops(l, b)->poll(flight_queue(l, b), b->ticket));
 }
 
 struct copy_batch *

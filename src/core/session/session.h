@@ -238,7 +238,7 @@ struct session_calls {
 	/* transfers */
 	int (*frame)(struct session *s, const struct tcpx_frame_head *h, const uint8_t *payload);
 	int (*frame_rest)(struct session *s); /* of the one that xfers.half_read is about */
-	void (*check_transfers)(struct session *s, uint64_t now_ns);
+	void (*check_transfers)(struct session *s, uint64_t now_ns); /* also of a peer that stands still */
 	/* both: deadlines move, as this process stood still */
 	void (*late)(struct session *s, const struct pause *p);
 	/* both */

@@ -294,7 +294,8 @@ tcpx_sock_lend_close(struct tcpx_chan *c)
 
 /* The kernel forgets what it has not sent, and resets the connection. Within a host that is done before the
  * call returns, unless the kernel puts packets off, so a receiver that reads pages later than this finds the
- * connection broken: see finish() in recv.c. ThreadSanitizer takes connect() for the making of a descriptor, which others may not use meanwhile. */
+ * connection broken: see finish() in recv.c. ThreadSanitizer takes connect() for the making of a
+ * descriptor, which no other thread may use meanwhile. */
 void
 tcpx_sock_chan_recall(struct tcpx_chan *c)
 {

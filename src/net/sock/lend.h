@@ -16,7 +16,7 @@
 struct tcpx_sock_lend {
 	enum tcpx_lend way;         /* of the open message */
 	_Atomic int shown;          /* way of the last message that was large enough: enum tcpx_lend */
-	_Atomic uint64_t bytes;     /* lent so far, as the kernel has reported    */
+	_Atomic uint64_t bytes;     /* lent so far; by MSG_ZEROCOPY: as reported */
 	_Atomic bool any;           /* some may have been                         */
 	bool no_splice, no_msg;     /* the kernel refused: never again on this channel */
 	bool msg_set;               /* SO_ZEROCOPY is */
