@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <sched.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "core/context/context.h"
@@ -41,12 +42,33 @@ a_senders_lane_has_the_weight_and_the_number_of_its_communicator(void **state)
 	tcpx_nccl_pipe_listen_close(listen);
 }
 
+/* NCCL's setting is for its own pieces, and the plugin sets it. */
+static void
+nccls_pieces_are_no_size_of_chunks(void **state)
+{
+	struct hub *h;
+
+	(void)state;
+	assert_int_equal(setenv("NCCL_P2P_NET_CHUNKSIZE", "524288", 1), 0);
+	assert_ok(tcpx_nccl_hub_open(&h));
+	assert_int_equal(h->engine->limit.chunk, 0);
+	assert_int_equal(h->engine->limit.window, 4);
+	tcpx_close(h->engine);
+	free(h);
+	assert_int_equal(setenv("TCPX_CHUNK", "256K", 1), 0);
+	assert_ok(tcpx_nccl_hub_open(&h));
+	assert_int_equal(h->engine->limit.chunk, 256 << 10);
+	tcpx_close(h->engine);
+	free(h);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(a_senders_lane_has_the_weight_and_the_number_of_its_communicator,
 						rig_setup, rig_teardown),
+		cmocka_unit_test(nccls_pieces_are_no_size_of_chunks),
 	};
 
 	return cmocka_run_group_tests_name("nccl/pipe", tests, NULL, NULL);
