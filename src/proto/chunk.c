@@ -29,6 +29,17 @@ tcpx_chunk_size(uint64_t total, uint32_t channels, uint32_t min, uint32_t max,
 	return (uint32_t)clamp(share, 0, max);
 }
 
+#define LITTLE (1u << 20)
+#define LARGE  (512u << 10)
+
+uint64_t
+tcpx_chunk_lane(uint64_t bytes, uint32_t channels)
+{
+	uint64_t least = 2ull * channels * (bytes <= LITTLE ? TCPX_CHUNK_LITTLE : LARGE);
+
+	return bytes > least ? bytes : least;
+}
+
 uint32_t
 tcpx_chunk_count(uint64_t total, uint32_t chunk)
 {

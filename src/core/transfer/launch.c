@@ -143,6 +143,8 @@ chunk_of(const struct session *s, const struct tcpx_xfer *x)
 		bytes += s->sched.queued_bytes + s->sched.outstanding_bytes;
 	else if (staged)
 		bytes += s->xfers.live_bytes;
+	if (x->lane && !staged)
+		bytes = tcpx_chunk_lane(bytes, channels);
 	if (s->engine->limit.chunk || max > s->chan.chunk_max)
 		max = s->chan.chunk_max;
 	if (staged && bytes < CROWD_BYTES && channels > SPREAD_FEW_CHANNELS)

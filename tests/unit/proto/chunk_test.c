@@ -44,6 +44,34 @@ size_follows_the_table(void **state)
 		      size_cases[i].size);
 }
 
+/* What messages of lanes, of so many bytes together, are cut into. */
+static const struct {
+	const char *name;
+	uint64_t bytes;
+	uint32_t channels;
+	uint64_t slowest_Bps;
+	uint32_t size;
+} lane_cases[] = {
+	{ "little: small ones", 1, 8, 0, 128 * KIB },
+	{ "the most that is little", 1 * MIB, 8, 0, 128 * KIB },
+	{ "more: large ones", 1 * MIB + 1, 8, 0, 512 * KIB },
+	{ "much: as of one transfer", 12 * MIB, 8, 0, 768 * KIB },
+	{ "much, for few channels", 12 * MIB, 1, 0, 1 * MIB },
+	{ "little, over a slow path", 1 * MIB, 8, 3000000, 88 * KIB },
+	{ "more, over a slow path", 64 * MIB, 8, 3000000, 88 * KIB },
+	{ "no channel counts as one", 2 * MIB, 0, 0, 1 * MIB },
+};
+
+static void
+lanes_are_cut_by_what_there_is_to_send(void **state)
+{
+	for (size_t i = 0; i < ARRAY_LEN(lane_cases); i++)
+		check(lane_cases[i].name, "size",
+		      tcpx_chunk_size(tcpx_chunk_lane(lane_cases[i].bytes, lane_cases[i].channels),
+				      lane_cases[i].channels, TCPX_CHUNK_MIN, TCPX_CHUNK_MAX, 0,
+				      lane_cases[i].slowest_Bps), lane_cases[i].size);
+}
+
 static const struct {
 	const char *name;
 	uint64_t total;
@@ -129,6 +157,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(size_follows_the_table),
+		cmocka_unit_test(lanes_are_cut_by_what_there_is_to_send),
 		cmocka_unit_test(count_and_last_length_follow_the_table),
 		cmocka_unit_test(chunks_lie_end_to_end),
 		cmocka_unit_test(map_counts_every_chunk_once),
