@@ -128,6 +128,7 @@ struct sender {
 	/* session.lock */
 	uint64_t outstanding_bytes;
 	uint32_t outstanding;
+	bool called;            /* woken for a chunk, and has not looked for it yet   */
 	uint64_t since_ns;      /* the newest acknowledgement, or the first pick after it */
 	uint64_t moved_ns;      /* the newest acknowledgement                         */
 	uint64_t oldest_ns;     /* the oldest message in flight was picked            */

@@ -8,6 +8,7 @@
 #include <errno.h>
 
 #include "core/context/context.h"
+#include "core/loop/loop.h"
 #include "core/memory/payload.h"
 #include "core/session/control.h"
 #include "core/session/session.h"
@@ -96,6 +97,8 @@ tcpx_lane_place(struct channel *c, const struct tcpx_head *h, struct rx_record *
 		tcpx_control_flush(c->session);
 		return stray(c, h->xfer, how);
 	}
+	if (h->len <= TCPX_CHUNK_LITTLE)
+		loop_stay_awake(c->loop, c->loop->now_ns);
 	*how = CHUNK_FOUND;
 	tcpx_xfer_get(x);
 	r->payload = &x->payload;

@@ -123,6 +123,8 @@ assign(struct session *s, struct channel *c, struct tcpx_xfer *x, uint32_t len, 
 	x->tx.in_flight++;
 	s->sched.queued_bytes -= len;
 	s->sched.outstanding_bytes += len;
+	if (x->lane && len <= TCPX_CHUNK_LITTLE)
+		loop_stay_awake(c->loop, now_ns); /* acknowledgements, or the next one, come soon */
 	if (c->tx.outstanding == 0)
 		c->tx.since_ns = c->tx.oldest_ns = now_ns;
 	c->tx.outstanding_bytes += len;
@@ -224,6 +226,7 @@ tcpx_schedule_pick(struct channel *c, uint64_t now_ns)
 	uint32_t len;
 
 	pthread_mutex_lock(&s->lock);
+	c->tx.called = false;
 	do
 		n = next_in_turn(s, c);
 	while (n && end_if_late(s, c, turn_of(n)));

@@ -62,6 +62,14 @@ first_choice(const struct session *s, const struct tcpx_xfer *x)
 	return x->lane && little ? 0 : s->sched.next_wake;
 }
 
+/* For a lane's chunk one is not that was woken for another, and has not picked that yet: messages come in
+ * pairs. (256 KiB in two, on one H100 with 16 CPUs: 83 us in place of 101.) */
+static bool
+is_idle(const struct channel *c, const struct tcpx_xfer *x)
+{
+	return c->tx.outstanding == 0 && !(x->lane && c->tx.called);
+}
+
 /* A single chunk needs one channel: an idle one, best of the control streams' loop, since a
  * thread that waits for the transfer runs that. Small ones of staged memory gather there
  * even when it is busy: they share copies, answers and calls. (Spread over four loops they
@@ -76,12 +84,12 @@ one_channel(struct session *s, const struct tcpx_xfer *x)
 	for (i = 0; i < s->chan.count; i++) {
 		c = s->chan.tx[i];
 		if (c && c->state == CHAN_UP && c->loop == s->loop && !tcpx_spread_keeps_off(s, c, x)) {
-			if (gathers ? c->tx.outstanding < s->chan.window : c->tx.outstanding == 0)
+			if (gathers ? c->tx.outstanding < s->chan.window : is_idle(c, x))
 				return c;
 			full = gathers && x->total <= GATHER_ALWAYS ? c : NULL;
 		}
 		c = s->chan.tx[(first + i) % s->chan.count];
-		if (c && c->state == CHAN_UP && c->tx.outstanding == 0 && !other &&
+		if (c && c->state == CHAN_UP && is_idle(c, x) && !other &&
 		    !tcpx_spread_keeps_off(s, c, x))
 			other = c;
 	}
@@ -93,9 +101,27 @@ tcpx_spread_one(struct session *s, const struct tcpx_xfer *x)
 {
 	struct channel *c = one_channel(s, x);
 
-	if (c)
+	if (c) {
+		c->tx.called = true;
 		tcpx_loop_post(c->loop, &c->work);
+	}
 	return c != NULL;
+}
+
+/* The few chunks of a lane's message go to idle channels at once: a thread that is woken takes as long
+ * to wake the next. (512 KiB in four chunks, between two H100s: 106 us in place of 161.) */
+#define AT_ONCE 4
+
+/* False: none is idle, or there are chunks for many. */
+static bool
+call_idle(struct session *s, const struct tcpx_xfer *x)
+{
+	bool few = x->chunks == 1 || (x->lane && x->chunks <= AT_ONCE && !list_staged(x->payload.list));
+	uint32_t called = 0;
+
+	while (few && called < x->chunks && tcpx_spread_one(s, x))
+		called++;
+	return called > 0;
 }
 
 void
@@ -111,7 +137,7 @@ tcpx_spread_chunks(struct session *s, struct tcpx_xfer *x)
 	want = x->chunks;
 	if (list_staged(x->payload.list) && want > SPREAD_FEW_CHANNELS)
 		want = (want + 1) / 2;
-	if (x->chunks > 1 || !tcpx_spread_one(s, x))
+	if (!call_idle(s, x))
 		tcpx_channels_wake(s, want);
 	/* the next transfer's go to other channels, or a queue of transfers of few chunks would
 	 * leave the rest idle; a lone transfer's to those that were just awake */

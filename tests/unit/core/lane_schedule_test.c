@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The same of lanes' messages: whose turn it is, and which channels are woken. */
+#include "bare.h"
+
+#include "core/transfer/lane_chunks.h"
+#include "core/transfer/lane_state.h"
+#include "core/transfer/progress.h"
+#include "core/transfer/schedule.h"
+#include "core/transfer/spread.h"
+
+#define CHUNK (64u << 10)
+
+/* What stands in the window until it is sent. */
+static void
+send_all(struct channel *c)
+{
+	c->tx.send_seq = c->window.next;
+}
+
+/* A lane whose messages have their receives. */
+struct sending {
+	struct tcpx_lane *lane;
+	struct tcpx_xfer *message[TCPX_LANE_SLOTS];
+	uint32_t taken, seq; /* chunks; the newest of which one was taken          */
+};
+
+static void
+sending_open(struct bare *b, struct sending *l, uint32_t number, uint32_t weight)
+{
+	l->lane = calloc(1, sizeof(*l->lane));
+	assert_non_null(l->lane);
+	*l->lane = (struct tcpx_lane){ .refs = 1, .sends = true, .engine = &b->e,
+				       .word = tcpx_lane_word(false, number),
+				       .turn.drr.weight = weight,
+				       .tx.ring = { .posted = 62, .done = 62 } };
+}
+
+static void
+sending_post(struct bare *b, struct sending *l, uint64_t total)
+{
+	struct tcpx_xfer *x;
+	uint64_t seq;
+
+	assert_int_equal(tcpx_lane_ring_post(&l->lane->tx.ring, &seq), 0);
+	x = bare_xfer(b, l->lane->word | seq, total, CHUNK);
+	atomic_fetch_add(&l->lane->refs, 1);
+	x->lane = l->lane;
+	*tcpx_lane_slot(l->lane, seq) = l->message[seq % TCPX_LANE_SLOTS] = x;
+	tcpx_spread_chunks(b->s, x);
+}
+
+/* The next chunk, which is acknowledged at once, or lost with the channel. */
+static void
+sending_take(struct bare *b, struct channel *c, struct sending *l, bool lost)
+{
+	struct tx_record *r = tcpx_schedule_pick(c, b->now_ns);
+	uint32_t number;
+
+	assert_non_null(r);
+	number = tcpx_lane_number(r->id) - 1;
+	l[number].taken++;
+	l[number].seq = (uint32_t)tcpx_lane_seq(r->id);
+	send_all(c);
+	c->tx.outstanding = 0;
+	assert_int_equal(tcpx_window_step(&c->window, c->window.next - 1, TCPX_EV_ABORT), 0);
+	if (lost)
+		tcpx_chunk_given_back(c, r);
+	else
+		tcpx_xfer_put(xfer_of(r->payload));
+	r->payload = NULL;
+}
+
+static void
+sending_close(struct sending *l)
+{
+	for (uint32_t i = 0; i < TCPX_LANE_SLOTS; i++)
+		tcpx_xfer_put(l->message[i]);
+	tcpx_lane_put(l->lane);
+}
+
+static void
+lanes_share_by_weight_whatever_waits(void **state)
+{
+	struct bare b;
+	struct channel *c;
+	struct sending l[3] = { { .taken = 0 } };
+
+	bare_open(&b, true);
+	b.s->sched.drr.quantum = CHUNK;
+	c = bare_channel(&b, 0);
+	for (uint32_t i = 0; i < 3; i++)
+		sending_open(&b, &l[i], 1 + i, i == 0 ? 4 : i - 1); /* 4, 0, 1 */
+	for (int i = 0; i < 60; i++)
+		sending_post(&b, &l[0], CHUNK);
+	sending_post(&b, &l[1], 20 * CHUNK);
+	for (int i = 0; i < 10; i++)
+		sending_post(&b, &l[2], 2 * CHUNK);
+	for (uint32_t i = 1; i <= 60; i++) {
+		sending_take(&b, c, l, false);
+		if (i % 6 == 0) {
+			assert_int_equal(l[0].taken, 4 * i / 6);
+			assert_int_equal(l[1].taken, i / 6);
+			assert_int_equal(l[2].taken, i / 6);
+		}
+	}
+	for (int i = 0; i < 3; i++)
+		sending_close(&l[i]);
+	bare_close(&b);
+}
+
+static void
+the_oldest_message_of_a_lane_goes_first(void **state)
+{
+	struct bare b;
+	struct channel *c;
+	struct sending l = { .taken = 0 };
+
+	bare_open(&b, true);
+	c = bare_channel(&b, 0);
+	sending_open(&b, &l, 1, 1);
+	for (int i = 0; i < 3; i++)
+		sending_post(&b, &l, 2 * CHUNK);
+	sending_take(&b, c, &l, false);
+	sending_take(&b, c, &l, true);
+	sending_take(&b, c, &l, false);
+	assert_int_equal(l.seq, 63); /* with what was given back */
+	sending_take(&b, c, &l, false);
+	assert_int_equal(l.seq, 64);
+	for (int i = 0; i < 3; i++)
+		sending_take(&b, c, &l, false);
+	assert_int_equal(l.seq, 65);
+	assert_null(tcpx_schedule_pick(c, b.now_ns));
+	sending_close(&l);
+	bare_close(&b);
+}
+
+/* Loop 0 is lent to a thread that tests. */
+static void
+a_lone_message_stays_with_the_thread_that_tests(void **state)
+{
+	const uint64_t sizes[] = { CHUNK, 2 * CHUNK };
+	struct bare b;
+
+	for (int i = 0; i < 2; i++) {
+		struct sending l = { .taken = 0 };
+		bool large = sizes[i] > CHUNK;
+
+		bare_open(&b, true);
+		bare_channel(&b, 0);
+		bare_channel(&b, 1);
+		sending_open(&b, &l, 1, 1);
+		atomic_store(&b.loop[0].lease.look_ns, 0);
+		sending_post(&b, &l, sizes[i]);
+		assert_int_equal(bare_works(&b.loop[1]) > 0, large);
+		if (!large) {
+			assert_int_equal(bare_works(&b.loop[0]), 1);
+			sending_post(&b, &l, CHUNK); /* not lone any more */
+			assert_int_equal(bare_works(&b.loop[1]), 1);
+			assert_int_equal(bare_works(&b.loop[0]), 0);
+		}
+		sending_close(&l);
+		bare_close(&b);
+	}
+}
+
+/* One after another, each acknowledged before the next; loop 0 is lent. */
+static void
+messages_keep_to_a_channel_while_little_is_under_way(void **state)
+{
+	struct sending l = { .taken = 0 };
+	struct channel *c[3];
+	uint32_t others = 0;
+	struct bare b;
+
+	bare_open(&b, true);
+	for (uint16_t i = 0; i < 3; i++)
+		c[i] = bare_channel(&b, i);
+	sending_open(&b, &l, 1, 1);
+	atomic_store(&b.loop[0].lease.look_ns, 0);
+	for (int i = 0; i < 8; i++) {
+		b.s->sched.outstanding_bytes = i < 4 ? CHUNK : 16 * CHUNK;
+		sending_post(&b, &l, CHUNK);
+		others += c[2]->work.queued;
+		assert_int_equal(bare_works(&b.loop[1]) + bare_works(&b.loop[2]), 1);
+		assert_true(i > 3 || !others);
+		sending_take(&b, c[1], &l, false);
+	}
+	assert_true(others > 0);
+	b.s->sched.outstanding_bytes = 0;
+	sending_close(&l);
+	bare_close(&b);
+}
+
+/* Both come before the first is picked. */
+static void
+a_second_message_wakes_another_channel(void **state)
+{
+	struct sending l[2] = { { .taken = 0 } };
+	struct channel *c[3];
+	struct bare b;
+
+	bare_open(&b, true);
+	for (uint16_t i = 0; i < 3; i++)
+		c[i] = bare_channel(&b, i);
+	for (uint32_t i = 0; i < 2; i++)
+		sending_open(&b, &l[i], 1 + i, 1);
+	atomic_store(&b.loop[0].lease.look_ns, 0);
+	b.s->sched.outstanding_bytes = CHUNK;
+	for (int i = 0; i < 2; i++)
+		sending_post(&b, &l[i], CHUNK);
+	assert_true(c[1]->work.queued && c[2]->work.queued);
+	sending_take(&b, c[1], l, false);
+	sending_take(&b, c[2], l, false);
+	(void)bare_works(&b.loop[1]);
+	(void)bare_works(&b.loop[2]);
+	sending_post(&b, &l[0], CHUNK); /* the first has looked */
+	assert_true(c[1]->work.queued);
+	assert_false(c[2]->work.queued);
+	for (int i = 0; i < 2; i++)
+		sending_close(&l[i]);
+	bare_close(&b);
+}
+
+static void
+few_chunks_of_a_lane_wake_their_channels_at_once(void **state)
+{
+	const struct { uint32_t chunks; bool at_once; } cases[] = { { 4, true }, { 5, false } };
+	struct bare b;
+
+	for (int i = 0; i < 2; i++) {
+		struct sending l = { .taken = 0 };
+		uint32_t queued = 0;
+
+		bare_open(&b, true);
+		for (uint16_t k = 0; k < 6; k++) {
+			bare_channel(&b, k);
+			b.loop[k % BARE_LOOPS].asleep = true;
+		}
+		sending_open(&b, &l, 1, 1);
+		sending_post(&b, &l, cases[i].chunks * CHUNK);
+		for (uint16_t k = 0; k < 6; k++)
+			queued += b.s->chan.tx[k]->work.queued;
+		assert_int_equal(queued, cases[i].at_once ? cases[i].chunks : 2);
+		sending_close(&l);
+		bare_close(&b);
+	}
+}
+
+/* A receive of @len bytes, announced, and its one chunk. */
+static void
+place_chunk(struct bare *b, struct channel *c, uint32_t len)
+{
+	struct tcpx_lane *l = calloc(1, sizeof(*l));
+	enum chunk_place how = CHUNK_SINK;
+	struct rx_record r = { .payload = NULL };
+	struct tcpx_xfer *x;
+	struct tcpx_head h;
+
+	assert_non_null(l);
+	*l = (struct tcpx_lane){ .refs = 2, .engine = &b->e,
+				 .word = tcpx_lane_word(true, 1),
+				 .rx = { .ring.posted = 1, .told = 1,
+					 .slot[1] = { len, TCPX_LANE_UNKNOWN, 0 } } };
+	h = (struct tcpx_head){ .xfer = l->word | 1, .chunk = TCPX_LANE_LAST, .len = len };
+	x = bare_xfer(b, h.xfer, len, TCPX_LANE_UNIT);
+	x->sends = false;
+	*tcpx_lane_slot(l, 1) = x;
+	x->lane = l;
+	tcpx_chain_add(&b->s->xfers.bucket[x->id % SESS_BUCKETS], &x->table);
+	assert_int_equal(tcpx_lane_place(c, &h, &r, &how), 0);
+	assert_int_equal(how, CHUNK_FOUND);
+	tcpx_chain_remove(&x->table);
+	tcpx_xfer_put(x);
+	tcpx_xfer_put(x);
+	tcpx_lane_put(l);
+}
+
+static void
+both_ends_stay_awake_after_a_small_chunk(void **state)
+{
+	const uint32_t sizes[] = { TCPX_CHUNK_LITTLE, TCPX_CHUNK_LITTLE + TCPX_LANE_UNIT };
+	struct channel *c;
+	struct bare b;
+
+	for (int i = 0; i < 2; i++) {
+		struct sending l = { .taken = 0 };
+		uint64_t awake_ns;
+
+		bare_open(&b, true);
+		c = bare_channel(&b, 1);
+		b.s->chan.chunk_max = TCPX_CHUNK_MAX;
+		b.loop[1].now_ns = b.now_ns;
+		awake_ns = i == 0 ? b.now_ns + AWAKE_NS : 0;
+		sending_open(&b, &l, 1, 1);
+		sending_post(&b, &l, sizes[i]);
+		tcpx_xfer_shape(l.message[63], sizes[i], sizes[i]);
+		sending_take(&b, c, &l, false);
+		assert_int_equal(b.loop[1].awake_until_ns, awake_ns);
+		b.loop[1].awake_until_ns = 0;
+		place_chunk(&b, c, sizes[i]);
+		assert_int_equal(b.loop[1].awake_until_ns, awake_ns);
+		sending_close(&l);
+		bare_close(&b);
+	}
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(lanes_share_by_weight_whatever_waits),
+		cmocka_unit_test(the_oldest_message_of_a_lane_goes_first),
+		cmocka_unit_test(a_lone_message_stays_with_the_thread_that_tests),
+		cmocka_unit_test(messages_keep_to_a_channel_while_little_is_under_way),
+		cmocka_unit_test(a_second_message_wakes_another_channel),
+		cmocka_unit_test(few_chunks_of_a_lane_wake_their_channels_at_once),
+		cmocka_unit_test(both_ends_stay_awake_after_a_small_chunk),
+	};
+
+	return cmocka_run_group_tests_name("core/lane_schedule", tests, NULL, NULL);
+}
