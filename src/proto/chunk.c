@@ -29,13 +29,15 @@ tcpx_chunk_size(uint64_t total, uint32_t channels, uint32_t min, uint32_t max,
 	return (uint32_t)clamp(share, 0, max);
 }
 
-#define LITTLE (1u << 20)
-#define LARGE  (512u << 10)
+#define LITTLE         (1u << 20)
+#define LITTLE_ONE_WAY (4u << 20)
+#define LARGE          (512u << 10)
 
 uint64_t
-tcpx_chunk_lane(uint64_t bytes, uint32_t channels)
+tcpx_chunk_lane(uint64_t bytes, uint32_t channels, bool one_way)
 {
-	uint64_t least = 2ull * channels * (bytes <= LITTLE ? TCPX_CHUNK_LITTLE : LARGE);
+	bool little = bytes <= (one_way ? LITTLE_ONE_WAY : LITTLE);
+	uint64_t least = 2ull * channels * (little ? TCPX_CHUNK_LITTLE : LARGE);
 
 	return bytes > least ? bytes : least;
 }

@@ -29,9 +29,10 @@ uint32_t tcpx_chunk_size(uint64_t total, uint32_t channels, uint32_t min, uint32
  * least so much that chunks are of TCPX_CHUNK_LITTLE while there is little to send, so that several
  * threads share the copies; else large, since each costs both sides some 20 us of a CPU. (Sends of 1 MiB
  * between two H100s: 147 us in chunks of 128 KiB, 210 in ones of 512; all-reduces of 16 MiB: 1400 and 1095.)
+ * Little is more where nothing comes from the peer: @one_way.
  */
 #define TCPX_CHUNK_LITTLE (128u << 10)
-uint64_t tcpx_chunk_lane(uint64_t bytes, uint32_t channels);
+uint64_t tcpx_chunk_lane(uint64_t bytes, uint32_t channels, bool one_way);
 /* 0 for total 0; UINT32_MAX if the count would be more. */
 uint32_t tcpx_chunk_count(uint64_t total, uint32_t chunk);
 /* Length of chunk k; 0 when k is outside. */

@@ -125,6 +125,15 @@ slowest_Bps(const struct session *s)
  * turns at the GPU's copy engine and at the caches. */
 #define CROWD_BYTES  (32u << 20)
 
+/* Both ways at once CPUs have enough to do. */
+#define ONE_WAY_NS TCPX_MS
+
+static bool
+is_one_way(const struct session *s)
+{
+	return engine_now(s->engine) - s->health.rx_progress_ns > ONE_WAY_NS;
+}
+
 /*
  * A chunk of staged memory costs two copies to start and to notice. So transfers that are
  * open together are cut as if they were one: together they keep all channels busy (16 of 1
@@ -144,7 +153,7 @@ chunk_of(const struct session *s, const struct tcpx_xfer *x)
 	else if (staged)
 		bytes += s->xfers.live_bytes;
 	if (x->lane && !staged)
-		bytes = tcpx_chunk_lane(bytes, channels);
+		bytes = tcpx_chunk_lane(bytes, channels, is_one_way(s));
 	if (s->engine->limit.chunk || max > s->chan.chunk_max)
 		max = s->chan.chunk_max;
 	if (staged && bytes < CROWD_BYTES && channels > SPREAD_FEW_CHANNELS)

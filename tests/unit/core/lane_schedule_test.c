@@ -4,6 +4,7 @@
 
 #include "core/transfer/lane_chunks.h"
 #include "core/transfer/lane_state.h"
+#include "core/transfer/launch.h"
 #include "core/transfer/progress.h"
 #include "core/transfer/schedule.h"
 #include "core/transfer/spread.h"
@@ -304,6 +305,30 @@ both_ends_stay_awake_after_a_small_chunk(void **state)
 	}
 }
 
+static void
+chunks_are_larger_where_the_peer_sends_too(void **state)
+{
+	struct tcpx_xfer *x;
+	struct bare b;
+
+	bare_open(&b, true);
+	bare_channel(&b, 0);
+	b.s->chan.tx_up = 16;
+	b.s->chan.chunk_max = TCPX_CHUNK_MAX;
+	x = bare_xfer(&b, TCPX_LANE_BIT | 1, 0, CHUNK);
+	x->lane = calloc(1, sizeof(*x->lane));
+	assert_non_null(x->lane);
+	*x->lane = (struct tcpx_lane){ .refs = 1, .engine = &b.e };
+	b.s->sched.outstanding_bytes = 2 << 20; /* of other messages */
+	b.s->health.rx_progress_ns = b.now_ns - 2 * TCPX_MS;
+	assert_int_equal(tcpx_launch_lane_chunk(b.s, x), TCPX_CHUNK_LITTLE);
+	b.s->health.rx_progress_ns = b.now_ns;
+	assert_int_equal(tcpx_launch_lane_chunk(b.s, x), 512 << 10);
+	b.s->sched.outstanding_bytes = 0;
+	tcpx_xfer_put(x);
+	bare_close(&b);
+}
+
 int
 main(void)
 {
@@ -315,6 +340,7 @@ main(void)
 		cmocka_unit_test(a_second_message_wakes_another_channel),
 		cmocka_unit_test(few_chunks_of_a_lane_wake_their_channels_at_once),
 		cmocka_unit_test(both_ends_stay_awake_after_a_small_chunk),
+		cmocka_unit_test(chunks_are_larger_where_the_peer_sends_too),
 	};
 
 	return cmocka_run_group_tests_name("core/lane_schedule", tests, NULL, NULL);

@@ -49,17 +49,20 @@ static const struct {
 	const char *name;
 	uint64_t bytes;
 	uint32_t channels;
+	bool one_way;
 	uint64_t slowest_Bps;
 	uint32_t size;
 } lane_cases[] = {
-	{ "little: small ones", 1, 8, 0, 128 * KIB },
-	{ "the most that is little", 1 * MIB, 8, 0, 128 * KIB },
-	{ "more: large ones", 1 * MIB + 1, 8, 0, 512 * KIB },
-	{ "much: as of one transfer", 12 * MIB, 8, 0, 768 * KIB },
-	{ "much, for few channels", 12 * MIB, 1, 0, 1 * MIB },
-	{ "little, over a slow path", 1 * MIB, 8, 3000000, 88 * KIB },
-	{ "more, over a slow path", 64 * MIB, 8, 3000000, 88 * KIB },
-	{ "no channel counts as one", 2 * MIB, 0, 0, 1 * MIB },
+	{ "little: small ones", 1, 8, false, 0, 128 * KIB },
+	{ "the most that is little", 1 * MIB, 8, false, 0, 128 * KIB },
+	{ "more: large ones", 1 * MIB + 1, 8, false, 0, 512 * KIB },
+	{ "much: as of one transfer", 12 * MIB, 8, false, 0, 768 * KIB },
+	{ "much, for few channels", 12 * MIB, 1, false, 0, 1 * MIB },
+	{ "little, over a slow path", 1 * MIB, 8, false, 3000000, 88 * KIB },
+	{ "more, over a slow path", 64 * MIB, 8, false, 3000000, 88 * KIB },
+	{ "no channel counts as one", 2 * MIB, 0, false, 0, 1 * MIB },
+	{ "the most that is little one way", 4 * MIB, 16, true, 0, 128 * KIB },
+	{ "more one way", 4 * MIB + 1, 16, true, 0, 512 * KIB },
 };
 
 static void
@@ -67,7 +70,8 @@ lanes_are_cut_by_what_there_is_to_send(void **state)
 {
 	for (size_t i = 0; i < ARRAY_LEN(lane_cases); i++)
 		check(lane_cases[i].name, "size",
-		      tcpx_chunk_size(tcpx_chunk_lane(lane_cases[i].bytes, lane_cases[i].channels),
+		      tcpx_chunk_size(tcpx_chunk_lane(lane_cases[i].bytes, lane_cases[i].channels,
+						      lane_cases[i].one_way),
 				      lane_cases[i].channels, TCPX_CHUNK_MIN, TCPX_CHUNK_MAX, 0,
 				      lane_cases[i].slowest_Bps), lane_cases[i].size);
 }
