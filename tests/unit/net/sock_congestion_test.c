@@ -1,12 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The congestion control of channels. */
+/* The congestion control of channels, and when what was lost goes again. */
 #include "sock_rig.h"
 
 #include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
 
+#include "net/sock/chan.h"
 #include "net/sock/fd.h"
+
+#ifndef TCP_RTO_MIN_US
+#define TCP_RTO_MIN_US 45
+#endif
 
 /* Those that this process may have, "" after the last. */
 static void
@@ -47,6 +55,37 @@ a_channel_has_the_congestion_control_asked_for(void **state)
 	r->net->congestion = "";
 }
 
+static int
+least_us(const struct tcpx_chan *c)
+{
+	int us = 0;
+	socklen_t len = sizeof(us);
+
+	return getsockopt(c->fd, IPPROTO_TCP, TCP_RTO_MIN_US, &us, &len) == 0 ? us : 0;
+}
+
+/* At both ends: the one that connects and the one that accepts. The kernel rounds up to its ticks. */
+static void
+what_was_lost_goes_again_before_200_ms(void **state)
+{
+	struct rig *r = *state;
+	struct tcpx_chan_id id = rig_id(1, 0x40);
+	struct tcpx_chan *sender, *receiver;
+	int us[2];
+
+	assert_int_equal(rig_channel(r, &id, &sender, &receiver), 0);
+	us[0] = least_us(sender);
+	us[1] = least_us(receiver);
+	r->ops->chan_close(sender);
+	r->ops->chan_close(receiver);
+	if (!us[0]) {
+		print_message("this kernel has no TCP_RTO_MIN_US\n");
+		skip();
+	}
+	assert_in_range(us[0], 1, 60000);
+	assert_in_range(us[1], 1, 60000);
+}
+
 static void
 an_unknown_congestion_control_is_refused_at_once(void **state)
 {
@@ -66,6 +105,7 @@ main(void)
 #define FACT(f) cmocka_unit_test_setup_teardown(f, rig_open, rig_close)
 	const struct CMUnitTest tests[] = {
 		FACT(a_channel_has_the_congestion_control_asked_for),
+		FACT(what_was_lost_goes_again_before_200_ms),
 		FACT(an_unknown_congestion_control_is_refused_at_once),
 	};
 
