@@ -40,20 +40,25 @@ def parse_cases(text):
     return [(op, int(size.rstrip("KMG")) * units.get(size[-1], 1)) for op, size in words]
 
 
+def plugin_file(programs, name):
+    """In a build folder, or in one folder with all files."""
+    for path in (name, os.path.basename(name)):
+        path = os.path.join(os.path.abspath(programs.folder), path)
+        if os.path.exists(path):
+            return path
+    raise Failed("no plugin %s" % path)
+
+
 def sides(programs, null, other):
-    plugin = os.path.join(os.path.abspath(programs.folder), PLUGIN)
-    if not os.path.exists(plugin):
-        plugin = os.path.join(os.path.abspath(programs.folder), os.path.basename(PLUGIN))
-    if not os.path.exists(plugin):
-        raise Failed("no plugin %s" % plugin)
+    plugin = plugin_file(programs, PLUGIN)
     all_sides = {"default": dict(BASE, **SOCKETS), "tuned": dict(BASE, **SOCKETS, **TUNED),
             "tuned-p2p": dict(BASE, **SOCKETS, **TUNED_P2P),
             "ours": dict(BASE, NCCL_NET="tcpx-p2p", NCCL_NET_PLUGIN=plugin)}
     if other:
         all_sides["other"] = dict(all_sides["ours"], NCCL_NET_PLUGIN=os.path.abspath(other))
     if null:
-        moves_nothing = os.path.join(os.path.abspath(programs.folder), "bench/libnccl_null.so")
-        all_sides["null"] = dict(BASE, NCCL_NET="null", NCCL_NET_PLUGIN=moves_nothing,
+        all_sides["null"] = dict(BASE, NCCL_NET="null",
+                                 NCCL_NET_PLUGIN=plugin_file(programs, "bench/libnccl_null.so"),
                                  NCCL_PROTO="Simple")
     return all_sides
 
