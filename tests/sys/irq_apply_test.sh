@@ -16,6 +16,7 @@ if [ -e /run/tcpx-irq/journal ]; then
 		skip_all "a plan is applied here, and it is not ours to take back"
 fi
 
+alone_with_irqs
 first=$(sed 's/[-,].*//' /sys/devices/system/cpu/online)
 last=$(sed 's/.*[-,]//' /sys/devices/system/cpu/online)
 

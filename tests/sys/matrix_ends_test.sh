@@ -4,6 +4,7 @@
 # bindings reach both sides by the plugin's variables, memory is that of GPUs where there are some.
 here=$(dirname "$0")
 . "$here/tap.sh"
+alone_with_irqs
 lab_up --nics 1
 
 # A server that closes its port late: told to end, it goes on for a moment.

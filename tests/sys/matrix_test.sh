@@ -6,6 +6,7 @@ here=$(dirname "$0")
 page=$(realpath "$here/page.py")
 terminal=$(realpath "$here/terminal.py")
 . "$here/tap.sh"
+alone_with_irqs
 
 work=$scratch/work
 mkdir "$work"

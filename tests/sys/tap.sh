@@ -122,6 +122,11 @@ within() {
 	done
 }
 
+# alone_with_irqs: one test at a time may move this machine's interrupts, or judge runs by their affinity.
+alone_with_irqs() {
+	! command -v flock >/dev/null || { exec 9<"$(dirname "$0")/tap.sh" && flock 9; }
+}
+
 # free_port [ADDRESS]: one with three free ones behind it, none of those that connections are
 # given; somebody may still be faster, so who uses it asks again.
 free_port() {
