@@ -232,9 +232,8 @@ whoever_gives_up_gpu_lanes_comes_back(void **state)
 			(void)tcpx_test(p.recv[0]);
 		pipe_give_up(&p, &r, &g, i % ENDS);
 		pipe_end(&p);
-		for (size_t k = 0; k < AREA; k++)
-			if (r.far.at[k] != i % ENDS)
-				fail_msg("byte %zu was written after the end", k);
+		if (r.far.at[0] != i % ENDS || memcmp(r.far.at, r.far.at + 1, AREA - 1) != 0)
+			fail_msg("round %d: a byte was written after the end", i);
 	}
 	pipe_open(&p, &r);
 	for (int i = 0; i < MESSAGES; i++)
