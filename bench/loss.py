@@ -19,9 +19,11 @@ SIZES = ("8", "64K")
 
 
 class Lab:
-    def __init__(self, tool, loss):
+    def __init__(self, tool):
         self.tool, self.name = tool, "loss%d" % os.getpid()
-        subprocess.run([tool, "lab", "up", "--name", self.name, "--nics", "1", "--rate", "1G"], check=True,
+
+    def up(self, loss):
+        subprocess.run([self.tool, "lab", "up", "--name", self.name, "--nics", "1", "--rate", "1G"], check=True,
                        stdout=subprocess.DEVNULL)
         for host in ("h0", "h1"):
             for rule in ("add table inet t", "add chain inet t c { type filter hook input priority 0; }",
@@ -41,10 +43,14 @@ def measure(lab, tool):
     for size in SIZES:
         server = subprocess.Popen(lab.on("h1", tool, "serve", "--once", "--events", "-"), text=True,
                                   stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
-        server.stdout.readline()  # it listens
-        client = subprocess.run(lab.on("h0", tool, "perf", "10.77.0.2", "--lat", "-b", size, "-n", "4000",
-                                       "--json", "-"), capture_output=True, text=True, timeout=120)
-        server.communicate()
+        try:
+            server.stdout.readline()  # it listens
+            client = subprocess.run(lab.on("h0", tool, "perf", "10.77.0.2", "--lat", "-b", size, "-n", "4000",
+                                           "--json", "-"), stdout=subprocess.PIPE, text=True, timeout=120,
+                                    check=True, stderr=subprocess.DEVNULL)
+            server.communicate(timeout=60)
+        finally:
+            server.kill()
         rows[size] = json.loads(client.stdout)["rows"][0]["half_rtt_us"]
     return rows
 
@@ -57,8 +63,9 @@ def main():
     parser.add_argument("--rounds", type=int, default=5)
     options = parser.parse_args()
     got = {tool: [] for tool in options.tcpx}
-    lab = Lab(options.tcpx[0], options.loss)
+    lab = Lab(options.tcpx[0])
     try:
+        lab.up(options.loss)
         for number in range(options.rounds):
             for tool in options.tcpx[::-1] if number % 2 else options.tcpx:
                 got[tool].append(measure(lab, tool))

@@ -37,7 +37,7 @@ uint64_t
 tcpx_chunk_lane(uint64_t bytes, uint32_t channels, bool one_way)
 {
 	bool little = bytes <= (one_way ? LITTLE_ONE_WAY : LITTLE);
-	uint64_t least = 2ull * channels * (little ? TCPX_CHUNK_LITTLE : LARGE);
+	uint64_t least = 2ull * (channels ? channels : 1) * (little ? TCPX_CHUNK_LITTLE : LARGE);
 
 	return bytes > least ? bytes : least;
 }

@@ -127,7 +127,7 @@ struct loop {
 	struct tcpx_node deferred;      /* sources closed in this step                  */
 	struct copy_count copies;
 	struct batches *batches;      /* copies for devices, and staging buffers       */
-	uint64_t awake_until_ns;          /* spin until then: a GPU was busy with little data */
+	uint64_t awake_until_ns;          /* spin until then: little is under way, and more soon */
 	uint64_t timer_ns;            /* earliest deadline on this loop               */
 	uint64_t now_ns;              /* time of the last look at the clock           */
 	uint64_t seen_ns;             /* time of the last look at timer_ns            */

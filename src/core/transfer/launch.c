@@ -147,19 +147,21 @@ chunk_of(const struct session *s, const struct tcpx_xfer *x)
 	uint32_t max = staged ? TCPX_CHUNK_STAGED_MAX : TCPX_CHUNK_MAX;
 	uint32_t channels = x->sends ? s->chan.tx_up : s->chan.rx_up;
 	uint64_t bytes = x->payload.list->total;
+	bool quick;
 
 	if (x->lane)
 		bytes += s->sched.queued_bytes + s->sched.outstanding_bytes;
 	else if (staged)
 		bytes += s->xfers.live_bytes;
+	quick = x->sends && bytes > min;
 	if (x->lane && !staged)
-		bytes = tcpx_chunk_lane(bytes, channels, is_one_way(s));
+		bytes = tcpx_chunk_lane(bytes, channels, quick && is_one_way(s));
 	if (s->engine->limit.chunk || max > s->chan.chunk_max)
 		max = s->chan.chunk_max;
 	if (staged && bytes < CROWD_BYTES && channels > SPREAD_FEW_CHANNELS)
 		channels = SPREAD_FEW_CHANNELS;
 	return tcpx_chunk_size(bytes, channels, min, max, s->engine->limit.chunk,
-			       x->sends && bytes > min ? slowest_Bps(s) : 0);
+			       quick ? slowest_Bps(s) : 0);
 }
 
 uint32_t

@@ -60,8 +60,10 @@ static const struct {
 	{ "much, for few channels", 12 * MIB, 1, false, 0, 1 * MIB },
 	{ "little, over a slow path", 1 * MIB, 8, false, 3000000, 88 * KIB },
 	{ "more, over a slow path", 64 * MIB, 8, false, 3000000, 88 * KIB },
-	{ "no channel counts as one", 2 * MIB, 0, false, 0, 1 * MIB },
+	{ "little, for few channels", 1 * MIB, 2, false, 0, 256 * KIB },
+	{ "no channel counts as one", 200 * KIB, 0, false, 0, 128 * KIB },
 	{ "the most that is little one way", 4 * MIB, 16, true, 0, 128 * KIB },
+	{ "the same, for few channels", 4 * MIB, 4, true, 0, 512 * KIB },
 	{ "more one way", 4 * MIB + 1, 16, true, 0, 512 * KIB },
 };
 
