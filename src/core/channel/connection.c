@@ -15,6 +15,7 @@
 #include "core/channel/kind.h"
 #include "core/channel/landing.h"
 #include "core/channel/state.h"
+#include "core/channel/wake.h"
 #include "core/context/context.h"
 #include "core/loop/loop.h"
 #include "core/memory/batch.h"
@@ -235,6 +236,8 @@ leave_up(struct channel *c, const char *why)
 	if (s->state != SESS_OPEN)
 		return true;
 	(*(c->sending ? &s->chan.tx_up : &s->chan.rx_up))--;
+	if (c->sending && c->tx.called) /* the chunk that it was woken for is the others' */
+		tcpx_channels_wake_all(s);
 	if (c->rested)
 		return true;
 	count_add(&s->engine->count.channels_lost, 1);

@@ -2,6 +2,7 @@
 /* The same of lanes' messages: whose turn it is, and which channels are woken. */
 #include "bare.h"
 
+#include "core/channel/connection.h"
 #include "core/transfer/lane_chunks.h"
 #include "core/transfer/lane_state.h"
 #include "core/transfer/launch.h"
@@ -223,6 +224,31 @@ a_second_message_wakes_another_channel(void **state)
 }
 
 static void
+what_a_channel_was_woken_for_goes_by_another_if_it_goes_down(void **state)
+{
+	struct sending l = { .taken = 0 };
+	struct channel *c[3];
+	struct bare b;
+
+	bare_open(&b, true);
+	for (uint16_t i = 0; i < 3; i++)
+		c[i] = bare_channel(&b, i);
+	b.s->chan.tx_up = 3;
+	sending_open(&b, &l, 1, 1);
+	atomic_store(&b.loop[0].lease.look_ns, 0);
+	b.s->sched.outstanding_bytes = CHUNK;
+	sending_post(&b, &l, CHUNK);
+	assert_true(c[1]->work.queued);
+	assert_false(c[2]->work.queued);
+	c[1]->rested = true; /* no word of it in the log */
+	tcpx_channel_rest(c[1]);
+	assert_true(c[2]->work.queued);
+	b.s->sched.outstanding_bytes = 0;
+	sending_close(&l);
+	bare_close(&b);
+}
+
+static void
 few_chunks_of_a_lane_wake_their_channels_at_once(void **state)
 {
 	const struct { uint32_t chunks; bool at_once; } cases[] = { { 4, true }, { 5, false } };
@@ -338,6 +364,7 @@ main(void)
 		cmocka_unit_test(a_lone_message_stays_with_the_thread_that_tests),
 		cmocka_unit_test(messages_keep_to_a_channel_while_little_is_under_way),
 		cmocka_unit_test(a_second_message_wakes_another_channel),
+		cmocka_unit_test(what_a_channel_was_woken_for_goes_by_another_if_it_goes_down),
 		cmocka_unit_test(few_chunks_of_a_lane_wake_their_channels_at_once),
 		cmocka_unit_test(both_ends_stay_awake_after_a_small_chunk),
 		cmocka_unit_test(chunks_are_larger_where_the_peer_sends_too),
