@@ -2,6 +2,7 @@
 #include "peer.h"
 
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -71,6 +72,7 @@ PeerProcess::PeerProcess(const std::string &plugin, const std::string &name, siz
 	pid = fork();
 	assert_true(pid >= 0);
 	if (pid == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL); /* a test that fails ends no peer */
 		dup2(in[0], 0);
 		dup2(out[1], 3);
 		for (int fd = 4; fd < 256; fd++)
@@ -103,7 +105,13 @@ PeerProcess::kill()
 void
 PeerProcess::signal(int number)
 {
+	int status;
+
 	assert_int_equal(::kill(pid, number), 0);
+	if (number == SIGSTOP) { /* one of its threads has to run for it; until then the others may answer */
+		assert_int_equal(waitpid(pid, &status, WUNTRACED), pid);
+		assert_true(WIFSTOPPED(status));
+	}
 }
 
 PeerProcess::~PeerProcess()
