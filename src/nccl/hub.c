@@ -22,7 +22,8 @@
  * What this plugin must have, and what it has instead of the library's defaults unless the
  * environment says otherwise. NCCL gives up no peer that is alive: one may checkpoint for minutes.
  * With fewer messages in flight on a connection large ones are faster (docs/results/nccl.md), and NCCL has at
- * most eight on each of its own. NCCL_P2P_NET_CHUNKSIZE, which is NCCL's here, is no hint for chunks.
+ * most eight on each of its own. NCCL_P2P_NET_CHUNKSIZE says how NCCL cuts
+ * what it sends, and is no size for the library's chunks.
  */
 static const char *const always[] = { "TCPX_PROVIDER=sock", "TCPX_CUDA_LIBRARY=none" };
 static const char *const usual[] = { "TCPX_FREEZE_MS=600s", "TCPX_CONNECT_MS=120s",

@@ -125,7 +125,7 @@ slowest_Bps(const struct session *s)
  * turns at the GPU's copy engine and at the caches. */
 #define CROWD_BYTES  (32u << 20)
 
-/* Both ways at once CPUs have enough to do. */
+/* Has nothing come from the peer lately? Where both send, the CPUs have no time for more chunks. */
 #define ONE_WAY_NS TCPX_MS
 
 static bool
@@ -147,21 +147,21 @@ chunk_of(const struct session *s, const struct tcpx_xfer *x)
 	uint32_t max = staged ? TCPX_CHUNK_STAGED_MAX : TCPX_CHUNK_MAX;
 	uint32_t channels = x->sends ? s->chan.tx_up : s->chan.rx_up;
 	uint64_t bytes = x->payload.list->total;
-	bool quick;
+	bool several;
 
 	if (x->lane)
 		bytes += s->sched.queued_bytes + s->sched.outstanding_bytes;
 	else if (staged)
 		bytes += s->xfers.live_bytes;
-	quick = x->sends && bytes > min;
+	several = x->sends && bytes > min;
 	if (x->lane && !staged)
-		bytes = tcpx_chunk_lane(bytes, channels, quick && is_one_way(s));
+		bytes = tcpx_chunk_lane(bytes, channels, several && is_one_way(s));
 	if (s->engine->limit.chunk || max > s->chan.chunk_max)
 		max = s->chan.chunk_max;
 	if (staged && bytes < CROWD_BYTES && channels > SPREAD_FEW_CHANNELS)
 		channels = SPREAD_FEW_CHANNELS;
 	return tcpx_chunk_size(bytes, channels, min, max, s->engine->limit.chunk,
-			       quick ? slowest_Bps(s) : 0);
+			       several ? slowest_Bps(s) : 0);
 }
 
 uint32_t

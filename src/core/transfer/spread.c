@@ -62,8 +62,8 @@ first_choice(const struct session *s, const struct tcpx_xfer *x)
 	return x->lane && little ? 0 : s->sched.next_wake;
 }
 
-/* For a lane's chunk one is not that was woken for another, and has not picked that yet: messages come in
- * pairs. (256 KiB in two, between two H100s: 88 us in place of 112.) */
+/* A channel that was woken for another chunk, and has not picked it yet, is not idle for a lane's: messages
+ * come in pairs. (256 KiB in two, between two H100s: 88 us in place of 112.) */
 static bool
 is_idle(const struct channel *c, const struct tcpx_xfer *x)
 {

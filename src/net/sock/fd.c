@@ -36,8 +36,8 @@
 #define KEEP_TIMES   3
 #define TURNED_AWAY   64 /* most connections refused in a call */
 
-/* A lost packet with nothing behind it is sent again after this time at least. The kernel's 200 ms are more than
- * all other parts of a connection's healing. A peer's kernel may delay an acknowledgement for 40 ms. */
+/* The least time after which a lost packet with nothing behind it is sent again; the kernel's own is 200 ms.
+ * A peer's kernel may delay an acknowledgement for 40 ms (docs/decisions/034-resent-sooner.md). */
 #define LOST_US 50000
 
 union sockaddr_any {
