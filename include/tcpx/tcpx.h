@@ -124,7 +124,7 @@ enum tcpx_mem_access {
 	TCPX_MEM_LOCAL = 0,        /* only this process names it in lists                */
 	TCPX_MEM_REMOTE_READ = 1,  /* peers that hold the blob may READ it               */
 	TCPX_MEM_REMOTE_WRITE = 2, /* ... may WRITE it                                   */
-	TCPX_MEM_LEND = 4          /* its pages may be lent to the kernel                */
+	TCPX_MEM_LEND = 4          /* stays mapped; its pages may be lent to the kernel  */
 };
 
 /*
@@ -139,7 +139,8 @@ enum tcpx_mem_access {
  *              break, and are made again, so that nothing arrives as it is later
  * @id:         out: local region id, never reused within an engine
  * Fills no page of it. Memory that cannot be touched later (unmapped, a file that became shorter)
- * ends the transfers that touch it with -EFAULT, and nothing else.
+ * ends the transfers that touch it with -EFAULT, and nothing else; but if it is TCPX_MEM_LEND a copy of it may
+ * raise SIGSEGV or SIGBUS.
  * Return: 0; -EFAULT: not mapped, or not all of it; -EINVAL; TCPX_ELIMIT; -ENOMEM.
  */
 TCPX_API TCPX_MUST_USE int tcpx_mem_register(tcpx_engine *engine, void *addr, size_t len,
@@ -284,7 +285,7 @@ TCPX_API void tcpx_xfer_free(tcpx_xfer *xfer);
 /*
  * A lane is an ordered one-way pipe of messages: the n-th send meets the n-th receive. Receives are
  * announced beforehand, so a message costs no word of its own between the engines. It waits for its
- * receive. But up to 16,353 bytes of host memory are copied within the post where that is possible
+ * receive. But up to 16 KiB of host memory (TCPX_MEM_LEND: 128 KiB) are copied within the post where that is possible
  * (never with TCPX_INLINE=0): such a send may succeed before it is there. And up to 64 KiB may leave
  * at once: such a send succeeds when it is there. Either may have no receive yet, which may be posted
  * after the sender has closed. Host or GPU memory; TCPX_PROVIDER=sock only.

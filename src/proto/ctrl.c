@@ -14,10 +14,12 @@
 #include "proto/byteq.h"
 #include "proto/frame_sum.h"
 
-#define ACK_BYTES  (32u << 10) /* received since the last ACK was put */
+#define ACK_BYTES  (256u << 10) /* received since the last ACK was put */
 #define ACK_FRAMES 64u
 #define NO_ACK     UINT64_MAX
 #define JOINED     4096u /* raw and numbered bytes that one call writes */
+#define IN_BYTES   (2u * TCPX_FRAME_MAX)
+#define IN_WIDE    (TCPX_FRAME_HEAD + TCPX_LANE_DATA_HEAD + TCPX_LANE_DATA_MAX + TCPX_FRAME_MAX)
 
 enum { LENT_NOTHING, LENT_LOG, LENT_RAW, LENT_BOTH = LENT_LOG | LENT_RAW };
 
@@ -45,9 +47,10 @@ struct tcpx_ctrl {
 	uint64_t received;
 	uint64_t ack_sent;         /* of received, the number in our last ACK    */
 	uint64_t unacked_bytes;
-	size_t in_begin, in_end;
+	size_t in_begin, in_end, in_cap;
 	uint8_t joined[JOINED];
-	uint8_t in[2 * TCPX_FRAME_MAX];
+	uint8_t *in;               /* owned                                      */
+	uint8_t *wider;            /* owned: takes its place; NULL: none         */
 };
 
 int
@@ -55,8 +58,13 @@ tcpx_ctrl_new(struct tcpx_ctrl **out)
 {
 	struct tcpx_ctrl *c = calloc(1, sizeof(*c));
 
-	if (!c)
+	if (c)
+		c->in = malloc(IN_BYTES);
+	if (!c || !c->in) {
+		free(c);
 		return tcpx_fail(TCPX_SUB_BOOT, -ENOMEM, "a control stream");
+	}
+	c->in_cap = IN_BYTES;
 	c->next = 1;
 	c->raw_ack = NO_ACK;
 	*out = c;
@@ -73,6 +81,8 @@ tcpx_ctrl_free(struct tcpx_ctrl *c)
 	tcpx_byteq_fini(&c->raw, &c->loan);
 	tcpx_byteq_fini(&c->bulk, &c->loan);
 	tcpx_loan_end(&c->loan);
+	free(c->wider);
+	free(c->in);
 	free(c);
 }
 
@@ -85,7 +95,8 @@ tcpx_ctrl_sum(struct tcpx_ctrl *c)
 size_t
 tcpx_ctrl_memory(const struct tcpx_ctrl *c)
 {
-	return sizeof(*c) + (c->loan.quota ? 0 : c->log.cap + c->queue.cap + c->raw.cap + c->bulk.cap +
+	return sizeof(*c) + (c->wider ? IN_WIDE : c->in_cap) +
+	       (c->loan.quota ? 0 : c->log.cap + c->queue.cap + c->raw.cap + c->bulk.cap +
 						 c->loan.retired_cap);
 }
 
@@ -104,7 +115,7 @@ append_frame(const struct tcpx_ctrl *c, struct tcpx_byteq *s, uint8_t type, uint
 	uint8_t *at = tcpx_byteq_at(s, s->end);
 
 	tcpx_frame_head_write(at, type, number, (uint32_t)len);
-	if (len)
+	if (payload)
 		memcpy(at + TCPX_FRAME_HEAD, payload, len);
 	if (c->sums && s != &c->queue && tcpx_frame_is_summed(type))
 		tcpx_frame_sum(at, TCPX_FRAME_HEAD + len);
@@ -120,9 +131,10 @@ room_for(struct tcpx_ctrl *c, struct tcpx_byteq *s, size_t limit, uint8_t type, 
 	if (tcpx_frame_numbered(type) != (s != &c->raw))
 		return tcpx_fail(TCPX_SUB_BOOT, -EINVAL, "%s frame put as one with%s number",
 				 tcpx_frame_name(type), s == &c->raw ? "out a" : " a");
-	if (len > TCPX_FRAME_MAX - TCPX_FRAME_HEAD)
+	if (len > tcpx_frame_most(type) - TCPX_FRAME_HEAD)
 		return tcpx_fail(TCPX_SUB_BOOT, TCPX_ELIMIT, "%s frame with %zu bytes; at most %u are "
-				 "allowed", tcpx_frame_name(type), len, TCPX_FRAME_MAX - TCPX_FRAME_HEAD);
+				 "allowed", tcpx_frame_name(type), len,
+				 tcpx_frame_most(type) - TCPX_FRAME_HEAD);
 	if (tcpx_byteq_len(s) + TCPX_FRAME_HEAD + len > limit)
 		return tcpx_fail(TCPX_SUB_BOOT, TCPX_ELIMIT, "%s frame: %zu bytes of control frames wait "
 				 "already; at most %zu are allowed", tcpx_frame_name(type),
@@ -139,6 +151,22 @@ tcpx_ctrl_put(struct tcpx_ctrl *c, uint8_t type, const void *payload, size_t len
 	if (rc == 0)
 		append_frame(c, &c->log, type, c->next++, payload, len);
 	return rc;
+}
+
+int
+tcpx_ctrl_begin(struct tcpx_ctrl *c, uint8_t type, size_t len, uint8_t **payload)
+{
+	int rc = room_for(c, &c->log, TCPX_CTRL_MAX, type, len);
+
+	if (rc == 0)
+		*payload = tcpx_byteq_at(&c->log, c->log.end) + TCPX_FRAME_HEAD;
+	return rc;
+}
+
+void
+tcpx_ctrl_commit(struct tcpx_ctrl *c, uint8_t type, size_t len)
+{
+	append_frame(c, &c->log, type, c->next++, NULL, len);
 }
 
 int
@@ -348,18 +376,46 @@ acknowledge(struct tcpx_ctrl *c, uint64_t number)
 
 /* ---- in ---------------------------------------------------------------------------- */
 
+static bool
+is_wide(const struct tcpx_ctrl *c)
+{
+	return c->wider || c->in_cap == IN_WIDE;
+}
+
+/* The room that there is may be borrowed: the wider one takes its place later. */
+int
+tcpx_ctrl_widen(struct tcpx_ctrl *c)
+{
+	if (!is_wide(c))
+		c->wider = malloc(IN_WIDE);
+	return is_wide(c) ? 0 : tcpx_fail(TCPX_SUB_BOOT, -ENOMEM, "room for messages in frames");
+}
+
+/* What is not yet taken begins at the front of @to. */
+static void
+move_in(struct tcpx_ctrl *c, uint8_t *to)
+{
+	memmove(to, c->in + c->in_begin, c->in_end - c->in_begin);
+	c->in_end -= c->in_begin;
+	c->in_begin = 0;
+}
+
 size_t
 tcpx_ctrl_room(struct tcpx_ctrl *c, uint8_t **data)
 {
+	if (c->wider) {
+		move_in(c, c->wider);
+		free(c->in);
+		c->in = c->wider;
+		c->in_cap = IN_WIDE;
+		c->wider = NULL;
+	}
 	if (c->in_begin == c->in_end)
 		c->in_begin = c->in_end = 0;
-	if (c->in_begin && sizeof(c->in) - c->in_end < TCPX_FRAME_MAX) {
-		memmove(c->in, c->in + c->in_begin, c->in_end - c->in_begin);
-		c->in_end -= c->in_begin;
-		c->in_begin = 0;
-	}
+	if (c->in_begin && c->in_cap - c->in_end < c->in_cap / 2)
+		move_in(c, c->in);
 	*data = c->in + c->in_end;
-	return sizeof(c->in) - c->in_end;
+	return c->in_cap - c->in_end;
 }
 
 void
@@ -402,6 +458,8 @@ tcpx_ctrl_next(struct tcpx_ctrl *c, struct tcpx_frame_head *head, const uint8_t 
 		struct tcpx_frame_head h;
 		int rc = (c->sums ? tcpx_frame_sum_read : tcpx_frame_head_read)(at, have, &h);
 
+		if (!rc && h.len > TCPX_FRAME_MAX && !is_wide(c))
+			rc = TCPX_EPROTO;
 		if (rc == -EAGAIN || (!rc && h.len > have))
 			return 0;
 		if (rc)

@@ -32,6 +32,10 @@ void tcpx_ctrl_sum(struct tcpx_ctrl *c);
 
 /* Adds a numbered frame; the payload is copied. -ENOMEM, TCPX_ELIMIT. */
 int tcpx_ctrl_put(struct tcpx_ctrl *c, uint8_t type, const void *payload, size_t len);
+/* The same in two steps, for a payload that is written where it belongs: the frame counts once it is
+ * committed, and no other is put in between. */
+int tcpx_ctrl_begin(struct tcpx_ctrl *c, uint8_t type, size_t len, uint8_t **payload);
+void tcpx_ctrl_commit(struct tcpx_ctrl *c, uint8_t type, size_t len);
 /* Adds a bulk frame. *ticket (may be NULL) counts bulk frames from 1. */
 int tcpx_ctrl_put_bulk(struct tcpx_ctrl *c, uint8_t type, const void *payload, size_t len,
 		       uint64_t *ticket);
@@ -49,6 +53,8 @@ uint64_t tcpx_ctrl_bulk_written(const struct tcpx_ctrl *c);
 size_t tcpx_ctrl_pending(struct tcpx_ctrl *c, const uint8_t **data);
 void tcpx_ctrl_written(struct tcpx_ctrl *c, size_t len);
 
+/* Frames of more than TCPX_FRAME_MAX bytes may come; before, they are TCPX_EPROTO. 0 or -ENOMEM. */
+int tcpx_ctrl_widen(struct tcpx_ctrl *c);
 /* room(): space for incoming bytes, at least 1 unless complete frames wait. arrived(): how
  * many bytes came. */
 size_t tcpx_ctrl_room(struct tcpx_ctrl *c, uint8_t **data);
@@ -64,7 +70,7 @@ int tcpx_ctrl_next(struct tcpx_ctrl *c, struct tcpx_frame_head *head, const uint
 
 /* Highest number received in order. */
 uint64_t tcpx_ctrl_received(const struct tcpx_ctrl *c);
-/* An ACK falls due: 32 KiB or 64 frames were received since the last one. */
+/* An ACK falls due: 256 KiB or 64 frames were received since the last one. */
 bool tcpx_ctrl_ack_due(const struct tcpx_ctrl *c);
 /* Something was received since the last ACK was put. */
 bool tcpx_ctrl_ack_owed(const struct tcpx_ctrl *c);

@@ -13,7 +13,8 @@
 #include <stdint.h>
 
 #define TCPX_EAGER_KEEP  128u          /* to keep a message, besides its bytes            */
-#define TCPX_EAGER_MOST  (64u << 10)   /* of one message; without a frame: by a channel    */
+#define TCPX_EAGER_FRAME (16u << 10)   /* of one message: beyond, a channel may carry it    */
+#define TCPX_EAGER_MOST  (64u << 10)   /* of one message that a channel carries             */
 #define TCPX_EAGER_FIRST (256u << 10)  /* the first window, if there is room              */
 #define TCPX_EAGER_LEAST (16u << 10)   /* ... and the least that is worth anything        */
 

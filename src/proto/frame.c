@@ -112,7 +112,7 @@ tcpx_frame_head_read(const uint8_t *src, size_t have, struct tcpx_frame_head *ou
 	h.number = tcpx_buf_get_u64(&b);
 	if (tcpx_buf_get_u32(&b) != head_check(h.len, h.type, h.number) || zero || h.flags)
 		return TCPX_EPROTO;
-	if (h.len < TCPX_FRAME_HEAD || h.len > TCPX_FRAME_MAX || !frame_known(h.type))
+	if (h.len < TCPX_FRAME_HEAD || h.len > tcpx_frame_most(h.type) || !frame_known(h.type))
 		return TCPX_EPROTO;
 	if (tcpx_frame_numbered(h.type) != (h.number != 0))
 		return TCPX_EPROTO;

@@ -2,7 +2,7 @@
 /*
  * Frames of the control stream: their bytes and nothing else. Every frame is
  *
- *	u32 length of all of it (20 .. TCPX_FRAME_MAX)   u8 type   u8 flags   u16 zero
+ *	u32 length of all of it (20 .. tcpx_frame_most(type))   u8 type   u8 flags   u16 zero
  *	u64 number (0: not numbered)   u32 check: low half of number xor length xor type,
  *	then the payload
  *
@@ -23,8 +23,8 @@
 #include "proto/pair.h"
 #include "tcpx/tcpx.h"
 
-#define TCPX_PROTO_VERSION 3
-#define TCPX_FRAME_MAX     16384u
+#define TCPX_PROTO_VERSION 4
+#define TCPX_FRAME_MAX     16384u /* but for LANE_DATA: see tcpx_frame_most() */
 #define TCPX_FRAME_HEAD    20u
 #define TCPX_NICS_MAX      32
 #define TCPX_CHANNELS_MAX  64  /* each way */
@@ -235,16 +235,24 @@ struct tcpx_lane_failure {
 	char text[TCPX_TEXT_MAX];
 };
 
-#define TCPX_LANE_DATA_HEAD 11u /* before the payload */
-#define TCPX_LANE_DATA_MAX  (TCPX_FRAME_MAX - TCPX_FRAME_HEAD - TCPX_LANE_DATA_HEAD)
+#define TCPX_LANE_DATA_HEAD 13u /* before the payload */
+#define TCPX_LANE_DATA_MAX  (128u << 10)
 
 /* payload points into the frame. */
 struct tcpx_lane_data {
 	uint64_t message;        /* lane and number                                 */
 	bool known;              /* its receive has been announced: no credit is used */
 	const uint8_t *payload;
-	uint16_t len;
+	uint32_t len;
 };
+
+/* Bytes of the longest frame of a type, with its head. */
+static inline uint32_t
+tcpx_frame_most(uint8_t type)
+{
+	return type == TCPX_FR_LANE_DATA ? TCPX_FRAME_HEAD + TCPX_LANE_DATA_HEAD + TCPX_LANE_DATA_MAX :
+					   TCPX_FRAME_MAX;
+}
 
 /* The header of a message on a channel that carries bare payload. */
 struct tcpx_message {

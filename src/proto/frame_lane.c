@@ -89,7 +89,7 @@ tcpx_lane_data_write(struct tcpx_buf *b, const struct tcpx_lane_data *d)
 {
 	tcpx_buf_put_u64(b, d->message);
 	tcpx_buf_put_u8(b, d->known);
-	tcpx_buf_put_u16(b, d->len);
+	tcpx_buf_put_u32(b, d->len);
 	if (d->payload)
 		tcpx_buf_put_bytes(b, d->payload, d->len);
 }
@@ -102,7 +102,7 @@ tcpx_lane_data_read(struct tcpx_buf *b, struct tcpx_lane_data *d)
 	v.known = tcpx_wire_get_bool(b);
 	b->bad |= !tcpx_lane_is(v.message) || !tcpx_lane_seq(v.message) ||
 		  !tcpx_lane_number(v.message);
-	v.len = tcpx_buf_get_u16(b);
+	v.len = tcpx_buf_get_u32(b);
 	v.payload = tcpx_buf_borrow(b, v.len);
 	if (tcpx_wire_end(b))
 		return TCPX_EPROTO;

@@ -154,7 +154,7 @@ in_an_early_chunk(void **state)
 	} lies[] = {
 		{ "not the last", 2, TCPX_LANE_EARLY, 20480, false },
 		{ "not the first", 2, EARLY | 1, 20000, false },
-		{ "small enough for a frame", 2, EARLY, TCPX_LANE_DATA_MAX, false },
+		{ "small enough for a frame", 2, EARLY, TCPX_EAGER_FRAME, false },
 		{ "one too long", 2, EARLY, TCPX_EAGER_MOST + 1, false },
 		{ "one too far", 66, EARLY, 20000, false },
 		{ "the greatest number", TCPX_LANE_SEQ, EARLY, 20000, false },

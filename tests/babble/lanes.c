@@ -260,9 +260,9 @@ say_early(struct babbler *b, struct known_lane *l)
 	uint8_t room[FRAME + 64];
 	struct tcpx_buf out;
 
-	d.len = (uint16_t)babble_between(b->world, 0, babble_one_in(b->world, 2) ? 100 : FRAME);
+	d.len = (uint32_t)babble_between(b->world, 0, babble_one_in(b->world, 2) ? 100 : FRAME);
 	if (d.known && d.len > l->len[(l->sent + 1) % TCPX_LANE_SLOTS] && !babbler_lies(b))
-		d.len = (uint16_t)l->len[(l->sent + 1) % TCPX_LANE_SLOTS];
+		d.len = (uint32_t)l->len[(l->sent + 1) % TCPX_LANE_SLOTS];
 	if (!d.known && l->sent >= l->announced + TCPX_LANE_SLOTS && !babbler_lies(b))
 		return;
 	if (!d.known && !tcpx_eager_use(&b->credit, tcpx_eager_cost(d.len)) && !babbler_lies(b))
@@ -280,7 +280,7 @@ static void
 say_early_chunk(struct babbler *b, struct known_lane *l)
 {
 	uint64_t most = babble_one_in(b->world, 8) ? TCPX_EAGER_MOST : MOST;
-	uint32_t len = (uint32_t)babble_between(b->world, TCPX_LANE_DATA_MAX + 1, most);
+	uint32_t len = (uint32_t)babble_between(b->world, TCPX_EAGER_FRAME + 1, most);
 
 	if (l->sent < l->announced && !babbler_lies(b))
 		return;

@@ -40,7 +40,7 @@ static union {
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
-	static uint8_t room[TCPX_FRAME_MAX];
+	static uint8_t room[TCPX_LANE_DATA_HEAD + TCPX_LANE_DATA_MAX];
 	struct tcpx_buf in, out;
 
 	if (len < 1 || len > sizeof(room))
@@ -97,7 +97,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 	default:
 		if (tcpx_frame_head_read(data + 1, len - 1, &v.head) != 0)
 			return 0;
-		promise(v.head.len >= TCPX_FRAME_HEAD && v.head.len <= TCPX_FRAME_MAX);
+		promise(v.head.len >= TCPX_FRAME_HEAD && v.head.len <= tcpx_frame_most(v.head.type));
 		return 0;
 	}
 	promise(!out.bad);

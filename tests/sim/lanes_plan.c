@@ -18,7 +18,9 @@ static uint32_t
 plan_length(struct sim_world *w, bool early)
 {
 	if (early && !sim_one_in(w, 4))
-		return (uint32_t)sim_between(w, TCPX_LANE_DATA_MAX, TCPX_EAGER_MOST + 1);
+		return (uint32_t)sim_between(w, TCPX_EAGER_FRAME, TCPX_EAGER_MOST + 1);
+	if (sim_one_in(w, 16)) /* in a frame, if the memory may be lent */
+		return (uint32_t)sim_between(w, TCPX_EAGER_MOST, TCPX_LANE_DATA_MAX + 1);
 	switch (sim_between(w, 0, 7)) {
 	case 0:
 		return (uint32_t)sim_between(w, 0, 1);

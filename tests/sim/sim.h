@@ -177,7 +177,7 @@ struct sim_world {
 	uint32_t xfer_count, note_count, notes_posted;
 	struct sim_xfer xfer[SIM_XFERS];
 	struct sim_note note[SIM_NOTES];
-	uint32_t early_bytes; /* a lane's send up to this may succeed before it is there */
+	uint32_t early_bytes; /* such a send of a lane, of memory not lent, may end before it is there */
 	uint32_t lane_count;
 	struct sim_lane lane[SIM_LANES];
 	/* once, at most: a region is deregistered; an engine closes */

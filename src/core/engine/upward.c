@@ -147,6 +147,7 @@ static const struct session_calls of_session = {
 	.unwire = tcpx_channels_end,
 	.room = tcpx_launch_waiting,
 	.writable = tcpx_channels_wake_all,
+	.lanes = tcpx_lanes_launch,
 	.check_channels = tcpx_channels_check,
 	.frame = tcpx_frames_handle,
 	.frame_rest = tcpx_frames_rest,

@@ -16,7 +16,7 @@
 
 struct tcpx_engine;
 
-#define GPU_SMALL_MAX 65536u /* bytes of one small copy: a message that came before its receive */
+#define GPU_SMALL_MAX 131072u /* bytes of one small copy: a message that came before its receive */
 
 /* A small copy that its GPU was late with. */
 struct small_copy {

@@ -41,6 +41,19 @@ tcpx_control_put(struct session *s, uint8_t type, const struct tcpx_buf *b)
 }
 
 int
+tcpx_control_begin(struct session *s, uint8_t type, size_t len, uint8_t **payload)
+{
+	return tcpx_ctrl_begin(s->control.ctrl, type, len, payload);
+}
+
+void
+tcpx_control_commit(struct session *s, uint8_t type, size_t len)
+{
+	tcpx_ctrl_commit(s->control.ctrl, type, len);
+	count_add(&s->engine->count.ctrl_frames_tx, 1);
+}
+
+int
 tcpx_control_put_bulk(struct session *s, uint8_t type, const struct tcpx_buf *b, uint64_t *ticket)
 {
 	return checked(s, type, b, tcpx_ctrl_put_bulk(s->control.ctrl, type, bytes_of(b),
@@ -129,6 +142,8 @@ tcpx_control_flush(struct session *s)
 	} while (n > 0 || owed);
 	atomic_store_explicit(&s->control.flush_owed, false, memory_order_relaxed);
 	tcpx_control_watch(s, TCPX_READABLE);
+	if (s->control.lanes_wait && tcpx_ctrl_room_now(s->control.ctrl, 0))
+		tcpx_control_flush_by_loop(s);
 	if (tcpx_ctrl_bulk_due(s->control.ctrl))
 		tcpx_control_wants_room(s, engine_now(s->engine));
 	else if (s->control.short_of_room && tcpx_ctrl_bulk_written(s->control.ctrl) != opened)
@@ -183,7 +198,17 @@ tcpx_control_flush_work(struct work *w, uint64_t now_ns)
 	pthread_mutex_lock(&s->lock);
 	if (s->state != SESS_FAILED)
 		tcpx_control_flush(s);
+	tcpx_control_serve_lanes(s);
 	pthread_mutex_unlock(&s->lock);
+}
+
+void
+tcpx_control_serve_lanes(struct session *s)
+{
+	if (!s->control.lanes_wait || s->state != SESS_OPEN || !tcpx_ctrl_room_now(s->control.ctrl, 0))
+		return;
+	s->control.lanes_wait = false;
+	s->engine->up.session->lanes(s);
 }
 
 struct tcpx_addr

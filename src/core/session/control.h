@@ -15,6 +15,9 @@ int tcpx_control_put(struct session *s, uint8_t type, const struct tcpx_buf *b);
 int tcpx_control_put_bulk(struct session *s, uint8_t type, const struct tcpx_buf *b,
 			  uint64_t *ticket);
 int tcpx_control_put_raw(struct session *s, uint8_t type, const struct tcpx_buf *b);
+/* A frame whose payload the caller writes where it belongs: see tcpx_ctrl_begin(). */
+int tcpx_control_begin(struct session *s, uint8_t type, size_t len, uint8_t **payload);
+void tcpx_control_commit(struct session *s, uint8_t type, size_t len);
 int tcpx_control_put_u64(struct session *s, uint8_t type, uint64_t v);
 void tcpx_control_watch(struct session *s, unsigned interest);
 void tcpx_control_flush(struct session *s);
@@ -32,6 +35,8 @@ void tcpx_control_flush_owed(struct session *s);
 /* Asks the session's loop for a flush. Any thread, with or without the lock. */
 void tcpx_control_flush_by_loop(struct session *s);
 void tcpx_control_flush_work(struct work *w, uint64_t now_ns);
+/* Messages that waited for room in the stream may go, if there is some. */
+void tcpx_control_serve_lanes(struct session *s);
 void tcpx_control_cut(struct session *s, uint64_t now_ns, const char *why);
 /* Is a lost connection replaced by RESUME? An opener that waits for READY may have an acceptor that
  * has the session open, and uses it: another session would lose that. */

@@ -280,6 +280,7 @@ serve(struct session *s, bool readable, uint64_t now_ns)
 			tcpx_control_flush(s);
 		else if (tcpx_control_owes(s))
 			tcpx_control_flush_later(s);
+		tcpx_control_serve_lanes(s);
 	}
 }
 

@@ -87,6 +87,7 @@ struct control {
 	struct tcpx_node to_flush;    /* engine's chain; lease                           */
 	_Atomic bool flush_owed;          /* frames that no flush has written yet            */
 	bool chunks_wait;           /* a channel waits for an OPEN to be written       */
+	bool lanes_wait;            /* messages wait until the stream has room         */
 	bool short_of_room;         /* transfers wait until there is memory for their frames */
 };
 
@@ -143,6 +144,7 @@ struct lane_table {
 	struct lane_count count;
 	struct tcpx_eager_tx credit; /* for messages without a known receive, there    */
 	struct tcpx_eager_rx kept;  /* ... and here                                    */
+	uint64_t came_ns;           /* when a frame last brought a message above TCPX_EAGER_FRAME */
 	struct tcpx_quota pool;     /* the window of these: a part of engine.eager     */
 };
 
@@ -234,6 +236,7 @@ struct session_calls {
 	void (*unwire)(struct session *s);
 	void (*room)(struct session *s, uint64_t now_ns); /* for frames that waited: perhaps */
 	void (*writable)(struct session *s); /* the frames that chunks waited for are written */
+	void (*lanes)(struct session *s); /* the control stream has room for messages     */
 	void (*check_channels)(struct session *s, uint64_t now_ns);
 	/* transfers */
 	int (*frame)(struct session *s, const struct tcpx_frame_head *h, const uint8_t *payload);

@@ -22,46 +22,65 @@
 #include "core/transfer/launch.h"
 #include "core/transfer/transfer.h"
 
-_Static_assert(TCPX_EAGER_MOST <= GPU_SMALL_MAX, "what is kept is copied to any memory");
+_Static_assert(TCPX_EAGER_MOST <= GPU_SMALL_MAX && TCPX_LANE_DATA_MAX <= GPU_SMALL_MAX, "what is kept is copied to any memory");
+
+#define FRAME_BOTH_WAYS (32u << 10)
 
 /* ---- sending ---- */
+
+/*
+ * A frame costs both sides a copy, and spares them a call each for an acknowledgement. Memory that has to be
+ * touched by system calls is copied three times as slowly. Where both sides send, or CPUs are few, channels
+ * are faster with long messages.
+ */
+static bool
+fits_frame(const struct session *s, const struct tcpx_list *list)
+{
+	if (!s->engine->limit.inline_bytes || list_staged(list))
+		return false;
+	if (list->total <= TCPX_EAGER_FRAME)
+		return true;
+	return list->lend && (list->total <= FRAME_BOTH_WAYS ||
+			      (list->total <= TCPX_LANE_DATA_MAX && s->engine->limit.spin_ns &&
+			       tcpx_launch_is_one_way(s)));
+}
 
 static bool
 may_go(struct tcpx_lane *l, const struct tcpx_xfer *x, bool known)
 {
-	const struct tcpx_list *list = x->payload.list;
+	uint64_t len = x->payload.list->total;
 	struct session *s = l->session;
 
-	return list->total <= TCPX_LANE_DATA_MAX && s->engine->limit.inline_bytes && !list_staged(list) &&
-	       (known || tcpx_lane_near(&l->tx, tcpx_lane_seq(x->id))) &&
-	       tcpx_ctrl_room_now(s->control.ctrl, TCPX_LANE_DATA_HEAD + list->total) &&
-	       (known || tcpx_eager_use(&s->lanes.credit, tcpx_eager_cost(list->total)));
+	if (!fits_frame(s, x->payload.list) || (!known && !tcpx_lane_near(&l->tx, tcpx_lane_seq(x->id))))
+		return false;
+	return tcpx_ctrl_room_now(s->control.ctrl, TCPX_LANE_DATA_HEAD + len) &&
+	       (known || tcpx_eager_use(&s->lanes.credit, tcpx_eager_cost(len)));
 }
 
 int
 tcpx_eager_send(struct tcpx_lane *l, struct tcpx_xfer *x, bool known)
 {
 	uint64_t len = x->payload.list->total;
-	struct tcpx_lane_data d = { .message = x->id, .known = known, .len = (uint16_t)len };
-	uint8_t room[TCPX_LANE_DATA_HEAD + TCPX_LANE_DATA_MAX];
+	struct tcpx_lane_data d = { .message = x->id, .known = known, .len = (uint32_t)len };
 	struct session *s = l->session;
 	struct tcpx_buf b;
+	uint8_t *frame;
 	int rc;
 
 	if (!may_go(l, x, known))
 		return 0;
-	tcpx_buf_init(&b, room, sizeof(room));
-	tcpx_lane_data_write(&b, &d);
-	rc = tcpx_list_copy_out(x->payload.list, room + b.pos, len);
+	rc = tcpx_control_begin(s, TCPX_FR_LANE_DATA, TCPX_LANE_DATA_HEAD + len, &frame);
+	if (rc == 0) {
+		tcpx_buf_init(&b, frame, TCPX_LANE_DATA_HEAD);
+		tcpx_lane_data_write(&b, &d);
+		rc = tcpx_list_copy_out(x->payload.list, frame + TCPX_LANE_DATA_HEAD, len);
+	}
 	if (rc) {
 		tcpx_eager_unused(&s->lanes.credit, known ? 0 : tcpx_eager_cost(len));
 		return rc;
 	}
-	b.pos += len;
-	rc = tcpx_control_put(s, TCPX_FR_LANE_DATA, &b);
-	if (rc)
-		tcpx_session_fail(s, rc, "%s", "control stream cannot take a message");
-	return rc ? rc : 1;
+	tcpx_control_commit(s, TCPX_FR_LANE_DATA, TCPX_LANE_DATA_HEAD + len);
+	return 1;
 }
 
 /* A lane that streams waits for its receives: these will be known before its channels are idle, and what is
@@ -72,7 +91,7 @@ tcpx_eager_by_channel(struct tcpx_lane *l, const struct tcpx_xfer *x)
 	const struct tcpx_list *list = x->payload.list;
 	struct session *s = l->session;
 
-	return list->total > TCPX_LANE_DATA_MAX && list->total <= TCPX_EAGER_MOST &&
+	return list->total > TCPX_EAGER_FRAME && list->total <= TCPX_EAGER_MOST &&
 	       list->total <= tcpx_launch_lane_chunk(s, x) && s->engine->limit.inline_bytes &&
 	       !list_staged(list) && !l->tx.streams &&
 	       tcpx_lane_near(&l->tx, tcpx_lane_seq(x->id)) &&

@@ -215,15 +215,34 @@ tcpx_lane_launch(struct tcpx_lane *l)
 	int rc;
 
 	while (tcpx_lane_next(&l->tx, &seq, &room)) {
+		if (!tcpx_ctrl_room_now(l->session->control.ctrl, 0))
+			tcpx_control_flush(l->session); /* posts that share a write may have filled it */
+		if (atomic_load(&l->status))
+			return;
 		x = *tcpx_lane_slot(l, seq);
 		rc = x->payload.list->total > room ? 0 :
 		     tcpx_eager_send(l, x, room != TCPX_LANE_UNKNOWN);
 		x->tx.early = rc == 0 && room == TCPX_LANE_UNKNOWN && tcpx_eager_by_channel(l, x);
-		if (rc == 0 && room == TCPX_LANE_UNKNOWN && !x->tx.early)
+		if (rc == 0 && room == TCPX_LANE_UNKNOWN && !x->tx.early) {
+			l->session->control.lanes_wait |= !tcpx_ctrl_room_now(l->session->control.ctrl, 0);
 			return;
+		}
 		tcpx_lane_launched(&l->tx);
 		if (!(rc ? gone(l, x, rc) : launch(l, x, room)))
 			return;
+	}
+}
+
+void
+tcpx_lanes_launch(struct session *s)
+{
+	tcpx_chain_each(n, after, &s->lanes.all) {
+		struct tcpx_lane *l = tcpx_container(n, struct tcpx_lane, in_session);
+
+		if (l->sends && atomic_load(&l->status) == 0)
+			tcpx_lane_launch(l);
+		if (s->state == SESS_FAILED)
+			return; /* that has ended all of them */
 	}
 }
 

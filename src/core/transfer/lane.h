@@ -26,6 +26,8 @@ void tcpx_lanes_region_gone(struct session *s, uint64_t region_id, const char *t
 int tcpx_lane_enqueue(struct tcpx_lane *l, struct tcpx_xfer *x);
 /* Sends what has its receive. */
 void tcpx_lane_launch(struct tcpx_lane *l);
+/* ... of all lanes, as there may be room or credit for it now. */
+void tcpx_lanes_launch(struct session *s);
 void tcpx_lane_announce(struct tcpx_lane *l);
 /* It has ended at the other end, or has nothing open; no frame is due. */
 void tcpx_lane_end(struct tcpx_lane *l, int code, const char *text);

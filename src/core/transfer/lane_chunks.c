@@ -68,7 +68,7 @@ place_known(struct tcpx_lane *l, const struct tcpx_head *h, const struct tcpx_xf
 static bool
 may_be_early(const struct tcpx_head *h)
 {
-	return h->chunk == (TCPX_LANE_EARLY | TCPX_LANE_LAST) && h->len > TCPX_LANE_DATA_MAX &&
+	return h->chunk == (TCPX_LANE_EARLY | TCPX_LANE_LAST) && h->len > TCPX_EAGER_FRAME &&
 	       h->len <= TCPX_EAGER_MOST;
 }
 

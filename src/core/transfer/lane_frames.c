@@ -62,6 +62,9 @@ on_open(struct session *s, struct tcpx_buf *b)
 		return TCPX_EPROTO;
 	s->lanes.opened_there++;
 	answer.lane = o.lane;
+	rc = tcpx_ctrl_widen(s->control.ctrl);
+	if (rc)
+		return rc;
 	if (bind_listener(s, &o)) {
 		tcpx_eager_begin(s); /* first: a lane that is ready has its credit */
 		tcpx_lane_tell_posts(s, &answer);
@@ -156,6 +159,8 @@ on_data(struct session *s, struct tcpx_buf *b)
 		rc = tcpx_eager_arrived(&s->lanes.kept, tcpx_eager_cost(d.len));
 	if (rc)
 		return rc;
+	if (d.len > TCPX_EAGER_FRAME)
+		s->lanes.came_ns = engine_now(s->engine);
 	l = tcpx_lane_find(s, d.message);
 	if (l && atomic_load(&l->status) == 0)
 		return tcpx_lane_arrived(l, &d);
@@ -170,14 +175,8 @@ on_grant(struct session *s, uint64_t total)
 {
 	int rc = s->lanes.opened_here ? tcpx_eager_granted(&s->lanes.credit, total) : TCPX_EPROTO;
 
-	tcpx_chain_each(n, after, &s->lanes.all) {
-		struct tcpx_lane *l = tcpx_container(n, struct tcpx_lane, in_session);
-
-		if (rc == 0 && l->sends && atomic_load(&l->status) == 0)
-			tcpx_lane_launch(l);
-		if (s->state == SESS_FAILED)
-			break; /* that has ended all of them */
-	}
+	if (rc == 0)
+		tcpx_lanes_launch(s);
 	return rc;
 }
 

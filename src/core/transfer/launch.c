@@ -125,13 +125,15 @@ slowest_Bps(const struct session *s)
  * turns at the GPU's copy engine and at the caches. */
 #define CROWD_BYTES  (32u << 20)
 
-/* Has nothing come from the peer lately? Where both send, the CPUs have no time for more chunks. */
+/* Where both send, the CPUs have no time for more chunks. */
 #define ONE_WAY_NS TCPX_MS
 
-static bool
-is_one_way(const struct session *s)
+bool
+tcpx_launch_is_one_way(const struct session *s)
 {
-	return engine_now(s->engine) - s->health.rx_progress_ns > ONE_WAY_NS;
+	uint64_t now_ns = engine_now(s->engine);
+
+	return now_ns > s->health.rx_progress_ns + ONE_WAY_NS && now_ns > s->lanes.came_ns + ONE_WAY_NS;
 }
 
 /*
@@ -155,7 +157,7 @@ chunk_of(const struct session *s, const struct tcpx_xfer *x)
 		bytes += s->xfers.live_bytes;
 	several = x->sends && bytes > min;
 	if (x->lane && !staged)
-		bytes = tcpx_chunk_lane(bytes, channels, several && is_one_way(s));
+		bytes = tcpx_chunk_lane(bytes, channels, several && tcpx_launch_is_one_way(s));
 	if (s->engine->limit.chunk || max > s->chan.chunk_max)
 		max = s->chan.chunk_max;
 	if (staged && bytes < CROWD_BYTES && channels > SPREAD_FEW_CHANNELS)

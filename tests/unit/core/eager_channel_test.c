@@ -13,7 +13,7 @@
 
 #define ROOM  (4u << 20)
 #define SLOT  (72u << 10)
-#define LEAST (TCPX_LANE_DATA_MAX + 1)
+#define LEAST (TCPX_EAGER_FRAME + 1)
 #define MOST  TCPX_EAGER_MOST
 
 static tcpx_xfer *

@@ -16,7 +16,7 @@
 #define ROOM  (1u << 20)
 #define SLOT  (16u << 10)
 #define SMALL 8192u
-#define MOST  TCPX_LANE_DATA_MAX
+#define MOST  TCPX_EAGER_FRAME
 
 /* What came early is given back, too. */
 static void

@@ -195,7 +195,7 @@ posts_share_a_write_while_a_thread_tests(void **state)
 		for (int i = 0; i < 5; i++) {
 			assert_ok(tcpx_lane_post(p.way[i % LANES].tx, p.way[i % LANES].from.id, 0, 8,
 						 &sent[i]));
-			assert_int_equal(unwritten(p.lab.a), lent ? (i + 1) * (20 + 11 + 8) : 0);
+			assert_int_equal(unwritten(p.lab.a), lent ? (i + 1) * (TCPX_FRAME_HEAD + TCPX_LANE_DATA_HEAD + 8) : 0);
 		}
 		assert_ok(tcpx_test(sent[0])); /* it has ended: the others go with it all the same */
 		assert_int_equal(unwritten(p.lab.a), 0);

@@ -275,7 +275,7 @@ test_a_loop_that_is_lent_takes_no_large_messages(void **state)
 	struct pipe p;
 
 	pipe_begin(&p, two, two, ROOM);
-	assert_int_equal(sent_meanwhile(&p, 16 << 10, 50), 50 * (16 << 10));
+	assert_int_equal(sent_meanwhile(&p, 32 << 10, 50), 50 * (32 << 10));
 	assert_true(sent_meanwhile(&p, 4 * MIB, 8) > 0); /* its I/O thread runs it */
 	/* as if a thread had run it by testing, and its I/O thread slept */
 	atomic_store(&p.rig.a->loop[0].lease.look_ns, 1);

@@ -100,7 +100,7 @@ cut_before_the_first_frame_holds_nothing_back(void **state)
 /* ---- acks -------------------------------------------------------------------------- */
 
 static void
-acks_are_due_after_64_frames_or_32_kib(void **state)
+acks_are_due_after_64_frames_or_256_kib(void **state)
 {
 	struct tcpx_ctrl *a = ctrl_new(), *b = ctrl_new();
 	char types[128];
@@ -117,9 +117,11 @@ acks_are_due_after_64_frames_or_32_kib(void **state)
 	assert_int_equal(tcpx_ctrl_put_ack(b), 0);
 	assert_false(tcpx_ctrl_ack_due(b));
 	assert_false(tcpx_ctrl_ack_owed(b));
-	for (int i = 0; i < 3; i++)
-		put_ok(a, TCPX_FR_NOTE, 11000);
-	take_types(a, b, types, sizeof(types));
+	for (int i = 0; i < 17; i++) {
+		assert_false(tcpx_ctrl_ack_due(b));
+		put_ok(a, TCPX_FR_NOTE, 16000);
+		take_types(a, b, types, sizeof(types));
+	}
 	assert_true(tcpx_ctrl_ack_due(b));
 	tcpx_ctrl_free(a);
 	tcpx_ctrl_free(b);
@@ -316,15 +318,51 @@ random_bytes_are_refused_or_wait(void **state)
 	}
 }
 
+/* The stream is made wide while a payload is borrowed, which stays. */
+static void
+long_frames_come_once_it_is_wide(void **state)
+{
+	struct tcpx_ctrl *from = ctrl_new(), *narrow = ctrl_new(), *wide = ctrl_new();
+	struct tcpx_frame_head h;
+	const uint8_t *payload;
+	uint8_t *at;
+
+	(void)state;
+	assert_int_equal(tcpx_ctrl_put(from, TCPX_FR_DONE, "before", 6), 0);
+	move(from, wide, SIZE_MAX);
+	assert_int_equal(tcpx_ctrl_next(wide, &h, &payload), 1);
+	assert_int_equal(tcpx_ctrl_widen(wide), 0);
+	assert_memory_equal(payload, "before", 6);
+
+	assert_int_equal(tcpx_ctrl_begin(from, TCPX_FR_LANE_DATA, TCPX_LANE_DATA_MAX, &at), 0);
+	memset(at, 0x5a, TCPX_LANE_DATA_MAX);
+	tcpx_ctrl_commit(from, TCPX_FR_LANE_DATA, TCPX_LANE_DATA_MAX);
+	while (move(from, wide, 10000))
+		assert_in_range(tcpx_ctrl_next(wide, &h, &payload), 0, 1);
+	assert_int_equal(h.type, TCPX_FR_LANE_DATA);
+	assert_int_equal(h.len, TCPX_FRAME_HEAD + TCPX_LANE_DATA_MAX);
+	assert_int_equal(payload[TCPX_LANE_DATA_MAX - 1], 0x5a);
+
+	tcpx_ctrl_cut(from);
+	assert_int_equal(tcpx_ctrl_resume(from, 0), 0);
+	move(from, narrow, SIZE_MAX);
+	assert_int_equal(tcpx_ctrl_next(narrow, &h, &payload), 1);
+	assert_int_equal(tcpx_ctrl_next(narrow, &h, &payload), TCPX_EPROTO);
+	tcpx_ctrl_free(from);
+	tcpx_ctrl_free(narrow);
+	tcpx_ctrl_free(wide);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(long_frames_come_once_it_is_wide),
 		cmocka_unit_test(urgent_frames_overtake_waiting_bulk),
 		cmocka_unit_test(tickets_tell_when_bulk_is_written),
 		cmocka_unit_test(raw_frames_come_first_and_die_with_their_connection),
 		cmocka_unit_test(cut_before_the_first_frame_holds_nothing_back),
-		cmocka_unit_test(acks_are_due_after_64_frames_or_32_kib),
+		cmocka_unit_test(acks_are_due_after_64_frames_or_256_kib),
 		cmocka_unit_test(ack_and_what_stands_behind_it_are_one_write),
 		cmocka_unit_test(ack_made_newer_while_one_is_written_is_another),
 		cmocka_unit_test(ack_that_waits_is_made_newer),

@@ -22,10 +22,22 @@ frame_fill(uint8_t *payload, uint64_t count, size_t len)
 static bool
 frame_is(const uint8_t *payload, uint64_t count, size_t len)
 {
-	uint8_t want[TCPX_FRAME_MAX];
+	static uint8_t want[TCPX_LANE_DATA_MAX];
 
 	frame_fill(want, count, len);
 	return len >= sizeof(count) && !memcmp(payload, want, len);
+}
+
+/* A message, which is written into the log itself. */
+static void
+end_put_message(struct end *e, struct tcpx_rng *rng)
+{
+	size_t len = tcpx_rng_between(rng, 8, TCPX_LANE_DATA_MAX);
+	uint8_t *at;
+
+	assert_int_equal(tcpx_ctrl_begin(e->ctrl, TCPX_FR_LANE_DATA, len, &at), 0);
+	frame_fill(at, e->put++, len);
+	tcpx_ctrl_commit(e->ctrl, TCPX_FR_LANE_DATA, len);
 }
 
 static void
@@ -43,6 +55,12 @@ end_put(struct end *e, struct tcpx_rng *rng)
 	case 1:
 		assert_int_equal(tcpx_ctrl_put_ack(e->ctrl), 0);
 		break;
+	case 2:
+		if (large) {
+			end_put_message(e, rng);
+			break;
+		}
+		/* fall through */
 	default:
 		frame_fill(payload, bulk ? e->put_bulk : e->put, len);
 		if (!bulk) {
@@ -68,7 +86,7 @@ end_take(struct end *e)
 
 		if (h.type == TCPX_FR_LIST && !frame_is(payload, e->got_bulk++, len))
 			return false;
-		if (h.type == TCPX_FR_DONE && !frame_is(payload, e->got++, len))
+		if ((h.type == TCPX_FR_DONE || h.type == TCPX_FR_LANE_DATA) && !frame_is(payload, e->got++, len))
 			return false;
 		if (tcpx_ctrl_ack_due(e->ctrl))
 			assert_int_equal(tcpx_ctrl_put_ack(e->ctrl), 0);
@@ -139,6 +157,8 @@ every_frame_arrives_once_in_order(void **state)
 	for (int round = 0; round < 12; round++) {
 		struct end end[2] = { { .ctrl = ctrl_new() }, { .ctrl = ctrl_new() } };
 
+		for (int i = 0; i < 2; i++)
+			assert_int_equal(tcpx_ctrl_widen(end[i].ctrl), 0);
 		for (int i = 0; i < 1500; i++) {
 			struct end *from = &end[tcpx_rng_below(&rng, 2)];
 			struct end *to = from == end ? end + 1 : end;

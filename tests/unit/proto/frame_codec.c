@@ -246,7 +246,7 @@ lane_data_fill(union any *a, struct tcpx_rng *rng)
 	a->lane_data.message = some_lane(rng) | tcpx_rng_between(rng, 1, TCPX_LANE_SEQ);
 	a->lane_data.known = tcpx_rng_below(rng, 2);
 	a->lane_data.payload = filler;
-	a->lane_data.len = (uint16_t)tcpx_rng_below(rng, 10000);
+	a->lane_data.len = (uint32_t)tcpx_rng_below(rng, 10000);
 }
 
 /* The type's own pair of functions behind one shape. */

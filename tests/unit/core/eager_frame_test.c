@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Messages of lanes that are longer than other frames travel in one, where their memory stays mapped:
+ * up to 32 KiB, and up to 128 where nothing comes back and CPUs suffice. */
+#include "lane_rig.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "core/context/context.h"
+#include "core/loop/loop.h"
+#include "core/session/control.h"
+#include "core/session/session.h"
+#include "core/transfer/lane.h"
+#include "core/transfer/transfer.h"
+
+#define ROOM       (1u << 20)
+#define SLOT       (256u << 10)
+#define BOTH_WAYS  (32u << 10)
+#define A_WHILE_NS (2 * TCPX_SEC)
+
+struct bed {
+	struct pipe p;
+	struct session *s; /* anna's */
+	uint64_t lent;     /* region */
+};
+
+static void
+bed_begin(struct bed *b, const char *const *settings)
+{
+	pipe_begin(&b->p, settings, settings, ROOM);
+	b->s = tcpx_session_after(b->p.rig.a, NULL);
+	assert_ok(tcpx_mem_register(b->p.rig.a, b->p.rig.near.at, ROOM, TCPX_MEM_LEND, &b->lent));
+}
+
+static void
+bed_end(struct bed *b)
+{
+	tcpx_session_put(b->s);
+	close_tx(&b->p);
+	close_rx(&b->p);
+	assert_ok(tcpx_mem_deregister(b->p.rig.a, b->lent));
+	pipe_end(&b->p);
+}
+
+/* When anything long last came, and whether CPUs suffice. */
+static void
+set_scene(struct bed *b, bool one_way, uint64_t spin_ns)
+{
+	pthread_mutex_lock(&b->s->lock);
+	b->s->lanes.came_ns = engine_now(b->p.rig.a) + (one_way ? -A_WHILE_NS : A_WHILE_NS);
+	b->p.rig.a->limit.spin_ns = spin_ns;
+	pthread_mutex_unlock(&b->s->lock);
+}
+
+/* Into a receive that is announced. */
+static bool
+travels_in_a_frame(struct bed *b, uint64_t region, size_t len, uint32_t seed)
+{
+	tcpx_xfer *in = post_recv(&b->p, 0, SLOT), *out;
+	bool announced = false, framed;
+
+	while (!announced) {
+		pthread_mutex_lock(&b->s->lock);
+		announced = b->p.tx->tx.announced == b->p.tx->tx.launched + 1;
+		pthread_mutex_unlock(&b->s->lock);
+	}
+	fill(b->p.rig.near.at, len, seed);
+	assert_ok(tcpx_lane_post(b->p.tx, region, 0, len, &out));
+	framed = out->payload.chunk == TCPX_LANE_UNIT; /* chunks are longer */
+	end_with(out, 0);
+	assert_ok(tcpx_wait(in, WAIT_MS));
+	assert_int_equal(length_of(in), len);
+	tcpx_xfer_free(in);
+	assert_filled(b->p.rig.far.at, len, seed);
+	return framed;
+}
+
+static void
+long_messages_of_memory_that_is_lent(void **state)
+{
+	uint64_t own, lent;
+	struct bed b;
+
+	(void)state;
+	bed_begin(&b, NULL);
+	own = b.p.rig.near.id;
+	lent = b.lent;
+	set_scene(&b, false, 1);
+	assert_true(travels_in_a_frame(&b, own, TCPX_EAGER_FRAME, 1));
+	assert_false(travels_in_a_frame(&b, own, TCPX_EAGER_FRAME + 1, 2));
+	assert_true(travels_in_a_frame(&b, lent, TCPX_EAGER_FRAME + 1, 3));
+	assert_true(travels_in_a_frame(&b, lent, BOTH_WAYS, 4));
+	assert_false(travels_in_a_frame(&b, lent, BOTH_WAYS + 1, 5));
+	set_scene(&b, true, 1);
+	assert_true(travels_in_a_frame(&b, lent, BOTH_WAYS + 1, 6));
+	assert_true(travels_in_a_frame(&b, lent, TCPX_LANE_DATA_MAX, 7));
+	assert_false(travels_in_a_frame(&b, lent, TCPX_LANE_DATA_MAX + 1, 8));
+	assert_false(travels_in_a_frame(&b, own, BOTH_WAYS + 1, 9));
+	set_scene(&b, true, 0);
+	assert_false(travels_in_a_frame(&b, lent, BOTH_WAYS + 1, 10));
+	assert_true(travels_in_a_frame(&b, lent, BOTH_WAYS, 11));
+	bed_end(&b);
+}
+
+/* What comes in such frames says that the peer sends, too. */
+static void
+long_frames_count_as_the_other_way(void **state)
+{
+	struct session *t;
+	struct bed b;
+
+	(void)state;
+	bed_begin(&b, NULL);
+	t = session_of(&b.p);
+	assert_true(travels_in_a_frame(&b, b.lent, TCPX_EAGER_FRAME, 1));
+	assert_int_equal(t->lanes.came_ns, 0);
+	assert_true(travels_in_a_frame(&b, b.lent, BOTH_WAYS, 2));
+	assert_int_not_equal(t->lanes.came_ns, 0);
+	bed_end(&b);
+}
+
+/* Posts that share a write do not keep each other from the stream. */
+static void
+many_are_posted_before_a_write(void **state)
+{
+	tcpx_xfer *x[4];
+	struct bed b;
+
+	(void)state;
+	bed_begin(&b, NULL);
+	atomic_store(&b.p.rig.a->loop[0].lease.look_ns, 1); /* as if threads ran it by testing */
+	for (uint32_t i = 0; i < 4; i++) {
+		fill(b.p.rig.near.at + i * BOTH_WAYS, BOTH_WAYS, i);
+		assert_ok(tcpx_lane_post(b.p.tx, b.lent, i * BOTH_WAYS, BOTH_WAYS, &x[i]));
+		assert_code(atomic_load(&x[i]->status), 0);
+	}
+	for (uint32_t i = 0; i < 4; i++) {
+		tcpx_xfer *in = post_recv(&b.p, 0, SLOT);
+
+		end_with(x[i], 0);
+		assert_ok(tcpx_wait(in, WAIT_MS));
+		assert_filled(b.p.rig.far.at, BOTH_WAYS, i);
+		tcpx_xfer_free(in);
+	}
+	bed_end(&b);
+}
+
+/* A message that finds the stream full goes when it is written, though nobody announces its receive. */
+static void
+what_finds_no_room_goes_once_there_is_some(void **state)
+{
+	tcpx_xfer *x[3];
+	struct bed b;
+
+	(void)state;
+	bed_begin(&b, NULL);
+	pthread_mutex_lock(&b.s->lock);
+	b.s->control.up = false; /* nothing is written meanwhile */
+	pthread_mutex_unlock(&b.s->lock);
+	for (uint32_t i = 0; i < 3; i++)
+		assert_ok(tcpx_lane_post(b.p.tx, b.lent, 0, TCPX_EAGER_FRAME, &x[i]));
+	assert_code(atomic_load(&x[1]->status), 0);
+	assert_code(atomic_load(&x[2]->status), -EAGAIN);
+	pthread_mutex_lock(&b.s->lock);
+	b.s->control.up = true;
+	tcpx_control_flush(b.s);
+	pthread_mutex_unlock(&b.s->lock);
+	for (uint32_t i = 0; i < 3; i++)
+		end_with(x[i], 0);
+	wait_kept(&b.p, 3 * (TCPX_EAGER_FRAME + 128));
+	for (uint32_t i = 0; i < 3; i++)
+		end_with(post_recv(&b.p, 0, SLOT), 0);
+	bed_end(&b);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(long_messages_of_memory_that_is_lent),
+		cmocka_unit_test(long_frames_count_as_the_other_way),
+		cmocka_unit_test(many_are_posted_before_a_write),
+		cmocka_unit_test(what_finds_no_room_goes_once_there_is_some),
+	};
+
+	return cmocka_run_group_tests_name("eager_frame", tests, NULL, NULL);
+}
