@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * NCCL's send, receive and all-reduce between two processes with a GPU each, for comparison. One
+ * NCCL's send, receive and collectives between two processes with a GPU each, for comparison. One
  * pair serves many measurements: a command a line on stdin, a JSON object a line on stdout.
  * Every byte of a message of the size is compared before anything is timed.
  */
@@ -22,7 +22,6 @@
 #include "nccl_data.h"
 
 enum {
-	EVENTS = 4096,           /* round trips of a pingpong                          */
 	CHECKED = 64,            /* sizes remembered as compared                       */
 	BLOCKING_SYNC = 4,       /* CU_CTX_SCHED_BLOCKING_SYNC: waiting costs no CPU   */
 	NON_BLOCKING_STREAM = 1, /* CU_STREAM_NON_BLOCKING                             */
@@ -30,12 +29,6 @@ enum {
 };
 
 static struct nccl_api api; /* filled once, before all else */
-
-struct command {
-	enum verb verb;
-	uint64_t size, count;
-	uint64_t group; /* messages given to NCCL at once */
-};
 
 /* One rank's result of a command. */
 struct report {
@@ -48,7 +41,7 @@ struct rank {
 	int me, other;             /* the other rank's number is 1 - me            */
 	int link;                  /* to the other rank: commands, barriers, reports */
 	void *comm, *out, *in;     /* NCCL's communicator; two streams             */
-	void *event[EVENTS + 1];
+	void *event[ROUND_TRIPS + 1];
 	uint64_t src, dst, room;   /* GPU memory, both of @room bytes              */
 	void *pinned[2];           /* for path, of @pinned_room bytes              */
 	uint64_t pinned_room;
@@ -178,6 +171,20 @@ recv_one(const struct rank *r, uint64_t size)
 	NCCL(api.nccl_recv((void *)(uintptr_t)r->dst, size, NCCL_UINT8, r->other, r->comm, r->out));
 }
 
+/* @part bytes to each rank, itself too, as NCCL's own tests do. */
+static void
+to_all(const struct rank *r, uint64_t part)
+{
+	NCCL(api.nccl_group_start());
+	for (int peer = 0; peer < 2; peer++) {
+		uint64_t at = (uint64_t)peer * part;
+
+		NCCL(api.nccl_send((void *)(uintptr_t)(r->src + at), part, NCCL_UINT8, peer, r->comm, r->out));
+		NCCL(api.nccl_recv((void *)(uintptr_t)(r->dst + at), part, NCCL_UINT8, peer, r->comm, r->out));
+	}
+	NCCL(api.nccl_group_end());
+}
+
 static void
 collect_one(const struct rank *r, enum verb verb, uint64_t size)
 {
@@ -187,6 +194,8 @@ collect_one(const struct rank *r, enum verb verb, uint64_t size)
 		NCCL(api.nccl_all_reduce(from, to, size / 4, NCCL_UINT32, NCCL_SUM, r->comm, r->out));
 	else if (verb == ALLGATHER)
 		NCCL(api.nccl_all_gather(from, to, size / 8, NCCL_UINT32, r->comm, r->out));
+	else if (verb == ALLTOALL)
+		to_all(r, size / 2);
 	else
 		NCCL(api.nccl_reduce_scatter(from, to, size / 8, NCCL_UINT32, NCCL_SUM, r->comm, r->out));
 }
@@ -309,68 +318,32 @@ take_part(struct rank *r, const struct command *c, struct report *others, double
 
 /* ---- rank 0: commands and answers ------------------------------------------------ */
 
-static int
-by_value(const void *a, const void *b)
-{
-	float x = *(const float *)a, y = *(const float *)b;
-
-	return (x > y) - (x < y);
-}
-
 static void
 print_round_trips(const struct rank *r, uint64_t count)
 {
-	static float us[EVENTS];
-	float ms, sum = 0;
+	static float us[ROUND_TRIPS];
+	float ms;
 
 	for (uint64_t i = 0; i < count; i++) {
 		CUDA(api.elapsed(&ms, r->event[i], r->event[i + 1]));
 		us[i] = ms * 1000 / 2;
-		sum += us[i];
 	}
-	qsort(us, count, sizeof(*us), by_value);
-	printf(", \"half_rtt_us\": {\"min\": %.2f, \"p50\": %.2f, \"p99\": %.2f, \"mean\": %.2f}",
-	       us[0], us[(count - 1) / 2], us[(count * 99 + 99) / 100 - 1], sum / (float)count);
+	round_trips_print(us, count);
 }
 
 static void
 answer(struct rank *r, const struct command *c)
 {
 	struct report mine, others;
-	double seconds, bytes = (double)c->size * (double)c->count, moved;
+	double seconds;
 
 	tell(r, c, sizeof(*c));
 	mine = take_part(r, c, &others, &seconds);
-	moved = c->verb == UNI || c->verb == PATH ? bytes : 2 * bytes;
-	printf("{\"op\": \"%s\", \"size\": %llu, \"count\": %llu, \"group\": %llu, "
-	       "\"seconds\": %.6f, \"GBps\": %.4f, \"message_us\": %.3f, \"cpu_s_per_GB\": %.4f, "
-	       "\"wrong\": %llu", verb_names[c->verb], (unsigned long long)c->size,
-	       (unsigned long long)c->count, (unsigned long long)c->group, seconds,
-	       bytes / seconds / 1e9, seconds / (double)c->count * 1e6,
-	       (mine.cpu_s + others.cpu_s) / (moved / 1e9),
-	       (unsigned long long)(mine.wrong + others.wrong));
+	answer_print(c, seconds, mine.cpu_s + others.cpu_s, mine.wrong + others.wrong);
 	if (c->verb == PINGPONG)
 		print_round_trips(r, c->count);
 	printf("}\n");
 	fflush(stdout);
-}
-
-static bool
-parse(const char *line, struct command *c)
-{
-	unsigned long long size, count, group = 1;
-	char word[16];
-
-	if (sscanf(line, "%15s %llu %llu %llu", word, &size, &count, &group) < 3)
-		return false;
-	*c = (struct command){ VERBS, size, count, group };
-	for (int v = 0; v < VERBS; v++)
-		if (!strcmp(word, verb_names[v]))
-			c->verb = (enum verb)v;
-	if (verb_is_collective(c->verb) && size % (c->verb == ALLREDUCE ? 4 : 16))
-		return false;
-	return c->verb != VERBS && size > 0 && size <= 1ull << 36 && count > 0 && group > 0 &&
-	       count <= (c->verb == PINGPONG ? EVENTS : 1u << 24);
 }
 
 static void
@@ -380,13 +353,10 @@ serve_stdin(struct rank *r)
 	char line[128];
 
 	while (fgets(line, sizeof(line), stdin) && strcmp(line, "quit\n")) {
-		if (parse(line, &c)) {
+		if (command_parse(line, &c))
 			answer(r, &c);
-			continue;
-		}
-		printf("{\"error\": \"allowed are uni|bi|allreduce|allgather|reducescatter|path|pathbi "
-		       "SIZE COUNT [GROUP], pingpong SIZE COUNT (at most %d), quit\"}\n", EVENTS);
-		fflush(stdout);
+		else
+			command_refuse();
 	}
 }
 
@@ -413,7 +383,7 @@ open_rank(struct rank *r, int ordinal, const char *nccl, const char *cuda)
 	CUDA(api.set_current(context));
 	CUDA(api.stream(&r->out, NON_BLOCKING_STREAM));
 	CUDA(api.stream(&r->in, NON_BLOCKING_STREAM));
-	for (int i = 0; i <= EVENTS; i++)
+	for (int i = 0; i <= ROUND_TRIPS; i++)
 		CUDA(api.event(&r->event[i], 0));
 	if (r->me == 0) {
 		NCCL(api.nccl_id(&id));
