@@ -169,9 +169,9 @@ def find_nccl():
 
 
 class Pair:
-    """Two NCCL processes that live for many measurements; see bench/nccl_p2p.c."""
+    """Two NCCL processes that live for many measurements; see bench/nccl_p2p.c. Or @command's, that answer alike."""
 
-    def __init__(self, programs, name, settings, gpus=(0, 1), nccl=None, cuda=None):
+    def __init__(self, programs, name, settings, gpus=(0, 1), nccl=None, cuda=None, command=None):
         self.name, self.settings = name, settings
         self.folder = tempfile.TemporaryDirectory(prefix="nccl-")
         self.message_s = {}  # (op, size) -> what one took, for the next count
@@ -179,10 +179,10 @@ class Pair:
         env = {k: v for k, v in os.environ.items() if not k.startswith("NCCL_")}
         env.update(settings, NCCL_DEBUG="INFO", NCCL_DEBUG_SUBSYS="INIT,ENV",
                    NCCL_DEBUG_FILE=os.path.join(self.folder.name, "log.%p"))
-        cmd = [programs.find("nccl_p2p"), str(gpus[0]), str(gpus[1]), nccl or find_nccl()]
+        cmd = command or ([programs.find("nccl_p2p"), str(gpus[0]), str(gpus[1]), nccl or find_nccl()] +
+                          ([cuda] if cuda else []))
         self.errors = tempfile.TemporaryFile("w+")
-        self.process = subprocess.Popen(cmd + ([cuda] if cuda else []), env=env,
-                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        self.process = subprocess.Popen(cmd, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                         stderr=self.errors, start_new_session=True)
         self.rest = b""
         self.greeting = None

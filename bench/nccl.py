@@ -2,14 +2,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """NCCL over its own sockets, default and tuned in two ways, beside NCCL over our plugin, in less than 150 seconds.
 
-    bench/nccl.py --out OUT [--bin build] [--seconds 140] [--cases CASES] [--null] [--other FILE] [--gpus 0,0]
+    bench/nccl.py --out OUT [--bin build] [--seconds 140] [--cases CASES] [--null] [--raw] [--other FILE]
+                  [--gpus 0,0]
 
 Needs two GPUs (or one for both ranks, `--gpus 0,0`: they take turns on it, unless MPS runs), their driver,
 NCCL 2.26 or newer, and in build/ nccl_p2p and the plugin. Two processes a side, each a node of its own for
 NCCL, over this machine's loopback. Every byte of each operation and size is compared before it is timed. Sides
 take turns, one after the other, in rounds. OUT gets nccl.json, nccl.md, and each side's log of NCCL, whose
 lines " via NET/..." say which net was used. --null adds a plugin that moves nothing (bench/nccl_null.c): NCCL's
-own ceiling, with wrong data and NCCL_PROTO=Simple. --other adds another build of our plugin.
+own ceiling, with wrong data and NCCL_PROTO=Simple. --raw adds plain TCP sockets that move the same bytes, without
+a GPU (bench/nccl_raw.c): the ceiling of sockets. With either, "ours / ceiling" compares with the lower of the two,
+round by round. --other adds another build of our plugin.
 """
 import argparse
 import glob
@@ -31,6 +34,7 @@ TUNED = dict(TUNED_P2P, NCCL_MIN_NCHANNELS="16", NCCL_MAX_NCHANNELS="16")
 CASES = "uni:64M,bi:64M,allreduce:64M,allreduce:1M,allreduce:8,allreduce:4K,pingpong:8,pingpong:4K"
 NET = {"default": "NET/Socket", "tuned": "NET/Socket", "tuned-p2p": "NET/Socket", "ours": "NET/tcpx-p2p",
        "other": "NET/tcpx-p2p", "null": "NET/null"}
+CEILINGS = ["raw", "null"]  # of sockets, and of NCCL
 
 
 def parse_cases(text):
@@ -76,6 +80,9 @@ class Bench:
         for name, settings in self.settings.items():
             self.pairs[name] = Pair(programs, name, settings, gpus, nccl=options.nccl,
                                     cuda=options.cuda)
+        if options.raw:
+            self.settings["raw"] = {}
+            self.pairs["raw"] = Pair(programs, "raw", {}, command=[programs.find("nccl_raw"), str(options.raw)])
 
     def left(self):
         return self.until - time.monotonic()
@@ -162,25 +169,27 @@ def figure(op, size, answers):
     return rate, "%.2f GB/s" % rate
 
 
-def ratios(op, size, ours, others):
-    """Of our median of rounds to theirs; above 1 we are better."""
+def ratios(op, size, ours, *others):
+    """Of our median of rounds to theirs, in each round to the worst of theirs; above 1 we are better."""
     values = []
-    for a, b in zip(ours, others):
-        x, y = figure(op, size, [a])[0], figure(op, size, [b])[0]
-        values.append(y / x if op == "pingpong" or size < MIB else x / y)
+    for mine, *theirs in zip(ours, *others):
+        x, *y = [figure(op, size, [a])[0] for a in (mine, *theirs)]
+        values.append(max(y) / x if op == "pingpong" or size < MIB else x / min(y))
     return gpulib.median(values), gpulib.median_interval(values)
 
 
 def ratio_text(op, size, got, name):
-    if "ours" not in got or name not in got:
+    beside = [got[n] for n in (CEILINGS if name == "ceiling" else [name]) if n in got]
+    if "ours" not in got or not beside:
         return ""
-    middle, interval = ratios(op, size, got["ours"], got[name])
+    middle, interval = ratios(op, size, got["ours"], *beside)
     return "%.2f" % middle + (" (%.2f .. %.2f)" % interval if interval else "")
 
 
 def table(bench):
     names = list(bench.pairs)
     others = [n for n in names if n != "ours"]
+    others += ["ceiling"] if set(CEILINGS) & set(names) else []
     lines = ["| operation | size | %s | %s | CPU s/GB %s | rounds |" % (
         " | ".join(names), " | ".join("ours / " + n for n in others), ", ".join(names)),
         "|" + " --- |" * (4 + len(names) + len(others))]
@@ -196,6 +205,13 @@ def table(bench):
     return lines
 
 
+def raw_ways(bench):
+    """What the raw sockets took for each row."""
+    first = [(op, size, got["raw"][0]) for (op, size), got in bench.rows.items() if "raw" in got]
+    return "raw: " + "; ".join("%s %s %s by %d connections, threads %s" % (
+        op, size_text(size), a["way"], a["connections"], a["threads"]) for op, size, a in first)
+
+
 def report(bench, out):
     record = {"machine": gpulib.machine(), "sides": bench.settings, "failed": bench.failed,
               "rows": [{"op": op, "size": size, "of": got}
@@ -203,12 +219,16 @@ def report(bench, out):
     lines = table(bench) + [""]
     bad = False
     for name in bench.pairs:
-        ways, named = used(bench.logs.get(name, ""))
-        record["used"][name] = {"connections": ways, "line": named}
-        right = list(ways) == [NET[name]]
-        bad |= not right or name in bench.failed
-        lines.append("%s: %s; %s%s" % (name, named or "no line \"Using network\"", ways,
-                                       "" if right else " NOT THE NET THAT WAS MEANT"))
+        bad |= name in bench.failed
+        if name in NET:
+            nets, named = used(bench.logs.get(name, ""))
+            record["used"][name] = {"connections": nets, "line": named}
+            right = list(nets) == [NET[name]]
+            bad |= not right
+            lines.append("%s: %s; %s%s" % (name, named or "no line \"Using network\"", nets,
+                                           "" if right else " NOT THE NET THAT WAS MEANT"))
+        else:
+            lines.append(raw_ways(bench))
         if name in bench.failed:
             lines.append("%s FAILED: %s" % (name, bench.failed[name]))
     text = "\n".join(lines) + "\n"
@@ -226,13 +246,16 @@ def main():
     parser.add_argument("--out", required=True)
     parser.add_argument("--bin", default=os.path.join(gpulib.ROOT, "build"))
     parser.add_argument("--cases", default=CASES, help="OPERATION:SIZE,... (%(default)s); operations are "
-                        "those of nccl_p2p: uni, bi, pingpong, allreduce, allgather, reducescatter")
+                        "those of nccl_p2p: uni, bi, pingpong, allreduce, allgather, reducescatter, "
+                        "alltoall")
     parser.add_argument("--seconds", type=float, default=140)
     parser.add_argument("--gpus", default="0,1", help="of the two ranks (0,1)")
     parser.add_argument("--other", help="path of another build of our plugin")
     parser.add_argument("--nccl", help="path of libnccl.so.2")
     parser.add_argument("--cuda", help="path of libcuda.so.1")
     parser.add_argument("--null", action="store_true", help="NCCL's ceiling, too")
+    parser.add_argument("--raw", type=int, nargs="?", const=16, metavar="CONNECTIONS",
+                        help="plain sockets, too, up to so many each way (16)")
     options = parser.parse_args()
     os.makedirs(options.out, exist_ok=True)
     programs = Programs(options.bin)
