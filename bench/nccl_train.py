@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Training under torch over NCCL's sockets, default and tuned, beside our plugin: DDP and FSDP, steps a second.
 
-    bench/nccl_train.py --out OUT [--bin build] [--gpus 0,0] [--seconds 200]
+    bench/nccl_train.py --out OUT [--bin build] [--gpus 0,0] [--seconds 200] [--null]
     bench/nccl_train.py --out OUT --gpus 0,0,0,0 --fixed
 
 Needs torch with NCCL and a GPU for each rank, or one for several under CUDA MPS. Each side has its ranks, which
@@ -11,7 +11,10 @@ stay; each is a node of its own for NCCL, over this machine's loopback. Sides ta
 
 All sides begin each run with the same weights and data, so two ranks must end with the same weights bit for bit,
 whatever the order of sums. With --fixed, algorithm, protocol and channels of NCCL are the same for both sides
-(Ring, Simple, 4), and so must be the sums of four ranks. OUT gets nccl_train.json and nccl_train.md.
+(Ring, Simple, 4), and so must be the sums of four ranks. --null adds a plugin that moves nothing and takes no time
+(bench/nccl_null.c, NCCL_PROTO=Simple): its weights are wrong, and are not compared.
+
+OUT gets nccl_train.json and nccl_train.md.
 """
 import argparse
 import json
@@ -34,6 +37,22 @@ SUMS = [4 * KIB, 64 * KIB, MIB + 4, 16 * MIB, 64 * MIB]
 
 
 # ---- a rank ----------------------------------------------------------------------------------------
+
+class KeepsBuckets:
+    """
+    DDP's reducer, but the buckets stay as they are at first. Else rank 0 would send the new ones, as it would shapes
+    but for init_sync, and what does not come over the null plugin would end the other ranks.
+    """
+
+    def __init__(self, reducer):
+        self.reducer = reducer
+
+    def __getattr__(self, name):
+        return getattr(self.reducer, name)
+
+    def _rebuild_buckets(self):
+        return False
+
 
 class Worker:
     def __init__(self, me, world, store, gpu, width, layers):
@@ -80,7 +99,11 @@ class Worker:
         return count / (time.monotonic() - began)
 
     def ddp(self, count):
-        model = self.torch.nn.parallel.DistributedDataParallel(self.model(), bucket_cap_mb=25)
+        null = os.environ.get("NCCL_NET") == "null"
+        model = self.torch.nn.parallel.DistributedDataParallel(self.model(), bucket_cap_mb=25,
+                                                               **({"init_sync": False} if null else {}))
+        if null:
+            model.reducer = KeepsBuckets(model.reducer)
         rate = self.steps(model, count)
         return {"steps_s": rate, "digest": self.digest(model.parameters())}
 
@@ -177,8 +200,8 @@ class Side:
 # ---- rounds ----------------------------------------------------------------------------------------
 
 def verdicts(got):
-    """Of the digests of one verb: {"ranks": all ranks of a side alike, "sides": all sides alike}"""
-    sets = [[a["digest"] for a in answers] for rounds in got.values() for answers in rounds]
+    """Of the digests of one verb: {"ranks": all ranks of a side alike, "sides": all sides alike}, but for null"""
+    sets = [[a["digest"] for a in answers] for name, rounds in got.items() if name != "null" for answers in rounds]
     return {"ranks": all(len(set(s)) == 1 for s in sets), "sides": len({tuple(s) for s in sets}) == 1}
 
 
@@ -231,14 +254,15 @@ def main():
     parser.add_argument("--seconds", type=float, default=200)
     parser.add_argument("--gpus", default="0,1", help="of the ranks (0,1)")
     parser.add_argument("--fixed", action="store_true", help="the same algorithm and channels; default and ours")
+    parser.add_argument("--null", action="store_true", help="a net that takes no time, too")
     parser.add_argument("--width", type=int, default=2048)
     parser.add_argument("--layers", type=int, default=16)
     o = parser.parse_args()
     os.makedirs(o.out, exist_ok=True)
     until = time.monotonic() + o.seconds
-    known = nccl.sides(gpulib.Programs(o.bin), False, None)
+    known = nccl.sides(gpulib.Programs(o.bin), o.null, None)
     settings = {name: dict(known[name], **(FIXED if o.fixed else {}))
-                for name in ("default", "tuned", "ours") if name != "tuned" or not o.fixed}
+                for name in ("default", "tuned", "ours", "null") if name in known and (name != "tuned" or not o.fixed)}
     sides, got, logs, failed = {}, {}, [], None
     try:
         for name in settings:
