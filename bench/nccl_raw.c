@@ -40,6 +40,7 @@ enum {
 	PART_MIN = 4096,      /* of a message, on a connection that is not the only one            */
 	LEND_MIN = 16 << 10,
 	TURNS_MAX = 32 << 10, /* fits into sockets' buffers: both may send before they receive     */
+	TRIAL_MAX = 64 << 20, /* longer ones are not tried in all ways                             */
 	PIPE_BYTES = 1 << 20,
 	SPINS = 100           /* before a thread sleeps                                            */
 };
@@ -294,11 +295,13 @@ try_plan(struct raw *r, const struct plan *p, bool check)
 	return run(r, p, (uint64_t)count, false) / (double)(uint64_t)count;
 }
 
-/* Of the verb and size of @p, which has the steps: kept, or the fastest of all. */
+/* Of the verb and size of @p, which has the steps: kept, or the fastest of all. Long messages go the way that
+ * is fastest at TRIAL_MAX. */
 static const struct plan *
 find_plan(struct raw *r, struct plan p)
 {
-	struct plan *best = r->chosen;
+	struct plan *best = r->chosen, trial = p;
+	struct command c = p.c;
 	double least = 0;
 
 	for (unsigned i = 0; i < r->choices; i++, best++)
@@ -307,18 +310,24 @@ find_plan(struct raw *r, struct plan p)
 	if (r->choices == CHOICES)
 		r->choices = 0;
 	best = &r->chosen[r->choices++];
+	c.size = c.size < TRIAL_MAX ? c.size : TRIAL_MAX;
+	plan_steps(&c, &trial);
 	for (unsigned i = 0; i < 4 * TRIES; i++) { /* all in turn: others may use the machine for a while */
-		p.lend = i & 1;
-		p.turns = i & 2;
-		for (p.conns = r->conns; p.conns; p.conns /= 2) {
-			double each = plan_fits(&p) ? try_plan(r, &p, i < 4) : 0;
+		trial.lend = i & 1;
+		trial.turns = i & 2;
+		for (trial.conns = r->conns; trial.conns; trial.conns /= 2) {
+			double each = plan_fits(&trial) ? try_plan(r, &trial, i < 4) : 0;
 
 			if (each && (!least || each < least)) {
 				least = each;
-				*best = p;
+				*best = trial;
 			}
 		}
 	}
+	best->c = p.c;
+	memcpy(best->bytes, p.bytes, sizeof(p.bytes));
+	if (p.c.size > TRIAL_MAX)
+		run(r, best, 1, true);
 	return best;
 }
 
