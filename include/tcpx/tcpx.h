@@ -138,9 +138,8 @@ enum tcpx_mem_access {
  *              After another end the memory is free as always: connections that have lent pages of it
  *              break, and are made again, so that nothing arrives as it is later
  * @id:         out: local region id, never reused within an engine
- * Fills no page of it. Memory that cannot be touched later (unmapped, a file that became shorter)
- * ends the transfers that touch it with -EFAULT, and nothing else; but if it is TCPX_MEM_LEND a copy of it may
- * raise SIGSEGV or SIGBUS.
+ * Fills no page of it. Memory that cannot be touched later (unmapped, a file that became shorter) ends the
+ * transfers that touch it with -EFAULT, and nothing else. But TCPX_MEM_LEND: it may raise SIGSEGV or SIGBUS.
  * Return: 0; -EFAULT: not mapped, or not all of it; -EINVAL; TCPX_ELIMIT; -ENOMEM.
  */
 TCPX_API TCPX_MUST_USE int tcpx_mem_register(tcpx_engine *engine, void *addr, size_t len,

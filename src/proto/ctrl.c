@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The control stream as two cursors. Outgoing: a log of whole numbered frames; the bytes
- * [begin, sent) are written, [begin, mark) are whole frames. Incoming: one buffer and the
- * highest number in order. A frame enters the log once; an acknowledgement removes it.
+ * A control stream, and what leaves by it: a log of whole numbered frames. The bytes [begin, sent)
+ * are written, [begin, mark) are whole frames. A frame enters the log once; an acknowledgement removes it.
  */
 #include "proto/ctrl.h"
 
@@ -11,60 +10,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "proto/byteq.h"
+#include "proto/ctrl_state.h"
 #include "proto/frame_sum.h"
-
-#define ACK_BYTES  (256u << 10) /* received since the last ACK was put */
-#define ACK_FRAMES 64u
-#define NO_ACK     UINT64_MAX
-#define JOINED     4096u /* raw and numbered bytes that one call writes */
-#define IN_BYTES   (2u * TCPX_FRAME_MAX)
-#define IN_WIDE    (TCPX_FRAME_HEAD + TCPX_LANE_DATA_HEAD + TCPX_LANE_DATA_MAX + TCPX_FRAME_MAX)
-
-enum { LENT_NOTHING, LENT_LOG, LENT_RAW, LENT_BOTH = LENT_LOG | LENT_RAW };
-
-struct tcpx_ctrl {
-	bool sums;                 /* frames are summed, both ways               */
-	/* out */
-	struct tcpx_byteq log;    /* numbered frames from acked + 1 on          */
-	struct tcpx_byteq queue;  /* bulk frames without a number yet           */
-	struct tcpx_byteq raw;    /* unnumbered frames, dropped as written      */
-	struct tcpx_byteq bulk;   /* u64 numbers of bulk frames not yet written */
-	uint64_t next;             /* number of the next frame to enter the log  */
-	uint64_t acked;            /* all up to here are received by the peer    */
-	uint64_t sent;             /* log offset of the next byte to write       */
-	uint64_t mark;             /* log offset <= sent: end of the written whole frames */
-	uint64_t mark_number;      /* number of the last frame before mark       */
-	uint64_t written;          /* highest mark_number ever                   */
-	uint64_t bulk_put, bulk_written;
-	uint64_t raw_ack;          /* raw offset of the newest ACK, NO_ACK none  */
-	bool held;                 /* cut and not resumed                        */
-	struct tcpx_loan loan;
-	unsigned lent;
-	uint64_t lent_at;          /* log offset                                 */
-	size_t lent_raw;           /* bytes of raw, before those of the log      */
-	/* in */
-	uint64_t received;
-	uint64_t ack_sent;         /* of received, the number in our last ACK    */
-	uint64_t unacked_bytes;
-	size_t in_begin, in_end, in_cap;
-	uint8_t joined[JOINED];
-	uint8_t *in;               /* owned                                      */
-	uint8_t *wider;            /* owned: takes its place; NULL: none         */
-};
 
 int
 tcpx_ctrl_new(struct tcpx_ctrl **out)
 {
 	struct tcpx_ctrl *c = calloc(1, sizeof(*c));
 
-	if (c)
-		c->in = malloc(IN_BYTES);
-	if (!c || !c->in) {
+	if (!c || tcpx_inbox_init(&c->in)) {
 		free(c);
 		return tcpx_fail(TCPX_SUB_BOOT, -ENOMEM, "a control stream");
 	}
-	c->in_cap = IN_BYTES;
 	c->next = 1;
 	c->raw_ack = NO_ACK;
 	*out = c;
@@ -81,8 +38,7 @@ tcpx_ctrl_free(struct tcpx_ctrl *c)
 	tcpx_byteq_fini(&c->raw, &c->loan);
 	tcpx_byteq_fini(&c->bulk, &c->loan);
 	tcpx_loan_end(&c->loan);
-	free(c->wider);
-	free(c->in);
+	tcpx_inbox_fini(&c->in);
 	free(c);
 }
 
@@ -95,7 +51,7 @@ tcpx_ctrl_sum(struct tcpx_ctrl *c)
 size_t
 tcpx_ctrl_memory(const struct tcpx_ctrl *c)
 {
-	return sizeof(*c) + (c->wider ? IN_WIDE : c->in_cap) +
+	return sizeof(*c) + tcpx_inbox_memory(&c->in) +
 	       (c->loan.quota ? 0 : c->log.cap + c->queue.cap + c->raw.cap + c->bulk.cap +
 						 c->loan.retired_cap);
 }
@@ -146,11 +102,15 @@ room_for(struct tcpx_ctrl *c, struct tcpx_byteq *s, size_t limit, uint8_t type, 
 int
 tcpx_ctrl_put(struct tcpx_ctrl *c, uint8_t type, const void *payload, size_t len)
 {
-	int rc = room_for(c, &c->log, TCPX_CTRL_MAX, type, len);
+	uint8_t *at;
+	int rc = tcpx_ctrl_begin(c, type, len, &at);
 
-	if (rc == 0)
-		append_frame(c, &c->log, type, c->next++, payload, len);
-	return rc;
+	if (rc)
+		return rc;
+	if (len)
+		memcpy(at, payload, len);
+	tcpx_ctrl_commit(c, type, len);
+	return 0;
 }
 
 int
@@ -350,9 +310,8 @@ tcpx_ctrl_written(struct tcpx_ctrl *c, size_t len)
 	}
 }
 
-/* The peer has everything up to @number: drops it from the log. */
-static int
-acknowledge(struct tcpx_ctrl *c, uint64_t number)
+int
+tcpx_ctrl_acknowledge(struct tcpx_ctrl *c, uint64_t number)
 {
 	/* the peer may acknowledge bytes before written() has reported them */
 	uint64_t limit = c->lent & LENT_LOG ? c->next - 1 : c->written;
@@ -374,158 +333,6 @@ acknowledge(struct tcpx_ctrl *c, uint64_t number)
 	return 0;
 }
 
-/* ---- in ---------------------------------------------------------------------------- */
-
-static bool
-is_wide(const struct tcpx_ctrl *c)
-{
-	return c->wider || c->in_cap == IN_WIDE;
-}
-
-/* The room that there is may be borrowed: the wider one takes its place later. */
-int
-tcpx_ctrl_widen(struct tcpx_ctrl *c)
-{
-	if (!is_wide(c))
-		c->wider = malloc(IN_WIDE);
-	return is_wide(c) ? 0 : tcpx_fail(TCPX_SUB_BOOT, -ENOMEM, "room for messages in frames");
-}
-
-/* What is not yet taken begins at the front of @to. */
-static void
-move_in(struct tcpx_ctrl *c, uint8_t *to)
-{
-	memmove(to, c->in + c->in_begin, c->in_end - c->in_begin);
-	c->in_end -= c->in_begin;
-	c->in_begin = 0;
-}
-
-size_t
-tcpx_ctrl_room(struct tcpx_ctrl *c, uint8_t **data)
-{
-	if (c->wider) {
-		move_in(c, c->wider);
-		free(c->in);
-		c->in = c->wider;
-		c->in_cap = IN_WIDE;
-		c->wider = NULL;
-	}
-	if (c->in_begin == c->in_end)
-		c->in_begin = c->in_end = 0;
-	if (c->in_begin && c->in_cap - c->in_end < c->in_cap / 2)
-		move_in(c, c->in);
-	*data = c->in + c->in_end;
-	return c->in_cap - c->in_end;
-}
-
-void
-tcpx_ctrl_arrived(struct tcpx_ctrl *c, size_t len)
-{
-	c->in_end += len;
-}
-
-static int
-take_ack(struct tcpx_ctrl *c, const uint8_t *payload, size_t len)
-{
-	struct tcpx_buf b;
-
-	if (len != 8)
-		return tcpx_fail(TCPX_SUB_BOOT, TCPX_EPROTO, "ACK frame with %zu bytes instead of 8", len);
-	tcpx_buf_init_const(&b, payload, len);
-	return acknowledge(c, tcpx_buf_get_u64(&b));
-}
-
-/* Counts a numbered frame. 1: new; 0: seen before; TCPX_EPROTO: a gap. */
-static int
-take_number(struct tcpx_ctrl *c, const struct tcpx_frame_head *h)
-{
-	if (h->number <= c->received)
-		return 0;
-	if (h->number != c->received + 1)
-		return tcpx_fail(TCPX_SUB_BOOT, TCPX_EPROTO, "control frame %" PRIu64 " (%s) after %" PRIu64,
-				 h->number, tcpx_frame_name(h->type), c->received);
-	c->received = h->number;
-	c->unacked_bytes += h->len;
-	return 1;
-}
-
-int
-tcpx_ctrl_next(struct tcpx_ctrl *c, struct tcpx_frame_head *head, const uint8_t **payload)
-{
-	for (;;) {
-		const uint8_t *at = c->in + c->in_begin;
-		size_t have = c->in_end - c->in_begin;
-		struct tcpx_frame_head h;
-		int rc = (c->sums ? tcpx_frame_sum_read : tcpx_frame_head_read)(at, have, &h);
-
-		if (!rc && h.len > TCPX_FRAME_MAX && !is_wide(c))
-			rc = TCPX_EPROTO;
-		if (rc == -EAGAIN || (!rc && h.len > have))
-			return 0;
-		if (rc)
-			return rc == TCPX_EDATA ? rc :
-			       tcpx_fail(TCPX_SUB_BOOT, rc, "bytes on the control stream after "
-					 "frame %" PRIu64 " that are not a frame", c->received);
-		if (h.type == TCPX_FR_ACK)
-			rc = take_ack(c, at + TCPX_FRAME_HEAD, h.len - TCPX_FRAME_HEAD);
-		else
-			rc = tcpx_frame_numbered(h.type) ? take_number(c, &h) : 1;
-		if (rc < 0)
-			return rc;
-		c->in_begin += h.len;
-		if (rc) {
-			*head = h;
-			*payload = at + TCPX_FRAME_HEAD;
-			return 1;
-		}
-	}
-}
-
-uint64_t
-tcpx_ctrl_received(const struct tcpx_ctrl *c)
-{
-	return c->received;
-}
-
-bool
-tcpx_ctrl_ack_due(const struct tcpx_ctrl *c)
-{
-	return c->unacked_bytes >= ACK_BYTES || c->received - c->ack_sent >= ACK_FRAMES;
-}
-
-bool
-tcpx_ctrl_ack_owed(const struct tcpx_ctrl *c)
-{
-	return c->received > c->ack_sent;
-}
-
-int
-tcpx_ctrl_put_ack(struct tcpx_ctrl *c)
-{
-	uint8_t payload[8], *ack;
-	struct tcpx_buf b;
-	uint64_t at = c->raw.end;
-	int rc;
-
-	tcpx_buf_init(&b, payload, sizeof(payload));
-	tcpx_buf_put_u64(&b, c->received);
-	if (c->raw_ack != NO_ACK && c->raw_ack >= c->raw.begin && !(c->lent & LENT_RAW)) {
-		/* an ACK that is not yet being written: update its number */
-		ack = tcpx_byteq_at(&c->raw, c->raw_ack);
-		memcpy(ack + TCPX_FRAME_HEAD, payload, sizeof(payload));
-		if (c->sums)
-			tcpx_frame_sum(ack, TCPX_FRAME_HEAD + sizeof(payload));
-	} else {
-		rc = tcpx_ctrl_put_raw(c, TCPX_FR_ACK, payload, sizeof(payload));
-		if (rc)
-			return rc;
-		c->raw_ack = at;
-	}
-	c->ack_sent = c->received;
-	c->unacked_bytes = 0;
-	return 0;
-}
-
 /* ---- connections ------------------------------------------------------------------- */
 
 void
@@ -534,7 +341,7 @@ tcpx_ctrl_cut(struct tcpx_ctrl *c)
 	end_loan(c);
 	tcpx_byteq_drop(&c->raw, c->raw.end, &c->loan);
 	c->raw_ack = NO_ACK;
-	c->in_begin = c->in_end = 0;
+	c->in.begin = c->in.end = 0;
 	c->sent = c->mark;
 	c->held = c->written || c->received;
 }
@@ -548,7 +355,7 @@ tcpx_ctrl_resume(struct tcpx_ctrl *c, uint64_t peer_received)
 	if (peer_received < c->acked)
 		return tcpx_fail(TCPX_SUB_BOOT, TCPX_EPROTO, "the peer resumes after control frame %"
 				 PRIu64 "; it had acknowledged %" PRIu64, peer_received, c->acked);
-	rc = acknowledge(c, peer_received);
+	rc = tcpx_ctrl_acknowledge(c, peer_received);
 	if (rc)
 		return rc;
 	c->sent = c->mark = c->log.begin;

@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 #include "base/quota.h"
+#include "proto/ctrl_in.h"
 #include "proto/frame.h"
 
 #define TCPX_CTRL_AHEAD (32u << 10) /* unwritten log bytes above which bulk frames wait */
@@ -22,8 +23,6 @@
 #define TCPX_CTRL_MAX   (4u << 20)  /* ... above which an urgent frame is TCPX_ELIMIT  */
 #define TCPX_CTRL_QUEUE (16u << 20) /* bytes of waiting bulk frames: more is TCPX_ELIMIT */
 #define TCPX_CTRL_RAW   (64u << 10) /* bytes of unwritten raw frames: more is TCPX_ELIMIT */
-
-struct tcpx_ctrl; /* not thread-safe */
 
 int tcpx_ctrl_new(struct tcpx_ctrl **out);
 void tcpx_ctrl_free(struct tcpx_ctrl *c);
@@ -53,29 +52,8 @@ uint64_t tcpx_ctrl_bulk_written(const struct tcpx_ctrl *c);
 size_t tcpx_ctrl_pending(struct tcpx_ctrl *c, const uint8_t **data);
 void tcpx_ctrl_written(struct tcpx_ctrl *c, size_t len);
 
-/* Frames of more than TCPX_FRAME_MAX bytes may come; before, they are TCPX_EPROTO. 0 or -ENOMEM. */
-int tcpx_ctrl_widen(struct tcpx_ctrl *c);
-/* room(): space for incoming bytes, at least 1 unless complete frames wait. arrived(): how
- * many bytes came. */
-size_t tcpx_ctrl_room(struct tcpx_ctrl *c, uint8_t **data);
-void tcpx_ctrl_arrived(struct tcpx_ctrl *c, size_t len);
-/*
- * The next complete frame: *head and *payload (borrowed until the next call of room(), also by a cut).
- * Repeated numbers are dropped and ACK frames are handled inside. Before the session is
- * open, numbered frames are returned too.
- * Return: 1; 0 none complete; TCPX_EPROTO: garbage, or a gap in the numbers; TCPX_EDATA (not
- * logged): a summed frame arrived changed, and nothing behind it counts.
- */
-int tcpx_ctrl_next(struct tcpx_ctrl *c, struct tcpx_frame_head *head, const uint8_t **payload);
-
-/* Highest number received in order. */
-uint64_t tcpx_ctrl_received(const struct tcpx_ctrl *c);
-/* An ACK falls due: 256 KiB or 64 frames were received since the last one. */
-bool tcpx_ctrl_ack_due(const struct tcpx_ctrl *c);
-/* Something was received since the last ACK was put. */
-bool tcpx_ctrl_ack_owed(const struct tcpx_ctrl *c);
-int tcpx_ctrl_put_ack(struct tcpx_ctrl *c);
-
+/* The peer has everything up to @number: drops it from the log. 0 or TCPX_EPROTO. */
+int tcpx_ctrl_acknowledge(struct tcpx_ctrl *c, uint64_t number);
 /* The connection broke. Unread bytes, half-written frames and raw frames are dropped. If
  * the stream had begun, only raw frames are written until resume(). */
 void tcpx_ctrl_cut(struct tcpx_ctrl *c);

@@ -274,9 +274,9 @@ in_start(void **state)
 		int want;
 	} lies[] = {
 		{ "version 2", { 2, 2, false, TCPX_START_NEW, 0 }, TCPX_EVERSION },
-		{ "versions 4 to 9", { 4, 9, false, TCPX_START_NEW, 0 }, TCPX_EVERSION },
-		{ "version 0", { 0, 3, false, TCPX_START_NEW, 0 }, TCPX_EPROTO },
-		{ "versions 4 to 3", { 4, 3, false, TCPX_START_NEW, 0 }, TCPX_EPROTO },
+		{ "newer versions alone", { TCPX_PROTO_VERSION + 1, 9, false, TCPX_START_NEW, 0 }, TCPX_EVERSION },
+		{ "version 0", { 0, TCPX_PROTO_VERSION, false, TCPX_START_NEW, 0 }, TCPX_EPROTO },
+		{ "versions 5 to 4", { 5, 4, false, TCPX_START_NEW, 0 }, TCPX_EPROTO },
 		{ "kind 0", { 3, 3, false, 0, 0 }, TCPX_EPROTO },
 		{ "kind 4", { 3, 3, false, 4, 0 }, TCPX_EPROTO },
 		{ "sealed, where there is no secret", { 3, 3, true, TCPX_START_NEW, 0 }, TCPX_EAUTH },

@@ -145,6 +145,8 @@ struct lane_table {
 	struct tcpx_eager_tx credit; /* for messages without a known receive, there    */
 	struct tcpx_eager_rx kept;  /* ... and here                                    */
 	uint64_t came_ns;           /* when a frame last brought a message above TCPX_EAGER_FRAME */
+	uint64_t long_id, long_ns;  /* the newest that might go in a long frame, and when it was posted */
+	uint64_t crowd_ns;          /* when these last came faster than a thread copies them */
 	struct tcpx_quota pool;     /* the window of these: a part of engine.eager     */
 };
 

@@ -25,24 +25,43 @@
 _Static_assert(TCPX_EAGER_MOST <= GPU_SMALL_MAX && TCPX_LANE_DATA_MAX <= GPU_SMALL_MAX, "what is kept is copied to any memory");
 
 #define FRAME_BOTH_WAYS (32u << 10)
+#define CROWD_PER_NS    4 /* bytes: what a thread carries in frames, about */
 
 /* ---- sending ---- */
 
+/* Do long messages come faster than one thread carries them? */
+static bool
+is_crowd(struct session *s, const struct tcpx_xfer *x)
+{
+	uint64_t now_ns = engine_now(s->engine);
+
+	if (s->lanes.long_id != x->id) {
+		if (now_ns < s->lanes.long_ns + x->payload.list->total / CROWD_PER_NS)
+			s->lanes.crowd_ns = now_ns;
+		s->lanes.long_id = x->id;
+		s->lanes.long_ns = now_ns;
+	}
+	return now_ns < s->lanes.crowd_ns + TCPX_MS;
+}
+
 /*
  * A frame costs both sides a copy, and spares them a call each for an acknowledgement. Memory that has to be
- * touched by system calls is copied three times as slowly. Where both sides send, or CPUs are few, channels
- * are faster with long messages.
+ * touched by system calls is copied three times as slowly. Where both sides send, where messages crowd, and
+ * where CPUs are few channels are faster with long ones.
  */
+
 static bool
-fits_frame(const struct session *s, const struct tcpx_list *list)
+fits_frame(struct session *s, const struct tcpx_xfer *x)
 {
+	const struct tcpx_list *list = x->payload.list;
+
 	if (!s->engine->limit.inline_bytes || list_staged(list))
 		return false;
 	if (list->total <= TCPX_EAGER_FRAME)
 		return true;
 	return list->lend && (list->total <= FRAME_BOTH_WAYS ||
 			      (list->total <= TCPX_LANE_DATA_MAX && s->engine->limit.spin_ns &&
-			       tcpx_launch_is_one_way(s)));
+			       tcpx_launch_is_one_way(s) && !is_crowd(s, x)));
 }
 
 static bool
@@ -51,7 +70,7 @@ may_go(struct tcpx_lane *l, const struct tcpx_xfer *x, bool known)
 	uint64_t len = x->payload.list->total;
 	struct session *s = l->session;
 
-	if (!fits_frame(s, x->payload.list) || (!known && !tcpx_lane_near(&l->tx, tcpx_lane_seq(x->id))))
+	if (!fits_frame(s, x) || (!known && !tcpx_lane_near(&l->tx, tcpx_lane_seq(x->id))))
 		return false;
 	return tcpx_ctrl_room_now(s->control.ctrl, TCPX_LANE_DATA_HEAD + len) &&
 	       (known || tcpx_eager_use(&s->lanes.credit, tcpx_eager_cost(len)));

@@ -42,11 +42,12 @@ bed_end(struct bed *b)
 	pipe_end(&b->p);
 }
 
-/* When anything long last came, and whether CPUs suffice. */
+/* When anything long last came, and whether CPUs suffice. No message was sent lately. */
 static void
 set_scene(struct bed *b, bool one_way, uint64_t spin_ns)
 {
 	pthread_mutex_lock(&b->s->lock);
+	b->s->lanes.long_ns = b->s->lanes.crowd_ns = 0;
 	b->s->lanes.came_ns = engine_now(b->p.rig.a) + (one_way ? -A_WHILE_NS : A_WHILE_NS);
 	b->p.rig.a->limit.spin_ns = spin_ns;
 	pthread_mutex_unlock(&b->s->lock);
@@ -93,12 +94,35 @@ long_messages_of_memory_that_is_lent(void **state)
 	assert_false(travels_in_a_frame(&b, lent, BOTH_WAYS + 1, 5));
 	set_scene(&b, true, 1);
 	assert_true(travels_in_a_frame(&b, lent, BOTH_WAYS + 1, 6));
+	set_scene(&b, true, 1);
 	assert_true(travels_in_a_frame(&b, lent, TCPX_LANE_DATA_MAX, 7));
+	set_scene(&b, true, 1);
 	assert_false(travels_in_a_frame(&b, lent, TCPX_LANE_DATA_MAX + 1, 8));
 	assert_false(travels_in_a_frame(&b, own, BOTH_WAYS + 1, 9));
 	set_scene(&b, true, 0);
 	assert_false(travels_in_a_frame(&b, lent, BOTH_WAYS + 1, 10));
 	assert_true(travels_in_a_frame(&b, lent, BOTH_WAYS, 11));
+	bed_end(&b);
+}
+
+/* One that follows another sooner than a thread could carry both. */
+static void
+crowded_ones_go_by_channels(void **state)
+{
+	struct bed b;
+
+	(void)state;
+	bed_begin(&b, NULL);
+	set_scene(&b, true, 1);
+	assert_true(travels_in_a_frame(&b, b.lent, BOTH_WAYS + 1, 1));
+	b.s->lanes.long_ns = engine_now(b.p.rig.a) + A_WHILE_NS; /* as if it had been posted right now */
+	assert_false(travels_in_a_frame(&b, b.lent, BOTH_WAYS + 1, 2));
+	b.s->lanes.long_ns = 0;
+	b.s->lanes.crowd_ns += A_WHILE_NS; /* for a millisecond, that is */
+	assert_false(travels_in_a_frame(&b, b.lent, BOTH_WAYS + 1, 3));
+	assert_true(travels_in_a_frame(&b, b.lent, BOTH_WAYS, 4));
+	set_scene(&b, true, 1);
+	assert_true(travels_in_a_frame(&b, b.lent, BOTH_WAYS + 1, 5));
 	bed_end(&b);
 }
 
@@ -178,6 +202,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(long_messages_of_memory_that_is_lent),
+		cmocka_unit_test(crowded_ones_go_by_channels),
 		cmocka_unit_test(long_frames_count_as_the_other_way),
 		cmocka_unit_test(many_are_posted_before_a_write),
 		cmocka_unit_test(what_finds_no_room_goes_once_there_is_some),
