@@ -106,7 +106,7 @@ sim_open_engine(struct sim_world *w, int i, int predecessor)
 	if (rc == 0 && w->seed % 3 == 0) /* as if threads ran it by testing: posts wait for a turn */
 		atomic_store(&e->engine->loop[0].lease.look_ns, 1);
 	if (rc == 0) /* with CPUs to spare, long messages may travel in frames */
-		e->engine->limit.spin_ns = w->seed >> 2 & 1;
+		e->engine->limit.long_frames = w->seed >> 2 & 1;
 	if (rc == 0 && w->turn_cost)
 		e->engine->limit.turn_cost = w->turn_cost;
 	if (rc == 0 && w->turn_pieces)

@@ -195,6 +195,7 @@ tcpx_engine_nics(struct tcpx_engine *e, const struct engine_env *env)
 	e->limit.spin_ns = tcpx_cfg_num(e->cfg, TCPX_SET_SPIN_US) * 1000;
 	if (e->limit.spin_ns == 0)
 		e->limit.spin_ns = (uint64_t)plan.spin_us * 1000;
+	e->limit.long_frames = e->limit.spin_ns != 0;
 	if (e->limit.channels > TCPX_CHANNELS_MAX)
 		return tcpx_fail(TCPX_SUB_INIT, TCPX_ECONFIG,
 				 "%u channels on %u NICs, at most %u allowed", e->limit.channels,

@@ -108,51 +108,71 @@ tcpx_control_owes(const struct session *s)
 	       s->control.interest != TCPX_READABLE;
 }
 
-void
-tcpx_control_flush(struct session *s)
+/* Those who waited for bulk frames to be written, if that has happened since @opened was right. */
+static void
+tell_waiting(struct session *s, uint64_t opened)
+{
+	if (tcpx_ctrl_bulk_written(s->control.ctrl) == opened)
+		return;
+	if (s->control.short_of_room) /* theirs may have become free */
+		tcpx_session_add_timer(s, engine_now(s->engine));
+	/* an OPEN may wait longer, for a peer that acknowledges nothing: its channels sleep on */
+	if (s->control.chunks_wait) {
+		s->control.chunks_wait = false;
+		s->engine->up.session->writable(s);
+	}
+}
+
+/* Until all is written, or the connection takes no more. */
+static int
+write_all(struct session *s)
 {
 	struct line *line = &s->control.line;
 	const uint8_t *data = NULL;
-	uint64_t opened;
 	bool owed;
 	size_t len;
 	ssize_t n;
 
-	if (!line->stream || !s->control.up)
-		return;
-	opened = tcpx_ctrl_bulk_written(s->control.ctrl);
 	do {
 		/* what is owed began with the bytes that pending() gave last */
 		owed = tcpx_line_owes(line);
 		len = owed ? 0 : tcpx_ctrl_pending(s->control.ctrl, &data);
 		n = tcpx_line_send(line, s->engine->ops, data, len);
-		if (n == -EAGAIN) {
-			tcpx_control_watch(s, TCPX_READABLE | TCPX_WRITABLE);
-			return;
-		}
-		if (n < 0 && s->control.more)
-			return; /* what the peer said last is still to be read */
-		if (n < 0) {
-			s->control.closed = n == -EPIPE; /* reset later, by our own bytes */
-			tcpx_control_cut(s, engine_now(s->engine), "send failed");
-			return;
-		}
 		if (n > 0)
 			tcpx_ctrl_written(s->control.ctrl, (size_t)n);
-	} while (n > 0 || owed);
+	} while (n > 0 || (n == 0 && owed));
+	return (int)n;
+}
+
+void
+tcpx_control_flush(struct session *s)
+{
+	uint64_t opened;
+	int rc;
+
+	if (!s->control.line.stream || !s->control.up)
+		return;
+	opened = tcpx_ctrl_bulk_written(s->control.ctrl);
+	rc = write_all(s);
+	if (rc == -EAGAIN) {
+		tcpx_control_watch(s, TCPX_READABLE | TCPX_WRITABLE);
+		tell_waiting(s, opened); /* of what has gone before */
+		return;
+	}
+	if (rc < 0 && s->control.more)
+		return; /* what the peer said last is still to be read */
+	if (rc < 0) {
+		s->control.closed = rc == -EPIPE; /* reset later, by our own bytes */
+		tcpx_control_cut(s, engine_now(s->engine), "send failed");
+		return;
+	}
 	atomic_store_explicit(&s->control.flush_owed, false, memory_order_relaxed);
 	tcpx_control_watch(s, TCPX_READABLE);
 	if (s->control.lanes_wait && tcpx_ctrl_room_now(s->control.ctrl, 0))
 		tcpx_control_flush_by_loop(s);
 	if (tcpx_ctrl_bulk_due(s->control.ctrl))
 		tcpx_control_wants_room(s, engine_now(s->engine));
-	else if (s->control.short_of_room && tcpx_ctrl_bulk_written(s->control.ctrl) != opened)
-		tcpx_session_add_timer(s, engine_now(s->engine)); /* theirs may have become free */
-	/* an OPEN may wait longer, for a peer that acknowledges nothing: its channels sleep on */
-	if (s->control.chunks_wait && tcpx_ctrl_bulk_written(s->control.ctrl) != opened) {
-		s->control.chunks_wait = false;
-		s->engine->up.session->writable(s);
-	}
+	tell_waiting(s, opened);
 }
 
 void

@@ -108,6 +108,27 @@ what_finds_no_room_waits_until_it_is_writable(void **state)
 	bare_close(&w.b);
 }
 
+/* ... which may be with the first part of what a flush had to write. */
+static void
+they_are_woken_though_more_waits(void **state)
+{
+	static const uint8_t list[1000];
+	struct world w;
+	struct session *s = begin(&w);
+
+	(void)state;
+	w.stream.room = TCPX_FRAME_HEAD + 10;
+	s->control.chunks_wait = true;
+	assert_int_equal(tcpx_ctrl_put_bulk(s->control.ctrl, TCPX_FR_OPEN, "", 0, NULL), 0);
+	assert_int_equal(tcpx_ctrl_put_bulk(s->control.ctrl, TCPX_FR_LIST, list, sizeof(list), NULL), 0);
+	tcpx_control_flush(s);
+	assert_int_equal(w.stream.taken, TCPX_FRAME_HEAD + 10);
+	assert_int_equal(w.stream.interest, TCPX_READABLE | TCPX_WRITABLE);
+	assert_int_equal(woken, 1);
+	assert_false(s->control.chunks_wait);
+	bare_close(&w.b);
+}
+
 static void
 channels_that_waited_for_an_open_are_woken_once_it_has_gone(void **state)
 {
@@ -205,6 +226,7 @@ main(void)
 		cmocka_unit_test(nothing_is_written_before_the_flush),
 		cmocka_unit_test(what_finds_no_room_waits_until_it_is_writable),
 		cmocka_unit_test(channels_that_waited_for_an_open_are_woken_once_it_has_gone),
+		cmocka_unit_test(they_are_woken_though_more_waits),
 		cmocka_unit_test(channels_sleep_on_while_the_open_cannot_go),
 		cmocka_unit_test(answers_wait_for_the_end_of_the_turn_unless_a_flush_took_them),
 		cmocka_unit_test(a_cancel_does_not_overtake_its_open),

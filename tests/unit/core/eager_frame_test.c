@@ -44,12 +44,12 @@ bed_end(struct bed *b)
 
 /* When anything long last came, and whether CPUs suffice. No message was sent lately. */
 static void
-set_scene(struct bed *b, bool one_way, uint64_t spin_ns)
+set_scene(struct bed *b, bool one_way, bool cpus_suffice)
 {
 	pthread_mutex_lock(&b->s->lock);
 	b->s->lanes.long_ns = b->s->lanes.crowd_ns = 0;
 	b->s->lanes.came_ns = engine_now(b->p.rig.a) + (one_way ? -A_WHILE_NS : A_WHILE_NS);
-	b->p.rig.a->limit.spin_ns = spin_ns;
+	b->p.rig.a->limit.long_frames = cpus_suffice;
 	pthread_mutex_unlock(&b->s->lock);
 }
 
@@ -86,20 +86,20 @@ long_messages_of_memory_that_is_lent(void **state)
 	bed_begin(&b, NULL);
 	own = b.p.rig.near.id;
 	lent = b.lent;
-	set_scene(&b, false, 1);
+	set_scene(&b, false, true);
 	assert_true(travels_in_a_frame(&b, own, TCPX_EAGER_FRAME, 1));
 	assert_false(travels_in_a_frame(&b, own, TCPX_EAGER_FRAME + 1, 2));
 	assert_true(travels_in_a_frame(&b, lent, TCPX_EAGER_FRAME + 1, 3));
 	assert_true(travels_in_a_frame(&b, lent, BOTH_WAYS, 4));
 	assert_false(travels_in_a_frame(&b, lent, BOTH_WAYS + 1, 5));
-	set_scene(&b, true, 1);
+	set_scene(&b, true, true);
 	assert_true(travels_in_a_frame(&b, lent, BOTH_WAYS + 1, 6));
-	set_scene(&b, true, 1);
+	set_scene(&b, true, true);
 	assert_true(travels_in_a_frame(&b, lent, TCPX_LANE_DATA_MAX, 7));
-	set_scene(&b, true, 1);
+	set_scene(&b, true, true);
 	assert_false(travels_in_a_frame(&b, lent, TCPX_LANE_DATA_MAX + 1, 8));
 	assert_false(travels_in_a_frame(&b, own, BOTH_WAYS + 1, 9));
-	set_scene(&b, true, 0);
+	set_scene(&b, true, false);
 	assert_false(travels_in_a_frame(&b, lent, BOTH_WAYS + 1, 10));
 	assert_true(travels_in_a_frame(&b, lent, BOTH_WAYS, 11));
 	bed_end(&b);
@@ -113,7 +113,7 @@ crowded_ones_go_by_channels(void **state)
 
 	(void)state;
 	bed_begin(&b, NULL);
-	set_scene(&b, true, 1);
+	set_scene(&b, true, true);
 	assert_true(travels_in_a_frame(&b, b.lent, BOTH_WAYS + 1, 1));
 	b.s->lanes.long_ns = engine_now(b.p.rig.a) + A_WHILE_NS; /* as if it had been posted right now */
 	assert_false(travels_in_a_frame(&b, b.lent, BOTH_WAYS + 1, 2));
@@ -121,7 +121,7 @@ crowded_ones_go_by_channels(void **state)
 	b.s->lanes.crowd_ns += A_WHILE_NS; /* for a millisecond, that is */
 	assert_false(travels_in_a_frame(&b, b.lent, BOTH_WAYS + 1, 3));
 	assert_true(travels_in_a_frame(&b, b.lent, BOTH_WAYS, 4));
-	set_scene(&b, true, 1);
+	set_scene(&b, true, true);
 	assert_true(travels_in_a_frame(&b, b.lent, BOTH_WAYS + 1, 5));
 	bed_end(&b);
 }
