@@ -105,18 +105,25 @@ sim_meet(struct sim_world *w, int first)
 	return rc;
 }
 
+/* One that is being resumed may have ended there, as after a long silence of this process: it asks for that. */
+static bool
+stands(const struct session *s)
+{
+	return s->state == SESS_OPEN && s->control.up && !s->control.resuming && !s->control.proving;
+}
+
 /* Is another session between the same two open, which the other side has opened? */
 static bool
 has_twin(struct tcpx_engine *e, const struct session *s)
 {
 	bool found = false;
 
-	if (s->state != SESS_OPEN || s->peer->incarnation == e->incarnation)
+	if (!stands(s) || s->peer->incarnation == e->incarnation)
 		return false;
 	tcpx_chain_each(n, after, &e->registry.sessions) {
 		const struct session *t = tcpx_container(n, struct session, in_engine);
 
-		found |= t->state == SESS_OPEN && t->opener != s->opener &&
+		found |= stands(t) && t->opener != s->opener &&
 			 t->peer->incarnation == s->peer->incarnation;
 	}
 	return found;
