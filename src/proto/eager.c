@@ -3,6 +3,7 @@
 #include "proto/eager.h"
 
 #include "base/err.h"
+#include "proto/frame.h"
 
 bool
 tcpx_eager_use(struct tcpx_eager_tx *t, uint64_t cost)
@@ -62,7 +63,9 @@ tcpx_eager_taken(struct tcpx_eager_rx *r, uint64_t cost)
 bool
 tcpx_eager_short(const struct tcpx_eager_rx *r)
 {
-	return r->granted - r->used < r->window / 4;
+	uint64_t least = tcpx_eager_cost(TCPX_LANE_DATA_MAX);
+
+	return r->granted - r->used < (least > r->window / 4 ? least : r->window / 4);
 }
 
 uint64_t

@@ -7,6 +7,7 @@
 #include "base/err.h"
 #include "base/rng.h"
 #include "proto/eager.h"
+#include "proto/frame.h"
 
 static void
 test_a_message_costs_more_than_its_bytes(void **state)
@@ -33,9 +34,27 @@ test_no_more_than_is_granted(void **state)
 	assert_false(tcpx_eager_taken(&r, 100));
 	assert_int_equal(tcpx_eager_arrived(&r, 201), TCPX_EPROTO); /* not granted yet */
 	assert_true(tcpx_eager_taken(&r, 150));
-	assert_true(tcpx_eager_short(&r));
 	assert_int_equal(tcpx_eager_grant(&r), 1250);
+}
+
+/* Less than a quarter of the window is left, or less than one of the longest messages takes. */
+static void
+test_a_window_that_is_short(void **state)
+{
+	uint64_t longest = tcpx_eager_cost(TCPX_LANE_DATA_MAX);
+	struct tcpx_eager_rx r = { .window = 256 << 10 }, wide = { .window = 16 * longest };
+
+	(void)state;
+	(void)tcpx_eager_grant(&r);
+	assert_int_equal(tcpx_eager_arrived(&r, (256 << 10) - longest), 0);
 	assert_false(tcpx_eager_short(&r));
+	assert_int_equal(tcpx_eager_arrived(&r, 1), 0);
+	assert_true(tcpx_eager_short(&r));
+	(void)tcpx_eager_grant(&wide);
+	assert_int_equal(tcpx_eager_arrived(&wide, 12 * longest), 0);
+	assert_false(tcpx_eager_short(&wide));
+	assert_int_equal(tcpx_eager_arrived(&wide, 1), 0);
+	assert_true(tcpx_eager_short(&wide));
 }
 
 static void
@@ -185,6 +204,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_a_message_costs_more_than_its_bytes),
 		cmocka_unit_test(test_no_more_than_is_granted),
+		cmocka_unit_test(test_a_window_that_is_short),
 		cmocka_unit_test(test_what_begins_holds_its_credit),
 		cmocka_unit_test(test_a_grant_takes_nothing_back),
 		cmocka_unit_test(test_seeds),
