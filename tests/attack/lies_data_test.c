@@ -277,10 +277,10 @@ in_start(void **state)
 		{ "newer versions alone", { TCPX_PROTO_VERSION + 1, 9, false, TCPX_START_NEW, 0 }, TCPX_EVERSION },
 		{ "version 0", { 0, TCPX_PROTO_VERSION, false, TCPX_START_NEW, 0 }, TCPX_EPROTO },
 		{ "versions 5 to 4", { 5, 4, false, TCPX_START_NEW, 0 }, TCPX_EPROTO },
-		{ "kind 0", { 3, 3, false, 0, 0 }, TCPX_EPROTO },
-		{ "kind 4", { 3, 3, false, 4, 0 }, TCPX_EPROTO },
-		{ "sealed, where there is no secret", { 3, 3, true, TCPX_START_NEW, 0 }, TCPX_EAUTH },
-		{ "HELLO where RESUME was said", { 3, 3, false, TCPX_START_RESUME, 5 }, TCPX_EPROTO },
+		{ "kind 0", { TCPX_PROTO_VERSION, TCPX_PROTO_VERSION, false, 0, 0 }, TCPX_EPROTO },
+		{ "kind 4", { TCPX_PROTO_VERSION, TCPX_PROTO_VERSION, false, 4, 0 }, TCPX_EPROTO },
+		{ "sealed, where there is no secret", { TCPX_PROTO_VERSION, TCPX_PROTO_VERSION, true, TCPX_START_NEW, 0 }, TCPX_EAUTH },
+		{ "HELLO where RESUME was said", { TCPX_PROTO_VERSION, TCPX_PROTO_VERSION, false, TCPX_START_RESUME, 5 }, TCPX_EPROTO },
 	};
 
 	(void)state;
