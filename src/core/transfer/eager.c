@@ -22,9 +22,10 @@
 #include "core/transfer/launch.h"
 #include "core/transfer/transfer.h"
 
-_Static_assert(TCPX_EAGER_MOST <= GPU_SMALL_MAX && TCPX_LANE_DATA_MAX <= GPU_SMALL_MAX, "what is kept is copied to any memory");
+_Static_assert(TCPX_EAGER_MOST <= GPU_SMALL_MAX && TCPX_LANE_DATA_MAX <= GPU_SMALL_MAX,
+	       "what is kept is copied to any memory");
 
-#define FRAME_BOTH_WAYS (32u << 10)
+#define FRAME_BOTH_WAYS (32u << 10) /* of lent memory, whoever sends             */
 #define CROWD_PER_NS    4 /* bytes: what a thread carries in frames, about */
 
 /* ---- sending ---- */
@@ -49,7 +50,6 @@ is_crowd(struct session *s, const struct tcpx_xfer *x)
  * touched by system calls is copied three times as slowly. Where both sides send, where messages crowd, and
  * where CPUs are few channels are faster with long ones.
  */
-
 static bool
 fits_frame(struct session *s, const struct tcpx_xfer *x)
 {
