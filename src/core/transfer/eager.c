@@ -25,7 +25,7 @@
 _Static_assert(TCPX_EAGER_MOST <= GPU_SMALL_MAX && TCPX_LANE_DATA_MAX <= GPU_SMALL_MAX,
 	       "what is kept is copied to any memory");
 
-#define FRAME_BOTH_WAYS (32u << 10) /* of lent memory, whoever sends             */
+#define FRAME_BOTH_WAYS (32u << 10) /* of lent memory, also where both sides send */
 #define CROWD_PER_NS    4 /* bytes: what a thread carries in frames, about */
 
 /* ---- sending ---- */
