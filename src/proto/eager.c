@@ -3,7 +3,6 @@
 #include "proto/eager.h"
 
 #include "base/err.h"
-#include "proto/frame.h"
 
 bool
 tcpx_eager_use(struct tcpx_eager_tx *t, uint64_t cost)
@@ -61,11 +60,11 @@ tcpx_eager_taken(struct tcpx_eager_rx *r, uint64_t cost)
 }
 
 bool
-tcpx_eager_short(const struct tcpx_eager_rx *r)
+tcpx_eager_short(const struct tcpx_eager_rx *r, uint64_t longest)
 {
-	uint64_t least = tcpx_eager_cost(TCPX_LANE_DATA_MAX);
+	uint64_t left = r->granted - r->used;
 
-	return r->granted - r->used < (least > r->window / 4 ? least : r->window / 4);
+	return left < r->window / 4 || (longest && left < tcpx_eager_cost(longest));
 }
 
 uint64_t

@@ -51,9 +51,9 @@ void tcpx_eager_stops(struct tcpx_eager_rx *r, uint64_t cost);
 int tcpx_eager_arrived(struct tcpx_eager_rx *r, uint64_t cost);
 /* ... has been taken, or dropped. True: a grant is due. */
 bool tcpx_eager_taken(struct tcpx_eager_rx *r, uint64_t cost);
-/* Would more have been used? Is there no credit for one of the longest? A larger window then lets the
- * sender go on. */
-bool tcpx_eager_short(const struct tcpx_eager_rx *r);
+/* Would more have been used, or is there no credit for a message of @longest bytes? A larger window then
+ * lets the sender go on. */
+bool tcpx_eager_short(const struct tcpx_eager_rx *r, uint64_t longest);
 /* What LANE_GRANT is to say: it counts from now on. */
 uint64_t tcpx_eager_grant(struct tcpx_eager_rx *r);
 

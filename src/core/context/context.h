@@ -81,7 +81,7 @@ struct limits {
 	bool strict_nics, round_robin, checksum;
 	bool narrow;          /* sessions begin narrow, if the peer's do, too         */
 	uint64_t wide_bytes, narrow_ns; /* TCPX_LOAD_BYTES and TCPX_LOAD_IDLE_NS       */
-	bool long_frames;     /* CPUs suffice for messages of 128 KiB in frames       */
+	bool long_frames;     /* CPUs suffice to spin, and for messages of 128 KiB in frames */
 	uint64_t spin_ns;
 	uint32_t turn_cost;   /* of one session's frames in a turn: see TURN_BUDGET */
 	uint32_t turn_pieces; /* of one channel in a turn: see CHANNEL_PIECES */

@@ -40,12 +40,6 @@ tcpx_control_put(struct session *s, uint8_t type, const struct tcpx_buf *b)
 	return checked(s, type, b, tcpx_ctrl_put(s->control.ctrl, type, bytes_of(b), b ? b->pos : 0));
 }
 
-int
-tcpx_control_begin(struct session *s, uint8_t type, size_t len, uint8_t **payload)
-{
-	return tcpx_ctrl_begin(s->control.ctrl, type, len, payload);
-}
-
 void
 tcpx_control_commit(struct session *s, uint8_t type, size_t len)
 {
@@ -216,9 +210,9 @@ tcpx_control_flush_work(struct work *w, uint64_t now_ns)
 
 	(void)now_ns;
 	pthread_mutex_lock(&s->lock);
+	tcpx_control_serve_lanes(s);
 	if (s->state != SESS_FAILED)
 		tcpx_control_flush(s);
-	tcpx_control_serve_lanes(s);
 	pthread_mutex_unlock(&s->lock);
 }
 

@@ -15,8 +15,7 @@ int tcpx_control_put(struct session *s, uint8_t type, const struct tcpx_buf *b);
 int tcpx_control_put_bulk(struct session *s, uint8_t type, const struct tcpx_buf *b,
 			  uint64_t *ticket);
 int tcpx_control_put_raw(struct session *s, uint8_t type, const struct tcpx_buf *b);
-/* A frame whose payload the caller writes where it belongs: see tcpx_ctrl_begin(). */
-int tcpx_control_begin(struct session *s, uint8_t type, size_t len, uint8_t **payload);
+/* Ends what tcpx_ctrl_begin() began. */
 void tcpx_control_commit(struct session *s, uint8_t type, size_t len);
 int tcpx_control_put_u64(struct session *s, uint8_t type, uint64_t v);
 void tcpx_control_watch(struct session *s, unsigned interest);

@@ -276,11 +276,11 @@ serve(struct session *s, bool readable, uint64_t now_ns)
 		/* RESUME is the first frame of a connection */
 		if (s->control.up && !s->control.proving && tcpx_ctrl_ack_due(s->control.ctrl))
 			tcpx_ctrl_put_ack(s->control.ctrl);
+		tcpx_control_serve_lanes(s); /* what that puts is owed */
 		if (s->state != SESS_OPEN || tcpx_node_linked(&s->control.to_flush))
 			tcpx_control_flush(s);
 		else if (tcpx_control_owes(s))
 			tcpx_control_flush_later(s);
-		tcpx_control_serve_lanes(s);
 	}
 }
 

@@ -87,7 +87,8 @@ struct control {
 	struct tcpx_node to_flush;    /* engine's chain; lease                           */
 	_Atomic bool flush_owed;          /* frames that no flush has written yet            */
 	bool chunks_wait;           /* a channel waits for an OPEN to be written       */
-	bool lanes_wait;            /* messages wait until the stream has room         */
+	bool lanes_wait;            /* messages wait until the stream flows. (Those for which there is no
+				     * memory go with their receives, or by channels) */
 	bool short_of_room;         /* transfers wait until there is memory for their frames */
 };
 
@@ -145,8 +146,8 @@ struct lane_table {
 	struct tcpx_eager_tx credit; /* for messages without a known receive, there    */
 	struct tcpx_eager_rx kept;  /* ... and here                                    */
 	uint64_t came_ns;           /* when a frame last brought a message above TCPX_EAGER_FRAME */
-	uint64_t long_id, long_ns;  /* the newest that might go in a long frame, and when it was posted */
-	uint64_t crowd_ns;          /* when these last came faster than a thread copies them */
+	uint64_t long_ns;           /* when the newest was posted that might go in a long frame */
+	uint64_t crowd_ns;          /* ... one that came faster than a thread copies them */
 	struct tcpx_quota pool;     /* the window of these: a part of engine.eager     */
 };
 

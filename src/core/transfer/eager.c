@@ -34,15 +34,14 @@ _Static_assert(TCPX_EAGER_MOST <= GPU_SMALL_MAX && TCPX_LANE_DATA_MAX <= GPU_SMA
 static bool
 is_crowd(struct session *s, const struct tcpx_xfer *x)
 {
-	uint64_t now_ns = engine_now(s->engine);
+	uint64_t post_ns = x->times.post_ns;
 
-	if (s->lanes.long_id != x->id) {
-		if (now_ns < s->lanes.long_ns + x->payload.list->total / CROWD_PER_NS)
-			s->lanes.crowd_ns = now_ns;
-		s->lanes.long_id = x->id;
-		s->lanes.long_ns = now_ns;
+	if (post_ns > s->lanes.long_ns) { /* else it is asked again, for one that waits */
+		if (post_ns < s->lanes.long_ns + x->payload.list->total / CROWD_PER_NS)
+			s->lanes.crowd_ns = post_ns;
+		s->lanes.long_ns = post_ns;
 	}
-	return now_ns < s->lanes.crowd_ns + TCPX_MS;
+	return post_ns < s->lanes.crowd_ns + TCPX_MS;
 }
 
 /*
@@ -88,7 +87,7 @@ tcpx_eager_send(struct tcpx_lane *l, struct tcpx_xfer *x, bool known)
 
 	if (!may_go(l, x, known))
 		return 0;
-	rc = tcpx_control_begin(s, TCPX_FR_LANE_DATA, TCPX_LANE_DATA_HEAD + len, &frame);
+	rc = tcpx_ctrl_begin(s->control.ctrl, TCPX_FR_LANE_DATA, TCPX_LANE_DATA_HEAD + len, &frame);
 	if (rc == 0) {
 		tcpx_buf_init(&b, frame, TCPX_LANE_DATA_HEAD);
 		tcpx_lane_data_write(&b, &d);
@@ -172,7 +171,7 @@ tcpx_eager_release(struct session *s, uint64_t len)
 	if (s->state == SESS_FAILED) {
 		unreserve(s, cost);
 	} else if (due) {
-		if (tcpx_eager_short(k) && reserve(s, k->window))
+		if (tcpx_eager_short(k, s->lanes.came_ns ? TCPX_LANE_DATA_MAX : 0) && reserve(s, k->window))
 			k->window *= 2;
 		tcpx_lane_tell_grant(s, tcpx_eager_grant(k));
 	}

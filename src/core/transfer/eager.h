@@ -7,8 +7,7 @@
 #include "core/transfer/lane_state.h"
 
 /* The lane's next message goes, if it may; @known: its receive has been announced. 1: it has gone, and
- * its memory is free; 0: it may not go so; -EFAULT: its memory cannot be read; or the session has
- * failed with that code. */
+ * its memory is free; 0: it may not go so; -EFAULT: its memory cannot be read. */
 int tcpx_eager_send(struct tcpx_lane *l, struct tcpx_xfer *x, bool known);
 
 /* May it go by a channel, whose receive is not known? Then its credit is used. */

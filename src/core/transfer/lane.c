@@ -210,13 +210,15 @@ gone(struct tcpx_lane *l, struct tcpx_xfer *x, int rc)
 void
 tcpx_lane_launch(struct tcpx_lane *l)
 {
+	struct session *s = l->session;
 	struct tcpx_xfer *x;
 	uint64_t seq, room;
 	int rc;
 
 	while (tcpx_lane_next(&l->tx, &seq, &room)) {
-		if (!tcpx_ctrl_room_now(l->session->control.ctrl, 0))
-			tcpx_control_flush(l->session); /* posts that share a write may have filled it */
+		/* posts that share a write may have filled it, or else the connection takes no more */
+		if (!tcpx_ctrl_room_now(s->control.ctrl, 0) && !(s->control.interest & TCPX_WRITABLE))
+			tcpx_control_flush(s);
 		if (atomic_load(&l->status))
 			return;
 		x = *tcpx_lane_slot(l, seq);
@@ -224,7 +226,7 @@ tcpx_lane_launch(struct tcpx_lane *l)
 		     tcpx_eager_send(l, x, room != TCPX_LANE_UNKNOWN);
 		x->tx.early = rc == 0 && room == TCPX_LANE_UNKNOWN && tcpx_eager_by_channel(l, x);
 		if (rc == 0 && room == TCPX_LANE_UNKNOWN && !x->tx.early) {
-			l->session->control.lanes_wait |= !tcpx_ctrl_room_now(l->session->control.ctrl, 0);
+			s->control.lanes_wait |= !tcpx_ctrl_room_now(s->control.ctrl, 0);
 			return;
 		}
 		tcpx_lane_launched(&l->tx);

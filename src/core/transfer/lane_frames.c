@@ -62,15 +62,18 @@ on_open(struct session *s, struct tcpx_buf *b)
 		return TCPX_EPROTO;
 	s->lanes.opened_there++;
 	answer.lane = o.lane;
-	rc = tcpx_ctrl_widen(s->control.ctrl); /* first: its sender may use that */
-	if (rc == 0 && bind_listener(s, &o)) {
-		tcpx_eager_begin(s); /* first: a lane that is ready has its credit */
-		tcpx_lane_tell_posts(s, &answer);
+	if (!bind_listener(s, &o)) {
+		count_add(&s->engine->count.refused, 1);
+		tcpx_lane_tell_failure(s, o.lane, false, -ENOENT, "no lane is listened for by this key");
 		return 0;
 	}
-	count_add(&s->engine->count.refused, 1);
-	tcpx_lane_tell_failure(s, o.lane, false, rc ? rc : -ENOENT,
-			       rc ? "its receiver is out of memory" : "no lane is listened for by this key");
+	rc = tcpx_ctrl_widen(s->control.ctrl);
+	if (rc) {
+		tcpx_lane_fail(tcpx_lane_find(s, o.lane), rc, "no memory for messages in frames");
+		return 0;
+	}
+	tcpx_eager_begin(s); /* first: a lane that is ready has its credit */
+	tcpx_lane_tell_posts(s, &answer);
 	return 0;
 }
 

@@ -7,10 +7,10 @@
 
 #include "core/transfer/transfer.h"
 
+/* Has the peer sent nothing lately, but messages of up to TCPX_EAGER_FRAME in frames? session.lock held. */
+bool tcpx_launch_is_one_way(const struct session *s);
 /* How a lane's message is cut: those that are open together keep all channels busy together.
  * session.lock held. */
-/* Has nothing come from the peer lately, but small messages? */
-bool tcpx_launch_is_one_way(const struct session *s);
 uint32_t tcpx_launch_lane_chunk(const struct session *s, const struct tcpx_xfer *x);
 
 /* Opens the transfers of xfers.waiting, each kind in order, while credit lasts. session.lock held. */

@@ -3,12 +3,9 @@
  * up to 32 KiB, and up to 128 where nothing comes back and CPUs suffice. */
 #include "lane_rig.h"
 
-#include <errno.h>
 #include <string.h>
 
 #include "core/context/context.h"
-#include "core/loop/loop.h"
-#include "core/session/control.h"
 #include "core/session/session.h"
 #include "core/transfer/lane.h"
 #include "core/transfer/transfer.h"
@@ -25,9 +22,9 @@ struct bed {
 };
 
 static void
-bed_begin(struct bed *b, const char *const *settings)
+bed_begin(struct bed *b)
 {
-	pipe_begin(&b->p, settings, settings, ROOM);
+	pipe_begin(&b->p, NULL, NULL, ROOM);
 	b->s = tcpx_session_after(b->p.rig.a, NULL);
 	assert_ok(tcpx_mem_register(b->p.rig.a, b->p.rig.near.at, ROOM, TCPX_MEM_LEND, &b->lent));
 }
@@ -83,7 +80,7 @@ long_messages_of_memory_that_is_lent(void **state)
 	struct bed b;
 
 	(void)state;
-	bed_begin(&b, NULL);
+	bed_begin(&b);
 	own = b.p.rig.near.id;
 	lent = b.lent;
 	set_scene(&b, false, true);
@@ -105,27 +102,6 @@ long_messages_of_memory_that_is_lent(void **state)
 	bed_end(&b);
 }
 
-/* One that follows another sooner than a thread could carry both. */
-static void
-crowded_ones_go_by_channels(void **state)
-{
-	struct bed b;
-
-	(void)state;
-	bed_begin(&b, NULL);
-	set_scene(&b, true, true);
-	assert_true(travels_in_a_frame(&b, b.lent, BOTH_WAYS + 1, 1));
-	b.s->lanes.long_ns = engine_now(b.p.rig.a) + A_WHILE_NS; /* as if it had been posted right now */
-	assert_false(travels_in_a_frame(&b, b.lent, BOTH_WAYS + 1, 2));
-	b.s->lanes.long_ns = 0;
-	b.s->lanes.crowd_ns += A_WHILE_NS; /* for a millisecond, that is */
-	assert_false(travels_in_a_frame(&b, b.lent, BOTH_WAYS + 1, 3));
-	assert_true(travels_in_a_frame(&b, b.lent, BOTH_WAYS, 4));
-	set_scene(&b, true, true);
-	assert_true(travels_in_a_frame(&b, b.lent, BOTH_WAYS + 1, 5));
-	bed_end(&b);
-}
-
 /* What comes in such frames says that the peer sends, too. */
 static void
 long_frames_count_as_the_other_way(void **state)
@@ -134,7 +110,7 @@ long_frames_count_as_the_other_way(void **state)
 	struct bed b;
 
 	(void)state;
-	bed_begin(&b, NULL);
+	bed_begin(&b);
 	t = session_of(&b.p);
 	assert_true(travels_in_a_frame(&b, b.lent, TCPX_EAGER_FRAME, 1));
 	assert_int_equal(t->lanes.came_ns, 0);
@@ -143,57 +119,22 @@ long_frames_count_as_the_other_way(void **state)
 	bed_end(&b);
 }
 
-/* Posts that share a write do not keep each other from the stream. */
+/* The first window has credit for one of the longest messages, and not for two. */
 static void
-many_are_posted_before_a_write(void **state)
+the_window_grows_for_long_frames(void **state)
 {
-	tcpx_xfer *x[4];
+	tcpx_xfer *out;
 	struct bed b;
 
 	(void)state;
-	bed_begin(&b, NULL);
-	atomic_store(&b.p.rig.a->loop[0].lease.look_ns, 1); /* as if threads ran it by testing */
-	for (uint32_t i = 0; i < 4; i++) {
-		fill(b.p.rig.near.at + i * BOTH_WAYS, BOTH_WAYS, i);
-		assert_ok(tcpx_lane_post(b.p.tx, b.lent, i * BOTH_WAYS, BOTH_WAYS, &x[i]));
-		assert_code(atomic_load(&x[i]->status), 0);
-	}
-	for (uint32_t i = 0; i < 4; i++) {
-		tcpx_xfer *in = post_recv(&b.p, 0, SLOT);
-
-		end_with(x[i], 0);
-		assert_ok(tcpx_wait(in, WAIT_MS));
-		assert_filled(b.p.rig.far.at, BOTH_WAYS, i);
-		tcpx_xfer_free(in);
-	}
-	bed_end(&b);
-}
-
-/* A message that finds the stream full goes when it is written, though nobody announces its receive. */
-static void
-what_finds_no_room_goes_once_there_is_some(void **state)
-{
-	tcpx_xfer *x[3];
-	struct bed b;
-
-	(void)state;
-	bed_begin(&b, NULL);
-	pthread_mutex_lock(&b.s->lock);
-	b.s->control.up = false; /* nothing is written meanwhile */
-	pthread_mutex_unlock(&b.s->lock);
-	for (uint32_t i = 0; i < 3; i++)
-		assert_ok(tcpx_lane_post(b.p.tx, b.lent, 0, TCPX_EAGER_FRAME, &x[i]));
-	assert_code(atomic_load(&x[1]->status), 0);
-	assert_code(atomic_load(&x[2]->status), -EAGAIN);
-	pthread_mutex_lock(&b.s->lock);
-	b.s->control.up = true;
-	tcpx_control_flush(b.s);
-	pthread_mutex_unlock(&b.s->lock);
-	for (uint32_t i = 0; i < 3; i++)
-		end_with(x[i], 0);
-	wait_kept(&b.p, 3 * (TCPX_EAGER_FRAME + 128));
-	for (uint32_t i = 0; i < 3; i++)
-		end_with(post_recv(&b.p, 0, SLOT), 0);
+	bed_begin(&b);
+	set_scene(&b, true, true);
+	assert_int_equal(b.p.rig.b->eager.used, TCPX_EAGER_FIRST);
+	assert_ok(tcpx_lane_post(b.p.tx, b.lent, 0, TCPX_LANE_DATA_MAX, &out));
+	end_with(out, 0);
+	wait_kept(&b.p, TCPX_LANE_DATA_MAX + TCPX_EAGER_KEEP);
+	end_with(post_recv(&b.p, 0, SLOT), 0);
+	assert_int_equal(b.p.rig.b->eager.used, 2 * TCPX_EAGER_FIRST);
 	bed_end(&b);
 }
 
@@ -202,10 +143,8 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(long_messages_of_memory_that_is_lent),
-		cmocka_unit_test(crowded_ones_go_by_channels),
+		cmocka_unit_test(the_window_grows_for_long_frames),
 		cmocka_unit_test(long_frames_count_as_the_other_way),
-		cmocka_unit_test(many_are_posted_before_a_write),
-		cmocka_unit_test(what_finds_no_room_goes_once_there_is_some),
 	};
 
 	return cmocka_run_group_tests_name("eager_frame", tests, NULL, NULL);

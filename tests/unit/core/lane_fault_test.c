@@ -11,7 +11,10 @@
 #include "base/rng.h"
 #include "core/context/context.h"
 #include "core/loop/loop.h"
+#include "core/session/control.h"
 #include "core/session/session.h"
+#include "core/transfer/transfer.h"
+#include "proto/eager.h"
 
 enum { LANES = 3, DEPTH = 8, MESSAGES = 60, LARGEST = 40000, ROOM = DEPTH * LARGEST };
 
@@ -217,12 +220,105 @@ posts_share_a_write_while_a_thread_tests(void **state)
 	end(&p);
 }
 
+/* ... which do not keep each other from the stream, that takes no more than 32 KiB before it writes. */
+static void
+large_posts_do_not_wait_for_a_write(void **state)
+{
+	struct play p = { .rng = tcpx_rng_seed(1) };
+	tcpx_xfer *x;
+
+	(void)state;
+	settings[5] = settings[6] = NULL;
+	begin(&p);
+	atomic_store(&p.lab.a->loop[0].lease.look_ns, 1);
+	for (int i = 0; i < 5; i++) {
+		assert_ok(tcpx_lane_post(p.way[0].tx, p.way[0].from.id, 0, TCPX_EAGER_FRAME, &x));
+		assert_code(atomic_load(&x->status), 0);
+		tcpx_xfer_free(x);
+	}
+	atomic_store(&p.lab.a->loop[0].lease.look_ns, UINT64_MAX);
+	end(&p);
+}
+
+/* A message that finds the stream full goes when that is written, though nobody announces its receive. */
+static void
+what_finds_no_room_goes_once_there_is_some(void **state)
+{
+	struct play p = { .rng = tcpx_rng_seed(1) };
+	struct session *s;
+	tcpx_xfer *x[3];
+
+	(void)state;
+	settings[5] = settings[6] = NULL;
+	begin(&p);
+	s = tcpx_session_after(p.lab.a, NULL);
+	s->control.up = false; /* nothing is written meanwhile */
+	for (int i = 0; i < 3; i++)
+		assert_ok(tcpx_lane_post(p.way[0].tx, p.way[0].from.id, 0, TCPX_EAGER_FRAME, &x[i]));
+	assert_code(atomic_load(&x[1]->status), 0);
+	assert_code(atomic_load(&x[2]->status), -EAGAIN);
+	s->control.up = true;
+	pthread_mutex_lock(&s->lock);
+	tcpx_control_flush(s);
+	pthread_mutex_unlock(&s->lock);
+	assert_true(run_until(&p.lab, over, x[2], TCPX_MS));
+	for (int i = 0; i < 3; i++)
+		tcpx_xfer_free(x[i]);
+	tcpx_session_put(s);
+	end(&p);
+}
+
+static bool
+control_is_gone(void *arg)
+{
+	struct session *s = tcpx_session_after(arg, NULL);
+	bool gone = !s->control.up;
+
+	tcpx_session_put(s);
+	return gone;
+}
+
+/* What is posted without a connection goes with the next one: its sender has nothing else to say then, and
+ * says no ping for a long time. */
+static void
+posts_of_a_cut_go_with_the_next_connection(void **state)
+{
+	struct play p = { .rng = tcpx_rng_seed(1) };
+	tcpx_xfer *sent[3], *received;
+
+	(void)state;
+	settings[5] = settings[6] = NULL;
+	begin(&p);
+	assert_ok(tcpx_fabric_cut_control(p.lab.fabric, 0));
+	assert_true(run_until(&p.lab, control_is_gone, p.lab.a, TCPX_SEC));
+	for (int i = 0; i < 3; i++) {
+		assert_ok(tcpx_lane_post(p.way[0].tx, p.way[0].from.id, 0, 8, &sent[i]));
+		assert_code(tcpx_test(sent[i]), -EAGAIN);
+	}
+	for (int i = 0; i < 3; i++) {
+		assert_true(run_until(&p.lab, over, sent[i], 5 * TCPX_SEC));
+		assert_ok(tcpx_test(sent[i]));
+	}
+	(void)run_until(&p.lab, never, NULL, TCPX_MS);
+	assert_int_equal(unwritten(p.lab.a), 0);
+	for (int i = 0; i < 3; i++) {
+		assert_ok(tcpx_lane_post(p.way[0].rx, p.way[0].to.id, 0, 8, &received));
+		assert_ok(tcpx_test(received)); /* it had come */
+		tcpx_xfer_free(received);
+		tcpx_xfer_free(sent[i]);
+	}
+	end(&p);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(lost_connections_lose_no_message),
 		cmocka_unit_test(posts_share_a_write_while_a_thread_tests),
+		cmocka_unit_test(large_posts_do_not_wait_for_a_write),
+		cmocka_unit_test(what_finds_no_room_goes_once_there_is_some),
+		cmocka_unit_test(posts_of_a_cut_go_with_the_next_connection),
 	};
 	char path[] = "/tmp/tcpx-lane-XXXXXX";
 	int fd = mkstemp(path), rc;

@@ -43,18 +43,21 @@ test_a_window_that_is_short(void **state)
 {
 	uint64_t longest = tcpx_eager_cost(TCPX_LANE_DATA_MAX);
 	struct tcpx_eager_rx r = { .window = 256 << 10 }, wide = { .window = 16 * longest };
+	const uint64_t len = TCPX_LANE_DATA_MAX;
 
 	(void)state;
 	(void)tcpx_eager_grant(&r);
 	assert_int_equal(tcpx_eager_arrived(&r, (256 << 10) - longest), 0);
-	assert_false(tcpx_eager_short(&r));
+	assert_false(tcpx_eager_short(&r, len));
 	assert_int_equal(tcpx_eager_arrived(&r, 1), 0);
-	assert_true(tcpx_eager_short(&r));
+	assert_true(tcpx_eager_short(&r, len));
+	assert_false(tcpx_eager_short(&r, 0)); /* there are none of these */
 	(void)tcpx_eager_grant(&wide);
 	assert_int_equal(tcpx_eager_arrived(&wide, 12 * longest), 0);
-	assert_false(tcpx_eager_short(&wide));
+	assert_false(tcpx_eager_short(&wide, len));
 	assert_int_equal(tcpx_eager_arrived(&wide, 1), 0);
-	assert_true(tcpx_eager_short(&wide));
+	assert_true(tcpx_eager_short(&wide, len));
+	assert_true(tcpx_eager_short(&wide, 0));
 }
 
 static void
@@ -113,7 +116,7 @@ run_seed(uint64_t seed)
 		}
 		assert_true(r.used - r.taken <= r.window);
 		if (tcpx_rng_below(&rng, 2) && taken < got && tcpx_eager_taken(&r, kept[taken++])) {
-			r.window *= tcpx_eager_short(&r) && r.window < (1 << 20) ? 2 : 1;
+			r.window *= tcpx_eager_short(&r, 0) && r.window < (1 << 20) ? 2 : 1;
 			grant = tcpx_eager_grant(&r);
 		}
 		if (tcpx_rng_below(&rng, 2))
