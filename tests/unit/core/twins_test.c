@@ -322,6 +322,16 @@ a_session_that_stands_serves_who_dials_later(void **state)
 	}
 }
 
+/* What is posted so late that the session has been given up is refused: NULL. */
+static tcpx_xfer *
+posted(int rc, tcpx_xfer *x)
+{
+	if (rc == TCPX_ETIMEDOUT)
+		return NULL;
+	assert_ok(rc);
+	return x;
+}
+
 static void
 an_engine_that_closes_amid_it_ends_all(void **state)
 {
@@ -342,10 +352,14 @@ an_engine_that_closes_amid_it_ends_all(void **state)
 		rig_memory(&r, 100, 100);
 		f = (struct tcpx_desc){ r.far.id, 0, 100 };
 		l = (struct tcpx_desc){ r.near.id, 0, 100 };
-		assert_ok(tcpx_send(r.to_b, &l, 1, 1, &x[0]));
-		assert_ok(tcpx_recv(r.to_b, &l, 1, 2, &x[1]));
-		assert_ok(tcpx_send(to_a, &f, 1, 3, &x[2]));
-		assert_ok(tcpx_recv(to_a, &f, 1, 4, &x[3]));
+		rc = tcpx_send(r.to_b, &l, 1, 1, &x[0]);
+		x[0] = posted(rc, x[0]);
+		rc = tcpx_recv(r.to_b, &l, 1, 2, &x[1]);
+		x[1] = posted(rc, x[1]);
+		rc = tcpx_send(to_a, &f, 1, 3, &x[2]);
+		x[2] = posted(rc, x[2]);
+		rc = tcpx_recv(to_a, &f, 1, 4, &x[3]);
+		x[3] = posted(rc, x[3]);
 		for (int k = 0; k < i; k++)
 			sched_yield();
 		tcpx_xfer_free(x[0]);
@@ -353,7 +367,7 @@ an_engine_that_closes_amid_it_ends_all(void **state)
 		tcpx_close(r.a);
 		r.a = NULL;
 		for (int k = 2; k < 4; k++) {
-			rc = finish(x[k]);
+			rc = x[k] ? finish(x[k]) : TCPX_ETIMEDOUT;
 			/* the last: who dials an address does not know whom */
 			if (rc != TCPX_EPEERGONE && rc != TCPX_ECLOSED && rc != TCPX_ETIMEDOUT)
 				fail_msg("round %d: %d ends with %s", i, k, tcpx_strerror_name(rc));
