@@ -240,6 +240,36 @@ large_posts_do_not_wait_for_a_write(void **state)
 	end(&p);
 }
 
+/* The third finds the stream full, which is written then. */
+static struct session *
+fill_stream(struct play *p, tcpx_xfer *x[3])
+{
+	struct session *s;
+
+	settings[5] = settings[6] = NULL;
+	begin(p);
+	s = tcpx_session_after(p->lab.a, NULL);
+	s->control.up = false; /* nothing is written meanwhile */
+	for (int i = 0; i < 3; i++)
+		assert_ok(tcpx_lane_post(p->way[0].tx, p->way[0].from.id, 0, TCPX_EAGER_FRAME, &x[i]));
+	assert_code(atomic_load(&x[1]->status), 0);
+	s->control.up = true;
+	pthread_mutex_lock(&s->lock);
+	tcpx_control_flush(s);
+	pthread_mutex_unlock(&s->lock);
+	assert_code(atomic_load(&x[2]->status), -EAGAIN);
+	return s;
+}
+
+static void
+empty_stream(struct play *p, struct session *s, tcpx_xfer *x[3])
+{
+	for (int i = 0; i < 3; i++)
+		tcpx_xfer_free(x[i]);
+	tcpx_session_put(s);
+	end(p);
+}
+
 /* A message that finds the stream full goes when that is written, though nobody announces its receive. */
 static void
 what_finds_no_room_goes_once_there_is_some(void **state)
@@ -249,23 +279,25 @@ what_finds_no_room_goes_once_there_is_some(void **state)
 	tcpx_xfer *x[3];
 
 	(void)state;
-	settings[5] = settings[6] = NULL;
-	begin(&p);
-	s = tcpx_session_after(p.lab.a, NULL);
-	s->control.up = false; /* nothing is written meanwhile */
-	for (int i = 0; i < 3; i++)
-		assert_ok(tcpx_lane_post(p.way[0].tx, p.way[0].from.id, 0, TCPX_EAGER_FRAME, &x[i]));
-	assert_code(atomic_load(&x[1]->status), 0);
-	assert_code(atomic_load(&x[2]->status), -EAGAIN);
-	s->control.up = true;
-	pthread_mutex_lock(&s->lock);
-	tcpx_control_flush(s);
-	pthread_mutex_unlock(&s->lock);
+	s = fill_stream(&p, x);
 	assert_true(run_until(&p.lab, over, x[2], TCPX_MS));
-	for (int i = 0; i < 3; i++)
-		tcpx_xfer_free(x[i]);
-	tcpx_session_put(s);
-	end(&p);
+	empty_stream(&p, s, x);
+}
+
+/* ... and is written by the work that puts it: no later frame is needed. */
+static void
+what_goes_then_is_written(void **state)
+{
+	struct play p = { .rng = tcpx_rng_seed(1) };
+	struct session *s;
+	tcpx_xfer *x[3];
+
+	(void)state;
+	s = fill_stream(&p, x);
+	tcpx_control_flush_work(&s->control.flush_work, 0);
+	assert_code(atomic_load(&x[2]->status), 0);
+	assert_int_equal(unwritten(p.lab.a), 0);
+	empty_stream(&p, s, x);
 }
 
 static bool
@@ -318,6 +350,7 @@ main(void)
 		cmocka_unit_test(posts_share_a_write_while_a_thread_tests),
 		cmocka_unit_test(large_posts_do_not_wait_for_a_write),
 		cmocka_unit_test(what_finds_no_room_goes_once_there_is_some),
+		cmocka_unit_test(what_goes_then_is_written),
 		cmocka_unit_test(posts_of_a_cut_go_with_the_next_connection),
 	};
 	char path[] = "/tmp/tcpx-lane-XXXXXX";
