@@ -57,7 +57,9 @@ def sides(programs, null, other):
     plugin = plugin_file(programs, PLUGIN)
     all_sides = {"default": dict(BASE, **SOCKETS), "tuned": dict(BASE, **SOCKETS, **TUNED),
             "tuned-p2p": dict(BASE, **SOCKETS, **TUNED_P2P),
-            "ours": dict(BASE, NCCL_NET="tcpx-p2p", NCCL_NET_PLUGIN=plugin)}
+            # by name, as NCCL before 2.26 takes no path
+            "ours": dict(BASE, NCCL_NET_PLUGIN="tcpx-p2p", LD_LIBRARY_PATH=":".join(
+                filter(None, [os.path.dirname(plugin), os.environ.get("LD_LIBRARY_PATH")])))}
     if other:
         all_sides["other"] = dict(all_sides["ours"], NCCL_NET_PLUGIN=os.path.abspath(other))
     if null:

@@ -430,8 +430,8 @@ main(int argc, char **argv)
 {
 	/* without these NCCL would use NVLink or shared memory */
 	static const char *const forced[][2] = {
-		{ "NCCL_P2P_DISABLE", "1" }, { "NCCL_SHM_DISABLE", "1" }, { "NCCL_NET", "Socket" },
-		{ "NCCL_IB_DISABLE", "1" },  { "NCCL_NVLS_ENABLE", "0" },
+		{ "NCCL_P2P_DISABLE", "1" }, { "NCCL_SHM_DISABLE", "1" },
+		{ "NCCL_NET_PLUGIN", "none" }, { "NCCL_IB_DISABLE", "1" }, { "NCCL_NVLS_ENABLE", "0" },
 		{ "NCCL_SOCKET_IFNAME", "lo" } };
 	int ordinal[2] = { argc > 1 ? atoi(argv[1]) : 0, argc > 2 ? atoi(argv[2]) : 1 };
 	const char *nccl = argc > 3 ? argv[3] : "libnccl.so.2";
