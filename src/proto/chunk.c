@@ -42,6 +42,14 @@ tcpx_chunk_lane(uint64_t bytes, uint32_t channels, bool one_way)
 	return bytes > least ? bytes : least;
 }
 
+uint64_t
+tcpx_chunk_lane_Bps(uint64_t slowest_Bps, uint64_t mean_Bps)
+{
+	if (slowest_Bps >= mean_Bps / 2)
+		return slowest_Bps;
+	return slowest_Bps / 1000 * TCPX_CHUNK_UNEVEN_NS / (TCPX_CHUNK_NS / 1000);
+}
+
 uint32_t
 tcpx_chunk_count(uint64_t total, uint32_t chunk)
 {

@@ -104,21 +104,34 @@ put_open(struct session *s, struct tcpx_xfer *x)
 	return rc || done ? rc : put_list(s, x, at);
 }
 
-/* The slowest of the channels with a known rate; 0: none. */
-static uint64_t
-slowest_Bps(const struct session *s)
-{
-	uint64_t slowest = 0;
-	uint32_t k;
+/* Of the channels with a known rate; 0: there are none. */
+struct pace {
+	uint64_t slowest_Bps;
+	uint64_t mean_Bps; /* also 0: all go from one NIC to one */
+};
 
-	for (k = 0; k < s->chan.count; k++) {
+static struct pace
+pace_of(const struct session *s)
+{
+	const struct channel *first = NULL;
+	struct pace p = { 0 };
+	uint64_t sum = 0;
+	uint32_t known = 0;
+	bool nics = false;
+
+	for (uint32_t k = 0; k < s->chan.count; k++) {
 		const struct channel *c = s->chan.tx[k];
 
-		if (c && c->state == CHAN_UP && c->tx.rate.Bps &&
-		    (slowest == 0 || c->tx.rate.Bps < slowest))
-			slowest = c->tx.rate.Bps;
+		if (!c || c->state != CHAN_UP || !c->tx.rate.Bps)
+			continue;
+		first = first ? first : c;
+		nics |= c->near_nic != first->near_nic || c->far_nic != first->far_nic;
+		if (known++ == 0 || c->tx.rate.Bps < p.slowest_Bps)
+			p.slowest_Bps = c->tx.rate.Bps;
+		sum += c->tx.rate.Bps;
 	}
-	return slowest;
+	p.mean_Bps = nics ? sum / known : 0;
+	return p;
 }
 
 /* A staged transfer below this size ends sooner with few threads than with all, which take
@@ -149,6 +162,7 @@ chunk_of(const struct session *s, const struct tcpx_xfer *x)
 	uint32_t max = staged ? TCPX_CHUNK_STAGED_MAX : TCPX_CHUNK_MAX;
 	uint32_t channels = x->sends ? s->chan.tx_up : s->chan.rx_up;
 	uint64_t bytes = x->payload.list->total;
+	struct pace pace = { 0 };
 	bool several;
 
 	if (x->lane)
@@ -156,14 +170,18 @@ chunk_of(const struct session *s, const struct tcpx_xfer *x)
 	else if (staged)
 		bytes += s->xfers.live_bytes;
 	several = x->sends && bytes > min;
-	if (x->lane && !staged)
+	if (several)
+		pace = pace_of(s);
+	if (x->lane && !staged) {
 		bytes = tcpx_chunk_lane(bytes, channels, several && tcpx_launch_is_one_way(s));
+		pace.slowest_Bps = tcpx_chunk_lane_Bps(pace.slowest_Bps, pace.mean_Bps);
+	}
 	if (s->engine->limit.chunk || max > s->chan.chunk_max)
 		max = s->chan.chunk_max;
 	if (staged && bytes < CROWD_BYTES && channels > SPREAD_FEW_CHANNELS)
 		channels = SPREAD_FEW_CHANNELS;
 	return tcpx_chunk_size(bytes, channels, min, max, s->engine->limit.chunk,
-			       several ? slowest_Bps(s) : 0);
+			       pace.slowest_Bps);
 }
 
 uint32_t

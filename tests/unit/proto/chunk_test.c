@@ -80,6 +80,27 @@ lanes_are_cut_by_what_there_is_to_send(void **state)
 
 static const struct {
 	const char *name;
+	uint64_t slowest_Bps, mean_Bps, Bps;
+} uneven_cases[] = {
+	{ "nothing is known", 0, 0, 0 },
+	{ "NICs do not differ", 31250000, 0, 31250000 },
+	{ "half of the mean", 50000000, 100000000, 50000000 },
+	{ "less", 31250000, 101562500, 4687500 },
+	{ "next to nothing", 1, 125000000, 0 },
+};
+
+static void
+where_nics_differ_chunks_of_lanes_are_short(void **state)
+{
+	for (size_t i = 0; i < ARRAY_LEN(uneven_cases); i++)
+		check(uneven_cases[i].name, "Bps", tcpx_chunk_lane_Bps(uneven_cases[i].slowest_Bps,
+								      uneven_cases[i].mean_Bps), uneven_cases[i].Bps);
+	check("0.25 of 1, 1, 1, 0.25 Gbit/s", "size", tcpx_chunk_size(4 * MIB, 4, TCPX_CHUNK_MIN, TCPX_CHUNK_MAX, 0, 4687500),
+	      (140625 + 4095) / 4096 * 4096);
+}
+
+static const struct {
+	const char *name;
 	uint64_t total;
 	uint32_t chunk, count, last;
 } count_cases[] = {
@@ -164,6 +185,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(size_follows_the_table),
 		cmocka_unit_test(lanes_are_cut_by_what_there_is_to_send),
+		cmocka_unit_test(where_nics_differ_chunks_of_lanes_are_short),
 		cmocka_unit_test(count_and_last_length_follow_the_table),
 		cmocka_unit_test(chunks_lie_end_to_end),
 		cmocka_unit_test(map_counts_every_chunk_once),
