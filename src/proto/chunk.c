@@ -45,9 +45,11 @@ tcpx_chunk_lane(uint64_t bytes, uint32_t channels, bool one_way)
 uint64_t
 tcpx_chunk_lane_Bps(uint64_t slowest_Bps, uint64_t mean_Bps)
 {
+	uint64_t Bps = slowest_Bps / 1000 * TCPX_CHUNK_UNEVEN_NS / (TCPX_CHUNK_NS / 1000);
+
 	if (slowest_Bps >= mean_Bps / 2)
 		return slowest_Bps;
-	return slowest_Bps / 1000 * TCPX_CHUNK_UNEVEN_NS / (TCPX_CHUNK_NS / 1000);
+	return Bps ? Bps : 1; /* 0 is unknown */
 }
 
 uint32_t
