@@ -26,7 +26,7 @@ pair() {
 		timeout 100 "$bin/$1" --port "$port" client 127.0.1.1 $3 >"$scratch/client" 2>&1
 		code=$?
 		# what broke is seen by the server, too
-		[ $code = 0 ] || within 20 grep -qE "\] (PASSED|FAILED)" "$scratch/server" ||
+		[ $code = 0 ] || within 60 grep -qE "\] (PASSED|FAILED)" "$scratch/server" ||
 			kill "$server" 2>/dev/null
 		wait "$server"
 		server_code=$?

@@ -137,7 +137,7 @@ ok "and depth" says "depth: at most 16 messages a channel" summary
 live() {
 	mkfifo "$scratch/gate"
 	start "$scratch/live" env GATE="$scratch/gate" "$@"
-	within 20 grep -q "$want_live" "$scratch/live"
+	within 60 grep -q "$want_live" "$scratch/live"
 	code=$?
 	echo >"$scratch/gate"
 	rm "$scratch/gate"

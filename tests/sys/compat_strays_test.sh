@@ -18,7 +18,7 @@ serving() {
 	shift
 	start "$log" "$@"
 	server=$started
-	within 30 grep -qE 'Listening on port [0-9]|"ready","port":[0-9]+[,}]' "$log" || { cat "$log"; return 1; }
+	within 60 grep -qE 'Listening on port [0-9]|"ready","port":[0-9]+[,}]' "$log" || { cat "$log"; return 1; }
 	port=$(sed -n 's/.*Listening on port \([0-9]*\).*/\1/p; s/.*"ready","port":\([0-9]*\).*/\1/p' "$log")
 }
 program_serves() {
@@ -53,7 +53,7 @@ survives() {
 		turned_away "$tool" perf "127.0.0.1:$port" -b 64K -n 1 &&
 		turned_away "$tool" perf "127.0.0.1:$port" -b 64K --lat --label another ||
 		{ cat "$scratch/server"; return 1; }
-	within 30 has_refused 3 "$1" || { cat "$scratch/server"; return 1; }
+	within 60 has_refused 3 "$1" || { cat "$scratch/server"; return 1; }
 	timeout 60 "$bin/$1" --port="$port" client 127.0.0.1 0 || return
 	wait "$server" || { cat "$scratch/server"; return 1; }
 	grep -q "PASSED: every byte compared" "$scratch/server"
@@ -72,7 +72,7 @@ waiting() {
 		"$tool" perf "127.0.0.1:$port" -b 64K -n 1
 	first=$started
 	exec 7>"$scratch/gate"
-	within 30 grep -q "at the gate" "$scratch/first" || { cat "$scratch/first"; return 1; }
+	within 60 grep -q "at the gate" "$scratch/first" || { cat "$scratch/first"; return 1; }
 }
 tell() {
 	echo "$1" >&7

@@ -71,7 +71,7 @@ ok "a word that no setting has" exits 2 "$tool" info --config nonsense
 ln -s "$tool" "$scratch/exe"
 start "$scratch/named" "$scratch/exe" serve -p 0 --nics lo
 # shellcheck disable=SC2154
-ok "a process is called tcpx whatever its file" within 30 grep -qx tcpx "/proc/$started/comm"
+ok "a process is called tcpx whatever its file" within 60 grep -qx tcpx "/proc/$started/comm"
 ok "-V is --version" sh -c "[ \"\$('$tool' -V)\" = \"\$('$tool' --version)\" ]"
 ok "help of what is not there" says "did you mean 'perf'" "$tool" help pref
 ok "a shell that is not known is refused" exits 2 "$tool" completion csh

@@ -28,7 +28,7 @@ hole() {
 	mark=$(($(sent) + 25000000))
 	start "$scratch/perf" env TCPX_DEBUG=INFO timeout 60 "$tool" lab exec --name "$lab" h0 \
 		"$tool" perf 10.77.0.2 -b 4M -e 4M -n 100 --json "$json"
-	within 20 at_work && swallows "$@"
+	within 60 at_work && swallows "$@"
 	wait "$started"
 	code=$?
 	on h1 nft delete table inet t

@@ -16,7 +16,7 @@ serves() {
 	[ -z "$started" ] || { kill "$started"; wait "$started"; } # the port is free again
 	start "$scratch/serve" env $with "$tool" lab exec --name "$lab" h1 "$tool" serve "$@"
 	server=$started
-	within 10 listens h1 || { cat "$scratch/serve"; return 1; }
+	within 60 listens h1 || { cat "$scratch/serve"; return 1; }
 }
 # client ADDRESS OPTION...
 client() {
@@ -66,12 +66,12 @@ cut() {
 	mark=$(($(sent eth1 eth2 eth3 eth4) + 25000000))
 	client 10.77.0.2 -b 4M -e 4M -n 100 "$@" >"$scratch/cut" 2>&1 &
 	run=$!
-	within 20 at_work || { cat "$scratch/perf"; return 1; }
+	within 60 at_work || { cat "$scratch/perf"; return 1; }
 	on "$host" python3 "$here/link.py" eth0 down
 	wait $run
 	code=$?
 	on "$host" python3 "$here/link.py" eth0 up
-	within 20 link_runs eth0 || return 1 # else the next client finds no eth0
+	within 60 link_runs eth0 || return 1 # else the next client finds no eth0
 	cat "$scratch/cut"
 	[ $code = 0 ] && grep -q "control stream with .* resumed" "$scratch/perf" &&
 		result "$json" "rows[0]['wrong'] == 0 and not rows[0]['degraded']"
@@ -101,7 +101,7 @@ ok "a server whose data NIC is its own loopback" serves --nics lo
 ok "is refused by name" says "the peer $only there" client 10.77.0.2
 ok "also by a client that has lo" says "both sides offer only loopback addresses" \
 	client 10.77.0.2 --nics lo
-ok "and the server is told what to do" within 20 grep -q "this side $only here" "$scratch/serve"
+ok "and the server is told what to do" within 60 grep -q "this side $only here" "$scratch/serve"
 ok "info shows it" says "control arrives at eth0, too (environment)" \
 	env TCPX_CTRL=eth0 "$tool" lab exec --name "$lab" h0 "$tool" info
 done_testing

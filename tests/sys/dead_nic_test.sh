@@ -29,12 +29,12 @@ loses() {
 	start "$scratch/perf" env TCPX_DEBUG=INFO "$tool" lab exec --name "$lab" h0 "$tool" perf \
 		10.77.1.2 -b 64M -e 64M -n 12 -w 1 --op "$2" --json "$json"
 	client=$started
-	within 20 at_work "$1" "$before" || { cat "$scratch/perf"; return 1; }
+	within 60 at_work "$1" "$before" || { cat "$scratch/perf"; return 1; }
 	on h1 python3 "$here/link.py" "$1" "$3"
-	within 20 given_up "$1" || { cat "$scratch/perf" "$scratch/serve"; return 1; }
+	within 60 given_up "$1" || { cat "$scratch/perf" "$scratch/serve"; return 1; }
 	on h1 python3 "$here/link.py" "$1" "$4"
 	again=$(sent "$1")
-	within 20 at_work "$1" "$again" || { cat "$scratch/perf" "$scratch/serve"; return 1; }
+	within 60 at_work "$1" "$again" || { cat "$scratch/perf" "$scratch/serve"; return 1; }
 	wait "$client"
 	code=$?
 	cat "$scratch/perf"

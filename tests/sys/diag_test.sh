@@ -54,7 +54,7 @@ ok "a signal" exits 143 run "$scratch/signal" -- sh -c 'kill -TERM $$'
 ok "is told" told "$scratch/signal" "d['signal'] == 15"
 passed_on() {
 	start "$scratch/up" "$tool" diag run -o "$scratch/term" -- sh -c 'echo up; exec tail -f /dev/null'
-	within 30 grep -q up "$scratch/up" || return 1
+	within 60 grep -q up "$scratch/up" || return 1
 	kill -TERM "$started"
 	wait "$started"
 	[ $? = 143 ] && told "$scratch/term" "d['signal'] == 15"

@@ -41,7 +41,7 @@ sys.exit(not {'nthreads', 'chunk-unset'} <= set(ids))"
 of_a_process() {
 	NCCL_DYNAMIC_CHUNK_SIZE=7 sleep 1000 &
 	jobs_started="$jobs_started $!"
-	within 10 grep -qz NCCL_DYNAMIC_CHUNK_SIZE=7 "/proc/$!/environ" &&
+	within 60 grep -qz NCCL_DYNAMIC_CHUNK_SIZE=7 "/proc/$!/environ" &&
 		"$tool" env --lint --pid "$!" --json - | grep -q chunk-unset && return 1
 	return 0
 }

@@ -20,10 +20,10 @@ comes() {
 	start "$scratch/perf" env TCPX_DEBUG=INFO "$tool" lab exec --name "$lab" h0 "$tool" perf \
 		10.77.1.2 -b 64M -e 64M -n 12 -w 1 --json "$json"
 	client=$started
-	within 20 at_work eth3 "$before" || { cat "$scratch/perf" "$scratch/serve"; return 1; }
+	within 60 at_work eth3 "$before" || { cat "$scratch/perf" "$scratch/serve"; return 1; }
 	again=$(sent eth2)
 	on h1 python3 "$here/link.py" eth2 up
-	within 20 at_work eth2 "$again" || { cat "$scratch/perf" "$scratch/serve"; return 1; }
+	within 60 at_work eth2 "$again" || { cat "$scratch/perf" "$scratch/serve"; return 1; }
 	wait "$client"
 	code=$?
 	cat "$scratch/perf"

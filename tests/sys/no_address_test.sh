@@ -20,12 +20,12 @@ comes() {
 	start "$scratch/perf" env TCPX_DEBUG=INFO "$tool" lab exec --name "$lab" h0 "$tool" perf \
 		10.77.0.2 -b 64M -e 64M -n 16 -w 1 --json "$json"
 	client=$started
-	within 20 at_work eth3 "$before" || return 1
+	within 60 at_work eth3 "$before" || return 1
 	for nic in 1:h0:1 2:h1:2; do
 		at=${nic#*:}
 		seen=$(sent "eth${nic%%:*}")
 		on "${at%:*}" python3 "$here/link.py" "eth${nic%%:*}" "10.77.${nic%%:*}.${at#*:}"
-		within 20 at_work "eth${nic%%:*}" "$seen" || return 1
+		within 60 at_work "eth${nic%%:*}" "$seen" || return 1
 	done
 	wait "$client"
 }

@@ -41,7 +41,7 @@ start "$scratch/sleep" sleep 1000
 allowed() {
 	grep -qx "Cpus_allowed_list:[[:space:]]*$1" "/proc/$started/status"
 }
-within 10 grep -qx sleep "/proc/$started/comm"
+within 60 grep -qx sleep "/proc/$started/comm"
 ok "threads of a process by name" says "sleep" "$tool" pin --pid "$started" --map "sl*=$first"
 ok "are moved" allowed "$first"
 ok "no such name is a finding" exits 1 "$tool" pin --pid "$started" --map "napi/*=$first"

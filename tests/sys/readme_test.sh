@@ -54,14 +54,14 @@ block() {
 two_machines() {
 	b=$(block "tcpx perf node1")
 	start "$scratch/serve" at node1 "$b"
-	within 20 listens h1 || { cat "$scratch/serve"; return 1; }
+	within 60 listens h1 || { cat "$scratch/serve"; return 1; }
 	at node0 "$b" | tee "$scratch/perf" && grep -q GB/s "$scratch/perf"
 }
 server_ends() {
 	for pid in $(lab_pids); do
 		kill "$pid"
 	done
-	within 20 no_one_listens
+	within 60 no_one_listens
 }
 no_one_listens() {
 	! listens h1
@@ -69,9 +69,9 @@ no_one_listens() {
 program() {
 	b=$(block "./push")
 	start "$scratch/received" at node1 "$b"
-	within 30 listens h1 || { cat "$scratch/received"; return 1; }
+	within 60 listens h1 || { cat "$scratch/received"; return 1; }
 	at node0 "$b" || return
-	within 30 grep -qx "from node0" "$scratch/received" || {
+	within 60 grep -qx "from node0" "$scratch/received" || {
 		cat "$scratch/received"
 		return 1
 	}

@@ -14,7 +14,7 @@ serving() {
 	shift
 	start "$log" "$@"
 	server=$started
-	within 30 grep -q '"ready","port":[0-9]' "$log" || { cat "$log"; return 1; }
+	within 60 grep -q '"ready","port":[0-9]' "$log" || { cat "$log"; return 1; }
 	port=$(sed -n 's/.*"ready","port":\([0-9]*\).*/\1/p' "$log")
 }
 ended() {

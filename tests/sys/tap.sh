@@ -193,7 +193,7 @@ a3_high() {
 serve_on() {
 	start "$scratch/serve" "$tool" lab exec --name "$lab" "$1" "$tool" serve
 	server=$started
-	within 10 listens "$1" || {
+	within 60 listens "$1" || {
 		cat "$scratch/serve"
 		exit 1
 	}

@@ -186,7 +186,7 @@ PY
 fi
 
 end_work
-ok "what the dead left is removed" within 30 sh -c "! '$tool' top --once 2>/dev/null && [ -z \"\$(ls -A '$stats')\" ]"
+ok "what the dead left is removed" within 60 sh -c "! '$tool' top --once 2>/dev/null && [ -z \"\$(ls -A '$stats')\" ]"
 ok "who ends well leaves nothing" timeout 60 "$tool" perf --self --nics 127.0.0.1 -b 1M -n 1
 ok "but an empty directory" empty "$stats"
 
