@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * sim [--seeds A..B] [--verbose]: runs a world for each seed. Prints every seed that broke
- * a property; exit status 1 if there is one.
+ * sim [--seeds A..B] [--seconds N] [--verbose]: runs a world for each seed, and begins none after
+ * N seconds. Prints every seed that broke a property; exit status 1 if there is one.
  */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "sim/sim.h"
 
 int
 main(int argc, char **argv)
 {
-	uint64_t first = 1, last = 300, bad = 0;
+	uint64_t first = 1, last = 300, bad = 0, seconds = UINT64_MAX / TCPX_SEC;
+	uint64_t began_ns = tcpx_clock_now(&tcpx_clock_system);
 	struct sim_totals t = { 0 };
 	bool verbose = false;
 
@@ -24,12 +26,17 @@ main(int argc, char **argv)
 			   sscanf(argv[i + 1], "%" SCNu64 "..%" SCNu64, &first, &last) >= 1) {
 			if (!strstr(argv[++i], ".."))
 				last = first;
+		} else if (!strcmp(argv[i], "--seconds") && i + 1 < argc &&
+			   sscanf(argv[i + 1], "%" SCNu64, &seconds) == 1) {
+			i++;
 		} else {
-			fprintf(stderr, "usage: sim [--seeds A..B] [--verbose]\n");
+			fprintf(stderr, "usage: sim [--seeds A..B] [--seconds N] [--verbose]\n");
 			return 2;
 		}
 	}
 	for (uint64_t seed = first; seed <= last; seed++) {
+		if ((tcpx_clock_now(&tcpx_clock_system) - began_ns) / TCPX_SEC >= seconds)
+			break;
 		bad += !sim_world_run(seed, verbose, &t);
 		fflush(stdout);
 	}
