@@ -59,16 +59,6 @@ tcpx_note_keep(struct tcpx_node *chain, const void *data, size_t len)
 	return 0;
 }
 
-void
-tcpx_note_queue_init(struct note_queue *q)
-{
-	tcpx_node_init(&q->notes);
-	tcpx_node_init(&q->turn);
-	tcpx_node_init(&q->left);
-	q->count = 0;
-	q->absent = false;
-}
-
 static uint64_t
 bytes_of(const struct tcpx_note *n)
 {

@@ -32,6 +32,16 @@ struct note_queue {
 	bool absent; /* has had a session, and has none */
 };
 
+static inline void
+note_queue_init(struct note_queue *q)
+{
+	tcpx_node_init(&q->notes);
+	tcpx_node_init(&q->turn);
+	tcpx_node_init(&q->left);
+	q->count = 0;
+	q->absent = false;
+}
+
 /* The peers with received notes of an engine: each in turn gives one. */
 struct notes {
 	pthread_mutex_t lock;
@@ -53,7 +63,6 @@ int tcpx_note_keep(struct tcpx_node *chain, const void *data, size_t len);
  * TCPX_NOTE_LIMIT or the peer's share of memory (TCPX_ELIMIT), or without memory, it is not; @drop: it
  * is counted as dropped then, and its transfer fails. */
 int tcpx_note_push(struct tcpx_peer *from, const void *data, size_t len, bool drop);
-void tcpx_note_queue_init(struct note_queue *q);
 /* The peer has no session any more, or has one again. p->lock may be held. */
 void tcpx_notes_absent(struct tcpx_peer *p, bool absent);
 /* Drops notes of peers without a session, of who left first, its oldest first: at least @bytes of

@@ -106,7 +106,7 @@ make(struct tcpx_engine *e, const char *name, uint64_t incarnation, struct tcpx_
 	tcpx_node_init(&p->unexpected);
 	tcpx_tags_init(&p->recvs_by_tag);
 	tcpx_tags_init(&p->unexpected_by_tag);
-	tcpx_note_queue_init(&p->notes);
+	note_queue_init(&p->notes);
 	p->kept.limit = e->limit.peer_memory;
 	p->kept.reserve = p->kept.limit / 8;
 	p->kept.whole = &e->kept;
