@@ -138,13 +138,26 @@ write_all(struct session *s)
 	return (int)n;
 }
 
+/* A send fails before the last words of a peer that closes are read, its BYE among them. The loop
+ * reads them, then cuts. */
+static void
+send_failed(struct session *s, int rc)
+{
+	if (s->state == SESS_FAILED) {
+		tcpx_control_cut(s, engine_now(s->engine), "send failed");
+		return;
+	}
+	s->control.lost = rc;
+	tcpx_loop_post(s->loop, &s->control.read_work);
+}
+
 void
 tcpx_control_flush(struct session *s)
 {
 	uint64_t opened;
 	int rc;
 
-	if (!s->control.line.stream || !s->control.up)
+	if (!s->control.line.stream || !s->control.up || s->control.lost)
 		return;
 	opened = tcpx_ctrl_bulk_written(s->control.ctrl);
 	rc = write_all(s);
@@ -153,11 +166,8 @@ tcpx_control_flush(struct session *s)
 		tell_waiting(s, opened); /* of what has gone before */
 		return;
 	}
-	if (rc < 0 && s->control.more)
-		return; /* what the peer said last is still to be read */
 	if (rc < 0) {
-		s->control.closed = rc == -EPIPE; /* reset later, by our own bytes */
-		tcpx_control_cut(s, engine_now(s->engine), "send failed");
+		send_failed(s, rc);
 		return;
 	}
 	atomic_store_explicit(&s->control.flush_owed, false, memory_order_relaxed);
@@ -325,6 +335,7 @@ tcpx_control_cut(struct session *s, uint64_t now_ns, const char *why)
 		return;
 	tcpx_line_close(&s->control.line, s->engine->ops);
 	s->control.up = false;
+	s->control.lost = 0;
 	s->control.interest = 0;
 	s->control.resuming = s->control.proving = false;
 	s->control.more = s->xfers.half_read;

@@ -214,21 +214,25 @@ take_frames(struct session *s, uint64_t now_ns)
 	return s->state != SESS_FAILED && s->control.line.stream && s->control.up;
 }
 
-/* The connection gives nothing more. @rc 0: closed by the peer. A session that is open resumes
- * on another; one whose own key the peer does not know asks, under the secret, whether the peer
- * still knows the session. */
+/* The connection gives nothing more. @rc 0: closed by the peer, unless a send failed. A session
+ * that is open resumes on another; one whose own key the peer does not know asks, under the
+ * secret, whether the peer still knows the session. */
 static void
 broken(struct session *s, int rc, uint64_t now_ns)
 {
+	int lost = s->control.lost;
+
 	if (rc == TCPX_EAUTH && s->state == SESS_PROOF) {
 		tcpx_control_flush(s); /* what TLS has to say */
 		tcpx_session_fail(s, rc, "%s", "the two sides have different secrets");
 	} else if (rc == TCPX_EPROTO && s->state == SESS_PROOF) {
 		tcpx_control_stranger(s, rc, ": its bytes are no frame");
 	} else {
-		s->control.closed = rc == 0 || rc == TCPX_EPEERGONE;
+		/* reset by our own bytes, a connection that was closed gives -EPIPE */
+		s->control.closed = lost ? lost == -EPIPE : rc == 0 || rc == TCPX_EPEERGONE;
 		s->control.asking = rc == TCPX_EAUTH && s->control.proving && !s->control.asking;
-		tcpx_control_cut(s, now_ns, rc ? tcpx_err_text(rc) : "closed by the peer");
+		tcpx_control_cut(s, now_ns, lost ? "send failed" :
+				 rc ? tcpx_err_text(rc) : "closed by the peer");
 	}
 }
 
@@ -250,7 +254,7 @@ read_frames(struct session *s, uint64_t now_ns)
 		rc = n > 0 || n == -EAGAIN ? tcpx_control_introduce(s) : 0;
 		if (rc)
 			tcpx_session_fail(s, rc, "%s", "first frame of a connection");
-		if (n == -EAGAIN)
+		if (n == -EAGAIN && !s->control.lost)
 			return;
 		if (n <= 0) {
 			broken(s, (int)n, now_ns);
@@ -259,7 +263,7 @@ read_frames(struct session *s, uint64_t now_ns)
 		s->health.heard_ns = now_ns;
 		tcpx_ctrl_arrived(s->control.ctrl, (size_t)n);
 	} while (take_frames(s, now_ns) && !s->control.more &&
-		 (line->seal ? line->more : (size_t)n == cap));
+		 (s->control.lost || (line->seal ? line->more : (size_t)n == cap)));
 }
 
 /* Reads, if there is anything to read from, and answers. */
@@ -303,6 +307,6 @@ tcpx_control_read_work(struct work *w, uint64_t now_ns)
 	struct session *s = tcpx_container(w, struct session, control.read_work);
 
 	pthread_mutex_lock(&s->lock);
-	serve(s, s->control.more, now_ns);
+	serve(s, s->control.more || s->control.lost, now_ns);
 	pthread_mutex_unlock(&s->lock);
 }

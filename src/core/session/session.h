@@ -74,6 +74,7 @@ struct control {
 	uint32_t target_addr;       /* index of the peer address to try next           */
 	struct tcpx_refusals refusals; /* of its addresses, since it was cut           */
 	bool closed;                /* the last connection was closed there, not reset */
+	int lost;                   /* why a send failed; the cut waits until all that came is read */
 	int silent_nic;             /* ours on which it fell silent, plus 1, until it is resumed; 0: none */
 	bool cut_here;              /* acceptor: by this side, which the opener cannot notice */
 	struct probe *probe;        /* acceptor, while cut: NULL or owned              */

@@ -23,7 +23,7 @@
 #include "core/session/session.h"
 #include "core/transfer/transfer.h"
 
-#define BARE_LOOPS 3
+#define BARE_LOOPS 4
 
 struct bare {
 	struct tcpx_engine e;

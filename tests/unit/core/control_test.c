@@ -5,6 +5,7 @@
 #include <errno.h>
 
 #include "core/session/control.h"
+#include "core/session/receive.h"
 
 /* A connection that takes as many bytes as the test allows. */
 struct tcpx_stream {
@@ -13,7 +14,23 @@ struct tcpx_stream {
 	uint32_t calls, closed;
 	size_t taken;
 	unsigned interest;
+	uint8_t came[64]; /* ... and gives these, then @end */
+	size_t came_len;
+	int end;
 };
+
+static ssize_t
+stream_recv(struct tcpx_stream *s, void *data, size_t len)
+{
+	size_t n = s->came_len;
+
+	if (n == 0)
+		return s->end;
+	assert_true(n <= len);
+	memcpy(data, s->came, n);
+	s->came_len = 0;
+	return (ssize_t)n;
+}
 
 static ssize_t
 stream_send(struct tcpx_stream *s, const void *data, size_t len)
@@ -42,7 +59,7 @@ stream_close(struct tcpx_stream *s)
 	s->closed++;
 }
 
-static uint32_t woken;
+static uint32_t woken, heard;
 
 static void
 on_writable(struct session *s)
@@ -50,7 +67,16 @@ on_writable(struct session *s)
 	woken++;
 }
 
-static const struct session_calls calls = { .writable = on_writable };
+static int
+on_frame(struct session *s, const struct tcpx_frame_head *h, const uint8_t *payload)
+{
+	assert_non_null(s->control.line.stream);
+	assert_int_equal(h->type, TCPX_FR_MATCHED);
+	heard++;
+	return 0;
+}
+
+static const struct session_calls calls = { .writable = on_writable, .frame = on_frame };
 
 struct world {
 	struct bare b;
@@ -60,12 +86,14 @@ struct world {
 static struct session *
 begin(struct world *w)
 {
-	woken = 0;
+	woken = heard = 0;
 	bare_open(&w->b, true);
 	w->stream = (struct tcpx_stream){ .room = 1 << 20 };
 	w->b.ops.stream_send = stream_send;
+	w->b.ops.stream_recv = stream_recv;
 	w->b.ops.stream_watch = stream_watch;
 	w->b.ops.stream_close = stream_close;
+	w->b.e.limit.turn_cost = 1000;
 	w->b.e.up.session = &calls;
 	w->b.s->control.line.stream = &w->stream;
 	w->b.s->control.up = true;
@@ -199,22 +227,83 @@ a_cancel_does_not_overtake_its_open(void **state)
 	bare_close(&w.b);
 }
 
+/* A frame that the peer has put. */
 static void
-a_write_that_fails_cuts_the_stream_and_not_the_session(void **state)
+arrives(struct world *w, uint8_t type, const void *payload, size_t len)
+{
+	struct tcpx_ctrl *peer;
+	const uint8_t *data;
+	size_t n;
+
+	assert_int_equal(tcpx_ctrl_new(&peer), 0);
+	assert_int_equal(tcpx_ctrl_put(peer, type, payload, len), 0);
+	n = tcpx_ctrl_pending(peer, &data);
+	assert_in_range(n, 1, sizeof(w->stream.came));
+	memcpy(w->stream.came, data, n);
+	w->stream.came_len = n;
+	tcpx_ctrl_free(peer);
+}
+
+/* What a process sends last, and closes, can be read after a send has failed. */
+static void
+a_write_that_fails_cuts_the_stream_once_all_is_read(void **state)
+{
+	static const struct {
+		int sends, reads;
+		bool closed;
+	} ends[] = { { -EPIPE, 0, true },
+		     { -EPIPE, -EAGAIN, true },
+		     { -EPIPE, -ECONNRESET, true },
+		     { -ECONNRESET, 0, false },
+		     { -ETIMEDOUT, -EAGAIN, false } };
+
+	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
+		struct world w;
+		struct session *s = begin(&w);
+
+		w.stream.error = ends[i].sends;
+		w.stream.end = ends[i].reads;
+		arrives(&w, TCPX_FR_MATCHED, "12345678", 8);
+		assert_int_equal(tcpx_control_put_u64(s, TCPX_FR_MATCHED, 7), 0);
+		tcpx_control_flush(s);
+		tcpx_control_flush(s);
+		assert_int_equal(w.stream.calls, 1); /* the frame waits for the next connection */
+		assert_int_equal(w.stream.closed, 0);
+		assert_true(s->control.read_work.queued);
+		assert_int_equal(bare_works(&w.b.loop[0]), 1);
+		tcpx_control_read_work(&s->control.read_work, w.b.now_ns);
+		assert_int_equal(heard, 1);
+		assert_int_equal(w.stream.closed, 1);
+		assert_null(s->control.line.stream);
+		assert_int_equal(s->control.closed, ends[i].closed);
+		assert_int_equal(s->state, SESS_OPEN);
+		assert_int_equal(s->control.cut_ns, w.b.now_ns);
+		assert_true(s->work.queued); /* its loop connects again */
+		(void)bare_works(&w.b.loop[0]);
+		bare_close(&w.b);
+	}
+}
+
+/* A frame of the peer that waits for the next turn is read though a send fails before. */
+static void
+what_waits_for_its_turn_is_read_after_a_failed_write(void **state)
 {
 	struct world w;
 	struct session *s = begin(&w);
 
-	w.stream.error = -EPIPE;
+	w.stream.error = -ECONNRESET;
+	arrives(&w, TCPX_FR_MATCHED, "12345678", 8);
+	w.b.e.limit.turn_cost = 0;
+	tcpx_control_ready(&s->source, TCPX_READABLE, w.b.now_ns);
 	assert_int_equal(tcpx_control_put_u64(s, TCPX_FR_MATCHED, 7), 0);
 	tcpx_control_flush(s);
-	assert_int_equal(w.stream.closed, 1);
-	assert_null(s->control.line.stream);
-	assert_int_equal(s->state, SESS_OPEN);
-	assert_int_equal(s->control.cut_ns, w.b.now_ns);
-	assert_true(s->work.queued); /* its loop connects again */
-	tcpx_control_flush(s); /* the frame waits for the next connection */
 	assert_int_equal(w.stream.calls, 1);
+	assert_int_equal(heard, 0);
+	w.b.e.limit.turn_cost = 1000;
+	tcpx_control_read_work(&s->control.read_work, w.b.now_ns);
+	assert_int_equal(heard, 1);
+	assert_int_equal(w.stream.closed, 1);
+	assert_false(s->control.closed);
 	(void)bare_works(&w.b.loop[0]);
 	bare_close(&w.b);
 }
@@ -230,7 +319,8 @@ main(void)
 		cmocka_unit_test(channels_sleep_on_while_the_open_cannot_go),
 		cmocka_unit_test(answers_wait_for_the_end_of_the_turn_unless_a_flush_took_them),
 		cmocka_unit_test(a_cancel_does_not_overtake_its_open),
-		cmocka_unit_test(a_write_that_fails_cuts_the_stream_and_not_the_session),
+		cmocka_unit_test(a_write_that_fails_cuts_the_stream_once_all_is_read),
+		cmocka_unit_test(what_waits_for_its_turn_is_read_after_a_failed_write),
 	};
 
 	return cmocka_run_group_tests_name("core/control", tests, NULL, NULL);
