@@ -87,6 +87,7 @@ struct tcpx_head {
 	uint64_t seq; /* per channel and generation, from 1  */
 	uint32_t sum; /* CRC32C of the payload, if it is summed; of a stream it is known at the end */
 	bool summed;
+	bool lent; /* set by the provider: if the connection breaks, pages of it may have changed */
 };
 
 /* One message being sent by a stream channel. Filled by the core, advanced by the provider. */

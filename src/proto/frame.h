@@ -23,7 +23,7 @@
 #include "proto/pair.h"
 #include "tcpx/tcpx.h"
 
-#define TCPX_PROTO_VERSION 4
+#define TCPX_PROTO_VERSION 5
 #define TCPX_FRAME_MAX     16384u /* but for LANE_DATA: see tcpx_frame_most() */
 #define TCPX_FRAME_HEAD    20u
 #define TCPX_NICS_MAX      32

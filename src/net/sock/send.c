@@ -17,7 +17,7 @@
 static int
 msg_begin(struct tcpx_chan *c, struct tcpx_tx_msg *m)
 {
-	const struct tcpx_head *h = &m->head;
+	struct tcpx_head *h = &m->head;
 	struct tcpx_sock_tx *tx = &c->tx;
 
 	if (tx->open || h->seq != tx->last + 1 || h->channel != c->channel ||
@@ -30,6 +30,8 @@ msg_begin(struct tcpx_chan *c, struct tcpx_tx_msg *m)
 	if (h->len > TCPX_SOCK_CHUNK_MAX)
 		return tcpx_fail(TCPX_SUB_NET, TCPX_ELIMIT, "message of %u bytes, at most %u",
 				 h->len, TCPX_SOCK_CHUNK_MAX);
+	tcpx_sock_lend_begin(c, m);
+	h->lent = c->tx.lend.way != TCPX_LEND_OFF;
 	tcpx_sock_head_format(h, tx->head);
 	tcpx_sock_tail_format(h, false, tx->tail);
 	tx->pos = 0;
@@ -37,7 +39,6 @@ msg_begin(struct tcpx_chan *c, struct tcpx_tx_msg *m)
 	m->sent = 0;
 	m->phase = 1;
 	m->lent = false;
-	tcpx_sock_lend_begin(c, m);
 	return 0;
 }
 

@@ -19,6 +19,7 @@
 
 #define ID_OPENER_SENDS 1
 #define HEAD_SUMMED     1
+#define HEAD_LENT       2
 
 const uint8_t tcpx_sock_answer[TCPX_SOCK_ANSWER_BYTES] = { 'T', 'C', 'X', 'A' };
 
@@ -44,7 +45,7 @@ tcpx_sock_head_format(const struct tcpx_head *h, uint8_t out[TCPX_SOCK_HEAD_BYTE
 
 	tcpx_buf_init(&b, out, TCPX_SOCK_HEAD_BYTES);
 	tcpx_buf_put_u16(&b, HEAD_MAGIC);
-	tcpx_buf_put_u16(&b, h->summed ? HEAD_SUMMED : 0);
+	tcpx_buf_put_u16(&b, (h->summed ? HEAD_SUMMED : 0) | (h->lent ? HEAD_LENT : 0));
 	tcpx_buf_put_u16(&b, h->channel);
 	tcpx_buf_put_u16(&b, h->generation);
 	tcpx_buf_put_u64(&b, h->xfer);
@@ -73,9 +74,10 @@ tcpx_sock_head_parse(const uint8_t in[TCPX_SOCK_HEAD_BYTES], struct tcpx_head *h
 	head.seq = tcpx_buf_get_u64(&b);
 	check = tcpx_buf_get_u32(&b);
 	pad = tcpx_buf_get_u32(&b);
-	if (magic != HEAD_MAGIC || flags > HEAD_SUMMED || pad || check != head_check(in))
+	if (magic != HEAD_MAGIC || flags > (HEAD_SUMMED | HEAD_LENT) || pad || check != head_check(in))
 		return false;
-	head.summed = flags;
+	head.summed = flags & HEAD_SUMMED;
+	head.lent = flags & HEAD_LENT;
 	*h = head;
 	return true;
 }

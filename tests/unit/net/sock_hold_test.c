@@ -153,7 +153,8 @@ wire_begin(struct wire *w, uint32_t len, bool stable, bool more)
 	w->from = w->src + draw(&w->random) % (pages + 1) * PAGE;
 	w->msg = (struct tcpx_tx_msg){
 		.head = { .xfer = 1000 + w->seq, .chunk = 9, .len = len, .channel = 3,
-			  .generation = 7, .seq = w->seq + 1 },
+			  .generation = 7, .seq = w->seq + 1,
+			  .lent = stable && len >= TCPX_LEND_MIN },
 		.iov = w->iov, .stable = stable, .more = more,
 	};
 	w->seq++;

@@ -128,6 +128,7 @@ small_and_user_payload_in_turns_with_lent(void **state)
 		trip_begin(t, len, stable, 1);
 		assert_int_equal(trip_run(t), 0);
 		assert_int_equal(t->msg.lent, stable && len >= 64 * K);
+		assert_int_equal(t->head.lent, stable && len >= 64 * K);
 	}
 	trip_free(t);
 }
