@@ -30,8 +30,9 @@
  * A thread in poll() is woken on the sender's CPU, because the kernel knows that the sender
  * is about to sleep. A thread in epoll_wait() is woken on an idle CPU, which takes 20 us and
  * more on a virtual machine. So the hot stream, the one that received last, leaves the set
- * and is polled beside it, until HOT_MISSES sleeps in a row ended by other events. With a
- * single CPU the set alone is cheaper.
+ * and is polled beside it, until HOT_MISSES sleeps in a row ended by other events. That costs a
+ * call for each of those, so the stream has to receive HOT_AFTER times with nothing else in
+ * between. With a single CPU the set alone is cheaper.
  *
  * System calls are made directly: those of the C library are cancellation points, which cost
  * two locked instructions in a process with threads. ThreadSanitizer knows those of the library,
@@ -43,6 +44,7 @@
 #define EPOLL_WAIT(fd, ready, max, ms) (int)syscall(SYS_epoll_pwait, fd, ready, max, ms, NULL, 0)
 #endif
 #define HOT_MISSES 8
+#define HOT_AFTER  2
 
 /*
  * A thread that polls need not ask whether the hot stream is ready: it receives, which is one call in
@@ -70,6 +72,7 @@ struct tcpx_poller {
 	_Atomic int hot_fd; /* -1: none */
 	void *hot_owner;
 	unsigned hot_misses;
+	void *heard;        /* owner of the stream that received last */
 	unsigned alone;     /* times that it has received since something else was ready */
 	unsigned guesses;   /* left until the set is looked at */
 	atomic_bool asked;    /* a stream has sent since the last look */
@@ -164,9 +167,12 @@ void
 tcpx_sock_poller_hot(struct tcpx_poller *p, int fd, const struct tcpx_sock_watch *w)
 {
 	p->hot_misses = 0;
+	if (p->heard != w->owner)
+		p->alone = 0;
+	p->heard = w->owner;
 	p->alone++;
 	if (atomic_load_explicit(&p->hot_fd, memory_order_relaxed) == fd ||
-	    w->interest != TCPX_READABLE)
+	    w->interest != TCPX_READABLE || p->alone < HOT_AFTER)
 		return;
 	pthread_mutex_lock(&p->hot_lock);
 	hot_drop(p);
@@ -189,30 +195,54 @@ poll_both(struct pollfd both[2], int64_t timeout_ns)
 	return n > 0;
 }
 
-/* Looks instead of sleeping, if that promises an answer. True: one of them is ready. */
+/* Does a look instead of a sleep promise an answer? */
 static bool
-look(struct tcpx_poller *p, struct pollfd both[2], int64_t timeout_ns)
+may_look(struct tcpx_poller *p, int64_t timeout_ns)
 {
-	uint64_t start_ns;
-	bool ready;
-
 	if (p->one_cpu || (timeout_ns >= 0 && timeout_ns < (int64_t)LOOK_NS) ||
 	    !atomic_load_explicit(&p->asked, memory_order_relaxed))
 		return false;
 	atomic_store_explicit(&p->asked, false, memory_order_relaxed);
-	if (p->skip > 0) {
-		p->skip--;
-		return false;
-	}
-	start_ns = tcpx_clock_now(&tcpx_clock_system);
-	do
-		ready = poll_both(both, 0);
-	while (!ready && tcpx_clock_now(&tcpx_clock_system) - start_ns < LOOK_NS);
-	if (ready)
+	if (p->skip == 0)
+		return true;
+	p->skip--;
+	return false;
+}
+
+static void
+looked(struct tcpx_poller *p, bool in_vain)
+{
+	if (!in_vain)
 		p->skips = 0;
 	else
 		p->skip = p->skips = p->skips < LOOK_SKIP_MAX ? 2 * p->skips + 1 : LOOK_SKIP_MAX;
+}
+
+/* True: one of them is ready. */
+static bool
+look_both(struct tcpx_poller *p, struct pollfd both[2])
+{
+	uint64_t start_ns = tcpx_clock_now(&tcpx_clock_system);
+	bool ready;
+
+	do
+		ready = poll_both(both, 0);
+	while (!ready && tcpx_clock_now(&tcpx_clock_system) - start_ns < LOOK_NS);
+	looked(p, !ready);
 	return ready;
+}
+
+static int
+look_at_set(struct tcpx_poller *p, struct epoll_event *ready, int max)
+{
+	uint64_t start_ns = tcpx_clock_now(&tcpx_clock_system);
+	int n;
+
+	do
+		n = EPOLL_WAIT(p->epoll_fd, ready, max, 0);
+	while (n == 0 && tcpx_clock_now(&tcpx_clock_system) - start_ns < LOOK_NS);
+	looked(p, n == 0);
+	return n;
 }
 
 void
@@ -230,7 +260,7 @@ wait_hot(struct tcpx_poller *p, int fd, int64_t timeout_ns, struct tcpx_net_even
 				  { .fd = p->epoll_fd, .events = POLLIN } };
 	bool hot;
 
-	if (!look(p, both, timeout_ns))
+	if (!may_look(p, timeout_ns) || !look_both(p, both))
 		poll_both(both, timeout_ns);
 	*rest = both[1].revents != 0;
 	hot = atomic_load(&p->hot_fd) == fd; /* other threads may drop it, only this one sets it */
@@ -349,14 +379,11 @@ static int
 wait(struct tcpx_poller *p, struct tcpx_net_event *events, int max, int64_t timeout_ns)
 {
 	struct epoll_event ready[BATCH];
-	struct pollfd set[2] = { { .fd = -1 }, { .fd = p->epoll_fd, .events = POLLIN } };
 	int fd = p->one_cpu ? -1 : atomic_load_explicit(&p->hot_fd, memory_order_relaxed);
 	bool rest = true;
 	int count = 0;
-	int n;
+	int n = 0;
 
-	if (fd < 0 && look(p, set, timeout_ns))
-		timeout_ns = 0;
 	if (fd >= 0 && max > 0) {
 		count = wait_hot(p, fd, timeout_ns, events, &rest);
 		timeout_ns = 0;
@@ -364,7 +391,11 @@ wait(struct tcpx_poller *p, struct tcpx_net_event *events, int max, int64_t time
 	}
 	if (!rest)
 		return count;
-	n = wait_events(p, ready, max < BATCH ? max : BATCH, timeout_ns);
+	max = max < BATCH ? max : BATCH;
+	if (fd < 0 && may_look(p, timeout_ns))
+		n = look_at_set(p, ready, max);
+	if (n == 0)
+		n = wait_events(p, ready, max, timeout_ns);
 	if (n < 0)
 		return errno == EINTR ? count : tcpx_fail_errno(TCPX_SUB_NET, "wait of a poller "
 								"for %d events", max);
@@ -391,7 +422,7 @@ tcpx_sock_poller_wait(struct tcpx_poller *p, struct tcpx_net_event *events, int 
 	if (timeout_ns == 0 && max > 0 && guess(p, events))
 		return 1;
 	n = wait(p, events, max, timeout_ns);
-	if (n > 1 || (n == 1 && events[0].owner != p->hot_owner))
+	if (n > 1 || (n == 1 && events[0].owner != p->heard))
 		p->alone = 0;
 	p->guesses = p->alone >= GUESS_AFTER ? GUESSES : 0;
 	return n;

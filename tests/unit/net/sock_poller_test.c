@@ -5,8 +5,11 @@
  */
 #include "sock_rig.h"
 
+#include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -158,6 +161,29 @@ an_answer_is_heard_while_it_looks(void **state)
 	close(pair[1]);
 }
 
+/* Does an epoll set of this process ask whether fd may be read? */
+static bool
+is_asked_by_the_set(int fd)
+{
+	char path[64], line[256];
+	bool asked = false;
+	unsigned events;
+	int tfd;
+
+	for (int set = 3; set < 64; set++) {
+		FILE *f;
+
+		snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", set);
+		f = fopen(path, "r");
+		while (f && fgets(line, sizeof(line), f))
+			if (sscanf(line, "tfd: %d events: %x", &tfd, &events) == 2 && tfd == fd)
+				asked |= events & POLLIN;
+		if (f)
+			fclose(f);
+	}
+	return asked;
+}
+
 static int
 poll_once(struct rig *r, struct tcpx_net_event *ev)
 {
@@ -208,6 +234,51 @@ a_stream_that_alone_receives_is_taken_for_ready(void **state)
 	tcpx_sock_watch_drop(&watch[1], pair[1][0]);
 	for (int i = 0; i < 4; i++)
 		close(pair[i / 2][i % 2]);
+}
+
+/* Polled beside the set it would cost a call for each event of the others. */
+static void
+a_stream_beside_others_is_not_hot(void **state)
+{
+	struct rig *r = *state;
+	struct tcpx_sock_watch watch[2] = { { 0 } };
+	struct tcpx_net_event ev[2];
+	cpu_set_t cpus;
+	char byte;
+	int pair[2][2];
+
+	assert_int_equal(sched_getaffinity(0, sizeof(cpus), &cpus), 0);
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, pair[i]), 0);
+		assert_int_equal(tcpx_sock_watch_set(&watch[i], pair[i][0], r->poller, pair[i],
+						     TCPX_READABLE), 0);
+	}
+	for (int round = 0; round < 3; round++) { /* both at once */
+		for (int i = 0; i < 2; i++)
+			assert_int_equal(write(pair[i][1], "x", 1), 1);
+		assert_int_equal(poll_once(r, ev), 2);
+		for (int i = 0; i < 2; i++) {
+			assert_int_equal(read(pair[i][0], &byte, 1), 1);
+			tcpx_sock_poller_hot(r->poller, pair[i][0], &watch[i]);
+			assert_true(is_asked_by_the_set(pair[i][0]));
+		}
+	}
+	for (int i = 0; i < 22; i++) { /* in turns; the last three are of the stream */
+		int k = i % 2 && i < 19;
+
+		assert_int_equal(write(pair[k][1], "x", 1), 1);
+		assert_int_equal(poll_once(r, ev), 1);
+		assert_ptr_equal(ev[0].owner, pair[k]);
+		assert_int_equal(read(pair[k][0], &byte, 1), 1);
+		if (k == 0)
+			tcpx_sock_poller_hot(r->poller, pair[0][0], &watch[0]);
+		assert_int_equal(is_asked_by_the_set(pair[0][0]), i < 19 || CPU_COUNT(&cpus) == 1);
+	}
+	for (int i = 0; i < 2; i++) {
+		tcpx_sock_watch_drop(&watch[i], pair[i][0]);
+		close(pair[i][0]);
+		close(pair[i][1]);
+	}
 }
 
 static void
@@ -310,6 +381,7 @@ main(void)
 		FACT(a_look_in_vain_never_cuts_a_timeout_short),
 		FACT(an_answer_is_heard_while_it_looks),
 		FACT(a_stream_that_alone_receives_is_taken_for_ready),
+		FACT(a_stream_beside_others_is_not_hot),
 		FACT(what_is_closed_with_events_pending_is_not_heard_of),
 		FACT(hang_up_is_told_once_without_interest),
 		FACT(a_small_batch_still_hears_everybody),
