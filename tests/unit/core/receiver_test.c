@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How many messages a turn of a receiving channel takes, and when it acknowledges them. */
+#include "bare.h"
+
+#include <errno.h>
+
+#include "core/channel/receiver.h"
+
+#define KIB 1024u
+
+/* A connection with messages of these lengths; they are here whole. */
+struct tcpx_chan {
+	uint32_t len[32];
+	uint32_t count, next, left;
+	struct tcpx_ack acked;
+	uint32_t acks;
+};
+
+static int
+recv_head(struct tcpx_chan *c, struct tcpx_head *head)
+{
+	if (c->next == c->count)
+		return -EAGAIN;
+	c->left = c->len[c->next++];
+	*head = (struct tcpx_head){ .len = c->left, .seq = c->next };
+	return 0;
+}
+
+static ssize_t
+receive(struct tcpx_chan *c, struct iovec *iov, int iov_count)
+{
+	size_t n = iov_count && iov->iov_len < c->left ? iov->iov_len : c->left;
+
+	c->left -= (uint32_t)n;
+	return (ssize_t)n;
+}
+
+static int
+ack(struct tcpx_chan *c, const struct tcpx_ack *ack)
+{
+	c->acked = *ack;
+	c->acks++;
+	return 0;
+}
+
+static int
+watch(struct tcpx_chan *c, struct tcpx_poller *p, void *owner, unsigned interest)
+{
+	return 0;
+}
+
+static int
+place(struct channel *c, const struct tcpx_head *h, struct rx_record *r, enum chunk_place *how)
+{
+	r->len = h->len;
+	*how = CHUNK_SINK;
+	return 0;
+}
+
+static int
+applied(struct channel *c, const struct rx_record *r, uint64_t now_ns)
+{
+	return 0;
+}
+
+static const struct tcpx_stream_chan_ops stream = { .recv_head = recv_head, .recv = receive, .ack = ack };
+static const struct channel_calls calls = { .place = place, .applied = applied };
+
+static void
+two_of_64_kib_share_an_acknowledgement(void **state)
+{
+	static const struct {
+		uint32_t len, count;
+		uint32_t turn[4]; /* how many have been acknowledged after each */
+	} table[] = {
+		{ 64 * KIB, 1, { 1 } },
+		{ 64 * KIB, 5, { 2, 4, 5 } },
+		{ 100 * KIB, 3, { 2, 3 } },
+		{ 128 * KIB, 2, { 1, 2 } },
+		{ 2048 * KIB, 2, { 1, 2 } },
+		{ 63 * KIB, 17, { 16, 17 } },
+		{ 0, 3, { 3 } },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		struct tcpx_chan conn = { .count = table[i].count };
+		struct channel *c;
+		struct bare b;
+
+		bare_open(&b, true);
+		b.s->chan.window = 32;
+		b.ops.stream = &stream;
+		b.ops.chan_watch = watch;
+		b.e.up.channel = &calls;
+		b.e.limit.turn_pieces = 1000;
+		assert_int_equal(tcpx_channel_new(b.s, 0, false, false, &c), 0);
+		b.s->chan.rx[0] = c;
+		c->state = CHAN_UP;
+		c->chan = &conn;
+		for (uint32_t k = 0; k < conn.count; k++)
+			conn.len[k] = table[i].len;
+		for (uint32_t turn = 0; turn < 4 && table[i].turn[turn]; turn++) {
+			tcpx_receiver_step(c, b.now_ns);
+			assert_int_equal(conn.acks, turn + 1);
+			assert_int_equal(conn.acked.applied, table[i].turn[turn]);
+			assert_int_equal(conn.acked.received, table[i].turn[turn]);
+		}
+		assert_int_equal(conn.acked.applied, conn.count);
+		(void)bare_works(c->loop);
+		c->chan = NULL;
+		bare_close(&b);
+	}
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(two_of_64_kib_share_an_acknowledgement),
+	};
+
+	return cmocka_run_group_tests_name("core/receiver", tests, NULL, NULL);
+}
