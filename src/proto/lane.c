@@ -11,7 +11,7 @@
 #define ENOUGH 4
 #define GATHER 4
 #define BEHIND (TCPX_LANE_SLOTS / 2)
-#define SMALL  8 /* messages in a row that came in a frame: the next ones will, too */
+#define IN_A_ROW 8 /* messages that came in frames, or by channels: the next ones will, too */
 
 /* ---- both ends ---- */
 
@@ -121,7 +121,13 @@ tcpx_lane_due(const struct tcpx_lane_rx *r)
 		return TCPX_LANE_NOW;
 	if (r->ring.posted == r->ring.done || !untold || (untold < GATHER && open >= ENOUGH))
 		return TCPX_LANE_NOT;
-	return r->small >= SMALL ? TCPX_LANE_SOON : TCPX_LANE_NOW;
+	return r->small >= IN_A_ROW ? TCPX_LANE_SOON : TCPX_LANE_NOW;
+}
+
+bool
+tcpx_lane_is_large(const struct tcpx_lane_rx *r)
+{
+	return r->large >= IN_A_ROW;
 }
 
 uint32_t
@@ -162,7 +168,8 @@ tcpx_lane_early(struct tcpx_lane_rx *r, uint64_t seq, bool known)
 		r->kept |= bit(seq);
 	else if (!tcpx_lane_ring_has(&r->ring, seq) || s->got || s->total != TCPX_LANE_UNKNOWN)
 		return TCPX_EPROTO;
-	r->small += r->small < SMALL;
+	r->small += r->small < IN_A_ROW;
+	r->large = 0;
 	return 0;
 }
 
@@ -202,5 +209,8 @@ tcpx_lane_applied(struct tcpx_lane_rx *r, uint64_t seq, uint32_t chunk, uint32_t
 	s->got += len;
 	if (s->got > s->total)
 		return TCPX_EFRAME;
-	return s->got == s->total;
+	if (s->got != s->total)
+		return 0;
+	r->large = s->total > TCPX_LANE_LARGE ? r->large + (r->large < IN_A_ROW) : 0;
+	return 1;
 }

@@ -94,10 +94,12 @@ tcpx_lease_is_lent(const struct loop *l)
 }
 
 bool
-tcpx_lease_is_due(const struct loop *l)
+tcpx_lease_is_due(const struct loop *l, bool by_others)
 {
+	bool carries = atomic_load_explicit(&l->lease.carries, memory_order_relaxed);
+
 	return engine_now(l->engine) - atomic_load_explicit(&l->lease.lent_ns, memory_order_relaxed) >=
-	       DUE_NS;
+	       (by_others && !carries ? SELDOM_NS : DUE_NS);
 }
 
 /* Threads that count at the same time may lose a test. */
@@ -332,19 +334,6 @@ park(struct loop *l, struct nap *nap, uint64_t now_ns)
 	if (wake_ns <= engine_now(l->engine) &&
 	    atomic_compare_exchange_strong(&l->lease.wake_ns, &wake_ns, UINT64_MAX))
 		l->engine->ops->poller_wake(l->poller);
-}
-
-/* A borrower's own timer costs 5 % of half a round trip. The I/O thread wakes it instead, if it
- * looks at the loop in time. */
-int64_t
-tcpx_lease_sleep(struct loop *l, uint64_t now_ns, int64_t timeout_ns)
-{
-	uint64_t wake_ns = now_ns + (uint64_t)timeout_ns;
-
-	if (timeout_ns < (int64_t)SOON_NS || atomic_load(&l->lease.holder) != LEASE_APP)
-		return timeout_ns;
-	atomic_store(&l->lease.wake_ns, wake_ns);
-	return atomic_load(&l->lease.look_ns) <= wake_ns ? -1 : timeout_ns;
 }
 
 static bool

@@ -83,6 +83,7 @@ struct lease {
 	_Atomic uint64_t wake_ns;     /* when the sleeping borrower wants to be woken */
 	_Atomic uint64_t vain_ns;     /* last fruitless test of a lane's message      */
 	_Atomic uint32_t vain;        /* how many there were, none long after another */
+	_Atomic bool carries;         /* the last turn had events of channels         */
 };
 
 struct work_queue {

@@ -47,8 +47,9 @@ static void
 help(struct tcpx_xfer *x)
 {
 	struct loop *l = loop_of(x);
+	bool by_others = atomic_load_explicit(&x->waiters.by_others, memory_order_relaxed);
 
-	if ((tcpx_lease_is_lent(l) || spins(x, l)) && tcpx_lease_is_due(l))
+	if ((tcpx_lease_is_lent(l) || spins(x, l)) && tcpx_lease_is_due(l, by_others))
 		tcpx_lease_help(l);
 }
 

@@ -166,6 +166,14 @@ tcpx_lane_join(struct tcpx_lane *l)
 	return 0;
 }
 
+/* Do threads of other loops move it? Then its tests look for events seldom. */
+static void
+by_others(struct tcpx_xfer *x, struct channel *const *chan, bool large)
+{
+	atomic_store_explicit(&x->waiters.by_others, large && tcpx_spread_others(x->session, chan),
+			      memory_order_relaxed);
+}
+
 /* The next message goes to the channels. False: the lane has failed. */
 static bool
 launch(struct tcpx_lane *l, struct tcpx_xfer *x, uint64_t room)
@@ -185,6 +193,7 @@ launch(struct tcpx_lane *l, struct tcpx_xfer *x, uint64_t room)
 	x->times.progress_ns = engine_now(s->engine);
 	tcpx_chain_add(&s->xfers.bucket[x->id % SESS_BUCKETS], &x->table);
 	atomic_store(&x->payload.live, x->id);
+	by_others(x, s->chan.tx, total > TCPX_LANE_LARGE);
 	tcpx_spread_chunks(s, x);
 	return true;
 }
@@ -347,6 +356,7 @@ begin_receive(struct tcpx_lane *l, struct tcpx_xfer *x)
 		tcpx_lane_take(l, x);
 		return;
 	}
+	by_others(x, l->session->chan.rx, tcpx_lane_is_large(&l->rx));
 	tcpx_session_used(l->session);
 	if (!m) /* else it gets that when it is whole */
 		tcpx_lane_expect(l->session, x);

@@ -17,15 +17,21 @@
  * 1.6 GB/s, 64 KiB 3.3 and 4.9.) */
 #define GATHER_ALWAYS (16u << 10)
 
-/* Is it all that the session has to send, and small? Handing it to another thread, and back at the
- * peer, would take longer than its copies: half a round trip of 64 KiB 55 us in place of 95. */
-#define LONE_BYTES (64u << 10)
-
+/* Is it all that the session has to send, and small? */
 static bool
 is_lone(const struct session *s, const struct tcpx_xfer *x)
 {
-	return x->total <= LONE_BYTES &&
+	return x->total <= TCPX_LANE_LARGE &&
 	       s->sched.queued_bytes + s->sched.outstanding_bytes == x->total;
+}
+
+bool
+tcpx_spread_others(const struct session *s, struct channel *const *chan)
+{
+	for (uint32_t i = 0; i < s->chan.count; i++)
+		if (chan[i] && chan[i]->state == CHAN_UP && chan[i]->loop != s->loop)
+			return true;
+	return false;
 }
 
 bool
@@ -34,11 +40,7 @@ tcpx_spread_keeps_off(const struct session *s, const struct channel *c, const st
 	if (!x->lane || x->total <= GATHER_ALWAYS || c->loop != s->loop || is_lone(s, x) ||
 	    s->engine->limit.round_robin || !tcpx_lease_is_lent(c->loop))
 		return false;
-	for (uint32_t i = 0; i < s->chan.count; i++)
-		if (s->chan.tx[i] && s->chan.tx[i]->state == CHAN_UP &&
-		    s->chan.tx[i]->loop != s->loop)
-			return true;
-	return false;
+	return tcpx_spread_others(s, s->chan.tx);
 }
 
 /* Is it one of many small messages of staged memory? */
@@ -70,6 +72,33 @@ is_idle(const struct channel *c, const struct tcpx_xfer *x)
 	return c->tx.outstanding == 0 && !(x->lane && c->tx.called);
 }
 
+/* Threads stay awake for a while after small chunks of lanes, and those that sleep take 5 to 25 us to wake: the
+ * next small one goes to one that is awake, if there is any. (1 MiB between two H100s: 1.06 times as fast
+ * for 0.82 of the CPU time.) After large ones, one that is awake is busy. */
+static bool
+prefers_awake(const struct tcpx_xfer *x)
+{
+	return x->lane && (x->total <= TCPX_CHUNK_LITTLE || x->payload.chunk <= TCPX_CHUNK_LITTLE);
+}
+
+static struct channel *
+idle_channel(struct session *s, const struct tcpx_xfer *x)
+{
+	uint32_t first = first_choice(s, x);
+	struct channel *asleep = NULL;
+
+	for (uint32_t i = 0; i < s->chan.count; i++) {
+		struct channel *c = s->chan.tx[(first + i) % s->chan.count];
+
+		if (!c || c->state != CHAN_UP || !is_idle(c, x) || tcpx_spread_keeps_off(s, c, x))
+			continue;
+		if (!prefers_awake(x) || !atomic_load(&c->loop->asleep))
+			return c;
+		asleep = asleep ? asleep : c;
+	}
+	return asleep;
+}
+
 /* A single chunk needs one channel: an idle one, best of the control streams' loop, since a
  * thread that waits for the transfer runs that. Small ones of staged memory gather there
  * even when it is busy: they share copies, answers and calls. (Spread over four loops they
@@ -78,22 +107,18 @@ static struct channel *
 one_channel(struct session *s, const struct tcpx_xfer *x)
 {
 	bool gathers = is_small_staged(x) || (x->lane && x->total <= GATHER_ALWAYS);
-	struct channel *c, *other = NULL, *full = NULL;
-	uint32_t first = first_choice(s, x), i;
+	struct channel *full = NULL;
 
-	for (i = 0; i < s->chan.count; i++) {
-		c = s->chan.tx[i];
-		if (c && c->state == CHAN_UP && c->loop == s->loop && !tcpx_spread_keeps_off(s, c, x)) {
-			if (gathers ? c->tx.outstanding < s->chan.window : is_idle(c, x))
-				return c;
-			full = gathers && x->total <= GATHER_ALWAYS ? c : NULL;
-		}
-		c = s->chan.tx[(first + i) % s->chan.count];
-		if (c && c->state == CHAN_UP && is_idle(c, x) && !other &&
-		    !tcpx_spread_keeps_off(s, c, x))
-			other = c;
+	for (uint32_t i = 0; i < s->chan.count; i++) {
+		struct channel *c = s->chan.tx[i];
+
+		if (!c || c->state != CHAN_UP || c->loop != s->loop || tcpx_spread_keeps_off(s, c, x))
+			continue;
+		if (gathers ? c->tx.outstanding < s->chan.window : is_idle(c, x))
+			return c;
+		full = gathers && x->total <= GATHER_ALWAYS ? c : NULL;
 	}
-	return full ? full : other; /* a full one picks it after acknowledgements */
+	return full ? full : idle_channel(s, x); /* a full one picks it after acknowledgements */
 }
 
 bool

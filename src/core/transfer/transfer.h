@@ -82,6 +82,7 @@ struct xfer_waiters {
 	_Atomic(struct loop *) loop; /* a waiter sleeps in it                         */
 	_Atomic uint32_t tests; /* fruitless, since the post                          */
 	_Atomic bool observed;  /* the application has seen its end                   */
+	_Atomic bool by_others; /* threads of other loops move it                      */
 };
 
 /* The engine's queue reports its ends. */

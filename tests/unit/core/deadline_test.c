@@ -187,10 +187,51 @@ a_dead_network_is_one_error_on_each_side(void **state)
 	}
 }
 
+struct way {
+	tcpx_xfer *x;
+	uint64_t first; /* chunk that was stuck, at the latest look */
+};
+
+/* For run_until(): one channel is acknowledged in order. */
+static bool
+over_or_stuck_at_its_first(void *arg)
+{
+	struct tcpx_xfer_info info = TCPX_XFER_INFO_INIT;
+	struct way *w = arg;
+
+	assert_ok(tcpx_xfer_query(w->x, &info));
+	if (info.status == -EAGAIN && !strcmp(info.stage, "sent, not acknowledged")) {
+		assert_int_equal(info.stuck_chunk * info.chunk_bytes, info.bytes_done);
+		assert_int_equal(info.stuck_channel, 0);
+		w->first = info.stuck_chunk;
+	}
+	return info.status != -EAGAIN;
+}
+
+static void
+a_transfer_names_its_first_chunk_that_is_not_in_place(void **state)
+{
+	static const char *const one[] = { "TCPX_CHANNELS=1", "TCPX_THREADS=1", "TCPX_PORT=0",
+					   "TCPX_DEBUG=WARN", "TCPX_CHUNK=64K", NULL };
+	struct move m;
+	struct lab t;
+	struct way w;
+
+	lab_open(&t, &tcpx_net_loop, one);
+	meet(&t);
+	lab_move_begin(&t, &m);
+	w = (struct way){ .x = m.x };
+	assert_true(run_until(&t, over_or_stuck_at_its_first, &w, 60 * TCPX_SEC));
+	assert_true(w.first > MOVE_BYTES / (64 << 10) / 2);
+	lab_move_end(&m);
+	lab_close(&t);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_transfer_names_its_first_chunk_that_is_not_in_place),
 		cmocka_unit_test(a_stuck_transfer_ends_while_others_move),
 		cmocka_unit_test(sends_without_a_receive_keep_nobody_waiting),
 		cmocka_unit_test(a_stalled_session_says_where),

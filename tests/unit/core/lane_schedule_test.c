@@ -3,9 +3,9 @@
 #include "bare.h"
 
 #include "core/channel/connection.h"
+#include "core/loop/lease.h"
 #include "core/transfer/lane_chunks.h"
 #include "core/transfer/lane_state.h"
-#include "core/transfer/launch.h"
 #include "core/transfer/progress.h"
 #include "core/transfer/schedule.h"
 #include "core/transfer/spread.h"
@@ -38,17 +38,23 @@ sending_open(struct bare *b, struct sending *l, uint32_t number, uint32_t weight
 }
 
 static void
-sending_post(struct bare *b, struct sending *l, uint64_t total)
+sending_post_cut(struct bare *b, struct sending *l, uint64_t total, uint32_t chunk)
 {
 	struct tcpx_xfer *x;
 	uint64_t seq;
 
 	assert_int_equal(tcpx_lane_ring_post(&l->lane->tx.ring, &seq), 0);
-	x = bare_xfer(b, l->lane->word | seq, total, CHUNK);
+	x = bare_xfer(b, l->lane->word | seq, total, chunk);
 	atomic_fetch_add(&l->lane->refs, 1);
 	x->lane = l->lane;
 	*tcpx_lane_slot(l->lane, seq) = l->message[seq % TCPX_LANE_SLOTS] = x;
 	tcpx_spread_chunks(b->s, x);
+}
+
+static void
+sending_post(struct bare *b, struct sending *l, uint64_t total)
+{
+	sending_post_cut(b, l, total, CHUNK);
 }
 
 /* The next chunk, which is acknowledged at once, or lost with the channel. */
@@ -165,6 +171,29 @@ a_lone_message_stays_with_the_thread_that_tests(void **state)
 	}
 }
 
+/* Loop 0 is lent, and has the only channel that is up. */
+static void
+a_large_message_has_the_channel_that_is_up(void **state)
+{
+	struct sending l = { .taken = 0 };
+	struct channel *c[2];
+	struct bare b;
+
+	bare_open(&b, true);
+	for (uint16_t i = 0; i < 2; i++)
+		c[i] = bare_channel(&b, i);
+	c[1]->state = CHAN_DOWN;
+	sending_open(&b, &l, 1, 1);
+	atomic_store(&b.loop[0].lease.look_ns, 0);
+	sending_post_cut(&b, &l, 2 * CHUNK, 2 * CHUNK);
+	assert_true(c[0]->work.queued);
+	assert_false(c[1]->work.queued);
+	sending_take(&b, c[0], &l, false);
+	c[1]->state = CHAN_UP;
+	sending_close(&l);
+	bare_close(&b);
+}
+
 /* One after another, each acknowledged before the next; loop 0 is lent. */
 static void
 messages_keep_to_a_channel_while_little_is_under_way(void **state)
@@ -191,6 +220,54 @@ messages_keep_to_a_channel_while_little_is_under_way(void **state)
 	b.s->sched.outstanding_bytes = 0;
 	sending_close(&l);
 	bare_close(&b);
+}
+
+/* Loop 0 is lent; of the others some sleep. Transfers of no lane, and large chunks, take turns. */
+static void
+threads_that_are_awake_come_first(void **state)
+{
+	static const struct {
+		bool asleep[4], lane;
+		uint32_t total, chunk;
+		bool want[4];
+	} row[] = {
+		{ { 0, 0, 0, 0 }, true, CHUNK, 8 * CHUNK, { 0, 1, 0, 0 } },
+		{ { 0, 1, 0, 0 }, true, CHUNK, 8 * CHUNK, { 0, 0, 1, 0 } },
+		{ { 0, 1, 1, 1 }, true, CHUNK, 8 * CHUNK, { 0, 1, 0, 0 } },
+		{ { 0, 1, 0, 0 }, false, CHUNK, CHUNK, { 0, 1, 0, 0 } },
+		{ { 0, 1, 0, 0 }, true, 4 * CHUNK, 2 * CHUNK, { 0, 0, 1, 1 } },
+		{ { 0, 1, 0, 0 }, true, 3 * CHUNK, 8 * CHUNK, { 0, 1, 0, 0 } },
+	};
+	struct channel *c[4];
+	struct bare b;
+
+	for (size_t k = 0; k < sizeof(row) / sizeof(row[0]); k++) {
+		struct sending l = { .taken = 0 };
+		struct tcpx_xfer *x = NULL;
+
+		bare_open(&b, true);
+		for (uint16_t i = 0; i < 4; i++) {
+			c[i] = bare_channel(&b, i);
+			atomic_store(&b.loop[i].asleep, row[k].asleep[i]);
+		}
+		atomic_store(&b.loop[0].lease.look_ns, 0);
+		sending_open(&b, &l, 1, 1);
+		b.s->sched.outstanding_bytes = CHUNK; /* none is lone */
+		if (row[k].lane) {
+			sending_post_cut(&b, &l, row[k].total, row[k].chunk);
+		} else {
+			c[0]->tx.outstanding = 1;
+			x = bare_xfer(&b, 1, row[k].total, row[k].chunk);
+			tcpx_spread_chunks(b.s, x);
+		}
+		for (int i = 0; i < 4; i++)
+			assert_int_equal(c[i]->work.queued, row[k].want[i]);
+		c[0]->tx.outstanding = 0;
+		b.s->sched.outstanding_bytes = 0;
+		tcpx_xfer_put(x);
+		sending_close(&l);
+		bare_close(&b);
+	}
 }
 
 /* Both come before the first is picked. */
@@ -331,65 +408,28 @@ both_ends_stay_awake_after_a_small_chunk(void **state)
 	}
 }
 
-/* A message whose chunks are to be cut, while 2 MiB of others are under way. */
-static struct tcpx_xfer *
-to_cut(struct bare *b, uint32_t channels)
-{
-	struct tcpx_xfer *x;
-
-	b->s->chan.tx_up = channels;
-	b->s->chan.chunk_max = TCPX_CHUNK_MAX;
-	x = bare_xfer(b, TCPX_LANE_BIT | 1, 0, CHUNK);
-	x->lane = calloc(1, sizeof(*x->lane));
-	assert_non_null(x->lane);
-	*x->lane = (struct tcpx_lane){ .refs = 1, .engine = &b->e };
-	b->s->sched.outstanding_bytes = 2 << 20;
-	return x;
-}
-
+/* Seldom where other loops' threads move a message, unless this loop has payload, too. */
 static void
-chunks_are_larger_where_the_peer_sends_too(void **state)
+looks_are_due_by_who_moves_the_message(void **state)
 {
-	struct tcpx_xfer *x;
+	static const struct {
+		uint64_t ago_ns;
+		bool others, carries, due;
+	} row[] = {
+		{ DUE_NS - 1, false, false, false },    { DUE_NS, false, false, true },
+		{ SELDOM_NS - 1, true, false, false },  { SELDOM_NS, true, false, true },
+		{ DUE_NS - 1, true, true, false },      { DUE_NS, true, true, true },
+	};
+	struct loop *l;
 	struct bare b;
 
 	bare_open(&b, true);
-	bare_channel(&b, 0);
-	x = to_cut(&b, 16);
-	b.s->health.rx_progress_ns = b.now_ns - 2 * TCPX_MS;
-	assert_int_equal(tcpx_launch_lane_chunk(b.s, x), TCPX_CHUNK_LITTLE);
-	b.s->health.rx_progress_ns = b.now_ns;
-	assert_int_equal(tcpx_launch_lane_chunk(b.s, x), 512 << 10);
-	b.s->sched.outstanding_bytes = 0;
-	tcpx_xfer_put(x);
-	bare_close(&b);
-}
-
-/* Rates of 1, 1, 1 and 0.25 Gbit/s. Channels of one NIC differ by chance. */
-static void
-chunks_are_shorter_where_a_nic_is_slow(void **state)
-{
-	struct channel *c[4];
-	struct tcpx_xfer *x;
-	struct bare b;
-
-	bare_open(&b, true);
-	for (uint16_t i = 0; i < 4; i++) {
-		c[i] = bare_channel(&b, i);
-		c[i]->tx.rate.Bps = i < 3 ? 125000000 : 31250000;
+	l = &b.loop[0];
+	for (size_t i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
+		atomic_store(&l->lease.lent_ns, b.now_ns - row[i].ago_ns);
+		atomic_store(&l->lease.carries, row[i].carries);
+		assert_int_equal(tcpx_lease_is_due(l, row[i].others), row[i].due);
 	}
-	x = to_cut(&b, 4);
-	b.s->health.rx_progress_ns = b.now_ns;
-	assert_int_equal(tcpx_launch_lane_chunk(b.s, x), 512 << 10);
-	c[3]->near_nic = 1;
-	assert_int_equal(tcpx_launch_lane_chunk(b.s, x), 140 << 10);
-	c[3]->near_nic = 0;
-	c[3]->far_nic = 1;
-	assert_int_equal(tcpx_launch_lane_chunk(b.s, x), 140 << 10);
-	c[3]->tx.rate.Bps = 100000000;
-	assert_int_equal(tcpx_launch_lane_chunk(b.s, x), 512 << 10);
-	b.s->sched.outstanding_bytes = 0;
-	tcpx_xfer_put(x);
 	bare_close(&b);
 }
 
@@ -400,13 +440,14 @@ main(void)
 		cmocka_unit_test(lanes_share_by_weight_whatever_waits),
 		cmocka_unit_test(the_oldest_message_of_a_lane_goes_first),
 		cmocka_unit_test(a_lone_message_stays_with_the_thread_that_tests),
+		cmocka_unit_test(a_large_message_has_the_channel_that_is_up),
 		cmocka_unit_test(messages_keep_to_a_channel_while_little_is_under_way),
+		cmocka_unit_test(threads_that_are_awake_come_first),
 		cmocka_unit_test(a_second_message_wakes_another_channel),
 		cmocka_unit_test(what_a_channel_was_woken_for_goes_by_another_if_it_goes_down),
 		cmocka_unit_test(few_chunks_of_a_lane_wake_their_channels_at_once),
 		cmocka_unit_test(both_ends_stay_awake_after_a_small_chunk),
-		cmocka_unit_test(chunks_are_larger_where_the_peer_sends_too),
-		cmocka_unit_test(chunks_are_shorter_where_a_nic_is_slow),
+		cmocka_unit_test(looks_are_due_by_who_moves_the_message),
 	};
 
 	return cmocka_run_group_tests_name("core/lane_schedule", tests, NULL, NULL);

@@ -10,6 +10,7 @@
 
 #include "base/rng.h"
 #include "core/context/context.h"
+#include "core/loop/lease.h"
 #include "core/loop/loop.h"
 #include "core/transfer/lane_state.h"
 
@@ -284,6 +285,92 @@ test_a_loop_that_is_lent_takes_no_large_messages(void **state)
 	pipe_end(&p);
 }
 
+/* Tests of a message in vain look for events as often as that is due, at most. The first looks may find what is
+ * left of the messages before. */
+static void
+looks_of(tcpx_engine *e, tcpx_xfer *x, uint64_t due_ns)
+{
+	uint64_t begin_ns = engine_now(e), before = counters_of(e).lease_borrows, looks;
+
+	for (int i = 0; i < 20000; i++)
+		assert_code(tcpx_test(x), -EAGAIN);
+	looks = counters_of(e).lease_borrows - before;
+	assert_true(looks > 0);
+	assert_true(looks <= (engine_now(e) - begin_ns) / due_ns + 16);
+}
+
+/* Other threads move large messages. A thread that tests these has others to look after. */
+static void
+test_large_messages_are_looked_for_seldom(void **state)
+{
+	static const char *const two[] = { "TCPX_THREADS=2", "TCPX_CHANNELS=2", NULL };
+	struct pipe p;
+	tcpx_xfer *r, *s;
+
+	pipe_begin(&p, two, two, ROOM);
+	r = post_recv(&p, 0, MIB); /* what comes is not known */
+	assert_false(atomic_load(&r->waiters.by_others));
+	end_with(post_send(&p, 0, MIB), 0);
+	end_with(r, 0);
+	sent_meanwhile(&p, MIB, 8);
+	r = post_recv(&p, 0, MIB);
+	looks_of(p.rig.b, r, SELDOM_NS);
+	s = post_send(&p, 0, MIB);
+	watch_end(r);
+	assert_true(atomic_load(&s->waiters.by_others));
+	end_with(s, 0);
+	s = post_send(&p, 0, MIB); /* waits for its receive: loop 0 brings word of that */
+	assert_false(atomic_load(&s->waiters.by_others));
+	r = post_recv(&p, 0, MIB);
+	end_with(s, 0);
+	end_with(r, 0);
+	pipe_end(&p);
+}
+
+/* The sender's loop 0 is its I/O thread's, so payload comes by all channels. */
+static void
+test_a_loop_with_payload_is_looked_after(void **state)
+{
+	static const char *const two[] = { "TCPX_THREADS=2", "TCPX_CHANNELS=2", NULL };
+	bool carries = false;
+	struct pipe p;
+	tcpx_xfer *r, *s;
+
+	pipe_begin(&p, two, two, ROOM);
+	for (int i = 0; i < 1000 && !carries; i++) {
+		r = post_recv(&p, 0, 4 * MIB);
+		s = post_send(&p, 0, 4 * MIB);
+		while (tcpx_test(r) == -EAGAIN)
+			carries |= atomic_load(&p.rig.b->loop[0].lease.carries);
+		end_with(r, 0);
+		watch_end(s);
+	}
+	assert_true(carries);
+	pipe_end(&p);
+}
+
+/* One thread; and two, of which the other has no channel. */
+static void
+test_where_no_others_have_channels_all_are_looked_for_alike(void **state)
+{
+	static const char *const settings[][3] = { { "TCPX_THREADS=1", "TCPX_CHANNELS=2", NULL },
+						   { "TCPX_THREADS=2", "TCPX_CHANNELS=1", NULL } };
+	struct pipe p;
+	tcpx_xfer *r, *s;
+
+	for (int i = 0; i < 2; i++) {
+		pipe_begin(&p, settings[i], settings[i], ROOM);
+		sent_meanwhile(&p, MIB, 8);
+		r = post_recv(&p, 0, MIB);
+		assert_false(atomic_load(&r->waiters.by_others));
+		s = post_send(&p, 0, MIB);
+		watch_end(r);
+		assert_false(atomic_load(&s->waiters.by_others));
+		end_with(s, 0);
+		pipe_end(&p);
+	}
+}
+
 #define WITH(test) cmocka_unit_test_setup_teardown(test, pipe_setup, pipe_teardown)
 
 int
@@ -302,6 +389,9 @@ main(void)
 		WITH(test_nobody_listens),
 		WITH(test_a_weight),
 		cmocka_unit_test(test_a_loop_that_is_lent_takes_no_large_messages),
+		cmocka_unit_test(test_large_messages_are_looked_for_seldom),
+		cmocka_unit_test(test_a_loop_with_payload_is_looked_after),
+		cmocka_unit_test(test_where_no_others_have_channels_all_are_looked_for_alike),
 	};
 
 	return cmocka_run_group_tests_name("lane", tests, NULL, NULL);

@@ -202,6 +202,40 @@ test_receives_of_small_messages_are_announced_later(void **state)
 	assert_int_equal(tcpx_lane_due(&r), TCPX_LANE_NOW);
 }
 
+/* Eight in a row by channels make a lane large; one that is not, or that comes in a frame, ends that. */
+static void
+test_lanes_of_large_messages(void **state)
+{
+	static const struct {
+		uint32_t len;
+		bool frame, large;
+	} row[] = {
+		{ TCPX_LANE_LARGE + 1, false, true }, { TCPX_LANE_LARGE + 1, false, true },
+		{ TCPX_LANE_LARGE, false, false },    { 1 << 20, false, true },
+		{ 100, true, false },                 { 1 << 20, false, true },
+	};
+	struct tcpx_lane_rx r = { .told = 0 };
+	uint64_t first, len[TCPX_LANE_SLOTS], seq = 0;
+
+	for (size_t i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
+		for (int k = 0; k < (row[i].large ? 8 : 1); k++) {
+			post_many(&r, 1);
+			(void)tcpx_lane_tell(&r, &first, len);
+			seq++;
+			if (row[i].frame)
+				assert_int_equal(tcpx_lane_early(&r, seq, true), 0);
+			else
+				assert_int_equal(tcpx_lane_applied(&r, seq, tcpx_lane_chunk(0, true),
+								   row[i].len), 1);
+			tcpx_lane_ring_finish(&r.ring, seq);
+			if (i > 0 && row[i - 1].large)
+				assert_int_equal(tcpx_lane_is_large(&r), row[i].large);
+			else
+				assert_int_equal(tcpx_lane_is_large(&r), k == 7);
+		}
+	}
+}
+
 /* What may come before its receive is known, with five receives posted and three of them announced. The
  * first is whole, the second has begun by a channel, and message @kept is here or on its way. */
 static void
@@ -286,6 +320,7 @@ main(void)
 		cmocka_unit_test(test_chunks_that_do_not_fit),
 		cmocka_unit_test(test_chunks_that_contradict),
 		cmocka_unit_test(test_receives_of_small_messages_are_announced_later),
+		cmocka_unit_test(test_lanes_of_large_messages),
 		cmocka_unit_test(test_early_messages_out_of_turn),
 		cmocka_unit_test(test_an_early_chunk_and_its_receive),
 	};
