@@ -80,6 +80,8 @@ each_turn(const struct scene *s, enum nth_call call, unsigned turns, unsigned mo
 			play(s, call, n, all ? way : plays++, on);
 }
 
+#define CALLS_MIN 1000 /* of a play that went to its end */
+
 static void
 each_call_fails(const struct scene *s, struct sample sample)
 {
@@ -87,12 +89,14 @@ each_call_fails(const struct scene *s, struct sample sample)
 
 	signal(SIGALRM, hangs);
 	play(s, NTH_NONE, 0, 0, false); /* fills what is made once a process */
-	play(s, NTH_NONE, 0, 0, false);
-	for (unsigned i = 0; i < NTH_COUNT; i++) {
-		turns[i] = nth_calls(i);
-		calls += turns[i];
+	/* a busy machine may miss BRIEF's deadlines, and end it early */
+	for (unsigned tries = 0; tries < 20 && calls <= CALLS_MIN; tries++) {
+		play(s, NTH_NONE, 0, 0, false);
+		calls = 0;
+		for (unsigned i = 0; i < NTH_COUNT; i++)
+			calls += turns[i] = nth_calls(i);
 	}
-	assert_true(calls > 1000);
+	assert_true(calls > CALLS_MIN);
 	print_message("# %u calls\n", calls);
 	for (unsigned i = part; i < NTH_COUNT; i += parts) {
 		each_turn(s, i, turns[i], i < NTH_mmap64 ? sample.allocations : sample.alone, false);
