@@ -166,19 +166,22 @@ hot_drop(struct tcpx_poller *p)
 void
 tcpx_sock_poller_hot(struct tcpx_poller *p, int fd, const struct tcpx_sock_watch *w)
 {
-	p->hot_misses = 0;
+	bool hot = atomic_load_explicit(&p->hot_fd, memory_order_relaxed) == fd;
+
 	if (p->heard != w->owner)
 		p->alone = 0;
 	p->heard = w->owner;
 	p->alone++;
-	if (atomic_load_explicit(&p->hot_fd, memory_order_relaxed) == fd ||
-	    w->interest != TCPX_READABLE || p->alone < HOT_AFTER)
+	if (hot)
+		p->hot_misses = 0;
+	if (hot || w->interest != TCPX_READABLE || p->alone < HOT_AFTER)
 		return;
 	pthread_mutex_lock(&p->hot_lock);
 	hot_drop(p);
 	if (p->one_cpu || set_interest(p, EPOLL_CTL_MOD, fd, w->owner, 0) == 0) {
 		p->hot_owner = w->owner;
 		p->hot_fd = fd;
+		p->hot_misses = 0;
 	}
 	pthread_mutex_unlock(&p->hot_lock);
 }
@@ -363,7 +366,7 @@ guess(struct tcpx_poller *p, struct tcpx_net_event *event)
 {
 	bool hot = false;
 
-	if (!p->guesses)
+	if (!p->guesses || p->hot_owner != p->heard)
 		return false;
 	p->guesses--;
 	pthread_mutex_lock(&p->hot_lock);

@@ -281,6 +281,41 @@ a_stream_beside_others_is_not_hot(void **state)
 	}
 }
 
+/* It returns to the set though others receive, none twice in a row. */
+static void
+a_hot_stream_that_falls_idle_is_dropped(void **state)
+{
+	struct rig *r = *state;
+	struct tcpx_sock_watch watch[3] = { { 0 } };
+	struct tcpx_net_event ev[2];
+	cpu_set_t cpus;
+	char byte;
+	int pair[3][2];
+
+	assert_int_equal(sched_getaffinity(0, sizeof(cpus), &cpus), 0);
+	for (int i = 0; i < 3; i++) {
+		assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, pair[i]), 0);
+		assert_int_equal(tcpx_sock_watch_set(&watch[i], pair[i][0], r->poller, pair[i],
+						     TCPX_READABLE), 0);
+	}
+	for (int i = 0; i < 12; i++) {
+		int k = i < 3 ? 0 : 1 + i % 2;
+
+		assert_int_equal(is_asked_by_the_set(pair[0][0]),
+				 i < 2 || i > 10 || CPU_COUNT(&cpus) == 1);
+		assert_int_equal(write(pair[k][1], "x", 1), 1);
+		assert_int_equal(r->ops->poller_wait(r->poller, ev, 2, TCPX_SEC), 1);
+		assert_ptr_equal(ev[0].owner, pair[k]);
+		assert_int_equal(read(pair[k][0], &byte, 1), 1);
+		tcpx_sock_poller_hot(r->poller, pair[k][0], &watch[k]);
+	}
+	for (int i = 0; i < 3; i++) {
+		tcpx_sock_watch_drop(&watch[i], pair[i][0]);
+		close(pair[i][0]);
+		close(pair[i][1]);
+	}
+}
+
 static void
 what_is_closed_with_events_pending_is_not_heard_of(void **state)
 {
@@ -382,6 +417,7 @@ main(void)
 		FACT(an_answer_is_heard_while_it_looks),
 		FACT(a_stream_that_alone_receives_is_taken_for_ready),
 		FACT(a_stream_beside_others_is_not_hot),
+		FACT(a_hot_stream_that_falls_idle_is_dropped),
 		FACT(what_is_closed_with_events_pending_is_not_heard_of),
 		FACT(hang_up_is_told_once_without_interest),
 		FACT(a_small_batch_still_hears_everybody),
