@@ -267,6 +267,8 @@ receive(struct channel *c, uint64_t now_ns)
 		rc = open_message(c);
 		if (rc)
 			return rc;
+		if (taken && c->rx.head.len >= TURN_BYTES)
+			return 0; /* a large one has the next turn */
 		while (c->rx.got < c->rx.head.len) {
 			if (pieces >= c->session->engine->limit.turn_pieces)
 				return 0;

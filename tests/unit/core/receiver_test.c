@@ -72,14 +72,17 @@ two_of_64_kib_share_an_acknowledgement(void **state)
 	static const struct {
 		uint32_t len, count;
 		uint32_t turn[4]; /* how many have been acknowledged after each */
+		uint32_t last;    /* length of the last one; 0: as the others */
 	} table[] = {
-		{ 64 * KIB, 1, { 1 } },
-		{ 64 * KIB, 5, { 2, 4, 5 } },
-		{ 100 * KIB, 3, { 2, 3 } },
-		{ 128 * KIB, 2, { 1, 2 } },
-		{ 2048 * KIB, 2, { 1, 2 } },
-		{ 63 * KIB, 17, { 16, 17 } },
-		{ 0, 3, { 3 } },
+		{ 64 * KIB, 1, { 1 }, 0 },
+		{ 64 * KIB, 5, { 2, 4, 5 }, 0 },
+		{ 100 * KIB, 3, { 2, 3 }, 0 },
+		{ 128 * KIB, 2, { 1, 2 }, 0 },
+		{ 2048 * KIB, 2, { 1, 2 }, 0 },
+		{ 63 * KIB, 17, { 16, 17 }, 0 },
+		{ 0, 3, { 3 }, 0 },
+		{ 64 * KIB, 2, { 1, 2 }, 2048 * KIB },
+		{ 1 * KIB, 2, { 2 }, 2048 * KIB },
 	};
 
 	(void)state;
@@ -100,6 +103,8 @@ two_of_64_kib_share_an_acknowledgement(void **state)
 		c->chan = &conn;
 		for (uint32_t k = 0; k < conn.count; k++)
 			conn.len[k] = table[i].len;
+		if (table[i].last)
+			conn.len[conn.count - 1] = table[i].last;
 		for (uint32_t turn = 0; turn < 4 && table[i].turn[turn]; turn++) {
 			tcpx_receiver_step(c, b.now_ns);
 			assert_int_equal(conn.acks, turn + 1);
