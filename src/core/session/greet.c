@@ -53,8 +53,8 @@ welcome(struct pending_conn *g, const struct tcpx_hello *h, uint64_t now_ns, boo
 	}
 	if (rc)
 		tcpx_session_fail(s, rc, "%s", "cannot be set up here");
+	*refused = rc || s->state == SESS_FAILED || s->control.lost;
 	pthread_mutex_unlock(&s->lock);
-	*refused = rc || s->state == SESS_FAILED;
 	if (*refused)
 		tcpx_session_wake_loop(s);
 	else
