@@ -95,28 +95,32 @@ suites() {
 		fail "test $name ran nothing" "$dir/meson-logs/$name.txt"
 }
 
-# A share of the seeds for each CPU, as many of it as a slow machine has time for. A world takes a
-# tenth of a second: one that ends later than 300 s after the last has begun hangs.
+# A share of the seeds for each CPU. A slow machine may leave out up to nine of ten.
 simulate() {
 	say "simulate $sim_seeds seeds"
 	share=$(((sim_seeds + $(nproc) - 1) / $(nproc)))
 	running=
 	for first in $(seq 1 "$share" "$sim_seeds"); do
-		timeout $((sim_seconds + 300)) build/tests/sim/sim --seconds "$sim_seconds" \
-			--seeds "$first..$((first + share - 1))" >"build/sim-$first.log" 2>&1 &
+		build/tests/sim/sim --seconds "$sim_seconds" --seeds "$first..$((first + share - 1))" \
+			>"build/sim-$first.log" 2>&1 &
 		running="$running $!:$first"
 	done
 	for one in $running; do
 		first=${one#*:}
-		if wait "${one%:*}"; then
-			ran=$(sed -n 's/ worlds, .*//p' "build/sim-$first.log")
-			pass "sim, seeds $first to $((first + ran - 1))"
-			[ "$ran" -eq "$share" ] ||
-				echo "$((share - ran)) more seeds did not begin within $sim_seconds s"
-			tail -2 "build/sim-$first.log"
-		else
-			fail "sim, seeds $first to $((first + share - 1))" "build/sim-$first.log"
+		last=$((first + share - 1))
+		if ! wait "${one%:*}"; then
+			fail "sim, seeds $first to $last" "build/sim-$first.log"
+			continue
 		fi
+		tail -2 "build/sim-$first.log"
+		ran=$(sed -n 's/ worlds, .*//p' "build/sim-$first.log")
+		if [ "$ran" -lt $((share / 10)) ]; then
+			fail "sim, $ran of $share seeds within $sim_seconds s" "build/sim-$first.log"
+			continue
+		fi
+		pass "sim, seeds $first to $((first + ran - 1))"
+		[ "$ran" -eq "$share" ] ||
+			skip "sim, seeds $((first + ran)) to $last" "no time within $sim_seconds s"
 	done
 }
 

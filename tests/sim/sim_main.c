@@ -4,12 +4,29 @@
  * N seconds. Prints every seed that broke a property; exit status 1 if there is one.
  */
 #include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "sim/sim.h"
+
+#define HANG_S 300 /* a world takes a tenth of a second */
+
+static char playing[64];
+
+/* Which seed it was. */
+static void
+hangs(int sig)
+{
+	ssize_t n = write(STDOUT_FILENO, playing, strlen(playing));
+
+	(void)n;
+	signal(sig, SIG_DFL);
+	raise(SIGABRT);
+}
 
 int
 main(int argc, char **argv)
@@ -34,12 +51,16 @@ main(int argc, char **argv)
 			return 2;
 		}
 	}
+	signal(SIGALRM, hangs);
 	for (uint64_t seed = first; seed <= last; seed++) {
 		if ((tcpx_clock_now(&tcpx_clock_system) - began_ns) / TCPX_SEC >= seconds)
 			break;
+		snprintf(playing, sizeof(playing), "seed %" PRIu64 " hangs\n", seed);
+		alarm(HANG_S);
 		bad += !sim_world_run(seed, verbose, &t);
 		fflush(stdout);
 	}
+	alarm(0);
 	printf("%" PRIu64 " worlds, %" PRIu64 " bad; %" PRIu64 " ends: %" PRIu64 " done, %" PRIu64
 	       " cancelled, %" PRIu64 " failed as asked, %" PRIu64 " failed by the network\n",
 	       t.worlds, bad, t.xfers, t.done, t.cancelled, t.failed, t.failed_unasked);
