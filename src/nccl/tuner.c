@@ -2,8 +2,8 @@
 /*
  * How collectives go: NCCL spreads 64 KiB over all of its channels, in messages of some KiB, and its
  * model has no cost of a message. The one thread that moves them has. Large ones are fastest with eight
- * channels, of which NCCL may make three times as many. Of the size of DDP's buckets, they are as fast with
- * twelve, and 1.17 times as fast while the GPU computes.
+ * channels, of which NCCL may make 26. With twelve, those of the size of DDP's buckets have 0.96 to 1.07 of the
+ * rate when they run alone, and steps of DDP 1.17.
  */
 #include "nccl/tuner.h"
 

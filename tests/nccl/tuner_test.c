@@ -67,6 +67,8 @@ collectives_have_channels_by_their_size(void **state)
 	ask(ctx, NCCL_ALL_REDUCE, 128 << 10);
 	assert_int_equal(channels, 1);
 	assert_true(costs[NCCL_RING][NCCL_SIMPLE] == 0);
+	ask(ctx, NCCL_ALL_REDUCE, 1 << 20);
+	assert_int_equal(channels, 2);
 	ask(ctx, NCCL_ALL_REDUCE, 4 << 20);
 	assert_int_equal(channels, 4);
 	assert_true(costs[NCCL_RING][NCCL_SIMPLE] == 0);

@@ -329,7 +329,7 @@ test_large_messages_are_looked_for_seldom(void **state)
 
 /* The sender's loop 0 is its I/O thread's, so payload comes by all channels. */
 static void
-test_a_loop_with_payload_is_looked_after(void **state)
+test_a_loop_with_payload_says_so(void **state)
 {
 	static const char *const two[] = { "TCPX_THREADS=2", "TCPX_CHANNELS=2", NULL };
 	bool carries = false;
@@ -390,7 +390,7 @@ main(void)
 		WITH(test_a_weight),
 		cmocka_unit_test(test_a_loop_that_is_lent_takes_no_large_messages),
 		cmocka_unit_test(test_large_messages_are_looked_for_seldom),
-		cmocka_unit_test(test_a_loop_with_payload_is_looked_after),
+		cmocka_unit_test(test_a_loop_with_payload_says_so),
 		cmocka_unit_test(test_where_no_others_have_channels_all_are_looked_for_alike),
 	};
 
