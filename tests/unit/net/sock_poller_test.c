@@ -190,6 +190,27 @@ poll_once(struct rig *r, struct tcpx_net_event *ev)
 	return r->ops->poller_wait(r->poller, ev, 2, 0);
 }
 
+/* Streams whose first ends the poller watches, each for its pair. */
+static void
+open_pairs(struct rig *r, int pair[][2], struct tcpx_sock_watch *watch, int count)
+{
+	for (int i = 0; i < count; i++) {
+		assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, pair[i]), 0);
+		assert_int_equal(tcpx_sock_watch_set(&watch[i], pair[i][0], r->poller, pair[i],
+						     TCPX_READABLE), 0);
+	}
+}
+
+static void
+close_pairs(int pair[][2], struct tcpx_sock_watch *watch, int count)
+{
+	for (int i = 0; i < count; i++) {
+		tcpx_sock_watch_drop(&watch[i], pair[i][0]);
+		close(pair[i][0]);
+		close(pair[i][1]);
+	}
+}
+
 /* The stream of a thread that polls is reported without a look, three times of four, while nothing else
  * is ready: reading it is the look. */
 static void
@@ -201,11 +222,7 @@ a_stream_that_alone_receives_is_taken_for_ready(void **state)
 	char byte;
 	int pair[2][2], n;
 
-	for (int i = 0; i < 2; i++) {
-		assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, pair[i]), 0);
-		assert_int_equal(tcpx_sock_watch_set(&watch[i], pair[i][0], r->poller, pair[i],
-						     TCPX_READABLE), 0);
-	}
+	open_pairs(r, pair, watch, 2);
 	for (int round = 0; round < 3; round++) {
 		for (int i = 0; i < 8; i++) {
 			assert_int_equal(write(pair[0][1], "x", 1), 1);
@@ -248,11 +265,7 @@ a_stream_beside_others_is_not_hot(void **state)
 	int pair[2][2];
 
 	assert_int_equal(sched_getaffinity(0, sizeof(cpus), &cpus), 0);
-	for (int i = 0; i < 2; i++) {
-		assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, pair[i]), 0);
-		assert_int_equal(tcpx_sock_watch_set(&watch[i], pair[i][0], r->poller, pair[i],
-						     TCPX_READABLE), 0);
-	}
+	open_pairs(r, pair, watch, 2);
 	for (int round = 0; round < 3; round++) { /* both at once */
 		for (int i = 0; i < 2; i++)
 			assert_int_equal(write(pair[i][1], "x", 1), 1);
@@ -274,11 +287,7 @@ a_stream_beside_others_is_not_hot(void **state)
 			tcpx_sock_poller_hot(r->poller, pair[0][0], &watch[0]);
 		assert_int_equal(is_asked_by_the_set(pair[0][0]), i < 19 || CPU_COUNT(&cpus) == 1);
 	}
-	for (int i = 0; i < 2; i++) {
-		tcpx_sock_watch_drop(&watch[i], pair[i][0]);
-		close(pair[i][0]);
-		close(pair[i][1]);
-	}
+	close_pairs(pair, watch, 2);
 }
 
 /* It returns to the set though others receive, none twice in a row. */
@@ -293,11 +302,7 @@ a_hot_stream_that_falls_idle_is_dropped(void **state)
 	int pair[3][2];
 
 	assert_int_equal(sched_getaffinity(0, sizeof(cpus), &cpus), 0);
-	for (int i = 0; i < 3; i++) {
-		assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, pair[i]), 0);
-		assert_int_equal(tcpx_sock_watch_set(&watch[i], pair[i][0], r->poller, pair[i],
-						     TCPX_READABLE), 0);
-	}
+	open_pairs(r, pair, watch, 3);
 	for (int i = 0; i < 12; i++) {
 		int k = i < 3 ? 0 : 1 + i % 2;
 
@@ -309,11 +314,7 @@ a_hot_stream_that_falls_idle_is_dropped(void **state)
 		assert_int_equal(read(pair[k][0], &byte, 1), 1);
 		tcpx_sock_poller_hot(r->poller, pair[k][0], &watch[k]);
 	}
-	for (int i = 0; i < 3; i++) {
-		tcpx_sock_watch_drop(&watch[i], pair[i][0]);
-		close(pair[i][0]);
-		close(pair[i][1]);
-	}
+	close_pairs(pair, watch, 3);
 }
 
 static void
@@ -395,11 +396,7 @@ a_small_batch_still_hears_everybody(void **state)
 			heard |= 1u << ((int(*)[2])ev[0].owner - pair);
 	}
 	assert_int_equal(heard, 7);
-	for (int i = 0; i < 3; i++) {
-		tcpx_sock_watch_drop(&watch[i], pair[i][0]);
-		close(pair[i][0]);
-		close(pair[i][1]);
-	}
+	close_pairs(pair, watch, 3);
 }
 
 #define FACT(f) cmocka_unit_test_setup_teardown(f, rig_open, rig_close)
