@@ -193,6 +193,7 @@ struct tcpx_engine {
 	bool manual;              /* no threads: a test drives the loops */
 	_Atomic bool stopping;    /* no new transfers; those open may end */
 	_Atomic bool closing;     /* no new objects at all                */
+	_Atomic bool parting;     /* BYE is under way: connections stay until it is acknowledged */
 	struct registry registry;
 	struct lane_labels labels;
 	struct events events;

@@ -41,7 +41,9 @@
 #include "host/host.h"
 #include "seal/secret.h"
 
-#define PAGE_BYTES 4096u
+#define PAGE_BYTES   4096u
+#define PART_TURNS   64u              /* with PART_TURN_NS the patience with a silent peer */
+#define PART_TURN_NS ((int64_t)TCPX_MS)
 
 /* An engine and the data of each room (folder of core/), in one allocation. */
 struct whole {
@@ -322,21 +324,41 @@ quiet(struct tcpx_engine *e)
 	return empty;
 }
 
-/* The threads are gone: this thread runs the loops until every session is freed. Only
- * connections are closed, so a few turns are enough. */
+static void
+turn_loops(struct tcpx_engine *e, int64_t timeout_ns)
+{
+	uint32_t i;
+
+	for (i = 0; i < e->loop_count; i++) {
+		if (!e->loop[i].poller)
+			continue;
+		hold(&e->loop[i]);
+		tcpx_loop_step(&e->loop[i], i ? 0 : timeout_ns);
+		let_go(&e->loop[i]);
+	}
+}
+
+/* The threads are gone: this thread runs the loops until every session is freed. A session stays
+ * until its peer's kernel has BYE, for PART_TURNS at most. Then only connections are closed, so a few
+ * turns are enough. */
 static void
 drain(struct tcpx_engine *e)
 {
-	uint32_t i, turn;
+	struct session *s = NULL;
+	uint32_t turn;
 
+	for (turn = 0; turn < PART_TURNS && !quiet(e); turn++) {
+		while ((s = tcpx_session_after(e, s)))
+			tcpx_session_wake_loop(s);
+		turn_loops(e, 0);
+		if (!quiet(e))
+			turn_loops(e, PART_TURN_NS);
+	}
+	atomic_store(&e->parting, false);
+	while ((s = tcpx_session_after(e, s)))
+		tcpx_session_wake_loop(s);
 	for (turn = 0; turn < 64 && !quiet(e); turn++)
-		for (i = 0; i < e->loop_count; i++) {
-			if (!e->loop[i].poller)
-				continue;
-			hold(&e->loop[i]);
-			tcpx_loop_step(&e->loop[i], 0);
-			let_go(&e->loop[i]);
-		}
+		turn_loops(e, 0);
 }
 
 static void
@@ -383,6 +405,7 @@ tcpx_close(tcpx_engine *e)
 	if (!e || !engine_is_here(e))
 		return;
 	atomic_store(&e->stopping, true);
+	atomic_store(&e->parting, true);
 	atomic_store(&e->closing, true);
 	if (e->loop) {
 		fail_sessions(e);

@@ -41,6 +41,22 @@ is_listed(struct session *s)
 	return listed;
 }
 
+/* A connection that is closed with unread bytes is reset: what its kernel has not sent by then, BYE
+ * perhaps, is lost. A session that fails in an engine that stays needs no care: its peer asks. */
+static bool
+parts(struct session *s)
+{
+	const struct tcpx_net_ops *ops = s->engine->ops;
+
+	if (!atomic_load(&s->engine->parting) || !ops->stream_acked || !s->control.up)
+		return false;
+	tcpx_control_flush(s);
+	if (!s->control.line.stream)
+		return false;
+	tcpx_control_watch(s, 0);
+	return tcpx_ctrl_waits(s->control.ctrl) || ops->stream_acked(s->control.line.stream) == 0;
+}
+
 static void
 reap(struct session *s)
 {
@@ -48,6 +64,10 @@ reap(struct session *s)
 	bool done;
 
 	pthread_mutex_lock(&s->lock);
+	if (parts(s)) {
+		pthread_mutex_unlock(&s->lock);
+		return;
+	}
 	tcpx_line_close(&s->control.line, e->ops);
 	tcpx_probe_end(s);
 	done = s->chan.open == 0 && is_listed(s);

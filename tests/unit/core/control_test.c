@@ -6,12 +6,14 @@
 
 #include "core/session/control.h"
 #include "core/session/receive.h"
+#include "core/session/timer.h"
 
 /* A connection that takes as many bytes as the test allows. */
 struct tcpx_stream {
 	size_t room;
 	int error;
 	uint32_t calls, closed;
+	int acked;
 	size_t taken;
 	unsigned interest;
 	uint8_t came[64]; /* ... and gives these, then @end */
@@ -53,6 +55,12 @@ stream_watch(struct tcpx_stream *s, struct tcpx_poller *p, void *owner, unsigned
 	return 0;
 }
 
+static int
+stream_acked(struct tcpx_stream *s)
+{
+	return s->acked;
+}
+
 static void
 stream_close(struct tcpx_stream *s)
 {
@@ -92,6 +100,7 @@ begin(struct world *w)
 	w->b.ops.stream_send = stream_send;
 	w->b.ops.stream_recv = stream_recv;
 	w->b.ops.stream_watch = stream_watch;
+	w->b.ops.stream_acked = stream_acked;
 	w->b.ops.stream_close = stream_close;
 	w->b.e.limit.turn_cost = 1000;
 	w->b.e.up.session = &calls;
@@ -308,6 +317,45 @@ what_waits_for_its_turn_is_read_after_a_failed_write(void **state)
 	bare_close(&w.b);
 }
 
+/* The connection of a failed session, after each of three turns: what its kernel has not sent is lost
+ * by a reset, so an engine that closes leaves it open until the peer's kernel has BYE. */
+static void
+a_closing_engine_waits_until_bye_is_acknowledged(void **state)
+{
+	static const struct {
+		bool parting;
+		size_t room; /* for the first turn, then plenty */
+		int acked[3];
+		uint32_t closed[3];
+	} cases[] = {
+		{ false, 1 << 20, { 0, 0, 0 }, { 1, 1, 1 } },
+		{ true, 1 << 20, { 0, 1, 1 }, { 0, 1, 1 } },
+		{ true, 1 << 20, { 1, 1, 1 }, { 1, 1, 1 } },
+		{ true, 3, { 1, 0, 1 }, { 0, 0, 1 } },            /* BYE is half written */
+		{ true, 1 << 20, { -ENOTCONN, 1, 1 }, { 1, 1, 1 } }, /* reset already */
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct world w;
+		struct session *s = begin(&w);
+
+		w.b.e.parting = cases[i].parting;
+		w.stream.room = cases[i].room;
+		s->chan.open = 1; /* is listed to the test's end */
+		assert_int_equal(tcpx_control_put_u64(s, TCPX_FR_BYE, 7), 0);
+		s->state = SESS_FAILED;
+		for (int turn = 0; turn < 3; turn++) {
+			w.stream.acked = cases[i].acked[turn];
+			tcpx_session_work(&s->work, w.b.now_ns);
+			assert_int_equal(w.stream.closed, cases[i].closed[turn]);
+			w.stream.room = 1 << 20;
+		}
+		if (cases[i].parting)
+			assert_int_equal(w.stream.taken, TCPX_FRAME_HEAD + 8);
+		bare_close(&w.b);
+	}
+}
+
 int
 main(void)
 {
@@ -321,6 +369,7 @@ main(void)
 		cmocka_unit_test(a_cancel_does_not_overtake_its_open),
 		cmocka_unit_test(a_write_that_fails_cuts_the_stream_once_all_is_read),
 		cmocka_unit_test(what_waits_for_its_turn_is_read_after_a_failed_write),
+		cmocka_unit_test(a_closing_engine_waits_until_bye_is_acknowledged),
 	};
 
 	return cmocka_run_group_tests_name("core/control", tests, NULL, NULL);
