@@ -11,7 +11,9 @@
 #include <unistd.h>
 
 #include "core/context/context.h"
+#include "core/engine/engine.h"
 #include "core/session/rival.h"
+#include "net/registry.h"
 #include "proto/frame.h"
 
 #define NOBODYS 99 /* an incarnation that no engine here has */
@@ -217,6 +219,53 @@ who_is_replaced_is_told_of(void **state)
 	close(newer);
 }
 
+static _Atomic unsigned hellos;
+
+/* The send of the second HELLO fails. */
+static ssize_t
+fail_second_hello(struct tcpx_stream *s, const void *data, size_t len)
+{
+	const uint8_t *at = data, *end = at + len;
+	struct tcpx_frame_head h;
+
+	for (; at < end && tcpx_frame_head_read(at, (size_t)(end - at), &h) == 0; at += h.len)
+		if (h.type == TCPX_FR_HELLO && ++hellos == 2)
+			return -ECONNRESET;
+	return tcpx_net_sock.stream_send(s, data, len);
+}
+
+/* The older one stands: it is asked again when a third one comes. */
+static void
+one_that_cannot_be_answered_replaces_nobody(void **state)
+{
+	static const char *const settings[] = { "TCPX_NICS=127.0.1.1", "TCPX_PORT=0", "TCPX_STATS=off", NULL };
+	struct tcpx_engine_opts opts = TCPX_ENGINE_OPTS_INIT;
+	struct tcpx_net_ops net = tcpx_net_sock;
+	struct engine_env env = { .net = &net, .clock = tcpx_clock_system };
+	int older, newer, third;
+	tcpx_engine *e;
+	char byte;
+
+	hellos = 0;
+	net.stream_send = fail_second_hello;
+	opts.name = "bert";
+	opts.settings = settings;
+	assert_ok(tcpx_engine_open(&opts, &env, &e));
+	older = claim(e, "client", NOBODYS);
+	frame_of(older, TCPX_FR_HELLO, 0, NULL);
+	newer = claim(e, "client", NOBODYS);
+	frame_of(older, TCPX_FR_PING, TCPX_FR_REFUSE, NULL);
+	assert_true(recv(newer, &byte, 1, 0) <= 0);
+	assert_int_equal(hellos, 2);
+	third = claim(e, "client", NOBODYS);
+	assert_int_equal(frame_of(older, TCPX_FR_PING, TCPX_FR_REFUSE, NULL), TCPX_FR_PING);
+	assert_int_equal(frame_of(third, TCPX_FR_HELLO, TCPX_FR_REFUSE, NULL), TCPX_FR_HELLO);
+	close(older);
+	close(newer);
+	close(third);
+	tcpx_close(e);
+}
+
 static void
 one_that_has_left_is_in_nobodys_way(void **state)
 {
@@ -337,6 +386,7 @@ main(void)
 		FACT(one_that_does_not_answer_is_replaced),
 		FACT(one_that_is_given_up_does_not_displace_another),
 		FACT(who_is_replaced_is_told_of),
+		FACT(one_that_cannot_be_answered_replaces_nobody),
 		FACT(one_that_has_left_is_in_nobodys_way),
 		FACT(one_that_leaves_while_it_waits_disturbs_nobody),
 		FACT(one_address_is_one_peer),
