@@ -14,6 +14,7 @@
 
 #include "base/rng.h"
 #include "core/engine/engine.h"
+#include "core/engine/step.h"
 #include "core/session/line.h"
 #include "fabric/loop.h"
 #include "fake/plain_seal.h"

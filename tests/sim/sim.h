@@ -13,6 +13,7 @@
 
 #include "base/rng.h"
 #include "core/engine/engine.h"
+#include "core/engine/step.h"
 #include "fake/plain_seal.h"
 #include "fake/slow_device.h"
 #include "fabric/loop.h"

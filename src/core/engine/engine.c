@@ -19,6 +19,7 @@
 #include "core/engine/options.h"
 #include "core/engine/provider.h"
 #include "core/engine/stats.h"
+#include "core/engine/step.h"
 #include "core/engine/upward.h"
 #include "core/loop/lease.h"
 #include "core/loop/loop.h"
@@ -255,50 +256,6 @@ tcpx_open(const struct tcpx_engine_opts *opts, tcpx_engine **engine)
 	return tcpx_engine_open(opts, NULL, engine);
 }
 
-/* ---- running without threads ---- */
-
-static void
-hold(struct loop *l)
-{
-	pthread_mutex_lock(&l->lease.lock);
-	atomic_store_explicit(&l->lease.stepper, pthread_self(), memory_order_relaxed);
-	atomic_store_explicit(&l->lease.stepping, true, memory_order_release);
-}
-
-static void
-let_go(struct loop *l)
-{
-	atomic_store_explicit(&l->lease.stepping, false, memory_order_release);
-	pthread_mutex_unlock(&l->lease.lock);
-}
-
-void
-tcpx_engine_step(struct tcpx_engine *e)
-{
-	uint32_t i;
-
-	for (i = 0; i < e->loop_count; i++) {
-		hold(&e->loop[i]);
-		tcpx_loop_step(&e->loop[i], 0);
-		let_go(&e->loop[i]);
-	}
-}
-
-uint64_t
-tcpx_engine_timer(struct tcpx_engine *e)
-{
-	uint64_t at_ns = UINT64_MAX;
-	uint32_t i;
-
-	for (i = 0; i < e->loop_count; i++) {
-		if (atomic_load(&e->loop[i].queue.any) || atomic_load(&e->loop[i].queue.any_ahead))
-			return 0;
-		if (e->loop[i].timer_ns < at_ns)
-			at_ns = e->loop[i].timer_ns;
-	}
-	return at_ns;
-}
-
 /* ---- closing ---- */
 
 static void
@@ -324,20 +281,6 @@ quiet(struct tcpx_engine *e)
 	return empty;
 }
 
-static void
-turn_loops(struct tcpx_engine *e, int64_t timeout_ns)
-{
-	uint32_t i;
-
-	for (i = 0; i < e->loop_count; i++) {
-		if (!e->loop[i].poller)
-			continue;
-		hold(&e->loop[i]);
-		tcpx_loop_step(&e->loop[i], i ? 0 : timeout_ns);
-		let_go(&e->loop[i]);
-	}
-}
-
 /* The threads are gone: this thread runs the loops until every session is freed. A session stays
  * until its peer's kernel has BYE, for PART_TURNS at most. Then only connections are closed, so a few
  * turns are enough. */
@@ -350,15 +293,15 @@ drain(struct tcpx_engine *e)
 	for (turn = 0; turn < PART_TURNS && !quiet(e); turn++) {
 		while ((s = tcpx_session_after(e, s)))
 			tcpx_session_wake_loop(s);
-		turn_loops(e, 0);
+		tcpx_engine_turn(e, 0);
 		if (!quiet(e))
-			turn_loops(e, PART_TURN_NS);
+			tcpx_engine_turn(e, PART_TURN_NS);
 	}
 	atomic_store(&e->parting, false);
 	while ((s = tcpx_session_after(e, s)))
 		tcpx_session_wake_loop(s);
 	for (turn = 0; turn < 64 && !quiet(e); turn++)
-		turn_loops(e, 0);
+		tcpx_engine_turn(e, 0);
 }
 
 static void

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Opening an engine on a given network, device, clock and NICs, for tests and simulation;
- * tcpx_open() passes none. With manual set there are no threads: one call of tcpx_engine_step()
- * is one turn of every loop.
+ * tcpx_open() passes none. With manual set there are no threads: see step.h.
  */
 #ifndef CORE_ENGINE_ENGINE_H
 #define CORE_ENGINE_ENGINE_H
@@ -30,9 +29,5 @@ struct engine_env {
 /* Opens an engine; tcpx_close() ends it. env NULL: the real network, devices, clock and NICs. */
 int tcpx_engine_open(const struct tcpx_engine_opts *opts, const struct engine_env *env,
 		     struct tcpx_engine **out);
-/* With manual: one turn of each loop, no waiting. */
-void tcpx_engine_step(struct tcpx_engine *e);
-/* With manual: the earliest deadline of any loop; 0: work is queued; UINT64_MAX: none. */
-uint64_t tcpx_engine_timer(struct tcpx_engine *e);
 
 #endif

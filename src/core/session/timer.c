@@ -22,6 +22,8 @@
 #include "core/session/twins.h"
 #include "proto/health.h"
 
+#define DROPS_MAX 16 /* reads of a turn */
+
 static void
 free_session(struct deferred *g)
 {
@@ -41,6 +43,21 @@ is_listed(struct session *s)
 	return listed;
 }
 
+/* Drops what has come: once it is read it is acknowledged, and a peer that closes too may wait for that.
+ * True: the peer has closed its end. */
+static bool
+drop_input(struct session *s)
+{
+	uint8_t scrap[4096];
+	uint32_t i = 0;
+	ssize_t n;
+
+	do
+		n = s->engine->ops->stream_recv(s->control.line.stream, scrap, sizeof(scrap));
+	while (n > 0 && ++i < DROPS_MAX);
+	return n <= 0 && n != -EAGAIN;
+}
+
 /* A connection that is closed with unread bytes is reset: what its kernel has not sent by then, BYE
  * perhaps, is lost. A session that fails in an engine that stays needs no care: its peer asks. */
 static bool
@@ -51,7 +68,7 @@ parts(struct session *s)
 	if (!atomic_load(&s->engine->parting) || !ops->stream_acked || !s->control.up)
 		return false;
 	tcpx_control_flush(s);
-	if (!s->control.line.stream)
+	if (!s->control.line.stream || drop_input(s))
 		return false;
 	tcpx_control_watch(s, 0);
 	return tcpx_ctrl_waits(s->control.ctrl) || ops->stream_acked(s->control.line.stream) == 0;

@@ -325,14 +325,16 @@ a_closing_engine_waits_until_bye_is_acknowledged(void **state)
 	static const struct {
 		bool parting;
 		size_t room; /* for the first turn, then plenty */
-		int acked[3];
+		int acked[3], recv[3];
 		uint32_t closed[3];
 	} cases[] = {
-		{ false, 1 << 20, { 0, 0, 0 }, { 1, 1, 1 } },
-		{ true, 1 << 20, { 0, 1, 1 }, { 0, 1, 1 } },
-		{ true, 1 << 20, { 1, 1, 1 }, { 1, 1, 1 } },
-		{ true, 3, { 1, 0, 1 }, { 0, 0, 1 } },            /* BYE is half written */
-		{ true, 1 << 20, { -ENOTCONN, 1, 1 }, { 1, 1, 1 } }, /* reset already */
+		{ false, 1 << 20, { 0, 0, 0 }, { -EAGAIN, -EAGAIN, -EAGAIN }, { 1, 1, 1 } },
+		{ true, 1 << 20, { 0, 1, 1 }, { -EAGAIN, -EAGAIN, -EAGAIN }, { 0, 1, 1 } },
+		{ true, 1 << 20, { 1, 1, 1 }, { -EAGAIN, -EAGAIN, -EAGAIN }, { 1, 1, 1 } },
+		{ true, 3, { 1, 0, 1 }, { -EAGAIN, -EAGAIN, -EAGAIN }, { 0, 0, 1 } }, /* BYE is half written */
+		{ true, 1 << 20, { -ENOTCONN, 1, 1 }, { -EAGAIN, 0, 0 }, { 1, 1, 1 } },
+		{ true, 1 << 20, { 0, 0, 0 }, { -EAGAIN, 0, 0 }, { 0, 1, 1 } }, /* closed there, too */
+		{ true, 1 << 20, { 0, 0, 0 }, { -ECONNRESET, 0, 0 }, { 1, 1, 1 } },
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -346,9 +348,13 @@ a_closing_engine_waits_until_bye_is_acknowledged(void **state)
 		s->state = SESS_FAILED;
 		for (int turn = 0; turn < 3; turn++) {
 			w.stream.acked = cases[i].acked[turn];
+			w.stream.came_len = 5;
+			w.stream.end = cases[i].recv[turn];
 			tcpx_session_work(&s->work, w.b.now_ns);
 			assert_int_equal(w.stream.closed, cases[i].closed[turn]);
 			w.stream.room = 1 << 20;
+			if (cases[i].parting && turn == 0)
+				assert_int_equal(w.stream.came_len, 0); /* dropped */
 		}
 		if (cases[i].parting)
 			assert_int_equal(w.stream.taken, TCPX_FRAME_HEAD + 8);

@@ -10,6 +10,7 @@
 #include "rig.h"
 
 #include "core/engine/engine.h"
+#include "core/engine/step.h"
 #include "fake/slow_device.h"
 #include "fabric/loop.h"
 

@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "core/engine/engine.h"
+#include "core/engine/step.h"
 #include "fabric/loop.h"
 
 #define NICS 4

@@ -8,6 +8,7 @@
 
 #include "base/rng.h"
 #include "core/engine/engine.h"
+#include "core/engine/step.h"
 #include "fake/net_fake.h"
 #include "net/registry.h"
 #include "rig.h"
