@@ -18,6 +18,7 @@
 #include "core/loop/loop.h"
 #include "core/session/note_flow.h"
 #include "core/session/peer.h"
+#include "core/session/session.h"
 
 static void
 wake_waiters(struct tcpx_engine *e)
@@ -378,4 +379,17 @@ void
 tcpx_note_free(tcpx_note *note)
 {
 	free(note);
+}
+
+void
+tcpx_notes_drop(struct session *s)
+{
+	tcpx_chain_each(n, after, &s->notes.waiting)
+		free(tcpx_container(n, struct tcpx_note, node));
+	tcpx_chain_each(m, after2, &s->notes.held)
+		free(tcpx_container(m, struct tcpx_note, node));
+	if (s->notes.held_count == 0)
+		return;
+	atomic_fetch_sub(&s->engine->notes->held, s->notes.held_count);
+	count_add(&s->engine->count.notes_dropped, s->notes.held_count);
 }

@@ -14,6 +14,7 @@
 #include "core/loop/loop.h"
 #include "proto/frame.h"
 
+struct session;
 struct tcpx_engine;
 struct tcpx_peer;
 
@@ -74,5 +75,7 @@ void tcpx_notes_spent(struct notes *all);
 void tcpx_notes_open(struct tcpx_engine *e);
 /* Frees notes that nobody took. No other thread is left. */
 void tcpx_notes_close(struct notes *all);
+/* The session's last reference has gone. No lock. */
+void tcpx_notes_drop(struct session *s);
 
 #endif

@@ -154,16 +154,3 @@ tcpx_notes_retry(struct work *w, uint64_t now_ns)
 		pthread_mutex_unlock(&s->lock);
 	}
 }
-
-void
-tcpx_notes_drop(struct session *s)
-{
-	tcpx_chain_each(n, after, &s->notes.waiting)
-		free(tcpx_container(n, struct tcpx_note, node));
-	tcpx_chain_each(m, after2, &s->notes.held)
-		free(tcpx_container(m, struct tcpx_note, node));
-	if (s->notes.held_count == 0)
-		return;
-	atomic_fetch_sub(&s->engine->notes->held, s->notes.held_count);
-	count_add(&s->engine->count.notes_dropped, s->notes.held_count);
-}

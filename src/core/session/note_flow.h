@@ -34,7 +34,5 @@ int tcpx_notes_told(struct session *s, uint64_t count);
 void tcpx_notes_look(struct session *s, uint64_t now_ns);
 /* The application has taken some: those that found no room are tried again. Work of loop 0. */
 void tcpx_notes_retry(struct work *w, uint64_t now_ns);
-/* The session's last reference has gone. No lock. */
-void tcpx_notes_drop(struct session *s);
 
 #endif

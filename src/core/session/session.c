@@ -17,7 +17,7 @@
 #include "core/loop/event.h"
 #include "core/loop/loop.h"
 #include "core/session/control.h"
-#include "core/session/note_flow.h"
+#include "core/session/note.h"
 #include "core/session/peer.h"
 #include "core/session/receive.h"
 #include "core/session/timer.h"
