@@ -94,9 +94,9 @@ struct tcpx_engine_opts {
  */
 TCPX_API TCPX_MUST_USE int tcpx_open(const struct tcpx_engine_opts *opts, tcpx_engine **engine);
 
-/* Ends every transfer with TCPX_ECLOSED, closes and frees everything. Waits 64 ms at most, for peers'
- * kernels to acknowledge that. Peers, transfers and lists of this engine are freed with it and must
- * not be used afterwards. Notes that were taken stay the caller's. NULL is allowed. */
+/* Ends every transfer with TCPX_ECLOSED, closes and frees everything. Waits about 64 ms at most,
+ * for peers' kernels to acknowledge that. Peers, transfers and lists of this engine are freed with
+ * it and must not be used afterwards. Notes that were taken stay the caller's. NULL is allowed. */
 TCPX_API void tcpx_close(tcpx_engine *engine);
 
 /* Lets open transfers finish until @timeout_ms (-1: no limit) and refuses new ones; then it is
