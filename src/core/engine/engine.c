@@ -281,25 +281,31 @@ quiet(struct tcpx_engine *e)
 	return empty;
 }
 
+static void
+wake_sessions(struct tcpx_engine *e)
+{
+	struct session *s = NULL;
+
+	while ((s = tcpx_session_after(e, s)))
+		tcpx_session_wake_loop(s);
+}
+
 /* The threads are gone: this thread runs the loops until every session is freed. A session stays
  * until its peer's kernel has BYE, for PART_TURNS at most. Then only connections are closed, so a few
  * turns are enough. */
 static void
 drain(struct tcpx_engine *e)
 {
-	struct session *s = NULL;
 	uint32_t turn;
 
 	for (turn = 0; turn < PART_TURNS && !quiet(e); turn++) {
-		while ((s = tcpx_session_after(e, s)))
-			tcpx_session_wake_loop(s);
+		wake_sessions(e);
 		tcpx_engine_turn(e, 0);
 		if (!quiet(e))
 			tcpx_engine_turn(e, PART_TURN_NS);
 	}
 	atomic_store(&e->parting, false);
-	while ((s = tcpx_session_after(e, s)))
-		tcpx_session_wake_loop(s);
+	wake_sessions(e);
 	for (turn = 0; turn < 64 && !quiet(e); turn++)
 		tcpx_engine_turn(e, 0);
 }

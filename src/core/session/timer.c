@@ -58,10 +58,11 @@ drop_input(struct session *s)
 	return n <= 0 && n != -EAGAIN;
 }
 
-/* A connection that is closed with unread bytes is reset: what its kernel has not sent by then, BYE
- * perhaps, is lost. A session that fails in an engine that stays needs no care: its peer asks. */
+/* True: the connection stays open, because the peer's kernel has not acknowledged BYE yet. One that is
+ * closed with unread bytes is reset, and what its kernel has not sent by then is lost. A session that
+ * fails in an engine that stays needs no care: its peer asks. */
 static bool
-parts(struct session *s)
+bye_under_way(struct session *s)
 {
 	const struct tcpx_net_ops *ops = s->engine->ops;
 
@@ -81,7 +82,7 @@ reap(struct session *s)
 	bool done;
 
 	pthread_mutex_lock(&s->lock);
-	if (parts(s)) {
+	if (bye_under_way(s)) {
 		pthread_mutex_unlock(&s->lock);
 		return;
 	}

@@ -317,8 +317,7 @@ what_waits_for_its_turn_is_read_after_a_failed_write(void **state)
 	bare_close(&w.b);
 }
 
-/* The connection of a failed session, after each of three turns: what its kernel has not sent is lost
- * by a reset, so an engine that closes leaves it open until the peer's kernel has BYE. */
+/* Rows: is the connection of a failed session closed after each of three turns? */
 static void
 a_closing_engine_waits_until_bye_is_acknowledged(void **state)
 {
