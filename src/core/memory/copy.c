@@ -81,7 +81,7 @@ copy_list(enum tcpx_flow flow, const struct tcpx_list *l, uint8_t *buf, uint64_t
 
 	if (len == 0)
 		return 0;
-	if (!list_staged(l) && l->lend) {
+	if (l->mapped) {
 		copy_mapped(flow, l, buf, len);
 		return 0;
 	}

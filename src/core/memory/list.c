@@ -143,18 +143,18 @@ find_place(struct tcpx_list *l, const struct lookup *k)
 	return 0;
 }
 
-/* Small pieces are copied: a pipe has a place for each page or part of one. */
-#define LEND_PIECE (16u << 10)
-
 static bool
-may_lend(const struct tcpx_list *l, const struct lookup *k)
+stays_mapped(const struct tcpx_list *l, const struct lookup *k)
 {
 	unsigned all = TCPX_MEM_LEND;
 
 	for (uint32_t i = 0; i < k->count; i++)
 		all &= k->all[i].access;
-	return all && !l->imported && !list_staged(l) && l->frag_count <= l->total / LEND_PIECE;
+	return all && !l->imported && !list_staged(l);
 }
+
+/* Small pieces are copied: a pipe has a place for each page or part of one. */
+#define LEND_PIECE (16u << 10)
 
 int
 tcpx_list_keep(struct tcpx_list *l, const struct lookup *k)
@@ -164,7 +164,8 @@ tcpx_list_keep(struct tcpx_list *l, const struct lookup *k)
 
 	if (rc)
 		return rc;
-	l->lend = may_lend(l, k);
+	l->mapped = stays_mapped(l, k);
+	l->lend = l->mapped && l->frag_count <= l->total / LEND_PIECE;
 	l->region_id = k->count <= LIST_FEW ? l->few_id : malloc(k->count * sizeof(*l->region_id));
 	if (!l->region_id)
 		return -ENOMEM;

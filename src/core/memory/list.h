@@ -25,7 +25,8 @@ struct tcpx_list {
 	struct tcpx_engine *engine;
 	bool imported;
 	int place;           /* of all its regions; imported: 0 for any GPU            */
-	bool lend;           /* its pages may be lent, and its pieces are large enough */
+	bool mapped;         /* its owners keep all of it mapped (TCPX_MEM_LEND)       */
+	bool lend;           /* and its pieces are large enough to lend their pages    */
 	uint64_t total;
 	uint64_t *region_id; /* distinct, as named by the user; few_id, or an allocation */
 	uint32_t region_count;

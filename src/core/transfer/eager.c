@@ -58,9 +58,9 @@ fits_frame(struct session *s, const struct tcpx_xfer *x)
 		return false;
 	if (list->total <= TCPX_EAGER_FRAME)
 		return true;
-	return list->lend && (list->total <= FRAME_BOTH_WAYS ||
-			      (list->total <= TCPX_LANE_DATA_MAX && s->engine->limit.long_frames &&
-			       tcpx_launch_is_one_way(s) && !is_crowd(s, x)));
+	return list->mapped && (list->total <= FRAME_BOTH_WAYS ||
+				(list->total <= TCPX_LANE_DATA_MAX && s->engine->limit.long_frames &&
+				 tcpx_launch_is_one_way(s) && !is_crowd(s, x)));
 }
 
 static bool

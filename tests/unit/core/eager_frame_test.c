@@ -3,9 +3,11 @@
  * up to 32 KiB, and up to 128 where nothing comes back and CPUs suffice. */
 #include "lane_rig.h"
 
+#include <errno.h>
 #include <string.h>
 
 #include "core/context/context.h"
+#include "core/memory/memory.h"
 #include "core/session/session.h"
 #include "core/transfer/lane.h"
 #include "core/transfer/transfer.h"
@@ -138,6 +140,61 @@ the_window_grows_for_long_frames(void **state)
 	bed_end(&b);
 }
 
+/* The engine's room for copies by system calls: without it these end with EFAULT. */
+static int
+swap_room(struct tcpx_engine *e, int fd)
+{
+	struct touch *t = &e->memory->touch;
+	int before;
+
+	pthread_mutex_lock(&t->lock);
+	before = t->fd;
+	t->fd = fd;
+	pthread_mutex_unlock(&t->lock);
+	return before;
+}
+
+static int
+send_small(struct bed *b, uint64_t from, uint64_t to)
+{
+	tcpx_xfer *in, *out;
+	int rc;
+
+	assert_ok(tcpx_lane_post(b->p.rx, to, 0, 8, &in));
+	rc = tcpx_lane_post(b->p.tx, from, 0, 8, &out);
+	if (rc == 0) {
+		rc = tcpx_wait(out, WAIT_MS);
+		tcpx_xfer_free(out);
+	}
+	if (rc == 0)
+		assert_ok(tcpx_wait(in, WAIT_MS));
+	tcpx_xfer_free(in);
+	return rc;
+}
+
+/* A call costs more than all else that the engine does for a message of 8 bytes. */
+static void
+small_messages_of_such_memory_take_no_call(void **state)
+{
+	uint64_t to;
+	struct bed b;
+	int a, z;
+
+	(void)state;
+	bed_begin(&b);
+	assert_ok(tcpx_mem_register(b.p.rig.b, b.p.rig.far.at, ROOM, TCPX_MEM_LEND, &to));
+	a = swap_room(b.p.rig.a, -1);
+	z = swap_room(b.p.rig.b, -1);
+	fill(b.p.rig.near.at, 8, 1);
+	assert_ok(send_small(&b, b.lent, to));
+	assert_filled(b.p.rig.far.at, 8, 1);
+	assert_code(send_small(&b, b.p.rig.near.id, to), -EFAULT);
+	(void)swap_room(b.p.rig.a, a);
+	(void)swap_room(b.p.rig.b, z);
+	assert_ok(tcpx_mem_deregister(b.p.rig.b, to));
+	bed_end(&b);
+}
+
 int
 main(void)
 {
@@ -145,6 +202,7 @@ main(void)
 		cmocka_unit_test(long_messages_of_memory_that_is_lent),
 		cmocka_unit_test(the_window_grows_for_long_frames),
 		cmocka_unit_test(long_frames_count_as_the_other_way),
+		cmocka_unit_test(small_messages_of_such_memory_take_no_call),
 	};
 
 	return cmocka_run_group_tests_name("eager_frame", tests, NULL, NULL);
