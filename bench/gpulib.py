@@ -72,6 +72,14 @@ class Programs:
                 return path
         raise Failed("no program %s below %s" % (name, self.folder))
 
+    def plugin(self, name="src/nccl/libnccl-net-tcpx-p2p.so"):
+        """A plugin of NCCL's. Without its file NCCL would take its sockets, and say so in its log alone."""
+        for path in (name, os.path.basename(name)):
+            path = os.path.join(os.path.abspath(self.folder), path)
+            if os.path.exists(path):
+                return path
+        raise Failed("no plugin %s" % path)
+
 
 def start_group(cmd, env):
     return subprocess.Popen(cmd, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE,

@@ -24,7 +24,6 @@ import time
 import gpulib
 from gpulib import KIB, MIB, Failed, Pair, Programs, size_text
 
-PLUGIN = "src/nccl/libnccl-net-tcpx-p2p.so"
 BASE = {"NCCL_P2P_HOSTS": "1", "NCCL_NVLS_ENABLE": "0", "NCCL_SOCKET_IFNAME": "lo",
         "NCCL_IB_DISABLE": "1", "NCCL_P2P_DISABLE": "1", "NCCL_SHM_DISABLE": "1"}
 SOCKETS = {"NCCL_NET": "Socket", "NCCL_NET_PLUGIN": "none"}
@@ -44,17 +43,8 @@ def parse_cases(text):
     return [(op, int(size.rstrip("KMG")) * units.get(size[-1], 1)) for op, size in words]
 
 
-def plugin_file(programs, name):
-    """In a build folder, or in one folder with all files."""
-    for path in (name, os.path.basename(name)):
-        path = os.path.join(os.path.abspath(programs.folder), path)
-        if os.path.exists(path):
-            return path
-    raise Failed("no plugin %s" % path)
-
-
 def sides(programs, null, other):
-    plugin = plugin_file(programs, PLUGIN)
+    plugin = programs.plugin()
     all_sides = {"default": dict(BASE, **SOCKETS), "tuned": dict(BASE, **SOCKETS, **TUNED),
             "tuned-p2p": dict(BASE, **SOCKETS, **TUNED_P2P),
             # by name, as NCCL before 2.26 takes no path
@@ -64,7 +54,7 @@ def sides(programs, null, other):
         all_sides["other"] = dict(all_sides["ours"], NCCL_NET_PLUGIN=os.path.abspath(other))
     if null:
         all_sides["null"] = dict(BASE, NCCL_NET="null",
-                                 NCCL_NET_PLUGIN=plugin_file(programs, "bench/libnccl_null.so"),
+                                 NCCL_NET_PLUGIN=programs.plugin("bench/libnccl_null.so"),
                                  NCCL_PROTO="Simple")
     return all_sides
 

@@ -49,6 +49,15 @@ def environment(side, plugin, me, log, more):
                       CUDA_MPS_PIPE_DIRECTORY="/nonexistent", **more)
 
 
+def nets_of(path):
+    """What NCCL's log says that it used, once for each communicator."""
+    try:
+        with open(path, errors="replace") as f:
+            return [line.split("Using network ")[1].strip() for line in f if "Using network" in line]
+    except OSError:
+        return []
+
+
 # ---- come and go -----------------------------------------------------------------------------------
 
 def counts():
@@ -113,10 +122,7 @@ def cycles(o, plugin, more):
         for me in (0, 1):
             with open(os.path.join(folder, "rows%d" % me)) as f:
                 rows.append([json.loads(line) for line in f])
-            path = os.path.join(folder, "log%d" % me)
-            if os.path.exists(path):
-                with open(path, errors="replace") as f:
-                    nets.append([line.split("Using network ")[1].strip() for line in f if "Using network" in line])
+            nets.append(nets_of(os.path.join(folder, "log%d" % me)))
     return {"settings": more, "codes": codes, "rows": rows, "nets": nets}
 
 
@@ -185,7 +191,7 @@ def exits(o, plugin, until):
     import torch.distributed  # once, for all that are forked
     rng = random.Random(o.seed)
     tally = {way: {"right": 0, "crash": 0, "hang": 0, "other": 0} for way in WAYS}
-    bad, number = [], 0
+    bad, nets, number = [], {}, 0
     folder = tempfile.mkdtemp(prefix="life-")  # no "with": a forked process would leave it, too
     while number < o.exits and time.monotonic() < until:
         pairs = []
@@ -200,12 +206,14 @@ def exits(o, plugin, until):
                 code = gone(pids[me], HANG_S + 10)
                 what = "hang" if code is None else "right" if code == 0 else "crash" if code < 0 else "other"
                 tally[ways[me]][what] += 1
+                for net in nets_of(os.path.join(folder, "log%d.%d" % (n, me))):
+                    nets[net] = nets.get(net, 0) + 1
                 if what != "right":
                     with open(os.path.join(folder, "said%d.%d" % (n, me)), errors="replace") as f:
                         bad.append({"pair": n, "way": ways[me], "what": what, "code": code,
                                     "said": f.read()[-1500:]})
     shutil.rmtree(folder)
-    return {"pairs": number, "tally": tally, "bad": bad[:20]}
+    return {"pairs": number, "tally": tally, "nets": nets, "bad": bad[:20]}
 
 
 def main():
@@ -220,19 +228,21 @@ def main():
     parser.add_argument("--seconds", type=float, default=180, help="of the exits (180)")
     parser.add_argument("--seed", type=int, default=1)
     o = parser.parse_args()
-    plugin = os.path.abspath(o.plugin or os.path.join(o.bin, "src/nccl/libnccl-net-tcpx-p2p.so"))
+    plugin = os.path.abspath(o.plugin or gpulib.Programs(o.bin).plugin()) if o.side == "ours" else "none"
     os.makedirs(o.out, exist_ok=True)
     record = {"machine": gpulib.machine(), "options": vars(o), "cycles": []}
     for more in ({}, {"NCCL_NET_PLUGIN_REF_COUNT": "1"}) if o.side == "ours" else ({},):
         record["cycles"].append(cycles(o, plugin, more))
         print(cycles_text(record["cycles"][-1]), flush=True)
     record["exits"] = exits(o, plugin, time.monotonic() + o.seconds)
-    print("%d pairs exited: %s" % (record["exits"]["pairs"], record["exits"]["tally"]))
+    print("%d pairs exited: %s; they used %s" % (record["exits"]["pairs"], record["exits"]["tally"],
+                                                 record["exits"]["nets"]))
     for b in record["exits"]["bad"][:3]:
         print(b)
     with open(os.path.join(o.out, "nccl_life-%s.json" % o.side), "w", encoding="utf-8") as f:
         json.dump(record, f, indent=1)
-    return 1 if record["exits"]["bad"] else 0
+    meant = {"tcpx-p2p" if o.side == "ours" else "Socket"}
+    return 1 if record["exits"]["bad"] or set(record["exits"]["nets"]) != meant else 0
 
 
 if __name__ == "__main__":

@@ -306,7 +306,7 @@ def used(folder):
 
 def play(o):
     programs = gpulib.Programs(o.bin)
-    plugin = os.path.abspath(o.plugin or os.path.join(o.bin, "src/nccl/libnccl-net-tcpx-p2p.so"))
+    plugin = os.path.abspath(o.plugin or programs.plugin()) if o.side == "ours" else "none"
     tool = os.path.abspath(programs.find("tcpx"))
     lab = Lab(tool, o.rate)
     failures, ranks, codes = [], [], [None, None]
