@@ -172,7 +172,7 @@ send_small(struct bed *b, uint64_t from, uint64_t to)
 	return rc;
 }
 
-/* A call costs more than all else that the engine does for a message of 8 bytes. */
+/* Such calls would cost more than the copies. */
 static void
 small_messages_of_such_memory_take_no_call(void **state)
 {
