@@ -9,7 +9,8 @@ here=$(dirname "$0")/../sys
 . "$here/tap.sh"
 seconds=${2:-300}
 lab_up --nics 3 --rate 500M
-export TCPX_DEBUG=INFO TCPX_CTRL=eth0
+# resumptions are counted by lines of the log, which leaves out more than ten in a second
+export TCPX_DEBUG=INFO TCPX_DEBUG_SUBSYS=BOOT TCPX_CTRL=eth0
 json=$scratch/result.json
 
 serve_on h1
@@ -36,6 +37,7 @@ cut() {
 	within 60 resumed_since "$before"
 	code=$?
 	on "$1" python3 "$here/link.py" "$nic" up
+	within 20 link_runs "$nic" || code=$?
 	[ $code = 0 ] || cat "$scratch/pair"
 	return $code
 }
@@ -43,8 +45,11 @@ kills=0
 kill_another() {
 	start "$scratch/other" "$tool" lab exec --name "$lab" h0 "$tool" perf 10.77.0.2 -b 1M \
 		--duration 600
-	within 60 grep -q "control stream\|session .* open" "$scratch/other" &&
-		kill -9 "$started" && kills=$((kills + 1))
+	within 60 grep -q "control stream\|session .* open" "$scratch/other" || {
+		cat "$scratch/other"
+		return 1
+	}
+	kill -9 "$started" && kills=$((kills + 1))
 	wait "$started" 2>/dev/null
 	on h0 "$tool" perf 10.77.0.2 -b 1M -n 4 >"$scratch/other" 2>&1 || { cat "$scratch/other"; return 1; }
 }
