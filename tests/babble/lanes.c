@@ -381,6 +381,8 @@ babbler_hear_lane(struct babbler *b, uint8_t type, struct tcpx_buf *in)
 			return;
 		}
 		remember(b, o.lane, true);
+		if (tcpx_ctrl_widen(b->ctrl) != 0) /* whose answer says that long frames may come */
+			return;
 		say_posts(b, find(b, o.lane), 0);
 		break;
 	case TCPX_FR_LANE_POST:
