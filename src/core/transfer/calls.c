@@ -201,7 +201,8 @@ tcpx_xfer_query(tcpx_xfer *x, struct tcpx_xfer_info *info)
 	full.stuck_chunk = stuck.chunk;
 	full.stuck_channel = stuck.channel;
 	memcpy(full.stuck_nic, stuck.nic, sizeof(full.stuck_nic));
-	snprintf(full.stage, sizeof(full.stage), "%s", stuck.stage ? stuck.stage : "");
+	if (stuck.stage)
+		snprintf(full.stage, sizeof(full.stage), "%s", stuck.stage);
 	if (s) {
 		pthread_mutex_unlock(&s->lock);
 		tcpx_session_put(s);

@@ -19,13 +19,11 @@
 int
 tcpx_xfer_new(struct tcpx_engine *e, struct tcpx_xfer **out)
 {
-	struct tcpx_xfer *x = calloc(1, sizeof(*x));
+	struct tcpx_xfer *x = malloc(sizeof(*x)); /* calloc() of glibc has no cache of its own before 2.41 */
 
 	if (!x)
 		return tcpx_fail(TCPX_SUB_XFER, -ENOMEM, "no memory for a transfer");
-	x->engine = e;
-	x->refs = 1;
-	x->waiters.observed = true;
+	*x = (struct tcpx_xfer){ .engine = e, .refs = 1, .waiters.observed = true };
 	tcpx_node_init(&x->table);
 	tcpx_node_init(&x->queue);
 	tcpx_node_init(&x->handle);
