@@ -45,6 +45,18 @@ is_set(const char *setting)
 	return value && *value;
 }
 
+/* NCCL takes no notice of commas too many. */
+static void
+name_nics(struct settings *s, const char *names)
+{
+	size_t at = (size_t)snprintf(s->nics, sizeof(s->nics), "TCPX_NICS=");
+
+	for (; *names && at + 1 < sizeof(s->nics); names++)
+		if (*names != ',' || (names[strspn(names, ",")] && !strchr("=^,", s->nics[at - 1])))
+			s->nics[at++] = *names;
+	s->nics[at] = '\0';
+}
+
 /* NCCL's users name NICs by NCCL_SOCKET_IFNAME, often to keep one out. */
 static void
 settings_make(struct settings *s)
@@ -57,8 +69,8 @@ settings_make(struct settings *s)
 	for (size_t i = 0; i < sizeof(usual) / sizeof(usual[0]); i++)
 		if (!is_set(usual[i]))
 			s->at[count++] = usual[i];
-	if (names && *names && !is_set("TCPX_NICS")) {
-		snprintf(s->nics, sizeof(s->nics), "TCPX_NICS=%s", names);
+	if (names && names[strspn(names, ",")] && !is_set("TCPX_NICS")) {
+		name_nics(s, names);
 		s->at[count++] = s->nics;
 	}
 	s->at[count] = NULL;
@@ -112,24 +124,35 @@ name_hub(struct hub *h)
 	snprintf(h->name, sizeof(h->name), "%s:%d.%08x", host, (int)getpid(), id);
 }
 
-/* "10.0.0.2,10.0.0.3": connecting begins with the first, so that all find the same session. */
+void
+tcpx_nccl_hub_addrs(const struct tcpx_nic_info *nics, size_t count, char out[HUB_ADDRS_BYTES])
+{
+	size_t at = 0;
+
+	out[0] = '\0';
+	for (size_t i = 0; i < count; i++) {
+		const char *addr = nics[i].addr;
+
+		if (!strcmp(addr, "0.0.0.0") || !strcmp(addr, "::"))
+			continue; /* it has none yet */
+		if (at + strlen(addr) + 2 > HUB_ADDRS_BYTES)
+			break;
+		at += (size_t)snprintf(out + at, HUB_ADDRS_BYTES - at, "%s%s", at ? "," : "", addr);
+	}
+}
+
 static int
 write_addrs(struct hub *h)
 {
 	struct tcpx_nic_info nic[NICS_MAX];
-	size_t count = NICS_MAX, at = 0;
+	size_t count = NICS_MAX;
 	int rc = tcpx_query_nics(h->engine, nic, sizeof(nic[0]), &count);
 
-	for (size_t i = 0; rc == 0 && i < count && i < NICS_MAX; i++) {
-		size_t len = strlen(nic[i].addr);
-
-		if (at + len + 2 > sizeof(h->addrs))
-			break;
-		at += (size_t)snprintf(h->addrs + at, sizeof(h->addrs) - at, "%s%s", at ? "," : "",
-				       nic[i].addr);
-	}
+	if (rc)
+		return rc;
+	tcpx_nccl_hub_addrs(nic, count < NICS_MAX ? count : NICS_MAX, h->addrs);
 	h->port = tcpx_port(h->engine);
-	return rc ? rc : at ? 0 : -ENODEV;
+	return h->addrs[0] ? 0 : -ENODEV;
 }
 
 int

@@ -15,4 +15,7 @@ struct hub {
 	uint16_t port;
 };
 
+/* "10.0.0.2,10.0.0.3": of the NICs that have one, as many as fit. Connecting begins with the first. */
+void tcpx_nccl_hub_addrs(const struct tcpx_nic_info *nics, size_t count, char out[HUB_ADDRS_BYTES]);
+
 #endif

@@ -10,8 +10,8 @@
 #include "nccl/hub.h"
 
 #define TICKET_MAGIC 0x32505854u /* "TXP2" */
-#define REFUSALS     4           /* before a peer is given up                        */
-#define PLACE_BYTES  160         /* NAME@ADDRESS:PORT                                */
+#define REFUSALS     12          /* before a peer is given up                        */
+#define PLACE_BYTES  512         /* NAME@ADDRESS:PORT,...                            */
 
 /* In the byte order of x86 and ARM, as the rest of a NCCL job's. */
 struct ticket {
@@ -37,8 +37,7 @@ struct pipe {
 	tcpx_peer *peer;
 	struct ticket to;
 	struct communicator of;
-	size_t at;          /* in to.addrs: the address that is tried next           */
-	unsigned refused;   /* times in a row                                        */
+	unsigned refused;   /* times                                                 */
 };
 
 /* What tcpx top calls a communicator, and NCCL's log commId. */
@@ -116,23 +115,27 @@ tcpx_nccl_pipe_listen_close(struct pipe_listen *l)
 
 /* ---- connecting ------------------------------------------------------------------ */
 
-/* "NAME@ADDRESS:PORT" of the next address. False: there are no more. */
-static bool
-next_place(struct pipe *p, char place[PLACE_BYTES])
+/* "NAME@ADDRESS:PORT,ADDRESS:PORT": all addresses, from another one on at each refusal. */
+static void
+write_place(const struct pipe *p, char place[PLACE_BYTES])
 {
-	const char *addr = p->to.addrs + p->at;
-	int len = (int)strcspn(addr, ",");
-	bool six = memchr(addr, ':', (size_t)len) != NULL;
+	size_t at = (size_t)snprintf(place, PLACE_BYTES, "%s@", p->to.name);
+	const char *addr[HUB_ADDRS_BYTES / 2], *rest = p->to.addrs;
+	unsigned count = 0;
 
-	if (len == 0)
-		return false;
-	p->at += (size_t)len + (addr[len] == ',');
-	snprintf(place, PLACE_BYTES, "%s@%s%.*s%s:%u", p->to.name, six ? "[" : "", len, addr,
-		 six ? "]" : "", (unsigned)p->to.port);
-	return true;
+	for (; *rest; rest += strcspn(rest, ","), rest += *rest == ',')
+		addr[count++] = rest;
+	for (unsigned i = 0; i < count && at < PLACE_BYTES; i++) {
+		const char *one = addr[(i + p->refused) % count];
+		int len = (int)strcspn(one, ",");
+		bool six = memchr(one, ':', (size_t)len) != NULL;
+
+		at += (size_t)snprintf(place + at, PLACE_BYTES - at, "%s%s%.*s%s:%u", i ? "," : "", six ? "[" : "",
+				       len, one, six ? "]" : "", (unsigned)p->to.port);
+	}
 }
 
-/* By its next address. An older session by that address serves. */
+/* An older session by one of its addresses serves. */
 static int
 dial(struct pipe *p)
 {
@@ -142,8 +145,7 @@ dial(struct pipe *p)
 	p->lane = NULL;
 	tcpx_peer_free(p->peer);
 	p->peer = NULL;
-	if (!next_place(p, place))
-		return TCPX_EPEERGONE;
+	write_place(p, place);
 	return tcpx_peer_connect(p->hub->engine, place, &p->peer);
 }
 
@@ -171,14 +173,12 @@ tcpx_nccl_pipe_connect(struct hub *h, struct communicator of,
 	return 0;
 }
 
-/* By another address; or by the first, because a session of ours that is half made makes the peer
- * refuse a second one. Silence was waited for long enough. */
+/* By another address first, where another process may answer; and because a session of ours that is half
+ * made makes the peer refuse a second one. Silence was waited for long enough. */
 static bool
 again(struct pipe *p, int rc)
 {
-	if (!p->to.addrs[p->at] && rc != TCPX_ETIMEDOUT && ++p->refused < REFUSALS)
-		p->at = 0;
-	return p->to.addrs[p->at] && dial(p) == 0;
+	return rc != TCPX_ETIMEDOUT && ++p->refused < REFUSALS && dial(p) == 0;
 }
 
 /* A lane that stood, and whose receiver has ended it since, is ready: its first message says why. */

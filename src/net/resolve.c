@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The addresses of a HOST:PORT. A name is looked up by the system's resolver: the only call in
+/* The addresses of HOST:PORT, or of several. A name is looked up by the system's resolver: the only call in
  * net/ that may block. */
 #include <errno.h>
 #include <netdb.h>
@@ -34,8 +34,8 @@ from_sockaddr(const struct sockaddr *sa, struct tcpx_addr *out)
 	return 0;
 }
 
-int
-tcpx_addr_resolve(const char *host_port, struct tcpx_addr *out, uint32_t cap, uint32_t *count)
+static int
+resolve_one(const char *host_port, struct tcpx_addr *out, uint32_t cap, uint32_t *count)
 {
 	struct addrinfo hints = { .ai_socktype = SOCK_STREAM }, *all, *a;
 	char host[256], *colon;
@@ -65,5 +65,27 @@ tcpx_addr_resolve(const char *host_port, struct tcpx_addr *out, uint32_t cap, ui
 	if (n == 0)
 		return tcpx_fail(TCPX_SUB_BOOT, -EHOSTUNREACH, "%s has no IP address", host_port);
 	*count = n;
+	return 0;
+}
+
+int
+tcpx_addr_resolve(const char *list, struct tcpx_addr *out, uint32_t cap, uint32_t *count)
+{
+	const char *at = list;
+	uint32_t more = 0;
+	char one[256];
+	size_t len;
+	int rc;
+
+	for (*count = 0; *count < cap; at += len + 1) {
+		len = strcspn(at, ",");
+		snprintf(one, sizeof(one), "%.*s", (int)len, at);
+		rc = resolve_one(len < sizeof(one) ? one : list, out + *count, cap - *count, &more);
+		if (rc)
+			return rc;
+		*count += more;
+		if (!at[len])
+			break;
+	}
 	return 0;
 }

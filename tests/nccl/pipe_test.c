@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "core/context/context.h"
+#include "core/session/peer.h"
 #include "core/transfer/lane_state.h"
 #include "nccl/hub.h"
 
@@ -42,6 +43,87 @@ a_senders_lane_has_the_weight_and_the_number_of_its_communicator(void **state)
 	tcpx_nccl_pipe_listen_close(listen);
 }
 
+/* The session that stands is by the last of them. */
+static void
+any_address_of_a_ticket_leads_to_the_peer(void **state)
+{
+	struct rig *r = *state;
+	struct hub near = { .engine = r->a, .name = "anna" };
+	struct hub far = { .engine = r->b, .name = "bert", .addrs = "127.0.9.9,::1,127.0.1.1",
+			   .port = (uint16_t)tcpx_port(r->b) };
+	struct communicator of = { .id = 0xd1ce };
+	struct pipe_listen *listen[2];
+	uint8_t ticket[PIPE_TICKET_BYTES];
+	struct pipe *tx[2], *rx[2];
+	int rc;
+
+	for (int i = 0; i < 2; i++) {
+		assert_ok(tcpx_nccl_pipe_listen(&far, of, ticket, &listen[i]));
+		assert_ok(tcpx_nccl_pipe_connect(&near, of, ticket, &tx[i]));
+		while ((rc = tcpx_nccl_pipe_ready(tx[i])) == -EAGAIN)
+			sched_yield();
+		assert_ok(rc);
+		while ((rc = tcpx_nccl_pipe_accept(listen[i], &rx[i])) == -EAGAIN)
+			sched_yield();
+		assert_ok(rc);
+	}
+	tcpx_chain_each(n, after, &r->a->registry.peers)
+		assert_ptr_equal(tcpx_container(n, struct tcpx_peer, in_engine), r->to_b);
+	assert_int_equal(atomic_load(&r->to_b->handles), 5); /* of the rig, two pipes and their lanes */
+	for (int i = 0; i < 2; i++) {
+		tcpx_nccl_pipe_close(tx[i]);
+		tcpx_nccl_pipe_close(rx[i]);
+		tcpx_nccl_pipe_listen_close(listen[i]);
+	}
+}
+
+static void
+a_ticket_names_the_addresses_that_there_are(void **state)
+{
+	static const struct {
+		const char *addr[3], *ticket;
+	} rows[] = {
+		{ { "10.0.0.2", "0.0.0.0", "10.0.2.4" }, "10.0.0.2,10.0.2.4" },
+		{ { "::", "0.0.0.0", "fd00::1" }, "fd00::1" },
+		{ { "::", "0.0.0.0", "0.0.0.0" }, "" },
+		{ { "fd00:1111:2222:3333::1", "fd00:1111:2222:3333::2", "fd00:1111:2222:3333::3" },
+		  "fd00:1111:2222:3333::1,fd00:1111:2222:3333::2" },
+	};
+	struct tcpx_nic_info nic[3];
+	char out[HUB_ADDRS_BYTES];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		memset(nic, 0, sizeof(nic));
+		for (int k = 0; k < 3; k++)
+			strcpy(nic[k].addr, rows[i].addr[k]);
+		tcpx_nccl_hub_addrs(nic, 3, out);
+		assert_string_equal(out, rows[i].ticket);
+	}
+}
+
+/* As NCCL reads it. */
+static void
+commas_too_many_name_no_nic(void **state)
+{
+	static const char *const names[] = { "lo,", ",lo", "=lo,,", "^eth99,," };
+	struct tcpx_nic_info nic[8];
+	size_t count;
+
+	(void)state;
+	for (size_t i = 0; i < 4; i++) {
+		assert_int_equal(setenv("NCCL_SOCKET_IFNAME", names[i], 1), 0);
+		count = 8;
+		assert_ok(tcpx_nccl_hub_nics(nic, &count));
+	}
+	assert_int_equal(setenv("NCCL_SOCKET_IFNAME", "lo", 1), 0);
+	count = 8;
+	assert_ok(tcpx_nccl_hub_nics(nic, &count));
+	assert_int_equal(count, 1);
+	assert_string_equal(nic[0].name, "lo");
+	assert_int_equal(unsetenv("NCCL_SOCKET_IFNAME"), 0);
+}
+
 /* NCCL's setting is for its own pieces, and the plugin sets it. */
 static void
 nccls_pieces_are_no_size_of_chunks(void **state)
@@ -53,6 +135,8 @@ nccls_pieces_are_no_size_of_chunks(void **state)
 	assert_ok(tcpx_nccl_hub_open(&h));
 	assert_int_equal(h->engine->limit.chunk, 0);
 	assert_int_equal(h->engine->limit.window, 4);
+	assert_int_equal(h->engine->limit.process_ns, 600 * TCPX_SEC);
+	assert_int_equal(h->engine->limit.connect_ns, 120 * TCPX_SEC);
 	tcpx_close(h->engine);
 	free(h);
 	assert_int_equal(setenv("TCPX_CHUNK", "256K", 1), 0);
@@ -68,6 +152,10 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(a_senders_lane_has_the_weight_and_the_number_of_its_communicator,
 						rig_setup, rig_teardown),
+		cmocka_unit_test_setup_teardown(any_address_of_a_ticket_leads_to_the_peer, rig_setup,
+						rig_teardown),
+		cmocka_unit_test(a_ticket_names_the_addresses_that_there_are),
+		cmocka_unit_test(commas_too_many_name_no_nic),
 		cmocka_unit_test(nccls_pieces_are_no_size_of_chunks),
 	};
 

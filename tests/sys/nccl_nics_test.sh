@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# NICs that fail under the plugin for NCCL: a link goes down, packets are dropped in silence, an
-# address vanishes. NCCL sees nothing of it: no error, every byte right. $2: the plugin, $3: a process.
+# NICs that fail under the plugin for NCCL: one is silent from the start, a link goes down, packets are
+# dropped in silence, an address vanishes. NCCL sees nothing of it: no error, every byte right. $2: the plugin, $3: a process.
 here=$(dirname "$0")
 . "$here/tap.sh"
 plugin=$(realpath "$2")
@@ -18,7 +18,7 @@ at_work() {
 	[ "$(sent "$1")" -gt $(($2 + 4000000)) ]
 }
 iterations() {
-	grep -c '^iteration' "$scratch/rank0"
+	grep -s -c '^iteration' "$scratch/rank0"
 }
 more_than() {
 	[ "$(iterations)" -gt "$1" ]
@@ -59,10 +59,13 @@ ends_well() {
 	return $code
 }
 
+hole_down eth0
 start "$scratch/rank0" "$tool" lab exec --name "$lab" h0 "$rank" "$plugin" 0 "$scratch/meet" "$stop"
 first=$started
 start "$scratch/rank1" "$tool" lab exec --name "$lab" h1 "$rank" "$plugin" 1 "$scratch/meet" "$stop"
 second=$started
+ok "peers meet while the first NIC is silent" within 60 more_than 0
+hole_up
 ok "all four NICs carry messages" eval 'carries eth0 && carries eth1 && carries eth2 && carries eth3'
 ok "a link goes down, and comes back" survives link eth2
 ok "so does the one with the control stream" survives link eth0

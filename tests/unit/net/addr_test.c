@@ -132,10 +132,32 @@ a_host_name_is_no_warning(void **state)
 	assert_int_equal(lines, 0);
 }
 
+static void
+several_addresses_stand_between_commas(void **state)
+{
+	static const char *const none[] = { "", ",", "10.0.0.1:5,", "10.0.0.1:5,,10.0.0.2:5",
+					    "10.0.0.1:5,10.0.0.2" };
+	struct tcpx_addr a[4];
+	char text[64];
+	uint32_t n = 0;
+
+	(void)state;
+	assert_int_equal(tcpx_addr_resolve("10.0.0.1:5,[fd00::2]:6,10.0.0.3:7", a, 4, &n), 0);
+	assert_int_equal(n, 3);
+	tcpx_addr_format(&a[1], text, sizeof(text));
+	assert_string_equal(text, "[fd00::2]:6");
+	assert_int_equal(a[2].port, 7);
+	assert_int_equal(tcpx_addr_resolve("10.0.0.1:5,10.0.0.2:6,10.0.0.3:7", a, 2, &n), 0);
+	assert_int_equal(n, 2);
+	for (size_t i = 0; i < sizeof(none) / sizeof(none[0]); i++)
+		assert_int_equal(tcpx_addr_resolve(none[i], a, 4, &n), -EINVAL);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(several_addresses_stand_between_commas),
 		cmocka_unit_test(parse_and_format_agree),
 		cmocka_unit_test(a_host_name_is_no_warning),
 		cmocka_unit_test(no_address_has_a_text),
