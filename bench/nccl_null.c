@@ -54,7 +54,7 @@ null_properties(int dev, struct nccl_props_v11 *props)
 	snprintf(names[dev], sizeof(names[dev]), "null%d", dev);
 	*props = (struct nccl_props_v11){
 		.name = names[dev], .guid = (uint64_t)dev + 1, .ptr_support = NCCL_PTR_HOST,
-		.reg_is_global = 1, .speed = number("NULL_MBPS", 50000), .port = 1,
+		.reg_is_global = 1, .speed = number("NULL_MBPS", 50000), .port = 1, .latency = 20,
 		.max_comms = 65536, .max_recvs = 1, .vdevs = { 1, { dev } },
 		.max_p2p_bytes = 1 << 30, .max_coll_bytes = 1 << 30, .max_multi_request = 1,
 	};
