@@ -19,5 +19,5 @@ within '
 	tcpx --version
 	sh scripts/setup.sh check
 	meson setup --reconfigure build # which knew no tests before
-	meson test -C build --suite unit -t 4 --quiet
+	meson test -C build --suite unit -t 4 --quiet --print-errorlogs
 	grep -q OK build/meson-logs/testlog.json'
