@@ -158,6 +158,7 @@ tcpx_lane_join(struct tcpx_lane *l)
 	if (s->lanes.opened_here == TCPX_LANES_MAX)
 		return tcpx_fail(TCPX_SUB_XFER, TCPX_ELIMIT, "a session has at most %u lanes in its life",
 				 TCPX_LANES_MAX);
+	atomic_fetch_add(&l->refs, 1); /* the session's, which it gives up if this ends it */
 	tcpx_chain_add(&s->lanes.all, &l->in_session);
 	if (s->state == SESS_OPEN) {
 		tcpx_lane_tell_open(l);

@@ -12,7 +12,8 @@
 
 #include "core/transfer/lane_state.h"
 
-/* One that sends, into its session, which is opening or open. A failed session's cause; TCPX_ELIMIT. */
+/* One that sends, into its session, which is opening or open, and has a reference then. It may end the
+ * session, and with it the lane. A failed session's cause; TCPX_ELIMIT. */
 int tcpx_lane_join(struct tcpx_lane *l);
 /* Ends it here and at the other end, with all its messages. First cause wins. */
 void tcpx_lane_fail(struct tcpx_lane *l, int code, const char *text);

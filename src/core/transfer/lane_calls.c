@@ -91,7 +91,6 @@ tcpx_lane_open(tcpx_peer *p, const void *key, tcpx_lane **lane)
 	tcpx_session_get(s);
 	l->session = s;
 	rc = tcpx_lane_join(l);
-	l->refs += rc == 0; /* the session's */
 	pthread_mutex_unlock(&s->lock);
 	tcpx_session_put(s);
 	if (rc) {
@@ -173,7 +172,7 @@ tcpx_lane_post(tcpx_lane *l, uint64_t region, uint64_t offset, uint64_t len, tcp
 		return rc;
 	x->times.post_ns = engine_now(l->engine);
 	pthread_mutex_lock(&l->session->lock);
-	rc = atomic_load(&l->status); /* it may have failed meanwhile */
+	rc = tcpx_lane_ready(l); /* it may have failed meanwhile */
 	if (rc == 0) {
 		tcpx_watch_posted(x);
 		rc = tcpx_lane_enqueue(l, x);
@@ -272,7 +271,7 @@ close_open(struct tcpx_lane *l, struct session *s)
 	tcpx_eager_drop(l, true);
 	if (atomic_load(&l->status) == 0 && r->done == r->posted) {
 		if (!l->after)
-			tcpx_control_put_u64(s, TCPX_FR_LANE_CLOSE, l->word);
+			tcpx_lane_tell_close(s, l->word);
 		tcpx_lane_end(l, TCPX_ECLOSED, "closed");
 	} else {
 		tcpx_lane_fail(l, TCPX_ECANCELED, l->sends ? "closed by its sender" :

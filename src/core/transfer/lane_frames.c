@@ -16,8 +16,11 @@
 void
 tcpx_lanes_opened(struct session *s)
 {
-	tcpx_chain_each(n, after, &s->lanes.all)
+	tcpx_chain_each(n, after, &s->lanes.all) {
 		tcpx_lane_tell_open(tcpx_container(n, struct tcpx_lane, in_session));
+		if (s->state == SESS_FAILED)
+			return; /* that has ended all of them */
+	}
 }
 
 /* The receiver that listens under this key becomes the lane's. False: there is none. */
@@ -126,7 +129,7 @@ on_fail(struct session *s, struct tcpx_buf *b)
 	if (f.sending)
 		tcpx_lanes_wake_held(s);
 	else /* the receiver may go on: no send waits for an acknowledgement any more */
-		tcpx_control_put_u64(s, TCPX_FR_LANE_CLOSE, f.lane);
+		tcpx_lane_tell_close(s, f.lane);
 	return 0;
 }
 

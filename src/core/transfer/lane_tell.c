@@ -118,6 +118,17 @@ tcpx_lane_tell_failure(struct session *s, uint64_t word, bool sending, int code,
 }
 
 void
+tcpx_lane_tell_close(struct session *s, uint64_t word)
+{
+	uint8_t room[8];
+	struct tcpx_buf b;
+
+	tcpx_buf_init(&b, room, sizeof(room));
+	tcpx_buf_put_u64(&b, word);
+	put(s, TCPX_FR_LANE_CLOSE, &b);
+}
+
+void
 tcpx_lane_tell_grant(struct session *s, uint64_t total)
 {
 	uint8_t room[8];

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Frames of lanes that go out. session.lock held. */
+/* Frames of lanes that go out. session.lock held. One that does not fit into the log ends the session, and so
+ * all of its lanes. */
 #ifndef CORE_TRANSFER_LANE_TELL_H
 #define CORE_TRANSFER_LANE_TELL_H
 
@@ -20,5 +21,6 @@ void tcpx_lane_tell_grant(struct session *s, uint64_t total);
 /* @sending: by the end that sends. */
 void tcpx_lane_tell_failure(struct session *s, uint64_t word, bool sending, int code,
 			    const char *text);
+void tcpx_lane_tell_close(struct session *s, uint64_t word);
 
 #endif

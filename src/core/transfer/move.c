@@ -67,10 +67,9 @@ tcpx_lanes_move(struct session *s, struct session *to)
 		l->session = to;
 		pthread_mutex_unlock(&r->lock);
 		tcpx_session_put(s);
-		if (tcpx_lane_join(l) != 0) {
+		if (tcpx_lane_join(l) != 0)
 			tcpx_lane_end(l, TCPX_ELIMIT, "the session takes no more lanes");
-			tcpx_lane_put(l); /* the session's */
-		}
+		tcpx_lane_put(l); /* the other session's */
 	}
 }
 

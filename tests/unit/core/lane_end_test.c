@@ -10,6 +10,10 @@
 
 #include "core/context/context.h"
 #include "core/loop/loop.h"
+#include "core/session/control.h"
+#include "core/session/session.h"
+#include "core/transfer/lane.h"
+#include "core/transfer/lane_frames.h"
 #include "core/transfer/transfer.h"
 
 #define ROOM PIPE_ROOM
@@ -190,6 +194,54 @@ a_receive_is_over_when_no_thread_writes_there(void **state)
 	pipe_end(&p);
 }
 
+/* Fills the session's log, as for a peer that does not read. s->lock held. */
+static void
+fill_log(struct session *s)
+{
+	while (tcpx_control_put_u64(s, TCPX_FR_LANE_CLOSE, 1) == 0)
+		;
+}
+
+static void
+test_a_lane_whose_opening_does_not_fit(void **state)
+{
+	struct pipe *p = *state;
+	struct session *s = p->tx->session;
+	struct tcpx_lane *l = calloc(1, sizeof(*l));
+
+	assert_non_null(l);
+	*l = (struct tcpx_lane){ .engine = p->rig.a, .refs = 1, .status = -EAGAIN, .sends = true, .session = s };
+	tcpx_node_init(&l->handle);
+	tcpx_node_init(&l->in_session);
+	tcpx_node_init(&l->soon);
+	tcpx_session_get(s);
+	pthread_mutex_lock(&s->lock);
+	fill_log(s);
+	assert_ok(tcpx_lane_join(l));
+	assert_int_equal(s->state, SESS_FAILED);
+	pthread_mutex_unlock(&s->lock);
+	assert_int_equal(atomic_load(&l->refs), 1); /* the session has given up its own */
+	assert_code(atomic_load(&l->status), TCPX_ELIMIT);
+	tcpx_lane_put(l);
+}
+
+static void
+test_lanes_whose_opening_does_not_fit(void **state)
+{
+	struct pipe *p = *state;
+	struct session *s = p->tx->session;
+	const uint8_t key[TCPX_LANE_KEY] = { 1 };
+	tcpx_lane *l;
+
+	assert_ok(tcpx_lane_open(p->rig.to_b, key, &l));
+	pthread_mutex_lock(&s->lock);
+	fill_log(s);
+	tcpx_lanes_opened(s);
+	assert_int_equal(s->state, SESS_FAILED);
+	pthread_mutex_unlock(&s->lock);
+	tcpx_lane_close(l);
+}
+
 int
 main(void)
 {
@@ -200,6 +252,8 @@ main(void)
 		WITH(test_sender_closes_in_mid_flight),
 		WITH(test_deregistering_ends_both),
 		WITH(test_the_session_is_lost),
+		WITH(test_a_lane_whose_opening_does_not_fit),
+		WITH(test_lanes_whose_opening_does_not_fit),
 		WITH(test_the_engine_closes_with_lanes),
 	};
 
