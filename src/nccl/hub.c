@@ -113,11 +113,10 @@ tcpx_nccl_hub_nics(struct tcpx_nic_info *out, size_t *count)
 static void
 name_hub(struct hub *h)
 {
-	char host[17];
+	char host[17] = "host";
 	unsigned id;
 
-	if (gethostname(host, sizeof(host)) != 0)
-		snprintf(host, sizeof(host), "host");
+	(void)gethostname(host, sizeof(host)); /* of a longer name it writes what fits, and fails */
 	host[sizeof(host) - 1] = '\0';
 	if (getrandom(&id, sizeof(id), 0) != (ssize_t)sizeof(id))
 		id = (unsigned)(uintptr_t)h;

@@ -6,6 +6,7 @@
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "core/context/context.h"
 #include "core/session/peer.h"
@@ -146,6 +147,22 @@ nccls_pieces_are_no_size_of_chunks(void **state)
 	free(h);
 }
 
+/* gethostname() of glibc fails for it, after it has written what fits. */
+static void
+a_long_host_name_is_cut(void **state)
+{
+	struct hub *h;
+
+	(void)state;
+	if (unshare(CLONE_NEWUTS) != 0)
+		skip(); /* needs root */
+	assert_int_equal(sethostname("ip-172-31-10-200.ec2.internal", 29), 0);
+	assert_ok(tcpx_nccl_hub_open(&h));
+	assert_memory_equal(h->name, "ip-172-31-10-200:", 17);
+	tcpx_close(h->engine);
+	free(h);
+}
+
 int
 main(void)
 {
@@ -156,6 +173,7 @@ main(void)
 						rig_teardown),
 		cmocka_unit_test(a_ticket_names_the_addresses_that_there_are),
 		cmocka_unit_test(commas_too_many_name_no_nic),
+		cmocka_unit_test(a_long_host_name_is_cut),
 		cmocka_unit_test(nccls_pieces_are_no_size_of_chunks),
 	};
 
