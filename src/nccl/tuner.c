@@ -84,9 +84,10 @@ coll_info(void *ctx, int func, size_t bytes, int pipe_ops, float **costs, int al
 	(void)pipe_ops, (void)registered;
 	if (!w)
 		return NCCL_OK;
-	*channels = w->channels;
-	if ((int)w->algo < algos && (int)w->proto < protos && cost[w->algo * protos + w->proto] >= 0)
+	if ((int)w->algo < algos && (int)w->proto < protos && cost[w->algo * protos + w->proto] >= 0) {
 		cost[w->algo * protos + w->proto] = 0;
+		*channels = w->channels;
+	}
 	return NCCL_OK;
 }
 

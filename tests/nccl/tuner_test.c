@@ -132,6 +132,7 @@ a_way_that_is_not_allowed_stays_so(void **state)
 	tuner->coll_info(ctx, NCCL_ALL_REDUCE, 8, 1, (float **)none, ALGOS, PROTOS, 0, &channels);
 	for (int i = 0; i < ALGOS * PROTOS; i++)
 		assert_true(none[i / PROTOS][i % PROTOS] == -1);
+	assert_int_equal(channels, UNSET);
 	tuner->finalize(ctx);
 }
 
