@@ -171,10 +171,9 @@ TCPX_API int tcpx_mem_place(tcpx_engine *engine, uint64_t id, int *gpu);
  * has refused for a second: an engine that gave a blob listens all its life. */
 TCPX_API TCPX_MUST_USE int tcpx_peer_add(tcpx_engine *engine, const void *blob, size_t len,
 				  tcpx_peer **peer);
-/* The same by "HOST:PORT" or "[v6]:PORT", or up to eight of its addresses between commas, which are
- * tried in turn, a second each; the handshake brings the peer's name and incarnation. A host name is
- * looked up before the call returns, which may block. While a session by one of these addresses lives,
- * it is the same peer. */
+/* The same by "HOST:PORT" or "[v6]:PORT", or up to eight addresses between commas, tried in turn, a second
+ * each; the handshake brings the peer's name and incarnation. A host name is looked up before the call
+ * returns, which may block. While a session by one of the addresses lives, it is the same peer. */
 TCPX_API TCPX_MUST_USE int tcpx_peer_connect(tcpx_engine *engine, const char *host_port,
 				      tcpx_peer **peer);
 /* Finds a peer that connected to us or was added by us, by name (newest incarnation).

@@ -30,6 +30,7 @@ struct comm {
 	struct plug *plug;
 	struct pipe *pipe;
 	struct comm *next;  /* of those that dial                                      */
+	bool asked;         /* for, while it dials. plug.lock                          */
 	enum nccl_result broken;
 	struct request request[REQUESTS];
 };
@@ -116,6 +117,7 @@ dial(struct plug *plug, struct communicator of, struct place *place)
 		return rc;
 	}
 	pthread_mutex_lock(&plug->lock);
+	c->asked = true;
 	c->next = plug->dialing;
 	plug->dialing = c;
 	pthread_mutex_unlock(&plug->lock);
@@ -140,6 +142,9 @@ tcpx_nccl_connect(int dev, struct communicator of, void *handle, void **send_com
 			return tcpx_nccl_result(rc);
 	}
 	c = place->dialing;
+	pthread_mutex_lock(&c->plug->lock);
+	c->asked = true;
+	pthread_mutex_unlock(&c->plug->lock);
 	rc = tcpx_nccl_pipe_ready(c->pipe);
 	if (rc == -EAGAIN)
 		return NCCL_OK;
@@ -194,6 +199,24 @@ tcpx_nccl_close(void *comm)
 		tcpx_nccl_pipe_drop(c->request[i].message);
 	free(c);
 	return NCCL_OK;
+}
+
+struct comm *
+tcpx_nccl_comm_left(struct plug *plug)
+{
+	struct comm *left = NULL, **at = &plug->dialing, *c;
+
+	while ((c = *at)) {
+		if (c->asked) {
+			c->asked = false;
+			at = &c->next;
+		} else {
+			*at = c->next;
+			c->next = left;
+			left = c;
+		}
+	}
+	return left;
 }
 
 void

@@ -10,6 +10,7 @@
 #include "net/plugin/nccl_net.h"
 
 struct comm;
+struct plug;
 
 enum nccl_result tcpx_nccl_listen(int dev, struct communicator of, void *handle,
 				  void **listen_comm);
@@ -20,7 +21,8 @@ enum nccl_result tcpx_nccl_accept(void *listen_comm, void **recv_comm);
 enum nccl_result tcpx_nccl_close_listen(void *listen_comm);
 /* A send or a receive comm, in any state: its requests end. */
 enum nccl_result tcpx_nccl_close(void *comm);
-/* Of comms that were dialing, when nobody asks for them any more. */
+/* Takes those out that dial and that nobody has asked for since the last call. plug.lock held. */
+struct comm *tcpx_nccl_comm_left(struct plug *plug);
 void tcpx_nccl_comm_drop_all(struct comm *first);
 
 enum nccl_result tcpx_nccl_reg(void *comm, void *data, size_t size, int type, void **mhandle);

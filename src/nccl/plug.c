@@ -75,6 +75,7 @@ tcpx_nccl_init(nccl_logger logger)
 	int rc = 0;
 
 	pthread_mutex_lock(&plug.lock);
+	plug.logger = logger;
 	tcpx_nccl_say_to(logger);
 	if (!plug.device)
 		rc = make_devices();
@@ -111,7 +112,10 @@ tcpx_nccl_of_context(const void *ctx)
 				      .weight = word & ((1 << WEIGHT_BITS) - 1) };
 }
 
-/* NCCL may unload itself after its last communicator, and its logger with it. */
+/*
+ * NCCL may unload itself after its last communicator, and its logger with it. A context that was ended twice
+ * makes one look like the last that is not: it has its logger back with its next call, and keeps what it dials.
+ */
 enum nccl_result
 tcpx_nccl_finalize(void *ctx)
 {
@@ -122,8 +126,7 @@ tcpx_nccl_finalize(void *ctx)
 	pthread_mutex_lock(&plug.lock);
 	if (plug.users && --plug.users == 0) {
 		tcpx_nccl_say_to(NULL);
-		dialing = plug.dialing;
-		plug.dialing = NULL;
+		dialing = tcpx_nccl_comm_left(&plug);
 	}
 	pthread_mutex_unlock(&plug.lock);
 	tcpx_nccl_comm_drop_all(dialing);
@@ -154,6 +157,7 @@ tcpx_nccl_plug(void)
 	int rc = 0;
 
 	pthread_mutex_lock(&plug.lock);
+	tcpx_nccl_say_to(plug.logger); /* NCCL is loaded: it calls */
 	if (!plug.hub)
 		rc = tcpx_nccl_hub_open(&plug.hub);
 	pthread_mutex_unlock(&plug.lock);

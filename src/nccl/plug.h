@@ -19,6 +19,7 @@ struct comm;
 struct plug {
 	pthread_mutex_t lock;
 	unsigned users;         /* communicators, from v11 on                          */
+	nccl_logger logger;     /* of the last that began                              */
 	struct device *device;  /* made once                                           */
 	size_t device_count;
 	struct hub *hub;        /* from the first listen() or connect() on              */

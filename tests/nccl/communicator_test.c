@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What each table says of a communicator: its number, and its trafficClass as the weight of its
  * connections. Pipes are this file's own. */
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,6 +12,7 @@
 
 #include "net/plugin/nccl_net.h"
 #include "nccl/pipe.h"
+#include "nccl/say.h"
 
 extern const struct nccl_net_v9 ncclNetPlugin_v9;
 extern const struct nccl_net_v10 ncclNetPlugin_v10;
@@ -20,6 +22,7 @@ extern const struct nccl_net_v12 ncclNetPlugin_v12;
 #define NICS 4
 
 static struct communicator listened, connected;
+static int waits, lines, closed;
 static int ends[2]; /* of a pipe and of a place to listen */
 
 int
@@ -80,7 +83,7 @@ tcpx_nccl_pipe_connect(struct hub *h, struct communicator of,
 int
 tcpx_nccl_pipe_ready(struct pipe *p)
 {
-	return 0;
+	return waits && waits-- ? -EAGAIN : 0;
 }
 
 int
@@ -103,6 +106,7 @@ tcpx_nccl_pipe_drop(tcpx_xfer *x)
 void
 tcpx_nccl_pipe_close(struct pipe *p)
 {
+	closed++;
 }
 
 bool
@@ -205,10 +209,52 @@ both_ends_know_the_communicator(void **state)
 		}
 }
 
+static void __attribute__((format(printf, 5, 6)))
+count_line(enum nccl_log_level level, unsigned long subsys, const char *file, int line,
+	   const char *fmt, ...)
+{
+	lines++;
+}
+
+/* As some versions of NCCL do, where a communicator was split off. The other one goes on. */
+static void
+a_context_ended_twice_takes_nothing_from_another(void **state)
+{
+	uint8_t handle[NCCL_HANDLE_BYTES] = { 0 }, left[NCCL_HANDLE_BYTES] = { 0 };
+	void *ctx, *comm = NULL, *listen;
+
+	assert_int_equal(ncclNetPlugin_v11.init(&ctx, 1, NULL, count_line, NULL), 0);
+	waits = 2;
+	closed = 0;
+	assert_int_equal(ncclNetPlugin_v11.connect(ctx, 0, left, &comm, NULL), 0);
+	assert_int_equal(ncclNetPlugin_v11.connect(ctx, 0, handle, &comm, NULL), 0);
+	assert_null(comm);
+	assert_int_equal(ncclNetPlugin_v11.finalize(ctx), 0);
+	lines = 0;
+	tcpx_nccl_warn("nobody is there");
+	assert_int_equal(lines, 0);
+	waits = 1;
+	assert_int_equal(ncclNetPlugin_v11.connect(ctx, 0, handle, &comm, NULL), 0);
+	assert_null(comm);
+	assert_int_equal(ncclNetPlugin_v11.listen(ctx, 0, clear(left), &listen), 0);
+	tcpx_nccl_warn("somebody is");
+	assert_int_equal(lines, 1);
+	assert_int_equal(closed, 0);
+	/* one of another communicator, which ends: what nobody has asked for meanwhile goes */
+	assert_int_equal(ncclNetPlugin_v11.init(&ctx, 2, NULL, count_line, NULL), 0);
+	assert_int_equal(ncclNetPlugin_v11.finalize(ctx), 0);
+	assert_int_equal(closed, 1);
+	assert_int_equal(ncclNetPlugin_v11.connect(ctx, 0, handle, &comm, NULL), 0);
+	assert_non_null(comm);
+	assert_int_equal(ncclNetPlugin_v9.close_send(comm), 0);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
+		/* first: tables before v11 end no context */
+		cmocka_unit_test(a_context_ended_twice_takes_nothing_from_another),
 		cmocka_unit_test(a_class_is_a_weight),
 		cmocka_unit_test(both_ends_know_the_communicator),
 	};
