@@ -117,24 +117,25 @@ tcpx_lane_tell_failure(struct session *s, uint64_t word, bool sending, int code,
 	put(s, TCPX_FR_LANE_FAIL, &b);
 }
 
-void
-tcpx_lane_tell_close(struct session *s, uint64_t word)
+static void
+put_u64(struct session *s, uint8_t type, uint64_t value)
 {
 	uint8_t room[8];
 	struct tcpx_buf b;
 
 	tcpx_buf_init(&b, room, sizeof(room));
-	tcpx_buf_put_u64(&b, word);
-	put(s, TCPX_FR_LANE_CLOSE, &b);
+	tcpx_buf_put_u64(&b, value);
+	put(s, type, &b);
+}
+
+void
+tcpx_lane_tell_close(struct session *s, uint64_t word)
+{
+	put_u64(s, TCPX_FR_LANE_CLOSE, word);
 }
 
 void
 tcpx_lane_tell_grant(struct session *s, uint64_t total)
 {
-	uint8_t room[8];
-	struct tcpx_buf b;
-
-	tcpx_buf_init(&b, room, sizeof(room));
-	tcpx_buf_put_u64(&b, total);
-	put(s, TCPX_FR_LANE_GRANT, &b);
+	put_u64(s, TCPX_FR_LANE_GRANT, total);
 }
