@@ -30,7 +30,7 @@ struct comm {
 	struct plug *plug;
 	struct pipe *pipe;
 	struct comm *next;  /* of those that dial                                      */
-	bool asked;         /* for, while it dials. plug.lock                          */
+	_Atomic bool asked; /* for, while it dials, since the last user ended          */
 	enum nccl_result broken;
 	struct request request[REQUESTS];
 };
@@ -106,12 +106,11 @@ unlist(struct comm *c)
 static int
 dial(struct plug *plug, struct communicator of, struct place *place)
 {
+	char why[PIPE_WHY_BYTES] = "no memory for a connection";
 	struct comm *c = comm_new(plug);
-	int rc = c ? tcpx_nccl_pipe_connect(plug->hub, of, place->ticket, &c->pipe) : -ENOMEM;
-	char why[PIPE_WHY_BYTES];
+	int rc = c ? tcpx_nccl_pipe_connect(plug->hub, of, place->ticket, &c->pipe, why) : -ENOMEM;
 
 	if (rc) {
-		tcpx_last_error(NULL, why, sizeof(why));
 		tcpx_nccl_warn("connect: %s (%s)", why, tcpx_strerror_name(rc));
 		free(c);
 		return rc;
@@ -142,9 +141,7 @@ tcpx_nccl_connect(int dev, struct communicator of, void *handle, void **send_com
 			return tcpx_nccl_result(rc);
 	}
 	c = place->dialing;
-	pthread_mutex_lock(&c->plug->lock);
 	c->asked = true;
-	pthread_mutex_unlock(&c->plug->lock);
 	rc = tcpx_nccl_pipe_ready(c->pipe);
 	if (rc == -EAGAIN)
 		return NCCL_OK;

@@ -123,7 +123,7 @@ write_place(const struct pipe *p, char place[PLACE_BYTES])
 	const char *addr[HUB_ADDRS_BYTES / 2], *rest = p->to.addrs;
 	unsigned count = 0;
 
-	for (; *rest; rest += strcspn(rest, ","), rest += *rest == ',')
+	for (; *rest && count < HUB_ADDRS_BYTES / 2; rest += strcspn(rest, ","), rest += *rest == ',')
 		addr[count++] = rest;
 	for (unsigned i = 0; i < count && at < PLACE_BYTES; i++) {
 		const char *one = addr[(i + p->refused) % count];
@@ -151,20 +151,29 @@ dial(struct pipe *p)
 
 int
 tcpx_nccl_pipe_connect(struct hub *h, struct communicator of,
-		       const uint8_t ticket[PIPE_TICKET_BYTES], struct pipe **out)
+		       const uint8_t ticket[PIPE_TICKET_BYTES], struct pipe **out, char *why)
 {
 	struct pipe *p = calloc(1, sizeof(*p));
 	int rc;
 
-	if (!p)
+	if (!p) {
+		snprintf(why, PIPE_WHY_BYTES, "no memory for a connection");
 		return -ENOMEM;
+	}
 	p->hub = h;
 	p->sends = true;
 	p->of = of;
 	memcpy(&p->to, ticket, sizeof(p->to));
 	p->to.name[sizeof(p->to.name) - 1] = p->to.addrs[sizeof(p->to.addrs) - 1] = '\0';
 	snprintf(p->who, sizeof(p->who), "%s", p->to.name);
-	rc = p->to.magic == TICKET_MAGIC ? dial(p) : -EINVAL;
+	if (p->to.magic == TICKET_MAGIC) {
+		rc = dial(p);
+		tcpx_last_error(NULL, why, PIPE_WHY_BYTES);
+	} else {
+		rc = -EINVAL;
+		snprintf(why, PIPE_WHY_BYTES, "the handle is not of tcpx-p2p: the rank that gave it runs without this "
+			 "plugin");
+	}
 	if (rc) {
 		tcpx_nccl_pipe_close(p);
 		return rc;

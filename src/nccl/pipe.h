@@ -43,9 +43,9 @@ int tcpx_nccl_pipe_listen(struct hub *hub, struct communicator of,
 int tcpx_nccl_pipe_accept(struct pipe_listen *listen, struct pipe **pipe);
 void tcpx_nccl_pipe_listen_close(struct pipe_listen *listen);
 
-/* Begins to connect; the sending end. -EINVAL: no ticket. */
+/* Begins to connect; the sending end. -EINVAL: no ticket. @why as of tcpx_nccl_pipe_test(). */
 int tcpx_nccl_pipe_connect(struct hub *hub, struct communicator of,
-			   const uint8_t ticket[PIPE_TICKET_BYTES], struct pipe **pipe);
+			   const uint8_t ticket[PIPE_TICKET_BYTES], struct pipe **pipe, char *why);
 /* 0 once messages can be posted, -EAGAIN before, or why they never will. */
 int tcpx_nccl_pipe_ready(struct pipe *pipe);
 

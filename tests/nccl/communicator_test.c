@@ -73,7 +73,7 @@ tcpx_nccl_pipe_listen_close(struct pipe_listen *l)
 
 int
 tcpx_nccl_pipe_connect(struct hub *h, struct communicator of,
-		       const uint8_t ticket[PIPE_TICKET_BYTES], struct pipe **pipe)
+		       const uint8_t ticket[PIPE_TICKET_BYTES], struct pipe **pipe, char *why)
 {
 	connected = of;
 	*pipe = (struct pipe *)&ends[0];

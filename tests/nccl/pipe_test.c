@@ -23,12 +23,13 @@ a_senders_lane_has_the_weight_and_the_number_of_its_communicator(void **state)
 	struct communicator of = { .id = 0xd1ce, .weight = 7 };
 	uint8_t ticket[PIPE_TICKET_BYTES];
 	struct pipe_listen *listen;
+	char why[PIPE_WHY_BYTES];
 	struct pipe *tx, *rx;
 	struct tcpx_lane *l;
 	int rc;
 
 	assert_ok(tcpx_nccl_pipe_listen(&far, of, ticket, &listen));
-	assert_ok(tcpx_nccl_pipe_connect(&near, of, ticket, &tx));
+	assert_ok(tcpx_nccl_pipe_connect(&near, of, ticket, &tx, why));
 	while ((rc = tcpx_nccl_pipe_ready(tx)) == -EAGAIN)
 		sched_yield();
 	assert_ok(rc);
@@ -55,12 +56,13 @@ any_address_of_a_ticket_leads_to_the_peer(void **state)
 	struct communicator of = { .id = 0xd1ce };
 	struct pipe_listen *listen[2];
 	uint8_t ticket[PIPE_TICKET_BYTES];
+	char why[PIPE_WHY_BYTES];
 	struct pipe *tx[2], *rx[2];
 	int rc;
 
 	for (int i = 0; i < 2; i++) {
 		assert_ok(tcpx_nccl_pipe_listen(&far, of, ticket, &listen[i]));
-		assert_ok(tcpx_nccl_pipe_connect(&near, of, ticket, &tx[i]));
+		assert_ok(tcpx_nccl_pipe_connect(&near, of, ticket, &tx[i], why));
 		while ((rc = tcpx_nccl_pipe_ready(tx[i])) == -EAGAIN)
 			sched_yield();
 		assert_ok(rc);
@@ -76,6 +78,28 @@ any_address_of_a_ticket_leads_to_the_peer(void **state)
 		tcpx_nccl_pipe_close(rx[i]);
 		tcpx_nccl_pipe_listen_close(listen[i]);
 	}
+}
+
+/* NCCL hands on what the other rank's net has made. */
+static void
+a_handle_that_is_no_ticket_is_named(void **state)
+{
+	struct rig *r = *state;
+	struct hub near = { .engine = r->a, .name = "anna" };
+	struct hub far = { .engine = r->b, .name = "bert", .addrs = ",,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,",
+			   .port = 1 };
+	struct communicator of = { .id = 0xd1ce };
+	uint8_t ticket[PIPE_TICKET_BYTES] = { 2 };
+	struct pipe_listen *listen;
+	char why[PIPE_WHY_BYTES];
+	struct pipe *tx;
+
+	assert_code(tcpx_nccl_pipe_connect(&near, of, ticket, &tx, why), -EINVAL);
+	assert_non_null(strstr(why, "without this plugin"));
+	assert_ok(tcpx_nccl_pipe_listen(&far, of, ticket, &listen));
+	assert_true(tcpx_nccl_pipe_connect(&near, of, ticket, &tx, why) < 0);
+	assert_null(strstr(why, "without this plugin"));
+	tcpx_nccl_pipe_listen_close(listen);
 }
 
 static void
@@ -171,6 +195,7 @@ main(void)
 						rig_setup, rig_teardown),
 		cmocka_unit_test_setup_teardown(any_address_of_a_ticket_leads_to_the_peer, rig_setup,
 						rig_teardown),
+		cmocka_unit_test_setup_teardown(a_handle_that_is_no_ticket_is_named, rig_setup, rig_teardown),
 		cmocka_unit_test(a_ticket_names_the_addresses_that_there_are),
 		cmocka_unit_test(commas_too_many_name_no_nic),
 		cmocka_unit_test(a_long_host_name_is_cut),
