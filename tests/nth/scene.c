@@ -95,8 +95,9 @@ end(struct play *p, tcpx_xfer *x, int to, size_t len, uint32_t seed)
 	struct tcpx_xfer_info info = TCPX_XFER_INFO_INIT;
 	int rc = named(tcpx_wait(x, WAIT_MS));
 
-	if (rc == 0)
-		assert_filled(p->at[to], len, seed);
+	if (rc == 0 && filled(p->at[to], len, seed) < len)
+		fail_msg("%s: of %zu bytes of seed %u %zu are right", nth_name(), len, seed,
+			 filled(p->at[to], len, seed));
 	assert_ok(tcpx_xfer_query(x, &info));
 	assert_code(info.status, rc);
 	if (rc)

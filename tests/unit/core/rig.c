@@ -135,13 +135,23 @@ fill(uint8_t *at, size_t len, uint32_t seed)
 		at[k] = pattern(k, seed);
 }
 
+size_t
+filled(const uint8_t *at, size_t len, uint32_t seed)
+{
+	size_t k = 0;
+
+	while (k < len && at[k] == pattern(k, seed))
+		k++;
+	return k;
+}
+
 void
 assert_filled(const uint8_t *at, size_t len, uint32_t seed)
 {
-	for (size_t k = 0; k < len; k++)
-		if (at[k] != pattern(k, seed))
-			fail_msg("byte %zu of %zu is %#x, %#x expected", k, len, at[k],
-				 pattern(k, seed));
+	size_t k = filled(at, len, seed);
+
+	if (k < len)
+		fail_msg("byte %zu of %zu is %#x, %#x expected", k, len, at[k], pattern(k, seed));
 }
 
 void

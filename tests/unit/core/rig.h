@@ -62,6 +62,8 @@ uint64_t mem_tell(const struct mem *m, tcpx_engine *owner, tcpx_engine *user);
 void mem_close(struct mem *m);
 /* Byte k of pattern seed, and whole ranges of it from byte k on. */
 void fill(uint8_t *at, size_t len, uint32_t seed);
+/* How many bytes from the first on are of this seed. */
+size_t filled(const uint8_t *at, size_t len, uint32_t seed);
 void assert_filled(const uint8_t *at, size_t len, uint32_t seed);
 
 /* Posts and waits; returns how it ended. */
