@@ -16,7 +16,7 @@
  * always means "not yet": of a wait, that its time has passed and the transfer goes on.
  * Nothing given to a call is kept after it returns, except registered memory. Nothing
  * blocks unless its name says wait. Lengths and offsets are bytes. After fork() the
- * child cannot use an engine of its parent: calls give TCPX_ESTATE, giving back does nothing.
+ * child has no sockets of an engine of its parent: calls give TCPX_ESTATE, giving back does nothing.
  *
  * Names are tcpx_NOUN_VERB(). A call without a noun concerns the engine (tcpx_open, _query,
  * _port, _poll) or starts, moves or ends a transfer (tcpx_write, _test, _wait, _cancel). Handles are

@@ -19,6 +19,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "base/ownfd.h"
+
 #define BACKLOG  16
 #define SEALS    (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE)
 #define TEXT_MAX (64 << 20)
@@ -131,13 +133,14 @@ tcpx_stats_port_open(struct tcpx_stats_port *p, const char *dir, uint64_t incarn
 	p->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	if (p->fd < 0)
 		return -errno;
+	tcpx_ownfd_add(p->fd);
 	rc = bind_at(p->fd, early);
 	if (rc == 0 && (listen(p->fd, BACKLOG) < 0 || rename(early, path) < 0)) {
 		rc = -errno;
 		unlink(early);
 	}
 	if (rc) {
-		close(p->fd);
+		tcpx_ownfd_close(p->fd);
 		p->fd = -1;
 		return rc;
 	}
@@ -151,7 +154,7 @@ tcpx_stats_port_close(struct tcpx_stats_port *p)
 {
 	if (p->path[0]) {
 		unlink(p->path);
-		close(p->fd);
+		tcpx_ownfd_close(p->fd);
 		if (p->spare >= 0)
 			close(p->spare);
 	}

@@ -11,6 +11,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/ownfd.h"
 #include "net/sock/chan.h"
 #include "net/registry.h"
 #include "net/sock/fd.h"
@@ -43,7 +44,7 @@ tcpx_sock_chan_new(struct tcpx_net *net, const struct tcpx_chan_id *id, int fd,
 	return 0;
 
 close_fd:
-	close(fd);
+	tcpx_ownfd_close(fd);
 	return rc;
 }
 
@@ -86,7 +87,7 @@ tcpx_sock_chan_close(struct tcpx_chan *c)
 		return;
 	tcpx_sock_watch_drop(&c->watch, c->fd);
 	tcpx_sock_lend_close(c);
-	close(c->fd);
+	tcpx_ownfd_close(c->fd);
 	free(c->tx.held.mem);
 	free(c);
 }

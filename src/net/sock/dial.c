@@ -10,6 +10,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/ownfd.h"
 #include "net/sock/chan.h"
 #include "net/sock/dial.h"
 #include "net/sock/fd.h"
@@ -163,7 +164,7 @@ tcpx_sock_chan_connect(struct tcpx_net *net, int nic, const struct tcpx_chan_id 
 	*state = NULL;
 	dial_unwatch(d);
 	if (rc)
-		close(d->fd);
+		tcpx_ownfd_close(d->fd);
 	else
 		rc = tcpx_sock_chan_new(net, id, d->fd, sending, chan);
 	free(d);
@@ -180,7 +181,7 @@ tcpx_sock_chan_connect_cancel(struct tcpx_net *net, void **state)
 	if (!d->up)
 		dial_failed(d, "silent");
 	dial_unwatch(d);
-	close(d->fd);
+	tcpx_ownfd_close(d->fd);
 	free(d);
 	*state = NULL;
 }

@@ -17,6 +17,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/ownfd.h"
 #include "net/sock/sock.h"
 
 #ifndef IP_BIND_ADDRESS_NO_PORT
@@ -154,6 +155,7 @@ socket_open(const struct tcpx_nic *nic, const struct tcpx_addr *addr, int *out)
 		    SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, IPPROTO_TCP);
 	if (fd < 0)
 		return tcpx_fail_errno(TCPX_SUB_NET, "IPv%u socket", addr->family);
+	tcpx_ownfd_add(fd);
 	if (set_int(fd, IPPROTO_TCP, TCP_NODELAY, 1) < 0) {
 		rc = tcpx_fail_errno(TCPX_SUB_NET, "TCP_NODELAY");
 		goto close_fd;
@@ -173,7 +175,7 @@ socket_open(const struct tcpx_nic *nic, const struct tcpx_addr *addr, int *out)
 	return 0;
 
 close_fd:
-	close(fd);
+	tcpx_ownfd_close(fd);
 	return rc;
 }
 
@@ -198,7 +200,7 @@ listen_at(const struct tcpx_nic *nic, const struct tcpx_addr *addr, int *out)
 	    listen(fd, SOMAXCONN) < 0) {
 		rc = errno == EADDRINUSE ? -errno :
 					   tcpx_fail_errno(TCPX_SUB_NET, "listen on %s", text);
-		close(fd);
+		tcpx_ownfd_close(fd);
 		return rc;
 	}
 	*out = fd;
@@ -244,7 +246,7 @@ tcpx_sock_listen_fd(const struct tcpx_net *net, const struct tcpx_nic *nic,
 		return rc;
 	if (getsockname(fd, &sa.sa, &len) < 0) {
 		rc = tcpx_fail_errno(TCPX_SUB_NET, "address of a listener");
-		close(fd);
+		tcpx_ownfd_close(fd);
 		return rc;
 	}
 	sockaddr_to(&sa, bound);
@@ -294,7 +296,7 @@ tcpx_sock_connect_fd(const struct tcpx_nic *nic, const struct tcpx_addr *to, int
 	return 0;
 
 close_fd:
-	close(fd);
+	tcpx_ownfd_close(fd);
 	return rc;
 }
 
@@ -367,6 +369,7 @@ tcpx_sock_accept_fd(const struct tcpx_net *net, int listen_fd, int *spare,
 		sockaddr_to(&sa, from);
 		if (!net->gate.admits || net->gate.admits(net->gate.arg, from)) {
 			set_int(fd, IPPROTO_TCP, TCP_NODELAY, 1);
+			tcpx_ownfd_add(fd);
 			*out = fd;
 			return 0;
 		}

@@ -16,6 +16,7 @@
 
 #include "base/admit.h"
 #include "base/chain.h"
+#include "base/ownfd.h"
 #include "net/sock/chan.h"
 #include "net/sock/fd.h"
 #include "net/sock/port.h"
@@ -57,9 +58,9 @@ tcpx_sock_ports_close(struct tcpx_net *net)
 		struct tcpx_sock_port *p = &net->ports[i];
 
 		while (p->pending_count)
-			close(p->pending[--p->pending_count].fd);
+			tcpx_ownfd_close(p->pending[--p->pending_count].fd);
 		if (p->fd >= 0) {
-			close(p->fd);
+			tcpx_ownfd_close(p->fd);
 			close(p->set);
 			close(p->spare);
 		}
@@ -101,7 +102,7 @@ listen_here(struct tcpx_sock_port *p)
 	rc = tcpx_fail(TCPX_SUB_NET, rc, "data port of %s: %s", p->nic->name, tcpx_err_text(rc));
 	if (p->set >= 0)
 		close(p->set);
-	close(p->fd);
+	tcpx_ownfd_close(p->fd);
 	p->fd = p->set = -1;
 	return rc;
 }
@@ -148,7 +149,7 @@ pending_refuse(struct tcpx_sock_port *p, struct tcpx_sock_pending *g, const char
 		p->refused_logged = p->refused;
 		p->logged_ns = now_ns;
 	}
-	close(g->fd);
+	tcpx_ownfd_close(g->fd);
 	pending_forget(p, g);
 }
 
@@ -448,13 +449,13 @@ tcpx_sock_chan_listener_close(struct tcpx_chan_listener *cl)
 	*at = cl->next;
 	/* nobody looks for late ones at a port that expects nothing: new ones wait in the kernel */
 	while (!p->expected && p->pending_count)
-		close(p->pending[--p->pending_count].fd);
+		tcpx_ownfd_close(p->pending[--p->pending_count].fd);
 	if (!p->expected && p->poller) {
 		tcpx_sock_poller_drop(p->poller, p->set);
 		p->poller = NULL;
 	}
 	pthread_mutex_unlock(&p->lock);
 	if (cl->fd >= 0)
-		close(cl->fd);
+		tcpx_ownfd_close(cl->fd);
 	free(cl);
 }

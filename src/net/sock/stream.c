@@ -11,6 +11,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/ownfd.h"
 #include "net/sock/fd.h"
 #include "net/sock/path.h"
 #include "net/sock/poller.h"
@@ -44,7 +45,7 @@ stream_new(int fd, int state, struct tcpx_stream **stream)
 	struct tcpx_stream *s = calloc(1, sizeof(*s));
 
 	if (!s) {
-		close(fd);
+		tcpx_ownfd_close(fd);
 		return tcpx_fail(TCPX_SUB_NET, -ENOMEM, "stream");
 	}
 	s->fd = fd;
@@ -176,7 +177,7 @@ tcpx_sock_stream_close(struct tcpx_stream *s)
 	if (!s)
 		return;
 	tcpx_sock_watch_drop(&s->watch, s->fd);
-	close(s->fd);
+	tcpx_ownfd_close(s->fd);
 	if (s->spare >= 0)
 		close(s->spare);
 	free(s);
