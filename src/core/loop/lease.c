@@ -131,7 +131,7 @@ tcpx_lease_help(struct loop *l)
 {
 	int before;
 
-	if (!engine_is_here(l->engine))
+	if (!engine_is_here(l->engine) || l->engine->manual)
 		return;
 	before = hold_cancel();
 	if (borrow(l)) {
