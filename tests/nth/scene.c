@@ -115,13 +115,18 @@ meet(struct play *p)
 	return rc || p->known ? rc : tell(p);
 }
 
-/* Bytes of a WRITE that has failed may still come, until its target gives the memory back. */
+/* Bytes of a transfer that has failed may still come, from its peer until its target gives the memory
+ * back, from a late GPU until its engine takes that again. */
 static void
 forbid(struct play *p)
 {
-	assert_ok(tcpx_mem_deregister(p->e[FAR], p->id[FAR]));
-	assert_ok(tcpx_mem_deregister(p->e[NEAR], p->far));
-	p->lent[FAR] = p->known = false;
+	for (int i = 0; i < 2; i++)
+		if (p->lent[i])
+			assert_ok(tcpx_mem_deregister(p->e[i], p->id[i]));
+	p->lent[0] = p->lent[1] = false;
+	if (p->known)
+		assert_ok(tcpx_mem_deregister(p->e[NEAR], p->far));
+	p->known = false;
 }
 
 static int
@@ -140,7 +145,7 @@ move(struct play *p, bool write, size_t len, uint32_t seed)
 		return rc;
 	tcpx_xfer_watch(x, p);
 	rc = end(p, x, write ? FAR : NEAR, len, seed);
-	if (rc && write)
+	if (rc)
 		forbid(p);
 	tcpx_xfer_free(x);
 	return rc;
@@ -162,7 +167,7 @@ prepared(struct play *p)
 		rc = named(tcpx_xfer_post(p->kept, "again", 5));
 		rc = rc ? rc : end(p, p->kept, FAR, LEN, 20 + i);
 	}
-	if (rc && p->known)
+	if (rc)
 		forbid(p);
 	return rc;
 }
@@ -191,6 +196,8 @@ two_sided(struct play *p, size_t len, uint32_t seed)
 		tcpx_cancel(recv);
 	named(tcpx_wait(recv, WAIT_MS));
 	tcpx_xfer_free(recv);
+	if (rc)
+		forbid(p);
 	return rc;
 }
 
@@ -271,13 +278,7 @@ give_back(struct play *p)
 	tcpx_peer_free(p->to_far);
 	tcpx_peer_free(p->to_near);
 	p->to_far = p->to_near = NULL;
-	for (int i = 0; i < 2; i++)
-		if (p->lent[i])
-			assert_ok(tcpx_mem_deregister(p->e[i], p->id[i]));
-	p->lent[0] = p->lent[1] = false;
-	if (p->known)
-		assert_ok(tcpx_mem_deregister(p->e[NEAR], p->far));
-	p->known = false;
+	forbid(p);
 }
 
 /* Whatever has failed: the same two engines work together again, sooner or later. */

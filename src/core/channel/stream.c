@@ -124,7 +124,7 @@ take_buffer(struct channel *c)
 	struct payload *p = c->rx.open.payload;
 	int place = tcpx_copy_place(c, p->list);
 
-	if (tcpx_late_is(c->session->engine, TCPX_FLOW_UNPACK, place)) {
+	if (tcpx_late_at(c->session->engine, place)) {
 		above(c)->broken(c, p, c->rx.open.id, -EIO, "cannot be written");
 		return 0;
 	}

@@ -200,7 +200,7 @@ static int
 start(struct loop *l, struct copy_batch *b)
 {
 	uint32_t more = b->spans.count - b->copied;
-	int rc = tcpx_late_is(l->engine, b->flow, b->place) ? -EIO : 0;
+	int rc = tcpx_late_at(l->engine, b->place) ? -EIO : 0;
 
 	if (rc == 0 && (more || !b->copied))
 		rc = flight_ops(l, b)->copy(flight_queue(l, b), b->spans.at + b->copied, more, &b->ticket);

@@ -12,6 +12,7 @@
 #include "core/context/context.h"
 #include "core/loop/loop.h"
 #include "core/memory/batch.h"
+#include "core/memory/copy.h"
 #include "core/memory/late.h"
 #include "core/memory/memory.h"
 #include "core/memory/staging.h"
@@ -167,6 +168,16 @@ is_the_hosts(struct tcpx_engine *e, const void *addr, size_t len)
 	return tcpx_touch_copy(&e->memory->touch, TCPX_FLOW_PACK, ends, 2, byte, sizeof(byte)) == 0;
 }
 
+/* A late copy may write what is lent, or the host memory that it is copied to. */
+static int
+refuse_late(struct tcpx_engine *e, int place)
+{
+	if (!tcpx_copy_late(e, place))
+		return 0;
+	return tcpx_fail(TCPX_SUB_DEV, -EIO, "GPU %d keeps copies that it was late with: memory that it "
+			 "may reach is taken when it has finished them", place);
+}
+
 int
 tcpx_gpu_place(struct tcpx_engine *e, void *addr, size_t len, int *place)
 {
@@ -182,6 +193,8 @@ tcpx_gpu_place(struct tcpx_engine *e, void *addr, size_t len, int *place)
 	if (rc == 0 && at != TCPX_ON_HOST)
 		rc = ready(e, at);
 	pthread_mutex_unlock(&g->lock);
+	if (rc == 0 && at != TCPX_ON_HOST)
+		rc = refuse_late(e, at);
 	if (rc == 0)
 		*place = at;
 	return rc;
@@ -199,6 +212,9 @@ tcpx_gpu_lock(struct tcpx_engine *e, void *addr, size_t len, bool *locked)
 	if (i == e->nics.count)
 		return 0;
 	rc = tcpx_gpu_ready(e, e->nics.at[i].gpu);
+	for (; rc == 0 && i < e->nics.count; i++)
+		if (e->nics.at[i].gpu != TCPX_ON_HOST)
+			rc = refuse_late(e, e->nics.at[i].gpu);
 	if (rc == 0)
 		rc = e->memory->gpus.ops->lock(e->memory->gpus.dev, addr, len);
 	*locked = rc == 0;

@@ -36,6 +36,12 @@ tcpx_late_is(const struct tcpx_engine *e, enum tcpx_flow flow, int place)
 	return atomic_load_explicit(&e->memory->late[flow][place + 1], memory_order_relaxed) > 0;
 }
 
+bool
+tcpx_late_at(const struct tcpx_engine *e, int place)
+{
+	return tcpx_late_is(e, TCPX_FLOW_PACK, place) || tcpx_late_is(e, TCPX_FLOW_UNPACK, place);
+}
+
 void
 tcpx_late_count(struct tcpx_engine *e, enum tcpx_flow flow, int place, int change)
 {

@@ -26,8 +26,10 @@ void tcpx_late_moved(struct late_watch *w, uint64_t now_ns);
  * a process that stood still blames nobody. */
 bool tcpx_late_look(struct late_watch *w, uint64_t patience_ns, uint64_t now_ns);
 uint64_t tcpx_late_patience(const struct tcpx_engine *e);
-/* Does the device of @place still keep copies that it was late with? Any thread. */
+/* Does the device of @place still keep copies that it was late with, in that direction? Any thread. */
 bool tcpx_late_is(const struct tcpx_engine *e, enum tcpx_flow flow, int place);
+/* In either direction: what they may still write is neither read nor lent. */
+bool tcpx_late_at(const struct tcpx_engine *e, int place);
 /* So many batches more, or fewer. Logs when the device becomes late, and when it is no more. */
 void tcpx_late_count(struct tcpx_engine *e, enum tcpx_flow flow, int place, int change);
 /* Is any? Then what it may still reach is not given back to the system. */

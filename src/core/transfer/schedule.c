@@ -209,7 +209,7 @@ static bool
 end_if_late(struct session *s, struct channel *c, struct tcpx_xfer *x)
 {
 	if (!c->kind->packs(x->payload.list) ||
-	    !tcpx_late_is(s->engine, TCPX_FLOW_PACK, tcpx_copy_place(c, x->payload.list)))
+	    !tcpx_late_at(s->engine, tcpx_copy_place(c, x->payload.list)))
 		return false;
 	tcpx_answer_unusable(s, x, -EIO, "cannot be read");
 	return true;

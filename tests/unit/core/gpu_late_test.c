@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* GPUs that hang, and carry out their copies when their transfers have ended. */
+#include "gpu_rig.h"
+
+#include <errno.h>
+
+#include "core/context/context.h"
+
+#define LEN (1u << 20)
+
+#define MANY 12 /* more than a window, and than all staging buffers */
+
+/* Nothing says that a GPU hangs. Its transfers fill windows, buffers and queues before it is late. */
+static void
+a_gpu_that_hangs_ends_its_transfers_only(void **state)
+{
+	static const char *const few[] = { "TCPX_STAGING=8M", "TCPX_STALL_MS=4000", NULL };
+
+	(void)state;
+	for (int i = 0; i < 4; i++) {
+		int hung = i & 1;
+		enum tcpx_op op = i & 2 ? TCPX_OP_READ : TCPX_OP_WRITE;
+		struct gpu_rig r;
+		struct area *near, *far, *host, *far_host;
+		tcpx_xfer *x[MANY], *y[MANY];
+		uint32_t sessions;
+
+		gpu_begin(&r, &tcpx_net_loop, 2, NULL, few);
+		near = gpu_area(&r, 0, 0, LEN, 1);
+		far = gpu_area(&r, 1, 1, LEN, 2);
+		host = gpu_area(&r, 0, HOST, LEN, 3);
+		far_host = gpu_area(&r, 1, HOST, LEN, 4);
+		r.side[hung].gpu.hung = true;
+		sessions = r.side[0].e->registry.session_count;
+		for (int k = 0; k < MANY; k++) {
+			x[k] = gpu_post(&r, op, near, far, LEN);
+			y[k] = gpu_post(&r, k & 1 ? TCPX_OP_READ : TCPX_OP_WRITE, host, far_host, LEN);
+		}
+		gpu_pass(&r, 3500 * TCPX_MS); /* within TCPX_STALL_MS */
+		for (int k = 0; k < MANY; k++) {
+			assert_code(tcpx_test(x[k]), -EIO);
+			assert_ok(tcpx_test(y[k]));
+			tcpx_xfer_free(x[k]);
+			tcpx_xfer_free(y[k]);
+		}
+		assert_int_equal(r.side[0].e->count.channels_lost, 0);
+		assert_int_equal(r.side[0].e->registry.session_count, sessions);
+
+		/* it is known by now: nobody waits */
+		x[0] = gpu_post(&r, op, near, far, LEN);
+		y[0] = gpu_post(&r, TCPX_OP_WRITE, host, far_host, LEN);
+		gpu_pass(&r, 50 * TCPX_MS);
+		assert_code(gpu_finish(&r, x[0]), -EIO);
+		assert_ok(gpu_finish(&r, y[0]));
+
+		r.side[hung].gpu.hung = false;
+		gpu_pass(&r, TCPX_SEC);
+		fill(near->at, LEN, 5);
+		fill(far->at, LEN, 6);
+		assert_ok(gpu_finish(&r, gpu_post(&r, op, near, far, LEN)));
+		assert_filled(near->at, LEN, op == TCPX_OP_READ ? 6 : 5);
+		assert_filled(far->at, LEN, op == TCPX_OP_READ ? 6 : 5);
+		gpu_end(&r);
+	}
+}
+
+static int
+lend_again(struct gpu_rig *r, const struct area *a)
+{
+	uint64_t id;
+
+	return tcpx_mem_register(r->side[a->owner].e, a->at, a->len, TCPX_MEM_REMOTE_READ, &id);
+}
+
+/* The memory is neither read nor lent before they are over. A small copy is noticed by the loan alone. */
+static void
+late_copies_are_never_taken_for_new_bytes(void **state)
+{
+	static const char *const set[] = { "TCPX_STALL_MS=4000", "TCPX_INLINE=4096", NULL };
+
+	(void)state;
+	for (int i = 0; i < 4; i++) {
+		enum tcpx_op op = i & 1 ? TCPX_OP_READ : TCPX_OP_WRITE;
+		enum tcpx_op back = i & 1 ? TCPX_OP_WRITE : TCPX_OP_READ;
+		struct gpu_rig r;
+		struct area *near, *far, *late;
+		tcpx_xfer *x;
+
+		gpu_begin(&r, &tcpx_net_loop_comm, 2, NULL, set);
+		near = gpu_area(&r, 0, 0, LEN, 1);
+		far = gpu_area(&r, 1, 1, LEN, 2);
+		late = i & 1 ? near : far;
+		assert_ok(gpu_finish(&r, gpu_post(&r, op, near, far, LEN)));
+		r.side[late->owner].gpu.hung = true;
+		x = gpu_post(&r, op, near, far, i & 2 ? 4096 : LEN);
+		gpu_pass(&r, 3500 * TCPX_MS);
+		assert_code(gpu_finish(&r, x), -EIO);
+		assert_code(lend_again(&r, late), -EIO);
+		r.side[late->owner].gpu.hung = false; /* its copy is due */
+		if (!(i & 2))
+			assert_code(gpu_finish(&r, gpu_post(&r, back, near, far, LEN)), -EIO);
+		while (lend_again(&r, late) == -EIO)
+			gpu_pass(&r, TCPX_MS);
+		fill(late->at, LEN, 6);
+		assert_ok(gpu_finish(&r, gpu_post(&r, back, near, far, LEN)));
+		assert_filled(near->at, LEN, 6);
+		assert_filled(far->at, LEN, 6);
+		gpu_end(&r);
+	}
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_gpu_that_hangs_ends_its_transfers_only),
+		cmocka_unit_test(late_copies_are_never_taken_for_new_bytes),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
