@@ -103,15 +103,14 @@ acknowledge(struct channel *c)
 				      .generation = c->generation, .seq = c->rx.acks.due.received,
 				      .applied = c->rx.acks.due.applied };
 	struct tcpx_buf b;
-	int rc;
 
 	tcpx_buf_init(&b, room, sizeof(room));
 	tcpx_chan_event_write(&b, &ev);
 	pthread_mutex_lock(&c->session->lock);
-	rc = tcpx_control_put(c->session, TCPX_FR_CHANNEL_ACK, &b);
+	tcpx_control_say(c->session, TCPX_FR_CHANNEL_ACK, &b);
 	tcpx_control_flush(c->session);
 	pthread_mutex_unlock(&c->session->lock);
-	return rc;
+	return 0;
 }
 
 /* The channel carries bare payload: its header goes on the control stream. */

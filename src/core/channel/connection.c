@@ -211,9 +211,7 @@ put_event(struct channel *c, uint8_t type, uint64_t seq, const char *why)
 	snprintf(ev.text, sizeof(ev.text), "%s", why);
 	tcpx_buf_init(&b, room, sizeof(room));
 	tcpx_chan_event_write(&b, &ev);
-	if (tcpx_control_put(c->session, type, &b) != 0)
-		tcpx_session_fail(c->session, TCPX_ELIMIT,
-				  "peer does not read its control stream");
+	tcpx_control_say(c->session, type, &b);
 	tcpx_control_flush(c->session);
 }
 

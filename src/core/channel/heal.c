@@ -19,10 +19,8 @@
 static void
 put(struct session *s, uint8_t type, struct tcpx_buf *b)
 {
-	if (tcpx_control_put(s, type, b) != 0)
-		tcpx_session_fail(s, TCPX_ELIMIT, "peer does not read its control stream");
-	else
-		tcpx_control_flush_later(s);
+	tcpx_control_say(s, type, b);
+	tcpx_control_flush_later(s);
 }
 
 static uint64_t

@@ -39,10 +39,8 @@ say(struct session *s, bool wide)
 	tcpx_info(TCPX_SUB_CHAN, "%s for %s: of %u channels to it %u are wanted", wide ? "load" : "no load",
 		  s->peer->name, s->chan.count, s->chan.count - session_resting(s, true));
 	tcpx_buf_put_u8(&b, wide);
-	if (tcpx_control_put(s, TCPX_FR_WIDTH, &b) != 0)
-		tcpx_session_fail(s, TCPX_ELIMIT, "peer does not read its control stream");
-	else
-		tcpx_control_flush_later(s);
+	tcpx_control_say(s, TCPX_FR_WIDTH, &b);
+	tcpx_control_flush_later(s);
 }
 
 /* The rest of its attempt is dropped; its next has another generation. */

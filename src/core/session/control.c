@@ -61,17 +61,27 @@ tcpx_control_put_raw(struct session *s, uint8_t type, const struct tcpx_buf *b)
 						     b ? b->pos : 0));
 }
 
-int
-tcpx_control_put_u64(struct session *s, uint8_t type, uint64_t v)
+void
+tcpx_control_say(struct session *s, uint8_t type, const struct tcpx_buf *b)
+{
+	/* a cancel must not overtake its OPEN, which may still wait among the bulk */
+	int rc = type == TCPX_FR_CANCEL ? tcpx_control_put_bulk(s, type, b, NULL) :
+					  tcpx_control_put(s, type, b);
+
+	if (rc)
+		tcpx_session_fail(s, rc, "%s", rc == -ENOMEM ? "no memory for a control frame" :
+				  "peer does not read its control stream");
+}
+
+void
+tcpx_control_say_u64(struct session *s, uint8_t type, uint64_t v)
 {
 	uint8_t room[8];
 	struct tcpx_buf b;
 
 	tcpx_buf_init(&b, room, sizeof(room));
 	tcpx_buf_put_u64(&b, v);
-	/* a cancel must not overtake its OPEN, which may still wait among the bulk */
-	return type == TCPX_FR_CANCEL ? tcpx_control_put_bulk(s, type, &b, NULL) :
-					tcpx_control_put(s, type, &b);
+	tcpx_control_say(s, type, &b);
 }
 
 void

@@ -15,9 +15,11 @@ int tcpx_control_put(struct session *s, uint8_t type, const struct tcpx_buf *b);
 int tcpx_control_put_bulk(struct session *s, uint8_t type, const struct tcpx_buf *b,
 			  uint64_t *ticket);
 int tcpx_control_put_raw(struct session *s, uint8_t type, const struct tcpx_buf *b);
+/* A frame that the peer waits for. If it does not fit, the session fails, and with it what waits. */
+void tcpx_control_say(struct session *s, uint8_t type, const struct tcpx_buf *b);
+void tcpx_control_say_u64(struct session *s, uint8_t type, uint64_t v);
 /* Ends what tcpx_ctrl_begin() began. */
 void tcpx_control_commit(struct session *s, uint8_t type, size_t len);
-int tcpx_control_put_u64(struct session *s, uint8_t type, uint64_t v);
 void tcpx_control_watch(struct session *s, unsigned interest);
 void tcpx_control_flush(struct session *s);
 /* Has a flush anything to do? */

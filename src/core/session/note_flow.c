@@ -79,8 +79,8 @@ took(struct session *s)
 {
 	if (++s->notes.taken < NOTES_AHEAD / 4)
 		return;
-	if (tcpx_control_put_u64(s, TCPX_FR_NOTED, s->notes.taken) == 0)
-		s->notes.taken = 0;
+	tcpx_control_say_u64(s, TCPX_FR_NOTED, s->notes.taken);
+	s->notes.taken = 0;
 }
 
 int

@@ -37,8 +37,7 @@ tcpx_answer_done(struct session *s, uint64_t id, int code, uint64_t bytes, const
 		snprintf(d.text, sizeof(d.text), "%s", text);
 	tcpx_buf_init(&b, room, sizeof(room) - TCPX_FRAME_HEAD);
 	tcpx_done_write(&b, &d);
-	if (tcpx_control_put(s, TCPX_FR_DONE, &b) != 0)
-		tcpx_session_fail(s, TCPX_ELIMIT, "peer does not read its control stream");
+	tcpx_control_say(s, TCPX_FR_DONE, &b);
 }
 
 void
@@ -49,11 +48,13 @@ tcpx_answer_fail(struct session *s, struct tcpx_xfer *x, int code, const char *t
 		tcpx_lane_fail(x->lane, code, theirs);
 		return;
 	}
+	tcpx_xfer_get(x); /* its session may fail now, and have the last one */
 	if (x->target)
 		tcpx_answer_done(s, x->id, code, 0, theirs, NULL, 0);
 	else
-		tcpx_control_put_u64(s, TCPX_FR_CANCEL, x->id);
-	tcpx_xfer_end(x, code, text); /* no-op where that has failed the session */
+		tcpx_control_say_u64(s, TCPX_FR_CANCEL, x->id);
+	tcpx_xfer_end(x, code, text);
+	tcpx_xfer_put(x);
 }
 
 void
@@ -80,7 +81,7 @@ tcpx_answer_broken(struct channel *c, struct payload *p, uint64_t id, int code, 
 	pthread_mutex_unlock(&s->lock);
 }
 
-int
+void
 tcpx_answer_match(struct session *s, struct tcpx_xfer *x, uint64_t id, uint64_t total,
 		uint32_t chunk, const uint8_t *payload)
 {
@@ -94,12 +95,12 @@ tcpx_answer_match(struct session *s, struct tcpx_xfer *x, uint64_t id, uint64_t 
 			 (unsigned long long)total, (unsigned long long)x->payload.list->total);
 		tcpx_answer_done(s, id, TCPX_ELENGTH, 0, text, NULL, 0);
 		tcpx_xfer_end(x, TCPX_ELENGTH, text);
-		return 0;
+		return;
 	}
 	if (tcpx_list_check(x->payload.list) != 0) {
 		tcpx_answer_done(s, id, TCPX_EREGION, 0, "receiver gave its region back", NULL, 0);
 		tcpx_xfer_end(x, TCPX_EREGION, "region deregistered");
-		return 0;
+		return;
 	}
 	tcpx_xfer_shape(x, total, chunk);
 	if (payload || total == 0) {
@@ -109,23 +110,23 @@ tcpx_answer_match(struct session *s, struct tcpx_xfer *x, uint64_t id, uint64_t 
 			snprintf(text, sizeof(text), "receiver's memory cannot be written: %s", where);
 			tcpx_answer_done(s, id, rc, 0, text, NULL, 0);
 			tcpx_xfer_end(x, rc, text);
-			return 0;
+			return;
 		}
 		count_add(&s->engine->count.bytes_rx, total);
 		tcpx_answer_done(s, id, 0, total, NULL, NULL, 0);
 		tcpx_xfer_end(x, 0, NULL);
-		return 0;
+		return;
 	}
 	rc = tcpx_xfer_map(x);
 	if (rc) {
 		tcpx_answer_done(s, id, rc, 0, "receiver is out of memory", NULL, 0);
 		tcpx_xfer_end(x, rc, "out of memory");
-		return 0;
+		return;
 	}
 	tcpx_xfer_get(x);
 	tcpx_xfer_insert(s, x, engine_now(s->engine));
 	atomic_store(&x->payload.live, id);
-	return tcpx_control_put_u64(s, TCPX_FR_MATCHED, id);
+	tcpx_control_say_u64(s, TCPX_FR_MATCHED, id);
 }
 
 /* A READ with all its bytes here: its note may go. */

@@ -26,8 +26,8 @@ void tcpx_answer_unusable(struct session *s, struct tcpx_xfer *x, int code, cons
 void tcpx_answer_broken(struct channel *c, struct payload *p, uint64_t id, int code,
 		       const char *what);
 /* SEND: x (a receive, not in any chain, x->session set) takes the message. */
-int tcpx_answer_match(struct session *s, struct tcpx_xfer *x, uint64_t id, uint64_t total,
-		    uint32_t chunk, const uint8_t *payload);
+void tcpx_answer_match(struct session *s, struct tcpx_xfer *x, uint64_t id, uint64_t total,
+		       uint32_t chunk, const uint8_t *payload);
 /* Completes a receiving transfer: all its chunks are in place. A READ waits until its note may go. */
 void tcpx_answer_filled(struct session *s, struct tcpx_xfer *x);
 /* The peer has taken over so many notes more: what waits for that goes on. TCPX_EPROTO. */

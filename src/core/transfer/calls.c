@@ -153,7 +153,7 @@ tcpx_cancel(tcpx_xfer *x)
 			tcpx_answer_done(s, x->id, TCPX_ECANCELED, 0, "cancelled by the receiver",
 					NULL, 0);
 		else if (tcpx_node_linked(&x->table))
-			tcpx_control_put_u64(s, TCPX_FR_CANCEL, x->id);
+			tcpx_control_say_u64(s, TCPX_FR_CANCEL, x->id);
 		tcpx_xfer_end(x, TCPX_ECANCELED, "cancelled");
 		tcpx_control_flush(s);
 	}

@@ -53,7 +53,7 @@ end_users(struct session *s, uint64_t id)
 			if (x->target)
 				tcpx_answer_done(s, x->id, TCPX_EREGION, 0, text, NULL, 0);
 			else
-				tcpx_control_put_u64(s, TCPX_FR_CANCEL, x->id);
+				tcpx_control_say_u64(s, TCPX_FR_CANCEL, x->id);
 			if (s->state == SESS_FAILED)
 				return; /* that has ended all of them */
 			tcpx_xfer_end(x, TCPX_EREGION, text);

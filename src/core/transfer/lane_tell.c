@@ -12,13 +12,6 @@
 
 #define LATER_NS 50000 /* two or three round trips of small messages on one host */
 
-static void
-put(struct session *s, uint8_t type, const struct tcpx_buf *b)
-{
-	if (tcpx_control_put(s, type, b) != 0)
-		tcpx_session_fail(s, TCPX_ELIMIT, "peer does not read its control stream");
-}
-
 void
 tcpx_lane_tell_open(struct tcpx_lane *l)
 {
@@ -31,7 +24,7 @@ tcpx_lane_tell_open(struct tcpx_lane *l)
 	memcpy(o.key, l->key, sizeof(o.key));
 	tcpx_buf_init(&b, room, sizeof(room));
 	tcpx_lane_opening_write(&b, &o);
-	put(s, TCPX_FR_LANE_OPEN, &b);
+	tcpx_control_say(s, TCPX_FR_LANE_OPEN, &b);
 }
 
 void
@@ -42,7 +35,7 @@ tcpx_lane_tell_posts(struct session *s, const struct tcpx_lane_posts *p)
 
 	tcpx_buf_init(&b, room, sizeof(room));
 	tcpx_lane_posts_write(&b, p);
-	put(s, TCPX_FR_LANE_POST, &b);
+	tcpx_control_say(s, TCPX_FR_LANE_POST, &b);
 }
 
 void
@@ -114,28 +107,17 @@ tcpx_lane_tell_failure(struct session *s, uint64_t word, bool sending, int code,
 	snprintf(f.text, sizeof(f.text), "%s", text);
 	tcpx_buf_init(&b, room, sizeof(room));
 	tcpx_lane_failure_write(&b, &f);
-	put(s, TCPX_FR_LANE_FAIL, &b);
-}
-
-static void
-put_u64(struct session *s, uint8_t type, uint64_t value)
-{
-	uint8_t room[8];
-	struct tcpx_buf b;
-
-	tcpx_buf_init(&b, room, sizeof(room));
-	tcpx_buf_put_u64(&b, value);
-	put(s, type, &b);
+	tcpx_control_say(s, TCPX_FR_LANE_FAIL, &b);
 }
 
 void
 tcpx_lane_tell_close(struct session *s, uint64_t word)
 {
-	put_u64(s, TCPX_FR_LANE_CLOSE, word);
+	tcpx_control_say_u64(s, TCPX_FR_LANE_CLOSE, word);
 }
 
 void
 tcpx_lane_tell_grant(struct session *s, uint64_t total)
 {
-	put_u64(s, TCPX_FR_LANE_GRANT, total);
+	tcpx_control_say_u64(s, TCPX_FR_LANE_GRANT, total);
 }

@@ -107,7 +107,6 @@ tcpx_match_send(struct session *s, const struct tcpx_open *o)
 	struct unexpected *u = keep(s, o);
 	struct tcpx_xfer *x;
 	bool over, kept = true;
-	int rc;
 
 	if (!u)
 		return -ENOMEM;
@@ -132,11 +131,11 @@ tcpx_match_send(struct session *s, const struct tcpx_open *o)
 	if (!x)
 		return over ? TCPX_EPROTO : 0; /* the sender ignores its credit */
 	/* the transfer owns the reference taken above */
-	rc = tcpx_answer_match(s, x, o->id, o->total, o->chunk,
-			     u->inlined ? u->payload : NULL);
+	tcpx_answer_match(s, x, o->id, o->total, o->chunk,
+			  u->inlined ? u->payload : NULL);
 	free(u);
 	tcpx_xfer_put(x);
-	return rc;
+	return 0;
 }
 
 /* A receive is in the queue of a peer that has no session: without one nobody would notice that
@@ -154,22 +153,20 @@ call(struct tcpx_peer *p)
 }
 
 /* The receive takes an unexpected send. No lock held. */
-static int
+static void
 answer(struct tcpx_xfer *x, struct unexpected *u)
 {
 	struct session *s = u->session;
-	int rc = 0;
 
 	pthread_mutex_lock(&s->lock);
 	if (s->state == SESS_FAILED)
 		tcpx_xfer_end(x, s->cause, s->cause_text);
 	else if (atomic_load(&x->status) == -EAGAIN)
-		rc = tcpx_answer_match(s, x, u->id, u->total, u->chunk,
-				     u->inlined ? u->payload : NULL);
+		tcpx_answer_match(s, x, u->id, u->total, u->chunk,
+				  u->inlined ? u->payload : NULL);
 	tcpx_control_flush(s);
 	pthread_mutex_unlock(&s->lock);
 	drop_unexpected(u);
-	return rc;
 }
 
 /* The lock of the queues held. */
@@ -208,7 +205,9 @@ tcpx_match_recv(struct tcpx_peer *p, struct tcpx_xfer *x)
 	count_add(&x->engine->count.xfers_posted, 1);
 	if (!u && alone)
 		call(p);
-	return u ? answer(x, u) : 0;
+	if (u)
+		answer(x, u);
+	return 0;
 }
 
 /* The receives of @p go behind those of its home; *paired: those for which a send waits there, each with
@@ -254,7 +253,7 @@ tcpx_match_merge(struct tcpx_peer *p)
 
 		tcpx_chain_remove(n);
 		tcpx_chain_remove(u);
-		(void)answer(x, tcpx_container(u, struct unexpected, node));
+		answer(x, tcpx_container(u, struct unexpected, node));
 		tcpx_xfer_put(x);
 	}
 }

@@ -116,8 +116,8 @@ nothing_is_written_before_the_flush(void **state)
 	struct world w;
 	struct session *s = begin(&w);
 
-	assert_int_equal(tcpx_control_put_u64(s, TCPX_FR_MATCHED, 7), 0);
-	assert_int_equal(tcpx_control_put_u64(s, TCPX_FR_MATCHED, 8), 0);
+	tcpx_control_say_u64(s, TCPX_FR_MATCHED, 7);
+	tcpx_control_say_u64(s, TCPX_FR_MATCHED, 8);
 	assert_int_equal(w.stream.calls, 0);
 	tcpx_control_flush(s);
 	assert_int_equal(w.stream.calls, 1); /* both in one write */
@@ -134,7 +134,7 @@ what_finds_no_room_waits_until_it_is_writable(void **state)
 	struct session *s = begin(&w);
 
 	w.stream.room = 5;
-	assert_int_equal(tcpx_control_put_u64(s, TCPX_FR_MATCHED, 7), 0);
+	tcpx_control_say_u64(s, TCPX_FR_MATCHED, 7);
 	tcpx_control_flush(s);
 	assert_int_equal(w.stream.taken, 5);
 	assert_int_equal(w.stream.interest, TCPX_READABLE | TCPX_WRITABLE);
@@ -192,7 +192,7 @@ channels_sleep_on_while_the_open_cannot_go(void **state)
 	struct session *s = begin(&w);
 
 	s->control.chunks_wait = true;
-	assert_int_equal(tcpx_control_put_u64(s, TCPX_FR_MATCHED, 7), 0);
+	tcpx_control_say_u64(s, TCPX_FR_MATCHED, 7);
 	tcpx_control_flush(s); /* the OPEN is not there */
 	assert_int_equal(woken, 0);
 	assert_true(s->control.chunks_wait);
@@ -205,7 +205,7 @@ answers_wait_for_the_end_of_the_turn_unless_a_flush_took_them(void **state)
 	struct world w;
 	struct session *s = begin(&w);
 
-	assert_int_equal(tcpx_control_put_u64(s, TCPX_FR_MATCHED, 7), 0);
+	tcpx_control_say_u64(s, TCPX_FR_MATCHED, 7);
 	tcpx_control_flush_later(s);
 	tcpx_control_flush_later(s);
 	assert_int_equal(w.stream.calls, 0);
@@ -213,7 +213,7 @@ answers_wait_for_the_end_of_the_turn_unless_a_flush_took_them(void **state)
 	assert_int_equal(w.stream.calls, 1);
 	assert_true(tcpx_chain_empty(&w.b.e.registry.to_flush));
 
-	assert_int_equal(tcpx_control_put_u64(s, TCPX_FR_MATCHED, 8), 0);
+	tcpx_control_say_u64(s, TCPX_FR_MATCHED, 8);
 	tcpx_control_flush_later(s);
 	tcpx_control_flush(s); /* with a frame of the application's, say */
 	assert_int_equal(w.stream.calls, 2);
@@ -230,7 +230,7 @@ a_cancel_does_not_overtake_its_open(void **state)
 	uint64_t open;
 
 	assert_int_equal(tcpx_ctrl_put_bulk(s->control.ctrl, TCPX_FR_OPEN, "", 0, &open), 0);
-	assert_int_equal(tcpx_control_put_u64(s, TCPX_FR_CANCEL, 7), 0);
+	tcpx_control_say_u64(s, TCPX_FR_CANCEL, 7);
 	tcpx_control_flush(s);
 	assert_int_equal(tcpx_ctrl_bulk_written(s->control.ctrl), open + 1);
 	bare_close(&w.b);
@@ -273,7 +273,7 @@ a_write_that_fails_cuts_the_stream_once_all_is_read(void **state)
 		w.stream.error = ends[i].sends;
 		w.stream.end = ends[i].reads;
 		arrives(&w, TCPX_FR_MATCHED, "12345678", 8);
-		assert_int_equal(tcpx_control_put_u64(s, TCPX_FR_MATCHED, 7), 0);
+		tcpx_control_say_u64(s, TCPX_FR_MATCHED, 7);
 		tcpx_control_flush(s);
 		tcpx_control_flush(s);
 		assert_int_equal(w.stream.calls, 1); /* the frame waits for the next connection */
@@ -304,7 +304,7 @@ what_waits_for_its_turn_is_read_after_a_failed_write(void **state)
 	arrives(&w, TCPX_FR_MATCHED, "12345678", 8);
 	w.b.e.limit.turn_cost = 0;
 	tcpx_control_ready(&s->source, TCPX_READABLE, w.b.now_ns);
-	assert_int_equal(tcpx_control_put_u64(s, TCPX_FR_MATCHED, 7), 0);
+	tcpx_control_say_u64(s, TCPX_FR_MATCHED, 7);
 	tcpx_control_flush(s);
 	assert_int_equal(w.stream.calls, 1);
 	assert_int_equal(heard, 0);
@@ -343,7 +343,7 @@ a_closing_engine_waits_until_bye_is_acknowledged(void **state)
 		w.b.e.parting = cases[i].parting;
 		w.stream.room = cases[i].room;
 		s->chan.open = 1; /* is listed to the test's end */
-		assert_int_equal(tcpx_control_put_u64(s, TCPX_FR_BYE, 7), 0);
+		tcpx_control_say_u64(s, TCPX_FR_BYE, 7);
 		s->state = SESS_FAILED;
 		for (int turn = 0; turn < 3; turn++) {
 			w.stream.acked = cases[i].acked[turn];

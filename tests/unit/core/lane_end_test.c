@@ -198,7 +198,7 @@ a_receive_is_over_when_no_thread_writes_there(void **state)
 static void
 fill_log(struct session *s)
 {
-	while (tcpx_control_put_u64(s, TCPX_FR_LANE_CLOSE, 1) == 0)
+	while (tcpx_control_put(s, TCPX_FR_LANE_CLOSE, NULL) == 0)
 		;
 }
 
