@@ -24,6 +24,7 @@
 
 /* Messages of a transfer in a row that arrive changed, with no chunk in place between them. */
 #define CORRUPT_MAX 5
+#define NO_ROOM_AGAIN "the sender has no memory to send a chunk again"
 
 int
 tcpx_chunk_place(struct channel *c, const struct tcpx_head *h, struct rx_record *r,
@@ -205,7 +206,8 @@ tcpx_chunk_given_back(struct channel *c, struct tx_record *r)
 	if (x->tx.again_count == x->tx.again_cap) {
 		grown = realloc(x->tx.again, (2 * x->tx.again_cap + 16) * sizeof(*grown));
 		if (!grown) {
-			tcpx_xfer_end(x, -ENOMEM, "no memory to send a chunk again");
+			tcpx_answer_fail(s, x, -ENOMEM, NO_ROOM_AGAIN, NO_ROOM_AGAIN);
+			tcpx_control_flush(s);
 			goto put;
 		}
 		x->tx.again = grown;

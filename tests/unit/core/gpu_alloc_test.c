@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * One allocation fails. A GPU whose set-up failed can be tried again. A session that
- * ends during a walk over callers' events removes nothing under that walk. Calls are
- * wrapped at link time.
+ * ends during a walk over callers' events removes nothing under that walk. A chunk that a
+ * lost channel gives back, and that nothing can keep, ends its transfer or its lane on both
+ * sides. Calls are wrapped at link time.
  */
 #include "gpu_rig.h"
 
 #include <errno.h>
 #include <stdlib.h>
+
+#include "core/context/context.h"
+#include "core/session/session.h"
 
 #define LEN   100000
 #define TRIES 500
@@ -21,6 +25,17 @@ void *
 __wrap_calloc(size_t n, size_t size)
 {
 	return left >= 0 && left-- == 0 ? NULL : __real_calloc(n, size);
+}
+
+static bool grows = true; /* what realloc() is asked for */
+
+void *__real_realloc(void *p, size_t size);
+void *__wrap_realloc(void *p, size_t size);
+
+void *
+__wrap_realloc(void *p, size_t size)
+{
+	return grows ? __real_realloc(p, size) : NULL;
 }
 
 /* True: all went well, and so did the n-th allocation. */
@@ -122,12 +137,87 @@ a_session_may_end_while_events_are_looked_at(void **state)
 	gpu_end(&r);
 }
 
+/* ---- chunks to be sent again ---- */
+
+/* Its channels break with chunks in flight. */
+static void
+lose_channels(struct gpu_rig *r)
+{
+	gpu_pass(r, TCPX_MS);
+	grows = false;
+	while (tcpx_fabric_break_channel(r->fabric, 0) == 0)
+		;
+	gpu_pass(r, TCPX_SEC);
+	grows = true;
+}
+
+static void
+a_transfer_ends_on_both_sides(void **state)
+{
+	(void)state;
+	for (int op = 0; op < 2; op++) {
+		struct gpu_rig r;
+		struct area *near, *far;
+		tcpx_xfer *x;
+
+		gpu_begin(&r, &tcpx_net_loop, 2, NULL, NULL);
+		near = gpu_area(&r, 0, HOST, LEN, 1);
+		far = gpu_area(&r, 1, HOST, LEN, 2);
+		tcpx_fabric_hold(r.fabric, TCPX_FABRIC_DATA, 20 * TCPX_MS);
+		x = gpu_post(&r, op ? TCPX_OP_READ : TCPX_OP_WRITE, near, far, LEN);
+		lose_channels(&r);
+		assert_code(gpu_finish(&r, x), -ENOMEM);
+		for (int i = 0; i < 2; i++) {
+			struct session *s = tcpx_session_after(r.side[i].e, NULL);
+
+			assert_int_equal(s->xfers.live, 0);
+			tcpx_session_put(s);
+		}
+		gpu_end(&r);
+	}
+}
+
+static void
+a_lane_ends_on_both_sides(void **state)
+{
+	struct gpu_rig r;
+	struct area *from, *to;
+	tcpx_lane *tx, *rx;
+	tcpx_xfer *x[4];
+	uint8_t key[TCPX_LANE_KEY];
+
+	(void)state;
+	gpu_begin(&r, &tcpx_net_loop, 2, NULL, NULL);
+	from = gpu_area(&r, 0, HOST, LEN, 1);
+	to = gpu_area(&r, 1, HOST, LEN, 2);
+	assert_ok(tcpx_lane_listen(r.side[1].e, key, &rx));
+	assert_ok(tcpx_lane_open(r.side[0].to[1], key, &tx));
+	gpu_pass(&r, 10 * TCPX_MS);
+	for (int i = 0; i < 3; i++)
+		assert_ok(tcpx_lane_post(rx, to->id, 0, LEN, &x[i]));
+	gpu_pass(&r, TCPX_MS);
+	tcpx_fabric_hold(r.fabric, TCPX_FABRIC_DATA, 20 * TCPX_MS);
+	assert_ok(tcpx_lane_post(tx, from->id, 0, LEN, &x[3]));
+	lose_channels(&r);
+	for (int i = 0; i < 4; i++) {
+		assert_code(tcpx_test(x[i]), -ENOMEM);
+		tcpx_xfer_free(x[i]);
+	}
+	assert_code(tcpx_lane_ready(tx), -ENOMEM);
+	assert_code(tcpx_lane_ready(rx), -ENOMEM);
+	tcpx_lane_close(tx);
+	tcpx_lane_close(rx);
+	gpu_end(&r);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_gpu_that_was_not_readied_is_tried_again),
 		cmocka_unit_test(a_session_may_end_while_events_are_looked_at),
+		cmocka_unit_test(a_transfer_ends_on_both_sides),
+		cmocka_unit_test(a_lane_ends_on_both_sides),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
