@@ -58,6 +58,8 @@ struct rx_record {
 };
 
 enum chunk_place { CHUNK_FOUND, CHUNK_SINK, CHUNK_PARK };
+/* What a message that has no place yet waits for: its OPEN, or the answer of an ended lane's sender. */
+enum chunk_park { PARK_NOT, PARK_OPEN, PARK_LANE };
 
 /* Calls of a channel to core/transfer. Lease held, session.lock not, unless noted. */
 struct channel_calls {
@@ -163,7 +165,7 @@ struct receiver {
 	bool placed;            /* its payload has a place                            */
 	bool held;              /* waits for an OPEN or a buffer: nothing is read       */
 	uint32_t unsettled;     /* stream: messages of that kind; nothing is read      */
-	_Atomic bool parked;    /* waits for an OPEN                                  */
+	_Atomic uint8_t parked; /* enum chunk_park                                    */
 	struct tcpx_landed landed; /* comm: it waits in its slot                      */
 	struct tcpx_frag *frag; /* of a landed one: its fragments, frag_cap of them, and their */
 	uint64_t *frag_start;   /* sums; grown when a message has more than any before */

@@ -93,7 +93,7 @@ hang_up(struct channel *c)
 	if (chan)
 		c->session->engine->ops->chan_close(chan);
 	c->interest = 0;
-	c->rx.parked = false;
+	c->rx.parked = PARK_NOT;
 	tcpx_staging_leave(&c->client);
 	tcpx_landing_drop(c);
 }

@@ -80,7 +80,7 @@ tcpx_landing_settle(struct channel *c)
 	int rc = 0;
 
 	if (c->rx.unsettled)
-		c->rx.parked = false;
+		c->rx.parked = PARK_NOT;
 	for (seq = c->window.released + 1; rc == 0 && c->rx.unsettled && seq < c->window.next; seq++) {
 		struct rx_record *r = tcpx_landing_record(c, seq);
 

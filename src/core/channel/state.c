@@ -64,7 +64,7 @@ tcpx_channel_renew(struct channel *c)
 		return TCPX_ELIMIT;
 	c->fence = (struct fence){ .asked = false };
 	c->tx = (struct sender){ .rate = rate };
-	c->rx = (struct receiver){ .parked = false };
+	c->rx = (struct receiver){ .parked = PARK_NOT };
 	rc = tcpx_channel_state_make(c);
 	if (rc)
 		return rc;

@@ -25,7 +25,7 @@ stray(struct channel *c, uint64_t word, enum chunk_place *how)
 	struct tcpx_lane *l = tcpx_lane_find(s, word);
 
 	*how = l ? CHUNK_PARK : CHUNK_SINK;
-	c->rx.parked = l != NULL;
+	c->rx.parked = l ? PARK_LANE : PARK_NOT;
 	return id_is_ours(s, word) || tcpx_lane_number(word) > s->lanes.opened_there ||
 	       (l && !l->held) ? TCPX_EFRAME : 0;
 }
@@ -80,7 +80,7 @@ tcpx_lane_place(struct channel *c, const struct tcpx_head *h, struct rx_record *
 	struct tcpx_lane *l;
 	int rc = 0;
 
-	c->rx.parked = false;
+	c->rx.parked = PARK_NOT;
 	r->chunk = h->chunk & ~(TCPX_LANE_LAST | TCPX_LANE_EARLY);
 	r->last = h->chunk & TCPX_LANE_LAST;
 	r->early = h->chunk & TCPX_LANE_EARLY;
@@ -176,7 +176,7 @@ tcpx_lane_holds(struct channel *c, const struct tcpx_lane *l)
 	bool holds = l->held && tcpx_node_linked(&l->in_session);
 
 	if (holds)
-		c->rx.parked = true; /* perhaps for another message, too */
+		c->rx.parked = PARK_LANE; /* perhaps for another message, too */
 	return holds;
 }
 

@@ -19,6 +19,7 @@
 #include "core/transfer/eager.h"
 #include "core/transfer/end.h"
 #include "core/transfer/lane_chunks.h"
+#include "core/transfer/stuck.h"
 #include "core/transfer/transfer.h"
 #include "core/transfer/turn.h"
 
@@ -46,7 +47,7 @@ tcpx_chunk_place(struct channel *c, const struct tcpx_head *h, struct rx_record 
 		*how = CHUNK_SINK;
 		if (!id_is_known(s, h->xfer)) {
 			*how = CHUNK_PARK;
-			c->rx.parked = true;
+			c->rx.parked = PARK_OPEN;
 			rc = id_is_ours(s, h->xfer) ? TCPX_EFRAME : 0;
 		}
 	} else if (x->sends || !x->rx.map.words || h->chunk >= x->chunks ||
@@ -59,7 +60,7 @@ tcpx_chunk_place(struct channel *c, const struct tcpx_head *h, struct rx_record 
 		r->payload = &x->payload;
 	}
 	if (*how != CHUNK_PARK)
-		c->rx.parked = false;
+		c->rx.parked = PARK_NOT;
 	pthread_mutex_unlock(&s->lock);
 	return rc;
 }
@@ -149,11 +150,14 @@ tcpx_chunk_corrupt(struct channel *c, const struct rx_record *r, const struct tc
 	struct session *s = c->session;
 	struct tcpx_xfer *x = xfer_of(r->payload);
 	uint32_t *row = x && r->early ? &x->lane->corrupt : x ? &x->rx.corrupt : NULL;
-	char text[TCPX_TEXT_MAX];
+	bool lane = tcpx_lane_is(h->xfer);
+	char text[TCPX_TEXT_MAX], name[XFER_NAME];
 
 	count_add(&s->engine->corrupt.chunks, 1);
-	snprintf(text, sizeof(text), "chunk %u of transfer %llu arrived changed on channel %u, %s: "
-		 "CRC32C %08x, sent with %08x", h->chunk, (unsigned long long)h->xfer, c->index,
+	tcpx_xfer_name(h->xfer, name, sizeof(name));
+	snprintf(text, sizeof(text), "chunk %s%llu of %s arrived changed on channel %u, %s: "
+		 "CRC32C %08x, sent %08x", lane ? "at byte " : "",
+		 lane ? (unsigned long long)tcpx_lane_offset(h->chunk) : h->chunk, name, c->index,
 		 tcpx_near_nic(c)->name, sum, h->sum);
 	pthread_mutex_lock(&s->lock);
 	if (s->health.corrupt_ns == 0 || now_ns >= s->health.corrupt_ns + TCPX_SEC) {

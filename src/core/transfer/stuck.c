@@ -188,30 +188,42 @@ name_sources(const struct session *s, char *buf, size_t cap)
 {
 	static const char *const names[] = { [CHAN_WIRING] = "wiring", [CHAN_UP] = "up",
 					     [CHAN_FENCING] = "fencing", [CHAN_DOWN] = "down" };
+	static const char *const waits[] = { [PARK_OPEN] = "waits for OPEN",
+					     [PARK_LANE] = "waits for the sender of an ended lane" };
 	size_t at = 0;
 
 	for (uint32_t i = 0; i < s->chan.count && at < cap; i++) {
 		const struct channel *c = s->chan.rx[i];
+		uint8_t parked = c ? atomic_load(&c->rx.parked) : PARK_NOT;
 
 		if (c)
 			at += (size_t)snprintf(buf + at, cap - at, "%s %u %s", at ? "," : ": channels",
-					       i, c->rx.parked ? "waits for OPEN" :
-					       names[atomic_load(&c->state)]);
+					       i, parked ? waits[parked] : names[atomic_load(&c->state)]);
 	}
+}
+
+void
+tcpx_xfer_name(uint64_t id, char *buf, size_t cap)
+{
+	if (tcpx_lane_is(id))
+		snprintf(buf, cap, "message %llu of lane %u", (unsigned long long)tcpx_lane_seq(id),
+			 tcpx_lane_number(id));
+	else
+		snprintf(buf, cap, "transfer %llu", (unsigned long long)(id & ~ID_OF_ACCEPTOR));
 }
 
 void
 tcpx_xfer_describe(struct session *s, const struct tcpx_xfer *x, char *buf, size_t cap)
 {
 	struct stuck at = tcpx_xfer_locate(s, x);
-	char path[200] = "";
+	char path[200] = "", name[XFER_NAME];
 
 	if (at.channel >= 0 && s->chan.tx[at.channel])
 		name_path(s, s->chan.tx[at.channel], path, sizeof(path));
 	else if (s && !x->sends && tcpx_node_linked(&x->table))
 		name_sources(s, path, sizeof(path));
-	snprintf(buf, cap, "transfer %llu: %u of %u chunks in place, %llu %s%s",
-		 (unsigned long long)(x->id & ~ID_OF_ACCEPTOR),
+	tcpx_xfer_name(x->id, name, sizeof(name));
+	snprintf(buf, cap, "%s: %u of %u chunks in place, %llu %s%s", name,
 		 x->sends ? x->tx.applied : x->rx.map.set, x->chunks, (unsigned long long)at.chunk,
 		 at.stage, path);
 }

@@ -19,6 +19,9 @@ void tcpx_xfer_recall(struct session *s, const struct tcpx_xfer *x);
 /* When chunks that no channel has last waited for staging buffers of other sessions; 0: never.
  * lock held. */
 uint64_t tcpx_xfer_short_ns(struct session *s, const struct tcpx_xfer *x, uint64_t now_ns);
+#define XFER_NAME 40
+/* "transfer 7", or "message 5 of lane 3". */
+void tcpx_xfer_name(uint64_t id, char *buf, size_t cap);
 /* What of it is in place, and where it is stuck: stage, channel, NICs, addresses. lock held. */
 void tcpx_xfer_describe(struct session *s, const struct tcpx_xfer *x, char *buf, size_t cap);
 
