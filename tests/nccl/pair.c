@@ -90,6 +90,43 @@ pair_meet(struct rank *r)
 	pair_exchange(r, &mine, &theirs, 1);
 }
 
+/* Sends a descriptor, or receives one into @fd. */
+static bool
+hand_over(struct rank *r, int *fd)
+{
+	union {
+		struct cmsghdr head;
+		char room[CMSG_SPACE(sizeof(*fd))];
+	} control = { .head = { CMSG_LEN(sizeof(*fd)), SOL_SOCKET, SCM_RIGHTS } };
+	char byte = 'l';
+	struct iovec part = { &byte, 1 };
+	struct msghdr m = { .msg_iov = &part, .msg_iovlen = 1, .msg_control = &control,
+			    .msg_controllen = sizeof(control) };
+
+	if (r->me == 0) {
+		memcpy(CMSG_DATA(&control.head), fd, sizeof(*fd));
+		return sendmsg(r->link, &m, MSG_NOSIGNAL) == 1;
+	}
+	if (recvmsg(r->link, &m, MSG_CMSG_CLOEXEC) != 1 || !CMSG_FIRSTHDR(&m))
+		return false;
+	memcpy(fd, CMSG_DATA(&control.head), sizeof(*fd));
+	return true;
+}
+
+int
+pair_link(struct rank *r)
+{
+	int link[2] = { -1, -1 };
+	bool good;
+
+	if (r->me == 0 && socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, link))
+		return -1;
+	good = hand_over(r, r->me == 0 ? &link[1] : &link[0]);
+	if (r->me == 0)
+		close(link[1]);
+	return good ? link[0] : -1;
+}
+
 /* One look at both ends, as the service thread looks: never waiting. */
 static bool
 look(struct player *p, uint8_t *handle, void *listen, void **send, void **recv)

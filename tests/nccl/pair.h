@@ -22,6 +22,8 @@ bool pair_run_to(const char *file, int version, int (*play)(struct rank *r), con
 void pair_exchange(struct rank *r, const void *mine, void *theirs, size_t len);
 /* A byte each way. */
 void pair_meet(struct rank *r);
+/* Another link between the two, for another thread; -1: there is none. */
+int pair_link(struct rank *r);
 /* Makes @count comms each way, all at once: @send[i] meets @recv[i] of the other. */
 bool pair_connect(struct rank *r, void **send, void **recv, int count);
 

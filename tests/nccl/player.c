@@ -104,7 +104,7 @@ player_join(struct player *p, const struct player *first, uint64_t comm_id)
 {
 	const struct nccl_net_v11 *v11 = first->table;
 	const struct nccl_net_v12 *v12 = first->table;
-	enum nccl_result result = NCCL_INVALID_USAGE;
+	enum nccl_result result = NCCL_OK;
 	struct nccl_comm_config config = { NCCL_TRAFFIC_CLASS_UNDEF };
 
 	*p = *first;
@@ -197,13 +197,19 @@ is_poison(const uint8_t *mem, size_t len)
 	return len == 0;
 }
 
+size_t
+flow_bytes(const struct flow *f)
+{
+	return STEPS * (f->room + ROOM_MORE);
+}
+
 void
 flow_open(struct flow *f)
 {
 	size_t bytes;
 
 	f->room = f->largest + 8; /* NCCL's slots are larger than most messages */
-	bytes = STEPS * (f->room + ROOM_MORE);
+	bytes = flow_bytes(f);
 	f->buffer = malloc(bytes);
 	if (!f->buffer)
 		die("memory");
@@ -290,7 +296,7 @@ close_comm(struct flow *f)
 void
 flow_abort(struct flow *f)
 {
-	size_t bytes = STEPS * (f->room + ROOM_MORE);
+	size_t bytes = flow_bytes(f);
 
 	f->player->abi->dereg(f->player->table, f->comm, f->mhandle);
 	memset(f->buffer, POISON, bytes);

@@ -25,7 +25,7 @@ bool player_has(const char *file, int version);
 
 /* Loads the file and begins as a communicator does. */
 void player_open(struct player *p, const char *file, int version);
-/* Another communicator of the same file and version, v11 or v12, with this number. */
+/* Another communicator of the same file and version, which has this number from v11 on. */
 void player_join(struct player *p, const struct player *first, uint64_t comm_id);
 void player_close(struct player *p);
 /* The WARN lines of the plugin, as many as fit; "" before the first. */
@@ -51,6 +51,8 @@ struct flow {
 
 /* After @comm stands. */
 void flow_open(struct flow *f);
+/* Of its memory. */
+size_t flow_bytes(const struct flow *f);
 /* One look of the progress thread. True: there is more to do. */
 bool flow_step(struct flow *f);
 /* Memory first, as NCCL's abort has it; then the comm. @f->what if memory is touched afterwards. */
