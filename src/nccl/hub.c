@@ -57,11 +57,21 @@ name_nics(struct settings *s, const char *names)
 	s->nics[at] = '\0';
 }
 
+const char *
+tcpx_nccl_nic_setting(void)
+{
+	const char *names = getenv("NCCL_SOCKET_IFNAME");
+
+	if (is_set("TCPX_NICS"))
+		return "TCPX_NICS";
+	return names && names[strspn(names, ",")] ? "NCCL_SOCKET_IFNAME" : NULL;
+}
+
 /* NCCL's users name NICs by NCCL_SOCKET_IFNAME, often to keep one out. */
 static void
 settings_make(struct settings *s)
 {
-	const char *names = getenv("NCCL_SOCKET_IFNAME");
+	const char *setting = tcpx_nccl_nic_setting();
 	size_t count = 0;
 
 	for (size_t i = 0; i < sizeof(always) / sizeof(always[0]); i++)
@@ -69,8 +79,8 @@ settings_make(struct settings *s)
 	for (size_t i = 0; i < sizeof(usual) / sizeof(usual[0]); i++)
 		if (!is_set(usual[i]))
 			s->at[count++] = usual[i];
-	if (names && names[strspn(names, ",")] && !is_set("TCPX_NICS")) {
-		name_nics(s, names);
+	if (setting && strcmp(setting, "TCPX_NICS")) {
+		name_nics(s, getenv(setting));
 		s->at[count++] = s->nics;
 	}
 	s->at[count] = NULL;
@@ -81,6 +91,7 @@ open_engine(const char *name, const char *listen, tcpx_engine **engine)
 {
 	struct tcpx_engine_opts opts = TCPX_ENGINE_OPTS_INIT;
 	struct settings settings;
+	const char *chosen = tcpx_nccl_nic_setting();
 	char why[PIPE_WHY_BYTES];
 	int rc;
 
@@ -92,7 +103,8 @@ open_engine(const char *name, const char *listen, tcpx_engine **engine)
 	rc = tcpx_open(&opts, engine);
 	if (rc) {
 		tcpx_last_error(NULL, why, sizeof(why));
-		tcpx_nccl_warn("no engine: %s", why);
+		tcpx_nccl_warn("no engine: %s%s%s", why, rc == -ENODEV && chosen ? "; set by " : "",
+			       rc == -ENODEV && chosen ? chosen : "");
 	}
 	return rc;
 }

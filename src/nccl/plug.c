@@ -6,6 +6,7 @@
 
 #include "nccl/comm.h"
 #include "nccl/environ.h"
+#include "nccl/hub.h"
 #include "nccl/say.h"
 
 #define NICS_MAX    64
@@ -39,6 +40,7 @@ tcpx_nccl_result(int code)
 static int
 make_devices(void)
 {
+	const char *chosen = tcpx_nccl_nic_setting();
 	struct tcpx_nic_info nic[NICS_MAX];
 	size_t nics = NICS_MAX, count;
 	int rc = tcpx_nccl_hub_nics(nic, &nics);
@@ -53,8 +55,9 @@ make_devices(void)
 	plug.device_count = count;
 	for (size_t i = 0; i < count; i++)
 		tcpx_nccl_device_make(&plug.device[i], nic, nics, i);
-	tcpx_nccl_info("tcpx-p2p %s: %zu NICs, first %s %s, as %zu devices of %d Mb/s", tcpx_version(),
-		       nics, nic[0].name, nic[0].addr, count, plug.device[0].mbps);
+	tcpx_nccl_info("tcpx-p2p %s: %zu NICs%s%s, first %s %s, as %zu devices of %d Mb/s",
+		       tcpx_version(), nics, chosen ? " by " : "", chosen ? chosen : "", nic[0].name,
+		       nic[0].addr, count, plug.device[0].mbps);
 	return 0;
 }
 

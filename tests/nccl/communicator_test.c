@@ -6,11 +6,13 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
 
 #include "net/plugin/nccl_net.h"
+#include "nccl/hub.h"
 #include "nccl/pipe.h"
 #include "nccl/say.h"
 
@@ -23,7 +25,14 @@ extern const struct nccl_net_v12 ncclNetPlugin_v12;
 
 static struct communicator listened, connected;
 static int waits, lines, closed;
+static char first[600]; /* line of the log */
 static int ends[2]; /* of a pipe and of a place to listen */
+
+const char *
+tcpx_nccl_nic_setting(void)
+{
+	return "NCCL_SOCKET_IFNAME";
+}
 
 int
 tcpx_nccl_hub_nics(struct tcpx_nic_info *out, size_t *count)
@@ -213,6 +222,12 @@ static void __attribute__((format(printf, 5, 6)))
 count_line(enum nccl_log_level level, unsigned long subsys, const char *file, int line,
 	   const char *fmt, ...)
 {
+	va_list ap;
+
+	va_start(ap, fmt);
+	if (!first[0])
+		vsnprintf(first, sizeof(first), fmt, ap);
+	va_end(ap);
 	lines++;
 }
 
@@ -224,6 +239,7 @@ a_context_ended_twice_takes_nothing_from_another(void **state)
 	void *ctx, *comm = NULL, *listen;
 
 	assert_int_equal(ncclNetPlugin_v11.init(&ctx, 1, NULL, count_line, NULL), 0);
+	assert_non_null(strstr(first, ": 4 NICs by NCCL_SOCKET_IFNAME, first"));
 	waits = 2;
 	closed = 0;
 	assert_int_equal(ncclNetPlugin_v11.connect(ctx, 0, left, &comm, NULL), 0);

@@ -146,6 +146,12 @@ commas_too_many_name_no_nic(void **state)
 	assert_ok(tcpx_nccl_hub_nics(nic, &count));
 	assert_int_equal(count, 1);
 	assert_string_equal(nic[0].name, "lo");
+	assert_string_equal(tcpx_nccl_nic_setting(), "NCCL_SOCKET_IFNAME");
+	assert_int_equal(setenv("TCPX_NICS", "lo", 1), 0);
+	assert_string_equal(tcpx_nccl_nic_setting(), "TCPX_NICS");
+	assert_int_equal(unsetenv("TCPX_NICS"), 0);
+	assert_int_equal(setenv("NCCL_SOCKET_IFNAME", ",", 1), 0);
+	assert_null(tcpx_nccl_nic_setting());
 	assert_int_equal(unsetenv("NCCL_SOCKET_IFNAME"), 0);
 }
 
