@@ -4,10 +4,10 @@
 # it, tcpx doctor says whether it does, and what NCCL's log says. $2: the plugin.
 . "$(dirname "$0")/tap.sh"
 
-unset NCCL_NET NCCL_NET_PLUGIN NCCL_DEBUG_FILE LD_LIBRARY_PATH TCPX_PLUGIN_PATH
+unset NCCL_NET NCCL_SOCKET_IFNAME NCCL_NET_PLUGIN NCCL_DEBUG_FILE LD_LIBRARY_PATH TCPX_PLUGIN_PATH
 export TCPX_NICS=lo
 plugin=$(realpath "$2")
-log=$scratch/nccl.$(hostname)
+log=$scratch/nccl.$(hostname | cut -d. -f1)
 
 # says TEXT COMMAND...: its output has the text, however the lines are wrapped
 says() {
@@ -65,12 +65,27 @@ ok "an error where the loader does not find it" judged 1 "cannot open shared obj
 ok "the printed variables suffice" found
 ok "and are complete" settled
 ok "for docker, behind what is there" docker_form
-ok "a path will do" judged 0 "$plugin" doctor "NCCL_NET_PLUGIN=$plugin"
-ok "NCCL_NET names another net" judged 1 "NCCL_NET is Socket" doctor "NCCL_NET_PLUGIN=$plugin" NCCL_NET=Socket
+ok "a path will do" judged 0 "$plugin, for NCCL's tables v6 to v12; NCCL before 2.21, and 2.27.3, take no path" \
+	doctor "NCCL_NET_PLUGIN=$plugin"
+ok "a list that names another first, too" judged 0 "NCCL before 2.27 takes no list" doctor "NCCL_NET_PLUGIN=nosuch,$plugin"
+ok "NCCL_NET names another net" judged 1 "NCCL_NET is Socket, and NCCL takes no other net: unset it, or NCCL_NET=tcpx-p2p" \
+	doctor "NCCL_NET_PLUGIN=$plugin" NCCL_NET=Socket
+for name in tcpx_p2p TCPX-P2P tcpxp2p libtcpx-p2p "$(dirname "$plugin")" "$(dirname "$plugin")/nosuch/libnccl-net-tcpx-p2p.so" "a,tcpx_p2p"; do
+	ok "no name of it: ${name##*/}" judged 1 "the plugin's name is tcpx-p2p" doctor "NCCL_NET_PLUGIN=$name"
+done
+ok "a file is no suffix" judged 1 "libnccl-net-tcpx-p2p.so: cannot open shared object" doctor NCCL_NET_PLUGIN=libnccl-net-tcpx-p2p.so
+for name in tcpx aws-ofi libnccl-net-tcpx.so none; do
+	ok "another's is skipped: $name" judged 0 "which is not ours" doctor "NCCL_NET_PLUGIN=$name"
+done
+set -- "NCCL_NET_PLUGIN=$plugin"
+ok "its init() is asked: a NIC" judged 1 'does not start: NIC selection "nosuch" leaves none' doctor "$@" TCPX_NICS=nosuch
+ok "which names its setting" judged 1 'set by NCCL_SOCKET_IFNAME' doctor "$@" TCPX_NICS= NCCL_SOCKET_IFNAME=nosuch
+ok "a value" judged 1 'does not start: TCPX_WINDOW "abc" (environment): allowed: 1 to 256' doctor "$@" TCPX_WINDOW=abc
+ok "a secret" judged 1 "does not start: open TCPX_SECRET_FILE $scratch/nosuch: no such file" doctor "$@" "TCPX_SECRET_FILE=$scratch/nosuch"
 ok "it drives no transfers of ours" not_driven
 
 check=nccl-used
-ok "skipped without a log" judged 0 "NCCL_DEBUG_FILE names no log" doctor "NCCL_NET_PLUGIN=$plugin"
+ok "skipped without a log, with the way to one" judged 0 "run the job with NCCL_DEBUG=INFO and NCCL_DEBUG_FILE=/tmp/nccl.%h.%p" doctor "NCCL_NET_PLUGIN=$plugin"
 set -- "NCCL_NET_PLUGIN=$plugin" "NCCL_DEBUG_FILE=$scratch/nccl.%h.%p"
 ok "a log that is not there" judged 0 "No such file" doctor "$@"
 said "NCCL version 2.28.3+cuda13.0" >"$log.7"
@@ -79,10 +94,70 @@ said "NCCL version 2.28.3+cuda13.0" "NET/Plugin: Could not find: libnccl-net-tcp
 ok "a log of sockets, with the reason" judged 1 "used Socket, says $log.7: NET/Plugin: Could not find: libnccl-net-tcpx-p2p.so" doctor "$@"
 touch -d '1 hour ago' "$log.7"
 said "NCCL version 2.30.1" "Using network tcpx-p2p" >"$log.8"
-ok "the newest counts" judged 0 "NCCL 2.30.1, says $log.8" doctor "$@"
+ok "the newest counts" judged 0 "NCCL 2.30.1 used tcpx-p2p, says $log.8" doctor "$@"
+said "NET/Plugin: Loaded net plugin tcpx-p2p (v8)" "Using network tcpx-p2p" >"$log.8"
+ok "a rank that writes no version" judged 0 "NCCL used tcpx-p2p, says $log.8" doctor "$@"
+said "Using network tcpx-p2p" "Using network Socket" "Using network Socket" >"$log.8"
+ok "communicators of different nets" judged 1 "NCCL used tcpx-p2p and Socket, says $log.8" doctor "$@"
+
+# gives REASON LINE...: of a log with these lines this is the reason
+gives() {
+	reason=$1
+	shift
+	said "$@" >"$log.8"
+	set -- "NCCL_NET_PLUGIN=$plugin" "NCCL_DEBUG_FILE=$scratch/nccl.%h.%p"
+	judged 1 "says $log.8: $reason" doctor "$@"
+}
+glibc="/lib/libc.so.6: version \`GLIBC_2.38' not found (required by /x/libnccl-net-tcpx-p2p.so)"
+ok "2.20, no file" gives "NET/Plugin : dlerror=libnccl-net-tcpx-p2p.so: cannot open shared object file" \
+	"NET/Plugin : dlerror=libnccl-net-tcpx-p2p.so: cannot open shared object file: No such file or directory No plugin found (libnccl-net-tcpx-p2p.so), using internal implementation" \
+	"Using network Socket"
+ok "2.20, a newer libc" gives "NET/Plugin : Plugin load returned 0 : $glibc" \
+	"NET/Plugin : Plugin load returned 0 : $glibc." "Using network Socket"
+ok "2.21, no file" gives "NET/Plugin: No plugin found (libnccl-net-tcpx-p2p.so)" \
+	"NET/Plugin: No plugin found (tcpx-p2p)" "NET/Plugin: No plugin found (libnccl-net-tcpx-p2p.so)" \
+	"NET/Plugin: Most recent plugin load returned 2 : (null). All attempts to load 'tcpx-p2p libnccl-net-tcpx-p2p.so' also failed." \
+	"NET/Plugin: Using internal network plugin." "Using network Socket"
+ok "2.24, a newer libc" gives "NET/Plugin: $glibc" "NET/Plugin: $glibc" \
+	"NET/Plugin: Could not find: tcpx-p2p. Using internal network plugin." "Using network Socket"
+ok "2.26, NCCL_NET" gives "NET/Plugin: Could not find: tcpx-p2p libnccl-net-tcpx-p2p.so" \
+	"NET/Plugin: Could not find: tcpx-p2p libnccl-net-tcpx-p2p.so. Using internal net plugin." "Error: network tcpx-p2p not found."
+ok "its lines alone" gives "Error: network tcpx-p2p not found." "Error: network tcpx-p2p not found."
+ok "2.28, init()" gives "Failed to initialize NET plugin tcpx-p2p" "Successfully loaded external network plugin $plugin" \
+	"Failed to initialize NET plugin tcpx-p2p" "Failed to initialize NET plugin IB" "Initialized NET plugin Socket" "Using network Socket"
+ok "2.28, no table" gives "External network plugin $plugin is unsupported" "External network plugin $plugin is unsupported" \
+	"Initialized NET plugin Socket" "Using network Socket"
+ok "the start" gives "Bootstrap : no socket interface found" "Bootstrap : no socket interface found"
+warned() {
+	said "Failed to initialize NET plugin tcpx-p2p" "Using network Socket" |
+		sed '1i h:1:2 [0] plug.c:0 NCCL WARN NET/tcpx-p2p : no engine: why' >"$log.8"
+	judged 1 "says $log.8: NET/tcpx-p2p : no engine: why" doctor "NCCL_NET_PLUGIN=$plugin" "NCCL_DEBUG_FILE=$scratch/nccl.%h.%p"
+}
+ok "what the plugin says itself" warned
+said "NET/Plugin: Failed to find ncclCollNetPlugin_v9 symbol." "Using network Socket" >"$log.8"
+ok "a table for CollNet is no reason" judged 1 "used Socket, says $log.8" doctor "$@"
+ok "which nothing follows" sh -c '! grep -q CollNet "$1"' sh "$scratch/said"
+percent() {
+	said "Using network tcpx-p2p" >"$scratch/100%.%x"
+	judged 0 "says $scratch/100%.%x" doctor "NCCL_NET_PLUGIN=$plugin" "NCCL_DEBUG_FILE=$scratch/100%%.%x"
+}
+ok "other letters behind a percent sign" percent
+dotted() {
+	said "Using network tcpx-p2p" >"$scratch/log.first"
+	unshare --uts sh -c 'echo first.second.third >/proc/sys/kernel/hostname && exec "$@"' sh \
+		env "NCCL_NET_PLUGIN=$plugin" "NCCL_DEBUG_FILE=$scratch/log.%h" "$tool" doctor --only nccl-used --all >"$scratch/said" 2>&1
+	cat "$scratch/said"
+	tr -s ' \n' ' ' <"$scratch/said" | grep -qF "says $scratch/log.first"
+}
+if unshare --uts true 2>/dev/null; then
+	ok "%h ends at the first dot" dotted
+else
+	echo "# no UTS namespaces here"
+fi
+said "NCCL version 2.30.1" "Using network tcpx-p2p" >"$log.8"
 
 set -- "NCCL_DEBUG_FILE=$scratch/nccl.%h.%p"
-ok "also where the variable is not set" judged 0 "NCCL 2.30.1, says $log.8" doctor "$@"
+ok "also where the variable is not set" judged 0 "NCCL 2.30.1 used tcpx-p2p, says $log.8" doctor "$@"
 touch -d '1 hour ago' "$log.8"
 said "NCCL version 2.28.3+cuda13.0" "Using network Socket" >"$log.9"
 ok "a job without it is no error" judged 0 "NCCL_NET_PLUGIN is not set; NCCL 2.28.3+cuda13.0 used Socket, says $log.9" doctor "$@"

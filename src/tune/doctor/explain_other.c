@@ -72,7 +72,8 @@ const struct explained explain_others[] = {
 	{
 		.name = "nccl-plugin", .title = "NCCL does not use the plugin",
 		.says = { "nccl-used", "NET/Plugin: Could not find", "Using network Socket",
-			  "libnccl-net-tcpx-p2p.so", "ncclNetPlugin_v" },
+			  "libnccl-net-tcpx-p2p.so", "ncclNetPlugin_v", "No plugin found (",
+			  "network tcpx-p2p not found", "External network plugin" },
 		.symptom = "NCCL's log (NCCL_DEBUG=INFO) says \"Using network Socket\", or a rank waits for "
 			"others for ever. NCCL goes on with its sockets where a plugin does not load.\n",
 		.cause = "NCCL_NET_PLUGIN is not set for this rank, or the file is not in the loader's path. "
@@ -84,6 +85,20 @@ const struct explained explain_others[] = {
 		.fix = "Give every rank the variables, here and on all machines:\n"
 			"    eval \"$(tcpx env nccl)\"\n"
 			"With NCCL 2.27 to 2.29 also NCCL_NET_PLUGIN_REF_COUNT=1.\n",
+	},
+	{
+		.name = "nccl-start", .title = "the plugin for NCCL does not start",
+		.says = { "no engine: ", "NET plugin tcpx-p2p", "initialize any NET plugin",
+			  "no socket interface found" },
+		.symptom = "NCCL's log has \"NET/tcpx-p2p : no engine:\" with a reason. NCCL goes on with its "
+			"sockets, or, with NCCL_NET=tcpx-p2p, ends with an error.\n",
+		.cause = "A setting TCPX_... has a value that is not allowed, a file that one names cannot be "
+			"read, or no NIC has a name that NCCL_SOCKET_IFNAME or TCPX_NICS has.\n",
+		.check = "What the plugin says with this environment, and the NICs:\n"
+			"    tcpx doctor --only nccl\n"
+			"    tcpx info\n",
+		.fix = "Correct what the line names. \"no socket interface found\" is NCCL's own line: "
+			"NCCL_SOCKET_IFNAME names no NIC of this machine.\n",
 	},
 	{
 		.name = "no-client", .title = "a server that measures one client has met none",

@@ -25,27 +25,72 @@ word_after(const char *line, const char *mark, char *out, size_t cap)
 	return *out != '\0';
 }
 
-/* A line of a plugin that could not be found, loaded or used: the part behind NCCL's own head. */
-static bool
-is_refusal(const char *line)
+/*
+ * What NCCL 2.19 to 2.30 writes of a plugin that is not taken: net.cc, plugin/plugin_open.cc, plugin/net.cc
+ * and bootstrap.cc. Of several lines the heaviest tells the reason, and of equal ones the last: NCCL first
+ * tries other names, and goes on afterwards. Behind "NET/Plugin" the loader's own words may stand.
+ */
+enum { HARMLESS, VAGUE, MISSING, LOADER, OURS };
+
+static const struct {
+	const char *text;
+	int weight;
+} lines[] = {
+	{ "NCCL WARN NET/tcpx-p2p", OURS },
+	{ "Failed to initialize NET plugin tcpx-p2p", LOADER },
+	{ "External network plugin", LOADER },
+	{ "no socket interface found", LOADER },
+	{ "NET/Plugin: Could not find:", MISSING },
+	{ "NET/Plugin: No plugin found", MISSING },
+	{ "NET/Plugin: Most recent plugin load returned", VAGUE },
+	{ "NET/Plugin: Failed to find ncclNetPlugin_v", VAGUE },
+	{ "Failed to initialize any NET plugin", VAGUE },
+	{ "Error: network ", VAGUE },
+	{ "NET/Plugin: Failed to find ncclCollNetPlugin", HARMLESS },
+	{ "NET/Plugin: Loaded ", HARMLESS },
+	{ "NET/Plugin: Plugin name set by env", HARMLESS },
+	{ "NET/Plugin: Using internal", HARMLESS },
+	{ "NET/Plugin", LOADER },
+};
+
+static int
+weigh(const char *line)
 {
-	return (strstr(line, "NET/Plugin") || strstr(line, "NET/tcpx-p2p")) &&
-	       (strcasestr(line, "not find") || strcasestr(line, "failed") ||
-		strcasestr(line, "unable") || strstr(line, "NCCL WARN"));
+	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++)
+		if (strstr(line, lines[i].text))
+			return lines[i].weight;
+	return HARMLESS;
+}
+
+/* Behind NCCL's own head. */
+static const char *
+message(const char *line)
+{
+	const char *at = strstr(line, "NCCL WARN ");
+
+	at = at ? at : strstr(line, "NCCL INFO ");
+	return at ? at + strlen("NCCL WARN ") : line;
 }
 
 static void
 take_line(struct nccl_log *log, const char *line)
 {
-	const char *at = strstr(line, "NET/");
+	const char *text = message(line);
 	char word[sizeof(log->version)];
+	int weight = weigh(line);
 
 	if (word_after(line, "NCCL version ", word, sizeof(word)))
 		snprintf(log->version, sizeof(log->version), "%s", word);
-	if (word_after(line, "Using network ", word, sizeof(word)))
-		snprintf(log->net, sizeof(log->net), "%s", word);
-	if (at && is_refusal(line))
-		snprintf(log->said, sizeof(log->said), "%.*s", (int)strcspn(at, "\r\n"), at);
+	if (word_after(line, "Using network ", word, sizeof(word))) {
+		char *to = *log->net ? log->other : log->net;
+
+		if (strcmp(word, log->net))
+			snprintf(to, sizeof(log->net), "%s", word);
+	}
+	if (weight && weight >= log->weight) {
+		log->weight = weight;
+		snprintf(log->said, sizeof(log->said), "%.*s", (int)strcspn(text, "\r\n"), text);
+	}
 }
 
 /* Of the files that match, the one that was written last. */
@@ -70,22 +115,28 @@ newest(const char *pattern, char *path, size_t cap)
 	globfree(&found);
 }
 
+/* As NCCL's debug.cc does; %p may be any process's. */
 static void
 expand(const char *pattern, char *out, size_t cap)
 {
-	char host[256] = "";
+	char host[256] = "", other[3] = "%";
 	size_t at = 0;
 
 	gethostname(host, sizeof(host) - 1);
-	for (; *pattern && at + 1 < cap; pattern++) {
-		const char *text = !strncmp(pattern, "%h", 2)   ? host
-				   : !strncmp(pattern, "%p", 2) ? "*"
-								: NULL;
+	host[strcspn(host, ".")] = '\0';
+	while (*pattern && at + 1 < cap) {
+		const char *text = other;
 
-		at += (size_t)snprintf(out + at, cap - at, "%s%.1s", text ? text : "",
-				       text ? "" : pattern);
+		if (*pattern != '%' || !pattern[1]) {
+			out[at++] = *pattern++;
+			continue;
+		}
+		other[1] = pattern[1] == '%' ? '\0' : pattern[1];
+		if (pattern[1] == 'h' || pattern[1] == 'p')
+			text = pattern[1] == 'h' ? host : "*";
+		at += (size_t)snprintf(out + at, cap - at, "%s", text);
 		at = at < cap ? at : cap - 1;
-		pattern += text != NULL;
+		pattern += 2;
 	}
 	out[at] = '\0';
 }

@@ -6,13 +6,15 @@
 struct nccl_log {
 	char path[512];
 	char version[64];   /* of NCCL; "" not said                       */
-	char net[64];       /* "tcpx-p2p", "Socket", ...; "" none yet     */
-	char said[192];     /* its last line of a plugin that was not taken */
+	char net[64];       /* "tcpx-p2p", "Socket", ... of the first communicator; "" none yet */
+	char other[64];     /* a net of another communicator that differs; "" none              */
+	char said[256];     /* the line that tells most of a plugin that was not taken          */
+	int weight;         /* of that line                                                     */
 };
 
 /*
- * nccl_log_read - the newest file that @pattern names, as NCCL_DEBUG_FILE does: %h is this host,
- * %p any process
+ * nccl_log_read - the newest file that @pattern names, as NCCL_DEBUG_FILE does: %h is this host
+ * up to its first dot, %p any process, %% is %
  * Return: 0; a negative errno with out->path set.
  */
 int nccl_log_read(const char *pattern, struct nccl_log *out);

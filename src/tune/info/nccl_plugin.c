@@ -3,45 +3,63 @@
 
 #include <dlfcn.h>
 #include <link.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/parse.h"
+#include "net/plugin/nccl_net.h"
 #include "tool/tool.h"
 #include "tune/info/child.h"
 
 #define OLDEST 6 /* tables that NCCL 2.19 and newer ask for are v6 to v12 */
 #define NEWEST 12
 
+#define TYPO 2 /* letters; three make "tcpx-emu" of our name */
+
+#define REASON "no engine: " /* of our plugin's warnings the one that ends its init() */
+
 /* ---- in the child ---- */
 
-static void *
-open_as_nccl(const char *value)
+/* NCCL takes a path, and a name like libX.so, as they are. */
+static bool
+is_file_name(const char *name)
 {
-	void *library = dlopen(value, RTLD_NOW | RTLD_LOCAL);
-	char name[300];
+	size_t len = strlen(name);
 
-	if (library || strchr(value, '/'))
+	return strchr(name, '/') ||
+	       (!strncmp(name, "lib", 3) && len > 3 && !strcmp(name + len - 3, ".so"));
+}
+
+static void *
+open_as_nccl(const char *name)
+{
+	void *library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+	char file[300];
+
+	if (library || is_file_name(name))
 		return library;
-	snprintf(name, sizeof(name), "libnccl-net-%.250s.so", value);
-	return dlopen(name, RTLD_NOW | RTLD_LOCAL);
+	snprintf(file, sizeof(file), "libnccl-net-%.250s.so", name);
+	return dlopen(file, RTLD_NOW | RTLD_LOCAL);
 }
 
 static void
-ask(const char *value, void *out)
+look(const char *name, struct nccl_plugin *p)
 {
-	struct nccl_plugin *p = out;
 	struct link_map *map = NULL;
-	void *library = open_as_nccl(value);
+	void *library = open_as_nccl(name);
 	const char *text = library ? NULL : dlerror();
 	char symbol[32];
 
+	*p = (struct nccl_plugin){ .loads = library != NULL };
+	snprintf(p->name, sizeof(p->name), "%s", name);
 	if (!library) {
 		snprintf(p->why, sizeof(p->why), "%s", text ? text : "it cannot be loaded");
 		return;
 	}
-	p->loads = true;
 	p->ours = dlsym(library, "tcpx_nccl_plugin") != NULL;
 	if (dlinfo(library, RTLD_DI_LINKMAP, &map) == 0 && map->l_name)
 		snprintf(p->path, sizeof(p->path), "%s", map->l_name);
@@ -52,6 +70,88 @@ ask(const char *value, void *out)
 		p->oldest = p->oldest ? p->oldest : v;
 		p->newest = v;
 	}
+}
+
+/* A logger has no argument: its lines go to this child's stderr, which is a file then. */
+static void
+log_warning(enum nccl_log_level level, unsigned long subsys, const char *file, int line,
+	    const char *fmt, ...)
+{
+	va_list ap;
+
+	if (level != NCCL_LOG_WARN)
+		return;
+	va_start(ap, fmt);
+	vdprintf(STDERR_FILENO, fmt, ap);
+	va_end(ap);
+	dprintf(STDERR_FILENO, "\n");
+}
+
+/* Its last line, or the one that has the reason. */
+static void
+read_reason(int fd, char *why, size_t cap)
+{
+	FILE *f = fdopen(fd, "r");
+	char line[600];
+	bool found = false;
+
+	if (!f)
+		return;
+	rewind(f);
+	while (!found && fgets(line, sizeof(line), f)) {
+		const char *at = strstr(line, REASON);
+
+		found = at != NULL;
+		at = at ? at + strlen(REASON) : line;
+		snprintf(why, cap, "%.*s", (int)strcspn(at, "\n"), at);
+	}
+	fclose(f);
+}
+
+/* All versions of our file have a table v8. */
+static void
+start(struct nccl_plugin *p)
+{
+	void *library = open_as_nccl(p->name);
+	const struct nccl_net_v8 *table = library ? dlsym(library, "ncclNetPlugin_v8") : NULL;
+	int fd = memfd_create("said", MFD_CLOEXEC), count = 0;
+	enum nccl_result result;
+
+	if (!table || fd < 0 || dup2(fd, STDERR_FILENO) < 0) {
+		snprintf(p->why, sizeof(p->why), "its init() could not be called");
+		return;
+	}
+	result = table->init(log_warning);
+	if (result == NCCL_OK)
+		result = table->devices(&count);
+	p->starts = result == NCCL_OK && count > 0;
+	if (!p->starts) {
+		snprintf(p->why, sizeof(p->why), "its init() ends with %d", (int)result);
+		read_reason(fd, p->why, sizeof(p->why));
+	}
+}
+
+static void
+ask(const char *value, void *out)
+{
+	struct nccl_plugin *chosen = out, p;
+	char *list = strdup(value), *rest = list, *name, before[sizeof(p.before)] = "";
+
+	while (list && !chosen->ours && (name = strsep(&rest, ",")) != NULL) {
+		if (!*name)
+			continue;
+		look(name, &p);
+		if (p.ours || !*chosen->name ||
+		    (nccl_plugin_meant(name) && !nccl_plugin_meant(chosen->name)))
+			*chosen = p;
+		if (p.ours)
+			snprintf(chosen->before, sizeof(chosen->before), "%s", before);
+		else if (p.newest && !*before)
+			snprintf(before, sizeof(before), "%s", name);
+	}
+	free(list);
+	if (chosen->ours)
+		start(chosen);
 }
 
 /* ---- in the tool ---- */
@@ -66,6 +166,21 @@ nccl_plugin_ask(const char *value, struct nccl_plugin *out)
 		return;
 	*out = (struct nccl_plugin){ 0 };
 	snprintf(out->why, sizeof(out->why), "%s", why);
+}
+
+bool
+nccl_plugin_meant(const char *name)
+{
+	const char *slash = strrchr(name, '/');
+	char file[512];
+
+	snprintf(file, sizeof(file), "%s/%s", name, NCCL_PLUGIN);
+	if (access(file, F_OK) == 0)
+		return true;
+	if (slash)
+		name = slash + 1;
+	return (strcasestr(name, "tcpx") && strcasestr(name, "p2p")) ||
+	       tcpx_word_distance(name, NCCL_PLUGIN_NAME) <= TYPO;
 }
 
 bool

@@ -73,6 +73,13 @@ found_by_what_people_have(void **state)
 		{ "[ERROR] Failed to receive data", "rx-no-cmsg" },
 		{ "[ERROR] Send failed at iteration 1 chunk=3", "message-failed" },
 		{ "Send failed at iteration 1: the peer has gone (TCPX_EPEERGONE)", "TCPX_EPEERGONE" },
+		/* NCCL's log, and our plugin's lines in it */
+		{ "NET/tcpx-p2p : no engine: NIC selection \"x\" leaves none (ENODEV)", "nccl-start" },
+		{ "NET/tcpx-p2p : no engine: TCPX_WINDOW \"abc\" (TCPX_ECONFIG)", "TCPX_ECONFIG" },
+		{ "NCCL INFO Failed to initialize NET plugin tcpx-p2p", "nccl-start" },
+		{ "NCCL WARN Bootstrap : no socket interface found", "nccl-start" },
+		{ "NCCL WARN Error: network tcpx-p2p not found.", "nccl-plugin" },
+		{ "NET/Plugin: No plugin found (tcpx-p2p)", "nccl-plugin" },
 		/* the system's errors, by name and in words, and a code that was made of one */
 		{ "[ERROR] hello x: bad message (EBADMSG)", "other-program" },
 		{ "tcpx serve: bind to 10.0.0.1:28515: address in use", "port-taken" },

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tune/doctor/nccl.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "tool/tool.h"
+#include "tune/info/nccl_log.h"
+#include "tune/info/nccl_plugin.h"
+
+static const char *
+variable(const char *name)
+{
+	const char *value = getenv(name);
+
+	return value && *value ? value : NULL;
+}
+
+/* From which version of NCCL on it takes such a value: v2.20.5 net.cc, v2.21.5 net.cc, v2.27.3 and
+ * v2.27.5 plugin/plugin_open.cc. */
+static const char *
+limits(const char *value)
+{
+	size_t len = strlen(value);
+
+	if (strchr(value, ','))
+		return "; NCCL before 2.27 takes no list";
+	if (strchr(value, '/'))
+		return "; NCCL before 2.21, and 2.27.3, take no path";
+	return len > 3 && !strcmp(value + len - 3, ".so") ? "; NCCL before 2.21 takes no name of a file" : "";
+}
+
+static void
+judge(const char *value, const struct nccl_plugin *p, struct check_result *r)
+{
+	const char *net = variable("NCCL_NET");
+	bool misspelt = strcmp(p->name, NCCL_PLUGIN_NAME) != 0;
+
+	if (!p->ours)
+		check_finding(r, "NCCL_NET_PLUGIN is %.100s: %s%s", value,
+			      p->loads ? "it is no plugin of NCCL's" : p->why,
+			      misspelt ? "; the plugin's name is " NCCL_PLUGIN_NAME : "");
+	else if (net && strcasecmp(net, NCCL_PLUGIN_NAME))
+		check_finding(r, "NCCL_NET is %.60s, and NCCL takes no other net: unset it, or "
+			      "NCCL_NET=" NCCL_PLUGIN_NAME, net);
+	else if (*p->before && !net)
+		check_finding(r, "NCCL_NET_PLUGIN is %.100s: NCCL takes %s first; NCCL_NET=" NCCL_PLUGIN_NAME
+			      " chooses ours", value, p->before);
+	else if (!p->starts)
+		check_finding(r, "%s does not start: %s", p->path, p->why);
+	else
+		check_ok(r, "%s, for NCCL's tables v%d to v%d%s", p->path, p->oldest, p->newest,
+			 limits(value));
+}
+
+void
+nccl_probe(const struct machine *m, struct check_result *r)
+{
+	const char *value = variable("NCCL_NET_PLUGIN");
+	struct nccl_plugin p;
+
+	if (!check_here(m, r))
+		return;
+	if (!value) {
+		check_skip(r, "NCCL_NET_PLUGIN is not set: tcpx env nccl prints it");
+		return;
+	}
+	nccl_plugin_ask(value, &p);
+	if (p.ours || nccl_plugin_meant(p.name))
+		judge(value, &p, r);
+	else
+		check_skip(r, "NCCL_NET_PLUGIN is %.100s, which is not ours", value);
+}
+
+/* "NCCL 2.28.3 used tcpx-p2p, says FILE"; ranks other than the first do not write its version. */
+static void
+describe(const struct nccl_log *log, char *out, size_t cap)
+{
+	snprintf(out, cap, "NCCL%s%s used %s%s%s, says %s", *log->version ? " " : "", log->version,
+		 *log->net ? log->net : "no net", *log->other ? " and " : "", log->other, log->path);
+}
+
+static void
+judge_log(const struct nccl_log *log, bool unset, struct check_result *r)
+{
+	bool ours = !strcmp(log->net, NCCL_PLUGIN_NAME);
+	char text[sizeof(log->path) + 300];
+
+	describe(log, text, sizeof(text));
+	if (!*log->net && !*log->said)
+		check_unknown(r, "%s names no net: was NCCL_DEBUG INFO?", log->path);
+	else if (ours && !*log->other)
+		check_ok(r, "%s", text);
+	else if (unset && *log->net && !*log->other && !strstr(log->said, NCCL_PLUGIN_NAME))
+		check_skip(r, "NCCL_NET_PLUGIN is not set; %s", text);
+	else
+		check_finding(r, "%s%s%s", text, *log->said ? ": " : "", log->said);
+}
+
+void
+nccl_probe_used(const struct machine *m, struct check_result *r)
+{
+	const char *file = variable("NCCL_DEBUG_FILE"), *value = variable("NCCL_NET_PLUGIN");
+	struct nccl_plugin p;
+	struct nccl_log log;
+	int rc;
+
+	if (!check_here(m, r))
+		return;
+	if (value) {
+		nccl_plugin_ask(value, &p);
+		if (!p.ours && !nccl_plugin_meant(p.name)) {
+			check_skip(r, "NCCL_NET_PLUGIN is %.100s, which is not ours", value);
+			return;
+		}
+	}
+	if (!file) {
+		check_skip(r, "NCCL_DEBUG_FILE names no log: run the job with NCCL_DEBUG=INFO and "
+			   "NCCL_DEBUG_FILE=/tmp/nccl.%%h.%%p, then this with the same NCCL_DEBUG_FILE");
+		return;
+	}
+	rc = nccl_log_read(file, &log);
+	if (rc)
+		check_unknown(r, "%s: %s", log.path, strerror(-rc));
+	else
+		judge_log(&log, !value, r);
+}
