@@ -27,8 +27,8 @@ word_after(const char *line, const char *mark, char *out, size_t cap)
 
 /*
  * What NCCL 2.19 to 2.30 writes of a plugin that is not taken: net.cc, plugin/plugin_open.cc, plugin/net.cc
- * and bootstrap.cc. Of several lines the heaviest tells the reason, and of equal ones the last: NCCL first
- * tries other names, and goes on afterwards. Behind "NET/Plugin" the loader's own words may stand.
+ * and bootstrap.cc. The heaviest line has the reason, and of equal ones the last: NCCL first tries
+ * other names, and goes on afterwards. Behind "NET/Plugin" the loader's own words may stand.
  */
 enum { HARMLESS, VAGUE, MISSING, LOADER, OURS };
 

@@ -8,7 +8,7 @@ struct nccl_log {
 	char version[64];   /* of NCCL; "" not said                       */
 	char net[64];       /* "tcpx-p2p", "Socket", ... of the first communicator; "" none yet */
 	char other[64];     /* a net of another communicator that differs; "" none              */
-	char said[256];     /* the line that tells most of a plugin that was not taken          */
+	char said[256];     /* the reason why a plugin was not taken                           */
 	int weight;         /* of that line                                                     */
 };
 
