@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #define POISON    0xdb
 #define ROOM_MORE 64 /* behind each slot: nobody may write there */
@@ -210,8 +211,8 @@ flow_open(struct flow *f)
 
 	f->room = f->largest + 8; /* NCCL's slots are larger than most messages */
 	bytes = flow_bytes(f);
-	f->buffer = malloc(bytes);
-	if (!f->buffer)
+	f->buffer = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (f->buffer == MAP_FAILED)
 		die("memory");
 	memset(f->buffer, POISON, bytes);
 	f->rng = (uint32_t)f->seed * 7919u + f->sends + 1;
@@ -293,23 +294,36 @@ close_comm(struct flow *f)
 	(f->sends ? abi->close_send : abi->close_recv)(f->player->table, f->comm);
 }
 
+/* As NCCL frees memory before it closes the comm. Touching it crashes; nobody else gets the place. */
+static void
+unmap(struct flow *f)
+{
+	if (mmap(f->buffer, flow_bytes(f), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED)
+		die("memory");
+}
+
+/* A crash shows a thread that touches it, and poison what the kernel writes for one. */
 void
 flow_abort(struct flow *f)
 {
-	size_t bytes = flow_bytes(f);
+	bool stays = flow_random(&f->rng) % 2;
 
 	f->player->abi->dereg(f->player->table, f->comm, f->mhandle);
-	memset(f->buffer, POISON, bytes);
+	if (stays)
+		memset(f->buffer, POISON, flow_bytes(f));
+	else
+		unmap(f);
 	close_comm(f);
-	if (!is_poison(f->buffer, bytes))
+	if (stays && !is_poison(f->buffer, flow_bytes(f)))
 		wrong(f, "memory was written after deregMr", 0);
-	free(f->buffer);
+	munmap(f->buffer, flow_bytes(f));
 }
 
 void
 flow_close(struct flow *f)
 {
 	f->player->abi->dereg(f->player->table, f->comm, f->mhandle);
+	unmap(f);
 	close_comm(f);
-	free(f->buffer);
+	munmap(f->buffer, flow_bytes(f));
 }

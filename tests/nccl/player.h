@@ -55,7 +55,7 @@ void flow_open(struct flow *f);
 size_t flow_bytes(const struct flow *f);
 /* One look of the progress thread. True: there is more to do. */
 bool flow_step(struct flow *f);
-/* Memory first, as NCCL's abort has it; then the comm. @f->what if memory is touched afterwards. */
+/* Memory first, as NCCL's abort has it; then the comm. Memory that is touched afterwards is a crash, or @f->what. */
 void flow_abort(struct flow *f);
 /* After its last message. */
 void flow_close(struct flow *f);

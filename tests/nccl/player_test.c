@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A net plugin of NCCL's, driven as NCCL drives it. Usage: nccl_player PLUGIN any|ours [SEED [ABORTS]]
+ * A net plugin of NCCL's, driven as NCCL drives it. Usage: nccl_player PLUGIN any|ours [SEED [ABORTS [VERSION]]]
  * any: what holds for each. ours: what libnccl-net-tcpx-p2p.so promises beside it.
  */
 #include <errno.h>
@@ -22,6 +22,7 @@ enum { COMMS_MAX = 64 };
 static const char *plugin;
 static uint64_t seed = 1;
 static int aborts = 40;
+static int version; /* that aborts; 0: several */
 
 struct plan {
 	int comms;         /* each way                                      */
@@ -97,9 +98,9 @@ every_version_moves_messages_of_all_sizes(void **state)
 {
 	const struct plan plan = { .comms = 3, .messages = 16, .largest = 4 << 20, .rounds = 1 };
 
-	for (int version = 6; version <= 12; version++)
-		if (player_has(plugin, version))
-			assert_true(pair_run(plugin, version, play, &plan));
+	for (int v = 6; v <= 12; v++)
+		if (player_has(plugin, v))
+			assert_true(pair_run(plugin, v, play, &plan));
 }
 
 static void
@@ -178,10 +179,12 @@ play_aborts(struct rank *r)
 static void
 abort_at_any_moment_leaves_memory_alone(void **state)
 {
-	const struct plan plan = { .comms = 3, .messages = 1000, .largest = 256 << 10,
-				   .rounds = aborts };
+	struct plan plan = { .comms = 3, .messages = 1000, .largest = 256 << 10, .rounds = aborts };
 
-	assert_true(pair_run(plugin, 11, play_aborts, &plan));
+	assert_true(pair_run(plugin, version ? version : 11, play_aborts, &plan));
+	plan.rounds = aborts / 8;
+	for (int v = 8; !version && v <= 12; v += 4)
+		assert_true(pair_run(plugin, v, play_aborts, &plan));
 }
 
 /* Everything that may be left half-way when a communicator fails while it is made. */
@@ -375,8 +378,8 @@ an_engine_refuses_to_drive_it(void **state)
 static void
 it_has_the_tables_of_all_versions(void **state)
 {
-	for (int version = 6; version <= 12; version++)
-		assert_true(player_has(plugin, version));
+	for (int v = 6; v <= 12; v++)
+		assert_true(player_has(plugin, v));
 }
 
 /* What NCCL asks of any plugin, so that it holds for the sockets plugin, too. Not the abort: a
@@ -410,6 +413,12 @@ main(int argc, char **argv)
 		seed = strtoull(argv[3], NULL, 0);
 	if (argc > 4)
 		aborts = atoi(argv[4]);
+	if (argc > 5)
+		version = atoi(argv[5]);
+	if (argc > 5 && (version < 6 || version > 12)) {
+		fprintf(stderr, "version \"%s\": 6 to 12 are allowed\n", argv[5]);
+		return 2;
+	}
 	setenv("NCCL_SOCKET_IFNAME", "lo", 1);
 	return is_ours ? cmocka_run_group_tests(ours, NULL, NULL) :
 			 cmocka_run_group_tests(any, NULL, NULL);
