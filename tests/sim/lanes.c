@@ -220,8 +220,8 @@ open_end(struct sim_world *w, struct sim_lane *l, int k)
 		sim_fail(w, "a lane cannot have the weight %u", l->weight);
 	if (!rc && tcpx_lane_label(l->end[k].lane, (l - w->lane) % 2 ? "odd" : "even"))
 		sim_fail(w, "a lane cannot have a label");
-	if (rc && k == RX && !(w->ops->comm && rc == -ENOTSUP))
-		sim_fail(w, "cannot listen for a lane: %s", tcpx_strerror_name(rc));
+	if (w->ops->comm ? rc != -ENOTSUP : rc && k == RX)
+		sim_fail(w, "the %s of a lane is opened with %s", side_name[k], tcpx_strerror_name(rc));
 }
 
 static uint32_t
