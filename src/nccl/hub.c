@@ -15,8 +15,8 @@
 #include "nccl/say.h"
 
 #define SETTINGS     8
-#define SETTING_BYTES 4200
 #define NICS_MAX     64
+#define NAMES_MAX    16 /* MAX_IFS of NCCL                                      */
 
 /*
  * What this plugin must have, and what it has instead of the library's defaults unless the
@@ -31,7 +31,7 @@ static const char *const usual[] = { "TCPX_FREEZE_MS=600s", "TCPX_CONNECT_MS=120
 
 struct settings {
 	const char *at[SETTINGS + 1];
-	char nics[SETTING_BYTES];
+	char nics[HUB_NICS_BYTES];
 };
 
 static bool
@@ -45,16 +45,26 @@ is_set(const char *setting)
 	return value && *value;
 }
 
-/* NCCL takes no notice of commas too many. */
-static void
-name_nics(struct settings *s, const char *names)
+void
+tcpx_nccl_hub_nics_setting(const char *names, char out[HUB_NICS_BYTES])
 {
-	size_t at = (size_t)snprintf(s->nics, sizeof(s->nics), "TCPX_NICS=");
+	const char *list = names + (*names == '^');
+	size_t at = (size_t)snprintf(out, HUB_NICS_BYTES, "TCPX_NICS="), len;
+	int signs;
 
-	for (; *names && at + 1 < sizeof(s->nics); names++)
-		if (*names != ',' || (names[strspn(names, ",")] && !strchr("=^,", s->nics[at - 1])))
-			s->nics[at++] = *names;
-	s->nics[at] = '\0';
+	list += *list == '=';
+	signs = (int)(list - names);
+	for (unsigned count = 0; names[0] && names[1] && count < NAMES_MAX; list += strcspn(list, ",")) {
+		list += strspn(list, ",");
+		len = strcspn(list, ":,");
+		if (!*list || at + len + 4 > HUB_NICS_BYTES)
+			return;
+		if (!len)
+			continue;
+		at += (size_t)snprintf(out + at, HUB_NICS_BYTES - at, "%s%.*s%.*s", count++ ? "," : "", signs,
+				       names, (int)len, list);
+		signs = 0;
+	}
 }
 
 const char *
@@ -64,14 +74,14 @@ tcpx_nccl_nic_setting(void)
 
 	if (is_set("TCPX_NICS"))
 		return "TCPX_NICS";
-	return names && names[strspn(names, ",")] ? "NCCL_SOCKET_IFNAME" : NULL;
+	return names && *names && names[1] && names[strspn(names, ",")] ? "NCCL_SOCKET_IFNAME" : NULL;
 }
 
-/* NCCL's users name NICs by NCCL_SOCKET_IFNAME, often to keep one out. */
+/* By NCCL_SOCKET_IFNAME users often keep a NIC out. An empty list is set, too: the library reads that variable as a hint. */
 static void
 settings_make(struct settings *s)
 {
-	const char *setting = tcpx_nccl_nic_setting();
+	const char *names = getenv("NCCL_SOCKET_IFNAME");
 	size_t count = 0;
 
 	for (size_t i = 0; i < sizeof(always) / sizeof(always[0]); i++)
@@ -79,8 +89,8 @@ settings_make(struct settings *s)
 	for (size_t i = 0; i < sizeof(usual) / sizeof(usual[0]); i++)
 		if (!is_set(usual[i]))
 			s->at[count++] = usual[i];
-	if (setting && strcmp(setting, "TCPX_NICS")) {
-		name_nics(s, getenv(setting));
+	if (names && *names && !is_set("TCPX_NICS")) {
+		tcpx_nccl_hub_nics_setting(names, s->nics);
 		s->at[count++] = s->nics;
 	}
 	s->at[count] = NULL;

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* NCCL_SOCKET_IFNAME chooses the NICs that it chooses for NCCL, whose rules stand here as
+ * src/misc/utils.cc and src/os/linux.cc have them in 2.30.7. */
+#include "../unit/fixture.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "host/host.h"
+#include "nccl/hub.h"
+
+enum { USER_IFS = 16 };
+
+static const char *const names[] = { "docker0", "eth0", "eth1", "eth10", "eth1.5", "ib0", "lo", "wlan0" };
+static struct tcpx_host_nic all[ARRAY_LEN(names)];
+
+static int
+make_all(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < ARRAY_LEN(names); i++) {
+		char addr[32];
+
+		strcpy(all[i].name, names[i]);
+		strcpy(all[i].ifname, names[i]);
+		snprintf(addr, sizeof(addr), "10.0.%u.1/24", i);
+		assert_int_equal(tcpx_host_addr_parse(addr, &all[i].addr), 0);
+		all[i].addrs[0] = all[i].addr;
+		all[i].addr_count = 1;
+		all[i].up = true;
+		all[i].loopback = !strcmp(names[i], "lo");
+	}
+	return 0;
+}
+
+/* Whether NCCL takes a NIC for this list. */
+static bool
+nccl_takes(const char *list, const char *nic)
+{
+	char copy[256], *save = NULL;
+	bool without = *list == '^', exact, found = false;
+	int count = 0;
+
+	list += without;
+	exact = *list == '=';
+	list += exact;
+	snprintf(copy, sizeof(copy), "%s", list);
+	for (char *e = strtok_r(copy, ",", &save); e && count < USER_IFS; e = strtok_r(NULL, ",", &save)) {
+		e[strcspn(e, ":")] = '\0';
+		if (!*e)
+			continue;
+		count++;
+		found |= strncmp(nic, e, exact ? strlen(nic) + 1 : strlen(e)) == 0;
+	}
+	return (found || count == 0) != without;
+}
+
+static bool
+we_take(const char *list, const char *nic)
+{
+	struct tcpx_host_nic out[TCPX_HOST_NICS];
+	char setting[HUB_NICS_BYTES];
+	unsigned count = 0;
+	bool found = false;
+
+	tcpx_nccl_hub_nics_setting(list, setting);
+	if (tcpx_host_nics_select(all, ARRAY_LEN(all), strchr(setting, '=') + 1, out, TCPX_HOST_NICS, &count))
+		return false; /* none is left, which is NCCL's error, too */
+	for (unsigned i = 0; i < count; i++)
+		found |= !strcmp(out[i].ifname, nic);
+	return found;
+}
+
+static const char *const lists[] = {
+	"eth0", "eth", "eth1", "=eth1", "=eth1,eth10", "eth1,ib", "eth10,eth1", "=eth", "nothing", "=nothing,eth0",
+	"^eth", "^eth1", "^=eth1", "^=eth1,eth0", "^docker,lo", "^docker,lo,ib", "=^eth0", "^^eth0", "==eth0",
+	"eth0,", ",eth0", "eth0,,ib0", "=,eth0", "^,eth0", "^=,,eth0,,", "eth0:1", "=eth1:0:1:2,ib0:", "^eth0:1,ib",
+	":1,eth0", "eth0 ", "eth0, ib0", "lo", "=docker0,wlan0", "ETH0",
+	"a,b,c,d,e1,f,g,h,i1,j,k,l1,m,n,o,eth0,ib0", "=a,b,c,d,e1,f,g,h,i1,j,k,l1,m,n,o,p,eth0",
+};
+
+/* Where "^" takes what is left, the loopback and container networks are not in it. */
+static void
+the_nics_are_those_of_nccl(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(lists); i++)
+		for (size_t k = 0; k < ARRAY_LEN(names); k++) {
+			bool aside = *lists[i] == '^' && (!strcmp(names[k], "lo") || !strcmp(names[k], "docker0"));
+
+			if (we_take(lists[i], names[k]) != (nccl_takes(lists[i], names[k]) && !aside))
+				fail_msg("\"%s\" and %s: NCCL %d, here %d", lists[i], names[k],
+					 nccl_takes(lists[i], names[k]), we_take(lists[i], names[k]));
+		}
+}
+
+/* NCCL looks for NICs of its own where the list is one byte long. Where it has no name NCCL takes all, or none. */
+static void
+a_list_without_a_name_is_the_default(void **state)
+{
+	static const char *const none[] = { "e", "=", "^", ",", ",,", "=,", "^=,", ":1", "^:1,:" };
+	char setting[HUB_NICS_BYTES];
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(none); i++) {
+		tcpx_nccl_hub_nics_setting(none[i], setting);
+		assert_string_equal(setting, "TCPX_NICS=");
+	}
+}
+
+static void
+a_list_that_is_too_long_is_cut(void **state)
+{
+	char list[2 * HUB_NICS_BYTES], setting[HUB_NICS_BYTES];
+
+	(void)state;
+	memset(list, 'x', sizeof(list));
+	memcpy(list, "^=eth0,", 7);
+	list[sizeof(list) - 1] = '\0';
+	tcpx_nccl_hub_nics_setting(list, setting);
+	assert_string_equal(setting, "TCPX_NICS=^=eth0");
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_nics_are_those_of_nccl),
+		cmocka_unit_test(a_list_without_a_name_is_the_default),
+		cmocka_unit_test(a_list_that_is_too_long_is_cut),
+	};
+
+	return cmocka_run_group_tests_name("nccl/names", tests, make_all, NULL);
+}
