@@ -49,6 +49,23 @@ docker_form() {
 		grep -x "LD_LIBRARY_PATH=$(dirname "$plugin"):/one:/two" "$scratch/env" &&
 		grep -x 'TCPX_NICS=eth0,eth1' "$scratch/env"
 }
+# sbatch knows no --cpu-bind, and a part of a machine will do
+slurm_form() {
+	"$tool" env nccl --format slurm >"$scratch/env" && grep -x 'export SLURM_CPU_BIND=none' "$scratch/env" &&
+		! grep SBATCH "$scratch/env"
+}
+# the variables are complete, and standard error says what the plugin thinks of them here
+warned_of_nics() {
+	"$tool" env nccl --nics nosuch >"$scratch/env" 2>"$scratch/said" &&
+		grep -x 'export TCPX_NICS=nosuch' "$scratch/env" && cat "$scratch/said" &&
+		tr -s ' \n' ' ' <"$scratch/said" | grep -q 'does not start here: NIC selection "nosuch" leaves none'
+}
+quiet() {
+	"$tool" env nccl --nics lo 2>&1 >"$scratch/env" | wc -c | grep -qx 0 && ! grep NCCL_NET= "$scratch/env"
+}
+another_net() {
+	NCCL_NET=Socket "$tool" env nccl | grep -x 'export NCCL_NET=tcpx-p2p'
+}
 # our own plugin is for NCCL: neither perf nor doctor takes it for one to drive
 not_driven() {
 	NCCL_NET_PLUGIN=$plugin "$tool" perf --self -b 64K -e 64K -n 2 >"$scratch/said" 2>&1 || return
@@ -65,6 +82,10 @@ ok "an error where the loader does not find it" judged 1 "cannot open shared obj
 ok "the printed variables suffice" found
 ok "and are complete" settled
 ok "for docker, behind what is there" docker_form
+ok "for Slurm" slurm_form
+ok "a NIC that is not here is said" warned_of_nics
+ok "one that is is not" quiet
+ok "another net is replaced" another_net
 ok "a path will do" judged 0 "$plugin, for NCCL's tables v6 to v12; NCCL before 2.21, and 2.27.3, take no path" \
 	doctor "NCCL_NET_PLUGIN=$plugin"
 ok "a list that names another first, too" judged 0 "NCCL before 2.27 takes no list" doctor "NCCL_NET_PLUGIN=nosuch,$plugin"

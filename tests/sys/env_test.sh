@@ -24,6 +24,11 @@ form_lints_clean() {
 	"$tool" env --root "$scratch/m" --nics eth1 --control eth0 --format "$1" |
 		"$tool" env --root "$scratch/m" --lint --file -
 }
+# sbatch refuses an option of srun's
+slurm_options() {
+	"$tool" env --root "$scratch/m" --format slurm >"$scratch/slurm" && grep -x 'export SLURM_CPU_BIND=none' "$scratch/slurm" &&
+		[ "$(grep '^#SBATCH' "$scratch/slurm")" = '#SBATCH --exclusive' ]
+}
 json_is_whole() {
 	"$tool" env --root "$scratch/m" --format json | python3 -c "
 import json, sys
@@ -51,6 +56,7 @@ ok "a shell takes it" says "chunk 524288" evaluated
 for form in sh docker slurm; do
 	ok "$form lints clean" exits 0 form_lints_clean "$form"
 done
+ok "options of sbatch alone, for Slurm" slurm_options
 ok "JSON is refused, and not an empty environment" exits 2 form_lints_clean json
 ok "JSON has a reason for each" json_is_whole
 ok "JSON has the findings" finding

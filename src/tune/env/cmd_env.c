@@ -195,6 +195,8 @@ make_nccl(const struct args *a)
 	if (env_make_nccl(a->nics, &set))
 		return tool_fail_last(TOOL_DENIED, NAME, "variables for NCCL");
 	rc = print(a, &set);
+	if (*set.idle && rc == TOOL_OK)
+		tool_fail(TOOL_OK, NAME, "with them the plugin does not start here: %s", set.idle);
 	env_fini(&set);
 	return rc;
 }

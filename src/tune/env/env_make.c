@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "host/plan.h"
 #include "tool/tool.h"
@@ -135,7 +136,7 @@ env_make(const struct machine *m, const struct tcpx_roles *found, struct env_set
 	char nics[TCPX_MACHINE_NICS * 17];
 	int rc = 0;
 
-	*out = (struct env_set){ 0 };
+	*out = (struct env_set){ .exclusive = true };
 	if (!roles.by_gpu && !roles.named)
 		drop_control(&roles);
 	list_nics(m, &roles, nics, sizeof(nics));
@@ -175,20 +176,29 @@ add_folder(const char *file, struct env_set *set)
 int
 env_make_nccl(const char *nics, struct env_set *out)
 {
+	const char *net = getenv("NCCL_NET");
 	struct nccl_plugin plugin;
-	char file[512];
+	char file[512] = "";
 	int rc = 0;
 
 	*out = (struct env_set){ 0 };
+	if (nics && setenv("TCPX_NICS", nics, 1))
+		return -ENOMEM;
 	nccl_plugin_ask(NCCL_PLUGIN_NAME, &plugin);
 	if (!plugin.loads && !nccl_plugin_file(file, sizeof(file)))
 		return tcpx_fail(TCPX_SUB_TOOL, -ENOENT, "no " NCCL_PLUGIN " is in the loader's path, or "
 				 "where this program was installed");
-	if (!plugin.loads)
+	if (!plugin.loads) {
 		rc = add_folder(file, out);
+		nccl_plugin_ask(file, &plugin);
+	}
+	if (!plugin.starts)
+		snprintf(out->idle, sizeof(out->idle), "%s", plugin.why);
 	if (rc == 0)
 		rc = add(out, "NCCL_NET_PLUGIN", NCCL_PLUGIN_NAME, "for every rank: one without it "
 			 "cannot connect to the others");
+	if (rc == 0 && net && *net && strcasecmp(net, NCCL_PLUGIN_NAME))
+		rc = add(out, "NCCL_NET", NCCL_PLUGIN_NAME, "it names another net, and NCCL takes no other");
 	if (rc == 0 && nics)
 		rc = add(out, "TCPX_NICS", nics, "messages go over these NICs");
 	if (rc)
@@ -225,8 +235,9 @@ void
 env_print(FILE *f, const struct env_set *set, enum env_form form)
 {
 	if (form == ENV_SLURM)
-		fprintf(f, "#SBATCH --exclusive\n#SBATCH --cpu-bind=none\n"
-			"# srun hands the environment on; --export would cut values at commas\n");
+		fprintf(f, "%s# srun hands the environment on; --export would cut values at commas\n"
+			"# as sbatch knows no --cpu-bind: srun binds no process to CPUs\nexport SLURM_CPU_BIND=none\n",
+			set->exclusive ? "#SBATCH --exclusive\n" : "");
 	for (unsigned i = 0; i < set->count; i++) {
 		const struct env_var *v = &set->var[i];
 

@@ -7,6 +7,7 @@
 #define TOOL_ENV_MAKE_H
 
 #include <jansson.h>
+#include <stdbool.h>
 #include <stdio.h>
 
 #include "tune/info/machine.h"
@@ -24,6 +25,8 @@ struct env_set {
 	struct env_var var[ENV_VARS];
 	unsigned count;
 	char left_out[256];     /* missing variables, and the reason; "" nothing */
+	char idle[512];         /* why the plugin does not start here with them; "" it does, or nccl was not asked */
+	bool exclusive;         /* bindings are of the whole machine */
 };
 
 enum env_form { ENV_SH, ENV_JSON, ENV_DOCKER, ENV_SLURM, ENV_FORMS };

@@ -134,7 +134,7 @@ put_systemd(struct tcpx_text *t, const struct tcpx_plan *p, const struct words *
 static void
 put_slurm(struct tcpx_text *t, const struct tcpx_plan *p, const struct words *w)
 {
-	tcpx_text_add(t, "#SBATCH --exclusive\n#SBATCH --cpu-bind=none\nexport " TX_NAME
+	tcpx_text_add(t, "#SBATCH --exclusive\nexport SLURM_CPU_BIND=none\nexport " TX_NAME
 		      "='%s'\nexport " RX_NAME "='%s'\n", w->tx, w->rx);
 	if (*w->application)
 		tcpx_text_add(t, "srun --cpu-bind=none taskset -c %s \"$@\"\n", w->application);

@@ -383,6 +383,7 @@ texts_have_their_parts(void **state)
 	check_has(text, "CPUAffinity=0-51,104-155 52-103,156-207\n");
 	free(text);
 	assert_int_equal(tcpx_plan_emit(&p, TCPX_PLAN_SLURM, &text), 0);
+	check_has(text, "#SBATCH --exclusive\nexport SLURM_CPU_BIND=none\nexport ");
 	check_has(text, "srun --cpu-bind=none taskset -c 0-7,104-111,52-59,156-163");
 	free(text);
 	assert_int_equal(tcpx_plan_explain(&p, 1, &text), 0);
