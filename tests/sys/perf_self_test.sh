@@ -23,6 +23,10 @@ run_right() {
 	self "$@" && right "$sizes"
 }
 
+no_variable_of_ours() {
+	! grep -E '"NCCL_(DYNAMIC_CHUNK_SIZE|GPUDIRECTTCPX)' "$json"
+}
+
 ok "a sweep of writes" run_right "[1 << 20, 1 << 22, 1 << 24]" -b 1M -e 16M -c 1
 ok "all four NICs carried some of it" result "$json" \
 	"len([n for n in rows[-1]['per_nic'] if n['bytes'] > 0]) == 4"
@@ -36,8 +40,11 @@ ok "a lane each way, full" run_right "[1000003]" -b 1000003 --op lane --dir bi -
 ok "both ways at once" run_right "[1 << 24]" -b 16M --dir bi
 ok "several lanes" run_right "[1 << 20]" -b 1M --op lane --lanes 4 -n 41
 ok "several each way, full" run_right "[1000003]" -b 1000003 --op lane --dir bi --lanes 3 --depth 64 -n 130
+ok "which the result has, and what was in flight" result "$json" "rows[0]['lanes'] == 3 and rows[0]['depth'] == 64"
 ok "as many as there may be" run_right "[4096]" -b 4K --op lane --lanes 64 -n 200
 ok "several in flight" run_right "[1 << 20]" -b 1M --depth 8 -n 16
+ok "and no lanes" result "$json" "rows[0]['depth'] == 8 and 'lanes' not in rows[0]"
+ok "its variables are the user's" no_variable_of_ours
 ok "nothing, and one byte" run_right "[0, 1]" -b 0 -e 1
 ok "lengths that divide by nothing" run_right "[1000003, 1000020]" -b 1000003 -e 1000020 --step 17
 ok "scattered pages, written" run_right "[8192000]" --kv 1000x8K

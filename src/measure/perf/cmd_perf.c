@@ -425,13 +425,14 @@ cmd_perf(int argc, char **argv)
 	if (!table)
 		return tool_fail(TOOL_FINDING, "tcpx perf", "cannot open /dev/null: %s",
 				 strerror(errno));
+	result_init(&r); /* before perf_open(), which sets variables of a plugin's */
+	set_command(&r, argc, argv);
 	rc = perf_open(&p, &args);
 	if (rc) {
 		close_table(table);
+		result_fini(&r);
 		return rc;
 	}
-	result_init(&r);
-	set_command(&r, argc, argv);
 	perf_fill_result(&p, &r);
 
 	perf_stop_watch();

@@ -200,6 +200,8 @@ perf_fill_row(struct load *l, const struct load_stats *s, struct row *row)
 	snprintf(row->dir, sizeof(row->dir), "%s", p->job.bi ? "bi" : "uni");
 	snprintf(row->dist, sizeof(row->dist), "%s", p->args->dist);
 	row->descs = p->at.descs;
+	row->depth = p->job.depth;
+	row->lanes = p->job.op == JOB_LANE ? p->job.lanes : 0;
 	row->iters = s->iters;
 	row->wrong = s->wrong;
 	row->checked = s->compared && s->compared == s->iters;

@@ -11,6 +11,7 @@
 
 #include "tool/out_text.h"
 
+#define BRIEF_S     0.1  /* a shorter run's CPU time has too much of its beginning and end */
 #define NEARLY_FULL 0.85 /* the rest goes to measuring and neighbours */
 
 double
@@ -57,11 +58,14 @@ bound_facts_of(const struct result *r, const struct row *row)
 	bool self = !strcmp(r->role, "self");
 	double here = row->client_cpu_s_per_GB * row->busbw_GBps;
 	double there = row->server_cpu_s_per_GB * row->busbw_GBps;
+	double both = row->cpu_s_per_GB * row->busbw_GBps;
 
+	if ((double)row->size * (double)row->iters < BRIEF_S * row->algbw_GBps * 1e9)
+		here = there = both = NAN;
 	return (struct bound_facts){
 		.line_fraction = row_line_fraction(r, row),
 		.path_fraction = row->path_fraction,
-		.busy = self ? row->cpu_s_per_GB * row->busbw_GBps : NAN,
+		.busy = self ? both : NAN,
 		.cpus = self ? (double)r->machine.cpus : NAN,
 		.sender_busy = uni ? (read ? there : here) : NAN,
 		.receiver_busy = uni ? (read ? here : there) : NAN,

@@ -13,6 +13,7 @@
 /* A counter of which differences are taken. */
 #define RISE(member) { AT(member), .type = FIELD_COUNT, .use = FIGURE_SUM }
 /* A member by another name. */
+#define MAYBE_COUNT(member) { AT(member), .type = FIELD_COUNT, .optional = true }
 #define AS(name_, kind, member, ...) \
 	{ .name = name_, .offset = offsetof(S, member), .type = kind, __VA_ARGS__ }
 
@@ -133,6 +134,7 @@ static const struct field row_fields[] = {
 	MAYBE_OBJECT(baseline_half_rtt_us, percentile_shape), MAYBE_LIST(series, point_shape),
 	LIST(histogram, bucket_shape),
 	MAYBE(compared), MAYBE(baseline_compared), MAYBE(baseline_wrong),
+	MAYBE_COUNT(depth), MAYBE_COUNT(lanes),
 };
 const struct shape row_shape = SHAPE(row_fields);
 #undef S

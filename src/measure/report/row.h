@@ -101,6 +101,8 @@ struct row {
 	char mem[64];      /* of this side: "host", "cuda:0", "cuda:0-3"             */
 	char peer_mem[64]; /* of the other; "" unknown                               */
 	uint64_t descs;    /* descriptors of one transfer, >= 1                      */
+	uint64_t depth;    /* transfers in flight; 0 unknown                         */
+	uint64_t lanes;    /* each way; 0: none, or unknown                          */
 	uint64_t iters;    /* timed iterations, >= 1                                 */
 	uint64_t warmup;   /* iterations before, not in any figure                   */
 	uint64_t nics;     /* NICs in use                                            */

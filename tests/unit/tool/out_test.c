@@ -152,10 +152,10 @@ static const char csv[] =
 	"half_rtt_us.min,half_rtt_us.p50,half_rtt_us.p99,half_rtt_us.p999,"
 	"half_rtt_us.max,half_rtt_us.mean,half_rtt_us.stdev,"
 	"baseline_half_rtt_us.p50,baseline_half_rtt_us.p99,"
-	"baseline_half_rtt_us.p999,compared,baseline_compared,baseline_wrong\n"
+	"baseline_half_rtt_us.p999,compared,baseline_compared,baseline_wrong,depth,lanes\n"
 	"67108864,write,uni,host,cuda:1,1,20,5,2,2,524288,16,pull,12000,12750,14000,"
 	"14500,15000,12782.64,250,5.25,5.25,5.2,78.2,true,0,0.35,0.15,0.2,,,5.5,0.3,0.97,0.94,1,"
-	"50,45,0.105,false,7.5,16,1234,300,90,40,70,,,,,,,,,,,,,\n";
+	"50,45,0.105,false,7.5,16,1234,300,90,40,70,,,,,,,,,,,,,,16,2\n";
 
 /* The record printed in @format, to be freed. */
 static char *

@@ -99,6 +99,12 @@ bounds_come_from_the_record(void **state)
 	assert_float_equal(f.line_fraction, 42. / 50, 1e-9);
 	assert_float_equal(f.receiver_busy, 0.15 * 5.25, 1e-9);
 	assert_true(isnan(f.busy)); /* two machines */
+	SET(r.role, "self");
+	f = bound_facts_of(&r, row);
+	assert_float_equal(f.busy, 0.35 * 5.25, 1e-9);
+	row->iters = 7; /* 89 ms */
+	f = bound_facts_of(&r, row);
+	assert_true(isnan(f.busy) && isnan(f.sender_busy) && isnan(f.receiver_busy));
 	result_fini(&r);
 }
 

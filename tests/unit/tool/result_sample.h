@@ -76,6 +76,8 @@ sample_row(struct result *r, uint64_t size)
 	SET(row->op, "write");
 	SET(row->dir, "uni");
 	SET(row->dist, "pull");
+	row->depth = 16;
+	row->lanes = 2;
 	row->iters = 20;
 	row->warmup = 5;
 	row->nics = 2;
