@@ -301,12 +301,13 @@ void
 tcpx_eager_drop(struct tcpx_lane *l, bool all)
 {
 	uint64_t seq = l->sends ? 0 : l->rx.ring.posted + 1, end = seq + TCPX_LANE_SLOTS;
+	bool stays = !all; /* until one is not whole */
 
 	for (; !l->sends && l->rx.kept && seq < end; seq++) {
 		const struct early *m = tcpx_eager_at(l, seq);
 
-		all |= !m || m->comes;
-		if (m && all) /* a grant may fail the session, which drops them, too */
+		stays = stays && m && !m->comes;
+		if (m && !stays) /* a grant may fail the session, which drops them, too */
 			tcpx_eager_put(l, tcpx_eager_take(l, seq));
 	}
 }

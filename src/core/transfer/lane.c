@@ -65,7 +65,7 @@ lasts(struct tcpx_lane *l, int code, const char *text)
 	tcpx_eager_drop(l, false);
 	if (!l->rx.kept || atomic_load(&l->status))
 		return false;
-	l->after = code;
+	l->ends_as = code;
 	snprintf(l->cause, sizeof(l->cause), "%s", text);
 	tcpx_lane_leave(l);
 	return true;
@@ -93,7 +93,7 @@ tcpx_lane_fail(struct tcpx_lane *l, int code, const char *text)
 	atomic_fetch_add(&l->refs, 1); /* as above */
 	/* chunks of announced receives may be under way */
 	l->held = !l->sends && l->rx.told > l->rx.ring.done;
-	told = l->session->state == SESS_OPEN && l->word && !l->after;
+	told = l->session->state == SESS_OPEN && l->word && !l->ends_as;
 	end_from(l, tcpx_lane_ring(l)->done + 1, code, text);
 	if (told)
 		tcpx_lane_tell_failure(l->session, l->word, l->sends, code, text);
@@ -304,7 +304,7 @@ deliver(struct tcpx_lane *l, struct tcpx_xfer *x, const uint8_t *bytes, uint64_t
 	}
 	count_add(&l->engine->count.bytes_rx, counted ? 0 : len);
 	whole(x, len);
-	if (!l->after)
+	if (!l->ends_as)
 		tcpx_lane_announce(l);
 }
 
@@ -335,8 +335,8 @@ tcpx_lane_take(struct tcpx_lane *l, struct tcpx_xfer *x)
 	struct early *m = tcpx_eager_take(l, tcpx_lane_seq(x->id));
 
 	deliver(l, x, m->bytes, m->len, m->by_channel);
-	if (l->after && !l->rx.kept && atomic_load(&l->status) == 0)
-		tcpx_lane_falls(l, l->after);
+	if (l->ends_as && !l->rx.kept && atomic_load(&l->status) == 0)
+		tcpx_lane_falls(l, l->ends_as);
 	tcpx_eager_put(l, m);
 }
 

@@ -138,22 +138,24 @@ int
 tcpx_lane_early_came(struct session *s, struct tcpx_xfer *x, const struct rx_record *r, bool *done,
 		     bool *over)
 {
-	struct tcpx_lane *l = x ? x->lane : NULL;
+	uint64_t seq = tcpx_lane_seq(r->id);
 	struct early *m = kept_by(x);
 
 	if (s->state == SESS_FAILED)
 		return 0; /* its credit is given back */
 	if (m)
-		tcpx_eager_whole(l, m);
+		tcpx_eager_whole(x->lane, m);
 	if (tcpx_eager_arrived(&s->lanes.kept, tcpx_eager_cost(r->len)))
 		return TCPX_EFRAME;
-	if (l)
-		l->corrupt = 0;
-	*over = !m;
-	*done = m && tcpx_lane_seq(r->id) <= l->rx.ring.posted;
+	*over = !m; /* else when it is taken */
+	if (x)
+		x->lane->corrupt = 0;
+	if (!m)
+		return x ? tcpx_lane_chunk_applied(s, x, r, done) : 0;
+	*done = seq <= x->lane->rx.ring.posted;
 	if (*done)
-		tcpx_lane_take(l, *tcpx_lane_slot(l, tcpx_lane_seq(r->id)));
-	return x && !m ? tcpx_lane_chunk_applied(s, x, r, done) : 0;
+		tcpx_lane_take(x->lane, *tcpx_lane_slot(x->lane, seq));
+	return 0;
 }
 
 void

@@ -42,7 +42,8 @@ struct tcpx_lane {
 	struct tcpx_xfer *slot[TCPX_LANE_SLOTS]; /* owned references, by seq             */
 	struct early *kept[TCPX_LANE_SLOTS]; /* receiver, by seq: those of rx.kept       */
 	uint32_t corrupt;         /* early chunks that arrived changed, since the last that did not */
-	int after;                /* it has ended but for these: its code then           */
+	int ends_as;              /* not 0: it has left its session, and is open for what it keeps
+				   * alone; its status when that is taken                */
 	char cause[192];
 };
 
