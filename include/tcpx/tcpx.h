@@ -140,17 +140,15 @@ enum tcpx_mem_access {
  * @id:         out: local region id, never reused within an engine
  * Fills no page of it. Memory that cannot be touched later (unmapped, a file that became shorter) ends the
  * transfers that touch it with -EFAULT, and nothing else. But TCPX_MEM_LEND: it may raise SIGSEGV or SIGBUS.
- * Return: 0; -EFAULT: not mapped, or not all of it; -EIO: a late GPU has copies left, and may still
- * write its own memory, or that of the host for a NIC of its own; -EINVAL; TCPX_ELIMIT; -ENOMEM.
+ * Return: 0; -EFAULT: not mapped, or not all; -EIO: a late GPU may still write it; -EINVAL; TCPX_ELIMIT; -ENOMEM.
  */
 TCPX_API TCPX_MUST_USE int tcpx_mem_register(tcpx_engine *engine, void *addr, size_t len,
 				      unsigned access, uint64_t *id);
 
 /* Gives an id back. Ends every transfer that uses it with TCPX_EREGION, here and at the peers.
  * After the return no byte of it is read or written, but for pages that the kernel was lent, of which nothing
- * arrives, and by a GPU that is late: so long it cannot be registered again. Waits for at most one socket call
- * or copy in progress, never for the network. An imported id: transfers go on, the name is gone.
- * TCPX_ESTALE: id not live. */
+ * arrives, and by a late GPU: so long it cannot be registered. Waits for at most one socket call or copy in
+ * progress, never for the network. An imported id: transfers go on, the name is gone. TCPX_ESTALE: not live. */
 TCPX_API int tcpx_mem_deregister(tcpx_engine *engine, uint64_t id);
 
 /* The blob that lets a peer name the region: id, 128-bit key, length, address, access; at most
