@@ -265,14 +265,101 @@ a_context_ended_twice_takes_nothing_from_another(void **state)
 	assert_int_equal(ncclNetPlugin_v9.close_send(comm), 0);
 }
 
+/* NCCL up to 2.29 ends a context also where init() has failed. It is no communicator's. */
+static void
+a_context_that_is_null_ends_nothing(void **state)
+{
+	void *ctx;
+
+	assert_int_equal(ncclNetPlugin_v12.finalize(NULL), 0);
+	assert_int_equal(ncclNetPlugin_v12.init(&ctx, 1, NULL, count_line, NULL), 0);
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(ncclNetPlugin_v12.finalize(NULL), 0);
+	lines = 0;
+	tcpx_nccl_warn("a communicator is there");
+	assert_int_equal(lines, 1);
+	assert_int_equal(ncclNetPlugin_v12.finalize(ctx), 0);
+	tcpx_nccl_warn("none is");
+	assert_int_equal(lines, 1);
+}
+
+/* Contexts that ended too often are no debt of the next communicator. What was made before goes on. */
+static void
+calls_after_the_last_finalize_are_answered(void **state)
+{
+	uint8_t handle[NCCL_HANDLE_BYTES] = { 0 };
+	void *ctx, *listen, *comm, *mhandle;
+	struct nccl_props_v12 props;
+	int count = 0;
+
+	assert_int_equal(ncclNetPlugin_v12.init(&ctx, 1, NULL, count_line, NULL), 0);
+	assert_int_equal(ncclNetPlugin_v12.listen(ctx, 0, handle, &listen), 0);
+	assert_int_equal(ncclNetPlugin_v12.connect(ctx, 0, clear(handle), &comm, NULL), 0);
+	assert_int_equal(ncclNetPlugin_v12.reg(comm, handle, sizeof(handle), NCCL_PTR_HOST, &mhandle), 0);
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(ncclNetPlugin_v12.finalize(ctx), 0);
+	lines = closed = 0;
+	assert_int_equal(ncclNetPlugin_v12.devices(&count), 0);
+	assert_true(count > 0);
+	assert_int_equal(ncclNetPlugin_v12.properties(count - 1, &props), 0);
+	assert_int_equal(ncclNetPlugin_v12.properties(count, &props), NCCL_INVALID_ARGUMENT);
+	assert_int_equal(ncclNetPlugin_v12.properties(-1, &props), NCCL_INVALID_ARGUMENT);
+	assert_int_equal(ncclNetPlugin_v12.dereg(comm, mhandle), 0);
+	assert_int_equal(ncclNetPlugin_v12.close_send(comm), 0);
+	assert_int_equal(closed, 1);
+	assert_int_equal(ncclNetPlugin_v12.close_listen(listen), 0);
+	tcpx_nccl_warn("the logger may be gone");
+	assert_int_equal(lines, 0);
+	assert_int_equal(ncclNetPlugin_v12.init(&ctx, 2, NULL, count_line, NULL), 0);
+	assert_int_equal(ncclNetPlugin_v12.listen(ctx, 0, handle, &listen), 0);
+	tcpx_nccl_warn("this one is there");
+	assert_int_equal(lines, 1);
+	assert_int_equal(ncclNetPlugin_v12.close_listen(listen), 0);
+	assert_int_equal(ncclNetPlugin_v12.finalize(ctx), 0);
+	tcpx_nccl_warn("and gone");
+	assert_int_equal(lines, 1);
+}
+
+/* NULL as nothing at all: not closed, not deregistered. */
+static void
+nothing_is_closed_without_an_error(void **state)
+{
+	closed = 0;
+	assert_int_equal(ncclNetPlugin_v12.close_send(NULL), 0);
+	assert_int_equal(ncclNetPlugin_v12.close_recv(NULL), 0);
+	assert_int_equal(ncclNetPlugin_v12.close_listen(NULL), 0);
+	assert_int_equal(closed, 0);
+}
+
+/* Each line goes nowhere, that of the library and those of failures too. */
+static void
+a_logger_may_be_absent(void **state)
+{
+	uint8_t handle[NCCL_HANDLE_BYTES] = { 0 };
+	void *ctx, *comm, *mhandle;
+
+	assert_int_equal(ncclNetPlugin_v9.init(NULL), 0);
+	assert_int_equal(ncclNetPlugin_v12.init(&ctx, 1, NULL, NULL, NULL), 0);
+	assert_int_equal(ncclNetPlugin_v12.connect(ctx, 0, handle, &comm, NULL), 0);
+	assert_int_not_equal(ncclNetPlugin_v12.reg(comm, handle, sizeof(handle), NCCL_PTR_CUDA, &mhandle), 0);
+	tcpx_nccl_sink(NULL, 1, "a line of the library");
+	tcpx_nccl_info("no line %d", 1);
+	assert_int_equal(ncclNetPlugin_v12.close_send(comm), 0);
+	assert_int_equal(ncclNetPlugin_v12.finalize(ctx), 0);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 		/* first: tables before v11 end no context */
 		cmocka_unit_test(a_context_ended_twice_takes_nothing_from_another),
+		cmocka_unit_test(a_context_that_is_null_ends_nothing),
+		cmocka_unit_test(calls_after_the_last_finalize_are_answered),
+		cmocka_unit_test(nothing_is_closed_without_an_error),
 		cmocka_unit_test(a_class_is_a_weight),
 		cmocka_unit_test(both_ends_know_the_communicator),
+		cmocka_unit_test(a_logger_may_be_absent),
 	};
 
 	return cmocka_run_group_tests_name("nccl/communicator", tests, NULL, NULL);
