@@ -76,6 +76,7 @@ said() {
 }
 
 check=nccl
+ok "said in one line among all checks" says "NCCL 2 skipped: NCCL_NET_PLUGIN is not set: tcpx env nccl prints it" "$tool" doctor
 ok "skipped without the variable" judged 0 "NCCL_NET_PLUGIN is not set" doctor
 ok "skipped for another's plugin" judged 0 "not ours" doctor NCCL_NET_PLUGIN=libc.so.6
 ok "an error where the loader does not find it" judged 1 "cannot open shared object" doctor NCCL_NET_PLUGIN=tcpx-p2p

@@ -14,7 +14,7 @@ struct table {
 	size_t count;
 };
 
-#define TABLES 9
+#define TABLES 10
 
 static void
 tables(struct table out[TABLES])
@@ -27,7 +27,8 @@ tables(struct table out[TABLES])
 		{ "interrupts", checks_irq, checks_irq_count },
 		/* children load plugins, and cannot use GPUs that this process has opened */
 		{ "plugin", checks_plugin, checks_plugin_count },
-		{ "frameworks", checks_frameworks, checks_frameworks_count },
+		{ "NIXL", checks_nixl, checks_nixl_count },
+		{ "NCCL", checks_nccl, checks_nccl_count },
 		{ "GPUs", checks_gpu, checks_gpu_count },
 		{ "logs", checks_log, checks_log_count },
 	};

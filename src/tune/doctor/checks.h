@@ -41,8 +41,10 @@ extern const struct check checks_irq[];    /* interrupts, queues, bindings */
 extern const size_t checks_irq_count;
 extern const struct check checks_plugin[]; /* GPUDirect-TCPX: plugin, daemon, kernel */
 extern const size_t checks_plugin_count;
-extern const struct check checks_frameworks[]; /* programs that load our plugins */
-extern const size_t checks_frameworks_count;
+extern const struct check checks_nixl[];   /* NIXL and our plugin for it   */
+extern const size_t checks_nixl_count;
+extern const struct check checks_nccl[];   /* our plugin for NCCL          */
+extern const size_t checks_nccl_count;
 extern const struct check checks_path[];   /* to the peer, and its obstacles */
 extern const size_t checks_path_count;
 extern const struct check checks_log[];    /* complaints of the kernel and of devices */

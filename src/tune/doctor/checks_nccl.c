@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "tune/doctor/nccl.h"
-
+/* Checks of our plugin for NCCL: in this environment, and in the log of a job. */
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
 #include "tool/tool.h"
+#include "tune/doctor/checks.h"
 #include "tune/info/nccl_log.h"
 #include "tune/info/nccl_plugin.h"
 
@@ -54,8 +54,9 @@ judge(const char *value, const struct nccl_plugin *p, struct check_result *r)
 			 limits(value));
 }
 
-void
-nccl_probe(const struct machine *m, struct check_result *r)
+/* As NCCL does. */
+static void
+probe_nccl(const struct machine *m, struct check_result *r)
 {
 	const char *value = variable("NCCL_NET_PLUGIN");
 	struct nccl_plugin p;
@@ -98,8 +99,9 @@ judge_log(const struct nccl_log *log, bool unset, struct check_result *r)
 		check_finding(r, "%s%s%s", text, *log->said ? ": " : "", log->said);
 }
 
-void
-nccl_probe_used(const struct machine *m, struct check_result *r)
+/* The job that wrote the log may have had variables that are not set here. */
+static void
+probe_used(const struct machine *m, struct check_result *r)
 {
 	const char *file = variable("NCCL_DEBUG_FILE"), *value = variable("NCCL_NET_PLUGIN");
 	struct nccl_plugin p;
@@ -126,3 +128,12 @@ nccl_probe_used(const struct machine *m, struct check_result *r)
 	else
 		judge_log(&log, !value, r);
 }
+
+const struct check checks_nccl[] = {
+	{ "nccl", CHECK_ERROR, "Does NCCL find, load and start our plugin?", probe_nccl,
+	  "tcpx env nccl prints the variables that it takes here. tcpx doctor --explain nccl-plugin." },
+	{ "nccl-used", CHECK_ERROR, "Does NCCL's log say that it used our plugin?", probe_used,
+	  "Every rank needs the variable: tcpx env nccl. tcpx doctor --explain nccl-plugin." },
+};
+
+const size_t checks_nccl_count = ARRAY_LEN(checks_nccl);

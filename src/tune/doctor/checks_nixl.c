@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Checks of programs that load our plugins: NIXL, NCCL. */
+/* Checks of NIXL, which loads our plugin for it. */
 #include <stdio.h>
 #include <string.h>
 
 #include "tune/doctor/checks.h"
-#include "tune/doctor/nccl.h"
 #include "tune/doctor/nixl.h"
 #include "tool/tool.h"
 
@@ -69,7 +68,7 @@ probe_load(const struct machine *m, struct check_result *r)
 		check_skip(r, count ? "no " NIXL_PLUGIN : NO_NIXL);
 }
 
-const struct check checks_frameworks[] = {
+const struct check checks_nixl[] = {
 	{ "nixl", CHECK_NOTE, "Is there a NIXL, and where are its plugins?", probe_nixl,
 	  "NIXL loads plugins by their files in these folders: docs/nixl.md." },
 	{ "nixl-file", CHECK_NOTE, "Do NIXL's folders have our plugin?", probe_file,
@@ -77,10 +76,6 @@ const struct check checks_frameworks[] = {
 	{ "nixl-load", CHECK_ERROR, "Does our plugin load, as NIXL loads it?", probe_load,
 	  "A missing library has to be installed. Where a version of a symbol is missing, the file was "
 	  "built on a newer system: build it here. tcpx doctor --explain nixl-load." },
-	{ "nccl", CHECK_ERROR, "Does NCCL find, load and start our plugin?", nccl_probe,
-	  "tcpx env nccl prints the variables that it takes here. tcpx doctor --explain nccl-plugin." },
-	{ "nccl-used", CHECK_ERROR, "Does NCCL's log say that it used our plugin?", nccl_probe_used,
-	  "Every rank needs the variable: tcpx env nccl. tcpx doctor --explain nccl-plugin." },
 };
 
-const size_t checks_frameworks_count = ARRAY_LEN(checks_frameworks);
+const size_t checks_nixl_count = ARRAY_LEN(checks_nixl);
