@@ -82,6 +82,8 @@ play(struct rank *r)
 
 	for (int i = 0; i < GROUPS; i++)
 		right = right && open_group(&group[i], r, &groups[i]) && move(&group[i]);
+	if (!right)
+		return 1; /* a group may not be open */
 	for (waits->total++; right && waits->posted < waits->total;)
 		right = flow_step(waits);
 	pair_meet(r);

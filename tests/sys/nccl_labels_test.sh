@@ -41,6 +41,21 @@ view() {
 	[ "$(grep -c '^  comm d1ce  *2  *0 .* 3  *3    0+1$' "$scratch/view")" = 2 ]
 }
 
+# cannot_listen: the only port that it may use is taken
+cannot_listen() {
+	python3 -c "
+import os, socket, subprocess, sys
+s = socket.socket()
+s.bind(('', 0))
+s.listen()
+os.environ['TCPX_PORTS'] = '%d-%d' % ((2 * s.getsockname()[1:]))
+sys.exit(subprocess.run(sys.argv[1:]).returncode)" "$ranks" "$plugin" 11 "$scratch/stop" 2>"$scratch/ended"
+	code=$?
+	cat "$scratch/ended"
+	[ $code = 1 ] && grep -q 'process 0 ended with 0x100, process 1 with 0x100' "$scratch/ended"
+}
+
+ok "a rank that cannot listen ends with an error" cannot_listen
 for version in 11 12; do
 	ok "v$version: two processes with two communicators" begin $version
 	ok "each is a label of both" within 60 true_of "[sorted(l) for l in labels] == 2 * [['comm d1ce', 'comm dcba9876543210']]"
