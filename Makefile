@@ -4,6 +4,8 @@ BUILD ?= build
 PREFIX ?=
 DESTDIR ?=
 MESON_ARGS ?=
+# root's alone, and in a folder that others do not search
+LDCONFIG = [ -n "$(DESTDIR)" ] || [ "$$(id -u)" != 0 ] || PATH="$$PATH:/usr/sbin:/sbin" ldconfig || true
 
 .PHONY: all help demo check check-long deb install uninstall clean
 options = --prefix="$(PREFIX)" --options="$(MESON_ARGS)"
@@ -37,11 +39,11 @@ deb:
 
 install: all
 	@DESTDIR="$(DESTDIR)" meson install -C $(BUILD) --no-rebuild --quiet
-	@[ -n "$(DESTDIR)" ] || ldconfig || true
+	@$(LDCONFIG)
 
 uninstall: $(BUILD)/build.ninja
 	@python3 scripts/uninstall.py $(options) $(BUILD) "$(DESTDIR)"
-	@[ -n "$(DESTDIR)" ] || ldconfig || true
+	@$(LDCONFIG)
 
 clean:
 	@rm -rf $(BUILD) build-asan build-tsan build-fuzz build-cov

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Data-parallel training whose gradients go over all NICs: nothing in it is ours but a variable.
+"""Data-parallel training whose gradients go over all NICs: nothing in it is ours but variables.
 
-    export NCCL_NET_PLUGIN=tcpx-p2p   # for every rank
+    export NCCL_NET_PLUGIN=tcpx-p2p NCCL_NET=tcpx-p2p   # for every rank
     torchrun --nnodes 2 --node-rank N --master-addr HOST --nproc-per-node 1 ddp.py [STEPS]
 """
 import os
@@ -12,6 +12,8 @@ import torch
 import torch.distributed as dist
 from torch.nn.parallel import DistributedDataParallel
 
+if not torch.cuda.device_count():
+    sys.exit("ddp.py: torch finds no GPU, and NCCL moves nothing else")
 torch.cuda.set_device(int(os.environ["LOCAL_RANK"]) % torch.cuda.device_count())
 dist.init_process_group("nccl")
 torch.manual_seed(dist.get_rank())  # DDP starts all ranks with the weights of rank 0

@@ -9,7 +9,14 @@ Every call that may take long says wait, or is awaited. A region holds the objec
 memory it is. Failures are exceptions by what is lost: CallError, TransferError,
 ChannelError, SessionError, SystemCallError, all of them tcpx.Error.
 """
-from ._abi import BLOB_MAX, METADATA_MAX, NOTE_MAX, C as _C
+import sys as _sys
+
+try:
+    from ._abi import BLOB_MAX, METADATA_MAX, NOTE_MAX, C as _C
+except ImportError as _why:
+    if _sys.argv[:1] != ["-m"]:
+        raise
+    _sys.exit(str(_why))  # python -m tcpx
 from .engine import Engine, Note, PeerEvent
 from .errors import (CallError, ChannelError, Error, ForkedError, SessionError, SystemCallError,
                      TransferError)

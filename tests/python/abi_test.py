@@ -5,6 +5,8 @@ record, which another test compares with the header and the library."""
 import ctypes
 import os
 import re
+import subprocess
+import sys
 import unittest
 
 from tcpx import _abi, region, errors
@@ -88,6 +90,16 @@ class Abi(unittest.TestCase):
             self.assertIn(made.name, str(made))
         self.assertIsInstance(errors.error(-22, "call"), tcpx.SystemCallError)
         self.assertEqual(errors.error(-22, "call").errno, 22)
+
+    def test_a_library_that_is_not_there_is_one_line_of_the_command(self):
+        def run(*words):
+            return subprocess.run([sys.executable, *words], text=True, check=False,
+                                  env={**os.environ, "PYTHON_TCPX_LIBRARY": "/nosuch/lib.so"},
+                                  stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        done = run("-m", "tcpx", "nccl")
+        self.assertEqual(done.returncode, 1)
+        self.assertRegex(done.stdout, r"\Atcpx: the C library /nosuch/lib.so cannot be used: .*\n\Z")
+        self.assertIn("ImportError: tcpx: the C library", run("-c", "import tcpx").stdout)
 
 
 if __name__ == "__main__":

@@ -52,6 +52,19 @@ class Examples(unittest.TestCase):
         for receiver in receivers:
             self.assertEqual(sorted(receiver.rest()), sorted(sums))
 
+    def test_training_needs_a_gpu(self):
+        with tempfile.TemporaryDirectory() as place:
+            for folder in ("torch", "torch/distributed", "torch/nn", "torch/nn/parallel"):
+                os.mkdir(os.path.join(place, folder))
+                with open(os.path.join(place, folder, "__init__.py"), "w", encoding="utf-8") as stub:
+                    stub.write("class cuda:\n    device_count = staticmethod(lambda: 0)\n"
+                               "DistributedDataParallel = None\n")
+            done = subprocess.run([sys.executable, os.path.join(ROOT, "examples/python/ddp.py")],
+                                  env={**os.environ, "PYTHONPATH": place, "LOCAL_RANK": "0"}, text=True,
+                                  check=False, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        self.assertEqual((done.returncode, done.stdout),
+                         (1, "ddp.py: torch finds no GPU, and NCCL moves nothing else\n"))
+
 
 class Page(unittest.TestCase):
     def test_every_block_runs_as_printed(self):

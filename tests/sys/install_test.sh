@@ -17,6 +17,7 @@ installed() {
 files_are_there() {
 	for file in bin/tcpx lib/libtcpx-p2p.so lib/libtcpx-p2p.a lib/libnccl-net-tcpx-emu.so \
 		include/tcpx/tcpx.h include/tcpx/version.h share/man/man1/tcpx.1 \
+		share/doc/tcpx-p2p/examples/push.c share/doc/tcpx-p2p/examples/python/ddp.py \
 		share/man/man3/tcpx_write.3 share/bash-completion/completions/tcpx; do
 		# the folder of libraries is the distribution's
 		find "$to$prefix" -path "*/$(basename "$file")" | grep . || return
