@@ -32,9 +32,9 @@ class Rules:
             elif key == "guest":
                 self.guests[rest[0]] = rest[1:]
             elif key == "door":
-                headers, _, guest = " ".join(rest[1:]).partition(" : ")
+                headers, _, guests = " ".join(rest[1:]).partition(" : ")
                 self.doors.setdefault(rest[0], {}).update(
-                    (header, guest) for header in headers.split())
+                    (header, guests.split() or [""]) for header in headers.split())
             elif key == "system":
                 self.system.setdefault(rest[0], set()).update(rest[1:])
             elif key == "only":
@@ -110,9 +110,9 @@ def check_include(rules, report, path, number, name, quoted):
     if not target or not may_include(rules, own, target):
         return report(path, number, "%s/ may not include %s/" % (own, os.path.dirname(name)))
     for folder, doors in rules.doors.items():
-        guest = doors.get(name)
+        guests = doors.get(name, [])
         if under(name, folder) and not under(inside, folder) and \
-                (guest is None or not under(inside, guest)):
+                not any(under(inside, guest) for guest in guests):
             report(path, number, '%s is private to %s/, which is entered by %s'
                    % (name, folder, ", ".join(doors)))
 
