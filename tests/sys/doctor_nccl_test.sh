@@ -90,6 +90,10 @@ ok "another net is replaced" another_net
 ok "a path will do" judged 0 "$plugin, for NCCL's tables v6 to v12; NCCL before 2.21, and 2.27.3, take no path" \
 	doctor "NCCL_NET_PLUGIN=$plugin"
 ok "a list that names another first, too" judged 0 "NCCL before 2.27 takes no list" doctor "NCCL_NET_PLUGIN=nosuch,$plugin"
+other=$NET_FAKE_DIR/libnet_fake_v8.so
+ok "not where the first is another plugin" judged 1 "NCCL takes $other first; NCCL_NET=tcpx-p2p chooses ours" \
+	doctor "NCCL_NET_PLUGIN=$other,$plugin"
+ok "unless the net is named" judged 0 "$plugin" doctor "NCCL_NET_PLUGIN=$other,$plugin" NCCL_NET=TCPX-P2P
 ok "NCCL_NET names another net" judged 1 "NCCL_NET is Socket, and NCCL takes no other net: unset it, or NCCL_NET=tcpx-p2p" \
 	doctor "NCCL_NET_PLUGIN=$plugin" NCCL_NET=Socket
 for name in tcpx_p2p TCPX-P2P tcpxp2p libtcpx-p2p "$(dirname "$plugin")" "$(dirname "$plugin")/nosuch/libnccl-net-tcpx-p2p.so" "a,tcpx_p2p"; do

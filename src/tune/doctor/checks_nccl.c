@@ -45,7 +45,7 @@ judge(const char *value, const struct nccl_plugin *p, struct check_result *r)
 		check_finding(r, "NCCL_NET is %.60s, and NCCL takes no other net: unset it, or "
 			      "NCCL_NET=" NCCL_PLUGIN_NAME, net);
 	else if (*p->before && !net)
-		check_finding(r, "NCCL_NET_PLUGIN is %.100s: NCCL takes %s first; NCCL_NET=" NCCL_PLUGIN_NAME
+		check_finding(r, "NCCL_NET_PLUGIN is %.100s: NCCL takes %.200s first; NCCL_NET=" NCCL_PLUGIN_NAME
 			      " chooses ours", value, p->before);
 	else if (!p->starts)
 		check_finding(r, "%s does not start: %s", p->path, p->why);

@@ -16,7 +16,7 @@ struct nccl_plugin {
 	bool loads, ours, starts; /* starts: its init() succeeds with this environment */
 	int oldest, newest; /* of its tables ncclNetPlugin_v*; 0: none */
 	char name[256];     /* the part of the value that this is about   */
-	char before[64];    /* a part in front of ours that loads; "" none */
+	char before[256];   /* a part in front of ours that has a table; "" none */
 	char path[512];     /* of the file                            */
 	char why[512];      /* it does not load or start: the loader's words or its own */
 };
