@@ -19,7 +19,8 @@ from wheel.bdist_wheel import bdist_wheel
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 BUILD = os.path.abspath(os.environ.get("BUILD", os.path.join(ROOT, "build")))
 LIBRARY = "src/lib/libtcpx-p2p.so.0"
-FILES = [LIBRARY, "src/nixl/libplugin_TCPX.so", "src/nccl/libnccl-net-tcpx-p2p.so"]
+FILES = [LIBRARY, "src/nixl/libplugin_TCPX.so", "src/nccl/libnccl-net-tcpx-p2p.so",
+         "src/nccl/libnccl-tuner-tcpx-p2p.so"]
 GLIBC = (2, 34)
 ALLOWED = r"lib(c|m|dl|rt|pthread|stdc\+\+|gcc_s)\.so\.\d|ld-linux.*"
 

@@ -1,8 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "nccl/plug.h"
 
+#include <dlfcn.h>
 #include <errno.h>
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "nccl/comm.h"
 #include "nccl/environ.h"
@@ -11,6 +16,9 @@
 
 #define NICS_MAX    64
 #define WEIGHT_BITS 8
+#define TUNER_NAME  "NCCL_TUNER_PLUGIN="
+#define TUNER_FILE  "libnccl-tuner-tcpx-p2p.so"
+#define TUNER_TABLE 10 /* NCCL up to 2.27: it has no tuner out of this file, tuner.h says why */
 
 _Static_assert(PIPE_COMM_ID == UINT64_MAX >> WEIGHT_BITS && sizeof(void *) == 8, "a context has both");
 
@@ -72,8 +80,27 @@ set_piece(void)
 		tcpx_nccl_info("%s: set for NCCL, as the environment has no other", piece);
 }
 
+/* The tuner beside this file. Without it NCCL spreads small collectives over all channels. */
+static void
+set_tuner(void)
+{
+	static char tuner[PATH_MAX];
+	const char *slash;
+	Dl_info here;
+	int dir, len;
+
+	slash = dladdr(&plug, &here) ? strrchr(here.dli_fname, '/') : NULL;
+	dir = slash ? (int)(slash + 1 - here.dli_fname) : 0;
+	len = snprintf(tuner, sizeof(tuner), "%s%.*s%s", TUNER_NAME, dir, slash ? here.dli_fname : "",
+		       TUNER_FILE);
+	if (len >= (int)sizeof(tuner) || access(tuner + strlen(TUNER_NAME), R_OK) < 0)
+		tcpx_nccl_info("small collectives are slower: no %s beside this plugin", TUNER_FILE);
+	else if (tcpx_nccl_environ_add(tuner) > 0)
+		tcpx_nccl_info("%s: set for NCCL, as the environment has no other", tuner);
+}
+
 enum nccl_result
-tcpx_nccl_init(nccl_logger logger)
+tcpx_nccl_init(nccl_logger logger, int table)
 {
 	int rc = 0;
 
@@ -84,6 +111,8 @@ tcpx_nccl_init(nccl_logger logger)
 		rc = make_devices();
 	if (rc == 0 && !plug.users)
 		set_piece();
+	if (rc == 0 && !plug.users && table <= TUNER_TABLE)
+		set_tuner();
 	if (rc == 0)
 		plug.users++;
 	pthread_mutex_unlock(&plug.lock);

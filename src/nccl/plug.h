@@ -27,7 +27,8 @@ struct plug {
 	struct regions regions;
 };
 
-enum nccl_result tcpx_nccl_init(nccl_logger logger);
+/* @table: the version of the table that NCCL calls by. */
+enum nccl_result tcpx_nccl_init(nccl_logger logger, int table);
 /* Of one communicator. Up to v10 nobody calls it. */
 enum nccl_result tcpx_nccl_finalize(void *ctx);
 /* A communicator by its number, as NCCL's log has it (0: not known), and its trafficClass, which has no

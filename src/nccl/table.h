@@ -83,7 +83,7 @@
 static enum nccl_result
 init(INIT_PARAMS)
 {
-	enum nccl_result result = tcpx_nccl_init(logger);
+	enum nccl_result result = tcpx_nccl_init(logger, V);
 
 	GIVE_CONTEXT();
 	return result;

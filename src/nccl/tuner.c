@@ -10,17 +10,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <strings.h>
 
-/* The first row whose part is not smaller than a rank's part of the collective. */
-struct way {
-	size_t part; /* bytes, at most */
-	enum nccl_algo algo;
-	enum nccl_proto proto;
-	int channels;
-};
-
-/* By docs/results/nccl.md. */
-static const struct way ways[] = {
+/* The first row counts whose part is not smaller than a rank's. By docs/results/nccl.md. */
+static const struct tuner_way ways[] = {
 	{ 1 << 10, NCCL_TREE, NCCL_LL, 1 },
 	{ 16 << 10, NCCL_RING, NCCL_LL, 1 },
 	{ 256 << 10, NCCL_RING, NCCL_SIMPLE, 1 },
@@ -43,16 +36,23 @@ sets_channels(void)
 	return false;
 }
 
+/* NCCL takes this tuner for its sockets, too, where NCCL_NET chooses those. */
+static bool
+is_another_net(void)
+{
+	const char *net = getenv("NCCL_NET");
+
+	return net && *net && strcasecmp(net, "tcpx-p2p") != 0;
+}
+
 /* A job that sets the number of channels keeps it. With several ranks a node NCCL decides, too: a
  * channel then has links within the node, which are not ours. */
-static enum nccl_result
-init(void **ctx, uint64_t comm_id, size_t ranks, size_t nodes, nccl_logger logger, void *domains,
-     void *constants)
+enum nccl_result
+tcpx_nccl_tuner_open(size_t ranks, size_t nodes, void **ctx)
 {
 	size_t *keep = NULL;
 
-	(void)comm_id, (void)logger, (void)domains, (void)constants;
-	if (nodes > 1 && nodes == ranks && !sets_channels()) {
+	if (nodes > 1 && nodes == ranks && !sets_channels() && !is_another_net()) {
 		keep = malloc(sizeof(*keep));
 		if (!keep)
 			return NCCL_SYSTEM_ERROR;
@@ -62,29 +62,36 @@ init(void **ctx, uint64_t comm_id, size_t ranks, size_t nodes, nccl_logger logge
 	return NCCL_OK;
 }
 
-static const struct way *
-way_of(int func, size_t part)
+enum nccl_result
+tcpx_nccl_tuner_close(void *ctx)
 {
-	if (func != NCCL_ALL_GATHER && func != NCCL_REDUCE_SCATTER && func != NCCL_ALL_REDUCE)
+	free(ctx);
+	return NCCL_OK;
+}
+
+const struct tuner_way *
+tcpx_nccl_tuner_way(const void *ctx, int func, size_t bytes)
+{
+	const size_t *ranks = ctx;
+
+	if (!ranks ||
+	    (func != NCCL_ALL_GATHER && func != NCCL_REDUCE_SCATTER && func != NCCL_ALL_REDUCE))
 		return NULL;
-	for (const struct way *w = ways;; w++)
-		if (part <= w->part)
+	for (const struct tuner_way *w = ways;; w++)
+		if (bytes / *ranks <= w->part)
 			return w;
 }
 
-/* A way that the job, or the collective, does not allow is none. */
-static enum nccl_result
-coll_info(void *ctx, int func, size_t bytes, int pipe_ops, float **costs, int algos, int protos,
-	  int registered, int *channels)
+enum nccl_result
+tcpx_nccl_tuner_costs(void *ctx, int func, size_t bytes, int pipe_ops, float **costs, int algos,
+		      int protos, int registered, int *channels)
 {
-	const size_t *ranks = ctx;
-	const struct way *w = ranks ? way_of(func, bytes / *ranks) : NULL;
+	const struct tuner_way *w = tcpx_nccl_tuner_way(ctx, func, bytes);
 	float *cost = (float *)costs;
 
 	(void)pipe_ops, (void)registered;
-	if (!w)
-		return NCCL_OK;
-	if ((int)w->algo < algos && (int)w->proto < protos && cost[w->algo * protos + w->proto] >= 0) {
+	if (w && (int)w->algo < algos && (int)w->proto < protos &&
+	    cost[w->algo * protos + w->proto] >= 0) {
 		cost[w->algo * protos + w->proto] = 0;
 		*channels = w->channels;
 	}
@@ -92,12 +99,13 @@ coll_info(void *ctx, int func, size_t bytes, int pipe_ops, float **costs, int al
 }
 
 static enum nccl_result
-finalize(void *ctx)
+init(void **ctx, uint64_t comm_id, size_t ranks, size_t nodes, nccl_logger logger, void *domains,
+     void *constants)
 {
-	free(ctx);
-	return NCCL_OK;
+	(void)comm_id, (void)logger, (void)domains, (void)constants;
+	return tcpx_nccl_tuner_open(ranks, nodes, ctx);
 }
 
 __attribute__((visibility("default"))) const struct nccl_tuner_v5 ncclTunerPlugin_v5 = {
-	"tcpx-p2p", init, coll_info, finalize,
+	"tcpx-p2p", init, tcpx_nccl_tuner_costs, tcpx_nccl_tuner_close,
 };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * NCCL's table of a tuner, of version 5: NCCL 2.28 and newer look for it in the file of the net
- * plugin, unless NCCL_TUNER_PLUGIN names another. Older releases close a library for it that they
- * have not opened, and ask for tables of other versions, which are not here.
+ * NCCL's tables of a tuner. NCCL 2.28 and newer find version 5 in the file of the net plugin, unless
+ * NCCL_TUNER_PLUGIN names another. NCCL 2.25 to 2.27 close the net plugin's file for a tuner that they find
+ * there, and then wait for ever: 2.21 to 2.27 find versions 2 to 4 in a file of their own.
  */
 #ifndef NCCL_TUNER_H
 #define NCCL_TUNER_H
@@ -28,6 +28,51 @@ struct nccl_tuner_v5 {
 	enum nccl_result (*finalize)(void *ctx);
 };
 
+/* As of version 5. */
+struct nccl_tuner_v4 {
+	const char *name;
+	enum nccl_result (*init)(size_t ranks, size_t nodes, nccl_logger logger, void **ctx);
+	enum nccl_result (*coll_info)(void *ctx, int func, size_t bytes, int pipe_ops, float **costs,
+				      int algos, int protos, int registered, int *channels);
+	enum nccl_result (*destroy)(void *ctx);
+};
+
+struct nccl_tuner_v3 {
+	const char *name;
+	enum nccl_result (*init)(size_t ranks, size_t nodes, nccl_logger logger, void **ctx);
+	enum nccl_result (*coll_info)(void *ctx, int func, size_t bytes, int pipe_ops, float **costs,
+				      int algos, int protos, int *channels);
+	enum nccl_result (*destroy)(void *ctx);
+};
+
+/* @algo, @proto, @channels: out, as they are without a way of the tuner. */
+struct nccl_tuner_v2 {
+	const char *name;
+	enum nccl_result (*init)(size_t ranks, size_t nodes, nccl_logger logger, void **ctx);
+	enum nccl_result (*coll_info)(void *ctx, int func, size_t bytes, int collnet, int nvls,
+				      int pipe_ops, int *algo, int *proto, int *channels);
+	enum nccl_result (*destroy)(void *ctx);
+};
+
 extern const struct nccl_tuner_v5 ncclTunerPlugin_v5;
+extern const struct nccl_tuner_v4 ncclTunerPlugin_v4;
+extern const struct nccl_tuner_v3 ncclTunerPlugin_v3;
+extern const struct nccl_tuner_v2 ncclTunerPlugin_v2;
+
+struct tuner_way {
+	size_t part; /* a rank's, in bytes, at most */
+	enum nccl_algo algo;
+	enum nccl_proto proto;
+	int channels;
+};
+
+/* *ctx: of a communicator; NULL: NCCL decides. */
+enum nccl_result tcpx_nccl_tuner_open(size_t ranks, size_t nodes, void **ctx);
+enum nccl_result tcpx_nccl_tuner_close(void *ctx);
+/* NULL: NCCL decides. */
+const struct tuner_way *tcpx_nccl_tuner_way(const void *ctx, int func, size_t bytes);
+/* coll_info() of tables with costs. A way that the job, or the collective, does not allow is none. */
+enum nccl_result tcpx_nccl_tuner_costs(void *ctx, int func, size_t bytes, int pipe_ops, float **costs,
+				       int algos, int protos, int registered, int *channels);
 
 #endif

@@ -4,17 +4,21 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <cmocka.h>
 #include <dlfcn.h>
 
+#include "net/plugin/nccl_net.h"
 #include "nccl/tuner.h"
 
 #define ALGOS 7
 #define PROTOS 3
 #define UNSET 77 /* what NCCL has, unless the tuner says otherwise */
 
+static void *plugin, *before; /* the two files */
 static const struct nccl_tuner_v5 *tuner;
 
 /* What it said last. */
@@ -139,18 +143,107 @@ a_way_that_is_not_allowed_stays_so(void **state)
 static void
 what_the_job_sets_and_links_of_a_node_stay(void **state)
 {
-	void *ctx[3] = { open_tuner(8, 1), open_tuner(16, 2) };
+	void *ctx[4] = { open_tuner(8, 1), open_tuner(16, 2) };
 
 	(void)state;
 	setenv("NCCL_MAX_NCHANNELS", "4", 1);
 	ctx[2] = open_tuner(2, 2);
 	unsetenv("NCCL_MAX_NCHANNELS");
-	for (int i = 0; i < 3; i++) {
+	setenv("NCCL_NET", "Socket", 1);
+	ctx[3] = open_tuner(2, 2);
+	unsetenv("NCCL_NET");
+	for (int i = 0; i < 4; i++) {
 		ask(ctx[i], NCCL_ALL_REDUCE, 8);
 		assert_int_equal(channels, UNSET);
 		assert_int_equal(count_chosen(), 0);
 		tuner->finalize(ctx[i]);
 	}
+}
+
+/* ---- NCCL up to 2.27 --------------------------------------------------------------- */
+
+static char says[1000];
+
+static void
+note(enum nccl_log_level level, unsigned long flags, const char *file, int line, const char *fmt, ...)
+{
+	va_list ap;
+
+	(void)level, (void)flags, (void)file, (void)line;
+	va_start(ap, fmt);
+	vsnprintf(says, sizeof(says), fmt, ap);
+	va_end(ap);
+}
+
+/* Only those that ask for old tables: newer ones find the tuner in the plugin's file. */
+static void
+the_plugin_names_the_tuner_of_its_folder(void **state)
+{
+	const struct nccl_net_v10 *old = dlsym(plugin, "ncclNetPlugin_v10");
+	const struct nccl_net_v11 *new = dlsym(plugin, "ncclNetPlugin_v11");
+	const char *name;
+	void *ctx;
+
+	(void)state;
+	unsetenv("NCCL_TUNER_PLUGIN");
+	assert_int_equal(new->init(&ctx, 1, NULL, note, NULL), NCCL_OK);
+	assert_null(getenv("NCCL_TUNER_PLUGIN"));
+	assert_int_equal(new->finalize(ctx), NCCL_OK);
+	assert_int_equal(old->init(note, NULL), NCCL_OK);
+	name = getenv("NCCL_TUNER_PLUGIN");
+	assert_non_null(name);
+	assert_string_equal(strrchr(name, '/'), "/libnccl-tuner-tcpx-p2p.so");
+	assert_non_null(strstr(says, name));
+	before = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+	assert_non_null(before);
+}
+
+/* Of one body with version 5. */
+static void
+older_tables_say_the_same(void **state)
+{
+	const struct nccl_tuner_v4 *v4 = dlsym(before, "ncclTunerPlugin_v4");
+	const struct nccl_tuner_v3 *v3 = dlsym(before, "ncclTunerPlugin_v3");
+	const struct nccl_tuner_v2 *v2 = dlsym(before, "ncclTunerPlugin_v2");
+	float new[ALGOS][PROTOS], old[ALGOS][PROTOS] = { { 0 } };
+	void *ctx, *mine = open_tuner(2, 2);
+
+	(void)state;
+	assert_int_equal(v4->init(2, 2, NULL, &ctx), NCCL_OK);
+	for (size_t bytes = 8; bytes <= 1 << 30; bytes *= 2) {
+		int algo = UNSET, proto = UNSET, of_v2 = UNSET, of_v3 = UNSET, of_v4 = UNSET;
+
+		ask(mine, NCCL_ALL_REDUCE, bytes);
+		memcpy(new, costs, sizeof(new));
+		memset(old, 0x40, sizeof(old));
+		v4->coll_info(ctx, NCCL_ALL_REDUCE, bytes, 1, (float **)old, ALGOS, PROTOS, 0, &of_v4);
+		assert_int_equal(of_v4, channels);
+		memset(old, 0x40, sizeof(old));
+		v3->coll_info(ctx, NCCL_ALL_REDUCE, bytes, 1, (float **)old, ALGOS, PROTOS, &of_v3);
+		assert_int_equal(of_v3, channels);
+		v2->coll_info(ctx, NCCL_ALL_REDUCE, bytes, 0, 0, 1, &algo, &proto, &of_v2);
+		assert_int_equal(of_v2, channels);
+		assert_true(new[algo][proto] == 0 && old[algo][proto] == 0);
+	}
+	assert_int_equal(v3->destroy(ctx), NCCL_OK);
+	tuner->finalize(mine);
+}
+
+static void
+version_2_leaves_what_the_job_chooses(void **state)
+{
+	const struct nccl_tuner_v2 *v2 = dlsym(before, "ncclTunerPlugin_v2");
+	int algo = UNSET, proto = UNSET, count = UNSET;
+	void *ctx;
+
+	(void)state;
+	v2->init(2, 2, NULL, &ctx);
+	setenv("NCCL_PROTO", "Simple", 1);
+	v2->coll_info(ctx, NCCL_ALL_REDUCE, 8, 0, 0, 1, &algo, &proto, &count);
+	unsetenv("NCCL_PROTO");
+	v2->coll_info(ctx, 0, 8, 0, 0, 1, &algo, &proto, &count); /* a broadcast */
+	assert_true(algo == UNSET && proto == UNSET && count == UNSET);
+	v2->destroy(ctx);
 }
 
 int
@@ -162,8 +255,12 @@ main(int argc, char **argv)
 		cmocka_unit_test(a_part_for_each_rank_counts),
 		cmocka_unit_test(a_way_that_is_not_allowed_stays_so),
 		cmocka_unit_test(what_the_job_sets_and_links_of_a_node_stay),
+		cmocka_unit_test(the_plugin_names_the_tuner_of_its_folder),
+		cmocka_unit_test(older_tables_say_the_same),
+		cmocka_unit_test(version_2_leaves_what_the_job_chooses),
 	};
-	void *plugin = argc > 1 ? dlopen(argv[1], RTLD_NOW | RTLD_LOCAL) : NULL;
+
+	plugin = argc > 1 ? dlopen(argv[1], RTLD_NOW | RTLD_LOCAL) : NULL;
 
 	tuner = plugin ? dlsym(plugin, "ncclTunerPlugin_v5") : NULL;
 	return tuner ? cmocka_run_group_tests_name("nccl/tuner", tests, NULL, NULL) : 2;
