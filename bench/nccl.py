@@ -50,6 +50,8 @@ def sides(programs, null, other):
             # by name, as NCCL before 2.26 takes no path
             "ours": dict(BASE, NCCL_NET_PLUGIN="tcpx-p2p", LD_LIBRARY_PATH=":".join(
                 filter(None, [os.path.dirname(plugin), os.environ.get("LD_LIBRARY_PATH")])))}
+    if other and not os.path.isfile(other):
+        sys.exit("--other %s: no such file" % other)
     if other:
         all_sides["other"] = dict(all_sides["ours"], NCCL_NET_PLUGIN=os.path.abspath(other))
     if null:

@@ -125,6 +125,8 @@ said "NET/Plugin: Loaded net plugin tcpx-p2p (v8)" "Using network tcpx-p2p" >"$l
 ok "a rank that writes no version" judged 0 "NCCL used tcpx-p2p, says $log.8" doctor "$@"
 said "Using network tcpx-p2p" "Using network Socket" "Using network Socket" >"$log.8"
 ok "communicators of different nets" judged 1 "NCCL used tcpx-p2p and Socket, says $log.8" doctor "$@"
+said "Using network Socket" >"$log.8"
+ok "another net in this environment" judged 1 "used Socket, says $log.8; NCCL_NET is Socket" doctor "$@" NCCL_NET=Socket
 
 # gives REASON LINE...: of a log with these lines this is the reason
 gives() {

@@ -31,20 +31,29 @@ limits(const char *value)
 	return len > 3 && !strcmp(value + len - 3, ".so") ? "; NCCL before 2.21 takes no name of a file" : "";
 }
 
+/* What NCCL_NET chooses that is not ours; NULL: nothing. */
+static const char *
+another_net(void)
+{
+	const char *net = variable("NCCL_NET");
+
+	return net && strcasecmp(net, NCCL_PLUGIN_NAME) ? net : NULL;
+}
+
 static void
 judge(const char *value, const struct nccl_plugin *p, struct check_result *r)
 {
-	const char *net = variable("NCCL_NET");
+	const char *net = another_net();
 	bool misspelt = strcmp(p->name, NCCL_PLUGIN_NAME) != 0;
 
 	if (!p->ours)
 		check_finding(r, "NCCL_NET_PLUGIN is %.100s: %s%s", value,
 			      p->loads ? "it is no plugin of NCCL's" : p->why,
 			      misspelt ? "; the plugin's name is " NCCL_PLUGIN_NAME : "");
-	else if (net && strcasecmp(net, NCCL_PLUGIN_NAME))
+	else if (net)
 		check_finding(r, "NCCL_NET is %.60s, and NCCL takes no other net: unset it, or "
 			      "NCCL_NET=" NCCL_PLUGIN_NAME, net);
-	else if (*p->before && !net)
+	else if (*p->before && !variable("NCCL_NET"))
 		check_finding(r, "NCCL_NET_PLUGIN is %.100s: NCCL takes %.200s first; NCCL_NET=" NCCL_PLUGIN_NAME
 			      " chooses ours", value, p->before);
 	else if (!p->starts)
@@ -85,6 +94,7 @@ describe(const struct nccl_log *log, char *out, size_t cap)
 static void
 judge_log(const struct nccl_log *log, bool unset, struct check_result *r)
 {
+	const char *net = *log->said ? NULL : another_net();
 	bool ours = !strcmp(log->net, NCCL_PLUGIN_NAME);
 	char text[sizeof(log->path) + 300];
 
@@ -96,7 +106,8 @@ judge_log(const struct nccl_log *log, bool unset, struct check_result *r)
 	else if (unset && *log->net && !*log->other && !strstr(log->said, NCCL_PLUGIN_NAME))
 		check_skip(r, "NCCL_NET_PLUGIN is not set; %s", text);
 	else
-		check_finding(r, "%s%s%s", text, *log->said ? ": " : "", log->said);
+		check_finding(r, "%s%s%s%s", text, *log->said ? ": " : net ? "; NCCL_NET is " : "",
+			      log->said, net ? net : "");
 }
 
 /* The job that wrote the log may have had variables that are not set here. */
