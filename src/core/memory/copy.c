@@ -48,27 +48,6 @@ copy_small(struct gpus *g, enum tcpx_flow flow, const struct tcpx_list *l, uint6
 	return rc == -EAGAIN ? -EIO : rc;
 }
 
-/* May a GPU that was late still copy from or to scratch? lock held. */
-static bool
-is_stuck(struct gpus *g)
-{
-	if (g->stuck.queue && g->ops->poll(g->stuck.queue, g->stuck.ticket) != -EAGAIN)
-		g->stuck.queue = NULL;
-	return g->stuck.queue != NULL;
-}
-
-bool
-tcpx_copy_late(struct tcpx_engine *e, int place)
-{
-	struct gpus *g = &e->memory->gpus;
-	bool stuck;
-
-	pthread_mutex_lock(&g->small_lock);
-	stuck = is_stuck(g);
-	pthread_mutex_unlock(&g->small_lock);
-	return stuck || tcpx_late_at(e, place);
-}
-
 /* Memory that its owner keeps mapped, by promise: a system call would take three times as long. */
 static void
 copy_mapped(enum tcpx_flow flow, const struct tcpx_list *l, uint8_t *buf, uint64_t len)
@@ -103,7 +82,7 @@ copy_list(enum tcpx_flow flow, const struct tcpx_list *l, uint8_t *buf, uint64_t
 	if (len > GPU_SMALL_MAX)
 		return -EINVAL;
 	pthread_mutex_lock(&g->small_lock);
-	rc = is_stuck(g) || tcpx_late_at(l->engine, l->place) ? -EIO : 0;
+	rc = tcpx_gpu_stuck(g) || tcpx_late_at(l->engine, l->place) ? -EIO : 0;
 	if (rc == 0 && flow == TCPX_FLOW_UNPACK)
 		memcpy(g->scratch, buf, len);
 	if (rc == 0)

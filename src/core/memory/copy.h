@@ -3,7 +3,6 @@
 #ifndef CORE_MEMORY_COPY_H
 #define CORE_MEMORY_COPY_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "core/memory/list.h"
@@ -12,8 +11,6 @@
  * GPU_SMALL_MAX bytes of GPU memory. */
 int tcpx_list_copy_in(const struct tcpx_list *l, const uint8_t *src, uint64_t len);
 int tcpx_list_copy_out(const struct tcpx_list *l, uint8_t *dst, uint64_t len);
-/* May copies that it was late with still touch memory of that GPU? */
-bool tcpx_copy_late(struct tcpx_engine *e, int place);
 /* Of a list whose memory could not be touched: the region, and what is wrong with it. */
 void tcpx_list_fault(const struct tcpx_list *l, char *text, size_t cap);
 

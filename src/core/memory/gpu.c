@@ -12,7 +12,6 @@
 #include "core/context/context.h"
 #include "core/loop/loop.h"
 #include "core/memory/batch.h"
-#include "core/memory/copy.h"
 #include "core/memory/late.h"
 #include "core/memory/memory.h"
 #include "core/memory/staging.h"
@@ -168,11 +167,25 @@ is_the_hosts(struct tcpx_engine *e, const void *addr, size_t len)
 	return tcpx_touch_copy(&e->memory->touch, TCPX_FLOW_PACK, ends, 2, byte, sizeof(byte)) == 0;
 }
 
+bool
+tcpx_gpu_stuck(struct gpus *g)
+{
+	if (g->stuck.queue && g->ops->poll(g->stuck.queue, g->stuck.ticket) != -EAGAIN)
+		g->stuck.queue = NULL;
+	return g->stuck.queue != NULL;
+}
+
 /* A late copy may write what is lent, or the host memory that it is copied to. */
 static int
 refuse_late(struct tcpx_engine *e, int place)
 {
-	if (!tcpx_copy_late(e, place))
+	struct gpus *g = &e->memory->gpus;
+	bool stuck;
+
+	pthread_mutex_lock(&g->small_lock);
+	stuck = tcpx_gpu_stuck(g);
+	pthread_mutex_unlock(&g->small_lock);
+	if (!stuck && !tcpx_late_at(e, place))
 		return 0;
 	return tcpx_fail(TCPX_SUB_DEV, -EIO, "GPU %d keeps copies that it was late with: memory that it "
 			 "may reach is taken when it has finished them", place);

@@ -56,5 +56,7 @@ int tcpx_gpu_place(struct tcpx_engine *e, void *addr, size_t len, int *place);
  * did, so tcpx_gpu_unlock() must follow. */
 int tcpx_gpu_lock(struct tcpx_engine *e, void *addr, size_t len, bool *locked);
 void tcpx_gpu_unlock(struct tcpx_engine *e, void *addr);
+/* May a GPU that was late still copy from or to scratch? small_lock held. */
+bool tcpx_gpu_stuck(struct gpus *g);
 
 #endif
