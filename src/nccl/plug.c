@@ -80,14 +80,18 @@ set_piece(void)
 		tcpx_nccl_info("%s: set for NCCL, as the environment has no other", piece);
 }
 
-/* The tuner beside this file. Without it NCCL spreads small collectives over all channels. */
+/* The tuner beside this file. Without it NCCL spreads small collectives over all channels. Where NCCL found
+ * this file by its name, the tuner has its name alone: NCCL 2.27.3 takes no path. */
 static void
 set_tuner(void)
 {
-	static char tuner[PATH_MAX];
-	const char *slash;
+	static char name[] = TUNER_NAME TUNER_FILE, tuner[PATH_MAX];
+	const char *slash, *by = getenv("NCCL_NET_PLUGIN");
 	Dl_info here;
 	int dir, len;
+
+	if (getenv("NCCL_TUNER_PLUGIN"))
+		return;
 
 	slash = dladdr(&plug, &here) ? strrchr(here.dli_fname, '/') : NULL;
 	dir = slash ? (int)(slash + 1 - here.dli_fname) : 0;
@@ -95,8 +99,9 @@ set_tuner(void)
 		       TUNER_FILE);
 	if (len >= (int)sizeof(tuner) || access(tuner + strlen(TUNER_NAME), R_OK) < 0)
 		tcpx_nccl_info("small collectives are slower: no %s beside this plugin", TUNER_FILE);
-	else if (tcpx_nccl_environ_add(tuner) > 0)
-		tcpx_nccl_info("%s: set for NCCL, as the environment has no other", tuner);
+	else if (tcpx_nccl_environ_add(by && strchr(by, '/') ? tuner : name) > 0)
+		tcpx_nccl_info(TUNER_NAME "%s: set for NCCL, as the environment has no other",
+			       getenv("NCCL_TUNER_PLUGIN"));
 }
 
 enum nccl_result

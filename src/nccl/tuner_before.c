@@ -18,7 +18,7 @@ coll_info_v3(void *ctx, int func, size_t bytes, int pipe_ops, float **costs, int
 	return tcpx_nccl_tuner_costs(ctx, func, bytes, pipe_ops, costs, algos, protos, 0, channels);
 }
 
-/* No cost says what the job does not allow. */
+/* No cost says what the job does not allow, nor that all-reduces alone have trees. */
 static enum nccl_result
 coll_info_v2(void *ctx, int func, size_t bytes, int collnet, int nvls, int pipe_ops, int *algo, int *proto,
 	     int *channels)
@@ -26,7 +26,8 @@ coll_info_v2(void *ctx, int func, size_t bytes, int collnet, int nvls, int pipe_
 	const struct tuner_way *w = tcpx_nccl_tuner_way(ctx, func, bytes);
 
 	(void)collnet, (void)nvls, (void)pipe_ops;
-	if (w && !getenv("NCCL_ALGO") && !getenv("NCCL_PROTO")) {
+	if (w && (w->algo != NCCL_TREE || func == NCCL_ALL_REDUCE) && !getenv("NCCL_ALGO") &&
+	    !getenv("NCCL_PROTO")) {
 		*algo = w->algo;
 		*proto = w->proto;
 		*channels = w->channels;

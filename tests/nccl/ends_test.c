@@ -279,15 +279,17 @@ a_receiver_closes_with_its_last_message(void **state)
 }
 
 /* Lives, as a loader of data does, until the other rank has ended. */
-static void
+static bool
 leave_child(const struct rank *r)
 {
+	pid_t pid = fork();
 	char end;
 
-	if (fork() == 0) {
+	if (pid == 0) {
 		(void)!recv(r->link, &end, 1, 0);
 		_Exit(0);
 	}
+	return pid > 0;
 }
 
 /* The sender is killed in mid message, and a child of it lives on. */
@@ -305,10 +307,8 @@ play_killed(struct rank *r)
 			return 2;
 	if (finish(&e, request[0], &size))
 		return 3;
-	if (r->me == 0) {
-		leave_child(r);
-		_Exit(0);
-	}
+	if (r->me == 0)
+		_Exit(leave_child(r) ? 0 : 5);
 	while (finish(&e, request[1], &size) == NCCL_OK)
 		if (post(&e, false, 0, LARGE, &request[1])) /* that one had come */
 			break;

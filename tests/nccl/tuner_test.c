@@ -18,6 +18,7 @@
 #define PROTOS 3
 #define UNSET 77 /* what NCCL has, unless the tuner says otherwise */
 
+static const char *path;
 static void *plugin, *before; /* the two files */
 static const struct nccl_tuner_v5 *tuner;
 
@@ -34,13 +35,20 @@ open_tuner(size_t ranks, size_t nodes)
 	return ctx;
 }
 
-/* Each way costs 5, but those of LL128, which are not allowed. */
+/* Each way costs 5, but those of LL128, which are not allowed, and trees of what has none. */
 static void
-ask(void *ctx, int func, size_t bytes)
+like_asked(float cost[ALGOS][PROTOS], int func)
 {
 	for (int a = 0; a < ALGOS; a++)
 		for (int p = 0; p < PROTOS; p++)
-			costs[a][p] = p == NCCL_LL128 ? -1 : 5;
+			cost[a][p] = p == NCCL_LL128 ||
+				     (a == NCCL_TREE && func != NCCL_ALL_REDUCE) ? -1 : 5;
+}
+
+static void
+ask(void *ctx, int func, size_t bytes)
+{
+	like_asked(costs, func);
 	channels = UNSET;
 	assert_int_equal(tuner->coll_info(ctx, func, bytes, 1, (float **)costs, ALGOS, PROTOS, 0,
 					  &channels), NCCL_OK);
@@ -54,7 +62,7 @@ count_chosen(void)
 	for (int a = 0; a < ALGOS; a++)
 		for (int p = 0; p < PROTOS; p++) {
 			chosen += costs[a][p] == 0;
-			assert_true(costs[a][p] == (p == NCCL_LL128 ? -1 : costs[a][p] == 0 ? 0 : 5));
+			assert_true(costs[a][p] == -1 || (p != NCCL_LL128 && (costs[a][p] == 0 || costs[a][p] == 5)));
 		}
 	return chosen;
 }
@@ -87,7 +95,9 @@ collectives_have_channels_by_their_size(void **state)
 	ask(ctx, NCCL_ALL_REDUCE, (size_t)1 << 40);
 	assert_int_equal(channels, 8);
 	assert_true(costs[NCCL_RING][NCCL_SIMPLE] == 0);
-	for (size_t bytes = 8; bytes <= 1 << 30; bytes *= 2) {
+	ask(ctx, NCCL_REDUCE_SCATTER, 8); /* a tree, which it has not */
+	assert_int_equal(channels, UNSET);
+	for (size_t bytes = 4096; bytes <= 1 << 30; bytes *= 2) {
 		ask(ctx, NCCL_REDUCE_SCATTER, bytes);
 		assert_in_range(channels, 1, 12);
 		assert_int_equal(count_chosen(), 1);
@@ -189,6 +199,12 @@ the_plugin_names_the_tuner_of_its_folder(void **state)
 	assert_int_equal(new->init(&ctx, 1, NULL, note, NULL), NCCL_OK);
 	assert_null(getenv("NCCL_TUNER_PLUGIN"));
 	assert_int_equal(new->finalize(ctx), NCCL_OK);
+	setenv("NCCL_NET_PLUGIN", "tcpx-p2p", 1); /* the loader finds both files */
+	assert_int_equal(old->init(note, NULL), NCCL_OK);
+	assert_string_equal(getenv("NCCL_TUNER_PLUGIN"), "libnccl-tuner-tcpx-p2p.so");
+	assert_int_equal(new->finalize(ctx), NCCL_OK); /* the last one, for the plugin */
+	unsetenv("NCCL_TUNER_PLUGIN");
+	setenv("NCCL_NET_PLUGIN", path, 1);
 	assert_int_equal(old->init(note, NULL), NCCL_OK);
 	name = getenv("NCCL_TUNER_PLUGIN");
 	assert_non_null(name);
@@ -205,26 +221,26 @@ older_tables_say_the_same(void **state)
 	const struct nccl_tuner_v4 *v4 = dlsym(before, "ncclTunerPlugin_v4");
 	const struct nccl_tuner_v3 *v3 = dlsym(before, "ncclTunerPlugin_v3");
 	const struct nccl_tuner_v2 *v2 = dlsym(before, "ncclTunerPlugin_v2");
-	float new[ALGOS][PROTOS], old[ALGOS][PROTOS] = { { 0 } };
+	float old[ALGOS][PROTOS];
 	void *ctx, *mine = open_tuner(2, 2);
 
 	(void)state;
 	assert_int_equal(v4->init(2, 2, NULL, &ctx), NCCL_OK);
-	for (size_t bytes = 8; bytes <= 1 << 30; bytes *= 2) {
-		int algo = UNSET, proto = UNSET, of_v2 = UNSET, of_v3 = UNSET, of_v4 = UNSET;
+	for (size_t bytes = 8; bytes <= 1 << 30; bytes *= 2)
+		for (int func = NCCL_ALL_GATHER; func <= NCCL_ALL_REDUCE; func++) {
+			int algo = UNSET, proto = UNSET, of_v2 = UNSET, of_v3 = UNSET, of_v4 = UNSET;
 
-		ask(mine, NCCL_ALL_REDUCE, bytes);
-		memcpy(new, costs, sizeof(new));
-		memset(old, 0x40, sizeof(old));
-		v4->coll_info(ctx, NCCL_ALL_REDUCE, bytes, 1, (float **)old, ALGOS, PROTOS, 0, &of_v4);
-		assert_int_equal(of_v4, channels);
-		memset(old, 0x40, sizeof(old));
-		v3->coll_info(ctx, NCCL_ALL_REDUCE, bytes, 1, (float **)old, ALGOS, PROTOS, &of_v3);
-		assert_int_equal(of_v3, channels);
-		v2->coll_info(ctx, NCCL_ALL_REDUCE, bytes, 0, 0, 1, &algo, &proto, &of_v2);
-		assert_int_equal(of_v2, channels);
-		assert_true(new[algo][proto] == 0 && old[algo][proto] == 0);
-	}
+			ask(mine, func, bytes);
+			like_asked(old, func);
+			v4->coll_info(ctx, func, bytes, 1, (float **)old, ALGOS, PROTOS, 0, &of_v4);
+			assert_true(of_v4 == channels && !memcmp(old, costs, sizeof(old)));
+			like_asked(old, func);
+			v3->coll_info(ctx, func, bytes, 1, (float **)old, ALGOS, PROTOS, &of_v3);
+			assert_true(of_v3 == channels && !memcmp(old, costs, sizeof(old)));
+			v2->coll_info(ctx, func, bytes, 0, 0, 1, &algo, &proto, &of_v2);
+			assert_int_equal(of_v2, channels);
+			assert_true(channels == UNSET ? algo == UNSET && proto == UNSET : costs[algo][proto] == 0);
+		}
 	assert_int_equal(v3->destroy(ctx), NCCL_OK);
 	tuner->finalize(mine);
 }
@@ -260,7 +276,8 @@ main(int argc, char **argv)
 		cmocka_unit_test(version_2_leaves_what_the_job_chooses),
 	};
 
-	plugin = argc > 1 ? dlopen(argv[1], RTLD_NOW | RTLD_LOCAL) : NULL;
+	path = argc > 1 ? argv[1] : "";
+	plugin = dlopen(path, RTLD_NOW | RTLD_LOCAL);
 
 	tuner = plugin ? dlsym(plugin, "ncclTunerPlugin_v5") : NULL;
 	return tuner ? cmocka_run_group_tests_name("nccl/tuner", tests, NULL, NULL) : 2;

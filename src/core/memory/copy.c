@@ -44,7 +44,7 @@ copy_small(struct gpus *g, enum tcpx_flow flow, const struct tcpx_list *l, uint6
 			rc = g->ops->finish(q, ticket, wait_ns);
 	}
 	if (rc == -EAGAIN)
-		g->stuck = (struct small_copy){ q, ticket };
+		g->stuck = (struct small_copy){ q, ticket, l->place };
 	return rc == -EAGAIN ? -EIO : rc;
 }
 

@@ -180,11 +180,12 @@ static int
 refuse_late(struct tcpx_engine *e, int place)
 {
 	struct gpus *g = &e->memory->gpus;
-	bool stuck;
+	bool stuck = false;
 
-	pthread_mutex_lock(&g->small_lock);
-	stuck = tcpx_gpu_stuck(g);
-	pthread_mutex_unlock(&g->small_lock);
+	if (pthread_mutex_trylock(&g->small_lock) == 0) { /* a copy that runs is not late yet */
+		stuck = tcpx_gpu_stuck(g) && g->stuck.place == place;
+		pthread_mutex_unlock(&g->small_lock);
+	}
 	if (!stuck && !tcpx_late_at(e, place))
 		return 0;
 	return tcpx_fail(TCPX_SUB_DEV, -EIO, "GPU %d keeps copies that it was late with: memory that it "

@@ -22,6 +22,7 @@ struct tcpx_engine;
 struct small_copy {
 	struct tcpx_queue *queue; /* NULL: there is none */
 	uint64_t ticket;
+	int place;
 };
 
 struct gpus {

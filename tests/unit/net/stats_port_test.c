@@ -18,6 +18,7 @@
 
 #include <cmocka.h>
 
+#include "base/ownfd.h"
 #include "net/stats_port.h"
 
 #define WAIT_MS 15000
@@ -221,7 +222,7 @@ dead_port_refuses(void **state)
 
 	assert_int_equal(tcpx_stats_port_open(&b->port, b->sub, 4), 0);
 	strcpy(path, b->port.path);
-	close(b->port.fd); /* as the end of a process does */
+	tcpx_ownfd_close(b->port.fd); /* as the end of a process does */
 	b->port.fd = -1;
 	assert_int_equal(tcpx_stats_ask(path), -ECONNREFUSED);
 	assert_int_equal(unlink(path), 0);
