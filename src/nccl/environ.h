@@ -6,7 +6,7 @@
 /*
  * tcpx_nccl_environ_add - a variable for this process, if its environment has none of that name
  * @setting: "NAME=VALUE", static
- * Other threads may call getenv() meanwhile, but not setenv() or putenv().
+ * Other threads may call getenv() meanwhile, but not setenv() or putenv(), nor this.
  * Return: 1: added; 0: the user has set it; -ENOMEM.
  */
 int tcpx_nccl_environ_add(char *setting);
