@@ -68,7 +68,7 @@ tcpx_nccl_hub_nics_setting(const char *names, char out[HUB_NICS_BYTES])
 }
 
 const char *
-tcpx_nccl_nic_setting(void)
+tcpx_nccl_hub_nics_by(void)
 {
 	const char *names = getenv("NCCL_SOCKET_IFNAME");
 
@@ -77,7 +77,8 @@ tcpx_nccl_nic_setting(void)
 	return names && *names && names[1] && names[strspn(names, ",")] ? "NCCL_SOCKET_IFNAME" : NULL;
 }
 
-/* By NCCL_SOCKET_IFNAME users often keep a NIC out. An empty list is set, too: the library reads that variable as a hint. */
+/* By NCCL_SOCKET_IFNAME users often keep a NIC out. An empty list is set, too: the library reads that
+ * variable as a hint. */
 static void
 settings_make(struct settings *s)
 {
@@ -101,7 +102,7 @@ open_engine(const char *name, const char *listen, tcpx_engine **engine)
 {
 	struct tcpx_engine_opts opts = TCPX_ENGINE_OPTS_INIT;
 	struct settings settings;
-	const char *chosen = tcpx_nccl_nic_setting();
+	const char *chosen = tcpx_nccl_hub_nics_by();
 	char why[PIPE_WHY_BYTES];
 	int rc;
 

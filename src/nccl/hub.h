@@ -17,7 +17,7 @@ struct hub {
 };
 
 /* The variable that chooses the NICs, "NCCL_SOCKET_IFNAME" or "TCPX_NICS"; NULL: neither is set. */
-const char *tcpx_nccl_nic_setting(void);
+const char *tcpx_nccl_hub_nics_by(void);
 
 /* "10.0.0.2,10.0.0.3": of the NICs that have one, as many as fit. Connecting begins with the first. */
 void tcpx_nccl_hub_addrs(const struct tcpx_nic_info *nics, size_t count, char out[HUB_ADDRS_BYTES]);

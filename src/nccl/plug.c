@@ -18,7 +18,7 @@
 #define WEIGHT_BITS 8
 #define TUNER_NAME  "NCCL_TUNER_PLUGIN="
 #define TUNER_FILE  "libnccl-tuner-tcpx-p2p.so"
-#define TUNER_TABLE 10 /* NCCL up to 2.27: it has no tuner out of this file, tuner.h says why */
+#define TUNER_TABLE 10 /* the newest of NCCL 2.27, which has no tuner out of this file: tuner.h says why */
 
 _Static_assert(PIPE_COMM_ID == UINT64_MAX >> WEIGHT_BITS && sizeof(void *) == 8, "a context has both");
 
@@ -48,7 +48,7 @@ tcpx_nccl_result(int code)
 static int
 make_devices(void)
 {
-	const char *chosen = tcpx_nccl_nic_setting();
+	const char *chosen = tcpx_nccl_hub_nics_by();
 	struct tcpx_nic_info nic[NICS_MAX];
 	size_t nics = NICS_MAX, count;
 	int rc = tcpx_nccl_hub_nics(nic, &nics);
@@ -92,7 +92,6 @@ set_tuner(void)
 
 	if (getenv("NCCL_TUNER_PLUGIN"))
 		return;
-
 	slash = dladdr(&plug, &here) ? strrchr(here.dli_fname, '/') : NULL;
 	dir = slash ? (int)(slash + 1 - here.dli_fname) : 0;
 	len = snprintf(tuner, sizeof(tuner), "%s%.*s%s", TUNER_NAME, dir, slash ? here.dli_fname : "",

@@ -69,7 +69,7 @@ within '
 	sed "s/\$/ --any/" gpu.sh >any.sh
 	sh any.sh
 	TCPX_EMU_NICS=lo TCPX_PLUGIN_PATH=$libs/tcpx-p2p/libnccl-net-tcpx-emu.so tcpx perf --self
-	[ -s "$libs/libnccl-net-tcpx-p2p.so" ]
+	[ -s "$libs/libnccl-net-tcpx-p2p.so" ] && [ -s "$libs/libnccl-tuner-tcpx-p2p.so" ]
 	NIXL_PLUGIN_DIR=$libs/nixl tcpx doctor --only nixl-load | grep "^ok"
 	for page in man1/tcpx.1 man3/tcpx_write.3 man5/tcpx.conf.5 man7/tcpx.7; do
 		[ -s /usr/share/man/$page.gz ]

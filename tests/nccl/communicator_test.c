@@ -29,7 +29,7 @@ static char first[600]; /* line of the log */
 static int ends[2]; /* of a pipe and of a place to listen */
 
 const char *
-tcpx_nccl_nic_setting(void)
+tcpx_nccl_hub_nics_by(void)
 {
 	return "NCCL_SOCKET_IFNAME";
 }

@@ -146,12 +146,12 @@ an_engine_opens_whatever_nccl_reads(void **state)
 	assert_ok(tcpx_nccl_hub_nics(nic, &count));
 	assert_int_equal(count, 1);
 	assert_string_equal(nic[0].name, "lo");
-	assert_string_equal(tcpx_nccl_nic_setting(), "NCCL_SOCKET_IFNAME");
+	assert_string_equal(tcpx_nccl_hub_nics_by(), "NCCL_SOCKET_IFNAME");
 	assert_int_equal(setenv("TCPX_NICS", "lo", 1), 0);
-	assert_string_equal(tcpx_nccl_nic_setting(), "TCPX_NICS");
+	assert_string_equal(tcpx_nccl_hub_nics_by(), "TCPX_NICS");
 	assert_int_equal(unsetenv("TCPX_NICS"), 0);
 	assert_int_equal(setenv("NCCL_SOCKET_IFNAME", ",", 1), 0);
-	assert_null(tcpx_nccl_nic_setting());
+	assert_null(tcpx_nccl_hub_nics_by());
 	assert_int_equal(unsetenv("NCCL_SOCKET_IFNAME"), 0);
 }
 

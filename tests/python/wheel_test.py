@@ -130,6 +130,7 @@ class Wheel(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stdout)
         self.assertEqual(os.path.realpath(done.stdout.strip()), os.path.realpath(
             self.site + "/tcpx/lib/libnccl-net-tcpx-p2p.so"))
+        self.assertTrue(os.path.exists(self.site + "/tcpx/lib/libnccl-tuner-tcpx-p2p.so"))
 
     def test_perf_runs_the_command_of_the_machine(self):
         with open(self.place + "/tcpx", "w", encoding="utf-8") as tool:
