@@ -96,6 +96,7 @@ late_copies_are_never_taken_for_new_bytes(void **state)
 		gpu_pass(&r, 3500 * TCPX_MS);
 		assert_code(gpu_finish(&r, x), -EIO);
 		assert_code(lend_again(&r, late), -EIO);
+		gpu_area(&r, late->owner, late == near, LEN, 3); /* another GPU's, which it cannot reach, is lent */
 		r.side[late->owner].gpu.hung = false; /* its copy is due */
 		if (!(i & 2))
 			assert_code(gpu_finish(&r, gpu_post(&r, back, near, far, LEN)), -EIO);
