@@ -24,6 +24,11 @@ static const struct tcpx_setting_def settings[] = {
 		.hints = { "NCCL_GPUDIRECTTCPX_CTRL_DEV" },
 		.help = "NIC or address for control besides TCPX_NICS; no data goes over it.",
 	},
+	[TCPX_SET_FAMILY] = {
+		.name = "TCPX_FAMILY", .type = TCPX_TYPE_WORD, .value = "auto",
+		.words = { "auto", "ipv4", "ipv6" }, .since = "0.1.0",
+		.help = "Addresses of NICs to use; auto: IPv4 where a NIC has both.",
+	},
 	[TCPX_SET_PROVIDER] = {
 		.name = "TCPX_PROVIDER", .type = TCPX_TYPE_WORD, .value = "auto",
 		.words = { "auto", "sock", "tcpx" }, .since = "0.1.0",

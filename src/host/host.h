@@ -104,6 +104,9 @@ struct tcpx_host_plan {
 TCPX_MUST_CHECK int tcpx_host_nics_read(const char *root, struct tcpx_host_nic **out,
 					unsigned *count);
 
+/* Leaves the NICs the addresses that TCPX_FAMILY, as a number, asks for. Warns if only the loopback has one. */
+void tcpx_host_nics_family(struct tcpx_host_nic *nics, unsigned count, uint64_t setting);
+
 /*
  * tcpx_host_nics_select - the NICs to use, by name as NCCL names them. Pure.
  * @selection: comma list; NULL or "" for the default. An entry is the beginning of

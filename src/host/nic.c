@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/log.h"
 #include "host/cpu.h"
 #include "host/io.h"
 #include "host/links.h"
@@ -119,4 +120,34 @@ free_links:
 	free(cpus);
 	tcpx_links_free(&links);
 	return rc;
+}
+
+static void
+keep_family(struct tcpx_host_nic *nic, uint8_t family)
+{
+	unsigned kept = 0;
+
+	for (unsigned i = 0; i < nic->addr_count; i++)
+		if (nic->addrs[i].family == family)
+			nic->addrs[kept++] = nic->addrs[i];
+	nic->addr_count = kept;
+	nic->addr = kept ? nic->addrs[0] : (struct tcpx_addr){ 0 };
+}
+
+void
+tcpx_host_nics_family(struct tcpx_host_nic *nics, unsigned count, uint64_t setting)
+{
+	uint8_t family = setting == 1 ? 4 : 6;
+	bool before = false, after = false;
+
+	if (setting == 0)
+		return;
+	for (unsigned i = 0; i < count; i++) {
+		before |= !nics[i].loopback && nics[i].addr_count;
+		keep_family(&nics[i], family);
+		after |= !nics[i].loopback && nics[i].addr_count;
+	}
+	if (before && !after)
+		tcpx_warn(TCPX_SUB_HOST, "NIC selection: no NIC but the loopback has an address of IPv%u, which "
+			  "TCPX_FAMILY=ipv%u asks for", family, family);
 }

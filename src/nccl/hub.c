@@ -30,7 +30,7 @@ static const char *const usual[] = { "TCPX_FREEZE_MS=600s", "TCPX_CONNECT_MS=120
 				     "TCPX_WINDOW=4", "TCPX_CHUNK=auto" };
 
 struct settings {
-	const char *at[SETTINGS + 1];
+	const char *at[SETTINGS + 1]; /* the last one is NULL */
 	char nics[HUB_NICS_BYTES];
 };
 
@@ -61,8 +61,9 @@ tcpx_nccl_hub_nics_setting(const char *names, char out[HUB_NICS_BYTES])
 			return;
 		if (!len)
 			continue;
+		/* a sign in front of another name than the first is part of it: no NIC has such a name */
 		at += (size_t)snprintf(out + at, HUB_NICS_BYTES - at, "%s%.*s%.*s", count++ ? "," : "", signs,
-				       names, (int)len, list);
+				       names, (int)len, strchr("^=", *list) ? "/" : list);
 		signs = 0;
 	}
 }
@@ -75,6 +76,17 @@ tcpx_nccl_hub_nics_by(void)
 	if (is_set("TCPX_NICS"))
 		return "TCPX_NICS";
 	return names && *names && names[1] && names[strspn(names, ",")] ? "NCCL_SOCKET_IFNAME" : NULL;
+}
+
+/* NCCL reads these two values, and no others. */
+static const char *
+family_setting(void)
+{
+	const char *family = getenv("NCCL_SOCKET_FAMILY");
+
+	if (!family || is_set("TCPX_FAMILY"))
+		return NULL;
+	return !strcmp(family, "AF_INET") ? "TCPX_FAMILY=ipv4" : !strcmp(family, "AF_INET6") ? "TCPX_FAMILY=ipv6" : NULL;
 }
 
 /* By NCCL_SOCKET_IFNAME users often keep a NIC out. An empty list is set, too: the library reads that
@@ -94,7 +106,8 @@ settings_make(struct settings *s)
 		tcpx_nccl_hub_nics_setting(names, s->nics);
 		s->at[count++] = s->nics;
 	}
-	s->at[count] = NULL;
+	s->at[count] = family_setting();
+	s->at[count + 1] = NULL;
 }
 
 static int

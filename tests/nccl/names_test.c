@@ -74,7 +74,7 @@ we_take(const char *list, const char *nic)
 static const char *const lists[] = {
 	"eth0", "eth", "eth1", "=eth1", "=eth1,eth10", "eth1,ib", "eth10,eth1", "=eth", "nothing", "=nothing,eth0",
 	"^eth", "^eth1", "^=eth1", "^=eth1,eth0", "^docker,lo", "^docker,lo,ib", "=^eth0", "^^eth0", "==eth0",
-	"eth0,", ",eth0", "eth0,,ib0", "=,eth0", "^,eth0", "^=,,eth0,,", "eth0:1", "=eth1:0:1:2,ib0:", "^eth0:1,ib",
+	"eth0,", ",eth0", "eth0,,ib0", "=,eth0", "^,eth0", "^=,,eth0,,", "eth0:1", "=eth1:0:1:2,ib0:", "^eth0:1,ib", ",^eth0", ",=eth0", "^,=eth0", ",^eth0,eth1",
 	":1,eth0", "eth0 ", "eth0, ib0", "lo", "=docker0,wlan0", "ETH0",
 	"a,b,c,d,e1,f,g,h,i1,j,k,l1,m,n,o,eth0,ib0", "=a,b,c,d,e1,f,g,h,i1,j,k,l1,m,n,o,p,eth0",
 };
@@ -121,6 +121,51 @@ a_list_that_is_too_long_is_cut(void **state)
 	assert_string_equal(setting, "TCPX_NICS=^=eth0");
 }
 
+static bool
+loopback_has_ipv6(void)
+{
+	struct tcpx_host_nic *nics = NULL;
+	unsigned count = 0;
+	bool has = false;
+
+	assert_int_equal(tcpx_host_nics_read("/", &nics, &count), 0);
+	for (unsigned i = 0; i < count; i++)
+		has |= nics[i].loopback && nics[i].addr_count > 1;
+	free(nics);
+	return has;
+}
+
+/* Of the loopback. */
+static void
+family_is(const char *nccl, const char *ours, const char *addr)
+{
+	struct tcpx_nic_info nic[4];
+	size_t count = ARRAY_LEN(nic);
+
+	setenv("NCCL_SOCKET_FAMILY", nccl, 1);
+	setenv("TCPX_FAMILY", ours, 1);
+	assert_int_equal(tcpx_nccl_hub_nics(nic, &count), 0);
+	assert_int_equal(count, 1);
+	assert_string_equal(nic[0].addr, addr);
+}
+
+static void
+the_family_is_that_of_nccl(void **state)
+{
+	(void)state;
+	if (!loopback_has_ipv6())
+		skip();
+	setenv("NCCL_SOCKET_IFNAME", "=lo", 1);
+	family_is("", "", "127.0.0.1");
+	family_is("AF_INET", "", "127.0.0.1");
+	family_is("AF_INET6", "", "::1");
+	family_is("ipv6", "", "127.0.0.1");
+	family_is("AF_INET6", "ipv4", "127.0.0.1");
+	unsetenv("NCCL_SOCKET_FAMILY");
+	unsetenv("TCPX_FAMILY");
+	unsetenv("NCCL_SOCKET_IFNAME");
+}
+
 int
 main(void)
 {
@@ -128,6 +173,7 @@ main(void)
 		cmocka_unit_test(the_nics_are_those_of_nccl),
 		cmocka_unit_test(a_list_without_a_name_is_the_default),
 		cmocka_unit_test(a_list_that_is_too_long_is_cut),
+		cmocka_unit_test(the_family_is_that_of_nccl),
 	};
 
 	return cmocka_run_group_tests_name("nccl/names", tests, make_all, NULL);

@@ -129,6 +129,7 @@ choose_nics(struct tcpx_engine *e, struct tcpx_host_nic *data)
 	int rc;
 
 	rc = tcpx_host_nics_read(tcpx_cfg_str(e->cfg, TCPX_SET_ROOT), &all, &count);
+	tcpx_host_nics_family(all, count, tcpx_cfg_num(e->cfg, TCPX_SET_FAMILY));
 	if (rc == 0)
 		rc = tcpx_host_nics_select(all, count, selection, data, TCPX_NET_NICS,
 					   &e->nics.count);

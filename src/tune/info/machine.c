@@ -88,6 +88,9 @@ machine_new(const char *command, const char *root, const char *selection)
 		return NULL;
 	}
 	m->facts = &m->topo->facts;
+	if (m->cfg)
+		tcpx_host_nics_family(m->topo->facts.nics, m->topo->facts.nic_count,
+				      tcpx_cfg_num(m->cfg, TCPX_SET_FAMILY));
 	choose(m);
 	return m;
 }

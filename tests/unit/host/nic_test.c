@@ -108,6 +108,52 @@ a_machine_of_nothing_has_no_nics(void **state)
 	assert_int_equal(captured_count("there is: none"), 1);
 }
 
+static struct tcpx_host_nic
+nic_with(const char *name, bool loopback, const char *first, const char *second)
+{
+	const char *text[] = { first, second };
+	struct tcpx_host_nic nic = { .up = true, .loopback = loopback };
+
+	snprintf(nic.name, sizeof(nic.name), "%s", name);
+	for (; nic.addr_count < 2 && text[nic.addr_count]; nic.addr_count++)
+		assert_int_equal(tcpx_host_addr_parse(text[nic.addr_count], &nic.addrs[nic.addr_count]), 0);
+	nic.addr = nic.addrs[0];
+	return nic;
+}
+
+static void
+a_family_leaves_addresses_of_its_own(void **state)
+{
+	const struct tcpx_host_nic all[] = { nic_with("lo", true, "127.0.0.1", "::1"),
+					     nic_with("eth0", false, "10.0.0.1", "fd00::1"),
+					     nic_with("eth1", false, "10.0.1.1", NULL) };
+	struct tcpx_host_nic left[3];
+	static const struct {
+		uint64_t setting;
+		unsigned count[3];
+		uint8_t family[3];
+	} rows[] = { { 0, { 2, 2, 1 }, { 4, 4, 4 } },
+		     { 1, { 1, 1, 1 }, { 4, 4, 4 } },
+		     { 2, { 1, 1, 0 }, { 6, 6, 0 } } };
+
+	(void)state;
+	for (size_t r = 0; r < sizeof(rows) / sizeof(rows[0]); r++) {
+		memcpy(left, all, sizeof(left));
+		capture_start();
+		tcpx_host_nics_family(left, 3, rows[r].setting);
+		assert_int_equal(captured_count("TCPX_FAMILY"), 0);
+		for (unsigned i = 0; i < 3; i++) {
+			assert_int_equal(left[i].addr_count, rows[r].count[i]);
+			assert_int_equal(left[i].addr.family, rows[r].family[i]);
+		}
+	}
+	left[0] = all[0];
+	left[1] = all[2];
+	capture_start();
+	tcpx_host_nics_family(left, 2, 2);
+	assert_int_equal(captured_count("which TCPX_FAMILY=ipv6 asks for"), 1);
+}
+
 static void
 this_machine_has_a_usable_nic(void **state)
 {
@@ -132,6 +178,7 @@ main(void)
 		cmocka_unit_test(virtio_nic_is_placed_by_its_pci_parent),
 		cmocka_unit_test(files_that_make_no_sense_are_unknown_facts),
 		cmocka_unit_test(a_machine_of_nothing_has_no_nics),
+		cmocka_unit_test(a_family_leaves_addresses_of_its_own),
 		cmocka_unit_test(this_machine_has_a_usable_nic),
 	};
 
