@@ -20,6 +20,7 @@
 #include "core/loop/loop.h"
 #include "core/memory/batch.h"
 #include "core/memory/payload.h"
+#include "core/memory/slots.h"
 #include "core/memory/staging.h"
 #include "core/session/control.h"
 #include "core/session/peer.h"
@@ -91,7 +92,7 @@ hang_up(struct channel *c)
 	c->chan = NULL;
 	pthread_mutex_unlock(&c->session->lock);
 	if (chan)
-		c->session->engine->ops->chan_close(chan);
+		tcpx_slots_close(&c->client, chan);
 	c->interest = 0;
 	c->rx.parked = PARK_NOT;
 	tcpx_staging_leave(&c->client);

@@ -9,8 +9,11 @@
 #include <string.h>
 
 #include "core/channel/channel.h"
+#include "core/channel/connection.h"
+#include "core/channel/kind.h"
 #include "core/loop/loop.h"
 #include "core/memory/batch.h"
+#include "core/memory/late.h"
 #include "core/memory/list.h"
 #include "core/memory/payload.h"
 #include "core/memory/staging.h"
@@ -57,5 +60,10 @@ tcpx_pack_done(struct copy_client *client, uint64_t seq, int error)
 		give_up(c, r, error);
 	r->sum = client->sum;
 	r->packed = true;
+	if (error && c->kind->slot && tcpx_late_reaches(client, tcpx_near_nic(c)->gpu)) {
+		/* others shall not wait for the slots: they get new ones */
+		tcpx_channel_down(c, error, "a late GPU may still write its slots");
+		return;
+	}
 	tcpx_loop_post(c->loop, &c->work);
 }

@@ -4,6 +4,7 @@
 
 #include "core/channel/channel.h"
 #include "core/loop/loop.h"
+#include "core/memory/late.h"
 #include "core/session/session.h"
 
 void
@@ -14,6 +15,17 @@ tcpx_channels_wake_all(struct session *s)
 	for (k = 0; k < s->chan.count; k++)
 		if (s->chan.tx[k] && s->chan.tx[k]->state == CHAN_UP)
 			tcpx_loop_post(s->chan.tx[k]->loop, &s->chan.tx[k]->work);
+}
+
+void
+tcpx_channels_wake_usable(struct session *s)
+{
+	for (uint32_t k = 0; k < s->chan.count; k++) {
+		struct channel *c = s->chan.tx[k];
+
+		if (c && c->state == CHAN_UP && !tcpx_late_reaches(&c->client, TCPX_ON_HOST))
+			tcpx_loop_post(c->loop, &c->work);
+	}
 }
 
 /* Waking a sleeping thread takes the waker 5 to 25 us on a virtual machine. So a

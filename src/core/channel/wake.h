@@ -8,6 +8,8 @@
 struct session;
 
 void tcpx_channels_wake_all(struct session *s); /* those that send */
+/* Those that send, and whose slots no late GPU may still reach. */
+void tcpx_channels_wake_usable(struct session *s);
 /* Wakes those that send, for this many chunks; of sleeping ones two, which wake the next. */
 void tcpx_channels_wake(struct session *s, uint32_t want);
 

@@ -16,6 +16,7 @@
 #include "core/loop/loop.h"
 #include "core/memory/batch.h"
 #include "core/memory/flight.h"
+#include "core/memory/slots.h"
 #include "core/memory/staging.h"
 #include "core/session/accept.h"
 #include "core/session/control.h"
@@ -46,6 +47,7 @@ loop_timers(struct loop *l, uint64_t now_ns)
 		tcpx_sessions_timer(l->engine, now_ns);
 	}
 	tcpx_flight_timer(l, now_ns);
+	tcpx_slots_timer(l);
 	tcpx_staging_timer(l, now_ns);
 	if (l->index == 0)
 		tcpx_peer_linger(l->engine, now_ns);

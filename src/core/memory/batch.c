@@ -19,6 +19,7 @@
 #include "core/memory/gpu.h"
 #include "core/memory/memory.h"
 #include "core/memory/payload.h"
+#include "core/memory/slots.h"
 #include "core/memory/spans.h"
 #include "core/memory/staging.h"
 #include "core/memory/sums.h"
@@ -40,6 +41,7 @@ init(struct batches *b)
 	tcpx_mutex_init(&b->lock);
 	tcpx_node_init(&b->flying);
 	tcpx_node_init(&b->late);
+	tcpx_node_init(&b->waiters);
 	tcpx_node_init(&b->spare);
 	for (f = 0; f < TCPX_FLOWS; f++)
 		for (z = 0; z < STAGING_SIZES; z++) {
@@ -83,6 +85,7 @@ tcpx_batches_fini(struct loop *l)
 
 	if (!all)
 		return;
+	tcpx_slots_fini(l);
 	for (f = 0; f < TCPX_FLOWS; f++) {
 		for (p = 0; p < CORE_PLACES; p++) {
 			free_batch(all->filling[f][p]);

@@ -11,12 +11,14 @@
 #include <stdint.h>
 
 #include "base/chain.h"
+#include "core/loop/loop.h"
 #include "core/memory/late.h"
 #include "core/memory/staging.h"
 #include "device/device.h"
 #include "proto/frag.h"
 
 struct copy_batch;
+struct left_chan;
 struct loop;
 struct payload;
 struct tcpx_engine;
@@ -47,6 +49,9 @@ struct batches {
 	struct tcpx_queue *queue[TCPX_FLOWS][CORE_PLACES]; /* NULL: place not in use    */
 	struct tcpx_node flying;    /* launched, oldest first                           */
 	struct tcpx_node late;      /* given up, and not yet done by the device         */
+	struct tcpx_node waiters;   /* clients whose slots a late device may still reach */
+	struct left_chan *left;     /* channels that are over, with such slots          */
+	struct source nobody;       /* their owner                                      */
 	struct late_watch watch[TCPX_FLOWS][CORE_PLACES];
 	struct tcpx_node spare;     /* done, for reuse: no allocation for each chunk    */
 	struct pool pool[TCPX_FLOWS][STAGING_SIZES];

@@ -50,6 +50,8 @@ look(struct loop *l, const struct copy_batch *b)
 		if (o->finished || o->flow != flow || o->place != place)
 			continue;
 		o->late = true;
+		for (uint32_t i = 0; i < o->item_count; i++)
+			atomic_fetch_or(&o->item[i].client->late, 1u << place);
 		tcpx_late_count(l->engine, flow, place, 1);
 		done(l, o, -EIO);
 	}

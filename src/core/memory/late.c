@@ -2,6 +2,7 @@
 #include "core/memory/late.h"
 
 #include "core/context/context.h"
+#include "core/loop/loop.h"
 #include "core/memory/memory.h"
 
 #define LOOKS_MIN 8 /* before a device is late */
@@ -40,6 +41,17 @@ bool
 tcpx_late_at(const struct tcpx_engine *e, int place)
 {
 	return tcpx_late_is(e, TCPX_FLOW_PACK, place) || tcpx_late_is(e, TCPX_FLOW_UNPACK, place);
+}
+
+bool
+tcpx_late_reaches(const struct copy_client *c, int but)
+{
+	uint32_t late = atomic_load_explicit(&c->late, memory_order_relaxed);
+
+	for (int p = 0; late >> p; p++)
+		if (late >> p & 1 && p != but && tcpx_late_at(c->loop->engine, p))
+			return true;
+	return false;
 }
 
 void

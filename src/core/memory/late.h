@@ -13,6 +13,7 @@
 
 #include "device/device.h"
 
+struct copy_client;
 struct tcpx_engine;
 
 /* The copies in flight of one queue. */
@@ -30,6 +31,8 @@ uint64_t tcpx_late_patience(const struct tcpx_engine *e);
 bool tcpx_late_is(const struct tcpx_engine *e, enum tcpx_flow flow, int place);
 /* In either direction: what they may still write is neither read nor lent. */
 bool tcpx_late_at(const struct tcpx_engine *e, int place);
+/* May another GPU than @but still carry out copies of @c that it was late with? Any thread. */
+bool tcpx_late_reaches(const struct copy_client *c, int but);
 /* So many batches more, or fewer. Logs when the device becomes late, and when it is no more. */
 void tcpx_late_count(struct tcpx_engine *e, enum tcpx_flow flow, int place, int change);
 /* Is any? Then what it may still reach is not given back to the system. */

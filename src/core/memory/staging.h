@@ -24,6 +24,7 @@ struct copy_client {
 	bool sums;                /* a GPU sums what its messages have in their slots    */
 	bool summed;              /* so it was with the message that is being reported,  */
 	uint32_t sum;             /* and this is its CRC32C                              */
+	_Atomic uint32_t late;    /* GPUs that were late with copies of it, one bit each */
 };
 
 /* One chunk of page-locked memory that every GPU can address. */

@@ -12,6 +12,7 @@
 #include "core/memory/late.h"
 #include "core/memory/list.h"
 #include "core/memory/payload.h"
+#include "core/memory/slots.h"
 #include "core/memory/staging.h"
 #include "core/session/control.h"
 #include "core/session/session.h"
@@ -230,7 +231,9 @@ tcpx_schedule_pick(struct channel *c, uint64_t now_ns)
 	do
 		n = next_in_turn(s, c);
 	while (n && end_if_late(s, c, turn_of(n)));
-	if (n) {
+	if (n && c->kind->slot && !tcpx_slots_usable(&c->client)) {
+		tcpx_channels_wake_usable(s);
+	} else if (n) {
 		x = turn_of(n);
 		len = next_len(n);
 		if (!may_go(s, c, x))

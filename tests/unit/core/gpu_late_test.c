@@ -5,6 +5,7 @@
 #include <errno.h>
 
 #include "core/context/context.h"
+#include "core/session/session.h"
 
 #define LEN (1u << 20)
 
@@ -110,12 +111,103 @@ late_copies_are_never_taken_for_new_bytes(void **state)
 	}
 }
 
+static void
+end_session(tcpx_engine *e)
+{
+	struct session *s = tcpx_session_after(e, NULL);
+
+	assert_non_null(s);
+	pthread_mutex_lock(&s->lock);
+	tcpx_session_fail(s, TCPX_ETIMEDOUT, "the test ends it");
+	pthread_mutex_unlock(&s->lock);
+	tcpx_session_put(s);
+}
+
+/* A channel that is closed meanwhile has slots or pages that they still read or write. */
+static void
+late_copies_reach_slots_of_closed_channels(void **state)
+{
+	static const char *const set[] = { "TCPX_STALL_MS=4000", NULL };
+
+	(void)state;
+	for (int i = 0; i < 8; i++) {
+		struct gpu_rig r;
+		int hung = i & 1, leaves = i & 4 ? hung : !hung;
+		struct area *near, *far;
+		tcpx_xfer *x;
+
+		gpu_begin(&r, &tcpx_net_loop_comm, 2, NULL, set);
+		near = gpu_area(&r, 0, 0, LEN, 1);
+		far = gpu_area(&r, 1, 1, LEN, 2);
+		r.side[hung].gpu.hung = true;
+		x = gpu_post(&r, i & 2 ? TCPX_OP_READ : TCPX_OP_WRITE, near, far, LEN);
+		gpu_pass(&r, 3500 * TCPX_MS);
+		assert_code(gpu_finish(&r, x), -EIO);
+		end_session(r.side[leaves].e);
+		gpu_pass(&r, 100 * TCPX_MS);
+		r.side[hung].gpu.hung = false;
+		gpu_pass(&r, TCPX_SEC);
+		assert_ok(lend_again(&r, hung ? far : near));
+		gpu_end(&r);
+	}
+}
+
+static int
+reach(struct tcpx_device *dev, int place, int peer)
+{
+	(void)dev;
+	(void)place;
+	(void)peer;
+	return 0;
+}
+
+#define LONG (4 * LEN)
+
+/* Other memory is sent from slots that they cannot change any more: those of new channels, or, where the
+ * slots are the late GPU's, from the same ones when it has finished. */
+static void
+late_copies_change_nothing_that_is_sent(void **state)
+{
+	static const char *const set[] = { "TCPX_STALL_MS=4000", "TCPX_CHUNK=64K", NULL };
+	struct tcpx_fabric_script slow = { .delay_min_ns = { [TCPX_FABRIC_DATA] = 200 * TCPX_MS },
+					   .delay_max_ns = { [TCPX_FABRIC_DATA] = 200 * TCPX_MS } };
+
+	(void)state;
+	for (int of_gpu = 0; of_gpu < 2; of_gpu++) {
+		struct area *near, *far, *other, *far_other;
+		struct gpu_rig r;
+		tcpx_xfer *x;
+
+		gpu_begin(&r, &tcpx_net_loop_comm, 2, &slow, set);
+		r.ops.reach = reach;
+		r.side[0].e->nics.at[0].gpu = r.side[0].e->nics.at[1].gpu = of_gpu ? 0 : TCPX_ON_HOST;
+		near = gpu_area(&r, 0, 0, LONG, 1);
+		far = gpu_area(&r, 1, HOST, LONG, 2);
+		other = gpu_area(&r, 0, of_gpu ? 1 : HOST, LONG, 3);
+		far_other = gpu_area(&r, 1, HOST, LONG, 4);
+		r.side[0].gpu.hung = true;
+		x = gpu_post(&r, TCPX_OP_WRITE, near, far, LEN);
+		gpu_pass(&r, 3200 * TCPX_MS);
+		assert_code(gpu_finish(&r, x), -EIO);
+		if (!of_gpu)
+			assert_ok(gpu_finish(&r, gpu_post(&r, TCPX_OP_WRITE, other, far_other, 1)));
+		x = gpu_post(&r, TCPX_OP_WRITE, other, far_other, LONG);
+		gpu_pass(&r, 2850 * TCPX_MS); /* the next messages in these slots are on their way */
+		r.side[0].gpu.hung = false;
+		assert_ok(gpu_finish(&r, x));
+		assert_filled(far_other->at, LONG, 3);
+		gpu_end(&r);
+	}
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_gpu_that_hangs_ends_its_transfers_only),
 		cmocka_unit_test(late_copies_are_never_taken_for_new_bytes),
+		cmocka_unit_test(late_copies_reach_slots_of_closed_channels),
+		cmocka_unit_test(late_copies_change_nothing_that_is_sent),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
