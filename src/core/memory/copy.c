@@ -43,9 +43,12 @@ copy_small(struct gpus *g, enum tcpx_flow flow, const struct tcpx_list *l, uint6
 		if (rc == 0)
 			rc = g->ops->finish(q, ticket, wait_ns);
 	}
-	if (rc == -EAGAIN)
-		g->stuck = (struct small_copy){ q, ticket, l->place };
-	return rc == -EAGAIN ? -EIO : rc;
+	if (rc != -EAGAIN)
+		return rc;
+	tcpx_gpu_stick(g, &(struct small_copy){ q, ticket, l->place });
+	tcpx_warn(TCPX_SUB_DEV, "GPU %d has not finished a small copy for %llu ms: transfers of its "
+		  "memory end with EIO until it does", l->place, (unsigned long long)(wait_ns / TCPX_MS));
+	return -EIO;
 }
 
 /* Memory that its owner keeps mapped, by promise: a system call would take three times as long. */

@@ -32,7 +32,7 @@ tcpx_gpus_fini(struct tcpx_engine *e)
 	struct gpus *g = &e->memory->gpus;
 	int f, i;
 
-	if (g->dev && (tcpx_late_any(e) || g->stuck.queue)) {
+	if (g->dev && (tcpx_late_any(e) || tcpx_gpu_stuck(g))) {
 		tcpx_warn(TCPX_SUB_DEV, "a GPU still keeps copies: what they may reach is left to it");
 	} else if (g->dev) {
 		for (f = 0; f < TCPX_FLOWS; f++)
@@ -171,22 +171,34 @@ bool
 tcpx_gpu_stuck(struct gpus *g)
 {
 	if (g->stuck.queue && g->ops->poll(g->stuck.queue, g->stuck.ticket) != -EAGAIN)
-		g->stuck.queue = NULL;
+		tcpx_gpu_stick(g, &(struct small_copy){ .place = TCPX_ON_HOST });
 	return g->stuck.queue != NULL;
+}
+
+void
+tcpx_gpu_stick(struct gpus *g, const struct small_copy *c)
+{
+	g->stuck = *c;
+	atomic_store(&g->stuck_on, c->place + 1);
+}
+
+bool
+tcpx_gpu_is_stuck(struct gpus *g, int place)
+{
+	if (place == TCPX_ON_HOST || atomic_load(&g->stuck_on) != place + 1)
+		return false;
+	if (pthread_mutex_trylock(&g->small_lock) == 0) { /* else another thread looks or copies */
+		(void)tcpx_gpu_stuck(g);
+		pthread_mutex_unlock(&g->small_lock);
+	}
+	return atomic_load(&g->stuck_on) == place + 1;
 }
 
 /* A late copy may write what is lent, or the host memory that it is copied to. */
 static int
 refuse_late(struct tcpx_engine *e, int place)
 {
-	struct gpus *g = &e->memory->gpus;
-	bool stuck = false;
-
-	if (pthread_mutex_trylock(&g->small_lock) == 0) { /* a copy that runs is not late yet */
-		stuck = tcpx_gpu_stuck(g) && g->stuck.place == place;
-		pthread_mutex_unlock(&g->small_lock);
-	}
-	if (!stuck && !tcpx_late_at(e, place))
+	if (!tcpx_late_at(e, place))
 		return 0;
 	return tcpx_fail(TCPX_SUB_DEV, -EIO, "GPU %d keeps copies that it was late with: memory that it "
 			 "may reach is taken when it has finished them", place);

@@ -38,6 +38,7 @@ struct gpus {
 	uint8_t *scratch;          /* pinned: GPU_SMALL_MAX                             */
 	struct tcpx_queue *small[TCPX_FLOWS][TCPX_GPUS_MAX];
 	struct small_copy stuck;   /* it may still reach scratch; small_lock            */
+	_Atomic int stuck_on;      /* its place + 1; 0: there is none                   */
 	uint64_t *words;           /* pinned: waited for by callers' streams            */
 	uint64_t *word_value;      /* the newest value that each has or will have       */
 	uint32_t *word_free;
@@ -59,5 +60,8 @@ int tcpx_gpu_lock(struct tcpx_engine *e, void *addr, size_t len, bool *locked);
 void tcpx_gpu_unlock(struct tcpx_engine *e, void *addr);
 /* May a GPU that was late still copy from or to scratch? small_lock held. */
 bool tcpx_gpu_stuck(struct gpus *g);
+void tcpx_gpu_stick(struct gpus *g, const struct small_copy *c); /* it is late. small_lock held. */
+/* Is that GPU late with a small copy? Any thread, any lock. */
+bool tcpx_gpu_is_stuck(struct gpus *g, int place);
 
 #endif

@@ -3,6 +3,7 @@
 
 #include "core/context/context.h"
 #include "core/loop/loop.h"
+#include "core/memory/gpu.h"
 #include "core/memory/memory.h"
 
 #define LOOKS_MIN 8 /* before a device is late */
@@ -37,10 +38,16 @@ tcpx_late_is(const struct tcpx_engine *e, enum tcpx_flow flow, int place)
 	return atomic_load_explicit(&e->memory->late[flow][place + 1], memory_order_relaxed) > 0;
 }
 
+static bool
+batches_late(const struct tcpx_engine *e, int place)
+{
+	return tcpx_late_is(e, TCPX_FLOW_PACK, place) || tcpx_late_is(e, TCPX_FLOW_UNPACK, place);
+}
+
 bool
 tcpx_late_at(const struct tcpx_engine *e, int place)
 {
-	return tcpx_late_is(e, TCPX_FLOW_PACK, place) || tcpx_late_is(e, TCPX_FLOW_UNPACK, place);
+	return batches_late(e, place) || tcpx_gpu_is_stuck(&e->memory->gpus, place);
 }
 
 bool
@@ -49,7 +56,7 @@ tcpx_late_reaches(const struct copy_client *c, int but)
 	uint32_t late = atomic_load_explicit(&c->late, memory_order_relaxed);
 
 	for (int p = 0; late >> p; p++)
-		if (late >> p & 1 && p != but && tcpx_late_at(c->loop->engine, p))
+		if (late >> p & 1 && p != but && batches_late(c->loop->engine, p))
 			return true;
 	return false;
 }

@@ -27,9 +27,9 @@ void tcpx_late_moved(struct late_watch *w, uint64_t now_ns);
  * a process that stood still blames nobody. */
 bool tcpx_late_look(struct late_watch *w, uint64_t patience_ns, uint64_t now_ns);
 uint64_t tcpx_late_patience(const struct tcpx_engine *e);
-/* Does the device of @place still keep copies that it was late with, in that direction? Any thread. */
+/* Does the device of @place still keep batches that it was late with, in that direction? Any thread. */
 bool tcpx_late_is(const struct tcpx_engine *e, enum tcpx_flow flow, int place);
-/* In either direction: what they may still write is neither read nor lent. */
+/* In either direction, small copies counted: what they may still write is neither written, read nor lent. */
 bool tcpx_late_at(const struct tcpx_engine *e, int place);
 /* May another GPU than @but still carry out copies of @c that it was late with? Any thread. */
 bool tcpx_late_reaches(const struct copy_client *c, int but);
