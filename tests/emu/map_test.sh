@@ -37,6 +37,10 @@ unknown() {
 	[ $? = 2 ] && has "not known which is gpu1's own; say it by TCPX_MAP=gpu1=NIC"
 }
 ok "a GPU whose NIC is not known is refused before anything is sent" unknown
+not_there() {
+	! TCPX_GPU=9 perf --mem host --peer-mem host && has "TCPX_GPU=9: this process has 2 GPUs, counted from 0"
+}
+ok "a GPU that the process does not have, too" not_there
 
 # As on a machine of 8 GPUs and 4 NICs, and one of 4 GPUs.
 map8="gpu0=127.0.1.1;gpu1=127.0.1.1;gpu2=127.0.2.1;gpu3=127.0.2.1;gpu4=127.0.3.1;gpu5=127.0.3.1"

@@ -148,8 +148,14 @@ offers(struct tcpx_engine *e, const struct facts *f, const struct tcpx_netmap_ru
 		.relay = strcmp(tcpx_cfg_str(e->cfg, TCPX_SET_RELAY), "off") != 0,
 	};
 	uint32_t i, usable = 0;
-	int rc = tcpx_netmap_offers(&side, offer, &why);
+	int rc;
 
+	if (side.gpu >= 0 && ((uint32_t)side.gpu >= f->gpu_count || !(f->process >> side.gpu & 1)))
+		return tcpx_fail(TCPX_SUB_INIT, -EINVAL, "TCPX_GPU=%d: this process has %d GPUs, counted "
+				 "from 0, or their driver is not loaded", side.gpu,
+				 __builtin_popcount(f->process));
+	rc = tcpx_netmap_offers(&side, offer, &why);
+	atomic_store(&e->nics.hostly, rc > 0 && !f->process);
 	for (i = 0; rc > 0 && i < e->nics.count; i++) {
 		e->nics.offer[i] = offer[i];
 		e->nics.at[i].gpu = offer[i].usable ? offer[i].gpu : TCPX_ON_HOST;

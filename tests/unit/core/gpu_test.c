@@ -192,6 +192,27 @@ from_gpu_to_gpu_through_slots_of_the_network(void **state)
 	move_all(&tcpx_net_loop_comm, 3, 15, NULL);
 }
 
+/* Its slots would have been elsewhere. */
+static void
+a_gpu_that_came_after_its_engine_is_named(void **state)
+{
+	struct gpu_rig r;
+
+	(void)state;
+	gpu_begin(&r, &tcpx_net_loop_comm, 2, NULL, NULL);
+	gpu_area(&r, 0, 0, 4096, 1);
+	assert_string_equal(r.said, "");
+	atomic_store(&r.side[0].e->nics.hostly, true);
+	gpu_area(&r, 0, HOST, 4096, 1);
+	assert_string_equal(r.said, "");
+	gpu_area(&r, 0, 3, 4096, 1);
+	assert_non_null(strstr(r.said, "memory of GPU 3, but this engine's NICs carry host memory"));
+	r.said[0] = '\0';
+	gpu_area(&r, 0, 4, 4096, 1);
+	assert_string_equal(r.said, "");
+	gpu_end(&r);
+}
+
 static void
 from_host_to_gpu(void **state)
 {
@@ -304,6 +325,7 @@ main(void)
 		cmocka_unit_test(from_gpu_to_gpu),
 		cmocka_unit_test(from_gpu_to_gpu_with_small_ones_in_the_open),
 		cmocka_unit_test(from_gpu_to_gpu_through_slots_of_the_network),
+		cmocka_unit_test(a_gpu_that_came_after_its_engine_is_named),
 		cmocka_unit_test(from_host_to_gpu),
 		cmocka_unit_test(from_gpu_to_host),
 		cmocka_unit_test(nothing_is_made_for_a_transfer),
