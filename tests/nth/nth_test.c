@@ -184,7 +184,7 @@ over_a_plugin(void **state)
 	const char *plugin = getenv("EMU_LIBRARY"), *driver = getenv("FAKECUDA_LIBRARY");
 	char path[512];
 	const char *const settings[] = { BRIEF, "TCPX_CONNECT_MS=500", "TCPX_HANDSHAKE_MS=500",
-					 "TCPX_PROVIDER=tcpx", path, "TCPX_MAP=gpu0=127.0.1.1", NULL };
+					 "TCPX_PROVIDER=tcpx", path, "TCPX_MAP=gpu0=127.0.1.1", "TCPX_GPU=0", NULL };
 
 	const struct scene s = { settings, false, &gpu, true };
 
