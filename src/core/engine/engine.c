@@ -375,7 +375,7 @@ tcpx_close(tcpx_engine *e)
 		tcpx_batches_fini(&e->loop[i]);
 		tcpx_loop_fini(&e->loop[i]);
 	}
-	if (e->net)
+	if (e->net && !e->memory->slots_left)
 		close_net(e);
 	tcpx_staging_close(e);
 	free(e->loop);

@@ -4,6 +4,7 @@
 #define CORE_MEMORY_MEMORY_H
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "core/context/context.h"
@@ -31,6 +32,7 @@ struct memory {
 	struct touch touch;
 	struct touch *room;      /* one a loop, for payload that is summed; NULL: none so far */
 	struct staging staging;
+	_Atomic bool slots_left; /* channels stay open for a late GPU, so their provider does */
 	struct release release;
 	struct batches *batches; /* one a loop */
 	struct tcpx_net_memory for_provider;

@@ -8,6 +8,7 @@
 #include "core/memory/batch.h"
 #include "core/memory/flight.h"
 #include "core/memory/late.h"
+#include "core/memory/memory.h"
 #include "core/memory/staging.h"
 
 struct left_chan {
@@ -41,6 +42,7 @@ tcpx_slots_close(struct copy_client *c, struct tcpx_chan *chan)
 	(void)ops->chan_watch(chan, c->loop->poller, &b->nobody, 0);
 	left = malloc(sizeof(*left));
 	if (!left) {
+		c->loop->engine->memory->slots_left = true;
 		tcpx_warn(TCPX_SUB_DEV, "no memory: a channel that a late GPU may reach is left to it");
 		return;
 	}
@@ -78,5 +80,6 @@ tcpx_slots_fini(struct loop *l)
 	while ((left = l->batches->left)) {
 		l->batches->left = left->next;
 		free(left);
+		l->engine->memory->slots_left = true;
 	}
 }

@@ -19,7 +19,7 @@ bool tcpx_slots_usable(struct copy_client *c);
 void tcpx_slots_close(struct copy_client *c, struct tcpx_chan *chan);
 /* After tcpx_flight_timer(). */
 void tcpx_slots_timer(struct loop *l);
-/* What a late GPU still reaches is left to it. */
+/* What a late GPU still reaches is left to it, and the provider with it. */
 void tcpx_slots_fini(struct loop *l);
 
 #endif

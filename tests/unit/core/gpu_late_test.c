@@ -3,6 +3,9 @@
 #include "gpu_rig.h"
 
 #include <errno.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "core/context/context.h"
 #include "core/memory/memory.h"
@@ -167,6 +170,43 @@ late_copies_reach_slots_of_closed_channels(void **state)
 	}
 }
 
+/* In a process of its own, which ends with what is left to the GPU. */
+static void
+close_while_it_hangs(void)
+{
+	struct area *near, *far;
+	struct gpu_rig r;
+	tcpx_xfer *x;
+
+	gpu_begin(&r, &tcpx_net_loop_comm, 2, NULL, NULL);
+	near = gpu_area(&r, 0, 0, LEN, 1);
+	far = gpu_area(&r, 1, 1, LEN, 2);
+	r.side[0].gpu.hung = true;
+	x = gpu_post(&r, TCPX_OP_WRITE, near, far, LEN);
+	gpu_pass(&r, 8 * TCPX_SEC);
+	assert_code(gpu_finish(&r, x), -EIO);
+	tcpx_close(r.side[0].e);
+	assert_non_null(strstr(r.said, "what they may reach is left to it"));
+	tcpx_close(r.side[1].e);
+	assert_true(r.side[0].gpu.live > 0);
+	assert_string_equal(tcpx_fabric_violation(r.fabric), ""); /* nor is the network closed below them */
+	_exit(0);
+}
+
+static void
+an_engine_leaves_to_late_copies_what_they_reach(void **state)
+{
+	int status;
+	pid_t pid;
+
+	(void)state;
+	pid = fork();
+	if (pid == 0)
+		close_while_it_hangs();
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+}
+
 static int
 reach(struct tcpx_device *dev, int place, int peer)
 {
@@ -222,6 +262,7 @@ main(void)
 		cmocka_unit_test(a_gpu_that_hangs_ends_its_transfers_only),
 		cmocka_unit_test(late_copies_are_never_taken_for_new_bytes),
 		cmocka_unit_test(late_copies_reach_slots_of_closed_channels),
+		cmocka_unit_test(an_engine_leaves_to_late_copies_what_they_reach),
 		cmocka_unit_test(late_copies_change_nothing_that_is_sent),
 	};
 
