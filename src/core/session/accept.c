@@ -54,8 +54,10 @@ started(struct pending_conn *g)
 		tcpx_pending_turn_away(g, TCPX_EPROTO, "it does not speak this protocol");
 	} else if (g->start.version_min > TCPX_PROTO_VERSION ||
 		   g->start.version_max < TCPX_PROTO_VERSION) {
-		snprintf(why, sizeof(why), "it speaks protocol versions %u to %u, this side %u",
-			 g->start.version_min, g->start.version_max, TCPX_PROTO_VERSION);
+		/* for the log here and for the peer's */
+		snprintf(why, sizeof(why), "the connecting side speaks protocol versions %u to %u, the listening "
+			 "side %u: use one release on both", g->start.version_min, g->start.version_max,
+			 TCPX_PROTO_VERSION);
 		tcpx_pending_turn_away(g, TCPX_EVERSION, why);
 	} else if (g->start.sealed != (e->secret != NULL)) {
 		tcpx_pending_turn_away(g, TCPX_EAUTH, e->secret ? "it has no secret, this side has one" :

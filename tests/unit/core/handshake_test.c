@@ -124,11 +124,11 @@ hello_frame(uint8_t *to, const struct tcpx_hello *h)
 
 /* The last frame of the answer must refuse with this code. */
 static void
-assert_refused(int fd, int code)
+assert_refused_with(int fd, int code, const char *words)
 {
 	uint8_t buf[32768];
 	ssize_t have = answer(fd, buf, sizeof(buf)), at = 0;
-	char text[TCPX_TEXT_MAX];
+	char text[TCPX_TEXT_MAX] = "";
 	struct tcpx_frame_head h = { 0 };
 	struct tcpx_buf b;
 	int32_t said = 0;
@@ -143,6 +143,13 @@ assert_refused(int fd, int code)
 		at += h.len;
 	}
 	assert_string_equal(tcpx_strerror_name(said), tcpx_strerror_name(code));
+	assert_non_null(strstr(text, words));
+}
+
+static void
+assert_refused(int fd, int code)
+{
+	assert_refused_with(fd, code, "");
 }
 
 static void
@@ -261,6 +268,7 @@ a_hello_that_does_not_fit_is_refused_with_the_reason(void **state)
 	struct rig *r = *state;
 	struct { struct tcpx_hello h; int code; } try[7];
 	uint8_t start[64];
+	char words[128];
 	int fd;
 
 	for (int i = 0; i < 7; i++)
@@ -288,7 +296,9 @@ a_hello_that_does_not_fit_is_refused_with_the_reason(void **state)
 	}
 	fd = stranger(r);
 	say(fd, start, start_frame(start, TCPX_PROTO_VERSION + 1, false, TCPX_START_NEW));
-	assert_refused(fd, TCPX_EVERSION);
+	snprintf(words, sizeof(words), "the connecting side speaks protocol versions %u to %u, the listening side %u",
+		 TCPX_PROTO_VERSION + 1, TCPX_PROTO_VERSION + 1, TCPX_PROTO_VERSION);
+	assert_refused_with(fd, TCPX_EVERSION, words);
 	fd = stranger(r);
 	say(fd, start, start_frame(start, TCPX_PROTO_VERSION, true, TCPX_START_NEW));
 	assert_refused(fd, TCPX_EAUTH);
