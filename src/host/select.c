@@ -201,8 +201,8 @@ choose_address(struct chosen *c, const struct tcpx_host_nic *all, unsigned count
 		choose_named(c, &nic, "its address is named");
 		return;
 	}
-	tcpx_warn(TCPX_SUB_HOST, "NIC selection: address %s is not one of this machine's; left out",
-		  text);
+	tcpx_warn(TCPX_SUB_HOST, "NIC selection: address %s is not one of this machine's, or not of "
+		  "TCPX_FAMILY; left out", text);
 }
 
 static void

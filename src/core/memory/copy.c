@@ -45,7 +45,7 @@ copy_small(struct gpus *g, enum tcpx_flow flow, const struct tcpx_list *l, uint6
 	}
 	if (rc != -EAGAIN)
 		return rc;
-	tcpx_gpu_stick(g, &(struct small_copy){ q, ticket, l->place });
+	tcpx_late_small(g, &(struct small_copy){ q, ticket, l->place });
 	tcpx_warn(TCPX_SUB_DEV, "GPU %d has not finished a small copy for %llu ms: transfers of its "
 		  "memory end with EIO until it does", l->place, (unsigned long long)(wait_ns / TCPX_MS));
 	return -EIO;
@@ -85,7 +85,7 @@ copy_list(enum tcpx_flow flow, const struct tcpx_list *l, uint8_t *buf, uint64_t
 	if (len > GPU_SMALL_MAX)
 		return -EINVAL;
 	pthread_mutex_lock(&g->small_lock);
-	rc = tcpx_gpu_stuck(g) || tcpx_late_at(l->engine, l->place) ? -EIO : 0;
+	rc = tcpx_late_small_still(g) || tcpx_late_at(l->engine, l->place) ? -EIO : 0;
 	if (rc == 0 && flow == TCPX_FLOW_UNPACK)
 		memcpy(g->scratch, buf, len);
 	if (rc == 0)

@@ -32,7 +32,7 @@ tcpx_gpus_fini(struct tcpx_engine *e)
 	struct gpus *g = &e->memory->gpus;
 	int f, i;
 
-	if (g->dev && (tcpx_late_any(e) || tcpx_gpu_stuck(g))) {
+	if (g->dev && (tcpx_late_any(e) || tcpx_late_small_still(g))) {
 		tcpx_warn(TCPX_SUB_DEV, "a GPU still keeps copies: what they may reach is left to it");
 	} else if (g->dev) {
 		for (f = 0; f < TCPX_FLOWS; f++)
@@ -165,33 +165,6 @@ is_the_hosts(struct tcpx_engine *e, const void *addr, size_t len)
 	uint8_t byte[2];
 
 	return tcpx_touch_copy(&e->memory->touch, TCPX_FLOW_PACK, ends, 2, byte, sizeof(byte)) == 0;
-}
-
-bool
-tcpx_gpu_stuck(struct gpus *g)
-{
-	if (g->stuck.queue && g->ops->poll(g->stuck.queue, g->stuck.ticket) != -EAGAIN)
-		tcpx_gpu_stick(g, &(struct small_copy){ .place = TCPX_ON_HOST });
-	return g->stuck.queue != NULL;
-}
-
-void
-tcpx_gpu_stick(struct gpus *g, const struct small_copy *c)
-{
-	g->stuck = *c;
-	atomic_store(&g->stuck_on, c->place + 1);
-}
-
-bool
-tcpx_gpu_is_stuck(struct gpus *g, int place)
-{
-	if (place == TCPX_ON_HOST || atomic_load(&g->stuck_on) != place + 1)
-		return false;
-	if (pthread_mutex_trylock(&g->small_lock) == 0) { /* else another thread looks or copies */
-		(void)tcpx_gpu_stuck(g);
-		pthread_mutex_unlock(&g->small_lock);
-	}
-	return atomic_load(&g->stuck_on) == place + 1;
 }
 
 /* A late copy may write what is lent, or the host memory that it is copied to. */

@@ -58,10 +58,5 @@ int tcpx_gpu_place(struct tcpx_engine *e, void *addr, size_t len, int *place);
  * did, so tcpx_gpu_unlock() must follow. */
 int tcpx_gpu_lock(struct tcpx_engine *e, void *addr, size_t len, bool *locked);
 void tcpx_gpu_unlock(struct tcpx_engine *e, void *addr);
-/* May a GPU that was late still copy from or to scratch? small_lock held. */
-bool tcpx_gpu_stuck(struct gpus *g);
-void tcpx_gpu_stick(struct gpus *g, const struct small_copy *c); /* it is late. small_lock held. */
-/* Is that GPU late with a small copy? Any thread, any lock. */
-bool tcpx_gpu_is_stuck(struct gpus *g, int place);
 
 #endif

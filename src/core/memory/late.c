@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/memory/late.h"
 
+#include <errno.h>
+
 #include "core/context/context.h"
 #include "core/loop/loop.h"
 #include "core/memory/gpu.h"
@@ -44,10 +46,38 @@ batches_late(const struct tcpx_engine *e, int place)
 	return tcpx_late_is(e, TCPX_FLOW_PACK, place) || tcpx_late_is(e, TCPX_FLOW_UNPACK, place);
 }
 
+void
+tcpx_late_small(struct gpus *g, const struct small_copy *c)
+{
+	g->stuck = *c;
+	atomic_store(&g->stuck_on, c->place + 1);
+}
+
+bool
+tcpx_late_small_still(struct gpus *g)
+{
+	if (g->stuck.queue && g->ops->poll(g->stuck.queue, g->stuck.ticket) != -EAGAIN)
+		tcpx_late_small(g, &(struct small_copy){ .place = TCPX_ON_HOST });
+	return g->stuck.queue != NULL;
+}
+
+/* Any thread, any lock. */
+static bool
+small_late(struct gpus *g, int place)
+{
+	if (place == TCPX_ON_HOST || atomic_load(&g->stuck_on) != place + 1)
+		return false;
+	if (pthread_mutex_trylock(&g->small_lock) == 0) { /* else another thread looks or copies */
+		(void)tcpx_late_small_still(g);
+		pthread_mutex_unlock(&g->small_lock);
+	}
+	return atomic_load(&g->stuck_on) == place + 1;
+}
+
 bool
 tcpx_late_at(const struct tcpx_engine *e, int place)
 {
-	return batches_late(e, place) || tcpx_gpu_is_stuck(&e->memory->gpus, place);
+	return batches_late(e, place) || small_late(&e->memory->gpus, place);
 }
 
 bool

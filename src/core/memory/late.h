@@ -3,7 +3,7 @@
  * A GPU that hangs says nothing. It is late when it has finished no copy for half of the stall
  * deadline, so that what waits behind its copies can still move in time. Its copies end with -EIO
  * then; but it may carry them out at any time, so the buffers in them are not used again before.
- * Pure but for the counters.
+ * Pure but for the counters, and for the look at a small copy.
  */
 #ifndef CORE_MEMORY_LATE_H
 #define CORE_MEMORY_LATE_H
@@ -14,6 +14,8 @@
 #include "device/device.h"
 
 struct copy_client;
+struct gpus;
+struct small_copy;
 struct tcpx_engine;
 
 /* The copies in flight of one queue. */
@@ -31,6 +33,10 @@ uint64_t tcpx_late_patience(const struct tcpx_engine *e);
 bool tcpx_late_is(const struct tcpx_engine *e, enum tcpx_flow flow, int place);
 /* In either direction, small copies counted: what they may still write is neither written, read nor lent. */
 bool tcpx_late_at(const struct tcpx_engine *e, int place);
+/* A GPU is late with that small copy. small_lock held. */
+void tcpx_late_small(struct gpus *g, const struct small_copy *c);
+/* May it still copy from or to the scratch? small_lock held. */
+bool tcpx_late_small_still(struct gpus *g);
 /* May another GPU than @but still carry out copies of @c that it was late with? Any thread. */
 bool tcpx_late_reaches(const struct copy_client *c, int but);
 /* So many batches more, or fewer. Logs when the device becomes late, and when it is no more. */
