@@ -182,12 +182,25 @@ tcpx_nccl_pipe_connect(struct hub *h, struct communicator of,
 	return 0;
 }
 
+/* Of the ticket. */
+static unsigned
+addresses(const struct pipe *p)
+{
+	unsigned count = 1;
+
+	for (const char *at = strchr(p->to.addrs, ','); at; at = strchr(at + 1, ','))
+		count++;
+	return count;
+}
+
 /* By another address first, where another process may answer; and because a session of ours that is half
- * made makes the peer refuse a second one. Silence was waited for long enough. */
+ * made makes the peer refuse a second one. Silence was waited for long enough, and a release stays what it is. */
 static bool
 again(struct pipe *p, int rc)
 {
-	return rc != TCPX_ETIMEDOUT && ++p->refused < REFUSALS && dial(p) == 0;
+	unsigned most = rc == TCPX_EVERSION ? addresses(p) : REFUSALS;
+
+	return rc != TCPX_ETIMEDOUT && ++p->refused < most && dial(p) == 0;
 }
 
 /* A lane that stood, and whose receiver has ended it since, is ready: its first message says why. */

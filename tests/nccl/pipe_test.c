@@ -2,16 +2,19 @@
 /* What a pipe's lane gets of its communicator. */
 #include "../unit/core/rig.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "core/context/context.h"
 #include "core/session/peer.h"
 #include "core/transfer/lane_state.h"
 #include "nccl/hub.h"
+#include "proto/frame.h"
 
 static void
 a_senders_lane_has_the_weight_and_the_number_of_its_communicator(void **state)
@@ -100,6 +103,66 @@ a_handle_that_is_no_ticket_is_named(void **state)
 	assert_true(tcpx_nccl_pipe_connect(&near, of, ticket, &tx, why) < 0);
 	assert_null(strstr(why, "without this plugin"));
 	tcpx_nccl_pipe_listen_close(listen);
+}
+
+/* Another release: all of 127.0.0.0/8 leads to it. */
+static int
+other_release(uint16_t *port)
+{
+	struct sockaddr_in at = { .sin_family = AF_INET };
+	socklen_t len = sizeof(at);
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
+
+	assert_int_equal(bind(fd, (struct sockaddr *)&at, len), 0);
+	assert_int_equal(listen(fd, 64), 0);
+	assert_int_equal(getsockname(fd, (struct sockaddr *)&at, &len), 0);
+	*port = ntohs(at.sin_port);
+	return fd;
+}
+
+/* How many it has refused: one that waits, or none. */
+static unsigned
+refuse_one(int listener)
+{
+	uint8_t room[256], start[256];
+	struct tcpx_buf b;
+	int fd = accept(listener, NULL, NULL);
+
+	if (fd < 0)
+		return 0;
+	assert_true(recv(fd, start, sizeof(start), 0) > 0);
+	tcpx_buf_init(&b, room + TCPX_FRAME_HEAD, sizeof(room) - TCPX_FRAME_HEAD);
+	tcpx_refuse_write(&b, TCPX_EVERSION, "another release");
+	tcpx_frame_head_write(room, TCPX_FR_REFUSE, 0, (uint32_t)b.pos);
+	assert_true(send(fd, room, TCPX_FRAME_HEAD + b.pos, MSG_NOSIGNAL) > 0);
+	close(fd);
+	return 1;
+}
+
+/* Another process may be at one of its addresses, so each has its turn. */
+static void
+another_release_is_asked_once_by_each_address(void **state)
+{
+	struct rig *r = *state;
+	struct hub near = { .engine = r->a, .name = "anna" };
+	struct hub far = { .engine = r->b, .name = "chloe", .addrs = "127.0.9.8,127.0.9.9,127.0.9.10" };
+	struct communicator of = { .id = 0xd1ce };
+	int listener = other_release(&far.port), rc;
+	uint8_t ticket[PIPE_TICKET_BYTES];
+	struct pipe_listen *listen;
+	char why[PIPE_WHY_BYTES];
+	unsigned refused = 0;
+	struct pipe *tx;
+
+	assert_ok(tcpx_nccl_pipe_listen(&far, of, ticket, &listen));
+	assert_ok(tcpx_nccl_pipe_connect(&near, of, ticket, &tx, why));
+	while ((rc = tcpx_nccl_pipe_ready(tx)) == -EAGAIN)
+		refused += refuse_one(listener);
+	assert_code(rc, TCPX_EVERSION);
+	assert_int_equal(refused, 3);
+	tcpx_nccl_pipe_close(tx);
+	tcpx_nccl_pipe_listen_close(listen);
+	close(listener);
 }
 
 static void
@@ -202,6 +265,7 @@ main(void)
 		cmocka_unit_test_setup_teardown(any_address_of_a_ticket_leads_to_the_peer, rig_setup,
 						rig_teardown),
 		cmocka_unit_test_setup_teardown(a_handle_that_is_no_ticket_is_named, rig_setup, rig_teardown),
+		cmocka_unit_test_setup_teardown(another_release_is_asked_once_by_each_address, rig_setup, rig_teardown),
 		cmocka_unit_test(a_ticket_names_the_addresses_that_there_are),
 		cmocka_unit_test(an_engine_opens_whatever_nccl_reads),
 		cmocka_unit_test(a_long_host_name_is_cut),
