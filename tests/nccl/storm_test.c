@@ -185,8 +185,8 @@ most(struct census *of, const struct census *c)
 	of->mappings = c->mappings > of->mappings ? c->mappings : of->mappings;
 }
 
-/* Each round is a communicator from its plugin's loading on. A session may still be opening channels
- * in the first ones. */
+/* Each round is a communicator from its plugin's loading on. A session may still be wiring channels in the
+ * first ones. */
 static int
 play_rounds(struct rank *r)
 {
@@ -220,7 +220,12 @@ play_rounds(struct rank *r)
 static void
 communicators_come_and_go_and_leave_nothing(void **state)
 {
-	assert_true(pair_run(plugin, version_of(0), play_rounds, NULL));
+	bool good;
+
+	setenv("TCPX_NARROW", "0", 1); /* a session under load opens channels in any round */
+	good = pair_run(plugin, version_of(0), play_rounds, NULL);
+	unsetenv("TCPX_NARROW");
+	assert_true(good);
 }
 
 /* ---- connections that break ------------------------------------------------------ */
