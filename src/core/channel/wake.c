@@ -3,6 +3,7 @@
 #include "core/channel/wake.h"
 
 #include "core/channel/channel.h"
+#include "core/channel/kind.h"
 #include "core/loop/loop.h"
 #include "core/memory/late.h"
 #include "core/session/session.h"
@@ -17,13 +18,19 @@ tcpx_channels_wake_all(struct session *s)
 			tcpx_loop_post(s->chan.tx[k]->loop, &s->chan.tx[k]->work);
 }
 
+bool
+tcpx_channel_usable(const struct channel *c)
+{
+	return !c->kind->slot || !tcpx_late_reaches(&c->client, TCPX_ON_HOST);
+}
+
 void
 tcpx_channels_wake_usable(struct session *s)
 {
 	for (uint32_t k = 0; k < s->chan.count; k++) {
 		struct channel *c = s->chan.tx[k];
 
-		if (c && c->state == CHAN_UP && !tcpx_late_reaches(&c->client, TCPX_ON_HOST))
+		if (c && c->state == CHAN_UP && tcpx_channel_usable(c))
 			tcpx_loop_post(c->loop, &c->work);
 	}
 }

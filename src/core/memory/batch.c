@@ -203,7 +203,7 @@ static int
 start(struct loop *l, struct copy_batch *b)
 {
 	uint32_t more = b->spans.count - b->copied;
-	int rc = tcpx_late_at(l->engine, b->place) ? -EIO : 0;
+	int rc = !b->copied && tcpx_late_marked(l->engine, b->place) ? -EIO : 0;
 
 	if (rc == 0 && (more || !b->copied))
 		rc = flight_ops(l, b)->copy(flight_queue(l, b), b->spans.at + b->copied, more, &b->ticket);

@@ -61,7 +61,6 @@ tcpx_late_small_still(struct gpus *g)
 	return g->stuck.queue != NULL;
 }
 
-/* Any thread, any lock. */
 static bool
 small_late(struct gpus *g, int place)
 {
@@ -78,6 +77,13 @@ bool
 tcpx_late_at(const struct tcpx_engine *e, int place)
 {
 	return batches_late(e, place) || small_late(&e->memory->gpus, place);
+}
+
+bool
+tcpx_late_marked(const struct tcpx_engine *e, int place)
+{
+	return batches_late(e, place) ||
+	       (place != TCPX_ON_HOST && atomic_load(&e->memory->gpus.stuck_on) == place + 1);
 }
 
 bool

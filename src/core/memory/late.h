@@ -33,6 +33,8 @@ uint64_t tcpx_late_patience(const struct tcpx_engine *e);
 bool tcpx_late_is(const struct tcpx_engine *e, enum tcpx_flow flow, int place);
 /* In either direction, small copies counted: what they may still write is neither written, read nor lent. */
 bool tcpx_late_at(const struct tcpx_engine *e, int place);
+/* The same as it was last found, without a look at the GPU: with locks held. */
+bool tcpx_late_marked(const struct tcpx_engine *e, int place);
 /* A GPU is late with that small copy. small_lock held. */
 void tcpx_late_small(struct gpus *g, const struct small_copy *c);
 /* May it still copy from or to the scratch? small_lock held. */

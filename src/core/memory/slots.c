@@ -11,19 +11,24 @@
 #include "core/memory/memory.h"
 #include "core/memory/staging.h"
 
+/* Clients that wait look again after this. */
+#define AGAIN_NS (100 * TCPX_MS)
+
 struct left_chan {
 	struct left_chan *next;
 	struct tcpx_chan *chan;
 };
 
 bool
-tcpx_slots_usable(struct copy_client *c)
+tcpx_slots_wait(struct copy_client *c)
 {
-	if (!tcpx_late_reaches(c, TCPX_ON_HOST))
-		return true;
-	if (!tcpx_node_linked(&c->waiting))
+	bool begins = !tcpx_node_linked(&c->waiting);
+
+	if (begins) {
 		tcpx_chain_add(&c->loop->batches->waiters, &c->waiting);
-	return false;
+		tcpx_loop_timer(c->loop, engine_now(c->loop->engine) + AGAIN_NS); /* other loops may be late, too */
+	}
+	return begins;
 }
 
 void

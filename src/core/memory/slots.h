@@ -12,8 +12,9 @@ struct copy_client;
 struct loop;
 struct tcpx_chan;
 
-/* May a slot of @c be written by another device? If not, its work runs when it may. */
-bool tcpx_slots_usable(struct copy_client *c);
+/* No slot of @c may be written now (tcpx_late_reaches()): its work runs when one perhaps may. True: it had
+ * not waited. */
+bool tcpx_slots_wait(struct copy_client *c);
 /* Closes the connection of @c, now or when no late GPU reaches its slots any more. No copy of it is in
  * flight. */
 void tcpx_slots_close(struct copy_client *c, struct tcpx_chan *chan);

@@ -18,7 +18,7 @@ struct copy_client {
 	struct loop *loop;
 	struct work *work;         /* of the loop: runs when a buffer is free             */
 	const void *session;       /* its buffers decide who gets the next one            */
-	struct tcpx_node waiting; /* in a pool's chain: waits for a buffer               */
+	struct tcpx_node waiting; /* in a chain: waits for a buffer, or for its slots      */
 	/* The last time it waited while other sessions held all buffers; UINT64_MAX: it does now */
 	_Atomic uint64_t short_ns;
 	bool sums;                /* a GPU sums what its messages have in their slots    */

@@ -54,7 +54,7 @@ my_turn(struct session *s, const struct channel *c)
 
 	for (i = 0; i < s->chan.count; i++) {
 		turn = s->chan.tx[s->sched.rr_next];
-		if (turn && turn->state == CHAN_UP)
+		if (turn && turn->state == CHAN_UP && tcpx_channel_usable(turn))
 			break;
 		s->sched.rr_next = (s->sched.rr_next + 1) % s->chan.count;
 	}
@@ -231,8 +231,9 @@ tcpx_schedule_pick(struct channel *c, uint64_t now_ns)
 	do
 		n = next_in_turn(s, c);
 	while (n && end_if_late(s, c, turn_of(n)));
-	if (n && c->kind->slot && !tcpx_slots_usable(&c->client)) {
-		tcpx_channels_wake_usable(s);
+	if (n && !tcpx_channel_usable(c)) {
+		if (tcpx_slots_wait(&c->client))
+			tcpx_channels_wake_usable(s); /* once: else channels could wake each other for ever */
 	} else if (n) {
 		x = turn_of(n);
 		len = next_len(n);

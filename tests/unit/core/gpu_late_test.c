@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "core/context/context.h"
+#include "core/memory/batch.h"
 #include "core/memory/memory.h"
 #include "core/session/session.h"
 
@@ -255,6 +256,103 @@ late_copies_change_nothing_that_is_sent(void **state)
 	}
 }
 
+/* Memory of GPU 0, which is late, and of GPU 1; all slots are GPU 0's. */
+static void
+begin_with_two_loops(struct gpu_rig *r, const char *dist, struct area *at[4])
+{
+	const char *const set[] = { "TCPX_STALL_MS=4000", "TCPX_CHUNK=64K", "TCPX_THREADS=2", dist, NULL };
+
+	gpu_begin(r, &tcpx_net_loop_comm, 2, NULL, set);
+	r->ops.reach = reach;
+	r->ops.poll = poll;
+	r->side[0].e->nics.at[0].gpu = r->side[0].e->nics.at[1].gpu = 0;
+	for (int i = 0; i < 4; i++)
+		at[i] = gpu_area(r, i & 1, i & 1 ? HOST : i / 2, LONG, i + 1);
+}
+
+static const struct tcpx_queue *
+queue_of(struct gpu_rig *r, int loop)
+{
+	return r->side[0].e->loop[loop].batches->queue[TCPX_FLOW_PACK][1];
+}
+
+/* The other channel sends all, and they do not wake each other for ever. */
+static void
+a_channel_whose_slots_rest_holds_up_no_other(void **state)
+{
+	static const char *const dist[] = { "TCPX_DIST=pull", "TCPX_DIST=rr" };
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		struct area *at[4];
+		struct gpu_rig r;
+		tcpx_xfer *x;
+		int turns = 0;
+
+		begin_with_two_loops(&r, dist[i], at);
+		held = queue_of(&r, 1);
+		x = gpu_post(&r, TCPX_OP_WRITE, at[0], at[1], LEN);
+		gpu_pass(&r, 3500 * TCPX_MS);
+		assert_code(gpu_finish(&r, x), -EIO);
+		x = gpu_post(&r, TCPX_OP_WRITE, at[2], at[3], LEN);
+		while (tcpx_test(x) == -EAGAIN && turns < 20000) {
+			gpu_turn(&r);
+			turns++;
+		}
+		assert_true(turns < 20000);
+		assert_ok(gpu_finish(&r, x));
+		held = NULL;
+		gpu_pass(&r, TCPX_SEC);
+		gpu_end(&r);
+	}
+}
+
+static void
+lose_nic(struct gpu_rig *r, int nic)
+{
+	struct tcpx_engine *e = r->side[0].e;
+	struct session *s = tcpx_session_after(e, NULL);
+
+	atomic_store(&e->nics.down[nic], true);
+	atomic_store(&e->nics.one_down, true);
+	tcpx_session_wake_loop(s);
+	tcpx_session_put(s);
+}
+
+/* Its own loop's copies are over before those of the other, whose channel is lost. */
+static void
+a_channel_waits_for_the_late_copies_of_all_loops(void **state)
+{
+	struct area *at[4];
+	struct gpu_rig r;
+	tcpx_xfer *x[2];
+
+	(void)state;
+	begin_with_two_loops(&r, "TCPX_CHUNK=1M", at);
+	r.side[0].gpu.hung = true;
+	for (int i = 0; i < 2; i++) {
+		x[i] = gpu_post(&r, TCPX_OP_WRITE, at[0], at[1], LEN);
+		gpu_pass(&r, 30 * TCPX_MS);
+	}
+	gpu_pass(&r, 3200 * TCPX_MS);
+	assert_code(gpu_finish(&r, x[0]), -EIO);
+	assert_code(gpu_finish(&r, x[1]), -EIO);
+	lose_nic(&r, 0);
+	gpu_pass(&r, 200 * TCPX_MS);
+	x[0] = gpu_post(&r, TCPX_OP_WRITE, at[2], at[3], 60000);
+	gpu_pass(&r, 100 * TCPX_MS);
+	held = queue_of(&r, 0);
+	r.side[0].gpu.hung = false;
+	gpu_pass(&r, 150 * TCPX_MS);
+	assert_code(tcpx_test(x[0]), -EAGAIN);
+	held = NULL;
+	gpu_pass(&r, 250 * TCPX_MS);
+	assert_code(tcpx_test(x[0]), 0);
+	assert_ok(gpu_finish(&r, x[0]));
+	assert_filled(at[3]->at, 60000, 3);
+	gpu_end(&r);
+}
+
 int
 main(void)
 {
@@ -264,6 +362,8 @@ main(void)
 		cmocka_unit_test(late_copies_reach_slots_of_closed_channels),
 		cmocka_unit_test(an_engine_leaves_to_late_copies_what_they_reach),
 		cmocka_unit_test(late_copies_change_nothing_that_is_sent),
+		cmocka_unit_test(a_channel_whose_slots_rest_holds_up_no_other),
+		cmocka_unit_test(a_channel_waits_for_the_late_copies_of_all_loops),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
