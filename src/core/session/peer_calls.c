@@ -149,9 +149,11 @@ tcpx_peer_connect(tcpx_engine *e, const char *host_port, tcpx_peer **peer)
 		rc = tcpx_peer_new(e, name, 0, &p);
 	if (rc)
 		return rc;
+	pthread_mutex_lock(&p->lock); /* another thread may look for this address already */
 	p->named = at != NULL;
 	memcpy(p->addr, addr, count * sizeof(addr[0]));
 	p->addr_count = p->given = count;
+	pthread_mutex_unlock(&p->lock);
 	return hand_out(p, peer);
 }
 
