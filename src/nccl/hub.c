@@ -127,8 +127,9 @@ open_engine(const char *name, const char *listen, tcpx_engine **engine)
 	rc = tcpx_open(&opts, engine);
 	if (rc) {
 		tcpx_last_error(NULL, why, sizeof(why));
-		tcpx_nccl_warn("no engine: %s%s%s", why, rc == -ENODEV && chosen ? "; set by " : "",
-			       rc == -ENODEV && chosen ? chosen : "");
+		tcpx_nccl_warn("no engine: %s%s%s%s", why, rc == -ENODEV && chosen ? "; set by " : "",
+			       rc == -ENODEV && chosen ? chosen : "",
+			       rc == -ENODEV && family_setting() ? "; only addresses of NCCL_SOCKET_FAMILY count" : "");
 	}
 	return rc;
 }

@@ -3,11 +3,14 @@
  * src/misc/utils.cc and src/os/linux.cc have them in 2.30.7. */
 #include "../unit/fixture.h"
 
+#include <errno.h>
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 
 #include "host/host.h"
 #include "nccl/hub.h"
+#include "nccl/say.h"
 
 enum { USER_IFS = 16 };
 
@@ -166,6 +169,40 @@ the_family_is_that_of_nccl(void **state)
 	unsetenv("NCCL_SOCKET_IFNAME");
 }
 
+static char last[600]; /* line of the log */
+
+static void
+keep_last(enum nccl_log_level level, unsigned long subsys, const char *file, int line, const char *fmt, ...)
+{
+	va_list args;
+
+	(void)level, (void)subsys, (void)file, (void)line;
+	va_start(args, fmt);
+	vsnprintf(last, sizeof(last), fmt, args);
+	va_end(args);
+}
+
+/* It may be why no NIC is left. */
+static void
+a_family_is_named_where_no_nic_is_left(void **state)
+{
+	struct tcpx_nic_info nic[4];
+	size_t count = ARRAY_LEN(nic);
+
+	(void)state;
+	tcpx_nccl_say_to(keep_last);
+	setenv("NCCL_SOCKET_IFNAME", "=nosuch", 1);
+	assert_int_equal(tcpx_nccl_hub_nics(nic, &count), -ENODEV);
+	assert_non_null(strstr(last, "; set by NCCL_SOCKET_IFNAME"));
+	assert_null(strstr(last, "NCCL_SOCKET_FAMILY"));
+	setenv("NCCL_SOCKET_FAMILY", "AF_INET6", 1);
+	assert_int_equal(tcpx_nccl_hub_nics(nic, &count), -ENODEV);
+	assert_non_null(strstr(last, "; set by NCCL_SOCKET_IFNAME; only addresses of NCCL_SOCKET_FAMILY count"));
+	unsetenv("NCCL_SOCKET_FAMILY");
+	unsetenv("NCCL_SOCKET_IFNAME");
+	tcpx_nccl_say_to(NULL);
+}
+
 int
 main(void)
 {
@@ -174,6 +211,7 @@ main(void)
 		cmocka_unit_test(a_list_without_a_name_is_the_default),
 		cmocka_unit_test(a_list_that_is_too_long_is_cut),
 		cmocka_unit_test(the_family_is_that_of_nccl),
+		cmocka_unit_test(a_family_is_named_where_no_nic_is_left),
 	};
 
 	return cmocka_run_group_tests_name("nccl/names", tests, make_all, NULL);

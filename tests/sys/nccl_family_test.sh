@@ -53,6 +53,7 @@ by() {
 addresses add 6 || skip_all "no IPv6 here"
 ok "IPv4 where NICs have both" by tcp tcp6
 ok "IPv6 by NCCL_SOCKET_FAMILY" by tcp6 tcp NCCL_SOCKET_FAMILY=AF_INET6
+ok "IPv6 by TCPX_FAMILY" by tcp6 tcp TCPX_FAMILY=ipv6
 ok "TCPX_FAMILY comes first" by tcp tcp6 NCCL_SOCKET_FAMILY=AF_INET6 TCPX_FAMILY=ipv4
 addresses delete 4
 ok "IPv6 where there is no other" by tcp6 tcp
