@@ -61,7 +61,7 @@ tcpx_pack_done(struct copy_client *client, uint64_t seq, int error)
 	r->sum = client->sum;
 	r->packed = true;
 	if (error && c->kind->slot && tcpx_late_reaches(client, tcpx_near_nic(c)->gpu)) {
-		/* others shall not wait for the slots: they get new ones */
+		/* new slots, so that transfers of others need not wait for these */
 		tcpx_channel_down(c, error, "a late GPU may still write its slots");
 		return;
 	}

@@ -106,7 +106,7 @@ struct nics {
 	struct nic_count sum[TCPX_NET_NICS];
 	struct ctrl_nic ctrl;
 	bool named; /* by TCPX_NICS or a test */
-	_Atomic bool hostly; /* comms: planned without a GPU, which is to be said once there is one */
+	_Atomic bool host_only; /* comms planned without a GPU: a warning is due when one is used */
 	/* As far as the kernel reports: it had a link and its address, and has them no more. */
 	_Atomic bool down[TCPX_NET_NICS];
 	_Atomic bool one_down; /* one has no link or no address, the control NIC included */

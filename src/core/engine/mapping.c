@@ -155,7 +155,7 @@ offers(struct tcpx_engine *e, const struct facts *f, const struct tcpx_netmap_ru
 				 "from 0, or their driver is not loaded", side.gpu,
 				 __builtin_popcount(f->process));
 	rc = tcpx_netmap_offers(&side, offer, &why);
-	atomic_store(&e->nics.hostly, rc > 0 && !f->process);
+	atomic_store(&e->nics.host_only, rc > 0 && !f->process);
 	for (i = 0; rc > 0 && i < e->nics.count; i++) {
 		e->nics.offer[i] = offer[i];
 		e->nics.at[i].gpu = offer[i].usable ? offer[i].gpu : TCPX_ON_HOST;

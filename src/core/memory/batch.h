@@ -51,7 +51,7 @@ struct batches {
 	struct tcpx_node late;      /* given up, and not yet done by the device         */
 	struct tcpx_node waiters;   /* clients whose slots a late device may still reach */
 	struct left_chan *left;     /* channels that are over, with such slots          */
-	struct source nobody;       /* their owner                                      */
+	struct source nobody;       /* takes their events, and does nothing             */
 	struct late_watch watch[TCPX_FLOWS][CORE_PLACES];
 	struct tcpx_node spare;     /* done, for reuse: no allocation for each chunk    */
 	struct pool pool[TCPX_FLOWS][STAGING_SIZES];

@@ -194,7 +194,7 @@ tcpx_gpu_place(struct tcpx_engine *e, void *addr, size_t len, int *place)
 	pthread_mutex_unlock(&g->lock);
 	if (rc == 0 && at != TCPX_ON_HOST)
 		rc = refuse_late(e, at);
-	if (rc == 0 && at != TCPX_ON_HOST && atomic_exchange(&e->nics.hostly, false))
+	if (rc == 0 && at != TCPX_ON_HOST && atomic_exchange(&e->nics.host_only, false))
 		tcpx_warn(TCPX_SUB_DEV, "memory of GPU %d, but this engine's NICs carry host memory: the "
 			  "process had no GPU when it was opened, and a plugin may refuse this. Load the "
 			  "driver before; TCPX_GPU=%d makes it an error", at, at);

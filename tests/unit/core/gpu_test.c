@@ -202,7 +202,7 @@ a_gpu_that_came_after_its_engine_is_named(void **state)
 	gpu_begin(&r, &tcpx_net_loop_comm, 2, NULL, NULL);
 	gpu_area(&r, 0, 0, 4096, 1);
 	assert_string_equal(r.said, "");
-	atomic_store(&r.side[0].e->nics.hostly, true);
+	atomic_store(&r.side[0].e->nics.host_only, true);
 	gpu_area(&r, 0, HOST, 4096, 1);
 	assert_string_equal(r.said, "");
 	gpu_area(&r, 0, 3, 4096, 1);
