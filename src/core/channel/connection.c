@@ -282,14 +282,18 @@ tcpx_channel_rest(struct channel *c)
 	put_event(c, TCPX_FR_CHANNEL_DOWN, 0, "");
 }
 
-/* The receiver's side is closed; FENCED decides which messages arrived. */
+/* The receiver's side is closed. FENCED names the last message that it has applied: what it has received
+ * beyond that goes to other channels, too. */
 void
 tcpx_channel_fenced(struct channel *c, uint64_t now_ns)
 {
 	struct session *s = c->session;
 	struct tcpx_ack last = { c->fence.last, c->fence.last };
+	uint64_t applied = c->tx.acked.applied, sent = c->tx.send_seq - 1;
 	int rc;
 
+	if (last.received < c->tx.acked.received)
+		last.received = c->tx.acked.received;
 	hang_up(c);
 	pthread_mutex_lock(&s->lock);
 	leave_up(c, "taken down by the peer");
@@ -298,8 +302,10 @@ tcpx_channel_fenced(struct channel *c, uint64_t now_ns)
 	tcpx_acks_drop_staging(c, true);
 	pthread_mutex_lock(&s->lock);
 	if (rc)
-		tcpx_session_fail(s, rc, "channel %u fenced at message %llu, which was never sent",
-				  c->index, (unsigned long long)c->fence.last);
+		tcpx_session_fail(s, rc, "FENCED of channel %u names message %llu; allowed are %llu "
+				  "(acknowledged) to %llu (sent)", c->index,
+				  (unsigned long long)c->fence.last, (unsigned long long)applied,
+				  (unsigned long long)sent);
 	else
 		tcpx_acks_give_back(c);
 	tcpx_session_check_alive(s, now_ns);
