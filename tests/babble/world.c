@@ -6,6 +6,7 @@
 
 #include "babble/babble.h"
 #include "core/session/session.h"
+#include "sim/accuse.h"
 
 #define QUIET_TURNS 3
 #define REST_TURNS  20000 /* in one moment */
@@ -59,6 +60,17 @@ make(struct world *w)
 
 /* ---- running ---- */
 
+/* Host and guest speak the protocol, whatever the babblers say. */
+static void
+check_honest(struct world *w, tcpx_engine *e, const tcpx_peer *other)
+{
+	struct session *s = NULL;
+
+	while (e && (s = tcpx_session_after(e, s)))
+		if (s->peer == other && s->state == SESS_FAILED && code_accuses(s->cause))
+			babble_fail(w, "an honest peer is accused: %s", s->cause_text);
+}
+
 static void
 turn(struct world *w)
 {
@@ -67,6 +79,8 @@ turn(struct world *w)
 	tcpx_engine_step(w->host);
 	if (w->guest)
 		tcpx_engine_step(w->guest);
+	check_honest(w, w->host, w->to_guest);
+	check_honest(w, w->guest, w->to_host);
 }
 
 static uint64_t

@@ -96,6 +96,7 @@ plan_flips(struct sim_world *w)
 	sim_setting(w, "TCPX_CHECKSUM", 1);
 	if (w->weather == SIM_SOUND)
 		return;
+	w->flips = true;
 	/* of a comm each page of a message is a read: five wrong messages in a row shall be rare */
 	tcpx_fabric_set_flips(w->fabric, TCPX_FABRIC_DATA,
 			      (uint32_t)tcpx_rng_below(&rng, w->ops->comm ? 400 : 4000));

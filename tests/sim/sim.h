@@ -146,6 +146,7 @@ struct sim_lane {
 	uint8_t key[TCPX_LANE_KEY];
 	bool stray; /* opened by another key */
 	bool asked; /* it may fail           */
+	bool left;  /* ... and its sender's application may have ended it */
 	struct sim_end end[2];
 	uint32_t count, weight;
 	struct sim_message message[SIM_MESSAGES];
@@ -169,6 +170,7 @@ struct sim_world {
 	uint64_t seed;
 	struct tcpx_rng rng;
 	bool verbose, failed;
+	bool flips; /* bits arrive wrong */
 	enum sim_weather weather;
 	struct tcpx_fabric *fabric;
 	const struct tcpx_net_ops *ops;
