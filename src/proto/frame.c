@@ -42,10 +42,11 @@ static const char *const frame_name[] = {
 	[TCPX_FR_LANE_CLOSE] = "LANE_CLOSE",
 	[TCPX_FR_LANE_DATA] = "LANE_DATA",
 	[TCPX_FR_LANE_GRANT] = "LANE_GRANT",
+	[TCPX_FR_LANE_DONE] = "LANE_DONE",
 };
 
 #define FRAME_NAMES (sizeof(frame_name) / sizeof(frame_name[0]))
-_Static_assert(FRAME_NAMES == TCPX_FR_LANE_GRANT + 1, "name every frame");
+_Static_assert(FRAME_NAMES == TCPX_FR_LANE_DONE + 1, "name every frame");
 
 static bool
 frame_known(uint8_t type)

@@ -23,7 +23,7 @@
 #include "proto/pair.h"
 #include "tcpx/tcpx.h"
 
-#define TCPX_PROTO_VERSION 5
+#define TCPX_PROTO_VERSION 6
 #define TCPX_FRAME_MAX     16384u /* but for LANE_DATA: see tcpx_frame_most() */
 #define TCPX_FRAME_HEAD    20u
 #define TCPX_NICS_MAX      32
@@ -65,7 +65,8 @@ enum tcpx_frame_type {
 	TCPX_FR_LANE_FAIL, /* either end: it takes part in nothing more            */
 	TCPX_FR_LANE_CLOSE, /* its sender sends nothing more                       */
 	TCPX_FR_LANE_DATA, /* a whole message                                      */
-	TCPX_FR_LANE_GRANT /* of byte credit                                       */
+	TCPX_FR_LANE_GRANT, /* of byte credit                                      */
+	TCPX_FR_LANE_DONE  /* messages that the receiver has                       */
 };
 
 struct tcpx_frame_head {
@@ -235,6 +236,12 @@ struct tcpx_lane_failure {
 	char text[TCPX_TEXT_MAX];
 };
 
+/* The finished messages of a receiver's ring. */
+struct tcpx_lane_progress {
+	uint64_t lane;
+	uint64_t done, finished; /* as in struct tcpx_lane_ring                     */
+};
+
 #define TCPX_LANE_DATA_HEAD 13u /* before the payload */
 #define TCPX_LANE_DATA_MAX  (128u << 10)
 
@@ -301,6 +308,8 @@ void tcpx_lane_posts_write(struct tcpx_buf *b, const struct tcpx_lane_posts *p);
 int tcpx_lane_posts_read(struct tcpx_buf *b, struct tcpx_lane_posts *p);
 void tcpx_lane_failure_write(struct tcpx_buf *b, const struct tcpx_lane_failure *f);
 int tcpx_lane_failure_read(struct tcpx_buf *b, struct tcpx_lane_failure *f);
+void tcpx_lane_progress_write(struct tcpx_buf *b, const struct tcpx_lane_progress *p);
+int tcpx_lane_progress_read(struct tcpx_buf *b, struct tcpx_lane_progress *p);
 /* A payload of NULL is appended by the caller. */
 void tcpx_lane_data_write(struct tcpx_buf *b, const struct tcpx_lane_data *d);
 int tcpx_lane_data_read(struct tcpx_buf *b, struct tcpx_lane_data *d);

@@ -85,6 +85,27 @@ tcpx_lane_failure_read(struct tcpx_buf *b, struct tcpx_lane_failure *f)
 }
 
 void
+tcpx_lane_progress_write(struct tcpx_buf *b, const struct tcpx_lane_progress *p)
+{
+	tcpx_buf_put_u64(b, p->lane);
+	tcpx_buf_put_u64(b, p->done);
+	tcpx_buf_put_u64(b, p->finished);
+}
+
+int
+tcpx_lane_progress_read(struct tcpx_buf *b, struct tcpx_lane_progress *p)
+{
+	struct tcpx_lane_progress v = { .lane = get_lane(b) };
+
+	v.done = tcpx_buf_get_u64(b);
+	v.finished = tcpx_buf_get_u64(b);
+	if (tcpx_wire_end(b))
+		return TCPX_EPROTO;
+	*p = v;
+	return 0;
+}
+
+void
 tcpx_lane_data_write(struct tcpx_buf *b, const struct tcpx_lane_data *d)
 {
 	tcpx_buf_put_u64(b, d->message);

@@ -99,6 +99,21 @@ tcpx_lane_launched(struct tcpx_lane_tx *t)
 	t->launched++;
 }
 
+int
+tcpx_lane_finished(const struct tcpx_lane_tx *t, uint64_t done, uint64_t finished,
+		   struct tcpx_lane_ring *there)
+{
+	struct tcpx_lane_ring r = { .posted = t->launched, .done = done, .finished = finished };
+
+	if (done > t->launched)
+		return TCPX_EPROTO;
+	for (uint64_t seq = t->launched + 1; seq <= done + TCPX_LANE_SLOTS; seq++)
+		if (finished & bit(seq))
+			return TCPX_EPROTO;
+	*there = r;
+	return 0;
+}
+
 /* ---- receiver ---- */
 
 int

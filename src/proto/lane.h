@@ -89,6 +89,10 @@ bool tcpx_lane_next(const struct tcpx_lane_tx *t, uint64_t *seq, uint64_t *room)
 bool tcpx_lane_near(const struct tcpx_lane_tx *t, uint64_t seq);
 /* The next message has gone. */
 void tcpx_lane_launched(struct tcpx_lane_tx *t);
+/* Sets *there to the ring of a receiver that has finished @done messages, and those of @finished behind
+ * them. TCPX_EPROTO: not all of them have gone. */
+int tcpx_lane_finished(const struct tcpx_lane_tx *t, uint64_t done, uint64_t finished,
+		       struct tcpx_lane_ring *there);
 
 /* One receive: whole applied chunks are counted, never bytes as they come. */
 struct tcpx_lane_slot {

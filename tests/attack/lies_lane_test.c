@@ -190,6 +190,41 @@ in_lane_close(void **state)
 }
 
 static void
+in_lane_done(void **state)
+{
+	static const struct {
+		const char *what;
+		uint64_t lane, done, finished;
+		int want;
+	} lies[] = {
+		{ "none of none", OURS | 1, 0, 0, LIVES },
+		{ "one that was never sent", OURS | 1, 1, 0, TCPX_EPROTO },
+		{ "one of a set that was never sent", OURS | 1, 0, 2, TCPX_EPROTO },
+		{ "the last of a set", OURS | 1, 0, 1, TCPX_EPROTO },
+		{ "more than there are numbers", OURS | 1, UINT64_MAX, UINT64_MAX, TCPX_EPROTO },
+		{ "a lane never opened", OURS | 2, 0, 0, TCPX_EPROTO },
+		{ "its own, never opened", 1, 0, 0, TCPX_EPROTO },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ITEMS(lies); i++) {
+		struct tcpx_lane_progress p = { (lies[i].lane & OURS) | word((uint32_t)lies[i].lane),
+						lies[i].done, lies[i].finished };
+		uint8_t room[32];
+		struct spoken s;
+		struct tcpx_buf b;
+
+		spoken_open(&s);
+		tcpx_buf_init(&b, room, sizeof(room));
+		tcpx_lane_progress_write(&b, &p);
+		liar_put(&s.l, TCPX_FR_LANE_DONE, &b);
+		judge(&s.l, lies[i].what, lies[i].want);
+		spoken_close(&s);
+	}
+	assert_witness_is_well();
+}
+
+static void
 in_a_payload(void **state)
 {
 	static const struct {
@@ -205,6 +240,8 @@ in_a_payload(void **state)
 		{ "LANE_FAIL without a text", TCPX_FR_LANE_FAIL, 13 },
 		{ "LANE_CLOSE of 7 bytes", TCPX_FR_LANE_CLOSE, 7 },
 		{ "LANE_CLOSE of 9 bytes", TCPX_FR_LANE_CLOSE, 9 },
+		{ "LANE_DONE of 23 bytes", TCPX_FR_LANE_DONE, 23 },
+		{ "LANE_DONE of 25 bytes", TCPX_FR_LANE_DONE, 25 },
 	};
 
 	(void)state;
@@ -413,7 +450,8 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(in_lane_open),	 cmocka_unit_test(opened_twice),
 		cmocka_unit_test(in_lane_post),	 cmocka_unit_test(in_lane_fail),
-		cmocka_unit_test(in_lane_close), cmocka_unit_test(in_a_payload),
+		cmocka_unit_test(in_lane_close), cmocka_unit_test(in_lane_done),
+		cmocka_unit_test(in_a_payload),
 		cmocka_unit_test(in_a_chunk),	 cmocka_unit_test(in_the_sum_of_chunks),
 		cmocka_unit_test(in_the_length_of_a_chunk),
 		cmocka_unit_test(a_flood_of_lanes), cmocka_unit_test(a_flood_without_acknowledgements),

@@ -232,6 +232,22 @@ say_close(struct babbler *b, uint64_t word)
 	babbler_put(b, TCPX_FR_LANE_CLOSE, &out, false);
 }
 
+static void
+say_done(struct babbler *b, const struct known_lane *l)
+{
+	struct tcpx_lane_progress p = { .lane = babbler_tell(b, l->word) };
+	uint8_t room[32];
+	struct tcpx_buf out;
+
+	if (babbler_lies(b)) {
+		p.done = babble_between(b->world, 0, TCPX_LANE_SLOTS);
+		p.finished = tcpx_rng_next(&b->world->rng);
+	}
+	tcpx_buf_init(&out, room, sizeof(room));
+	tcpx_lane_progress_write(&out, &p);
+	babbler_put(b, TCPX_FR_LANE_DONE, &out, false);
+}
+
 /* The next message, in a chunk or two. */
 static void
 say_message(struct babbler *b, struct known_lane *l)
@@ -315,7 +331,11 @@ babbler_say_lane(struct babbler *b)
 
 	if (!l && babbler_lies(b))
 		l = &none;
-	switch (babble_between(w, 0, 34)) {
+	switch (babble_between(w, 0, 35)) {
+	case 35:
+		if (l && (l->host_sends != babbler_lies(b)))
+			say_done(b, l);
+		break;
 	case 0 ... 3:
 		say_open(b);
 		break;
@@ -364,9 +384,14 @@ babbler_hear_lane(struct babbler *b, uint8_t type, struct tcpx_buf *in)
 	struct tcpx_lane_opening o;
 	struct tcpx_lane_posts p;
 	struct tcpx_lane_failure f;
+	struct tcpx_lane_progress done;
 	struct tcpx_lane_data d;
 
 	switch (type) {
+	case TCPX_FR_LANE_DONE:
+		if (tcpx_lane_progress_read(in, &done) != 0)
+			babble_fail(b->world, "the host's LANE_DONE is none");
+		break;
 	case TCPX_FR_LANE_DATA:
 		if (tcpx_lane_data_read(in, &d) != 0)
 			babble_fail(b->world, "the host's LANE_DATA is none");

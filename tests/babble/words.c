@@ -483,7 +483,7 @@ babbler_hear(struct babbler *b, uint8_t type, struct tcpx_buf *in)
 	case TCPX_FR_CHANNEL_HANDLE:
 		babbler_take_handle(b, in);
 		break;
-	case TCPX_FR_LANE_OPEN ... TCPX_FR_LANE_GRANT:
+	case TCPX_FR_LANE_OPEN ... TCPX_FR_LANE_DONE:
 		babbler_hear_lane(b, type, in);
 		break;
 	default:

@@ -23,6 +23,7 @@ static union {
 	struct tcpx_lane_opening lane_opening;
 	struct tcpx_lane_posts lane_posts;
 	struct tcpx_lane_failure lane_failure;
+	struct tcpx_lane_progress lane_progress;
 	struct tcpx_lane_data lane_data;
 	struct {
 		int32_t code;
@@ -47,7 +48,9 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 		return 0;
 	tcpx_buf_init_const(&in, data + 1, len - 1);
 	tcpx_buf_init(&out, room, sizeof(room));
-	switch (data[0] % 17) {
+	switch (data[0] % 18) {
+	case 17:
+		AGAIN(lane_progress, lane_progress);
 	case 16:
 		AGAIN(lane_data, lane_data);
 	case 15:
@@ -101,6 +104,6 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 		return 0;
 	}
 	promise(!out.bad);
-	promise(out.pos == len - 1 || (data[0] % 17 == 11 && out.pos < len - 1));
+	promise(out.pos == len - 1 || (data[0] % 18 == 11 && out.pos < len - 1));
 	return 0;
 }

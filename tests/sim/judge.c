@@ -112,6 +112,10 @@ judge_message(struct sim_world *w, struct sim_lane *l, int k, uint32_t n)
 	if ((!h->posted || h->status) && !l->asked && w->weather != SIM_WILD)
 		sim_fail(w, "message %u of %u of a lane, %s: %s for no reason, with %s", n, l->count,
 			 k ? "receiver" : "sender", h->posted ? "failed" : "not posted", tcpx_strerror_name(status));
+	if (k == 0 && status && !l->left && w->weather == SIM_SOUND && l->message[n].handle[1].ended &&
+	    l->message[n].handle[1].status == 0)
+		sim_fail(w, "message %u of a lane was received, and its send failed with %s", n,
+			 tcpx_strerror_name(status));
 	if (h->xfer && h->told != h->watched)
 		sim_fail(w, "message %u of a lane: its end was told %u times", n, h->told);
 }

@@ -276,6 +276,7 @@ kill_message(struct sim_world *w, struct sim_lane *l, int k, uint32_t n)
 
 	if (status == -EAGAIN) {
 		h->killed = l->asked = true;
+		l->left |= k == TX;
 		status = TCPX_ECANCELED;
 		if (h->kill == SIM_CANCEL) {
 			tcpx_cancel(h->xfer);
@@ -311,6 +312,7 @@ close_end(struct sim_world *w, struct sim_lane *l, int k)
 	sim_work_look(w);
 	e->close_ns = SIM_NEVER;
 	l->asked |= !e->over && !is_complete(l, k); /* else it closes after a failure */
+	l->left |= k == TX && !e->over && !is_complete(l, k);
 	e->over = e->opened = true;
 	if (!e->lane)
 		return;
@@ -332,6 +334,7 @@ deregister(struct sim_world *w, struct sim_lane *l, int k)
 	if (closed(w, e))
 		return;
 	l->asked |= !is_complete(l, k);
+	l->left |= k == TX && !e->over && !is_complete(l, k);
 	rc = tcpx_mem_deregister(w->engine[e->engine].engine, e->region);
 	if (rc)
 		sim_fail(w, "deregister gave %s", tcpx_strerror_name(rc));
@@ -385,8 +388,8 @@ sim_lanes_engine_closed(struct sim_world *w, int engine)
 
 			if (e->engine != engine)
 				continue;
-			/* perhaps it has not acknowledged what it has */
 			l->asked |= !is_complete(l, TX) || !is_complete(l, RX);
+			l->left |= k == TX && !e->over && !is_complete(l, k);
 			e->lane = NULL; /* freed with the engine, as its messages */
 			e->over = e->opened = true;
 			overwrite(&l->end[k], 0, e->bytes);

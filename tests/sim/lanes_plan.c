@@ -67,7 +67,7 @@ plan_messages(struct sim_world *w, struct sim_lane *l)
 		m->room = m->len + (sim_one_in(w, 3) ? (uint32_t)sim_between(w, 0, 5000) : 0);
 		if (m->len && sim_one_in(w, 300)) {
 			m->room = m->len - 1;
-			l->asked = true;
+			l->asked = l->left = true; /* by the sender, if it knows of the receive */
 		}
 		for (int k = 0; k < 2; k++) {
 			at[k] += (uint32_t)sim_between(w, 0, 40);

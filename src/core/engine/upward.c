@@ -157,6 +157,7 @@ static const struct session_calls of_session = {
 	.late = session_late,
 	.opened = session_opened,
 	.failed = session_failed,
+	.leaving = tcpx_lanes_leave,
 	.met = tcpx_match_merge,
 	.lost = session_lost,
 	.move = session_move,

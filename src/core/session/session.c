@@ -186,10 +186,12 @@ tcpx_session_fail(struct session *s, int code, const char *fmt, ...)
 	       was_open && code == TCPX_EPEERGONE ? TCPX_ESTALLED : code;
 	tcpx_refuse_write(&b, told, s->cause_text);
 	s->state = SESS_FAILED; /* first: a cut during BYE is no other cause */
-	if (was_open)
+	if (was_open) {
+		s->engine->up.session->leaving(s);
 		tcpx_control_put(s, TCPX_FR_BYE, &b);
-	else if (!s->opener)
+	} else if (!s->opener) {
 		tcpx_control_put_raw(s, TCPX_FR_REFUSE, &b);
+	}
 	tcpx_control_flush(s);
 	s->engine->up.session->failed(s);
 	tcpx_session_wake_loop(s);

@@ -251,6 +251,8 @@ struct session_calls {
 	/* both */
 	void (*opened)(struct session *s, uint64_t now_ns);
 	void (*failed)(struct session *s);
+	/* an open session ends: the frames that precede its BYE */
+	void (*leaving)(struct session *s);
 	/* no lock held; met: the peer is the one of peer.found. over: the peer is gone, or has no other */
 	void (*met)(struct tcpx_peer *p);
 	void (*lost)(struct session *s, struct tcpx_peer *p, bool over);

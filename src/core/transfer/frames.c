@@ -395,7 +395,7 @@ tcpx_frames_handle(struct session *s, const struct tcpx_frame_head *h, const uin
 	case TCPX_FR_CHANNEL_DOWN ... TCPX_FR_MESSAGE:
 	case TCPX_FR_CHANNEL_ASK ... TCPX_FR_WIDTH:
 		return tcpx_channel_frame(s, h->type, &b);
-	case TCPX_FR_LANE_OPEN ... TCPX_FR_LANE_GRANT:
+	case TCPX_FR_LANE_OPEN ... TCPX_FR_LANE_DONE:
 		return tcpx_lane_frame(s, h->type, &b);
 	case TCPX_FR_BYE:
 		return on_bye(s, &b);

@@ -87,6 +87,7 @@ tcpx_lane_fail(struct tcpx_lane *l, int code, const char *text)
 {
 	int status = atomic_load(&l->status);
 	bool ended = status && status != -EAGAIN, told;
+	const struct tcpx_lane_ring had = *tcpx_lane_ring(l);
 
 	if (ended && tcpx_lane_ring(l)->done == tcpx_lane_ring(l)->posted)
 		return;
@@ -94,7 +95,9 @@ tcpx_lane_fail(struct tcpx_lane *l, int code, const char *text)
 	/* chunks of announced receives may be under way */
 	l->held = !l->sends && l->rx.told > l->rx.ring.done;
 	told = l->session->state == SESS_OPEN && l->word && !l->ends_as;
-	end_from(l, tcpx_lane_ring(l)->done + 1, code, text);
+	end_from(l, had.done + 1, code, text);
+	if (told && !l->sends)
+		tcpx_lane_tell_done(l->session, l->word, &had);
 	if (told)
 		tcpx_lane_tell_failure(l->session, l->word, l->sends, code, text);
 	if (!l->held || !told)
@@ -119,6 +122,17 @@ tcpx_lanes_end(struct session *s)
 	tcpx_chain_each(n, after, &s->lanes.all)
 		tcpx_lane_end(tcpx_container(n, struct tcpx_lane, in_session), s->cause,
 			      s->cause_text);
+}
+
+void
+tcpx_lanes_leave(struct session *s)
+{
+	tcpx_chain_each(n, after, &s->lanes.all) {
+		struct tcpx_lane *l = tcpx_container(n, struct tcpx_lane, in_session);
+
+		if (!l->sends && atomic_load(&l->status) == 0)
+			tcpx_lane_tell_done(s, l->word, &l->rx.ring);
+	}
 }
 
 void
@@ -147,6 +161,26 @@ whole(struct tcpx_xfer *x, uint64_t len)
 }
 
 /* ---- sending ---- */
+
+int
+tcpx_lane_done(struct tcpx_lane *l, const struct tcpx_lane_progress *p)
+{
+	uint64_t first = l->tx.ring.done + 1, last = l->tx.launched;
+	struct tcpx_lane_ring there;
+	int rc = tcpx_lane_finished(&l->tx, p->done, p->finished, &there);
+
+	if (rc)
+		return rc;
+	atomic_fetch_add(&l->refs, 1); /* the messages may have the last ones */
+	for (uint64_t seq = first; seq <= last; seq++) {
+		struct tcpx_xfer *x = *tcpx_lane_slot(l, seq);
+
+		if (x && !tcpx_lane_ring_has(&there, seq))
+			whole(x, x->total);
+	}
+	tcpx_lane_put(l);
+	return 0;
+}
 
 int
 tcpx_lane_join(struct tcpx_lane *l)

@@ -270,6 +270,8 @@ close_open(struct tcpx_lane *l, struct session *s)
 
 	tcpx_eager_drop(l, true);
 	if (atomic_load(&l->status) == 0 && r->done == r->posted) {
+		if (!l->ends_as && !l->sends)
+			tcpx_lane_tell_done(s, l->word, &l->rx.ring);
 		if (!l->ends_as)
 			tcpx_lane_tell_close(s, l->word);
 		tcpx_lane_end(l, TCPX_ECLOSED, "closed");

@@ -150,6 +150,21 @@ on_close(struct session *s, uint64_t word)
 	return 0;
 }
 
+static int
+on_done(struct session *s, struct tcpx_buf *b)
+{
+	struct tcpx_lane_progress p;
+	struct tcpx_lane *l;
+	int rc = tcpx_lane_progress_read(b, &p);
+
+	if (rc)
+		return rc;
+	if (!is_known(s, p.lane, true))
+		return TCPX_EPROTO;
+	l = tcpx_lane_find(s, p.lane);
+	return l ? tcpx_lane_done(l, &p) : 0;
+}
+
 /* One for a lane that has ended here goes nowhere. */
 static int
 on_data(struct session *s, struct tcpx_buf *b)
@@ -197,6 +212,8 @@ tcpx_lane_frame(struct session *s, uint8_t type, struct tcpx_buf *b)
 		return on_fail(s, b);
 	case TCPX_FR_LANE_DATA:
 		return on_data(s, b);
+	case TCPX_FR_LANE_DONE:
+		return on_done(s, b);
 	case TCPX_FR_LANE_GRANT:
 		return tcpx_buf_left(b) == 8 ? on_grant(s, tcpx_buf_get_u64(b)) : TCPX_EPROTO;
 	default:

@@ -117,6 +117,20 @@ tcpx_lane_tell_close(struct session *s, uint64_t word)
 }
 
 void
+tcpx_lane_tell_done(struct session *s, uint64_t word, const struct tcpx_lane_ring *r)
+{
+	struct tcpx_lane_progress p = { .lane = word, .done = r->done, .finished = r->finished };
+	uint8_t room[sizeof(p)];
+	struct tcpx_buf b;
+
+	if (!r->done && !r->finished)
+		return;
+	tcpx_buf_init(&b, room, sizeof(room));
+	tcpx_lane_progress_write(&b, &p);
+	tcpx_control_say(s, TCPX_FR_LANE_DONE, &b);
+}
+
+void
 tcpx_lane_tell_grant(struct session *s, uint64_t total)
 {
 	tcpx_control_say_u64(s, TCPX_FR_LANE_GRANT, total);

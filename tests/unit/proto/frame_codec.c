@@ -234,6 +234,14 @@ lane_failure_fill(union any *a, struct tcpx_rng *rng)
 }
 
 static void
+lane_progress_fill(union any *a, struct tcpx_rng *rng)
+{
+	a->lane_progress.lane = some_lane(rng);
+	a->lane_progress.done = tcpx_rng_next(rng);
+	a->lane_progress.finished = tcpx_rng_next(rng);
+}
+
+static void
 refuse_fill(union any *a, struct tcpx_rng *rng)
 {
 	a->refuse.code = some_code(rng);
@@ -273,6 +281,7 @@ CODEC(chan_handle)
 CODEC(lane_opening)
 CODEC(lane_posts)
 CODEC(lane_failure)
+CODEC(lane_progress)
 CODEC(lane_data)
 
 static void
@@ -333,6 +342,7 @@ const struct codec codecs[CODECS] = {
 	[LANE_OPEN] = { "LANE_OPEN", lane_opening_fill, lane_opening_put, lane_opening_get, false },
 	[LANE_POST] = { "LANE_POST", lane_posts_fill, lane_posts_put, lane_posts_get, false },
 	[LANE_FAIL] = { "LANE_FAIL", lane_failure_fill, lane_failure_put, lane_failure_get, false },
+	[LANE_DONE] = { "LANE_DONE", lane_progress_fill, lane_progress_put, lane_progress_get, false },
 	[LANE_DATA] = { "LANE_DATA", lane_data_fill, lane_data_put, lane_data_get, false },
 	[REFUSE] = { "REFUSE", refuse_fill, refuse_put, refuse_get, false },
 };

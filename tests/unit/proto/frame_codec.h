@@ -28,6 +28,7 @@ union any {
 	struct tcpx_lane_opening lane_opening;
 	struct tcpx_lane_posts lane_posts;
 	struct tcpx_lane_failure lane_failure;
+	struct tcpx_lane_progress lane_progress;
 	struct tcpx_lane_data lane_data;
 	struct refusal refuse;
 };
@@ -41,7 +42,7 @@ struct codec {
 };
 
 enum { START, HELLO, RESUME, HANDLES, READY, OPEN, LIST, DONE, CHANNEL_DOWN, MESSAGE, CHANNEL_HANDLE,
-       LANE_OPEN, LANE_POST, LANE_FAIL, LANE_DATA, REFUSE, CODECS };
+       LANE_OPEN, LANE_POST, LANE_FAIL, LANE_DONE, LANE_DATA, REFUSE, CODECS };
 extern const struct codec codecs[CODECS];
 
 /* What notes, lists and payloads of these frames are made of. */

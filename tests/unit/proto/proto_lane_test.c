@@ -102,6 +102,33 @@ test_announcements_in_turn(void **state)
 	assert_false(tcpx_lane_near(&t, 5 + 2 * TCPX_LANE_SLOTS));
 }
 
+static void
+test_a_receiver_finishes_what_has_gone(void **state)
+{
+	static const struct {
+		uint64_t done, finished, first_open;
+		int rc;
+	} cases[] = {
+		{ 0, 0, 1, 0 },           { 2, 0, 3, 0 },
+		{ 3, 0, 4, 0 },           { 4, 0, 0, TCPX_EPROTO },
+		{ 1, 1 << 3, 2, 0 },      { 1, 1 << 4, 0, TCPX_EPROTO },
+		{ 0, 1 << 2, 1, 0 },      { 0, 1, 0, TCPX_EPROTO },
+		{ UINT64_MAX, 0, 0, TCPX_EPROTO },
+	};
+	const struct tcpx_lane_tx t = { .ring = { .posted = 5 }, .launched = 3 };
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct tcpx_lane_ring there;
+
+		assert_int_equal(tcpx_lane_finished(&t, cases[i].done, cases[i].finished, &there),
+				 cases[i].rc);
+		for (uint64_t seq = 1; cases[i].rc == 0 && seq <= 3; seq++)
+			assert_int_equal(tcpx_lane_ring_has(&there, seq),
+					 seq >= cases[i].first_open &&
+						 !(cases[i].finished >> seq & 1));
+	}
+}
+
 /* Chunks that no sender may send, of a message for a receive of 10000 bytes. */
 static void
 test_chunks_that_do_not_fit(void **state)
@@ -317,6 +344,7 @@ main(void)
 		cmocka_unit_test(test_a_ring_holds_no_more_than_its_slots),
 		cmocka_unit_test(test_a_lane_streams_until_it_is_empty),
 		cmocka_unit_test(test_announcements_in_turn),
+		cmocka_unit_test(test_a_receiver_finishes_what_has_gone),
 		cmocka_unit_test(test_chunks_that_do_not_fit),
 		cmocka_unit_test(test_chunks_that_contradict),
 		cmocka_unit_test(test_receives_of_small_messages_are_announced_later),
