@@ -19,13 +19,18 @@
 #define DRIVER(X)                                                                          \
 	X(cuInit, (unsigned flags))                                                        \
 	X(cuDevicePrimaryCtxRetain, (void **context, int device))                          \
+	X(cuDevicePrimaryCtxRelease_v2, (int device))                                      \
 	X(cuCtxPushCurrent_v2, (void *context))                                            \
+	X(cuCtxPopCurrent_v2, (void **context))                                            \
 	X(cuMemAlloc_v2, (uint64_t *addr, size_t len))                                     \
+	X(cuMemFree_v2, (uint64_t addr))                                                   \
 	X(cuMemsetD8Async, (uint64_t addr, unsigned char byte, size_t len, void *stream))  \
 	X(cuMemcpyDtoH_v2, (void *to, uint64_t from, size_t len))                          \
 	X(cuStreamCreate, (void **stream, unsigned flags))                                 \
+	X(cuStreamDestroy_v2, (void *stream))                                              \
 	X(cuStreamSynchronize, (void *stream))                                             \
 	X(cuEventCreate, (void **event, unsigned flags))                                   \
+	X(cuEventDestroy_v2, (void *event))                                                \
 	X(cuEventRecord, (void *event, void *stream))
 
 #define DECLARE(name, params) static int (*name) params;
@@ -49,92 +54,123 @@ find_driver(void)
 	return driver && cuInit(0) == 0 ? 0 : -1;
 }
 
-static void
-cu(int result, const char *what)
+struct gpu {
+	void *context, *stream, *event;
+	uint64_t source, target; /* memory on it */
+};
+
+static int
+cuda_failed(int result, const char *call)
 {
-	if (result == 0)
-		return;
-	fprintf(stderr, "%s: CUDA error %d\n", what, result);
-	exit(1);
+	fprintf(stderr, "%s: CUDA error %d\n", call, result);
+	return 1;
+}
+
+#define CU(call) do { int rc_ = (call); if (rc_) return cuda_failed(rc_, #call); } while (0)
+
+static int
+open_gpu(struct gpu *g)
+{
+	CU(cuDevicePrimaryCtxRetain(&g->context, 0));
+	CU(cuCtxPushCurrent_v2(g->context));
+	CU(cuMemAlloc_v2(&g->source, LEN));
+	CU(cuMemAlloc_v2(&g->target, LEN));
+	CU(cuStreamCreate(&g->stream, 0));
+	CU(cuEventCreate(&g->event, 0));
+	return 0;
+}
+
+/* Peers could write to the memory as long as it was a region. The engines are closed now. */
+static void
+close_gpu(struct gpu *g)
+{
+	if (g->event)
+		cuEventDestroy_v2(g->event);
+	if (g->stream)
+		cuStreamDestroy_v2(g->stream);
+	if (g->target)
+		cuMemFree_v2(g->target);
+	if (g->source)
+		cuMemFree_v2(g->source);
+	if (g->context) {
+		cuCtxPopCurrent_v2(&g->context);
+		cuDevicePrimaryCtxRelease_v2(0);
+	}
+}
+
+static int
+open_sides(struct side *sender, struct side *receiver, const struct gpu *g)
+{
+	struct invitation inv;
+
+	if (open_engine(receiver, "receiver") || open_engine(sender, "sender"))
+		return 1;
+	DO(tcpx_mem_register(receiver->engine, (void *)(uintptr_t)g->target, LEN,
+			     TCPX_MEM_REMOTE_WRITE, &receiver->mine));
+	DO(tcpx_mem_register(sender->engine, (void *)(uintptr_t)g->source, LEN, TCPX_MEM_LOCAL,
+			     &sender->mine));
+	return invite(receiver, &inv) || accept_invitation(sender, &inv);
 }
 
 /* A prepared transfer can be posted again for every result. */
-static void
-send_result(const struct invitation *inv, uint64_t source, void *stream)
+static int
+prepare(struct side *s)
 {
-	tcpx_engine *engine = open_engine("sender");
-	tcpx_list *local, *remote;
-	uint64_t mine, theirs;
-	tcpx_peer *peer;
-	tcpx_xfer *xfer;
-	void *event;
+	struct tcpx_desc from = { s->mine, 0, LEN }, to = { s->theirs, 0, LEN };
 
-	must(tcpx_mem_register(engine, (void *)(uintptr_t)source, LEN, TCPX_MEM_LOCAL, &mine),
-	     "tcpx_mem_register");
-	must(tcpx_mem_import(engine, inv->region, inv->region_len, &theirs), "tcpx_mem_import");
-	must(tcpx_peer_add(engine, inv->engine, inv->engine_len, &peer), "tcpx_peer_add");
+	DO(tcpx_list_prepare(s->engine, &from, 1, &s->local));
+	DO(tcpx_list_prepare(s->engine, &to, 1, &s->remote));
+	DO(tcpx_xfer_prepare(s->peer, TCPX_OP_WRITE, s->local, s->remote, &s->xfer));
+	return 0;
+}
 
-	struct tcpx_desc from = { mine, 0, LEN }, to = { theirs, 0, LEN };
-
-	must(tcpx_list_prepare(engine, &from, 1, &local), "tcpx_list_prepare");
-	must(tcpx_list_prepare(engine, &to, 1, &remote), "tcpx_list_prepare");
-	must(tcpx_xfer_prepare(peer, TCPX_OP_WRITE, local, remote, &xfer), "tcpx_xfer_prepare");
-
+static int
+send_result(struct side *s, const struct gpu *g)
+{
 	/* the stream computes it; the transfer reads it only after that */
-	cu(cuMemsetD8Async(source, RESULT, LEN, stream), "cuMemsetD8Async");
-	cu(cuEventCreate(&event, 0), "cuEventCreate");
-	cu(cuEventRecord(event, stream), "cuEventRecord");
-	must(tcpx_xfer_post_after(xfer, event, "done", 4), "tcpx_xfer_post_after");
+	CU(cuMemsetD8Async(g->source, RESULT, LEN, g->stream));
+	CU(cuEventRecord(g->event, g->stream));
+	DO(tcpx_xfer_post_after(s->xfer, g->event, "done", 4));
 
-	/* the stream may reuse the memory only after the transfer's end */
-	must(tcpx_xfer_stream_wait(xfer, stream), "tcpx_xfer_stream_wait");
-	cu(cuMemsetD8Async(source, 0, LEN, stream), "cuMemsetD8Async");
+	/* the stream may reuse the memory only after the transfer's end, however it ends */
+	DO(tcpx_xfer_stream_wait(s->xfer, g->stream));
+	CU(cuMemsetD8Async(g->source, 0, LEN, g->stream));
+	CU(cuStreamSynchronize(g->stream)); /* from here on the transfer may be freed */
 
-	must(tcpx_wait(xfer, 30000), "tcpx_wait"); /* every byte is in place at the peer */
-	cu(cuStreamSynchronize(stream), "cuStreamSynchronize"); /* it no longer waits for xfer */
-	tcpx_xfer_free(xfer);
-	tcpx_list_free(local);
-	tcpx_list_free(remote);
-	tcpx_peer_free(peer);
-	tcpx_close(engine);
+	DO(tcpx_wait(s->xfer, 30000)); /* every byte is in place at the peer */
+	return 0;
+}
+
+/* The note comes after the last byte, which every stream can then see. */
+static int
+take_result(struct side *s, const struct gpu *g)
+{
+	size_t right = 0;
+
+	DO(tcpx_note_wait(s->engine, 60000, &s->note));
+	s->memory = calloc(1, LEN);
+	CU(cuMemcpyDtoH_v2(s->memory, g->target, LEN));
+	while (right < LEN && s->memory[right] == RESULT)
+		right++;
+	printf("%zu of %u bytes are right\n", right, LEN);
+	return right < LEN;
 }
 
 int
 main(void)
 {
-	uint64_t source, target, region;
-	struct invitation inv;
-	void *context, *stream;
-	unsigned char *seen;
-	tcpx_engine *engine;
-	tcpx_note *note;
-	size_t right = 0;
+	struct side sender = { 0 }, receiver = { 0 };
+	struct gpu gpu = { 0 };
+	int rc;
 
 	if (find_driver() != 0) {
 		printf("no GPU driver here\n");
 		return 77;
 	}
-	cu(cuDevicePrimaryCtxRetain(&context, 0), "cuDevicePrimaryCtxRetain");
-	cu(cuCtxPushCurrent_v2(context), "cuCtxPushCurrent");
-	cu(cuMemAlloc_v2(&source, LEN), "cuMemAlloc");
-	cu(cuMemAlloc_v2(&target, LEN), "cuMemAlloc");
-	cu(cuStreamCreate(&stream, 0), "cuStreamCreate");
-
-	engine = open_engine("receiver");
-	must(tcpx_mem_register(engine, (void *)(uintptr_t)target, LEN, TCPX_MEM_REMOTE_WRITE,
-			       &region), "tcpx_mem_register");
-	inv = invite(engine, region);
-	send_result(&inv, source, stream);
-
-	/* the note comes after the last byte, which every stream can then see */
-	must(tcpx_note_wait(engine, 60000, &note), "tcpx_note_wait");
-	tcpx_note_free(note);
-	seen = calloc(1, LEN);
-	cu(cuMemcpyDtoH_v2(seen, target, LEN), "cuMemcpyDtoH");
-	while (right < LEN && seen[right] == RESULT)
-		right++;
-	printf("%zu of %u bytes are right\n", right, LEN);
-	tcpx_close(engine);
-	free(seen);
-	return right == LEN ? 0 : 1; /* the driver releases its own resources */
+	rc = open_gpu(&gpu) || open_sides(&sender, &receiver, &gpu) || prepare(&sender) ||
+	     send_result(&sender, &gpu) || take_result(&receiver, &gpu);
+	give_back(&sender);
+	give_back(&receiver);
+	close_gpu(&gpu);
+	return rc;
 }

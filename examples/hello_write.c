@@ -7,6 +7,7 @@
  *	hello_write receive FILE    here the receiver; FILE is what the sender needs
  *	hello_write send FILE       there the sender
  */
+#include <stdbool.h>
 #include <string.h>
 
 #include "example.h"
@@ -19,108 +20,109 @@ pattern(size_t i)
 	return (unsigned char)(i * 31 + (i >> 8));
 }
 
-static void
-send_to(const struct invitation *inv)
+static int
+send_to(struct side *s, const struct invitation *inv)
 {
-	tcpx_engine *engine = open_engine("sender");
-	unsigned char *buf = malloc(LEN);
-	uint64_t mine, theirs;
-	tcpx_peer *peer;
-	tcpx_xfer *xfer;
+	struct tcpx_desc from = { .len = LEN }, to = { .len = LEN };
 
-	for (size_t i = 0; buf && i < LEN; i++)
-		buf[i] = pattern(i);
-	must(tcpx_mem_register(engine, buf, LEN, TCPX_MEM_LOCAL, &mine), "tcpx_mem_register");
-	must(tcpx_mem_import(engine, inv->region, inv->region_len, &theirs), "tcpx_mem_import");
-	must(tcpx_peer_add(engine, inv->engine, inv->engine_len, &peer), "tcpx_peer_add");
+	if (open_engine(s, "sender"))
+		return 1;
+	s->memory = malloc(LEN);
+	for (size_t i = 0; s->memory && i < LEN; i++)
+		s->memory[i] = pattern(i);
+	DO(tcpx_mem_register(s->engine, s->memory, LEN, TCPX_MEM_LOCAL, &s->mine));
+	if (accept_invitation(s, inv))
+		return 1;
+	from.region = s->mine;
+	to.region = s->theirs;
+	DO(tcpx_write(s->peer, &from, 1, &to, 1, "hello", 5, &s->xfer));
+	DO(tcpx_wait(s->xfer, 30000)); /* every byte is in place at the peer */
+	return 0;
+}
 
-	struct tcpx_desc from = { mine, 0, LEN }, to = { theirs, 0, LEN };
-
-	must(tcpx_write(peer, &from, 1, &to, 1, "hello", 5, &xfer), "tcpx_write");
-	must(tcpx_wait(xfer, 30000), "tcpx_wait"); /* every byte is in place at the peer */
-
-	tcpx_xfer_free(xfer);
-	tcpx_peer_free(peer);
-	tcpx_close(engine);
-	free(buf);
+static int
+open_receiver(struct side *s, struct invitation *inv)
+{
+	if (open_engine(s, "receiver"))
+		return 1;
+	s->memory = calloc(1, LEN);
+	DO(tcpx_mem_register(s->engine, s->memory, LEN, TCPX_MEM_REMOTE_WRITE, &s->mine));
+	return invite(s, inv);
 }
 
 /* The note comes after the last byte: once it is here, all data is. */
-static void
-take_note(tcpx_engine *engine, const unsigned char *buf)
+static int
+take_note(struct side *s)
 {
-	tcpx_note *note;
 	const char *text;
 	size_t len, i;
 
-	must(tcpx_note_wait(engine, 60000, &note), "tcpx_note_wait");
-	text = tcpx_note_data(note, &len);
-	for (i = 0; i < LEN && buf[i] == pattern(i); i++)
+	DO(tcpx_note_wait(s->engine, 60000, &s->note));
+	text = tcpx_note_data(s->note, &len);
+	for (i = 0; i < LEN && s->memory[i] == pattern(i); i++)
 		;
-	printf("%s says \"%.*s\"; %zu of %u bytes are right\n", tcpx_note_sender(note), (int)len,
-	       text, i, LEN);
-	tcpx_note_free(note);
-	must(i == LEN ? 0 : TCPX_EDATA, "data");
+	printf("%s says \"%.*s\"; %zu of %u bytes are right\n", tcpx_note_sender(s->note),
+	       (int)len, text, i, LEN);
+	return i < LEN;
 }
 
 /* Writes under another name first: the file is complete when it appears. */
-static void
+static int
 write_file(const char *path, const struct invitation *inv)
 {
 	char part[4096];
+	bool whole;
 	FILE *f;
 
 	snprintf(part, sizeof(part), "%s.part", path);
 	f = fopen(part, "w");
-	if (!f || fwrite(inv, sizeof(*inv), 1, f) != 1 || fclose(f) != 0 ||
-	    rename(part, path) != 0) {
+	whole = f && fwrite(inv, sizeof(*inv), 1, f) == 1;
+	if ((f && fclose(f) != 0) || !whole || rename(part, path) != 0) {
 		perror(path);
-		exit(1);
+		return 1;
 	}
+	return 0;
 }
 
-static struct invitation
-read_file(const char *path)
+static int
+read_file(const char *path, struct invitation *inv)
+{
+	FILE *f = fopen(path, "r");
+	bool whole = f && fread(inv, sizeof(*inv), 1, f) == 1;
+
+	if (!f)
+		perror(path);
+	else if (!whole)
+		fprintf(stderr, "%s: no invitation\n", path);
+	if (f)
+		fclose(f);
+	return !whole;
+}
+
+static int
+run(int argc, char **argv, struct side *sender, struct side *receiver)
 {
 	struct invitation inv;
-	FILE *f = fopen(path, "r");
 
-	if (!f || fread(&inv, sizeof(inv), 1, f) != 1) {
-		perror(path);
-		exit(1);
-	}
-	fclose(f);
-	return inv;
+	if (argc == 1)
+		return open_receiver(receiver, &inv) || send_to(sender, &inv) ||
+		       take_note(receiver);
+	if (argc == 3 && !strcmp(argv[1], "receive"))
+		return open_receiver(receiver, &inv) || write_file(argv[2], &inv) ||
+		       take_note(receiver);
+	if (argc == 3 && !strcmp(argv[1], "send"))
+		return read_file(argv[2], &inv) || send_to(sender, &inv);
+	fprintf(stderr, "usage: hello_write [receive FILE | send FILE]\n");
+	return 2;
 }
 
 int
 main(int argc, char **argv)
 {
-	struct invitation inv;
-	tcpx_engine *engine;
-	unsigned char *buf;
-	uint64_t region;
+	struct side sender = { 0 }, receiver = { 0 };
+	int rc = run(argc, argv, &sender, &receiver);
 
-	if (argc == 3 && !strcmp(argv[1], "send")) {
-		inv = read_file(argv[2]);
-		send_to(&inv);
-		return 0;
-	}
-	if (argc != 1 && (argc != 3 || strcmp(argv[1], "receive"))) {
-		fprintf(stderr, "usage: hello_write [receive FILE | send FILE]\n");
-		return 2;
-	}
-	engine = open_engine("receiver");
-	buf = calloc(1, LEN);
-	must(tcpx_mem_register(engine, buf, LEN, TCPX_MEM_REMOTE_WRITE, &region),
-	     "tcpx_mem_register");
-	inv = invite(engine, region);
-	if (argc == 3)
-		write_file(argv[2], &inv);
-	else
-		send_to(&inv);
-	take_note(engine, buf);
-	tcpx_close(engine);
-	free(buf);
-	return 0;
+	give_back(&sender);
+	give_back(&receiver);
+	return rc;
 }

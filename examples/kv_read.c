@@ -43,60 +43,64 @@ wrong_blocks(const unsigned char *near, const unsigned char *far)
 	return wrong;
 }
 
-static tcpx_list *
-prepare(tcpx_engine *engine, uint64_t region, uint64_t (*block)(uint64_t))
+static int
+prepare(tcpx_engine *engine, uint64_t region, uint64_t (*block)(uint64_t), tcpx_list **list)
 {
 	struct tcpx_desc desc[WANTED];
-	tcpx_list *list;
 
 	for (uint64_t k = 0; k < WANTED; k++)
 		desc[k] = (struct tcpx_desc){ region, block(k) * BLOCK, BLOCK };
-	must(tcpx_list_prepare(engine, desc, WANTED, &list), "tcpx_list_prepare");
-	return list;
+	DO(tcpx_list_prepare(engine, desc, WANTED, list));
+	return 0;
+}
+
+static int
+open_caches(struct side *prefill, struct side *decode)
+{
+	struct invitation inv;
+
+	if (open_engine(prefill, "prefill") || open_engine(decode, "decode"))
+		return 1;
+	prefill->memory = malloc((size_t)BLOCKS * BLOCK);
+	decode->memory = calloc(BLOCKS, BLOCK);
+	DO(tcpx_mem_register(prefill->engine, prefill->memory, (size_t)BLOCKS * BLOCK,
+			     TCPX_MEM_REMOTE_READ, &prefill->mine));
+	DO(tcpx_mem_register(decode->engine, decode->memory, (size_t)BLOCKS * BLOCK,
+			     TCPX_MEM_LOCAL, &decode->mine));
+	return invite(prefill, &inv) || accept_invitation(decode, &inv);
+}
+
+static int
+read_blocks(struct side *prefill, struct side *decode)
+{
+	unsigned wrong = 0;
+
+	if (prepare(decode->engine, decode->mine, near_block, &decode->local) ||
+	    prepare(decode->engine, decode->theirs, far_block, &decode->remote))
+		return 1;
+	DO(tcpx_xfer_prepare(decode->peer, TCPX_OP_READ, decode->local, decode->remote,
+			     &decode->xfer));
+	for (unsigned request = 1; request <= REQUESTS && !wrong; request++) {
+		fill(prefill->memory, request);
+		DO(tcpx_xfer_post(decode->xfer, &request, sizeof(request)));
+		DO(tcpx_wait(decode->xfer, 30000));
+		DO(tcpx_note_wait(prefill->engine, 30000, &prefill->note));
+		tcpx_note_free(prefill->note);
+		prefill->note = NULL; /* the blocks of this request may be filled again */
+		wrong = wrong_blocks(decode->memory, prefill->memory);
+		printf("request %u: %u blocks of %u KiB, %u wrong\n", request, WANTED,
+		       BLOCK >> 10, wrong);
+	}
+	return wrong > 0;
 }
 
 int
 main(void)
 {
-	tcpx_engine *prefill = open_engine("prefill"), *decode = open_engine("decode");
-	unsigned char *far = malloc((size_t)BLOCKS * BLOCK);
-	unsigned char *near = calloc(BLOCKS, BLOCK);
-	uint64_t cache, mine, theirs;
-	tcpx_list *from, *to;
-	tcpx_peer *peer;
-	tcpx_xfer *read;
-	tcpx_note *note;
+	struct side prefill = { 0 }, decode = { 0 };
+	int rc = open_caches(&prefill, &decode) || read_blocks(&prefill, &decode);
 
-	must(tcpx_mem_register(prefill, far, (size_t)BLOCKS * BLOCK, TCPX_MEM_REMOTE_READ, &cache),
-	     "tcpx_mem_register");
-	must(tcpx_mem_register(decode, near, (size_t)BLOCKS * BLOCK, TCPX_MEM_LOCAL, &mine),
-	     "tcpx_mem_register");
-
-	struct invitation inv = invite(prefill, cache);
-
-	must(tcpx_peer_add(decode, inv.engine, inv.engine_len, &peer), "tcpx_peer_add");
-	must(tcpx_mem_import(decode, inv.region, inv.region_len, &theirs), "tcpx_mem_import");
-	from = prepare(decode, theirs, far_block);
-	to = prepare(decode, mine, near_block);
-	must(tcpx_xfer_prepare(peer, TCPX_OP_READ, to, from, &read), "tcpx_xfer_prepare");
-
-	for (unsigned request = 1; request <= REQUESTS; request++) {
-		fill(far, request);
-		must(tcpx_xfer_post(read, &request, sizeof(request)), "tcpx_xfer_post");
-		must(tcpx_wait(read, 30000), "tcpx_wait");
-		must(tcpx_note_wait(prefill, 30000, &note), "tcpx_note_wait");
-		tcpx_note_free(note); /* the blocks of this request may be filled again */
-		printf("request %u: %u blocks of %u KiB, %u wrong\n", request, WANTED, BLOCK >> 10,
-		       wrong_blocks(near, far));
-		must(wrong_blocks(near, far) ? TCPX_EDATA : 0, "data");
-	}
-	tcpx_xfer_free(read);
-	tcpx_list_free(from);
-	tcpx_list_free(to);
-	tcpx_peer_free(peer);
-	tcpx_close(decode);
-	tcpx_close(prefill);
-	free(near);
-	free(far);
-	return 0;
+	give_back(&decode);
+	give_back(&prefill);
+	return rc;
 }
