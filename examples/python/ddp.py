@@ -12,6 +12,8 @@ import torch
 import torch.distributed as dist
 from torch.nn.parallel import DistributedDataParallel
 
+if "LOCAL_RANK" not in os.environ or len(sys.argv) > 2:
+    sys.exit(__doc__)
 if not torch.cuda.device_count():
     sys.exit("ddp.py: torch finds no GPU, and NCCL moves nothing else")
 torch.cuda.set_device(int(os.environ["LOCAL_RANK"]) % torch.cuda.device_count())

@@ -28,29 +28,28 @@ def accept(engine, text):
     return engine.add_peer(bytes.fromhex(metadata)), engine.import_region(bytes.fromhex(blob))
 
 
-def prefill():
-    engine = tcpx.Engine("prefill")
+def prefill(engine):
     cache = engine.register(bytearray(b"".join(map(page, range(PAGES)))), tcpx.REMOTE_READ)
     print(invitation(engine, cache), flush=True)
-    peer, theirs = accept(engine, sys.stdin.readline())
-    print(engine.wait_note().data.decode(), flush=True)  # the pulled pages may be used again
+    peer, theirs = accept(engine, sys.stdin.readline() or sys.exit("no invitation came"))
+    peer.wait()
+    print(engine.wait_note(timeout=60).data.decode(), flush=True)  # the pages may be used again
     peer.write(cache.pages(PUSHED, PAGE), theirs.pages(INTO, PAGE), note="pushed").wait()
 
 
-def decode(text):
-    engine = tcpx.Engine("decode")
+def decode(engine, text):
     memory = bytearray(PAGE * PAGES)
     cache = engine.register(memory, tcpx.REMOTE_WRITE)
     peer, theirs = accept(engine, text)
     print(invitation(engine, cache), flush=True)
     peer.read(cache.pages(FREE, PAGE), theirs.pages(PULLED, PAGE), note="pulled").wait()
-    engine.wait_note()  # after the last byte of the push
+    engine.wait_note(timeout=60)  # after the last byte of the push
     here, wanted = FREE + INTO, PULLED + PUSHED
     right = sum(memory[h * PAGE:(h + 1) * PAGE] == page(w) for h, w in zip(here, wanted))
     print("%d of %d pages are right" % (right, len(wanted)))
 
 
-if sys.argv[1] == "prefill":
-    prefill()
-else:
-    decode(sys.argv[2])
+if sys.argv[1:] != ["prefill"] and (sys.argv[1:2] != ["decode"] or len(sys.argv) != 3):
+    sys.exit(__doc__)
+with tcpx.Engine(sys.argv[1]) as here:
+    {"prefill": prefill, "decode": decode}[sys.argv[1]](here, *sys.argv[2:])

@@ -13,19 +13,17 @@ import tcpx
 LAYERS = {"embed": 8 << 20, "layer0": 3 << 20, "layer1": 5 << 20}  # name, bytes
 
 
-def receive():
-    engine = tcpx.Engine("receiver")
+def receive(engine):
     weights = {name: bytearray(size) for name, size in LAYERS.items()}
     regions = [engine.register(memory, tcpx.REMOTE_WRITE) for memory in weights.values()]
     print(":".join([engine.metadata().hex()] + [region.export().hex() for region in regions]),
           flush=True)
     for _ in LAYERS:
-        name = engine.wait_note().data.decode()  # this layer is complete
+        name = engine.wait_note(timeout=60).data.decode()  # this layer is complete
         print(name, "%08x" % zlib.crc32(weights[name]), flush=True)
 
 
-async def send(invitations):
-    engine = tcpx.Engine("sender")
+async def send(engine, invitations):
     layers = {name: bytes([65 + i]) * size for i, (name, size) in enumerate(LAYERS.items())}
     local = {name: engine.register(memory) for name, memory in layers.items()}
     posted = []
@@ -40,7 +38,10 @@ async def send(invitations):
         print(name, "%08x" % zlib.crc32(memory))
 
 
-if sys.argv[1] == "receive":
-    receive()
-else:
-    asyncio.run(send(sys.argv[2:]))
+if sys.argv[1:] != ["receive"] and (sys.argv[1:2] != ["send"] or len(sys.argv) < 3):
+    sys.exit(__doc__)
+with tcpx.Engine(sys.argv[1]) as one:
+    if sys.argv[1] == "receive":
+        receive(one)
+    else:
+        asyncio.run(send(one, sys.argv[2:]))

@@ -28,6 +28,21 @@ class Program:
         assert self.process.returncode == 0, self.process.args
         return out.splitlines()
 
+    def kill(self):
+        self.process.kill()
+        self.process.communicate()
+
+
+def failure(name, *words, env=None):
+    """What a program under examples/python that must fail says."""
+    path = os.path.join(ROOT, "examples/python", name)
+    done = subprocess.run([sys.executable, path] + list(words),
+                          env={**os.environ, **(env or {})}, text=True, check=False,
+                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                          timeout=GUARD_S)
+    assert done.returncode == 1, (done.args, done.returncode)
+    return done.stderr.strip()
+
 
 class Examples(unittest.TestCase):
     def test_an_array_moves_to_another_process(self):
@@ -52,18 +67,35 @@ class Examples(unittest.TestCase):
         for receiver in receivers:
             self.assertEqual(sorted(receiver.rest()), sorted(sums))
 
-    def test_training_needs_a_gpu(self):
+    def test_a_sender_names_the_cause_when_nobody_listens(self):
+        for name, receive, send in (("move_array.py", "receive", "send"),
+                                    ("kv_pages.py", "prefill", "decode"),
+                                    ("weights.py", "receive", "send")):
+            gone = Program(name, receive)
+            words = gone.line().split()
+            gone.kill()
+            said = failure(name, send, *words, env={"TCPX_CONNECT_MS": "300"})
+            self.assertIn("connection refused", said.splitlines()[-1])
+
+    def test_a_prefiller_says_that_no_invitation_came(self):
+        self.assertEqual(failure("kv_pages.py", "prefill"), "no invitation came")
+
+    def test_usage_is_shown_without_arguments(self):
+        for name in ("move_array.py", "kv_pages.py", "weights.py"):
+            for words in ((), ("send",)):
+                self.assertIn("    %s receive" % name if name != "kv_pages.py" else
+                              "    kv_pages.py prefill", failure(name, *words))
+
+    def test_training_needs_a_launcher_and_a_gpu(self):
         with tempfile.TemporaryDirectory() as place:
             for folder in ("torch", "torch/distributed", "torch/nn", "torch/nn/parallel"):
                 os.mkdir(os.path.join(place, folder))
                 with open(os.path.join(place, folder, "__init__.py"), "w", encoding="utf-8") as stub:
                     stub.write("class cuda:\n    device_count = staticmethod(lambda: 0)\n"
                                "DistributedDataParallel = None\n")
-            done = subprocess.run([sys.executable, os.path.join(ROOT, "examples/python/ddp.py")],
-                                  env={**os.environ, "PYTHONPATH": place, "LOCAL_RANK": "0"}, text=True,
-                                  check=False, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-        self.assertEqual((done.returncode, done.stdout),
-                         (1, "ddp.py: torch finds no GPU, and NCCL moves nothing else\n"))
+            self.assertIn("    torchrun ", failure("ddp.py", env={"PYTHONPATH": place}))
+            self.assertEqual(failure("ddp.py", env={"PYTHONPATH": place, "LOCAL_RANK": "0"}),
+                             "ddp.py: torch finds no GPU, and NCCL moves nothing else")
 
 
 class Page(unittest.TestCase):
