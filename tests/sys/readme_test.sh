@@ -29,22 +29,32 @@ cat >"$scratch/bin/sudo" <<'END'
 #!/bin/sh
 exec "$@"
 END
-chmod +x "$scratch/bin/sudo"
-
-# A program that links a sanitized library must load the sanitizer first.
-asan=
+# A program that links a sanitized library is built with the sanitizer.
+sanitize=
 if nm -D "$(dirname "$pc")/libtcpx-p2p.so" | grep -q __asan_init; then
-	asan=$(cc -print-file-name=libasan.so)
+	sanitize=-fsanitize=address
 fi
+cat >"$scratch/bin/cc" <<END
+#!/bin/sh
+exec $(command -v cc) $sanitize "\$@"
+END
+chmod +x "$scratch/bin/sudo" "$scratch/bin/cc"
+# With leak detection no block may be left when it ends: no pointer in memory excuses it.
+no_leaks=use_globals=0:use_stacks=0:use_registers=0:use_tls=0:print_suppressions=0
+no_leaks=$no_leaks:suppressions=$root/examples/leaks.supp
 
-# at NODE BLOCK: types there what the block says for it, in a folder that is that machine's.
+# at NODE BLOCK [NAME=VALUE...]: types there what the block says for it, in a folder that is that
+# machine's, with these variables.
 at() {
 	node=$1
 	sed -n "s/^$1\\$ //p" "$blocks/$2" >"$scratch/$1.typed"
-	( cd "$scratch/$node" && on "h${node#node}" unshare --mount env PATH="$prefix/bin:$PATH" \
+	shift 2
+	( cd "$scratch/$node" && on "h${node#node}" unshare --mount env \
+		PATH="$scratch/bin:$prefix/bin:$PATH" \
 		PKG_CONFIG_PATH="$pc" PKG_CONFIG_SYSROOT_DIR="$scratch/root" \
-		LD_LIBRARY_PATH="$(dirname "$pc")" LD_PRELOAD="$asan" ASAN_OPTIONS=detect_leaks=0 \
-		sh -ec 'mount --bind "$1" /etc/hosts; . "$2"' sh "$scratch/hosts" "$scratch/$1.typed" )
+		LD_LIBRARY_PATH="$(dirname "$pc")" "$@" \
+		sh -ec 'mount --bind "$1" /etc/hosts; . "$2"' sh "$scratch/hosts" \
+		"$scratch/$node.typed" )
 }
 # block WORD: the block that has it; each WORD below is in one.
 block() {
@@ -66,12 +76,25 @@ server_ends() {
 no_one_listens() {
 	! listens h1
 }
+# push NODE [NAME=VALUE]: the program there, which gives back all that it takes.
+push() {
+	at "$1" "$(block "./push")" TCPX_STATS="$scratch/push" ASAN_OPTIONS=fast_unwind_on_malloc=0 \
+		LSAN_OPTIONS="$no_leaks" ${2+"$2"}
+}
+all_closed() {
+	[ -z "$(find "$scratch/push" -type s)" ] || { echo "an engine has not been closed"; return 1; }
+}
+nobody_listens() {
+	exits 1 push node0 TCPX_CONNECT_MS=300 >"$scratch/alone" 2>&1
+	code=$?
+	cat "$scratch/alone"
+	[ $code = 0 ] && tail -n 1 "$scratch/alone" | grep -q "connection refused" && all_closed
+}
 program() {
-	b=$(block "./push")
-	start "$scratch/received" at node1 "$b"
+	start "$scratch/received" push node1
 	within 60 listens h1 || { cat "$scratch/received"; return 1; }
-	at node0 "$b" || return
-	within 60 grep -qx "from node0" "$scratch/received" || {
+	push node0 || return
+	wait "$started" && grep -qx "from node0" "$scratch/received" && all_closed || {
 		cat "$scratch/received"
 		return 1
 	}
@@ -121,6 +144,7 @@ all_of_them() {
 ok "make's targets are there" make_targets
 ok "two machines" two_machines
 ok "the server of two machines ends" server_ends
+ok "your program, while nobody listens" nobody_listens
 ok "your program" program
 ok "the page shows that program" excerpt
 ok "neither program prints anything else" no_warnings
