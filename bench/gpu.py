@@ -256,7 +256,7 @@ def part_kv(b, depth=1):
     kept = {}
     for op in ("write", "read"):
         args = ["--op", op, "--depth", str(depth)]
-        whole = b.ours(args + ["-b", "327680000", "-e", "409600000", "-i", "81920000"])
+        whole = b.ours(args + ["-b", "327680000", "-e", "409600000", "--step", "81920000"])
         pages = joined([b.ours(args + ["--kv", n]) for n in ("40000x8K", "100000x4K")])
         s = b.rounds({"ours": pages, "one piece": whole}, share=0.5 if op == "write" else 1)
         for n, size in (("40000x8K", 327680000), ("100000x4K", 409600000)):
@@ -394,7 +394,7 @@ def save(b, record):
     record["table"], record["our_commands"] = b.table, b.tcpx.commands
     os.makedirs(b.args.out, exist_ok=True)
     with open(os.path.join(b.args.out, "gpu.json"), "w") as f:
-        json.dump(record, f, indent=1)
+        json.dump(record, f, separators=(",", ":"))
     text = gpulib.markdown(record)
     with open(os.path.join(b.args.out, "gpu.md"), "w") as f:
         f.write(text)
@@ -435,6 +435,7 @@ def main():
     p.add_argument("--budget", type=float, default=520, help="seconds for all")
     p.add_argument("--nccl", help="path of libnccl.so.2")
     p.add_argument("--cuda", help="path of libcuda.so.1")
+    p.add_argument("--version", help="the commit that was built, where this is no git checkout")
     p.add_argument("--host", action="store_true", help="host memory on our side: to try this")
     args = p.parse_args()
     names = [n for n in (args.only.split(",") if args.only else PARTS)
@@ -445,6 +446,7 @@ def main():
     b = Bench(args)
     b.end = time.monotonic() + args.budget
     record = {"machine": gpulib.machine(), "date": str(datetime.date.today()),
+              "version": args.version or gpulib.version(),
               "command": "bench/gpu.sh", "nccl": {}, "parts": {}}
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("time is out"))  # what there is, is kept
     try:

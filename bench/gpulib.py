@@ -360,6 +360,14 @@ def read_line(path):
         return "?"
 
 
+def version():
+    """The commit that this file is of, as docs/results name it."""
+    try:
+        return run_group(["git", "-C", ROOT, "rev-parse", "--short=8", "HEAD"], None, 30)[1].strip() or "?"
+    except OSError:
+        return "?"
+
+
 def machine():
     with open("/proc/cpuinfo") as f:
         model = next((l.split(":")[1].strip() for l in f if "model name" in l), "?")
@@ -376,15 +384,17 @@ def machine():
 def markdown(record):
     """The table of a run of gpu.py: record["table"] and what stands around it."""
     m = record["machine"]
-    lines = ["# gpu", "", "Machine: %d x %s, Linux %s, %s. Date: %s. Command: `%s`." % (
+    lines = ["# gpu", "", "Machine: %d x %s, Linux %s, %s. Date: %s. Version: %s. Command: `%s`." % (
         m["cpus"], m["model"], m["kernel"], "; ".join(m["gpus"]) or "no GPU", record["date"],
-        record["command"]),
+        record["version"], record["command"]),
         "Both ends share this machine and its loopback interface: read the ratios, not the GB/s.",
         "Ours runs without any setting. NCCL %s is kept off NVLink and shared memory; tuned is %s "
         "(32 channels both ways). Medians; ratios are taken round by round, the interval holds "
         "their median at 95 %% or more." % (
             record["nccl"].get("default", {}).get("nccl", "?"),
-            " ".join("%s=%s" % s for s in TUNED_UNI.items())), "",
+            " ".join("%s=%s" % s for s in TUNED_UNI.items())),
+        "Bytes: ours are compared in the first round of each row, the later rounds are timed alone "
+        "(`-c 0`).", "",
         "| what | ours | beside | ratio | 95 % | wanted | met | rounds | wrong bytes |",
         "|" + " --- |" * 9]
     for r in record["table"]:

@@ -74,12 +74,12 @@ def beside_nccl(folder):
         body += sorted(found, key=lambda r: r[2])
     return ["## NCCL's sockets", ""] + \
         prose("Setting: two GPUs of one machine over its loopback interface; %s. %s. Measured in turns, "
-              "%s, no wrong byte. Source: [gpu.md](gpu.md), which has all sizes and the misses. A ratio "
-              "above 1 is for us where it is of speeds or of messages queued, one below 1 where it is of "
+              "%s, version %s, no wrong byte in the rounds compared (of ours the first). Source: "
+              "[gpu.md](gpu.md), which has all sizes and the misses. A ratio above 1 is for us where it is of speeds or of messages queued, one below 1 where it is of "
               "CPU or of half a round trip."
               % (line(text, r"^Machine: (.*?)\. Date", "gpu.md"),
                  line(text, r"(NCCL [\d.]+ is kept off NVLink .*? \(32 channels both ways\))", "gpu.md"),
-                 line(text, r"Date: ([\d-]+)\.", "gpu.md"))) + \
+                 line(text, r"Date: ([\d-]+)\.", "gpu.md"), line(text, r"Version: (\w+)\.", "gpu.md"))) + \
         table(["what", "tcpx-p2p", "beside", "figure", "ratio", "95 %"], body) + \
         prose("NCCL differs from machine to machine. On others of this kind it was measured earlier, "
               "without this library beside it; no result files are kept, so there are no ratios:") + \
@@ -95,11 +95,12 @@ def beside_ucx(folder):
         fail("nixl.md", "row of READ or WRITE")
     return ["## UCX over TCP, tuned", ""] + \
         prose("Setting: %s; both ends on it, veth in a network namespace. %s, the NIXL plugin of this "
-              "library and %s in turns, host memory. Measured %s. Median and range. Source: "
+              "library and %s in turns, host memory. Measured %s, version of %s. Median and range. Source: "
               "[nixl.md](nixl.md)."
               % (line(text, r"^Machine: (.*?)\. Date", "nixl.md"),
                  line(text, r"^(nixlbench \(.*?\))", "nixl.md"),
-                 line(text, r"and (UCX .*?KiB)", "nixl.md"), line(text, r"Date: ([\d-]+)", "nixl.md"))) + \
+                 line(text, r"and (UCX .*?KiB)", "nixl.md"), line(text, r"Date: ([\d-]+)", "nixl.md"),
+                 line(text, r"version\s+of (\w+)\.", "nixl.md"))) + \
         table(["what", "NIXL plugin, GB/s", "UCX tuned, GB/s", "times"], body)
 
 
