@@ -26,8 +26,8 @@ TUNED_UNI = dict(TUNED, NCCL_NCHANNELS_PER_NET_PEER="16", NCCL_MIN_P2P_NCHANNELS
 TUNED_BI = dict(TUNED, NCCL_NCHANNELS_PER_NET_PEER="32", NCCL_MIN_P2P_NCHANNELS="32")
 
 
-class Failed(Exception):
-    """One measurement could not be made; the text says which and why."""
+class Failed(SystemExit):
+    """One measurement could not be made; the text says which and why, and ends a script that does not catch it."""
 
 
 def size_text(n):
@@ -70,7 +70,7 @@ class Programs:
             path = os.path.join(self.folder, place, name)
             if os.access(path, os.X_OK) and not os.path.isdir(path):
                 return path
-        raise Failed("no program %s below %s" % (name, self.folder))
+        raise Failed("no program %s below %s: ninja -C %s builds all" % (name, self.folder, self.folder))
 
     def plugin(self, name="src/nccl/libnccl-net-tcpx-p2p.so"):
         """A plugin of NCCL's. Without its file NCCL would take its sockets, and say so in its log alone."""
@@ -78,7 +78,7 @@ class Programs:
             path = os.path.join(os.path.abspath(self.folder), path)
             if os.path.exists(path):
                 return path
-        raise Failed("no plugin %s" % path)
+        raise Failed("no plugin %s: ninja -C %s builds all" % (path, self.folder))
 
 
 def start_group(cmd, env):

@@ -18,6 +18,7 @@ import argparse
 import glob
 import json
 import os
+import re
 import sys
 import time
 
@@ -31,16 +32,25 @@ SOCKETS = {"NCCL_NET": "Socket", "NCCL_NET_PLUGIN": "none"}
 TUNED_P2P = gpulib.TUNED_UNI
 TUNED = dict(TUNED_P2P, NCCL_MIN_NCHANNELS="16", NCCL_MAX_NCHANNELS="16")
 CASES = "uni:64M,bi:64M,allreduce:64M,allreduce:1M,allreduce:8,allreduce:4K,pingpong:8,pingpong:4K"
+ALL = "allreduce:8,allreduce:4K,uni:16K,uni:64K,uni:1M,uni:2M,uni:4M,uni:64M,uni:1G,bi:64M,bi:1G,alltoall:64M," \
+    "alltoall:1G,allreduce:64K,allreduce:256K,allreduce:1M,allreduce:4M,allreduce:16M,allreduce:64M,allreduce:1G," \
+    "allgather:64M,allgather:1G,reducescatter:64M,reducescatter:1G"
+OPERATIONS = ["uni", "bi", "pingpong", "allreduce", "allgather", "reducescatter", "alltoall"]  # of nccl_p2p
 NET = {"default": "NET/Socket", "tuned": "NET/Socket", "tuned-p2p": "NET/Socket", "ours": "NET/tcpx-p2p",
        "other": "NET/tcpx-p2p", "null": "NET/null"}
 CEILINGS = ["raw", "null"]  # of sockets, and of NCCL
 
 
 def parse_cases(text):
-    """[("allreduce", 65536)] of "allreduce:64K"."""
-    units = {"K": KIB, "M": MIB, "G": gpulib.GIB}
-    words = [word.split(":") for word in text.split(",")]
-    return [(op, int(size.rstrip("KMG")) * units.get(size[-1], 1)) for op, size in words]
+    """[("allreduce", 65536)] of "allreduce:64K"; "all" is the first table of docs/results/nccl.md."""
+    units = {"K": KIB, "M": MIB, "G": gpulib.GIB, "": 1}
+    words = [(word, re.fullmatch(r"(%s):(\d+)([KMG]?)" % "|".join(OPERATIONS), word))
+             for word in (ALL if text == "all" else text).split(",")]
+    for word, found in words:
+        if not found:
+            raise argparse.ArgumentTypeError("%r is not OPERATION:SIZE, as allreduce:64K; operations are %s" % (
+                word, ", ".join(OPERATIONS)))
+    return [(found.group(1), int(found.group(2)) * units[found.group(3)]) for _, found in words]
 
 
 def sides(programs, null, other):
@@ -66,7 +76,7 @@ def sides(programs, null, other):
 class Bench:
     def __init__(self, programs, until, options):
         self.until = until
-        self.cases = parse_cases(options.cases)
+        self.cases = options.cases
         self.rows = {}    # (op, size) -> side -> [answer]
         self.failed = {}  # side -> why it takes no more part
         self.pairs = {}
@@ -241,9 +251,8 @@ def main():
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", required=True)
     parser.add_argument("--bin", default=os.path.join(gpulib.ROOT, "build"))
-    parser.add_argument("--cases", default=CASES, help="OPERATION:SIZE,... (%(default)s); operations are "
-                        "those of nccl_p2p: uni, bi, pingpong, allreduce, allgather, reducescatter, "
-                        "alltoall")
+    parser.add_argument("--cases", type=parse_cases, default=CASES, help="OPERATION:SIZE,... (%%(default)s), or all: the "
+                        "rows of docs/results/nccl.md; operations are %s" % ", ".join(OPERATIONS))
     parser.add_argument("--seconds", type=float, default=140)
     parser.add_argument("--gpus", default="0,1", help="of the two ranks (0,1)")
     parser.add_argument("--other", help="path of another build of our plugin")

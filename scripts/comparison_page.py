@@ -75,8 +75,8 @@ def beside_nccl(folder):
     return ["## NCCL's sockets", ""] + \
         prose("Setting: two GPUs of one machine over its loopback interface; %s. %s. Measured in turns, "
               "%s, version %s, no wrong byte in the rounds compared (of ours the first). Source: "
-              "[gpu.md](gpu.md), which has all sizes and the misses. A ratio above 1 is for us where it is of speeds or of messages queued, one below 1 where it is of "
-              "CPU or of half a round trip."
+              "[gpu.md](gpu.md), which has all sizes and the misses. A ratio above 1 is for us where it is of "
+              "speeds or of messages queued, one below 1 where it is of CPU or of half a round trip."
               % (line(text, r"^Machine: (.*?)\. Date", "gpu.md"),
                  line(text, r"(NCCL [\d.]+ is kept off NVLink .*? \(32 channels both ways\))", "gpu.md"),
                  line(text, r"Date: ([\d-]+)\.", "gpu.md"), line(text, r"Version: (\w+)\.", "gpu.md"))) + \
@@ -100,7 +100,7 @@ def beside_ucx(folder):
               % (line(text, r"^Machine: (.*?)\. Date", "nixl.md"),
                  line(text, r"^(nixlbench \(.*?\))", "nixl.md"),
                  line(text, r"and (UCX .*?KiB)", "nixl.md"), line(text, r"Date: ([\d-]+)", "nixl.md"),
-                 line(text, r"version\s+of (\w+)\.", "nixl.md"))) + \
+                 line(text, r"version\s+of (\w+)", "nixl.md"))) + \
         table(["what", "NIXL plugin, GB/s", "UCX tuned, GB/s", "times"], body)
 
 
