@@ -5,7 +5,9 @@ Usage: docs_test.py SOURCE-ROOT"""
 import glob
 import os
 import re
+import shutil
 import statistics
+import subprocess
 import sys
 
 import tap
@@ -21,6 +23,11 @@ MEDIAN_WORDS = 16
 ENOUGH = 12  # sentences that have a median worth the name
 RIDDLES = r"\b(tells?|told|goes by|who was|is through|of use)\b"
 COMMENT_RIDDLES = r"\b(tells?|told|goes by|who was|whoever)\b"
+# A figure of README: a number with a point, or one of these units behind it; a version has a name before it.
+FIGURE = r"(?<![\w.-])(\d+\.\d+|\d+(?= ?(?:%|(?:GB/s|us|ms|times)\b)))(?![\w.]*\w)"
+VERSION_OF = r"\b(glibc|meson|NCCL|NIXL) $"
+# A commit: seven digits or more, hexadecimal; without a letter only behind the word.
+COMMIT = r"\b(?=[0-9]*[a-f])(?=[a-f]*[0-9])[0-9a-f]{7,40}\b|(?<=version )\d{7,8}\b|(?<=version of )\d{7,8}\b"
 FILE = r"(?<![\w/.<-])((?:%s)/(?!include)[\w./-]+\.[ch])\b" % \
     "base|core|device|host|net|proto|tool|tune|emu|tests|src|include|tcpx"
 
@@ -159,8 +166,51 @@ def comments_are_plain():
     assert seen and not bad, "\n".join(bad)
 
 
+def every_figure_of_the_readme_is_on_the_page_beside_it():
+    """Each paragraph and each row of a table links the page that has its figures."""
+    bad, seen = [], 0
+    for part in re.split(r"\n\s*\n|\n(?=\|)", without_code(read("README.md"))):
+        pages = "".join(read(p) for p in re.findall(r"\]\(([\w./-]+\.md)\)", part))
+        words = re.sub(r"\]\([^)]*\)", "]", part)
+        for m in re.finditer(FIGURE, words):
+            if re.search(VERSION_OF, words[:m.start()]):
+                continue
+            seen += 1
+            if not re.search(r"(?<![\d.])%s(?![\d]|\.\d)" % re.escape(m.group(1)), pages):
+                bad.append("README.md: %s is on no page linked beside it: %s" % (m.group(1), part.strip()[:60]))
+    assert seen and not bad, "\n".join(bad)
+
+
+def versions():
+    """(path, commit) of docs/results."""
+    for path in glob.glob("docs/results/**/*.md", recursive=True):
+        for m in re.finditer(COMMIT, read(path)):
+            yield path, m.group(0)
+
+
+def every_page_of_results_names_its_version():
+    named = {path for path, _ in versions()}
+    bad = ["%s names no commit: which version was measured, or which one brought the table?" % path
+           for path in sorted(glob.glob("docs/results/*.md")) if path not in named]
+    assert named and not bad, "\n".join(bad)
+
+
+def every_version_in_the_results_exists():
+    shallow = subprocess.run(["git", "rev-parse", "--is-shallow-repository"], capture_output=True, text=True,
+                             check=False) if shutil.which("git") else None
+    if not shallow or shallow.stdout.strip() != "false":
+        raise tap.Skip("no git checkout with its whole history")
+    named = sorted(set(versions()))
+    types = tap.succeeds("git", "cat-file", "--batch-check=%(objecttype)",
+                         text="".join(commit + "^{commit}\n" for _, commit in named)).splitlines()
+    bad = ["%s: no version %s" % one for one, kind in zip(named, types) if kind != "commit"]
+    assert len(named) == len(types) and not bad, "\n".join(bad)
+
+
 tap.run([every_link_leads_to_a_file, every_document_that_a_source_names_exists,
          every_path_in_a_document_exists, every_file_that_a_comment_names_exists,
          no_document_is_longer_than_its_limit,
          every_decision_is_in_the_list, the_glossary_has_one_line_for_each_word,
-         prose_is_short_and_plain, comments_are_plain])
+         prose_is_short_and_plain, comments_are_plain,
+         every_figure_of_the_readme_is_on_the_page_beside_it,
+         every_page_of_results_names_its_version, every_version_in_the_results_exists])
