@@ -119,6 +119,23 @@ two_gpus() {
 	( cd "$scratch" && PATH="$build:$PATH" && export FAKECUDA_DEVICES=2 "TCPX_CUDA_LIBRARY=${FAKECUDA_LIBRARY:?}" &&
 		. "$blocks/$(block cuda:1)" ) | tee "$scratch/gpus" && grep -q GB/s "$scratch/gpus"
 }
+# Types the blocks of the plugins on the first host, as installed; the job only says which net its environment names.
+plugin_block() {
+	printf '#!/bin/sh\necho "0[0] -> 1[0] [send] via NET/$NCCL_NET/0 of $NCCL_NET_PLUGIN"\n' >"$scratch/bin/torchrun"
+	chmod +x "$scratch/bin/torchrun"
+	sed "s#/usr/local#$prefix#" "$blocks/$(block "$1")" >"$scratch/plugin"
+	env PATH="$scratch/bin:$prefix/bin:$PATH" LD_LIBRARY_PATH="$(dirname "$pc")" LD_PRELOAD="$asan" \
+		ASAN_OPTIONS=detect_leaks=0 sh -c '. "$1"; env' sh "$scratch/plugin" >"$scratch/said" 2>&1
+	cat "$scratch/said"
+	! grep -E '^(NCCL_NET|NCCL_NET_PLUGIN|NIXL_PLUGIN_DIR)=' "$scratch/said"
+}
+nccl() {
+	plugin_block 'tcpx doctor --only nccl' && grep -q '^ok  *nccl' "$scratch/said" &&
+		grep -q 'via NET/tcpx-p2p/0 of tcpx-p2p$' "$scratch/said"
+}
+nixl() {
+	plugin_block 'tcpx doctor --only nixl-load' && grep -q '^ok  *nixl-load' "$scratch/said"
+}
 emulator() {
 	mkdir "$scratch/tree" && ln -s "$build" "$scratch/tree/build"
 	# shellcheck disable=SC1090
@@ -135,7 +152,7 @@ make_targets() {
 # nothing was added to the page that no test above runs
 all_of_them() {
 	for known in "$(block 'make demo')" "$(block 'sudo make install')" "$(block 'tcpx perf node1')" \
-		"$(block cuda:1)" "$(block ./push)" "$(block emu.so)" "$(block tcpx_peer_find)"; do
+		"$(block cuda:1)" "$(block ./push)" "$(block emu.so)" "$(block 'only nccl')" "$(block nixl-load)" "$(block tcpx_peer_find)"; do
 		echo "$known"
 	done | sort >"$scratch/run"
 	sort "$scratch/names" | diff - "$scratch/run"
@@ -149,6 +166,8 @@ ok "your program" program
 ok "the page shows that program" excerpt
 ok "neither program prints anything else" no_warnings
 ok "two GPUs of one machine" two_gpus
+ok "NCCL's lines" nccl
+ok "NIXL's lines" nixl
 ok "the emulator" emulator
 ok "no block is missing here" all_of_them
 done_testing
