@@ -119,15 +119,15 @@ two_gpus() {
 	( cd "$scratch" && PATH="$build:$PATH" && export FAKECUDA_DEVICES=2 "TCPX_CUDA_LIBRARY=${FAKECUDA_LIBRARY:?}" &&
 		. "$blocks/$(block cuda:1)" ) | tee "$scratch/gpus" && grep -q GB/s "$scratch/gpus"
 }
-# Types the blocks of the plugins on the first host, as installed; the job only says which net its environment names.
+# Types a plugin's block, as installed, and asks that nothing of it is left; the job only says which net it is given.
 plugin_block() {
 	printf '#!/bin/sh\necho "0[0] -> 1[0] [send] via NET/$NCCL_NET/0 of $NCCL_NET_PLUGIN"\n' >"$scratch/bin/torchrun"
 	chmod +x "$scratch/bin/torchrun"
-	sed "s#/usr/local#$prefix#" "$blocks/$(block "$1")" >"$scratch/plugin"
+	sed "s#/usr/local/lib#$(dirname "$pc")#" "$blocks/$(block "$1")" >"$scratch/plugin"
 	env PATH="$scratch/bin:$prefix/bin:$PATH" LD_LIBRARY_PATH="$(dirname "$pc")" LD_PRELOAD="$asan" \
-		ASAN_OPTIONS=detect_leaks=0 sh -c '. "$1"; env' sh "$scratch/plugin" >"$scratch/said" 2>&1
-	cat "$scratch/said"
-	! grep -E '^(NCCL_NET|NCCL_NET_PLUGIN|NIXL_PLUGIN_DIR)=' "$scratch/said"
+		ASAN_OPTIONS=detect_leaks=0 sh -c '. "$1"; env | grep -E "^(NCCL_NET|NIXL_PLUGIN)"' \
+		sh "$scratch/plugin" >"$scratch/said" 2>&1 # whose last command finds nothing
+	[ $? = 1 ] || { cat "$scratch/said"; return 1; }
 }
 nccl() {
 	plugin_block 'tcpx doctor --only nccl' && grep -q '^ok  *nccl' "$scratch/said" &&
