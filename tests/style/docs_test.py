@@ -207,10 +207,25 @@ def every_version_in_the_results_exists():
     assert len(named) == len(types) and not bad, "\n".join(bad)
 
 
+def every_command_of_the_results_can_be_typed():
+    """Nothing is left out of one, and what `make` does not build has its line of ninja."""
+    bad, seen = [], 0
+    for path in sorted(glob.glob("docs/results/*.md")):
+        text = read(path)
+        bad += ["%s: what is left out of \"%s\"?" % (path, line.strip())
+                for line in re.findall(r"^ {4}.*\.\.\..*$", text, re.M)]
+        for program in sorted(set(re.findall(r"\bbuild/((?:bench|tests)/[\w/]+)", text))):
+            seen += 1
+            if not re.search(r"ninja -C build\b.*\b%s\b" % program, text):
+                bad.append("%s: no ninja -C build %s" % (path, program))
+    assert seen and not bad, "\n".join(bad)
+
+
 tap.run([every_link_leads_to_a_file, every_document_that_a_source_names_exists,
          every_path_in_a_document_exists, every_file_that_a_comment_names_exists,
          no_document_is_longer_than_its_limit,
          every_decision_is_in_the_list, the_glossary_has_one_line_for_each_word,
          prose_is_short_and_plain, comments_are_plain,
          every_figure_of_the_readme_is_on_the_page_beside_it,
+         every_command_of_the_results_can_be_typed,
          every_page_of_results_names_its_version, every_version_in_the_results_exists])
