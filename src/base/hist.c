@@ -65,19 +65,28 @@ tcpx_hist_merge(struct tcpx_hist *h, const struct tcpx_hist *other)
 		h->buckets[i] += other->buckets[i];
 }
 
+/* Whole numbers only: as doubles, 99.9 % of 1000 is a little above 999. */
+uint64_t
+tcpx_rank(double percent, uint64_t count)
+{
+	const uint64_t all = 100 * 1000 * 1000;
+	uint64_t share = percent >= 100 ? all : percent > 0 ? (uint64_t)(percent * 1e6 + 0.5) : 0;
+	uint64_t rank = count / all * share + (count % all * share + all - 1) / all;
+
+	return rank ? rank : count > 0;
+}
+
 uint64_t
 tcpx_hist_percentile(const struct tcpx_hist *h, double percent)
 {
+	uint64_t rank = tcpx_rank(percent, h->count), seen = 0, middle;
 	struct tcpx_hist_bucket b = { 0 };
-	double want = percent / 100 * (double)h->count;
-	uint64_t seen = 0;
-	uint64_t middle;
 
 	if (percent <= 0)
 		return h->min;
 	if (percent >= 100)
 		return h->max;
-	for (unsigned at = 0; (double)seen < want && tcpx_hist_next(h, &at, &b);)
+	for (unsigned at = 0; seen < rank && tcpx_hist_next(h, &at, &b);)
 		seen += b.count;
 	middle = b.low + (b.high - b.low) / 2;
 	return middle < h->min ? h->min : middle > h->max ? h->max : middle;

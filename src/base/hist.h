@@ -32,8 +32,10 @@ void tcpx_hist_init(struct tcpx_hist *h);
 /* Values above TCPX_HIST_MAX count as it. */
 void tcpx_hist_add(struct tcpx_hist *h, uint64_t v);
 void tcpx_hist_merge(struct tcpx_hist *h, const struct tcpx_hist *other);
-/* The value that @percent (0 to 100) of all values do not exceed; 0 while empty. 0 gives
- * the minimum and 100 the maximum, both exactly. */
+/* Nearest rank: the place, 1 to @count, of the smallest of @count rising values that at least
+ * @percent of them (0 to 100, in millionths) do not exceed; 0 for no values. */
+uint64_t tcpx_rank(double percent, uint64_t count);
+/* The value at that rank; 0 while empty. 0 gives the minimum and 100 the maximum, both exactly. */
 uint64_t tcpx_hist_percentile(const struct tcpx_hist *h, double percent);
 double tcpx_hist_mean(const struct tcpx_hist *h);
 /* Walks the buckets that are not empty, rising. *at starts at 0. False at the end. */

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hist.h"
 #include "base/rng.h"
 
 #define DRAWS 20000
@@ -75,12 +76,10 @@ double
 stats_percentile(const double *v, size_t n, double q)
 {
 	double *s = sorted_copy(v, n), value;
-	size_t rank;
 
 	if (!s)
 		return NAN;
-	rank = (size_t)ceil(q * (double)n - 1e-9); /* 0.99 * 100 is a little above 99 */
-	value = s[rank < 1 ? 0 : rank > n ? n - 1 : rank - 1];
+	value = s[tcpx_rank(100 * q, n) - 1];
 	free(s);
 	return value;
 }

@@ -95,6 +95,65 @@ percentiles_are_within_one_percent(void **state)
 	}
 }
 
+/* @n values: a 2 at the rank of their 99.9 %, 1 below it, 100 above. */
+static void
+fill_around_p999(uint64_t n)
+{
+	tcpx_hist_init(&h);
+	for (uint64_t i = 1; i <= n; i++)
+		tcpx_hist_add(&h, i * 1000 < 999 * n ? 1 : i * 1000 == 999 * n ? 2 : 100);
+}
+
+static void
+percentile_of_round_counts_is_the_nearest_rank(void **state)
+{
+	for (uint64_t n = 1000; n <= 30000; n += 1000) {
+		fill_around_p999(n);
+		check("99.9 %", "value", tcpx_hist_percentile(&h, 99.9), 2);
+		check("100 %", "value", tcpx_hist_percentile(&h, 100), 100);
+	}
+}
+
+/* Exact values, so that no width of a bucket hides a rank; any number of them. */
+static void
+percentile_is_the_value_at_its_rank(void **state)
+{
+	uint64_t seed = test_seed();
+	struct tcpx_rng rng = tcpx_rng_seed(seed);
+	static uint64_t values[4000];
+
+	for (int round = 0; round < 200; round++) {
+		size_t n = tcpx_rng_between(&rng, 1, ARRAY_LEN(values));
+		uint64_t mille = tcpx_rng_between(&rng, 1, 1000), rank = (mille * n + 999) / 1000;
+
+		tcpx_hist_init(&h);
+		for (size_t i = 0; i < n; i++) {
+			values[i] = tcpx_rng_below(&rng, 128);
+			tcpx_hist_add(&h, values[i]);
+		}
+		qsort(values, n, sizeof(values[0]), compare);
+		check_random(seed, tcpx_hist_percentile(&h, (double)mille / 10) == values[rank - 1]);
+	}
+}
+
+static void
+rank_is_that_of_whole_numbers(void **state)
+{
+	uint64_t seed = test_seed();
+	struct tcpx_rng rng = tcpx_rng_seed(seed);
+
+	assert_int_equal(tcpx_rank(50, 0), 0);
+	assert_int_equal(tcpx_rank(0, 7), 1);
+	assert_int_equal(tcpx_rank(100, 7), 7);
+	assert_int_equal(tcpx_rank(100, UINT64_MAX), UINT64_MAX);
+	for (int round = 0; round < 20000; round++) {
+		uint64_t share = tcpx_rng_between(&rng, 1, 100000);
+		uint64_t n = (tcpx_rng_next(&rng) >> tcpx_rng_between(&rng, 20, 63)) + 1;
+
+		check_random(seed, tcpx_rank((double)share / 1000, n) == (share * n + 99999) / 100000);
+	}
+}
+
 static void
 merged_is_as_if_added(void **state)
 {
@@ -151,6 +210,9 @@ main(void)
 		cmocka_unit_test(buckets_join_without_gap_and_are_narrow),
 		cmocka_unit_test(value_falls_into_the_bucket_that_holds_it),
 		cmocka_unit_test(percentiles_are_within_one_percent),
+		cmocka_unit_test(percentile_of_round_counts_is_the_nearest_rank),
+		cmocka_unit_test(percentile_is_the_value_at_its_rank),
+		cmocka_unit_test(rank_is_that_of_whole_numbers),
 		cmocka_unit_test(merged_is_as_if_added),
 		cmocka_unit_test(merging_with_empty_keeps_the_minimum),
 		cmocka_unit_test(mean_is_exact_and_huge_values_are_held_at_the_top),
