@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include <cmocka.h>
 
@@ -113,6 +114,32 @@ names_stand_once_in_a_list(void **state)
 	}
 }
 
+static double
+seconds_of(clockid_t clock)
+{
+	struct timespec t;
+
+	assert_int_equal(clock_gettime(clock, &t), 0);
+	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+/* As the kernel's other account of this process has it; either may count by ticks. */
+static void
+cpu_time_is_that_of_the_process(void **state)
+{
+	double from, to, begin = seconds_of(CLOCK_MONOTONIC);
+	struct usage *u = *state;
+
+	while (seconds_of(CLOCK_PROCESS_CPUTIME_ID) < 0.3) /* a wrong unit is far out */
+		;
+	from = seconds_of(CLOCK_PROCESS_CPUTIME_ID);
+	usage_read_process(&u[COPY]);
+	to = seconds_of(CLOCK_PROCESS_CPUTIME_ID);
+	assert_true(u[COPY].cpu_s > from - 0.05 && u[COPY].cpu_s < to + 0.05);
+	assert_true((double)u[COPY].now_ns / 1e9 > begin);
+	assert_true((double)u[COPY].now_ns / 1e9 <= seconds_of(CLOCK_MONOTONIC));
+}
+
 static void
 more_nics_than_fit_are_left_out(void **state)
 {
@@ -202,6 +229,7 @@ main(void)
 		cmocka_unit_test_setup_teardown(a_difference_counts_only_what_happened_between,
 						make, drop),
 		cmocka_unit_test_setup_teardown(a_nic_shows_what_it_carried_between, make, drop),
+		cmocka_unit_test_setup_teardown(cpu_time_is_that_of_the_process, make, drop),
 		cmocka_unit_test_setup_teardown(more_nics_than_fit_are_left_out, make, drop),
 		cmocka_unit_test_setup_teardown(names_stand_once_in_a_list, make, drop),
 		cmocka_unit_test_setup_teardown(a_new_generation_counts_from_zero, make, drop),
