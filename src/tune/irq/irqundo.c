@@ -160,12 +160,13 @@ tcpx_irqundo(struct tcpx_files *f, struct tcpx_aff_item *items, unsigned count,
 		tcpx_cpuset_add_range(&online, 0, TCPX_CPUS_MAX - 1);
 	}
 	/* Without memory only the old CPUs are lost, not the old masks. */
-	for (unsigned i = count; going && settle_ms && i-- > 0;)
+	for (unsigned i = 0; going && settle_ms && i < count; i++)
 		going[i] = send_home(f, &items[i], &online);
 	if (going && settle_ms)
 		wait_home(f, items, count, going, settle_ms);
 	free(going);
 
+	/* The last first: what a journal has twice becomes what it was before all. */
 	for (unsigned i = count; i-- > 0;) {
 		struct tcpx_aff_item *item = &items[i];
 

@@ -399,6 +399,24 @@ stopping_rolls_back(void **state)
 	}
 }
 
+/* By its first line, which is what was there before all: so the last is undone first. */
+static void
+what_a_journal_has_twice_becomes_what_it_was_first(void **state)
+{
+	struct bed *b = *state;
+	struct sim_irq *v = sim_find(b->sim, 30);
+
+	tcpx_cpuset_init(&v->mask);
+	assert_int_equal(tcpx_cpuset_add(&v->mask, 6), 0);
+	bed_write_journal(b, "tcpx-irq-journal 1\nboot 11111111-2222-3333-4444-555555555555\ntime 1\n"
+			  "irq 30 2 - 5 100 eth1-TxRx-0\nirq 30 5 - 6 100 eth1-TxRx-0\nend 2\n"
+			  "state applied\n");
+	assert_int_equal(bed_restore(b), 0);
+	assert_int_equal(b->outcome, TCPX_AFF_DONE);
+	assert_int_equal(tcpx_cpuset_first(&v->mask), 2);
+	assert_int_equal(tcpx_cpuset_count(&v->mask), 1);
+}
+
 #define bed_test(f) cmocka_unit_test_setup_teardown(f, bed_make, bed_remove)
 
 int
@@ -420,6 +438,7 @@ main(void)
 		bed_test(offline_cpus_are_left_out_of_a_restore),
 		bed_test(a_journal_of_another_boot_is_refused),
 		bed_test(stopping_rolls_back),
+		bed_test(what_a_journal_has_twice_becomes_what_it_was_first),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -176,6 +176,79 @@ remove_place(void **state)
 	return 0;
 }
 
+/* What the disk is asked for, in order: f, to have a file; d, a directory; r: to rename. */
+static struct {
+	char asked[16];
+	char fails; /* one of them, or 0 */
+} disk;
+
+int __wrap_fsync(int fd);
+int __real_fsync(int fd);
+int __wrap_rename(const char *from, const char *to);
+int __real_rename(const char *from, const char *to);
+
+static bool
+disk_takes(char what)
+{
+	size_t n = strlen(disk.asked);
+
+	if (n + 1 < sizeof(disk.asked))
+		disk.asked[n] = what;
+	errno = EIO;
+	return disk.fails != what;
+}
+
+int
+__wrap_fsync(int fd)
+{
+	struct stat st;
+
+	assert_int_equal(fstat(fd, &st), 0);
+	return disk_takes(S_ISDIR(st.st_mode) ? 'd' : 'f') ? __real_fsync(fd) : -1;
+}
+
+int
+__wrap_rename(const char *from, const char *to)
+{
+	return disk_takes('r') ? __real_rename(from, to) : -1;
+}
+
+/* Its bytes before its name, and its name before any mask is written: else a machine that stops
+ * has masks that nothing remembers. */
+static void
+the_disk_has_a_journal_when_it_is_stored(void **state)
+{
+	struct place *p = *state;
+	struct tcpx_journal j;
+	char why[128];
+
+	memset(&disk, 0, sizeof(disk));
+	assert_int_equal(tcpx_journal_parse(good, &j, why, sizeof(why)), 0);
+	assert_int_equal(tcpx_journal_store(p->path, &j), 0);
+	assert_string_equal(disk.asked, "frd");
+	tcpx_journal_fini(&j);
+}
+
+static void
+a_disk_that_takes_no_journal_is_an_error(void **state)
+{
+	struct place *p = *state;
+	struct tcpx_journal j, back;
+	char why[128];
+
+	assert_int_equal(tcpx_journal_parse(good, &j, why, sizeof(why)), 0);
+	for (const char *what = "frd"; *what; what++) {
+		memset(&disk, 0, sizeof(disk));
+		disk.fails = *what;
+		assert_int_equal(tcpx_journal_store(p->path, &j), -EIO);
+		if (*what != 'd')
+			assert_int_equal(tcpx_journal_load(p->path, &back), -ENOENT);
+	}
+	assert_int_equal(captured_count("cannot write journal"), 3);
+	memset(&disk, 0, sizeof(disk));
+	tcpx_journal_fini(&j);
+}
+
 static void
 files_are_stored_and_loaded(void **state)
 {
@@ -256,6 +329,10 @@ main(void)
 		cmocka_unit_test(what_was_cut_off_is_refused),
 		cmocka_unit_test(bad_lines_are_refused),
 		cmocka_unit_test(random_bytes_do_no_harm),
+		cmocka_unit_test_setup_teardown(the_disk_has_a_journal_when_it_is_stored, make_place,
+						remove_place),
+		cmocka_unit_test_setup_teardown(a_disk_that_takes_no_journal_is_an_error, make_place,
+						remove_place),
 		cmocka_unit_test_setup_teardown(files_are_stored_and_loaded, make_place,
 						remove_place),
 		cmocka_unit_test_setup_teardown(files_of_others_are_refused, make_place,
