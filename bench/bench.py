@@ -21,6 +21,8 @@ import sys
 import tempfile
 import time
 
+from gpulib import trouble
+
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 TCPX = os.environ.get("TCPX", os.path.join(ROOT, "build", "tcpx"))
 
@@ -34,7 +36,10 @@ def run(args, prefix=(), timeout=600):
                               stderr=subprocess.PIPE, text=True)
         if done.returncode:
             sys.exit("failed: %s\n%s" % (" ".join(cmd), done.stderr))
-        return json.load(open(out.name))
+        result = json.load(open(out.name))
+    if trouble(result["rows"], args):
+        sys.exit("%s: %s" % (trouble(result["rows"], args), " ".join(cmd)))
+    return result
 
 
 class Lab:

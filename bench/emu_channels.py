@@ -18,7 +18,7 @@ import random
 import subprocess
 import sys
 
-from gpulib import ROOT, median, median_interval
+from gpulib import ROOT, median, median_interval, trouble
 
 NIC = "127.0.1.1"
 
@@ -41,10 +41,10 @@ def measure(args, channels):
     if out.returncode:
         sys.exit("%d channels: exit code %d\n%s" % (channels, out.returncode,
                                                      out.stderr.decode()[-2000:]))
-    row = json.loads(out.stdout)["rows"][0]
-    if row["wrong"] or not row["checked"]:
-        sys.exit("%d channels: %d wrong bytes" % (channels, row["wrong"]))
-    return row
+    rows = json.loads(out.stdout)["rows"]
+    if trouble(rows, []):
+        sys.exit("%d channels: %s" % (channels, trouble(rows, [])))
+    return rows[0]
 
 
 def text(values, digits=2):

@@ -16,6 +16,8 @@ import sys
 import tempfile
 import time
 
+from gpulib import trouble
+
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 TCPX = os.environ.get("TCPX", os.path.join(ROOT, "build", "tcpx"))
 LAB = "fault%d" % os.getpid()
@@ -181,9 +183,10 @@ def measure(fault, op, env, folder):
         if client.returncode:
             log.seek(0)
             return None, log.read().strip().splitlines()[-1]
-        row = json.load(open(out))["rows"][0]
-        if row["wrong"]:
-            return None, "%d wrong bytes" % row["wrong"]
+        rows = json.load(open(out))["rows"]
+        if trouble(rows, more):
+            return None, trouble(rows, more)
+        row = rows[0]
         return row["iters"] * size / row["algbw_GBps"] / 1e9, ""
     finally:
         server.terminate()

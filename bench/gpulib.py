@@ -109,6 +109,25 @@ def our_env(settings=()):
     return env
 
 
+def uncompared(rows, words):
+    """Why what `tcpx perf` with these words moved does not count; "": all was compared, or by the
+    clock and of latency a part."""
+    if not rows:
+        return "nothing was measured"
+    if "-c" in words:
+        return ""
+    part = "--lat" in words or "--duration" in words
+    if all(row.get("compared", 0) > 0 if part else row["checked"] for row in rows):
+        return ""
+    return "bytes were not compared"
+
+
+def trouble(rows, words):
+    """The same where a wrong byte is the end of a script, too."""
+    wrong = sum(row["wrong"] + row.get("baseline_wrong", 0) for row in rows)
+    return "%d wrong bytes" % wrong if wrong else uncompared(rows, words)
+
+
 class Tcpx:
     """`tcpx perf --self` between two places: "cuda:0" and "cuda:1", or "host"."""
 
@@ -136,6 +155,8 @@ class Tcpx:
         if not rows or (rc and not sum(row.get("wrong", 0) for row in rows)):
             raise Failed("%s: exit code %d: %s" % (" ".join(cmd[1:-2]), rc,
                                                    " | ".join(err.strip().split("\n")[-4:])))
+        if uncompared(rows, cmd):
+            raise Failed("%s: %s" % (" ".join(cmd[1:-2]), uncompared(rows, cmd)))
         return rows
 
     def perf(self, args, settings=(), timeout=90, mem=True):

@@ -15,6 +15,8 @@ import subprocess
 import sys
 import tempfile
 
+from gpulib import trouble
+
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 TCPX = os.environ.get("TCPX", os.path.join(ROOT, "build", "tcpx"))
 LANE, SEND = ["--op", "lane"], ["--op", "sendrecv"]
@@ -27,10 +29,10 @@ def perf(args, env=None):
                               stderr=subprocess.PIPE, timeout=300)
         if done.returncode:
             sys.exit("failed: %s\n%s" % (" ".join(args), done.stderr))
-        row = json.load(open(out.name))["rows"][0]
-    if row["wrong"]:
-        sys.exit("%d wrong bytes: %s" % (row["wrong"], " ".join(args)))
-    return row
+        rows = json.load(open(out.name))["rows"]
+    if trouble(rows, args):
+        sys.exit("%s: %s" % (trouble(rows, args), " ".join(args)))
+    return rows[0]
 
 
 def interval(ratios):

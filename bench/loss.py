@@ -13,7 +13,7 @@ import os
 import subprocess
 import sys
 
-from gpulib import median
+from gpulib import median, trouble
 
 SIZES = ("8", "64K")
 
@@ -51,7 +51,10 @@ def measure(lab, tool):
             server.communicate(timeout=60)
         finally:
             server.kill()
-        rows[size] = json.loads(client.stdout)["rows"][0]["half_rtt_us"]
+        got = json.loads(client.stdout)["rows"]
+        if trouble(got, ["--lat"]):
+            sys.exit("%s: %s" % (size, trouble(got, ["--lat"])))
+        rows[size] = got[0]["half_rtt_us"]
     return rows
 
 
