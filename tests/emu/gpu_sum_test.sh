@@ -16,11 +16,11 @@ with() {
 }
 unseen() {
 	exits 1 with "$flip" "$@" && lacks "arrived changed" &&
-		result "$scratch/result.json" "rows[0]['wrong'] == 1"
+		result "$scratch/result.json" "rows[0]['wrong'] == 1 and rows[0]['checked']"
 }
 mended() {
 	with "$flip" "$@" && has "arrived changed on channel [0-9]+, .*CRC32C [0-9a-f]{8}" "is lost" \
-		"Verified: all" && result "$scratch/result.json" "rows[0]['wrong'] == 0"
+		"Verified: all" && right "$scratch/result.json"
 }
 quiet() {
 	with "" "$@" && has "Verified: all" && lacks "arrived changed|is lost"

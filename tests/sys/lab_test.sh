@@ -69,7 +69,7 @@ ok "the first NIC carries its rate" reaches 0 1000000000
 ok "the slow NIC carries its rate" reaches 1 250000000
 measures() {
 	serve_on h1
-	on h0 "$tool" perf 10.77.0.2 -b 8M -e 8M -n 4 --json "$scratch/result.json" >"$scratch/perf"
+	on h0 "$tool" perf 10.77.0.2 -b 8M -e 8M -n 4 "$@" --json "$scratch/result.json" >"$scratch/perf"
 	code=$?
 	kill "$server"
 	wait "$server"
@@ -82,6 +82,16 @@ rates_known() {
 }
 ok "a run over both" measures
 ok "knows the rates, and its share of them" rates_known
+# What the client's NICs counted in the run, by what the record says went over the bus: headers are little.
+counted() {
+	right "$scratch/result.json" "1 <= sum(n['tx_bytes'] + n['rx_bytes'] for n in rows[0]['nic_counters']
+		if n['side'] == 'client' and n['nic'] != 'lo') /
+		(rows[0]['busbw_GBps'] / rows[0]['algbw_GBps'] * rows[0]['size'] * rows[0]['iters']) < 1.2"
+}
+for way in uni bi; do
+	ok "a run $way" measures --dir $way
+	ok "has the bytes that its NICs counted" counted
+done
 start "$scratch/sleeper" "$tool" lab exec --name "$lab" h0 sleep 60
 within 5 json "[p for h in lab['hosts'] for p in h['pids']] == [$started]"
 ok "status counts the processes inside" json \

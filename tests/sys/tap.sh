@@ -168,6 +168,21 @@ if not ($2):
     sys.exit(json.dumps(rows, indent=1)[:4000])" "$1"
 }
 
+# right FILE [EXPRESSION]: there are rows, every byte of each was compared and is right, of the raw
+# sockets beside it as well; and the expression is true, as result() has it.
+right() {
+	result "$1" "rows and all(x['checked'] and x['compared'] == 1 and x['wrong'] == 0 and
+		x.get('baseline_compared', 1) == 1 and not x.get('baseline_wrong') for x in rows) and (${2:-True})"
+}
+
+# right_in_part FILE [EXPRESSION]: likewise of runs by the clock or of latency, which compare a share
+# and tell it.
+right_in_part() {
+	result "$1" "rows and all(0 < x['compared'] <= 1 and x['checked'] == (x['compared'] == 1) and
+		x['wrong'] == 0 and x.get('baseline_compared', 1) > 0 and not x.get('baseline_wrong')
+		for x in rows) and (${2:-True})"
+}
+
 # on HOST COMMAND...: a command of this test's lab.
 on() {
 	host=$1
