@@ -34,15 +34,15 @@ perf() {
 	"$@" -b 1M -e 1G -f 32 -w 1 --baseline --pairs 6 --json "$json" --report "$report"
 }
 
-# The result itself must say so: 1 GiB, no wrong byte, four NICs that carried some of it.
+# The result itself must say so: 1 GiB, every byte compared, none wrong, four NICs that carried some of it.
 verify() {
 	python3 - "$json" <<-'END'
 	import json, sys
 	row = json.load(open(sys.argv[1]))["rows"][-1]
 	nics = [n["nic"] for n in row["per_nic"] if n["bytes"] > 0]
-	if row["size"] != 1 << 30 or row["wrong"] != 0 or len(nics) != 4:
-	    sys.exit("demo: %d bytes, %s wrong, over NICs %s; wanted 1 GiB, none, four"
-	             % (row["size"], row["wrong"], " ".join(nics)))
+	if row["size"] != 1 << 30 or not row["checked"] or row["wrong"] != 0 or len(nics) != 4:
+	    sys.exit("demo: %d bytes, %s compared, %s wrong, over NICs %s; wanted 1 GiB, all, none, four"
+	             % (row["size"], row.get("compared", 0), row["wrong"], " ".join(nics)))
 	END
 }
 
@@ -53,8 +53,9 @@ fault() {
 	python3 - "$fault_json" <<-'END'
 	import json, sys
 	row = json.load(open(sys.argv[1]))["rows"][-1]
-	if row["wrong"] != 0:
-	    sys.exit("demo: %s bytes wrong with a fault" % row["wrong"])
+	if row["wrong"] != 0 or not row.get("compared"):
+	    sys.exit("demo: with a fault %s bytes were wrong, and a share of %s compared"
+	             % (row["wrong"], row.get("compared", 0)))
 	END
 }
 
