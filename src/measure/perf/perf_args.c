@@ -254,7 +254,8 @@ static const struct opt_command perf_command = {
 	.name = "tcpx perf",
 	.words = "[OPTIONS] --self | HOST[:PORT] | --mesh",
 	.about = "Measures transfers between this process and `tcpx serve` at HOST, or with "
-		 "--self between two processes of this machine. Every byte is checked.",
+		 "--self between two processes of this machine. Bytes are compared; %compared says "
+		 "how many, if not all.",
 	.opts = perf_opts,
 	.count = ARRAY_LEN(perf_opts),
 	.examples = "  tcpx perf --self                          a sweep on this machine\n"
