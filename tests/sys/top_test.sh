@@ -91,6 +91,8 @@ way = sys.argv[2]
 ready, go = os.pipe()
 pid, fd = pty.fork()
 if pid == 0:
+    for one in (signal.SIGINT, signal.SIGQUIT, signal.SIGTSTP):  # a job of a script ignores them
+        signal.signal(one, signal.SIG_DFL)
     os.read(ready, 1)
     if way == "NO_COLOR":
         os.environ["NO_COLOR"] = "1"
