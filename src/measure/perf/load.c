@@ -76,6 +76,20 @@ put_begin(struct perf *p, uint64_t iters, bool timed)
 	p->runs[timed]++;
 }
 
+/* The rest of a look that has the process's figures already: times that went to and fro since then
+ * are not the run's. */
+static void
+read_rest(struct perf *p, struct usage *u)
+{
+	uint64_t now_ns = u->now_ns, ctxt_switches = u->ctxt_switches;
+	double cpu_s = u->cpu_s;
+
+	usage_read(p->engine, p->peer_name, u);
+	u->now_ns = now_ns;
+	u->cpu_s = cpu_s;
+	u->ctxt_switches = ctxt_switches;
+}
+
 int
 load_run(struct load *l, uint64_t iters, struct load_stats *stats, uint64_t *ns)
 {
@@ -129,7 +143,7 @@ load_run(struct load *l, uint64_t iters, struct load_stats *stats, uint64_t *ns)
 	if (rc)
 		goto free_usage;
 	if (stats) {
-		usage_read(p->engine, p->peer_name, after);
+		read_rest(p, after);
 		usage_add_difference(&stats->near, before, after);
 		stats->ns += took_ns;
 		stats->iters += iters;

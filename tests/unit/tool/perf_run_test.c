@@ -99,6 +99,9 @@ __wrap_sync_end(struct perf *p, uint64_t begin_ns, uint64_t end_ns)
 {
 	(void)p;
 	assert_int_equal(end_ns - begin_ns, RUN * TRANSFER_NS);
+	seen.now_ns += 100000;
+	seen.cpu_s += 100;
+	seen.ctxt_switches += 100;
 	return 0;
 }
 
@@ -156,6 +159,8 @@ client_adds_its_own_figures_and_the_servers(void **state)
 		assert_int_equal(stats->hist.max, TRANSFER_NS);
 		assert_float_equal(stats->sum_us, run * RUN * TRANSFER_NS / 1000.0, 1e-9);
 		assert_float_equal(stats->near.cpu_s, run * RUN * 0.5, 1e-9);
+		assert_int_equal(stats->near.ctxt_switches, 0);
+		assert_int_equal(stats->near.now_ns, run * RUN * TRANSFER_NS);
 		assert_float_equal(stats->far.cpu_s, run * 11, 1e-9);
 		assert_int_equal(stats->far.ctxt_switches, run * 13);
 	}
