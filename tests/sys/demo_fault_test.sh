@@ -12,8 +12,8 @@ raise SystemExit(ctypes.CDLL(None).syscall(438, os.pidfd_open(os.getpid()), 0, 0
 
 # reset ADDRESS: what becomes of a run over two NICs in whose middle the connections of ADDRESS are reset
 reset() {
-	timeout 100 python3 "$fault" reset "$1" "$tool" perf --self --nics 127.0.0.1,127.0.1.1 -b 16M \
-		-n 100 -w 0 --json "$scratch/result.json" >"$scratch/fault" 2>&1
+	timeout 100 python3 "$fault" reset "$1" "$tool" perf --self --nics 127.0.0.1,127.0.1.1 -b 4M \
+		-n 64 -w 0 --json "$scratch/result.json" >"$scratch/fault" 2>&1
 	code=$?
 	cat "$scratch/fault"
 	return $code
