@@ -142,6 +142,7 @@ if way == "TSTP":
     wait(b"q quits")
 os.write(fd, b"\003" if way == "INT" else b"q")
 wait(leave)
+assert select.select([os.pidfd_open(pid)], [], [], 60)[0], "it did not end"
 status = os.waitpid(pid, 0)[1]
 assert termios.tcgetattr(fd)[3] == before, "the terminal was not restored"
 if way == "INT":
