@@ -129,12 +129,12 @@ tcpx_lane_receive(struct tcpx_lane_rx *r, uint64_t len, uint64_t *seq)
 enum tcpx_lane_when
 tcpx_lane_due(const struct tcpx_lane_rx *r)
 {
-	uint64_t untold = r->ring.posted - r->told;
-	uint64_t open = r->told > r->ring.done ? r->told - r->ring.done : 0;
+	uint64_t waiting = r->ring.posted - r->announced;
+	uint64_t open = r->announced > r->ring.done ? r->announced - r->ring.done : 0;
 
-	if (untold >= BEHIND)
+	if (waiting >= BEHIND)
 		return TCPX_LANE_NOW;
-	if (r->ring.posted == r->ring.done || !untold || (untold < GATHER && open >= ENOUGH))
+	if (r->ring.posted == r->ring.done || !waiting || (waiting < GATHER && open >= ENOUGH))
 		return TCPX_LANE_NOT;
 	return r->small >= IN_A_ROW ? TCPX_LANE_SOON : TCPX_LANE_NOW;
 }
@@ -150,9 +150,9 @@ tcpx_lane_tell(struct tcpx_lane_rx *r, uint64_t *first, uint64_t len[TCPX_LANE_S
 {
 	uint32_t count = 0;
 
-	*first = r->told + 1;
-	while (r->told < r->ring.posted)
-		len[count++] = r->slot[++r->told % TCPX_LANE_SLOTS].len;
+	*first = r->announced + 1;
+	while (r->announced < r->ring.posted)
+		len[count++] = r->slot[++r->announced % TCPX_LANE_SLOTS].len;
 	return count;
 }
 
@@ -163,7 +163,8 @@ tcpx_lane_fits(const struct tcpx_lane_rx *r, uint64_t seq, uint32_t chunk, uint3
 	uint64_t end = tcpx_lane_offset(chunk) + len;
 	bool last = chunk & TCPX_LANE_LAST;
 
-	if ((seq > r->told && !(chunk & TCPX_LANE_EARLY)) || !tcpx_lane_ring_has(&r->ring, seq))
+	if ((seq > r->announced && !(chunk & TCPX_LANE_EARLY)) ||
+	    !tcpx_lane_ring_has(&r->ring, seq))
 		return TCPX_EFRAME;
 	if (last ? s->total != TCPX_LANE_UNKNOWN : len == 0 || len % TCPX_LANE_UNIT || end >= s->total)
 		return TCPX_EFRAME;
@@ -177,7 +178,8 @@ tcpx_lane_early(struct tcpx_lane_rx *r, uint64_t seq, bool known)
 {
 	const struct tcpx_lane_slot *s = &r->slot[seq % TCPX_LANE_SLOTS];
 
-	if (seq <= r->ring.done || seq > r->told + (known ? 0 : TCPX_LANE_SLOTS) || r->kept & bit(seq))
+	if (seq <= r->ring.done || r->kept & bit(seq) ||
+	    seq > r->announced + (known ? 0 : TCPX_LANE_SLOTS))
 		return TCPX_EPROTO;
 	if (seq > r->ring.posted)
 		r->kept |= bit(seq);

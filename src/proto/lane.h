@@ -104,7 +104,7 @@ struct tcpx_lane_slot {
 /* The receiver's end. */
 struct tcpx_lane_rx {
 	struct tcpx_lane_ring ring;
-	uint64_t told;  /* receives up to here are announced                            */
+	uint64_t announced; /* receives up to here                                      */
 	uint64_t kept;  /* bit seq % 64: it has come, or is coming, before its receive  */
 	uint32_t small; /* so many in a row came in a frame                             */
 	uint32_t large; /* so many in a row were longer than TCPX_LANE_LARGE, by channels */

@@ -93,7 +93,7 @@ tcpx_lane_fail(struct tcpx_lane *l, int code, const char *text)
 		return;
 	atomic_fetch_add(&l->refs, 1); /* as above */
 	/* chunks of announced receives may be under way */
-	l->held = !l->sends && l->rx.told > l->rx.ring.done;
+	l->held = !l->sends && l->rx.announced > l->rx.ring.done;
 	told = l->session->state == SESS_OPEN && l->word && !l->ends_as;
 	end_from(l, had.done + 1, code, text);
 	if (told && !l->sends)

@@ -363,7 +363,7 @@ place_chunk(struct bare *b, struct channel *c, uint32_t len)
 	assert_non_null(l);
 	*l = (struct tcpx_lane){ .refs = 2, .engine = &b->e,
 				 .word = tcpx_lane_word(true, 1),
-				 .rx = { .ring.posted = 1, .told = 1,
+				 .rx = { .ring.posted = 1, .announced = 1,
 					 .slot[1] = { len, TCPX_LANE_UNKNOWN, 0 } } };
 	h = (struct tcpx_head){ .xfer = l->word | 1, .chunk = TCPX_LANE_LAST, .len = len };
 	x = bare_xfer(b, h.xfer, len, TCPX_LANE_UNIT);

@@ -209,9 +209,9 @@ run_seed(uint64_t seed, uint64_t *early, uint64_t *lost)
 		send_some(&e);
 		hear_some(&e);
 		/* the sender is never left without announcements while receives wait */
-		assert_true(r->told == r->ring.posted || r->told >= r->ring.done + 4 ||
+		assert_true(r->announced == r->ring.posted || r->announced >= r->ring.done + 4 ||
 			    r->ring.done == r->ring.posted || tcpx_lane_due(r));
-		assert_true(r->ring.posted - r->told <= TCPX_LANE_SLOTS);
+		assert_true(r->ring.posted - r->announced <= TCPX_LANE_SLOTS);
 	}
 	assert_true(r->ring.done > 50);
 	*early += e.early;

@@ -157,7 +157,7 @@ test_chunks_that_do_not_fit(void **state)
 		{ "message 0", 0, 0, true, 1, TCPX_EFRAME },
 		{ "its namesake, 64 on", 65, 0, true, 1, TCPX_EFRAME },
 	};
-	struct tcpx_lane_rx r = { .told = 0 };
+	struct tcpx_lane_rx r = { .announced = 0 };
 	uint64_t seq, first, len[TCPX_LANE_SLOTS];
 
 	assert_int_equal(tcpx_lane_receive(&r, 10000, &seq), 0);
@@ -176,7 +176,7 @@ test_chunks_that_do_not_fit(void **state)
 static void
 test_chunks_that_contradict(void **state)
 {
-	struct tcpx_lane_rx r = { .told = 0 };
+	struct tcpx_lane_rx r = { .announced = 0 };
 	uint64_t seq, first, len[TCPX_LANE_SLOTS];
 
 	assert_int_equal(tcpx_lane_receive(&r, 1 << 20, &seq), 0);
@@ -203,7 +203,7 @@ post_many(struct tcpx_lane_rx *r, int count)
 static void
 test_receives_of_small_messages_are_announced_later(void **state)
 {
-	struct tcpx_lane_rx r = { .told = 0 };
+	struct tcpx_lane_rx r = { .announced = 0 };
 	uint64_t first, len[TCPX_LANE_SLOTS];
 
 	assert_int_equal(tcpx_lane_due(&r), TCPX_LANE_NOT);
@@ -241,7 +241,7 @@ test_lanes_of_large_messages(void **state)
 		{ TCPX_LANE_LARGE, false, false },    { 1 << 20, false, true },
 		{ 100, true, false },                 { 1 << 20, false, true },
 	};
-	struct tcpx_lane_rx r = { .told = 0 };
+	struct tcpx_lane_rx r = { .announced = 0 };
 	uint64_t first, len[TCPX_LANE_SLOTS], seq = 0;
 
 	for (size_t i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
@@ -293,7 +293,7 @@ test_early_messages_out_of_turn(void **state)
 		{ "message 0", 9, 0, true, TCPX_EPROTO },
 		{ "far away", 9, TCPX_LANE_SEQ, false, TCPX_EPROTO },
 	};
-	struct tcpx_lane_rx r = { .told = 0 }, now;
+	struct tcpx_lane_rx r = { .announced = 0 }, now;
 	uint64_t seq, first, len[TCPX_LANE_SLOTS];
 
 	for (int i = 0; i < 5; i++) {
@@ -323,7 +323,7 @@ static void
 test_an_early_chunk_and_its_receive(void **state)
 {
 	const uint32_t whole = TCPX_LANE_LAST | TCPX_LANE_EARLY;
-	struct tcpx_lane_rx r = { .told = 0 };
+	struct tcpx_lane_rx r = { .announced = 0 };
 	uint64_t seq;
 
 	assert_int_equal(tcpx_lane_offset(whole), 0);

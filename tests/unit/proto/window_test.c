@@ -86,7 +86,7 @@ every_step_is_as_the_table_says(void **state)
 }
 
 static void
-only_land_and_take_post(void **state)
+only_land_placed_and_pick_post(void **state)
 {
 	for (int ev = 0; ev <= TCPX_SLOT_EVENTS; ev++) {
 		bool posts = ev == TCPX_EV_LAND || ev == TCPX_EV_PLACED || ev == TCPX_EV_PICK;
@@ -236,7 +236,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_step_is_as_the_table_says),
-		cmocka_unit_test(only_land_and_take_post),
+		cmocka_unit_test(only_land_placed_and_pick_post),
 		cmocka_unit_test(refusal_names_state_and_event),
 		cmocka_unit_test(limits_are_checked),
 		cmocka_unit_test(window_never_exceeds_its_limit),
