@@ -68,11 +68,11 @@ tcpx_acks_take(struct channel *c, const struct tcpx_ack *ack, uint64_t now_ns)
 	int rc = 0;
 
 	if (ack->applied > ack->received || ack->received < c->tx.acked.received ||
-	    ack->applied < c->tx.acked.applied || ack->received >= w->next)
+	    ack->applied < c->tx.acked.applied || ack->received >= c->tx.send_seq)
 		return TCPX_EFRAME;
 	for (seq = c->tx.acked.received + 1; seq <= ack->received && rc == 0; seq++) {
 		rc = tcpx_window_step(w, seq, TCPX_EV_RECEIVED);
-		if (rc == 0) /* else it was never sent, and may still be in packing */
+		if (rc == 0)
 			tcpx_acks_free_staging(c, tcpx_tx_record(c, seq));
 	}
 	if (rc)
