@@ -224,11 +224,17 @@ static bool
 may_launch(const struct session *s, const struct tcpx_xfer *x)
 {
 	return s->state == SESS_OPEN && s->credit.used_xfers[xfer_kind(x)] < s->credit.xfers &&
-	       (s->credit.used_list + x->post.list_bytes <= s->credit.list ||
-		s->credit.used_list == 0);
+	       s->credit.used_list + x->post.list_bytes <= s->credit.list;
 }
 
-/* The first that may be opened, of any kind; NULL: none. */
+/* The peer grants less than its list needs: it would wait for ever. */
+static bool
+never_fits(const struct session *s, const struct tcpx_xfer *x)
+{
+	return s->state == SESS_OPEN && x->post.list_bytes > s->credit.list;
+}
+
+/* The first that may be opened, or must end, of any kind; NULL: none. */
 static struct tcpx_xfer *
 next_waiting(struct session *s)
 {
@@ -236,7 +242,7 @@ next_waiting(struct session *s)
 		struct tcpx_node *n = tcpx_chain_first(&s->xfers.waiting[kind]);
 		struct tcpx_xfer *x = n ? tcpx_container(n, struct tcpx_xfer, queue) : NULL;
 
-		if (x && may_launch(s, x))
+		if (x && (may_launch(s, x) || never_fits(s, x)))
 			return x;
 	}
 	return NULL;
@@ -260,6 +266,11 @@ make_room(struct session *s, struct tcpx_xfer *x, uint64_t now_ns)
 {
 	int rc = tcpx_ctrl_bulk_room(s->control.ctrl, frames_of(x));
 
+	if (never_fits(s, x)) {
+		tcpx_xfer_end(x, TCPX_ELIMIT, "its list is larger than what the peer takes "
+			      "(TCPX_CREDIT_LIST_BYTES there)");
+		return TCPX_ELIMIT;
+	}
 	if (rc == -EAGAIN)
 		tcpx_control_wants_room(s, now_ns);
 	else if (rc)

@@ -212,6 +212,33 @@ the_first_entry_outside_is_named(void **state)
 	bed_free(d);
 }
 
+/* Its own side would allow a longer one. Other transfers of the session go on. */
+static void
+a_list_that_the_peer_never_takes_ends_its_transfer_alone(void **state)
+{
+	enum { MANY = 8000 }; /* three times 64 KiB */
+	const char *const few[] = { "TCPX_CREDIT_LIST_BYTES=64K", NULL };
+	struct tcpx_desc near = { .len = MANY }, *far = calloc(MANY, sizeof(*far));
+	tcpx_xfer *x;
+	struct rig r;
+
+	(void)state;
+	assert_non_null(far);
+	rig_begin(&r, NULL, few);
+	rig_memory(&r, 2 * MANY, 2 * MANY);
+	near.region = r.near.id;
+	for (uint32_t i = 0; i < MANY; i++)
+		far[i] = (struct tcpx_desc){ r.far.far, 2ull * i, 1 };
+	assert_ok(tcpx_write(r.to_b, &near, 1, far, MANY, NULL, 0, &x));
+	assert_code(finish(x), TCPX_ELIMIT);
+	near.len = MANY / 4;
+	assert_ok(tcpx_write(r.to_b, &near, 1, far, MANY / 4, NULL, 0, &x));
+	assert_ok(finish(x));
+	assert_int_equal(counters_of(r.a).sessions, 1);
+	rig_end(&r);
+	free(far);
+}
+
 int
 main(void)
 {
@@ -222,6 +249,7 @@ main(void)
 						rig_teardown),
 		cmocka_unit_test_setup_teardown(the_first_entry_outside_is_named, rig_setup,
 						rig_teardown),
+		cmocka_unit_test(a_list_that_the_peer_never_takes_ends_its_transfer_alone),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
