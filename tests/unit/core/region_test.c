@@ -27,6 +27,72 @@ a_registered_region_is_known_until_given_back(void **state)
 	assert_int_equal(counters_of(r->a).regions, 1);
 }
 
+/* Its place in the table is another's by then. */
+static void
+an_id_that_was_given_back_names_nothing_again(void **state)
+{
+	struct rig *r = *state;
+	uint8_t block[100], blob[64];
+	uint64_t old, now, addr, len;
+	size_t room = sizeof(blob);
+	struct tcpx_desc near = { .len = 10 }, far = { .len = 10 };
+	tcpx_list *list;
+	tcpx_xfer *x;
+	int gpu;
+
+	rig_memory(r, 100, 100);
+	far.region = r->far.far;
+	assert_ok(tcpx_mem_register(r->a, block, sizeof(block), TCPX_MEM_LOCAL, &old));
+	assert_ok(tcpx_mem_deregister(r->a, old));
+	assert_ok(tcpx_mem_register(r->a, block, sizeof(block), TCPX_MEM_LOCAL, &now));
+	assert_int_equal((uint32_t)now, (uint32_t)old);
+	assert_int_not_equal(now, old);
+	near.region = old;
+	assert_code(tcpx_mem_query(r->a, old, &addr, &len), TCPX_ESTALE);
+	assert_code(tcpx_mem_place(r->a, old, &gpu), TCPX_ESTALE);
+	assert_code(tcpx_mem_export(r->a, old, blob, &room), TCPX_ESTALE);
+	assert_code(tcpx_mem_deregister(r->a, old), TCPX_ESTALE);
+	assert_code(tcpx_list_prepare(r->a, &near, 1, &list), TCPX_ESTALE);
+	assert_code(tcpx_write(r->to_b, &near, 1, &far, 1, NULL, 0, &x), TCPX_ESTALE);
+	assert_code(tcpx_read(r->to_b, &near, 1, &far, 1, NULL, 0, &x), TCPX_ESTALE);
+	near.region = now; /* and the newer one is as it was */
+	assert_ok(tcpx_mem_query(r->a, now, &addr, &len));
+	assert_ok(tcpx_write(r->to_b, &near, 1, &far, 1, NULL, 0, &x));
+	assert_ok(finish(x));
+}
+
+/* ... at its owner, and at who has imported its name. */
+static void
+a_name_of_what_was_given_back_reaches_nothing(void **state)
+{
+	static const size_t lens[] = { 10, 200000 }; /* within a frame, and in chunks */
+	struct rig *r = *state;
+	struct mem again;
+	uint64_t old;
+
+	rig_memory(r, 200000, 200000);
+	old = r->far.far;
+	assert_ok(tcpx_mem_deregister(r->b, r->far.id));
+	mem_open(&again, r->b, 200000, TCPX_MEM_REMOTE_READ | TCPX_MEM_REMOTE_WRITE);
+	assert_int_equal((uint32_t)again.id, (uint32_t)r->far.id);
+	fill(again.at, 200000, 5);
+	for (size_t i = 0; i < 2; i++) {
+		assert_code(rig_move(r, TCPX_OP_WRITE, 0, 0, lens[i]), TCPX_EREGION);
+		assert_code(rig_move(r, TCPX_OP_READ, 0, 0, lens[i]), TCPX_EREGION);
+	}
+	assert_filled(again.at, 200000, 5);
+	assert_ok(tcpx_mem_deregister(r->a, old));
+	r->far.far = mem_tell(&again, r->b, r->a);
+	assert_int_equal((uint32_t)r->far.far, (uint32_t)old);
+	assert_ok(rig_move(r, TCPX_OP_WRITE, 0, 0, 200000));
+	fill(again.at, 200000, 5);
+	r->far.far = old;
+	assert_code(rig_move(r, TCPX_OP_WRITE, 0, 0, 10), TCPX_ESTALE);
+	assert_filled(again.at, 200000, 5);
+	assert_ok(tcpx_mem_deregister(r->b, again.id));
+	mem_close(&again);
+}
+
 static void
 impossible_memory_is_refused(void **state)
 {
@@ -304,6 +370,8 @@ main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, rig_setup, rig_teardown)
 	const struct CMUnitTest tests[] = {
 		TEST(a_registered_region_is_known_until_given_back),
+		TEST(an_id_that_was_given_back_names_nothing_again),
+		TEST(a_name_of_what_was_given_back_reaches_nothing),
 		TEST(impossible_memory_is_refused),
 		TEST(a_blob_says_what_it_needs_and_survives_no_flipped_bit),
 		TEST(an_imported_name_can_be_given_back),
