@@ -31,6 +31,19 @@ say_posts(struct liar *l, uint64_t lane, uint64_t first, uint16_t count, uint64_
 	liar_put(l, TCPX_FR_LANE_POST, &b);
 }
 
+void
+say_failure(struct liar *l, uint64_t lane, uint8_t sending, int32_t code)
+{
+	struct tcpx_lane_failure f = { lane, false, code, "so it is" };
+	uint8_t room[512];
+	struct tcpx_buf b;
+
+	tcpx_buf_init(&b, room, sizeof(room));
+	tcpx_lane_failure_write(&b, &f);
+	room[8] = sending;
+	liar_put(l, TCPX_FR_LANE_FAIL, &b);
+}
+
 int
 answer(struct liar *l)
 {

@@ -116,3 +116,36 @@ assert_goes_on(struct liar *l, const char *what)
 	liar_put(l, TCPX_FR_OPEN, &b);
 	assert_verdict(what, liar_verdict(l, l->opened), 0);
 }
+
+uint64_t
+open_write(struct liar *l)
+{
+	uint8_t room[512];
+	struct tcpx_buf b;
+
+	tcpx_buf_init(&b, room, sizeof(room));
+	write_open(l, &b, TCPX_WIRE_WRITE, TWO_CHUNKS, false);
+	liar_put(l, TCPX_FR_OPEN, &b);
+	return l->opened;
+}
+
+struct tcpx_head
+first_chunk(uint64_t id)
+{
+	return (struct tcpx_head){ .xfer = id, .len = CHUNK, .generation = 1, .seq = 1 };
+}
+
+void
+assert_channel_works(struct liar *l, uint16_t channel, const char *what, uint64_t id)
+{
+	struct tcpx_head h = first_chunk(id);
+
+	h.channel = channel;
+	for (uint64_t k = 0; k < 2; k++) {
+		h.chunk = (uint32_t)k;
+		h.len = k ? TWO_CHUNKS - CHUNK : CHUNK;
+		h.seq = ++l->seq[channel];
+		liar_send(l, channel, &h, h.len);
+	}
+	assert_verdict(what, liar_verdict(l, id), 0);
+}

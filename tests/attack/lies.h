@@ -13,6 +13,7 @@
 #define SMALL    16           /* bytes of an honest WRITE, which travels in OPEN */
 #define LIVES    1            /* no effect, the session goes on */
 #define CHUNK    65536
+#define TWO_CHUNKS 100000u
 #define ITEMS(a) (sizeof(a) / sizeof((a)[0]))
 
 struct lies {
@@ -42,5 +43,11 @@ void tell_lie(uint8_t *bytes, const struct lie *lie);
 void assert_verdict(const char *what, int got, int want);
 /* The session goes on: an honest WRITE ends well. */
 void assert_goes_on(struct liar *l, const char *what);
+
+/* Opens a WRITE of two chunks. Returns its id. */
+uint64_t open_write(struct liar *l);
+struct tcpx_head first_chunk(uint64_t id);
+/* The channel carries both chunks, as its next messages. */
+void assert_channel_works(struct liar *l, uint16_t channel, const char *what, uint64_t id);
 
 #endif

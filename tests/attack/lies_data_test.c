@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Lies on channels, about channels, and in the handshake. One on a channel costs that channel and
- * nothing else; one in the handshake is refused with its code.
+ * Lies on channels, and in the handshake. One on a channel costs that channel and nothing else; one in
+ * the handshake is refused with its code. About channels: lies_fence_test.c.
  */
 #include "lies.h"
 
@@ -13,42 +13,6 @@
 
 #include "core/engine/engine.h"
 #include "net/sock/wire.h"
-
-#define TOTAL 100000u /* two chunks */
-
-static uint64_t
-open_write(struct liar *l)
-{
-	uint8_t room[512];
-	struct tcpx_buf b;
-
-	tcpx_buf_init(&b, room, sizeof(room));
-	write_open(l, &b, TCPX_WIRE_WRITE, TOTAL, false);
-	liar_put(l, TCPX_FR_OPEN, &b);
-	return l->opened;
-}
-
-static struct tcpx_head
-first_chunk(uint64_t id)
-{
-	return (struct tcpx_head){ .xfer = id, .len = CHUNK, .generation = 1, .seq = 1 };
-}
-
-/* The other channel carries both chunks. */
-static void
-assert_other_channel_works(struct liar *l, const char *what, uint64_t id)
-{
-	struct tcpx_head h = first_chunk(id);
-
-	h.channel = 1;
-	for (uint64_t k = 0; k < 2; k++) {
-		h.chunk = (uint32_t)k;
-		h.len = k ? TOTAL - CHUNK : CHUNK;
-		h.seq = ++l->seq[1];
-		liar_send(l, 1, &h, h.len);
-	}
-	assert_verdict(what, liar_verdict(l, id), 0);
-}
 
 static void
 in_a_header(void **state)
@@ -86,7 +50,7 @@ in_a_header(void **state)
 		h.xfer += id;
 		liar_send(&l, 0, &h, h.len > CHUNK ? CHUNK : h.len);
 		assert_closed(lies[i].what, l.tx[0]);
-		assert_other_channel_works(&l, lies[i].what, id);
+		assert_channel_works(&l, 1, lies[i].what, id);
 		liar_close(&l);
 	}
 	assert_witness_is_well();
@@ -118,7 +82,7 @@ in_bytes_of_a_message(void **state)
 		(void)!send(l.tx[0], payload, sizeof(payload), MSG_NOSIGNAL);
 		(void)!send(l.tx[0], bytes + TCPX_SOCK_HEAD_BYTES, TCPX_SOCK_TAIL_BYTES, MSG_NOSIGNAL);
 		assert_closed(lies[i].what, l.tx[0]);
-		assert_other_channel_works(&l, lies[i].what, h.xfer);
+		assert_channel_works(&l, 1, lies[i].what, h.xfer);
 		liar_close(&l);
 	}
 	assert_witness_is_well();
@@ -163,68 +127,6 @@ a_chunk_too_late(void **state)
 	liar_send(&l, 0, &h, h.len);
 	assert_int_equal(recv(l.tx[0], ack, sizeof(ack), MSG_WAITALL), sizeof(ack));
 	assert_goes_on(&l, "a chunk after CANCEL");
-	liar_close(&l);
-	assert_witness_is_well();
-}
-
-/* ---- about channels ---- */
-
-static void
-about_channels(void **state)
-{
-	static const struct {
-		const char *what;
-		uint8_t type;
-		struct tcpx_chan_event e;
-		int want;
-	} lies[] = {
-		{ "CHANNEL_DOWN of channel 2", TCPX_FR_CHANNEL_DOWN, { .channel = 2 }, TCPX_EPROTO },
-		{ "CHANNEL_DOWN of 65535", TCPX_FR_CHANNEL_DOWN, { .channel = 65535 }, TCPX_EPROTO },
-		{ "... of another generation", TCPX_FR_CHANNEL_DOWN, { .generation = 9 }, LIVES },
-		{ "... of the wrong way", TCPX_FR_CHANNEL_DOWN, { .generation = 1, .backward = 1 }, LIVES },
-		{ "FENCED that was not asked", TCPX_FR_FENCED, { .generation = 9, .backward = 1 }, LIVES },
-		{ "FENCED at a message never sent", TCPX_FR_FENCED,
-		  { .generation = 1, .backward = 1, .seq = 7 }, TCPX_EFRAME },
-		{ "CHANNEL_ACK of another kind", TCPX_FR_CHANNEL_ACK,
-		  { .generation = 1, .backward = 1, .seq = 7, .applied = 7 }, LIVES },
-		{ "CHANNEL_ASK of channel 2", TCPX_FR_CHANNEL_ASK, { .channel = 2 }, TCPX_EPROTO },
-		{ "CHANNEL_ASK of an earlier one", TCPX_FR_CHANNEL_ASK, { .generation = 0 }, LIVES },
-	};
-
-	(void)state;
-	for (size_t i = 0; i < ITEMS(lies); i++) {
-		uint8_t room[512];
-		struct tcpx_buf b;
-		struct liar l;
-
-		liar_open(&l, lies_world()->host);
-		tcpx_buf_init(&b, room, sizeof(room));
-		tcpx_chan_event_write(&b, &lies[i].e);
-		liar_put(&l, lies[i].type, &b);
-		if (lies[i].want == LIVES)
-			assert_goes_on(&l, lies[i].what);
-		else
-			assert_verdict(lies[i].what, liar_verdict(&l, 0), lies[i].want);
-		liar_close(&l);
-	}
-	assert_witness_is_well();
-}
-
-/* Of a channel that carries its own headers. */
-static void
-a_header_beside_its_channel(void **state)
-{
-	struct tcpx_message m = { .generation = 1, .seq = 1, .xfer = 1, .len = 100 };
-	uint8_t room[512];
-	struct tcpx_buf b;
-	struct liar l;
-
-	(void)state;
-	liar_open(&l, lies_world()->host);
-	tcpx_buf_init(&b, room, sizeof(room));
-	tcpx_message_write(&b, &m);
-	liar_put(&l, TCPX_FR_MESSAGE, &b);
-	assert_verdict("MESSAGE", liar_verdict(&l, 0), TCPX_EPROTO);
 	liar_close(&l);
 	assert_witness_is_well();
 }
@@ -381,7 +283,6 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(in_a_header),	 cmocka_unit_test(in_bytes_of_a_message),
 		cmocka_unit_test(a_chunk_twice), cmocka_unit_test(a_chunk_too_late),
-		cmocka_unit_test(about_channels), cmocka_unit_test(a_header_beside_its_channel),
 		cmocka_unit_test(in_a_preamble), cmocka_unit_test(in_start),
 		cmocka_unit_test(in_hello),	 cmocka_unit_test(too_early),
 	};

@@ -138,16 +138,10 @@ in_lane_fail(void **state)
 	(void)state;
 	for (size_t i = 0; i < ITEMS(lies); i++) {
 		uint64_t lane = (lies[i].lane & OURS) | word((uint32_t)lies[i].lane);
-		struct tcpx_lane_failure f = { lane, false, lies[i].code, "so it is" };
-		uint8_t room[512];
 		struct spoken s;
-		struct tcpx_buf b;
 
 		spoken_open(&s);
-		tcpx_buf_init(&b, room, sizeof(room));
-		tcpx_lane_failure_write(&b, &f);
-		room[8] = lies[i].sending;
-		liar_put(&s.l, TCPX_FR_LANE_FAIL, &b);
+		say_failure(&s.l, lane, lies[i].sending, lies[i].code);
 		judge(&s.l, lies[i].what, lies[i].want);
 		if (lies[i].want == LIVES)
 			assert_int_equal(tcpx_lane_ready(s.lane),

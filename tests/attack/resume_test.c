@@ -5,7 +5,9 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include "core/session/session.h"
 #include "net/sock/wire.h"
@@ -54,6 +56,204 @@ a_session_is_resumed_by_its_own_key_alone(void **state)
 	assert_true(take_over(&s, of, &of->resume.key));
 	scene_close(&s);
 }
+
+/* ---- without a secret ---- */
+
+/* Says RESUME to @at, without its last @missing bytes. How it is answered; 0: by RESUMED. */
+static int
+say_resume(tcpx_engine *at, enum tcpx_start_kind kind, const struct tcpx_resume *r, size_t missing)
+{
+	static const uint8_t answers[] = { TCPX_FR_RESUMED, TCPX_FR_REFUSE };
+	uint8_t room[256], payload[TCPX_FRAME_MAX], type;
+	char text[TCPX_TEXT_MAX];
+	int32_t code = TCPX_EPEERGONE;
+	struct tcpx_buf b;
+	struct foe f;
+	size_t len;
+
+	tcpx_buf_init(&b, room, sizeof(room));
+	tcpx_resume_write(&b, r);
+	b.pos -= missing;
+	foe_dial(&f, "127.0.3.1", tcpx_port(at));
+	foe_start(&f, false, kind, r->session);
+	foe_put(&f, TCPX_FR_RESUME, &b);
+	if (foe_get_one_of(&f, answers, sizeof(answers), &type, payload, &len)) {
+		tcpx_buf_init_const(&b, payload, len);
+		code = 0;
+		if (type == TCPX_FR_REFUSE)
+			assert_int_equal(tcpx_refuse_read(&b, &code, text), 0);
+	}
+	foe_close(&f);
+	return code;
+}
+
+/* What the victim would say to resume; all but the token is in frames that anybody on the path reads. */
+static struct tcpx_resume
+honest(const struct scene *s)
+{
+	struct session *of = session_of(s->w);
+	struct tcpx_resume r = { .session = of->id, .incarnation = s->v->incarnation,
+				 .expect = s->w->incarnation, .epoch = 1000 };
+
+	memcpy(r.token, of->resume.token, sizeof(r.token));
+	r.received = tcpx_ctrl_received(session_of(s->v)->control.ctrl);
+	return r;
+}
+
+/* The token of a session that has ended, between engines of the same names. */
+static void
+older_token(uint8_t token[16])
+{
+	struct scene s;
+
+	scene_open(&s, NULL);
+	memcpy(token, session_of(s.w)->resume.token, 16);
+	scene_close(&s);
+}
+
+static void
+without_a_secret_a_session_is_resumed_by_its_token_alone(void **state)
+{
+	static const char *const what[] = { "none", "first bit", "last bit", "that of an ended session",
+					    "the id of the session" };
+	uint8_t token[5][16] = { { 0 } };
+	struct tcpx_resume r;
+	struct scene s;
+
+	(void)state;
+	older_token(token[3]);
+	scene_open(&s, NULL);
+	r = honest(&s);
+	memcpy(token[1], r.token, 16);
+	memcpy(token[2], r.token, 16);
+	token[1][0] ^= 0x80;
+	token[2][15] ^= 1;
+	memcpy(token[4], &r.session, sizeof(r.session));
+	for (size_t i = 0; i < (identity_is_checked ? 5 : 1); i++) {
+		struct tcpx_resume lie = r;
+		int rc;
+
+		memcpy(lie.token, token[i], 16);
+		rc = say_resume(s.w, TCPX_START_RESUME, &lie, 0);
+		if (rc != (identity_is_checked ? TCPX_EAUTH : 0))
+			fail_msg("token %s: %s", what[i], tcpx_strerror_name(rc));
+	}
+	if (identity_is_checked) {
+		assert_code(say_resume(s.w, TCPX_START_RESUME, &r, 1), TCPX_EPROTO);
+		assert_code(say_resume(s.w, TCPX_START_RESUME, &r, 16), TCPX_EPROTO);
+		assert_alive(&s);
+		assert_int_equal(counters_of(s.w).ctrl_resumes, 0);
+		assert_int_equal(counters_of(s.v).ctrl_resumes, 0);
+		r.received = tcpx_ctrl_received(session_of(s.v)->control.ctrl);
+		assert_code(say_resume(s.w, TCPX_START_RESUME, &r, 0), 0); /* the defence is the token */
+	}
+	scene_close(&s);
+}
+
+/* With the token, and another's place: an earlier life of either side, a connection that is over. */
+static void
+a_token_serves_its_two_engines_and_the_next_connection(void **state)
+{
+	struct tcpx_resume r, lie;
+	struct scene s;
+
+	(void)state;
+	if (!identity_is_checked)
+		return;
+	scene_open(&s, NULL);
+	lie = r = honest(&s);
+	lie.incarnation ^= 1;
+	assert_code(say_resume(s.w, TCPX_START_RESUME, &lie, 0), TCPX_EAUTH);
+	lie = r;
+	lie.expect ^= 1;
+	assert_code(say_resume(s.w, TCPX_START_RESUME, &lie, 0), TCPX_EAUTH);
+	lie = r;
+	lie.session ^= 1;
+	assert_code(say_resume(s.w, TCPX_START_RESUME, &lie, 0), TCPX_ESTALLED);
+	lie = r;
+	lie.epoch = session_of(s.w)->control.epoch;
+	assert_code(say_resume(s.w, TCPX_START_RESUME, &lie, 0), TCPX_EAUTH);
+	assert_alive(&s);
+	assert_int_equal(counters_of(s.w).ctrl_resumes, 0);
+	scene_close(&s);
+}
+
+/* An opener believes that its stream is cut if the acceptor says so, with the token and the epoch. */
+static void
+a_stranger_cuts_no_stream_by_asking(void **state)
+{
+	struct tcpx_resume r;
+	struct scene s;
+
+	(void)state;
+	scene_open(&s, NULL);
+	r = honest(&s);
+	r.incarnation = s.w->incarnation;
+	r.expect = s.v->incarnation;
+	r.epoch = session_of(s.v)->control.epoch;
+	r.token[7] ^= 4;
+	assert_code(say_resume(s.v, TCPX_START_ASK, &r, 0), TCPX_EAUTH);
+	if (identity_is_checked) {
+		r.token[7] ^= 4;
+		r.epoch++;
+		assert_code(say_resume(s.v, TCPX_START_ASK, &r, 0), TCPX_EAUTH);
+		assert_alive(&s);
+		assert_int_equal(counters_of(s.v).ctrl_resumes, 0);
+		r.epoch--;
+		assert_code(say_resume(s.v, TCPX_START_ASK, &r, 0), TCPX_EAUTH);
+	}
+	wait_resumes(s.v, 1); /* the defence is the token, and the epoch */
+	assert_alive(&s);
+	scene_close(&s);
+}
+
+/* ---- many at the door ---- */
+
+/* Silent connections from its own address take all places, and each newcomer closes the oldest. */
+static void
+a_session_resumes_while_all_places_are_taken(void **state)
+{
+	enum { SILENT = 64 };
+	struct rlimit files, few;
+	struct foe own, silent;
+	int fd[SILENT];
+	uint8_t payload[TCPX_FRAME_MAX], room[256];
+	struct tcpx_resume r;
+	struct tcpx_buf b;
+	struct scene s;
+	size_t len;
+
+	(void)state;
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &files), 0);
+	few = (struct rlimit){ 128, files.rlim_max };
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+	scene_open(&s, shared);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &files), 0);
+	r = honest(&s);
+	foe_dial(&own, "127.0.3.1", tcpx_port(s.w));
+	foe_start(&own, true, TCPX_START_RESUME, r.session);
+	for (int i = 0; i < SILENT; i++) {
+		foe_dial(&silent, "127.0.3.1", tcpx_port(s.w));
+		fd[i] = silent.fd;
+	}
+	for (int patience = WAIT_MS; counters_of(s.w).refused < SILENT / 2; patience--) {
+		tcpx_note *n;
+
+		assert_true(patience);
+		assert_code(tcpx_note_wait(s.w, 1, &n), -EAGAIN);
+	}
+	assert_true(foe_prove(&own, shared, &session_of(s.w)->resume.key));
+	tcpx_buf_init(&b, room, sizeof(room));
+	tcpx_resume_write(&b, &r);
+	foe_put(&own, TCPX_FR_RESUME, &b);
+	assert_true(foe_get(&own, TCPX_FR_RESUMED, payload, &len));
+	for (int i = 0; i < SILENT; i++)
+		close(fd[i]);
+	foe_close(&own);
+	scene_close(&s);
+}
+
+/* ---- by others ---- */
 
 static void
 a_resume_that_comes_back_is_not_believed(void **state)
@@ -250,6 +450,10 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_session_is_resumed_by_its_own_key_alone),
+		cmocka_unit_test(without_a_secret_a_session_is_resumed_by_its_token_alone),
+		cmocka_unit_test(a_token_serves_its_two_engines_and_the_next_connection),
+		cmocka_unit_test(a_stranger_cuts_no_stream_by_asking),
+		cmocka_unit_test(a_session_resumes_while_all_places_are_taken),
 		cmocka_unit_test(a_resume_that_comes_back_is_not_believed),
 		cmocka_unit_test(nothing_in_clear_ends_a_session),
 		cmocka_unit_test(only_the_engine_that_is_meant_says_that_a_session_has_ended),

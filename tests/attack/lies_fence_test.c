@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Lies about what has arrived: acknowledgements, the fence, frames about channels. And what the host says
+ * itself of a lane that has failed.
+ */
+#include "lane_lies.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "net/sock/wire.h"
+
+#define ROOM LANE_ROOM
+
+static void
+assert_open(const char *what, int fd)
+{
+	uint8_t byte;
+	ssize_t n = recv(fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+
+	if (n == 0 || (n < 0 && errno != EAGAIN))
+		fail_msg("%s: the channel is closed", what);
+}
+
+/* None of its channels has been lost. */
+static void
+assert_all_channels_work(struct liar *l, const char *what)
+{
+	for (uint16_t i = 0; i < LIAR_CHANNELS; i++)
+		assert_channel_works(l, i, what, open_write(l));
+	for (uint16_t i = 0; i < LIAR_CHANNELS; i++)
+		assert_open(what, l->rx[i]);
+}
+
+/* ---- acknowledgements ---- */
+
+/* A message of the host's, on one of its two channels. */
+static int
+take_message(struct liar *l, struct tcpx_head *h)
+{
+	uint8_t head[TCPX_SOCK_HEAD_BYTES], *rest = malloc(CHUNK + TCPX_SOCK_TAIL_BYTES);
+	struct pollfd from[LIAR_CHANNELS];
+	size_t len;
+	int i;
+
+	for (i = 0; i < LIAR_CHANNELS; i++)
+		from[i] = (struct pollfd){ l->rx[i], POLLIN, 0 };
+	assert_true(poll(from, LIAR_CHANNELS, WAIT_MS) > 0);
+	i = from[0].revents ? 0 : 1;
+	assert_int_equal(recv(l->rx[i], head, sizeof(head), MSG_WAITALL), sizeof(head));
+	assert_true(tcpx_sock_head_parse(head, h));
+	assert_in_range(h->len, 1, CHUNK);
+	len = h->len + TCPX_SOCK_TAIL_BYTES;
+	assert_int_equal(recv(l->rx[i], rest, len, MSG_WAITALL), len);
+	free(rest);
+	return i;
+}
+
+static void
+acknowledge(struct liar *l, int channel, const struct tcpx_ack *ack)
+{
+	uint8_t bytes[TCPX_SOCK_ACK_BYTES];
+
+	tcpx_sock_ack_format(ack, false, bytes);
+	(void)!send(l->rx[channel], bytes, sizeof(bytes), MSG_NOSIGNAL);
+}
+
+/* Of the only message of a READ. It costs the channel; what has come by it is taken over after the fence. */
+static void
+in_an_acknowledgement(void **state)
+{
+	static const struct {
+		const char *what;
+		struct tcpx_ack ack, before; /* before: 0, or an honest one */
+	} lies[] = {
+		{ "a message never sent", { 2, 0 }, { 0, 0 } },
+		{ "a message never sent, applied", { 2, 2 }, { 0, 0 } },
+		{ "the greatest number", { UINT64_MAX, UINT64_MAX }, { 0, 0 } },
+		{ "applied, and not received", { 0, 1 }, { 0, 0 } },
+		{ "more applied than received", { 1, 2 }, { 0, 0 } },
+		{ "received backwards", { 0, 0 }, { 1, 0 } },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ITEMS(lies); i++) {
+		struct tcpx_chan_event fence = { .backward = 1, .generation = 1 };
+		uint8_t room[512];
+		struct tcpx_head h;
+		struct tcpx_buf b;
+		struct liar l;
+		int at;
+
+		liar_open(&l, lies_world()->host);
+		tcpx_buf_init(&b, room, sizeof(room));
+		write_open(&l, &b, TCPX_WIRE_READ, CHUNK, false);
+		liar_put(&l, TCPX_FR_OPEN, &b);
+		at = take_message(&l, &h);
+		if (lies[i].before.received)
+			acknowledge(&l, at, &lies[i].before);
+		acknowledge(&l, at, &lies[i].ack);
+		assert_closed(lies[i].what, l.rx[at]);
+		fence.channel = (uint16_t)at;
+		fence.seq = 1;
+		tcpx_buf_init(&b, room, sizeof(room));
+		tcpx_chan_event_write(&b, &fence);
+		liar_put(&l, TCPX_FR_FENCED, &b);
+		assert_goes_on(&l, lies[i].what);
+		assert_open(lies[i].what, l.rx[!at]);
+		liar_close(&l);
+	}
+	assert_witness_is_well();
+}
+
+/* ---- about channels ---- */
+
+static void
+about_channels(void **state)
+{
+	static const struct {
+		const char *what;
+		uint8_t type;
+		struct tcpx_chan_event e;
+		int want;
+	} lies[] = {
+		{ "CHANNEL_DOWN of channel 2", TCPX_FR_CHANNEL_DOWN, { .channel = 2, .generation = 1 }, TCPX_EPROTO },
+		{ "CHANNEL_DOWN of 65535", TCPX_FR_CHANNEL_DOWN, { .channel = 65535, .generation = 1 }, TCPX_EPROTO },
+		{ "... of an earlier generation", TCPX_FR_CHANNEL_DOWN, { .generation = 0 }, LIVES },
+		{ "... of a later one", TCPX_FR_CHANNEL_DOWN, { .generation = 9 }, LIVES },
+		{ "... of an earlier one, silent", TCPX_FR_CHANNEL_DOWN, { .generation = 0, .seq = 1 }, LIVES },
+		{ "... of a later one, silent", TCPX_FR_CHANNEL_DOWN, { .generation = 9, .seq = 1 }, LIVES },
+		{ "... of the wrong way", TCPX_FR_CHANNEL_DOWN, { .generation = 1, .backward = 1 }, LIVES },
+		{ "FENCED of channel 2", TCPX_FR_FENCED, { .channel = 2, .generation = 1, .backward = 1 }, TCPX_EPROTO },
+		{ "... of an earlier generation", TCPX_FR_FENCED, { .generation = 0, .backward = 1 }, LIVES },
+		{ "... of a later one", TCPX_FR_FENCED, { .generation = 9, .backward = 1 }, LIVES },
+		{ "... of the wrong way", TCPX_FR_FENCED, { .generation = 1 }, LIVES },
+		{ "... at a message never sent", TCPX_FR_FENCED, { .generation = 1, .backward = 1, .seq = 7 }, TCPX_EFRAME },
+		{ "CHANNEL_ACK of channel 2", TCPX_FR_CHANNEL_ACK, { .channel = 2, .generation = 1, .backward = 1 }, TCPX_EPROTO },
+		{ "... of an earlier generation", TCPX_FR_CHANNEL_ACK, { .generation = 0, .backward = 1, .seq = 7 }, LIVES },
+		{ "... of a later one", TCPX_FR_CHANNEL_ACK, { .generation = 9, .backward = 1, .seq = 7 }, LIVES },
+		{ "... of the wrong way", TCPX_FR_CHANNEL_ACK, { .generation = 1, .seq = 7 }, LIVES },
+		{ "CHANNEL_ASK of channel 2", TCPX_FR_CHANNEL_ASK, { .channel = 2, .generation = 1 }, TCPX_EPROTO },
+		{ "... of an earlier generation", TCPX_FR_CHANNEL_ASK, { .generation = 0 }, LIVES },
+		{ "... of the other way, earlier", TCPX_FR_CHANNEL_ASK, { .generation = 0, .backward = 1 }, LIVES },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ITEMS(lies); i++) {
+		uint8_t room[512];
+		struct tcpx_buf b;
+		struct liar l;
+
+		liar_open(&l, lies_world()->host);
+		tcpx_buf_init(&b, room, sizeof(room));
+		tcpx_chan_event_write(&b, &lies[i].e);
+		liar_put(&l, lies[i].type, &b);
+		if (lies[i].want == LIVES)
+			assert_all_channels_work(&l, lies[i].what);
+		else
+			assert_verdict(lies[i].what, liar_verdict(&l, 0), lies[i].want);
+		liar_close(&l);
+	}
+	assert_witness_is_well();
+}
+
+/* Of a channel that says so itself: it costs that channel. */
+static void
+an_acknowledgement_beside_its_channel(void **state)
+{
+	struct tcpx_chan_event e = { .generation = 1, .backward = 1, .seq = 7, .applied = 7 };
+	uint8_t room[512];
+	struct tcpx_buf b;
+	struct liar l;
+
+	(void)state;
+	liar_open(&l, lies_world()->host);
+	tcpx_buf_init(&b, room, sizeof(room));
+	tcpx_chan_event_write(&b, &e);
+	liar_put(&l, TCPX_FR_CHANNEL_ACK, &b);
+	assert_closed("CHANNEL_ACK", l.rx[0]);
+	assert_goes_on(&l, "CHANNEL_ACK");
+	assert_open("CHANNEL_ACK", l.rx[1]);
+	liar_close(&l);
+	assert_witness_is_well();
+}
+
+/* Of a channel that carries its own headers. */
+static void
+a_header_beside_its_channel(void **state)
+{
+	struct tcpx_message m = { .generation = 1, .seq = 1, .xfer = 1, .len = 100 };
+	uint8_t room[512];
+	struct tcpx_buf b;
+	struct liar l;
+
+	(void)state;
+	liar_open(&l, lies_world()->host);
+	tcpx_buf_init(&b, room, sizeof(room));
+	tcpx_message_write(&b, &m);
+	liar_put(&l, TCPX_FR_MESSAGE, &b);
+	assert_verdict("MESSAGE", liar_verdict(&l, 0), TCPX_EPROTO);
+	liar_close(&l);
+	assert_witness_is_well();
+}
+
+/* ---- a lane that has failed ---- */
+
+static struct tcpx_ack
+hear_ack(int fd)
+{
+	uint8_t bytes[TCPX_SOCK_ACK_BYTES];
+	struct tcpx_ack ack;
+
+	assert_int_equal(recv(fd, bytes, sizeof(bytes), MSG_WAITALL), sizeof(bytes));
+	assert_true(tcpx_sock_ack_parse(bytes, false, &ack));
+	return ack;
+}
+
+static void
+assert_no_ack(struct liar *l, int fd)
+{
+	uint8_t byte;
+
+	for (int turns = 0; turns < 3; turns++)
+		assert_goes_on(l, "a turn");
+	assert_int_equal(recv(fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT), -1);
+}
+
+/* The host cancels the receive of a message whose first half has come. Then the rest comes. */
+static void
+fail_amid_a_message(struct heard *w)
+{
+	struct tcpx_head h = { .chunk = TCPX_LANE_LAST, .len = ROOM, .generation = 1, .seq = 1 };
+	uint8_t bytes[TCPX_SOCK_HEAD_BYTES + ROOM + TCPX_SOCK_TAIL_BYTES] = { 0 };
+	const size_t half = TCPX_SOCK_HEAD_BYTES + ROOM / 2;
+
+	heard_open(w);
+	memset(lies_world()->far.at, 0xff, ROOM);
+	h.xfer = word(1) | 1;
+	tcpx_sock_head_format(&h, bytes);
+	tcpx_sock_tail_format(&h, false, bytes + TCPX_SOCK_HEAD_BYTES + ROOM);
+	assert_int_equal(send(w->l.tx[0], bytes, half, MSG_NOSIGNAL), half);
+	while (*(volatile uint8_t *)(lies_world()->far.at) != 0 ||
+	       *(volatile uint8_t *)(lies_world()->far.at + ROOM / 2 - 1) != 0)
+		sched_yield();
+	tcpx_cancel(w->recv);
+	assert_verdict("a lane that failed", answer(&w->l), TCPX_ECANCELED);
+	assert_int_equal(send(w->l.tx[0], bytes + half, sizeof(bytes) - half, MSG_NOSIGNAL),
+			 sizeof(bytes) - half);
+}
+
+/* An acknowledgement would end its sender's send well. */
+static void
+a_chunk_of_a_failed_lane_is_applied_once_its_sender_knows(void **state)
+{
+	struct tcpx_ack ack;
+	struct heard w;
+
+	(void)state;
+	fail_amid_a_message(&w);
+	ack = hear_ack(w.l.tx[0]);
+	assert_int_equal(ack.received, 1);
+	assert_int_equal(ack.applied, 0);
+	assert_no_ack(&w.l, w.l.tx[0]);
+	liar_put_u64(&w.l, TCPX_FR_LANE_CLOSE, word(1));
+	ack = hear_ack(w.l.tx[0]);
+	assert_int_equal(ack.received, 1);
+	assert_int_equal(ack.applied, 1);
+	heard_close(&w);
+	assert_witness_is_well();
+}
+
+/* ... nor may the fence count it, if the channel ends before. */
+static void
+the_fence_of_a_failed_lane_counts_what_is_applied(void **state)
+{
+	struct tcpx_chan_event down = { .generation = 1 }, fenced;
+	uint8_t room[512], payload[TCPX_FRAME_MAX];
+	struct tcpx_buf b;
+	struct heard w;
+	size_t len;
+
+	(void)state;
+	fail_amid_a_message(&w);
+	assert_int_equal(hear_ack(w.l.tx[0]).received, 1);
+	tcpx_buf_init(&b, room, sizeof(room));
+	tcpx_chan_event_write(&b, &down);
+	liar_put(&w.l, TCPX_FR_CHANNEL_DOWN, &b);
+	assert_true(foe_get(&w.l.f, TCPX_FR_FENCED, payload, &len));
+	tcpx_buf_init_const(&b, payload, len);
+	assert_int_equal(tcpx_chan_event_read(&b, &fenced), 0);
+	assert_int_equal(fenced.channel, 0);
+	assert_int_equal(fenced.generation, 1);
+	assert_int_equal(fenced.seq, 0);
+	heard_close(&w);
+	assert_witness_is_well();
+}
+
+/* One that begins to come after the failure waits unread, and goes to the sink then. */
+static void
+a_chunk_for_a_failed_lane_waits_until_its_sender_knows(void **state)
+{
+	struct tcpx_head h = { .chunk = TCPX_LANE_LAST, .len = ROOM, .generation = 1, .seq = 1 };
+	struct tcpx_ack ack;
+	struct heard w;
+
+	(void)state;
+	for (int fails = 0; fails < 2; fails++) {
+		heard_open(&w);
+		tcpx_cancel(w.recv);
+		assert_verdict("a lane that failed", answer(&w.l), TCPX_ECANCELED);
+		h.xfer = word(1) | 1;
+		liar_send(&w.l, 0, &h, h.len);
+		assert_no_ack(&w.l, w.l.tx[0]);
+		if (fails)
+			say_failure(&w.l, word(1), true, TCPX_ECLOSED);
+		else
+			liar_put_u64(&w.l, TCPX_FR_LANE_CLOSE, word(1));
+		ack = hear_ack(w.l.tx[0]);
+		assert_int_equal(ack.applied, 1);
+		heard_close(&w);
+	}
+	assert_witness_is_well();
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(in_an_acknowledgement),
+		cmocka_unit_test(about_channels),
+		cmocka_unit_test(an_acknowledgement_beside_its_channel),
+		cmocka_unit_test(a_header_beside_its_channel),
+		cmocka_unit_test(a_chunk_of_a_failed_lane_is_applied_once_its_sender_knows),
+		cmocka_unit_test(the_fence_of_a_failed_lane_counts_what_is_applied),
+		cmocka_unit_test(a_chunk_for_a_failed_lane_waits_until_its_sender_knows),
+	};
+
+	return cmocka_run_group_tests(tests, lies_begin, lies_end);
+}
