@@ -36,6 +36,35 @@ peer_that_never_acknowledges_meets_the_limits(void **state)
 	tcpx_ctrl_free(b);
 }
 
+/* A queue has at most twice its bytes, and what it grew out of, at most half as much, until the writer gives
+ * that back. */
+static void
+answers_take_at_most_three_times_their_bytes(void **state)
+{
+	static const size_t len[] = { 0, 100, 1000, 8192, 16000 };
+	static const int loans[] = { 1, 7, 64, 1 << 30 }; /* one in so many puts */
+	uint64_t most = 0;
+
+	for (size_t i = 0; i < ARRAY_LEN(len); i++)
+		for (size_t k = 0; k < ARRAY_LEN(loans); k++) {
+			struct tcpx_quota quota = { .limit = 64 << 20 };
+			struct tcpx_ctrl *a = ctrl_new();
+			const uint8_t *data;
+
+			tcpx_ctrl_charge(a, &quota);
+			for (int n = 0; tcpx_ctrl_put(a, TCPX_FR_DONE, zeros, len[i]) == 0; n++) {
+				uint64_t used = tcpx_quota_used(&quota);
+
+				most = used > most ? used : most;
+				if (n % loans[k] == 0)
+					assert_true(tcpx_ctrl_pending(a, &data) > 0);
+			}
+			tcpx_ctrl_free(a);
+			assert_int_equal(tcpx_quota_used(&quota), 0);
+		}
+	assert_in_range(most, 2 * TCPX_CTRL_MAX + 1, 3 * TCPX_CTRL_MAX);
+}
+
 static void
 memory_goes_back_when_all_is_acknowledged(void **state)
 {
@@ -142,6 +171,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(peer_that_never_acknowledges_meets_the_limits),
+		cmocka_unit_test(answers_take_at_most_three_times_their_bytes),
 		cmocka_unit_test(memory_goes_back_when_all_is_acknowledged),
 		cmocka_unit_test(bytes_lent_do_not_move),
 		cmocka_unit_test(bulk_asks_for_room_before_it_begins),
