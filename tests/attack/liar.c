@@ -3,6 +3,7 @@
 #include "liar.h"
 
 #include <errno.h>
+#include <netinet/tcp.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -59,12 +60,14 @@ liar_dial_data(const struct liar *l, uint32_t i)
 	struct timeval limit = { .tv_sec = WAIT_MS / 1000 };
 	struct tcpx_chan_id id;
 	struct tcpx_addr addr;
-	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), on = 1;
 
 	assert_true(tcpx_sock_handle_parse(l->handles.handle[i], &addr, &id));
 	memcpy(&at.sin_addr, addr.ip, 4);
 	at.sin_port = htons(addr.port);
 	assert_int_equal(setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit)), 0);
+	/* what is sent is there when the call returns: nothing waits for an acknowledgement */
+	assert_int_equal(setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on)), 0);
 	assert_int_equal(connect(fd, (struct sockaddr *)&at, sizeof(at)), 0);
 	return fd;
 }

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include "net/sock/wire.h"
 
@@ -37,6 +38,17 @@ assert_all_channels_work(struct liar *l, const char *what)
 }
 
 /* ---- acknowledgements ---- */
+
+static void
+say_of_channel(struct liar *l, uint8_t type, const struct tcpx_chan_event *e)
+{
+	uint8_t room[512];
+	struct tcpx_buf b;
+
+	tcpx_buf_init(&b, room, sizeof(room));
+	tcpx_chan_event_write(&b, e);
+	liar_put(l, type, &b);
+}
 
 /* A message of the host's, on one of its two channels. */
 static int
@@ -101,13 +113,13 @@ in_an_acknowledgement(void **state)
 		at = take_message(&l, &h);
 		if (lies[i].before.received)
 			acknowledge(&l, at, &lies[i].before);
+		for (int turns = 0; turns < 3; turns++) /* of several at once the last one counts */
+			assert_goes_on(&l, "an honest one");
 		acknowledge(&l, at, &lies[i].ack);
 		assert_closed(lies[i].what, l.rx[at]);
 		fence.channel = (uint16_t)at;
 		fence.seq = 1;
-		tcpx_buf_init(&b, room, sizeof(room));
-		tcpx_chan_event_write(&b, &fence);
-		liar_put(&l, TCPX_FR_FENCED, &b);
+		say_of_channel(&l, TCPX_FR_FENCED, &fence);
 		assert_goes_on(&l, lies[i].what);
 		assert_open(lies[i].what, l.rx[!at]);
 		liar_close(&l);
@@ -149,14 +161,10 @@ about_channels(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ITEMS(lies); i++) {
-		uint8_t room[512];
-		struct tcpx_buf b;
 		struct liar l;
 
 		liar_open(&l, lies_world()->host);
-		tcpx_buf_init(&b, room, sizeof(room));
-		tcpx_chan_event_write(&b, &lies[i].e);
-		liar_put(&l, lies[i].type, &b);
+		say_of_channel(&l, lies[i].type, &lies[i].e);
 		if (lies[i].want == LIVES)
 			assert_all_channels_work(&l, lies[i].what);
 		else
@@ -171,15 +179,11 @@ static void
 an_acknowledgement_beside_its_channel(void **state)
 {
 	struct tcpx_chan_event e = { .generation = 1, .backward = 1, .seq = 7, .applied = 7 };
-	uint8_t room[512];
-	struct tcpx_buf b;
 	struct liar l;
 
 	(void)state;
 	liar_open(&l, lies_world()->host);
-	tcpx_buf_init(&b, room, sizeof(room));
-	tcpx_chan_event_write(&b, &e);
-	liar_put(&l, TCPX_FR_CHANNEL_ACK, &b);
+	say_of_channel(&l, TCPX_FR_CHANNEL_ACK, &e);
 	assert_closed("CHANNEL_ACK", l.rx[0]);
 	assert_goes_on(&l, "CHANNEL_ACK");
 	assert_open("CHANNEL_ACK", l.rx[1]);
@@ -202,6 +206,80 @@ a_header_beside_its_channel(void **state)
 	tcpx_message_write(&b, &m);
 	liar_put(&l, TCPX_FR_MESSAGE, &b);
 	assert_verdict("MESSAGE", liar_verdict(&l, 0), TCPX_EPROTO);
+	liar_close(&l);
+	assert_witness_is_well();
+}
+
+static struct tcpx_chan_handle
+hear_handle(struct liar *l)
+{
+	uint8_t payload[TCPX_FRAME_MAX];
+	struct tcpx_chan_handle h;
+	struct tcpx_buf b;
+	size_t len;
+
+	assert_true(foe_get(&l->f, TCPX_FR_CHANNEL_HANDLE, payload, &len));
+	tcpx_buf_init_const(&b, payload, len);
+	assert_int_equal(tcpx_chan_handle_read(&b, &h), 0);
+	assert_true(h.usable);
+	return h;
+}
+
+/* Connects channel 0 in a later generation, as the host's answer says. */
+static void
+wire_again(struct liar *l, const struct tcpx_chan_handle *h)
+{
+	uint8_t room[TCPX_SOCK_PREAMBLE_BYTES], answer[TCPX_SOCK_ANSWER_BYTES];
+	struct tcpx_chan_id id = liar_chan_id(l, 0);
+
+	id.generation = h->generation;
+	memcpy(id.token, h->token, sizeof(id.token));
+	memcpy(l->handles.handle[0], h->handle, sizeof(l->handles.handle[0]));
+	close(l->tx[0]);
+	l->tx[0] = liar_dial_data(l, 0);
+	tcpx_sock_preamble_format(&id, room);
+	assert_int_equal(send(l->tx[0], room, sizeof(room), MSG_NOSIGNAL), sizeof(room));
+	assert_int_equal(recv(l->tx[0], answer, sizeof(answer), MSG_WAITALL), sizeof(answer));
+}
+
+/* A channel that was lost twice stands in generation 3: nothing of 1 or 2 counts any more. */
+static void
+a_channel_goes_to_no_earlier_generation(void **state)
+{
+	struct tcpx_chan_event e = { .generation = 1 };
+	struct tcpx_chan_handle handle;
+	struct tcpx_head h;
+	struct liar l;
+
+	(void)state;
+	liar_open(&l, lies_world()->host);
+	say_of_channel(&l, TCPX_FR_CHANNEL_DOWN, &e);
+	assert_closed("a channel that is given up", l.tx[0]);
+	for (e.generation = 2; e.generation <= 3; e.generation++) {
+		say_of_channel(&l, TCPX_FR_CHANNEL_ASK, &e);
+		handle = hear_handle(&l);
+		assert_int_equal(handle.generation, e.generation);
+	}
+	e.generation = 2;
+	say_of_channel(&l, TCPX_FR_CHANNEL_ASK, &e);
+	for (int turns = 0; turns < 3; turns++) /* the handles of 3 are good still */
+		assert_goes_on(&l, "an earlier generation is asked for");
+	wire_again(&l, &handle);
+	say_of_channel(&l, TCPX_FR_CHANNEL_DOWN, &e);
+	h = first_chunk(open_write(&l));
+	h.generation = 3;
+	h.len = CHUNK;
+	liar_send(&l, 0, &h, CHUNK);
+	h.chunk = 1;
+	h.seq = 2;
+	h.len = TWO_CHUNKS - CHUNK;
+	liar_send(&l, 0, &h, h.len);
+	assert_verdict("the newest generation", liar_verdict(&l, l.opened), 0);
+	h = first_chunk(open_write(&l));
+	h.generation = 2;
+	h.seq = 3;
+	liar_send(&l, 0, &h, CHUNK);
+	assert_closed("a message of an earlier generation", l.tx[0]);
 	liar_close(&l);
 	assert_witness_is_well();
 }
@@ -278,7 +356,7 @@ static void
 the_fence_of_a_failed_lane_counts_what_is_applied(void **state)
 {
 	struct tcpx_chan_event down = { .generation = 1 }, fenced;
-	uint8_t room[512], payload[TCPX_FRAME_MAX];
+	uint8_t payload[TCPX_FRAME_MAX];
 	struct tcpx_buf b;
 	struct heard w;
 	size_t len;
@@ -286,9 +364,7 @@ the_fence_of_a_failed_lane_counts_what_is_applied(void **state)
 	(void)state;
 	fail_amid_a_message(&w);
 	assert_int_equal(hear_ack(w.l.tx[0]).received, 1);
-	tcpx_buf_init(&b, room, sizeof(room));
-	tcpx_chan_event_write(&b, &down);
-	liar_put(&w.l, TCPX_FR_CHANNEL_DOWN, &b);
+	say_of_channel(&w.l, TCPX_FR_CHANNEL_DOWN, &down);
 	assert_true(foe_get(&w.l.f, TCPX_FR_FENCED, payload, &len));
 	tcpx_buf_init_const(&b, payload, len);
 	assert_int_equal(tcpx_chan_event_read(&b, &fenced), 0);
@@ -334,6 +410,7 @@ main(void)
 		cmocka_unit_test(about_channels),
 		cmocka_unit_test(an_acknowledgement_beside_its_channel),
 		cmocka_unit_test(a_header_beside_its_channel),
+		cmocka_unit_test(a_channel_goes_to_no_earlier_generation),
 		cmocka_unit_test(a_chunk_of_a_failed_lane_is_applied_once_its_sender_knows),
 		cmocka_unit_test(the_fence_of_a_failed_lane_counts_what_is_applied),
 		cmocka_unit_test(a_chunk_for_a_failed_lane_waits_until_its_sender_knows),

@@ -4,6 +4,7 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <sched.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -280,6 +281,32 @@ a_resume_that_comes_back_is_not_believed(void **state)
 	}
 }
 
+/* Without a secret who answers so is believed in nothing else, either. */
+static void
+a_wrong_answer_to_a_resume_ends_the_session(void **state)
+{
+	struct session *of;
+	struct scene s;
+
+	(void)state;
+	if (!identity_is_checked)
+		return;
+	scene_open(&s, NULL);
+	assert_alive(&s);
+	of = session_of(s.v);
+	tcpx_session_get(of);
+	s.r.mode = RELAY_MIRROR;
+	relay_cut(&s.r);
+	while (atomic_load(&of->state) != SESS_FAILED)
+		sched_yield();
+	pthread_mutex_lock(&of->lock);
+	assert_code(of->cause, TCPX_EAUTH);
+	pthread_mutex_unlock(&of->lock);
+	tcpx_session_put(of);
+	assert_int_equal(counters_of(s.v).ctrl_resumes, 0);
+	scene_close(&s);
+}
+
 /* Frames in clear in front of a connection that is to be resumed. */
 static void
 nothing_in_clear_ends_a_session(void **state)
@@ -455,6 +482,7 @@ main(void)
 		cmocka_unit_test(a_stranger_cuts_no_stream_by_asking),
 		cmocka_unit_test(a_session_resumes_while_all_places_are_taken),
 		cmocka_unit_test(a_resume_that_comes_back_is_not_believed),
+		cmocka_unit_test(a_wrong_answer_to_a_resume_ends_the_session),
 		cmocka_unit_test(nothing_in_clear_ends_a_session),
 		cmocka_unit_test(only_the_engine_that_is_meant_says_that_a_session_has_ended),
 		cmocka_unit_test(tokens_cannot_be_guessed_or_carried_over),
