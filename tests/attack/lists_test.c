@@ -21,8 +21,8 @@
 #include "proto/runs.h"
 
 #define LEN   (4u << 20)
-#define LONG  1300000u /* entries of a list that TCPX_CREDIT_LIST_BYTES=16M allows */
-#define SHORT 5000u    /* with 64K */
+#define LONG  650000u  /* entries of a list that TCPX_CREDIT_LIST_BYTES=16M allows */
+#define SHORT 2500u    /* with 64K */
 #define READS 4
 #define TINY  2000
 #define TIMES 20 /* transfers of as many pieces as a chunk has bytes */
@@ -136,21 +136,90 @@ put_opens(struct world *w, int count, uint8_t op, uint32_t entries, uint64_t pas
 	pthread_mutex_unlock(&s->lock);
 }
 
+/* An OPEN with a byte of payload, for the last of so many entries; the others are empty. */
+static void
+put_inline(struct world *w, uint32_t entries)
+{
+	struct tcpx_open o = { .op = TCPX_WIRE_WRITE, .total = 1, .entry_count = entries };
+	struct session *s = session_of(w->evil);
+	struct tcpx_runs_writer rw;
+	uint8_t room[512], *at;
+	struct tcpx_buf b;
+
+	pthread_mutex_lock(&s->lock);
+	o.id = ++s->xfers.opened_here | (s->opener ? 0 : ID_OF_ACCEPTOR);
+	tcpx_buf_init(&b, room, sizeof(room));
+	tcpx_open_write(&b, &o);
+	at = room + b.pos;
+	tcpx_runs_write_init(&rw);
+	for (uint32_t i = 0; i < entries; i++) {
+		struct tcpx_run_entry e = { 0, 0, i == entries - 1 };
+
+		assert_true(tcpx_runs_write(&rw, &w->ref, &e, &at, room + sizeof(room)));
+	}
+	assert_true(tcpx_runs_write(&rw, &w->ref, NULL, &at, room + sizeof(room)));
+	b.pos = (size_t)(at - room);
+	tcpx_open_finish(&b, TCPX_OPEN_INLINE, "x", 1);
+	assert_int_equal(tcpx_control_put_bulk(s, TCPX_FR_OPEN, &b, NULL), 0);
+	tcpx_control_flush(s);
+	pthread_mutex_unlock(&s->lock);
+}
+
+static void
+assert_breach(struct world *w)
+{
+	int rc;
+
+	while ((rc = tcpx_peer_wait(w->p, WAIT_MS)) == 0)
+		;
+	assert_code(rc, TCPX_EPROTO);
+}
+
 static void
 lists_beyond_the_credit_cost_the_session(void **state)
 {
 	struct world w;
-	int rc;
 
 	(void)state;
 	world_open(&w, "TCPX_CREDIT_LIST_BYTES=64K");
-	put_opens(&w, 2, TCPX_WIRE_WRITE, SHORT, 0);
+	put_opens(&w, 4, TCPX_WIRE_WRITE, SHORT, 0);
 	assert_ok(tcpx_notify(w.p, "alive", 5));
 	assert_note(w.host, "evil", "alive");
 	put_opens(&w, 1, TCPX_WIRE_WRITE, SHORT, 0);
-	while ((rc = tcpx_peer_wait(w.p, WAIT_MS)) == 0)
-		;
-	assert_code(rc, TCPX_EPROTO);
+	assert_breach(&w);
+	world_close(&w);
+}
+
+/* A sender never opens one that is longer than all that it is granted. */
+static void
+a_list_beyond_the_whole_credit_costs_the_session(void **state)
+{
+	enum { FITS = 65536 / 24 };
+	struct world w;
+
+	(void)state;
+	world_open(&w, "TCPX_CREDIT_LIST_BYTES=64K");
+	put_opens(&w, 1, TCPX_WIRE_WRITE, FITS, 0);
+	assert_ok(tcpx_notify(w.p, "alive", 5));
+	assert_note(w.host, "evil", "alive");
+	put_opens(&w, 1, TCPX_WIRE_WRITE, FITS + 1, 0);
+	assert_breach(&w);
+	world_close(&w);
+}
+
+/* A frame with its payload is read in one turn: an honest list has no more entries than it has bytes. */
+static void
+empty_entries_before_a_payload_cost_the_session(void **state)
+{
+	struct world w;
+
+	(void)state;
+	world_open(&w, "TCPX_CREDIT_LIST_BYTES=16M");
+	put_inline(&w, TCPX_FRAME_MAX);
+	assert_ok(tcpx_notify(w.p, "alive", 5));
+	assert_note(w.host, "evil", "alive");
+	put_inline(&w, TCPX_FRAME_MAX + 1);
+	assert_breach(&w);
 	world_close(&w);
 }
 
@@ -247,6 +316,8 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(lists_beyond_the_credit_cost_the_session),
+		cmocka_unit_test(a_list_beyond_the_whole_credit_costs_the_session),
+		cmocka_unit_test(empty_entries_before_a_payload_cost_the_session),
 		cmocka_unit_test(a_turn_has_few_of_many_long_lists),
 		cmocka_unit_test(a_turn_has_few_of_many_tiny_opens),
 		cmocka_unit_test(a_turn_moves_few_of_many_pieces),

@@ -197,7 +197,7 @@ open_one_sided(struct session *s, const struct tcpx_open *o)
 	struct tcpx_xfer *x;
 	int rc;
 
-	if (list_bytes > 2 * e->limit.credit_list ||
+	if (list_bytes > e->limit.credit_list ||
 	    s->credit.their_list + list_bytes > THEIR_LISTS * e->limit.credit_list)
 		return TCPX_EPROTO; /* the peer ignores its credit */
 	if (o->op == TCPX_WIRE_WRITE && (o->flags & TCPX_OPEN_INLINE))
@@ -236,8 +236,7 @@ open_is_sane(const struct session *s, const struct tcpx_open *o)
 	       (o->id & ~ID_OF_ACCEPTOR) == s->xfers.opened_there + 1 &&
 	       s->xfers.live <= 2 * CREDIT_KINDS * s->engine->limit.credit_xfers && /* of both sides */
 	       ((o->flags & TCPX_OPEN_INLINE) ||
-		(o->chunk >= 4096 && o->chunk <= s->chan.chunk_max &&
-		 tcpx_chunk_count(o->total, o->chunk) != UINT32_MAX));
+		(o->chunk >= 4096 && o->chunk <= s->chan.chunk_max));
 }
 
 static int
@@ -345,7 +344,7 @@ on_matched(struct session *s, uint64_t id)
 
 	if (!x)
 		return id_is_ours(s, id) && id_is_known(s, id) ? 0 : TCPX_EPROTO;
-	if (x->op != TCPX_OP_SEND || x->target || x->post.inlined || x->times.ready_ns)
+	if (x->op != TCPX_OP_SEND || x->post.inlined || x->times.ready_ns)
 		return TCPX_EPROTO;
 	tcpx_spread_chunks(s, x);
 	return 0;
