@@ -111,6 +111,28 @@ a_chunk_twice(void **state)
 	assert_witness_is_well();
 }
 
+/* The host sends its bytes, and receives none. */
+static void
+a_chunk_of_a_read(void **state)
+{
+	uint8_t room[512];
+	struct tcpx_head h;
+	struct tcpx_buf b;
+	struct liar l;
+
+	(void)state;
+	liar_open(&l, lies_world()->host);
+	tcpx_buf_init(&b, room, sizeof(room));
+	write_open(&l, &b, TCPX_WIRE_READ, TWO_CHUNKS, false);
+	liar_put(&l, TCPX_FR_OPEN, &b);
+	h = first_chunk(l.opened);
+	liar_send(&l, 0, &h, h.len);
+	assert_closed("a chunk of a READ", l.tx[0]);
+	assert_goes_on(&l, "a chunk of a READ");
+	liar_close(&l);
+	assert_witness_is_well();
+}
+
 /* Chunks of what has ended are dropped, and cost nothing. */
 static void
 a_chunk_too_late(void **state)
@@ -282,7 +304,8 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(in_a_header),	 cmocka_unit_test(in_bytes_of_a_message),
-		cmocka_unit_test(a_chunk_twice), cmocka_unit_test(a_chunk_too_late),
+		cmocka_unit_test(a_chunk_twice), cmocka_unit_test(a_chunk_of_a_read),
+		cmocka_unit_test(a_chunk_too_late),
 		cmocka_unit_test(in_a_preamble), cmocka_unit_test(in_start),
 		cmocka_unit_test(in_hello),	 cmocka_unit_test(too_early),
 	};

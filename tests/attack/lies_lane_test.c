@@ -255,6 +255,50 @@ in_a_payload(void **state)
 	assert_witness_is_well();
 }
 
+/* Frames of transfers that name a message of a lane which is under way: the host's send, or its receive. */
+static void
+as_of_a_transfer(void **state)
+{
+	static const uint8_t types[] = { TCPX_FR_DONE, TCPX_FR_CANCEL, TCPX_FR_MATCHED };
+
+	(void)state;
+	for (size_t i = 0; i < 2 * ITEMS(types); i++) {
+		struct tcpx_done d = { .id = word(1) | 1 };
+		uint8_t room[512], type = types[i / 2];
+		struct spoken s;
+		struct heard w;
+		struct tcpx_buf b;
+		tcpx_xfer *x = NULL;
+		struct liar *l;
+
+		if (i % 2) {
+			heard_open(&w);
+			l = &w.l;
+		} else {
+			spoken_open(&s);
+			l = &s.l;
+			d.id |= OURS;
+			say_posts(l, OURS | word(1), 1, 1, CHUNK);
+			assert_ok(tcpx_lane_post(s.lane, lies_world()->far.id, 0, CHUNK, &x));
+			assert_goes_on(l, "a send that is under way");
+		}
+		tcpx_buf_init(&b, room, sizeof(room));
+		tcpx_done_write(&b, &d);
+		if (type == TCPX_FR_DONE)
+			liar_put(l, type, &b);
+		else
+			liar_put_u64(l, type, d.id);
+		assert_verdict(tcpx_frame_name(type), liar_verdict(l, 0), TCPX_EPROTO);
+		if (i % 2) {
+			heard_close(&w);
+		} else {
+			assert_verdict("the send", finish(x), TCPX_EPROTO);
+			spoken_close(&s);
+		}
+	}
+	assert_witness_is_well();
+}
+
 /* ---- on channels ---- */
 
 static void
@@ -445,7 +489,7 @@ main(void)
 		cmocka_unit_test(in_lane_open),	 cmocka_unit_test(opened_twice),
 		cmocka_unit_test(in_lane_post),	 cmocka_unit_test(in_lane_fail),
 		cmocka_unit_test(in_lane_close), cmocka_unit_test(in_lane_done),
-		cmocka_unit_test(in_a_payload),
+		cmocka_unit_test(in_a_payload),	 cmocka_unit_test(as_of_a_transfer),
 		cmocka_unit_test(in_a_chunk),	 cmocka_unit_test(in_the_sum_of_chunks),
 		cmocka_unit_test(in_the_length_of_a_chunk),
 		cmocka_unit_test(a_flood_of_lanes), cmocka_unit_test(a_flood_without_acknowledgements),

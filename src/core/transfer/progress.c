@@ -50,7 +50,7 @@ tcpx_chunk_place(struct channel *c, const struct tcpx_head *h, struct rx_record 
 			c->rx.parked = PARK_OPEN;
 			rc = id_is_ours(s, h->xfer) ? TCPX_EFRAME : 0;
 		}
-	} else if (x->sends || !x->rx.map.words || h->chunk >= x->chunks ||
+	} else if (!x->rx.map.words || h->chunk >= x->chunks ||
 		   h->len != tcpx_chunk_len(x->total, x->payload.chunk, h->chunk) ||
 		   tcpx_chunkmap_get(&x->rx.map, h->chunk)) {
 		rc = TCPX_EFRAME;
