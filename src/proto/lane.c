@@ -178,12 +178,11 @@ tcpx_lane_early(struct tcpx_lane_rx *r, uint64_t seq, bool known)
 {
 	const struct tcpx_lane_slot *s = &r->slot[seq % TCPX_LANE_SLOTS];
 
-	if (seq <= r->ring.done || r->kept & bit(seq) ||
-	    seq > r->announced + (known ? 0 : TCPX_LANE_SLOTS))
+	if (r->kept & bit(seq) || seq > r->announced + (known ? 0 : TCPX_LANE_SLOTS))
 		return TCPX_EPROTO;
 	if (seq > r->ring.posted)
 		r->kept |= bit(seq);
-	else if (!tcpx_lane_ring_has(&r->ring, seq) || s->got || s->total != TCPX_LANE_UNKNOWN)
+	else if (!tcpx_lane_ring_has(&r->ring, seq) || s->got)
 		return TCPX_EPROTO;
 	r->small += r->small < IN_A_ROW;
 	r->large = 0;

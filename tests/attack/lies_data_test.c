@@ -111,7 +111,7 @@ a_chunk_twice(void **state)
 	assert_witness_is_well();
 }
 
-/* The host sends its bytes, and receives none. */
+/* The host sends these bytes, and nothing is written there. */
 static void
 a_chunk_of_a_read(void **state)
 {
@@ -122,12 +122,15 @@ a_chunk_of_a_read(void **state)
 
 	(void)state;
 	liar_open(&l, lies_world()->host);
+	memset(lies_world()->far.at, 0xff, CHUNK);
 	tcpx_buf_init(&b, room, sizeof(room));
 	write_open(&l, &b, TCPX_WIRE_READ, TWO_CHUNKS, false);
 	liar_put(&l, TCPX_FR_OPEN, &b);
 	h = first_chunk(l.opened);
 	liar_send(&l, 0, &h, h.len);
 	assert_closed("a chunk of a READ", l.tx[0]);
+	for (size_t k = 0; k < CHUNK; k++)
+		assert_int_equal(lies_world()->far.at[k], 0xff);
 	assert_goes_on(&l, "a chunk of a READ");
 	liar_close(&l);
 	assert_witness_is_well();

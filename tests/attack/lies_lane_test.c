@@ -255,7 +255,7 @@ in_a_payload(void **state)
 	assert_witness_is_well();
 }
 
-/* Frames of transfers that name a message of a lane which is under way: the host's send, or its receive. */
+/* Frames of transfers must not name a message of a lane, be it the host's send or its receive. */
 static void
 as_of_a_transfer(void **state)
 {
@@ -341,6 +341,34 @@ in_a_chunk(void **state)
 		w.recv = NULL;
 		assert_goes_on(&w.l, lies[i].what);
 		heard_close(&w);
+	}
+	assert_witness_is_well();
+}
+
+/* Nothing comes for a message that the host sends, and its memory stays as it is. */
+static void
+in_a_chunk_of_the_hosts_send(void **state)
+{
+	struct tcpx_head h = { .len = ROOM, .generation = 1, .seq = 1 };
+	tcpx_xfer *x;
+	struct spoken s;
+
+	(void)state;
+	for (int last = 0; last < 2; last++) {
+		spoken_open(&s);
+		memset(lies_world()->far.at, 0xff, CHUNK);
+		say_posts(&s.l, OURS | word(1), 1, 1, CHUNK);
+		assert_ok(tcpx_lane_post(s.lane, lies_world()->far.id, 0, CHUNK, &x));
+		assert_goes_on(&s.l, "a send that is under way");
+		memset(lies_world()->far.at, 0xff, CHUNK);
+		h.xfer = OURS | word(1) | 1;
+		h.chunk = last ? TCPX_LANE_LAST : 0;
+		liar_send(&s.l, 0, &h, h.len);
+		assert_closed("a chunk of the host's send", s.l.tx[0]);
+		for (size_t k = 0; k < CHUNK; k++)
+			assert_int_equal(lies_world()->far.at[k], 0xff);
+		tcpx_xfer_free(x);
+		spoken_close(&s);
 	}
 	assert_witness_is_well();
 }
@@ -492,6 +520,7 @@ main(void)
 		cmocka_unit_test(in_a_payload),	 cmocka_unit_test(as_of_a_transfer),
 		cmocka_unit_test(in_a_chunk),	 cmocka_unit_test(in_the_sum_of_chunks),
 		cmocka_unit_test(in_the_length_of_a_chunk),
+		cmocka_unit_test(in_a_chunk_of_the_hosts_send),
 		cmocka_unit_test(a_flood_of_lanes), cmocka_unit_test(a_flood_without_acknowledgements),
 	};
 

@@ -79,6 +79,96 @@ user_memory_is_taken_when_it_can_be_sent(void **state)
 	bare_close(&b);
 }
 
+/* The header of a chunk names its place. Nothing is received for a wrong one. */
+static void
+a_chunk_has_one_place(void **state)
+{
+	static const struct {
+		uint64_t id;
+		uint32_t chunk, len;
+		int rc;
+		enum chunk_place how;
+	} rows[] = {
+		{ 7, 0, CHUNK, 0, CHUNK_FOUND },
+		{ 7, 2, CHUNK - 5, 0, CHUNK_FOUND },
+		{ 7, 2, CHUNK, TCPX_EFRAME, CHUNK_SINK },
+		{ 7, 0, CHUNK - 5, TCPX_EFRAME, CHUNK_SINK },
+		{ 7, 1, CHUNK, TCPX_EFRAME, CHUNK_SINK }, /* is in place */
+		{ 7, 3, 0, TCPX_EFRAME, CHUNK_SINK },
+		{ 7, UINT32_MAX, 0, TCPX_EFRAME, CHUNK_SINK },
+		{ 6, 0, CHUNK, 0, CHUNK_SINK },           /* has ended */
+		{ 9, 0, CHUNK, 0, CHUNK_PARK },           /* is not open yet */
+		{ 8, 0, CHUNK, TCPX_EFRAME, CHUNK_SINK }, /* sends */
+		{ ID_OF_ACCEPTOR | 9, 0, CHUNK, TCPX_EFRAME, CHUNK_PARK },
+	};
+	struct tcpx_xfer *x, *sends;
+	struct channel *c;
+	struct bare b;
+
+	(void)state;
+	bare_open(&b, false);
+	c = bare_channel(&b, 0);
+	x = bare_xfer(&b, 7, 3 * CHUNK - 5, CHUNK);
+	sends = bare_xfer(&b, 8, 3 * CHUNK - 5, CHUNK);
+	assert_int_equal(tcpx_xfer_map(x), 0);
+	assert_true(tcpx_chunkmap_set(&x->rx.map, 1));
+	tcpx_xfer_insert(b.s, x, b.now_ns);
+	tcpx_xfer_insert(b.s, sends, b.now_ns);
+	b.s->xfers.opened_there = 8;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct tcpx_head h = { .xfer = rows[i].id, .chunk = rows[i].chunk, .len = rows[i].len };
+		enum chunk_place how = CHUNK_SINK;
+		struct rx_record r;
+
+		assert_int_equal(tcpx_chunk_place(c, &h, &r, &how), rows[i].rc);
+		assert_int_equal(how, rows[i].how);
+		assert_ptr_equal(r.payload, how == CHUNK_FOUND ? &x->payload : NULL);
+		if (r.payload)
+			tcpx_chunk_put(r.payload);
+	}
+	tcpx_chain_remove(&x->table);
+	tcpx_chain_remove(&sends->table);
+	tcpx_xfer_put(x);
+	tcpx_xfer_put(sends);
+	bare_close(&b);
+}
+
+/* A prepared transfer is posted again: reports about chunks of its last post come behind that. */
+static void
+chunks_of_an_earlier_post_count_for_nothing(void **state)
+{
+	struct bare b;
+	struct channel *c;
+	struct tcpx_xfer *x;
+	struct tx_record sent;
+	struct rx_record came;
+
+	(void)state;
+	bare_open(&b, true);
+	c = bare_channel(&b, 0);
+	x = bare_xfer(&b, 8, 2 * CHUNK, CHUNK);
+	assert_int_equal(tcpx_xfer_map(x), 0);
+	sent = (struct tx_record){ .payload = &x->payload, .id = 7, .len = CHUNK };
+	came = (struct rx_record){ .payload = &x->payload, .id = 7, .len = CHUNK };
+	tcpx_xfer_get(x);
+	tcpx_chunk_acked(c, &sent, b.now_ns);
+	assert_int_equal(x->tx.applied, 0);
+	assert_int_equal(x->tx.in_flight, 0);
+	sent.payload = &x->payload;
+	tcpx_xfer_get(x);
+	tcpx_chunk_given_back(c, &sent);
+	assert_int_equal(x->tx.again_count, 0);
+	assert_int_equal(b.s->sched.queued_bytes, 0);
+	assert_int_equal(tcpx_chunk_applied(c, &came, b.now_ns), 0);
+	assert_int_equal(x->rx.map.set, 0);
+	assert_int_equal(x->bytes_done, 0);
+	came.id = 8;
+	assert_int_equal(tcpx_chunk_applied(c, &came, b.now_ns), 0);
+	assert_int_equal(x->rx.map.set, 1);
+	tcpx_xfer_put(x);
+	bare_close(&b);
+}
+
 static void
 a_full_window_takes_nothing(void **state)
 {
@@ -288,6 +378,8 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(chunks_leave_in_order),
 		cmocka_unit_test(user_memory_is_taken_when_it_can_be_sent),
+		cmocka_unit_test(a_chunk_has_one_place),
+		cmocka_unit_test(chunks_of_an_earlier_post_count_for_nothing),
 		cmocka_unit_test(a_full_window_takes_nothing),
 		cmocka_unit_test(what_a_lost_channel_gives_back_goes_first),
 		cmocka_unit_test(no_chunk_leaves_before_its_open),

@@ -190,6 +190,35 @@ test_chunks_that_contradict(void **state)
 	assert_int_equal(tcpx_lane_fits(&r, 1, tcpx_lane_chunk(0, true), 5), TCPX_EFRAME);
 }
 
+/* Chunks come for a message that a frame has brought, and more of them than the message has. */
+static void
+test_chunks_beyond_their_message(void **state)
+{
+	struct tcpx_lane_rx r = { .announced = 0 };
+	uint64_t seq, first, len[TCPX_LANE_SLOTS];
+
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(tcpx_lane_receive(&r, 1 << 20, &seq), 0);
+	(void)tcpx_lane_tell(&r, &first, len);
+	assert_int_equal(tcpx_lane_early(&r, 1, true), 0);
+	tcpx_lane_ring_finish(&r.ring, 1);
+	assert_int_equal(tcpx_lane_fits(&r, 1, tcpx_lane_chunk(0, true), 5), TCPX_EFRAME);
+	assert_int_equal(tcpx_lane_applied(&r, 2, tcpx_lane_chunk(0, false), 4096), 0);
+	assert_int_equal(tcpx_lane_applied(&r, 2, tcpx_lane_chunk(0, false), 4096), 0);
+	assert_int_equal(tcpx_lane_applied(&r, 2, tcpx_lane_chunk(4096, true), 5), TCPX_EFRAME);
+}
+
+static void
+test_announcements_end_with_the_numbers(void **state)
+{
+	static const uint64_t len[2] = { 1, 1 };
+	struct tcpx_lane_tx t = { .announced = TCPX_LANE_SEQ - 1, .launched = TCPX_LANE_SEQ - 1 };
+
+	assert_int_equal(tcpx_lane_announced(&t, TCPX_LANE_SEQ, len, 2), TCPX_EPROTO);
+	assert_int_equal(tcpx_lane_announced(&t, TCPX_LANE_SEQ, len, 1), 0);
+	assert_int_equal(tcpx_lane_announced(&t, TCPX_LANE_SEQ + 1, len, 1), TCPX_EPROTO);
+}
+
 static void
 post_many(struct tcpx_lane_rx *r, int count)
 {
@@ -347,6 +376,8 @@ main(void)
 		cmocka_unit_test(test_a_receiver_finishes_what_has_gone),
 		cmocka_unit_test(test_chunks_that_do_not_fit),
 		cmocka_unit_test(test_chunks_that_contradict),
+		cmocka_unit_test(test_chunks_beyond_their_message),
+		cmocka_unit_test(test_announcements_end_with_the_numbers),
 		cmocka_unit_test(test_receives_of_small_messages_are_announced_later),
 		cmocka_unit_test(test_lanes_of_large_messages),
 		cmocka_unit_test(test_early_messages_out_of_turn),
