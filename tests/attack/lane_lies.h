@@ -32,7 +32,7 @@ word(uint32_t number)
 
 void say_open(struct liar *l, uint64_t lane, const uint8_t key[TCPX_LANE_KEY]);
 void say_posts(struct liar *l, uint64_t lane, uint64_t first, uint16_t count, uint64_t len);
-/* LANE_FAIL; @sending is 0, 1 or a lie. */
+/* Says LANE_FAIL. @sending is 0, 1 or a lie. */
 void say_failure(struct liar *l, uint64_t lane, uint8_t sending, int32_t code);
 /* The host's answer to LANE_OPEN: 0, or the code of LANE_FAIL. */
 int answer(struct liar *l);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Lies about what has arrived: acknowledgements, the fence, frames about channels. And what the host says
- * itself of a lane that has failed.
+ * Acknowledgements, fences and frames about channels may lie. The host itself must acknowledge
+ * nothing of a lane that has failed before the lane's sender knows.
  */
 #include "lane_lies.h"
 
@@ -27,7 +27,7 @@ assert_open(const char *what, int fd)
 		fail_msg("%s: the channel is closed", what);
 }
 
-/* None of its channels has been lost. */
+/* Every channel carries payload, or is open at least. */
 static void
 assert_all_channels_work(struct liar *l, const char *what)
 {
@@ -50,7 +50,7 @@ say_of_channel(struct liar *l, uint8_t type, const struct tcpx_chan_event *e)
 	liar_put(l, type, &b);
 }
 
-/* A message of the host's, on one of its two channels. */
+/* Receives a message of the host's. Returns the channel that it came by. */
 static int
 take_message(struct liar *l, struct tcpx_head *h)
 {
@@ -81,7 +81,7 @@ acknowledge(struct liar *l, int channel, const struct tcpx_ack *ack)
 	(void)!send(l->rx[channel], bytes, sizeof(bytes), MSG_NOSIGNAL);
 }
 
-/* Of the only message of a READ. It costs the channel; what has come by it is taken over after the fence. */
+/* Each lie names the only message of a READ. It costs the channel; the fence counts the message. */
 static void
 in_an_acknowledgement(void **state)
 {
@@ -113,7 +113,8 @@ in_an_acknowledgement(void **state)
 		at = take_message(&l, &h);
 		if (lies[i].before.received)
 			acknowledge(&l, at, &lies[i].before);
-		for (int turns = 0; turns < 3; turns++) /* of several at once the last one counts */
+		/* the host looks at the last one alone, if several are there */
+		for (int turns = 0; turns < 3; turns++)
 			assert_goes_on(&l, "an honest one");
 		acknowledge(&l, at, &lies[i].ack);
 		assert_closed(lies[i].what, l.rx[at]);
@@ -138,25 +139,42 @@ about_channels(void **state)
 		struct tcpx_chan_event e;
 		int want;
 	} lies[] = {
-		{ "CHANNEL_DOWN of channel 2", TCPX_FR_CHANNEL_DOWN, { .channel = 2, .generation = 1 }, TCPX_EPROTO },
-		{ "CHANNEL_DOWN of 65535", TCPX_FR_CHANNEL_DOWN, { .channel = 65535, .generation = 1 }, TCPX_EPROTO },
-		{ "... of an earlier generation", TCPX_FR_CHANNEL_DOWN, { .generation = 0 }, LIVES },
+		{ "CHANNEL_DOWN of channel 2", TCPX_FR_CHANNEL_DOWN,
+		  { .channel = 2, .generation = 1 }, TCPX_EPROTO },
+		{ "CHANNEL_DOWN of 65535", TCPX_FR_CHANNEL_DOWN,
+		  { .channel = 65535, .generation = 1 }, TCPX_EPROTO },
+		{ "... of an earlier generation", TCPX_FR_CHANNEL_DOWN,
+		  { .generation = 0 }, LIVES },
 		{ "... of a later one", TCPX_FR_CHANNEL_DOWN, { .generation = 9 }, LIVES },
-		{ "... of an earlier one, silent", TCPX_FR_CHANNEL_DOWN, { .generation = 0, .seq = 1 }, LIVES },
-		{ "... of a later one, silent", TCPX_FR_CHANNEL_DOWN, { .generation = 9, .seq = 1 }, LIVES },
-		{ "... of the wrong way", TCPX_FR_CHANNEL_DOWN, { .generation = 1, .backward = 1 }, LIVES },
-		{ "FENCED of channel 2", TCPX_FR_FENCED, { .channel = 2, .generation = 1, .backward = 1 }, TCPX_EPROTO },
-		{ "... of an earlier generation", TCPX_FR_FENCED, { .generation = 0, .backward = 1 }, LIVES },
-		{ "... of a later one", TCPX_FR_FENCED, { .generation = 9, .backward = 1 }, LIVES },
+		{ "... of an earlier one, silent", TCPX_FR_CHANNEL_DOWN,
+		  { .generation = 0, .seq = 1 }, LIVES },
+		{ "... of a later one, silent", TCPX_FR_CHANNEL_DOWN,
+		  { .generation = 9, .seq = 1 }, LIVES },
+		{ "... of the wrong way", TCPX_FR_CHANNEL_DOWN,
+		  { .generation = 1, .backward = 1 }, LIVES },
+		{ "FENCED of channel 2", TCPX_FR_FENCED,
+		  { .channel = 2, .generation = 1, .backward = 1 }, TCPX_EPROTO },
+		{ "... of an earlier generation", TCPX_FR_FENCED,
+		  { .generation = 0, .backward = 1 }, LIVES },
+		{ "... of a later one", TCPX_FR_FENCED,
+		  { .generation = 9, .backward = 1 }, LIVES },
 		{ "... of the wrong way", TCPX_FR_FENCED, { .generation = 1 }, LIVES },
-		{ "... at a message never sent", TCPX_FR_FENCED, { .generation = 1, .backward = 1, .seq = 7 }, TCPX_EFRAME },
-		{ "CHANNEL_ACK of channel 2", TCPX_FR_CHANNEL_ACK, { .channel = 2, .generation = 1, .backward = 1 }, TCPX_EPROTO },
-		{ "... of an earlier generation", TCPX_FR_CHANNEL_ACK, { .generation = 0, .backward = 1, .seq = 7 }, LIVES },
-		{ "... of a later one", TCPX_FR_CHANNEL_ACK, { .generation = 9, .backward = 1, .seq = 7 }, LIVES },
-		{ "... of the wrong way", TCPX_FR_CHANNEL_ACK, { .generation = 1, .seq = 7 }, LIVES },
-		{ "CHANNEL_ASK of channel 2", TCPX_FR_CHANNEL_ASK, { .channel = 2, .generation = 1 }, TCPX_EPROTO },
-		{ "... of an earlier generation", TCPX_FR_CHANNEL_ASK, { .generation = 0 }, LIVES },
-		{ "... of the other way, earlier", TCPX_FR_CHANNEL_ASK, { .generation = 0, .backward = 1 }, LIVES },
+		{ "... at a message never sent", TCPX_FR_FENCED,
+		  { .generation = 1, .backward = 1, .seq = 7 }, TCPX_EFRAME },
+		{ "CHANNEL_ACK of channel 2", TCPX_FR_CHANNEL_ACK,
+		  { .channel = 2, .generation = 1, .backward = 1 }, TCPX_EPROTO },
+		{ "... of an earlier generation", TCPX_FR_CHANNEL_ACK,
+		  { .generation = 0, .backward = 1, .seq = 7 }, LIVES },
+		{ "... of a later one", TCPX_FR_CHANNEL_ACK,
+		  { .generation = 9, .backward = 1, .seq = 7 }, LIVES },
+		{ "... of the wrong way", TCPX_FR_CHANNEL_ACK,
+		  { .generation = 1, .seq = 7 }, LIVES },
+		{ "CHANNEL_ASK of channel 2", TCPX_FR_CHANNEL_ASK,
+		  { .channel = 2, .generation = 1 }, TCPX_EPROTO },
+		{ "... of an earlier generation", TCPX_FR_CHANNEL_ASK,
+		  { .generation = 0 }, LIVES },
+		{ "... of the other way, earlier", TCPX_FR_CHANNEL_ASK,
+		  { .generation = 0, .backward = 1 }, LIVES },
 	};
 
 	(void)state;
@@ -174,7 +192,7 @@ about_channels(void **state)
 	assert_witness_is_well();
 }
 
-/* Of a channel that says so itself: it costs that channel. */
+/* The channel acknowledges in band, so the frame costs that channel. */
 static void
 an_acknowledgement_beside_its_channel(void **state)
 {
@@ -242,7 +260,7 @@ wire_again(struct liar *l, const struct tcpx_chan_handle *h)
 	assert_int_equal(recv(l->tx[0], answer, sizeof(answer), MSG_WAITALL), sizeof(answer));
 }
 
-/* A channel that was lost twice stands in generation 3: nothing of 1 or 2 counts any more. */
+/* The channel is in generation 3. Frames and messages of 1 and 2 no longer count. */
 static void
 a_channel_goes_to_no_earlier_generation(void **state)
 {
@@ -330,7 +348,7 @@ fail_amid_a_message(struct heard *w)
 			 sizeof(bytes) - half);
 }
 
-/* An acknowledgement would end its sender's send well. */
+/* An acknowledgement would end the send without an error. */
 static void
 a_chunk_of_a_failed_lane_is_applied_once_its_sender_knows(void **state)
 {
@@ -351,7 +369,7 @@ a_chunk_of_a_failed_lane_is_applied_once_its_sender_knows(void **state)
 	assert_witness_is_well();
 }
 
-/* ... nor may the fence count it, if the channel ends before. */
+/* The fence must not count such a chunk, if the channel ends before its sender knows. */
 static void
 the_fence_of_a_failed_lane_counts_what_is_applied(void **state)
 {
@@ -375,7 +393,7 @@ the_fence_of_a_failed_lane_counts_what_is_applied(void **state)
 	assert_witness_is_well();
 }
 
-/* One that begins to come after the failure waits unread, and goes to the sink then. */
+/* A chunk that begins after the failure is not read until then, and goes to the sink. */
 static void
 a_chunk_for_a_failed_lane_waits_until_its_sender_knows(void **state)
 {

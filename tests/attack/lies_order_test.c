@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Lies in order and number: amid a list, beyond the credit, and about transfers that are open. The host
- * answers each by the end of the session; a witness beside it sees nothing of that.
+ * Frames come amid a list, beyond the credit, or speak of transfers that are open. The host ends
+ * the session then, and a witness beside it sees nothing of that.
  */
 #include "lies.h"
 
@@ -13,10 +13,10 @@
 #include "core/memory/region.h"
 #include "core/session/session.h"
 
-/* Offsets in the payload of OPEN, whose list is one region and one run. */
+/* These are offsets in the payload of OPEN, whose list is one region and one run. */
 enum { FLAGS = 9, TOTAL = 10, ENTRIES = 30, KEY = 47, HALF = 1000 };
 
-/* OPEN of a WRITE of two pieces, whose list has the first of them. With a wrong key it is refused. */
+/* Opens a WRITE of two pieces with half of its list. With a wrong key it is refused. */
 static void
 open_half(struct liar *l, bool wrong)
 {
@@ -34,7 +34,7 @@ open_half(struct liar *l, bool wrong)
 	liar_put(l, TCPX_FR_OPEN, &b);
 }
 
-/* The second piece, of transfer @id. */
+/* Says the second half of the list, for transfer @id. */
 static void
 say_list(struct liar *l, uint64_t id, bool more)
 {
@@ -57,7 +57,7 @@ say_list(struct liar *l, uint64_t id, bool more)
 	liar_put(l, TCPX_FR_LIST, &b);
 }
 
-/* OPEN of an honest WRITE that gets the number @id. */
+/* Opens an honest WRITE under the number @id. */
 static void
 open_as(struct liar *l, uint64_t id)
 {
@@ -75,7 +75,7 @@ amid_a_list(void **state)
 {
 	static const struct {
 		const char *what;
-		bool wrong; /* the list that is not complete belongs to a transfer that was refused */
+		bool wrong; /* the transfer of the half list was refused */
 		uint8_t type;
 		uint64_t id;
 	} lies[] = {
@@ -124,7 +124,7 @@ a_refused_list_is_passed_over(void **state)
 	assert_witness_is_well();
 }
 
-/* Until the host has read the OPEN of a list that is not complete. */
+/* Waits until the host has read the OPEN of a list that is not complete. */
 static void
 wait_opening(void)
 {
@@ -167,7 +167,7 @@ a_region_that_goes_while_its_list_comes(void **state)
 	assert_witness_is_well();
 }
 
-/* Of both kinds the host bears more than it grants, since the sides count with some delay; then no more. */
+/* The host bears some more than it grants, since the sides count with a delay. */
 static void
 beyond_the_number_of_transfers(void **state)
 {
@@ -201,7 +201,7 @@ beyond_the_number_of_transfers(void **state)
 	assert_witness_is_well();
 }
 
-/* The application takes no note: so many are on the way at most that the host has no room for. */
+/* The application takes no notes. The host bears 64 that it has no room for. */
 static void
 beyond_the_notes_on_the_way(void **state)
 {
@@ -246,7 +246,7 @@ say(struct liar *l, uint8_t type, uint64_t id)
 		liar_put_u64(l, type, id);
 }
 
-/* A WRITE of the liar's, whose chunks have not come. */
+/* The liar speaks of its own WRITE, whose chunks have not come. */
 static void
 of_the_liars_own(void **state)
 {
@@ -264,7 +264,7 @@ of_the_liars_own(void **state)
 	assert_witness_is_well();
 }
 
-/* Some memory of the liar's, as the host believes. */
+/* Imports a region that the host takes for the liar's. */
 static uint64_t
 import_any(void)
 {
@@ -277,11 +277,13 @@ import_any(void)
 	return id;
 }
 
-/* Posts one of the host's, to the liar, of @len bytes. *id: as its OPEN says. */
+/* Posts a transfer of the host's to the liar. Sets *id to the number in its OPEN. */
 static tcpx_xfer *
-open_theirs(struct liar *l, tcpx_peer *to, uint8_t op, uint64_t region, uint64_t len, uint64_t *id)
+open_theirs(struct liar *l, tcpx_peer *to, uint8_t op, uint64_t region, uint64_t len,
+	    uint64_t *id)
 {
-	struct tcpx_desc near = { lies_world()->far.id, FAR / 2, len }, far = { region, 0, len };
+	struct tcpx_desc near = { lies_world()->far.id, FAR / 2, len };
+	struct tcpx_desc far = { region, 0, len };
 	uint8_t payload[TCPX_FRAME_MAX];
 	struct tcpx_buf b;
 	tcpx_xfer *x;
@@ -300,17 +302,18 @@ open_theirs(struct liar *l, tcpx_peer *to, uint8_t op, uint64_t region, uint64_t
 static void
 of_the_hosts(void **state)
 {
+	enum { READ = TCPX_WIRE_READ, SEND = TCPX_WIRE_SEND };
 	static const struct {
 		const char *what;
 		uint8_t op, first, lie; /* first: said before, honestly; 0: nothing */
 		uint64_t len;
 	} lies[] = {
-		{ "CANCEL of a READ of the host's", TCPX_WIRE_READ, 0, TCPX_FR_CANCEL, TWO_CHUNKS },
-		{ "MATCHED of a READ", TCPX_WIRE_READ, 0, TCPX_FR_MATCHED, TWO_CHUNKS },
-		{ "DONE of a READ without its bytes", TCPX_WIRE_READ, 0, TCPX_FR_DONE, TWO_CHUNKS },
-		{ "CANCEL of a SEND of the host's", TCPX_WIRE_SEND, 0, TCPX_FR_CANCEL, TWO_CHUNKS },
-		{ "MATCHED of a SEND that came whole", TCPX_WIRE_SEND, 0, TCPX_FR_MATCHED, SMALL },
-		{ "MATCHED twice", TCPX_WIRE_SEND, TCPX_FR_MATCHED, TCPX_FR_MATCHED, TWO_CHUNKS },
+		{ "CANCEL of a READ of the host's", READ, 0, TCPX_FR_CANCEL, TWO_CHUNKS },
+		{ "MATCHED of a READ", READ, 0, TCPX_FR_MATCHED, TWO_CHUNKS },
+		{ "DONE of a READ without its bytes", READ, 0, TCPX_FR_DONE, TWO_CHUNKS },
+		{ "CANCEL of a SEND of the host's", SEND, 0, TCPX_FR_CANCEL, TWO_CHUNKS },
+		{ "MATCHED of a SEND that came whole", SEND, 0, TCPX_FR_MATCHED, SMALL },
+		{ "MATCHED twice", SEND, TCPX_FR_MATCHED, TCPX_FR_MATCHED, TWO_CHUNKS },
 	};
 
 	(void)state;

@@ -5,6 +5,7 @@
  */
 #include "foe.h"
 
+#include <errno.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
@@ -136,7 +137,7 @@ put_opens(struct world *w, int count, uint8_t op, uint32_t entries, uint64_t pas
 	pthread_mutex_unlock(&s->lock);
 }
 
-/* An OPEN with a byte of payload, for the last of so many entries; the others are empty. */
+/* Puts an OPEN with a byte of payload for its last entry; the others are empty. */
 static void
 put_inline(struct world *w, uint32_t entries)
 {
@@ -168,10 +169,13 @@ put_inline(struct world *w, uint32_t entries)
 static void
 assert_breach(struct world *w)
 {
-	int rc;
+	tcpx_note *n;
+	int rc, patience = WAIT_MS;
 
-	while ((rc = tcpx_peer_wait(w->p, WAIT_MS)) == 0)
-		;
+	for (; (rc = tcpx_peer_wait(w->p, WAIT_MS)) == 0; patience--) {
+		assert_true(patience);
+		assert_code(tcpx_note_wait(w->evil, 1, &n), -EAGAIN);
+	}
 	assert_code(rc, TCPX_EPROTO);
 }
 
@@ -190,7 +194,7 @@ lists_beyond_the_credit_cost_the_session(void **state)
 	world_close(&w);
 }
 
-/* A sender never opens one that is longer than all that it is granted. */
+/* A sender never opens a list that is longer than the whole grant. */
 static void
 a_list_beyond_the_whole_credit_costs_the_session(void **state)
 {
@@ -207,7 +211,7 @@ a_list_beyond_the_whole_credit_costs_the_session(void **state)
 	world_close(&w);
 }
 
-/* A frame with its payload is read in one turn: an honest list has no more entries than it has bytes. */
+/* A list with its payload is read in one turn. It has fewer entries than a frame has bytes. */
 static void
 empty_entries_before_a_payload_cost_the_session(void **state)
 {

@@ -60,9 +60,10 @@ a_session_is_resumed_by_its_own_key_alone(void **state)
 
 /* ---- without a secret ---- */
 
-/* Says RESUME to @at, without its last @missing bytes. How it is answered; 0: by RESUMED. */
+/* Says RESUME to @at, without its last @missing bytes. Returns the answer's code; 0: RESUMED. */
 static int
-say_resume(tcpx_engine *at, enum tcpx_start_kind kind, const struct tcpx_resume *r, size_t missing)
+say_resume(tcpx_engine *at, enum tcpx_start_kind kind, const struct tcpx_resume *r,
+	   size_t missing)
 {
 	static const uint8_t answers[] = { TCPX_FR_RESUMED, TCPX_FR_REFUSE };
 	uint8_t room[256], payload[TCPX_FRAME_MAX], type;
@@ -88,7 +89,7 @@ say_resume(tcpx_engine *at, enum tcpx_start_kind kind, const struct tcpx_resume 
 	return code;
 }
 
-/* What the victim would say to resume; all but the token is in frames that anybody on the path reads. */
+/* Makes the RESUME that the victim would say. */
 static struct tcpx_resume
 honest(const struct scene *s)
 {
@@ -101,7 +102,7 @@ honest(const struct scene *s)
 	return r;
 }
 
-/* The token of a session that has ended, between engines of the same names. */
+/* Gets the token of a session that has ended, of engines of the same names. */
 static void
 older_token(uint8_t token[16])
 {
@@ -115,8 +116,8 @@ older_token(uint8_t token[16])
 static void
 without_a_secret_a_session_is_resumed_by_its_token_alone(void **state)
 {
-	static const char *const what[] = { "none", "first bit", "last bit", "that of an ended session",
-					    "the id of the session" };
+	static const char *const what[] = { "none", "first bit", "last bit",
+					    "that of an ended session", "the session's id" };
 	uint8_t token[5][16] = { { 0 } };
 	struct tcpx_resume r;
 	struct scene s;
@@ -146,12 +147,13 @@ without_a_secret_a_session_is_resumed_by_its_token_alone(void **state)
 		assert_int_equal(counters_of(s.w).ctrl_resumes, 0);
 		assert_int_equal(counters_of(s.v).ctrl_resumes, 0);
 		r.received = tcpx_ctrl_received(session_of(s.v)->control.ctrl);
-		assert_code(say_resume(s.w, TCPX_START_RESUME, &r, 0), 0); /* the defence is the token */
+		/* the defence is the token */
+		assert_code(say_resume(s.w, TCPX_START_RESUME, &r, 0), 0);
 	}
 	scene_close(&s);
 }
 
-/* With the token, and another's place: an earlier life of either side, a connection that is over. */
+/* The token is right, and the incarnations, the session or the epoch are not. */
 static void
 a_token_serves_its_two_engines_and_the_next_connection(void **state)
 {
@@ -179,7 +181,7 @@ a_token_serves_its_two_engines_and_the_next_connection(void **state)
 	scene_close(&s);
 }
 
-/* An opener believes that its stream is cut if the acceptor says so, with the token and the epoch. */
+/* The acceptor tells an opener that its stream is cut by the token and the epoch. */
 static void
 a_stranger_cuts_no_stream_by_asking(void **state)
 {
@@ -210,7 +212,7 @@ a_stranger_cuts_no_stream_by_asking(void **state)
 
 /* ---- many at the door ---- */
 
-/* Silent connections from its own address take all places, and each newcomer closes the oldest. */
+/* Silent connections from the same address take all places. Each of them closes the oldest. */
 static void
 a_session_resumes_while_all_places_are_taken(void **state)
 {
@@ -281,7 +283,7 @@ a_resume_that_comes_back_is_not_believed(void **state)
 	}
 }
 
-/* Without a secret who answers so is believed in nothing else, either. */
+/* Without a secret the session ends: whoever answers so is not the peer. */
 static void
 a_wrong_answer_to_a_resume_ends_the_session(void **state)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Acknowledgements of a peer: which of them are possible, and that a refused one changes nothing. */
+/* An impossible acknowledgement is refused, and changes nothing. */
 #include "bare.h"
 
 #include "core/channel/acks.h"

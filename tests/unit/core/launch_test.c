@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How many transfers a side opens at once: what the peer has granted, and no more. */
+/* A side opens as many transfers at once as the peer has granted, and no more. */
 #include "bare.h"
 
 #include "core/transfer/end.h"
@@ -30,7 +30,7 @@ begin(struct bare *b, uint32_t xfers, uint64_t list)
 	b->s->credit.list = list;
 }
 
-/* Those that have been opened. */
+/* Counts those that have been opened. */
 static uint32_t
 opened(struct tcpx_xfer *const *x, uint32_t count)
 {
@@ -129,7 +129,7 @@ no_more_list_bytes_are_opened_than_are_granted(void **state)
 	}
 }
 
-/* Its own side may allow more than the peer: it ends alone, and those behind it go on. */
+/* The own limit may be above the peer's. Such a transfer ends alone; those behind it go on. */
 static void
 a_list_that_the_peer_never_takes_ends_its_transfer(void **state)
 {

@@ -212,7 +212,7 @@ the_first_entry_outside_is_named(void **state)
 	bed_free(d);
 }
 
-/* Its own side would allow a longer one. Other transfers of the session go on. */
+/* The initiator's own limit allows the list. Other transfers of the session go on. */
 static void
 a_list_that_the_peer_never_takes_ends_its_transfer_alone(void **state)
 {

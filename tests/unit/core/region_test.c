@@ -27,7 +27,7 @@ a_registered_region_is_known_until_given_back(void **state)
 	assert_int_equal(counters_of(r->a).regions, 1);
 }
 
-/* Its place in the table is another's by then. */
+/* The slot belongs to another region by then. */
 static void
 an_id_that_was_given_back_names_nothing_again(void **state)
 {
@@ -61,7 +61,7 @@ an_id_that_was_given_back_names_nothing_again(void **state)
 	assert_ok(finish(x));
 }
 
-/* ... at its owner, and at who has imported its name. */
+/* Both the owner and the importer refuse such a name. */
 static void
 a_name_of_what_was_given_back_reaches_nothing(void **state)
 {
