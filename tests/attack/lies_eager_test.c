@@ -201,6 +201,35 @@ early_chunks_beyond_their_credit(void **state)
 	assert_witness_is_well();
 }
 
+/* Three that are kept use the credit up, also for one that has its receive. */
+static void
+an_early_chunk_beyond_the_credit_for_its_receive(void **state)
+{
+	struct tcpx_head h = { .chunk = EARLY, .len = TCPX_EAGER_MOST, .generation = 1, .channel = 1 };
+	uint8_t payload[TCPX_FRAME_MAX];
+	struct heard w;
+	tcpx_xfer *x;
+	size_t len;
+
+	(void)state;
+	heard_open(&w);
+	assert_ok(tcpx_lane_post(w.lane, lies_world()->far.id, LANE_ROOM, TCPX_EAGER_MOST, &x));
+	assert_true(foe_get(&w.l.f, TCPX_FR_LANE_POST, payload, &len));
+	for (h.seq = 1; h.seq <= 3; h.seq++) {
+		h.xfer = word(1) + 2 + h.seq;
+		liar_send(&w.l, 1, &h, h.len);
+	}
+	assert_goes_on(&w.l, "three that are granted");
+	h.xfer = word(1) | 2;
+	liar_send(&w.l, 1, &h, h.len);
+	assert_closed("more than is granted", w.l.tx[1]);
+	assert_goes_on(&w.l, "more than is granted");
+	assert_code(tcpx_test(x), -EAGAIN);
+	tcpx_xfer_free(x);
+	heard_close(&w);
+	assert_witness_is_well();
+}
+
 /* Until the host has the beginning of a message that it will keep, or no more. */
 static void
 wait_begun(bool want)
@@ -373,6 +402,7 @@ main(void)
 		cmocka_unit_test(a_grant_without_end),
 		cmocka_unit_test(in_an_early_chunk),
 		cmocka_unit_test(early_chunks_beyond_their_credit),
+		cmocka_unit_test(an_early_chunk_beyond_the_credit_for_its_receive),
 		cmocka_unit_test(beside_an_early_chunk),
 		cmocka_unit_test(an_early_chunk_begins_again),
 		cmocka_unit_test(an_early_chunk_too_long_for_its_receive),

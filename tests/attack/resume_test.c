@@ -181,7 +181,7 @@ a_token_serves_its_two_engines_and_the_next_connection(void **state)
 	scene_close(&s);
 }
 
-/* The acceptor tells an opener that its stream is cut by the token and the epoch. */
+/* An acceptor may say that the stream is cut, with the token and the epoch. */
 static void
 a_stranger_cuts_no_stream_by_asking(void **state)
 {
@@ -283,7 +283,7 @@ a_resume_that_comes_back_is_not_believed(void **state)
 	}
 }
 
-/* Without a secret the session ends: whoever answers so is not the peer. */
+/* Without a secret the session ends: it is not the peer that answers so. */
 static void
 a_wrong_answer_to_a_resume_ends_the_session(void **state)
 {
