@@ -147,6 +147,35 @@ every_byte_arrives_where_it_belongs(void **)
 }
 
 static void
+neighbours_of_two_regions_stay_apart(void **)
+{
+	Pair p;
+	Second mine(p.a, p.b), theirs(p.b, p.a);
+	uint32_t seed = 1;
+
+	for (Op op : { WRITE, READ })
+		for (int sides : { 1, 2, 3 }) {
+			/* the second piece begins where the first ends, in another region */
+			Transfer r(p.a, "bert", op, { { 0, 0, 5000 }, { 5000, 5000, 3000 } });
+
+			r.release();
+			if (sides & 1)
+				mine.move(r.local.at[1], mine.memory.md);
+			if (sides & 2)
+				theirs.move(r.remote.at[1], theirs.far);
+			assert_success(p.a.engine->prepare(op, r.local, r.remote, "bert", r.handle,
+							   nullptr));
+			for (Memory *m : { &p.a.memory, &mine.memory, &p.b.memory, &theirs.memory })
+				fill(*m, seed++);
+			assert_status(r.post(), IN_PROG);
+			assert_success(r.wait());
+			for (size_t k = 0; k < r.local.at.size(); k++)
+				assert_memory_equal(r.local.at[k].addr, r.remote.at[k].addr,
+						    r.local.at[k].len);
+		}
+}
+
+static void
 one_agent_is_its_own_peer(void **)
 {
 	File file(plugin_path);
@@ -435,6 +464,7 @@ main(int argc, char **argv)
 		cmocka_unit_test(parameters_of_others_cost_one_warning),
 		cmocka_unit_test(a_wrong_setting_is_no_engine),
 		cmocka_unit_test(every_byte_arrives_where_it_belongs),
+		cmocka_unit_test(neighbours_of_two_regions_stay_apart),
 		cmocka_unit_test(one_agent_is_its_own_peer),
 		cmocka_unit_test(a_request_is_posted_again_and_each_note_comes_once),
 		cmocka_unit_test(notes_are_bytes_and_their_senders_need_not_be_known),

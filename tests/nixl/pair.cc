@@ -16,6 +16,37 @@ Pair::Pair(int sync)
 	assert_success(b.load(a));
 }
 
+Second::Second(Agent &of, Agent &to) : owner(of), peer(to)
+{
+	memory.bytes.resize(MEMORY_BYTES);
+	assert_success(owner.engine->register_mem(exported(), DRAM, memory.md));
+	assert_success(owner.engine->public_data(memory.md, memory.blob));
+	assert_success(peer.engine->load_remote(exported(), DRAM, owner.name, far));
+}
+
+Second::~Second()
+{
+	assert_success(peer.engine->unload(far));
+	assert_success(owner.engine->deregister_mem(memory.md));
+}
+
+BlobDesc
+Second::exported() const
+{
+	BlobDesc d = owner.exported();
+
+	d.addr = reinterpret_cast<uintptr_t>(memory.bytes.data());
+	d.blob = memory.blob;
+	return d;
+}
+
+void
+Second::move(MetaDesc &d, Metadata *md) const
+{
+	d.addr += exported().addr - owner.exported().addr;
+	d.metadata = md;
+}
+
 std::vector<Piece>
 shuffled(size_t count, size_t len, uint32_t seed)
 {

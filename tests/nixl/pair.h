@@ -14,6 +14,19 @@ struct Pair {
 	explicit Pair(int sync = 0);
 };
 
+/* A second region of an agent, which its peer knows. */
+struct Second {
+	Second(Agent &owner, Agent &peer);
+	~Second();
+	nixlabi::BlobDesc exported() const;
+	/* Turns a place of the owner's first region into the same offset of this one. */
+	void move(nixlabi::MetaDesc &d, nixlabi::Metadata *md) const;
+
+	Agent &owner, &peer;
+	Memory memory;
+	nixlabi::Metadata *far = nullptr; /* the peer's */
+};
+
 /* @count pieces, none overlapping, in any order on both sides. */
 std::vector<Piece> shuffled(size_t count, size_t len, uint32_t seed);
 /* Moves the pieces and compares every byte of both memories with what they must be. */
