@@ -274,7 +274,6 @@ tcpx_nccl_post(void *comm, void *data, size_t size, void *mhandle, void **reques
 	struct comm *c = comm;
 	struct region *region = mhandle;
 	struct request *r = free_request(c);
-	uintptr_t offset;
 	int rc;
 
 	*request = NULL;
@@ -282,10 +281,7 @@ tcpx_nccl_post(void *comm, void *data, size_t size, void *mhandle, void **reques
 		return c->broken;
 	if (!region)
 		return broken(c, -EINVAL, "a message with", "its memory is not registered");
-	offset = (uintptr_t)data - region->addr;
-	if (offset > region->len || size > region->len - offset)
-		return broken(c, -EINVAL, "a message with", "it is outside its registered memory");
-	rc = tcpx_nccl_pipe_post(c->pipe, region->id, offset, size, &r->message);
+	rc = tcpx_nccl_pipe_post(c->pipe, region->id, (uintptr_t)data - region->addr, size, &r->message);
 	if (rc) {
 		r->message = NULL;
 		return rc == -ENOBUFS ? NCCL_OK : call_failed(c, rc, "a message with");

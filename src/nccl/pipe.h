@@ -49,7 +49,8 @@ int tcpx_nccl_pipe_connect(struct hub *hub, struct communicator of,
 /* 0 once messages can be posted, -EAGAIN before, or why they never will. */
 int tcpx_nccl_pipe_ready(struct pipe *pipe);
 
-/* Posts a message: a send or a receive, by the pipe's end. -ENOBUFS: TCPX_LANE_OPEN are open. */
+/* Posts a message: a send or a receive, by the pipe's end. -ENOBUFS: TCPX_LANE_OPEN are open.
+ * TCPX_ERANGE: it leaves its region. */
 int tcpx_nccl_pipe_post(struct pipe *pipe, uint64_t region, uint64_t offset, uint64_t len,
 			tcpx_xfer **message);
 /* 0: the message is whole at its receiver, and *len is the length of a receive. After 0 or a

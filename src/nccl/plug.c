@@ -36,7 +36,8 @@ tcpx_nccl_result(int code)
 	case TCPX_GROUP_SESSION:
 		return NCCL_REMOTE_ERROR;
 	case TCPX_GROUP_TRANSFER:
-		return code == TCPX_ELENGTH ? NCCL_INVALID_USAGE : NCCL_INTERNAL_ERROR;
+		return code == TCPX_ELENGTH || code == TCPX_ERANGE ? NCCL_INVALID_USAGE :
+								     NCCL_INTERNAL_ERROR;
 	case TCPX_GROUP_SYSTEM:
 		return code == -EINVAL ? NCCL_INVALID_ARGUMENT : NCCL_SYSTEM_ERROR;
 	default:

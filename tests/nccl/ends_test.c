@@ -57,12 +57,12 @@ static enum nccl_result
 post(struct ends *e, bool sends, size_t offset, size_t len, void **request)
 {
 	const struct plug_abi *abi = e->player->abi;
+	void *at = (void *)((uintptr_t)e->memory + offset);
 
 	*request = NULL;
 	if (sends)
-		return abi->isend(e->player->table, e->send, e->memory + offset, len, 0, e->mhandle,
-				  request);
-	return abi->irecv(e->player->table, e->recv, e->memory + offset, len, 0, e->mhandle, request);
+		return abi->isend(e->player->table, e->send, at, len, 0, e->mhandle, request);
+	return abi->irecv(e->player->table, e->recv, at, len, 0, e->mhandle, request);
 }
 
 /* Until it ends; *size is the message's. */
@@ -162,6 +162,53 @@ static void
 nobody_listens_is_an_error(void **state)
 {
 	assert_true(pair_run(plugin, VERSION, play_nobody, NULL));
+}
+
+/* ---- messages that are refused ---------------------------------------------------- */
+
+/* An end that refuses one takes no other, so each end of each pair of comms has one. */
+static int
+play_outside(struct rank *r)
+{
+	static const struct {
+		size_t offset, len;
+		bool registered;
+		const char *why;
+	} rows[] = {
+		{ LARGE, 1, true, "failed: descriptor 0: offset 4194304 length 1, " },
+		{ 1, LARGE, true, "failed: descriptor 0: offset 1 length 4194304, " },
+		{ 0, LARGE + 1, true, "failed: descriptor 0: offset 0 length 4194305, " },
+		{ SIZE_MAX, 2, true, "failed: descriptor 0: offset 18446744073709551615 length 2, " },
+		{ 2, SIZE_MAX, true, "failed: descriptor 0: offset 2 length 18446744073709551615, " },
+		{ 0, 1, false, "failed: its memory is not registered" },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		enum nccl_result want = rows[i].registered ? NCCL_INVALID_USAGE : NCCL_INVALID_ARGUMENT;
+		void *request, *whole;
+		struct ends e;
+
+		if (!ends_open(r, &e))
+			return 1;
+		whole = e.mhandle;
+		e.mhandle = rows[i].registered ? whole : NULL;
+		for (int sends = 0; sends < 2; sends++)
+			if (post(&e, sends, rows[i].offset, rows[i].len, &request) != want || request)
+				return 2 + (int)i;
+		if (!said(rows[i].why))
+			return 20 + (int)i;
+		e.player->abi->dereg(e.player->table, e.recv, whole);
+		pair_meet(r);
+		close_send(&e);
+		close_recv(&e);
+	}
+	return 0;
+}
+
+static void
+a_message_outside_its_memory_is_refused(void **state)
+{
+	assert_true(pair_run(plugin, VERSION, play_outside, NULL));
 }
 
 /* ---- one end closes with requests under way -------------------------------------- */
@@ -377,6 +424,7 @@ main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(sends_wait_for_their_receives),
 		cmocka_unit_test(nobody_listens_is_an_error),
+		cmocka_unit_test(a_message_outside_its_memory_is_refused),
 		cmocka_unit_test(the_other_end_may_close_first),
 		cmocka_unit_test(a_comm_whose_receiver_has_gone_fails_with_its_message),
 		cmocka_unit_test(a_receiver_closes_with_its_last_message),
