@@ -34,9 +34,9 @@ like() {
 }
 
 # Importable, or installed for a python3 that is not the first here.
-yaml() {
-	(has python3 && python3 -c 'import yaml' 2>/dev/null) ||
-		there /usr/lib/python3/dist-packages/yaml/__init__.py
+module() {
+	(has python3 && python3 -c "import $1" 2>/dev/null) ||
+		there "/usr/lib/python3/dist-packages/$1/__init__.py"
 }
 
 look_for_build() {
@@ -52,16 +52,25 @@ look_for_build() {
 
 look_for_check() {
 	need libcmocka-dev pc cmocka
+	like g++ has c++
 	like clang has clang
 	like clang-runtime there /usr/lib/llvm-*/lib/clang/*/lib/linux/libclang_rt.fuzzer-*.a
 	like clang-format has clang-format
 	like iproute2 has ip
+	like nftables there /usr/sbin/nft
+	like strace has strace
+	like zsh has zsh
+	like fish has fish
 	like libssl3 there /usr/lib/*/libssl.so.3
 	like libhwloc15 there /usr/lib/*/libhwloc.so.15
 	like shellcheck has shellcheck
 	like man-db has man
 	like openmpi-bin has mpirun
-	like python3-yaml yaml
+	like python3-yaml module yaml
+	like python3-numpy module numpy
+	like python3-setuptools module setuptools
+	like python3-wheel module wheel
+	like python3-pip module pip
 }
 
 look() {
