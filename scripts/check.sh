@@ -141,12 +141,10 @@ has_fuzzer() {
 		clang -fsanitize=fuzzer -x c -o /dev/null - 2>/dev/null
 }
 
-harnesses=$(cd tests/fuzz && for f in fuzz_*.c; do echo "tests/fuzz/${f%.c}"; done)
-# shellcheck disable=SC2086 # a list of names
 if ! has_fuzzer; then
 	skip fuzz "no clang here, or none with libFuzzer"
-elif CC=clang configured fuzz build-fuzz -Dfuzz=true -Dtool=disabled -Doptimization=1 \
-	-Db_lundef=false && compiled fuzz build-fuzz $harnesses; then
+elif CC=clang CXX=clang++ configured fuzz build-fuzz -Dfuzz=true -Dtool=disabled \
+	-Doptimization=1 -Db_lundef=false && compiled fuzz build-fuzz harnesses; then
 	say fuzz
 	$fixed sh tests/fuzz/run.sh build-fuzz "$fuzz_seconds" >build-fuzz/fuzz.tap 2>&1 ||
 		grep -q '^not ok' build-fuzz/fuzz.tap || fail fuzz build-fuzz/fuzz.tap
