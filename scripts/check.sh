@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # Builds and runs the tests for this machine: all suites under ASan and UBSan, the threaded ones
-# under TSan, the fuzz harnesses, a long simulation. With --long also what takes longer: ten times
+# under TSan, the fuzz harnesses, a long simulation and the unit tests of what is shipped. With --long also what takes longer: ten times
 # the seeds, a minute of each harness, the acceptance run over the emulator, and tests/long. Ends
 # with one line of counts; exits 1 if anything failed. A build directory is made once and kept.
 set -u
@@ -158,6 +158,18 @@ if [ -e build/build.ninja ] && [ ! -e build/tests ]; then
 fi
 if configured plain build --libdir lib && compiled plain build tests/sim/sim; then
 	simulate
+	# compiled without a sanitizer, and with LTO; the tests of its files are of no other build
+	suites plain build --suite unit --suite shipped
+fi
+
+# meson warns of what a release that meson.build allows does not have.
+newer=build/newer.log
+grep -hs "uses feature" build-asan/meson-logs/meson-log.txt build-fuzz/meson-logs/meson-log.txt \
+	build/meson-logs/meson-log.txt >"$newer"
+if [ -s "$newer" ]; then
+	fail "the oldest meson allowed has all that is used" "$newer"
+else
+	pass "the oldest meson allowed has all that is used"
 fi
 
 # longer NAME COMMAND...: exit code 77 is a skip, whose reason it prints; figures are shown.
@@ -226,4 +238,5 @@ if [ "$long" ] && [ -e build/build.ninja ] && compiled product build product \
 fi
 
 say result
-python3 scripts/tally.py "$steps" build-asan/meson-logs/asan.json build-tsan/meson-logs/tsan.json
+python3 scripts/tally.py "$steps" build-asan/meson-logs/asan.json build-tsan/meson-logs/tsan.json \
+	build/meson-logs/plain.json

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Counts what passed, failed and was skipped, and says why for the last two.
+"""Counts what passed, failed and was skipped, and says why for the last two. A test that a build of
+these logs registers, and that none of them ran, has failed.
 
 Usage: tally.py STEPS MESON-LOG.json...   (STEPS is TAP; a log that is missing counts as
 nothing: whoever should have written it has said so in STEPS)
@@ -40,18 +41,35 @@ def steps(path):
             yield name, "OK" if reason is None else "SKIP", reason or ""
 
 
+def skips(text):
+    """Points that were skipped: (name, why). cmocka tells no reason; a test may print one before."""
+    lines = text.splitlines()
+    for before, line in zip([""] + lines, lines):
+        point = (re.match(r"ok \d+ - (.*?)\s*# SKIP\s*(.*)$", line) or  # our own
+                 re.match(r"(.*?)(?: \(.*)? \.\.\. skipped ['\"](.*)['\"]$", line))  # unittest's
+        cmocka = re.match(r"(?:not )?ok \d+ # SKIP (.*)$", line)
+        if point:
+            yield point.groups()
+        elif cmocka:
+            told = not re.match(r"$|(not )?ok |1\.\.|# (Ok|Skipped)", before)
+            yield cmocka.group(1), re.sub(r"^(# )?(skipped: )?", "", before) if told else "no reason given"
+
+
 def skip_reason(text):
-    found = re.search(r"# SKIP\s*(.*)", text)
-    return found.group(1) if found else tail(text).strip() or "no reason given"
+    found = re.search(r"^1\.\.0 # SKIP\s*(.*)", text, re.M)
+    points = "; ".join(sorted({why for _, why in skips(text)}))
+    return found.group(1) if found else points or tail(text).strip() or "no reason given"
+
+
+def results(path):
+    """Of one run of meson."""
+    return [json.loads(line) for line in open(path)] if os.path.exists(path) else []
 
 
 def meson_tests(path):
     """Tests of one run of meson: (name, verdict, why)."""
-    if not os.path.exists(path):
-        return
     run = os.path.basename(path).removesuffix(".json")
-    for line in open(path):
-        test = json.loads(line)
+    for test in results(path):
         name = "%s, under %s" % (test["name"].split(":")[-1].strip(), run)
         text = (test.get("stdout") or "") + (test.get("stderr") or "")
         result = test["result"]
@@ -59,17 +77,31 @@ def meson_tests(path):
             yield name, "SKIP", skip_reason(text)
         elif result in ("OK", "EXPECTEDFAIL"):
             yield name, "OK", ""
-            # single points of a test that passed
-            for point in re.findall(r"^ok \d+ - (.*)# SKIP (.*)$", text, re.M):
-                yield "%s: %s" % (name, point[0].strip()), "SKIP", point[1]
+            for point, why in skips(text):  # of a test that passed
+                yield "%s: %s" % (name, point), "SKIP", why
         else:
             yield name, "FAIL", "%s\n%s" % (result.lower(), tail(text))
+
+
+def never_run(paths):
+    """What meson knows in the builds of these logs, and ran in none. A log that is missing has had
+    its own failure."""
+    if not all(map(os.path.exists, paths)):
+        return
+    ran = {test["name"].split(" / ", 1)[-1] for path in paths for test in results(path)}
+    for path in paths:
+        build = os.path.dirname(os.path.dirname(path))
+        with open(os.path.join(build, "meson-info/intro-tests.json")) as f:
+            for name in sorted({test["name"] for test in json.load(f)} - ran):
+                ran.add(name)
+                yield name, "FAIL", "registered in %s, and run in no build" % build
 
 
 def main():
     points = list(steps(sys.argv[1]))
     for path in sys.argv[2:]:
         points += meson_tests(path)
+    points += never_run(sys.argv[2:])
     for verdict, title in (("SKIP", "skipped"), ("FAIL", "failed")):
         for name, got, why in points:
             if got == verdict:
