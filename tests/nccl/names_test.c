@@ -156,8 +156,10 @@ static void
 the_family_is_that_of_nccl(void **state)
 {
 	(void)state;
-	if (!loopback_has_ipv6())
+	if (!loopback_has_ipv6()) {
+		print_message("# skipped: the loopback has no IPv6\n");
 		skip();
+	}
 	setenv("NCCL_SOCKET_IFNAME", "=lo", 1);
 	family_is("", "", "127.0.0.1");
 	family_is("AF_INET", "", "127.0.0.1");

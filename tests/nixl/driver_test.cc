@@ -346,8 +346,10 @@ memory_of_a_gpu_goes_both_ways(void **)
 	size_t half = MEMORY_BYTES / 2;
 	Metadata *md = nullptr;
 
-	if (!path)
+	if (!path) {
+		print_message("# skipped: FAKECUDA_LIBRARY is not set\n");
 		skip();
+	}
 	GpuMemory gpu(path);
 	File file(plugin_path);
 	Agent a(file, "anna", { { "TCPX_CUDA_LIBRARY", path } }), b(file, "bert");
@@ -438,8 +440,10 @@ only_those_with_the_secret_come_in(void **)
 	File file(plugin_path);
 	void *ssl = dlopen("libssl.so.3", RTLD_NOW);
 
-	if (!ssl)
+	if (!ssl) {
+		print_message("# skipped: no libssl.so.3\n");
 		skip();
+	}
 	dlclose(ssl);
 	Agent a(file, "anna", { { "TCPX_SECRET_FILE", ours.path } });
 	Agent b(file, "bert", { { "TCPX_SECRET_FILE", ours.path } });

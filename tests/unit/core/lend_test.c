@@ -169,12 +169,15 @@ what_cannot_be_lent_is_copied(void **state)
 	struct mem secret;
 	struct rig r;
 
-	if (fd < 0)
+	if (fd < 0) {
+		print_message("# skipped: no memfd_secret() here\n");
 		skip();
+	}
 	assert_int_equal(ftruncate(fd, MIB), 0);
 	secret.at = mmap(NULL, MIB, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (secret.at == MAP_FAILED) { /* counts as locked memory */
 		close(fd);
+		print_message("# skipped: too little memory may be locked\n");
 		skip();
 	}
 	open_pair(&r, (const char *const[]){ "TCPX_CHANNELS=1", NULL }, TCPX_MEM_LEND);

@@ -19,8 +19,10 @@ a_link_that_comes_up_is_reported(void **state)
 	struct ifreq lo = { .ifr_name = "lo" };
 	int s, fd;
 
-	if (unshare(CLONE_NEWNET) < 0)
-		skip(); /* no namespaces here */
+	if (unshare(CLONE_NEWNET) < 0) {
+		print_message("# skipped: no network namespaces here\n");
+		skip();
+	}
 	assert_int_equal(tcpx_link_watch_open(&fd), 0);
 	assert_false(tcpx_link_watch_take(fd));
 	assert_false(tcpx_link_up_with("lo", &near));

@@ -25,8 +25,10 @@ read_doc(const char *name)
 	size_t room = 0;
 	FILE *f;
 
-	if (!root)
-		skip(); /* not run by meson */
+	if (!root) {
+		print_message("# skipped: not run by meson\n");
+		skip();
+	}
 	snprintf(path, sizeof(path), "%s/docs/%s", root, name);
 	f = fopen(path, "re");
 	assert_non_null(f);
