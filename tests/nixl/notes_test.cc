@@ -72,6 +72,10 @@ what_is_damaged_is_dropped(void **)
 		wrong[at] = static_cast<char>(0xff);
 		assert_true(take(bert, wrong).empty());
 	}
+	std::string other = part; /* of a whole of another size than its first part said */
+	other[16] = 24;
+	for (int i = 0; i < 2; i++)
+		assert_true(take(bert, other).empty());
 	std::string name = part; /* a name longer than the body */
 	name[32] = name[33] = static_cast<char>(0xff);
 	name[8] = static_cast<char>(~name[8]);
