@@ -158,7 +158,7 @@ if [ -e build/build.ninja ] && [ ! -e build/tests ]; then
 fi
 if configured plain build --libdir lib && compiled plain build tests/sim/sim; then
 	simulate
-	# compiled without a sanitizer, and with LTO; the tests of its files are of no other build
+	# without a sanitizer, and optimised; what its files need and show is of no other build
 	suites plain build --suite unit --suite shipped
 fi
 
