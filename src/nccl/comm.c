@@ -281,7 +281,8 @@ tcpx_nccl_post(void *comm, void *data, size_t size, void *mhandle, void **reques
 		return c->broken;
 	if (!region)
 		return broken(c, -EINVAL, "a message with", "its memory is not registered");
-	rc = tcpx_nccl_pipe_post(c->pipe, region->id, (uintptr_t)data - region->addr, size, &r->message);
+	rc = tcpx_nccl_pipe_post(c->pipe, region->id, (uintptr_t)data - region->addr, size,
+				 &r->message);
 	if (rc) {
 		r->message = NULL;
 		return rc == -ENOBUFS ? NCCL_OK : call_failed(c, rc, "a message with");

@@ -52,7 +52,9 @@ part_of(const Record &r, const uint8_t *data, size_t len)
 }
 
 struct Right {
-	explicit Right(const std::string &name) : agent(name), from(name), parts(from.parts(text)) {}
+	explicit Right(const std::string &name) : agent(name), from(name), parts(from.parts(text))
+	{
+	}
 	std::string agent, text = std::string(9000, 'x');
 	TcpxNixlNotes from;
 	std::vector<std::string> parts;
