@@ -302,6 +302,28 @@ too_early(void **state)
 	assert_witness_is_well();
 }
 
+/* The channels that it names have not come, so the session is not open in between. */
+static void
+ready_twice(void **state)
+{
+	struct tcpx_readiness r = { .forward_up = 3, .backward_up = 3 };
+	struct tcpx_hello h = foe_introduction("liar");
+	uint8_t room[64];
+	struct tcpx_buf b;
+	struct liar l;
+
+	(void)state;
+	h.incarnation = h.session = 101010;
+	assert_true(liar_greet(&l, lies_world()->host, &h));
+	tcpx_buf_init(&b, room, sizeof(room));
+	tcpx_ready_write(&b, &r);
+	liar_put(&l, TCPX_FR_READY, &b);
+	liar_put(&l, TCPX_FR_READY, &b);
+	assert_verdict("READY twice", liar_verdict(&l, 0), TCPX_EPROTO);
+	liar_close(&l);
+	assert_witness_is_well();
+}
+
 int
 main(void)
 {
@@ -311,6 +333,7 @@ main(void)
 		cmocka_unit_test(a_chunk_too_late),
 		cmocka_unit_test(in_a_preamble), cmocka_unit_test(in_start),
 		cmocka_unit_test(in_hello),	 cmocka_unit_test(too_early),
+		cmocka_unit_test(ready_twice),
 	};
 
 	return cmocka_run_group_tests(tests, lies_begin, lies_end);

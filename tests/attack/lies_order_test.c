@@ -3,8 +3,9 @@
  * Frames come amid a list, beyond the credit, or speak of transfers that are open. The host ends
  * the session then, and a witness beside it sees nothing of that.
  */
-#include "lies.h"
+#include "lane_lies.h"
 
+#include <errno.h>
 #include <sched.h>
 #include <string.h>
 
@@ -340,6 +341,28 @@ of_the_hosts(void **state)
 	assert_witness_is_well();
 }
 
+/* A closed lane stays until the sends that have gone are acknowledged. It gets no receives any more. */
+static void
+receives_behind_the_close_of_their_lane(void **state)
+{
+	struct spoken s;
+	tcpx_xfer *x;
+
+	(void)state;
+	spoken_open(&s);
+	say_posts(&s.l, OURS | word(1), 1, 1, TWO_CHUNKS);
+	assert_ok(tcpx_lane_post(s.lane, lies_world()->far.id, 0, TWO_CHUNKS, &x));
+	assert_goes_on(&s.l, "a send that is under way");
+	liar_put_u64(&s.l, TCPX_FR_LANE_CLOSE, OURS | word(1));
+	assert_goes_on(&s.l, "an honest close");
+	assert_code(tcpx_test(x), -EAGAIN);
+	say_posts(&s.l, OURS | word(1), 2, 1, TWO_CHUNKS);
+	assert_verdict("LANE_POST behind LANE_CLOSE", liar_verdict(&s.l, 0), TCPX_EPROTO);
+	tcpx_xfer_free(x);
+	spoken_close(&s);
+	assert_witness_is_well();
+}
+
 int
 main(void)
 {
@@ -351,6 +374,7 @@ main(void)
 		cmocka_unit_test(beyond_the_notes_on_the_way),
 		cmocka_unit_test(of_the_liars_own),
 		cmocka_unit_test(of_the_hosts),
+		cmocka_unit_test(receives_behind_the_close_of_their_lane),
 	};
 
 	return cmocka_run_group_tests(tests, lies_begin, lies_end);

@@ -88,9 +88,10 @@ read_fed(struct bed *d, struct list_builder *b, uint32_t turn)
 	return rc;
 }
 
-/* Sends it to b in frames of any size, of which each is read in turns. */
+/* Sends it to b, announced as @entries, in frames of any size, of which each is read in turns. */
 static int
-arrive(struct bed *d, const struct tcpx_list *r, uint32_t turn, struct tcpx_list **out)
+arrive_as(struct bed *d, const struct tcpx_list *r, uint32_t entries, uint32_t turn,
+	  struct tcpx_list **out)
 {
 	struct list_builder *b;
 	uint8_t frame[8192];
@@ -98,8 +99,7 @@ arrive(struct bed *d, const struct tcpx_list *r, uint32_t turn, struct tcpx_list
 	bool done;
 	int rc;
 
-	assert_ok(tcpx_builder_new(d->rig->b, TCPX_MEM_REMOTE_WRITE, (uint32_t)r->entry_count,
-				   r->total, &b));
+	assert_ok(tcpx_builder_new(d->rig->b, TCPX_MEM_REMOTE_WRITE, entries, r->total, &b));
 	do {
 		struct tcpx_buf buf;
 
@@ -112,6 +112,12 @@ arrive(struct bed *d, const struct tcpx_list *r, uint32_t turn, struct tcpx_list
 		rc = tcpx_builder_finish(b, out);
 	tcpx_builder_free(b);
 	return rc;
+}
+
+static int
+arrive(struct bed *d, const struct tcpx_list *r, uint32_t turn, struct tcpx_list **out)
+{
+	return arrive_as(d, r, (uint32_t)r->entry_count, turn, out);
 }
 
 static void
@@ -212,6 +218,25 @@ the_first_entry_outside_is_named(void **state)
 	bed_free(d);
 }
 
+/* There is memory for those that were announced. */
+static void
+more_entries_than_were_announced_are_refused(void **state)
+{
+	static const uint32_t announced[] = { 1, 2, 100, 199 };
+	struct bed *d = bed_new(*state);
+	struct tcpx_list *far, *there = NULL;
+
+	for (size_t i = 0; i < 200; i++)
+		d->remote[i] = (struct tcpx_desc){ d->mem[0].far, (i * 37 % 200) * 4096, 4096 };
+	assert_ok(tcpx_list_new(d->rig->a, d->remote, 200, true, &far));
+	for (size_t i = 0; i < sizeof(announced) / sizeof(announced[0]); i++)
+		assert_code(arrive_as(d, far, announced[i], UINT32_MAX, &there), TCPX_EPROTO);
+	assert_code(arrive_as(d, far, 201, UINT32_MAX, &there), TCPX_EPROTO);
+	assert_null(there);
+	tcpx_list_put(far);
+	bed_free(d);
+}
+
 /* The initiator's own limit allows the list. Other transfers of the session go on. */
 static void
 a_list_that_the_peer_never_takes_ends_its_transfer_alone(void **state)
@@ -249,6 +274,8 @@ main(void)
 						rig_teardown),
 		cmocka_unit_test_setup_teardown(the_first_entry_outside_is_named, rig_setup,
 						rig_teardown),
+		cmocka_unit_test_setup_teardown(more_entries_than_were_announced_are_refused,
+						rig_setup, rig_teardown),
 		cmocka_unit_test(a_list_that_the_peer_never_takes_ends_its_transfer_alone),
 	};
 
