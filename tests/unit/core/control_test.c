@@ -4,6 +4,7 @@
 
 #include <errno.h>
 
+#include "core/session/accept.h"
 #include "core/session/control.h"
 #include "core/session/receive.h"
 #include "core/session/timer.h"
@@ -84,7 +85,13 @@ on_frame(struct session *s, const struct tcpx_frame_head *h, const uint8_t *payl
 	return 0;
 }
 
-static const struct session_calls calls = { .writable = on_writable, .frame = on_frame };
+static void
+on_end(struct session *s)
+{
+}
+
+static const struct session_calls calls = { .writable = on_writable, .frame = on_frame,
+					    .leaving = on_end, .failed = on_end };
 
 struct world {
 	struct bare b;
@@ -317,6 +324,30 @@ what_waits_for_its_turn_is_read_after_a_failed_write(void **state)
 	bare_close(&w.b);
 }
 
+/* The peer shows with RESUMED that it is the peer, so nothing counts before. */
+static void
+a_numbered_frame_is_taken_after_the_answer_to_a_resume_alone(void **state)
+{
+	struct listeners none = { .count = 0 };
+
+	(void)state;
+	for (int resuming = 0; resuming < 2; resuming++) {
+		struct world w;
+		struct session *s = begin(&w);
+
+		w.b.e.listeners = &none;
+		s->control.resuming = resuming;
+		w.stream.end = -EAGAIN;
+		arrives(&w, TCPX_FR_MATCHED, "12345678", 8);
+		tcpx_control_ready(&s->source, TCPX_READABLE, w.b.now_ns);
+		assert_int_equal(heard, !resuming);
+		assert_int_equal(s->state, resuming ? SESS_FAILED : SESS_OPEN);
+		assert_int_equal(s->cause, resuming ? TCPX_EPROTO : 0);
+		(void)bare_works(&w.b.loop[0]);
+		bare_close(&w.b);
+	}
+}
+
 /* Rows: is the connection of a failed session closed after each of three turns? */
 static void
 a_closing_engine_waits_until_bye_is_acknowledged(void **state)
@@ -374,6 +405,7 @@ main(void)
 		cmocka_unit_test(a_cancel_does_not_overtake_its_open),
 		cmocka_unit_test(a_write_that_fails_cuts_the_stream_once_all_is_read),
 		cmocka_unit_test(what_waits_for_its_turn_is_read_after_a_failed_write),
+		cmocka_unit_test(a_numbered_frame_is_taken_after_the_answer_to_a_resume_alone),
 		cmocka_unit_test(a_closing_engine_waits_until_bye_is_acknowledged),
 	};
 
