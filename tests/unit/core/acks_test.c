@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An impossible acknowledgement is refused, and changes nothing. */
+/* An impossible acknowledgement is refused, and changes nothing. A possible one ends what it names, and
+ * the loss of the channel ends all. */
 #include "bare.h"
 
 #include "core/channel/acks.h"
 
 enum { LEN = 1000, POSTED = 4 };
 
-static uint32_t retired;
+static uint32_t retired, given_back;
 
 static void
 on_acked(struct channel *c, struct tx_record *r, uint64_t now_ns)
@@ -14,7 +15,13 @@ on_acked(struct channel *c, struct tx_record *r, uint64_t now_ns)
 	retired++;
 }
 
-static const struct channel_calls calls = { .acked = on_acked };
+static void
+on_given_back(struct channel *c, struct tx_record *r)
+{
+	given_back++;
+}
+
+static const struct channel_calls calls = { .acked = on_acked, .given_back = on_given_back };
 
 struct scene {
 	struct bare b;
@@ -121,12 +128,34 @@ a_possible_acknowledgement_frees_what_it_names(void **state)
 	}
 }
 
+/* Other channels take them, and count them anew. */
+static void
+messages_that_a_lost_channel_gives_back_are_outstanding_no_more(void **state)
+{
+	struct payload payload = { .list = NULL };
+	struct scene w;
+
+	(void)state;
+	begin(&w);
+	for (uint64_t seq = 2; seq <= POSTED; seq++)
+		tcpx_tx_record(w.c, seq)->payload = &payload;
+	given_back = 0;
+	tcpx_acks_give_back(w.c);
+	assert_int_equal(given_back, POSTED - 1);
+	assert_int_equal(w.c->tx.outstanding, 0);
+	assert_int_equal(w.c->tx.outstanding_bytes, 0);
+	assert_int_equal(w.b.s->sched.outstanding_bytes, 0);
+	(void)bare_works(w.c->loop);
+	bare_close(&w.b);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_refused_acknowledgement_changes_nothing),
 		cmocka_unit_test(a_possible_acknowledgement_frees_what_it_names),
+		cmocka_unit_test(messages_that_a_lost_channel_gives_back_are_outstanding_no_more),
 	};
 
 	return cmocka_run_group_tests_name("core/acks", tests, NULL, NULL);

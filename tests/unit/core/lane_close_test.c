@@ -12,6 +12,11 @@ static const struct tcpx_fabric_script slow = { .delay_min_ns = { 20000, 20000 }
 						.delay_max_ns = { 60000, 60000 },
 						.segment_max = 4000 };
 
+/* Connections of this network hold less than a message. */
+static const struct tcpx_fabric_script narrow = { .delay_min_ns = { 20000, 20000 },
+						  .delay_max_ns = { 60000, 60000 },
+						  .segment_max = 4000, .buffer_bytes = 20000 };
+
 enum { BIG = 200000, MANY = 6 };
 
 struct closing {
@@ -23,21 +28,28 @@ struct closing {
 };
 
 static void
-closing_begin(struct closing *c, const char *channels)
+open_lane(struct closing *c)
 {
-	const char *const one[] = { channels, "TCPX_NARROW=0", "TCPX_THREADS=1", "TCPX_PORT=0",
-				    "TCPX_DEBUG=WARN", NULL };
 	uint8_t key[TCPX_LANE_KEY];
 
-	lab_open_on(&c->lab, &tcpx_net_loop, one, &slow);
-	meet(&c->lab);
-	c->received = 0;
-	mem_open(&c->from, c->lab.a, (size_t)MANY * BIG, TCPX_MEM_LOCAL);
-	mem_open(&c->to, c->lab.b, (size_t)MANY * BIG, TCPX_MEM_LOCAL);
 	assert_ok(tcpx_lane_listen(c->lab.b, key, &c->rx));
 	assert_ok(tcpx_lane_open(c->lab.p, key, &c->tx));
 	while (tcpx_lane_ready(c->tx) || tcpx_lane_ready(c->rx))
 		assert_false(run_until(&c->lab, never, NULL, TCPX_MS));
+}
+
+static void
+closing_begin(struct closing *c, const char *channels, const struct tcpx_fabric_script *script)
+{
+	const char *const one[] = { channels, "TCPX_NARROW=0", "TCPX_THREADS=1", "TCPX_PORT=0",
+				    "TCPX_DEBUG=WARN", NULL };
+
+	lab_open_on(&c->lab, &tcpx_net_loop, one, script);
+	meet(&c->lab);
+	c->received = 0;
+	mem_open(&c->from, c->lab.a, (size_t)MANY * BIG, TCPX_MEM_LOCAL);
+	mem_open(&c->to, c->lab.b, (size_t)MANY * BIG, TCPX_MEM_LOCAL);
+	open_lane(c);
 }
 
 static void
@@ -102,7 +114,7 @@ a_channel_breaks_between_received_and_applied(void **state)
 	struct closing c;
 
 	(void)state;
-	closing_begin(&c, "TCPX_CHANNELS=1");
+	closing_begin(&c, "TCPX_CHANNELS=1", &slow);
 	closing_post(&c, 0);
 	assert_true(run_until(&c.lab, is_half_a_chunk, &c, 10 * TCPX_SEC));
 	tcpx_fabric_hold(c.lab.fabric, TCPX_FABRIC_CONTROL, 500 * TCPX_MS);
@@ -175,7 +187,7 @@ what_has_been_received_succeeds_though_its_receiver_closes(void **state)
 	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
 		struct closing c;
 
-		closing_begin(&c, "TCPX_CHANNELS=3");
+		closing_begin(&c, "TCPX_CHANNELS=3", &slow);
 		for (int n = 0; n < MANY - 1; n++)
 			closing_post(&c, n);
 		assert_ok(tcpx_lane_post(c.tx, c.from.id, 0, BIG, &c.send[MANY - 1]));
@@ -198,12 +210,43 @@ what_has_been_received_succeeds_though_its_receiver_closes(void **state)
 	}
 }
 
+/* Messages without a receive go on credit: so many would use up all of it, if it did not come back. */
+static void
+a_sender_that_closes_amid_its_messages_has_its_credit_back(void **state)
+{
+	enum { ROUNDS = 200, LEN = 60000 };
+	struct closing c;
+
+	(void)state;
+	closing_begin(&c, "TCPX_CHANNELS=1", &narrow);
+	for (int round = 0; round < ROUNDS; round++) {
+		assert_ok(tcpx_lane_post(c.tx, c.from.id, 0, LEN, &c.send[0]));
+		assert_true(run_until(&c.lab, is_half_a_chunk, &c, TCPX_SEC));
+		tcpx_lane_close(c.tx);
+		assert_code(tcpx_test(c.send[0]), TCPX_ECANCELED);
+		tcpx_xfer_free(c.send[0]);
+		assert_false(run_until(&c.lab, never, NULL, TCPX_MS));
+		tcpx_lane_close(c.rx);
+		open_lane(&c);
+	}
+	assert_ok(tcpx_lane_post(c.tx, c.from.id, 0, LEN, &c.send[0]));
+	assert_true(run_until(&c.lab, over, c.send[0], TCPX_SEC));
+	assert_ok(tcpx_test(c.send[0]));
+	tcpx_xfer_free(c.send[0]);
+	tcpx_lane_close(c.tx);
+	tcpx_lane_close(c.rx);
+	mem_close(&c.from);
+	mem_close(&c.to);
+	lab_close(&c.lab);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_channel_breaks_between_received_and_applied),
 		cmocka_unit_test(what_has_been_received_succeeds_though_its_receiver_closes),
+		cmocka_unit_test(a_sender_that_closes_amid_its_messages_has_its_credit_back),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -6,7 +6,8 @@
 
 #include "core/channel/receiver.h"
 
-#define KIB 1024u
+#define KIB   1024u
+#define WAITS 77u
 
 /* A connection with messages of these lengths; they are here whole. */
 struct tcpx_chan {
@@ -14,6 +15,8 @@ struct tcpx_chan {
 	uint32_t count, next, left;
 	struct tcpx_ack acked;
 	uint32_t acks;
+	bool full; /* it takes no acknowledgement */
+	unsigned interest;
 };
 
 static int
@@ -38,6 +41,8 @@ receive(struct tcpx_chan *c, struct iovec *iov, int iov_count)
 static int
 ack(struct tcpx_chan *c, const struct tcpx_ack *ack)
 {
+	if (c->full)
+		return -EAGAIN;
 	c->acked = *ack;
 	c->acks++;
 	return 0;
@@ -46,14 +51,16 @@ ack(struct tcpx_chan *c, const struct tcpx_ack *ack)
 static int
 watch(struct tcpx_chan *c, struct tcpx_poller *p, void *owner, unsigned interest)
 {
+	c->interest = interest;
 	return 0;
 }
 
+/* Messages of that length wait for their OPEN. */
 static int
 place(struct channel *c, const struct tcpx_head *h, struct rx_record *r, enum chunk_place *how)
 {
 	r->len = h->len;
-	*how = CHUNK_SINK;
+	*how = h->len == WAITS ? CHUNK_PARK : CHUNK_SINK;
 	return 0;
 }
 
@@ -65,6 +72,33 @@ applied(struct channel *c, const struct rx_record *r, uint64_t now_ns)
 
 static const struct tcpx_stream_chan_ops stream = { .recv_head = recv_head, .recv = receive, .ack = ack };
 static const struct channel_calls calls = { .place = place, .applied = applied };
+
+/* A channel that receives from this connection. */
+static struct channel *
+begin(struct bare *b, struct tcpx_chan *conn)
+{
+	struct channel *c;
+
+	bare_open(b, true);
+	b->s->chan.window = 32;
+	b->ops.stream = &stream;
+	b->ops.chan_watch = watch;
+	b->e.up.channel = &calls;
+	b->e.limit.turn_pieces = 1000;
+	assert_int_equal(tcpx_channel_new(b->s, 0, false, false, &c), 0);
+	b->s->chan.rx[0] = c;
+	c->state = CHAN_UP;
+	c->chan = conn;
+	return c;
+}
+
+static void
+end(struct bare *b, struct channel *c)
+{
+	(void)bare_works(c->loop);
+	c->chan = NULL;
+	bare_close(b);
+}
 
 static void
 two_of_64_kib_share_an_acknowledgement(void **state)
@@ -91,16 +125,7 @@ two_of_64_kib_share_an_acknowledgement(void **state)
 		struct channel *c;
 		struct bare b;
 
-		bare_open(&b, true);
-		b.s->chan.window = 32;
-		b.ops.stream = &stream;
-		b.ops.chan_watch = watch;
-		b.e.up.channel = &calls;
-		b.e.limit.turn_pieces = 1000;
-		assert_int_equal(tcpx_channel_new(b.s, 0, false, false, &c), 0);
-		b.s->chan.rx[0] = c;
-		c->state = CHAN_UP;
-		c->chan = &conn;
+		c = begin(&b, &conn);
 		for (uint32_t k = 0; k < conn.count; k++)
 			conn.len[k] = table[i].len;
 		if (table[i].last)
@@ -112,9 +137,32 @@ two_of_64_kib_share_an_acknowledgement(void **state)
 			assert_int_equal(conn.acked.received, table[i].turn[turn]);
 		}
 		assert_int_equal(conn.acked.applied, conn.count);
-		(void)bare_works(c->loop);
-		c->chan = NULL;
-		bare_close(&b);
+		end(&b, c);
+	}
+}
+
+/* Nothing is read meanwhile where the next message waits for its place. */
+static void
+an_acknowledgement_that_found_no_room_goes_when_there_is_some(void **state)
+{
+	(void)state;
+	for (unsigned waits = 0; waits < 2; waits++) {
+		unsigned reads = waits ? 0 : TCPX_READABLE;
+		struct tcpx_chan conn = { .len = { 64 * KIB, WAITS }, .count = 1 + waits,
+					  .full = true };
+		struct channel *c;
+		struct bare b;
+
+		c = begin(&b, &conn);
+		tcpx_receiver_step(c, b.now_ns);
+		assert_int_equal(conn.acks, 0);
+		assert_int_equal(conn.interest, reads | TCPX_WRITABLE);
+		conn.full = false;
+		c->source.on_ready(&c->source, TCPX_WRITABLE, b.now_ns);
+		assert_int_equal(conn.acks, 1);
+		assert_int_equal(conn.acked.applied, 1);
+		assert_int_equal(conn.interest, reads);
+		end(&b, c);
 	}
 }
 
@@ -123,6 +171,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(two_of_64_kib_share_an_acknowledgement),
+		cmocka_unit_test(an_acknowledgement_that_found_no_room_goes_when_there_is_some),
 	};
 
 	return cmocka_run_group_tests_name("core/receiver", tests, NULL, NULL);
