@@ -65,6 +65,55 @@ all_channels_are_opened_again(void **state)
 	}
 }
 
+struct half {
+	struct lab t;
+	bool sends; /* this way of the first engine gets no channel */
+};
+
+/* The engine's channels of a way do not connect for now. False: its session has ended. */
+static bool
+put_off(struct half *h, tcpx_engine *e, bool sends)
+{
+	struct session *s = tcpx_session_after(e, NULL);
+	bool open = s && s->state == SESS_OPEN;
+
+	for (uint32_t i = 0; open && i < s->chan.count; i++)
+		(sends ? s->chan.tx[i] : s->chan.rx[i])->heal.at_ns =
+			tcpx_fabric_now(h->t.fabric) + 60 * TCPX_SEC;
+	if (s)
+		tcpx_session_put(s);
+	return open;
+}
+
+static bool
+has_ended(void *arg)
+{
+	struct half *h = arg;
+
+	return !put_off(h, h->t.a, h->sends) || !put_off(h, h->t.b, !h->sends);
+}
+
+/* Nobody waits on for what the other way alone could carry. */
+static void
+a_session_without_a_way_ends_though_the_other_way_is_back(void **state)
+{
+	for (int i = 0; i < 4; i++) {
+		struct half h = { .sends = i / 2 };
+		uint64_t begin_ns;
+
+		lab_open(&h.t, nets[i % 2], lab_settings);
+		meet(&h.t);
+		while (tcpx_fabric_count(h.t.fabric, TCPX_FABRIC_DATA))
+			assert_ok(tcpx_fabric_break_channel(h.t.fabric, 0));
+		begin_ns = tcpx_fabric_now(h.t.fabric);
+		assert_true(run_until(&h.t, has_ended, &h, 20 * TCPX_SEC));
+		assert_in_range(tcpx_fabric_now(h.t.fabric) - begin_ns, 9 * TCPX_SEC, 11 * TCPX_SEC);
+		assert_code(lab_info(&h.t).status, TCPX_ENOCHANNEL);
+		assert_int_equal(counters_of(h.t.a).channels_healed, 4);
+		lab_close(&h.t);
+	}
+}
+
 /* Connections that carry nothing are lost again and again: they are opened ever later, unless the
  * session has no other. */
 static void
@@ -316,6 +365,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(all_channels_are_opened_again),
+		cmocka_unit_test(a_session_without_a_way_ends_though_the_other_way_is_back),
 		cmocka_unit_test(an_idle_session_outlives_many_resets),
 		cmocka_unit_test(transfers_do_not_wait_for_what_was_lost_often),
 		cmocka_unit_test(a_nic_that_comes_late_joins),

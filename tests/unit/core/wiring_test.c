@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "core/channel/heal.h"
 #include "core/channel/wiring.h"
+#include "core/session/control.h"
 #include "core/session/peer.h"
 
 #define CHANNELS 2
@@ -344,6 +345,37 @@ who_asks_for_a_later_generation_never_had_the_one_here(void **state)
 	bare_close(&b);
 }
 
+/* The peer lacked memory or a port. */
+static void
+a_peer_that_could_not_listen_is_asked_again(void **state)
+{
+	struct tcpx_chan_handle h = { .channel = 0 };
+	struct channel *c;
+	struct bare b;
+	struct session *s = begin(&b, true, 0x1);
+
+	(void)state;
+	s->state = SESS_OPEN;
+	assert_int_equal(tcpx_channel_new(s, 0, true, false, &c), 0);
+	s->chan.tx[0] = c;
+	for (uint64_t asked = 1; asked <= 3; asked++) {
+		tcpx_heal_all(s, b.now_ns);
+		tcpx_heal_all(s, b.now_ns); /* the answer is on its way */
+		assert_int_equal(b.e.count.ctrl_frames_tx, asked);
+		h.generation = c->generation;
+		h.usable = asked == 3;
+		tcpx_heal_handle(s, &h);
+		b.now_ns += TCPX_SEC;
+	}
+	assert_int_equal(net.connected, 0);
+	tcpx_heal_all(s, b.now_ns);
+	assert_int_equal(net.connected, 1);
+	assert_int_equal(c->state, CHAN_UP);
+	assert_int_equal(s->chan.tx_up, 1);
+	tcpx_control_flush_all(&b.e);
+	end(&b);
+}
+
 int
 main(void)
 {
@@ -357,6 +389,7 @@ main(void)
 		cmocka_unit_test(the_acceptor_answers_when_it_has_what_the_opener_has),
 		cmocka_unit_test(handles_come_once),
 		cmocka_unit_test(who_asks_for_a_later_generation_never_had_the_one_here),
+		cmocka_unit_test(a_peer_that_could_not_listen_is_asked_again),
 	};
 
 	return cmocka_run_group_tests_name("core/wiring", tests, NULL, NULL);
