@@ -5,6 +5,8 @@
  */
 #include "nic_lab.h"
 
+#include <string.h>
+
 #include "core/context/context.h"
 #include "core/session/peer.h"
 #include "core/session/session.h"
@@ -45,18 +47,24 @@ __wrap_pthread_mutex_unlock(pthread_mutex_t *m)
 
 /* Two that dial each other; the second, of the smaller incarnation, keeps its session. */
 static void
-scene_open(struct scene *c)
+scene_dial(struct scene *c, const char *const *settings)
 {
 	*c = (struct scene){ 0 };
-	lab_open(&c->t, &tcpx_net_loop, lab_settings);
+	lab_open(&c->t, &tcpx_net_loop, settings);
 	c->t.a->incarnation = 7;
 	c->t.b->incarnation = 5;
+	c->back = rig_add(c->t.b, c->t.a);
+	c->t.p = rig_add(c->t.a, c->t.b);
+}
+
+static void
+scene_open(struct scene *c)
+{
+	scene_dial(c, lab_settings);
 	mem_open(&c->near, c->t.a, LEN, TCPX_MEM_REMOTE_WRITE);
 	mem_open(&c->far, c->t.b, LEN, TCPX_MEM_REMOTE_WRITE);
 	c->far.far = mem_tell(&c->far, c->t.b, c->t.a);
 	fill(c->near.at, LEN, 3);
-	c->back = rig_add(c->t.b, c->t.a);
-	c->t.p = rig_add(c->t.a, c->t.b);
 }
 
 /* What was posted arrives over the twin. */
@@ -105,12 +113,46 @@ nor_does_a_send(void **state)
 	scene_close(c, tcpx_send(c->t.p, &l, 1, 7, &c->x));
 }
 
+/* The peer takes none yet: more than may be on the way wait, and later ones with them. */
+static void
+notes_that_wait_move_with_the_rest(void **state)
+{
+	static const char *const few[] = { "TCPX_CHANNELS=4", "TCPX_THREADS=1", "TCPX_PORT=0",
+					   "TCPX_DEBUG=WARN", "TCPX_NOTE_LIMIT=3", NULL };
+	enum { BEFORE = 200, AFTER = 100 };
+	struct scene *c = &scene;
+	char text[16];
+
+	(void)state;
+	scene_dial(c, few);
+	for (int i = 0; i < BEFORE + AFTER; i++) {
+		if (i == BEFORE)
+			assert_true(run_until(&c->t, twin_alone_is_left, c, 10 * TCPX_SEC));
+		snprintf(text, sizeof(text), "%d", i);
+		assert_ok(tcpx_notify(c->t.p, text, strlen(text)));
+	}
+	for (int i = 0; i < BEFORE + AFTER; i++) {
+		tcpx_note *n = NULL;
+		size_t len;
+
+		while (tcpx_note_get(c->t.b, &n) != 0)
+			assert_false(run_until(&c->t, never, NULL, TCPX_MS));
+		snprintf(text, sizeof(text), "%d", i);
+		assert_memory_equal(tcpx_note_data(n, &len), text, strlen(text));
+		assert_int_equal(len, strlen(text));
+		tcpx_note_free(n);
+	}
+	tcpx_peer_free(c->back);
+	lab_close(&c->t);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_write_does_not_look_at_what_gave_way),
 		cmocka_unit_test(nor_does_a_send),
+		cmocka_unit_test(notes_that_wait_move_with_the_rest),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -91,6 +91,35 @@ changed_payload_is_sent_again(void **state)
 	}
 }
 
+/* A connection takes parts of a chunk: its sum counts each of its bytes once. */
+static void
+a_chunk_that_goes_in_parts_is_summed_once(void **state)
+{
+	static const struct tcpx_fabric_script narrow = { .buffer_bytes = 100000,
+							  .short_ppm = PPM / 2 };
+	static const char *const chunk[] = { "TCPX_CHANNELS=4", "TCPX_THREADS=1", "TCPX_PORT=0",
+					     "TCPX_DEBUG=WARN", "TCPX_CHUNK=256K",
+					     "TCPX_CHECKSUM=1", NULL };
+
+	(void)state;
+	for (int i = 0; i < NETS; i++) {
+		struct pair m;
+		struct lab t;
+
+		lab_open_on(&t, nets[i], chunk, &narrow);
+		meet(&t);
+		pair_open(&t, &m);
+		for (uint32_t k = 0; k < 2; k++) {
+			assert_ok(move_some(&t, &m, k % 2, LEN, 10 * k));
+			assert_true(is_right(&m, LEN));
+			tcpx_xfer_free(m.x);
+		}
+		assert_int_equal(counters_of(t.a).chunks_corrupt + counters_of(t.b).chunks_corrupt, 0);
+		pair_close(&m);
+		lab_close(&t);
+	}
+}
+
 /* Payload in OPEN and DONE, lists and answers. */
 static void
 changed_frames_are_repeated(void **state)
@@ -174,6 +203,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(changed_payload_is_sent_again),
+		cmocka_unit_test(a_chunk_that_goes_in_parts_is_summed_once),
 		cmocka_unit_test(changed_frames_are_repeated),
 		cmocka_unit_test(either_side_may_ask),
 		cmocka_unit_test(what_never_arrives_right_ends_its_transfer),
