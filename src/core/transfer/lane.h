@@ -19,7 +19,7 @@ int tcpx_lane_join(struct tcpx_lane *l);
 void tcpx_lane_fail(struct tcpx_lane *l, int code, const char *text);
 /* The session has failed. */
 void tcpx_lanes_end(struct session *s);
-/* Tells the senders what has come, before the BYE of a session that ends. */
+/* Sends LANE_DONE for each receiving lane, before the BYE of a session that ends. */
 void tcpx_lanes_leave(struct session *s);
 /* Ends sends whose messages the receiver has finished. TCPX_EPROTO: it cannot have. */
 int tcpx_lane_done(struct tcpx_lane *l, const struct tcpx_lane_progress *p);

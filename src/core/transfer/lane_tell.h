@@ -22,8 +22,8 @@ void tcpx_lane_tell_grant(struct session *s, uint64_t total);
 void tcpx_lane_tell_failure(struct session *s, uint64_t word, bool sending, int code,
 			    const char *text);
 void tcpx_lane_tell_close(struct session *s, uint64_t word);
-/* Tells the sender which messages @r, the receiver's ring, has finished: acknowledgements of channels may come
- * after the end of the lane or the session. Says nothing of a ring that has finished none. */
+/* Sends LANE_DONE with the finished messages of @r, a receiver's ring, if there are any: acknowledgements of
+ * channels may come after the end of the lane or the session. */
 void tcpx_lane_tell_done(struct session *s, uint64_t word, const struct tcpx_lane_ring *r);
 
 #endif
