@@ -1,8 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The byte queue: offsets stay right when memory moves, and lent memory does not move. */
+#include <errno.h>
+
 #include "base_test.h"
 #include "base/err.h"
 #include "proto/byteq.h"
+
+static bool no_memory;
+
+void *__real_malloc(size_t size);
+void *__wrap_malloc(size_t size);
+
+void *
+__wrap_malloc(size_t size)
+{
+	return no_memory ? NULL : __real_malloc(size);
+}
 
 static void
 append(struct tcpx_byteq *q, size_t len, struct tcpx_loan *loan)
@@ -125,11 +138,36 @@ its_memory_is_charged(void **state)
 	assert_int_equal(tcpx_quota_used(&quota), 0);
 }
 
+static void
+memory_that_does_not_come_is_not_charged(void **state)
+{
+	struct tcpx_quota whole = { .limit = 1 << 20 };
+	struct tcpx_quota quota = { .limit = 1 << 20, .whole = &whole };
+	struct tcpx_loan loan = { .quota = &quota };
+	struct tcpx_byteq q = { 0 };
+
+	(void)state;
+	append(&q, 3000, &loan);
+	no_memory = true;
+	assert_int_equal(tcpx_byteq_reserve(&q, 20000, &loan, false), -ENOMEM);
+	assert_int_equal(tcpx_byteq_reserve(&q, 20000, &loan, true), -ENOMEM);
+	assert_int_equal(tcpx_byteq_try(&q, 20000, 1 << 20, &loan), -ENOMEM);
+	no_memory = false;
+	assert_int_equal(tcpx_quota_used(&quota), q.cap);
+	assert_int_equal(tcpx_quota_used(&whole), q.cap);
+	append(&q, 20000, &loan);
+	assert_true(intact(&q));
+	tcpx_byteq_fini(&q, &loan);
+	assert_int_equal(tcpx_quota_used(&quota), 0);
+	assert_int_equal(tcpx_quota_used(&whole), 0);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(its_memory_is_charged),
+		cmocka_unit_test(memory_that_does_not_come_is_not_charged),
 		cmocka_unit_test(bytes_keep_their_offsets),
 		cmocka_unit_test(lent_memory_is_left_not_moved),
 		cmocka_unit_test(lent_memory_is_not_freed_when_all_is_dropped),
