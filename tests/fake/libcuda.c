@@ -208,7 +208,7 @@ EXPORT CUresult
 cuDeviceGetPCIBusId(char *id, int cap, CUdevice device)
 {
 	ENTER(cuDeviceGetPCIBusId);
-	snprintf(id, (size_t)cap, "0000:%02X:00.0", 0x10 + device);
+	snprintf(id, (size_t)cap, "0000:%02X:00.0", 0x1A + device); /* large letters, as NVIDIA's */
 	LEAVE(CUDA_SUCCESS);
 }
 

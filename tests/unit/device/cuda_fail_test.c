@@ -185,6 +185,35 @@ a_broken_queue_writes_nothing_any_more(void **state)
 	rig_close(r);
 }
 
+/* Without kernels a batch is as many calls as it has pieces. */
+static void
+a_piece_that_fails_fails_its_batch(void **state)
+{
+	static const struct {
+		enum tcpx_unpack_impl impl;
+		const char *call;
+	} table[] = {
+		{ TCPX_UNPACK_D2D, "cuMemcpyAsync" },
+		{ TCPX_UNPACK_HOST, "cuMemcpyAsync" },
+		{ TCPX_UNPACK_HOST, "cuStreamSynchronize" },
+		{ TCPX_UNPACK_NONE, "cuMemcpyAsync" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < 3 * ARRAY_LEN(table); i++) {
+		struct rig *r = rig_open(table[i / 3].impl);
+		struct tcpx_queue *q;
+		uint64_t ticket;
+
+		assert_int_equal(gpu->queue_open(r->dev, 0, TCPX_FLOW_UNPACK, &q), 0);
+		rig_batch(r, TCPX_FLOW_UNPACK, 100, 200, 3, false);
+		fakecuda.fakecuda_fail(table[i / 3].call, i % 3 + 1, CUDA_ERROR_LAUNCH_FAILED);
+		assert_int_equal(gpu->copy(q, r->list, r->count, &ticket), -EIO);
+		gpu->queue_close(q);
+		rig_close(r);
+	}
+}
+
 static void
 a_gpu_that_fails_ends_its_batches(void **state)
 {
@@ -258,6 +287,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_call_may_fail_at_each_turn),
+		cmocka_unit_test(a_piece_that_fails_fails_its_batch),
 		cmocka_unit_test(a_broken_queue_writes_nothing_any_more),
 		cmocka_unit_test(a_gpu_that_fails_ends_its_batches),
 		cmocka_unit_test(a_waiter_learns_of_a_gpu_that_fails),

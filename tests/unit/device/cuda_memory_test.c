@@ -9,6 +9,26 @@
 
 #define PAGE 4096
 
+/* NICs beside a GPU are found in sysfs by its name, which has small letters. */
+static void
+gpus_are_named_as_the_kernel_names_them(void **state)
+{
+	struct rig *r = rig_open(TCPX_UNPACK_KERNEL);
+	char pci[4][TCPX_PCI_TEXT];
+	uint32_t count = 0;
+
+	(void)state;
+	assert_int_equal(gpu->list(r->dev, pci, 4, &count), 0);
+	assert_int_equal(count, 2);
+	assert_string_equal(pci[0], "0000:1a:00.0");
+	assert_string_equal(pci[1], "0000:1b:00.0");
+	assert_int_equal(gpu->list(r->dev, pci, 1, &count), 0);
+	assert_int_equal(count, 1);
+	fakecuda.fakecuda_fail("cuDeviceGetPCIBusId", 2, CUDA_ERROR_LAUNCH_FAILED);
+	assert_int_equal(gpu->list(r->dev, pci, 4, &count), -EIO);
+	rig_close(r);
+}
+
 static void
 slots_are_pages_zeroed_and_given_back(void **state)
 {
@@ -114,6 +134,7 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(gpus_are_named_as_the_kernel_names_them),
 		cmocka_unit_test(slots_are_pages_zeroed_and_given_back),
 		cmocka_unit_test(no_memory_is_an_error_and_nothing_stays),
 		cmocka_unit_test(a_gpu_is_current_between_enter_and_leave),

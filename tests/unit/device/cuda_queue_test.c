@@ -4,8 +4,26 @@
 #include "cuda_rig.h"
 
 #include <errno.h>
+#include <sched.h>
+#include <time.h>
 
 #include "device/cuda_queue.h"
+
+static int64_t napped_ns; /* all naps of a waiter */
+
+int __wrap_nanosleep(const struct timespec *nap, struct timespec *left);
+
+/* Nobody sleeps here. A wait that has no end is ended by its batch. */
+int
+__wrap_nanosleep(const struct timespec *nap, struct timespec *left)
+{
+	(void)left;
+	napped_ns += nap->tv_nsec;
+	if (napped_ns > (int64_t)TCPX_SEC)
+		fakecuda.fakecuda_hold(false);
+	sched_yield();
+	return 0;
+}
 
 static struct tcpx_queue *
 open_queue(struct rig *r, enum tcpx_flow flow)
@@ -124,6 +142,30 @@ a_batch_is_not_done_before_its_kernel_is(void **state)
 	ticket = start(r, q);
 	for (int i = 0; i < 5000; i++) /* also when the driver is asked in between */
 		assert_int_equal(gpu->poll(q, ticket), -EAGAIN);
+	fakecuda.fakecuda_hold(false);
+	assert_int_equal(gpu->finish(q, ticket, UINT64_MAX), 0);
+	rig_check(r, TCPX_FLOW_UNPACK);
+	gpu->queue_close(q);
+	rig_close(r);
+}
+
+static void
+a_wait_ends_though_its_batch_does_not(void **state)
+{
+	static const int64_t waits[] = { 0, 1, 70000, TCPX_MS, 25 * TCPX_MS };
+	struct rig *r = rig_open(TCPX_UNPACK_KERNEL);
+	struct tcpx_queue *q = open_queue(r, TCPX_FLOW_UNPACK);
+	uint64_t ticket;
+
+	(void)state;
+	rig_batch(r, TCPX_FLOW_UNPACK, 4096, 4096, 64, true);
+	fakecuda.fakecuda_hold(true);
+	ticket = start(r, q);
+	for (size_t i = 0; i < ARRAY_LEN(waits); i++) {
+		napped_ns = 0;
+		assert_int_equal(gpu->finish(q, ticket, (uint64_t)waits[i]), -EAGAIN);
+		assert_true(napped_ns <= waits[i] && napped_ns > waits[i] - 100000);
+	}
 	fakecuda.fakecuda_hold(false);
 	assert_int_equal(gpu->finish(q, ticket, UINT64_MAX), 0);
 	rig_check(r, TCPX_FLOW_UNPACK);
@@ -415,6 +457,7 @@ main(void)
 		cmocka_unit_test(without_stream_memory_operations_events_tell_the_end),
 		cmocka_unit_test(none_crosses_the_bus_and_spreads_nothing),
 		cmocka_unit_test(a_batch_is_not_done_before_its_kernel_is),
+		cmocka_unit_test(a_wait_ends_though_its_batch_does_not),
 		cmocka_unit_test(tickets_count_up_and_may_be_asked_for_in_any_order),
 		cmocka_unit_test(a_kernel_that_overtakes_a_copy_is_told_after_it),
 		cmocka_unit_test(queues_share_streams_of_copies),
