@@ -266,6 +266,7 @@ def wishes_without_end_are_refused():
             flood += peer.write.seal(HANDSHAKE, message(24, b"\1"))
             peer.write.update()
         assert ours.feed(flood) == EPROTO
+        assert "wants more answers than it reads" in ours.ask("text")
         assert len(ours.take()) < 100 * 27
 
 
