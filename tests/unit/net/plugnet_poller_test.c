@@ -97,6 +97,37 @@ a_stream_is_heard_while_a_channel_is_looked_at(void **state)
 	r->ops->stream_close(from);
 }
 
+static void
+busy_channels_take_turns_in_little_room(void **state)
+{
+	struct rig *r = *state;
+	struct tcpx_chan *chan[3][2];
+	struct tcpx_net_event ev[2];
+
+	rig_open(r);
+	for (uint16_t i = 0; i < 3; i++) {
+		assert_int_equal(rig_channel(r, i), 0);
+		chan[i][0] = r->tx;
+		chan[i][1] = r->rx;
+		assert_int_equal(r->ops->chan_watch(r->tx, r->poller[0], chan[i], TCPX_WRITABLE), 0);
+	}
+	for (int room = 1; room <= 2; room++) {
+		int heard[3] = { 0 };
+
+		for (int i = 0; i < 6; i++) {
+			assert_int_equal(r->ops->poller_wait(r->poller[0], ev, room, 0), room);
+			for (int k = 0; k < room; k++)
+				heard[(struct tcpx_chan *(*)[2])ev[k].owner - chan]++;
+		}
+		for (int i = 0; i < 3; i++)
+			assert_int_equal(heard[i], 2 * room);
+	}
+	for (int i = 0; i < 2; i++) { /* the rig closes the last */
+		r->ops->chan_close(chan[i][0]);
+		r->ops->chan_close(chan[i][1]);
+	}
+}
+
 /* With a clock that stands, too: the wait counts what it sleeps. */
 static void
 a_wait_ends_while_nothing_moves(void **state)
@@ -259,6 +290,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		T(control_streams_are_those_of_sock),
 		T(a_stream_is_heard_while_a_channel_is_looked_at),
+		T(busy_channels_take_turns_in_little_room),
 		T(a_wait_ends_while_nothing_moves),
 		T(naps_grow_while_nothing_moves),
 		T(an_idle_channel_is_left_alone),

@@ -4,9 +4,36 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <ifaddrs.h>
+#include <netinet/in.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <unistd.h>
+
+#include "base/ownfd.h"
+#include "net/sock/fd.h"
+
+static struct ifaddrs *machine; /* the addresses of its NICs; NULL: the real ones */
+
+int __real_getifaddrs(struct ifaddrs **all);
+int __wrap_getifaddrs(struct ifaddrs **all);
+void __real_freeifaddrs(struct ifaddrs *all);
+void __wrap_freeifaddrs(struct ifaddrs *all);
+
+int
+__wrap_getifaddrs(struct ifaddrs **all)
+{
+	*all = machine;
+	return machine ? 0 : __real_getifaddrs(all);
+}
+
+void
+__wrap_freeifaddrs(struct ifaddrs *all)
+{
+	if (!machine)
+		__real_freeifaddrs(all);
+}
 
 static struct tcpx_stream *
 listen_any(struct rig *r, struct tcpx_addr *bound)
@@ -158,6 +185,58 @@ refused_connect_says_so(void **state)
 	assert_int_equal(r->warnings, 0); /* the caller may try again: not worth a line yet */
 }
 
+/* The kernel may draw the dialled port as the local one: then the socket meets itself. */
+static void
+a_socket_that_meets_itself_is_refused(void **state)
+{
+	struct sockaddr_in at = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	socklen_t len = sizeof(at);
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	(void)state;
+	assert_int_equal(bind(fd, (struct sockaddr *)&at, len), 0);
+	assert_int_equal(getsockname(fd, (struct sockaddr *)&at, &len), 0);
+	assert_int_equal(connect(fd, (struct sockaddr *)&at, len), 0);
+	assert_int_equal(tcpx_sock_connected(fd), -ECONNREFUSED);
+	close(fd);
+}
+
+/* A NIC that had no address when the engine opened takes one of its own, of its family, which
+ * reaches beyond the link. */
+static void
+a_nic_takes_the_address_that_it_has_now(void **state)
+{
+	struct sockaddr_in other = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(0xc0000201) };
+	struct sockaddr_in own = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	struct sockaddr_in6 link = { .sin6_family = AF_INET6, .sin6_scope_id = 1,
+				     .sin6_addr.s6_addr = { 0xfe, 0x80, [15] = 1 } };
+	char eth9[] = "eth9", lo[] = "lo";
+	struct ifaddrs all[4] = {
+		{ .ifa_next = &all[1], .ifa_name = eth9, .ifa_addr = (struct sockaddr *)&other },
+		{ .ifa_next = &all[2], .ifa_name = lo },
+		{ .ifa_next = &all[3], .ifa_name = lo, .ifa_addr = (struct sockaddr *)&link },
+		{ .ifa_name = lo, .ifa_addr = (struct sockaddr *)&own },
+	};
+	struct rig *r = *state;
+	struct tcpx_addr bound, to;
+	struct tcpx_stream *s;
+	int fd;
+
+	machine = all;
+	assert_int_equal(tcpx_addr_parse("0.0.0.0", &r->nic.addr), 0);
+	assert_int_equal(tcpx_sock_listen_fd(r->net, &r->nic, &r->nic.addr, &bound, &fd), 0);
+	assert_int_equal(bound.family, 4);
+	assert_memory_equal(bound.ip, "\x7f\0\0\1", 4);
+	tcpx_ownfd_close(fd);
+	assert_int_equal(tcpx_addr_parse("::", &r->nic.addr), 0);
+	assert_int_equal(tcpx_addr_parse("[2001:db8::1]:9", &to), 0);
+	assert_int_equal(r->ops->connect(r->net, 0, &to, &s), -EADDRNOTAVAIL);
+	assert_int_equal(tcpx_sock_listen_fd(r->net, &r->nic, &r->nic.addr, &bound, &fd),
+			 -EADDRNOTAVAIL);
+	assert_int_equal(r->warnings, 0); /* it may have one later */
+	machine = NULL;
+}
+
 static void
 address_in_use_and_foreign_address_are_told(void **state)
 {
@@ -190,7 +269,7 @@ bad_targets_are_refused(void **state)
 	assert_null(s);
 }
 
-/* A listener whose queue cannot be taken would keep its loop awake for ever. */
+/* A listener whose queue cannot be taken would keep its loop awake for ever: each is shed. */
 static void
 no_descriptor_left_sheds_the_connection(void **state)
 {
@@ -207,24 +286,25 @@ no_descriptor_left_sheds_the_connection(void **state)
 
 	l = listen_any(r, &to);
 	assert_int_equal(r->ops->stream_watch(l, r->poller, l, TCPX_READABLE), 0);
-	assert_int_equal(r->ops->connect(r->net, 0, &to, &near), 0);
-	assert_int_equal(r->ops->poller_wait(r->poller, ev, 4, RIG_WAIT_NS), 1);
-
-	fd = open("/dev/null", O_RDONLY | O_CLOEXEC); /* the lowest free one */
-	assert_true(fd >= 0);
-	close(fd);
 	getrlimit(RLIMIT_NOFILE, &old);
-	tight = (struct rlimit){ (rlim_t)fd, old.rlim_max };
-	assert_int_equal(setrlimit(RLIMIT_NOFILE, &tight), 0);
-	assert_int_equal(r->ops->accept(l, &far, &from, &at), -EAGAIN);
-	assert_int_equal(setrlimit(RLIMIT_NOFILE, &old), 0);
+	for (int i = 0; i < 3; i++) {
+		assert_int_equal(r->ops->connect(r->net, 0, &to, &near), 0);
+		assert_int_equal(r->ops->poller_wait(r->poller, ev, 4, RIG_WAIT_NS), 1);
+		fd = open("/dev/null", O_RDONLY | O_CLOEXEC); /* the lowest free one */
+		assert_true(fd >= 0);
+		close(fd);
+		tight = (struct rlimit){ (rlim_t)fd, old.rlim_max };
+		assert_int_equal(setrlimit(RLIMIT_NOFILE, &tight), 0);
+		assert_int_equal(r->ops->accept(l, &far, &from, &at), -EAGAIN);
+		assert_int_equal(setrlimit(RLIMIT_NOFILE, &old), 0);
 
-	assert_null(far);
-	assert_int_equal(r->ops->poller_wait(r->poller, ev, 4, 0), 0);
-	while ((n = r->ops->stream_recv(near, &byte, 1)) == -EAGAIN)
-		rig_pause(r, deadline);
-	assert_true(n == 0 || n == -ECONNRESET);
-	r->ops->stream_close(near);
+		assert_null(far);
+		assert_int_equal(r->ops->poller_wait(r->poller, ev, 4, 0), 0);
+		while ((n = r->ops->stream_recv(near, &byte, 1)) == -EAGAIN)
+			rig_pause(r, deadline);
+		assert_true(n == 0 || n == -ECONNRESET);
+		r->ops->stream_close(near);
+	}
 	r->ops->stream_close(l);
 }
 
@@ -270,6 +350,8 @@ main(void)
 		FACT(stream_belongs_to_one_poller),
 		FACT(send_to_a_closed_stream_gives_a_code),
 		FACT(refused_connect_says_so),
+		FACT(a_socket_that_meets_itself_is_refused),
+		FACT(a_nic_takes_the_address_that_it_has_now),
 		FACT(address_in_use_and_foreign_address_are_told),
 		FACT(bad_targets_are_refused),
 		FACT(no_descriptor_left_sheds_the_connection),

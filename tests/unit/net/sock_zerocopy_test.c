@@ -1,13 +1,48 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Lending pages with MSG_ZEROCOPY: the kernel's completions of its calls, and the fallback
- * when it takes no more of them.
+ * when it takes no more of them. Pages that it cannot lend are copied, whichever way was chosen.
  */
 #include "sock_trip.h"
 
 #include <errno.h>
 #include <linux/filter.h>
 #include <sys/socket.h>
+
+static bool unlendable; /* the pages of the present message */
+
+ssize_t __real_sendmsg(int fd, const struct msghdr *msg, int flags);
+ssize_t __wrap_sendmsg(int fd, const struct msghdr *msg, int flags);
+ssize_t __real_vmsplice(int fd, const struct iovec *v, size_t count, unsigned flags);
+ssize_t __wrap_vmsplice(int fd, const struct iovec *v, size_t count, unsigned flags);
+
+ssize_t
+__wrap_sendmsg(int fd, const struct msghdr *msg, int flags)
+{
+	errno = EFAULT;
+	return unlendable && (flags & MSG_ZEROCOPY) ? -1 : __real_sendmsg(fd, msg, flags);
+}
+
+ssize_t
+__wrap_vmsplice(int fd, const struct iovec *v, size_t count, unsigned flags)
+{
+	errno = EFAULT;
+	return unlendable ? -1 : __real_vmsplice(fd, v, count, flags);
+}
+
+/* Memory of a device that an application has mapped is like this. */
+static void
+pages_that_cannot_be_lent_are_copied_and_the_next_are_lent(void **state)
+{
+	struct trip *t = trip_new(*state);
+
+	for (int i = 0; i < 6; i++) {
+		unlendable = i % 2 == 0;
+		trip_owned(t, M);
+		assert_int_equal(t->msg.lent, !unlendable);
+	}
+	trip_free(t);
+}
 
 /* the loopback device makes the kernel copy: counted as such */
 static void
@@ -184,6 +219,8 @@ main(void)
 		WITH(auto, without_pipes_auto_gives_msg_zerocopy_up_when_it_copies),
 		WITH(msg, short_of_option_memory_the_rest_is_copied),
 		WITH(msg, too_many_calls_in_flight_are_copied),
+		WITH(splice, pages_that_cannot_be_lent_are_copied_and_the_next_are_lent),
+		WITH(msg, pages_that_cannot_be_lent_are_copied_and_the_next_are_lent),
 		WITH(msg, news_of_the_kernel_is_no_break),
 	};
 

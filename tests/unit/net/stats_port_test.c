@@ -2,6 +2,7 @@
 /* The port of an engine's statistics: which engines get one, which clients are answered,
  * which answers are trusted. */
 #include <errno.h>
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -10,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -155,6 +157,31 @@ asker_that_left_harms_nobody(void **state)
 	tcpx_stats_port_answer(conn, "text", 4); /* no SIGPIPE */
 }
 
+/* An asker that nobody accepts would keep the engine's loop awake. */
+static void
+with_no_descriptor_left_each_asker_is_hung_up_on(void **state)
+{
+	struct bed *b = *state;
+	struct rlimit old, tight;
+	char *text;
+	size_t len;
+	int asker, fd;
+
+	assert_int_equal(tcpx_stats_port_open(&b->port, b->sub, 8), 0);
+	getrlimit(RLIMIT_NOFILE, &old);
+	for (int i = 0; i < 3; i++) {
+		asker = tcpx_stats_ask(b->port.path);
+		assert_true(asker >= 0);
+		fd = open("/dev/null", O_RDONLY | O_CLOEXEC); /* the lowest free one */
+		close(fd);
+		tight = (struct rlimit){ (rlim_t)fd, old.rlim_max };
+		assert_int_equal(setrlimit(RLIMIT_NOFILE, &tight), 0);
+		assert_int_equal(tcpx_stats_port_accept(&b->port), -EAGAIN);
+		assert_int_equal(setrlimit(RLIMIT_NOFILE, &old), 0);
+		assert_int_equal(tcpx_stats_take(asker, WAIT_MS, &text, &len), -EACCES);
+	}
+}
+
 /* A connected pair as asker and answerer; what is sent is not what a port would. */
 static void
 send_fd(int conn, int fd)
@@ -231,17 +258,19 @@ dead_port_refuses(void **state)
 	b->port.path[0] = '\0';
 }
 
-/* A port whose process has ended is removed by the next that opens one; others stay. */
+/* A port whose process has ended is removed by the next that opens one; others stay, also one
+ * whose process is not seen from here. */
 static void
 next_one_removes_what_the_dead_left(void **state)
 {
 	struct bed *b = *state;
-	struct tcpx_stats_port other;
+	struct tcpx_stats_port other, unseen;
 	char dead[TCPX_STATS_PATH], mine[TCPX_STATS_PATH];
 	pid_t child;
 	int status;
 
 	assert_int_equal(tcpx_stats_port_open(&other, b->sub, 5), 0);
+	assert_int_equal(tcpx_stats_port_open(&unseen, b->sub, 9), 0);
 	child = fork();
 	assert_true(child >= 0);
 	if (child == 0) {
@@ -252,14 +281,19 @@ next_one_removes_what_the_dead_left(void **state)
 	assert_int_equal(waitpid(child, &status, 0), child);
 	assert_int_equal(status, 0);
 	snprintf(dead, sizeof(dead), "%.64s/%d-0000000000000006.sock", b->sub, (int)child);
-	snprintf(mine, sizeof(mine), "%.64s/12-notes", b->sub);
 	assert_int_equal(access(dead, F_OK), 0);
+	snprintf(mine, sizeof(mine), "%.64s/%d-0000000000000009.sock", b->sub, (int)child);
+	assert_int_equal(rename(unseen.path, mine), 0);
+	strcpy(unseen.path, mine);
+	snprintf(mine, sizeof(mine), "%.64s/12-notes", b->sub);
 	assert_int_equal(mkdir(mine, 0700), 0);
 	assert_int_equal(tcpx_stats_port_open(&b->port, b->sub, 7), 0);
 	assert_int_equal(access(dead, F_OK), -1);
 	assert_int_equal(access(other.path, F_OK), 0);
+	assert_int_equal(access(unseen.path, F_OK), 0);
 	assert_int_equal(rmdir(mine), 0);
 	tcpx_stats_port_close(&other);
+	tcpx_stats_port_close(&unseen);
 }
 
 int
@@ -270,6 +304,8 @@ main(void)
 		cmocka_unit_test_setup_teardown(directory_of_others_is_refused, setup, teardown),
 		cmocka_unit_test_setup_teardown(text_of_any_length_is_passed_at_once, setup, teardown),
 		cmocka_unit_test_setup_teardown(asker_that_left_harms_nobody, setup, teardown),
+		cmocka_unit_test_setup_teardown(with_no_descriptor_left_each_asker_is_hung_up_on, setup,
+						teardown),
 		cmocka_unit_test(answers_are_not_trusted),
 		cmocka_unit_test_setup_teardown(dead_port_refuses, setup, teardown),
 		cmocka_unit_test_setup_teardown(next_one_removes_what_the_dead_left, setup, teardown),
