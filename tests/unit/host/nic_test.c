@@ -5,9 +5,25 @@
 #include <errno.h>
 
 #include "host/host.h"
+#include "host/links.h"
 
 static struct tcpx_host_nic *nics;
 static unsigned nic_count;
+static const struct tcpx_link *kernels; /* the one that the kernel lists; NULL: ask it */
+
+int __wrap_tcpx_links_read(const char *root, struct tcpx_links *links);
+int __real_tcpx_links_read(const char *root, struct tcpx_links *links);
+
+int
+__wrap_tcpx_links_read(const char *root, struct tcpx_links *links)
+{
+	if (!kernels)
+		return __real_tcpx_links_read(root, links);
+	*links = (struct tcpx_links){ malloc(sizeof(*kernels)), 1 };
+	assert_non_null(links->link);
+	*links->link = *kernels;
+	return 0;
+}
 
 static void
 read_machine(const char *machine)
@@ -91,6 +107,83 @@ files_that_make_no_sense_are_unknown_facts(void **state)
 	assert_true(find("port0")->bridge_port);
 	assert_int_equal(find("abcdefghijklmno")->place.numa, 8);
 	free(nics);
+}
+
+/* Reads the only NIC of a machine, where the kernel lists it so. */
+static struct tcpx_host_nic
+listed_as(const char *machine, const struct tcpx_link *link)
+{
+	struct tcpx_host_nic nic;
+	struct fixture f;
+
+	fixture_init(&f);
+	fixture_add(&f, machine);
+	kernels = link;
+	assert_int_equal(tcpx_host_nics_read(f.root, &nics, &nic_count), 0);
+	kernels = NULL;
+	fixture_fini(&f);
+	assert_int_equal(nic_count, 1);
+	nic = nics[0];
+	free(nics);
+	return nic;
+}
+
+/* The files may show the NICs of another network namespace, of which one has the same name. */
+static void
+files_about_another_nic_of_that_name_are_not_read(void **state)
+{
+	static const char machine[] = "node id=0 cpus=0-3\nnode id=1 cpus=4-7\n"
+				      "nic name=eth0 at=pci0000:00/0000:00:01.0 node=0 "
+				      "mtu=9000 speed=100\n"
+				      "file path=sys/class/net/eth0/ifindex text=7\n";
+	static const struct { unsigned index; bool same; } rows[] = {
+		{ 7, true }, { 6, false }, { 70, false }, { 0, true }, /* 0: not known */
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		const struct tcpx_link link = { .name = "eth0", .index = rows[i].index,
+						.up = true };
+		struct tcpx_host_nic nic = listed_as(machine, &link);
+
+		check("eth0", "up", nic.up, true);
+		check("eth0", "hardware", nic.hardware, rows[i].same);
+		check("eth0", "MTU", nic.mtu, rows[i].same ? 9000 : 0);
+		check("eth0", "speed", nic.speed_mbps, rows[i].same ? 100 : 0);
+		check("eth0", "node", nic.place.numa, rows[i].same ? 0 : -1);
+	}
+}
+
+static void
+a_nic_is_as_fast_as_the_lower_of_line_and_limit(void **state)
+{
+	static const struct {
+		const char *line;   /* Mbit/s in its file; "-1": none */
+		uint64_t limit_bps;
+		bool invents;
+		uint32_t mbps;
+	} rows[] = {
+		{ "1000", 0, false, 1000 },
+		{ "1000", 200000000, false, 200 },
+		{ "1000", 5000000000, false, 1000 },
+		{ "1000", 1000000000, false, 1000 },
+		{ "-1", 0, false, 0 },
+		{ "-1", 200000000, false, 200 },
+		{ "10000", 0, true, 0 },
+		{ "10000", 200000000, true, 200 },
+		{ "10000", 25000000000, true, 25000 },
+		{ "-1", 499999, false, 0 },      /* less than half a Mbit/s is unknown */
+		{ "-1", 1500000, false, 2 },
+		{ "-1", UINT64_MAX / 2, false, UINT32_MAX },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		const struct tcpx_link link = { .name = "eth0", .limit_bps = rows[i].limit_bps,
+						.invents_speed = rows[i].invents };
+		char machine[64];
+
+		snprintf(machine, sizeof(machine), "nic name=eth0 speed=%s", rows[i].line);
+		check(machine, "speed", listed_as(machine, &link).speed_mbps, rows[i].mbps);
+	}
 }
 
 static void
@@ -179,6 +272,8 @@ main(void)
 		cmocka_unit_test(a3_high_data_nic_is_known_in_full),
 		cmocka_unit_test(virtio_nic_is_placed_by_its_pci_parent),
 		cmocka_unit_test(files_that_make_no_sense_are_unknown_facts),
+		cmocka_unit_test(files_about_another_nic_of_that_name_are_not_read),
+		cmocka_unit_test(a_nic_is_as_fast_as_the_lower_of_line_and_limit),
 		cmocka_unit_test(a_machine_of_nothing_has_no_nics),
 		cmocka_unit_test(a_family_leaves_addresses_of_its_own),
 		cmocka_unit_test(this_machine_has_a_usable_nic),

@@ -272,6 +272,16 @@ a_full_cpu_is_replaced_from_the_pool(void **state)
 	check_has(read_journal(b), "irq 33 0-7 4 4 103 eth2-TxRx-0\n");
 	assert_int_equal(bed_restore(b), 0);
 	assert_true(bed_is_old(b));
+	/* The next one has gone offline since the plan was made. */
+	bed_reset(b);
+	set_list(&b->items[0].want, "5");
+	tcpx_cpuset_remove(&b->sim->online, 4);
+	b->sim->fail_at = 3;
+	b->sim->fail_errno = ENOSPC;
+	assert_int_equal(bed_apply(b), 0);
+	set_list(&want, "5");
+	assert_true(tcpx_cpuset_equal(&b->items[3].want, &want));
+	assert_true(bed_is_new(b));
 	/* All of the pool is full. */
 	bed_reset(b);
 	b->sim->fail_at = 3;

@@ -232,6 +232,10 @@ other_machines_are_as_in_the_table(void **state)
 static void
 options_do_what_they_say(void **state)
 {
+	static const struct { int head, tail; const char *heads, *tails; } shrunk[] = {
+		{ 2, 2, "0-1", "4" }, { 3, 1, "0-1", "4" }, { 1, 3, "0", "3-4" },
+		{ 5, 5, "0-1", "4" }, { 5, 0, "0-2", "" },  { 0, 5, "", "2-4" },
+	};
 	struct tcpx_plan_options o = TCPX_PLAN_DEFAULTS;
 	struct tcpx_cpuset allow;
 	struct tcpx_plan p;
@@ -265,6 +269,19 @@ options_do_what_they_say(void **state)
 	assert_int_equal(p.groups[0].tx_cores, 1);
 	assert_int_equal(p.groups[0].rx_cores, 1);
 	tcpx_plan_fini(&p);
+
+	/* the larger of both gives way, of two alike the tail */
+	o.nics = NULL;
+	for (size_t i = 0; i < sizeof(shrunk) / sizeof(shrunk[0]); i++) {
+		o.head = shrunk[i].head;
+		o.tail = shrunk[i].tail;
+		p = plan_of("cores 0 0-4\nnic e node 0 rx 4\n", &o);
+		check_list("shrunk head", &p.groups[0].head, shrunk[i].heads);
+		check_list("shrunk tail", &p.groups[0].tail, shrunk[i].tails);
+		check("workers", "TX", p.groups[0].tx_cores, 1);
+		check("workers", "RX", p.groups[0].rx_cores, 1);
+		tcpx_plan_fini(&p);
+	}
 
 	o = TCPX_PLAN_DEFAULTS;
 	assert_int_equal(tcpx_cpuset_parse("0-3,52,300", &allow), 0);
