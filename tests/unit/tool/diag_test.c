@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Figures in output of commands, and which runs may be compared. */
+/* Figures in output of commands, which runs may be compared, and what they cost. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -10,6 +10,8 @@
 #include <cmocka.h>
 
 #include "measure/diag/diag.h"
+#include "stdout_of.h"
+#include "tool/tool.h"
 
 static const char nccl[] =
 	"# nThread 1 nGpus 1 minBytes 1048576 maxBytes 2097152 step: 2(factor) warmup iters: 5 "
@@ -242,6 +244,71 @@ only_like_is_compared_with_like(void **state)
 	}
 }
 
+/* Makes a diag.json that is comparable; its name goes to @path. */
+static void
+put_run(char *path, const char *more)
+{
+	int fd = mkstemp(path);
+	FILE *f = fd < 0 ? NULL : fdopen(fd, "w");
+
+	assert_non_null(f);
+	fprintf(f, "{\"schema\": %d, \"exit_code\": 0, \"metrics\": {\"operation\": \"p2p\", "
+		"\"points\": [" POINT("64", "20", "0") "]}, %s}", DIAG_SCHEMA, more);
+	assert_int_equal(fclose(f), 0);
+}
+
+/* busy has two NICs that both send and receive, idle has none. */
+static const char busy[] =
+	"\"seconds\": 2.5, \"nics\": [{\"name\": \"eth0\", \"tx_bytes\": 3000000000, "
+	"\"rx_bytes\": 1000000000, \"irqs\": 700, \"irqs_on_node\": 600}, "
+	"{\"name\": \"eth1\", \"tx_bytes\": 500000000, \"rx_bytes\": 3500000000, \"irqs\": 100, \"irqs_on_node\": 0}], "
+	"\"usage\": {\"user_s\": 1, \"system_s\": 3, \"voluntary\": 10, \"involuntary\": 30}, "
+	"\"cpus\": [{\"softirq_s\": 0.5, \"busy\": 0.75}, "
+	"{\"softirq_s\": 1.5, \"busy\": 0.25}]";
+static const char idle[] =
+	"\"seconds\": 1, \"nics\": [], \"usage\": {\"user_s\": 4}, \"cpus\": []";
+
+static const struct {
+	const char *name, *a, *b, *unit;
+	const char *of_gb; /* of A, for each GB; NULL: no such line */
+} costs[] = {
+	{ "duration", "2.50", "1.00", "  s", NULL },
+	{ "moved by NICs, both ways", "8.00", "0", "  GB", NULL },
+	{ "interrupts of NICs", "800", "0", "", "100" },
+	{ "of them on the NIC's node", "75.0", "-", "  %", NULL },
+	{ "CPU time of the command", "4.00", "4.00", "  s", "0.500" },
+	{ "softirq time of all CPUs", "2.00", "0", "  s", "0.250" },
+	{ "context switches of the command", "40.0", "0", "", "5.00" },
+	{ "busiest CPU", "75.0", "0", "  %", NULL },
+};
+
+static void
+costs_are_of_all_nics_and_cpus(void **state)
+{
+	char verb[] = "compare", a[] = "/tmp/tcpx-diag-XXXXXX", b[] = "/tmp/tcpx-diag-XXXXXX";
+	char *words[] = { verb, a, b, NULL }, *text;
+	int code;
+
+	put_run(a, busy);
+	put_run(b, idle);
+	text = stdout_of(diag_compare, 3, words, &code);
+	assert_int_equal(code, TOOL_OK);
+	for (size_t i = 0; i < ARRAY_LEN(costs); i++) {
+		char want[256];
+		int len = snprintf(want, sizeof(want), "\n%-40s %14s %14s%s\n", costs[i].name,
+				   costs[i].a, costs[i].b, costs[i].unit);
+
+		if (costs[i].of_gb)
+			snprintf(want + len, sizeof(want) - (size_t)len, "%-40s %14s %14s%s\n",
+				 "  by GB", costs[i].of_gb, "-", costs[i].unit);
+		if (!strstr(text, want))
+			fail_msg("no \"%s\" in:\n%s", want, text);
+	}
+	free(text);
+	unlink(a);
+	unlink(b);
+}
+
 int
 main(void)
 {
@@ -252,6 +319,7 @@ main(void)
 		cmocka_unit_test(tables_of_tcpx_perf),
 		cmocka_unit_test(what_is_no_figure),
 		cmocka_unit_test(only_like_is_compared_with_like),
+		cmocka_unit_test(costs_are_of_all_nics_and_cpus),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -28,6 +28,8 @@
 #define VEC2(cpu) IRQ("0000:80:02.0", "50", "eth2-TxRx-0", cpu)
 #define STATUS(key, value) FILE_("proc/self/status", "Name:\n" key ":\t" value)
 #define MOUNT(at, options) FILE_("proc/self/mountinfo", "22 1 8:1 / " at " " options " - x y rw")
+#define MOUNTS(at, first, at2, then) FILE_("proc/self/mountinfo", "22 1 8:1 / " at " " first \
+	" - x y rw\n23 22 8:1 / " at2 " " then " - x y rw")
 #define CPUSET(cpus) FILE_("proc/self/cgroup", "0::/job") \
 	FILE_("sys/fs/cgroup/job/cpuset.cpus.effective", cpus)
 #define SYS_CPU "sys/devices/system/cpu/"
@@ -105,6 +107,15 @@ static const struct {
 	  "0 0 4294967295"), OK, "root", NULL },
 	{ "irq-files", STATUS("Uid", "0\t0\t0\t0") MOUNT("/proc", "rw") FILE_("proc/self/uid_map",
 	  "1 5 1\n0 100000 65536"), BAD, "user 100000 outside", NULL },
+	/* the deepest mount counts, and of several at one place the last */
+	{ "irq-files", STATUS("Uid", "0\t0\t0\t0") MOUNTS("/proc", "ro", "/proc", "rw"), OK,
+	  "root", NULL },
+	{ "irq-files", STATUS("Uid", "0\t0\t0\t0") MOUNTS("/proc", "rw", "/proc", "ro"), BAD,
+	  "read-only", NULL },
+	{ "irq-files", STATUS("Uid", "0\t0\t0\t0") MOUNTS("/proc/irq", "ro", "/", "rw"), BAD,
+	  "read-only", NULL },
+	{ "irq-files", STATUS("Uid", "0\t0\t0\t0") MOUNTS("/", "ro", "/proc", "rw"), OK, "root",
+	  NULL },
 	{ "irq-files", STATUS("Uid", "0\t0\t0\t0"), WHO, "mountinfo", NULL },
 	{ "irq-files", MOUNT("/", "rw"), WHO, "who we are", NULL },
 	{ "cpuset", NODES FAR CPUSET("0-7"), OK, "whole nodes", NULL },
@@ -128,6 +139,8 @@ static const struct {
 	{ "governor", CPUS, NOT, "", NULL },
 	{ "steal", FILE_("proc/stat", "cpu 100 0 100 900 0 0 0 1"), OK, "0.5 %", NULL },
 	{ "steal", FILE_("proc/stat", "cpu 100 0 100 900 0 0 0 50"), BAD, "20.0 %", NULL },
+	/* interrupts are busy time, waiting for disks is not */
+	{ "steal", FILE_("proc/stat", "cpu 70 10 20 900 9000 40 60 50"), BAD, "20.0 %", NULL },
 	{ "steal", FILE_("proc/stat", "cpu 100 0"), WHO, "", NULL },
 	{ "pmu", FILE_("sys/bus/event_source/devices/cpu/type", "4"), OK, "cpu", NULL },
 	{ "pmu", FILE_("sys/bus/event_source/devices/software/type", "1"), BAD, "none", NULL },

@@ -208,6 +208,45 @@ factorial_effects_are_means_of_ratios(void **state)
 	world_free(w);
 }
 
+/* The best cell has 14.52 on the median where more is better, 10 where less is. */
+static void
+a_gap_is_the_share_of_the_reference_that_is_missing(void **state)
+{
+	static const struct {
+		bool lower;
+		double reference, gap;
+		char letter;
+	} rows[] = {
+		{ false, 0, NAN, 'C' }, /* no reference */
+		{ false, 14.52 / 0.81, 0.19, 'A' },
+		{ false, 14.52 / 0.79, 0.21, 'C' },
+		{ false, 14.52 / 0.5, 0.5, 'C' },
+		{ false, 14.52, 0, 'A' },
+		{ false, 14.52 / 1.25, -0.25, 'A' },
+		{ true, 8.1, 0.19, 'A' },
+		{ true, 7.9, 0.21, 'C' },
+		{ true, 12.5, -0.25, 'A' },
+	};
+	const double more[] = { 10, 12, 11, 14.52, 10 }, less[] = { 14, 12, 13, 10, 14 };
+	struct world *w = world_new(factorial);
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct matrix_analysis a;
+
+		w->spec.lower = rows[i].lower;
+		w->spec.reference = rows[i].reference;
+		for (size_t k = 0; k < (size_t)8 * 5; k++)
+			w->figures[k] = (rows[i].lower ? less : more)[k % 5];
+		assert_int_equal(matrix_analyse(&w->design, w->figures, 8, w->present, &a), 0);
+		assert_int_equal(a.verdict, MATRIX_HELPS);
+		if (isnan(rows[i].gap) ? !isnan(a.gap) : !(fabs(a.gap - rows[i].gap) < 1e-9))
+			fail_msg("row %zu: gap %g, want %g", i, a.gap, rows[i].gap);
+		assert_int_equal(a.letter, rows[i].letter);
+		matrix_analysis_fini(&a);
+	}
+	world_free(w);
+}
+
 static void
 gaps_in_the_matrix_cost_only_their_blocks(void **state)
 {
@@ -259,6 +298,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_margin_decides),
 		cmocka_unit_test(factorial_effects_are_means_of_ratios),
+		cmocka_unit_test(a_gap_is_the_share_of_the_reference_that_is_missing),
 		cmocka_unit_test(gaps_in_the_matrix_cost_only_their_blocks),
 		cmocka_unit_test(few_blocks_show_nothing),
 		cmocka_unit_test(nothing_is_found_where_nothing_is),

@@ -89,6 +89,21 @@ a_nic_shows_what_it_carried_between(void **state)
 	assert_int_equal(u[SUM].nic[1].rx_bytes, 14);
 }
 
+/* A driver that is loaded anew counts from zero: all of its count was moved between. */
+static void
+a_counter_that_began_anew_counts_from_zero(void **state)
+{
+	struct usage *u = *state;
+
+	u[AFTER].nic[0].tx_bytes = 7; /* before: 10 */
+	u[AFTER].channel[0].bytes = 999;
+	u[AFTER].ctxt_switches = 5;   /* as before */
+	usage_add_difference(&u[SUM], &u[BEFORE], &u[AFTER]);
+	assert_int_equal(u[SUM].nic[0].tx_bytes, 7);
+	assert_int_equal(u[SUM].channel[0].bytes, 999);
+	assert_int_equal(u[SUM].ctxt_switches, 0);
+}
+
 static void
 names_stand_once_in_a_list(void **state)
 {
@@ -229,6 +244,8 @@ main(void)
 		cmocka_unit_test_setup_teardown(a_difference_counts_only_what_happened_between,
 						make, drop),
 		cmocka_unit_test_setup_teardown(a_nic_shows_what_it_carried_between, make, drop),
+		cmocka_unit_test_setup_teardown(a_counter_that_began_anew_counts_from_zero,
+						make, drop),
 		cmocka_unit_test_setup_teardown(cpu_time_is_that_of_the_process, make, drop),
 		cmocka_unit_test_setup_teardown(more_nics_than_fit_are_left_out, make, drop),
 		cmocka_unit_test_setup_teardown(names_stand_once_in_a_list, make, drop),
