@@ -261,7 +261,8 @@ put_run(char *path, const char *more)
 static const char busy[] =
 	"\"seconds\": 2.5, \"nics\": [{\"name\": \"eth0\", \"tx_bytes\": 3000000000, "
 	"\"rx_bytes\": 1000000000, \"irqs\": 700, \"irqs_on_node\": 600}, "
-	"{\"name\": \"eth1\", \"tx_bytes\": 500000000, \"rx_bytes\": 3500000000, \"irqs\": 100, \"irqs_on_node\": 0}], "
+	"{\"name\": \"eth1\", \"tx_bytes\": 500000000, \"rx_bytes\": 3500000000, "
+	"\"irqs\": 100, \"irqs_on_node\": 0}], "
 	"\"usage\": {\"user_s\": 1, \"system_s\": 3, \"voluntary\": 10, \"involuntary\": 30}, "
 	"\"cpus\": [{\"softirq_s\": 0.5, \"busy\": 0.75}, "
 	"{\"softirq_s\": 1.5, \"busy\": 0.25}]";
@@ -292,6 +293,8 @@ costs_are_of_all_nics_and_cpus(void **state)
 	put_run(a, busy);
 	put_run(b, idle);
 	text = stdout_of(diag_compare, 3, words, &code);
+	unlink(a);
+	unlink(b);
 	assert_int_equal(code, TOOL_OK);
 	for (size_t i = 0; i < ARRAY_LEN(costs); i++) {
 		char want[256];
@@ -305,8 +308,48 @@ costs_are_of_all_nics_and_cpus(void **state)
 			fail_msg("no \"%s\" in:\n%s", want, text);
 	}
 	free(text);
-	unlink(a);
-	unlink(b);
+}
+
+/* eth0 loses its place to eth2, which is new, and its driver is loaded anew: rx_bytes falls. */
+static void
+counters_rise_from_what_they_were_or_from_zero(void **state)
+{
+	static const struct { const char *nic, *counter; uint64_t rise; } rises[] = {
+		{ "eth0", "tx_bytes", 60 }, { "eth0", "rx_bytes", 20 }, { "eth0", "drops", 0 },
+		{ "eth1", "tx_bytes", 0 },  { "eth2", "tx_bytes", 7 },  { "eth3", "tx_bytes", 0 },
+		{ "eth0", "gone", 0 },
+	};
+	struct tcpx_host_nic nic[] = { { .ifname = "eth0" }, { .ifname = "eth1" },
+				       { .ifname = "eth2" } };
+	struct tcpx_topo_nic was[] = { { .nic = &nic[0] }, { .nic = &nic[1] } };
+	struct tcpx_topo_nic is[] = { { .nic = &nic[2] }, { .nic = &nic[0] },
+				      { .nic = &nic[1] } };
+	struct tcpx_nicstat old0[] = { { "tx_bytes", false, 100 }, { "rx_bytes", false, 50 },
+				       { "gone", true, 9 } };
+	struct tcpx_nicstat new0[] = { { "rx_bytes", false, 20 }, { "tx_bytes", false, 160 } };
+	struct tcpx_nicstat same1[] = { { "tx_bytes", false, 5 } };
+	struct tcpx_nicstat new2[] = { { "tx_bytes", false, 7 } };
+	struct diag_stats before[] = { { old0, 3, NULL }, { same1, 1, NULL } };
+	struct diag_stats after[] = { { new2, 1, NULL }, { new0, 2, NULL },
+				      { same1, 1, NULL } };
+	struct tcpx_topo *topo = calloc(2, sizeof(*topo));
+	struct diag *d = calloc(1, sizeof(*d));
+
+	assert_true(topo && d);
+	topo[0].nics = was;
+	topo[0].nic_count = ARRAY_LEN(was);
+	topo[1].nics = is;
+	topo[1].nic_count = ARRAY_LEN(is);
+	d->before = (struct diag_side){ .topo = &topo[0], .stats = before };
+	d->after = (struct diag_side){ .topo = &topo[1], .stats = after };
+	for (size_t i = 0; i < ARRAY_LEN(rises); i++)
+		if (diag_rise(d, rises[i].nic, rises[i].counter) != rises[i].rise)
+			fail_msg("%s %s rose by %ju", rises[i].nic, rises[i].counter,
+				 (uintmax_t)diag_rise(d, rises[i].nic, rises[i].counter));
+	assert_true(diag_is_shown(d, &is[1]));
+	assert_false(diag_is_shown(d, &is[2])); /* no device, and it moved nothing */
+	free(topo);
+	free(d);
 }
 
 int
@@ -320,6 +363,7 @@ main(void)
 		cmocka_unit_test(what_is_no_figure),
 		cmocka_unit_test(only_like_is_compared_with_like),
 		cmocka_unit_test(costs_are_of_all_nics_and_cpus),
+		cmocka_unit_test(counters_rise_from_what_they_were_or_from_zero),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
