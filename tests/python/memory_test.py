@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Where the bytes of an object are found, and how long a registration holds it."""
 import array
+import ctypes
 import gc
 import mmap
 import unittest
@@ -33,6 +34,23 @@ class CudaArray:
         self.__cuda_array_interface__ = {
             "data": (memory.span(self.bytes).address, readonly), "shape": (nbytes // 8, 2),
             "strides": strides, "typestr": "<f4", "version": 3}
+
+
+class DlpackArray:
+    """A bytearray's 16-bit numbers from number @first on, by DLPack; no numpy needed."""
+
+    def __init__(self, value, first):
+        self.value = value
+        self.shape = (ctypes.c_int64 * 1)(len(value) // 2 - first)
+        # data, byte_offset and between them: device 1 (host), one dimension of int16
+        self.tensor = memory._DLTensor(memory.span(value).address, 1, 0, 1, 0, 16, 1, self.shape,
+                                       None, 2 * first)
+
+    def __dlpack__(self):
+        new = ctypes.pythonapi.PyCapsule_New
+        new.restype = ctypes.py_object
+        new.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
+        return new(ctypes.addressof(self.tensor), b"dltensor", None)
 
 
 class Spans(unittest.TestCase):
@@ -92,6 +110,12 @@ class Spans(unittest.TestCase):
         self.assertEqual((where.address, where.nbytes), (value[1:].ctypes.data, 80))
         with self.assertRaises(ValueError):
             memory.span(Only(value[:, ::2]))
+
+    def test_a_dlpack_tensor_begins_at_its_offset(self):
+        value = bytearray(pattern(100))
+        where = memory.span(DlpackArray(value, 15))
+        self.assertEqual((where.nbytes, where.readonly), (70, False))
+        self.assertEqual(ctypes.string_at(where.address, where.nbytes), value[30:])
 
     @unittest.skipUnless(torch, "torch is not installed")
     def test_tensors(self):

@@ -8,11 +8,41 @@ import threading
 import time
 import unittest
 import warnings
+import weakref
 
 from rig import GUARD_S, Pair, pattern
+from tcpx import wait
 import tcpx
 
 MIB = 1 << 20
+
+
+class Held(bytearray):
+    """A buffer that can be referenced weakly."""
+
+
+class Waits(unittest.TestCase):
+    def test_a_long_wait_is_cut_so_that_handlers_of_signals_run(self):
+        """Python runs a handler between two calls, never within one."""
+        for timeout in (None, 3600):
+            asked = []
+
+            def call(_handle, ms):
+                asked.append(ms)
+                return 0 if len(asked) == 5 else wait.EAGAIN
+            self.assertEqual(wait.until(call, 0, timeout, "test"), 0)
+            self.assertEqual(len(asked), 5)
+            self.assertLessEqual(max(asked), 500)
+
+    def test_a_wait_ends_with_its_time(self):
+        asked = []
+
+        def call(_handle, ms):
+            asked.append(ms)
+            return wait.EAGAIN
+        with self.assertRaisesRegex(TimeoutError, "test: not within 0 seconds"):
+            wait.until(call, 0, 0, "test")
+        self.assertEqual(asked, [0])
 
 
 class Transfers(Pair):
@@ -66,6 +96,36 @@ class Transfers(Pair):
             transfer.post(note=str(turn)).wait(GUARD_S)
             self.assertEqual(target, source)
             self.assertEqual(self.b.wait_note(GUARD_S).data, str(turn).encode())
+
+    def test_a_post_that_fails_leaves_the_end_of_the_one_before(self):
+        _region, remote = self.shared(bytearray(64))
+        transfer = self.peer.prepare(tcpx.WRITE, self.a.register(bytearray(64)), remote)
+        transfer.post().wait(GUARD_S)
+        with self.assertRaisesRegex(tcpx.SystemCallError, "no GPU memory"):
+            transfer.post(after=1)
+        self.a.close()  # no call can tell any more how it ended
+        self.assertTrue(transfer.done())
+        self.assertIsNone(transfer.exception())
+
+    def test_what_has_ended_holds_no_memory(self):
+        """Neither its callback's transfer nor the buffer outlives the caller's references."""
+        target = bytearray(4096)
+        _region, remote = self.shared(target)
+
+        def write():
+            source = Held(pattern(4096))
+            local = self.a.register(source)
+            transfer = self.peer.write(local, remote)
+            called = []
+            transfer.add_done_callback(called.append)
+            while not called:
+                self.assertTrue(select.select([self.a], [], [], GUARD_S)[0])
+                self.a.poll()
+            return weakref.ref(transfer), weakref.ref(source)
+        gone = write()
+        gc.collect()
+        self.assertEqual([ref() for ref in gone], [None, None])
+        self.assertEqual(target, pattern(4096))
 
     def test_poll_gives_what_has_ended(self):
         _region, remote = self.shared(bytearray(MIB))
