@@ -70,6 +70,38 @@ what_stood_still_goes_on(void **state)
 			(enum found)(i / 24));
 }
 
+static bool
+is_open(void *arg)
+{
+	return lab_info(arg).status == 0;
+}
+
+/* The pause comes at any moment of connecting and of the handshake; its connection may be reset, too. */
+static void
+a_handshake_outlives_a_pause(void **state)
+{
+	static const struct tcpx_fabric_script slow = {
+		.delay_min_ns = { 100 * TCPX_MS, 100 * TCPX_MS },
+		.delay_max_ns = { 100 * TCPX_MS, 100 * TCPX_MS } };
+
+	for (int i = 0; i < 4; i++) {
+		bool open = false;
+
+		for (uint64_t at_ns = 0; !open; at_ns += 50 * TCPX_MS) {
+			struct lab t;
+
+			lab_open_on(&t, nets[i % 2], lab_settings, &slow);
+			t.p = rig_add(t.a, t.b);
+			open = run_until(&t, is_open, &t, at_ns);
+			tcpx_fabric_advance(t.fabric, tcpx_fabric_now(t.fabric) + 45 * TCPX_SEC);
+			if (i / 2)
+				tcpx_fabric_break_all(t.fabric, true);
+			assert_true(run_until(&t, is_open, &t, 4 * TCPX_SEC));
+			lab_close(&t);
+		}
+	}
+}
+
 /* Its kernel answers, and it does not: no failure where that is set. Then its channels and what it
  * owes are judged as before. */
 static void
@@ -229,6 +261,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_stood_still_goes_on),
+		cmocka_unit_test(a_handshake_outlives_a_pause),
 		cmocka_unit_test(a_stopped_peer_is_waited_for),
 		cmocka_unit_test(pings_that_nobody_answers_cost_little),
 		cmocka_unit_test(a_stopped_peer_is_named),
