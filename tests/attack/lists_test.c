@@ -166,6 +166,34 @@ put_inline(struct world *w, uint32_t entries)
 	pthread_mutex_unlock(&s->lock);
 }
 
+/* Puts an OPEN that has nothing of its list yet, a CANCEL of it, and then the list's frames. */
+static void
+put_cancelled(struct world *w)
+{
+	static const uint8_t rest[100] = { 0 };
+	struct tcpx_open o = { .op = TCPX_WIRE_READ, .total = SHORT, .chunk = 4096, .entry_count = SHORT };
+	struct session *s = session_of(w->evil);
+	uint8_t room[512];
+	struct tcpx_buf b;
+
+	pthread_mutex_lock(&s->lock);
+	o.id = ++s->xfers.opened_here | (s->opener ? 0 : ID_OF_ACCEPTOR);
+	tcpx_buf_init(&b, room, sizeof(room));
+	tcpx_open_write(&b, &o);
+	tcpx_open_finish(&b, TCPX_OPEN_MORE, NULL, 0);
+	assert_int_equal(tcpx_control_put_bulk(s, TCPX_FR_OPEN, &b, NULL), 0);
+	tcpx_control_say_u64(s, TCPX_FR_CANCEL, o.id);
+	for (int more = 2; more >= 0; more--) {
+		tcpx_buf_init(&b, room, sizeof(room));
+		tcpx_listframe_write(&b, o.id);
+		tcpx_buf_put_bytes(&b, rest, sizeof(rest));
+		tcpx_listframe_finish(&b, more);
+		assert_int_equal(tcpx_control_put_bulk(s, TCPX_FR_LIST, &b, NULL), 0);
+	}
+	tcpx_control_flush(s);
+	pthread_mutex_unlock(&s->lock);
+}
+
 static void
 assert_breach(struct world *w)
 {
@@ -224,6 +252,26 @@ empty_entries_before_a_payload_cost_the_session(void **state)
 	assert_note(w.host, "evil", "alive");
 	put_inline(&w, TCPX_FRAME_MAX + 1);
 	assert_breach(&w);
+	world_close(&w);
+}
+
+/* CANCEL may come before the list is complete: its rest is passed over, and the next transfer is opened. */
+static void
+a_transfer_may_be_cancelled_in_the_middle_of_its_list(void **state)
+{
+	struct world w;
+
+	(void)state;
+	world_open(&w, "TCPX_CREDIT_LIST_BYTES=64K");
+	for (int i = 0; i < 10; i++)
+		put_cancelled(&w);
+	assert_ok(tcpx_notify(w.p, "alive", 5));
+	assert_note(w.host, "evil", "alive");
+	put_opens(&w, 1, TCPX_WIRE_READ, 1, LEN);
+	while (counters_of(w.host).refused < 1)
+		sched_yield();
+	assert_ok(tcpx_notify(w.p, "alive", 5));
+	assert_note(w.host, "evil", "alive");
 	world_close(&w);
 }
 
@@ -322,6 +370,7 @@ main(void)
 		cmocka_unit_test(lists_beyond_the_credit_cost_the_session),
 		cmocka_unit_test(a_list_beyond_the_whole_credit_costs_the_session),
 		cmocka_unit_test(empty_entries_before_a_payload_cost_the_session),
+		cmocka_unit_test(a_transfer_may_be_cancelled_in_the_middle_of_its_list),
 		cmocka_unit_test(a_turn_has_few_of_many_long_lists),
 		cmocka_unit_test(a_turn_has_few_of_many_tiny_opens),
 		cmocka_unit_test(a_turn_moves_few_of_many_pieces),

@@ -182,6 +182,36 @@ sends_that_wait_are_taken_by_tag_and_in_order(void **state)
 	assert_memory_equal(t->rig.far.at + 13 * SIZE, t->rig.near.at + 13 * SIZE, (COUNT - 13) * SIZE);
 }
 
+/* More sends wait, one after the other, than may wait at once; some of them are cancelled. */
+static void
+sends_that_have_waited_cost_no_credit(void **state)
+{
+	enum { CREDIT = 4, ROUNDS = 3 };
+	const char *const few[] = { "TCPX_CREDIT_XFERS=4", NULL };
+	struct two t;
+
+	(void)state;
+	rig_begin(&t.rig, few, few);
+	rig_memory(&t.rig, 100, 100);
+	t.to_a = rig_add(t.rig.b, t.rig.a);
+	for (int i = 0; i < ROUNDS * CREDIT; i++) {
+		tcpx_xfer *in, *out = send_at(&t, 0, 100, 7);
+
+		settle(&t);
+		if (i % 3 == 2) {
+			tcpx_cancel(out);
+			assert_code(finish(out), TCPX_ECANCELED);
+			continue;
+		}
+		in = recv_at(&t, 0, 100, 7);
+		assert_ok(finish(in));
+		assert_ok(finish(out));
+	}
+	assert_int_equal(counters_of(t.rig.b).sessions, 1);
+	tcpx_peer_free(t.to_a);
+	rig_end(&t.rig);
+}
+
 static void
 a_shorter_send_says_its_length(void **state)
 {
@@ -324,6 +354,7 @@ main(void)
 		TEST(tags_decide_and_then_the_order_of_posting),
 		TEST(many_receives_wait_and_each_gets_its_send),
 		TEST(sends_that_wait_are_taken_by_tag_and_in_order),
+		cmocka_unit_test(sends_that_have_waited_cost_no_credit),
 		TEST(a_shorter_send_says_its_length),
 		TEST(a_longer_send_fails_on_both_sides),
 		TEST(a_cancelled_send_meets_nobody),
