@@ -61,6 +61,42 @@ an_id_that_was_given_back_names_nothing_again(void **state)
 	assert_ok(finish(x));
 }
 
+/* A prepared list keeps the names of its regions, whose slots have others by then. */
+static void
+a_prepared_list_reaches_nothing_that_was_given_back(void **state)
+{
+	static const size_t lens[] = { 10, 200000 }; /* within a frame, and in chunks */
+	struct rig *r = *state;
+
+	rig_memory(r, 200000, 200000);
+	for (int i = 0; i < 4; i++) {
+		size_t len = lens[i / 2];
+		struct tcpx_desc near = { 0, 0, len }, far = near;
+		struct mem mine, again;
+		tcpx_list *l, *f;
+		tcpx_xfer *x;
+
+		mem_open(&mine, r->a, len, TCPX_MEM_LOCAL);
+		near.region = mine.id;
+		far.region = mem_tell(&r->far, r->b, r->a);
+		assert_ok(tcpx_list_prepare(r->a, &near, 1, &l));
+		assert_ok(tcpx_list_prepare(r->a, &far, 1, &f));
+		assert_ok(tcpx_xfer_prepare(r->to_b, TCPX_OP_READ, l, f, &x));
+		assert_ok(tcpx_xfer_post(x, NULL, 0));
+		assert_ok(tcpx_wait(x, WAIT_MS));
+		assert_ok(tcpx_mem_deregister(r->a, i % 2 ? mine.id : far.region));
+		mem_open(&again, r->a, len, TCPX_MEM_LOCAL); /* takes the slot */
+		fill(mine.at, len, 7);
+		assert_code(tcpx_xfer_post(x, NULL, 0), TCPX_ESTALE);
+		assert_filled(mine.at, len, 7);
+		tcpx_xfer_free(x);
+		tcpx_list_free(l);
+		tcpx_list_free(f);
+		mem_close(&again);
+		mem_close(&mine);
+	}
+}
+
 /* Both the owner and the importer refuse such a name. */
 static void
 a_name_of_what_was_given_back_reaches_nothing(void **state)
@@ -172,6 +208,48 @@ lists_outside_their_region_are_refused(void **state)
 	in = (struct tcpx_desc){ r->far.far, 0, 10 }; /* local and remote exchanged */
 	assert_code(tcpx_write(r->to_b, &in, 1, &out, 1, NULL, 0, &x), TCPX_ESTALE);
 	assert_ok(rig_move(r, TCPX_OP_WRITE, 100, 100, 0));
+}
+
+/* Bert's region at anna, its blob changed on the way. */
+static uint64_t
+mem_tell_wrong(struct rig *r, uint8_t key, uint64_t longer)
+{
+	uint8_t blob[TCPX_BLOB_MAX];
+	struct tcpx_region_blob said;
+	struct tcpx_buf b;
+	size_t len = sizeof(blob);
+	uint64_t id;
+
+	assert_ok(tcpx_mem_export(r->b, r->far.id, blob, &len));
+	tcpx_buf_init(&b, blob, len);
+	assert_ok(tcpx_region_blob_read(&b, &said));
+	said.key[TCPX_KEY_BYTES - 1] ^= key;
+	said.len += longer;
+	tcpx_buf_init(&b, blob, sizeof(blob));
+	tcpx_region_blob_write(&b, &said);
+	assert_ok(tcpx_mem_import(r->a, blob, b.pos, &id));
+	return id;
+}
+
+/* The peer says that its region is half of all that 64 bits count; two halves are too much. */
+static void
+a_list_of_all_that_64_bits_count_is_refused(void **state)
+{
+	enum { BYTES = 1000 };
+	const uint64_t half = UINT64_MAX / 2 + 1;
+	struct rig *r = *state;
+	struct tcpx_desc d[3];
+	tcpx_list *list;
+
+	rig_memory(r, BYTES, BYTES);
+	d[0] = (struct tcpx_desc){ mem_tell_wrong(r, 0, half - BYTES), 0, half };
+	d[1] = d[2] = d[0];
+	d[1].len = half - 1;
+	assert_ok(tcpx_list_prepare(r->a, d, 2, &list));
+	tcpx_list_free(list);
+	d[1].len = half;
+	assert_code(tcpx_list_prepare(r->a, d, 2, &list), TCPX_ERANGE);
+	assert_code(tcpx_list_prepare(r->a, d, 3, &list), TCPX_ERANGE);
 }
 
 static void
@@ -289,27 +367,6 @@ the_initiator_reads_which_refusal_it_was(void **state)
 	mem_close(&far);
 }
 
-/* Bert's region at anna, its blob changed on the way. */
-static uint64_t
-mem_tell_wrong(struct rig *r, uint8_t key, uint64_t longer)
-{
-	uint8_t blob[TCPX_BLOB_MAX];
-	struct tcpx_region_blob said;
-	struct tcpx_buf b;
-	size_t len = sizeof(blob);
-	uint64_t id;
-
-	assert_ok(tcpx_mem_export(r->b, r->far.id, blob, &len));
-	tcpx_buf_init(&b, blob, len);
-	assert_ok(tcpx_region_blob_read(&b, &said));
-	said.key[TCPX_KEY_BYTES - 1] ^= key;
-	said.len += longer;
-	tcpx_buf_init(&b, blob, sizeof(blob));
-	tcpx_region_blob_write(&b, &said);
-	assert_ok(tcpx_mem_import(r->a, blob, b.pos, &id));
-	return id;
-}
-
 /* Within a frame, and in chunks. */
 static void
 the_initiator_reads_of_a_wrong_key_and_of_the_range(void **state)
@@ -371,11 +428,13 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(a_registered_region_is_known_until_given_back),
 		TEST(an_id_that_was_given_back_names_nothing_again),
+		TEST(a_prepared_list_reaches_nothing_that_was_given_back),
 		TEST(a_name_of_what_was_given_back_reaches_nothing),
 		TEST(impossible_memory_is_refused),
 		TEST(a_blob_says_what_it_needs_and_survives_no_flipped_bit),
 		TEST(an_imported_name_can_be_given_back),
 		TEST(lists_outside_their_region_are_refused),
+		TEST(a_list_of_all_that_64_bits_count_is_refused),
 		TEST(totals_must_be_equal),
 		TEST(a_right_not_given_is_refused_and_nobody_else_suffers),
 		TEST(the_initiator_reads_which_refusal_it_was),
