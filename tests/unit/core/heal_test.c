@@ -203,6 +203,7 @@ gives_up_a_silent_nic(uint64_t idle_ns)
 	assert_true(run_until(&t, over, m.x, 4 * TCPX_SEC));
 	lab_move_end(&m);
 	assert_int_equal(lab_info(&t).channels_rx, 3); /* the other way nobody finds out for himself */
+	assert_int_equal(t.p->out->sched.queued_bytes, 0); /* with those that were sent again */
 	c = counters_of(t.a);
 	assert_int_equal(c.channels_suspected, 1);
 	assert_true(c.chunks_resent > 0);

@@ -172,6 +172,27 @@ either_side_may_ask(void **state)
 	}
 }
 
+/* More messages of a transfer arrive changed than would end it in a row. */
+static void
+a_transfer_bears_many_changes_with_good_chunks_between(void **state)
+{
+	for (int i = 0; i < 2 * NETS; i++) {
+		struct pair m;
+		struct lab t;
+
+		lab_open(&t, nets[i % NETS], summed);
+		meet(&t);
+		pair_open(&t, &m);
+		tcpx_fabric_set_flips(t.fabric, TCPX_FABRIC_DATA, i % NETS == 2 ? PPM / 60 : PPM / 6);
+		assert_ok(move_some(&t, &m, i / NETS, LEN, 1));
+		assert_in_range(counters_of(i / NETS ? t.a : t.b).chunks_corrupt, 6, UINT32_MAX);
+		assert_true(is_right(&m, LEN));
+		tcpx_xfer_free(m.x);
+		pair_close(&m);
+		lab_close(&t);
+	}
+}
+
 static void
 what_never_arrives_right_ends_its_transfer(void **state)
 {
@@ -206,6 +227,7 @@ main(void)
 		cmocka_unit_test(a_chunk_that_goes_in_parts_is_summed_once),
 		cmocka_unit_test(changed_frames_are_repeated),
 		cmocka_unit_test(either_side_may_ask),
+		cmocka_unit_test(a_transfer_bears_many_changes_with_good_chunks_between),
 		cmocka_unit_test(what_never_arrives_right_ends_its_transfer),
 	};
 
