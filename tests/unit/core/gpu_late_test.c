@@ -70,6 +70,37 @@ a_gpu_that_hangs_ends_its_transfers_only(void **state)
 	}
 }
 
+/* Channels that have no copy under way wait for the buffers of those that have. */
+static void
+a_gpu_that_hangs_keeps_no_channel_waiting_for_a_buffer(void **state)
+{
+	static const char *const wide[] = { "TCPX_CHANNELS=8", "TCPX_STAGING=8M", "TCPX_STALL_MS=4000",
+					    "TCPX_CHUNK=1M", "TCPX_DIST=rr", NULL };
+
+	(void)state;
+	for (int hung = 0; hung < 2; hung++) {
+		struct gpu_rig r;
+		struct area *near, *far;
+		tcpx_xfer *x[MANY];
+
+		gpu_begin(&r, &tcpx_net_loop, 2, NULL, wide);
+		near = gpu_area(&r, 0, 0, LEN, 1);
+		far = gpu_area(&r, 1, 1, LEN, 2);
+		r.side[hung].gpu.hung = true;
+		for (int k = 0; k < MANY; k++)
+			x[k] = gpu_post(&r, TCPX_OP_WRITE, near, far, LEN);
+		gpu_pass(&r, 3500 * TCPX_MS); /* within TCPX_STALL_MS */
+		for (int k = 0; k < MANY; k++) {
+			assert_code(tcpx_test(x[k]), -EIO);
+			tcpx_xfer_free(x[k]);
+		}
+		r.side[hung].gpu.hung = false;
+		gpu_pass(&r, TCPX_SEC);
+		assert_ok(gpu_finish(&r, gpu_post(&r, TCPX_OP_WRITE, near, far, LEN)));
+		gpu_end(&r);
+	}
+}
+
 static int
 lend_again(struct gpu_rig *r, const struct area *a)
 {
@@ -358,6 +389,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_gpu_that_hangs_ends_its_transfers_only),
+		cmocka_unit_test(a_gpu_that_hangs_keeps_no_channel_waiting_for_a_buffer),
 		cmocka_unit_test(late_copies_are_never_taken_for_new_bytes),
 		cmocka_unit_test(late_copies_reach_slots_of_closed_channels),
 		cmocka_unit_test(an_engine_leaves_to_late_copies_what_they_reach),

@@ -75,6 +75,33 @@ snapshot_says_what_was_moved(void **state)
 	rig_end(&r);
 }
 
+/* Other channels of the NIC are listed, and rest until there is load. */
+static void
+a_nic_has_the_channels_that_are_up(void **state)
+{
+	struct bed *b = *state;
+	int up = 0, rests = 0;
+	const json_t *anna;
+	json_t *doc, *c;
+	struct rig r;
+	size_t i;
+
+	b->settings[1] = "TCPX_CHANNELS=4";
+	b->settings[2] = "TCPX_NARROW=1";
+	rig_begin(&r, b->settings, b->settings);
+	doc = bed_look(b);
+	anna = engine_named(doc, "anna");
+	json_array_foreach(top_list(json_array_get(top_list(anna, "sessions"), 0), "channels"), i, c) {
+		up += json_is_true(json_object_get(c, "up"));
+		rests += json_is_true(json_object_get(c, "rests"));
+	}
+	assert_int_equal(up, 2);
+	assert_int_equal(rests, 6);
+	assert_int_equal(sum(top_list(anna, "nics"), "channels"), 2);
+	json_decref(doc);
+	rig_end(&r);
+}
+
 static void
 many_channels_and_odd_names_are_well_formed(void **state)
 {
@@ -365,6 +392,8 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(snapshot_says_what_was_moved, bed_setup, bed_teardown),
+		cmocka_unit_test_setup_teardown(a_nic_has_the_channels_that_are_up, bed_setup,
+						bed_teardown),
 		cmocka_unit_test_setup_teardown(many_channels_and_odd_names_are_well_formed, bed_setup,
 						bed_teardown),
 		cmocka_unit_test_setup_teardown(counters_only_rise_under_load, bed_setup, bed_teardown),
