@@ -235,6 +235,7 @@ if [ "$long" ] && [ -e build/build.ninja ] && compiled product build product \
 	longer pages python3 tests/long/pages.py build/tcpx
 	longer fresh sh tests/long/fresh.sh
 	longer packages sh tests/long/packages.sh
+	longer mutants python3 tests/mutants/mutants.py -j 2
 fi
 
 say result

@@ -46,6 +46,29 @@ def counters_have_the_order_of_the_public_struct():
     assert own == public[1:1 + len(own)], "tcpx_query() copies them by their places"
 
 
+def every_planted_bug_fits_the_source():
+    sys.dont_write_bytecode = True
+    sys.path.insert(0, "tests/mutants")
+    import mutants
+    builds = [read(p) for top in ("tests", "examples", "emu", "src")
+              for p in glob.glob(top + "/**/meson.build", recursive=True)]
+
+    def is_defined(test):
+        """By its name, or by one made of two parts."""
+        cuts = [0] + [i + 1 for i, c in enumerate(test) if c in "./-_"]
+        return any(("'%s'" % test[:i] in text or not i) and "'%s'" % test[i:] in text
+                   for text in builds for i in cuts)
+
+    entries = mutants.all_entries()
+    assert len({e.name for e in entries}) == len(entries) > 0, "two have one name"
+    for e in entries:
+        count = mutants.places(read(e.file), e.old)
+        assert count == 1, "%s: its lines are %d times in %s" % (e.name, count, e.file)
+        assert e.tests and e.old != e.new, "%s: changes nothing, or no test is to fail" % e.name
+        for words in e.tests:
+            assert is_defined(words[0]), "%s: no test is called %s" % (e.name, words[0])
+
+
 def shell_scripts_are_clean():
     if not shutil.which("shellcheck"):
         raise tap.Skip("no shellcheck here")
@@ -157,7 +180,7 @@ def the_comparison_is_that_of_its_results():
 
 
 tap.run([every_public_figure_is_in_a_table, counters_have_the_order_of_the_public_struct,
-         shell_scripts_are_clean, manual_pages_are_clean, every_call_has_a_page,
+         every_planted_bug_fits_the_source, shell_scripts_are_clean, manual_pages_are_clean, every_call_has_a_page,
          every_command_has_a_page,
          the_packages_have_the_version_of_the_tree,
          every_option_is_in_the_manual, the_studies_are_those_of_their_runs,
