@@ -177,17 +177,71 @@ static void
 a_transfer_bears_many_changes_with_good_chunks_between(void **state)
 {
 	for (int i = 0; i < 2 * NETS; i++) {
+		uint32_t flips = i % NETS == 2 ? PPM / 60 : PPM / 6;
+		bool read = i / NETS;
 		struct pair m;
 		struct lab t;
 
 		lab_open(&t, nets[i % NETS], summed);
 		meet(&t);
 		pair_open(&t, &m);
-		tcpx_fabric_set_flips(t.fabric, TCPX_FABRIC_DATA, i % NETS == 2 ? PPM / 60 : PPM / 6);
-		assert_ok(move_some(&t, &m, i / NETS, LEN, 1));
-		assert_in_range(counters_of(i / NETS ? t.a : t.b).chunks_corrupt, 6, UINT32_MAX);
+		tcpx_fabric_set_flips(t.fabric, TCPX_FABRIC_DATA, flips);
+		assert_ok(move_some(&t, &m, read, LEN, 1));
+		assert_in_range(counters_of(read ? t.a : t.b).chunks_corrupt, 6, UINT32_MAX);
 		assert_true(is_right(&m, LEN));
 		tcpx_xfer_free(m.x);
+		pair_close(&m);
+		lab_close(&t);
+	}
+}
+
+struct ends {
+	tcpx_lane *tx, *rx;
+};
+
+static bool
+is_ready(void *arg)
+{
+	const struct ends *l = arg;
+
+	return tcpx_lane_ready(l->tx) == 0 && tcpx_lane_ready(l->rx) == 0;
+}
+
+/* Changes of messages that come before their receives are counted for the lane. */
+static void
+a_lane_bears_many_changes_with_good_messages_between(void **state)
+{
+	enum { BYTES = 32768, COUNT = 60 };
+
+	for (int i = 0; i < 2; i++) { /* the third net has no lanes */
+		uint8_t key[TCPX_LANE_KEY];
+		tcpx_xfer *in, *out;
+		struct ends l;
+		struct pair m;
+		struct lab t;
+
+		lab_open(&t, nets[i], summed);
+		meet(&t);
+		pair_open(&t, &m);
+		assert_ok(tcpx_lane_listen(t.b, key, &l.rx));
+		assert_ok(tcpx_lane_open(t.p, key, &l.tx));
+		assert_true(run_until(&t, is_ready, &l, TCPX_SEC));
+		tcpx_fabric_set_flips(t.fabric, TCPX_FABRIC_DATA, PPM / 6);
+		for (uint32_t k = 0; k < COUNT; k++) {
+			fill(m.near.at, BYTES, k);
+			assert_ok(tcpx_lane_post(l.tx, m.near.id, 0, BYTES, &out));
+			assert_true(run_until(&t, over, out, 60 * TCPX_SEC));
+			assert_ok(tcpx_lane_post(l.rx, m.far.id, 0, BYTES, &in));
+			assert_true(run_until(&t, over, in, 60 * TCPX_SEC));
+			assert_ok(tcpx_test(out));
+			assert_ok(tcpx_test(in));
+			assert_filled(m.far.at, BYTES, k);
+			tcpx_xfer_free(out);
+			tcpx_xfer_free(in);
+		}
+		assert_in_range(counters_of(t.b).chunks_corrupt, 6, UINT32_MAX);
+		tcpx_lane_close(l.tx);
+		tcpx_lane_close(l.rx);
 		pair_close(&m);
 		lab_close(&t);
 	}
@@ -228,6 +282,7 @@ main(void)
 		cmocka_unit_test(changed_frames_are_repeated),
 		cmocka_unit_test(either_side_may_ask),
 		cmocka_unit_test(a_transfer_bears_many_changes_with_good_chunks_between),
+		cmocka_unit_test(a_lane_bears_many_changes_with_good_messages_between),
 		cmocka_unit_test(what_never_arrives_right_ends_its_transfer),
 	};
 
