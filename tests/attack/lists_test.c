@@ -171,7 +171,8 @@ static void
 put_cancelled(struct world *w)
 {
 	static const uint8_t rest[100] = { 0 };
-	struct tcpx_open o = { .op = TCPX_WIRE_READ, .total = SHORT, .chunk = 4096, .entry_count = SHORT };
+	struct tcpx_open o = { .op = TCPX_WIRE_READ, .total = SHORT, .chunk = 4096,
+			       .entry_count = SHORT };
 	struct session *s = session_of(w->evil);
 	uint8_t room[512];
 	struct tcpx_buf b;
@@ -255,7 +256,7 @@ empty_entries_before_a_payload_cost_the_session(void **state)
 	world_close(&w);
 }
 
-/* CANCEL may come before the list is complete: its rest is passed over, and the next transfer is opened. */
+/* CANCEL may come before the list is complete: its rest is passed over. Another is opened. */
 static void
 a_transfer_may_be_cancelled_in_the_middle_of_its_list(void **state)
 {

@@ -74,8 +74,8 @@ a_gpu_that_hangs_ends_its_transfers_only(void **state)
 static void
 a_gpu_that_hangs_keeps_no_channel_waiting_for_a_buffer(void **state)
 {
-	static const char *const wide[] = { "TCPX_CHANNELS=8", "TCPX_STAGING=8M", "TCPX_STALL_MS=4000",
-					    "TCPX_CHUNK=1M", "TCPX_DIST=rr", NULL };
+	static const char *const wide[] = { "TCPX_CHANNELS=8", "TCPX_STAGING=8M", "TCPX_CHUNK=1M",
+					    "TCPX_DIST=rr", "TCPX_STALL_MS=4000", NULL };
 
 	(void)state;
 	for (int hung = 0; hung < 2; hung++) {

@@ -81,7 +81,7 @@ a_nic_has_the_channels_that_are_up(void **state)
 {
 	struct bed *b = *state;
 	int up = 0, rests = 0;
-	const json_t *anna;
+	const json_t *anna, *channels;
 	json_t *doc, *c;
 	struct rig r;
 	size_t i;
@@ -91,7 +91,8 @@ a_nic_has_the_channels_that_are_up(void **state)
 	rig_begin(&r, b->settings, b->settings);
 	doc = bed_look(b);
 	anna = engine_named(doc, "anna");
-	json_array_foreach(top_list(json_array_get(top_list(anna, "sessions"), 0), "channels"), i, c) {
+	channels = top_list(json_array_get(top_list(anna, "sessions"), 0), "channels");
+	json_array_foreach(channels, i, c) {
 		up += json_is_true(json_object_get(c, "up"));
 		rests += json_is_true(json_object_get(c, "rests"));
 	}
