@@ -105,9 +105,9 @@ a_handle_that_is_no_ticket_is_named(void **state)
 	tcpx_nccl_pipe_listen_close(listen);
 }
 
-/* Another release: all of 127.0.0.0/8 leads to it. */
+/* A listener that all of 127.0.0.0/8 leads to. */
 static int
-other_release(uint16_t *port)
+listen_anywhere(uint16_t *port)
 {
 	struct sockaddr_in at = { .sin_family = AF_INET };
 	socklen_t len = sizeof(at);
@@ -120,16 +120,20 @@ other_release(uint16_t *port)
 	return fd;
 }
 
-/* How many it has refused: one that waits, or none. */
+/* Another release refuses one that waits, if one does, and writes the address that it dialled into @by. */
 static unsigned
-refuse_one(int listener)
+refuse_one(int listener, char by[INET_ADDRSTRLEN])
 {
 	uint8_t room[256], start[256];
+	struct sockaddr_in at;
+	socklen_t len = sizeof(at);
 	struct tcpx_buf b;
 	int fd = accept(listener, NULL, NULL);
 
 	if (fd < 0)
 		return 0;
+	assert_int_equal(getsockname(fd, (struct sockaddr *)&at, &len), 0);
+	assert_non_null(inet_ntop(AF_INET, &at.sin_addr, by, INET_ADDRSTRLEN));
 	assert_true(recv(fd, start, sizeof(start), 0) > 0);
 	tcpx_buf_init(&b, room + TCPX_FRAME_HEAD, sizeof(room) - TCPX_FRAME_HEAD);
 	tcpx_refuse_write(&b, TCPX_EVERSION, "another release");
@@ -143,26 +147,62 @@ refuse_one(int listener)
 static void
 another_release_is_asked_once_by_each_address(void **state)
 {
+	static const char *const turns[] = { "127.0.9.8", "127.0.9.9", "127.0.9.10" };
 	struct rig *r = *state;
 	struct hub near = { .engine = r->a, .name = "anna" };
 	struct hub far = { .engine = r->b, .name = "chloe", .addrs = "127.0.9.8,127.0.9.9,127.0.9.10" };
 	struct communicator of = { .id = 0xd1ce };
-	int listener = other_release(&far.port), rc;
+	int listener = listen_anywhere(&far.port), rc;
+	char why[PIPE_WHY_BYTES], by[INET_ADDRSTRLEN];
 	uint8_t ticket[PIPE_TICKET_BYTES];
 	struct pipe_listen *listen;
-	char why[PIPE_WHY_BYTES];
 	unsigned refused = 0;
 	struct pipe *tx;
 
 	assert_ok(tcpx_nccl_pipe_listen(&far, of, ticket, &listen));
 	assert_ok(tcpx_nccl_pipe_connect(&near, of, ticket, &tx, why));
-	while ((rc = tcpx_nccl_pipe_ready(tx)) == -EAGAIN)
-		refused += refuse_one(listener);
+	while ((rc = tcpx_nccl_pipe_ready(tx)) == -EAGAIN) {
+		if (!refuse_one(listener, by))
+			continue;
+		assert_in_range(refused, 0, 2);
+		assert_string_equal(by, turns[refused++]);
+	}
 	assert_code(rc, TCPX_EVERSION);
 	assert_int_equal(refused, 3);
 	tcpx_nccl_pipe_close(tx);
 	tcpx_nccl_pipe_listen_close(listen);
 	close(listener);
+}
+
+/* A peer that takes the connection and says nothing has had all of TCPX_CONNECT_MS: a second dial would
+ * make NCCL wait for as long again. */
+static void
+a_silent_peer_is_not_dialled_again(void **state)
+{
+	static const char *const soon[] = { "TCPX_CONNECT_MS=150", NULL };
+	struct hub near = { .engine = rig_open("anna", soon), .name = "anna" };
+	struct hub far = { .engine = near.engine, .name = "dora", .addrs = "127.0.9.8" };
+	struct communicator of = { .id = 0xd1ce };
+	int listener = listen_anywhere(&far.port), rc, fd;
+	uint8_t ticket[PIPE_TICKET_BYTES];
+	struct pipe_listen *listen;
+	char why[PIPE_WHY_BYTES];
+	unsigned dialled = 0;
+	struct pipe *tx;
+
+	(void)state;
+	assert_ok(tcpx_nccl_pipe_listen(&far, of, ticket, &listen));
+	assert_ok(tcpx_nccl_pipe_connect(&near, of, ticket, &tx, why));
+	while ((rc = tcpx_nccl_pipe_ready(tx)) == -EAGAIN)
+		sched_yield();
+	assert_code(rc, TCPX_ETIMEDOUT);
+	for (; (fd = accept(listener, NULL, NULL)) >= 0; close(fd))
+		dialled++;
+	assert_in_range(dialled, 0, 1); /* none: the machine was too busy to connect in time */
+	tcpx_nccl_pipe_close(tx);
+	tcpx_nccl_pipe_listen_close(listen);
+	close(listener);
+	tcpx_close(near.engine);
 }
 
 static void
@@ -268,6 +308,7 @@ main(void)
 						rig_teardown),
 		cmocka_unit_test_setup_teardown(a_handle_that_is_no_ticket_is_named, rig_setup, rig_teardown),
 		cmocka_unit_test_setup_teardown(another_release_is_asked_once_by_each_address, rig_setup, rig_teardown),
+		cmocka_unit_test(a_silent_peer_is_not_dialled_again),
 		cmocka_unit_test(a_ticket_names_the_addresses_that_there_are),
 		cmocka_unit_test(an_engine_opens_whatever_nccl_reads),
 		cmocka_unit_test(a_long_host_name_is_cut),
