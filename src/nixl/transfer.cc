@@ -52,10 +52,11 @@ merge(const MetaList &list, struct tcpx_desc *out)
 }
 
 static int
-prepare_list(tcpx_engine *e, const MetaList &list, struct tcpx_desc *room, ListHolder &out)
+prepare_list(tcpx_engine *e, const MetaList &list, ListHolder &out)
 {
+	std::unique_ptr<tcpx_desc[]> room(new tcpx_desc[list.at.size()]);
 	tcpx_list *made = nullptr;
-	int rc = tcpx_list_prepare(e, room, merge(list, room), &made);
+	int rc = tcpx_list_prepare(e, room.get(), merge(list, room.get()), &made);
 
 	out.reset(made);
 	return rc;
@@ -76,13 +77,11 @@ TcpxNixlEngine::prepare(const Op &op, const MetaList &local, const MetaList &rem
 			const std::string &to, Request *&out, const PostArgs *) const
 {
 	return tcpx_nixl_guard("prepXfer", [&] {
-		size_t count = local.at.size() > remote.at.size() ? local.at.size() : remote.at.size();
-		std::unique_ptr<tcpx_desc[]> room(new tcpx_desc[count]);
 		ListHolder mine, theirs;
-		int rc = prepare_list(tcpx, local, room.get(), mine);
+		int rc = prepare_list(tcpx, local, mine);
 
 		if (rc == 0)
-			rc = prepare_list(tcpx, remote, room.get(), theirs);
+			rc = prepare_list(tcpx, remote, theirs);
 		if (rc)
 			return rc;
 		Preparation p = { op == READ ? TCPX_OP_READ : TCPX_OP_WRITE, mine.get(), theirs.get(),
