@@ -99,6 +99,38 @@ the_oldest_parts_are_given_up(void **)
 	assert_int_equal(take(bert, kept.back())[0].second.size(), 4 << 20);
 }
 
+static void
+a_note_of_two_parts_is_joined(TcpxNixlNotes &from, TcpxNixlNotes &at)
+{
+	auto parts = from.parts(std::string(10000, 'x'));
+
+	assert_int_equal(parts.size(), 2);
+	assert_true(take(at, parts[0]).empty());
+	assert_int_equal(take(at, parts[1]).size(), 1);
+}
+
+/* What was given up, and what was joined, has no part in the 64 MiB that may wait. */
+static void
+room_for_parts_is_never_used_up(void **)
+{
+	TcpxNixlNotes anna("anna"), bert("bert"), carl("carl");
+	auto large = anna.parts(std::string(4 << 20, 'z')), first = anna.parts(std::string(10000, 'y'));
+
+	assert_true(take(bert, first[0]).empty());
+	assert_true(take(carl, first[0]).empty());
+	for (char i = 0; i < 18; i++) {
+		for (size_t k = 0; k < large.size(); k++) {
+			large[k][23] = i; /* of its number: each is a notification of its own */
+			if (k == 0)
+				assert_true(take(bert, large[k]).empty()); /* the rest never comes */
+			assert_int_equal(take(carl, large[k]).size(), k + 1 == large.size());
+		}
+	}
+	assert_true(take(bert, first[1]).empty());
+	a_note_of_two_parts_is_joined(anna, bert);
+	assert_int_equal(take(carl, first[1]).size(), 1);
+}
+
 int
 main()
 {
@@ -107,6 +139,7 @@ main()
 		cmocka_unit_test(parts_of_two_senders_do_not_mix),
 		cmocka_unit_test(what_is_damaged_is_dropped),
 		cmocka_unit_test(the_oldest_parts_are_given_up),
+		cmocka_unit_test(room_for_parts_is_never_used_up),
 	};
 
 	return cmocka_run_group_tests(tests, nullptr, nullptr);
