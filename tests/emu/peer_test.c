@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Faults of the other side: it closes, falls silent, or is killed. */
+/* Faults of the other side: it closes, falls silent, lies, or is killed. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,10 +10,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "emu/client.h"
+#include "emu/setup.h"
+#include "emu/wire.h"
 
 #define FAULT(text) "|TCPX_EMU_FAULT=" text
 
@@ -243,6 +246,85 @@ loses_its_peer(void *arg)
 	return 0;
 }
 
+/* ---- peers that lie ----------------------------------------------------------------------------- */
+
+static int
+join(const struct sockaddr_in *to, uint32_t index, uint64_t nonce)
+{
+	const struct emu_hello hello = { EMU_HELLO_MAGIC, index, nonce };
+	int fd = socket(AF_INET, SOCK_STREAM, 0);
+
+	CHECK(connect(fd, (const struct sockaddr *)to, sizeof(*to)) == 0);
+	CHECK(write(fd, &hello, sizeof(hello)) == sizeof(hello));
+	return fd;
+}
+
+/* Connects to a listen comm as the plugin does. Returns the control connection. */
+static int
+join_all(struct halves *h)
+{
+	struct emu_handle to;
+	uint32_t rule;
+	int ctrl;
+
+	memcpy(&to, h->handle, sizeof(to));
+	CHECK(plugin()->accept(h->listen, &h->recv, &h->device) == NCCL_OK); /* its thread begins */
+	ctrl = join(&to.ctrl, EMU_CTRL_INDEX, to.nonce);
+	for (unsigned i = to.sockets; i-- > 0;) {
+		(void)join(&to.data, i, to.nonce);
+		CHECK(read(ctrl, &rule, sizeof(rule)) == sizeof(rule));
+	}
+	while (!h->recv)
+		CHECK(plugin()->accept(h->listen, &h->recv, &h->device) == NCCL_OK);
+	return ctrl;
+}
+
+/* The first header of a request is right, the second is @arg. */
+static int
+a_header_lies(void *arg)
+{
+	const struct emu_header first = { EMU_HEADER_DATA, 0, 1000, 0, 2000 };
+	uint64_t end = now_ms() + FOREVER_MS;
+	enum nccl_result result = NCCL_OK;
+	int ctrl, done = 0, size = 4096, tag = 0;
+	void *request, *mh, *at;
+	struct halves h;
+
+	halves_listen(&h);
+	ctrl = join_all(&h);
+	at = mem_new(4096);
+	CHECK(plugin()->reg(h.recv, at, 4096, NCCL_PTR_CUDA, &mh) == NCCL_OK);
+	CHECK(plugin()->irecv(h.recv, 1, &at, &size, &tag, &mh, &request) == NCCL_OK);
+	CHECK(write(ctrl, &first, sizeof(first)) == sizeof(first));
+	CHECK(write(ctrl, arg, sizeof(first)) == sizeof(first));
+	close(ctrl);
+	while (!result && now_ms() < end)
+		result = plugin()->test(request, &done, NULL);
+	CHECK(result == NCCL_SYSTEM_ERROR && !done);
+	CHECK(plugin()->close_recv(h.recv) == NCCL_OK);
+	return 0;
+}
+
+static void
+a_header_that_cannot_be_is_named(void **state)
+{
+	static const struct emu_header lies[] = {
+		{ EMU_HEADER_ANNOUNCE, 0, 1000, 1000, 2000 },
+		{ EMU_HEADER_DATA, EMU_SOCKETS_MAX, 1000, 1000, 2000 },
+		{ EMU_HEADER_DATA, 0, 0, 1000, 2000 },
+		{ EMU_HEADER_DATA, 0, 1000, 0, 2000 },
+		{ EMU_HEADER_DATA, 0, 500, 1500, 2000 },
+		{ EMU_HEADER_DATA, 0, 1001, 1000, 2000 },
+		{ EMU_HEADER_DATA, 0, UINT32_MAX, 1000, 2000 },
+		/* a total that is not the first header's */
+		{ EMU_HEADER_DATA, 0, 500, 1000, 1500 },
+		{ EMU_HEADER_DATA, 0, 2000, 1000, 3000 },
+	};
+
+	for (unsigned i = 0; i < sizeof(lies) / sizeof(lies[0]); i++)
+		must_say("ctrl-nonsense", STRICT, a_header_lies, (void *)&lies[i]);
+}
+
 static void
 peers(void **state)
 {
@@ -262,6 +344,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(peers),
 		cmocka_unit_test(lost_connections),
+		cmocka_unit_test(a_header_that_cannot_be_is_named),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -107,6 +107,36 @@ no_page(void *arg)
 	return 0;
 }
 
+static void
+await_words(void *request)
+{
+	uint64_t end = now_ms() + FOREVER_MS;
+	int done = 0;
+
+	for (heard = false; !heard && now_ms() < end;)
+		CHECK(plugin()->test(request, &done, NULL) == NCCL_OK && !done);
+	CHECK(heard);
+}
+
+/* A receive waits for its send, which comes; and so does the next. */
+static int
+stalls_twice(void *arg)
+{
+	void *send, *recv;
+
+	start("the peer has sent no header");
+	for (int i = 0; i < 2; i++) {
+		CHECK(pair_recv(&p, 100, &recv) == NCCL_OK);
+		await_words(recv);
+		CHECK(pair_send(&p, 100, &send) == NCCL_OK);
+		finish(send);
+		finish(recv);
+		CHECK(plugin()->consumed(p.recv, 1, recv) == NCCL_OK);
+	}
+	pair_close(&p);
+	return 0;
+}
+
 static int
 closes_with_a_posted_receive(void *arg)
 {
@@ -124,6 +154,7 @@ what_stands_still_is_named(void **state)
 {
 	must_say("stall", STRICT "|TCPX_EMU_STALL_MS=20", never_tests, NULL);
 	must_say("stall", STRICT "|TCPX_EMU_STALL_MS=20|TCPX_EMU_POOL=10", no_page, NULL);
+	must_say("stall", STRICT "|TCPX_EMU_STALL_MS=20", stalls_twice, NULL);
 	must_say("close-busy", STRICT, closes_with_a_posted_receive, NULL);
 }
 
