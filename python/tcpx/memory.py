@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Where an object's bytes are: buffers, numpy and CUDA arrays, tensors, DLPack."""
 import ctypes
+import re
 from ctypes import POINTER, c_char_p, c_int, c_int32, c_int64, c_ssize_t, c_uint8, c_uint16
 from ctypes import c_uint64, c_void_p, py_object
 from typing import Any, NamedTuple, Optional
@@ -85,12 +86,26 @@ def _of_dlpack(value: Any) -> Span:
     return Span((tensor.data or 0) + tensor.byte_offset, nbytes, False, (capsule, value))
 
 
+def _has_objects(value: Any) -> bool:
+    """Are there pointers to objects of Python in its bytes?"""
+    if getattr(getattr(value, "dtype", None), "hasobject", False):
+        return True
+    try:
+        form = memoryview(value).format
+    except (TypeError, ValueError, BufferError):
+        return False  # none that the language has a letter for
+    return "O" in re.sub(":[^:]*:", "", form)  # without the names of members
+
+
 def span(value: Any) -> Span:
     """Where the bytes of @value are. TypeError if it has none that can be named."""
     if hasattr(value, "data_ptr") and hasattr(value, "element_size"):
         return _of_tensor(value)
     if hasattr(value, "__cuda_array_interface__"):
         return _of_cuda_array(value)
+    if _has_objects(value):
+        raise TypeError("%s holds Python's objects: its bytes are pointers of this process"
+                        % type(value).__name__)
     held: Optional[_Buffer] = None
     try:
         held = _Buffer(value)
@@ -102,3 +117,22 @@ def span(value: Any) -> Span:
     except (BufferError, ValueError) as why:
         raise ValueError("the buffer cannot be registered: %s" % why) from why
     return Span(held.view.buf or 0, held.view.len, bool(held.view.readonly), (held, value))
+
+
+def as_bytes(value: Any, what: str) -> bytes:
+    """A blob or note given in any buffer. TypeError for what is none, as a number."""
+    if isinstance(value, bytes):
+        return value
+    try:
+        return memoryview(value).tobytes()
+    except TypeError:
+        raise TypeError("%s is bytes, not %s" % (what, type(value).__name__)) from None
+
+
+def as_text(value: Any, what: str) -> bytes:
+    """Text for the library, which ends it at a NUL."""
+    if not isinstance(value, str):
+        raise TypeError("%s is text, not %s" % (what, type(value).__name__))
+    if "\0" in value:
+        raise ValueError("%s has a NUL: %r" % (what, value))
+    return value.encode()

@@ -75,6 +75,21 @@ class Spans(unittest.TestCase):
             with self.assertRaises(TypeError):
                 memory.span(value)
 
+    def test_pointers_to_objects_are_refused(self):
+        class Member(ctypes.Structure):
+            _fields_ = [("O", ctypes.c_int), ("it", ctypes.py_object)]
+
+        class Plain(ctypes.Structure):
+            _fields_ = [("O", ctypes.c_int)]
+        values = [(ctypes.py_object * 3)(), memoryview((ctypes.py_object * 3)()), Member()]
+        if numpy:
+            values += [numpy.array([1, "a"], dtype=object),
+                       numpy.zeros(2, dtype=[("at", "M8[s]"), ("it", "O")])]
+        for value in values:
+            with self.assertRaisesRegex(TypeError, "holds Python's objects"):
+                memory.span(value)
+        self.assertEqual(memory.span(Plain()).nbytes, 4)
+
     def test_holes_are_refused(self):
         with self.assertRaises(ValueError):
             memory.span(memoryview(bytearray(100))[::2])
@@ -186,6 +201,15 @@ class Regions(Pair):
         self.assertEqual((len(both), both.nbytes), (3, 8))
         with self.assertRaises(ValueError):
             region[::2]
+        with self.assertRaises(TypeError):
+            region.pieces([0], "x")
+
+    @unittest.skipUnless(numpy, "numpy is not installed")
+    def test_pieces_by_numbers_of_numpy(self):
+        region = self.a.register(bytearray(100))
+        for nbytes in (numpy.int64(5), numpy.array([5, 5])):
+            self.assertEqual(region.pieces(numpy.array([1, 2]), nbytes).words.tolist(),
+                             [region.id, 1, 5, region.id, 2, 5])
 
 
 if __name__ == "__main__":
