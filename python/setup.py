@@ -79,8 +79,12 @@ class Binary(Distribution):
 
 with open(os.path.join(ROOT, "meson.build"), encoding="utf-8") as meson:
     VERSION = re.search(r"version: '([^']+)'", meson.read()).group(1)
+with open(os.path.join(ROOT, "docs/python.md"), encoding="utf-8") as page:
+    # its links lead to pages that the wheel has not
+    TEXT = re.sub(r"\[([^]]+)\]\([^)]+\)", r"\1", page.read())
 os.chdir(os.path.dirname(os.path.abspath(__file__)))
 setup(name="tcpx-p2p", version=VERSION, license="Apache-2.0", python_requires=">=3.8",
       description="Moves memory of hosts and GPUs between machines over plain TCP",
+      long_description=TEXT, long_description_content_type="text/markdown",
       packages=["tcpx"], package_data={"tcpx": ["py.typed"]}, distclass=Binary,
       cmdclass={"build_py": WithLibrary, "bdist_wheel": Wheel})

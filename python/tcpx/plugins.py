@@ -24,6 +24,8 @@ def nixl_folders() -> List[str]:
     """Where NIXL looks: NIXL_PLUGIN_DIR alone if it is set, else those of its wheels."""
     named = os.environ.get("NIXL_PLUGIN_DIR")
     if named:
+        if not os.path.isdir(named):
+            raise Missing("NIXL_PLUGIN_DIR names %s, which is no folder" % named)
         return [named]
     found = {os.path.realpath(folder) for place in sys.path
              for folder in glob.glob(os.path.join(glob.escape(place or "."),

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import zipfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 BUILD = os.path.abspath(sys.argv.pop(1))
@@ -77,6 +78,15 @@ class Wheel(unittest.TestCase):
         self.assertRegex(os.path.basename(self.wheel),
                          r"^tcpx_p2p-[\d.]+-py3-none-%s_\w+\.whl$" % system)
 
+    def test_it_has_its_licence_and_a_description(self):
+        with zipfile.ZipFile(self.wheel) as wheel:
+            names = [name for name in wheel.namelist() if name.endswith(("/LICENSE", "/METADATA"))]
+            texts = {os.path.basename(name): wheel.read(name).decode() for name in names}
+        with open(ROOT + "/LICENSE", encoding="utf-8") as licence:
+            self.assertEqual(texts["LICENSE"], licence.read())
+        self.assertIn("# Python", texts["METADATA"])
+        self.assertNotIn(".md)", texts["METADATA"])
+
     def test_no_file_needs_a_newer_libc(self):
         files = glob.glob(self.site + "/tcpx/lib/*")
         self.assertTrue(files)
@@ -114,6 +124,9 @@ class Wheel(unittest.TestCase):
         shutil.rmtree(os.path.dirname(folder))
         done = self.run_python("-m", "tcpx", "nixl", "--install", NIXL_PLUGIN_DIR="")
         self.assertIn("no NIXL is installed", done.stdout)
+        done = self.run_python("-m", "tcpx", "nixl", "--install", NIXL_PLUGIN_DIR=folder + "/none")
+        self.assertEqual((done.returncode, done.stdout),
+                         (1, "tcpx: NIXL_PLUGIN_DIR names %s/none, which is no folder\n" % folder))
 
     def test_commands_that_lack_something_say_so(self):
         done = self.run_python("-m", "tcpx", "perf", PATH=self.place)
