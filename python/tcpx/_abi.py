@@ -8,6 +8,9 @@ import ctypes
 import os
 from ctypes import (CFUNCTYPE, POINTER, c_char, c_char_p, c_int, c_size_t, c_uint, c_uint16,
                     c_uint32, c_uint64, c_void_p)
+from typing import Any, Dict
+
+from .handle import counted
 
 NAME = "libtcpx-p2p.so.0"
 NOTE_MAX = 8192
@@ -19,7 +22,7 @@ EAGAIN = -11
 class Struct(ctypes.Structure):
     """A struct of the header; as_dict() gives its members as Python values."""
 
-    def as_dict(self):
+    def as_dict(self) -> Dict[str, Any]:
         """Members by name; text without its NULs, struct_size left out."""
         out = {}
         for name, *_ in self._fields_:
@@ -172,11 +175,15 @@ CALLS = {
 }
 
 
+# They are not of an engine, or may outlive it, or open and close it; all others are counted.
+FREE = ("tcpx_version", "tcpx_strerror_name", "tcpx_strerror", "tcpx_err_group", "tcpx_open",
+        "tcpx_close", "tcpx_close_wait", "tcpx_last_error", "tcpx_note_data", "tcpx_note_sender",
+        "tcpx_note_free")
 # They read memory of their caller and return: Python's lock is kept.
 SHORT = ("tcpx_note_data", "tcpx_note_sender", "tcpx_note_peer", "tcpx_note_free", "tcpx_xfer_watch")
 
 
-def _load():
+def _load() -> ctypes.CDLL:
     """The file that PYTHON_TCPX_LIBRARY names; that of the wheel; the machine's."""
     named = os.environ.get("PYTHON_TCPX_LIBRARY")
     own = os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib", NAME)
@@ -186,8 +193,8 @@ def _load():
         short = ctypes.PyDLL(path)
         for name, (result, *arguments) in CALLS.items():
             call = getattr(short if name in SHORT else library, name)
-            setattr(library, name, call)
             call.restype, call.argtypes = result, arguments
+            setattr(library, name, call if name in FREE else counted(call))
     except (OSError, AttributeError) as why:
         raise ImportError("tcpx: the C library %s cannot be used: %s. Install libtcpx-p2p, or name "
                           "its file in PYTHON_TCPX_LIBRARY" % (path, why)) from why

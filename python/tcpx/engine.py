@@ -4,13 +4,18 @@ import asyncio
 import ctypes
 import itertools
 import os
+import time
 import weakref
-from typing import Any, AsyncIterator, Dict, List, Mapping, NamedTuple, Optional, Set, Type
+from functools import partial
+from typing import (Any, AsyncIterator, Dict, List, Mapping, NamedTuple, Optional, Set, Type,
+                    Union)
 
 from . import _abi, log as _log, memory
 from ._abi import EAGAIN, METADATA_MAX, C
-from .errors import ECLOSED, ForkedError, check, error
-from .peer import Peer
+from .errors import ECLOSED, Error, ForkedError, check, error
+from .handle import CLOSED, Calls, Handle, Unique
+from .memory import as_bytes, as_text
+from .peer import Peer, PeerHandle
 from .reader import Reader
 from .region import LOCAL, REMOTE_WRITE, Region, RemoteRegion
 from .transfer import Transfer
@@ -46,7 +51,7 @@ class PeerEvent(NamedTuple):
     status: int
 
 
-class Engine:
+class Engine(Unique):
     """Starts an endpoint.
 
     @name: the name that peers see, at most 63 bytes; by default host:pid.
@@ -57,42 +62,37 @@ class Engine:
           passes to the logger "tcpx". The library has one sink for all engines.
     @note_limit: how many untaken notes the asyncio reader keeps.
 
-    Calls may be made from any thread; close() only when no other call is under way.
+    Calls may be made from any thread; close() waits for those that are under way.
     """
 
     def __init__(self, name: Optional[str] = None, listen: Optional[str] = None,
                  settings: Optional[Mapping[str, Any]] = None, peer_events: bool = False,
                  log: Optional[str] = None, note_limit: int = 65536) -> None:
-        self._handle: Optional[int] = None
-        self._gone = "the engine has been closed"
-        self._forked = False
+        self._calls = Calls()
+        self._handle = Handle.room(self._calls)
         self._reader: Optional[Reader] = None
         self._keys = itertools.count(1)
         self._live: "Dict[int, weakref.ref[Transfer]]" = {}
         self._watching = False
         self._pending: Set[Transfer] = set()
-        self._events = (_abi.Event * _BATCH)()
-        self._peer_events: List[PeerEvent] = []
         self.note_limit = note_limit
         self._logs = log is not None
         lines = ["%s=%s" % one for one in (settings or {}).items()]
         if log is not None:
             lines += ["TCPX_DEBUG=" + log, "TCPX_DEBUG_FILE=" + _log.path()]
-        words = (ctypes.c_char_p * (len(lines) + 1))(*[line.encode() for line in lines])
+        words = (ctypes.c_char_p * (len(lines) + 1))(*[as_text(one, "a setting") for one in lines])
         opts = _abi.EngineOpts(
-            struct_size=ctypes.sizeof(_abi.EngineOpts), name=name.encode() if name else None,
-            listen=listen.encode() if listen is not None else None, settings=words,
-            peer_events=int(peer_events))
-        out = ctypes.c_void_p()
-        check(C.tcpx_open(_byref(opts), _byref(out)), "open", None)
-        self._handle = out.value
+            struct_size=ctypes.sizeof(_abi.EngineOpts), settings=words,
+            name=as_text(name, "a name") if name else None, peer_events=int(peer_events),
+            listen=as_text(listen, "listen") if listen is not None else None)
+        check(C.tcpx_open(_byref(opts), _byref(self._handle)), "open")
         _engines.add(self)
 
-    def _need(self) -> int:
-        handle = self._handle
-        if handle is None:
-            raise ForkedError(self._gone) if self._forked else ValueError(self._gone)
-        return handle
+    def _need(self) -> Handle:
+        gone = self._calls.gone
+        if gone:
+            raise gone[0](gone[1])
+        return self._handle
 
     # ---- the endpoint
 
@@ -105,7 +105,7 @@ class Engine:
         """The blob for add_peer() of another engine: name, incarnation, addresses."""
         room, size = ctypes.create_string_buffer(METADATA_MAX), ctypes.c_size_t(METADATA_MAX)
         handle = self._need()
-        check(C.tcpx_metadata(handle, room, _byref(size)), "metadata", handle)
+        check(C.tcpx_metadata(handle, room, _byref(size)), "metadata")
         return room.raw[:size.value]
 
     def fileno(self) -> int:
@@ -114,24 +114,43 @@ class Engine:
         return int(C.tcpx_event_fd(self._need()))
 
     def close(self, timeout: Optional[float] = 0) -> None:
-        """Ends every transfer and frees everything. @timeout: seconds that open transfers get
-        to finish (None: no limit); TimeoutError if one had to be ended."""
-        handle = self._handle
-        if handle is None:
-            return
-        code = 0
-        if timeout != 0:
-            code = C.tcpx_close_wait(handle, -1 if timeout is None else int(timeout * 1000))
-            self._handle = None
-        else:
-            self._handle = None
-            C.tcpx_close(handle)
+        """Ends every transfer and frees everything, after the calls under way of other threads:
+        what waits there ends with ValueError within 0.2 s. @timeout: seconds that open transfers
+        get to finish (None: no limit); TimeoutError if one had to be ended. RuntimeError while
+        another thread runs an asyncio loop that reads this engine: close it there."""
+        if not self._handle:
+            return  # it was never opened
+        if self._reader and self._reader.runs_elsewhere():
+            raise RuntimeError("close(): another thread's asyncio loop reads this engine; close or "
+                               "detach() it there")
+        end: Any = partial(C.tcpx_close, self._handle)
+        if timeout != 0 and not self._calls.gone:
+            left = self._finish(timeout)
+            end = partial(C.tcpx_close_wait, self._handle, -1 if left is None else int(left * 1000))
         _engines.discard(self)
-        self._leave(ValueError(self._gone))
+        self._leave(ValueError(CLOSED))
+        self._calls.shut(end)
+        self._calls.settle()
         for transfer in list(self._pending):
             transfer._ended(ECLOSED, None)
+        code, self._calls.code = self._calls.code, 0
         if code:
             raise TimeoutError("transfers were ended: not within %g seconds" % (timeout or 0))
+
+    def _finish(self, timeout: Optional[float]) -> Optional[float]:
+        """Waits for transfers, so that threads which wait for them see their ends. What is left
+        of @timeout. A receive without its send has no bytes, and is not waited for."""
+        end = None if timeout is None else time.monotonic() + timeout
+        left = timeout
+        for known in list(self._live.values()):
+            transfer = known()
+            try:
+                if transfer is not None and not transfer.done() and transfer.info()["bytes_total"]:
+                    transfer.wait(left)
+            except (Error, TimeoutError, ValueError):
+                pass
+            left = None if end is None else max(0.0, end - time.monotonic())
+        return left
 
     def _leave(self, why: BaseException) -> None:
         if self._reader:
@@ -163,51 +182,56 @@ class Engine:
     def _register(self, where: memory.Span, access: int) -> Region:
         if where.readonly and access & REMOTE_WRITE:
             raise ValueError("the memory is read-only, and peers would write it")
-        handle, number = self._need(), ctypes.c_uint64()
-        check(C.tcpx_mem_register(handle, where.address, where.nbytes, access, _byref(number)),
-              "register", handle)
+        number = ctypes.c_uint64()
+        check(C.tcpx_mem_register(self._need(), where.address, where.nbytes, access,
+                                  _byref(number)), "register")
         return Region(self, number.value, where)
 
     def import_region(self, blob: bytes) -> RemoteRegion:
         """A peer's memory, by the blob of Region.export()."""
         handle, number, size = self._need(), ctypes.c_uint64(), ctypes.c_uint64()
-        check(C.tcpx_mem_import(handle, blob, len(blob), _byref(number)), "import", handle)
-        check(C.tcpx_mem_query(handle, number.value, None, _byref(size)), "import", handle)
+        blob = as_bytes(blob, "a region's blob")
+        check(C.tcpx_mem_import(handle, blob, len(blob), _byref(number)), "import")
+        check(C.tcpx_mem_query(handle, number.value, None, _byref(size)), "import")
         return RemoteRegion(self, number.value, size.value)
 
     # ---- peers
 
     def add_peer(self, blob: bytes) -> Peer:
         """A peer by its metadata. It connects in the background; transfers may be posted."""
-        handle, out = self._need(), ctypes.c_void_p()
-        check(C.tcpx_peer_add(handle, blob, len(blob), _byref(out)), "add_peer", handle)
-        return Peer(self, out.value)
+        blob, out = as_bytes(blob, "an engine's metadata"), PeerHandle.room(self._calls)
+        check(C.tcpx_peer_add(self._need(), blob, len(blob), _byref(out)), "add_peer")
+        return Peer(self, out)
 
     def connect(self, host_port: str) -> Peer:
         """A peer by "HOST:PORT". Looking up a host's name may take a while."""
-        handle, out = self._need(), ctypes.c_void_p()
-        check(C.tcpx_peer_connect(handle, host_port.encode(), _byref(out)), "connect", handle)
-        return Peer(self, out.value)
+        text, out = as_text(host_port, "HOST:PORT"), PeerHandle.room(self._calls)
+        check(C.tcpx_peer_connect(self._need(), text, _byref(out)), "connect")
+        return Peer(self, out)
 
     def find_peer(self, name: str) -> Optional[Peer]:
         """A peer that connected to us or was added by us; None."""
-        handle, out = self._need(), ctypes.c_void_p()
-        code = C.tcpx_peer_find(handle, name.encode(), _byref(out))
+        text, out = as_text(name, "a name"), PeerHandle.room(self._calls)
+        code = C.tcpx_peer_find(self._need(), text, _byref(out))
         if code == -2:
             return None
-        check(code, "find_peer", handle)
-        return Peer(self, out.value)
+        check(code, "find_peer")
+        return Peer(self, out)
 
     # ---- notes and events
 
     def _taken(self, handle: Optional[int]) -> Note:
-        size, peer = _size_t(), _pointer()
+        size, peer = _size_t(), PeerHandle.room(self._calls)
         data = _note_data(handle, _byref(size))
         note = _tuple(Note, (_note_sender(handle).decode("utf-8", "replace"),
                              _string_at(data, size.value)))
-        if _note_peer(self._handle, handle, _byref(peer)) == 0:
-            note.peer = Peer(self, peer.value)
-        _note_free(handle)
+        try:
+            if _note_peer(self._handle, handle, _byref(peer)) == 0:
+                note.peer = Peer(self, peer)
+        except ValueError:
+            pass  # the engine was closed meanwhile
+        finally:
+            _note_free(handle)
         return note
 
     def _note_get(self) -> Optional[Note]:
@@ -215,7 +239,7 @@ class Engine:
         code = C.tcpx_note_get(self._need(), _byref(out))
         if code == EAGAIN:
             return None
-        check(code, "note", self._handle)
+        check(code, "note")
         return self._taken(out.value)
 
     def take_note(self) -> Optional[Note]:
@@ -227,13 +251,13 @@ class Engine:
         """The oldest note; TimeoutError after @timeout seconds. Not while a reader is attached."""
         if self._reader:
             self._refuse_reader("wait_note")
-        handle, out = self._handle or self._need(), _pointer()
+        handle, out = self._handle, _pointer()
         # Most notes come within one slice: the call itself, without until()'s.
         code = _note_wait(handle, SLICE_MS, _byref(out)) if timeout is None else EAGAIN
         if code == EAGAIN:
             code = until(_note_wait, handle, timeout, "note", _byref(out))
         if code:
-            check(code, "note", handle)
+            check(code, "note")
         return self._taken(out.value)
 
     def _watch(self) -> None:
@@ -243,55 +267,54 @@ class Engine:
             self._watching = True
             for known in list(self._live.values()):
                 transfer = known()
-                if transfer is not None and transfer._handle:
-                    C.tcpx_xfer_watch(transfer._handle, transfer._key)
+                handle = transfer._handle if transfer is not None else None
+                if transfer is not None and handle:
+                    C.tcpx_xfer_watch(handle, transfer._key)
 
     def _refuse_reader(self, call: str) -> None:
         if self._reader and not self._reader.loop.is_closed():
             raise RuntimeError("%s(): an asyncio loop reads this engine; await there" % call)
 
-    def _took(self, count: int) -> List[Transfer]:
-        ended = []
-        for event in self._events[:count]:
+    def _took(self, events: List[_abi.Event]) -> List[Union[Transfer, PeerEvent]]:
+        """Transfers that have ended, and peers' events where no reader keeps them."""
+        reader, happened = self._reader, []  # type: Optional[Reader], List[Any]
+        for event in events:
             if event.kind == 1:
                 known = self._live.get(event.user)
                 transfer = known() if known else None
                 if transfer is not None:
                     transfer._ended(event.status, event.bytes)
-                    ended.append(transfer)
+                    happened.append(transfer)
             else:
                 peer = PeerEvent(event.peer.decode("utf-8", "replace"), event.incarnation,
                                  event.kind == 2, event.status)
-                if self._reader:
-                    self._reader.peer(peer)
+                if reader:
+                    reader.peer(peer)
                 else:
-                    self._peer_events.append(peer)
-        return ended
+                    happened.append(peer)
+        return happened
 
     def _take_events(self) -> None:
         """All that wait. What comes meanwhile keeps the descriptor readable."""
-        count = ctypes.c_size_t(_BATCH)
+        events, count = (_abi.Event * _BATCH)(), ctypes.c_size_t(_BATCH)
         code = 0
         while code == 0 and count.value == _BATCH:
-            code = C.tcpx_event_get(self._need(), self._events, ctypes.sizeof(_abi.Event),
-                                    _byref(count))
+            code = C.tcpx_event_get(self._need(), events, ctypes.sizeof(_abi.Event), _byref(count))
             if code == 0:
-                self._took(count.value)
+                self._took(events[:count.value])
 
-    def poll(self, timeout: Optional[float] = 0) -> List[Any]:
+    def poll(self, timeout: Optional[float] = 0) -> List[Union[Transfer, PeerEvent]]:
         """Transfers that have ended and PeerEvents, at most 256; waits @timeout seconds
         (None: no limit) for the first. Not while a reader is attached."""
         self._refuse_reader("poll")
         self._watch()
-        handle, count = self._need(), ctypes.c_size_t(_BATCH)
+        events, count = (_abi.Event * _BATCH)(), ctypes.c_size_t(_BATCH)
         try:
-            until(C.tcpx_event_wait, handle, timeout, "events", self._events,
+            until(C.tcpx_event_wait, self._need(), timeout, "events", events,
                   ctypes.sizeof(_abi.Event), _byref(count))
         except TimeoutError:
             return []
-        ended = self._took(count.value)
-        peers, self._peer_events = self._peer_events, []
-        return ended + peers
+        return self._took(events[:count.value])
 
     # ---- asyncio
 
@@ -334,11 +357,10 @@ class Engine:
 
     # ---- figures
 
-    def counters(self) -> Dict[str, Any]:
+    def counters(self) -> Dict[str, int]:
         """Totals since it was opened; the members of struct tcpx_counters."""
         counters = _abi.Counters(struct_size=ctypes.sizeof(_abi.Counters))
-        handle = self._need()
-        check(C.tcpx_query(handle, _byref(counters)), "counters", handle)
+        check(C.tcpx_query(self._need(), _byref(counters)), "counters")
         return counters.as_dict()
 
     def _table(self, call: Any, kind: Type[_abi.Struct]) -> List[Dict[str, Any]]:
@@ -372,10 +394,10 @@ _engines: "weakref.WeakSet[Engine]" = weakref.WeakSet()
 def _in_child() -> None:
     """After fork() no engine of the parent may be used, nor closed."""
     for engine in list(_engines):
-        engine._handle = None
-        engine._forked = True
-        engine._gone = ("the engine was opened by process %d, before the fork; open one in this "
-                        "process" % os.getppid())
+        calls = engine._calls
+        calls.gone = ForkedError, ("the engine was opened by process %d, before the fork; open one "
+                                   "in this process" % os.getppid())
+        calls.inside, calls.open = [], []  # threads of the parent's
         engine._reader = None
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """One exception for each group of codes: what a code's owner has lost."""
 import ctypes
-from typing import Optional
+from typing import Any
 
 from ._abi import C
 
@@ -13,10 +13,14 @@ class Error(Exception):
 
     def __init__(self, code: int, what: str, cause: str = "") -> None:
         self.code = code
+        self._made_of = code, what, cause
         self.name: str = C.tcpx_strerror_name(code).decode()
         said = cause or C.tcpx_strerror(code).decode()
         super().__init__("%s: %s" % (what, said if self.name in said else
                                      "%s (%s)" % (said, self.name)))
+
+    def __reduce__(self) -> Any:
+        return type(self), self._made_of, self.__dict__
 
 
 class SystemCallError(Error):
@@ -56,14 +60,9 @@ def error(code: int, what: str, cause: str = "") -> Error:
     return _GROUPS.get(C.tcpx_err_group(code), Error)(code, what, cause)
 
 
-def last(handle: Optional[int]) -> str:
-    """The calling thread's last failure as the library describes it."""
-    text = ctypes.create_string_buffer(1024)
-    C.tcpx_last_error(handle, text, len(text))
-    return text.value.decode("utf-8", "replace")
-
-
-def check(code: int, what: str, handle: Optional[int]) -> None:
-    """Raises what a failed call means; 0 passes."""
+def check(code: int, what: str) -> None:
+    """Raises what a failed call of this thread means; 0 passes."""
     if code:
-        raise error(code, what, last(handle))
+        text = ctypes.create_string_buffer(1024)
+        C.tcpx_last_error(None, text, len(text))
+        raise error(code, what, text.value.decode("utf-8", "replace"))

@@ -15,7 +15,7 @@ class Reader:
 
     At @note_limit untaken notes it leaves the next ones with the library, looks a hundred
     times a second instead of sleeping on the descriptor, and goes on as before once a note
-    has been taken. The library has a limit of its own and drops notes beyond it.
+    has been taken. Beyond the library's own limit, notes wait at their senders.
     """
 
     def __init__(self, engine: "Engine", loop: asyncio.AbstractEventLoop, note_limit: int) -> None:
@@ -88,6 +88,13 @@ class Reader:
         self.peers[event.name, event.incarnation] = event
         while len(self.peers) > 4096:
             self.peers.popitem(last=False)
+
+    def runs_elsewhere(self) -> bool:
+        """Does another thread run the loop?"""
+        try:
+            return self.loop.is_running() and asyncio.get_running_loop() is not self.loop
+        except RuntimeError:
+            return True
 
     def close(self, why: BaseException) -> None:
         """The engine or the loop goes: those who wait get @why."""

@@ -2,10 +2,13 @@
 """Regions of memory, and the lists of pieces that transfers name."""
 import ctypes
 from array import array
-from typing import TYPE_CHECKING, Any, Iterable, Optional, Sequence, Tuple, Union
+from operator import index
+from typing import (TYPE_CHECKING, Any, Dict, Generic, Iterable, Optional, Sequence, Tuple,
+                    TypeVar, Union)
 
 from ._abi import BLOB_MAX, C
 from .errors import check
+from .handle import Unique
 from .memory import Span
 
 if TYPE_CHECKING:
@@ -13,8 +16,10 @@ if TYPE_CHECKING:
 
 LOCAL, REMOTE_READ, REMOTE_WRITE, LEND = 0, 1, 2, 4
 
+R = TypeVar("R", bound="_Named")
 
-class Pieces:
+
+class Pieces(Unique, Generic[R]):
     """A list of pieces of regions, packed as the library takes it.
 
     Lists may be added. A list may be used for any number of transfers.
@@ -22,7 +27,7 @@ class Pieces:
 
     __slots__ = ("regions", "words", "address")
 
-    def __init__(self, regions: Tuple["AnyRegion", ...], words: "array[int]") -> None:
+    def __init__(self, regions: Tuple[R, ...], words: "array[int]") -> None:
         self.regions = regions
         self.words = words
         self.address: int = words.buffer_info()[0]
@@ -30,7 +35,7 @@ class Pieces:
     def __len__(self) -> int:
         return len(self.words) // 3
 
-    def __add__(self, other: "List") -> "Pieces":
+    def __add__(self, other: "List[R]") -> "Pieces[R]":
         more = pack(other)
         return Pieces(self.regions + more.regions, self.words + more.words)
 
@@ -40,7 +45,7 @@ class Pieces:
         return sum(self.words[2::3])
 
 
-class _Named:
+class _Named(Unique):
     """What local and imported regions have in common: an engine, an id, a length."""
 
     __slots__ = ("engine", "nbytes", "_id", "_whole", "_address", "__weakref__")
@@ -64,39 +69,46 @@ class _Named:
     def __len__(self) -> int:
         return self.nbytes
 
-    def __getitem__(self, where: slice) -> Pieces:
+    def __getitem__(self: R, where: slice) -> Pieces[R]:
         """region[a:b]: bytes a to b, as a list of one piece."""
+        if not isinstance(where, slice):
+            raise TypeError("a region is cut by region[a:b], not by %s" % type(where).__name__)
         start, stop, step = where.indices(self.nbytes)
         if step != 1:
             raise ValueError("a piece has no step")
         return Pieces((self,), array("Q", (self.id, start, max(stop - start, 0))))
 
-    def piece(self, offset: int, nbytes: int) -> Pieces:
+    def piece(self: R, offset: int, nbytes: int) -> Pieces[R]:
         """One piece; the library refuses one that reaches outside the region."""
         return Pieces((self,), array("Q", (self.id, offset, nbytes)))
 
-    def pieces(self, offsets: Sequence[int], nbytes: Union[int, Sequence[int]]) -> Pieces:
+    def pieces(self: R, offsets: Sequence[int],
+               nbytes: Union[int, Sequence[int]]) -> Pieces[R]:
         """Pieces at @offsets, each of @nbytes, or of its own length."""
         count = len(offsets)
         words = array("Q", bytes(24 * count))
         words[0::3] = array("Q", (self.id,)) * count
         words[1::3] = array("Q", offsets)
-        alike = isinstance(nbytes, int)
-        words[2::3] = array("Q", (nbytes,)) * count if alike else array("Q", nbytes)
+        each: Any = nbytes
+        words[2::3] = (array("Q", each) if hasattr(each, "__len__") else
+                       array("Q", (index(each),)) * count)
         return Pieces((self,), words)
 
-    def pages(self, numbers: Iterable[int], page_bytes: int) -> Pieces:
+    def pages(self: R, numbers: Iterable[int], page_bytes: int) -> Pieces[R]:
         """The pages with these numbers, in a region that is laid out in pages."""
         return self.pieces([number * page_bytes for number in numbers], page_bytes)
 
     def close(self) -> None:
         """Gives the name back. Of local memory: ends every transfer that uses it, here and
         at the peers; afterwards no byte of it is read or written."""
-        if self._id is not None and self.engine._handle:
-            C.tcpx_mem_deregister(self.engine._handle, self._id)
-        self._id = None
+        id_, self._id = self._id, None
+        if id_ is not None and not self.engine._calls.gone:
+            try:
+                C.tcpx_mem_deregister(self.engine._handle, id_)
+            except ValueError:
+                pass  # the engine was closed meanwhile
 
-    def __enter__(self) -> Any:
+    def __enter__(self: R) -> R:
         return self
 
     def __exit__(self, *_: Any) -> None:
@@ -125,19 +137,28 @@ class Region(_Named):
         """The blob that lets peers name the region. Any holder of it may use the region."""
         room, size = ctypes.create_string_buffer(BLOB_MAX), ctypes.c_size_t(BLOB_MAX)
         handle = self.engine._need()
-        check(C.tcpx_mem_export(handle, self.id, room, ctypes.byref(size)), "export", handle)
+        check(C.tcpx_mem_export(handle, self.id, room, ctypes.byref(size)), "export")
         return room.raw[:size.value]
 
     @property
     def gpu(self) -> int:
         """The ordinal of the GPU that the memory is on; -1 host memory."""
         handle, gpu = self.engine._need(), ctypes.c_int()
-        check(C.tcpx_mem_place(handle, self.id, ctypes.byref(gpu)), "place", handle)
+        check(C.tcpx_mem_place(handle, self.id, ctypes.byref(gpu)), "place")
         return gpu.value
 
     def close(self) -> None:
+        owner, self._owner = self._owner, None
         super().close()
-        self._owner = None
+        if self.engine._calls.gone:
+            self.engine._calls.settle()
+        del owner  # the memory is used no more
+
+    def __del__(self) -> None:
+        calls = self.engine._calls
+        super().close()
+        if calls.gone and (calls.open or calls.inside):
+            calls.kept.append(self._owner)
 
 
 class RemoteRegion(_Named):
@@ -146,21 +167,21 @@ class RemoteRegion(_Named):
     __slots__ = ()
 
 
-AnyRegion = _Named
-List = Union[_Named, Pieces, Iterable[Union[_Named, Pieces]]]
+List = Union[R, Pieces[R], Iterable[Union[R, Pieces[R]]]]
 
 
-def pack(pieces: List) -> Pieces:
+def pack(pieces: List[R]) -> Pieces[R]:
     """A region stands for all of it; several lists are laid end to end."""
-    if isinstance(pieces, Pieces):
-        return pieces
-    if isinstance(pieces, _Named):
-        if pieces._id is None:
+    given: Any = pieces
+    if isinstance(given, Pieces):
+        return given
+    if isinstance(given, _Named):
+        if given._id is None:
             raise ValueError("the region has been closed")
-        return Pieces((pieces,), pieces._whole)
-    regions = {}
+        return Pieces((given,), given._whole)  # type: ignore[arg-type]
+    regions: Dict[R, None] = {}
     words = array("Q")
-    for one in pieces:
+    for one in given:
         packed = pack(one)
         regions.update(dict.fromkeys(packed.regions))
         words += packed.words

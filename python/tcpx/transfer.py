@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, Any, Callable, Dict, Generator, Optional, Tupl
 
 from ._abi import EAGAIN, NOTE_MAX, C, XferInfo
 from .errors import Error, check, error
+from .handle import Owned, Unique
+from .memory import as_bytes
 from .wait import SLICE_MS, until
 
 if TYPE_CHECKING:
     from .engine import Engine
 
-_wait, _free = C.tcpx_wait, C.tcpx_xfer_free
+_wait = C.tcpx_wait
 Note = Union[bytes, bytearray, memoryview, str, None]
 
 
@@ -22,7 +24,7 @@ def note_bytes(note: Note) -> Optional[bytes]:
     if note is None or isinstance(note, bytes):
         data = note
     else:
-        data = note.encode() if isinstance(note, str) else bytes(note)
+        data = note.encode() if isinstance(note, str) else as_bytes(note, "a note")
     if data is not None and len(data) > NOTE_MAX:
         raise ValueError("a note of %d bytes: at most %d are allowed" % (len(data), NOTE_MAX))
     return data
@@ -40,7 +42,12 @@ def cuda_handle(value: Any, *names: str) -> int:
     raise TypeError("%s is no CUDA event or stream" % type(value).__name__)
 
 
-class Transfer:
+class XferHandle(Owned):
+    __slots__ = ()
+    free = C.tcpx_xfer_free
+
+
+class Transfer(Unique):
     """One transfer in progress or ended.
 
     It holds the regions that it uses. Dropping the last reference to a transfer in
@@ -50,23 +57,24 @@ class Transfer:
     __slots__ = ("engine", "_handle", "_key", "_status", "_nbytes", "_held", "_callbacks",
                  "__weakref__")
 
-    def __init__(self, engine: "Engine", handle: Optional[int], held: Any) -> None:
+    def __init__(self, engine: "Engine", handle: XferHandle, held: Any) -> None:
         self.engine = engine
-        self._handle = handle
+        self._handle: Optional[XferHandle] = handle
         self._status: Optional[int] = None
         self._nbytes: Optional[int] = None
         self._held = held
-        self._callbacks: Tuple[Callable[["Transfer"], None], ...] = ()
+        self._callbacks: Tuple[Callable[["Transfer"], Any], ...] = ()
         self._key = key = next(engine._keys)
         engine._live[key] = weakref.ref(self)
         if engine._watching:
             C.tcpx_xfer_watch(handle, key)
 
-    def _need(self) -> int:
+    def _need(self) -> XferHandle:
         self.engine._need()
-        if self._handle is None:
+        handle = self._handle
+        if handle is None:
             raise ValueError("the transfer has been closed")
-        return self._handle
+        return handle
 
     def _code(self) -> int:
         """How it stands: EAGAIN in progress, 0 done, else why it failed."""
@@ -80,8 +88,11 @@ class Transfer:
     def _failure(self) -> Optional[Error]:
         if not self._status:
             return None
-        cause = self.info()["cause"] if self._handle and self.engine._handle else ""
-        return error(self._status, "transfer", str(cause))
+        try:
+            cause = str(self.info()["cause"])
+        except (ValueError, RuntimeError):
+            cause = ""  # it has been closed, or its engine
+        return error(self._status, "transfer", cause)
 
     def _raise(self) -> None:
         failure = self._failure()
@@ -109,11 +120,11 @@ class Transfer:
         """Waits for the end, and raises what it failed with. TimeoutError after @timeout
         seconds; the transfer goes on. This thread does the I/O meanwhile."""
         if self._status is None:
-            handle = self._handle if self.engine._handle else None
+            handle = self._handle or self._need()
             # Most end within one slice: the call itself, without until()'s.
-            code = _wait(handle or self._need(), SLICE_MS) if timeout is None else EAGAIN
+            code = _wait(handle, SLICE_MS) if timeout is None else EAGAIN
             if code == EAGAIN:
-                code = until(_wait, self._need(), timeout, "transfer")
+                code = until(_wait, handle, timeout, "transfer")
             self._status = code
         if self._status:
             self._raise()
@@ -133,7 +144,7 @@ class Transfer:
     def info(self) -> Dict[str, Any]:
         """State, figures and cause of failure; the members of struct tcpx_xfer_info."""
         info = XferInfo(struct_size=ctypes.sizeof(XferInfo))
-        check(C.tcpx_xfer_query(self._need(), ctypes.byref(info)), "query", self.engine._handle)
+        check(C.tcpx_xfer_query(self._need(), ctypes.byref(info)), "query")
         return info.as_dict()
 
     def cancel(self) -> None:
@@ -141,7 +152,7 @@ class Transfer:
         if self._status is None:
             C.tcpx_cancel(self._need())
 
-    def add_done_callback(self, call: Callable[["Transfer"], None]) -> None:
+    def add_done_callback(self, call: Callable[["Transfer"], Any]) -> None:
         """@call gets the transfer when the asyncio reader or Engine.poll() learns of its end."""
         if self._status is not None:
             call(self)
@@ -156,7 +167,7 @@ class Transfer:
         self.engine.attach()
         if not self.done():
             future = asyncio.get_running_loop().create_future()
-            self.add_done_callback(lambda _: future.done() or future.set_result(None))
+            self.add_done_callback(lambda _: None if future.done() else future.set_result(None))
             try:
                 yield from future
             except asyncio.CancelledError:
@@ -168,21 +179,29 @@ class Transfer:
         """Makes a CUDA stream (torch's, an int) wait for the end. Keep the transfer until
         the stream has passed."""
         number = cuda_handle(stream, "cuda_stream", "ptr")
-        check(C.tcpx_xfer_stream_wait(self._need(), number), "stream_wait", self.engine._handle)
+        check(C.tcpx_xfer_stream_wait(self._need(), number), "stream_wait")
 
     def close(self) -> None:
-        """Cancels it if it is in progress, and gives up the regions."""
+        """Cancels it if it is in progress, which ends the waits of other threads, and gives up
+        the regions."""
         handle, self._handle = self._handle, None
         if handle:
             self.engine._live.pop(self._key, None)
-            if self.engine._handle:
-                _free(handle)
+            if self._status is None and not self.engine._calls.gone:
+                try:
+                    C.tcpx_cancel(handle)
+                except ValueError:
+                    pass  # the engine was closed meanwhile
+            del handle
         self._held = None
 
     def __del__(self) -> None:
-        if self._status is None and self._handle and self.engine._handle and not self.done():
-            warnings.warn("a transfer in progress was dropped, and is cancelled", ResourceWarning,
-                          stacklevel=2)
+        try:
+            if self._status is None and self._handle and not self.done():
+                warnings.warn("a transfer in progress was dropped, and is cancelled",
+                              ResourceWarning, stacklevel=2)
+        except (ValueError, RuntimeError):
+            pass  # its engine has been closed
         self.close()
 
 
@@ -191,7 +210,7 @@ class Prepared(Transfer):
 
     __slots__ = ("_after",)
 
-    def __init__(self, engine: "Engine", handle: Optional[int], held: Any) -> None:
+    def __init__(self, engine: "Engine", handle: XferHandle, held: Any) -> None:
         super().__init__(engine, handle, held)
         self._after: Any = None
         self._status = 0
@@ -209,6 +228,6 @@ class Prepared(Transfer):
         code = C.tcpx_xfer_post_after(handle, number, data, len(data or b""))
         if code:
             self._status = before
-            check(code, "post", self.engine._handle)
+            check(code, "post")
         self._nbytes, self._after = None, event
         return self

@@ -8,7 +8,7 @@ from ._abi import EAGAIN
 SLICE_MS = 200
 
 
-def until(call: Callable[..., int], handle: int, timeout: Optional[float], what: str,
+def until(call: Callable[..., int], handle: Any, timeout: Optional[float], what: str,
           *more: Any) -> int:
     """What call(handle, ms, *more) returns that is not EAGAIN. TimeoutError after @timeout
     seconds."""

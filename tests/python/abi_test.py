@@ -4,12 +4,15 @@
 record, which another test compares with the header and the library."""
 import ctypes
 import os
+import pickle
 import re
+import shutil
 import subprocess
 import sys
+import tempfile
 import unittest
 
-from tcpx import _abi, region, errors
+from tcpx import _abi, region, errors, handle
 import tcpx
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -18,6 +21,26 @@ with open(os.path.join(ROOT, "src/lib/tcpx.abi"), encoding="utf-8") as record:
 WIDTHS = {"int": ctypes.c_int, "unsigned": ctypes.c_uint, "size_t": ctypes.c_size_t,
           "uint64_t": ctypes.c_uint64, "uint32_t": ctypes.c_uint32, "uint16_t": ctypes.c_uint16, "void": None,
           "enum tcpx_op": ctypes.c_int, "enum tcpx_err_group": ctypes.c_int}
+PROGRAM = """
+from typing import Dict, List, Union
+import tcpx
+
+with tcpx.Engine("a") as a, a.register(bytearray(9)) as mine, a.connect("b:1") as peer:
+    theirs = a.import_region(mine.export())
+    ended: List[Union[tcpx.Transfer, tcpx.PeerEvent]] = a.poll(1)
+    totals: Dict[str, int] = a.counters()
+    names: List[str] = a.poll(1)  # wrong
+    text: Dict[str, str] = a.counters()  # wrong
+    mine.fly()  # wrong
+    theirs.fly()  # wrong
+    peer.write(mine[0:3] + mine.pages([0], 3), [theirs[0:1], theirs.piece(1, 5)], note="x").wait()
+    peer.prepare(tcpx.READ, [mine, mine[:2]], theirs).post(memoryview(b"x"))
+    peer.send(theirs)  # wrong
+    peer.write(theirs, theirs[0:3])  # wrong
+    peer.write(mine, mine[0:3])  # wrong
+    peer.read([mine, theirs], theirs)  # wrong
+    peer.notify(5)  # wrong
+"""
 
 
 def split(text):
@@ -90,6 +113,33 @@ class Abi(unittest.TestCase):
             self.assertIn(made.name, str(made))
         self.assertIsInstance(errors.error(-22, "call"), tcpx.SystemCallError)
         self.assertEqual(errors.error(-22, "call").errno, 22)
+
+    def test_errors_go_to_other_processes(self):
+        for made in (errors.error(-1004, "import", "a cause"), errors.error(-22, "call")):
+            again = pickle.loads(pickle.dumps(made))
+            self.assertEqual((type(again), str(again), again.code, again.name),
+                             (type(made), str(made), made.code, made.name))
+
+    def test_no_call_reaches_an_engine_that_has_been_closed(self):
+        closed = handle.Calls()
+        closed.shut(int)
+        closed.settle()
+        for name in set(_abi.CALLS) - set(_abi.FREE):
+            with self.assertRaisesRegex(ValueError, "has been closed"):
+                getattr(_abi.C, name)(handle.Handle.room(closed))
+
+    @unittest.skipUnless(shutil.which("mypy"), "mypy is not installed")
+    def test_a_strict_checker_finds_what_is_wrong_and_nothing_else(self):
+        with tempfile.TemporaryDirectory() as place:
+            with open(place + "/user.py", "w", encoding="utf-8") as program:
+                program.write(PROGRAM)
+            done = subprocess.run(
+                ["mypy", "--strict", "--cache-dir", place, place + "/user.py"], text=True,
+                env={**os.environ, "MYPYPATH": ROOT + "/python", "LD_PRELOAD": ""}, check=False,
+                stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        found = {int(number) for number in re.findall(r"user.py:(\d+): error", done.stdout)}
+        wrong = {number for number, line in enumerate(PROGRAM.split("\n"), 1) if "# wrong" in line}
+        self.assertEqual((found, done.stdout.count(": error")), (wrong, len(wrong)), done.stdout)
 
     def test_a_library_that_is_not_there_is_one_line_of_the_command(self):
         def run(*words):

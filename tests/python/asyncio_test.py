@@ -141,6 +141,35 @@ class Loop(Pair):
         self.peer.wait(GUARD_S)
         run(main())
 
+    def test_a_transfer_is_given_as_a_future(self):
+        _region, remote = self.shared(bytearray(64))
+        local = self.a.register(bytearray(64))
+
+        async def main():
+            futures = [asyncio.ensure_future(self.peer.write(local, remote)) for _ in range(8)]
+            done, left = await asyncio.wait(futures)
+            self.assertEqual((done, left), (set(futures), set()))
+            await asyncio.get_running_loop().create_task(self.wait(self.peer.write(local, remote)))
+        run(main())
+
+    def test_an_engine_is_closed_by_the_thread_whose_loop_reads_it(self):
+        reads, asked = threading.Event(), threading.Event()
+
+        async def main():
+            self.a.attach()
+            reads.set()
+            await asyncio.get_running_loop().run_in_executor(None, asked.wait)
+            self.a.close()
+        thread = threading.Thread(target=run, args=(main(),))
+        thread.start()
+        reads.wait()
+        with self.assertRaisesRegex(RuntimeError, "another thread's asyncio loop"):
+            self.a.close()
+        self.a.counters()
+        asked.set()
+        thread.join()
+        self.a.close()
+
     def test_a_loop_after_another_and_the_plain_calls_between(self):
         _region, remote = self.shared(bytearray(64))
         local = self.a.register(bytearray(64))
