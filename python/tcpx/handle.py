@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Handles of the library, and the calls under way that use them."""
 import ctypes
+import sys
 import time
 from threading import get_ident
 from typing import Any, Callable, List, Optional, Tuple, Type, TypeVar
@@ -31,9 +32,12 @@ class Calls:
 
     def settle(self) -> None:
         """After shut(): waits for the calls of other threads, and for the end. In the midst of a
-        call of this very thread, as a signal's handler may be, it leaves the end to that call."""
+        call of this very thread, as a signal's handler may be, it leaves the end to that call; where
+        daemon threads will never return, to the process's end."""
         while get_ident() not in self.inside and (self.inside or self.open):
             self.leave()
+            if self.inside and sys.is_finalizing():
+                return
             if self.inside:
                 time.sleep(0.001)
 

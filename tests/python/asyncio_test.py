@@ -163,11 +163,13 @@ class Loop(Pair):
         thread = threading.Thread(target=run, args=(main(),))
         thread.start()
         reads.wait()
-        with self.assertRaisesRegex(RuntimeError, "another thread's asyncio loop"):
-            self.a.close()
-        self.a.counters()
-        asked.set()
-        thread.join()
+        try:
+            with self.assertRaisesRegex(RuntimeError, "another thread's asyncio loop"):
+                self.a.close()
+            self.a.counters()
+        finally:
+            asked.set()
+            thread.join()
         self.a.close()
 
     def test_a_loop_after_another_and_the_plain_calls_between(self):

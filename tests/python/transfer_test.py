@@ -7,9 +7,12 @@ import os
 import pickle
 import select
 import signal
+import subprocess
+import sys
 import threading
 import time
 import unittest
+import unittest.mock
 import warnings
 import weakref
 
@@ -367,9 +370,11 @@ class Threads(Pair):
         moved = self.peer.write(self.a.register(pattern(16 * MIB)), remote)
         thread = threading.Thread(target=lambda: ends.append(outcome(moved.wait)))
         ends = []
-        thread.start()
-        self.a.close(timeout=None)
-        self.joined([thread])
+        with unittest.mock.patch("tcpx.transfer.SLICE_MS", 1), \
+                unittest.mock.patch("tcpx.wait.SLICE_MS", 1):
+            thread.start()
+            self.a.close(timeout=None)
+            self.joined([thread])
         self.assertEqual(ends, [None])
         self.assertEqual(target, pattern(16 * MIB))
         del unsent
@@ -403,9 +408,10 @@ class Threads(Pair):
             pass
         del region
         gc.collect()
-        self.assertIsNotNone(gone())
+        kept = gone() is not None
         self.a._calls.inside.remove(0)
         self.joined([closer])
+        self.assertTrue(kept)
         gc.collect()
         self.assertIsNone(gone())
 
@@ -423,6 +429,21 @@ class Threads(Pair):
         self.joined([thread])
         signal.signal(signal.SIGUSR1, before)
         self.assertFalse(self.a._calls.open)
+
+    def test_a_daemon_thread_that_waits_lets_the_process_end(self):
+        done = subprocess.run([sys.executable, "-c", """
+import threading, tcpx
+class Owner:
+    def __init__(self):
+        self.engine = tcpx.Engine()
+    def __del__(self):  # when the modules go
+        self.engine.close()
+owner = Owner()
+threading.Thread(target=owner.engine.wait_note, daemon=True).start()
+while not owner.engine._calls.inside:
+    pass
+"""], timeout=GUARD_S, check=False)
+        self.assertEqual(done.returncode, 0)
 
     def test_many_close_and_use_one_engine(self):
         target = bytearray(4 * MIB)
