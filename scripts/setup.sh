@@ -68,6 +68,7 @@ look_for_check() {
 	like openmpi-bin has mpirun
 	like python3-yaml module yaml
 	like python3-numpy module numpy
+	like mypy has mypy
 	like python3-setuptools module setuptools
 	like python3-wheel module wheel
 	like python3-pip module pip
