@@ -16,7 +16,7 @@
 #define QUIET_TURNS 3
 #define TURNS_MAX   4000000u /* a slow NIC may have room for a byte in each */
 #define LIMIT_NS    (200 * TCPX_SEC)
-#define SETTLE_NS   (500 * TCPX_MS)
+#define SETTLE_NS   (2 * TCPX_SEC) /* a session may open a second after its first channel */
 
 void
 sim_fail(struct sim_world *w, const char *fmt, ...)

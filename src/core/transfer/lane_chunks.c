@@ -24,8 +24,8 @@ stray(struct channel *c, uint64_t word, enum chunk_place *how)
 	struct session *s = c->session;
 	struct tcpx_lane *l = tcpx_lane_find(s, word);
 
-	*how = l ? CHUNK_PARK : CHUNK_SINK;
-	c->rx.parked = l ? PARK_LANE : PARK_NOT;
+	*how = l || s->state == SESS_FAILED ? CHUNK_PARK : CHUNK_SINK;
+	c->rx.parked = *how == CHUNK_PARK ? PARK_LANE : PARK_NOT;
 	return id_is_ours(s, word) || tcpx_lane_number(word) > s->lanes.opened_there ||
 	       (l && !l->held) ? TCPX_EFRAME : 0;
 }
@@ -175,7 +175,8 @@ tcpx_lane_early_missed(struct session *s, struct tcpx_xfer *x)
 bool
 tcpx_lane_holds(struct channel *c, const struct tcpx_lane *l)
 {
-	bool holds = l->held && tcpx_node_linked(&l->in_session);
+	bool holds = c->session->state == SESS_FAILED ||
+		     (l->held && tcpx_node_linked(&l->in_session));
 
 	if (holds)
 		c->rx.parked = PARK_LANE; /* perhaps for another message, too */
