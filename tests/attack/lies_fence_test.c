@@ -209,7 +209,7 @@ an_acknowledgement_beside_its_channel(void **state)
 	assert_witness_is_well();
 }
 
-/* Of a channel that carries its own headers. */
+/* Frames about a channel that carries its own headers. */
 static void
 a_header_beside_its_channel(void **state)
 {

@@ -146,7 +146,7 @@ struct sim_lane {
 	uint8_t key[TCPX_LANE_KEY];
 	bool stray; /* opened by another key */
 	bool asked; /* it may fail           */
-	bool left;  /* ... and its sender's application may have ended it */
+	bool left;  /* asked, and the sender's application may have ended it */
 	struct sim_end end[2];
 	uint32_t count, weight;
 	struct sim_message message[SIM_MESSAGES];

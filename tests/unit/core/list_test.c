@@ -218,7 +218,7 @@ the_first_entry_outside_is_named(void **state)
 	bed_free(d);
 }
 
-/* There is memory for those that were announced. */
+/* Memory exists for the announced entries alone. */
 static void
 more_entries_than_were_announced_are_refused(void **state)
 {

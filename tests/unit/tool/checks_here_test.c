@@ -24,7 +24,7 @@
 #define ARG_GPU "TCPX_CUDA_LIBRARY=cuda"
 #define PLUGIN(which) "TCPX_PLUGIN_PATH=net_fake_" which
 
-/* What the machine is asked besides its files. */
+/* Answers of the machine that do not come from its files. */
 static struct {
 	unsigned uid;
 	int driver;   /* its version; 0: the software driver's           */

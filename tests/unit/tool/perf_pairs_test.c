@@ -22,7 +22,7 @@
 
 enum { PAIRS = 7, RUN = 10, MS = 1000000, MB = 1000000, CALIBRATION_MS = 100 };
 
-/* Of a run of the sockets in each pair, where ours takes 100 ms. */
+/* Times of the sockets in each pair, where ours takes 100 ms. */
 static const unsigned raw_ms[PAIRS] = { 80, 125, 50, 150, 120, 110, 90 };
 
 static struct {

@@ -178,7 +178,7 @@ hear(struct serve *s, struct client *g, uint64_t now_ns, char kind, const uint64
 	client_note_of_run(s, g, note, len);
 }
 
-/* Its clock runs twice as fast as the client's, which says 1 ms: 2 ms. */
+/* The server's clock runs twice as fast as the client's: 1 ms of the client is 2 ms of the server. */
 static void
 server_reports_by_its_own_clock_and_cpu(void **state)
 {

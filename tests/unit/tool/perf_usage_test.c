@@ -138,7 +138,7 @@ seconds_of(clockid_t clock)
 	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
-/* As the kernel's other account of this process has it; either may count by ticks. */
+/* Reads the CPU time from the kernel's other account of this process; either may count by ticks. */
 static void
 cpu_time_is_that_of_the_process(void **state)
 {

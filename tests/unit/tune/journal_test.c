@@ -176,7 +176,7 @@ remove_place(void **state)
 	return 0;
 }
 
-/* What the disk is asked for, in order: f, to have a file; d, a directory; r: to rename. */
+/* Calls for the disk in their order: f syncs a file, d syncs a directory, r renames. */
 static struct {
 	char asked[16];
 	char fails; /* one of them, or 0 */
