@@ -1,9 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # Builds and runs the tests for this machine: all suites under ASan and UBSan, the threaded ones
-# under TSan, the fuzz harnesses, a long simulation and the unit tests of what is shipped. With --long also what takes longer: ten times
-# the seeds, a minute of each harness, the acceptance run over the emulator, and tests/long. Ends
-# with one line of counts; exits 1 if anything failed. A build directory is made once and kept.
+# under TSan, the fuzz harnesses, a long simulation, and the unit tests of what is shipped. With
+# --long also what takes longer: ten times the seeds, a minute of each harness, the acceptance run
+# over the emulator, planted bugs, and tests/long. Ends with one line of counts; exits 1 if anything
+# failed. A build directory is made once and kept.
 set -u
 cd "$(dirname "$0")/.." || exit
 

@@ -89,6 +89,34 @@ a_stranger_is_nobody(void **state)
 	close(fd);
 }
 
+/* With a secret the reason is in the victim's own log alone. */
+static void
+a_stranger_reads_no_reason(void **state)
+{
+	for (int on = 1; on >= 0; on--) {
+		tcpx_engine *w = open_with("victim", on ? shared : NULL, NULL);
+		char text[TCPX_TEXT_MAX] = "";
+		uint8_t payload[TCPX_FRAME_MAX];
+		struct tcpx_hello h = foe_introduction("worker7");
+		int32_t code = 0;
+		struct tcpx_buf b;
+		struct foe f;
+		size_t len;
+
+		h.expect = 5; /* another incarnation */
+		foe_dial(&f, "127.0.3.1", tcpx_port(w));
+		foe_start(&f, false, TCPX_START_NEW, 0);
+		foe_hello(&f, &h);
+		assert_true(foe_get(&f, TCPX_FR_REFUSE, payload, &len));
+		tcpx_buf_init(&b, payload, len);
+		assert_int_equal(tcpx_refuse_read(&b, &code, text), 0);
+		assert_true(code < 0);
+		assert_int_equal(text[0] == '\0', on);
+		foe_close(&f);
+		tcpx_close(w);
+	}
+}
+
 /* With the defence off the victim connects to any address that a stranger names. */
 static void
 no_address_of_a_stranger_is_called(void **state)
@@ -361,6 +389,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_stranger_is_nobody),
+		cmocka_unit_test(a_stranger_reads_no_reason),
 		cmocka_unit_test(no_address_of_a_stranger_is_called),
 		cmocka_unit_test(a_connection_meant_for_another_is_refused),
 		cmocka_unit_test(a_hello_that_comes_back_is_refused),

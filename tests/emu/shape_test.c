@@ -162,12 +162,16 @@ a_client_takes_any_shape(void **state)
 	struct shape_case most = { CHUNK, 2047, 0, false }, two = { 2 * CHUNK, 2048, 0, false };
 	struct shape_case over = { 9000 * 20 + 3, 21, 9000, false };
 	struct shape_case any = { CHUNK, 0, 0, false }, places = { CHUNK, 0, 0, true };
+	struct shape_case whole = { 65536, 1, 0, false };
 
 	must_pass(FAITHFUL "|TCPX_EMU_FAULT=frag-size:n=1", moves_so, &ones);
 	must_pass(FAITHFUL "|TCPX_EMU_FAULT=frag-size:n=1", moves_so, &any);
 	must_pass(FAITHFUL "|TCPX_EMU_FAULT=frag-size:n=4095", moves_so, &large);
 	must_pass(FAITHFUL "|TCPX_EMU_FAULT=frag-large", moves_so, &over);
 	must_pass(FAITHFUL "|TCPX_EMU_FAULT=frag-large:n=65536", moves_so, &any);
+	/* one that needs every page of the pool, unless it begins with a page */
+	must_pass(FAITHFUL "|TCPX_EMU_FAULT=frag-large:n=65536|TCPX_EMU_POOL=17|NCCL_NSOCKS_PERTHREAD=1",
+		  moves_so, &whole);
 	/* more messages than the pool has pages for: they come back */
 	must_pass(FAITHFUL "|TCPX_EMU_FAULT=frag-large|TCPX_EMU_POOL=3000|NCCL_NSOCKS_PERTHREAD=1",
 		  moves_many, NULL);

@@ -141,6 +141,16 @@ class Loop(Pair):
         self.peer.wait(GUARD_S)
         run(main())
 
+    def test_of_too_many_peer_events_the_oldest_go(self):
+        async def main():
+            reader = self.b.attach()
+            for i in range(4098):
+                reader.peer(tcpx.PeerEvent("p", i, True, 0))
+            self.assertEqual((await self.b.next_peer_event()).incarnation, 2)
+            self.assertEqual(len(reader.peers), 4095)
+            self.assertEqual(reader.peers.popitem()[1].incarnation, 4097)
+        run(main())
+
     def test_a_transfer_is_given_as_a_future(self):
         _region, remote = self.shared(bytearray(64))
         local = self.a.register(bytearray(64))

@@ -74,22 +74,16 @@ set_group(enum group group, struct tcpx_maybe value, struct tcpx_maybe *out)
 
 /* ---- netlink ---------------------------------------------------------------------- */
 
-struct answer {
-	enum group group;
-	struct tcpx_maybe *out;
-};
-
 static void
-take_numbers(void *arg, struct tcpx_nlattrs attrs)
+take_numbers(enum group group, struct tcpx_nlattrs attrs, struct tcpx_maybe *out)
 {
-	const struct answer *answer = arg;
 	uint64_t v;
 
 	while (tcpx_nlattr_next(&attrs))
 		for (unsigned i = 0; i < TCPX_NICSETS; i++)
-			if (table[i].group == answer->group && table[i].attr == attrs.type &&
+			if (table[i].group == group && table[i].attr == attrs.type &&
 			    tcpx_nlattr_number(&attrs, &v))
-				answer->out[i] = tcpx_maybe_is((int64_t)v);
+				out[i] = tcpx_maybe_is((int64_t)v);
 }
 
 static void
@@ -104,47 +98,71 @@ take_feature(struct tcpx_nlattrs bit, struct tcpx_maybe *out)
 
 /* The active features are listed by name; the others are off. */
 static void
-take_features(void *arg, struct tcpx_nlattrs attrs)
+take_features(struct tcpx_nlattrs attrs, struct tcpx_maybe *out)
 {
-	const struct answer *answer = arg;
-
 	while (tcpx_nlattr_next(&attrs)) {
 		struct tcpx_nlattrs set = tcpx_nlattr_inside(&attrs);
 
 		if (attrs.type != FEATURES_ACTIVE)
 			continue;
-		set_group(FEATURES, tcpx_maybe_is(0), answer->out);
+		set_group(FEATURES, tcpx_maybe_is(0), out);
 		while (tcpx_nlattr_next(&set)) {
 			struct tcpx_nlattrs bits = tcpx_nlattr_inside(&set);
 
 			while (set.type == BITSET_BITS && tcpx_nlattr_next(&bits))
 				if (bits.type == BITSET_BIT)
-					take_feature(tcpx_nlattr_inside(&bits), answer->out);
+					take_feature(tcpx_nlattr_inside(&bits), out);
 		}
 	}
+}
+
+static const struct {
+	uint8_t command;
+	enum group group;
+} questions[] = {
+	{ CHANNELS_GET, CHANNELS },
+	{ RINGS_GET, RINGS },
+	{ COALESCE_GET, COALESCE },
+	{ FEATURES_GET, FEATURES },
+};
+
+#define QUESTIONS (sizeof(questions) / sizeof(questions[0]))
+
+void
+tcpx_nicset_take(uint8_t command, struct tcpx_nlattrs attrs, struct tcpx_maybe *out)
+{
+	for (size_t i = 0; i < QUESTIONS; i++) {
+		if (questions[i].command != command)
+			continue;
+		if (questions[i].group == FEATURES)
+			take_features(attrs, out);
+		else
+			take_numbers(questions[i].group, attrs, out);
+	}
+}
+
+struct answer {
+	uint8_t command;
+	struct tcpx_maybe *out;
+};
+
+static void
+take(void *arg, struct tcpx_nlattrs attrs)
+{
+	const struct answer *answer = arg;
+
+	tcpx_nicset_take(answer->command, attrs, answer->out);
 }
 
 static void
 ask_netlink(struct tcpx_asker *a, unsigned ifindex, struct tcpx_maybe *out)
 {
-	static const struct {
-		enum group group;
-		uint8_t command;
-		tcpx_genl_fn take;
-	} questions[] = {
-		{ CHANNELS, CHANNELS_GET, take_numbers },
-		{ RINGS, RINGS_GET, take_numbers },
-		{ COALESCE, COALESCE_GET, take_numbers },
-		{ FEATURES, FEATURES_GET, take_features },
-	};
-
-	for (size_t i = 0; i < sizeof(questions) / sizeof(questions[0]); i++) {
-		struct answer answer = { questions[i].group, out };
+	for (size_t i = 0; i < QUESTIONS; i++) {
+		struct answer answer = { questions[i].command, out };
 		int rc;
 
 		set_group(questions[i].group, tcpx_maybe_not(NOT_REPORTED), out);
-		rc = tcpx_asker_ethtool(a, questions[i].command, ifindex, questions[i].take,
-					&answer);
+		rc = tcpx_asker_ethtool(a, answer.command, ifindex, take, &answer);
 		if (rc < 0)
 			set_group(questions[i].group, tcpx_maybe_not(tcpx_maybe_why(rc)), out);
 	}

@@ -260,23 +260,26 @@ peers_are_told_where_asked(void **state)
 	tcpx_peer *p;
 
 	o.name = "cleo";
-	o.settings = (const char *const[]){ "TCPX_NICS=127.0.1.1", "TCPX_PORT=0", NULL };
+	o.settings = (const char *const[]){ "TCPX_NICS=127.0.1.1", "TCPX_PORT=0",
+					    "TCPX_NOTE_LIMIT=3", NULL };
 	o.peer_events = 1;
 	assert_ok(tcpx_open(&o, &c));
-	p = rig_add(c, r->b);
-	assert_int_equal(take(c, &ev, 1), 1);
-	assert_int_equal(ev.kind, TCPX_EVENT_PEER_UP);
-	assert_string_equal(ev.peer, "bert");
-	assert_null(ev.xfer);
-	tcpx_close(r->b);
-	r->b = NULL;
-	assert_int_equal(take(c, &ev, 1), 1);
-	assert_int_equal(ev.kind, TCPX_EVENT_PEER_DOWN);
-	assert_code(ev.status, TCPX_EPEERGONE);
-	assert_string_equal(ev.peer, "bert");
-	assert_no_event(c);
-	r->b = rig_open("bert", NULL);
-	tcpx_peer_free(p);
+	for (int i = 0; i < 2; i++) { /* more in all than may wait at once */
+		p = rig_add(c, r->b);
+		assert_int_equal(take(c, &ev, 1), 1);
+		assert_int_equal(ev.kind, TCPX_EVENT_PEER_UP);
+		assert_string_equal(ev.peer, "bert");
+		assert_null(ev.xfer);
+		tcpx_close(r->b);
+		r->b = NULL;
+		assert_int_equal(take(c, &ev, 1), 1);
+		assert_int_equal(ev.kind, TCPX_EVENT_PEER_DOWN);
+		assert_code(ev.status, TCPX_EPEERGONE);
+		assert_string_equal(ev.peer, "bert");
+		assert_no_event(c);
+		tcpx_peer_free(p);
+		r->b = rig_open("bert", NULL);
+	}
 	p = rig_add(c, r->b);
 	assert_ok(tcpx_peer_wait(p, WAIT_MS));
 	tcpx_peer_free(p);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "core/session/note_flow.h"
 
 #define MIB (1u << 20)
 #define NOTE_MAX_BYTES 8192
@@ -263,6 +264,39 @@ notes_above_the_limit_wait_for_their_turn(void **state)
 	rig_end(&r);
 }
 
+/* Notes of 1000 bytes until no more may wait; how many went. */
+static int
+notify_until_full(struct rig *r)
+{
+	char text[1000] = "";
+	int n = 0, rc;
+
+	while ((rc = tcpx_notify(r->to_b, text, sizeof(text))) == 0)
+		n++;
+	assert_code(rc, TCPX_ELIMIT);
+	return n;
+}
+
+static void
+as_many_notes_may_wait_again_once_they_have_gone(void **state)
+{
+	static const char *const few[] = { "TCPX_NOTE_LIMIT=3", NULL };
+	tcpx_note *n;
+	int first, again;
+	struct rig r;
+
+	rig_begin(&r, NULL, few);
+	assert_ok(tcpx_peer_wait(r.to_b, WAIT_MS));
+	first = notify_until_full(&r);
+	for (int i = 0; i < first; i++) {
+		assert_ok(tcpx_note_wait(r.b, WAIT_MS, &n));
+		tcpx_note_free(n);
+	}
+	again = notify_until_full(&r);
+	assert_in_range(again, first - 4 * NOTES_AHEAD, first + 4 * NOTES_AHEAD);
+	rig_end(&r);
+}
+
 #define READS 120 /* more than notes may be on the way */
 
 static void
@@ -444,6 +478,7 @@ main(void)
 		TEST(waiting_for_a_note_ends_in_time),
 		TEST(waiting_after_much_use_ends_in_time),
 		cmocka_unit_test(notes_above_the_limit_wait_for_their_turn),
+		cmocka_unit_test(as_many_notes_may_wait_again_once_they_have_gone),
 		cmocka_unit_test(a_read_whose_note_finds_no_room_waits),
 		cmocka_unit_test(a_read_whose_note_finds_no_room_fails_in_time),
 		cmocka_unit_test(a_write_whose_note_finds_no_room_fails),

@@ -12,6 +12,7 @@
 #include "core/session/peer.h"
 
 #define CHANNELS 2
+#define MOST 3 /* of one test */
 
 /* A network in which the test says which channels connect. */
 struct tcpx_chan {
@@ -19,11 +20,11 @@ struct tcpx_chan {
 };
 
 static struct {
-	struct tcpx_chan chan[2 * CHANNELS];
+	struct tcpx_chan chan[2 * MOST];
 	uint32_t listened, connected, accepted, listeners;
 	uint64_t stands; /* bit i: the i-th that was asked for connects */
 	bool refuses;    /* what does not stand fails, else it is awaited */
-	uint8_t token[2 * CHANNELS][16];
+	uint8_t token[2 * MOST][16];
 } net;
 
 static int
@@ -142,14 +143,20 @@ end(struct bare *b)
 
 /* The acceptor's HANDLES: of the channels in this order. */
 static void
-handles(struct tcpx_handles *h)
+handles_of(struct tcpx_handles *h, uint16_t channels)
 {
 	memset(h, 0, sizeof(*h));
-	h->count = 2 * CHANNELS;
+	h->count = (uint16_t)(2 * channels);
 	for (uint8_t i = 0; i < h->count; i++) {
 		h->handle[i][0] = i;
 		h->usable[i] = true;
 	}
+}
+
+static void
+handles(struct tcpx_handles *h)
+{
+	handles_of(h, CHANNELS);
 }
 
 static void
@@ -240,6 +247,27 @@ the_rest_is_left_out_a_while_after_the_first(void **state)
 	assert_int_equal(s->chan.rx_up, 1);
 	assert_int_equal(s->chan.rx[1]->state, CHAN_DOWN);
 	assert_true(s->chan.rx[1]->work.queued); /* its loop closes it */
+	end(&b);
+}
+
+static void
+the_second_channel_makes_the_rest_wait_no_longer(void **state)
+{
+	struct tcpx_handles h;
+	struct bare b;
+	struct session *s = begin(&b, true, 0x9); /* the first of each direction */
+	uint64_t began_ns = b.now_ns;
+
+	s->chan.count = MOST;
+	handles_of(&h, MOST);
+	assert_int_equal(tcpx_wiring_handles(s, &h), 0);
+	net.stands = 0x1b; /* the second, too */
+	b.now_ns = began_ns + 900 * TCPX_MS;
+	tcpx_wiring_step(s, b.now_ns);
+	assert_int_equal(s->state, SESS_WIRING);
+	b.now_ns = began_ns + TCPX_SEC;
+	tcpx_wiring_step(s, b.now_ns);
+	assert_int_equal(s->state, SESS_READY);
 	end(&b);
 }
 
@@ -384,6 +412,7 @@ main(void)
 		cmocka_unit_test(the_opener_is_ready_when_all_channels_stand),
 		cmocka_unit_test(the_handshake_goes_and_the_pairs_stay),
 		cmocka_unit_test(the_rest_is_left_out_a_while_after_the_first),
+		cmocka_unit_test(the_second_channel_makes_the_rest_wait_no_longer),
 		cmocka_unit_test(with_strict_nics_a_missing_channel_fails_the_session),
 		cmocka_unit_test(no_channel_of_a_direction_is_no_session),
 		cmocka_unit_test(the_acceptor_answers_when_it_has_what_the_opener_has),

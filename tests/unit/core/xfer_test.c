@@ -46,6 +46,34 @@ a_prepared_transfer_is_posted_again_and_again(void **state)
 }
 
 static void
+a_new_post_has_moved_nothing_yet(void **state)
+{
+	struct tcpx_xfer_info info = TCPX_XFER_INFO_INIT;
+	struct rig *r = *state;
+	struct tcpx_desc l, f;
+	tcpx_list *ll, *fl;
+	tcpx_xfer *x;
+
+	rig_memory(r, 300000, 300000);
+	l = (struct tcpx_desc){ r->near.id, 0, 300000 };
+	f = (struct tcpx_desc){ r->far.far, 0, 300000 };
+	assert_ok(tcpx_list_prepare(r->a, &l, 1, &ll));
+	assert_ok(tcpx_list_prepare(r->a, &f, 1, &fl));
+	assert_ok(tcpx_xfer_prepare(r->to_b, TCPX_OP_READ, ll, fl, &x));
+	tcpx_list_free(ll);
+	tcpx_list_free(fl);
+	assert_ok(tcpx_xfer_post(x, NULL, 0));
+	assert_ok(tcpx_wait(x, WAIT_MS));
+	assert_int_equal(length_of(x), 300000);
+	assert_ok(tcpx_mem_deregister(r->b, r->far.id));
+	assert_ok(tcpx_xfer_post(x, NULL, 0));
+	assert_code(tcpx_wait(x, WAIT_MS), TCPX_EREGION);
+	assert_ok(tcpx_xfer_query(x, &info));
+	assert_int_equal(info.bytes_done, 0);
+	tcpx_xfer_free(x);
+}
+
+static void
 a_transfer_in_progress_is_not_posted_again(void **state)
 {
 	struct rig *r = *state;
@@ -163,7 +191,7 @@ a_cancelled_write_delivers_no_note(void **state)
 	l = (struct tcpx_desc){ r->near.id, 0, 8 * MIB };
 	f = (struct tcpx_desc){ r->far.far, 0, 8 * MIB };
 	for (int i = 0; i < 40; i++) {
-		struct tcpx_xfer_info info = { .struct_size = sizeof(info) };
+		struct tcpx_xfer_info info = TCPX_XFER_INFO_INIT;
 		tcpx_note *n;
 		size_t len;
 		tcpx_xfer *x;
@@ -305,7 +333,7 @@ waiting_ends_in_time(void **state)
 static void
 a_transfer_that_waits_tells_for_what(void **state)
 {
-	struct tcpx_xfer_info info = { .struct_size = sizeof(info) };
+	struct tcpx_xfer_info info = TCPX_XFER_INFO_INIT;
 	struct rig *r = *state;
 	struct tcpx_desc l;
 	tcpx_xfer *out, *in;
@@ -331,7 +359,7 @@ a_transfer_that_waits_tells_for_what(void **state)
 static void
 chunks_under_way_are_told_with_their_channel(void **state)
 {
-	struct tcpx_xfer_info info = { .struct_size = sizeof(info) };
+	struct tcpx_xfer_info info = TCPX_XFER_INFO_INIT;
 	struct rig *r = *state;
 	struct tcpx_desc l, f;
 	uint64_t seen = 0, chunk = 0;
@@ -371,6 +399,7 @@ main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, rig_setup, rig_teardown)
 	const struct CMUnitTest tests[] = {
 		TEST(a_prepared_transfer_is_posted_again_and_again),
+		TEST(a_new_post_has_moved_nothing_yet),
 		TEST(a_transfer_in_progress_is_not_posted_again),
 		TEST(a_list_whose_region_went_is_stale),
 		TEST(after_cancel_nobody_touches_the_memory),

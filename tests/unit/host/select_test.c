@@ -93,6 +93,7 @@ selections_choose_as_nccl_does(void **state)
 		{ "lo", "lo" },
 		{ "tap,veth", "tap vethab12" },
 		{ "zlocal", "zlocal" },
+		{ "eth0,zlocal", "eth0 zlocal" },
 		{ "eth2", "-19" },
 		{ "eth3", "-19" },
 		{ "eth2,eth0", "eth2 eth0" }, /* down, but spelled out: its link may come */
@@ -161,6 +162,8 @@ a_named_nic_that_does_not_fit_is_warned_of(void **state)
 	assert_int_equal(captured_count("eth3 has no address of IPv4; it joins when it has one"), 1);
 	assert_int_equal(captured_count("no interface matches \"eth9\""), 1);
 	assert_int_equal(captured_count("10.9.9.9"), 1);
+	choose("eth0,zlocal", 4); /* a link-local address is none */
+	assert_true(out[1].addr.family == 4 && tcpx_addr_is_wild(&out[1].addr));
 	capture_start();
 	choose("", 4);
 	check_text("the default warns of nothing", captured, "");

@@ -132,6 +132,21 @@ a_host_name_is_no_warning(void **state)
 	assert_int_equal(lines, 0);
 }
 
+/* The resolver knows a name of a zone that is no number. */
+static void
+a_zone_is_kept(void **state)
+{
+	struct tcpx_addr a[4];
+	char text[64];
+	uint32_t n = 0;
+
+	(void)state;
+	assert_int_equal(tcpx_addr_resolve("fe80::1%lo:28515", a, 4, &n), 0);
+	assert_int_equal(n, 1);
+	tcpx_addr_format(&a[0], text, sizeof(text));
+	assert_string_equal(text, "[fe80::1%1]:28515");
+}
+
 static void
 several_addresses_stand_between_commas(void **state)
 {
@@ -157,6 +172,7 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_zone_is_kept),
 		cmocka_unit_test(several_addresses_stand_between_commas),
 		cmocka_unit_test(parse_and_format_agree),
 		cmocka_unit_test(a_host_name_is_no_warning),

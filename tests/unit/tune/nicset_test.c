@@ -71,6 +71,56 @@ without_netlink_there_is_ioctl(void **state)
 	if_freenameindex(nics);
 }
 
+/* The attributes are those of linux/ethtool_netlink.h, by number: headers may be older than the kernel. */
+static void
+each_number_of_an_answer_is_one_setting(void **state)
+{
+	enum { RINGS_GET = 15, CHANNELS_GET = 17, COALESCE_GET = 19, ATTRS = 24 };
+	static const struct {
+		enum tcpx_nicset set;
+		uint8_t command;
+		uint32_t attr;
+	} rows[] = {
+		{ TCPX_NICSET_RX, CHANNELS_GET, 6 },
+		{ TCPX_NICSET_RX_MAX, CHANNELS_GET, 2 },
+		{ TCPX_NICSET_TX, CHANNELS_GET, 7 },
+		{ TCPX_NICSET_TX_MAX, CHANNELS_GET, 3 },
+		{ TCPX_NICSET_COMBINED, CHANNELS_GET, 9 },
+		{ TCPX_NICSET_COMBINED_MAX, CHANNELS_GET, 5 },
+		{ TCPX_NICSET_RING_RX, RINGS_GET, 6 },
+		{ TCPX_NICSET_RING_RX_MAX, RINGS_GET, 2 },
+		{ TCPX_NICSET_RING_TX, RINGS_GET, 9 },
+		{ TCPX_NICSET_RING_TX_MAX, RINGS_GET, 5 },
+		{ TCPX_NICSET_DATA_SPLIT, RINGS_GET, 11 },
+		{ TCPX_NICSET_RX_USECS, COALESCE_GET, 2 },
+		{ TCPX_NICSET_RX_FRAMES, COALESCE_GET, 3 },
+		{ TCPX_NICSET_TX_USECS, COALESCE_GET, 6 },
+		{ TCPX_NICSET_TX_FRAMES, COALESCE_GET, 7 },
+		{ TCPX_NICSET_ADAPTIVE_RX, COALESCE_GET, 11 },
+		{ TCPX_NICSET_ADAPTIVE_TX, COALESCE_GET, 12 },
+	};
+	struct tcpx_maybe set[TCPX_NICSETS];
+	struct tcpx_nl answer;
+
+	for (unsigned i = 0; i < TCPX_NICSETS; i++)
+		set[i] = tcpx_maybe_not("unknown");
+	for (uint8_t command = RINGS_GET; command <= COALESCE_GET; command++) {
+		tcpx_nl_init(&answer, 21, 0, NULL, 0);
+		for (uint16_t attr = 1; attr < ATTRS; attr++)
+			tcpx_nl_put_u32(&answer, attr, command * 100u + attr);
+		assert_false(answer.full);
+		tcpx_nicset_take(command, (struct tcpx_nlattrs){ .at = answer.bytes + NLMSG_HDRLEN,
+				 .left = answer.hdr.nlmsg_len - NLMSG_HDRLEN }, set);
+	}
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		assert_null(set[rows[i].set].why);
+		check(tcpx_nicset_name(rows[i].set), "value", set[rows[i].set].value,
+		      rows[i].command * 100u + rows[i].attr);
+	}
+	for (unsigned i = TCPX_NICSET_GRO; i < TCPX_NICSETS; i++)
+		check_text(tcpx_nicset_name(i), set[i].why, "unknown");
+}
+
 static void
 who_cannot_ask_says_so(void **state)
 {
@@ -90,6 +140,7 @@ main(void)
 		cmocka_unit_test(every_setting_has_a_name_of_its_own),
 		cmocka_unit_test(the_loopback_has_features_and_no_rings),
 		cmocka_unit_test(without_netlink_there_is_ioctl),
+		cmocka_unit_test(each_number_of_an_answer_is_one_setting),
 		cmocka_unit_test(who_cannot_ask_says_so),
 	};
 

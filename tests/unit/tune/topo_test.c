@@ -41,6 +41,31 @@ cores_are_siblings_and_share_caches(void **state)
 }
 
 static void
+a_core_has_the_package_of_its_cpus(void **state)
+{
+	struct tcpx_topo *topo;
+	struct fixture tree;
+	char path[96], text[8];
+
+	fixture_init(&tree);
+	fixture_write(&tree, "sys/devices/system/cpu/online", "0-3");
+	for (int cpu = 0; cpu < 4; cpu++) {
+		snprintf(path, sizeof(path), "sys/devices/system/cpu/cpu%d/topology/core_cpus_list", cpu);
+		fixture_write(&tree, path, cpu < 2 ? "0-1" : "2-3");
+		snprintf(path, sizeof(path), "sys/devices/system/cpu/cpu%d/topology/physical_package_id",
+			 cpu);
+		snprintf(text, sizeof(text), "%d", 4 + cpu / 2);
+		fixture_write(&tree, path, text);
+	}
+	assert_int_equal(tcpx_topo_read(tree.root, &topo), 0);
+	check("two", "cores", topo->facts.core_count, 2);
+	check("0-1", "package", topo->facts.cores[0].package, 4);
+	check("2-3", "package", topo->facts.cores[1].package, 5);
+	tcpx_topo_free(topo);
+	fixture_fini(&tree);
+}
+
+static void
 devices_are_as_far_apart_as_their_paths(void **state)
 {
 	static const struct {
@@ -238,6 +263,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_spec_reads_back),
 		cmocka_unit_test(cores_are_siblings_and_share_caches),
+		cmocka_unit_test(a_core_has_the_package_of_its_cpus),
 		cmocka_unit_test(devices_are_as_far_apart_as_their_paths),
 		cmocka_unit_test(each_vector_tells_how_it_is_known),
 		cmocka_unit_test(a_managed_vector_is_not_to_be_moved),
