@@ -122,17 +122,27 @@ rig_connect(tcpx_engine *a, tcpx_engine *b)
 
 /* ---- memory ---- */
 
+#define PERIOD ((size_t)1 << 19) /* of the pattern: so many bits of the product decide */
+
 static uint8_t
 pattern(uint64_t k, uint32_t seed)
 {
 	return (uint8_t)((k * 2654435761u + seed * 97) >> 11);
 }
 
+static size_t
+smaller(size_t a, size_t b)
+{
+	return a < b ? a : b;
+}
+
 void
 fill(uint8_t *at, size_t len, uint32_t seed)
 {
-	for (size_t k = 0; k < len; k++)
+	for (size_t k = 0; k < smaller(len, PERIOD); k++)
 		at[k] = pattern(k, seed);
+	for (size_t k = PERIOD; k < len; k += PERIOD)
+		memcpy(at + k, at, smaller(len - k, PERIOD));
 }
 
 size_t
@@ -140,6 +150,10 @@ filled(const uint8_t *at, size_t len, uint32_t seed)
 {
 	size_t k = 0;
 
+	while (k < smaller(len, PERIOD) && at[k] == pattern(k, seed))
+		k++;
+	while (k >= PERIOD && k < len && !memcmp(at + k, at, smaller(len - k, PERIOD)))
+		k += smaller(len - k, PERIOD);
 	while (k < len && at[k] == pattern(k, seed))
 		k++;
 	return k;
