@@ -10,6 +10,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/text.h"
+
 #define TEXT_BYTES 512
 #define TAIL_BYTES 96 /* room in the message for words and name of the code */
 
@@ -187,7 +189,7 @@ keep(int code, const char *words, const char *fmt, va_list args)
 	if (len < name_len || strcmp(text + len - name_len, name) != 0)
 		snprintf(text + len, sizeof(text) - len, "%s%s %s", words ? ": " : "",
 			 words ? words : "", name);
-	memcpy(last, text, strlen(text) + 1);
+	tcpx_text_show(last, sizeof(last), text); /* it may quote a peer */
 }
 
 int

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <stdarg.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -68,12 +69,12 @@ tcpx_text_escape(char *to, size_t cap, const char *s)
 	to[len] = '\0';
 }
 
-/* Length of the UTF-8 sequence at @s beyond ASCII; 0: not a sequence. */
-static size_t
-utf8_len(const unsigned char *s)
+size_t
+tcpx_utf8_len(const char *text)
 {
-	size_t len = s[0] >= 0xc2 && s[0] <= 0xdf ? 2 : (s[0] & 0xf0) == 0xe0 ? 3 :
-		     s[0] >= 0xf0 && s[0] <= 0xf4 ? 4 : 0;
+	const unsigned char *s = (const unsigned char *)text;
+	size_t len = s[0] < 0x80 ? s[0] != 0 : s[0] < 0xc2 ? 0 : s[0] < 0xe0 ? 2 : s[0] < 0xf0 ? 3 :
+		     s[0] < 0xf5 ? 4 : 0;
 
 	for (size_t i = 1; i < len; i++)
 		if ((s[i] & 0xc0) != 0x80)
@@ -83,6 +84,44 @@ utf8_len(const unsigned char *s)
 	    (s[0] == 0xf0 && s[1] < 0x90) || (s[0] == 0xf4 && s[1] > 0x8f))
 		return 0;
 	return len;
+}
+
+/* Controls, then Unicode's invisible format characters, those of direction among them. */
+static const struct {
+	uint32_t first, last;
+} hidden[] = {
+	{ 0x00, 0x1f }, { 0x7f, 0x9f }, { 0xad, 0xad }, { 0x61c, 0x61c }, { 0x180e, 0x180e },
+	{ 0x200b, 0x200f }, { 0x2028, 0x202e }, { 0x2060, 0x206f }, { 0xfeff, 0xfeff },
+	{ 0xfff9, 0xfffb }, { 0xe0000, 0xe0fff },
+};
+
+size_t
+tcpx_text_shows(const char *s)
+{
+	size_t len = tcpx_utf8_len(s);
+	uint32_t c = (unsigned char)*s & (len > 1 ? 0x7fu >> len : 0x7fu);
+
+	for (size_t i = 1; i < len; i++)
+		c = c << 6 | ((unsigned char)s[i] & 0x3f);
+	for (size_t i = 0; i < sizeof(hidden) / sizeof(hidden[0]); i++)
+		if (c >= hidden[i].first && c <= hidden[i].last)
+			return 0;
+	return len;
+}
+
+void
+tcpx_text_show(char *to, size_t cap, const char *s)
+{
+	size_t at = 0, len, shows;
+
+	for (; *s; s += len, at += shows ? shows : 1) {
+		len = tcpx_utf8_len(s) ? tcpx_utf8_len(s) : 1;
+		shows = tcpx_text_shows(s);
+		if (at + (shows ? shows : 1) >= cap)
+			break;
+		memmove(to + at, shows ? s : "?", shows ? shows : 1);
+	}
+	to[at] = '\0';
 }
 
 void
@@ -96,8 +135,8 @@ tcpx_text_quote(struct tcpx_text *t, const char *s)
 		for (len = 0; at[len] >= ' ' && at[len] < 0x7f && at[len] != '"' &&
 			      at[len] != '\\'; len++)
 			;
-		if (len == 0)
-			len = utf8_len(at);
+		if (len == 0 && *at > 0x7f)
+			len = tcpx_utf8_len((const char *)at);
 		if (len)
 			tcpx_text_add(t, "%.*s", (int)len, (const char *)at);
 		else

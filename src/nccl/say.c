@@ -5,7 +5,9 @@
 #include <stdatomic.h>
 #include <stdio.h>
 
-#define LINE_BYTES 600
+#include "base/text.h"
+
+#define LINE_BYTES 1024
 #define WARN_LEVEL 2 /* of tcpx_log_sink_fn: errors and warnings                 */
 
 /* One for the process, as NCCL's log is. */
@@ -21,10 +23,12 @@ static void
 say(enum nccl_log_level level, const char *line)
 {
 	nccl_logger to = atomic_load(&logger);
+	char shown[LINE_BYTES]; /* a peer's name is in many a line, and a terminal's commands may be in it */
 
+	tcpx_text_show(shown, sizeof(shown), line);
 	if (to)
 		to(level, level == NCCL_LOG_WARN ? NCCL_SUBSYS_ALL : NCCL_SUBSYS_INIT | NCCL_SUBSYS_NET,
-		   "tcpx-p2p", 0, "NET/tcpx-p2p : %s", line);
+		   "tcpx-p2p", 0, "NET/tcpx-p2p : %s", shown);
 }
 
 void

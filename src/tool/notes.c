@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/text.h"
 
 size_t
 job_part(const char *text, size_t len, uint32_t msg, uint32_t index,
@@ -78,6 +79,30 @@ parse_head(const char *s, size_t len, uint32_t v[3])
 	return at;
 }
 
+/* All texts in @v as people may read them. False: no memory. */
+static bool
+show(json_t *v)
+{
+	bool good = true;
+	const char *key;
+	json_t *each;
+	char *text;
+	size_t i;
+
+	json_object_foreach(v, key, each)
+		good &= show(each);
+	json_array_foreach(v, i, each)
+		good &= show(each);
+	if (!json_is_string(v))
+		return good;
+	text = strdup(json_string_value(v));
+	if (text)
+		tcpx_text_show(text, strlen(text) + 1, text);
+	good = text && !json_string_set(v, text);
+	free(text);
+	return good;
+}
+
 int
 job_inbox_feed(struct job_inbox *in, const void *data, size_t len, json_t **msg)
 {
@@ -110,6 +135,10 @@ job_inbox_feed(struct job_inbox *in, const void *data, size_t len, json_t **msg)
 		return inbox_drop(in, "not a JSON object");
 	}
 	job_inbox_fini(in);
+	if (!show(root)) {
+		json_decref(root);
+		return -ENOMEM;
+	}
 	*msg = root;
 	return 0;
 }

@@ -26,7 +26,7 @@ struct job_inbox {
 };
 
 /* Takes one note. 0: *msg is a complete message, a new reference; -EAGAIN: more parts
- * follow; TCPX_EBLOB (logged): not a fitting part. */
+ * follow; TCPX_EBLOB (logged): not a fitting part. Its texts show (base/text.h). */
 TCPX_MUST_CHECK int job_inbox_feed(struct job_inbox *in, const void *data, size_t len,
 				   json_t **msg);
 void job_inbox_fini(struct job_inbox *in);

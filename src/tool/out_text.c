@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Escapes and quantities. Every foreign text passes through exactly one of the escapes,
- * where it is printed.
+ * where it is printed; what shows is for base/text.h to say.
  */
 #include "tool/out_text.h"
 
@@ -12,28 +12,10 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/text.h"
 #include "tool/tool.h"
 
 #define REPLACEMENT "\xef\xbf\xbd"
-
-size_t
-out_utf8_len(const char *s)
-{
-	const unsigned char *u = (const unsigned char *)s;
-	size_t len = u[0] < 0x80 ? 1 : u[0] < 0xc2 ? 0 : u[0] < 0xe0 ? 2 : u[0] < 0xf0 ? 3 :
-		     u[0] < 0xf5 ? 4 : 0;
-
-	if (!u[0])
-		return 0;
-	for (size_t i = 1; i < len; i++)
-		if ((u[i] & 0xc0) != 0x80)
-			return 0;
-	/* overlong forms, surrogates, and values above U+10FFFF */
-	if ((u[0] == 0xe0 && u[1] < 0xa0) || (u[0] == 0xed && u[1] > 0x9f) ||
-	    (u[0] == 0xf0 && u[1] < 0x90) || (u[0] == 0xf4 && u[1] > 0x8f))
-		return 0;
-	return len;
-}
 
 char *
 out_utf8_clean(const char *s)
@@ -41,7 +23,7 @@ out_utf8_clean(const char *s)
 	char *clean = malloc(strlen(s) * strlen(REPLACEMENT) + 1), *to = clean;
 
 	while (clean && *s) {
-		size_t len = out_utf8_len(s);
+		size_t len = tcpx_utf8_len(s);
 
 		to = len ? mempcpy(to, s, len) : mempcpy(to, REPLACEMENT, strlen(REPLACEMENT));
 		s += len ? len : 1;
@@ -61,19 +43,13 @@ out_json(const char *s)
 	return json;
 }
 
-static bool
-is_control(const char *s)
-{
-	return (unsigned char)*s < 0x20 || *s == 0x7f || (*s == '\xc2' && (s[1] & 0xe0) == 0x80);
-}
-
 void
 out_plain(FILE *f, const char *s)
 {
 	while (*s) {
-		size_t len = out_utf8_len(s);
+		size_t len = tcpx_utf8_len(s);
 
-		if (len && !is_control(s))
+		if (tcpx_text_shows(s))
 			fwrite(s, 1, len, f);
 		else
 			fputc('?', f);
@@ -95,7 +71,7 @@ out_wrapped(FILE *f, const char *s, int indent)
 		len = len < sizeof(word) ? len : sizeof(word) - 1;
 		memcpy(word, s, len);
 		word[len] = '\0';
-		for (const char *at = word; *at; at += out_utf8_len(at) ? out_utf8_len(at) : 1)
+		for (const char *at = word; *at; at += tcpx_utf8_len(at) ? tcpx_utf8_len(at) : 1)
 			width++;
 		if (column > indent && column + 1 + width > OUT_COLUMNS) {
 			fprintf(f, "\n%*s", indent, "");
@@ -137,7 +113,7 @@ entity(const char *s)
 	case '\t':
 	case '\n': return NULL;
 	}
-	return is_control(s) || !out_utf8_len(s) ? REPLACEMENT : NULL;
+	return tcpx_text_shows(s) ? NULL : REPLACEMENT;
 }
 
 void
@@ -145,7 +121,7 @@ out_escape(FILE *f, const char *s)
 {
 	while (*s) {
 		const char *instead = entity(s);
-		size_t len = out_utf8_len(s);
+		size_t len = tcpx_utf8_len(s);
 
 		if (instead)
 			fputs(instead, f);

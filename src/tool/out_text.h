@@ -14,8 +14,6 @@
 #define OUT_COLUMNS  80 /* of lines for people */
 #define OUT_QUANTITY 32 /* room that any of the texts below needs */
 
-/* Bytes of the UTF-8 character at @s; 0 if there is none (or at the end). */
-size_t out_utf8_len(const char *s);
 /* A copy with U+FFFD for bytes that are not UTF-8; the caller frees it.
  * NULL: out of memory. */
 char *out_utf8_clean(const char *s);
@@ -23,15 +21,14 @@ char *out_utf8_clean(const char *s);
 /* The clean text as JSON; NULL: out of memory. */
 json_t *out_json(const char *s);
 
-/* @s for a terminal: control characters, which could command it, and what is not UTF-8
- * become '?'. */
+/* @s for a terminal: what does not show (base/text.h), as controls that could command it, becomes '?'. */
 void out_plain(FILE *f, const char *s);
 /* @s like out_plain(), broken between words at OUT_COLUMNS: the first line begins where the
  * cursor is, at column @indent, and so do the others. A longer word stays whole. Line ends in @s are spaces. Ends the line. */
 void out_wrapped(FILE *f, const char *s, int indent);
 void out_wrapf(FILE *f, int indent, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
-/* @s as text or attribute value of HTML or SVG: & < > " ' escaped, control characters
- * (which XML forbids) replaced. */
+/* @s as text or attribute value of HTML or SVG: & < > " ' escaped, what does not show
+ * (XML forbids some of it) replaced. */
 void out_escape(FILE *f, const char *s);
 /* @json inside <script>: no "<" is left in it. */
 void out_script_json(FILE *f, const char *json);

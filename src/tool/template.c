@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "base/text.h"
 #include "tool/out_text.h"
 #include "tool/output.h"
 #include "tool/tool.h"
@@ -78,15 +79,20 @@ is_text(const json_t *value, const char *text)
 static void
 put_markdown(FILE *f, const char *s)
 {
-	for (; *s; s++) {
+	size_t len;
+
+	for (; *s; s += len) {
+		len = tcpx_utf8_len(s) ? tcpx_utf8_len(s) : 1;
 		if (*s == '\n' || *s == '\r' || *s == '\t')
 			fputc(' ', f);
 		else if (*s == '<')
 			fputs("&lt;", f);
-		else if ((unsigned char)*s < ' ' || *s == 0x7f)
+		else if (!tcpx_text_shows(s))
 			fputc('?', f);
+		else if (strchr("|*`\\[]", *s))
+			fprintf(f, "\\%c", *s);
 		else
-			fprintf(f, strchr("|*`\\[]", *s) ? "\\%c" : "%c", *s);
+			fwrite(s, 1, len, f);
 	}
 }
 

@@ -88,7 +88,7 @@ tool_log_start(void)
 int
 tool_fail(int code, const char *command, const char *fmt, ...)
 {
-	char text[4096];
+	char text[4096], *rest = text, *line;
 	va_list ap;
 
 	va_start(ap, fmt);
@@ -98,8 +98,13 @@ tool_fail(int code, const char *command, const char *fmt, ...)
 		held[0] = '\0'; /* once is enough */
 	tool_log_flush();
 	tool_progress_clear();
-	fprintf(stderr, "%s%s%s: %s\n", tool_paint(stderr, TOOL_RED), command,
-		tool_paint(stderr, TOOL_PLAIN), text);
+	while ((line = strsep(&rest, "\n"))) { /* it may quote a peer, or a file */
+		tcpx_text_show(line, strlen(line) + 1, line);
+		if (line == text)
+			fprintf(stderr, "%s%s%s: ", tool_paint(stderr, TOOL_RED), command,
+				tool_paint(stderr, TOOL_PLAIN));
+		fprintf(stderr, "%s\n", line);
+	}
 	return code;
 }
 

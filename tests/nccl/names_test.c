@@ -205,6 +205,19 @@ a_family_is_named_where_no_nic_is_left(void **state)
 	tcpx_nccl_say_to(NULL);
 }
 
+/* A peer's name in it comes from a handle, and may be anything. */
+static void
+a_line_holds_nothing_that_commands_a_terminal(void **state)
+{
+	(void)state;
+	tcpx_nccl_say_to(keep_last);
+	tcpx_nccl_warn("send to %s failed", "h\033[31m\a\u202eost\xff");
+	assert_string_equal(last, "NET/tcpx-p2p : send to h?[31m??ost? failed");
+	tcpx_nccl_sink(NULL, 2, "a line\nand another");
+	assert_string_equal(last, "NET/tcpx-p2p : a line?and another");
+	tcpx_nccl_say_to(NULL);
+}
+
 int
 main(void)
 {
@@ -214,6 +227,7 @@ main(void)
 		cmocka_unit_test(a_list_that_is_too_long_is_cut),
 		cmocka_unit_test(the_family_is_that_of_nccl),
 		cmocka_unit_test(a_family_is_named_where_no_nic_is_left),
+		cmocka_unit_test(a_line_holds_nothing_that_commands_a_terminal),
 	};
 
 	return cmocka_run_group_tests_name("nccl/names", tests, make_all, NULL);

@@ -2,6 +2,7 @@
 /* The mesh on a terminal: a row for each sender, a column for each receiver. */
 #include <math.h>
 
+#include "base/text.h"
 #include "measure/mesh/mesh_result.h"
 #include "measure/report/out_verdict.h"
 #include "tool/out_text.h"
@@ -41,7 +42,9 @@ print_matrix(FILE *f, const struct result_mesh *m)
 			print_cell(f, m, from, to);
 		fprintf(f, "  ");
 		out_plain(f, m->ranks.at[from].host);
-		fprintf(f, " %s\n", m->ranks.at[from].mem);
+		fputc(' ', f);
+		out_plain(f, m->ranks.at[from].mem);
+		fputc('\n', f);
 	}
 }
 
@@ -78,6 +81,7 @@ mesh_print(FILE *f, const struct result *r)
 	if (m->pairs.n)
 		print_matrix(f, m);
 	out_verdict_stop(r, stop, sizeof(stop));
+	tcpx_text_show(stop, sizeof(stop), stop);
 	if (stop[0])
 		fprintf(f, "# %s%s%s\n", tool_paint(f, TOOL_RED), stop, tool_paint(f, TOOL_PLAIN));
 	if (!m->pairs.n)

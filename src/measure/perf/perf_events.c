@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "measure/perf/perf_usage.h"
 
 enum { NICS = 64, CHANNELS = 512, LINE_BYTES = 1 << 16 };
@@ -55,6 +56,16 @@ events_put(FILE *f, const char *type, json_t *fields)
 	free(text);
 }
 
+/* What a peer says, as text that shows. */
+static json_t *
+shown(const char *s)
+{
+	char text[256];
+
+	tcpx_text_show(text, sizeof(text), s);
+	return json_string(text);
+}
+
 static json_t *
 format_nics(const struct tcpx_nic_info *nic, size_t n)
 {
@@ -78,9 +89,9 @@ format_channels(tcpx_engine *engine, const char *peer, bool sending)
 		n = 0;
 	for (size_t i = 0; i < n && i < CHANNELS; i++)
 		if (c[i].up && !c[i].sending == !sending && !strcmp(c[i].peer, peer))
-			json_array_append_new(list, json_pack("{s:i, s:s, s:s}", "index",
+			json_array_append_new(list, json_pack("{s:i, s:s, s:o}", "index",
 							      (int)c[i].index, "nic", c[i].nic,
-							      "peer_nic", c[i].peer_nic));
+							      "peer_nic", shown(c[i].peer_nic)));
 	free(c);
 	return list;
 }
@@ -94,7 +105,7 @@ events_session(tcpx_engine *engine, tcpx_peer *peer, const char *name, bool send
 
 	if (tcpx_peer_query(peer, &info) || tcpx_query_nics(engine, nic, sizeof(nic[0]), &n))
 		return json_object();
-	return json_pack("{s:s, s:s, s:I, s:I, s:o, s:o}", "peer", name, "provider",
+	return json_pack("{s:o, s:s, s:I, s:I, s:o, s:o}", "peer", shown(name), "provider",
 			 info.provider, "chunk", (json_int_t)info.chunk_bytes, "window",
 			 (json_int_t)info.window_slots, "nics",
 			 format_nics(nic, n < NICS ? n : NICS), "channels",
@@ -109,9 +120,9 @@ events_failure(tcpx_xfer *xfer, int code, bool sending)
 
 	if (xfer && tcpx_xfer_query(xfer, &info))
 		info.cause[0] = '\0';
-	event = json_pack("{s:s, s:s, s:s, s:s, s:b}", "op", sending ? "send" : "receive", "code",
+	event = json_pack("{s:s, s:s, s:s, s:o, s:b}", "op", sending ? "send" : "receive", "code",
 			  tcpx_strerror_name(code), "text", tcpx_strerror(code), "cause",
-			  info.cause, "late", code == -EAGAIN || code == TCPX_ESTALLED ||
+			  shown(info.cause), "late", code == -EAGAIN || code == TCPX_ESTALLED ||
 			  code == TCPX_ETIMEDOUT);
 	if (event && xfer)
 		json_object_update_new(event, json_pack(

@@ -12,6 +12,7 @@
 #include "base/err.h"
 #include "base/figures.h"
 #include "base/shape_table.h"
+#include "base/text.h"
 #include "measure/perf/job.h"
 #include "measure/report/result_fields.h"
 
@@ -97,8 +98,10 @@ read_channels(tcpx_engine *engine, const char *peer, struct usage *u)
 	if (!info || tcpx_query_channels(engine, info, sizeof(info[0]), &n))
 		n = 0;
 	for (size_t i = 0; i < n && i < room && u->channels < USAGE_CHANNELS; i++)
-		if (!peer[0] || !strcmp(peer, info[i].peer))
+		if (!peer[0] || !strcmp(peer, info[i].peer)) {
+			tcpx_text_show(info[i].peer_nic, sizeof(info[i].peer_nic), info[i].peer_nic);
 			u->channel[u->channels++] = info[i];
+		}
 	free(info);
 }
 

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/parse.h"
+#include "base/text.h"
 #include "measure/report/out_bound.h"
 #include "measure/report/out_verdict.h"
 #include "tool/out_text.h"
@@ -281,7 +282,7 @@ put(FILE *f, int at, int end, const char *text)
 {
 	int have = 0, pad;
 
-	for (const char *c = text; *c; c += out_utf8_len(c) ? out_utf8_len(c) : 1)
+	for (const char *c = text; *c; c += tcpx_utf8_len(c) ? tcpx_utf8_len(c) : 1)
 		have++;
 	pad = end - at - have;
 	pad = pad > 0 ? pad : at > 0;

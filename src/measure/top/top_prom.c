@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/figures.h"
+#include "base/text.h"
 #include "measure/top/top.h"
 
 /* The objects of an engine that have figures. */
@@ -17,12 +18,19 @@ static const struct field info = { .metric = "tcpx_engine_info",
 static void
 label(struct tcpx_text *t, const char *name, const char *value)
 {
+	size_t len;
+
 	tcpx_text_add(t, "%s=\"", name);
-	for (; *value; value++)
+	for (; *value; value += len) { /* of a peer, or of another user's engine */
+		size_t shows = tcpx_text_shows(value);
+
+		len = tcpx_utf8_len(value) ? tcpx_utf8_len(value) : 1;
 		if (*value == '\n')
 			tcpx_text_add(t, "\\n");
 		else
-			tcpx_text_add(t, *value == '"' || *value == '\\' ? "\\%c" : "%c", *value);
+			tcpx_text_add(t, *value == '"' || *value == '\\' ? "\\%.*s" : "%.*s",
+				      shows ? (int)shows : 1, shows ? value : "?");
+	}
 	tcpx_text_add(t, "\"");
 }
 

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "measure/top/top.h"
 
 #define GB 1e9
@@ -52,10 +53,12 @@ rank(size_t n, double (*value)(void *arg, size_t i), void *arg)
 const char *
 top_clean(const char *s, char *buf, size_t cap)
 {
-	size_t i;
+	size_t i, len;
 
-	for (i = 0; s[i] && i + 1 < cap; i++)
-		buf[i] = s[i] >= ' ' && s[i] < 0x7f ? s[i] : '?';
+	for (i = 0; *s && i + 1 < cap; i++, s += len) {
+		len = tcpx_utf8_len(s) ? tcpx_utf8_len(s) : 1;
+		buf[i] = tcpx_text_shows(s) == 1 ? *s : '?';
+	}
 	buf[i] = '\0';
 	return buf;
 }

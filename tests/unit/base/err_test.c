@@ -22,6 +22,16 @@ code_and_text_of_a_failure_reach_log_and_thread(void **state)
 }
 
 static void
+a_text_that_quotes_a_peer_shows(void **state)
+{
+	char text[128];
+
+	tcpx_fail_known(TCPX_ELIMIT, "peer %s", "a\033[2J\xc2\x9b" "b\xe2\x80\xae\xff\n");
+	tcpx_err_last(text, sizeof(text));
+	assert_string_equal(text, "peer a?[2J?b??? (TCPX_ELIMIT)");
+}
+
+static void
 errno_failure_has_the_words_and_the_code(void **state)
 {
 	char text[128];
@@ -159,6 +169,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(code_and_text_of_a_failure_reach_log_and_thread),
+		cmocka_unit_test(a_text_that_quotes_a_peer_shows),
 		cmocka_unit_test(errno_failure_has_the_words_and_the_code),
 		cmocka_unit_test(not_yet_is_not_a_failure),
 		cmocka_unit_test(text_is_kept_with_the_log_off),

@@ -76,6 +76,52 @@ quoted_text_is_json(void **state)
 	}
 }
 
+static void
+utf8_is_what_the_standard_allows(void **state)
+{
+	static const struct {
+		const char *text;
+		size_t len;
+	} table[] = {
+		{ "a", 1 }, { "", 0 }, { "\xc2\xb5", 2 }, { "\xe2\x82\xac", 3 },
+		{ "\xf0\x9f\x98\x80", 4 }, { "\x80", 0 }, { "\xc0\x80", 0 }, { "\xe2\x82", 0 },
+		{ "\xe0\x80\x80", 0 }, { "\xed\xa0\x80", 0 }, { "\xf4\x90\x80\x80", 0 },
+		{ "\xff", 0 },
+	};
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
+		assert_int_equal(tcpx_utf8_len(table[i].text), table[i].len);
+}
+
+static void
+controls_and_what_turns_text_around_do_not_show(void **state)
+{
+	static const struct {
+		const char *raw, *shown;
+	} table[] = {
+		{ "eth0 \xc2\xb5s \xe2\x82\xac \xf0\x9f\x98\x80", "eth0 \xc2\xb5s \xe2\x82\xac \xf0\x9f\x98\x80" },
+		{ "\033[2J\a\r\n\t\x7f", "?[2J?????" },
+		{ "\xc2\x9b" "31m\xc2\x80\xc2\x9f\xc2\xa0", "?31m??\xc2\xa0" }, /* C1, and a space behind it */
+		{ "\xe2\x80\xaa|\xe2\x80\xae|\xe2\x81\xa6|\xe2\x81\xa9|\xd8\x9c|\xe2\x80\x8f", "?|?|?|?|?|?" },
+		{ "a\xe2\x80\x8b" "b\xef\xbb\xbf" "c\xe2\x80\xa8" "d\xf3\xa0\x81\x81", "a?b?c?d?" },
+		{ "\xe2\x80\xaf|\xe2\x81\x9f|\xe2\x81\xb0", "\xe2\x80\xaf|\xe2\x81\x9f|\xe2\x81\xb0" }, /* beside them */
+		{ "\xff\xfe|\xe2\x80|\xed\xa0\x80", "??|??|???" },
+	};
+	char shown[64];
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		tcpx_text_show(shown, sizeof(shown), table[i].raw);
+		assert_string_equal(shown, table[i].shown);
+		strcpy(shown, table[i].raw);
+		tcpx_text_show(shown, sizeof(shown), shown); /* in its place */
+		assert_string_equal(shown, table[i].shown);
+	}
+	tcpx_text_show(shown, 6, "abc\xe2\x82\xac"); /* no character is cut */
+	assert_string_equal(shown, "abc");
+	tcpx_text_show(shown, 7, "abc\xe2\x82\xac");
+	assert_string_equal(shown, "abc\xe2\x82\xac");
+}
+
 int
 main(void)
 {
@@ -84,6 +130,8 @@ main(void)
 		cmocka_unit_test(what_fits_exactly_has_its_nul),
 		cmocka_unit_test(nothing_is_an_empty_text),
 		cmocka_unit_test(quoted_text_is_json),
+		cmocka_unit_test(utf8_is_what_the_standard_allows),
+		cmocka_unit_test(controls_and_what_turns_text_around_do_not_show),
 	};
 
 	return cmocka_run_group_tests_name("base/text", tests, NULL, NULL);

@@ -49,27 +49,12 @@ quantities_have_three_digits_and_a_fitting_unit(void **state)
 	assert_string_equal(out_digits(1e300, buf), "1.00e+300");
 }
 
-static void
-utf8_is_what_the_standard_allows(void **state)
-{
-	static const struct { const char *text; size_t len; } cases[] = {
-		{ "a", 1 }, { "", 0 }, { "\xc2\xb5", 2 }, { "\xe2\x82\xac", 3 },
-		{ "\xf0\x9f\x98\x80", 4 }, { "\x80", 0 }, { "\xc0\x80", 0 }, { "\xe2\x82", 0 },
-		{ "\xe0\x80\x80", 0 }, { "\xed\xa0\x80", 0 }, { "\xf4\x90\x80\x80", 0 },
-		{ "\xff", 0 },
-	};
-
-	for (size_t i = 0; i < ARRAY_LEN(cases); i++)
-		assert_int_equal(out_utf8_len(cases[i].text), cases[i].len);
-}
-
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(csv_quotes_what_needs_it),
 		cmocka_unit_test(quantities_have_three_digits_and_a_fitting_unit),
-		cmocka_unit_test(utf8_is_what_the_standard_allows),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -190,13 +190,13 @@ lanes_have_a_line_for_each_label(void **state)
 	assert_true(check_prometheus(text) > 40);
 	free(text);
 	json_decref(now);
-	now = top_document(top_with_labels(top_engine("anna", 2e9, 2e6), "a\"b\\c\nd\033[2J", 0), NULL);
+	now = top_document(top_with_labels(top_engine("anna", 2e9, 2e6), "a\"b\\c\nd\033[2J\u202e", 0), NULL);
 	text = top_text_of(top_prometheus, now);
-	assert_non_null(strstr(text, "label=\"a\\\"b\\\\c\\nd"));
+	assert_non_null(strstr(text, "label=\"a\\\"b\\\\c\\nd?[2J?\""));
 	assert_true(check_prometheus(text) > 40);
 	free(text);
 	text = top_text_of(top_format, now);
-	assert_non_null(strstr(text, "  a\"b\\c?d?[2J "));
+	assert_non_null(strstr(text, "  a\"b\\c?d?[2J? "));
 	free(text);
 	json_decref(now);
 	json_decref(before);
