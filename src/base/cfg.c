@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <unistd.h>
 
 #include "base/cfg_file.h"
@@ -303,11 +304,11 @@ files_load(struct loader *l, const struct tcpx_cfg_sources *src)
 	int rc = 0;
 
 	if (src->etc_file)
-		rc = tcpx_cfg_file_read(src->etc_file, false, line_put, l);
+		rc = tcpx_cfg_file_read(src->etc_file, TCPX_CFG_ETC, line_put, l);
 	if (!named && home && is_closed(home))
 		return rc;
 	if (!rc && home && *home)
-		rc = tcpx_cfg_file_read(home, named != NULL, line_put, l);
+		rc = tcpx_cfg_file_read(home, named ? TCPX_CFG_NAMED : TCPX_CFG_HOME, line_put, l);
 	return rc;
 }
 
@@ -356,12 +357,15 @@ tcpx_cfg_load(const struct tcpx_cfg_sources *src, struct tcpx_cfg **out)
 int
 tcpx_cfg_load_system(const char *const *caller, struct tcpx_cfg **out)
 {
+	/* a program with more rights than who has started it (setuid) does what that one's environment says in
+	 * nothing */
+	char *const *env = getauxval(AT_SECURE) ? NULL : environ;
 	struct tcpx_cfg_sources src = {
-		.env = environ,
+		.env = env,
 		.etc_file = ETC_FILE,
 		.caller = caller,
 	};
-	const char *home = env_find(environ, "HOME");
+	const char *home = env_find(env, "HOME");
 	char path[PATH_MAX];
 
 	if (home && *home) {

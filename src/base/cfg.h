@@ -35,7 +35,8 @@ struct tcpx_cfg_sources {
  * Return: 0; TCPX_ECONFIG (logged with name, value, source and what is allowed); -ENOMEM.
  */
 int tcpx_cfg_load(const struct tcpx_cfg_sources *src, struct tcpx_cfg **out) TCPX_MUST_CHECK;
-/* The sources of this process, and a caller's (or NULL) above them. */
+/* The sources of this process, and a caller's (or NULL) above them. In a setuid program neither environment nor
+ * HOME is one. */
 int tcpx_cfg_load_system(const char *const *caller, struct tcpx_cfg **out) TCPX_MUST_CHECK;
 void tcpx_cfg_free(struct tcpx_cfg *cfg);
 

@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/err.h"
@@ -76,22 +77,42 @@ stream_read(FILE *file, const char *path, tcpx_cfg_line_fn fn, void *arg)
 	return rc;
 }
 
+static int
+check_owner(int fd, const char *path, enum tcpx_cfg_place place)
+{
+	struct stat st;
+
+	if (fstat(fd, &st) < 0)
+		return tcpx_fail_errno(TCPX_SUB_INIT, "stat of %s", path);
+	if (!S_ISREG(st.st_mode) && !S_ISFIFO(st.st_mode)) /* /dev/null is everybody's */
+		return 0;
+	if (place != TCPX_CFG_ETC && st.st_uid != 0 && st.st_uid != geteuid())
+		return tcpx_fail(TCPX_SUB_INIT, TCPX_ECONFIG, "%s is of user %u: allowed is a file of user "
+				 "%u, which this process runs as, or of root; TCPX_CONF_FILE names another, and "
+				 "empty none", path, (unsigned)st.st_uid, (unsigned)geteuid());
+	if (st.st_mode & (S_IWGRP | S_IWOTH))
+		return tcpx_fail(TCPX_SUB_INIT, TCPX_ECONFIG, "%s has mode %04o, and others may write to it: "
+				 "chmod go-w %s", path, (unsigned)st.st_mode & 07777u, path);
+	return 0;
+}
+
 int
-tcpx_cfg_file_read(const char *path, bool needed, tcpx_cfg_line_fn fn, void *arg)
+tcpx_cfg_file_read(const char *path, enum tcpx_cfg_place place, tcpx_cfg_line_fn fn, void *arg)
 {
 	/* O_NONBLOCK: the path may be a FIFO */
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	FILE *file;
 	int rc;
 
-	if (fd < 0 && !needed && (errno == ENOENT || errno == ENOTDIR))
+	if (fd < 0 && place != TCPX_CFG_NAMED && (errno == ENOENT || errno == ENOTDIR))
 		return 0;
 	if (fd < 0)
 		return tcpx_fail(TCPX_SUB_INIT, TCPX_ECONFIG, "open %s: %s", path,
 				 tcpx_err_text(-errno));
-	file = fdopen(fd, "r");
+	rc = check_owner(fd, path, place);
+	file = rc ? NULL : fdopen(fd, "r");
 	if (!file) {
-		rc = tcpx_fail_errno(TCPX_SUB_INIT, "open %s", path);
+		rc = rc ? rc : tcpx_fail_errno(TCPX_SUB_INIT, "open %s", path);
 		close(fd);
 		return rc;
 	}

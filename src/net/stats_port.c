@@ -31,7 +31,7 @@
 bool
 tcpx_stats_candidate(unsigned i, char dir[TCPX_STATS_PATH])
 {
-	const char *runtime = getenv("XDG_RUNTIME_DIR");
+	const char *runtime = secure_getenv("XDG_RUNTIME_DIR");
 	int n = 0;
 
 	dir[0] = '\0';

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 FUZZ_QUIETLY
@@ -28,12 +29,14 @@ read_file(const uint8_t *data, size_t len)
 	static int fd = -1;
 	char path[64];
 
-	if (fd < 0)
+	if (fd < 0) {
 		fd = memfd_create("fuzz", 0);
+		promise(fchmod(fd, 0600) == 0); /* else it is refused */
+	}
 	if (ftruncate(fd, 0) != 0 || pwrite(fd, data, len, 0) != (ssize_t)len)
 		return;
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	tcpx_cfg_file_read(path, true, set_line, NULL);
+	tcpx_cfg_file_read(path, TCPX_CFG_NAMED, set_line, NULL);
 }
 
 int

@@ -169,7 +169,7 @@ start(struct plug *p, char why[WHY_BYTES])
 static int
 check_chunk(const struct plug *p, char why[WHY_BYTES])
 {
-	const char *text = getenv("NCCL_DYNAMIC_CHUNK_SIZE");
+	const char *text = secure_getenv("NCCL_DYNAMIC_CHUNK_SIZE");
 
 	if (!plug_is_tcpx(p->abi->name(p->table), p->path) || plug_chunk_is_set(text))
 		return 0;
@@ -311,15 +311,15 @@ int
 plug_open(const char *path, struct plug **plug)
 {
 	struct plug_names *names = malloc(sizeof(*names));
-	const char *ours = getenv("TCPX_PLUGIN_PATH");
+	const char *ours = secure_getenv("TCPX_PLUGIN_PATH"); /* not of who starts a setuid program */
 	struct plug *p;
 	int rc;
 
 	if (!names)
 		return tcpx_fail(TCPX_SUB_NET, -ENOMEM, "no memory for names of plugins");
 	if (!ours || !*ours)
-		ours = getenv("UCCL_TCPX_PLUGIN_PATH");
-	rc = plug_names_init(names, path, ours, getenv("NCCL_NET_PLUGIN"));
+		ours = secure_getenv("UCCL_TCPX_PLUGIN_PATH");
+	rc = plug_names_init(names, path, ours, secure_getenv("NCCL_NET_PLUGIN"));
 	if (rc) {
 		rc = tcpx_fail(TCPX_SUB_NET, rc, "no NCCL net plugin: %s is \"none\"",
 			       names->source);

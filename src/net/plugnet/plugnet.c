@@ -24,7 +24,7 @@
 static uint32_t
 setting(const char *name, uint32_t low, uint32_t high, uint32_t otherwise)
 {
-	const char *text = getenv(name);
+	const char *text = secure_getenv(name);
 	char *end;
 	long long v;
 

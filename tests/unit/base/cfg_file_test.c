@@ -52,7 +52,7 @@ read_bytes(const void *bytes, size_t len)
 	file_write(bytes, len);
 	seen[0] = '\0';
 	capture_start();
-	return tcpx_cfg_file_read(path, true, note, NULL);
+	return tcpx_cfg_file_read(path, TCPX_CFG_NAMED, note, NULL);
 }
 
 static const struct {
@@ -106,7 +106,7 @@ file_that_is_not_text_is_refused(void **state)
 
 	assert_int_equal(read_bytes(bytes, sizeof(bytes)), TCPX_ECONFIG);
 	check_has(captured, "line 2: ");
-	assert_int_equal(tcpx_cfg_file_read("/dev/zero", true, note, NULL), TCPX_ECONFIG);
+	assert_int_equal(tcpx_cfg_file_read("/dev/zero", TCPX_CFG_NAMED, note, NULL), TCPX_ECONFIG);
 }
 
 static void
@@ -116,7 +116,7 @@ fifo_does_not_hang(void **state)
 
 	snprintf(fifo, sizeof(fifo), "%s.fifo", path);
 	assert_int_equal(mkfifo(fifo, 0600), 0);
-	assert_int_equal(tcpx_cfg_file_read(fifo, true, note, NULL), 0);
+	assert_int_equal(tcpx_cfg_file_read(fifo, TCPX_CFG_NAMED, note, NULL), 0);
 	unlink(fifo);
 }
 
@@ -124,11 +124,56 @@ static void
 missing_file_is_an_error_only_when_needed(void **state)
 {
 	capture_start();
-	assert_int_equal(tcpx_cfg_file_read("/nonexistent/x", false, note, NULL), 0);
+	assert_int_equal(tcpx_cfg_file_read("/nonexistent/x", TCPX_CFG_HOME, note, NULL), 0);
 	assert_string_equal(captured, "");
-	assert_int_equal(tcpx_cfg_file_read("/nonexistent/x", true, note, NULL),
+	assert_int_equal(tcpx_cfg_file_read("/nonexistent/x", TCPX_CFG_NAMED, note, NULL),
 			 TCPX_ECONFIG);
 	check_has(captured, "open /nonexistent/x: no such file");
+}
+
+static void
+file_that_others_may_write_to_is_refused(void **state)
+{
+	static const enum tcpx_cfg_place places[] = { TCPX_CFG_ETC, TCPX_CFG_HOME, TCPX_CFG_NAMED };
+	static const mode_t modes[] = { 0602, 0620, 0666 };
+
+	file_write("A=1\n", 4);
+	for (size_t i = 0; i < ARRAY_LEN(places); i++)
+		for (size_t k = 0; k < ARRAY_LEN(modes); k++) {
+			capture_start();
+			seen[0] = '\0';
+			assert_int_equal(chmod(path, modes[k]), 0);
+			assert_int_equal(tcpx_cfg_file_read(path, places[i], note, NULL), TCPX_ECONFIG);
+			check_has(captured, "others may write to it: chmod go-w");
+			assert_string_equal(seen, "");
+		}
+	assert_int_equal(chmod(path, 0644), 0);
+	assert_int_equal(tcpx_cfg_file_read(path, TCPX_CFG_HOME, note, NULL), 0);
+	assert_int_equal(tcpx_cfg_file_read("/dev/null", TCPX_CFG_NAMED, note, NULL), 0);
+}
+
+static void
+file_of_another_user_is_refused(void **state)
+{
+	if (geteuid() != 0) {
+		print_message("# skipped: not root\n");
+		skip();
+	}
+	capture_start();
+	file_write("A=1\n", 4);
+	assert_int_equal(chmod(path, 0644), 0);
+	assert_int_equal(chown(path, 65534, 65534), 0);
+	assert_int_equal(tcpx_cfg_file_read(path, TCPX_CFG_HOME, note, NULL), TCPX_ECONFIG);
+	assert_int_equal(tcpx_cfg_file_read(path, TCPX_CFG_NAMED, note, NULL), TCPX_ECONFIG);
+	check_has(captured, " is of user 65534: allowed is a file of user 0");
+	assert_int_equal(tcpx_cfg_file_read(path, TCPX_CFG_ETC, note, NULL), 0);
+	assert_int_equal(seteuid(65534), 0); /* its own, and root's */
+	assert_int_equal(tcpx_cfg_file_read(path, TCPX_CFG_HOME, note, NULL), 0);
+	assert_int_equal(seteuid(0), 0);
+	assert_int_equal(chown(path, 0, 0), 0);
+	assert_int_equal(seteuid(65534), 0);
+	assert_int_equal(tcpx_cfg_file_read(path, TCPX_CFG_HOME, note, NULL), 0);
+	assert_int_equal(seteuid(0), 0);
 }
 
 static void
@@ -138,7 +183,7 @@ reader_can_end_it(void **state)
 
 	file_write("A=1\nB=2\nC=3\n", 12);
 	seen[0] = '\0';
-	assert_int_equal(tcpx_cfg_file_read(path, true, note, b), -ECANCELED);
+	assert_int_equal(tcpx_cfg_file_read(path, TCPX_CFG_NAMED, note, b), -ECANCELED);
 	assert_string_equal(seen, "A|1|1;B|2|2;");
 }
 
@@ -171,6 +216,8 @@ main(void)
 		cmocka_unit_test(file_that_is_not_text_is_refused),
 		cmocka_unit_test(fifo_does_not_hang),
 		cmocka_unit_test(missing_file_is_an_error_only_when_needed),
+		cmocka_unit_test(file_that_others_may_write_to_is_refused),
+		cmocka_unit_test(file_of_another_user_is_refused),
 		cmocka_unit_test(reader_can_end_it),
 		cmocka_unit_test(random_bytes_are_read_or_refused),
 	};
