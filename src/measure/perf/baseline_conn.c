@@ -231,6 +231,26 @@ raw_connect(const struct baseline_plan *plan, size_t number, uint16_t port, int 
 	return 0;
 }
 
+/* A listener that is shut down ends the wait, as a stranger may say nothing. */
+static int
+take_hello(int listener, int fd, struct raw_hello *hello)
+{
+	struct pollfd p[] = { { .fd = fd, .events = POLLIN }, { .fd = listener } };
+	size_t have = 0;
+
+	while (have < sizeof(*hello)) {
+		ssize_t n;
+
+		if (poll(p, 2, SETUP_MS) <= 0 || p[1].revents)
+			return -ETIMEDOUT;
+		n = recv(fd, (uint8_t *)hello + have, sizeof(*hello) - have, MSG_DONTWAIT);
+		if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR))
+			return -EPROTO;
+		have += n > 0 ? (size_t)n : 0;
+	}
+	return 0;
+}
+
 int
 raw_accept(int listener, uint64_t token, uint32_t *number, int *fd)
 {
@@ -245,8 +265,7 @@ raw_accept(int listener, uint64_t token, uint32_t *number, int *fd)
 		if (s < 0)
 			return -errno;
 		prepare_socket(s);
-		if (recv(s, &hello, sizeof(hello), MSG_WAITALL) == sizeof(hello) &&
-		    be64toh(hello.token) == token)
+		if (!take_hello(listener, s, &hello) && be64toh(hello.token) == token)
 			break;
 		close(s);
 	}

@@ -20,7 +20,8 @@ struct refusals {
 	uint64_t count, last_ns;
 };
 
-enum { REFUSED_S = 10, /* for another client */ TURN_MS = 100, STOP_MS = 500, SWEEP_NS = 100 * 1000 * 1000 };
+enum { REFUSED_S = 10, /* for another client */ TURN_MS = 100, SHARED_MS = 1, STOP_MS = 500,
+       SWEEP_NS = 100 * 1000 * 1000, NOTES_A_TURN = 64 };
 
 static const char name[] = "tcpx serve";
 
@@ -62,22 +63,24 @@ print_ready(tcpx_engine *engine)
 	fflush(stdout);
 }
 
-/* One turn: sleeps in a transfer or for a note, unless a client wants spinning. */
+/* One turn: sleeps in a transfer or for a note, unless a client wants spinning. Where there are several, no
+ * transfer of one keeps the others waiting. */
 static void
 turn(struct serve *s)
 {
+	int left = NOTES_A_TURN;
 	tcpx_xfer *oldest;
 	tcpx_note *note;
 	bool spin;
 
 	tool_log_flush();
-	while (!tcpx_note_get(s->engine, &note))
+	for (; left && !tcpx_note_get(s->engine, &note); left--)
 		serve_note(s, note);
 	spin = serve_pump(s, &oldest);
-	if (spin)
+	if (spin || !left)
 		return;
 	if (oldest)
-		(void)tcpx_wait(oldest, TURN_MS);
+		(void)tcpx_wait(oldest, serve_is_shared(s) ? SHARED_MS : TURN_MS);
 	else if (!tcpx_note_wait(s->engine, TURN_MS, &note))
 		serve_note(s, note);
 }

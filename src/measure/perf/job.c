@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/cpuset.h"
+#include "base/text.h"
 
 const char *const job_op_names[] = { "write", "read", "sendrecv", "lane", NULL };
 
@@ -133,12 +134,11 @@ json_t *
 job_format(const struct job *job)
 {
 	char mem[PLACE_TEXT];
-	json_t *msg = json_pack("{s:s, s:b, s:b, s:b, s:I, s:I, s:I, s:o, s:s}", "op",
+	json_t *msg = json_pack("{s:s, s:b, s:b, s:b, s:I, s:I, s:I, s:s}", "op",
 				job_op_names[job->op], "bi", job->bi, "lat", job->lat, "spin",
 				job->spin, "depth", (json_int_t)job->depth, "span",
 				(json_int_t)job->span_bytes, "ring",
-				(json_int_t)job->ring_bytes, "meta",
-				job_hex(job->meta, job->meta_len), "mem",
+				(json_int_t)job->ring_bytes, "mem",
 				job->mem_said ? place_format(&job->mem, mem) : "");
 
 	if (job->cpu_said)
@@ -157,8 +157,8 @@ short_text(const json_t *msg, const char *name, char out[JOB_TEXT])
 {
 	const char *text = job_text(msg, name);
 
-	for (const char *c = text; *c; c++)
-		if ((unsigned char)*c < ' ' || *c == 127 || c - text == JOB_TEXT - 1)
+	for (const char *c = text; *c; c += tcpx_text_shows(c))
+		if (!tcpx_text_shows(c) || c + tcpx_text_shows(c) - text >= JOB_TEXT)
 			return tcpx_fail(TCPX_SUB_TOOL, TCPX_EBLOB, "message job: %s is no printable"
 					 " text of at most %d bytes", name, JOB_TEXT - 1);
 	snprintf(out, JOB_TEXT, "%s", text);
@@ -195,8 +195,6 @@ job_parse(const json_t *msg, struct job *job)
 	if (!rc && j.cpu_said)
 		rc = job_number(msg, "cpu", 0, TCPX_CPUS_MAX - 1, &j.cpu);
 	if (!rc)
-		rc = job_bytes(json_object_get(msg, "meta"), "meta", j.meta, sizeof(j.meta), &j.meta_len);
-	if (!rc)
 		rc = short_text(msg, "label", j.label);
 	if (!rc)
 		rc = short_text(msg, "text", j.text);
@@ -220,11 +218,13 @@ int
 job_case_parse(const json_t *msg, const struct job *job, struct job_case *c)
 {
 	struct job_case got = { 0 };
+	uint64_t most = 1;
 	int rc = job_number(msg, "size", 0, job->span_bytes, &got.size);
 
+	if (got.size && job->op != JOB_LANE && !job->lat)
+		most = got.size < JOB_PIECES_MAX ? got.size : JOB_PIECES_MAX;
 	if (!rc)
-		rc = job_number(msg, "descs", 1, got.size && job->op != JOB_LANE ? got.size : 1,
-				&got.descs);
+		rc = job_number(msg, "descs", 1, most, &got.descs);
 	if (!rc)
 		rc = job_number(msg, "seed", 0, INT64_MAX, &got.seed);
 	if (!rc)

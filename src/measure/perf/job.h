@@ -37,6 +37,7 @@ enum {
 	JOB_LANES_MAX = 64,
 	JOB_LAT_SLOTS = 4,            /* transfers that a latency run leaves behind */
 	JOB_SLOTS_MAX = 16384,        /* of a ring                                 */
+	JOB_PIECES_MAX = 1000000,     /* of a transfer                             */
 	JOB_BLOB_BYTES = 4096,
 	JOB_TEXT = 64,                /* room for a label or a text                */
 	JOB_NOTE_TIME = 'T',          /* the client's time; answered (perf_sync.h) */
@@ -62,8 +63,6 @@ struct job {
 	struct place mem;    /* of the server                                      */
 	bool cpu_said;       /* the server runs on one CPU; job_ok repeats it if so */
 	uint64_t cpu;
-	uint8_t meta[JOB_BLOB_BYTES];
-	size_t meta_len;     /* the client's engine, to write back; 0: none        */
 	char label[JOB_TEXT]; /* as the server's; "" none                          */
 	char text[JOB_TEXT]; /* at the begin of what the client sends; "" none     */
 	char near[JOB_TEXT]; /* the client's memory, as text for people            */

@@ -11,6 +11,7 @@
 
 #include "base/parse.h"
 #include "base/settings.h"
+#include "base/text.h"
 #include "measure/mesh/mesh_env.h"
 #include "measure/perf/perf_events.h"
 #include "tool/tool.h"
@@ -60,8 +61,12 @@ perf_take_place(const struct opt_parser *p, int id, void *args)
 int
 perf_take_label(const struct opt_parser *p, int id, void *args)
 {
-	if (!p->value[0] || strlen(p->value) >= JOB_TEXT)
-		return opt_refuse(p, id, "allowed are 1 to 63 characters");
+	const char *end = p->value;
+
+	while (tcpx_text_shows(end))
+		end += tcpx_text_shows(end);
+	if (end == p->value || *end || end - p->value >= JOB_TEXT)
+		return opt_refuse(p, id, "allowed are 1 to 63 bytes of printable text");
 	*text_place(p, id) = p->value;
 	return TOOL_OK;
 }
@@ -108,7 +113,7 @@ take_kv(const struct opt_parser *p, int id, void *args)
 	if (x && (size_t)(x - p->value) < sizeof(count_text))
 		memcpy(count_text, p->value, (size_t)(x - p->value));
 	if (!x || tcpx_parse_decimal(count_text, &count) ||
-	    tcpx_parse_size(x + 1, &size) || !count || count > 1000000 || !size ||
+	    tcpx_parse_size(x + 1, &size) || !count || count > JOB_PIECES_MAX || !size ||
 	    size > 1ull << 30)
 		return opt_refuse(p, id, "allowed is COUNTxSIZE, 1 to 1000000 pieces of 1 to 1G");
 	a->descs = count;
@@ -168,7 +173,7 @@ static const struct opt perf_opts[] = {
 	  PERF_SETTING_TOO(DIST, dist) },
 	{ 0, "threads", "N", "I/O threads of each side", PERF_SETTING(THREADS) },
 	{ 0, "descs", "N", "cut the transfer in N scattered pieces (1)",
-	  OPT_NUMBER(descs, 1, 1000000) },
+	  OPT_NUMBER(descs, 1, JOB_PIECES_MAX) },
 	{ 0, "kv", "COUNTxSIZE", "one size only: COUNT scattered pieces of SIZE, as pages of a "
 	  "key-value cache", OPT_TAKE(take_kv) },
 	{ 0, "depth", "N", "transfers in flight at once (1; with several GPUs or lanes one each)",

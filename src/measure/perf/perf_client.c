@@ -12,6 +12,7 @@
 
 #include "base/clock.h"
 #include "base/parse.h"
+#include "base/text.h"
 #include "measure/perf/perf_events.h"
 #include "measure/perf/perf_server.h"
 #include "measure/perf/perf_stop.h"
@@ -66,11 +67,13 @@ await_open(struct perf *p, const char *address)
 		return rc;
 	connect_ms = tcpx_cfg_num(cfg, TCPX_SET_CONNECT_MS);
 	tcpx_cfg_free(cfg);
-	if (tcpx_peer_query(p->peer, &info) == 0 && info.status == -EAGAIN)
+	if (tcpx_peer_query(p->peer, &info) == 0 && info.status == -EAGAIN) {
+		tcpx_text_show(info.cause, sizeof(info.cause), info.cause);
 		fprintf(stderr, "%s: waiting for %s (%s; %" PRIu64 " s)%s\n", name, address,
 			info.cause[0] ? info.cause : "no answer yet",
 			(connect_ms < limit_ms ? connect_ms : limit_ms) / 1000,
 			p->args->host ? ": is `tcpx serve` running there?" : "");
+	}
 	return tcpx_peer_wait(p->peer, (int)(limit_ms - SILENT_MS));
 }
 
@@ -354,10 +357,6 @@ begin_job(struct perf *p)
 	if (rc)
 		return rc;
 
-	job->meta_len = sizeof(job->meta);
-	rc = tcpx_metadata(p->engine, job->meta, &job->meta_len);
-	if (rc)
-		return rc;
 	msg = job_format(job);
 	rc = regions_export(p->engine, &p->in.regions, msg, "client_in");
 	if (!rc && job->op == JOB_LANE && job_has_in(job))

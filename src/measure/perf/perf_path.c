@@ -85,18 +85,13 @@ path_close(struct path *path)
 }
 
 int
-path_run(struct path *path, uint64_t copy_bytes, struct path_speed *speed)
+path_begin(struct path *path, uint64_t copy_bytes)
 {
-	struct path_speed sum = { path->from ? 0 : INFINITY, path->to ? 0 : INFINITY };
-	uint64_t begin_ns = now_ns();
-	unsigned n = path->streams;
 	int rc = 0;
 
-	if (!n) {
-		*speed = sum;
-		return 0;
-	}
-	for (unsigned k = 0; !rc && k < n; k++) {
+	path->copy_bytes = copy_bytes;
+	path->begin_ns = now_ns();
+	for (unsigned k = 0; !rc && k < path->streams; k++) {
 		struct path_stream *s = &path->stream[k];
 
 		*s = (struct path_stream){ .flow = s->flow };
@@ -104,20 +99,40 @@ path_run(struct path *path, uint64_t copy_bytes, struct path_speed *speed)
 		if (!rc)
 			rc = gpu_flow_post(&s->flow, copy_bytes, 1);
 	}
-	while (!rc && now_ns() < begin_ns + (all_have_turned(path) ? 2 * MARGIN_NS + COUNTED_NS :
-								     PATIENCE_NS)) {
-		for (unsigned k = 0; !rc && k < n; k++)
-			rc = step(&path->stream[k], copy_bytes, begin_ns);
-		sched_yield();
-	}
-	for (unsigned k = 0; k < n; k++) {
+	return rc;
+}
+
+int
+path_step(struct path *path, struct path_speed *speed)
+{
+	struct path_speed sum = { path->from ? 0 : INFINITY, path->to ? 0 : INFINITY };
+	uint64_t lasts_ns = all_have_turned(path) ? 2 * MARGIN_NS + COUNTED_NS : PATIENCE_NS;
+	bool over = !path->streams || now_ns() >= path->begin_ns + lasts_ns;
+	int rc = 0;
+
+	for (unsigned k = 0; !rc && !over && k < path->streams; k++)
+		rc = step(&path->stream[k], path->copy_bytes, path->begin_ns);
+	if (!rc && !over)
+		return -EAGAIN;
+	for (unsigned k = 0; !rc && k < path->streams; k++) {
 		struct path_stream *s = &path->stream[k];
 
 		*(s->flow.to_gpu ? &sum.to_GBps : &sum.from_GBps) += speed_of(s);
-		if (!rc)
-			rc = gpu_flow_wait(&s->flow);
+		rc = gpu_flow_wait(&s->flow);
 	}
 	if (!rc)
 		*speed = sum;
+	return rc;
+}
+
+int
+path_run(struct path *path, uint64_t copy_bytes, struct path_speed *speed)
+{
+	int rc = path_begin(path, copy_bytes);
+
+	if (rc)
+		return rc;
+	while ((rc = path_step(path, speed)) == -EAGAIN)
+		sched_yield();
 	return rc;
 }

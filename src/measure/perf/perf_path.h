@@ -21,6 +21,7 @@ struct path_stream {
 
 struct path {
 	bool from, to;
+	uint64_t copy_bytes, begin_ns;
 	unsigned streams;
 	struct path_stream stream[2 * PLACE_GPUS];
 };
@@ -31,6 +32,10 @@ TCPX_MUST_CHECK int path_open(struct gpus *g, const struct place *place, bool fr
 void path_close(struct path *path);
 /* Copies of @copy_bytes for a third of a second, of which the middle counts. If both sides
  * start together, the counted part has both at work. */
+TCPX_MUST_CHECK int path_begin(struct path *path, uint64_t copy_bytes);
+/* 0 and *speed at the end; -EAGAIN: step again, soon. */
+TCPX_MUST_CHECK int path_step(struct path *path, struct path_speed *speed);
+/* Both. */
 TCPX_MUST_CHECK int path_run(struct path *path, uint64_t copy_bytes, struct path_speed *speed);
 
 #endif

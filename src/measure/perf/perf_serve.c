@@ -11,7 +11,9 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/text.h"
 #include "measure/perf/perf_events.h"
+#include "measure/perf/perf_free.h"
 #include "measure/perf/perf_lane.h"
 #include "tool/tool.h"
 
@@ -30,16 +32,13 @@ serve_init(struct serve *s, const struct perf_args *args, tcpx_engine *engine)
 static void
 end_job(struct serve *s, struct client *g)
 {
-	thread_release(&g->placed);
+	client_end_path(g);
 	client_end_case(s, g);
 	lanes_close(&g->lanes_out);
 	lanes_close(&g->lanes_in);
 	mem_close(s->engine, &g->out);
 	mem_close(s->engine, &g->in);
 	regions_forget(s->engine, &g->client_in);
-	if (g->back)
-		tcpx_peer_free(g->back);
-	g->back = NULL;
 	g->has_job = false;
 }
 
@@ -48,12 +47,12 @@ drop_client(struct serve *s, struct client *g, const char *why)
 {
 	end_job(s, g);
 	client_end_reach(g);
-	events_put(s->events, "left", json_pack("{s:s, s:b, s:b}", "peer", g->name, "measured",
+	events_put(s->events, "left", json_pack("{s:s, s:b, s:b}", "peer", g->shown, "measured",
 						g->had_job, "bye", g->leaving));
 	s->measured += g->had_job;
 	s->failed += g->had_job && (g->failed || !g->leaving);
 	if (!s->quiet)
-		printf("client %s %s after %" PRIu64 " runs\n", g->name, why, g->runs);
+		printf("client %s %s after %" PRIu64 " runs\n", g->shown, why, g->runs);
 	fflush(stdout);
 	s->served++;
 	s->wrong += g->wrong;
@@ -80,14 +79,13 @@ client_fail(struct serve *s, struct client *g, const char *what, int rc)
 	tcpx_err_last(last, sizeof(last));
 	snprintf(text, sizeof(text), "%s: %s%s%s (%s)", what, tcpx_strerror(rc), last[0] ? ": " : "",
 		 last, tcpx_strerror_name(rc));
-	tool_fail(TOOL_FINDING, name, "client %s: %s", g->name, text);
+	tool_fail(TOOL_FINDING, name, "client %s: %s", g->shown, text);
 	events_put(s->events, g->had_job ? "error" : "refused",
-		   json_pack("{s:s, s:s}", "peer", g->name, "text", text));
+		   json_pack("{s:s, s:s}", "peer", g->shown, "text", text));
 	s->refused += !g->had_job;
 	g->failed = true;
-	g->run.on = false;
-	thread_release(&g->placed);
-	if (job_send(g->peer, "error", json_pack("{s:s}", "text", text)))
+	client_stop_run(g);
+	if (client_say(g, "error", json_pack("{s:s}", "text", text)))
 		return; /* it has gone: serve_sweep() drops it */
 }
 
@@ -98,6 +96,12 @@ serve_is_busy(const struct serve *s)
 		if (tcpx_container(node, struct client, node)->had_job)
 			return true;
 	return false;
+}
+
+bool
+serve_is_shared(const struct serve *s)
+{
+	return s->clients.next != s->clients.prev;
 }
 
 /* By the session that brought the note: its name may be another client's. */
@@ -118,6 +122,7 @@ find_client(struct serve *s, const tcpx_note *note)
 		goto known;
 	g->peer = peer;
 	snprintf(g->name, sizeof(g->name), "%s", tcpx_note_sender(note));
+	tcpx_text_show(g->shown, sizeof(g->shown), g->name);
 	tcpx_chain_add(&s->clients, &g->node);
 	return g;
 known:
@@ -178,7 +183,7 @@ promised(const struct serve *s)
 static int
 open_mem(struct serve *s, struct client *g)
 {
-	uint64_t least = job_slots_least(&g->job), ring;
+	uint64_t least = job_slots_least(&g->job), ring, free_bytes, taken;
 	char where[PLACE_TEXT];
 	int rc;
 
@@ -186,13 +191,21 @@ open_mem(struct serve *s, struct client *g)
 	rc = ready_gpus(s, &g->place);
 	if (rc && s->args->any) {
 		tool_fail(TOOL_FINDING, name, "client %s: %s cannot be used: host memory, by --any",
-			  g->name, place_format(&g->place, where));
+			  g->shown, place_format(&g->place, where));
 		g->place.gpus = 0;
 		rc = 0;
 	}
 	if (rc)
 		return rc;
-	ring = mem_ring_bytes(s->gpus, &g->place, promised(s), 0) / job_ways(&g->job);
+	taken = promised(s);
+	free_bytes = perf_free_bytes();
+	if (!g->place.gpus && free_bytes && least * g->job.span_bytes * job_ways(&g->job) >
+					    (free_bytes > taken ? free_bytes - taken : 0))
+		return tcpx_fail(TCPX_SUB_TOOL, -ENOMEM, "%" PRIu64 " MiB of memory for the transfers; %"
+				 PRIu64 " MiB are free here, and clients were promised %" PRIu64,
+				 least * g->job.span_bytes * job_ways(&g->job) >> 20, free_bytes >> 20,
+				 taken >> 20);
+	ring = mem_ring_bytes(s->gpus, &g->place, taken, 0) / job_ways(&g->job);
 	if (ring > g->job.ring_bytes)
 		ring = g->job.ring_bytes;
 	if (job_has_out(&g->job))
@@ -243,11 +256,9 @@ open_lanes(struct serve *s, struct client *g, const json_t *msg, json_t *reply)
 {
 	int rc = lanes_listen(s->engine, reply, g->job.lanes, &g->lanes_out);
 
-	if (!rc && job_has_in(&g->job))
-		rc = client_find_back(s, g);
-	if (!rc && job_has_in(&g->job))
-		rc = lanes_open(g->back, msg, g->job.lanes, &g->lanes_in);
-	return rc;
+	if (rc || !job_has_in(&g->job))
+		return rc;
+	return client_is_here(g) ? lanes_open(g->peer, msg, g->job.lanes, &g->lanes_in) : TCPX_EPEERGONE;
 }
 
 static int
@@ -290,13 +301,13 @@ take_job(struct serve *s, struct client *g, const json_t *msg)
 	g->has_job = g->had_job = true;
 	g->failed = false;
 	if (!s->quiet)
-		printf("client %s: %s %s, %" PRIu64 " MiB of %s\n", g->name,
+		printf("client %s: %s %s, %" PRIu64 " MiB of %s\n", g->shown,
 		       job_op_names[g->job.op],
 		       g->job.lat ? "latency" : g->job.bi ? "bi" : "uni",
 		       (g->out.len * g->out.parts + g->in.len * g->in.parts) >> 20,
 		       place_format(&g->place, where));
 	fflush(stdout);
-	return job_send(g->peer, "job_ok", reply);
+	return client_say(g, "job_ok", reply);
 }
 
 /* For --events: the session of this size. */
@@ -328,7 +339,7 @@ take_case(struct serve *s, struct client *g, const json_t *msg)
 				 at.descs, g->job.span_bytes);
 	client_end_case(s, g);
 	g->at = at;
-	rc = layouts_init(&g->lay, g->at.size, g->at.descs, g->at.seed);
+	rc = layouts_init(&g->lay, at.size, at.descs, at.seed);
 	if (rc)
 		return rc;
 	g->slots = JOB_SLOTS_MAX;
@@ -338,7 +349,7 @@ take_case(struct serve *s, struct client *g, const json_t *msg)
 		g->slots = mem_slots(&g->in, g->lay.span);
 	if (s->events)
 		put_session(s, g);
-	return job_send(g->peer, "case_ok", json_pack("{s:I}", "slots", (json_int_t)g->slots));
+	return client_say(g, "case_ok", json_pack("{s:I}", "slots", (json_int_t)g->slots));
 }
 
 static int
@@ -349,7 +360,7 @@ take_mark(struct client *g)
 
 	if (u) {
 		usage_read_process(u);
-		rc = job_send(g->peer, "marked", usage_format(u));
+		rc = client_say(g, "marked", usage_format(u));
 	}
 	free(u);
 	return rc;
@@ -363,7 +374,7 @@ take_look(struct serve *s, struct client *g)
 
 	if (u) {
 		usage_read(s->engine, g->name, u);
-		rc = job_send(g->peer, "view", usage_format(u));
+		rc = client_say(g, "view", usage_format(u));
 	}
 	free(u);
 	return rc;
@@ -381,6 +392,8 @@ take_message(struct serve *s, struct client *g, const json_t *msg)
 		g->left_ns = tcpx_clock_now(&tcpx_clock_system);
 		return;
 	}
+	if (!client_is_here(g)) /* it has said this, and closed */
+		return;
 	if (!strcmp(t, "job"))
 		rc = take_job(s, g, msg);
 	else if (!strcmp(t, "mark"))
@@ -397,12 +410,15 @@ take_message(struct serve *s, struct client *g, const json_t *msg)
 		rc = take_case(s, g, msg);
 	else if (!g->lay.span)
 		rc = tcpx_fail(TCPX_SUB_TOOL, TCPX_ESTATE, "message '%.32s' before any case", t);
+	else if (g->check.kind)
+		rc = tcpx_fail(TCPX_SUB_TOOL, TCPX_ESTATE, "message '%.32s' before the end of what the one "
+			       "before asked for", t);
 	else if (!strcmp(t, "arm"))
 		rc = client_take_arm(g, msg);
 	else if (!strcmp(t, "run"))
 		rc = client_begin_run(s, g, msg);
 	else if (!strcmp(t, "verify"))
-		rc = client_take_verify(s, g, msg);
+		rc = client_take_verify(g, msg);
 	else if (!strcmp(t, "raw"))
 		rc = client_take_raw(s, g, msg);
 	else if (!strcmp(t, "raw_call"))
@@ -421,7 +437,7 @@ serve_note(struct serve *s, tcpx_note *note)
 	const char *data = tcpx_note_data(note, &len);
 	json_t *msg;
 
-	if (g && len && data[0] != 'J')
+	if (g && len && data[0] != 'J' && client_is_here(g))
 		client_note_of_run(s, g, data, len);
 	else if (g && !job_inbox_feed(&g->inbox, data, len, &msg)) {
 		take_message(s, g, msg);
@@ -465,6 +481,10 @@ serve_pump(struct serve *s, tcpx_xfer **oldest)
 
 		if (g->reach)
 			client_step_reach(g);
+		if (g->path)
+			spin |= client_step_path(s, g);
+		if (g->check.kind)
+			spin |= client_step_check(s, g);
 		spin |= client_pump(s, g, oldest);
 	}
 	return spin;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The serving side: a struct client for each program that has sent a job. It all runs on the
- * command's one thread; nothing here waits for a client.
+ * command's one thread; nothing here waits for a client, and long work is done in steps. All that is
+ * posted goes over the session that the client has opened: a client names no address.
  */
 #ifndef TOOL_PERF_SERVE_H
 #define TOOL_PERF_SERVE_H
@@ -25,7 +26,7 @@ struct client_run {
 	bool over;               /* the client has seen its last acknowledgement      */
 	uint64_t iters;
 	uint64_t slot, ring;     /* of the first transfer; so many are gone round     */
-	uint64_t received, sent; /* SEND/RECV and pongs: ended                        */
+	uint64_t received, sent; /* SEND/RECV: ended; pings that came, pongs posted   */
 	uint64_t recv_posted, send_posted;
 	uint64_t begin_ns;       /* by our clock; of a timed run whose end is known   */
 	uint64_t end_said_ns;    /* by the client's clock                             */
@@ -34,11 +35,22 @@ struct client_run {
 	struct usage before, after;
 };
 
+/* Slots that are filled and poisoned, or compared, one after the other. */
+struct client_check {
+	enum { CHECK_NONE, CHECK_ARM, CHECK_VERIFY } kind;
+	struct job_slots slots;
+	uint64_t next;           /* slot                                              */
+	uint64_t chunk;
+	json_int_t transfer;
+	char text[JOB_TEXT];     /* that has come                                     */
+	struct layout_verdict total;
+};
+
 struct client {
 	struct tcpx_node node;
-	char name[64];
+	char name[64];           /* as its session says it, for the engine's figures  */
+	char shown[64];          /* for people                                        */
 	tcpx_peer *peer;         /* its session with us                               */
-	tcpx_peer *back;         /* the same, added by blob so that we can post to it */
 	struct job_inbox inbox;
 	bool has_job;
 	bool had_job;            /* it was measured, or should have been              */
@@ -56,6 +68,8 @@ struct client {
 	uint64_t slots;          /* of the ring that the size has                     */
 	uint64_t check_seed;
 	struct client_run run;
+	struct client_check check;
+	struct path *path;       /* copies to and from our GPUs are measured; NULL no */
 	struct placed placed;    /* our thread, during a run of a job with a CPU      */
 	/* SEND/RECV: oldest first, ring of job.depth; pongs: ring of PONG_SLOTS */
 	tcpx_xfer *recv[JOB_DEPTH_MAX], *send[JOB_DEPTH_MAX];
@@ -91,12 +105,14 @@ void serve_init(struct serve *s, const struct perf_args *args, tcpx_engine *engi
 void serve_fini(struct serve *s);
 /* Has any client a job? */
 bool serve_is_busy(const struct serve *s);
+/* Are there several clients, with or without a job? */
+bool serve_is_shared(const struct serve *s);
 /* Takes one note and frees it. */
 void serve_note(struct serve *s, tcpx_note *note);
 /* Drops clients whose session is gone. */
 void serve_sweep(struct serve *s);
-/* Moves SEND/RECV runs on. *oldest: a transfer to wait for, NULL if there is none. True:
- * a client wants its server to spin. */
+/* Moves everything on by a step. *oldest: a transfer to wait for, NULL if there is none. True:
+ * a client wants its server to spin, or has work left. */
 bool serve_pump(struct serve *s, tcpx_xfer **oldest);
 
 /* For the parts of the server (perf_serve_run.c, perf_serve_raw.c, perf_serve_reach.c): */
@@ -108,13 +124,21 @@ int client_take_raw_call(struct client *g, const json_t *msg);
 void client_end_raw(struct serve *s, struct client *g);
 int client_take_path(struct serve *s, struct client *g, const json_t *msg);
 void client_fail(struct serve *s, struct client *g, const char *what, int rc);
-/* g->back: the client's engine may not be reachable through the session that it has opened. */
-TCPX_MUST_CHECK int client_find_back(struct serve *s, struct client *g);
+/* Is its session open? A post on a peer without one would dial addresses that the peer has named. */
+bool client_is_here(const struct client *g);
+/* job_send() to a client that is here; else TCPX_EPEERGONE. */
+TCPX_MUST_CHECK int client_say(struct client *g, const char *type, json_t *msg);
+bool client_step_path(struct serve *s, struct client *g);
+void client_end_path(struct client *g);
+/* Ends a run with all that it has posted. */
+void client_stop_run(struct client *g);
 int client_begin_run(struct serve *s, struct client *g, const json_t *msg);
 void client_note_of_run(struct serve *s, struct client *g, const char *note, size_t len);
 /* Slots of its ring, or of that of the plain sockets. */
 int client_take_arm(struct client *g, const json_t *msg);
-int client_take_verify(struct serve *s, struct client *g, const json_t *msg);
+int client_take_verify(struct client *g, const json_t *msg);
+/* True: there is more to do. */
+bool client_step_check(struct serve *s, struct client *g);
 bool client_pump(struct serve *s, struct client *g, tcpx_xfer **oldest);
 /* Gives back what belongs to one size. */
 void client_end_case(struct serve *s, struct client *g);

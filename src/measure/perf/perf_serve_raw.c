@@ -35,18 +35,19 @@ fill_plan(struct client *g, const json_t *msg, struct baseline_plan *plan)
 		.in = &g->raw_flat, .depth = g->job.depth,
 		.placed = g->job.cpu_said, .cpu = (unsigned)g->job.cpu,
 		.conns = json_array_size(conns) };
+	if (!plan->conns || plan->conns > BASELINE_CONNS)
+		return tcpx_fail(TCPX_SUB_TOOL, TCPX_EBLOB, "message raw: %zu connections, allowed"
+				 " are 1 to %d", plan->conns, BASELINE_CONNS);
 	rc = layout_init(&g->raw_flat, g->at.size, 1, 0);
 	if (!rc)
-		rc = job_number(msg, "threads", 1, BASELINE_THREADS, &threads);
+		rc = job_number(msg, "threads", 1, plan->conns < BASELINE_THREADS ? plan->conns :
+				BASELINE_THREADS, &threads);
 	if (!rc)
 		rc = job_number(msg, "token", 0, INT64_MAX, &plan->token);
 	if (!rc) /* a piece by itself takes no more room than several */
 		rc = job_number(msg, "slots", job_slots_least(&g->job), g->slots, &plan->slots);
 	if (rc)
 		return rc;
-	if (!plan->conns || plan->conns > BASELINE_CONNS)
-		return tcpx_fail(TCPX_SUB_TOOL, TCPX_EBLOB, "message raw: %zu connections, allowed"
-				 " are 1 to %d", plan->conns, BASELINE_CONNS);
 	for (size_t i = 0; i < plan->conns; i++) {
 		plan->conn[i].out = json_integer_value(json_array_get(conns, i)) != 0;
 		if (!(plan->conn[i].out ? g->out.len : g->in.len))
@@ -82,7 +83,7 @@ client_take_raw(struct serve *s, struct client *g, const json_t *msg)
 	if (!rc)
 		rc = baseline_serve(plan, &port, &g->raw);
 	free(plan);
-	return rc ? rc : job_send(g->peer, "raw_ok", json_pack("{s:i}", "port", (int)port));
+	return rc ? rc : client_say(g, "raw_ok", json_pack("{s:i}", "port", (int)port));
 }
 
 int
@@ -94,7 +95,7 @@ client_take_raw_call(struct client *g, const json_t *msg)
 
 	if (!rc && g->raw)
 		baseline_set_call(g->raw, bytes);
-	return rc ? rc : job_send(g->peer, "raw_called", json_pack("{s:s}", "congestion", g->raw
+	return rc ? rc : client_say(g, "raw_called", json_pack("{s:s}", "congestion", g->raw
 				  ? baseline_congestion(g->raw, names) : ""));
 }
 
@@ -109,34 +110,58 @@ client_end_raw(struct serve *s, struct client *g)
 	mem_close(s->engine, &g->raw_own[1]);
 }
 
-/* Other clients wait this third of a second: they measure, too. */
 int
 client_take_path(struct serve *s, struct client *g, const json_t *msg)
 {
-	struct path *path = calloc(1, sizeof(*path));
-	struct path_speed speed;
-	json_t *ran;
 	uint64_t bytes;
-	int rc = path ? job_number(msg, "bytes", 4096, GPU_FLOW_BYTES, &bytes) : -ENOMEM;
+	int rc = job_number(msg, "bytes", 4096, GPU_FLOW_BYTES, &bytes);
 
 	if (!rc && GPU_FLOW_BYTES % bytes)
 		rc = tcpx_fail(TCPX_SUB_TOOL, TCPX_EBLOB, "message path: bytes is no part of %d",
 			       GPU_FLOW_BYTES);
-	if (!rc)
-		rc = path_open(s->gpus, &g->place, job_has_in(&g->job), job_has_out(&g->job), path);
-	if (!rc)
-		rc = job_send(g->peer, "path_go", NULL);
-	if (!rc)
-		rc = path_run(path, bytes, &speed);
-	if (path)
-		path_close(path);
-	free(path);
 	if (rc)
 		return rc;
-	ran = json_object();
-	if (isfinite(speed.from_GBps))
-		json_object_set_new(ran, "from", json_real(speed.from_GBps));
-	if (isfinite(speed.to_GBps))
-		json_object_set_new(ran, "to", json_real(speed.to_GBps));
-	return job_send(g->peer, "path_ran", ran);
+	client_end_path(g);
+	g->path = calloc(1, sizeof(*g->path));
+	rc = g->path ? path_open(s->gpus, &g->place, job_has_in(&g->job), job_has_out(&g->job), g->path)
+		     : -ENOMEM;
+	if (!rc)
+		rc = client_say(g, "path_go", NULL);
+	if (!rc)
+		rc = path_begin(g->path, bytes);
+	if (rc)
+		client_end_path(g);
+	return rc;
+}
+
+bool
+client_step_path(struct serve *s, struct client *g)
+{
+	struct path_speed speed;
+	int rc = path_step(g->path, &speed);
+	json_t *ran;
+
+	if (rc == -EAGAIN)
+		return true;
+	client_end_path(g);
+	if (!rc) {
+		ran = json_object();
+		if (isfinite(speed.from_GBps))
+			json_object_set_new(ran, "from", json_real(speed.from_GBps));
+		if (isfinite(speed.to_GBps))
+			json_object_set_new(ran, "to", json_real(speed.to_GBps));
+		rc = client_say(g, "path_ran", ran);
+	}
+	if (rc)
+		client_fail(s, g, "path", rc);
+	return false;
+}
+
+void
+client_end_path(struct client *g)
+{
+	if (g->path)
+		path_close(g->path);
+	free(g->path);
+	g->path = NULL;
 }

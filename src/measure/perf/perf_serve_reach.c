@@ -106,7 +106,7 @@ client_take_reach(struct client *g, const json_t *msg)
 	g->reach->end_ns = tcpx_clock_now(&tcpx_clock_system) + REACH_SERVE_MS * TCPX_MS;
 	for (int i = 0; i < REACH_CONNS; i++)
 		g->reach->conn[i].fd = g->reach->conn[i].back = -1;
-	return job_send(g->peer, "reach_at", json_pack("{s:i}", "port", port));
+	return client_say(g, "reach_at", json_pack("{s:i}", "port", port));
 }
 
 static void

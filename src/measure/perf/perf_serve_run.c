@@ -21,10 +21,46 @@ send_depth(const struct client *g)
 	return g->job.lat ? PONG_SLOTS : g->job.depth;
 }
 
+/* Are there pings that come as WRITEs, to be sent back? */
+static bool
+sends_pongs(const struct client *g)
+{
+	return g->job.lat && g->job.op == JOB_WRITE;
+}
+
 static uint64_t
 min_u64(uint64_t a, uint64_t b)
 {
 	return a < b ? a : b;
+}
+
+bool
+client_is_here(const struct client *g)
+{
+	struct tcpx_peer_info info = { .struct_size = sizeof(info) };
+
+	return !tcpx_peer_query(g->peer, &info) && !info.status;
+}
+
+int
+client_say(struct client *g, const char *type, json_t *msg)
+{
+	if (client_is_here(g))
+		return job_send(g->peer, type, msg);
+	json_decref(msg);
+	return TCPX_EPEERGONE;
+}
+
+void
+client_stop_run(struct client *g)
+{
+	g->run.on = false;
+	thread_release(&g->placed);
+	for (uint64_t i = 0; i < JOB_DEPTH_MAX; i++) {
+		tcpx_xfer_free(g->recv[i]);
+		tcpx_xfer_free(g->send[i]);
+		g->recv[i] = g->send[i] = NULL;
+	}
 }
 
 /* Sends the client our side of the run. */
@@ -35,8 +71,7 @@ end_run(struct serve *s, struct client *g)
 	struct usage *u = calloc(1, sizeof(*u));
 	int rc = -ENOMEM;
 
-	r->on = false;
-	thread_release(&g->placed);
+	client_stop_run(g);
 	g->runs++;
 	if (u) {
 		usage_add_difference(u, &r->before, &r->after);
@@ -48,26 +83,18 @@ end_run(struct serve *s, struct client *g)
 		}
 		events_put(s->events, "run", json_pack("{s:I, s:I}", "ns", (json_int_t)u->now_ns,
 						       "peer_ns", (json_int_t)r->took_said_ns));
-		rc = job_send(g->peer, "ran", usage_format(u));
+		rc = client_say(g, "ran", usage_format(u));
 	}
 	free(u);
 	if (rc)
 		client_fail(s, g, "the result of a run", rc);
 }
 
-int
-client_find_back(struct serve *s, struct client *g)
-{
-	if (g->back)
-		return 0;
-	return tcpx_peer_add(s->engine, g->job.meta, g->job.meta_len, &g->back);
-}
-
 static int
 prepare_pong(struct serve *s, struct client *g, uint64_t slot)
 {
 	tcpx_list **list = g->pong_list[slot];
-	struct tcpx_desc d;
+	struct tcpx_desc d; /* a latency case is one piece */
 	int rc = 0;
 
 	regions_descs(&g->in.regions, &g->lay.server_in, slot, &d);
@@ -76,22 +103,20 @@ prepare_pong(struct serve *s, struct client *g, uint64_t slot)
 	regions_descs(&g->client_in, &g->lay.client_in, slot, &d);
 	if (!rc && !list[1])
 		rc = tcpx_list_prepare(s->engine, &d, 1, &list[1]);
-	return rc ? rc : tcpx_xfer_prepare(g->back, TCPX_OP_WRITE, list[0], list[1],
+	return rc ? rc : tcpx_xfer_prepare(g->peer, TCPX_OP_WRITE, list[0], list[1],
 					   &g->pong[slot]);
 }
 
 static int
 prepare_pongs(struct serve *s, struct client *g)
 {
-	int rc = client_find_back(s, g);
+	int rc;
 
-	if (!rc)
-		rc = tcpx_peer_wait(g->back, 5000);
-	if (!rc && !g->pong) {
+	if (!g->pong)
 		g->pong = calloc(g->slots, sizeof(*g->pong));
+	if (!g->pong_list)
 		g->pong_list = calloc(g->slots, sizeof(*g->pong_list));
-		rc = g->pong && g->pong_list ? 0 : -ENOMEM;
-	}
+	rc = g->pong && g->pong_list ? 0 : -ENOMEM;
 	for (uint64_t i = 0; !rc && i < g->run.ring; i++)
 		rc = g->pong[i] ? 0 : prepare_pong(s, g, i);
 	return rc;
@@ -114,32 +139,37 @@ post_half(struct client *g, enum tcpx_op op, uint64_t n, tcpx_xfer **xfer)
 		return -ENOMEM;
 	regions_descs(regions, l, d, desc);
 	rc = recv ? tcpx_recv(g->peer, desc, l->count, d, xfer)
-		  : tcpx_send(g->back, desc, l->count, d, xfer);
+		  : tcpx_send(g->peer, desc, l->count, d, xfer);
 	free(desc);
 	return rc;
 }
 
-/* Keeps up to depth receives and sends posted; a pong is sent when its ping is here. */
+/* Keeps up to depth receives and sends posted; a pong is sent when its ping is here. *more: pieces enough
+ * for one turn were posted. */
 static int
-post_halves(struct client *g)
+post_halves(struct client *g, bool *more)
 {
 	struct client_run *r = &g->run;
-	uint64_t depth = g->job.depth, may_send = 0;
+	uint64_t depth = g->job.depth, may_send = 0, may_recv = min_u64(r->iters, r->received + depth);
+	uint64_t left = JOB_PIECES_MAX, pieces = g->lay.server_out.count;
 	int rc = 0;
 
-	while (!rc && r->recv_posted < min_u64(r->iters, r->received + depth)) {
-		rc = post_half(g, TCPX_OP_RECV, r->recv_posted, &g->recv[r->recv_posted % depth]);
-		r->recv_posted += !rc;
-	}
 	if (g->job.lat)
 		may_send = min_u64(r->received, r->sent + send_depth(g));
 	else if (g->job.bi)
 		may_send = min_u64(r->iters, r->sent + send_depth(g));
-	while (!rc && r->send_posted < may_send) {
+	if ((r->recv_posted < may_recv || r->send_posted < may_send) && !client_is_here(g))
+		return TCPX_EPEERGONE;
+	for (; !rc && left >= pieces && r->recv_posted < may_recv; left -= pieces) {
+		rc = post_half(g, TCPX_OP_RECV, r->recv_posted, &g->recv[r->recv_posted % depth]);
+		r->recv_posted += !rc;
+	}
+	for (; !rc && left >= pieces && r->send_posted < may_send; left -= pieces) {
 		rc = post_half(g, TCPX_OP_SEND, r->send_posted,
 			       &g->send[r->send_posted % send_depth(g)]);
 		r->send_posted += !rc;
 	}
+	*more = left < pieces;
 	return rc == -EAGAIN ? 0 : rc; /* the client has not said yet that it has our lane */
 }
 
@@ -148,6 +178,7 @@ client_begin_run(struct serve *s, struct client *g, const json_t *msg)
 {
 	struct client_run *r = &g->run;
 	uint64_t iters, slot = 0, ring = 0;
+	bool more;
 	int rc = job_number(msg, "iters", 1, INT64_MAX, &iters);
 
 	if (!rc)
@@ -156,19 +187,17 @@ client_begin_run(struct serve *s, struct client *g, const json_t *msg)
 		rc = job_number(msg, "slot", 0, ring - 1, &slot);
 	if (rc)
 		return rc;
+	client_stop_run(g);
 	memset(r, 0, sizeof(*r));
 	r->iters = iters;
 	r->slot = slot;
 	r->ring = ring;
 	r->timed = json_is_true(json_object_get(msg, "timed"));
 	r->going = !r->timed;
-	if (job_is_met(&g->job)) {
-		rc = job_has_in(&g->job) ? client_find_back(s, g) : 0;
-		if (!rc)
-			rc = post_halves(g);
-	} else if (g->job.lat && g->job.op == JOB_WRITE) {
+	if (job_is_met(&g->job))
+		rc = post_halves(g, &more);
+	else if (sends_pongs(g))
 		rc = prepare_pongs(s, g);
-	}
 	if (!rc && g->job.cpu_said)
 		rc = thread_place(&g->placed, (unsigned)g->job.cpu);
 	if (rc)
@@ -179,23 +208,30 @@ client_begin_run(struct serve *s, struct client *g, const json_t *msg)
 							 (json_int_t)g->runs_of[r->timed], "timed",
 							 r->timed, "iters", (json_int_t)iters));
 	g->runs_of[r->timed]++;
-	rc = job_send(g->peer, "ready", NULL);
+	rc = client_say(g, "ready", NULL);
 	r->on = !rc;
 	return rc;
 }
 
-/* One ping: the same bytes back, with a note. */
+/* For each ping the same bytes back, with a note. *oldest: one whose acknowledgement is missing, a ring ago,
+ * comes first. */
 static int
-send_pong(struct client *g)
+send_pongs(struct client *g, tcpx_xfer **oldest)
 {
-	tcpx_xfer *x = g->pong[(g->run.slot + g->run.sent++) % g->run.ring];
+	struct client_run *r = &g->run;
 	const char note = JOB_NOTE_PING;
-	int rc = tcpx_xfer_post(x, &note, 1);
+	int rc = 0;
 
-	if (rc != TCPX_ESTATE)
-		return rc;
-	(void)tcpx_wait(x, 1000); /* a ring ago: only its acknowledgement is missing */
-	return tcpx_xfer_post(x, &note, 1);
+	for (; !rc && r->sent < r->received; r->sent += !rc) {
+		tcpx_xfer *x = g->pong[(r->slot + r->sent) % r->ring];
+
+		*oldest = x;
+		if (tcpx_test(x) == -EAGAIN)
+			return 0;
+		rc = tcpx_xfer_post(x, &note, 1);
+	}
+	*oldest = NULL;
+	return rc;
 }
 
 /* The client's time; it is answered. */
@@ -209,7 +245,7 @@ hear_time(struct client *g, const char *note, size_t len)
 	if (rc)
 		return rc;
 	sync_hear(&g->run.sync, said, now);
-	return tcpx_notify(g->peer, &answer, 1);
+	return client_is_here(g) ? tcpx_notify(g->peer, &answer, 1) : TCPX_EPEERGONE;
 }
 
 /* The last transfer has been acknowledged. The times so far were for the begin; new ones
@@ -237,19 +273,20 @@ void
 client_note_of_run(struct serve *s, struct client *g, const char *note, size_t len)
 {
 	struct client_run *r = &g->run;
+	tcpx_xfer *oldest;
 	int rc = 0;
 
 	if (!r->on)
 		return;
-	if (note[0] == JOB_NOTE_PING && g->job.lat && g->job.op == JOB_WRITE)
-		rc = send_pong(g);
-	else if (note[0] == JOB_NOTE_TIME)
+	if (note[0] == JOB_NOTE_PING && sends_pongs(g)) {
+		r->received++;
+		rc = send_pongs(g, &oldest); /* at once: the client's clock runs */
+	} else if (note[0] == JOB_NOTE_TIME)
 		rc = hear_time(g, note, len);
 	else if (note[0] == JOB_NOTE_GO) {
 		r->going = true;
 		usage_read_process(&r->before); /* times that went to and fro are not the run's */
-	}
-	else if (note[0] == JOB_NOTE_END)
+	} else if (note[0] == JOB_NOTE_END)
 		rc = hear_end(s, g, note, len);
 	else if (note[0] == JOB_NOTE_DONE)
 		r->over = true;
@@ -288,22 +325,39 @@ put_failure(struct serve *s, struct client *g, int rc)
 	events_put(s->events, "failed", events_failure(x, rc, !receiving));
 }
 
+/* The pongs that a ping's note could not send. */
+static bool
+pump_pongs(struct serve *s, struct client *g, tcpx_xfer **oldest)
+{
+	tcpx_xfer *missing = NULL;
+	int rc = 0;
+
+	if (g->run.sent < g->run.received)
+		rc = client_is_here(g) ? send_pongs(g, &missing) : TCPX_EPEERGONE;
+	*oldest = missing ? missing : *oldest;
+	if (rc)
+		client_fail(s, g, "a pong", rc);
+	return g->run.on && g->job.spin;
+}
+
 bool
 client_pump(struct serve *s, struct client *g, tcpx_xfer **oldest)
 {
 	struct client_run *r = &g->run;
 	uint64_t depth = g->job.depth, sends;
+	bool more = false;
 	int rc;
 
+	if (r->on && sends_pongs(g))
+		return pump_pongs(s, g, oldest);
 	if (!r->on || !job_is_met(&g->job))
 		return r->on && g->job.spin;
 	rc = reap(g->recv, depth, &r->received, r->recv_posted);
 	if (!rc || rc == -EAGAIN)
 		rc = reap(g->send, send_depth(g), &r->sent, r->send_posted);
 	if (!rc || rc == -EAGAIN)
-		rc = post_halves(g);
+		rc = post_halves(g, &more);
 	if (rc) {
-		r->on = false;
 		if (s->events)
 			put_failure(s, g, rc);
 		client_fail(s, g, "send and receive", rc);
@@ -314,8 +368,8 @@ client_pump(struct serve *s, struct client *g, tcpx_xfer **oldest)
 		end_run(s, g);
 		return false;
 	}
-	if (!r->going)
-		return g->job.spin;
+	if (!r->going || more)
+		return g->job.spin || more;
 	if (r->received < r->recv_posted)
 		*oldest = g->recv[r->received % depth];
 	else if (r->sent < r->send_posted)
@@ -331,7 +385,7 @@ print_case(struct serve *s, struct client *g)
 
 	if (s->quiet || !g->timed_ns)
 		return;
-	printf("client %s: %s %s x %" PRIu64 ": %.2f GB/s\n", g->name, job_op_names[g->job.op],
+	printf("client %s: %s %s x %" PRIu64 ": %.2f GB/s\n", g->shown, job_op_names[g->job.op],
 	       tcpx_format_size(g->at.size, size, sizeof(size)), g->timed_iters,
 	       (double)g->at.size * (double)g->timed_iters / (double)g->timed_ns);
 	fflush(stdout);
@@ -347,12 +401,8 @@ client_end_case(struct serve *s, struct client *g)
 	g->runs_of[0] = g->runs_of[1] = 0;
 	g->timed_ns = g->timed_iters = 0;
 	client_end_raw(s, g);
-	g->run.on = false;
-	for (uint64_t i = 0; i < JOB_DEPTH_MAX; i++) {
-		tcpx_xfer_free(g->recv[i]);
-		tcpx_xfer_free(g->send[i]);
-		g->recv[i] = g->send[i] = NULL;
-	}
+	client_stop_run(g);
+	g->check.kind = CHECK_NONE;
 	for (uint64_t i = 0; g->pong && i < g->slots; i++)
 		tcpx_xfer_free(g->pong[i]);
 	for (uint64_t i = 0; g->pong_list && i < 2 * g->slots; i++)

@@ -22,7 +22,7 @@ static void
 jobs_come_back_as_they_were(void **state)
 {
 	const struct job job = { .op = JOB_SENDRECV, .bi = true, .spin = true, .depth = 7, .lanes = 3,
-				 .span_bytes = 1ull << 33, .ring_bytes = 1ull << 30, .meta = { 0, 255, 16 }, .meta_len = 3,
+				 .span_bytes = 1ull << 33, .ring_bytes = 1ull << 30,
 				 .label = "a label", .text = "hello", .near = "cuda:3", .iters = 9,
 				 .mem_said = true, .mem = { 2, { 1, 5 } }, .cpu_said = true,
 				 .cpu = 3 };
@@ -39,34 +39,31 @@ static const struct {
 	const char *name, *text;
 	int rc;
 } jobs[] = {
-	{ "good", "{'op':'read','depth':1,'span':4096,'meta':''}", 0 },
-	{ "unknown operation", "{'op':'erase','depth':1,'span':4096,'meta':''}", TCPX_EBLOB },
-	{ "no operation", "{'depth':1,'span':4096,'meta':''}", TCPX_EBLOB },
-	{ "depth 0", "{'op':'read','depth':0,'span':4096,'meta':''}", TCPX_EBLOB },
-	{ "depth too large", "{'op':'read','depth':257,'span':4096,'meta':''}", TCPX_EBLOB },
-	{ "a lane as deep as it may be", "{'op':'lane','depth':64,'span':4096,'meta':''}", 0 },
-	{ "a lane too deep", "{'op':'lane','depth':65,'span':4096,'meta':''}", TCPX_EBLOB },
-	{ "all lanes", "{'op':'lane','depth':64,'lanes':64,'span':4096,'meta':''}", 0 },
-	{ "no lanes", "{'op':'lane','depth':1,'lanes':0,'span':4096,'meta':''}", TCPX_EBLOB },
-	{ "too many lanes", "{'op':'lane','depth':1,'lanes':65,'span':4096,'meta':''}", TCPX_EBLOB },
-	{ "depth as text", "{'op':'read','depth':'1','span':4096,'meta':''}", TCPX_EBLOB },
-	{ "negative span", "{'op':'read','depth':1,'span':-1,'meta':''}", TCPX_EBLOB },
-	{ "depth x span overflows", "{'op':'read','depth':256,'span':9223372036854775807,"
-				    "'meta':''}", TCPX_EBLOB },
-	{ "odd hex", "{'op':'read','depth':1,'span':4096,'meta':'abc'}", TCPX_EBLOB },
-	{ "memory of a GPU", "{'op':'read','depth':1,'span':4096,'meta':'','mem':'cuda:1'}", 0 },
-	{ "memory of nothing", "{'op':'read','depth':1,'span':4096,'meta':'','mem':'x'}", TCPX_EBLOB },
-	{ "a label", "{'op':'read','depth':1,'span':4096,'meta':'','label':'x'}", 0 },
-	{ "a label with a newline", "{'op':'read','depth':1,'span':4096,'meta':'','label':'x\\ny'}",
+	{ "good", "{'op':'read','depth':1,'span':4096}", 0 },
+	{ "unknown operation", "{'op':'erase','depth':1,'span':4096}", TCPX_EBLOB },
+	{ "no operation", "{'depth':1,'span':4096}", TCPX_EBLOB },
+	{ "depth 0", "{'op':'read','depth':0,'span':4096}", TCPX_EBLOB },
+	{ "depth too large", "{'op':'read','depth':257,'span':4096}", TCPX_EBLOB },
+	{ "a lane as deep as it may be", "{'op':'lane','depth':64,'span':4096}", 0 },
+	{ "a lane too deep", "{'op':'lane','depth':65,'span':4096}", TCPX_EBLOB },
+	{ "all lanes", "{'op':'lane','depth':64,'lanes':64,'span':4096}", 0 },
+	{ "no lanes", "{'op':'lane','depth':1,'lanes':0,'span':4096}", TCPX_EBLOB },
+	{ "too many lanes", "{'op':'lane','depth':1,'lanes':65,'span':4096}", TCPX_EBLOB },
+	{ "depth as text", "{'op':'read','depth':'1','span':4096}", TCPX_EBLOB },
+	{ "negative span", "{'op':'read','depth':1,'span':-1}", TCPX_EBLOB },
+	{ "depth x span overflows", "{'op':'read','depth':256,'span':9223372036854775807}", TCPX_EBLOB },
+	{ "memory of a GPU", "{'op':'read','depth':1,'span':4096,'mem':'cuda:1'}", 0 },
+	{ "memory of nothing", "{'op':'read','depth':1,'span':4096,'mem':'x'}", TCPX_EBLOB },
+	{ "a label", "{'op':'read','depth':1,'span':4096,'label':'x'}", 0 },
+	{ "a label with a newline", "{'op':'read','depth':1,'span':4096,'label':'x\\ny'}",
 	  TCPX_EBLOB },
-	{ "a text of 64 bytes", "{'op':'read','depth':1,'span':4096,'meta':'','text':'01234567890123"
+	{ "a text of 64 bytes", "{'op':'read','depth':1,'span':4096,'text':'01234567890123"
 	  "45678901234567890123456789012345678901234567890123'}", TCPX_EBLOB },
-	{ "negative iterations", "{'op':'read','depth':1,'span':4096,'meta':'','iters':-1}", TCPX_EBLOB },
-	{ "a negative ring", "{'op':'read','depth':1,'span':4096,'meta':'','ring':-1}", TCPX_EBLOB },
-	{ "a CPU", "{'op':'read','depth':1,'span':4096,'meta':'','cpu':0}", 0 },
-	{ "a CPU below none", "{'op':'read','depth':1,'span':4096,'meta':'','cpu':-1}", TCPX_EBLOB },
-	{ "a CPU beyond all", "{'op':'read','depth':1,'span':4096,'meta':'','cpu':8192}", TCPX_EBLOB },
-	{ "no hex", "{'op':'read','depth':1,'span':4096,'meta':'zz'}", TCPX_EBLOB },
+	{ "negative iterations", "{'op':'read','depth':1,'span':4096,'iters':-1}", TCPX_EBLOB },
+	{ "a negative ring", "{'op':'read','depth':1,'span':4096,'ring':-1}", TCPX_EBLOB },
+	{ "a CPU", "{'op':'read','depth':1,'span':4096,'cpu':0}", 0 },
+	{ "a CPU below none", "{'op':'read','depth':1,'span':4096,'cpu':-1}", TCPX_EBLOB },
+	{ "a CPU beyond all", "{'op':'read','depth':1,'span':4096,'cpu':8192}", TCPX_EBLOB },
 };
 
 static json_t *

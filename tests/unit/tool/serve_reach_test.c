@@ -45,12 +45,12 @@ listen_on(const char *addr, uint16_t *port)
 /* In place of the session's: keeps the port that is answered. */
 static uint16_t told;
 
-int __wrap_job_send(tcpx_peer *peer, const char *type, json_t *msg);
+int __wrap_client_say(struct client *g, const char *type, json_t *msg);
 
 int
-__wrap_job_send(tcpx_peer *peer, const char *type, json_t *msg)
+__wrap_client_say(struct client *g, const char *type, json_t *msg)
 {
-	(void)peer;
+	(void)g;
 	assert_string_equal(type, "reach_at");
 	told = (uint16_t)json_integer_value(json_object_get(msg, "port"));
 	json_decref(msg);
