@@ -62,7 +62,6 @@ look_for_check() {
 	like zsh has zsh
 	like fish has fish
 	like libssl3 there /usr/lib/*/libssl.so.3
-	like libhwloc15 there /usr/lib/*/libhwloc.so.15
 	like shellcheck has shellcheck
 	like man-db has man
 	like openmpi-bin has mpirun

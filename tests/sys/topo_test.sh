@@ -87,24 +87,6 @@ ok "a spec that is none is refused" exits 2 topo --spec /dev/null/x
 ok "a root that is none is refused" exits 2 topo --root /nowhere/at/all
 ok "two machines are refused" exits 2 topo --root / --spec "$specs/ena.spec"
 ok "a word too many is refused" exits 2 topo eth0
-ok "hwloc's XML is a machine, too" exits 2 topo --hwloc-xml x --spec y
-ok "also to plan for" exits 2 irq plan --hwloc-xml x --root /
-
-mkdir "$scratch/lib"
-echo none >"$scratch/lib/libhwloc.so.15"
-ok "without libhwloc" exits 3 env LD_LIBRARY_PATH="$scratch/lib" "$tool" topo --synthetic pu:1
-ok "its package is named" says "libhwloc15" env LD_LIBRARY_PATH="$scratch/lib" "$tool" topo --synthetic pu:1
-topo --synthetic pu:1 >/dev/null 2>&1
-if [ $? != 3 ]; then
-	ok "hwloc's XML is shown" topo --hwloc-xml "$specs/two-nodes.xml" --json "$scratch/hwloc.json"
-	ok "with its NICs" json "$scratch/hwloc.json" "[(n['name'], n['node']) for n in d['nics']] == [('eth1', 0), ('eth2', 1), ('hv0', None)]"
-	ok "its GPUs" json "$scratch/hwloc.json" "[g['pci'] for g in d['gpus']] == ['0000:04:00.0', '0000:81:00.0']"
-	ok "its cores" json "$scratch/hwloc.json" "[c['cpus'] for c in d['cores']] == [[0, 4], [1, 5], [2, 6], [3, 7]]"
-	ok "and planned for" says "eth1:0-0,4-4;eth2:2-2,6-6" irq plan --hwloc-xml "$specs/two-nodes.xml" --nics eth1,eth2 --emit nccl
-	ok "as a description is shown" says "52 cores" topo --synthetic "pack:2 [numa] core:52 pu:2"
-	ok "one that is none is refused" exits 2 topo --synthetic none
-	ok "and an XML" exits 2 topo --hwloc-xml "$specs/ena.spec"
-fi
 
 snap=$scratch/snap
 ok "counts of a tree" irq snapshot --root "$tree" -o "$snap"

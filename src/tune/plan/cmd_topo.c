@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tune/plan/hwloc.h"
 #include "tune/plan/topo_tree.h"
 #include "tune/plan/topo_view.h"
 #include "tool/opt.h"
@@ -16,7 +15,7 @@
 #define NAME "tcpx topo"
 
 struct wish {
-	const char *root, *spec, *xml, *synthetic, *json, *write;
+	const char *root, *spec, *json, *write;
 	bool explain, export_spec;
 };
 #define S struct wish
@@ -57,14 +56,10 @@ show_text(const struct wish *w)
 {
 	struct tcpx_topo *topo;
 	struct tcpx_machine m;
-	int rc = TOOL_OK;
+	int rc;
 
-	if (!w->spec)
-		rc = hwloc_machine(NAME, w->xml, w->synthetic, &m);
-	else if (tcpx_spec_load(w->spec, &m) < 0)
-		rc = TOOL_USAGE;
-	if (rc)
-		return rc;
+	if (tcpx_spec_load(w->spec, &m) < 0)
+		return TOOL_USAGE;
 	if (w->write) {
 		rc = tcpx_tree_write(&m, w->write) < 0 ? TOOL_USAGE : TOOL_OK;
 		tcpx_machine_fini(&m);
@@ -74,9 +69,7 @@ show_text(const struct wish *w)
 	tcpx_machine_fini(&m);
 	if (rc)
 		return rc;
-	/* the tree is gone when this is read */
-	snprintf(topo->root, sizeof(topo->root), "%s",
-		 w->spec ? w->spec : w->xml ? w->xml : w->synthetic);
+	snprintf(topo->root, sizeof(topo->root), "%s", w->spec); /* the tree is gone when this is read */
 	rc = show(w, topo);
 	tcpx_topo_free(topo);
 	return rc;
@@ -98,14 +91,10 @@ show_root(const struct wish *w)
 static int
 check(const struct wish *w)
 {
-	int machines = !!w->root + !!w->spec + !!w->xml + !!w->synthetic;
-
-	if (machines > 1)
-		return tool_usage(NAME, "--root, --spec, --hwloc-xml and --synthetic are machines "
-				  "each; one is shown");
-	if (w->write && (!machines || w->root))
-		return tool_usage(NAME, "--write-fixture makes the tree of a text: give --spec, "
-				  "--hwloc-xml or --synthetic, too");
+	if (w->root && w->spec)
+		return tool_usage(NAME, "--root and --spec are machines each; one is shown");
+	if (w->write && !w->spec)
+		return tool_usage(NAME, "--write-fixture makes the tree of a text: give --spec, too");
 	return TOOL_OK;
 }
 
@@ -118,12 +107,8 @@ cmd_topo(int argc, char **argv)
 		  OPT_TEXT(root) },
 		{ 0, "spec", "FILE", "the machine that this short text describes; - is stdin",
 		  OPT_TEXT(spec) },
-		{ 0, "hwloc-xml", "FILE", "the machine of hwloc's XML, as `lstopo FILE.xml` "
-		  "writes it; needs libhwloc", OPT_TEXT(xml) },
-		{ 0, "synthetic", "TEXT", "the machine of hwloc's short description; needs "
-		  "libhwloc", OPT_TEXT(synthetic) },
-		{ 0, "write-fixture", "DIR", "write the tree of --spec and the like to DIR, for "
-		  "--root, and show nothing", OPT_TEXT(write) },
+		{ 0, "write-fixture", "DIR", "write the tree of --spec to DIR, for --root, and show "
+		  "nothing", OPT_TEXT(write) },
 		{ 'e', "explain", NULL, "each vector with how its queue is known, each setting, "
 		  "and why something is not known", OPT_FLAG(explain) },
 		{ 0, "export-spec", NULL, "the machine as such a text, for --spec",
@@ -137,7 +122,6 @@ cmd_topo(int argc, char **argv)
 		"  tcpx topo\n"
 		"  tcpx topo --explain\n"
 		"  tcpx topo --spec a3-high.spec --json -\n"
-		"  tcpx topo --synthetic \"pack:2 [numa] core:8 pu:2\"\n"
 		"  tcpx topo --spec a3-high.spec --write-fixture /tmp/a3\n"
 		"  tcpx topo --root /tmp/a3\n",
 		false, NULL,
@@ -152,5 +136,5 @@ cmd_topo(int argc, char **argv)
 	rc = rc ? rc : check(&w);
 	if (rc)
 		return rc;
-	return w.spec || w.xml || w.synthetic ? show_text(&w) : show_root(&w);
+	return w.spec ? show_text(&w) : show_root(&w);
 }

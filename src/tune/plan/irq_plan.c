@@ -13,7 +13,6 @@
 #include "tune/texts/spec.h"
 #include "tune/facts/topo.h"
 #include "tune/texts/plan_text.h"
-#include "tune/plan/hwloc.h"
 #include "tune/plan/irq.h"
 #include "tune/plan/irq_machine.h"
 #include "tool/opt.h"
@@ -28,7 +27,7 @@ static const char *const emit_words[] = { "table", "nccl", "json", "sh", "system
 					  "spec", NULL };
 
 struct args {
-	const char *spec, *root, *xml, *json;
+	const char *spec, *root, *json;
 	struct tcpx_plan_options plan;
 	struct tcpx_cpuset allow;
 	bool explain;
@@ -65,7 +64,6 @@ take_allow(const struct opt_parser *p, int id, void *args)
 static const struct opt opts[] = {
 	{ 0, "spec", "FILE", "the machine that a text describes, - for stdin", OPT_TEXT(spec) },
 	{ 0, "root", "DIR", "the machine whose files are in DIR", OPT_TEXT(root) },
-	{ 0, "hwloc-xml", "FILE", "the machine of hwloc's XML; needs libhwloc", OPT_TEXT(xml) },
 	{ 0, "nics", "LIST", "only these NICs, comma separated (those that carry data)",
 	  OPT_TEXT(plan.nics) },
 	{ 0, "policy", "P", "where interrupts go: tail, keep, boot, local, colocate, sibling, "
@@ -313,7 +311,7 @@ plan_machine(struct args *a, const struct tcpx_machine *m)
 	int rc;
 
 	if (!a->plan.nics) {
-		rc = plan_nics(command.name, m, a->spec || a->xml, a->root, &nics);
+		rc = plan_nics(command.name, m, a->spec, a->root, &nics);
 		if (rc)
 			return rc;
 		a->plan.nics = nics.list;
@@ -343,11 +341,7 @@ irq_plan(int argc, char **argv)
 	if (parser.first_word < argc)
 		return tool_usage(command.name, "unexpected argument '%s'",
 				  argv[parser.first_word]);
-	if (a.xml && (a.spec || a.root))
-		return tool_usage(command.name, "--hwloc-xml is a machine, and so are --spec and "
-				  "--root");
-	rc = a.xml ? hwloc_machine(command.name, a.xml, NULL, &m)
-		   : irq_machine(command.name, a.spec, a.root, &m);
+	rc = irq_machine(command.name, a.spec, a.root, &m);
 	if (rc)
 		return rc;
 	rc = plan_machine(&a, &m);
