@@ -73,10 +73,18 @@ ok "the verbs are told" says "resume" matrix --help
 ok "a verb nearly right is proposed" says "did you mean 'report'" matrix repor
 ok "a spec that is not there is refused, and shipped ones named" says "no shipped spec" \
 	matrix run no-such-spec
-ok "the list says which cell cannot run" says "needs a flux compensator" \
+ok "the list has what a cell needs" says "require a flux compensator = false" \
 	matrix run "$work/knob.matrix" --list
-ok "and nothing has run" test ! -e "$work/log"
-ok "the list is JSON, too" says '"runs": false' matrix run "$work/knob.matrix" --list --json -
+ok "and the study's commands" says "setup = touch $work/study-up" matrix run "$work/knob.matrix" --list
+ok "the list is JSON, too" says '"command": "sh' matrix run "$work/knob.matrix" --list --json -
+{
+	spec
+	printf 'require nothing = touch %s/asked\n\ttouch %s/asked-more\n' "$work" "$work"
+	printf '[cell hidden]\nrequire a bell\007 = touch %s/asked\n' "$work"
+} | sed "s|^title.*|&\nrequire nothing of the study = touch $work/asked\nfact a = touch $work/asked|" >"$work/other.matrix"
+ok "a command of two lines is shown whole" says "touch $work/asked-more" matrix run "$work/other.matrix" --list
+ok "what commands a terminal is not" says "a bell? = touch" matrix run "$work/other.matrix" --list
+ok "a list has run nothing" test ! -e "$work/log" -a ! -e "$work/asked" -a ! -e "$work/study-up"
 
 cd "$work" || exit 1
 ok "a study runs" sh -c "'$tool' matrix run '$work/knob.matrix' -o one --json one.json >one.log 2>&1"

@@ -44,54 +44,110 @@ conclude(const char *dir, const char *reference, const char *json_path)
 
 /* ---- list ------------------------------------------------------------------------ */
 
-static void
-print_lines(const struct matrix_cell *cell)
+/* Does the line say what a run does? */
+static bool
+does_something(const struct matrix_line *line)
 {
-	for (size_t i = 0; i < cell->n; i++) {
-		const struct matrix_line *line = &cell->lines[i];
-
-		if (line->key == MATRIX_ABOUT || line->key == MATRIX_LEVEL ||
-		    line->key == MATRIX_SAME || line->key == MATRIX_CONTROL ||
-		    line->key == MATRIX_VALUES || line->key == MATRIX_AGAINST)
-			continue;
-		printf("      ");
-		out_wrapf(stdout, 6, "%s%s%s = %.*s%s", matrix_key_name(line->key),
-			  *line->name ? " " : "", line->name, (int)strcspn(line->value, "\n"),
-			  line->value, strchr(line->value, '\n') ? " ..." : "");
+	switch (line->key) {
+	case MATRIX_SET:
+	case MATRIX_ENV:
+	case MATRIX_FACT:
+	case MATRIX_COUNTER:
+	case MATRIX_REQUIRE:
+	case MATRIX_SETUP:
+	case MATRIX_TEARDOWN:
+	case MATRIX_CHECK:
+	case MATRIX_EVIDENCE:
+		return true;
+	default:
+		return false;
 	}
+}
+
+/* All of a command, however many lines it has: a spec from elsewhere hides nothing. */
+static void
+print_command(const char *head, const char *command)
+{
+	for (const char *line = command; *line; line += strcspn(line, "\n"), line += *line == '\n') {
+		int indent = line == command ? 6 : 10;
+
+		printf("%*s", indent, "");
+		out_wrapf(stdout, indent, "%s%.*s", line == command ? head : "", (int)strcspn(line, "\n"), line);
+	}
+}
+
+static void
+print_lines(const struct matrix_line *lines, size_t n)
+{
+	char head[300];
+
+	for (size_t i = 0; i < n; i++) {
+		if (!does_something(&lines[i]))
+			continue;
+		snprintf(head, sizeof(head), "%s%s%s = ", matrix_key_name(lines[i].key),
+			 *lines[i].name ? " " : "", lines[i].name);
+		print_command(head, lines[i].value);
+	}
+}
+
+static json_t *
+lines_json(const struct matrix_line *lines, size_t n)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < n; i++)
+		if (does_something(&lines[i]))
+			json_array_append_new(list, json_pack("{s:s, s:o, s:o}", "key",
+					matrix_key_name(lines[i].key), "name", out_json(lines[i].name),
+					"value", out_json(lines[i].value)));
+	return list;
 }
 
 static json_t *
 list_json(const struct matrix_session *s)
 {
+	const struct matrix_section *study = &s->spec.sections[0];
 	json_t *cells = json_array(), *effects = json_array();
 
 	for (size_t c = 0; c < s->design.n; c++) {
-		char *command = matrix_cell_command(&s->design, &s->design.cells[c]);
+		const struct matrix_cell *cell = &s->design.cells[c];
+		char *command = matrix_cell_command(&s->design, cell);
 
-		json_array_append_new(cells, json_pack("{s:s, s:s, s:b, s:s, s:s}", "name",
-				s->design.cells[c].name, "about", s->design.cells[c].about, "runs",
-				s->present[c] && !s->study_why[0], "why",
-				s->study_why[0] ? s->study_why : s->why_not[c], "command",
-				command ? command : ""));
+		json_array_append_new(cells, json_pack("{s:s, s:o, s:o, s:o}", "name", cell->name,
+				"about", out_json(cell->about), "command", out_json(command ? command : ""),
+				"lines", lines_json(cell->lines, cell->n)));
 		free(command);
 	}
 	for (size_t i = 0; i < s->design.effect_count; i++)
 		if (s->design.effects[i].kind == MATRIX_PRIMARY)
 			json_array_append_new(effects, json_string(s->design.effects[i].name));
-	return json_pack("{s:i, s:s, s:i, s:i, s:f, s:o, s:o}", "schema", MATRIX_SCHEMA, "name",
-			 s->name, "blocks", (int)s->spec.blocks, "warmup", (int)s->spec.warmup,
-			 "margin", s->spec.margin, "cells", cells, "primary_effects", effects);
+	return json_pack("{s:i, s:o, s:i, s:i, s:f, s:o, s:o, s:o}", "schema", MATRIX_SCHEMA, "name",
+			 out_json(s->name), "blocks", (int)s->spec.blocks, "warmup", (int)s->spec.warmup,
+			 "margin", s->spec.margin, "lines", lines_json(study->lines, study->n), "cells", cells,
+			 "primary_effects", effects);
 }
 
+static void
+print_cell(const struct matrix_session *s, const struct matrix_cell *cell)
+{
+	char *command = matrix_cell_command(&s->design, cell);
+
+	printf("  %-16s ", cell->name);
+	out_wrapf(stdout, 19, "%s%s", cell->same >= 0 ? "A/A of " : "",
+		  cell->same >= 0 ? s->design.cells[cell->same].name : cell->about);
+	print_lines(cell->lines, cell->n);
+	print_command("runs: ", command ? command : "");
+	free(command);
+}
+
+/* Nothing of the spec is run. */
 static int
 list(struct matrix_session *s, const char *json_path)
 {
+	const struct matrix_section *study = &s->spec.sections[0];
 	struct matrix_analysis a;
 	int rc;
 
-	if (matrix_session_ask(s))
-		return TOOL_FINDING;
 	if (json_path) {
 		rc = tool_json_put("tcpx matrix", list_json(s), json_path);
 		if (rc || !strcmp(json_path, "-"))
@@ -99,22 +155,11 @@ list(struct matrix_session *s, const char *json_path)
 	}
 	out_wrapf(stdout, 0, "%s: %s", s->name, matrix_spec_text(&s->spec, MATRIX_TITLE, ""));
 	out_wrapped(stdout, matrix_spec_text(&s->spec, MATRIX_QUESTION, ""), 0);
-	putchar('\n');
-	if (s->study_why[0])
-		out_wrapf(stdout, 0, "cannot run here: it %s\n", s->study_why);
+	printf("\nA run hands these commands to sh, as this user; nothing was run now.\n\n");
+	print_lines(study->lines, study->n);
 	for (size_t c = 0; c < s->design.n; c++) {
-		const struct matrix_cell *cell = &s->design.cells[c];
-		char *command = matrix_cell_command(&s->design, cell);
-
-		printf("  %-16s ", cell->name);
-		out_wrapf(stdout, 19, "%s%s%s%s", cell->same >= 0 ? "A/A of " : "",
-			  cell->same >= 0 ? s->design.cells[cell->same].name : cell->about,
-			  s->present[c] ? "" : "; left out: it ", s->why_not[c]);
-		print_lines(cell);
-		printf("      runs: ");
-		out_wrapf(stdout, 12, "%.*s", command ? (int)strcspn(command, "\n") : 0,
-			  command ? command : "");
-		free(command);
+		s->present[c] = true; /* as far as is known */
+		print_cell(s, &s->design.cells[c]);
 	}
 	if (matrix_analyse(&s->design, NULL, 0, s->present, &a))
 		return TOOL_FINDING;
@@ -192,7 +237,7 @@ run_run(int argc, char **argv)
 		  "to which a run counts: 40% (as the spec says)", OPT_TAKE(take_load) },
 		{ 'r', "reference", "NAME=NUMBER", "a figure to reach, as NCCL=18.7, in the "
 		  "spec's unit", OPT_TAKE(take_reference) },
-		{ 'l', "list", NULL, "show the cells and which can run here; run nothing",
+		{ 'l', "list", NULL, "show the cells and all commands; run nothing",
 		  OPT_FLAG(list) },
 		{ 0, "json", "FILE", "the analysis, or the list, as JSON; - is stdout",
 		  OPT_TEXT(json) },
@@ -201,7 +246,8 @@ run_run(int argc, char **argv)
 		"tcpx matrix run", "[OPTIONS] SPEC",
 		"Runs an experiment: every cell once a block, the blocks' order shuffled, what a cell "
 		"sets up taken down again after each run. SPEC is a file, or the name of a shipped "
-		"one; without it these are listed. Interrupted, it goes on with resume.",
+		"one; without it these are listed. A spec is a program: of one from elsewhere, --list "
+		"shows what it would do. Interrupted, it goes on with resume.",
 		opts, ARRAY_LEN(opts),
 		"  tcpx matrix run t1-t5 --list\n"
 		"  tcpx matrix run t1-t5 --set PEER=10.0.0.2 -o t1t5\n"

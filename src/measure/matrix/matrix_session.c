@@ -148,8 +148,9 @@ matrix_session_fini(struct matrix_session *s)
 	s->study = NULL;
 }
 
-int
-matrix_session_ask(struct matrix_session *s)
+/* Runs the requirements: fills present, why_not and study_why. */
+static void
+ask(struct matrix_session *s)
 {
 	const struct matrix_section *study = &s->spec.sections[0];
 
@@ -161,7 +162,6 @@ matrix_session_ask(struct matrix_session *s)
 		s->present[c] = !matrix_requires(&s->runner, s->design.cells[c].lines,
 						 s->design.cells[c].n, s->why_not[c]);
 	}
-	return 0;
 }
 
 /* ---- study.json -------------------------------------------------------------------- */
@@ -277,10 +277,9 @@ cells_present(const struct matrix_session *s)
 int
 matrix_session_run(struct matrix_session *s, const struct matrix_wish *wish)
 {
-	int rc = matrix_session_ask(s);
+	int rc;
 
-	if (rc)
-		return TOOL_FINDING;
+	ask(s);
 	if (s->study_why[0])
 		return tool_fail(TOOL_DENIED, command_name, "%s cannot run here: it %s", s->name,
 				 s->study_why);

@@ -43,9 +43,6 @@ struct matrix_wish {
 TCPX_MUST_CHECK int matrix_session_init(struct matrix_session *s, const char *path,
 					const struct matrix_wish *wish);
 void matrix_session_fini(struct matrix_session *s);
-/* Runs the requirements: fills present, why_not and study_why. */
-TCPX_MUST_CHECK int matrix_session_ask(struct matrix_session *s);
-
 /* Both return an exit code of the tool, after a message. TOOL_OK: all blocks have run and
  * everything is as before. */
 int matrix_session_run(struct matrix_session *s, const struct matrix_wish *wish);
