@@ -3,6 +3,7 @@
 #include "tune/env/env_lint.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -48,9 +49,11 @@ lint_chunk(const struct job *j)
 {
 	long long chunk = number(j, CHUNK), p2p = number(j, "NCCL_P2P_NET_CHUNKSIZE");
 	long long threads = number(j, "NCCL_SOCKET_NTHREADS");
-	long long sockets = number(j, "NCCL_NSOCKS_PERTHREAD");
+	long long sockets = number(j, "NCCL_NSOCKS_PERTHREAD"), most;
 
-	sockets = (sockets < 1 ? 1 : sockets) * (threads < 1 ? 1 : threads);
+	if (__builtin_mul_overflow(sockets < 1 ? 1 : sockets, threads < 1 ? 1 : threads, &sockets))
+		sockets = LLONG_MAX;
+	most = sockets < SOCKETS_MAX ? sockets : SOCKETS_MAX;
 	if (threads > NTHREADS_MAX)
 		env_say(j->out, ENV_ERROR, "nthreads", "NCCL_SOCKET_NTHREADS", "%lld: with more than "
 			"%d the plugin comes to 0 sockets a connection", threads, NTHREADS_MAX);
@@ -64,7 +67,7 @@ lint_chunk(const struct job *j)
 			"is not set", ENV_CHUNK);
 		return;
 	}
-	if (p2p > chunk * (sockets < SOCKETS_MAX ? sockets : SOCKETS_MAX))
+	if (p2p > 0 && (p2p - 1) / most >= chunk) /* more than all of them take */
 		env_say(j->out, ENV_ERROR, "chunk-mismatch", "NCCL_P2P_NET_CHUNKSIZE", "%lld is more "
 			"than " CHUNK " %lld on %lld sockets: two pieces of a message on one socket "
 			"lose pages of the receive pool for ever", p2p, chunk, sockets);

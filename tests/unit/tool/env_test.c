@@ -257,6 +257,10 @@ static const struct {
 	{ "hexadecimal", CPUS NIC1 RXDM, GOOD "NCCL_DYNAMIC_CHUNK_SIZE=0x80000\n", NULL, 0, NULL },
 	{ "9 threads", TWO, GOOD "NCCL_SOCKET_NTHREADS=9\n", "nthreads", ENV_ERROR, "0 sockets" },
 	{ "17 threads", TWO, GOOD "NCCL_SOCKET_NTHREADS=17\n", "range", ENV_WARNING, "1 to 16" },
+	{ "sockets without end", TWO, GOOD "NCCL_SOCKET_NTHREADS=8\nNCCL_NSOCKS_PERTHREAD=9223372036854775807\n",
+	  "sockets", ENV_WARNING, "is 9223372036854775807 sockets" },
+	{ "a chunk without end", TWO, GOOD "NCCL_DYNAMIC_CHUNK_SIZE=9223372036854775807\nNCCL_NSOCKS_PERTHREAD=8\n"
+	  "NCCL_P2P_NET_CHUNKSIZE=131072\n", "chunk-mismatch", ENV_WARNING, "differs" },
 	{ "16 sockets", TWO, GOOD "NCCL_SOCKET_NTHREADS=4\nNCCL_NSOCKS_PERTHREAD=4\n", "sockets",
 	  ENV_WARNING, "16" },
 	{ "other chunk", TWO, GOOD "NCCL_P2P_NET_CHUNKSIZE=131072\n", "chunk-mismatch", ENV_WARNING,
