@@ -6,7 +6,8 @@ set -eu
 tcpx=$(realpath "$1/tcpx")
 greedy=$(realpath "$1/bench/greedy")
 lab=greedy$$
-state=$(mktemp -u /dev/shm/greedy-XXXXXX)
+scratch=$(mktemp -d /dev/shm/greedy-XXXXXX)
+state=$scratch/state
 pids=
 finish() {
 	for pid in $pids; do
@@ -14,7 +15,7 @@ finish() {
 	done
 	wait
 	"$tcpx" lab down --name "$lab"
-	rm -f "$state"
+	rm -rf "$scratch"
 }
 "$tcpx" lab up --name "$lab" --hosts 3 --nics 1 --rate "${3-1G}" >/dev/null
 trap finish EXIT

@@ -4,10 +4,11 @@
 # Usage: chaos.sh TOOL SECONDS [SEED]
 export TSAN_OPTIONS="${TSAN_OPTIONS:-halt_on_error=1 second_deadlock_stack=1}" # a report ends its process
 seed=${3:-$(date +%s)}
-"$1" lab chaos --processes 8 --duration "$2" --seed "$seed" --name "chaos$$" >"/tmp/chaos.$$" 2>&1
+scratch=$(mktemp -d) || exit
+trap 'rm -rf "$scratch"' EXIT
+"$1" lab chaos --processes 8 --duration "$2" --seed "$seed" --name "chaos$$" >"$scratch/log" 2>&1
 code=$?
-sed 's/^/# /' "/tmp/chaos.$$"
-rm -f "/tmp/chaos.$$"
+sed 's/^/# /' "$scratch/log"
 if [ $code = 3 ]; then
 	echo "1..0 # SKIP needs root and network namespaces"
 	exit 77

@@ -13,12 +13,13 @@ fresh_debian() {
 	[ "$(id -u)" = 0 ] || skip "needs root, for a chroot"
 	command -v debootstrap >/dev/null || skip "needs debootstrap"
 	unshare --mount --pid --net --fork true 2>/dev/null || skip "no namespaces here"
-	root=$(mktemp -d /var/tmp/tcpx-fresh-XXXXXX) || exit
-	trap 'rm -rf --one-file-system "$root" "$root.log"' EXIT
+	scratch=$(mktemp -d /var/tmp/tcpx-fresh-XXXXXX) || exit
+	root=$scratch/root
+	trap 'rm -rf --one-file-system "$scratch"' EXIT
 	trap 'exit 1' INT TERM HUP
 	debootstrap --variant=minbase --include="$2" bookworm "$root" \
-		"${1:-http://deb.debian.org/debian}" >"$root.log" 2>&1 ||
-		skip "debootstrap: $(tail -1 "$root.log")"
+		"${1:-http://deb.debian.org/debian}" >"$scratch/log" 2>&1 ||
+		skip "debootstrap: $(tail -1 "$scratch/log")"
 	cp /etc/resolv.conf "$root/etc/resolv.conf"
 	echo "127.0.0.1 localhost" >"$root/etc/hosts" # which Debian's installer writes
 }
