@@ -127,6 +127,18 @@ def every_file_that_a_comment_names_exists():
     assert names and not missing, "\n".join(missing)
 
 
+def claims_of_security_have_their_tests():
+    text = read("SECURITY.md")
+    claims = re.findall(r"`([a-z_]+(?:/[a-z_]+)+): ([^`]+)`", text)
+    bad = []
+    for path, name in claims:
+        found = [p for p in ("tests/%s_test.c" % path, "tests/%s_test.sh" % path) if os.path.exists(p)]
+        here = r"^%s\(" if found and found[0].endswith(".c") else r'^\s*ok "%s"'
+        if not found or not re.search(here % re.escape(name), read(found[0]), re.M):
+            bad.append("SECURITY.md names the test %s: %s" % (path, name))
+    assert len(claims) > 40 and not bad, "\n".join(bad) or "SECURITY.md has %d tests" % len(claims)
+
+
 def no_document_is_longer_than_its_limit():
     long = ["%s has %d lines, at most %d are allowed" % (path, len(read(path).splitlines()), most)
             for path, most in LINES.items() if len(read(path).splitlines()) > most]
@@ -223,6 +235,7 @@ def every_command_of_the_results_can_be_typed():
 
 tap.run([every_link_leads_to_a_file, every_document_that_a_source_names_exists,
          every_path_in_a_document_exists, every_file_that_a_comment_names_exists,
+         claims_of_security_have_their_tests,
          no_document_is_longer_than_its_limit,
          every_decision_is_in_the_list, the_glossary_has_one_line_for_each_word,
          prose_is_short_and_plain, comments_are_plain,

@@ -2,8 +2,11 @@
 /* An engine: its options, its version, and its end, whatever is open. */
 #include "rig.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #define MIB (1u << 20)
 
@@ -90,12 +93,36 @@ options_that_cannot_be_are_refused(void **state)
 	assert_int_equal(fd_count(), fds);
 }
 
+/* How a connection to that address ends, at the engine's port. */
+static int
+call(tcpx_engine *e, const char *addr)
+{
+	struct sockaddr_in to = { .sin_family = AF_INET, .sin_port = htons((uint16_t)tcpx_port(e)) };
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), rc;
+
+	assert_int_equal(inet_pton(AF_INET, addr, &to.sin_addr), 1);
+	rc = connect(fd, (struct sockaddr *)&to, sizeof(to)) < 0 ? errno : 0;
+	close(fd);
+	return rc;
+}
+
+static void
+an_engine_listens_at_its_nics_alone(void **state)
+{
+	struct rig *r = *state;
+
+	assert_int_equal(call(r->a, "127.0.1.1"), 0);
+	assert_int_equal(call(r->a, "127.0.0.1"), ECONNREFUSED);
+	assert_int_equal(call(r->a, "127.0.2.1"), ECONNREFUSED);
+}
+
 int
 main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, rig_setup, rig_teardown)
 	const struct CMUnitTest tests[] = {
 		TEST(an_engine_closes_with_everything_open),
+		TEST(an_engine_listens_at_its_nics_alone),
 		cmocka_unit_test(stop_waits_for_what_is_open),
 		cmocka_unit_test(the_library_has_the_version_of_its_header),
 		cmocka_unit_test(options_that_cannot_be_are_refused),
