@@ -282,4 +282,5 @@ layouts_fini(struct layouts *l)
 	layout_fini(&l->server_out);
 	layout_fini(&l->client_in);
 	layout_fini(&l->server_in);
+	l->span = 0;
 }

@@ -244,6 +244,18 @@ a_latency_case_is_one_piece(void **state)
 	ask(b, "case", "{'size':2000000,'descs':1000001,'seed':1}", "error", "allowed is 1 to 1000000");
 }
 
+/* The layouts of an earlier job's case are gone. */
+static void
+each_job_needs_a_case_of_its_own(void **state)
+{
+	struct bed *b = *state;
+
+	ask(b, "job", "{'op':'write','depth':1,'span':8192}", "job_ok", GOOD);
+	ask(b, "case", "{'size':64,'descs':1,'seed':1}", "case_ok", GOOD);
+	ask(b, "job", "{'op':'write','depth':1,'span':8192}", "job_ok", GOOD);
+	ask(b, "verify", "{'chunk':0,'slot':0,'slots':1,'spoil':true}", "error", "before any case");
+}
+
 /* It takes no address from the client, and waits for none of its own writes: more pings come than its ring
  * has slots. */
 static void
@@ -344,6 +356,7 @@ main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 		TEST(a_run_ends_what_the_one_before_has_posted),
 		TEST(a_latency_case_is_one_piece),
+		TEST(each_job_needs_a_case_of_its_own),
 		TEST(pings_are_sent_back_over_the_session_that_brought_them),
 		TEST(who_has_gone_is_told_nothing),
 		TEST(long_work_is_done_in_steps),
