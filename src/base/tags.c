@@ -54,6 +54,14 @@ tcpx_tags_find(const struct tcpx_tags *t, uint64_t tag)
 	return NULL;
 }
 
+struct tcpx_tagged *
+tcpx_tags_newest(const struct tcpx_tags *t, uint64_t tag)
+{
+	struct tcpx_tagged *first = tcpx_tags_find(t, tag);
+
+	return first ? tcpx_container(first->same.prev, struct tcpx_tagged, same) : NULL;
+}
+
 static void
 grow(struct tcpx_tags *t)
 {
@@ -78,8 +86,7 @@ tcpx_tags_add(struct tcpx_tags *t, struct tcpx_tagged *item, uint64_t tag)
 	struct tcpx_tagged *first = tcpx_tags_find(t, tag);
 
 	item->tag = tag;
-	tcpx_node_init(&item->first);
-	tcpx_node_init(&item->same);
+	tcpx_tagged_init(item);
 	if (first) {
 		tcpx_chain_add(&first->same, &item->same);
 		return;

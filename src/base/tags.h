@@ -26,6 +26,14 @@ struct tcpx_tags {
 	struct tcpx_node few[TCPX_TAGS_FEW];
 };
 
+/* In no table: it may be removed. */
+static inline void
+tcpx_tagged_init(struct tcpx_tagged *item)
+{
+	tcpx_node_init(&item->first);
+	tcpx_node_init(&item->same);
+}
+
 /* It must not move. */
 void tcpx_tags_init(struct tcpx_tags *t);
 /* Its items are forgotten. */
@@ -34,7 +42,15 @@ void tcpx_tags_fini(struct tcpx_tags *t);
 void tcpx_tags_add(struct tcpx_tags *t, struct tcpx_tagged *item, uint64_t tag);
 /* The first of the tag, which stays; or NULL. */
 struct tcpx_tagged *tcpx_tags_find(const struct tcpx_tags *t, uint64_t tag);
-/* Takes it out of the table that has it. */
+/* The newest of the tag, or NULL; then each older one, down to the first, before NULL. */
+struct tcpx_tagged *tcpx_tags_newest(const struct tcpx_tags *t, uint64_t tag);
+static inline struct tcpx_tagged *
+tcpx_tags_older(struct tcpx_tagged *item)
+{
+	return tcpx_node_linked(&item->first) ? NULL :
+	       tcpx_container(item->same.prev, struct tcpx_tagged, same);
+}
+/* Takes it out of the table that has it, if one has. */
 void tcpx_tags_remove(struct tcpx_tags *t, struct tcpx_tagged *item);
 
 #endif

@@ -24,6 +24,7 @@
 #include "base/cpuset.h"
 #include "base/heap.h"
 #include "base/quota.h"
+#include "base/tags.h"
 #include "device/device.h"
 #include "net/net.h"
 #include "proto/frame.h"
@@ -112,7 +113,8 @@ struct nics {
 	_Atomic bool one_down; /* one has no link or no address, the control NIC included */
 };
 
-#define PEER_BUCKETS 512
+#define PEER_BUCKETS_LOG 12
+#define PEER_BUCKETS     (1u << PEER_BUCKETS_LOG)
 
 /* What lanes of one label have done. Texts and giving: registry.lock. */
 struct lane_label {
@@ -134,8 +136,11 @@ struct registry {
 	pthread_mutex_t lock;
 	struct tcpx_node peers, sessions;
 	struct tcpx_node incarnations[PEER_BUCKETS]; /* the peers; of 0 while not known */
+	struct tcpx_tags by_number, by_name, by_addr; /* the peers; their given addresses */
+	uint64_t seed;                    /* random and odd: others choose names and incarnations */
 	uint64_t peers_made;
 	struct tcpx_node xfers, lists, lanes; /* handles that the application holds */
+	struct tcpx_tags listening; /* lanes by their keys, until they are opened       */
 	_Atomic uint32_t session_count;
 	_Atomic uint32_t after_event;     /* transfers that wait for a caller's event */
 	_Atomic uint64_t linger_ns;       /* when a dropped peer may be due; 0: none is */

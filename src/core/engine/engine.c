@@ -219,13 +219,12 @@ tcpx_engine_open(const struct tcpx_engine_opts *opts, const struct engine_env *e
 	tcpx_mutex_init(&e->events.lock);
 	tcpx_notes_open(e);
 	tcpx_mutex_init(&e->gate->lock);
-	tcpx_node_init(&e->registry.peers);
-	for (uint32_t i = 0; i < PEER_BUCKETS; i++)
-		tcpx_node_init(&e->registry.incarnations[i]);
+	rc = tcpx_peers_init(&e->registry);
 	tcpx_node_init(&e->registry.sessions);
 	tcpx_node_init(&e->registry.xfers);
 	tcpx_node_init(&e->registry.lists);
 	tcpx_node_init(&e->registry.lanes);
+	tcpx_tags_init(&e->registry.listening);
 	tcpx_node_init(&e->registry.served);
 	tcpx_node_init(&e->registry.to_flush);
 	tcpx_node_init(&e->listeners->pending);
@@ -233,7 +232,8 @@ tcpx_engine_open(const struct tcpx_engine_opts *opts, const struct engine_env *e
 	tcpx_release_init(e);
 	tcpx_gpus_init(e, env ? env->gpu : NULL);
 	e->memory->gpu_arg = env ? env->gpu_arg : NULL;
-	rc = mark_process(e);
+	if (rc == 0)
+		rc = mark_process(e);
 	if (rc == 0)
 		rc = tcpx_regions_init(&e->memory->regions);
 	if (rc == 0)
@@ -390,6 +390,7 @@ tcpx_close(tcpx_engine *e)
 		tcpx_chain_remove(o);
 		tcpx_lane_put(tcpx_container(o, struct tcpx_lane, handle));
 	}
+	tcpx_tags_fini(&e->registry.listening);
 	tcpx_regions_unlock(e);
 	tcpx_gpus_fini(e);
 	if (e->memory->host)
@@ -399,10 +400,7 @@ tcpx_close(tcpx_engine *e)
 		tcpx_chain_remove(k);
 		tcpx_list_put(tcpx_container(k, struct tcpx_list, handle));
 	}
-	tcpx_chain_each(n, after, &e->registry.peers) {
-		tcpx_chain_remove(n);
-		free(tcpx_container(n, struct tcpx_peer, in_engine));
-	}
+	tcpx_peers_fini(&e->registry);
 	if (e->events.fd >= 0)
 		close(e->events.fd);
 	tcpx_regions_fini(&e->memory->regions);

@@ -11,7 +11,9 @@
 #include <string.h>
 
 #include "base/mutex.h"
+#include "base/random.h"
 #include "core/context/context.h"
+#include "core/session/peer_index.h"
 #include "core/session/session.h"
 
 /* registry.lock */
@@ -23,6 +25,36 @@ enter(struct tcpx_peer *p)
 	p->number = ++r->peers_made;
 	tcpx_chain_add(&r->peers, &p->in_engine);
 	tcpx_chain_add(peer_bucket(r, p->incarnation), &p->in_bucket);
+	tcpx_peer_index_add(p);
+}
+
+int
+tcpx_peers_init(struct registry *r)
+{
+	int rc = tcpx_random_bytes(&r->seed, sizeof(r->seed));
+
+	r->seed |= 1;
+	tcpx_node_init(&r->peers);
+	for (uint32_t i = 0; i < PEER_BUCKETS; i++)
+		tcpx_node_init(&r->incarnations[i]);
+	tcpx_tags_init(&r->by_number);
+	tcpx_tags_init(&r->by_name);
+	tcpx_tags_init(&r->by_addr);
+	return rc;
+}
+
+void
+tcpx_peers_fini(struct registry *r)
+{
+	tcpx_chain_each(n, after, &r->peers) {
+		struct tcpx_peer *p = tcpx_container(n, struct tcpx_peer, in_engine);
+
+		free(p->place);
+		free(p);
+	}
+	tcpx_tags_fini(&r->by_number);
+	tcpx_tags_fini(&r->by_name);
+	tcpx_tags_fini(&r->by_addr);
 }
 
 struct tcpx_peer *
@@ -79,6 +111,7 @@ tcpx_peer_recognise(struct tcpx_peer *p, uint64_t incarnation, const char *name)
 	if (p->incarnation == 0) { /* after that others read these without a lock */
 		p->incarnation = incarnation;
 		memcpy(p->name, name, sizeof(p->name));
+		tcpx_peer_index_name(p);
 		tcpx_chain_remove(&p->in_bucket);
 		tcpx_chain_add(peer_bucket(r, incarnation), &p->in_bucket);
 		p->found = home_of(p);
@@ -156,8 +189,10 @@ tcpx_peer_put(struct tcpx_peer *p)
 	pthread_mutex_lock(&e->registry.lock);
 	tcpx_chain_remove(&p->in_engine);
 	tcpx_chain_remove(&p->in_bucket);
+	tcpx_peer_index_remove(p);
 	pthread_mutex_unlock(&e->registry.lock);
 	tcpx_queue_forget(e, &p->news);
+	free(p->place);
 	if (p->found)
 		tcpx_peer_put(p->found);
 	if (p->home)
@@ -186,28 +221,42 @@ is_gone(const struct tcpx_peer *p)
 	return !tcpx_chain_empty(&p->inbound);
 }
 
-/* The newest living peer of that name, incarnation 0: any; but @not, and of a caller whom another's session
- * serves. A reference. registry.lock */
+/* Takes a reference to @p if that is a living one of that name, known, but @not, and for a caller none whom
+ * another's session serves. registry.lock */
+static bool
+take(struct tcpx_peer *p, const char *name, bool caller, const struct tcpx_peer *not)
+{
+	bool took = false;
+
+	if (p == not || p->incarnation == 0 || strcmp(p->name, name) != 0)
+		return false;
+	pthread_mutex_lock(&p->lock);
+	if (!(caller && peer_follows(p)) && !is_gone(p))
+		took = tcpx_peer_try_get(p);
+	pthread_mutex_unlock(&p->lock);
+	return took;
+}
+
+/* The newest such peer of the incarnation; 0: of any. registry.lock */
 static struct tcpx_peer *
 find_there(struct tcpx_engine *e, const char *name, uint64_t incarnation, bool caller,
 	   const struct tcpx_peer *not)
 {
-	struct tcpx_node *all = incarnation ? peer_bucket(&e->registry, incarnation) :
-					      &e->registry.peers;
-	struct tcpx_peer *found = NULL;
+	struct tcpx_node *all = peer_bucket(&e->registry, incarnation);
+	struct tcpx_peer *p;
 
-	for (struct tcpx_node *n = all->prev; n != all && !found; n = n->prev) {
-		struct tcpx_peer *p = incarnation ? tcpx_container(n, struct tcpx_peer, in_bucket) :
-						    tcpx_container(n, struct tcpx_peer, in_engine);
-
-		pthread_mutex_lock(&p->lock);
-		if (p != not && !(caller && peer_follows(p)) && !is_gone(p) && p->incarnation != 0 &&
-		    strcmp(p->name, name) == 0 && (!incarnation || p->incarnation == incarnation) &&
-		    tcpx_peer_try_get(p))
-			found = p;
-		pthread_mutex_unlock(&p->lock);
+	if (!incarnation) {
+		p = tcpx_peer_index_named(&e->registry, name);
+		while (p && !take(p, name, caller, not))
+			p = tcpx_peer_index_older(p);
+		return p;
 	}
-	return found;
+	for (struct tcpx_node *n = all->prev; n != all; n = n->prev) {
+		p = tcpx_container(n, struct tcpx_peer, in_bucket);
+		if (p->incarnation == incarnation && take(p, name, caller, not))
+			return p;
+	}
+	return NULL;
 }
 
 static struct tcpx_peer *
@@ -268,23 +317,20 @@ tcpx_peer_find(tcpx_engine *e, const char *name, tcpx_peer **peer)
 struct tcpx_peer *
 tcpx_peer_numbered(struct tcpx_engine *e, uint64_t number)
 {
-	struct tcpx_peer *found = NULL;
+	struct tcpx_tagged *t;
+	struct tcpx_peer *p;
 
 	pthread_mutex_lock(&e->registry.lock);
-	tcpx_chain_each(n, after, &e->registry.peers) {
-		struct tcpx_peer *p = tcpx_container(n, struct tcpx_peer, in_engine);
-
-		if (p->number == number && tcpx_peer_try_get(p)) {
-			found = p;
-			break;
-		}
-	}
+	t = tcpx_tags_find(&e->registry.by_number, number);
+	p = t ? tcpx_container(t, struct tcpx_peer, by_number) : NULL;
+	if (p && !tcpx_peer_try_get(p))
+		p = NULL;
 	pthread_mutex_unlock(&e->registry.lock);
-	if (!found)
+	if (!p)
 		return NULL;
-	atomic_fetch_add(&found->handles, 1);
-	found->dropped_ns = 0;
-	return found;
+	atomic_fetch_add(&p->handles, 1);
+	p->dropped_ns = 0;
+	return p;
 }
 
 int

@@ -17,6 +17,7 @@
 #include "net/net.h"
 #include "proto/frame.h"
 
+struct peer_place;
 struct session;
 struct tcpx_engine;
 
@@ -26,6 +27,8 @@ struct tcpx_peer {
 	_Atomic int handles;  /* of the application                                 */
 	struct tcpx_engine *engine;
 	struct tcpx_node in_engine, in_bucket; /* registry.lock */
+	struct tcpx_tagged by_number, by_name; /* registry.lock */
+	struct peer_place *place; /* its given addresses, owned. registry.lock      */
 	uint64_t number;      /* of this engine's peers, from 1                     */
 	pthread_mutex_t lock; /* everything below */
 	char name[TCPX_NAME_MAX];
@@ -57,7 +60,7 @@ struct tcpx_peer {
 static inline struct tcpx_node *
 peer_bucket(struct registry *r, uint64_t incarnation)
 {
-	return &r->incarnations[(incarnation ^ incarnation >> 32) % PEER_BUCKETS];
+	return &r->incarnations[incarnation * r->seed >> (64 - PEER_BUCKETS_LOG)];
 }
 
 /* Has it no session of its own, since that of another of its incarnation serves it? p->lock held. */
@@ -67,6 +70,9 @@ peer_follows(const struct tcpx_peer *p)
 	return p->served && !p->out && tcpx_chain_empty(&p->inbound);
 }
 
+/* The registry's tables of peers. */
+int tcpx_peers_init(struct registry *r);
+void tcpx_peers_fini(struct registry *r);
 int tcpx_peer_new(struct tcpx_engine *e, const char *name, uint64_t incarnation,
 		  struct tcpx_peer **out);
 /* Locks the queues of receives and unexpected sends, and the peer. Returns the one that has the

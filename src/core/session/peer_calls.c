@@ -9,6 +9,7 @@
 #include "core/session/control.h"
 #include "core/session/note_flow.h"
 #include "core/session/peer.h"
+#include "core/session/peer_index.h"
 #include "core/session/peer_session.h"
 #include "core/session/session.h"
 #include "net/resolve.h"
@@ -32,41 +33,6 @@ hand_out(struct tcpx_peer *p, tcpx_peer **peer)
 	tcpx_session_put(s);
 	*peer = p;
 	return 0;
-}
-
-/* Does the application's own address lead there? p->lock held. */
-static bool
-is_at(const struct tcpx_peer *p, const struct tcpx_addr *addr, uint32_t count)
-{
-	for (uint32_t i = 0; i < p->given; i++)
-		for (uint32_t k = 0; k < count; k++)
-			if (p->addr[i].family == addr[k].family && p->addr[i].port == addr[k].port &&
-			    p->addr[i].scope == addr[k].scope &&
-			    !memcmp(p->addr[i].ip, addr[k].ip, sizeof(addr[k].ip)))
-				return true;
-	return false;
-}
-
-/* The first behind that number which was dialled by one of these addresses, of this name if it is not
- * NULL; a reference. NULL: none. */
-static struct tcpx_peer *
-dialled_at(struct tcpx_engine *e, const struct tcpx_addr *addr, uint32_t count, const char *name,
-	   uint64_t number)
-{
-	struct tcpx_peer *found = NULL;
-
-	pthread_mutex_lock(&e->registry.lock);
-	tcpx_chain_each(n, after, &e->registry.peers) {
-		struct tcpx_peer *p = tcpx_container(n, struct tcpx_peer, in_engine);
-
-		pthread_mutex_lock(&p->lock);
-		if (!found && p->number > number && !p->gone && is_at(p, addr, count) &&
-		    (!name || !strcmp(p->name, name)) && tcpx_peer_try_get(p))
-			found = p;
-		pthread_mutex_unlock(&p->lock);
-	}
-	pthread_mutex_unlock(&e->registry.lock);
-	return found;
 }
 
 /* Has it a session that is not cut? If it is, the peer may have restarted. */
@@ -93,20 +59,33 @@ connected_at(struct tcpx_engine *e, const struct tcpx_addr *addr, uint32_t count
 	struct tcpx_peer *p;
 	uint64_t number = 0;
 
-	while ((p = dialled_at(e, addr, count, name, number)) && !is_connected(p)) {
+	while ((p = tcpx_peer_index_dialled(e, addr, count, name, number)) && !is_connected(p)) {
 		number = p->number;
 		tcpx_peer_put(p);
 	}
 	return p;
 }
 
+/* The same with the application's addresses of it. */
+static int
+place(struct tcpx_peer *p, const struct tcpx_addr *addr, uint32_t count, tcpx_peer **peer)
+{
+	int rc = tcpx_peer_index_place(p, addr, count);
+
+	if (rc) {
+		tcpx_peer_put(p);
+		return rc;
+	}
+	return hand_out(p, peer);
+}
+
 int
 tcpx_peer_add(tcpx_engine *e, const void *blob, size_t len, tcpx_peer **peer)
 {
 	struct tcpx_endpoint_blob ep;
+	struct tcpx_addr addr[TCPX_NICS_MAX];
 	struct tcpx_peer *p;
 	struct tcpx_buf b;
-	uint32_t i;
 	int rc;
 
 	tcpx_buf_init_const(&b, blob, len);
@@ -115,12 +94,9 @@ tcpx_peer_add(tcpx_engine *e, const void *blob, size_t len, tcpx_peer **peer)
 	rc = tcpx_peer_find_or_make(e, ep.name, ep.incarnation, false, NULL, &p);
 	if (rc)
 		return rc;
-	pthread_mutex_lock(&p->lock);
-	for (i = 0; i < ep.nic_count; i++)
-		p->addr[i] = ep.nic[i].addr;
-	p->addr_count = p->given = ep.nic_count;
-	pthread_mutex_unlock(&p->lock);
-	return hand_out(p, peer);
+	for (uint32_t i = 0; i < ep.nic_count; i++)
+		addr[i] = ep.nic[i].addr;
+	return place(p, addr, ep.nic_count, peer);
 }
 
 int
@@ -149,12 +125,8 @@ tcpx_peer_connect(tcpx_engine *e, const char *host_port, tcpx_peer **peer)
 		rc = tcpx_peer_new(e, name, 0, &p);
 	if (rc)
 		return rc;
-	pthread_mutex_lock(&p->lock); /* another thread may look for this address already */
-	p->named = at != NULL;
-	memcpy(p->addr, addr, count * sizeof(addr[0]));
-	p->addr_count = p->given = count;
-	pthread_mutex_unlock(&p->lock);
-	return hand_out(p, peer);
+	p->named = at != NULL; /* nobody looks before it has its address */
+	return place(p, addr, count, peer);
 }
 
 void

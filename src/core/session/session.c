@@ -58,12 +58,15 @@ tcpx_session_new(struct tcpx_engine *e, bool opener, struct session **out)
 	tcpx_node_init(&s->hs->half_open);
 	tcpx_node_init(&s->xfers.noting);
 	tcpx_node_init(&s->lanes.all);
+	tcpx_tags_init(&s->lanes.by_word);
+	tcpx_node_init(&s->lanes.busy);
+	tcpx_node_init(&s->lanes.waits);
 	tcpx_node_init(&s->lanes.soon);
 	s->lanes.pool.limit = e->eager.limit;
 	s->lanes.pool.whole = &e->eager;
 	tcpx_node_init(&s->notes.waiting);
 	tcpx_node_init(&s->notes.held);
-	for (i = 0; i < SESS_BUCKETS; i++)
+	for (i = 0; i < SESS_CHAINS; i++)
 		tcpx_node_init(&s->xfers.bucket[i]);
 	rc = tcpx_ctrl_new(&s->control.ctrl);
 	if (rc == 0)

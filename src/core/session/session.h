@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "base/quota.h"
+#include "base/tags.h"
 #include "core/context/context.h"
 #include "core/loop/loop.h"
 #include "core/session/line.h"
@@ -36,7 +37,8 @@ enum session_state {
 	SESS_FAILED      /* cause has the reason; nothing is left on it             */
 };
 
-#define SESS_BUCKETS 64
+#define SESS_BUCKETS 64 /* a power of 2 */
+#define SESS_CHAINS  (SESS_BUCKETS + 1)
 
 /* What only the handshake needs; freed when the session is open. */
 struct handshake {
@@ -115,7 +117,7 @@ enum credit_kind { CREDIT_ONE_SIDED, CREDIT_SENDS, CREDIT_KINDS };
 
 /* Transfers of both sides. */
 struct transfer_table {
-	struct tcpx_node bucket[SESS_BUCKETS];
+	struct tcpx_node bucket[SESS_CHAINS]; /* by number; the last one: messages of lanes */
 	uint32_t live;              /* in the table                                    */
 	uint64_t live_bytes;        /* their lengths together                          */
 	struct tcpx_node waiting[CREDIT_KINDS]; /* posted, not yet opened              */
@@ -139,6 +141,10 @@ struct lane_count {
 /* Lanes of both sides, in the order of their opening; core/transfer has them. */
 struct lane_table {
 	struct tcpx_node all;
+	struct tcpx_tags by_word;   /* those that have a word                          */
+	struct tcpx_node busy;      /* those with messages that have not ended         */
+	struct tcpx_node waits;     /* senders whose next message waits for credit, or for room
+				     * in the control stream; who was tried last is the last */
 	uint32_t opened_here, opened_there; /* numbers of the newest                    */
 	uint32_t live;              /* messages that have not ended                    */
 	struct tcpx_node soon;      /* those whose receives are announced later, by time */

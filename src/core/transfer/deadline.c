@@ -95,7 +95,7 @@ end_one(struct session *s, struct tcpx_xfer *x)
 void
 tcpx_xfers_check(struct session *s, uint64_t now_ns)
 {
-	for (int i = 0; i < SESS_BUCKETS; i++)
+	for (int i = 0; i < SESS_CHAINS; i++)
 		tcpx_chain_each(n, after, &s->xfers.bucket[i]) {
 			struct tcpx_xfer *x = tcpx_container(n, struct tcpx_xfer, table);
 			enum tcpx_stall stall = judge(s, x, now_ns);
@@ -114,7 +114,7 @@ tcpx_xfers_check(struct session *s, uint64_t now_ns)
 void
 tcpx_xfers_late(struct session *s, const struct pause *p)
 {
-	for (int i = 0; i < SESS_BUCKETS; i++)
+	for (int i = 0; i < SESS_CHAINS; i++)
 		tcpx_chain_each(n, after, &s->xfers.bucket[i])
 			pause_skip(&tcpx_container(n, struct tcpx_xfer, table)->times.progress_ns, p);
 }

@@ -44,7 +44,7 @@ end_users(struct session *s, uint64_t id)
 		return;
 	s->xfers.launching = true; /* else waiting transfers would move to the table
 				  * during these walks */
-	for (i = 0; i < SESS_BUCKETS; i++)
+	for (i = 0; i < SESS_CHAINS; i++)
 		tcpx_chain_each(n, after, &s->xfers.bucket[i]) {
 			struct tcpx_xfer *x = tcpx_container(n, struct tcpx_xfer, table);
 

@@ -63,6 +63,15 @@ fits_frame(struct session *s, const struct tcpx_xfer *x)
 				 tcpx_launch_is_one_way(s) && !is_crowd(s, x)));
 }
 
+bool
+tcpx_eager_is_worth(struct tcpx_lane *l, const struct tcpx_xfer *x)
+{
+	const struct tcpx_list *list = x->payload.list;
+
+	return l->engine->limit.inline_bytes && !list_staged(list) && list->total <= TCPX_LANE_DATA_MAX &&
+	       tcpx_lane_near(&l->tx, tcpx_lane_seq(x->id));
+}
+
 static bool
 may_go(struct tcpx_lane *l, const struct tcpx_xfer *x, bool known)
 {
@@ -229,7 +238,7 @@ make(struct tcpx_lane *l, uint64_t word, struct early *m)
 	atomic_fetch_add(&l->refs, 1);
 	x->lane = l;
 	atomic_store(&x->status, -EAGAIN);
-	tcpx_chain_add(&s->xfers.bucket[word % SESS_BUCKETS], &x->table);
+	tcpx_xfer_enter(s, x);
 	atomic_store(&x->payload.live, word);
 	m->comes = x;
 	m->by_channel = true;

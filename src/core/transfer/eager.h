@@ -10,6 +10,9 @@
  * its memory is free; 0: it may not go so; -EFAULT: its memory cannot be read. */
 int tcpx_eager_send(struct tcpx_lane *l, struct tcpx_xfer *x, bool known);
 
+/* May it go before its receive is known, once there is credit and room for it? */
+bool tcpx_eager_is_worth(struct tcpx_lane *l, const struct tcpx_xfer *x);
+
 /* May it go by a channel, whose receive is not known? Then its credit is used. */
 bool tcpx_eager_by_channel(struct tcpx_lane *l, const struct tcpx_xfer *x);
 

@@ -142,7 +142,7 @@ tcpx_xfers_end(struct session *s)
 	int i;
 
 	s->xfers.launching = true; /* nothing new is opened while the rest ends */
-	for (i = 0; i < SESS_BUCKETS; i++)
+	for (i = 0; i < SESS_CHAINS; i++)
 		tcpx_chain_each(n, after, &s->xfers.bucket[i])
 			tcpx_xfer_end(tcpx_container(n, struct tcpx_xfer, table), s->cause,
 				      s->cause_text);

@@ -29,6 +29,8 @@
 #include "core/transfer/spread.h"
 #include "core/transfer/transfer.h"
 
+#define IN_VAIN 64 /* lanes tried in a row for which there is nothing yet: the others are next */
+
 /* ---- ends ---- */
 
 void
@@ -138,8 +140,8 @@ tcpx_lanes_leave(struct session *s)
 void
 tcpx_lanes_region_gone(struct session *s, uint64_t region_id, const char *text)
 {
-	tcpx_chain_each(n, after, &s->lanes.all) {
-		struct tcpx_lane *l = tcpx_container(n, struct tcpx_lane, in_session);
+	tcpx_chain_each(n, after, &s->lanes.busy) {
+		struct tcpx_lane *l = tcpx_container(n, struct tcpx_lane, busy);
 		bool named = false;
 
 		for (uint32_t i = 0; i < TCPX_LANE_SLOTS; i++)
@@ -226,7 +228,7 @@ launch(struct tcpx_lane *l, struct tcpx_xfer *x, uint64_t room)
 	tcpx_xfer_shape(x, total, tcpx_launch_lane_chunk(s, x));
 	x->chunks += total == 0; /* an empty message has one chunk */
 	x->times.progress_ns = engine_now(s->engine);
-	tcpx_chain_add(&s->xfers.bucket[x->id % SESS_BUCKETS], &x->table);
+	tcpx_xfer_enter(s, x);
 	atomic_store(&x->payload.live, x->id);
 	by_others(x, s->chan.tx, total > TCPX_LANE_LARGE);
 	tcpx_spread_chunks(s, x);
@@ -259,6 +261,7 @@ tcpx_lane_launch(struct tcpx_lane *l)
 	uint64_t seq, room;
 	int rc;
 
+	tcpx_chain_remove(&l->waits);
 	while (tcpx_lane_next(&l->tx, &seq, &room)) {
 		/* posts that share a write may have filled it, or else the connection takes no more */
 		if (!tcpx_ctrl_room_now(s->control.ctrl, 0) && !(s->control.interest & TCPX_WRITABLE))
@@ -271,6 +274,8 @@ tcpx_lane_launch(struct tcpx_lane *l)
 		x->tx.early = rc == 0 && room == TCPX_LANE_UNKNOWN && tcpx_eager_by_channel(l, x);
 		if (rc == 0 && room == TCPX_LANE_UNKNOWN && !x->tx.early) {
 			s->control.lanes_wait |= !tcpx_ctrl_room_now(s->control.ctrl, 0);
+			if (tcpx_eager_is_worth(l, x))
+				tcpx_chain_add(&s->lanes.waits, &l->waits);
 			return;
 		}
 		tcpx_lane_launched(&l->tx);
@@ -282,13 +287,15 @@ tcpx_lane_launch(struct tcpx_lane *l)
 void
 tcpx_lanes_launch(struct session *s)
 {
-	tcpx_chain_each(n, after, &s->lanes.all) {
-		struct tcpx_lane *l = tcpx_container(n, struct tcpx_lane, in_session);
+	struct tcpx_node *all = &s->lanes.waits, *last = all->prev, *n;
 
-		if (l->sends && atomic_load(&l->status) == 0)
-			tcpx_lane_launch(l);
-		if (s->state == SESS_FAILED)
-			return; /* that has ended all of them */
+	uint32_t vain = 0;
+
+	while (vain < IN_VAIN && (n = tcpx_chain_first(all))) {
+		tcpx_lane_launch(tcpx_container(n, struct tcpx_lane, waits));
+		if (s->state == SESS_FAILED || n == last)
+			return;
+		vain = all->prev == n ? vain + 1 : 0;
 	}
 }
 
@@ -377,7 +384,7 @@ tcpx_lane_take(struct tcpx_lane *l, struct tcpx_xfer *x)
 void
 tcpx_lane_expect(struct session *s, struct tcpx_xfer *x)
 {
-	tcpx_chain_add(&s->xfers.bucket[x->id % SESS_BUCKETS], &x->table);
+	tcpx_xfer_enter(s, x);
 	atomic_store(&x->payload.live, x->id);
 }
 
@@ -427,6 +434,8 @@ tcpx_lane_enqueue(struct tcpx_lane *l, struct tcpx_xfer *x)
 	tcpx_xfer_get(x);
 	*tcpx_lane_slot(l, seq) = x;
 	s->lanes.live++;
+	if (!tcpx_node_linked(&l->busy))
+		tcpx_chain_add(&s->lanes.busy, &l->busy);
 	if (l->sends) {
 		tcpx_lane_launch(l);
 		if (atomic_load(&x->status) == -EAGAIN) /* else no deadline has anything to judge */

@@ -35,13 +35,7 @@ make(struct tcpx_engine *e, bool sends, struct tcpx_lane **out)
 	l = calloc(1, sizeof(*l));
 	if (!l)
 		return tcpx_fail(TCPX_SUB_XFER, -ENOMEM, "no memory for a lane");
-	l->engine = e;
-	l->refs = 1;
-	l->sends = sends;
-	l->status = -EAGAIN;
-	tcpx_node_init(&l->handle);
-	tcpx_node_init(&l->in_session);
-	tcpx_node_init(&l->soon);
+	tcpx_lane_init(l, e, sends);
 	*out = l;
 	return 0;
 }
@@ -51,6 +45,8 @@ hand_out(struct tcpx_lane *l, struct tcpx_lane **out)
 {
 	pthread_mutex_lock(&l->engine->registry.lock);
 	tcpx_chain_add(&l->engine->registry.lanes, &l->handle);
+	if (!l->sends)
+		tcpx_tags_add(&l->engine->registry.listening, &l->by_key, tcpx_lane_key_tag(l->key));
 	pthread_mutex_unlock(&l->engine->registry.lock);
 	*out = l;
 }
@@ -293,6 +289,7 @@ tcpx_lane_close(tcpx_lane *l)
 		return;
 	pthread_mutex_lock(&l->engine->registry.lock);
 	tcpx_chain_remove(&l->handle); /* nobody finds it any more */
+	tcpx_tags_remove(&l->engine->registry.listening, &l->by_key);
 	pthread_mutex_unlock(&l->engine->registry.lock);
 	s = lock_session(l);
 	if (s)

@@ -9,9 +9,11 @@
 #include "core/context/context.h"
 #include "core/session/control.h"
 #include "core/session/peer.h"
+#include "core/session/receive.h"
 #include "core/session/session.h"
 #include "core/transfer/eager.h"
 #include "core/transfer/lane_tell.h"
+#include "core/transfer/refuse.h"
 
 void
 tcpx_lanes_opened(struct session *s)
@@ -31,19 +33,21 @@ bind_listener(struct session *s, const struct tcpx_lane_opening *o)
 	struct tcpx_lane *found = NULL;
 
 	pthread_mutex_lock(&r->lock);
-	tcpx_chain_each(n, after, &r->lanes) {
-		struct tcpx_lane *l = tcpx_container(n, struct tcpx_lane, handle);
+	for (struct tcpx_tagged *t = tcpx_tags_newest(&r->listening, tcpx_lane_key_tag(o->key)); t && !found;
+	     t = tcpx_tags_older(t)) {
+		struct tcpx_lane *l = tcpx_container(t, struct tcpx_lane, by_key);
 
-		if (!found && !l->session && tcpx_bytes_equal(l->key, o->key, sizeof(l->key)))
+		if (tcpx_bytes_equal(l->key, o->key, sizeof(l->key)))
 			found = l;
 	}
 	if (found) {
+		tcpx_tags_remove(&r->listening, &found->by_key);
 		tcpx_session_get(s);
 		found->session = s;
 		tcpx_peer_get(s->peer);
 		atomic_fetch_add(&s->peer->handles, 1);
 		found->peer = s->peer;
-		found->word = o->lane;
+		tcpx_lane_named(found, o->lane);
 		atomic_fetch_add(&found->refs, 1);
 		tcpx_chain_add(&s->lanes.all, &found->in_session);
 		tcpx_lane_stands(found);
@@ -64,9 +68,12 @@ on_open(struct session *s, struct tcpx_buf *b)
 	if (id_is_ours(s, o.lane) || tcpx_lane_number(o.lane) != s->lanes.opened_there + 1)
 		return TCPX_EPROTO;
 	s->lanes.opened_there++;
+	s->control.spent += OPEN_COST;
 	answer.lane = o.lane;
 	if (!bind_listener(s, &o)) {
 		count_add(&s->engine->count.refused, 1);
+		s->control.spent += REFUSE_COST;
+		tcpx_refuse_charge(s, REFUSE_COST);
 		tcpx_lane_tell_failure(s, o.lane, false, -ENOENT, "no lane is listened for by this key");
 		return 0;
 	}

@@ -1,12 +1,36 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/transfer/lane_state.h"
 
+#include <errno.h>
 #include <stdlib.h>
 
 #include "core/context/context.h"
 #include "core/session/session.h"
 #include "core/transfer/label.h"
 #include "core/transfer/transfer.h"
+
+void
+tcpx_lane_init(struct tcpx_lane *l, struct tcpx_engine *e, bool sends)
+{
+	l->engine = e;
+	l->refs = 1;
+	l->sends = sends;
+	l->status = -EAGAIN;
+	tcpx_node_init(&l->handle);
+	tcpx_tagged_init(&l->by_key);
+	tcpx_tagged_init(&l->by_word);
+	tcpx_node_init(&l->in_session);
+	tcpx_node_init(&l->busy);
+	tcpx_node_init(&l->waits);
+	tcpx_node_init(&l->soon);
+}
+
+void
+tcpx_lane_named(struct tcpx_lane *l, uint64_t word)
+{
+	l->word = word;
+	tcpx_tags_add(&l->session->lanes.by_word, &l->by_word, word);
+}
 
 void
 tcpx_lane_put(struct tcpx_lane *l)
@@ -76,6 +100,8 @@ tcpx_lane_leave(struct tcpx_lane *l)
 	if (!tcpx_node_linked(&l->in_session))
 		return;
 	tcpx_chain_remove(&l->in_session);
+	tcpx_tags_remove(&l->session->lanes.by_word, &l->by_word);
+	tcpx_chain_remove(&l->waits);
 	tcpx_chain_remove(&l->soon);
 	tcpx_lane_put(l);
 }
@@ -93,6 +119,8 @@ tcpx_lane_unlink(struct tcpx_xfer *x)
 		tcpx_eager_unused(&x->session->lanes.credit, tcpx_eager_cost(x->total));
 	tcpx_chain_remove(&x->table);
 	tcpx_lane_ring_finish(tcpx_lane_ring(l), seq);
+	if (tcpx_lane_ring_open(tcpx_lane_ring(l)) == 0)
+		tcpx_chain_remove(&l->busy);
 	l->session->lanes.live--;
 	if (l->sends && l->tx.ring.done == l->tx.ring.posted && atomic_load(&l->status) != 0)
 		tcpx_lane_leave(l); /* its receiver has closed it; the message has a reference */
@@ -102,11 +130,17 @@ tcpx_lane_unlink(struct tcpx_xfer *x)
 struct tcpx_lane *
 tcpx_lane_find(struct session *s, uint64_t word)
 {
-	tcpx_chain_each(n, after, &s->lanes.all) {
-		struct tcpx_lane *l = tcpx_container(n, struct tcpx_lane, in_session);
+	struct tcpx_tagged *found = tcpx_tags_find(&s->lanes.by_word, word & ~TCPX_LANE_SEQ);
 
-		if (l->word == (word & ~TCPX_LANE_SEQ))
-			return l;
-	}
-	return NULL;
+	return found ? tcpx_container(found, struct tcpx_lane, by_word) : NULL;
+}
+
+struct tcpx_xfer *
+tcpx_lane_message(struct session *s, uint64_t word)
+{
+	struct tcpx_lane *l = tcpx_lane_find(s, word);
+	const struct early *m = l ? l->kept[tcpx_lane_seq(word) % TCPX_LANE_SLOTS] : NULL;
+	struct tcpx_xfer *x = !l ? NULL : m && m->comes ? m->comes : *tcpx_lane_slot(l, tcpx_lane_seq(word));
+
+	return x && x->id == word && tcpx_node_linked(&x->table) ? x : NULL;
 }

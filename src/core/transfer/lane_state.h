@@ -6,6 +6,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "base/chain.h"
 #include "core/transfer/transfer.h"
@@ -28,7 +29,11 @@ struct tcpx_lane {
 	bool sends;
 	uint64_t word;            /* 0: not opened yet                                   */
 	struct lane_label *label; /* NULL: none. session.lock, or registry.lock before it has one */
+	struct tcpx_tagged by_key;  /* in registry.listening until it is opened          */
+	struct tcpx_tagged by_word; /* in lanes.by_word, from when it has a word         */
 	struct tcpx_node in_session;
+	struct tcpx_node busy;    /* in lanes.busy: messages are open                    */
+	struct tcpx_node waits;   /* in lanes.waits                                      */
 	struct tcpx_node soon;    /* in lanes.soon: its receives are announced at soon_ns */
 	uint64_t soon_ns, told_ns;
 	bool held;                /* receiver, failed: chunks that come are not acknowledged
@@ -55,10 +60,26 @@ struct early {
 	uint8_t bytes[];
 };
 
+/* What a key is found by: a part of it. All of it is compared where that is. */
+static inline uint64_t
+tcpx_lane_key_tag(const uint8_t key[TCPX_LANE_KEY_BYTES])
+{
+	uint64_t tag;
+
+	memcpy(&tag, key, sizeof(tag));
+	return tag;
+}
+
 /* A reference. Any lock may be held. */
 void tcpx_lane_put(struct tcpx_lane *l);
+/* One of no session yet, with the caller's reference. */
+void tcpx_lane_init(struct tcpx_lane *l, struct tcpx_engine *e, bool sends);
+/* It has its word: its session finds it. */
+void tcpx_lane_named(struct tcpx_lane *l, uint64_t word);
 /* A lane of the session; NULL: none. */
 struct tcpx_lane *tcpx_lane_find(struct session *s, uint64_t word);
+/* Its message of that word, which chunks come or go for; NULL: none. */
+struct tcpx_xfer *tcpx_lane_message(struct session *s, uint64_t word);
 struct tcpx_xfer **tcpx_lane_slot(struct tcpx_lane *l, uint64_t seq);
 struct tcpx_lane_ring *tcpx_lane_ring(struct tcpx_lane *l);
 /* Its other end is there. */

@@ -20,7 +20,8 @@ tcpx_lane_tell_open(struct tcpx_lane *l)
 	uint8_t room[64];
 	struct tcpx_buf b;
 
-	l->word = o.lane = tcpx_lane_word(!s->opener, ++s->lanes.opened_here);
+	o.lane = tcpx_lane_word(!s->opener, ++s->lanes.opened_here);
+	tcpx_lane_named(l, o.lane);
 	memcpy(o.key, l->key, sizeof(o.key));
 	tcpx_buf_init(&b, room, sizeof(room));
 	tcpx_lane_opening_write(&b, &o);

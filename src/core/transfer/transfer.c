@@ -94,9 +94,18 @@ tcpx_xfer_map(struct tcpx_xfer *x)
 	return 0;
 }
 
+/* Lanes have messages of the same numbers, and find their own. */
+void
+tcpx_xfer_enter(struct session *s, struct tcpx_xfer *x)
+{
+	tcpx_chain_add(&s->xfers.bucket[x->lane ? SESS_BUCKETS : x->id % SESS_BUCKETS], &x->table);
+}
+
 struct tcpx_xfer *
 tcpx_xfer_find(struct session *s, uint64_t id)
 {
+	if (tcpx_lane_is(id))
+		return tcpx_lane_message(s, id);
 	tcpx_chain_each(n, after, &s->xfers.bucket[id % SESS_BUCKETS]) {
 		struct tcpx_xfer *x = tcpx_container(n, struct tcpx_xfer, table);
 
@@ -109,7 +118,7 @@ tcpx_xfer_find(struct session *s, uint64_t id)
 void
 tcpx_xfer_insert(struct session *s, struct tcpx_xfer *x, uint64_t now_ns)
 {
-	tcpx_chain_add(&s->xfers.bucket[x->id % SESS_BUCKETS], &x->table);
+	tcpx_xfer_enter(s, x);
 	s->xfers.live++;
 	s->xfers.live_bytes += x->total;
 	x->times.progress_ns = now_ns;

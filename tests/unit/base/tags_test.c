@@ -53,6 +53,34 @@ those_of_a_tag_come_in_order(void **state)
 }
 
 static void
+those_of_a_tag_are_walked_from_the_newest(void **state)
+{
+	struct tcpx_tagged *at, none;
+	struct tcpx_tags t;
+	struct item i[6];
+
+	tcpx_tags_init(&t);
+	for (int k = 0; k < 6; k++)
+		tcpx_tags_add(&t, &i[k].tagged, (uint64_t)k % 2);
+	for (int taken = 0; taken < 2; taken++) {
+		at = tcpx_tags_newest(&t, 1);
+		for (int k = 5; k > 0; k -= 2) {
+			if (taken && k == 3)
+				continue;
+			assert_ptr_equal(at, &i[k].tagged);
+			at = tcpx_tags_older(at);
+		}
+		assert_null(at);
+		tcpx_tags_remove(&t, &i[3].tagged);
+	}
+	assert_null(tcpx_tags_newest(&t, 2));
+	tcpx_tagged_init(&none);
+	tcpx_tags_remove(&t, &none); /* is in no table */
+	assert_int_equal(t.count, 2);
+	tcpx_tags_fini(&t);
+}
+
+static void
 many_tags_are_no_long_walk(void **state)
 {
 	struct tcpx_tagged *all = calloc(MANY, sizeof(*all));
@@ -140,6 +168,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(those_of_a_tag_come_in_order),
+		cmocka_unit_test(those_of_a_tag_are_walked_from_the_newest),
 		cmocka_unit_test(many_tags_are_no_long_walk),
 		cmocka_unit_test(many_of_one_tag_are_no_walk),
 		cmocka_unit_test(random_steps_are_as_a_walk_finds_them),

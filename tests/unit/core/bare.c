@@ -33,9 +33,7 @@ bare_open(struct bare *b, bool opener)
 	e->nics.at[0].gpu = TCPX_ON_HOST;
 	e->limit.connect_ns = e->limit.handshake_ns = e->limit.stall_ns = 10 * TCPX_SEC;
 	tcpx_mutex_init(&e->registry.lock);
-	tcpx_node_init(&e->registry.peers);
-	for (int i = 0; i < PEER_BUCKETS; i++)
-		tcpx_node_init(&e->registry.incarnations[i]);
+	assert_int_equal(tcpx_peers_init(&e->registry), 0);
 	tcpx_node_init(&e->registry.sessions);
 	tcpx_node_init(&e->registry.served);
 	tcpx_node_init(&e->registry.to_flush);

@@ -210,10 +210,8 @@ test_a_lane_whose_opening_does_not_fit(void **state)
 	struct tcpx_lane *l = calloc(1, sizeof(*l));
 
 	assert_non_null(l);
-	*l = (struct tcpx_lane){ .engine = p->rig.a, .refs = 1, .status = -EAGAIN, .sends = true, .session = s };
-	tcpx_node_init(&l->handle);
-	tcpx_node_init(&l->in_session);
-	tcpx_node_init(&l->soon);
+	tcpx_lane_init(l, p->rig.a, true);
+	l->session = s;
 	tcpx_session_get(s);
 	pthread_mutex_lock(&s->lock);
 	fill_log(s);

@@ -31,10 +31,11 @@ sending_open(struct bare *b, struct sending *l, uint32_t number, uint32_t weight
 {
 	l->lane = calloc(1, sizeof(*l->lane));
 	assert_non_null(l->lane);
-	*l->lane = (struct tcpx_lane){ .refs = 1, .sends = true, .engine = &b->e,
-				       .word = tcpx_lane_word(false, number),
-				       .turn.drr.weight = weight,
-				       .tx.ring = { .posted = 62, .done = 62 } };
+	tcpx_lane_init(l->lane, &b->e, true);
+	l->lane->status = 0;
+	l->lane->word = tcpx_lane_word(false, number);
+	l->lane->turn.drr.weight = weight;
+	l->lane->tx.ring = (struct tcpx_lane_ring){ .posted = 62, .done = 62 };
 }
 
 static void
@@ -361,19 +362,24 @@ place_chunk(struct bare *b, struct channel *c, uint32_t len)
 	struct tcpx_head h;
 
 	assert_non_null(l);
-	*l = (struct tcpx_lane){ .refs = 2, .engine = &b->e,
-				 .word = tcpx_lane_word(true, 1),
-				 .rx = { .ring.posted = 1, .announced = 1,
-					 .slot[1] = { len, TCPX_LANE_UNKNOWN, 0 } } };
+	tcpx_lane_init(l, &b->e, false);
+	l->refs = 2;
+	l->status = 0;
+	l->session = b->s;
+	l->rx.ring.posted = l->rx.announced = 1;
+	l->rx.slot[1] = (struct tcpx_lane_slot){ len, TCPX_LANE_UNKNOWN, 0 };
+	tcpx_lane_named(l, tcpx_lane_word(true, 1));
 	h = (struct tcpx_head){ .xfer = l->word | 1, .chunk = TCPX_LANE_LAST, .len = len };
 	x = bare_xfer(b, h.xfer, len, TCPX_LANE_UNIT);
 	x->sends = false;
 	*tcpx_lane_slot(l, 1) = x;
 	x->lane = l;
-	tcpx_chain_add(&b->s->xfers.bucket[x->id % SESS_BUCKETS], &x->table);
+	tcpx_xfer_enter(b->s, x);
 	assert_int_equal(tcpx_lane_place(c, &h, &r, &how), 0);
 	assert_int_equal(how, CHUNK_FOUND);
 	tcpx_chain_remove(&x->table);
+	tcpx_tags_remove(&b->s->lanes.by_word, &l->by_word);
+	l->session = NULL;
 	tcpx_xfer_put(x);
 	tcpx_xfer_put(x);
 	tcpx_lane_put(l);

@@ -7,12 +7,15 @@
 
 #include "core/session/control.h"
 #include "core/session/peer.h"
+#include "core/session/receive.h"
 #include "core/session/session.h"
 
 #define ENTRIES 8192
 #define LEN     (2 * ENTRIES)
 #define PAID_NS ((ENTRIES + 500) * TCPX_TOLL_ENTRY_NS * TCPX_TOLL_TIMES) /* for such a list, and a little more */
 #define MANY    200
+#define LANES   1000
+#define LANE_NS (REFUSE_COST * TCPX_TOLL_ENTRY_NS * TCPX_TOLL_TIMES)
 #define DEEP    64
 
 static const char *const settings[] = { "TCPX_CHANNELS=2", "TCPX_THREADS=1", "TCPX_PORT=0",
@@ -158,6 +161,49 @@ a_few_refusals_cost_nothing(void **state)
 	scene_close(&c);
 }
 
+struct asking {
+	struct lab lab;
+	tcpx_lane *newest;
+	int ended;
+};
+
+/* Goes on asking for lanes that nobody listens for. */
+static bool
+asked_in_vain(void *arg)
+{
+	const uint8_t key[TCPX_LANE_KEY] = { 1 };
+	struct asking *c = arg;
+
+	if (c->newest && tcpx_lane_ready(c->newest) == -EAGAIN)
+		return false;
+	if (c->newest)
+		assert_code(tcpx_lane_ready(c->newest), -ENOENT);
+	c->ended += c->newest != NULL;
+	tcpx_lane_close(c->newest);
+	c->newest = NULL;
+	if (c->ended == LANES)
+		return true;
+	assert_ok(tcpx_lane_open(c->lab.p, key, &c->newest));
+	return false;
+}
+
+static void
+lanes_that_nobody_listens_for_are_paid_for(void **state)
+{
+	struct asking c = { .ended = 0 };
+	uint64_t begin_ns;
+
+	lab_open(&c.lab, &tcpx_net_loop, settings);
+	meet(&c.lab);
+	begin_ns = tcpx_fabric_now(c.lab.fabric);
+	assert_true(run_until(&c.lab, asked_in_vain, &c, 60 * TCPX_SEC));
+	assert_in_range(tcpx_fabric_now(c.lab.fabric) - begin_ns, LANES * LANE_NS - TCPX_TOLL_FREE_NS,
+			2 * LANES * LANE_NS);
+	assert_ok(lab_info(&c.lab).status);
+	assert_int_equal(counters_of(c.lab.a).ctrl_resumes, 0);
+	lab_close(&c.lab);
+}
+
 /* ---- a protocol that is broken ---- */
 
 static bool
@@ -224,6 +270,7 @@ main(void)
 		cmocka_unit_test(refused_lists_are_paid_for),
 		cmocka_unit_test(who_pays_is_not_taken_for_silent),
 		cmocka_unit_test(a_few_refusals_cost_nothing),
+		cmocka_unit_test(lanes_that_nobody_listens_for_are_paid_for),
 		cmocka_unit_test(who_breaks_the_protocol_waits_longer_each_time),
 	};
 
