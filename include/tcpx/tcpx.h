@@ -403,7 +403,7 @@ TCPX_API int tcpx_xfer_query(tcpx_xfer *xfer, struct tcpx_xfer_info *info);
  * waits, here at last: TCPX_ELIMIT when 16 MiB wait. A READ waits until its note may go, and fails with
  * TCPX_ESTALLED in the end. A WRITE whose note finds no room fails with TCPX_ELIMIT. Notes stay until
  * they are taken, also of peers that have gone: but then they are dropped, oldest first, when others need
- * the memory (TCPX_PEERS_MEMORY). tcpx_counters.notes_dropped has them. */
+ * the memory (TCPX_PEERS_MEMORY), and where TCPX_NOTE_LIMIT is 0. tcpx_counters.notes_dropped has them. */
 TCPX_API TCPX_MUST_USE int tcpx_notify(tcpx_peer *peer, const void *data, size_t len);
 /* Takes a note: each peer's in their order, peers in turn. -EAGAIN: none (one atomic load). */
 TCPX_API int tcpx_note_get(tcpx_engine *engine, tcpx_note **note);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/quota.h"
 
+#include <stddef.h>
+
 /* Adds @bytes unless then fewer than @spare would be left. */
 static bool
 take(struct tcpx_quota *q, uint64_t bytes, uint64_t spare)
@@ -16,35 +18,60 @@ take(struct tcpx_quota *q, uint64_t bytes, uint64_t spare)
 	return true;
 }
 
+/* The same for @part of it, which may hold no more than is free, if need be of what the quota gives up. */
 static bool
-take_both(struct tcpx_quota *q, uint64_t bytes, uint64_t spare, bool share)
+take_some(struct tcpx_quota *q, uint64_t bytes, const struct tcpx_quota *part)
 {
-	if (!take(q, bytes, spare))
-		return false;
-	do {
-		if (!q->whole || take(q->whole, bytes, share ? tcpx_quota_used(q) : 0))
-			return true;
-	} while (q->whole->yield && q->whole->yield(q->whole, bytes));
+	while (!take(q, bytes, part ? tcpx_quota_used(part) : 0))
+		if (!q->yield || !q->yield(q, bytes, part ? tcpx_quota_used(part) : 0))
+			return false;
+	return true;
+}
+
+static void
+put_back(struct tcpx_quota *q, uint64_t bytes)
+{
 	atomic_fetch_sub_explicit(&q->used, bytes, memory_order_relaxed);
-	return false;
 }
 
 bool
 tcpx_quota_charge(struct tcpx_quota *q, uint64_t bytes)
 {
-	return take_both(q, bytes, q->reserve, true);
+	struct tcpx_quota *at, *part = q;
+
+	if (!take(q, bytes, q->reserve))
+		return false;
+	for (at = q->whole; at && take_some(at, bytes, part); at = at->whole)
+		part = at;
+	if (!at)
+		return true;
+	for (; q != at; q = q->whole)
+		put_back(q, bytes);
+	return false;
 }
 
+/* What a group may have is no limit for answers. */
 bool
 tcpx_quota_draw(struct tcpx_quota *q, uint64_t bytes)
 {
-	return take_both(q, bytes, 0, false);
+	struct tcpx_quota *top = q;
+
+	if (!take_some(q, bytes, NULL))
+		return false;
+	while (top->whole)
+		top = top->whole;
+	if (top != q && !take_some(top, bytes, NULL)) {
+		put_back(q, bytes);
+		return false;
+	}
+	while (q != top && (q = q->whole) != top)
+		atomic_fetch_add_explicit(&q->used, bytes, memory_order_relaxed);
+	return true;
 }
 
 void
 tcpx_quota_give(struct tcpx_quota *q, uint64_t bytes)
 {
-	atomic_fetch_sub_explicit(&q->used, bytes, memory_order_relaxed);
-	if (q->whole)
-		atomic_fetch_sub_explicit(&q->whole->used, bytes, memory_order_relaxed);
+	for (; q; q = q->whole)
+		put_back(q, bytes);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Bytes that one party keeps here, out of what all may keep together. A party may hold no more
- * than is still free: so many greedy ones leave as much for the next as each of them has.
+ * Bytes that one party keeps here, out of what all may keep together, perhaps of a group's share of that. A
+ * party, or a group, may hold no more than is still free: so many greedy ones leave as much for the next as
+ * each of them has.
  */
 #ifndef BASE_QUOTA_H
 #define BASE_QUOTA_H
@@ -12,17 +13,18 @@
 
 struct tcpx_quota {
 	uint64_t limit;
-	struct tcpx_quota *whole; /* of all parties; NULL: this is the whole */
+	struct tcpx_quota *whole; /* of the group, or all parties; NULL: this is the whole */
 	uint64_t reserve;         /* of the limit, for answers                 */
-	/* Of the whole: gives up at least @bytes that matter least. False: there are none. The
-	 * caller of a charge may hold locks. NULL: nothing can be given up. */
-	bool (*yield)(struct tcpx_quota *whole, uint64_t bytes);
+	/* Of the whole: gives up at least @bytes that matter less than what is asked for by a part that then has
+	 * @had, or 0 for answers. False: there are none. The caller of a charge may hold locks. NULL: nothing
+	 * can be given up. */
+	bool (*yield)(struct tcpx_quota *whole, uint64_t bytes, uint64_t had);
 	_Atomic uint64_t used;
 };
 
 /* False: it may not have them, and nothing has changed. Any thread. */
 bool tcpx_quota_charge(struct tcpx_quota *q, uint64_t bytes);
-/* The same for answers, which a party above its limit gets, too: of the reserve. */
+/* The same for answers: of the reserve, too, and whatever its group has. */
 bool tcpx_quota_draw(struct tcpx_quota *q, uint64_t bytes);
 void tcpx_quota_give(struct tcpx_quota *q, uint64_t bytes);
 static inline uint64_t

@@ -163,8 +163,13 @@ static const struct tcpx_setting_def settings[] = {
 	},
 	[TCPX_SET_NOTE_LIMIT] = {
 		.name = "TCPX_NOTE_LIMIT", .type = TCPX_TYPE_COUNT, .value = "65536",
-		.unit = "notes", .min = 1, .max = 16 * MIB, .since = "0.1.0",
-		.help = "Notes of a peer kept until they are taken; more wait at the peer.",
+		.unit = "notes", .max = 16 * MIB, .since = "0.1.0",
+		.help = "Notes of a peer kept until they are taken; more wait at the peer; 0: all are dropped.",
+	},
+	[TCPX_SET_SEND_LIMIT] = {
+		.name = "TCPX_SEND_LIMIT", .type = TCPX_TYPE_COUNT, .value = "131072",
+		.unit = "sends", .max = 16 * MIB, .since = "0.1.0",
+		.help = "Sends without a receive kept for a session; more fail; 0: each does.",
 	},
 	[TCPX_SET_CREDIT_XFERS] = {
 		.name = "TCPX_CREDIT_XFERS", .type = TCPX_TYPE_COUNT, .value = "64",

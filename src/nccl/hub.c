@@ -14,18 +14,19 @@
 
 #include "nccl/say.h"
 
-#define SETTINGS     8
+#define SETTINGS     10
 #define NICS_MAX     64
 #define NAMES_MAX    16 /* MAX_IFS of NCCL                                      */
 
 /*
- * What this plugin must have, and what it has instead of the library's defaults unless the
+ * What this plugin must have, which takes no notes and posts no receive of two-sided transfers, and what it has instead of the library's defaults unless the
  * environment says otherwise. NCCL gives up no peer that is alive: one may checkpoint for minutes.
  * With fewer messages in flight on a connection large ones are faster (docs/results/nccl.md), and NCCL has at
  * most eight on each of its own. NCCL_P2P_NET_CHUNKSIZE says how NCCL cuts
  * what it sends, and is no size for the library's chunks.
  */
-static const char *const always[] = { "TCPX_PROVIDER=sock", "TCPX_CUDA_LIBRARY=none" };
+static const char *const always[] = { "TCPX_PROVIDER=sock", "TCPX_CUDA_LIBRARY=none", "TCPX_NOTE_LIMIT=0",
+				      "TCPX_SEND_LIMIT=0" };
 static const char *const usual[] = { "TCPX_FREEZE_MS=600s", "TCPX_CONNECT_MS=120s",
 				     "TCPX_WINDOW=4", "TCPX_CHUNK=auto" };
 

@@ -13,6 +13,7 @@
 
 #define CAP_MIN  4096u
 #define CAP_KEEP (64u << 10) /* kept when empty */
+#define ANSWERS_PART 4 /* of memory: what can wait leaves that much */
 
 static bool
 is_lent(const struct tcpx_byteq *s, const struct tcpx_loan *loan)
@@ -20,11 +21,24 @@ is_lent(const struct tcpx_byteq *s, const struct tcpx_loan *loan)
 	return s->data && s->data == loan->data;
 }
 
-static void
-give(const struct tcpx_loan *loan, size_t bytes)
+size_t
+tcpx_byteq_free(size_t cap, const struct tcpx_loan *loan)
 {
-	if (loan->quota)
-		tcpx_quota_give(loan->quota, bytes);
+	return loan->quota && cap > TCPX_BYTEQ_OWN ? 0 : cap;
+}
+
+static void
+give(const struct tcpx_loan *loan, size_t cap)
+{
+	if (!tcpx_byteq_free(cap, loan))
+		tcpx_quota_give(loan->quota, cap);
+}
+
+static bool
+charge(const struct tcpx_loan *loan, size_t cap, bool spare)
+{
+	return tcpx_byteq_free(cap, loan) ||
+	       (spare ? tcpx_quota_charge : tcpx_quota_draw)(loan->quota, cap);
 }
 
 static void
@@ -49,24 +63,30 @@ memory_for(size_t len)
 	return cap;
 }
 
+static void
+move_down(struct tcpx_byteq *s)
+{
+	memmove(s->data, tcpx_byteq_at(s, s->begin), tcpx_byteq_len(s));
+	s->origin = s->begin;
+}
+
 int
 tcpx_byteq_reserve(struct tcpx_byteq *s, size_t len, struct tcpx_loan *loan, bool spare)
 {
 	size_t live = tcpx_byteq_len(s);
-	size_t cap = s->cap ? s->cap : CAP_MIN;
+	size_t cap = s->cap ? s->cap : CAP_MIN, usable = s->cap - (spare ? s->cap / ANSWERS_PART : 0);
+	bool moves = s->data && !is_lent(s, loan) && live + len <= usable;
 	uint8_t *data;
 
-	if (s->data && s->end - s->origin + len <= s->cap)
+	if (s->data && s->end - s->origin + len <= usable)
 		return 0;
 	if (live + len > cap / 2)
 		cap = memory_for(live + len);
-	if (s->data && cap == s->cap && !is_lent(s, loan)) {
-		memmove(s->data, tcpx_byteq_at(s, s->begin), live);
-		s->origin = s->begin;
-		return 0;
+	if ((moves && cap == s->cap) || !charge(loan, cap, spare)) {
+		if (moves) /* more often than is good for speed, if there is no more memory */
+			move_down(s);
+		return moves ? 0 : TCPX_ELIMIT;
 	}
-	if (loan->quota && !(spare ? tcpx_quota_charge : tcpx_quota_draw)(loan->quota, cap))
-		return TCPX_ELIMIT;
 	data = malloc(cap);
 	if (!data) {
 		give(loan, cap);
@@ -88,8 +108,8 @@ tcpx_byteq_try(struct tcpx_byteq *s, size_t len, size_t most, struct tcpx_loan *
 	size_t cap = len > most ? SIZE_MAX : memory_for(len);
 	int rc;
 
-	if (cap == SIZE_MAX || (q && (cap > q->limit - q->reserve ||
-				      (q->whole && cap > q->whole->limit / 2))))
+	if (cap == SIZE_MAX || (!tcpx_byteq_free(cap, loan) && (cap > q->limit - q->reserve ||
+								(q->whole && cap > q->whole->limit / 2))))
 		return TCPX_ELIMIT;
 	if (tcpx_byteq_len(s) + len > most)
 		return -EAGAIN;

@@ -12,6 +12,8 @@
 
 #include "base/quota.h"
 
+#define TCPX_BYTEQ_OWN (32u << 10) /* memory of a queue that no quota is charged for */
+
 struct tcpx_byteq {
 	uint8_t *data;       /* data[0] has offset origin    */
 	size_t cap;
@@ -24,7 +26,7 @@ struct tcpx_loan {
 	const uint8_t *data; /* the lent queue's memory; NULL: nothing is lent      */
 	uint8_t *retired;    /* that memory, if the queue has left it meanwhile     */
 	size_t retired_cap;
-	struct tcpx_quota *quota; /* is charged for all memory; NULL: nothing is    */
+	struct tcpx_quota *quota; /* is charged for memory; NULL: nothing is        */
 };
 
 static inline size_t
@@ -39,9 +41,12 @@ tcpx_byteq_at(const struct tcpx_byteq *s, uint64_t off)
 	return s->data + (off - s->origin);
 }
 
-/* Makes room for len bytes behind the end. @spare: what the quota keeps for answers is left. 0,
+/* Makes room for len bytes behind the end. @spare: what the quota keeps for answers is left, and a part of
+ * the queue's memory for them. The quota is charged for memory above TCPX_BYTEQ_OWN. 0,
  * -ENOMEM, or TCPX_ELIMIT: the quota refuses (not logged). */
 int tcpx_byteq_reserve(struct tcpx_byteq *s, size_t len, struct tcpx_loan *loan, bool spare);
+/* Memory that no quota is charged for, of so much. */
+size_t tcpx_byteq_free(size_t cap, const struct tcpx_loan *loan);
 /* The same with @spare, and at most @most bytes in all. -EAGAIN: not now; TCPX_ELIMIT: never. */
 int tcpx_byteq_try(struct tcpx_byteq *s, size_t len, size_t most, struct tcpx_loan *loan);
 /* Drops everything before off. */

@@ -51,9 +51,12 @@ tcpx_ctrl_sum(struct tcpx_ctrl *c)
 size_t
 tcpx_ctrl_memory(const struct tcpx_ctrl *c)
 {
-	return sizeof(*c) + tcpx_inbox_memory(&c->in) +
-	       (c->loan.quota ? 0 : c->log.cap + c->queue.cap + c->raw.cap + c->bulk.cap +
-						 c->loan.retired_cap);
+	const size_t caps[] = { c->log.cap, c->queue.cap, c->raw.cap, c->bulk.cap, c->loan.retired_cap };
+	size_t sum = sizeof(*c) + tcpx_inbox_memory(&c->in);
+
+	for (size_t i = 0; i < sizeof(caps) / sizeof(caps[0]); i++)
+		sum += tcpx_byteq_free(caps[i], &c->loan);
+	return sum;
 }
 
 void
@@ -195,6 +198,18 @@ tcpx_ctrl_room_now(struct tcpx_ctrl *c, size_t len)
 	       !tcpx_byteq_try(&c->log, TCPX_FRAME_HEAD + len, TCPX_CTRL_MAX, &c->loan);
 }
 
+bool
+tcpx_ctrl_carries(struct tcpx_ctrl *c, size_t len)
+{
+	return tcpx_byteq_reserve(&c->log, TCPX_FRAME_HEAD + len, &c->loan, true) == 0;
+}
+
+bool
+tcpx_ctrl_is_unread(const struct tcpx_ctrl *c)
+{
+	return tcpx_byteq_len(&c->log) > TCPX_CTRL_MAX / 2 || tcpx_byteq_len(&c->queue) > TCPX_CTRL_QUEUE / 2;
+}
+
 /* Moves one bulk frame into the log. False: no memory. */
 static bool
 admit_one(struct tcpx_ctrl *c)
@@ -202,8 +217,8 @@ admit_one(struct tcpx_ctrl *c)
 	struct tcpx_frame_head h = tcpx_frame_head_own(tcpx_byteq_at(&c->queue, c->queue.begin));
 	const uint8_t *frame;
 
-	if (tcpx_byteq_reserve(&c->log, h.len, &c->loan, false) ||
-	    tcpx_byteq_reserve(&c->bulk, sizeof(c->next), &c->loan, false))
+	if (tcpx_byteq_reserve(&c->log, h.len, &c->loan, true) ||
+	    tcpx_byteq_reserve(&c->bulk, sizeof(c->next), &c->loan, true))
 		return false;
 	memcpy(tcpx_byteq_at(&c->bulk, c->bulk.end), &c->next, sizeof(c->next));
 	c->bulk.end += sizeof(c->next);

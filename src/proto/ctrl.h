@@ -66,6 +66,10 @@ int tcpx_ctrl_bulk_room(struct tcpx_ctrl *c, size_t len);
 /* Is there room for a numbered frame of @len bytes that goes ahead of the bulk, as there would be for one
  * of these? Its memory is there then. */
 bool tcpx_ctrl_room_now(struct tcpx_ctrl *c, size_t len);
+/* Is there memory for a frame of @len bytes, and for short ones behind it? */
+bool tcpx_ctrl_carries(struct tcpx_ctrl *c, size_t len);
+/* Does so much wait that the peer cannot have read what it could? */
+bool tcpx_ctrl_is_unread(const struct tcpx_ctrl *c);
 /* Does anything wait to be written? */
 bool tcpx_ctrl_waits(const struct tcpx_ctrl *c);
 /* Bulk frames may be written. After pending(): and memory was short, which it may find later. */

@@ -280,6 +280,22 @@ nccls_pieces_are_no_size_of_chunks(void **state)
 	free(h);
 }
 
+/* Whatever the environment says for other engines. */
+static void
+a_rank_keeps_neither_notes_nor_sends(void **state)
+{
+	struct hub *h;
+
+	(void)state;
+	assert_int_equal(setenv("TCPX_NOTE_LIMIT", "100", 1), 0);
+	assert_ok(tcpx_nccl_hub_open(&h));
+	assert_int_equal(h->engine->limit.notes, 0);
+	assert_int_equal(h->engine->limit.sends, 0);
+	assert_int_equal(unsetenv("TCPX_NOTE_LIMIT"), 0);
+	tcpx_close(h->engine);
+	free(h);
+}
+
 /* gethostname() of glibc fails for it, after it has written what fits. */
 static void
 a_long_host_name_is_cut(void **state)
@@ -312,6 +328,7 @@ main(void)
 		cmocka_unit_test(a_ticket_names_the_addresses_that_there_are),
 		cmocka_unit_test(an_engine_opens_whatever_nccl_reads),
 		cmocka_unit_test(a_long_host_name_is_cut),
+		cmocka_unit_test(a_rank_keeps_neither_notes_nor_sends),
 		cmocka_unit_test(nccls_pieces_are_no_size_of_chunks),
 	};
 

@@ -4,7 +4,7 @@
  * what each room keeps of it. Locks, in the order they may nest:
  *
  *	loop.lease.lock > session.lock > registry.lock > peer.lock > { regions.lock, notes.lock,
- *	events.lock, loop.queue.lock, batches.lock, gpus.small_lock, gpus.word_lock }
+ *	pot.lock, events.lock, loop.queue.lock, batches.lock, gpus.small_lock, gpus.word_lock }
  *
  * Two of the last are never held together. gpus.lock is taken with none of them held. The
  * holder of a loop's lease owns its channels' connections and their receive and send state.
@@ -40,6 +40,7 @@ struct loop;
 struct loop_calls;
 struct memory;
 struct notes;
+struct pot;
 struct session_calls;
 struct stats;
 struct tcpx_secret;
@@ -73,7 +74,8 @@ struct limits {
 	uint32_t chunk;     /* as set; 0: depends on the size of each transfer       */
 	uint32_t chunk_max; /* offered to peers                                      */
 	uint64_t credit_list, staging;
-	uint32_t notes;     /* limit of a peer's notes not yet taken                  */
+	uint32_t notes;     /* limit of a peer's notes not yet taken; 0: it takes none */
+	uint32_t sends;     /* limit of a session's sends without a receive           */
 	uint64_t peer_memory;
 	enum tcpx_unpack_impl unpack;
 	enum tcpx_lend lend;
@@ -213,6 +215,7 @@ struct tcpx_engine {
 	struct listeners *listeners;
 	struct gate *gate;
 	struct notes *notes;
+	struct pot *pot;
 	const struct tcpx_secret *secret; /* NULL: there is none */
 	struct tcpx_secret *own_secret;   /* the same, if the engine opened it */
 	uint64_t host_id;         /* of boot id and network namespace; 0: unknown */

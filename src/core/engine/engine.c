@@ -32,6 +32,7 @@
 #include "core/memory/staging.h"
 #include "core/session/accept.h"
 #include "core/session/gate.h"
+#include "core/session/kept.h"
 #include "core/session/listen.h"
 #include "core/session/note.h"
 #include "core/session/peer.h"
@@ -53,6 +54,7 @@ struct whole {
 	struct listeners listeners;
 	struct gate gate;
 	struct notes notes;
+	struct pot pot;
 };
 
 /* ---- opening ---- */
@@ -212,12 +214,14 @@ tcpx_engine_open(const struct tcpx_engine_opts *opts, const struct engine_env *e
 	e->listeners = &w->listeners;
 	e->gate = &w->gate;
 	e->notes = &w->notes;
+	e->pot = &w->pot;
 	e->events.fd = -1;
 	tcpx_node_init(&e->events.queue);
 	e->manual = env && env->manual;
 	tcpx_mutex_init(&e->registry.lock);
 	tcpx_mutex_init(&e->events.lock);
 	tcpx_notes_open(e);
+	tcpx_kept_open(e);
 	tcpx_mutex_init(&e->gate->lock);
 	rc = tcpx_peers_init(&e->registry);
 	tcpx_node_init(&e->registry.sessions);
@@ -401,6 +405,7 @@ tcpx_close(tcpx_engine *e)
 		tcpx_list_put(tcpx_container(k, struct tcpx_list, handle));
 	}
 	tcpx_peers_fini(&e->registry);
+	tcpx_kept_close(e);
 	if (e->events.fd >= 0)
 		close(e->events.fd);
 	tcpx_regions_fini(&e->memory->regions);

@@ -90,6 +90,7 @@ tcpx_engine_limits(struct tcpx_engine *e)
 	l->lend = (enum tcpx_lend)tcpx_cfg_num(c, TCPX_SET_ZEROCOPY);
 	l->round_robin = strcmp(tcpx_cfg_str(c, TCPX_SET_DIST), "rr") == 0;
 	l->notes = (uint32_t)tcpx_cfg_num(c, TCPX_SET_NOTE_LIMIT);
+	l->sends = (uint32_t)tcpx_cfg_num(c, TCPX_SET_SEND_LIMIT);
 	l->turn_cost = TURN_BUDGET;
 	l->breach_ns = BREACH_NS;
 	l->turn_pieces = CHANNEL_PIECES;

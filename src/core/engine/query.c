@@ -14,6 +14,7 @@
 #include "core/memory/memory.h"
 #include "core/memory/region.h"
 #include "core/session/accept.h"
+#include "core/session/kept.h"
 #include "core/session/session.h"
 
 const char *
@@ -130,7 +131,7 @@ tcpx_query(tcpx_engine *e, struct tcpx_counters *out)
 	full.regions = e->memory->regions.live;
 	pthread_mutex_unlock(&e->memory->regions.lock);
 	full.memory_bytes = sizeof(*e) + e->loop_count * sizeof(struct loop) +
-			    tcpx_quota_used(&e->kept);
+			    tcpx_quota_used(&e->kept) + atomic_load(&e->pot->own);
 	while ((s = tcpx_session_after(e, s))) {
 		pthread_mutex_lock(&s->lock);
 		full.memory_bytes += session_memory(s);

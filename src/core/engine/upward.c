@@ -160,6 +160,8 @@ static const struct session_calls of_session = {
 	.leaving = tcpx_lanes_leave,
 	.met = tcpx_match_merge,
 	.lost = session_lost,
+	.evict = tcpx_match_evict,
+	.evicted = tcpx_match_evicted,
 	.move = session_move,
 };
 

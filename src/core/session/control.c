@@ -68,9 +68,14 @@ tcpx_control_say(struct session *s, uint8_t type, const struct tcpx_buf *b)
 	int rc = type == TCPX_FR_CANCEL ? tcpx_control_put_bulk(s, type, b, NULL) :
 					  tcpx_control_put(s, type, b);
 
+	char why[TCPX_TEXT_MAX] = "no memory for a control frame";
+
+	if (rc == TCPX_ELIMIT && tcpx_ctrl_is_unread(s->control.ctrl))
+		snprintf(why, sizeof(why), "peer does not read its control stream");
+	else if (rc == TCPX_ELIMIT)
+		tcpx_kept_why(s->peer, TCPX_FRAME_MAX, "this engine's", why, sizeof(why));
 	if (rc)
-		tcpx_session_fail(s, rc, "%s", rc == -ENOMEM ? "no memory for a control frame" :
-				  "peer does not read its control stream");
+		tcpx_session_fail(s, rc, "%s", why);
 }
 
 void

@@ -29,7 +29,7 @@ welcome(struct pending_conn *g, const struct tcpx_hello *h, uint64_t now_ns, boo
 	if (rc)
 		return rc;
 	pthread_mutex_lock(&s->lock);
-	rc = tcpx_peer_find_or_make(e, h->name, h->incarnation, true, tcpx_rival_leaver(&g->rival),
+	rc = tcpx_peer_find_or_make(e, h->name, h->incarnation, &g->from, tcpx_rival_leaver(&g->rival),
 				    &s->peer);
 	if (rc == 0)
 		tcpx_ctrl_charge(s->control.ctrl, &s->peer->kept);

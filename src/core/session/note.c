@@ -7,10 +7,12 @@
 #include "core/session/note.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/mutex.h"
+#include "base/slab.h"
 #include "core/context/context.h"
 #include "core/loop/event.h"
 #include "core/loop/futex.h"
@@ -19,6 +21,8 @@
 #include "core/session/note_flow.h"
 #include "core/session/peer.h"
 #include "core/session/session.h"
+
+#define LEFT_LOOKS 64
 
 static void
 wake_waiters(struct tcpx_engine *e)
@@ -32,13 +36,9 @@ wake_waiters(struct tcpx_engine *e)
 			tcpx_loop_wake(&e->loop[i]);
 }
 
-static struct tcpx_note *
-make(const struct tcpx_peer *from, const void *data, size_t len)
+static void
+fill(struct tcpx_note *n, const struct tcpx_peer *from, const void *data, size_t len)
 {
-	struct tcpx_note *n = malloc(sizeof(*n) + len);
-
-	if (!n)
-		return NULL;
 	memset(n->sender, 0, sizeof(n->sender));
 	if (from)
 		memcpy(n->sender, from->name, strnlen(from->name, sizeof(n->sender) - 1));
@@ -46,16 +46,16 @@ make(const struct tcpx_peer *from, const void *data, size_t len)
 	n->len = len;
 	if (len)
 		memcpy(n->data, data, len);
-	return n;
 }
 
 int
 tcpx_note_keep(struct tcpx_node *chain, const void *data, size_t len)
 {
-	struct tcpx_note *n = make(NULL, data, len);
+	struct tcpx_note *n = malloc(sizeof(*n) + len);
 
 	if (!n)
 		return tcpx_fail(TCPX_SUB_XFER, -ENOMEM, "no memory for a note");
+	fill(n, NULL, data, len);
 	tcpx_chain_add(chain, &n->node);
 	return 0;
 }
@@ -93,24 +93,28 @@ begin_turn(struct notes *all, struct tcpx_peer *from)
 		tcpx_chain_add(&all->left, &q->left);
 }
 
-/* False: it has too many. */
-static bool
-enqueue(struct tcpx_peer *from, struct tcpx_note *n)
+/* 0; TCPX_ELIMIT: it has too many; -ENOMEM. */
+static int
+enqueue(struct tcpx_peer *from, const void *data, size_t len)
 {
 	struct notes *all = from->engine->notes;
 	struct note_queue *q = &from->notes;
+	struct tcpx_note *n = NULL;
 	bool room;
 
 	pthread_mutex_lock(&all->lock);
 	room = q->count < from->engine->limit.notes;
-	if (room) {
+	if (room)
+		n = tcpx_slab_take(&q->slab, sizeof(*n) + len);
+	if (n) {
+		fill(n, from, data, len);
 		tcpx_chain_add(&q->notes, &n->node);
 		if (q->count++ == 0)
 			begin_turn(all, from);
 		atomic_fetch_add(&from->engine->events.notes, 1);
 	}
 	pthread_mutex_unlock(&all->lock);
-	return room;
+	return n ? 0 : room ? -ENOMEM : TCPX_ELIMIT;
 }
 
 int
@@ -118,22 +122,37 @@ tcpx_note_push(struct tcpx_peer *from, const void *data, size_t len, bool drop)
 {
 	struct tcpx_engine *e = from->engine;
 	uint64_t bytes = sizeof(struct tcpx_note) + len;
-	struct tcpx_note *n;
 	int rc;
 
-	if (!tcpx_quota_charge(&from->kept, bytes))
+	if (!tcpx_kept_charge(from, KEPT_NOTES, bytes))
 		return drop ? dropped(from, TCPX_ELIMIT) : TCPX_ELIMIT;
-	n = make(from, data, len);
-	if (!n || !enqueue(from, n)) {
-		tcpx_quota_give(&from->kept, bytes);
-		rc = n ? TCPX_ELIMIT : -ENOMEM;
-		free(n);
+	rc = enqueue(from, data, len);
+	if (rc) {
+		tcpx_kept_give(from, KEPT_NOTES, bytes);
 		return drop ? dropped(from, rc) : rc;
 	}
 	count_add(&e->count.notes_rx, 1);
 	tcpx_event_changed(e);
 	wake_waiters(e);
 	return 0;
+}
+
+void
+tcpx_note_why(const struct tcpx_peer *from, size_t len, int code, char *text, size_t cap)
+{
+	const struct tcpx_engine *e = from->engine;
+	uint32_t wait;
+
+	pthread_mutex_lock(&e->notes->lock);
+	wait = from->notes.count;
+	pthread_mutex_unlock(&e->notes->lock);
+	if (code != TCPX_ELIMIT)
+		snprintf(text, cap, "the target has no memory for its note");
+	else if (wait >= e->limit.notes)
+		snprintf(text, cap, "the target has no room for its note: %u of this peer wait untaken, of at "
+			 "most %u (TCPX_NOTE_LIMIT there)", wait, e->limit.notes);
+	else
+		tcpx_kept_why(from, sizeof(struct tcpx_note) + len, "target's", text, cap);
 }
 
 /* The oldest note of a peer that has some. notes.lock */
@@ -144,7 +163,7 @@ pop(struct tcpx_peer *p)
 	struct tcpx_note *n = tcpx_container(tcpx_chain_first(&q->notes), struct tcpx_note, node);
 
 	tcpx_chain_remove(&n->node);
-	tcpx_quota_give(&p->kept, bytes_of(n));
+	tcpx_kept_give(p, KEPT_NOTES, bytes_of(n));
 	atomic_fetch_sub(&p->engine->events.notes, 1);
 	if (--q->count == 0) {
 		tcpx_chain_remove(&q->turn);
@@ -211,28 +230,41 @@ tcpx_notes_absent(struct tcpx_peer *p, bool absent)
 	pthread_mutex_unlock(&all->lock);
 }
 
+/* Who left first, of that address if one is given: a few are looked at for that. NULL: nobody. notes.lock */
+static struct tcpx_peer *
+first_left(struct notes *all, const struct kept_host *host)
+{
+	unsigned looks = 0;
+
+	tcpx_chain_each(at, after, &all->left) {
+		struct tcpx_peer *p = tcpx_container(at, struct tcpx_peer, notes.left);
+
+		if (!host || p->host == host)
+			return p;
+		if (++looks == LEFT_LOOKS)
+			break;
+	}
+	return NULL;
+}
+
 /* The oldest note of who left first; NULL: nobody has. Its peer's reference stays, for locks may be
  * held under which it cannot be given back. notes.lock */
 static struct tcpx_note *
-give_up(struct notes *all)
+give_up(struct notes *all, const struct kept_host *host)
 {
-	struct tcpx_node *left = tcpx_chain_first(&all->left);
-	struct tcpx_note *n;
-	struct tcpx_peer *p;
+	struct tcpx_peer *p = first_left(all, host);
+	struct tcpx_note *n = p ? pop(p) : NULL;
 
-	if (!left)
+	if (!p)
 		return NULL;
-	p = tcpx_container(left, struct tcpx_peer, notes.left);
-	n = pop(p);
 	if (p->notes.count == 0)
 		tcpx_chain_add(&all->spent, &p->notes.turn);
 	return n;
 }
 
 bool
-tcpx_notes_yield(struct tcpx_quota *kept, uint64_t bytes)
+tcpx_notes_yield(struct tcpx_engine *e, const struct kept_host *host, uint64_t bytes)
 {
-	struct tcpx_engine *e = tcpx_container(kept, struct tcpx_engine, kept);
 	struct notes *all = e->notes;
 	char sender[TCPX_NAME_MAX];
 	uint64_t freed = 0, count = 0;
@@ -240,11 +272,11 @@ tcpx_notes_yield(struct tcpx_quota *kept, uint64_t bytes)
 	bool tell;
 
 	pthread_mutex_lock(&all->lock);
-	while (freed < bytes && (n = give_up(all))) {
+	while (freed < bytes && (n = give_up(all, host))) {
 		memcpy(sender, n->sender, sizeof(sender));
 		freed += bytes_of(n);
 		count++;
-		free(n);
+		tcpx_slab_free(n);
 	}
 	tell = count && !all->told;
 	all->told |= tell;
@@ -255,8 +287,8 @@ tcpx_notes_yield(struct tcpx_quota *kept, uint64_t bytes)
 	if (tell)
 		tcpx_warn(TCPX_SUB_XFER, "peers keep %llu KiB here, of at most %llu (TCPX_PEERS_MEMORY): "
 			  "untaken notes of those that have gone are dropped, as of %s (once)",
-			  (unsigned long long)tcpx_quota_used(kept) / 1024,
-			  (unsigned long long)kept->limit / 1024, sender);
+			  (unsigned long long)tcpx_quota_used(&e->kept) / 1024,
+			  (unsigned long long)e->kept.limit / 1024, sender);
 	tcpx_event_changed(e);
 	tcpx_loop_post(&e->loop[0], &all->retry);
 	return true;
@@ -287,7 +319,6 @@ tcpx_notes_open(struct tcpx_engine *e)
 	tcpx_node_init(&e->notes->spent);
 	e->notes->engine = e;
 	e->notes->retry.run = tcpx_notes_retry;
-	e->kept.yield = tcpx_notes_yield;
 }
 
 void
@@ -297,7 +328,7 @@ tcpx_notes_close(struct notes *all)
 	struct tcpx_note *n;
 
 	while ((n = dequeue(all, &rest)))
-		free(n);
+		tcpx_slab_free(n);
 }
 
 /* An application that polls many times in vain does the I/O itself. */
@@ -378,7 +409,7 @@ tcpx_note_peer(tcpx_engine *e, const tcpx_note *note, tcpx_peer **peer)
 void
 tcpx_note_free(tcpx_note *note)
 {
-	free(note);
+	tcpx_slab_free(note);
 }
 
 void

@@ -10,10 +10,11 @@
 #include <stdint.h>
 
 #include "base/chain.h"
-#include "base/quota.h"
 #include "core/loop/loop.h"
 #include "proto/frame.h"
 
+struct kept_host;
+struct tcpx_slab;
 struct session;
 struct tcpx_engine;
 struct tcpx_peer;
@@ -29,6 +30,7 @@ struct tcpx_note {
 /* Received notes of a peer. While it has some it is alive, and in the engine's chain. */
 struct note_queue {
 	struct tcpx_node notes, turn, left;
+	struct tcpx_slab *slab; /* where the next ones go */
 	uint32_t count;
 	bool absent; /* has had a session, and has none */
 };
@@ -39,6 +41,7 @@ note_queue_init(struct note_queue *q)
 	tcpx_node_init(&q->notes);
 	tcpx_node_init(&q->turn);
 	tcpx_node_init(&q->left);
+	q->slab = NULL;
 	q->count = 0;
 	q->absent = false;
 }
@@ -64,11 +67,13 @@ int tcpx_note_keep(struct tcpx_node *chain, const void *data, size_t len);
  * TCPX_NOTE_LIMIT or the peer's share of memory (TCPX_ELIMIT), or without memory, it is not; @drop: it
  * is counted as dropped then, and its transfer fails. */
 int tcpx_note_push(struct tcpx_peer *from, const void *data, size_t len, bool drop);
+/* Why a WRITE fails whose bytes are in place: its note of @len bytes could not be delivered, for @code. */
+void tcpx_note_why(const struct tcpx_peer *from, size_t len, int code, char *text, size_t cap);
 /* The peer has no session any more, or has one again. p->lock may be held. */
 void tcpx_notes_absent(struct tcpx_peer *p, bool absent);
-/* Drops notes of peers without a session, of who left first, its oldest first: at least @bytes of
- * them. False: there are none. For tcpx_quota.yield of an engine's quota. */
-bool tcpx_notes_yield(struct tcpx_quota *kept, uint64_t bytes);
+/* Drops notes of peers without a session, of @host if that is not NULL, of who left first, its oldest first:
+ * at least @bytes of them. False: there are none. Any lock of a session may be held. */
+bool tcpx_notes_yield(struct tcpx_engine *e, const struct kept_host *host, uint64_t bytes);
 /* Gives back the peers whose last note was given up. Their lock may not be held. */
 void tcpx_notes_spent(struct notes *all);
 /* The engine's notes, before its first peer. */

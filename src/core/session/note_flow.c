@@ -86,9 +86,12 @@ took(struct session *s)
 int
 tcpx_notes_arrived(struct session *s, const void *data, size_t len)
 {
+	bool none = s->engine->limit.notes == 0; /* then they are dropped, as nobody will take them */
 	int rc;
 
-	if (s->notes.held_count == 0 && tcpx_note_push(s->peer, data, len, false) == 0) {
+	if (none)
+		(void)tcpx_note_push(s->peer, data, len, true);
+	if (none || (s->notes.held_count == 0 && tcpx_note_push(s->peer, data, len, false) == 0)) {
 		took(s);
 		return 0;
 	}

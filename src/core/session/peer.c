@@ -12,6 +12,7 @@
 
 #include "base/mutex.h"
 #include "base/random.h"
+#include "base/slab.h"
 #include "core/context/context.h"
 #include "core/session/peer_index.h"
 #include "core/session/session.h"
@@ -49,6 +50,8 @@ tcpx_peers_fini(struct registry *r)
 	tcpx_chain_each(n, after, &r->peers) {
 		struct tcpx_peer *p = tcpx_container(n, struct tcpx_peer, in_engine);
 
+		tcpx_kept_leave(p);
+		tcpx_slab_leave(&p->notes.slab);
 		free(p->place);
 		free(p);
 	}
@@ -122,14 +125,21 @@ tcpx_peer_recognise(struct tcpx_peer *p, uint64_t incarnation, const char *name)
 
 /* One that is not in the registry yet. */
 static int
-make(struct tcpx_engine *e, const char *name, uint64_t incarnation, struct tcpx_peer **out)
+make(struct tcpx_engine *e, const char *name, uint64_t incarnation, const struct tcpx_addr *from,
+     struct tcpx_peer **out)
 {
 	struct tcpx_peer *p = calloc(1, sizeof(*p));
+	int rc;
 
 	if (!p)
 		return tcpx_fail(TCPX_SUB_BOOT, -ENOMEM, "no memory for peer %s", name);
 	p->refs = 1;
 	p->engine = e;
+	rc = tcpx_kept_enter(p, from);
+	if (rc) {
+		free(p);
+		return rc;
+	}
 	p->incarnation = incarnation;
 	snprintf(p->name, sizeof(p->name), "%s", name);
 	tcpx_mutex_init(&p->lock);
@@ -140,9 +150,6 @@ make(struct tcpx_engine *e, const char *name, uint64_t incarnation, struct tcpx_
 	tcpx_tags_init(&p->recvs_by_tag);
 	tcpx_tags_init(&p->unexpected_by_tag);
 	note_queue_init(&p->notes);
-	p->kept.limit = e->limit.peer_memory;
-	p->kept.reserve = p->kept.limit / 8;
-	p->kept.whole = &e->kept;
 	*out = p;
 	return 0;
 }
@@ -151,7 +158,7 @@ int
 tcpx_peer_new(struct tcpx_engine *e, const char *name, uint64_t incarnation,
 	      struct tcpx_peer **out)
 {
-	int rc = make(e, name, incarnation, out);
+	int rc = make(e, name, incarnation, NULL, out);
 
 	if (rc)
 		return rc;
@@ -192,6 +199,8 @@ tcpx_peer_put(struct tcpx_peer *p)
 	tcpx_peer_index_remove(p);
 	pthread_mutex_unlock(&e->registry.lock);
 	tcpx_queue_forget(e, &p->news);
+	tcpx_kept_leave(p);
+	tcpx_slab_leave(&p->notes.slab);
 	free(p->place);
 	if (p->found)
 		tcpx_peer_put(p->found);
@@ -273,16 +282,17 @@ find(struct tcpx_engine *e, const char *name, uint64_t incarnation, bool caller,
 
 /* An application may add a peer while its HELLO arrives: both get one and the same. */
 int
-tcpx_peer_find_or_make(struct tcpx_engine *e, const char *name, uint64_t incarnation, bool caller,
-		       const struct tcpx_peer *not, struct tcpx_peer **out)
+tcpx_peer_find_or_make(struct tcpx_engine *e, const char *name, uint64_t incarnation,
+		       const struct tcpx_addr *from, const struct tcpx_peer *not, struct tcpx_peer **out)
 {
+	bool caller = from != NULL;
 	struct tcpx_peer *fresh = NULL;
 	int rc;
 
 	*out = find(e, name, incarnation, caller, not);
 	if (*out)
 		return 0;
-	rc = make(e, name, incarnation, &fresh);
+	rc = make(e, name, incarnation, from, &fresh);
 	if (rc)
 		return rc;
 	pthread_mutex_lock(&e->registry.lock);
@@ -293,6 +303,7 @@ tcpx_peer_find_or_make(struct tcpx_engine *e, const char *name, uint64_t incarna
 	}
 	pthread_mutex_unlock(&e->registry.lock);
 	if (*out) {
+		tcpx_kept_leave(fresh);
 		pthread_mutex_destroy(&fresh->lock);
 		free(fresh);
 	} else {

@@ -13,6 +13,7 @@
 #include "base/tags.h"
 #include "core/context/context.h"
 #include "core/loop/queue.h"
+#include "core/session/kept.h"
 #include "core/session/note.h"
 #include "net/net.h"
 #include "proto/frame.h"
@@ -53,7 +54,10 @@ struct tcpx_peer {
 	struct peer_news news;       /* events.lock                                  */
 	struct note_queue notes;     /* notes.lock                                   */
 	struct tcpx_quota kept;      /* its lists, notes, unexpected sends, and what its
-				      * sessions have to say to it                   */
+				      * sessions have to say to it, beyond its own   */
+	_Atomic uint64_t keeps[KEPT_KINDS]; /* with its own                         */
+	struct kept_host *host;      /* NULL: the application has named it           */
+	struct tcpx_heap_node by_sends; /* pot.lock                                 */
 };
 
 /* The bucket of an incarnation. registry.lock */
@@ -88,10 +92,11 @@ bool tcpx_peer_try_get(struct tcpx_peer *p);
 void tcpx_peer_put(struct tcpx_peer *p);
 /* That peer as a handle for the application; NULL: it is no more. */
 struct tcpx_peer *tcpx_peer_numbered(struct tcpx_engine *e, uint64_t number);
-/* The peer of a blob, or of a HELLO (@caller), made if new; a reference. @not: one that is about to be gone,
- * or NULL. A caller is never one whom another's session serves, which would not hear that this is lost. */
-int tcpx_peer_find_or_make(struct tcpx_engine *e, const char *name, uint64_t incarnation, bool caller,
-			   const struct tcpx_peer *not, struct tcpx_peer **out);
+/* The peer of a blob, or of a HELLO that came @from there, made if new; a reference. @not: one that is about
+ * to be gone, or NULL. A caller is never one whom another's session serves, which would not hear that this is
+ * lost. */
+int tcpx_peer_find_or_make(struct tcpx_engine *e, const char *name, uint64_t incarnation,
+			   const struct tcpx_addr *from, const struct tcpx_peer *not, struct tcpx_peer **out);
 /* @code for which it is gone, with the text, which the loop's thread has logged. */
 int tcpx_peer_fail(struct tcpx_peer *p, int code);
 /* Adds the listening addresses of a HELLO. p->lock held. */

@@ -91,7 +91,7 @@ tcpx_peer_add(tcpx_engine *e, const void *blob, size_t len, tcpx_peer **peer)
 	tcpx_buf_init_const(&b, blob, len);
 	if (!blob || tcpx_endpoint_blob_read(&b, &ep) != 0)
 		return tcpx_fail(TCPX_SUB_BOOT, TCPX_EBLOB, "engine blob of %zu bytes", len);
-	rc = tcpx_peer_find_or_make(e, ep.name, ep.incarnation, false, NULL, &p);
+	rc = tcpx_peer_find_or_make(e, ep.name, ep.incarnation, NULL, NULL, &p);
 	if (rc)
 		return rc;
 	for (uint32_t i = 0; i < ep.nic_count; i++)

@@ -13,6 +13,7 @@
 
 #include "base/mutex.h"
 #include "base/random.h"
+#include "base/slab.h"
 #include "core/context/context.h"
 #include "core/loop/event.h"
 #include "core/loop/loop.h"
@@ -108,6 +109,7 @@ tcpx_session_put(struct session *s)
 	}
 	free(s->hs);
 	tcpx_notes_drop(s);
+	tcpx_slab_leave(&s->credit.slab);
 	free(s->chan.peer_nic);
 	tcpx_ctrl_free(s->control.ctrl);
 	explicit_bzero(&s->resume, sizeof(s->resume));

@@ -25,6 +25,7 @@
 
 struct channel;
 struct probe;
+struct tcpx_slab;
 
 enum session_state {
 	SESS_CONNECTING, /* opener: control connection not up                       */
@@ -144,7 +145,7 @@ struct lane_table {
 	struct tcpx_tags by_word;   /* those that have a word                          */
 	struct tcpx_node busy;      /* those with messages that have not ended         */
 	struct tcpx_node waits;     /* senders whose next message waits for credit, or for room
-				     * in the control stream; who was tried last is the last */
+				     * in the control stream; the newest try is the last */
 	uint32_t opened_here, opened_there; /* numbers of the newest                    */
 	uint32_t live;              /* messages that have not ended                    */
 	struct tcpx_node soon;      /* those whose receives are announced later, by time */
@@ -164,6 +165,7 @@ struct credit {
 	uint64_t list, used_list;
 	uint64_t their_list;        /* what its open transfers use of ours             */
 	uint32_t unmatched;         /* the peer's sends without a receive; peer.lock */
+	struct tcpx_slab *slab;     /* for the payload of the next ones                */
 };
 
 /* Chunks that channels may take, and which of these have been woken for them. */
@@ -262,6 +264,10 @@ struct session_calls {
 	/* no lock held; met: the peer is the one of peer.found. over: the peer is gone, or has no other */
 	void (*met)(struct tcpx_peer *p);
 	void (*lost)(struct session *s, struct tcpx_peer *p, bool over);
+	/* who has most in sends without a receive, and more than @more, loses some. False: nobody has */
+	bool (*evict)(struct tcpx_engine *e, uint64_t more);
+	/* ... their sessions hear of it. Loop 0, no lock held */
+	void (*evicted)(struct tcpx_engine *e);
 	/* what was posted with @s goes on with @to, which is open. Both locks held */
 	void (*move)(struct session *s, struct session *to);
 };

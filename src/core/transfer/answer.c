@@ -142,14 +142,14 @@ end_noting(struct session *s, struct tcpx_xfer *x)
 void
 tcpx_answer_filled(struct session *s, struct tcpx_xfer *x)
 {
-	const char *why = NULL;
+	char why[TCPX_TEXT_MAX] = "";
 	int rc = 0;
 
 	if (x->target) {
 		if (x->note.there)
 			rc = tcpx_note_push(s->peer, x->note.bytes, x->note.len, true);
 		if (rc)
-			why = TCPX_NO_ROOM_FOR_NOTE;
+			tcpx_note_why(s->peer, x->note.len, rc, why, sizeof(why));
 		tcpx_answer_done(s, x->id, rc, rc ? 0 : x->total, why, NULL, 0);
 	} else if (x->note.there && (!tcpx_notes_may_go(s) || !tcpx_chain_empty(&s->xfers.noting))) {
 		tcpx_xfer_get(x);

@@ -11,12 +11,6 @@ struct channel;
 
 void tcpx_answer_done(struct session *s, uint64_t id, int code, uint64_t bytes, const char *text,
 		     const void *payload, uint16_t payload_len);
-/* Why a WRITE fails whose bytes are in place: its note could not be delivered. */
-#define TCPX_NO_ROOM_FOR_NOTE "the target has no room for its note (TCPX_NOTE_LIMIT, " \
-			      "TCPX_PEER_MEMORY there)"
-#define TCPX_NO_ROOM_FOR_PEER "the target keeps enough for this peer (TCPX_PEER_MEMORY, " \
-			      "TCPX_PEERS_MEMORY there)"
-
 /* Ends it on both sides; @theirs: the text for the peer. */
 void tcpx_answer_fail(struct session *s, struct tcpx_xfer *x, int code, const char *theirs,
 		     const char *text);

@@ -132,7 +132,7 @@ reserve(struct session *s, uint64_t bytes)
 {
 	if (!tcpx_quota_charge(&s->lanes.pool, bytes))
 		return false;
-	if (tcpx_quota_charge(&s->peer->kept, bytes))
+	if (tcpx_kept_charge(s->peer, KEPT_LANES, bytes))
 		return true;
 	tcpx_quota_give(&s->lanes.pool, bytes);
 	return false;
@@ -144,7 +144,7 @@ unreserve(struct session *s, uint64_t bytes)
 	if (bytes == 0)
 		return; /* perhaps it has no peer yet */
 	tcpx_quota_give(&s->lanes.pool, bytes);
-	tcpx_quota_give(&s->peer->kept, bytes);
+	tcpx_kept_give(s->peer, KEPT_LANES, bytes);
 }
 
 void

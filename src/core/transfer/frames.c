@@ -44,6 +44,7 @@ begin(struct session *s, struct tcpx_xfer *x)
 	int rc = 0;
 
 	if (x->op == TCPX_OP_READ && x->total <= s->engine->limit.inline_bytes &&
+	    tcpx_ctrl_carries(s->control.ctrl, x->total + TCPX_TEXT_MAX) &&
 	    (!list_staged(x->payload.list) || x->total == 0 || s->xfers.live == 0)) {
 		rc = tcpx_list_copy_out(x->payload.list, small, x->total);
 		if (rc) {
@@ -128,6 +129,7 @@ tcpx_frames_rest(struct session *s)
 static int
 write_whole(struct session *s, const struct tcpx_open *o)
 {
+	char why[TCPX_TEXT_MAX];
 	struct tcpx_list *l;
 	int rc;
 
@@ -153,7 +155,8 @@ write_whole(struct session *s, const struct tcpx_open *o)
 	if (o->flags & TCPX_OPEN_NOTE)
 		rc = tcpx_note_push(s->peer, o->note, o->note_len, true);
 	if (rc) {
-		tcpx_refuse(s, o->id, rc, TCPX_NO_ROOM_FOR_NOTE);
+		tcpx_note_why(s->peer, o->note_len, rc, why, sizeof(why));
+		tcpx_refuse(s, o->id, rc, why);
 		return 0;
 	}
 	tcpx_xfer_known(s, o->id);
@@ -161,15 +164,18 @@ write_whole(struct session *s, const struct tcpx_open *o)
 	return 0;
 }
 
-/* What it takes here to keep the peer's transfer: its list, its note, a bit for each chunk. */
+/* What it takes here to keep the peer's transfer: its list, its note, a bit for each chunk. @why: if there is
+ * no room. */
 static int
-charge(struct tcpx_xfer *x, const struct tcpx_open *o)
+charge(struct tcpx_xfer *x, const struct tcpx_open *o, char why[TCPX_TEXT_MAX])
 {
 	uint64_t bytes = sizeof(*x) + x->post.list_bytes + x->chunks / 8 +
 			 (o->flags & TCPX_OPEN_NOTE ? o->note_len : 0);
 
-	if (!tcpx_quota_charge(&x->session->peer->kept, bytes))
+	if (!tcpx_kept_charge(x->session->peer, KEPT_LISTS, bytes)) {
+		tcpx_kept_why(x->session->peer, bytes, "target's", why, TCPX_TEXT_MAX);
 		return TCPX_ELIMIT;
+	}
 	x->kept = bytes;
 	return 0;
 }
@@ -194,6 +200,7 @@ open_one_sided(struct session *s, const struct tcpx_open *o)
 	struct tcpx_engine *e = s->engine;
 	unsigned need = o->op == TCPX_WIRE_READ ? TCPX_MEM_REMOTE_READ : TCPX_MEM_REMOTE_WRITE;
 	uint64_t list_bytes = o->entry_count * LIST_ENTRY_BYTES;
+	char why[TCPX_TEXT_MAX] = "target is out of memory";
 	struct tcpx_xfer *x;
 	int rc;
 
@@ -214,15 +221,14 @@ open_one_sided(struct session *s, const struct tcpx_open *o)
 	tcpx_session_get(s);
 	x->session = s;
 	tcpx_xfer_shape(x, o->total, o->chunk);
-	rc = charge(x, o);
+	rc = charge(x, o, why);
 	if (rc == 0)
 		rc = keep_note(x, o);
 	if (rc == 0)
 		rc = tcpx_builder_new(e, need, o->entry_count, o->total, &x->rx.builder);
 	if (rc) {
 		s->xfers.skipping = o->flags & TCPX_OPEN_MORE ? o->id : 0;
-		tcpx_refuse(s, o->id, rc, rc == TCPX_ELIMIT ? TCPX_NO_ROOM_FOR_PEER :
-							 "target is out of memory");
+		tcpx_refuse(s, o->id, rc, why);
 		tcpx_xfer_put(x);
 		return 0;
 	}

@@ -8,10 +8,13 @@
 #include "core/transfer/match.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/slab.h"
 #include "core/context/context.h"
+#include "core/loop/loop.h"
 #include "core/memory/list.h"
 #include "core/memory/payload.h"
 #include "core/session/control.h"
@@ -48,6 +51,19 @@ take_recv(struct tcpx_peer *p, uint64_t tag)
 	return x;
 }
 
+/* The receive that the session's SEND meets; NULL: none waits. */
+static struct tcpx_xfer *
+meet(struct tcpx_peer *home, struct session *s, uint64_t tag)
+{
+	struct tcpx_xfer *x = take_recv(home, tag);
+
+	if (x) {
+		tcpx_session_get(s);
+		x->session = s;
+	}
+	return x;
+}
+
 static void
 remove_unexpected(struct tcpx_peer *p, struct unexpected *u)
 {
@@ -70,72 +86,192 @@ take_unexpected(struct tcpx_peer *p, uint64_t tag)
 static uint64_t
 bytes_of(const struct unexpected *u)
 {
-	return sizeof(*u) + (u->inlined ? u->total : 0);
+	return sizeof(*u) + (u->payload ? u->total : 0);
+}
+
+static void
+forget(struct unexpected *u)
+{
+	if (u)
+		tcpx_slab_free(u->payload);
+	free(u);
 }
 
 /* One that was in the queue. */
 static void
 drop_unexpected(struct unexpected *u)
 {
-	tcpx_quota_give(&u->session->peer->kept, bytes_of(u));
+	tcpx_kept_give(u->session->peer, KEPT_SENDS, bytes_of(u));
 	tcpx_session_put(u->session);
-	free(u);
+	forget(u);
 }
 
 static struct unexpected *
 keep(struct session *s, const struct tcpx_open *o)
 {
 	bool inlined = o->flags & TCPX_OPEN_INLINE;
-	struct unexpected *u = malloc(sizeof(*u) + (inlined ? o->total : 0));
+	struct unexpected *u = calloc(1, sizeof(*u));
 
-	if (!u)
+	if (u && inlined)
+		u->payload = tcpx_slab_take(&s->credit.slab, o->total);
+	if (!u || (inlined && !u->payload)) {
+		forget(u);
 		return NULL;
+	}
 	u->session = s;
 	u->id = o->id;
 	u->total = o->total;
 	u->chunk = o->chunk;
-	u->inlined = inlined;
 	if (inlined && o->total)
 		memcpy(u->payload, o->payload, o->total);
 	return u;
 }
 
+/* May it wait for its receive, as @others do? Then that is charged. */
+static bool
+may_wait(struct session *s, const struct unexpected *u, uint32_t others, char why[TCPX_TEXT_MAX])
+{
+	uint32_t most = s->engine->limit.sends;
+
+	if (others >= most) {
+		snprintf(why, TCPX_TEXT_MAX, "the target keeps %u sends without a receive in this session, "
+			 "of at most %u (TCPX_SEND_LIMIT there)", others, most);
+		return false;
+	}
+	if (tcpx_kept_charge(s->peer, KEPT_SENDS, bytes_of(u)))
+		return true;
+	tcpx_kept_why(s->peer, bytes_of(u), "target's", why, TCPX_TEXT_MAX);
+	return false;
+}
+
+/* Its memory is charged. *x: a receive that has come meanwhile. TCPX_EPROTO: the sender ignores its credit. */
+static int
+wait_for_receive(struct session *s, struct unexpected *u, uint64_t tag, struct tcpx_xfer **x)
+{
+	struct tcpx_peer *home;
+	bool over;
+
+	home = tcpx_peer_lock_queues(s->peer);
+	*x = meet(home, s, tag);
+	if (!*x) {
+		tcpx_session_get(s);
+		tcpx_chain_add(&home->unexpected, &u->node);
+		tcpx_tags_add(&home->unexpected_by_tag, &u->tagged, tag);
+	}
+	over = !*x && ++s->credit.unmatched > 2 * s->engine->limit.credit_xfers;
+	tcpx_peer_unlock_queues(s->peer);
+	if (*x)
+		tcpx_kept_give(s->peer, KEPT_SENDS, bytes_of(u));
+	return over ? TCPX_EPROTO : 0;
+}
+
 int
 tcpx_match_send(struct session *s, const struct tcpx_open *o)
 {
-	struct tcpx_peer *p = s->peer, *home;
 	struct unexpected *u = keep(s, o);
+	char why[TCPX_TEXT_MAX];
 	struct tcpx_xfer *x;
-	bool over, kept = true;
+	uint32_t others;
+	int rc = 0;
 
 	if (!u)
 		return -ENOMEM;
-	tcpx_session_get(s);
-	home = tcpx_peer_lock_queues(p);
-	x = take_recv(home, o->tag);
-	if (x)
-		x->session = s;
-	else if ((kept = tcpx_quota_charge(&p->kept, bytes_of(u)))) {
-		tcpx_chain_add(&home->unexpected, &u->node);
-		tcpx_tags_add(&home->unexpected_by_tag, &u->tagged, o->tag);
-	}
-	over = !x && kept && ++s->credit.unmatched > 2 * s->engine->limit.credit_xfers;
-	tcpx_peer_unlock_queues(p);
-	if (!kept) {
-		free(u);
-		tcpx_session_put(s);
+	x = meet(tcpx_peer_lock_queues(s->peer), s, o->tag);
+	others = s->credit.unmatched;
+	tcpx_peer_unlock_queues(s->peer);
+	if (!x && !may_wait(s, u, others, why)) {
+		forget(u);
 		count_add(&s->engine->count.refused, 1);
-		tcpx_answer_done(s, o->id, TCPX_ELIMIT, 0, TCPX_NO_ROOM_FOR_PEER, NULL, 0);
+		tcpx_answer_done(s, o->id, TCPX_ELIMIT, 0, why, NULL, 0);
 		return 0;
 	}
 	if (!x)
-		return over ? TCPX_EPROTO : 0; /* the sender ignores its credit */
-	/* the transfer owns the reference taken above */
-	tcpx_answer_match(s, x, o->id, o->total, o->chunk,
-			  u->inlined ? u->payload : NULL);
-	free(u);
+		rc = wait_for_receive(s, u, o->tag, &x);
+	if (!x)
+		return rc;
+	tcpx_answer_match(s, x, o->id, o->total, o->chunk, u->payload);
+	forget(u);
 	tcpx_xfer_put(x);
 	return 0;
+}
+
+/* The newest of @p that has its payload here leaves the queue. NULL: there is none. */
+static struct unexpected *
+take_newest(struct tcpx_peer *p)
+{
+	struct tcpx_peer *home = tcpx_peer_lock_queues(p);
+	struct unexpected *found = NULL;
+
+	for (struct tcpx_node *n = home->unexpected.prev; n != &home->unexpected && !found; n = n->prev) {
+		struct unexpected *u = tcpx_container(n, struct unexpected, node);
+
+		if (u->session->peer == p && u->payload)
+			found = u;
+	}
+	if (found)
+		remove_unexpected(home, found);
+	tcpx_peer_unlock_queues(p);
+	return found;
+}
+
+bool
+tcpx_match_evict(struct tcpx_engine *e, uint64_t more)
+{
+	struct tcpx_peer *p = tcpx_kept_largest(e, more);
+	struct unexpected *u = p ? take_newest(p) : NULL;
+
+	if (!u) {
+		if (p)
+			tcpx_peer_put(p);
+		return false;
+	}
+	tcpx_kept_give(p, KEPT_SENDS, bytes_of(u));
+	tcpx_peer_put(p); /* the session has one, too */
+	tcpx_slab_free(u->payload);
+	u->payload = NULL;
+	pthread_mutex_lock(&e->pot->lock);
+	tcpx_chain_add(&e->pot->evicted, &u->node);
+	pthread_mutex_unlock(&e->pot->lock);
+	tcpx_loop_post(&e->loop[0], &e->pot->tell);
+	return true;
+}
+
+static struct unexpected *
+next_evicted(struct tcpx_engine *e)
+{
+	struct tcpx_node *n;
+
+	pthread_mutex_lock(&e->pot->lock);
+	n = tcpx_chain_first(&e->pot->evicted);
+	if (n)
+		tcpx_chain_remove(n);
+	pthread_mutex_unlock(&e->pot->lock);
+	return n ? tcpx_container(n, struct unexpected, node) : NULL;
+}
+
+void
+tcpx_match_evicted(struct tcpx_engine *e)
+{
+	struct unexpected *u;
+	char why[TCPX_TEXT_MAX];
+
+	while ((u = next_evicted(e))) {
+		struct session *s = u->session;
+
+		tcpx_kept_why(s->peer, 0, "target's", why, sizeof(why));
+		if (!atomic_exchange(&e->pot->told, true))
+			tcpx_warn(TCPX_SUB_XFER, "a send of %s that waits for its receive is refused, since it "
+				  "has most of these: %s (once)", s->peer->name, why);
+		count_add(&e->count.refused, 1);
+		pthread_mutex_lock(&s->lock);
+		if (s->state == SESS_OPEN) {
+			tcpx_answer_done(s, u->id, TCPX_ELIMIT, 0, why, NULL, 0);
+			tcpx_control_flush(s);
+		}
+		pthread_mutex_unlock(&s->lock);
+		tcpx_session_put(s);
+		free(u);
+	}
 }
 
 /* A receive is in the queue of a peer that has no session: without one nobody would notice that
@@ -162,8 +298,7 @@ answer(struct tcpx_xfer *x, struct unexpected *u)
 	if (s->state == SESS_FAILED)
 		tcpx_xfer_end(x, s->cause, s->cause_text);
 	else if (atomic_load(&x->status) == -EAGAIN)
-		tcpx_answer_match(s, x, u->id, u->total, u->chunk,
-				  u->inlined ? u->payload : NULL);
+		tcpx_answer_match(s, x, u->id, u->total, u->chunk, u->payload);
 	tcpx_control_flush(s);
 	pthread_mutex_unlock(&s->lock);
 	drop_unexpected(u);

@@ -53,7 +53,7 @@ tcpx_xfer_put(struct tcpx_xfer *x)
 	free(x->tx.again);
 	free(x->rx.map.words);
 	if (x->kept)
-		tcpx_quota_give(&x->session->peer->kept, x->kept);
+		tcpx_kept_give(x->session->peer, KEPT_LISTS, x->kept);
 	tcpx_lane_put(x->lane);
 	if (x->session)
 		tcpx_session_put(x->session);

@@ -61,6 +61,49 @@ greedy_ones_leave_a_share_for_the_next(void **state)
 }
 
 static void
+a_group_leaves_as_much_as_it_has(void **state)
+{
+	struct tcpx_quota whole = { .limit = 1000 };
+	struct tcpx_quota group[2] = { { .limit = 500, .whole = &whole }, { .limit = 500, .whole = &whole } };
+	struct tcpx_quota of[20];
+
+	(void)state;
+	for (int i = 0; i < 20; i++)
+		of[i] = (struct tcpx_quota){ .limit = 1000, .whole = &group[i / 10] };
+	assert_int_equal(fill(&of[0]), 250); /* as much as is left to its group */
+	assert_int_equal(fill(&of[1]), 125);
+	for (int i = 2; i < 10; i++)
+		fill(&of[i]);
+	assert_in_range(tcpx_quota_used(&group[0]), 490, 500);
+	assert_int_equal(tcpx_quota_used(&whole), tcpx_quota_used(&group[0]));
+	assert_in_range(fill(&of[10]), 250, 260);
+	for (int i = 0; i < 11; i++)
+		tcpx_quota_give(&of[i], tcpx_quota_used(&of[i]));
+	assert_int_equal(tcpx_quota_used(&group[0]), 0);
+	assert_int_equal(tcpx_quota_used(&whole), 0);
+}
+
+/* Others of it keep nobody's answers out; the whole does. */
+static void
+what_a_group_has_is_no_limit_for_answers(void **state)
+{
+	struct tcpx_quota whole = { .limit = 120 }, group = { .limit = 50, .whole = &whole };
+	struct tcpx_quota a = { .limit = 100, .whole = &group };
+
+	(void)state;
+	assert_true(tcpx_quota_charge(&group, 50));
+	assert_false(tcpx_quota_charge(&a, 1));
+	assert_true(tcpx_quota_draw(&a, 60));
+	assert_int_equal(tcpx_quota_used(&group), 110);
+	assert_int_equal(tcpx_quota_used(&whole), 110);
+	assert_false(tcpx_quota_draw(&a, 11));
+	assert_int_equal(tcpx_quota_used(&a), 60);
+	assert_int_equal(tcpx_quota_used(&group), 110);
+	tcpx_quota_give(&a, 60);
+	assert_int_equal(tcpx_quota_used(&whole), 50);
+}
+
+static void
 a_reserve_is_for_answers(void **state)
 {
 	struct tcpx_quota whole = { .limit = 150 };
@@ -114,13 +157,14 @@ threads_neither_lose_nor_find_bytes(void **state)
 	assert_int_equal(tcpx_quota_used(&whole), 0);
 }
 
-static uint64_t hoard;
+static uint64_t hoard, had_last;
 
 static bool
-yields(struct tcpx_quota *whole, uint64_t bytes)
+yields(struct tcpx_quota *whole, uint64_t bytes, uint64_t had)
 {
 	uint64_t some = bytes < hoard ? bytes : hoard;
 
+	had_last = had;
 	tcpx_quota_give(whole, some);
 	hoard -= some;
 	return some > 0;
@@ -139,10 +183,12 @@ what_matters_least_is_given_up_for_the_whole_alone(void **state)
 	assert_int_equal(hoard, 900); /* there was room */
 	assert_true(tcpx_quota_charge(&a, 30));
 	assert_int_equal(hoard, 840); /* and as much is free as it has */
+	assert_int_equal(had_last, 70);
 	assert_false(tcpx_quota_charge(&a, 150));
 	assert_false(tcpx_quota_charge(&a, UINT64_MAX));
 	assert_int_equal(hoard, 840); /* its own limit is none of theirs */
 	assert_true(tcpx_quota_draw(&a, 130));
+	assert_int_equal(had_last, 0); /* answers are asked for no share */
 	assert_int_equal(tcpx_quota_used(&whole), 200 + hoard);
 	assert_int_equal(tcpx_quota_used(&a), 200);
 }
@@ -169,6 +215,8 @@ main(void)
 		cmocka_unit_test(a_party_has_its_limit),
 		cmocka_unit_test(the_whole_has_its_limit),
 		cmocka_unit_test(greedy_ones_leave_a_share_for_the_next),
+		cmocka_unit_test(a_group_leaves_as_much_as_it_has),
+		cmocka_unit_test(what_a_group_has_is_no_limit_for_answers),
 		cmocka_unit_test(a_reserve_is_for_answers),
 		cmocka_unit_test(threads_neither_lose_nor_find_bytes),
 		cmocka_unit_test(what_matters_least_is_given_up_for_the_whole_alone),

@@ -28,6 +28,9 @@ bare_open(struct bare *b, bool opener)
 	e->clock = (struct tcpx_clock){ bare_now, b };
 	e->ops = &b->ops;
 	e->memory = &b->memory;
+	e->pot = &b->pot;
+	tcpx_kept_open(e);
+	e->kept.yield = NULL;
 	e->loop = b->loop;
 	e->loop_count = BARE_LOOPS;
 	e->nics.at[0].gpu = TCPX_ON_HOST;

@@ -20,6 +20,7 @@
 #include "core/context/context.h"
 #include "core/loop/loop.h"
 #include "core/memory/memory.h"
+#include "core/session/kept.h"
 #include "core/session/session.h"
 #include "core/transfer/transfer.h"
 
@@ -28,6 +29,7 @@
 struct bare {
 	struct tcpx_engine e;
 	struct memory memory;
+	struct pot pot;
 	struct loop loop[BARE_LOOPS];
 	struct tcpx_net_ops ops;
 	uint64_t now_ns;

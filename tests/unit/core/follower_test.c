@@ -252,7 +252,7 @@ who_is_served_by_ours_hears_that_another_has_come(void **state)
 	meet(&c.t);
 	c.back = rig_add(c.t.b, c.t.a);
 	dialled = c.t.p;
-	assert_ok(tcpx_peer_find_or_make(c.t.a, "bert", c.t.b->incarnation, false, dialled, &left));
+	assert_ok(tcpx_peer_find_or_make(c.t.a, "bert", c.t.b->incarnation, NULL, dialled, &left));
 	assert_ok(tcpx_peer_find(c.t.a, "bert", &c.t.p));
 	assert_ptr_equal(c.t.p, left);
 	tcpx_peer_put(left);

@@ -114,26 +114,39 @@ memory_is_moved_down_instead_of_grown(void **state)
 	tcpx_byteq_fini(&q, &loan);
 }
 
-/* Whatever the queue does, it holds what it was charged for. */
+/* Of so much memory. */
+static uint64_t
+price(size_t cap)
+{
+	return cap > TCPX_BYTEQ_OWN ? cap : 0;
+}
+
+/* Whatever the queue does, it holds what it was charged for, beyond what is its own. */
 static void
 its_memory_is_charged(void **state)
 {
-	struct tcpx_quota quota = { .limit = 100000 };
+	struct tcpx_quota quota = { .limit = 400000 };
 	struct tcpx_loan loan = { .quota = &quota };
 	struct tcpx_byteq q = { 0 };
 
 	(void)state;
 	append(&q, 3000, &loan);
-	assert_int_equal(tcpx_quota_used(&quota), q.cap);
+	assert_int_equal(tcpx_quota_used(&quota), 0);
+	append(&q, 17000, &loan);
+	assert_int_equal(q.cap, 65536);
+	assert_int_equal(tcpx_quota_used(&quota), price(q.cap));
 	loan.data = q.data;
-	append(&q, 20000, &loan);
-	assert_int_equal(tcpx_quota_used(&quota), q.cap + loan.retired_cap);
+	append(&q, 50000, &loan);
+	assert_int_equal(loan.retired_cap, 65536);
+	assert_int_equal(tcpx_quota_used(&quota), price(q.cap) + price(loan.retired_cap));
 	tcpx_loan_end(&loan);
-	assert_int_equal(tcpx_quota_used(&quota), q.cap);
-	assert_int_equal(tcpx_byteq_reserve(&q, 60000, &loan, false), TCPX_ELIMIT);
-	assert_int_equal(tcpx_quota_used(&quota), q.cap);
+	assert_int_equal(tcpx_quota_used(&quota), price(q.cap));
+	assert_int_equal(tcpx_byteq_reserve(&q, 200000, &loan, false), TCPX_ELIMIT);
+	assert_int_equal(tcpx_quota_used(&quota), price(q.cap));
 	tcpx_byteq_drop(&q, q.end, &loan);
-	assert_int_equal(tcpx_quota_used(&quota), q.cap);
+	assert_int_equal(tcpx_quota_used(&quota), 0); /* was more than is kept */
+	append(&q, 20000, &loan);
+	assert_int_equal(tcpx_quota_used(&quota), price(q.cap));
 	tcpx_byteq_fini(&q, &loan);
 	assert_int_equal(tcpx_quota_used(&quota), 0);
 }
@@ -149,17 +162,42 @@ memory_that_does_not_come_is_not_charged(void **state)
 	(void)state;
 	append(&q, 3000, &loan);
 	no_memory = true;
-	assert_int_equal(tcpx_byteq_reserve(&q, 20000, &loan, false), -ENOMEM);
-	assert_int_equal(tcpx_byteq_reserve(&q, 20000, &loan, true), -ENOMEM);
-	assert_int_equal(tcpx_byteq_try(&q, 20000, 1 << 20, &loan), -ENOMEM);
+	assert_int_equal(tcpx_byteq_reserve(&q, 40000, &loan, false), -ENOMEM);
+	assert_int_equal(tcpx_byteq_reserve(&q, 40000, &loan, true), -ENOMEM);
+	assert_int_equal(tcpx_byteq_try(&q, 40000, 1 << 20, &loan), -ENOMEM);
 	no_memory = false;
-	assert_int_equal(tcpx_quota_used(&quota), q.cap);
-	assert_int_equal(tcpx_quota_used(&whole), q.cap);
-	append(&q, 20000, &loan);
+	assert_int_equal(tcpx_quota_used(&quota), 0);
+	assert_int_equal(tcpx_quota_used(&whole), 0);
+	append(&q, 40000, &loan);
+	assert_int_equal(tcpx_quota_used(&whole), price(q.cap));
 	assert_true(intact(&q));
 	tcpx_byteq_fini(&q, &loan);
 	assert_int_equal(tcpx_quota_used(&quota), 0);
 	assert_int_equal(tcpx_quota_used(&whole), 0);
+}
+
+/* Others have used up the quota. What can wait leaves a quarter of the queue's own memory, whatever has
+ * gone in and out before; answers use all of it. */
+static void
+its_own_memory_is_there_when_the_quota_is_not(void **state)
+{
+	struct tcpx_quota quota = { .limit = 0 };
+	struct tcpx_loan loan = { .quota = &quota };
+	struct tcpx_byteq q = { 0 };
+
+	(void)state;
+	for (int round = 0; round < 3; round++) {
+		while (tcpx_byteq_reserve(&q, 1000, &loan, true) == 0)
+			append(&q, 1000, &loan);
+		assert_int_equal(tcpx_byteq_len(&q), 24000);
+		while (tcpx_byteq_reserve(&q, 1000, &loan, false) == 0)
+			append(&q, 1000, &loan);
+		assert_int_equal(tcpx_byteq_len(&q), 32000);
+		assert_int_equal(tcpx_byteq_reserve(&q, 1000, &loan, false), TCPX_ELIMIT);
+		assert_true(intact(&q));
+		tcpx_byteq_drop(&q, q.end - 10000, &loan);
+	}
+	tcpx_byteq_fini(&q, &loan);
 }
 
 int
@@ -168,6 +206,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(its_memory_is_charged),
 		cmocka_unit_test(memory_that_does_not_come_is_not_charged),
+		cmocka_unit_test(its_own_memory_is_there_when_the_quota_is_not),
 		cmocka_unit_test(bytes_keep_their_offsets),
 		cmocka_unit_test(lent_memory_is_left_not_moved),
 		cmocka_unit_test(lent_memory_is_not_freed_when_all_is_dropped),
