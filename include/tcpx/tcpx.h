@@ -400,10 +400,10 @@ TCPX_API int tcpx_xfer_query(tcpx_xfer *xfer, struct tcpx_xfer_info *info);
 
 /* Sends a note, ordered with nothing else. At most TCPX_NOTE_MAX; 0 bytes are a note, too. Where
  * TCPX_NOTE_LIMIT untaken notes of this engine wait at the peer, or TCPX_PEER_MEMORY is used up, it
- * waits, here at last: TCPX_ELIMIT when 16 MiB wait. A READ waits until its note may go, and fails with
- * TCPX_ESTALLED in the end. A WRITE whose note finds no room fails with TCPX_ELIMIT. Notes stay until
- * they are taken, also of peers that have gone: but then they are dropped, oldest first, when others need
- * the memory (TCPX_PEERS_MEMORY), and where TCPX_NOTE_LIMIT is 0. tcpx_counters.notes_dropped has them. */
+ * waits, here at last: TCPX_ELIMIT when 16 MiB wait. A READ or WRITE waits until its note may go, and
+ * fails with TCPX_ESTALLED in the end, its bytes in place. Notes stay until they are taken, also of peers
+ * that have gone: but then they are dropped, oldest first, when others need the memory
+ * (TCPX_PEERS_MEMORY), and where TCPX_NOTE_LIMIT is 0. tcpx_counters.notes_dropped has them. */
 TCPX_API TCPX_MUST_USE int tcpx_notify(tcpx_peer *peer, const void *data, size_t len);
 /* Takes a note: each peer's in their order, peers in turn. -EAGAIN: none (one atomic load). */
 TCPX_API int tcpx_note_get(tcpx_engine *engine, tcpx_note **note);

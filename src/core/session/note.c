@@ -66,18 +66,6 @@ bytes_of(const struct tcpx_note *n)
 	return sizeof(*n) + n->len;
 }
 
-static int
-dropped(const struct tcpx_peer *from, int code)
-{
-	struct tcpx_engine *e = from->engine;
-
-	if (atomic_fetch_add(&e->count.notes_dropped, 1) == 0)
-		tcpx_warn(TCPX_SUB_XFER, "%u notes of %s wait untaken, of at most %u and %llu KiB with "
-			  "all else it keeps here; newer ones are dropped (once)", from->notes.count,
-			  from->name, e->limit.notes, (unsigned long long)e->limit.peer_memory / 1024);
-	return code;
-}
-
 /* Its first note. */
 static void
 begin_turn(struct notes *all, struct tcpx_peer *from)
@@ -118,18 +106,18 @@ enqueue(struct tcpx_peer *from, const void *data, size_t len)
 }
 
 int
-tcpx_note_push(struct tcpx_peer *from, const void *data, size_t len, bool drop)
+tcpx_note_push(struct tcpx_peer *from, const void *data, size_t len)
 {
 	struct tcpx_engine *e = from->engine;
 	uint64_t bytes = sizeof(struct tcpx_note) + len;
 	int rc;
 
 	if (!tcpx_kept_charge(from, KEPT_NOTES, bytes))
-		return drop ? dropped(from, TCPX_ELIMIT) : TCPX_ELIMIT;
+		return TCPX_ELIMIT;
 	rc = enqueue(from, data, len);
 	if (rc) {
 		tcpx_kept_give(from, KEPT_NOTES, bytes);
-		return drop ? dropped(from, rc) : rc;
+		return rc;
 	}
 	count_add(&e->count.notes_rx, 1);
 	tcpx_event_changed(e);

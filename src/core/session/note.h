@@ -64,10 +64,9 @@ struct notes {
  * -ENOMEM. */
 int tcpx_note_keep(struct tcpx_node *chain, const void *data, size_t len);
 /* Copies a received note into its peer's queue and wakes the threads that wait for one. Above
- * TCPX_NOTE_LIMIT or the peer's share of memory (TCPX_ELIMIT), or without memory, it is not; @drop: it
- * is counted as dropped then, and its transfer fails. */
-int tcpx_note_push(struct tcpx_peer *from, const void *data, size_t len, bool drop);
-/* Why a WRITE fails whose bytes are in place: its note of @len bytes could not be delivered, for @code. */
+ * TCPX_NOTE_LIMIT or the peer's share of memory (TCPX_ELIMIT), or without memory, it is not. */
+int tcpx_note_push(struct tcpx_peer *from, const void *data, size_t len);
+/* Why a note of @len bytes was not taken, for @code. */
 void tcpx_note_why(const struct tcpx_peer *from, size_t len, int code, char *text, size_t cap);
 /* The peer has no session any more, or has one again. p->lock may be held. */
 void tcpx_notes_absent(struct tcpx_peer *p, bool absent);

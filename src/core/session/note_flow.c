@@ -90,8 +90,8 @@ tcpx_notes_arrived(struct session *s, const void *data, size_t len)
 	int rc;
 
 	if (none)
-		(void)tcpx_note_push(s->peer, data, len, true);
-	if (none || (s->notes.held_count == 0 && tcpx_note_push(s->peer, data, len, false) == 0)) {
+		count_add(&s->engine->count.notes_dropped, 1);
+	if (none || (s->notes.held_count == 0 && tcpx_note_push(s->peer, data, len) == 0)) {
 		took(s);
 		return 0;
 	}
@@ -122,7 +122,7 @@ retry(struct session *s)
 	tcpx_chain_each(n, after, &s->notes.held) {
 		struct tcpx_note *note = tcpx_container(n, struct tcpx_note, node);
 
-		if (tcpx_note_push(s->peer, note->data, note->len, false) != 0)
+		if (tcpx_note_push(s->peer, note->data, note->len) != 0)
 			break;
 		tcpx_chain_remove(n);
 		free(note);

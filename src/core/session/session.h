@@ -123,7 +123,7 @@ struct transfer_table {
 	uint64_t live_bytes;        /* their lengths together                          */
 	struct tcpx_node waiting[CREDIT_KINDS]; /* posted, not yet opened              */
 	struct tcpx_node after_event;  /* posted, waiting for the caller's event          */
-	struct tcpx_node noting;    /* READs with all bytes here, whose note may not go yet */
+	struct tcpx_node noting;    /* all bytes are in place, and their note may not go yet */
 	uint64_t opened_here;       /* number of the newest transfer this side opened  */
 	uint64_t opened_there;      /* ... of the newest completely opened by the peer */
 	struct tcpx_xfer *opening;  /* the peer's; its list is still arriving (reference) */

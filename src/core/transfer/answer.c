@@ -129,7 +129,7 @@ tcpx_answer_match(struct session *s, struct tcpx_xfer *x, uint64_t id, uint64_t 
 	tcpx_control_say_u64(s, TCPX_FR_MATCHED, id);
 }
 
-/* A READ with all its bytes here: its note may go. */
+/* All its bytes are in place, and its note may go. */
 static void
 end_noting(struct session *s, struct tcpx_xfer *x)
 {
@@ -147,10 +147,10 @@ tcpx_answer_filled(struct session *s, struct tcpx_xfer *x)
 
 	if (x->target) {
 		if (x->note.there)
-			rc = tcpx_note_push(s->peer, x->note.bytes, x->note.len, true);
+			rc = tcpx_note_push(s->peer, x->note.bytes, x->note.len);
 		if (rc)
 			tcpx_note_why(s->peer, x->note.len, rc, why, sizeof(why));
-		tcpx_answer_done(s, x->id, rc, rc ? 0 : x->total, why, NULL, 0);
+		tcpx_answer_done(s, x->id, rc, x->total, why, NULL, 0);
 	} else if (x->note.there && (!tcpx_notes_may_go(s) || !tcpx_chain_empty(&s->xfers.noting))) {
 		tcpx_xfer_get(x);
 		tcpx_chain_add(&s->xfers.noting, &x->queue);

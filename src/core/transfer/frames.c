@@ -153,14 +153,11 @@ write_whole(struct session *s, const struct tcpx_open *o)
 		return 0;
 	count_add(&s->engine->count.bytes_rx, o->total);
 	if (o->flags & TCPX_OPEN_NOTE)
-		rc = tcpx_note_push(s->peer, o->note, o->note_len, true);
-	if (rc) {
-		tcpx_note_why(s->peer, o->note_len, rc, why, sizeof(why));
-		tcpx_refuse(s, o->id, rc, why);
-		return 0;
-	}
+		rc = tcpx_note_push(s->peer, o->note, o->note_len);
 	tcpx_xfer_known(s, o->id);
-	tcpx_answer_done(s, o->id, 0, o->total, NULL, NULL, 0);
+	if (rc)
+		tcpx_note_why(s->peer, o->note_len, rc, why, sizeof(why));
+	tcpx_answer_done(s, o->id, rc, o->total, why, NULL, 0);
 	return 0;
 }
 
@@ -280,11 +277,19 @@ on_list(struct session *s, struct tcpx_buf *b)
 	return feed(s, s->xfers.opening, l.list, l.list_len, l.more);
 }
 
+/* The target has every byte of the WRITE, and no room for its note yet. */
+static bool
+lacks_its_note(const struct tcpx_xfer *x, const struct tcpx_done *d)
+{
+	return d->code == TCPX_ELIMIT && x->op == TCPX_OP_WRITE && x->note.there && d->bytes == x->total;
+}
+
 static int
 on_done(struct session *s, struct tcpx_buf *b)
 {
 	char text[TCPX_TEXT_MAX] = "memory cannot be written: ";
 	struct tcpx_done d;
+	bool noted;
 	struct tcpx_xfer *x;
 	int rc = tcpx_done_read(b, &d);
 
@@ -293,7 +298,8 @@ on_done(struct session *s, struct tcpx_buf *b)
 	x = tcpx_xfer_find(s, d.id);
 	if (!x || x->target || x->lane)
 		return id_is_ours(s, d.id) && id_is_known(s, d.id) ? 0 : TCPX_EPROTO; /* cancelled */
-	if (d.code) {
+	noted = !lacks_its_note(x, &d);
+	if (d.code && noted) {
 		tcpx_xfer_end(x, d.code, d.text);
 		return 0;
 	}
@@ -314,6 +320,10 @@ on_done(struct session *s, struct tcpx_buf *b)
 	if (x->post.inlined)
 		count_add(&s->engine->count.bytes_tx, x->total);
 	atomic_store(&x->bytes_done, x->total);
+	if (!noted) {
+		tcpx_answer_filled(s, x); /* as a READ: its note goes by itself, or waits */
+		return 0;
+	}
 	count_add(&s->engine->count.notes_tx, x->note.there);
 	tcpx_xfer_end(x, 0, NULL);
 	return 0;

@@ -297,32 +297,39 @@ as_many_notes_may_wait_again_once_they_have_gone(void **state)
 	rig_end(&r);
 }
 
-#define READS 120 /* more than notes may be on the way */
+#define MOVES 120 /* more than notes may be on the way */
+
+static int
+start(struct rig *r, enum tcpx_op op, size_t len, tcpx_xfer **x)
+{
+	struct tcpx_desc l = { r->near.id, 0, len }, f = { r->far.far, 0, len };
+
+	return (op == TCPX_OP_READ ? tcpx_read : tcpx_write)(r->to_b, &l, 1, &f, 1, "r", 1, x);
+}
 
 static void
-a_read_whose_note_finds_no_room_waits(void **state)
+a_transfer_whose_note_finds_no_room_waits(void **state)
 {
 	static const char *const few[] = { "TCPX_NOTE_LIMIT=3", NULL };
 	static const size_t lens[] = { 10, 200000 };
-	static tcpx_xfer *x[READS];
+	static tcpx_xfer *x[MOVES];
 	struct rig r;
 
 	rig_begin(&r, NULL, few);
 	rig_memory(&r, 200000, 200000);
-	for (int i = 0; i < 2; i++) {
-		struct tcpx_desc l = { r.near.id, 0, lens[i] }, f = { r.far.far, 0, lens[i] };
+	for (int i = 0; i < 4; i++) { /* in a frame, and in chunks */
 		int open = 0;
 
-		for (int k = 0; k < READS; k++)
-			assert_ok(tcpx_read(r.to_b, &l, 1, &f, 1, "r", 1, &x[k]));
+		for (int k = 0; k < MOVES; k++)
+			assert_ok(start(&r, i < 2 ? TCPX_OP_READ : TCPX_OP_WRITE, lens[i % 2], &x[k]));
 		assert_ok(tcpx_wait(x[0], WAIT_MS));
-		assert_code(tcpx_wait(x[READS - 1], 20), -EAGAIN);
-		for (int k = 0; k < READS; k++)
+		assert_code(tcpx_wait(x[MOVES - 1], 20), -EAGAIN);
+		for (int k = 0; k < MOVES; k++)
 			open += tcpx_test(x[k]) == -EAGAIN;
-		assert_true(open >= READS - 3 - 64);
-		for (int k = 0; k < READS; k++)
+		assert_true(open >= MOVES - 3 - 64);
+		for (int k = 0; k < MOVES; k++)
 			assert_note(r.b, "anna", "r");
-		for (int k = 0; k < READS; k++)
+		for (int k = 0; k < MOVES; k++)
 			assert_ok(finish(x[k]));
 		assert_no_note(r.b);
 	}
@@ -332,48 +339,24 @@ a_read_whose_note_finds_no_room_waits(void **state)
 
 /* The peer never takes a note: the transfer ends in its time, alone, and says why. */
 static void
-a_read_whose_note_finds_no_room_fails_in_time(void **state)
+a_transfer_whose_note_finds_no_room_fails_in_time(void **state)
 {
 	static const char *const few[] = { "TCPX_NOTE_LIMIT=1", "TCPX_STALL_MS=1000", NULL };
 	struct tcpx_xfer_info info = TCPX_XFER_INFO_INIT;
-	struct tcpx_desc l, f;
 	tcpx_xfer *x = NULL;
 	struct rig r;
 
 	rig_begin(&r, few, few);
 	rig_memory(&r, 10, 10);
-	l = (struct tcpx_desc){ r.near.id, 0, 10 };
-	f = (struct tcpx_desc){ r.far.far, 0, 10 };
 	for (int k = 0; k < 70; k++)
 		assert_ok(tcpx_notify(r.to_b, "n", 1));
-	assert_ok(tcpx_read(r.to_b, &l, 1, &f, 1, "r", 1, &x));
-	assert_code(tcpx_wait(x, WAIT_MS), TCPX_ESTALLED);
-	assert_ok(tcpx_xfer_query(x, &info));
-	assert_non_null(strstr(info.cause, "the note waits for room at the peer"));
-	tcpx_xfer_free(x);
-	assert_ok(rig_move(&r, TCPX_OP_READ, 0, 0, 10));
-	rig_end(&r);
-}
-
-/* In a frame, and in chunks. */
-static void
-a_write_whose_note_finds_no_room_fails(void **state)
-{
-	static const char *const few[] = { "TCPX_NOTE_LIMIT=3", NULL };
-	static const size_t lens[] = { 10, 200000 };
-	struct rig r;
-
-	rig_begin(&r, NULL, few);
-	rig_memory(&r, 200000, 200000);
 	for (int i = 0; i < 2; i++) {
-		for (int k = 0; k < 6; k++)
-			assert_code(move_with(&r, TCPX_OP_WRITE, lens[i], "n", 1),
-				    k < 3 ? 0 : TCPX_ELIMIT);
-		for (int k = 0; k < 3; k++)
-			assert_note(r.b, "anna", "n");
-		assert_no_note(r.b);
-		assert_ok(move_with(&r, TCPX_OP_WRITE, lens[i], "m", 1));
-		assert_note(r.b, "anna", "m");
+		assert_ok(start(&r, i ? TCPX_OP_READ : TCPX_OP_WRITE, 10, &x));
+		assert_code(tcpx_wait(x, WAIT_MS), TCPX_ESTALLED);
+		assert_ok(tcpx_xfer_query(x, &info));
+		assert_non_null(strstr(info.cause, "the note waits for room at the peer"));
+		tcpx_xfer_free(x);
+		assert_ok(rig_move(&r, i ? TCPX_OP_READ : TCPX_OP_WRITE, 0, 0, 10));
 	}
 	rig_end(&r);
 }
@@ -479,9 +462,8 @@ main(void)
 		TEST(waiting_after_much_use_ends_in_time),
 		cmocka_unit_test(notes_above_the_limit_wait_for_their_turn),
 		cmocka_unit_test(as_many_notes_may_wait_again_once_they_have_gone),
-		cmocka_unit_test(a_read_whose_note_finds_no_room_waits),
-		cmocka_unit_test(a_read_whose_note_finds_no_room_fails_in_time),
-		cmocka_unit_test(a_write_whose_note_finds_no_room_fails),
+		cmocka_unit_test(a_transfer_whose_note_finds_no_room_waits),
+		cmocka_unit_test(a_transfer_whose_note_finds_no_room_fails_in_time),
 		TEST(the_event_fd_is_readable_while_something_is_unseen),
 		TEST(a_note_makes_the_event_fd_readable_until_taken),
 		TEST(an_end_nobody_looked_at_is_forgotten_by_the_next_post),
