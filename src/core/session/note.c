@@ -336,9 +336,11 @@ still_empty(struct tcpx_engine *e)
 int
 tcpx_note_get(tcpx_engine *e, tcpx_note **note)
 {
-	if (still_empty(e))
-		return -EAGAIN;
-	return take(e, note);
+	int rc = engine_check(e);
+
+	if (rc)
+		return rc;
+	return still_empty(e) ? -EAGAIN : take(e, note);
 }
 
 struct taking {
