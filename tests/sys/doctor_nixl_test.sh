@@ -50,6 +50,12 @@ lacking() {
 	check nixl-file --root "$scratch/tree" --json "$scratch/json" &&
 		grep -F "one is in /usr/lib/x86_64-linux-gnu/nixl" "$scratch/json"
 }
+named_and_missing() {
+	exits 1 env "NIXL_PLUGIN_DIR=$scratch/gone" "$tool" doctor --only nixl >"$scratch/said"
+	code=$?
+	tr -s ' \n' ' ' <"$scratch/said" | grep -F "NIXL_PLUGIN_DIR: $scratch/gone is no folder" || return
+	[ $code = 0 ] && exits 0 env "NIXL_PLUGIN_DIR=$there" "$tool" doctor --only nixl
+}
 not_a_library() {
 	echo text >"$there/libplugin_TCPX.so"
 	refused "too short"
@@ -102,6 +108,7 @@ ok "whose file is not loaded" says "is not this machine" check nixl-load --root 
 ok "a folder that is named and lacks it" says "none in $there" env "NIXL_PLUGIN_DIR=$there" "$tool" \
 	doctor --only nixl-file
 ok "that is a note" exits 0 env "NIXL_PLUGIN_DIR=$there" "$tool" doctor --only nixl-file
+ok "one that is named and is not there is an error" named_and_missing
 ok "a file that is no library" not_a_library
 if command -v cc >/dev/null; then
 	ok "one without the entry point" no_entry

@@ -15,12 +15,15 @@ probe_nixl(const struct machine *m, struct check_result *r)
 	struct nixl_place place[NIXL_PLACES];
 	unsigned count = nixl_places(m, place);
 
-	for (unsigned i = 0; i < count; i++)
-		check_add(r, "%s: %s", place[i].package, place[i].dir);
+	r->status = CHECK_OK;
+	for (unsigned i = 0; i < count; i++) {
+		check_add(r, "%s: %s%s", place[i].package, place[i].dir,
+			  place[i].is_there ? "" : " is no folder");
+		if (!place[i].is_there)
+			r->status = CHECK_FINDING;
+	}
 	if (!count)
 		check_skip(r, NO_NIXL);
-	else
-		r->status = CHECK_OK;
 }
 
 static void
@@ -69,8 +72,9 @@ probe_load(const struct machine *m, struct check_result *r)
 }
 
 const struct check checks_nixl[] = {
-	{ "nixl", CHECK_NOTE, "Is there a NIXL, and where are its plugins?", probe_nixl,
-	  "NIXL loads plugins by their files in these folders: docs/nixl.md." },
+	{ "nixl", CHECK_ERROR, "Is there a NIXL, and where are its plugins?", probe_nixl,
+	  "NIXL loads plugins by their files in these folders alone: make the folder and link them into it "
+	  "(docs/nixl.md), or unset NIXL_PLUGIN_DIR." },
 	{ "nixl-file", CHECK_NOTE, "Do NIXL's folders have our plugin?", probe_file,
 	  "ln -s the file " NIXL_PLUGIN " there, or name its folder by NIXL_PLUGIN_DIR." },
 	{ "nixl-load", CHECK_ERROR, "Does our plugin load, as NIXL loads it?", probe_load,

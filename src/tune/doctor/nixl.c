@@ -74,6 +74,7 @@ add(struct search *s, const char *dir, const char *package, size_t package_len)
 	snprintf(p->dir, sizeof(p->dir), "%s", dir);
 	snprintf(p->package, sizeof(p->package), "%.*s", (int)package_len, package);
 	snprintf(p->file, sizeof(p->file), "%s", our_file(s->m, dir));
+	p->is_there = tcpx_io_is_dir(s->m->root, dir);
 	s->count++;
 }
 

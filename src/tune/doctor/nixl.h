@@ -18,6 +18,7 @@ struct nixl_place {
 	char package[64]; /* "nixl_cu12", "libnixl.so", "NIXL_PLUGIN_DIR" */
 	char dir[512];    /* of plugins                                   */
 	char file[24];    /* our plugin there, or a link of UCX's name to it; "" none */
+	bool is_there;    /* the folder                                               */
 };
 
 /* The folders in which this machine's NIXLs look, the one of the variable first: others are then
