@@ -158,6 +158,11 @@ public:
 	{
 		return NOT_SUPPORTED;
 	}
+	/* Where a later core looks for functions that are added behind these: it is answered. */
+	virtual Status later_0() const { return NOT_SUPPORTED; }
+	virtual Status later_1() const { return NOT_SUPPORTED; }
+	virtual Status later_2() const { return NOT_SUPPORTED; }
+	virtual Status later_3() const { return NOT_SUPPORTED; }
 
 	/* Read by the core. Telemetry events differ between versions: no one is ever made. */
 	std::string type;

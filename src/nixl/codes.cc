@@ -27,7 +27,7 @@ const row table[] = {
 	{ -ENOENT, NOT_FOUND },
 	{ TCPX_ESTALE, NOT_FOUND },
 	{ TCPX_EBLOB, MISMATCH },
-	{ TCPX_ESTATE, REPOST_ACTIVE },
+	{ -EALREADY, REPOST_ACTIVE },
 	{ -ENOTSUP, NOT_SUPPORTED },
 	{ -EXDEV, NOT_SUPPORTED }, /* a list with memory of two GPUs */
 	/* one transfer */

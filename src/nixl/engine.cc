@@ -69,6 +69,7 @@ TcpxNixlEngine::TcpxNixlEngine(const InitParams &p, const Params &listed) : Engi
 
 TcpxNixlEngine::~TcpxNixlEngine()
 {
+	notes.clear();
 	tcpx_close(tcpx); /* peers go with it */
 }
 
@@ -79,6 +80,8 @@ TcpxNixlEngine::mems() const
 }
 
 /* ---- memory ---------------------------------------------------------------------- */
+
+static const char EMPTY_BLOB[] = "TCPX: no bytes";
 
 static int
 register_region(tcpx_engine *e, const BlobDesc &desc, Mem mem, uint64_t *id)
@@ -106,33 +109,48 @@ TcpxNixlEngine::register_mem(const BlobDesc &desc, const Mem &mem, Metadata *&ou
 		int rc = -ENOTSUP;
 
 		if (mem == DRAM || mem == VRAM)
-			rc = register_region(tcpx, desc, mem, &region->id);
+			rc = desc.len ? register_region(tcpx, desc, mem, &region->id) : 0;
 		if (rc == 0)
 			out = region.release();
 		return rc;
 	});
 }
 
+static int
+give_back(tcpx_engine *e, Metadata *md)
+{
+	std::unique_ptr<TcpxNixlRegion> region(static_cast<TcpxNixlRegion *>(md));
+
+	if (!region)
+		return -EINVAL;
+	return region->is_empty() ? 0 : tcpx_mem_deregister(e, region->id);
+}
+
 Status
 TcpxNixlEngine::deregister_mem(Metadata *md)
 {
 	return tcpx_nixl_guard("deregisterMem", [&] {
-		std::unique_ptr<TcpxNixlRegion> region(static_cast<TcpxNixlRegion *>(md));
-
-		return region ? tcpx_mem_deregister(tcpx, region->id) : -EINVAL;
+		return give_back(tcpx, md);
 	});
+}
+
+static int
+export_region(tcpx_engine *e, const Metadata *md, std::string &out)
+{
+	auto region = static_cast<const TcpxNixlRegion *>(md);
+
+	if (!region->is_empty())
+		return fetch_blob(out, [&](void *buf, size_t *len) {
+			return tcpx_mem_export(e, region->id, buf, len);
+		});
+	out = EMPTY_BLOB;
+	return 0;
 }
 
 Status
 TcpxNixlEngine::public_data(const Metadata *md, std::string &out) const
 {
-	return tcpx_nixl_guard("getPublicData", [&] {
-		auto region = static_cast<const TcpxNixlRegion *>(md);
-
-		return fetch_blob(out, [&](void *buf, size_t *len) {
-			return tcpx_mem_export(tcpx, region->id, buf, len);
-		});
-	});
+	return tcpx_nixl_guard("getPublicData", [&] { return export_region(tcpx, md, out); });
 }
 
 static int
@@ -140,11 +158,12 @@ import_region(tcpx_engine *e, const std::string &blob, Metadata *&out)
 {
 	auto region = std::make_unique<TcpxNixlRegion>(0);
 	uint64_t base = 0, len;
-	int rc = tcpx_mem_import(e, blob.data(), blob.size(), &region->id);
+	int rc = 0;
 
-	if (rc)
-		return rc;
-	rc = tcpx_mem_query(e, region->id, &base, &len);
+	if (blob != EMPTY_BLOB)
+		rc = tcpx_mem_import(e, blob.data(), blob.size(), &region->id);
+	if (rc == 0 && !region->is_empty())
+		rc = tcpx_mem_query(e, region->id, &base, &len);
 	if (rc)
 		return rc;
 	region->base = base;
@@ -173,9 +192,7 @@ TcpxNixlEngine::load_local(Metadata *in, Metadata *&out)
 {
 	return tcpx_nixl_guard("loadLocalMD", [&] {
 		std::string blob;
-		int rc = fetch_blob(blob, [&](void *buf, size_t *len) {
-			return tcpx_mem_export(tcpx, static_cast<TcpxNixlRegion *>(in)->id, buf, len);
-		});
+		int rc = export_region(tcpx, in, blob);
 
 		return rc ? rc : import_region(tcpx, blob, out);
 	});
@@ -185,9 +202,7 @@ Status
 TcpxNixlEngine::unload(Metadata *md)
 {
 	return tcpx_nixl_guard("unloadMD", [&] {
-		std::unique_ptr<TcpxNixlRegion> region(static_cast<TcpxNixlRegion *>(md));
-
-		return region ? tcpx_mem_deregister(tcpx, region->id) : -EINVAL;
+		return give_back(tcpx, md);
 	});
 }
 

@@ -3,6 +3,8 @@
 #ifndef NIXL_ENGINE_H
 #define NIXL_ENGINE_H
 
+#include <atomic>
+#include <mutex>
 #include <shared_mutex>
 #include <string>
 #include <unordered_map>
@@ -13,7 +15,8 @@
 
 /*
  * NIXL may call from any thread at once, whatever its mode says: vLLM adds peers in one thread while
- * another posts. So everything here is constant after the constructor, or under peers_lock.
+ * another posts. So everything here is constant after the constructor, or under a lock: taking, rests_lock,
+ * peers_lock, in this order.
  */
 class TcpxNixlEngine final : public nixlabi::Engine {
 public:
@@ -57,9 +60,18 @@ private:
 	int with_peer(const std::string &agent, int (*call)(tcpx_peer *, void *), void *arg) const;
 	int add_peer(const std::string &agent, const std::string &info) const;
 	int send_note(const std::string &agent, const std::string &note) const;
-	int fit_note(const std::string &agent, const std::string *&note, std::string &last) const;
+	int send_text(const std::string &agent, const std::string &text) const;
+	int pack(const std::string &text, const std::string *&with, std::string &part) const;
+	int send_parts(const std::string &agent, const std::string &text) const;
+	void send_rests() const;
+	bool a_rest_waits_for(const std::string &agent) const;
+	size_t take_note(tcpx_note *taken, nixlabi::Notifs &out);
+	int make(const nixlabi::Op &op, const nixlabi::MetaList &local, const nixlabi::MetaList &remote,
+		 const std::string &agent, tcpx_xfer **out) const;
+	int settle(nixlabi::Request *request) const;
 
 	tcpx_engine *tcpx = nullptr;
+	std::mutex taking;
 	TcpxNixlNotes notes;
 	std::string own_info; /* as conn_info() */
 	mutable std::shared_mutex peers_lock;
@@ -68,6 +80,13 @@ private:
 		std::string info;
 	};
 	mutable std::unordered_map<std::string, Known> peers; /* by NIXL's name */
+
+	int go_on(const std::string &agent, TcpxNixlNotes::Parts &rest) const;
+	mutable std::mutex rests_lock; /* held while parts are sent: they go one notification at a time */
+	/* What found no room of the notification that has begun, by NIXL's name. */
+	mutable std::unordered_map<std::string, TcpxNixlNotes::Parts> rests;
+	mutable std::atomic<bool> rests_wait{ false };
+	mutable uint64_t rests_tried_ms = 0;
 };
 
 #endif

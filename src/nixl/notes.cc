@@ -13,15 +13,17 @@
 #include <random>
 
 #include "nixl/say.h"
-#include "tcpx/tcpx.h"
+
+using nixlabi::Notifs;
 
 namespace {
 
 constexpr char MAGIC[8] = { '\0', 'T', 'C', 'P', 'X', 'N', '1', '\n' };
 constexpr size_t HEAD = sizeof(MAGIC) + 8 + 8 + 4 + 4, ROOM = TCPX_NOTE_MAX - HEAD;
 constexpr size_t TEXT_MAX = 4u << 20, BODY_MAX = TEXT_MAX + 2 + UINT16_MAX;
-/* What is being joined: the oldest goes first. Parts whose sender has gone end that way. */
-constexpr size_t JOINING_MAX = 1024, JOINING_BYTES = 16 * BODY_MAX;
+constexpr size_t JOINING_COST = 4096; /* beside its bytes: its place here, and the peer that it holds */
+constexpr size_t SURE_BYTES = 64u << 10; /* of a body that have come: the rest may be believed */
+constexpr uint64_t SILENT_MS = 30000;
 
 void
 put(std::string &out, uint64_t value, int bytes)
@@ -59,9 +61,20 @@ shortened(const std::string &name)
 	return name.substr(0, TCPX_NAME_MAX - sizeof(text)) + text;
 }
 
+/* A body with all its bytes. */
+void
+deliver(const char *sender, std::string body, Notifs &out)
+{
+	size_t name = std::min<size_t>(get(body.data(), 2), body.size() - 2);
+	std::string agent = name ? body.substr(2, name) : sender;
+
+	body.erase(0, 2 + name);
+	out.emplace_back(std::move(agent), std::move(body));
+}
+
 } /* namespace */
 
-TcpxNixlNotes::TcpxNixlNotes(const std::string &agent) : short_name(agent)
+TcpxNixlNotes::TcpxNixlNotes(const std::string &agent, size_t max) : short_name(agent), kept_max(max)
 {
 	std::random_device random;
 
@@ -79,75 +92,181 @@ TcpxNixlNotes::fits(const std::string &text) const
 	       !is_part(text.data(), text.size());
 }
 
-std::vector<std::string>
-TcpxNixlNotes::parts(const std::string &text) const
+size_t
+TcpxNixlNotes::count(const std::string &text) const
 {
-	std::vector<std::string> all;
-	uint64_t number = next++;
-	std::string body;
-
 	if (text.size() > TEXT_MAX || long_name.size() > UINT16_MAX) {
 		tcpx_nixl_warn("a notification of %zu bytes: at most %zu are allowed", text.size(),
 			       TEXT_MAX);
-		return all;
+		return 0;
 	}
-	put(body, long_name.size(), 2);
-	body += long_name + text;
-	for (size_t at = 0; at < body.size(); at += ROOM) {
-		std::string part(MAGIC, sizeof(MAGIC));
-
-		put(part, own_nonce, 8);
-		put(part, number, 8);
-		put(part, body.size(), 4);
-		put(part, at, 4);
-		all.push_back(part + body.substr(at, ROOM));
-	}
-	return all;
+	return (2 + long_name.size() + text.size() + ROOM - 1) / ROOM;
 }
 
-std::list<TcpxNixlNotes::Joining>::iterator
-TcpxNixlNotes::find(const char *sender, uint64_t nonce, uint64_t number, size_t total)
+TcpxNixlNotes::Parts
+TcpxNixlNotes::split(const std::string &text) const
 {
-	auto found = std::find_if(joining.begin(), joining.end(), [&](const Joining &j) {
-		return j.number == number && j.nonce == nonce && j.sender == sender;
-	});
+	Parts parts = { {}, own_nonce, next++, 0 };
 
-	if (found != joining.end())
-		return found;
-	joining.push_back({ sender, nonce, number, total, std::string(total, '\0') });
-	joining_bytes += total;
-	while (joining.size() > JOINING_MAX || joining_bytes > JOINING_BYTES) {
-		joining_bytes -= joining.front().body.size();
-		joining.pop_front();
-	}
-	return std::prev(joining.end());
+	parts.body.reserve(2 + long_name.size() + text.size());
+	put(parts.body, long_name.size(), 2);
+	parts.body += long_name;
+	parts.body += text;
+	return parts;
+}
+
+std::string
+TcpxNixlNotes::Parts::first() const
+{
+	std::string part(MAGIC, sizeof(MAGIC));
+
+	part.reserve(TCPX_NOTE_MAX);
+	put(part, nonce, 8);
+	put(part, number, 8);
+	put(part, body.size(), 4);
+	put(part, at, 4);
+	return part.append(body, at, ROOM);
 }
 
 void
-TcpxNixlNotes::take(const char *sender, const char *data, size_t len, nixlabi::Notifs &out)
+TcpxNixlNotes::Parts::step()
 {
+	at = std::min(body.size(), at + ROOM);
+}
+
+/* ---- joining --------------------------------------------------------------------- */
+
+bool
+TcpxNixlNotes::read_head(const char *data, size_t len, Head &out)
+{
+	if (len <= HEAD)
+		return false;
+	out = { get(data + 8, 8), get(data + 16, 8), get(data + 24, 4), get(data + 28, 4), len - HEAD };
+	return out.total >= 2 && out.total <= BODY_MAX && out.bytes <= out.total &&
+	       out.at <= out.total - out.bytes;
+}
+
+bool
+TcpxNixlNotes::is_one_of_several(const char *data, size_t len)
+{
+	Head h;
+
+	return is_part(data, len) && read_head(data, len, h) && h.bytes < h.total;
+}
+
+size_t
+TcpxNixlNotes::Joining::cost() const
+{
+	return JOINING_COST + body.size();
+}
+
+/* Returns what has come of it. */
+std::string
+TcpxNixlNotes::drop(Place j)
+{
+	std::string body;
+
+	kept_bytes -= j->cost();
+	body.swap(j->body);
+	by_peer.erase(j->peer.get());
+	joining.erase(j);
+	return body;
+}
+
+/* Its sender cannot know: so it is said here. */
+void
+TcpxNixlNotes::give_up(Place j, const char *why)
+{
+	if (!said_given_up)
+		tcpx_nixl_warn("a notification of %s is dropped with %zu of its %zu bytes here: %s (once)",
+			       j->sender.c_str(), j->body.size(), j->total, why);
+	said_given_up = true;
+	drop(j);
+}
+
+void
+TcpxNixlNotes::expire(uint64_t now_ms)
+{
+	while (!joining.empty() && now_ms >= joining.front().grew_ms + SILENT_MS)
+		give_up(joining.begin(), "no more of it has come for 30 s");
+}
+
+void
+TcpxNixlNotes::clear()
+{
+	while (!joining.empty())
+		drop(joining.begin());
+}
+
+/* A sender that was refused in the middle of a notification begins the next without an end of it. */
+TcpxNixlNotes::Place
+TcpxNixlNotes::begin(Peer peer, const char *sender, const Head &h)
+{
+	auto before = by_peer.find(peer.get());
+
+	if (before != by_peer.end())
+		drop(before->second);
+	joining.push_back({ std::move(peer), sender, h.nonce, h.number, h.total, 0, {} });
+	Place j = std::prev(joining.end());
+	kept_bytes += j->cost();
+	by_peer[j->peer.get()] = j;
+	return j;
+}
+
+/* end(): its beginning was dropped. */
+TcpxNixlNotes::Place
+TcpxNixlNotes::find(const tcpx_peer *peer, const Head &h)
+{
+	auto found = by_peer.find(peer);
+
+	if (found == by_peer.end())
+		return joining.end();
+	Place j = found->second;
+	return j->nonce == h.nonce && j->number == h.number && j->total == h.total &&
+	       j->body.size() == h.at ? j : joining.end();
+}
+
+/* Where all together are too large, one that has long not grown goes, else the one that grows. */
+void
+TcpxNixlNotes::grow(Place j, const char *bytes, size_t len, uint64_t now_ms)
+{
+	/* the system gives memory for a page when it is written, and nothing is copied later */
+	if (j->body.size() >= SURE_BYTES)
+		j->body.reserve(j->total);
+	j->body.append(bytes, len);
+	j->grew_ms = now_ms;
+	kept_bytes += len;
+	joining.splice(joining.end(), joining, j);
+	while (kept_bytes > kept_max) {
+		bool silent = now_ms >= joining.front().grew_ms + SILENT_MS;
+
+		give_up(silent ? joining.begin() : std::prev(joining.end()),
+			"those that are not whole fill the memory for them");
+	}
+}
+
+void
+TcpxNixlNotes::take(Peer peer, const char *sender, const char *data, size_t len, uint64_t now_ms,
+		    Notifs &out)
+{
+	Head h;
+
 	if (!is_part(data, len)) {
 		out.emplace_back(sender, std::string(data, len));
-		return;
-	}
-	size_t total = len > HEAD ? get(data + 24, 4) : 0, at = len > HEAD ? get(data + 28, 4) : 0;
-	size_t bytes = len - HEAD, name;
-
-	if (total < 2 || total > BODY_MAX || bytes > total || at > total - bytes) {
-		if (!warned.exchange(true))
+	} else if (!read_head(data, len, h)) {
+		if (!said_damaged)
 			tcpx_nixl_warn("damaged notifications, as from %s, are dropped (once)", sender);
-		return;
+		said_damaged = true;
+	} else if (h.bytes == h.total) {
+		deliver(sender, std::string(data + HEAD, h.bytes), out);
+	} else if (peer) {
+		Place j = h.at == 0 ? begin(std::move(peer), sender, h) : find(peer.get(), h);
+
+		if (j == joining.end())
+			return;
+		if (h.at + h.bytes < h.total)
+			grow(j, data + HEAD, h.bytes, now_ms);
+		else
+			deliver(sender, drop(j).append(data + HEAD, h.bytes), out);
 	}
-	std::lock_guard<std::mutex> guard(lock);
-	auto j = find(sender, get(data + 8, 8), get(data + 16, 8), total);
-	if (j->body.size() != total)
-		return;
-	memcpy(&j->body[at], data + HEAD, bytes);
-	j->missing -= std::min(j->missing, bytes);
-	if (j->missing)
-		return;
-	name = std::min<size_t>(get(j->body.data(), 2), total - 2);
-	out.emplace_back(name ? j->body.substr(2, name) : j->sender, j->body.substr(2 + name));
-	joining_bytes -= total;
-	joining.erase(j);
 }

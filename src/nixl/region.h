@@ -9,6 +9,8 @@
 
 struct TcpxNixlRegion final : nixlabi::Metadata {
 	explicit TcpxNixlRegion(uintptr_t address) : Metadata(true), base(address) {}
+	/* Memory of no bytes is none of the library's. */
+	bool is_empty() const { return id == 0; }
 	uintptr_t base; /* where its owner has it */
 	uint64_t id = 0;
 };

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An engine's transfers and notifications. */
+/* An engine's transfers. */
+#include <algorithm>
 #include <cerrno>
 #include <memory>
 
@@ -11,10 +12,16 @@ using namespace nixlabi;
 
 namespace {
 
+/* A note of several parts is begun when all bytes are there, by the call that finds them; its rest may
+ * wait for room. A shorter one travels with the transfer. */
+enum class Note { NONE, OWED, BEGUN };
+
 struct Transfer final : Request {
-	explicit Transfer(tcpx_xfer *transfer) : x(transfer) {}
 	~Transfer() override { tcpx_xfer_free(x); }
-	tcpx_xfer *x;
+	tcpx_xfer *x = nullptr; /* NULL: there is nothing to move */
+	std::string peer;
+	std::string note;
+	Note state = Note::NONE;
 };
 
 struct ListFree {
@@ -32,7 +39,8 @@ struct Preparation {
 
 /* ---- lists ----------------------------------------------------------------------- */
 
-/* NIXL's descriptors as ours, neighbours of one region as one. Returns their number. */
+/* NIXL's descriptors as ours, neighbours of one region as one, without those of empty regions. Returns
+ * their number. */
 static size_t
 merge(const MetaList &list, struct tcpx_desc *out)
 {
@@ -42,6 +50,8 @@ merge(const MetaList &list, struct tcpx_desc *out)
 		auto region = static_cast<const TcpxNixlRegion *>(d.metadata);
 		uint64_t offset = d.addr - region->base;
 
+		if (region->is_empty() && d.len == 0)
+			continue;
 		if (n > 0 && out[n - 1].region == region->id &&
 		    out[n - 1].offset + out[n - 1].len == offset)
 			out[n - 1].len += d.len;
@@ -51,12 +61,14 @@ merge(const MetaList &list, struct tcpx_desc *out)
 	return n;
 }
 
+/* NULL: it has nothing but empty regions. */
 static int
 prepare_list(tcpx_engine *e, const MetaList &list, ListHolder &out)
 {
 	std::unique_ptr<tcpx_desc[]> room(new tcpx_desc[list.at.size()]);
+	size_t n = merge(list, room.get());
 	tcpx_list *made = nullptr;
-	int rc = tcpx_list_prepare(e, room.get(), merge(list, room.get()), &made);
+	int rc = n ? tcpx_list_prepare(e, room.get(), n, &made) : 0;
 
 	out.reset(made);
 	return rc;
@@ -64,12 +76,38 @@ prepare_list(tcpx_engine *e, const MetaList &list, ListHolder &out)
 
 /* ---- transfers ------------------------------------------------------------------- */
 
+static bool
+has_bytes(const MetaList &list)
+{
+	return std::any_of(list.at.begin(), list.at.end(), [](const MetaDesc &d) { return d.len > 0; });
+}
+
 static int
 prepare_with(tcpx_peer *peer, void *arg)
 {
 	auto p = static_cast<Preparation *>(arg);
 
-	return tcpx_xfer_prepare(peer, p->op, p->local, p->remote, &p->x);
+	return p->local && p->remote ? tcpx_xfer_prepare(peer, p->op, p->local, p->remote, &p->x) : 0;
+}
+
+/* NULL: there is nothing to move. */
+int
+TcpxNixlEngine::make(const Op &op, const MetaList &local, const MetaList &remote, const std::string &to,
+		     tcpx_xfer **out) const
+{
+	ListHolder mine, theirs;
+	int rc = prepare_list(tcpx, local, mine);
+
+	if (rc == 0)
+		rc = prepare_list(tcpx, remote, theirs);
+	if (rc == 0 && (!mine || !theirs) && (has_bytes(local) || has_bytes(remote)))
+		rc = -EINVAL;
+	if (rc)
+		return rc;
+	Preparation p = { op == READ ? TCPX_OP_READ : TCPX_OP_WRITE, mine.get(), theirs.get(), nullptr };
+	rc = with_peer(to, prepare_with, &p);
+	*out = p.x;
+	return rc;
 }
 
 Status
@@ -77,48 +115,106 @@ TcpxNixlEngine::prepare(const Op &op, const MetaList &local, const MetaList &rem
 			const std::string &to, Request *&out, const PostArgs *) const
 {
 	return tcpx_nixl_guard("prepXfer", [&] {
-		ListHolder mine, theirs;
-		int rc = prepare_list(tcpx, local, mine);
+		auto request = std::make_unique<Transfer>();
+		int rc = make(op, local, remote, to, &request->x);
 
-		if (rc == 0)
-			rc = prepare_list(tcpx, remote, theirs);
-		if (rc)
-			return rc;
-		Preparation p = { op == READ ? TCPX_OP_READ : TCPX_OP_WRITE, mine.get(), theirs.get(),
-				  nullptr };
-		auto request = std::make_unique<Transfer>(nullptr);
-		rc = with_peer(to, prepare_with, &p);
-		request->x = p.x;
+		request->peer = to;
 		if (rc == 0)
 			out = request.release();
 		return rc;
 	});
 }
 
-/* The request has everything: NIXL names the lists once more, and they are the same. */
+/* The code of its end; -EAGAIN: not yet. A note that finds no room is tried again by the next call. */
+int
+TcpxNixlEngine::settle(Request *request) const
+{
+	auto t = static_cast<Transfer *>(request);
+	int rc = t->x ? tcpx_test(t->x) : 0;
+
+	if (rc == -EAGAIN)
+		return rc;
+	if (rc == 0 && t->state == Note::OWED) {
+		rc = send_text(t->peer, t->note);
+		if (rc == TCPX_ELIMIT)
+			return -EAGAIN;
+		t->state = Note::BEGUN;
+	}
+	if (rc == 0 && t->state == Note::BEGUN && a_rest_waits_for(t->peer))
+		return -EAGAIN;
+	t->state = Note::NONE;
+	return rc;
+}
+
+static int
+start(tcpx_xfer *x, const std::string *note)
+{
+	int rc = tcpx_xfer_post(x, note ? note->data() : nullptr, note ? note->size() : 0);
+
+	if (rc != TCPX_ESTATE)
+		return rc;
+	if (tcpx_test(x) == -EAGAIN)
+		return -EALREADY;
+	tcpx_nixl_warn("postXfer: the agent is of the process that forked this one: make one here");
+	return rc;
+}
+
+/* NIXL names the lists once more, and they are the same: so a request whose peer did not answer in
+ * time is made again, and that peer tried again. */
 Status
-TcpxNixlEngine::post(const Op &, const MetaList &, const MetaList &, const std::string &to,
+TcpxNixlEngine::post(const Op &op, const MetaList &local, const MetaList &remote, const std::string &to,
 		     Request *&request, const PostArgs *args) const
 {
 	return tcpx_nixl_guard("postXfer", [&] {
 		auto t = static_cast<Transfer *>(request);
-		const std::string *note = args && args->has_note ? &args->note : nullptr;
-		std::string last;
-		int rc = 0;
+		const std::string *note = args && args->has_note ? &args->note : nullptr, *with = note;
+		std::string part;
+		int rc = t->state != Note::NONE && settle(t) == -EAGAIN ? -EALREADY : 0;
 
-		if (note)
-			rc = fit_note(to, note, last);
-		if (rc == 0)
-			rc = tcpx_xfer_post(t->x, note ? note->data() : nullptr,
-					    note ? note->size() : 0);
-		return rc ? rc : -EAGAIN;
+		if (rc == 0 && note && !notes.fits(*note))
+			rc = pack(*note, with, part);
+		if (rc == 0 && t->x)
+			rc = start(t->x, with);
+		if (rc == TCPX_ETIMEDOUT) {
+			Transfer fresh;
+
+			rc = make(op, local, remote, to, &fresh.x);
+			if (rc == 0) {
+				std::swap(t->x, fresh.x);
+				rc = start(t->x, with);
+			}
+		}
+		if (rc)
+			return rc;
+		t->state = note && !(t->x && with) ? Note::OWED : Note::NONE;
+		if (t->state == Note::OWED)
+			t->note = *note;
+		return t->x ? -EAGAIN : settle(t);
 	});
 }
 
+/* Is the peer's session open? */
+static int
+status_of(tcpx_peer *peer, void *)
+{
+	struct tcpx_peer_info info = {};
+
+	info.struct_size = sizeof(info);
+	int rc = tcpx_peer_query(peer, &info);
+	return rc ? rc : info.status;
+}
+
+/* One request that is stuck, while its session lives, is no lost peer. */
 Status
 TcpxNixlEngine::check(Request *request) const
 {
-	return tcpx_nixl_status(tcpx_test(static_cast<Transfer *>(request)->x));
+	return tcpx_nixl_guard("checkXfer", [&] {
+		auto t = static_cast<Transfer *>(request);
+
+		send_rests();
+		int rc = settle(t);
+		return rc == TCPX_ESTALLED && with_peer(t->peer, status_of, nullptr) == 0 ? -EIO : rc;
+	});
 }
 
 /* Ends it first if it is in progress: no byte moves from or to its memory afterwards. */
@@ -127,69 +223,4 @@ TcpxNixlEngine::release(Request *request) const
 {
 	delete static_cast<Transfer *>(request);
 	return SUCCESS;
-}
-
-/* ---- notifications --------------------------------------------------------------- */
-
-Status
-TcpxNixlEngine::take_notifs(Notifs &out)
-{
-	return tcpx_nixl_guard("getNotifs", [&] {
-		tcpx_note *taken;
-
-		while (tcpx_note_get(tcpx, &taken) == 0) {
-			std::unique_ptr<tcpx_note, void (*)(tcpx_note *)> note(taken, tcpx_note_free);
-			size_t len;
-			auto data = static_cast<const char *>(tcpx_note_data(taken, &len));
-
-			notes.take(tcpx_note_sender(taken), data, len, out);
-		}
-		return 0;
-	});
-}
-
-static int
-notify_with(tcpx_peer *peer, void *arg)
-{
-	auto note = static_cast<const std::string *>(arg);
-
-	return tcpx_notify(peer, note->data(), note->size());
-}
-
-int
-TcpxNixlEngine::send_note(const std::string &to, const std::string &note) const
-{
-	return with_peer(to, notify_with, const_cast<std::string *>(&note));
-}
-
-/* A note that does not fit: sends all its parts but the last, and @note is that one, in @last. */
-int
-TcpxNixlEngine::fit_note(const std::string &to, const std::string *&note, std::string &last) const
-{
-	if (notes.fits(*note))
-		return 0;
-	std::vector<std::string> parts = notes.parts(*note);
-	if (parts.empty())
-		return -EINVAL;
-	last.swap(parts.back());
-	parts.pop_back();
-	note = &last;
-	for (const std::string &part : parts) {
-		int rc = send_note(to, part);
-		if (rc)
-			return rc;
-	}
-	return 0;
-}
-
-Status
-TcpxNixlEngine::notify(const std::string &to, const std::string &text) const
-{
-	return tcpx_nixl_guard("genNotif", [&] {
-		const std::string *note = &text;
-		std::string last;
-		int rc = fit_note(to, note, last);
-
-		return rc ? rc : send_note(to, *note);
-	});
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Parts of NIXL's notifications, as peers may send them: whatever came before, no more text comes out
- * than went in, and a notification that is right arrives whole.
+ * than went in, no more memory is kept than was sent, and a notification that is right arrives whole.
  */
 #include <algorithm>
 #include <cstring>
@@ -22,7 +22,27 @@ tcpx_nixl_warn(const char *, ...)
 }
 
 /* The kinds of a part, beside a small one whose place in its whole is any. */
-enum { CARL = 1, OTHER_NONCE = 2, NO_PART = 4, FITS = 8, LARGE = 16, FAR_OUT = 32, CUT = 64 };
+enum { CARL = 1, OTHER_NONCE = 2, NO_PART = 4, FITS = 8, LARGE = 16, FAR_OUT = 32, CUT = 64, LATER = 128 };
+
+/* What each peer costs beside its bytes. */
+constexpr size_t PEER_COST = 4096, KEPT_MAX = 30000;
+
+static char peers[10];
+static int handles;
+
+static void
+give_back(tcpx_peer *)
+{
+	handles--;
+}
+
+/* NULL: its sender has gone. */
+static TcpxNixlNotes::Peer
+peer(unsigned number)
+{
+	handles += number != 0;
+	return { number ? reinterpret_cast<tcpx_peer *>(&peers[number]) : nullptr, give_back };
+}
 
 /* The beginning of a part: its kind, number and bytes, length of the whole, offset there. */
 struct Record {
@@ -52,25 +72,26 @@ part_of(const Record &r, const uint8_t *data, size_t len)
 }
 
 struct Right {
-	explicit Right(const std::string &name) : agent(name), from(name), parts(from.parts(text))
+	explicit Right(const std::string &name) : agent(name), from(name)
 	{
+		for (auto rest = from.split(text); !rest.is_done(); rest.step())
+			parts.push_back(rest.first());
 	}
 	std::string agent, text = std::string(9000, 'x');
 	TcpxNixlNotes from;
 	std::vector<std::string> parts;
 };
 
-/* From any of its parts on. */
+/* From a peer that has sent anything before. */
 static void
-arrives(TcpxNixlNotes &bert, const Right &right, size_t first)
+arrives(TcpxNixlNotes &bert, const Right &right, unsigned number, uint64_t now_ms)
 {
 	Notifs out;
 
-	for (size_t i = 0; i < right.parts.size(); i++) {
-		const std::string &part = right.parts[(first + i) % right.parts.size()];
-
+	for (const std::string &part : right.parts) {
 		promise(out.empty());
-		bert.take(right.from.engine_name().c_str(), part.data(), part.size(), out);
+		bert.take(peer(number), right.from.engine_name().c_str(), part.data(), part.size(), now_ms,
+			  out);
 	}
 	promise(out.size() == 1 && out[0].second == right.text && out[0].first == right.agent);
 }
@@ -79,8 +100,9 @@ extern "C" int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
 	static const Right anna("anna"), long_name(std::string(300, 'n'));
-	TcpxNixlNotes bert("bert");
+	TcpxNixlNotes bert("bert", KEPT_MAX);
 	size_t in = 0, came = 0;
+	uint64_t now_ms = 0;
 	Record r = {};
 	Notifs out;
 
@@ -92,14 +114,22 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 		std::string part = part_of(r, data, bytes);
 
 		in += part.size();
-		bert.take(r.kind & CARL ? "carl" : "dora", part.data(), part.size(), out);
+		now_ms += r.kind & LATER ? 20000 : 0;
+		bert.take(peer(r.number % 9), r.kind & CARL ? "carl" : "dora", part.data(), part.size(),
+			  now_ms, out);
+		promise(bert.kept() <= 8 * PEER_COST + in && bert.kept() <= KEPT_MAX);
+		promise(bert.joins() == (handles > 0) && handles <= 8);
+		if (r.kind & LATER)
+			bert.expire(now_ms);
 		data += bytes;
 		len -= bytes;
 	}
 	for (const auto &note : out)
 		came += note.second.size();
 	promise(came <= in);
-	arrives(bert, anna, r.number);
-	arrives(bert, long_name, r.at);
+	arrives(bert, anna, 1 + r.number % 8, now_ms + 30000);
+	arrives(bert, long_name, 1 + r.at % 8, now_ms + 30000);
+	bert.expire(now_ms + 30000);
+	promise(!bert.joins() && !bert.kept() && !handles);
 	return 0;
 }

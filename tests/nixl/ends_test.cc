@@ -184,19 +184,16 @@ whoever_is_silent_is_tried_again(void **)
 
 	b.signal(SIGSTOP); /* the kernel takes the connection, and nobody answers */
 	assert_success(a.load("bert", b.info, b.desc));
-	{
-		Transfer r(a, "bert", WRITE, piece);
-		Status rc = r.post();
-		assert_status(rc == IN_PROG ? r.wait() : rc, BACKEND);
-		assert_status(r.post(), BACKEND);
+	Transfer r(a, "bert", WRITE, piece);
+	assert_success(r.prepared);
+	for (int i = 0; i < 2; i++) {
+		assert_status(r.post(), IN_PROG);
+		assert_status(r.wait(), BACKEND);
 	}
 	b.signal(SIGCONT);
 	Status rc = BACKEND;
-	for (Deadline d; rc == BACKEND && !d.passed();) {
-		Transfer r(a, "bert", WRITE, piece);
-
-		assert_success(r.prepared);
-		rc = r.post();
+	for (Deadline d; rc == BACKEND && !d.passed();) { /* by the same handle */
+		rc = r.post("at last");
 		if (rc == IN_PROG)
 			rc = r.wait();
 	}

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Notifications in parts: whatever comes in whatever order. */
+/* Notifications in parts: whatever comes, from whom, and when. */
 #include <algorithm>
 #include <string>
+#include <vector>
 
 extern "C" {
 #include <setjmp.h>
@@ -14,132 +15,241 @@ extern "C" {
 
 using nixlabi::Notifs;
 
-static Notifs
-take(TcpxNixlNotes &at, const std::string &part, const char *sender = "anna")
+static int handles; /* held by notes under test */
+static char peers[64]; /* each place is one */
+
+static std::vector<std::string>
+parts_of(const TcpxNixlNotes &from, const std::string &text)
 {
+	std::vector<std::string> all;
+
+	for (TcpxNixlNotes::Parts rest = from.split(text); !rest.is_done(); rest.step())
+		all.push_back(rest.first());
+	assert_int_equal(all.size(), from.count(text));
+	return all;
+}
+
+static void
+give_back(tcpx_peer *)
+{
+	handles--;
+}
+
+static Notifs
+take(TcpxNixlNotes &at, const std::string &part, int peer = 0, uint64_t now_ms = 0)
+{
+	TcpxNixlNotes::Peer from(nullptr, give_back);
 	Notifs out;
 
-	at.take(sender, part.data(), part.size(), out);
+	if (TcpxNixlNotes::is_one_of_several(part.data(), part.size())) {
+		from.reset(reinterpret_cast<tcpx_peer *>(&peers[peer]));
+		handles++;
+	}
+	at.take(std::move(from), "anna", part.data(), part.size(), now_ms, out);
 	return out;
 }
 
-static void
-parts_come_in_any_order(void **)
+/* All but the last give nothing. Returns what that gives. */
+static Notifs
+take_all(TcpxNixlNotes &at, const std::vector<std::string> &parts, int peer = 0, size_t first = 0)
 {
-	TcpxNixlNotes anna("anna"), bert("bert");
-	std::string text(50000, 'x'), other(40000, 'y');
-	auto parts = anna.parts(text), between = anna.parts(other);
-
-	std::reverse(parts.begin(), parts.end());
-	for (size_t i = 0; i + 1 < parts.size(); i++) {
-		assert_true(take(bert, parts[i]).empty());
-		if (i + 1 < between.size())
-			assert_true(take(bert, between[i]).empty());
-	}
-	assert_true(take(bert, parts.back()) == Notifs({ { "anna", text } }));
-	assert_true(take(bert, between.back()) == Notifs({ { "anna", other } }));
-	assert_true(take(bert, "short") == Notifs({ { "anna", "short" } }));
+	for (size_t i = first; i + 1 < parts.size(); i++)
+		assert_true(take(at, parts[i], peer).empty());
+	return take(at, parts.back(), peer);
 }
 
 static void
-parts_of_two_senders_do_not_mix(void **)
+parts_of_each_peer_are_joined(void **)
 {
-	TcpxNixlNotes first("anna"), second("anna"), bert("bert");
-	std::string text(10000, 'x'), other(10000, 'y');
-	auto parts = first.parts(text), more = second.parts(other);
+	TcpxNixlNotes anna("anna"), long_name(std::string(300, 'n')), bert("bert");
+	std::string text(50000, 'x'), other(40000, 'y');
+	auto parts = parts_of(anna, text), between = parts_of(long_name, other);
 
-	assert_int_equal(parts.size(), 2);
-	assert_true(take(bert, parts[0]).empty());
-	assert_true(take(bert, parts[1], "carl").empty());
-	assert_true(take(bert, more[1]).empty());
-	assert_true(take(bert, parts[1]) == Notifs({ { "anna", text } }));
-	assert_true(take(bert, more[0]) == Notifs({ { "anna", other } }));
+	for (size_t i = 0; i + 1 < parts.size(); i++) {
+		assert_true(take(bert, parts[i], 1).empty());
+		if (i + 1 < between.size())
+			assert_true(take(bert, between[i], 2).empty());
+		assert_true(take(bert, "short", 1) == Notifs({ { "anna", "short" } }));
+	}
+	assert_int_equal(handles, 2);
+	assert_true(take(bert, parts.back(), 1) == Notifs({ { "anna", text } }));
+	assert_true(take(bert, between.back(), 2) == Notifs({ { std::string(300, 'n'), other } }));
+	assert_int_equal(handles, 0);
+	assert_int_equal(bert.kept(), 0);
+	/* one part alone is whole */
+	assert_true(take(bert, parts_of(long_name, "text")[0]) == Notifs({ { std::string(300, 'n'), "text" } }));
+}
+
+/* Anybody may claim a name, and has seen the nonce of whoever has written to him. */
+static void
+parts_of_two_peers_do_not_mix(void **)
+{
+	TcpxNixlNotes anna("anna"), bert("bert");
+	std::string text(20000, 'x');
+	auto parts = parts_of(anna, text);
+
+	assert_int_equal(parts.size(), 3);
+	assert_true(take(bert, parts[0], 1).empty());
+	assert_true(take(bert, parts[1], 2).empty());
+	assert_true(take(bert, parts[2], 2).empty());
+	assert_true(take(bert, parts[0], 3).empty());
+	assert_true(take_all(bert, parts, 1, 1) == Notifs({ { "anna", text } }));
+	bert.clear();
+	assert_int_equal(handles, 0);
+}
+
+/* A sender that found no room in the middle has said so to its caller. */
+static void
+the_next_notification_ends_one_that_was_refused(void **)
+{
+	TcpxNixlNotes anna("anna"), bert("bert");
+	std::string text(20000, 'x');
+	auto refused = parts_of(anna, std::string(20000, 'y')), next = parts_of(anna, text);
+
+	assert_true(take(bert, refused[0]).empty());
+	assert_true(take(bert, refused[1]).empty());
+	assert_true(take_all(bert, next) == Notifs({ { "anna", text } }));
+	assert_true(take(bert, refused[2]).empty());
+	assert_int_equal(bert.kept(), 0);
+	assert_int_equal(handles, 0);
+}
+
+/* A part that comes without those before it, or twice, makes no text. */
+static void
+parts_out_of_order_make_nothing(void **)
+{
+	TcpxNixlNotes anna("anna"), bert("bert");
+	auto parts = parts_of(anna, std::string(30000, 'x'));
+	static const int orders[][4] = { { 0, 2, 3, 3 }, { 1, 2, 3, 0 }, { 0, 1, 1, 3 }, { 3, 2, 1, 0 } };
+
+	assert_int_equal(parts.size(), 4);
+	for (const auto &order : orders) {
+		for (int i : order)
+			assert_true(take(bert, parts[i]).empty());
+		bert.clear();
+	}
+	assert_int_equal(take_all(bert, parts).size(), 1);
 }
 
 static void
 what_is_damaged_is_dropped(void **)
 {
 	TcpxNixlNotes anna("anna"), bert("bert");
-	std::string part = anna.parts(std::string(100, 'x'))[0];
+	std::string part = parts_of(anna, std::string(100, 'x'))[0];
 
 	for (size_t len = 8; len <= 32; len++) /* no byte beside the head */
 		assert_true(take(bert, part.substr(0, len)).empty());
-	/* bytes of the whole; offset. Each is a notification of its own, so none hides the next. */
-	for (size_t at : { 24, 25, 26, 27, 28, 31 }) {
+	for (size_t at : { 24, 25, 26, 27, 28, 31 }) { /* bytes of the whole; offset */
 		std::string wrong = part;
 
-		wrong[16] = static_cast<char>(at);
 		wrong[at] = static_cast<char>(0xff);
-		assert_true(take(bert, wrong).empty());
+		assert_true(take(bert, wrong, static_cast<int>(at)).empty());
 	}
-	std::string other = part; /* of a whole of another size than its first part said */
-	other[16] = 24;
-	for (int i = 0; i < 2; i++)
-		assert_true(take(bert, other).empty());
+	bert.clear();
 	std::string name = part; /* a name longer than the body */
 	name[32] = name[33] = static_cast<char>(0xff);
-	name[8] = static_cast<char>(~name[8]);
 	assert_int_equal(take(bert, name).size(), 1);
+	/* a whole of another size than its first part said */
+	auto parts = parts_of(anna, std::string(20000, 'x'));
+	parts[1][24] = static_cast<char>(parts[1][24] + 1);
+	for (const std::string &one : parts)
+		assert_true(take(bert, one).empty());
+	bert.clear();
+	assert_int_equal(handles, 0);
 }
 
-/* A sender that ends in between leaves parts behind: they must not add up. */
+/* A byte that claims to begin 4 MiB. */
 static void
-the_oldest_parts_are_given_up(void **)
+memory_grows_with_the_bytes_that_came(void **)
 {
 	TcpxNixlNotes anna("anna"), bert("bert");
-	auto lost = anna.parts(std::string(10000, 'x'));
+	std::string text(4 << 20, 'z');
+	auto parts = parts_of(anna, text);
+	size_t came = 0;
 
-	assert_true(take(bert, lost[0]).empty());
-	for (int i = 0; i < 1024; i++)
-		assert_true(take(bert, anna.parts(std::string(10000, 'y'))[0]).empty());
-	assert_true(take(bert, lost[1]).empty());
-	auto kept = anna.parts(std::string(4 << 20, 'z'));
-	for (size_t i = 0; i + 1 < kept.size(); i++)
-		assert_true(take(bert, kept[i]).empty());
-	assert_int_equal(take(bert, kept.back())[0].second.size(), 4 << 20);
-}
-
-static void
-a_note_of_two_parts_is_joined(TcpxNixlNotes &from, TcpxNixlNotes &at)
-{
-	auto parts = from.parts(std::string(10000, 'x'));
-
-	assert_int_equal(parts.size(), 2);
-	assert_true(take(at, parts[0]).empty());
-	assert_int_equal(take(at, parts[1]).size(), 1);
-}
-
-/* What was given up, and what was joined, has no part in the 64 MiB that may wait. */
-static void
-room_for_parts_is_never_used_up(void **)
-{
-	TcpxNixlNotes anna("anna"), bert("bert"), carl("carl");
-	auto large = anna.parts(std::string(4 << 20, 'z')), first = anna.parts(std::string(10000, 'y'));
-
-	assert_true(take(bert, first[0]).empty());
-	assert_true(take(carl, first[0]).empty());
-	for (char i = 0; i < 18; i++) {
-		for (size_t k = 0; k < large.size(); k++) {
-			large[k][23] = i; /* of its number: each is a notification of its own */
-			if (k == 0)
-				assert_true(take(bert, large[k]).empty()); /* the rest never comes */
-			assert_int_equal(take(carl, large[k]).size(), k + 1 == large.size());
-		}
+	assert_true(take(bert, parts[0].substr(0, 33)).empty());
+	assert_in_range(bert.kept(), 1, 8192);
+	for (size_t i = 0; i + 1 < parts.size(); i++) {
+		assert_true(take(bert, parts[i]).empty());
+		came += parts[i].size();
+		assert_in_range(bert.kept(), came / 2, came + 8192);
 	}
-	assert_true(take(bert, first[1]).empty());
-	a_note_of_two_parts_is_joined(anna, bert);
-	assert_int_equal(take(carl, first[1]).size(), 1);
+	assert_true(take(bert, parts.back())[0].second == text);
+	assert_int_equal(bert.kept(), 0);
+}
+
+static void
+twenty_agents_at_once_lose_nothing(void **)
+{
+	TcpxNixlNotes anna("anna"), bert("bert");
+	std::string text(4 << 20, 'z');
+	auto parts = parts_of(anna, text);
+
+	for (const std::string &part : parts)
+		for (int peer = 0; peer < 20; peer++) {
+			Notifs got = take(bert, part, peer);
+
+			assert_int_equal(got.size(), &part == &parts.back());
+			assert_true(got.empty() || got[0].second == text);
+		}
+}
+
+/* The one that needs more than there is goes, and those that need none of it go on. */
+static void
+all_that_is_being_joined_has_one_limit(void **)
+{
+	TcpxNixlNotes anna("anna"), bert("bert", 200000);
+	std::string text(40000, 'x');
+	auto parts = parts_of(anna, text);
+	int whole = 0;
+
+	for (int peer = 0; peer < 30; peer++) { /* each of 12 KiB */
+		assert_true(take(bert, parts[0], peer).empty());
+		assert_in_range(bert.kept(), 1, 200000);
+	}
+	for (size_t i = 1; i < parts.size(); i++)
+		for (int peer = 0; peer < 30; peer++) {
+			whole += static_cast<int>(take(bert, parts[i], peer).size());
+			assert_in_range(bert.kept(), 0, 200000);
+		}
+	assert_in_range(whole, 3, 29);
+	assert_int_equal(bert.kept(), 0);
+	assert_int_equal(handles, 0);
+}
+
+static void
+whoever_has_been_silent_makes_room_for_others(void **)
+{
+	TcpxNixlNotes anna("anna"), bert("bert", 200000);
+	auto parts = parts_of(anna, std::string(40000, 'x'));
+
+	for (int peer = 0; peer < 16; peer++)
+		assert_true(take(bert, parts[0], peer, 1000).empty());
+	for (size_t i = 0; i + 1 < parts.size(); i++)
+		assert_true(take(bert, parts[i], 20, 31000).empty());
+	assert_int_equal(take(bert, parts.back(), 20, 31000).size(), 1);
+	assert_true(bert.joins());
+	assert_true(take(bert, parts[1], 15, 31000).empty()); /* the last to begin is there still */
+	bert.expire(60999);
+	assert_int_equal(handles, 1);
+	bert.expire(61000);
+	assert_int_equal(handles, 0);
+	assert_false(bert.joins());
 }
 
 int
 main()
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(parts_come_in_any_order),
-		cmocka_unit_test(parts_of_two_senders_do_not_mix),
+		cmocka_unit_test(parts_of_each_peer_are_joined),
+		cmocka_unit_test(parts_of_two_peers_do_not_mix),
+		cmocka_unit_test(the_next_notification_ends_one_that_was_refused),
+		cmocka_unit_test(parts_out_of_order_make_nothing),
 		cmocka_unit_test(what_is_damaged_is_dropped),
-		cmocka_unit_test(the_oldest_parts_are_given_up),
-		cmocka_unit_test(room_for_parts_is_never_used_up),
+		cmocka_unit_test(memory_grows_with_the_bytes_that_came),
+		cmocka_unit_test(twenty_agents_at_once_lose_nothing),
+		cmocka_unit_test(all_that_is_being_joined_has_one_limit),
+		cmocka_unit_test(whoever_has_been_silent_makes_room_for_others),
 	};
 
 	return cmocka_run_group_tests(tests, nullptr, nullptr);
