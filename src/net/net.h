@@ -298,6 +298,8 @@ struct tcpx_net_ops {
 	int (*chan_watch)(struct tcpx_chan *c, struct tcpx_poller *p, void *owner,
 			  unsigned interest);
 
+	/* Has the peer's kernel closed it in order? A firewall resets. NULL: not known. */
+	bool (*chan_closed)(const struct tcpx_chan *c);
 	/* Closes at once: no user memory is touched afterwards. */
 	void (*chan_close)(struct tcpx_chan *c);
 };

@@ -1,7 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "proto/health.h"
 
-#define CLOSED_NS 500000000ull /* a process that ends closes its connections itself */
+#define CLOSED_NS   500000000ull /* a process that ends closes its connections itself */
+#define TOGETHER_NS 100000000ull
+
+bool
+tcpx_ended_together(uint64_t closed_ns, uint64_t cut_ns)
+{
+	uint64_t apart_ns = closed_ns > cut_ns ? closed_ns - cut_ns : cut_ns - closed_ns;
+
+	return closed_ns && apart_ns <= TOGETHER_NS;
+}
 
 uint64_t
 tcpx_rounds_apart(bool closed, uint64_t stall_ns)

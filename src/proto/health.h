@@ -17,7 +17,11 @@ struct tcpx_refusals {
 	uint64_t round_ns; /* when the first round was complete                       */
 };
 
-/* The least time between the rounds. */
+/* A process that ends closes all its connections at once. Those with bytes that it had not read
+ * are reset all the same, but hardly ever all of them. Was a channel closed (0: never) when the
+ * control stream was cut? */
+bool tcpx_ended_together(uint64_t closed_ns, uint64_t cut_ns);
+/* The least time between the rounds. @closed: one of the connections was. */
 uint64_t tcpx_rounds_apart(bool closed, uint64_t stall_ns);
 /* The next of @addresses, tried in turn, has refused. @ours_down: a link of ours is down. True: the
  * peer has gone. */

@@ -256,12 +256,15 @@ void
 tcpx_channel_down(struct channel *c, int code, const char *why)
 {
 	struct session *s = c->session;
-	bool was_up, open;
+	const struct tcpx_net_ops *ops = s->engine->ops;
+	bool was_up, open, closed = c->chan && ops->chan_closed && ops->chan_closed(c->chan);
 
 	hang_up(c);
 	pthread_mutex_lock(&s->lock);
 	open = s->state == SESS_OPEN;
 	was_up = leave_up(c, why[0] ? why : tcpx_err_text(code));
+	if (was_up && closed)
+		s->chan.closed_ns = c->fence.down_ns;
 	if (was_up && open) {
 		if (c->sending)
 			put_event(c, TCPX_FR_CHANNEL_DOWN, c->fence.silent, why);

@@ -37,9 +37,11 @@ tcpx_session_peer_gone(struct session *s, const char *why)
 bool
 tcpx_control_misses_peer(struct session *s, int rc, uint32_t addr_count, uint64_t now_ns)
 {
-	uint64_t apart_ns = s->state == SESS_OPEN ? tcpx_rounds_apart(s->control.closed,
-								      s->engine->limit.stall_ns) :
-						    FIRST_NS;
+	bool closed = s->control.closed ||
+		      tcpx_ended_together(s->chan.closed_ns, s->control.cut_ns);
+	uint64_t apart_ns = s->state == SESS_OPEN ?
+				    tcpx_rounds_apart(closed, s->engine->limit.stall_ns) :
+				    FIRST_NS;
 
 	if (rc != -ECONNREFUSED) {
 		s->control.refusals.row = 0;

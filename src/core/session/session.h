@@ -109,6 +109,7 @@ struct channel_set {
 	bool loaded;                /* this side's shall be wide                       */
 	struct tcpx_load load;      /* ... what it is given to send                    */
 	bool silent;                /* idle ones do not report that the peer has died   */
+	uint64_t closed_ns;         /* when the peer's kernel last closed one that stood; 0: never */
 	struct tcpx_hello_nic *peer_nic; /* owned; the opener's also say where it listens */
 	uint32_t peer_nic_count;
 };

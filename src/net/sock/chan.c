@@ -70,7 +70,14 @@ tcpx_sock_chan_io(struct tcpx_chan *c, ssize_t n)
 		   (unsigned long long)c->session, c->channel, c->generation,
 		   n ? tcpx_err_name(-errno) : "closed by the peer");
 	c->dead = TCPX_ECHANNEL;
+	c->closed = n == 0;
 	return c->dead;
+}
+
+bool
+tcpx_sock_chan_closed(const struct tcpx_chan *c)
+{
+	return c->closed;
 }
 
 int

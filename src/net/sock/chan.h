@@ -13,6 +13,7 @@ struct tcpx_chan {
 	int fd;
 	bool sending;
 	int dead; /* the code that ended it; every call returns it */
+	bool closed; /* ... for it gave all that it had */
 	int lowat; /* SO_RCVLOWAT as set; 0: never */
 	uint64_t session;
 	uint16_t channel, generation;
@@ -31,6 +32,7 @@ int tcpx_sock_chan_check(struct tcpx_chan *c, bool sending);
 int tcpx_sock_chan_io(struct tcpx_chan *c, ssize_t n);
 int tcpx_sock_chan_watch(struct tcpx_chan *c, struct tcpx_poller *p, void *owner,
 			 unsigned interest);
+bool tcpx_sock_chan_closed(const struct tcpx_chan *c);
 void tcpx_sock_chan_close(struct tcpx_chan *c);
 int tcpx_sock_chan_stats(struct tcpx_chan *c, struct tcpx_channel_info *info);
 int tcpx_sock_chan_under_way(struct tcpx_chan *c, uint64_t *quiet_ns);

@@ -6,6 +6,7 @@
 
 #include "core/session/accept.h"
 #include "core/session/control.h"
+#include "core/session/gone.h"
 #include "core/session/receive.h"
 #include "core/session/timer.h"
 
@@ -300,6 +301,33 @@ a_write_that_fails_cuts_the_stream_once_all_is_read(void **state)
 	}
 }
 
+/* The stream alone was reset, for bytes that the process had not read. Refusals every 20 ms. */
+static void
+a_channel_that_was_closed_with_the_stream_shows_that_the_process_ended(void **state)
+{
+	static const struct {
+		int apart_ms; /* of the channel's end from the cut; 0: none was closed */
+		uint64_t proven_ms;
+	} rows[] = { { 0, 2500 }, { 1, 500 }, { -100, 500 }, { -101, 2500 } };
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct world w;
+		struct session *s = begin(&w);
+		uint64_t cut_ns = w.b.now_ns + TCPX_SEC, ms = 0;
+
+		w.b.e.limit.stall_ns = 10 * TCPX_SEC;
+		s->control.cut_ns = cut_ns;
+		if (rows[i].apart_ms)
+			s->chan.closed_ns = cut_ns + (uint64_t)rows[i].apart_ms * TCPX_MS;
+		while (!tcpx_control_misses_peer(s, -ECONNREFUSED, 1, cut_ns + ms * TCPX_MS))
+			ms += 20;
+		assert_int_equal(ms, rows[i].proven_ms);
+		assert_int_equal(s->cause, TCPX_EPEERGONE);
+		(void)bare_works(&w.b.loop[0]);
+		bare_close(&w.b);
+	}
+}
+
 /* A frame of the peer that waits for the next turn is read though a send fails before. */
 static void
 what_waits_for_its_turn_is_read_after_a_failed_write(void **state)
@@ -404,6 +432,8 @@ main(void)
 		cmocka_unit_test(answers_wait_for_the_end_of_the_turn_unless_a_flush_took_them),
 		cmocka_unit_test(a_cancel_does_not_overtake_its_open),
 		cmocka_unit_test(a_write_that_fails_cuts_the_stream_once_all_is_read),
+		cmocka_unit_test(
+			a_channel_that_was_closed_with_the_stream_shows_that_the_process_ended),
 		cmocka_unit_test(what_waits_for_its_turn_is_read_after_a_failed_write),
 		cmocka_unit_test(a_numbered_frame_is_taken_after_the_answer_to_a_resume_alone),
 		cmocka_unit_test(a_closing_engine_waits_until_bye_is_acknowledged),

@@ -221,6 +221,39 @@ one_whose_peer_dies_meanwhile_misses_it_soon(void **state)
 	lab_close(&t);
 }
 
+static bool
+in_order(const struct tcpx_chan *c)
+{
+	(void)c;
+	return true;
+}
+
+/* A process is killed in the middle of a move: its kernel resets the control stream, for bytes that
+ * were not read, and closes a channel that had none. */
+static void
+a_process_that_was_killed_is_missed_soon(void **state)
+{
+	for (int closes = 0; closes < 2; closes++) {
+		struct tcpx_net_ops net = tcpx_net_loop;
+		struct move m;
+		struct lab t;
+
+		net.chan_closed = closes ? in_order : NULL;
+		lab_open(&t, &net, lab_settings);
+		meet(&t);
+		lab_move_begin(&t, &m);
+		tcpx_fabric_break_all(t.fabric, true);
+		tcpx_fabric_refuse_all(t.fabric, true);
+		assert_in_range(run_alone(&t, t.a, over, m.x, 60 * TCPX_SEC) / TCPX_MS,
+				closes ? 500 : 2500, closes ? 1000 : 3000);
+		assert_code(tcpx_test(m.x), TCPX_EPEERGONE);
+		tcpx_xfer_free(m.x);
+		lab_close(&t);
+		mem_close(&m.from);
+		mem_close(&m.to);
+	}
+}
+
 /* It closes its own sessions in some turns of its loops, in which those of others may not begin. */
 static void
 an_acceptor_that_closes_leaves_no_connection(void **state)
@@ -254,6 +287,7 @@ main(void)
 		cmocka_unit_test(an_opener_that_was_sent_away_for_want_of_room_begins_again),
 		cmocka_unit_test(an_acceptor_that_closes_leaves_no_connection),
 		cmocka_unit_test(one_whose_peer_dies_meanwhile_misses_it_soon),
+		cmocka_unit_test(a_process_that_was_killed_is_missed_soon),
 	};
 	char path[] = "/tmp/tcpx-cut-XXXXXX";
 	int fd = mkstemp(path), rc;

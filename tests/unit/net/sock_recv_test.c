@@ -237,6 +237,7 @@ the_end_of_the_connection_is_quiet_wherever_it_comes(void **state)
 				got += (size_t)rc;
 		}
 		assert_int_equal(rc, TCPX_ECHANNEL);
+		assert_true(one.ops->chan_closed(one.rx));
 		assert_int_equal(r->warnings, 0);
 		one.ops->chan_close(one.rx);
 	}
@@ -261,6 +262,7 @@ closing_with_bytes_waiting_leaves_no_event(void **state)
 	while (r->ops->stream->acked(r->tx, &(struct tcpx_ack){ 0, 0 }) == -EAGAIN)
 		rig_pause(r, deadline);
 	assert_int_equal(r->ops->stream->acked(r->tx, &(struct tcpx_ack){ 0, 0 }), TCPX_ECHANNEL);
+	assert_false(r->ops->chan_closed(r->tx)); /* bytes that nobody reads make a reset of it */
 }
 
 #define FACT(f) cmocka_unit_test_setup_teardown(f, rig_open_channel, rig_close)

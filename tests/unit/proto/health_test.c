@@ -71,6 +71,20 @@ refusals_while_a_link_of_ours_is_down_prove_nothing(void **state)
 }
 
 static void
+a_channel_counts_that_was_closed_as_the_stream_was_cut(void **state)
+{
+	static const struct {
+		uint64_t closed_ms, cut_ms;
+		bool together;
+	} rows[] = { { 1000, 1000, true }, { 1100, 1000, true }, { 900, 1000, true },
+		     { 1101, 1000, false }, { 899, 1000, false }, { 0, 50, false } };
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		assert_int_equal(tcpx_ended_together(rows[i].closed_ms * MS, rows[i].cut_ms * MS),
+				 rows[i].together);
+}
+
+static void
 a_reset_connection_proves_less_than_a_closed_one(void **state)
 {
 	assert_int_equal(tcpx_rounds_apart(true, 10000 * MS), 500 * MS);
@@ -200,6 +214,7 @@ main(void)
 		cmocka_unit_test(a_silence_is_judged_by_who_is_silent),
 		cmocka_unit_test(a_dead_connection_is_cut_before_a_third_of_the_deadline),
 		cmocka_unit_test(a_stall_costs_one_transfer_while_others_move),
+		cmocka_unit_test(a_channel_counts_that_was_closed_as_the_stream_was_cut),
 		cmocka_unit_test(a_reset_connection_proves_less_than_a_closed_one),
 	};
 
