@@ -129,7 +129,7 @@ tcpx_frames_rest(struct session *s)
 static int
 write_whole(struct session *s, const struct tcpx_open *o)
 {
-	char why[TCPX_TEXT_MAX];
+	char why[TCPX_TEXT_MAX] = "";
 	struct tcpx_list *l;
 	int rc;
 

@@ -119,25 +119,25 @@ take_features(struct tcpx_nlattrs attrs, struct tcpx_maybe *out)
 static const struct {
 	uint8_t command;
 	enum group group;
-} questions[] = {
+} asked[] = {
 	{ CHANNELS_GET, CHANNELS },
 	{ RINGS_GET, RINGS },
 	{ COALESCE_GET, COALESCE },
 	{ FEATURES_GET, FEATURES },
 };
 
-#define QUESTIONS (sizeof(questions) / sizeof(questions[0]))
+#define ASKED (sizeof(asked) / sizeof(asked[0]))
 
 void
 tcpx_nicset_take(uint8_t command, struct tcpx_nlattrs attrs, struct tcpx_maybe *out)
 {
-	for (size_t i = 0; i < QUESTIONS; i++) {
-		if (questions[i].command != command)
+	for (size_t i = 0; i < ASKED; i++) {
+		if (asked[i].command != command)
 			continue;
-		if (questions[i].group == FEATURES)
+		if (asked[i].group == FEATURES)
 			take_features(attrs, out);
 		else
-			take_numbers(questions[i].group, attrs, out);
+			take_numbers(asked[i].group, attrs, out);
 	}
 }
 
@@ -157,14 +157,14 @@ take(void *arg, struct tcpx_nlattrs attrs)
 static void
 ask_netlink(struct tcpx_asker *a, unsigned ifindex, struct tcpx_maybe *out)
 {
-	for (size_t i = 0; i < QUESTIONS; i++) {
-		struct answer answer = { questions[i].command, out };
+	for (size_t i = 0; i < ASKED; i++) {
+		struct answer answer = { asked[i].command, out };
 		int rc;
 
-		set_group(questions[i].group, tcpx_maybe_not(NOT_REPORTED), out);
+		set_group(asked[i].group, tcpx_maybe_not(NOT_REPORTED), out);
 		rc = tcpx_asker_ethtool(a, answer.command, ifindex, take, &answer);
 		if (rc < 0)
-			set_group(questions[i].group, tcpx_maybe_not(tcpx_maybe_why(rc)), out);
+			set_group(asked[i].group, tcpx_maybe_not(tcpx_maybe_why(rc)), out);
 	}
 }
 
