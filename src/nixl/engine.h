@@ -15,8 +15,8 @@
 
 /*
  * NIXL may call from any thread at once, whatever its mode says: vLLM adds peers in one thread while
- * another posts. So everything here is constant after the constructor, or under a lock: taking, rests_lock,
- * peers_lock, in this order.
+ * another posts. So everything here is constant after the constructor, or under a lock: taking,
+ * rests_lock, peers_lock, in this order.
  */
 class TcpxNixlEngine final : public nixlabi::Engine {
 public:
@@ -66,8 +66,8 @@ private:
 	void send_rests() const;
 	bool a_rest_waits_for(const std::string &agent) const;
 	size_t take_note(tcpx_note *taken, nixlabi::Notifs &out);
-	int make(const nixlabi::Op &op, const nixlabi::MetaList &local, const nixlabi::MetaList &remote,
-		 const std::string &agent, tcpx_xfer **out) const;
+	int make(const nixlabi::Op &op, const nixlabi::MetaList &local,
+		 const nixlabi::MetaList &remote, const std::string &agent, tcpx_xfer **out) const;
 	int settle(nixlabi::Request *request) const;
 
 	tcpx_engine *tcpx = nullptr;
@@ -82,8 +82,9 @@ private:
 	mutable std::unordered_map<std::string, Known> peers; /* by NIXL's name */
 
 	int go_on(const std::string &agent, TcpxNixlNotes::Parts &rest) const;
-	mutable std::mutex rests_lock; /* held while parts are sent: they go one notification at a time */
-	/* What found no room of the notification that has begun, by NIXL's name. */
+	/* Held while parts are sent: those of two notifications do not mix. */
+	mutable std::mutex rests_lock;
+	/* The parts that found no room, of a notification that has begun, by NIXL's name. */
 	mutable std::unordered_map<std::string, TcpxNixlNotes::Parts> rests;
 	mutable std::atomic<bool> rests_wait{ false };
 	mutable uint64_t rests_tried_ms = 0;

@@ -21,7 +21,7 @@ namespace {
 constexpr char MAGIC[8] = { '\0', 'T', 'C', 'P', 'X', 'N', '1', '\n' };
 constexpr size_t HEAD = sizeof(MAGIC) + 8 + 8 + 4 + 4, ROOM = TCPX_NOTE_MAX - HEAD;
 constexpr size_t TEXT_MAX = 4u << 20, BODY_MAX = TEXT_MAX + 2 + UINT16_MAX;
-constexpr size_t JOINING_COST = 4096; /* beside its bytes: its place here, and the peer that it holds */
+constexpr size_t JOINING_COST = 4096; /* beside its bytes: its place, the peer that it holds */
 constexpr size_t SURE_BYTES = 64u << 10; /* of a body that have come: the rest may be believed */
 constexpr uint64_t SILENT_MS = 30000;
 
@@ -74,7 +74,8 @@ deliver(const char *sender, std::string body, Notifs &out)
 
 } /* namespace */
 
-TcpxNixlNotes::TcpxNixlNotes(const std::string &agent, size_t max) : short_name(agent), kept_max(max)
+TcpxNixlNotes::TcpxNixlNotes(const std::string &agent, size_t max)
+	: short_name(agent), kept_max(max)
 {
 	std::random_device random;
 
@@ -141,7 +142,8 @@ TcpxNixlNotes::read_head(const char *data, size_t len, Head &out)
 {
 	if (len <= HEAD)
 		return false;
-	out = { get(data + 8, 8), get(data + 16, 8), get(data + 24, 4), get(data + 28, 4), len - HEAD };
+	out = { get(data + 8, 8), get(data + 16, 8), get(data + 24, 4), get(data + 28, 4),
+		len - HEAD };
 	return out.total >= 2 && out.total <= BODY_MAX && out.bytes <= out.total &&
 	       out.at <= out.total - out.bytes;
 }
@@ -178,7 +180,7 @@ void
 TcpxNixlNotes::give_up(Place j, const char *why)
 {
 	if (!said_given_up)
-		tcpx_nixl_warn("a notification of %s is dropped with %zu of its %zu bytes here: %s (once)",
+		tcpx_nixl_warn("a notification of %s is dropped: %zu of its %zu bytes came, %s (once)",
 			       j->sender.c_str(), j->body.size(), j->total, why);
 	said_given_up = true;
 	drop(j);
@@ -188,7 +190,7 @@ void
 TcpxNixlNotes::expire(uint64_t now_ms)
 {
 	while (!joining.empty() && now_ms >= joining.front().grew_ms + SILENT_MS)
-		give_up(joining.begin(), "no more of it has come for 30 s");
+		give_up(joining.begin(), "and no more for 30 s");
 }
 
 void
@@ -198,7 +200,7 @@ TcpxNixlNotes::clear()
 		drop(joining.begin());
 }
 
-/* A sender that was refused in the middle of a notification begins the next without an end of it. */
+/* A sender that lost its session in the middle of a notification begins the next without its end. */
 TcpxNixlNotes::Place
 TcpxNixlNotes::begin(Peer peer, const char *sender, const Head &h)
 {
@@ -241,7 +243,7 @@ TcpxNixlNotes::grow(Place j, const char *bytes, size_t len, uint64_t now_ms)
 		bool silent = now_ms >= joining.front().grew_ms + SILENT_MS;
 
 		give_up(silent ? joining.begin() : std::prev(joining.end()),
-			"those that are not whole fill the memory for them");
+			"and those that are not whole fill the memory for them");
 	}
 }
 

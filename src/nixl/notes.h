@@ -4,8 +4,8 @@
  * most TCPX_NOTE_MAX bytes, an engine's name TCPX_NAME_MAX - 1. What does not fit travels in parts,
  * each with a head, and is joined here.
  *
- * A sender sends the parts of one notification after the other, each in order. So a peer has at most
- * one that is being joined, in memory that grows with the bytes that have come.
+ * A sender sends the parts of one notification after the other, each in order. So a peer has at
+ * most one that is being joined, in memory that grows with the bytes that have come.
  */
 #ifndef NIXL_NOTES_H
 #define NIXL_NOTES_H
@@ -50,7 +50,7 @@ public:
 
 	/* Has that note siblings? Then take() needs its sender. */
 	static bool is_one_of_several(const char *data, size_t len);
-	/* A note that has come. Adds what is whole to @out. This and all below: one thread at a time. */
+	/* A note that has come. Adds what is whole to @out. From here on: one thread at a time. */
 	void take(Peer peer, const char *sender, const char *data, size_t len, uint64_t now_ms,
 		  nixlabi::Notifs &out);
 	/* Everything that has come is taken: gives up what has not grown for long. */

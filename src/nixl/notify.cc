@@ -51,8 +51,8 @@ TcpxNixlEngine::go_on(const std::string &to, TcpxNixlNotes::Parts &rest) const
 	return 0;
 }
 
-/* One notification after the other. One that has begun is never refused: its rest goes as soon as there
- * is room, in later calls. The next is refused until then, and sends nothing. */
+/* A notification that has begun is never refused: its rest goes as soon as there is room, in later
+ * calls. The next is refused until then, and sends nothing. */
 int
 TcpxNixlEngine::send_parts(const std::string &to, const std::string &text) const
 {

@@ -12,8 +12,8 @@ using namespace nixlabi;
 
 namespace {
 
-/* A note of several parts is begun when all bytes are there, by the call that finds them; its rest may
- * wait for room. A shorter one travels with the transfer. */
+/* A note of several parts is begun when all bytes are there, by the call that finds them; its rest
+ * may wait for room. A shorter one travels with the transfer. */
 enum class Note { NONE, OWED, BEGUN };
 
 struct Transfer final : Request {
@@ -39,8 +39,8 @@ struct Preparation {
 
 /* ---- lists ----------------------------------------------------------------------- */
 
-/* NIXL's descriptors as ours, neighbours of one region as one, without those of empty regions. Returns
- * their number. */
+/* NIXL's descriptors as ours, neighbours of one region as one, without those of empty regions.
+ * Returns their number. */
 static size_t
 merge(const MetaList &list, struct tcpx_desc *out)
 {
@@ -79,7 +79,8 @@ prepare_list(tcpx_engine *e, const MetaList &list, ListHolder &out)
 static bool
 has_bytes(const MetaList &list)
 {
-	return std::any_of(list.at.begin(), list.at.end(), [](const MetaDesc &d) { return d.len > 0; });
+	return std::any_of(list.at.begin(), list.at.end(),
+			   [](const MetaDesc &d) { return d.len > 0; });
 }
 
 static int
@@ -87,13 +88,15 @@ prepare_with(tcpx_peer *peer, void *arg)
 {
 	auto p = static_cast<Preparation *>(arg);
 
-	return p->local && p->remote ? tcpx_xfer_prepare(peer, p->op, p->local, p->remote, &p->x) : 0;
+	if (!p->local || !p->remote)
+		return 0;
+	return tcpx_xfer_prepare(peer, p->op, p->local, p->remote, &p->x);
 }
 
 /* NULL: there is nothing to move. */
 int
-TcpxNixlEngine::make(const Op &op, const MetaList &local, const MetaList &remote, const std::string &to,
-		     tcpx_xfer **out) const
+TcpxNixlEngine::make(const Op &op, const MetaList &local, const MetaList &remote,
+		     const std::string &to, tcpx_xfer **out) const
 {
 	ListHolder mine, theirs;
 	int rc = prepare_list(tcpx, local, mine);
@@ -104,7 +107,8 @@ TcpxNixlEngine::make(const Op &op, const MetaList &local, const MetaList &remote
 		rc = -EINVAL;
 	if (rc)
 		return rc;
-	Preparation p = { op == READ ? TCPX_OP_READ : TCPX_OP_WRITE, mine.get(), theirs.get(), nullptr };
+	Preparation p = { op == READ ? TCPX_OP_READ : TCPX_OP_WRITE, mine.get(), theirs.get(),
+			  nullptr };
 	rc = with_peer(to, prepare_with, &p);
 	*out = p.x;
 	return rc;
@@ -125,7 +129,7 @@ TcpxNixlEngine::prepare(const Op &op, const MetaList &local, const MetaList &rem
 	});
 }
 
-/* The code of its end; -EAGAIN: not yet. A note that finds no room is tried again by the next call. */
+/* The code of its end; -EAGAIN: not yet. The next call tries a note again that found no room. */
 int
 TcpxNixlEngine::settle(Request *request) const
 {
@@ -162,12 +166,13 @@ start(tcpx_xfer *x, const std::string *note)
 /* NIXL names the lists once more, and they are the same: so a request whose peer did not answer in
  * time is made again, and that peer tried again. */
 Status
-TcpxNixlEngine::post(const Op &op, const MetaList &local, const MetaList &remote, const std::string &to,
-		     Request *&request, const PostArgs *args) const
+TcpxNixlEngine::post(const Op &op, const MetaList &local, const MetaList &remote,
+		     const std::string &to, Request *&request, const PostArgs *args) const
 {
 	return tcpx_nixl_guard("postXfer", [&] {
 		auto t = static_cast<Transfer *>(request);
-		const std::string *note = args && args->has_note ? &args->note : nullptr, *with = note;
+		const std::string *note = args && args->has_note ? &args->note : nullptr;
+		const std::string *with = note;
 		std::string part;
 		int rc = t->state != Note::NONE && settle(t) == -EAGAIN ? -EALREADY : 0;
 
@@ -213,7 +218,9 @@ TcpxNixlEngine::check(Request *request) const
 
 		send_rests();
 		int rc = settle(t);
-		return rc == TCPX_ESTALLED && with_peer(t->peer, status_of, nullptr) == 0 ? -EIO : rc;
+		if (rc == TCPX_ESTALLED && with_peer(t->peer, status_of, nullptr) == 0)
+			return -EIO;
+		return rc;
 	});
 }
 

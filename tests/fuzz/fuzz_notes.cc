@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Parts of NIXL's notifications, as peers may send them: whatever came before, no more text comes out
- * than went in, no more memory is kept than was sent, and a notification that is right arrives whole.
+ * Parts of NIXL's notifications, as peers may send them: whatever came before, no more text comes
+ * out than went in, no more memory is kept than was sent, and what is right arrives whole.
  */
 #include <algorithm>
 #include <cstring>
@@ -22,7 +22,16 @@ tcpx_nixl_warn(const char *, ...)
 }
 
 /* The kinds of a part, beside a small one whose place in its whole is any. */
-enum { CARL = 1, OTHER_NONCE = 2, NO_PART = 4, FITS = 8, LARGE = 16, FAR_OUT = 32, CUT = 64, LATER = 128 };
+enum {
+	CARL = 1,
+	OTHER_NONCE = 2,
+	NO_PART = 4,
+	FITS = 8,
+	LARGE = 16,
+	FAR_OUT = 32,
+	CUT = 64,
+	LATER = 128
+};
 
 /* What each peer costs beside its bytes. */
 constexpr size_t PEER_COST = 4096, KEPT_MAX = 30000;
@@ -90,8 +99,8 @@ arrives(TcpxNixlNotes &bert, const Right &right, unsigned number, uint64_t now_m
 
 	for (const std::string &part : right.parts) {
 		promise(out.empty());
-		bert.take(peer(number), right.from.engine_name().c_str(), part.data(), part.size(), now_ms,
-			  out);
+		bert.take(peer(number), right.from.engine_name().c_str(), part.data(), part.size(),
+			  now_ms, out);
 	}
 	promise(out.size() == 1 && out[0].second == right.text && out[0].first == right.agent);
 }
@@ -115,8 +124,8 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 
 		in += part.size();
 		now_ms += r.kind & LATER ? 20000 : 0;
-		bert.take(peer(r.number % 9), r.kind & CARL ? "carl" : "dora", part.data(), part.size(),
-			  now_ms, out);
+		bert.take(peer(r.number % 9), r.kind & CARL ? "carl" : "dora", part.data(),
+			  part.size(), now_ms, out);
 		promise(bert.kept() <= 8 * PEER_COST + in && bert.kept() <= KEPT_MAX);
 		promise(bert.joins() == (handles > 0) && handles <= 8);
 		if (r.kind & LATER)

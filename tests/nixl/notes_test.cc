@@ -77,7 +77,8 @@ parts_of_each_peer_are_joined(void **)
 	assert_int_equal(handles, 0);
 	assert_int_equal(bert.kept(), 0);
 	/* one part alone is whole */
-	assert_true(take(bert, parts_of(long_name, "text")[0]) == Notifs({ { std::string(300, 'n'), "text" } }));
+	assert_true(take(bert, parts_of(long_name, "text")[0]) ==
+		    Notifs({ { std::string(300, 'n'), "text" } }));
 }
 
 /* Anybody may claim a name, and has seen the nonce of whoever has written to him. */
@@ -120,7 +121,9 @@ parts_out_of_order_make_nothing(void **)
 {
 	TcpxNixlNotes anna("anna"), bert("bert");
 	auto parts = parts_of(anna, std::string(30000, 'x'));
-	static const int orders[][4] = { { 0, 2, 3, 3 }, { 1, 2, 3, 0 }, { 0, 1, 1, 3 }, { 3, 2, 1, 0 } };
+	static const int orders[][4] = {
+		{ 0, 2, 3, 3 }, { 1, 2, 3, 0 }, { 0, 1, 1, 3 }, { 3, 2, 1, 0 }
+	};
 
 	assert_int_equal(parts.size(), 4);
 	for (const auto &order : orders) {

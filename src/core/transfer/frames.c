@@ -281,7 +281,8 @@ on_list(struct session *s, struct tcpx_buf *b)
 static bool
 lacks_its_note(const struct tcpx_xfer *x, const struct tcpx_done *d)
 {
-	return d->code == TCPX_ELIMIT && x->op == TCPX_OP_WRITE && x->note.there && d->bytes == x->total;
+	return d->code == TCPX_ELIMIT && x->op == TCPX_OP_WRITE && x->note.there &&
+	       d->bytes == x->total;
 }
 
 static int
@@ -321,7 +322,7 @@ on_done(struct session *s, struct tcpx_buf *b)
 		count_add(&s->engine->count.bytes_tx, x->total);
 	atomic_store(&x->bytes_done, x->total);
 	if (!noted) {
-		tcpx_answer_filled(s, x); /* as a READ: its note goes by itself, or waits */
+		tcpx_answer_filled(s, x); /* as of a READ: its note goes alone, or waits */
 		return 0;
 	}
 	count_add(&s->engine->count.notes_tx, x->note.there);

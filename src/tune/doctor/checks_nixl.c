@@ -73,8 +73,8 @@ probe_load(const struct machine *m, struct check_result *r)
 
 const struct check checks_nixl[] = {
 	{ "nixl", CHECK_ERROR, "Is there a NIXL, and where are its plugins?", probe_nixl,
-	  "NIXL loads plugins by their files in these folders alone: make the folder and link them into it "
-	  "(docs/nixl.md), or unset NIXL_PLUGIN_DIR." },
+	  "NIXL loads plugins by their files in these folders alone: make the folder and link them "
+	  "into it (docs/nixl.md), or unset NIXL_PLUGIN_DIR." },
 	{ "nixl-file", CHECK_NOTE, "Do NIXL's folders have our plugin?", probe_file,
 	  "ln -s the file " NIXL_PLUGIN " there, or name its folder by NIXL_PLUGIN_DIR." },
 	{ "nixl-load", CHECK_ERROR, "Does our plugin load, as NIXL loads it?", probe_load,

@@ -318,10 +318,11 @@ a_transfer_whose_note_finds_no_room_waits(void **state)
 	rig_begin(&r, NULL, few);
 	rig_memory(&r, 200000, 200000);
 	for (int i = 0; i < 4; i++) { /* in a frame, and in chunks */
+		enum tcpx_op op = i < 2 ? TCPX_OP_READ : TCPX_OP_WRITE;
 		int open = 0;
 
 		for (int k = 0; k < MOVES; k++)
-			assert_ok(start(&r, i < 2 ? TCPX_OP_READ : TCPX_OP_WRITE, lens[i % 2], &x[k]));
+			assert_ok(start(&r, op, lens[i % 2], &x[k]));
 		assert_ok(tcpx_wait(x[0], WAIT_MS));
 		assert_code(tcpx_wait(x[MOVES - 1], 20), -EAGAIN);
 		for (int k = 0; k < MOVES; k++)
