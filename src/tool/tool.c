@@ -21,9 +21,33 @@
  * reports it in its own line. */
 static char held[512];
 
+static bool limited;
+
+void
+tool_log_limit(bool on)
+{
+	limited = on;
+}
+
+/* Within the limit, and without waiting for a reader. */
+static void
+put_now(int level, enum tool_colour colour, const char *head, const char *text)
+{
+	char line[1024];
+
+	tool_progress_clear();
+	snprintf(line, sizeof(line), "%s%s:%s %s", tool_paint(stderr, colour), head,
+		 tool_paint(stderr, TOOL_PLAIN), text);
+	tcpx_log_put(level, line);
+}
+
 static void
 warn(const char *text)
 {
+	if (limited) {
+		put_now(TCPX_LOG_WARN, TOOL_YELLOW, "warning", text);
+		return;
+	}
 	tool_progress_clear();
 	fprintf(stderr, "%swarning:%s %s\n", tool_paint(stderr, TOOL_YELLOW),
 		tool_paint(stderr, TOOL_PLAIN), text);
@@ -35,18 +59,6 @@ tool_log_flush(void)
 	if (held[0])
 		warn(held);
 	held[0] = '\0';
-}
-
-/* Of an I/O thread, which must not wait for a reader. */
-static void
-warn_now(int level, const char *text)
-{
-	char line[1024];
-
-	tool_progress_clear();
-	snprintf(line, sizeof(line), "%swarning:%s %s", tool_paint(stderr, TOOL_YELLOW),
-		 tool_paint(stderr, TOOL_PLAIN), text);
-	tcpx_log_put(level, line);
 }
 
 static void
@@ -63,7 +75,7 @@ tell(void *arg, int level, const char *line)
 	for (int words = 4; words > 0 && *text; words--) /* host:pid:tid TCPX WARN INIT */
 		text += strcspn(text, " ") + (text[strcspn(text, " ")] != '\0');
 	if (gettid() != getpid()) {
-		warn_now(level, text);
+		put_now(level, TOOL_YELLOW, "warning", text); /* it must not wait */
 		return;
 	}
 	tcpx_err_last(last, sizeof(last));
@@ -100,6 +112,10 @@ tool_fail(int code, const char *command, const char *fmt, ...)
 	tool_progress_clear();
 	while ((line = strsep(&rest, "\n"))) { /* it may quote a peer, or a file */
 		tcpx_text_show(line, strlen(line) + 1, line);
+		if (limited) {
+			put_now(TCPX_LOG_ERROR, TOOL_RED, command, line);
+			continue;
+		}
 		if (line == text)
 			fprintf(stderr, "%s%s%s: ", tool_paint(stderr, TOOL_RED), command,
 				tool_paint(stderr, TOOL_PLAIN));

@@ -50,6 +50,9 @@ int tool_usage(const char *command, const char *fmt, ...)
  * lines as they are. A failure waits for tool_fail(), whose text mostly has it, or for the flush. */
 void tool_log_start(void);
 void tool_log_flush(void);
+/* While @on, as strangers may cause them, failures and warnings have the limit of log lines
+ * (base/log_limit.h), and wait for no reader. */
+void tool_log_limit(bool on);
 
 /* @memory that was just allocated; ends the program if it is NULL. */
 void *tool_need(void *memory);

@@ -73,16 +73,21 @@ turn(struct serve *s)
 	tcpx_note *note;
 	bool spin;
 
+	tool_log_limit(true);
 	tool_log_flush();
 	for (; left && !tcpx_note_get(s->engine, &note); left--)
 		serve_note(s, note);
 	spin = serve_pump(s, &oldest);
+	tool_log_limit(false);
 	if (spin || !left)
 		return;
 	if (oldest)
 		(void)tcpx_wait(oldest, serve_is_shared(s) ? SHARED_MS : TURN_MS);
-	else if (!tcpx_note_wait(s->engine, TURN_MS, &note))
+	else if (!tcpx_note_wait(s->engine, TURN_MS, &note)) {
+		tool_log_limit(true);
 		serve_note(s, note);
+		tool_log_limit(false);
+	}
 }
 
 /* --port, or 28515 where TCPX_PORT says nothing. NULL: TCPX_PORT. */

@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -349,6 +350,30 @@ names_and_texts_of_clients_show(void **state)
 	ask(b, "job", "{'op':'\\u009b31m\\u202e'}", "error", "op is '?31m?'");
 }
 
+static void
+their_mistakes_fill_no_disk(void **state)
+{
+	enum { MISTAKES = 1000 };
+	FILE *said_there = tmpfile();
+	int kept = dup(STDERR_FILENO), lines = 0, c;
+
+	assert_non_null(said_there);
+	assert_return_code(dup2(fileno(said_there), STDERR_FILENO), 0);
+	tool_log_limit(true);
+	for (int i = 0; i < MISTAKES; i++)
+		tool_fail(TOOL_FINDING, "tcpx serve", "mistake %d", i);
+	tool_log_limit(false);
+	tool_fail(TOOL_FINDING, "tcpx serve", "ours");
+	assert_return_code(dup2(kept, STDERR_FILENO), 0);
+	close(kept);
+	rewind(said_there);
+	while ((c = fgetc(said_there)) != EOF)
+		lines += c == '\n';
+	fclose(said_there);
+	if (lines < 2 || lines > MISTAKES / 2) /* ten a second */
+		fail_msg("%d lines", lines);
+}
+
 int
 main(void)
 {
@@ -362,6 +387,7 @@ main(void)
 		TEST(long_work_is_done_in_steps),
 		TEST(what_cannot_be_served_is_refused),
 		TEST(names_and_texts_of_clients_show),
+		cmocka_unit_test(their_mistakes_fill_no_disk),
 	};
 
 	return cmocka_run_group_tests_name("tool/serve", tests, NULL, NULL);
