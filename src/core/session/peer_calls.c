@@ -216,13 +216,17 @@ tcpx_peer_query(tcpx_peer *p, struct tcpx_peer_info *info)
 				 "tcpx_peer_info of %zu bytes, this library knows %zu",
 				 info->struct_size, sizeof(full));
 	full.status = status_of(p);
-	snprintf(full.provider, sizeof(full.provider), "%s", p->engine->ops->name);
 	pthread_mutex_lock(&p->lock);
 	memcpy(full.name, p->name, sizeof(full.name));
 	full.incarnation = p->incarnation;
 	if (full.status && p->gone)
 		memcpy(full.cause, p->gone_text, sizeof(full.cause));
 	pthread_mutex_unlock(&p->lock);
+	if (info->struct_size <= offsetof(struct tcpx_peer_info, channels_tx)) { /* asked for each message */
+		memcpy(info, &full, info->struct_size);
+		return 0;
+	}
+	snprintf(full.provider, sizeof(full.provider), "%s", p->engine->ops->name);
 	s = tcpx_peer_usable_session(p, &gone);
 	if (!s)
 		s = first_inbound(p);
