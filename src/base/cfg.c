@@ -357,8 +357,7 @@ tcpx_cfg_load(const struct tcpx_cfg_sources *src, struct tcpx_cfg **out)
 int
 tcpx_cfg_load_system(const char *const *caller, struct tcpx_cfg **out)
 {
-	/* a program with more rights than who has started it (setuid) does what that one's environment says in
-	 * nothing */
+	/* a setuid program has more rights than who has started it, and set its environment */
 	char *const *env = getauxval(AT_SECURE) ? NULL : environ;
 	struct tcpx_cfg_sources src = {
 		.env = env,

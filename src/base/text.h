@@ -19,11 +19,12 @@ void tcpx_text_add(struct tcpx_text *t, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 /* Bytes of the UTF-8 character that @s begins with; 0: none does, or it is the NUL. */
 size_t tcpx_utf8_len(const char *s);
-/* The same of a character that readers see: 0 also for controls (C0, DEL, C1) and for what is invisible, or
- * turns the direction of the text beside it. All texts of others pass here before people read them. */
+/* Bytes of a character that readers see: 0 also for controls (C0, DEL, C1) and for what is
+ * invisible, or turns the direction of the text beside it. All texts of others pass here before
+ * people read them. */
 size_t tcpx_text_shows(const char *s);
-/* Copies @s, cut to @cap bytes with its NUL, with '?' for each character, or byte, that does not show. @to may
- * be @s. */
+/* Copies @s, cut to @cap bytes with its NUL, with '?' for each character, or byte, that does not
+ * show. @to may be @s. */
 void tcpx_text_show(char *to, size_t cap, const char *s);
 /* Copies @s, cut to @cap bytes with its NUL, as printable ASCII: every other byte is \xNN. */
 void tcpx_text_escape(char *to, size_t cap, const char *s);

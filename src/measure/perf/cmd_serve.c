@@ -63,8 +63,8 @@ print_ready(tcpx_engine *engine)
 	fflush(stdout);
 }
 
-/* One turn: sleeps in a transfer or for a note, unless a client wants spinning. Where there are several, no
- * transfer of one keeps the others waiting. */
+/* A turn sleeps in a transfer or for a note, unless a client wants spinning. Where there are
+ * several clients, no transfer of one keeps the others waiting. */
 static void
 turn(struct serve *s)
 {

@@ -56,7 +56,7 @@ events_put(FILE *f, const char *type, json_t *fields)
 	free(text);
 }
 
-/* What a peer says, as text that shows. */
+/* A text of a peer, as it shows. */
 static json_t *
 shown(const char *s)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The server's part in comparing: it fills slots of the rings, and compares what has arrived, a few at a
- * time, as other clients wait. */
+/* The server's part in comparing: it fills slots of the rings, and compares what has arrived, a few
+ * at a time, as other clients wait. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>

@@ -144,8 +144,8 @@ post_half(struct client *g, enum tcpx_op op, uint64_t n, tcpx_xfer **xfer)
 	return rc;
 }
 
-/* Keeps up to depth receives and sends posted; a pong is sent when its ping is here. *more: pieces enough
- * for one turn were posted. */
+/* Keeps up to depth receives and sends posted; a pong is sent when its ping is here. *more: pieces
+ * enough for one turn were posted. */
 static int
 post_halves(struct client *g, bool *more)
 {
@@ -213,8 +213,8 @@ client_begin_run(struct serve *s, struct client *g, const json_t *msg)
 	return rc;
 }
 
-/* For each ping the same bytes back, with a note. *oldest: one whose acknowledgement is missing, a ring ago,
- * comes first. */
+/* Sends for each ping the same bytes back, with a note. *oldest: the one that comes first, since
+ * its acknowledgement is missing, a ring ago; NULL: none. */
 static int
 send_pongs(struct client *g, tcpx_xfer **oldest)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a client can make `tcpx serve` do: both engines are in this process, and the server's turns are ours. */
+/* Clients of `tcpx serve` that are none: both engines are in this process, and the server's turns
+ * are the test's. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -257,8 +258,8 @@ each_job_needs_a_case_of_its_own(void **state)
 	ask(b, "verify", "{'chunk':0,'slot':0,'slots':1,'spoil':true}", "error", "before any case");
 }
 
-/* It takes no address from the client, and waits for none of its own writes: more pings come than its ring
- * has slots. */
+/* The server takes no address from the client, and waits for none of its own writes: more pings
+ * come than its ring has slots. */
 static void
 pings_are_sent_back_over_the_session_that_brought_them(void **state)
 {
