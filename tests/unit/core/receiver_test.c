@@ -8,6 +8,7 @@
 
 #define KIB   1024u
 #define WAITS 77u
+#define HELD  78u
 
 /* A connection with messages of these lengths; they are here whole. */
 struct tcpx_chan {
@@ -16,6 +17,7 @@ struct tcpx_chan {
 	struct tcpx_ack acked;
 	uint32_t acks;
 	bool full; /* it takes no acknowledgement */
+	bool settled; /* what is in place may be acknowledged */
 	unsigned interest;
 };
 
@@ -67,11 +69,19 @@ place(struct channel *c, const struct tcpx_head *h, struct rx_record *r, enum ch
 static int
 applied(struct channel *c, const struct rx_record *r, uint64_t now_ns)
 {
-	return 0;
+	return r->len == HELD;
+}
+
+/* Messages of that length are in place, and wait for a word of the peer to be acknowledged. */
+static bool
+settled(struct channel *c, const struct rx_record *r)
+{
+	return c->chan->settled;
 }
 
 static const struct tcpx_stream_chan_ops stream = { .recv_head = recv_head, .recv = receive, .ack = ack };
-static const struct channel_calls calls = { .place = place, .applied = applied };
+static const struct channel_calls calls = { .place = place, .applied = applied,
+					    .settled = settled };
 
 /* A channel that receives from this connection. */
 static struct channel *
@@ -166,12 +176,37 @@ an_acknowledgement_that_found_no_room_goes_when_there_is_some(void **state)
 	}
 }
 
+static void
+reading_goes_on_when_what_came_before_is_settled(void **state)
+{
+	struct tcpx_chan conn = { .len = { HELD, 1 * KIB, HELD, 1 * KIB } };
+	struct channel *c;
+	struct bare b;
+
+	(void)state;
+	c = begin(&b, &conn);
+	for (uint32_t came = 0; came < 4; came += 2) {
+		conn.count = came + 2;
+		conn.settled = false;
+		tcpx_receiver_step(c, b.now_ns);
+		tcpx_receiver_step(c, b.now_ns);
+		assert_int_equal(conn.next, came + 1); /* nothing is read behind it */
+		assert_int_equal(conn.acked.received, came + 1);
+		assert_int_equal(conn.acked.applied, came);
+		conn.settled = true;
+		tcpx_receiver_step(c, b.now_ns);
+		assert_int_equal(conn.acked.applied, came + 2);
+	}
+	end(&b, c);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(two_of_64_kib_share_an_acknowledgement),
 		cmocka_unit_test(an_acknowledgement_that_found_no_room_goes_when_there_is_some),
+		cmocka_unit_test(reading_goes_on_when_what_came_before_is_settled),
 	};
 
 	return cmocka_run_group_tests_name("core/receiver", tests, NULL, NULL);

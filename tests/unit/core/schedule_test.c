@@ -169,6 +169,42 @@ chunks_of_an_earlier_post_count_for_nothing(void **state)
 	bare_close(&b);
 }
 
+/* The peer has not got it, and never will, if it has ended: then its credit is for others. */
+static void
+credit_of_a_message_that_a_lost_channel_gives_back_is_not_lost(void **state)
+{
+	enum { LEN = 20000, OTHERS = 500 };
+
+	(void)state;
+	for (int over = 0; over < 2; over++) {
+		struct tcpx_eager_tx *credit;
+		struct tx_record sent;
+		struct channel *c;
+		struct tcpx_xfer *x;
+		struct bare b;
+
+		bare_open(&b, true);
+		c = bare_channel(&b, 0);
+		x = bare_xfer(&b, 7, LEN, CHUNK);
+		tcpx_session_get(b.s);
+		x->session = b.s;
+		x->tx.early = true;
+		x->tx.in_flight = 1;
+		credit = &b.s->lanes.credit;
+		credit->granted = 1 << 20;
+		credit->used = OTHERS + tcpx_eager_cost(LEN);
+		if (over)
+			x->status = TCPX_ECANCELED;
+		sent = (struct tx_record){ .payload = &x->payload, .id = 7, .len = LEN };
+		tcpx_xfer_get(x);
+		tcpx_chunk_given_back(c, &sent);
+		assert_int_equal(credit->used, over ? OTHERS : OTHERS + tcpx_eager_cost(LEN));
+		assert_int_equal(x->tx.again_count, !over);
+		tcpx_xfer_put(x);
+		bare_close(&b);
+	}
+}
+
 static void
 a_full_window_takes_nothing(void **state)
 {
@@ -380,6 +416,7 @@ main(void)
 		cmocka_unit_test(user_memory_is_taken_when_it_can_be_sent),
 		cmocka_unit_test(a_chunk_has_one_place),
 		cmocka_unit_test(chunks_of_an_earlier_post_count_for_nothing),
+		cmocka_unit_test(credit_of_a_message_that_a_lost_channel_gives_back_is_not_lost),
 		cmocka_unit_test(a_full_window_takes_nothing),
 		cmocka_unit_test(what_a_lost_channel_gives_back_goes_first),
 		cmocka_unit_test(no_chunk_leaves_before_its_open),

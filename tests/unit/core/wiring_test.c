@@ -404,6 +404,36 @@ a_peer_that_could_not_listen_is_asked_again(void **state)
 	end(&b);
 }
 
+/* The kernel has said that a link changed: it may be back. */
+static void
+lost_channels_of_either_direction_are_hurried(void **state)
+{
+	enum { SENDS = 1, RECEIVES = 2, LATER = 60 };
+	struct bare b;
+
+	(void)state;
+	for (unsigned lost = 0; lost <= (SENDS | RECEIVES); lost++) {
+		struct session *s = begin(&b, true, 0);
+		uint64_t later_ns = b.now_ns + LATER * TCPX_SEC;
+
+		s->state = SESS_OPEN;
+		s->chan.count = 1;
+		assert_int_equal(tcpx_channel_new(s, 0, true, false, &s->chan.tx[0]), 0);
+		assert_int_equal(tcpx_channel_new(s, 0, false, true, &s->chan.rx[0]), 0);
+		s->chan.tx[0]->heal.at_ns = s->chan.rx[0]->heal.at_ns = later_ns;
+		s->chan.tx_up = !(lost & SENDS);
+		s->chan.rx_up = !(lost & RECEIVES);
+		s->chan.tx[0]->state = lost & SENDS ? CHAN_WIRING : CHAN_UP;
+		s->chan.rx[0]->state = lost & RECEIVES ? CHAN_WIRING : CHAN_UP;
+		tcpx_heal_hurry(s, b.now_ns);
+		assert_int_equal(s->chan.tx[0]->heal.at_ns,
+				 lost & SENDS ? b.now_ns : later_ns);
+		assert_int_equal(s->chan.rx[0]->heal.at_ns,
+				 lost & RECEIVES ? b.now_ns : later_ns);
+		end(&b);
+	}
+}
+
 int
 main(void)
 {
@@ -419,6 +449,7 @@ main(void)
 		cmocka_unit_test(handles_come_once),
 		cmocka_unit_test(who_asks_for_a_later_generation_never_had_the_one_here),
 		cmocka_unit_test(a_peer_that_could_not_listen_is_asked_again),
+		cmocka_unit_test(lost_channels_of_either_direction_are_hurried),
 	};
 
 	return cmocka_run_group_tests_name("core/wiring", tests, NULL, NULL);
