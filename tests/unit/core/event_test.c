@@ -12,6 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/context/context.h"
+#include "core/loop/queue.h"
+
 #define MIB  (1u << 20)
 #define MANY 500
 
@@ -287,6 +290,32 @@ peers_are_told_where_asked(void **state)
 	assert_no_event(r->b); /* did not ask */
 }
 
+static void
+an_event_outlives_its_peer(void **state)
+{
+	struct tcpx_engine_opts o = TCPX_ENGINE_OPTS_INIT;
+	struct peer_news news = { .waiting = NULL }, freed;
+	struct tcpx_event ev;
+	tcpx_engine *e;
+
+	(void)state;
+	o.name = "cleo";
+	o.settings = (const char *const[]){ "TCPX_NICS=127.0.1.1", "TCPX_PORT=0", NULL };
+	o.peer_events = 1;
+	assert_ok(tcpx_open(&o, &e));
+	tcpx_queue_peer(e, &news, "dora", 5, TCPX_EPEERGONE);
+	tcpx_queue_forget(e, &news);
+	memset(&news, 0xee, sizeof(news)); /* its memory is somebody else's */
+	freed = news;
+	assert_int_equal(take(e, &ev, 1), 1);
+	assert_int_equal(ev.kind, TCPX_EVENT_PEER_DOWN);
+	assert_code(ev.status, TCPX_EPEERGONE);
+	assert_string_equal(ev.peer, "dora");
+	assert_int_equal(ev.incarnation, 5);
+	assert_memory_equal(&news, &freed, sizeof(news));
+	tcpx_close(e);
+}
+
 /* ---- many takers ---- */
 
 struct crowd {
@@ -350,6 +379,7 @@ main(void)
 		T(a_wait_in_vain_and_wrong_room),
 		T(the_size_of_an_event_may_differ),
 		T(peers_are_told_where_asked),
+		T(an_event_outlives_its_peer),
 		T(several_takers_share_the_ends),
 	};
 

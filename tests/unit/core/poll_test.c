@@ -207,6 +207,43 @@ several_pollers_beside_those_who_test_and_wait(void **state)
 	wait_for_holder(c.r->b, LEASE_IO);
 }
 
+static void *
+wait_without_end(void *arg)
+{
+	(void)tcpx_wait(arg, -1);
+	return NULL;
+}
+
+/* Else the I/O thread does the second one's work, and has to wake it up each time. */
+static void
+one_of_two_that_wait_takes_the_loop_when_the_other_leaves(void **state)
+{
+	struct rig *r = *state;
+	struct tcpx_desc near;
+	tcpx_xfer *x[2];
+	pthread_t id[2];
+
+	rig_memory(r, 128, 128);
+	assert_ok(tcpx_peer_wait(r->to_b, WAIT_MS));
+	near = (struct tcpx_desc){ r->near.id, 0, 64 };
+	for (int i = 0; i < 2; i++) {
+		assert_ok(tcpx_recv(r->to_b, &near, 1, 1 + (uint64_t)i, &x[i]));
+		assert_int_equal(pthread_create(&id[i], NULL, wait_without_end, x[i]), 0);
+		while (i ? atomic_load(&x[1]->waiters.sleepers) == 0 :
+			   atomic_load(&lease_of(r->a)->holder) != LEASE_APP)
+			sched_yield();
+	}
+	tcpx_cancel(x[0]);
+	pthread_join(id[0], NULL);
+	wait_for_holder(r->a, LEASE_APP);
+	tcpx_cancel(x[1]);
+	pthread_join(id[1], NULL);
+	for (int i = 0; i < 2; i++) {
+		assert_code(tcpx_test(x[i]), TCPX_ECANCELED);
+		tcpx_xfer_free(x[i]);
+	}
+}
+
 #define WITH(test) cmocka_unit_test_setup_teardown(test, rig_setup, rig_teardown)
 
 int
@@ -219,6 +256,7 @@ main(void)
 		WITH(a_poll_waits_for_nobody),
 		WITH(a_child_polls_nothing),
 		WITH(several_pollers_beside_those_who_test_and_wait),
+		WITH(one_of_two_that_wait_takes_the_loop_when_the_other_leaves),
 	};
 
 	return cmocka_run_group_tests_name("poll", tests, NULL, NULL);
