@@ -207,6 +207,31 @@ calls_out_of_order_are_refused(void **state)
 	assert_int_equal(r->ops->stream->recv_head(r->tx, &head), TCPX_ESTATE);
 }
 
+/* A call of the kernel takes so many pieces, of which the last is the seam. */
+static void
+pieces_beyond_one_call_are_left_for_the_next(void **state)
+{
+	enum { LEN = TCPX_SOCK_IOV, WIRE = TCPX_SOCK_HEAD_BYTES + LEN + TCPX_SOCK_TAIL_BYTES };
+	struct rig *r = *state;
+	struct tcpx_head head = good;
+	uint8_t bytes[WIRE], body[LEN];
+	struct iovec iov[LEN];
+
+	head.len = LEN;
+	tcpx_sock_head_format(&head, bytes);
+	tcpx_sock_tail_format(&head, false, bytes + WIRE - TCPX_SOCK_TAIL_BYTES);
+	for (size_t i = 0; i < LEN; i++) {
+		bytes[TCPX_SOCK_HEAD_BYTES + i] = rig_byte(1, i);
+		iov[i] = (struct iovec){ body + i, 1 };
+	}
+	raw_send(r, bytes, sizeof(bytes));
+	assert_int_equal(recv_head(r, &head), 0);
+	assert_int_equal(r->ops->stream->recv(r->rx, iov, LEN), LEN - 1);
+	assert_int_equal(r->ops->stream->recv(r->rx, iov + LEN - 1, 1), 1);
+	assert_int_equal(recv_end(r), 0);
+	assert_memory_equal(body, bytes + TCPX_SOCK_HEAD_BYTES, LEN);
+}
+
 static void
 the_end_of_the_connection_is_quiet_wherever_it_comes(void **state)
 {
@@ -306,6 +331,7 @@ main(void)
 		FACT(a_corrupt_trailer_ends_the_channel),
 		FACT(messages_cut_into_bytes_arrive),
 		FACT(calls_out_of_order_are_refused),
+		FACT(pieces_beyond_one_call_are_left_for_the_next),
 		FACT(the_end_of_the_connection_is_quiet_wherever_it_comes),
 		FACT(closing_with_bytes_waiting_leaves_no_event),
 	};
