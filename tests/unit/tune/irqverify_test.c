@@ -46,6 +46,21 @@ each_state_is_told(void **state)
 	assert_int_equal(b->sim->writes, writes);
 }
 
+/* Of several CPUs the kernel programs one. */
+static void
+any_cpu_of_the_plan_is_good(void **state)
+{
+	struct bed *b = *state;
+
+	tcpx_cpuset_add_range(&b->items[0].want, 4, 7);
+	assert_int_equal(bed_apply(b), 0);
+	sim_fire_all(b->sim);
+	assert_int_equal(tcpx_cpuset_count(&b->items[0].want), 4);
+	assert_true(verify(b));
+	assert_int_equal(tcpx_cpuset_count(&b->items[0].now_eff), 1);
+	assert_int_equal(b->items[0].state, TCPX_AFF_EFFECTIVE);
+}
+
 /* One interrupt on the old CPU belongs to a move; two do not. */
 static void
 interrupts_elsewhere_are_counted(void **state)
@@ -136,6 +151,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		bed_test(each_state_is_told),
+		bed_test(any_cpu_of_the_plan_is_good),
 		bed_test(interrupts_elsewhere_are_counted),
 		bed_test(a_vector_that_fires_elsewhere_is_off_plan),
 		bed_test(irqbalance_is_drift),

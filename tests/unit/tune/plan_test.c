@@ -293,6 +293,37 @@ options_do_what_they_say(void **state)
 	tcpx_plan_fini(&p);
 }
 
+/* A NIC's queues follow those of the NICs before it, each kind behind its own. */
+static void
+queues_of_either_kind_are_counted_alone(void **state)
+{
+	static const struct {
+		enum tcpx_irq_policy policy;
+		const char *first, *second;
+	} rows[] = {
+		{ TCPX_IRQ_COLOCATE, "0-2,5", "3,6-7" },
+		{ TCPX_IRQ_SIBLING, "10-12,15", "13,16-17" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct tcpx_plan_options o = TCPX_PLAN_DEFAULTS;
+		struct tcpx_plan p;
+
+		o.policy = rows[i].policy;
+		o.head = o.tail = 0;
+		o.first_threads = true;
+		p = plan_of("cores 0 0-9/10-19\nnic e node 0 rx 1 tx 3\nnic f node 0 rx 2 tx 1\n"
+			    "irq e tx 0-2 at 50 hwirq 0 name e{0}\n"
+			    "irq e rx 0 at 53 hwirq 3 name e3\n"
+			    "irq f tx 0 at 60 hwirq 0 name f0\n"
+			    "irq f rx 0-1 at 61 hwirq 1 name f{1}\n", &o);
+		check_irqs("unequal", &p, "e", rows[i].first);
+		check_irqs("unequal", &p, "f", rows[i].second);
+		tcpx_plan_fini(&p);
+	}
+}
+
 static void
 nodes_without_nics_lend_cores(void **state)
 {
@@ -427,6 +458,7 @@ main(void)
 		cmocka_unit_test(slurm_without_smt_is_as_published),
 		cmocka_unit_test(other_machines_are_as_in_the_table),
 		cmocka_unit_test(options_do_what_they_say),
+		cmocka_unit_test(queues_of_either_kind_are_counted_alone),
 		cmocka_unit_test(nodes_without_nics_lend_cores),
 		cmocka_unit_test(what_cannot_be_planned_is_said_once),
 		cmocka_unit_test(texts_have_their_parts),
