@@ -97,6 +97,16 @@ class Transfers(Pair):
             self.assertEqual(target, source)
             self.assertEqual(self.b.wait_note(GUARD_S).data, str(turn).encode())
 
+    def test_a_transfer_that_is_posted_again_counts_its_bytes_anew(self):
+        region, remote = self.shared(bytearray(8192))
+        transfer = self.peer.prepare(tcpx.WRITE, self.a.register(pattern(8192)), remote)
+        transfer.post().wait(GUARD_S)
+        self.assertEqual(transfer.nbytes, 8192)
+        region.close()
+        with self.assertRaises(tcpx.Error):
+            transfer.post().wait(GUARD_S)
+        self.assertEqual(transfer.nbytes, 0)
+
     def test_a_post_that_fails_leaves_the_end_of_the_one_before(self):
         _region, remote = self.shared(bytearray(64))
         transfer = self.peer.prepare(tcpx.WRITE, self.a.register(bytearray(64)), remote)

@@ -2,6 +2,7 @@
 /*
  * Differences are taken channel by channel, add up, and survive the way to the client.
  */
+#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -102,6 +103,36 @@ a_counter_that_began_anew_counts_from_zero(void **state)
 	assert_int_equal(u[SUM].nic[0].tx_bytes, 7);
 	assert_int_equal(u[SUM].channel[0].bytes, 999);
 	assert_int_equal(u[SUM].ctxt_switches, 0);
+}
+
+/* CPU 0 would be what many a field says. */
+static void
+a_thread_ran_on_the_cpu_that_it_was_held_to(void **state)
+{
+	struct tcpx_engine_opts o = TCPX_ENGINE_OPTS_INIT;
+	struct usage *u = *state;
+	tcpx_engine *e = NULL;
+	cpu_set_t before, one;
+	int cpu = CPU_SETSIZE - 1;
+
+	assert_int_equal(sched_getaffinity(0, sizeof(before), &before), 0);
+	while (cpu > 0 && !CPU_ISSET(cpu, &before))
+		cpu--;
+	if (cpu == 0)
+		skip();
+	CPU_ZERO(&one);
+	CPU_SET(cpu, &one);
+	assert_int_equal(sched_setaffinity(0, sizeof(one), &one), 0);
+	o.name = "anna";
+	o.settings = (const char *const[]){ "TCPX_NICS=127.0.1.1", "TCPX_PORT=0",
+					    "TCPX_STATS=off", "TCPX_THREADS=1", NULL };
+	assert_int_equal(tcpx_open(&o, &e), 0);
+	assert_int_equal(sched_setaffinity(0, sizeof(before), &before), 0);
+	usage_read(e, "", u);
+	assert_int_equal(u->threads, 1);
+	assert_int_equal(tcpx_cpuset_count(&u->thread[0].ran_on), 1);
+	assert_true(tcpx_cpuset_has(&u->thread[0].ran_on, cpu));
+	tcpx_close(e);
 }
 
 static void
@@ -248,6 +279,8 @@ main(void)
 						make, drop),
 		cmocka_unit_test_setup_teardown(cpu_time_is_that_of_the_process, make, drop),
 		cmocka_unit_test_setup_teardown(more_nics_than_fit_are_left_out, make, drop),
+		cmocka_unit_test_setup_teardown(a_thread_ran_on_the_cpu_that_it_was_held_to,
+						make, drop),
 		cmocka_unit_test_setup_teardown(names_stand_once_in_a_list, make, drop),
 		cmocka_unit_test_setup_teardown(a_new_generation_counts_from_zero, make, drop),
 		cmocka_unit_test_setup_teardown(differences_travel, make, drop),

@@ -63,6 +63,25 @@ what_is_new_has_no_rate(void **state)
 	json_decref(now);
 }
 
+/* Megabits and gigabits of a second, as bytes. */
+static void
+a_link_carries_an_eighth_of_its_bits(void **state)
+{
+	static const struct { const char *nic; double Bps; } rows[] = {
+		{ "{\"mbps\":200000,\"gbps\":0}", 25e9 }, { "{\"mbps\":800}", 1e8 },
+		{ "{\"gbps\":200}", 25e9 }, { "{\"mbps\":0,\"gbps\":0}", 0 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		json_t *nic = json_loads(rows[i].nic, 0, NULL);
+
+		assert_non_null(nic);
+		assert_true(top_link_Bps(nic) == rows[i].Bps);
+		json_decref(nic);
+	}
+}
+
 static void
 counter_that_fell_has_rate_zero(void **state)
 {
@@ -376,6 +395,7 @@ main(void)
 		cmocka_unit_test(rates_are_by_the_engines_clock),
 		cmocka_unit_test(what_is_new_has_no_rate),
 		cmocka_unit_test(what_arrived_changed_has_a_line_of_its_own),
+		cmocka_unit_test(a_link_carries_an_eighth_of_its_bits),
 		cmocka_unit_test(counter_that_fell_has_rate_zero),
 		cmocka_unit_test(busiest_stands_first),
 		cmocka_unit_test(names_cannot_steer_a_terminal),
