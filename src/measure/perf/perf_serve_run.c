@@ -76,7 +76,7 @@ end_run(struct serve *s, struct client *g)
 	if (u) {
 		usage_add_difference(u, &r->before, &r->after);
 		if (r->timed) {
-			u->now_ns = sync_map(&r->sync, r->end_said_ns) - r->begin_ns;
+			u->now_ns = sync_took(&r->sync, r->begin_ns, r->end_said_ns, r->took_said_ns);
 			g->timed_ns += u->now_ns;
 			g->timed_iters += r->iters;
 			usage_add_difference(&g->usage, NULL, u);

@@ -43,6 +43,14 @@ sync_map(const struct sync *s, uint64_t said_ns)
 	return said_ns + (uint64_t)s->offset_ns;
 }
 
+uint64_t
+sync_took(const struct sync *s, uint64_t begin_ns, uint64_t end_said_ns, uint64_t took_said_ns)
+{
+	int64_t ns = (int64_t)(sync_map(s, end_said_ns) - begin_ns);
+
+	return ns < (int64_t)(took_said_ns - took_said_ns / 1000) ? took_said_ns : (uint64_t)ns;
+}
+
 size_t
 sync_format(char note[SYNC_NOTE_BYTES], char kind, const uint64_t *ns, size_t count)
 {

@@ -21,6 +21,10 @@ void sync_init(struct sync *s);
 void sync_hear(struct sync *s, uint64_t said_ns, uint64_t now_ns);
 /* Server: the client's time @said_ns as a time of the server's clock. */
 uint64_t sync_map(const struct sync *s, uint64_t said_ns);
+/* Server: the length of a run from @begin_ns, by the server's clock, to the client's @end_said_ns.
+ * @took_said_ns: the length by the client's clock, which counts where the other is shorter by more than a
+ * thousandth: the notes before the run were slower then than those after it. */
+uint64_t sync_took(const struct sync *s, uint64_t begin_ns, uint64_t end_said_ns, uint64_t took_said_ns);
 
 /* A note: a letter (JOB_NOTE_ in job.h), then at most two times of 8 bytes. */
 enum { SYNC_NOTE_BYTES = 17 };

@@ -67,6 +67,22 @@ a_clock_that_runs_otherwise_is_noticed(void **state)
 	assert_int_equal(sync_map(&end, 1001000) - sync_map(&begin, 1000), 1010000);
 }
 
+/* However slow the notes before a run were, it takes no less than by the client's clock. */
+static void
+slow_notes_before_a_run_make_it_no_shorter(void **state)
+{
+	struct sync begin, end;
+
+	(void)state;
+	sync_init(&begin);
+	sync_init(&end);
+	sync_hear(&begin, 1000, 2000 + 90000);
+	sync_hear(&end, 5000, 6000);
+	assert_int_equal(sync_took(&end, sync_map(&begin, 2000), 4000, 2000), 2000);
+	assert_int_equal(sync_took(&end, sync_map(&begin, 2000), 202000, 200000), 200000);
+	assert_int_equal(sync_took(&begin, sync_map(&end, 2000), 4000, 2000), 92000);
+}
+
 static void
 times_travel_in_notes(void **state)
 {
@@ -135,6 +151,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(an_interval_is_the_same_by_either_clock),
 		cmocka_unit_test(a_clock_that_runs_otherwise_is_noticed),
+		cmocka_unit_test(slow_notes_before_a_run_make_it_no_shorter),
 		cmocka_unit_test(times_travel_in_notes),
 		cmocka_unit_test(a_server_that_does_not_answer_is_named),
 	};
