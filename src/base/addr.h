@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 /* An address without the macros of a socket header: family 4 or 6, bytes in network order. */
 struct tcpx_addr {
@@ -24,6 +25,12 @@ bool tcpx_addr_is_loopback(const struct tcpx_addr *a);
 bool tcpx_addr_is_wild(const struct tcpx_addr *a);
 /* One of IPv4 that IPv6 holds, ::ffff:a.b.c.d, becomes itself; false: it is none. */
 bool tcpx_addr_unmap(struct tcpx_addr *a);
+/* Their family and address; ports and the rest may differ. */
+static inline bool
+tcpx_addr_same_host(const struct tcpx_addr *a, const struct tcpx_addr *b)
+{
+	return a->family == b->family && memcmp(a->ip, b->ip, sizeof(a->ip)) == 0;
+}
 /* A literal address with optional ":port"; no names. -EINVAL, not logged: it may be a name. */
 int tcpx_addr_parse(const char *text, struct tcpx_addr *a);
 

@@ -76,8 +76,7 @@ stands_on(const struct session *s)
 
 	s->engine->ops->stream_name(s->control.line.stream, &at);
 	for (uint32_t i = 0; i < nics->count; i++)
-		if (nics->at[i].addr.family == at.family &&
-		    !memcmp(nics->at[i].addr.ip, at.ip, sizeof(at.ip)))
+		if (tcpx_addr_same_host(&nics->at[i].addr, &at))
 			return (int)i;
 	return -1;
 }

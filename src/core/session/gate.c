@@ -13,7 +13,7 @@ static bool
 was_told(const struct gate *g, const struct tcpx_addr *a)
 {
 	for (uint32_t i = 0; i < g->told_count; i++)
-		if (g->told[i].family == a->family && !memcmp(g->told[i].ip, a->ip, sizeof(a->ip)))
+		if (tcpx_addr_same_host(&g->told[i], a))
 			return true;
 	return false;
 }

@@ -10,8 +10,7 @@
 static bool
 same_place(const struct tcpx_addr *a, const struct tcpx_addr *b)
 {
-	return a->family && a->family == b->family && a->port == b->port &&
-	       !memcmp(a->ip, b->ip, sizeof(a->ip));
+	return a->family && a->port == b->port && tcpx_addr_same_host(a, b);
 }
 
 /* A peer dialled by name or incarnation is compared by these, one dialled by its address alone by
