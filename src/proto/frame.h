@@ -272,6 +272,9 @@ struct tcpx_message {
 	uint32_t sum;            /* CRC32C of the payload                           */
 };
 
+/* The first control character of an engine's name, which no parser takes, as it could garble a log; NULL: none. */
+const char *tcpx_name_control(const char *name);
+
 /* Formatters append the payload (without the head) to b; b goes bad if it does not
  * fit. Parsers read the payload: 0 or TCPX_EPROTO. They do not log, since the
  * caller knows more. */

@@ -36,12 +36,19 @@ tcpx_wire_get_text(struct tcpx_buf *b, char *dst, size_t cap)
 	}
 }
 
+const char *
+tcpx_name_control(const char *name)
+{
+	while (*name && !is_control(*name))
+		name++;
+	return *name ? name : NULL;
+}
+
 void
 tcpx_wire_get_name(struct tcpx_buf *b, char *dst, size_t cap)
 {
 	tcpx_buf_get_str(b, dst, cap);
-	for (; *dst; dst++)
-		b->bad |= is_control(*dst);
+	b->bad |= tcpx_name_control(dst) != NULL;
 }
 
 bool

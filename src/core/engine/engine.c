@@ -63,6 +63,7 @@ static int
 name_engine(struct tcpx_engine *e, const char *name)
 {
 	char host[40] = "host";
+	const char *wrong;
 	uint64_t r;
 	int rc;
 
@@ -73,6 +74,9 @@ name_engine(struct tcpx_engine *e, const char *name)
 	if (name && strlen(name) >= sizeof(e->name))
 		return tcpx_fail(TCPX_SUB_INIT, -EINVAL, "name \"%s\" is longer than %zu bytes", name,
 				 sizeof(e->name) - 1);
+	if (name && (wrong = tcpx_name_control(name)))
+		return tcpx_fail(TCPX_SUB_INIT, -EINVAL, "name \"%.*s...\" has the control character 0x%02x, which "
+				 "peers refuse", (int)(wrong - name), name, (unsigned char)*wrong);
 	if (name) {
 		snprintf(e->name, sizeof(e->name), "%s", name);
 		return 0;

@@ -117,6 +117,9 @@ tcpx_peer_connect(tcpx_engine *e, const char *host_port, tcpx_peer **peer)
 				 "before the @", host_port, sizeof(name) - 1);
 	snprintf(name, sizeof(name), "%.*s", at ? (int)(at - host_port) : (int)strlen(host_port),
 		 host_port);
+	if (at && tcpx_name_control(name))
+		return tcpx_fail(TCPX_SUB_BOOT, -EINVAL, "the name before @%s has a control character: no engine has "
+				 "such a name", at + 1);
 	rc = tcpx_addr_resolve(at ? at + 1 : host_port, addr, 8, &count);
 	p = rc ? NULL : connected_at(e, addr, count, at ? name : NULL);
 	if (p)

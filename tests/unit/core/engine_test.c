@@ -85,6 +85,8 @@ options_that_cannot_be_are_refused(void **state)
 	memset(name, 'n', sizeof(name));
 	name[sizeof(name) - 1] = 0;
 	assert_code(rig_try_open(name, NULL, &e), -EINVAL);
+	assert_code(rig_try_open("two\nlines", NULL, &e), -EINVAL);
+	assert_code(rig_try_open("\x7f", NULL, &e), -EINVAL);
 	opts.struct_size = 3;
 	assert_code(tcpx_open(&opts, &e), -EINVAL);
 	opts.struct_size = sizeof(opts) + 8;
