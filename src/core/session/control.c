@@ -132,27 +132,6 @@ tell_waiting(struct session *s, uint64_t opened)
 	}
 }
 
-/* Until all is written, or the connection takes no more. */
-static int
-write_all(struct session *s)
-{
-	struct line *line = &s->control.line;
-	const uint8_t *data = NULL;
-	bool owed;
-	size_t len;
-	ssize_t n;
-
-	do {
-		/* what is owed began with the bytes that pending() gave last */
-		owed = tcpx_line_owes(line);
-		len = owed ? 0 : tcpx_ctrl_pending(s->control.ctrl, &data);
-		n = tcpx_line_send(line, s->engine->ops, data, len);
-		if (n > 0)
-			tcpx_ctrl_written(s->control.ctrl, (size_t)n);
-	} while (n > 0 || (n == 0 && owed));
-	return (int)n;
-}
-
 /* A send fails before the last words of a peer that closes are read, its BYE among them. The loop
  * reads them, then cuts. */
 static void
@@ -175,7 +154,7 @@ tcpx_control_flush(struct session *s)
 	if (!s->control.line.stream || !s->control.up || s->control.lost)
 		return;
 	opened = tcpx_ctrl_bulk_written(s->control.ctrl);
-	rc = write_all(s);
+	rc = tcpx_line_flush(&s->control.line, s->engine->ops, s->control.ctrl);
 	if (rc == -EAGAIN) {
 		tcpx_control_watch(s, TCPX_READABLE | TCPX_WRITABLE);
 		tell_waiting(s, opened); /* of what has gone before */

@@ -149,6 +149,25 @@ in_clear(struct line *l, const uint8_t *bytes, size_t len, void *room, size_t ca
 	return (ssize_t)h.len;
 }
 
+int
+tcpx_line_flush(struct line *l, const struct tcpx_net_ops *net, struct tcpx_ctrl *ctrl)
+{
+	const uint8_t *data = NULL;
+	bool owed;
+	size_t len;
+	ssize_t n;
+
+	do {
+		/* what is owed began with the bytes that pending() gave last */
+		owed = tcpx_line_owes(l);
+		len = owed ? 0 : tcpx_ctrl_pending(ctrl, &data);
+		n = tcpx_line_send(l, net, data, len);
+		if (n > 0)
+			tcpx_ctrl_written(ctrl, (size_t)n);
+	} while (n > 0 || (n == 0 && owed));
+	return (int)n;
+}
+
 ssize_t
 tcpx_line_recv(struct line *l, const struct tcpx_net_ops *net, bool opener, void *room, size_t cap)
 {

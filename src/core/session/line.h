@@ -13,6 +13,7 @@
 #include <sys/types.h>
 
 #include "core/context/context.h"
+#include "proto/ctrl.h"
 #include "seal/secret.h"
 
 /* All zeros: no connection. */
@@ -51,6 +52,9 @@ tcpx_line_owes(const struct line *l)
  * the code for which the connection is dead.
  */
 ssize_t tcpx_line_send(struct line *l, const struct tcpx_net_ops *net, const void *data, size_t len);
+/* Sends what @ctrl has to say, until all of it is in the kernel (0), or the connection takes no more
+ * (-EAGAIN), or for the code for which it is dead. */
+int tcpx_line_flush(struct line *l, const struct tcpx_net_ops *net, struct tcpx_ctrl *ctrl);
 /*
  * Receives bytes of frames. Before the peer has proved its key, an opener also gets a frame in
  * clear here, with clear set: a REFUSE, which anybody may have written. What is sealed stays proven

@@ -137,25 +137,6 @@ ask(const struct session *s, struct probe *p)
 	return b.bad ? TCPX_ELIMIT : tcpx_ctrl_put_raw(p->ctrl, TCPX_FR_RESUME, room, b.pos);
 }
 
-/* 0: all that was due has gone; -EAGAIN; or why the connection is of no use. */
-static int
-flush(const struct session *s, struct probe *p)
-{
-	const uint8_t *data = NULL;
-	bool owed;
-	size_t len;
-	ssize_t n;
-
-	do {
-		owed = tcpx_line_owes(&p->line);
-		len = owed ? 0 : tcpx_ctrl_pending(p->ctrl, &data);
-		n = tcpx_line_send(&p->line, s->engine->ops, data, len);
-		if (n > 0)
-			tcpx_ctrl_written(p->ctrl, (size_t)n);
-	} while (n > 0 || (n == 0 && owed));
-	return (int)n;
-}
-
 /* What answers. -EAGAIN; 0: *code is of a REFUSE that counts; else it says nothing. */
 static int
 hear(const struct session *s, struct probe *p, int32_t *code)
@@ -195,11 +176,11 @@ talk(struct session *s, struct probe *p, int32_t *code)
 		if (rc)
 			return rc;
 	}
-	rc = flush(s, p);
+	rc = tcpx_line_flush(&p->line, s->engine->ops, p->ctrl);
 	if (rc == 0 || rc == -EAGAIN)
 		rc = hear(s, p, code);
 	if (rc == -EAGAIN && ask(s, p) == 0) {
-		rc = flush(s, p);
+		rc = tcpx_line_flush(&p->line, s->engine->ops, p->ctrl);
 		rc = rc ? rc : -EAGAIN;
 	}
 	return rc;
