@@ -300,6 +300,8 @@ struct tcpx_net_ops {
 
 	/* Has the peer's kernel closed it in order? A firewall resets. NULL: not known. */
 	bool (*chan_closed)(const struct tcpx_chan *c);
+	/* The address of its other end; family 0: unknown. NULL: no channel's is known. */
+	void (*chan_far)(struct tcpx_chan *c, struct tcpx_addr *at);
 	/* Closes at once: no user memory is touched afterwards. */
 	void (*chan_close)(struct tcpx_chan *c);
 };

@@ -144,6 +144,37 @@ no_address_of_a_stranger_is_called(void **state)
 	close(p.fd);
 }
 
+/* Without a secret, too, only where it comes from: there it is, and nobody else. */
+static void
+a_strangers_other_addresses_are_not_remembered(void **state)
+{
+	for (int on = 0; on < 2; on++) {
+		tcpx_engine *w = open_with("victim", on ? &no_secret : NULL, NULL);
+		struct tcpx_hello h = foe_introduction("worker7");
+		uint8_t payload[TCPX_FRAME_MAX];
+		tcpx_peer *found;
+		struct foe f;
+		size_t len;
+
+		h.nic_count = 3;
+		for (uint8_t i = 0; i < 3; i++) {
+			h.nic[i] = h.nic[0];
+			h.nic[i].addr = (struct tcpx_addr){ .family = 4, .prefix = 8, .port = 7,
+							    .ip = { 127, 0, 0, (uint8_t)(2 - i) } };
+		}
+		foe_dial(&f, "127.0.3.1", tcpx_port(w));
+		foe_start(&f, on, TCPX_START_NEW, 0);
+		foe_hello(&f, &h);
+		assert_true(foe_get(&f, TCPX_FR_HELLO, payload, &len));
+		assert_ok(tcpx_peer_find(w, "worker7", &found));
+		assert_int_equal(found->addr_count, on ? 3 : 1);
+		assert_int_equal(found->addr[0].ip[3], on ? 2 : 1);
+		tcpx_peer_free(found);
+		foe_close(&f);
+		tcpx_close(w);
+	}
+}
+
 /* ---- led astray ---- */
 
 enum dialled { BY_ADDRESS, BY_NAME, BY_BLOB, DIALLED };
@@ -391,6 +422,7 @@ main(void)
 		cmocka_unit_test(a_stranger_is_nobody),
 		cmocka_unit_test(a_stranger_reads_no_reason),
 		cmocka_unit_test(no_address_of_a_stranger_is_called),
+		cmocka_unit_test(a_strangers_other_addresses_are_not_remembered),
 		cmocka_unit_test(a_connection_meant_for_another_is_refused),
 		cmocka_unit_test(a_hello_that_comes_back_is_refused),
 		cmocka_unit_test(a_spoilt_record_costs_a_connection_and_no_byte),

@@ -12,6 +12,7 @@
 #include "core/engine/engine.h"
 #include "core/memory/memory.h"
 #include "core/memory/region.h"
+#include "core/session/peer.h"
 
 /* Offsets in the payload of OPEN, whose list is one region and one run. */
 enum { ID = 0, OP = 8, FLAGS = 9, TOTAL = 10, CHUNK_AT = 18, ENTRIES = 30, NOTE_LEN = 34,
@@ -442,6 +443,27 @@ of_a_connection(void **state)
 	assert_witness_is_well();
 }
 
+/* HELLO names an address, and control connection and channels come from another: nobody is called there. */
+static void
+of_an_address(void **state)
+{
+	struct tcpx_hello h = foe_introduction("elsewhere");
+	tcpx_peer *found;
+	struct liar l;
+
+	(void)state;
+	h.session = h.incarnation = 4000;
+	h.nic[0].addr.port = 7;
+	assert_true(liar_greet(&l, lies_world()->host, &h));
+	liar_wire(&l);
+	assert_ok(tcpx_peer_find(lies_world()->host, "elsewhere", &found));
+	assert_ok(tcpx_peer_wait(found, WAIT_MS));
+	assert_int_equal(found->addr_count, 0);
+	tcpx_peer_free(found);
+	liar_close(&l);
+	assert_witness_is_well();
+}
+
 int
 main(void)
 {
@@ -452,6 +474,7 @@ main(void)
 		cmocka_unit_test(in_a_payload),	  cmocka_unit_test(in_an_answer),
 		cmocka_unit_test(answers_to_nothing), cmocka_unit_test(in_the_head),
 		cmocka_unit_test(said_twice),	  cmocka_unit_test(of_a_connection),
+		cmocka_unit_test(of_an_address),
 	};
 
 	return cmocka_run_group_tests(tests, lies_begin, lies_end);

@@ -53,6 +53,19 @@ tcpx_channel_recall(struct channel *c)
 		ops->recall(c->chan);
 }
 
+/* The other end of a plugin's connection is not known: who names a NIC in HELLO names the place that the plugin
+ * connects to as well, in a handle. */
+static void
+meet_peer(const struct channel *c, struct tcpx_chan *chan)
+{
+	const struct tcpx_net_ops *ops = c->session->engine->ops;
+	struct tcpx_addr far = c->session->chan.peer_nic[c->far_nic].addr;
+
+	if (ops->chan_far)
+		ops->chan_far(chan, &far);
+	tcpx_peer_meet(c->session, &far);
+}
+
 int
 tcpx_channel_up(struct channel *c, struct tcpx_chan *chan)
 {
@@ -67,6 +80,7 @@ tcpx_channel_up(struct channel *c, struct tcpx_chan *chan)
 	}
 	c->interest = TCPX_READABLE;
 	c->state = CHAN_UP;
+	meet_peer(c, chan);
 	tcpx_debug(TCPX_SUB_CHAN, "channel %u %s on %s to %s is up", c->index,
 		   c->sending ? "sends" : "receives", tcpx_near_nic(c)->name,
 		   tcpx_far_nic(c)->name);

@@ -104,6 +104,8 @@ smaller(uint32_t a, uint32_t b)
 static int
 settle(struct session *s, const struct tcpx_hello *h)
 {
+	struct tcpx_addr far = s->opener ? tcpx_control_dialled(s) : s->from;
+
 	s->chan.count = smaller(s->chan.count, h->channels);
 	s->chan.window = smaller(s->chan.window, h->window);
 	s->chan.chunk_max = smaller(s->chan.chunk_max, h->chunk_max);
@@ -115,6 +117,7 @@ settle(struct session *s, const struct tcpx_hello *h)
 		return -ENOMEM;
 	memcpy(s->chan.peer_nic, h->nic, h->nic_count * sizeof(h->nic[0]));
 	s->chan.peer_nic_count = h->nic_count;
+	tcpx_peer_meet(s, &far);
 	s->sums = h->sums || s->engine->limit.checksum;
 	if (!s->sums)
 		return 0;
@@ -207,12 +210,7 @@ own_keys(struct session *s)
 static void
 recognise(struct session *s, const struct tcpx_hello *h)
 {
-	struct tcpx_peer *p = s->peer;
-
-	tcpx_peer_recognise(p, h->incarnation, h->name);
-	pthread_mutex_lock(&p->lock);
-	tcpx_peer_learn(p, h); /* the stream may be resumed there */
-	pthread_mutex_unlock(&p->lock);
+	tcpx_peer_recognise(s->peer, h->incarnation, h->name);
 	tcpx_session_wake_loop(s);
 	tcpx_twins_stir(s);
 }
@@ -352,9 +350,6 @@ tcpx_handshake_accept(struct session *s, const struct tcpx_hello *h, uint64_t no
 	s->hs->deadline_ns = now_ns + l->handshake_ns;
 	tcpx_session_add_timer(s, s->hs->deadline_ns);
 	s->state = SESS_HELLO;
-	pthread_mutex_lock(&s->peer->lock);
-	tcpx_peer_learn(s->peer, h); /* to call it back */
-	pthread_mutex_unlock(&s->peer->lock);
 	rc = settle(s, h);
 	if (rc == 0)
 		rc = tcpx_random_bytes(s->resume.token, sizeof(s->resume.token));

@@ -363,19 +363,22 @@ static bool
 is_known(const struct tcpx_peer *p, const struct tcpx_addr *a)
 {
 	for (uint32_t i = 0; i < p->addr_count; i++)
-		if (p->addr[i].family == a->family && p->addr[i].port == a->port &&
-		    !memcmp(p->addr[i].ip, a->ip, sizeof(a->ip)))
+		if (tcpx_addr_same_host(&p->addr[i], a) && p->addr[i].port == a->port)
 			return true;
 	return false;
 }
 
 void
-tcpx_peer_learn(struct tcpx_peer *p, const struct tcpx_hello *h)
+tcpx_peer_meet(struct session *s, const struct tcpx_addr *at)
 {
-	for (uint32_t i = 0; i < h->nic_count && p->addr_count < TCPX_NICS_MAX; i++) {
-		const struct tcpx_addr *a = &h->nic[i].addr;
+	struct tcpx_peer *p = s->peer;
 
-		if (a->port && !is_known(p, a))
+	pthread_mutex_lock(&p->lock);
+	for (uint32_t i = 0; i < s->chan.peer_nic_count && p->addr_count < TCPX_NICS_MAX; i++) {
+		const struct tcpx_addr *a = &s->chan.peer_nic[i].addr;
+
+		if (a->port && (s->engine->secret || tcpx_addr_same_host(a, at)) && !is_known(p, a))
 			p->addr[p->addr_count++] = *a;
 	}
+	pthread_mutex_unlock(&p->lock);
 }

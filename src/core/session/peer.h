@@ -40,7 +40,7 @@ struct tcpx_peer {
 	bool served;         /* its own gave way, or it has none: that of another object of it serves */
 	struct tcpx_addr addr[TCPX_NICS_MAX];
 	uint32_t addr_count;
-	uint32_t given;              /* the first of them: by the application        */
+	uint32_t given;              /* the first of them: by the application; others it was met at */
 	struct tcpx_node recvs;      /* posted receives, tcpx_xfer.queue             */
 	struct tcpx_node unexpected;
 	struct tcpx_tags recvs_by_tag, unexpected_by_tag;
@@ -99,7 +99,9 @@ int tcpx_peer_find_or_make(struct tcpx_engine *e, const char *name, uint64_t inc
 			   const struct tcpx_addr *from, const struct tcpx_peer *not, struct tcpx_peer **out);
 /* @code for which it is gone, with the text, which the loop's thread has logged. */
 int tcpx_peer_fail(struct tcpx_peer *p, int code);
-/* Adds the listening addresses of a HELLO. p->lock held. */
-void tcpx_peer_learn(struct tcpx_peer *p, const struct tcpx_hello *h);
+/* A connection of the session has its other end at @at: the peer is called there from now on, where its HELLO
+ * says that it listens. At another address that it says somebody else may be: nobody is called there, unless
+ * the peer has proved that it knows the secret. session.lock held. */
+void tcpx_peer_meet(struct session *s, const struct tcpx_addr *at);
 
 #endif

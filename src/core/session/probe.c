@@ -25,32 +25,32 @@ struct probe {
 	bool asked;         /* the question, too                         */
 };
 
-/* The address in the opener's HELLO, from the @at-th one round. Returns their number; 0: none. */
+/* The opener's address, from the @at-th one round. Returns their number; 0: none. */
 static uint32_t
 opener_listens(const struct session *s, uint32_t at, struct tcpx_addr *to)
 {
-	const struct channel_set *set = &s->chan;
-	uint32_t count = 0, i, k = 0;
+	struct tcpx_peer *p = s->peer;
+	uint32_t count;
 
-	for (i = 0; i < set->peer_nic_count; i++)
-		count += set->peer_nic[i].addr.port != 0;
-	for (i = 0; i < set->peer_nic_count; i++)
-		if (set->peer_nic[i].addr.port != 0 && k++ == at % count)
-			*to = set->peer_nic[i].addr;
+	pthread_mutex_lock(&p->lock);
+	count = p->addr_count;
+	if (count)
+		*to = p->addr[at % count];
+	pthread_mutex_unlock(&p->lock);
 	return count;
 }
 
 void
 tcpx_probe_avoid(struct session *s, const struct tcpx_addr *near)
 {
-	struct tcpx_addr theirs[TCPX_NICS_MAX];
-	uint32_t count = 0, i;
+	struct tcpx_peer *p = s->peer;
 	struct tcpx_pair pair;
+	int pairs;
 
-	for (i = 0; i < s->chan.peer_nic_count; i++)
-		if (s->chan.peer_nic[i].addr.port != 0)
-			theirs[count++] = s->chan.peer_nic[i].addr;
-	if (tcpx_pair_plan(near, 1, theirs, count, &pair, 1) > 0)
+	pthread_mutex_lock(&p->lock);
+	pairs = tcpx_pair_plan(near, 1, p->addr, p->addr_count, &pair, 1);
+	pthread_mutex_unlock(&p->lock);
+	if (pairs > 0)
 		s->control.target_addr = pair.far + 1u;
 }
 

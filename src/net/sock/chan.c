@@ -131,6 +131,12 @@ tcpx_sock_chan_stats(struct tcpx_chan *c, struct tcpx_channel_info *info)
 	return 0;
 }
 
+void
+tcpx_sock_chan_far(struct tcpx_chan *c, struct tcpx_addr *at)
+{
+	tcpx_sock_far(c->fd, at);
+}
+
 int
 tcpx_sock_chan_under_way(struct tcpx_chan *c, uint64_t *quiet_ns)
 {

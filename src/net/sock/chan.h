@@ -33,6 +33,7 @@ int tcpx_sock_chan_io(struct tcpx_chan *c, ssize_t n);
 int tcpx_sock_chan_watch(struct tcpx_chan *c, struct tcpx_poller *p, void *owner,
 			 unsigned interest);
 bool tcpx_sock_chan_closed(const struct tcpx_chan *c);
+void tcpx_sock_chan_far(struct tcpx_chan *c, struct tcpx_addr *at);
 void tcpx_sock_chan_close(struct tcpx_chan *c);
 int tcpx_sock_chan_stats(struct tcpx_chan *c, struct tcpx_channel_info *info);
 int tcpx_sock_chan_under_way(struct tcpx_chan *c, uint64_t *quiet_ns);

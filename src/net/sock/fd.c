@@ -389,21 +389,28 @@ tcpx_sock_name(int fd, struct tcpx_addr *at)
 		sockaddr_to(&sa, at);
 }
 
+void
+tcpx_sock_far(int fd, struct tcpx_addr *at)
+{
+	union sockaddr_any sa;
+	socklen_t len = sizeof(sa);
+
+	*at = (struct tcpx_addr){ 0 };
+	if (getpeername(fd, &sa.sa, &len) == 0)
+		sockaddr_to(&sa, at);
+}
+
 /* Both ends have the same address, or loopback addresses: both are on this host. */
 static bool
 stays_here(int fd)
 {
-	union sockaddr_any name, peer;
-	socklen_t name_len = sizeof(name), peer_len = sizeof(peer);
 	struct tcpx_addr here, there;
 
-	if (getsockname(fd, &name.sa, &name_len) < 0 || getpeername(fd, &peer.sa, &peer_len) < 0)
-		return false;
-	sockaddr_to(&name, &here);
-	sockaddr_to(&peer, &there);
+	tcpx_sock_name(fd, &here);
+	tcpx_sock_far(fd, &there);
 	if (tcpx_addr_is_loopback(&here) && tcpx_addr_is_loopback(&there))
 		return true;
-	return here.family == there.family && !memcmp(here.ip, there.ip, sizeof(here.ip));
+	return here.family && tcpx_addr_same_host(&here, &there);
 }
 
 static int

@@ -104,5 +104,6 @@ const struct tcpx_net_ops tcpx_net_sock = {
 	.chan_connect_cancel = tcpx_sock_chan_connect_cancel,
 	.chan_watch = tcpx_sock_chan_watch,
 	.chan_closed = tcpx_sock_chan_closed,
+	.chan_far = tcpx_sock_chan_far,
 	.chan_close = tcpx_sock_chan_close,
 };

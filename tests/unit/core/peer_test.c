@@ -402,6 +402,23 @@ a_peer_that_hung_up_is_reached_by_one_session(void **state)
 	}
 }
 
+/* Its control connection comes from 127.0.0.1, its channels from the NIC that it names in HELLO. */
+static void
+a_peer_is_known_where_its_channels_come_from(void **state)
+{
+	struct rig *r = *state;
+	struct tcpx_addr at = { .family = 4, .ip = { 127, 0, 1, 1 }, .port = (uint16_t)tcpx_port(r->a) };
+	struct tcpx_peer *anna;
+
+	assert_ok(tcpx_peer_wait(r->to_b, WAIT_MS));
+	assert_ok(tcpx_peer_find(r->b, "anna", &anna));
+	assert_ok(tcpx_peer_wait(anna, WAIT_MS));
+	assert_int_equal(anna->addr_count, 1);
+	assert_true(tcpx_addr_same_host(&anna->addr[0], &at));
+	assert_int_equal(anna->addr[0].port, at.port);
+	tcpx_peer_free(anna);
+}
+
 /* It has no session then, and waits for one. */
 static void
 a_receive_of_a_peer_that_hung_up_ends_with_it(void **state)
@@ -435,6 +452,7 @@ main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, rig_setup, rig_teardown)
 	const struct CMUnitTest tests[] = {
 		TEST(a_connected_peer_tells_its_name_and_shape),
+		TEST(a_peer_is_known_where_its_channels_come_from),
 		cmocka_unit_test(the_smaller_channel_count_is_taken),
 		cmocka_unit_test(a_closed_peer_is_gone_at_once_and_for_ever),
 		TEST(another_incarnation_on_the_same_port_is_not_mistaken),

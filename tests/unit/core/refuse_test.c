@@ -5,6 +5,7 @@
 #include <errno.h>
 
 #include "base/log.h"
+#include "core/session/peer.h"
 #include "core/session/probe.h"
 #include "core/session/receive.h"
 #include "seal/secret.h"
@@ -178,10 +179,8 @@ an_acceptor_that_asks_believes_who_has_its_secret_alone(void **state)
 		struct bare b;
 		struct session *s = begin(&b, false, rows[i].secret, rows[i].proven);
 
-		s->chan.peer_nic = calloc(1, sizeof(*s->chan.peer_nic));
-		assert_non_null(s->chan.peer_nic);
-		s->chan.peer_nic_count = 1;
-		s->chan.peer_nic[0].addr.port = 7;
+		s->peer->addr_count = 1;
+		s->peer->addr[0].port = 7;
 		s->control.cut_ns = b.now_ns;
 		tcpx_probe_step(s, b.now_ns);
 		assert_non_null(s->control.probe);
