@@ -36,7 +36,7 @@ enum tcpx_err {
 	TCPX_EPEERGONE = -1301, /* this incarnation of the peer has gone             */
 	TCPX_ESTALLED = -1302,  /* no progress within the stall deadline             */
 	TCPX_EPROTO = -1303,    /* the peer broke the protocol                       */
-	TCPX_EAUTH = -1304,     /* secret missing or wrong                           */
+	TCPX_EAUTH = -1304,     /* secret missing or wrong, or another engine answers */
 	TCPX_ETIMEDOUT = -1305, /* connect or handshake deadline passed              */
 	TCPX_EVERSION = -1306,  /* protocol version, provider or its settings differ   */
 	TCPX_ECLOSED = -1307,   /* closed by this side                               */

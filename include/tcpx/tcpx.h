@@ -73,7 +73,7 @@ typedef void (*tcpx_log_sink_fn)(void *arg, int level, const char *line);
 
 struct tcpx_engine_opts {
 	size_t struct_size;
-	const char *name;              /* the name that peers see; NULL: host:pid        */
+	const char *name;              /* the name that peers see, without control characters; NULL: host:pid */
 	const char *listen;            /* "PORT" or "ADDR:PORT" for the control listener,
 	                                * "off": none, so that no peer can connect to it;
 	                                * NULL: every selected NIC, TCPX_PORT (any free),
@@ -167,7 +167,7 @@ TCPX_API int tcpx_mem_place(tcpx_engine *engine, uint64_t id, int *gpu);
 
 /* Names a peer by its metadata blob; connecting starts in the background. Adding the same incarnation
  * again gives the same peer, its connections still warm within TCPX_LINGER_MS of a drop. Two that add
- * each other have one session. Tried until TCPX_CONNECT_MS; TCPX_EPEERGONE as soon as every address
+ * each other have one session, and so has a peer that is added here and dialled by another address, too. Tried until TCPX_CONNECT_MS; TCPX_EPEERGONE as soon as every address
  * has refused for a second: an engine that gave a blob listens all its life. */
 TCPX_API TCPX_MUST_USE int tcpx_peer_add(tcpx_engine *engine, const void *blob, size_t len,
 				  tcpx_peer **peer);

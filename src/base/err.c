@@ -39,7 +39,7 @@ static const struct {
 	ERR(TCPX_EPEERGONE, "this incarnation of the peer has gone"),
 	ERR(TCPX_ESTALLED, "no progress within the stall deadline"),
 	ERR(TCPX_EPROTO, "the peer broke the protocol"),
-	ERR(TCPX_EAUTH, "the shared secret is missing or wrong"),
+	ERR(TCPX_EAUTH, "the secret is missing or wrong, or another engine answers"),
 	ERR(TCPX_ETIMEDOUT, "the connect or handshake deadline passed"),
 	ERR(TCPX_EVERSION, "protocol version, provider or its settings differ from the peer's"),
 	ERR(TCPX_ECLOSED, "closed by this side"),

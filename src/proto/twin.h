@@ -33,4 +33,15 @@ bool tcpx_twin_may_answer(bool smaller, enum tcpx_stage ours);
 /* Does our session give way to theirs? No peer can have opened it then. */
 bool tcpx_twin_gives_way(bool smaller, enum tcpx_stage ours, enum tcpx_stage theirs);
 
+/* A side that knows one peer by two names, as by a blob and by an address that the blob has not, dials it
+ * twice, and learns from HELLO that it has a sister: a session of its own with the same incarnation. */
+enum tcpx_sisters {
+	TCPX_SISTERS_PART, /* each goes on                                      */
+	TCPX_SISTERS_WAIT, /* this one hangs up until the sister opens or fails */
+	TCPX_SISTERS_JOIN  /* this one gives way to the sister                  */
+};
+
+/* @sister: the stage of one that the peer has begun to serve, else NONE; @stands: so does its connection. */
+enum tcpx_sisters tcpx_sisters_judge(enum tcpx_stage ours, enum tcpx_stage sister, bool stands);
+
 #endif

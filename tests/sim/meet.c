@@ -59,17 +59,21 @@ sim_add(struct sim_world *w, int me, int other, bool dials)
 	return dials ? dial(w, me, other) : add(w, me, other);
 }
 
+/* Who dials an address first does not know that the blob has it: two sessions are opened at once. */
 static int
 introduce(struct sim_world *w, int me, int other)
 {
 	enum way way = w->dials && me != other ? tcpx_rng_below(&w->meeting, 3) : BY_BLOB;
+	bool address_first = (w->seed >> (me + other)) % 2;
 	struct sim_engine *e = &w->engine[me], *o = &w->engine[other];
 	uint8_t blob[4096];
 	int rc = 0;
 
-	if (way != BY_ADDRESS)
+	if (way == BY_ADDRESS || (way == BY_BOTH && address_first))
+		rc = dial(w, me, other);
+	if (rc == 0 && way != BY_ADDRESS)
 		rc = add(w, me, other);
-	if (rc == 0 && way != BY_BLOB)
+	if (rc == 0 && way == BY_BOTH && !address_first)
 		rc = dial(w, me, other);
 	for (int i = 0; i < SIM_REGIONS && rc == 0; i++) {
 		size_t len = sizeof(blob);
@@ -112,7 +116,7 @@ stands(const struct session *s)
 	return s->state == SESS_OPEN && s->control.up && !s->control.resuming && !s->control.proving;
 }
 
-/* Is another session between the same two open, which the other side has opened? */
+/* Is another session between the same two open, whichever side has opened it? */
 static bool
 has_twin(struct tcpx_engine *e, const struct session *s)
 {
@@ -123,8 +127,7 @@ has_twin(struct tcpx_engine *e, const struct session *s)
 	tcpx_chain_each(n, after, &e->registry.sessions) {
 		const struct session *t = tcpx_container(n, struct session, in_engine);
 
-		found |= stands(t) && t->opener != s->opener &&
-			 t->peer->incarnation == s->peer->incarnation;
+		found |= stands(t) && t != s && t->peer->incarnation == s->peer->incarnation;
 	}
 	return found;
 }

@@ -372,6 +372,16 @@ tcpx_control_start_over(struct session *s, uint64_t now_ns, const char *why)
 	tcpx_control_cut(s, now_ns, why);
 }
 
+void
+tcpx_control_stand_back(struct session *s, uint64_t now_ns, const char *why)
+{
+	s->state = SESS_CONNECTING;
+	s->hs->deadline_ns = s->hs->connect_until_ns;
+	snprintf(s->cause_text, sizeof(s->cause_text), "%s", why);
+	tcpx_control_cut(s, now_ns, why);
+	s->engine->up.session->unwire(s);
+}
+
 /* Frames that answer the peer wait until here. What the application sends on a completion
  * (a reply to a note, say) goes out first, and takes them along. */
 void

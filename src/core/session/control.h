@@ -51,6 +51,8 @@ bool tcpx_control_may_begin_again(const struct session *s, uint64_t now_ns);
 bool tcpx_control_may_wire_again(const struct session *s, uint64_t now_ns);
 /* Opener, before READY: begins again. */
 void tcpx_control_start_over(struct session *s, uint64_t now_ns, const char *why);
+/* ... without haste, as it may not be needed. */
+void tcpx_control_stand_back(struct session *s, uint64_t now_ns, const char *why);
 
 /* Opener: the address that it has connected to. */
 struct tcpx_addr tcpx_control_dialled(const struct session *s);

@@ -48,7 +48,7 @@ welcome(struct pending_conn *g, const struct tcpx_hello *h, uint64_t now_ns, boo
 		tcpx_chain_add(&s->peer->inbound, &s->in_peer);
 		tcpx_notes_absent(s->peer, false);
 		pthread_mutex_unlock(&s->peer->lock);
-		rc = tcpx_handshake_accept(s, h, now_ns);
+		rc = tcpx_handshake_accept(s, h, !g->answered, now_ns);
 		tcpx_control_flush(s);
 	}
 	if (rc)
@@ -67,13 +67,13 @@ welcome(struct pending_conn *g, const struct tcpx_hello *h, uint64_t now_ns, boo
 static void
 take_over(struct pending_conn *g)
 {
-	struct pending_conn *other = tcpx_pending_waiter(g->loop->engine, g->rival.older);
+	struct pending_conn *other = tcpx_pending_waiter(g);
 
 	if (!other)
 		return;
 	g->rival.answers = other->rival.answers;
 	g->rival.until_ns = other->rival.until_ns;
-	tcpx_pending_turn_away(other, TCPX_EAUTH, "a newer connection of this incarnation has come");
+	tcpx_pending_turn_away(other, TCPX_ELIMIT, "a newer connection of this incarnation has come");
 }
 
 /* Keeps the HELLO until it is judged again. Nothing else is read meanwhile. */
@@ -104,15 +104,58 @@ waits_for_twin(struct pending_conn *g, const struct tcpx_hello *h, uint64_t now_
 	return now_ns < g->twin_until_ns && tcpx_twins_keep_hello(g->loop->engine, h);
 }
 
+/* An older session of this incarnation is there. By our HELLO an engine that has that session learns whom it
+ * has dialled, and hangs up; any other waits for what the older one answers. */
+static void
+keep_rival(struct pending_conn *g, const struct tcpx_hello *h)
+{
+	struct tcpx_engine *e = g->loop->engine;
+	int rc = 0;
+
+	if (!g->answered) {
+		take_over(g);
+		rc = tcpx_handshake_answer(e, h, g->ctrl);
+	}
+	g->answered = true;
+	if (rc == 0 && tcpx_line_flush(&g->line, e->ops, g->ctrl) == 0)
+		keep(g, h, g->rival.until_ns);
+	else /* a new connection takes so few bytes, unless it is broken */
+		tcpx_pending_close(g);
+}
+
+/* Is there nothing more to do with it now, as it waits, or has gone? Else *verdict is of its rival. */
+static bool
+waits(struct pending_conn *g, const struct tcpx_hello *h, uint64_t now_ns, enum rival_verdict *verdict)
+{
+	*verdict = tcpx_rival_look(g->loop->engine, &g->rival, h->incarnation, now_ns);
+	if (*verdict == RIVAL_REFUSE)
+		tcpx_pending_turn_away(g, TCPX_EAUTH, "this incarnation has a session, which is alive");
+	else if (*verdict == RIVAL_LATER)
+		tcpx_pending_turn_away(g, TCPX_ELIMIT, "this incarnation has a session, whose process hangs");
+	else if (*verdict == RIVAL_WAIT && tcpx_pending_is_given_up(g))
+		tcpx_pending_close(g);
+	else if (*verdict == RIVAL_WAIT)
+		keep_rival(g, h);
+	else if (waits_for_twin(g, h, now_ns))
+		keep(g, h, g->twin_until_ns);
+	else
+		return false;
+	return true;
+}
+
 void
 tcpx_greet_hello(struct pending_conn *g, const struct tcpx_hello *h, uint64_t now_ns)
 {
 	struct tcpx_engine *e = g->loop->engine;
-	bool proven = e->secret != NULL, refused;
+	enum rival_verdict verdict = RIVAL_ADMIT;
 	struct tcpx_refusal no;
-	enum rival_verdict verdict;
+	bool refused;
 	int rc;
 
+	if (g->hello && tcpx_pending_is_given_up(g)) {
+		tcpx_pending_close(g);
+		return;
+	}
 	rc = tcpx_handshake_check(e, h, &g->at, &no);
 	if (rc == 0)
 		rc = tcpx_breach_check(e, &g->from, h->incarnation, now_ns, &no);
@@ -120,25 +163,8 @@ tcpx_greet_hello(struct pending_conn *g, const struct tcpx_hello *h, uint64_t no
 		tcpx_pending_refuse(g, rc, no.why, no.answer);
 		return;
 	}
-	verdict = tcpx_rival_look(e, &g->rival, h->incarnation, proven, now_ns);
-	if (verdict == RIVAL_REFUSE) {
-		tcpx_pending_turn_away(g, TCPX_EAUTH, "this incarnation has a session, which is alive");
+	if (waits(g, h, now_ns, &verdict))
 		return;
-	}
-	if ((verdict == RIVAL_WAIT || g->hello) && tcpx_pending_is_given_up(g)) {
-		tcpx_pending_close(g);
-		return;
-	}
-	if (verdict == RIVAL_WAIT) {
-		if (!g->hello)
-			take_over(g);
-		keep(g, h, g->rival.until_ns);
-		return;
-	}
-	if (waits_for_twin(g, h, now_ns)) {
-		keep(g, h, g->twin_until_ns);
-		return;
-	}
 	rc = welcome(g, h, now_ns, &refused);
 	if (rc) {
 		tcpx_pending_turn_away(g, rc, "it cannot be served");

@@ -46,30 +46,25 @@ port_at(const struct tcpx_engine *e, const struct tcpx_addr *addr)
 	return 0;
 }
 
+/* What this side wishes. */
 static void
-our_hello(const struct session *s, struct tcpx_hello *h)
+our_hello(const struct tcpx_engine *e, uint64_t session, enum tcpx_role role, struct tcpx_hello *h)
 {
-	const struct tcpx_engine *e = s->engine;
 	uint32_t i;
 
 	memset(h, 0, sizeof(*h));
-	h->session = s->id;
-	h->role = s->opener ? TCPX_ROLE_OPENER : TCPX_ROLE_ACCEPTOR;
+	h->session = session;
+	h->role = role;
 	h->incarnation = e->incarnation;
-	h->expect = s->peer->incarnation;
-	if (h->expect || s->peer->named)
-		memcpy(h->expect_name, s->peer->name, sizeof(h->expect_name));
-	if (s->opener)
-		h->dialled = tcpx_control_dialled(s);
 	h->host = e->host_id;
 	memcpy(h->name, e->name, sizeof(h->name));
 	snprintf(h->provider, sizeof(h->provider), "%s", e->ops->name);
 	snprintf(h->terms, sizeof(h->terms), "%s", e->facts.terms);
-	h->sums = s->sums || e->limit.checksum;
+	h->sums = e->limit.checksum;
 	h->narrow = e->limit.narrow;
-	h->channels = (uint16_t)s->chan.count;
-	h->window = (uint16_t)s->chan.window;
-	h->chunk_max = s->chan.chunk_max;
+	h->channels = (uint16_t)e->limit.channels;
+	h->window = (uint16_t)e->limit.window;
+	h->chunk_max = e->limit.chunk_max;
 	h->credit_xfers = e->limit.credit_xfers;
 	h->credit_list_bytes = e->limit.credit_list;
 	h->nic_count = (uint16_t)e->nics.count;
@@ -81,6 +76,12 @@ our_hello(const struct session *s, struct tcpx_hello *h)
 	}
 }
 
+static uint32_t
+smaller(uint32_t a, uint32_t b)
+{
+	return a < b ? a : b;
+}
+
 static int
 put_hello(struct session *s)
 {
@@ -88,16 +89,34 @@ put_hello(struct session *s)
 	struct tcpx_hello h;
 	struct tcpx_buf b;
 
-	our_hello(s, &h);
+	our_hello(s->engine, s->id, TCPX_ROLE_OPENER, &h);
+	h.expect = s->peer->incarnation;
+	if (h.expect || s->peer->named)
+		memcpy(h.expect_name, s->peer->name, sizeof(h.expect_name));
+	h.dialled = tcpx_control_dialled(s);
 	tcpx_buf_init(&b, room, sizeof(room));
 	tcpx_hello_write(&b, &h);
 	return tcpx_control_put_raw(s, TCPX_FR_HELLO, &b);
 }
 
-static uint32_t
-smaller(uint32_t a, uint32_t b)
+int
+tcpx_handshake_answer(struct tcpx_engine *e, const struct tcpx_hello *theirs, struct tcpx_ctrl *ctrl)
 {
-	return a < b ? a : b;
+	uint8_t room[TCPX_FRAME_MAX - TCPX_FRAME_HEAD];
+	struct tcpx_hello h;
+	struct tcpx_buf b;
+
+	our_hello(e, theirs->session, TCPX_ROLE_ACCEPTOR, &h);
+	h.expect = theirs->incarnation;
+	memcpy(h.expect_name, theirs->name, sizeof(h.expect_name));
+	h.channels = (uint16_t)smaller(h.channels, theirs->channels);
+	h.window = (uint16_t)smaller(h.window, theirs->window);
+	h.chunk_max = smaller(h.chunk_max, theirs->chunk_max);
+	h.sums |= theirs->sums;
+	tcpx_buf_init(&b, room, sizeof(room));
+	tcpx_hello_write(&b, &h);
+	count_add(&e->count.ctrl_frames_tx, 1);
+	return b.bad ? TCPX_ELIMIT : tcpx_ctrl_put_raw(ctrl, TCPX_FR_HELLO, room, b.pos);
 }
 
 /* Combines both sides' wishes; symmetric, so both compute the same. */
@@ -206,13 +225,25 @@ own_keys(struct session *s)
 			     sizeof(key->key));
 }
 
-/* Opener: the peer's name and incarnation are known now. */
-static void
-recognise(struct session *s, const struct tcpx_hello *h)
+/* Opener: the peer's name and incarnation are known now. Its next frame may be behind this one, and is of no
+ * interest to a session that gives way. */
+static int
+recognise(struct session *s, const struct tcpx_hello *h, uint64_t now_ns)
 {
+	int rc;
+
 	tcpx_peer_recognise(s->peer, h->incarnation, h->name);
 	tcpx_session_wake_loop(s);
 	tcpx_twins_stir(s);
+	rc = settle(s, h);
+	if (rc == 0)
+		rc = own_keys(s);
+	if (rc)
+		return rc;
+	s->hs->deadline_ns = now_ns + s->engine->limit.handshake_ns;
+	s->state = SESS_HANDLES;
+	tcpx_twins_give_way(s, now_ns);
+	return 0;
 }
 
 static int
@@ -235,13 +266,7 @@ on_hello(struct session *s, const uint8_t *payload, size_t len, uint64_t now_ns)
 		tcpx_session_fail(s, rc, "%s", why);
 		return 0;
 	}
-	recognise(s, &h);
-	rc = settle(s, &h);
-	if (rc)
-		return rc;
-	s->hs->deadline_ns = now_ns + s->engine->limit.handshake_ns;
-	s->state = SESS_HANDLES;
-	return own_keys(s);
+	return recognise(s, &h, now_ns);
 }
 
 static int
@@ -254,8 +279,12 @@ on_handles(struct session *s, const uint8_t *payload, size_t len)
 	tcpx_buf_init_const(&b, payload, len);
 	if (tcpx_handles_read(&b, &h) != 0 || h.count != 2 * s->chan.count)
 		return TCPX_EPROTO;
-	if (s->opener)
-		return s->state == SESS_HANDLES ? up->handles(s, &h) : TCPX_EPROTO;
+	if (s->opener) {
+		if (s->state != SESS_HANDLES)
+			return TCPX_EPROTO;
+		tcpx_twins_stir(s);
+		return up->handles(s, &h);
+	}
 	if (s->state != SESS_WIRING)
 		return TCPX_EPROTO;
 	return up->handles(s, &h);
@@ -338,7 +367,7 @@ tcpx_handshake_check(const struct tcpx_engine *e, const struct tcpx_hello *h,
 }
 
 int
-tcpx_handshake_accept(struct session *s, const struct tcpx_hello *h, uint64_t now_ns)
+tcpx_handshake_accept(struct session *s, const struct tcpx_hello *h, bool answer, uint64_t now_ns)
 {
 	const struct limits *l = &s->engine->limit;
 	int rc;
@@ -357,8 +386,8 @@ tcpx_handshake_accept(struct session *s, const struct tcpx_hello *h, uint64_t no
 		rc = tcpx_random_bytes(s->hs->seed, sizeof(s->hs->seed));
 	if (rc == 0)
 		rc = own_keys(s);
-	if (rc == 0)
-		rc = put_hello(s);
+	if (rc == 0 && answer)
+		rc = tcpx_handshake_answer(s->engine, h, s->control.ctrl);
 	if (rc)
 		return rc;
 	return s->engine->up.session->listen(s);

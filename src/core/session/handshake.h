@@ -21,8 +21,10 @@ struct tcpx_refusal {
 /* Acceptor: is the HELLO of a connection that reached @at acceptable? It leaves no trace. No lock. */
 int tcpx_handshake_check(const struct tcpx_engine *e, const struct tcpx_hello *h,
 			 const struct tcpx_addr *at, struct tcpx_refusal *no);
-/* Acceptor: that HELLO, of s->peer. */
-int tcpx_handshake_accept(struct session *s, const struct tcpx_hello *h, uint64_t now_ns);
+/* Acceptor: puts the answer to that HELLO. No lock. */
+int tcpx_handshake_answer(struct tcpx_engine *e, const struct tcpx_hello *theirs, struct tcpx_ctrl *ctrl);
+/* Acceptor: that HELLO, of s->peer; @answer: it is not answered yet. */
+int tcpx_handshake_accept(struct session *s, const struct tcpx_hello *h, bool answer, uint64_t now_ns);
 /* Frames until the session is open. */
 int tcpx_handshake_frame(struct session *s, const struct tcpx_frame_head *h,
 			 const uint8_t *payload, uint64_t now_ns);

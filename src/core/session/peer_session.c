@@ -275,6 +275,20 @@ tcpx_peer_linger_at(struct tcpx_engine *e, uint64_t at_ns)
 		;
 }
 
+/* Does the application hold the peer under another name? registry.lock. */
+static bool
+serves_others(const struct tcpx_peer *p)
+{
+	tcpx_chain_each(n, after, peer_bucket(&p->engine->registry, p->incarnation)) {
+		const struct tcpx_peer *other = tcpx_container(n, struct tcpx_peer, in_bucket);
+
+		if (other != p && p->incarnation && other->incarnation == p->incarnation &&
+		    atomic_load(&other->handles) > 0)
+			return true;
+	}
+	return false;
+}
+
 /* Our session to a peer dropped long enough ago, with a reference; else NULL. registry.lock */
 static struct session *
 lingered(struct tcpx_peer *p, uint64_t now_ns)
@@ -284,7 +298,7 @@ lingered(struct tcpx_peer *p, uint64_t now_ns)
 	struct session *s = NULL;
 	uint64_t at_ns;
 
-	if (p->dropped_ns && p->out && atomic_load(&p->handles) == 0) {
+	if (p->dropped_ns && p->out && atomic_load(&p->handles) == 0 && !serves_others(p)) {
 		at_ns = p->dropped_ns + e->limit.linger_ns;
 		if (now_ns >= at_ns && tcpx_chain_empty(&home->recvs)) {
 			s = p->out;

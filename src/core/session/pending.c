@@ -40,13 +40,13 @@ tcpx_pending_is_given_up(const struct pending_conn *g)
 }
 
 struct pending_conn *
-tcpx_pending_waiter(struct tcpx_engine *e, const struct session *older)
+tcpx_pending_waiter(const struct pending_conn *g)
 {
-	tcpx_chain_each(n, after, &e->listeners->pending) {
-		struct pending_conn *g = tcpx_container(n, struct pending_conn, node);
+	tcpx_chain_each(n, after, &g->loop->engine->listeners->pending) {
+		struct pending_conn *other = tcpx_container(n, struct pending_conn, node);
 
-		if (g->hello && g->rival.older == older)
-			return g;
+		if (other != g && other->hello && other->rival.older == g->rival.older)
+			return other;
 	}
 	return NULL;
 }
@@ -78,10 +78,8 @@ tcpx_pending_refuse(struct pending_conn *g, int code, const char *why, const cha
 	const struct tcpx_engine *e = g->loop->engine;
 	bool known = !e->secret || (g->line.seal && tcpx_line_proven(&g->line));
 	uint8_t room[256];
-	const uint8_t *data;
 	struct tcpx_buf b;
 	char from[64];
-	size_t len;
 
 	tcpx_addr_format(&g->from, from, sizeof(from));
 	if (g->started && g->start.kind == TCPX_START_ASK) { /* the code is the answer */
@@ -94,9 +92,8 @@ tcpx_pending_refuse(struct pending_conn *g, int code, const char *why, const cha
 	tcpx_refuse_write(&b, code, known ? words : "");
 	if (g->line.seal && !known)
 		(void)tcpx_line_send(&g->line, e->ops, NULL, 0); /* TLS says it */
-	else if (!b.bad && tcpx_ctrl_put_raw(g->ctrl, TCPX_FR_REFUSE, room, b.pos) == 0 &&
-		 (len = tcpx_ctrl_pending(g->ctrl, &data)) > 0)
-		(void)tcpx_line_send(&g->line, e->ops, data, len);
+	else if (!b.bad && tcpx_ctrl_put_raw(g->ctrl, TCPX_FR_REFUSE, room, b.pos) == 0)
+		(void)tcpx_line_flush(&g->line, e->ops, g->ctrl);
 	tcpx_pending_close(g);
 }
 

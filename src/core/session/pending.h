@@ -30,14 +30,15 @@ struct pending_conn {
 	bool started;            /* start is known                              */
 	struct tcpx_start start;
 	struct tcpx_hello *hello; /* owned; waits for a rival's answer or a twin; else NULL */
+	bool answered;           /* our HELLO has been put                      */
 	struct rival rival;
 	uint64_t twin_until_ns;  /* it waits for what becomes of a session of ours; 0: not yet */
 };
 
 /* Which of too many makes room for the next; NULL: all have just come. */
 struct pending_conn *tcpx_pending_victim(struct tcpx_engine *e, uint64_t now_ns);
-/* The one whose HELLO waits for an answer of that session, or NULL. */
-struct pending_conn *tcpx_pending_waiter(struct tcpx_engine *e, const struct session *older);
+/* The other one whose HELLO waits for an answer of the same session, or NULL. */
+struct pending_conn *tcpx_pending_waiter(const struct pending_conn *g);
 /* Its HELLO waits: has its opener given it up, as it may wait on another? One that stood still finds both
  * at once, in any order. An opener says nothing between its HELLO and ours. */
 bool tcpx_pending_is_given_up(const struct pending_conn *g);

@@ -15,7 +15,6 @@
 #include "core/session/handshake.h"
 #include "core/session/peer.h"
 #include "core/session/resume.h"
-#include "core/session/rival.h"
 #include "core/session/session.h"
 
 /* The words for a refusal that anybody may have written: this side's own, or NULL. */
@@ -101,7 +100,7 @@ raw_frame(struct session *s, const struct tcpx_frame_head *h, const uint8_t *pay
 	case TCPX_FR_PING:
 		return tcpx_control_put_raw(s, TCPX_FR_PONG, NULL);
 	case TCPX_FR_PONG:
-		tcpx_rival_answered(s);
+		s->health.answers++;
 		return 0;
 	case TCPX_FR_RESUMED:
 		return tcpx_resume_answered(s, &b);

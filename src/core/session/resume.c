@@ -83,6 +83,7 @@ tcpx_resume_answered(struct session *s, struct tcpx_buf *b)
 		return TCPX_EPROTO;
 	if (!is_meant(s, &r))
 		return TCPX_EAUTH;
+	tcpx_twins_stir(s);
 	return carry_on(s, r.received);
 }
 

@@ -18,11 +18,11 @@ tcpx_rival_judge(const struct rival_facts *f)
 {
 	if (!f->stands)
 		return RIVAL_ADMIT;
-	if (f->proven)
-		return RIVAL_REPLACE;
+	if (!f->overdue)
+		return RIVAL_WAIT;
 	if (f->answered)
 		return RIVAL_REFUSE;
-	return f->overdue ? RIVAL_REPLACE : RIVAL_WAIT;
+	return f->acked ? RIVAL_LATER : RIVAL_REPLACE;
 }
 
 /* Has the peer opened it? */
@@ -53,25 +53,34 @@ ask(struct rival *r, uint64_t now_ns)
 	pthread_mutex_unlock(&s->lock);
 }
 
-enum rival_verdict
-tcpx_rival_look(struct tcpx_engine *e, struct rival *r, uint64_t incarnation, bool proven,
-		uint64_t now_ns)
+/* Is there a process that holds its connection? Where the provider cannot say, nobody is believed to. */
+static bool
+is_acked(const struct session *s)
 {
-	struct rival_facts f = { .proven = proven };
+	const struct tcpx_net_ops *ops = s->engine->ops;
+
+	return s->control.up && ops->stream_acked && ops->stream_acked(s->control.line.stream) == 1;
+}
+
+enum rival_verdict
+tcpx_rival_look(struct tcpx_engine *e, struct rival *r, uint64_t incarnation, uint64_t now_ns)
+{
+	struct rival_facts f = { .overdue = false };
 
 	if (r->older && atomic_load(&r->older->state) == SESS_FAILED)
 		tcpx_rival_forget(r);
 	if (!r->older) {
 		r->older = tcpx_twins_find(e, incarnation, is_older);
-		if (r->older && !proven)
+		if (r->older)
 			ask(r, now_ns);
 	}
 	if (r->older) {
 		pthread_mutex_lock(&r->older->lock);
 		f.stands = r->older->state != SESS_FAILED;
-		f.answered = r->older->health.answers != r->answers;
-		pthread_mutex_unlock(&r->older->lock);
 		f.overdue = now_ns >= r->until_ns;
+		f.answered = r->older->health.answers != r->answers;
+		f.acked = f.overdue && !f.answered && is_acked(r->older);
+		pthread_mutex_unlock(&r->older->lock);
 	}
 	return tcpx_rival_judge(&f);
 }
@@ -107,13 +116,6 @@ tcpx_rival_forget(struct rival *r)
 	if (r->older)
 		tcpx_session_put(r->older);
 	r->older = NULL;
-}
-
-void
-tcpx_rival_answered(struct session *s)
-{
-	s->health.answers++;
-	tcpx_rival_ended(s);
 }
 
 void

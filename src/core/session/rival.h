@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A connection that names the incarnation of a session which the same peer, as it seems, has opened
- * before. Both names are in everybody's reach: without a secret the older session counts as long
- * as it answers. A session of our own to that peer is no rival: engines may open to each other.
+ * before. Names are in everybody's reach, or in that of everybody with the secret: the older session counts
+ * as long as it answers, or its process may. An engine that dials us by a second name gives way by itself,
+ * as our HELLO says whom it has reached. A session of our own to that peer is no rival: engines may open to
+ * each other.
  */
 #ifndef CORE_SESSION_RIVAL_H
 #define CORE_SESSION_RIVAL_H
@@ -18,16 +20,17 @@ struct tcpx_peer;
 enum rival_verdict {
 	RIVAL_ADMIT,   /* nobody has that incarnation            */
 	RIVAL_REPLACE, /* admit, and end the older session       */
-	RIVAL_WAIT,    /* for the older session's answer         */
+	RIVAL_WAIT,    /* the newcomer may give way meanwhile    */
+	RIVAL_LATER,   /* the older session's process hangs      */
 	RIVAL_REFUSE
 };
 
-/* What is known of a newcomer and of the older session. */
+/* What is known of the older session. */
 struct rival_facts {
-	bool proven;   /* the newcomer knows the secret                       */
-	bool stands;   /* the older session has not ended                     */
-	bool answered; /* ... and has answered since the newcomer came        */
-	bool overdue;  /* ... or has had the time to                          */
+	bool stands;   /* it has not ended                                    */
+	bool overdue;  /* it has had the time to answer                       */
+	bool answered; /* ... and has                                         */
+	bool acked;    /* its kernel has acknowledged the question            */
 };
 
 enum rival_verdict tcpx_rival_judge(const struct rival_facts *f);
@@ -44,16 +47,14 @@ uint64_t tcpx_rival_patience(const struct tcpx_engine *e);
 /* Judges now; asks the older session the first time. After RIVAL_WAIT call again when the loop's
  * timers run. Lease of loop 0, no session's lock. */
 enum rival_verdict tcpx_rival_look(struct tcpx_engine *e, struct rival *r, uint64_t incarnation,
-				   bool proven, uint64_t now_ns);
+				   uint64_t now_ns);
 /* Without a session of ours the peer is gone with the older one, as what was said there is lost: the
  * newcomer is another of it. NULL: the peer stays. */
 const struct tcpx_peer *tcpx_rival_leaver(const struct rival *r);
 /* Ends the older session. The newcomer's stands already. */
 void tcpx_rival_replace(struct rival *r);
 void tcpx_rival_forget(struct rival *r);
-/* The session has answered PING, or has ended: a newcomer that waits for it looks again. Lease of
- * loop 0; for an answer, s->lock. */
-void tcpx_rival_answered(struct session *s);
+/* The session has ended: a newcomer that waits for it looks again. Lease of loop 0. */
 void tcpx_rival_ended(struct session *s);
 
 #endif

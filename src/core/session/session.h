@@ -185,7 +185,7 @@ struct health {
 	uint64_t pinged_ns, asked_ns; /* the last PING; the first since something was heard */
 	uint64_t stopped_ns;          /* its process stands still: the last word before; 0: not */
 	uint64_t answers;             /* PONGs                                          */
-	bool doubted;                 /* a rival's HELLO has waited for one             */
+	bool doubted;                 /* a rival's HELLO has waited                     */
 	bool resting;                 /* idle: nothing is looked at until it is used, or a PING is due */
 	uint64_t warned_ns;         /* the newest warning that a channel is lost      */
 	uint64_t corrupt_ns;        /* ... that bytes arrived changed                 */

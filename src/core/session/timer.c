@@ -309,7 +309,7 @@ tcpx_session_work(struct work *w, uint64_t now_ns)
 	pthread_mutex_lock(&s->lock);
 	if (!tcpx_node_linked(&s->in_loop) && is_listed(s))
 		tcpx_chain_add(&s->engine->registry.served, &s->in_loop);
-	tcpx_twins_give_way(s);
+	tcpx_twins_give_way(s, now_ns);
 	if (s->state == SESS_OPEN)
 		tcpx_session_add_timer(s, now_ns);
 	else

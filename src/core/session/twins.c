@@ -7,6 +7,7 @@
 #include "core/loop/event.h"
 #include "core/loop/loop.h"
 #include "core/loop/queue.h"
+#include "core/session/control.h"
 #include "core/session/note_flow.h"
 #include "core/session/peer.h"
 #include "core/session/session.h"
@@ -36,11 +37,17 @@ walk(struct tcpx_engine *e, uint64_t incarnation, bool (*visit)(struct session *
 	pthread_mutex_unlock(&e->registry.lock);
 }
 
+static uint64_t
+incarnation_of(const struct session *s)
+{
+	return s->peer ? s->peer->incarnation : 0;
+}
+
 /* Both ends of a session of an engine with itself are of one incarnation, and no twins. */
 static bool
 has_twins(const struct session *s)
 {
-	uint64_t incarnation = s->peer ? s->peer->incarnation : 0;
+	uint64_t incarnation = incarnation_of(s);
 
 	return incarnation && incarnation != s->engine->incarnation;
 }
@@ -109,6 +116,7 @@ struct look {
 	uint64_t now_ns, until_ns;
 	bool any;
 	enum tcpx_stage most;
+	bool stands; /* the connection of that */
 };
 
 static bool
@@ -152,7 +160,7 @@ may_be_of(const struct tcpx_peer *p, const struct tcpx_hello *h)
 	for (uint32_t i = 0; i < p->given; i++)
 		for (uint32_t k = 0; k < h->nic_count; k++)
 			if (p->addr[i].port == h->nic[k].addr.port &&
-			    !memcmp(p->addr[i].ip, h->nic[k].addr.ip, sizeof(p->addr[i].ip)))
+			    tcpx_addr_same_host(&p->addr[i], &h->nic[k].addr))
 				return true;
 	return false;
 }
@@ -190,6 +198,30 @@ tcpx_twins_let_ready(const struct session *s)
 			   tcpx_twin_may_answer(is_smaller(s->engine, s->peer->incarnation), look.most);
 }
 
+/* The furthest of ours that the peer serves: of two that are dialled at once it welcomes one first. */
+static bool
+sister_visit(struct session *s, void *arg)
+{
+	struct look *look = arg;
+	int state = atomic_load(&s->state);
+
+	if (s == look->not || !s->opener || state < SESS_WIRING || stage_of(s) < look->most)
+		return false;
+	look->most = stage_of(s);
+	look->stands = atomic_load(&s->control.up);
+	return false;
+}
+
+static enum tcpx_sisters
+sisters(const struct session *s)
+{
+	struct look look = { .not = s };
+
+	if (incarnation_of(s))
+		walk(s->engine, incarnation_of(s), sister_visit, &look);
+	return tcpx_sisters_judge(stage_of(s), look.most, look.stands);
+}
+
 static bool
 rest_visit(struct session *s, void *arg)
 {
@@ -207,7 +239,7 @@ tcpx_twins_rest(const struct session *s, uint64_t now_ns)
 
 	if (has_twins(s))
 		walk(s->engine, s->peer->incarnation, rest_visit, &look);
-	return look.until_ns;
+	return look.until_ns || sisters(s) == TCPX_SISTERS_PART ? look.until_ns : now_ns + REST_NS;
 }
 
 static bool
@@ -229,29 +261,51 @@ move(struct session *s, struct session *to)
 	p->served = true;
 	pthread_mutex_unlock(&p->lock);
 	s->moved = true;
-	tcpx_session_fail(s, TCPX_ECLOSED, "%s", "the peer's own session serves both");
+	tcpx_session_fail(s, TCPX_ECLOSED, "%s", "another session with the peer serves both");
 	if (to->peer != p)
 		tcpx_queue_peer(s->engine, &p->news, p->name, p->incarnation, 0);
 	tcpx_session_put(s); /* the peer's */
 }
 
-void
-tcpx_twins_give_way(struct session *s)
+static bool
+is_sister(const struct session *s)
 {
+	return s->opener && atomic_load(&s->control.up) && atomic_load(&s->state) == SESS_OPEN;
+}
+
+/* A session to which @s gives way, with a reference; NULL: none. */
+static struct session *
+heir(const struct session *s, enum tcpx_sisters sisters)
+{
+	struct tcpx_engine *e = s->engine;
+	uint64_t incarnation = incarnation_of(s);
+
+	if (sisters == TCPX_SISTERS_JOIN)
+		return tcpx_twins_find(e, incarnation, is_sister);
+	if (has_twins(s) && tcpx_twin_gives_way(is_smaller(e, incarnation), stage_of(s), TCPX_STAGE_OPEN))
+		return tcpx_twins_find(e, incarnation, serves);
+	return NULL;
+}
+
+void
+tcpx_twins_give_way(struct session *s, uint64_t now_ns)
+{
+	enum tcpx_sisters beside;
 	struct session *to;
 
-	if (!s->opener || !in_handshake(s) || !has_twins(s) || atomic_load(&s->engine->closing) ||
-	    !tcpx_twin_gives_way(is_smaller(s->engine, s->peer->incarnation), stage_of(s),
-				 TCPX_STAGE_OPEN))
+	if (!s->opener || !in_handshake(s) || atomic_load(&s->engine->closing))
 		return;
-	to = tcpx_twins_find(s->engine, s->peer->incarnation, serves);
-	if (!to)
-		return;
-	pthread_mutex_lock(&to->lock);
-	if (serves(to))
-		move(s, to);
-	pthread_mutex_unlock(&to->lock);
-	tcpx_session_put(to);
+	beside = sisters(s);
+	to = heir(s, beside);
+	if (to) {
+		pthread_mutex_lock(&to->lock);
+		if (serves(to) || is_sister(to))
+			move(s, to);
+		pthread_mutex_unlock(&to->lock);
+		tcpx_session_put(to);
+	}
+	if (in_handshake(s) && beside != TCPX_SISTERS_PART && s->state != SESS_CONNECTING)
+		tcpx_control_stand_back(s, now_ns, "another session with the peer is there");
 }
 
 static bool
@@ -261,7 +315,7 @@ stir_visit(struct session *s, void *arg)
 
 	if (s == by || atomic_load(&s->state) == SESS_FAILED)
 		return false;
-	if (s->opener != by->opener && atomic_load(&by->state) != SESS_FAILED)
+	if (has_twins(by) && s->opener != by->opener && atomic_load(&by->state) != SESS_FAILED)
 		atomic_store(s->opener ? &by->spare : &s->spare, true);
 	if (in_handshake(s))
 		tcpx_loop_post(s->loop, &s->arrival);
@@ -271,7 +325,7 @@ stir_visit(struct session *s, void *arg)
 void
 tcpx_twins_stir(struct session *s)
 {
-	if (!s->peer || !has_twins(s))
+	if (!incarnation_of(s))
 		return;
 	walk(s->engine, s->peer->incarnation, stir_visit, s);
 	tcpx_loop_timer(s->loop, 0); /* a HELLO may wait */

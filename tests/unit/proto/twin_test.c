@@ -194,6 +194,22 @@ the_larger_keeps_nobody_waiting(void **state)
 	assert_false(tcpx_twin_keeps_hello(true, TCPX_STAGE_OPEN, false));
 }
 
+static void
+the_sister_that_the_peer_serves_is_joined(void **state)
+{
+	for (int ours = TCPX_STAGE_NONE; ours <= TCPX_STAGE_OPEN; ours++)
+		for (int sister = TCPX_STAGE_NONE; sister <= TCPX_STAGE_OPEN; sister++)
+			for (int stands = 0; stands < 2; stands++) {
+				enum tcpx_sisters want = TCPX_SISTERS_WAIT;
+
+				if (ours >= TCPX_STAGE_READY || sister < TCPX_STAGE_TALKS)
+					want = TCPX_SISTERS_PART;
+				else if (sister == TCPX_STAGE_OPEN && stands)
+					want = TCPX_SISTERS_JOIN;
+				assert_int_equal(tcpx_sisters_judge(ours, sister, stands), want);
+			}
+}
+
 int
 main(void)
 {
@@ -202,6 +218,7 @@ main(void)
 		cmocka_unit_test(one_that_was_maybe_opened_by_the_peer_never_gives_way),
 		cmocka_unit_test(one_asks_until_its_twin_opens),
 		cmocka_unit_test(the_larger_keeps_nobody_waiting),
+		cmocka_unit_test(the_sister_that_the_peer_serves_is_joined),
 	};
 
 	return cmocka_run_group_tests_name("twin", tests, NULL, NULL);
