@@ -30,20 +30,22 @@ tcpx_toll_is_due(const struct tcpx_toll *t, uint64_t now_ns)
 	return now_ns < t->paid_ns;
 }
 
-/* Of an address: sessions from there that broke the protocol. All zero: none. */
+/* Sessions of a peer, or from an address, that broke the protocol. All zero: none. */
 struct tcpx_breaches {
 	uint32_t count;       /* one is forgotten in each TCPX_BREACH_NS                */
-	uint64_t incarnation; /* that of the newest                                     */
 	uint64_t newest_ns;
 };
 
 #define TCPX_BREACH_NS   (10ull * 1000 * 1000 * 1000)
-#define TCPX_BREACH_FEW  8 /* a peer that started again need not wait for fewer */
+#define TCPX_BREACH_FEW  8 /* peers of an address come one by one after so many */
+#define TCPX_BREACH_TURN 4 /* ... at this part of the first wait of one that broke it */
 
-void tcpx_breach(struct tcpx_breaches *b, uint64_t incarnation, uint64_t now_ns);
-/* When @incarnation may open a session again, from that address: @first_ns after a breach, and twice as
- * long after each more, up to 32 times. Another one waits after TCPX_BREACH_FEW, 8 times. 0: now. */
-uint64_t tcpx_breach_until(const struct tcpx_breaches *b, uint64_t incarnation, uint64_t first_ns,
-			   uint64_t now_ns);
+void tcpx_breach(struct tcpx_breaches *b, uint64_t now_ns);
+/* When the peer may open a session again: @first_ns after a breach, and twice as long after each more, up to
+ * 32 times. 0: now. */
+uint64_t tcpx_breach_until(const struct tcpx_breaches *b, uint64_t first_ns, uint64_t now_ns);
+/* Of an address, whose last peer was let in at @last_ns: when the next one may be, as it may be who broke the
+ * protocol there under another name. 0: now. */
+uint64_t tcpx_breach_turn(const struct tcpx_breaches *b, uint64_t last_ns, uint64_t first_ns, uint64_t now_ns);
 
 #endif

@@ -20,6 +20,7 @@
 #define HERD   40
 #define YOUNG  20 /* more than may be half open, but none has had its time */
 #define HALVES 30
+#define TURNS  20
 #define AGAIN  300 /* more than may wait to introduce themselves */
 #define LONG   "TCPX_HANDSHAKE_MS=3600s"
 
@@ -146,6 +147,44 @@ a_hello_said_often_keeps_nobody_out(void **state)
 	tcpx_close(e);
 }
 
+/* Sessions from here have broken the protocol, each under another incarnation. */
+static void
+remember_breaches(tcpx_engine *e)
+{
+	struct breach_row *r = &e->listeners->breaches.addr[0];
+
+	e->limit.breach_ns = BREACH_NS;
+	r->from = (struct tcpx_addr){ .family = 4, .ip = { 127, 0, 0, 1 } };
+	for (int i = 0; i < 2 * TCPX_BREACH_FEW; i++)
+		tcpx_breach(&r->made, engine_now(e));
+}
+
+/* An honest one from there has its turn as any, and nobody overtakes. */
+static void
+neighbours_of_one_that_breaks_the_protocol_take_turns(void **state)
+{
+	tcpx_engine *e = open_with("host", NULL, NULL);
+	uint64_t begin_ns;
+	int fd[TURNS];
+	char byte;
+
+	(void)state;
+	remember_breaches(e);
+	begin_ns = engine_now(e);
+	for (int i = 0; i < TURNS; i++)
+		fd[i] = introduce(e, (uint64_t)i, false);
+	close(fd[1]); /* one that leaves costs no turn */
+	assert_gets_in(e, NULL);
+	assert_in_range(engine_now(e) - begin_ns, (TURNS - 1) * BREACH_NS / TCPX_BREACH_TURN, 5 * TCPX_SEC);
+	for (int i = 0; i < TURNS; i++)
+		if (i != 1) {
+			assert_int_equal(recv(fd[i], &byte, 1, MSG_DONTWAIT), 1);
+			close(fd[i]);
+		}
+	assert_int_equal(counters_of(e).refused, 0);
+	tcpx_close(e);
+}
+
 /* With a secret anybody may say, in clear, that he resumes a session. */
 static void
 resumes_that_are_none_keep_nobody_out(void **state)
@@ -247,6 +286,7 @@ main(void)
 		cmocka_unit_test(silent_ones_keep_nobody_out_without_a_secret),
 		cmocka_unit_test(silent_ones_keep_nobody_out_with_one),
 		cmocka_unit_test(a_hello_said_often_keeps_nobody_out),
+		cmocka_unit_test(neighbours_of_one_that_breaks_the_protocol_take_turns),
 		cmocka_unit_test(resumes_that_are_none_keep_nobody_out),
 		cmocka_unit_test(half_open_sessions_make_room),
 		cmocka_unit_test(a_herd_gets_in),

@@ -258,6 +258,7 @@ tcpx_accept_late(struct loop *l, const struct pause *p)
 
 		g->deadline_ns += p->ns;
 		g->rival.until_ns += p->ns;
+		g->turn_until_ns += g->turn_until_ns ? p->ns : 0;
 		if (g->twin_until_ns)
 			g->twin_until_ns += p->ns;
 	}

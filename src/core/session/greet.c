@@ -104,6 +104,32 @@ waits_for_twin(struct pending_conn *g, const struct tcpx_hello *h, uint64_t now_
 	return now_ns < g->twin_until_ns && tcpx_twins_keep_hello(g->loop->engine, h);
 }
 
+/* Beside one that breaks the protocol again and again those of its address come one by one, in order, as
+ * it may be any of them. */
+static bool
+waits_for_turn(struct pending_conn *g, const struct tcpx_hello *h, uint64_t now_ns)
+{
+	struct tcpx_engine *e = g->loop->engine;
+	uint64_t at_ns;
+
+	if (g->let_in)
+		return false;
+	if (!g->turn_until_ns)
+		g->turn_until_ns = now_ns + e->limit.handshake_ns / 2;
+	at_ns = tcpx_breach_turn_of(e, &g->from, now_ns);
+	if (at_ns <= now_ns && tcpx_pending_is_first(g)) {
+		tcpx_breach_let_in(e, &g->from, now_ns);
+		g->let_in = true;
+		return false;
+	}
+	if (now_ns >= g->turn_until_ns)
+		tcpx_pending_turn_away(g, TCPX_ELIMIT, "sessions from there broke the protocol, and others from "
+				       "there come first");
+	else
+		keep(g, h, at_ns > now_ns ? at_ns : now_ns + TCPX_MS);
+	return true;
+}
+
 /* An older session of this incarnation is there. By our HELLO an engine that has that session learns whom it
  * has dialled, and hangs up; any other waits for what the older one answers. */
 static void
@@ -158,12 +184,12 @@ tcpx_greet_hello(struct pending_conn *g, const struct tcpx_hello *h, uint64_t no
 	}
 	rc = tcpx_handshake_check(e, h, &g->at, &no);
 	if (rc == 0)
-		rc = tcpx_breach_check(e, &g->from, h->incarnation, now_ns, &no);
+		rc = tcpx_breach_check(e, h->incarnation, now_ns, &no);
 	if (rc) {
 		tcpx_pending_refuse(g, rc, no.why, no.answer);
 		return;
 	}
-	if (waits(g, h, now_ns, &verdict))
+	if (waits_for_turn(g, h, now_ns) || waits(g, h, now_ns, &verdict))
 		return;
 	rc = welcome(g, h, now_ns, &refused);
 	if (rc) {

@@ -51,6 +51,20 @@ tcpx_pending_waiter(const struct pending_conn *g)
 	return NULL;
 }
 
+bool
+tcpx_pending_is_first(const struct pending_conn *g)
+{
+	tcpx_chain_each(n, after, &g->loop->engine->listeners->pending) {
+		const struct pending_conn *other = tcpx_container(n, struct pending_conn, node);
+
+		if (other == g)
+			break;
+		if (other->hello && !other->let_in && tcpx_addr_same_host(&other->from, &g->from))
+			return false;
+	}
+	return true;
+}
+
 static void
 free_pending(struct deferred *deferred)
 {

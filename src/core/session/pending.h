@@ -29,8 +29,10 @@ struct pending_conn {
 	size_t first_len;
 	bool started;            /* start is known                              */
 	struct tcpx_start start;
-	struct tcpx_hello *hello; /* owned; waits for a rival's answer or a twin; else NULL */
+	struct tcpx_hello *hello; /* owned; waits for its turn, a rival's answer or a twin; else NULL */
+	bool let_in;             /* it has had its turn                         */
 	bool answered;           /* our HELLO has been put                      */
+	uint64_t turn_until_ns;  /* it waits no longer for that                 */
 	struct rival rival;
 	uint64_t twin_until_ns;  /* it waits for what becomes of a session of ours; 0: not yet */
 };
@@ -39,6 +41,8 @@ struct pending_conn {
 struct pending_conn *tcpx_pending_victim(struct tcpx_engine *e, uint64_t now_ns);
 /* The other one whose HELLO waits for an answer of the same session, or NULL. */
 struct pending_conn *tcpx_pending_waiter(const struct pending_conn *g);
+/* Has none from the same address waited longer for its turn? */
+bool tcpx_pending_is_first(const struct pending_conn *g);
 /* Its HELLO waits: has its opener given it up, as it may wait on another? One that stood still finds both
  * at once, in any order. An opener says nothing between its HELLO and ours. */
 bool tcpx_pending_is_given_up(const struct pending_conn *g);

@@ -5,9 +5,12 @@
 #include <errno.h>
 #include <string.h>
 
+#include "core/session/accept.h"
+#include "core/session/breach.h"
 #include "core/session/control.h"
 #include "core/session/peer.h"
 #include "core/session/receive.h"
+#include "core/session/pending.h"
 #include "core/session/session.h"
 
 #define ENTRIES 8192
@@ -263,6 +266,51 @@ who_breaks_the_protocol_waits_longer_each_time(void **state)
 	lab_close(&t);
 }
 
+/* Under another incarnation each time: a few are free, and the next ones come at intervals that others share. */
+static void
+who_breaks_it_under_many_names_is_slowed_down(void **state)
+{
+	struct lab t;
+
+	lab_open(&t, &tcpx_net_loop, settings);
+	for (int i = 0; i < 3 * TCPX_BREACH_FEW; i++) {
+		uint64_t least = i <= TCPX_BREACH_FEW ? 0 : BREACH_NS / TCPX_BREACH_TURN - 10 * TCPX_MS;
+
+		assert_in_range(time_to_meet(&t), least, BREACH_NS / 2);
+		break_protocol(&t);
+		lab_restart_opener(&t, &tcpx_net_loop, settings);
+	}
+	assert_in_range(time_to_meet(&t), 0, BREACH_NS / 2);
+	lab_close(&t);
+}
+
+/* ... from the same address; who has had its turn, or has not said HELLO, is passed over. */
+static void
+a_turn_comes_after_those_that_wait(void **state)
+{
+	struct listeners all = { .pending_count = 0 };
+	struct tcpx_engine e = { .listeners = &all };
+	struct loop l = { .engine = &e };
+	struct pending_conn g[4];
+	struct tcpx_hello hello;
+
+	(void)state;
+	tcpx_node_init(&all.pending);
+	for (int i = 0; i < 4; i++) {
+		g[i] = (struct pending_conn){ .loop = &l, .from = { .family = 4, .ip = { i == 0 } } };
+		tcpx_chain_add(&all.pending, &g[i].node);
+	}
+	g[0].hello = g[1].hello = &hello;
+	assert_true(tcpx_pending_is_first(&g[0]));
+	assert_true(tcpx_pending_is_first(&g[1]));
+	assert_false(tcpx_pending_is_first(&g[2]));
+	assert_false(tcpx_pending_is_first(&g[3]));
+	g[1].let_in = true;
+	assert_true(tcpx_pending_is_first(&g[3]));
+	g[3].hello = &hello;
+	assert_true(tcpx_pending_is_first(&g[2]));
+}
+
 int
 main(void)
 {
@@ -272,6 +320,8 @@ main(void)
 		cmocka_unit_test(a_few_refusals_cost_nothing),
 		cmocka_unit_test(lanes_that_nobody_listens_for_are_paid_for),
 		cmocka_unit_test(who_breaks_the_protocol_waits_longer_each_time),
+		cmocka_unit_test(who_breaks_it_under_many_names_is_slowed_down),
+		cmocka_unit_test(a_turn_comes_after_those_that_wait),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

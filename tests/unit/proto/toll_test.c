@@ -63,15 +63,14 @@ who_broke_the_protocol_comes_later_each_time(void **state)
 	struct tcpx_breaches b = { 0 };
 	uint64_t now_ns = NOW;
 
-	assert_int_equal(tcpx_breach_until(&b, 1, FIRST, now_ns), 0);
+	assert_int_equal(tcpx_breach_until(&b, FIRST, now_ns), 0);
 	for (size_t i = 0; i < ARRAY_LEN(wait_ms); i++) {
 		uint64_t until_ns = now_ns + wait_ms[i] * MS;
 
-		tcpx_breach(&b, 1, now_ns);
-		assert_int_equal(tcpx_breach_until(&b, 1, FIRST, now_ns), until_ns);
-		assert_int_equal(tcpx_breach_until(&b, 1, FIRST, until_ns - 1), until_ns);
-		assert_int_equal(tcpx_breach_until(&b, 1, FIRST, until_ns), 0);
-		assert_int_equal(tcpx_breach_until(&b, 2, FIRST, now_ns), 0); /* it started again */
+		tcpx_breach(&b, now_ns);
+		assert_int_equal(tcpx_breach_until(&b, FIRST, now_ns), until_ns);
+		assert_int_equal(tcpx_breach_until(&b, FIRST, until_ns - 1), until_ns);
+		assert_int_equal(tcpx_breach_until(&b, FIRST, until_ns), 0);
 		now_ns = until_ns;
 	}
 }
@@ -82,24 +81,28 @@ breaches_are_forgotten(void **state)
 	struct tcpx_breaches b = { 0 };
 
 	for (int i = 0; i < 100; i++)
-		tcpx_breach(&b, 1, NOW);
-	tcpx_breach(&b, 1, NOW + 1000 * TCPX_BREACH_NS);
+		tcpx_breach(&b, NOW);
+	tcpx_breach(&b, NOW + 1000 * TCPX_BREACH_NS);
 	assert_int_equal(b.count, 1);
-	assert_int_equal(tcpx_breach_until(&b, 1, FIRST, b.newest_ns), b.newest_ns + 100 * MS);
+	assert_int_equal(tcpx_breach_until(&b, FIRST, b.newest_ns), b.newest_ns + 100 * MS);
 }
 
 static void
-others_from_there_wait_after_many_and_less(void **state)
+those_from_there_take_turns_after_many(void **state)
 {
 	struct tcpx_breaches b = { 0 };
 
 	for (uint64_t i = 1; i < TCPX_BREACH_FEW; i++) {
-		tcpx_breach(&b, i, NOW);
-		assert_int_equal(tcpx_breach_until(&b, 99, FIRST, NOW), 0);
+		tcpx_breach(&b, NOW);
+		assert_int_equal(tcpx_breach_turn(&b, NOW, FIRST, NOW), 0);
 	}
-	tcpx_breach(&b, 50, NOW);
-	assert_int_equal(tcpx_breach_until(&b, 99, FIRST, NOW), NOW + 800 * MS);
-	assert_int_equal(tcpx_breach_until(&b, 99, FIRST, NOW + 800 * MS), 0);
+	tcpx_breach(&b, NOW);
+	assert_int_equal(tcpx_breach_turn(&b, NOW, FIRST, NOW), NOW + 25 * MS);
+	assert_int_equal(tcpx_breach_turn(&b, NOW, FIRST, NOW + 25 * MS), 0);
+	assert_int_equal(tcpx_breach_turn(&b, NOW - 25 * MS, FIRST, NOW), 0);
+	assert_int_equal(tcpx_breach_turn(&b, NOW, 0, NOW), 0);
+	/* one is forgotten */
+	assert_int_equal(tcpx_breach_turn(&b, NOW + TCPX_BREACH_NS, FIRST, NOW + TCPX_BREACH_NS), 0);
 }
 
 int
@@ -111,7 +114,7 @@ main(void)
 		cmocka_unit_test(who_is_always_refused_has_a_small_part),
 		cmocka_unit_test(who_broke_the_protocol_comes_later_each_time),
 		cmocka_unit_test(breaches_are_forgotten),
-		cmocka_unit_test(others_from_there_wait_after_many_and_less),
+		cmocka_unit_test(those_from_there_take_turns_after_many),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
