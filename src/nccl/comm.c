@@ -15,7 +15,8 @@
 /* What a handle holds. */
 struct place {
 	uint8_t ticket[PIPE_TICKET_BYTES];
-	struct comm *dialing; /* connect()'s own: NULL when listen() gives it out      */
+	struct comm *dialing; /* connect()'s own: NULL when listen() gives it out. A handle comes by NCCL's
+			       * bootstrap, which anybody may reach: only a comm that is dialling counts */
 };
 
 _Static_assert(sizeof(struct place) == NCCL_HANDLE_BYTES, "a handle");
@@ -124,22 +125,37 @@ dial(struct plug *plug, struct communicator of, struct place *place)
 	return 0;
 }
 
+/* Is it one that dials? Nothing of it is read before. */
+static bool
+is_dialling(struct plug *plug, const struct comm *c)
+{
+	const struct comm *one;
+
+	pthread_mutex_lock(&plug->lock);
+	for (one = plug->dialing; one && one != c; one = one->next)
+		;
+	pthread_mutex_unlock(&plug->lock);
+	return one != NULL;
+}
+
 enum nccl_result
 tcpx_nccl_connect(int dev, struct communicator of, void *handle, void **send_comm)
 {
+	struct plug *plug = tcpx_nccl_plug();
 	struct place *place = handle;
-	struct plug *plug;
 	struct comm *c;
-	int rc = 0;
+	int rc = plug ? 0 : -EIO;
 
 	(void)dev;
 	*send_comm = NULL;
-	if (!place->dialing) {
-		plug = tcpx_nccl_plug();
-		rc = plug ? dial(plug, of, place) : -EIO;
-		if (rc)
-			return tcpx_nccl_result(rc);
+	if (rc == 0 && !place->dialing) {
+		rc = dial(plug, of, place);
+	} else if (rc == 0 && !is_dialling(plug, place->dialing)) {
+		tcpx_nccl_warn("connect: %s", "the handle was changed on its way from the rank that gave it");
+		rc = -EINVAL;
 	}
+	if (rc)
+		return tcpx_nccl_result(rc);
 	c = place->dialing;
 	c->asked = true;
 	rc = tcpx_nccl_pipe_ready(c->pipe);

@@ -19,8 +19,10 @@
 #define NAMES_MAX    16 /* MAX_IFS of NCCL                                      */
 
 /*
- * What this plugin must have, which takes no notes and posts no receive of two-sided transfers, and what it has instead of the library's defaults unless the
- * environment says otherwise. NCCL gives up no peer that is alive: one may checkpoint for minutes.
+ * What this plugin must have, which takes no notes and posts no receive of two-sided transfers, and what it
+ * has instead of the library's defaults unless the environment says otherwise. NCCL gives up no peer whose
+ * process stands still: one may checkpoint for minutes. A network that is gone ends the job after
+ * TCPX_STALL_MS all the same, since dead paths are found in parts of that.
  * With fewer messages in flight on a connection large ones are faster (docs/results/nccl.md), and NCCL has at
  * most eight on each of its own. NCCL_P2P_NET_CHUNKSIZE says how NCCL cuts
  * what it sends, and is no size for the library's chunks.

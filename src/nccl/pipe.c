@@ -2,6 +2,7 @@
 /* A pipe is a lane of the library, whose key travels in the ticket, and the way to its peer. */
 #include "nccl/pipe.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +11,6 @@
 #include "nccl/hub.h"
 
 #define TICKET_MAGIC 0x32505854u /* "TXP2" */
-#define REFUSALS     12          /* before a peer is given up                        */
 #define PLACE_BYTES  512         /* NAME@ADDRESS:PORT,...                            */
 
 /* In the byte order of x86 and ARM, as the rest of a NCCL job's. */
@@ -149,6 +149,36 @@ dial(struct pipe *p)
 	return tcpx_peer_connect(p->hub->engine, place, &p->peer);
 }
 
+static bool
+is_address(const char *text, size_t len)
+{
+	char one[HUB_ADDRS_BYTES];
+	struct in6_addr addr;
+
+	snprintf(one, sizeof(one), "%.*s", (int)len, text);
+	return inet_pton(AF_INET, one, &addr) == 1 || inet_pton(AF_INET6, one, &addr) == 1;
+}
+
+/* A ticket comes by NCCL's bootstrap, which proves nothing. A host name in it would be looked up, for as long as
+ * that takes, and a control character would reach NCCL's log. */
+static bool
+is_whole(const struct ticket *t)
+{
+	const char *at = t->addrs;
+	size_t len;
+
+	for (const char *c = t->name; *c; c++)
+		if ((unsigned char)*c < ' ' || *c == 0x7f)
+			return false;
+	for (;; at += len + 1) {
+		len = strcspn(at, ",");
+		if (!is_address(at, len))
+			return false;
+		if (!at[len])
+			return true;
+	}
+}
+
 int
 tcpx_nccl_pipe_connect(struct hub *h, struct communicator of,
 		       const uint8_t ticket[PIPE_TICKET_BYTES], struct pipe **out, char *why)
@@ -166,13 +196,17 @@ tcpx_nccl_pipe_connect(struct hub *h, struct communicator of,
 	memcpy(&p->to, ticket, sizeof(p->to));
 	p->to.name[sizeof(p->to.name) - 1] = p->to.addrs[sizeof(p->to.addrs) - 1] = '\0';
 	snprintf(p->who, sizeof(p->who), "%s", p->to.name);
-	if (p->to.magic == TICKET_MAGIC) {
-		rc = dial(p);
-		tcpx_last_error(NULL, why, PIPE_WHY_BYTES);
-	} else {
+	if (p->to.magic != TICKET_MAGIC) {
 		rc = -EINVAL;
 		snprintf(why, PIPE_WHY_BYTES, "the handle is not of tcpx-p2p: the rank that gave it runs without this "
 			 "plugin");
+	} else if (!is_whole(&p->to)) {
+		rc = -EINVAL;
+		snprintf(why, PIPE_WHY_BYTES, "the handle was changed on its way from the rank that gave it: its name "
+			 "or its addresses are none");
+	} else {
+		rc = dial(p);
+		tcpx_last_error(NULL, why, PIPE_WHY_BYTES);
 	}
 	if (rc) {
 		tcpx_nccl_pipe_close(p);
@@ -193,14 +227,11 @@ addresses(const struct pipe *p)
 	return count;
 }
 
-/* By another address first, where another process may answer; and because a session of ours that is half
- * made makes the peer refuse a second one. Silence was waited for long enough, and a release stays what it is. */
+/* By another address first, where another process may answer. Silence was waited for long enough. */
 static bool
 again(struct pipe *p, int rc)
 {
-	unsigned most = rc == TCPX_EVERSION ? addresses(p) : REFUSALS;
-
-	return rc != TCPX_ETIMEDOUT && ++p->refused < most && dial(p) == 0;
+	return rc != TCPX_ETIMEDOUT && ++p->refused < addresses(p) && dial(p) == 0;
 }
 
 /* A lane that stood, and whose receiver has ended it since, is ready: its first message says why. */

@@ -164,6 +164,42 @@ nobody_listens_is_an_error(void **state)
 	assert_true(pair_run(plugin, VERSION, play_nobody, NULL));
 }
 
+/* A handle in which the state of its connection is another: at first, and once it dials. */
+static int
+play_changed(struct rank *r)
+{
+	struct player *p = &r->player;
+	uint8_t handle[PLUG_HANDLE_BYTES], changed[PLUG_HANDLE_BYTES];
+	void *listen, *send = NULL, *recv = NULL, *other = NULL;
+
+	if (p->abi->listen(p->table, p->ctx, 0, handle, &listen))
+		return 1;
+	for (int i = 0; i < 3; i++) {
+		memcpy(changed, handle, sizeof(changed));
+		changed[sizeof(changed) - 8] ^= 0x40;
+		changed[sizeof(changed) - 6] ^= 1;
+		if (p->abi->connect(p->table, p->ctx, 0, changed, &other) != NCCL_INVALID_ARGUMENT || other ||
+		    !said("the handle was changed on its way"))
+			return 2 + i;
+		if (!send && p->abi->connect(p->table, p->ctx, 0, handle, &send))
+			return 5;
+	}
+	while (!send || !recv)
+		if ((!send && p->abi->connect(p->table, p->ctx, 0, handle, &send)) ||
+		    (!recv && p->abi->accept(p->table, listen, &recv, NULL)))
+			return 6;
+	p->abi->close_send(p->table, send);
+	p->abi->close_recv(p->table, recv);
+	p->abi->close_listen(p->table, listen);
+	return 0;
+}
+
+static void
+a_handle_that_was_changed_is_refused(void **state)
+{
+	assert_true(pair_run(plugin, VERSION, play_changed, NULL));
+}
+
 /* ---- messages that are refused ---------------------------------------------------- */
 
 /* An end that refuses one takes no other, so each end of each pair of comms has one. */
@@ -427,6 +463,7 @@ main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(sends_wait_for_their_receives),
 		cmocka_unit_test(nobody_listens_is_an_error),
+		cmocka_unit_test(a_handle_that_was_changed_is_refused),
 		cmocka_unit_test(a_message_outside_its_memory_is_refused),
 		cmocka_unit_test(the_other_end_may_close_first),
 		cmocka_unit_test(a_comm_whose_receiver_has_gone_fails_with_its_message),

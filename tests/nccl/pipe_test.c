@@ -101,8 +101,40 @@ a_handle_that_is_no_ticket_is_named(void **state)
 	assert_non_null(strstr(why, "without this plugin"));
 	assert_ok(tcpx_nccl_pipe_listen(&far, of, ticket, &listen));
 	assert_true(tcpx_nccl_pipe_connect(&near, of, ticket, &tx, why) < 0);
-	assert_null(strstr(why, "without this plugin"));
+	assert_non_null(strstr(why, "changed on its way"));
 	tcpx_nccl_pipe_listen_close(listen);
+}
+
+/* No name is looked up, and no control character reaches NCCL's log. */
+static void
+a_ticket_that_was_changed_is_not_dialled(void **state)
+{
+	static const struct {
+		const char *name, *addrs;
+	} rows[] = {
+		{ "bert", "127.0.1.1x" }, { "bert", "localhost" }, { "bert", "127.0.1.1,localhost" },
+		{ "bert", "127.0.1.1," }, { "bert", "" }, { "bert\a", "127.0.1.1" }, { "\x7f", "127.0.1.1" },
+	};
+	struct rig *r = *state;
+	struct hub near = { .engine = r->a, .name = "anna" };
+	struct communicator of = { .id = 0xd1ce };
+	uint64_t peers = r->a->registry.peers_made;
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct hub far = { .engine = r->b, .port = (uint16_t)tcpx_port(r->b) };
+		uint8_t ticket[PIPE_TICKET_BYTES];
+		struct pipe_listen *listen;
+		char why[PIPE_WHY_BYTES];
+		struct pipe *tx;
+
+		strcpy(far.name, rows[i].name);
+		strcpy(far.addrs, rows[i].addrs);
+		assert_ok(tcpx_nccl_pipe_listen(&far, of, ticket, &listen));
+		assert_code(tcpx_nccl_pipe_connect(&near, of, ticket, &tx, why), -EINVAL);
+		assert_non_null(strstr(why, "changed on its way"));
+		tcpx_nccl_pipe_listen_close(listen);
+	}
+	assert_int_equal(r->a->registry.peers_made, peers);
 }
 
 /* A listener that all of 127.0.0.0/8 leads to. */
@@ -323,6 +355,7 @@ main(void)
 		cmocka_unit_test_setup_teardown(any_address_of_a_ticket_leads_to_the_peer, rig_setup,
 						rig_teardown),
 		cmocka_unit_test_setup_teardown(a_handle_that_is_no_ticket_is_named, rig_setup, rig_teardown),
+		cmocka_unit_test_setup_teardown(a_ticket_that_was_changed_is_not_dialled, rig_setup, rig_teardown),
 		cmocka_unit_test_setup_teardown(another_release_is_asked_once_by_each_address, rig_setup, rig_teardown),
 		cmocka_unit_test(a_silent_peer_is_not_dialled_again),
 		cmocka_unit_test(a_ticket_names_the_addresses_that_there_are),

@@ -9,8 +9,8 @@
 #include "core/session/breach.h"
 #include "core/session/control.h"
 #include "core/session/peer.h"
-#include "core/session/receive.h"
 #include "core/session/pending.h"
+#include "core/session/receive.h"
 #include "core/session/session.h"
 
 #define ENTRIES 8192
