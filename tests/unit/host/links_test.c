@@ -3,11 +3,33 @@
 #include "../fixture.h"
 
 #include <errno.h>
+#include <linux/pkt_sched.h>
+#include <linux/rtnetlink.h>
 #include <net/if.h>
+#include <sys/socket.h>
 
 #include "host/links.h"
+#include "tune/facts/netlink.h"
 
 static struct tcpx_links links;
+static struct tcpx_nl qdisc; /* what the kernel lists; of no length: it is asked itself */
+
+ssize_t __wrap_recv(int fd, void *room, size_t cap, int flags);
+ssize_t __real_recv(int fd, void *room, size_t cap, int flags);
+
+ssize_t
+__wrap_recv(int fd, void *room, size_t cap, int flags)
+{
+	struct nlmsghdr end = { .nlmsg_len = sizeof(end), .nlmsg_type = NLMSG_DONE };
+	size_t len = qdisc.hdr.nlmsg_len;
+
+	if (!len)
+		return __real_recv(fd, room, cap, flags);
+	assert_true(len + sizeof(end) <= cap && len % NLMSG_ALIGNTO == 0);
+	memcpy(room, qdisc.bytes, len);
+	memcpy((char *)room + len, &end, sizeof(end));
+	return (ssize_t)(len + sizeof(end));
+}
 
 static int
 read_links(const char *machine, const char *more)
@@ -146,6 +168,49 @@ this_machine_has_its_interfaces(void **state)
 	tcpx_links_free(&links);
 }
 
+/* A token bucket says bytes, beyond 32 bits in an attribute of its own. */
+static void
+a_link_is_limited_to_the_rate_of_its_token_bucket(void **state)
+{
+	enum { INDEX = 7 };
+	static const struct {
+		const char *kind;
+		uint64_t rate, rate64, limit_bps;
+		uint32_t parent;
+		int index;
+	} rows[] = {
+		{ "tbf", 12500000, 0, 100000000, TC_H_ROOT, INDEX },
+		{ "tbf", UINT32_MAX, 25000000000, 200000000000, TC_H_ROOT, INDEX },
+		{ "tbf", 12500000, 0, 0, 0x10001, INDEX }, /* of a class */
+		{ "tbf", 12500000, 0, 0, TC_H_ROOT, INDEX + 1 },
+		{ "fq", 12500000, 0, 0, TC_H_ROOT, INDEX },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct tcmsg tc = { .tcm_ifindex = rows[i].index, .tcm_parent = rows[i].parent };
+		struct tc_tbf_qopt parms = { .rate.rate = (uint32_t)rows[i].rate };
+		struct tcpx_link link = { .name = "none", .index = INDEX };
+		struct tcpx_links one = { &link, 1 };
+		size_t options;
+
+		tcpx_nl_init(&qdisc, RTM_NEWQDISC, 0, &tc, sizeof(tc));
+		tcpx_nl_put_str(&qdisc, TCA_KIND, rows[i].kind);
+		options = tcpx_nl_nest(&qdisc, TCA_OPTIONS);
+		tcpx_nl_put(&qdisc, TCA_TBF_PARMS, &parms, sizeof(parms));
+		if (rows[i].rate64)
+			tcpx_nl_put(&qdisc, TCA_TBF_RATE64, &rows[i].rate64, sizeof(uint64_t));
+		tcpx_nl_nest_end(&qdisc, options);
+		assert_false(qdisc.full);
+		tcpx_links_limits(&one);
+		qdisc.hdr.nlmsg_len = 0;
+		if (link.limit_bps != rows[i].limit_bps)
+			fail_msg("row %zu: %llu bits/s, want %llu", i,
+				 (unsigned long long)link.limit_bps,
+				 (unsigned long long)rows[i].limit_bps);
+	}
+}
+
 int
 main(void)
 {
@@ -157,6 +222,7 @@ main(void)
 		cmocka_unit_test(bad_lines_of_addresses_are_left_out_with_a_warning),
 		cmocka_unit_test(a_machine_of_nothing_has_no_interfaces),
 		cmocka_unit_test(this_machine_has_its_interfaces),
+		cmocka_unit_test(a_link_is_limited_to_the_rate_of_its_token_bucket),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
