@@ -95,7 +95,7 @@ home_of(const struct tcpx_peer *p)
 		pthread_mutex_lock(&other->lock);
 		if (other->incarnation == p->incarnation &&
 		    strcmp(other->name, p->name) == 0) {
-			found = other->home ? other->home : other;
+			found = other;
 			if (!tcpx_peer_try_get(found))
 				found = NULL;
 		}
