@@ -37,6 +37,7 @@ int __wrap_perf_await(struct perf *p, const char *want, uint64_t timeout_ms, jso
 int __wrap_sync_begin(struct perf *p);
 int __wrap_sync_end(struct perf *p, uint64_t begin_ns, uint64_t end_ns);
 int __wrap_tcpx_notify(tcpx_peer *p, const void *data, size_t len);
+int __wrap_tcpx_peer_query(tcpx_peer *p, struct tcpx_peer_info *info);
 int __wrap_job_send(tcpx_peer *peer, const char *type, json_t *msg);
 void __wrap_usage_read(tcpx_engine *engine, const char *peer, struct usage *u);
 void __wrap_usage_read_process(struct usage *u);
@@ -109,6 +110,14 @@ int
 __wrap_tcpx_notify(tcpx_peer *p, const void *data, size_t len)
 {
 	(void)p, (void)data, (void)len;
+	return 0;
+}
+
+/* The client is there. */
+int
+__wrap_tcpx_peer_query(tcpx_peer *p, struct tcpx_peer_info *info)
+{
+	info->status = 0;
 	return 0;
 }
 
