@@ -2,7 +2,8 @@
 /*
  * A network that gets a byte wrong, for LD_PRELOAD. FLIP=ours:N changes byte N of what recvmsg()
  * gives on each connection; FLIP=raw:N every N-th byte of each connection whose first message is
- * the 12 bytes that plain sockets begin with. What recv() gives others, as control streams, stays.
+ * the 12 bytes that plain sockets begin with, read with a flag. What recv() gives others, as control
+ * streams, stays.
  */
 #include <dlfcn.h>
 #include <stdbool.h>
@@ -85,7 +86,7 @@ recv(int fd, void *data, size_t len, int flags)
 	ssize_t n;
 
 	*(void **)&real = next("recv");
-	if (flags & MSG_WAITALL)
+	if (flags & (MSG_WAITALL | MSG_DONTWAIT))
 		begin(fd, len);
 	n = real(fd, data, len, flags);
 	if (n > 0 && !flags && fd < FDS && fds[fd].raw)

@@ -33,11 +33,12 @@ const struct explained explain_codes[] = {
 		.symptom = "A call, a transfer or, if the peer asked for too much, a session fails.\n",
 		.cause = "What a peer or a call may make an engine keep is bounded: pieces of a list, "
 			"chunks of a transfer, GPUs, notes, control bytes that a peer does not read; and "
-			"all of a peer's together, and of all peers'.\n",
+			"all of a peer's together, and of all peers'. \"broke the protocol\": its sessions "
+			"did, or others from the same address, beside which it waited for its turn.\n",
 		.check = "The line logged names the limit and its value.\n",
 		.fix = "Cut the transfer, or raise the setting that the line names (TCPX_CHUNK, "
-			"TCPX_CREDIT_LIST_BYTES, TCPX_NOTE_LIMIT, TCPX_PEER_MEMORY) on the side that "
-			"refused.\n",
+			"TCPX_CREDIT_LIST_BYTES, TCPX_NOTE_LIMIT, TCPX_SEND_LIMIT, TCPX_PEER_MEMORY, "
+			"TCPX_PEERS_MEMORY) on the side that refused.\n",
 	},
 	{
 		CODE(TCPX_EBLOB),
@@ -151,7 +152,9 @@ const struct explained explain_codes[] = {
 			"is said with proof alone: the peer's farewell, another incarnation that answers, "
 			"or all its addresses that refuse in two rounds. These are half a second apart if "
 			"its kernel closed a connection; a quarter of TCPX_STALL_MS if it was reset, as a "
-			"firewall does, too; a second before the first contact.\n",
+			"firewall does, too; a second before the first contact. So the end of a process that "
+			"was killed is known after 0.5 to 3 s, and not at its first lost connection, which a "
+			"firewall or a restart of a NIC causes, too. Proof has this price.\n",
 		.check = "The peer's own log and exit code.\n",
 		.fix = "Take the new peer's blobs and add it anew.\n",
 	},
@@ -184,12 +187,14 @@ const struct explained explain_codes[] = {
 		.symptom = "Connecting fails; nothing was exchanged but the greeting.\n",
 		.cause = "The files that TCPX_SECRET_FILE names differ, or one side has none; or the address "
 			"leads to another engine than the one that was meant. \"this incarnation has a session\": "
-			"without a secret, somebody says the name of an engine whose session answers.\n",
+			"somebody else has said the name and incarnation of this engine there, or this process "
+			"is a copy of another, and that session answers. A peer that is dialled by two names is "
+			"no cause: both have one session.\n",
 		.check = "On both sides, which file and what is in it:\n"
 			"    tcpx info --config\n"
 			"    sha256sum FILE\n",
 		.fix = "Give both sides the same file, of at least 16 bytes and readable by its owner only. "
-			"A line end at its end does not count. With a secret nobody else can say that name.\n",
+			"A line end at its end does not count. With a secret only who has it can say that name.\n",
 	},
 	{
 		CODE(TCPX_ETIMEDOUT),
