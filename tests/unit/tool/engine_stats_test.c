@@ -136,7 +136,7 @@ many_channels_and_odd_names_are_well_formed(void **state)
 	session = json_array_get(top_list(e, "sessions"), 0);
 	assert_int_equal(json_array_size(top_list(session, "channels")), 128);
 	/* an e with an accent stands, other bytes beyond ASCII one by one */
-	assert_non_null(engine_named(doc, "\"\\\n\x01 \xc3\xbf\xc3\xa9\xc3\xad\xc2\xa0\xc2\x80 }"));
+	assert_non_null(engine_named(doc, "\"\\ \xc3\xbf\xc3\xa9\xc3\xad\xc2\xa0\xc2\x80 }"));
 	json_decref(doc);
 	tcpx_peer_free(p);
 	tcpx_close(a);
