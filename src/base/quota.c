@@ -18,7 +18,8 @@ take(struct tcpx_quota *q, uint64_t bytes, uint64_t spare)
 	return true;
 }
 
-/* The same for @part of it, which may hold no more than is free, if need be of what the quota gives up. */
+/* Adds @bytes for @part of the quota, which may hold no more than is free; the quota gives up others' bytes if
+ * need be. NULL: for answers. */
 static bool
 take_some(struct tcpx_quota *q, uint64_t bytes, const struct tcpx_quota *part)
 {
@@ -50,7 +51,7 @@ tcpx_quota_charge(struct tcpx_quota *q, uint64_t bytes)
 	return false;
 }
 
-/* What a group may have is no limit for answers. */
+/* Charges the groups in between without a look at their limits: these are none for answers. */
 bool
 tcpx_quota_draw(struct tcpx_quota *q, uint64_t bytes)
 {

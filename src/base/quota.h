@@ -15,16 +15,16 @@ struct tcpx_quota {
 	uint64_t limit;
 	struct tcpx_quota *whole; /* of the group, or all parties; NULL: this is the whole */
 	uint64_t reserve;         /* of the limit, for answers                 */
-	/* Of the whole: gives up at least @bytes that matter less than what is asked for by a part that then has
-	 * @had, or 0 for answers. False: there are none. The caller of a charge may hold locks. NULL: nothing
-	 * can be given up. */
+	/* Gives up at least @bytes of the whole that matter less than those asked for, by a part that has @had
+	 * then; 0: for answers. False: there are none. The caller of a charge may hold locks. NULL: nothing can
+	 * be given up. */
 	bool (*yield)(struct tcpx_quota *whole, uint64_t bytes, uint64_t had);
 	_Atomic uint64_t used;
 };
 
 /* False: it may not have them, and nothing has changed. Any thread. */
 bool tcpx_quota_charge(struct tcpx_quota *q, uint64_t bytes);
-/* The same for answers: of the reserve, too, and whatever its group has. */
+/* Charges @bytes for answers, which may use the reserve, whatever the group has. Returns as above. */
 bool tcpx_quota_draw(struct tcpx_quota *q, uint64_t bytes);
 void tcpx_quota_give(struct tcpx_quota *q, uint64_t bytes);
 static inline uint64_t

@@ -12,7 +12,7 @@ struct tcpx_slab {
 	uint32_t used;         /* bytes; the place's owner */
 };
 
-/* In front of each piece. */
+/* Head in front of each piece. */
 struct piece {
 	_Alignas(ALIGN) struct tcpx_slab *slab;
 };
@@ -38,7 +38,7 @@ tcpx_slab_leave(struct tcpx_slab **place)
 	*place = NULL;
 }
 
-/* With room for @len bytes. */
+/* Finds or makes a slab with room for @len bytes. NULL: no memory. */
 static struct tcpx_slab *
 slab_for(struct tcpx_slab **place, size_t len)
 {

@@ -14,7 +14,7 @@
 
 struct tcpx_slab; /* NULL: an empty place */
 
-/* At most TCPX_SLAB_MOST bytes, aligned for any type. NULL: there is no memory. */
+/* Takes @len bytes, TCPX_SLAB_MOST at most, aligned for any type. NULL: there is no memory. */
 void *tcpx_slab_take(struct tcpx_slab **place, size_t len);
 void tcpx_slab_free(void *piece); /* NULL: a no-op */
 /* No more pieces are taken there. */

@@ -26,7 +26,7 @@ struct tcpx_tags {
 	struct tcpx_node few[TCPX_TAGS_FEW];
 };
 
-/* In no table: it may be removed. */
+/* Makes an item that is in no table, and that may be removed. */
 static inline void
 tcpx_tagged_init(struct tcpx_tagged *item)
 {

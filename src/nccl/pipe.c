@@ -227,7 +227,8 @@ addresses(const struct pipe *p)
 	return count;
 }
 
-/* By another address first, where another process may answer. Silence was waited for long enough. */
+/* Dials the next address after a refusal, as another process may answer at the first. Silence was waited for long
+ * enough. */
 static bool
 again(struct pipe *p, int rc)
 {

@@ -158,7 +158,7 @@ public:
 	{
 		return NOT_SUPPORTED;
 	}
-	/* Where a later core looks for functions that are added behind these: it is answered. */
+	/* Places of functions that a later core may call behind these: each answers. */
 	virtual Status later_0() const { return NOT_SUPPORTED; }
 	virtual Status later_1() const { return NOT_SUPPORTED; }
 	virtual Status later_2() const { return NOT_SUPPORTED; }

@@ -175,7 +175,7 @@ TcpxNixlNotes::drop(Place j)
 	return body;
 }
 
-/* Its sender cannot know: so it is said here. */
+/* Drops a notification that is not whole. The warning is here, as its sender cannot know. */
 void
 TcpxNixlNotes::give_up(Place j, const char *why)
 {
@@ -228,7 +228,7 @@ TcpxNixlNotes::find(const tcpx_peer *peer, const Head &h)
 	       j->body.size() == h.at ? j : joining.end();
 }
 
-/* Where all together are too large, one that has long not grown goes, else the one that grows. */
+/* Appends a part. If all together are too large then, a notification that has long not grown goes, else this one. */
 void
 TcpxNixlNotes::grow(Place j, const char *bytes, size_t len, uint64_t now_ms)
 {

@@ -43,7 +43,7 @@ public:
 		bool is_done() const { return at == body.size(); }
 		/* The note that is to go. */
 		std::string first() const;
-		/* It went. */
+		/* Goes on to the next note, as the first has gone. */
 		void step();
 	};
 	Parts split(const std::string &text) const;

@@ -10,7 +10,7 @@ using namespace nixlabi;
 
 namespace {
 
-/* What one call of getNotifs() takes at most: it returns to its caller in a few milliseconds. */
+/* Bounds of one call of getNotifs(), which so returns within a few milliseconds. */
 constexpr size_t SHARE_NOTES = 1024, SHARE_BYTES = 1u << 20;
 constexpr uint64_t RETRY_MS = 20;
 

@@ -209,7 +209,7 @@ status_of(tcpx_peer *peer, void *)
 	return rc ? rc : info.status;
 }
 
-/* One request that is stuck, while its session lives, is no lost peer. */
+/* Reports a stuck request whose session lives as an error of its own: its peer is not lost. */
 Status
 TcpxNixlEngine::check(Request *request) const
 {

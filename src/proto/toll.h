@@ -38,14 +38,14 @@ struct tcpx_breaches {
 
 #define TCPX_BREACH_NS   (10ull * 1000 * 1000 * 1000)
 #define TCPX_BREACH_FEW  8 /* peers of an address come one by one after so many */
-#define TCPX_BREACH_TURN 4 /* ... at this part of the first wait of one that broke it */
+#define TCPX_BREACH_TURN 4 /* turns are this part of a breaker's first wait apart  */
 
 void tcpx_breach(struct tcpx_breaches *b, uint64_t now_ns);
 /* When the peer may open a session again: @first_ns after a breach, and twice as long after each more, up to
  * 32 times. 0: now. */
 uint64_t tcpx_breach_until(const struct tcpx_breaches *b, uint64_t first_ns, uint64_t now_ns);
-/* Of an address, whose last peer was let in at @last_ns: when the next one may be, as it may be who broke the
- * protocol there under another name. 0: now. */
+/* When the next peer of an address may be let in, if the last one was at @last_ns: it may be the breaker under
+ * another name. 0: now. */
 uint64_t tcpx_breach_turn(const struct tcpx_breaches *b, uint64_t last_ns, uint64_t first_ns, uint64_t now_ns);
 
 #endif

@@ -89,7 +89,7 @@ a_stranger_is_nobody(void **state)
 	close(fd);
 }
 
-/* With a secret the reason is in the victim's own log alone. */
+/* The reason is in the victim's own log alone where there is a secret. */
 static void
 a_stranger_reads_no_reason(void **state)
 {
@@ -144,7 +144,7 @@ no_address_of_a_stranger_is_called(void **state)
 	close(p.fd);
 }
 
-/* Without a secret, too, only where it comes from: there it is, and nobody else. */
+/* A stranger is remembered where it comes from alone, without a secret, too. */
 static void
 a_strangers_other_addresses_are_not_remembered(void **state)
 {

@@ -33,7 +33,7 @@ enum {
 	LATER = 128
 };
 
-/* What each peer costs beside its bytes. */
+/* Bytes that each peer costs beside those of its notes. */
 constexpr size_t PEER_COST = 4096, KEPT_MAX = 30000;
 
 static char peers[10];

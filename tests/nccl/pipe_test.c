@@ -312,7 +312,7 @@ nccls_pieces_are_no_size_of_chunks(void **state)
 	free(h);
 }
 
-/* Whatever the environment says for other engines. */
+/* The limits of the plugin hold whatever the environment says for other engines. */
 static void
 a_rank_keeps_neither_notes_nor_sends(void **state)
 {

@@ -200,7 +200,7 @@ struct Two {
 		delete to;
 	}
 	Move write() { return { a, b, WRITE, { from->mine }, { to->theirs } }; }
-	/* What bert takes, until @count have come; anna calls whenever he has taken. */
+	/* Notifications that bert takes, until @count have come; anna calls whenever he has taken some. */
 	Notifs take(size_t count)
 	{
 		Notifs all;
@@ -291,7 +291,7 @@ a_notification_is_refused_or_comes_whole(void **)
 	}
 }
 
-/* Of any length: the bytes are there, and the request ends when the note may go. */
+/* The bytes are there, and the request ends when its note, of any length, may go. */
 static void
 a_note_of_a_transfer_waits_for_room(void **)
 {
@@ -367,7 +367,7 @@ one_call_takes_a_share(void **)
 	assert_in_range(calls, 13, 40);
 }
 
-/* It has gone before the first of its parts is taken. */
+/* The sender has gone before the first of the parts is taken. */
 static void
 a_notification_outlives_its_sender(void **)
 {

@@ -59,7 +59,7 @@ sim_add(struct sim_world *w, int me, int other, bool dials)
 	return dials ? dial(w, me, other) : add(w, me, other);
 }
 
-/* Who dials an address first does not know that the blob has it: two sessions are opened at once. */
+/* Adds a peer by address and by blob. The caller does not know yet that they are one: two sessions open at once. */
 static int
 introduce(struct sim_world *w, int me, int other)
 {

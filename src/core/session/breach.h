@@ -37,7 +37,7 @@ int tcpx_breach_check(const struct tcpx_engine *e, uint64_t incarnation, uint64_
 		      struct tcpx_refusal *no);
 /* When one from that address may have its turn; 0: now. */
 uint64_t tcpx_breach_turn_of(const struct tcpx_engine *e, const struct tcpx_addr *from, uint64_t now_ns);
-/* It has it. */
+/* The turn of one from that address begins. */
 void tcpx_breach_let_in(struct tcpx_engine *e, const struct tcpx_addr *from, uint64_t now_ns);
 
 #endif

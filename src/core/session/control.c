@@ -67,7 +67,6 @@ tcpx_control_say(struct session *s, uint8_t type, const struct tcpx_buf *b)
 	/* a cancel must not overtake its OPEN, which may still wait among the bulk */
 	int rc = type == TCPX_FR_CANCEL ? tcpx_control_put_bulk(s, type, b, NULL) :
 					  tcpx_control_put(s, type, b);
-
 	char why[TCPX_TEXT_MAX] = "no memory for a control frame";
 
 	if (rc == TCPX_ELIMIT && tcpx_ctrl_is_unread(s->control.ctrl))

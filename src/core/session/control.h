@@ -51,7 +51,7 @@ bool tcpx_control_may_begin_again(const struct session *s, uint64_t now_ns);
 bool tcpx_control_may_wire_again(const struct session *s, uint64_t now_ns);
 /* Opener, before READY: begins again. */
 void tcpx_control_start_over(struct session *s, uint64_t now_ns, const char *why);
-/* ... without haste, as it may not be needed. */
+/* Opener, before READY: hangs up, and begins again when nobody else serves the peer. */
 void tcpx_control_stand_back(struct session *s, uint64_t now_ns, const char *why);
 
 /* Opener: the address that it has connected to. */

@@ -104,8 +104,8 @@ waits_for_twin(struct pending_conn *g, const struct tcpx_hello *h, uint64_t now_
 	return now_ns < g->twin_until_ns && tcpx_twins_keep_hello(g->loop->engine, h);
 }
 
-/* Beside one that breaks the protocol again and again those of its address come one by one, in order, as
- * it may be any of them. */
+/* Openers of an address from which the protocol was broken again and again come one by one, in order: any of
+ * them may be the one that breaks it. */
 static bool
 waits_for_turn(struct pending_conn *g, const struct tcpx_hello *h, uint64_t now_ns)
 {

@@ -46,7 +46,7 @@ port_at(const struct tcpx_engine *e, const struct tcpx_addr *addr)
 	return 0;
 }
 
-/* What this side wishes. */
+/* HELLO with the wishes of this side. */
 static void
 our_hello(const struct tcpx_engine *e, uint64_t session, enum tcpx_role role, struct tcpx_hello *h)
 {

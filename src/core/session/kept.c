@@ -69,7 +69,8 @@ yield_host(struct tcpx_quota *kept, uint64_t bytes, uint64_t had)
 	return tcpx_notes_yield(engine_of(kept->whole), tcpx_container(kept, struct kept_host, kept), bytes);
 }
 
-/* Of IPv6 a network: who has an address there has all of them. */
+/* The address that shares a part of the pot. An IPv6 network of 64 bits counts as one: its owner has all
+ * addresses in it. */
 static struct tcpx_addr
 host_of(const struct tcpx_addr *from)
 {
@@ -155,14 +156,14 @@ tcpx_kept_leave(struct tcpx_peer *p)
 
 /* ---- charging ---- */
 
-/* What of so many bytes is not its own. */
+/* Bytes beyond those that are the peer's own. */
 static uint64_t
 beyond(enum kept_kind kind, uint64_t bytes)
 {
 	return bytes > own_of[kind] ? bytes - own_of[kind] : 0;
 }
 
-/* Where it stands among those with sends. */
+/* Puts the peer into its place among those that have sends. */
 static void
 rank(struct tcpx_peer *p)
 {

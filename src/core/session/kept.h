@@ -30,7 +30,7 @@ struct tcpx_peer;
 /* The queues of control streams are the rest. */
 enum kept_kind { KEPT_LISTS, KEPT_NOTES, KEPT_SENDS, KEPT_LANES, KEPT_KINDS };
 
-/* What is in the pot; tcpx_engine.kept has the sum. */
+/* Contents of the pot, whose sum is in tcpx_engine.kept. */
 struct pot {
 	struct tcpx_engine *engine;
 	pthread_mutex_t lock;     /* hosts, sends, evicted */
@@ -58,7 +58,7 @@ int tcpx_kept_enter(struct tcpx_peer *p, const struct tcpx_addr *from);
 void tcpx_kept_leave(struct tcpx_peer *p);
 /* False: there is no room, and nothing has changed. No lock but session.lock may be held. */
 bool tcpx_kept_charge(struct tcpx_peer *p, enum kept_kind kind, uint64_t bytes);
-/* Of sends: no leaf lock may be held. */
+/* Gives @bytes back. No leaf lock may be held if they are of sends. */
 void tcpx_kept_give(struct tcpx_peer *p, enum kept_kind kind, uint64_t bytes);
 /* Why there is no room for @bytes more of @p: the pot, what is in it, the setting. @whose: "target's". */
 void tcpx_kept_why(const struct tcpx_peer *p, uint64_t bytes, const char *whose, char *text, size_t cap);

@@ -218,7 +218,7 @@ tcpx_notes_absent(struct tcpx_peer *p, bool absent)
 	pthread_mutex_unlock(&all->lock);
 }
 
-/* Who left first, of that address if one is given: a few are looked at for that. NULL: nobody. notes.lock */
+/* The peer that left first, of the first few if it has to be of @host (NULL: any). NULL: none. notes.lock */
 static struct tcpx_peer *
 first_left(struct notes *all, const struct kept_host *host)
 {

@@ -66,7 +66,7 @@ connected_at(struct tcpx_engine *e, const struct tcpx_addr *addr, uint32_t count
 	return p;
 }
 
-/* The same with the application's addresses of it. */
+/* Hands a peer out with the addresses that the application gave for it. */
 static int
 place(struct tcpx_peer *p, const struct tcpx_addr *addr, uint32_t count, tcpx_peer **peer)
 {

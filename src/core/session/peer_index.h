@@ -15,10 +15,10 @@ struct peer_place {
 	struct tcpx_peer *peer;
 };
 
-/* It has its number and its name: they find it. */
+/* Enters a peer under its number and its name, which it has. */
 void tcpx_peer_index_add(struct tcpx_peer *p);
 void tcpx_peer_index_remove(struct tcpx_peer *p);
-/* Its name has changed. */
+/* Enters a peer under its new name. */
 void tcpx_peer_index_name(struct tcpx_peer *p);
 /* The application's addresses of it, in place of those before. 0, -ENOMEM (logged). No lock held. */
 int tcpx_peer_index_place(struct tcpx_peer *p, const struct tcpx_addr *addr, uint32_t count);

@@ -25,11 +25,11 @@ enum rival_verdict {
 	RIVAL_REFUSE
 };
 
-/* What is known of the older session. */
+/* Facts about the older session. */
 struct rival_facts {
 	bool stands;   /* it has not ended                                    */
 	bool overdue;  /* it has had the time to answer                       */
-	bool answered; /* ... and has                                         */
+	bool answered; /* it has answered since it was asked                  */
 	bool acked;    /* its kernel has acknowledged the question            */
 };
 

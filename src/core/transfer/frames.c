@@ -161,8 +161,8 @@ write_whole(struct session *s, const struct tcpx_open *o)
 	return 0;
 }
 
-/* What it takes here to keep the peer's transfer: its list, its note, a bit for each chunk. @why: if there is
- * no room. */
+/* Charges the memory that the peer's transfer takes here: its list, its note, a bit for each chunk. @why: the
+ * reason if there is no room. */
 static int
 charge(struct tcpx_xfer *x, const struct tcpx_open *o, char why[TCPX_TEXT_MAX])
 {

@@ -60,7 +60,7 @@ struct early {
 	uint8_t bytes[];
 };
 
-/* What a key is found by: a part of it. All of it is compared where that is. */
+/* Tag by which a key is found: its first bytes. Users compare the whole key. */
 static inline uint64_t
 tcpx_lane_key_tag(const uint8_t key[TCPX_LANE_KEY_BYTES])
 {
@@ -72,13 +72,13 @@ tcpx_lane_key_tag(const uint8_t key[TCPX_LANE_KEY_BYTES])
 
 /* A reference. Any lock may be held. */
 void tcpx_lane_put(struct tcpx_lane *l);
-/* One of no session yet, with the caller's reference. */
+/* Makes a lane that has no session yet, with a reference for the caller. */
 void tcpx_lane_init(struct tcpx_lane *l, struct tcpx_engine *e, bool sends);
-/* It has its word: its session finds it. */
+/* Gives a lane its word, by which its session finds it. */
 void tcpx_lane_named(struct tcpx_lane *l, uint64_t word);
 /* A lane of the session; NULL: none. */
 struct tcpx_lane *tcpx_lane_find(struct session *s, uint64_t word);
-/* Its message of that word, which chunks come or go for; NULL: none. */
+/* The message of that word, for which chunks come or go; NULL: none. */
 struct tcpx_xfer *tcpx_lane_message(struct session *s, uint64_t word);
 struct tcpx_xfer **tcpx_lane_slot(struct tcpx_lane *l, uint64_t seq);
 struct tcpx_lane_ring *tcpx_lane_ring(struct tcpx_lane *l);

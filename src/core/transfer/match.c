@@ -144,7 +144,8 @@ may_wait(struct session *s, const struct unexpected *u, uint32_t others, char wh
 	return false;
 }
 
-/* Its memory is charged. *x: a receive that has come meanwhile. TCPX_EPROTO: the sender ignores its credit. */
+/* Queues a send whose memory is charged. *x: a receive that has come meanwhile. TCPX_EPROTO: the sender ignores
+ * its credit. */
 static int
 wait_for_receive(struct session *s, struct unexpected *u, uint64_t tag, struct tcpx_xfer **x)
 {

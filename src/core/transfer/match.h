@@ -29,10 +29,10 @@ int tcpx_match_recv(struct tcpx_peer *p, struct tcpx_xfer *x);
 void tcpx_match_remove(struct tcpx_peer *home, struct tcpx_xfer *x);
 /* Drops the session's SENDs that wait: that of @id, or all (0). peer.lock not held. */
 void tcpx_match_forget(struct tcpx_peer *p, struct session *s, uint64_t id);
-/* Who has the most in SENDs that wait, and more than @more bytes, loses the newest. False: there is none such.
- * No lock but session.lock may be held. */
+/* Evicts the newest SENDs that wait of the peer that has the most, if that is more than @more bytes. False: no
+ * peer has. No lock but session.lock may be held. */
 bool tcpx_match_evict(struct tcpx_engine *e, uint64_t more);
-/* Answers what was lost so. Loop 0, no lock held. */
+/* Answers the SENDs that were evicted. Loop 0, no lock held. */
 void tcpx_match_evicted(struct tcpx_engine *e);
 /* Has it a receive that waits? registry.lock may be held. */
 bool tcpx_match_waits(struct tcpx_peer *p);

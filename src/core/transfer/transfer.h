@@ -150,9 +150,9 @@ void tcpx_xfer_shape(struct tcpx_xfer *x, uint64_t total, uint32_t chunk);
 int tcpx_xfer_map(struct tcpx_xfer *x); /* allocates the chunk map */
 /* No reference; NULL: none. session.lock held. */
 struct tcpx_xfer *tcpx_xfer_find(struct session *s, uint64_t id);
-/* Into its chain of the table: it is found. session.lock held. */
+/* Enters a transfer into the table of its session, which finds it then. session.lock held. */
 void tcpx_xfer_enter(struct session *s, struct tcpx_xfer *x);
-/* The same of one that has begun; the table takes over a reference. session.lock held. */
+/* Enters a transfer that has begun; the table takes over a reference. session.lock held. */
 void tcpx_xfer_insert(struct session *s, struct tcpx_xfer *x, uint64_t now_ns);
 
 #endif

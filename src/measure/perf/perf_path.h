@@ -35,7 +35,7 @@ void path_close(struct path *path);
 TCPX_MUST_CHECK int path_begin(struct path *path, uint64_t copy_bytes);
 /* 0 and *speed at the end; -EAGAIN: step again, soon. */
 TCPX_MUST_CHECK int path_step(struct path *path, struct path_speed *speed);
-/* Both. */
+/* Begins, and steps to the end. */
 TCPX_MUST_CHECK int path_run(struct path *path, uint64_t copy_bytes, struct path_speed *speed);
 
 #endif

@@ -13,7 +13,7 @@ struct tcpx_chan {
 	int fd;
 	bool sending;
 	int dead; /* the code that ended it; every call returns it */
-	bool closed; /* ... for it gave all that it had */
+	bool closed; /* the peer closed it in order     */
 	int lowat; /* SO_RCVLOWAT as set; 0: never */
 	uint64_t session;
 	uint16_t channel, generation;

@@ -25,7 +25,7 @@ int tcpx_sock_accept_fd(const struct tcpx_net *net, int listen_fd, int *spare,
 			struct tcpx_addr *from, int *fd);
 /* The own address of a connection; family 0: unknown. */
 void tcpx_sock_name(int fd, struct tcpx_addr *at);
-/* That of its other end. */
+/* The address of its other end; family 0: unknown. */
 void tcpx_sock_far(int fd, struct tcpx_addr *at);
 /* Can sockets here have this congestion control? "": yes. -EINVAL, logged. */
 int tcpx_sock_congestion_check(const char *name);

@@ -142,7 +142,7 @@ free_all(void *arg)
 	return NULL;
 }
 
-/* One thread takes, others give back. */
+/* Pieces that one thread takes are given back by others. */
 static void
 any_thread_frees_pieces(void **state)
 {

@@ -22,15 +22,6 @@ struct scene {
 	tcpx_peer *back; /* of the second engine, which keeps its session */
 };
 
-static int
-status_of(tcpx_peer *p)
-{
-	struct tcpx_peer_info info = { .struct_size = sizeof(info) };
-
-	assert_ok(tcpx_peer_query(p, &info));
-	return info.status;
-}
-
 static bool
 one_serves(void *arg)
 {

@@ -402,7 +402,7 @@ a_peer_that_hung_up_is_reached_by_one_session(void **state)
 	}
 }
 
-/* Its control connection comes from 127.0.0.1, its channels from the NIC that it names in HELLO. */
+/* The control connection comes from 127.0.0.1, channels from the NIC that HELLO names. */
 static void
 a_peer_is_known_where_its_channels_come_from(void **state)
 {

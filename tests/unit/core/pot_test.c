@@ -79,7 +79,7 @@ moves(struct rig *r, uint64_t len)
 	return rc ? rc : rig_move(r, TCPX_OP_WRITE, 0, 0, len);
 }
 
-/* As many READs as may be open, each answered in the control stream if there is room. */
+/* READs, as many as may be open, are each answered in the control stream if there is room. */
 static void
 read_deep(struct rig *r)
 {

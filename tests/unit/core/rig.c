@@ -297,6 +297,15 @@ assert_no_note(tcpx_engine *e)
 	assert_code(tcpx_note_get(e, &n), -EAGAIN);
 }
 
+int
+status_of(tcpx_peer *p)
+{
+	struct tcpx_peer_info info = TCPX_PEER_INFO_INIT;
+
+	assert_ok(tcpx_peer_query(p, &info));
+	return info.status;
+}
+
 struct tcpx_counters
 counters_of(tcpx_engine *e)
 {

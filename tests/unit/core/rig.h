@@ -76,6 +76,8 @@ uint64_t length_of(tcpx_xfer *x);
 void assert_note(tcpx_engine *e, const char *sender, const char *text);
 void assert_no_note(tcpx_engine *e);
 struct tcpx_counters counters_of(tcpx_engine *e);
+/* 0 open, -EAGAIN not yet, or why it is gone. */
+int status_of(tcpx_peer *p);
 
 int fd_count(void);
 int thread_count(void);

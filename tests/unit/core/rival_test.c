@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who else says the incarnation of a peer that has a session. */
+/* A newcomer says the incarnation of a peer that has a session. */
 #include "rig.h"
 
 #include <errno.h>
@@ -110,7 +110,7 @@ frame_of(int fd, uint8_t type, uint8_t other, int *code)
 	return h.type;
 }
 
-/* It learns first whom it has reached, as the peer itself, by another name, would do. */
+/* HELLO comes before the refusal: the peer itself, by another name, learns from it whom it has reached. */
 static void
 assert_refused(int fd, int why)
 {
@@ -162,7 +162,7 @@ an_impostor_of_a_living_client_is_refused(void **state)
 	assert_true(c[0].session == session);
 }
 
-/* Its kernel acknowledges what it is asked: nothing of it ends. */
+/* The kernel of the older one acknowledges the question: nothing of it ends. */
 static void
 one_whose_process_hangs_is_not_replaced(void **state)
 {
@@ -221,7 +221,7 @@ one_that_is_given_up_does_not_displace_another(void **state)
 	tcpx_close(e);
 }
 
-/* One alone waits, the newest; the other may come again. */
+/* The newest newcomer waits alone; the other may come again. */
 static void
 a_newer_one_takes_the_place_of_one_that_waits(void **state)
 {
@@ -236,15 +236,6 @@ a_newer_one_takes_the_place_of_one_that_waits(void **state)
 	close(older); /* which gives way to it */
 	assert_int_equal(frame_of(second, TCPX_FR_HANDLES, TCPX_FR_REFUSE, NULL), TCPX_FR_HANDLES);
 	close(second);
-}
-
-static int
-status_of(tcpx_peer *p)
-{
-	struct tcpx_peer_info info = { .struct_size = sizeof(info) };
-
-	assert_ok(tcpx_peer_query(p, &info));
-	return info.status;
 }
 
 /* What was said on the older one is lost: who holds it hears of that, and finds the newer one. */

@@ -60,7 +60,7 @@ scene_close(struct scene *c)
 	lab_close(&c->t);
 }
 
-/* By a blob that has one NIC alone; another port stands there if it is not 0. */
+/* Adds the second engine by a blob that has one NIC alone, and @port if that is not 0. */
 static tcpx_peer *
 add_by(struct lab *t, int nic, uint16_t port)
 {
@@ -94,15 +94,6 @@ dial_at(struct lab *t, int nic)
 	return p;
 }
 
-static int
-status_of(tcpx_peer *p)
-{
-	struct tcpx_peer_info info = { .struct_size = sizeof(info) };
-
-	assert_ok(tcpx_peer_query(p, &info));
-	return info.status;
-}
-
 static bool
 first_is_up(void *arg)
 {
@@ -124,7 +115,7 @@ has_two_notes(void *arg)
 	return ((tcpx_engine *)arg)->events.notes == 2;
 }
 
-/* What is said under either name arrives, in any order before one session serves both. */
+/* A note under either name arrives; their order is open until one session serves both. */
 static void
 assert_both_carry(struct scene *c)
 {
@@ -154,7 +145,17 @@ session_number(tcpx_engine *e)
 	return id;
 }
 
-/* ... with a write under way. */
+/* Opens the session of the first name, over one of the networks. Returns its number. */
+static uint64_t
+first_opens(struct scene *c, int i)
+{
+	scene_open(c, nets[i / 2], i % 2, NULL);
+	c->p[0] = add_by(&c->t, 0, 0);
+	assert_true(run_until(&c->t, first_is_up, c, 5 * TCPX_SEC));
+	return session_number(c->t.a);
+}
+
+/* A write is under way meanwhile. */
 static void
 a_second_name_joins_the_session_that_stands(void **state)
 {
@@ -164,10 +165,8 @@ a_second_name_joins_the_session_that_stands(void **state)
 		struct move m;
 		uint64_t id;
 
-		scene_open(&c, nets[i / 2], i % 2, NULL);
-		c.t.p = c.p[0] = add_by(&c.t, 0, 0);
-		assert_true(run_until(&c.t, first_is_up, &c, 5 * TCPX_SEC));
-		id = session_number(c.t.a);
+		id = first_opens(&c, i);
+		c.t.p = c.p[0];
 		lab_move_begin(&c.t, &m);
 		c.p[1] = dial_at(&c.t, 1);
 		assert_ptr_not_equal(c.p[0], c.p[1]);
@@ -182,7 +181,7 @@ a_second_name_joins_the_session_that_stands(void **state)
 	}
 }
 
-/* In either order of the names and of the answers. What is posted before is not lost. */
+/* Names and answers come in either order. Notes that are posted before are not lost. */
 static void
 two_names_at_once_have_one_session(void **state)
 {
@@ -231,10 +230,7 @@ a_session_whose_process_hangs_is_kept(void **state)
 		struct scene c;
 		uint64_t id;
 
-		scene_open(&c, nets[i / 2], i % 2, NULL);
-		c.p[0] = add_by(&c.t, 0, 0);
-		assert_true(run_until(&c.t, first_is_up, &c, 5 * TCPX_SEC));
-		id = session_number(c.t.a);
+		id = first_opens(&c, i);
 		c.p[1] = dial_at(&c.t, 1);
 		while (!has_newcomer(&c)) {
 			tcpx_engine_step(c.t.a);
@@ -256,10 +252,7 @@ one_that_is_resumed_is_waited_for(void **state)
 		struct scene c;
 		uint64_t id;
 
-		scene_open(&c, nets[i / 2], i % 2, NULL);
-		c.p[0] = add_by(&c.t, 0, 0);
-		assert_true(run_until(&c.t, first_is_up, &c, 5 * TCPX_SEC));
-		id = session_number(c.t.a);
+		id = first_opens(&c, i);
 		assert_ok(tcpx_fabric_cut_control(c.t.fabric, 0));
 		c.p[1] = dial_at(&c.t, 1);
 		assert_true(run_until(&c.t, one_serves_both, &c, 2 * TCPX_SEC));

@@ -284,7 +284,7 @@ who_breaks_it_under_many_names_is_slowed_down(void **state)
 	lab_close(&t);
 }
 
-/* ... from the same address; who has had its turn, or has not said HELLO, is passed over. */
+/* Those from the same address wait; one that has had its turn, or has not said HELLO, is passed over. */
 static void
 a_turn_comes_after_those_that_wait(void **state)
 {

@@ -114,14 +114,14 @@ memory_is_moved_down_instead_of_grown(void **state)
 	tcpx_byteq_fini(&q, &loan);
 }
 
-/* Of so much memory. */
+/* Charge for a queue of @cap bytes. */
 static uint64_t
 price(size_t cap)
 {
 	return cap > TCPX_BYTEQ_OWN ? cap : 0;
 }
 
-/* Whatever the queue does, it holds what it was charged for, beyond what is its own. */
+/* The queue holds the bytes that it was charged for, beyond its own, whatever is done with it. */
 static void
 its_memory_is_charged(void **state)
 {

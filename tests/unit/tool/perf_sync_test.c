@@ -67,7 +67,7 @@ a_clock_that_runs_otherwise_is_noticed(void **state)
 	assert_int_equal(sync_map(&end, 1001000) - sync_map(&begin, 1000), 1010000);
 }
 
-/* However slow the notes before a run were, it takes no less than by the client's clock. */
+/* A run takes no less than by the client's clock, however slow the notes before it were. */
 static void
 slow_notes_before_a_run_make_it_no_shorter(void **state)
 {

@@ -46,7 +46,7 @@ each_state_is_told(void **state)
 	assert_int_equal(b->sim->writes, writes);
 }
 
-/* Of several CPUs the kernel programs one. */
+/* The kernel programs one of several CPUs. */
 static void
 any_cpu_of_the_plan_is_good(void **state)
 {
