@@ -267,7 +267,7 @@ struct session_calls {
 	void (*lost)(struct session *s, struct tcpx_peer *p, bool over);
 	/* who has most in sends without a receive, and more than @more, loses some. False: nobody has */
 	bool (*evict)(struct tcpx_engine *e, uint64_t more);
-	/* tells the sessions whose sends were evicted. Loop 0, no lock held */
+	/* informs the sessions whose sends were evicted. Loop 0, no lock held */
 	void (*evicted)(struct tcpx_engine *e);
 	/* what was posted with @s goes on with @to, which is open. Both locks held */
 	void (*move)(struct session *s, struct session *to);
