@@ -2,16 +2,16 @@
 /* Shares of addresses. Two addresses may fall together, which costs a share, no more. */
 #include "base/admit.h"
 
+#include "base/hash.h"
+
 #define BUCKETS 1024
 
 static uint32_t
 bucket_of(const struct tcpx_addr *a)
 {
-	uint32_t hash = 2166136261u, len = a->family == 4 ? 4 : 8; /* FNV-1a */
+	uint64_t hash = tcpx_hash(0, a->ip, a->family == 4 ? 4 : 8);
 
-	for (uint32_t i = 0; i < len; i++)
-		hash = (hash ^ a->ip[i]) * 16777619u;
-	return (hash ^ hash >> 16) % BUCKETS;
+	return (uint32_t)((hash ^ hash >> 32) % BUCKETS);
 }
 
 int

@@ -10,14 +10,19 @@
 #include <stdint.h>
 
 static inline uint64_t
-tcpx_hash(uint64_t seed, const void *data, size_t len)
+tcpx_hash_add(uint64_t hash, const void *data, size_t len)
 {
 	const uint8_t *at = data;
-	uint64_t h = seed ^ 0xcbf29ce484222325u;
 
 	for (size_t i = 0; i < len; i++)
-		h = (h ^ at[i]) * 0x100000001b3u;
-	return h;
+		hash = (hash ^ at[i]) * 0x100000001b3u;
+	return hash;
+}
+
+static inline uint64_t
+tcpx_hash(uint64_t seed, const void *data, size_t len)
+{
+	return tcpx_hash_add(seed ^ 0xcbf29ce484222325u, data, len);
 }
 
 #endif

@@ -22,6 +22,7 @@
 
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/hash.h"
 #include "base/log_file.h"
 #include "base/log_limit.h"
 #include "base/log_relay.h"
@@ -269,11 +270,9 @@ tcpx_log_write(enum tcpx_level level, enum tcpx_subsys subsys, const char *fmt, 
 bool
 tcpx_log_once(const char *text)
 {
-	uint32_t hash = 2166136261u; /* FNV-1a */
+	uint32_t hash = (uint32_t)tcpx_hash(0, text, strlen(text));
 	bool first = true;
 
-	for (; *text; text++)
-		hash = (hash ^ (unsigned char)*text) * 16777619u;
 	pthread_rwlock_wrlock(&sink.lock);
 	for (unsigned i = 0; i < sink.told_count; i++)
 		first &= sink.told[i] != hash;

@@ -3,25 +3,15 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/hash.h"
 #include "host/host.h"
 #include "host/io.h"
-
-/* FNV-1a. */
-static uint64_t
-mix(uint64_t hash, const void *data, size_t len)
-{
-	const unsigned char *p = data;
-
-	for (size_t i = 0; i < len; i++)
-		hash = (hash ^ p[i]) * 0x100000001b3ull;
-	return hash;
-}
 
 /* The machine itself, also where TCPX_ROOT has another one: sockets are opened here. */
 uint64_t
 tcpx_host_id(void)
 {
-	uint64_t hash = 0xcbf29ce484222325ull, inode;
+	uint64_t hash, inode;
 	char boot[64];
 	struct stat ns;
 
@@ -29,6 +19,6 @@ tcpx_host_id(void)
 	    stat("/proc/thread-self/ns/net", &ns) < 0)
 		return 0;
 	inode = ns.st_ino;
-	hash = mix(mix(hash, boot, strlen(boot)), &inode, sizeof(inode));
+	hash = tcpx_hash_add(tcpx_hash(0, boot, strlen(boot)), &inode, sizeof(inode));
 	return hash ? hash : 1;
 }

@@ -288,7 +288,6 @@ void
 tcpx_lanes_launch(struct session *s)
 {
 	struct tcpx_node *all = &s->lanes.waits, *last = all->prev, *n;
-
 	uint32_t vain = 0;
 
 	while (vain < IN_VAIN && (n = tcpx_chain_first(all))) {
