@@ -50,6 +50,9 @@ say() {
 	printf '\n== %s (%d s)\n' "$1" $(($(date +%s) - began))
 }
 
+# A shim in front of python3 starts dozens of processes each time, and many tests start it often.
+PATH="$(python3 -c 'import os, sys; print(os.path.dirname(os.path.realpath(sys.executable)))'):$PATH"
+
 # The sanitizers' shadows collide with what a kernel with very random addresses maps.
 fixed=
 setarch -R true 2>/dev/null && fixed="setarch -R"
