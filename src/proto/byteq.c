@@ -13,7 +13,7 @@
 
 #define CAP_MIN  4096u
 #define CAP_KEEP (64u << 10) /* kept when empty */
-#define ANSWERS_PART 4 /* of memory: what can wait leaves that much */
+#define ANSWERS_PART 4 /* of a queue's memory is kept for answers */
 
 static bool
 is_lent(const struct tcpx_byteq *s, const struct tcpx_loan *loan)
@@ -35,10 +35,10 @@ give(const struct tcpx_loan *loan, size_t cap)
 }
 
 static bool
-charge(const struct tcpx_loan *loan, size_t cap, bool spare)
+charge(const struct tcpx_loan *loan, size_t cap, bool can_wait)
 {
 	return tcpx_byteq_free(cap, loan) ||
-	       (spare ? tcpx_quota_charge : tcpx_quota_draw)(loan->quota, cap);
+	       (can_wait ? tcpx_quota_charge : tcpx_quota_draw)(loan->quota, cap);
 }
 
 static void
@@ -71,18 +71,19 @@ move_down(struct tcpx_byteq *s)
 }
 
 int
-tcpx_byteq_reserve(struct tcpx_byteq *s, size_t len, struct tcpx_loan *loan, bool spare)
+tcpx_byteq_reserve(struct tcpx_byteq *s, size_t len, struct tcpx_loan *loan, bool can_wait)
 {
-	size_t live = tcpx_byteq_len(s);
-	size_t cap = s->cap ? s->cap : CAP_MIN, usable = s->cap - (spare ? s->cap / ANSWERS_PART : 0);
+	size_t live = tcpx_byteq_len(s), kept = can_wait ? s->cap / ANSWERS_PART : 0;
+	size_t cap = s->cap ? s->cap : CAP_MIN, usable = s->cap - kept;
 	bool moves = s->data && !is_lent(s, loan) && live + len <= usable;
 	uint8_t *data;
 
 	if (s->data && s->end - s->origin + len <= usable)
 		return 0;
+	/* Grows by four, not by two, where the allocator maps fresh pages each time. */
 	if (live + len > cap / 2)
-		cap = memory_for(live + len);
-	if ((moves && cap == s->cap) || !charge(loan, cap, spare)) {
+		cap = memory_for(live + len + (live && cap >= TCPX_BYTEQ_OWN ? kept : 0));
+	if ((moves && cap == s->cap) || !charge(loan, cap, can_wait)) {
 		if (moves) /* more often than is good for speed, if there is no more memory */
 			move_down(s);
 		return moves ? 0 : TCPX_ELIMIT;

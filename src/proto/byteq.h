@@ -41,13 +41,14 @@ tcpx_byteq_at(const struct tcpx_byteq *s, uint64_t off)
 	return s->data + (off - s->origin);
 }
 
-/* Makes room for len bytes behind the end. @spare: what the quota keeps for answers is left, and a part of
- * the queue's memory for them. The quota is charged for memory above TCPX_BYTEQ_OWN. 0,
+/* Makes room for len bytes behind the end. @can_wait: leaves answers a quarter of the queue's
+ * memory and the quota's reserve. The quota is charged for memory above TCPX_BYTEQ_OWN. 0,
  * -ENOMEM, or TCPX_ELIMIT: the quota refuses (not logged). */
-int tcpx_byteq_reserve(struct tcpx_byteq *s, size_t len, struct tcpx_loan *loan, bool spare);
-/* Memory that no quota is charged for, of so much. */
+int tcpx_byteq_reserve(struct tcpx_byteq *s, size_t len, struct tcpx_loan *loan, bool can_wait);
+/* Counts the bytes of @cap that no quota is charged for. */
 size_t tcpx_byteq_free(size_t cap, const struct tcpx_loan *loan);
-/* The same with @spare, and at most @most bytes in all. -EAGAIN: not now; TCPX_ELIMIT: never. */
+/* Makes room as above with @can_wait, for at most @most bytes in all. -EAGAIN: not now;
+ * TCPX_ELIMIT: never. */
 int tcpx_byteq_try(struct tcpx_byteq *s, size_t len, size_t most, struct tcpx_loan *loan);
 /* Drops everything before off. */
 void tcpx_byteq_drop(struct tcpx_byteq *s, uint64_t off, const struct tcpx_loan *loan);

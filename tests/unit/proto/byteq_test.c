@@ -7,6 +7,7 @@
 #include "proto/byteq.h"
 
 static bool no_memory;
+static int mallocs;
 
 void *__real_malloc(size_t size);
 void *__wrap_malloc(size_t size);
@@ -14,6 +15,7 @@ void *__wrap_malloc(size_t size);
 void *
 __wrap_malloc(size_t size)
 {
+	mallocs++;
 	return no_memory ? NULL : __real_malloc(size);
 }
 
@@ -200,10 +202,33 @@ its_own_memory_is_there_when_the_quota_is_not(void **state)
 	tcpx_byteq_fini(&q, &loan);
 }
 
+/* A log of writes of 8 KiB, cut by an acknowledgement of 256 KiB: each further piece of memory
+ * is mapped anew, and its pages cost more than the bytes that are copied into them. */
+static void
+a_log_of_frames_grows_in_few_steps(void **state)
+{
+	struct tcpx_quota quota = { .limit = 4 << 20 };
+	struct tcpx_loan loan = { .quota = &quota };
+	struct tcpx_byteq q = { 0 };
+
+	(void)state;
+	mallocs = 0;
+	for (int frame = 0; frame < 32; frame++) {
+		assert_int_equal(tcpx_byteq_reserve(&q, 8224, &loan, true), 0);
+		append(&q, 8224, &loan);
+	}
+	assert_int_equal(mallocs, 3);
+	assert_int_equal(q.cap, 512 << 10);
+	tcpx_byteq_drop(&q, q.end, &loan);
+	assert_int_equal(tcpx_quota_used(&quota), 0);
+	tcpx_byteq_fini(&q, &loan);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_log_of_frames_grows_in_few_steps),
 		cmocka_unit_test(its_memory_is_charged),
 		cmocka_unit_test(memory_that_does_not_come_is_not_charged),
 		cmocka_unit_test(its_own_memory_is_there_when_the_quota_is_not),
