@@ -51,7 +51,8 @@ say() {
 }
 
 # A shim in front of python3 starts dozens of processes each time, and many tests start it often.
-PATH="$(python3 -c 'import os, sys; print(os.path.dirname(os.path.realpath(sys.executable)))'):$PATH"
+python3=$(python3 -c 'import sys; print(sys.executable)')
+[ "$python3" = "$(command -v python3)" ] || PATH="${python3%/*}:$PATH"
 
 # The sanitizers' shadows collide with what a kernel with very random addresses maps.
 fixed=

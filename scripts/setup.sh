@@ -33,10 +33,9 @@ like() {
 	"$@" || wanted="$wanted $package"
 }
 
-# Importable, or installed for a python3 that is not the first here.
+# Installed for the distribution's python3, whichever is the first here.
 module() {
-	(has python3 && python3 -c "import $1" 2>/dev/null) ||
-		there "/usr/lib/python3/dist-packages/$1/__init__.py"
+	there "/usr/lib/python3/dist-packages/$1/__init__.py"
 }
 
 look_for_build() {

@@ -36,6 +36,26 @@ class CudaArray:
             "strides": strides, "typestr": "<f4", "version": 3}
 
 
+class Tensor:
+    """Memory of a bytearray under the methods of torch's tensors."""
+
+    def __init__(self, nbytes, contiguous=True):
+        self.bytes = bytearray(nbytes)
+        self.contiguous = contiguous
+
+    def data_ptr(self):
+        return memory.span(self.bytes).address
+
+    def numel(self):
+        return len(self.bytes) // self.element_size()
+
+    def element_size(self):
+        return 8
+
+    def is_contiguous(self):
+        return self.contiguous
+
+
 class DlpackArray:
     """A bytearray's 16-bit numbers from number @first on, by DLPack; no numpy needed."""
 
@@ -132,13 +152,16 @@ class Spans(unittest.TestCase):
         self.assertEqual((where.nbytes, where.readonly), (70, False))
         self.assertEqual(ctypes.string_at(where.address, where.nbytes), value[30:])
 
-    @unittest.skipUnless(torch, "torch is not installed")
     def test_tensors(self):
-        value = torch.arange(60, dtype=torch.float64, requires_grad=True)[10:]
-        where = memory.span(value)
-        self.assertEqual((where.address, where.nbytes), (value.data_ptr(), 400))
-        with self.assertRaises(ValueError):
-            memory.span(torch.zeros(4, 4).t())
+        values = [(Tensor(400), Tensor(64, contiguous=False))]
+        if torch:
+            values += [(torch.arange(60, dtype=torch.float64, requires_grad=True)[10:],
+                        torch.zeros(4, 4).t())]
+        for value, turned in values:
+            where = memory.span(value)
+            self.assertEqual((where.address, where.nbytes), (value.data_ptr(), 400))
+            with self.assertRaises(ValueError):
+                memory.span(turned)
 
 
 class Regions(Pair):
