@@ -6,7 +6,8 @@
 #	SETUP_IRQ_AFFINITY=1    interrupts go where the plan has them (setup_irq_affinity.sh, root)
 #	DIAG=1                  tcpx diag run around it; the folder lies beside the logs
 #	VERBOSE=1               the same, and shows variables, bindings, affinity of interrupts, and
-#	                        threads with their CPUs (so does UCCL_TCPX_VERBOSE=1)
+#	                        threads with their CPUs, as the programs do with
+#	                        UCCL_TCPX_VERBOSE=1, which is the same here
 
 # Beside the scripts where they are installed and in a build directory; or the source's.
 around_find() {
@@ -85,6 +86,7 @@ around_prepare() {
 		TCPX=$around_tcpx "$(around_find setup_irq_affinity.sh)" || exit
 	fi
 	around_is_verbose || return 0
+	export UCCL_TCPX_VERBOSE=1
 	env | grep -E '^(NCCL|UCCL|TCPX)_[A-Z0-9_]*=' | sort
 	for way in TX RX; do
 		eval "echo \"$way bindings: \${TCPX_${way}_BINDINGS:-\${NCCL_GPUDIRECTTCPX_${way}_BINDINGS:-none}}\""
@@ -99,7 +101,7 @@ around_is_wanted() {
 around_record() {
 	around_dir=$1
 	shift
-	"$around_tcpx" diag run -i 100ms -o "$around_dir" -- "$@"
+	"$around_tcpx" diag run -o "$around_dir" -- "$@"
 }
 
 # around_run DIR COMMAND...: its exit code.
@@ -112,10 +114,8 @@ around_run() {
 	around_record "$@"
 	around_code=$?
 	if around_is_verbose; then
-		for part in irq_affinity threads; do
-			echo "$part:"
-			cat "$around_dir/$part.txt"
-		done
+		echo "irq_affinity:"
+		cat "$around_dir/irq_affinity.txt"
 	fi
 	return $around_code
 }

@@ -95,6 +95,7 @@ show() {
 	log=$(log_of "$1")
 	[ -s "$shown" ] || grep -hE '^\[PERF\] (Size|Iterations|Channels|Window|Provider|Memory):' "$log"
 	line=$(grep -h '\] Avg (' "$log" || grep -h '^\[ERROR\]' "$log" || tail -n 1 "$log")
+	grep -h '^\[THREAD\]' "$log"
 	echo "GPU $1: ${line:-no figure, see $log}" | tee -a "$shown"
 } 2>/dev/null
 # ended CODE: a failure outweighs a fall-back that was refused

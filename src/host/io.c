@@ -146,19 +146,6 @@ tcpx_io_slurp_file(const char *path, size_t max, char **text, size_t *len)
 	return rc < 0 ? tcpx_fail(TCPX_SUB_HOST, rc, "read %s", path) : 0;
 }
 
-int
-tcpx_io_read_below(int dir, const char *root, const char *parent, const char *path, char *buf,
-		   size_t cap)
-{
-	int fd = tcpx_io_open_below(dir, root, parent, path), rc;
-
-	if (fd < 0)
-		return fd;
-	rc = read_all(fd, buf, cap);
-	close(fd);
-	return rc;
-}
-
 /* Stats the target of a path. */
 static int
 look(const char *root, const char *path, struct stat *st)
@@ -243,27 +230,20 @@ by_bytes(const struct dirent **a, const struct dirent **b)
 }
 
 int
-tcpx_io_list_open(int dir, struct tcpx_io_names *names)
-{
-	struct dirent **entry;
-	int n = scandirat(dir, ".", &entry, not_dots, by_bytes);
-
-	if (n < 0)
-		return -errno;
-	*names = (struct tcpx_io_names){ entry, (unsigned)n };
-	return 0;
-}
-
-int
 tcpx_io_list(const char *root, const char *dir, struct tcpx_io_names *names)
 {
-	int fd = tcpx_io_open(root, dir, O_RDONLY | O_DIRECTORY), rc;
+	int fd = tcpx_io_open(root, dir, O_RDONLY | O_DIRECTORY), n;
+	struct dirent **entry;
 
 	if (fd < 0)
 		return fd;
-	rc = tcpx_io_list_open(fd, names);
+	n = scandirat(fd, ".", &entry, not_dots, by_bytes);
+	n = n < 0 ? -errno : n;
 	close(fd);
-	return rc;
+	if (n < 0)
+		return n;
+	*names = (struct tcpx_io_names){ entry, (unsigned)n };
+	return 0;
 }
 
 void

@@ -21,16 +21,6 @@ struct tcpx_io_names {
 TCPX_MUST_CHECK int tcpx_io_open(const char *root, const char *path, int flags);
 /* The same for reading a regular file; -EINVAL for anything else. */
 TCPX_MUST_CHECK int tcpx_io_open_file(const char *root, const char *path);
-/* Returns @fd if it is a regular file's; else closes it: -EINVAL. */
-TCPX_MUST_CHECK int tcpx_io_check_file(int fd);
-
-/* For many files of one directory: @dir is its descriptor, @parent its path inside the
- * root, for links that leave the directory. */
-TCPX_MUST_CHECK int tcpx_io_open_below(int dir, const char *root, const char *parent,
-				       const char *path);
-TCPX_MUST_CHECK int tcpx_io_read_below(int dir, const char *root, const char *parent,
-				       const char *path, char *buf, size_t cap);
-TCPX_MUST_CHECK int tcpx_io_list_open(int dir, struct tcpx_io_names *names);
 
 /* Reads a whole small text file, NUL-terminated, without white space at its end. Returns
  * its length; -EFBIG if it does not fit; -EINVAL if it is not a file; or -errno. */

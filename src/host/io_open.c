@@ -16,7 +16,6 @@
 /* As in linux/openat2.h, which older systems lack. */
 #define OPENAT2		   437
 #define RESOLVE_MAGICLINKS 0x02u /* none of these are followed */
-#define RESOLVE_BELOW	   0x08u /* nothing leads above        */
 #define RESOLVE_ROOT	   0x10u /* a path that would is stopped there */
 
 struct how {
@@ -24,9 +23,9 @@ struct how {
 };
 
 static int
-open_at(int dir, const char *path, int flags, uint64_t resolve)
+open_at(int dir, const char *path, int flags)
 {
-	struct how how = { (uint64_t)flags, 0, resolve | RESOLVE_MAGICLINKS };
+	struct how how = { (uint64_t)flags, 0, RESOLVE_ROOT | RESOLVE_MAGICLINKS };
 	long fd = syscall(OPENAT2, dir, path, &how, sizeof(how));
 
 	return fd < 0 ? -errno : (int)fd;
@@ -73,7 +72,7 @@ tcpx_io_open(const char *root, const char *path, int flags)
 		fd = openat(dir, path, flags);
 		fd = fd < 0 ? -errno : fd;
 	} else {
-		fd = open_at(dir, path, flags, RESOLVE_ROOT);
+		fd = open_at(dir, path, flags);
 		if (fd < 0 && is_no_call(fd))
 			fd = open_walked(root, path, flags);
 	}
@@ -82,37 +81,16 @@ tcpx_io_open(const char *root, const char *path, int flags)
 }
 
 int
-tcpx_io_check_file(int fd)
-{
-	struct stat st;
-	int rc = fstat(fd, &st) < 0 ? -errno : S_ISREG(st.st_mode) ? 0 : -EINVAL;
-
-	if (rc == 0)
-		return fd;
-	close(fd);
-	return rc;
-}
-
-int
 tcpx_io_open_file(const char *root, const char *path)
 {
 	/* Non-blocking: a FIFO in a fixture must not hang the reader. */
-	int fd = tcpx_io_open(root, path, O_RDONLY | O_NONBLOCK);
+	int fd = tcpx_io_open(root, path, O_RDONLY | O_NONBLOCK), rc;
+	struct stat st;
 
-	return fd < 0 ? fd : tcpx_io_check_file(fd);
-}
-
-int
-tcpx_io_open_below(int dir, const char *root, const char *parent, const char *path)
-{
-	char whole[TCPX_IO_PATH];
-	int fd = open_at(dir, path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY, RESOLVE_BELOW);
-
-	if (fd >= 0)
-		return tcpx_io_check_file(fd);
-	if (!is_no_call(fd) && fd != -EXDEV)
+	if (fd < 0)
 		return fd;
-	if (!tcpx_io_join(whole, sizeof(whole), "%s/%s", parent, path))
-		return -ENAMETOOLONG;
-	return tcpx_io_open_file(root, whole);
+	rc = fstat(fd, &st) < 0 ? -errno : S_ISREG(st.st_mode) ? fd : -EINVAL;
+	if (rc < 0)
+		close(fd);
+	return rc;
 }

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Output of commands, in pieces of any length, and the small files that a recorder reads.
- * The first byte chooses.
- */
+/* Output of commands, in pieces whose length the first byte chooses. */
 #include "fuzz.h"
 
 #include <math.h>
@@ -10,8 +7,6 @@
 #include <string.h>
 
 #include "measure/diag/diag_metrics.h"
-#include "tune/record/sample.h"
-#include "tune/record/threads.h"
 
 FUZZ_QUIETLY
 
@@ -35,24 +30,14 @@ output(const char *text, size_t len, size_t piece)
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
-	struct tcpx_thread_switches switches;
-	uint32_t counts[256];
 	char *text;
-	int n;
 
 	if (len < 2)
 		return 0;
 	text = malloc(len);
 	memcpy(text, data + 1, len - 1);
 	text[len - 1] = '\0';
-	if (data[0] % 4 == 0) {
-		n = tcpx_sample_counts_parse(text, counts, 256);
-		promise(n <= 256 && n != 0);
-	} else if (data[0] % 4 == 1) {
-		(void)!tcpx_thread_switches_parse(text, &switches);
-	} else {
-		output(text, len - 1, 1 + data[0] / 4);
-	}
+	output(text, len - 1, 1 + data[0]);
 	free(text);
 	return 0;
 }

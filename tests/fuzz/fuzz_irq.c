@@ -12,7 +12,6 @@
 #include "tune/facts/vecname.h"
 #include "tune/record/irqdiff.h"
 #include "tune/record/snapshot.h"
-#include "tune/record/threads.h"
 
 FUZZ_QUIETLY
 
@@ -41,12 +40,10 @@ static void
 rows(const char *text)
 {
 	struct tcpx_cpu_times *times;
-	struct tcpx_thread_stat stat;
 	unsigned count;
 
 	if (tcpx_cpu_times_parse(text, &times, &count) == 0)
 		free(times);
-	(void)!tcpx_thread_stat_parse(text, &stat);
 }
 
 static void

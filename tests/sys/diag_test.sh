@@ -14,7 +14,28 @@ cat >"$scratch/bin/journalctl" <<'END'
 echo "2026-01-01T00:00:00 host rxdm[7]: client of GPU 3 connected"
 echo "2026-01-01T00:00:00 host cron[8]: nothing of this"
 END
-chmod +x "$scratch/bin/journalctl"
+# programs that record, in place of those that may be installed: each says how it was called, and
+# how it ended. The command waits for perf alone, which says that it counts.
+for program in mpstat pidstat perf; do
+	cat >"$scratch/bin/$program" <<'END'
+#!/bin/sh
+trap 'kill $!; echo "ended by INT"; exit 0' INT
+echo "${0##*/} $*"
+for word in "$@"; do
+	case $word in
+	fd:*)
+		ask=${word#fd:}
+		read -r asked <"/proc/self/fd/${ask%,*}"
+		echo "asked to $asked"
+		echo ack >"/proc/self/fd/${ask#*,}"
+		;;
+	esac
+done
+tail -f /dev/null &
+wait $!
+END
+done
+chmod +x "$scratch"/bin/*
 PATH=$scratch/bin:$PATH
 export PATH
 
@@ -42,11 +63,9 @@ ok "the files say the same" told "$scratch/plain" \
 	"d['exit_code'] == 3 and d['signal'] is None and d['command'][0] == 'sh'"
 ok "both streams are kept" sh -c "grep -q one '$scratch/plain/output.txt' &&
 	grep -q two '$scratch/plain/output.txt'"
-for file in SUMMARY.txt irq_diff.txt irq_affinity.txt nic_counters.txt threads.txt rxdm.txt; do
+for file in SUMMARY.txt irq_diff.txt irq_affinity.txt nic_counters.txt rxdm.txt; do
 	ok "$file is there" test -s "$scratch/plain/$file"
 done
-ok "loads from other nodes are counted, or there is the reason" grep -Eq \
-	"^numa_remote_loads: ([0-9]+|not counted: [a-z].*)" "$scratch/plain/SUMMARY.txt"
 ok "no figures, no metrics" sh -c "! ls '$scratch/plain' | grep metrics"
 ok "the journal's lines of the data path" grep -q 'rxdm.7.: client' "$scratch/plain/rxdm.txt"
 ok "and no others" sh -c "! grep -q cron '$scratch/plain/rxdm.txt'"
@@ -79,29 +98,38 @@ long_output() {
 		tail -1 | grep -q 2999 && [ "$(wc -l <"$scratch/long/output.txt")" = 3000 ]
 }
 ok "all of a long output" long_output
-spin() {
-	run "$scratch/spin" -i 20ms -- python3 -c '
-import time
-while time.process_time() < 0.5:
-    pass'
-	told "$scratch/spin" "any(t['user_s'] > 0 and t['ran_on'] for t in d['threads']) and
-		d['sampler']['samples'] >= 1 and d['cpus']"
+ok "each CPU has its time" told "$scratch/plain" "d['cpus'] and all(
+	0 <= c['busy'] <= 1 and c['idle_s'] >= 0 and c['softirq_s'] >= 0 for c in d['cpus'])"
+
+# ---- programs that record beside the command ----
+beside() { # the command sees that perf counts, and ends when the others have begun
+	run "$scratch/beside" -- sh -c '
+		grep -q "asked to enable" "$1/perf_stat.txt" || exit 9
+		until grep -q mpstat "$1/mpstat.txt" && grep -q pidstat "$1/pidstat.txt"; do :; done
+		echo $$ >"$1/pid"' sh "$scratch/beside"
 }
-ok "threads are seen where they run" spin
-ok "the samples are tidy" python3 - "$scratch/spin/samples.csv" <<'END'
-import csv, sys
-rows = list(csv.DictReader(open(sys.argv[1])))
-assert rows and set(rows[0]) == {"time", "object", "cpu", "metric", "value"}, rows[:3]
-assert all(float(r["time"]) > 0 and int(r["value"]) > 0 for r in rows)
-assert {"cpu", "sampler"} < {r["object"] for r in rows}
-assert any(r["object"].startswith("thread:") and r["metric"] == "user_us" for r in rows)
-END
+ok "perf counts before the command begins" beside
+ok "each CPU by mpstat" grep -qx "mpstat -P ALL 1" "$scratch/beside/mpstat.txt"
+ok "each thread by pidstat" grep -qx "pidstat -t -u -w 1" "$scratch/beside/pidstat.txt"
+ok "the command by perf" grep -Eq "^perf stat .*node-load-misses:u -p $(cat "$scratch/beside/pid")$" \
+	"$scratch/beside/perf_stat.txt"
+ok "all end by SIGINT, at which they write averages" sh -c "[ \$(cat '$scratch'/beside/*stat.txt |
+	grep -cx 'ended by INT') = 3 ]"
+missing() {
+	PATH=$scratch "$tool" diag run -o "$scratch/missing" -- /bin/sh -c : 2>"$scratch/2" || return 1
+	cat "$scratch/2"
+	for program in mpstat pidstat perf; do
+		[ "$(grep -c "^tcpx diag run: $program is not installed: no $program" "$scratch/2")" = 1 ] ||
+			return 1
+	done
+	! ls "$scratch/missing" | grep stat
+}
+ok "one that is missing is a line, and no file" missing
 
 # ---- bad input ----
 ok "no command" exits 2 run "$scratch/x"
 ok "a result that cannot be written" exits 2 run "$scratch/x" --json /nonexistent/x -- touch "$scratch/ran"
 ok "is refused before the command runs" test ! -e "$scratch/ran"
-ok "an interval of nothing" exits 2 run "$scratch/x" -i 0 -- true
 ok "an option that is none" exits 2 run "$scratch/x" --fast -- true
 ok "a folder that cannot be" exits 2 run /dev/null/x -- true
 ok "a verb that is none" exits 2 "$tool" diag walk
@@ -139,7 +167,7 @@ ok "its snapshots are snapshots" "$tool" irq diff "$scratch/made/irq_before.snap
 
 # ---- comparisons ----
 perf() {
-	TCPX_NICS=127.0.0.1 TCPX_CUDA_LIBRARY=/nonexistent run "$scratch/$1" -i 100ms -- \
+	TCPX_NICS=127.0.0.1 TCPX_CUDA_LIBRARY=/nonexistent run "$scratch/$1" -- \
 		"$tool" perf --self -b 1M -n 5 --warmup 1 --json "$scratch/$1.json" \
 		>"$scratch/out.$1" 2>&1 || {
 		cat "$scratch/out.$1"

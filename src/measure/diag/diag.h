@@ -13,7 +13,7 @@
 #include "measure/diag/diag_metrics.h"
 #include "tune/record/irqdiff.h"
 #include "tune/record/nicstat.h"
-#include "tune/record/sample.h"
+#include "tune/record/snapshot.h"
 
 #define DIAG_SCHEMA 1
 #define DIAG_PROCESSES 32
@@ -39,11 +39,13 @@ struct diag_side {
 	struct diag_stats *stats;  /* one a NIC of @topo             */
 };
 
+/* Programs that record beside the command. */
+enum { DIAG_MPSTAT, DIAG_PIDSTAT, DIAG_PERF, DIAG_BESIDE };
+
 struct diag {
 	const char *root;          /* borrowed; NULL: this machine   */
 	char dir[512];
 	char *const *words;
-	uint64_t interval_ns;
 	bool to_stderr;            /* the command's output: stdout is for JSON */
 	char started[32];
 	time_t started_s;
@@ -54,10 +56,8 @@ struct diag {
 	unsigned process_count;
 	char *journal;             /* NULL: none                     */
 	char journal_why[128];
-	struct tcpx_pmu pmu;
-	struct tcpx_maybe pmu_count[TCPX_PMU_EVENTS];
-	struct tcpx_sampler *sampler; /* NULL: none                  */
 	struct diag_child child;
+	long beside[DIAG_BESIDE];  /* their processes; 0: none       */
 	struct diag_metrics metrics;
 	FILE *output;
 };
@@ -82,11 +82,12 @@ bool diag_is_shown(const struct diag *d, const struct tcpx_topo_nic *nic);
 void diag_find_processes(struct diag *d);
 void diag_read_journal(struct diag *d);
 
-/* ---- diag_samples.c ---- */
+/* ---- diag_beside.c ---- */
 
-int diag_samples_write(const struct tcpx_sampler *s, FILE *f);
-/* "cpus", "threads" and "sampler" of diag.json. @pool: CPUs of bindings; empty: none. */
-void diag_samples_json(const struct diag *d, const struct tcpx_cpuset *pool, json_t *root);
+/* Starts mpstat, pidstat and perf, which writes of process @pid; returns when perf counts. */
+void diag_beside_begin(struct diag *d, long pid);
+/* Ends them. A program that is missing is one line on stderr. */
+void diag_beside_end(struct diag *d);
 
 /* ---- diag_json.c ---- */
 
@@ -98,7 +99,6 @@ json_t *diag_json(const struct diag *d); /* NULL: no memory */
 void diag_print_nics(FILE *f, const json_t *diag);
 void diag_print_summary(FILE *f, const json_t *diag);
 void diag_print_metrics(FILE *f, const json_t *diag);
-void diag_print_threads(FILE *f, const json_t *diag);
 
 /* ---- diag_files.c ---- */
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Processes. The child waits for a byte before it begins, so that counters can be attached.
+ * Processes. The child waits for a byte before it begins, so that perf can be attached.
  * A pipe that its exec() closes shows whether exec() worked.
  */
 #include "measure/diag/diag_child.h"
@@ -130,41 +130,25 @@ take_signals(struct run *r)
 			kill(r->pid, (int)info.ssi_signo);
 }
 
-static int
-wait_ms(const struct run *r, uint64_t now)
-{
-	uint64_t due = r->hooks->due(r->hooks->arg), ms;
-
-	if (due <= now)
-		return 0;
-	ms = (due - now + 999999) / 1000000;
-	return ms > 60000 ? 60000 : (int)ms;
-}
-
 static void
 watch(struct run *r)
 {
 	struct pollfd fds[3] = { { r->pipe[OUT][0], POLLIN, 0 }, { r->pipe[ERR][0], POLLIN, 0 },
 				 { r->signals, POLLIN, 0 } };
-	uint64_t now;
 
 	while (!r->ended) {
-		(void)poll(fds, 3, wait_ms(r, diag_now_ns()));
+		(void)poll(fds, 3, -1);
 		take_signals(r);
 		reap(r);
 		for (int i = OUT; i <= ERR; i++)
 			if (fds[i].fd >= 0 && fds[i].revents && !pass_on(r, i))
 				fds[i].fd = -1;
-		now = diag_now_ns();
-		if (!r->ended && r->hooks->due(r->hooks->arg) <= now)
-			r->hooks->take(r->hooks->arg, now);
 	}
 	/* the command's output is in the pipes; later output of its children
 	 * is not waited for */
 	for (int i = OUT; i <= ERR; i++)
 		if (fds[i].fd >= 0)
 			pass_on(r, i);
-	r->hooks->take(r->hooks->arg, diag_now_ns());
 }
 
 int

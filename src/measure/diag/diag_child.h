@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Runs a command and calls hooks beside it: for its output, and for samples when they are due.
+ * Runs a command and calls hooks beside it: before it begins, and for its output.
  * Signals to this process go on to the command. This process must have one thread only.
  */
 #ifndef TOOL_DIAG_CHILD_H
@@ -15,8 +15,6 @@ struct diag_child_hooks {
 	void *arg;
 	/* The process exists and has not begun with the command. */
 	void (*begin)(void *arg, long pid);
-	uint64_t (*due)(void *arg);               /* by diag_now_ns(); UINT64_MAX: never */
-	void (*take)(void *arg, uint64_t now_ns); /* a sample; the last at the end */
 	void (*output)(void *arg, bool is_error, const char *bytes, size_t len);
 };
 

@@ -24,19 +24,6 @@ write_metrics(FILE *f, const struct diag *d, const json_t *json)
 }
 
 static void
-write_threads(FILE *f, const struct diag *d, const json_t *json)
-{
-	diag_print_threads(f, json);
-}
-
-static void
-write_samples(FILE *f, const struct diag *d, const json_t *json)
-{
-	if (d->sampler)
-		(void)diag_samples_write(d->sampler, f);
-}
-
-static void
 write_irq_diff(FILE *f, const struct diag *d, const json_t *json)
 {
 	if (d->diffed)
@@ -192,8 +179,6 @@ diag_write(const struct diag *d, const json_t *json)
 		{ "irq_diff.txt", write_irq_diff },
 		{ "irq_affinity.txt", write_affinity },
 		{ "nic_counters.txt", write_counters },
-		{ "samples.csv", write_samples },
-		{ "threads.txt", write_threads },
 		{ "rxdm.txt", write_manager },
 		{ "environment.txt", write_environment },
 	};

@@ -228,22 +228,30 @@ usage_json(const struct rusage *u)
 			 (json_int_t)u->ru_nivcsw, "largest_kib", (json_int_t)u->ru_maxrss);
 }
 
+/* The time of each CPU, of all processes; nice counts as user, irq as system. */
 static json_t *
-pmu_json(const struct diag *d)
+cpus_json(const struct tcpx_irqdiff *diff)
 {
-	json_t *json = json_object();
-	char key[48];
+	double hz = (double)sysconf(_SC_CLK_TCK);
+	json_t *all = json_array();
 
-	for (unsigned i = 0; i < TCPX_PMU_EVENTS; i++) {
-		const struct tcpx_maybe *v = &d->pmu_count[i];
+	for (unsigned i = 0; i < diff->time_count; i++) {
+		const uint64_t *t = diff->times[i].ticks;
+		uint64_t user = t[TCPX_CPU_USER] + t[TCPX_CPU_NICE];
+		uint64_t system = t[TCPX_CPU_SYSTEM] + t[TCPX_CPU_IRQ];
+		uint64_t idle = t[TCPX_CPU_IDLE] + t[TCPX_CPU_IOWAIT];
+		uint64_t busy = user + system + t[TCPX_CPU_SOFTIRQ];
+		uint64_t total = busy + idle + t[TCPX_CPU_STEAL];
 
-		json_object_set_new(json, tcpx_pmu_name(i),
-				    v->why ? json_null() : json_integer(v->value));
-		snprintf(key, sizeof(key), "%s_why", tcpx_pmu_name(i));
-		if (v->why)
-			json_object_set_new(json, key, json_string(v->why));
+		if (!total)
+			continue;
+		json_array_append_new(all, json_pack(
+			"{s:i, s:f, s:f, s:f, s:f, s:f, s:f}", "cpu", (int)diff->times[i].cpu,
+			"user_s", (double)user / hz, "system_s", (double)system / hz, "softirq_s",
+			(double)t[TCPX_CPU_SOFTIRQ] / hz, "idle_s", (double)idle / hz, "steal_s",
+			(double)t[TCPX_CPU_STEAL] / hz, "busy", (double)busy / (double)total));
 	}
-	return json;
+	return all;
 }
 
 static json_t *
@@ -279,17 +287,11 @@ diag_json(const struct diag *d)
 {
 	json_t *root = json_object(), *env = json_object();
 	struct tcpx_bindings tx, rx;
-	struct tcpx_cpuset pool;
 
 	if (!root || !env)
 		return NULL;
 	read_bindings(false, &tx);
 	read_bindings(true, &rx);
-	tcpx_cpuset_init(&pool);
-	for (unsigned i = 0; i < tx.count; i++)
-		tcpx_cpuset_or(&pool, &tx.entry[i].cpus);
-	for (unsigned i = 0; i < rx.count; i++)
-		tcpx_cpuset_or(&pool, &rx.entry[i].cpus);
 	json_object_set_new(root, "schema", json_integer(DIAG_SCHEMA));
 	json_object_set_new(root, "version", json_string(tcpx_version()));
 	add_machine(d, root);
@@ -303,9 +305,8 @@ diag_json(const struct diag *d)
 	json_object_set_new(root, "metrics", metrics_json(&d->metrics));
 	json_object_set_new(root, "nics", nics_json(d, &tx, &rx));
 	json_object_set_new(root, "usage", usage_json(&d->child.usage));
-	json_object_set_new(root, "pmu", pmu_json(d));
 	json_object_set_new(root, "rxdm", manager_json(d));
-	diag_samples_json(d, &pool, root);
+	json_object_set_new(root, "cpus", cpus_json(&d->diff));
 	json_object_set_new(root, "irq", d->diffed ? irq_diff_json(&d->diff, &d->after.snap)
 						   : json_null());
 	envlist_each(environ, add_variable, env);

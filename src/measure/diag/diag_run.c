@@ -7,7 +7,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/parse.h"
 #include "measure/diag/diag.h"
 #include "tool/opt.h"
 #include "tool/json_file.h"
@@ -19,48 +18,9 @@
 /* ---- while it runs ---------------------------------------------------------------- */
 
 static void
-make_sampler(struct diag *d, long pid)
-{
-	long pids[1 + DIAG_PROCESSES + 256] = { pid };
-	struct tcpx_sample_options o = {
-		.root = d->root, .topo = d->before.topo, .pids = pids, .pid_count = 1,
-		.pmu = &d->pmu, .interval_ns = d->interval_ns,
-	};
-
-	for (unsigned i = 0; !d->root && i < d->process_count; i++)
-		pids[o.pid_count++] = d->process[i].pid;
-	/* kernel threads that work for queues */
-	for (unsigned i = 0; !d->root && i < d->before.topo->thread_count; i++)
-		if (o.pid_count < ARRAY_LEN(pids))
-			pids[o.pid_count++] = d->before.topo->threads[i].pid;
-	if (tcpx_sampler_new(&o, diag_now_ns(), &d->sampler) < 0)
-		d->sampler = NULL; /* the reason is in the log; the command matters more */
-}
-
-static void
 on_begin(void *arg, long pid)
 {
-	struct diag *d = arg;
-
-	tcpx_pmu_open(pid, &d->pmu);
-	make_sampler(d, pid);
-}
-
-static uint64_t
-when_due(void *arg)
-{
-	struct diag *d = arg;
-
-	return d->sampler ? tcpx_sampler_due(d->sampler) : UINT64_MAX;
-}
-
-static void
-on_sample(void *arg, uint64_t now_ns)
-{
-	struct diag *d = arg;
-
-	if (d->sampler)
-		tcpx_sampler_take(d->sampler, now_ns);
+	diag_beside_begin(arg, pid);
 }
 
 static void
@@ -129,16 +89,6 @@ open_folder(struct diag *d, const char *wanted)
 			 strerror(rc < 0 ? -rc : errno));
 }
 
-static void
-take_counts(struct diag *d)
-{
-	for (unsigned i = 0; i < TCPX_PMU_EVENTS; i++)
-		d->pmu_count[i] = tcpx_pmu_read(&d->pmu, i);
-	tcpx_pmu_close(&d->pmu);
-	if (d->before.snapped && d->after.snapped)
-		d->diffed = tcpx_irqdiff_make(&d->before.snap, &d->after.snap, &d->diff) == 0;
-}
-
 static int
 save(struct diag *d, const char *json_path)
 {
@@ -157,7 +107,7 @@ save(struct diag *d, const char *json_path)
 static int
 run(struct diag *d, const char *json_path)
 {
-	const struct diag_child_hooks hooks = { d, on_begin, when_due, on_sample, on_output };
+	const struct diag_child_hooks hooks = { d, on_begin, on_output };
 	int rc;
 
 	rc = diag_look(d, &d->before);
@@ -166,6 +116,7 @@ run(struct diag *d, const char *json_path)
 	diag_find_processes(d);
 	diag_metrics_command(&d->metrics, d->words);
 	rc = diag_child_run(d->words, &hooks, &d->child);
+	diag_beside_end(d);
 	diag_metrics_end(&d->metrics);
 	fclose(d->output);
 	d->output = NULL;
@@ -176,7 +127,8 @@ run(struct diag *d, const char *json_path)
 	rc = diag_look(d, &d->after);
 	if (rc)
 		return rc;
-	take_counts(d);
+	if (d->before.snapped && d->after.snapped)
+		d->diffed = tcpx_irqdiff_make(&d->before.snap, &d->after.snap, &d->diff) == 0;
 	diag_read_journal(d);
 	rc = save(d, json_path);
 	fprintf(stderr, "%s: %s/SUMMARY.txt\n", NAME, d->dir);
@@ -190,7 +142,6 @@ fini(struct diag *d)
 		fclose(d->output);
 	if (d->diffed)
 		tcpx_irqdiff_fini(&d->diff);
-	tcpx_sampler_free(d->sampler);
 	diag_side_fini(&d->before);
 	diag_side_fini(&d->after);
 	diag_metrics_fini(&d->metrics);
@@ -199,28 +150,14 @@ fini(struct diag *d)
 
 struct args {
 	const char *dir, *json, *root;
-	uint64_t interval_ms;
 };
 #define S struct args
-
-static int
-take_interval(const struct opt_parser *p, int id, void *args)
-{
-	struct args *a = args;
-
-	if (tcpx_parse_ms(p->value, &a->interval_ms) < 0 || a->interval_ms < 1 ||
-	    a->interval_ms > 3600000)
-		return opt_refuse(p, id, "a time from 1ms to 3600s");
-	return TOOL_OK;
-}
 
 int
 diag_run(int argc, char **argv)
 {
 	static const struct opt opts[] = {
 		{ 'o', "output", "DIR", "where to (diagnostics/run_TIME_PID)", OPT_TEXT(dir) },
-		{ 'i', "interval", "TIME", "between samples of CPUs, interrupts and threads: 1s, "
-		  "100ms (1s)", OPT_TAKE(take_interval) },
 		{ 0, "root", "DIR", "CPUs, NICs and interrupts of the machine whose /sys and "
 		  "/proc lie in DIR", OPT_TEXT(root) },
 		{ 'j', "json", "FILE", "diag.json there, too; - is stdout, and what the command "
@@ -228,16 +165,17 @@ diag_run(int argc, char **argv)
 	};
 	static const struct opt_command cmd = {
 		NAME, "[OPTIONS] -- COMMAND...",
-		"Runs a command and collects what it did to the machine: interrupts before, after "
-		"and between, use of each CPU, where threads ran, counters of NICs, the data path "
-		"manager of GPUDirect-TCPX, the environment, and the figures that the command "
-		"printed. Begin with DIR/SUMMARY.txt. The exit code is the command's.",
+		"Runs a command and collects what it did to the machine: interrupts, counters of "
+		"NICs and use of each CPU before and after, the data path manager of "
+		"GPUDirect-TCPX, the environment, and the figures that the command printed. mpstat, "
+		"pidstat and perf run beside it where they are installed. Begin with "
+		"DIR/SUMMARY.txt. The exit code is the command's.",
 		opts, ARRAY_LEN(opts),
 		"  tcpx diag run -o before -- tcpx perf --self -b 64M\n"
 		"  tcpx diag run -- mpirun -np 16 all_reduce_perf -b 64M -e 64M -n 20\n"
 		"  tcpx diag compare before after\n", true, NULL,
 	};
-	struct args a = { .interval_ms = 1000 };
+	struct args a = { NULL };
 	struct diag d = { .root = NULL };
 	struct opt_parser p;
 	int rc;
@@ -249,10 +187,8 @@ diag_run(int argc, char **argv)
 	if (output_writable(NAME, "--json", a.json) != TOOL_OK)
 		return TOOL_USAGE;
 	d.root = a.root;
-	d.interval_ns = a.interval_ms * 1000000;
 	d.words = argv + p.first_word;
 	d.to_stderr = a.json && !strcmp(a.json, "-");
-	tcpx_pmu_none(&d.pmu, "the command was not run");
 	diag_metrics_init(&d.metrics);
 	rc = open_folder(&d, a.dir);
 	if (rc == TOOL_OK)

@@ -9,7 +9,7 @@
 #include "tool/out_text.h"
 #include "tool/tool.h"
 
-#define TOP 10 /* CPUs and threads that a summary shows */
+#define TOP 10 /* CPUs that a summary shows */
 
 /* A text, or "-" for null. */
 static const char *
@@ -140,7 +140,7 @@ diag_print_metrics(FILE *f, const json_t *diag)
 			job_real(metrics, "avg_busbw_GBps"));
 }
 
-/* ---- CPUs and threads ------------------------------------------------------------- */
+/* ---- CPUs ------------------------------------------------------------------------- */
 
 static double
 time_of(const json_t *json)
@@ -156,70 +156,29 @@ by_time(const void *a, const void *b)
 	return x < y ? 1 : x > y ? -1 : 0;
 }
 
-/* Sorted by time, most first; heap. */
-static json_t **
-sorted(const json_t *array, size_t *count)
-{
-	size_t n = json_array_size(array);
-	json_t **all = malloc((n + 1) * sizeof(json_t *));
-
-	*count = all ? n : 0;
-	for (size_t i = 0; i < *count; i++)
-		all[i] = json_array_get(array, i);
-	if (all)
-		qsort(all, *count, sizeof(json_t *), by_time);
-	return all;
-}
-
+/* The CPUs that had most to do. */
 static void
 print_cpus(FILE *f, const json_t *diag)
 {
-	size_t n;
-	json_t **all = sorted(json_object_get(diag, "cpus"), &n);
+	const json_t *cpus = json_object_get(diag, "cpus");
+	size_t n = json_array_size(cpus);
+	json_t **all = malloc((n + 1) * sizeof(json_t *));
 
-	fprintf(f, "%-5s %8s %8s %8s %8s %7s %12s\n", "CPU", "user s", "system s", "softirq", "steal",
-		"busy", "busiest time");
+	n = all ? n : 0;
+	for (size_t i = 0; i < n; i++)
+		all[i] = json_array_get(cpus, i);
+	if (all)
+		qsort(all, n, sizeof(json_t *), by_time);
+	fprintf(f, "%-5s %8s %8s %8s %8s %7s\n", "CPU", "user s", "system s", "softirq", "steal",
+		"busy");
 	for (size_t i = 0; i < n && i < TOP; i++)
-		fprintf(f, "%-5.0f %8.2f %8.2f %8.2f %8.2f %6.1f%% %11.1f%%\n",
+		fprintf(f, "%-5.0f %8.2f %8.2f %8.2f %8.2f %6.1f%%\n",
 			job_real(all[i], "cpu"), job_real(all[i], "user_s"),
 			job_real(all[i], "system_s"), job_real(all[i], "softirq_s"),
-			job_real(all[i], "steal_s"), 100 * job_real(all[i], "busy"),
-			100 * fmin(job_real(all[i], "busy_max"), 1));
+			job_real(all[i], "steal_s"), 100 * job_real(all[i], "busy"));
 	if (n > TOP)
 		fprintf(f, "(%zu more in diag.json)\n", n - TOP);
 	free(all);
-}
-
-static void
-print_threads(FILE *f, const json_t *diag, size_t most)
-{
-	size_t n;
-	json_t **all = sorted(json_object_get(diag, "threads"), &n);
-
-	fprintf(f, "%-15s %15s %6s %6s %9s %6s %7s  %s\n", "thread", "process/thread", "user s",
-		"sys s", "voluntary", "forced", "in pool", "on CPUs");
-	for (size_t i = 0; i < n && i < most; i++) {
-		char id[48], pool[16] = "-";
-
-		snprintf(id, sizeof(id), "%.0f/%.0f", job_real(all[i], "pid"),
-			 job_real(all[i], "tid"));
-		if (json_is_number(json_object_get(all[i], "in_pool")))
-			snprintf(pool, sizeof(pool), "%.1f%%", 100 * job_real(all[i], "in_pool"));
-		cell(f, job_text(all[i], "name"), 15);
-		fprintf(f, "%15s %6.2f %6.2f %9.0f %6.0f %7s  ", id,
-			job_real(all[i], "user_s"), job_real(all[i], "system_s"),
-			job_real(all[i], "voluntary"), job_real(all[i], "involuntary"), pool);
-		out_wrapf(f, 72, "%s", text_of(all[i], "ran_on"));
-	}
-	if (n > most)
-		fprintf(f, "(%zu more in threads.txt)\n", n - most);
-	free(all);
-}
-
-void
-diag_print_threads(FILE *f, const json_t *diag)
-{
-	print_threads(f, diag, SIZE_MAX);
 }
 
 /* ---- the summary ------------------------------------------------------------------ */
@@ -244,23 +203,6 @@ print_command(FILE *f, const json_t *diag)
 	fputs(", Linux ", f);
 	out_plain(f, job_text(diag, "kernel"));
 	fprintf(f, ", %.0f CPUs\n", job_real(diag, "cpu_count"));
-}
-
-static void
-print_pmu(FILE *f, const json_t *diag)
-{
-	const json_t *pmu = json_object_get(diag, "pmu");
-
-	for (unsigned i = 0; i < TCPX_PMU_EVENTS; i++) {
-		const char *name = tcpx_pmu_name(i);
-		char why[48];
-
-		snprintf(why, sizeof(why), "%s_why", name);
-		if (json_is_integer(json_object_get(pmu, name)))
-			fprintf(f, "%s: %.0f\n", name, job_real(pmu, name));
-		else
-			fprintf(f, "%s: not counted: %s\n", name, job_text(pmu, why));
-	}
 }
 
 static void
@@ -297,18 +239,6 @@ print_devmem(FILE *f, const json_t *diag)
 }
 
 static void
-print_sampler(FILE *f, const json_t *diag)
-{
-	const json_t *s = json_object_get(diag, "sampler");
-
-	out_wrapf(f, 0, "recording: %.0f samples each %.0f ms cost %.4f s of a CPU, %.2f ms a sample, "
-		"%.2f at most; %.0f late, %.0f missed, %.0f lost", job_real(s, "samples"),
-		job_real(s, "interval_ms"), job_real(s, "cpu_s"), job_real(s, "cpu_ms_a_sample"),
-		job_real(s, "cpu_ms_max"), job_real(s, "late"), job_real(s, "missed"),
-		job_real(s, "lost"));
-}
-
-static void
 print_changes(FILE *f, const json_t *diag)
 {
 	const json_t *irq = json_object_get(diag, "irq");
@@ -334,9 +264,5 @@ diag_print_summary(FILE *f, const json_t *diag)
 	fputc('\n', f);
 	print_cpus(f, diag);
 	fputc('\n', f);
-	print_threads(f, diag, TOP);
-	fputc('\n', f);
-	print_pmu(f, diag);
 	print_manager(f, diag);
-	print_sampler(f, diag);
 }

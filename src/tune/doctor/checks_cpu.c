@@ -8,7 +8,6 @@
 #include "tune/doctor/checks.h"
 #include "tool/tool.h"
 #include "tune/facts/text.h"
-#include "tune/record/pmu.h"
 
 #define CAP_NET_ADMIN_BIT 12
 #define CAP_SYS_ADMIN_BIT 21
@@ -261,44 +260,6 @@ probe_steal(const struct machine *m, struct check_result *r)
 	free(text);
 }
 
-/* A virtual machine may have the device without its counters. */
-static void
-judge_pmu(const struct machine *m, const char *device, struct check_result *r)
-{
-	struct tcpx_pmu pmu;
-
-	if (!m->here) {
-		check_ok(r, "%s", device);
-		return;
-	}
-	tcpx_pmu_open(0, &pmu); /* 0: this process; counting would begin with an exec() */
-	for (unsigned i = 0; i < TCPX_PMU_EVENTS; i++)
-		if (pmu.why[i])
-			check_add(r, "no %s: %s", tcpx_pmu_name((enum tcpx_pmu_event)i), pmu.why[i]);
-	tcpx_pmu_close(&pmu);
-	check_judge(r, "%s: instructions, cycles, misses of the last cache", device);
-}
-
-static void
-probe_pmu(const struct machine *m, struct check_result *r)
-{
-	char names[8192];
-
-	if (tcpx_host_names_read(m->root, "/sys/bus/event_source/devices", names, sizeof(names)) < 0)
-		check_unknown(r, "/sys/bus/event_source/devices cannot be read");
-	else
-		for (const char *name = names;; name += strlen(name) + 1) {
-			if (!*name) {
-				check_finding(r, "none: a virtual machine without counters");
-				return;
-			}
-			if (!strncmp(name, "cpu", 3)) {
-				judge_pmu(m, name, r);
-				return;
-			}
-		}
-}
-
 /* A line of the kernel's build: 'y', 'n', or 0 without the file. */
 char
 check_kernel_config(const struct machine *m, const char *option)
@@ -349,8 +310,6 @@ const struct check checks_cpu[] = {
 	  "cpupower frequency-set -g performance." },
 	{ "steal", CHECK_WARNING, "Does nobody else use our CPUs?", probe_steal,
 	  "Other virtual machines on the host took this time: measurements will scatter." },
-	{ "pmu", CHECK_NOTE, "Are there hardware counters?", probe_pmu,
-	  "Cycles and cache misses cannot be counted here; times and bytes can." },
 	{ "irq-time", CHECK_NOTE, "Does the kernel count time in interrupts?", probe_irq_time,
 	  "Do not trust columns irq and softirq here; compare the CPU time of all together." },
 };

@@ -184,23 +184,6 @@ files_are_found_by_walking(void **state)
 }
 
 static void
-many_files_of_a_directory_stay_in_the_root(void **state)
-{
-	int dir = tcpx_io_open(machine.root, "a", O_RDONLY | O_DIRECTORY);
-	char text[16];
-
-	assert_true(dir >= 0);
-	check("other", "rc", tcpx_io_read_below(dir, machine.root, "a", "other", text, 16), 5);
-	check("b/file", "rc", tcpx_io_read_below(dir, machine.root, "a", "b/file", text, 16), 4);
-	check("up", "rc", tcpx_io_read_below(dir, machine.root, "a", "up", text, 16), 4);
-	check("b/deep", "rc", tcpx_io_read_below(dir, machine.root, "a", "b/deep", text, 16), 5);
-	check("passwd", "rc", tcpx_io_read_below(dir, machine.root, "a", "passwd", text, 16), -ENOENT);
-	check("none", "rc", tcpx_io_read_below(dir, machine.root, "a", "none", text, 16), -ENOENT);
-	check("b", "rc", tcpx_io_read_below(dir, machine.root, "a", "b", text, 16), -EINVAL);
-	close(dir);
-}
-
-static void
 numbers_are_strict(void **state)
 {
 	static const struct {
@@ -351,7 +334,6 @@ main(void)
 		cmocka_unit_test(small_files_are_read_whole_or_not_at_all),
 		cmocka_unit_test(files_are_found_by_the_kernel),
 		cmocka_unit_test(files_are_found_by_walking),
-		cmocka_unit_test(many_files_of_a_directory_stay_in_the_root),
 		cmocka_unit_test(numbers_are_strict),
 		cmocka_unit_test(lists_are_in_the_order_of_their_bytes),
 		cmocka_unit_test(links_are_read_by_their_last_word),

@@ -142,9 +142,6 @@ static const struct {
 	/* interrupts are busy time, waiting for disks is not */
 	{ "steal", FILE_("proc/stat", "cpu 70 10 20 900 9000 40 60 50"), BAD, "20.0 %", NULL },
 	{ "steal", FILE_("proc/stat", "cpu 100 0"), WHO, "", NULL },
-	{ "pmu", FILE_("sys/bus/event_source/devices/cpu/type", "4"), OK, "cpu", NULL },
-	{ "pmu", FILE_("sys/bus/event_source/devices/software/type", "1"), BAD, "none", NULL },
-	{ "pmu", "", WHO, "", NULL },
 	{ "irq-time", FILE_("proc/sys/kernel/osrelease", "6.1") FILE_("boot/config-6.1",
 	  "CONFIG_X=y\nCONFIG_IRQ_TIME_ACCOUNTING=y"), OK, "", NULL },
 	{ "irq-time", FILE_("proc/sys/kernel/osrelease", "6.1") FILE_("boot/config-6.1",
