@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Cells from sections: the [cell]s, if there are any; else all combinations of the factors'
- * levels. Without either there is nothing to compare, which is refused.
+ * Cells from sections: the [cell]s, if there are any; else the levels of the only factor.
+ * Without either there is nothing to compare, which is refused.
  */
 #include "measure/matrix/matrix_design.h"
 
@@ -253,37 +253,22 @@ cell_add(struct matrix_design *d, const struct matrix_section *s, const char *na
 	return rc;
 }
 
-/* All combinations, the last factor changing fastest. */
+/* The levels of the only factor. */
 static int
-cells_product(struct matrix_design *d, const char *name)
+cells_sweep(struct matrix_design *d, const char *name)
 {
-	size_t total = d->factor_count ? 1 : 0;
 	int rc = 0;
 
-	for (size_t f = 0; f < d->factor_count; f++) {
-		total *= d->factors[f].n;
-		if (total > MATRIX_CELLS_MAX)
-			return refuse(name, 1, "more than 64 combinations up to factor",
-				      d->factors[f].name);
-	}
-	for (size_t i = 0; !rc && i < total; i++) {
-		struct matrix_cell *cell = cell_new(d, "");
-		size_t rest = i, at = 0;
+	if (d->factor_count > 1)
+		return refuse(name, 1, "more than one factor; write the [cell]s out:",
+			      d->factors[1].name);
+	for (size_t i = 0; !rc && d->factor_count && i < d->factors[0].n; i++) {
+		struct matrix_cell *cell = cell_new(d, d->factors[0].levels[i]);
 
-		for (size_t f = d->factor_count; f-- > 0; rest /= d->factors[f].n)
-			cell->level[f] = (int)(rest % d->factors[f].n);
-		for (size_t f = 0; f < d->factor_count; f++) {
-			int len = snprintf(cell->name + at, sizeof(cell->name) - at, "%s%s",
-					   f ? "+" : "", d->factors[f].levels[cell->level[f]]);
-
-			at += (size_t)len;
-			if (at >= sizeof(cell->name))
-				return refuse(name, 1, "too long a name of a combination:",
-					      cell->name);
-		}
+		cell->level[0] = (int)i;
 		rc = cell_fill(d, cell, NULL);
 	}
-	d->product = true;
+	d->swept = true;
 	return rc;
 }
 
@@ -309,7 +294,7 @@ cells_make(struct matrix_design *d, const char *name)
 		if (d->spec->sections[i].kind == MATRIX_CELL)
 			rc = cell_add(d, &d->spec->sections[i], name);
 	if (!rc && !named)
-		rc = cells_product(d, name);
+		rc = cells_sweep(d, name);
 	if (rc)
 		return rc;
 	if (d->n < 2)

@@ -24,7 +24,7 @@ struct matrix_factor {
 };
 
 struct matrix_cell {
-	char name[MATRIX_CELLS_MAX + MATRIX_NAME_MAX];
+	char name[MATRIX_NAME_MAX];
 	struct matrix_line *lines; /* owned, of its levels in order, then its own;
 	                            * those of the study are not among them        */
 	size_t n;
@@ -62,7 +62,7 @@ struct matrix_design {
 	struct matrix_cell *cells;
 	size_t n;
 	size_t baseline;
-	bool product;                   /* the cells are all combinations of levels */
+	bool swept;                     /* the cells are the levels of the only factor */
 	struct matrix_effect *effects;
 	size_t effect_count;
 };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * "effect binding = T2/T1 T4/T3" is the mean of two log ratios within a block; an
- * interaction is their difference. Undeclared effects are derived: main effects of a
- * product, else each cell against the baseline. Every A/A cell and control gets its own.
+ * interaction is their difference. Where none is declared, each cell has an effect against
+ * the baseline. Every A/A cell and control gets its own.
  */
 #include "measure/matrix/matrix_effects.h"
 
@@ -97,41 +97,6 @@ declared(struct matrix_design *d, const char *name)
 	return rc;
 }
 
-/* The cells differ in factor @f and in nothing else. */
-static bool
-differ_only_in(const struct matrix_design *d, size_t a, size_t b, size_t f)
-{
-	for (size_t i = 0; i < d->factor_count; i++)
-		if ((d->cells[a].level[i] != d->cells[b].level[i]) != (i == f))
-			return false;
-	return true;
-}
-
-static int
-main_effects(struct matrix_design *d, const char *name)
-{
-	for (size_t f = 0; f < d->factor_count; f++)
-		for (size_t level = 0; level < d->factors[f].n; level++) {
-			struct matrix_effect *e;
-			int base = d->cells[d->baseline].level[f];
-
-			if ((int)level == base)
-				continue;
-			e = effect_new(d, MATRIX_PRIMARY);
-			if (!e)
-				return too_many(name);
-			snprintf(e->name, sizeof(e->name), "%s=%s", d->factors[f].name,
-				 d->factors[f].levels[level]);
-			for (size_t a = 0; a < d->n; a++)
-				for (size_t b = 0; b < d->n; b++)
-					if (d->cells[a].level[f] == (int)level &&
-					    d->cells[b].level[f] == base &&
-					    differ_only_in(d, a, b, f) && !term_add(e, a, b, 1))
-						return too_many(name);
-		}
-	return 0;
-}
-
 static int
 against(struct matrix_design *d, enum matrix_effect_kind kind, size_t cell, size_t other,
 	const char *name)
@@ -144,6 +109,23 @@ against(struct matrix_design *d, enum matrix_effect_kind kind, size_t cell, size
 		 d->cells[other].name);
 	term_add(e, cell, other, 1);
 	return 0;
+}
+
+/* A level of a sweep has the factor's name before it. */
+static int
+undeclared(struct matrix_design *d, const char *name)
+{
+	int rc = 0;
+
+	for (size_t i = 0; !rc && i < d->n; i++) {
+		if (i == d->baseline || d->cells[i].same >= 0 || d->cells[i].negative)
+			continue;
+		rc = against(d, MATRIX_PRIMARY, i, d->baseline, name);
+		if (!rc && d->swept)
+			snprintf(d->effects[d->effect_count - 1].name, sizeof(d->effects->name),
+				 "%s=%s", d->factors[0].name, d->cells[i].name);
+	}
+	return rc;
 }
 
 static int
@@ -175,13 +157,9 @@ int
 matrix_effects_make(struct matrix_design *d, const char *name)
 {
 	int rc = declared(d, name);
-	bool none = !d->effect_count;
 
-	if (!rc && none && d->product)
-		rc = main_effects(d, name);
-	for (size_t i = 0; !rc && none && !d->product && i < d->n; i++)
-		if (i != d->baseline && d->cells[i].same < 0 && !d->cells[i].negative)
-			rc = against(d, MATRIX_PRIMARY, i, d->baseline, name);
+	if (!rc && !d->effect_count)
+		rc = undeclared(d, name);
 	for (size_t i = 0; !rc && i < d->n; i++) {
 		if (d->cells[i].same >= 0)
 			rc = against(d, MATRIX_AA, i, (size_t)d->cells[i].same, name);

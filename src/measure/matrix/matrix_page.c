@@ -307,10 +307,9 @@ add_runs(json_t *page, const struct matrix_data *m)
 		if (all || !run->valid || !matrix_data_counts(m, run))
 			json_array_append_new(shown, run_json(m, i));
 	}
-	template_add(page, json_pack("{s:b, s:i, s:i, s:i, s:b, s:b, s:o}", "all_shown", all,
+	template_add(page, json_pack("{s:b, s:i, s:i, s:i, s:b, s:o}", "all_shown", all,
 				     "stored", (int)m->store.n, "invalid", invalid, "drifted", drifted,
-				     "points", points, "factors",
-				     m->design.product && m->design.factor_count == 2, "shown", shown));
+				     "points", points, "shown", shown));
 }
 
 /* The different texts of evidence @name in @cell's runs that count, four at most. */

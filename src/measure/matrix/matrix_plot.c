@@ -125,35 +125,6 @@ plot_blocks(FILE *f, double width, const void *data)
 	free(h);
 }
 
-/* The medians, for studies of two factors. */
-static void
-plot_factors(FILE *f, double width, const void *data)
-{
-	const struct matrix_data *m = data;
-	const struct matrix_factor *factor = m->design.factors;
-	struct heat *h = calloc(1, sizeof(*h));
-	double column[MATRIX_BLOCKS_MAX];
-
-	for (size_t c = 0; h && c < m->design.n; c++) {
-		const int *level = m->design.cells[c].level;
-		size_t n = matrix_data_column(m, c, column);
-
-		h->values[(size_t)level[0] * factor[1].n + (size_t)level[1]] =
-			stats_median(column, n);
-	}
-	for (size_t i = 0; h && i < factor[0].n; i++)
-		h->rows[i] = factor[0].levels[i];
-	for (size_t i = 0; h && i < factor[1].n; i++)
-		snprintf(h->columns[i], sizeof(h->columns[i]), "%s", factor[1].levels[i]);
-	if (h) {
-		h->label = "Medians over two factors";
-		h->n = factor[0].n;
-		h->m = factor[1].n;
-		draw_heat(f, width, h);
-	}
-	free(h);
-}
-
 static void
 plot_effects(FILE *f, double width, const void *data)
 {
@@ -270,8 +241,6 @@ matrix_plot(FILE *f, const char *name, const void *data)
 {
 	if (!strcmp(name, "points"))
 		svg_both(f, plot_points, data);
-	else if (!strcmp(name, "factors"))
-		svg_both(f, plot_factors, data);
 	else if (!strcmp(name, "blocks"))
 		svg_both(f, plot_blocks, data);
 	else if (!strcmp(name, "effects"))

@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 
-/* Draws "points", "factors", "blocks" or "effects" of the study @data, a matrix_data. */
+/* Draws "points", "blocks" or "effects" of the study @data, a matrix_data. */
 void matrix_plot(FILE *f, const char *name, const void *data);
 
 #endif

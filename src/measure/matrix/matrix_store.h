@@ -22,7 +22,7 @@ struct matrix_run {
 	int block;          /* 1 is the first that counts; up to 0: warm-up             */
 	unsigned attempt;   /* of the block, from 1; an interrupted block begins again   */
 	unsigned order;     /* place in the block, from 1                                */
-	char cell[MATRIX_CELLS_MAX + MATRIX_NAME_MAX];
+	char cell[MATRIX_NAME_MAX];
 	char start[32];     /* RFC 3339, UTC                                             */
 	double seconds;
 	int code;           /* of the workload                                           */

@@ -105,7 +105,8 @@ bad_designs_are_refused(void **state)
 		HEAD "effect e = a/z\n[cell a]\n[cell b]\n", HEAD "effect e = a\n[cell a]\n[cell b]\n",
 		HEAD "effect e = a/a\n[cell a]\n[cell b]\n",
 		HEAD "interaction e = a/b\n[cell a]\n[cell b]\n",
-		HEAD "[sweep p]\nvalues = 1 2 3 4 5 6 7 8 9\n[sweep q]\nvalues = 1 2 3 4 5 6 7 8\n",
+		HEAD "[sweep p]\nvalues = 1 2\n[sweep q]\nvalues = 1 2\n",
+		HEAD "[level p=1]\n[level p=2]\n[sweep q]\nvalues = 1 2\n",
 	};
 	struct matrix_design d;
 	struct matrix_spec s;
@@ -128,31 +129,35 @@ value_of(const struct matrix_cell *cell, enum matrix_key key, size_t index)
 }
 
 static void
-levels_and_sweeps_make_all_combinations(void **state)
+the_levels_of_one_factor_are_cells(void **state)
 {
-	static const char text[] = HEAD
-		"[sweep chunk]\nvalues = 1M 2M 4M\nargs = --chunk {} -x {}\n"
-		"[level irq=keep]\n[level irq=tail]\nsetup = apply {}\n";
+	static const char *const texts[] = {
+		HEAD "baseline = 2M\n[sweep chunk]\nvalues = 1M 2M 4M\n"
+		"args = --chunk {} -x {}\nsetup = {}\n",
+		HEAD "baseline = 2M\n[level chunk=1M]\n[level chunk=2M]\n"
+		"[level chunk=4M]\nargs = --chunk 4M -x 4M\nsetup = {}\n",
+	};
+	static const char *const setups[] = { "4M", "{}" }; /* braces are of a sweep */
 	struct matrix_design d;
 	struct matrix_spec s;
 
-	assert_int_equal(parse(text, &s), 0);
-	assert_int_equal(matrix_design_init(&d, &s, "test"), 0);
-	assert_true(d.product);
-	assert_int_equal(d.n, 6);
-	assert_string_equal(d.cells[0].name, "1M+keep");
-	assert_string_equal(d.cells[5].name, "4M+tail");
-	assert_string_equal(value_of(&d.cells[5], MATRIX_ARGS, 0), "--chunk 4M -x 4M");
-	assert_string_equal(value_of(&d.cells[5], MATRIX_SETUP, 0), "apply {}");
-	/* main effects: chunk=2M, chunk=4M over both IRQ levels, irq=tail over three chunks */
-	assert_int_equal(matrix_design_count(&d, MATRIX_PRIMARY), 3);
-	assert_string_equal(d.effects[1].name, "chunk=4M");
-	assert_int_equal(d.effects[1].n, 2);
-	assert_int_equal(d.effects[2].n, 3);
-	assert_int_equal(d.effects[2].terms[0].above, 1);
-	assert_int_equal(d.effects[2].terms[0].below, 0);
-	matrix_design_fini(&d);
-	matrix_spec_fini(&s);
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+		assert_int_equal(parse(texts[i], &s), 0);
+		assert_int_equal(matrix_design_init(&d, &s, "test"), 0);
+		assert_int_equal(d.n, 3);
+		assert_string_equal(d.cells[0].name, "1M");
+		assert_string_equal(d.cells[2].name, "4M");
+		assert_string_equal(value_of(&d.cells[2], MATRIX_ARGS, 0), "--chunk 4M -x 4M");
+		assert_string_equal(value_of(&d.cells[2], MATRIX_SETUP, 0), setups[i]);
+		assert_int_equal(d.effect_count, 2);
+		assert_int_equal(matrix_design_count(&d, MATRIX_PRIMARY), 2);
+		assert_string_equal(d.effects[1].name, "chunk=4M");
+		assert_int_equal(d.effects[1].n, 1);
+		assert_int_equal(d.effects[1].terms[0].above, 2);
+		assert_int_equal(d.effects[1].terms[0].below, 1);
+		matrix_design_fini(&d);
+		matrix_spec_fini(&s);
+	}
 }
 
 static void
@@ -212,7 +217,7 @@ main(void)
 		cmocka_unit_test(a_study_reads_back),
 		cmocka_unit_test(bad_specs_are_refused),
 		cmocka_unit_test(bad_designs_are_refused),
-		cmocka_unit_test(levels_and_sweeps_make_all_combinations),
+		cmocka_unit_test(the_levels_of_one_factor_are_cells),
 		cmocka_unit_test(cells_take_levels_and_lines_of_their_own),
 		cmocka_unit_test(blocks_are_whole_shuffled_and_repeatable),
 	};
