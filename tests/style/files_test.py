@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Tables, scripts, manual pages and studies are what they claim to be.
+"""Tables, scripts and manual pages are what they claim to be.
 Usage: files_test.py SOURCE-ROOT WRITTEN-PAGE [TOOL]"""
 import glob
 import os
@@ -158,18 +158,6 @@ def every_option_is_in_the_manual():
     assert not missing, "not described:\n" + "\n".join(missing)
 
 
-def the_studies_are_those_of_their_runs():
-    if not tool:
-        raise tap.Skip("the tool was not built")
-    studies = [line.split() for line in read("docs/results/studies").splitlines()]
-    assert sorted(study for study, _ in studies) == sorted(
-        os.path.basename(os.path.dirname(path)) for path in glob.glob("docs/results/*/study.spec"))
-    for study, page in studies:
-        words = "matrix", "report", "docs/results/" + study, "-o", "-"
-        assert tap.succeeds(*tool, *words) == read("docs/%s.md" % page), \
-            "docs/%s.md is not that of its runs: scripts/study_pages.sh" % page
-
-
 def the_picture_is_that_of_its_results():
     made = tap.succeeds(sys.executable, "scripts/plot_gpu.py", "docs/results/gpu.md", "-")
     assert made == read("docs/images/gpu-nccl.svg"), \
@@ -186,5 +174,5 @@ tap.run([every_public_figure_is_in_a_table, counters_have_the_order_of_the_publi
          every_planted_bug_fits_the_source, shell_scripts_are_clean, manual_pages_are_clean, every_call_has_a_page,
          every_command_has_a_page,
          the_packages_have_the_version_of_the_tree,
-         every_option_is_in_the_manual, the_studies_are_those_of_their_runs,
+         every_option_is_in_the_manual,
          the_picture_is_that_of_its_results, the_comparison_is_that_of_its_results])
