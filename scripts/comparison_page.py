@@ -110,7 +110,7 @@ def published(folder):
               "each other, so no ratio is made of it: GPUs of two hosts over NICs are not two GPUs of one "
               "host over its loopback interface, and bus bandwidth of a collective is not that of a "
               "transfer. This library has not been measured on such hosts "
-              "([hardware-day.md](../hardware-day.md)). Kept in [comparison.json](comparison.json).") + \
+              "([hardware-day.md](../../deploy/hardware-day.md)). Kept in [comparison.json](comparison.json).") + \
         table(["who", "what", "figure", "setting", "source"],
               [[o[m] for m in MEMBERS] +
                ["[%s](%s)%s" % (o["source"], o["url"], o["date"] and ", " + o["date"])]

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# The first day on a pair of A3-high machines: answers the open questions of docs/hardware-day.md,
+# The first day on a pair of A3-high machines: answers the open questions of deploy/hardware-day.md,
 # one step each, and keeps what each printed.
 #
 #   scripts/hardware_day.sh [--dry-run] [--tool TCPX] [--out DIR] [--nic NIC] [--step NAME] PEER

@@ -1,12 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# docs/hardware-day.md as written, between two emulated hosts of five NICs: control by eth0, data by
+# deploy/hardware-day.md as written, between two emulated hosts of five NICs: control by eth0, data by
 # eth1 to eth4, the software plugin and eight GPUs in software. Each step ends as the page says, and
 # what doctor and lint find is what the page lists. Sizes, channels and rounds are small.
 here=$(dirname "$0")
 . "$here/../sys/tap.sh"
 root=$(cd "$here/../.." && pwd)
-page=$root/docs/hardware-day.md
+page=$root/deploy/hardware-day.md
 unset TCPX_CTRL TCPX_NICS NCCL_GPUDIRECTTCPX_CTRL_DEV NCCL_GPUDIRECTTCPX_SOCKET_IFNAME
 lab_up --nics 5
 

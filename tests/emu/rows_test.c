@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rows of docs/emulator-rows.md that no other test has. */
+/* Rows of docs/emulator.md ("Row by row") that no other test has. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

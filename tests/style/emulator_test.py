@@ -11,7 +11,7 @@ import tap
 
 os.chdir(sys.argv[1])
 code = "".join(open(path, encoding="utf-8").read() for path in sorted(glob.glob("emu/*.[ch]")))
-page = open("docs/emulator.md", encoding="utf-8").read()
+page = open("docs/emulator.md", encoding="utf-8").read().split("## Row by row")[0]
 manual = open("man/libnccl-net-tcpx-emu.7", encoding="utf-8").read().replace("\\-", "-")
 
 

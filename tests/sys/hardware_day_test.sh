@@ -6,7 +6,7 @@
 
 root=$(cd "$(dirname "$0")/../.." && pwd)
 script=$root/scripts/hardware_day.sh
-page=$root/docs/hardware-day.md
+page=$root/deploy/hardware-day.md
 
 dry() {
 	( cd "$scratch" && sh "$script" --dry-run --tool "$tool" "$@" 10.0.0.2 )
