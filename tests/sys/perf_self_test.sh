@@ -6,7 +6,6 @@
 
 nics=127.0.0.1,127.0.1.1,127.0.2.1,127.0.3.1
 json=$scratch/result.json
-here=$(dirname "$0")
 
 # self ARG...: a run with the result in $json.
 self() {
@@ -96,15 +95,6 @@ ok "that adds up, too" adds_up 1
 ok "a short run has no series" self -b 1M
 ok "in its record" result "$json" "'series' not in rows[0]"
 
-like_iperf3() {
-	rm -f "$json"
-	timeout 60 "$tool" perf --self --nics "$nics" -w 1 -n 40 -b 1M --json "$json" --format iperf3 "$@" \
-		>"$scratch/iperf3" && python3 "$here/iperf3.py" "$scratch/iperf3" "$json"
-}
-for way in "" "--op read" "--dir bi" "-i 0.1" "--channels 1"; do
-	# shellcheck disable=SC2086 # two words
-	ok "a reader of iperf3 -J finds the same figures $way" like_iperf3 $way
-done
 json_on_stdout() {
 	timeout 60 "$tool" perf --self --nics "$nics" -b 1M -n 1 -w 0 --json - >"$json" &&
 		right "$json" "[x['size'] for x in rows] == [1 << 20]"

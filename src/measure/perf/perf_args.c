@@ -121,7 +121,7 @@ take_kv(const struct opt_parser *p, int id, void *args)
 	return TOOL_OK;
 }
 
-/* -c is the client of iperf3, too. */
+/* Takes -c; -c HOST, as of iperf3, is told apart. */
 static int
 take_check(const struct opt_parser *p, int id, void *args)
 {
@@ -192,7 +192,7 @@ static const struct opt perf_opts[] = {
 	  "side's thread has its own CPU", OPT_FLAG(baseline) },
 	{ 0, "pairs", "N", "pairs of that comparison (9), or of each of --unpack-only (11)",
 	  OPT_NUMBER(pairs, 1, 1000) },
-	{ 0, "format", "F", "table, nccl, perftest, iperf3 (as its -J), csv or json (table)",
+	{ 0, "format", "F", "table, nccl, csv or json (table)",
 	  OPT_CHOICE(format, out_format_names) },
 	{ 0, "wide", NULL, "all columns that have a figure, however wide", OPT_FLAG(wide) },
 	{ 'v', "verbose", NULL, "more below the rows: NICs, stages, cost, threads",
@@ -247,11 +247,11 @@ static const struct opt perf_opts[] = {
 	  "and no table there", OPT_TEXT(events) },
 };
 
-/* Of iperf3 and perftest. */
+/* Names of options in other benchmarks. */
 static const char *const others[] = {
 	"-P", "--channels", "--parallel", "--channels", "-t", "--duration", "--time", "--duration", "-R", "--op read",
 	"--reverse", "--op read", "-s", "--begin (-b)", "--size", "--begin (-b)", "--bidir",
-	"--dir bi", "--client", "HOST without an option", "-J", "--format iperf3", NULL
+	"--dir bi", "--client", "HOST without an option", "-J", "--json -", NULL
 };
 
 static const struct opt_command perf_command = {
@@ -394,12 +394,9 @@ check_perf_args(struct perf_args *a)
 		stay_here(a);
 	if (a->peer_nics && !a->self)
 		return tool_usage(name, "--peer-nics is for --self; `tcpx serve` has --nics");
-	if (a->json && !strcmp(a->json, "-") && (a->format == OUT_CSV || a->format == OUT_JSON ||
-						 a->format == OUT_IPERF3))
+	if (a->json && !strcmp(a->json, "-") && (a->format == OUT_CSV || a->format == OUT_JSON))
 		return tool_usage(name, "--json - and --format %s both want stdout; leave one out",
 				  out_format_names[a->format]);
-	if (a->format == OUT_IPERF3 && a->lat)
-		return tool_usage(name, "--format iperf3 is of bandwidth; leave out --lat");
 	if (a->lat && a->bi)
 		return tool_usage(name, "--lat goes there and back already; leave out --dir bi");
 	if (a->lat && ((a->depth > 1 && a->depth != UINT64_MAX) || a->descs > 1))
@@ -433,8 +430,6 @@ check_perf_args(struct perf_args *a)
 	if (perf_args_sizes(a, sizes) == PERF_SIZES)
 		return tool_usage(name, "more than %d sizes; allowed is a larger --step",
 				  PERF_SIZES - 1);
-	if (a->format == OUT_IPERF3 && perf_args_sizes(a, sizes) > 1)
-		return tool_usage(name, "--format iperf3 is of one size: -b, without -e");
 	return TOOL_OK;
 }
 

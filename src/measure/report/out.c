@@ -18,9 +18,7 @@
 #include "tool/tool.h"
 
 const char *const out_format_names[] = {
-	[OUT_TABLE] = "table", [OUT_NCCL] = "nccl", [OUT_PERFTEST] = "perftest",
-	[OUT_CSV] = "csv",     [OUT_JSON] = "json",
-	[OUT_IPERF3] = "iperf3", NULL
+	[OUT_TABLE] = "table", [OUT_NCCL] = "nccl", [OUT_CSV] = "csv", [OUT_JSON] = "json", NULL
 };
 
 /* ---- CSV ------------------------------------------------------------------------- */
@@ -131,10 +129,8 @@ static const struct out_layout {
 } layouts[] = {
 	[OUT_TABLE] = { out_table_head, out_table_row, out_table_foot },
 	[OUT_NCCL] = { out_nccl_head, out_nccl_row, out_nccl_foot },
-	[OUT_PERFTEST] = { out_perftest_head, out_perftest_row, out_perftest_foot },
 	[OUT_CSV] = { csv_head, csv_row, NULL },
 	[OUT_JSON] = { NULL, NULL, json_foot },
-	[OUT_IPERF3] = { NULL, NULL, out_iperf3_foot },
 };
 
 void

@@ -11,7 +11,7 @@
 
 #include "measure/report/row.h"
 
-enum out_format { OUT_TABLE, OUT_NCCL, OUT_PERFTEST, OUT_CSV, OUT_JSON, OUT_IPERF3 };
+enum out_format { OUT_TABLE, OUT_NCCL, OUT_CSV, OUT_JSON };
 
 /* By enum out_format; NULL-terminated. */
 extern const char *const out_format_names[];

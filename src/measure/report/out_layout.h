@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The tables behind out.h: ours, and two that people know from other tools. Those two
- * keep the columns of their models, byte for byte where a column is ours to fill.
+ * The tables behind out.h: this tool's, and that of nccl-tests, which keeps the columns of its
+ * model, byte for byte where a column is ours to fill.
  */
 #ifndef TOOL_OUT_LAYOUT_H
 #define TOOL_OUT_LAYOUT_H
@@ -21,14 +21,5 @@ void out_nccl_head(FILE *f, const struct result *r, const struct out_view *v);
 void out_nccl_row(FILE *f, const struct result *r, const struct row *row,
 		      const struct out_view *v);
 void out_nccl_foot(FILE *f, const struct result *r, const struct out_view *v);
-
-/* perftest (ib_write_bw, ib_write_lat), whose MB are 2^20 bytes. */
-void out_perftest_head(FILE *f, const struct result *r, const struct out_view *v);
-void out_perftest_row(FILE *f, const struct result *r, const struct row *row,
-		      const struct out_view *v);
-void out_perftest_foot(FILE *f, const struct result *r, const struct out_view *v);
-
-/* iperf3 -J: a document of the only size. */
-void out_iperf3_foot(FILE *f, const struct result *r, const struct out_view *v);
 
 #endif

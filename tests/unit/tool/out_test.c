@@ -128,18 +128,6 @@ static const char nccl[] =
 	"# Avg bus bandwidth    : 5.25 \n"
 	"#\n";
 
-static const char perftest[] =
-	"---------------------------------------------------------------------------------------\n"
-	" #bytes     #iterations    BW peak[MB/sec]    BW average[MB/sec]   MsgRate[Mpps]\n"
-	" 67108864    20               5333.33            5006.79\t\t   0.000078\n"
-	"---------------------------------------------------------------------------------------\n";
-
-static const char perftest_latency[] =
-	"---------------------------------------------------------------------------------------\n"
-	" #bytes #iterations    t_min[usec]    t_max[usec]  t_typical[usec]    t_avg[usec]    t_stdev[usec]   99%[usec]   99.9%[usec] \n"
-	" 64      10000          14.20          412.00       18.60    \t       20.10      \t6.60   \t\t44.10   \t97.00  \n"
-	"---------------------------------------------------------------------------------------\n";
-
 static const char csv[] =
 	"size,op,dir,mem,peer_mem,descs,iters,warmup,nics,channels,chunk_bytes,window,"
 	"dist,time_us.min,time_us.p50,time_us.p99,time_us.p999,time_us.max,"
@@ -192,8 +180,6 @@ every_format_prints_its_columns(void **state)
 		{ "table -v", OUT_TABLE, { false, true, 80 }, table_verbose },
 		{ "table --lat", OUT_TABLE, { true, false, 80 }, table_latency },
 		{ "nccl", OUT_NCCL, { false, false, 80 }, nccl },
-		{ "perftest", OUT_PERFTEST, { false, false, 80 }, perftest },
-		{ "perftest --lat", OUT_PERFTEST, { true, false, 80 }, perftest_latency },
 		{ "csv", OUT_CSV, { false, false, 80 }, csv },
 	};
 
@@ -433,7 +419,7 @@ a_hostile_name_cannot_command_the_terminal(void **state)
 	sample_row(&r, 1 << 20);
 	SET(r.machine.host, "a\033[2Jb\n# fake");
 	SET(r.rows.at[0].per_nic.at[0].peer_nic, "\xc2\x9b" "1m\xff");
-	for (int format = OUT_TABLE; format <= OUT_PERFTEST; format++) {
+	for (int format = OUT_TABLE; format <= OUT_NCCL; format++) {
 		text = print(&r, (enum out_format)format);
 		assert_null(strchr(text, '\033'));
 		assert_null(strstr(text, "\n# fake"));

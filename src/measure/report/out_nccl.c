@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The tables of nccl-tests and perftest, for people and scripts that know them. A column
- * without meaning here keeps the value that such scripts expect.
+ * The table of nccl-tests, for people and scripts that know it. A column without meaning here
+ * keeps the value that such scripts expect.
  */
-#include <math.h>
-
 #include "measure/report/out_layout.h"
 #include "measure/report/out_verdict.h"
 #include "tool/out_text.h"
@@ -83,44 +81,4 @@ out_nccl_foot(FILE *f, const struct result *r, const struct out_view *v)
 		wrong || r->failed.code[0] ? "FAILED" : "OK");
 	fprintf(f, "# %-20s : %g \n#\n", "Avg bus bandwidth",
 		r->rows.n ? sum / (double)r->rows.n : 0);
-}
-
-#define PERFTEST_RULE \
-	"--------------------------------------------" \
-	"-------------------------------------------\n"
-
-void
-out_perftest_head(FILE *f, const struct result *r, const struct out_view *v)
-{
-	fputs(PERFTEST_RULE, f);
-	fputs(v->lat ? " #bytes #iterations    t_min[usec]    t_max[usec]  t_typical[usec]    "
-		    "t_avg[usec]    t_stdev[usec]   99%[usec]   99.9%[usec] \n"
-		  : " #bytes     #iterations    BW peak[MB/sec]    BW average[MB/sec]   "
-		    "MsgRate[Mpps]\n", f);
-}
-
-void
-out_perftest_row(FILE *f, const struct result *r, const struct row *row,
-		 const struct out_view *v)
-{
-	unsigned long long size = row->size, iters = row->iters;
-	const struct row_time *t = &row->half_rtt_us;
-	double average = row->busbw_GBps * 1e9 / (1 << 20), peak = average;
-
-	if (v->lat) {
-		fprintf(f, " %-7llu %llu          %-7.2f        %-7.2f      %-7.2f  \t       %-7.2f"
-			   "    \t%-7.2f\t\t%-7.2f \t%-7.2f\n",
-			size, iters, t->min, t->max, t->p50, t->mean, t->stdev, t->p99, t->p999);
-		return;
-	}
-	if (row->time_us.min > 0) /* the best iteration; busbw follows the mean one */
-		peak = fmax(average, average * row->time_us.mean / row->time_us.min);
-	fprintf(f, " %-7llu    %-10llu       %-7.2f            %-7.2f\t\t   %-7.6f\n", size, iters,
-		peak, average, row->size ? row->busbw_GBps * 1000 / (double)row->size : 0);
-}
-
-void
-out_perftest_foot(FILE *f, const struct result *r, const struct out_view *v)
-{
-	fputs(PERFTEST_RULE, f);
 }
