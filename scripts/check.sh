@@ -225,9 +225,9 @@ if [ "$long" ] && [ -e build/build.ninja ] && compiled product build product \
 	longer live-asan env UBSAN_OPTIONS=halt_on_error=1 $fixed build-asan/tests/babble/live \
 		1000 1000000000 --seconds 1800
 	longer soak sh tests/long/soak.sh build/tcpx
-	longer chaos-asan sh tests/long/chaos.sh build-asan/tcpx 1800
-	if compiled chaos-tsan build-tsan tcpx; then
-		longer chaos-tsan setarch -R sh tests/long/chaos.sh build-tsan/tcpx 600
+	longer chaos-asan sh tests/long/chaos.sh build-asan/tests/chaos/chaos 1800
+	if compiled chaos-tsan build-tsan tests/chaos/chaos; then
+		longer chaos-tsan setarch -R sh tests/long/chaos.sh build-tsan/tests/chaos/chaos 600
 	fi
 	if compiled crowd build tests/attack/crowd_test; then
 		longer crowd env CROWD_LOAD="1000 10000 4000" build/tests/attack/crowd_test

@@ -145,7 +145,6 @@ def every_option_is_in_the_manual():
                         ("irq apply", "tcpx-irq-apply.1"), ("irq verify", "tcpx-irq-apply.1"),
                         ("irq restore", "tcpx-irq-apply.1"), ("pin", "tcpx-pin.1"),
                         ("lab exec", "tcpx-lab.1"), ("lab status", "tcpx-lab.1"),
-                        ("lab chaos", "tcpx-lab.1"),
                         ("irq plan", "tcpx-irq.1"), ("irq lint", "tcpx-irq.1"),
                         ("matrix run", "tcpx-matrix.1"), ("matrix resume", "tcpx-matrix.1"),
                         ("matrix report", "tcpx-matrix.1")):

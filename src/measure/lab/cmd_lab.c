@@ -9,7 +9,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "measure/lab/chaos.h"
 #include "measure/lab/lab.h"
 #include "measure/lab/lab_ns.h"
 #include "tool/opt.h"
@@ -287,7 +286,6 @@ static const struct tool_verb verbs[] = {
 	{ "down", run_down, "[OPTIONS]", "remove them" },
 	{ "exec", run_exec, "HOST COMMAND...", "run a command on one of them" },
 	{ "status", run_status, "[OPTIONS]", "what there is" },
-	{ "chaos", chaos_command, "[OPTIONS]", "move bytes while NICs and processes fail" },
 };
 
 int

@@ -68,14 +68,6 @@ lab_nl_link_up(struct tcpx_nl *m, int index, int master)
 }
 
 void
-lab_nl_link_down(struct tcpx_nl *m, int index)
-{
-	struct ifinfomsg link = { .ifi_index = index, .ifi_change = IFF_UP };
-
-	link_init(m, RTM_NEWLINK, 0, &link);
-}
-
-void
 lab_nl_link_delete(struct tcpx_nl *m, int index)
 {
 	struct ifinfomsg link = { .ifi_index = index };
@@ -83,9 +75,8 @@ lab_nl_link_delete(struct tcpx_nl *m, int index)
 	link_init(m, RTM_DELLINK, 0, &link);
 }
 
-static void
-put_addr(struct tcpx_nl *m, uint16_t type, uint16_t flags, int index, uint32_t addr,
-	 uint8_t prefix_len)
+void
+lab_nl_addr(struct tcpx_nl *m, int index, uint32_t addr, uint8_t prefix_len)
 {
 	struct ifaddrmsg body = {
 		.ifa_family = AF_INET,
@@ -95,22 +86,10 @@ put_addr(struct tcpx_nl *m, uint16_t type, uint16_t flags, int index, uint32_t a
 	uint32_t local = htonl(addr);
 	uint32_t broadcast = htonl(addr | (0xffffffffu >> prefix_len));
 
-	tcpx_nl_init(m, type, NLM_F_ACK | flags, &body, sizeof(body));
+	tcpx_nl_init(m, RTM_NEWADDR, NLM_F_ACK | NLM_F_CREATE | NLM_F_EXCL, &body, sizeof(body));
 	tcpx_nl_put(m, IFA_LOCAL, &local, sizeof(local));
 	tcpx_nl_put(m, IFA_ADDRESS, &local, sizeof(local));
 	tcpx_nl_put(m, IFA_BROADCAST, &broadcast, sizeof(broadcast));
-}
-
-void
-lab_nl_addr(struct tcpx_nl *m, int index, uint32_t addr, uint8_t prefix_len)
-{
-	put_addr(m, RTM_NEWADDR, NLM_F_CREATE | NLM_F_EXCL, index, addr, prefix_len);
-}
-
-void
-lab_nl_addr_delete(struct tcpx_nl *m, int index, uint32_t addr, uint8_t prefix_len)
-{
-	put_addr(m, RTM_DELADDR, 0, index, addr, prefix_len);
 }
 
 static uint32_t
@@ -131,8 +110,8 @@ lab_nl_tbf_for(uint64_t rate_bps)
 	};
 }
 
-static void
-put_tbf(struct tcpx_nl *m, uint16_t flags, int index, const struct lab_nl_tbf *tbf)
+void
+lab_nl_tbf(struct tcpx_nl *m, int index, const struct lab_nl_tbf *tbf)
 {
 	struct tcmsg body = {
 		.tcm_family = AF_UNSPEC,
@@ -150,7 +129,7 @@ put_tbf(struct tcpx_nl *m, uint16_t flags, int index, const struct lab_nl_tbf *t
 	};
 	size_t options;
 
-	tcpx_nl_init(m, RTM_NEWQDISC, NLM_F_ACK | NLM_F_CREATE | flags, &body, sizeof(body));
+	tcpx_nl_init(m, RTM_NEWQDISC, NLM_F_ACK | NLM_F_CREATE | NLM_F_EXCL, &body, sizeof(body));
 	tcpx_nl_put_str(m, TCA_KIND, "tbf");
 	options = tcpx_nl_nest(m, TCA_OPTIONS);
 	tcpx_nl_put(m, TCA_TBF_PARMS, &parms, sizeof(parms));
@@ -158,16 +137,4 @@ put_tbf(struct tcpx_nl *m, uint16_t flags, int index, const struct lab_nl_tbf *t
 	if (tbf->rate_Bps > UINT32_MAX)
 		tcpx_nl_put(m, TCA_TBF_RATE64, &tbf->rate_Bps, sizeof(tbf->rate_Bps));
 	tcpx_nl_nest_end(m, options);
-}
-
-void
-lab_nl_tbf(struct tcpx_nl *m, int index, const struct lab_nl_tbf *tbf)
-{
-	put_tbf(m, NLM_F_EXCL, index, tbf);
-}
-
-void
-lab_nl_tbf_change(struct tcpx_nl *m, int index, const struct lab_nl_tbf *tbf)
-{
-	put_tbf(m, NLM_F_REPLACE, index, tbf);
 }

@@ -21,11 +21,9 @@ void lab_nl_veth(struct tcpx_nl *m, struct lab_nl_end here, struct lab_nl_end th
 void lab_nl_bridge(struct tcpx_nl *m, struct lab_nl_end here, uint32_t mtu);
 /* Set a link up, below bridge @master if that is not 0. */
 void lab_nl_link_up(struct tcpx_nl *m, int index, int master);
-void lab_nl_link_down(struct tcpx_nl *m, int index);
 void lab_nl_link_delete(struct tcpx_nl *m, int index);
 /* @addr in host byte order. */
 void lab_nl_addr(struct tcpx_nl *m, int index, uint32_t addr, uint8_t prefix_len);
-void lab_nl_addr_delete(struct tcpx_nl *m, int index, uint32_t addr, uint8_t prefix_len);
 
 /* A token bucket at the egress of a link. */
 struct lab_nl_tbf {
@@ -38,7 +36,5 @@ struct lab_nl_tbf {
  * large enough not to cut GSO packets or starve TCP. */
 struct lab_nl_tbf lab_nl_tbf_for(uint64_t rate_bps);
 void lab_nl_tbf(struct tcpx_nl *m, int index, const struct lab_nl_tbf *tbf);
-/* The same for a link that has one already: another rate. */
-void lab_nl_tbf_change(struct tcpx_nl *m, int index, const struct lab_nl_tbf *tbf);
 
 #endif

@@ -192,40 +192,10 @@ padding_is_zero_and_lengths_are_not_padded(void **state)
 	assert_memory_equal(m.bytes + NLMSG_HDRLEN + NLA_HDRLEN, "abcde\0\0\0", 8);
 }
 
-static void
-faults_name_the_same_things(void **state)
-{
-	const struct lab_nl_tbf tbf = lab_nl_tbf_for(1000000);
-	const struct ifinfomsg *link;
-	struct tcpx_nl made, gone;
-	size_t len;
-
-	(void)state;
-	lab_nl_link_down(&gone, 7);
-	link = (const struct ifinfomsg *)(gone.bytes + NLMSG_HDRLEN);
-	assert_int_equal(link->ifi_index, 7);
-	assert_int_equal(link->ifi_flags & IFF_UP, 0);
-	assert_int_equal(link->ifi_change, IFF_UP);
-
-	lab_nl_addr(&made, 7, 0x0a4d0001, 24);
-	lab_nl_addr_delete(&gone, 7, 0x0a4d0001, 24);
-	assert_int_equal(gone.hdr.nlmsg_type, RTM_DELADDR);
-	assert_int_equal(gone.hdr.nlmsg_len, made.hdr.nlmsg_len);
-	assert_memory_equal(gone.bytes + NLMSG_HDRLEN, made.bytes + NLMSG_HDRLEN,
-			    made.hdr.nlmsg_len - NLMSG_HDRLEN);
-
-	lab_nl_tbf_change(&gone, 7, &tbf);
-	assert_int_equal(gone.hdr.nlmsg_type, RTM_NEWQDISC);
-	assert_true(gone.hdr.nlmsg_flags & NLM_F_REPLACE);
-	assert_false(gone.hdr.nlmsg_flags & NLM_F_EXCL);
-	assert_string_equal(find_in_request(&gone, sizeof(struct tcmsg), TCA_KIND, &len), "tbf");
-}
-
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(faults_name_the_same_things),
 		cmocka_unit_test(veth_names_both_ends_and_the_other_namespace),
 		cmocka_unit_test(address_is_in_network_order_with_its_broadcast),
 		cmocka_unit_test(link_up_changes_only_that_and_the_master),

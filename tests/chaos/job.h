@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The transfers and notes of one process of a run of chaos. */
-#ifndef TOOL_CHAOS_JOB_H
-#define TOOL_CHAOS_JOB_H
+#ifndef CHAOS_JOB_H
+#define CHAOS_JOB_H
 
-#include "measure/lab/chaos_link.h"
+#include "chaos/link.h"
 
 /* The bytes that life @life of @host lets others read. */
 uint64_t chaos_source_id(unsigned host, uint32_t life);

@@ -3,7 +3,7 @@
  * One run: a lab, processes, faults by the plan, and at the end a time without faults in which
  * every pair must have its session and every transfer its end.
  */
-#include "measure/lab/chaos.h"
+#include "chaos/chaos.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -15,8 +15,8 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "measure/lab/chaos_fault.h"
-#include "measure/lab/chaos_watch.h"
+#include "chaos/fault.h"
+#include "chaos/watch.h"
 #include "measure/lab/lab_ns.h"
 #include "tool/json_file.h"
 #include "tool/tool.h"

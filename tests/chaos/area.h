@@ -4,12 +4,12 @@
  * process may be killed at any point, so each part has one writer, and what it has finished is
  * published by one atomic store.
  */
-#ifndef TOOL_CHAOS_AREA_H
-#define TOOL_CHAOS_AREA_H
+#ifndef CHAOS_AREA_H
+#define CHAOS_AREA_H
 
 #include <stdatomic.h>
 
-#include "measure/lab/chaos_judge.h"
+#include "chaos/judge.h"
 #include "tcpx/tcpx.h"
 
 enum {

@@ -3,10 +3,10 @@
  * One process of a run of chaos: an engine, and transfers of all kinds with all others until the
  * parent says stop. It judges bytes; the parent judges codes and times.
  */
-#ifndef TOOL_CHAOS_WORKER_H
-#define TOOL_CHAOS_WORKER_H
+#ifndef CHAOS_WORKER_H
+#define CHAOS_WORKER_H
 
-#include "measure/lab/chaos_area.h"
+#include "chaos/area.h"
 
 /* Life @life of host @me, in its network namespace already; an exit code. */
 int chaos_worker(struct chaos_area *area, unsigned me, uint32_t life);

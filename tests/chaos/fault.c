@@ -2,10 +2,11 @@
 /*
  * Each fault is known to the judge before it is made, and over only after it was taken back.
  */
-#include "measure/lab/chaos_fault.h"
+#include "chaos/fault.h"
 
 #include <dirent.h>
 #include <errno.h>
+#include <linux/rtnetlink.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +17,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "measure/lab/chaos_worker.h"
+#include "chaos/worker.h"
 #include "measure/lab/lab_ns.h"
 #include "tool/tool.h"
 
@@ -134,10 +135,9 @@ set_link(struct chaos_run *r, unsigned h, unsigned nic, bool up)
 {
 	struct tcpx_nl m;
 
-	if (up)
-		lab_nl_link_up(&m, lab_nic_index(nic), 0);
-	else
-		lab_nl_link_down(&m, lab_nic_index(nic));
+	lab_nl_link_up(&m, lab_nic_index(nic), 0);
+	if (!up)
+		((struct ifinfomsg *)NLMSG_DATA(&m.hdr))->ifi_flags = 0;
 	ask(r, h, &m, up ? "link up" : "link down");
 }
 
@@ -146,10 +146,11 @@ set_address(struct chaos_run *r, unsigned h, unsigned nic, bool there)
 {
 	struct tcpx_nl m;
 
-	if (there)
-		lab_nl_addr(&m, lab_nic_index(nic), lab_addr(h, nic), 24);
-	else
-		lab_nl_addr_delete(&m, lab_nic_index(nic), lab_addr(h, nic), 24);
+	lab_nl_addr(&m, lab_nic_index(nic), lab_addr(h, nic), 24);
+	if (!there) {
+		m.hdr.nlmsg_type = RTM_DELADDR;
+		m.hdr.nlmsg_flags &= (uint16_t)~(NLM_F_CREATE | NLM_F_EXCL);
+	}
 	ask(r, h, &m, there ? "address" : "removal of an address");
 }
 
@@ -159,7 +160,8 @@ set_rate(struct chaos_run *r, unsigned h, unsigned nic, uint64_t rate_bps)
 	struct lab_nl_tbf tbf = lab_nl_tbf_for(rate_bps);
 	struct tcpx_nl m;
 
-	lab_nl_tbf_change(&m, lab_nic_index(nic), &tbf);
+	lab_nl_tbf(&m, lab_nic_index(nic), &tbf);
+	m.hdr.nlmsg_flags ^= NLM_F_EXCL | NLM_F_REPLACE;
 	ask(r, h, &m, "rate");
 }
 

@@ -6,10 +6,10 @@
  * Between two hosts there is a path for each NIC number whose NIC has a link and an address at
  * both. Two processes are apart while no path is left, or one of them does not run.
  */
-#ifndef TOOL_CHAOS_JUDGE_H
-#define TOOL_CHAOS_JUDGE_H
+#ifndef CHAOS_JUDGE_H
+#define CHAOS_JUDGE_H
 
-#include "measure/lab/chaos_plan.h"
+#include "chaos/plan.h"
 
 #define CHAOS_OPEN UINT64_MAX /* a fault that lasts still */
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A process of a run of chaos, and its sessions with the others. */
-#ifndef TOOL_CHAOS_LINK_H
-#define TOOL_CHAOS_LINK_H
+#ifndef CHAOS_LINK_H
+#define CHAOS_LINK_H
 
-#include "measure/lab/chaos_area.h"
+#include "chaos/area.h"
 
 struct job {
 	tcpx_xfer *xfer;       /* NULL: free */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Watches the processes of a run: outcomes, what lasts too long, and how they end. */
-#ifndef TOOL_CHAOS_WATCH_H
-#define TOOL_CHAOS_WATCH_H
+#ifndef CHAOS_WATCH_H
+#define CHAOS_WATCH_H
 
-#include "measure/lab/chaos.h"
+#include "chaos/chaos.h"
 
 /* Keeps a finding and prints it at once. */
 void chaos_finding(struct chaos_run *r, const char *fmt, ...)

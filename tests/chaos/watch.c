@@ -2,7 +2,7 @@
 /*
  * Outcomes are judged a second late: by then a process that did not run has said so.
  */
-#include "measure/lab/chaos_watch.h"
+#include "chaos/watch.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 
 #include "base/clock.h"
-#include "measure/lab/chaos_fault.h"
+#include "chaos/fault.h"
 #include "tool/tool.h"
 
 enum {

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "measure/lab/chaos_judge.h"
+#include "chaos/judge.h"
 #include "tcpx/err.h"
 
 #define SEC 1000000000ull

@@ -3,7 +3,7 @@
  * Every byte is known: a WRITE is compared in the other's memory, which is shared, a READ here, a
  * message where it arrives. The parent, which knows the faults, judges what failed.
  */
-#include "measure/lab/chaos_job.h"
+#include "chaos/job.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -3,7 +3,7 @@
  * The loop of a process: sessions are opened again when they have failed, transfers are started,
  * cancelled and taken back, notes are read.
  */
-#include "measure/lab/chaos_worker.h"
+#include "chaos/worker.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "measure/lab/chaos_job.h"
+#include "chaos/job.h"
 #include "tool/tool.h"
 
 enum {

@@ -4,7 +4,7 @@
  * some are longer, so that both what must survive and what must fail is seen. Every eighth pause
  * is long, so that sessions have to be whole again in between.
  */
-#include "measure/lab/chaos_plan.h"
+#include "chaos/plan.h"
 
 #include <string.h>
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * tcpx lab chaos: its command line.
+ * The command line of chaos.
  */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/random.h"
-#include "measure/lab/chaos.h"
+#include "chaos/chaos.h"
 #include "tool/opt.h"
 #include "tool/tool.h"
 
@@ -45,7 +45,7 @@ static const struct opt opts[] = {
 };
 
 int
-chaos_command(int argc, char **argv)
+main(int argc, char **argv)
 {
 	static const struct opt_command cmd = {
 		CHAOS_COMMAND, "[OPTIONS]",
@@ -53,8 +53,8 @@ chaos_command(int argc, char **argv)
 		"processes fail at random. Every byte is compared, and every error code must be "
 		"explained by a fault. Needs root. Exit code 1: there are findings.",
 		opts, ARRAY_LEN(opts),
-		"  tcpx lab chaos --processes 8 --duration 600\n"
-		"  tcpx lab chaos --seed 7 --json result.json\n", false, NULL,
+		"  chaos --processes 8 --duration 600\n"
+		"  chaos --seed 7 --json result.json\n", false, NULL,
 	};
 	struct args a = { "chaos", NULL, 4, 2, 200, 0, 60, 5000 };
 	struct chaos_run *r;

@@ -3,7 +3,7 @@
  * Codes and times against faults. A session may be lost by silence only where the two were
  * apart for three quarters of its deadline; the rest is what back-off and detection may add.
  */
-#include "measure/lab/chaos_judge.h"
+#include "chaos/judge.h"
 
 #include <errno.h>
 #include <stdlib.h>

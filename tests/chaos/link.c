@@ -3,7 +3,7 @@
  * A session is opened with the life of the other that is there now, kept until it fails, and
  * opened again once its transfers have ended.
  */
-#include "measure/lab/chaos_link.h"
+#include "chaos/link.h"
 
 #include <errno.h>
 #include <stdio.h>

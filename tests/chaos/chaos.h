@@ -3,16 +3,16 @@
  * Chaos in a lab of its own: processes move bytes among each other while NICs and processes
  * fail by a plan from a seed; what ends otherwise than it may is a finding.
  */
-#ifndef TOOL_CHAOS_H
-#define TOOL_CHAOS_H
+#ifndef CHAOS_CHAOS_H
+#define CHAOS_CHAOS_H
 
 #include <jansson.h>
 #include <sys/types.h>
 
-#include "measure/lab/chaos_area.h"
+#include "chaos/area.h"
 #include "measure/lab/lab.h"
 
-#define CHAOS_COMMAND "tcpx lab chaos"
+#define CHAOS_COMMAND "chaos"
 
 enum { CHAOS_LIVES = 64, CHAOS_CODES = 16, CHAOS_FINDINGS_MAX = 20 };
 
@@ -59,8 +59,6 @@ struct chaos_run {
 	json_t *findings;
 };
 
-/* The command `tcpx lab chaos`. */
-int chaos_command(int argc, char **argv);
 /* Runs it: an exit code. */
 int chaos_run(struct chaos_run *r);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Makes faults in the lab and takes them back; starts and ends processes. */
-#ifndef TOOL_CHAOS_FAULT_H
-#define TOOL_CHAOS_FAULT_H
+#ifndef CHAOS_FAULT_H
+#define CHAOS_FAULT_H
 
-#include "measure/lab/chaos.h"
+#include "chaos/chaos.h"
 
 /* A new life of host @h. 0; -errno with a message. */
 int chaos_child_start(struct chaos_run *r, unsigned h);

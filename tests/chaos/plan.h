@@ -3,8 +3,8 @@
  * What happens in a run of chaos, from a seed alone: faults one after the other, and transfers.
  * Numbers in, numbers out; no time, no system call.
  */
-#ifndef TOOL_CHAOS_PLAN_H
-#define TOOL_CHAOS_PLAN_H
+#ifndef CHAOS_PLAN_H
+#define CHAOS_PLAN_H
 
 #include <stdbool.h>
 #include <stddef.h>
