@@ -429,7 +429,7 @@ def main():
     p = argparse.ArgumentParser(description=__doc__)
     p.add_argument("--out", default=os.path.join(gpulib.ROOT, "docs", "results"))
     p.add_argument("--bin", default=os.path.join(gpulib.ROOT, "build"),
-                   help="where tcpx, nccl_p2p and kernels_test lie")
+                   help="where tcpx, nccl_p2p, unpack and kernels_test lie")
     p.add_argument("--only", help="parts, with commas: " + ",".join(PARTS))
     p.add_argument("--skip", default="", help="parts to leave out")
     p.add_argument("--budget", type=float, default=520, help="seconds for all")

@@ -132,6 +132,7 @@ class Tcpx:
     """`tcpx perf --self` between two places: "cuda:0" and "cuda:1", or "host"."""
 
     def __init__(self, programs, near, far, commands=None):
+        self.programs = programs
         self.tool = programs.find("tcpx")
         self.near, self.far = near, far
         self.commands = [] if commands is None else commands  # each that was run, once
@@ -165,15 +166,15 @@ class Tcpx:
         return self._rows(cmd, *run_group(cmd, our_env(settings), timeout))
 
     def unpack(self, timeout=60):
-        """The copy kernels alone: the object that --unpack-only writes."""
+        """The copy kernels alone: the object that bench/unpack writes."""
         with tempfile.NamedTemporaryFile(suffix=".json") as f:
-            cmd = [self.tool, "perf", "--unpack-only", "--json", f.name]
+            cmd = [self.programs.find("unpack"), "--json", f.name]
             rc, _, err = run_group(cmd, our_env(), timeout)
             text = f.read()
         try:
             return json.loads(text)
         except ValueError:
-            raise Failed("--unpack-only: exit code %d: %s" % (rc, " | ".join(
+            raise Failed("unpack: exit code %d: %s" % (rc, " | ".join(
                 err.strip().split("\n")[-4:]))) from None
 
     def start(self, args, settings=()):

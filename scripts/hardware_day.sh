@@ -190,7 +190,6 @@ perf own env TCPX_MAP="gpu0=$nic"
 perf foreign env TCPX_MAP="gpu0=eth3"
 
 step unpack "what does unpacking cost beside the wire?"
-run alone "$tool" perf --unpack-only ${ITERS:+-n "$ITERS"} --json "$out/unpack.json"
 perf with env TCPX_UNPACK_IMPL=kernel
 perf without env TCPX_UNPACK_IMPL=none
 

@@ -13,7 +13,7 @@
 #include "base/rng.h"
 #include "tool/gpu/pattern.h"
 #include "tool/gpu/pattern_kernels.h"
-#include "measure/perf/unpack_gpu.h"
+#include "unpack_gpu.h"
 
 enum {
 	SPACE = 1 << 20, /* of a source, of a destination */

@@ -12,7 +12,7 @@
 #include "base/clock.h"
 #include "base/crc32c.h"
 #include "base/rng.h"
-#include "measure/perf/unpack_gpu.h"
+#include "unpack_gpu.h"
 
 enum {
 	SPACE = 8 << 20, /* of a source */

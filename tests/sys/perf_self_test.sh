@@ -102,9 +102,6 @@ json_on_stdout() {
 ok "stdout is clean JSON" json_on_stdout
 ok "a page" self -b 64K -e 1M --report "$scratch/page.html"
 ok "its policy allows its script and no other" python3 "$(dirname "$0")/page.py" "$scratch/page.html"
-ok "the copy kernels alone, over a driver in software" says "tcpx_unpack_mixed" \
-	env TCPX_CUDA_LIBRARY="$FAKECUDA_LIBRARY" "$tool" perf --unpack-only --pairs 1
-ok "and what it does meanwhile" grep -q "6 of 6" "$scratch/said"
 ok "a bad size is refused" exits 2 "$tool" perf --self -b 1X
 ok "more messages in flight than a lane has are refused" says "at most 64" \
 	exits 2 "$tool" perf --self --op lane --depth 65

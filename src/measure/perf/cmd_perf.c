@@ -26,7 +26,6 @@
 #include "measure/report/result_fields.h"
 #include "tool/output.h"
 #include "tool/tool.h"
-#include "measure/perf/unpack_bench.h"
 
 enum {
 	SETTLE_NS = 10 * 1000 * 1000, /* a run long enough for an estimate         */
@@ -320,30 +319,6 @@ set_command(struct result *r, int argc, char **argv)
 	free(words);
 }
 
-/* --unpack-only: no engine, no other side. */
-static int
-measure_unpack(const struct perf_args *a)
-{
-	struct unpack_bench_opts opts = { .gpu = a->mem.gpus ? a->mem.gpu[0] : 0,
-					  .rounds = (unsigned)a->pairs };
-	const char *json = a->json && !strcmp(a->json, "-") ? "/dev/stdout" : a->json;
-	struct tcpx_cfg *cfg;
-	FILE *table;
-	int rc = perf_load_settings(a, &cfg);
-
-	if (rc)
-		return tool_fail_last(TOOL_USAGE, "tcpx perf", "a setting is refused");
-	opts.library = tcpx_cfg_str(cfg, TCPX_SET_CUDA_LIBRARY);
-	table = open_table(a);
-	rc = table ? tcpx_unpack_bench(table, json, &opts) : -errno;
-	if (table)
-		close_table(table);
-	tcpx_cfg_free(cfg);
-	if (rc)
-		tool_fail(TOOL_FINDING, "tcpx perf", "the copy kernels: %s", tcpx_strerror(rc));
-	return !rc ? TOOL_OK : rc == -ENODEV ? TOOL_DENIED : TOOL_FINDING;
-}
-
 /* --mesh: rank 0 prints and writes. */
 static int
 measure_mesh(struct perf_args *a, int argc, char **argv)
@@ -416,8 +391,6 @@ cmd_perf(int argc, char **argv)
 	if (output_writable("tcpx perf", "--json", args.json) != TOOL_OK ||
 	    output_writable("tcpx perf", "--report", args.report) != TOOL_OK)
 		return TOOL_USAGE;
-	if (args.unpack_only)
-		return measure_unpack(&args);
 	if (args.mesh)
 		return measure_mesh(&args, argc, argv);
 	count = perf_args_sizes(&args, sizes);

@@ -190,7 +190,7 @@ static const struct opt perf_opts[] = {
 	  "fast", OPT_TAKE(take_interval) },
 	{ 0, "baseline", NULL, "compare with plain sockets, pair by pair; with --self --lat each "
 	  "side's thread has its own CPU", OPT_FLAG(baseline) },
-	{ 0, "pairs", "N", "pairs of that comparison (9), or of each of --unpack-only (11)",
+	{ 0, "pairs", "N", "pairs of that comparison (9)",
 	  OPT_NUMBER(pairs, 1, 1000) },
 	{ 0, "format", "F", "table, nccl, csv or json (table)",
 	  OPT_CHOICE(format, out_format_names) },
@@ -209,8 +209,6 @@ static const struct opt perf_opts[] = {
 	{ 0, "unpack", "IMPL", "who copies to and from GPUs, on both sides: kernel, d2d, host; "
 	  "none spreads nothing: what unpacking costs, wrong data (kernel)",
 	  PERF_SETTING_TOO(UNPACK_IMPL, unpack) },
-	{ 0, "unpack-only", NULL, "measure only the copy kernels on the GPU of --mem (cuda:0), "
-	  "without any network", OPT_FLAG(unpack_only) },
 	{ 0, "zerocopy", "MODE", "how staged payload leaves, and by this option that of host "
 	  "memory, on both sides: auto, off, splice, msg (auto)",
 	  PERF_SETTING_TOO(ZEROCOPY, zerocopy) },
@@ -322,9 +320,9 @@ check_mesh(struct perf_args *a, const char *name)
 	if (a->rendezvous && a->ranks)
 		return tool_usage(name, "--rendezvous is for --from-env");
 	if (a->self || a->host || a->peer_blob || a->peer_mem || a->peer_nics || a->lat ||
-	    a->baseline || a->unpack_only || a->format != OUT_TABLE)
-		return tool_usage(name, "--mesh goes without HOST, --self, --peer-..., --lat, --baseline,"
-				  " --unpack-only and --format");
+	    a->baseline || a->format != OUT_TABLE)
+		return tool_usage(name, "--mesh goes without HOST, --self, --peer-..., --lat, --baseline"
+				  " and --format");
 	if (a->end != UINT64_MAX && a->end != a->begin)
 		return tool_usage(name, "--mesh measures one size: -b, without -e");
 	a->begin = a->begin == UINT64_MAX ? 64 << 20 : a->begin;
@@ -378,12 +376,7 @@ check_perf_args(struct perf_args *a)
 	uint64_t sizes[PERF_SIZES];
 
 	if (!a->pairs)
-		a->pairs = a->unpack_only ? 11 : 9;
-	if (a->unpack_only) {
-		if (a->self || a->host || a->mem.gpus > 1)
-			return tool_usage(name, "--unpack-only has no other side, and one GPU");
-		a->self = true;
-	}
+		a->pairs = 9;
 	if (check_mesh(a, name) != TOOL_OK)
 		return TOOL_USAGE;
 	if (a->host && a->peer_blob)

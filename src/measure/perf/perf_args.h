@@ -31,7 +31,6 @@ struct perf_args {
 	uint64_t interval_ms;      /* of interval lines and points; 0: not asked   */
 	unsigned check;            /* 1: every byte is compared                    */
 	bool spoil;
-	bool unpack_only;          /* only the copy kernels, on mem's GPU          */
 	const char *peer_mem;      /* a place, as typed; NULL: as the server has it */
 	const char *peer_nics;     /* for --self's server; NULL: as --nics         */
 	enum out_format format;

@@ -17,8 +17,8 @@ const struct explained explain_classes[] = {
 			"the CPU waits for the device after each launch. Making and destroying makes "
 			"the driver wait for the whole device. The kernel's own speed has nothing to do "
 			"with it: 512 KiB take a GPU a few microseconds.\n",
-		.check = "The copies alone, and what they reach beside the GPU's own:\n"
-			"    tcpx perf --unpack-only\n"
+		.check = "What a copy of the library's takes, below the rows:\n"
+			"    tcpx perf --self --mem cuda:0 -b 64M -e 64M -v\n"
 			"Calls of the driver: as many cuStreamCreate and cuStreamSynchronize as chunks "
 			"is this failure.\n"
 			"    nsys profile --stats=true PROGRAM\n",

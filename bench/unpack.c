@@ -4,7 +4,7 @@
  * Four pools and destinations take turns, so that nothing is in a cache. A way of copying
  * and its reference take turns, too, so that both have the same clocks.
  */
-#include "measure/perf/unpack_bench.h"
+#include "unpack.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -14,7 +14,7 @@
 #include "base/rng.h"
 #include "tool/gpu/pattern.h"
 #include "tool/stats.h"
-#include "measure/perf/unpack_gpu.h"
+#include "unpack_gpu.h"
 
 enum {
 	SETS = 4,
@@ -22,8 +22,6 @@ enum {
 	POOL_BYTES = 132 << 20, /* enough for 64 MiB / 1448 slots of 2 KiB          */
 	PIECES = 1 << 16,
 	LIST_BYTES = PIECES * sizeof(struct tcpx_piece),
-	ROUNDS = 11,
-	ROUNDS_MAX = 101,
 	WARM_UP_ROUNDS = 3,
 	CHUNK_BYTES = 512 << 10,
 	CHUNK_PAIRS = 301,
@@ -204,7 +202,7 @@ static int
 compare(struct bench *b, enum way reference, enum way way, double *reference_us, double *us,
 	double *fraction)
 {
-	double ref[ROUNDS_MAX], own[ROUNDS_MAX], part[ROUNDS_MAX];
+	double ref[UNPACK_ROUNDS_MAX], own[UNPACK_ROUNDS_MAX], part[UNPACK_ROUNDS_MAX];
 	unsigned ref_turns, turns;
 	double ignored;
 	int rc = turns_that_fit(b, reference, &ref_turns);
@@ -434,16 +432,12 @@ release(struct bench *b)
 }
 
 int
-unpack_bench_run(const struct unpack_bench_opts *opts, struct unpack_bench *result)
+unpack_bench_run(const char *library, unsigned gpu, unsigned rounds, struct unpack_bench *result)
 {
 	struct unpack_bench all = { 0 };
-	struct bench b = { .rounds = opts->rounds ? opts->rounds : ROUNDS };
-	int rc;
+	struct bench b = { .rounds = rounds };
+	int rc = unpack_gpu_open(library, (int)gpu, &b.gpu);
 
-	if (b.rounds > ROUNDS_MAX)
-		return tcpx_fail(TCPX_SUB_TOOL, -EINVAL, "%u rounds; 1..%d are allowed", b.rounds,
-				 ROUNDS_MAX);
-	rc = unpack_gpu_open(opts->library, opts->gpu, &b.gpu);
 	if (rc)
 		return rc;
 	memcpy(all.gpu_name, b.gpu.name, sizeof(all.gpu_name));
@@ -452,7 +446,7 @@ unpack_bench_run(const struct unpack_bench_opts *opts, struct unpack_bench *resu
 	all.rounds = b.rounds;
 	rc = allocate(&b);
 	for (unsigned i = 0; i < UNPACK_CASES && rc == 0; i++) {
-		fprintf(stderr, "tcpx perf: copying %s, %u of %d\n", cases[i].name, i + 1,
+		fprintf(stderr, "unpack: copying %s, %u of %d\n", cases[i].name, i + 1,
 			UNPACK_CASES);
 		rc = run_case(&b, &cases[i], &all, &all.row[i]);
 	}

@@ -4,10 +4,10 @@
 
 #include <jansson.h>
 
-#include "measure/perf/unpack_bench.h"
+#include "unpack.h"
 
-void
-unpack_bench_print(FILE *out, const struct unpack_bench *b)
+static void
+print_table(FILE *out, const struct unpack_bench *b)
 {
 	fprintf(out, "# %s, %u multiprocessors, driver %d.%d; medians of %u pairs\n", b->gpu_name,
 		b->sms, b->driver / 1000, b->driver % 1000 / 10, b->rounds);
@@ -51,8 +51,8 @@ row_json(const struct unpack_bench_row *r)
 	return row;
 }
 
-int
-unpack_bench_write(const char *path, const struct unpack_bench *b)
+static int
+write_json(const char *path, const struct unpack_bench *b)
 {
 	json_t *rows = json_array(), *all;
 	int rc;
@@ -75,16 +75,16 @@ unpack_bench_write(const char *path, const struct unpack_bench *b)
 }
 
 int
-tcpx_unpack_bench(FILE *out, const char *json, const struct unpack_bench_opts *opts)
+unpack_bench(FILE *out, const char *json, const char *library, unsigned gpu, unsigned rounds)
 {
 	struct unpack_bench b;
 	uint64_t wrong = 0;
-	int rc = unpack_bench_run(opts, &b);
+	int rc = unpack_bench_run(library, gpu, rounds, &b);
 
 	if (rc)
 		return rc;
-	unpack_bench_print(out, &b);
-	if (json && (rc = unpack_bench_write(json, &b)))
+	print_table(out, &b);
+	if (json && (rc = write_json(json, &b)))
 		return rc;
 	for (int i = 0; i < UNPACK_CASES; i++)
 		wrong += b.row[i].wrong;

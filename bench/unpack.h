@@ -1,25 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The copy kernels on one GPU, without network: against the driver's own copies, measured
- * in turn in the same run. "tcpx perf --unpack-only".
+ * in turn in the same run.
  */
-#ifndef TOOL_UNPACK_BENCH_H
-#define TOOL_UNPACK_BENCH_H
+#ifndef BENCH_UNPACK_H
+#define BENCH_UNPACK_H
 
-#include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 
 #include "base/err.h"
 
-enum { UNPACK_CASES = 6 };
-
-struct unpack_bench_opts {
-	const char *library; /* the driver's; NULL or "": the usual one  */
-	int gpu;
-	unsigned rounds;     /* pairs behind a median; 0: 11             */
-};
+enum { UNPACK_CASES = 6, UNPACK_ROUNDS_MAX = 101 };
 
 /* Medians; GB are 10^9 bytes of payload, fractions are of the driver's copy of as much. */
 struct unpack_bench_row {
@@ -50,17 +42,14 @@ struct unpack_bench {
 	struct unpack_bench_row row[UNPACK_CASES];
 };
 
-/* Takes about 1.2 GB of GPU memory, 0.2 GB of page-locked memory, some seconds. -ENODEV: no
- * GPU. Failures are logged. */
-TCPX_MUST_CHECK int unpack_bench_run(const struct unpack_bench_opts *opts,
+/* Takes about 1.2 GB of GPU memory, 0.2 GB of page-locked memory, some seconds. library: the
+ * driver's, NULL or "" the usual one; rounds: pairs behind a median, 1 to UNPACK_ROUNDS_MAX.
+ * -ENODEV: no GPU. Failures are logged. */
+TCPX_MUST_CHECK int unpack_bench_run(const char *library, unsigned gpu, unsigned rounds,
 				     struct unpack_bench *b);
-void unpack_bench_print(FILE *out, const struct unpack_bench *b);
-/* A JSON object of the same. */
-TCPX_MUST_CHECK int unpack_bench_write(const char *path, const struct unpack_bench *b);
-
-/* All of it: prints the table, writes the JSON if json is not NULL; TCPX_EDATA if any byte
+/* Runs it, prints the table, and writes the JSON if json is not NULL; TCPX_EDATA if any byte
  * was wrong. */
-TCPX_MUST_CHECK int tcpx_unpack_bench(FILE *out, const char *json,
-				      const struct unpack_bench_opts *opts);
+TCPX_MUST_CHECK int unpack_bench(FILE *out, const char *json, const char *library, unsigned gpu,
+				 unsigned rounds);
 
 #endif

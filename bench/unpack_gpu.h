@@ -3,8 +3,8 @@
  * One GPU with the library's copy kernels on it, driven directly: for measuring and testing
  * what one launch does. Used by the thread that opened it, whose context it is until closed.
  */
-#ifndef TOOL_UNPACK_GPU_H
-#define TOOL_UNPACK_GPU_H
+#ifndef BENCH_UNPACK_GPU_H
+#define BENCH_UNPACK_GPU_H
 
 #include <stdbool.h>
 #include <stdint.h>

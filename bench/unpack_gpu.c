@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The driver calls behind a single launch. */
-#include "measure/perf/unpack_gpu.h"
+#include "unpack_gpu.h"
 
 #include <errno.h>
 #include <stdatomic.h>
