@@ -12,8 +12,8 @@
 #include <unistd.h>
 
 #include "tune/record/snapshot.h"
-#include "tune/texts/spec.h"
-#include "tune/texts/tree.h"
+#include "machine/spec.h"
+#include "machine/tree.h"
 
 static double
 seconds(clockid_t clock)

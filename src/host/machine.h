@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A machine as plain facts for planning: cores in their order, nodes, NICs with their
- * vectors, GPUs, and the CPUs that may be used. It comes from the running machine, from a
- * directory tree, or from a spec; the planner (host/plan.h) sees nothing else.
+ * vectors, GPUs, and the CPUs that may be used. It comes from the running machine or from a
+ * directory tree; the planner (host/plan.h) sees nothing else.
  *
  * Vectors name a NIC by its index in @nics. A machine owns its arrays: begin with
  * tcpx_machine_init(), end with tcpx_machine_fini(). tcpx_machine_finish() sorts everything,
@@ -57,7 +57,6 @@ enum tcpx_vector_source {
 	TCPX_VECTOR_NAME,   /* the name of its action  */
 	TCPX_VECTOR_ORDER,  /* the driver's layout     */
 	TCPX_VECTOR_NOT,    /* unknown: of this NIC, no more */
-	TCPX_VECTOR_SPEC,   /* from a spec             */
 	TCPX_VECTOR_SOURCES
 };
 
@@ -89,9 +88,9 @@ struct tcpx_machine_gpu {
 
 struct tcpx_machine {
 	char name[64];       /* name of the machine: "a3-high", "live"          */
-	char boot_id[40];    /* of the running kernel; "" of a spec             */
+	char boot_id[40];    /* of the running kernel                        */
 	struct tcpx_cpuset online;
-	struct tcpx_cpuset allowed;  /* to this process; of a spec: all online  */
+	struct tcpx_cpuset allowed;  /* to this process                          */
 	struct tcpx_cpuset isolated; /* isolcpus=                               */
 	struct tcpx_machine_core *cores;     /* by first CPU                    */
 	struct tcpx_machine_nic *nics;       /* eth2 before eth10               */

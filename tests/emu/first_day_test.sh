@@ -43,7 +43,7 @@ export TCPX_MAP="gpu0=eth1;gpu1=eth1;gpu2=eth2;gpu3=eth2;gpu4=eth3;gpu5=eth3;gpu
 # GPUs in software are on no PCI bus: the tool finds NICs, CPUs and interrupts in a tree
 a3_high "$scratch/a3.spec"
 for host in h0 h1; do
-	"$tool" topo --spec "$scratch/a3.spec" --write-fixture "$scratch/$host" >/dev/null || exit 1
+	"$MACHINE_TREE" "$scratch/a3.spec" "$scratch/$host" || exit 1
 done
 day=$scratch/day
 mkdir "$day" "$scratch/bin"

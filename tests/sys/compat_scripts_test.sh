@@ -29,7 +29,7 @@ END
 chmod +x "$apart/test_tcpx_perf_multi"
 # the machine that tcpx env is asked about: Google's, with its control NIC
 a3_high "$scratch/a3.spec"
-"$tool" topo --spec "$scratch/a3.spec" --write-fixture "$scratch/a3" >/dev/null || exit 1
+"$MACHINE_TREE" "$scratch/a3.spec" "$scratch/a3" || exit 1
 cat >"$apart/tcpx" <<END
 #!/bin/sh
 [ "\$1" != env ] || set -- "\$@" --root "$scratch/a3"

@@ -136,7 +136,7 @@ ok "a verb that is none" exits 2 "$tool" diag walk
 ok "no verb" exits 2 "$tool" diag
 
 # ---- a made-up machine whose interrupts fire ----
-"$tool" topo --spec "$fixtures/virtio-2cpu.spec" --write-fixture "$scratch/tree.root" >/dev/null
+"$MACHINE_TREE" "$fixtures/virtio-2cpu.spec" "$scratch/tree.root"
 printf 'eth0 rx_devmem_pkts 1000\neth0 odd 7\n' >"$scratch/tree.root/counters"
 mkdir -p "$scratch/tree.root/proc/77" "$scratch/tree.root/proc/78"
 echo tcpgpudmarxd >"$scratch/tree.root/proc/77/comm"

@@ -61,7 +61,7 @@ ok "JSON is refused, and not an empty environment" exits 2 form_lints_clean json
 ok "JSON has a reason for each" json_is_whole
 ok "JSON has the findings" finding
 ok "findings end with 1" exits 1 "$tool" env --root "$scratch/m" --lint
-"$tool" topo --spec "$fixtures/a3-high.spec" --write-fixture "$scratch/a3" || exit 1
+"$MACHINE_TREE" "$fixtures/a3-high.spec" "$scratch/a3" || exit 1
 in_silence() {
 	"$tool" env --root "$scratch/a3" 2>&1 >/dev/null | grep . && return 1
 	"$tool" env --root "$scratch/a3" >/dev/null

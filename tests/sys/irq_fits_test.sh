@@ -21,7 +21,7 @@ root=$scratch/root
 machine() {
 	rm -rf "$root"
 	echo "$base" | sed "${1:-}" >"$scratch/spec"
-	"$tool" topo --spec "$scratch/spec" --write-fixture "$root" || exit 1
+	"$MACHINE_TREE" "$scratch/spec" "$root" || exit 1
 	echo "${2:-1-1}" >"$root/proc/sys/kernel/random/boot_id"
 }
 irq() {
@@ -94,12 +94,6 @@ ok "and a bad boot" exits 2 with 's/"boot_id": "1-1"/"boot_id": 11/'
 ok "and a hash of no machine" exits 2 with 's/"topo_hash": "..../"topo_hash": "beef/'
 ok "a plan that does not tell is taken" exits 0 with '/topo_hash/d'
 ok "and that is said" says "does not name its machine" with '/topo_hash/d'
-
-# A plan made of a text is of the machine that the text describes.
-"$tool" topo --root "$root" --export-spec >"$scratch/own.spec"
-"$tool" irq plan --spec "$scratch/own.spec" --emit json >"$scratch/plan.json"
-ok "a plan of the machine's own text fits" exits 0 irq apply
-"$tool" irq restore --root "$root" >/dev/null
 
 # What a process may use is not of the machine.
 hash_of() {

@@ -5,7 +5,8 @@
 here=$(dirname "$0")
 . "$here/tap.sh"
 
-spec=$here/../fixtures/a3-high.spec
+root=$scratch/a3-high
+"$MACHINE_TREE" "$fixtures/a3-high.spec" "$root" || exit 1
 tx='eth1:8-21,112-125;eth2:8-21,112-125;eth3:60-73,164-177;eth4:60-73,164-177'
 rx='eth1:22-35,126-139;eth2:22-35,126-139;eth3:74-87,178-191;eth4:74-87,178-191'
 slip=$(echo "$rx" | sed 's/126-139/124-139/g')
@@ -14,7 +15,7 @@ unset NCCL_GPUDIRECTTCPX_RX_BINDINGS TCPX_NICS NCCL_SOCKET_IFNAME
 unset NCCL_GPUDIRECTTCPX_SOCKET_IFNAME NCCL_GPUDIRECTTCPX_CTRL_DEV
 
 plan() {
-	"$tool" irq plan --spec "$spec" "$@"
+	"$tool" irq plan --root "$root" "$@"
 }
 published() {
 	plan --emit nccl >"$scratch/nccl" || return
@@ -29,11 +30,7 @@ if not ($1):
     sys.exit(json.dumps(p, indent=1)[:2000])"
 }
 lint() {
-	"$tool" irq lint --spec "$spec" "$@"
-}
-spec_again() {
-	plan --emit spec >"$scratch/again.spec" || return
-	"$tool" irq plan --spec - --emit spec <"$scratch/again.spec" | diff - "$scratch/again.spec"
+	"$tool" irq lint --root "$root" "$@"
 }
 shell_script() {
 	plan --emit sh >"$scratch/plan.sh" && sh -n "$scratch/plan.sh" &&
@@ -42,17 +39,17 @@ shell_script() {
 
 ok "a node without NICs lends its cores" says "of these 60-103,164-207" plan --nics eth1,eth2 \
 	--spill nearest --explain
-ok "if asked" sh -c "! '$tool' irq plan --spec '$spec' --nics eth1,eth2 --explain | grep 'of these'"
+ok "if asked" sh -c "! '$tool' irq plan --root '$root' --nics eth1,eth2 --explain | grep 'of these'"
 ok "and by that word" exits 2 plan --spill far
 ok "the published bindings" published
 a3_high "$scratch/eth0.spec"
+"$MACHINE_TREE" "$scratch/eth0.spec" "$scratch/a3" || exit 1
 with_control() {
-	spec=$scratch/eth0.spec published
+	root=$scratch/a3 published
 }
 ok "a control NIC beside them changes nothing" with_control
-ok "and that is said" says "NICs next to GPUs; not for eth0" "$tool" irq plan --spec \
-	"$scratch/eth0.spec"
-ok "a machine with a control NIC" "$tool" topo --spec "$scratch/eth0.spec" --write-fixture "$scratch/a3"
+ok "and that is said" says "NICs next to GPUs; not for eth0" "$tool" irq plan --root \
+	"$scratch/a3"
 # same VARIABLE=VALUE...: tcpx env and tcpx irq plan have the same data NICs
 same() {
 	env "$@" "$tool" env --root "$scratch/a3" --format docker | grep "^NCCL.*_BINDINGS" \
@@ -75,12 +72,11 @@ ok "policy boot" says "eth3             32 on 52-67" plan --policy boot
 ok "a shell script that is one" shell_script
 ok "systemd" says 'CPUAffinity=0-51,104-155 52-103,156-207' plan --emit systemd
 ok "Slurm" says 'taskset -c 0-7,104-111,52-59,156-163' plan --emit slurm
-ok "a spec reads back" spec_again
 ok "this machine has a plan" says "interrupts" "$tool" irq plan --explain
 
 ok "what is published has no finding" exits 0 lint --tx "$tx" --rx "$rx"
 control_is_none() {
-	exits 0 "$tool" irq lint --spec "$scratch/eth0.spec" --tx "$tx" --rx "$rx" >"$scratch/linted" &&
+	exits 0 "$tool" irq lint --root "$scratch/a3" --tx "$tx" --rx "$rx" >"$scratch/linted" &&
 		! grep eth0 "$scratch/linted"
 }
 ok "also beside a control NIC" control_is_none
@@ -89,17 +85,13 @@ ok "which is one to the strict" exits 1 lint --strict --tx "$tx" --rx "$rx"
 ok "the slip is a finding" exits 1 lint --tx "$tx" --rx "$slip"
 ok "that names its CPUs" says "TX and RX of eth1 share CPUs 124-125" lint --tx "$tx" --rx "$slip"
 ok "the environment is looked at" exits 1 env NCCL_GPUDIRECTTCPX_RX_BINDINGS='eth1:9-3' \
-	"$tool" irq lint --spec "$spec" --json "$scratch/lint.json"
+	"$tool" irq lint --root "$root" --json "$scratch/lint.json"
 ok "and JSON says what is wrong" grep -q '"id": "reversed"' "$scratch/lint.json"
 
 ok "no bindings at all" exits 2 lint
 ok "an unknown policy" exits 2 plan --policy sideways
 ok "an unknown NIC" exits 3 plan --nics eth9
-ok "no such file" exits 2 "$tool" irq plan --spec "$scratch/none"
-ok "two machines" exits 2 plan --root /
-echo "cores 0 0-3/4" >"$scratch/bad.spec"
-ok "a bad spec is named with its line" says "bad.spec, line 1" "$tool" irq plan \
-	--spec "$scratch/bad.spec"
+ok "no such machine" exits 2 "$tool" irq plan --root "$scratch/none"
 
 # one CPU that this process may use is enough to see a thread go there
 cpu=$(python3 -c 'import os; print(max(os.sched_getaffinity(0)))')

@@ -5,8 +5,8 @@
 
 #include "fixture.h"
 #include "tune/facts/topo.h"
-#include "tune/texts/spec.h"
-#include "tune/texts/tree.h"
+#include "machine/spec.h"
+#include "machine/tree.h"
 
 struct rig {
 	struct tcpx_machine spec;
@@ -97,7 +97,7 @@ rig_compare(const struct rig *rig, const char *name)
 		check(name, "queue", y->queue, x->queue);
 		check(name, "movable", y->movable, x->movable);
 		check_text(name, y->name, x->name);
-		if (x->source != TCPX_VECTOR_SPEC)
+		if (x->source != TCPX_VECTOR_NOT)
 			check(name, "source", y->source, x->source);
 	}
 	tcpx_machine_fini(&b);

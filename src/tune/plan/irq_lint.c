@@ -14,14 +14,12 @@
 #include "tune/texts/lint.h"
 
 struct args {
-	const char *spec, *root, *tx, *rx, *json;
+	const char *root, *tx, *rx, *json;
 	bool strict;
 };
 #define S struct args
 
 static const struct opt opts[] = {
-	{ 0, "spec", "FILE", "for the machine that a text describes, - for stdin",
-	  OPT_TEXT(spec) },
 	{ 0, "root", "DIR", "for the machine whose files are in DIR", OPT_TEXT(root) },
 	{ 0, "tx", "TEXT", "the CPUs that send; without both options what the environment has",
 	  OPT_TEXT(tx) },
@@ -39,7 +37,7 @@ static const struct opt_command command = {
 	.opts = opts,
 	.count = ARRAY_LEN(opts),
 	.examples = "  tcpx irq lint\n"
-		    "  tcpx irq lint --spec a3-high.spec --tx 'eth1:8-21,112-125' \\\n"
+		    "  tcpx irq lint --root /tmp/a3 --tx 'eth1:8-21,112-125' \\\n"
 		    "    --rx 'eth1:22-35,124-139'\n",
 };
 
@@ -118,7 +116,7 @@ look(const struct args *a, const struct tcpx_machine *m)
 	struct plan_nics nics;
 	struct tcpx_plan p;
 	struct tcpx_lint lint;
-	int planned = plan_nics(command.name, m, a->spec, a->root, &nics), rc;
+	int planned = plan_nics(command.name, m, a->root, &nics), rc;
 
 	options.nics = nics.list;
 	planned = planned ? planned : tcpx_plan_cpus(m, &options, &p);
@@ -153,7 +151,7 @@ irq_lint(int argc, char **argv)
 	if (!a.tx && !a.rx)
 		return tool_usage(command.name, "no bindings: neither --tx nor --rx, and none in the "
 				  "environment");
-	rc = irq_machine(command.name, a.spec, a.root, &m);
+	rc = irq_machine(a.root, &m);
 	if (rc)
 		return rc;
 	rc = look(&a, &m);

@@ -10,7 +10,6 @@
 
 #include "base/log.h"
 #include "tune/irq/irqplan.h"
-#include "tune/texts/spec.h"
 #include "tune/facts/topo.h"
 #include "tune/texts/plan_text.h"
 #include "tune/plan/irq.h"
@@ -22,12 +21,12 @@
 #include "tool/json_file.h"
 #include "tool/tool.h"
 
-enum emit { EMIT_TABLE, EMIT_NCCL, EMIT_JSON, EMIT_SH, EMIT_SYSTEMD, EMIT_SLURM, EMIT_SPEC };
+enum emit { EMIT_TABLE, EMIT_NCCL, EMIT_JSON, EMIT_SH, EMIT_SYSTEMD, EMIT_SLURM };
 static const char *const emit_words[] = { "table", "nccl", "json", "sh", "systemd", "slurm",
-					  "spec", NULL };
+					  NULL };
 
 struct args {
-	const char *spec, *root, *json;
+	const char *root, *json;
 	struct tcpx_plan_options plan;
 	struct tcpx_cpuset allow;
 	bool explain;
@@ -62,7 +61,6 @@ take_allow(const struct opt_parser *p, int id, void *args)
 }
 
 static const struct opt opts[] = {
-	{ 0, "spec", "FILE", "the machine that a text describes, - for stdin", OPT_TEXT(spec) },
 	{ 0, "root", "DIR", "the machine whose files are in DIR", OPT_TEXT(root) },
 	{ 0, "nics", "LIST", "only these NICs, comma separated (those that carry data)",
 	  OPT_TEXT(plan.nics) },
@@ -84,7 +82,7 @@ static const struct opt opts[] = {
 	  "process)", OPT_TAKE(take_allow) },
 	{ 0, "isolated", NULL, "use CPUs of isolcpus=, too", OPT_FLAG(plan.use_isolated) },
 	{ 0, "explain", NULL, "say why, line by line", OPT_FLAG(explain) },
-	{ 0, "emit", "FORM", "table, nccl, json, sh, systemd, slurm, spec (table)",
+	{ 0, "emit", "FORM", "table, nccl, json, sh, systemd, slurm (table)",
 	  OPT_CHOICE(emit, emit_words) },
 	{ 0, "json", "FILE", "write the plan there, too; - for stdout", OPT_TEXT(json) },
 };
@@ -99,32 +97,20 @@ static const struct opt_command command = {
 	.count = ARRAY_LEN(opts),
 	.examples = "  tcpx irq plan --explain\n"
 		    "  tcpx irq plan --emit nccl\n"
-		    "  tcpx irq plan --spec a3-high.spec --policy boot --json plan.json\n",
+		    "  tcpx irq plan --root /tmp/a3 --policy boot --json plan.json\n",
 };
 
-/* With its vectors, which tcpx_machine_read() leaves out. */
-static int
-read_machine(const char *root, struct tcpx_machine *out)
+int
+irq_machine(const char *root, struct tcpx_machine *out)
 {
 	struct tcpx_topo *topo;
-	int rc = tcpx_topo_read(root, &topo);
-
-	if (rc < 0)
-		return rc;
-	rc = tcpx_topo_machine(topo, out);
-	tcpx_topo_free(topo);
-	return rc;
-}
-
-int
-irq_machine(const char *name, const char *spec, const char *root, struct tcpx_machine *out)
-{
 	int rc;
 
-	if (spec && root)
-		return tool_usage(name, "--spec and --root are two machines");
-	rc = spec ? tcpx_spec_load(spec, out) : read_machine(root, out);
-	return rc ? TOOL_USAGE : TOOL_OK; /* the reason is in the log */
+	if (tcpx_topo_read(root, &topo) < 0)
+		return TOOL_USAGE;
+	rc = tcpx_topo_machine(topo, out);
+	tcpx_topo_free(topo);
+	return rc ? TOOL_USAGE : TOOL_OK;
 }
 
 /* ---- the table ---- */
@@ -264,15 +250,14 @@ print_table(const struct tcpx_plan *p, const struct plan_nics *nics, bool explai
 /* ---- forms ---- */
 
 static int
-emit_text(const struct tcpx_plan *p, const struct tcpx_machine *m, int emit)
+emit_text(const struct tcpx_plan *p, int emit)
 {
 	static const enum tcpx_plan_form forms[] = {
 		[EMIT_NCCL] = TCPX_PLAN_NCCL, [EMIT_SH] = TCPX_PLAN_SH,
 		[EMIT_SYSTEMD] = TCPX_PLAN_SYSTEMD, [EMIT_SLURM] = TCPX_PLAN_SLURM,
 	};
 	char *text = NULL;
-	int rc = emit == EMIT_SPEC ? tcpx_spec_format(m, &text)
-				   : tcpx_plan_emit(p, forms[emit], &text);
+	int rc = tcpx_plan_emit(p, forms[emit], &text);
 
 	if (rc == 0)
 		fputs(text, stdout);
@@ -287,8 +272,7 @@ write_json(const struct tcpx_plan *p, bool explain, const char *path)
 }
 
 static int
-emit_plan(const struct args *a, const struct tcpx_plan *p, const struct plan_nics *nics,
-	  const struct tcpx_machine *m)
+emit_plan(const struct args *a, const struct tcpx_plan *p, const struct plan_nics *nics)
 {
 	bool only_json = a->json && !strcmp(a->json, "-");
 	int rc = 0;
@@ -297,7 +281,7 @@ emit_plan(const struct args *a, const struct tcpx_plan *p, const struct plan_nic
 		return write_json(p, a->explain, a->json ? a->json : "-");
 	if (!only_json)
 		rc = a->emit == EMIT_TABLE ? print_table(p, nics, a->explain)
-					   : emit_text(p, m, a->emit);
+					   : emit_text(p, a->emit);
 	if (rc)
 		return TOOL_USAGE;
 	return a->json ? write_json(p, a->explain, a->json) : TOOL_OK;
@@ -311,7 +295,7 @@ plan_machine(struct args *a, const struct tcpx_machine *m)
 	int rc;
 
 	if (!a->plan.nics) {
-		rc = plan_nics(command.name, m, a->spec, a->root, &nics);
+		rc = plan_nics(command.name, m, a->root, &nics);
 		if (rc)
 			return rc;
 		a->plan.nics = nics.list;
@@ -319,7 +303,7 @@ plan_machine(struct args *a, const struct tcpx_machine *m)
 	rc = tcpx_plan_make(m, &a->plan, &p);
 	if (rc)
 		return rc == -ENODEV ? TOOL_DENIED : TOOL_USAGE;
-	rc = emit_plan(a, &p, &nics, m);
+	rc = emit_plan(a, &p, &nics);
 	tcpx_plan_fini(&p);
 	return rc;
 }
@@ -341,7 +325,7 @@ irq_plan(int argc, char **argv)
 	if (parser.first_word < argc)
 		return tool_usage(command.name, "unexpected argument '%s'",
 				  argv[parser.first_word]);
-	rc = irq_machine(command.name, a.spec, a.root, &m);
+	rc = irq_machine(a.root, &m);
 	if (rc)
 		return rc;
 	rc = plan_machine(&a, &m);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The NICs of a plan whose command line names none: those that carry data, by the rule of
- * tune/facts/role.h. That rule uses the settings for this machine and for a tree. A machine read
- * from a text has no settings: the places of its NICs and GPUs decide alone.
+ * tune/facts/role.h, with the settings.
  */
 #ifndef TOOL_PLAN_NICS_H
 #define TOOL_PLAN_NICS_H
@@ -15,9 +14,8 @@ struct plan_nics {
 	const char *why;                       /* static                                */
 };
 
-/* @text: @m was read from a text; else from @root, NULL: this machine. TOOL_OK, or an exit code
- * with a message. */
-int plan_nics(const char *command, const struct tcpx_machine *m, bool text, const char *root,
+/* @m was read from @root, NULL: this machine. TOOL_OK, or an exit code with a message. */
+int plan_nics(const char *command, const struct tcpx_machine *m, const char *root,
 	      struct plan_nics *out);
 
 #endif

@@ -94,30 +94,6 @@ each_fact_changes_its_part(void **state)
 	tcpx_machine_fini(&was);
 }
 
-/* So that a plan of a text can be applied to the machine that the text describes. */
-static void
-a_machine_and_its_text_are_the_same(void **state)
-{
-	static const char *const names[] = { "a3-high", "a3-mega", "slurm-smt-off", "epyc-nps4",
-					     "mlx5", "ena", "virtio-2cpu" };
-
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		struct tcpx_machine m, again;
-		struct rig rig;
-		char *text;
-
-		rig_load(&rig, names[i]);
-		assert_int_equal(tcpx_topo_machine(rig.topo, &m), 0);
-		assert_int_equal(tcpx_spec_format(&m, &text), 0);
-		assert_int_equal(tcpx_spec_parse(text, "own", &again), 0);
-		check(names[i], "parts", parts_that_differ(&m, &again), 0);
-		free(text);
-		tcpx_machine_fini(&m);
-		tcpx_machine_fini(&again);
-		rig_free(&rig);
-	}
-}
-
 static void
 a_plan_names_its_machine(void **state)
 {
@@ -138,7 +114,6 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_fact_changes_its_part),
-		cmocka_unit_test(a_machine_and_its_text_are_the_same),
 		cmocka_unit_test(a_plan_names_its_machine),
 	};
 

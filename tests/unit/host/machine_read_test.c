@@ -71,7 +71,6 @@ it_is_the_topology_without_vectors(void **state)
 
 	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
 		struct tcpx_machine few, all;
-		char *few_text, *all_text;
 		struct rig rig;
 
 		rig_load(&rig, names[i]);
@@ -81,12 +80,9 @@ it_is_the_topology_without_vectors(void **state)
 		all.vector_count = 0;
 		for (unsigned k = 0; k < all.nic_count; k++)
 			all.nics[k].queues_max = 0;
-		assert_int_equal(tcpx_spec_format(&few, &few_text), 0);
-		assert_int_equal(tcpx_spec_format(&all, &all_text), 0);
-		check_text(names[i], few_text, all_text);
+		assert_true(tcpx_machine_hash(&few) == tcpx_machine_hash(&all));
+		assert_true(tcpx_cpuset_equal(&few.allowed, &all.allowed));
 		check_text(names[i], few.boot_id, all.boot_id);
-		free(few_text);
-		free(all_text);
 		tcpx_machine_fini(&few);
 		tcpx_machine_fini(&all);
 		rig_free(&rig);

@@ -13,7 +13,7 @@
 #include "tune/plan/planfile.h"
 #include "tool/tool.h"
 #include "tune/irq/irqplan.h"
-#include "tune/texts/spec.h"
+#include "machine/spec.h"
 
 static struct tcpx_plan
 a3_high(enum tcpx_irq_policy policy)

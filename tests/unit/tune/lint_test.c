@@ -3,7 +3,7 @@
 #include "../base/base_test.h"
 
 #include "tune/texts/lint.h"
-#include "tune/texts/spec.h"
+#include "machine/spec.h"
 
 #define TX "eth1:8-21,112-125;eth2:8-21,112-125;eth3:60-73,164-177;eth4:60-73,164-177"
 #define RX "eth1:22-35,126-139;eth2:22-35,126-139;eth3:74-87,178-191;eth4:74-87,178-191"

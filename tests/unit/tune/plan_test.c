@@ -6,7 +6,7 @@
 
 #include "tune/irq/irqplan.h"
 #include "tune/texts/plan_text.h"
-#include "tune/texts/spec.h"
+#include "machine/spec.h"
 
 static struct tcpx_plan
 plan_of(const char *spec, const struct tcpx_plan_options *o)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Files of a tree. A missing directory is made when opening fails, since
  * most exist by then. */
-#include "tune/texts/tree_file.h"
+#include "machine/tree_file.h"
 
 #include <errno.h>
 #include <fcntl.h>

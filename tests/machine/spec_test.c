@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Specs: the meaning of each line, refusals, and a machine that reads back. */
-#include "../base/base_test.h"
+/* Specs: the meaning of each line, and refusals. */
+#include "../unit/base/base_test.h"
 
 #include <errno.h>
 
-#include "tune/texts/spec.h"
+#include "machine/spec.h"
 
 static struct tcpx_machine
 parse(const char *text)
@@ -53,18 +53,11 @@ lines_may_come_in_any_order_but_irqs_after_their_nic(void **state)
 	struct tcpx_machine b = parse("offline 2\nisolated 3\ncores 0 0,2\ncores 8 1,3\n"
 				      "nic eth2 rx 2 node 8\nirq eth2 rx 0-1 at 3\n"
 				      "nic eth10 node 0\nirq eth10 rx 0 at 9");
-	char *ta, *tb;
 
-	assert_int_equal(tcpx_spec_format(&a, &ta), 0);
-	assert_int_equal(tcpx_spec_format(&b, &tb), 0);
-	assert_string_equal(ta, tb);
-	assert_string_equal(ta, "node 0\nnode 8\ncores 0 0\ncores 8 1\ncores 0 2\ncores 8 3\n"
-			    "nic eth2 node 8 rx 2 tx 0\nnic eth10 node 0 rx 0 tx 0\n"
-			    "irq eth2 rx 0-1 at 3\nirq eth10 rx 0 at 9\n"
-			    "offline 2\nisolated 3\n");
+	assert_int_equal(a.core_count, 4);
+	assert_string_equal(a.nics[1].name, "eth10");
+	assert_int_equal(a.vectors[2].irq, 9);
 	assert_true(tcpx_machine_hash(&a) == tcpx_machine_hash(&b));
-	free(ta);
-	free(tb);
 	tcpx_machine_fini(&a);
 	tcpx_machine_fini(&b);
 }
@@ -186,103 +179,10 @@ a_path_tells_the_device(void **state)
 {
 	struct tcpx_machine m = parse("nic e path pci0000:00/0000:00:01.0/0000:06:00.0\n"
 				      "gpu 0 pci 0000:05:00.0 path pci0000:00/0000:05:00.0\n");
-	char *text;
 
 	assert_string_equal(m.nics[0].place.pci, "0000:06:00.0");
 	assert_string_equal(m.nics[0].place.path, "pci0000:00/0000:00:01.0/0000:06:00.0");
 	assert_string_equal(m.gpus[0].place.pci, "0000:05:00.0");
-	assert_int_equal(tcpx_spec_format(&m, &text), 0);
-	assert_string_equal(text, "nic e rx 0 tx 0 path pci0000:00/0000:00:01.0/0000:06:00.0\n"
-				  "gpu 0 path pci0000:00/0000:05:00.0\n");
-	free(text);
-	tcpx_machine_fini(&m);
-}
-
-/* ---- random machines ---- */
-
-static void
-random_machine(struct tcpx_rng *rng, struct tcpx_machine *m)
-{
-	unsigned cores = 1 + (unsigned)(tcpx_rng_next(rng) % 40);
-	unsigned nics = (unsigned)(tcpx_rng_next(rng) % 4), irq = 20;
-
-	tcpx_machine_init(m);
-	for (unsigned i = 0; i < cores; i++) {
-		struct tcpx_machine_core core = {
-			.node = (int)(tcpx_rng_next(rng) % 3), .l3 = (int)(i / 8) - 1,
-			.cpu_count = (uint16_t)(1 + tcpx_rng_next(rng) % 2),
-			.cpu = { (uint16_t)(i * 3), (uint16_t)(i * 3 + 1 + tcpx_rng_next(rng) % 2) },
-		};
-
-		assert_int_equal(tcpx_machine_add_core(m, &core), 0);
-	}
-	for (unsigned i = 0; i < nics; i++) {
-		struct tcpx_machine_nic nic = { .place.numa = -1, .queues_rx = 4 };
-		unsigned vectors = (unsigned)(tcpx_rng_next(rng) % 6);
-
-		snprintf(nic.name, sizeof(nic.name), "e%u", 12 - i);
-		assert_int_equal(tcpx_machine_add_nic(m, &nic), 0);
-		for (unsigned k = 0; k < vectors; k++, irq++) {
-			struct tcpx_machine_vector v = {
-				.nic = i, .irq = irq, .hwirq = tcpx_rng_next(rng) % 4 ? (int)k : -1,
-				.kind = tcpx_rng_next(rng) % 4 ? TCPX_VECTOR_RX : TCPX_VECTOR_TX,
-				.queue = (int)k, .movable = tcpx_rng_next(rng) % 8 != 0,
-				.source = TCPX_VECTOR_ORDER,
-			};
-
-			snprintf(v.name, sizeof(v.name), "drv-0%u-%u name", i, k + 7);
-			assert_int_equal(tcpx_machine_add_vector(m, &v), 0);
-		}
-	}
-	assert_int_equal(tcpx_machine_finish(m), 0);
-	m->allowed = m->online;
-	if (tcpx_rng_next(rng) % 2)
-		tcpx_cpuset_remove(&m->allowed, 0);
-}
-
-static void
-any_machine_reads_back(void **state)
-{
-	uint64_t seed = test_seed();
-	struct tcpx_rng rng = tcpx_rng_seed(seed);
-
-	for (unsigned n = 0; n < 300; n++) {
-		struct tcpx_machine m, again;
-		char *text, *text_again;
-
-		random_machine(&rng, &m);
-		check_random(seed, tcpx_spec_format(&m, &text) == 0);
-		check_random(seed, tcpx_spec_parse(text, "own", &again) == 0);
-		check_random(seed, tcpx_machine_hash(&m) == tcpx_machine_hash(&again));
-		check_random(seed, m.vector_count == again.vector_count);
-		for (unsigned i = 0; i < m.vector_count; i++)
-			check_random(seed, !memcmp(&m.vectors[i], &again.vectors[i],
-						   sizeof(m.vectors[i])));
-		check_random(seed, tcpx_cpuset_equal(&m.allowed, &again.allowed));
-		check_random(seed, tcpx_spec_format(&again, &text_again) == 0);
-		check_random(seed, !strcmp(text, text_again));
-		free(text);
-		free(text_again);
-		tcpx_machine_fini(&m);
-		tcpx_machine_fini(&again);
-	}
-}
-
-static void
-names_that_no_spec_can_say_are_cleaned(void **state)
-{
-	struct tcpx_machine m;
-	struct tcpx_machine_nic nic = { .name = "e", .place.numa = -1 };
-	struct tcpx_machine_vector v = { .irq = 1, .hwirq = -1, .queue = -1, .movable = true,
-					 .name = " a{1} #b\n" };
-	char *text;
-
-	tcpx_machine_init(&m);
-	assert_int_equal(tcpx_machine_add_nic(&m, &nic), 0);
-	assert_int_equal(tcpx_machine_add_vector(&m, &v), 0);
-	assert_int_equal(tcpx_spec_format(&m, &text), 0);
-	check_has(text, " name _a_1_ _b_\n");
-	free(text);
 	tcpx_machine_fini(&m);
 }
 
@@ -306,10 +206,8 @@ main(void)
 		cmocka_unit_test(words_say_what_they_say),
 		cmocka_unit_test(what_is_wrong_is_refused_with_its_line),
 		cmocka_unit_test(a_path_tells_the_device),
-		cmocka_unit_test(any_machine_reads_back),
-		cmocka_unit_test(names_that_no_spec_can_say_are_cleaned),
 		cmocka_unit_test(names_compare_by_their_numbers),
 	};
 
-	return cmocka_run_group_tests_name("host/spec", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("machine/spec", tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Assembling a tree: identity, CPUs, nodes, this process. */
-#include "tune/texts/tree.h"
+#include "machine/tree.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "tune/texts/tree_file.h"
+#include "machine/tree_file.h"
 
 #define CPU "sys/devices/system/cpu"
 #define NODE "sys/devices/system/node"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The text of a machine, short enough to write by hand: to plan for a machine that is
- * elsewhere, and to make trees for tests. A line is a fact; "#" begins a comment; words stand
+ * The text of a machine, short enough to write by hand, to make its tree for tests. A line is a fact; "#" begins a comment; words stand
  * between blanks, and those after the first few are pairs of a key and its value, in any order.
  *
  *	machine NAME
@@ -19,7 +18,7 @@
  *	irq NIC KIND [QUEUE[-QUEUE]] at IRQ [hwirq N] [source S] [chip C] [fixed] [name TEXT]
  *	                                     KIND: tx, rx, txrx, mgmt, unknown. Queues of a range
  *	                                     have rising IRQs and hwirqs. S: netdev, name, order,
- *	                                     none, spec. TEXT is the rest of the line; {5} in it
+ *	                                     none. TEXT is the rest of the line; {5} in it
  *	                                     stands for 5, 6, 7... "fixed": the kernel does not
  *	                                     let it be moved. The NIC stands above it
  *	gpu INDEX [node ID] [pci ADDRESS] [path PATH]
@@ -30,8 +29,8 @@
  * Without a node, NICs and GPUs have node -1, unknown. Nothing else is accepted; an error
  * names its line.
  */
-#ifndef TUNE_TEXTS_SPEC_H
-#define TUNE_TEXTS_SPEC_H
+#ifndef MACHINE_SPEC_H
+#define MACHINE_SPEC_H
 
 #include <stddef.h>
 
@@ -48,12 +47,7 @@
  */
 TCPX_MUST_CHECK int tcpx_spec_parse(const char *text, const char *what,
 				    struct tcpx_machine *out);
-/* The same from a file of at most TCPX_SPEC_BYTES; "-" is standard input. -errno, -EFBIG. */
+/* The same from a file of at most TCPX_SPEC_BYTES. -errno, -EFBIG. */
 TCPX_MUST_CHECK int tcpx_spec_load(const char *path, struct tcpx_machine *out);
-
-/* The text that reads back as the same machine, except its boot id and what a spec cannot
- * express: braces, "#" and control characters in names become "_". @text: out: heap, the
- * caller's. -ENOMEM. */
-TCPX_MUST_CHECK int tcpx_spec_format(const struct tcpx_machine *m, char **text);
 
 #endif

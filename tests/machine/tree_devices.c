@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "tune/texts/tree_file.h"
+#include "machine/tree_file.h"
 
 #define DEVICE_PATH (TCPX_MACHINE_PATH + 16)
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Words of a spec's line, and the lines of NICs, GPUs and vectors. */
-#include "tune/texts/spec_line.h"
+#include "machine/spec_line.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -336,7 +336,7 @@ read_vector_head(struct spec_line *l, const struct tcpx_machine *m, struct vecto
 int
 tcpx_spec_read_irq(struct spec_line *l, struct tcpx_machine *m)
 {
-	struct vectors v = { .first = { .hwirq = -1, .source = TCPX_VECTOR_SPEC,
+	struct vectors v = { .first = { .hwirq = -1, .source = TCPX_VECTOR_NOT,
 					.movable = true } };
 	struct template name = { .head = "" };
 	unsigned count;

@@ -3,8 +3,8 @@
  * A line of a spec, cut into words in place. A mistake is logged once, with the name of the
  * text and the line, and -EINVAL returned.
  */
-#ifndef TUNE_TEXTS_SPEC_LINE_H
-#define TUNE_TEXTS_SPEC_LINE_H
+#ifndef MACHINE_SPEC_LINE_H
+#define MACHINE_SPEC_LINE_H
 
 #include "host/machine.h"
 

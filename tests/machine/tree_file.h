@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Files and links of a tree while it is written. The first failure stays; later
  * calls do nothing. */
-#ifndef TUNE_TEXTS_TREE_FILE_H
-#define TUNE_TEXTS_TREE_FILE_H
+#ifndef MACHINE_TREE_FILE_H
+#define MACHINE_TREE_FILE_H
 
 #include "base/cpuset.h"
 #include "base/text.h"
-#include "tune/texts/tree.h"
+#include "machine/tree.h"
 
 struct tree {
 	const struct tcpx_machine *m;

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "tune/texts/tree_file.h"
+#include "machine/tree_file.h"
 
 int
 tcpx_tree_irq_cpu(const struct tree *t, const struct tcpx_machine_vector *v)

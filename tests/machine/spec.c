@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reading specs. A line is cut into words in place; each kind of line has a function. */
-#include "tune/texts/spec.h"
+#include "machine/spec.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "host/io.h"
-#include "tune/texts/spec_line.h"
+#include "machine/spec_line.h"
 
 #define LINE_BYTES 65536 /* a list of thousands of CPUs fits */
 
@@ -398,7 +398,7 @@ tcpx_spec_load(const char *path, struct tcpx_machine *out)
 	if (strlen(text) != len)
 		rc = tcpx_fail(TCPX_SUB_HOST, -EINVAL, "%s: not a text that can be read", path);
 	else
-		rc = tcpx_spec_parse(text, strcmp(path, "-") ? path : "standard input", out);
+		rc = tcpx_spec_parse(text, path, out);
 	free(text);
 	return rc;
 }

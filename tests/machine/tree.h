@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A directory tree that reads like a machine: the files of /sys and /proc that the readers
- * use, in the kernel's own form, for tests and for trials. A file of the name TCPX_TREE_MARK
+ * use, in the kernel's own form, for tests. A file of the name TCPX_TREE_MARK
  * marks it, so that it may be written to where a machine may not.
  *
  * Facts that a machine value lacks are chosen: addresses 10.N.0.2/24, counts of interrupts
  * (a function of IRQ and CPU), requested affinity all online CPUs, effective one of its node.
  */
-#ifndef TUNE_TEXTS_TREE_H
-#define TUNE_TEXTS_TREE_H
+#ifndef MACHINE_TREE_H
+#define MACHINE_TREE_H
 
 #include "host/machine.h"
 
