@@ -432,7 +432,8 @@ release(struct bench *b)
 }
 
 int
-unpack_bench_run(const char *library, unsigned gpu, unsigned rounds, struct unpack_bench *result)
+unpack_bench_run(const char *library, unsigned gpu, unsigned rounds,
+		 struct unpack_bench *result)
 {
 	struct unpack_bench all = { 0 };
 	struct bench b = { .rounds = rounds };

@@ -49,7 +49,7 @@ TCPX_MUST_CHECK int unpack_bench_run(const char *library, unsigned gpu, unsigned
 				     struct unpack_bench *b);
 /* Runs it, prints the table, and writes the JSON if json is not NULL; TCPX_EDATA if any byte
  * was wrong. */
-TCPX_MUST_CHECK int unpack_bench(FILE *out, const char *json, const char *library, unsigned gpu,
-				 unsigned rounds);
+TCPX_MUST_CHECK int unpack_bench(FILE *out, const char *json, const char *library,
+				 unsigned gpu, unsigned rounds);
 
 #endif

@@ -327,7 +327,8 @@ tcpx_machine_node_cpus(const struct tcpx_machine *m, int node, struct tcpx_cpuse
 
 static const char *const kind_names[TCPX_VECTOR_KINDS] = { "unknown", "tx", "rx", "txrx",
 							   "mgmt" };
-static const char *const source_names[TCPX_VECTOR_SOURCES] = { "netdev", "name", "order", "none" };
+static const char *const source_names[TCPX_VECTOR_SOURCES] = { "netdev", "name", "order",
+							       "none" };
 
 const char *
 tcpx_vector_kind_name(enum tcpx_vector_kind kind)
