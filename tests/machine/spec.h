@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The text of a machine, short enough to write by hand, to make its tree for tests. A line is a fact; "#" begins a comment; words stand
- * between blanks, and those after the first few are pairs of a key and its value, in any order.
+ * The text of a machine, short enough to write by hand, to make its tree for tests. A line is a
+ * fact; "#" begins a comment; words stand between blanks, and those after the first few are pairs
+ * of a key and its value, in any order.
  *
  *	machine NAME
  *	node ID [distance N,N...]            to the nodes in the order of their ids

@@ -5,8 +5,8 @@
 
 #include "host/machine.h"
 
-/* With its vectors, which tcpx_machine_read() leaves out. @root NULL: this machine. TOOL_OK, or an
- * exit code after a logged reason. @out: for tcpx_machine_fini(). */
+/* With its vectors, which tcpx_machine_read() leaves out. @root NULL: this machine. TOOL_OK, or
+ * an exit code after a logged reason. @out: for tcpx_machine_fini(). */
 int irq_machine(const char *root, struct tcpx_machine *out);
 
 #endif
