@@ -38,18 +38,6 @@ tcpx_buf_put_bytes(struct tcpx_buf *b, const void *src, size_t len)
 }
 
 void
-tcpx_buf_put_var(struct tcpx_buf *b, uint64_t v)
-{
-	uint8_t bytes[VAR_BYTES_MAX];
-	size_t n = 0;
-
-	for (; v >= 0x80; v >>= 7)
-		bytes[n++] = (uint8_t)(v | 0x80);
-	bytes[n++] = (uint8_t)v;
-	tcpx_buf_put_bytes(b, bytes, n);
-}
-
-void
 tcpx_buf_put_str(struct tcpx_buf *b, const char *s, size_t len)
 {
 	/* length and bytes, or neither */

@@ -26,13 +26,12 @@ void tcpx_buf_init_const(struct tcpx_buf *b, const void *data, size_t cap);
 size_t tcpx_buf_left(const struct tcpx_buf *b);
 
 void tcpx_buf_put_bytes(struct tcpx_buf *b, const void *src, size_t len);
-/* Unsigned LEB128: 7 bits a byte, low first, at most 10 bytes. */
-void tcpx_buf_put_var(struct tcpx_buf *b, uint64_t v);
 /* u16 length, then the bytes; longer than 65535 marks bad. */
 void tcpx_buf_put_str(struct tcpx_buf *b, const char *s, size_t len);
 
 void tcpx_buf_get_bytes(struct tcpx_buf *b, void *dst, size_t len);
-/* More than 10 bytes, overflow, or padding (a last byte of 0 after others) marks bad; 0 then. */
+/* Unsigned LEB128: 7 bits a byte, low first. More than 10 bytes, overflow, or padding (a last byte
+ * of 0 after others) marks bad; 0 then. */
 uint64_t tcpx_buf_get_var(struct tcpx_buf *b);
 /* Copies a put_str() string into dst (cap bytes with the NUL); too long or with an
  * embedded NUL marks bad. Returns its length. */
