@@ -69,40 +69,6 @@ cut_group(struct tcpx_plan_group *g, const struct tcpx_plan_options *o)
 	g->rx_cores = g->cores - g->head_cores - g->tail_cores - g->tx_cores;
 }
 
-/* How far a border moves to coincide with an L3 group's: at most one core. */
-static int
-nudge(const struct tcpx_plan_cores *pool, int border, int low, int high)
-{
-	static const int steps[] = { 0, -1, 1 };
-
-	if (border <= 0 || border >= (int)pool->count)
-		return 0;
-	for (unsigned i = 0; i < 3; i++) {
-		int at = border + steps[i];
-
-		if (at > low && at < high && pool->at[at - 1].l3 >= 0 && pool->at[at].l3 >= 0 &&
-		    pool->at[at - 1].l3 != pool->at[at].l3)
-			return steps[i];
-	}
-	return 0;
-}
-
-/* Both kinds of workers keep a core at least. */
-static void
-align_l3(struct tcpx_plan_group *g, const struct tcpx_plan_cores *pool)
-{
-	int all = (int)g->cores, tx = (int)g->head_cores;
-	int rx = tx + (int)g->tx_cores, tail = rx + (int)g->rx_cores;
-
-	tx += nudge(pool, tx, 0, rx);
-	rx += nudge(pool, rx, tx, tail);
-	tail += nudge(pool, tail, rx, all);
-	g->head_cores = (unsigned)tx;
-	g->tx_cores = (unsigned)(rx - tx);
-	g->rx_cores = (unsigned)(tail - rx);
-	g->tail_cores = (unsigned)(all - tail);
-}
-
 static void
 take(struct tcpx_cpuset *set, const struct tcpx_plan_cores *pool, unsigned from, unsigned count)
 {
@@ -126,8 +92,6 @@ fill_group(struct tcpx_plan_group *g, const struct tcpx_plan_cores *pool,
 		return;
 	}
 	cut_group(g, o);
-	if (o->align_l3)
-		align_l3(g, pool);
 	take(&g->head, pool, at, g->head_cores);
 	at += g->head_cores;
 	take(&g->tx, pool, at, g->tx_cores);
@@ -162,7 +126,6 @@ tcpx_plan_cores_of(const struct tcpx_machine *m, int node, bool all,
 			continue;
 		*partial |= to->count < from->cpu_count;
 		to->use = first_threads ? 1 : to->count;
-		to->l3 = from->l3;
 		pool->count++;
 	}
 	return 0;

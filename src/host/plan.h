@@ -25,10 +25,7 @@
 enum tcpx_irq_policy {
 	TCPX_IRQ_TAIL,     /* cores that no worker uses: the last of the group              */
 	TCPX_IRQ_KEEP,     /* as they are                                                   */
-	TCPX_IRQ_BOOT,     /* queue pairs on successive CPUs of the node, CPU 0 left out    */
-	TCPX_IRQ_LOCAL,    /* any CPU of the group: the kernel picks one                    */
 	TCPX_IRQ_COLOCATE, /* on the CPUs that send and receive                             */
-	TCPX_IRQ_SIBLING,  /* on the SMT siblings of those                                  */
 	TCPX_IRQ_SPREAD,   /* over all cores of the group in turn                           */
 	TCPX_IRQ_REMOTE,   /* another node's last cores: a control that should be worse     */
 	TCPX_IRQ_POLICIES
@@ -39,10 +36,7 @@ struct tcpx_plan_options {
 	bool share_nic;      /* a group for each NIC, not for each node            */
 	int head, tail;      /* cores of a group; -1: by the rule                  */
 	bool first_threads;  /* only the first CPU of each core                    */
-	bool align_l3;       /* borders move by at most a core to an L3 group's    */
 	bool use_isolated;   /* CPUs of isolcpus=, too                             */
-	bool spill;          /* nodes without NICs lend cores to the nearest
-			      * node that has some */
 	const struct tcpx_cpuset *allow; /* NULL: the machine's allowed ones; else
 	                      * these that are online. Used during the call only   */
 	const char *nics;    /* comma list of names; NULL or "": all               */
@@ -59,17 +53,14 @@ enum {
 	TCPX_PLAN_PARTIAL = 1 << 3,    /* cores of which some CPUs may not be used          */
 	TCPX_PLAN_NOT_SLICED = 1 << 4, /* too few cores for a slice each: NICs share        */
 	TCPX_PLAN_SHRUNK = 1 << 5,     /* head or tail gave way to the workers              */
-	TCPX_PLAN_NO_SIBLING = 1 << 6, /* policy sibling, and cores have one CPU            */
-	TCPX_PLAN_ISOLATED = 1 << 7,   /* isolated CPUs of the node were left out           */
-	TCPX_PLAN_SPILLED = 1 << 8,    /* workers are also on nodes without NICs            */
-	TCPX_PLAN_FLAGS = 9            /* their number                                      */
+	TCPX_PLAN_ISOLATED = 1 << 6,   /* isolated CPUs of the node were left out           */
+	TCPX_PLAN_FLAGS = 7            /* their number                                      */
 };
 
 struct tcpx_plan_core {
 	uint16_t cpu[TCPX_MACHINE_SIBLINGS]; /* that may be used, rising            */
 	uint8_t count;
 	uint8_t use; /* CPUs that the sets take: count, or 1 with first_threads      */
-	int l3;
 };
 
 /* Cores in their order. */
@@ -85,10 +76,8 @@ struct tcpx_plan_group {
 	unsigned queues;     /* most RX queues of one of its NICs                   */
 	unsigned cores, head_cores, tx_cores, rx_cores, tail_cores;
 	unsigned flags;      /* TCPX_PLAN_...                                       */
-	unsigned far_tx_cores, far_rx_cores; /* lent by other nodes, of tx_cores...   */
-	struct tcpx_cpuset pool;  /* all of it, but for what is lent                */
+	struct tcpx_cpuset pool;  /* all of it                                      */
 	struct tcpx_cpuset head, tx, rx, tail;
-	struct tcpx_cpuset far;   /* of tx and rx, what is lent                     */
 };
 
 struct tcpx_plan_nic {
@@ -105,7 +94,7 @@ struct tcpx_plan_irq {
 	enum tcpx_vector_kind kind; /* TX, RX or TXRX                               */
 	int queue;
 	bool movable;
-	int cpu;             /* -1: any CPU of the group's pool (policy local)      */
+	int cpu;
 	char name[80];       /* of the vector, to recognise it; "" unknown          */
 };
 
@@ -124,7 +113,7 @@ struct tcpx_plan {
 	unsigned group_count, nic_count, irq_count;
 };
 
-/* The groups and NICs; options policy and spill are left to tune/irq/irqplan.h.
+/* The groups and NICs; option policy is left to tune/irq/irqplan.h.
  * @out: for tcpx_plan_fini(); written only on success. */
 TCPX_MUST_CHECK int tcpx_plan_cpus(const struct tcpx_machine *m,
 				   const struct tcpx_plan_options *options,

@@ -37,10 +37,6 @@ shell_script() {
 		grep -q '^echo 36 >/proc/irq/67/smp_affinity_list' "$scratch/plan.sh"
 }
 
-ok "a node without NICs lends its cores" says "of these 60-103,164-207" plan --nics eth1,eth2 \
-	--spill nearest --explain
-ok "if asked" sh -c "! '$tool' irq plan --root '$root' --nics eth1,eth2 --explain | grep 'of these'"
-ok "and by that word" exits 2 plan --spill far
 ok "the published bindings" published
 a3_high "$scratch/eth0.spec"
 "$MACHINE_TREE" "$scratch/eth0.spec" "$scratch/a3" || exit 1
@@ -68,7 +64,7 @@ ok "the application's CPUs" says "application 0-7,104-111,52-59,156-163" plan
 ok "reasons" says "2 for each of 4 GPUs" plan --explain
 ok "JSON" json_is "p['bindings']['tx'] == '$tx' and len(p['irqs']) == 128 and
 	p['application'] == '0-7,104-111,52-59,156-163' and p['groups'][1]['why']"
-ok "policy boot" says "eth3             32 on 52-67" plan --policy boot
+ok "policy spread" says "eth3             32 on 52-67" plan --policy spread
 ok "a shell script that is one" shell_script
 ok "systemd" says 'CPUAffinity=0-51,104-155 52-103,156-207' plan --emit systemd
 ok "Slurm" says 'taskset -c 0-7,104-111,52-59,156-163' plan --emit slurm

@@ -9,8 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tune/irq/spill.h"
-
 #define QUEUES_MAX 1024 /* rows for a NIC whose vectors are unknown */
 
 /* A policy's view of the current NIC. */
@@ -18,10 +16,8 @@ struct seat {
 	struct tcpx_plan_group *g;
 	const struct tcpx_plan_cores *pool;
 	const struct tcpx_plan_cores *far; /* of policy remote                        */
-	const struct tcpx_cpuset *node; /* usable CPUs of the NIC's place, for boot     */
 	unsigned index;                 /* among the NICs of the group                  */
 	unsigned before_tx, before_rx;  /* queues of the earlier NICs of its group      */
-	unsigned before_place;          /* queue pairs of the earlier NICs of its place */
 };
 
 /* Core @core of @from.., thread @thread, both in turn. */
@@ -63,41 +59,11 @@ nth(const struct tcpx_cpuset *set, unsigned n)
 }
 
 static int
-boot(const struct seat *s, const struct tcpx_plan_irq *irq)
-{
-	return nth(s->node, s->before_place + (unsigned)irq->queue);
-}
-
-static int
-local(const struct seat *s, const struct tcpx_plan_irq *irq)
-{
-	return -1;
-}
-
-static int
 colocate(const struct seat *s, const struct tcpx_plan_irq *irq)
 {
 	if (irq->kind == TCPX_VECTOR_TX)
 		return nth(&s->g->tx, s->before_tx + (unsigned)irq->queue);
 	return nth(&s->g->rx, s->before_rx + (unsigned)irq->queue);
-}
-
-/* The second CPU of the core whose first CPU works for the queue. */
-static int
-sibling(const struct seat *s, const struct tcpx_plan_irq *irq)
-{
-	bool tx = irq->kind == TCPX_VECTOR_TX;
-	unsigned cores = tx ? s->g->tx_cores : s->g->rx_cores;
-	unsigned from = s->g->flags & TCPX_PLAN_SHARED ? 0 : s->g->head_cores;
-	unsigned at = (tx ? s->before_tx : s->before_rx) + (unsigned)irq->queue;
-	const struct tcpx_plan_core *c;
-
-	if (!tx && !(s->g->flags & TCPX_PLAN_SHARED))
-		from += s->g->tx_cores;
-	c = &s->pool->at[from + at % cores];
-	if (c->count < 2)
-		s->g->flags |= TCPX_PLAN_NO_SIBLING;
-	return c->cpu[c->count < 2 ? 0 : 1];
 }
 
 static int
@@ -121,10 +87,8 @@ far_away(const struct seat *s, const struct tcpx_plan_irq *irq)
 
 static int (*const policies[TCPX_IRQ_POLICIES])(const struct seat *s,
 						const struct tcpx_plan_irq *irq) = {
-	[TCPX_IRQ_TAIL] = tail,         [TCPX_IRQ_BOOT] = boot,
-	[TCPX_IRQ_LOCAL] = local,       [TCPX_IRQ_COLOCATE] = colocate,
-	[TCPX_IRQ_SIBLING] = sibling,   [TCPX_IRQ_SPREAD] = spread,
-	[TCPX_IRQ_REMOTE] = far_away,
+	[TCPX_IRQ_TAIL] = tail,     [TCPX_IRQ_COLOCATE] = colocate,
+	[TCPX_IRQ_SPREAD] = spread, [TCPX_IRQ_REMOTE] = far_away,
 };
 
 /* ---- rows ---- */
@@ -233,27 +197,13 @@ far_pool(const struct tcpx_plan *p, const struct tcpx_machine *m, const struct t
 				  &partial);
 }
 
-/* The CPUs of all groups of one node; without CPU 0 if there are others. */
-static void
-place_cpus(const struct tcpx_plan *p, int node, struct tcpx_cpuset *out)
-{
-	tcpx_cpuset_init(out);
-	for (unsigned i = 0; i < p->group_count; i++)
-		if (p->groups[i].node == node)
-			tcpx_cpuset_or(out, &p->groups[i].pool);
-	tcpx_cpuset_remove(out, 0);
-	if (tcpx_cpuset_empty(out))
-		tcpx_cpuset_add(out, 0);
-}
-
 static unsigned
-queues_of(const struct tcpx_plan_irq *row, unsigned count, bool tx, bool rx)
+queues_of(const struct tcpx_plan_irq *row, unsigned count, enum tcpx_vector_kind other)
 {
 	unsigned most = 0;
 
 	for (unsigned i = 0; i < count; i++)
-		if (((tx && row[i].kind != TCPX_VECTOR_RX) ||
-		     (rx && row[i].kind != TCPX_VECTOR_TX)) && (unsigned)row[i].queue >= most)
+		if (row[i].kind != other && (unsigned)row[i].queue >= most)
 			most = (unsigned)row[i].queue + 1;
 	return most;
 }
@@ -276,19 +226,16 @@ static void
 seat_of(const struct tcpx_plan *p, unsigned nic, struct seat *s)
 {
 	s->index = p->nics[nic].index;
-	s->before_tx = s->before_rx = s->before_place = 0;
+	s->before_tx = s->before_rx = 0;
 	for (unsigned i = 0; i < nic; i++) {
 		const struct tcpx_plan_irq *row = NULL;
 		unsigned count;
 
-		if (p->groups[p->nics[i].group].node != s->g->node)
-			continue;
-		count = rows_in(p, i, &row);
-		s->before_place += queues_of(row, count, true, true);
 		if (&p->groups[p->nics[i].group] != s->g)
 			continue;
-		s->before_tx += queues_of(row, count, true, false);
-		s->before_rx += queues_of(row, count, false, true);
+		count = rows_in(p, i, &row);
+		s->before_tx += queues_of(row, count, TCPX_VECTOR_RX);
+		s->before_rx += queues_of(row, count, TCPX_VECTOR_TX);
 	}
 }
 
@@ -296,15 +243,12 @@ static int
 place_nic(struct tcpx_plan *p, const struct tcpx_machine *m, unsigned nic)
 {
 	struct tcpx_plan_cores far = { 0 };
-	struct tcpx_cpuset node;
-	struct seat s = { .g = &p->groups[p->nics[nic].group], .node = &node, .far = &far,
+	struct seat s = { .g = &p->groups[p->nics[nic].group], .far = &far,
 			  .pool = &p->orders[p->nics[nic].group] };
 	int rc = 0;
 
 	if (p->options.policy == TCPX_IRQ_REMOTE)
 		rc = far_pool(p, m, s.g, &far);
-	if (p->options.policy == TCPX_IRQ_BOOT)
-		place_cpus(p, s.g->node, &node);
 	if (p->options.policy != TCPX_IRQ_TAIL)
 		seat_of(p, nic, &s);
 	s.index = p->nics[nic].index;
@@ -350,24 +294,11 @@ tcpx_plan_make(const struct tcpx_machine *m, const struct tcpx_plan_options *opt
 	if (rc)
 		return rc;
 	rc = place_all(&p, m);
-	if (rc == 0 && options->spill)
-		rc = tcpx_plan_spill(&p, m);
 	if (rc)
 		tcpx_plan_fini(&p);
 	else
 		*out = p;
 	return rc;
-}
-
-void
-tcpx_plan_irq_cpus(const struct tcpx_plan *p, const struct tcpx_plan_irq *irq,
-		   struct tcpx_cpuset *out)
-{
-	tcpx_cpuset_init(out);
-	if (irq->cpu < 0)
-		*out = p->groups[p->nics[irq->nic].group].pool;
-	else
-		tcpx_cpuset_add(out, irq->cpu);
 }
 
 void

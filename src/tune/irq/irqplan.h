@@ -8,15 +8,12 @@
 
 #include "host/plan.h"
 
-/* As tcpx_plan_cpus(), then options policy and spill. @out: for tcpx_plan_fini(); written only
+/* As tcpx_plan_cpus(), then option policy. @out: for tcpx_plan_fini(); written only
  * on success. */
 TCPX_MUST_CHECK int tcpx_plan_make(const struct tcpx_machine *m,
 				   const struct tcpx_plan_options *options,
 				   struct tcpx_plan *out);
 
-/* The CPUs for an IRQ: one, or the pool. */
-void tcpx_plan_irq_cpus(const struct tcpx_plan *p, const struct tcpx_plan_irq *irq,
-			struct tcpx_cpuset *out);
 /* The CPUs whose packets should leave by TX queue @queue of @nic: its group's sending CPUs
  * dealt to the queues in turn. Empty: the NIC has more queues than CPUs that send. */
 void tcpx_plan_xps(const struct tcpx_plan *p, const struct tcpx_plan_nic *nic, unsigned queue,

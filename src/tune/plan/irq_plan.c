@@ -31,14 +31,11 @@ struct args {
 	struct tcpx_cpuset allow;
 	bool explain;
 	int emit, share, threads;  /* indices of words        */
-	int align, spill;          /* 0: said; -1: not        */
 };
 #define S struct args
 
 static const char *const shares[] = { "node", "nic", NULL };
 static const char *const threads[] = { "all", "first", NULL };
-static const char *const aligns[] = { "l3", NULL };
-static const char *const spills[] = { "nearest", NULL };
 
 static int
 take_policy(const struct opt_parser *p, int id, void *args)
@@ -46,7 +43,7 @@ take_policy(const struct opt_parser *p, int id, void *args)
 	struct args *a = args;
 
 	return tcpx_irq_policy_parse(p->value, &a->plan.policy)
-		? opt_refuse(p, id, "tail, keep, boot, local, colocate, sibling, spread or remote")
+		? opt_refuse(p, id, "tail, keep, colocate, spread or remote")
 		: TOOL_OK;
 }
 
@@ -64,8 +61,7 @@ static const struct opt opts[] = {
 	{ 0, "root", "DIR", "the machine whose files are in DIR", OPT_TEXT(root) },
 	{ 0, "nics", "LIST", "only these NICs, comma separated (those that carry data)",
 	  OPT_TEXT(plan.nics) },
-	{ 0, "policy", "P", "where interrupts go: tail, keep, boot, local, colocate, sibling, "
-	  "spread, remote (tail)", OPT_TAKE(take_policy) },
+	{ 0, "policy", "P", "where interrupts go: tail, keep, colocate, spread, remote (tail)", OPT_TAKE(take_policy) },
 	{ 0, "share", "WHAT", "NICs share their node's cores, or each has a slice: node, nic "
 	  "(node)", OPT_CHOICE(share, shares) },
 	{ 0, "head", "N", "cores for the application, of each group (by its GPUs)",
@@ -74,10 +70,6 @@ static const struct opt opts[] = {
 	  OPT_INT(plan.tail, 0, TCPX_CPUS_MAX) },
 	{ 0, "threads", "WHICH", "CPUs of a core that are used: all, first (all)",
 	  OPT_CHOICE(threads, threads) },
-	{ 0, "align", "l3", "borders move by up to one core to an L3 group's",
-	  OPT_CHOICE(align, aligns) },
-	{ 0, "spill", "nearest", "nodes without NICs lend cores to the workers of the nearest "
-	  "node with some", OPT_CHOICE(spill, spills) },
 	{ 0, "allow", "LIST", "CPUs that may be used, as 0-51,104-155 (those allowed to this "
 	  "process)", OPT_TAKE(take_allow) },
 	{ 0, "isolated", NULL, "use CPUs of isolcpus=, too", OPT_FLAG(plan.use_isolated) },
@@ -97,7 +89,7 @@ static const struct opt_command command = {
 	.count = ARRAY_LEN(opts),
 	.examples = "  tcpx irq plan --explain\n"
 		    "  tcpx irq plan --emit nccl\n"
-		    "  tcpx irq plan --root /tmp/a3 --policy boot --json plan.json\n",
+		    "  tcpx irq plan --root /tmp/a3 --policy colocate --json plan.json\n",
 };
 
 int
@@ -176,15 +168,14 @@ print_reasons(const struct tcpx_plan *p, unsigned at)
 static void
 print_nic_irqs(const struct tcpx_plan *p, unsigned nic)
 {
-	struct tcpx_cpuset cpus, one;
+	struct tcpx_cpuset cpus;
 	unsigned count = 0;
 	char text[512];
 
 	tcpx_cpuset_init(&cpus);
 	for (unsigned i = 0; i < p->irq_count; i++)
 		if (p->irqs[i].nic == nic) {
-			tcpx_plan_irq_cpus(p, &p->irqs[i], &one);
-			tcpx_cpuset_or(&cpus, &one);
+			tcpx_cpuset_add(&cpus, p->irqs[i].cpu);
 			count++;
 		}
 	printf("  ");
@@ -200,17 +191,15 @@ print_irqs(const struct tcpx_plan *p)
 
 	for (unsigned i = 0; i < p->irq_count; i++) {
 		const struct tcpx_plan_irq *irq = &p->irqs[i];
-		char number[24] = "-", cpu[16] = "any";
+		char number[24] = "-";
 
 		if (irq->irq >= 0)
 			snprintf(number, sizeof(number), "%" PRId64, irq->irq);
-		if (irq->cpu >= 0)
-			snprintf(cpu, sizeof(cpu), "%d", irq->cpu);
 		tcpx_plan_explain_irq(p, irq, why, sizeof(why));
 		printf("    ");
 		out_plain(stdout, p->nics[irq->nic].name);
-		printf(" %s %d: IRQ %s to CPU %s: %s%s\n", tcpx_vector_kind_name(irq->kind),
-		       irq->queue, number, cpu, why,
+		printf(" %s %d: IRQ %s to CPU %d: %s%s\n", tcpx_vector_kind_name(irq->kind),
+		       irq->queue, number, irq->cpu, why,
 		       irq->movable ? "" : "; the kernel keeps it where it is");
 	}
 }
@@ -311,7 +300,7 @@ plan_machine(struct args *a, const struct tcpx_machine *m)
 int
 irq_plan(int argc, char **argv)
 {
-	struct args a = { .plan = TCPX_PLAN_DEFAULTS, .align = -1, .spill = -1 };
+	struct args a = { .plan = TCPX_PLAN_DEFAULTS };
 	struct opt_parser parser;
 	struct tcpx_machine m;
 	int rc;
@@ -320,8 +309,6 @@ irq_plan(int argc, char **argv)
 		return parser.exit;
 	a.plan.share_nic = a.share == 1;
 	a.plan.first_threads = a.threads == 1;
-	a.plan.align_l3 = a.align == 0;
-	a.plan.spill = a.spill == 0;
 	if (parser.first_word < argc)
 		return tool_usage(command.name, "unexpected argument '%s'",
 				  argv[parser.first_word]);

@@ -35,12 +35,11 @@ lines_json(const char *text)
 static json_t *
 options_json(const struct tcpx_plan_options *o)
 {
-	return json_pack("{s:s, s:s, s:o, s:o, s:s, s:b, s:b, s:s}", "policy",
+	return json_pack("{s:s, s:s, s:o, s:o, s:s, s:b}", "policy",
 			 tcpx_irq_policy_name(o->policy), "share", o->share_nic ? "nic" : "node",
 			 "head", number_json(o->head), "tail", number_json(o->tail), "threads",
-			 o->first_threads ? "first" : "all", "align_l3", o->align_l3,
-			 "use_isolated", o->use_isolated, "spill",
-			 o->spill ? "nearest" : "none");
+			 o->first_threads ? "first" : "all", "use_isolated",
+			 o->use_isolated);
 }
 
 static json_t *
@@ -56,15 +55,14 @@ group_json(const struct tcpx_plan *p, unsigned at, bool why)
 	for (unsigned i = 0; i < p->nic_count; i++)
 		if (p->nics[i].group == at)
 			json_array_append_new(nics, machine_json_text(p->nics[i].name));
-	json = json_pack("{s:o, s:i, s:i, s:i, s:{s:i, s:i, s:i, s:i, s:i, s:i}, s:o, s:o, s:o, s:o, "
-			 "s:o, s:o, s:o, s:o}", "node", number_json(g->node), "gpus",
+	json = json_pack("{s:o, s:i, s:i, s:i, s:{s:i, s:i, s:i, s:i}, s:o, s:o, s:o, s:o, "
+			 "s:o, s:o, s:o}", "node", number_json(g->node), "gpus",
 			 (int)g->gpus, "queues", (int)g->queues, "cores", (int)g->cores,
 			 "core_counts", "head", (int)g->head_cores, "tx", (int)g->tx_cores, "rx",
-			 (int)g->rx_cores, "tail", (int)g->tail_cores, "far_tx",
-			 (int)g->far_tx_cores, "far_rx", (int)g->far_rx_cores, "pool",
+			 (int)g->rx_cores, "tail", (int)g->tail_cores, "pool",
 			 tool_json_cpus(&g->pool), "head", tool_json_cpus(&g->head), "tx",
 			 tool_json_cpus(&g->tx), "rx", tool_json_cpus(&g->rx), "tail",
-			 tool_json_cpus(&g->tail), "far", tool_json_cpus(&g->far), "flags", flags,
+			 tool_json_cpus(&g->tail), "flags", flags,
 			 "nics", nics);
 	if (why)
 		json_object_set_new(json, "why", lines_json(tool_need(
@@ -84,16 +82,14 @@ nic_json(const struct tcpx_plan_nic *nic)
 static json_t *
 irq_json(const struct tcpx_plan *p, const struct tcpx_plan_irq *irq, bool why)
 {
-	struct tcpx_cpuset cpus;
 	char text[160];
 	json_t *json;
 
-	tcpx_plan_irq_cpus(p, irq, &cpus);
-	json = json_pack("{s:o, s:o, s:o, s:s, s:i, s:o, s:b, s:o, s:o}", "nic",
+	json = json_pack("{s:o, s:o, s:o, s:s, s:i, s:o, s:b, s:i}", "nic",
 			 machine_json_text(p->nics[irq->nic].name), "irq", number_json(irq->irq),
 			 "hwirq", number_json(irq->hwirq), "kind", tcpx_vector_kind_name(irq->kind),
 			 "queue", irq->queue, "name", machine_json_text(irq->name), "movable",
-			 irq->movable, "cpu", number_json(irq->cpu), "cpus", tool_json_cpus(&cpus));
+			 irq->movable, "cpu", irq->cpu);
 	tcpx_plan_explain_irq(p, irq, text, sizeof(text));
 	if (why)
 		json_object_set_new(json, "why", json_string(text));

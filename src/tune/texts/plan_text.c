@@ -85,17 +85,14 @@ put_writes(struct tcpx_text *t, const struct tcpx_plan *p)
 {
 	for (unsigned i = 0; i < p->irq_count; i++) {
 		const struct tcpx_plan_irq *irq = &p->irqs[i];
-		struct tcpx_cpuset cpus;
 
 		if (irq->irq < 0)
 			continue;
-		tcpx_plan_irq_cpus(p, irq, &cpus);
 		if (!irq->movable)
 			tcpx_text_add(t, "# the kernel keeps this one: ");
-		tcpx_text_add(t, "echo ");
-		put_cpus(t, &cpus);
-		tcpx_text_add(t, " >/proc/irq/%" PRId64 "/smp_affinity_list # %s %s %d\n", irq->irq,
-			      p->nics[irq->nic].name, tcpx_vector_kind_name(irq->kind), irq->queue);
+		tcpx_text_add(t, "echo %d >/proc/irq/%" PRId64 "/smp_affinity_list # %s %s %d\n",
+			      irq->cpu, irq->irq, p->nics[irq->nic].name,
+			      tcpx_vector_kind_name(irq->kind), irq->queue);
 	}
 }
 
@@ -232,13 +229,6 @@ tcpx_plan_explain(const struct tcpx_plan *p, unsigned at, char **text)
 			      ? ", and the odd core, since receiving is more work" : "");
 		explain_tail(&t, p, g);
 	}
-	if (g->flags & TCPX_PLAN_SPILLED) {
-		tcpx_text_add(&t, "of these ");
-		put_cpus(&t, &g->far);
-		tcpx_text_add(&t, ": %u core%s of nodes without NICs, which have none nearer\n",
-			      g->far_tx_cores + g->far_rx_cores,
-			      plural(g->far_tx_cores + g->far_rx_cores));
-	}
 	for (unsigned bit = 0; bit < TCPX_PLAN_FLAGS; bit++)
 		if (g->flags & 1u << bit)
 			tcpx_text_add(&t, "note: %s\n", tcpx_plan_flag_text(bit));
@@ -251,7 +241,7 @@ tcpx_plan_explain_irq(const struct tcpx_plan *p, const struct tcpx_plan_irq *irq
 {
 	const struct tcpx_plan_nic *nic = &p->nics[irq->nic];
 	const struct tcpx_plan_group *g = &p->groups[nic->group];
-	unsigned cores = g->tail_cores ? g->tail_cores : g->rx_cores - g->far_rx_cores;
+	unsigned cores = g->tail_cores ? g->tail_cores : g->rx_cores;
 	unsigned queue = (unsigned)irq->queue;
 	int n;
 
@@ -261,19 +251,9 @@ tcpx_plan_explain_irq(const struct tcpx_plan *p, const struct tcpx_plan_irq *irq
 			     queue, queue % cores, cores, g->tail_cores ? "tail" : "receivers",
 			     nic->index);
 		break;
-	case TCPX_IRQ_BOOT:
-		n = snprintf(buf, cap, "the node's next CPU, as at boot; CPU 0 left out");
-		break;
-	case TCPX_IRQ_LOCAL:
-		n = snprintf(buf, cap, "any CPU of the group: the kernel picks one");
-		break;
 	case TCPX_IRQ_COLOCATE:
 		n = snprintf(buf, cap, "a CPU that %s", irq->kind == TCPX_VECTOR_TX ? "sends"
 								: "receives");
-		break;
-	case TCPX_IRQ_SIBLING:
-		n = snprintf(buf, cap, "the other CPU of a core that %s",
-			     irq->kind == TCPX_VECTOR_TX ? "sends" : "receives");
 		break;
 	case TCPX_IRQ_SPREAD:
 		n = snprintf(buf, cap, "the next of all %u cores of the group", g->cores);
@@ -291,10 +271,8 @@ tcpx_plan_explain_irq(const struct tcpx_plan *p, const struct tcpx_plan_irq *irq
 /* ---- names ---- */
 
 static const char *const policy_names[TCPX_IRQ_POLICIES] = {
-	[TCPX_IRQ_TAIL] = "tail",         [TCPX_IRQ_KEEP] = "keep",
-	[TCPX_IRQ_BOOT] = "boot",         [TCPX_IRQ_LOCAL] = "local",
-	[TCPX_IRQ_COLOCATE] = "colocate", [TCPX_IRQ_SIBLING] = "sibling",
-	[TCPX_IRQ_SPREAD] = "spread",     [TCPX_IRQ_REMOTE] = "remote",
+	[TCPX_IRQ_TAIL] = "tail",     [TCPX_IRQ_KEEP] = "keep", [TCPX_IRQ_COLOCATE] = "colocate",
+	[TCPX_IRQ_SPREAD] = "spread", [TCPX_IRQ_REMOTE] = "remote",
 };
 
 const char *
@@ -323,9 +301,7 @@ static const struct {
 	{ "partial", "some CPUs of these cores may not be used" },
 	{ "not-sliced", "fewer than 2 cores for each NIC: they share" },
 	{ "shrunk", "fewer cores than were asked for: workers need 2" },
-	{ "no-sibling", "cores of one CPU: interrupts stay with the workers" },
 	{ "isolated", "isolated CPUs were left out" },
-	{ "spilled", "workers also on cores of nodes without NICs" },
 };
 
 const char *

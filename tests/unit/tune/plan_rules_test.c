@@ -170,12 +170,10 @@ static void
 check_group(uint64_t seed, const struct tcpx_machine *m, const struct tcpx_plan *p, unsigned at)
 {
 	const struct tcpx_plan_group *g = &p->groups[at];
-	struct tcpx_cpuset all = g->head, whole = g->pool;
+	struct tcpx_cpuset all = g->head;
 
-	tcpx_cpuset_or(&whole, &g->far);
-	check_random(seed, !tcpx_cpuset_overlap(&g->pool, &g->far));
-	check_random(seed, tcpx_cpuset_within(&whole, &m->allowed));
-	check_random(seed, !tcpx_cpuset_overlap(&whole, &m->isolated));
+	check_random(seed, tcpx_cpuset_within(&g->pool, &m->allowed));
+	check_random(seed, !tcpx_cpuset_overlap(&g->pool, &m->isolated));
 	check_random(seed, g->tx_cores && g->rx_cores);
 	check_random(seed, !tcpx_cpuset_empty(&g->tx) && !tcpx_cpuset_empty(&g->rx));
 	if (g->flags & TCPX_PLAN_SHARED) {
@@ -189,10 +187,8 @@ check_group(uint64_t seed, const struct tcpx_machine *m, const struct tcpx_plan 
 			   !tcpx_cpuset_overlap(&all, &g->rx));
 	tcpx_cpuset_or(&all, &g->tx);
 	tcpx_cpuset_or(&all, &g->rx);
-	check_random(seed, tcpx_cpuset_equal(&all, &whole));
-	check_random(seed, g->cores + g->far_tx_cores + g->far_rx_cores ==
-			   g->head_cores + g->tx_cores + g->rx_cores + g->tail_cores);
-	check_random(seed, !(g->flags & TCPX_PLAN_SPILLED) == tcpx_cpuset_empty(&g->far));
+	check_random(seed, tcpx_cpuset_equal(&all, &g->pool));
+	check_random(seed, g->cores == g->head_cores + g->tx_cores + g->rx_cores + g->tail_cores);
 	check_random(seed, g->rx_cores - g->tx_cores <= 1);
 	if (!(g->flags & (TCPX_PLAN_NO_NODE | TCPX_PLAN_OFF_NODE))) {
 		tcpx_machine_node_cpus(m, g->node, &all);
@@ -236,11 +232,8 @@ check_irqs(uint64_t seed, const struct tcpx_machine *m, const struct draft *d,
 	for (unsigned i = 0; i < p->irq_count; i++) {
 		const struct tcpx_plan_irq *irq = &p->irqs[i];
 
-		if (p->options.policy == TCPX_IRQ_LOCAL)
-			check_random(seed, irq->cpu == -1);
-		else
-			check_random(seed, tcpx_cpuset_has(&m->allowed, irq->cpu) &&
-					   !tcpx_cpuset_has(&m->isolated, irq->cpu));
+		check_random(seed, tcpx_cpuset_has(&m->allowed, irq->cpu) &&
+				   !tcpx_cpuset_has(&m->isolated, irq->cpu));
 		if (p->options.policy == TCPX_IRQ_TAIL)
 			check_random(seed, tcpx_cpuset_has(&p->groups[p->nics[irq->nic].group].pool,
 							   irq->cpu));
@@ -285,7 +278,6 @@ random_options(struct tcpx_rng *rng, const struct draft *d)
 
 	o.policy = (enum tcpx_irq_policy)below(rng, TCPX_IRQ_REMOTE);
 	o.share_nic = below(rng, 2);
-	o.spill = below(rng, 2);
 	if (!below(rng, 4))
 		o.head = (int)below(rng, 12);
 	if (!below(rng, 4))

@@ -45,15 +45,13 @@ check_list(const char *name, const struct tcpx_cpuset *set, const char *want)
 static void
 check_irqs(const char *what, const struct tcpx_plan *p, const char *nic, const char *want)
 {
-	struct tcpx_cpuset set, one;
+	struct tcpx_cpuset set;
 	char name[128];
 
 	tcpx_cpuset_init(&set);
 	for (unsigned i = 0; i < p->irq_count; i++)
-		if (!strcmp(p->nics[p->irqs[i].nic].name, nic)) {
-			tcpx_plan_irq_cpus(p, &p->irqs[i], &one);
-			tcpx_cpuset_or(&set, &one);
-		}
+		if (!strcmp(p->nics[p->irqs[i].nic].name, nic))
+			tcpx_cpuset_add(&set, p->irqs[i].cpu);
 	snprintf(name, sizeof(name), "%s: interrupts of %s", what, nic);
 	check_list(name, &set, want);
 }
@@ -94,12 +92,8 @@ policies_on_a3_high(void **state)
 		const char *irqs[4];
 	} rows[] = {
 		{ TCPX_IRQ_KEEP, { "", "", "", "" } },
-		{ TCPX_IRQ_BOOT, { "1-16", "17-32", "52-67", "68-83" } },
-		{ TCPX_IRQ_LOCAL, { "0-51,104-155", "0-51,104-155", "52-103,156-207",
-				    "52-103,156-207" } },
 		{ TCPX_IRQ_COLOCATE, { "8-35,112-113,126-127", "8-11,22-25,114-125,128-139",
 				       "60-87,164-165,178-179", "60-63,74-77,166-177,180-191" } },
-		{ TCPX_IRQ_SIBLING, { "112-139", "112-139", "164-191", "164-191" } },
 		{ TCPX_IRQ_SPREAD, { "0-15", "16-31", "52-67", "68-83" } },
 		{ TCPX_IRQ_REMOTE, { "88-103", "192-207", "36-51", "140-155" } },
 	};
@@ -169,44 +163,38 @@ other_machines_are_as_in_the_table(void **state)
 {
 	static const struct {
 		const char *name, *spec;
-		bool share_nic, align;
+		bool share_nic;
 		const char *nic, *head, *tx, *rx, *tail, *irqs;
 		unsigned flags;
 	} rows[] = {
-		{ "A3-mega", A3_MEGA, false, false, "e3", "0-7,104-111", "8-21,112-125",
+		{ "A3-mega", A3_MEGA, false, "e3", "0-7,104-111", "8-21,112-125",
 		  "22-35,126-139", "36-51,140-155", "140-155", 0 },
-		{ "A3-mega, a slice a NIC", A3_MEGA, true, false, "e0", "0-1,104-105",
+		{ "A3-mega, a slice a NIC", A3_MEGA, true, "e0", "0-1,104-105",
 		  "2-4,106-108", "5-8,109-112", "9-12,113-116", "9-12,113-116", 0 },
-		{ "EPYC", EPYC, false, false, "e1", "16-19,144-147", "20-22,148-150",
+		{ "EPYC", EPYC, false, "e1", "16-19,144-147", "20-22,148-150",
 		  "23-26,151-154", "27-31,155-159", "27-31,155-159", 0 },
-		{ "EPYC, a slice a NIC", EPYC, true, false, "e0", "16-17,144-145",
+		{ "EPYC, a slice a NIC", EPYC, true, "e0", "16-17,144-145",
 		  "18-19,146-147", "20-21,148-149", "22-23,150-151", "22-23,150-151", 0 },
-		{ "EPYC, aligned", EPYC, false, true, "e1", "16-19,144-147", "20-23,148-151",
-		  "24-26,152-154", "27-31,155-159", "27-31,155-159", 0 },
-		{ "aligned, one core at either end", "cores 0 0-7 l3 0/4\nnic e node 0 rx 1\n",
-		  false, true, "e", "0", "1-3", "4-6", "7", "7", 0 },
-		{ "16 vCPU", "cores 0 0-15\nnic e node 0 rx 16\n", false, false, "e", "0", "1-5",
+		{ "16 vCPU", "cores 0 0-15\nnic e node 0 rx 16\n", false, "e", "0", "1-5",
 		  "6-10", "11-15", "11-15", 0 },
-		{ "8 vCPU", "cores 0 0-7\nnic e node 0 rx 8\n", false, false, "e", "0", "1-2",
+		{ "8 vCPU", "cores 0 0-7\nnic e node 0 rx 8\n", false, "e", "0", "1-2",
 		  "3-5", "6-7", "6-7", 0 },
-		{ "4 vCPU", "cores 0 0-3\nnic e node 0 rx 4\n", false, false, "e", "", "0", "1-2",
+		{ "4 vCPU", "cores 0 0-3\nnic e node 0 rx 4\n", false, "e", "", "0", "1-2",
 		  "3", "3", 0 },
-		{ "2 vCPU", "cores 0 0-1\nnic e rx 2\n", false, false, "e", "", "0", "1", "", "1",
+		{ "2 vCPU", "cores 0 0-1\nnic e rx 2\n", false, "e", "", "0", "1", "", "1",
 		  0 },
-		{ "1 vCPU", "cores 0 0\nnic e rx 1\n", false, false, "e", "", "0", "0", "", "0",
+		{ "1 vCPU", "cores 0 0\nnic e rx 1\n", false, "e", "", "0", "0", "", "0",
 		  TCPX_PLAN_SHARED },
-		{ "no NUMA", "cores - 0-3\nnic e rx 4\n", false, false, "e", "", "0", "1-2", "3",
+		{ "no NUMA", "cores - 0-3\nnic e rx 4\n", false, "e", "", "0", "1-2", "3",
 		  "3", 0 },
-		{ "unknown node", "cores 0 0-3\ncores 1 4-7\nnic e rx 1\n", false, false, "e", "0",
+		{ "unknown node", "cores 0 0-3\ncores 1 4-7\nnic e rx 1\n", false, "e", "0",
 		  "1-3", "4-6", "7", "7", TCPX_PLAN_NO_NODE },
-		{ "node without CPUs", "node 1\ncores 0 0-3\nnic e node 1 rx 1\n", false, false,
+		{ "node without CPUs", "node 1\ncores 0 0-3\nnic e node 1 rx 1\n", false,
 		  "e", "", "0", "1-2", "3", "3", TCPX_PLAN_OFF_NODE },
-		{ "isolated", "cores 0 0-7\nnic e node 0 rx 1\nisolated 4-7\n", false, false, "e",
+		{ "isolated", "cores 0 0-7\nnic e node 0 rx 1\nisolated 4-7\n", false, "e",
 		  "", "0", "1-2", "3", "3", TCPX_PLAN_ISOLATED },
-		{ "half of a core", "cores 0 0-3/4-7\nallowed 0-3,5-7\nnic e node 0 rx 1\n", false,
-		  false, "e", "", "0", "1-2,5-6", "3,7", "3", TCPX_PLAN_PARTIAL },
-		{ "too few to slice", "cores 0 0-2\nnic e node 0 rx 1\nnic f node 0 rx 1\n", true,
-		  false, "f", "", "0", "1", "2", "2", TCPX_PLAN_NOT_SLICED },
+		{ "half of a core", "cores 0 0-3/4-7\nallowed 0-3,5-7\nnic e node 0 rx 1\n", false, "e", "", "0", "1-2,5-6", "3,7", "3", TCPX_PLAN_PARTIAL },
+		{ "too few to slice", "cores 0 0-2\nnic e node 0 rx 1\nnic f node 0 rx 1\n", true, "f", "", "0", "1", "2", "2", TCPX_PLAN_NOT_SLICED },
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
@@ -215,7 +203,6 @@ other_machines_are_as_in_the_table(void **state)
 		struct tcpx_plan p;
 
 		o.share_nic = rows[i].share_nic;
-		o.align_l3 = rows[i].align;
 		p = plan_of(rows[i].spec, &o);
 		g = tcpx_plan_of_nic(&p, rows[i].nic);
 		assert_non_null(g);
@@ -245,11 +232,6 @@ options_do_what_they_say(void **state)
 	p = a3_high(&o);
 	check_list("first threads", &p.groups[0].tx, "8-21");
 	check_irqs("first threads", &p, "eth2", "36-51");
-	tcpx_plan_fini(&p);
-
-	o.policy = TCPX_IRQ_SIBLING;
-	p = a3_high(&o);
-	check_irqs("siblings of first threads", &p, "eth1", "112-139");
 	tcpx_plan_fini(&p);
 
 	o = TCPX_PLAN_DEFAULTS;
@@ -297,86 +279,21 @@ options_do_what_they_say(void **state)
 static void
 queues_of_either_kind_are_counted_alone(void **state)
 {
-	static const struct {
-		enum tcpx_irq_policy policy;
-		const char *first, *second;
-	} rows[] = {
-		{ TCPX_IRQ_COLOCATE, "0-2,5", "3,6-7" },
-		{ TCPX_IRQ_SIBLING, "10-12,15", "13,16-17" },
-	};
+	struct tcpx_plan_options o = TCPX_PLAN_DEFAULTS;
+	struct tcpx_plan p;
 
 	(void)state;
-	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-		struct tcpx_plan_options o = TCPX_PLAN_DEFAULTS;
-		struct tcpx_plan p;
-
-		o.policy = rows[i].policy;
-		o.head = o.tail = 0;
-		o.first_threads = true;
-		p = plan_of("cores 0 0-9/10-19\nnic e node 0 rx 1 tx 3\nnic f node 0 rx 2 tx 1\n"
-			    "irq e tx 0-2 at 50 hwirq 0 name e{0}\n"
-			    "irq e rx 0 at 53 hwirq 3 name e3\n"
-			    "irq f tx 0 at 60 hwirq 0 name f0\n"
-			    "irq f rx 0-1 at 61 hwirq 1 name f{1}\n", &o);
-		check_irqs("unequal", &p, "e", rows[i].first);
-		check_irqs("unequal", &p, "f", rows[i].second);
-		tcpx_plan_fini(&p);
-	}
-}
-
-static void
-nodes_without_nics_lend_cores(void **state)
-{
-	static const char machine[] =
-		"node 0 distance 10,12,32,32\nnode 1 distance 12,10,32,32\n"
-		"node 2 distance 32,32,10,12\nnode 3 distance 32,32,12,10\n"
-		"cores 0 0-7\ncores 1 8-15\ncores 2 16-23\ncores 3 24-31\n"
-		"nic e node 0 rx 2\nnic f node 3 rx 2\ngpu 0 node 2\n";
-	struct tcpx_plan_options o = TCPX_PLAN_DEFAULTS;
-	struct tcpx_plan p = plan_of(machine, &o), q;
-	char *text;
-
-	check_list("alone", &p.groups[0].tx, "1-2");
-	o.spill = true;
-	q = plan_of(machine, &o);
-	assert_int_equal(q.group_count, 2);
-	check_list("near", &q.groups[0].pool, "0-7");
-	check_list("head", &q.groups[0].head, "0");
-	check_list("TX", &q.groups[0].tx, "1-2,8-11");
-	check_list("RX", &q.groups[0].rx, "3-5,12-15");
-	check_list("tail", &q.groups[0].tail, "6-7");
-	check_list("far", &q.groups[0].far, "8-15");
-	check("far", "cores", q.groups[0].far_tx_cores + q.groups[0].far_rx_cores, 8);
-	check_list("2 for the GPU", &q.groups[1].far, "18-23");
-	check("flags", "e", q.groups[0].flags, TCPX_PLAN_SPILLED);
-	for (unsigned i = 0; i < p.irq_count; i++)
-		check("interrupts stay", "CPU", q.irqs[i].cpu, p.irqs[i].cpu);
-	assert_int_equal(tcpx_plan_explain(&q, 0, &text), 0);
-	check_has(text, "of these 8-15: 8 cores of nodes without NICs");
-	free(text);
+	o.policy = TCPX_IRQ_COLOCATE;
+	o.head = o.tail = 0;
+	o.first_threads = true;
+	p = plan_of("cores 0 0-9/10-19\nnic e node 0 rx 1 tx 3\nnic f node 0 rx 2 tx 1\n"
+		    "irq e tx 0-2 at 50 hwirq 0 name e{0}\n"
+		    "irq e rx 0 at 53 hwirq 3 name e3\n"
+		    "irq f tx 0 at 60 hwirq 0 name f0\n"
+		    "irq f rx 0-1 at 61 hwirq 1 name f{1}\n", &o);
+	check_irqs("unequal", &p, "e", "0-2,5");
+	check_irqs("unequal", &p, "f", "3,6-7");
 	tcpx_plan_fini(&p);
-	tcpx_plan_fini(&q);
-
-	o.share_nic = true;
-	q = plan_of("node 0 distance 10,20\nnode 1 distance 20,10\ncores 0 0-7\ncores 1 8-12\n"
-		    "nic e node 0 rx 2\nnic f node 0 rx 2\n", &o);
-	check_list("first slice", &q.groups[0].far, "8-10");
-	check_list("second slice", &q.groups[1].far, "11-12");
-	tcpx_plan_fini(&q);
-
-	/* how far is not known; one core does everything; the NIC's node is not known */
-	o.share_nic = false;
-	q = plan_of("node 0\nnode 1\ncores 0 0-3\ncores 1 4-7\nnic e node 0\n", &o);
-	assert_int_equal(q.groups[0].flags, 0);
-	tcpx_plan_fini(&q);
-	q = plan_of("node 0 distance 10,20\nnode 1 distance 20,10\ncores 0 0\ncores 1 4-7\n"
-		    "nic e node 0\n", &o);
-	assert_int_equal(q.groups[0].flags, TCPX_PLAN_SHARED);
-	tcpx_plan_fini(&q);
-	q = plan_of("node 0 distance 10,20\nnode 1 distance 20,10\ncores 0 0-3\ncores 1 4-7\n"
-		    "nic e\n", &o);
-	assert_int_equal(q.groups[0].flags, TCPX_PLAN_NO_NODE);
-	tcpx_plan_fini(&q);
 }
 
 static void
@@ -459,7 +376,6 @@ main(void)
 		cmocka_unit_test(other_machines_are_as_in_the_table),
 		cmocka_unit_test(options_do_what_they_say),
 		cmocka_unit_test(queues_of_either_kind_are_counted_alone),
-		cmocka_unit_test(nodes_without_nics_lend_cores),
 		cmocka_unit_test(what_cannot_be_planned_is_said_once),
 		cmocka_unit_test(texts_have_their_parts),
 	};
