@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Makes the C file that holds a page's template: see src/tool/template.h for its language.
 
-Usage: embed_page.py NAME BODY FRAME.html STYLE.css... SCRIPT.js HEADER OUTPUT.c
+Usage: embed_page.py NAME BODY FRAME.html STYLE.css... SCRIPT.js... HEADER OUTPUT.c
 
-The result is NAME_html[]: FRAME with the body, the styles, the script, and the script's hash, by
+The result is NAME_html[]: FRAME with the body, the styles, the scripts as one, and its hash, by
 which the policy of the page allows it and no other. A body in Markdown gives NAME_md[], too.
 
 A line that begins with a tab continues the line before, with a space between; in HTML without, if
@@ -13,7 +13,7 @@ is a comment.
 
 Of Markdown a body may have: a title and a line above it, ## headings, paragraphs, **bold** ones,
 - items, tables, code by four spaces, and a foot below ---. ![caption](name) is a picture that the
-program draws, in HTML alone.
+script draws, in HTML alone.
 """
 import base64
 import hashlib
@@ -21,7 +21,7 @@ import html
 import re
 import sys
 
-FORMATS = r"size|amount|time|digits|count|code|script|draw|%\.\d[fg]"
+FORMATS = r"size|amount|time|digits|count|code|script|%\.\d[fg]"
 VALUE = re.compile(r"((%s) (\d+ )?)?[\w.-]+(\|.*)?" % FORMATS)
 SECTION = re.compile(r"[#^](@first|[\w.-]+(=[^|]*)?)")
 BLOCKS = ((r"## (.*)", "<h2>%s</h2>"), (r"- (.*)", "<li>%s</li>"), (r"    (.*)", "<pre>%s</pre>"),
@@ -82,7 +82,7 @@ def to_html(text):
         if tags:
             out.append(line)
         elif picture:
-            out.append('<p class="hint">%s</p><figure>\n{{draw %s}}</figure>\n' % picture.groups())
+            out.append('<p class="hint">%s</p><figure data-plot="%s"></figure>\n' % picture.groups())
         elif line.startswith("| ---"):
             in_table = True
         elif line.startswith("|") and not in_table:
@@ -99,16 +99,16 @@ def to_html(text):
 
 
 def main():
-    name, body, frame, *styles, script, header, output = sys.argv[1:]
-    texts = {path: open(path).read() for path in (body, frame, *styles, script)}
-    for path in (*styles, script):
+    name, body, frame, *files, header, output = sys.argv[1:]
+    texts = {path: open(path).read() for path in (body, frame, *files)}
+    for path in files:
         if "{{" in texts[path]:
             sys.exit("%s: {{ would be a tag" % path)
-    digest = base64.b64encode(hashlib.sha256(texts[script].encode()).digest()).decode()
+    style, script = ("".join(texts[path] for path in files if path.endswith(end)) for end in (".css", ".js"))
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     is_markdown = body.endswith(".md")
     page = flat(texts[frame])
-    for place, text in (("hash", "sha256-" + digest), ("script", texts[script]),
-                        ("style", "".join(texts[path] for path in styles)),
+    for place, text in (("hash", "sha256-" + digest), ("script", script), ("style", style),
                         ("body", (to_html if is_markdown else flat)(texts[body]))):
         page = page.replace("{{>%s}}" % place, text)
     arrays = {name + "_html": page}

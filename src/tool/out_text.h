@@ -27,7 +27,7 @@ void out_plain(FILE *f, const char *s);
  * cursor is, at column @indent, and so do the others. A longer word stays whole. Line ends in @s are spaces. Ends the line. */
 void out_wrapped(FILE *f, const char *s, int indent);
 void out_wrapf(FILE *f, int indent, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
-/* @s as text or attribute value of HTML or SVG: & < > " ' escaped, what does not show
+/* @s as text or attribute value of HTML: & < > " ' escaped, what does not show
  * (XML forbids some of it) replaced. */
 void out_escape(FILE *f, const char *s);
 /* @json inside <script>: no "<" is left in it. */

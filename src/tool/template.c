@@ -157,10 +157,6 @@ put_value(const struct template *t, FILE *f, char *tag, const struct scope *s)
 	while (n < ARRAY_LEN(word) && (word[n] = strsep(&rest, " ")))
 		n++;
 	format = n > 1 ? word[0] : "";
-	if (!strcmp(format, "draw")) {
-		t->draw(f, word[1], t->arg);
-		return;
-	}
 	value = look_up(s, word[n - 1]);
 	if (!strcmp(format, "count"))
 		fprintf(f, "%zu", json_array_size(value));

@@ -14,7 +14,6 @@
  *	                     whole number 0. A real number is a measured one, and never false
  *	{{#name=text}}       once, if the value is this text or whole number; {{^name=text}}: if not
  *	{{#@first}}          in the first element of a list
- *	{{draw name}}        what the caller draws there
  *
  * scripts/embed_page.py builds templates in, and refuses one with an unknown or an open tag.
  */
@@ -28,8 +27,6 @@
 struct template {
 	const char *text;
 	bool markdown; /* else HTML */
-	void (*draw)(FILE *f, const char *name, const void *arg);
-	const void *arg;
 };
 
 /* Writes @t, filled from @value, to @path, "-" for stdout. 0 or -errno, logged. */

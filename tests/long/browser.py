@@ -111,18 +111,20 @@ class Browser:
 
     # ---- a page ----
 
-    def open(self, path, width, height, dark):
+    def open(self, path, width, height, dark, media="screen", scripts=True):
         """Loads the file; returns what its console said."""
         self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1,
                   mobile=width < 600)
         self.call("Emulation.setTouchEmulationEnabled", enabled=width < 600)
-        self.call("Emulation.setEmulatedMedia",
+        self.call("Emulation.setEmulatedMedia", media=media,
                   features=[{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}])
+        self.call("Emulation.setScriptExecutionDisabled", value=not scripts)
         self.events = []
         self.call("Page.navigate", url="file://" + os.path.abspath(path))
         while not any(e.get("method") == "Page.loadEventFired" for e in self.events):
             self.events.append(self.frame())
-        self.run("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+        if scripts:
+            self.run("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
         return [json.dumps(e["params"]) for e in self.events
                 if e.get("method") in ("Log.entryAdded", "Runtime.consoleAPICalled", "Runtime.exceptionThrown")]
 

@@ -26,6 +26,8 @@
 			found.push(`"${name(text)}" is ${box.height.toFixed(1)} pixels high`);
 	}
 	for (const svg of document.querySelectorAll("svg")) {
+		if (/NaN|Infinity|undefined/.test(svg.outerHTML))
+			found.push(`a picture has no number: ${svg.getAttribute("aria-label")}`);
 		const texts = [...svg.querySelectorAll("text")].filter(t => seen(t) && t.textContent);
 
 		texts.forEach((a, i) => texts.slice(i + 1).forEach(b => {
@@ -42,9 +44,11 @@
 		if (seen(e) && box.right > room + 1 && !e.closest(".scroll"))
 			found.push(`"${name(e)}" reaches to ${Math.round(box.right)}`);
 	}
+	const paper = matchMedia("print").matches;
 	for (const box of document.querySelectorAll(".scroll"))
-		if (seen(box) && box.scrollWidth > box.clientWidth + 1 && !box.classList.contains("over"))
-			found.push(`nothing says that a table goes on: ${name(box)}`);
+		if (seen(box) && box.scrollWidth > box.clientWidth + 1 &&
+		    (paper || !box.classList.contains("over")))
+			found.push(`${paper ? "paper cuts" : "nothing says that it goes on:"} a table: ${name(box)}`);
 
 	/* ---- no empty column ---- */
 	for (const table of document.querySelectorAll("table")) {

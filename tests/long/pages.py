@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Reports in a browser: on a phone and on a screen, light and dark, nothing is cut or empty, texts
+"""Reports in a browser: on a phone, a screen and paper, light and dark, nothing is cut or empty, texts
 have contrast, values show, and the console says nothing. Usage: pages.py TOOL [FOLDER]
 With FOLDER the records, pages and pictures of them stay there, to be looked at."""
 import json
@@ -25,8 +25,14 @@ keep = os.path.abspath(sys.argv[2]) if len(sys.argv) > 2 else None
 folder = keep or scratch
 os.makedirs(folder, exist_ok=True)
 os.environ["TCPX_STATS"] = os.path.join(scratch, "stats")
-with open(os.path.join(here, "page_check.js"), encoding="utf-8") as script:
-    CHECK = script.read()
+
+
+def script(name):
+    with open(os.path.join(here, name), encoding="utf-8") as f:
+        return f.read()
+
+
+CHECK = script("page_check.js")
 
 
 # Five cells of which one cannot run; two have an effect, and the figures differ from block to block.
@@ -160,11 +166,11 @@ def the_check_sees_what_is_bad():
         assert text in found, "not found: %s in\n%s" % (text, found)
 
 
-def seen(width, dark):
+def seen(width, dark, media="screen"):
     """What is wrong with any of the pages."""
     wrong = []
     for page in PAGES:
-        said = window.open(path(page + ".html"), width, 900, dark)
+        said = window.open(path(page + ".html"), width, 900, dark, media)
         if keep:
             window.shoot(path("%s-%d%s.png" % (page, width, "-dark" if dark else "")))
         wrong += ["%s.html: %s" % (page, line) for line in said + window.run(CHECK)]
@@ -185,6 +191,26 @@ def so_does_a_screen():
 
 def also_in_the_dark():
     seen(1200, True)
+
+
+def paper_has_all_of_it():
+    seen(718, False, "print")  # A4 without its margins
+
+
+def ticks_and_pictures_of_any_figures_are_right():
+    window.open(path("lat.html"), 1200, 900, False)
+    wrong = window.run(script("plot_check.js"))
+    assert not wrong, "\n".join(wrong)
+
+
+def without_a_script_the_tables_are_there():
+    for page in PAGES:
+        window.open(path(page + ".html"), 1200, 900, False, scripts=False)
+        shown = window.run("""({bare: [...document.querySelectorAll("figure")].filter(f =>
+            f.getClientRects().length && !f.innerText.trim()).length, svg: document.querySelectorAll("svg").length,
+            tables: document.querySelectorAll("td").length, text: document.body.innerText})""")
+        assert not shown["bare"] and not shown["svg"] and shown["tables"], (page, shown)
+        assert "Scripts are off" in shown["text"] and "Rate over time" not in shown["text"], (page, shown)
 
 
 TIP = "document.querySelector('.tip').hidden ? '' : document.querySelector('.tip').textContent"
@@ -247,7 +273,8 @@ window = None
 try:
     window = browser.Browser(scratch)
     tap.run([the_reports_can_be_made, the_check_sees_what_is_bad, a_phone_shows_all_of_them, and_in_the_dark,
-             so_does_a_screen, also_in_the_dark, a_value_shows_under_the_pointer, and_at_a_touch_beside_it,
+             so_does_a_screen, also_in_the_dark, paper_has_all_of_it, ticks_and_pictures_of_any_figures_are_right,
+             without_a_script_the_tables_are_there, a_value_shows_under_the_pointer, and_at_a_touch_beside_it,
              the_record_can_be_saved, the_rate_is_plotted, a_failed_run_is_red_and_nowhere_verified])
 finally:
     if window:

@@ -73,7 +73,7 @@ def markdown_becomes_a_page_too():
         "<p><b>bold</b></p>\n<li>item</li>\n<pre>code\nmore</pre>\n"
         '<div class="scroll"><table><thead><tr><th>h</th><th>i</th>{{#l}}<th>{{.}}</th>{{/l}}</tr></thead><tbody>\n'
         "{{#r}}<tr><td>{{x|-}}</td><td>y</td>{{#l}}<td>z</td>{{/l}}</tr>\n{{/r}}</tbody></table></div>\n"
-        '<p class="hint">seen</p><figure>\n{{draw plot}}</figure>\n<p>after</p>\n<footer>foot</footer>\n'), body_of(made)
+        '<p class="hint">seen</p><figure data-plot="plot"></figure>\n<p>after</p>\n<footer>foot</footer>\n'), body_of(made)
 
 
 tap.run([a_tag_that_is_none_is_refused, a_section_must_end_and_by_its_name, a_style_with_a_tag_is_refused,

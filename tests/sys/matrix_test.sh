@@ -99,7 +99,8 @@ ok "everything was run once a block" test "$(sort log | uniq -c | awk '{print $1
 ok "everything is taken down" test ! -e study-up -a ! -e cell-up
 ok "the report has it" grep -q "helps: knob is 1.10" one/REPORT.md
 ok "and the evidence" grep -q "| B | up | 1 (6 runs) |" one/REPORT.md
-ok "the page is there" grep -q "</html>" one/report.html
+ok "the page is there, with the runs that count" \
+	test "$(grep -o '"counted":\[.*' one/report.html | grep -o '"figure":' | wc -l)" = 18
 ok "its policy allows its script and no other" python3 "$page" one/report.html
 ok "a folder with a study is not written over" says "holds a study" matrix run "$work/knob.matrix" -o one
 ok "it says what each option lacks" says "knob begins at 1." grep "^| A |" one/REPORT.md

@@ -88,8 +88,8 @@ lines() {
 }
 ok "a line for each interval" lines
 ok "and the record has the same" adds_up 1
-ok "its page draws them" "$tool" report "$json" -o "$scratch/rate.html"
-ok "over time" grep -q "Rate over time" "$scratch/rate.html"
+ok "a page is made of them" "$tool" report "$json" -o "$scratch/rate.html"
+ok "and has them" grep -q '"series": \[' "$scratch/rate.html"
 ok "a series of what was read" self -b 1M --op read -n 100 -i 3600
 ok "that adds up, too" adds_up 1
 ok "a short run has no series" self -b 1M

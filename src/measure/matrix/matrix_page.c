@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "measure/matrix/matrix_machine.h"
-#include "measure/matrix/matrix_plot.h"
 #include "measure/matrix/matrix_report.h"
 #include "tool/out_text.h"
 #include "tool/template.h"
@@ -294,7 +293,7 @@ run_json(const struct matrix_data *m, size_t i)
 static void
 add_runs(json_t *page, const struct matrix_data *m)
 {
-	bool all = m->store.n <= RUNS_SHOWN, points = false;
+	bool all = m->store.n <= RUNS_SHOWN;
 	int invalid = 0, drifted = 0;
 	json_t *shown = json_array();
 
@@ -303,13 +302,12 @@ add_runs(json_t *page, const struct matrix_data *m)
 
 		invalid += !run->valid;
 		drifted += matrix_data_number(m, i, "load", "irqs_drifted") > 0;
-		points |= matrix_data_cell(m, i) >= 0;
 		if (all || !run->valid || !matrix_data_counts(m, run))
 			json_array_append_new(shown, run_json(m, i));
 	}
-	template_add(page, json_pack("{s:b, s:i, s:i, s:i, s:b, s:o}", "all_shown", all,
+	template_add(page, json_pack("{s:b, s:i, s:i, s:i, s:o}", "all_shown", all,
 				     "stored", (int)m->store.n, "invalid", invalid, "drifted", drifted,
-				     "points", points, "shown", shown));
+				     "shown", shown));
 }
 
 /* The different texts of evidence @name in @cell's runs that count, four at most. */
@@ -417,13 +415,36 @@ lessons(const struct matrix_data *m)
 	return list;
 }
 
+/* The analysis and the runs that count, from which the page's script draws. */
+static void
+add_records(json_t *page, const struct matrix_data *m)
+{
+	json_t *record = json_copy(page), *counted = json_array();
+	char *text;
+
+	for (size_t i = 0; i < m->store.n; i++) {
+		const struct matrix_run *run = &m->store.runs[i];
+		int cell = matrix_data_cell(m, i);
+
+		if (cell >= 0)
+			json_array_append_new(counted, json_pack("{s:i, s:i, s:o?}", "cell", cell,
+					      "block", run->block, "figure", json_real(run->figure)));
+	}
+	json_object_set_new(record, "counted", counted);
+	text = tool_need(json_dumps(record, JSON_COMPACT | JSON_REAL_PRECISION(12)));
+	template_add(page, json_pack("{s:[{s:i, s:s}]}", "records", "index", 0, "json", text));
+	free(text);
+	json_decref(record);
+}
+
 int
 matrix_report_write(const struct matrix_data *m, const char *path, bool html)
 {
-	const struct template template = { html ? matrix_html : matrix_md, !html, matrix_plot, m };
+	const struct template template = { html ? matrix_html : matrix_md, !html };
 	json_t *page = matrix_data_json(m);
 	int rc;
 
+	add_records(page, m);
 	add_spec(page, m);
 	add_effects(page, m);
 	add_decision(page, m);

@@ -9,7 +9,6 @@
 #include "measure/report/html.h"
 #include "tool/opt.h"
 #include "measure/report/result.h"
-#include "measure/report/svg_plot.h"
 #include "tool/tool.h"
 
 struct args {
@@ -37,7 +36,7 @@ static const struct opt_command command = {
 static int
 report(char **files, size_t n, const char *path)
 {
-	struct result results[SVG_SERIES_MAX];
+	struct result results[REPORT_RECORDS_MAX];
 	size_t loaded = 0;
 	int rc = 0;
 
@@ -63,9 +62,9 @@ cmd_report(int argc, char **argv)
 	if (!opt_read(&parser, &command, argc, argv, &a))
 		return parser.exit;
 	files = (size_t)(argc - parser.first_word);
-	if (files < 1 || files > SVG_SERIES_MAX)
+	if (files < 1 || files > REPORT_RECORDS_MAX)
 		return tool_usage(command.name, "%zu result files given, must be 1 to %d", files,
-				  SVG_SERIES_MAX);
+				  REPORT_RECORDS_MAX);
 	rc = report(argv + parser.first_word, files, a.path);
 	if (!rc && strcmp(a.path, "-") && isatty(STDERR_FILENO))
 		fprintf(stderr, "report: %s\n", a.path);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The report's page: report.html, filled from the first record as JSON, and a little beside
- * it that only the page needs. The pictures are drawn into their places.
+ * it that only the page needs. Its script draws the pictures.
  */
 #include "measure/report/html.h"
 
@@ -15,8 +15,6 @@
 #include "measure/report/out_verdict.h"
 #include "measure/report/result.h"
 #include "measure/report/result_fields.h"
-#include "measure/report/svg.h"
-#include "measure/report/svg_plot.h"
 #include "tool/out_text.h"
 #include "tool/template.h"
 #include "tool/tool.h"
@@ -26,70 +24,6 @@ struct page {
 	size_t n;
 	const struct row *row; /* the subject; NULL of a mesh */
 };
-
-static void
-draw_curve(FILE *f, double width, const void *arg)
-{
-	const struct page *p = arg;
-
-	svg_curve(f, width, p->results, p->n);
-}
-
-static void
-draw_rate(FILE *f, double width, const void *arg)
-{
-	const struct page *p = arg;
-
-	svg_rate(f, width, p->results, p->n);
-}
-
-static void
-draw_cpu(FILE *f, double width, const void *arg)
-{
-	svg_cpu(f, width, ((const struct page *)arg)->results);
-}
-
-static void
-draw_pairs(FILE *f, double width, const void *arg)
-{
-	svg_pairs(f, width, ((const struct page *)arg)->row);
-}
-
-static void
-draw_histogram(FILE *f, double width, const void *arg)
-{
-	svg_histogram(f, width, ((const struct page *)arg)->row);
-}
-
-static void
-draw_shares(FILE *f, double width, const void *arg)
-{
-	svg_shares(f, width, ((const struct page *)arg)->row);
-}
-
-static void
-draw_stages(FILE *f, double width, const void *arg)
-{
-	svg_stages(f, width, ((const struct page *)arg)->results);
-}
-
-static void
-draw(FILE *f, const char *name, const void *arg)
-{
-	static const struct {
-		const char *name;
-		void (*draw)(FILE *f, double width, const void *arg);
-	} pictures[] = {
-		{ "curve", draw_curve }, { "rate", draw_rate }, { "cpu", draw_cpu },
-		{ "pairs", draw_pairs },
-		{ "histogram", draw_histogram }, { "shares", draw_shares },
-		{ "stages", draw_stages },
-	};
-
-	for (size_t i = 0; i < ARRAY_LEN(pictures); i++)
-		if (!strcmp(name, pictures[i].name))
-			svg_both(f, pictures[i].draw, arg);
-}
 
 /* ---- columns ---------------------------------------------------------------------- */
 
@@ -268,37 +202,12 @@ record_json(const struct result *r, size_t index)
 	return json;
 }
 
-/* CPU seconds of a GB in more than one row; of round trips they say nothing. */
-static bool
-has_cost(const struct result *r)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < r->rows.n; i++)
-		n += isfinite(r->rows.at[i].cpu_s_per_GB) && !row_is_latency(&r->rows.at[i]);
-	return n > 1;
-}
-
-static bool
-has_rate(const struct page *p)
-{
-	bool any = false;
-
-	for (size_t i = 0; i < p->n; i++) {
-		const struct row *row = result_subject(&p->results[i]);
-
-		any |= row && row->series.n > 1 && !row_is_latency(row);
-	}
-	return any;
-}
-
 static void
 add_verdict(json_t *page, const struct page *p)
 {
 	const struct result *r = &p->results[0];
 	static const struct row nothing;
 	const struct row *row = p->row ? p->row : &nothing;
-	const struct row_stage *stage = &row->stage_us;
 	char title[512], stop[512], limit[256] = "", check[256];
 	char congestion[256];
 	bool checked = result_is_whole(r), in_part = false;
@@ -316,17 +225,15 @@ add_verdict(json_t *page, const struct page *p)
 		memcpy(title, stop, sizeof(title));
 	out_verdict_check(r, check, sizeof(check));
 	out_verdict_congestion(row, congestion, sizeof(congestion));
-	template_add(page, json_pack("{s:o, s:o, s:o, s:o, s:b, s:b, s:b, s:b, s:b, s:b, s:b, s:b, s:b, s:b}",
+	template_add(page, json_pack("{s:o, s:o, s:o, s:o, s:b, s:b, s:b, s:b, s:b, s:b}",
 				     "congestion_told", out_json(congestion),
 				     "title", out_json(title), "limit", out_json(limit),
 				     "check", out_json(check), "checked_all", checked,
 				     "in_part", in_part,
 				     "right", result_is_right(r) && !result_copied_nothing(r) &&
 				     !r->failed.code[0], "several", p->n > 1,
-				     "curve", p->row && (p->n > 1 || r->rows.n > 1), "cpu", has_cost(r),
-				     "rate", has_rate(p),
-				     "lat", p->row && row_is_latency(p->row), "shares", row_has_shares(row),
-				     "stages", stage->wire + stage->ack > 0));
+				     "lat", p->row && row_is_latency(p->row),
+				     "shares", row_has_shares(row)));
 }
 
 static json_t *
@@ -364,7 +271,7 @@ report_write(const struct result *results, size_t n, const char *path)
 {
 	bool mesh = n && results[0].mesh.n;
 	const struct page page = { results, n, n && !mesh ? result_subject(&results[0]) : NULL };
-	const struct template template = { report_html, false, draw, &page };
+	const struct template template = { report_html, false };
 	int rc = look_for_mesh(results, n, path);
 	json_t *json;
 

@@ -8,6 +8,9 @@
 
 #include "measure/report/row.h"
 
+/* Records of one report: as many as there are colours to distinguish. */
+enum { REPORT_RECORDS_MAX = 6 };
+
 /* Its template: report.html in page.html. */
 extern const char report_html[];
 

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Values, zoom, and what only a script can do. The plots are whole without it: figures stand in
- * the titles of dots and bars. The one nearest to the pointer or to a touch shows its title at
- * once; a part of a plot that is marked with the pointer fills it, and a double click brings back
- * the whole. Tables that are cut say so, and the records can be saved as files.
+ * Values and zoom of pictures that are drawn. The dot or bar nearest to the pointer or to a touch
+ * shows its title at once; a part of a picture that is marked with the pointer fills it, and a
+ * double click brings back the whole. Tables that are cut say so, and the records can be saved as
+ * files.
  */
-"use strict";
 document.addEventListener("DOMContentLoaded", () => {
 	const reach = 28; /* pixels from a pointer to what it means */
 	const tip = document.createElement("div");

@@ -14,16 +14,10 @@
 #include "tool/template.h"
 #include "tool/tool.h"
 
-static void
-draw(FILE *f, const char *name, const void *arg)
-{
-	fprintf(f, "<%s of %s>", name, (const char *)arg);
-}
-
 static char *
 fill(const char *text, bool markdown, const char *json)
 {
-	const struct template t = { text, markdown, draw, "mine" };
+	const struct template t = { text, markdown };
 	char path[] = "/tmp/tcpx-template-XXXXXX", *out = NULL;
 	json_t *value = json_loads(json, 0, NULL);
 	int fd = mkstemp(path);
@@ -70,7 +64,6 @@ values_stand_where_their_names_stood(void **state)
 		{ "[{{x}}{{x.y}}{{y.0}}{{z}}]", "{\"x\": null, \"y\": [], \"z\": true}", "[]" },
 		{ "{{x|none}} {{y|none}}", "{\"x\": \"\", \"y\": \"there\"}", "none there" },
 		{ "{{x|0 and no real}} {{y|none}}", "{\"x\": 0, \"y\": 0.0}", "0 and no real 0" },
-		{ "{{draw x}}", "{\"x\": 1}", "<x of mine>" },
 	};
 
 	check(examples, ARRAY_LEN(examples), false);
@@ -106,7 +99,7 @@ sections_repeat_show_and_hide(void **state)
 		{ "{{#x=-1}}is{{/}}{{^x=-1}}is not{{/}}", "{\"x\": -1}", "is" },
 		{ "{{#x=a}}is{{/}}{{^x=a}}is not{{/}}", "{}", "is not" },
 		/* what is not shown is skipped with all that is in it */
-		{ "{{#x}}{{#y}}{{^z}}{{/z}}{{/y}}{{draw a}}{{/x}}end", "{\"y\": [1, 2]}", "end" },
+		{ "{{#x}}{{#y}}{{^z}}{{/z}}{{/y}}{{a}}{{/x}}end", "{\"y\": [1, 2]}", "end" },
 		/* names: of the value at hand, then of those around it */
 		{ "{{#x}}{{a}}{{b}}{{/x}}", "{\"a\": 1, \"b\": 2, \"x\": {\"a\": 3}}", "32" },
 		{ "{{#x}}[{{a}}]{{/x}}", "{\"a\": 1, \"x\": {\"a\": null}}", "[]" },
@@ -143,7 +136,7 @@ quiet(void *arg, int level, const char *line)
 static void
 nowhere_to_write_and_nothing_to_write_are_refused(void **state)
 {
-	const struct template t = { "text", false, draw, NULL };
+	const struct template t = { "text", false };
 	json_t *value = json_object();
 
 	tcpx_log_sink(quiet, NULL);
