@@ -219,10 +219,10 @@ if [ "$long" ] && [ -e build/build.ninja ] && compiled product build product \
 	longer deaths build/tests/deaths/deaths_test 1000
 	longer deaths-asan build-asan/tests/deaths/deaths_test 1000
 	# shellcheck disable=SC2086 # two words or none
-	longer babble-asan env UBSAN_OPTIONS=halt_on_error=1 $fixed build-asan/tests/babble/babble \
+	longer babble-asan env UBSAN_OPTIONS=halt_on_error=1 $fixed build-asan/tests/sim/sim --babble \
 		--seeds 1000..1000000000 --seconds 3600
 	# shellcheck disable=SC2086
-	longer live-asan env UBSAN_OPTIONS=halt_on_error=1 $fixed build-asan/tests/babble/live \
+	longer live-asan env UBSAN_OPTIONS=halt_on_error=1 $fixed build-asan/tests/sim/live \
 		1000 1000000000 --seconds 1800
 	longer soak sh tests/long/soak.sh build/tcpx
 	longer chaos-asan sh tests/long/chaos.sh build-asan/tests/chaos/chaos 1800

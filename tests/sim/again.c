@@ -14,7 +14,6 @@
 #include "core/session/session.h"
 #include "core/session/twins.h"
 
-#define START_NS TCPX_SEC
 #define WITHIN_NS (80 * TCPX_MS)
 
 void
@@ -24,7 +23,7 @@ sim_plan_again(struct sim_world *w)
 	w->adds_again = tcpx_rng_below(&w->again, 2);
 	for (int i = 0; i < SIM_GIVE_UPS; i++)
 		w->give_up_ns[i] = w->adds_again && w->weather == SIM_WILD ?
-				   START_NS + tcpx_rng_below(&w->again, WITHIN_NS) : SIM_NEVER;
+				   w->begun_ns + tcpx_rng_below(&w->again, WITHIN_NS) : SIM_NEVER;
 }
 
 uint64_t
@@ -62,11 +61,11 @@ give_up(struct sim_world *w)
 		return;
 	if (w->verbose)
 		printf("  %8.3f ms e%d gives its session with %s up\n",
-		       (double)(tcpx_fabric_now(w->fabric) - START_NS) / TCPX_MS, me, s->peer->name);
+		       (double)(sim_now(w) - w->begun_ns) / TCPX_MS, me, s->peer->name);
 	w->totals->given_up++;
 	pthread_mutex_lock(&s->lock);
 	if (silent)
-		tcpx_control_cut(s, tcpx_fabric_now(w->fabric), "before it is given up");
+		tcpx_control_cut(s, sim_now(w), "before it is given up");
 	tcpx_session_fail(s, TCPX_ESTALLED, "%s", "given up");
 	pthread_mutex_unlock(&s->lock);
 	tcpx_session_put(s);
@@ -106,7 +105,7 @@ sim_again(struct sim_world *w)
 	int n = (int)w->engine_count;
 
 	for (int i = 0; i < SIM_GIVE_UPS; i++)
-		if (w->give_up_ns[i] <= tcpx_fabric_now(w->fabric)) {
+		if (w->give_up_ns[i] <= sim_now(w)) {
 			w->give_up_ns[i] = SIM_NEVER;
 			give_up(w);
 		}

@@ -6,7 +6,7 @@
 static bool
 due(const struct sim_world *w, uint64_t *at_ns)
 {
-	if (*at_ns > tcpx_fabric_now(w->fabric))
+	if (*at_ns > sim_now(w))
 		return false;
 	*at_ns = SIM_NEVER;
 	return true;
@@ -24,7 +24,7 @@ set_nic(struct sim_world *w, bool up)
 		return;
 	atomic_store(&e->engine->nics.down[last], !up);
 	atomic_store(&e->engine->nics.one_down, !up);
-	tcpx_links_changed(e->engine, tcpx_fabric_now(w->fabric));
+	tcpx_links_changed(e->engine, sim_now(w));
 }
 
 void
@@ -32,7 +32,7 @@ sim_faults_do(struct sim_world *w)
 {
 	struct tcpx_fabric *f = w->fabric;
 
-	if (sim_faults_next_ns(w) > tcpx_fabric_now(f))
+	if (sim_faults_next_ns(w) > sim_now(w))
 		return;
 	for (int i = 0; i < SIM_CUTS; i++)
 		if (due(w, &w->cut_ns[i]) && tcpx_fabric_count(f, TCPX_FABRIC_CONTROL))

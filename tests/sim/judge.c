@@ -30,7 +30,7 @@ may_fail(const struct sim_world *w, const struct sim_xfer *x)
 static bool
 by_noise(const struct sim_world *w, int status)
 {
-	return status == TCPX_EDATA && tcpx_fabric_flips(w->fabric) > 20;
+	return status == TCPX_EDATA && w->flips && tcpx_fabric_flips(w->fabric) > 20;
 }
 
 static void
@@ -48,6 +48,32 @@ judge_info(struct sim_world *w, const struct sim_xfer *x, int h)
 			 h ? " (recv)" : "", (unsigned long long)x->moved,
 			 (unsigned long long)info.bytes_done,
 			 (unsigned long long)info.bytes_total);
+}
+
+static bool
+lacks_note(const struct sim_world *w, const struct sim_xfer *x)
+{
+	return x->has_note && x->handle[0].status == 0 && !x->notes_seen && w->weather != SIM_WILD &&
+	       !may_fail(w, x);
+}
+
+static bool
+is_missed(const struct sim_world *w, const struct sim_note *n)
+{
+	return !n->rc && !n->seen && w->weather != SIM_WILD && !w->engine[n->from].closed &&
+	       !w->engine[n->to].closed;
+}
+
+bool
+sim_notes_came(const struct sim_world *w)
+{
+	for (uint32_t i = 0; i < w->xfer_count; i++)
+		if (lacks_note(w, &w->xfer[i]))
+			return false;
+	for (uint32_t i = 0; i < w->note_count; i++)
+		if (is_missed(w, &w->note[i]))
+			return false;
+	return true;
 }
 
 static void
@@ -79,8 +105,7 @@ judge_xfer(struct sim_world *w, struct sim_xfer *x)
 					 tcpx_strerror_name(handle->status));
 		}
 	}
-	if (x->has_note && x->handle[0].status == 0 && !x->notes_seen && w->weather != SIM_WILD &&
-	    !may_fail(w, x))
+	if (lacks_note(w, x))
 		sim_fail(w, "transfer %u succeeded, its note did not come", x->number);
 }
 
@@ -94,8 +119,7 @@ sim_work_judge(struct sim_world *w)
 
 		if (n->rc && n->seen)
 			sim_fail(w, "note %u was refused and came", i);
-		if (!n->rc && !n->seen && w->weather != SIM_WILD && !w->engine[n->from].closed &&
-		    !w->engine[n->to].closed)
+		if (is_missed(w, n))
 			sim_fail(w, "note %u did not come", i);
 	}
 	sim_again_judge(w);
@@ -119,7 +143,7 @@ judge_message(struct sim_world *w, struct sim_lane *l, int k, uint32_t n)
 	if ((!h->posted || h->status) && !l->asked && w->weather != SIM_WILD && !by_noise(w, status))
 		sim_fail(w, "message %u of %u of a lane, %s: %s for no reason, with %s", n, l->count,
 			 k ? "receiver" : "sender", h->posted ? "failed" : "not posted", tcpx_strerror_name(status));
-	if (k == 0 && status && !l->left && w->weather == SIM_SOUND && l->message[n].handle[1].ended &&
+	if (k == 0 && status && !l->left && !sim_is_broken(w) && l->message[n].handle[1].ended &&
 	    l->message[n].handle[1].status == 0)
 		sim_fail(w, "message %u of a lane was received, and its send failed with %s", n,
 			 tcpx_strerror_name(status));
@@ -141,7 +165,7 @@ sim_lanes_judge(struct sim_world *w)
 				tcpx_xfer_free(l->message[n].handle[k].xfer);
 				l->message[n].handle[k].xfer = NULL;
 			}
-			if (sim_one_in(w, 2)) {
+			if (sim_one_in(w, 2) || w->babble) {
 				tcpx_lane_close(l->end[k].lane);
 				l->end[k].lane = NULL;
 			}
@@ -155,7 +179,7 @@ sim_lanes_check(struct sim_world *w)
 	for (uint32_t i = 0; i < w->lane_count; i++) {
 		const struct sim_end *e = &w->lane[i].end[1];
 
-		if (memcmp(e->mem, e->orig, e->bytes))
+		if (e->mem && memcmp(e->mem, e->orig, e->bytes))
 			sim_fail(w, "lane %u: a byte changed in no open receive%s", i,
 				 e->gone ? ", after its memory was given back" : "");
 	}

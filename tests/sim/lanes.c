@@ -2,7 +2,8 @@
 /*
  * Lanes of a world: opened, posted on at both ends, cancelled, closed, their memory deregistered.
  * The n-th send meets the n-th receive, and a completed send means that the receive has
- * succeeded with every byte, or that it will unless something ends the lane, if it is small. What an end of a message gives back is overwritten at once.
+ * succeeded with every byte, or that it will unless something ends the lane, if it is small. What an
+ * end of a message gives back is overwritten at once. A babbler may have one of the ends.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -13,7 +14,6 @@
 
 enum { TX, RX };
 
-#define START_NS TCPX_SEC
 #define CLOSE_NS (20 * TCPX_MS) /* an end that is over is closed soon */
 
 static const char *const side_name[] = { "sender", "receiver" };
@@ -21,19 +21,19 @@ static const char *const side_name[] = { "sender", "receiver" };
 static uint64_t
 now_of(const struct sim_world *w)
 {
-	return tcpx_fabric_now(w->fabric);
+	return sim_now(w);
 }
 
 static double
 ms_of(const struct sim_world *w)
 {
-	return (double)(now_of(w) - START_NS) / TCPX_MS;
+	return (double)(now_of(w) - w->begun_ns) / TCPX_MS;
 }
 
 static bool
 closed(const struct sim_world *w, const struct sim_end *e)
 {
-	return w->engine[e->engine].closed;
+	return e->engine == SIM_NOBODY || w->engine[e->engine].closed;
 }
 
 /* ---- ends of messages ------------------------------------------------------------ */
@@ -48,7 +48,7 @@ give_up(struct sim_world *w, struct sim_end *e)
 		e->close_ns = now_of(w) + CLOSE_NS;
 }
 
-/* A receive that has failed: its bytes are old or right, or filler of a message given up half way, or
+/* The receive has failed: its bytes are old or right, or filler of a message given up half way, or
  * anything where the network changes bits. */
 static void
 check_part(struct sim_world *w, const struct sim_lane *l, uint32_t n)
@@ -57,7 +57,7 @@ check_part(struct sim_world *w, const struct sim_lane *l, uint32_t n)
 	const uint8_t *got = l->end[RX].mem + m->at[RX], *old = l->end[RX].orig + m->at[RX];
 	const uint8_t *right = l->end[TX].orig + m->at[TX];
 
-	if (tcpx_fabric_flips(w->fabric))
+	if (w->flips && tcpx_fabric_flips(w->fabric))
 		return;
 	for (uint32_t i = 0; i < m->room; i++)
 		if (got[i] != old[i] && (i >= m->len || (got[i] != right[i] && got[i]))) {
@@ -101,10 +101,11 @@ end_send(struct sim_world *w, struct sim_lane *l, uint32_t n, int status)
 		sim_fail(w, "send %u of a lane succeeded, its receive did not (%s)", n,
 			 !r->posted ? "not posted" :
 			 tcpx_strerror_name(r->ended ? r->status : tcpx_test(r->xfer)));
-	if (!l->end[TX].gone && status)
-		overwrite(&l->end[TX], m->at[TX], m->len);
-	else if (!l->end[TX].gone)
-		overwrite(&l->end[TX], m->at[TX], m->len);
+	if (l->end[TX].gone)
+		return;
+	if (memcmp(l->end[TX].mem + m->at[TX], l->end[TX].orig + m->at[TX], m->len))
+		sim_fail(w, "a byte of send %u of a lane has changed", n);
+	overwrite(&l->end[TX], m->at[TX], m->len);
 }
 
 static void
@@ -116,6 +117,10 @@ end_receive(struct sim_world *w, struct sim_lane *l, uint32_t n, int status)
 
 	if (e->gone) /* its memory holds what the application wrote since */
 		return;
+	if (l->end[TX].engine == SIM_NOBODY) {
+		keep(e, m->at[RX], m->room);
+		return;
+	}
 	if (status == 0) {
 		if (memcmp(e->mem + m->at[RX], l->end[TX].orig + m->at[TX], m->len) ||
 		    memcmp(e->mem + m->at[RX] + m->len, e->orig + m->at[RX] + m->len, m->room - m->len))
@@ -195,6 +200,16 @@ is_complete(const struct sim_lane *l, int k)
 	return true;
 }
 
+static int
+open_to_babbler(struct sim_world *w, struct sim_lane *l, const uint8_t *key)
+{
+	tcpx_peer *p = sim_some_babbler(w);
+	int rc = p ? tcpx_lane_open(p, key, &l->end[TX].lane) : w->ops->comm ? -ENOTSUP : TCPX_ECLOSED;
+
+	tcpx_peer_free(p);
+	return rc;
+}
+
 static void
 open_end(struct sim_world *w, struct sim_lane *l, int k)
 {
@@ -209,8 +224,14 @@ open_end(struct sim_world *w, struct sim_lane *l, int k)
 	}
 	memcpy(key, l->key, sizeof(key));
 	key[0] ^= l->stray;
-	rc = k == RX ? tcpx_lane_listen(e->engine, l->key, &l->end[k].lane)
-		     : tcpx_lane_open(sim_peer(w, l->end[TX].engine, l->end[RX].engine), key, &l->end[k].lane);
+	if (k == RX)
+		rc = tcpx_lane_listen(e->engine, l->key, &l->end[k].lane);
+	else if (l->end[RX].engine == SIM_NOBODY)
+		rc = open_to_babbler(w, l, key);
+	else
+		rc = tcpx_lane_open(sim_peer(w, l->end[TX].engine, l->end[RX].engine), key, &l->end[k].lane);
+	if (k == RX && l->end[TX].engine == SIM_NOBODY)
+		sim_babblers_learn(w, l);
 	if (w->verbose)
 		printf("  %8.3f ms lane %d: the %s is opened at e%d: %s\n", ms_of(w),
 		       (int)(l - w->lane), side_name[k], l->end[k].engine, tcpx_strerror_name(rc));
@@ -248,7 +269,7 @@ post(struct sim_world *w, struct sim_lane *l, int k)
 		int rc = tcpx_lane_post(e->lane, e->region, m->at[k], k == RX ? m->room : m->len,
 					&h->xfer);
 
-		if ((ready || rc == -EAGAIN) && rc != ready)
+		if ((ready || rc == -EAGAIN) && rc != ready && w->fabric)
 			sim_fail(w, "a lane is ready by %s and posts by %s",
 				 tcpx_strerror_name(ready), tcpx_strerror_name(rc));
 		if (rc == -ENOBUFS && e->posted - oldest(l, k) < TCPX_LANE_OPEN)
@@ -349,7 +370,7 @@ deregister(struct sim_world *w, struct sim_lane *l, int k)
 static bool
 is_lonely(const struct sim_lane *l)
 {
-	return l->end[TX].over && l->end[RX].lane && !l->end[RX].over &&
+	return l->end[TX].engine != SIM_NOBODY && l->end[TX].over && l->end[RX].lane && !l->end[RX].over &&
 	       tcpx_lane_ready(l->end[RX].lane) == -EAGAIN;
 }
 
@@ -363,7 +384,7 @@ sim_lanes_do(struct sim_world *w)
 			struct sim_lane *l = &w->lane[i];
 			struct sim_end *e = &l->end[k];
 
-			if (sim_naps(w, e->engine))
+			if (e->engine == SIM_NOBODY || sim_naps(w, e->engine))
 				continue;
 			if (!e->opened && e->open_ns <= now && (k == RX || l->end[RX].opened))
 				open_end(w, l, k);
@@ -439,6 +460,8 @@ has_ended(const struct sim_lane *l, int k)
 {
 	const struct sim_end *e = &l->end[k];
 
+	if (e->engine == SIM_NOBODY)
+		return true;
 	return e->over ? !e->lane && oldest(l, k) == e->posted : oldest(l, k) == l->count;
 }
 

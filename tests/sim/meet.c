@@ -12,7 +12,6 @@
 #include "core/session/peer.h"
 #include "core/session/session.h"
 
-#define START_NS    TCPX_SEC
 #define RESTART_NS  (40 * TCPX_MS) /* while there is work */
 
 enum way { BY_BLOB, BY_ADDRESS, BY_BOTH };
@@ -25,8 +24,10 @@ sim_plan_meeting(struct sim_world *w)
 	w->restart_ns = SIM_NEVER;
 	if (tcpx_rng_below(&w->meeting, 4))
 		return;
-	w->restart_ns = START_NS + tcpx_rng_below(&w->meeting, RESTART_NS);
+	w->restart_ns = w->begun_ns + tcpx_rng_below(&w->meeting, RESTART_NS);
 	w->restart_engine = (int)tcpx_rng_below(&w->meeting, w->engine_count);
+	if (w->babble && w->restart_engine == 0)
+		w->restart_ns = SIM_NEVER;
 }
 
 static int
@@ -132,6 +133,15 @@ has_twin(struct tcpx_engine *e, const struct session *s)
 	return found;
 }
 
+bool
+sim_is_engine(const struct sim_world *w, uint64_t incarnation)
+{
+	for (uint32_t i = 0; i < w->engine_count; i++)
+		if (w->engine[i].incarnation == incarnation)
+			return true;
+	return false;
+}
+
 /* Whatever the order in which two engines dial each other, one session is between them. Where control
  * streams break in the handshake there may be two, each used by its opener. */
 void
@@ -145,7 +155,8 @@ sim_twins_look(struct sim_world *w)
 		tcpx_chain_each(n, after, &e->registry.sessions) {
 			struct session *s = tcpx_container(n, struct session, in_engine);
 
-			if (w->weather == SIM_SOUND && s->opener && has_twin(e, s))
+			if (!sim_is_broken(w) && s->opener && sim_is_engine(w, s->peer->incarnation) &&
+			    has_twin(e, s))
 				sim_fail(w, "e%d has two sessions with %s", w->engine[i].name,
 					 s->peer->name);
 		}
@@ -158,16 +169,16 @@ sim_restart(struct sim_world *w)
 {
 	int old = w->restart_engine, successor = (int)w->engine_count, rc;
 
-	if (w->restart_ns > tcpx_fabric_now(w->fabric))
+	if (w->restart_ns > sim_now(w))
 		return;
 	w->restart_ns = SIM_NEVER;
 	if (w->engine[old].closed)
 		return;
-	if (w->weather != SIM_SOUND && tcpx_rng_below(&w->meeting, 2))
+	if (sim_is_broken(w) && tcpx_rng_below(&w->meeting, 2))
 		tcpx_fabric_break_all(w->fabric, tcpx_rng_below(&w->meeting, 2));
 	if (w->verbose)
 		printf("  %8.3f ms e%d starts again\n",
-		       (double)(tcpx_fabric_now(w->fabric) - TCPX_SEC) / TCPX_MS, old);
+		       (double)(sim_now(w) - w->begun_ns) / TCPX_MS, old);
 	sim_work_close_engine(w, old);
 	w->engine_count++;
 	w->totals->restarts++;

@@ -182,7 +182,7 @@ sim_memory_scramble_dst(struct sim_world *w, struct sim_xfer *x)
 static void
 check_part(struct sim_world *w, const struct sim_xfer *x)
 {
-	bool flips = tcpx_fabric_flips(w->fabric) > 0;
+	bool flips = w->flips && tcpx_fabric_flips(w->fabric) > 0;
 	struct walk k = walk_begin(w, x);
 	struct sim_region *src, *dst;
 	uint32_t s, d, n;

@@ -5,7 +5,6 @@
  */
 #include "sim/sim.h"
 
-#define START_NS   TCPX_SEC
 #define FIRST_NS   (60 * TCPX_MS) /* while there is work */
 #define LONGEST_NS (9 * TCPX_SEC) /* of TCPX_STALL_MS = 10 s */
 #define AWAKE_NS   (3 * TCPX_SEC)
@@ -14,7 +13,7 @@
 static void
 plan_in_turn(struct sim_world *w, struct tcpx_rng *rng, uint32_t first, uint64_t longest)
 {
-	uint64_t from = START_NS + tcpx_rng_below(rng, FIRST_NS);
+	uint64_t from = w->begun_ns + tcpx_rng_below(rng, FIRST_NS);
 
 	for (uint32_t i = first; i < SIM_NAPS; i++) {
 		struct sim_nap *n = &w->nap[i];
@@ -37,7 +36,7 @@ sim_plan_naps(struct sim_world *w)
 
 	for (uint32_t i = 0; i < SIM_NAPS; i++)
 		w->nap[i].from_ns = w->nap[i].to_ns = SIM_NEVER;
-	if (tcpx_rng_below(&rng, 3))
+	if (w->babble || tcpx_rng_below(&rng, 3))
 		return;
 	/* the handshake's deadlines are those of a peer that may be none: they are no part of this */
 	sim_setting(w, "TCPX_HANDSHAKE_MS", 60000);
@@ -51,7 +50,7 @@ sim_plan_naps(struct sim_world *w)
 		struct sim_nap *n = &w->nap[i];
 
 		n->engine = (int)tcpx_rng_below(&rng, w->engine_count);
-		n->from_ns = START_NS + tcpx_rng_below(&rng, FIRST_NS);
+		n->from_ns = w->begun_ns + tcpx_rng_below(&rng, FIRST_NS);
 		n->to_ns = n->from_ns + 1 + tcpx_rng_below(&rng, longest);
 	}
 }
@@ -87,7 +86,7 @@ sim_naps_delay(struct sim_world *w)
 bool
 sim_naps(const struct sim_world *w, int engine)
 {
-	uint64_t now = tcpx_fabric_now(w->fabric);
+	uint64_t now = sim_now(w);
 
 	for (uint32_t i = 0; i < SIM_NAPS; i++)
 		if (w->nap[i].engine == engine && w->nap[i].from_ns <= now && now < w->nap[i].to_ns)
@@ -98,7 +97,7 @@ sim_naps(const struct sim_world *w, int engine)
 uint64_t
 sim_naps_next_ns(const struct sim_world *w)
 {
-	uint64_t now = tcpx_fabric_now(w->fabric), next = SIM_NEVER;
+	uint64_t now = sim_now(w), next = SIM_NEVER;
 
 	for (uint32_t i = 0; i < SIM_NAPS; i++) {
 		const struct sim_nap *n = &w->nap[i];

@@ -9,8 +9,6 @@
 #include "proto/eager.h"
 #include "sim/sim.h"
 
-#define START_NS   TCPX_SEC /* the fabric's first moment */
-#define WORK_NS    (20 * TCPX_MS)
 #define BYTES_MAX  (500u << 10) /* that one world moves */
 
 void
@@ -18,6 +16,7 @@ sim_plan_network(struct sim_world *w)
 {
 	/* A tenth of the worlds is nearly as fast as memory, the others are not. */
 	uint64_t delay = sim_one_in(w, 10) ? 1000 : sim_between(w, 20000, 2 * TCPX_MS);
+	enum sim_weather weather;
 	struct tcpx_fabric_script s = {
 		.delay_min_ns = { sim_between(w, 0, delay), sim_between(w, 0, delay) },
 		.segment_max = (uint32_t)sim_between(w, 2000, 40000),
@@ -29,7 +28,9 @@ sim_plan_network(struct sim_world *w)
 
 	for (int k = 0; k < TCPX_FABRIC_KINDS; k++)
 		s.delay_max_ns[k] = s.delay_min_ns[k] + sim_between(w, 0, delay);
-	w->weather = (enum sim_weather)sim_between(w, SIM_SOUND, SIM_WILD);
+	weather = (enum sim_weather)sim_between(w, SIM_SOUND, SIM_WILD);
+	if (w->weather != SIM_BABBLE)
+		w->weather = weather;
 	if (w->weather == SIM_WILD) {
 		s.cut_ppm = sim_one_in(w, 2) ? (uint32_t)sim_between(w, 0, 30000) : 0;
 		s.break_ppm = sim_one_in(w, 2) ? (uint32_t)sim_between(w, 0, 30000) : 0;
@@ -47,7 +48,11 @@ sim_plan_network(struct sim_world *w)
 	w->ops = sim_one_in(w, 2) ? &tcpx_net_loop :
 		 sim_one_in(w, 2) ? &tcpx_net_loop_lend : &tcpx_net_loop_comm;
 	w->fabric = tcpx_fabric_new(tcpx_rng_next(&w->rng), &s);
-	w->calm_ns = START_NS + 200 * TCPX_MS;
+	if (!w->fabric)
+		return;
+	w->clock = tcpx_fabric_clock(w->fabric);
+	w->begun_ns = sim_now(w);
+	w->calm_ns = w->begun_ns + 200 * TCPX_MS;
 }
 
 /* Faults with a time of their own. Breaks may take every channel of a session. */
@@ -56,18 +61,18 @@ plan_faults(struct sim_world *w)
 {
 	uint64_t cuts = 0, breaks = 0;
 
-	if (w->weather != SIM_SOUND) {
+	if (sim_is_broken(w)) {
 		cuts = sim_between(w, 0, SIM_CUTS);
 		breaks = sim_between(w, 0, SIM_BREAKS);
 	}
 	for (uint64_t i = 0; i < SIM_CUTS; i++)
-		w->cut_ns[i] = i < cuts ? START_NS + sim_between(w, 0, 2 * WORK_NS) : SIM_NEVER;
+		w->cut_ns[i] = i < cuts ? w->begun_ns + sim_between(w, 0, 2 * SIM_WORK_NS) : SIM_NEVER;
 	for (uint64_t i = 0; i < SIM_BREAKS; i++)
-		w->break_ns[i] = i < breaks ? START_NS + sim_between(w, 0, 2 * WORK_NS)
+		w->break_ns[i] = i < breaks ? w->begun_ns + sim_between(w, 0, 2 * SIM_WORK_NS)
 					    : SIM_NEVER;
 	w->nic_ns[0] = w->nic_ns[1] = SIM_NEVER;
 	if (w->weather == SIM_WILD && sim_one_in(w, 4)) {
-		w->nic_ns[0] = START_NS + sim_between(w, 0, WORK_NS);
+		w->nic_ns[0] = w->begun_ns + sim_between(w, 0, w->work_ns);
 		w->nic_ns[1] = w->nic_ns[0] + sim_between(w, 0, 100 * TCPX_MS);
 	}
 }
@@ -94,7 +99,7 @@ plan_flips(struct sim_world *w)
 	if (tcpx_rng_below(&rng, 3))
 		return;
 	sim_setting(w, "TCPX_CHECKSUM", 1);
-	if (w->weather == SIM_SOUND)
+	if (!sim_is_broken(w))
 		return;
 	w->flips = true;
 	/* of a comm each page of a message is a read: five wrong messages in a row shall be rare */
@@ -266,9 +271,12 @@ plan_dst(struct sim_world *w, struct sim_list *l)
 
 /* ---- work ------------------------------------------------------------------------ */
 
+/* Threads may end a transfer while it is given up: there none is. */
 static void
 plan_kill(struct sim_world *w, struct sim_handle *h)
 {
+	if (!w->fabric)
+		return;
 	h->kill = sim_one_in(w, 2) ? SIM_CANCEL : SIM_FREE;
 	h->kill_ns = h->post_ns + sim_between(w, 0, 8 * TCPX_MS);
 }
@@ -279,7 +287,7 @@ plan_xfer(struct sim_world *w, struct sim_xfer *x, int engine, uint64_t *left)
 	uint64_t total = plan_total(w, *left), room = total;
 	int a = (int)sim_between(w, 0, w->engine_count - 1);
 	int b = (int)sim_between(w, 0, w->engine_count - 1);
-	uint64_t now = tcpx_fabric_now(w->fabric);
+	uint64_t now = sim_now(w);
 	bool kill = sim_one_in(w, 8), kill_recv = false;
 
 	if (engine >= 0)
@@ -288,9 +296,12 @@ plan_xfer(struct sim_world *w, struct sim_xfer *x, int engine, uint64_t *left)
 	x->tag = x->number; /* one receive for one send */
 	x->src.engine = x->op == TCPX_OP_READ ? b : a;
 	x->dst.engine = x->op == TCPX_OP_READ ? a : b;
-	x->handle[0].post_ns = now + sim_between(w, 0, WORK_NS);
+	x->handle[0].post_ns = now + sim_between(w, 0, w->work_ns);
 	if (x->op == TCPX_OP_SEND) {
-		x->handle[1].post_ns = now + sim_between(w, 0, WORK_NS);
+		x->handle[1].post_ns = now + sim_between(w, 0, w->work_ns);
+		if (w->babble) /* their work may take longer than a send may wait */
+			x->handle[1].post_ns = x->handle[0].post_ns + sim_between(w, 0, 2 * SIM_WORK_NS) -
+					       SIM_WORK_NS;
 		kill_recv = sim_one_in(w, 8);
 		if (sim_one_in(w, 4))
 			room = total + sim_between(w, 1, 5000); /* a longer receive */
@@ -350,16 +361,18 @@ sim_plan_work(struct sim_world *w)
 			.to = (int)sim_between(w, 0, w->engine_count - 1),
 			.len = (uint32_t)(sim_one_in(w, 6) ? sim_between(w, 8, 8192)
 							   : sim_between(w, 8, 60)),
-			.post_ns = START_NS + sim_between(w, 0, WORK_NS),
+			.post_ns = w->begun_ns + sim_between(w, 0, w->work_ns),
 		};
 	w->deregister_ns = w->close_ns = SIM_NEVER;
+	if (!w->fabric)
+		return;
 	if (sim_one_in(w, 5)) {
-		w->deregister_ns = START_NS + sim_between(w, 0, 2 * WORK_NS);
+		w->deregister_ns = w->begun_ns + sim_between(w, 0, 2 * SIM_WORK_NS);
 		w->deregister_engine = (int)sim_between(w, 0, w->engine_count - 1);
 		w->deregister_region = (int)sim_between(w, 0, SIM_REGIONS - 1);
 	}
 	if (sim_one_in(w, 10)) {
-		w->close_ns = START_NS + sim_between(w, 0, 2 * WORK_NS);
-		w->close_engine = (int)sim_between(w, 0, w->engine_count - 1);
+		w->close_ns = w->begun_ns + sim_between(w, 0, 2 * SIM_WORK_NS);
+		w->close_engine = (int)sim_between(w, w->babble != NULL, w->engine_count - 1);
 	}
 }

@@ -2,7 +2,7 @@
 /*
  * The property simulation. A world is a few engines on one scripted network, their memory
  * and their operations, all drawn from one seed. The properties that must hold on any
- * network are checked while it runs and at its end.
+ * network, and beside babblers, are checked while it runs and at its end.
  */
 #ifndef SIM_SIM_H
 #define SIM_SIM_H
@@ -35,7 +35,10 @@
 #define SIM_NAPS      6
 #define SIM_GIVE_UPS  6
 #define SIM_LANES     3
+#define SIM_BABBLED   8 /* lanes of the first engine with babblers */
+#define SIM_NOBODY    (-1) /* a babbler's end of a lane */
 #define SIM_MESSAGES  100 /* of a lane */
+#define SIM_WORK_NS   (20 * TCPX_MS)
 #define SIM_NEVER     UINT64_MAX
 
 /* A registered range. Source bytes never change while it is in use; every byte of a
@@ -59,6 +62,7 @@ struct sim_engine {
 	struct tcpx_slow_device slow; /* host memory            */
 	struct tcpx_slow_device gpu;  /* no ranges: it has none */
 	int name;                     /* e0, e1, ...: its number, or its predecessor's */
+	uint64_t incarnation;
 	bool gpu_src, gpu_dst;        /* which regions it has   */
 	bool lends;                   /* its memory is registered with TCPX_MEM_LEND */
 	bool closed;
@@ -157,13 +161,17 @@ struct sim_totals {
 	uint64_t resumes, channels_lost, healed, suspected, resent, virtual_ns;
 	uint64_t lanes, messages, messages_done, credits;
 	uint64_t flips, chunks_corrupt, frames_corrupt, naps, dials, restarts, given_up, added_again;
+	struct {
+		uint64_t sessions, resumes, refused, frames, lies;
+	} babbled;
 };
 
 /* What the network does besides delaying. */
 enum sim_weather {
 	SIM_SOUND,
 	SIM_SURVIVABLE, /* cuts and breaks, of all channels perhaps: they are opened again */
-	SIM_WILD        /* anything at any time: transfers may fail                    */
+	SIM_WILD,       /* anything at any time: transfers may fail                    */
+	SIM_BABBLE      /* sound; peers that say anything talk with the first engine   */
 };
 
 struct sim_world {
@@ -172,8 +180,11 @@ struct sim_world {
 	bool verbose, failed;
 	bool flips; /* bits arrive wrong */
 	enum sim_weather weather;
-	struct tcpx_fabric *fabric;
+	struct tcpx_fabric *fabric; /* NULL: sockets, threads and the time of day */
+	const struct tcpx_clock *clock;
+	uint64_t begun_ns, work_ns; /* for so long work is posted */
 	const struct tcpx_net_ops *ops;
+	struct babble *babble; /* NULL: all other weathers */
 	struct tcpx_secret secret; /* of all engines; without ops there is none */
 	uint32_t engine_count;
 	struct sim_engine engine[SIM_ENGINES];
@@ -182,7 +193,7 @@ struct sim_world {
 	struct sim_note note[SIM_NOTES];
 	uint32_t early_bytes; /* such a send of a lane, of memory not lent, may end before it is there */
 	uint32_t lane_count;
-	struct sim_lane lane[SIM_LANES];
+	struct sim_lane lane[SIM_LANES + SIM_BABBLED];
 	/* once, at most: a region is deregistered; an engine closes */
 	uint64_t deregister_ns, close_ns;
 	int deregister_engine, deregister_region, close_engine;
@@ -198,11 +209,24 @@ struct sim_world {
 	uint64_t calm_ns; /* no new faults from then on */
 	uint32_t turn_cost, turn_pieces; /* what a turn handles at most; 0: as usual */
 	uint64_t wide_bytes, narrow_ns;  /* where sessions begin narrow; 0: as usual */
-	uint64_t end_ns;
+	uint32_t turns;
 	char setting[SIM_SETTINGS][48];
 	const char *settings[SIM_SETTINGS + 1];
 	struct sim_totals *totals;
 };
+
+static inline uint64_t
+sim_now(const struct sim_world *w)
+{
+	return tcpx_clock_now(w->clock);
+}
+
+/* Does the network break or change what it carries? */
+static inline bool
+sim_is_broken(const struct sim_world *w)
+{
+	return w->weather == SIM_SURVIVABLE || w->weather == SIM_WILD;
+}
 
 /* A property does not hold: says so once a world. */
 void sim_fail(struct sim_world *w, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
@@ -228,6 +252,8 @@ void sim_plan_meeting(struct sim_world *w);
 int sim_meet(struct sim_world *w, int first);
 /* One of the handles of a peer. */
 tcpx_peer *sim_peer(struct sim_world *w, int me, int other);
+/* Is that one of the engines, or was it? */
+bool sim_is_engine(const struct sim_world *w, uint64_t incarnation);
 /* No two engines have two sessions. */
 void sim_twins_look(struct sim_world *w);
 /* At its time. */
@@ -273,6 +299,8 @@ bool sim_work_ended(const struct sim_world *w);
 uint64_t sim_work_next_ns(const struct sim_world *w);
 /* A SEND has two: its receive's, too. */
 int sim_handle_count(const struct sim_xfer *x);
+/* Have all notes come that must? */
+bool sim_notes_came(const struct sim_world *w);
 /* Counts and judges at the end; frees handles. */
 void sim_work_judge(struct sim_world *w);
 void sim_work_close_engine(struct sim_world *w, int engine);
@@ -296,10 +324,51 @@ void sim_lanes_check(struct sim_world *w);
 /* ---- credit.c ---- */
 void sim_credit_check(struct sim_world *w);
 
+/* ---- host.c: the first engine beside babblers; nothing happens in other weathers ---- */
+void sim_babble_plan(struct sim_world *w);
+/* They come. */
+int sim_babblers_begin(struct sim_world *w);
+/* The host's memory for them; they learn where it can be dialled. */
+int sim_host_begin(struct sim_world *w);
+/* Babblers talk; the host's application deals with them. */
+void sim_host_do(struct sim_world *w);
+void sim_babblers_leave(struct sim_world *w);
+uint64_t sim_host_next_ns(const struct sim_world *w);
+/* They have left, and nothing of them is left. */
+bool sim_host_ended(struct sim_world *w);
+void sim_host_hang(struct sim_world *w);
+/* Ends deals that have ended. Returns how many. */
+uint32_t sim_deals_look(struct sim_world *w, uint32_t engine);
+/* No engine is accused. */
+void sim_host_judges(struct sim_world *w);
+/* Nobody keeps more than he may. */
+void sim_host_look(struct sim_world *w);
+/* The only engine left keeps nothing more for anybody. False: not yet. */
+bool sim_host_is_empty(struct sim_world *w);
+/* An application that takes no notes leaves them until the end, when it takes all. */
+bool sim_host_takes_notes(const struct sim_world *w, uint32_t engine);
+void sim_host_takes_all(struct sim_world *w);
+/* A handle of a babbler, which the caller gives back; NULL: it cannot be had now. */
+tcpx_peer *sim_some_babbler(struct sim_world *w);
+/* Babblers may know @l, whose receiving end is the host's. */
+void sim_babblers_learn(struct sim_world *w, const struct sim_lane *l);
+void sim_host_end(struct sim_world *w);
+void sim_babble_print(const struct sim_totals *t);
+
 /* ---- world.c ---- */
+/* SIGALRM ends the process if @seed takes longer, and says so. */
+void sim_watch(uint64_t seed, unsigned seconds);
+/* NIC @n of place @place. */
+void sim_nic(const struct sim_world *w, uint8_t n, uint8_t place, struct tcpx_nic *nic);
+/* What is drawn before there are engines. */
+void sim_plan(struct sim_world *w);
+/* Opens the engines, and draws their work. */
+int sim_open(struct sim_world *w);
+/* Judges, closes and frees all but the world itself. */
+void sim_close(struct sim_world *w, bool opened);
 /* Opens the engine of that number; as another one's successor under its name, or -1. */
 int sim_open_engine(struct sim_world *w, int engine, int predecessor);
-/* Runs one seed. True when everything held. */
-bool sim_world_run(uint64_t seed, bool verbose, struct sim_totals *totals);
+/* Runs one seed, @babble: in that weather. True when everything held. */
+bool sim_world_run(uint64_t seed, bool babble, bool verbose, struct sim_totals *totals);
 
 #endif

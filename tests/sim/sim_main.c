@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * sim [--seeds A..B] [--seconds N] [--verbose]: runs a world for each seed, and begins none after
- * N seconds. Prints every seed that broke a property; exit status 1 if there is one.
+ * sim [--babble] [--seeds A..B] [--seconds N] [--verbose]: runs a world for each seed, and begins none
+ * after N seconds; with babblers in each, or in a weather that the seed draws. Prints every seed that
+ * broke a property; exit status 1 if there is one.
  */
 #include <inttypes.h>
-#include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -15,30 +14,19 @@
 
 #define HANG_S 300 /* a world takes a tenth of a second */
 
-static char playing[64];
-
-/* Which seed it was. */
-static void
-hangs(int sig)
-{
-	ssize_t n = write(STDOUT_FILENO, playing, strlen(playing));
-
-	(void)n;
-	signal(sig, SIG_DFL);
-	raise(SIGABRT);
-}
-
 int
 main(int argc, char **argv)
 {
 	uint64_t first = 1, last = 300, bad = 0, seconds = UINT64_MAX / TCPX_SEC;
 	uint64_t began_ns = tcpx_clock_now(&tcpx_clock_system);
 	struct sim_totals t = { 0 };
-	bool verbose = false;
+	bool verbose = false, babble = false;
 
 	for (int i = 1; i < argc; i++) {
 		if (!strcmp(argv[i], "--verbose")) {
 			verbose = true;
+		} else if (!strcmp(argv[i], "--babble")) {
+			babble = true;
 		} else if (!strcmp(argv[i], "--seeds") && i + 1 < argc &&
 			   sscanf(argv[i + 1], "%" SCNu64 "..%" SCNu64, &first, &last) >= 1) {
 			if (!strstr(argv[++i], ".."))
@@ -47,17 +35,15 @@ main(int argc, char **argv)
 			   sscanf(argv[i + 1], "%" SCNu64, &seconds) == 1) {
 			i++;
 		} else {
-			fprintf(stderr, "usage: sim [--seeds A..B] [--seconds N] [--verbose]\n");
+			fprintf(stderr, "usage: sim [--babble] [--seeds A..B] [--seconds N] [--verbose]\n");
 			return 2;
 		}
 	}
-	signal(SIGALRM, hangs);
 	for (uint64_t seed = first; seed <= last; seed++) {
 		if ((tcpx_clock_now(&tcpx_clock_system) - began_ns) / TCPX_SEC >= seconds)
 			break;
-		snprintf(playing, sizeof(playing), "seed %" PRIu64 " hangs\n", seed);
-		alarm(HANG_S);
-		bad += !sim_world_run(seed, verbose, &t);
+		sim_watch(seed, HANG_S);
+		bad += !sim_world_run(seed, babble, verbose, &t);
 		fflush(stdout);
 	}
 	alarm(0);
@@ -77,5 +63,7 @@ main(int argc, char **argv)
 	printf("%" PRIu64 " times a process got no CPU, %" PRIu64 " peers dialled by address, %" PRIu64
 	       " processes that started again\n", t.naps, t.dials, t.restarts);
 	printf("%" PRIu64 " sessions given up, %" PRIu64 " peers added again\n", t.given_up, t.added_again);
+	if (babble)
+		sim_babble_print(&t);
 	return bad ? 1 : 0;
 }

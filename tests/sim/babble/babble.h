@@ -1,40 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The stateful fuzzer. A world is a host, a guest whose transfers with it must all succeed, and a
- * few babblers: peers that follow the protocol as far as it takes them deep into a session, and
- * say anything there. They open sessions, and are opened to. In main.c network and time are the
- * scripted ones, so a seed repeats its world exactly; in live.c they are the machine's.
+ * Babblers: peers that follow the protocol as far as it takes them deep into a session, and say
+ * anything there. They open sessions with the first engine of a world, the host, and are opened to.
+ * Over the scripted network a seed repeats its world exactly; in live.c network and time are the
+ * machine's, and babblers another process.
  */
-#ifndef BABBLE_BABBLE_H
-#define BABBLE_BABBLE_H
+#ifndef SIM_BABBLE_BABBLE_H
+#define SIM_BABBLE_BABBLE_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include "base/rng.h"
-#include "core/engine/engine.h"
-#include "core/engine/step.h"
 #include "core/session/line.h"
-#include "fabric/loop.h"
-#include "fake/plain_seal.h"
-#include "fake/slow_device.h"
 #include "proto/ctrl.h"
-#include "proto/frame.h"
 #include "proto/eager.h"
+#include "proto/frame.h"
 #include "proto/lane.h"
 #include "proto/runs.h"
-#include "seal/secret.h"
-#include "tcpx/tcpx.h"
+#include "sim/sim.h"
 
 #define BABBLERS      3
 #define BABBLE_CHANS  (2 * 4) /* of a session, both ways */
 #define BABBLE_KNOWN  16      /* transfers that a babbler remembers, of each side */
 #define BABBLE_XFERS  12      /* that the host has open with babblers */
 #define BABBLE_MEMORY (256u << 10)
-#define BABBLE_LANES  4       /* of the host at a time, with as many messages open each */
-#define BABBLE_LANE_DEEP 4
-#define BABBLE_NEVER  UINT64_MAX
+#define BABBLE_LANES  4       /* keys of the host's that they know */
 
 enum stage {
 	STAGE_IDLE,    /* no connection                                             */
@@ -83,7 +70,7 @@ struct babble_chan {
 };
 
 struct babbler {
-	struct world *world;
+	struct sim_world *world;
 	int number;
 	struct tcpx_net *net;
 	struct tcpx_net_facts facts;
@@ -126,120 +113,40 @@ struct babbler {
 	uint64_t said;
 };
 
-struct babble_totals {
-	uint64_t worlds, sessions, resumes, frames, lies, refused, transfers, bytes;
-	uint64_t lanes, messages; /* of the host with babblers; the second: that succeeded */
-};
-
 /* What the host's application does with a babbler. */
 struct deal {
 	tcpx_xfer *xfer;
-	uint64_t until_ns; /* cancelled then; BABBLE_NEVER: not */
+	uint64_t until_ns; /* cancelled then; SIM_NEVER: not */
 };
-
-/* A lane of the host's with a babbler. */
-struct lane_deal {
-	tcpx_lane *lane; /* NULL: none now */
-	bool sends;
-	tcpx_xfer *xfer[BABBLE_LANE_DEEP];
-	uint32_t room[BABBLE_LANE_DEEP]; /* of the receive there; a send: 0 */
-	uint64_t until_ns;
-};
-
-/* A transfer between guest and host, which must succeed. */
-struct errand {
-	enum tcpx_op op;
-	bool by_host;      /* else by the guest */
-	uint64_t post_ns;
-	uint64_t offset, len;
-	tcpx_xfer *xfer, *recv;
-	bool posted, ended;
-};
-
-#define BABBLE_ERRANDS 10
 
 /* What babblers know of their host; they may be in another process. */
 struct told {
-	struct tcpx_region_ref shared, guest; /* the second with a wrong key */
+	struct tcpx_region_ref shared, others; /* the second with a wrong key */
 	uint16_t port;
-	uint8_t lane[BABBLE_LANES][TCPX_LANE_KEY]; /* of the newest receiving end of each lane */
+	uint8_t lane[BABBLE_LANES][TCPX_LANE_KEY]; /* of receiving ends */
 };
 
-struct world {
-	uint64_t seed;
-	struct tcpx_rng rng;
-	bool verbose, failed;
-	struct tcpx_fabric *fabric;     /* NULL: sockets, and the time of day */
-	const struct tcpx_clock *clock;
-	uint64_t begun_ns;
-	const struct tcpx_net_ops *ops;
-	struct tcpx_secret secret;
-	tcpx_engine *host, *guest;
-	struct tcpx_nic host_nic, guest_nic;
-	tcpx_peer *to_host, *to_guest;
-	uint8_t *mem[2];                /* of the host, of the guest: for each other alone */
-	uint64_t region[2], far_id[2];    /* far_id[i]: the name of mem[i] at the other */
+struct babble {
 	struct told *told, told_here;
-	uint8_t *shared;                /* of the host: babblers have the key */
+	uint8_t *shared; /* of the host: babblers have the key */
 	uint64_t shared_id;
 	struct deal deal[BABBLE_XFERS];
-	bool lanes;                     /* this world has some */
-	bool narrow;                    /* its sessions may begin narrow, if a babbler says so */
-	struct lane_deal lane[BABBLE_LANES];
-	uint8_t *lane_mem;              /* of the host */
-	uint64_t lane_region;
-	const struct tcpx_device_ops *gpu_ops; /* the host's, whose that memory is; NULL: none */
-	struct tcpx_slow_device gpu;
-	struct errand errand[BABBLE_ERRANDS];
 	struct babbler babbler[BABBLERS];
 	uint32_t babblers;
-	uint64_t talk_ns;               /* for so long they talk */
-	uint64_t patient_ns;            /* no transfer of the guest takes longer */
-	bool gone;                      /* they have left */
-	bool notes_taken;               /* by the host's application */
-	char setting[9][48];
-	const char *settings[11];
-	struct babble_totals *totals;
+	uint64_t left_ns;
+	bool lanes;       /* this world has some */
+	bool gone;        /* they have left */
+	bool takes_notes; /* the host's application */
 };
 
-/* Runs one seed. True when everything held. */
-bool babble_world(uint64_t seed, bool verbose, struct babble_totals *totals);
-
-/* ---- plan.c ---- */
-/* The process ends if @seed takes longer. */
-void babble_watch(uint64_t seed, unsigned seconds);
-/* A property does not hold: says so once a world. */
-void babble_fail(struct world *w, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-bool babble_one_in(struct world *w, uint32_t n);
-uint64_t babble_between(struct world *w, uint64_t low, uint64_t high);
-/* Who talks, for how long, and the engines' settings. */
-void babble_plan(struct world *w);
-void babble_nic(const struct world *w, uint8_t place, struct tcpx_nic *nic);
-/* Host, guest, and what they do. */
-int babble_open_engines(struct world *w);
-/* Nobody keeps more than he may. */
-void babble_check_quotas(struct world *w);
-
-/* ---- host.c: what the applications of host and guest do ---- */
-int babble_host_begin(struct world *w);
-void babble_host_do(struct world *w);
-uint64_t babble_host_next_ns(const struct world *w);
-/* All transfers with babblers have ended, those of the guest too. */
-bool babble_host_ended(const struct world *w);
-void babble_host_end(struct world *w);
-/* A handle, which the caller gives back; NULL: it cannot be had now. */
-tcpx_peer *babble_some_babbler(struct world *w);
-
-/* ---- lanes.c: those of the host, and a babbler's words about them ---- */
-int babble_lanes_begin(struct world *w);
-void babble_lanes_do(struct world *w);
-uint64_t babble_lanes_next_ns(const struct world *w);
-void babble_lanes_end(struct world *w);
+/* ---- lanes.c: words about lanes ---- */
 void babbler_say_lane(struct babbler *b);
 void babbler_hear_lane(struct babbler *b, uint8_t type, struct tcpx_buf *payload);
 
 /* ---- peer.c: a babbler's connection ---- */
-int babbler_begin(struct world *w, int number);
+/* Where it dials. */
+struct tcpx_addr babbler_host(const struct babbler *b);
+int babbler_begin(struct sim_world *w, int number);
 /* Takes what has come, and says what is due. */
 void babbler_do(struct babbler *b);
 void babbler_hang_up(struct babbler *b); /* keeps the session, to resume it perhaps */

@@ -3,7 +3,7 @@
  * once is left out: so are messages cut. */
 #include <sys/socket.h>
 
-#include "babble/babble.h"
+#include "sim/babble/babble.h"
 #include "net/sock/chan.h"
 #include "net/sock/wire.h"
 

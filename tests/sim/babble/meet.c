@@ -4,21 +4,12 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "babble/babble.h"
-
-static struct tcpx_addr
-host_addr(const struct babbler *b)
-{
-	struct tcpx_addr at = b->world->host_nic.addr;
-
-	at.port = b->world->told->port;
-	return at;
-}
+#include "sim/babble/babble.h"
 
 void
 babbler_say_hello(struct babbler *b)
 {
-	struct world *w = b->world;
+	struct sim_world *w = b->world;
 	uint8_t room[TCPX_FRAME_MAX - TCPX_FRAME_HEAD];
 	struct tcpx_hello h = { .session = babbler_tell(b, b->session),
 				.role = b->opener ? TCPX_ROLE_OPENER : TCPX_ROLE_ACCEPTOR,
@@ -26,34 +17,34 @@ babbler_say_hello(struct babbler *b)
 	struct tcpx_buf out;
 
 	if (babbler_lies(b))
-		h.role = (uint8_t)babble_between(w, 0, 3);
+		h.role = (uint8_t)sim_between(w, 0, 3);
 	if (b->opener)
-		h.dialled = host_addr(b);
+		h.dialled = babbler_host(b);
 	else
 		h.expect = babbler_tell(b, b->theirs.incarnation);
 	snprintf(h.name, sizeof(h.name), "babbler%d", b->number);
 	if (babbler_lies(b))
-		snprintf(h.name, sizeof(h.name), "guest");
+		snprintf(h.name, sizeof(h.name), "e1");
 	snprintf(h.provider, sizeof(h.provider), "%s", w->ops->name);
 	snprintf(h.terms, sizeof(h.terms), "%s", b->facts.terms);
-	h.channels = (uint16_t)babbler_tell(b, babble_between(w, 1, 4));
+	h.channels = (uint16_t)babbler_tell(b, sim_between(w, 1, 4));
 	b->wish = h.channels;
-	h.window = (uint16_t)babbler_tell(b, babble_between(w, 1, 8));
-	b->chunk_max = babble_one_in(w, 2) ? 65536 : 4096;
+	h.window = (uint16_t)babbler_tell(b, sim_between(w, 1, 8));
+	b->chunk_max = sim_one_in(w, 2) ? 65536 : 4096;
 	h.chunk_max = (uint32_t)babbler_tell(b, b->chunk_max);
-	h.credit_xfers = (uint32_t)babbler_tell(b, babble_between(w, 1, 100));
-	h.credit_list_bytes = babbler_tell(b, 1 << babble_between(w, 8, 24));
+	h.credit_xfers = (uint32_t)babbler_tell(b, sim_between(w, 1, 100));
+	h.credit_list_bytes = babbler_tell(b, 1 << sim_between(w, 8, 24));
 	h.nic[0].addr = b->nic.addr;
 	h.nic[0].addr.port = (uint16_t)babbler_tell(b, b->bound.port);
 	snprintf(h.nic[0].offer.name, sizeof(h.nic[0].offer.name), "eth0");
 	if (babbler_lies(b)) {
-		h.nic_count = (uint16_t)babble_between(w, 0, TCPX_NICS_MAX);
+		h.nic_count = (uint16_t)sim_between(w, 0, TCPX_NICS_MAX);
 		for (uint32_t i = 1; i < h.nic_count; i++)
 			h.nic[i] = h.nic[0];
 	}
-	h.sums = babble_one_in(w, 4);
+	h.sums = sim_one_in(w, 4);
 	b->sums = h.sums;
-	h.narrow = b->narrow = w->narrow && (w->seed / 5 + (uint64_t)b->number) % 4;
+	h.narrow = b->narrow = w->wide_bytes && (w->seed / 5 + (uint64_t)b->number) % 4;
 	b->wide = false;
 	tcpx_buf_init(&out, room, sizeof(room));
 	tcpx_hello_write(&out, &h);
@@ -66,7 +57,7 @@ babbler_say_resume(struct babbler *b, uint8_t type)
 	struct tcpx_resume r = { .session = babbler_tell(b, b->session),
 				 .incarnation = babbler_tell(b, b->incarnation),
 				 .expect = babbler_tell(b, b->theirs.incarnation),
-				 .dialled = host_addr(b),
+				 .dialled = babbler_host(b),
 				 .epoch = (uint32_t)babbler_tell(b, b->epoch),
 				 .received = babbler_tell(b, tcpx_ctrl_received(b->ctrl)) };
 	uint8_t room[256];
@@ -128,7 +119,7 @@ make_channels(struct babbler *b)
 static void
 say_handles(struct babbler *b)
 {
-	struct world *w = b->world;
+	struct sim_world *w = b->world;
 	uint8_t room[TCPX_FRAME_MAX - TCPX_FRAME_HEAD];
 	static struct tcpx_handles h;
 	struct tcpx_buf out;
@@ -145,7 +136,7 @@ say_handles(struct babbler *b)
 		h.usable[i] = w->ops->chan_listen(b->net, 0, &c->id, h.handle[i], &c->listener) == 0;
 	}
 	if (babbler_lies(b))
-		h.count = (uint16_t)babble_between(w, 0, 2 * TCPX_CHANNELS_MAX);
+		h.count = (uint16_t)sim_between(w, 0, 2 * TCPX_CHANNELS_MAX);
 	tcpx_buf_init(&out, room, sizeof(room));
 	tcpx_handles_write(&out, &h);
 	babbler_put(b, TCPX_FR_HANDLES, &out, false);
@@ -164,7 +155,7 @@ take_handles(struct babbler *b, const struct tcpx_handles *h)
 static void
 connect_one(struct babbler *b, struct babble_chan *c)
 {
-	struct world *w = b->world;
+	struct sim_world *w = b->world;
 	bool sending = c->forward == b->opener;
 	int rc;
 
@@ -218,7 +209,7 @@ babbler_wire(struct babbler *b)
 		waiting += !c->chan && (c->connecting || c->listener || (c->usable && !c->tried));
 	}
 	if (b->stage == STAGE_WIRING && b->opener && !b->ready_sent &&
-	    (!waiting || babble_one_in(b->world, 3000)) &&
+	    (!waiting || sim_one_in(b->world, 3000)) &&
 	    (!b->world->ops->comm || b->handles_came))
 		say_ready(b);
 }
@@ -228,11 +219,11 @@ babbler_wire(struct babbler *b)
 static bool
 on_hello(struct babbler *b, struct tcpx_buf *in)
 {
-	struct world *w = b->world;
+	struct sim_world *w = b->world;
 	uint32_t count;
 
 	if (tcpx_hello_read(in, &b->theirs) != 0) {
-		babble_fail(w, "the host's HELLO is none");
+		sim_fail(w, "the host's HELLO is none");
 		return false;
 	}
 	if (!b->opener) {
@@ -269,7 +260,7 @@ static bool
 on_handles(struct babbler *b, struct tcpx_buf *in)
 {
 	if (tcpx_handles_read(in, &b->handles) != 0) {
-		babble_fail(b->world, "the host's HANDLES are none");
+		sim_fail(b->world, "the host's HANDLES are none");
 		return false;
 	}
 	if (b->opener) {
@@ -293,7 +284,7 @@ on_ready(struct babbler *b, struct tcpx_buf *in)
 	struct tcpx_readiness r;
 
 	if (tcpx_ready_read(in, &r) != 0) {
-		babble_fail(b->world, "the host's READY is none");
+		sim_fail(b->world, "the host's READY is none");
 		return false;
 	}
 	if (!b->opener)
@@ -309,7 +300,7 @@ on_resume(struct babbler *b, struct tcpx_buf *in, bool answer)
 	struct tcpx_resume r;
 
 	if (tcpx_resume_read(in, &r) != 0) {
-		babble_fail(b->world, "the host's RESUME is none");
+		sim_fail(b->world, "the host's RESUME is none");
 		return false;
 	}
 	if (answer) {
@@ -318,7 +309,7 @@ on_resume(struct babbler *b, struct tcpx_buf *in, bool answer)
 	}
 	if (tcpx_ctrl_resume(b->ctrl, r.received) != 0)
 		return false;
-	b->world->totals->resumes++;
+	b->world->totals->babbled.resumes++;
 	b->resuming = false;
 	b->stage = STAGE_OPEN;
 	return true;
@@ -341,7 +332,7 @@ babbler_take_handle(struct babbler *b, struct tcpx_buf *in)
 	struct babble_chan *c;
 
 	if (tcpx_chan_handle_read(in, &h) != 0) {
-		babble_fail(b->world, "the host's CHANNEL_HANDLE is none");
+		sim_fail(b->world, "the host's CHANNEL_HANDLE is none");
 		return;
 	}
 	c = named(b, h.backward, h.channel);
@@ -357,7 +348,7 @@ babbler_take_handle(struct babbler *b, struct tcpx_buf *in)
 void
 babbler_listen_again(struct babbler *b, struct tcpx_buf *in)
 {
-	struct world *w = b->world;
+	struct sim_world *w = b->world;
 	struct tcpx_chan_handle h = { .usable = true };
 	struct tcpx_chan_event e;
 	struct babble_chan *c;
@@ -365,7 +356,7 @@ babbler_listen_again(struct babbler *b, struct tcpx_buf *in)
 	struct tcpx_buf out;
 
 	if (tcpx_chan_event_read(in, &e) != 0) {
-		babble_fail(w, "the host's CHANNEL_ASK is none");
+		sim_fail(w, "the host's CHANNEL_ASK is none");
 		return;
 	}
 	c = named(b, e.backward, e.channel);

@@ -1,151 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Lanes in a world: those of the host's application with babblers, and the words of babblers about
- * them. Bytes outside of the host's open receives stay, whatever is said; all of its messages end.
- */
-#include <errno.h>
-#include <stdlib.h>
+/* A babbler's words about lanes. */
 #include <string.h>
 
-#include "babble/babble.h"
+#include "sim/babble/babble.h"
 
-#define PLACE 20480u /* of a message in the host's memory; the rest of it stays as it was */
 #define MOST  20000u
 #define FRAME 8000u  /* of one in a frame */
-#define OLD   0xa5
-
-/* ---- the host ---- */
-
-static uint8_t *
-place_of(const struct world *w, int lane, int message)
-{
-	return w->lane_mem + (size_t)(lane * BABBLE_LANE_DEEP + message) * PLACE;
-}
-
-int
-babble_lanes_begin(struct world *w)
-{
-	const size_t all = BABBLE_LANES * BABBLE_LANE_DEEP * PLACE;
-
-	w->lane_mem = malloc(all);
-	if (!w->lane_mem)
-		return -ENOMEM;
-	memset(w->lane_mem, OLD, all);
-	w->gpu.range[0].addr = w->lane_mem;
-	w->gpu.range[0].len = all;
-	return w->lanes ? tcpx_mem_register(w->host, w->lane_mem, all, TCPX_MEM_LOCAL, &w->lane_region)
-			: 0;
-}
-
-static void
-begin(struct world *w, struct lane_deal *d, uint64_t now_ns)
-{
-	tcpx_peer *p = NULL;
-	uint8_t key[TCPX_LANE_KEY] = { 1 };
-	int rc;
-
-	d->sends = babble_one_in(w, 2);
-	d->until_ns = now_ns + babble_between(w, 0, 100 * TCPX_MS);
-	if (d->sends && !(p = babble_some_babbler(w)))
-		return;
-	rc = d->sends ? tcpx_lane_open(p, key, &d->lane) : tcpx_lane_listen(w->host, w->told->lane[d - w->lane], &d->lane);
-	if (rc)
-		d->lane = NULL;
-	w->totals->lanes += !rc;
-	tcpx_peer_free(p);
-}
-
-static void
-assert_old(struct world *w, const struct lane_deal *d, int i, uint32_t from, const char *what)
-{
-	const uint8_t *at = place_of(w, (int)(d - w->lane), i);
-
-	for (uint32_t k = from; k < PLACE; k++)
-		if (at[k] != OLD && !w->failed)
-			babble_fail(w, "a byte %s of a lane has changed", what);
-}
-
-/* The message has ended: the application has its memory back. */
-static void
-take_back(struct world *w, struct lane_deal *d, int i)
-{
-	w->totals->messages += tcpx_test(d->xfer[i]) == 0;
-	tcpx_xfer_free(d->xfer[i]);
-	d->xfer[i] = NULL;
-	assert_old(w, d, i, d->room[i], "behind a receive");
-	memset(place_of(w, (int)(d - w->lane), i), OLD, PLACE);
-}
-
-static void
-post(struct world *w, struct lane_deal *d, int i)
-{
-	uint32_t len = (uint32_t)babble_between(w, 0, MOST);
-	uint64_t at = (uint64_t)(place_of(w, (int)(d - w->lane), i) - w->lane_mem);
-
-	assert_old(w, d, i, 0, "in no receive");
-	d->room[i] = d->sends ? 0 : len;
-	if (tcpx_lane_post(d->lane, w->lane_region, at, len, &d->xfer[i]))
-		d->xfer[i] = NULL;
-}
-
-static void
-close_lane(struct world *w, struct lane_deal *d)
-{
-	tcpx_lane_close(d->lane);
-	d->lane = NULL;
-	for (int i = 0; i < BABBLE_LANE_DEEP; i++) {
-		if (d->xfer[i] && tcpx_test(d->xfer[i]) == -EAGAIN)
-			babble_fail(w, "a message goes on after its lane was closed");
-		if (d->xfer[i])
-			take_back(w, d, i);
-	}
-}
-
-void
-babble_lanes_do(struct world *w)
-{
-	uint64_t now_ns = tcpx_clock_now(w->clock);
-
-	for (int i = 0; w->lanes && i < BABBLE_LANES; i++) {
-		struct lane_deal *d = &w->lane[i];
-
-		for (int k = 0; d->lane && k < BABBLE_LANE_DEEP; k++) {
-			if (d->xfer[k] && tcpx_test(d->xfer[k]) != -EAGAIN)
-				take_back(w, d, k);
-			if (!d->xfer[k] && babble_one_in(w, 8))
-				post(w, d, k);
-		}
-		if (d->lane && (w->gone || now_ns >= d->until_ns))
-			close_lane(w, d);
-		else if (!d->lane && !w->gone && babble_one_in(w, 50))
-			begin(w, d, now_ns);
-	}
-}
-
-uint64_t
-babble_lanes_next_ns(const struct world *w)
-{
-	uint64_t next = BABBLE_NEVER;
-
-	for (int i = 0; i < BABBLE_LANES; i++)
-		if (w->lane[i].lane && w->lane[i].until_ns < next)
-			next = w->lane[i].until_ns;
-	return next;
-}
-
-void
-babble_lanes_end(struct world *w)
-{
-	for (int i = 0; i < BABBLE_LANES; i++) {
-		struct lane_deal *d = &w->lane[i];
-
-		close_lane(w, d);
-		for (int k = 0; k < BABBLE_LANE_DEEP; k++)
-			assert_old(w, d, k, 0, "in no receive");
-	}
-}
-
-/* ---- a babbler ---- */
 
 static struct known_lane *
 find(struct babbler *b, uint64_t word)
@@ -176,12 +36,12 @@ remember(struct babbler *b, uint64_t word, bool host_sends)
 static void
 say_open(struct babbler *b)
 {
-	struct world *w = b->world;
+	struct sim_world *w = b->world;
 	struct tcpx_lane_opening o = { .lane = tcpx_lane_word(!b->opener, ++b->lanes_opened) };
 	uint8_t room[64];
 	struct tcpx_buf out;
 
-	memcpy(o.key, w->told->lane[babble_between(w, 0, BABBLE_LANES - 1)], sizeof(o.key));
+	memcpy(o.key, w->babble->told->lane[sim_between(w, 0, BABBLE_LANES - 1)], sizeof(o.key));
 	remember(b, o.lane, false);
 	o.lane = babbler_tell(b, o.lane);
 	o.key[0] ^= babbler_lies(b);
@@ -210,7 +70,7 @@ static void
 say_fail(struct babbler *b, const struct known_lane *l)
 {
 	struct tcpx_lane_failure f = { babbler_tell(b, l->word), !l->host_sends != babbler_lies(b),
-				       (int)-babble_between(b->world, 1, 1400), "so it is" };
+				       (int)-sim_between(b->world, 1, 1400), "so it is" };
 	uint8_t room[512];
 	struct tcpx_buf out;
 
@@ -240,7 +100,7 @@ say_done(struct babbler *b, const struct known_lane *l)
 	struct tcpx_buf out;
 
 	if (babbler_lies(b)) {
-		p.done = babble_between(b->world, 0, TCPX_LANE_SLOTS);
+		p.done = sim_between(b->world, 0, TCPX_LANE_SLOTS);
 		p.finished = tcpx_rng_next(&b->world->rng);
 	}
 	tcpx_buf_init(&out, room, sizeof(room));
@@ -258,8 +118,8 @@ say_message(struct babbler *b, struct known_lane *l)
 		return;
 	id = l->word | (babbler_tell(b, ++l->sent) & TCPX_LANE_SEQ);
 	len = l->len[l->sent % TCPX_LANE_SLOTS];
-	len = babbler_lies(b) ? len + 1 : babble_between(b->world, 0, len);
-	if (len > TCPX_LANE_UNIT && babble_one_in(b->world, 2)) {
+	len = babbler_lies(b) ? len + 1 : sim_between(b->world, 0, len);
+	if (len > TCPX_LANE_UNIT && sim_one_in(b->world, 2)) {
 		babbler_data_lane(b, id, 0, TCPX_LANE_UNIT);
 		babbler_data_lane(b, id, 1 | TCPX_LANE_LAST, (uint32_t)len - TCPX_LANE_UNIT);
 		return;
@@ -276,7 +136,7 @@ say_early(struct babbler *b, struct known_lane *l)
 	uint8_t room[FRAME + 64];
 	struct tcpx_buf out;
 
-	d.len = (uint32_t)babble_between(b->world, 0, babble_one_in(b->world, 2) ? 100 : FRAME);
+	d.len = (uint32_t)sim_between(b->world, 0, sim_one_in(b->world, 2) ? 100 : FRAME);
 	if (d.known && d.len > l->len[(l->sent + 1) % TCPX_LANE_SLOTS] && !babbler_lies(b))
 		d.len = (uint32_t)l->len[(l->sent + 1) % TCPX_LANE_SLOTS];
 	if (!d.known && l->sent >= l->announced + TCPX_LANE_SLOTS && !babbler_lies(b))
@@ -295,8 +155,8 @@ say_early(struct babbler *b, struct known_lane *l)
 static void
 say_early_chunk(struct babbler *b, struct known_lane *l)
 {
-	uint64_t most = babble_one_in(b->world, 8) ? TCPX_EAGER_MOST : MOST;
-	uint32_t len = (uint32_t)babble_between(b->world, TCPX_EAGER_FRAME + 1, most);
+	uint64_t most = sim_one_in(b->world, 8) ? TCPX_EAGER_MOST : MOST;
+	uint32_t len = (uint32_t)sim_between(b->world, TCPX_EAGER_FRAME + 1, most);
 
 	if (l->sent < l->announced && !babbler_lies(b))
 		return;
@@ -316,7 +176,7 @@ say_grant(struct babbler *b)
 	uint8_t room[8];
 	struct tcpx_buf out;
 
-	b->granted += babble_between(b->world, 0, 20000);
+	b->granted += sim_between(b->world, 0, 20000);
 	tcpx_buf_init(&out, room, sizeof(room));
 	tcpx_buf_put_u64(&out, babbler_tell(b, b->granted));
 	babbler_put(b, TCPX_FR_LANE_GRANT, &out, false);
@@ -325,13 +185,13 @@ say_grant(struct babbler *b)
 void
 babbler_say_lane(struct babbler *b)
 {
-	struct world *w = b->world;
-	struct known_lane none = { .word = tcpx_rng_next(&w->rng), .host_sends = babble_one_in(w, 2) };
-	struct known_lane *l = b->lane_count ? &b->lane[babble_between(w, 0, b->lane_count - 1)] : NULL;
+	struct sim_world *w = b->world;
+	struct known_lane none = { .word = tcpx_rng_next(&w->rng), .host_sends = sim_one_in(w, 2) };
+	struct known_lane *l = b->lane_count ? &b->lane[sim_between(w, 0, b->lane_count - 1)] : NULL;
 
 	if (!l && babbler_lies(b))
 		l = &none;
-	switch (babble_between(w, 0, 35)) {
+	switch (sim_between(w, 0, 35)) {
 	case 35:
 		if (l && (l->host_sends != babbler_lies(b)))
 			say_done(b, l);
@@ -349,7 +209,7 @@ babbler_say_lane(struct babbler *b)
 		break;
 	case 6 ... 10:
 		if (l && (l->host_sends != babbler_lies(b)) && l->announced < 60)
-			say_posts(b, l, (uint16_t)babble_between(w, 0, 4));
+			say_posts(b, l, (uint16_t)sim_between(w, 0, 4));
 		break;
 	case 11 ... 13:
 		if (l && (l->host_sends != babbler_lies(b)))
@@ -390,19 +250,19 @@ babbler_hear_lane(struct babbler *b, uint8_t type, struct tcpx_buf *in)
 	switch (type) {
 	case TCPX_FR_LANE_DONE:
 		if (tcpx_lane_progress_read(in, &done) != 0)
-			babble_fail(b->world, "the host's LANE_DONE is none");
+			sim_fail(b->world, "the host's LANE_DONE is none");
 		break;
 	case TCPX_FR_LANE_DATA:
 		if (tcpx_lane_data_read(in, &d) != 0)
-			babble_fail(b->world, "the host's LANE_DATA is none");
+			sim_fail(b->world, "the host's LANE_DATA is none");
 		break;
 	case TCPX_FR_LANE_GRANT:
 		if (tcpx_eager_granted(&b->credit, tcpx_buf_get_u64(in)) != 0)
-			babble_fail(b->world, "the host takes back credit");
+			sim_fail(b->world, "the host takes back credit");
 		break;
 	case TCPX_FR_LANE_OPEN:
 		if (tcpx_lane_opening_read(in, &o) != 0) {
-			babble_fail(b->world, "the host's LANE_OPEN is none");
+			sim_fail(b->world, "the host's LANE_OPEN is none");
 			return;
 		}
 		remember(b, o.lane, true);
@@ -412,14 +272,14 @@ babbler_hear_lane(struct babbler *b, uint8_t type, struct tcpx_buf *in)
 		break;
 	case TCPX_FR_LANE_POST:
 		if (tcpx_lane_posts_read(in, &p) != 0)
-			babble_fail(b->world, "the host's LANE_POST is none");
+			sim_fail(b->world, "the host's LANE_POST is none");
 		else
 			hear_posts(b, &p);
 		break;
 	case TCPX_FR_LANE_FAIL:
 		if (tcpx_lane_failure_read(in, &f) != 0)
-			babble_fail(b->world, "the host's LANE_FAIL is none");
-		else if (f.sending || babble_one_in(b->world, 4))
+			sim_fail(b->world, "the host's LANE_FAIL is none");
+		else if (f.sending || sim_one_in(b->world, 4))
 			forget(b, f.lane);
 		else
 			say_close(b, f.lane);

@@ -2,7 +2,7 @@
 /* What a babbler puts into the scripted network's pipes. */
 #include <string.h>
 
-#include "babble/babble.h"
+#include "sim/babble/babble.h"
 #include "fabric/inside.h"
 
 static void

@@ -2,7 +2,7 @@
 /* Where a babbler leaves the truth: in a value, in the bytes of a frame, in its type. */
 #include <string.h>
 
-#include "babble/babble.h"
+#include "sim/babble/babble.h"
 
 #define MILLION 1000000u
 
@@ -11,7 +11,7 @@ babbler_lies(struct babbler *b)
 {
 	bool lie = tcpx_rng_below(&b->world->rng, MILLION) < b->lies_ppm;
 
-	b->world->totals->lies += lie;
+	b->world->totals->babbled.lies += lie;
 	return lie;
 }
 
@@ -83,7 +83,7 @@ put(struct babbler *b, uint8_t type, const void *payload, size_t len, bool bulk)
 	else
 		(void)tcpx_ctrl_put(b->ctrl, type, payload, len);
 	b->said++;
-	b->world->totals->frames++;
+	b->world->totals->babbled.frames++;
 }
 
 void

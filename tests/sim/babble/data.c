@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "babble/babble.h"
+#include "sim/babble/babble.h"
 #include "base/crc32c.h"
 
 #define PAYLOAD_MAX 65536u
@@ -107,7 +107,7 @@ babbler_data_read(struct babbler *b)
 static struct babble_chan *
 some_sending(struct babbler *b)
 {
-	uint32_t first = (uint32_t)babble_between(b->world, 0, 2 * b->count - 1);
+	uint32_t first = (uint32_t)sim_between(b->world, 0, 2 * b->count - 1);
 
 	for (uint32_t i = 0; i < 2 * b->count; i++) {
 		struct babble_chan *c = &b->chan[(first + i) % (2 * b->count)];
@@ -168,7 +168,7 @@ send_next(struct babbler *b, struct babble_chan *c, struct tcpx_head *h)
 		send_bare(b, c, h);
 	else
 		send_in_band(b, c, h);
-	if (babble_one_in(b->world, 200))
+	if (sim_one_in(b->world, 200))
 		babbler_close_chan(b, c);
 }
 
@@ -191,7 +191,7 @@ babbler_data_say(struct babbler *b)
 {
 	struct babble_chan *c = some_sending(b);
 	struct known *k = b->mine_count ?
-			  &b->mine[babble_between(b->world, 0, b->mine_count - 1)] : NULL;
+			  &b->mine[sim_between(b->world, 0, b->mine_count - 1)] : NULL;
 	struct tcpx_head h = { .summed = b->sums != babbler_lies(b) };
 	uint64_t chunks;
 

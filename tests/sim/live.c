@@ -16,7 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "babble/babble.h"
+#include "sim/babble/babble.h"
 #include "net/registry.h"
 
 #define FRAMES       600 /* of a babbler */
@@ -27,85 +27,71 @@
 /* What both processes see. */
 struct common {
 	struct told told;
-	struct babble_totals host;
+	struct sim_totals host;
 };
 
 struct run {
 	struct common *common;
 	struct tcpx_secret *secret; /* NULL: no OpenSSL here */
 	bool verbose;
-	struct babble_totals totals;
+	struct sim_totals totals;
 	long most_kib; /* resident, of a host */
 };
 
 /* ---- the host's process ---- */
 
-static bool
-errands_ended(const struct world *w)
-{
-	for (int i = 0; i < BABBLE_ERRANDS; i++)
-		if (!w->errand[i].ended)
-			return false;
-	return true;
-}
-
-/* The babblers have left: what was not posted is posted now, what waits for them is given up. */
+/* The babblers have left: what waits for them is given up, what was not posted is posted now. */
 static void
-left_alone(struct world *w)
+left_alone(struct sim_world *w)
 {
-	uint64_t now_ns = tcpx_clock_now(w->clock);
-
-	w->gone = true;
-	for (int i = 0; i < BABBLE_ERRANDS; i++)
-		if (!w->errand[i].posted)
-			w->errand[i].post_ns = now_ns;
+	w->babble->gone = w->babble->takes_notes = true;
 	for (int i = 0; i < BABBLE_XFERS; i++)
-		w->deal[i].until_ns = now_ns;
+		w->babble->deal[i].until_ns = sim_now(w);
+	for (uint32_t i = 0; i < w->xfer_count; i++)
+		for (int h = 0; h < 2; h++)
+			if (!w->xfer[i].handle[h].posted)
+				w->xfer[i].handle[h].post_ns = sim_now(w);
 }
 
+/* The first transfers wait until the babblers have left. */
 static void
-live(struct world *w, int leave)
+live(struct sim_world *w, int leave)
 {
 	struct pollfd fds[2] = { { .fd = leave, .events = POLLIN },
-				 { .fd = tcpx_event_fd(w->host), .events = POLLIN } };
+				 { .fd = tcpx_event_fd(w->engine[0].engine), .events = POLLIN } };
 
-	for (int i = 0; i < AFTER; i++)
-		w->errand[i].post_ns = BABBLE_NEVER;
-	while (!w->failed && (!w->gone || !errands_ended(w))) {
-		babble_host_do(w);
-		babble_check_quotas(w);
+	for (uint32_t i = 0; i < AFTER && i < w->xfer_count; i++)
+		w->xfer[i].handle[0].post_ns = w->xfer[i].handle[1].post_ns = SIM_NEVER;
+	while (!w->failed && !(sim_work_ended(w) && sim_lanes_ended(w) && sim_host_ended(w) &&
+			       sim_notes_came(w))) {
+		sim_work_do(w);
+		sim_lanes_do(w);
+		sim_host_do(w);
+		sim_work_look(w);
+		sim_host_look(w);
 		(void)poll(fds, 2, 1);
-		if (!w->gone && fds[0].revents)
+		if (!w->babble->gone && fds[0].revents)
 			left_alone(w);
-		if (w->gone)
+		if (w->babble->gone)
 			fds[0].fd = -1;
 	}
 }
 
 /* The exit status. It answers on @ready when it can be dialled, and ends after the end of @leave. */
 static int
-host_process(struct world *w, struct run *r, int ready, int leave)
+host_process(struct sim_world *w, struct run *r, int ready, int leave)
 {
-	int rc;
+	bool opened;
 
-	babble_watch(w->seed, HANG_SECONDS);
-	for (uint32_t i = 0; i < w->babblers; i++)
-		babbler_end(&w->babbler[i]);
+	sim_watch(w->seed, HANG_SECONDS);
+	for (uint32_t i = 0; i < w->babble->babblers; i++)
+		babbler_end(&w->babble->babbler[i]);
 	w->totals = &r->common->host;
-	rc = babble_open_engines(w);
-	if (rc)
-		babble_fail(w, "cannot begin: %s", tcpx_strerror_name(rc));
+	opened = sim_open(w) == 0;
 	(void)!write(ready, "", 1);
-	if (rc == 0) {
+	if (opened)
 		live(w, leave);
-		babble_host_end(w);
-	}
-	tcpx_close(w->guest);
-	tcpx_close(w->host);
-	free(w->mem[0]);
-	free(w->mem[1]);
-	free(w->shared);
-	free(w->lane_mem);
+	sim_close(w, opened);
 	return w->failed;
 }
 
@@ -132,13 +118,13 @@ watch(struct babbler *b, struct tcpx_poller *p)
 
 /* Until something has come, or a babbler has something to say. */
 static void
-rest(struct world *w, struct tcpx_poller *p)
+rest(struct sim_world *w, struct tcpx_poller *p)
 {
 	uint64_t now_ns = tcpx_clock_now(w->clock), next = now_ns + TCPX_MS;
 	struct tcpx_net_event events[16];
 
-	for (uint32_t i = 0; i < w->babblers; i++) {
-		struct babbler *b = &w->babbler[i];
+	for (uint32_t i = 0; i < w->babble->babblers; i++) {
+		struct babbler *b = &w->babble->babbler[i];
 
 		if (!b->net)
 			continue;
@@ -150,15 +136,15 @@ rest(struct world *w, struct tcpx_poller *p)
 }
 
 static void
-babble(struct world *w, struct tcpx_poller *p)
+babble(struct sim_world *w, struct tcpx_poller *p)
 {
 	uint64_t end_ns = tcpx_clock_now(w->clock) + LONGEST_NS;
-	uint32_t talking = w->babblers;
+	uint32_t talking = w->babble->babblers;
 
 	while (talking && !w->failed && tcpx_clock_now(w->clock) < end_ns) {
 		talking = 0;
-		for (uint32_t i = 0; i < w->babblers; i++) {
-			struct babbler *b = &w->babbler[i];
+		for (uint32_t i = 0; i < w->babble->babblers; i++) {
+			struct babbler *b = &w->babble->babbler[i];
 
 			babbler_do(b);
 			if (b->said > FRAMES)
@@ -167,25 +153,24 @@ babble(struct world *w, struct tcpx_poller *p)
 		}
 		rest(w, p);
 	}
-	for (uint32_t i = 0; i < w->babblers; i++)
-		babbler_end(&w->babbler[i]);
+	for (uint32_t i = 0; i < w->babble->babblers; i++)
+		babbler_end(&w->babble->babbler[i]);
 }
 
 /* ---- a seed ---- */
 
 static void
-plan(struct world *w, const struct run *r)
+plan(struct sim_world *w, const struct run *r)
 {
 	w->ops = &tcpx_net_sock;
 	w->clock = &tcpx_clock_system;
 	w->begun_ns = tcpx_clock_now(w->clock);
-	w->told = &r->common->told;
+	w->weather = SIM_BABBLE;
 	w->verbose = r->verbose;
-	w->patient_ns = BABBLE_NEVER; /* HANG_SECONDS ends it */
-	if (r->secret && babble_one_in(w, 2))
+	if (r->secret && sim_one_in(w, 2))
 		w->secret = *r->secret;
-	babble_plan(w);
-	w->talk_ns = babble_between(w, 5, 100) * TCPX_MS;
+	sim_plan(w);
+	w->babble->told = &r->common->told;
 }
 
 /* 0: the process of the host has ended well. */
@@ -207,7 +192,7 @@ ended(struct run *r, pid_t host, uint64_t seed)
 }
 
 static void
-meet(struct world *w, struct run *r, struct tcpx_poller *p, pid_t host, const int fds[4])
+meet(struct sim_world *w, struct run *r, struct tcpx_poller *p, pid_t host, const int fds[4])
 {
 	char byte;
 
@@ -224,9 +209,9 @@ meet(struct world *w, struct run *r, struct tcpx_poller *p, pid_t host, const in
 static bool
 one(struct run *r, uint64_t seed)
 {
-	struct world *w = calloc(1, sizeof(*w));
+	struct sim_world *w = calloc(1, sizeof(*w));
 	struct tcpx_poller *p = NULL;
-	int fds[4], rc = 0;
+	int fds[4], rc;
 	pid_t host;
 	bool bad;
 
@@ -236,8 +221,7 @@ one(struct run *r, uint64_t seed)
 	w->rng = tcpx_rng_seed(seed);
 	w->totals = &r->totals;
 	plan(w, r);
-	for (uint32_t i = 0; i < w->babblers && rc == 0; i++)
-		rc = babbler_begin(w, (int)i);
+	rc = sim_babblers_begin(w);
 	if (rc == 0)
 		rc = w->ops->poller_open(NULL, &p);
 	fflush(stdout);
@@ -257,6 +241,7 @@ one(struct run *r, uint64_t seed)
 	meet(w, r, p, host, fds);
 	w->ops->poller_close(p);
 	bad = w->failed;
+	free(w->babble);
 	free(w);
 	return bad;
 }
@@ -282,14 +267,12 @@ some_secret(void)
 static void
 report(const struct run *r, uint64_t seeds, uint64_t bad)
 {
-	const struct babble_totals *t = &r->totals, *h = &r->common->host;
+	const struct sim_totals *h = &r->common->host;
 
-	printf("# %" PRIu64 " seeds, %" PRIu64 " bad; %" PRIu64 " sessions of babblers, %" PRIu64
-	       " resumed, %" PRIu64 " refused or ended; %" PRIu64 " frames, %" PRIu64 " lies\n",
-	       seeds, bad, t->sessions, t->resumes, t->refused, t->frames, t->lies);
-	printf("# %" PRIu64 " transfers of others, %.1f MB; %" PRIu64 " lanes, %" PRIu64
-	       " of their messages succeeded; a host had %ld MiB at most\n", h->transfers,
-	       (double)h->bytes / 1e6, h->lanes, h->messages, r->most_kib >> 10);
+	printf("# %" PRIu64 " seeds, %" PRIu64 " bad; %" PRIu64 " transfers of others, %.1f MB; %" PRIu64 " of %"
+	       PRIu64 " messages of lanes succeeded; a host had %ld MiB at most\n", seeds, bad, h->done,
+	       (double)h->bytes / 1e6, h->messages_done, h->messages, r->most_kib >> 10);
+	sim_babble_print(&r->totals);
 }
 
 int
@@ -314,7 +297,7 @@ main(int argc, char **argv)
 	if (r.common == MAP_FAILED)
 		return 2;
 	for (seed = first; seed - first < count && tcpx_clock_now(&tcpx_clock_system) < end_ns; seed++) {
-		babble_watch(seed, 2 * HANG_SECONDS);
+		sim_watch(seed, 2 * HANG_SECONDS);
 		bad += one(&r, seed);
 	}
 	report(&r, seed - first, bad);

@@ -2,7 +2,7 @@
 /* The words of an open session. What a babbler says depends on what both sides have said before. */
 #include <string.h>
 
-#include "babble/babble.h"
+#include "sim/babble/babble.h"
 
 #define OWN_SIDE (1ull << 63) /* in a transfer's id: the acceptor has opened it */
 
@@ -29,7 +29,7 @@ forget(struct known *at, uint32_t *count, uint64_t id)
 static struct known *
 some(struct babbler *b, struct known *at, uint32_t count)
 {
-	return count ? &at[babble_between(b->world, 0, count - 1)] : NULL;
+	return count ? &at[sim_between(b->world, 0, count - 1)] : NULL;
 }
 
 static void
@@ -49,8 +49,8 @@ put_u64(struct babbler *b, uint8_t type, uint64_t v)
 static void
 write_list(struct babbler *b, struct tcpx_buf *out, uint32_t entries)
 {
-	struct world *w = b->world;
-	struct tcpx_region_ref ref[2] = { w->told->shared, w->told->guest };
+	struct sim_world *w = b->world;
+	struct tcpx_region_ref ref[2] = { w->babble->told->shared, w->babble->told->others };
 	uint8_t *at = out->data + out->pos;
 	const uint8_t *limit = out->data + out->cap;
 
@@ -63,8 +63,8 @@ write_list(struct babbler *b, struct tcpx_buf *out, uint32_t entries)
 		struct tcpx_run_entry e = { .region = babbler_lies(b), .len = babbler_tell(b, len) };
 
 		if (len < BABBLE_MEMORY)
-			e.offset = babbler_tell(b, babble_one_in(w, 2) ? b->list.offset :
-						   babble_between(w, 0, BABBLE_MEMORY - len - 1));
+			e.offset = babbler_tell(b, sim_one_in(w, 2) ? b->list.offset :
+						   sim_between(w, 0, BABBLE_MEMORY - len - 1));
 		/* the kernel refuses what lies far away */
 		if (babbler_lies_more(b))
 			e.offset = BABBLE_MEMORY - len / 2;
@@ -83,10 +83,10 @@ write_list(struct babbler *b, struct tcpx_buf *out, uint32_t entries)
 static uint64_t
 some_length(struct babbler *b, bool inlined)
 {
-	struct world *w = b->world;
-	uint64_t len = inlined ? babble_between(w, 0, 2000) :
-		       babble_one_in(w, 2) ? babble_between(w, 1, 9000) :
-					     babble_between(w, 1, BABBLE_MEMORY / 2);
+	struct sim_world *w = b->world;
+	uint64_t len = inlined ? sim_between(w, 0, 2000) :
+		       sim_one_in(w, 2) ? sim_between(w, 1, 9000) :
+					     sim_between(w, 1, BABBLE_MEMORY / 2);
 
 	return babbler_tell(b, len);
 }
@@ -95,7 +95,7 @@ static uint32_t
 some_entries(struct babbler *b)
 {
 	uint64_t most = b->theirs.credit_list_bytes / 24 / 4;
-	uint64_t n = babble_one_in(b->world, 10) ? most : babble_between(b->world, 1, 40);
+	uint64_t n = sim_one_in(b->world, 10) ? most : sim_between(b->world, 1, 40);
 
 	return (uint32_t)babbler_tell(b, n < most ? n : most);
 }
@@ -120,10 +120,10 @@ has_credit(struct babbler *b)
 static void
 say_open(struct babbler *b)
 {
-	struct world *w = b->world;
+	struct sim_world *w = b->world;
 	uint8_t room[TCPX_FRAME_MAX - TCPX_FRAME_HEAD], small[2048], note[TCPX_NOTE_MAX];
-	struct tcpx_open o = { .op = (uint8_t)babble_between(w, 1, 3) };
-	bool inlined = o.op != TCPX_WIRE_READ && babble_one_in(w, 2);
+	struct tcpx_open o = { .op = (uint8_t)sim_between(w, 1, 3) };
+	bool inlined = o.op != TCPX_WIRE_READ && sim_one_in(w, 2);
 	struct tcpx_buf out;
 
 	if (((b->listing && !babbler_lies(b)) || !has_credit(b)))
@@ -131,13 +131,13 @@ say_open(struct babbler *b)
 	o.id = babbler_tell(b, ++b->opened | (b->opener ? 0 : OWN_SIDE));
 	o.total = some_length(b, inlined);
 	inlined &= o.total <= sizeof(small);
-	o.chunk = (uint32_t)babbler_tell(b, babble_one_in(w, 2) ? 4096 : b->chunk_max);
-	o.tag = babble_between(w, 0, 3);
+	o.chunk = (uint32_t)babbler_tell(b, sim_one_in(w, 2) ? 4096 : b->chunk_max);
+	o.tag = sim_between(w, 0, 3);
 	o.entry_count = o.op == TCPX_WIRE_SEND ? 0 : inlined ? 1 : some_entries(b);
-	if (o.op != TCPX_WIRE_SEND && babble_one_in(w, 3)) {
+	if (o.op != TCPX_WIRE_SEND && sim_one_in(w, 3)) {
 		o.flags = TCPX_OPEN_NOTE;
 		o.note = note;
-		o.note_len = (uint16_t)babble_between(w, 0, babble_one_in(w, 4) ? sizeof(note) : 40);
+		o.note_len = (uint16_t)sim_between(w, 0, sim_one_in(w, 4) ? sizeof(note) : 40);
 		memset(note, 'n', o.note_len);
 	}
 	tcpx_buf_init(&out, room, sizeof(room));
@@ -145,7 +145,7 @@ say_open(struct babbler *b)
 	b->list = (struct listing){ .entries = o.entry_count, .bytes = o.total };
 	tcpx_runs_write_init(&b->list.runs);
 	if (o.op != TCPX_WIRE_SEND)
-		write_list(b, &out, inlined || babble_one_in(w, 2) ? UINT32_MAX : 3);
+		write_list(b, &out, inlined || sim_one_in(w, 2) ? UINT32_MAX : 3);
 	b->listing = o.op == TCPX_WIRE_SEND || b->list.whole ? 0 : o.id;
 	memset(small, (int)b->opened, sizeof(small));
 	tcpx_open_finish(&out, (uint8_t)((inlined ? TCPX_OPEN_INLINE : 0) |
@@ -166,7 +166,7 @@ say_list(struct babbler *b)
 		return;
 	tcpx_buf_init(&out, room, sizeof(room));
 	tcpx_listframe_write(&out, babbler_tell(b, b->listing));
-	write_list(b, &out, babble_one_in(b->world, 3) ? 3 : UINT32_MAX);
+	write_list(b, &out, sim_one_in(b->world, 3) ? 3 : UINT32_MAX);
 	tcpx_listframe_finish(&out, !b->list.whole);
 	if (b->list.whole)
 		b->listing = 0;
@@ -178,7 +178,7 @@ say_list(struct babbler *b)
 static void
 say_done(struct babbler *b)
 {
-	struct world *w = b->world;
+	struct sim_world *w = b->world;
 	uint8_t room[TCPX_FRAME_MAX - TCPX_FRAME_HEAD], small[8192] = { 0 };
 	struct known *k = some(b, b->hosts, b->hosts_count);
 	struct tcpx_done d = { .id = babbler_tell(b, k ? k->id : 1 | (b->opener ? OWN_SIDE : 0)) };
@@ -187,14 +187,14 @@ say_done(struct babbler *b)
 	if (!k && !babbler_lies(b))
 		return;
 	d.bytes = babbler_tell(b, k ? k->total : 0);
-	d.code = babble_one_in(w, 3) ? -(int32_t)babble_between(w, 1, 1400) : 0;
+	d.code = sim_one_in(w, 3) ? -(int32_t)sim_between(w, 1, 1400) : 0;
 	if (k && k->op == TCPX_WIRE_READ && k->total > sizeof(small) && !babbler_lies(b))
 		d.code = TCPX_EREGION;
 	if (k && k->op == TCPX_WIRE_READ && k->total <= sizeof(small) && d.code == 0) {
 		d.payload = small;
 		d.payload_len = (uint16_t)k->total;
 	}
-	strcpy(d.text, babble_one_in(w, 2) ? "" : "for no reason");
+	strcpy(d.text, sim_one_in(w, 2) ? "" : "for no reason");
 	tcpx_buf_init(&out, room, sizeof(room));
 	tcpx_done_write(&out, &d);
 	babbler_put(b, TCPX_FR_DONE, &out, false);
@@ -217,7 +217,7 @@ say_note(struct babbler *b)
 	struct tcpx_buf out;
 
 	tcpx_buf_init(&out, room, sizeof(room));
-	out.pos = babble_one_in(b->world, 3) ? sizeof(room) : babble_between(b->world, 0, 100);
+	out.pos = sim_one_in(b->world, 3) ? sizeof(room) : sim_between(b->world, 0, 100);
 	babbler_put(b, TCPX_FR_NOTE, &out, true);
 }
 
@@ -228,7 +228,7 @@ say_bye(struct babbler *b)
 	struct tcpx_buf out;
 
 	tcpx_buf_init(&out, room, sizeof(room));
-	tcpx_refuse_write(&out, babble_one_in(b->world, 2) ? TCPX_EPEERGONE : TCPX_ESTALLED, "bye");
+	tcpx_refuse_write(&out, sim_one_in(b->world, 2) ? TCPX_EPEERGONE : TCPX_ESTALLED, "bye");
 	babbler_put(b, TCPX_FR_BYE, &out, false);
 }
 
@@ -237,14 +237,14 @@ say_bye(struct babbler *b)
 static void
 say_channel(struct babbler *b, uint8_t type)
 {
-	struct world *w = b->world;
-	struct babble_chan *c = &b->chan[babble_between(w, 0, 2 * b->count - 1)];
+	struct sim_world *w = b->world;
+	struct babble_chan *c = &b->chan[sim_between(w, 0, 2 * b->count - 1)];
 	struct tcpx_chan_event e = { .backward = !c->forward };
 	uint8_t room[512];
 	struct tcpx_buf out;
 
 	if (babbler_lies(b))
-		e.backward = (uint8_t)babble_between(w, 0, 2);
+		e.backward = (uint8_t)sim_between(w, 0, 2);
 	e.channel = (uint16_t)babbler_tell(b, c->id.channel);
 	e.generation = (uint16_t)babbler_tell(b, c->id.generation + (type == TCPX_FR_CHANNEL_ASK));
 	e.seq = babbler_tell(b, c->seq);
@@ -258,9 +258,9 @@ say_channel(struct babbler *b, uint8_t type)
 static void
 say_chan_handle(struct babbler *b)
 {
-	struct world *w = b->world;
-	struct babble_chan *c = &b->chan[babble_between(w, 0, 2 * b->count - 1)];
-	struct tcpx_chan_handle h = { .backward = !c->forward, .usable = babble_one_in(w, 2) };
+	struct sim_world *w = b->world;
+	struct babble_chan *c = &b->chan[sim_between(w, 0, 2 * b->count - 1)];
+	struct tcpx_chan_handle h = { .backward = !c->forward, .usable = sim_one_in(w, 2) };
 	uint8_t room[512];
 	struct tcpx_buf out;
 
@@ -297,25 +297,25 @@ say_misplaced(struct babbler *b)
 	struct tcpx_buf out;
 
 	tcpx_buf_init(&out, room, sizeof(room));
-	out.pos = babble_between(b->world, 0, sizeof(room));
+	out.pos = sim_between(b->world, 0, sizeof(room));
 	for (size_t i = 0; i < out.pos; i++)
 		room[i] = (uint8_t)tcpx_rng_next(&b->world->rng);
-	if (babble_one_in(b->world, 3))
+	if (sim_one_in(b->world, 3))
 		babbler_say_hello(b);
-	else if (babble_one_in(b->world, 2))
-		babbler_say_resume(b, babble_one_in(b->world, 2) ? TCPX_FR_RESUME : TCPX_FR_RESUMED);
+	else if (sim_one_in(b->world, 2))
+		babbler_say_resume(b, sim_one_in(b->world, 2) ? TCPX_FR_RESUME : TCPX_FR_RESUMED);
 	else
-		babbler_put(b, (uint8_t)babble_between(b->world, 0, 60), &out, false);
+		babbler_put(b, (uint8_t)sim_between(b->world, 0, 60), &out, false);
 }
 
 static void
 say_of_channels(struct babbler *b)
 {
-	if ((b->narrow && babble_one_in(b->world, 4)) || (b->world->narrow && babbler_lies(b))) {
+	if ((b->narrow && sim_one_in(b->world, 4)) || (b->world->wide_bytes && babbler_lies(b))) {
 		say_width(b);
 		return;
 	}
-	switch (babble_between(b->world, 0, 11)) {
+	switch (sim_between(b->world, 0, 11)) {
 	case 0:
 		say_channel(b, TCPX_FR_CHANNEL_DOWN);
 		break;
@@ -343,11 +343,11 @@ say_something(struct babbler *b)
 {
 	struct known *k;
 
-	if (b->world->lanes && babble_one_in(b->world, 3)) {
+	if (b->world->babble->lanes && sim_one_in(b->world, 3)) {
 		babbler_say_lane(b);
 		return;
 	}
-	switch (babble_between(b->world, 0, 19)) {
+	switch (sim_between(b->world, 0, 19)) {
 	case 0 ... 4:
 		say_open(b);
 		break;
@@ -370,7 +370,7 @@ say_something(struct babbler *b)
 		break;
 	case 12:
 		if (babbler_lies(b))
-			put_u64(b, TCPX_FR_NOTED, babble_between(b->world, 0, 100));
+			put_u64(b, TCPX_FR_NOTED, sim_between(b->world, 0, 100));
 		babbler_put(b, TCPX_FR_PING, NULL, false);
 		break;
 	case 13:
@@ -387,14 +387,14 @@ say_something(struct babbler *b)
 void
 babbler_talk(struct babbler *b)
 {
-	struct world *w = b->world;
-	uint64_t words = babble_one_in(w, 10) ? 20 : 1;
+	struct sim_world *w = b->world;
+	uint64_t words = sim_one_in(w, 10) ? 20 : 1;
 
-	if (babble_one_in(w, 300)) {
+	if (sim_one_in(w, 300)) {
 		babbler_hang_up(b);
 		return;
 	}
-	if (babble_one_in(w, 2000))
+	if (sim_one_in(w, 2000))
 		say_bye(b);
 	if (babbler_lies(b))
 		say_misplaced(b);
@@ -434,8 +434,8 @@ open_others(struct babbler *b, struct tcpx_buf *in)
 	uint8_t wide = tcpx_buf_get_u8(in), room[512];
 	struct tcpx_buf out;
 
-	if (in->bad || tcpx_buf_left(in) || wide > 1 || !b->world->narrow)
-		babble_fail(b->world, "the host's WIDTH is none");
+	if (in->bad || tcpx_buf_left(in) || wide > 1 || !b->world->wide_bytes)
+		sim_fail(b->world, "the host's WIDTH is none");
 	for (uint32_t i = 1; wide && b->opener && i < b->count; i++) {
 		struct tcpx_chan_event e = { .backward = true, .channel = (uint16_t)i,
 					     .generation = (uint16_t)(b->chan[b->count + i].id.generation + 1u) };
@@ -456,7 +456,7 @@ babbler_hear(struct babbler *b, uint8_t type, struct tcpx_buf *in)
 	switch (type) {
 	case TCPX_FR_OPEN:
 		if (tcpx_open_read(in, &o) != 0)
-			babble_fail(b->world, "the host's OPEN is none");
+			sim_fail(b->world, "the host's OPEN is none");
 		else
 			remember(b->hosts, &b->hosts_count, 
 				 &(struct known){ .id = o.id, .total = o.total, .op = o.op,
@@ -464,14 +464,14 @@ babbler_hear(struct babbler *b, uint8_t type, struct tcpx_buf *in)
 		break;
 	case TCPX_FR_DONE:
 		if (tcpx_done_read(in, &d) != 0)
-			babble_fail(b->world, "the host's DONE is none");
+			sim_fail(b->world, "the host's DONE is none");
 		else
 			forget(b->mine, &b->mine_count, d.id);
 		break;
 	case TCPX_FR_CHANNEL_DOWN:
 		if (tcpx_chan_event_read(in, &e) != 0)
-			babble_fail(b->world, "the host's CHANNEL_DOWN is none");
-		else if (!babble_one_in(b->world, 4))
+			sim_fail(b->world, "the host's CHANNEL_DOWN is none");
+		else if (!sim_one_in(b->world, 4))
 			fence(b, &e);
 		break;
 	case TCPX_FR_WIDTH:

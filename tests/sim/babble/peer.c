@@ -4,14 +4,24 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "babble/babble.h"
+#include "sim/babble/babble.h"
 
 #define START_BYTES 34
 
-int
-babbler_begin(struct world *w, int number)
+struct tcpx_addr
+babbler_host(const struct babbler *b)
 {
-	struct babbler *b = &w->babbler[number];
+	struct tcpx_nic nic;
+
+	sim_nic(b->world, 0, 1, &nic);
+	nic.addr.port = b->world->babble->told->port;
+	return nic.addr;
+}
+
+int
+babbler_begin(struct sim_world *w, int number)
+{
+	struct babbler *b = &w->babble->babbler[number];
 	struct tcpx_net_params p = { .nics = &b->nic, .nic_count = 1, .fabric = w->fabric,
 				     .clock = w->clock, };
 	static const uint32_t lies[] = { 0, 300, 1000, 4000, 20000 };
@@ -19,13 +29,13 @@ babbler_begin(struct world *w, int number)
 
 	b->world = w;
 	b->number = number;
-	babble_nic(w, (uint8_t)(100 + number), &b->nic);
+	sim_nic(w, 0, (uint8_t)(100 + number), &b->nic);
 	b->nic.gpu = -1;
 	b->incarnation = tcpx_rng_next(&w->rng) | 1;
-	b->lies_ppm = lies[babble_between(w, 0, 4)];
-	b->reads = !babble_one_in(w, 6);
-	b->pause_ns = w->talk_ns / babble_between(w, 50, 1000);
-	b->next_ns = tcpx_clock_now(w->clock) + babble_between(w, 0, 5 * TCPX_MS);
+	b->lies_ppm = lies[sim_between(w, 0, 4)];
+	b->reads = !sim_one_in(w, 6);
+	b->pause_ns = w->work_ns / sim_between(w, 50, 1000);
+	b->next_ns = tcpx_clock_now(w->clock) + sim_between(w, 0, 5 * TCPX_MS);
 	rc = w->ops->open(&p, &b->net, &b->facts);
 	return rc ? rc : w->ops->listen(b->net, &b->nic.addr, &b->bound, &b->listener);
 }
@@ -81,25 +91,24 @@ seal(struct babbler *b, bool opener, const struct tcpx_seal_psk *psk)
 void
 babbler_dial(struct babbler *b, bool resume)
 {
-	struct world *w = b->world;
-	struct tcpx_addr to = w->host_nic.addr;
+	struct sim_world *w = b->world;
+	struct tcpx_addr to = babbler_host(b);
 	struct tcpx_start start = { .version_min = TCPX_PROTO_VERSION,
 				    .version_max = TCPX_PROTO_VERSION,
 				    .sealed = w->secret.ops != NULL, .kind = TCPX_START_NEW };
 
-	to.port = w->told->port;
 	if (!resume)
 		forget_session(b);
 	if (w->ops->connect(b->net, 0, &to, &b->line.stream) != 0)
 		return;
 	if (resume) {
-		start.kind = babble_one_in(w, 8) ? TCPX_START_ASK : TCPX_START_RESUME;
+		start.kind = sim_one_in(w, 8) ? TCPX_START_ASK : TCPX_START_RESUME;
 		start.session = babbler_tell(b, b->session);
 	}
 	if (babbler_lies(b))
-		start.kind = (uint8_t)babble_between(w, 0, 4);
+		start.kind = (uint8_t)sim_between(w, 0, 4);
 	if (babbler_lies(b))
-		start.version_min = start.version_max = (uint16_t)babble_between(w, 0, 9);
+		start.version_min = start.version_max = (uint16_t)sim_between(w, 0, 9);
 	if ((!resume && tcpx_ctrl_new(&b->ctrl) != 0) || tcpx_line_start(&b->line, &start) != 0 ||
 	    seal(b, true, start.kind == TCPX_START_RESUME ? &b->resume_key : &w->secret.psk[0]) != 0) {
 		babbler_hang_up(b);
@@ -114,9 +123,9 @@ babbler_dial(struct babbler *b, bool resume)
 	}
 	b->opener = true;
 	b->session = tcpx_rng_next(&w->rng) | 1;
-	if (babble_one_in(w, 3))
+	if (sim_one_in(w, 3))
 		b->incarnation = tcpx_rng_next(&w->rng) | 1;
-	w->totals->sessions++;
+	w->totals->babbled.sessions++;
 	babbler_say_hello(b);
 }
 
@@ -126,11 +135,11 @@ accept_one(struct babbler *b)
 {
 	struct tcpx_addr from, at;
 	struct tcpx_stream *stream;
-	struct world *w = b->world;
+	struct sim_world *w = b->world;
 
 	if (w->ops->accept(b->listener, &stream, &from, &at) != 0)
 		return;
-	if (b->stage != STAGE_IDLE || babble_one_in(w, 20)) {
+	if (b->stage != STAGE_IDLE || sim_one_in(w, 20)) {
 		w->ops->stream_close(stream);
 		return;
 	}
@@ -148,7 +157,7 @@ started(struct babbler *b)
 
 	tcpx_buf_init_const(&in, b->first + TCPX_FRAME_HEAD, START_BYTES - TCPX_FRAME_HEAD);
 	if (tcpx_start_read(&in, &b->start) != 0) {
-		babble_fail(b->world, "the host's START is none");
+		sim_fail(b->world, "the host's START is none");
 		return false;
 	}
 	resume = b->start.kind == TCPX_START_RESUME && b->begun && b->start.session == b->session;
@@ -159,7 +168,7 @@ started(struct babbler *b)
 		if (tcpx_ctrl_new(&b->ctrl) != 0)
 			return false;
 		b->opener = false;
-		b->world->totals->sessions++;
+		b->world->totals->babbled.sessions++;
 	}
 	b->resuming = resume;
 	b->stage = STAGE_HELLO;
@@ -210,7 +219,7 @@ hear(struct babbler *b, const struct tcpx_frame_head *h, const uint8_t *payload)
 
 	tcpx_buf_init_const(&in, payload, h->len - TCPX_FRAME_HEAD);
 	if (h->type == TCPX_FR_REFUSE || h->type == TCPX_FR_BYE) {
-		b->world->totals->refused++;
+		b->world->totals->babbled.refused++;
 		b->begun = false;
 		return false;
 	}
@@ -245,7 +254,7 @@ read_frames(struct babbler *b)
 				return false;
 		if (rc < 0) {
 			if (!b->lies_ppm)
-				babble_fail(b->world, "the host's bytes are no frame");
+				sim_fail(b->world, "the host's bytes are no frame");
 			return false;
 		}
 	} while (n > 0);
@@ -256,14 +265,14 @@ read_frames(struct babbler *b)
 static void
 idle(struct babbler *b, uint64_t now_ns)
 {
-	struct world *w = b->world;
+	struct sim_world *w = b->world;
 
 	if (now_ns < b->next_ns)
 		return;
-	b->next_ns = now_ns + babble_between(w, TCPX_MS, 20 * TCPX_MS);
-	if (b->begun && b->opener && babble_one_in(w, 2))
+	b->next_ns = now_ns + sim_between(w, TCPX_MS, 20 * TCPX_MS);
+	if (b->begun && b->opener && sim_one_in(w, 2))
 		babbler_dial(b, true);
-	else if (babble_one_in(w, 2))
+	else if (sim_one_in(w, 2))
 		babbler_dial(b, false);
 }
 
@@ -289,10 +298,10 @@ babbler_do(struct babbler *b)
 	if (b->stage == STAGE_OPEN)
 		babbler_data_read(b);
 	if (now_ns >= b->next_ns) {
-		b->next_ns = now_ns + babble_between(b->world, 0, 2 * b->pause_ns);
+		b->next_ns = now_ns + sim_between(b->world, 0, 2 * b->pause_ns);
 		if (b->stage == STAGE_OPEN)
 			babbler_talk(b);
-		else if (babble_one_in(b->world, 2000))
+		else if (sim_one_in(b->world, 2000))
 			babbler_hang_up(b);
 	}
 	if (b->stage > STAGE_START && !flush(b))
