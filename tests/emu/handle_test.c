@@ -70,6 +70,19 @@ handle_bad(void *arg)
 	return 0;
 }
 
+/* Sent as text it ends at its first zero byte. */
+static int
+handle_as_text(void *arg)
+{
+	char text[NCCL_HANDLE_BYTES] = { 0 };
+	struct halves h;
+
+	halves_listen(&h);
+	stpncpy(text, h.handle, sizeof(text));
+	CHECK(plugin()->connect(0, text, &h.send, NULL) == REFUSED);
+	return 0;
+}
+
 static int
 handle_foreign(void *arg)
 {
@@ -129,6 +142,7 @@ what_strict_mode_ends(void **state)
 		{ "handle-moved", handle_moved },
 		{ "handle-reused", handle_reused },
 		{ "handle-bad", handle_bad },
+		{ "handle-bad", handle_as_text },
 		{ "handle-foreign", handle_foreign },
 		{ "device-handle", device_handle },
 		{ "no-listen", no_listen },

@@ -13,7 +13,8 @@ link_listen(struct link *link, char handle[HANDLE_BYTES])
 	return plugin_said("listen", link->net->listen(link->dev, handle, &link->listen));
 }
 
-int
+/* Asks once: 1 stands, 0 not yet, -1 failed. After 1 it must not be asked again. */
+static int
 link_connect(struct link *link)
 {
 	struct device_handle unused = { 0 }, *device = &unused;
@@ -24,7 +25,7 @@ link_connect(struct link *link)
 	return link->send ? 1 : 0;
 }
 
-int
+static int
 link_accept(struct link *link)
 {
 	struct device_handle *device = &link->device;

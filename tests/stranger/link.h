@@ -18,10 +18,6 @@ struct link {
 /* Listens; the peer needs HANDLE. */
 int link_listen(struct link *link, char handle[HANDLE_BYTES]);
 
-/* Asks once: 1 stands, 0 not yet, -1 failed. After 1 it must not be asked again. */
-int link_connect(struct link *link);
-int link_accept(struct link *link);
-
 /* Connects and accepts until all of LINKS stand: those with a listener, those with a handle. */
 int link_stand(struct link *links, unsigned count, unsigned long senders);
 
