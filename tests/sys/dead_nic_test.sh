@@ -9,12 +9,6 @@ here=$(dirname "$0")
 lab_up --rate 250M
 json=$scratch/result.json
 
-sent() {
-	on h0 awk -v nic="$1" 'sub(":", "", $1) && $1 == nic { printf "%.0f\n", $10 }' /proc/net/dev
-}
-at_work() {
-	[ "$(sent "$1")" -gt $(($2 + 4000000)) ]
-}
 # The line with the right reason may be one too many for its second of the log.
 no_silence() {
 	! grep "on $1 .*is lost: its path is silent" "$scratch/serve"

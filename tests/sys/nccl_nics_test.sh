@@ -12,12 +12,6 @@ command -v tc >/dev/null || skip_all "no tc"
 lab_up --rate 250M
 stop=$scratch/stop
 
-sent() {
-	on h0 awk -v nic="$1" 'sub(":", "", $1) && $1 == nic { printf "%.0f\n", $10 }' /proc/net/dev
-}
-at_work() {
-	[ "$(sent "$1")" -gt $(($2 + 4000000)) ]
-}
 iterations() {
 	grep -s -c '^iteration' "$scratch/rank0"
 }

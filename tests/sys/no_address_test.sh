@@ -10,12 +10,6 @@ lab_up --rate 250M
 json=$scratch/result.json
 export TCPX_NICS=eth0,eth1,eth2,eth3
 
-sent() {
-	on h0 awk -v nic="$1" 'sub(":", "", $1) && $1 == nic { printf "%.0f\n", $10 }' /proc/net/dev
-}
-at_work() {
-	[ "$(sent "$1")" -gt $(($2 + 4000000)) ]
-}
 comes() {
 	start "$scratch/perf" env TCPX_DEBUG=INFO "$tool" lab exec --name "$lab" h0 "$tool" perf \
 		10.77.0.2 -b 64M -e 64M -n 16 -w 1 --json "$json"

@@ -219,6 +219,16 @@ listens() {
 	on "$1" grep -q ':6F63 .* 0A ' /proc/net/tcp /proc/net/tcp6
 }
 
+# sent NIC: bytes, by h0.
+sent() {
+	on h0 awk -v nic="$1" 'sub(":", "", $1) && $1 == nic { printf "%.0f\n", $10 }' /proc/net/dev
+}
+
+# at_work NIC BYTES: h0 has sent 4 MB more by it.
+at_work() {
+	[ "$(sent "$1")" -gt $(($2 + 4000000)) ]
+}
+
 # moved BYTES: the NICs of h0 have sent that much.
 moved() {
 	"$tool" lab status --name "$lab" --json - | python3 -c "

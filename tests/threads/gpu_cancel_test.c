@@ -4,7 +4,7 @@
  * pack and unpack them. The end of a transfer may wait for a loop that waits for it. The
  * GPUs are in software. An alarm ends a deadlock.
  */
-#include "rig.h"
+#include "gpus.h"
 
 #include <errno.h>
 #include <sched.h>
@@ -14,7 +14,6 @@
 
 #include "base/clock.h"
 #include "base/rng.h"
-#include "device/cuda_api.h"
 
 #define ROUNDS   120
 #define POSTED   4
@@ -23,50 +22,6 @@
 #define DELAY_US 3000
 
 enum end { CANCEL, FREE, DEREGISTER, ENDS };
-
-struct gpus {
-	struct tcpx_cuda_api cu;
-	CUcontext context[2];
-	CUdeviceptr memory[2]; /* one an engine; the driver is in software: the CPU reads it */
-};
-
-static const char *
-library(void)
-{
-	const char *path = getenv("FAKECUDA_LIBRARY");
-
-	if (!path)
-		fail_msg("FAKECUDA_LIBRARY is not set");
-	return path;
-}
-
-static void
-gpus_open(struct gpus *g)
-{
-	CUcontext old;
-
-	assert_ok(tcpx_cuda_api_load(library(), &g->cu));
-	for (int i = 0; i < 2; i++) {
-		assert_int_equal(g->cu.cuDevicePrimaryCtxRetain(&g->context[i], i), 0);
-		assert_int_equal(g->cu.cuCtxPushCurrent(g->context[i]), 0);
-		assert_int_equal(g->cu.cuMemAlloc(&g->memory[i], AREA), 0);
-		assert_int_equal(g->cu.cuCtxPopCurrent(&old), 0);
-	}
-}
-
-static void
-gpus_close(struct gpus *g)
-{
-	CUcontext old;
-
-	for (int i = 0; i < 2; i++) {
-		assert_int_equal(g->cu.cuCtxPushCurrent(g->context[i]), 0);
-		assert_int_equal(g->cu.cuMemFree(g->memory[i]), 0);
-		assert_int_equal(g->cu.cuCtxPopCurrent(&old), 0);
-		assert_int_equal(g->cu.cuDevicePrimaryCtxRelease(i), 0);
-	}
-	tcpx_cuda_api_unload(&g->cu);
-}
 
 /* The memory of GPU i, registered with engine e. */
 static struct mem
@@ -118,8 +73,8 @@ meet(struct rig *r, struct gpus *g)
 	char driver[512];
 	const char *const set[] = { "TCPX_THREADS=3", "TCPX_CHANNELS=6", driver, NULL };
 
-	snprintf(driver, sizeof(driver), "TCPX_CUDA_LIBRARY=%s", library());
-	gpus_open(g);
+	snprintf(driver, sizeof(driver), "TCPX_CUDA_LIBRARY=%s", gpus_library());
+	gpus_open(g, AREA);
 	r->a = rig_open("anna", set);
 	r->b = rig_open("bert", set);
 	r->to_b = rig_add(r->a, r->b);

@@ -5,33 +5,8 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
-#include "base/slab.h"
-
-static _Atomic int slabs;
-static bool no_memory;
-
-void *__real_mmap64(void *at, size_t len, int prot, int flags, int fd, off_t off);
-void *__wrap_mmap64(void *at, size_t len, int prot, int flags, int fd, off_t off);
-int __real_munmap(void *at, size_t len);
-int __wrap_munmap(void *at, size_t len);
-
-void *
-__wrap_mmap64(void *at, size_t len, int prot, int flags, int fd, off_t off)
-{
-	if (no_memory)
-		return MAP_FAILED;
-	slabs++;
-	return __real_mmap64(at, len, prot, flags, fd, off);
-}
-
-int
-__wrap_munmap(void *at, size_t len)
-{
-	slabs--;
-	return __real_munmap(at, len);
-}
+#include "fake/slabs.h"
 
 enum { PIECES = 200, STEPS = 50000 };
 
@@ -122,9 +97,9 @@ there_is_no_piece_without_memory_or_too_long(void **state)
 
 	(void)state;
 	assert_null(tcpx_slab_take(&place, TCPX_SLAB_MOST + 1));
-	no_memory = true;
+	no_slabs = true;
 	assert_null(tcpx_slab_take(&place, 1));
-	no_memory = false;
+	no_slabs = false;
 	one = tcpx_slab_take(&place, TCPX_SLAB_MOST);
 	assert_non_null(one);
 	tcpx_slab_free(one);

@@ -29,12 +29,6 @@ is_open(void *arg)
 	return lab_info(arg).status == 0;
 }
 
-static bool
-is_decided(void *arg)
-{
-	return lab_info(arg).status != -EAGAIN;
-}
-
 struct turns {
 	struct lab *t;
 	unsigned left;

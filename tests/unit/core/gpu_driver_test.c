@@ -4,7 +4,7 @@
  * and the device fails with transfers in flight: what names GPU memory ends with a cause or
  * goes well, and transfers of host memory do not notice.
  */
-#include "rig.h"
+#include "gpus.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -12,7 +12,6 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "device/cuda_api.h"
 #include "fake/fakecuda.h"
 
 #define LEN       300000
@@ -28,12 +27,6 @@ static const char *const calls[] = { TCPX_CUDA_REQUIRED(NAME) TCPX_CUDA_OPTIONAL
 
 enum { CALLS = sizeof(calls) / sizeof(*calls) };
 
-struct gpus {
-	struct tcpx_cuda_api cu;
-	CUcontext context[2];
-	CUdeviceptr memory[2]; /* in software: the CPU reads it */
-};
-
 /* Two engines with GPU memory, which may have no name, and host memory. */
 struct pair {
 	struct rig r;
@@ -41,48 +34,23 @@ struct pair {
 	int refused; /* the code of a registration of GPU memory */
 };
 
-static const char *
-library(void)
-{
-	const char *path = getenv("FAKECUDA_LIBRARY");
-
-	if (!path)
-		fail_msg("FAKECUDA_LIBRARY is not set");
-	return path;
-}
-
 static void
-gpus_open(struct gpus *g)
+driver_open(struct gpus *g)
 {
-	void *found = dlopen(library(), RTLD_NOW | RTLD_LOCAL);
-	CUcontext old;
+	void *found = dlopen(gpus_library(), RTLD_NOW | RTLD_LOCAL);
 
 	assert_non_null(found);
 #define FIND(result, name, params) *(void **)&fakecuda.name = dlsym(found, #name);
 	FAKECUDA_HOOKS(FIND)
-	assert_ok(tcpx_cuda_api_load(library(), &g->cu));
-	for (int i = 0; i < 2; i++) {
-		assert_int_equal(g->cu.cuDevicePrimaryCtxRetain(&g->context[i], i), 0);
-		assert_int_equal(g->cu.cuCtxPushCurrent(g->context[i]), 0);
-		assert_int_equal(g->cu.cuMemAlloc(&g->memory[i], LEN), 0);
-		assert_int_equal(g->cu.cuCtxPopCurrent(&old), 0);
-	}
+	gpus_open(g, LEN);
 	fakecuda.fakecuda_reset();
 }
 
 static void
-gpus_close(struct gpus *g)
+driver_close(struct gpus *g)
 {
-	CUcontext old;
-
 	fakecuda.fakecuda_reset();
-	for (int i = 0; i < 2; i++) {
-		assert_int_equal(g->cu.cuCtxPushCurrent(g->context[i]), 0);
-		assert_int_equal(g->cu.cuMemFree(g->memory[i]), 0);
-		assert_int_equal(g->cu.cuCtxPopCurrent(&old), 0);
-		assert_int_equal(g->cu.cuDevicePrimaryCtxRelease(i), 0);
-	}
-	tcpx_cuda_api_unload(&g->cu);
+	gpus_close(g);
 }
 
 static bool
@@ -112,7 +80,7 @@ pair_open_with(struct pair *p, const struct gpus *g, const char *impl, const cha
 	char driver[512], how[64];
 	const char *const set[] = { driver, how, more, NULL };
 
-	snprintf(driver, sizeof(driver), "TCPX_CUDA_LIBRARY=%s", library());
+	snprintf(driver, sizeof(driver), "TCPX_CUDA_LIBRARY=%s", gpus_library());
 	snprintf(how, sizeof(how), "TCPX_UNPACK_IMPL=%s", impl);
 	memset(p, 0, sizeof(*p));
 	rig_begin(&p->r, set, set);
@@ -209,13 +177,13 @@ each_call_may_fail_at_each_turn(void **state)
 	struct gpus g;
 
 	(void)state;
-	gpus_open(&g);
+	driver_open(&g);
 	for (int k = 0; k < 3; k++)
 		for (int i = 0; i < CALLS; i++)
 			for (unsigned n = 1; turn_of(calls[i], n); n++)
 				if (!move_with(&g, impls[k], calls[i], n))
 					break;
-	gpus_close(&g);
+	driver_close(&g);
 }
 
 /* No call fails, and no work of the device ends. */
@@ -229,7 +197,7 @@ a_device_that_hangs_ends_its_transfers_only(void **state)
 	int rc;
 
 	(void)state;
-	gpus_open(&g);
+	driver_open(&g);
 	pair_open_with(&p, &g, "kernel", "TCPX_STALL_MS=4000");
 	assert_ok(p.refused);
 	rig_memory(&p.r, LEN, LEN);
@@ -250,7 +218,7 @@ a_device_that_hangs_ends_its_transfers_only(void **state)
 	assert_ok(rc);
 	assert_filled(p.gpu[1].at, LEN, 20);
 	rig_end(&p.r);
-	gpus_close(&g);
+	driver_close(&g);
 }
 
 /* The last test: what such a device still had to do comes late, when the failure is taken back. */
@@ -262,7 +230,7 @@ a_device_may_fail_with_transfers_in_flight(void **state)
 	tcpx_xfer *x[4];
 
 	(void)state;
-	gpus_open(&g);
+	driver_open(&g);
 	fakecuda.fakecuda_reset();
 	pair_open(&p, &g, "kernel");
 	assert_ok(p.refused);
@@ -285,7 +253,7 @@ a_device_may_fail_with_transfers_in_flight(void **state)
 	rig_end(&p.r);
 	fakecuda.fakecuda_break(0);
 	fakecuda.fakecuda_hold(false);
-	gpus_close(&g);
+	driver_close(&g);
 }
 
 int

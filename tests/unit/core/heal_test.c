@@ -19,14 +19,6 @@ move_whole(struct lab *t)
 	lab_move_end(&m);
 }
 
-static bool
-is_whole(void *arg)
-{
-	struct tcpx_peer_info info = lab_info(arg);
-
-	return info.channels_tx == 4 && info.channels_rx == 4;
-}
-
 /* At both ends. */
 static bool
 all_stand(void *arg)

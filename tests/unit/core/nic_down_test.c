@@ -35,14 +35,6 @@ set_nics(struct lab *t, int side, bool cables, int first, int end, bool up)
 }
 
 static bool
-is_whole(void *arg)
-{
-	struct tcpx_peer_info info = lab_info(arg);
-
-	return info.channels_tx == 4 && info.channels_rx == 4;
-}
-
-static bool
 is_one_short(void *arg)
 {
 	struct tcpx_peer_info info = lab_info(arg);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "core/session/session.h"
 
 const char *const lab_settings[] = { "TCPX_CHANNELS=4", "TCPX_THREADS=1", "TCPX_PORT=0",
 				     "TCPX_DEBUG=WARN", NULL };
@@ -160,10 +161,24 @@ lab_info(struct lab *t)
 	return info;
 }
 
-static bool
-decided(void *arg)
+bool
+is_decided(void *arg)
 {
 	return lab_info(arg).status != -EAGAIN;
+}
+
+bool
+is_whole(void *arg)
+{
+	struct tcpx_peer_info info = lab_info(arg);
+
+	return info.channels_tx == 4 && info.channels_rx == 4;
+}
+
+struct session *
+session_of(tcpx_engine *e)
+{
+	return tcpx_container(e->registry.sessions.next, struct session, in_engine);
 }
 
 bool
@@ -183,7 +198,7 @@ void
 meet(struct lab *t)
 {
 	t->p = rig_add(t->a, t->b);
-	assert_true(run_until(t, decided, t, 10 * TCPX_SEC));
+	assert_true(run_until(t, is_decided, t, 10 * TCPX_SEC));
 }
 
 void

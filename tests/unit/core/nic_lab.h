@@ -48,6 +48,12 @@ uint64_t run_alone(struct lab *t, tcpx_engine *e, bool (*done)(void *), void *ar
 bool over(void *arg);
 bool never(void *arg); /* until the time is up */
 struct tcpx_peer_info lab_info(struct lab *t);
+/* Has the peer's session opened or failed? */
+bool is_decided(void *lab);
+/* Do all of four channels each way stand? */
+bool is_whole(void *lab);
+/* The newest session. */
+struct session *session_of(tcpx_engine *e);
 /* The first engine adds the second, as t->p; their session is open or has failed. */
 void meet(struct lab *t);
 /* Of MOVE_BYTES, from the first engine to the second. It has ended with success: what came is compared. */

@@ -9,15 +9,14 @@
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
-#include "base/slab.h"
 #include "core/context/context.h"
 #include "core/session/control.h"
 #include "core/session/kept.h"
 #include "core/session/peer.h"
 #include "core/session/session.h"
 #include "core/transfer/match.h"
+#include "fake/slabs.h"
 
 #define POT   (4u << 20)
 #define SMALL 8192u /* as much as a frame carries */
@@ -29,28 +28,6 @@
 static const char *const of_host[] = { "TCPX_PEERS_MEMORY=4M", "TCPX_CHANNELS=1", "TCPX_CREDIT_XFERS=1000",
 				       NULL };
 static const char *const plain[] = { "TCPX_CHANNELS=1", "TCPX_CREDIT_XFERS=1000", NULL };
-
-static _Atomic int slabs;
-void *__real_mmap64(void *at, size_t len, int prot, int flags, int fd, off_t off);
-void *__wrap_mmap64(void *at, size_t len, int prot, int flags, int fd, off_t off);
-int __real_munmap(void *at, size_t len);
-int __wrap_munmap(void *at, size_t len);
-
-void *
-__wrap_mmap64(void *at, size_t len, int prot, int flags, int fd, off_t off)
-{
-	if (len == TCPX_SLAB_BYTES)
-		atomic_fetch_add(&slabs, 1);
-	return __real_mmap64(at, len, prot, flags, fd, off);
-}
-
-int
-__wrap_munmap(void *at, size_t len)
-{
-	if (len == TCPX_SLAB_BYTES)
-		atomic_fetch_sub(&slabs, 1);
-	return __real_munmap(at, len);
-}
 
 /* Others have all that is left. */
 static uint64_t

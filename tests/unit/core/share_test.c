@@ -32,12 +32,6 @@ struct scene {
 	unsigned left;        /* rounds with a list half read, before it is so far */
 };
 
-static struct session *
-session_of(tcpx_engine *e)
-{
-	return tcpx_container(e->registry.sessions.next, struct session, in_engine);
-}
-
 /* Where the i-th entry is. A regular list is one operation; in the other no step is as the one before, so
  * that it needs some frames. */
 static uint32_t

@@ -24,12 +24,6 @@
 static const char *const settings[] = { "TCPX_CHANNELS=2", "TCPX_THREADS=1", "TCPX_PORT=0",
 					"TCPX_DEBUG=WARN", "TCPX_INLINE=0", "TCPX_STALL_MS=1000", NULL };
 
-static struct session *
-session_of(tcpx_engine *e)
-{
-	return tcpx_container(e->registry.sessions.next, struct session, in_engine);
-}
-
 /* Lists whose last entry is in a region that is gone. */
 struct scene {
 	struct lab lab;
@@ -208,12 +202,6 @@ lanes_that_nobody_listens_for_are_paid_for(void **state)
 }
 
 /* ---- a protocol that is broken ---- */
-
-static bool
-is_decided(void *arg)
-{
-	return lab_info(arg).status != -EAGAIN;
-}
 
 static bool
 has_ended(void *arg)

@@ -25,15 +25,6 @@ __wrap_nanosleep(const struct timespec *nap, struct timespec *left)
 	return 0;
 }
 
-static struct tcpx_queue *
-open_queue(struct rig *r, enum tcpx_flow flow)
-{
-	struct tcpx_queue *q = NULL;
-
-	assert_int_equal(gpu->queue_open(r->dev, 0, flow, &q), 0);
-	return q;
-}
-
 static uint64_t
 start(struct rig *r, struct tcpx_queue *q)
 {
@@ -74,7 +65,7 @@ every_way_moves_every_byte(void **state)
 		struct tcpx_queue *q[TCPX_FLOWS];
 
 		for (int f = 0; f < TCPX_FLOWS; f++)
-			q[f] = open_queue(r, f);
+			q[f] = rig_queue(r, f);
 		for (size_t i = 0; i < ARRAY_LEN(batches); i++) {
 			for (int f = 0; f < TCPX_FLOWS; f++) {
 				r->now_ns += i % 2 ? 10 * TCPX_MS : 1;
@@ -98,7 +89,7 @@ without_stream_memory_operations_events_tell_the_end(void **state)
 	(void)state;
 	fakecuda.fakecuda_memops(false);
 	assert_int_equal(rig_device(r, TCPX_UNPACK_D2D), 0);
-	q = open_queue(r, TCPX_FLOW_UNPACK);
+	q = rig_queue(r, TCPX_FLOW_UNPACK);
 	for (int i = 0; i < 150; i++) {
 		rig_batch(r, TCPX_FLOW_UNPACK, 1, 2000, 5, true);
 		copy_and_check(r, q, TCPX_FLOW_UNPACK);
@@ -113,7 +104,7 @@ static void
 none_crosses_the_bus_and_spreads_nothing(void **state)
 {
 	struct rig *r = rig_open(TCPX_UNPACK_NONE);
-	struct tcpx_queue *q = open_queue(r, TCPX_FLOW_UNPACK);
+	struct tcpx_queue *q = rig_queue(r, TCPX_FLOW_UNPACK);
 	uint64_t copies;
 
 	(void)state;
@@ -133,7 +124,7 @@ static void
 a_batch_is_not_done_before_its_kernel_is(void **state)
 {
 	struct rig *r = rig_open(TCPX_UNPACK_KERNEL);
-	struct tcpx_queue *q = open_queue(r, TCPX_FLOW_UNPACK);
+	struct tcpx_queue *q = rig_queue(r, TCPX_FLOW_UNPACK);
 	uint64_t ticket;
 
 	(void)state;
@@ -154,7 +145,7 @@ a_wait_ends_though_its_batch_does_not(void **state)
 {
 	static const int64_t waits[] = { 0, 1, 70000, TCPX_MS, 25 * TCPX_MS };
 	struct rig *r = rig_open(TCPX_UNPACK_KERNEL);
-	struct tcpx_queue *q = open_queue(r, TCPX_FLOW_UNPACK);
+	struct tcpx_queue *q = rig_queue(r, TCPX_FLOW_UNPACK);
 	uint64_t ticket;
 
 	(void)state;
@@ -177,7 +168,7 @@ static void
 tickets_count_up_and_may_be_asked_for_in_any_order(void **state)
 {
 	struct rig *r = rig_open(TCPX_UNPACK_KERNEL);
-	struct tcpx_queue *q = open_queue(r, TCPX_FLOW_UNPACK);
+	struct tcpx_queue *q = rig_queue(r, TCPX_FLOW_UNPACK);
 	uint64_t ticket;
 
 	(void)state;
@@ -208,7 +199,7 @@ static void
 a_kernel_that_overtakes_a_copy_is_told_after_it(void **state)
 {
 	struct rig *r = rig_open(TCPX_UNPACK_KERNEL);
-	struct tcpx_queue *q = open_queue(r, TCPX_FLOW_UNPACK);
+	struct tcpx_queue *q = rig_queue(r, TCPX_FLOW_UNPACK);
 	uint64_t copy, kernel;
 
 	(void)state;
@@ -231,12 +222,12 @@ static void
 queues_share_streams_of_copies(void **state)
 {
 	struct rig *r = rig_open(TCPX_UNPACK_KERNEL);
-	struct tcpx_queue *q[TCPX_GPU_COPIERS + 1], *other = open_queue(r, TCPX_FLOW_PACK);
+	struct tcpx_queue *q[TCPX_GPU_COPIERS + 1], *other = rig_queue(r, TCPX_FLOW_PACK);
 	unsigned made;
 
 	(void)state;
 	for (int i = 0; i <= TCPX_GPU_COPIERS; i++)
-		q[i] = open_queue(r, TCPX_FLOW_UNPACK);
+		q[i] = rig_queue(r, TCPX_FLOW_UNPACK);
 	assert_ptr_equal(q[TCPX_GPU_COPIERS]->copier, q[0]->copier);
 	assert_ptr_not_equal(q[1]->copier, q[0]->copier);
 	assert_ptr_not_equal(other->copier, q[0]->copier);
@@ -248,7 +239,7 @@ queues_share_streams_of_copies(void **state)
 	for (int i = 0; i <= TCPX_GPU_COPIERS; i++)
 		gpu->queue_close(q[i]);
 	made = fakecuda.fakecuda_calls("cuStreamCreateWithPriority");
-	q[0] = open_queue(r, TCPX_FLOW_UNPACK);
+	q[0] = rig_queue(r, TCPX_FLOW_UNPACK);
 	assert_int_equal(fakecuda.fakecuda_calls("cuStreamCreateWithPriority"), made + 2);
 	gpu->queue_close(q[0]);
 	gpu->queue_close(other);
@@ -259,7 +250,7 @@ static void
 a_full_queue_says_so_and_goes_on_later(void **state)
 {
 	struct rig *r = rig_open(TCPX_UNPACK_KERNEL);
-	struct tcpx_queue *q = open_queue(r, TCPX_FLOW_PACK);
+	struct tcpx_queue *q = rig_queue(r, TCPX_FLOW_PACK);
 	uint64_t ticket = 0;
 	int taken = 0, rc;
 
@@ -284,7 +275,7 @@ lists_wait_for_room_and_are_never_overwritten(void **state)
 {
 	const uint64_t batches_all = 60, len = 16;
 	struct rig *r = rig_open(TCPX_UNPACK_KERNEL);
-	struct tcpx_queue *q = open_queue(r, TCPX_FLOW_UNPACK);
+	struct tcpx_queue *q = rig_queue(r, TCPX_FLOW_UNPACK);
 	uint64_t ticket = 0, waits = 0, src, dst;
 	int rc;
 
@@ -318,7 +309,7 @@ a_list_longer_than_the_ring_goes_in_several_launches(void **state)
 {
 	const size_t count = TCPX_QUEUE_PIECES + 5000;
 	struct rig *r = rig_open(TCPX_UNPACK_KERNEL);
-	struct tcpx_queue *q = open_queue(r, TCPX_FLOW_UNPACK);
+	struct tcpx_queue *q = rig_queue(r, TCPX_FLOW_UNPACK);
 	struct tcpx_copy *list = malloc(count * sizeof(*list));
 	uint64_t ticket;
 
@@ -351,7 +342,7 @@ nothing_is_made_for_a_batch(void **state)
 
 	(void)state;
 	for (int f = 0; f < TCPX_FLOWS; f++)
-		q[f] = open_queue(r, f);
+		q[f] = rig_queue(r, f);
 	fakecuda.fakecuda_reset();
 	for (int i = 0; i < 100; i++) {
 		int f = i % TCPX_FLOWS;
@@ -375,7 +366,7 @@ static void
 one_way_a_batch_is_one_launch_and_nothing_else(void **state)
 {
 	struct rig *r = rig_open(TCPX_UNPACK_KERNEL);
-	struct tcpx_queue *q = open_queue(r, TCPX_FLOW_UNPACK);
+	struct tcpx_queue *q = rig_queue(r, TCPX_FLOW_UNPACK);
 	unsigned context_calls;
 
 	(void)state;
@@ -395,8 +386,8 @@ while_the_gpu_packs_the_engine_unpacks(void **state)
 {
 	const unsigned rounds = TCPX_QUEUE_BOUNCE / (256 * 4096) + 2;
 	struct rig *r = rig_open(TCPX_UNPACK_KERNEL);
-	struct tcpx_queue *pack = open_queue(r, TCPX_FLOW_PACK);
-	struct tcpx_queue *unpack = open_queue(r, TCPX_FLOW_UNPACK);
+	struct tcpx_queue *pack = rig_queue(r, TCPX_FLOW_PACK);
+	struct tcpx_queue *unpack = rig_queue(r, TCPX_FLOW_UNPACK);
 
 	(void)state;
 	rig_single(r, TCPX_FLOW_PACK, 1 << 20);
@@ -429,8 +420,8 @@ static void
 bounce_memory_is_not_used_twice_at_once(void **state)
 {
 	struct rig *r = rig_open(TCPX_UNPACK_KERNEL);
-	struct tcpx_queue *pack = open_queue(r, TCPX_FLOW_PACK);
-	struct tcpx_queue *unpack = open_queue(r, TCPX_FLOW_UNPACK);
+	struct tcpx_queue *pack = rig_queue(r, TCPX_FLOW_PACK);
+	struct tcpx_queue *unpack = rig_queue(r, TCPX_FLOW_UNPACK);
 	uint64_t ticket = 0;
 
 	(void)state;

@@ -161,6 +161,15 @@ add(struct rig *r, enum tcpx_flow flow, uint64_t in_slots, uint64_t in_user, uin
 	}
 }
 
+struct tcpx_queue *
+rig_queue(struct rig *r, enum tcpx_flow flow)
+{
+	struct tcpx_queue *q = NULL;
+
+	assert_int_equal(gpu->queue_open(r->dev, 0, flow, &q), 0);
+	return q;
+}
+
 void
 rig_batch(struct rig *r, enum tcpx_flow flow, uint64_t min, uint64_t max, size_t count,
 	  bool dense)

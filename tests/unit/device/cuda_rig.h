@@ -59,6 +59,9 @@ void rig_abandon(struct rig *r);
 struct rig *rig_open_bare(void);
 int rig_device(struct rig *r, enum tcpx_unpack_impl impl);
 
+/* On GPU 0. */
+struct tcpx_queue *rig_queue(struct rig *r, enum tcpx_flow flow);
+
 /* A batch of @flow, pieces of min..max bytes; what it shall do goes to r->want. Pieces lie
  * side by side in the slots if @dense, and anywhere in user memory. */
 void rig_batch(struct rig *r, enum tcpx_flow flow, uint64_t min, uint64_t max, size_t count,

@@ -16,15 +16,6 @@ static const struct kind {
 	{ 1000000, 4000000, 1, true }, /* one, by an engine */
 };
 
-static struct tcpx_queue *
-open_queue(struct rig *r, enum tcpx_flow flow)
-{
-	struct tcpx_queue *q = NULL;
-
-	assert_int_equal(gpu->queue_open(r->dev, 0, flow, &q), 0);
-	return q;
-}
-
 /* What the batch before copied, or copies still, is what is summed. */
 static void
 sums_are_those_of_what_was_copied(void **state)
@@ -36,9 +27,9 @@ sums_are_those_of_what_was_copied(void **state)
 	(void)state;
 	/* the third has the copier of the first, which is older than its own stream: the software
 	 * driver does that stream's work first, if nothing waits */
-	others[0] = open_queue(r, TCPX_FLOW_PACK);
-	others[1] = open_queue(r, TCPX_FLOW_PACK);
-	q = open_queue(r, TCPX_FLOW_PACK);
+	others[0] = rig_queue(r, TCPX_FLOW_PACK);
+	others[1] = rig_queue(r, TCPX_FLOW_PACK);
+	q = rig_queue(r, TCPX_FLOW_PACK);
 	for (size_t i = 0; i < 40 * ARRAY_LEN(kinds); i++) {
 		const struct kind *k = &kinds[i % ARRAY_LEN(kinds)];
 		uint64_t half = tcpx_rng_below(&r->rng, USER_BYTES), rest = USER_BYTES - half;
@@ -72,7 +63,7 @@ static void
 sums_need_room_and_our_kernels(void **state)
 {
 	struct rig *r = rig_open(TCPX_UNPACK_D2D);
-	struct tcpx_queue *q = open_queue(r, TCPX_FLOW_UNPACK);
+	struct tcpx_queue *q = rig_queue(r, TCPX_FLOW_UNPACK);
 	struct tcpx_summed part = { (uintptr_t)r->slots, 4096, 0 };
 	uint32_t sums[100] = { 0 };
 	uint64_t ticket = 0;
@@ -84,7 +75,7 @@ sums_need_room_and_our_kernels(void **state)
 	rig_close(r);
 
 	r = rig_open(TCPX_UNPACK_KERNEL);
-	q = open_queue(r, TCPX_FLOW_UNPACK);
+	q = rig_queue(r, TCPX_FLOW_UNPACK);
 	part.addr = (uintptr_t)r->slots;
 	memset(r->slots, 'x', 4096);
 	fakecuda.fakecuda_hold(true);

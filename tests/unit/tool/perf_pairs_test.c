@@ -17,8 +17,7 @@
 #include "measure/perf/baseline.h"
 #include "measure/perf/load_check.h"
 #include "measure/perf/load_measure.h"
-#include "measure/perf/perf_row.h"
-#include "tool/tool.h"
+#include "perf_rig.h"
 
 enum { PAIRS = 7, RUN = 10, MS = 1000000, MB = 1000000, CALIBRATION_MS = 100 };
 
@@ -188,42 +187,16 @@ __wrap_usage_read_process(struct usage *u)
 	u->cpu_s = seen.marks;
 }
 
-struct rig {
-	struct perf_args args;
-	struct perf perf;
-	struct load load;
-	struct load_stats *stats;
-	struct result result;
-	struct row *row;
-};
-
 static int
 make(void **state)
 {
-	struct rig *r = calloc(1, sizeof(*r));
+	struct rig *r = rig_new(state);
 
-	r->stats = calloc(1, sizeof(*r->stats));
-	tcpx_hist_init(&r->stats->hist);
 	r->args = (struct perf_args){ .pairs = PAIRS, .check = 1, .baseline = true };
-	r->perf.args = &r->args;
 	r->perf.at = (struct job_case){ .size = MB, .descs = 1 };
 	r->perf.job.depth = 1;
 	r->load = (struct load){ .perf = &r->perf, .ring = 1 };
-	result_init(&r->result);
-	r->row = result_add_row(&r->result);
 	memset(&seen, 0, sizeof(seen));
-	*state = r;
-	return 0;
-}
-
-static int
-drop(void **state)
-{
-	struct rig *r = *state;
-
-	result_fini(&r->result);
-	free(r->stats);
-	free(r);
 	return 0;
 }
 
@@ -325,7 +298,7 @@ latency_is_compared_by_the_same_way(void **state)
 	}
 }
 
-#define PAIRS_TEST(f) cmocka_unit_test_setup_teardown(f, make, drop)
+#define PAIRS_TEST(f) cmocka_unit_test_setup_teardown(f, make, rig_drop)
 
 int
 main(void)

@@ -10,8 +10,7 @@
 
 #include <cmocka.h>
 
-#include "measure/perf/perf_row.h"
-#include "tool/tool.h"
+#include "perf_rig.h"
 
 /* In place of the library's: there is no session. */
 int __wrap_tcpx_peer_query(tcpx_peer *p, struct tcpx_peer_info *info);
@@ -26,51 +25,24 @@ __wrap_tcpx_peer_query(tcpx_peer *p, struct tcpx_peer_info *info)
 	return 0;
 }
 
-struct rig {
-	struct perf_args args;
-	struct perf perf;
-	struct load load;
-	struct load_slot slot[1];
-	struct load_stats *stats;
-	struct result result;
-	struct row *row;
-};
-
 /* A thousand transfers of 1 MB in 1 s by our clock, 2 s by the server's; the client used the CPU
  * for 3 s, the server for 5 s. */
 static int
 make(void **state)
 {
-	struct rig *r = calloc(1, sizeof(*r));
+	struct rig *r = rig_new(state);
 
-	r->stats = calloc(1, sizeof(*r->stats));
 	r->args.dist = "pull";
 	r->args.check = 1;
-	r->perf.args = &r->args;
 	r->perf.at = (struct job_case){ .size = 1000000, .descs = 1 };
 	r->perf.job.depth = 4;
 	r->perf.path_GBps[0] = r->perf.path_GBps[1] = NAN;
 	r->load = (struct load){ .perf = &r->perf, .slot = r->slot };
-	tcpx_hist_init(&r->stats->hist);
 	r->stats->iters = r->stats->compared = 1000;
 	r->stats->ns = 1000000000;
 	r->stats->far_ns = 2000000000;
 	r->stats->near.cpu_s = 3;
 	r->stats->far.cpu_s = 5;
-	result_init(&r->result);
-	r->row = result_add_row(&r->result);
-	*state = r;
-	return 0;
-}
-
-static int
-drop(void **state)
-{
-	struct rig *r = *state;
-
-	result_fini(&r->result);
-	free(r->stats);
-	free(r);
 	return 0;
 }
 
@@ -122,7 +94,7 @@ rates_and_cost_are_those_of_the_bytes_moved(void **state)
 			  rates[i].client_cpu + rates[i].server_cpu);
 		assert_string_equal(r->row->dir, rates[i].bi ? "bi" : "uni");
 		assert_int_equal(r->row->iters, 1000);
-		drop(&rig);
+		rig_drop(&rig);
 	}
 	(void)state;
 }
@@ -268,7 +240,7 @@ path_is_the_faster_of_two_and_its_fraction_of_it(void **state)
 	figure_is("row", "fraction", r->row->path_fraction, 0.25);
 }
 
-#define ROW_TEST(f) cmocka_unit_test_setup_teardown(f, make, drop)
+#define ROW_TEST(f) cmocka_unit_test_setup_teardown(f, make, rig_drop)
 
 int
 main(void)
